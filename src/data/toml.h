@@ -1,0 +1,9 @@
+#pragma once
+/*
+ * TOML 1.0 into the value tree; nothing of ours is written as TOML. Tables are objects, dates and
+ * times are V_DATETIME with normalised text. Errors carry line, column and what was expected.
+ */
+#include "base/ov.h"
+#include "data/value.h"
+
+int toml_parse(struct arena *a, str text, value **ret, struct ov_err *err);

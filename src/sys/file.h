@@ -1,0 +1,32 @@
+#pragma once
+/*
+ * Files: whole reads with a bound, atomic durable writes, locks that the kernel releases when their
+ * owner dies, directories. Loop-free, so that the command line can use it too.
+ */
+#include "base/buf.h"
+#include "base/ov.h"
+
+/* OV_ENOTFOUND when absent, OV_ELIMIT above max bytes. */
+int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov_err *err);
+/* Temporary file beside it, fsync, rename, fsync of the directory. mode as for open(2). */
+int file_write_atomic(const char *path, str bytes, unsigned mode, struct ov_err *err);
+/* As file_write_atomic, but OV_ECONFLICT if the path exists already (link(2)). */
+int file_create_atomic(const char *path, str bytes, unsigned mode, struct ov_err *err);
+bool file_exists(const char *path);
+int file_remove(const char *path, struct ov_err *err); /* absent is fine */
+/* mkdir -p; existing is fine. */
+int dir_make(const char *path, unsigned mode, struct ov_err *err);
+/* Names in a directory, sorted, without . and ..; at most max (OV_ELIMIT). */
+int dir_list(struct arena *a, const char *path, size_t max, str **ret, size_t *ret_n, struct ov_err *err);
+
+/*
+ * An exclusive lock on a file (flock; created if absent, never removed): OV_ECONFLICT when another
+ * process holds it. The fd is close-on-exec; closing it releases the lock.
+ */
+int lock_take(const char *path, int *ret_fd, struct ov_err *err);
+/* Is it held by anybody now? Absent files are not. */
+int lock_probe(const char *path, bool *ret_held, struct ov_err *err);
+
+/* "a/b" in the arena. */
+char *path_join(struct arena *a, const char *dir, const char *name);
+void fd_closep(int *fd); /* for _cleanup_ */

@@ -1,0 +1,52 @@
+#pragma once
+/*
+ * The event loop: a thin naming of sd-event. One thread; callbacks run to completion. A source is
+ * owned by whoever created it and is released with loop_source_free, which is safe inside its own
+ * callback. Everything that may flood shares one priority, in order of arrival; see enum loop_prio.
+ */
+#include "base/ov.h"
+
+struct loop;
+struct loop_source;
+
+/* sd-event priorities are strict, so only what may starve is IDLE. */
+enum loop_prio { LOOP_SIGNAL = -20, LOOP_CHILD = -10, LOOP_NORMAL = 0, LOOP_IDLE = 100 };
+
+enum loop_events { LOOP_READ = 1, LOOP_WRITE = 2, LOOP_HANGUP = 4 /* reported, not asked for */ };
+
+typedef void loop_fn(void *user);
+typedef void loop_io_fn(void *user, int fd, unsigned events);
+typedef void loop_signal_fn(void *user, int signo);
+
+int loop_new(struct loop **ret, struct ov_err *err);
+struct loop *loop_free(struct loop *l); /* all sources must be gone; returns NULL */
+/* Runs until loop_quit; returns the code given there. */
+int loop_run(struct loop *l);
+void loop_quit(struct loop *l, int code);
+/* One iteration, waiting at most timeout_us (-1: for ever); false after loop_quit. For tests. */
+bool loop_step(struct loop *l, int64_t timeout_us);
+
+/* The wall clock, read once per iteration. */
+ov_time loop_now(const struct loop *l);
+/* Monotonic microseconds, read once per iteration. */
+uint64_t loop_mono_us(const struct loop *l);
+/* Iterations so far: the progress counter of the heartbeat. */
+uint64_t loop_iterations(const struct loop *l);
+
+struct loop_source *loop_io(struct loop *l, int fd, unsigned events, loop_io_fn *fn, void *user);
+void loop_io_set(struct loop_source *s, unsigned events);
+/* A timer, off until armed. Fires once per arming. */
+struct loop_source *loop_timer(struct loop *l, loop_fn *fn, void *user);
+void loop_timer_in(struct loop_source *s, int64_t ms); /* from now; <= 0 fires in the next iteration */
+/* At a wall-clock time (CLOCK_REALTIME, so that a clock jump moves it). */
+void loop_timer_at(struct loop_source *s, ov_time at);
+void loop_timer_off(struct loop_source *s);
+/* The signal is blocked for the process and delivered to fn. */
+struct loop_source *loop_signal(struct loop *l, int signo, loop_signal_fn *fn, void *user);
+/* fn(user) once when the process behind pidfd ends (readable pidfd); does not reap, does not own the fd. */
+struct loop_source *loop_pidfd(struct loop *l, int pidfd, loop_fn *fn, void *user);
+/* fn runs once in the next iteration. */
+struct loop_source *loop_defer(struct loop *l, loop_fn *fn, void *user);
+/* fn runs after every batch of dispatched sources, before the loop sleeps: the group commit. */
+struct loop_source *loop_after(struct loop *l, loop_fn *fn, void *user);
+struct loop_source *loop_source_free(struct loop_source *s); /* NULL allowed; returns NULL */
