@@ -25,12 +25,13 @@ struct test {
  * The section holds pointers, not structs: compilers may align structs more
  * than their type asks for, which would leave holes in the array.
  */
-#define TEST(name_)                                                                                \
-	static void test_##name_(void **);                                                         \
-	static const struct test test_##name_##_def = {                                            \
-		{.name = #name_, .test_func = test_##name_}, __LINE__};                            \
-	static const struct test *test_##name_##_ref                                               \
-		__attribute__((used, section("ov_tests"))) = &test_##name_##_def;                  \
+#define TEST(name_)                                                                       \
+	static void test_##name_(void **);                                                \
+	static const struct test test_##name_##_def = {                                   \
+		{ .name = #name_, .test_func = test_##name_ }, __LINE__                   \
+	};                                                                                \
+	static const struct test *test_##name_##_ref                                      \
+			__attribute__((used, section("ov_tests"))) = &test_##name_##_def; \
 	static void test_##name_(void **state_ __attribute__((unused)))
 
 extern const struct test *__start_ov_tests[], *__stop_ov_tests[];
@@ -60,8 +61,8 @@ static inline int test_run_all(const char *group, const char *pattern)
 	return failed != 0;
 }
 
-#define TEST_MAIN                                                                                  \
-	int main(int argc, char **argv)                                                            \
-	{                                                                                          \
-		return test_run_all(argv[0], argc > 1 ? argv[1] : NULL);                           \
+#define TEST_MAIN                                                        \
+	int main(int argc, char **argv)                                  \
+	{                                                                \
+		return test_run_all(argv[0], argc > 1 ? argv[1] : NULL); \
 	}
