@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INPUT = 4 << 20 };
+enum { INPUT_LIMIT = 4 << 20 };
 
 static int run_file(const char *dir, const char *name)
 {
@@ -25,10 +25,10 @@ static int run_file(const char *dir, const char *name)
 		printf("# cannot open %s\n", path);
 		return -1;
 	}
-	bytes = malloc(MAX_INPUT);
+	bytes = malloc(INPUT_LIMIT);
 	if (!bytes)
 		abort();
-	n = fread(bytes, 1, MAX_INPUT, f);
+	n = fread(bytes, 1, INPUT_LIMIT, f);
 	fclose(f);
 	/* An exact allocation lets the sanitizers see a read past the end. */
 	bytes = realloc(bytes, n ? n : 1);

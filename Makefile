@@ -1,0 +1,112 @@
+# A thin front door to Meson; `make help` lists what there is. Each kind of build
+# has a directory of its own, so that switching between them costs nothing.
+
+MESON = $(or $(wildcard /usr/bin/meson),meson)
+NINJA = $(or $(wildcard /usr/bin/ninja),ninja)
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+MINUTES ?= 1
+# PACKAGES=skip leaves the machine's packages alone.
+PACKAGES ?= install
+
+# The suites of the first tier. The crash suite needs the injection points.
+comma = ,
+there = $(if $(wildcard tests/$(1)/meson.build),$(comma)$(1))
+SUITES = unit,fuzz-corpus$(call there,store)$(call there,scenario)$(call there,system)
+CRASH = $(and $(wildcard tests/crash/meson.build),crash)
+CI_STEPS = $(if $(CI),--step 'clang-tidy on changed files' tools/tidy)
+
+.PHONY: all demo check check-san soak bench fuzz coverage lint tidy check-fresh install docs \
+	format clean help packages-% compile-%
+
+all: compile-build
+
+help:
+	@echo 'make              build (gcc) in build/'
+	@echo 'make demo         install what is missing, build, show the main job in a scratch repository'
+	@echo 'make check        install what is missing, build with gcc and clang, lint, test (15 min at most)'
+	@echo 'make check-san    the tests under ASan and UBSan, the unit tests under valgrind (15 min at most)'
+	@echo 'make soak         everything at full size; the result goes to docs/soak.md'
+	@echo 'make bench        benchmarks, one JSON line each'
+	@echo 'make fuzz         all fuzzers, MINUTES=1 in total'
+	@echo 'make coverage     lines covered by the tests; base, data and core need 95 %'
+	@echo 'make lint         layers, purity, format, texts'
+	@echo 'make tidy         clang-tidy on changed files; ALL=1 for the whole tree'
+	@echo 'make check-fresh  make demo and make check in a new Debian 12 (debootstrap, root)'
+	@echo 'make install      PREFIX=/usr/local DESTDIR='
+	@echo 'make docs         regenerate the documents that come from tables'
+	@echo 'make format       clang-format'
+	@echo 'make clean        remove all build directories'
+
+packages-%:
+	@$(if $(filter skip,$(PACKAGES)),true,tools/install-packages $(subst -, ,$*))
+
+build/build.ninja:
+	CC=gcc $(MESON) setup build
+build-clang/build.ninja:
+	CC=clang $(MESON) setup build-clang
+build-inject/build.ninja:
+	CC=gcc $(MESON) setup build-inject -Dinject=true
+build-san/build.ninja:
+	CC=clang $(MESON) setup build-san -Dinject=true -Db_sanitize=address,undefined -Db_lundef=false
+build-cov/build.ninja:
+	CC=gcc $(MESON) setup build-cov --buildtype=debug -Db_coverage=true
+build-fuzz/build.ninja:
+	CC=clang $(MESON) setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+
+# A build configured before the test packages were there gets its tests now.
+compile-%: %/build.ninja
+	@test -e $*/tests/enabled || ! pkg-config --exists cmocka || $(MESON) setup --reconfigure $*
+	@$(NINJA) -C $* $(NINJA_TARGETS)
+
+demo: packages-run-build
+	@$(MAKE) --no-print-directory all
+	@examples/demo/run build
+
+check: packages-run-build-test
+	@$(MAKE) --no-print-directory compile-build compile-build-inject compile-build-clang
+	@tools/run-tests --results build/results.txt $(CI_STEPS) build:lint,$(SUITES) $(CRASH:%=build-inject:%)
+
+check-san: packages-run-build-test
+	@$(MAKE) --no-print-directory compile-build compile-build-san
+	@tools/run-tests --results build-san/results.txt build-san:$(SUITES) $(CRASH:%=build-san:%) build:unit@valgrind
+
+lint: packages-run-build-test
+	@$(MAKE) --no-print-directory compile-build
+	@tools/run-tests build:lint
+
+tidy: packages-run-build-test
+	@$(MAKE) --no-print-directory compile-build-clang
+	@tools/tidy $(if $(ALL),--all)
+
+coverage: packages-run-build-test
+	@$(MAKE) --no-print-directory compile-build-cov
+	@tools/coverage build-cov
+
+fuzz: packages-run-build-test
+	@$(MAKE) --no-print-directory compile-build-fuzz NINJA_TARGETS=fuzzers
+	@tools/fuzz build-fuzz $(MINUTES)
+
+bench: packages-run-build
+	@$(MAKE) --no-print-directory compile-build
+	@tests/bench/run build
+
+soak: packages-run-build-test
+	@tools/soak
+
+check-fresh: packages-package
+	@tools/check-fresh
+
+install: all
+	$(MESON) configure build -Dprefix=$(PREFIX)
+	DESTDIR=$(DESTDIR) $(MESON) install -C build
+
+docs: all
+	@tools/gen-docs build
+
+format:
+	@tools/check-format --fix
+
+clean:
+	rm -rf build build-clang build-inject build-san build-cov build-fuzz

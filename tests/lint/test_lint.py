@@ -1,0 +1,259 @@
+"""The lints must catch what they are there for: plant a violation, expect a refusal."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(os.environ.get("OV_SOURCE_ROOT", Path(__file__).resolve().parents[2]))
+TOOLS = ROOT / "tools"
+CC = os.environ.get("CC", "cc")
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    return done.returncode, done.stdout
+
+
+class Lint(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="overseer-lint-")
+        self.addCleanup(scratch.cleanup)
+        self.dir = Path(scratch.name)
+
+    def refused(self, result, *words):
+        status, out = result
+        self.assertEqual(status, 1, out)
+        for word in words:
+            self.assertIn(word, out)
+
+    def accepted(self, result):
+        self.assertEqual(result[0], 0, result[1])
+
+
+class Layers(Lint):
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(ROOT / "src", self.dir / "src")
+
+    def plant(self, name, text):
+        path = self.dir / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def check(self):
+        return run(sys.executable, TOOLS / "check-layers.py", self.dir)
+
+    def test_the_tree_as_it_is(self):
+        self.accepted(self.check())
+
+    def test_core_must_not_include_store(self):
+        self.plant("core/planted.c", '#include "store/store.h"\n')
+        self.refused(self.check(), "src/core/planted.c:1", "store/store.h")
+
+    def test_base_uses_nothing(self):
+        self.plant("base/planted.c", '#include "base/ov.h"\n#include "data/value.h"\n')
+        self.refused(self.check(), "src/base/planted.c:2")
+
+    def test_drive_sees_only_the_model_of_core(self):
+        self.plant("drive/planted.c", '#include "core/model.h"\n')
+        self.accepted(self.check())
+        self.plant("drive/planted.c", '#include "core/state.h"\n')
+        self.refused(self.check(), "core/state.h")
+
+    def test_cli_sees_only_the_loop_free_half_of_sys(self):
+        self.plant("cli/planted.c", '#include "sys/file.h"\n#include "sys/clock.h"\n')
+        self.accepted(self.check())
+        self.plant("cli/planted.c", '#include "sys/loop.h"\n')
+        self.refused(self.check(), "sys/loop.h")
+
+    def test_includes_name_their_layer(self):
+        self.plant("core/planted.c", '#include "../store/store.h"\n#include "state.h"\n')
+        self.refused(self.check(), "planted.c:1", "planted.c:2")
+
+    def test_a_long_source_is_refused(self):
+        self.plant("core/planted.c", "/* line */\n" * 600)
+        self.accepted(self.check())
+        self.plant("core/planted.c", "/* line */\n" * 700)
+        self.refused(self.check(), "700 lines", "600")
+
+    def test_a_long_header_is_refused(self):
+        self.plant("core/planted.h", "#pragma once\n" + "/* line */\n" * 250)
+        self.refused(self.check(), "251 lines", "200")
+
+    def test_a_header_needs_its_guard(self):
+        self.plant("core/planted.h", "int x(void);\n")
+        self.refused(self.check(), "#pragma once")
+
+    def test_an_unknown_layer_needs_a_rule(self):
+        self.plant("misc/planted.c", "\n")
+        self.refused(self.check(), "misc is not a known layer")
+
+    def test_core_must_not_link_store(self):
+        self.plant("sys/meson.build", "sys_dep = declare_dependency(dependencies: [store_dep])\n")
+        self.refused(self.check(), "sys may not link store_dep")
+
+
+class Purity(Lint):
+    def library(self, layer, source):
+        folder = self.dir / "src" / layer
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "planted.c").write_text(source)
+        for command in (
+            [CC, "-c", "-O2", "-fPIE", "-o", folder / "planted.o", folder / "planted.c"],
+            ["ar", "rcs", folder / f"lib{layer}.a", folder / "planted.o"],
+        ):
+            status, out = run(*command)
+            self.assertEqual(status, 0, out)
+
+    def check(self):
+        return run(sys.executable, TOOLS / "check-purity", self.dir)
+
+    def test_memory_strings_and_lower_layers_are_pure(self):
+        self.library("base", "int base_f(int x) { return x + 1; }\n")
+        self.library("core", "#include <string.h>\nint base_f(int);\n"
+                             "static const char *const names[] = {\"a\", \"b\"};\n"
+                             "int core_f(const char *s) { return base_f((int)strlen(s))"
+                             " + strcmp(s, names[s[0] & 1]); }\n")
+        self.accepted(self.check())
+
+    def test_a_clock_in_core_is_caught(self):
+        self.library("core", "#include <time.h>\nlong f(void) { return time(0); }\n")
+        self.refused(self.check(), "core: uses time()")
+
+    def test_output_environment_and_randomness_are_caught(self):
+        self.library("data", "#include <stdio.h>\n#include <stdlib.h>\n#include <sys/random.h>\n"
+                             "int f(void) { char b[4]; puts(getenv(\"X\"));"
+                             " return getrandom(b, 4, 0) > 0; }\n")
+        self.refused(self.check(), "puts()", "getenv()", "getrandom()")
+
+    def test_base_must_not_use_core(self):
+        self.library("base", "int core_f(void);\nint base_f(void) { return core_f(); }\n")
+        self.library("core", "int core_f(void) { return 1; }\n")
+        self.refused(self.check(), "base: uses core_f()")
+
+    def test_state_outside_the_arguments_is_caught(self):
+        self.library("core", "static int calls;\nint f(void) { return ++calls; }\n")
+        self.refused(self.check(), "variable calls can change")
+
+    def test_nothing_to_check_is_no_success(self):
+        self.refused(self.check(), "no library")
+
+
+class Texts(Lint):
+    def check(self, name, text, mode=0o644):
+        path = self.dir / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(mode)
+        return run(sys.executable, TOOLS / "check-text", self.dir)
+
+    def test_plain_text_is_accepted(self):
+        self.accepted(self.check("docs/a.md", "See http://127.0.0.1:8677/ and /etc/fstab.\n"))
+
+    def test_paths_of_one_machine_are_caught(self):
+        self.refused(self.check("docs/a.md", "ok\nlook in /home/adam/src\n"), "docs/a.md:2")
+        self.refused(self.check("docs/a.md", "/root/x\n"), "docs/a.md:1")
+
+    def test_package_hosts_are_caught(self):
+        self.refused(self.check("tools/x.py", "u = 'https://registry.host.invalid.io/x'\n"), "host")
+        self.refused(self.check("a.txt", "deb.some-distribution.org\n"), "host")
+
+    def test_scripts_must_parse(self):
+        self.refused(self.check("tools/x.py", "def f(:\n"), "tools/x.py:1")
+        (self.dir / "tools/x.py").unlink()
+        self.refused(self.check("tools/y", "#!/bin/bash\nif true; then\n", 0o755), "tools/y")
+
+    def test_scripts_must_be_executable(self):
+        self.refused(self.check("tools/y", "#!/bin/bash\ntrue\n"), "not executable")
+
+    def test_unfinished_work_is_caught(self):
+        self.refused(self.check("src/core/a.c", "/* TODO: later */\n"), "unfinished")
+
+
+class Format(Lint):
+    def test_badly_formatted_code_is_caught(self):
+        (self.dir / "tools").mkdir()
+        (self.dir / "src").mkdir()
+        shutil.copy(TOOLS / "check-format", self.dir / "tools")
+        shutil.copy(ROOT / ".clang-format", self.dir)
+        source = self.dir / "src/a.c"
+        source.write_text("int f(void)\n{\n\treturn 1;\n}\n")
+        self.accepted(run(self.dir / "tools/check-format"))
+        source.write_text("int f(void) {\n  return 1; }\n")
+        self.refused(run(self.dir / "tools/check-format"), "src/a.c:1")
+        self.accepted(run(self.dir / "tools/check-format", "--fix"))
+        self.accepted(run(self.dir / "tools/check-format"))
+
+
+class Counting(Lint):
+    """tools/run-tests is what every other gate hangs on."""
+
+    PROJECT = """project('x')
+python = find_program('python3')
+test('one', python, args: ['-c', ONE], protocol: 'tap', suite: 'tap')
+test('two', python, args: ['-c', TWO], suite: 'py')
+test('three', python, args: ['-c', THREE], suite: 'plain')
+"""
+
+    def result(self, one, two, three, *targets):
+        def quote(code):
+            return "'''" + code + "'''"
+
+        text = self.PROJECT
+        for name, code in (("ONE", one), ("TWO", two), ("THREE", three)):
+            text = text.replace(name, quote(code))
+        (self.dir / "meson.build").write_text(text)
+        build = self.dir / "b"
+        status, out = run("meson", "setup", build, self.dir)
+        self.assertEqual(status, 0, out)
+        status, out = run(sys.executable, TOOLS / "run-tests", *[f"{build}:{t}" for t in targets])
+        return status, out.splitlines()[-1]
+
+    UNITTEST = ("import unittest\nclass T(unittest.TestCase):\n"
+                "  def test_a(self): pass\n  def test_b(self): self.skipTest(\"x\")\n"
+                "  def test_c(self): self.assertTrue(%s)\nunittest.main()")
+
+    def test_single_tests_are_counted(self):
+        tap = 'print("1..3\\nok 1 - a\\nok 2 # SKIP b\\nok 3 - c")'
+        self.assertEqual(self.result(tap, self.UNITTEST % "True", "", "tap,py,plain"),
+                         (0, "5 passed, 0 failed, 2 skipped"))
+
+    def test_failures_crashes_and_missing_tests_are_counted(self):
+        tap = 'print("1..3\\nok 1 - a\\nnot ok 2 - b")'
+        self.assertEqual(self.result(tap, self.UNITTEST % "False", "raise SystemExit(3)",
+                                     "tap,py,plain"),
+                         (1, "2 passed, 4 failed, 1 skipped"))
+
+    def test_a_crash_after_the_last_test_is_a_failure(self):
+        tap = 'import os\nprint("1..1\\nok 1 - a", flush=True)\nos.abort()'
+        self.assertEqual(self.result(tap, "", "", "tap"), (1, "1 passed, 1 failed, 0 skipped"))
+
+    def test_a_suite_without_tests_is_a_failure(self):
+        self.assertEqual(self.result("", "", "", "none"), (1, "0 passed, 1 failed, 0 skipped"))
+
+
+class CoveredCorpus(Lint):
+    def test_an_empty_corpus_is_a_failure(self):
+        fuzzer = self.dir / "fuzz_x.c"
+        fuzzer.write_text('#include "tests/fuzz/fuzz.h"\n'
+                          "int LLVMFuzzerTestOneInput(const uint8_t *d, size_t n)"
+                          " { return d && n > 100; }\n")
+        program = self.dir / "x"
+        status, out = run(CC, "-D_GNU_SOURCE", "-I", ROOT, fuzzer,
+                          ROOT / "tests/fuzz/corpus_main.c", "-o", program)
+        self.assertEqual(status, 0, out)
+        corpus = self.dir / "corpus"
+        self.refused(run(program, corpus), "not ok 1")
+        corpus.mkdir()
+        self.refused(run(program, corpus), "not ok 1")
+        (corpus / "a").write_text("x")
+        self.accepted(run(program, corpus))
+
+
+if __name__ == "__main__":
+    unittest.main()
