@@ -1,0 +1,44 @@
+#pragma once
+/*
+ * A JSON-RPC server on a Unix socket: one message per line, answers in any order (by id). The
+ * server owns its socket file and its connections; calls belong to whoever is answering them
+ * (net/rpc.h) and outlive both their connection and the server. Everything is bounded: frames,
+ * connections, unanswered calls (then we stop reading), queued output (then we hang up).
+ * A line that is no JSON is answered and skipped; an oversized one is answered and ends the
+ * connection, since the framing is lost. Empty lines are ignored. A last line without a newline
+ * counts, so that `printf … | nc -NU` works; a half-closed client still gets its answers.
+ */
+#include "net/rpc.h"
+
+struct loop;
+struct rpcd;
+
+struct rpcd_ops {
+	rpc_call_fn *call;
+	/* Lets a peer in; NULL: only our own user and root. */
+	bool (*allow)(void *user, const struct rpc_peer *peer);
+};
+
+/* 0 gives the default. */
+struct rpcd_limits {
+	size_t max_frame;   /* 1 MiB */
+	size_t max_conns;   /* 256 */
+	size_t max_pending; /* 64 unanswered calls per connection */
+	size_t max_queued;  /* 4 MiB of output per connection */
+};
+
+/*
+ * Listens on path (mode 0600). A socket file that nobody listens on is replaced; one that somebody
+ * listens on is OV_ECONFLICT, anything else that is there is left alone. The caller makes sure by a
+ * lock that no two servers start at once. limits may be NULL.
+ */
+int rpcd_open(struct loop *l, const char *path, const struct rpcd_ops *ops, void *user,
+		const struct rpcd_limits *limits, struct rpcd **ret, struct ov_err *err);
+/* Removes the socket file, ends all connections (watchers run). NULL allowed; not from ops. */
+void rpcd_close(struct rpcd *d);
+/* Stops accepting and reading, so that what is under way can be answered before rpcd_close. */
+void rpcd_drain(struct rpcd *d);
+size_t rpcd_conns(const struct rpcd *d);
+/* Calls that are not answered, and bytes that are not sent: 0 and 0 is the end of a drain. */
+size_t rpcd_pending(const struct rpcd *d);
+size_t rpcd_queued(const struct rpcd *d);
