@@ -3,6 +3,8 @@
 #include "base/ov.h"
 
 bool utf8_valid(str s) _pure_;
+/* The length of the character at the front, 1 to 4; 0 when it is invalid or s is empty. */
+size_t utf8_len(str s) _pure_;
 /* The longest valid-at-its-end prefix of at most max bytes: never cuts a character in two. */
 str utf8_truncate(str s, size_t max) _pure_;
 /* Decodes one character off the front of *s; returns -1 and takes one byte on invalid input. */
