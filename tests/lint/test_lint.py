@@ -219,7 +219,7 @@ test('three', python, args: ['-c', THREE], suite: 'plain')
                 "  def test_c(self): self.assertTrue(%s)\nunittest.main()")
 
     def test_single_tests_are_counted(self):
-        tap = 'print("1..3\\nok 1 - a\\nok 2 # SKIP b\\nok 3 - c")'
+        tap = 'print("1..3\\nok 1 - a\\nnot ok 2 # SKIP b\\nok 3 - c")'
         self.assertEqual(self.result(tap, self.UNITTEST % "True", "", "tap,py,plain"),
                          (0, "5 passed, 0 failed, 2 skipped"))
 
