@@ -1,0 +1,376 @@
+#include "shim/shim.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	SWEEP_GRACE_MS = 1000,    /* at most, for descendants that outlive the agent */
+	SWEEP_RETRY_MS = 100,     /* a second look; the first is taken at each child's end */
+	SWEEP_GIVE_UP_MS = 10000, /* for what cannot be killed */
+	RECORD_RETRY_MS = 100,
+	RECORD_RETRY_MAX_MS = 10000,
+	PIECE = 65536,
+};
+
+/* Why the agent could not be executed, from the forked child. */
+struct exec_failure {
+	int step, errnum;
+};
+
+enum { STEP_CWD, STEP_FDS, STEP_EXEC };
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* In the child: everything between fork and exec. Signal-safe calls only, as habit. */
+_noreturn_ static void become_agent(struct shim *s, int in, int out, int report, pid_t shim)
+{
+	struct exec_failure f = { .step = STEP_FDS };
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	setsid();
+	/* The agent must not outlive its shim; the shim may have died before we asked for that. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != shim)
+		_exit(RUN_STATUS_FAILED);
+	for (int i = 1; i <= SIGRTMAX; i++)
+		sigaction(i, &dfl, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(out, 2) >= 0) {
+		f.step = STEP_CWD;
+		if (chdir(s->cwd) == 0) {
+			f.step = STEP_EXEC;
+			execvp(s->argv[0], s->argv);
+		}
+	}
+	f.errnum = errno;
+	if (write(report, &f, sizeof(f)) < 0)
+		_exit(RUN_STATUS_FAILED);
+	_exit(127);
+}
+
+/* The prompt file if there is one, else a pipe that the socket feeds. */
+static int open_input(struct shim *s)
+{
+	int in = open(RUN_PROMPT, O_RDONLY | O_CLOEXEC), fds[2];
+
+	if (in >= 0 || errno != ENOENT)
+		return in;
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -1;
+	s->to_agent = fds[1];
+	fcntl(fds[1], F_SETFL, O_NONBLOCK);
+	return fds[0];
+}
+
+void agent_start(struct shim *s)
+{
+	int in = open_input(s), out[2] = { -1, -1 }, report[2] = { -1, -1 };
+	pid_t self = getpid();
+
+	if (in < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0) {
+		snprintf(s->message, sizeof(s->message), "cannot open the agent's pipes: %s",
+				strerror(errno));
+		s->agent = -1;
+	} else {
+		s->agent = fork();
+		if (s->agent == 0)
+			become_agent(s, in, out[1], report[1], self);
+		if (s->agent < 0)
+			snprintf(s->message, sizeof(s->message), "cannot fork: %s",
+					strerror(errno));
+	}
+	close_fd(&in);
+	close_fd(&out[1]);
+	close_fd(&report[1]);
+	s->from_agent = out[0];
+	if (out[0] >= 0)
+		fcntl(out[0], F_SETFL, O_NONBLOCK);
+	s->exec_status = report[0];
+	s->started = s->agent > 0;
+	if (!s->started) {
+		/* Recorded like any other end: the folder says what happened to it. */
+		s->agent = 0;
+		s->ended_at = wall_ms();
+		s->phase = PH_RECORD;
+		s->due = mono_ms();
+	}
+}
+
+/* Closed by a successful exec, or the child's last words. */
+void agent_exec_status(struct shim *s)
+{
+	struct exec_failure f;
+	ssize_t n = s->exec_status < 0 ? 0 : read(s->exec_status, &f, sizeof(f));
+
+	close_fd(&s->exec_status);
+	if (n != sizeof(f))
+		return;
+	s->started = false;
+	snprintf(s->message, sizeof(s->message), "%s %s: %s",
+			f.step == STEP_EXEC                  ? "cannot execute"
+					: f.step == STEP_CWD ? "cannot enter the working folder"
+							     : "cannot set up the files of",
+			f.step == STEP_CWD ? s->cwd : s->argv[0], strerror(f.errnum));
+}
+
+/* Keeps what fits into the bound and onto the disk; the rest is counted, never waited for. */
+static void keep(struct shim *s, const char *p, size_t n)
+{
+	while (n > 0 && s->output_bytes < s->max_output) {
+		size_t fits = (size_t)MIN((uint64_t)n, s->max_output - s->output_bytes);
+		ssize_t done = write(s->output, p, fits);
+
+		if (done <= 0)
+			break;
+		s->output_bytes += (uint64_t)done;
+		p += done;
+		n -= (size_t)done;
+	}
+	s->dropped_bytes += n;
+}
+
+/* Reads at most max bytes; false when there is nothing more for now. */
+static bool read_piece(struct shim *s, size_t max, size_t *ret_n)
+{
+	char piece[PIECE];
+	ssize_t n = read(s->from_agent, piece, MIN(max, sizeof(piece)));
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n <= 0) {
+		close_fd(&s->from_agent);
+		return false;
+	}
+	keep(s, piece, (size_t)n);
+	*ret_n = (size_t)n;
+	return true;
+}
+
+void agent_read(struct shim *s)
+{
+	size_t n;
+
+	read_piece(s, PIECE, &n);
+}
+
+/*
+ * What is in the pipe now, and no more: a descendant may hold its other end and write for ever,
+ * but the last words of a process that has ended are there.
+ */
+static void drain(struct shim *s)
+{
+	int left = 0;
+	size_t n;
+
+	if (s->from_agent < 0 || ioctl(s->from_agent, FIONREAD, &left) < 0)
+		return;
+	while (left > 0 && s->from_agent >= 0 && read_piece(s, (size_t)left, &n))
+		left -= (int)n;
+}
+
+void agent_feed(struct shim *s)
+{
+	while (s->to_agent >= 0 && s->input.n > 0) {
+		ssize_t n = write(s->to_agent, s->input.p, s->input.n);
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n < 0) { /* nobody reads any more */
+			close_fd(&s->to_agent);
+			break;
+		}
+		buf_consume(&s->input, (size_t)n);
+	}
+	buf_done(&s->input);
+	if (s->input_closing)
+		close_fd(&s->to_agent);
+}
+
+/* Right after the fork the group does not exist yet; then a signal waits for the child itself. */
+int agent_signal(struct shim *s, int signo)
+{
+	if (kill(-s->agent, signo) == 0)
+		return 0;
+	return kill(s->agent, signo);
+}
+
+void agent_stop(struct shim *s)
+{
+	if (s->phase != PH_RUNNING)
+		return;
+	agent_signal(s, SIGTERM);
+	agent_signal(s, SIGCONT); /* a paused agent has to hear it */
+	s->phase = PH_STOPPING;
+	s->due = mono_ms() + s->grace_ms;
+}
+
+/* The parent of a live process; 0 for one that has ended or cannot be read. */
+static pid_t parent_of(const char *pid)
+{
+	char path[32], text[512], *p, state;
+	ssize_t n;
+	int fd, ppid;
+
+	snprintf(path, sizeof(path), "/proc/%.10s/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ')');
+	if (!p || sscanf(p, ") %c %d", &state, &ppid) != 2 || state == 'Z' || state == 'X')
+		return 0;
+	return ppid;
+}
+
+/* A direct child's pid stays its own until we reap it, so this can reach no stranger. */
+static void signal_child(struct shim *s, pid_t pid, int signo)
+{
+	for (size_t i = 0; i < s->signalled.n; i++)
+		if (s->signalled.p[i] == pid) {
+			if (signo == SIGKILL)
+				kill(pid, signo);
+			return;
+		}
+	vec_push(&s->signalled, pid);
+	if (pid != s->agent)
+		s->swept++;
+	kill(pid, signo);
+	if (signo == SIGTERM)
+		kill(pid, SIGCONT);
+}
+
+/*
+ * Only direct children: when one dies, what it had started becomes our child (we are the
+ * subreaper), its death wakes us, and the next round reaches it, however far it had got away.
+ */
+static void signal_children(struct shim *s, int signo)
+{
+	pid_t self = getpid();
+	DIR *d = opendir("/proc");
+
+	if (!d)
+		return;
+	for (struct dirent *e; (e = readdir(d));)
+		if (isdigit((unsigned char)e->d_name[0]) && parent_of(e->d_name) == self)
+			signal_child(s, (pid_t)atoi(e->d_name), signo);
+	closedir(d);
+}
+
+static void kill_all(struct shim *s)
+{
+	int64_t now = mono_ms();
+
+	if (s->phase != PH_SWEEP_KILL) {
+		s->phase = PH_SWEEP_KILL;
+		s->give_up = now + SWEEP_GIVE_UP_MS;
+	}
+	signal_children(s, SIGKILL);
+	s->due = now + SWEEP_RETRY_MS;
+}
+
+static void finish(struct shim *s)
+{
+	drain(s);
+	if (s->from_agent >= 0)
+		close_fd(&s->from_agent);
+	s->phase = PH_RECORD;
+	s->due = mono_ms();
+}
+
+static void agent_ended(struct shim *s, int status)
+{
+	s->agent = 0;
+	s->status = status;
+	s->ended_at = wall_ms();
+	agent_exec_status(s);
+	drain(s);
+	buf_done(&s->input);
+	close_fd(&s->to_agent);
+	if (s->phase < PH_SWEEP_TERM) {
+		s->phase = PH_SWEEP_TERM;
+		s->due = mono_ms() + MIN(s->grace_ms, (int64_t)SWEEP_GRACE_MS);
+	}
+}
+
+static void forget(struct shim *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->signalled.n; i++)
+		if (s->signalled.p[i] == pid) {
+			vec_remove_swap(&s->signalled, i);
+			return;
+		}
+}
+
+/* Reaps whoever ended, the agent or orphans of its making, and goes on with the sweep. */
+void agent_reap(struct shim *s)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		forget(s, pid);
+		if (pid == s->agent)
+			agent_ended(s, status);
+	}
+	if (s->phase != PH_SWEEP_TERM && s->phase != PH_SWEEP_KILL)
+		return;
+	if (pid < 0 && errno == ECHILD) /* no child means no descendant */
+		finish(s);
+	else if (s->phase == PH_SWEEP_TERM)
+		signal_children(s, SIGTERM);
+	else
+		kill_all(s);
+}
+
+static void try_record(struct shim *s)
+{
+	int r = record_exit(s);
+
+	if (r == 0 || r == -ENOENT) { /* or the folder is gone: nobody can ever ask */
+		unlink(RUN_SOCKET);
+		exit(r == 0 ? 0 : RUN_STATUS_FAILED);
+	}
+	s->backoff_ms = s->backoff_ms ? MIN(s->backoff_ms * 2, (int64_t)RECORD_RETRY_MAX_MS)
+				      : (int64_t)RECORD_RETRY_MS;
+	s->due = mono_ms() + s->backoff_ms;
+}
+
+void shim_step(struct shim *s)
+{
+	switch (s->phase) {
+	case PH_RUNNING: break;
+	case PH_STOPPING:
+	case PH_SWEEP_TERM: kill_all(s); break;
+	case PH_SWEEP_KILL:
+		if (s->agent == 0 && mono_ms() >= s->give_up) {
+			snprintf(s->message, sizeof(s->message),
+					"%zu processes that the agent left could not be ended",
+					s->signalled.n);
+			finish(s);
+		} else {
+			kill_all(s);
+		}
+		break;
+	case PH_RECORD: try_record(s); break;
+	}
+}

@@ -1,0 +1,160 @@
+#include "shim/shim.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+static void conn_close(struct conn *c)
+{
+	close(c->fd);
+	c->fd = -1;
+	buf_done(&c->in);
+	c->in = BUF_INIT;
+}
+
+/* A client that does not even read its answers is not waited for. */
+static void answer(struct conn *c, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (send(c->fd, text, n, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)n)
+		conn_close(c);
+}
+
+/* A stranger, or an older connection too many: the newest is the one that is wanted. */
+void control_accept(struct shim *s)
+{
+	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	struct conn *c = &s->conns[0];
+
+	if (fd < 0)
+		return;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
+			(peer.uid != geteuid() && peer.uid != 0)) {
+		close(fd);
+		return;
+	}
+	for (size_t i = 0; i < SHIM_CONNS; i++) {
+		if (s->conns[i].fd < 0) {
+			c = &s->conns[i];
+			break;
+		}
+		if (s->conns[i].used < c->used)
+			c = &s->conns[i];
+	}
+	if (c->fd >= 0)
+		conn_close(c);
+	c->fd = fd;
+	c->used = ++s->requests;
+}
+
+static const char *do_signal(struct shim *s, str number)
+{
+	int64_t signo;
+
+	if (!str_to_i64(number, &signo) || signo < 1 || signo > SIGRTMAX)
+		return "error not a signal number\n";
+	if (s->agent == 0)
+		return "error the agent has ended\n";
+	if (agent_signal(s, (int)signo) < 0)
+		return "error the signal could not be sent\n";
+	return "ok\n";
+}
+
+static const char *do_send(struct shim *s, str bytes)
+{
+	if (s->agent == 0)
+		return "error the agent has ended\n";
+	if (s->to_agent < 0 || s->input_closing)
+		return "error the agent's input is closed\n";
+	if (s->input.n + bytes.n > RUN_QUEUED_MAX)
+		return "error the agent does not read its input\n";
+	buf_adds(&s->input, bytes);
+	agent_feed(s);
+	return "ok\n";
+}
+
+/* Answers one whole request, or NULL when it is none that we know. */
+static const char *request(struct shim *s, str line, str bytes)
+{
+	if (str_starts(line, STR("signal ")))
+		return do_signal(s, str_sub(line, 7, line.n));
+	if (str_starts(line, STR("send ")))
+		return do_send(s, bytes);
+	if (str_is(line, "stop")) {
+		agent_stop(s);
+		return "ok\n";
+	}
+	if (str_is(line, "close-input")) {
+		s->input_closing = true;
+		agent_feed(s);
+		return "ok\n";
+	}
+	return NULL;
+}
+
+/* How many bytes follow this line; false when it is malformed. */
+static bool body_length(str line, uint64_t *ret)
+{
+	*ret = 0;
+	if (!str_starts(line, STR("send ")))
+		return true;
+	return str_to_u64(str_sub(line, 5, line.n), ret) && *ret <= RUN_SEND_MAX;
+}
+
+/* Takes the requests that are complete off the buffer; false when the rest cannot be understood. */
+static bool serve_buffer(struct shim *s, struct conn *c)
+{
+	while (c->fd >= 0 && c->in.n > 0) {
+		str all = buf_str(&c->in), line;
+		size_t end = str_find_byte(str_sub(all, 0, RUN_LINE_MAX), '\n');
+		const char *reply;
+		uint64_t body;
+
+		line = str_sub(all, 0, end);
+		if (end >= RUN_LINE_MAX)
+			return false;
+		if (end == all.n)
+			return true; /* not yet a whole line */
+		if (!body_length(line, &body))
+			return false;
+		if (all.n - end - 1 < body)
+			return true;
+		reply = request(s, line, str_sub(all, end + 1, (size_t)body));
+		if (!reply)
+			return false;
+		buf_consume(&c->in, end + 1 + (size_t)body);
+		c->used = ++s->requests;
+		answer(c, reply);
+	}
+	return true;
+}
+
+void control_serve(struct shim *s, struct conn *c)
+{
+	char piece[16384];
+	ssize_t n = recv(c->fd, piece, sizeof(piece), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		conn_close(c);
+		return;
+	}
+	/* Bounded: what serve_buffer leaves is less than one line and one body. */
+	buf_add(&c->in, piece, (size_t)n);
+	if (!serve_buffer(s, c) && c->fd >= 0) {
+		answer(c, "error this is not a request\n");
+		if (c->fd >= 0)
+			conn_close(c);
+	}
+	if (c->fd >= 0 && c->in.n == 0)
+		buf_done(&c->in);
+}

@@ -1,0 +1,235 @@
+/*
+ * overseer-run, the shim: owns one run of one agent. It outlives the daemon that started it, keeps
+ * the agent's output, passes input and signals on, ends what the agent left behind and records how
+ * it all ended. Its lock on the folder is the proof that the run lives. Idle, it sleeps in poll.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "shim/shim.h"
+
+enum { GRACE_MAX_MS = 24 * 60 * 60 * 1000 };
+
+static int64_t clock_ms(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t mono_ms(void)
+{
+	return clock_ms(CLOCK_MONOTONIC);
+}
+
+int64_t wall_ms(void)
+{
+	return clock_ms(CLOCK_REALTIME);
+}
+
+static int usage(const char *what)
+{
+	dprintf(STDERR_FILENO,
+			"overseer-run: %s\n"
+			"usage: overseer-run --dir DIR --id ID --cwd CWD --max-output BYTES"
+			" --stop-grace MS -- PROGRAM [ARGUMENT...]\n",
+			what);
+	return RUN_STATUS_USAGE;
+}
+
+static int parse_options(struct shim *s, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "dir", required_argument, NULL, 'd' },
+		{ "id", required_argument, NULL, 'i' },
+		{ "cwd", required_argument, NULL, 'c' },
+		{ "max-output", required_argument, NULL, 'm' },
+		{ "stop-grace", required_argument, NULL, 'g' },
+		{ 0 },
+	};
+	str max = { 0 }, grace = { 0 };
+	uint64_t grace_ms;
+
+	for (int c; (c = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
+		switch (c) {
+		case 'd': s->dir = optarg; break;
+		case 'i': s->id = optarg; break;
+		case 'c': s->cwd = optarg; break;
+		case 'm': max = str_from(optarg); break;
+		case 'g': grace = str_from(optarg); break;
+		default: return usage("unknown option");
+		}
+	}
+	s->argv = argv + optind;
+	if (!s->dir || !s->id || !*s->id || !s->argv[0])
+		return usage("--dir, --id and a program are needed");
+	if (!s->cwd || s->cwd[0] != '/')
+		return usage("--cwd must be an absolute path");
+	if (!str_to_u64(max, &s->max_output))
+		return usage("--max-output must be a number of bytes");
+	if (!str_to_u64(grace, &grace_ms) || grace_ms > GRACE_MAX_MS)
+		return usage("--stop-grace must be at most a day in milliseconds");
+	s->grace_ms = (int64_t)grace_ms;
+	return 0;
+}
+
+/* From here on no signal and no hang-up of whoever started us can end the run by accident. */
+static int detach(struct shim *s)
+{
+	sigset_t set;
+
+	close_range(3, ~0U, 0);
+	while (fcntl(STDERR_FILENO, F_GETFD) < 0)
+		if (open("/dev/null", O_RDWR) < 0)
+			return RUN_STATUS_FAILED;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	setsid(); /* fails when we lead a session already, which is as well */
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->signals < 0)
+		return record_complain("cannot watch signals");
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return record_complain("cannot adopt orphans");
+	return 0;
+}
+
+/* Bound by its bare name from inside the folder, since a socket's path is at most 107 bytes. */
+static int listen_socket(struct shim *s)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX, .sun_path = RUN_SOCKET };
+	mode_t mask = umask(0177);
+	int r = -1;
+
+	unlink(RUN_SOCKET); /* of a shim that died before it started anything */
+	s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->listener >= 0)
+		r = bind(s->listener, (struct sockaddr *)&at, sizeof(at));
+	umask(mask);
+	if (r < 0 || listen(s->listener, SHIM_CONNS) < 0)
+		return record_complain("cannot open the run's socket");
+	return 0;
+}
+
+static int set_up(struct shim *s)
+{
+	int r = detach(s);
+
+	if (r)
+		return r;
+	s->dirfd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->dirfd < 0 || fchdir(s->dirfd) < 0)
+		return record_complain("cannot open the run's folder");
+	r = record_lock(s);
+	if (r)
+		return r;
+	r = listen_socket(s);
+	if (r)
+		return r;
+	s->output = open(RUN_OUTPUT, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (s->output < 0)
+		return record_complain("cannot open the output file");
+	if (setenv(RUN_ENV, s->id, 1) < 0)
+		return record_complain("cannot set the environment");
+	/* Whoever finds us by the lock can talk to us: the socket is there already. */
+	r = record_identity(s);
+	if (r)
+		return r;
+	return record_started(s);
+}
+
+static void read_signals(struct shim *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo != SIGCHLD)
+			agent_stop(s);
+	agent_reap(s);
+}
+
+static void turn(struct shim *s)
+{
+	enum { SIGNALS, OUTPUT, INPUT, EXEC, LISTENER, CONNS, COUNT = CONNS + SHIM_CONNS };
+	struct pollfd p[COUNT];
+	int64_t wait = -1;
+
+	/* poll skips negative fds; the waiting side of a full pipe is asked for only then. */
+	p[SIGNALS] = (struct pollfd){ s->signals, POLLIN, 0 };
+	p[OUTPUT] = (struct pollfd){ s->from_agent, POLLIN, 0 };
+	p[INPUT] = (struct pollfd){ s->input.n ? s->to_agent : -1, POLLOUT, 0 };
+	p[EXEC] = (struct pollfd){ s->exec_status, POLLIN, 0 };
+	p[LISTENER] = (struct pollfd){ s->listener, POLLIN, 0 };
+	for (size_t i = 0; i < SHIM_CONNS; i++)
+		p[CONNS + i] = (struct pollfd){ s->conns[i].fd, POLLIN, 0 };
+	if (s->due >= 0)
+		wait = MAX(s->due - mono_ms(), (int64_t)0);
+	if (poll(p, COUNT, (int)wait) < 0)
+		return;
+	if (p[OUTPUT].revents)
+		agent_read(s);
+	if (p[INPUT].revents)
+		agent_feed(s);
+	if (p[EXEC].revents)
+		agent_exec_status(s);
+	for (size_t i = 0; i < SHIM_CONNS; i++)
+		if (p[CONNS + i].revents && s->conns[i].fd == p[CONNS + i].fd)
+			control_serve(s, &s->conns[i]);
+	if (p[LISTENER].revents)
+		control_accept(s);
+	if (p[SIGNALS].revents)
+		read_signals(s);
+	if (s->due >= 0 && mono_ms() >= s->due)
+		shim_step(s);
+}
+
+int main(int argc, char **argv)
+{
+	struct shim s = {
+		.dirfd = -1,
+		.lock = -1,
+		.listener = -1,
+		.signals = -1,
+		.output = -1,
+		.from_agent = -1,
+		.to_agent = -1,
+		.exec_status = -1,
+		.due = -1,
+	};
+	int null, r;
+
+	for (size_t i = 0; i < SHIM_CONNS; i++)
+		s.conns[i].fd = -1;
+	r = parse_options(&s, argc, argv);
+	if (r)
+		return r;
+	r = set_up(&s);
+	if (r)
+		return r;
+	agent_start(&s);
+	/* The end of stderr tells the daemon that all went well; nothing ties us to it any longer. */
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0 || dup2(null, STDERR_FILENO) < 0)
+		close(STDERR_FILENO);
+	for (;;)
+		turn(&s);
+}

@@ -1,0 +1,31 @@
+#pragma once
+/*
+ * What the shim overseer-run and the daemon agree on: the files of a run's folder, the shim's exit
+ * statuses and the bounds of its socket. Only constants; it owns nothing.
+ *
+ * The socket speaks lines. Each request is answered "ok\n" or "error TEXT\n":
+ *   signal N          to the agent's process group
+ *   stop              SIGTERM to the group, after the grace SIGKILL for the whole run
+ *   send LEN\nBYTES   queue input for the agent (when it has no prompt file)
+ *   close-input       end of input, after what is queued
+ * A request that cannot be understood is answered and ends its connection.
+ */
+
+#define RUN_LOCK "lock"       /* locked while the run lives; holds "PID START_TIME\n" of the shim */
+#define RUN_STARTED "started" /* made once, before the agent is; holds the time in ms */
+#define RUN_OUTPUT "output"
+#define RUN_SOCKET "socket"
+#define RUN_PROMPT "prompt"
+#define RUN_EXIT "exit.json"
+#define RUN_ENV "OVERSEER_RUN"
+
+enum {
+	RUN_STATUS_USAGE = 64,
+	RUN_STATUS_FAILED = 74,  /* nothing was started; stderr says why */
+	RUN_STATUS_OWNED = 75,   /* another shim holds the folder's lock */
+	RUN_STATUS_STARTED = 76, /* this folder has started its agent already */
+
+	RUN_LINE_MAX = 64,        /* of a request's first line */
+	RUN_SEND_MAX = 1 << 20,   /* bytes of one send */
+	RUN_QUEUED_MAX = 4 << 20, /* bytes of input that wait for the agent to read them */
+};

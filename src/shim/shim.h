@@ -1,0 +1,87 @@
+#pragma once
+/*
+ * The inside of overseer-run: one struct that owns everything, and the four parts that work on it.
+ * main.c reads the options, sets up the folder and turns the loop; agent.c starts the agent, moves
+ * its bytes and ends what it left behind; control.c serves the socket; record.c keeps the files
+ * that prove what happened.
+ */
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/ov.h"
+#include "base/vec.h"
+#include "shim/proto.h"
+
+enum { SHIM_CONNS = 8 };
+
+enum phase {
+	PH_RUNNING,
+	PH_STOPPING,   /* asked to stop: SIGTERM is out, SIGKILL follows at `due` */
+	PH_SWEEP_TERM, /* the agent has ended, its descendants were asked to */
+	PH_SWEEP_KILL, /* everything below us is killed until nothing is left */
+	PH_RECORD,     /* all over; the exit record is being written */
+};
+
+struct conn {
+	int fd; /* -1: free */
+	struct buf in;
+	uint64_t used; /* when it was last served, in requests: the longest idle one makes room */
+};
+
+struct shim {
+	/* options */
+	const char *dir, *id, *cwd;
+	char **argv;
+	uint64_t max_output;
+	int64_t grace_ms;
+
+	int dirfd, lock, listener, signals; /* dirfd is also our working directory */
+	int output;                         /* DIR/output */
+	int from_agent, to_agent;           /* pipes; to_agent is -1 with a prompt file */
+	int exec_status;                    /* says why the agent could not be executed */
+
+	enum phase phase;
+	int64_t due;     /* monotonic ms of the phase's next step, or -1 */
+	int64_t give_up; /* when descendants that cannot be killed are left behind */
+	int64_t backoff_ms;
+
+	pid_t agent; /* 0 once reaped: then its process group must not be signalled any more */
+	VEC(pid_t) signalled;
+	struct buf input; /* queued for to_agent */
+	bool input_closing;
+	struct conn conns[SHIM_CONNS];
+	uint64_t requests;
+
+	/* the record */
+	bool started;
+	int status; /* of waitpid */
+	int64_t started_at, ended_at;
+	uint64_t output_bytes, dropped_bytes;
+	size_t swept;
+	char message[512];
+};
+
+int64_t mono_ms(void);
+int64_t wall_ms(void);
+
+/* agent.c: these change the phase; shim_step is called when `due` has come. */
+void agent_start(struct shim *s);
+void agent_exec_status(struct shim *s);
+void agent_read(struct shim *s);
+void agent_feed(struct shim *s);
+int agent_signal(struct shim *s, int signo);
+void agent_stop(struct shim *s);
+void agent_reap(struct shim *s);
+void shim_step(struct shim *s);
+
+/* control.c */
+void control_accept(struct shim *s);
+void control_serve(struct shim *s, struct conn *c);
+
+/* record.c: each returns 0 or an exit status after having told stderr why. */
+int record_lock(struct shim *s);
+int record_identity(struct shim *s);
+int record_started(struct shim *s);
+int record_complain(const char *what);
+/* The exit record; 0, or -errno to be tried again. */
+int record_exit(struct shim *s);
