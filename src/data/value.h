@@ -65,7 +65,10 @@ void value_put(struct arena *a, value *object, const char *key, value *v);
 void value_append_member(struct arena *a, value *object, str key, value *v);
 /* A deep copy, strings too, so that it outlives its source. */
 value *value_copy(struct arena *a, const value *v);
-bool value_equal(const value *a, const value *b) _pure_; /* objects regardless of order; 1 equals 1.0 */
+bool value_equal(const value *a,
+		const value *b) _pure_; /* objects regardless of order; 1 equals 1.0 */
+/* The members of an object, sorted bytewise by key; the caller gives the list to mem_free. */
+const struct member **value_sorted_members(const value *object);
 
 /* Reading. These accept NULL and the wrong kind and answer NULL, the default or the empty string. */
 const value *value_get(const value *object, str key) _pure_;
@@ -87,9 +90,13 @@ const char *value_kind_name(enum value_kind kind); /* "integer", "object", ... f
  * path. `path` is the path of the object itself ("phases[1]"), empty at the top.
  */
 int value_need_str(const value *object, str path, const char *key, str *ret, struct ov_err *err);
-int value_need_int(const value *object, str path, const char *key, int64_t *ret, struct ov_err *err);
+int value_need_int(const value *object, str path, const char *key, int64_t *ret,
+		struct ov_err *err);
 int value_need_bool(const value *object, str path, const char *key, bool *ret, struct ov_err *err);
-int value_need_array(const value *object, str path, const char *key, const value **ret, struct ov_err *err);
-int value_need_object(const value *object, str path, const char *key, const value **ret, struct ov_err *err);
+int value_need_array(const value *object, str path, const char *key, const value **ret,
+		struct ov_err *err);
+int value_need_object(const value *object, str path, const char *key, const value **ret,
+		struct ov_err *err);
 /* OV_EINVALID for a key that is not in known[], naming it and the nearest known one. */
-int value_only_keys(const value *object, str path, const char *const *known, size_t n, struct ov_err *err);
+int value_only_keys(const value *object, str path, const char *const *known, size_t n,
+		struct ov_err *err);
