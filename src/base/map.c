@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 
-static char gone;
+static const char gone;
 #define MAP_GONE ((void *)&gone)
 
 void map_init(struct map *m, uint64_t seed)
