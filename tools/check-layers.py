@@ -20,7 +20,7 @@ RULES = {
     "store": (["base", "data"], []),
     "sys": (["base"], []),
     "net": (["base", "data", "sys"], []),
-    "drive": (["base", "data", "sys", "net"], ["core/model.h"]),
+    "drive": (["base", "data", "sys", "net"], ["core/model.h", "shim/proto.h"]),
     "app": (["base", "data", "core", "store", "sys", "net", "drive"], []),
     "shim": (["base"], []),
     "cli": (["base", "data", "core"], ["sys/file.h", "sys/clock.h"]),
