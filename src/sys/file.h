@@ -17,7 +17,8 @@ int file_remove(const char *path, struct ov_err *err); /* absent is fine */
 /* mkdir -p; existing is fine. */
 int dir_make(const char *path, unsigned mode, struct ov_err *err);
 /* Names in a directory, sorted, without . and ..; at most max (OV_ELIMIT). */
-int dir_list(struct arena *a, const char *path, size_t max, str **ret, size_t *ret_n, struct ov_err *err);
+int dir_list(struct arena *a, const char *path, size_t max, str **ret, size_t *ret_n,
+		struct ov_err *err);
 
 /*
  * An exclusive lock on a file (flock; created if absent, never removed): OV_ECONFLICT when another

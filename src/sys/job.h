@@ -2,7 +2,9 @@
 /*
  * A job: one child run to its end with captured, bounded output, input from memory and a timeout;
  * for git, checks and hooks. The job owns the child, its pipes and buffers until `done` was called;
- * it frees itself after that. On timeout or cancel the process group gets SIGTERM, then SIGKILL.
+ * it frees itself after that. On timeout or cancel the process group gets SIGTERM, then after 2 s
+ * SIGKILL. The end is reported when the child has ended and its output is read to the end; a
+ * background process that keeps the pipes open is waited for only a moment, and left alone.
  */
 #include "base/ov.h"
 #include "sys/proc.h"
@@ -18,18 +20,23 @@ struct job_spec {
 	int64_t timeout_ms;    /* 0: none */
 };
 
+#define JOB_SPEC_INIT                  \
+	{                              \
+		.proc = PROC_SPEC_INIT \
+	}
+
 struct job_result {
 	struct proc_exit exit;
 	bool timed_out, cancelled;
-	str out, err;              /* valid during the callback */
+	str out, err; /* valid during the callback */
 	bool out_cut, err_cut;
 };
 
 typedef void job_done_fn(void *user, const struct job_result *r);
 
-/* On failure nothing was started and done is never called. */
-int job_start(struct loop *l, const struct job_spec *spec, job_done_fn *done, void *user, struct job **ret,
-	      struct ov_err *err);
+/* On failure nothing was started and done is never called. done comes from the loop, never from here. */
+int job_start(struct loop *l, const struct job_spec *spec, job_done_fn *done, void *user,
+		struct job **ret, struct ov_err *err);
 /* Ends the child; done is still called once, with .cancelled. */
 void job_cancel(struct job *j);
 /* Ends the child at once and forgets it without calling done: for shutting down. */

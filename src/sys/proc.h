@@ -2,19 +2,23 @@
 /*
  * Child processes: a spec filled by the caller, one call to start it (posix_spawn, so the cost does
  * not grow with our size), a pidfd instead of a bare pid. Identity of any process is pid + start
- * time + boot id.
+ * time + boot id. Loop-free: the owner of a child watches its pidfd, reaps it, and closes the pidfd.
  */
 #include "base/ov.h"
 
 struct proc_spec {
-	const char *const *argv; /* argv[0] is looked up in PATH when it has no slash */
-	const char *const *env;  /* whole environment; NULL inherits ours */
-	const char *cwd;         /* NULL: ours */
-	int in, out, err;        /* fds to become 0, 1, 2; -1: /dev/null. Not closed */
-	bool new_session;        /* setsid; otherwise the child gets a process group of its own */
+	/* argv[0] without a slash is looked up in the absolute folders of PATH: the child's, else ours. */
+	const char *const *argv;
+	const char *const *env; /* whole environment; NULL inherits ours */
+	const char *cwd;        /* NULL: ours. A relative argv[0] with a slash is relative to it */
+	int in, out, err;       /* fds to become 0, 1, 2; -1: /dev/null. Not closed */
+	bool new_session;       /* setsid; otherwise the child gets a process group of its own */
 };
 
-#define PROC_SPEC_INIT { .in = -1, .out = -1, .err = -1 }
+#define PROC_SPEC_INIT                         \
+	{                                      \
+		.in = -1, .out = -1, .err = -1 \
+	}
 
 struct proc {
 	int pid;
@@ -26,22 +30,31 @@ struct proc_exit {
 	int signal; /* or 0 */
 };
 
-/* Signals are reset and unblocked in the child; every other fd of ours is close-on-exec. */
+/*
+ * Signals are reset and unblocked in the child, which gets fds 0, 1, 2 and no other. OV_ENOTFOUND
+ * names the missing program, interpreter or working directory; on failure nothing runs.
+ */
 int proc_spawn(const struct proc_spec *spec, struct proc *ret, struct ov_err *err);
-/* Reaps our child after its pidfd became readable. */
+/* Reaps our child after its pidfd became readable; OV_ESTATE while it still runs. */
 int proc_reap(struct proc *p, struct proc_exit *ret, struct ov_err *err);
-/* By pidfd, so never to a stranger; OV_ENOTFOUND when it has ended. */
+/* By pidfd, so never to a stranger; OV_ENOTFOUND when it has ended, reaped or not. */
 int proc_signal(const struct proc *p, int signo, struct ov_err *err);
+/* Waits at most timeout_ms (0: does not wait) for the end; true when it has ended. */
+bool proc_ended(const struct proc *p, int timeout_ms);
 void proc_done(struct proc *p); /* closes the pidfd */
 
-/* Start time in clock ticks since boot (field 22 of /proc/PID/stat), 0 when there is no such process. */
+/*
+ * Start time in clock ticks since boot (field 22 of /proc/PID/stat), 0 when there is no such process
+ * or only its zombie is left.
+ */
 uint64_t proc_start_time(int pid);
 /* Of this boot; "" when unknown. Writes 36 characters and NUL. */
 void proc_boot_id(char ret[static 37]);
 /* Opens a pidfd for pid if it still is the process that had this start time; OV_ENOTFOUND otherwise. */
 int proc_open(int pid, uint64_t start_time, struct proc *ret, struct ov_err *err);
 /*
- * Kills (SIGKILL) every process whose environment holds NAME=VALUE, except ourselves, again until
- * none is left (bounded); returns how many were killed, or an error when some remain.
+ * Kills (SIGKILL) every process of ours whose environment holds NAME=VALUE, except ourselves, again
+ * until none is left (bounded; waits for each to end); says how many were killed, or fails when some
+ * remain. It sees the environment that a program was started with.
  */
 int proc_sweep_env(str name, str value, size_t *ret_killed, struct ov_err *err);

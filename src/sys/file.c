@@ -1,0 +1,397 @@
+#include "sys/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "sys/rand.h"
+
+/* Its header, <sys/file.h>, is hidden by our own of that name. */
+extern int flock(int fd, int operation);
+
+enum {
+	READ_PIECE = 64 * 1024,
+	LOCK_TRIES = 10, /* 1 ms apart: a probe holds a lock for a moment */
+};
+
+void fd_closep(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static int check_path(const char *path, struct ov_err *err)
+{
+	size_t n = strlen(path);
+
+	if (n == 0)
+		return ov_fail(err, OV_EINVALID, "empty path");
+	if (n >= PATH_MAX)
+		return ov_fail(err, OV_ELIMIT, "path of %zu bytes: the most is %d: %.60s...", n,
+				PATH_MAX - 1, path);
+	return 0;
+}
+
+static int fail_path(struct ov_err *err, int errnum, const char *what, const char *path)
+{
+	int code = OV_EIO;
+
+	ov_fail_errno(err, errnum, "%s %s", what, path);
+	if (errnum == ENOENT || errnum == ENOTDIR)
+		code = OV_ENOTFOUND;
+	else if (errnum == EEXIST)
+		code = OV_ECONFLICT;
+	if (err)
+		err->code = code;
+	return code;
+}
+
+/* ---- reading ---- */
+
+int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov_err *err)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	_cleanup_(fd_closep)
+	int fd = -1;
+	struct stat st;
+	int r;
+
+	r = check_path(path, err);
+	if (r < 0)
+		return r;
+	/* O_NONBLOCK: opening a named pipe would wait for its writer. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return fail_path(err, errno, "open", path);
+	if (fstat(fd, &st) < 0)
+		return fail_path(err, errno, "stat", path);
+	if (!S_ISREG(st.st_mode))
+		return ov_fail(err, OV_EINVALID, "%s is not a regular file", path);
+	/* The size is only a hint: files of /proc have none, others grow meanwhile. */
+	if (st.st_size > 0)
+		buf_reserve(&b, MIN((size_t)st.st_size, max) + 1);
+	for (;;) {
+		ssize_t got;
+
+		buf_reserve(&b, b.cap - b.n > 1 ? 1 : READ_PIECE);
+		got = read(fd, b.p + b.n, b.cap - b.n - 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return fail_path(err, errno, "read", path);
+		if (got == 0)
+			break;
+		b.n += (size_t)got;
+		if (b.n > max)
+			return ov_fail(err, OV_ELIMIT, "%s is larger than %zu bytes", path, max);
+	}
+	*ret = arena_str(a, buf_str(&b));
+	return 0;
+}
+
+bool file_exists(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0;
+}
+
+/* ---- writing ---- */
+
+/* Splits into an open directory and the name in it. */
+static int open_parent(const char *path, int *ret_dir, const char **ret_name, struct ov_err *err)
+{
+	_cleanup_(mem_freep)
+	char *dir = NULL;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	int fd, r;
+
+	r = check_path(path, err);
+	if (r < 0)
+		return r;
+	if (!*name)
+		return ov_fail(err, OV_EINVALID, "%s names no file", path);
+	if (!slash)
+		dir = mem_dup(".", 1);
+	else
+		dir = mem_dup(path, slash == path ? 1 : (size_t)(slash - path));
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return fail_path(err, errno, "open directory", dir);
+	*ret_dir = fd;
+	*ret_name = name;
+	return 0;
+}
+
+/* 0 or an errno. */
+static int write_all(int fd, str bytes)
+{
+	while (bytes.n > 0) {
+		ssize_t n = write(fd, bytes.p, bytes.n);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno;
+		bytes.p += n;
+		bytes.n -= (size_t)n;
+	}
+	return 0;
+}
+
+struct tmp_file {
+	int dir;
+	char name[40];
+};
+
+/* A durable temporary file in t->dir, or nothing: a full disk must not be left fuller. */
+static int tmp_write(struct tmp_file *t, str bytes, unsigned mode)
+{
+	_cleanup_(fd_closep)
+	int fd = -1;
+	int e;
+
+	do {
+		snprintf(t->name, sizeof(t->name), ".tmp-%016llx", (unsigned long long)rand_u64());
+		fd = openat(t->dir, t->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+				mode);
+	} while (fd < 0 && (errno == EEXIST || errno == EINTR));
+	if (fd < 0)
+		return errno;
+	e = write_all(fd, bytes);
+	if (!e && fsync(fd) < 0)
+		e = errno;
+	/* Some file systems tell of a failed write only here. */
+	if (close(TAKE_FD(fd)) < 0 && !e && errno != EINTR)
+		e = errno;
+	if (e)
+		unlinkat(t->dir, t->name, 0);
+	return e;
+}
+
+static int put_file(const char *path, str bytes, unsigned mode, bool fresh, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int dir = -1;
+	struct tmp_file tmp;
+	const char *name;
+	int e, r;
+
+	r = open_parent(path, &dir, &name, err);
+	if (r < 0)
+		return r;
+	tmp.dir = dir;
+	e = tmp_write(&tmp, bytes, mode);
+	if (e)
+		return fail_path(err, e, "write", path);
+	if (fresh)
+		e = linkat(dir, tmp.name, dir, name, 0) < 0 ? errno : 0;
+	else
+		e = renameat(dir, tmp.name, dir, name) < 0 ? errno : 0;
+	if (e || fresh)
+		unlinkat(dir, tmp.name, 0);
+	if (e)
+		return fail_path(err, e, fresh ? "create" : "replace", path);
+	if (fsync(dir) < 0)
+		return fail_path(err, errno, "sync the directory of", path);
+	return 0;
+}
+
+int file_write_atomic(const char *path, str bytes, unsigned mode, struct ov_err *err)
+{
+	return put_file(path, bytes, mode, false, err);
+}
+
+int file_create_atomic(const char *path, str bytes, unsigned mode, struct ov_err *err)
+{
+	return put_file(path, bytes, mode, true, err);
+}
+
+int file_remove(const char *path, struct ov_err *err)
+{
+	int r;
+
+	r = check_path(path, err);
+	if (r < 0)
+		return r;
+	if (unlink(path) < 0 && errno != ENOENT)
+		return fail_path(err, errno, "remove", path);
+	return 0;
+}
+
+/* ---- directories ---- */
+
+/* Makes one directory durably; 0 or an errno. */
+static int make_one(const char *path, unsigned mode)
+{
+	_cleanup_(fd_closep)
+	int parent = -1;
+	const char *name;
+
+	if (mkdir(path, mode) < 0)
+		return errno == EEXIST ? 0 : errno;
+	/* Without this a crash could lose the folder, and with it the durable files inside. */
+	if (open_parent(path, &parent, &name, NULL) == 0)
+		fsync(parent);
+	return 0;
+}
+
+int dir_make(const char *path, unsigned mode, struct ov_err *err)
+{
+	_cleanup_(mem_freep)
+	char *copy = NULL;
+	struct stat st;
+	size_t n;
+	int e, r;
+
+	r = check_path(path, err);
+	if (r < 0)
+		return r;
+	n = strlen(path);
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	copy = mem_dup(path, n);
+	for (size_t i = 1; i <= n; i++) {
+		if (i < n && copy[i] != '/')
+			continue;
+		copy[i] = '\0';
+		e = make_one(copy, mode);
+		/* Parents may be read-only and fine: only the whole path decides. */
+		if (e && i == n)
+			return fail_path(err, e, "make directory", path);
+		copy[i] = i < n ? '/' : '\0';
+	}
+	if (stat(path, &st) < 0)
+		return fail_path(err, errno, "stat", path);
+	if (!S_ISDIR(st.st_mode))
+		return ov_fail(err, OV_ECONFLICT, "%s exists and is not a directory", path);
+	return 0;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return str_cmp(*(const str *)a, *(const str *)b);
+}
+
+static void dir_closep(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+
+int dir_list(struct arena *a, const char *path, size_t max, str **ret, size_t *ret_n,
+		struct ov_err *err)
+{
+	_cleanup_(dir_closep)
+	DIR *d = NULL;
+	VEC(str) names = { 0 };
+	struct dirent *e;
+	int r;
+
+	r = check_path(path, err);
+	if (r < 0)
+		return r;
+	d = opendir(path);
+	if (!d)
+		return fail_path(err, errno, "open directory", path);
+	while (errno = 0, (e = readdir(d))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		if (names.n == max) {
+			vec_done(&names);
+			return ov_fail(err, OV_ELIMIT, "%s holds more than %zu entries", path, max);
+		}
+		vec_push(&names, arena_str(a, str_from(e->d_name)));
+	}
+	if (errno) {
+		r = fail_path(err, errno, "read directory", path);
+		vec_done(&names);
+		return r;
+	}
+	if (names.n)
+		qsort(names.p, names.n, sizeof(str), by_bytes);
+	*ret = arena_array(a, str, names.n);
+	if (names.n)
+		memcpy(*ret, names.p, names.n * sizeof(str));
+	*ret_n = names.n;
+	vec_done(&names);
+	return 0;
+}
+
+/* ---- locks ---- */
+
+int lock_take(const char *path, int *ret_fd, struct ov_err *err)
+{
+	static const struct timespec pause = { .tv_nsec = 1000000 };
+	_cleanup_(fd_closep)
+	int fd = -1;
+	int r;
+
+	r = check_path(path, err);
+	if (r < 0)
+		return r;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	if (fd < 0)
+		return fail_path(err, errno, "open lock", path);
+	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
+		if (errno == EINTR)
+			continue;
+		if (errno != EWOULDBLOCK)
+			return fail_path(err, errno, "lock", path);
+		if (i >= LOCK_TRIES)
+			return ov_fail(err, OV_ECONFLICT, "%s is locked by another process", path);
+		nanosleep(&pause, NULL);
+	}
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int lock_probe(const char *path, bool *ret_held, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int fd = -1;
+	int r;
+
+	r = check_path(path, err);
+	if (r < 0)
+		return r;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT) {
+		*ret_held = false;
+		return 0;
+	}
+	if (fd < 0)
+		return fail_path(err, errno, "open lock", path);
+	/* Shared, so that two probes do not see each other; closing lets go of it. */
+	while (flock(fd, LOCK_SH | LOCK_NB) < 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno != EWOULDBLOCK)
+			return fail_path(err, errno, "probe lock", path);
+		*ret_held = true;
+		return 0;
+	}
+	*ret_held = false;
+	return 0;
+}
+
+char *path_join(struct arena *a, const char *dir, const char *name)
+{
+	size_t n = strlen(dir);
+	const char *sep = n > 0 && dir[n - 1] == '/' ? "" : "/";
+
+	return (char *)arena_printf(a, "%s%s%s", dir, sep, name).p;
+}

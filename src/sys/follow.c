@@ -1,0 +1,171 @@
+#include "sys/follow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "sys/file.h"
+#include "sys/loop.h"
+
+enum { PIECE = 64 * 1024 };
+
+struct follow {
+	struct loop *loop;
+	int fd;
+	uint64_t offset;
+	struct loop_source *watch, *more; /* more: a piece is to be read in the next iteration */
+	follow_fn *fn;
+	void *user;
+	unsigned busy; /* callbacks under way: closing waits for them */
+	bool closed;
+};
+
+static void follow_release(struct follow *f)
+{
+	if (f->busy || !f->closed)
+		return;
+	mem_free(f);
+}
+
+/*
+ * Reads at most max bytes and hands them out. Returns how many, 0 at the end of the file, or a
+ * negative errno. The follower may be closed afterwards; the caller holds it by `busy`.
+ */
+static ssize_t follow_read(struct follow *f, size_t max)
+{
+	char piece[PIECE]; /* not kept per follower: thousands of them are idle */
+	uint64_t at = f->offset;
+	ssize_t n;
+
+	do {
+		n = pread(f->fd, piece, MIN(max, sizeof(piece)), (off_t)at);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (n > 0) {
+		f->offset += (size_t)n;
+		f->fn(f->user, (str){ piece, (size_t)n }, at);
+	}
+	return n;
+}
+
+static void on_more(void *user);
+
+static void follow_later(struct follow *f)
+{
+	if (!f->more)
+		f->more = loop_defer(f->loop, on_more, f);
+}
+
+static void follow_step(struct follow *f)
+{
+	ssize_t n;
+
+	f->busy++;
+	n = follow_read(f, PIECE);
+	/* Only a full piece says that there is more: what is written later gives a new event. */
+	if (n == PIECE && !f->closed)
+		follow_later(f);
+	f->busy--;
+	follow_release(f);
+}
+
+static void on_more(void *user)
+{
+	struct follow *f = user;
+
+	f->more = loop_source_free(f->more);
+	follow_step(f);
+}
+
+static void on_changed(void *user, uint32_t mask _unused_, const char *name _unused_)
+{
+	struct follow *f = user;
+
+	if (!f->more)
+		follow_step(f);
+}
+
+static int follow_init(struct follow *f, const char *path, struct ov_err *err)
+{
+	struct stat st;
+
+	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (f->fd < 0 && errno == ENOENT)
+		return ov_fail(err, OV_ENOTFOUND, "follow %s: no such file", path);
+	if (f->fd < 0)
+		return ov_fail_errno(err, errno, "follow %s", path);
+	if (fstat(f->fd, &st) < 0)
+		return ov_fail_errno(err, errno, "follow %s", path);
+	if (!S_ISREG(st.st_mode))
+		return ov_fail(err, OV_EINVALID, "follow %s: not a regular file", path);
+	/* The watch is on what was opened, so a file put in its place meanwhile is not mixed in. */
+	return loop_watch(f->loop, f->fd, IN_MODIFY, on_changed, f, &f->watch, err);
+}
+
+int follow_open(struct loop *l, const char *path, uint64_t offset, follow_fn *fn, void *user,
+		struct follow **ret, struct ov_err *err)
+{
+	struct follow *f;
+	int r;
+
+	if (offset > INT64_MAX)
+		return ov_fail(err, OV_EINVALID, "follow %s: offset %llu", path,
+				(unsigned long long)offset);
+	f = mem_zalloc(1, sizeof(*f));
+	*f = (struct follow){ .loop = l, .fd = -1, .offset = offset, .fn = fn, .user = user };
+	r = follow_init(f, path, err);
+	if (r < 0) {
+		follow_close(f);
+		return r;
+	}
+	/* The first read comes after the watch stands, so nothing falls between the two. */
+	follow_later(f);
+	*ret = f;
+	return 0;
+}
+
+int follow_drain(struct follow *f, size_t max, struct ov_err *err)
+{
+	ssize_t n = 1;
+	struct stat st;
+	int r = 0;
+
+	f->busy++;
+	while (n > 0 && max > 0 && !f->closed) {
+		n = follow_read(f, max);
+		if (n > 0)
+			max -= (size_t)n;
+	}
+	if (n < 0) {
+		r = ov_fail_errno(err, (int)-n, "read the followed file");
+	} else if (!f->closed && n > 0 && fstat(f->fd, &st) == 0 &&
+			(uint64_t)st.st_size > f->offset) {
+		follow_later(f);
+		r = ov_fail(err, OV_ELIMIT, "%lld bytes of the followed file are left to read",
+				(long long)((uint64_t)st.st_size - f->offset));
+	}
+	f->busy--;
+	follow_release(f);
+	return r;
+}
+
+uint64_t follow_offset(const struct follow *f)
+{
+	return f->offset;
+}
+
+void follow_close(struct follow *f)
+{
+	if (!f || f->closed)
+		return;
+	f->closed = true;
+	f->watch = loop_source_free(f->watch);
+	f->more = loop_source_free(f->more);
+	fd_closep(&f->fd);
+	follow_release(f);
+}

@@ -1,0 +1,512 @@
+#include "sys/loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <systemd/sd-event.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/vec.h"
+#include "sys/clock.h"
+
+/*
+ * Traps of sd-event that shape this file:
+ * - An accuracy of 0 means 250 ms, not "exact": every timer states its own.
+ * - One source is dispatched per iteration. What was ready together is a batch of iterations; a post
+ *   source is marked when any other source was dispatched, queues behind what was already pending at
+ *   its priority, and so runs once per batch.
+ * - Of sources that became pending in the same iteration the order is undefined: timers would swap
+ *   when the loop is late. So the timers of a clock hang in one list in order, behind one sd-event
+ *   source that fires the first of them.
+ * - sd_event_exit() drops a pending post source, and with it the last group commit. So quitting is a
+ *   flag of ours.
+ * - A level-triggered EPOLLHUP cannot be masked: a source that asks for nothing is switched off.
+ * - Setting up takes file descriptors lazily; what must not fail later is set up in loop_new.
+ */
+
+enum { ACCURACY_US = 1000, ACCURACY_NOW_US = 1 };
+
+enum source_kind { SRC_IO, SRC_TIMER, SRC_SIGNAL, SRC_PIDFD, SRC_WATCH, SRC_DEFER, SRC_AFTER };
+
+struct timers {
+	sd_event_source *src;
+	struct list armed; /* loop_source.timer, earliest first */
+	clockid_t clock;
+};
+
+struct loop {
+	sd_event *event;
+	sd_event_source *post;
+	struct timers mono, wall;
+	VEC(struct loop_source *) after; /* in order; NULL where one was freed during the run */
+	bool in_after, dirty; /* dirty: something was dispatched since the after-hooks ran */
+	bool quit;
+	int code;
+	size_t n_sources;
+};
+
+struct loop_source {
+	struct loop *loop;
+	enum source_kind kind;
+	sd_event_source *src; /* NULL for timers and after-hooks */
+	union {
+		loop_fn *call;
+		loop_io_fn *io;
+		loop_signal_fn *signal;
+		loop_watch_fn *watch;
+	} fn;
+	void *user;
+	unsigned events;   /* SRC_IO: as asked */
+	struct list timer; /* SRC_TIMER: in a timers' list while armed */
+	struct timers *on; /* the clock it is armed on, or NULL */
+	uint64_t due_us;
+};
+
+static struct loop_source *source_new(struct loop *l, enum source_kind kind, void *user)
+{
+	struct loop_source *s = mem_zalloc(1, sizeof(*s));
+
+	s->loop = l;
+	s->kind = kind;
+	s->user = user;
+	list_init(&s->timer);
+	l->n_sources++;
+	return s;
+}
+
+/* Registering can fail only for lack of memory or by misuse (a bad fd): neither is recoverable. */
+static void must(int r)
+{
+	assert(r >= 0);
+}
+
+/* ---- timers ---- */
+
+static void timers_arm(struct timers *t)
+{
+	struct loop_source *first;
+	uint64_t now;
+
+	if (list_empty(&t->armed)) {
+		must(sd_event_source_set_enabled(t->src, SD_EVENT_OFF));
+		return;
+	}
+	first = list_entry(t->armed.next, struct loop_source, timer);
+	now = t->clock == CLOCK_MONOTONIC ? clock_mono_us() : (uint64_t)clock_wall() * 1000;
+	/* What is due already must not wait for the coalescing window. */
+	must(sd_event_source_set_time_accuracy(t->src,
+			first->due_us <= now ? ACCURACY_NOW_US : ACCURACY_US));
+	must(sd_event_source_set_time(t->src, first->due_us));
+	must(sd_event_source_set_enabled(t->src, SD_EVENT_ONESHOT));
+}
+
+static void timer_remove(struct loop_source *s)
+{
+	struct timers *t = s->on;
+	bool first;
+
+	if (!t)
+		return;
+	first = t->armed.next == &s->timer;
+	list_remove(&s->timer);
+	s->on = NULL;
+	if (first)
+		timers_arm(t);
+}
+
+static void timer_insert(struct timers *t, struct loop_source *s, uint64_t due_us)
+{
+	struct list *before = t->armed.prev;
+
+	assert(s->kind == SRC_TIMER);
+	timer_remove(s);
+	s->due_us = due_us;
+	s->on = t;
+	/* From the end: most timers are set later than those that exist. */
+	for (before = t->armed.prev; before != &t->armed; before = before->prev)
+		if (list_entry(before, struct loop_source, timer)->due_us <= due_us)
+			break;
+	list_append(before->next, &s->timer);
+	if (t->armed.next == &s->timer)
+		timers_arm(t);
+}
+
+static int on_time(sd_event_source *src _unused_, uint64_t due _unused_, void *userdata)
+{
+	struct timers *t = userdata;
+	struct loop_source *s;
+
+	if (list_empty(&t->armed))
+		return 0;
+	s = list_entry(t->armed.next, struct loop_source, timer);
+	s->loop->dirty = true;
+	timer_remove(s);
+	s->fn.call(s->user);
+	return 0;
+}
+
+struct loop_source *loop_timer(struct loop *l, loop_fn *fn, void *user)
+{
+	struct loop_source *s = source_new(l, SRC_TIMER, user);
+
+	s->fn.call = fn;
+	return s;
+}
+
+void loop_timer_in(struct loop_source *s, int64_t ms)
+{
+	/* The real now, not the iteration's: a timeout may come late but never early. */
+	uint64_t now = clock_mono_us(), in_us = ms <= 0 ? 0 : (uint64_t)ms * 1000;
+
+	if (ms > INT64_MAX / 1000)
+		in_us = INT64_MAX - now;
+	timer_insert(&s->loop->mono, s, now + in_us);
+}
+
+void loop_timer_at(struct loop_source *s, ov_time at)
+{
+	uint64_t us = at <= 0 ? 0 : (uint64_t)MIN(at, INT64_MAX / 1000) * 1000;
+
+	timer_insert(&s->loop->wall, s, us);
+}
+
+void loop_timer_off(struct loop_source *s)
+{
+	timer_remove(s);
+}
+
+/* ---- after-hooks ---- */
+
+static void run_after(struct loop *l)
+{
+	size_t kept = 0;
+
+	l->dirty = false;
+	l->in_after = true;
+	for (size_t i = 0; i < l->after.n; i++)
+		if (l->after.p[i])
+			l->after.p[i]->fn.call(l->after.p[i]->user);
+	l->in_after = false;
+	for (size_t i = 0; i < l->after.n; i++)
+		if (l->after.p[i])
+			l->after.p[kept++] = l->after.p[i];
+	l->after.n = kept;
+	must(sd_event_source_set_enabled(l->post, kept ? SD_EVENT_ON : SD_EVENT_OFF));
+}
+
+static int on_post(sd_event_source *src _unused_, void *userdata)
+{
+	run_after(userdata);
+	return 0;
+}
+
+struct loop_source *loop_after(struct loop *l, loop_fn *fn, void *user)
+{
+	struct loop_source *s = source_new(l, SRC_AFTER, user);
+
+	s->fn.call = fn;
+	vec_push(&l->after, s);
+	must(sd_event_source_set_enabled(l->post, SD_EVENT_ON));
+	return s;
+}
+
+static void after_remove(struct loop *l, struct loop_source *s)
+{
+	size_t i = 0;
+
+	while (l->after.p[i] != s)
+		i++;
+	if (l->in_after) {
+		l->after.p[i] = NULL;
+		return;
+	}
+	vec_remove(&l->after, i);
+	if (!l->after.n)
+		must(sd_event_source_set_enabled(l->post, SD_EVENT_OFF));
+}
+
+/* ---- the loop ---- */
+
+static int timers_init(struct timers *t, struct loop *l, clockid_t clock)
+{
+	int r;
+
+	t->clock = clock;
+	list_init(&t->armed);
+	r = sd_event_add_time(l->event, &t->src, clock, UINT64_MAX, ACCURACY_US, on_time, t);
+	if (r < 0)
+		return r;
+	return sd_event_source_set_enabled(t->src, SD_EVENT_OFF);
+}
+
+static int loop_init(struct loop *l)
+{
+	int r;
+
+	r = sd_event_new(&l->event);
+	if (r < 0)
+		return r;
+	r = timers_init(&l->mono, l, CLOCK_MONOTONIC);
+	if (r < 0)
+		return r;
+	r = timers_init(&l->wall, l, CLOCK_REALTIME);
+	if (r < 0)
+		return r;
+	r = sd_event_add_post(l->event, &l->post, on_post, l);
+	if (r < 0)
+		return r;
+	r = sd_event_source_set_priority(l->post, LOOP_NORMAL);
+	if (r < 0)
+		return r;
+	return sd_event_source_set_enabled(l->post, SD_EVENT_OFF);
+}
+
+static void signals_init(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, plain = { .sa_handler = SIG_DFL };
+	sigset_t chld;
+
+	/* An inherited "ignored" would make the kernel reap children behind our back. */
+	sigaction(SIGCHLD, &plain, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, NULL);
+}
+
+int loop_new(struct loop **ret, struct ov_err *err)
+{
+	struct loop *l = mem_zalloc(1, sizeof(*l));
+	int r;
+
+	list_init(&l->mono.armed);
+	list_init(&l->wall.armed);
+	r = loop_init(l);
+	if (r < 0) {
+		loop_free(l);
+		return ov_fail_errno(err, -r, "event loop");
+	}
+	signals_init();
+	*ret = l;
+	return 0;
+}
+
+struct loop *loop_free(struct loop *l)
+{
+	if (!l)
+		return NULL;
+	assert(l->n_sources == 0);
+	sd_event_source_disable_unref(l->post);
+	sd_event_source_disable_unref(l->mono.src);
+	sd_event_source_disable_unref(l->wall.src);
+	sd_event_unref(l->event);
+	vec_done(&l->after);
+	mem_free(l);
+	return NULL;
+}
+
+bool loop_step(struct loop *l, int64_t timeout_us)
+{
+	if (!l->quit)
+		must(sd_event_run(l->event, timeout_us < 0 ? UINT64_MAX : (uint64_t)timeout_us));
+	if (l->quit && l->dirty)
+		run_after(l);
+	return !l->quit;
+}
+
+int loop_run(struct loop *l)
+{
+	while (loop_step(l, -1)) {
+	}
+	return l->code;
+}
+
+void loop_quit(struct loop *l, int code)
+{
+	l->quit = true;
+	l->code = code;
+}
+
+ov_time loop_now(const struct loop *l)
+{
+	uint64_t us = 0;
+
+	must(sd_event_now(l->event, CLOCK_REALTIME, &us));
+	return (ov_time)(us / 1000);
+}
+
+uint64_t loop_mono_us(const struct loop *l)
+{
+	uint64_t us = 0;
+
+	must(sd_event_now(l->event, CLOCK_MONOTONIC, &us));
+	return us;
+}
+
+uint64_t loop_iterations(const struct loop *l)
+{
+	uint64_t n = 0;
+
+	must(sd_event_get_iteration(l->event, &n));
+	return n;
+}
+
+/* ---- other sources ---- */
+
+static uint32_t epoll_from(unsigned events)
+{
+	return (events & LOOP_READ ? EPOLLIN : 0u) | (events & LOOP_WRITE ? EPOLLOUT : 0u);
+}
+
+static int on_io(sd_event_source *src _unused_, int fd, uint32_t revents, void *userdata)
+{
+	struct loop_source *s = userdata;
+	unsigned events = 0;
+
+	s->loop->dirty = true;
+	if (revents & EPOLLIN)
+		events |= LOOP_READ;
+	if (revents & EPOLLOUT)
+		events |= LOOP_WRITE;
+	if (revents & (EPOLLHUP | EPOLLERR))
+		events |= LOOP_HANGUP | s->events;
+	s->fn.io(s->user, fd, events);
+	return 0;
+}
+
+struct loop_source *loop_io(struct loop *l, int fd, unsigned events, loop_io_fn *fn, void *user)
+{
+	struct loop_source *s = source_new(l, SRC_IO, user);
+
+	s->fn.io = fn;
+	must(sd_event_add_io(l->event, &s->src, fd, epoll_from(events), on_io, s));
+	must(sd_event_source_set_priority(s->src, LOOP_NORMAL));
+	s->events = events;
+	if (!events)
+		must(sd_event_source_set_enabled(s->src, SD_EVENT_OFF));
+	return s;
+}
+
+void loop_io_set(struct loop_source *s, unsigned events)
+{
+	assert(s->kind == SRC_IO);
+	if (s->events == events)
+		return;
+	s->events = events;
+	if (events)
+		must(sd_event_source_set_io_events(s->src, epoll_from(events)));
+	must(sd_event_source_set_enabled(s->src, events ? SD_EVENT_ON : SD_EVENT_OFF));
+}
+
+static int on_signal(sd_event_source *src _unused_, const struct signalfd_siginfo *si,
+		void *userdata)
+{
+	struct loop_source *s = userdata;
+
+	s->loop->dirty = true;
+	s->fn.signal(s->user, (int)si->ssi_signo);
+	return 0;
+}
+
+struct loop_source *loop_signal(struct loop *l, int signo, loop_signal_fn *fn, void *user)
+{
+	struct loop_source *s = source_new(l, SRC_SIGNAL, user);
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	must(sigprocmask(SIG_BLOCK, &set, NULL));
+	s->fn.signal = fn;
+	must(sd_event_add_signal(l->event, &s->src, signo, on_signal, s));
+	must(sd_event_source_set_priority(s->src, LOOP_SIGNAL));
+	return s;
+}
+
+static int on_pidfd(sd_event_source *src _unused_, int fd _unused_, uint32_t revents _unused_,
+		void *userdata)
+{
+	struct loop_source *s = userdata;
+
+	s->loop->dirty = true;
+	s->fn.call(s->user);
+	return 0;
+}
+
+struct loop_source *loop_pidfd(struct loop *l, int pidfd, loop_fn *fn, void *user)
+{
+	struct loop_source *s = source_new(l, SRC_PIDFD, user);
+
+	s->fn.call = fn;
+	must(sd_event_add_io(l->event, &s->src, pidfd, EPOLLIN, on_pidfd, s));
+	must(sd_event_source_set_priority(s->src, LOOP_CHILD));
+	must(sd_event_source_set_enabled(s->src, SD_EVENT_ONESHOT));
+	return s;
+}
+
+static int on_watch(sd_event_source *src _unused_, const struct inotify_event *ev, void *userdata)
+{
+	struct loop_source *s = userdata;
+
+	s->loop->dirty = true;
+	s->fn.watch(s->user, ev->mask, ev->len ? ev->name : NULL);
+	return 0;
+}
+
+int loop_watch(struct loop *l, int fd, uint32_t mask, loop_watch_fn *fn, void *user,
+		struct loop_source **ret, struct ov_err *err)
+{
+	struct loop_source *s = source_new(l, SRC_WATCH, user);
+	int r;
+
+	s->fn.watch = fn;
+	r = sd_event_add_inotify_fd(l->event, &s->src, fd, mask, on_watch, s);
+	if (r < 0) {
+		loop_source_free(s);
+		ov_fail_errno(err, -r, "inotify watch");
+		if (r == -EMFILE || r == -ENOSPC)
+			ov_next(err,
+					"sysctl fs.inotify.max_user_instances "
+					"fs.inotify.max_user_watches");
+		return OV_EIO;
+	}
+	must(sd_event_source_set_priority(s->src, LOOP_NORMAL));
+	*ret = s;
+	return 0;
+}
+
+static int on_defer(sd_event_source *src _unused_, void *userdata)
+{
+	struct loop_source *s = userdata;
+
+	s->loop->dirty = true;
+	s->fn.call(s->user);
+	return 0;
+}
+
+struct loop_source *loop_defer(struct loop *l, loop_fn *fn, void *user)
+{
+	struct loop_source *s = source_new(l, SRC_DEFER, user);
+
+	s->fn.call = fn;
+	must(sd_event_add_defer(l->event, &s->src, on_defer, s));
+	must(sd_event_source_set_priority(s->src, LOOP_NORMAL));
+	return s;
+}
+
+struct loop_source *loop_source_free(struct loop_source *s)
+{
+	if (!s)
+		return NULL;
+	timer_remove(s);
+	if (s->kind == SRC_AFTER)
+		after_remove(s->loop, s);
+	/* Disabling first: while its callback runs sd-event itself holds a reference. */
+	sd_event_source_disable_unref(s->src);
+	s->loop->n_sources--;
+	mem_free(s);
+	return NULL;
+}
