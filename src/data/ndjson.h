@@ -11,6 +11,7 @@ struct ndjson {
 	size_t start;    /* consumed prefix of pending */
 	size_t scanned;  /* no newline before here: feeding byte by byte stays linear */
 	size_t max_line; /* without the newline */
+	bool broken;     /* a line was too long: what comes is dropped */
 };
 
 void ndjson_init(struct ndjson *d, size_t max_line);
