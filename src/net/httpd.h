@@ -12,6 +12,8 @@
 #include "base/ov.h"
 #include "data/value.h"
 
+#include <sys/types.h>
+
 struct httpd;
 struct http_req;
 struct http_stream;
