@@ -38,7 +38,9 @@ class Lint(unittest.TestCase):
 class Layers(Lint):
     def setUp(self):
         super().setUp()
-        shutil.copytree(ROOT / "src", self.dir / "src")
+        self.plant("base/ov.h", "#pragma once\n")
+        self.plant("store/store.h", '#pragma once\n#include "base/ov.h"\n#include "data/value.h"\n')
+        self.plant("store/meson.build", "store_dep = declare_dependency(dependencies: [data_dep])\n")
 
     def plant(self, name, text):
         path = self.dir / "src" / name
@@ -48,7 +50,7 @@ class Layers(Lint):
     def check(self):
         return run(sys.executable, TOOLS / "check-layers.py", self.dir)
 
-    def test_the_tree_as_it_is(self):
+    def test_a_clean_tree(self):
         self.accepted(self.check())
 
     def test_core_must_not_include_store(self):
@@ -93,7 +95,7 @@ class Layers(Lint):
         self.plant("misc/planted.c", "\n")
         self.refused(self.check(), "misc is not a known layer")
 
-    def test_core_must_not_link_store(self):
+    def test_sys_must_not_link_store(self):
         self.plant("sys/meson.build", "sys_dep = declare_dependency(dependencies: [store_dep])\n")
         self.refused(self.check(), "sys may not link store_dep")
 
