@@ -13,7 +13,7 @@ PACKAGES ?= install
 # The suites of the first tier. The crash suite needs the injection points.
 comma = ,
 there = $(if $(wildcard tests/$(1)/meson.build),$(comma)$(1))
-SUITES = unit,fuzz-corpus$(call there,store)$(call there,scenario)$(call there,system)
+SUITES = unit,fuzz-corpus$(call there,store)$(call there,net)$(call there,scenario)$(call there,system)
 CRASH = $(and $(wildcard tests/crash/meson.build),crash)
 CI_STEPS = $(if $(CI),--step 'clang-tidy on changed files' tools/tidy)
 
