@@ -10,11 +10,15 @@ MINUTES ?= 1
 # PACKAGES=skip leaves the machine's packages alone.
 PACKAGES ?= install
 
-# The suites of the first tier. The crash suite needs the injection points.
+# The suites of the first tier: each folder of tests/ is a suite of its name. Lints
+# and crashes have builds of their own: the crash suite needs the injection points.
 comma = ,
-there = $(if $(wildcard tests/$(1)/meson.build),$(comma)$(1))
-SUITES = unit,fuzz-corpus$(call there,store)$(call there,net)$(call there,scenario)$(call there,system)
-CRASH = $(and $(wildcard tests/crash/meson.build),crash)
+empty =
+space = $(empty) $(empty)
+folders = $(patsubst tests/%/meson.build,%,$(wildcard tests/*/meson.build))
+SUITES = $(subst $(space),$(comma),$(strip \
+	$(patsubst fuzz,fuzz-corpus,$(filter-out lint bench crash,$(folders)))))
+CRASH = $(filter crash,$(folders))
 CI_STEPS = $(if $(CI),--step 'clang-tidy on changed files' tools/tidy)
 
 .PHONY: all demo check check-san soak bench fuzz coverage lint tidy check-fresh install docs \
