@@ -16,21 +16,32 @@ struct store;
 struct store_record {
 	uint64_t seq; /* 1, 2, 3 ... without gaps; given by the store on append */
 	ov_time at;
-	str kind; /* the event's name, for eyes and indexes */
-	str body; /* canonical JSON */
+	str kind;                 /* the event's name, for eyes and indexes */
+	str body;                 /* canonical JSON */
 	uint8_t hash[SHA256_LEN]; /* sha256(previous hash, seq, at, kind, body); given by the store */
 };
 
-/* r: 0 and the new head; or OV_ECONFLICT (head moved), OV_EIO (disk), OV_EFENCED (lease lost). */
+/* Bounds that every back-end keeps; more gives OV_ELIMIT. */
+enum {
+	STORE_KIND_MAX = 255,
+	STORE_BODY_MAX = 16 << 20,
+	STORE_HOLDER_MAX = 4096,
+};
+
+/*
+ * r: 0 and the new head; or OV_ECONFLICT (head moved), OV_EIO (disk), OV_EFENCED (lease lost or
+ * never taken), OV_ELIMIT (a bound above). After a failure head is the log's head as far as known,
+ * and nothing of the group is in the log. err is NULL on success.
+ */
 typedef void store_done(void *user, int r, uint64_t head, const struct ov_err *err);
 
 struct store_lease {
-	str holder;   /* who: opaque JSON text written by the daemon (pid, start time, boot, instance) */
+	str holder; /* who: opaque JSON text written by the daemon (pid, start time, boot, instance) */
 	uint64_t term; /* grows by one with each change of holder */
 };
 
 struct store_snapshot {
-	uint64_t seq; /* state after this record */
+	uint64_t seq;             /* state after this record */
 	uint8_t hash[SHA256_LEN]; /* of that record, so that the chain can be verified onwards */
 	int64_t format; /* version of the encoding of bytes; unknown ones are ignored by the caller */
 	str bytes;
@@ -43,42 +54,66 @@ struct store_ops {
 	int (*open)(str path, enum store_mode mode, struct store **ret, struct ov_err *err);
 	void (*close)(struct store *s);
 	/* All or nothing, only if head == expect and the lease is ours. */
-	void (*append)(struct store *s, uint64_t expect, const struct store_record *recs, size_t n, store_done *done,
-		       void *user);
-	/* Up to limit records with seq > after, in order. Verifies the chain as it reads: OV_EIO on a break. */
-	int (*read)(struct store *s, uint64_t after, size_t limit, struct arena *a, struct store_record **ret,
-		    size_t *ret_n, struct ov_err *err);
-	int (*head)(struct store *s, uint64_t *ret_seq, uint8_t ret_hash[static SHA256_LEN], struct ov_err *err);
+	void (*append)(struct store *s, uint64_t expect, const struct store_record *recs, size_t n,
+			store_done *done, void *user);
+	/*
+	 * Up to limit records with seq > after, in order; fewer only at the end of the log. Verifies the
+	 * chain as it reads, beginning with the stored hash of record `after`: OV_EIO, and no records,
+	 * on a break. (A smaller limit gets at the part before it.)
+	 */
+	int (*read)(struct store *s, uint64_t after, size_t limit, struct arena *a,
+			struct store_record **ret, size_t *ret_n, struct ov_err *err);
+	int (*head)(struct store *s, uint64_t *ret_seq, uint8_t ret_hash[static SHA256_LEN],
+			struct ov_err *err);
+	/*
+	 * Needs the lease; OV_EINVALID unless the log has a record with this seq and hash. The newest two
+	 * are kept.
+	 */
 	int (*snapshot_put)(struct store *s, const struct store_snapshot *snap, struct ov_err *err);
-	/* OV_ENOTFOUND when there is none. */
-	int (*snapshot_get)(struct store *s, struct arena *a, struct store_snapshot *ret, struct ov_err *err);
+	/*
+	 * The newest that is undamaged: snapshots only save time, the log is the truth. OV_ENOTFOUND when
+	 * there is none; OV_EIO when the log no longer has the record that it was taken at.
+	 */
+	int (*snapshot_get)(struct store *s, struct arena *a, struct store_snapshot *ret,
+			struct ov_err *err);
 	/*
 	 * Takes the exclusive lease. The proof of life is the kernel's (a file lock in SQLite, an advisory
-	 * lock in PostgreSQL): held by a live process -> OV_ECONFLICT with *ret = its holder (in a); left by
-	 * a dead one -> taken over with term + 1.
+	 * lock in PostgreSQL): held by a live process, this one included -> OV_ECONFLICT with *ret = its
+	 * holder (in a); free or left by a dead one -> taken with term + 1.
 	 */
-	int (*lease_take)(struct store *s, str holder, struct arena *a, struct store_lease *ret, struct ov_err *err);
+	int (*lease_take)(struct store *s, str holder, struct arena *a, struct store_lease *ret,
+			struct ov_err *err);
 	void (*lease_release)(struct store *s);
-	int (*fd)(struct store *s);                         /* to watch for pump, or -1 */
-	int (*pump)(struct store *s, struct ov_err *err);   /* fd readable: finish appends */
+	int (*fd)(struct store *s);                       /* to watch for pump, or -1 */
+	int (*pump)(struct store *s, struct ov_err *err); /* fd readable: finish appends */
 };
 
 struct store {
 	const struct store_ops *ops; /* back-ends embed this as their first member */
 };
 
-/* "mem:", "sqlite:PATH"; prefix "trace:" wraps any of them (store_trace.c). */
+/*
+ * "mem:" or "sqlite:PATH" (store_trace.h wraps any of them). Read-only opens neither create nor
+ * change anything; OV_ENOTFOUND when there is no store. A store of a newer version is refused with
+ * OV_ESTATE, a damaged one with OV_EIO, both untouched. Read-write creates and brings up to date.
+ */
 int store_open(str url, enum store_mode mode, struct store **ret, struct ov_err *err);
 void store_close(struct store *s); /* NULL allowed */
 
-void store_append(struct store *s, uint64_t expect, const struct store_record *recs, size_t n, store_done *done,
-		  void *user);
-int store_read(struct store *s, uint64_t after, size_t limit, struct arena *a, struct store_record **ret, size_t *ret_n,
-	       struct ov_err *err);
-int store_head(struct store *s, uint64_t *ret_seq, uint8_t ret_hash[static SHA256_LEN], struct ov_err *err);
+void store_append(struct store *s, uint64_t expect, const struct store_record *recs, size_t n,
+		store_done *done, void *user);
+int store_read(struct store *s, uint64_t after, size_t limit, struct arena *a,
+		struct store_record **ret, size_t *ret_n, struct ov_err *err);
+int store_head(struct store *s, uint64_t *ret_seq, uint8_t ret_hash[static SHA256_LEN],
+		struct ov_err *err);
 int store_snapshot_put(struct store *s, const struct store_snapshot *snap, struct ov_err *err);
-int store_snapshot_get(struct store *s, struct arena *a, struct store_snapshot *ret, struct ov_err *err);
-int store_lease_take(struct store *s, str holder, struct arena *a, struct store_lease *ret, struct ov_err *err);
+int store_snapshot_get(struct store *s, struct arena *a, struct store_snapshot *ret,
+		struct ov_err *err);
+int store_lease_take(struct store *s, str holder, struct arena *a, struct store_lease *ret,
+		struct ov_err *err);
 void store_lease_release(struct store *s);
+int store_fd(struct store *s);
+int store_pump(struct store *s, struct ov_err *err);
 /* The chain rule, shared by all back-ends and by whoever verifies. */
-void store_chain(const uint8_t prev[static SHA256_LEN], const struct store_record *r, uint8_t ret[static SHA256_LEN]);
+void store_chain(const uint8_t prev[static SHA256_LEN], const struct store_record *r,
+		uint8_t ret[static SHA256_LEN]);

@@ -1,0 +1,101 @@
+#pragma once
+/*
+ * The inside of the SQLite back-end, shared by its files and its tests: the handle, its prepared
+ * statements, errors in words. The handle owns the connection, the statements and the lock.
+ *
+ * The database closes its file descriptors by POSIX rules: opening and closing the file by other
+ * means in the same process would drop the locks of a live connection. So nothing here opens the
+ * database file but SQLite, except to create it.
+ */
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include "store/store_impl.h"
+
+enum { SQLITE_STORE_ID = 0x4f565352 }; /* "OVSR", the application_id of our files */
+
+struct migration {
+	const char *name;
+	const char *sql;
+};
+
+/* Element i leads from schema version i to i + 1. */
+extern const struct migration sqlite_migrations[];
+extern const int sqlite_migrations_n;
+
+enum sqlite_sql {
+	SQL_BEGIN,
+	SQL_COMMIT,
+	SQL_HEAD,
+	SQL_FENCE,
+	SQL_INSERT,
+	SQL_READ,
+	SQL_HASH_AT,
+	SQL_LEASE_GET,
+	SQL_LEASE_SET,
+	SQL_LEASE_CLEAR,
+	SQL_SNAPSHOT_PUT,
+	SQL_SNAPSHOT_TRIM,
+	SQL_SNAPSHOT_GET,
+	SQL_COUNT,
+};
+
+struct sqlite_store {
+	struct store store;
+	enum store_mode mode;
+	char *path;
+	sqlite3 *db;
+	sqlite3_stmt *stmts[SQL_COUNT]; /* prepared at their first use */
+	uint64_t head;                  /* of the log, as last seen */
+	uint8_t head_hash[SHA256_LEN];
+	int lock_fd;      /* -1: the lease is not ours */
+	uint64_t term;    /* of our lease */
+	bool immutable;   /* read-only, and there was no write-ahead log: see sqlite_open.c */
+	struct stat seen; /* the file when an immutable connection was opened */
+};
+
+/* Closes connection and statements; the lease stays. */
+void sqlite_disconnect(struct sqlite_store *s);
+int sqlite_open_read_only(struct sqlite_store *s, struct ov_err *err);
+int sqlite_open_read_write(struct sqlite_store *s, struct ov_err *err);
+/* An immutable connection is only right while nobody writes: false when somebody did. */
+bool sqlite_is_fresh(const struct sqlite_store *s);
+/* Opens again when it is not. */
+int sqlite_refresh(struct sqlite_store *s, struct ov_err *err);
+
+/* The file's schema version, without changing it; OV_EIO when it is no store of ours. */
+int sqlite_schema_version(sqlite3 *db, const char *path, int *ret, struct ov_err *err);
+/* From the file's version to n, each migration in a transaction of its own. */
+int sqlite_migrate(sqlite3 *db, const char *path, const struct migration *list, int n,
+		struct ov_err *err);
+
+/* Turns the connection's last error into words and a code. */
+int sqlite_fail(sqlite3 *db, const char *path, const char *doing, struct ov_err *err);
+/* The statement, ready to be bound; whoever steps it resets it. */
+int sqlite_stmt(struct sqlite_store *s, enum sqlite_sql id, sqlite3_stmt **ret, struct ov_err *err);
+/* Runs a statement that gives no rows. */
+int sqlite_run(struct sqlite_store *s, enum sqlite_sql id, const char *doing, struct ov_err *err);
+void sqlite_rollback(struct sqlite_store *s);
+void sqlite_bind_bytes(sqlite3_stmt *st, int i, const void *p, size_t n);
+void sqlite_bind_str(sqlite3_stmt *st, int i, str text);
+str sqlite_column_str(sqlite3_stmt *st, int i); /* valid until the next step */
+/* false when the column is not a hash. */
+bool sqlite_column_hash(sqlite3_stmt *st, int i, uint8_t ret[static SHA256_LEN]);
+
+/* Reads the log's head from the file into the handle. */
+int sqlite_load_head(struct sqlite_store *s, struct ov_err *err);
+/*
+ * Begins a write transaction and checks that the lease is still ours, by its term; the head is
+ * loaded. On failure no transaction is open.
+ */
+int sqlite_begin_fenced(struct sqlite_store *s, const char *doing, struct ov_err *err);
+
+/* The lock file beside the database: OV_ECONFLICT when another process holds it. */
+int sqlite_lock(const char *path, int *ret_fd, struct ov_err *err);
+int sqlite_lease_take(struct store *s, str holder, struct arena *a, struct store_lease *ret,
+		struct ov_err *err);
+void sqlite_lease_release(struct store *s);
+
+int sqlite_snapshot_put(struct store *s, const struct store_snapshot *snap, struct ov_err *err);
+int sqlite_snapshot_get(struct store *s, struct arena *a, struct store_snapshot *ret,
+		struct ov_err *err);
