@@ -84,7 +84,7 @@ void rpc_pending_write(const struct rpc_pending *p, const value *result, const s
 	out->n = before;
 	ov_fail(&too_large, OV_ELIMIT,
 			"the answer has %zu bytes and %zu can be queued: ask for less, or read "
-	                "faster",
+			"faster",
 			n, room);
 	rpc_write_error(out, p->id, &too_large);
 }

@@ -54,7 +54,7 @@ struct rpc_conn {
 	bool gone;                /* nobody will read either */
 	bool exhausted;           /* nothing of what came is left to be handled */
 	bool closing;             /* framing lost: read no more, send what is queued */
-	bool pumping;
+	bool stalled;             /* waits for an answer to read on or to close */
 };
 
 static void conn_close(struct rpc_conn *c)
@@ -124,7 +124,7 @@ static void conn_kicked(void *user)
  */
 static void conn_kick(struct rpc_conn *c)
 {
-	if (!c->kick && !c->pumping)
+	if (c->stalled && !c->kick)
 		c->kick = loop_defer(c->d->loop, conn_kicked, c);
 }
 
@@ -204,16 +204,15 @@ static bool conn_step(struct rpc_conn *c)
 /* Handles what is there as far as the bounds allow, then closes, waits or reads on. */
 static void conn_pump(struct rpc_conn *c)
 {
-	if (c->pumping)
-		return;
-	c->pumping = true;
+	c->stalled = false; /* answers that are given meanwhile need not call us */
 	while (!conn_blocked(c) && conn_step(c))
 		;
-	c->pumping = false;
-	if (conn_finished(c))
+	if (conn_finished(c)) {
 		conn_close(c);
-	else
-		stream_pause(c->stream, conn_blocked(c) || c->eof);
+		return;
+	}
+	c->stalled = conn_blocked(c) || c->eof;
+	stream_pause(c->stream, c->stalled);
 }
 
 static void conn_data(void *user, str bytes)
