@@ -33,10 +33,10 @@ static void _printf_(2, 3) say(struct trace_store *t, const char *fmt, ...)
 	t->fn(t->user, buf_cstr(&t->line));
 }
 
-/* "E_IO: what happened": r of a call that was given a possibly absent err. */
+/* err may be absent: the caller did not want to know. */
 static void say_failed(struct trace_store *t, const char *what, int r, const struct ov_err *err)
 {
-	say(t, "%s -> %s: %s", what, ov_code_info(r)->name, err ? err->msg : "");
+	say(t, "%s -> %s%s%s", what, ov_code_info(r)->name, err ? ": " : "", err ? err->msg : "");
 }
 
 struct store *store_trace_wrap(struct store *inner, store_trace_fn *fn, void *user)
