@@ -34,7 +34,10 @@ struct job_result {
 
 typedef void job_done_fn(void *user, const struct job_result *r);
 
-/* On failure nothing was started and done is never called. done comes from the loop, never from here. */
+/*
+ * On failure nothing was started and done is never called. done comes from the loop, never from
+ * here.
+ */
 int job_start(struct loop *l, const struct job_spec *spec, job_done_fn *done, void *user,
 		struct job **ret, struct ov_err *err);
 /* Ends the child; done is still called once, with .cancelled. */

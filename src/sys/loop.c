@@ -16,19 +16,26 @@
 /*
  * Traps of sd-event that shape this file:
  * - An accuracy of 0 means 250 ms, not "exact": every timer states its own.
- * - One source is dispatched per iteration. What was ready together is a batch of iterations; a post
- *   source is marked when any other source was dispatched, queues behind what was already pending at
- *   its priority, and so runs once per batch.
+ * - One source is dispatched per iteration, so what was ready together is a batch of iterations. A
+ *   post source would run somewhere in its middle: it is marked with the first dispatch and ties with
+ *   what was pending since then (measured: "xx post xxxxxx post" for eight ready fds); at a lower
+ *   priority a flood would starve it. So the after-hooks are run here: when nothing more is ready,
+ *   or when a batch has become long.
  * - Of sources that became pending in the same iteration the order is undefined: timers would swap
  *   when the loop is late. So the timers of a clock hang in one list in order, behind one sd-event
  *   source that fires the first of them.
- * - sd_event_exit() drops a pending post source, and with it the last group commit. So quitting is a
- *   flag of ours.
+ * - sd_event_exit() would drop the last group commit. So quitting is a flag of ours.
  * - A level-triggered EPOLLHUP cannot be masked: a source that asks for nothing is switched off.
  * - Setting up takes file descriptors lazily; what must not fail later is set up in loop_new.
  */
 
-enum { ACCURACY_US = 1000, ACCURACY_NOW_US = 1 };
+enum {
+	ACCURACY_US = 1000,
+	ACCURACY_NOW_US = 1,
+	/* The bounds of a batch: no reply waits longer for its commit, whatever else arrives. */
+	BATCH_MAX = 256,
+	BATCH_US = 5000,
+};
 
 enum source_kind { SRC_IO, SRC_TIMER, SRC_SIGNAL, SRC_PIDFD, SRC_WATCH, SRC_DEFER, SRC_AFTER };
 
@@ -40,10 +47,11 @@ struct timers {
 
 struct loop {
 	sd_event *event;
-	sd_event_source *post;
 	struct timers mono, wall;
 	VEC(struct loop_source *) after; /* in order; NULL where one was freed during the run */
-	bool in_after, dirty; /* dirty: something was dispatched since the after-hooks ran */
+	bool in_after;
+	unsigned batch;          /* callbacks since the after-hooks ran */
+	uint64_t batch_since_us; /* when the first of them ran */
 	bool quit;
 	int code;
 	size_t n_sources;
@@ -143,7 +151,6 @@ static int on_time(sd_event_source *src _unused_, uint64_t due _unused_, void *u
 	if (list_empty(&t->armed))
 		return 0;
 	s = list_entry(t->armed.next, struct loop_source, timer);
-	s->loop->dirty = true;
 	timer_remove(s);
 	s->fn.call(s->user);
 	return 0;
@@ -185,7 +192,7 @@ static void run_after(struct loop *l)
 {
 	size_t kept = 0;
 
-	l->dirty = false;
+	l->batch = 0;
 	l->in_after = true;
 	for (size_t i = 0; i < l->after.n; i++)
 		if (l->after.p[i])
@@ -195,13 +202,6 @@ static void run_after(struct loop *l)
 		if (l->after.p[i])
 			l->after.p[kept++] = l->after.p[i];
 	l->after.n = kept;
-	must(sd_event_source_set_enabled(l->post, kept ? SD_EVENT_ON : SD_EVENT_OFF));
-}
-
-static int on_post(sd_event_source *src _unused_, void *userdata)
-{
-	run_after(userdata);
-	return 0;
 }
 
 struct loop_source *loop_after(struct loop *l, loop_fn *fn, void *user)
@@ -210,7 +210,6 @@ struct loop_source *loop_after(struct loop *l, loop_fn *fn, void *user)
 
 	s->fn.call = fn;
 	vec_push(&l->after, s);
-	must(sd_event_source_set_enabled(l->post, SD_EVENT_ON));
 	return s;
 }
 
@@ -220,13 +219,10 @@ static void after_remove(struct loop *l, struct loop_source *s)
 
 	while (l->after.p[i] != s)
 		i++;
-	if (l->in_after) {
+	if (l->in_after)
 		l->after.p[i] = NULL;
-		return;
-	}
-	vec_remove(&l->after, i);
-	if (!l->after.n)
-		must(sd_event_source_set_enabled(l->post, SD_EVENT_OFF));
+	else
+		vec_remove(&l->after, i);
 }
 
 /* ---- the loop ---- */
@@ -253,16 +249,7 @@ static int loop_init(struct loop *l)
 	r = timers_init(&l->mono, l, CLOCK_MONOTONIC);
 	if (r < 0)
 		return r;
-	r = timers_init(&l->wall, l, CLOCK_REALTIME);
-	if (r < 0)
-		return r;
-	r = sd_event_add_post(l->event, &l->post, on_post, l);
-	if (r < 0)
-		return r;
-	r = sd_event_source_set_priority(l->post, LOOP_NORMAL);
-	if (r < 0)
-		return r;
-	return sd_event_source_set_enabled(l->post, SD_EVENT_OFF);
+	return timers_init(&l->wall, l, CLOCK_REALTIME);
 }
 
 static void signals_init(void)
@@ -300,7 +287,6 @@ struct loop *loop_free(struct loop *l)
 	if (!l)
 		return NULL;
 	assert(l->n_sources == 0);
-	sd_event_source_disable_unref(l->post);
 	sd_event_source_disable_unref(l->mono.src);
 	sd_event_source_disable_unref(l->wall.src);
 	sd_event_unref(l->event);
@@ -309,11 +295,25 @@ struct loop *loop_free(struct loop *l)
 	return NULL;
 }
 
+/* Whether the batch of callbacks under way is to be closed by the after-hooks. */
+static bool batch_full(const struct loop *l)
+{
+	return l->quit || l->batch >= BATCH_MAX || loop_mono_us(l) - l->batch_since_us >= BATCH_US;
+}
+
 bool loop_step(struct loop *l, int64_t timeout_us)
 {
-	if (!l->quit)
-		must(sd_event_run(l->event, timeout_us < 0 ? UINT64_MAX : (uint64_t)timeout_us));
-	if (l->quit && l->dirty)
+	uint64_t wait_us = timeout_us < 0 ? UINT64_MAX : (uint64_t)timeout_us;
+	int r;
+
+	if (l->quit)
+		return false;
+	/* While a batch is open only what is ready now may join it. */
+	r = sd_event_run(l->event, l->batch ? 0 : wait_us);
+	must(r);
+	if (r > 0 && l->batch++ == 0)
+		l->batch_since_us = loop_mono_us(l);
+	if (l->batch && (r == 0 || batch_full(l)))
 		run_after(l);
 	return !l->quit;
 }
@@ -367,7 +367,6 @@ static int on_io(sd_event_source *src _unused_, int fd, uint32_t revents, void *
 	struct loop_source *s = userdata;
 	unsigned events = 0;
 
-	s->loop->dirty = true;
 	if (revents & EPOLLIN)
 		events |= LOOP_READ;
 	if (revents & EPOLLOUT)
@@ -407,7 +406,6 @@ static int on_signal(sd_event_source *src _unused_, const struct signalfd_siginf
 {
 	struct loop_source *s = userdata;
 
-	s->loop->dirty = true;
 	s->fn.signal(s->user, (int)si->ssi_signo);
 	return 0;
 }
@@ -431,7 +429,6 @@ static int on_pidfd(sd_event_source *src _unused_, int fd _unused_, uint32_t rev
 {
 	struct loop_source *s = userdata;
 
-	s->loop->dirty = true;
 	s->fn.call(s->user);
 	return 0;
 }
@@ -451,7 +448,6 @@ static int on_watch(sd_event_source *src _unused_, const struct inotify_event *e
 {
 	struct loop_source *s = userdata;
 
-	s->loop->dirty = true;
 	s->fn.watch(s->user, ev->mask, ev->len ? ev->name : NULL);
 	return 0;
 }
@@ -482,7 +478,6 @@ static int on_defer(sd_event_source *src _unused_, void *userdata)
 {
 	struct loop_source *s = userdata;
 
-	s->loop->dirty = true;
 	s->fn.call(s->user);
 	return 0;
 }

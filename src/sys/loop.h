@@ -24,12 +24,18 @@ enum loop_events { LOOP_READ = 1, LOOP_WRITE = 2, LOOP_HANGUP = 4 };
 typedef void loop_fn(void *user);
 typedef void loop_io_fn(void *user, int fd, unsigned events);
 typedef void loop_signal_fn(void *user, int signo);
-/* mask as in inotify(7); IN_Q_OVERFLOW and IN_IGNORED come unasked. name: in a watched directory, or NULL. */
+/*
+ * mask as in inotify(7); IN_Q_OVERFLOW and IN_IGNORED come unasked. name: in a watched directory,
+ * or NULL.
+ */
 typedef void loop_watch_fn(void *user, uint32_t mask, const char *name);
 
 int loop_new(struct loop **ret, struct ov_err *err);
 struct loop *loop_free(struct loop *l); /* all sources must be gone; returns NULL */
-/* Runs until loop_quit; returns the code given there. The after-hooks run a last time before it returns. */
+/*
+ * Runs until loop_quit; returns the code given there. The after-hooks run a last time before it
+ * returns.
+ */
 int loop_run(struct loop *l);
 void loop_quit(struct loop *l, int code);
 /*
@@ -57,7 +63,10 @@ void loop_timer_at(struct loop_source *s, ov_time at);
 void loop_timer_off(struct loop_source *s);
 /* The signal is blocked for the process and delivered to fn. */
 struct loop_source *loop_signal(struct loop *l, int signo, loop_signal_fn *fn, void *user);
-/* fn(user) once when the process behind pidfd ends (readable pidfd); does not reap, does not own the fd. */
+/*
+ * fn(user) once when the process behind pidfd ends (readable pidfd); does not reap, does not own
+ * the fd.
+ */
 struct loop_source *loop_pidfd(struct loop *l, int pidfd, loop_fn *fn, void *user);
 /* inotify on what fd has open (a file or directory; the fd may be closed afterwards). */
 int loop_watch(struct loop *l, int fd, uint32_t mask, loop_watch_fn *fn, void *user,
@@ -65,8 +74,9 @@ int loop_watch(struct loop *l, int fd, uint32_t mask, loop_watch_fn *fn, void *u
 /* fn runs once in the next iteration. */
 struct loop_source *loop_defer(struct loop *l, loop_fn *fn, void *user);
 /*
- * fn runs after every batch of dispatched sources, before the loop sleeps: the group commit. Several
- * run in the order of their creation. What a hook itself does is no reason to run the hooks again.
+ * fn runs after every batch of callbacks, before the loop sleeps: the group commit. A batch is what
+ * is ready together, at most 256 callbacks or 5 ms. Several hooks run in the order of their creation.
+ * What a hook itself does is no reason to run the hooks again.
  */
 struct loop_source *loop_after(struct loop *l, loop_fn *fn, void *user);
 struct loop_source *loop_source_free(struct loop_source *s); /* NULL allowed; returns NULL */

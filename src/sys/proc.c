@@ -108,8 +108,8 @@ static void fds_done(struct fds *f)
 }
 
 /*
- * The child's 0, 1, 2 are set one after the other, so a source among 0..2 could be overwritten before
- * it is used: such a one is first copied out of the way.
+ * The child's 0, 1, 2 are set one after the other, so a source among 0..2 could be overwritten
+ * before it is used: such a one is first copied out of the way.
  */
 static int fds_init(struct fds *f, const struct proc_spec *spec, struct ov_err *err)
 {
@@ -336,7 +336,9 @@ int proc_open(int pid, uint64_t start_time, struct proc *ret, struct ov_err *err
 		p.pidfd = pidfd_open(pid, 0);
 	if (pid > 0 && start_time > 0 && p.pidfd < 0 && errno != ESRCH && errno != EINVAL)
 		return ov_fail_errno(err, errno, "open process %d", pid);
-	/* The order matters: alive after the comparison, so the number was not reused in between. */
+	/*
+	 * The order matters: alive after the comparison, so the number was not reused in between.
+	 */
 	if (p.pidfd < 0 || proc_start_time(pid) != start_time || proc_ended(&p, 0)) {
 		proc_done(&p);
 		return ov_fail(err, OV_ENOTFOUND, "process %d with start time %llu has ended", pid,

@@ -2,12 +2,16 @@
 /*
  * Child processes: a spec filled by the caller, one call to start it (posix_spawn, so the cost does
  * not grow with our size), a pidfd instead of a bare pid. Identity of any process is pid + start
- * time + boot id. Loop-free: the owner of a child watches its pidfd, reaps it, and closes the pidfd.
+ * time + boot id. Loop-free: the owner of a child watches its pidfd, reaps it, and closes the
+ * pidfd.
  */
 #include "base/ov.h"
 
 struct proc_spec {
-	/* argv[0] without a slash is looked up in the absolute folders of PATH: the child's, else ours. */
+	/*
+	 * argv[0] without a slash is looked up in the absolute folders of PATH: the child's, else
+	 * ours.
+	 */
 	const char *const *argv;
 	const char *const *env; /* whole environment; NULL inherits ours */
 	const char *cwd;        /* NULL: ours. A relative argv[0] with a slash is relative to it */
@@ -44,17 +48,20 @@ bool proc_ended(const struct proc *p, int timeout_ms);
 void proc_done(struct proc *p); /* closes the pidfd */
 
 /*
- * Start time in clock ticks since boot (field 22 of /proc/PID/stat), 0 when there is no such process
- * or only its zombie is left.
+ * Start time in clock ticks since boot (field 22 of /proc/PID/stat), 0 when there is no such
+ * process or only its zombie is left.
  */
 uint64_t proc_start_time(int pid);
 /* Of this boot; "" when unknown. Writes 36 characters and NUL. */
 void proc_boot_id(char ret[static 37]);
-/* Opens a pidfd for pid if it still is the process that had this start time; OV_ENOTFOUND otherwise. */
+/*
+ * Opens a pidfd for pid if it still is the process that had this start time; OV_ENOTFOUND
+ * otherwise.
+ */
 int proc_open(int pid, uint64_t start_time, struct proc *ret, struct ov_err *err);
 /*
  * Kills (SIGKILL) every process of ours whose environment holds NAME=VALUE, except ourselves, again
- * until none is left (bounded; waits for each to end); says how many were killed, or fails when some
- * remain. It sees the environment that a program was started with.
+ * until none is left (bounded; waits for each to end); says how many were killed, or fails when
+ * some remain. It sees the environment that a program was started with.
  */
 int proc_sweep_env(str name, str value, size_t *ret_killed, struct ov_err *err);

@@ -74,7 +74,10 @@ static void sweep_one(struct sweep *sw, int pid)
 
 	if (p.pidfd < 0)
 		return;
-	/* Alive after its environment was read, so what was read is of the process behind the pidfd. */
+	/*
+	 * Alive after its environment was read, so what was read is of the process behind the
+	 * pidfd.
+	 */
 	if (read_environ(sw, pid) && environ_has(buf_str(&sw->text), buf_str(&sw->entry)) &&
 			!proc_ended(&p, 0)) {
 		int r = proc_signal(&p, SIGKILL, NULL);

@@ -1,8 +1,8 @@
 #pragma once
 /*
  * A non-blocking byte stream on a socket or pipe: reads in bounded pieces, queues writes with a
- * bound, closes slow readers. Owns its fd and buffers. Callbacks come from the loop only, never from
- * inside a call into the stream.
+ * bound, closes slow readers. Owns its fd and buffers. Callbacks come from the loop only, never
+ * from inside a call into the stream.
  */
 #include "base/ov.h"
 
@@ -14,7 +14,10 @@ struct stream_ops {
 	void (*data)(void *user, str bytes);
 	/* The other side closed its writing half; ours may still be open. */
 	void (*eof)(void *user);
-	/* Broken, or the write queue passed its bound. The stream sends and reads nothing more; the owner closes it. */
+	/*
+	 * Broken, or the write queue passed its bound. The stream sends and reads nothing more; the
+	 * owner closes it.
+	 */
 	void (*failed)(void *user, const struct ov_err *err);
 	/* All that was written has been passed to the kernel; may be NULL. */
 	void (*drained)(void *user);
@@ -23,11 +26,18 @@ struct stream_ops {
 /* Takes fd over (also on failure). At most max_queued bytes wait for a slow reader. */
 int stream_open(struct loop *l, int fd, const struct stream_ops *ops, void *user, size_t max_queued,
 		struct stream **ret, struct ov_err *err);
-/* Sends or queues bytes; false when the bound is passed or it is broken (failed() is called from the loop). */
+/*
+ * Sends or queues bytes; false when the bound is passed or it is broken (failed() is called from
+ * the loop).
+ */
 bool stream_write(struct stream *s, str bytes);
 size_t stream_queued(const struct stream *s);
-/* Stops or resumes reading: back-pressure. While paused, the other side's end is not seen either. */
+/*
+ * Stops or resumes reading: back-pressure. While paused, the other side's end is not seen either.
+ */
 void stream_pause(struct stream *s, bool paused);
 int stream_fd(const struct stream *s);
-/* NULL allowed; safe inside callbacks. What is queued is dropped: wait for drained() to avoid that. */
+/*
+ * NULL allowed; safe inside callbacks. What is queued is dropped: wait for drained() to avoid that.
+ */
 void stream_close(struct stream *s);
