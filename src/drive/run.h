@@ -14,26 +14,26 @@ struct loop;
 struct run;
 
 struct run_spec {
-	const char *shim;  /* path of overseer-run */
-	const char *dir;   /* the run's folder; made by run_start */
-	const char *id;    /* put into the agent's environment as OVERSEER_RUN: what the sweep looks for */
+	const char *shim; /* path of overseer-run */
+	const char *dir;  /* the run's folder; made by run_start */
+	const char *id; /* put into the agent's environment as OVERSEER_RUN: what the sweep looks for */
 	const char *const *argv;
 	const char *const *env; /* whole environment of the agent, without OVERSEER_RUN */
 	const char *cwd;
-	str input;              /* written to DIR/prompt, which becomes the agent's stdin */
+	str input; /* written to DIR/prompt, which becomes the agent's stdin; absent: run_send feeds it */
 	uint64_t max_output_bytes; /* of DIR/output; beyond it the shim keeps draining and counts what it drops */
-	int64_t stop_grace_ms;  /* between SIGTERM and SIGKILL when stopping */
+	int64_t stop_grace_ms; /* between SIGTERM and SIGKILL when stopping */
 };
 
 struct run_end {
-	bool lost;      /* the shim died without an exit record: nobody knows how the agent ended */
-	bool started;   /* false: the agent could not be executed at all; see message */
-	int exit_code;  /* or -1 */
-	int signal;     /* or 0 */
+	bool lost;     /* the shim died without an exit record: nobody knows how the agent ended */
+	bool started;  /* false: the agent could not be executed at all; see message */
+	int exit_code; /* or -1 */
+	int signal;    /* or 0 */
 	ov_time started_at, ended_at;
 	uint64_t output_bytes, dropped_bytes;
-	size_t swept;   /* descendants that outlived the agent and were killed */
-	str message;    /* valid during the callback */
+	size_t swept; /* descendants that outlived the agent and were killed */
+	str message;  /* valid during the callback */
 };
 
 struct run_ops {
@@ -47,15 +47,19 @@ struct run_ops {
  * twice with the same folder runs one agent. ended() is called from the loop, also when the run
  * is already over. Output is followed from `offset`.
  */
-int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset, const struct run_ops *ops, void *user,
-	      struct run **ret, struct ov_err *err);
+int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
+		const struct run_ops *ops, void *user, struct run **ret, struct ov_err *err);
 /* Finds a run of a previous daemon by its folder; OV_ENOTFOUND when the folder shows no start. */
-int run_adopt(struct loop *l, const char *dir, const char *id, uint64_t offset, const struct run_ops *ops, void *user,
-	      struct run **ret, struct ov_err *err);
-/* Input for the agent (when its stdin is the socket), through the shim. */
+int run_adopt(struct loop *l, const char *dir, const char *id, uint64_t offset,
+		const struct run_ops *ops, void *user, struct run **ret, struct ov_err *err);
+/*
+ * Input for the agent (when it has no prompt), and signals to its process group, through the shim.
+ * They are queued and not waited for: what went wrong with one is the error of the next.
+ */
 int run_send(struct run *r, str bytes, struct ov_err *err);
+int run_close_input(struct run *r, struct ov_err *err);
 int run_signal(struct run *r, int signo, struct ov_err *err);
 /* SIGTERM, then after the grace SIGKILL for the whole run, then the sweep. ended() follows. */
 int run_stop(struct run *r, struct ov_err *err);
-/* Lets go of it; the run goes on. */
+/* Lets go of it; the run goes on. NULL allowed; safe inside callbacks. */
 void run_close(struct run *r);

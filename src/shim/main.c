@@ -103,6 +103,7 @@ static int detach(struct shim *s)
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a full quota is an error of write, not our end */
 	signal(SIGCHLD, SIG_DFL);
 	setsid(); /* fails when we lead a session already, which is as well */
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -1,0 +1,519 @@
+#include "drive/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "data/json.h"
+#include "data/value.h"
+#include "drive/run_link.h"
+#include "shim/proto.h"
+#include "sys/file.h"
+#include "sys/follow.h"
+#include "sys/loop.h"
+#include "sys/proc.h"
+
+enum {
+	RETRY_MS = 10, /* the lock is held, but its owner has not yet written who it is */
+	RETRY_MAX_MS = 1000,
+	COMPLAINT_MAX = 1024,
+	EXIT_MAX = 64 * 1024,
+};
+
+struct run {
+	struct loop *loop;
+	struct run_ops ops;
+	void *user;
+	struct arena strings;
+	const char *dir, *id;
+	const char *lock, *started, *output, *exit_record; /* paths */
+
+	struct follow *follow;
+	struct proc shim; /* pidfd -1: not known (yet) */
+	struct loop_source *watch;
+	struct loop_source *timer; /* another look at the folder, or the end of the run */
+	int64_t retry_ms;
+	bool child; /* of ours, so its status says why it ended */
+
+	int complaints; /* the shim's stderr: closed when the agent is up */
+	struct loop_source *complaining;
+	struct buf complaint;
+
+	struct run_link *link;
+	bool stop_wanted, concluding, over;
+	unsigned busy; /* calls into the owner that return here */
+	bool closed;   /* by the owner, during one of them */
+};
+
+static void look(void *user);
+static void conclude(struct run *r);
+
+/* ---- life cycle ---- */
+
+static void forget_shim(struct run *r)
+{
+	r->watch = loop_source_free(r->watch);
+	if (r->shim.pidfd >= 0)
+		proc_done(&r->shim);
+	r->shim.pidfd = -1;
+}
+
+static void close_complaints(struct run *r)
+{
+	r->complaining = loop_source_free(r->complaining);
+	fd_closep(&r->complaints);
+}
+
+static void run_free(struct run *r)
+{
+	run_link_close(r->link);
+	forget_shim(r);
+	close_complaints(r);
+	loop_source_free(r->timer);
+	if (r->follow)
+		follow_close(r->follow);
+	buf_done(&r->complaint);
+	arena_done(&r->strings);
+	mem_free(r);
+}
+
+void run_close(struct run *r)
+{
+	if (!r)
+		return;
+	if (r->busy)
+		r->closed = true;
+	else
+		run_free(r);
+}
+
+static void on_output(void *user, str bytes, uint64_t at)
+{
+	struct run *r = user;
+
+	if (r->closed)
+		return;
+	r->busy++;
+	r->ops.output(r->user, bytes, at);
+	r->busy--;
+	if (r->closed && !r->busy)
+		run_free(r);
+}
+
+/* The follower needs the file, which a shim that died early may not have made. */
+static int follow_output(struct run *r, uint64_t offset, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int fd = open(r->output, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return ov_fail_errno(err, errno, "%s", r->output);
+	return follow_open(r->loop, r->output, offset, on_output, r, &r->follow, err);
+}
+
+static struct run *run_new(struct loop *l, const char *dir, const char *id,
+		const struct run_ops *ops, void *user)
+{
+	struct run *r = mem_zalloc(1, sizeof(*r));
+
+	r->loop = l;
+	r->ops = *ops;
+	r->user = user;
+	r->strings = ARENA_INIT;
+	r->dir = arena_cstr(&r->strings, str_from(dir));
+	r->id = arena_cstr(&r->strings, str_from(id));
+	r->lock = path_join(&r->strings, dir, RUN_LOCK);
+	r->started = path_join(&r->strings, dir, RUN_STARTED);
+	r->output = path_join(&r->strings, dir, RUN_OUTPUT);
+	r->exit_record = path_join(&r->strings, dir, RUN_EXIT);
+	r->shim = (struct proc){ .pid = 0, .pidfd = -1 };
+	r->complaints = -1;
+	r->complaint = BUF_INIT;
+	r->retry_ms = RETRY_MS;
+	r->timer = loop_timer(l, look, r);
+	r->link = run_link_new(l, r->dir);
+	return r;
+}
+
+/* ---- how it ended ---- */
+
+static int parse_exit(struct arena *a, str text, const char *id, struct run_end *ret,
+		struct ov_err *err)
+{
+	int64_t code, sig, output, dropped, swept;
+	value *v;
+	str run;
+	int r;
+
+	r = json_parse(a, text, NULL, &v, err);
+	if (r < 0)
+		return r;
+	if ((r = value_need_str(v, STR(""), "id", &run, err)) < 0 ||
+			(r = value_need_bool(v, STR(""), "started", &ret->started, err)) < 0 ||
+			(r = value_need_int(v, STR(""), "exit_code", &code, err)) < 0 ||
+			(r = value_need_int(v, STR(""), "signal", &sig, err)) < 0 ||
+			(r = value_need_int(v, STR(""), "started_at", &ret->started_at, err)) < 0 ||
+			(r = value_need_int(v, STR(""), "ended_at", &ret->ended_at, err)) < 0 ||
+			(r = value_need_int(v, STR(""), "output_bytes", &output, err)) < 0 ||
+			(r = value_need_int(v, STR(""), "dropped_bytes", &dropped, err)) < 0 ||
+			(r = value_need_int(v, STR(""), "swept", &swept, err)) < 0 ||
+			(r = value_need_str(v, STR(""), "message", &ret->message, err)) < 0)
+		return r;
+	if (!str_is(run, id))
+		return ov_fail(err, OV_EINVALID, "it is the record of run " STR_FMT, STR_ARG(run));
+	if (code < -1 || code > 255 || sig < 0 || sig > 64 || output < 0 || dropped < 0 ||
+			swept < 0)
+		return ov_fail(err, OV_EINVALID, "a number is out of range");
+	ret->exit_code = (int)code;
+	ret->signal = (int)sig;
+	ret->output_bytes = (uint64_t)output;
+	ret->dropped_bytes = (uint64_t)dropped;
+	ret->swept = (size_t)swept;
+	return 0;
+}
+
+/* Nobody owns it any more: what is left of the run must not go on unseen. */
+static void end_lost(struct run *r, struct arena *a, const char *why, struct run_end *ret)
+{
+	struct ov_err err = { 0 };
+	size_t killed = 0;
+	str text;
+
+	*ret = (struct run_end){ .lost = true, .started = true, .exit_code = -1 };
+	ret->ended_at = loop_now(r->loop);
+	if (file_read(a, r->started, 64, &text, NULL) == 0)
+		str_to_i64(str_trim(text), &ret->started_at);
+	if (proc_sweep_env(STR(RUN_ENV), str_from(r->id), &killed, &err) < 0)
+		ret->message = arena_printf(a, "%s; %s", why, err.msg);
+	else
+		ret->message = arena_printf(a, "%s; %zu processes that it left were killed", why,
+				killed);
+	ret->swept = killed;
+}
+
+static void find_end(struct run *r, struct arena *a, struct run_end *ret)
+{
+	struct ov_err err = { 0 };
+	str text;
+	int code;
+
+	*ret = (struct run_end){ .exit_code = -1, .ended_at = loop_now(r->loop) };
+	code = file_read(a, r->exit_record, EXIT_MAX, &text, &err);
+	if (code == 0)
+		code = parse_exit(a, text, r->id, ret, &err);
+	if (code == 0)
+		return;
+	if (code != OV_ENOTFOUND)
+		end_lost(r, a, arena_printf(a, "the exit record cannot be read: %s", err.msg).p,
+				ret);
+	else if (file_exists(r->started))
+		end_lost(r, a, "the run's shim ended without an exit record", ret);
+	else if (r->complaint.n)
+		ret->message = str_trim(buf_str(&r->complaint));
+	else
+		ret->message = STR("the run's shim ended before it started the agent");
+}
+
+/* The run is over, one way or another: deliver the last words, then tell how it ended. */
+static void conclude(struct run *r)
+{
+	struct arena a = ARENA_INIT;
+	struct ov_err err = { 0 };
+	struct run_end end;
+
+	assert(!r->over);
+	forget_shim(r);
+	close_complaints(r);
+	find_end(r, &a, &end);
+	r->busy++;
+	if (follow_drain(r->follow, SIZE_MAX, &err) < 0)
+		end.message = arena_printf(&a, STR_FMT "%s%s", STR_ARG(end.message),
+				end.message.n ? "; " : "", err.msg);
+	if (end.lost)
+		end.output_bytes = follow_offset(r->follow);
+	r->over = true;
+	if (!r->closed)
+		r->ops.ended(r->user, &end);
+	r->busy--;
+	arena_done(&a);
+	if (r->closed)
+		run_free(r);
+}
+
+/* ---- finding the shim ---- */
+
+static void read_complaints(struct run *r)
+{
+	char piece[COMPLAINT_MAX];
+	ssize_t n;
+
+	while (r->complaints >= 0 && (n = read(r->complaints, piece, sizeof(piece))) != 0) {
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n < 0)
+			break;
+		buf_add(&r->complaint, piece, MIN((size_t)n, COMPLAINT_MAX - r->complaint.n));
+	}
+	close_complaints(r);
+}
+
+/* The end of its stderr: the shim listens and the agent is on its way. */
+static void on_complaint(void *user, int fd _unused_, unsigned events _unused_)
+{
+	struct run *r = user;
+
+	read_complaints(r);
+	if (r->complaints < 0)
+		run_link_ready(r->link);
+}
+
+static void on_shim_end(void *user)
+{
+	struct run *r = user;
+	struct proc_exit status = { .code = -1 };
+
+	/* Of a previous daemon it is not ours to reap; then init has done it. */
+	if (proc_reap(&r->shim, &status, NULL) < 0)
+		status.code = -1;
+	read_complaints(r);
+	forget_shim(r);
+	if (r->child && (status.code == RUN_STATUS_OWNED || status.code == RUN_STATUS_STARTED)) {
+		r->child = false;
+		look(r);
+	} else {
+		conclude(r);
+	}
+}
+
+static void watch_shim(struct run *r)
+{
+	r->watch = loop_pidfd(r->loop, r->shim.pidfd, on_shim_end, r);
+	if (r->stop_wanted)
+		proc_signal(&r->shim, SIGTERM, NULL);
+}
+
+/* By what the owner wrote into its lock. It wrote after it listened, so it can be talked to. */
+static bool find_owner(struct run *r)
+{
+	struct arena a = ARENA_INIT;
+	uint64_t pid = 0, start = 0;
+	str text, part;
+	bool found = false;
+
+	if (file_read(&a, r->lock, 64, &text, NULL) == 0) {
+		text = str_trim(text);
+		if (str_split(&text, ' ', &part) && str_to_u64(part, &pid) && pid <= INT32_MAX &&
+				str_to_u64(str_trim(text), &start))
+			found = proc_open((int)pid, start, &r->shim, NULL) == 0;
+	}
+	arena_done(&a);
+	return found;
+}
+
+/*
+ * Finds out from the folder how things stand. OV_ENOTFOUND: no agent was started here and none
+ * will be. Otherwise the shim is watched, or the timer is set: at once for a run that is over, so
+ * that its end is told from the loop; later for another look at a shim that is just starting.
+ */
+static int attach(struct run *r, struct ov_err *err)
+{
+	bool held;
+	int code;
+
+	if (!file_exists(r->exit_record)) {
+		code = lock_probe(r->lock, &held, err);
+		if (code < 0)
+			return code;
+		if (held && find_owner(r)) {
+			watch_shim(r);
+			run_link_ready(r->link);
+			return 0;
+		}
+		if (held) {
+			loop_timer_in(r->timer, r->retry_ms);
+			r->retry_ms = MIN(r->retry_ms * 2, (int64_t)RETRY_MAX_MS);
+			return 0;
+		}
+		/* The owner may have recorded the end and let go between our two looks. */
+		if (!file_exists(r->exit_record) && !file_exists(r->started))
+			return ov_fail(err, OV_ENOTFOUND, "run %s: nothing was started in %s",
+					r->id, r->dir);
+	}
+	r->concluding = true;
+	loop_timer_in(r->timer, 0);
+	return 0;
+}
+
+static void look(void *user)
+{
+	struct run *r = user;
+
+	if (r->concluding || attach(r, NULL) < 0)
+		conclude(r);
+}
+
+/* ---- the interface ---- */
+
+int run_adopt(struct loop *l, const char *dir, const char *id, uint64_t offset,
+		const struct run_ops *ops, void *user, struct run **ret, struct ov_err *err)
+{
+	struct run *r = run_new(l, dir, id, ops, user);
+	int code = attach(r, err);
+
+	if (code == 0)
+		code = follow_output(r, offset, err);
+	if (code < 0) {
+		run_free(r);
+		return code;
+	}
+	*ret = r;
+	return 0;
+}
+
+static const char **shim_argv(struct run *r, const struct run_spec *spec)
+{
+	size_t n = 0, fixed = 0;
+	const char **argv;
+
+	while (spec->argv[n])
+		n++;
+	argv = arena_array(&r->strings, const char *, n + 13);
+	argv[fixed++] = spec->shim;
+	argv[fixed++] = "--dir";
+	argv[fixed++] = r->dir;
+	argv[fixed++] = "--id";
+	argv[fixed++] = r->id;
+	argv[fixed++] = "--cwd";
+	argv[fixed++] = spec->cwd;
+	argv[fixed++] = "--max-output";
+	argv[fixed++] = arena_printf(&r->strings, "%" PRIu64, spec->max_output_bytes).p;
+	argv[fixed++] = "--stop-grace";
+	argv[fixed++] = arena_printf(&r->strings, "%" PRId64, MAX(spec->stop_grace_ms, (int64_t)0))
+					.p;
+	argv[fixed++] = "--";
+	memcpy(argv + fixed, spec->argv, n * sizeof(*argv));
+	return argv;
+}
+
+static int spawn_shim(struct run *r, const struct run_spec *spec, struct ov_err *err)
+{
+	struct proc_spec p = PROC_SPEC_INIT;
+	int fds[2], code;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return ov_fail_errno(err, errno, "pipe for the shim");
+	fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	p.argv = shim_argv(r, spec);
+	p.env = spec->env;
+	p.err = fds[1];
+	p.new_session = true;
+	code = proc_spawn(&p, &r->shim, err);
+	close(fds[1]);
+	if (code < 0) {
+		r->shim.pidfd = -1;
+		close(fds[0]);
+		return ov_wrap(err, code, "cannot start the shim %s", spec->shim);
+	}
+	r->child = true;
+	r->complaints = fds[0];
+	r->complaining = loop_io(r->loop, r->complaints, LOOP_READ, on_complaint, r);
+	watch_shim(r);
+	return 0;
+}
+
+static int prepare(struct run *r, const struct run_spec *spec, struct ov_err *err)
+{
+	const char *prompt = path_join(&r->strings, r->dir, RUN_PROMPT);
+
+	if (!spec->input.p)
+		return file_remove(prompt, err);
+	return file_write_atomic(prompt, spec->input, 0600, err);
+}
+
+int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
+		const struct run_ops *ops, void *user, struct run **ret, struct ov_err *err)
+{
+	struct run *r;
+	int code;
+
+	if (!spec->cwd || spec->cwd[0] != '/')
+		return ov_fail(err, OV_EINVALID,
+				"run %s: the working folder %s is not an absolute path", spec->id,
+				spec->cwd ? spec->cwd : "(none)");
+	code = dir_make(spec->dir, 0700, err);
+	if (code < 0)
+		return ov_wrap(err, code, "run %s", spec->id);
+	code = run_adopt(l, spec->dir, spec->id, offset, ops, user, ret, err);
+	if (code != OV_ENOTFOUND)
+		return code;
+	r = run_new(l, spec->dir, spec->id, ops, user);
+	code = prepare(r, spec, err);
+	if (code == 0)
+		code = follow_output(r, offset, err);
+	if (code == 0)
+		code = spawn_shim(r, spec, err);
+	if (code < 0) {
+		run_free(r);
+		return ov_wrap(err, code, "run %s", spec->id);
+	}
+	*ret = r;
+	return 0;
+}
+
+static int check_live(const struct run *r, struct ov_err *err)
+{
+	if (r->over || r->concluding)
+		return ov_fail(err, OV_ESTATE, "run %s has ended", r->id);
+	return 0;
+}
+
+int run_send(struct run *r, str bytes, struct ov_err *err)
+{
+	int code = check_live(r, err);
+
+	for (size_t at = 0; code == 0 && at < bytes.n; at += RUN_SEND_MAX) {
+		str piece = str_sub(bytes, at, RUN_SEND_MAX);
+		char line[RUN_LINE_MAX];
+
+		snprintf(line, sizeof(line), "send %zu\n", piece.n);
+		code = run_link_request(r->link, str_from(line), piece, err);
+	}
+	return code;
+}
+
+int run_close_input(struct run *r, struct ov_err *err)
+{
+	int code = check_live(r, err);
+
+	return code < 0 ? code : run_link_request(r->link, STR("close-input\n"), STR(""), err);
+}
+
+int run_signal(struct run *r, int signo, struct ov_err *err)
+{
+	int code = check_live(r, err);
+	char line[RUN_LINE_MAX];
+
+	snprintf(line, sizeof(line), "signal %d\n", signo);
+	return code < 0 ? code : run_link_request(r->link, str_from(line), STR(""), err);
+}
+
+/* Not by the socket: SIGTERM means stop to the shim, and needs nothing of it but its life. */
+int run_stop(struct run *r, struct ov_err *err)
+{
+	int code = check_live(r, err);
+
+	if (code < 0)
+		return code;
+	r->stop_wanted = true;
+	if (r->shim.pidfd < 0)
+		return 0;
+	code = proc_signal(&r->shim, SIGTERM, err);
+	return code == OV_ENOTFOUND ? 0 : code;
+}
