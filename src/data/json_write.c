@@ -9,6 +9,29 @@
 #include "base/arena.h"
 #include "base/utf8.h"
 
+/*
+ * Texts are written in small pieces, so adding one is inlined and ends without the NUL that buf
+ * promises; finish() puts it there.
+ */
+static inline void put(struct buf *out, str s)
+{
+	if (out->cap - out->n <= s.n)
+		buf_reserve(out, s.n);
+	if (s.n)
+		memcpy(out->p + out->n, s.p, s.n);
+	out->n += s.n;
+}
+
+static inline void put_char(struct buf *out, char c)
+{
+	put(out, (str){ &c, 1 });
+}
+
+static void finish(struct buf *out)
+{
+	out->p[out->n] = '\0';
+}
+
 /* ---- strings ---- */
 
 /* What stands behind the backslash for each byte that needs one; 'u' for the long form. */
@@ -55,30 +78,35 @@ static void write_special(struct buf *out, str *s)
 	if (escapes[c] == 'u')
 		buf_addf(out, "\\u%04x", c);
 	else if (escapes[c])
-		buf_add(out, (char[]){ '\\', escapes[c] }, 2);
+		put(out, (str){ (char[]){ '\\', escapes[c] }, 2 });
 	else if (n == 0) /* whoever built this broke the rule, but what we send is valid */
-		buf_add(out, "\xef\xbf\xbd", 3);
+		put(out, STR("\xef\xbf\xbd"));
 	else
-		buf_add(out, s->p, n);
+		put(out, (str){ s->p, n });
 	n = MAX(n, (size_t)1);
 	s->p += n;
 	s->n -= n;
 }
 
-void json_write_string(struct buf *out, str s)
+static void write_string(struct buf *out, str s)
 {
-	buf_reserve(out, s.n + 2);
-	buf_addc(out, '"');
+	put_char(out, '"');
 	while (s.n) {
 		size_t n = plain_run(s);
 
-		buf_add(out, s.p, n);
+		put(out, (str){ s.p, n });
 		s.p += n;
 		s.n -= n;
 		if (s.n)
 			write_special(out, &s);
 	}
-	buf_addc(out, '"');
+	put_char(out, '"');
+}
+
+void json_write_string(struct buf *out, str s)
+{
+	write_string(out, s);
+	finish(out);
 }
 
 /* ---- numbers ---- */
@@ -92,8 +120,8 @@ static void write_int(struct buf *out, int64_t i)
 		*--p = (char)('0' + u % 10);
 	while (u /= 10);
 	if (i < 0)
-		buf_addc(out, '-');
-	buf_add(out, p, (size_t)(text + sizeof(text) - p));
+		put_char(out, '-');
+	put(out, (str){ p, (size_t)(text + sizeof(text) - p) });
 }
 
 /* The decimal digits of a positive real: 0.d1d2d3... times ten to the power of point. */
@@ -130,25 +158,25 @@ static void shortest_digits(double r, struct decimal *d)
 static void write_decimal(struct buf *out, const struct decimal *d)
 {
 	if (d->point > 17 || d->point < -4) {
-		buf_addc(out, d->digits[0]);
+		put_char(out, d->digits[0]);
 		if (d->n > 1) {
-			buf_addc(out, '.');
-			buf_add(out, d->digits + 1, (size_t)d->n - 1);
+			put_char(out, '.');
+			put(out, (str){ d->digits + 1, (size_t)d->n - 1 });
 		}
 		buf_addf(out, "e%d", d->point - 1);
 		return;
 	}
 	if (d->point <= 0)
-		buf_addc(out, '0');
+		put_char(out, '0');
 	for (int i = 0; i < d->point; i++)
-		buf_addc(out, i < d->n ? d->digits[i] : '0');
-	buf_addc(out, '.');
+		put_char(out, i < d->n ? d->digits[i] : '0');
+	put_char(out, '.');
 	for (int i = d->point; i < 0; i++)
-		buf_addc(out, '0');
+		put_char(out, '0');
 	if (d->point < d->n)
-		buf_add(out, d->digits + MAX(d->point, 0), (size_t)(d->n - MAX(d->point, 0)));
+		put(out, (str){ d->digits + MAX(d->point, 0), (size_t)(d->n - MAX(d->point, 0)) });
 	else
-		buf_addc(out, '0');
+		put_char(out, '0');
 }
 
 /*
@@ -178,7 +206,7 @@ static void write_real(struct buf *out, double r, bool canonical)
 	struct decimal d;
 
 	if (!isfinite(r)) {
-		buf_adds(out, STR("null"));
+		put(out, STR("null"));
 		return;
 	}
 	/* 1.0 equals 1 and -0.0 equals 0, so their canonical texts are the integers'. */
@@ -187,10 +215,10 @@ static void write_real(struct buf *out, double r, bool canonical)
 		return;
 	}
 	if (signbit(r))
-		buf_addc(out, '-');
+		put_char(out, '-');
 	r = fabs(r);
 	if (r == 0) {
-		buf_adds(out, STR("0.0"));
+		put(out, STR("0.0"));
 		return;
 	}
 	if (write_short_decimal(out, r))
@@ -215,14 +243,14 @@ static void new_line(struct writer *w)
 {
 	if (w->indent == COMPACT)
 		return;
-	buf_addc(w->out, '\n');
+	put_char(w->out, '\n');
 	for (int i = 0; i < w->indent; i++)
-		buf_adds(w->out, STR("  "));
+		put(w->out, STR("  "));
 }
 
 static void enter(struct writer *w, char bracket)
 {
-	buf_addc(w->out, bracket);
+	put_char(w->out, bracket);
 	if (w->indent != COMPACT)
 		w->indent++;
 }
@@ -232,18 +260,18 @@ static void leave(struct writer *w, char bracket)
 	if (w->indent != COMPACT)
 		w->indent--;
 	new_line(w);
-	buf_addc(w->out, bracket);
+	put_char(w->out, bracket);
 }
 
 static void write_member(struct writer *w, const struct member *m, bool first)
 {
 	if (!first)
-		buf_addc(w->out, ',');
+		put_char(w->out, ',');
 	new_line(w);
-	json_write_string(w->out, m->key);
-	buf_addc(w->out, ':');
+	write_string(w->out, m->key);
+	put_char(w->out, ':');
 	if (w->indent != COMPACT)
-		buf_addc(w->out, ' ');
+		put_char(w->out, ' ');
 	write_value(w, m->value);
 }
 
@@ -252,7 +280,7 @@ static void write_object(struct writer *w, const value *v)
 	const struct member **sorted;
 
 	if (v->object.n == 0) {
-		buf_adds(w->out, STR("{}"));
+		put(w->out, STR("{}"));
 		return;
 	}
 	enter(w, '{');
@@ -271,13 +299,13 @@ static void write_object(struct writer *w, const value *v)
 static void write_array(struct writer *w, const value *v)
 {
 	if (v->array.n == 0) {
-		buf_adds(w->out, STR("[]"));
+		put(w->out, STR("[]"));
 		return;
 	}
 	enter(w, '[');
 	for (size_t i = 0; i < v->array.n; i++) {
 		if (i)
-			buf_addc(w->out, ',');
+			put_char(w->out, ',');
 		new_line(w);
 		write_value(w, v->array.items[i]);
 	}
@@ -287,12 +315,12 @@ static void write_array(struct writer *w, const value *v)
 static void write_value(struct writer *w, const value *v)
 {
 	switch (v->kind) {
-	case V_NULL: buf_adds(w->out, STR("null")); break;
-	case V_BOOL: buf_adds(w->out, v->b ? STR("true") : STR("false")); break;
+	case V_NULL: put(w->out, STR("null")); break;
+	case V_BOOL: put(w->out, v->b ? STR("true") : STR("false")); break;
 	case V_INT: write_int(w->out, v->i); break;
 	case V_REAL: write_real(w->out, v->r, w->canonical); break;
 	case V_STR:
-	case V_DATETIME: json_write_string(w->out, v->s); break;
+	case V_DATETIME: write_string(w->out, v->s); break;
 	case V_ARRAY: write_array(w, v); break;
 	case V_OBJECT: write_object(w, v); break;
 	}
@@ -301,16 +329,19 @@ static void write_value(struct writer *w, const value *v)
 void json_write(struct buf *out, const value *v)
 {
 	write_value(&(struct writer){ .out = out, .indent = COMPACT }, v);
+	finish(out);
 }
 
 void json_write_pretty(struct buf *out, const value *v)
 {
 	write_value(&(struct writer){ .out = out }, v);
+	finish(out);
 }
 
 void json_write_canonical(struct buf *out, const value *v)
 {
 	write_value(&(struct writer){ .out = out, .indent = COMPACT, .canonical = true }, v);
+	finish(out);
 }
 
 str json_text(struct arena *a, const value *v)

@@ -177,15 +177,20 @@ static int by_key(const void *a, const void *b)
 
 const struct member **value_sorted_members(const value *object)
 {
+	enum { SMALL = 16 };
 	size_t n = object->object.n;
 	const struct member **sorted = mem_alloc(arena_size_mul(n, sizeof(*sorted)));
-	bool in_order = true;
 
 	for (size_t i = 0; i < n; i++) {
-		sorted[i] = &object->object.members[i];
-		in_order = in_order && (i == 0 || str_cmp(sorted[i - 1]->key, sorted[i]->key) < 0);
+		const struct member *m = &object->object.members[i];
+		size_t at = i;
+
+		/* By insertion while there are few: most objects are small or nearly in order. */
+		for (; i < SMALL && at > 0 && str_cmp(sorted[at - 1]->key, m->key) > 0; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = m;
 	}
-	if (!in_order)
+	if (n > SMALL)
 		qsort(sorted, n, sizeof(*sorted), by_key);
 	return sorted;
 }
