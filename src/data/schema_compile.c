@@ -31,6 +31,7 @@ struct compiler {
 	struct map seen; /* the address of a value in the document -> its compiled schema */
 	VEC(struct schema *) nodes;
 	VEC(struct reference) references; /* resolved one after the other, however long the chain */
+	size_t lookups;                   /* members looked at to resolve references */
 	unsigned depth;
 	struct ov_err *err;
 };
@@ -516,10 +517,11 @@ static bool pointer_part(str raw, struct buf *out)
 	return !tilde;
 }
 
-static const value *follow(const value *v, str pointer)
+static const value *follow(struct compiler *c, str pointer)
 {
 	_cleanup_(buf_done)
 	struct buf part = BUF_INIT;
+	const value *v = c->root;
 	uint64_t i;
 	str raw;
 
@@ -531,6 +533,7 @@ static const value *follow(const value *v, str pointer)
 	while (v && str_split(&pointer, '/', &raw)) {
 		if (!pointer_part(raw, &part))
 			return NULL;
+		c->lookups += value_count(v);
 		if (v->kind == V_ARRAY)
 			v = str_to_u64(buf_str(&part), &i) ? value_item(v, i) : NULL;
 		else
@@ -549,9 +552,11 @@ static int resolve(struct compiler *c, struct reference ref)
 		return fail(c, &at,
 				"only references inside the document (\"#/definitions/...\") "
 				"are supported");
-	target = follow(c->root, (str){ ref.text.p + 1, ref.text.n - 1 });
+	target = follow(c, (str){ ref.text.p + 1, ref.text.n - 1 });
 	if (!target)
 		return fail(c, &at, "this reference leads nowhere");
+	if (c->lookups > SCHEMA_MAX_LOOKUPS)
+		return fail(c, &at, "too many references for so many definitions");
 	ref.from->ref = map_get(&c->seen, (str){ (const char *)&target, sizeof(target) });
 	return ref.from->ref ? 0 : compile(c, target, &at, &ref.from->ref);
 }

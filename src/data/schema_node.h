@@ -13,6 +13,8 @@ enum {
 	/* Schemas applied to one and the same value, one inside the other or by $ref. */
 	SCHEMA_MAX_CHAIN = 64,
 	SCHEMA_MAX_DEPTH = 128, /* of subschemas inside each other as written */
+	/* References times definitions, so that compiling stays quick. */
+	SCHEMA_MAX_LOOKUPS = 20 * 1000 * 1000,
 };
 
 /* Bits, because "type" may be a list. A number with an integral value is also an integer. */
