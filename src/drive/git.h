@@ -6,6 +6,13 @@
  * reset or a removal everything (commits, index, untracked files) is under a rescue ref, or the
  * call fails. The user's own checkout is changed only when it is clean and on the target branch.
  * All strings passed in are copied; results are valid during the callback.
+ *
+ * Calls on one worktree, and all accepts, are carried out one after another in the order in which
+ * they were made. Ignored files (what a build made) are not rescued: ensure leaves them in place,
+ * remove takes them away. A folder or repository that git cannot rescue is renamed to
+ * PATH.aside-N instead of being removed; .detail then says so. Rescue refs are under refs/overseer/;
+ * a rescue ref that exists already becomes a parent of what is rescued to it. No hook of the user's
+ * runs. Locks that a killed git left in our worktrees are removed; in the user's checkout never.
  */
 #include "base/ov.h"
 
@@ -16,49 +23,75 @@ enum git_outcome {
 	GIT_OK,
 	GIT_ALREADY,    /* accept: this key is on the target branch already */
 	GIT_NO_CHANGES, /* accept: nothing to squash */
-	GIT_CONFLICT,   /* accept: the rebase conflicts; it was aborted, the worktree is as before */
-	GIT_DIRTY,      /* accept: the user's checkout is on the target branch and not clean */
-	GIT_MOVED,      /* accept: the target branch moved meanwhile; try again */
+	GIT_CONFLICT, /* accept: the rebase conflicts; it was aborted, the worktree is as before */
+	/*
+	 * accept: the checkout that has the target branch is not clean, is being rebased, is locked by
+	 * another git, or has untracked files in the way; it was not touched. Try again later.
+	 */
+	GIT_DIRTY,
+	GIT_MOVED, /* accept: the target branch moved meanwhile; try again */
 };
 
 struct git_result {
 	enum git_outcome outcome;
-	str base;       /* ensure: the commit that the worktree stands on */
-	str head;       /* harvest: the branch's head after it */
-	str tree;       /* harvest: its tree hash */
-	str commit;     /* accept: the commit on the target branch; rescue: the rescue commit */
-	str rescue_ref; /* harvest, ensure, remove: the ref that keeps what was there; empty if nothing */
+	str base; /* ensure: the commit that the worktree stands on; harvest: what it was compared with */
+	str head;   /* harvest: the branch's head after it */
+	str tree;   /* harvest: its tree hash */
+	str commit; /* accept: the commit on the target branch; rescue: the rescue commit */
+	/*
+	 * harvest, ensure, remove: the ref that keeps what was there; empty if nothing. accept: the ref
+	 * that keeps the branch's commits as they were before the squash.
+	 */
+	str rescue_ref;
 	int64_t commits, files_changed; /* harvest: between base and head */
 	bool leftovers; /* harvest: the agent left work uncommitted, it was committed for it */
-	str detail;     /* conflict: the files, one per line; dirty: the status */
+	str detail;     /* conflict: the files, one per line; dirty: the status or git's words */
 };
 
 /* r is 0 with *res, or an error. */
 typedef void git_done_fn(void *user, int r, const struct git_result *res, const struct ov_err *err);
 
-/* `repo` is the root of the user's checkout. Adds .overseer/ to the common info/exclude. */
+/*
+ * `repo` is the root of the user's checkout. Needs git 2.38 (merge-tree). Adds /.overseer/ to the
+ * common info/exclude. Waits for three short git commands.
+ */
 int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *err);
-void git_close(struct git *g); /* abandons calls that are under way */
+/* Abandons calls that are under way; a command that is changing the user's checkout runs to its end. */
+void git_close(struct git *g);
 
 /*
  * Makes the worktree at `path` exist, on `branch`, clean, at the head of `target`. What an earlier
  * user left there is rescued to `rescue_ref` first. A worktree that already stands on `branch` is
- * left as it is (the call is being repeated): its base is the merge base with target.
+ * left as it is (the call is being repeated): its base is the merge base with target. The branch
+ * of an earlier use is removed if it is under overseer/ and all of it is on the target.
  */
-void git_ensure(struct git *g, str path, str branch, str target, str rescue_ref, git_done_fn *done, void *user);
+void git_ensure(struct git *g, str path, str branch, str target, str rescue_ref, git_done_fn *done,
+		void *user);
 /* Keeps everything in the worktree under `ref` with a separate index; touches nothing in it. */
 void git_rescue(struct git *g, str path, str ref, str message, git_done_fn *done, void *user);
-/* Rescues to `rescue_ref` when there are leftovers, then commits them on the branch with `message`. */
-void git_harvest(struct git *g, str path, str base, str rescue_ref, str message, git_done_fn *done, void *user);
+/*
+ * Rescues to `rescue_ref` when there are leftovers, then commits them on the branch with `message`.
+ * The branch is the one of ensure: if HEAD is elsewhere, the branch is moved to it, and what it was
+ * is rescued. An unfinished rebase or conflicting merge is rescued, then aborted. A base that is no
+ * ancestor of HEAD is replaced by the merge base with the target. Repositories that were made
+ * inside the worktree are not committed and stay where they are.
+ */
+void git_harvest(struct git *g, str path, str base, str rescue_ref, str message, git_done_fn *done,
+		void *user);
 
 struct git_accept {
-	str path, branch;  /* the worktree and its branch */
-	str target;        /* local branch that receives the commit */
-	str message;       /* subject and body; the trailer with the key is added */
-	str key;           /* "Overseer-Accept: KEY": makes acceptance happen at most once */
+	str path, branch; /* the worktree and its branch */
+	str target;       /* local branch that receives the commit */
+	str message;      /* subject and body; the trailer with the key is added */
+	str key;          /* "Overseer-Accept: KEY": makes acceptance happen at most once */
 	str author_name, author_email; /* empty: as git's configuration says */
 };
-/* Rebase onto the target, squash to one commit, fast-forward the target. */
+/*
+ * Rebase onto the target, squash to one commit, fast-forward the target; then the branch, and the
+ * worktree if it is clean, follow to that commit. Rebase and squash are one merge of trees: until
+ * the target moves, nothing that anybody can see changes. Lines that credit a tool are taken out of
+ * the message. The worktree must be on the branch and clean: harvest comes first.
+ */
 void git_accept(struct git *g, const struct git_accept *spec, git_done_fn *done, void *user);
-/* Rescues, then removes the worktree and its branch. */
+/* Rescues what no other ref keeps, then removes the worktree and its branch. Absent is fine. */
 void git_remove(struct git *g, str path, str rescue_ref, git_done_fn *done, void *user);

@@ -1,0 +1,286 @@
+/*
+ * The walk of a call through its table of steps. Calls on the same worktree, and all accepts, run
+ * one after another in the order in which they were made; others run side by side.
+ */
+#include "drive/git_call.h"
+#include "drive/git_steps.h"
+
+#include "sys/inject.h"
+#include "sys/job.h"
+#include "sys/loop.h"
+
+/*
+ * Commands that only look, and those that may have to check out a large tree. The first bound is
+ * generous too: a cold page cache on a busy disk is no reason to give up.
+ */
+enum { READ_TIMEOUT_MS = 120 * 1000, WRITE_TIMEOUT_MS = 30 * 60 * 1000 };
+enum { ORPHAN_POLL_MS = 20, ORPHAN_WAIT_MS = 10 * 60 * 1000 };
+enum { OUTPUT_MAX = 64 << 20 };
+
+static void call_walk(struct git_call *c);
+static void call_kick(void *user);
+
+struct git_call *git_call_new(struct git *g, const char *name, str path, git_done_fn *done,
+		void *user)
+{
+	struct git_call *c = mem_zalloc(1, sizeof(*c));
+
+	c->g = g;
+	c->name = name;
+	c->done = done;
+	c->user = user;
+	c->child = (struct git_child)GIT_CHILD_INIT;
+	clock_gettime(CLOCK_REALTIME, &c->since);
+	if (path.n && path.p[0] == '/')
+		c->path = arena_cstr(&c->arena, path);
+	else
+		c->path = arena_printf(&c->arena, "%s/" STR_FMT, g->repo, STR_ARG(path)).p;
+	return c;
+}
+
+void git_call_free(struct git_call *c)
+{
+	list_remove(&c->node);
+	if (c->job)
+		job_abandon(c->job);
+	loop_source_free(c->wake);
+	loop_source_free(c->child_end);
+	git_child_done(&c->child);
+	git_rescue_done(&c->rescue);
+	vec_done(&c->nested);
+	vec_done(&c->argv);
+	vec_done(&c->env);
+	arena_done(&c->arena);
+	mem_free(c);
+}
+
+void git_call_start(struct git_call *c, const struct git_step *steps, int r,
+		const struct ov_err *err)
+{
+	if (r < 0)
+		c->refused = *err;
+	c->frames[0].steps = steps;
+	list_append(&c->g->calls, &c->node);
+	c->wake = loop_defer(c->g->loop, call_kick, c);
+}
+
+/* Must it wait for a call made before it? */
+static bool call_waits(const struct git_call *c)
+{
+	for (const struct list *n = c->node.prev; n != &c->g->calls; n = n->prev) {
+		const struct git_call *o = list_entry(n, const struct git_call, node);
+
+		if (strcmp(o->path, c->path) == 0 || (o->exclusive && c->exclusive))
+			return true;
+	}
+	return false;
+}
+
+static void call_finish(struct git_call *c, int r, const struct ov_err *err)
+{
+	struct git *g = c->g;
+
+	list_remove(&c->node);
+	list_each (n, &g->calls) {
+		struct git_call *o = list_entry(n, struct git_call, node);
+
+		if (!o->running && !o->wake && !call_waits(o))
+			o->wake = loop_defer(g->loop, call_kick, o);
+	}
+	/* The callback may close g: it is not touched after this. */
+	c->done(c->user, r, r < 0 ? NULL : &c->res, r < 0 ? err : NULL);
+	git_call_free(c);
+}
+
+/*
+ * The first call on a path waits for what an earlier daemon's git may still be doing there: its
+ * children outlive it when it is killed, and their locks are theirs while they live.
+ */
+static bool call_orphan(struct git_call *c)
+{
+	struct git *g = c->g;
+
+	for (size_t i = 0; i < g->seen.n; i++)
+		if (strcmp(g->seen.p[i], c->path) == 0)
+			return false;
+	if (git_orphan_alive(c->path))
+		return true;
+	vec_push(&g->seen, arena_cstr(&g->arena, str_from(c->path)));
+	return false;
+}
+
+static void call_kick(void *user)
+{
+	struct git_call *c = user;
+	struct ov_err err;
+
+	c->wake = loop_source_free(c->wake);
+	if (c->refused.code) {
+		call_finish(c, c->refused.code, &c->refused);
+		return;
+	}
+	if (call_waits(c))
+		return; /* kicked again by the end of the other */
+	if (call_orphan(c)) {
+		if (c->waited_ms >= ORPHAN_WAIT_MS) {
+			ov_fail(&err, OV_EUNAVAILABLE,
+					"git %s: a git process of an earlier daemon is still at "
+					"work on %s",
+					c->name, c->path);
+			call_finish(c, err.code, &err);
+			return;
+		}
+		c->waited_ms += ORPHAN_POLL_MS;
+		c->wake = loop_timer(c->g->loop, call_kick, c);
+		loop_timer_in(c->wake, ORPHAN_POLL_MS);
+		return;
+	}
+	c->running = true;
+	/* What the wait was for may have left locks that are nobody's now. */
+	clock_gettime(CLOCK_REALTIME, &c->since);
+	call_walk(c);
+}
+
+/* Moves on by a verdict; false when the call is over. */
+static bool call_turn(struct git_call *c, int verdict, const struct ov_err *err)
+{
+	struct git_frame *f = &c->frames[c->depth];
+
+	if (verdict < 0) {
+		call_finish(c, verdict, err);
+		return false;
+	}
+	switch (verdict) {
+	case GIT_NEXT:
+	case GIT_SKIP: f->at++; break;
+	case GIT_LEAVE:
+		while (f->steps[f->at].what)
+			f->at++;
+		break;
+	case GIT_FINISH: call_finish(c, 0, NULL); return false;
+	case GIT_AGAIN: break;
+	default: assert(!"verdict");
+	}
+	while (!c->frames[c->depth].steps[c->frames[c->depth].at].what) {
+		if (c->depth == 0) {
+			call_finish(c, 0, NULL);
+			return false;
+		}
+		c->depth--;
+		f = &c->frames[c->depth];
+		if (f->steps[f->at].inject)
+			INJECT(f->steps[f->at].inject);
+		f->at++;
+	}
+	return true;
+}
+
+/* The command of the current step has ended by itself. */
+static void call_ended(struct git_call *c, const struct git_out *o)
+{
+	const struct git_step *step = &c->frames[c->depth].steps[c->frames[c->depth].at];
+	struct ov_err err = { 0 };
+	int r;
+
+	if (step->judge)
+		r = step->judge(c, o, &err);
+	else
+		r = o->code == 0 ? GIT_NEXT : git_fail(c, o, &err);
+	if (r < 0)
+		ov_wrap(&err, r, "cannot %s", step->what);
+	else if (step->inject && r != GIT_AGAIN)
+		INJECT(step->inject);
+	if (call_turn(c, r, &err))
+		call_walk(c);
+}
+
+static void call_job_done(void *user, const struct job_result *r)
+{
+	struct git_call *c = user;
+	const struct git_step *step = &c->frames[c->depth].steps[c->frames[c->depth].at];
+	struct git_out o = { .code = r->exit.code, .out = r->out, .err = r->err };
+	struct ov_err err;
+
+	c->job = NULL;
+	if (r->exit.code >= 0 && !r->timed_out && !r->out_cut) {
+		call_ended(c, &o);
+		return;
+	}
+	if (r->timed_out)
+		ov_fail(&err, OV_EIO, "cannot %s: git took too long", step->what);
+	else if (r->out_cut)
+		ov_fail(&err, OV_ELIMIT, "cannot %s: git printed more than %d bytes", step->what,
+				OUTPUT_MAX);
+	else
+		ov_fail(&err, OV_EIO, "cannot %s: git was ended by signal %d", step->what,
+				r->exit.signal);
+	call_finish(c, err.code, &err);
+}
+
+static void call_child_ended(void *user)
+{
+	struct git_call *c = user;
+	struct git_out o;
+	struct ov_err err;
+	int r;
+
+	c->child_end = loop_source_free(c->child_end);
+	r = git_child_collect(&c->child, &c->arena, &o, &err);
+	if (r < 0) {
+		call_finish(c, r, &err);
+		return;
+	}
+	call_ended(c, &o);
+}
+
+static int call_spawn(struct git_call *c, struct ov_err *err)
+{
+	struct job_spec spec = { .proc = PROC_SPEC_INIT,
+		.input = c->input,
+		.max_output = OUTPUT_MAX };
+	int r;
+
+	vec_push(&c->argv, NULL);
+	vec_push(&c->env, NULL);
+	if (c->flags & GIT_WHOLE) {
+		r = git_child_start(c->argv.p, c->env.p, c->cwd, &c->child, err);
+		if (r < 0)
+			return r;
+		c->child_end = loop_pidfd(c->g->loop, c->child.proc.pidfd, call_child_ended, c);
+		return 0;
+	}
+	spec.proc.argv = c->argv.p;
+	spec.proc.env = c->env.p;
+	spec.proc.cwd = c->cwd;
+	spec.timeout_ms = c->flags & GIT_READS ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS;
+	return job_start(c->g->loop, &spec, call_job_done, c, &c->job, err);
+}
+
+/* Goes on until a child runs or the call is over. */
+static void call_walk(struct git_call *c)
+{
+	for (;;) {
+		const struct git_step *step = &c->frames[c->depth].steps[c->frames[c->depth].at];
+		struct ov_err err = { 0 };
+		int r;
+
+		vec_clear(&c->argv);
+		c->input = (str){ 0 };
+		r = step->build ? step->build(c, &err) : GIT_NEXT;
+		if (r == GIT_NEXT && step->sub) {
+			assert(c->depth + 1 < GIT_DEPTH);
+			c->depth++;
+			c->frames[c->depth] = (struct git_frame){ .steps = step->sub };
+			continue;
+		}
+		if (r == GIT_NEXT) {
+			r = call_spawn(c, &err);
+			if (r == 0)
+				return;
+		}
+		if (r < 0)
+			ov_wrap(&err, r, "cannot %s", step->what);
+		if (!call_turn(c, r, &err))
+			return;
+	}
+}

@@ -1,0 +1,184 @@
+#pragma once
+/*
+ * Inside drive/git*.c only: what a call is made of. A call owns an arena and walks a table of
+ * steps; each step builds one git command (or does something local) and judges its result, so that
+ * a sequence reads from top to bottom. A step may be a whole table of its own (rescue). Nothing is
+ * kept across calls but the repository's paths: every sequence finds out where things stand, which
+ * is what makes it safe to repeat after a crash at any step.
+ */
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/ov.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "drive/git.h"
+#include "sys/proc.h"
+
+struct job;
+struct loop_source;
+struct git_call;
+
+enum { GIT_DEPTH = 3, GIT_MAX_WORKTREES = 4096, GIT_FILE_MAX = 1 << 20 };
+
+struct git {
+	struct loop *loop;
+	struct arena arena;
+	const char *repo;       /* root of the user's checkout, absolute */
+	const char *git_dir;    /* the checkout's own git directory, absolute */
+	const char *common;     /* the common git directory, absolute */
+	VEC(const char *) env;  /* of every git child; strings in the arena */
+	VEC(const char *) seen; /* paths that were checked for children of an earlier daemon */
+	struct list calls;      /* oldest first */
+};
+
+/* What build and judge answer; negative: enum ov_code. */
+enum git_verdict {
+	GIT_NEXT,   /* build: run the command; judge: go on with the next step */
+	GIT_SKIP,   /* build: nothing to run here, go on */
+	GIT_LEAVE,  /* this table is done, go on with the caller's */
+	GIT_FINISH, /* the call is done */
+	GIT_AGAIN,  /* judge: the same step once more */
+};
+
+/* How a command ended; by its own exit, since signals and timeouts end the call. */
+struct git_out {
+	int code;
+	str out, err;
+};
+
+struct git_step {
+	const char *what;                                     /* for messages: "cannot WHAT: ..." */
+	int (*build)(struct git_call *c, struct ov_err *err); /* NULL: only `sub` */
+	int (*judge)(struct git_call *c, const struct git_out *o,
+			struct ov_err *err); /* NULL: 0 or fail */
+	const struct git_step
+			*sub; /* instead of a command: a table, ended by a row without `what` */
+	const char *inject;   /* injection point after the step */
+};
+
+/* Rows of a table. A row that runs no command has a build that answers GIT_SKIP. */
+#define STEP_RUN(what_, build_, judge_, ...)                                   \
+	{                                                                      \
+		.what = what_, .build = build_, .judge = judge_, ##__VA_ARGS__ \
+	}
+#define STEP_SUB(what_, build_, sub_, ...)                                 \
+	{                                                                  \
+		.what = what_, .build = build_, .sub = sub_, ##__VA_ARGS__ \
+	}
+#define STEP_END             \
+	{                    \
+		.what = NULL \
+	}
+
+struct git_frame {
+	const struct git_step *steps;
+	size_t at;
+};
+
+/* A child whose output goes to memory files: for git_open, and for what must not be cut short. */
+struct git_child {
+	struct proc proc;
+	int out, err;
+};
+
+#define GIT_CHILD_INIT                                                   \
+	{                                                                \
+		.proc = { .pid = -1, .pidfd = -1 }, .out = -1, .err = -1 \
+	}
+
+/* Where a command runs. */
+enum git_where {
+	AT_REPO,  /* the user's checkout; only reading, and refs */
+	AT_TREE,  /* the worktree: its git directory and its folder, both explicit */
+	AT_ADMIN, /* its git directory alone, also when the folder is gone */
+};
+
+enum git_flag {
+	GIT_READS = 1,      /* takes no optional locks; short timeout */
+	GIT_TEMP_INDEX = 2, /* with the temporary index in place of the real one */
+	GIT_WHOLE = 4,      /* is never cut short by us: it changes the user's checkout */
+};
+
+/* What the rescue table works on; see git_rescue.c. */
+struct git_rescue_state {
+	str ref, message;
+	str kept_by;             /* a commit whose ancestors need no rescue; empty: none */
+	bool kept_by_refs;       /* what other refs contain needs no rescue either */
+	VEC(const char *) extra; /* further commits to keep */
+	const char *index;       /* the temporary index, or NULL */
+	bool kept;               /* answer: every commit is kept elsewhere */
+	bool read_head, rebuilt; /* the copy of the index is of no use: begin with HEAD's tree; done */
+	str index_tree, tree, index_commit, old, commit;
+	VEC(const char *) parents;
+};
+
+struct git_call {
+	struct list node;
+	struct git *g;
+	struct arena arena;
+	const char *name; /* "ensure", "harvest"; for messages */
+	git_done_fn *done;
+	void *user;
+	struct git_result res;
+	struct timespec since; /* locks older than this are nobody's */
+	bool running, exclusive;
+	int64_t waited_ms;
+	struct ov_err refused; /* the arguments were wrong; reported from the loop */
+
+	struct loop_source *wake, *child_end;
+	struct job *job;
+	struct git_child child;
+	struct git_frame frames[GIT_DEPTH];
+	size_t depth;
+
+	/* the command being built */
+	VEC(const char *) argv;
+	VEC(const char *) env;
+	const char *cwd;
+	str input;
+	unsigned flags;
+
+	/* what was asked for */
+	const char *path;
+	str branch, target, rescue_ref, message, base, key, author_name, author_email;
+
+	/* what was found out */
+	const char *admin; /* the worktree's own git directory, or NULL: not registered */
+	bool folder;       /* the folder exists */
+	bool identity_name, identity_email; /* configured */
+	bool dirty, unmerged;               /* of the worktree */
+	bool fresh;                         /* ensure: the worktree is new, or never was complete */
+	bool ok;                            /* the answer of the last yes-or-no step */
+	size_t unfinished_at;               /* how far git_unfinished.c came in its table */
+	str head, head_tree, head_ref;      /* of the worktree; head_ref empty: detached */
+	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
+	str merge_base, tree, commit;
+	str kept_ref;       /* accept: keeps the branch as it was before the squash */
+	const char *holder; /* accept: the worktree that has the target checked out, or NULL */
+	VEC(const char *) nested; /* repositories inside the worktree that are not part of it */
+	struct git_rescue_state rescue;
+};
+
+/* git_call.c: the walk */
+struct git_call *git_call_new(struct git *g, const char *name, str path, git_done_fn *done,
+		void *user);
+/* Starts it, or reports `r` (from checking the arguments) from the loop. */
+void git_call_start(struct git_call *c, const struct git_step *steps, int r,
+		const struct ov_err *err);
+void git_call_free(struct git_call *c);
+
+/* git_cmd.c: commands and their results */
+void git_env_init(struct git *g);
+void git_args(struct git_call *c, ...) __attribute__((sentinel));
+int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
+		__attribute__((sentinel));
+void git_env_add(struct git_call *c, const char *name, const char *value);
+/* The error of a command that failed: what was tried and git's own words. */
+int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err);
+str git_line(struct git_call *c, const struct git_out *o); /* first line of the output, copied */
+bool git_oid_valid(str s) _pure_;
+bool git_ref_valid(str ref) _pure_; /* a full name, or a branch's short one */
+extern const struct git_step git_identity_steps[];

@@ -1,0 +1,210 @@
+/* Commands: the environment and the options that every git child gets, and what it answered. */
+#include "base/utf8.h"
+#include "drive/git_call.h"
+#include "drive/git_steps.h"
+
+extern char **environ;
+
+/*
+ * Of the daemon's own GIT_ variables only those pass that say where configuration and programs are,
+ * and who commits: GIT_DIR and the like would point our commands at another repository.
+ */
+static const char *const env_kept[] = {
+	"GIT_CONFIG_GLOBAL=",
+	"GIT_CONFIG_SYSTEM=",
+	"GIT_CONFIG_NOSYSTEM=",
+	"GIT_EXEC_PATH=",
+	"GIT_AUTHOR_NAME=",
+	"GIT_AUTHOR_EMAIL=",
+	"GIT_COMMITTER_NAME=",
+	"GIT_COMMITTER_EMAIL=",
+	"GIT_SSL_CAINFO=",
+	"GIT_SSH_COMMAND=",
+};
+
+static const char *const env_dropped[] = { "GIT_", "LC_", "LANG=", "LANGUAGE=", GIT_MARK "=" };
+
+/*
+ * Configuration that our bookkeeping does not follow: no hooks and no signatures (both may ask or
+ * refuse), nothing in the background, and patience with locks that others hold for a moment.
+ */
+static const char *const config[] = {
+	"core.hooksPath=/dev/null",
+	"commit.gpgSign=false",
+	"gc.auto=0",
+	"maintenance.auto=false",
+	"core.fsmonitor=false",
+	"core.safecrlf=false",
+	"submodule.recurse=false",
+	"core.filesRefLockTimeout=5000",
+	"core.packedRefsTimeout=5000",
+	"i18n.commitEncoding=UTF-8",
+	"i18n.logOutputEncoding=UTF-8",
+	"color.ui=false",
+	"advice.addEmbeddedRepo=false",
+	"log.showSignature=false",
+};
+
+static bool starts_with_any(const char *s, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(s, list[i], strlen(list[i])) == 0)
+			return true;
+	return false;
+}
+
+void git_env_init(struct git *g)
+{
+	for (char **e = environ; *e; e++) {
+		if (starts_with_any(*e, env_dropped, ARRAY_LEN(env_dropped)) &&
+				!starts_with_any(*e, env_kept, ARRAY_LEN(env_kept)))
+			continue;
+		vec_push(&g->env, arena_cstr(&g->arena, str_from(*e)));
+	}
+	vec_push(&g->env, "LC_ALL=C");
+	vec_push(&g->env, "GIT_TERMINAL_PROMPT=0");
+	vec_push(&g->env, "GIT_EDITOR=true");
+	vec_push(&g->env, "GIT_SEQUENCE_EDITOR=true");
+	vec_push(&g->env, "GIT_PAGER=cat");
+	vec_push(&g->env, "GIT_MERGE_AUTOEDIT=no");
+}
+
+void git_env_add(struct git_call *c, const char *name, const char *value)
+{
+	vec_push(&c->env, arena_printf(&c->arena, "%s=%s", name, value).p);
+}
+
+static void add_args(struct git_call *c, va_list ap)
+{
+	const char *arg;
+
+	while ((arg = va_arg(ap, const char *)))
+		vec_push(&c->argv, arg);
+}
+
+void git_args(struct git_call *c, ...)
+{
+	va_list ap;
+
+	va_start(ap, c);
+	add_args(c, ap);
+	va_end(ap);
+}
+
+/* Only where the repository names none: git would refuse to commit, or make a name up. */
+static void add_identity(struct git_call *c)
+{
+	if (!c->identity_name)
+		git_args(c, "-c", "user.name=Overseer", NULL);
+	if (!c->identity_email)
+		git_args(c, "-c", "user.email=overseer@localhost", NULL);
+}
+
+int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
+{
+	va_list ap;
+
+	vec_clear(&c->argv);
+	vec_clear(&c->env);
+	for (size_t i = 0; i < c->g->env.n; i++)
+		vec_push(&c->env, c->g->env.p[i]);
+	git_env_add(c, GIT_MARK, c->path);
+	if (flags & GIT_READS)
+		vec_push(&c->env, "GIT_OPTIONAL_LOCKS=0");
+	if (flags & GIT_TEMP_INDEX)
+		git_env_add(c, "GIT_INDEX_FILE", c->rescue.index);
+	c->cwd = c->g->repo;
+	if (where != AT_REPO)
+		git_env_add(c, "GIT_DIR", c->admin);
+	if (where == AT_TREE) {
+		git_env_add(c, "GIT_WORK_TREE", c->path);
+		c->cwd = c->path;
+	}
+	c->flags = flags;
+	vec_push(&c->argv, "git");
+	for (size_t i = 0; i < ARRAY_LEN(config); i++)
+		git_args(c, "-c", config[i], NULL);
+	add_identity(c);
+	va_start(ap, flags);
+	add_args(c, ap);
+	va_end(ap);
+	return GIT_NEXT;
+}
+
+int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str words = str_trim(o->err.n ? o->err : o->out), lock = STR(".lock': File exists");
+	int r;
+
+	words = utf8_truncate(words, 700);
+	if (str_contains(o->err, lock)) {
+		r = ov_fail(err, OV_ESTATE, STR_FMT, STR_ARG(words));
+		ov_next(err,
+				"if no git is at work there, remove the lock file that the message "
+				"names");
+		return r;
+	}
+	if (words.n)
+		return ov_fail(err, OV_EIO, STR_FMT, STR_ARG(words));
+	return ov_fail(err, OV_EIO, "git ended with status %d in %s", o->code, c->cwd);
+}
+
+str git_line(struct git_call *c, const struct git_out *o)
+{
+	return arena_str(&c->arena, str_sub(o->out, 0, str_find_byte(o->out, '\n')));
+}
+
+bool git_oid_valid(str s)
+{
+	if (s.n != 40 && s.n != 64)
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
+			return false;
+	return true;
+}
+
+/* As git-check-ref-format(1) says, and no leading dash. */
+bool git_ref_valid(str ref)
+{
+	str rest = ref, part;
+
+	if (!ref.n || ref.n > 240 || ref.p[0] == '-' || ref.p[ref.n - 1] == '.' ||
+			ref.p[ref.n - 1] == '/' || str_contains(ref, STR("..")) ||
+			str_contains(ref, STR("@{")) || str_is(ref, "@"))
+		return false;
+	for (size_t i = 0; i < ref.n; i++)
+		if ((unsigned char)ref.p[i] <= ' ' || ref.p[i] == 127 ||
+				strchr("~^:?*[\\", ref.p[i]))
+			return false;
+	while (str_split(&rest, '/', &part))
+		if (!part.n || part.p[0] == '.' || str_ends(part, STR(".lock")))
+			return false;
+	return true;
+}
+
+static int identity_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return git_run(c, AT_REPO, GIT_READS, "config", "--get-regexp", "^user\\.(name|email)$",
+			NULL);
+}
+
+static int identity_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str rest = o->out, line;
+
+	if (o->code > 1)
+		return git_fail(c, o, err);
+	while (str_split(&rest, '\n', &line)) {
+		if (str_starts(line, STR("user.name ")) && line.n > 10)
+			c->identity_name = true;
+		if (str_starts(line, STR("user.email ")) && line.n > 11)
+			c->identity_email = true;
+	}
+	return GIT_NEXT;
+}
+
+const struct git_step git_identity_steps[] = {
+	STEP_RUN("read who commits", identity_build, identity_judge),
+	STEP_END,
+};

@@ -1,0 +1,239 @@
+/*
+ * What can be seen without a child: where a worktree's own git directory is (also when its folder
+ * is gone or its .git file was damaged), what is unfinished in it, which locks are left over.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "drive/git_call.h"
+#include "drive/git_steps.h"
+#include "sys/file.h"
+
+#define NOTE "overseer-worktree"
+
+/* The path with its parent resolved; the last part may be missing. */
+static str path_real(struct arena *a, const char *path)
+{
+	str s = str_from(path), name;
+	size_t cut;
+	char *dir, *real;
+
+	while (s.n > 1 && s.p[s.n - 1] == '/')
+		s.n--;
+	for (cut = s.n; cut > 0 && s.p[cut - 1] != '/';)
+		cut--;
+	name = str_sub(s, cut, s.n);
+	dir = arena_cstr(a, str_sub(s, 0, cut ? cut : s.n));
+	real = realpath(dir, NULL);
+	if (real) {
+		s = arena_printf(a, "%s/" STR_FMT, strcmp(real, "/") == 0 ? "" : real,
+				STR_ARG(name));
+		free(real); /* from realpath(3), so not ours to mem_free */
+	} else {
+		s = arena_str(a, s);
+	}
+	return s;
+}
+
+/* The folder that an entry of COMMON/worktrees is for; empty when it cannot be read. */
+static str admin_folder(struct arena *a, const char *admin)
+{
+	str line;
+
+	if (file_read(a, path_join(a, admin, "gitdir"), 8192, &line, NULL) < 0)
+		return (str){ 0 };
+	line = str_trim(line);
+	if (!str_ends(line, STR("/.git")))
+		return (str){ 0 };
+	line = arena_str(a, str_sub(line, 0, line.n - 5));
+	if (line.p[0] != '/')
+		line = str_from(path_join(a, admin, line.p));
+	return path_real(a, line.p);
+}
+
+bool git_is_checkout(const struct git_call *c)
+{
+	struct arena a = ARENA_INIT;
+	bool same = str_eq(path_real(&a, c->path), path_real(&a, c->g->repo));
+
+	arena_done(&a);
+	return same;
+}
+
+int git_find(struct git_call *c, struct ov_err *err)
+{
+	struct arena *a = &c->arena;
+	const char *dir = path_join(a, c->g->common, "worktrees");
+	str path = path_real(a, c->path), *names = NULL;
+	struct stat st;
+	size_t n = 0;
+	int r;
+
+	c->admin = NULL;
+	c->folder = stat(c->path, &st) == 0 && S_ISDIR(st.st_mode);
+	if (git_is_checkout(c)) {
+		c->admin = c->g->git_dir;
+		return 0;
+	}
+	r = dir_list(a, dir, GIT_MAX_WORKTREES, &names, &n, err);
+	if (r < 0 && file_exists(dir))
+		return r;
+	for (size_t i = 0; r == 0 && i < n && !c->admin; i++) {
+		const char *admin = path_join(a, dir, arena_cstr(a, names[i]));
+
+		if (str_eq(admin_folder(a, admin), path))
+			c->admin = admin;
+	}
+	return 0;
+}
+
+int git_find_required(struct git_call *c, struct ov_err *err)
+{
+	int r = git_find(c, err);
+
+	if (r < 0)
+		return r;
+	if (git_is_checkout(c))
+		return ov_fail(err, OV_EINVALID,
+				"%s is the user's own checkout, not a worktree of ours", c->path);
+	if (!c->admin || !c->folder)
+		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path,
+				c->g->repo);
+	git_drop_locks(c);
+	return GIT_SKIP;
+}
+
+bool git_admin_has(struct git_call *c, const char *name)
+{
+	return file_exists(path_join(&c->arena, c->admin, name));
+}
+
+str git_admin_line(struct git_call *c, const char *name)
+{
+	str s;
+
+	if (file_read(&c->arena, path_join(&c->arena, c->admin, name), GIT_FILE_MAX, &s, NULL) < 0)
+		return (str){ 0 };
+	return arena_str(&c->arena, str_sub(s, 0, str_find_byte(s, '\n')));
+}
+
+void git_admin_commits(struct git_call *c, const char *name)
+{
+	str rest, line;
+
+	if (file_read(&c->arena, path_join(&c->arena, c->admin, name), GIT_FILE_MAX, &rest, NULL) <
+			0)
+		return;
+	while (str_split(&rest, '\n', &line))
+		if (git_oid_valid(str_trim(line)))
+			vec_push(&c->rescue.extra, arena_cstr(&c->arena, str_trim(line)));
+}
+
+static void drop_lock(struct git_call *c, const char *lock)
+{
+	struct stat st;
+
+	if (lstat(lock, &st) == 0 && S_ISREG(st.st_mode) &&
+			(st.st_mtim.tv_sec < c->since.tv_sec ||
+					(st.st_mtim.tv_sec == c->since.tv_sec &&
+							st.st_mtim.tv_nsec <= c->since.tv_nsec)))
+		unlink(lock); /* if that fails, git says so */
+}
+
+/*
+ * Left by a git that was killed. The worktree and the refs are ours alone, the run there has ended
+ * and no child of an earlier daemon lives, so a lock that is older than this call is nobody's.
+ */
+void git_drop_locks(struct git_call *c)
+{
+	struct arena *a = &c->arena;
+
+	if (!c->admin || git_is_checkout(c))
+		return;
+	drop_lock(c, path_join(a, c->admin, "index.lock"));
+	drop_lock(c, path_join(a, c->admin, "HEAD.lock"));
+	if (c->branch.n)
+		drop_lock(c,
+				arena_printf(a, "%s/refs/heads/" STR_FMT ".lock", c->g->common,
+						STR_ARG(c->branch))
+						.p);
+	if (c->rescue_ref.n)
+		drop_lock(c,
+				arena_printf(a, "%s/" STR_FMT ".lock", c->g->common,
+						STR_ARG(c->rescue_ref))
+						.p);
+}
+
+int git_move_aside(struct git_call *c, const char *what, struct ov_err *err)
+{
+	for (int i = 1; i < 10000; i++) {
+		str to = arena_printf(&c->arena, "%s.aside-%d", c->path, i);
+
+		if (renameat2(AT_FDCWD, what, AT_FDCWD, to.p, RENAME_NOREPLACE) == 0) {
+			c->res.detail = arena_printf(&c->arena, "%s was moved to " STR_FMT, what,
+					STR_ARG(to));
+			return 0;
+		}
+		if (errno != EEXIST)
+			return ov_fail_errno(err, errno, "move %s aside to " STR_FMT, what,
+					STR_ARG(to));
+	}
+	return ov_fail(err, OV_ELIMIT, "too many folders beside %s were moved aside: remove some",
+			c->path);
+}
+
+static bool admin_rebasing(struct arena *a, const char *admin, str ref)
+{
+	static const char *const names[] = { "rebase-merge/head-name", "rebase-apply/head-name" };
+	str s;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (file_read(a, path_join(a, admin, names[i]), 8192, &s, NULL) == 0 &&
+				str_eq(str_trim(s), ref))
+			return true;
+	return false;
+}
+
+bool git_branch_rebasing(struct git_call *c, str ref)
+{
+	struct arena *a = &c->arena;
+	const char *dir = path_join(a, c->g->common, "worktrees");
+	str *names = NULL;
+	size_t n = 0;
+
+	if (admin_rebasing(a, c->g->common, ref))
+		return true;
+	if (dir_list(a, dir, GIT_MAX_WORKTREES, &names, &n, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (admin_rebasing(a, path_join(a, dir, arena_cstr(a, names[i])), ref))
+			return true;
+	return false;
+}
+
+int git_note_write(struct git_call *c, struct ov_err *err)
+{
+	str text = arena_printf(&c->arena, STR_FMT "\n" STR_FMT "\n", STR_ARG(c->branch),
+			STR_ARG(c->target));
+
+	return file_write_atomic(path_join(&c->arena, c->admin, NOTE), text, 0644, err);
+}
+
+void git_note_read(struct git_call *c, str *ret_branch, str *ret_target)
+{
+	str rest, branch = { 0 }, target = { 0 };
+
+	*ret_branch = *ret_target = (str){ 0 };
+	if (file_read(&c->arena, path_join(&c->arena, c->admin, NOTE), 8192, &rest, NULL) < 0)
+		return;
+	if (!str_split(&rest, '\n', &branch) || !str_split(&rest, '\n', &target))
+		return;
+	if (!git_ref_valid(branch) || !git_ref_valid(target))
+		return;
+	*ret_branch = arena_str(&c->arena, branch);
+	*ret_target = arena_str(&c->arena, target);
+}

@@ -1,0 +1,174 @@
+/* Steps that only look: where HEAD and the branches are, what is uncommitted, who holds a branch. */
+#include "base/buf.h"
+#include "drive/git_call.h"
+#include "drive/git_steps.h"
+#include "sys/file.h"
+
+enum {
+	LOOK_HEAD,
+	LOOK_HEAD_TREE,
+	LOOK_BRANCH,
+	LOOK_TARGET,
+	LOOK_TARGET_TREE,
+	LOOK_KEPT,
+	LOOK_RESCUE,
+	LOOK_RESCUE_TREE,
+	LOOK_COUNT
+};
+
+/* One child answers for all names, and an absent one is an answer, not a failure. */
+static int refs_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	str none = STR("refs/.."), heads = STR("refs/heads/");
+	str head = c->admin ? STR("HEAD") : none, kept = c->kept_ref.n ? c->kept_ref : none;
+	str rescue = c->rescue_ref.n ? c->rescue_ref : none;
+	str branch = c->branch.n ? c->branch : STR(".."),
+	    target = c->target.n ? c->target : STR("..");
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+
+	/* What is not asked for is a name that cannot exist. */
+	buf_addf(&b, STR_FMT "^{commit}\n", STR_ARG(head));
+	buf_addf(&b, STR_FMT "^{tree}\n", STR_ARG(head));
+	buf_addf(&b, STR_FMT STR_FMT "^{commit}\n", STR_ARG(heads), STR_ARG(branch));
+	buf_addf(&b, STR_FMT STR_FMT "^{commit}\n", STR_ARG(heads), STR_ARG(target));
+	buf_addf(&b, STR_FMT STR_FMT "^{tree}\n", STR_ARG(heads), STR_ARG(target));
+	buf_addf(&b, STR_FMT "^{commit}\n", STR_ARG(kept));
+	buf_addf(&b, STR_FMT "^{commit}\n", STR_ARG(rescue));
+	buf_addf(&b, STR_FMT "^{tree}\n", STR_ARG(rescue));
+	git_run(c, c->admin ? AT_ADMIN : AT_REPO, GIT_READS, "cat-file",
+			"--batch-check=%(objectname)", NULL);
+	c->input = arena_str(&c->arena, buf_str(&b));
+	return GIT_NEXT;
+}
+
+static int refs_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str *const to[LOOK_COUNT] = {
+		[LOOK_HEAD] = &c->head,
+		[LOOK_HEAD_TREE] = &c->head_tree,
+		[LOOK_BRANCH] = &c->branch_oid,
+		[LOOK_TARGET] = &c->target_oid,
+		[LOOK_TARGET_TREE] = &c->target_tree,
+		[LOOK_KEPT] = &c->kept_oid,
+		[LOOK_RESCUE] = &c->rescue_oid,
+		[LOOK_RESCUE_TREE] = &c->rescue_tree,
+	};
+	str rest = o->out, line;
+	size_t i = 0;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	for (; i < LOOK_COUNT && str_split(&rest, '\n', &line); i++)
+		*to[i] = git_oid_valid(line) ? arena_str(&c->arena, line) : (str){ 0 };
+	if (i < LOOK_COUNT)
+		return ov_fail(err, OV_EIO, "git cat-file answered %zu of %d questions", i,
+				LOOK_COUNT);
+	return GIT_NEXT;
+}
+
+static int head_ref_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->head_ref = (str){ 0 };
+	if (!c->admin)
+		return GIT_SKIP;
+	return git_run(c, AT_ADMIN, GIT_READS, "symbolic-ref", "-q", "HEAD", NULL);
+}
+
+static int head_ref_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code > 1)
+		return git_fail(c, o, err);
+	if (o->code == 0)
+		c->head_ref = git_line(c, o);
+	return GIT_NEXT;
+}
+
+const struct git_step git_refs_steps[] = {
+	STEP_RUN("read the branches", refs_build, refs_judge),
+	STEP_RUN("read HEAD", head_ref_build, head_ref_judge),
+	STEP_END,
+};
+
+/* Runs only when the target is missing, to say why. */
+static int target_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (c->target_oid.n)
+		return GIT_LEAVE;
+	return git_run(c, AT_REPO, GIT_READS, "for-each-ref", "--count=1", "refs/heads", NULL);
+}
+
+static int target_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	int r;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	if (o->out.n) {
+		r = ov_fail(err, OV_ENOTFOUND, "branch " STR_FMT " does not exist in %s",
+				STR_ARG(c->target), c->g->repo);
+		ov_next(err, "git branch " STR_FMT, STR_ARG(c->target));
+		return r;
+	}
+	r = ov_fail(err, OV_ESTATE, "%s has no commit yet, so there is nothing to build on",
+			c->g->repo);
+	ov_next(err, "git commit --allow-empty -m 'Start'");
+	return r;
+}
+
+const struct git_step git_target_steps[] = {
+	STEP_RUN("find the target branch", target_build, target_judge),
+	STEP_END,
+};
+
+static int status_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->dirty = c->unmerged = false;
+	if (!c->admin || !c->folder)
+		return GIT_SKIP;
+	return git_run(c, AT_TREE, GIT_READS, "status", "--porcelain=v1", "-z",
+			"--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames",
+			NULL);
+}
+
+static int status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str rest = o->out, e;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->dirty = o->out.n > 0;
+	while (str_split(&rest, '\0', &e)) {
+		str xy = str_sub(e, 0, 2);
+
+		if (str_find_byte(xy, 'U') < xy.n || str_is(xy, "AA") || str_is(xy, "DD"))
+			c->unmerged = true;
+	}
+	return GIT_NEXT;
+}
+
+const struct git_step git_status_steps[] = {
+	STEP_RUN("see what is uncommitted", status_build, status_judge),
+	STEP_END,
+};
+
+int git_holder_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return git_run(c, AT_REPO, GIT_READS, "worktree", "list", "--porcelain", "-z", NULL);
+}
+
+void git_holder_parse(struct git_call *c, str list, str branch)
+{
+	str want = arena_printf(&c->arena, "branch refs/heads/" STR_FMT, STR_ARG(branch)), field,
+	    folder = { 0 };
+
+	c->holder = NULL;
+	while (!c->holder && str_split(&list, '\0', &field)) {
+		if (str_starts(field, STR("worktree ")))
+			folder = str_sub(field, 9, field.n);
+		if (str_eq(field, want))
+			c->holder = arena_cstr(&c->arena, folder);
+	}
+	if (c->holder && !file_exists(c->holder))
+		c->holder = NULL;
+}

@@ -1,0 +1,406 @@
+/*
+ * Rescue: everything in a worktree under one ref. The commit has the tree of the folder as it is
+ * (built in a copy of the index, so neither index nor folder is touched), HEAD as its first parent,
+ * then a commit of the index where that differs from both (as git stash does), then whatever else
+ * would become unreachable. A ref that is there already is never lost: it becomes a parent too.
+ * Ignored files are not rescued; callers that reset a worktree leave them in place.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "drive/git_call.h"
+#include "drive/git_steps.h"
+#include "sys/file.h"
+#include "sys/rand.h"
+
+#define TEMP_PREFIX "overseer-rescue-"
+
+void git_rescue_prepare(struct git_call *c, str ref, str message)
+{
+	static const char *const files[] = {
+		"MERGE_HEAD",
+		"CHERRY_PICK_HEAD",
+		"rebase-merge/autostash",
+		"rebase-apply/autostash",
+		"rebase-merge/orig-head",
+		"rebase-apply/orig-head",
+	};
+
+	c->rescue.ref = ref;
+	c->rescue.message = message;
+	if (!c->admin)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		git_admin_commits(c, files[i]);
+}
+
+void git_rescue_extra(struct git_call *c, str oid)
+{
+	if (oid.n && !str_eq(oid, c->head))
+		vec_push(&c->rescue.extra, arena_cstr(&c->arena, oid));
+}
+
+void git_rescue_done(struct git_rescue_state *rs)
+{
+	if (rs->index)
+		unlink(rs->index);
+	rs->index = NULL;
+	vec_done(&rs->extra);
+	vec_done(&rs->parents);
+}
+
+/* Git directory of the worktree, or, when only a branch is rescued, the repository's. */
+static enum git_where where(const struct git_call *c)
+{
+	return c->admin ? AT_ADMIN : AT_REPO;
+}
+
+/* Is any of the commits not kept by what stays? */
+static int kept_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	struct git_rescue_state *rs = &c->rescue;
+
+	rs->kept = true;
+	if (!c->head.n && !rs->extra.n)
+		return GIT_SKIP;
+	git_run(c, where(c), GIT_READS, "rev-list", "--max-count=1", "--ignore-missing", NULL);
+	if (c->head.n)
+		git_args(c, c->head.p, NULL);
+	for (size_t i = 0; i < rs->extra.n; i++)
+		git_args(c, rs->extra.p[i], NULL);
+	git_args(c, "--not", NULL);
+	if (rs->kept_by.n)
+		git_args(c, rs->kept_by.p, NULL);
+	if (rs->kept_by_refs) {
+		git_args(c, "--exclude=overseer/*", NULL);
+		if (c->branch.n)
+			git_args(c,
+					arena_printf(&c->arena, "--exclude=" STR_FMT,
+							STR_ARG(c->branch))
+							.p,
+					NULL);
+		git_args(c, "--branches", "--remotes", "--tags", "--glob=refs/overseer", NULL);
+	}
+	git_args(c, "--", NULL);
+	return GIT_NEXT;
+}
+
+static int kept_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->rescue.kept = !o->out.n;
+	return GIT_NEXT;
+}
+
+/* A temporary index of a call that was cut off belongs to nobody. */
+static void sweep_temporary(struct git_call *c)
+{
+	str *names;
+	size_t n;
+
+	if (dir_list(&c->arena, c->admin, 65536, &names, &n, NULL) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (str_starts(names[i], STR(TEMP_PREFIX)))
+			unlink(path_join(&c->arena, c->admin, arena_cstr(&c->arena, names[i])));
+}
+
+/* The copy keeps the index's file times, so that unchanged files need not be read again. */
+static int copy_file(const char *from, const char *to, bool *ret_absent, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int in = -1, out = -1;
+	ssize_t n;
+
+	*ret_absent = false;
+	in = open(from, O_RDONLY | O_CLOEXEC);
+	if (in < 0 && errno == ENOENT) {
+		*ret_absent = true;
+		return 0;
+	}
+	if (in < 0)
+		return ov_fail_errno(err, errno, "open %s", from);
+	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (out < 0)
+		return ov_fail_errno(err, errno, "create %s", to);
+	do
+		n = sendfile(out, in, NULL, 1 << 30);
+	while (n > 0 || (n < 0 && errno == EINTR));
+	return n < 0 ? ov_fail_errno(err, errno, "copy %s", from) : 0;
+}
+
+static int index_copy(struct git_call *c, struct ov_err *err)
+{
+	struct git_rescue_state *rs = &c->rescue;
+	bool absent;
+	int r;
+
+	if (!c->admin || (c->folder && !c->dirty)) {
+		rs->tree = c->head_tree;
+		return rs->kept ? GIT_LEAVE : GIT_SKIP;
+	}
+	sweep_temporary(c);
+	rs->index = path_join(&c->arena, c->admin,
+			arena_printf(&c->arena, TEMP_PREFIX "%016llx",
+					(unsigned long long)rand_u64())
+					.p);
+	r = copy_file(path_join(&c->arena, c->admin, "index"), rs->index, &absent, err);
+	if (r < 0)
+		return r;
+	rs->read_head = absent;
+	return GIT_SKIP;
+}
+
+static int index_tree_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->rescue.index || c->rescue.read_head)
+		return GIT_SKIP;
+	return git_run(c, AT_ADMIN, GIT_TEMP_INDEX, "write-tree", NULL);
+}
+
+/* With conflicts in it an index has no tree; what is in the folder is kept all the same. */
+static int index_tree_judge(struct git_call *c, const struct git_out *o,
+		struct ov_err *err _unused_)
+{
+	if (o->code == 0)
+		c->rescue.index_tree = git_line(c, o);
+	if (!c->folder && o->code == 0)
+		c->rescue.tree = c->rescue.index_tree;
+	if (!c->folder && c->rescue.kept && str_eq(c->rescue.index_tree, c->head_tree))
+		return GIT_LEAVE;
+	return GIT_NEXT;
+}
+
+/*
+ * Repositories inside the worktree: git would keep only the name of their commit, or refuse when
+ * they have none. They are left out, and left where they are.
+ */
+static int nested_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	vec_clear(&c->nested);
+	if (!c->folder || !c->dirty)
+		return GIT_SKIP;
+	return git_run(c, AT_TREE, GIT_READS, "ls-files", "-z", "--others", "--exclude-standard",
+			NULL);
+}
+
+static int nested_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str rest = o->out, name;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	while (str_split(&rest, '\0', &name))
+		if (name.n && name.p[name.n - 1] == '/')
+			vec_push(&c->nested, arena_cstr(&c->arena, name));
+	return GIT_NEXT;
+}
+
+void git_exclude_nested(struct git_call *c)
+{
+	for (size_t i = 0; i < c->nested.n; i++)
+		git_args(c, arena_printf(&c->arena, ":(top,exclude,literal)%s", c->nested.p[i]).p,
+				NULL);
+}
+
+static int add_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->rescue.index)
+		return GIT_SKIP;
+	if (c->rescue.read_head) {
+		unlink(c->rescue.index);
+		return git_run(c, AT_ADMIN, GIT_TEMP_INDEX, "read-tree",
+				c->head.n ? c->head.p : "--empty", NULL);
+	}
+	if (!c->folder)
+		return GIT_SKIP;
+	git_run(c, AT_TREE, GIT_TEMP_INDEX, "add", "-A", "--", ":(top)", NULL);
+	git_exclude_nested(c);
+	return GIT_NEXT;
+}
+
+static int add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	struct git_rescue_state *rs = &c->rescue;
+
+	if (rs->read_head && o->code == 0) {
+		rs->read_head = false;
+		rs->rebuilt = true;
+		return GIT_AGAIN;
+	}
+	/* The index may be damaged: begin again from HEAD, once. */
+	if (o->code != 0 && !rs->read_head && !rs->rebuilt) {
+		rs->read_head = true;
+		return GIT_AGAIN;
+	}
+	return o->code == 0 ? GIT_NEXT : git_fail(c, o, err);
+}
+
+static int tree_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->rescue.index || (!c->folder && c->rescue.tree.n))
+		return GIT_SKIP;
+	return git_run(c, AT_ADMIN, GIT_TEMP_INDEX, "write-tree", NULL);
+}
+
+static int tree_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	struct git_rescue_state *rs = &c->rescue;
+
+	if (o->code == 0) {
+		rs->tree = git_line(c, o);
+		return !c->folder && rs->kept && str_eq(rs->tree, c->head_tree) ? GIT_LEAVE
+										: GIT_NEXT;
+	}
+	/* Conflicts in the index of a folder that is gone: HEAD is what can be kept. */
+	if (!c->folder && c->head_tree.n) {
+		rs->tree = c->head_tree;
+		return GIT_NEXT;
+	}
+	return git_fail(c, o, err);
+}
+
+/* The date is fixed, so that rescuing the same index twice gives the same commit. */
+static int index_commit_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	struct git_rescue_state *rs = &c->rescue;
+
+	git_rescue_done(&(struct git_rescue_state){ .index = rs->index });
+	rs->index = NULL;
+	if (!rs->index_tree.n || str_eq(rs->index_tree, rs->tree) ||
+			str_eq(rs->index_tree, c->head_tree))
+		return GIT_SKIP;
+	git_run(c, AT_ADMIN, 0, "commit-tree", rs->index_tree.p, NULL);
+	if (c->head.n)
+		git_args(c, "-p", c->head.p, NULL);
+	git_env_add(c, "GIT_AUTHOR_DATE", "2000-01-01T00:00:00Z");
+	git_env_add(c, "GIT_COMMITTER_DATE", "2000-01-01T00:00:00Z");
+	c->input = STR("The index, as it differed from the folder\n");
+	return GIT_NEXT;
+}
+
+static int index_commit_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->rescue.index_commit = git_line(c, o);
+	return GIT_NEXT;
+}
+
+static void add_parent(struct git_rescue_state *rs, const char *oid)
+{
+	for (size_t i = 0; i < rs->parents.n; i++)
+		if (strcmp(rs->parents.p[i], oid) == 0)
+			return;
+	vec_push(&rs->parents, oid);
+}
+
+static int ref_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	struct git_rescue_state *rs = &c->rescue;
+
+	vec_clear(&rs->parents);
+	if (c->head.n)
+		add_parent(rs, c->head.p);
+	if (rs->index_commit.n)
+		add_parent(rs, rs->index_commit.p);
+	for (size_t i = 0; i < rs->extra.n; i++)
+		add_parent(rs, rs->extra.p[i]);
+	return git_run(c, where(c), GIT_READS, "for-each-ref",
+			"--format=%(objectname) %(tree) %(parent)", arena_cstr(&c->arena, rs->ref),
+			NULL);
+}
+
+/* A ref that holds just this, since the call is being repeated, is good as it is. */
+static bool ref_is_same(const struct git_rescue_state *rs, str tree, str parents)
+{
+	str one;
+
+	if (!str_eq(tree, rs->tree))
+		return false;
+	for (size_t i = 0; i < rs->parents.n; i++)
+		if (!str_split(&parents, ' ', &one) || !str_is(one, rs->parents.p[i]))
+			return false;
+	return true;
+}
+
+static int ref_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	struct git_rescue_state *rs = &c->rescue;
+	str rest = git_line(c, o), tree = { 0 };
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	if (str_split(&rest, ' ', &rs->old) && rs->old.n && str_split(&rest, ' ', &tree)) {
+		rs->old = arena_str(&c->arena, rs->old);
+		if (ref_is_same(rs, tree, rest)) {
+			rs->commit = rs->old;
+			return GIT_NEXT;
+		}
+	}
+	/* The one commit that there is to keep needs no other around it. */
+	if (rs->parents.n == 1 && (!rs->tree.n || str_eq(rs->tree, c->head_tree)) &&
+			(!rs->old.n || str_is(rs->old, rs->parents.p[0])))
+		rs->commit = str_from(rs->parents.p[0]);
+	if (rs->old.n && !rs->commit.n)
+		add_parent(rs, rs->old.p);
+	return GIT_NEXT;
+}
+
+static int commit_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	struct git_rescue_state *rs = &c->rescue;
+	const char *tree = rs->tree.p;
+
+	if (rs->commit.n)
+		return GIT_SKIP;
+	if (!rs->tree.n)
+		tree = arena_printf(&c->arena, "%s^{tree}", rs->parents.p[0]).p;
+	git_run(c, where(c), 0, "commit-tree", tree, NULL);
+	for (size_t i = 0; i < rs->parents.n; i++)
+		git_args(c, "-p", rs->parents.p[i], NULL);
+	c->input = arena_printf(&c->arena, STR_FMT "\n",
+			STR_ARG(rs->message.n ? rs->message : STR("Rescue")));
+	return GIT_NEXT;
+}
+
+static int commit_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->rescue.commit = git_line(c, o);
+	return GIT_NEXT;
+}
+
+static int keep_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	struct git_rescue_state *rs = &c->rescue;
+
+	c->res.rescue_ref = rs->ref;
+	c->res.commit = rs->commit;
+	if (str_eq(rs->commit, rs->old))
+		return GIT_SKIP;
+	/* The old value is checked; empty means that the ref must not exist. */
+	return git_run(c, where(c), 0, "update-ref", "-m", "overseer: rescue", rs->ref.p,
+			rs->commit.p, rs->old.n ? rs->old.p : "", NULL);
+}
+
+const struct git_step git_rescue_steps[] = {
+	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
+	STEP_RUN("see which commits are kept", kept_build, kept_judge),
+	STEP_RUN("copy the index", index_copy, NULL),
+	STEP_SUB("read who commits", NULL, git_identity_steps),
+	STEP_RUN("write the index as a tree", index_tree_build, index_tree_judge),
+	STEP_RUN("look for repositories inside", nested_build, nested_judge),
+	STEP_RUN("add the folder's files", add_build, add_judge),
+	STEP_RUN("write the folder as a tree", tree_build, tree_judge),
+	STEP_RUN("commit the index", index_commit_build, index_commit_judge),
+	STEP_RUN("look at the rescue ref", ref_build, ref_judge),
+	STEP_RUN("commit what is rescued", commit_build, commit_judge),
+	STEP_RUN("set the rescue ref", keep_build, NULL),
+	STEP_END,
+};

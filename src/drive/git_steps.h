@@ -1,0 +1,64 @@
+#pragma once
+/*
+ * Inside drive/git*.c only: the parts that sequences are put together from. Functions named *_steps
+ * are tables for STEP_SUB; what they find out is in the call (drive/git_call.h).
+ */
+#include "drive/git_call.h"
+
+/* git_child.c */
+int git_child_start(const char *const *argv, const char *const *env, const char *cwd,
+		struct git_child *ret, struct ov_err *err);
+/* After its end: reaps it and reads its output (at most GIT_FILE_MAX of each) into the arena. */
+int git_child_collect(struct git_child *ch, struct arena *a, struct git_out *ret,
+		struct ov_err *err);
+int git_child_wait(struct git_child *ch, int timeout_ms, struct ov_err *err);
+void git_child_done(struct git_child *ch); /* lets go of it; it runs on */
+/* Is a git child of an earlier daemon still at work for this path? */
+bool git_orphan_alive(const char *path);
+#define GIT_MARK "OVERSEER_GIT_PATH"
+
+/* git_find.c: looking at folders and files, without a child */
+/* Finds c->admin and c->folder. */
+int git_find(struct git_call *c, struct ov_err *err);
+/* A step: as above, for a worktree that has to exist and is not the user's checkout. */
+int git_find_required(struct git_call *c, struct ov_err *err);
+bool git_is_checkout(const struct git_call *c); /* is c->path the user's checkout? */
+bool git_admin_has(struct git_call *c, const char *name);
+/* One-line file in the admin folder; empty when absent. */
+str git_admin_line(struct git_call *c, const char *name);
+/* The commits named by a file in the admin folder (MERGE_HEAD), added to c->rescue.extra. */
+void git_admin_commits(struct git_call *c, const char *name);
+void git_drop_locks(struct git_call *c);
+/* Renames `what` to a free name beside c->path; nothing is removed. */
+int git_move_aside(struct git_call *c, const char *what, struct ov_err *err);
+/* Is the branch (full ref) in the middle of a rebase in any worktree? */
+bool git_branch_rebasing(struct git_call *c, str ref);
+
+/* Which branch and target the worktree was made for; kept in its admin folder. */
+int git_note_write(struct git_call *c, struct ov_err *err);
+void git_note_read(struct git_call *c, str *ret_branch, str *ret_target);
+
+/* git_look.c: steps that only look */
+extern const struct git_step git_refs_steps[]; /* HEAD, branch, target, rescue ref: the oids in c */
+extern const struct git_step
+		git_target_steps[]; /* the target branch has a commit, or the call fails */
+extern const struct git_step git_status_steps[]; /* c->dirty, c->unmerged */
+int git_holder_build(struct git_call *c, struct ov_err *err);
+/* Sets c->holder to the folder that has refs/heads/BRANCH checked out, if it exists. */
+void git_holder_parse(struct git_call *c, str list, str branch);
+
+/* git_rescue.c */
+extern const struct git_step git_rescue_steps[];
+/* Names what has to be kept; the table then keeps it under `ref`, or finds nothing to keep. */
+void git_rescue_prepare(struct git_call *c, str ref, str message);
+void git_rescue_extra(struct git_call *c, str oid);
+void git_rescue_done(struct git_rescue_state *rs);
+void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested out */
+
+/* git_unfinished.c: rebases, merges and the like that somebody began and did not end */
+bool git_unfinished(struct git_call *c);
+extern const struct git_step git_abort_steps[]; /* takes them back; c->unmerged must be known */
+extern const struct git_step git_quit_steps[];  /* forgets them where they are */
+
+/* git_message.c: pure */
+str git_message_squash(struct arena *a, str message, str fallback, str key);
