@@ -1,0 +1,139 @@
+#include "tests/test.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "tests/rng.h"
+
+TEST(every_character_round_trips)
+{
+	for (uint32_t c = 0; c <= 0x110010; c++) {
+		char bytes[4];
+		size_t n = utf8_encode(c, bytes);
+		str s = { bytes, n };
+
+		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) {
+			assert_int_equal(n, 0);
+			continue;
+		}
+		assert_int_equal(utf8_len(s), n);
+		assert_true(utf8_valid(s));
+		assert_int_equal(utf8_next(&s), (int32_t)c);
+		assert_int_equal(s.n, 0);
+		for (size_t cut = 1; cut < n; cut++)
+			assert_int_equal(utf8_len((str){ bytes, cut }), 0);
+	}
+}
+
+/*
+ * All sequences of three bytes and those of four that differ in a way that matters, by the
+ * definition: valid is what encoding the decoded value gives back.
+ */
+TEST(exactly_the_encodings_are_valid)
+{
+	size_t valid = 0;
+
+	for (uint32_t w = 0x800000; w <= 0xffffff; w++) {
+		char b[4] = { (char)(w >> 16), (char)(w >> 8), (char)w, (char)0x80 }, again[4];
+		unsigned char lead = (unsigned char)b[0];
+		size_t n = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+		uint32_t c = lead & (0xffu >> (n + 1));
+		bool ok = true;
+
+		for (size_t i = 1; i < n; i++) {
+			ok = ok && ((unsigned char)b[i] & 0xc0) == 0x80;
+			c = c << 6 | ((unsigned char)b[i] & 0x3f);
+		}
+		ok = ok && utf8_encode(c, again) == n && memcmp(b, again, n) == 0;
+		if (utf8_len((str){ b, 4 }) != (ok ? n : 0))
+			fail_msg("%02x %02x %02x", lead, (unsigned char)b[1], (unsigned char)b[2]);
+		valid += ok;
+	}
+	assert_true(valid > 0);
+}
+
+TEST(validity_anywhere_in_a_text)
+{
+	char text[40];
+
+	for (size_t at = 0; at < sizeof(text); at++) {
+		memset(text, 'a', sizeof(text));
+		assert_true(utf8_valid((str){ text, sizeof(text) }));
+		text[at] = (char)0xff;
+		assert_false(utf8_valid((str){ text, sizeof(text) }));
+		assert_true(utf8_valid((str){ text, at }));
+	}
+	assert_true(utf8_valid((str){ 0 }));
+}
+
+TEST(truncating_never_cuts_a_character)
+{
+	str s = STR("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z"); /* lengths 1 2 3 4 1 */
+	static const size_t expected[] = { 0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11 };
+
+	for (size_t max = 0; max < ARRAY_LEN(expected); max++)
+		assert_int_equal(utf8_truncate(s, max).n, expected[max]);
+	/* Invalid text is cut somewhere, within the bound. */
+	for (size_t max = 0; max < 8; max++)
+		assert_int_equal(utf8_truncate(STR("\x80\x80\x80\x80\x80\x80\x80\x80"), max).n,
+				max);
+}
+
+TEST(truncating_random_text_keeps_it_valid)
+{
+	struct rng r = { 5 };
+
+	for (int round = 0; round < 2000; round++) {
+		char text[64];
+		size_t n = 0, max, kept;
+
+		while (n < 60)
+			n += utf8_encode((uint32_t)rng_below(&r, 0xd800) >> rng_below(&r, 16),
+					text + n);
+		max = rng_below(&r, n + 4);
+		kept = utf8_truncate((str){ text, n }, max).n;
+		assert_true(kept <= max && utf8_valid((str){ text, kept }));
+		assert_true(kept == n || kept + 4 > max);
+	}
+}
+
+TEST(columns)
+{
+	static const struct {
+		str text;
+		size_t width;
+	} cases[] = {
+		{ STR_INIT(""), 0 }, { STR_INIT("hello"), 5 },
+		{ STR_INIT("e\xcc\x81"), 1 },                /* e, combining acute */
+		{ STR_INIT("\xe6\x97\xa5\xe6\x9c\xac"), 4 }, /* CJK */
+		{ STR_INIT("\xf0\x9f\x98\x80"), 2 },         /* emoji */
+		{ STR_INIT("\xea\xb0\x80"), 2 },             /* Hangul syllable */
+		{ STR_INIT("\xe1\x84\x80\xe1\x85\xa1"), 2 }, /* the same as two jamo */
+		{ STR_INIT("\xef\xbc\xa1"), 2 },             /* fullwidth A */
+		{ STR_INIT("\xef\xbd\xb1"), 1 },             /* halfwidth katakana */
+		{ STR_INIT("\xc3\xa9\xc3\xbc"), 2 },         /* Latin */
+		{ STR_INIT("\xe2\x94\x80\xe2\x9c\x93"), 2 }, /* box drawing, check mark */
+		{ STR_INIT("a\xe2\x80\x8b\x62"), 2 },        /* zero width space */
+		{ STR_INIT("\xff\xfe"), 2 },                 /* invalid bytes */
+		{ STR_INIT("\x1b\n\x7f"), 0 },               /* control characters */
+		{ STR_INIT("\xf3\xa0\x84\x80"), 0 },         /* variation selector 17 */
+		{ STR_INIT("\xf0\xa0\x80\x80"), 2 },         /* CJK extension B */
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(utf8_width(cases[i].text), cases[i].width);
+}
+
+TEST(cleaning)
+{
+	struct arena a = ARENA_INIT;
+
+	assert_true(str_is(utf8_clean(&a, STR("ok\n\t\xc3\xa9")), "ok\n\t\xc3\xa9"));
+	assert_true(str_is(utf8_clean(&a, STR("\x1b[31m")), "\xef\xbf\xbd[31m"));
+	assert_true(str_is(utf8_clean(&a, STR("\xff\x7f\xc2\x9b")),
+			"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"));
+	assert_int_equal(utf8_clean(&a, (str){ 0 }).n, 0);
+	arena_done(&a);
+}
+
+TEST_MAIN
