@@ -1,0 +1,71 @@
+#pragma once
+/*
+ * The configuration: one table of options (name, type, range, default, help) from which come the
+ * reading of config.toml, its checking, `config show`, docs/configuration.md and the file that
+ * `init` writes. Pure: text in, struct out, so that the command line checks a file without a
+ * daemon. An unknown key is an error that names the nearest one. A struct config owns everything in
+ * it through its arena and is never changed after config_parse; a reload makes a new one.
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/ov.h"
+#include "core/policy.h"
+#include "data/value.h"
+
+enum prompt_by { PROMPT_STDIN, PROMPT_ARG, PROMPT_FILE };
+
+/* [agents.NAME] */
+struct config_agent {
+	str name;
+	str runtime; /* "exec" */
+	str format;  /* "raw" */
+	const str *command; /* argv; {prompt} and {prompt_file} in it are replaced, per prompt_by */
+	size_t command_n;
+	enum prompt_by prompt_by;
+	const struct config_env { str name, value; } *env; /* [agents.NAME.env] */
+	size_t env_n;
+	const str *env_pass; /* names of variables handed on from the daemon's environment */
+	size_t env_pass_n;
+	int64_t concurrency;
+};
+
+struct config {
+	struct arena arena;
+
+	str default_agent;
+	ov_time tick_every;
+	ov_time retry_delay[3];
+	int64_t retry_max_attempts;
+	int64_t planner_max_phases, planner_max_tasks, planner_max_subtasks;
+	int64_t limits_min_free_memory_bytes; /* 0: not looked at */
+	int64_t limits_max_load_pct;          /* of the number of processors; 0: not looked at */
+	int64_t limits_run_output_bytes;
+	int64_t workers_max;
+	str workspace_check_command;
+	ov_time workspace_check_timeout;
+	str accept_target; /* empty: the branch that the checkout is on when the daemon starts */
+	int64_t accept_conflict_rounds, accept_dirty_tries;
+	ov_time accept_dirty_wait, accept_dirty_wait_max;
+	ov_time stop_grace; /* supervisor.stop_grace: between asking a run to stop and killing it */
+	bool http_enabled;
+	int64_t http_port;
+	str store_url; /* empty: sqlite in the store's folder */
+	int64_t store_snapshot_every; /* events between snapshots */
+
+	struct config_agent *agents;
+	size_t agents_n;
+	struct policy_role *roles;
+	size_t roles_n;
+
+	struct policy policy; /* what the core decides by; borrows from the above */
+};
+
+/* Everything wrong is reported at once in err's message, one problem per line, each with its key. */
+int config_parse(str toml, struct config **ret, struct ov_err *err);
+struct config *config_free(struct config *c); /* returns NULL */
+/* The effective value of every option: {"key": {"value", "default", "set": bool, "help"}}... */
+value *config_view(struct arena *a, const struct config *c);
+/* docs/configuration.md */
+void config_docs(struct buf *out);
+/* The commented file that `init` writes; agents are appended by the caller. */
+void config_template(struct buf *out);

@@ -1,0 +1,193 @@
+#include "core/decide.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "base/ulid.h"
+#include "base/vec.h"
+#include "core/decide_impl.h"
+#include "core/limits.h"
+
+struct subject about_goal(const struct goal *g)
+{
+	return (struct subject){ .goal = g->id };
+}
+
+struct subject about_node(const struct node *n)
+{
+	return (struct subject){ .goal = n->goal->id, .node = n->id };
+}
+
+struct subject about_assignment(const struct assignment *as)
+{
+	return (struct subject){ as->goal_id, as->node_id, as->id, as->run_id };
+}
+
+/*
+ * Everything in an event is copied into the arena: the state that it was read from changes as soon
+ * as the first event of the batch is applied.
+ */
+struct event *emit(struct decide_ctx *cx, enum event_kind kind, struct subject s)
+{
+	struct event *e = arena_new(cx->arena, struct event);
+
+	e->kind = kind;
+	e->at = cx->now;
+	e->actor = arena_str(cx->arena, cx->actor);
+	e->goal = arena_str(cx->arena, s.goal);
+	e->node = arena_str(cx->arena, s.node);
+	e->assignment = arena_str(cx->arena, s.assignment);
+	e->run = arena_str(cx->arena, s.run);
+	e->data = value_object(cx->arena);
+	vec_push(cx->out, e);
+	return e;
+}
+
+void ev_str(struct decide_ctx *cx, struct event *e, const char *key, str s)
+{
+	value_put(cx->arena, e->data, key, value_str(cx->arena, arena_str(cx->arena, s)));
+}
+
+void ev_cstr(struct decide_ctx *cx, struct event *e, const char *key, const char *s)
+{
+	ev_str(cx, e, key, str_from(s));
+}
+
+void ev_int(struct decide_ctx *cx, struct event *e, const char *key, int64_t i)
+{
+	value_put(cx->arena, e->data, key, value_int(cx->arena, i));
+}
+
+void ev_flag(struct decide_ctx *cx, struct event *e, const char *key, bool b)
+{
+	if (b)
+		value_put(cx->arena, e->data, key, value_bool(cx->arena, true));
+}
+
+str make_id(struct decide_ctx *cx, const char *prefix)
+{
+	uint8_t seed[DECIDE_ENTROPY + sizeof(cx->ids_made)], digest[SHA256_LEN];
+	char ulid[ULID_LEN + 1];
+
+	memcpy(seed, cx->entropy, DECIDE_ENTROPY);
+	memcpy(seed + DECIDE_ENTROPY, &cx->ids_made, sizeof(cx->ids_made));
+	cx->ids_made++;
+	sha256(seed, sizeof(seed), digest);
+	ulid_format(cx->now, digest, ulid);
+	return arena_printf(cx->arena, "%s%s", prefix, ulid);
+}
+
+static struct event *emit_move(struct decide_ctx *cx, enum event_kind kind, struct subject s, const struct status_table *t,
+			       int from, int to, str reason)
+{
+	struct event *e = emit(cx, kind, s);
+
+	ev_cstr(cx, e, "from", status_name(t, from));
+	ev_cstr(cx, e, "to", status_name(t, to));
+	ev_str(cx, e, "reason", str_sub(reason, 0, LIMIT_NOTE));
+	return e;
+}
+
+void node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, str reason)
+{
+	if (n->status != to)
+		emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status, (int)to, reason);
+}
+
+void node_block(struct decide_ctx *cx, const struct node *n, str reason, str by, str unblock_when)
+{
+	struct event *e;
+
+	if (n->status == NODE_BLOCKED)
+		return;
+	e = emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status, NODE_BLOCKED, reason);
+	ev_str(cx, e, "blocked_by", by);
+	ev_str(cx, e, "unblock_when", unblock_when);
+}
+
+void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status to, str reason)
+{
+	struct event *e;
+
+	if (!w || w->status == to)
+		return;
+	e = emit_move(cx, EV_WORKER_STATUS, (struct subject){ 0 }, &worker_statuses, (int)w->status, (int)to, reason);
+	ev_str(cx, e, "worker", w->name);
+}
+
+void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as_status to, enum stage stage, str reason)
+{
+	struct event *e =
+		emit_move(cx, EV_ASSIGNMENT_MOVED, about_assignment(as), &as_statuses, (int)as->status, (int)to, reason);
+
+	ev_cstr(cx, e, "stage", status_name(&stages, (int)stage));
+}
+
+void effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct subject s)
+{
+	struct event *e = emit(cx, EV_EFFECT_INTENDED, s);
+
+	ev_str(cx, e, "effect", id);
+	ev_cstr(cx, e, "kind", status_name(&effect_kinds, (int)kind));
+}
+
+void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question)
+{
+	struct event *e = emit(cx, EV_ESCALATION_OPENED, about_node(n));
+	int64_t number = cx->state->next_escalation;
+
+	/* Several may be opened by one batch; the state knows only those that were applied. */
+	for (size_t i = 0; i + 1 < cx->out->n; i++)
+		number += cx->out->p[i]->kind == EV_ESCALATION_OPENED;
+	ev_int(cx, e, "escalation", number);
+	ev_cstr(cx, e, "kind", kind);
+	ev_str(cx, e, "question", str_sub(question, 0, LIMIT_NOTE));
+}
+
+void close_escalations(struct decide_ctx *cx, const struct node *n, str answer)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+		struct event *e;
+
+		if (x->status != ESC_OPEN || !str_eq(x->goal_id, n->goal->id) || !str_eq(x->node_id, n->id))
+			continue;
+		e = emit(cx, EV_ESCALATION_CLOSED, about_node(n));
+		ev_int(cx, e, "escalation", x->number);
+		ev_cstr(cx, e, "status", status_name(&esc_statuses, ESC_ANSWERED));
+		ev_str(cx, e, "answer", str_sub(answer, 0, LIMIT_NOTE));
+	}
+}
+
+static const struct command commands[] = {
+	{ "goal.create", decide_goal_create },   { "plan.apply", decide_plan_apply },
+	{ "work.update", decide_work_update },   { "effect.end", decide_effect_end },
+	{ "run.end", decide_run_end },           { "daemon.start", decide_daemon_start },
+	{ "daemon.stop", decide_daemon_stop },
+};
+
+const struct command *command_find(str name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		if (str_is(name, commands[i].name))
+			return &commands[i];
+	return NULL;
+}
+
+int decide(struct decide_ctx *cx, str name, const value *params, value **ret_result, struct ov_err *err)
+{
+	const struct command *c = command_find(name);
+	size_t before = cx->out->n;
+	value *result = NULL;
+	int r;
+
+	assert(c);
+	r = c->fn(cx, params, &result, err);
+	if (r < 0) {
+		cx->out->n = before;
+		return r;
+	}
+	*ret_result = result ? result : value_object(cx->arena);
+	return 0;
+}

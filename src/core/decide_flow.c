@@ -1,0 +1,494 @@
+/*
+ * The pipeline of an assignment: workspace, run, harvest, check, accept. A tick's decisions become
+ * intents here; outcomes of effects and ends of runs move the assignment on, or count as a failure
+ * of a cause and are tried again within that cause's cap, then put before a person.
+ */
+#include "base/arena.h"
+#include "base/duration.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/decide_impl.h"
+#include "core/limits.h"
+#include "core/prompt.h"
+
+/* How a failure of each cause is tried again: from which stage, how often, after which wait. */
+enum wait { WAIT_NONE, WAIT_SHORT, WAIT_RETRY, WAIT_DIRTY };
+
+static const struct {
+	enum stage stage;
+	size_t max; /* offset in struct policy: how often it may happen before a person is asked */
+	enum wait wait;
+} cause_rules[CAUSE_COUNT] = {
+	[CAUSE_NONE] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
+	[CAUSE_WORKSPACE] = { STAGE_WORKSPACE, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
+	[CAUSE_START] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
+	[CAUSE_RUN] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
+	[CAUSE_LOST] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
+	[CAUSE_HARVEST] = { STAGE_HARVEST, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
+	[CAUSE_NO_CHANGES] = { STAGE_START, offsetof(struct policy, no_changes_attempts), WAIT_RETRY },
+	[CAUSE_CHECK] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
+	[CAUSE_ACCEPT] = { STAGE_ACCEPT, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
+	[CAUSE_CONFLICT] = { STAGE_START, offsetof(struct policy, conflict_rounds), WAIT_NONE },
+	[CAUSE_DIRTY] = { STAGE_ACCEPT, offsetof(struct policy, dirty_tries), WAIT_DIRTY },
+	[CAUSE_MOVED] = { STAGE_ACCEPT, offsetof(struct policy, moved_tries), WAIT_SHORT },
+};
+
+static ov_time doubled(ov_time base, int64_t times, ov_time most)
+{
+	while (times-- > 0 && base < most)
+		base *= 2;
+	return MIN(base, most);
+}
+
+/* The wait before trying again after the count-th failure. */
+static ov_time wait_time(const struct policy *p, enum wait wait, int64_t count)
+{
+	switch (wait) {
+	case WAIT_NONE:
+		return 0;
+	case WAIT_SHORT:
+		return OV_SECOND;
+	case WAIT_RETRY:
+		return p->retry_delay[MIN(count, (int64_t)ARRAY_LEN(p->retry_delay)) - 1];
+	case WAIT_DIRTY:
+		return doubled(p->dirty_wait, count - 1, p->dirty_wait_max);
+	}
+	return 0;
+}
+
+static int64_t cause_max(const struct policy *p, enum cause cause)
+{
+	return *(const int64_t *)(const void *)((const char *)p + cause_rules[cause].max);
+}
+
+static void move_with_wait(struct decide_ctx *cx, const struct assignment *as, enum stage stage, ov_time wait, str reason,
+			   str feedback)
+{
+	/* A step of ours is repeated as it is; a new run puts the node back into the queue meanwhile. */
+	bool again = stage == STAGE_START || stage == STAGE_WORKSPACE;
+	struct event *e;
+
+	assignment_move(cx, as, again ? AS_QUEUED : as->status, stage, reason);
+	e = cx->out->p[cx->out->n - 1];
+	if (wait)
+		ev_int(cx, e, "not_before_ms", cx->now + wait);
+	if (feedback.n)
+		ev_str(cx, e, "feedback", str_sub(feedback, 0, LIMIT_NOTE));
+	if (again)
+		node_to(cx, as->node, NODE_QUEUED, reason);
+}
+
+static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cause cause, int64_t count, str detail)
+{
+	const char *name = status_name(&causes, (int)cause);
+	str reason = arena_printf(cx->arena, "failed %lld times (%s): " STR_FMT, (long long)count, name, STR_ARG(detail));
+
+	assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, reason);
+	node_block(cx, as->node, reason, STR("overseer"), STR("a person unblocks it or declares it done"));
+	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE, STR("its assignment waits for a person"));
+	escalate(cx, as->node, name, reason);
+}
+
+/* Counts a failure; tries again or gives up. `feedback` is for the next run, `detail` for people. */
+static void fail(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail, str feedback)
+{
+	int64_t count = as->node->failures[cause] + 1;
+	enum stage stage = cause_rules[cause].stage;
+	struct event *e = emit(cx, EV_NODE_FAILED, about_assignment(as));
+	const struct worker *w = state_worker(cx->state, as->worker);
+
+	ev_cstr(cx, e, "cause", status_name(&causes, (int)cause));
+	ev_int(cx, e, "count", count);
+	ev_str(cx, e, "detail", str_sub(detail, 0, LIMIT_NOTE));
+	if (count >= cause_max(cx->policy, cause)) {
+		give_up(cx, as, cause, count, detail);
+		return;
+	}
+	move_with_wait(cx, as, stage, wait_time(cx->policy, cause_rules[cause].wait, count), detail, feedback);
+	if (w && w->status == WORKER_REBASING && stage != STAGE_ACCEPT)
+		worker_to(cx, w, WORKER_WORKING, detail);
+}
+
+/* The assignment was settled while this step ran: keep what there is, free the worker. */
+static void release(struct decide_ctx *cx, const struct assignment *as)
+{
+	const struct worker *w = state_worker(cx->state, as->worker);
+
+	assignment_move(cx, as, as->status, STAGE_NONE, STR("settled without it"));
+	if (w && str_eq(w->assignment_id, as->id))
+		worker_to(cx, w, WORKER_IDLE, STR("its assignment was settled"));
+}
+
+static bool winding_down(const struct assignment *as)
+{
+	return assignment_is_final(as) || as->status == AS_BLOCKED;
+}
+
+/* What came of an effect, as the executor reports it. */
+struct outcome {
+	const struct assignment *as;
+	bool ok;
+	str outcome, detail;
+	const value *data;
+};
+
+static void workspace_ended(struct decide_ctx *cx, const struct outcome *o)
+{
+	struct event *e;
+
+	if (winding_down(o->as)) {
+		release(cx, o->as);
+		return;
+	}
+	if (!o->ok) {
+		fail(cx, o->as, CAUSE_WORKSPACE, o->detail, STR(""));
+		return;
+	}
+	e = emit(cx, EV_WORKSPACE_READY, about_assignment(o->as));
+	ev_str(cx, e, "worker", o->as->worker);
+	ev_str(cx, e, "base", value_str_at(o->data, "base"));
+	if (value_str_at(o->data, "rescue_ref").n)
+		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
+	assignment_move(cx, o->as, AS_QUEUED, STAGE_START, STR("the workspace is ready"));
+}
+
+static void start_ended(struct decide_ctx *cx, const struct outcome *o)
+{
+	struct event *e;
+
+	if (o->ok) {
+		emit(cx, EV_RUN_STARTED, about_assignment(o->as));
+		if (winding_down(o->as))
+			assignment_move(cx, o->as, o->as->status, STAGE_STOP, STR("settled before it started"));
+		else
+			assignment_move(cx, o->as, AS_ACTIVE, STAGE_RUNNING, STR("the agent was started"));
+		return;
+	}
+	e = emit(cx, EV_RUN_ENDED, about_assignment(o->as));
+	ev_int(cx, e, "exit_code", -1);
+	ev_int(cx, e, "signal", 0);
+	ev_str(cx, e, "message", o->detail);
+	if (winding_down(o->as))
+		release(cx, o->as);
+	else
+		fail(cx, o->as, CAUSE_START, o->detail, STR(""));
+}
+
+static void stop_ended(struct decide_ctx *cx, const struct outcome *o)
+{
+	/* Delivered, or there was nobody to deliver it to: the run's end comes by itself, or came already. */
+	bool over = !o->as->run || o->as->run->status == RUN_ENDED;
+
+	assignment_move(cx, o->as, o->as->status, over ? STAGE_HARVEST : STAGE_RUNNING, STR("the run was told to stop"));
+}
+
+static str run_failure(struct decide_ctx *cx, const struct run *r)
+{
+	if (r->lost)
+		return STR("the run was lost: its shim died, nobody knows how the agent ended");
+	if (r->signal)
+		return arena_printf(cx->arena, "the agent was ended by signal %lld", (long long)r->signal);
+	if (r->message.n)
+		return arena_printf(cx->arena, "the agent failed: " STR_FMT, STR_ARG(r->message));
+	return arena_printf(cx->arena, "the agent ended with exit status %lld", (long long)r->exit_code);
+}
+
+static bool run_succeeded(const struct run *r)
+{
+	return !r->lost && r->signal == 0 && r->exit_code == 0;
+}
+
+/* The node's own command, else the repository's; empty: there is nothing to check. */
+static str check_command(const struct decide_ctx *cx, const struct node *n)
+{
+	return n->check_command.n ? n->check_command : cx->policy->check_command;
+}
+
+static void to_accept(struct decide_ctx *cx, const struct assignment *as, const char *verdict, str detail)
+{
+	struct event *e = emit(cx, EV_RUN_VERIFIED, about_assignment(as));
+
+	ev_cstr(cx, e, "verdict", verdict);
+	ev_str(cx, e, "detail", str_sub(detail, 0, LIMIT_NOTE));
+	assignment_move(cx, as, as->status, STAGE_ACCEPT, detail);
+}
+
+static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
+{
+	const struct assignment *as = o->as;
+	str failure = run_failure(cx, as->run);
+
+	if (!run_succeeded(as->run))
+		fail(cx, as, as->run->lost ? CAUSE_LOST : CAUSE_RUN, failure, failure);
+	else if (value_int_at(o->data, "files_changed") == 0)
+		fail(cx, as, CAUSE_NO_CHANGES, STR("the agent reported success but changed nothing"),
+		     STR("Your last attempt changed no file. Make the change that the task asks for."));
+	else if (check_command(cx, as->node).n)
+		assignment_move(cx, as, as->status, STAGE_CHECK, STR("the work is kept; now it is checked"));
+	else
+		to_accept(cx, as, "skipped", STR("no check command is configured"));
+}
+
+static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
+{
+	struct event *e;
+
+	if (!o->ok) {
+		if (winding_down(o->as))
+			release(cx, o->as);
+		else
+			fail(cx, o->as, CAUSE_HARVEST, o->detail, STR(""));
+		return;
+	}
+	e = emit(cx, EV_RUN_HARVESTED, about_assignment(o->as));
+	ev_str(cx, e, "head", value_str_at(o->data, "head"));
+	ev_str(cx, e, "tree", value_str_at(o->data, "tree"));
+	ev_int(cx, e, "commits", value_int_at(o->data, "commits"));
+	ev_int(cx, e, "files_changed", value_int_at(o->data, "files_changed"));
+	ev_flag(cx, e, "leftovers", value_bool_at(o->data, "leftovers"));
+	if (value_str_at(o->data, "rescue_ref").n)
+		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
+	if (winding_down(o->as))
+		release(cx, o->as);
+	else
+		harvest_judged(cx, o);
+}
+
+static void check_ended(struct decide_ctx *cx, const struct outcome *o)
+{
+	struct event *e;
+
+	if (winding_down(o->as)) {
+		release(cx, o->as);
+		return;
+	}
+	if (o->ok) {
+		to_accept(cx, o->as, "passed", o->detail.n ? o->detail : STR("the check command passed"));
+		return;
+	}
+	e = emit(cx, EV_RUN_VERIFIED, about_assignment(o->as));
+	ev_cstr(cx, e, "verdict", "failed");
+	ev_str(cx, e, "detail", str_sub(o->detail, 0, LIMIT_NOTE));
+	fail(cx, o->as, CAUSE_CHECK, STR("the check command failed"),
+	     arena_printf(cx->arena, "The check command failed on your work:\n" STR_FMT, STR_ARG(o->detail)));
+}
+
+static void accepted(struct decide_ctx *cx, const struct outcome *o)
+{
+	const struct assignment *as = o->as;
+	struct event *e = emit(cx, EV_NODE_ACCEPTED, about_assignment(as));
+
+	ev_str(cx, e, "commit", value_str_at(o->data, "commit"));
+	ev_str(cx, e, "target", value_str_at(o->data, "target"));
+	if (winding_down(as)) {
+		release(cx, as);
+		return;
+	}
+	assignment_move(cx, as, AS_DONE, STAGE_NONE, STR("accepted"));
+	node_to(cx, as->node, NODE_DONE,
+		arena_printf(cx->arena, "accepted as " STR_FMT, STR_ARG(str_sub(value_str_at(o->data, "commit"), 0, 12))));
+	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE, STR("its work was accepted"));
+}
+
+static void accept_ended(struct decide_ctx *cx, const struct outcome *o)
+{
+	static const struct {
+		const char *outcome;
+		enum cause cause;
+		const char *detail;
+	} failures[] = {
+		{ "conflict", CAUSE_CONFLICT, "the work conflicts with the target branch" },
+		{ "dirty", CAUSE_DIRTY, "the checkout of the target branch has uncommitted changes" },
+		{ "moved", CAUSE_MOVED, "the target branch moved meanwhile" },
+		{ "no_changes", CAUSE_NO_CHANGES, "the work changes nothing on the target branch" },
+	};
+
+	if (o->ok) {
+		accepted(cx, o);
+		return;
+	}
+	if (winding_down(o->as)) {
+		release(cx, o->as);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(failures); i++)
+		if (str_is(o->outcome, failures[i].outcome)) {
+			str detail = arena_printf(cx->arena, "%s: " STR_FMT, failures[i].detail, STR_ARG(o->detail));
+
+			fail(cx, o->as, failures[i].cause, detail,
+			     failures[i].cause == CAUSE_CONFLICT ?
+				     prompt_conflict(cx->arena, cx->policy->target_branch, o->detail) :
+				     STR(""));
+			return;
+		}
+	fail(cx, o->as, CAUSE_ACCEPT, o->detail, STR(""));
+}
+
+static void (*const ended[EFFECT_KIND_COUNT])(struct decide_ctx *cx, const struct outcome *o) = {
+	[FX_WORKSPACE] = workspace_ended, [FX_RUN_START] = start_ended, [FX_RUN_STOP] = stop_ended,
+	[FX_HARVEST] = harvest_ended,     [FX_CHECK] = check_ended,     [FX_ACCEPT] = accept_ended,
+};
+
+/* {"effect", "outcome": "ok" | ..., "detail", "data": {...}} from the executor. */
+int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+{
+	const struct effect *fx = state_effect(cx->state, value_str_at(params, "effect"));
+	struct outcome o = { .outcome = value_str_at(params, "outcome"), .detail = value_str_at(params, "detail") };
+	struct event *e;
+
+	(void)ret_result, (void)err;
+	/* An outcome that is known already changes nothing: reporting twice is harmless. */
+	if (!fx)
+		return 0;
+	o.as = state_assignment(cx->state, fx->assignment_id);
+	o.ok = str_is(o.outcome, "ok");
+	o.data = value_at(params, "data");
+	e = emit(cx, EV_EFFECT_ENDED, (struct subject){ fx->goal_id, fx->node_id, fx->assignment_id, fx->run_id });
+	ev_str(cx, e, "effect", fx->id);
+	ev_cstr(cx, e, "kind", status_name(&effect_kinds, (int)fx->kind));
+	ev_str(cx, e, "outcome", o.outcome);
+	if (o.detail.n)
+		ev_str(cx, e, "detail", str_sub(o.detail, 0, LIMIT_NOTE));
+	if (o.as)
+		ended[fx->kind](cx, &o);
+	return 0;
+}
+
+static void copy_int(struct decide_ctx *cx, struct event *e, const value *params, const char *key)
+{
+	if (value_at(params, key))
+		ev_int(cx, e, key, value_int_at(params, key));
+}
+
+/* {"run", "exit_code", "signal", "lost", ...} from the run's exit record. */
+int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+{
+	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
+	const struct assignment *as = r ? state_assignment(cx->state, r->assignment_id) : NULL;
+	struct event *e;
+
+	(void)ret_result, (void)err;
+	if (!r || r->status != RUN_RUNNING || !as)
+		return 0;
+	e = emit(cx, EV_RUN_ENDED, (struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
+	ev_int(cx, e, "exit_code", value_int_at(params, "exit_code"));
+	ev_int(cx, e, "signal", value_int_at(params, "signal"));
+	ev_flag(cx, e, "lost", value_bool_at(params, "lost"));
+	copy_int(cx, e, params, "output_bytes");
+	copy_int(cx, e, params, "dropped_bytes");
+	copy_int(cx, e, params, "swept");
+	copy_int(cx, e, params, "ended_at_ms");
+	if (value_str_at(params, "message").n)
+		ev_str(cx, e, "message", str_sub(value_str_at(params, "message"), 0, LIMIT_NOTE));
+	/* A stop that is still being delivered ends as an effect of its own and finds the run over. */
+	if (as->run == r && !as->effect)
+		assignment_move(cx, as, as->status, STAGE_HARVEST, STR("the run ended"));
+	return 0;
+}
+
+static void tick_assign(struct decide_ctx *cx, const struct decision *d)
+{
+	struct subject about = about_node(d->node);
+	const struct worker *w = state_worker(cx->state, d->worker);
+	struct event *e;
+
+	if (d->new_worker) {
+		e = emit(cx, EV_WORKER_CREATED, (struct subject){ 0 });
+		ev_str(cx, e, "worker", d->worker);
+		ev_str(cx, e, "path", arena_printf(cx->arena, "worktrees/" STR_FMT, STR_ARG(d->worker)));
+		ev_flag(cx, e, "pool", true);
+	}
+	about.assignment = make_id(cx, "A_");
+	e = emit(cx, EV_ASSIGNMENT_CREATED, about);
+	ev_str(cx, e, "agent", d->agent);
+	ev_str(cx, e, "worker", d->worker);
+	ev_str(cx, e, "branch", arena_printf(cx->arena, "overseer/" STR_FMT "/" STR_FMT "/" STR_FMT "-%lld", STR_ARG(d->worker),
+					     STR_ARG(d->goal->id), STR_ARG(d->node->id), (long long)d->node->epoch + 1));
+	ev_int(cx, e, "epoch", d->node->epoch + 1);
+	ev_str(cx, e, "reason", d->why);
+	e = emit(cx, EV_WORKER_STATUS, (struct subject){ 0 });
+	ev_str(cx, e, "worker", d->worker);
+	ev_cstr(cx, e, "from", w ? status_name(&worker_statuses, (int)w->status) : "idle");
+	ev_cstr(cx, e, "to", "working");
+	ev_str(cx, e, "reason", about.node);
+}
+
+static void tick_start(struct decide_ctx *cx, const struct decision *d)
+{
+	const struct assignment *as = d->assignment;
+	struct subject about = about_assignment(as);
+	str dispatch = make_id(cx, "D_"), prompt = prompt_build(cx->arena, as);
+	struct event *e;
+
+	about.run = make_id(cx, "R_");
+	e = emit(cx, EV_RUN_CREATED, about);
+	ev_str(cx, e, "dispatch", dispatch);
+	ev_str(cx, e, "agent", as->agent);
+	ev_str(cx, e, "worker", as->worker);
+	ev_int(cx, e, "attempt", as->attempt + 1);
+	ev_int(cx, e, "epoch", as->epoch);
+	ev_str(cx, e, "instruction_hash", prompt_hash(cx->arena, prompt));
+	effect_intend(cx, FX_RUN_START, dispatch, about);
+	assignment_move(cx, as, AS_DISPATCHED, STAGE_START, d->why);
+	node_to(cx, as->node, NODE_IN_PROGRESS, d->why);
+}
+
+static void tick_effect(struct decide_ctx *cx, const struct decision *d)
+{
+	if (d->effect == FX_ACCEPT)
+		worker_to(cx, state_worker(cx->state, d->assignment->worker), WORKER_REBASING, d->why);
+	effect_intend(cx, d->effect, make_id(cx, "X_"), about_assignment(d->assignment));
+}
+
+static void tick_goal_end(struct decide_ctx *cx, const struct decision *d)
+{
+	enum goal_status to = d->goal->leaves_done ? GOAL_COMPLETED : GOAL_CANCELLED;
+	struct event *e = emit(cx, EV_GOAL_STATUS, about_goal(d->goal));
+
+	ev_cstr(cx, e, "from", status_name(&goal_statuses, (int)d->goal->status));
+	ev_cstr(cx, e, "to", status_name(&goal_statuses, (int)to));
+	ev_str(cx, e, "reason", d->why);
+}
+
+static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)
+{
+	str want = d->node->suggested_agent.n ? d->node->suggested_agent : cx->policy->default_agent;
+	str reason = want.n ? arena_printf(cx->arena, "agent \"" STR_FMT "\" is not configured", STR_ARG(want)) :
+			      STR("no agent is configured (defaults.agent)");
+
+	node_block(cx, d->node, reason, STR("overseer"), STR("config.toml names the agent; then unblock the node"));
+	escalate(cx, d->node, "no_agent", reason);
+}
+
+void decide_tick(struct decide_ctx *cx, const struct decisions *ds)
+{
+	for (size_t i = 0; i < ds->n; i++) {
+		const struct decision *d = &ds->p[i];
+
+		switch (d->kind) {
+		case DEC_QUEUE:
+			node_to(cx, d->node, NODE_QUEUED, d->why);
+			break;
+		case DEC_UNQUEUE:
+			node_to(cx, d->node, NODE_TODO, d->why);
+			break;
+		case DEC_ASSIGN:
+			tick_assign(cx, d);
+			break;
+		case DEC_NO_AGENT:
+			tick_no_agent(cx, d);
+			break;
+		case DEC_START:
+			tick_start(cx, d);
+			break;
+		case DEC_EFFECT:
+			tick_effect(cx, d);
+			break;
+		case DEC_GOAL_END:
+			tick_goal_end(cx, d);
+			break;
+		case DECISION_KIND_COUNT:
+			break;
+		}
+	}
+}

@@ -1,0 +1,256 @@
+/* Commands about goals, plans and nodes that people give; and the daemon's own coming and going. */
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/decide_impl.h"
+#include "core/limits.h"
+#include "core/plan.h"
+
+static const struct {
+	const char *name;
+	int64_t number;
+} priorities[] = { { "urgent", 1 }, { "high", 2 }, { "normal", 3 }, { "low", 4 }, { "background", 5 } };
+
+static int parse_priority(str text, int64_t *ret, struct ov_err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(priorities); i++)
+		if (str_is(text, priorities[i].name)) {
+			*ret = priorities[i].number;
+			return 0;
+		}
+	return ov_fail(err, OV_EINVALID, "priority \"" STR_FMT "\" is not one of urgent, high, normal, low, background",
+		       STR_ARG(text));
+}
+
+static int check_text(str what, str s, size_t max, struct ov_err *err)
+{
+	if (s.n > max)
+		return ov_fail(err, OV_ELIMIT, STR_FMT " has %zu bytes, at most %zu are allowed", STR_ARG(what), s.n, max);
+	if (str_find_byte(s, '\0') < s.n)
+		return ov_fail(err, OV_EINVALID, STR_FMT " contains a NUL byte", STR_ARG(what));
+	return 0;
+}
+
+/* Copies a bounded list of texts from the parameters into the event. */
+static int copy_list(struct decide_ctx *cx, struct event *e, const value *params, const char *key, struct ov_err *err)
+{
+	const value *list = value_at(params, key);
+	int r;
+
+	if (value_count(list) > LIMIT_LIST)
+		return ov_fail(err, OV_ELIMIT, "%s has %zu entries, at most %d are allowed", key, value_count(list), LIMIT_LIST);
+	for (size_t i = 0; i < value_count(list); i++) {
+		r = check_text(str_from(key), value_str_or(value_item(list, i), STR("")), LIMIT_NOTE, err);
+		if (r < 0)
+			return r;
+	}
+	if (value_count(list))
+		value_put(cx->arena, e->data, key, value_copy(cx->arena, list));
+	return 0;
+}
+
+static void emit_plan(struct decide_ctx *cx, str goal, int64_t version, const value *plan)
+{
+	struct event *e = emit(cx, EV_PLAN_APPLIED, (struct subject){ .goal = goal });
+
+	ev_int(cx, e, "version", version);
+	value_put(cx->arena, e->data, "plan", value_copy(cx->arena, plan));
+}
+
+static int check_plan(struct decide_ctx *cx, const value *plan, struct ov_err *err)
+{
+	struct plan_report report;
+	int r;
+
+	plan_check(cx->arena, plan, &cx->policy->plan, &report);
+	r = plan_report_error(&report, err);
+	plan_report_done(&report);
+	return r;
+}
+
+int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+{
+	static const char *const lists[] = { "success_criteria", "non_goals", "constraints", "tags" };
+	str title = str_trim(value_str_at(params, "title")), problem = value_str_at(params, "problem_statement");
+	const value *plan = value_at(params, "plan");
+	int64_t priority = 3;
+	struct event *e;
+	str id;
+	int r;
+
+	if (title.n == 0)
+		return ov_fail(err, OV_EINVALID, "a goal needs a title");
+	if (cx->state->goals.n >= LIMIT_GOALS)
+		return ov_fail(err, OV_ELIMIT, "%d goals are the most that one store holds", LIMIT_GOALS);
+	r = check_text(STR("title"), title, LIMIT_TITLE, err);
+	if (r == 0)
+		r = check_text(STR("problem_statement"), problem, LIMIT_TEXT, err);
+	if (r == 0 && value_at(params, "priority"))
+		r = parse_priority(value_str_at(params, "priority"), &priority, err);
+	if (r == 0 && plan)
+		r = check_plan(cx, plan, err);
+	if (r < 0)
+		return r;
+	id = make_id(cx, "goal_");
+	e = emit(cx, EV_GOAL_CREATED, (struct subject){ .goal = id });
+	ev_str(cx, e, "title", title);
+	if (problem.n)
+		ev_str(cx, e, "problem_statement", problem);
+	ev_int(cx, e, "priority", priority);
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		r = copy_list(cx, e, params, lists[i], err);
+		if (r < 0)
+			return r;
+	}
+	if (plan)
+		emit_plan(cx, id, 1, plan);
+	*ret_result = value_object(cx->arena);
+	value_put(cx->arena, *ret_result, "goal", value_str(cx->arena, id));
+	return 0;
+}
+
+int decide_plan_apply(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+{
+	struct goal *g;
+	int r;
+
+	r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
+	if (r == 0)
+		r = check_plan(cx, value_at(params, "plan"), err);
+	if (r < 0)
+		return r;
+	if (g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED)
+		return ov_fail(err, OV_ESTATE, "goal " STR_FMT " is %s; a plan can be applied while it is active or paused",
+			       STR_ARG(g->id), status_name(&goal_statuses, (int)g->status));
+	if (g->plan_version) {
+		ov_fail(err, OV_ECONFLICT, "goal " STR_FMT " has a plan already (version %lld)", STR_ARG(g->id),
+			(long long)g->plan_version);
+		return ov_next(err, "overseer plan show " STR_FMT, STR_ARG(g->id));
+	}
+	emit_plan(cx, g->id, g->plan_version + 1, value_at(params, "plan"));
+	*ret_result = value_object(cx->arena);
+	value_put(cx->arena, *ret_result, "goal", value_str(cx->arena, arena_str(cx->arena, g->id)));
+	value_put(cx->arena, *ret_result, "version", value_int(cx->arena, g->plan_version + 1));
+	return 0;
+}
+
+void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, enum as_status to, str reason)
+{
+	const struct worker *w = state_worker(cx->state, as->worker);
+	enum stage next = as->stage;
+
+	/* A step under way ends by itself; a run is stopped; a step not begun is dropped. */
+	if (as->run && as->run->status != RUN_ENDED)
+		next = STAGE_STOP;
+	else if (!as->effect)
+		next = STAGE_NONE;
+	assignment_move(cx, as, to, next, reason);
+	if (next == STAGE_NONE && w && str_eq(w->assignment_id, as->id))
+		worker_to(cx, w, WORKER_IDLE, reason);
+}
+
+/* done, by a person's word: needs a reason, is recorded as an override. */
+static int work_done(struct decide_ctx *cx, const struct node *n, str reason, struct ov_err *err)
+{
+	struct event *e;
+	int r = status_check(&node_statuses, n->id, (int)n->status, NODE_DONE, true, err);
+
+	if (r < 0)
+		return r;
+	e = emit(cx, EV_NODE_STATUS, about_node(n));
+	ev_cstr(cx, e, "from", status_name(&node_statuses, (int)n->status));
+	ev_cstr(cx, e, "to", "done");
+	ev_str(cx, e, "reason", reason);
+	ev_flag(cx, e, "override", true);
+	if (n->assignment)
+		assignment_wind_down(cx, n->assignment, AS_DONE, STR("a person declared the node done"));
+	close_escalations(cx, n, reason);
+	return 0;
+}
+
+static int work_block(struct decide_ctx *cx, const struct node *n, str reason, str unblock_when, struct ov_err *err)
+{
+	int r = status_check(&node_statuses, n->id, (int)n->status, NODE_BLOCKED, false, err);
+
+	if (r < 0)
+		return r;
+	if (n->assignment && n->assignment->effect && n->assignment->effect->kind == FX_ACCEPT)
+		return ov_fail(err, OV_ESTATE, "node " STR_FMT " is being accepted right now; try again when that is over",
+			       STR_ARG(n->id));
+	if (!unblock_when.n)
+		unblock_when = STR("a person says so");
+	node_block(cx, n, reason, cx->actor, unblock_when);
+	if (n->assignment)
+		assignment_wind_down(cx, n->assignment, AS_BLOCKED, reason);
+	return 0;
+}
+
+/* Blocked no more: what was begun under the old assignment is kept, a new one starts afresh. */
+static int work_unblock(struct decide_ctx *cx, const struct node *n, str reason, struct ov_err *err)
+{
+	int r = status_check(&node_statuses, n->id, (int)n->status, NODE_QUEUED, false, err);
+
+	if (r < 0)
+		return r;
+	if (n->status != NODE_BLOCKED)
+		return ov_fail(err, OV_ESTATE, "node " STR_FMT " is %s, not blocked", STR_ARG(n->id),
+			       status_name(&node_statuses, (int)n->status));
+	node_to(cx, n, node_is_ready(cx->state, n) ? NODE_QUEUED : NODE_TODO, reason);
+	if (n->assignment)
+		assignment_wind_down(cx, n->assignment, AS_CANCELLED, STR("the node was unblocked"));
+	close_escalations(cx, n, reason);
+	return 0;
+}
+
+int decide_work_update(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+{
+	str status = value_str_at(params, "status"), reason = str_trim(value_str_at(params, "reason"));
+	struct node *n;
+	int r;
+
+	r = state_find_node(cx->state, value_str_at(params, "goal"), value_str_at(params, "node"), &n, err);
+	if (r == 0)
+		r = check_text(STR("reason"), reason, LIMIT_NOTE, err);
+	if (r == 0)
+		r = check_text(STR("unblock_when"), value_str_at(params, "unblock_when"), LIMIT_NOTE, err);
+	if (r < 0)
+		return r;
+	if (!node_is_leaf(n))
+		return ov_fail(err, OV_ESTATE, "node " STR_FMT " has children: its status follows from theirs", STR_ARG(n->id));
+	if (reason.n == 0)
+		return ov_fail(err, OV_EINVALID, "a reason is needed: it is recorded with your name");
+	if (str_is(status, "done"))
+		r = work_done(cx, n, reason, err);
+	else if (str_is(status, "blocked"))
+		r = work_block(cx, n, reason, value_str_at(params, "unblock_when"), err);
+	else if (str_is(status, "queued"))
+		r = work_unblock(cx, n, reason, err);
+	else
+		r = ov_fail(err, OV_EINVALID, "status \"" STR_FMT "\" is not one of done, blocked, queued", STR_ARG(status));
+	if (r < 0)
+		return r;
+	*ret_result = value_object(cx->arena);
+	value_put(cx->arena, *ret_result, "node", value_str(cx->arena, arena_str(cx->arena, n->key)));
+	value_put(cx->arena, *ret_result, "status", value_str(cx->arena, status));
+	return 0;
+}
+
+int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+{
+	struct event *e = emit(cx, EV_DAEMON_STARTED, (struct subject){ 0 });
+
+	(void)ret_result, (void)err;
+	ev_str(cx, e, "instance", value_str_at(params, "instance"));
+	ev_str(cx, e, "version", value_str_at(params, "version"));
+	return 0;
+}
+
+int decide_daemon_stop(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+{
+	struct event *e = emit(cx, EV_DAEMON_STOPPED, (struct subject){ 0 });
+
+	(void)ret_result, (void)err;
+	ev_str(cx, e, "instance", value_str_at(params, "instance"));
+	ev_str(cx, e, "reason", value_str_at(params, "reason"));
+	return 0;
+}

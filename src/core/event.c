@@ -1,0 +1,286 @@
+#include "core/event.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "data/json.h"
+
+#define TEXT(name, help) { name, V_STR, true, help }
+#define TEXT_OPT(name, help) { name, V_STR, false, help }
+#define NUM(name, help) { name, V_INT, true, help }
+#define NUM_OPT(name, help) { name, V_INT, false, help }
+#define FLAG_OPT(name, help) { name, V_BOOL, false, help }
+#define LIST_OPT(name, help) { name, V_ARRAY, false, help }
+
+static const struct event_field daemon_started[] = {
+	TEXT("instance", "identity of the daemon's process"),
+	TEXT("version", "version of the program"),
+};
+static const struct event_field daemon_stopped[] = {
+	TEXT("instance", "identity of the daemon's process"),
+	TEXT("reason", "why it stopped"),
+};
+static const struct event_field goal_created[] = {
+	TEXT("title", "one line"),
+	TEXT_OPT("problem_statement", "what is to be solved"),
+	LIST_OPT("success_criteria", "what must be observable at the end"),
+	LIST_OPT("non_goals", "what is not asked for"),
+	LIST_OPT("constraints", "what must be kept"),
+	LIST_OPT("tags", "for finding it again"),
+	NUM("priority", "1 urgent, 2 high, 3 normal, 4 low, 5 background"),
+};
+static const struct event_field goal_status[] = {
+	TEXT("from", "status before"),
+	TEXT("to", "status now"),
+	TEXT("reason", "why"),
+	FLAG_OPT("override", "by a person, past the ordinary rules"),
+};
+static const struct event_field plan_applied[] = {
+	NUM("version", "1 for the first plan, growing by one"),
+	{ "plan", V_OBJECT, true, "the plan document" },
+};
+static const struct event_field node_status[] = {
+	TEXT("from", "status before"),
+	TEXT("to", "status now"),
+	TEXT("reason", "why"),
+	TEXT_OPT("blocked_by", "who or what blocks it"),
+	TEXT_OPT("unblock_when", "what would unblock it"),
+	FLAG_OPT("override", "by a person, past the ordinary rules"),
+};
+static const struct event_field node_failed[] = {
+	TEXT("cause", "which step failed"),
+	NUM("count", "how often by this cause, this time included"),
+	TEXT("detail", "what was seen"),
+};
+static const struct event_field node_accepted[] = {
+	TEXT("commit", "the commit on the target branch"),
+	TEXT("target", "the branch"),
+};
+static const struct event_field assignment_created[] = {
+	TEXT("agent", "configured agent"),
+	TEXT("worker", "worker slot"),
+	TEXT("branch", "branch of the worktree"),
+	NUM("epoch", "grows with each assignment of the node"),
+	TEXT("reason", "why this node, this agent, now"),
+};
+static const struct event_field assignment_moved[] = {
+	TEXT("from", "status before"),
+	TEXT("to", "status now"),
+	TEXT("stage", "what it waits for next"),
+	TEXT("reason", "why"),
+	NUM_OPT("not_before_ms", "the stage waits until this moment"),
+	TEXT_OPT("feedback", "what the next run must know"),
+};
+static const struct event_field run_created[] = {
+	TEXT("dispatch", "idempotency key of the start"),
+	TEXT("agent", "configured agent"),
+	TEXT("worker", "worker slot"),
+	NUM("attempt", "first, second ... run of the assignment"),
+	NUM("epoch", "of the assignment"),
+	TEXT("instruction_hash", "SHA-256 of the instruction"),
+};
+static const struct event_field run_ended[] = {
+	FLAG_OPT("lost", "nobody knows how the agent ended"),
+	NUM("exit_code", "or -1"),
+	NUM("signal", "that ended it, or 0"),
+	NUM_OPT("output_bytes", "kept output"),
+	NUM_OPT("dropped_bytes", "output beyond the bound"),
+	NUM_OPT("swept", "descendants that outlived the agent and were ended"),
+	NUM_OPT("ended_at_ms", "when the agent ended"),
+	TEXT_OPT("message", "why it could not be started, or what is known"),
+};
+static const struct event_field run_harvested[] = {
+	TEXT("head", "head of the branch"),
+	TEXT("tree", "its tree"),
+	NUM("commits", "since the base"),
+	NUM("files_changed", "since the base"),
+	FLAG_OPT("leftovers", "the agent left work uncommitted; it was kept"),
+	TEXT_OPT("rescue_ref", "ref that keeps the state as the agent left it"),
+};
+static const struct event_field run_verified[] = {
+	TEXT("verdict", "passed, failed or skipped"),
+	TEXT("detail", "what was checked and seen"),
+};
+static const struct event_field worker_created[] = {
+	TEXT("worker", "name"),
+	TEXT("path", "its worktree, relative to the store's folder"),
+	FLAG_OPT("pool", "made on demand for ordinary goals"),
+};
+static const struct event_field worker_status[] = {
+	TEXT("worker", "name"),
+	TEXT("from", "status before"),
+	TEXT("to", "status now"),
+	TEXT("reason", "why"),
+};
+static const struct event_field workspace_ready[] = {
+	TEXT("worker", "name"),
+	TEXT("base", "commit that the work starts from"),
+	TEXT_OPT("rescue_ref", "ref that keeps what was there before"),
+};
+static const struct event_field effect_intended[] = {
+	TEXT("effect", "id; the dispatch id for run_start"),
+	TEXT("kind", "what will be done"),
+};
+static const struct event_field effect_ended[] = {
+	TEXT("effect", "id"),
+	TEXT("kind", "what was done"),
+	TEXT("outcome", "ok, or what else came of it"),
+	TEXT_OPT("detail", "for people"),
+};
+static const struct event_field escalation_opened[] = {
+	NUM("escalation", "its number"),
+	TEXT("kind", "why a person is needed"),
+	TEXT("question", "what is asked"),
+};
+static const struct event_field escalation_closed[] = {
+	NUM("escalation", "its number"),
+	TEXT("status", "answered, expired or dismissed"),
+	TEXT("answer", "or why it is closed"),
+};
+
+/* run.started says all in its envelope. */
+#define NO_FIELDS { NULL, 0 }
+#define FIELDS(list) { list, ARRAY_LEN(list) }
+static const struct {
+	const struct event_field *fields;
+	size_t n;
+} fields_of[EVENT_KIND_COUNT] = {
+	[EV_DAEMON_STARTED] = FIELDS(daemon_started),
+	[EV_DAEMON_STOPPED] = FIELDS(daemon_stopped),
+	[EV_GOAL_CREATED] = FIELDS(goal_created),
+	[EV_GOAL_STATUS] = FIELDS(goal_status),
+	[EV_PLAN_APPLIED] = FIELDS(plan_applied),
+	[EV_NODE_STATUS] = FIELDS(node_status),
+	[EV_NODE_FAILED] = FIELDS(node_failed),
+	[EV_NODE_ACCEPTED] = FIELDS(node_accepted),
+	[EV_ASSIGNMENT_CREATED] = FIELDS(assignment_created),
+	[EV_ASSIGNMENT_MOVED] = FIELDS(assignment_moved),
+	[EV_RUN_CREATED] = FIELDS(run_created),
+	[EV_RUN_STARTED] = NO_FIELDS,
+	[EV_RUN_ENDED] = FIELDS(run_ended),
+	[EV_RUN_HARVESTED] = FIELDS(run_harvested),
+	[EV_RUN_VERIFIED] = FIELDS(run_verified),
+	[EV_WORKER_CREATED] = FIELDS(worker_created),
+	[EV_WORKER_STATUS] = FIELDS(worker_status),
+	[EV_WORKSPACE_READY] = FIELDS(workspace_ready),
+	[EV_EFFECT_INTENDED] = FIELDS(effect_intended),
+	[EV_EFFECT_ENDED] = FIELDS(effect_ended),
+	[EV_ESCALATION_OPENED] = FIELDS(escalation_opened),
+	[EV_ESCALATION_CLOSED] = FIELDS(escalation_closed),
+};
+
+static const struct {
+	const char *name, *help;
+} names_of[EVENT_KIND_COUNT] = {
+#define ROW(sym, name, help) [sym] = { name, help },
+	EVENTS(ROW)
+#undef ROW
+};
+
+struct event_info event_info(enum event_kind kind)
+{
+	assert(kind < EVENT_KIND_COUNT);
+	return (struct event_info){ names_of[kind].name, names_of[kind].help, fields_of[kind].fields, fields_of[kind].n };
+}
+
+int event_kind_parse(str name)
+{
+	for (int i = 0; i < EVENT_KIND_COUNT; i++)
+		if (str_is(name, names_of[i].name))
+			return i;
+	return -1;
+}
+
+static const struct event_field *field_find(const struct event_info *info, str name)
+{
+	for (size_t i = 0; i < info->n; i++)
+		if (str_is(name, info->fields[i].name))
+			return &info->fields[i];
+	return NULL;
+}
+
+int event_check(const struct event *e, struct ov_err *err)
+{
+	struct event_info info = event_info(e->kind);
+
+	for (size_t i = 0; i < value_count(e->data); i++) {
+		const struct member *m = &e->data->object.members[i];
+		const struct event_field *f = field_find(&info, m->key);
+
+		if (!f)
+			return ov_fail(err, OV_EINVALID, "%s: unknown field \"" STR_FMT "\"", info.name, STR_ARG(m->key));
+		if (f->kind != m->value->kind)
+			return ov_fail(err, OV_EINVALID, "%s.%s: expected %s, found %s", info.name, f->name,
+				       value_kind_name(f->kind), value_kind_name(m->value->kind));
+	}
+	for (size_t i = 0; i < info.n; i++)
+		if (info.fields[i].required && !value_at(e->data, info.fields[i].name))
+			return ov_fail(err, OV_EINVALID, "%s.%s is missing", info.name, info.fields[i].name);
+	return 0;
+}
+
+static void put_text(struct arena *a, value *o, const char *key, str s)
+{
+	if (s.n)
+		value_append_member(a, o, str_from(key), value_str(a, s));
+}
+
+static void put_envelope(struct arena *a, value *o, const struct event *e)
+{
+	put_text(a, o, "actor", e->actor);
+	put_text(a, o, "goal", e->goal);
+	put_text(a, o, "node", e->node);
+	put_text(a, o, "assignment", e->assignment);
+	put_text(a, o, "run", e->run);
+	value_append_member(a, o, STR("data"), e->data);
+}
+
+value *event_body(struct arena *a, const struct event *e)
+{
+	value *o = value_object(a);
+
+	put_envelope(a, o, e);
+	return o;
+}
+
+value *event_view(struct arena *a, const struct event *e)
+{
+	value *o = value_object(a);
+
+	value_append_member(a, o, STR("seq"), value_int(a, (int64_t)e->seq));
+	value_append_member(a, o, STR("at"), value_time(a, e->at));
+	value_append_member(a, o, STR("type"), value_cstr(a, names_of[e->kind].name));
+	put_envelope(a, o, e);
+	return o;
+}
+
+int event_decode(struct arena *a, uint64_t seq, ov_time at, str kind, str body, struct event *ret, struct ov_err *err)
+{
+	static const char *const keys[] = { "actor", "goal", "node", "assignment", "run", "data" };
+	struct event e = { .seq = seq, .at = at };
+	int k = event_kind_parse(kind), r;
+	value *v;
+
+	if (k < 0)
+		return ov_fail(err, OV_EINVALID, "event %llu: unknown kind \"" STR_FMT "\"", (unsigned long long)seq,
+			       STR_ARG(kind));
+	r = json_parse(a, body, NULL, &v, err);
+	if (r == 0)
+		r = value_only_keys(v, STR(""), keys, ARRAY_LEN(keys), err);
+	if (r < 0)
+		return ov_wrap(err, r, "event %llu", (unsigned long long)seq);
+	e.kind = (enum event_kind)k;
+	e.actor = value_str_at(v, "actor");
+	e.goal = value_str_at(v, "goal");
+	e.node = value_str_at(v, "node");
+	e.assignment = value_str_at(v, "assignment");
+	e.run = value_str_at(v, "run");
+	e.data = (value *)value_at(v, "data");
+	if (!e.data || e.data->kind != V_OBJECT)
+		return ov_fail(err, OV_EINVALID, "event %llu: no data", (unsigned long long)seq);
+	r = event_check(&e, err);
+	if (r < 0)
+		return ov_wrap(err, r, "event %llu", (unsigned long long)seq);
+	*ret = e;
+	return 0;
+}

@@ -1,0 +1,154 @@
+#include "base/arena.h"
+#include "base/duration.h"
+#include "base/str.h"
+#include "core/view.h"
+
+/*
+ * One template per kind of event: {name} stands for a member of the data, {goal}, {node}, {run},
+ * {actor} for the envelope. A part in [brackets] is left out when a member in it is absent or empty.
+ */
+static const char *const templates[EVENT_KIND_COUNT] = {
+	[EV_DAEMON_STARTED] = "daemon {version} started (instance {instance})",
+	[EV_DAEMON_STOPPED] = "daemon stopped: {reason}",
+	[EV_GOAL_CREATED] = "{actor} created the goal \"{title}\"",
+	[EV_GOAL_STATUS] = "goal {from} -> {to}: {reason}",
+	[EV_PLAN_APPLIED] = "{actor} applied plan version {version}",
+	[EV_NODE_STATUS] = "{from} -> {to}[, by {actor} past the ordinary rules (override {override})]: {reason}[; unblocked when {unblock_when}]",
+	[EV_NODE_FAILED] = "failed ({cause}, {count}x): {detail}",
+	[EV_NODE_ACCEPTED] = "accepted: commit {commit} is on {target}",
+	[EV_ASSIGNMENT_CREATED] = "assigned to {agent} in {worker}, epoch {epoch}; because: {reason}",
+	[EV_ASSIGNMENT_MOVED] = "assignment {from} -> {to}, next: {stage}; {reason}",
+	[EV_RUN_CREATED] = "dispatch {dispatch} intended: run {run}, attempt {attempt}",
+	[EV_RUN_STARTED] = "run {run} started",
+	[EV_RUN_ENDED] = "run {run} ended: exit status {exit_code}, signal {signal}[, lost {lost}][, {message}]",
+	[EV_RUN_HARVESTED] =
+		"kept: {commits} commits, {files_changed} files changed[, uncommitted work was committed for it ({leftovers})][, rescue ref {rescue_ref}]",
+	[EV_RUN_VERIFIED] = "verification {verdict}: {detail}",
+	[EV_WORKER_CREATED] = "worker {worker} made",
+	[EV_WORKER_STATUS] = "worker {worker} {from} -> {to}: {reason}",
+	[EV_WORKSPACE_READY] = "worktree of {worker} ready at {base}[, what was there is kept in {rescue_ref}]",
+	[EV_EFFECT_INTENDED] = "{kind} intended ({effect})",
+	[EV_EFFECT_ENDED] = "{kind}: {outcome}[, {detail}]",
+	[EV_ESCALATION_OPENED] = "#{escalation} a person is needed ({kind}): {question}",
+	[EV_ESCALATION_CLOSED] = "#{escalation} {status}: {answer}",
+};
+
+static str envelope(const struct event *e, str key)
+{
+	const struct {
+		const char *name;
+		str value;
+	} fields[] = { { "actor", e->actor }, { "goal", e->goal }, { "node", e->node }, { "run", e->run } };
+
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		if (str_is(key, fields[i].name))
+			return fields[i].value;
+	return (str){ 0 };
+}
+
+static str lookup(struct arena *a, const struct event *e, str key)
+{
+	const value *v = value_get(e->data, key);
+
+	if (!v)
+		return envelope(e, key);
+	switch (v->kind) {
+	case V_STR:
+		return v->s;
+	case V_INT:
+		return arena_printf(a, "%lld", (long long)v->i);
+	case V_BOOL:
+		return v->b ? STR("yes") : (str){ 0 };
+	default:
+		return (str){ 0 };
+	}
+}
+
+/* Expands text without brackets; *ret_whole is false when a member was absent. */
+static str expand(struct arena *a, const struct event *e, str t, bool *ret_whole)
+{
+	str out = STR("");
+
+	*ret_whole = true;
+	while (t.n) {
+		size_t open = str_find_byte(t, '{'), close = str_find_byte(t, '}');
+		str name, found;
+
+		if (open == t.n)
+			return arena_printf(a, STR_FMT STR_FMT, STR_ARG(out), STR_ARG(t));
+		name = str_sub(t, open + 1, close - open - 1);
+		found = lookup(a, e, name);
+		*ret_whole &= found.n > 0;
+		out = arena_printf(a, STR_FMT STR_FMT STR_FMT, STR_ARG(out), (int)open, t.p, STR_ARG(found));
+		t = str_sub(t, close + 1, t.n);
+	}
+	return out;
+}
+
+str explain_event(struct arena *a, const struct event *e)
+{
+	str t = str_from(templates[e->kind]), out = STR("");
+	bool whole;
+
+	while (t.n) {
+		size_t open = str_find_byte(t, '['), close = str_find_byte(t, ']');
+		str part = expand(a, e, str_sub(t, 0, open), &whole);
+
+		out = arena_printf(a, STR_FMT STR_FMT, STR_ARG(out), STR_ARG(part));
+		if (open == t.n)
+			break;
+		part = expand(a, e, str_sub(t, open + 1, close - open - 1), &whole);
+		if (whole)
+			out = arena_printf(a, STR_FMT STR_FMT, STR_ARG(out), STR_ARG(part));
+		t = str_sub(t, close + 1, t.n);
+	}
+	return out;
+}
+
+static str waiting_deps(struct arena *a, const struct state *s, const struct node *n)
+{
+	str out = STR("");
+
+	for (const struct node *at = n; at; at = at->parent)
+		for (size_t i = 0; i < at->deps.n; i++) {
+			const struct node *d = state_node(s, n->goal->id, at->deps.p[i]);
+
+			if (d && !node_is_final(d))
+				out = arena_printf(a, STR_FMT "%s" STR_FMT " (%s)", STR_ARG(out), out.n ? ", " : "",
+						   STR_ARG(d->id), status_name(&node_statuses, (int)d->status));
+		}
+	return out;
+}
+
+static str explain_assignment(struct arena *a, const struct assignment *as, ov_time now)
+{
+	const char *stage = status_name(&stages, (int)as->stage);
+
+	if (as->not_before > now)
+		return arena_printf(a, "waits " STR_FMT " before the next step (%s): " STR_FMT,
+				    STR_ARG(duration_format_short(a, as->not_before - now)), stage, STR_ARG(as->reason));
+	if (as->stage == STAGE_RUNNING)
+		return arena_printf(a, STR_FMT " works on it in " STR_FMT " (run " STR_FMT ", attempt %lld)", STR_ARG(as->agent),
+				    STR_ARG(as->worker), STR_ARG(as->run_id), (long long)as->attempt);
+	return arena_printf(a, "next step: %s, %s", stage, as->effect ? "under way" : "about to begin");
+}
+
+str explain_now(struct arena *a, const struct state *s, const struct node *n, ov_time now)
+{
+	if (n->status == NODE_BLOCKED)
+		return arena_printf(a, "blocked by " STR_FMT ": " STR_FMT "; unblocked when: " STR_FMT, STR_ARG(n->blocked_by),
+				    STR_ARG(n->status_reason), STR_ARG(n->unblock_when));
+	if (n->status == NODE_DONE && n->commit.n)
+		return arena_printf(a, "finished; its change is commit " STR_FMT, STR_ARG(n->commit));
+	if (node_is_final(n))
+		return arena_printf(a, "finished: " STR_FMT, STR_ARG(n->status_reason));
+	if (!node_is_leaf(n))
+		return arena_printf(a, "%zu parts; its status follows from theirs", n->children.n);
+	if (n->goal->status != GOAL_ACTIVE)
+		return arena_printf(a, "its goal is %s", status_name(&goal_statuses, (int)n->goal->status));
+	if (n->assignment && n->assignment->stage != STAGE_NONE)
+		return explain_assignment(a, n->assignment, now);
+	if (!node_is_ready(s, n))
+		return arena_printf(a, "waits for " STR_FMT, STR_ARG(waiting_deps(a, s, n)));
+	return STR("ready; waits for a free worker");
+}

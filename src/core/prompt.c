@@ -1,0 +1,66 @@
+#include "core/prompt.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/sha256.h"
+#include "base/utf8.h"
+#include "core/limits.h"
+
+static void section(struct buf *b, const char *title, str s)
+{
+	if (s.n)
+		buf_addf(b, "\n%s\n" STR_FMT "\n", title, STR_ARG(s));
+}
+
+static void bullets(struct buf *b, const char *title, const struct strs *list)
+{
+	if (list->n)
+		buf_addf(b, "\n%s\n", title);
+	for (size_t i = 0; i < list->n; i++)
+		buf_addf(b, "- " STR_FMT "\n", STR_ARG(list->p[i]));
+}
+
+str prompt_build(struct arena *a, const struct assignment *as)
+{
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
+	const struct node *n = as->node;
+	const struct goal *g = n->goal;
+
+	buf_addf(&b, "Task " STR_FMT ": " STR_FMT "\n", STR_ARG(n->id), STR_ARG(n->name));
+	buf_addf(&b, "Goal: " STR_FMT "\n", STR_ARG(g->title));
+	/* What must be said is said first: a long description is what gets cut. */
+	section(&b, "Since your last attempt", as->feedback);
+	bullets(&b, "Accepted when", &n->acceptance);
+	bullets(&b, "Constraints", &g->constraints);
+	bullets(&b, "Work only beneath", &n->scope_paths);
+	section(&b, "Definition of done", n->definition_of_done);
+	section(&b, "Objective", n->objective);
+	section(&b, "Expected outcome", n->outcome);
+	section(&b, "Background", g->problem_statement);
+	buf_addf(&b, "\nWork in the current directory, a git worktree of your own on branch " STR_FMT
+		     ". Commit what you want to hand in. Your result is checked and merged for you: do not merge or push.\n",
+		 STR_ARG(as->branch));
+	return arena_str(a, utf8_truncate(buf_str(&b), LIMIT_INSTRUCTION));
+}
+
+str prompt_conflict(struct arena *a, str target, str files)
+{
+	return arena_printf(a,
+			    "Your work conflicts with what others have merged to " STR_FMT
+			    " meanwhile. Rebase your branch onto " STR_FMT
+			    ", resolve the conflicts so that both changes keep their purpose, and commit. Files:\n" STR_FMT,
+			    STR_ARG(target), STR_ARG(target), STR_ARG(files));
+}
+
+str prompt_hash(struct arena *a, str prompt)
+{
+	return sha256_hex(a, prompt);
+}
+
+str prompt_commit_message(struct arena *a, const struct node *n)
+{
+	str body = n->outcome.n ? n->outcome : n->objective;
+
+	return arena_printf(a, STR_FMT "\n%s" STR_FMT "%s\nTask " STR_FMT " of \"" STR_FMT "\".\n", STR_ARG(n->name),
+			    body.n ? "\n" : "", STR_ARG(body), body.n ? "\n" : "", STR_ARG(n->id), STR_ARG(n->goal->title));
+}

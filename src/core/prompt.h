@@ -1,0 +1,12 @@
+#pragma once
+/* The texts that agents are given, built from the state alone, so that a retry can build them again. */
+#include "base/ov.h"
+#include "core/model.h"
+
+/* The instruction for an assignment's next run, at most LIMIT_INSTRUCTION bytes. */
+str prompt_build(struct arena *a, const struct assignment *as);
+/* What an agent is told whose work conflicts with the target branch. */
+str prompt_conflict(struct arena *a, str target, str files);
+str prompt_hash(struct arena *a, str prompt);
+/* The message of the accepted commit: a subject line from the node's name, then why. */
+str prompt_commit_message(struct arena *a, const struct node *n);

@@ -1,0 +1,314 @@
+#include "core/reconcile.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+struct tick {
+	struct arena *a;
+	const struct world *w;
+	const struct telemetry *t;
+	ov_time now;
+	VEC(struct decision) out;
+	ov_time wake_at;
+	size_t workers_new; /* made by this tick */
+	size_t next_idle;   /* index into state->workers from which to look */
+	bool accepting;
+};
+
+static void wake_by(struct tick *t, ov_time at)
+{
+	t->wake_at = MIN(t->wake_at, at);
+}
+
+static void add(struct tick *t, struct decision d)
+{
+	vec_push(&t->out, d);
+}
+
+/* Nodes in the order in which they are served: priority, then age, then place in goal and plan. */
+static int node_order(const void *pa, const void *pb)
+{
+	const struct node *a = *(const struct node *const *)pa, *b = *(const struct node *const *)pb;
+
+	if (node_priority(a) != node_priority(b))
+		return node_priority(a) < node_priority(b) ? -1 : 1;
+	if (a->queued_at != b->queued_at)
+		return a->queued_at < b->queued_at ? -1 : 1;
+	if (a->goal->order != b->goal->order)
+		return a->goal->order < b->goal->order ? -1 : 1;
+	return (a->position > b->position) - (a->position < b->position);
+}
+
+static const struct node **sorted_nodes(struct tick *t, const struct list *head, size_t *ret_n)
+{
+	const struct node **nodes;
+	size_t n = 0;
+
+	list_each(it, head) n++;
+	nodes = arena_array(t->a, const struct node *, n + 1);
+	n = 0;
+	list_each(it, head) nodes[n++] = list_entry(it, struct node, link);
+	qsort(nodes, n, sizeof(*nodes), node_order);
+	*ret_n = n;
+	return nodes;
+}
+
+static void queue_ready(struct tick *t)
+{
+	size_t n;
+	const struct node **nodes = sorted_nodes(t, &t->w->state->ready, &n);
+
+	for (size_t i = 0; i < n; i++)
+		add(t, (struct decision){ .kind = DEC_QUEUE, .goal = nodes[i]->goal, .node = nodes[i],
+					  .why = nodes[i]->deps.n ? STR("its dependencies are done") :
+								    STR("it depends on nothing") });
+}
+
+/* A node's own wish, else its role's agent, else the default; empty when that is not configured. */
+static const struct policy_agent *agent_for(const struct policy *p, const struct node *n)
+{
+	str want = n->suggested_agent;
+
+	for (size_t i = 0; !want.n && n->role.n && i < p->roles_n; i++)
+		if (str_eq(p->roles[i].name, n->role))
+			want = p->roles[i].agent;
+	if (!want.n)
+		want = p->default_agent;
+	for (size_t i = 0; i < p->agents_n; i++)
+		if (str_eq(p->agents[i].name, want))
+			return &p->agents[i];
+	return NULL;
+}
+
+/* Live assignments per configured agent, counted once per tick; assign_queued adds its own. */
+static int64_t *agent_loads(struct tick *t)
+{
+	const struct policy *p = t->w->policy;
+	int64_t *loads = arena_array(t->a, int64_t, p->agents_n + 1);
+
+	list_each(it, &t->w->state->live)
+	{
+		str agent = list_entry(it, struct assignment, link)->agent;
+
+		for (size_t i = 0; i < p->agents_n; i++)
+			loads[i] += str_eq(p->agents[i].name, agent);
+	}
+	return loads;
+}
+
+/* An idle pool worker, or the name of one more while fewer than workers_max exist. */
+static bool take_worker(struct tick *t, struct decision *d)
+{
+	const struct state *s = t->w->state;
+	size_t pool = t->workers_new;
+
+	for (; t->next_idle < s->workers.n; t->next_idle++) {
+		const struct worker *w = s->workers.p[t->next_idle];
+
+		if (w->pool && w->status == WORKER_IDLE) {
+			d->worker = w->name;
+			t->next_idle++;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < s->workers.n; i++)
+		pool += s->workers.p[i]->pool;
+	if ((int64_t)pool >= t->w->policy->workers_max)
+		return false;
+	d->worker = arena_printf(t->a, "pool-%zu", pool + 1);
+	d->new_worker = true;
+	t->workers_new++;
+	return true;
+}
+
+static void decide_about(struct tick *t, const struct node *node, enum decision_kind kind, const char *why)
+{
+	add(t, (struct decision){ .kind = kind, .goal = node->goal, .node = node, .why = str_from(why) });
+}
+
+static void assign_queued(struct tick *t)
+{
+	size_t n;
+	const struct node **nodes = sorted_nodes(t, &t->w->state->queued, &n);
+	int64_t *loads = n ? agent_loads(t) : NULL;
+	bool full = t->t->no_capacity.n > 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct node *node = nodes[i];
+		struct decision d = { .kind = DEC_ASSIGN, .goal = node->goal, .node = node };
+		const struct policy_agent *agent;
+		int64_t *load;
+
+		if (node->assignment)
+			continue;
+		agent = agent_for(t->w->policy, node);
+		if (!node_is_ready(t->w->state, node)) {
+			decide_about(t, node, DEC_UNQUEUE, "a dependency was reopened");
+			continue;
+		}
+		if (!agent) {
+			decide_about(t, node, DEC_NO_AGENT, "no configured agent can take it");
+			continue;
+		}
+		load = &loads[agent - t->w->policy->agents];
+		if (full || *load >= agent->concurrency)
+			continue;
+		full = !take_worker(t, &d);
+		if (full)
+			continue;
+		d.agent = agent->name;
+		d.why = arena_printf(t->a, "ready; " STR_FMT " is %s; worker " STR_FMT " is free", STR_ARG(agent->name),
+				     node->suggested_agent.n ? "the suggested agent" : "the agent for it", STR_ARG(d.worker));
+		add(t, d);
+		++*load;
+	}
+}
+
+/* The effect that carries a stage out; stages that wait for something else have none. */
+static const struct {
+	bool has;
+	enum effect_kind kind;
+} stage_effect[STAGE_COUNT] = {
+	[STAGE_WORKSPACE] = { true, FX_WORKSPACE },
+	[STAGE_STOP] = { true, FX_RUN_STOP },
+	[STAGE_HARVEST] = { true, FX_HARVEST },
+	[STAGE_CHECK] = { true, FX_CHECK },
+	[STAGE_ACCEPT] = { true, FX_ACCEPT },
+};
+
+/* New work waits while its goal is paused; what is under way is brought to a safe end. */
+static bool held_back(const struct assignment *as)
+{
+	bool starts = as->stage == STAGE_WORKSPACE || as->stage == STAGE_START || as->stage == STAGE_ACCEPT;
+
+	return starts && as->node->goal->status != GOAL_ACTIVE;
+}
+
+static void advance(struct tick *t, const struct assignment *as)
+{
+	struct decision d = { .goal = as->node->goal, .node = as->node, .assignment = as };
+
+	if (as->effect || as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || held_back(as))
+		return;
+	if (as->not_before > t->now) {
+		wake_by(t, as->not_before);
+		return;
+	}
+	if (as->stage == STAGE_START) {
+		if (t->t->no_capacity.n)
+			return;
+		d.kind = DEC_START;
+		d.why = as->attempt ? STR("the wait before the next attempt is over") : STR("the workspace is ready");
+		add(t, d);
+		return;
+	}
+	assert(stage_effect[as->stage].has);
+	d.kind = DEC_EFFECT;
+	d.effect = stage_effect[as->stage].kind;
+	/* One at a time: each accept must see the target branch as the last one left it. */
+	if (d.effect == FX_ACCEPT && t->accepting)
+		return;
+	t->accepting |= d.effect == FX_ACCEPT;
+	d.why = arena_printf(t->a, "next step: %s", status_name(&stages, (int)as->stage));
+	add(t, d);
+}
+
+/* Live assignments by priority, then age; ids are time-ordered. */
+static int assignment_order(const void *pa, const void *pb)
+{
+	const struct assignment *a = *(const struct assignment *const *)pa, *b = *(const struct assignment *const *)pb;
+	int64_t x = node_priority(a->node), y = node_priority(b->node);
+
+	return x != y ? (x < y ? -1 : 1) : str_cmp(a->id, b->id);
+}
+
+static void advance_all(struct tick *t)
+{
+	const struct assignment **due;
+	size_t n = 0;
+
+	list_each(it, &t->w->state->live) n++;
+	due = arena_array(t->a, const struct assignment *, n + 1);
+	n = 0;
+	/* Only those that can do something are sorted: a quiet fleet costs one pass. */
+	list_each(it, &t->w->state->live)
+	{
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (!as->effect && as->stage != STAGE_NONE && as->stage != STAGE_RUNNING && as->node)
+			due[n++] = as;
+	}
+	qsort(due, n, sizeof(*due), assignment_order);
+	for (size_t i = 0; i < n; i++)
+		advance(t, due[i]);
+}
+
+static void end_goals(struct tick *t)
+{
+	for (size_t i = 0; i < t->w->state->goals.n; i++) {
+		const struct goal *g = t->w->state->goals.p[i];
+
+		if (g->status == GOAL_ACTIVE && g->leaves && g->leaves_done + g->leaves_cancelled == g->leaves)
+			add(t, (struct decision){ .kind = DEC_GOAL_END, .goal = g, .why = STR("all of its nodes are finished") });
+	}
+}
+
+struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t, ov_time now)
+{
+	struct tick tick = { .a = a, .w = w, .t = t, .now = now, .wake_at = OV_TIME_MAX };
+	struct decisions d = { 0 };
+
+	tick.accepting = w->state->accepting > 0;
+	queue_ready(&tick);
+	assign_queued(&tick);
+	advance_all(&tick);
+	end_goals(&tick);
+	d.n = tick.out.n;
+	d.p = arena_array(a, struct decision, d.n + 1);
+	if (d.n)
+		memcpy(d.p, tick.out.p, d.n * sizeof(*d.p));
+	vec_done(&tick.out);
+	d.wake_at = tick.wake_at;
+	return d;
+}
+
+static const char *const names[] = {
+#define NAME(sym, name, why) [sym] = name,
+	DECISIONS(NAME)
+#undef NAME
+};
+
+const char *decision_name(enum decision_kind kind)
+{
+	return names[kind];
+}
+
+value *decisions_view(struct arena *a, const struct decisions *d)
+{
+	value *v = value_object(a), *list = value_array(a);
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct decision *x = &d->p[i];
+		value *o = value_object(a);
+
+		value_put(a, o, "decision", value_cstr(a, names[x->kind]));
+		value_put(a, o, "goal", value_str(a, x->goal->id));
+		if (x->node)
+			value_put(a, o, "node", value_str(a, x->node->id));
+		if (x->assignment)
+			value_put(a, o, "assignment", value_str(a, x->assignment->id));
+		if (x->agent.n)
+			value_put(a, o, "agent", value_str(a, x->agent));
+		if (x->worker.n)
+			value_put(a, o, "worker", value_str(a, x->worker));
+		if (x->kind == DEC_EFFECT)
+			value_put(a, o, "effect", value_cstr(a, status_name(&effect_kinds, (int)x->effect)));
+		value_put(a, o, "why", value_str(a, x->why));
+		value_push(a, list, o);
+	}
+	value_put(a, v, "decisions", list);
+	value_put(a, v, "wake_at", d->wake_at == OV_TIME_MAX ? value_null(a) : value_time(a, d->wake_at));
+	return v;
+}

@@ -1,0 +1,52 @@
+#pragma once
+/*
+ * The tick: a function from the state, the policy, what was observed, and the time, to decisions.
+ * No IO, no clock, no globals. Decisions come in a stable order, and wake_at is the next moment at
+ * which the answer can change without anything happening.
+ */
+#include "base/ov.h"
+#include "core/policy.h"
+#include "core/state.h"
+
+#define DECISIONS(X)                                                                          \
+	X(DEC_QUEUE, "queue", "its dependencies are met")                                     \
+	X(DEC_UNQUEUE, "unqueue", "a dependency was reopened")                                \
+	X(DEC_ASSIGN, "assign", "it is ready, and a worker is free")                          \
+	X(DEC_NO_AGENT, "no_agent", "no configured agent can take it")                        \
+	X(DEC_START, "start", "the workspace is ready")                                       \
+	X(DEC_EFFECT, "effect", "the pipeline's next step")                                   \
+	X(DEC_GOAL_END, "goal_end", "all of its nodes are finished")
+#define DEC_ENUM(sym, name, why) sym,
+enum decision_kind { DECISIONS(DEC_ENUM) DECISION_KIND_COUNT };
+#undef DEC_ENUM
+
+struct decision {
+	enum decision_kind kind;
+	const struct goal *goal;
+	const struct node *node;
+	const struct assignment *assignment;
+	str agent, worker;        /* assign */
+	bool new_worker;
+	enum effect_kind effect;  /* effect */
+	str why;
+};
+
+struct world {
+	const struct state *state;
+	const struct policy *policy;
+};
+
+/* What was seen since the last tick, as plain facts. */
+struct telemetry {
+	str no_capacity; /* why nothing new may be started now; empty when it may */
+};
+
+struct decisions {
+	struct decision *p; /* in the arena */
+	size_t n;
+	ov_time wake_at; /* OV_TIME_MAX: only an event can change the answer */
+};
+
+struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t, ov_time now);
+const char *decision_name(enum decision_kind kind);
+value *decisions_view(struct arena *a, const struct decisions *d);

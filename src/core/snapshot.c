@@ -1,0 +1,202 @@
+#include "core/snapshot.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/duration.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "data/json.h"
+
+static void put_list(struct arena *a, value *doc, const char *key, const struct list *head, size_t link_offset,
+		     const struct record_type *t)
+{
+	value *list = value_array(a);
+
+	list_each(it, head) value_push(a, list, record_to_value(a, t, (const char *)it - link_offset));
+	value_put(a, doc, key, list);
+}
+
+static value *goal_doc(struct arena *a, const struct goal *g)
+{
+	value *doc = value_object(a), *nodes = value_array(a);
+
+	for (size_t i = 0; i < g->nodes.n; i++)
+		value_push(a, nodes, record_to_value(a, &node_record, g->nodes.p[i]));
+	value_put(a, doc, "goal", record_to_value(a, &goal_record, g));
+	value_put(a, doc, "nodes", nodes);
+	return doc;
+}
+
+#define PUT_LIST(key, type) put_list(&a, doc, #key, &s->key, offsetof(struct type, link), &type##_record)
+#define PUT_VEC(key, type)                                                                       \
+	do {                                                                                     \
+		value *_list = value_array(&a);                                                  \
+		for (size_t _i = 0; _i < s->key.n; _i++)                                         \
+			value_push(&a, _list, record_to_value(&a, &type##_record, s->key.p[_i])); \
+		value_put(&a, doc, #key, _list);                                                 \
+	} while (0)
+
+void snapshot_write(struct buf *out, const struct state *s)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	value *doc = value_object(&a), *goals = value_array(&a);
+
+	value_put(&a, doc, "seq", value_int(&a, (int64_t)s->seq));
+	value_put(&a, doc, "at", value_time(&a, s->at));
+	value_put(&a, doc, "next_escalation", value_int(&a, s->next_escalation));
+	for (size_t i = 0; i < s->goals.n; i++)
+		value_push(&a, goals, goal_doc(&a, s->goals.p[i]));
+	value_put(&a, doc, "goals", goals);
+	PUT_VEC(workers, worker);
+	PUT_VEC(escalations, escalation);
+	PUT_LIST(live, assignment);
+	PUT_LIST(finished, assignment);
+	PUT_LIST(runs, run);
+	PUT_LIST(retired_runs, run);
+	PUT_LIST(effects, effect);
+	json_write_canonical(out, doc);
+}
+
+/* A record read into fresh memory; NULL on failure. */
+static void *read_record(const struct record_type *t, size_t size, const value *v, struct ov_err *err)
+{
+	void *record = mem_zalloc(1, size);
+
+	if (record_from_value(t, record, v, err) == 0)
+		return record;
+	record_done(t, record);
+	mem_free(record);
+	return NULL;
+}
+
+#define READ(type, v) ((struct type *)read_record(&type##_record, sizeof(struct type), v, err))
+
+static int read_goal(struct state *s, const value *doc, struct ov_err *err)
+{
+	const value *nodes = value_at(doc, "nodes");
+	struct goal *g = READ(goal, value_at(doc, "goal"));
+
+	if (!g)
+		return OV_EINVALID;
+	state_add_goal(s, g);
+	for (size_t i = 0; i < value_count(nodes); i++) {
+		struct node *n = READ(node, value_item(nodes, i));
+
+		if (!n)
+			return OV_EINVALID;
+		state_add_node(s, g, n);
+	}
+	state_link_nodes(s, g);
+	return 0;
+}
+
+static int read_worker(struct state *s, const value *v, struct ov_err *err)
+{
+	struct worker *w = READ(worker, v);
+
+	if (w)
+		state_add_worker(s, w);
+	return w ? 0 : OV_EINVALID;
+}
+
+static int read_escalation(struct state *s, const value *v, struct ov_err *err)
+{
+	struct escalation *e = READ(escalation, v);
+
+	if (e)
+		state_add_escalation(s, e);
+	return e ? 0 : OV_EINVALID;
+}
+
+static int read_assignment(struct state *s, const value *v, struct ov_err *err)
+{
+	struct assignment *as = READ(assignment, v);
+
+	if (as)
+		state_add_assignment(s, as);
+	return as ? 0 : OV_EINVALID;
+}
+
+static int read_run(struct state *s, const value *v, struct ov_err *err)
+{
+	struct run *r = READ(run, v);
+
+	if (r)
+		state_add_run(s, r);
+	return r ? 0 : OV_EINVALID;
+}
+
+static int read_retired_run(struct state *s, const value *v, struct ov_err *err)
+{
+	struct run *r = READ(run, v);
+
+	if (!r)
+		return OV_EINVALID;
+	state_add_run(s, r);
+	state_retire_run(s, r);
+	return 0;
+}
+
+static int read_effect(struct state *s, const value *v, struct ov_err *err)
+{
+	struct effect *e = READ(effect, v);
+
+	if (e)
+		state_add_effect(s, e);
+	return e ? 0 : OV_EINVALID;
+}
+
+/* In this order: later lists refer to objects of earlier ones. */
+static const struct {
+	const char *key;
+	int (*read)(struct state *s, const value *v, struct ov_err *err);
+} sections[] = {
+	{ "goals", read_goal },
+	{ "workers", read_worker },
+	{ "escalations", read_escalation },
+	{ "finished", read_assignment },
+	{ "live", read_assignment },
+	{ "runs", read_run },
+	{ "retired_runs", read_retired_run },
+	{ "effects", read_effect },
+};
+
+static int read_sections(struct state *s, const value *doc, struct ov_err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
+		const value *list;
+		int r = value_need_array(doc, STR("snapshot"), sections[i].key, &list, err);
+
+		for (size_t k = 0; r == 0 && k < value_count(list); k++)
+			r = sections[i].read(s, value_item(list, k), err);
+		if (r < 0)
+			return ov_wrap(err, r, "snapshot: %s", sections[i].key);
+	}
+	return 0;
+}
+
+int snapshot_read(str bytes, uint64_t hash_seed, struct state **ret, struct ov_err *err)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	struct json_limits limits = { .max_bytes = SIZE_MAX, .max_depth = 0 };
+	struct state *s;
+	int64_t at = 0;
+	value *doc;
+	int r;
+
+	r = json_parse(&a, bytes, &limits, &doc, err);
+	if (r < 0)
+		return ov_wrap(err, r, "snapshot");
+	s = state_new(hash_seed);
+	(void)time_parse(value_str_at(doc, "at"), &at);
+	s->at = at;
+	s->seq = (uint64_t)value_int_at(doc, "seq");
+	r = read_sections(s, doc, err);
+	if (r < 0) {
+		state_free(s);
+		return r;
+	}
+	s->next_escalation = MAX(s->next_escalation, value_int_at(doc, "next_escalation"));
+	*ret = s;
+	return 0;
+}

@@ -1,0 +1,390 @@
+#include "core/state.h"
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/limits.h"
+
+struct state *state_new(uint64_t hash_seed)
+{
+	struct state *s = mem_zalloc(1, sizeof(*s));
+	struct map *maps[] = { &s->goals_by_id, &s->nodes_by_key,    &s->assignments_by_id,
+			       &s->runs_by_id,  &s->workers_by_name, &s->effects_by_id };
+	struct list *lists[] = { &s->ready, &s->queued,       &s->live,   &s->finished,
+				 &s->runs,  &s->retired_runs, &s->effects };
+
+	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
+		map_init(maps[i], hash_seed);
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		list_init(lists[i]);
+	s->next_escalation = 1;
+	return s;
+}
+
+static void node_free(struct node *n)
+{
+	record_done(&node_record, n);
+	mem_free((char *)n->key.p);
+	vec_done(&n->children);
+	vec_done(&n->dependants);
+	mem_free(n);
+}
+
+static void goal_free(struct goal *g)
+{
+	for (size_t i = 0; i < g->nodes.n; i++)
+		node_free(g->nodes.p[i]);
+	vec_done(&g->nodes);
+	record_done(&goal_record, g);
+	mem_free(g);
+}
+
+static void record_free(const struct record_type *t, void *record)
+{
+	record_done(t, record);
+	mem_free(record);
+}
+
+#define FREE_VEC(vec, type)                             \
+	do {                                            \
+		for (size_t i = 0; i < (vec)->n; i++)   \
+			record_free(type, (vec)->p[i]); \
+		vec_done(vec);                          \
+	} while (0)
+#define FREE_LIST(head, type, record)                                              \
+	do {                                                                       \
+		list_each(it, head) record_free(record, list_entry(it, type, link)); \
+	} while (0)
+
+struct state *state_free(struct state *s)
+{
+	if (!s)
+		return NULL;
+	for (size_t i = 0; i < s->goals.n; i++)
+		goal_free(s->goals.p[i]);
+	vec_done(&s->goals);
+	FREE_VEC(&s->workers, &worker_record);
+	FREE_VEC(&s->escalations, &escalation_record);
+	FREE_LIST(&s->live, struct assignment, &assignment_record);
+	FREE_LIST(&s->finished, struct assignment, &assignment_record);
+	FREE_LIST(&s->runs, struct run, &run_record);
+	FREE_LIST(&s->retired_runs, struct run, &run_record);
+	FREE_LIST(&s->effects, struct effect, &effect_record);
+	map_done(&s->goals_by_id);
+	map_done(&s->nodes_by_key);
+	map_done(&s->assignments_by_id);
+	map_done(&s->runs_by_id);
+	map_done(&s->workers_by_name);
+	map_done(&s->effects_by_id);
+	mem_free(s);
+	return NULL;
+}
+
+struct goal *state_goal(const struct state *s, str id)
+{
+	return map_get(&s->goals_by_id, id);
+}
+
+struct node *state_node(const struct state *s, str goal, str node)
+{
+	char key[2 * LIMIT_ID + 2];
+
+	if (goal.n > LIMIT_ID || node.n > LIMIT_ID)
+		return NULL;
+	if (goal.n)
+		memcpy(key, goal.p, goal.n);
+	key[goal.n] = '/';
+	if (node.n)
+		memcpy(key + goal.n + 1, node.p, node.n);
+	return map_get(&s->nodes_by_key, (str){ key, goal.n + 1 + node.n });
+}
+
+struct assignment *state_assignment(const struct state *s, str id)
+{
+	return map_get(&s->assignments_by_id, id);
+}
+
+struct run *state_run(const struct state *s, str id)
+{
+	return map_get(&s->runs_by_id, id);
+}
+
+struct worker *state_worker(const struct state *s, str name)
+{
+	return map_get(&s->workers_by_name, name);
+}
+
+struct effect *state_effect(const struct state *s, str id)
+{
+	return map_get(&s->effects_by_id, id);
+}
+
+bool node_is_ready(const struct state *s, const struct node *n)
+{
+	for (const struct node *at = n; at; at = at->parent)
+		for (size_t i = 0; i < at->deps.n; i++) {
+			const struct node *d = state_node(s, n->goal->id, at->deps.p[i]);
+
+			if (d && !node_is_final(d))
+				return false;
+		}
+	return true;
+}
+
+int64_t node_priority(const struct node *n)
+{
+	return n->priority ? n->priority : n->goal->priority;
+}
+
+void state_add_goal(struct state *s, struct goal *g)
+{
+	g->order = s->goals.n;
+	vec_push(&s->goals, g);
+	map_put(&s->goals_by_id, g->id, g);
+}
+
+void state_add_node(struct state *s, struct goal *g, struct node *n)
+{
+	char *key = mem_alloc(g->id.n + n->id.n + 2);
+
+	memcpy(key, g->id.p, g->id.n);
+	key[g->id.n] = '/';
+	memcpy(key + g->id.n + 1, n->id.p, n->id.n);
+	key[g->id.n + 1 + n->id.n] = '\0';
+	n->key = (str){ key, g->id.n + 1 + n->id.n };
+	n->goal = g;
+	n->position = g->nodes.n;
+	list_init(&n->link);
+	n->parent = n->parent_id.n ? state_node(s, g->id, n->parent_id) : NULL;
+	if (n->parent)
+		vec_push(&n->parent->children, n);
+	vec_push(&g->nodes, n);
+	map_put(&s->nodes_by_key, n->key, n);
+}
+
+void state_link_nodes(struct state *s, struct goal *g)
+{
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		struct node *n = g->nodes.p[i];
+
+		for (size_t k = 0; k < n->deps.n; k++) {
+			struct node *d = state_node(s, g->id, n->deps.p[k]);
+
+			if (d)
+				vec_push(&d->dependants, n);
+		}
+	}
+	state_index_goal(s, g);
+}
+
+void state_add_assignment(struct state *s, struct assignment *as)
+{
+	map_put(&s->assignments_by_id, as->id, as);
+	as->node = state_node(s, as->goal_id, as->node_id);
+	as->live = true;
+	list_append(&s->live, &as->link);
+	if (as->node)
+		as->node->assignment = as;
+	state_index_assignment(s, as);
+}
+
+void state_add_run(struct state *s, struct run *r)
+{
+	struct assignment *as = state_assignment(s, r->assignment_id);
+
+	map_put(&s->runs_by_id, r->id, r);
+	list_append(&s->runs, &r->link);
+	if (as && as->live && str_eq(as->run_id, r->id))
+		as->run = r;
+}
+
+void state_add_worker(struct state *s, struct worker *w)
+{
+	vec_push(&s->workers, w);
+	map_put(&s->workers_by_name, w->name, w);
+}
+
+void state_add_effect(struct state *s, struct effect *e)
+{
+	struct assignment *as = state_assignment(s, e->assignment_id);
+
+	list_append(&s->effects, &e->link);
+	map_put(&s->effects_by_id, e->id, e);
+	s->accepting += e->kind == FX_ACCEPT;
+	if (as)
+		as->effect = e;
+}
+
+void state_remove_effect(struct state *s, struct effect *e)
+{
+	struct assignment *as = state_assignment(s, e->assignment_id);
+
+	list_remove(&e->link);
+	map_remove(&s->effects_by_id, e->id);
+	s->accepting -= e->kind == FX_ACCEPT;
+	if (as && as->effect == e)
+		as->effect = NULL;
+	record_free(&effect_record, e);
+}
+
+void state_add_escalation(struct state *s, struct escalation *e)
+{
+	vec_push(&s->escalations, e);
+	s->next_escalation = MAX(s->next_escalation, e->number + 1);
+}
+
+void state_index_node(struct state *s, struct node *n)
+{
+	list_remove(&n->link);
+	if (!node_is_leaf(n) || n->goal->status != GOAL_ACTIVE)
+		return;
+	if (n->status == NODE_TODO && node_is_ready(s, n))
+		list_append(&s->ready, &n->link);
+	else if (n->status == NODE_QUEUED)
+		list_append(&s->queued, &n->link);
+}
+
+/* Makes room among the finished: the oldest goes. Its newest run retired before it did. */
+static void drop_oldest_finished(struct state *s)
+{
+	struct assignment *as = list_entry(s->finished.next, struct assignment, link);
+
+	list_remove(&as->link);
+	map_remove(&s->assignments_by_id, as->id);
+	record_free(&assignment_record, as);
+	s->finished_count--;
+}
+
+void state_index_assignment(struct state *s, struct assignment *as)
+{
+	bool live = as->stage != STAGE_NONE || !assignment_is_final(as);
+
+	if (live || !as->live)
+		return;
+	as->live = false;
+	if (as->node && as->node->assignment == as)
+		as->node->assignment = NULL;
+	if (as->run)
+		state_retire_run(s, as->run);
+	as->run = NULL;
+	list_remove(&as->link);
+	list_append(&s->finished, &as->link);
+	if (++s->finished_count > LIMIT_KEPT)
+		drop_oldest_finished(s);
+}
+
+void state_retire_run(struct state *s, struct run *r)
+{
+	list_remove(&r->link);
+	list_append(&s->retired_runs, &r->link);
+	if (++s->retired_count <= LIMIT_KEPT)
+		return;
+	r = list_entry(s->retired_runs.next, struct run, link);
+	list_remove(&r->link);
+	map_remove(&s->runs_by_id, r->id);
+	record_free(&run_record, r);
+	s->retired_count--;
+}
+
+/* The rule for a node with children: it is never set, always derived from them. */
+static enum node_status derived_status(const struct node *n)
+{
+	size_t count[NODE_STATUS_COUNT] = { 0 }, total = n->children.n;
+
+	for (size_t i = 0; i < total; i++)
+		count[n->children.p[i]->status]++;
+	if (count[NODE_CANCELLED] == total)
+		return NODE_CANCELLED;
+	if (count[NODE_DONE] + count[NODE_CANCELLED] == total)
+		return NODE_DONE;
+	if (count[NODE_IN_PROGRESS])
+		return NODE_IN_PROGRESS;
+	if (count[NODE_QUEUED])
+		return count[NODE_DONE] ? NODE_IN_PROGRESS : NODE_QUEUED;
+	if (count[NODE_BLOCKED])
+		return NODE_BLOCKED;
+	return count[NODE_DONE] ? NODE_IN_PROGRESS : NODE_TODO;
+}
+
+static void index_leaves(struct state *s, struct node *n)
+{
+	if (node_is_leaf(n))
+		state_index_node(s, n);
+	for (size_t i = 0; i < n->children.n; i++)
+		index_leaves(s, n->children.p[i]);
+}
+
+static void index_dependants(struct state *s, struct node *n)
+{
+	for (size_t i = 0; i < n->dependants.n; i++)
+		index_leaves(s, n->dependants.p[i]);
+}
+
+static void derive_parent(struct state *s, struct node *p)
+{
+	enum node_status before = p->status;
+
+	p->status = derived_status(p);
+	if (p->status == before)
+		return;
+	p->updated_at = s->at;
+	if (p->status == NODE_IN_PROGRESS && !p->started_at)
+		p->started_at = s->at;
+	p->ended_at = node_is_final(p) ? s->at : 0;
+	index_dependants(s, p);
+}
+
+static void count_leaves(struct goal *g)
+{
+	g->leaves = g->leaves_done = g->leaves_cancelled = g->leaves_blocked = 0;
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct node *n = g->nodes.p[i];
+
+		if (!node_is_leaf(n))
+			continue;
+		g->leaves++;
+		g->leaves_done += n->status == NODE_DONE;
+		g->leaves_cancelled += n->status == NODE_CANCELLED;
+		g->leaves_blocked += n->status == NODE_BLOCKED;
+	}
+}
+
+void state_roll_up(struct state *s, struct node *leaf)
+{
+	state_index_node(s, leaf);
+	index_dependants(s, leaf);
+	for (struct node *p = leaf->parent; p; p = p->parent)
+		derive_parent(s, p);
+	count_leaves(leaf->goal);
+}
+
+void state_index_goal(struct state *s, struct goal *g)
+{
+	for (size_t i = g->nodes.n; i-- > 0;)
+		if (!node_is_leaf(g->nodes.p[i]))
+			g->nodes.p[i]->status = derived_status(g->nodes.p[i]);
+	for (size_t i = 0; i < g->nodes.n; i++)
+		if (node_is_leaf(g->nodes.p[i]))
+			state_index_node(s, g->nodes.p[i]);
+	count_leaves(g);
+}
+
+void state_prune_escalations(struct state *s)
+{
+	size_t closed = 0, drop;
+
+	for (size_t i = 0; i < s->escalations.n; i++)
+		closed += s->escalations.p[i]->status != ESC_OPEN;
+	drop = closed > LIMIT_KEPT ? closed - LIMIT_KEPT : 0;
+	for (size_t i = 0; drop && i < s->escalations.n;) {
+		struct escalation *e = s->escalations.p[i];
+
+		if (e->status == ESC_OPEN) {
+			i++;
+			continue;
+		}
+		vec_remove(&s->escalations, i);
+		record_free(&escalation_record, e);
+		drop--;
+	}
+}

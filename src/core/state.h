@@ -1,0 +1,94 @@
+#pragma once
+/*
+ * All live objects, and the indexes over them. The state is the fold of the event log: only
+ * core/apply changes it, everything else reads. It owns its objects and their texts. Lists that
+ * grow for ever (ended runs, finished assignments, closed escalations) keep their newest entries;
+ * the log keeps all.
+ */
+#include "base/map.h"
+#include "base/ov.h"
+#include "core/model.h"
+
+struct state {
+	uint64_t seq; /* of the last applied event */
+	ov_time at;   /* its time */
+
+	struct map goals_by_id, nodes_by_key, assignments_by_id, runs_by_id, workers_by_name, effects_by_id;
+	VEC(struct goal *) goals; /* oldest first */
+	VEC(struct worker *) workers;
+	VEC(struct escalation *) escalations; /* open ones, and the newest closed ones */
+
+	struct list ready;        /* leaves that are todo with all dependencies met, in active goals */
+	struct list queued;       /* leaves that are queued, in active goals */
+	struct list live;         /* assignments that still have a stage or are not terminal */
+	struct list finished;     /* the newest others, oldest first */
+	struct list runs;         /* newest runs of live assignments, and runs that have not ended */
+	struct list retired_runs; /* the newest others, oldest first */
+	struct list effects;      /* open ones, oldest first: the outbox */
+	size_t finished_count, retired_count;
+	size_t accepting; /* open accept effects: at most one is allowed */
+	int64_t next_escalation;
+};
+
+struct state *state_new(uint64_t hash_seed);
+struct state *state_free(struct state *s); /* returns NULL */
+
+struct goal *state_goal(const struct state *s, str id);
+struct node *state_node(const struct state *s, str goal, str node);
+struct assignment *state_assignment(const struct state *s, str id);
+struct run *state_run(const struct state *s, str id);
+struct worker *state_worker(const struct state *s, str name);
+struct effect *state_effect(const struct state *s, str id);
+
+/*
+ * What a person typed: an id, any unique prefix of one, and for nodes GOAL/NODE or a node id that
+ * only one goal has. OV_ENOTFOUND, or OV_ECONFLICT when several match.
+ */
+int state_find_goal(const struct state *s, str text, struct goal **ret, struct ov_err *err);
+int state_find_node(const struct state *s, str goal, str text, struct node **ret, struct ov_err *err);
+int state_find_run(const struct state *s, str text, struct run **ret, struct ov_err *err);
+
+/* A node without children: the only kind that is worked on and whose status is set. */
+static inline bool node_is_leaf(const struct node *n)
+{
+	return n->children.n == 0;
+}
+
+static inline bool node_is_final(const struct node *n)
+{
+	return n->status == NODE_DONE || n->status == NODE_CANCELLED;
+}
+
+static inline bool assignment_is_final(const struct assignment *a)
+{
+	return a->status == AS_DONE || a->status == AS_CANCELLED;
+}
+
+/* Are its own dependencies and those of its parents met? A cancelled dependency no longer holds anyone up. */
+bool node_is_ready(const struct state *s, const struct node *n);
+/* The priority that counts: its own, else its goal's. */
+int64_t node_priority(const struct node *n);
+
+/*
+ * For core/apply and the snapshot only: they put objects in and keep the indexes true. Each takes
+ * ownership of its object.
+ */
+void state_add_goal(struct state *s, struct goal *g);
+void state_add_node(struct state *s, struct goal *g, struct node *n);
+void state_link_nodes(struct state *s, struct goal *g); /* once all nodes of the goal are in */
+void state_add_assignment(struct state *s, struct assignment *as);
+void state_add_run(struct state *s, struct run *r);
+void state_add_worker(struct state *s, struct worker *w);
+void state_add_effect(struct state *s, struct effect *e);
+void state_remove_effect(struct state *s, struct effect *e);
+void state_add_escalation(struct state *s, struct escalation *e);
+/* After a change of status, stage or dependencies: puts it into the right list. */
+void state_index_node(struct state *s, struct node *n);
+void state_index_assignment(struct state *s, struct assignment *as);
+/* After a leaf changed: derives the status of its parents, the goal's counts, and re-indexes who waits. */
+void state_roll_up(struct state *s, struct node *leaf);
+void state_index_goal(struct state *s, struct goal *g); /* after its status changed */
+/* The run is over and no live assignment's newest: keep it among the newest LIMIT_KEPT of those. */
+void state_retire_run(struct state *s, struct run *r);
+/* Drops the oldest closed escalations beyond LIMIT_KEPT. */
+void state_prune_escalations(struct state *s);

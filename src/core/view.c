@@ -1,0 +1,189 @@
+#include "core/view.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+
+static value *progress(struct arena *a, const struct goal *g)
+{
+	value *v = value_object(a);
+	size_t counted = g->leaves - g->leaves_cancelled;
+
+	value_put(a, v, "leaves", value_int(a, (int64_t)g->leaves));
+	value_put(a, v, "done", value_int(a, (int64_t)g->leaves_done));
+	value_put(a, v, "cancelled", value_int(a, (int64_t)g->leaves_cancelled));
+	value_put(a, v, "blocked", value_int(a, (int64_t)g->leaves_blocked));
+	value_put(a, v, "done_pct", value_int(a, counted ? (int64_t)(g->leaves_done * 100 / counted) : 0));
+	return v;
+}
+
+value *view_goal_brief(struct arena *a, const struct goal *g)
+{
+	value *v = value_object(a);
+
+	value_put(a, v, "id", value_str(a, g->id));
+	value_put(a, v, "title", value_str(a, g->title));
+	value_put(a, v, "status", value_cstr(a, status_name(&goal_statuses, (int)g->status)));
+	value_put(a, v, "health", value_cstr(a, status_name(&goal_healths, (int)g->health)));
+	value_put(a, v, "priority", value_int(a, g->priority));
+	value_put(a, v, "plan_version", value_int(a, g->plan_version));
+	value_put(a, v, "created_at", value_time(a, g->created_at));
+	value_put(a, v, "ended_at", value_time(a, g->ended_at));
+	value_put(a, v, "progress", progress(a, g));
+	return v;
+}
+
+static value *escalations(struct arena *a, const struct state *s, str goal)
+{
+	value *list = value_array(a);
+
+	for (size_t i = 0; i < s->escalations.n; i++) {
+		const struct escalation *e = s->escalations.p[i];
+
+		if (e->status == ESC_OPEN && (goal.n == 0 || str_eq(goal, e->goal_id)))
+			value_push(a, list, record_to_value(a, &escalation_record, e));
+	}
+	return list;
+}
+
+value *view_goal(struct arena *a, const struct state *s, const struct goal *g)
+{
+	value *v = record_to_value(a, &goal_record, g);
+
+	value_put(a, v, "progress", progress(a, g));
+	value_put(a, v, "escalations", escalations(a, s, g->id));
+	return v;
+}
+
+value *view_node_brief(struct arena *a, const struct node *n)
+{
+	value *v = value_object(a);
+
+	value_put(a, v, "id", value_str(a, n->id));
+	value_put(a, v, "goal", value_str(a, n->goal->id));
+	value_put(a, v, "tier", value_cstr(a, status_name(&node_tiers, (int)n->tier)));
+	value_put(a, v, "name", value_str(a, n->name));
+	value_put(a, v, "status", value_cstr(a, status_name(&node_statuses, (int)n->status)));
+	value_put(a, v, "status_reason", value_str(a, n->status_reason));
+	value_put(a, v, "deps", strs_to_value(a, &n->deps));
+	value_put(a, v, "commit", value_str(a, n->commit));
+	value_put(a, v, "updated_at", value_time(a, n->updated_at));
+	if (n->assignment) {
+		value_put(a, v, "agent", value_str(a, n->assignment->agent));
+		value_put(a, v, "worker", value_str(a, n->assignment->worker));
+		value_put(a, v, "stage", value_cstr(a, status_name(&stages, (int)n->assignment->stage)));
+		value_put(a, v, "attempt", value_int(a, n->assignment->attempt));
+	}
+	return v;
+}
+
+value *view_node(struct arena *a, const struct state *s, const struct node *n)
+{
+	value *v = record_to_value(a, &node_record, n), *children = value_array(a), *runs = value_array(a);
+	const struct list *lists[] = { &s->retired_runs, &s->runs };
+
+	for (size_t i = 0; i < n->children.n; i++)
+		value_push(a, children, value_str(a, n->children.p[i]->id));
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		list_each(it, lists[i])
+		{
+			const struct run *r = list_entry(it, struct run, link);
+
+			if (str_eq(r->goal_id, n->goal->id) && str_eq(r->node_id, n->id))
+				value_push(a, runs, record_to_value(a, &run_record, r));
+		}
+	value_put(a, v, "goal", value_str(a, n->goal->id));
+	value_put(a, v, "ready", value_bool(a, node_is_ready(s, n)));
+	value_put(a, v, "children", children);
+	value_put(a, v, "assignment", n->assignment ? record_to_value(a, &assignment_record, n->assignment) : value_null(a));
+	value_put(a, v, "runs", runs);
+	return v;
+}
+
+static value *tree(struct arena *a, const struct node *n)
+{
+	value *v = view_node_brief(a, n), *children = value_array(a);
+
+	for (size_t i = 0; i < n->children.n; i++)
+		value_push(a, children, tree(a, n->children.p[i]));
+	value_put(a, v, "children", children);
+	return v;
+}
+
+value *view_plan(struct arena *a, const struct goal *g)
+{
+	value *v = view_goal_brief(a, g), *phases = value_array(a);
+
+	for (size_t i = 0; i < g->nodes.n; i++)
+		if (!g->nodes.p[i]->parent)
+			value_push(a, phases, tree(a, g->nodes.p[i]));
+	value_put(a, v, "phases", phases);
+	return v;
+}
+
+value *view_run(struct arena *a, const struct run *r, ov_time now)
+{
+	value *v = record_to_value(a, &run_record, r);
+	ov_time from = r->started_at ? r->started_at : r->created_at, to = r->ended_at ? r->ended_at : now;
+
+	value_put(a, v, "duration_ms", value_int(a, MAX(to - from, (ov_time)0)));
+	return v;
+}
+
+value *view_worker(struct arena *a, const struct state *s, const struct worker *w)
+{
+	value *v = record_to_value(a, &worker_record, w);
+	const struct assignment *as = w->assignment_id.n ? state_assignment(s, w->assignment_id) : NULL;
+
+	value_put(a, v, "node", as ? value_str(a, as->node->key) : value_null(a));
+	return v;
+}
+
+static value *running(struct arena *a, const struct state *s, ov_time now)
+{
+	value *list = value_array(a);
+
+	list_each(it, &s->live)
+	{
+		const struct assignment *as = list_entry(it, struct assignment, link);
+		value *v;
+
+		if (as->stage == STAGE_NONE || !as->node)
+			continue;
+		v = value_object(a);
+		value_put(a, v, "worker", value_str(a, as->worker));
+		value_put(a, v, "agent", value_str(a, as->agent));
+		value_put(a, v, "goal", value_str(a, as->goal_id));
+		value_put(a, v, "node", value_str(a, as->node_id));
+		value_put(a, v, "name", value_str(a, as->node->name));
+		value_put(a, v, "status", value_cstr(a, status_name(&as_statuses, (int)as->status)));
+		value_put(a, v, "stage", value_cstr(a, status_name(&stages, (int)as->stage)));
+		value_put(a, v, "attempt", value_int(a, as->attempt));
+		value_put(a, v, "reason", value_str(a, as->reason));
+		value_put(a, v, "run", value_str(a, as->run_id));
+		value_put(a, v, "not_before", value_time(a, as->not_before > now ? as->not_before : 0));
+		value_put(a, v, "since", value_time(a, as->updated_at));
+		value_push(a, list, v);
+	}
+	return list;
+}
+
+value *view_status(struct arena *a, const struct state *s, ov_time now)
+{
+	value *v = value_object(a), *goals = value_array(a), *workers = value_array(a);
+	size_t busy = 0;
+
+	for (size_t i = 0; i < s->goals.n; i++)
+		if (s->goals.p[i]->status != GOAL_ARCHIVED)
+			value_push(a, goals, view_goal_brief(a, s->goals.p[i]));
+	for (size_t i = 0; i < s->workers.n; i++) {
+		busy += s->workers.p[i]->assignment_id.n > 0;
+		value_push(a, workers, view_worker(a, s, s->workers.p[i]));
+	}
+	value_put(a, v, "seq", value_int(a, (int64_t)s->seq));
+	value_put(a, v, "needs_you", escalations(a, s, STR("")));
+	value_put(a, v, "running", running(a, s, now));
+	value_put(a, v, "workers", workers);
+	value_put(a, v, "workers_busy", value_int(a, (int64_t)busy));
+	value_put(a, v, "goals", goals);
+	return v;
+}

@@ -1,0 +1,24 @@
+#pragma once
+/*
+ * State as values for the API, the command line and the dashboard: the stored record and what
+ * follows from it. Shapes are stable: members are only ever added.
+ */
+#include "base/ov.h"
+#include "core/event.h"
+#include "core/state.h"
+
+value *view_goal(struct arena *a, const struct state *s, const struct goal *g);
+value *view_goal_brief(struct arena *a, const struct goal *g);
+value *view_node(struct arena *a, const struct state *s, const struct node *n);
+value *view_node_brief(struct arena *a, const struct node *n);
+/* The goal with its nodes as a tree. */
+value *view_plan(struct arena *a, const struct goal *g);
+value *view_run(struct arena *a, const struct run *r, ov_time now);
+value *view_worker(struct arena *a, const struct state *s, const struct worker *w);
+/* Everything that `overseer status` shows of the state. */
+value *view_status(struct arena *a, const struct state *s, ov_time now);
+
+/* One fact of the log in plain words. */
+str explain_event(struct arena *a, const struct event *e);
+/* What a node waits for now, and what happens next. */
+str explain_now(struct arena *a, const struct state *s, const struct node *n, ov_time now);
