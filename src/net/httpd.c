@@ -21,8 +21,11 @@ static void httpd_run(struct httpd *h)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
+	h->again = false;
 	MHD_run(h->mhd);
-	if (MHD_get_timeout(h->mhd, &ms) == MHD_YES)
+	if (h->again)
+		loop_timer_in(h->timer, 0);
+	else if (MHD_get_timeout(h->mhd, &ms) == MHD_YES)
 		loop_timer_in(h->timer, ms > INT32_MAX ? INT32_MAX : (int64_t)ms);
 	else
 		loop_timer_off(h->timer);
@@ -40,9 +43,16 @@ static void httpd_timeout(void *user)
 	httpd_run(user);
 }
 
-void http_pause(struct httpd *h, struct http_pause *p)
+/* Neither resuming nor room for one more connection shows in MHD's epoll fd. */
+static void httpd_run_again(struct httpd *h)
 {
-	list_append(&h->suspended, &p->link);
+	h->again = true;
+	loop_timer_in(h->timer, 0);
+}
+
+void http_pause(struct http_pause *p)
+{
+	list_append(&p->h->suspended, &p->link);
 	MHD_suspend_connection(p->mhd);
 }
 
@@ -52,6 +62,7 @@ void http_resume(struct http_pause *p)
 		return;
 	list_remove(&p->link);
 	MHD_resume_connection(p->mhd);
+	httpd_run_again(p->h);
 }
 
 static void deadline_arm(struct httpd *h)
@@ -148,7 +159,8 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
 		*context = c;
 	} else if (c) {
 		conn_arrived(c);
-		h->conn_count--;
+		if (h->conn_count-- == h->options.max_connections)
+			httpd_run_again(h);
 		mem_free(c);
 		*context = NULL;
 	}

@@ -28,6 +28,7 @@ struct httpd {
 	struct list waiting;          /* struct http_conn that owe us a request, oldest first */
 	struct list suspended;        /* struct http_pause */
 	size_t conn_count;
+	bool again; /* MHD has to run once more */
 };
 
 /* One TCP connection. */
@@ -40,6 +41,7 @@ struct http_conn {
 
 /* A connection that waits for us. MHD must not be stopped before all of them are resumed. */
 struct http_pause {
+	struct httpd *h;
 	struct MHD_Connection *mhd; /* NULL once the connection is gone */
 	struct list link;           /* in httpd.suspended while it is */
 };
@@ -47,7 +49,6 @@ struct http_pause {
 struct http_pending {
 	struct http_req req;
 	struct arena arena;
-	struct httpd *h; /* NULL once MHD is done with the request */
 	struct http_pause pause;
 	unsigned refs;
 	struct buf body;
@@ -65,7 +66,7 @@ struct http_pending {
 	bool handed; /* the handler has or had it */
 };
 
-void http_pause(struct httpd *h, struct http_pause *p);
+void http_pause(struct http_pause *p);
 void http_resume(struct http_pause *p);
 
 /* The deadline for the next whole request starts or ends. */

@@ -7,7 +7,6 @@
 enum { STREAM_BLOCK = 16 * 1024 };
 
 struct http_stream {
-	struct httpd *h;
 	struct http_pause pause;
 	const struct http_stream_ops *ops;
 	void *user;
@@ -22,7 +21,7 @@ static struct http_pending *pending_new(struct httpd *h, struct MHD_Connection *
 {
 	struct http_pending *p = mem_zalloc(1, sizeof(*p));
 
-	p->h = h;
+	p->pause.h = h;
 	p->pause.mhd = mhd;
 	list_init(&p->pause.link);
 	p->refs = 1;
@@ -130,13 +129,13 @@ static void check_headers(struct http_pending *p, const char *url, const char *m
 
 	p->req.method = arena_str(&p->arena, str_from(method));
 	p->req.path = arena_str(&p->arena, str_from(url));
-	r = http_check_host(p->h->port, header_of(p, MHD_HTTP_HEADER_HOST),
+	r = http_check_host(p->pause.h->port, header_of(p, MHD_HTTP_HEADER_HOST),
 			header_of(p, MHD_HTTP_HEADER_ORIGIN), &p->why);
 	if (!r)
-		r = http_check_route(&p->h->options, p->req.method, p->req.path, &p->req.route,
-				p->allow, sizeof(p->allow), &p->why);
+		r = http_check_route(&p->pause.h->options, p->req.method, p->req.path,
+				&p->req.route, p->allow, sizeof(p->allow), &p->why);
 	if (!r && !(p->req.route->flags & HTTPD_OPEN))
-		r = http_check_token(p->h->options.token,
+		r = http_check_token(p->pause.h->options.token,
 				header_of(p, MHD_HTTP_HEADER_AUTHORIZATION), &p->why);
 	if (r)
 		pending_refuse(p, r);
@@ -176,15 +175,13 @@ static enum MHD_Result take_body(struct http_pending *p, const char *data, size_
 
 static enum MHD_Result hand_over(struct http_pending *p)
 {
-	struct httpd *h = p->h;
-
 	p->handed = true;
 	p->refs++;
 	p->req.body = buf_str(&p->body);
-	p->req.route->handler(h->options.user, &p->req);
+	p->req.route->handler(p->pause.h->options.user, &p->req);
 	if (p->response)
 		return pending_queue(p);
-	http_pause(h, &p->pause);
+	http_pause(&p->pause);
 	return MHD_YES;
 }
 
@@ -226,7 +223,6 @@ void http_on_completed(void *cls, struct MHD_Connection *mhd, void **state,
 		return;
 	*state = NULL;
 	p->pause.mhd = NULL;
-	p->h = NULL;
 	http_conn_wait(mhd);
 	pending_unref(p);
 }
@@ -296,7 +292,7 @@ static ssize_t stream_pull(void *cls, uint64_t pos, char *p, size_t max)
 	if (n < 0)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (n == 0)
-		http_pause(s->h, &s->pause);
+		http_pause(&s->pause);
 	return n;
 }
 
@@ -321,7 +317,7 @@ struct http_stream *http_answer_stream(struct http_req *req, const char *content
 		return NULL;
 	}
 	s = mem_zalloc(1, sizeof(*s));
-	s->h = p->h;
+	s->pause.h = p->pause.h;
 	s->ops = ops;
 	s->user = user;
 	list_init(&s->pause.link);
