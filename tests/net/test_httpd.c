@@ -36,8 +36,7 @@ static void on_echo(void *user, struct http_req *req)
 	value_put(req->arena, v, "q", value_str(req->arena, http_query(req, "q")));
 	value_put(req->arena, v, "x", value_str(req->arena, http_header(req, "x-test")));
 	value_put(req->arena, v, "bytes", value_int(req->arena, (int64_t)req->body.n));
-	value_put(req->arena, v, "body",
-			value_str(req->arena, str_sub(req->body, 0, 100)));
+	value_put(req->arena, v, "body", value_str(req->arena, str_sub(req->body, 0, 100)));
 	http_set_header(req, "X-Own", "yes");
 	http_answer_json(req, 200, v);
 }
@@ -128,8 +127,8 @@ static void release(struct world *w, size_t i)
 }
 
 /* One request on a connection of its own; the caller frees the client. */
-static struct client *ask(struct world *w, const char *method, const char *target, const char *headers,
-		str body, struct answer *ret)
+static struct client *ask(struct world *w, const char *method, const char *target,
+		const char *headers, str body, struct answer *ret)
 {
 	struct client *c = client_tcp(w->port);
 
@@ -138,8 +137,8 @@ static struct client *ask(struct world *w, const char *method, const char *targe
 	return c;
 }
 
-static unsigned status_of(struct world *w, const char *method, const char *target, const char *headers,
-		str body)
+static unsigned status_of(struct world *w, const char *method, const char *target,
+		const char *headers, str body)
 {
 	struct answer a;
 
@@ -167,12 +166,14 @@ TEST(routes_answer)
 	c = ask(&w, "GET", "/echo?q=a%20b&r=1", AUTH "X-Test: hello\r\n", none, &a);
 	assert_int_equal(a.status, 200);
 	assert_true(str_is(a.body,
-			"{\"method\":\"GET\",\"path\":\"/echo\",\"q\":\"a b\",\"x\":\"hello\",\"bytes\":0,"
+			"{\"method\":\"GET\",\"path\":\"/echo\",\"q\":\"a "
+	                "b\",\"x\":\"hello\",\"bytes\":0,"
 			"\"body\":\"\"}"));
 	assert_true(str_contains(a.head, STR("Content-Type: application/json")));
 	assert_true(str_contains(a.head, STR("X-Own: yes")));
 	assert_true(str_contains(a.head,
-			STR("Content-Security-Policy: default-src 'none'; frame-ancestors 'none'")));
+			STR("Content-Security-Policy: default-src 'none'; frame-ancestors "
+	                    "'none'")));
 	client_free(c);
 
 	c = ask(&w, "POST", "/echo", AUTH, STR("some body"), &a);
@@ -185,8 +186,9 @@ TEST(routes_answer)
 
 	c = ask(&w, "GET", "/fail", AUTH, none, &a);
 	assert_int_equal(a.status, 409);
-	assert_true(str_is(a.body, "{\"error\":{\"code\":\"E_CONFLICT\",\"message\":\"taken\","
-				   "\"next\":\"try another\"}}"));
+	assert_true(str_is(a.body,
+			"{\"error\":{\"code\":\"E_CONFLICT\",\"message\":\"taken\","
+			"\"next\":\"try another\"}}"));
 	client_free(c);
 	world_close(&w);
 }
@@ -199,21 +201,29 @@ TEST(refusals)
 
 	world_open(&w);
 	assert_int_equal(status_of(&w, "GET", "/echo", "", none), 401);
-	assert_int_equal(status_of(&w, "GET", "/echo", "Authorization: Bearer wrong\r\n", none), 401);
+	assert_int_equal(status_of(&w, "GET", "/echo", "Authorization: Bearer wrong\r\n", none),
+			401);
 	assert_int_equal(status_of(&w, "GET", "/echo", "Authorization: Bearer \r\n", none), 401);
-	assert_int_equal(status_of(&w, "GET", "/echo", "Authorization: Bearer s3cret-toke\r\n", none), 401);
-	assert_int_equal(status_of(&w, "GET", "/echo", "Authorization: Bearer s3cret-tokens\r\n", none),
+	assert_int_equal(status_of(&w, "GET", "/echo", "Authorization: Bearer s3cret-toke\r\n",
+					 none),
+			401);
+	assert_int_equal(status_of(&w, "GET", "/echo", "Authorization: Bearer s3cret-tokens\r\n",
+					 none),
 			401);
 	assert_int_equal(status_of(&w, "GET", "/echo",
-					 "Authorization: Bearer s3cret-tokens3cret-token\r\n", none),
+					 "Authorization: Bearer s3cret-tokens3cret-token\r\n",
+					 none),
 			401);
-	assert_int_equal(status_of(&w, "GET", "/echo", "Authorization: Basic s3cret-token\r\n", none), 401);
+	assert_int_equal(status_of(&w, "GET", "/echo", "Authorization: Basic s3cret-token\r\n",
+					 none),
+			401);
 	assert_int_equal(status_of(&w, "GET", "/echo?token=" TOKEN, "", none), 401);
 	assert_int_equal(status_of(&w, "POST", "/echo", "", STR("a body to be thrown away")), 401);
 	assert_int_equal(status_of(&w, "GET", "/nowhere", AUTH, none), 404);
 	assert_int_equal(status_of(&w, "GET", "/openly", AUTH, none), 404);
 	assert_int_equal(w.handled, 0);
-	assert_int_equal(status_of(&w, "GET", "/echo", "authorization: bearer " TOKEN "\r\n", none), 200);
+	assert_int_equal(status_of(&w, "GET", "/echo", "authorization: bearer " TOKEN "\r\n", none),
+			200);
 
 	c = ask(&w, "DELETE", "/echo", AUTH, none, &a);
 	assert_int_equal(a.status, 405);
@@ -240,7 +250,8 @@ static unsigned raw_status(struct world *w, str text)
 static unsigned host_status(struct world *w, const char *host, const char *more)
 {
 	char text[256];
-	int n = snprintf(text, sizeof(text), "GET /open HTTP/1.1\r\nHost: %s\r\n%s\r\n", host, more);
+	int n = snprintf(text, sizeof(text), "GET /open HTTP/1.1\r\nHost: %s\r\n%s\r\n", host,
+			more);
 
 	return raw_status(w, (str){ text, (size_t)n });
 }
@@ -287,7 +298,8 @@ TEST(bodies_are_bounded)
 	world_open(&w);
 	for (int i = 0; i < 100001; i++)
 		buf_addc(&big, 'b');
-	assert_int_equal(status_of(&w, "POST", "/echo", AUTH, str_sub(buf_str(&big), 0, 100000)), 200);
+	assert_int_equal(status_of(&w, "POST", "/echo", AUTH, str_sub(buf_str(&big), 0, 100000)),
+			200);
 	assert_int_equal(w.handled, 1);
 	assert_int_equal(status_of(&w, "POST", "/echo", AUTH, buf_str(&big)), 413);
 	assert_int_equal(status_of(&w, "GET", "/echo", AUTH, STR("x")), 413);
@@ -617,11 +629,14 @@ TEST(json_rpc_over_http)
 
 	world_open(&w);
 	c = ask(&w, "POST", "/rpc", AUTH,
-			STR("{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"echo\",\"params\":{\"a\":1}}"), &a);
+			STR("{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"echo\",\"params\":{\"a\":1}"
+	                    "}"),
+			&a);
 	assert_int_equal(a.status, 200);
 	assert_true(str_is(a.body, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"a\":1}}"));
 	client_free(c);
-	assert_int_equal(status_of(&w, "POST", "/rpc", AUTH, STR("{\"jsonrpc\":\"2.0\",\"method\":\"echo\"}")),
+	assert_int_equal(status_of(&w, "POST", "/rpc", AUTH,
+					 STR("{\"jsonrpc\":\"2.0\",\"method\":\"echo\"}")),
 			204);
 	c = ask(&w, "POST", "/rpc", AUTH, STR("{nonsense"), &a);
 	assert_int_equal(a.status, 200);

@@ -160,7 +160,7 @@ TEST(pipelined_requests_are_all_answered)
 	for (int i = 0; i < 1000; i++)
 		buf_addf(&out,
 				"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"echo\",\"params\":{"
-		                "\"i\":%d}}\n",
+				"\"i\":%d}}\n",
 				i, i);
 	client_send(w.loop, c, buf_str(&out));
 	UNTIL(w.loop, client_has(c, "\n", 1000));
@@ -206,11 +206,11 @@ TEST(answers_come_in_the_order_they_are_given)
 	c = client_unix(w.path);
 	client_send(w.loop, c,
 			STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hold\",\"params\":{\"tag\":"
-	                    "\"one\"}}\n"
+			    "\"one\"}}\n"
 			    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"hold\",\"params\":{\"tag\":"
-	                    "\"two\"}}\n"
+			    "\"two\"}}\n"
 			    "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"hold\",\"params\":{\"tag\":"
-	                    "\"three\"}}\n"));
+			    "\"three\"}}\n"));
 	UNTIL(w.loop, w.held.n == 3);
 	assert_int_equal(rpcd_pending(w.d), 3);
 	answer_held(&w, 1);
@@ -288,9 +288,9 @@ TEST(half_closed_clients_get_their_answers)
 	/* The last one has no newline. */
 	client_send(w.loop, c,
 			STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hold\",\"params\":{\"tag\":"
-	                    "1}}\n"
+			    "1}}\n"
 			    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"hold\",\"params\":{\"tag\":"
-	                    "2}}"));
+			    "2}}"));
 	assert_int_equal(shutdown(c->fd, SHUT_WR), 0);
 	UNTIL(w.loop, w.held.n == 2);
 	for (int i = 0; i < 20; i++)
@@ -366,7 +366,7 @@ TEST(too_many_unanswered_calls_stop_the_reading)
 	for (int i = 0; i < 100; i++)
 		client_send(w.loop, c,
 				STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hold\",\"params\":{"
-		                    "}}\n"));
+				    "}}\n"));
 	UNTIL(w.loop, w.held.n == 4);
 	for (int i = 0; i < 50; i++)
 		loop_step(w.loop, 0);
@@ -498,9 +498,9 @@ TEST(answers_beyond_the_bound_become_errors)
 	c = client_unix(w.path);
 	client_send(w.loop, c,
 			STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"big\",\"params\":{\"n\":"
-	                    "60000}}\n"
+			    "60000}}\n"
 			    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"big\",\"params\":{\"n\":"
-	                    "70000}}\n"));
+			    "70000}}\n"));
 	UNTIL(w.loop, client_has(c, "\n", 2));
 	assert_true(client_has(c, "xxxx", 15000));
 	assert_true(client_has(c, "E_LIMIT", 1));
@@ -522,7 +522,7 @@ TEST(a_client_that_writes_without_reading_is_held_back)
 	/* Requests of 80 bytes with answers of 8 kB: stops when both socket buffers are full. */
 	while (stuck < 100) {
 		str req = STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"big\",\"params\":{\"n\":"
-		              "8000}}\n");
+			      "8000}}\n");
 		size_t n = client_try_send(c, req);
 
 		assert_true(n == 0 || n == req.n);
