@@ -270,8 +270,11 @@ static void on_complaint(void *user, int fd _unused_, unsigned events _unused_)
 	struct run *r = user;
 
 	read_complaints(r);
-	if (r->complaints < 0)
-		run_link_ready(r->link);
+	if (r->complaints >= 0)
+		return;
+	run_link_ready(r->link);
+	if (r->stop_wanted)
+		proc_signal(&r->shim, SIGTERM, NULL);
 }
 
 static void on_shim_end(void *user)
@@ -512,7 +515,8 @@ int run_stop(struct run *r, struct ov_err *err)
 	if (code < 0)
 		return code;
 	r->stop_wanted = true;
-	if (r->shim.pidfd < 0)
+	/* Until it is up, it would die of the signal instead of minding it. */
+	if (r->shim.pidfd < 0 || r->complaints >= 0)
 		return 0;
 	code = proc_signal(&r->shim, SIGTERM, err);
 	return code == OV_ENOTFOUND ? 0 : code;

@@ -203,6 +203,15 @@ static void turn(struct shim *s)
 		shim_step(s);
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+/* The search for leaks takes seconds, and would take them at the end of every run. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	struct shim s = {

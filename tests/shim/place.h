@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -46,6 +47,9 @@ static inline const char *shim_path(void)
 		}                                                               \
 	} while (0)
 
+/* Places in use: what runs in one that a failed test left is ended with the test program. */
+static char open_places[32][32];
+
 static inline void place_init(struct place *p)
 {
 	char root[] = "/tmp/ov-shim-XXXXXX";
@@ -54,6 +58,11 @@ static inline void place_init(struct place *p)
 	assert_non_null(mkdtemp(root));
 	p->root = arena_cstr(&p->a, str_from(root));
 	p->dir = arena_printf(&p->a, "%s/run", root).p;
+	for (size_t i = 0; i < ARRAY_LEN(open_places); i++)
+		if (!open_places[i][0]) {
+			memcpy(open_places[i], root, sizeof(root));
+			break;
+		}
 }
 
 static inline int place_remove_one(const char *path, const struct stat *st _unused_,
@@ -64,23 +73,11 @@ static inline int place_remove_one(const char *path, const struct stat *st _unus
 
 static inline void place_done(struct place *p)
 {
+	for (size_t i = 0; i < ARRAY_LEN(open_places); i++)
+		if (strcmp(open_places[i], p->root) == 0)
+			open_places[i][0] = '\0';
 	nftw(p->root, place_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	arena_done(&p->a);
-}
-
-static inline const char *place_path(struct place *p, const char *name)
-{
-	return arena_printf(&p->a, "%s/%s", p->root, name).p;
-}
-
-static inline const char *run_path(struct place *p, const char *name)
-{
-	return arena_printf(&p->a, "%s/%s", p->dir, name).p;
-}
-
-static inline bool exists(const char *path)
-{
-	return access(path, F_OK) == 0;
 }
 
 /* The whole file, or an empty text. */
@@ -98,6 +95,48 @@ static inline str slurp(struct place *p, const char *path)
 	s = arena_str(&p->a, buf_str(&b));
 	buf_done(&b);
 	return s;
+}
+
+/* Whether a process was started with the place in its environment, as shims and agents are. */
+static inline bool place_owns(const char *root, const char *pid)
+{
+	struct place p = { .a = ARENA_INIT };
+	str text = slurp(&p, arena_printf(&p.a, "/proc/%s/environ", pid).p), part;
+	str want = arena_printf(&p.a, "W=%s", root);
+	bool found = false;
+
+	while (!found && str_split(&text, '\0', &part))
+		found = str_eq(part, want);
+	arena_done(&p.a);
+	return found;
+}
+
+__attribute__((destructor)) static void places_abandon(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(open_places); i++) {
+		DIR *d = open_places[i][0] ? opendir("/proc") : NULL;
+
+		for (struct dirent *e; d && (e = readdir(d));)
+			if (atoi(e->d_name) > 1 && place_owns(open_places[i], e->d_name))
+				kill(atoi(e->d_name), SIGKILL);
+		if (d)
+			closedir(d);
+	}
+}
+
+static inline const char *place_path(struct place *p, const char *name)
+{
+	return arena_printf(&p->a, "%s/%s", p->root, name).p;
+}
+
+static inline const char *run_path(struct place *p, const char *name)
+{
+	return arena_printf(&p->a, "%s/%s", p->dir, name).p;
+}
+
+static inline bool exists(const char *path)
+{
+	return access(path, F_OK) == 0;
 }
 
 static inline void spit(const char *path, str bytes)

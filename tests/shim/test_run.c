@@ -261,9 +261,9 @@ TEST(a_killed_shim_is_seen_and_nothing_runs_on)
 	world_init(&w,
 			"(setsid sh -c '" LEAVE_PID(
 					"fled") "trap \"\" TERM HUP; while :; do sleep 1000; done' "
-	                                        "&) ; "
+						"&) ; "
 						"echo hello; " LEAVE_PID("up") "while :; do sleep "
-	                                                                       "1000; done");
+									       "1000; done");
 	start(&w, &s);
 	agent = wait_pid(&w.p, "up");
 	fled = wait_pid(&w.p, "fled");
@@ -398,7 +398,7 @@ TEST(two_starts_run_one_agent)
 
 	world_init(&w,
 			"echo x >>$W/starts; echo hello; while ! [ -e $W/go ]; do sleep 0.01; "
-	                "done; exit 2");
+			"done; exit 2");
 	for (size_t i = 0; i < ARRAY_LEN(s); i++)
 		start(&w, &s[i]);
 	for (size_t i = 0; i < ARRAY_LEN(s); i++)
@@ -560,14 +560,16 @@ TEST(input_and_signals_reach_the_agent)
 	struct buf big = BUF_INIT;
 	int r;
 
-	world_init(&w, "trap 'echo usr1' USR1; read a; echo $a; read b; echo $b; wc -c");
+	world_init(&w,
+			"trap 'echo winch; got=1' WINCH; read a; echo $a; while ! [ $got ]; do "
+	                "sleep 0.01; done; read b; echo $b; wc -c");
 	w.spec.input = (str){ 0 };
 	start(&w, &s);
 	/* Before the shim listens: kept until it does. */
 	assert_int_equal(run_send(s.run, STR("hel"), NULL), 0);
 	assert_int_equal(run_send(s.run, STR("lo\n"), NULL), 0);
 	STEP_UNTIL(&w, s.out.n == 6);
-	assert_int_equal(run_signal(s.run, SIGUSR1, NULL), 0);
+	assert_int_equal(run_signal(s.run, SIGWINCH, NULL), 0);
 	assert_int_equal(run_send(s.run, STR("b\n"), NULL), 0);
 	STEP_UNTIL(&w, strstr(buf_cstr(&s.out), "b\n"));
 	/* More than one request holds. */
@@ -576,7 +578,7 @@ TEST(input_and_signals_reach_the_agent)
 	assert_int_equal(run_send(s.run, buf_str(&big), NULL), 0);
 	assert_int_equal(run_close_input(s.run, NULL), 0);
 	finish(&w, &s);
-	assert_out(&s, "hello\nusr1\nb\n2500000\n");
+	assert_out(&s, "hello\nwinch\nb\n2500000\n");
 	seen_done(&s);
 	world_done(&w);
 
@@ -632,7 +634,7 @@ TEST(many_runs_at_once)
 
 	world_init(&w,
 			"echo $OVERSEER_RUN; (setsid sleep 1000 &); while ! [ -e $W/go ]; do sleep "
-	                "0.05; done; exit 6");
+			"0.05; done; exit 6");
 	for (size_t i = 0; i < N; i++) {
 		w.spec.dir = arena_printf(&w.p.a, "%s/run%zu", w.p.root, i).p;
 		w.spec.id = arena_printf(&w.p.a, "%s_%zu", w.p.root + 5, i).p;

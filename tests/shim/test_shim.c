@@ -245,7 +245,7 @@ TEST(the_agent_has_its_own_session_and_only_its_files)
 					 "blk=$(sed -n 's/SigBlk:.//p' /proc/$$/status); "
 					 "ign=$(sed -n 's/SigIgn:.//p' /proc/$$/status); "
 					 "echo $((0x$blk)) $((0x$ign & ~0x180000000)); ls "
-	                                 "/proc/$$/fd"),
+					 "/proc/$$/fd"),
 			0);
 	text = slurp(&p, run_path(&p, RUN_OUTPUT));
 	assert_int_equal(sscanf(text.p, "%d %d %d", &pid, &group, &session), 3);
