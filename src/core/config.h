@@ -19,7 +19,7 @@ struct config_agent {
 	str name;
 	str runtime; /* "exec" */
 	str format;  /* "raw" */
-	const str *command; /* argv; {prompt} and {prompt_file} in it are replaced, per prompt_by */
+	const str *command; /* argv; a word with {prompt} or {prompt_file} is there unless prompt_by is stdin */
 	size_t command_n;
 	enum prompt_by prompt_by;
 	const struct config_env { str name, value; } *env; /* [agents.NAME.env] */
@@ -31,6 +31,7 @@ struct config_agent {
 
 struct config {
 	struct arena arena;
+	const value *doc; /* the file as it was read */
 
 	str default_agent;
 	ov_time tick_every;
@@ -63,9 +64,15 @@ struct config {
 /* Everything wrong is reported at once in err's message, one problem per line, each with its key. */
 int config_parse(str toml, struct config **ret, struct ov_err *err);
 struct config *config_free(struct config *c); /* returns NULL */
-/* The effective value of every option: {"key": {"value", "default", "set": bool, "help"}}... */
+/*
+ * The effective value of every option: {"workers.max": {"value", "default", "set": bool, "help"}},
+ * "agents.NAME.command" and "roles.NAME" included. Values of agents' variables are hidden.
+ */
 value *config_view(struct arena *a, const struct config *c);
 /* docs/configuration.md */
 void config_docs(struct buf *out);
-/* The commented file that `init` writes; agents are appended by the caller. */
+/*
+ * The commented file that `init` writes: every option with its default, as a dotted key, so that
+ * each line stands for itself. The caller appends further dotted keys, then the [agents.NAME].
+ */
 void config_template(struct buf *out);

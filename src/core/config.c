@@ -1,0 +1,323 @@
+#include "core/config.h"
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/config_impl.h"
+#include "core/limits.h"
+#include "data/toml.h"
+
+enum {
+	MAX_BYTES = 1024 * 1024, /* of the file */
+	MAX_AGENTS = 256,
+	MAX_ROLES = 256,
+};
+
+const value *config_lookup(const value *doc, str key)
+{
+	str part;
+
+	while (doc && str_split(&key, '.', &part))
+		doc = value_get(doc, part);
+	return doc;
+}
+
+/* The name of the section if the option is in it: "max" for "workers.max" and "workers". */
+static const char *name_in(const struct option *o, str section)
+{
+	str key = str_from(o->key);
+
+	return str_starts(key, section) && key.n > section.n && key.p[section.n] == '.'
+			? o->key + section.n + 1
+			: NULL;
+}
+
+static void check_section(struct config_reader *r, str section, const value *v)
+{
+	struct options all = config_options();
+	const char **names = arena_array(&r->c->arena, const char *, all.n);
+	size_t n = 0;
+
+	for (size_t i = 0; i < all.n; i++)
+		if (name_in(&all.p[i], section))
+			names[n++] = name_in(&all.p[i], section);
+	if (!config_want(r, section, v, V_OBJECT))
+		return;
+	for (size_t i = 0; i < v->object.n; i++) {
+		str key = v->object.members[i].key;
+		bool known = false;
+
+		for (size_t k = 0; k < n; k++)
+			known |= str_is(key, names[k]);
+		if (!known)
+			config_unknown(r, section, key, names, n);
+	}
+}
+
+/* Sections and the keys in them; [agents] and [roles] have readers of their own. */
+static void check_keys(struct config_reader *r, const value *doc)
+{
+	struct options all = config_options();
+	const char **names = arena_array(&r->c->arena, const char *, all.n + 2);
+	size_t n = 0;
+
+	names[n++] = "agents";
+	names[n++] = "roles";
+	for (size_t i = 0; i < all.n; i++) {
+		str key = str_from(all.p[i].key),
+		    section = str_sub(key, 0, str_find_byte(key, '.'));
+
+		if (!str_is(section, names[n - 1]))
+			names[n++] = arena_cstr(&r->c->arena, section);
+	}
+	for (size_t i = 0; i < doc->object.n; i++) {
+		const struct member *m = &doc->object.members[i];
+		bool known = false;
+
+		for (size_t k = 0; k < n; k++)
+			known |= str_is(m->key, names[k]);
+		if (!known)
+			config_unknown(r, STR(""), m->key, names, n);
+		else if (!str_is(m->key, "agents") && !str_is(m->key, "roles"))
+			check_section(r, m->key, m->value);
+	}
+}
+
+static bool agent_name_valid(str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-'))
+			return false;
+	}
+	return s.n > 0 && s.n <= LIMIT_ID;
+}
+
+/*
+ * The prompt is one word of the command, whatever it holds: to the shell it is "$1" and never a
+ * part of the text, so nothing in a prompt can be run.
+ */
+static void place_prompt(struct config_reader *r, str key, struct config_agent *agent, bool shell)
+{
+	static const char *const places[] = { "", "{prompt}", "{prompt_file}" };
+	str place = str_from(places[agent->prompt_by]);
+	str *argv = (str *)agent->command; /* made by read_command, with room for two words more */
+	bool placed = false;
+
+	for (size_t i = 0; i < agent->command_n; i++)
+		for (size_t k = 1; k < ARRAY_LEN(places); k++) {
+			if (!str_contains(argv[i], str_from(places[k])))
+				continue;
+			if (shell)
+				config_problem(r, key,
+						"write \"$1\" instead of %s in a text for the "
+						"shell",
+						places[k]);
+			else if (k != agent->prompt_by)
+				config_problem(r, key, "%s needs prompt = \"%s\"", places[k],
+						k == PROMPT_ARG ? "arg" : "file");
+			placed |= k == agent->prompt_by;
+		}
+	if (agent->prompt_by == PROMPT_STDIN || placed || !argv)
+		return;
+	if (shell)
+		argv[agent->command_n++] = STR("sh");
+	argv[agent->command_n++] = place;
+}
+
+static void read_agent(struct config_reader *r, const struct member *m, struct config_agent *agent)
+{
+	struct arena *a = &r->c->arena;
+	struct options all = config_agent_options();
+	const char **names = arena_array(a, const char *, all.n);
+	str path = arena_printf(a, "agents." STR_FMT, STR_ARG(m->key));
+
+	agent->name = m->key;
+	if (!agent_name_valid(m->key))
+		config_problem(r, path,
+				"a name has 1 to %d characters of a-z, 0-9, \"-\" and \"_\"",
+				LIMIT_ID);
+	if (!config_want(r, path, m->value, V_OBJECT))
+		return;
+	for (size_t i = 0; i < all.n; i++) {
+		str key = arena_printf(a, STR_FMT ".%s", STR_ARG(path), all.p[i].key);
+
+		names[i] = all.p[i].key;
+		config_read_option(r, key, &all.p[i], value_at(m->value, all.p[i].key), agent);
+	}
+	for (size_t i = 0; i < m->value->object.n; i++) {
+		str key = m->value->object.members[i].key;
+		bool known = false;
+
+		for (size_t k = 0; k < all.n; k++)
+			known |= str_is(key, names[k]);
+		if (!known)
+			config_unknown(r, path, key, names, all.n);
+	}
+	place_prompt(r, arena_printf(a, STR_FMT ".command", STR_ARG(path)), agent,
+			value_str_at(m->value, "command").n > 0);
+}
+
+static void read_agents(struct config_reader *r, const value *v)
+{
+	if (!v || !config_want(r, STR("agents"), v, V_OBJECT))
+		return;
+	if (v->object.n > MAX_AGENTS) {
+		config_problem(r, STR("agents"), "%zu agents, at most %d are allowed", v->object.n,
+				MAX_AGENTS);
+		return;
+	}
+	r->c->agents = arena_array(&r->c->arena, struct config_agent, v->object.n + 1);
+	r->c->agents_n = v->object.n;
+	for (size_t i = 0; i < v->object.n; i++)
+		read_agent(r, &v->object.members[i], &r->c->agents[i]);
+}
+
+static void check_agent_known(struct config_reader *r, str key, str name)
+{
+	const struct config *c = r->c;
+	const char **names = arena_array(&r->c->arena, const char *, c->agents_n + 1), *near;
+
+	for (size_t i = 0; i < c->agents_n; i++) {
+		if (str_eq(c->agents[i].name, name))
+			return;
+		names[i] = arena_cstr(&r->c->arena, c->agents[i].name);
+	}
+	near = str_nearest(name, names, c->agents_n);
+	config_problem(r, key, "there is no [agents." STR_FMT "]%s%s%s", STR_ARG(name),
+			near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
+}
+
+static void read_roles(struct config_reader *r, const value *v)
+{
+	if (!v || !config_want(r, STR("roles"), v, V_OBJECT))
+		return;
+	if (v->object.n > MAX_ROLES) {
+		config_problem(r, STR("roles"), "%zu roles, at most %d are allowed", v->object.n,
+				MAX_ROLES);
+		return;
+	}
+	r->c->roles = arena_array(&r->c->arena, struct policy_role, v->object.n + 1);
+	r->c->roles_n = v->object.n;
+	for (size_t i = 0; i < v->object.n; i++) {
+		const struct member *m = &v->object.members[i];
+		str key = arena_printf(&r->c->arena, "roles." STR_FMT, STR_ARG(m->key));
+		struct policy_role *role = &r->c->roles[i];
+
+		role->name = m->key;
+		if (m->key.n == 0 || m->key.n > LIMIT_NAME)
+			config_problem(r, key, "a role's name has 1 to %d bytes", LIMIT_NAME);
+		if (config_read_text(r, key, m->value, LIMIT_NAME, &role->agent))
+			check_agent_known(r, key, role->agent);
+	}
+}
+
+/* What git would refuse as the name of a branch, in the main. */
+static bool branch_valid(str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+
+		if (c <= ' ' || c == 127 || strchr("~^:?*[\\", c))
+			return false;
+	}
+	return !str_starts(s, STR("-")) && !str_starts(s, STR("/")) && !str_ends(s, STR("/")) &&
+			!str_ends(s, STR(".lock")) && !str_ends(s, STR(".")) &&
+			!str_contains(s, STR("..")) && !str_contains(s, STR("//")) &&
+			!str_contains(s, STR("@{"));
+}
+
+/* Where one option must fit another. */
+static void check_together(struct config_reader *r)
+{
+	const struct config *c = r->c;
+
+	if (c->default_agent.n)
+		check_agent_known(r, STR("defaults.agent"), c->default_agent);
+	if (!branch_valid(c->accept_target))
+		config_problem(r, STR("accept.target"),
+				"\"" STR_FMT "\" cannot be the name of a branch",
+				STR_ARG(c->accept_target));
+	if (c->accept_dirty_wait > c->accept_dirty_wait_max)
+		config_problem(r, STR("accept.dirty_wait"),
+				"must not exceed accept.dirty_wait_max");
+}
+
+static void fill_policy(struct config *c)
+{
+	struct policy_agent *agents = arena_array(&c->arena, struct policy_agent, c->agents_n + 1);
+
+	for (size_t i = 0; i < c->agents_n; i++)
+		agents[i] = (struct policy_agent){ c->agents[i].name, c->agents[i].concurrency };
+	c->policy = (struct policy){
+		.default_agent = c->default_agent,
+		.agents = agents,
+		.agents_n = c->agents_n,
+		.roles = c->roles,
+		.roles_n = c->roles_n,
+		.workers_max = c->workers_max,
+		.target_branch = c->accept_target,
+		.check_command = c->workspace_check_command,
+		.retry_max_attempts = c->retry_max_attempts,
+		.no_changes_attempts = 2,
+		.conflict_rounds = c->accept_conflict_rounds,
+		.moved_tries = 100,
+		.dirty_tries = c->accept_dirty_tries,
+		.dirty_wait = c->accept_dirty_wait,
+		.dirty_wait_max = c->accept_dirty_wait_max,
+		.plan = { c->planner_max_phases, c->planner_max_tasks, c->planner_max_subtasks },
+	};
+	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
+}
+
+static int read_all(struct config *c, str toml, struct ov_err *err)
+{
+	_cleanup_(buf_done)
+	struct buf problems = BUF_INIT;
+	struct options all = config_options();
+	struct config_reader r = { .c = c };
+	value *doc;
+	int e;
+
+	if (toml.n > MAX_BYTES)
+		return ov_fail(err, OV_ELIMIT, "%zu bytes, at most %d are allowed", toml.n,
+				MAX_BYTES);
+	e = toml_parse(&c->arena, arena_str(&c->arena, toml), &doc, err);
+	if (e < 0)
+		return e;
+	c->doc = doc;
+	check_keys(&r, doc);
+	for (size_t i = 0; i < all.n; i++)
+		config_read_option(&r, str_from(all.p[i].key), &all.p[i],
+				config_lookup(doc, str_from(all.p[i].key)), c);
+	read_agents(&r, value_at(doc, "agents"));
+	read_roles(&r, value_at(doc, "roles"));
+	check_together(&r);
+	problems = r.problems;
+	if (problems.n)
+		return ov_fail(err, OV_EINVALID, "%s", buf_cstr(&problems));
+	fill_policy(c);
+	return 0;
+}
+
+int config_parse(str toml, struct config **ret, struct ov_err *err)
+{
+	struct config *c = mem_zalloc(1, sizeof(*c));
+	int r = read_all(c, toml, err);
+
+	if (r < 0) {
+		config_free(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+struct config *config_free(struct config *c)
+{
+	if (c)
+		arena_done(&c->arena);
+	mem_free(c);
+	return NULL;
+}

@@ -1,0 +1,184 @@
+/* The configuration for people: effective values, the reference page, the file that `init` writes. */
+#include "base/str.h"
+#include "core/config_impl.h"
+
+static value *entry(struct arena *a, value *effective, value *def, bool set, const char *help)
+{
+	value *v = value_object(a);
+
+	value_put(a, v, "value", effective);
+	value_put(a, v, "default", def);
+	value_put(a, v, "set", value_bool(a, set));
+	value_put(a, v, "help", value_cstr(a, help));
+	return v;
+}
+
+static void view_agent(struct arena *a, value *out, const struct config *c,
+		const struct config_agent *agent)
+{
+	const value *doc = value_get(value_at(c->doc, "agents"), agent->name);
+	struct options all = config_agent_options();
+
+	for (size_t i = 0; i < all.n; i++) {
+		const struct option *o = &all.p[i];
+		str key = arena_printf(a, "agents." STR_FMT ".%s", STR_ARG(agent->name), o->key);
+
+		value_set(a, out, key,
+				entry(a, config_option_value(a, o, agent),
+						config_option_default(a, o),
+						value_at(doc, o->key) != NULL, o->help));
+	}
+}
+
+value *config_view(struct arena *a, const struct config *c)
+{
+	struct options all = config_options();
+	value *out = value_object(a);
+
+	for (size_t i = 0; i < all.n; i++) {
+		const struct option *o = &all.p[i];
+
+		value_put(a, out, o->key,
+				entry(a, config_option_value(a, o, c), config_option_default(a, o),
+						config_lookup(c->doc, str_from(o->key)) != NULL,
+						o->help));
+	}
+	for (size_t i = 0; i < c->agents_n; i++)
+		view_agent(a, out, c, &c->agents[i]);
+	for (size_t i = 0; i < c->roles_n; i++)
+		value_set(a, out, arena_printf(a, "roles." STR_FMT, STR_ARG(c->roles[i].name)),
+				entry(a, value_str(a, c->roles[i].agent), value_null(a), true,
+						"The agent that takes nodes of this role."));
+	return out;
+}
+
+static const char *const type_names[] = {
+	[OPT_STR] = "text",
+	[OPT_INT] = "integer",
+	[OPT_BOOL] = "boolean",
+	[OPT_DURATION] = "duration",
+	[OPT_BYTES] = "size",
+	[OPT_DELAYS] = "3 durations",
+	[OPT_WORD] = "word",
+	[OPT_CHOICE] = "word",
+	[OPT_NAMES] = "list of names",
+	[OPT_COMMAND] = "text or list of texts",
+	[OPT_ENV] = "table of texts",
+};
+
+/* What a table of Markdown would take for its own. */
+static void add_cell(struct buf *out, str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] == '|')
+			buf_adds(out, STR("\\|"));
+		else
+			buf_addc(out, s.p[i]);
+}
+
+static void add_range(struct buf *out, struct arena *a, const struct option *o)
+{
+	buf_adds(out, config_option_range(a, o));
+	for (size_t i = 0; o->choices && o->choices[i]; i++)
+		buf_addf(out, "%s`%s`", i ? ", " : "", o->choices[i]);
+}
+
+static void doc_row(struct buf *out, struct arena *a, const struct option *o, str name)
+{
+	buf_addf(out, "| `" STR_FMT "` | %s | ", STR_ARG(name), type_names[o->type]);
+	if (o->def)
+		buf_addf(out, "`%s`", o->def);
+	else
+		buf_adds(out, STR("must be given"));
+	buf_adds(out, STR(" | "));
+	add_range(out, a, o);
+	buf_adds(out, STR(" | "));
+	add_cell(out, str_from(o->help));
+	buf_adds(out, STR(" |\n"));
+}
+
+static void doc_head(struct buf *out, str section)
+{
+	buf_addf(out, "\n## [" STR_FMT "]\n\n", STR_ARG(section));
+	buf_adds(out,
+			STR("| option | type | default | range | meaning "
+			    "|\n|---|---|---|---|---|\n"));
+}
+
+static str section_of(const struct option *o)
+{
+	str key = str_from(o->key);
+
+	return str_sub(key, 0, str_find_byte(key, '.'));
+}
+
+void config_docs(struct buf *out)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct options all = config_options(), agent = config_agent_options();
+	str section = STR("");
+
+	buf_adds(out,
+			STR("# Configuration\n\n"
+			    "Made from the option table; do not edit. The file is "
+			    "`.overseer/config.toml`, "
+			    "in TOML.\n"
+			    "A duration is a text such as `\"250ms\"`, `\"90s\"`, `\"15m\"`, "
+			    "`\"1h30m\"`, `\"2d\"`; a size is a text such as\n"
+			    "`\"512KiB\"`, `\"256MiB\"`, `\"2GiB\"`. An unknown key is an error. "
+			    "`overseer config check` finds what is wrong,\n"
+			    "`overseer config show --effective` shows every value.\n"));
+	for (size_t i = 0; i < all.n; i++) {
+		if (!str_eq(section_of(&all.p[i]), section)) {
+			section = section_of(&all.p[i]);
+			doc_head(out, section);
+		}
+		doc_row(out, &a, &all.p[i],
+				str_sub(str_from(all.p[i].key), section.n + 1, SIZE_MAX));
+	}
+	doc_head(out, STR("agents.NAME"));
+	for (size_t i = 0; i < agent.n; i++)
+		doc_row(out, &a, &agent.p[i], str_from(agent.p[i].key));
+	doc_head(out, STR("roles"));
+	buf_adds(out,
+			STR("| `NAME` | text | | an agent of `[agents.*]` | The agent that takes "
+			    "nodes "
+			    "of this role. |\n"));
+}
+
+/* A comment of lines that fit the screen. */
+static void add_comment(struct buf *out, str help)
+{
+	size_t column = 1;
+	str word;
+
+	buf_addc(out, '#');
+	while (str_split(&help, ' ', &word)) {
+		if (column + 1 + word.n > 96) {
+			buf_adds(out, STR("\n#"));
+			column = 1;
+		}
+		buf_addf(out, " " STR_FMT, STR_ARG(word));
+		column += 1 + word.n;
+	}
+	buf_addc(out, '\n');
+}
+
+void config_template(struct buf *out)
+{
+	struct options all = config_options();
+
+	buf_adds(out,
+			STR("# Overseer's configuration. What is commented out is the default; "
+			    "remove "
+			    "the # to change it.\n"));
+	for (size_t i = 0; i < all.n; i++) {
+		const struct option *o = &all.p[i];
+
+		if (i == 0 || !str_eq(section_of(o), section_of(&all.p[i - 1])))
+			buf_addc(out, '\n');
+		add_comment(out, str_from(o->help));
+		buf_addf(out, "#%s = %s\n", o->key, o->def);
+	}
+}

@@ -1,0 +1,60 @@
+#pragma once
+/* The option tables, shared by the reader of config.toml and what describes it. Private to core. */
+#include "core/config.h"
+
+enum option_type {
+	OPT_STR,      /* str */
+	OPT_INT,      /* int64_t */
+	OPT_BOOL,     /* bool */
+	OPT_DURATION, /* ov_time */
+	OPT_BYTES,    /* int64_t */
+	OPT_DELAYS,   /* ov_time[3] */
+	OPT_WORD,     /* str, one of choices */
+	OPT_CHOICE,   /* enum (int), the index in choices */
+	OPT_NAMES,    /* const str *, count: names of environment variables */
+	OPT_COMMAND,  /* const str *, count: one text for the shell, or the words of a command */
+	OPT_ENV,      /* const struct config_env *, count */
+};
+
+struct option {
+	const char *key; /* "workers.max"; of agents without the prefix */
+	enum option_type type;
+	int64_t min, max; /* of numbers, durations (ms) and bytes; max of texts */
+	const char *def;  /* as written in the file; NULL: the option must be given */
+	const char *help;
+	const char *const *choices; /* ends with NULL */
+	size_t offset, count_offset;
+};
+
+struct options {
+	const struct option *p;
+	size_t n;
+};
+
+struct options config_options(void);       /* offsets in struct config */
+struct options config_agent_options(void); /* offsets in struct config_agent */
+
+/* Collects what is wrong, one line each: "workers.max: 0 is out of range: 1 to 256". */
+struct config_reader {
+	struct config *c; /* being filled; everything read is borrowed from its arena */
+	struct buf problems;
+};
+
+void config_problem(struct config_reader *r, str key, const char *fmt, ...) _printf_(3, 4);
+/* True when v has the kind; otherwise notes the problem. */
+bool config_want(struct config_reader *r, str key, const value *v, enum value_kind kind);
+void config_unknown(struct config_reader *r, str path, str key, const char *const *known, size_t n);
+/* False when v is no text at all. */
+bool config_read_text(struct config_reader *r, str key, const value *v, size_t max, str *ret);
+/* What the file says (v, or NULL), else the default, into the struct at base. */
+void config_read_option(struct config_reader *r, str key, const struct option *o, const value *v,
+		void *base);
+
+/* The default as a value; null when there is none. */
+value *config_option_default(struct arena *a, const struct option *o);
+/* "1 to 256"; empty for options without a range. */
+str config_option_range(struct arena *a, const struct option *o);
+/* The value of an option in memory, as one would write it in the file. */
+value *config_option_value(struct arena *a, const struct option *o, const void *base);
+/* The value of an option in the document: {"workers": {"max": 2}} at "workers.max"; or NULL. */
+const value *config_lookup(const value *doc, str key);

@@ -1,0 +1,122 @@
+/* The options: what may stand in config.toml, and everything that people are told about it. */
+#include "core/config_impl.h"
+
+#include "core/limits.h"
+
+#define KIB ((int64_t)1024)
+#define MIB (1024 * KIB)
+#define TIB (1024 * 1024 * MIB)
+#define AT(member) .offset = offsetof(struct config, member)
+
+static const struct option options[] = {
+	{ "defaults.agent", OPT_STR, 0, LIMIT_NAME, "\"\"",
+			"The agent that takes nodes which name neither an agent nor a role.",
+			AT(default_agent) },
+	{ "supervisor.tick_every", OPT_DURATION, 10, OV_DAY, "\"2m\"",
+			"The longest time between two ticks while work is open.", AT(tick_every) },
+	{ "supervisor.stop_grace", OPT_DURATION, 0, OV_HOUR, "\"10s\"",
+			"The time between asking a run to stop and killing it.", AT(stop_grace) },
+	{ "retry.max_attempts", OPT_INT, 1, 20, "3",
+			"How often one cause may make a node fail before a person is asked.",
+			AT(retry_max_attempts) },
+	{ "retry.delays", OPT_DELAYS, 0, OV_DAY, "[\"5s\", \"30s\", \"2m\"]",
+			"The waits before the second, the third, and every further attempt.",
+			AT(retry_delay) },
+	{ "planner.max_plan_phases", OPT_INT, 1, 10, "5", "The most phases of a plan.",
+			AT(planner_max_phases) },
+	{ "planner.max_tasks_per_phase", OPT_INT, 1, 20, "7", "The most tasks of a phase.",
+			AT(planner_max_tasks) },
+	{ "planner.max_subtasks_per_task", OPT_INT, 1, 20, "7", "The most subtasks of a task.",
+			AT(planner_max_subtasks) },
+	{ "limits.min_free_memory", OPT_BYTES, 0, 1024 * TIB, "\"256MiB\"",
+			"Nothing new is started while less memory is free; \"0\" looks away.",
+			AT(limits_min_free_memory_bytes) },
+	{ "limits.max_load_pct", OPT_INT, 0, 10000, "0",
+			"Nothing new is started while the load average, in percent of the number "
+			"of processors, is higher; 0 looks away.",
+			AT(limits_max_load_pct) },
+	{ "limits.run_output", OPT_BYTES, KIB, TIB, "\"64MiB\"",
+			"The most output that is kept of one run; the rest is counted.",
+			AT(limits_run_output_bytes) },
+	{ "workers.max", OPT_INT, 1, 256, "2",
+			"The most pool workers, each with a worktree of its own.",
+			AT(workers_max) },
+	{ "workspace.check_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"Run by sh -c in the worktree: work is accepted only when it succeeds. A "
+			"node's own check command comes before it.",
+			AT(workspace_check_command) },
+	{ "workspace.check_timeout", OPT_DURATION, 10, 7 * OV_DAY, "\"15m\"",
+			"A check that takes longer has failed.", AT(workspace_check_timeout) },
+	{ "accept.target", OPT_STR, 0, LIMIT_NAME, "\"\"",
+			"The branch that accepted work goes to; empty: the one that is checked "
+			"out when the daemon starts.",
+			AT(accept_target) },
+	{ "accept.conflict_rounds", OPT_INT, 1, 100, "3",
+			"How often an agent resolves conflicts with the target branch before a "
+			"person is asked.",
+			AT(accept_conflict_rounds) },
+	{ "accept.dirty_tries", OPT_INT, 1, 1000, "10",
+			"How often an accept waits for a checkout with uncommitted changes before "
+			"a person is asked.",
+			AT(accept_dirty_tries) },
+	{ "accept.dirty_wait", OPT_DURATION, 10, OV_DAY, "\"60s\"",
+			"The first such wait; each further one is twice as long.",
+			AT(accept_dirty_wait) },
+	{ "accept.dirty_wait_max", OPT_DURATION, 10, 7 * OV_DAY, "\"1h\"", "The longest such wait.",
+			AT(accept_dirty_wait_max) },
+	{ "http.enabled", OPT_BOOL, 0, 0, "true",
+			"Serve HTTP (dashboard, /rpc, /events, /metrics) on the loopback address.",
+			AT(http_enabled) },
+	{ "http.port", OPT_INT, 0, 65535, "0",
+			"The port; 0 takes a free one, which daemon.json tells.", AT(http_port) },
+	{ "store.url", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"Where the log is kept; empty: SQLite, in the store's folder.",
+			AT(store_url) },
+	{ "store.snapshot_every", OPT_INT, 1, 1000 * 1000 * 1000, "10000",
+			"Events between two snapshots; a start replays at most about that many.",
+			AT(store_snapshot_every) },
+};
+#undef AT
+
+static const char *const runtimes[] = { "exec", NULL };
+static const char *const formats[] = { "raw", NULL };
+static const char *const prompts[] = { "stdin", "arg", "file", NULL }; /* enum prompt_by */
+
+#define AT(member) .offset = offsetof(struct config_agent, member)
+#define LIST_AT(member) AT(member), .count_offset = offsetof(struct config_agent, member##_n)
+
+static const struct option agent_options[] = {
+	{ "runtime", OPT_WORD, 0, 0, "\"exec\"",
+			"How the agent is run: exec is one process per run.", runtimes,
+			AT(runtime) },
+	{ "format", OPT_WORD, 0, 0, "\"raw\"", "What its output is: raw is any text.", formats,
+			AT(format) },
+	{ "command", OPT_COMMAND, 0, 0, NULL,
+			"A text is run by sh -c, with the prompt (or the name of its file) as "
+			"\"$1\"; a list is the command and its arguments, in which {prompt} and "
+			"{prompt_file} are replaced.",
+			LIST_AT(command) },
+	{ "prompt", OPT_CHOICE, 0, 0, "\"stdin\"",
+			"How the agent gets its prompt: on standard input, as an argument, or in "
+			"a file.",
+			prompts, AT(prompt_by) },
+	{ "env", OPT_ENV, 0, 0, "{}", "Variables set in the agent's environment.", LIST_AT(env) },
+	{ "env_pass", OPT_NAMES, 0, 0,
+			"[\"HOME\", \"PATH\", \"USER\", \"LANG\", \"LC_ALL\", \"TMPDIR\", "
+			"\"TERM\"]",
+			"Names of the variables that are handed on from the daemon's environment; "
+			"nothing else of it is.",
+			LIST_AT(env_pass) },
+	{ "concurrency", OPT_INT, 1, 256, "256", "The most nodes that it works on at a time.",
+			AT(concurrency) },
+};
+
+struct options config_options(void)
+{
+	return (struct options){ options, ARRAY_LEN(options) };
+}
+
+struct options config_agent_options(void)
+{
+	return (struct options){ agent_options, ARRAY_LEN(agent_options) };
+}

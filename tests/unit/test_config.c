@@ -1,0 +1,380 @@
+#include "tests/test.h"
+
+#include "base/err.h"
+#include "base/str.h"
+#include "core/config.h"
+#include "data/json.h"
+#include "data/toml.h"
+
+static struct config *parse(const char *toml)
+{
+	struct config *c = NULL;
+	struct ov_err err = { 0 };
+
+	if (config_parse(str_from(toml), &c, &err) < 0)
+		fail_msg("%s", err.msg);
+	return c;
+}
+
+TEST(defaults)
+{
+	struct config *c = parse("");
+
+	assert_int_equal(c->tick_every, 2 * OV_MINUTE);
+	assert_int_equal(c->stop_grace, 10 * OV_SECOND);
+	assert_int_equal(c->retry_max_attempts, 3);
+	assert_int_equal(c->retry_delay[0], 5 * OV_SECOND);
+	assert_int_equal(c->retry_delay[1], 30 * OV_SECOND);
+	assert_int_equal(c->retry_delay[2], 2 * OV_MINUTE);
+	assert_int_equal(c->planner_max_phases, 5);
+	assert_int_equal(c->planner_max_tasks, 7);
+	assert_int_equal(c->planner_max_subtasks, 7);
+	assert_int_equal(c->limits_min_free_memory_bytes, 256 << 20);
+	assert_int_equal(c->limits_max_load_pct, 0);
+	assert_int_equal(c->limits_run_output_bytes, 64 << 20);
+	assert_int_equal(c->workers_max, 2);
+	assert_int_equal(c->workspace_check_command.n, 0);
+	assert_int_equal(c->workspace_check_timeout, 15 * OV_MINUTE);
+	assert_int_equal(c->accept_target.n, 0);
+	assert_int_equal(c->accept_conflict_rounds, 3);
+	assert_int_equal(c->accept_dirty_tries, 10);
+	assert_int_equal(c->accept_dirty_wait, OV_MINUTE);
+	assert_int_equal(c->accept_dirty_wait_max, OV_HOUR);
+	assert_true(c->http_enabled);
+	assert_int_equal(c->http_port, 0);
+	assert_int_equal(c->store_snapshot_every, 10000);
+	assert_int_equal(c->agents_n, 0);
+	assert_int_equal(c->policy.moved_tries, 100);
+	assert_int_equal(c->policy.no_changes_attempts, 2);
+	assert_int_equal(c->policy.plan.max_subtasks, 7);
+	config_free(c);
+}
+
+TEST(everything_set)
+{
+	struct config *c = parse(
+			"[defaults]\nagent = \"fast\"\n"
+			"[supervisor]\ntick_every = \"1m30s\"\nstop_grace = \"0\"\n"
+			"[retry]\nmax_attempts = 20\ndelays = [\"0\", \"1ms\", \"1d\"]\n"
+			"[planner]\nmax_plan_phases = 1\nmax_tasks_per_phase = 2\n"
+			"max_subtasks_per_task = 3\n"
+			"[limits]\nmin_free_memory = \"0\"\nmax_load_pct = 150\n"
+			"run_output = \"1GiB\"\n"
+			"[workers]\nmax = 256\n"
+			"[workspace]\ncheck_command = \"make test\"\ncheck_timeout = \"1h\"\n"
+			"[accept]\ntarget = \"release/2.x\"\nconflict_rounds = 1\n"
+			"dirty_tries = 2\ndirty_wait = \"1s\"\ndirty_wait_max = \"1s\"\n"
+			"[http]\nenabled = false\nport = 65535\n"
+			"[store]\nurl = \"sqlite:/x\"\nsnapshot_every = 5\n"
+			"[agents.fast]\ncommand = [\"agent\", \"--fast\"]\nconcurrency = 3\n"
+			"env = { KEY = \"v\", _X1 = \"\" }\nenv_pass = [\"PATH\"]\n"
+			"[roles]\nreviewer = \"fast\"\n\"any role\" = \"fast\"\n");
+	const struct config_agent *a = &c->agents[0];
+
+	assert_true(str_is(c->default_agent, "fast"));
+	assert_int_equal(c->tick_every, 90 * OV_SECOND);
+	assert_int_equal(c->stop_grace, 0);
+	assert_int_equal(c->retry_delay[2], OV_DAY);
+	assert_int_equal(c->limits_min_free_memory_bytes, 0);
+	assert_int_equal(c->limits_max_load_pct, 150);
+	assert_int_equal(c->limits_run_output_bytes, 1 << 30);
+	assert_false(c->http_enabled);
+	assert_int_equal(c->http_port, 65535);
+	assert_true(str_is(c->store_url, "sqlite:/x"));
+	assert_int_equal(c->agents_n, 1);
+	assert_true(str_is(a->name, "fast"));
+	assert_true(str_is(a->runtime, "exec"));
+	assert_true(str_is(a->format, "raw"));
+	assert_int_equal(a->command_n, 2);
+	assert_true(str_is(a->command[1], "--fast"));
+	assert_int_equal(a->prompt_by, PROMPT_STDIN);
+	assert_int_equal(a->env_n, 2);
+	assert_true(str_is(a->env[0].name, "KEY") && str_is(a->env[0].value, "v"));
+	assert_int_equal(a->env_pass_n, 1);
+	assert_int_equal(a->concurrency, 3);
+	assert_int_equal(c->roles_n, 2);
+	assert_true(str_is(c->policy.default_agent, "fast"));
+	assert_true(str_is(c->policy.target_branch, "release/2.x"));
+	assert_true(str_is(c->policy.check_command, "make test"));
+	assert_int_equal(c->policy.agents[0].concurrency, 3);
+	assert_true(str_is(c->policy.roles[1].name, "any role"));
+	assert_int_equal(c->policy.retry_max_attempts, 20);
+	assert_int_equal(c->policy.retry_delay[1], 1);
+	assert_int_equal(c->policy.workers_max, 256);
+	assert_int_equal(c->policy.conflict_rounds, 1);
+	assert_int_equal(c->policy.dirty_tries, 2);
+	assert_int_equal(c->policy.dirty_wait_max, OV_SECOND);
+	assert_int_equal(c->policy.plan.max_phases, 1);
+	config_free(c);
+}
+
+/* How the prompt gets into the command. Words are joined by "|". */
+TEST(commands)
+{
+	static const struct {
+		const char *lines, *argv;
+	} cases[] = {
+		{ "command = [\"a\"]", "a" },
+		{ "command = \"a | b\"", "/bin/sh|-c|a | b" },
+		{ "command = [\"a\"]\nprompt = \"arg\"", "a|{prompt}" },
+		{ "command = [\"a\", \"--p={prompt}\", \"b\"]\nprompt = \"arg\"",
+				"a|--p={prompt}|b" },
+		{ "command = [\"a\"]\nprompt = \"file\"", "a|{prompt_file}" },
+		{ "command = [\"a\", \"@{prompt_file}\"]\nprompt = \"file\"", "a|@{prompt_file}" },
+		{ "command = 'a \"$1\"'\nprompt = \"arg\"", "/bin/sh|-c|a \"$1\"|sh|{prompt}" },
+		{ "command = 'a \"$1\"'\nprompt = \"file\"",
+				"/bin/sh|-c|a \"$1\"|sh|{prompt_file}" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct buf toml = BUF_INIT, argv = BUF_INIT;
+		struct config *c;
+
+		buf_addf(&toml, "[agents.x]\n%s\n", cases[i].lines);
+		c = parse(buf_cstr(&toml));
+		for (size_t k = 0; k < c->agents[0].command_n; k++)
+			buf_addf(&argv, "%s" STR_FMT, k ? "|" : "",
+					STR_ARG(c->agents[0].command[k]));
+		assert_string_equal(buf_cstr(&argv), cases[i].argv);
+		config_free(c);
+		buf_done(&toml);
+		buf_done(&argv);
+	}
+}
+
+static const char full_pass[] = "HOME PATH USER LANG LC_ALL TMPDIR TERM ";
+
+TEST(environment_by_default)
+{
+	struct config *c = parse("[agents.x]\ncommand = \"a\"\n");
+	struct buf names = BUF_INIT;
+
+	for (size_t i = 0; i < c->agents[0].env_pass_n; i++)
+		buf_addf(&names, STR_FMT " ", STR_ARG(c->agents[0].env_pass[i]));
+	assert_string_equal(buf_cstr(&names), full_pass);
+	assert_int_equal(c->agents[0].concurrency, 256);
+	buf_done(&names);
+	config_free(c);
+}
+
+#define AGENT "[agents.x]\ncommand = \"a\"\n"
+
+TEST(problems)
+{
+	static const struct {
+		const char *toml, *says;
+	} cases[] = {
+		{ "x = 1", "x: unknown" },
+		{ "[worker]\nmax = 1", "worker: unknown (did you mean \"workers\"?)" },
+		{ "[workers]\nmaxx = 1", "workers.maxx: unknown (did you mean \"max\"?)" },
+		{ "workers.max = 1\nworkers.zzzzzzz = 1", "workers.zzzzzzz: unknown" },
+		{ "workers = 3", "workers: expected object, found integer" },
+		{ "workers.max = 0", "workers.max: 0 is out of range: 1 to 256" },
+		{ "workers.max = 257", "workers.max: 257 is out of range: 1 to 256" },
+		{ "workers.max = \"2\"", "workers.max: expected integer, found string" },
+		{ "workers.max = 2.0", "workers.max: expected integer, found" },
+		{ "http.enabled = 1", "http.enabled: expected boolean, found integer" },
+		{ "http.port = -1", "http.port: -1 is out of range: 0 to 65535" },
+		{ "supervisor.tick_every = \"2 minutes\"",
+				"supervisor.tick_every: \"2 minutes\" is not a duration" },
+		{ "supervisor.tick_every = \"2d\"", "\"2d\" is out of range: 10ms to 1d" },
+		{ "supervisor.tick_every = 120", "expected string, found integer" },
+		{ "retry.delays = [\"1s\", \"1s\"]",
+				"retry.delays: expected 3 durations, found 2" },
+		{ "retry.delays = [\"1s\", \"x\", \"2d\"]", "retry.delays[1]: \"x\" is not" },
+		{ "retry.delays = [\"1s\", \"x\", \"2d\"]", "retry.delays[2]: \"2d\" is out of" },
+		{ "retry.delays = \"1s\"", "retry.delays: expected array" },
+		{ "limits.run_output = \"64MB\"", "limits.run_output: \"64MB\" is not a size" },
+		{ "limits.run_output = \"-1KiB\"", "limits.run_output: \"-1KiB\" is not a size" },
+		{ "limits.run_output = \"MiB\"", "limits.run_output: \"MiB\" is not a size" },
+		{ "limits.run_output = \"99999999999TiB\"", "is not a size" },
+		{ "limits.run_output = \"1B\"", "is out of range: 1KiB to 1TiB" },
+		{ "accept.dirty_wait = \"2h\"", "accept.dirty_wait: must not exceed" },
+		{ "accept.target = \"a b\"", "accept.target: \"a b\" cannot be" },
+		{ "accept.target = \"-x\"", "cannot be the name of a branch" },
+		{ "accept.target = \"a..b\"", "cannot be the name of a branch" },
+		{ "store.url = \"a\\u0000b\"", "store.url: must not contain NUL" },
+		{ "defaults.agent = \"x\"", "defaults.agent: there is no [agents.x]" },
+		{ "defaults.agent = \"xy\"\n" AGENT, "no [agents.xy]" },
+		{ "defaults.agent = \"claud\"\n[agents.claude]\ncommand=\"a\"",
+				"(did you mean \"claude\"?)" },
+		{ "[roles]\nr = \"y\"\n" AGENT, "roles.r: there is no [agents.y]" },
+		{ "[roles]\nr = 1\n" AGENT, "roles.r: expected string, found integer" },
+		{ "roles = 1", "roles: expected object" },
+		{ "agents = 1", "agents: expected object" },
+		{ "[agents.X]\ncommand = \"a\"", "agents.X: a name has" },
+		{ "[agents]\nx = 1", "agents.x: expected object" },
+		{ "[agents.x]", "agents.x.command: is missing" },
+		{ "[agents.x]\ncommand = \" \"", "agents.x.command: must not be empty" },
+		{ "[agents.x]\ncommand = []", "agents.x.command: must not be empty" },
+		{ "[agents.x]\ncommand = [1]", "agents.x.command[0]: expected string" },
+		{ "[agents.x]\ncommand = 1", "agents.x.command: expected array" },
+		{ AGENT "comand = 1", "agents.x.comand: unknown (did you mean \"command\"?)" },
+		{ AGENT "runtime = \"acp\"", "agents.x.runtime: \"acp\" is not one of: \"exec\"" },
+		{ AGENT "format = \"json\"", "agents.x.format: \"json\" is not one of: \"raw\"" },
+		{ AGENT "prompt = \"x\"", "is not one of: \"stdin\", \"arg\", \"file\"" },
+		{ AGENT "env = { \"1A\" = \"\" }", "agents.x.env.1A: \"1A\" is not a variable's" },
+		{ AGENT "env = { A = 1 }", "agents.x.env.A: expected string" },
+		{ AGENT "env = []", "agents.x.env: expected object" },
+		{ AGENT "env_pass = [\"A=\"]", "agents.x.env_pass[0]: \"A=\" is not a variable's" },
+		{ AGENT "env_pass = \"PATH\"", "agents.x.env_pass: expected array" },
+		{ AGENT "concurrency = 0", "agents.x.concurrency: 0 is out of range: 1 to 256" },
+		{ "[agents.x]\ncommand = \"a {prompt}\"\nprompt = \"arg\"",
+				"agents.x.command: write \"$1\" instead of {prompt}" },
+		{ "[agents.x]\ncommand = [\"a\", \"{prompt}\"]",
+				"agents.x.command: {prompt} needs prompt = \"arg\"" },
+		{ "[agents.x]\ncommand = [\"a\", \"{prompt_file}\"]\nprompt = \"arg\"",
+				"{prompt_file} needs prompt = \"file\"" },
+		{ "x =", "line 1" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct config *c = NULL;
+		struct ov_err err = { 0 };
+		int r = config_parse(str_from(cases[i].toml), &c, &err);
+
+		if (r != OV_EINVALID || c || !strstr(err.msg, cases[i].says))
+			fail_msg("%s\nsays: %s\nnot: %s", cases[i].toml, err.msg, cases[i].says);
+	}
+}
+
+TEST(all_problems_at_once)
+{
+	struct config *c = NULL;
+	struct ov_err err = { 0 };
+
+	assert_int_equal(config_parse(STR("workers.max = 0\nhttp.prt = 1\nretry.max_attempts = 21\n"
+					  "[agents.x]\n[roles]\nr = \"zebra\"\n"),
+					 &c, &err),
+			OV_EINVALID);
+	assert_string_equal(err.msg,
+			"http.prt: unknown (did you mean \"port\"?)\n"
+			"retry.max_attempts: 21 is out of range: 1 to 20\n"
+			"workers.max: 0 is out of range: 1 to 256\n"
+			"agents.x.command: is missing\n"
+			"roles.r: there is no [agents.zebra]");
+}
+
+TEST(size_is_bounded)
+{
+	struct buf text = BUF_INIT;
+	struct config *c = NULL;
+	struct ov_err err = { 0 };
+
+	buf_addc(&text, '#');
+	while (text.n < 1024 * 1024)
+		buf_addc(&text, 'x');
+	assert_int_equal(config_parse(buf_str(&text), &c, &err), 0);
+	c = config_free(c);
+	buf_addc(&text, 'x');
+	assert_int_equal(config_parse(buf_str(&text), &c, &err), OV_ELIMIT);
+	assert_null(c);
+	buf_done(&text);
+}
+
+TEST(view)
+{
+	struct arena a = ARENA_INIT;
+	struct config *c = parse(
+			"workers.max = 4\nlimits.run_output = \"1024KiB\"\n[agents.x]\n"
+			"command = \"a\"\nenv = { TOKEN = \"secret\" }\n[roles]\nr = \"x\"\n");
+	value *v = config_view(&a, c);
+	const value *max = value_at(v, "workers.max"), *tick = value_at(v, "supervisor.tick_every");
+
+	assert_int_equal(value_int_at(max, "value"), 4);
+	assert_int_equal(value_int_at(max, "default"), 2);
+	assert_true(value_bool_at(max, "set"));
+	assert_true(value_str_at(max, "help").n > 10);
+	assert_true(str_is(value_str_at(tick, "value"), "2m"));
+	assert_false(value_bool_at(tick, "set"));
+	assert_true(str_is(value_str_at(value_at(v, "limits.run_output"), "value"), "1MiB"));
+	assert_true(str_is(value_str_at(value_at(v, "roles.r"), "value"), "x"));
+	assert_true(str_is(value_str_at(value_at(v, "agents.x.prompt"), "value"), "stdin"));
+	assert_int_equal(value_count(value_at(value_at(v, "agents.x.command"), "value")), 3);
+	assert_true(str_contains(json_text(&a, v), STR("TOKEN")));
+	assert_false(str_contains(json_text(&a, v), STR("secret")));
+	config_free(c);
+	arena_done(&a);
+}
+
+/* With every # before a key removed, the file that `init` writes says what the defaults are. */
+TEST(template_is_the_defaults)
+{
+	struct buf text = BUF_INIT, plain = BUF_INIT;
+	struct arena a = ARENA_INIT;
+	struct config *c;
+	value *v, *doc;
+	str rest, line;
+
+	config_template(&text);
+	assert_int_equal(toml_parse(&a, buf_str(&text), &doc, NULL), 0);
+	assert_int_equal(value_count(doc), 0);
+	rest = buf_str(&text);
+	while (str_split(&rest, '\n', &line)) {
+		assert_true(line.n <= 100);
+		if (line.n > 1 && line.p[0] == '#' && line.p[1] != ' ')
+			line = str_sub(line, 1, line.n);
+		buf_addf(&plain, STR_FMT "\n", STR_ARG(line));
+	}
+	c = parse(buf_cstr(&plain));
+	v = config_view(&a, c);
+	assert_int_equal(value_count(v), 23);
+	for (size_t i = 0; i < v->object.n; i++) {
+		const value *entry = v->object.members[i].value;
+
+		assert_true(value_bool_at(entry, "set"));
+		if (!str_is(v->object.members[i].key, "accept.dirty_wait")) /* "60s" is "1m" */
+			assert_true(value_equal(value_at(entry, "value"),
+					value_at(entry, "default")));
+	}
+	config_free(c);
+	buf_done(&text);
+	buf_done(&plain);
+	arena_done(&a);
+}
+
+TEST(docs_name_every_option)
+{
+	struct buf docs = BUF_INIT;
+	struct arena a = ARENA_INIT;
+	struct config *c = parse("");
+	value *v = config_view(&a, c);
+
+	config_docs(&docs);
+	for (size_t i = 0; i < v->object.n; i++) {
+		str key = v->object.members[i].key;
+		size_t dot = str_find_byte(key, '.');
+
+		assert_true(str_contains(buf_str(&docs),
+				arena_printf(&a, "\n## [" STR_FMT "]\n",
+						STR_ARG(str_sub(key, 0, dot)))));
+		assert_true(str_contains(buf_str(&docs),
+				arena_printf(&a, "\n| `" STR_FMT "` | ",
+						STR_ARG(str_sub(key, dot + 1, key.n)))));
+	}
+	assert_true(str_contains(buf_str(&docs), STR("## [agents.NAME]\n")));
+	assert_true(str_contains(buf_str(&docs),
+			STR("| `env_pass` | list of names | `[\"HOME\", ")));
+	config_free(c);
+	buf_done(&docs);
+	arena_done(&a);
+}
+
+/* Cut anywhere, a file is read or refused with a message: it is never half taken. */
+TEST(any_prefix)
+{
+	static const char text[] = "[workers]\nmax = 4\n[agents.x]\ncommand = [\"a\", \"b\"]\n"
+				   "env = { A = \"1\" }\n[roles]\nr = \"x\"\n";
+
+	for (size_t n = 0; n < sizeof(text); n++) {
+		struct config *c = NULL;
+		struct ov_err err = { 0 };
+		int r = config_parse((str){ text, n }, &c, &err);
+
+		assert_true((r == 0) == (c != NULL));
+		assert_true(r == 0 || err.msg[0]);
+		config_free(c);
+	}
+}
+
+TEST_MAIN
