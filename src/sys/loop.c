@@ -17,10 +17,10 @@
  * Traps of sd-event that shape this file:
  * - An accuracy of 0 means 250 ms, not "exact": every timer states its own.
  * - One source is dispatched per iteration, so what was ready together is a batch of iterations. A
- *   post source would run somewhere in its middle: it is marked with the first dispatch and ties with
- *   what was pending since then (measured: "xx post xxxxxx post" for eight ready fds); at a lower
- *   priority a flood would starve it. So the after-hooks are run here: when nothing more is ready,
- *   or when a batch has become long.
+ *   post source would run somewhere in its middle: it is marked with the first dispatch and ties
+ *   with what was pending since then (measured: "xx post xxxxxx post" for eight ready fds); at a
+ *   lower priority a flood would starve it. So the after-hooks are run here: when nothing more is
+ *   ready, or when a batch has become long.
  * - Of sources that became pending in the same iteration the order is undefined: timers would swap
  *   when the loop is late. So the timers of a clock hang in one list in order, behind one sd-event
  *   source that fires the first of them.

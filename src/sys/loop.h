@@ -75,8 +75,8 @@ int loop_watch(struct loop *l, int fd, uint32_t mask, loop_watch_fn *fn, void *u
 struct loop_source *loop_defer(struct loop *l, loop_fn *fn, void *user);
 /*
  * fn runs after every batch of callbacks, before the loop sleeps: the group commit. A batch is what
- * is ready together, at most 256 callbacks or 5 ms. Several hooks run in the order of their creation.
- * What a hook itself does is no reason to run the hooks again.
+ * is ready together, at most 256 callbacks or 5 ms. Several hooks run in the order of their
+ * creation. What a hook itself does is no reason to run the hooks again.
  */
 struct loop_source *loop_after(struct loop *l, loop_fn *fn, void *user);
 struct loop_source *loop_source_free(struct loop_source *s); /* NULL allowed; returns NULL */

@@ -12,6 +12,7 @@
 #include "sys/job.h"
 #include "sys/loop.h"
 #include "sys/rand.h"
+#include "tests/pidfd.h"
 #include "tests/test.h"
 
 struct outcome {
@@ -79,6 +80,7 @@ static int count_fds(void)
 
 TEST(output_and_exit_are_reported)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct job_spec spec = JOB_SPEC_INIT;
 	struct outcome o;
 	int before = count_fds();
@@ -95,6 +97,7 @@ TEST(output_and_exit_are_reported)
 
 TEST(a_job_that_cannot_start_calls_nothing)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct job_spec spec = JOB_SPEC_INIT;
 	struct outcome o;
 	struct ov_err err;
@@ -112,6 +115,7 @@ TEST(a_job_that_cannot_start_calls_nothing)
 
 TEST(output_beyond_the_bound_is_cut_at_the_end_or_at_the_start)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct job_spec spec = JOB_SPEC_INIT;
 	struct outcome o;
 
@@ -141,6 +145,7 @@ TEST(output_beyond_the_bound_is_cut_at_the_end_or_at_the_start)
 
 TEST(input_larger_than_a_pipe_goes_through_both_ways)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct job_spec spec = JOB_SPEC_INIT;
 	size_t n = 3 * 1024 * 1024 + 5;
 	char *bytes = mem_alloc(n);
@@ -170,6 +175,7 @@ TEST(input_larger_than_a_pipe_goes_through_both_ways)
 
 TEST(last_words_are_read_before_the_end)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct job_spec spec = JOB_SPEC_INIT;
 
 	/* A full pipe at the very moment of death: exit and output are ready together. */
@@ -186,6 +192,7 @@ TEST(last_words_are_read_before_the_end)
 
 TEST(a_background_process_with_the_pipe_does_not_hold_the_job)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct job_spec spec = JOB_SPEC_INIT;
 	struct outcome o;
 	int64_t pid = 0;
@@ -202,6 +209,7 @@ TEST(a_background_process_with_the_pipe_does_not_hold_the_job)
 
 TEST(a_timeout_ends_the_whole_group)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct job_spec spec = JOB_SPEC_INIT;
 	struct outcome o;
 	int64_t pid = 0;
@@ -221,6 +229,7 @@ TEST(a_timeout_ends_the_whole_group)
 
 TEST(who_ignores_the_polite_signal_is_killed)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct job_spec spec = JOB_SPEC_INIT;
 	struct outcome o;
 
@@ -235,6 +244,7 @@ TEST(who_ignores_the_polite_signal_is_killed)
 
 TEST(a_stopped_process_can_be_cancelled)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct job_spec spec = JOB_SPEC_INIT;
 	struct outcome o;
 
@@ -252,6 +262,7 @@ TEST(a_stopped_process_can_be_cancelled)
 
 TEST(an_abandoned_job_is_gone_and_silent)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct job_spec spec = JOB_SPEC_INIT;
 	int before = count_fds();
 	struct outcome o;
@@ -284,6 +295,7 @@ static void on_crowd(void *user, const struct job_result *r)
 
 TEST(many_jobs_at_once)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct job_spec spec = JOB_SPEC_INIT;
 	struct crowd c = { .left = 100 };
 

@@ -6,10 +6,12 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/loop.h"
 #include "sys/proc.h"
+#include "tests/pidfd.h"
 #include "tests/test.h"
 
 /* Enough for anything that is bound to happen; only a broken loop gets there. */
@@ -74,15 +76,13 @@ TEST(timers_fire_in_order_even_when_the_loop_is_late)
 	struct buf trace = BUF_INIT;
 	struct marker m[6];
 	static const int ms[6] = { 5, 3, 1, 3, 4, 2 };
-	uint64_t start = clock_mono_us();
+	ov_time past = clock_wall() - 1000;
 
+	/* All of them are due before the first iteration. */
 	for (int i = 0; i < 6; i++) {
 		m[i] = (struct marker){ &trace, (char)('a' + i), NULL, l };
 		m[i].src = loop_timer(l, mark, &m[i]);
-		loop_timer_in(m[i].src, ms[i]);
-	}
-	/* All of them are due before the first iteration. */
-	while (clock_mono_us() < start + 8000) {
+		loop_timer_at(m[i].src, past + ms[i]);
 	}
 	step_until(l, &trace, 6);
 	assert_string_equal(buf_cstr(&trace), "cfbdea");
@@ -175,29 +175,45 @@ static void read_byte(void *user, int fd, unsigned events)
 	buf_addc(m->trace, m->mark);
 }
 
-TEST(after_hooks_run_once_per_batch_in_order)
+/* Eight fds become ready together; what the callbacks and the hooks leave behind. */
+static void run_batch(struct loop *l, struct buf *trace)
 {
-	struct loop *l = make_loop();
-	struct buf trace = BUF_INIT;
-	struct marker io[8], a1 = { &trace, '1', NULL, l }, a2 = { &trace, '2', NULL, l };
+	struct marker io[8];
 	int fds[8][2];
 
-	a1.src = loop_after(l, mark, &a1);
-	a2.src = loop_after(l, mark, &a2);
+	buf_clear(trace);
 	for (int i = 0; i < 8; i++) {
-		io[i] = (struct marker){ &trace, 'x', NULL, l };
+		io[i] = (struct marker){ trace, 'x', NULL, l };
 		assert_int_equal(pipe(fds[i]), 0);
 		io[i].src = loop_io(l, fds[i][0], LOOP_READ, read_byte, &io[i]);
 		assert_int_equal(write(fds[i][1], "!", 1), 1);
 	}
-	step_until(l, &trace, 10);
+	step_until(l, trace, 10);
 	settle(l);
-	assert_string_equal(buf_cstr(&trace), "xxxxxxxx12");
 	for (int i = 0; i < 8; i++) {
 		loop_source_free(io[i].src);
 		close(fds[i][0]);
 		close(fds[i][1]);
 	}
+}
+
+TEST(after_hooks_run_once_per_batch_in_order)
+{
+	struct loop *l = make_loop();
+	struct buf trace = BUF_INIT;
+	struct marker a1 = { &trace, '1', NULL, l }, a2 = { &trace, '2', NULL, l };
+	bool whole = false;
+
+	a1.src = loop_after(l, mark, &a1);
+	a2.src = loop_after(l, mark, &a2);
+	/* On a busy machine the time of a batch may run out in its middle: then once more. */
+	for (int i = 0; i < 100 && !whole; i++) {
+		run_batch(l, &trace);
+		assert_true(str_ends(buf_str(&trace), STR("x12")));
+		assert_false(str_contains(buf_str(&trace), STR("1x")));
+		whole = str_is(buf_str(&trace), "xxxxxxxx12");
+	}
+	assert_true(whole);
 	loop_source_free(a1.src);
 	loop_source_free(a2.src);
 	loop_free(l);
@@ -309,6 +325,8 @@ TEST(signals_come_before_other_work)
 
 TEST(a_pidfd_tells_of_the_end_once)
 {
+	SKIP_WITHOUT_PIDFDS();
+
 	struct loop *l = make_loop();
 	struct buf trace = BUF_INIT;
 	struct marker m = { &trace, 'p', NULL, l };

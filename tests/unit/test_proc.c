@@ -14,6 +14,7 @@
 #include "sys/file.h"
 #include "sys/proc.h"
 #include "sys/rand.h"
+#include "tests/pidfd.h"
 #include "tests/test.h"
 
 enum { LONG_MS = 60000 };
@@ -66,6 +67,7 @@ static struct buf output_of(struct proc_spec *spec)
 
 TEST(exit_codes_and_signals_are_told_apart)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct proc_exit e;
 
 	e = run(SH("exit 0"));
@@ -80,6 +82,7 @@ TEST(exit_codes_and_signals_are_told_apart)
 
 TEST(a_missing_program_is_named)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct proc_spec spec = PROC_SPEC_INIT;
 	struct proc p = { -5, -5 };
 	struct ov_err err;
@@ -105,6 +108,7 @@ TEST(a_missing_program_is_named)
 
 TEST(scripts_that_cannot_run_are_explained)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct proc_spec spec = PROC_SPEC_INIT;
 	char dir[] = "/tmp/ov-proc-XXXXXX", path[64];
 	struct ov_err err;
@@ -135,6 +139,7 @@ TEST(scripts_that_cannot_run_are_explained)
 
 TEST(environment_and_folder_are_the_childs_own)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct proc_spec spec = PROC_SPEC_INIT;
 	struct buf out;
 
@@ -153,6 +158,7 @@ TEST(environment_and_folder_are_the_childs_own)
 
 TEST(no_fd_of_ours_reaches_the_child)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct proc_spec spec = PROC_SPEC_INIT;
 	int leaky = open("/etc/passwd", O_RDONLY); /* inherited by accident: not close-on-exec */
 	struct buf out;
@@ -167,12 +173,13 @@ TEST(no_fd_of_ours_reaches_the_child)
 
 TEST(standard_fds_can_be_swapped)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct proc_spec spec = PROC_SPEC_INIT;
 	struct proc p;
 	int fds[2], saved = fcntl(2, F_DUPFD_CLOEXEC, 3);
 	char text[8] = { 0 };
 
-	/* Our 2 becomes the child's 1 while its own 2 is replaced: each must be used before it is gone. */
+	/* Our 2 becomes the child's 1, and its own 2 is replaced: use before it is gone. */
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	assert_int_equal(dup2(fds[1], 2), 2);
 	spec.argv = SH("printf out; printf err >&2");
@@ -193,6 +200,7 @@ TEST(standard_fds_can_be_swapped)
 
 TEST(group_and_session_are_new)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct proc_spec spec = PROC_SPEC_INIT;
 	int pid, group, session;
 	struct buf out;
@@ -213,6 +221,7 @@ TEST(group_and_session_are_new)
 
 TEST(signals_are_reset_in_the_child)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct proc_spec spec = PROC_SPEC_INIT;
 	unsigned long long blocked, ignored;
 	sigset_t set, old;
@@ -238,6 +247,7 @@ TEST(signals_are_reset_in_the_child)
 
 TEST(a_process_that_ended_takes_no_signal)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct proc_spec spec = PROC_SPEC_INIT;
 	struct proc_exit e;
 	struct ov_err err;
@@ -260,6 +270,7 @@ TEST(a_process_that_ended_takes_no_signal)
 
 TEST(identity_is_pid_and_start_time)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct proc_spec spec = PROC_SPEC_INIT;
 	struct proc p, again = { 0, -1 };
 	char boot[37];
@@ -300,6 +311,7 @@ static int count_fds(void)
 
 TEST(without_fds_nothing_is_started_and_nothing_leaks)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct proc_spec spec = PROC_SPEC_INIT;
 	struct rlimit old, tight;
 	struct proc p;
@@ -340,6 +352,7 @@ static void start_family(const char *entry, int members)
 
 TEST(a_sweep_ends_all_descendants_and_nobody_else)
 {
+	SKIP_WITHOUT_PIDFDS();
 	struct proc_spec spec = PROC_SPEC_INIT;
 	char value[32], entry[64], other[64];
 	struct ov_err err;
