@@ -493,8 +493,8 @@ static int open_container(struct reader *r)
 static int close_container(struct reader *r, value **ret)
 {
 	struct frame f = vec_last(&r->frames);
-	const struct member *m = r->elements.p + f.first, *twice;
 	size_t n = r->elements.n - f.first;
+	const struct member *m = n ? r->elements.p + f.first : NULL, *twice;
 	value *v = new_value(r, f.object ? V_OBJECT : V_ARRAY);
 
 	v->cap = (uint32_t)n;
