@@ -146,14 +146,14 @@ struct git_call {
 	str branch, target, rescue_ref, message, base, key, author_name, author_email;
 
 	/* what was found out */
-	const char *admin; /* the worktree's own git directory, or NULL: not registered */
-	bool folder;       /* the folder exists */
-	bool identity_name, identity_email; /* configured */
-	bool dirty, unmerged;               /* of the worktree */
-	bool fresh;                         /* ensure: the worktree is new, or never was complete */
-	bool ok;                            /* the answer of the last yes-or-no step */
-	size_t unfinished_at;               /* how far git_unfinished.c came in its table */
-	str head, head_tree, head_ref;      /* of the worktree; head_ref empty: detached */
+	const char *admin;      /* the worktree's own git directory, or NULL: not registered */
+	bool folder;            /* the folder exists */
+	bool no_name, no_email; /* none is configured: ours is given */
+	bool dirty, unmerged;   /* of the worktree */
+	bool fresh;             /* ensure: the worktree is new, or never was complete */
+	bool ok;                /* the answer of the last yes-or-no step */
+	size_t unfinished_at;   /* how far git_unfinished.c came in its table */
+	str head, head_tree, head_ref; /* of the worktree; head_ref empty: detached */
 	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
 	str merge_base, tree, commit;
 	str kept_ref;       /* accept: keeps the branch as it was before the squash */

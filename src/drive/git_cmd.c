@@ -94,9 +94,9 @@ void git_args(struct git_call *c, ...)
 /* Only where the repository names none: git would refuse to commit, or make a name up. */
 static void add_identity(struct git_call *c)
 {
-	if (!c->identity_name)
+	if (c->no_name)
 		git_args(c, "-c", "user.name=Overseer", NULL);
-	if (!c->identity_email)
+	if (c->no_email)
 		git_args(c, "-c", "user.email=overseer@localhost", NULL);
 }
 
@@ -185,6 +185,7 @@ bool git_ref_valid(str ref)
 
 static int identity_build(struct git_call *c, struct ov_err *err _unused_)
 {
+	c->no_name = c->no_email = false; /* or we would read our own */
 	return git_run(c, AT_REPO, GIT_READS, "config", "--get-regexp", "^user\\.(name|email)$",
 			NULL);
 }
@@ -195,11 +196,12 @@ static int identity_judge(struct git_call *c, const struct git_out *o, struct ov
 
 	if (o->code > 1)
 		return git_fail(c, o, err);
+	c->no_name = c->no_email = true;
 	while (str_split(&rest, '\n', &line)) {
 		if (str_starts(line, STR("user.name ")) && line.n > 10)
-			c->identity_name = true;
+			c->no_name = false;
 		if (str_starts(line, STR("user.email ")) && line.n > 11)
-			c->identity_email = true;
+			c->no_email = false;
 	}
 	return GIT_NEXT;
 }

@@ -1,0 +1,242 @@
+#include "tests/git/fixture.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "sys/loop.h"
+
+static char *script(const struct fixture *f, const char *fmt, va_list ap, int *ret_status)
+{
+	static char ring[8][65536];
+	static size_t turn;
+	char *cmd = NULL, *out = ring[turn++ % 8];
+	size_t n = 0, got;
+	FILE *p;
+
+	assert_true(vasprintf(&cmd, fmt, ap) >= 0);
+	assert_int_equal(setenv("R", f->repo, 1), 0);
+	assert_int_equal(setenv("W", f->tree, 1), 0);
+	assert_int_equal(setenv("CMD", cmd, 1), 0);
+	p = popen("exec sh -ec 'cd \"$R\"; eval \"$CMD\"' 2>&1", "r");
+	assert_non_null(p);
+	while ((got = fread(out + n, 1, 65535 - n, p)) > 0)
+		n += got;
+	*ret_status = pclose(p);
+	while (n && out[n - 1] == '\n')
+		n--;
+	out[n] = '\0';
+	if (*ret_status != 0 && getenv("GIT_TEST_VERBOSE"))
+		fprintf(stderr, "# %s\n# -> %d: %s\n", cmd, *ret_status, out);
+	free(cmd);
+	return out;
+}
+
+const char *sh(const struct fixture *f, const char *fmt, ...)
+{
+	const char *out;
+	va_list ap;
+	int status;
+
+	va_start(ap, fmt);
+	out = script(f, fmt, ap, &status);
+	va_end(ap);
+	if (status != 0)
+		fail_msg("%s: status %d: %s", fmt, status, out);
+	return out;
+}
+
+int sh_status(const struct fixture *f, const char *fmt, ...)
+{
+	va_list ap;
+	int status;
+
+	va_start(ap, fmt);
+	script(f, fmt, ap, &status);
+	va_end(ap);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void fixture_open(struct fixture *f)
+{
+	struct ov_err err;
+
+	*f = (struct fixture){ .dir = "/tmp/ov-git-XXXXXX" };
+	assert_non_null(mkdtemp(f->dir));
+	snprintf(f->repo, sizeof(f->repo), "%s/a repo", f->dir);
+	snprintf(f->tree, sizeof(f->tree), "%s/.overseer/worktrees/w1", f->repo);
+	setenv("HOME", f->dir, 1);
+	setenv("XDG_CONFIG_HOME", f->dir, 1);
+	setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
+	unsetenv("GIT_CONFIG_GLOBAL");
+	/* Ours must win over a daemon that was started from a hook. */
+	setenv("GIT_DIR", "/nonexistent", 1);
+	setenv("GIT_INDEX_FILE", "/nonexistent", 1);
+	setenv("GIT_EDITOR", "true", 1); /* of the scripts */
+	assert_int_equal(loop_new(&f->loop, &err), 0);
+	setenv("R", f->dir, 1);
+	snprintf(f->repo, sizeof(f->repo), "%s", f->dir);
+	sh(f,
+			"unset GIT_DIR GIT_INDEX_FILE; git init -q -b main 'a repo'; cd 'a repo';"
+			"git config user.name User; git config user.email user@example.org;"
+			"mkdir src; echo one >src/one; echo two >src/two; printf '*.o\\n' "
+	                ">.gitignore;"
+			"git add -A; git commit -qm first; echo more >>src/two; git commit -qam "
+	                "second");
+	snprintf(f->repo, sizeof(f->repo), "%s/a repo", f->dir);
+	if (git_open(f->loop, f->repo, &f->git, &err) < 0)
+		fail_msg("git_open: %s", err.msg);
+	unsetenv("GIT_DIR");
+	unsetenv("GIT_INDEX_FILE");
+}
+
+void fixture_reopen(struct fixture *f)
+{
+	struct ov_err err;
+
+	git_close(f->git);
+	if (git_open(f->loop, f->repo, &f->git, &err) < 0)
+		fail_msg("git_open: %s", err.msg);
+}
+
+void fixture_close(struct fixture *f)
+{
+	git_close(f->git);
+	loop_free(f->loop);
+	assert_int_equal(strncmp(f->dir, "/tmp/ov-git-", 12), 0);
+	sh(f, "cd /; rm -rf '%s'", f->dir);
+}
+
+static void copy(char *to, size_t size, str s)
+{
+	snprintf(to, size, STR_FMT, STR_ARG(s));
+}
+
+static void on_done(void *user, int r, const struct git_result *res, const struct ov_err *err)
+{
+	struct answer *a = user;
+
+	assert_false(a->done);
+	a->done = true;
+	a->r = r;
+	if (r < 0) {
+		assert_int_equal(err->code, r);
+		snprintf(a->msg, sizeof(a->msg), "%s", err->msg);
+		return;
+	}
+	a->outcome = res->outcome;
+	copy(a->base, sizeof(a->base), res->base);
+	copy(a->head, sizeof(a->head), res->head);
+	copy(a->tree, sizeof(a->tree), res->tree);
+	copy(a->commit, sizeof(a->commit), res->commit);
+	copy(a->rescue_ref, sizeof(a->rescue_ref), res->rescue_ref);
+	copy(a->detail, sizeof(a->detail), res->detail);
+	a->commits = res->commits;
+	a->files_changed = res->files_changed;
+	a->leftovers = res->leftovers;
+}
+
+void finish(struct fixture *f, struct answer *a)
+{
+	while (!a->done)
+		assert_true(loop_step(f->loop, 60 * 1000 * 1000));
+}
+
+void start_ensure(struct fixture *f, const char *branch, const char *ref, struct answer *ret)
+{
+	*ret = (struct answer){ 0 };
+	git_ensure(f->git, str_from(f->tree), str_from(branch), STR("main"), str_from(ref), on_done,
+			ret);
+}
+
+void start_harvest(struct fixture *f, const char *base, const char *ref, struct answer *ret)
+{
+	*ret = (struct answer){ 0 };
+	git_harvest(f->git, str_from(f->tree), str_from(base), str_from(ref),
+			STR("Leftovers of w1"), on_done, ret);
+}
+
+void start_accept(struct fixture *f, const char *branch, const char *key, const char *message,
+		struct answer *ret)
+{
+	struct git_accept spec = {
+		.path = str_from(f->tree),
+		.branch = str_from(branch),
+		.target = STR("main"),
+		.message = str_from(message),
+		.key = str_from(key),
+	};
+
+	*ret = (struct answer){ 0 };
+	git_accept(f->git, &spec, on_done, ret);
+}
+
+void start_remove(struct fixture *f, const char *ref, struct answer *ret)
+{
+	*ret = (struct answer){ 0 };
+	git_remove(f->git, str_from(f->tree), str_from(ref), on_done, ret);
+}
+
+static struct answer waited(struct fixture *f, struct answer *a, const char *what)
+{
+	finish(f, a);
+	if (a->r < 0)
+		fail_msg("%s: %s", what, a->msg);
+	return *a;
+}
+
+struct answer ensure(struct fixture *f, const char *branch)
+{
+	struct answer a;
+
+	start_ensure(f, branch, "refs/overseer/rescue/ensure", &a);
+	return waited(f, &a, "ensure");
+}
+
+struct answer harvest(struct fixture *f, const char *base)
+{
+	struct answer a;
+
+	start_harvest(f, base, "refs/overseer/rescue/harvest", &a);
+	return waited(f, &a, "harvest");
+}
+
+struct answer accept_key(struct fixture *f, const char *branch, const char *key)
+{
+	struct answer a;
+
+	start_accept(f, branch, key, "Do the task\n\nAnd say why.", &a);
+	return waited(f, &a, "accept");
+}
+
+struct answer rescue(struct fixture *f, const char *path, const char *ref)
+{
+	struct answer a = { 0 };
+
+	git_rescue(f->git, str_from(path), str_from(ref), STR("A rescue"), on_done, &a);
+	return waited(f, &a, "rescue");
+}
+
+struct answer remove_tree(struct fixture *f)
+{
+	struct answer a;
+
+	start_remove(f, "refs/overseer/rescue/remove", &a);
+	return waited(f, &a, "remove");
+}
+
+void assert_same_content(struct fixture *f, const char *ref, const char *folder)
+{
+	sh(f, "rm -rf ../out; mkdir ../out; git archive '%s' | tar -x -C ../out", ref);
+	sh(f, "diff -r --no-dereference -x .git -x '*.o' -x .overseer ../out '%s'", folder);
+	sh(f,
+			"list() { (cd \"$1\" && find . -name .git -prune -o -name .overseer -prune "
+	                "-o -name '*.o' -prune -o "
+			"! -type d -printf '%%p %%y %%l ' -a \\( -perm /100 -printf 'x\\n' -o "
+	                "-printf '-\\n' \\) | LC_ALL=C sort); };"
+			"list ../out >../a.list; list '%s' >../b.list; cmp ../a.list ../b.list",
+			folder);
+}

@@ -1,0 +1,56 @@
+#pragma once
+/*
+ * A repository in a temporary folder (with a space in its name), with an environment of its own:
+ * no configuration of the machine's or the user's is read. sh() runs shell commands in it, with
+ * $R the repository and $W the worktree, and fails the test when they fail.
+ */
+#include "drive/git.h"
+#include "tests/test.h"
+
+struct loop;
+
+struct fixture {
+	char dir[64], repo[128], tree[256]; /* tree: the worktree under test */
+	struct loop *loop;
+	struct git *git;
+};
+
+/* A result that outlives the callback; strings on the heap. */
+struct answer {
+	bool done;
+	int r;
+	enum git_outcome outcome;
+	char base[72], head[72], tree[72], commit[72], rescue_ref[256], detail[4096];
+	int64_t commits, files_changed;
+	bool leftovers;
+	char msg[1100];
+};
+
+void fixture_open(struct fixture *f);
+void fixture_close(struct fixture *f);
+void fixture_reopen(struct fixture *f); /* the daemon starts again */
+
+/* Output of a script without the last newline; in a buffer that the next calls reuse in turn. */
+const char *sh(const struct fixture *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int sh_status(const struct fixture *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Starting calls; the answer is filled from the loop. */
+void start_ensure(struct fixture *f, const char *branch, const char *ref, struct answer *ret);
+void start_harvest(struct fixture *f, const char *base, const char *ref, struct answer *ret);
+void start_accept(struct fixture *f, const char *branch, const char *key, const char *message,
+		struct answer *ret);
+void start_remove(struct fixture *f, const char *ref, struct answer *ret);
+/* Turns the loop until the answer is there. */
+void finish(struct fixture *f, struct answer *a);
+
+/* The same, waited for; these fail the test when the call fails. */
+struct answer ensure(struct fixture *f, const char *branch);
+struct answer harvest(struct fixture *f, const char *base);
+struct answer accept_key(struct fixture *f, const char *branch, const char *key);
+struct answer rescue(struct fixture *f, const char *path, const char *ref);
+struct answer remove_tree(struct fixture *f);
+
+/* The content of a ref is the content of the folder: names, bytes, modes, links. */
+void assert_same_content(struct fixture *f, const char *ref, const char *folder);
+
+#define assert_sh(f, want, ...) assert_string_equal(sh((f), __VA_ARGS__), (want))

@@ -1,0 +1,442 @@
+/* accept: one commit on the target, once; the user's checkout untouched unless clean. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "sys/loop.h"
+#include "tests/git/fixture.h"
+
+#define BRANCH "overseer/w1/a"
+
+/* A worktree with two commits of work. */
+static void work(struct fixture *f)
+{
+	fixture_open(f);
+	ensure(f, BRANCH);
+	sh(f,
+			"cd \"$W\"; echo w1 >work; git add work; git commit -qm 'agent one'; echo "
+	                "w2 >>work; echo changed >>src/one;"
+			"git commit -qam 'agent two'");
+}
+
+static void check_once(struct fixture *f, const char *key)
+{
+	assert_sh(f, "1", "git log --format=%%B main | grep -cx 'Overseer-Accept: %s'", key);
+	assert_sh(f, "w1\nw2", "git show main:work");
+}
+
+TEST(squash_onto_an_unmoved_target)
+{
+	struct fixture f;
+	struct answer a;
+	char before[64];
+
+	work(&f);
+	strcpy(before, sh(&f, "git rev-parse main"));
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	assert_string_equal(a.commit, sh(&f, "git rev-parse main"));
+	assert_sh(&f, before, "git rev-parse main^");
+	assert_sh(&f, "Do the task\n\nAnd say why.\n\nOverseer-Accept: D_1",
+			"git log -1 --format=%%B main");
+	assert_sh(&f, "User", "git log -1 --format=%%an main");
+	check_once(&f, "D_1");
+	/* The user's checkout followed, and so did the branch. */
+	assert_sh(&f, "", "git status --porcelain");
+	assert_sh(&f, "w1\nw2", "cat work");
+	assert_sh(&f, a.commit, "git rev-parse " BRANCH);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, BRANCH, "git -C \"$W\" branch --show-current");
+	/* The agent's own commits are kept. */
+	assert_string_equal(a.rescue_ref, "refs/overseer/accepted/D_1");
+	assert_sh(&f, "agent two\nagent one", "git log --format=%%s main..%s", a.rescue_ref);
+
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_ALREADY);
+	assert_string_equal(a.commit, sh(&f, "git rev-parse main"));
+	/* The next use of the worktree has nothing to rescue. */
+	a = ensure(&f, "overseer/w1/b");
+	assert_string_equal(a.rescue_ref, "");
+	assert_sh(&f, "", "git for-each-ref refs/overseer/rescue");
+	fixture_close(&f);
+}
+
+TEST(rebase_over_a_moved_target)
+{
+	struct fixture f;
+	struct answer a;
+
+	work(&f);
+	sh(&f, "echo other >other; echo t >>src/two; git add -A; git commit -qm theirs");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	check_once(&f, "D_1");
+	assert_sh(&f, "other", "cat other");
+	assert_sh(&f, "theirs", "git log -1 --format=%%s main^");
+	assert_sh(&f, "", "git status --porcelain");
+	fixture_close(&f);
+}
+
+TEST(branch_that_merged_the_target)
+{
+	struct fixture f;
+	struct answer a;
+
+	work(&f);
+	/* A conflict that the agent resolved in a merge does not come back. */
+	sh(&f,
+			"echo theirs >>src/one; git commit -qam theirs; cd \"$W\"; git merge main "
+	                "|| true; echo both >src/one;"
+			"git commit -qam merged; cd \"$R\"; echo later >later; git add later; git "
+	                "commit -qm later");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	assert_sh(&f, "both", "cat src/one");
+	assert_sh(&f, "1",
+			"git rev-list --count --min-parents=2 main | grep -qx 0; git rev-list "
+	                "--count main~1..main");
+	fixture_close(&f);
+}
+
+TEST(conflict_leaves_everything_as_it_was)
+{
+	struct fixture f;
+	struct answer a;
+	char head[64];
+
+	work(&f);
+	sh(&f,
+			"echo theirs >>src/one; printf 'x' >work; git add -A; git commit -qm "
+	                "theirs; cp -a \"$W\" ../before");
+	strcpy(head, sh(&f, "git -C \"$W\" rev-parse HEAD"));
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_CONFLICT);
+	assert_string_equal(a.detail, "src/one\nwork");
+	sh(&f, "diff -r ../before \"$W\"");
+	assert_sh(&f, head, "git -C \"$W\" rev-parse HEAD");
+	assert_sh(&f, "theirs", "git log -1 --format=%%s main");
+	assert_sh(&f, "On branch " BRANCH "\nnothing to commit, working tree clean",
+			"LC_ALL=C git -C \"$W\" status");
+	/* The agent resolves it; then it goes through. */
+	sh(&f,
+			"cd \"$W\"; git merge main || true; git checkout -q --ours .; git add -A; "
+	                "git commit -qm resolved");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	check_once(&f, "D_1");
+	fixture_close(&f);
+}
+
+TEST(nothing_to_accept)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_NO_CHANGES);
+	/* The same change came by another way. */
+	sh(&f,
+			"echo x >x; git add x; git commit -qm x; cd \"$W\"; echo x >x; git add x; "
+	                "git commit -qm 'also x'");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_NO_CHANGES);
+	assert_sh(&f, "x", "git log -1 --format=%%s main");
+	fixture_close(&f);
+}
+
+/* Every byte of the checkout and its index, and where HEAD is. */
+static const char *checkout_sum(struct fixture *f)
+{
+	return sh(f,
+			"{ find . -path ./.git -prune -o -path ./.overseer -prune -o -type f "
+	                "-print0 | LC_ALL=C sort -z | xargs -0 sha256sum;"
+			"sha256sum .git/index .git/HEAD; } | sha256sum");
+}
+
+TEST(dirty_checkout_is_untouched)
+{
+	static const char *const dirt[] = { "echo d >>src/two", "echo s >s; git add s",
+		"rm src/two", "git mv src/two src/three",
+		"touch .git/MERGE_HEAD; git rev-parse HEAD >.git/MERGE_HEAD",
+		"echo untracked >work",
+		"echo '*.x' >>.git/info/exclude; echo 'work' >>.git/info/exclude; echo secret "
+		">work",
+		"touch .git/index.lock" };
+
+	for (size_t i = 0; i < sizeof(dirt) / sizeof(dirt[0]); i++) {
+		struct fixture f;
+		struct answer a;
+		char sum[80], target[64];
+
+		work(&f);
+		sh(&f, "%s", dirt[i]);
+		strcpy(sum, checkout_sum(&f));
+		strcpy(target, sh(&f, "git rev-parse main"));
+		a = accept_key(&f, BRANCH, "D_1");
+		if (a.outcome != GIT_DIRTY)
+			fail_msg("%s: outcome %d", dirt[i], (int)a.outcome);
+		assert_true(a.detail[0]);
+		assert_string_equal(checkout_sum(&f), sum);
+		assert_sh(&f, target, "git rev-parse main");
+		/* Cleaned up by its owner, it goes through. */
+		sh(&f, "rm -f .git/index.lock .git/MERGE_HEAD work; git reset -q --hard");
+		a = accept_key(&f, BRANCH, "D_1");
+		assert_int_equal(a.outcome, GIT_OK);
+		check_once(&f, "D_1");
+		fixture_close(&f);
+	}
+}
+
+TEST(dirty_checkout_on_another_branch_does_not_matter)
+{
+	struct fixture f;
+	struct answer a;
+	char sum[80];
+
+	work(&f);
+	sh(&f, "git checkout -q -b mine; echo d >>src/two; echo s >s; git add s; echo u >work");
+	strcpy(sum, checkout_sum(&f));
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	check_once(&f, "D_1");
+	assert_string_equal(checkout_sum(&f), sum);
+	fixture_close(&f);
+}
+
+TEST(target_in_another_worktree_of_the_users)
+{
+	struct fixture f;
+	struct answer a;
+
+	work(&f);
+	sh(&f,
+			"git checkout -q -b mine; git worktree add -q '../on main' main; echo d "
+	                ">>'../on main/src/two'");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_DIRTY);
+	sh(&f, "git -C '../on main' checkout -q .");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	assert_sh(&f, "w1\nw2", "cat '../on main/work'");
+	assert_sh(&f, "", "git -C '../on main' status --porcelain");
+	fixture_close(&f);
+}
+
+TEST(target_being_rebased_by_the_user)
+{
+	struct fixture f;
+	struct answer a;
+
+	work(&f);
+	sh(&f,
+			"git checkout -q -b side main~1; echo side >src/two; git commit -qam side; "
+	                "git checkout -q main; git rebase side || true");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_DIRTY);
+	sh(&f, "git rebase --abort");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	check_once(&f, "D_1");
+	fixture_close(&f);
+}
+
+TEST(users_configuration_cannot_stop_it)
+{
+	struct fixture f;
+	struct answer a;
+
+	work(&f);
+	sh(&f,
+			"git config commit.gpgSign true; git config merge.verifySignatures true; "
+	                "git config merge.ff false;"
+			"git config branch.main.mergeOptions '--no-ff --edit'; git config "
+	                "core.editor false; git config status.showUntrackedFiles no;"
+			"git config color.ui always; git config log.showSignature true; git config "
+	                "merge.autoStash true;"
+			"for h in pre-commit pre-merge-commit post-merge commit-msg "
+	                "reference-transaction post-checkout pre-rebase; do"
+			"  printf '#!/bin/sh\\ntouch \"%s/hook-ran\"; exit 1\\n' >.git/hooks/$h; "
+	                "chmod +x .git/hooks/$h; done",
+			f.dir);
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	check_once(&f, "D_1");
+	assert_int_equal(sh_status(&f, "test -e ../hook-ran"), 1);
+	fixture_close(&f);
+}
+
+TEST(author_message_and_keys)
+{
+	struct fixture f;
+	struct answer a = { 0 };
+
+	work(&f);
+	start_accept(&f, BRANCH, "two words", "m", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_EINVALID);
+	/* A key that is no part of a ref's name, with signs that a pattern would read. */
+	start_accept(&f, BRANCH, "a..b:[*]^$",
+			"Subject\n\nCo-authored-by: Tool <t@t>\nOverseer-Accept: FAKE", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, 0);
+	assert_int_equal(a.outcome, GIT_OK);
+	assert_sh(&f, "Subject\n\nOverseer-Accept: a..b:[*]^$", "git log -1 --format=%%B main");
+	start_accept(&f, BRANCH, "a..b:[*]^$", "Subject", &a);
+	finish(&f, &a);
+	assert_int_equal(a.outcome, GIT_ALREADY);
+	/* A key that is a part of another, or is only spoken of, is not that key. */
+	sh(&f,
+			"git commit -q --allow-empty -m 'About Overseer-Accept: D_2' -m "
+	                "'Overseer-Accept: D_2x'");
+	sh(&f, "cd \"$W\"; echo z >z; git add z; git commit -qm z");
+	a = accept_key(&f, BRANCH, "D_2");
+	assert_int_equal(a.outcome, GIT_OK);
+	assert_sh(&f, "z", "cat z");
+	fixture_close(&f);
+}
+
+TEST(already_is_found_behind_later_work)
+{
+	struct fixture f;
+	struct answer a;
+
+	work(&f);
+	accept_key(&f, BRANCH, "D_1");
+	sh(&f, "echo l >l; git add l; git commit -qm later; cd \"$W\"; git merge -q main");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_ALREADY);
+	/* Also when the worktree and its branch are gone. */
+	remove_tree(&f);
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_ALREADY);
+	start_accept(&f, BRANCH, "D_9", "m", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_ENOTFOUND);
+	fixture_close(&f);
+}
+
+TEST(unharvested_worktree_is_refused)
+{
+	struct fixture f;
+	struct answer a;
+
+	work(&f);
+	sh(&f, "echo u >\"$W/untracked\"");
+	start_accept(&f, BRANCH, "D_1", "m", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_ESTATE);
+	sh(&f, "rm \"$W/untracked\"; git -C \"$W\" checkout -q --detach");
+	start_accept(&f, BRANCH, "D_1", "m", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_ESTATE);
+	assert_sh(&f, "second", "git log -1 --format=%%s main");
+	fixture_close(&f);
+}
+
+TEST(lost_folder_is_accepted_from_the_branch)
+{
+	struct fixture f;
+	struct answer a;
+
+	work(&f);
+	sh(&f, "rm -rf \"$W\"");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	check_once(&f, "D_1");
+	fixture_close(&f);
+}
+
+struct other {
+	bool done;
+	int r;
+	enum git_outcome outcome;
+};
+
+static void other_done(void *user, int r, const struct git_result *res, const struct ov_err *err)
+{
+	struct other *o = user;
+
+	o->done = true;
+	o->r = r;
+	o->outcome = r < 0 ? GIT_OK : res->outcome;
+	(void)err;
+}
+
+/* Two workers at once: the accepts go one after another and both arrive. */
+TEST(two_accepts_at_once)
+{
+	struct fixture f;
+	struct other o = { 0 };
+	struct answer a;
+	char path2[300];
+	struct git_accept spec = { .branch = STR("overseer/w2/a"),
+		.target = STR("main"),
+		.message = STR("Two"),
+		.key = STR("D_2") };
+
+	work(&f);
+	snprintf(path2, sizeof(path2), "%s2", f.tree);
+	git_ensure(f.git, str_from(path2), STR("overseer/w2/a"), STR("main"),
+			STR("refs/overseer/rescue/2"), other_done, &o);
+	while (!o.done)
+		assert_true(loop_step(f.loop, 60000000));
+	assert_int_equal(o.r, 0);
+	sh(&f, "cd '%s'; echo 2 >two; git add two; git commit -qm two", path2);
+	o = (struct other){ 0 };
+	spec.path = str_from(path2);
+	start_accept(&f, BRANCH, "D_1", "One", &a);
+	git_accept(f.git, &spec, other_done, &o);
+	finish(&f, &a);
+	while (!o.done)
+		assert_true(loop_step(f.loop, 60000000));
+	assert_int_equal(a.outcome, GIT_OK);
+	assert_int_equal(o.r, 0);
+	assert_int_equal(o.outcome, GIT_OK);
+	assert_sh(&f, "Two\nOne\nsecond\nfirst", "git log --format=%%s main");
+	assert_sh(&f, "", "git status --porcelain");
+	fixture_close(&f);
+}
+
+/* The target moves after the squash: seen by the check of its old value. */
+TEST(target_moves_meanwhile)
+{
+	struct fixture f;
+	struct answer a;
+
+	for (int on_target = 0; on_target < 2; on_target++) {
+		bool moved = false;
+
+		work(&f);
+		if (!on_target)
+			sh(&f, "git checkout -q -b elsewhere");
+		start_accept(&f, BRANCH, "D_1", "m", &a);
+		while (!a.done) {
+			assert_true(loop_step(f.loop, 60000000));
+			/* The commits are kept just before the target is moved: move it first. */
+			if (!moved && !a.done &&
+					sh_status(&f,
+							"git rev-parse -q --verify "
+			                                "refs/overseer/accepted/D_1") == 0) {
+				sh(&f,
+						"git update-ref refs/heads/main $(git commit-tree "
+				                "-p main -m raced main^{tree})");
+				moved = true;
+			}
+		}
+		assert_true(moved);
+		assert_int_equal(a.r, 0);
+		if (a.outcome != GIT_MOVED && a.outcome != GIT_DIRTY)
+			fail_msg("outcome %d", (int)a.outcome);
+		assert_sh(&f, "raced", "git log -1 --format=%%s main");
+		a = accept_key(&f, BRANCH, "D_1");
+		assert_int_equal(a.outcome, GIT_OK);
+		check_once(&f, "D_1");
+		sh(&f, "git log --format=%%s main | grep -qx raced");
+		fixture_close(&f);
+	}
+}
+
+TEST_MAIN

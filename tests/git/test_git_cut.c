@@ -1,0 +1,193 @@
+/*
+ * The daemon ends in the middle of a call: after every number of turns of the loop the handle is
+ * closed (which kills what is running), opened again, and the call repeated. In the end it must be
+ * as if nothing had happened: one commit on the target, nothing lost.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "sys/loop.h"
+#include "tests/git/fixture.h"
+
+#define BRANCH "overseer/w1/a"
+
+/* Turns the loop n times; true when the call ended before that. */
+static bool turn(struct fixture *f, struct answer *a, int n)
+{
+	for (int i = 0; i < n && !a->done; i++)
+		assert_true(loop_step(f->loop, 60 * 1000 * 1000));
+	return a->done;
+}
+
+static bool cut_accept(int n, bool on_target)
+{
+	struct fixture f;
+	struct answer a;
+	bool whole;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; cd \"$R\"; "
+	                "echo t >t; git add t; git commit -qm theirs");
+	if (!on_target)
+		sh(&f, "git checkout -q -b elsewhere");
+	start_accept(&f, BRANCH, "D_1", "Task", &a);
+	whole = turn(&f, &a, n);
+	fixture_reopen(&f);
+	start_accept(&f, BRANCH, "D_1", "Task", &a);
+	finish(&f, &a);
+	if (a.r < 0)
+		fail_msg("after %d turns: %s", n, a.msg);
+	if (a.outcome != GIT_OK && a.outcome != GIT_ALREADY)
+		fail_msg("after %d turns: outcome %d: %s", n, (int)a.outcome, a.detail);
+	assert_sh(&f, "Task\ntheirs\nsecond\nfirst", "git log --format=%%s main");
+	assert_sh(&f, "w", "git show main:work");
+	assert_sh(&f, "", "git status --porcelain");
+	assert_sh(&f, "agent", "git log -1 --format=%%s refs/overseer/accepted/D_1");
+	/* The worktree is fit for its next use. */
+	a = ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	sh(&f, "git fsck --no-dangling --no-progress");
+	fixture_close(&f);
+	return whole;
+}
+
+TEST(accept_cut_at_every_turn)
+{
+	int n = 1;
+
+	while (!cut_accept(n, true))
+		n++;
+	assert_true(n > 15);
+	for (n = 1; !cut_accept(n, false);)
+		n++;
+	assert_true(n > 15);
+}
+
+static bool cut_harvest(int n)
+{
+	struct fixture f;
+	struct answer e, a;
+	bool whole;
+
+	fixture_open(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; git checkout "
+	                "-q --detach; echo l >left; rm src/one;"
+			"echo s >s; git add s; cp -a . ../../../../before");
+	start_harvest(&f, e.base, "refs/overseer/rescue/h", &a);
+	whole = turn(&f, &a, n);
+	fixture_reopen(&f);
+	start_harvest(&f, e.base, "refs/overseer/rescue/h", &a);
+	finish(&f, &a);
+	if (a.r < 0)
+		fail_msg("after %d turns: %s", n, a.msg);
+	assert_int_equal(a.commits, 2);
+	assert_true(a.leftovers);
+	assert_same_content(&f, BRANCH, "../before");
+	assert_same_content(&f, "refs/overseer/rescue/h", "../before");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, "", "find .git -name 'overseer-rescue-*' -o -name '*.lock'");
+	fixture_close(&f);
+	return whole;
+}
+
+TEST(harvest_cut_at_every_turn)
+{
+	int n = 1;
+
+	while (!cut_harvest(n))
+		n++;
+	assert_true(n > 15);
+}
+
+static bool cut_ensure(int n)
+{
+	struct fixture f;
+	struct answer a;
+	bool whole;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; echo l "
+	                ">left; rm src/one; cp -a . ../../../../before");
+	start_ensure(&f, "overseer/w1/b", "refs/overseer/rescue/e", &a);
+	whole = turn(&f, &a, n);
+	fixture_reopen(&f);
+	start_ensure(&f, "overseer/w1/b", "refs/overseer/rescue/e", &a);
+	finish(&f, &a);
+	if (a.r < 0)
+		fail_msg("after %d turns: %s", n, a.msg);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, sh(&f, "git rev-parse main"), "git -C \"$W\" rev-parse HEAD");
+	assert_sh(&f, "overseer/w1/b", "git -C \"$W\" branch --show-current");
+	/* What was there is reachable from the ref, at its top or behind a later rescue. */
+	sh(&f,
+			"want=$(git -C ../before --git-dir=\"$R/.git\" --work-tree=. hash-object "
+	                "left);"
+			"git rev-list --objects refs/overseer/rescue/e | grep -q $want; git log "
+	                "--format=%%s refs/overseer/rescue/e | grep -qx agent");
+	fixture_close(&f);
+	return whole;
+}
+
+TEST(ensure_cut_at_every_turn)
+{
+	int n = 1;
+
+	while (!cut_ensure(n))
+		n++;
+	assert_true(n > 15);
+}
+
+static bool cut_fresh_and_remove(int n)
+{
+	struct fixture f;
+	struct answer a;
+	bool whole, whole2;
+
+	fixture_open(&f);
+	start_ensure(&f, BRANCH, "refs/overseer/rescue/e", &a);
+	whole = turn(&f, &a, n);
+	fixture_reopen(&f);
+	start_ensure(&f, BRANCH, "refs/overseer/rescue/e", &a);
+	finish(&f, &a);
+	if (a.r < 0)
+		fail_msg("ensure after %d turns: %s", n, a.msg);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, BRANCH, "git -C \"$W\" branch --show-current");
+	assert_sh(&f, "", "git for-each-ref refs/overseer");
+	assert_sh(&f, "w1", "ls .overseer/worktrees");
+
+	sh(&f, "cd \"$W\"; echo w >work; git add work; git commit -qm agent; echo l >left");
+	start_remove(&f, "refs/overseer/rescue/r", &a);
+	whole2 = turn(&f, &a, n);
+	fixture_reopen(&f);
+	start_remove(&f, "refs/overseer/rescue/r", &a);
+	finish(&f, &a);
+	if (a.r < 0)
+		fail_msg("remove after %d turns: %s", n, a.msg);
+	sh(&f, "git log --format=%%s refs/overseer/rescue/r | grep -qx agent");
+	sh(&f,
+			"git rev-list --objects refs/overseer/rescue/r | grep -q $(echo l | git "
+	                "hash-object --stdin)");
+	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
+	assert_sh(&f, "main", "git for-each-ref --format='%%(refname:short)' refs/heads");
+	fixture_close(&f);
+	return whole && whole2;
+}
+
+TEST(fresh_worktree_and_removal_cut_at_every_turn)
+{
+	int n = 1;
+
+	while (!cut_fresh_and_remove(n))
+		n++;
+	assert_true(n > 15);
+}
+
+TEST_MAIN

@@ -1,0 +1,211 @@
+/* harvest: whatever state an agent leaves, its work ends up as commits on its branch. */
+#include <string.h>
+
+#include "base/err.h"
+#include "tests/git/fixture.h"
+
+TEST(committed_work)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	a = harvest(&f, e.base);
+	assert_int_equal(a.commits, 0);
+	assert_int_equal(a.files_changed, 0);
+	assert_string_equal(a.head, e.base);
+	sh(&f,
+			"cd \"$W\"; echo 1 >1; echo 2 >2; git add -A; git commit -qm one; git mv "
+	                "src/one moved; git commit -qm two");
+	a = harvest(&f, e.base);
+	assert_int_equal(a.commits, 2);
+	assert_int_equal(a.files_changed, 4); /* a move is two paths */
+	assert_false(a.leftovers);
+	assert_string_equal(a.rescue_ref, "");
+	assert_string_equal(a.head, sh(&f, "git rev-parse overseer/w1/a"));
+	assert_string_equal(a.tree, sh(&f, "git rev-parse 'overseer/w1/a^{tree}'"));
+	assert_string_equal(a.base, e.base);
+	fixture_close(&f);
+}
+
+TEST(leftovers_are_rescued_then_committed)
+{
+	struct fixture f;
+	struct answer e, a, b;
+
+	fixture_open(&f);
+	/* Hooks and signing of the user's would refuse. */
+	sh(&f,
+			"git config commit.gpgSign true; printf '#!/bin/sh\\nexit 1\\n' "
+	                ">.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit");
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; echo n >new; rm src/one; printf x >tool; chmod +x tool; ln -s "
+	                "a l; echo s >'sp ace'; echo i >x.o;"
+			"echo st >st; git add st; touch ../../../.git/worktrees/w1/index.lock; cp "
+	                "-a . ../../../../before");
+	a = harvest(&f, e.base);
+	assert_true(a.leftovers);
+	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/harvest");
+	assert_int_equal(a.commits, 1);
+	assert_int_equal(a.files_changed, 6);
+	assert_same_content(&f, "overseer/w1/a", "../before");
+	assert_same_content(&f, a.rescue_ref, "../before");
+	assert_sh(&f, "Leftovers of w1", "git log -1 --format=%%s overseer/w1/a");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	/* Repeated, as after a crash: the same answer. */
+	fixture_reopen(&f);
+	b = harvest(&f, e.base);
+	assert_string_equal(a.head, b.head);
+	assert_true(b.leftovers);
+	assert_string_equal(b.rescue_ref, a.rescue_ref);
+	assert_int_equal(b.commits, 1);
+	fixture_close(&f);
+}
+
+TEST(other_branch_and_detached_head)
+{
+	struct fixture f;
+	struct answer e, a;
+	char old[64];
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; git checkout -q -b feature; echo f >f; git add f; git commit "
+	                "-qm feature; echo u >u");
+	a = harvest(&f, e.base);
+	assert_int_equal(a.commits, 2);
+	assert_true(a.leftovers);
+	assert_sh(&f, "overseer/w1/a", "git -C \"$W\" branch --show-current");
+	assert_sh(&f, "feature",
+			"git log -1 --format=%%s feature"); /* the agent's own branch is as it was */
+	assert_sh(&f, "Leftovers of w1\nfeature", "git log --format=%%s %s..overseer/w1/a", e.base);
+
+	/* Away from the branch's own commits: those are rescued before the branch moves. */
+	strcpy(old, sh(&f, "git rev-parse overseer/w1/a"));
+	sh(&f,
+			"git update-ref -d refs/overseer/rescue/harvest; cd \"$W\"; git checkout "
+	                "-q --detach main; echo d >d; git add d;"
+			"git commit -qm detached");
+	a = harvest(&f, e.base);
+	assert_int_equal(a.commits, 1);
+	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/harvest");
+	sh(&f, "git merge-base --is-ancestor %s refs/overseer/rescue/harvest", old);
+	assert_sh(&f, "detached", "git log -1 --format=%%s overseer/w1/a");
+	assert_sh(&f, "overseer/w1/a", "git -C \"$W\" branch --show-current");
+	fixture_close(&f);
+}
+
+TEST(unborn_head_keeps_the_history)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; git checkout -q --orphan own; git rm -q --cached src/two; rm "
+	                "src/two; echo o >o");
+	a = harvest(&f, e.base);
+	assert_int_equal(a.commits, 1);
+	assert_int_equal(a.files_changed, 2);
+	sh(&f, "git merge-base --is-ancestor main overseer/w1/a");
+	fixture_close(&f);
+}
+
+TEST(unfinished_rebase_and_merge_are_rescued_and_aborted)
+{
+	static const char *const scripts[] = { "git rebase main || true", "git merge main || true",
+		"git cherry-pick main || true" };
+
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+		struct fixture f;
+		struct answer e, a;
+
+		fixture_open(&f);
+		e = ensure(&f, "overseer/w1/a");
+		sh(&f,
+				"echo theirs >src/one; git commit -qam theirs; cd \"$W\"; echo "
+		                "mine >src/one; git commit -qam mine;"
+				"echo half >untracked; %s; cp -a . ../../../../before",
+				scripts[i]);
+		a = harvest(&f, e.base);
+		assert_same_content(&f, a.rescue_ref, "../before"); /* with the conflict's marks */
+		assert_sh(&f, "mine", "git show overseer/w1/a:src/one");
+		assert_sh(&f, "half", "git show overseer/w1/a:untracked");
+		assert_int_equal(a.commits, 2);
+		assert_sh(&f, "On branch overseer/w1/a\nnothing to commit, working tree clean",
+				"LC_ALL=C git -C \"$W\" status");
+		fixture_close(&f);
+	}
+}
+
+TEST(resolved_merge_is_concluded)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"echo theirs >src/one; git commit -qam theirs; cd \"$W\"; echo mine "
+	                ">src/one; git commit -qam mine;"
+			"git merge main || true; echo both >src/one; git add src/one");
+	a = harvest(&f, e.base);
+	assert_true(a.leftovers);
+	assert_sh(&f, "both", "git show overseer/w1/a:src/one");
+	sh(&f, "git merge-base --is-ancestor main overseer/w1/a");
+	fixture_close(&f);
+}
+
+TEST(base_that_is_no_ancestor)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f, "cd \"$W\"; git reset -q --hard HEAD~1; echo x >x; git add x; git commit -qm x");
+	a = harvest(&f, e.base);
+	assert_string_equal(a.base, sh(&f, "git rev-parse main~1"));
+	assert_int_equal(a.commits, 1);
+	assert_int_equal(a.files_changed, 1);
+	a = harvest(&f, "0123456789012345678901234567890123456789");
+	assert_int_equal(a.commits, 1);
+	fixture_close(&f);
+}
+
+TEST(nested_repositories_are_left_out)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f, "cd \"$W\"; git init -q nested; echo n >nested/n; echo x >x");
+	a = harvest(&f, e.base);
+	assert_int_equal(a.files_changed, 1);
+	assert_sh(&f, "n", "cat \"$W/nested/n\"");
+	/* Only that: nothing to commit. */
+	sh(&f, "git update-ref -d refs/overseer/rescue/harvest");
+	a = harvest(&f, e.base);
+	assert_int_equal(a.commits, 1);
+	assert_false(a.leftovers);
+	fixture_close(&f);
+}
+
+TEST(no_worktree)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	start_harvest(&f, "", "refs/overseer/rescue/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_ENOTFOUND);
+	fixture_close(&f);
+}
+
+TEST_MAIN

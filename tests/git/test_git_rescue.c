@@ -1,0 +1,163 @@
+/* rescue: what is under the ref is what was in the folder, and the folder is not touched. */
+#include <string.h>
+
+#include "base/err.h"
+#include "tests/git/fixture.h"
+
+/* Everything that a folder can hold and git can keep. */
+static const char everything[] =
+		"echo new >new; echo changed >>src/one; rm src/two; git mv .gitignore ignore-list;"
+		"head -c 100000 /dev/urandom >binary; printf '#!/bin/sh\\n' >tool; chmod +x tool; "
+                "ln -s src/one link; ln -s nowhere dangling;"
+		"echo s >'with space'; echo n >\"$(printf 'new\\nline')\"; echo u >\"$(printf "
+                "'gr\\303\\274n')\"; echo q >'quo\"te';"
+		"mkdir -p a/b/c; echo d >a/b/c/deep; : >empty; echo dash >-dash; echo colon "
+                ">':(top)x'; printf 'no newline' >nn;"
+		"printf 'a\\r\\nb\\r\\n' >crlf; echo staged >st; git add st; echo differs >st";
+
+static void check_untouched(struct fixture *f, const char *before_index, const char *before_status)
+{
+	char *index = strdup(before_index), *status = strdup(before_status);
+
+	assert_sh(f, index, "sha256sum <.git/worktrees/w1/index");
+	assert_sh(f, status,
+			"GIT_OPTIONAL_LOCKS=0 git -C \"$W\" status --porcelain -z | sha256sum");
+	assert_sh(f, "", "find .git -name 'overseer-rescue-*'");
+	free(index);
+	free(status);
+}
+
+TEST(everything_is_kept_and_nothing_touched)
+{
+	struct fixture f;
+	struct answer a, b;
+	char index[80], status[80];
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f, "cd \"$W\"; %s", everything);
+	sh(&f, "cp -a \"$W\" ../before; git -C \"$W\" status >/dev/null");
+	strcpy(index, sh(&f, "sha256sum <.git/worktrees/w1/index"));
+	strcpy(status,
+			sh(&f,
+					"GIT_OPTIONAL_LOCKS=0 git -C \"$W\" status --porcelain -z "
+	                                "| sha256sum"));
+	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
+	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/r");
+	assert_string_equal(a.commit, sh(&f, "git rev-parse refs/overseer/rescue/r"));
+	assert_same_content(&f, a.commit, "../before");
+	check_untouched(&f, index, status);
+	/* The index differed from the folder: it is the second parent. */
+	assert_sh(&f, "staged", "git show %s^2:st", a.commit);
+	assert_sh(&f, "A rescue", "git log -1 --format=%%B %s", a.commit);
+	/* The same again is the same. */
+	b = rescue(&f, f.tree, "refs/overseer/rescue/r");
+	assert_string_equal(a.commit, b.commit);
+	/* More, to the same ref, loses nothing. */
+	sh(&f, "rm \"$W/new\"");
+	b = rescue(&f, f.tree, "refs/overseer/rescue/r");
+	assert_string_not_equal(a.commit, b.commit);
+	sh(&f, "git merge-base --is-ancestor %s %s", a.commit, b.commit);
+	fixture_close(&f);
+}
+
+TEST(conflicts_are_kept)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"echo main >src/one; git commit -qam theirs; cd \"$W\"; echo mine "
+	                ">src/one; git commit -qam mine;"
+			"git merge main || true; cp -a \"$W\" ../../../../before");
+	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
+	assert_same_content(&f, a.commit, "../before");
+	sh(&f, "git -C \"$W\" status | grep -q 'both modified'");
+	sh(&f, "git merge-base --is-ancestor main %s", a.commit); /* MERGE_HEAD is a parent */
+	fixture_close(&f);
+}
+
+TEST(users_checkout)
+{
+	struct fixture f;
+	struct answer a;
+	char sum[80];
+
+	fixture_open(&f);
+	sh(&f, "%s; git status >/dev/null; cp -a . ../before", everything);
+	strcpy(sum, sh(&f, "sha256sum <.git/index"));
+	a = rescue(&f, f.repo, "refs/overseer/rescue/checkout");
+	assert_same_content(&f, a.commit, "../before");
+	assert_sh(&f, sum, "sha256sum <.git/index");
+	assert_same_content(&f, a.commit, ".");
+	fixture_close(&f);
+}
+
+TEST(clean_worktree_gives_its_head)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
+	assert_string_equal(a.commit, sh(&f, "git rev-parse main"));
+	fixture_close(&f);
+}
+
+TEST(damaged_index)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f, "echo u >\"$W/untracked\"; rm .git/worktrees/w1/index; cp -a \"$W\" ../before");
+	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
+	assert_same_content(&f, a.commit, "../before");
+	fixture_close(&f);
+}
+
+TEST(no_identity_hooks_that_fail_and_signing)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	sh(&f,
+			"git config --unset user.name; git config --unset user.email; git config "
+	                "commit.gpgSign true;"
+			"git config user.useConfigOnly true; git config core.safecrlf true; git "
+	                "config core.autocrlf input;"
+			"for h in pre-commit commit-msg post-checkout reference-transaction; do "
+	                "printf '#!/bin/sh\\nexit 1\\n' >.git/hooks/$h;"
+			"chmod +x .git/hooks/$h; done");
+	ensure(&f, "overseer/w1/a");
+	sh(&f, "printf 'u\\n' >\"$W/untracked\"");
+	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
+	assert_sh(&f, "Overseer <overseer@localhost>", "git log -1 --format='%%an <%%ae>' %s",
+			a.commit);
+	fixture_close(&f);
+}
+
+TEST(failure_is_told)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	/* A ref below the rescue ref's name is in the way: nothing may be reset then. */
+	sh(&f, "echo u >\"$W/untracked\"; git update-ref refs/overseer/rescue/x/y main");
+	start_ensure(&f, "overseer/w1/b", "refs/overseer/rescue/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_EIO);
+	assert_non_null(strstr(a.msg, "rescue"));
+	assert_sh(&f, "u", "cat \"$W/untracked\"");
+	assert_sh(&f, "overseer/w1/a", "git -C \"$W\" branch --show-current");
+	fixture_close(&f);
+}
+
+TEST_MAIN

@@ -1,0 +1,438 @@
+/* ensure and remove: fresh, repeated, after others, after damage; opening repositories. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "sys/loop.h"
+#include "tests/git/fixture.h"
+
+TEST(open_excludes_once)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	fixture_reopen(&f);
+	assert_sh(&f, "1", "grep -cx /.overseer/ .git/info/exclude");
+	ensure(&f, "overseer/w1/a");
+	assert_sh(&f, "", "git status --porcelain");
+	fixture_close(&f);
+}
+
+TEST(open_refuses_what_is_no_checkout)
+{
+	struct fixture f;
+	struct git *g = NULL;
+	struct ov_err err;
+
+	fixture_open(&f);
+	sh(&f, "git clone -q --bare . ../bare");
+	assert_int_equal(git_open(f.loop, f.dir, &g, &err), OV_ESTATE);
+	assert_non_null(strstr(err.msg, "not a git repository"));
+	assert_int_equal(git_open(f.loop, sh(&f, "realpath ../bare"), &g, &err), OV_ESTATE);
+	assert_null(g);
+	fixture_close(&f);
+}
+
+TEST(fresh_then_repeated)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	a = ensure(&f, "overseer/w1/a");
+	assert_string_equal(a.base, sh(&f, "git rev-parse main"));
+	assert_string_equal(a.rescue_ref, "");
+	assert_sh(&f, "overseer/w1/a", "git -C \"$W\" branch --show-current");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+
+	/* Work has begun; the target moves on; the same call again leaves all of it alone. */
+	sh(&f,
+			"cd \"$W\"; echo x >new; git add new; git commit -qm work; echo y "
+	                ">untracked; echo z >>src/one");
+	sh(&f, "echo t >t; git add t; git commit -qm third");
+	fixture_reopen(&f);
+	a = ensure(&f, "overseer/w1/a");
+	assert_string_equal(a.base, sh(&f, "git rev-parse main~1"));
+	assert_string_equal(a.rescue_ref, "");
+	assert_sh(&f, " M src/one\n?? untracked", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, "work", "git -C \"$W\" log -1 --format=%%s");
+	fixture_close(&f);
+}
+
+TEST(other_branch_rescues_commits_index_and_files)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; echo x >new; git add new; git commit -qm work; echo s >staged; "
+	                "git add staged;"
+			"echo u >untracked; rm src/one; echo o >build.o");
+	sh(&f, "cp -a \"$W\" ../before");
+	a = ensure(&f, "overseer/w1/b");
+	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/ensure");
+	assert_string_equal(a.base, sh(&f, "git rev-parse main"));
+	assert_same_content(&f, a.rescue_ref, "../before");
+	assert_sh(&f, "work", "git log -1 --format=%%s '%s^1'", a.rescue_ref);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, "overseer/w1/b", "git -C \"$W\" branch --show-current");
+	assert_sh(&f, sh(&f, "git rev-parse main"), "git -C \"$W\" rev-parse HEAD");
+	/* Ignored files stay, and so does the branch, whose work is not on the target. */
+	assert_sh(&f, "o", "cat \"$W/build.o\"");
+	sh(&f, "git rev-parse --verify overseer/w1/a");
+	fixture_close(&f);
+}
+
+TEST(accepted_branch_goes_without_rescue)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	a = ensure(&f, "overseer/w1/b");
+	assert_string_equal(a.rescue_ref, "");
+	assert_sh(&f, "overseer/w1/b",
+			"git for-each-ref --format='%%(refname:short)' refs/heads/overseer");
+	assert_sh(&f, "", "git for-each-ref refs/overseer");
+	fixture_close(&f);
+}
+
+TEST(stale_branch_with_commits_is_rescued)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	sh(&f,
+			"git checkout -q -b overseer/w1/a; echo x >x; git add x; git commit -qm "
+	                "stale; git checkout -q main");
+	a = ensure(&f, "overseer/w1/a");
+	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/ensure");
+	assert_sh(&f, "stale", "git log -1 --format=%%s %s", a.rescue_ref);
+	assert_sh(&f, sh(&f, "git rev-parse main"), "git rev-parse overseer/w1/a");
+	fixture_close(&f);
+}
+
+TEST(stale_branch_and_dirty_worktree_share_the_ref)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"echo u >\"$W/untracked\"; git branch overseer/w1/b; git checkout -q "
+	                "overseer/w1/b; echo x >x;"
+			"git add x; git commit -qm stale; git checkout -q main");
+	a = ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "u", "git show %s:untracked", a.rescue_ref);
+	sh(&f, "git log --format=%%s %s | grep -qx stale", a.rescue_ref);
+	fixture_close(&f);
+}
+
+TEST(branch_held_elsewhere_is_refused)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	sh(&f,
+			"git checkout -q -b overseer/w1/a; git checkout -q main; git worktree add "
+	                "-q ../other overseer/w1/a");
+	start_ensure(&f, "overseer/w1/a", "refs/overseer/rescue/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_ECONFLICT);
+	assert_non_null(strstr(a.msg, "other"));
+	fixture_close(&f);
+}
+
+TEST(unfinished_operations_end)
+{
+	static const char *const scripts[] = {
+		"git rebase side || true",
+		"git merge side || true",
+		"git cherry-pick side || true",
+		"git cherry-pick side~1 side || true",
+		"git rebase -i --exec false HEAD~1 || true",
+		"git revert --no-commit HEAD || true; git revert HEAD~1 || true",
+		"git bisect start; git bisect bad HEAD; git bisect good HEAD~1 || true",
+		"git format-patch -q -1 side --stdout >../p.patch; git am ../p.patch || true",
+	};
+
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+		struct fixture f;
+		struct answer a;
+
+		fixture_open(&f);
+		sh(&f,
+				"git checkout -q -b side; echo s >other; git add other; git commit "
+		                "-qm s0;"
+				"echo side >src/one; git commit -qam side; git checkout -q main");
+		ensure(&f, "overseer/w1/a");
+		sh(&f, "cd \"$W\"; echo mine >src/one; git commit -qam mine; echo u >untracked; %s",
+				scripts[i]);
+		sh(&f, "cp -a \"$W\" ../before");
+		a = ensure(&f, "overseer/w1/b");
+		assert_string_equal(a.rescue_ref, "refs/overseer/rescue/ensure");
+		assert_same_content(&f, a.rescue_ref, "../before");
+		sh(&f, "git log --format=%%s %s overseer/w1/a | grep -qx mine", a.rescue_ref);
+		assert_sh(&f, "On branch overseer/w1/b\nnothing to commit, working tree clean",
+				"LC_ALL=C git -C \"$W\" status");
+		fixture_close(&f);
+	}
+}
+
+TEST(detached_and_unborn_heads)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; git checkout -q --detach; echo d >d; git add d; git commit -qm "
+	                "detached");
+	a = ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "detached", "git log -1 --format=%%s %s", a.rescue_ref);
+
+	sh(&f, "cd \"$W\"; git checkout -q --orphan own; echo o >o; git add o");
+	a = ensure(&f, "overseer/w1/c");
+	assert_sh(&f, "o", "git show %s:o", a.rescue_ref);
+	sh(&f, "git log --format=%%s %s | grep -qx detached",
+			a.rescue_ref); /* the earlier rescue is in it */
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	fixture_close(&f);
+}
+
+TEST(vanished_folder)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; echo c >c; git add c; git commit -qm work; echo s >staged; git "
+	                "add staged; rm -rf \"$W\"");
+	a = ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "s", "git show %s:staged", a.rescue_ref);
+	assert_sh(&f, "c", "git show %s:c", a.rescue_ref);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+
+	/* Nothing was in this one. */
+	sh(&f, "git update-ref -d %s; rm -rf \"$W\"", a.rescue_ref);
+	a = ensure(&f, "overseer/w1/b");
+	assert_string_equal(a.rescue_ref, "");
+	assert_sh(&f, "overseer/w1/b", "git -C \"$W\" branch --show-current");
+	fixture_close(&f);
+}
+
+TEST(broken_links_are_mended)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f, "echo u >\"$W/untracked\"; rm \"$W/.git\"");
+	a = ensure(&f, "overseer/w1/a");
+	assert_sh(&f, "?? untracked", "git -C \"$W\" status --porcelain");
+
+	/* An agent made a repository of its own over ours. */
+	sh(&f,
+			"cd \"$W\"; rm .git; git init -q; git add -A; git -c user.name=a -c "
+	                "user.email=b commit -qm own");
+	a = ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "u", "git show %s:untracked", a.rescue_ref);
+	assert_non_null(strstr(a.detail, ".aside-1"));
+	assert_sh(&f, "own", "git --git-dir=\"$W.aside-1\" log -1 --format=%%s");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	fixture_close(&f);
+}
+
+TEST(moved_repository_is_repaired)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f, "echo s >\"$W/staged\"; git -C \"$W\" add staged; cd ..; mv 'a repo' 'b repo'");
+	snprintf(f.repo, sizeof(f.repo), "%s/b repo", f.dir);
+	snprintf(f.tree, sizeof(f.tree), "%s/.overseer/worktrees/w1", f.repo);
+	fixture_reopen(&f);
+	ensure(&f, "overseer/w1/a");
+	assert_sh(&f, "A  staged", "git -C \"$W\" status --porcelain");
+	fixture_close(&f);
+}
+
+TEST(foreign_folder_is_moved_aside)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	sh(&f, "mkdir -p \"$W\"; echo precious >\"$W/file\"");
+	a = ensure(&f, "overseer/w1/a");
+	assert_non_null(strstr(a.detail, "w1.aside-1"));
+	assert_sh(&f, "precious", "cat \"$W.aside-1/file\"");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	fixture_close(&f);
+}
+
+TEST(half_added_worktree_is_made_again)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	sh(&f,
+			"git worktree add -q --detach \"$W\" main; printf initializing "
+	                ">.git/worktrees/w1/locked; rm \"$W/src/one\"");
+	a = ensure(&f, "overseer/w1/a");
+	assert_string_equal(a.rescue_ref, "");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, "overseer/w1/a", "git -C \"$W\" branch --show-current");
+	assert_int_equal(sh_status(&f, "test -e .git/worktrees/w1/locked"), 1);
+	fixture_close(&f);
+}
+
+TEST(stale_locks_of_ours_are_removed)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"touch .git/worktrees/w1/index.lock .git/worktrees/w1/HEAD.lock; mkdir -p "
+	                ".git/refs/heads/overseer/w1;"
+			"touch .git/refs/heads/overseer/w1/b.lock");
+	ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	fixture_close(&f);
+}
+
+TEST(nested_repositories_stay)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; echo u >untracked; mkdir -p 'deep er'; git init -q 'deep "
+	                "er/empty'; git init -q full; cd full;"
+			"echo f >f; git add f; git -c user.name=a -c user.email=b commit -qm "
+	                "nested");
+	a = ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "u", "git show %s:untracked", a.rescue_ref);
+	assert_sh(&f, "nested", "git -C \"$W/full\" log -1 --format=%%s");
+	a = remove_tree(&f);
+	assert_sh(&f, "nested", "git -C \"$W.aside-1/full\" log -1 --format=%%s");
+	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
+	fixture_close(&f);
+}
+
+TEST(missing_target_and_empty_repository)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	sh(&f, "git branch -m main trunk");
+	start_ensure(&f, "overseer/w1/a", "refs/overseer/rescue/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_ENOTFOUND);
+	sh(&f, "git checkout -q --orphan main; git branch -D trunk");
+	start_ensure(&f, "overseer/w1/a", "refs/overseer/rescue/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_ESTATE);
+	assert_non_null(strstr(a.msg, "no commit yet"));
+	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
+	fixture_close(&f);
+}
+
+TEST(bad_arguments_are_refused_from_the_loop)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	start_ensure(&f, "--force", "refs/overseer/rescue/x", &a);
+	assert_false(a.done);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_EINVALID);
+	start_ensure(&f, "main", "refs/overseer/rescue/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_EINVALID);
+	start_ensure(&f, "overseer/a", "refs/heads/main", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_EINVALID);
+	/* The user's own checkout is never ours to reset or remove. */
+	snprintf(f.tree, sizeof(f.tree), "%s", f.repo);
+	start_ensure(&f, "overseer/a", "refs/overseer/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_EINVALID);
+	start_remove(&f, "refs/overseer/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_EINVALID);
+	start_harvest(&f, "", "refs/overseer/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_EINVALID);
+	start_accept(&f, "overseer/a", "k", "m", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_EINVALID);
+	fixture_close(&f);
+}
+
+TEST(remove_rescues_and_repeats)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; echo c >c; git add c; git commit -qm work; echo u >untracked; "
+	                "git branch keep-me");
+	a = remove_tree(&f);
+	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/remove");
+	assert_sh(&f, "u", "git show %s:untracked", a.rescue_ref);
+	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
+	assert_sh(&f, "keep-me\nmain", "git for-each-ref --format='%%(refname:short)' refs/heads");
+	assert_sh(&f, "1", "git worktree list | wc -l");
+	a = remove_tree(&f);
+	assert_string_equal(a.rescue_ref, "");
+
+	/* All on the target: nothing to keep. */
+	sh(&f, "git update-ref -d refs/overseer/rescue/remove");
+	ensure(&f, "overseer/w1/a");
+	a = remove_tree(&f);
+	assert_string_equal(a.rescue_ref, "");
+	assert_sh(&f, "", "git for-each-ref refs/overseer");
+	fixture_close(&f);
+}
+
+TEST(calls_on_one_worktree_queue)
+{
+	struct fixture f;
+	struct answer a, b, c;
+
+	fixture_open(&f);
+	start_ensure(&f, "overseer/w1/a", "refs/overseer/rescue/x", &a);
+	start_ensure(&f, "overseer/w1/b", "refs/overseer/rescue/y", &b);
+	start_remove(&f, "refs/overseer/rescue/z", &c);
+	finish(&f, &b);
+	assert_true(a.done);
+	assert_false(c.done);
+	finish(&f, &c);
+	assert_int_equal(a.r, 0);
+	assert_int_equal(b.r, 0);
+	assert_int_equal(c.r, 0);
+	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
+	fixture_close(&f);
+}
+
+TEST_MAIN
