@@ -8,7 +8,11 @@
 
 /* OV_ENOTFOUND when absent, OV_ELIMIT above max bytes. */
 int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov_err *err);
-/* Temporary file beside it, fsync, rename, fsync of the directory. mode as for open(2). */
+/*
+ * Temporary file beside it, fsync, rename, fsync of the directory; on failure (a full disk) the old
+ * file stays and nothing else is left. mode as for open(2). A symbolic link is
+ * replaced, not followed.
+ */
 int file_write_atomic(const char *path, str bytes, unsigned mode, struct ov_err *err);
 /* As file_write_atomic, but OV_ECONFLICT if the path exists already (link(2)). */
 int file_create_atomic(const char *path, str bytes, unsigned mode, struct ov_err *err);

@@ -128,7 +128,7 @@ static void timer_remove(struct loop_source *s)
 
 static void timer_insert(struct timers *t, struct loop_source *s, uint64_t due_us)
 {
-	struct list *before = t->armed.prev;
+	struct list *before;
 
 	assert(s->kind == SRC_TIMER);
 	timer_remove(s);
