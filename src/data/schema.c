@@ -108,9 +108,12 @@ static int check_type(struct checker *c, const struct schema *s, const value *v,
 static const char *nearest_choice(const struct schema *s, const value *v, struct buf *hold)
 {
 	const char *best = NULL;
-	size_t limit = MAX(v->s.n / 3, (size_t)1);
+	size_t limit;
 
-	for (size_t i = 0; schema_is_string(v) && i < s->choices->array.n; i++) {
+	if (!schema_is_string(v))
+		return NULL;
+	limit = MAX(v->s.n / 3, (size_t)1);
+	for (size_t i = 0; i < s->choices->array.n; i++) {
 		const value *choice = s->choices->array.items[i];
 		size_t d = choice->kind == V_STR ? str_distance(v->s, choice->s, limit) : SIZE_MAX;
 

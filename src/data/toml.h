@@ -2,6 +2,8 @@
 /*
  * TOML 1.0 into the value tree; nothing of ours is written as TOML. Tables are objects, dates and
  * times are V_DATETIME with normalised text. Errors carry line, column and what was expected.
+ * Bounds: 8 MiB, 128 tables and arrays inside each other, integers of 64 bits, finite doubles
+ * (unless written inf or nan). The result borrows nothing of the text.
  */
 #include "base/ov.h"
 #include "data/value.h"

@@ -183,7 +183,7 @@ static int escape(struct toml_scan *s, bool multi)
 	if (!f && c != 'u' && c != 'U')
 		return toml_fail(s, start, OV_EINVALID,
 				"unknown escape; \\\\ is a backslash, and '...' takes text as it "
-		                "is");
+				"is");
 	s->at++;
 	if (!f)
 		return unicode_escape(s, start, c == 'u' ? 4 : 8);
@@ -220,7 +220,7 @@ static int string_step(struct toml_scan *s, char quote, bool multi)
 	if (newline_at(s) && !multi)
 		return toml_fail(s, s->at, OV_EINVALID,
 				"a one-line string ends before the line does; use %c%c%c for "
-		                "several lines",
+				"several lines",
 				quote, quote, quote);
 	if (toml_take_newline(s)) {
 		buf_addc(&s->scratch, '\n');

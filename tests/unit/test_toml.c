@@ -126,7 +126,7 @@ static const struct {
 	{ "a = 1 b = 2", "line 1, column 7: expected the end of the line, got 'b'" },
 	{ "a = 1\rb = 2",
 			"line 1, column 6: expected the end of the line, got a carriage return "
-	                "without a "
+			"without a "
 			"newline" },
 	{ "\"\xc3\xa9\" = \xc3\xa9", "line 1, column 7: expected a value, got '\xc3\xa9'" },
 	{ "a = yes", "line 1, column 5: 'yes' is not a value; text needs quotes: \"yes\"" },
@@ -139,12 +139,12 @@ static const struct {
 	{ "a = \"x", "line 1, column 5: this string is never closed" },
 	{ "a = \"x\n\"",
 			"line 1, column 7: a one-line string ends before the line does; use \"\"\" "
-	                "for "
+			"for "
 			"several lines" },
 	{ "a = '''\n\n", "line 1, column 5: this string is never closed" },
 	{ "a = \"\\q\"",
 			"line 1, column 6: unknown escape; \\\\ is a backslash, and '...' takes "
-	                "text as it "
+			"text as it "
 			"is" },
 	{ "a = \"\\ud800\"", "line 1, column 6: U+D800 is no Unicode character" },
 	{ "a = \"\\u12\"", "line 1, column 6: \\u needs 4 hexadecimal digits" },
@@ -152,10 +152,10 @@ static const struct {
 			"line 1, column 8: a backslash before white space must end its line" },
 	{ "a = \"\x01\"",
 			"line 1, column 6: the control character U+0001 is not allowed in a "
-	                "string" },
+			"string" },
 	{ "a = 1 # \x7f",
 			"line 1, column 9: the control character U+007F is not allowed in a "
-	                "comment" },
+			"comment" },
 	{ "a = [1\n 2]", "line 2, column 2: expected ',' or ']' in the array, got '2'" },
 	{ "a = [1", "line 1, column 7: expected ',' or ']' in the array, got the end of the text" },
 	{ "a = { b = 1, }", "line 1, column 14: expected a key, got '}'" },
@@ -173,17 +173,17 @@ static const struct {
 	{ "[[a]]\n[a]", "line 2, column 2: \"a\" is already an array of tables" },
 	{ "a = {}\n[a.b]",
 			"line 2, column 2: \"a\" is an inline table, which is complete in its "
-	                "braces" },
+			"braces" },
 	{ "a = []\n[[a]]",
 			"line 2, column 3: \"a\" is an array, which is complete in its brackets" },
 	{ "a = { b = {}, b.c = 1 }",
 			"line 1, column 15: \"b\" is an inline table, which is complete in its "
-	                "braces" },
+			"braces" },
 	{ "a = 1\nb = \"\xff\"", "line 2, column 6: byte 0xff is not valid UTF-8" },
 	{ "\xef\xbb\xbf"
 	  "a = 1",
 			"line 1, column 1: the text starts with a byte order mark; save it as "
-	                "plain "
+			"plain "
 			"UTF-8" },
 };
 
