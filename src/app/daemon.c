@@ -1,0 +1,457 @@
+#include "app/daemon.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "app/capacity.h"
+#include "app/daemon_impl.h"
+#include "app/log.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/inject.h"
+#include "sys/job.h"
+#include "sys/rand.h"
+#include "version.h"
+
+enum { CONFIG_MAX = 1024 * 1024, DRAIN_MS = 20000, SOCKET_PATH_MAX = 100, GIT_MS = 20000 };
+
+static ov_time world_now(void *user)
+{
+	struct daemon *d = user;
+
+	return loop_now(d->loop);
+}
+
+static void world_entropy(void *user, void *p, size_t n)
+{
+	(void)user;
+	rand_bytes(p, n);
+}
+
+static void world_telemetry(void *user, struct telemetry *ret)
+{
+	struct daemon *d = user;
+
+	*ret = (struct telemetry){ .no_capacity = capacity_lacking(d->config, d->capacity, sizeof(d->capacity)) };
+}
+
+static void world_perform(void *user, const struct effect *fx)
+{
+	struct daemon *d = user;
+
+	executor_perform(d->executor, fx);
+}
+
+static void world_published(void *user, const struct event *const *events, size_t n)
+{
+	server_published(user, events, n);
+}
+
+static void world_wake_at(void *user, ov_time at)
+{
+	struct daemon *d = user;
+
+	if (at == OV_TIME_MAX)
+		loop_timer_off(d->wake);
+	else
+		loop_timer_at(d->wake, at);
+}
+
+static void world_store_failed(void *user, const struct ov_err *err)
+{
+	struct daemon *d = user;
+
+	d->store_failing = err != NULL;
+	if (err)
+		log_warn("the store could not be written: %s; nothing of it happened, trying again", err->msg);
+	else
+		log_info("the store can be written again");
+}
+
+static const struct engine_world world = {
+	.now = world_now,
+	.entropy = world_entropy,
+	.telemetry = world_telemetry,
+	.perform = world_perform,
+	.published = world_published,
+	.wake_at = world_wake_at,
+	.store_failed = world_store_failed,
+};
+
+static void wake_fired(void *user)
+{
+	struct daemon *d = user;
+
+	engine_wake(d->engine);
+}
+
+/* All that was under way is finished and told; what is left can wait for the next daemon. */
+static void finish_if_drained(struct daemon *d, bool time_is_up)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	value *v;
+
+	if (!time_is_up && (executor_busy(d->executor) || rpcd_pending(d->rpcd) || rpcd_queued(d->rpcd)))
+		return;
+	v = value_object(&a);
+	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
+	value_put(&a, v, "reason", value_cstr(&a, d->stop_reason));
+	engine_report(d->engine, STR("daemon.stop"), v);
+	engine_commit(d->engine);
+	(void)engine_snapshot(d->engine, NULL);
+	loop_quit(d->loop, 0);
+	d->stopping = false;
+}
+
+static void after_iteration(void *user)
+{
+	struct daemon *d = user;
+
+	engine_commit(d->engine);
+	if (d->stopping)
+		finish_if_drained(d, false);
+}
+
+static void drain_timeout(void *user)
+{
+	log_warn("not everything under way came to an end in time; the next daemon will go on with it");
+	finish_if_drained(user, true);
+}
+
+void daemon_stop(struct daemon *d, const char *reason)
+{
+	if (d->stop_reason)
+		return;
+	log_info("stopping: %s", reason);
+	d->stopping = true;
+	d->stop_reason = reason;
+	server_done(d);
+	engine_stop(d->engine);
+	rpcd_drain(d->rpcd);
+	d->drain = loop_timer(d->loop, drain_timeout, d);
+	loop_timer_in(d->drain, DRAIN_MS);
+}
+
+static void signal_stop(void *user, int signo)
+{
+	struct daemon *d = user;
+
+	/* The second one means now: what is under way is taken up again by the next daemon. */
+	if (d->stop_reason)
+		loop_quit(d->loop, 0);
+	else
+		daemon_stop(d, signo == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+static void signal_reload(void *user, int signo)
+{
+	struct ov_err err = { 0 };
+
+	(void)signo;
+	if (daemon_reload(user, &err) < 0)
+		log_warn("config.toml was not reloaded: %s", err.msg);
+}
+
+int daemon_load_config(const char *dir, const char *target, struct config **ret, struct ov_err *err)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	const char *path = path_join(&a, dir, "config.toml");
+	struct config *c;
+	str text = STR("");
+	int r;
+
+	r = file_read(&a, path, CONFIG_MAX, &text, err);
+	if (r == OV_ENOTFOUND)
+		r = 0;
+	if (r == 0)
+		r = config_parse(text, &c, err);
+	if (r < 0) {
+		ov_wrap(err, r, "%s", path);
+		return ov_next(err, "overseer config check");
+	}
+	if (!c->policy.target_branch.n)
+		c->policy.target_branch = arena_str(&c->arena, str_from(target));
+	*ret = c;
+	return 0;
+}
+
+int daemon_reload(struct daemon *d, struct ov_err *err)
+{
+	struct config *fresh, *old = d->config;
+	int r = daemon_load_config(d->o->dir, d->target_branch, &fresh, err);
+
+	if (r < 0)
+		return r;
+	if (fresh->http_port != old->http_port || fresh->http_enabled != old->http_enabled ||
+	    !str_eq(fresh->store_url, old->store_url))
+		log_warn("http.* and store.url take effect with the next start");
+	d->config = fresh;
+	executor_set_config(d->executor, fresh);
+	engine_set_policy(d->engine, &fresh->policy, fresh->tick_every);
+	config_free(old);
+	log_info("config.toml was reloaded");
+	return 0;
+}
+
+/* A short git command, waited for: only before the daemon serves anyone. */
+struct branch_query {
+	struct daemon *d;
+	bool done;
+	struct ov_err err;
+};
+
+static void branch_found(void *user, const struct job_result *r)
+{
+	struct branch_query *q = user;
+
+	q->done = true;
+	if (r->exit.code == 0 && str_trim(r->out).n) {
+		q->d->target_branch = arena_cstr(&q->d->arena, str_trim(r->out));
+		return;
+	}
+	ov_fail(&q->err, OV_ESTATE, "%s is not on a branch, so there is nowhere to put accepted work", q->d->o->repo);
+	ov_next(&q->err, "git switch BRANCH     or     set accept.target in config.toml");
+}
+
+static int find_target_branch(struct daemon *d, struct ov_err *err)
+{
+	const char *const argv[] = { "git", "-C", d->o->repo, "symbolic-ref", "--short", "-q", "HEAD", NULL };
+	struct job_spec spec = { .proc = PROC_SPEC_INIT, .timeout_ms = GIT_MS };
+	struct branch_query q = { .d = d };
+	struct job *job;
+	int r;
+
+	spec.proc.argv = argv;
+	r = job_start(d->loop, &spec, branch_found, &q, &job, err);
+	if (r < 0)
+		return r;
+	while (!q.done)
+		(void)loop_step(d->loop, -1);
+	if (q.err.code && err)
+		*err = q.err;
+	return q.err.code;
+}
+
+/* A socket's path is short by nature; deep folders get one under the runtime directory. */
+static int choose_socket(struct daemon *d, struct ov_err *err)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	str id;
+
+	d->socket_path = path_join(&d->arena, d->o->dir, "overseer.sock");
+	if (strlen(d->socket_path) <= SOCKET_PATH_MAX)
+		return 0;
+	if (!runtime || runtime[0] != '/') {
+		ov_fail(err, OV_EINVALID, "%s is too long for a socket, and XDG_RUNTIME_DIR is not set", d->socket_path);
+		return ov_next(err, "export XDG_RUNTIME_DIR=/run/user/$(id -u)");
+	}
+	id = sha256_hex(&d->arena, str_from(d->o->dir));
+	d->socket_path =
+		arena_cstr(&d->arena, arena_printf(&d->arena, "%s/overseer-" STR_FMT ".sock", runtime, STR_ARG(str_sub(id, 0, 16))));
+	return 0;
+}
+
+static int make_folders(struct daemon *d, struct ov_err *err)
+{
+	static const char *const names[] = { "logs", "runs", "worktrees", "spool" };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(names); i++)
+		r = dir_make(path_join(&d->arena, d->o->dir, names[i]), 0700, err);
+	return r;
+}
+
+static int open_store(struct daemon *d, struct store **ret, struct ov_err *err)
+{
+	struct store_lease lease = { 0 };
+	struct ov_err lease_err = { 0 };
+	struct store *s;
+	int r;
+
+	r = store_open(str_from(d->self.store_url), STORE_READ_WRITE, &s, err);
+	if (r < 0)
+		return r;
+	r = store_lease_take(s, identity_holder(d), &d->arena, &lease, &lease_err);
+	if (r < 0) {
+		store_close(s);
+		if (r == OV_ECONFLICT)
+			return identity_conflict(lease.holder, err);
+		if (err)
+			*err = lease_err;
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+static int open_engine(struct daemon *d, struct ov_err *err)
+{
+	struct executor_options x = {
+		.loop = d->loop,
+		.dir = d->o->dir,
+		.repo = d->o->repo,
+		.shim = d->o->shim,
+		.config = d->config,
+		.run_changed = server_run_changed,
+		.user = d,
+	};
+	struct engine_options e = {
+		.policy = &d->config->policy,
+		.world = &world,
+		.user = d,
+		.tick_every = d->config->tick_every,
+		.snapshot_every = d->config->store_snapshot_every,
+	};
+	int r;
+
+	r = open_store(d, &e.store, err);
+	if (r < 0)
+		return r;
+	r = executor_new(&x, &d->executor, err);
+	if (r == 0)
+		r = engine_open(&e, &d->engine, err);
+	if (r < 0) {
+		store_close(e.store);
+		return r;
+	}
+	executor_set_engine(d->executor, d->engine);
+	return 0;
+}
+
+static int open_sockets(struct daemon *d, struct ov_err *err)
+{
+	static const struct rpcd_ops ops = { .call = server_call };
+	int r = choose_socket(d, err);
+
+	d->ops = ops_new();
+	if (r == 0)
+		r = rpcd_open(d->loop, d->socket_path, &ops, d, NULL, &d->rpcd, err);
+	if (r == 0)
+		r = http_open(d, err);
+	return r;
+}
+
+static void open_signals(struct daemon *d)
+{
+	d->signals[0] = loop_signal(d->loop, SIGTERM, signal_stop, d);
+	d->signals[1] = loop_signal(d->loop, SIGINT, signal_stop, d);
+	d->signals[2] = loop_signal(d->loop, SIGHUP, signal_reload, d);
+}
+
+static void announce_start(struct daemon *d)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	value *v = value_object(&a);
+
+	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
+	value_put(&a, v, "version", value_cstr(&a, OV_VERSION));
+	engine_report(d->engine, STR("daemon.start"), v);
+}
+
+static int open_all(struct daemon *d, struct ov_err *err)
+{
+	int r;
+
+	list_init(&d->followers);
+	list_init(&d->log_waits);
+	identity_init(d);
+	d->self.dir = d->o->dir;
+	d->self.config_file = path_join(&d->arena, d->o->dir, "config.toml");
+	if (!file_exists(d->o->dir)) {
+		ov_fail(err, OV_ENOTFOUND, "%s does not exist", d->o->dir);
+		return ov_next(err, "overseer init");
+	}
+	r = loop_new(&d->loop, err);
+	if (r == 0)
+		r = daemon_load_config(d->o->dir, "", &d->config, err);
+	if (r == 0 && !d->config->policy.target_branch.n) {
+		r = find_target_branch(d, err);
+		if (r == 0)
+			d->config->policy.target_branch = str_from(d->target_branch);
+	}
+	if (r < 0)
+		return r;
+	d->self.store_url = d->config->store_url.n ?
+				    arena_cstr(&d->arena, d->config->store_url) :
+				    arena_cstr(&d->arena, arena_printf(&d->arena, "sqlite:%s/store.db", d->o->dir));
+	r = make_folders(d, err);
+	if (r == 0)
+		r = open_engine(d, err);
+	if (r == 0)
+		r = open_sockets(d, err);
+	if (r < 0)
+		return r;
+	open_signals(d);
+	d->wake = loop_timer(d->loop, wake_fired, d);
+	d->after = loop_after(d->loop, after_iteration, d);
+	announce_start(d);
+	executor_adopt(d->executor);
+	engine_start(d->engine);
+	engine_commit(d->engine);
+	return register_write(d, err);
+}
+
+static void close_all(struct daemon *d)
+{
+	http_close(d);
+	rpcd_close(d->rpcd);
+	executor_free(d->executor);
+	for (size_t i = 0; i < ARRAY_LEN(d->signals); i++)
+		loop_source_free(d->signals[i]);
+	loop_source_free(d->after);
+	loop_source_free(d->wake);
+	loop_source_free(d->drain);
+	engine_close(d->engine);
+	ops_free(d->ops);
+	config_free(d->config);
+	loop_free(d->loop);
+	arena_done(&d->arena);
+}
+
+/* Tells whoever started us: "ready", or the error in three lines. */
+static void tell(int fd, const struct ov_err *err)
+{
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	if (err)
+		buf_addf(&b, "error %s\n%s\n%s\n", ov_code_info(err->code)->name, err->msg, err->next);
+	else
+		buf_adds(&b, STR("ready\n"));
+	n = write(fd, b.p, b.n);
+	(void)n; /* nobody listens any more */
+	close(fd);
+}
+
+int daemon_run(const struct daemon_options *o)
+{
+	struct daemon d = { .o = o };
+	struct ov_err err = { 0 };
+	int r, status;
+
+	r = open_all(&d, &err);
+	if (r < 0) {
+		log_warn("%s", err.msg);
+		tell(o->ready_fd, &err);
+		if (o->ready_fd < 0 && err.next[0])
+			log_warn("next: %s", err.next);
+		close_all(&d);
+		return ov_code_info(r)->exit_status;
+	}
+	log_info("overseerd %s is up: pid %d, instance %s, %s, target branch " STR_FMT, OV_VERSION, d.self.pid, d.self.instance,
+		 d.self.store_url, STR_ARG(d.config->policy.target_branch));
+	tell(o->ready_fd, NULL);
+	status = loop_run(d.loop);
+	register_remove(&d);
+	close_all(&d);
+	log_info("stopped");
+	return status;
+}

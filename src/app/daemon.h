@@ -1,0 +1,19 @@
+#pragma once
+/*
+ * The daemon: opens everything in the right order, connects the parts, and lets go of them in the
+ * reverse order. Order of a start: configuration, store and lease (from here on we are the only
+ * one), state, sockets, runs of the previous instance, registration, the first tick.
+ */
+#include "base/ov.h"
+
+struct daemon_options {
+	const char *dir;  /* the store's folder, absolute */
+	const char *repo; /* root of the checkout, absolute */
+	const char *shim; /* path of overseer-run */
+	int ready_fd;     /* told when we are ready, or why not; -1: nobody asks */
+};
+
+/* Runs until stopped; returns the exit status. */
+int daemon_run(const struct daemon_options *o);
+/* Answers one request from stdin to stdout from the store as it is; returns the exit status. */
+int readonly_run(const char *dir);

@@ -1,0 +1,62 @@
+#pragma once
+/* The daemon's parts as its own files see them. Private to app. */
+#include "app/daemon.h"
+#include "app/engine.h"
+#include "app/executor.h"
+#include "app/ops.h"
+#include "base/arena.h"
+#include "base/list.h"
+#include "core/config.h"
+#include "net/httpd.h"
+#include "net/rpcd.h"
+#include "net/ssehub.h"
+#include "sys/loop.h"
+
+struct daemon {
+	const struct daemon_options *o;
+	struct arena arena; /* lives as long as the daemon: paths, identity */
+	struct loop *loop;
+	struct config *config;
+	struct engine *engine;
+	struct executor *executor;
+	struct ops *ops;
+	struct rpcd *rpcd;
+	struct httpd *httpd;
+	struct ssehub *hub;
+	struct op_daemon self;
+	const char *socket_path, *target_branch;
+	str token;
+
+	struct loop_source *after, *wake, *drain, *signals[3];
+	struct list followers; /* of events, over the socket */
+	struct list log_waits; /* calls of run.log that wait for output */
+
+	bool stopping, store_failing;
+	const char *stop_reason;
+	char capacity[200];
+};
+
+/* server.c: calls from the socket and from HTTP. */
+void server_call(void *user, struct rpc_call *call);
+void server_published(struct daemon *d, const struct event *const *events, size_t n);
+void server_run_changed(void *user, str run_id);
+void server_done(struct daemon *d);
+
+/* http.c */
+int http_open(struct daemon *d, struct ov_err *err);
+void http_published(struct daemon *d, const struct event *e, str json);
+void http_close(struct daemon *d);
+
+/* register.c: who we are, and telling it. */
+void identity_init(struct daemon *d);
+/* The lease's holder text, in the daemon's arena. */
+str identity_holder(struct daemon *d);
+/* "another daemon holds this store: pid ..." from a holder's text. */
+int identity_conflict(str holder, struct ov_err *err);
+int register_write(struct daemon *d, struct ov_err *err);
+void register_remove(struct daemon *d);
+
+/* daemon.c */
+int daemon_load_config(const char *dir, const char *target, struct config **ret, struct ov_err *err);
+void daemon_stop(struct daemon *d, const char *reason);
+int daemon_reload(struct daemon *d, struct ov_err *err);

@@ -1,0 +1,541 @@
+#include "app/engine.h"
+
+#include "app/fold.h"
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "core/apply.h"
+#include "core/snapshot.h"
+#include "data/json.h"
+#include "sys/inject.h"
+
+enum {
+	TICK_APART_MS = 250,  /* ticks on events are at least this far apart */
+	TICK_ROUNDS = 16,     /* decisions of one tick enable others: so many rounds at most */
+	RETRY_MS = 1000,      /* after a failed transaction, doubling to: */
+	RETRY_MAX_MS = 30000,
+};
+
+struct waiter {
+	engine_reply_fn *reply;
+	void (*after)(void *user, int r, const struct ov_err *err);
+	void *user;
+	const value *result;
+};
+
+/* What the daemon itself reported: kept until it is durable. Owns its texts. */
+struct report {
+	str command, params;
+};
+
+/* What is staged for one transaction: its events, and what is released when it is durable. */
+struct batch {
+	struct arena arena;
+	struct events events;
+	VEC(struct waiter) waiters;
+	VEC(struct report) reports;
+};
+
+struct engine {
+	struct store *store;
+	struct state *state;
+	const struct policy *policy;
+	const struct engine_world *world;
+	void *user;
+	ov_time tick_every;
+	int64_t snapshot_every;
+	uint64_t head; /* durable */
+	uint64_t snapshot_seq;
+	uint64_t hash_seed;
+
+	struct batch batches[2];
+	struct batch *staged, *writing; /* writing is NULL while no transaction is under way */
+	bool committing;
+	int apply_failed; /* a decision contradicted the state: the batch must not be written */
+
+	VEC(struct report) retry;
+	ov_time retry_wait;
+	bool failing;  /* the last transaction was refused */
+	bool retrying; /* its wait is over: try again */
+	bool started;
+
+	bool tick_due;
+	ov_time last_tick, wake_at;
+};
+
+static void report_done(struct report *r)
+{
+	record_set_str(&r->command, STR(""));
+	record_set_str(&r->params, STR(""));
+}
+
+static void batch_clear(struct batch *b)
+{
+	b->events.n = 0;
+	b->waiters.n = 0;
+	b->reports.n = 0;
+	arena_reset(&b->arena);
+}
+
+static void batch_done(struct batch *b)
+{
+	for (size_t i = 0; i < b->reports.n; i++)
+		report_done(&b->reports.p[i]);
+	arena_done(&b->arena);
+	vec_done(&b->events);
+	vec_done(&b->waiters);
+	vec_done(&b->reports);
+}
+
+int engine_open(const struct engine_options *o, struct engine **ret, struct ov_err *err)
+{
+	struct engine *e = mem_zalloc(1, sizeof(*e));
+	int r;
+
+	e->store = o->store;
+	e->policy = o->policy;
+	e->world = o->world;
+	e->user = o->user;
+	e->tick_every = o->tick_every;
+	e->snapshot_every = o->snapshot_every;
+	e->staged = &e->batches[0];
+	e->wake_at = OV_TIME_MAX;
+	e->world->entropy(e->user, &e->hash_seed, sizeof(e->hash_seed));
+	r = fold_store(e->store, e->hash_seed, UINT64_MAX, &e->state, &e->snapshot_seq, err);
+	if (r < 0) {
+		e->store = NULL;
+		engine_close(e);
+		return r;
+	}
+	e->head = e->state->seq;
+	*ret = e;
+	return 0;
+}
+
+void engine_close(struct engine *e)
+{
+	if (!e)
+		return;
+	store_close(e->store);
+	state_free(e->state);
+	batch_done(&e->batches[0]);
+	batch_done(&e->batches[1]);
+	for (size_t i = 0; i < e->retry.n; i++)
+		report_done(&e->retry.p[i]);
+	vec_done(&e->retry);
+	mem_free(e);
+}
+
+const struct state *engine_state(const struct engine *e)
+{
+	return e->state;
+}
+
+struct store *engine_store(const struct engine *e)
+{
+	return e->store;
+}
+
+bool engine_staged(const struct engine *e)
+{
+	return e->staged->events.n || e->writing;
+}
+
+static void set_wake(struct engine *e, ov_time at)
+{
+	if (at == e->wake_at)
+		return;
+	e->wake_at = at;
+	e->world->wake_at(e->user, at);
+}
+
+static struct decide_ctx decide_begin(struct engine *e, str actor, struct events *out)
+{
+	struct decide_ctx cx = {
+		.arena = &e->staged->arena,
+		.state = e->state,
+		.policy = e->policy,
+		.now = e->world->now(e->user),
+		.actor = actor,
+		.out = out,
+	};
+
+	e->world->entropy(e->user, cx.entropy, sizeof(cx.entropy));
+	return cx;
+}
+
+/* Applies freshly decided events and stages them. */
+static void stage(struct engine *e, struct events *fresh)
+{
+	struct ov_err err = { 0 };
+
+	for (size_t i = 0; i < fresh->n && e->apply_failed == 0; i++) {
+		struct event *ev = fresh->p[i];
+		int r = event_check(ev, &err);
+
+		ev->seq = e->state->seq + 1;
+		if (r == 0)
+			r = apply(e->state, ev, &err);
+		if (r < 0) {
+			e->apply_failed = ov_wrap(&err, OV_EINTERNAL, "a decision contradicts the state");
+			e->world->store_failed(e->user, &err);
+			break;
+		}
+		vec_push(&e->staged->events, ev);
+	}
+	e->tick_due |= fresh->n > 0;
+	vec_done(fresh);
+}
+
+static void wait_for_commit(struct engine *e, struct waiter w)
+{
+	vec_push(&e->staged->waiters, w);
+}
+
+void engine_submit(struct engine *e, str command, const value *params, str actor, engine_reply_fn *reply, void *user)
+{
+	struct events fresh = { 0 };
+	struct decide_ctx cx = decide_begin(e, actor, &fresh);
+	struct ov_err err = { 0 };
+	value *result = NULL;
+	int r;
+
+	r = decide(&cx, command, value_copy(cx.arena, params), &result, &err);
+	if (r < 0) {
+		vec_done(&fresh);
+		/* A refusal changes nothing, so there is nothing to wait for. */
+		if (reply)
+			reply(user, r, NULL, &err);
+		return;
+	}
+	stage(e, &fresh);
+	if (reply)
+		wait_for_commit(e, (struct waiter){ .reply = reply, .user = user, .result = result });
+}
+
+void engine_report(struct engine *e, str command, const value *params)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct report rep = { 0 };
+	size_t before = e->staged->events.n;
+
+	engine_submit(e, command, params, STR("overseer"), NULL, NULL);
+	if (e->staged->events.n == before && e->apply_failed == 0)
+		return;
+	json_write(&text, params);
+	record_set_str(&rep.command, command);
+	record_set_str(&rep.params, buf_str(&text));
+	vec_push(&e->staged->reports, rep);
+}
+
+void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const struct ov_err *err), void *user)
+{
+	if (!engine_staged(e))
+		fn(user, 0, NULL);
+	else
+		wait_for_commit(e, (struct waiter){ .after = fn, .user = user });
+}
+
+static void answer(struct batch *b, int r, const struct ov_err *err)
+{
+	for (size_t i = 0; i < b->waiters.n; i++) {
+		struct waiter *w = &b->waiters.p[i];
+
+		if (w->reply)
+			w->reply(w->user, r, r == 0 ? w->result : NULL, err);
+		else
+			w->after(w->user, r, err);
+	}
+}
+
+/* Effects whose intent has just become durable. */
+static void perform_new(struct engine *e, const struct batch *b)
+{
+	for (size_t i = 0; i < b->events.n; i++) {
+		const struct event *ev = b->events.p[i];
+		const struct effect *fx;
+
+		if (ev->kind != EV_EFFECT_INTENDED)
+			continue;
+		/* Settled within the same transaction: nothing to do any more. */
+		fx = state_effect(e->state, value_str_at(ev->data, "effect"));
+		if (fx) {
+			INJECT("before-effect");
+			e->world->perform(e->user, fx);
+		}
+	}
+}
+
+static void commit_succeeded(struct engine *e, struct batch *b, uint64_t head)
+{
+	INJECT("after-commit");
+	e->head = head;
+	if (e->failing) {
+		e->failing = e->retrying = false;
+		e->retry_wait = 0;
+		e->world->store_failed(e->user, NULL);
+	}
+	answer(b, 0, NULL);
+	INJECT("after-replies");
+	if (b->events.n)
+		e->world->published(e->user, (const struct event *const *)b->events.p, b->events.n);
+	perform_new(e, b);
+	INJECT("after-effects");
+	for (size_t i = 0; i < b->reports.n; i++)
+		report_done(&b->reports.p[i]);
+	batch_clear(b);
+}
+
+/* The state is what the store holds, whatever was staged on top of it. */
+static void refold(struct engine *e)
+{
+	struct state *fresh = NULL;
+	struct ov_err err = { 0 };
+
+	/* If even reading fails the old state stays for reading, and nothing is written: see failing. */
+	if (fold_store(e->store, e->hash_seed, UINT64_MAX, &fresh, &e->snapshot_seq, &err) < 0) {
+		e->apply_failed = OV_EIO;
+		return;
+	}
+	state_free(e->state);
+	e->state = fresh;
+	e->head = fresh->seq;
+	e->apply_failed = 0;
+}
+
+static void keep_reports(struct engine *e, struct batch *b)
+{
+	for (size_t i = 0; i < b->reports.n; i++)
+		vec_push(&e->retry, b->reports.p[i]);
+	b->reports.n = 0;
+}
+
+static void commit_failed(struct engine *e, struct batch *b, int r, const struct ov_err *err)
+{
+	struct batch *other = b == &e->batches[0] ? &e->batches[1] : &e->batches[0];
+
+	e->failing = true;
+	e->retrying = false;
+	e->retry_wait = e->retry_wait ? MIN(e->retry_wait * 2, (ov_time)RETRY_MAX_MS) : (ov_time)RETRY_MS;
+	e->world->store_failed(e->user, err);
+	keep_reports(e, b);
+	keep_reports(e, other);
+	refold(e);
+	answer(b, r, err);
+	answer(other, r, err);
+	batch_clear(b);
+	batch_clear(other);
+	set_wake(e, e->world->now(e->user) + e->retry_wait);
+}
+
+static void append_done(void *user, int r, uint64_t head, const struct ov_err *err)
+{
+	struct engine *e = user;
+	struct batch *b = e->writing;
+
+	e->writing = NULL;
+	if (r == 0)
+		commit_succeeded(e, b, head);
+	else
+		commit_failed(e, b, r, err);
+}
+
+/* The records of a batch, in its arena. */
+static struct store_record *records(struct batch *b)
+{
+	struct store_record *recs = arena_array(&b->arena, struct store_record, b->events.n);
+	_cleanup_(buf_done) struct buf body = BUF_INIT;
+
+	for (size_t i = 0; i < b->events.n; i++) {
+		const struct event *ev = b->events.p[i];
+
+		buf_clear(&body);
+		json_write_canonical(&body, event_body(&b->arena, ev));
+		recs[i].at = ev->at;
+		recs[i].kind = str_from(event_info(ev->kind).name);
+		recs[i].body = arena_str(&b->arena, buf_str(&body));
+	}
+	return recs;
+}
+
+static void write_batch(struct engine *e)
+{
+	struct batch *b = e->staged;
+	struct ov_err err = { 0 };
+
+	e->staged = b == &e->batches[0] ? &e->batches[1] : &e->batches[0];
+	e->writing = b;
+	if (e->apply_failed) {
+		ov_fail(&err, e->apply_failed, "the state could not be brought in line with the store");
+		append_done(e, e->apply_failed, 0, &err);
+		return;
+	}
+	if (b->events.n == 0) {
+		append_done(e, 0, e->head, NULL);
+		return;
+	}
+	INJECT("before-commit");
+	store_append(e->store, e->head, records(b), b->events.n, append_done, e);
+}
+
+static struct decisions tick_once(struct engine *e, struct arena *a)
+{
+	struct world w = { e->state, e->policy };
+	struct telemetry t = { 0 };
+
+	e->world->telemetry(e->user, &t);
+	return reconcile(a, &w, &t, e->world->now(e->user));
+}
+
+/* While work is open a tick comes at the latest after tick_every; with none open nothing ticks. */
+static ov_time next_wake(const struct engine *e, ov_time wake_at, ov_time now)
+{
+	if (!list_empty(&e->state->live) || !list_empty(&e->state->queued))
+		wake_at = MIN(wake_at, now + e->tick_every);
+	return wake_at;
+}
+
+static value *tick(struct engine *e, struct arena *view_arena)
+{
+	value *shown = NULL;
+	ov_time now = e->world->now(e->user);
+
+	e->tick_due = false;
+	e->last_tick = now;
+	for (int round = 0; round < TICK_ROUNDS && e->apply_failed == 0; round++) {
+		struct decisions d = tick_once(e, &e->staged->arena);
+		struct events fresh = { 0 };
+		struct decide_ctx cx;
+
+		if (view_arena && !shown)
+			shown = value_copy(view_arena, decisions_view(&e->staged->arena, &d));
+		set_wake(e, next_wake(e, d.wake_at, now));
+		if (d.n == 0)
+			break;
+		cx = decide_begin(e, STR("overseer"), &fresh);
+		decide_tick(&cx, &d);
+		stage(e, &fresh);
+		e->tick_due = round + 1 == TICK_ROUNDS;
+	}
+	return shown;
+}
+
+/* What could not be written is submitted again, in order. */
+static void submit_retries(struct engine *e)
+{
+	__typeof__(e->retry) todo = e->retry;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+
+	memset(&e->retry, 0, sizeof(e->retry));
+	for (size_t i = 0; i < todo.n; i++) {
+		value *params;
+
+		if (json_parse(&a, todo.p[i].params, NULL, &params, NULL) == 0)
+			engine_report(e, todo.p[i].command, params);
+		report_done(&todo.p[i]);
+	}
+	vec_done(&todo);
+}
+
+/* Ticks if one is due and the last one is long enough ago; otherwise sees to it that one comes. */
+static void tick_if_due(struct engine *e)
+{
+	ov_time now = e->world->now(e->user);
+
+	if (!e->tick_due || !e->started || (e->failing && !e->retrying))
+		return;
+	/* A clock that jumped back must not hold the tick up. */
+	if (now >= e->last_tick + TICK_APART_MS || now < e->last_tick)
+		tick(e, NULL);
+	else
+		set_wake(e, MIN(e->wake_at, e->last_tick + TICK_APART_MS));
+}
+
+void engine_commit(struct engine *e)
+{
+	enum { ROUNDS = 4 };
+
+	/* Not from inside a reply: what it staged is written by the round that called it. */
+	if (e->writing || e->committing)
+		return;
+	e->committing = true;
+	tick_if_due(e);
+	for (int i = 0; i < ROUNDS && !e->writing; i++) {
+		if (e->staged->events.n == 0 && e->staged->waiters.n == 0)
+			break;
+		write_batch(e);
+	}
+	e->committing = false;
+	if (e->staged->events.n || e->staged->waiters.n)
+		set_wake(e, e->world->now(e->user));
+	if (!e->failing && e->head - e->snapshot_seq >= (uint64_t)e->snapshot_every)
+		(void)engine_snapshot(e, NULL);
+}
+
+void engine_wake(struct engine *e)
+{
+	e->wake_at = OV_TIME_MAX;
+	e->tick_due = true;
+	if (!e->failing)
+		return;
+	/* One attempt; if it fails again, the next is further off. */
+	if (e->apply_failed)
+		refold(e);
+	e->retrying = true;
+	submit_retries(e);
+}
+
+value *engine_tick_now(struct engine *e, struct arena *a)
+{
+	return tick(e, a);
+}
+
+value *engine_tick_dry(struct engine *e, struct arena *a)
+{
+	struct decisions d = tick_once(e, a);
+
+	return decisions_view(a, &d);
+}
+
+void engine_set_policy(struct engine *e, const struct policy *p, ov_time tick_every)
+{
+	e->policy = p;
+	e->tick_every = tick_every;
+	e->tick_due = true;
+}
+
+void engine_start(struct engine *e)
+{
+	e->started = true;
+	e->tick_due = true;
+	list_each(it, &e->state->effects) e->world->perform(e->user, list_entry(it, struct effect, link));
+}
+
+void engine_stop(struct engine *e)
+{
+	e->started = false;
+}
+
+int engine_snapshot(struct engine *e, struct ov_err *err)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	struct store_snapshot snap = { .seq = e->head, .format = SNAPSHOT_FORMAT };
+	uint64_t head;
+	int r;
+
+	if (engine_staged(e) || e->snapshot_seq == e->head)
+		return 0;
+	r = store_head(e->store, &head, snap.hash, err);
+	if (r < 0)
+		return r;
+	snapshot_write(&bytes, e->state);
+	snap.bytes = buf_str(&bytes);
+	INJECT("before-snapshot");
+	r = store_snapshot_put(e->store, &snap, err);
+	/* Also after a failure: it is only an optimisation, and is tried again after as many events. */
+	e->snapshot_seq = e->head;
+	return r;
+}

@@ -1,0 +1,84 @@
+#pragma once
+/*
+ * The engine owns the state and its store. Commands are decided against the state, their events
+ * applied at once and staged; engine_commit, called after each loop iteration, writes everything
+ * staged as one transaction, and only then are replies given, events published and effects carried
+ * out. If the transaction fails, nothing of it happened: the state is folded anew from the store,
+ * callers get the error, and what the daemon itself had to report is kept and submitted again.
+ *
+ * The outside world is an interface, so that the simulator can stand in for all of it. The engine
+ * owns no clock, no timer and no loop.
+ */
+#include "base/ov.h"
+#include "core/decide.h"
+#include "core/policy.h"
+#include "core/state.h"
+#include "store/store.h"
+
+struct engine;
+
+struct engine_world {
+	ov_time (*now)(void *user);
+	void (*entropy)(void *user, void *p, size_t n);
+	void (*telemetry)(void *user, struct telemetry *ret);
+	/*
+	 * Carries out a committed effect. The outcome comes back as the command effect.end, in its own
+	 * time, never from inside this call. Called again for the same effect after a restart.
+	 */
+	void (*perform)(void *user, const struct effect *fx);
+	/* Events that are durable now, in order. Valid during the call. */
+	void (*published)(void *user, const struct event *const *events, size_t n);
+	/* Call engine_wake at this time (OV_TIME_MAX: no need). */
+	void (*wake_at)(void *user, ov_time at);
+	/* The store refused a transaction (err), or takes them again (NULL). */
+	void (*store_failed)(void *user, const struct ov_err *err);
+};
+
+struct engine_options {
+	struct store *store; /* taken over */
+	const struct policy *policy;
+	const struct engine_world *world;
+	void *user;
+	ov_time tick_every;
+	int64_t snapshot_every;
+};
+
+/* Runs once, after the commit (r == 0) or its failure. result and err are valid during the call. */
+typedef void engine_reply_fn(void *user, int r, const value *result, const struct ov_err *err);
+
+/* Folds the store's snapshot and log. Nothing is ticked or performed before engine_start. */
+int engine_open(const struct engine_options *o, struct engine **ret, struct ov_err *err);
+void engine_close(struct engine *e);
+/* Drives the effects that a previous daemon left open, and asks for a first tick. */
+void engine_start(struct engine *e);
+
+/* No more ticks: what is under way is still reported and written, nothing new begins. */
+void engine_stop(struct engine *e);
+
+const struct state *engine_state(const struct engine *e);
+struct store *engine_store(const struct engine *e);
+/* True while something is staged that the store does not have yet. */
+bool engine_staged(const struct engine *e);
+
+/* params are borrowed for the call. reply may be NULL. */
+void engine_submit(struct engine *e, str command, const value *params, str actor, engine_reply_fn *reply, void *user);
+/* As engine_submit for what the daemon itself has seen: kept and submitted again if the commit fails. */
+void engine_report(struct engine *e, str command, const value *params);
+/*
+ * Runs fn once everything staged so far is durable (at once if nothing is), or was refused: answers
+ * that are read from the state are made in it, so that nothing unsaved is ever shown.
+ */
+void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const struct ov_err *err), void *user);
+
+/* Writes what is staged, if a write is not under way; ticks first when one is due. */
+void engine_commit(struct engine *e);
+/* The time given to wake_at has come. */
+void engine_wake(struct engine *e);
+/* Ticks now; what it decides is staged. Returns the decisions as shown to people. */
+value *engine_tick_now(struct engine *e, struct arena *a);
+/* What a tick would decide, changing nothing. */
+value *engine_tick_dry(struct engine *e, struct arena *a);
+/* A reloaded configuration: takes effect with the next decision. */
+void engine_set_policy(struct engine *e, const struct policy *p, ov_time tick_every);
+/* Writes a snapshot of what is durable, if there is anything new. */
+int engine_snapshot(struct engine *e, struct ov_err *err);

@@ -1,0 +1,39 @@
+#pragma once
+/*
+ * The executor carries out committed effects with real processes and real git, and reports their
+ * outcomes to the engine. It remembers nothing across restarts: an effect that is still open is
+ * performed again under the same id, and every effect is made so that doing it again is harmless.
+ * It owns the handles of live runs and the jobs under way.
+ */
+#include "base/ov.h"
+#include "core/config.h"
+#include "core/model.h"
+
+struct engine;
+struct executor;
+struct loop;
+
+struct executor_options {
+	struct loop *loop;
+	const char *dir;  /* the store's folder */
+	const char *repo; /* root of the user's checkout */
+	const char *shim; /* path of overseer-run */
+	const struct config *config;
+	/* New output of a run, or its end: for those who follow its log. */
+	void (*run_changed)(void *user, str run_id);
+	void *user;
+};
+
+int executor_new(const struct executor_options *o, struct executor **ret, struct ov_err *err);
+/* The engine comes after the executor, since it performs effects. */
+void executor_set_engine(struct executor *x, struct engine *e);
+void executor_set_config(struct executor *x, const struct config *c);
+/* Finds the runs of the previous daemon again; call before engine_start. */
+void executor_adopt(struct executor *x);
+void executor_perform(struct executor *x, const struct effect *fx);
+/* Work of ours (not runs) that is under way: git, checks. */
+size_t executor_busy(const struct executor *x);
+/* Lets go of runs, which go on without us, and abandons jobs, which will be done again. */
+void executor_free(struct executor *x);
+/* The folder of a run, in the arena. */
+char *executor_run_dir(struct arena *a, const char *dir, str run_id);

@@ -1,0 +1,62 @@
+#include "app/fold.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/apply.h"
+#include "core/snapshot.h"
+
+enum { PAGE = 4096 };
+
+/* The snapshot's state, or an empty one when there is none that we can use. */
+static struct state *from_snapshot(struct store *s, uint64_t hash_seed, uint64_t until)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	struct store_snapshot snap;
+	struct state *state;
+
+	if (store_snapshot_get(s, &a, &snap, NULL) == 0 && snap.format == SNAPSHOT_FORMAT && snap.seq <= until &&
+	    snapshot_read(snap.bytes, hash_seed, &state, NULL) == 0)
+		return state;
+	return state_new(hash_seed);
+}
+
+static int fold_page(struct state *state, struct store *s, uint64_t until, size_t *ret_n, struct ov_err *err)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT, scratch = ARENA_INIT;
+	struct store_record *recs;
+	size_t limit = until - state->seq < PAGE ? (size_t)(until - state->seq) : PAGE, n;
+	int r;
+
+	r = store_read(s, state->seq, limit, &a, &recs, &n, err);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct event ev;
+
+		arena_reset(&scratch);
+		r = event_decode(&scratch, recs[i].seq, recs[i].at, recs[i].kind, recs[i].body, &ev, err);
+		if (r == 0)
+			r = apply(state, &ev, err);
+	}
+	if (r == 0)
+		*ret_n = n;
+	return r;
+}
+
+int fold_store(struct store *s, uint64_t hash_seed, uint64_t until, struct state **ret, uint64_t *ret_snapshot,
+	       struct ov_err *err)
+{
+	struct state *state = from_snapshot(s, hash_seed, until);
+	uint64_t snapshot = state->seq;
+	size_t n = 1;
+
+	while (n > 0 && state->seq < until) {
+		int r = fold_page(state, s, until, &n, err);
+
+		if (r < 0) {
+			state_free(state);
+			return ov_wrap(err, r, "reading the store");
+		}
+	}
+	*ret = state;
+	*ret_snapshot = snapshot;
+	return 0;
+}

@@ -1,0 +1,190 @@
+/* The HTTP side: JSON-RPC, live events, metrics and health. */
+#include <unistd.h>
+
+#include "app/daemon_impl.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "core/view.h"
+#include "data/json.h"
+#include "net/rpchttp.h"
+#include "sys/file.h"
+#include "sys/rand.h"
+#include "version.h"
+
+enum { TOKEN_BYTES = 32, MAX_BODY = 1024 * 1024 };
+
+static void handle_rpc(void *user, struct http_req *req)
+{
+	rpchttp_handle(req, server_call, user);
+}
+
+static void handle_events(void *user, struct http_req *req)
+{
+	struct daemon *d = user;
+
+	ssehub_subscribe(d->hub, req);
+}
+
+static void handle_health(void *user, struct http_req *req)
+{
+	struct daemon *d = user;
+	value *v = value_object(req->arena);
+
+	value_put(req->arena, v, "ok", value_bool(req->arena, !d->store_failing));
+	value_put(req->arena, v, "version", value_cstr(req->arena, OV_VERSION));
+	value_put(req->arena, v, "instance", value_cstr(req->arena, d->self.instance));
+	if (d->store_failing)
+		value_put(req->arena, v, "reason", value_cstr(req->arena, "the store refuses to be written"));
+	http_answer_json(req, d->store_failing ? 503 : 200, v);
+}
+
+static void metric(struct buf *b, const char *name, const char *type, const char *help, int64_t v)
+{
+	buf_addf(b, "# HELP overseer_%s %s\n# TYPE overseer_%s %s\noverseer_%s %lld\n", name, help, name, type, name,
+		 (long long)v);
+}
+
+/* One time series per status of a table. */
+static void metric_counts(struct buf *b, const char *name, const char *help, const struct status_table *t,
+			  const size_t *counts)
+{
+	buf_addf(b, "# HELP overseer_%s %s\n# TYPE overseer_%s gauge\n", name, help, name);
+	for (int i = 0; i < t->n; i++)
+		buf_addf(b, "overseer_%s{status=\"%s\"} %zu\n", name, t->names[i], counts[i]);
+}
+
+static int64_t resident_bytes(void)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	str text, field;
+	uint64_t pages = 0;
+
+	if (file_read(&a, "/proc/self/statm", 4096, &text, NULL) < 0)
+		return 0;
+	(void)str_split(&text, ' ', &field);
+	if (str_split(&text, ' ', &field))
+		(void)str_to_u64(field, &pages);
+	return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+static void handle_metrics(void *user, struct http_req *req)
+{
+	struct daemon *d = user;
+	const struct state *s = engine_state(d->engine);
+	size_t goals[GOAL_STATUS_COUNT] = { 0 }, nodes[NODE_STATUS_COUNT] = { 0 }, runs[RUN_STATUS_COUNT] = { 0 };
+	size_t open_escalations = 0;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < s->goals.n; i++) {
+		goals[s->goals.p[i]->status]++;
+		for (size_t k = 0; k < s->goals.p[i]->nodes.n; k++)
+			if (node_is_leaf(s->goals.p[i]->nodes.p[k]))
+				nodes[s->goals.p[i]->nodes.p[k]->status]++;
+	}
+	list_each(it, &s->runs) runs[list_entry(it, struct run, link)->status]++;
+	for (size_t i = 0; i < s->escalations.n; i++)
+		open_escalations += s->escalations.p[i]->status == ESC_OPEN;
+	metric(&b, "events_total", "counter", "Events in the log.", (int64_t)s->seq);
+	metric_counts(&b, "goals", "Goals by status.", &goal_statuses, goals);
+	metric_counts(&b, "nodes", "Nodes without children by status.", &node_statuses, nodes);
+	metric_counts(&b, "runs", "Runs of live assignments by status.", &run_statuses, runs);
+	metric(&b, "escalations_open", "gauge", "Questions that wait for a person.", (int64_t)open_escalations);
+	metric(&b, "jobs_running", "gauge", "Git and check jobs under way.", (int64_t)executor_busy(d->executor));
+	metric(&b, "loop_iterations_total", "counter", "Iterations of the event loop.", (int64_t)loop_iterations(d->loop));
+	metric(&b, "resident_bytes", "gauge", "Resident memory.", resident_bytes());
+	metric(&b, "store_failing", "gauge", "1 while the store refuses to be written.", d->store_failing);
+	http_answer(req, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&b));
+}
+
+static const struct httpd_route routes[] = {
+	{ .method = "POST", .path = "/rpc", .max_body = MAX_BODY, .handler = handle_rpc },
+	{ .method = "GET", .path = "/events", .handler = handle_events },
+	{ .method = "GET", .path = "/metrics", .handler = handle_metrics },
+	{ .method = "GET", .path = "/healthz", .flags = HTTPD_OPEN, .handler = handle_health },
+};
+
+/* The token is made once per store and stays, so that scripts and open pages survive a restart. */
+static int load_token(struct daemon *d, struct ov_err *err)
+{
+	const char *path = path_join(&d->arena, d->o->dir, "token");
+	uint8_t random[TOKEN_BYTES];
+	char hex[2 * TOKEN_BYTES + 1];
+	int r;
+
+	r = file_read(&d->arena, path, 4096, &d->token, err);
+	if (r == 0) {
+		d->token = str_trim(d->token);
+		return d->token.n ? 0 : ov_fail(err, OV_EINVALID, "%s is empty; remove it to get a new token", path);
+	}
+	if (r != OV_ENOTFOUND)
+		return r;
+	rand_bytes(random, sizeof(random));
+	hex_format(random, sizeof(random), hex);
+	d->token = arena_str(&d->arena, str_from(hex));
+	return file_write_atomic(path, d->token, 0600, err);
+}
+
+static int replay(void *user, uint64_t after, size_t max, struct arena *a, struct ssehub_event **ret, size_t *ret_n,
+		  struct ov_err *err)
+{
+	struct daemon *d = user;
+	struct store_record *recs;
+	size_t n;
+	int r = store_read(engine_store(d->engine), after, max, a, &recs, &n, err);
+
+	if (r < 0)
+		return r;
+	*ret = arena_array(a, struct ssehub_event, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		struct event e;
+		value *v;
+
+		r = event_decode(a, recs[i].seq, recs[i].at, recs[i].kind, recs[i].body, &e, err);
+		if (r < 0)
+			return r;
+		v = event_view(a, &e);
+		value_put(a, v, "text", value_str(a, explain_event(a, &e)));
+		(*ret)[i] = (struct ssehub_event){ e.seq, str_from(event_info(e.kind).name), json_text(a, v) };
+	}
+	*ret_n = n;
+	return 0;
+}
+
+int http_open(struct daemon *d, struct ov_err *err)
+{
+	struct httpd_options o = {
+		.port = (uint16_t)d->config->http_port,
+		.routes = routes,
+		.route_count = ARRAY_LEN(routes),
+		.user = d,
+	};
+	struct ssehub_options hub = { .head = engine_state(d->engine)->seq, .replay = replay, .user = d };
+	int r;
+
+	d->hub = ssehub_new(d->loop, &hub);
+	if (!d->config->http_enabled)
+		return 0;
+	r = load_token(d, err);
+	o.token = d->token;
+	if (r == 0)
+		r = httpd_open(d->loop, &o, &d->httpd, err);
+	if (r < 0)
+		return ov_wrap(err, r, "http");
+	d->self.http_port = httpd_port(d->httpd);
+	return 0;
+}
+
+void http_published(struct daemon *d, const struct event *e, str json)
+{
+	ssehub_publish(d->hub, e->seq, str_from(event_info(e->kind).name), json);
+}
+
+void http_close(struct daemon *d)
+{
+	if (d->httpd)
+		httpd_close(d->httpd);
+	d->httpd = NULL;
+	d->hub = ssehub_free(d->hub);
+}

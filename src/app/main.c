@@ -1,0 +1,134 @@
+/* overseerd: the daemon's command line. People use `overseer up`, which calls this. */
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "app/daemon.h"
+#include "app/ops.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "sys/file.h"
+#include "version.h"
+
+static const char usage[] = "usage: overseerd --dir DIR [--repo DIR] [--shim PATH] [--ready-fd N]\n"
+			    "       overseerd --read-only --dir DIR     one JSON-RPC request on stdin, the answer on stdout\n"
+			    "       overseerd --docs operations|events|configuration\n"
+			    "       overseerd --version\n";
+
+static int print_docs(str what)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+
+	if (str_is(what, "operations"))
+		ops_docs(&out);
+	else if (str_is(what, "events"))
+		events_docs(&out);
+	else if (str_is(what, "configuration"))
+		config_docs(&out);
+	else {
+		fputs(usage, stderr);
+		return 2;
+	}
+	return fwrite(out.p, 1, out.n, stdout) == out.n && fflush(stdout) == 0 ? 0 : 8;
+}
+
+/* The shim beside us: in one folder when installed, in the neighbouring one of a build tree. */
+static const char *find_shim(struct arena *a)
+{
+	static const char *const places[] = { "overseer-run", "../libexec/overseer-run", "../shim/overseer-run" };
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n <= 0)
+		return NULL;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	*slash = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		char *path = path_join(a, self, places[i]);
+
+		if (access(path, X_OK) == 0)
+			return path;
+	}
+	return NULL;
+}
+
+static int run_daemon(struct arena *a, const char *dir, const char *repo, const char *shim, int ready_fd)
+{
+	struct daemon_options o = { .ready_fd = ready_fd };
+
+	o.dir = realpath(dir, NULL);
+	if (!o.dir) {
+		fprintf(stderr, "overseerd: %s: %m\n", dir);
+		return 3;
+	}
+	repo = repo ? repo : path_join(a, o.dir, "..");
+	o.repo = realpath(repo, NULL);
+	o.shim = shim ? shim : find_shim(a);
+	if (!o.repo || !o.shim) {
+		fprintf(stderr, "overseerd: %s\n", o.repo ? "overseer-run was not found beside overseerd; use --shim" :
+							    "the repository was not found; use --repo");
+		return 3;
+	}
+	return daemon_run(&o);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "dir", required_argument, NULL, 'd' },	{ "repo", required_argument, NULL, 'r' },
+		{ "shim", required_argument, NULL, 's' },	{ "ready-fd", required_argument, NULL, 'f' },
+		{ "read-only", no_argument, NULL, 'o' },	{ "docs", required_argument, NULL, 'D' },
+		{ "version", no_argument, NULL, 'V' },		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	const char *dir = NULL, *repo = NULL, *shim = NULL;
+	bool read_only = false;
+	int64_t ready_fd = -1;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+		switch (c) {
+		case 'd':
+			dir = optarg;
+			break;
+		case 'r':
+			repo = optarg;
+			break;
+		case 's':
+			shim = optarg;
+			break;
+		case 'f':
+			if (!str_to_i64(str_from(optarg), &ready_fd) || ready_fd < 3 || ready_fd > 1024) {
+				fputs(usage, stderr);
+				return 2;
+			}
+			break;
+		case 'o':
+			read_only = true;
+			break;
+		case 'D':
+			return print_docs(str_from(optarg));
+		case 'V':
+			puts("overseerd " OV_VERSION);
+			return 0;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (!dir || optind != argc) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	return read_only ? readonly_run(dir) : run_daemon(&a, dir, repo, shim, (int)ready_fd);
+}

@@ -1,0 +1,71 @@
+#pragma once
+/*
+ * The operations: one table of everything that can be asked of Overseer, with its parameters, who may
+ * call it and what it does. Socket, HTTP, `--read-only` and docs/operations.md walk this table. A
+ * reading operation is a function of the state and the store; a writing one is a command for the
+ * engine; a few (following, waiting, stopping) need the daemon itself.
+ */
+#include "base/buf.h"
+#include "base/ov.h"
+#include "core/config.h"
+#include "core/state.h"
+#include "store/store.h"
+
+enum op_kind { OP_READ, OP_WRITE, OP_DAEMON };
+enum op_caller { OP_HUMAN = 1 };
+enum param_type { PARAM_TEXT, PARAM_INT, PARAM_BOOL, PARAM_TEXTS, PARAM_OBJECT };
+
+struct op_param {
+	const char *name;
+	enum param_type type;
+	bool required;
+	const char *help;
+	size_t max; /* bytes of a text, entries of a list, greatest integer; 0: as everywhere */
+};
+
+/* Who is asked, and what it is: for the answers that speak of the daemon. */
+struct op_daemon {
+	const char *dir, *store_url, *instance, *config_file;
+	int pid;
+	ov_time started_at;
+	int64_t http_port;
+	bool read_only;
+};
+
+struct op_ctx {
+	struct arena *arena;
+	const struct state *state;
+	struct store *store;
+	const struct config *config;
+	const struct op_daemon *daemon;
+	ov_time now;
+};
+
+typedef int op_read_fn(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err);
+
+struct op {
+	const char *name;
+	enum op_kind kind;
+	unsigned callers;
+	const char *help;
+	const struct op_param *params;
+	size_t params_n;
+	op_read_fn *read; /* OP_READ only */
+};
+
+/* The compiled table. */
+struct ops;
+
+struct ops *ops_new(void);
+struct ops *ops_free(struct ops *o); /* returns NULL */
+/*
+ * The operation with this name or alias ("overseer.goal.create", "overseer.status"), and its
+ * parameters checked; NULL params are an empty object. OV_ENOTFOUND names the nearest operation.
+ */
+int ops_find(const struct ops *o, str name, const value *params, const struct op **ret, struct ov_err *err);
+/* docs/operations.md and docs/events.md */
+void ops_docs(struct buf *out);
+void events_docs(struct buf *out);
+
+op_read_fn op_status, op_goal_list, op_goal_show, op_plan_show, op_work_list, op_work_show, op_run_list, op_run_show,
+	op_run_log, op_events_list, op_explain, op_config_show;

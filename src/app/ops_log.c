@@ -1,0 +1,278 @@
+/* Reading operations that read the event log or a run's files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/executor.h"
+#include "app/ops.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "core/event.h"
+#include "core/view.h"
+#include "sys/file.h"
+
+enum { EVENTS_DEFAULT = 100, EVENTS_PAGE = 1000, EVENTS_SCAN = 200000, LOG_DEFAULT = 64 * 1024 };
+
+static value *event_with_text(struct arena *a, const struct event *e)
+{
+	value *v = event_view(a, e);
+
+	value_put(a, v, "text", value_str(a, explain_event(a, e)));
+	return v;
+}
+
+struct event_filter {
+	str goal, node, type;
+};
+
+static bool wanted(const struct event_filter *f, const struct event *e)
+{
+	return (!f->goal.n || str_eq(f->goal, e->goal)) && (!f->node.n || str_eq(f->node, e->node)) &&
+	       (!f->type.n || str_is(f->type, event_info(e->kind).name));
+}
+
+static int read_filter(struct op_ctx *cx, const value *params, struct event_filter *ret, struct ov_err *err)
+{
+	struct node *n;
+	struct goal *g;
+	int r = 0;
+
+	*ret = (struct event_filter){ .type = value_str_at(params, "type") };
+	if (ret->type.n && event_kind_parse(ret->type) < 0)
+		return ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a type of event", STR_ARG(ret->type));
+	if (value_str_at(params, "node").n) {
+		r = state_find_node(cx->state, value_str_at(params, "goal"), value_str_at(params, "node"), &n, err);
+		if (r == 0)
+			*ret = (struct event_filter){ n->goal->id, n->id, ret->type };
+	} else if (value_str_at(params, "goal").n) {
+		r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
+		if (r == 0)
+			ret->goal = g->id;
+	}
+	return r;
+}
+
+/* Without `after` the newest come: one begins so far from the end, without a filter. */
+static uint64_t begin_at(struct op_ctx *cx, const value *params, const struct event_filter *f, size_t limit)
+{
+	bool filtered = f->goal.n || f->node.n || f->type.n;
+
+	if (value_at(params, "after"))
+		return (uint64_t)value_int_at(params, "after");
+	if (filtered)
+		return cx->state->seq > EVENTS_SCAN ? cx->state->seq - EVENTS_SCAN : 0;
+	return cx->state->seq > limit ? cx->state->seq - limit : 0;
+}
+
+int op_events_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	size_t limit = value_at(params, "limit") ? (size_t)value_int_at(params, "limit") : EVENTS_DEFAULT, n = 1;
+	value *v = value_object(cx->arena), *list = value_array(cx->arena);
+	struct event_filter f;
+	uint64_t after;
+	int r = read_filter(cx, params, &f, err);
+
+	if (r < 0)
+		return r;
+	after = begin_at(cx, params, &f, limit);
+	for (size_t scanned = 0; n > 0 && value_count(list) < limit && scanned < EVENTS_SCAN; scanned += n) {
+		_cleanup_(arena_done) struct arena page = ARENA_INIT;
+		struct store_record *recs;
+
+		r = store_read(cx->store, after, EVENTS_PAGE, &page, &recs, &n, err);
+		for (size_t i = 0; r == 0 && i < n && value_count(list) < limit; i++) {
+			struct event e;
+
+			after = recs[i].seq;
+			if (after > cx->state->seq)
+				break;
+			r = event_decode(&page, recs[i].seq, recs[i].at, recs[i].kind, recs[i].body, &e, err);
+			if (r == 0 && wanted(&f, &e))
+				value_push(cx->arena, list, value_copy(cx->arena, event_with_text(&page, &e)));
+		}
+		if (r < 0)
+			return r;
+	}
+	value_put(cx->arena, v, "events", list);
+	value_put(cx->arena, v, "next_after", value_int(cx->arena, (int64_t)after));
+	value_put(cx->arena, v, "head", value_int(cx->arena, (int64_t)cx->state->seq));
+	*ret = v;
+	return 0;
+}
+
+/* The facts about a node: its newest events, read one by one by number. */
+static int node_facts(struct op_ctx *cx, const struct node *n, str only_run, value *facts, struct ov_err *err)
+{
+	for (size_t i = 0; i < n->history.n; i++) {
+		struct store_record *rec;
+		struct event e;
+		size_t got;
+		value *f;
+		int r = store_read(cx->store, n->history.p[i] - 1, 1, cx->arena, &rec, &got, err);
+
+		if (r == 0 && got == 1)
+			r = event_decode(cx->arena, rec->seq, rec->at, rec->kind, rec->body, &e, err);
+		if (r < 0)
+			return r;
+		if (got != 1 || (only_run.n && e.run.n && !str_eq(only_run, e.run)))
+			continue;
+		f = value_object(cx->arena);
+		value_put(cx->arena, f, "seq", value_int(cx->arena, (int64_t)e.seq));
+		value_put(cx->arena, f, "at", value_time(cx->arena, e.at));
+		value_put(cx->arena, f, "type", value_cstr(cx->arena, event_info(e.kind).name));
+		value_put(cx->arena, f, "text", value_str(cx->arena, explain_event(cx->arena, &e)));
+		value_push(cx->arena, facts, f);
+	}
+	return 0;
+}
+
+static void add_next(struct arena *a, value *next, const char *command, str id)
+{
+	value_push(a, next, value_strf(a, "overseer %s " STR_FMT, command, STR_ARG(id)));
+}
+
+static value *next_for_node(struct op_ctx *cx, const struct node *n)
+{
+	value *next = value_array(cx->arena);
+
+	if (n->assignment && n->assignment->run_id.n)
+		add_next(cx->arena, next, "run log --follow", n->assignment->run_id);
+	if (n->status == NODE_BLOCKED) {
+		add_next(cx->arena, next, "work unblock --reason TEXT", n->key);
+		add_next(cx->arena, next, "work done --reason TEXT", n->key);
+	}
+	add_next(cx->arena, next, "work show", n->key);
+	return next;
+}
+
+static int explain_node(struct op_ctx *cx, const struct node *n, const char *noun, str id, str only_run, value **ret,
+			struct ov_err *err)
+{
+	struct arena *a = cx->arena;
+	value *v = value_object(a), *facts = value_array(a);
+	int r = node_facts(cx, n, only_run, facts, err);
+
+	if (r < 0)
+		return r;
+	value_put(a, v, "id", value_str(a, id));
+	value_put(a, v, "noun", value_cstr(a, noun));
+	value_put(a, v, "title", value_str(a, n->name));
+	value_put(a, v, "status", value_cstr(a, status_name(&node_statuses, (int)n->status)));
+	value_put(a, v, "since", value_time(a, n->updated_at));
+	value_put(a, v, "facts", facts);
+	value_put(a, v, "now", value_str(a, explain_now(a, cx->state, n, cx->now)));
+	value_put(a, v, "next", next_for_node(cx, n));
+	*ret = v;
+	return 0;
+}
+
+static int explain_goal(struct op_ctx *cx, const struct goal *g, value **ret)
+{
+	struct arena *a = cx->arena;
+	value *v = value_object(a), *facts = value_array(a), *next = value_array(a);
+
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct node *n = g->nodes.p[i];
+		value *f;
+
+		if (!node_is_leaf(n))
+			continue;
+		f = value_object(a);
+		value_put(a, f, "seq", value_int(a, n->history.n ? (int64_t)n->history.p[n->history.n - 1] : 0));
+		value_put(a, f, "at", value_time(a, n->updated_at));
+		value_put(a, f, "type", value_cstr(a, "node"));
+		value_put(a, f, "text", value_strf(a, STR_FMT " \"" STR_FMT "\" is %s: " STR_FMT, STR_ARG(n->id), STR_ARG(n->name),
+						   status_name(&node_statuses, (int)n->status),
+						   STR_ARG(explain_now(a, cx->state, n, cx->now))));
+		value_push(a, facts, f);
+	}
+	add_next(a, next, "plan show", g->id);
+	add_next(a, next, "events --goal", g->id);
+	value_put(a, v, "id", value_str(a, g->id));
+	value_put(a, v, "noun", value_cstr(a, "goal"));
+	value_put(a, v, "title", value_str(a, g->title));
+	value_put(a, v, "status", value_cstr(a, status_name(&goal_statuses, (int)g->status)));
+	value_put(a, v, "since", value_time(a, g->updated_at));
+	value_put(a, v, "facts", facts);
+	value_put(a, v, "now", g->plan_version ? value_strf(a, "%zu of %zu done", g->leaves_done, g->leaves) :
+						 value_cstr(a, "it has no plan yet"));
+	value_put(a, v, "next", next);
+	*ret = v;
+	return 0;
+}
+
+int op_explain(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	str id = value_str_at(params, "id"), goal = value_str_at(params, "goal");
+	struct assignment *as;
+	struct node *n;
+	struct goal *g;
+	struct run *x;
+	int r;
+
+	if (str_starts(id, STR("goal_")) && str_find_byte(id, '/') == id.n) {
+		r = state_find_goal(cx->state, id, &g, err);
+		return r < 0 ? r : explain_goal(cx, g, ret);
+	}
+	if (str_starts(id, STR("R_"))) {
+		r = state_find_run(cx->state, id, &x, err);
+		n = r == 0 ? state_node(cx->state, x->goal_id, x->node_id) : NULL;
+		return r < 0 ? r : explain_node(cx, n, "run", x->id, x->id, ret, err);
+	}
+	if (str_starts(id, STR("A_")) && (as = state_assignment(cx->state, id)) && as->node)
+		return explain_node(cx, as->node, "assignment", as->id, (str){ 0 }, ret, err);
+	r = state_find_node(cx->state, goal, id, &n, err);
+	return r < 0 ? r : explain_node(cx, n, "node", n->key, (str){ 0 }, ret, err);
+}
+
+/* Without a last character that is not whole yet. */
+static str whole_chars(str s)
+{
+	for (size_t back = 1; back <= MIN(s.n, (size_t)3); back++) {
+		unsigned char c = (unsigned char)s.p[s.n - back];
+		size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+
+		if ((c & 0xc0) == 0x80)
+			continue;
+		return need > back ? (str){ s.p, s.n - back } : s;
+	}
+	return s;
+}
+
+int op_run_log(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	size_t max = value_at(params, "max_bytes") ? (size_t)value_int_at(params, "max_bytes") : LOG_DEFAULT;
+	int64_t offset = value_int_at(params, "offset");
+	struct arena *a = cx->arena;
+	_cleanup_(fd_closep) int fd = -1;
+	struct stat st = { 0 };
+	struct run *x;
+	char *bytes;
+	ssize_t n = 0;
+	str text;
+	int r = state_find_run(cx->state, value_str_at(params, "run"), &x, err);
+
+	if (r < 0)
+		return r;
+	fd = open(path_join(a, executor_run_dir(a, cx->daemon->dir, x->id), "output"), O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno != ENOENT)
+		return ov_fail_errno(err, errno, "reading the output of " STR_FMT, STR_ARG(x->id));
+	bytes = arena_alloc(a, max + 1);
+	if (fd >= 0 && (fstat(fd, &st) < 0 || (n = pread(fd, bytes, max, offset)) < 0))
+		return ov_fail_errno(err, errno, "reading the output of " STR_FMT, STR_ARG(x->id));
+	/* A character that is not whole yet is left for the next read, unless nothing follows. */
+	text = (str){ bytes, (size_t)n };
+	if (offset + n < st.st_size || x->status != RUN_ENDED)
+		text = whole_chars(text);
+	*ret = value_object(a);
+	value_put(a, *ret, "run", value_str(a, x->id));
+	value_put(a, *ret, "text", value_str(a, utf8_valid(text) ? text : utf8_clean(a, text)));
+	value_put(a, *ret, "offset", value_int(a, offset));
+	value_put(a, *ret, "next_offset", value_int(a, offset + (int64_t)text.n));
+	value_put(a, *ret, "size", value_int(a, st.st_size));
+	value_put(a, *ret, "ended", value_bool(a, x->status == RUN_ENDED));
+	return 0;
+}

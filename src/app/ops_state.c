@@ -1,0 +1,197 @@
+/* Reading operations that are answered from the state alone. */
+#include "app/executor.h"
+#include "app/ops.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/view.h"
+#include "version.h"
+
+static value *daemon_view(struct op_ctx *cx)
+{
+	const struct op_daemon *d = cx->daemon;
+	struct arena *a = cx->arena;
+	value *v = value_object(a);
+
+	value_put(a, v, "pid", d->read_only ? value_null(a) : value_int(a, d->pid));
+	value_put(a, v, "version", value_cstr(a, OV_VERSION));
+	value_put(a, v, "instance", value_cstr(a, d->instance));
+	value_put(a, v, "started_at", value_time(a, d->started_at));
+	value_put(a, v, "uptime_ms", value_int(a, d->read_only ? 0 : MAX(cx->now - d->started_at, (ov_time)0)));
+	value_put(a, v, "http_port", d->http_port ? value_int(a, d->http_port) : value_null(a));
+	value_put(a, v, "dir", value_cstr(a, d->dir));
+	value_put(a, v, "store", value_cstr(a, d->store_url));
+	value_put(a, v, "read_only", value_bool(a, d->read_only));
+	return v;
+}
+
+int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	value *v = value_object(cx->arena), *s = view_status(cx->arena, cx->state, cx->now);
+
+	(void)params, (void)err;
+	value_put(cx->arena, v, "daemon", daemon_view(cx));
+	for (size_t i = 0; i < s->object.n; i++)
+		value_set(cx->arena, v, s->object.members[i].key, s->object.members[i].value);
+	value_put(cx->arena, v, "workers_max", value_int(cx->arena, cx->config->workers_max));
+	*ret = v;
+	return 0;
+}
+
+/* The status named by the parameter: -1 when there is none, an error when there is no such. */
+static int status_param(const struct status_table *t, const value *params, int *ret, struct ov_err *err)
+{
+	str s = value_str_at(params, "status");
+
+	*ret = s.n ? status_parse(t, s) : -1;
+	if (s.n && *ret < 0)
+		return ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a status of a %s", STR_ARG(s), t->noun);
+	return 0;
+}
+
+static value *wrap_list(struct arena *a, const char *key, value *list)
+{
+	value *v = value_object(a);
+
+	value_put(a, v, key, list);
+	return v;
+}
+
+int op_goal_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	value *list = value_array(cx->arena);
+	int status, r = status_param(&goal_statuses, params, &status, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < cx->state->goals.n; i++) {
+		const struct goal *g = cx->state->goals.p[i];
+
+		if (status < 0 || (int)g->status == status)
+			value_push(cx->arena, list, view_goal_brief(cx->arena, g));
+	}
+	*ret = wrap_list(cx->arena, "goals", list);
+	return 0;
+}
+
+int op_goal_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	struct goal *g;
+	int r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
+
+	if (r == 0)
+		*ret = view_goal(cx->arena, cx->state, g);
+	return r;
+}
+
+int op_plan_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	struct goal *g;
+	int r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
+
+	if (r < 0)
+		return r;
+	if (!g->plan_version) {
+		ov_fail(err, OV_ENOTFOUND, "goal " STR_FMT " has no plan yet", STR_ARG(g->id));
+		return ov_next(err, "overseer plan apply --goal " STR_FMT " FILE", STR_ARG(g->id));
+	}
+	*ret = view_plan(cx->arena, g);
+	return 0;
+}
+
+int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	value *list = value_array(cx->arena);
+	struct goal *only = NULL;
+	int status, r = status_param(&node_statuses, params, &status, err);
+
+	if (r == 0 && value_str_at(params, "goal").n)
+		r = state_find_goal(cx->state, value_str_at(params, "goal"), &only, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < cx->state->goals.n; i++) {
+		const struct goal *g = cx->state->goals.p[i];
+
+		for (size_t k = 0; (!only || only == g) && k < g->nodes.n; k++) {
+			const struct node *n = g->nodes.p[k];
+
+			if (node_is_leaf(n) && (status < 0 || (int)n->status == status))
+				value_push(cx->arena, list, view_node_brief(cx->arena, n));
+		}
+	}
+	*ret = wrap_list(cx->arena, "nodes", list);
+	return 0;
+}
+
+int op_work_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	struct node *n;
+	int r = state_find_node(cx->state, value_str_at(params, "goal"), value_str_at(params, "node"), &n, err);
+
+	if (r == 0)
+		*ret = view_node(cx->arena, cx->state, n);
+	return r;
+}
+
+static int run_order(const struct run *a, const struct run *b)
+{
+	return str_cmp(a->id, b->id);
+}
+
+/* Merges the two lists of runs, each oldest first, by id. */
+int op_run_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	const struct list *old = cx->state->retired_runs.next, *cur = cx->state->runs.next;
+	value *list = value_array(cx->arena);
+	struct node *node = NULL;
+	struct goal *goal = NULL;
+	int status, r = status_param(&run_statuses, params, &status, err);
+
+	if (r == 0 && value_str_at(params, "node").n)
+		r = state_find_node(cx->state, value_str_at(params, "goal"), value_str_at(params, "node"), &node, err);
+	else if (r == 0 && value_str_at(params, "goal").n)
+		r = state_find_goal(cx->state, value_str_at(params, "goal"), &goal, err);
+	if (r < 0)
+		return r;
+	while (old != &cx->state->retired_runs || cur != &cx->state->runs) {
+		const struct run *a = old != &cx->state->retired_runs ? list_entry(old, const struct run, link) : NULL;
+		const struct run *b = cur != &cx->state->runs ? list_entry(cur, const struct run, link) : NULL;
+		bool take_old = a && (!b || run_order(a, b) < 0);
+		const struct run *x = take_old ? a : b;
+
+		old = take_old ? old->next : old;
+		cur = take_old ? cur : cur->next;
+		if (status >= 0 && (int)x->status != status)
+			continue;
+		if (node && !(str_eq(x->goal_id, node->goal->id) && str_eq(x->node_id, node->id)))
+			continue;
+		if (goal && !str_eq(x->goal_id, goal->id))
+			continue;
+		value_push(cx->arena, list, view_run(cx->arena, x, cx->now));
+	}
+	*ret = wrap_list(cx->arena, "runs", list);
+	return 0;
+}
+
+int op_run_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	struct run *x;
+	int r = state_find_run(cx->state, value_str_at(params, "run"), &x, err);
+
+	if (r < 0)
+		return r;
+	*ret = view_run(cx->arena, x, cx->now);
+	value_put(cx->arena, *ret, "dir", value_cstr(cx->arena, executor_run_dir(cx->arena, cx->daemon->dir, x->id)));
+	return 0;
+}
+
+int op_config_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	value *v = value_object(cx->arena);
+
+	(void)params, (void)err;
+	value_put(cx->arena, v, "file", value_cstr(cx->arena, cx->daemon->config_file));
+	value_put(cx->arena, v, "options", config_view(cx->arena, cx->config));
+	*ret = v;
+	return 0;
+}

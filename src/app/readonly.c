@@ -1,0 +1,96 @@
+#include <stdio.h>
+#include <unistd.h>
+
+#include "app/daemon_impl.h"
+#include "app/fold.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "data/json.h"
+#include "data/jsonrpc.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/rand.h"
+
+enum { REQUEST_MAX = 1024 * 1024 };
+
+/* The first line of stdin. */
+static int read_request(struct buf *in, struct ov_err *err)
+{
+	char piece[4096];
+	ssize_t n;
+
+	while ((n = read(STDIN_FILENO, piece, sizeof(piece))) > 0) {
+		buf_add(in, piece, (size_t)n);
+		if (str_find_byte(buf_str(in), '\n') < in->n)
+			return 0;
+		if (in->n > REQUEST_MAX)
+			return ov_fail(err, OV_ELIMIT, "the request has more than %d bytes", REQUEST_MAX);
+	}
+	return in->n ? 0 : ov_fail(err, OV_EINVALID, "no request on standard input");
+}
+
+static int answer(struct arena *a, const char *dir, const struct rpc_msg *req, value **ret, struct ov_err *err)
+{
+	struct op_daemon self = { .dir = dir, .instance = "", .read_only = true };
+	struct op_ctx cx = { .arena = a, .daemon = &self, .now = clock_wall() };
+	struct ops *ops = ops_new();
+	struct config *config = NULL;
+	struct state *state = NULL;
+	const struct op *op = NULL;
+	uint64_t snapshot;
+	int r;
+
+	self.config_file = path_join(a, dir, "config.toml");
+	r = ops_find(ops, req->method, req->params, &op, err);
+	if (r == 0 && op->kind != OP_READ) {
+		r = ov_fail(err, OV_EUNAVAILABLE, "%s needs the daemon, which is not running", op->name);
+		ov_next(err, "overseer up");
+	}
+	if (r == 0)
+		r = daemon_load_config(dir, "", &config, err);
+	if (r == 0) {
+		self.store_url = config->store_url.n ? arena_cstr(a, config->store_url) :
+						       arena_cstr(a, arena_printf(a, "sqlite:%s/store.db", dir));
+		r = store_open(str_from(self.store_url), STORE_READ_ONLY, &cx.store, err);
+	}
+	if (r == 0)
+		r = fold_store(cx.store, rand_u64(), UINT64_MAX, &state, &snapshot, err);
+	cx.state = state;
+	cx.config = config;
+	if (r == 0)
+		r = op->read(&cx, req->params, ret, err);
+	if (r == 0)
+		*ret = value_copy(a, *ret);
+	state_free(state);
+	store_close(cx.store);
+	config_free(config);
+	ops_free(ops);
+	return r;
+}
+
+int readonly_run(const char *dir)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(buf_done) struct buf in = BUF_INIT, out = BUF_INIT;
+	struct rpc_msg req = { 0 };
+	struct ov_err err = { 0 };
+	value *doc, *result = NULL;
+	int rpc_code, r;
+
+	r = read_request(&in, &err);
+	if (r == 0)
+		r = json_parse(&a, str_trim(buf_str(&in)), NULL, &doc, &err);
+	if (r == 0)
+		r = rpc_parse(doc, &req, &rpc_code, &err);
+	if (r == 0)
+		r = answer(&a, dir, &req, &result, &err);
+	if (r < 0)
+		rpc_write_error(&out, req.id, &err);
+	else
+		rpc_write_result(&out, req.id, result);
+	buf_addc(&out, '\n');
+	if (fwrite(out.p, 1, out.n, stdout) != out.n || fflush(stdout) != 0)
+		return ov_code_info(OV_EIO)->exit_status;
+	return r < 0 ? ov_code_info(r)->exit_status : 0;
+}

@@ -1,0 +1,90 @@
+#include <unistd.h>
+
+#include "app/daemon_impl.h"
+#include "base/buf.h"
+#include "base/duration.h"
+#include "base/err.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "data/json.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/proc.h"
+#include "sys/rand.h"
+#include "version.h"
+
+void identity_init(struct daemon *d)
+{
+	uint8_t random[8];
+	char *hex = arena_alloc(&d->arena, 2 * sizeof(random) + 1);
+
+	rand_bytes(random, sizeof(random));
+	hex_format(random, sizeof(random), hex);
+	d->self.instance = hex;
+	d->self.pid = getpid();
+	d->self.started_at = clock_wall();
+}
+
+/* pid + start time + boot id name a process for good; the rest is for people. */
+static value *identity_view(struct arena *a, struct daemon *d)
+{
+	value *v = value_object(a);
+	char boot[37], host[256] = "";
+
+	proc_boot_id(boot);
+	(void)gethostname(host, sizeof(host) - 1);
+	value_put(a, v, "pid", value_int(a, d->self.pid));
+	value_put(a, v, "start_time", value_int(a, (int64_t)proc_start_time(d->self.pid)));
+	value_put(a, v, "boot_id", value_str(a, arena_str(a, str_from(boot))));
+	value_put(a, v, "instance_id", value_cstr(a, d->self.instance));
+	value_put(a, v, "host", value_str(a, arena_str(a, str_from(host))));
+	value_put(a, v, "started_at", value_time(a, d->self.started_at));
+	value_put(a, v, "version", value_cstr(a, OV_VERSION));
+	return v;
+}
+
+str identity_holder(struct daemon *d)
+{
+	return json_text(&d->arena, identity_view(&d->arena, d));
+}
+
+int identity_conflict(str holder, struct ov_err *err)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	ov_time since = 0;
+	value *v;
+
+	if (json_parse(&a, holder, NULL, &v, NULL) < 0) {
+		ov_fail(err, OV_ECONFLICT, "another daemon holds this store");
+		return ov_next(err, "overseer status     or     overseer down");
+	}
+	(void)time_parse(value_str_at(v, "started_at"), &since);
+	ov_fail(err, OV_ECONFLICT, "another daemon holds this store: pid %lld (instance " STR_FMT ", up " STR_FMT ", host " STR_FMT ")",
+		(long long)value_int_at(v, "pid"), STR_ARG(value_str_at(v, "instance_id")),
+		STR_ARG(duration_format_short(&a, MAX(clock_wall() - since, (ov_time)0))), STR_ARG(value_str_at(v, "host")));
+	return ov_next(err, "overseer status     or     overseer down");
+}
+
+static const char *register_path(struct daemon *d)
+{
+	return path_join(&d->arena, d->o->dir, "daemon.json");
+}
+
+int register_write(struct daemon *d, struct ov_err *err)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	value *v = identity_view(&a, d);
+
+	value_put(&a, v, "socket", value_cstr(&a, d->socket_path));
+	value_put(&a, v, "http_port", d->self.http_port ? value_int(&a, d->self.http_port) : value_null(&a));
+	value_put(&a, v, "log_file", value_cstr(&a, path_join(&a, d->o->dir, "logs/daemon.log")));
+	json_write_pretty(&text, v);
+	buf_addc(&text, '\n');
+	return file_write_atomic(register_path(d), buf_str(&text), 0600, err);
+}
+
+void register_remove(struct daemon *d)
+{
+	(void)file_remove(register_path(d), NULL);
+}

@@ -1,0 +1,345 @@
+/*
+ * Calls, whether they came by socket or HTTP: each is checked against the table of operations and
+ * answered from the state, by the engine, or here when it needs the daemon itself.
+ */
+#include <pwd.h>
+
+#include "app/daemon_impl.h"
+#include "app/log.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/view.h"
+#include "data/json.h"
+
+enum { FOLLOW_CATCH_UP = 1000 };
+
+/* A connection that wants every event. */
+struct follower {
+	struct daemon *d;
+	struct list link;
+	struct rpc_conn *conn;
+};
+
+/* A call of run.log that waits for output, the run's end, or its time. */
+struct log_wait {
+	struct daemon *d;
+	struct list link;
+	struct rpc_call *call;
+	struct loop_source *timer;
+	str run_id; /* in the call's arena */
+};
+
+/* A reading call that waits until what it will see is durable. */
+struct pending_read {
+	struct daemon *d;
+	struct rpc_call *call;
+	const struct op *op;
+};
+
+static struct op_ctx op_context(struct daemon *d, struct arena *a)
+{
+	return (struct op_ctx){
+		.arena = a,
+		.state = engine_state(d->engine),
+		.store = engine_store(d->engine),
+		.config = d->config,
+		.daemon = &d->self,
+		.now = loop_now(d->loop),
+	};
+}
+
+/* "human:NAME" of the socket's peer; the token of the dashboard stands for the person who runs us. */
+static str caller(const struct rpc_call *call)
+{
+	struct passwd pw, *found = NULL;
+	char buf[1024];
+
+	if (call->via == RPC_VIA_HTTP)
+		return STR("human:http");
+	if (getpwuid_r(call->peer.uid, &pw, buf, sizeof(buf), &found) == 0 && found)
+		return arena_printf(call->arena, "human:%s", pw.pw_name);
+	return arena_printf(call->arena, "human:%u", (unsigned)call->peer.uid);
+}
+
+static void write_done(void *user, int r, const value *result, const struct ov_err *err)
+{
+	struct rpc_call *call = user;
+
+	if (r < 0)
+		rpc_call_error(call, err);
+	else
+		rpc_call_result(call, result);
+}
+
+static void log_wait_end(struct log_wait *w)
+{
+	struct op_ctx cx = op_context(w->d, w->call->arena);
+	struct rpc_call *call = w->call;
+	struct ov_err err = { 0 };
+	value *result = NULL;
+	int r = op_run_log(&cx, call->params, &result, &err);
+
+	list_remove(&w->link);
+	loop_source_free(w->timer);
+	mem_free(w);
+	if (r < 0)
+		rpc_call_error(call, &err);
+	else
+		rpc_call_result(call, result);
+}
+
+static void log_wait_timeout(void *user)
+{
+	log_wait_end(user);
+}
+
+void server_run_changed(void *user, str run_id)
+{
+	struct daemon *d = user;
+
+	list_each(it, &d->log_waits)
+	{
+		struct log_wait *w = list_entry(it, struct log_wait, link);
+
+		if (str_eq(w->run_id, run_id))
+			log_wait_end(w);
+	}
+}
+
+/* True when the answer has nothing new yet and the caller is willing to wait. */
+static bool log_must_wait(struct daemon *d, struct rpc_call *call, const value *result)
+{
+	int64_t wait = value_int_at(call->params, "wait_ms");
+	struct log_wait *w;
+
+	if (wait == 0 || value_str_at(result, "text").n || value_bool_at(result, "ended"))
+		return false;
+	w = mem_zalloc(1, sizeof(*w));
+	w->d = d;
+	w->call = call;
+	w->run_id = arena_str(call->arena, value_str_at(result, "run"));
+	w->timer = loop_timer(d->loop, log_wait_timeout, w);
+	loop_timer_in(w->timer, wait);
+	list_append(&d->log_waits, &w->link);
+	return true;
+}
+
+static void read_ready(void *user, int r, const struct ov_err *commit_err)
+{
+	struct pending_read *p = user;
+	struct op_ctx cx = op_context(p->d, p->call->arena);
+	struct ov_err err = { 0 };
+	value *result = NULL;
+
+	if (r == 0) {
+		r = p->op->read(&cx, p->call->params, &result, &err);
+		commit_err = &err;
+	}
+	if (r < 0)
+		rpc_call_error(p->call, commit_err);
+	else if (p->op->read != op_run_log || !log_must_wait(p->d, p->call, result))
+		rpc_call_result(p->call, result);
+}
+
+static void call_read(struct daemon *d, struct rpc_call *call, const struct op *op)
+{
+	struct pending_read *p = arena_new(call->arena, struct pending_read);
+
+	*p = (struct pending_read){ d, call, op };
+	engine_after_commit(d->engine, read_ready, p);
+}
+
+static void follower_gone(void *user)
+{
+	struct follower *f = user;
+
+	list_remove(&f->link);
+	mem_free(f);
+}
+
+static bool notify_event(struct rpc_conn *conn, const struct event *e)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	value *v = event_view(&a, e);
+
+	value_put(&a, v, "text", value_str(&a, explain_event(&a, e)));
+	return rpc_conn_notify(conn, STR("event"), v);
+}
+
+/* Events since `after`, as far as one page goes; a caller further behind reads events.list first. */
+static int follow_catch_up(struct daemon *d, struct rpc_conn *conn, uint64_t after, struct ov_err *err)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	struct store_record *recs;
+	struct event e;
+	size_t n;
+	int r;
+
+	if (engine_state(d->engine)->seq > after + FOLLOW_CATCH_UP) {
+		ov_fail(err, OV_ELIMIT, "event %llu is more than %d events ago", (unsigned long long)after, FOLLOW_CATCH_UP);
+		return ov_next(err, "overseer events --after %llu", (unsigned long long)after);
+	}
+	r = store_read(engine_store(d->engine), after, FOLLOW_CATCH_UP, &a, &recs, &n, err);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		r = event_decode(&a, recs[i].seq, recs[i].at, recs[i].kind, recs[i].body, &e, err);
+		if (r == 0 && !notify_event(conn, &e))
+			return ov_fail(err, OV_ELIMIT, "the connection is too slow to follow");
+	}
+	return r;
+}
+
+static void call_events_follow(struct daemon *d, struct rpc_call *call)
+{
+	uint64_t head = engine_state(d->engine)->seq;
+	uint64_t after = value_at(call->params, "after") ? (uint64_t)value_int_at(call->params, "after") : head;
+	struct rpc_conn *conn = call->conn;
+	struct ov_err err = { 0 };
+	value *v = value_object(call->arena);
+	struct follower *f;
+
+	if (!conn) {
+		ov_fail(&err, OV_EINVALID, "events are followed over the socket, or at GET /events");
+		rpc_call_error(call, &err);
+		return;
+	}
+	value_put(call->arena, v, "head", value_int(call->arena, (int64_t)head));
+	if (follow_catch_up(d, conn, MIN(after, head), &err) < 0) {
+		rpc_call_error(call, &err);
+		return;
+	}
+	f = mem_zalloc(1, sizeof(*f));
+	f->d = d;
+	f->conn = conn;
+	list_append(&d->followers, &f->link);
+	rpc_conn_watch(conn, follower_gone, f);
+	rpc_call_result(call, v);
+}
+
+/* A tick's decisions, shown once they are durable. */
+struct pending_tick {
+	struct rpc_call *call;
+	const value *decisions;
+};
+
+static void tick_ready(void *user, int r, const struct ov_err *err)
+{
+	struct pending_tick *p = user;
+
+	if (r < 0)
+		rpc_call_error(p->call, err);
+	else
+		rpc_call_result(p->call, p->decisions);
+}
+
+static void call_tick_now(struct daemon *d, struct rpc_call *call)
+{
+	struct pending_tick *p = arena_new(call->arena, struct pending_tick);
+
+	p->call = call;
+	if (value_bool_at(call->params, "dry_run"))
+		p->decisions = engine_tick_dry(d->engine, call->arena);
+	else
+		p->decisions = engine_tick_now(d->engine, call->arena);
+	engine_after_commit(d->engine, tick_ready, p);
+}
+
+static void call_config_reload(struct daemon *d, struct rpc_call *call)
+{
+	struct ov_err err = { 0 };
+	value *v = value_object(call->arena);
+
+	if (daemon_reload(d, &err) < 0) {
+		rpc_call_error(call, &err);
+		return;
+	}
+	value_put(call->arena, v, "reloaded", value_bool(call->arena, true));
+	rpc_call_result(call, v);
+}
+
+static void call_daemon_stop(struct daemon *d, struct rpc_call *call)
+{
+	value *v = value_object(call->arena);
+
+	value_put(call->arena, v, "stopping", value_bool(call->arena, true));
+	value_put(call->arena, v, "pid", value_int(call->arena, d->self.pid));
+	rpc_call_result(call, v);
+	daemon_stop(d, "asked to");
+}
+
+static const struct {
+	const char *name;
+	void (*call)(struct daemon *d, struct rpc_call *call);
+} daemon_calls[] = {
+	{ "events.follow", call_events_follow },
+	{ "tick.now", call_tick_now },
+	{ "config.reload", call_config_reload },
+	{ "daemon.stop", call_daemon_stop },
+};
+
+static void call_daemon(struct daemon *d, struct rpc_call *call, const struct op *op)
+{
+	for (size_t i = 0; i < ARRAY_LEN(daemon_calls); i++)
+		if (strcmp(daemon_calls[i].name, op->name) == 0) {
+			daemon_calls[i].call(d, call);
+			return;
+		}
+	assert(!"every daemon operation has a handler");
+}
+
+void server_call(void *user, struct rpc_call *call)
+{
+	struct daemon *d = user;
+	struct ov_err err = { 0 };
+	const struct op *op;
+
+	if (d->stopping) {
+		ov_fail(&err, OV_EUNAVAILABLE, "the daemon is stopping");
+		rpc_call_error(call, &err);
+		return;
+	}
+	if (ops_find(d->ops, call->method, call->params, &op, &err) < 0) {
+		rpc_call_error(call, &err);
+		return;
+	}
+	switch (op->kind) {
+	case OP_READ:
+		call_read(d, call, op);
+		break;
+	case OP_WRITE:
+		engine_submit(d->engine, str_from(op->name), call->params, caller(call), write_done, call);
+		break;
+	case OP_DAEMON:
+		call_daemon(d, call, op);
+		break;
+	}
+}
+
+void server_published(struct daemon *d, const struct event *const *events, size_t n)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(buf_done) struct buf json = BUF_INIT;
+
+	for (size_t i = 0; i < n; i++) {
+		value *v = event_view(&a, events[i]);
+		str text = explain_event(&a, events[i]);
+
+		if (events[i]->node.n)
+			log_info(STR_FMT "/" STR_FMT ": " STR_FMT, STR_ARG(events[i]->goal), STR_ARG(events[i]->node), STR_ARG(text));
+		else
+			log_info(STR_FMT, STR_ARG(text));
+		value_put(&a, v, "text", value_str(&a, text));
+		buf_clear(&json);
+		json_write(&json, v);
+		http_published(d, events[i], buf_str(&json));
+		list_each(it, &d->followers)
+			(void)rpc_conn_notify(list_entry(it, struct follower, link)->conn, STR("event"), v);
+		arena_reset(&a);
+	}
+}
+
+void server_done(struct daemon *d)
+{
+	list_each(it, &d->log_waits) log_wait_end(list_entry(it, struct log_wait, link));
+}
