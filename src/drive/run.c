@@ -23,11 +23,12 @@
 enum {
 	RETRY_MS = 10, /* the lock is held, but its owner has not yet written who it is */
 	RETRY_MAX_MS = 1000,
+	READ_TRIES = 10, /* of an exit record, in about five seconds */
 	COMPLAINT_MAX = 1024,
 	EXIT_MAX = 64 * 1024,
 };
 
-struct run {
+struct run_handle {
 	struct loop *loop;
 	struct run_ops ops;
 	void *user;
@@ -40,6 +41,7 @@ struct run {
 	struct loop_source *watch;
 	struct loop_source *timer; /* another look at the folder, or the end of the run */
 	int64_t retry_ms;
+	int read_tries;
 	bool child; /* of ours, so its status says why it ended */
 
 	int complaints; /* the shim's stderr: closed when the agent is up */
@@ -53,11 +55,11 @@ struct run {
 };
 
 static void look(void *user);
-static void conclude(struct run *r);
+static void look_later(struct run_handle *r);
 
 /* ---- life cycle ---- */
 
-static void forget_shim(struct run *r)
+static void forget_shim(struct run_handle *r)
 {
 	r->watch = loop_source_free(r->watch);
 	if (r->shim.pidfd >= 0)
@@ -65,13 +67,13 @@ static void forget_shim(struct run *r)
 	r->shim.pidfd = -1;
 }
 
-static void close_complaints(struct run *r)
+static void close_complaints(struct run_handle *r)
 {
 	r->complaining = loop_source_free(r->complaining);
 	fd_closep(&r->complaints);
 }
 
-static void run_free(struct run *r)
+static void run_free(struct run_handle *r)
 {
 	run_link_close(r->link);
 	forget_shim(r);
@@ -84,7 +86,7 @@ static void run_free(struct run *r)
 	mem_free(r);
 }
 
-void run_close(struct run *r)
+void run_close(struct run_handle *r)
 {
 	if (!r)
 		return;
@@ -96,7 +98,7 @@ void run_close(struct run *r)
 
 static void on_output(void *user, str bytes, uint64_t at)
 {
-	struct run *r = user;
+	struct run_handle *r = user;
 
 	if (r->closed)
 		return;
@@ -108,7 +110,7 @@ static void on_output(void *user, str bytes, uint64_t at)
 }
 
 /* The follower needs the file, which a shim that died early may not have made. */
-static int follow_output(struct run *r, uint64_t offset, struct ov_err *err)
+static int follow_output(struct run_handle *r, uint64_t offset, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
 	int fd = open(r->output, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -118,10 +120,10 @@ static int follow_output(struct run *r, uint64_t offset, struct ov_err *err)
 	return follow_open(r->loop, r->output, offset, on_output, r, &r->follow, err);
 }
 
-static struct run *run_new(struct loop *l, const char *dir, const char *id,
+static struct run_handle *run_new(struct loop *l, const char *dir, const char *id,
 		const struct run_ops *ops, void *user)
 {
-	struct run *r = mem_zalloc(1, sizeof(*r));
+	struct run_handle *r = mem_zalloc(1, sizeof(*r));
 
 	r->loop = l;
 	r->ops = *ops;
@@ -180,7 +182,7 @@ static int parse_exit(struct arena *a, str text, const char *id, struct run_end 
 }
 
 /* Nobody owns it any more: what is left of the run must not go on unseen. */
-static void end_lost(struct run *r, struct arena *a, const char *why, struct run_end *ret)
+static void end_lost(struct run_handle *r, struct arena *a, const char *why, struct run_end *ret)
 {
 	struct ov_err err = { 0 };
 	size_t killed = 0;
@@ -198,7 +200,8 @@ static void end_lost(struct run *r, struct arena *a, const char *why, struct run
 	ret->swept = killed;
 }
 
-static void find_end(struct run *r, struct arena *a, struct run_end *ret)
+/* OV_EIO when the record is there but could not be read this time. */
+static int find_end(struct run_handle *r, struct arena *a, struct run_end *ret)
 {
 	struct ov_err err = { 0 };
 	str text;
@@ -206,10 +209,12 @@ static void find_end(struct run *r, struct arena *a, struct run_end *ret)
 
 	*ret = (struct run_end){ .exit_code = -1, .ended_at = loop_now(r->loop) };
 	code = file_read(a, r->exit_record, EXIT_MAX, &text, &err);
+	if (code == OV_EIO && r->read_tries++ < READ_TRIES)
+		return code;
 	if (code == 0)
 		code = parse_exit(a, text, r->id, ret, &err);
 	if (code == 0)
-		return;
+		return 0;
 	if (code != OV_ENOTFOUND)
 		end_lost(r, a, arena_printf(a, "the exit record cannot be read: %s", err.msg).p,
 				ret);
@@ -219,10 +224,11 @@ static void find_end(struct run *r, struct arena *a, struct run_end *ret)
 		ret->message = str_trim(buf_str(&r->complaint));
 	else
 		ret->message = STR("the run's shim ended before it started the agent");
+	return 0;
 }
 
 /* The run is over, one way or another: deliver the last words, then tell how it ended. */
-static void conclude(struct run *r)
+static void conclude(struct run_handle *r)
 {
 	struct arena a = ARENA_INIT;
 	struct ov_err err = { 0 };
@@ -231,7 +237,12 @@ static void conclude(struct run *r)
 	assert(!r->over);
 	forget_shim(r);
 	close_complaints(r);
-	find_end(r, &a, &end);
+	r->concluding = true;
+	if (find_end(r, &a, &end) < 0) {
+		look_later(r);
+		arena_done(&a);
+		return;
+	}
 	r->busy++;
 	if (follow_drain(r->follow, SIZE_MAX, &err) < 0)
 		end.message = arena_printf(&a, STR_FMT "%s%s", STR_ARG(end.message),
@@ -249,7 +260,7 @@ static void conclude(struct run *r)
 
 /* ---- finding the shim ---- */
 
-static void read_complaints(struct run *r)
+static void read_complaints(struct run_handle *r)
 {
 	char piece[COMPLAINT_MAX];
 	ssize_t n;
@@ -267,7 +278,7 @@ static void read_complaints(struct run *r)
 /* The end of its stderr: the shim listens and the agent is on its way. */
 static void on_complaint(void *user, int fd _unused_, unsigned events _unused_)
 {
-	struct run *r = user;
+	struct run_handle *r = user;
 
 	read_complaints(r);
 	if (r->complaints >= 0)
@@ -279,7 +290,7 @@ static void on_complaint(void *user, int fd _unused_, unsigned events _unused_)
 
 static void on_shim_end(void *user)
 {
-	struct run *r = user;
+	struct run_handle *r = user;
 	struct proc_exit status = { .code = -1 };
 
 	/* Of a previous daemon it is not ours to reap; then init has done it. */
@@ -295,7 +306,7 @@ static void on_shim_end(void *user)
 	}
 }
 
-static void watch_shim(struct run *r)
+static void watch_shim(struct run_handle *r)
 {
 	r->watch = loop_pidfd(r->loop, r->shim.pidfd, on_shim_end, r);
 	if (r->stop_wanted)
@@ -303,7 +314,7 @@ static void watch_shim(struct run *r)
 }
 
 /* By what the owner wrote into its lock. It wrote after it listened, so it can be talked to. */
-static bool find_owner(struct run *r)
+static bool find_owner(struct run_handle *r)
 {
 	struct arena a = ARENA_INIT;
 	uint64_t pid = 0, start = 0;
@@ -320,54 +331,57 @@ static bool find_owner(struct run *r)
 	return found;
 }
 
+static void look_later(struct run_handle *r)
+{
+	loop_timer_in(r->timer, r->retry_ms);
+	r->retry_ms = MIN(r->retry_ms * 2, (int64_t)RETRY_MAX_MS);
+}
+
 /*
  * Finds out from the folder how things stand. OV_ENOTFOUND: no agent was started here and none
  * will be. Otherwise the shim is watched, or the timer is set: at once for a run that is over, so
  * that its end is told from the loop; later for another look at a shim that is just starting.
+ * The lock comes first: as long as it is held the run lives, whatever else lies in the folder.
  */
-static int attach(struct run *r, struct ov_err *err)
+static int attach(struct run_handle *r, struct ov_err *err)
 {
 	bool held;
-	int code;
+	int code = lock_probe(r->lock, &held, err);
 
-	if (!file_exists(r->exit_record)) {
-		code = lock_probe(r->lock, &held, err);
-		if (code < 0)
-			return code;
-		if (held && find_owner(r)) {
-			watch_shim(r);
-			run_link_ready(r->link);
-			return 0;
-		}
-		if (held) {
-			loop_timer_in(r->timer, r->retry_ms);
-			r->retry_ms = MIN(r->retry_ms * 2, (int64_t)RETRY_MAX_MS);
-			return 0;
-		}
-		/* The owner may have recorded the end and let go between our two looks. */
-		if (!file_exists(r->exit_record) && !file_exists(r->started))
-			return ov_fail(err, OV_ENOTFOUND, "run %s: nothing was started in %s",
-					r->id, r->dir);
+	if (code < 0)
+		return code;
+	if (held && find_owner(r)) {
+		watch_shim(r);
+		run_link_ready(r->link);
+	} else if (held) {
+		look_later(r);
+	} else if (file_exists(r->exit_record) || file_exists(r->started)) {
+		r->concluding = true;
+		loop_timer_in(r->timer, 0);
+	} else {
+		return ov_fail(err, OV_ENOTFOUND, "run %s: nothing was started in %s", r->id,
+				r->dir);
 	}
-	r->concluding = true;
-	loop_timer_in(r->timer, 0);
 	return 0;
 }
 
 static void look(void *user)
 {
-	struct run *r = user;
+	struct run_handle *r = user;
+	int code = r->concluding ? OV_ENOTFOUND : attach(r, NULL);
 
-	if (r->concluding || attach(r, NULL) < 0)
+	if (code == OV_ENOTFOUND)
 		conclude(r);
+	else if (code < 0) /* not knowing is not an end */
+		look_later(r);
 }
 
 /* ---- the interface ---- */
 
 int run_adopt(struct loop *l, const char *dir, const char *id, uint64_t offset,
-		const struct run_ops *ops, void *user, struct run **ret, struct ov_err *err)
+		const struct run_ops *ops, void *user, struct run_handle **ret, struct ov_err *err)
 {
-	struct run *r = run_new(l, dir, id, ops, user);
+	struct run_handle *r = run_new(l, dir, id, ops, user);
 	int code = attach(r, err);
 
 	if (code == 0)
@@ -380,7 +394,7 @@ int run_adopt(struct loop *l, const char *dir, const char *id, uint64_t offset,
 	return 0;
 }
 
-static const char **shim_argv(struct run *r, const struct run_spec *spec)
+static const char **shim_argv(struct run_handle *r, const struct run_spec *spec)
 {
 	size_t n = 0, fixed = 0;
 	const char **argv;
@@ -405,7 +419,7 @@ static const char **shim_argv(struct run *r, const struct run_spec *spec)
 	return argv;
 }
 
-static int spawn_shim(struct run *r, const struct run_spec *spec, struct ov_err *err)
+static int spawn_shim(struct run_handle *r, const struct run_spec *spec, struct ov_err *err)
 {
 	struct proc_spec p = PROC_SPEC_INIT;
 	int fds[2], code;
@@ -431,7 +445,7 @@ static int spawn_shim(struct run *r, const struct run_spec *spec, struct ov_err 
 	return 0;
 }
 
-static int prepare(struct run *r, const struct run_spec *spec, struct ov_err *err)
+static int prepare(struct run_handle *r, const struct run_spec *spec, struct ov_err *err)
 {
 	const char *prompt = path_join(&r->strings, r->dir, RUN_PROMPT);
 
@@ -441,9 +455,9 @@ static int prepare(struct run *r, const struct run_spec *spec, struct ov_err *er
 }
 
 int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
-		const struct run_ops *ops, void *user, struct run **ret, struct ov_err *err)
+		const struct run_ops *ops, void *user, struct run_handle **ret, struct ov_err *err)
 {
-	struct run *r;
+	struct run_handle *r;
 	int code;
 
 	if (!spec->cwd || spec->cwd[0] != '/')
@@ -470,45 +484,49 @@ int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
 	return 0;
 }
 
-static int check_live(const struct run *r, struct ov_err *err)
+static int check_live(const struct run_handle *r, struct ov_err *err)
 {
 	if (r->over || r->concluding)
 		return ov_fail(err, OV_ESTATE, "run %s has ended", r->id);
 	return 0;
 }
 
-int run_send(struct run *r, str bytes, struct ov_err *err)
+int run_send(struct run_handle *r, str bytes, struct ov_err *err)
 {
+	struct buf whole = BUF_INIT;
 	int code = check_live(r, err);
 
-	for (size_t at = 0; code == 0 && at < bytes.n; at += RUN_SEND_MAX) {
+	if (code < 0)
+		return code;
+	for (size_t at = 0; at < bytes.n; at += RUN_SEND_MAX) {
 		str piece = str_sub(bytes, at, RUN_SEND_MAX);
-		char line[RUN_LINE_MAX];
 
-		snprintf(line, sizeof(line), "send %zu\n", piece.n);
-		code = run_link_request(r->link, str_from(line), piece, err);
+		buf_addf(&whole, "send %zu\n", piece.n);
+		buf_adds(&whole, piece);
 	}
+	code = run_link_request(r->link, buf_str(&whole), err);
+	buf_done(&whole);
 	return code;
 }
 
-int run_close_input(struct run *r, struct ov_err *err)
+int run_close_input(struct run_handle *r, struct ov_err *err)
 {
 	int code = check_live(r, err);
 
-	return code < 0 ? code : run_link_request(r->link, STR("close-input\n"), STR(""), err);
+	return code < 0 ? code : run_link_request(r->link, STR("close-input\n"), err);
 }
 
-int run_signal(struct run *r, int signo, struct ov_err *err)
+int run_signal(struct run_handle *r, int signo, struct ov_err *err)
 {
 	int code = check_live(r, err);
 	char line[RUN_LINE_MAX];
 
 	snprintf(line, sizeof(line), "signal %d\n", signo);
-	return code < 0 ? code : run_link_request(r->link, str_from(line), STR(""), err);
+	return code < 0 ? code : run_link_request(r->link, str_from(line), err);
 }
 
 /* Not by the socket: SIGTERM means stop to the shim, and needs nothing of it but its life. */
-int run_stop(struct run *r, struct ov_err *err)
+int run_stop(struct run_handle *r, struct ov_err *err)
 {
 	int code = check_live(r, err);
 

@@ -11,7 +11,7 @@
 #include "base/ov.h"
 
 struct loop;
-struct run;
+struct run_handle;
 
 struct run_spec {
 	const char *shim; /* path of overseer-run */
@@ -48,18 +48,18 @@ struct run_ops {
  * is already over. Output is followed from `offset`.
  */
 int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
-		const struct run_ops *ops, void *user, struct run **ret, struct ov_err *err);
+		const struct run_ops *ops, void *user, struct run_handle **ret, struct ov_err *err);
 /* Finds a run of a previous daemon by its folder; OV_ENOTFOUND when the folder shows no start. */
 int run_adopt(struct loop *l, const char *dir, const char *id, uint64_t offset,
-		const struct run_ops *ops, void *user, struct run **ret, struct ov_err *err);
+		const struct run_ops *ops, void *user, struct run_handle **ret, struct ov_err *err);
 /*
  * Input for the agent (when it has no prompt), and signals to its process group, through the shim.
  * They are queued and not waited for: what went wrong with one is the error of the next.
  */
-int run_send(struct run *r, str bytes, struct ov_err *err);
-int run_close_input(struct run *r, struct ov_err *err);
-int run_signal(struct run *r, int signo, struct ov_err *err);
+int run_send(struct run_handle *r, str bytes, struct ov_err *err);
+int run_close_input(struct run_handle *r, struct ov_err *err);
+int run_signal(struct run_handle *r, int signo, struct ov_err *err);
 /* SIGTERM, then after the grace SIGKILL for the whole run, then the sweep. ended() follows. */
-int run_stop(struct run *r, struct ov_err *err);
+int run_stop(struct run_handle *r, struct ov_err *err);
 /* Lets go of it; the run goes on. NULL allowed; safe inside callbacks. */
-void run_close(struct run *r);
+void run_close(struct run_handle *r);

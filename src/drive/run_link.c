@@ -108,14 +108,17 @@ static int dial(struct run_link *k, struct ov_err *err)
 	return stream_open(k->loop, TAKE_FD(fd), &ops, k, QUEUE_MAX, &k->stream, err);
 }
 
-static int transmit(struct run_link *k, str bytes, struct ov_err *err)
+static int transmit(struct run_link *k, str requests, struct ov_err *err)
 {
 	int r = k->stream ? 0 : dial(k, err);
 
 	if (r < 0)
 		return r;
-	if (!stream_write(k->stream, bytes))
+	/* Asked first, because a stream that is over its bound drops what it had accepted. */
+	if (stream_queued(k->stream) + requests.n > QUEUE_MAX)
 		return ov_fail(err, OV_ELIMIT, "the run's shim does not read its requests");
+	if (!stream_write(k->stream, requests))
+		return ov_fail(err, OV_EIO, "the line to the run's shim is broken");
 	return 0;
 }
 
@@ -124,31 +127,23 @@ void run_link_ready(struct run_link *k)
 	if (k->ready)
 		return;
 	k->ready = true;
-	if (k->waiting.n && transmit(k, buf_str(&k->waiting), &k->failure) == 0)
-		k->failure.code = 0;
+	if (k->waiting.n)
+		transmit(k, buf_str(&k->waiting), &k->failure);
 	buf_done(&k->waiting);
 }
 
-int run_link_request(struct run_link *k, str line, str bytes, struct ov_err *err)
+int run_link_request(struct run_link *k, str requests, struct ov_err *err)
 {
-	struct buf whole = BUF_INIT;
-	int r;
-
 	if (k->failure.code) {
-		r = ov_fail(err, k->failure.code, "%s", k->failure.msg);
+		int r = ov_fail(err, k->failure.code, "%s", k->failure.msg);
+
 		k->failure.code = 0;
 		return r;
 	}
-	if (!k->ready) {
-		if (k->waiting.n + line.n + bytes.n > QUEUE_MAX)
-			return ov_fail(err, OV_ELIMIT, "the run's shim has not come up yet");
-		buf_adds(&k->waiting, line);
-		buf_adds(&k->waiting, bytes);
-		return 0;
-	}
-	buf_adds(&whole, line);
-	buf_adds(&whole, bytes);
-	r = transmit(k, buf_str(&whole), err);
-	buf_done(&whole);
-	return r;
+	if (k->ready)
+		return transmit(k, requests, err);
+	if (k->waiting.n + requests.n > QUEUE_MAX)
+		return ov_fail(err, OV_ELIMIT, "the run's shim has not come up yet");
+	buf_adds(&k->waiting, requests);
+	return 0;
 }

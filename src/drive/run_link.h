@@ -13,6 +13,6 @@ struct run_link;
 struct run_link *run_link_new(struct loop *l, const char *dir);
 /* The shim listens: send what is waiting. */
 void run_link_ready(struct run_link *k);
-/* One request: its line with the newline, and the bytes after it. */
-int run_link_request(struct run_link *k, str line, str bytes, struct ov_err *err);
+/* Whole requests; taken together or, when there is no room (OV_ELIMIT), not at all. */
+int run_link_request(struct run_link *k, str requests, struct ov_err *err);
 void run_link_close(struct run_link *k);

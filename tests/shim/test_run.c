@@ -14,7 +14,7 @@ struct seen {
 	int ends, pieces;
 	struct run_end end;
 	char message[512];
-	struct run *run;
+	struct run_handle *run;
 	bool close_on_output, close_on_end;
 };
 
@@ -511,6 +511,53 @@ TEST(a_record_that_cannot_be_understood_is_a_lost_run)
 	}
 }
 
+/* The agent may write into the folder: only the lock says whether the run lives. */
+TEST(a_forged_record_does_not_end_a_live_run)
+{
+	struct world w;
+	struct seen s = { 0 };
+
+	world_init(&w,
+			"printf '{\"id\":\"%s\",\"started\":true,\"exit_code\":0,\"signal\":0,"
+			"\"started_at\":1,\"ended_at\":2,\"output_bytes\":0,\"dropped_bytes\":0,"
+			"\"swept\":0,\"message\":\"\"}' $OVERSEER_RUN >$W/run/exit.json; "
+			"echo up; while ! [ -e $W/go ]; do sleep 0.01; done; exit 5");
+	start_in_a_daemon_that_dies(&w);
+	assert_true(exists(run_path(&w.p, RUN_EXIT)));
+	assert_int_equal(adopt(&w, &s), 0);
+	STEP_UNTIL(&w, s.out.n == 3);
+	for (int i = 0; i < 5; i++)
+		loop_step(w.loop, 10000);
+	assert_int_equal(s.ends, 0);
+	spit(place_path(&w.p, "go"), STR(""));
+	finish(&w, &s);
+	assert_int_equal(s.end.exit_code, 5);
+	seen_done(&s);
+	world_done(&w);
+}
+
+TEST(more_input_than_there_is_room_for_is_refused_whole)
+{
+	struct world w;
+	struct seen s = { 0 };
+	struct buf big = BUF_INIT;
+
+	world_init(&w, "wc -c");
+	w.spec.input = (str){ 0 };
+	start(&w, &s);
+	buf_reserve(&big, 6 << 20);
+	memset(big.p, 'x', 6 << 20);
+	big.n = 6 << 20;
+	assert_int_equal(run_send(s.run, buf_str(&big), &w.err), OV_ELIMIT);
+	assert_int_equal(run_send(s.run, STR("abc"), NULL), 0);
+	assert_int_equal(run_close_input(s.run, NULL), 0);
+	finish(&w, &s);
+	assert_out(&s, "3\n");
+	buf_done(&big);
+	seen_done(&s);
+	world_done(&w);
+}
+
 TEST(stop_reaches_a_run_at_any_moment)
 {
 	struct world w;
@@ -562,7 +609,7 @@ TEST(input_and_signals_reach_the_agent)
 
 	world_init(&w,
 			"trap 'echo winch; got=1' WINCH; read a; echo $a; while ! [ $got ]; do "
-	                "sleep 0.01; done; read b; echo $b; wc -c");
+			"sleep 0.01; done; read b; echo $b; wc -c");
 	w.spec.input = (str){ 0 };
 	start(&w, &s);
 	/* Before the shim listens: kept until it does. */
