@@ -13,7 +13,7 @@
 
 enum {
 	CONNECTION_MEMORY = 32 * 1024, /* headers of a request; more is answered 431 */
-	LISTEN_BACKLOG = 128,
+	LISTEN_BACKLOG = SOMAXCONN,    /* a burst that is dropped costs its clients a second */
 };
 
 /* MHD may have more to do without any descriptor becoming ready: it says so by its timeout. */

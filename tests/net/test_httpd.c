@@ -167,13 +167,13 @@ TEST(routes_answer)
 	assert_int_equal(a.status, 200);
 	assert_true(str_is(a.body,
 			"{\"method\":\"GET\",\"path\":\"/echo\",\"q\":\"a "
-	                "b\",\"x\":\"hello\",\"bytes\":0,"
+			"b\",\"x\":\"hello\",\"bytes\":0,"
 			"\"body\":\"\"}"));
 	assert_true(str_contains(a.head, STR("Content-Type: application/json")));
 	assert_true(str_contains(a.head, STR("X-Own: yes")));
 	assert_true(str_contains(a.head,
 			STR("Content-Security-Policy: default-src 'none'; frame-ancestors "
-	                    "'none'")));
+			    "'none'")));
 	client_free(c);
 
 	c = ask(&w, "POST", "/echo", AUTH, STR("some body"), &a);
@@ -582,7 +582,8 @@ TEST(junk_does_no_harm)
 	uint32_t x = 1;
 	char junk[512];
 
-	world_open(&w);
+	/* Some of it looks like the beginning of a request, and only the deadline ends that. */
+	world_open_with(&w, 0, 50);
 	for (int i = 0; i < 200; i++) {
 		size_t n = 1 + (size_t)i * 2;
 
@@ -630,7 +631,7 @@ TEST(json_rpc_over_http)
 	world_open(&w);
 	c = ask(&w, "POST", "/rpc", AUTH,
 			STR("{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"echo\",\"params\":{\"a\":1}"
-	                    "}"),
+			    "}"),
 			&a);
 	assert_int_equal(a.status, 200);
 	assert_true(str_is(a.body, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"a\":1}}"));

@@ -82,10 +82,10 @@ static void publish(struct world *w, uint64_t id)
 struct feed {
 	struct client *c;
 	size_t at, left; /* in the received bytes; left of the present chunk */
-	bool headers;
+	bool headers, event_stream;
 	unsigned status;
 	struct sse sse;
-	struct buf text; /* all events, one per line: "id event data" */
+	struct buf text; /* all events, one per line: "id event start-of-data" */
 	size_t events, resets, pings;
 	uint64_t last;
 	bool in_order, over;
@@ -120,7 +120,7 @@ static void feed_events(struct feed *f)
 
 	while (sse_next(&f->sse, &ev, NULL) == 1) {
 		buf_addf(&f->text, STR_FMT " " STR_FMT " " STR_FMT "\n", STR_ARG(ev.id),
-				STR_ARG(ev.event), STR_ARG(ev.data));
+				STR_ARG(ev.event), STR_ARG(str_sub(ev.data, 0, 100)));
 		if (str_is(ev.event, "reset")) {
 			f->resets++;
 			continue;
@@ -142,6 +142,7 @@ static bool feed_headers(struct feed *f)
 	f->status = (unsigned)strtoul(in.p + 9, NULL, 10);
 	f->at = end + 4;
 	f->headers = true;
+	f->event_stream = str_contains(in, STR("Content-Type: text/event-stream\r\n"));
 	return true;
 }
 
@@ -175,12 +176,14 @@ static bool feed_pump(struct feed *f)
 
 		if (n == 0)
 			break;
-		f->pings += count_of(bytes, STR(": ping"));
+		f->pings += n < 100 ? count_of(bytes, STR(": ping")) : 0;
 		sse_feed(&f->sse, bytes.p, bytes.n);
 		f->at += n;
 		f->left -= n;
 		feed_events(f);
 	}
+	buf_consume(&f->c->in, f->at);
+	f->at = 0;
 	return true;
 }
 
@@ -197,7 +200,7 @@ TEST(live_events)
 	f = feed_new(&w, "/events", NULL);
 	FEED_UNTIL(&w, f, ssehub_subscribers(w.hub) == 1 && f->headers);
 	assert_int_equal(f->status, 200);
-	assert_true(str_contains(buf_str(&f->c->in), STR("Content-Type: text/event-stream")));
+	assert_true(f->event_stream);
 	publish(&w, 2);
 	publish(&w, 3);
 	FEED_UNTIL(&w, f, f->events == 2);
@@ -343,7 +346,7 @@ TEST(older_events_come_from_the_log)
 
 TEST(many_subscribers_one_stuck)
 {
-	enum { N = 50, EVENTS = 3000 };
+	enum { N = 50, EVENTS = 2400 };
 	struct ssehub_options o = { .max_events = 64 };
 	struct world w;
 	struct feed *f[N];
