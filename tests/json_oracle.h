@@ -13,20 +13,25 @@
 #include "base/err.h"
 #include "data/json.h"
 
+static inline uint64_t oracle_bits(double r)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &r, sizeof(bits));
+	return bits;
+}
+
 static inline bool oracle_same(const value *v, json_t *j)
 {
 	const char *key;
 	json_t *item;
 	size_t i = 0;
-	double r;
 
 	switch (v->kind) {
 	case V_NULL: return json_is_null(j);
 	case V_BOOL: return v->b ? json_is_true(j) : json_is_false(j);
 	case V_INT: return json_is_integer(j) && json_integer_value(j) == v->i;
-	case V_REAL:
-		r = json_real_value(j);
-		return json_is_real(j) && memcmp(&r, &v->r, sizeof(r)) == 0;
+	case V_REAL: return json_is_real(j) && oracle_bits(json_real_value(j)) == oracle_bits(v->r);
 	case V_STR:
 		return json_is_string(j) && json_string_length(j) == v->s.n &&
 				memcmp(json_string_value(j), v->s.p, v->s.n + 1) == 0;

@@ -1,7 +1,6 @@
 #include "data/json.h"
 
 #include <endian.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -10,6 +9,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "data/json_number.h"
 
 /*
  * The text is copied into the arena once, with zero bytes behind it. Strings are unescaped in
@@ -273,132 +273,21 @@ static int read_string(struct reader *r, str *ret)
 
 /* ---- numbers ---- */
 
-struct number {
-	char *start, *end;
-	uint64_t digits_value; /* exact while digits <= 19 */
-	size_t digits;         /* from the first that is not zero */
-	int64_t exponent;      /* of ten, for all digits taken as an integer */
-	bool negative, real;
-};
-
-static inline bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static char *take_digits(struct number *n, char *p)
-{
-	for (; is_digit(*p); p++) {
-		n->digits += n->digits || *p != '0';
-		if (n->digits <= 19)
-			n->digits_value = n->digits_value * 10 + (uint64_t)(*p - '0');
-	}
-	return p;
-}
-
-static int take_exponent(struct reader *r, struct number *n, char *p)
-{
-	/* Far beyond any text's length, so that adding the place of the point cannot overflow. */
-	const int64_t saturated = (int64_t)1 << 40;
-	bool negative = *p == '-';
-	int64_t e = 0;
-
-	p += *p == '-' || *p == '+';
-	r->p = p;
-	if (!is_digit(*p))
-		return unexpected(r, "expected a digit in the exponent");
-	for (; is_digit(*p); p++)
-		e = MIN(e * 10 + (*p - '0'), saturated);
-	n->exponent += negative ? -e : e;
-	n->end = p;
-	return 0;
-}
-
-/* Scans by the grammar of RFC 8259. */
-static int scan_number(struct reader *r, struct number *n)
-{
-	char *p = r->p;
-
-	n->start = p;
-	n->negative = *p == '-';
-	p += n->negative;
-	if (!is_digit(*p) || (*p == '0' && is_digit(p[1]))) {
-		r->p = p;
-		return unexpected(r,
-				is_digit(*p) ? "number with a leading zero" : "expected a digit");
-	}
-	p = take_digits(n, p);
-	if (*p == '.') {
-		char *fraction = ++p;
-
-		n->real = true;
-		p = take_digits(n, p);
-		n->exponent = fraction - p;
-		if (p == fraction) {
-			r->p = p;
-			return unexpected(r, "expected a digit after the point");
-		}
-	}
-	n->end = p;
-	if (*p == 'e' || *p == 'E') {
-		n->real = true;
-		return take_exponent(r, n, p + 1);
-	}
-	return 0;
-}
-
-/*
- * The C library rounds correctly, but reads the point of its locale: it gets the digits without a
- * point and an exponent instead.
- */
-static double convert_slowly(const struct number *n)
-{
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
-
-	for (const char *p = n->start; p < n->end && *p != 'e' && *p != 'E'; p++)
-		if (*p != '.')
-			buf_addc(&text, *p);
-	buf_addf(&text, "e%lld", (long long)n->exponent);
-	return strtod(text.p, NULL);
-}
-
-static double convert_real(const struct number *n)
-{
-	static const double tens[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
-		1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
-	const int64_t exact = ARRAY_LEN(tens) - 1;
-	double m;
-
-	/* Both operands are exact, so one operation rounds once, and correctly. */
-	if (n->digits > 19 || n->digits_value > (uint64_t)1 << 53 || n->exponent > exact ||
-			n->exponent < -exact)
-		return convert_slowly(n);
-	m = n->negative ? -(double)n->digits_value : (double)n->digits_value;
-	return n->exponent < 0 ? m / tens[-n->exponent] : m * tens[n->exponent];
-}
-
 static int read_number(struct reader *r, value **ret)
 {
-	struct number n = { 0 };
-	double real;
-	int code = scan_number(r, &n);
+	struct json_number n = { 0 };
+	const char *end, *wrong = json_read_number(r->p, &n, &end);
 
-	if (code < 0)
-		return code;
-	if (n.real) {
-		real = convert_real(&n);
-		if (!isfinite(real))
-			return fail(r, n.start, OV_EINVALID, "number out of range");
-		*ret = new_value(r, V_REAL);
-		(*ret)->r = real;
-	} else {
-		if (n.digits > 19 || n.digits_value > (uint64_t)INT64_MAX + n.negative)
-			return fail(r, n.start, OV_EINVALID, "integer out of range");
-		*ret = new_value(r, V_INT);
-		(*ret)->i = (int64_t)(n.negative ? 0 - n.digits_value : n.digits_value);
-	}
-	r->p = n.end;
+	if (wrong == json_out_of_range)
+		return fail(r, r->p, OV_EINVALID, wrong);
+	r->p += end - r->p;
+	if (wrong)
+		return unexpected(r, wrong);
+	*ret = new_value(r, n.real ? V_REAL : V_INT);
+	if (n.real)
+		(*ret)->r = n.r;
+	else
+		(*ret)->i = n.i;
 	return 0;
 }
 
@@ -553,7 +442,7 @@ static int read_scalar(struct reader *r, value **ret)
 	str s;
 	int code;
 
-	if (is_digit(*r->p) || *r->p == '-')
+	if ((*r->p >= '0' && *r->p <= '9') || *r->p == '-')
 		return read_number(r, ret);
 	if (*r->p != '"')
 		return read_literal(r, ret);
