@@ -209,7 +209,7 @@ static int apply_assignment_created(struct state *s, const struct event *e, stru
 
 	if (!n || !w)
 		return missing(e, n ? "worker" : "node", n ? text(e, "worker") : e->node, err);
-	if (n->assignment || num(e, "epoch") <= n->epoch)
+	if (n->assignment || num(e, "epoch") <= n->epoch || state_assignment(s, e->assignment))
 		return ov_fail(err, OV_EINVALID, "event %llu: node " STR_FMT " is assigned already or the epoch is old",
 			       (unsigned long long)e->seq, STR_ARG(n->key));
 	as = mem_zalloc(1, sizeof(*as));
@@ -234,8 +234,8 @@ static int apply_assignment_moved(struct state *s, const struct event *e, struct
 	int to, stage = status_parse(&stages, text(e, "stage")), r;
 	const value *feedback = value_at(e->data, "feedback");
 
-	if (!as || stage < 0)
-		return missing(e, "assignment or stage", e->assignment, err);
+	if (!as || !as->live || stage < 0)
+		return missing(e, "live assignment or stage", e->assignment, err);
 	r = read_move(e, &as_statuses, as->id, (int)as->status, &to, err);
 	if (r < 0)
 		return r;
@@ -255,8 +255,8 @@ static int apply_run_created(struct state *s, const struct event *e, struct ov_e
 	struct assignment *as = state_assignment(s, e->assignment);
 	struct run *r;
 
-	if (!as || state_run(s, e->run))
-		return missing(e, "assignment without that run", e->assignment, err);
+	if (!as || !as->live || state_run(s, e->run))
+		return missing(e, "live assignment without that run", e->assignment, err);
 	if (as->run)
 		state_retire_run(s, as->run);
 	r = mem_zalloc(1, sizeof(*r));

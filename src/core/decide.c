@@ -5,6 +5,7 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "base/ulid.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "core/decide_impl.h"
 #include "core/limits.h"
@@ -44,9 +45,17 @@ struct event *emit(struct decide_ctx *cx, enum event_kind kind, struct subject s
 	return e;
 }
 
+/* Outcomes quote the output of programs: what is not text would not come back from the log as it was. */
 void ev_str(struct decide_ctx *cx, struct event *e, const char *key, str s)
 {
-	value_put(cx->arena, e->data, key, value_str(cx->arena, arena_str(cx->arena, s)));
+	str text = utf8_valid(s) ? arena_str(cx->arena, s) : utf8_clean(cx->arena, s);
+
+	value_put(cx->arena, e->data, key, value_str(cx->arena, text));
+}
+
+void ev_note(struct decide_ctx *cx, struct event *e, const char *key, str s)
+{
+	ev_str(cx, e, key, utf8_truncate(s, LIMIT_NOTE));
 }
 
 void ev_cstr(struct decide_ctx *cx, struct event *e, const char *key, const char *s)
@@ -85,7 +94,7 @@ static struct event *emit_move(struct decide_ctx *cx, enum event_kind kind, stru
 
 	ev_cstr(cx, e, "from", status_name(t, from));
 	ev_cstr(cx, e, "to", status_name(t, to));
-	ev_str(cx, e, "reason", str_sub(reason, 0, LIMIT_NOTE));
+	ev_note(cx, e, "reason", reason);
 	return e;
 }
 
@@ -134,15 +143,19 @@ void effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct 
 
 void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question)
 {
-	struct event *e = emit(cx, EV_ESCALATION_OPENED, about_node(n));
 	int64_t number = cx->state->next_escalation;
+	struct event *e;
 
 	/* Several may be opened by one batch; the state knows only those that were applied. */
-	for (size_t i = 0; i + 1 < cx->out->n; i++)
-		number += cx->out->p[i]->kind == EV_ESCALATION_OPENED;
+	for (size_t i = cx->out->n; i-- > 0;)
+		if (cx->out->p[i]->kind == EV_ESCALATION_OPENED) {
+			number = MAX(number, value_int_at(cx->out->p[i]->data, "escalation") + 1);
+			break;
+		}
+	e = emit(cx, EV_ESCALATION_OPENED, about_node(n));
 	ev_int(cx, e, "escalation", number);
 	ev_cstr(cx, e, "kind", kind);
-	ev_str(cx, e, "question", str_sub(question, 0, LIMIT_NOTE));
+	ev_note(cx, e, "question", question);
 }
 
 void close_escalations(struct decide_ctx *cx, const struct node *n, str answer)
@@ -156,7 +169,7 @@ void close_escalations(struct decide_ctx *cx, const struct node *n, str answer)
 		e = emit(cx, EV_ESCALATION_CLOSED, about_node(n));
 		ev_int(cx, e, "escalation", x->number);
 		ev_cstr(cx, e, "status", status_name(&esc_statuses, ESC_ANSWERED));
-		ev_str(cx, e, "answer", str_sub(answer, 0, LIMIT_NOTE));
+		ev_note(cx, e, "answer", answer);
 	}
 }
 

@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/decide_impl.h"
-#include "core/limits.h"
 #include "core/prompt.h"
 
 /* How a failure of each cause is tried again: from which stage, how often, after which wait. */
@@ -73,7 +72,7 @@ static void move_with_wait(struct decide_ctx *cx, const struct assignment *as, e
 	if (wait)
 		ev_int(cx, e, "not_before_ms", cx->now + wait);
 	if (feedback.n)
-		ev_str(cx, e, "feedback", str_sub(feedback, 0, LIMIT_NOTE));
+		ev_note(cx, e, "feedback", feedback);
 	if (again)
 		node_to(cx, as->node, NODE_QUEUED, reason);
 }
@@ -99,7 +98,7 @@ static void fail(struct decide_ctx *cx, const struct assignment *as, enum cause 
 
 	ev_cstr(cx, e, "cause", status_name(&causes, (int)cause));
 	ev_int(cx, e, "count", count);
-	ev_str(cx, e, "detail", str_sub(detail, 0, LIMIT_NOTE));
+	ev_note(cx, e, "detail", detail);
 	if (count >= cause_max(cx->policy, cause)) {
 		give_up(cx, as, cause, count, detail);
 		return;
@@ -167,7 +166,7 @@ static void start_ended(struct decide_ctx *cx, const struct outcome *o)
 	e = emit(cx, EV_RUN_ENDED, about_assignment(o->as));
 	ev_int(cx, e, "exit_code", -1);
 	ev_int(cx, e, "signal", 0);
-	ev_str(cx, e, "message", o->detail);
+	ev_note(cx, e, "message", o->detail);
 	if (winding_down(o->as))
 		release(cx, o->as);
 	else
@@ -209,7 +208,7 @@ static void to_accept(struct decide_ctx *cx, const struct assignment *as, const 
 	struct event *e = emit(cx, EV_RUN_VERIFIED, about_assignment(as));
 
 	ev_cstr(cx, e, "verdict", verdict);
-	ev_str(cx, e, "detail", str_sub(detail, 0, LIMIT_NOTE));
+	ev_note(cx, e, "detail", detail);
 	assignment_move(cx, as, as->status, STAGE_ACCEPT, detail);
 }
 
@@ -268,7 +267,7 @@ static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 	}
 	e = emit(cx, EV_RUN_VERIFIED, about_assignment(o->as));
 	ev_cstr(cx, e, "verdict", "failed");
-	ev_str(cx, e, "detail", str_sub(o->detail, 0, LIMIT_NOTE));
+	ev_note(cx, e, "detail", o->detail);
 	fail(cx, o->as, CAUSE_CHECK, STR("the check command failed"),
 	     arena_printf(cx->arena, "The check command failed on your work:\n" STR_FMT, STR_ARG(o->detail)));
 }
@@ -280,6 +279,8 @@ static void accepted(struct decide_ctx *cx, const struct outcome *o)
 
 	ev_str(cx, e, "commit", value_str_at(o->data, "commit"));
 	ev_str(cx, e, "target", value_str_at(o->data, "target"));
+	if (value_str_at(o->data, "rescue_ref").n)
+		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
 	if (winding_down(as)) {
 		release(cx, as);
 		return;
@@ -348,7 +349,7 @@ int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_re
 	ev_cstr(cx, e, "kind", status_name(&effect_kinds, (int)fx->kind));
 	ev_str(cx, e, "outcome", o.outcome);
 	if (o.detail.n)
-		ev_str(cx, e, "detail", str_sub(o.detail, 0, LIMIT_NOTE));
+		ev_note(cx, e, "detail", o.detail);
 	if (o.as)
 		ended[fx->kind](cx, &o);
 	return 0;
@@ -379,7 +380,7 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 	copy_int(cx, e, params, "swept");
 	copy_int(cx, e, params, "ended_at_ms");
 	if (value_str_at(params, "message").n)
-		ev_str(cx, e, "message", str_sub(value_str_at(params, "message"), 0, LIMIT_NOTE));
+		ev_note(cx, e, "message", value_str_at(params, "message"));
 	/* A stop that is still being delivered ends as an effect of its own and finds the run over. */
 	if (as->run == r && !as->effect)
 		assignment_move(cx, as, as->status, STAGE_HARVEST, STR("the run ended"));

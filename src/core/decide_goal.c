@@ -139,6 +139,12 @@ void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, en
 	const struct worker *w = state_worker(cx->state, as->worker);
 	enum stage next = as->stage;
 
+	/* It is on its way out already. */
+	if (assignment_is_final(as))
+		return;
+	/* Only what was dispatched can have been done. */
+	if (!status_may(&as_statuses, (int)as->status, (int)to, false) && as->status != to)
+		to = AS_CANCELLED;
 	/* A step under way ends by itself; a run is stopped; a step not begun is dropped. */
 	if (as->run && as->run->status != RUN_ENDED)
 		next = STAGE_STOP;

@@ -12,6 +12,7 @@ struct subject about_assignment(const struct assignment *as); /* with its newest
 
 struct event *emit(struct decide_ctx *cx, enum event_kind kind, struct subject s);
 void ev_str(struct decide_ctx *cx, struct event *e, const char *key, str s);
+void ev_note(struct decide_ctx *cx, struct event *e, const char *key, str s); /* cut to LIMIT_NOTE */
 void ev_cstr(struct decide_ctx *cx, struct event *e, const char *key, const char *s);
 void ev_int(struct decide_ctx *cx, struct event *e, const char *key, int64_t i);
 void ev_flag(struct decide_ctx *cx, struct event *e, const char *key, bool b); /* left out when false */

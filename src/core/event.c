@@ -55,6 +55,7 @@ static const struct event_field node_failed[] = {
 static const struct event_field node_accepted[] = {
 	TEXT("commit", "the commit on the target branch"),
 	TEXT("target", "the branch"),
+	TEXT_OPT("rescue_ref", "ref that keeps the agent's own commits, before they were made one"),
 };
 static const struct event_field assignment_created[] = {
 	TEXT("agent", "configured agent"),
@@ -212,6 +213,9 @@ int event_check(const struct event *e, struct ov_err *err)
 		if (f->kind != m->value->kind)
 			return ov_fail(err, OV_EINVALID, "%s.%s: expected %s, found %s", info.name, f->name,
 				       value_kind_name(f->kind), value_kind_name(m->value->kind));
+		for (size_t k = 0; f->kind == V_ARRAY && k < m->value->array.n; k++)
+			if (m->value->array.items[k]->kind != V_STR)
+				return ov_fail(err, OV_EINVALID, "%s.%s: expected texts only", info.name, f->name);
 	}
 	for (size_t i = 0; i < info.n; i++)
 		if (info.fields[i].required && !value_at(e->data, info.fields[i].name))
@@ -269,6 +273,9 @@ int event_decode(struct arena *a, uint64_t seq, ov_time at, str kind, str body, 
 		r = value_only_keys(v, STR(""), keys, ARRAY_LEN(keys), err);
 	if (r < 0)
 		return ov_wrap(err, r, "event %llu", (unsigned long long)seq);
+	for (size_t i = 0; i + 1 < ARRAY_LEN(keys); i++)
+		if (value_at(v, keys[i]) && value_at(v, keys[i])->kind != V_STR)
+			return ov_fail(err, OV_EINVALID, "event %llu: %s: expected a text", (unsigned long long)seq, keys[i]);
 	e.kind = (enum event_kind)k;
 	e.actor = value_str_at(v, "actor");
 	e.goal = value_str_at(v, "goal");

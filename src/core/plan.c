@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "core/limits.h"
 
@@ -41,10 +42,15 @@ static const struct key_rule key_rules[] = {
 	{ "subtasks", WANT_NODES, T, 0 },
 };
 
+/* More than these help nobody, and finding the nearest name for each would take long. */
+enum { MAX_PROBLEMS = 1000 };
+
 struct check {
 	struct arena *a;
 	const struct plan_limits *limits;
 	struct plan_report *r;
+	struct map by_id; /* to the index of the first node with that id, plus 1 */
+	const char **ids; /* of all nodes, for the nearest; made when first needed */
 };
 
 static void problem(struct check *c, str path, const char *fmt, ...) _printf_(3, 4);
@@ -53,6 +59,8 @@ static void problem(struct check *c, str path, const char *fmt, ...)
 	va_list ap;
 	struct plan_problem p = { .path = path };
 
+	if (c->r->problems.n >= MAX_PROBLEMS)
+		return;
 	va_start(ap, fmt);
 	p.text = arena_vprintf(c->a, fmt, ap);
 	va_end(ap);
@@ -242,21 +250,21 @@ static void check_node(struct check *c, str path, enum node_tier tier, int paren
 	}
 }
 
-static int node_index(const struct plan_report *r, str id)
+/* The first node with that id, or -1. */
+static int node_index(const struct check *c, str id)
 {
-	for (size_t i = 0; i < r->nodes.n; i++)
-		if (str_eq(r->nodes.p[i].id, id))
-			return (int)i;
-	return -1;
+	return (int)(intptr_t)map_get(&c->by_id, id) - 1;
 }
 
 static void check_ids(struct check *c)
 {
 	for (size_t i = 0; i < c->r->nodes.n; i++) {
 		const struct plan_node *n = &c->r->nodes.p[i];
-		int first = node_index(c->r, n->id);
+		int first = node_index(c, n->id);
 
-		if (n->id.n && first < (int)i)
+		if (n->id.n && first < 0)
+			map_put(&c->by_id, n->id, (void *)(intptr_t)(i + 1));
+		else if (n->id.n)
 			problem(c, sub_path(c, n->path, "id"), "\"" STR_FMT "\" is already the id of " STR_FMT, STR_ARG(n->id),
 				STR_ARG(c->r->nodes.p[first].path));
 	}
@@ -264,11 +272,16 @@ static void check_ids(struct check *c)
 
 static void unknown_dep(struct check *c, str path, str id)
 {
-	const char **names = arena_array(c->a, const char *, c->r->nodes.n + 1), *near;
+	const char *near;
 
-	for (size_t i = 0; i < c->r->nodes.n; i++)
-		names[i] = arena_cstr(c->a, c->r->nodes.p[i].id);
-	near = str_nearest(id, names, c->r->nodes.n);
+	if (c->r->problems.n >= MAX_PROBLEMS)
+		return;
+	if (!c->ids) {
+		c->ids = arena_array(c->a, const char *, c->r->nodes.n + 1);
+		for (size_t i = 0; i < c->r->nodes.n; i++)
+			c->ids[i] = arena_cstr(c->a, c->r->nodes.p[i].id);
+	}
+	near = str_nearest(id, c->ids, c->r->nodes.n);
 	if (near)
 		problem(c, path, "\"" STR_FMT "\" is not a node of this plan (nearest: \"%s\")", STR_ARG(id), near);
 	else
@@ -283,7 +296,7 @@ static void check_deps(struct check *c)
 		for (size_t k = 0; k < value_count(n->deps); k++) {
 			const value *d = value_item(n->deps, k);
 
-			if (d->kind == V_STR && node_index(c->r, d->s) < 0)
+			if (d->kind == V_STR && node_index(c, d->s) < 0)
 				unknown_dep(c, item_path(c, sub_path(c, n->path, "deps"), k), d->s);
 		}
 	}
@@ -353,7 +366,7 @@ static void visit(struct search *s, int moment)
 		if (r->nodes.p[n].parent >= 0)
 			follow_edge(s, 2 * r->nodes.p[n].parent);
 		for (size_t k = 0; k < value_count(r->nodes.p[n].deps); k++) {
-			int d = node_index(r, value_str_or(value_item(r->nodes.p[n].deps, k), STR("")));
+			int d = node_index(s->c, value_str_or(value_item(r->nodes.p[n].deps, k), STR("")));
 
 			if (d >= 0)
 				follow_edge(s, 2 * d + 1);
@@ -410,15 +423,21 @@ static void check_top(struct check *c, const value *doc)
 
 void plan_check(struct arena *a, const value *doc, const struct plan_limits *limits, struct plan_report *ret)
 {
-	struct check c = { a, limits, ret };
+	struct check c = { .a = a, .limits = limits, .r = ret };
 
 	*ret = (struct plan_report){ 0 };
+	if (!doc) {
+		problem(&c, STR("(top)"), "there is no plan");
+		return;
+	}
 	if (!want_kind(&c, STR("(top)"), doc, V_OBJECT))
 		return;
+	map_init(&c.by_id, 0);
 	check_top(&c, doc);
 	check_ids(&c);
 	check_deps(&c);
 	check_cycles(&c);
+	map_done(&c.by_id);
 }
 
 void plan_report_done(struct plan_report *r)

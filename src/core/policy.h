@@ -8,7 +8,7 @@
 
 struct policy_agent {
 	str name;
-	int64_t concurrency; /* live assignments at most */
+	int64_t concurrency; /* assignments at work at most */
 };
 
 struct policy_role {

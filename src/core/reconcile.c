@@ -82,7 +82,10 @@ static const struct policy_agent *agent_for(const struct policy *p, const struct
 	return NULL;
 }
 
-/* Live assignments per configured agent, counted once per tick; assign_queued adds its own. */
+/*
+ * Assignments at work per configured agent, counted once per tick; assign_queued adds its own. Those
+ * that wait for a person hold no worker, so they hold no place of their agent's either.
+ */
 static int64_t *agent_loads(struct tick *t)
 {
 	const struct policy *p = t->w->policy;
@@ -90,10 +93,10 @@ static int64_t *agent_loads(struct tick *t)
 
 	list_each(it, &t->w->state->live)
 	{
-		str agent = list_entry(it, struct assignment, link)->agent;
+		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		for (size_t i = 0; i < p->agents_n; i++)
-			loads[i] += str_eq(p->agents[i].name, agent);
+		for (size_t i = 0; as->stage != STAGE_NONE && i < p->agents_n; i++)
+			loads[i] += str_eq(p->agents[i].name, as->agent);
 	}
 	return loads;
 }

@@ -112,9 +112,10 @@ static int read_assignment(struct state *s, const value *v, struct ov_err *err)
 {
 	struct assignment *as = READ(assignment, v);
 
-	if (as)
-		state_add_assignment(s, as);
-	return as ? 0 : OV_EINVALID;
+	if (!as)
+		return OV_EINVALID;
+	state_add_assignment(s, as);
+	return as->node ? 0 : ov_fail(err, OV_EINVALID, "assignment " STR_FMT " has no node", STR_ARG(as->id));
 }
 
 static int read_run(struct state *s, const value *v, struct ov_err *err)

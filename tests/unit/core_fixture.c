@@ -1,0 +1,393 @@
+#include "tests/unit/core_fixture.h"
+
+#include "tests/test.h"
+
+#include "base/vec.h"
+#include "core/limits.h"
+#include "data/json.h"
+
+static const struct policy_agent agents[] = {
+	{ STR_INIT("a"), 256 },
+	{ STR_INIT("b"), 1 },
+};
+static const struct policy_role roles[] = { { STR_INIT("single"), STR_INIT("b") } };
+
+struct policy fixture_policy(void)
+{
+	return (struct policy){
+		.default_agent = STR("a"),
+		.agents = agents,
+		.agents_n = ARRAY_LEN(agents),
+		.roles = roles,
+		.roles_n = ARRAY_LEN(roles),
+		.workers_max = 2,
+		.target_branch = STR("main"),
+		.retry_max_attempts = 3,
+		.retry_delay = { 5 * OV_SECOND, 30 * OV_SECOND, 2 * OV_MINUTE },
+		.no_changes_attempts = 2,
+		.conflict_rounds = 3,
+		.moved_tries = 100,
+		.dirty_tries = 10,
+		.dirty_wait = OV_MINUTE,
+		.dirty_wait_max = OV_HOUR,
+		.plan = PLAN_LIMITS_DEFAULT,
+	};
+}
+
+void fixture_init(struct fixture *f)
+{
+	*f = (struct fixture){ .now = 1800000000000, .policy = fixture_policy() };
+	f->state = state_new(1);
+}
+
+void fixture_done(struct fixture *f)
+{
+	state_free(f->state);
+	vec_done(&f->log);
+	arena_done(&f->arena);
+}
+
+value *json(struct fixture *f, const char *fmt, ...)
+{
+	struct ov_err err = { 0 };
+	va_list ap;
+	char *text;
+	value *v;
+	str s;
+
+	va_start(ap, fmt);
+	s = arena_vprintf(&f->arena, fmt, ap);
+	va_end(ap);
+	text = arena_cstr(&f->arena, s);
+	for (size_t i = 0; i < s.n; i++)
+		text[i] = text[i] == '\'' ? '"' : text[i];
+	if (json_parse(&f->arena, (str){ text, s.n }, NULL, &v, &err) < 0)
+		fail_msg("%s: %s", err.msg, text);
+	return v;
+}
+
+/* Stores and reads back, so that what is applied is what a replay would apply. */
+int append(struct fixture *f, struct event *e, struct ov_err *err)
+{
+	struct event *stored = arena_new(&f->arena, struct event);
+	struct buf body = BUF_INIT;
+	int r = event_check(e, err);
+
+	if (r < 0)
+		return r;
+	json_write_canonical(&body, event_body(&f->arena, e));
+	r = event_decode(&f->arena, f->state->seq + 1, e->at ? e->at : f->now,
+			str_from(event_info(e->kind).name), arena_str(&f->arena, buf_str(&body)),
+			stored, err);
+	buf_done(&body);
+	if (r == 0)
+		r = apply(f->state, stored, err);
+	if (r == 0)
+		vec_push(&f->log, stored);
+	return r;
+}
+
+static struct decide_ctx context(struct fixture *f, struct events *out)
+{
+	struct decide_ctx cx = {
+		.arena = &f->arena,
+		.state = f->state,
+		.policy = &f->policy,
+		.now = f->now,
+		.actor = STR("human:tester"),
+		.out = out,
+	};
+
+	f->entropy++;
+	memcpy(cx.entropy, &f->entropy, sizeof(f->entropy));
+	return cx;
+}
+
+static void append_all(struct fixture *f, const struct events *out)
+{
+	for (size_t i = 0; i < out->n; i++) {
+		struct ov_err err = { 0 };
+
+		if (append(f, out->p[i], &err) < 0)
+			fail_msg("event %zu of %zu is refused: %s", i + 1, out->n, err.msg);
+	}
+}
+
+value *submit(struct fixture *f, const char *command, value *params)
+{
+	struct events out = { 0 };
+	struct decide_ctx cx = context(f, &out);
+	struct ov_err err = { 0 };
+	value *result = NULL;
+
+	if (decide(&cx, str_from(command), params, &result, &err) < 0)
+		fail_msg("%s is refused: %s", command, err.msg);
+	assert_non_null(result);
+	append_all(f, &out);
+	vec_done(&out);
+	return result;
+}
+
+const char *refused(struct fixture *f, const char *command, value *params, int code)
+{
+	struct events out = { 0 };
+	struct decide_ctx cx = context(f, &out);
+	struct ov_err err = { 0 };
+	value *result = NULL;
+	int r = decide(&cx, str_from(command), params, &result, &err);
+
+	if (r != code)
+		fail_msg("%s: %s (%s)", command, r == 0 ? "was not refused" : err.msg,
+				ov_code_info(code)->name);
+	assert_int_equal(err.code, code);
+	assert_int_equal(out.n, 0);
+	assert_null(result);
+	assert_true(err.msg[0]);
+	vec_done(&out);
+	return arena_cstr(&f->arena, str_from(err.msg));
+}
+
+size_t tick(struct fixture *f)
+{
+	struct world w = { f->state, &f->policy };
+	struct decisions d = reconcile(&f->arena, &w, &f->telemetry, f->now);
+	struct events out = { 0 };
+	struct decide_ctx cx = context(f, &out);
+
+	cx.actor = STR("overseer");
+	decide_tick(&cx, &d);
+	append_all(f, &out);
+	vec_done(&out);
+	f->wake_at = d.wake_at;
+	return d.n;
+}
+
+void settle(struct fixture *f)
+{
+	for (int i = 0; tick(f) > 0; i++)
+		if (i > 1000)
+			fail_msg("the tick never comes to rest");
+	check_invariants(f->state, &f->policy);
+}
+
+str create_goal(struct fixture *f, value *plan, const char *priority)
+{
+	value *p = json(f, "{'title': 'a goal', 'priority': '%s'}", priority ? priority : "normal");
+
+	if (plan)
+		value_put(&f->arena, p, "plan", plan);
+	return value_str_at(submit(f, "goal.create", p), "goal");
+}
+
+value *flat_plan(struct fixture *f, size_t n)
+{
+	value *plan = json(f, "{'phases': [{'id': 'P1', 'name': 'one', 'tasks': []}]}");
+	value *tasks = (value *)value_at(value_item(value_at(plan, "phases"), 0), "tasks");
+
+	for (size_t i = 1; i <= n; i++)
+		value_push(&f->arena, tasks,
+				json(f, "{'id': 'T%zu', 'name': 'task %zu', 'acceptance': ['x']}",
+						i, i));
+	return plan;
+}
+
+struct node *node_in(struct fixture *f, str goal, const char *id)
+{
+	struct node *n = state_node(f->state, goal, str_from(id));
+
+	if (!n)
+		fail_msg("no node %s", id);
+	return n;
+}
+
+struct node *node_of(struct fixture *f, const char *id)
+{
+	return node_in(f, vec_last(&f->state->goals)->id, id);
+}
+
+struct effect *effect_of(struct fixture *f, const char *node)
+{
+	struct assignment *as = node_of(f, node)->assignment;
+
+	return as ? as->effect : NULL;
+}
+
+void effect_end(struct fixture *f, const char *node, enum effect_kind kind, const char *outcome,
+		const char *detail, const char *data)
+{
+	struct effect *fx = effect_of(f, node);
+
+	if (!fx || fx->kind != kind)
+		fail_msg("%s: %s is not open but %s", node, status_name(&effect_kinds, (int)kind),
+				fx ? status_name(&effect_kinds, (int)fx->kind) : "nothing");
+	submit(f, "effect.end",
+			json(f,
+					"{'effect': '" STR_FMT
+					"', 'outcome': '%s', 'detail': '%s', 'data': {%s}}",
+					STR_ARG(fx->id), outcome, detail, data));
+}
+
+void run_end(struct fixture *f, const char *node, int exit_code)
+{
+	struct assignment *as = node_of(f, node)->assignment;
+
+	assert_non_null(as);
+	submit(f, "run.end",
+			json(f, "{'run': '" STR_FMT "', 'exit_code': %d, 'signal': 0}",
+					STR_ARG(as->run_id), exit_code));
+}
+
+#define HARVEST "'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': 2"
+
+void bring_to(struct fixture *f, const char *node, enum stage stage)
+{
+	for (int i = 0; i < 20; i++) {
+		const struct assignment *as;
+
+		settle(f);
+		as = node_of(f, node)->assignment;
+		if (!as)
+			fail_msg("%s has no assignment", node);
+		if (as->stage == stage)
+			return;
+		switch (as->stage) {
+		case STAGE_WORKSPACE:
+			effect_end(f, node, FX_WORKSPACE, "ok", "", "'base': 'b'");
+			break;
+		case STAGE_START: effect_end(f, node, FX_RUN_START, "ok", "", ""); break;
+		case STAGE_RUNNING: run_end(f, node, 0); break;
+		case STAGE_HARVEST: effect_end(f, node, FX_HARVEST, "ok", "", HARVEST); break;
+		case STAGE_CHECK: effect_end(f, node, FX_CHECK, "ok", "", ""); break;
+		default: fail_msg("%s is at stage %d", node, (int)as->stage);
+		}
+	}
+	fail_msg("%s never reaches %s", node, status_name(&stages, (int)stage));
+}
+
+void accept_node(struct fixture *f, const char *node)
+{
+	effect_end(f, node, FX_ACCEPT, "ok", "", "'commit': 'c0ffee', 'target': 'main'");
+	settle(f);
+}
+
+size_t count_events(const struct fixture *f, enum event_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->log.n; i++)
+		n += f->log.p[i]->kind == kind;
+	return n;
+}
+
+const struct event *last_event(const struct fixture *f, enum event_kind kind)
+{
+	for (size_t i = f->log.n; i-- > 0;)
+		if (f->log.p[i]->kind == kind)
+			return f->log.p[i];
+	return NULL;
+}
+
+static void check_assignments(const struct state *s)
+{
+	size_t finished = 0, live = 0;
+
+	list_each (it, &s->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		live++;
+		assert_true(as->live && as->node && as->node->assignment == as);
+		assert_ptr_equal(state_assignment(s, as->id), as);
+		assert_true(!as->run || str_eq(as->run->id, as->run_id));
+		assert_true(as->stage != STAGE_RUNNING || as->run->status == RUN_RUNNING);
+		/* Whoever has a stage has a worker, and only that one. */
+		if (as->stage != STAGE_NONE)
+			assert_true(str_eq(state_worker(s, as->worker)->assignment_id, as->id));
+	}
+	list_each (it, &s->finished) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		finished++;
+		assert_true(!as->live && !as->run && !as->effect && as->node->assignment != as);
+	}
+	assert_int_equal(finished, s->finished_count);
+	assert_true(finished <= LIMIT_KEPT);
+	assert_int_equal(live + finished, s->assignments_by_id.n);
+}
+
+static void check_runs(const struct state *s)
+{
+	size_t runs = 0, retired = 0;
+
+	list_each (it, &s->runs) {
+		const struct run *r = list_entry(it, struct run, link);
+		const struct assignment *as = state_assignment(s, r->assignment_id);
+
+		runs++;
+		assert_true(r->status != RUN_ENDED || (as && as->run == r));
+	}
+	list_each (it, &s->retired_runs) {
+		retired++;
+		assert_int_equal(list_entry(it, struct run, link)->status, RUN_ENDED);
+	}
+	assert_int_equal(retired, s->retired_count);
+	assert_true(retired <= LIMIT_KEPT);
+	assert_int_equal(runs + retired, s->runs_by_id.n);
+}
+
+static void check_nodes(const struct state *s, const struct goal *g)
+{
+	size_t leaves = 0, done = 0, blocked = 0;
+
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct node *n = g->nodes.p[i];
+		bool listed = !list_empty(&n->link), active = g->status == GOAL_ACTIVE;
+
+		assert_ptr_equal(state_node(s, g->id, n->id), n);
+		if (!node_is_leaf(n)) {
+			assert_false(listed);
+			continue;
+		}
+		leaves++;
+		done += n->status == NODE_DONE;
+		blocked += n->status == NODE_BLOCKED;
+		assert_int_equal(listed,
+				active &&
+						((n->status == NODE_TODO && node_is_ready(s, n)) ||
+								n->status == NODE_QUEUED));
+		assert_true(n->status != NODE_IN_PROGRESS || n->assignment);
+		assert_true(n->status != NODE_BLOCKED || n->unblock_when.n);
+		assert_true(n->history.n <= LIMIT_KEPT);
+	}
+	assert_int_equal(leaves, g->leaves);
+	assert_int_equal(done, g->leaves_done);
+	assert_int_equal(blocked, g->leaves_blocked);
+}
+
+void check_invariants(const struct state *s, const struct policy *p)
+{
+	size_t accepting = 0, effects = 0, pool = 0;
+
+	check_assignments(s);
+	check_runs(s);
+	for (size_t i = 0; i < s->goals.n; i++)
+		check_nodes(s, s->goals.p[i]);
+	list_each (it, &s->effects) {
+		const struct effect *fx = list_entry(it, struct effect, link);
+		const struct assignment *as = state_assignment(s, fx->assignment_id);
+
+		effects++;
+		accepting += fx->kind == FX_ACCEPT;
+		assert_ptr_equal(state_effect(s, fx->id), fx);
+		assert_true(as && as->live && as->effect == fx);
+	}
+	assert_int_equal(effects, s->effects_by_id.n);
+	assert_int_equal(accepting, s->accepting);
+	assert_true(accepting <= 1);
+	for (size_t i = 0; i < s->workers.n; i++) {
+		const struct worker *w = s->workers.p[i];
+
+		pool += w->pool;
+		assert_int_equal(w->assignment_id.n > 0, w->status != WORKER_IDLE);
+	}
+	assert_true((int64_t)pool <= p->workers_max);
+}
