@@ -229,7 +229,7 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 	c->kept_oid = c->branch_oid;
 	if (str_eq(old, c->branch_oid))
 		return GIT_SKIP;
-	return git_run(c, AT_REPO, 0, "update-ref", "-m", "overseer: accept", c->kept_ref.p,
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: accept", c->kept_ref.p,
 			c->branch_oid.p, NULL);
 }
 
@@ -238,7 +238,7 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 static int forward_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->holder)
-		return git_run(c, AT_REPO, 0, "update-ref", "-m", "overseer: accept",
+		return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: accept",
 				target_ref(c).p, c->commit.p, c->target_oid.p, NULL);
 	git_run(c, AT_REPO, GIT_WHOLE, "merge", "--quiet", "--ff-only", "--no-stat",
 			"--no-autostash", "--no-overwrite-ignore", "--no-verify-signatures",
@@ -316,8 +316,8 @@ static int follow_build(struct git_call *c, struct ov_err *err _unused_)
 			str_eq(c->branch_oid, c->commit))
 		return GIT_SKIP;
 	if (!c->admin || !c->folder)
-		return git_run(c, AT_REPO, 0, "update-ref", ref.p, c->commit.p, c->branch_oid.p,
-				NULL);
+		return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", ref.p, c->commit.p,
+				c->branch_oid.p, NULL);
 	if (!str_eq(c->head_ref, ref))
 		return GIT_SKIP;
 	return git_run(c, AT_TREE, 0, "checkout", "--quiet", "--no-track", "-B",

@@ -99,7 +99,7 @@ enum git_where {
 enum git_flag {
 	GIT_READS = 1,      /* takes no optional locks; short timeout */
 	GIT_TEMP_INDEX = 2, /* with the temporary index in place of the real one */
-	GIT_WHOLE = 4,      /* is never cut short by us: it changes the user's checkout */
+	GIT_WHOLE = 4,      /* never cut short by us: it changes the user's checkout, or refs */
 };
 
 /* What the rescue table works on; see git_rescue.c. */

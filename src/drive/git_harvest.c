@@ -9,8 +9,10 @@ static int find(struct git_call *c, struct ov_err *err)
 {
 	int r = git_find_required(c, err);
 
-	if (r >= 0)
-		git_note_read(c, &c->branch, &c->target);
+	if (r < 0)
+		return r;
+	git_note_read(c, &c->branch, &c->target);
+	git_drop_locks(c); /* the branch's too, now that it is known */
 	return r;
 }
 
@@ -75,8 +77,8 @@ static int adopt_build(struct git_call *c, struct ov_err *err _unused_)
 
 	if (on_branch(c) || !c->head.n || str_eq(c->head, c->branch_oid))
 		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, 0, "update-ref", "-m", "overseer: harvest", ref.p, c->head.p,
-			c->branch_oid.p, NULL);
+	return git_run(c, AT_ADMIN, GIT_WHOLE, "update-ref", "-m", "overseer: harvest", ref.p,
+			c->head.p, c->branch_oid.p, NULL);
 }
 
 static int attach_build(struct git_call *c, struct ov_err *err _unused_)

@@ -385,7 +385,7 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 	if (str_eq(rs->commit, rs->old))
 		return GIT_SKIP;
 	/* The old value is checked; empty means that the ref must not exist. */
-	return git_run(c, where(c), 0, "update-ref", "-m", "overseer: rescue", rs->ref.p,
+	return git_run(c, where(c), GIT_WHOLE, "update-ref", "-m", "overseer: rescue", rs->ref.p,
 			rs->commit.p, rs->old.n ? rs->old.p : "", NULL);
 }
 

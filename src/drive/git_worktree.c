@@ -200,7 +200,7 @@ static int old_branch_build(struct git_call *c, struct ov_err *err _unused_)
 	if (!c->rescue.kept || !c->head.n || !str_starts(c->head_ref, STR(OURS)) ||
 			str_eq(c->head_ref, full_ref(c, c->branch)))
 		return GIT_SKIP;
-	return git_run(c, AT_REPO, 0, "update-ref", "-d", c->head_ref.p, c->head.p, NULL);
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-d", c->head_ref.p, c->head.p, NULL);
 }
 
 static const struct git_step ensure_steps[] = {
@@ -348,15 +348,15 @@ static int detach_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->branch.n || !c->head.n || !str_eq(c->head_ref, full_ref(c, c->branch)))
 		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, 0, "update-ref", "--no-deref", "HEAD", c->head.p, NULL);
+	return git_run(c, AT_ADMIN, GIT_WHOLE, "update-ref", "--no-deref", "HEAD", c->head.p, NULL);
 }
 
 static int branch_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->branch_oid.n)
 		return GIT_SKIP;
-	return git_run(c, AT_REPO, 0, "update-ref", "-d", full_ref(c, c->branch).p, c->branch_oid.p,
-			NULL);
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-d", full_ref(c, c->branch).p,
+			c->branch_oid.p, NULL);
 }
 
 static int remove_build(struct git_call *c, struct ov_err *err _unused_)

@@ -9,7 +9,8 @@
 #include "base/str.h"
 #include "sys/loop.h"
 
-static char *script(const struct fixture *f, const char *fmt, va_list ap, int *ret_status)
+__attribute__((format(printf, 2, 0))) static char *script(const struct fixture *f, const char *fmt,
+		va_list ap, int *ret_status)
 {
 	static char ring[8][65536];
 	static size_t turn;
@@ -83,9 +84,9 @@ void fixture_open(struct fixture *f)
 			"unset GIT_DIR GIT_INDEX_FILE; git init -q -b main 'a repo'; cd 'a repo';"
 			"git config user.name User; git config user.email user@example.org;"
 			"mkdir src; echo one >src/one; echo two >src/two; printf '*.o\\n' "
-	                ">.gitignore;"
+			">.gitignore;"
 			"git add -A; git commit -qm first; echo more >>src/two; git commit -qam "
-	                "second");
+			"second");
 	snprintf(f->repo, sizeof(f->repo), "%s/a repo", f->dir);
 	if (git_open(f->loop, f->repo, &f->git, &err) < 0)
 		fail_msg("git_open: %s", err.msg);
@@ -234,9 +235,9 @@ void assert_same_content(struct fixture *f, const char *ref, const char *folder)
 	sh(f, "diff -r --no-dereference -x .git -x '*.o' -x .overseer ../out '%s'", folder);
 	sh(f,
 			"list() { (cd \"$1\" && find . -name .git -prune -o -name .overseer -prune "
-	                "-o -name '*.o' -prune -o "
+			"-o -name '*.o' -prune -o "
 			"! -type d -printf '%%p %%y %%l ' -a \\( -perm /100 -printf 'x\\n' -o "
-	                "-printf '-\\n' \\) | LC_ALL=C sort); };"
+			"-printf '-\\n' \\) | LC_ALL=C sort); };"
 			"list ../out >../a.list; list '%s' >../b.list; cmp ../a.list ../b.list",
 			folder);
 }

@@ -16,7 +16,7 @@ static void work(struct fixture *f)
 	ensure(f, BRANCH);
 	sh(f,
 			"cd \"$W\"; echo w1 >work; git add work; git commit -qm 'agent one'; echo "
-	                "w2 >>work; echo changed >>src/one;"
+			"w2 >>work; echo changed >>src/one;"
 			"git commit -qam 'agent two'");
 }
 
@@ -87,15 +87,15 @@ TEST(branch_that_merged_the_target)
 	/* A conflict that the agent resolved in a merge does not come back. */
 	sh(&f,
 			"echo theirs >>src/one; git commit -qam theirs; cd \"$W\"; git merge main "
-	                "|| true; echo both >src/one;"
+			"|| true; echo both >src/one;"
 			"git commit -qam merged; cd \"$R\"; echo later >later; git add later; git "
-	                "commit -qm later");
+			"commit -qm later");
 	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_OK);
 	assert_sh(&f, "both", "cat src/one");
 	assert_sh(&f, "1",
 			"git rev-list --count --min-parents=2 main | grep -qx 0; git rev-list "
-	                "--count main~1..main");
+			"--count main~1..main");
 	fixture_close(&f);
 }
 
@@ -108,7 +108,7 @@ TEST(conflict_leaves_everything_as_it_was)
 	work(&f);
 	sh(&f,
 			"echo theirs >>src/one; printf 'x' >work; git add -A; git commit -qm "
-	                "theirs; cp -a \"$W\" ../before");
+			"theirs; cp -a \"$W\" ../before");
 	strcpy(head, sh(&f, "git -C \"$W\" rev-parse HEAD"));
 	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_CONFLICT);
@@ -121,7 +121,7 @@ TEST(conflict_leaves_everything_as_it_was)
 	/* The agent resolves it; then it goes through. */
 	sh(&f,
 			"cd \"$W\"; git merge main || true; git checkout -q --ours .; git add -A; "
-	                "git commit -qm resolved");
+			"git commit -qm resolved");
 	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_OK);
 	check_once(&f, "D_1");
@@ -140,7 +140,7 @@ TEST(nothing_to_accept)
 	/* The same change came by another way. */
 	sh(&f,
 			"echo x >x; git add x; git commit -qm x; cd \"$W\"; echo x >x; git add x; "
-	                "git commit -qm 'also x'");
+			"git commit -qm 'also x'");
 	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_NO_CHANGES);
 	assert_sh(&f, "x", "git log -1 --format=%%s main");
@@ -152,7 +152,7 @@ static const char *checkout_sum(struct fixture *f)
 {
 	return sh(f,
 			"{ find . -path ./.git -prune -o -path ./.overseer -prune -o -type f "
-	                "-print0 | LC_ALL=C sort -z | xargs -0 sha256sum;"
+			"-print0 | LC_ALL=C sort -z | xargs -0 sha256sum;"
 			"sha256sum .git/index .git/HEAD; } | sha256sum");
 }
 
@@ -161,9 +161,7 @@ TEST(dirty_checkout_is_untouched)
 	static const char *const dirt[] = { "echo d >>src/two", "echo s >s; git add s",
 		"rm src/two", "git mv src/two src/three",
 		"touch .git/MERGE_HEAD; git rev-parse HEAD >.git/MERGE_HEAD",
-		"echo untracked >work",
-		"echo '*.x' >>.git/info/exclude; echo 'work' >>.git/info/exclude; echo secret "
-		">work",
+		"echo untracked >work", "echo 'work' >>.git/info/exclude; echo secret >work",
 		"touch .git/index.lock" };
 
 	for (size_t i = 0; i < sizeof(dirt) / sizeof(dirt[0]); i++) {
@@ -214,7 +212,7 @@ TEST(target_in_another_worktree_of_the_users)
 	work(&f);
 	sh(&f,
 			"git checkout -q -b mine; git worktree add -q '../on main' main; echo d "
-	                ">>'../on main/src/two'");
+			">>'../on main/src/two'");
 	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_DIRTY);
 	sh(&f, "git -C '../on main' checkout -q .");
@@ -233,7 +231,7 @@ TEST(target_being_rebased_by_the_user)
 	work(&f);
 	sh(&f,
 			"git checkout -q -b side main~1; echo side >src/two; git commit -qam side; "
-	                "git checkout -q main; git rebase side || true");
+			"git checkout -q main; git rebase side || true");
 	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_DIRTY);
 	sh(&f, "git rebase --abort");
@@ -251,15 +249,15 @@ TEST(users_configuration_cannot_stop_it)
 	work(&f);
 	sh(&f,
 			"git config commit.gpgSign true; git config merge.verifySignatures true; "
-	                "git config merge.ff false;"
+			"git config merge.ff false;"
 			"git config branch.main.mergeOptions '--no-ff --edit'; git config "
-	                "core.editor false; git config status.showUntrackedFiles no;"
+			"core.editor false; git config status.showUntrackedFiles no;"
 			"git config color.ui always; git config log.showSignature true; git config "
-	                "merge.autoStash true;"
+			"merge.autoStash true;"
 			"for h in pre-commit pre-merge-commit post-merge commit-msg "
-	                "reference-transaction post-checkout pre-rebase; do"
+			"reference-transaction post-checkout pre-rebase; do"
 			"  printf '#!/bin/sh\\ntouch \"%s/hook-ran\"; exit 1\\n' >.git/hooks/$h; "
-	                "chmod +x .git/hooks/$h; done",
+			"chmod +x .git/hooks/$h; done",
 			f.dir);
 	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_OK);
@@ -290,7 +288,7 @@ TEST(author_message_and_keys)
 	/* A key that is a part of another, or is only spoken of, is not that key. */
 	sh(&f,
 			"git commit -q --allow-empty -m 'About Overseer-Accept: D_2' -m "
-	                "'Overseer-Accept: D_2x'");
+			"'Overseer-Accept: D_2x'");
 	sh(&f, "cd \"$W\"; echo z >z; git add z; git commit -qm z");
 	a = accept_key(&f, BRANCH, "D_2");
 	assert_int_equal(a.outcome, GIT_OK);
@@ -419,10 +417,10 @@ TEST(target_moves_meanwhile)
 			if (!moved && !a.done &&
 					sh_status(&f,
 							"git rev-parse -q --verify "
-			                                "refs/overseer/accepted/D_1") == 0) {
+							"refs/overseer/accepted/D_1") == 0) {
 				sh(&f,
 						"git update-ref refs/heads/main $(git commit-tree "
-				                "-p main -m raced main^{tree})");
+						"-p main -m raced main^{tree})");
 				moved = true;
 			}
 		}

@@ -1,10 +1,13 @@
 /*
  * The daemon ends in the middle of a call: after every number of turns of the loop the handle is
  * closed (which kills what is running), opened again, and the call repeated. In the end it must be
- * as if nothing had happened: one commit on the target, nothing lost.
+ * as if nothing had happened: one commit on the target, nothing lost. With OV_SOAK every number of
+ * turns is tried, otherwise every fifth.
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "sys/loop.h"
@@ -20,6 +23,11 @@ static bool turn(struct fixture *f, struct answer *a, int n)
 	return a->done;
 }
 
+static int stride(void)
+{
+	return getenv("OV_SOAK") ? 1 : 5;
+}
+
 static bool cut_accept(int n, bool on_target)
 {
 	struct fixture f;
@@ -30,7 +38,7 @@ static bool cut_accept(int n, bool on_target)
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; cd \"$R\"; "
-	                "echo t >t; git add t; git commit -qm theirs");
+			"echo t >t; git add t; git commit -qm theirs");
 	if (!on_target)
 		sh(&f, "git checkout -q -b elsewhere");
 	start_accept(&f, BRANCH, "D_1", "Task", &a);
@@ -59,10 +67,10 @@ TEST(accept_cut_at_every_turn)
 	int n = 1;
 
 	while (!cut_accept(n, true))
-		n++;
+		n += stride();
 	assert_true(n > 15);
 	for (n = 1; !cut_accept(n, false);)
-		n++;
+		n += stride();
 	assert_true(n > 15);
 }
 
@@ -76,7 +84,7 @@ static bool cut_harvest(int n)
 	e = ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; git checkout "
-	                "-q --detach; echo l >left; rm src/one;"
+			"-q --detach; echo l >left; rm src/one;"
 			"echo s >s; git add s; cp -a . ../../../../before");
 	start_harvest(&f, e.base, "refs/overseer/rescue/h", &a);
 	whole = turn(&f, &a, n);
@@ -100,7 +108,7 @@ TEST(harvest_cut_at_every_turn)
 	int n = 1;
 
 	while (!cut_harvest(n))
-		n++;
+		n += stride();
 	assert_true(n > 15);
 }
 
@@ -114,7 +122,7 @@ static bool cut_ensure(int n)
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; echo l "
-	                ">left; rm src/one; cp -a . ../../../../before");
+			">left; rm src/one; cp -a . ../../../../before");
 	start_ensure(&f, "overseer/w1/b", "refs/overseer/rescue/e", &a);
 	whole = turn(&f, &a, n);
 	fixture_reopen(&f);
@@ -128,9 +136,9 @@ static bool cut_ensure(int n)
 	/* What was there is reachable from the ref, at its top or behind a later rescue. */
 	sh(&f,
 			"want=$(git -C ../before --git-dir=\"$R/.git\" --work-tree=. hash-object "
-	                "left);"
+			"left);"
 			"git rev-list --objects refs/overseer/rescue/e | grep -q $want; git log "
-	                "--format=%%s refs/overseer/rescue/e | grep -qx agent");
+			"--format=%%s refs/overseer/rescue/e | grep -qx agent");
 	fixture_close(&f);
 	return whole;
 }
@@ -140,7 +148,7 @@ TEST(ensure_cut_at_every_turn)
 	int n = 1;
 
 	while (!cut_ensure(n))
-		n++;
+		n += stride();
 	assert_true(n > 15);
 }
 
@@ -174,7 +182,7 @@ static bool cut_fresh_and_remove(int n)
 	sh(&f, "git log --format=%%s refs/overseer/rescue/r | grep -qx agent");
 	sh(&f,
 			"git rev-list --objects refs/overseer/rescue/r | grep -q $(echo l | git "
-	                "hash-object --stdin)");
+			"hash-object --stdin)");
 	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
 	assert_sh(&f, "main", "git for-each-ref --format='%%(refname:short)' refs/heads");
 	fixture_close(&f);
@@ -186,8 +194,47 @@ TEST(fresh_worktree_and_removal_cut_at_every_turn)
 	int n = 1;
 
 	while (!cut_fresh_and_remove(n))
-		n++;
+		n += stride();
 	assert_true(n > 15);
+}
+
+/* A daemon that was killed leaves its git at work: the next one waits for it, not for its lock. */
+TEST(child_of_an_earlier_daemon_is_waited_for)
+{
+	struct fixture f;
+	struct answer a;
+	char mark[300];
+	int hold[2], status;
+	pid_t pid;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	fixture_reopen(&f);
+	snprintf(mark, sizeof(mark), "OVERSEER_GIT_PATH=%s", f.tree);
+	assert_int_equal(pipe(hold), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		dup2(hold[0], STDIN_FILENO);
+		close(hold[0]);
+		close(hold[1]);
+		execle("/bin/cat", "cat", NULL, (char *[]){ mark, NULL });
+		_exit(127);
+	}
+	close(hold[0]);
+	while (strcmp(sh(&f, "cat /proc/%d/comm", (int)pid), "cat") != 0)
+		;
+	start_ensure(&f, "overseer/w1/b", "refs/overseer/rescue/e", &a);
+	for (int i = 0; i < 10; i++)
+		assert_true(loop_step(f.loop, 60 * 1000 * 1000));
+	assert_false(a.done);
+	assert_sh(&f, BRANCH, "git -C \"$W\" branch --show-current");
+	close(hold[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	finish(&f, &a);
+	assert_int_equal(a.r, 0);
+	assert_sh(&f, "overseer/w1/b", "git -C \"$W\" branch --show-current");
+	fixture_close(&f);
 }
 
 TEST_MAIN

@@ -17,7 +17,7 @@ TEST(committed_work)
 	assert_string_equal(a.head, e.base);
 	sh(&f,
 			"cd \"$W\"; echo 1 >1; echo 2 >2; git add -A; git commit -qm one; git mv "
-	                "src/one moved; git commit -qm two");
+			"src/one moved; git commit -qm two");
 	a = harvest(&f, e.base);
 	assert_int_equal(a.commits, 2);
 	assert_int_equal(a.files_changed, 4); /* a move is two paths */
@@ -38,13 +38,13 @@ TEST(leftovers_are_rescued_then_committed)
 	/* Hooks and signing of the user's would refuse. */
 	sh(&f,
 			"git config commit.gpgSign true; printf '#!/bin/sh\\nexit 1\\n' "
-	                ">.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit");
+			">.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit");
 	e = ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; echo n >new; rm src/one; printf x >tool; chmod +x tool; ln -s "
-	                "a l; echo s >'sp ace'; echo i >x.o;"
+			"a l; echo s >'sp ace'; echo i >x.o;"
 			"echo st >st; git add st; touch ../../../.git/worktrees/w1/index.lock; cp "
-	                "-a . ../../../../before");
+			"-a . ../../../../before");
 	a = harvest(&f, e.base);
 	assert_true(a.leftovers);
 	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/harvest");
@@ -74,7 +74,7 @@ TEST(other_branch_and_detached_head)
 	e = ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; git checkout -q -b feature; echo f >f; git add f; git commit "
-	                "-qm feature; echo u >u");
+			"-qm feature; echo u >u");
 	a = harvest(&f, e.base);
 	assert_int_equal(a.commits, 2);
 	assert_true(a.leftovers);
@@ -87,7 +87,7 @@ TEST(other_branch_and_detached_head)
 	strcpy(old, sh(&f, "git rev-parse overseer/w1/a"));
 	sh(&f,
 			"git update-ref -d refs/overseer/rescue/harvest; cd \"$W\"; git checkout "
-	                "-q --detach main; echo d >d; git add d;"
+			"-q --detach main; echo d >d; git add d;"
 			"git commit -qm detached");
 	a = harvest(&f, e.base);
 	assert_int_equal(a.commits, 1);
@@ -107,7 +107,7 @@ TEST(unborn_head_keeps_the_history)
 	e = ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; git checkout -q --orphan own; git rm -q --cached src/two; rm "
-	                "src/two; echo o >o");
+			"src/two; echo o >o");
 	a = harvest(&f, e.base);
 	assert_int_equal(a.commits, 1);
 	assert_int_equal(a.files_changed, 2);
@@ -128,7 +128,7 @@ TEST(unfinished_rebase_and_merge_are_rescued_and_aborted)
 		e = ensure(&f, "overseer/w1/a");
 		sh(&f,
 				"echo theirs >src/one; git commit -qam theirs; cd \"$W\"; echo "
-		                "mine >src/one; git commit -qam mine;"
+				"mine >src/one; git commit -qam mine;"
 				"echo half >untracked; %s; cp -a . ../../../../before",
 				scripts[i]);
 		a = harvest(&f, e.base);
@@ -151,7 +151,7 @@ TEST(resolved_merge_is_concluded)
 	e = ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"echo theirs >src/one; git commit -qam theirs; cd \"$W\"; echo mine "
-	                ">src/one; git commit -qam mine;"
+			">src/one; git commit -qam mine;"
 			"git merge main || true; echo both >src/one; git add src/one");
 	a = harvest(&f, e.base);
 	assert_true(a.leftovers);

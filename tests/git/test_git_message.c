@@ -27,7 +27,7 @@ static const struct {
 			"Add it\n\nThis was generated with care.\n\nOverseer-Accept: K\n" },
 	{ "Add \xff it\r\n\r\nBody \t",
 			"Add \xef\xbf\xbd it\xef\xbf\xbd\n\xef\xbf\xbd\nBody\n\nOverseer-Accept: "
-	                "K\n" },
+			"K\n" },
 };
 
 TEST(squash_messages)

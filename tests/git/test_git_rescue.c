@@ -8,11 +8,11 @@
 static const char everything[] =
 		"echo new >new; echo changed >>src/one; rm src/two; git mv .gitignore ignore-list;"
 		"head -c 100000 /dev/urandom >binary; printf '#!/bin/sh\\n' >tool; chmod +x tool; "
-                "ln -s src/one link; ln -s nowhere dangling;"
+		"ln -s src/one link; ln -s nowhere dangling;"
 		"echo s >'with space'; echo n >\"$(printf 'new\\nline')\"; echo u >\"$(printf "
-                "'gr\\303\\274n')\"; echo q >'quo\"te';"
+		"'gr\\303\\274n')\"; echo q >'quo\"te';"
 		"mkdir -p a/b/c; echo d >a/b/c/deep; : >empty; echo dash >-dash; echo colon "
-                ">':(top)x'; printf 'no newline' >nn;"
+		">':(top)x'; printf 'no newline' >nn;"
 		"printf 'a\\r\\nb\\r\\n' >crlf; echo staged >st; git add st; echo differs >st";
 
 static void check_untouched(struct fixture *f, const char *before_index, const char *before_status)
@@ -41,7 +41,7 @@ TEST(everything_is_kept_and_nothing_touched)
 	strcpy(status,
 			sh(&f,
 					"GIT_OPTIONAL_LOCKS=0 git -C \"$W\" status --porcelain -z "
-	                                "| sha256sum"));
+					"| sha256sum"));
 	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
 	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/r");
 	assert_string_equal(a.commit, sh(&f, "git rev-parse refs/overseer/rescue/r"));
@@ -70,7 +70,7 @@ TEST(conflicts_are_kept)
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"echo main >src/one; git commit -qam theirs; cd \"$W\"; echo mine "
-	                ">src/one; git commit -qam mine;"
+			">src/one; git commit -qam mine;"
 			"git merge main || true; cp -a \"$W\" ../../../../before");
 	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
 	assert_same_content(&f, a.commit, "../before");
@@ -128,11 +128,11 @@ TEST(no_identity_hooks_that_fail_and_signing)
 	fixture_open(&f);
 	sh(&f,
 			"git config --unset user.name; git config --unset user.email; git config "
-	                "commit.gpgSign true;"
+			"commit.gpgSign true;"
 			"git config user.useConfigOnly true; git config core.safecrlf true; git "
-	                "config core.autocrlf input;"
+			"config core.autocrlf input;"
 			"for h in pre-commit commit-msg post-checkout reference-transaction; do "
-	                "printf '#!/bin/sh\\nexit 1\\n' >.git/hooks/$h;"
+			"printf '#!/bin/sh\\nexit 1\\n' >.git/hooks/$h;"
 			"chmod +x .git/hooks/$h; done");
 	ensure(&f, "overseer/w1/a");
 	sh(&f, "printf 'u\\n' >\"$W/untracked\"");

@@ -48,7 +48,7 @@ TEST(fresh_then_repeated)
 	/* Work has begun; the target moves on; the same call again leaves all of it alone. */
 	sh(&f,
 			"cd \"$W\"; echo x >new; git add new; git commit -qm work; echo y "
-	                ">untracked; echo z >>src/one");
+			">untracked; echo z >>src/one");
 	sh(&f, "echo t >t; git add t; git commit -qm third");
 	fixture_reopen(&f);
 	a = ensure(&f, "overseer/w1/a");
@@ -68,7 +68,7 @@ TEST(other_branch_rescues_commits_index_and_files)
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; echo x >new; git add new; git commit -qm work; echo s >staged; "
-	                "git add staged;"
+			"git add staged;"
 			"echo u >untracked; rm src/one; echo o >build.o");
 	sh(&f, "cp -a \"$W\" ../before");
 	a = ensure(&f, "overseer/w1/b");
@@ -108,7 +108,7 @@ TEST(stale_branch_with_commits_is_rescued)
 	fixture_open(&f);
 	sh(&f,
 			"git checkout -q -b overseer/w1/a; echo x >x; git add x; git commit -qm "
-	                "stale; git checkout -q main");
+			"stale; git checkout -q main");
 	a = ensure(&f, "overseer/w1/a");
 	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/ensure");
 	assert_sh(&f, "stale", "git log -1 --format=%%s %s", a.rescue_ref);
@@ -125,7 +125,7 @@ TEST(stale_branch_and_dirty_worktree_share_the_ref)
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"echo u >\"$W/untracked\"; git branch overseer/w1/b; git checkout -q "
-	                "overseer/w1/b; echo x >x;"
+			"overseer/w1/b; echo x >x;"
 			"git add x; git commit -qm stale; git checkout -q main");
 	a = ensure(&f, "overseer/w1/b");
 	assert_sh(&f, "u", "git show %s:untracked", a.rescue_ref);
@@ -141,7 +141,7 @@ TEST(branch_held_elsewhere_is_refused)
 	fixture_open(&f);
 	sh(&f,
 			"git checkout -q -b overseer/w1/a; git checkout -q main; git worktree add "
-	                "-q ../other overseer/w1/a");
+			"-q ../other overseer/w1/a");
 	start_ensure(&f, "overseer/w1/a", "refs/overseer/rescue/x", &a);
 	finish(&f, &a);
 	assert_int_equal(a.r, OV_ECONFLICT);
@@ -169,7 +169,7 @@ TEST(unfinished_operations_end)
 		fixture_open(&f);
 		sh(&f,
 				"git checkout -q -b side; echo s >other; git add other; git commit "
-		                "-qm s0;"
+				"-qm s0;"
 				"echo side >src/one; git commit -qam side; git checkout -q main");
 		ensure(&f, "overseer/w1/a");
 		sh(&f, "cd \"$W\"; echo mine >src/one; git commit -qam mine; echo u >untracked; %s",
@@ -194,7 +194,7 @@ TEST(detached_and_unborn_heads)
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; git checkout -q --detach; echo d >d; git add d; git commit -qm "
-	                "detached");
+			"detached");
 	a = ensure(&f, "overseer/w1/b");
 	assert_sh(&f, "detached", "git log -1 --format=%%s %s", a.rescue_ref);
 
@@ -216,7 +216,7 @@ TEST(vanished_folder)
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; echo c >c; git add c; git commit -qm work; echo s >staged; git "
-	                "add staged; rm -rf \"$W\"");
+			"add staged; rm -rf \"$W\"");
 	a = ensure(&f, "overseer/w1/b");
 	assert_sh(&f, "s", "git show %s:staged", a.rescue_ref);
 	assert_sh(&f, "c", "git show %s:c", a.rescue_ref);
@@ -244,7 +244,7 @@ TEST(broken_links_are_mended)
 	/* An agent made a repository of its own over ours. */
 	sh(&f,
 			"cd \"$W\"; rm .git; git init -q; git add -A; git -c user.name=a -c "
-	                "user.email=b commit -qm own");
+			"user.email=b commit -qm own");
 	a = ensure(&f, "overseer/w1/b");
 	assert_sh(&f, "u", "git show %s:untracked", a.rescue_ref);
 	assert_non_null(strstr(a.detail, ".aside-1"));
@@ -290,7 +290,7 @@ TEST(half_added_worktree_is_made_again)
 	fixture_open(&f);
 	sh(&f,
 			"git worktree add -q --detach \"$W\" main; printf initializing "
-	                ">.git/worktrees/w1/locked; rm \"$W/src/one\"");
+			">.git/worktrees/w1/locked; rm \"$W/src/one\"");
 	a = ensure(&f, "overseer/w1/a");
 	assert_string_equal(a.rescue_ref, "");
 	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
@@ -307,7 +307,7 @@ TEST(stale_locks_of_ours_are_removed)
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"touch .git/worktrees/w1/index.lock .git/worktrees/w1/HEAD.lock; mkdir -p "
-	                ".git/refs/heads/overseer/w1;"
+			".git/refs/heads/overseer/w1;"
 			"touch .git/refs/heads/overseer/w1/b.lock");
 	ensure(&f, "overseer/w1/b");
 	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
@@ -323,9 +323,9 @@ TEST(nested_repositories_stay)
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; echo u >untracked; mkdir -p 'deep er'; git init -q 'deep "
-	                "er/empty'; git init -q full; cd full;"
+			"er/empty'; git init -q full; cd full;"
 			"echo f >f; git add f; git -c user.name=a -c user.email=b commit -qm "
-	                "nested");
+			"nested");
 	a = ensure(&f, "overseer/w1/b");
 	assert_sh(&f, "u", "git show %s:untracked", a.rescue_ref);
 	assert_sh(&f, "nested", "git -C \"$W/full\" log -1 --format=%%s");
@@ -396,7 +396,7 @@ TEST(remove_rescues_and_repeats)
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; echo c >c; git add c; git commit -qm work; echo u >untracked; "
-	                "git branch keep-me");
+			"git branch keep-me");
 	a = remove_tree(&f);
 	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/remove");
 	assert_sh(&f, "u", "git show %s:untracked", a.rescue_ref);
