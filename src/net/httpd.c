@@ -43,7 +43,10 @@ static void httpd_timeout(void *user)
 	httpd_run(user);
 }
 
-/* Neither resuming nor room for one more connection shows in MHD's epoll fd. */
+/*
+ * Neither a resumed connection nor the end of one shows in MHD's epoll fd; the latter matters when
+ * MHD had stopped listening, at its limit or for lack of descriptors.
+ */
 static void httpd_run_again(struct httpd *h)
 {
 	h->again = true;
@@ -159,8 +162,8 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
 		*context = c;
 	} else if (c) {
 		conn_arrived(c);
-		if (h->conn_count-- == h->options.max_connections)
-			httpd_run_again(h);
+		h->conn_count--;
+		httpd_run_again(h);
 		mem_free(c);
 		*context = NULL;
 	}
@@ -291,6 +294,11 @@ void httpd_close(struct httpd *h)
 uint16_t httpd_port(const struct httpd *h)
 {
 	return h->port;
+}
+
+size_t httpd_pending(const struct httpd *h)
+{
+	return h->pending;
 }
 
 size_t httpd_connections(const struct httpd *h)

@@ -51,6 +51,8 @@ int httpd_open(struct loop *l, const struct httpd_options *o, struct httpd **ret
 void httpd_close(struct httpd *h);
 uint16_t httpd_port(const struct httpd *h);
 size_t httpd_connections(const struct httpd *h);
+/* Requests that are not answered or whose answer is not sent; streams do not count. */
+size_t httpd_pending(const struct httpd *h);
 
 /* To be read only. */
 struct http_req {

@@ -27,7 +27,7 @@ struct httpd {
 	struct loop_source *deadline; /* the first of waiting */
 	struct list waiting;          /* struct http_conn that owe us a request, oldest first */
 	struct list suspended;        /* struct http_pause */
-	size_t conn_count;
+	size_t conn_count, pending;
 	bool again; /* MHD has to run once more */
 };
 

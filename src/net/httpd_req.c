@@ -176,6 +176,7 @@ static enum MHD_Result take_body(struct http_pending *p, const char *data, size_
 static enum MHD_Result hand_over(struct http_pending *p)
 {
 	p->handed = true;
+	p->pause.h->pending++;
 	p->refs++;
 	p->req.body = buf_str(&p->body);
 	p->req.route->handler(p->pause.h->options.user, &p->req);
@@ -223,6 +224,8 @@ void http_on_completed(void *cls, struct MHD_Connection *mhd, void **state,
 		return;
 	*state = NULL;
 	p->pause.mhd = NULL;
+	if (p->handed && !p->stream)
+		p->pause.h->pending--;
 	http_conn_wait(mhd);
 	pending_unref(p);
 }
@@ -327,6 +330,7 @@ struct http_stream *http_answer_stream(struct http_req *req, const char *content
 	MHD_add_response_header(r, "Content-Type", content_type);
 	set_common_headers(p, r);
 	p->stream = s;
+	p->pause.h->pending--;
 	answer(p, MHD_HTTP_OK, r);
 	return s;
 }

@@ -30,7 +30,7 @@ struct rpcd_limits {
 /*
  * Listens on path (mode 0600). A socket file that nobody listens on is replaced; one that somebody
  * listens on is OV_ECONFLICT, anything else that is there is left alone. The caller makes sure by a
- * lock that no two servers start at once. limits may be NULL.
+ * lock that no two servers start at once. ops live as long as the server; limits may be NULL.
  */
 int rpcd_open(struct loop *l, const char *path, const struct rpcd_ops *ops, void *user,
 		const struct rpcd_limits *limits, struct rpcd **ret, struct ov_err *err);

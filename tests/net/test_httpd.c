@@ -5,6 +5,8 @@
 #include "net/rpchttp.h"
 #include "tests/net/http.h"
 
+#include <sys/resource.h>
+
 TEST_MAIN
 
 /* Routes that answer at once or when the test says so. */
@@ -427,6 +429,7 @@ TEST(deferred_answers)
 		http_send(w.loop, c[i], w.port, "GET", "/hold", AUTH, none);
 	}
 	UNTIL(w.loop, w.held.n == 10);
+	assert_int_equal(httpd_pending(w.h), 10);
 	/* Waiting costs no wake-ups. */
 	while (loop_iterations(w.loop) < 10)
 		loop_step(w.loop, 0);
@@ -442,6 +445,7 @@ TEST(deferred_answers)
 		assert_true(str_is(a.body, "late\n"));
 		client_free(c[i]);
 	}
+	UNTIL(w.loop, httpd_pending(w.h) == 0);
 	world_close(&w);
 }
 
@@ -675,6 +679,32 @@ TEST(ports)
 	assert_int_equal(httpd_port(second), o.port);
 	httpd_close(second);
 	loop_free(w.loop);
+}
+
+TEST(out_of_descriptors)
+{
+	struct rlimit before, none_left;
+	struct client *c, *second;
+	struct answer a;
+	struct world w;
+
+	world_open(&w);
+	c = ask(&w, "GET", "/open", "", none, &a);
+	second = client_tcp(w.port);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none_left = before;
+	none_left.rlim_cur = (rlim_t)second->fd + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none_left), 0);
+	http_send(w.loop, second, w.port, "GET", "/open", "", none);
+	for (int i = 0; i < 10; i++)
+		loop_step(w.loop, 0);
+	assert_int_equal(httpd_connections(w.h), 1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	client_free(c);
+	UNTIL(w.loop, http_answered(second, &a));
+	assert_int_equal(a.status, 200);
+	client_free(second);
+	world_close(&w);
 }
 
 TEST(idle_server_sleeps)

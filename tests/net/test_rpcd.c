@@ -4,7 +4,7 @@
 #include "base/vec.h"
 #include "tests/net/client.h"
 
-#include <sys/wait.h>
+#include <sys/resource.h>
 
 TEST_MAIN
 
@@ -561,6 +561,28 @@ TEST(draining_answers_what_was_taken_and_nothing_else)
 	UNTIL(w.loop, rpcd_pending(w.d) == 0 && rpcd_queued(w.d) == 0);
 	UNTIL(w.loop, client_has(c, "\"id\":1", 1));
 	assert_int_equal(w.calls, 1);
+	client_free(c);
+	world_close(&w);
+}
+
+TEST(out_of_descriptors)
+{
+	struct rlimit before, none_left;
+	struct client *c;
+	struct world w;
+
+	world_open(&w, NULL);
+	c = client_unix(w.path);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none_left = before;
+	none_left.rlim_cur = (rlim_t)c->fd + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none_left), 0);
+	client_send(w.loop, c, STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\"}\n"));
+	for (int i = 0; i < 10; i++)
+		loop_step(w.loop, 0);
+	assert_int_equal(rpcd_conns(w.d), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	UNTIL(w.loop, client_has(c, "\"id\":1", 1));
 	client_free(c);
 	world_close(&w);
 }

@@ -201,6 +201,7 @@ TEST(live_events)
 	FEED_UNTIL(&w, f, ssehub_subscribers(w.hub) == 1 && f->headers);
 	assert_int_equal(f->status, 200);
 	assert_true(f->event_stream);
+	assert_int_equal(httpd_pending(w.h), 0);
 	publish(&w, 2);
 	publish(&w, 3);
 	FEED_UNTIL(&w, f, f->events == 2);
