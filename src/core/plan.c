@@ -43,7 +43,7 @@ static const struct key_rule key_rules[] = {
 };
 
 /* More than these help nobody, and finding the nearest name for each would take long. */
-enum { MAX_PROBLEMS = 1000 };
+enum { MAX_PROBLEMS = 200 };
 
 struct check {
 	struct arena *a;

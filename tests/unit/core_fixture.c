@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "core/limits.h"
+#include "core/snapshot.h"
 #include "data/json.h"
 
 static const struct policy_agent agents[] = {
@@ -113,18 +114,33 @@ static void append_all(struct fixture *f, const struct events *out)
 	}
 }
 
-value *submit(struct fixture *f, const char *command, value *params)
+static int run_command(struct fixture *f, const char *command, value *params, value **ret,
+		struct ov_err *err)
 {
 	struct events out = { 0 };
 	struct decide_ctx cx = context(f, &out);
+	int r = decide(&cx, str_from(command), params, ret, err);
+
+	append_all(f, &out);
+	vec_done(&out);
+	return r;
+}
+
+int try_submit(struct fixture *f, const char *command, value *params, struct ov_err *err)
+{
+	value *result = NULL;
+
+	return run_command(f, command, params, &result, err);
+}
+
+value *submit(struct fixture *f, const char *command, value *params)
+{
 	struct ov_err err = { 0 };
 	value *result = NULL;
 
-	if (decide(&cx, str_from(command), params, &result, &err) < 0)
+	if (run_command(f, command, params, &result, &err) < 0)
 		fail_msg("%s is refused: %s", command, err.msg);
 	assert_non_null(result);
-	append_all(f, &out);
-	vec_done(&out);
 	return result;
 }
 
@@ -162,11 +178,16 @@ size_t tick(struct fixture *f)
 	return d.n;
 }
 
-void settle(struct fixture *f)
+static void tick_to_rest(struct fixture *f)
 {
 	for (int i = 0; tick(f) > 0; i++)
 		if (i > 1000)
 			fail_msg("the tick never comes to rest");
+}
+
+void settle(struct fixture *f)
+{
+	tick_to_rest(f);
 	check_invariants(f->state, &f->policy);
 }
 
@@ -285,6 +306,202 @@ const struct event *last_event(const struct fixture *f, enum event_kind kind)
 		if (f->log.p[i]->kind == kind)
 			return f->log.p[i];
 	return NULL;
+}
+
+static const char *const good_data[EFFECT_KIND_COUNT] = {
+	[FX_WORKSPACE] = "'base': 'b'",
+	[FX_RUN_START] = "",
+	[FX_RUN_STOP] = "",
+	[FX_HARVEST] = HARVEST,
+	[FX_CHECK] = "",
+	[FX_ACCEPT] = "'commit': 'c0ffee', 'target': 'main', 'rescue_ref': 'r'",
+};
+
+static void end_effect(struct fixture *f, const struct effect *fx, const char *outcome,
+		const char *data)
+{
+	submit(f, "effect.end",
+			json(f,
+					"{'effect': '" STR_FMT
+					"', 'outcome': '%s', 'detail': 'd', 'data': {%s}}",
+					STR_ARG(fx->id), outcome, data));
+}
+
+/* The newest run of some live assignment that is running, from the i-th on; or NULL. */
+static const struct run *some_running(const struct fixture *f, size_t i)
+{
+	const struct run *found = NULL;
+
+	list_each (it, &f->state->runs) {
+		const struct run *r = list_entry(it, struct run, link);
+
+		if (r->status != RUN_RUNNING)
+			continue;
+		found = r;
+		if (i-- == 0)
+			break;
+	}
+	return found;
+}
+
+void drain(struct fixture *f)
+{
+	for (int i = 0; i < 100000; i++) {
+		const struct run *running;
+
+		tick_to_rest(f);
+		running = some_running(f, 0);
+		if (!list_empty(&f->state->effects)) {
+			const struct effect *fx = list_entry(f->state->effects.next, struct effect,
+					link);
+
+			end_effect(f, fx, "ok", good_data[fx->kind]);
+		} else if (running) {
+			submit(f, "run.end",
+					json(f, "{'run': '" STR_FMT "', 'exit_code': 0}",
+							STR_ARG(running->id)));
+		} else if (f->wake_at != OV_TIME_MAX) {
+			f->now = f->wake_at;
+		} else {
+			check_invariants(f->state, &f->policy);
+			return;
+		}
+	}
+	fail_msg("the work never comes to an end");
+}
+
+static value *random_plan(struct fixture *f, struct rng *rng)
+{
+	size_t tasks = 1 + rng_below(rng, 4);
+	value *plan = flat_plan(f, tasks);
+	const value *list = value_at(value_item(value_at(plan, "phases"), 0), "tasks");
+
+	for (size_t i = 0; i < tasks; i++) {
+		value *task = (value *)value_item(list, i);
+
+		if (i && rng_below(rng, 2))
+			value_put(&f->arena, task, "deps",
+					json(f, "['T%zu']", 1 + rng_below(rng, i)));
+		if (rng_below(rng, 4) == 0)
+			value_put(&f->arena, task, "role", json(f, "'single'"));
+		if (rng_below(rng, 8) == 0)
+			value_put(&f->arena, task, "suggestedAgent", json(f, "'nobody'"));
+		if (rng_below(rng, 3) == 0)
+			value_put(&f->arena, task, "checkCommand", json(f, "'make'"));
+		if (rng_below(rng, 3) == 0)
+			value_put(&f->arena, task, "subtasks",
+					json(f,
+							"[{'id': 'S%zu', 'name': 's', "
+			                                "'acceptance': ['y'], "
+							"'priority': %zu}]",
+							i, 1 + rng_below(rng, 5)));
+	}
+	return plan;
+}
+
+static void random_effect_end(struct fixture *f, struct rng *rng)
+{
+	static const char *const outcomes[] = { "ok", "ok", "ok", "ok", "error" };
+	static const char *const accepts[] = { "ok", "ok", "conflict", "dirty", "moved",
+		"no_changes", "error" };
+	size_t i = rng_below(rng, 4);
+	const struct effect *fx = NULL;
+	const char *data;
+
+	list_each (it, &f->state->effects) {
+		fx = list_entry(it, struct effect, link);
+		if (i-- == 0)
+			break;
+	}
+	if (!fx)
+		return;
+	data = good_data[fx->kind];
+	if (fx->kind == FX_HARVEST && rng_below(rng, 4) == 0)
+		data = "'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0";
+	end_effect(f, fx,
+			fx->kind == FX_ACCEPT ? accepts[rng_below(rng, ARRAY_LEN(accepts))]
+					      : outcomes[rng_below(rng, ARRAY_LEN(outcomes))],
+			data);
+}
+
+static void random_run_end(struct fixture *f, struct rng *rng)
+{
+	static const char *const ends[] = { "'exit_code': 0", "'exit_code': 0, 'swept': 2",
+		"'exit_code': 1, 'message': 'm'", "'exit_code': -1, 'lost': true",
+		"'exit_code': -1, 'signal': 9" };
+	const struct run *r = some_running(f, rng_below(rng, 4));
+
+	if (r)
+		submit(f, "run.end",
+				json(f, "{'run': '" STR_FMT "', %s}", STR_ARG(r->id),
+						ends[rng_below(rng, ARRAY_LEN(ends))]));
+}
+
+static void random_update(struct fixture *f, struct rng *rng)
+{
+	static const char *const to[] = { "done", "blocked", "queued", "queued" };
+	const struct goal *g;
+	const struct node *n;
+
+	if (f->state->goals.n == 0)
+		return;
+	g = f->state->goals.p[rng_below(rng, f->state->goals.n)];
+	n = g->nodes.p[rng_below(rng, g->nodes.n)];
+	(void)try_submit(f, "work.update",
+			json(f, "{'node': '" STR_FMT "', 'status': '%s', 'reason': 'because'}",
+					STR_ARG(n->key), to[rng_below(rng, ARRAY_LEN(to))]),
+			NULL);
+}
+
+static void random_pause(struct fixture *f, struct rng *rng)
+{
+	const struct goal *g;
+	struct event e = { .kind = EV_GOAL_STATUS };
+	bool pause;
+
+	if (f->state->goals.n == 0)
+		return;
+	g = f->state->goals.p[rng_below(rng, f->state->goals.n)];
+	if (g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED)
+		return;
+	pause = g->status == GOAL_ACTIVE;
+	e.goal = arena_str(&f->arena, g->id);
+	e.data = json(f, "{'from': '%s', 'to': '%s', 'reason': 'x'}", pause ? "active" : "paused",
+			pause ? "paused" : "active");
+	assert_int_equal(append(f, &e, NULL), 0);
+}
+
+void random_step(struct fixture *f, struct rng *rng)
+{
+	size_t choice = rng_below(rng, 100);
+
+	if (choice < 40)
+		tick(f);
+	else if (choice < 70)
+		random_effect_end(f, rng);
+	else if (choice < 82)
+		random_run_end(f, rng);
+	else if (choice < 86)
+		random_update(f, rng);
+	else if (choice < 88)
+		random_pause(f, rng);
+	else if (choice < 90)
+		f->telemetry.no_capacity = f->telemetry.no_capacity.n ? STR("") : STR("memory");
+	else if (choice < 93 && f->state->goals.n < 8)
+		create_goal(f, random_plan(f, rng), rng_below(rng, 2) ? "high" : "low");
+	else
+		f->now += (ov_time)rng_below(rng, 100000);
+}
+
+str snapshot_of(struct fixture *f, const struct state *s)
+{
+	struct buf out = BUF_INIT;
+	str copy;
+
+	snapshot_write(&out, s);
+	copy = arena_str(&f->arena, buf_str(&out));
+	buf_done(&out);
+	return copy;
 }
 
 static void check_assignments(const struct state *s)

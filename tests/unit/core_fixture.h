@@ -32,6 +32,8 @@ void fixture_done(struct fixture *f);
 
 /* Fails the test when it is refused. Returns the result, in the fixture's arena. */
 value *submit(struct fixture *f, const char *command, value *params);
+/* As submit, but may be refused. */
+int try_submit(struct fixture *f, const char *command, value *params, struct ov_err *err);
 /* Must be refused with this code, appending nothing; returns the message. */
 const char *refused(struct fixture *f, const char *command, value *params, int code);
 /* Reconciles and applies what was decided; the number of decisions. */
@@ -63,5 +65,11 @@ void accept_node(struct fixture *f, const char *node);
 size_t count_events(const struct fixture *f, enum event_kind kind);
 /* The newest event of the kind, or NULL. */
 const struct event *last_event(const struct fixture *f, enum event_kind kind);
+/* Carries everything out, successfully, until nothing is left to do; moves the clock where one waits. */
+void drain(struct fixture *f);
+/* Any one thing that could happen: a command, an outcome, a tick, time passing. */
+void random_step(struct fixture *f, struct rng *rng);
+/* The state as one text. */
+str snapshot_of(struct fixture *f, const struct state *s);
 /* Everything that the state promises between its lists, maps and counts. */
 void check_invariants(const struct state *s, const struct policy *p);
