@@ -330,12 +330,23 @@ static void (*const ended[EFFECT_KIND_COUNT])(struct decide_ctx *cx, const struc
 	[FX_HARVEST] = harvest_ended,     [FX_CHECK] = check_ended,     [FX_ACCEPT] = accept_ended,
 };
 
+static void emit_effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail)
+{
+	struct event *e = emit(cx, EV_EFFECT_ENDED,
+			(struct subject){ fx->goal_id, fx->node_id, fx->assignment_id, fx->run_id });
+
+	ev_str(cx, e, "effect", fx->id);
+	ev_cstr(cx, e, "kind", status_name(&effect_kinds, (int)fx->kind));
+	ev_str(cx, e, "outcome", outcome);
+	if (detail.n)
+		ev_note(cx, e, "detail", detail);
+}
+
 /* {"effect", "outcome": "ok" | ..., "detail", "data": {...}} from the executor. */
 int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
 {
 	const struct effect *fx = state_effect(cx->state, value_str_at(params, "effect"));
 	struct outcome o = { .outcome = value_str_at(params, "outcome"), .detail = value_str_at(params, "detail") };
-	struct event *e;
 
 	(void)ret_result, (void)err;
 	/* An outcome that is known already changes nothing: reporting twice is harmless. */
@@ -344,12 +355,7 @@ int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_re
 	o.as = state_assignment(cx->state, fx->assignment_id);
 	o.ok = str_is(o.outcome, "ok");
 	o.data = value_at(params, "data");
-	e = emit(cx, EV_EFFECT_ENDED, (struct subject){ fx->goal_id, fx->node_id, fx->assignment_id, fx->run_id });
-	ev_str(cx, e, "effect", fx->id);
-	ev_cstr(cx, e, "kind", status_name(&effect_kinds, (int)fx->kind));
-	ev_str(cx, e, "outcome", o.outcome);
-	if (o.detail.n)
-		ev_note(cx, e, "detail", o.detail);
+	emit_effect_ended(cx, fx, o.outcome, o.detail);
 	if (o.as)
 		ended[fx->kind](cx, &o);
 	return 0;
@@ -366,11 +372,17 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 {
 	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
 	const struct assignment *as = r ? state_assignment(cx->state, r->assignment_id) : NULL;
+	bool unheard = r && r->status == RUN_STARTING;
 	struct event *e;
 
 	(void)ret_result, (void)err;
-	if (!r || r->status != RUN_RUNNING || !as)
+	if (!r || r->status == RUN_ENDED || !as)
 		return 0;
+	/* A short run can end before the outcome of its start is told: then the end tells both. */
+	if (unheard && as->effect && as->effect->kind == FX_RUN_START)
+		emit_effect_ended(cx, as->effect, STR("ok"), STR(""));
+	if (unheard)
+		emit(cx, EV_RUN_STARTED, about_assignment(as));
 	e = emit(cx, EV_RUN_ENDED, (struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
 	ev_int(cx, e, "exit_code", value_int_at(params, "exit_code"));
 	ev_int(cx, e, "signal", value_int_at(params, "signal"));
@@ -382,8 +394,9 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 	if (value_str_at(params, "message").n)
 		ev_note(cx, e, "message", value_str_at(params, "message"));
 	/* A stop that is still being delivered ends as an effect of its own and finds the run over. */
-	if (as->run == r && !as->effect)
-		assignment_move(cx, as, as->status, STAGE_HARVEST, STR("the run ended"));
+	if (as->run == r && (!as->effect || unheard))
+		assignment_move(cx, as, as->status == AS_DISPATCHED ? AS_ACTIVE : as->status, STAGE_HARVEST,
+				STR("the run ended"));
 	return 0;
 }
 
