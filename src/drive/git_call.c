@@ -79,6 +79,7 @@ static bool call_waits(const struct git_call *c)
 static void call_finish(struct git_call *c, int r, const struct ov_err *err)
 {
 	struct git *g = c->g;
+	struct ov_err why = { 0 };
 
 	list_remove(&c->node);
 	list_each (n, &g->calls) {
@@ -87,8 +88,12 @@ static void call_finish(struct git_call *c, int r, const struct ov_err *err)
 		if (!o->running && !o->wake && !call_waits(o))
 			o->wake = loop_defer(g->loop, call_kick, o);
 	}
+	if (r < 0) {
+		why = *err;
+		ov_wrap(&why, r, "%s of %s", c->name, c->path);
+	}
 	/* The callback may close g: it is not touched after this. */
-	c->done(c->user, r, r < 0 ? NULL : &c->res, r < 0 ? err : NULL);
+	c->done(c->user, r, r < 0 ? NULL : &c->res, r < 0 ? &why : NULL);
 	git_call_free(c);
 }
 
@@ -124,9 +129,8 @@ static void call_kick(void *user)
 	if (call_orphan(c)) {
 		if (c->waited_ms >= ORPHAN_WAIT_MS) {
 			ov_fail(&err, OV_EUNAVAILABLE,
-					"git %s: a git process of an earlier daemon is still at "
-					"work on %s",
-					c->name, c->path);
+					"a git process of an earlier daemon is still at work "
+			                "there");
 			call_finish(c, err.code, &err);
 			return;
 		}

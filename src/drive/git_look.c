@@ -124,23 +124,33 @@ const struct git_step git_target_steps[] = {
 static int status_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->dirty = c->unmerged = false;
+	vec_clear(&c->nested);
 	if (!c->admin || !c->folder)
 		return GIT_SKIP;
 	return git_run(c, AT_TREE, GIT_READS, "status", "--porcelain=v1", "-z",
-			"--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames",
-			NULL);
+			"--untracked-files=all", "--ignore-submodules=dirty", "--no-renames", NULL);
 }
 
+/*
+ * Repositories inside the worktree, the only folders that are listed, are no work of the worktree's:
+ * git would keep the mere name of their commit, or refuse when they have none. They are left alone.
+ */
 static int status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	str rest = o->out, e;
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	c->dirty = o->out.n > 0;
 	while (str_split(&rest, '\0', &e)) {
-		str xy = str_sub(e, 0, 2);
+		str xy = str_sub(e, 0, 2), name = str_sub(e, 3, e.n);
 
+		if (!name.n)
+			continue;
+		if (str_is(xy, "??") && name.p[name.n - 1] == '/') {
+			vec_push(&c->nested, arena_cstr(&c->arena, name));
+			continue;
+		}
+		c->dirty = true;
 		if (str_find_byte(xy, 'U') < xy.n || str_is(xy, "AA") || str_is(xy, "DD"))
 			c->unmerged = true;
 	}

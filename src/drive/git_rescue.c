@@ -175,31 +175,6 @@ static int index_tree_judge(struct git_call *c, const struct git_out *o,
 	return GIT_NEXT;
 }
 
-/*
- * Repositories inside the worktree: git would keep only the name of their commit, or refuse when
- * they have none. They are left out, and left where they are.
- */
-static int nested_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	vec_clear(&c->nested);
-	if (!c->folder || !c->dirty)
-		return GIT_SKIP;
-	return git_run(c, AT_TREE, GIT_READS, "ls-files", "-z", "--others", "--exclude-standard",
-			NULL);
-}
-
-static int nested_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
-{
-	str rest = o->out, name;
-
-	if (o->code != 0)
-		return git_fail(c, o, err);
-	while (str_split(&rest, '\0', &name))
-		if (name.n && name.p[name.n - 1] == '/')
-			vec_push(&c->nested, arena_cstr(&c->arena, name));
-	return GIT_NEXT;
-}
-
 void git_exclude_nested(struct git_call *c)
 {
 	for (size_t i = 0; i < c->nested.n; i++)
@@ -395,7 +370,6 @@ const struct git_step git_rescue_steps[] = {
 	STEP_RUN("copy the index", index_copy, NULL),
 	STEP_SUB("read who commits", NULL, git_identity_steps),
 	STEP_RUN("write the index as a tree", index_tree_build, index_tree_judge),
-	STEP_RUN("look for repositories inside", nested_build, nested_judge),
 	STEP_RUN("add the folder's files", add_build, add_judge),
 	STEP_RUN("write the folder as a tree", tree_build, tree_judge),
 	STEP_RUN("commit the index", index_commit_build, index_commit_judge),

@@ -334,6 +334,21 @@ TEST(unharvested_worktree_is_refused)
 	fixture_close(&f);
 }
 
+TEST(nested_repository_does_not_stop_it)
+{
+	struct fixture f;
+	struct answer a;
+
+	work(&f);
+	sh(&f, "git init -q \"$W/nested\"; echo n >\"$W/nested/n\"");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	check_once(&f, "D_1");
+	assert_sh(&f, "n", "cat \"$W/nested/n\"");
+	assert_int_equal(sh_status(&f, "test -e nested"), 1);
+	fixture_close(&f);
+}
+
 TEST(lost_folder_is_accepted_from_the_branch)
 {
 	struct fixture f;

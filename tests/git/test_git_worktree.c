@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "sys/loop.h"
 #include "tests/git/fixture.h"
 
@@ -432,6 +433,36 @@ TEST(calls_on_one_worktree_queue)
 	assert_int_equal(b.r, 0);
 	assert_int_equal(c.r, 0);
 	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
+	fixture_close(&f);
+}
+
+static void closing(void *user, int r, const struct git_result *res, const struct ov_err *err)
+{
+	struct fixture *f = user;
+
+	assert_int_equal(r, 0);
+	assert_non_null(res);
+	assert_null(err);
+	git_close(f->git);
+	f->git = NULL;
+}
+
+TEST(the_callback_may_close)
+{
+	struct fixture f;
+	struct answer a;
+	struct ov_err err;
+
+	fixture_open(&f);
+	git_ensure(f.git, str_from(f.tree), STR("overseer/w1/a"), STR("main"),
+			STR("refs/overseer/x"), closing, &f);
+	start_ensure(&f, "overseer/w1/b", "refs/overseer/rescue/x",
+			&a); /* waits, and is forgotten */
+	while (f.git)
+		assert_true(loop_step(f.loop, 60 * 1000 * 1000));
+	assert_false(a.done);
+	assert_int_equal(git_open(f.loop, f.repo, &f.git, &err), 0);
+	assert_sh(&f, "overseer/w1/a", "git -C \"$W\" branch --show-current");
 	fixture_close(&f);
 }
 
