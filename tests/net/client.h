@@ -147,3 +147,28 @@ static inline bool client_closed(struct client *c)
 	client_read(c);
 	return c->eof;
 }
+
+static inline void idle_over(void *user)
+{
+	*(bool *)user = true;
+}
+
+/*
+ * How often the loop wakes up while nothing happens, until a timer of ours ends the waiting: that
+ * one iteration, or two, if nothing else is armed.
+ */
+static inline uint64_t idle_iterations(struct loop *l)
+{
+	bool over = false;
+	struct loop_source *timer = loop_timer(l, idle_over, &over);
+	uint64_t before;
+
+	for (int i = 0; i < 20; i++) /* what is still under way */
+		loop_step(l, 0);
+	before = loop_iterations(l);
+	loop_timer_in(timer, 100);
+	while (!over)
+		loop_step(l, -1);
+	loop_source_free(timer);
+	return loop_iterations(l) - before;
+}
