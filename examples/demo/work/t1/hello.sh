@@ -1,0 +1,4 @@
+# Greets by name.
+hello() {
+	printf 'Hello, %s!\n' "${1:-world}"
+}
