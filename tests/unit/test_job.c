@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -246,10 +247,12 @@ TEST(a_stopped_process_can_be_cancelled)
 {
 	SKIP_WITHOUT_PIDFDS();
 	struct job_spec spec = JOB_SPEC_INIT;
+	siginfo_t si = { 0 };
 	struct outcome o;
 
 	spec.proc.argv = SH("kill -STOP $$; exit 9");
 	start(&o, &spec);
+	assert_int_equal(waitid(P_ALL, 0, &si, WSTOPPED | WNOWAIT), 0);
 	job_cancel(o.job);
 	job_cancel(o.job);
 	assert_int_equal(o.calls, 0); /* only from the loop */
@@ -257,6 +260,7 @@ TEST(a_stopped_process_can_be_cancelled)
 	assert_int_equal(o.calls, 1);
 	assert_true(o.r.cancelled);
 	assert_false(o.r.timed_out);
+	assert_int_equal(o.r.exit.signal, SIGTERM); /* it woke up for that */
 	outcome_done(&o);
 }
 
