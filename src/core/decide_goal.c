@@ -125,7 +125,8 @@ int decide_plan_apply(struct decide_ctx *cx, const value *params, value **ret_re
 	if (g->plan_version) {
 		ov_fail(err, OV_ECONFLICT, "goal " STR_FMT " has a plan already (version %lld)", STR_ARG(g->id),
 			(long long)g->plan_version);
-		return ov_next(err, "overseer plan show " STR_FMT, STR_ARG(g->id));
+		ov_next(err, "overseer plan show " STR_FMT, STR_ARG(g->id));
+		return OV_ECONFLICT;
 	}
 	emit_plan(cx, g->id, g->plan_version + 1, value_at(params, "plan"));
 	*ret_result = value_object(cx->arena);

@@ -52,7 +52,8 @@ static int find_in_goal(const struct state *s, const struct goal *g, str id, str
 
 	if (!n) {
 		ov_fail(err, OV_ENOTFOUND, "goal " STR_FMT " has no node \"" STR_FMT "\"", STR_ARG(g->id), STR_ARG(id));
-		return ov_next(err, "overseer plan show " STR_FMT, STR_ARG(g->id));
+		ov_next(err, "overseer plan show " STR_FMT, STR_ARG(g->id));
+		return OV_ENOTFOUND;
 	}
 	*ret = n;
 	return 0;
@@ -94,7 +95,8 @@ int state_find_node(const struct state *s, str goal, str text, struct node **ret
 	else
 		ov_fail(err, OV_ECONFLICT, "%zu goals have a node \"" STR_FMT "\"; write GOAL/" STR_FMT " or add --goal", count,
 			STR_ARG(text), STR_ARG(text));
-	return ov_next(err, "overseer work list");
+	ov_next(err, "overseer work list");
+	return count == 0 ? OV_ENOTFOUND : OV_ECONFLICT;
 }
 
 int state_find_run(const struct state *s, str text, struct run **ret, struct ov_err *err)

@@ -29,6 +29,9 @@ str prompt_build(struct arena *a, const struct assignment *as)
 	buf_addf(&b, "Task " STR_FMT ": " STR_FMT "\n", STR_ARG(n->id), STR_ARG(n->name));
 	buf_addf(&b, "Goal: " STR_FMT "\n", STR_ARG(g->title));
 	/* What must be said is said first: a long description is what gets cut. */
+	buf_addf(&b, "\nWork in the current directory, a git worktree of your own on branch " STR_FMT
+		     ". Commit what you want to hand in. Your result is checked and merged for you: do not merge or push.\n",
+		 STR_ARG(as->branch));
 	section(&b, "Since your last attempt", as->feedback);
 	bullets(&b, "Accepted when", &n->acceptance);
 	bullets(&b, "Constraints", &g->constraints);
@@ -37,9 +40,6 @@ str prompt_build(struct arena *a, const struct assignment *as)
 	section(&b, "Objective", n->objective);
 	section(&b, "Expected outcome", n->outcome);
 	section(&b, "Background", g->problem_statement);
-	buf_addf(&b, "\nWork in the current directory, a git worktree of your own on branch " STR_FMT
-		     ". Commit what you want to hand in. Your result is checked and merged for you: do not merge or push.\n",
-		 STR_ARG(as->branch));
 	return arena_str(a, utf8_truncate(buf_str(&b), LIMIT_INSTRUCTION));
 }
 

@@ -1,0 +1,237 @@
+#include "tests/test.h"
+
+#include "base/vec.h"
+#include "core/limits.h"
+#include "core/prompt.h"
+#include "core/view.h"
+#include "data/json.h"
+#include "tests/unit/core_fixture.h"
+
+static void check_plain(str text)
+{
+	if (!text.n || strpbrk(text.p, "{}[]"))
+		fail_msg("\"%s\"", text.p);
+}
+
+static struct event sample(struct arena *a, enum event_kind kind, bool all)
+{
+	struct event_info info = event_info(kind);
+	struct event e = { .seq = 1,
+		.at = 1,
+		.kind = kind,
+		.actor = STR("human:x"),
+		.goal = STR("goal_1"),
+		.node = STR("T1"),
+		.assignment = STR("A_1"),
+		.run = STR("R_1"),
+		.data = value_object(a) };
+
+	for (size_t i = 0; i < info.n; i++) {
+		const struct event_field *f = &info.fields[i];
+
+		if (!all && !f->required)
+			continue;
+		value_put(a, e.data, f->name,
+				f->kind == V_INT                    ? value_int(a, 42)
+						: f->kind == V_BOOL ? value_bool(a, true)
+						: f->kind == V_STR  ? value_strf(a, "<%s>", f->name)
+								    : value_object(a));
+	}
+	return e;
+}
+
+TEST(every_kind_of_event)
+{
+	for (int kind = 0; kind < EVENT_KIND_COUNT; kind++)
+		for (int all = 0; all < 2; all++) {
+			struct arena a = ARENA_INIT;
+			struct event e = sample(&a, (enum event_kind)kind, all);
+
+			check_plain(explain_event(&a, &e));
+			arena_done(&a);
+		}
+}
+
+/* A part that has nothing to say is left out; what is said is said in full. */
+TEST(words)
+{
+	static const struct {
+		enum event_kind kind;
+		bool all;
+		const char *text;
+	} cases[] = {
+		{ EV_GOAL_CREATED, true, "human:x created the goal \"<title>\"" },
+		{ EV_NODE_STATUS, false, "<from> -> <to>: <reason>" },
+		{ EV_NODE_STATUS, true,
+				"<from> -> <to>, by human:x past the ordinary rules (override "
+		                "yes): "
+				"<reason>; unblocked when <unblock_when>" },
+		{ EV_NODE_FAILED, true, "failed (<cause>, 42x): <detail>" },
+		{ EV_RUN_STARTED, true, "run R_1 started" },
+		{ EV_RUN_ENDED, false, "run R_1 ended: exit status 42, signal 42" },
+		{ EV_EFFECT_ENDED, false, "<kind>: <outcome>" },
+		{ EV_EFFECT_ENDED, true, "<kind>: <outcome>, <detail>" },
+		{ EV_ESCALATION_OPENED, true, "#42 a person is needed (<kind>): <question>" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct arena a = ARENA_INIT;
+		struct event e = sample(&a, cases[i].kind, cases[i].all);
+
+		assert_string_equal(explain_event(&a, &e).p, cases[i].text);
+		arena_done(&a);
+	}
+}
+
+/* Text from outside is shown as it is: it cannot name members. */
+TEST(text_stays_text)
+{
+	struct arena a = ARENA_INIT;
+	struct event e = sample(&a, EV_GOAL_CREATED, false);
+
+	value_put(&a, e.data, "title", value_cstr(&a, "{actor} [x] {priority}"));
+	assert_string_equal(explain_event(&a, &e).p,
+			"human:x created the goal \"{actor} [x] {priority}\"");
+	arena_done(&a);
+}
+
+TEST(what_happens_now)
+{
+	struct fixture f;
+	value *plan;
+
+	fixture_init(&f);
+	f.policy.workers_max = 1;
+	plan = flat_plan(&f, 3);
+	value_put(&f.arena,
+			(value *)value_item(value_at(value_item(value_at(plan, "phases"), 0),
+							    "tasks"),
+					1),
+			"deps", json(&f, "['T1']"));
+	create_goal(&f, plan, NULL);
+#define NOW(id) explain_now(&f.arena, f.state, node_of(&f, id), f.now).p
+	settle(&f);
+	assert_string_equal(NOW("T1"), "next step: workspace, under way");
+	assert_string_equal(NOW("T2"), "waits for T1 (queued)");
+	assert_string_equal(NOW("T3"), "ready; waits for a free worker");
+	assert_string_equal(NOW("P1"), "3 parts; its status follows from theirs");
+	bring_to(&f, "T1", STAGE_RUNNING);
+	assert_non_null(strstr(NOW("T1"), "a works on it in pool-1 (run R_"));
+	run_end(&f, "T1", 1);
+	assert_string_equal(NOW("T1"), "next step: harvest, about to begin");
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "", "'head': 'h', 'files_changed': 1");
+	assert_string_equal(NOW("T1"),
+			"waits 5s before the next step (start): the agent ended with "
+			"exit status 1");
+	submit(&f, "work.update",
+			json(&f,
+					"{'node': 'T3', 'status': 'blocked', 'reason': 'why', "
+					"'unblock_when': 'monday'}"));
+	assert_string_equal(NOW("T3"), "blocked by human:tester: why; unblocked when: monday");
+	submit(&f, "work.update",
+			json(&f, "{'node': 'T3', 'status': 'done', 'reason': 'by hand'}"));
+	assert_string_equal(NOW("T3"), "finished: by hand");
+	f.now += OV_MINUTE;
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	accept_node(&f, "T1");
+	assert_string_equal(NOW("T1"), "finished; its change is commit c0ffee");
+	fixture_done(&f);
+}
+
+/* Views of whatever state: they hold the figures that the state holds, and are valid JSON. */
+TEST(views)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct rng rng = { seed };
+		struct fixture f;
+		value *v;
+
+		fixture_init(&f);
+		create_goal(&f, flat_plan(&f, 4), NULL);
+		for (int i = 0; i < 200; i++)
+			random_step(&f, &rng);
+		v = view_status(&f.arena, f.state, f.now);
+		assert_int_equal(value_int_at(v, "seq"), f.state->seq);
+		assert_int_equal(value_count(value_at(v, "goals")), f.state->goals.n);
+		assert_int_equal(value_count(value_at(v, "workers")), f.state->workers.n);
+		for (size_t g = 0; g < f.state->goals.n; g++) {
+			const struct goal *goal = f.state->goals.p[g];
+			value *tree = view_plan(&f.arena, goal);
+			str text = json_text(&f.arena, view_goal(&f.arena, f.state, goal));
+			value *back;
+
+			assert_int_equal(value_count(value_at(tree, "phases")), 1);
+			assert_int_equal(json_parse(&f.arena, text, NULL, &back, NULL), 0);
+			assert_true(str_eq(value_str_at(back, "id"), goal->id));
+			for (size_t i = 0; i < goal->nodes.n; i++) {
+				v = view_node(&f.arena, f.state, goal->nodes.p[i]);
+				assert_true(str_eq(value_str_at(v, "goal"), goal->id));
+				assert_true(explain_now(&f.arena, f.state, goal->nodes.p[i], f.now)
+								.n > 0);
+			}
+		}
+		list_each (it, &f.state->runs) {
+			v = view_run(&f.arena, list_entry(it, struct run, link), f.now);
+			assert_true(value_int_at(v, "duration_ms") >= 0);
+		}
+		for (size_t i = 0; i < f.log.n; i++)
+			check_plain(explain_event(&f.arena, f.log.p[i]));
+		fixture_done(&f);
+	}
+}
+
+TEST(prompt)
+{
+	struct fixture f;
+	value *plan, *task;
+	str text;
+
+	fixture_init(&f);
+	plan = flat_plan(&f, 1);
+	task = (value *)value_item(value_at(value_item(value_at(plan, "phases"), 0), "tasks"), 0);
+	value_put(&f.arena, task, "objective", value_cstr(&f.arena, "make it so"));
+	value_put(&f.arena, task, "scopePaths", json(&f, "['src/x']"));
+	value_put(&f.arena, task, "outcome", value_cstr(&f.arena, "it is so"));
+	create_goal(&f, plan, NULL);
+	settle(&f);
+	text = prompt_build(&f.arena, node_of(&f, "T1")->assignment);
+	assert_true(str_starts(text, STR("Task T1: task 1\nGoal: a goal\n")));
+	assert_true(str_contains(text, STR("- src/x\n")));
+	assert_true(str_contains(text, STR("make it so")));
+	assert_true(str_contains(text, STR("on branch overseer/pool-1/")));
+	assert_string_equal(prompt_commit_message(&f.arena, node_of(&f, "T1")).p,
+			"task 1\n\nit is so\n\nTask T1 of \"a goal\".\n");
+	fixture_done(&f);
+}
+
+/* However long the parts, the instruction fits, and what must be said is in it. */
+TEST(prompt_is_bounded)
+{
+	struct fixture f;
+	value *plan, *task;
+	struct buf euros = BUF_INIT;
+	struct assignment *as;
+	str text;
+
+	fixture_init(&f);
+	while (euros.n + 3 <= LIMIT_TEXT)
+		buf_adds(&euros, STR("\xe2\x82\xac"));
+	plan = flat_plan(&f, 1);
+	task = (value *)value_item(value_at(value_item(value_at(plan, "phases"), 0), "tasks"), 0);
+	value_put(&f.arena, task, "objective", value_str(&f.arena, buf_str(&euros)));
+	value_put(&f.arena, task, "outcome", value_str(&f.arena, buf_str(&euros)));
+	create_goal(&f, plan, NULL);
+	f.policy.check_command = STR("make");
+	bring_to(&f, "T1", STAGE_CHECK);
+	effect_end(&f, "T1", FX_CHECK, "failed", "the reason", "");
+	as = node_of(&f, "T1")->assignment;
+	text = prompt_build(&f.arena, as);
+	assert_true(text.n <= LIMIT_INSTRUCTION);
+	assert_true(str_contains(text, STR("the reason")));
+	assert_true(str_contains(text, STR("do not merge or push")));
+	buf_done(&euros);
+	fixture_done(&f);
+}
+
+TEST_MAIN
