@@ -291,8 +291,7 @@ static void kill_all(struct shim *s)
 static void finish(struct shim *s)
 {
 	drain(s);
-	if (s->from_agent >= 0)
-		close_fd(&s->from_agent);
+	close_fd(&s->from_agent);
 	s->phase = PH_RECORD;
 	s->due = mono_ms();
 }
@@ -303,7 +302,6 @@ static void agent_ended(struct shim *s, int status)
 	s->status = status;
 	s->ended_at = wall_ms();
 	agent_exec_status(s);
-	drain(s);
 	buf_done(&s->input);
 	close_fd(&s->to_agent);
 	if (s->phase < PH_SWEEP_TERM) {

@@ -238,8 +238,9 @@ int main(int argc, char **argv)
 	agent_start(&s);
 	/* The end of stderr tells the daemon that all went well; nothing ties us to it any longer. */
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null < 0 || dup2(null, STDERR_FILENO) < 0)
-		close(STDERR_FILENO);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			close(fd);
 	for (;;)
 		turn(&s);
 }
