@@ -1,7 +1,7 @@
 #pragma once
 /*
- * Inside drive/git*.c only: the parts that sequences are put together from. Functions named *_steps
- * are tables for STEP_SUB; what they find out is in the call (drive/git_call.h).
+ * Inside drive/git*.c only: the parts that sequences are put together from. What is named *_steps
+ * is a table for STEP_SUB; what it finds out is in the call (drive/git_call.h).
  */
 #include "drive/git_call.h"
 
