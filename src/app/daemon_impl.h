@@ -31,6 +31,8 @@ struct daemon {
 	struct list followers; /* of events, over the socket */
 	struct list log_waits; /* calls of run.log that wait for output */
 
+	str caller; /* name of the last caller, owned */
+	uid_t caller_uid;
 	bool stopping, store_failing;
 	const char *stop_reason;
 	char capacity[200];
@@ -44,7 +46,6 @@ void server_done(struct daemon *d);
 
 /* http.c */
 int http_open(struct daemon *d, struct ov_err *err);
-void http_published(struct daemon *d, const struct event *e, str json);
 void http_close(struct daemon *d);
 
 /* register.c: who we are, and telling it. */

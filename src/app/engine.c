@@ -454,6 +454,14 @@ static void tick_if_due(struct engine *e)
 		set_wake(e, MIN(e->wake_at, e->last_tick + TICK_APART_MS));
 }
 
+/* A big state is written more rarely: the cost per event stays the same. */
+static bool snapshot_due(const struct engine *e)
+{
+	uint64_t tail = e->head - e->snapshot_seq;
+
+	return tail >= (uint64_t)e->snapshot_every && tail >= e->state->nodes_by_key.n + e->state->goals.n;
+}
+
 void engine_commit(struct engine *e)
 {
 	enum { ROUNDS = 4 };
@@ -471,7 +479,7 @@ void engine_commit(struct engine *e)
 	e->committing = false;
 	if (e->staged->events.n || e->staged->waiters.n)
 		set_wake(e, e->world->now(e->user));
-	if (!e->failing && e->head - e->snapshot_seq >= (uint64_t)e->snapshot_every)
+	if (!e->failing && snapshot_due(e))
 		(void)engine_snapshot(e, NULL);
 }
 

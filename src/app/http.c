@@ -176,11 +176,6 @@ int http_open(struct daemon *d, struct ov_err *err)
 	return 0;
 }
 
-void http_published(struct daemon *d, const struct event *e, str json)
-{
-	ssehub_publish(d->hub, e->seq, str_from(event_info(e->kind).name), json);
-}
-
 void http_close(struct daemon *d)
 {
 	if (d->httpd)

@@ -51,16 +51,22 @@ static struct op_ctx op_context(struct daemon *d, struct arena *a)
 }
 
 /* "human:NAME" of the socket's peer; the token of the dashboard stands for the person who runs us. */
-static str caller(const struct rpc_call *call)
+static str caller(struct daemon *d, const struct rpc_call *call)
 {
 	struct passwd pw, *found = NULL;
 	char buf[1024];
 
 	if (call->via == RPC_VIA_HTTP)
 		return STR("human:http");
+	/* The last caller is usually the next one; the lookup reads a file each time. */
+	if (d->caller.n && d->caller_uid == call->peer.uid)
+		return d->caller;
 	if (getpwuid_r(call->peer.uid, &pw, buf, sizeof(buf), &found) == 0 && found)
-		return arena_printf(call->arena, "human:%s", pw.pw_name);
-	return arena_printf(call->arena, "human:%u", (unsigned)call->peer.uid);
+		record_set_str(&d->caller, arena_printf(call->arena, "human:%s", pw.pw_name));
+	else
+		record_set_str(&d->caller, arena_printf(call->arena, "human:%u", (unsigned)call->peer.uid));
+	d->caller_uid = call->peer.uid;
+	return d->caller;
 }
 
 static void write_done(void *user, int r, const value *result, const struct ov_err *err)
@@ -308,7 +314,7 @@ void server_call(void *user, struct rpc_call *call)
 		call_read(d, call, op);
 		break;
 	case OP_WRITE:
-		engine_submit(d->engine, str_from(op->name), call->params, caller(call), write_done, call);
+		engine_submit(d->engine, str_from(op->name), call->params, caller(d, call), write_done, call);
 		break;
 	case OP_DAEMON:
 		call_daemon(d, call, op);
@@ -316,23 +322,34 @@ void server_call(void *user, struct rpc_call *call)
 	}
 }
 
+/* What a person who looks into the daemon's log wants to find there; everything is in `events`. */
+static void log_event(const struct event *e)
+{
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+
+	if (e->kind == EV_ESCALATION_OPENED || e->kind == EV_GOAL_STATUS)
+		log_info(STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(e->goal), STR_ARG(e->node), STR_ARG(explain_event(&a, e)));
+}
+
 void server_published(struct daemon *d, const struct event *const *events, size_t n)
 {
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	_cleanup_(buf_done) struct buf json = BUF_INIT;
+	bool heard = ssehub_subscribers(d->hub) || !list_empty(&d->followers);
 
+	if (!heard)
+		ssehub_skip(d->hub, events[n - 1]->seq);
 	for (size_t i = 0; i < n; i++) {
-		value *v = event_view(&a, events[i]);
-		str text = explain_event(&a, events[i]);
+		value *v;
 
-		if (events[i]->node.n)
-			log_info(STR_FMT "/" STR_FMT ": " STR_FMT, STR_ARG(events[i]->goal), STR_ARG(events[i]->node), STR_ARG(text));
-		else
-			log_info(STR_FMT, STR_ARG(text));
-		value_put(&a, v, "text", value_str(&a, text));
+		log_event(events[i]);
+		if (!heard)
+			continue;
+		v = event_view(&a, events[i]);
+		value_put(&a, v, "text", value_str(&a, explain_event(&a, events[i])));
 		buf_clear(&json);
 		json_write(&json, v);
-		http_published(d, events[i], buf_str(&json));
+		ssehub_publish(d->hub, events[i]->seq, str_from(event_info(events[i]->kind).name), buf_str(&json));
 		list_each(it, &d->followers)
 			(void)rpc_conn_notify(list_entry(it, struct follower, link)->conn, STR("event"), v);
 		arena_reset(&a);
@@ -342,4 +359,5 @@ void server_published(struct daemon *d, const struct event *const *events, size_
 void server_done(struct daemon *d)
 {
 	list_each(it, &d->log_waits) log_wait_end(list_entry(it, struct log_wait, link));
+	record_set_str(&d->caller, STR(""));
 }

@@ -264,6 +264,14 @@ struct ssehub *ssehub_free(struct ssehub *h)
 	return NULL;
 }
 
+void ssehub_skip(struct ssehub *h, uint64_t id)
+{
+	assert(list_empty(&h->subs) && id >= h->head);
+	while (h->count)
+		ring_drop(h);
+	h->floor = h->head = id;
+}
+
 void ssehub_publish(struct ssehub *h, uint64_t id, str event, str data)
 {
 	struct entry *e;

@@ -41,6 +41,11 @@ struct ssehub *ssehub_free(struct ssehub *h);
 /* Ids grow; an id that is not above the last one is a programming error. event may be empty. */
 void ssehub_publish(struct ssehub *h, uint64_t id, str event, str data);
 /*
+ * Events up to id are in the log and nobody is subscribed: who comes later reads them there, so
+ * that publishing to nobody costs nothing.
+ */
+void ssehub_skip(struct ssehub *h, uint64_t id);
+/*
  * Makes the request a subscriber and takes it over. It starts after its Last-Event-ID header, else
  * after the query parameter `after`, else with the next event.
  */
