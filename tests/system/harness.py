@@ -5,6 +5,7 @@ process id; nothing outside its folder is touched. Waiting is for events of the 
 end of a process, never for time to pass.
 """
 
+import http.client
 import json
 import os
 import select
@@ -85,6 +86,44 @@ class Connection:
         self.sock.close()
 
 
+class Gate:
+    """Where an agent reports and waits: `echo text > $HOME/NAME.here; read x < $HOME/NAME.go`.
+
+    The test holds both fifos open, so that neither side blocks in open(), whoever dies meanwhile.
+    """
+
+    def __init__(self, folder, name):
+        self.fds = []
+        for end in ("here", "go"):
+            path = os.path.join(folder, f"{name}.{end}")
+            os.mkfifo(path)
+            self.fds.append(os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
+        self.heard = b""
+
+    def wait(self):
+        """The next line that an agent wrote."""
+        end = time.monotonic() + PATIENCE
+        while b"\n" not in self.heard:
+            readable, _, _ = select.select([self.fds[0]], [], [], max(0, end - time.monotonic()))
+            if not readable:
+                raise AssertionError("no agent came to the gate")
+            self.heard += os.read(self.fds[0], 4096)
+        line, self.heard = self.heard.split(b"\n", 1)
+        return line.decode()
+
+    def empty(self):
+        """True when nobody has come since the last wait."""
+        return not self.heard and not select.select([self.fds[0]], [], [], 0)[0]
+
+    def go(self, times=1):
+        """Lets one agent go on (also one that comes later)."""
+        os.write(self.fds[1], b"\n" * times)
+
+    def close(self):
+        for fd in self.fds:
+            os.close(fd)
+
+
 class Site:
     def __init__(self, config="", agent=None, root=None):
         self.root = root or tempfile.mkdtemp(prefix="overseer-test-")
@@ -93,6 +132,7 @@ class Site:
         self.socket = os.path.join(self.dir, "overseer.sock")
         self.daemon = None
         self.log = None
+        self.gates = []
         self.env = {
             "PATH": os.environ["PATH"],
             "HOME": self.root,
@@ -103,7 +143,7 @@ class Site:
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "OV_SANITIZED", "OV_SAN_LOG"):
             if name in os.environ:
                 self.env[name] = os.environ[name]
-        os.makedirs(self.dir, mode=0o700)
+        os.makedirs(self.dir, mode=0o700, exist_ok=True)
         self.git("init", "-q", "-b", "main", ".")
         self.git("config", "user.name", "Tester")
         self.git("config", "user.email", "tester@localhost")
@@ -120,6 +160,10 @@ class Site:
         with open(os.path.join(self.dir, "config.toml"), "w", encoding="utf-8") as f:
             f.write(text)
 
+    def gate(self, name):
+        self.gates.append(Gate(self.root, name))
+        return self.gates[-1]
+
     def write(self, name, text):
         path = os.path.normpath(os.path.join(self.repo, name))
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -130,6 +174,10 @@ class Site:
     def read(self, name):
         with open(os.path.join(self.repo, name), encoding="utf-8", errors="replace") as f:
             return f.read()
+
+    def home(self, name):
+        """A file that an agent wrote to its $HOME."""
+        return self.read(os.path.join(self.root, name))
 
     def git(self, *args):
         done = subprocess.run(["git", *args], cwd=self.repo, env=self.env, capture_output=True, text=True)
@@ -235,6 +283,60 @@ class Site:
             return event["type"] == "goal.status" and event.get("goal") == goal and event["data"]["to"] in statuses
         return self.wait_event(over)
 
+    def wait_type(self, kind, after=0, **data):
+        """The first event of a type since `after` with these members (of the event or its data)."""
+        def wanted(event):
+            return event["type"] == kind and all(
+                event.get(key, event["data"].get(key)) == value for key, value in data.items())
+        return self.wait_event(wanted, after)
+
+    def seq(self):
+        return self.call("status.get")["seq"]
+
+    def node(self, node, **more):
+        return self.call("work.show", node=node, **more)
+
+    def runs(self, **more):
+        return self.call("run.list", **more)["runs"]
+
+    def output(self, run):
+        """The bytes that were kept of a run's output."""
+        with open(os.path.join(self.dir, "runs", run, "output"), "rb") as f:
+            return f.read()
+
+    def daemon_json(self):
+        with open(os.path.join(self.dir, "daemon.json"), encoding="utf-8") as f:
+            return json.load(f)
+
+    def http(self, method="GET", path="/healthz", body=None, headers=None, token=True):
+        """One request with the right Host and token: (status, headers, body)."""
+        port = self.daemon_json()["http_port"]
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        try:
+            headers = dict(headers or {})
+            if token:
+                with open(os.path.join(self.dir, "token"), encoding="utf-8") as f:
+                    headers.setdefault("Authorization", "Bearer " + f.read().strip())
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read()
+        finally:
+            connection.close()
+
+    def metrics(self):
+        """{name or name{labels}: number}"""
+        status, _, body = self.http(path="/metrics")
+        assert status == 200, body
+        lines = [line for line in body.decode().split("\n") if line and not line.startswith("#")]
+        return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines}
+
+    def read_only(self, method, **params):
+        """One answer of `overseerd --read-only`; also its exit status."""
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        done = subprocess.run([DAEMON, "--read-only", "--dir", self.dir], env=self.env, cwd=self.root, timeout=PATIENCE,
+                              input=json.dumps(request) + "\n", capture_output=True, text=True)
+        return json.loads(done.stdout), done.returncode
+
     def events(self):
         found, after = [], 0
         while True:
@@ -248,8 +350,9 @@ class Site:
         """Processes of this site's runs: their environment names one of its run folders or worktrees."""
         found = []
         needle = self.root.encode()
+        own = [os.getpid(), self.daemon.pid if self.daemon else 0]
         for name in os.listdir("/proc"):
-            if not name.isdigit() or int(name) == os.getpid():
+            if not name.isdigit() or int(name) in own:
                 continue
             try:
                 with open(f"/proc/{name}/environ", "rb") as f:
@@ -272,6 +375,8 @@ class Site:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+        for gate in self.gates:
+            gate.close()
         shutil.rmtree(self.root, ignore_errors=True)
 
 
@@ -290,6 +395,20 @@ def task(node, deps=(), **more):
 
 def plan(*tasks):
     return {"phases": [{"id": "P1", "name": "Work", "tasks": list(tasks)}]}
+
+
+def wait_gone(*pids):
+    """Waits until none of these processes exists; they need not be ours."""
+    for pid in pids:
+        try:
+            fd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        try:
+            if not select.select([fd], [], [], PATIENCE)[0]:
+                raise AssertionError(f"process {pid} lives on")
+        finally:
+            os.close(fd)
 
 
 FAST = """
