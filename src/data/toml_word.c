@@ -1,10 +1,8 @@
-#include <locale.h>
-#include <stdlib.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "data/json_number.h"
 #include "data/toml_scan.h"
 
 static bool is_digit(int c)
@@ -203,20 +201,12 @@ static int integer(str w, struct buf *digits, int64_t *ret)
 	return 1;
 }
 
-/* strtod with the point as the decimal sign, whatever locale the program runs in. */
-static double to_double(const char *s)
-{
-	/* For "C" glibc hands out a static object; there is nothing to fail or to free. */
-	locale_t c = newlocale(LC_ALL_MASK, "C", NULL);
-
-	assert(c);
-	return strtod_l(s, NULL, c);
-}
-
 /* As integer(). A number too small for a double becomes zero, as everywhere. */
 static int real(str w, struct buf *out, double *ret)
 {
 	bool negative = w.n && w.p[0] == '-', point = false, exponent = false;
+	struct json_number number;
+	const char *end;
 	double v;
 
 	buf_clear(out);
@@ -247,10 +237,10 @@ static int real(str w, struct buf *out, double *ret)
 	}
 	if (w.n || !(point || exponent))
 		return 0;
-	v = to_double(out->p);
-	if (v > __DBL_MAX__)
+	/* Without sign and underscores it is a number of JSON, whose reader no locale disturbs. */
+	if (json_read_number(out->p, &number, &end))
 		return OV_ELIMIT;
-	*ret = negative ? -v : v;
+	*ret = negative ? -number.r : number.r;
 	return 1;
 }
 
