@@ -39,7 +39,7 @@ static int print_docs(str what)
 /* The shim beside us: in one folder when installed, in the neighbouring one of a build tree. */
 static const char *find_shim(struct arena *a)
 {
-	static const char *const places[] = { "overseer-run", "../libexec/overseer-run", "../shim/overseer-run" };
+	static const char *const places[] = { "overseer-run", "../libexec/overseer/overseer-run", "../shim/overseer-run" };
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
