@@ -345,6 +345,27 @@ TEST(older_events_come_from_the_log)
 	world_close(&w);
 }
 
+TEST(what_nobody_heard_is_read_from_the_log)
+{
+	struct ssehub_options o = { .max_events = 8, .replay = replay };
+	struct world w;
+	struct feed *f;
+
+	world_open(&w, &o);
+	w.log_first = 1;
+	w.log_last = 50;
+	publish(&w, 1);
+	ssehub_skip(w.hub, 50);
+	f = feed_new(&w, "/events", "0");
+	FEED_UNTIL(&w, f, f->events == 50);
+	w.log_last = 51;
+	publish(&w, 51);
+	FEED_UNTIL(&w, f, f->events == 51);
+	assert_true(f->in_order && f->resets == 0);
+	feed_free(f);
+	world_close(&w);
+}
+
 TEST(many_subscribers_one_stuck)
 {
 	enum { N = 50, EVENTS = 2400 };
