@@ -1,0 +1,238 @@
+#include "base/duration.h"
+#include "base/str.h"
+#include "cli/command.h"
+
+const struct flag global_flags[] = {
+	{ "dir", FLAG_TEXT, "DIR",
+			"the store: a .overseer folder, or the folder that has it ($OVERSEER_DIR)",
+			false },
+	{ "json", FLAG_BOOL, NULL, "print the answer as JSON; errors too, on standard error",
+			false },
+	{ "timeout", FLAG_TEXT, "TIME", "how long to wait for the daemon's answer (30s)", false },
+	{ "help", FLAG_BOOL, NULL, "show the command's help", false },
+};
+const size_t global_flags_n = ARRAY_LEN(global_flags);
+
+static const struct flag *find_flag(const struct command *cmd, str name)
+{
+	for (size_t i = 0; cmd && i < cmd->flags_n; i++)
+		if (str_is(name, cmd->flags[i].name))
+			return &cmd->flags[i];
+	for (size_t i = 0; i < global_flags_n; i++)
+		if (str_is(name, global_flags[i].name))
+			return &global_flags[i];
+	return NULL;
+}
+
+static int unknown_flag(struct cli *c, const struct command *cmd, str name, struct ov_err *err)
+{
+	const char *names[64], *near;
+	size_t n = 0;
+
+	for (size_t i = 0; cmd && i < cmd->flags_n; i++)
+		names[n++] = cmd->flags[i].name;
+	for (size_t i = 0; i < global_flags_n; i++)
+		names[n++] = global_flags[i].name;
+	near = str_nearest(name, names, n);
+	ov_fail(err, OV_EINVALID, "unknown option --" STR_FMT "%s%s%s", STR_ARG(name),
+			near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "");
+	return usage_next(c, cmd, err);
+}
+
+/* One option with its value: "--name=value", or "--name" and the next word. */
+static int take_flag(struct cli *c, const struct command *cmd, str word, char **argv, int *at,
+		struct ov_err *err)
+{
+	str name = str_sub(word, 2, word.n), text = { 0 };
+	size_t eq = str_find_byte(name, '=');
+	const struct flag *f;
+	int64_t number;
+	bool has = eq < name.n;
+
+	if (has) {
+		text = str_sub(name, eq + 1, name.n);
+		name = str_sub(name, 0, eq);
+	}
+	f = find_flag(cmd, name);
+	if (!f)
+		return unknown_flag(c, cmd, name, err);
+	if (f->kind == FLAG_BOOL && has) {
+		ov_fail(err, OV_EINVALID, "--%s takes no value", f->name);
+		return usage_next(c, cmd, err);
+	}
+	if (f->kind != FLAG_BOOL && !has) {
+		if (!argv[*at + 1]) {
+			ov_fail(err, OV_EINVALID, "--%s needs a value: --%s %s", f->name, f->name,
+					f->arg);
+			return usage_next(c, cmd, err);
+		}
+		text = str_from(argv[++*at]);
+	}
+	if (f->kind == FLAG_INT && (!str_to_i64(text, &number) || number < 0)) {
+		ov_fail(err, OV_EINVALID, "--%s needs a number, not \"" STR_FMT "\"", f->name,
+				STR_ARG(text));
+		return usage_next(c, cmd, err);
+	}
+	if (f->kind != FLAG_LIST && cli_has(c, f->name)) {
+		ov_fail(err, OV_EINVALID, "--%s is given twice", f->name);
+		return usage_next(c, cmd, err);
+	}
+	if (c->given_n == ARGS_MAX)
+		return ov_fail(err, OV_ELIMIT, "more than %d options", ARGS_MAX);
+	c->given[c->given_n++] = (struct given){ f->name, text };
+	return 0;
+}
+
+/* What every command has, taken out of what was given. */
+static int take_globals(struct cli *c, struct ov_err *err)
+{
+	str timeout = cli_flag(c, "timeout");
+
+	c->json = cli_has(c, "json");
+	c->help = cli_has(c, "help");
+	c->dir = cli_has(c, "dir") ? cli_flag(c, "dir").p : NULL;
+	if (timeout.n &&
+			(!duration_parse(timeout, &c->timeout_ms) || c->timeout_ms <= 0 ||
+					c->timeout_ms > OV_DAY)) {
+		ov_fail(err, OV_EINVALID,
+				"--timeout " STR_FMT " is not a time such as 500ms, 30s or 2m",
+				STR_ARG(timeout));
+		return ov_next(err, "overseer help");
+	}
+	c->client.timeout_ms = c->timeout_ms;
+	return 0;
+}
+
+static int check_counts(struct cli *c, struct ov_err *err)
+{
+	const struct command *cmd = c->command;
+
+	for (size_t i = 0; i < cmd->flags_n; i++)
+		if (cmd->flags[i].required && !cli_has(c, cmd->flags[i].name)) {
+			ov_fail(err, OV_EINVALID, "--%s %s is missing", cmd->flags[i].name,
+					cmd->flags[i].arg);
+			return usage_next(c, cmd, err);
+		}
+	if ((int)c->args_n >= cmd->args_min && (int)c->args_n <= cmd->args_max)
+		return 0;
+	if ((int)c->args_n < cmd->args_min)
+		ov_fail(err, OV_EINVALID, "%s is missing", cmd->args);
+	else
+		ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is one argument too many",
+				STR_ARG(c->args[cmd->args_max]));
+	return usage_next(c, cmd, err);
+}
+
+/* The words before the command's own: global options may stand there too. */
+static int take_command(struct cli *c, int argc, char **argv, int *at, struct ov_err *err)
+{
+	size_t words_n = 0, used;
+	str words[2];
+	int r, ends[2] = { 0 };
+
+	for (; *at < argc && words_n < 2; ++*at) {
+		str w = str_from(argv[*at]);
+
+		if (str_is(w, "-h"))
+			w = STR("--help");
+		if (str_is(w, "--version"))
+			w = STR("version");
+		if (str_starts(w, STR("--")) && words_n == 0) {
+			r = take_flag(c, NULL, w, argv, at, err);
+			if (r < 0)
+				return r;
+			continue;
+		}
+		if (str_starts(w, STR("-")))
+			break;
+		words[words_n] = w;
+		ends[words_n++] = *at + 1;
+	}
+	if (words_n == 0)
+		return 0;
+	r = command_find(c, words, words_n, &c->command, &used, err);
+	if (r == 0)
+		*at = ends[used - 1];
+	if (r == 0 && !c->command)
+		c->args[c->args_n++] = words[0];
+	return r;
+}
+
+int args_parse(struct cli *c, int argc, char **argv, struct ov_err *err)
+{
+	bool plain = false; /* after "--" */
+	int at = 1, r;
+
+	r = take_command(c, argc, argv, &at, err);
+	for (; r == 0 && at < argc; at++) {
+		str w = str_from(argv[at]);
+
+		if (!plain && str_is(w, "--")) {
+			plain = true;
+			continue;
+		}
+		if (!plain && str_is(w, "-h"))
+			w = STR("--help");
+		if (!plain && str_starts(w, STR("--")))
+			r = take_flag(c, c->command, w, argv, &at, err);
+		else if (!plain && w.n > 1 && w.p[0] == '-')
+			r = unknown_flag(c, c->command, str_sub(w, 1, w.n), err);
+		else if (c->args_n == ARGS_MAX)
+			r = ov_fail(err, OV_ELIMIT, "more than %d arguments", ARGS_MAX);
+		else
+			c->args[c->args_n++] = w;
+	}
+	/* Known even if the rest is wrong: it says how the error is to be printed. */
+	c->json = cli_has(c, "json");
+	if (r == 0)
+		r = take_globals(c, err);
+	if (r == 0 && c->command && !c->help)
+		r = check_counts(c, err);
+	return r;
+}
+
+bool cli_has(const struct cli *c, const char *name)
+{
+	for (size_t i = 0; i < c->given_n; i++)
+		if (strcmp(c->given[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+str cli_flag(const struct cli *c, const char *name)
+{
+	for (size_t i = 0; i < c->given_n; i++)
+		if (strcmp(c->given[i].name, name) == 0)
+			return c->given[i].value;
+	return (str){ 0 };
+}
+
+int64_t cli_int(const struct cli *c, const char *name, int64_t otherwise)
+{
+	int64_t n = otherwise;
+
+	(void)str_to_i64(cli_flag(c, name), &n);
+	return n;
+}
+
+value *cli_list(struct cli *c, const char *name)
+{
+	value *v = value_array(c->arena);
+
+	for (size_t i = 0; i < c->given_n; i++)
+		if (strcmp(c->given[i].name, name) == 0)
+			value_push(c->arena, v, value_str(c->arena, c->given[i].value));
+	return v;
+}
+
+void cli_param(struct cli *c, value *params, const char *key, const char *flag)
+{
+	if (cli_has(c, flag))
+		value_put(c->arena, params, key, value_str(c->arena, cli_flag(c, flag)));
+}
+
+void cli_param_list(struct cli *c, value *params, const char *key, const char *flag)
+{
+	if (cli_has(c, flag))
+		value_put(c->arena, params, key, cli_list(c, flag));
+}

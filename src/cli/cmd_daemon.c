@@ -1,0 +1,278 @@
+/* Starting and stopping the daemon. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "base/str.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "data/json.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+
+enum { STOP_MS = 60 * 1000, REPORT_MAX = 16 * 1024, LOG_TAIL = 2000, LOG_MAX = 64 * 1024 * 1024 };
+
+/* The last lines of the log, for whoever must find out why the daemon died. */
+static str log_tail(struct cli *c, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char text[LOG_TAIL + 1];
+	size_t n = 0, cut;
+
+	if (f && fseek(f, -LOG_TAIL, SEEK_END) < 0)
+		rewind(f);
+	if (f) {
+		n = fread(text, 1, LOG_TAIL, f);
+		fclose(f);
+	}
+	cut = n == LOG_TAIL ? str_find_byte((str){ text, n }, '\n') : 0;
+	return arena_str(c->arena, str_trim(str_sub((str){ text, n }, cut, n)));
+}
+
+/* What the daemon says on its pipe, to the end or the deadline. */
+static int read_report(struct cli *c, int fd, str *ret, struct ov_err *err)
+{
+	uint64_t deadline = clock_mono_us() + (uint64_t)MAX(c->timeout_ms, (int64_t)0) * 1000;
+	char *text = arena_alloc(c->arena, REPORT_MAX);
+	size_t got = 0;
+
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		uint64_t now = clock_mono_us();
+		int r = now < deadline ? poll(&p, 1, (int)((deadline - now) / 1000) + 1) : 0;
+		ssize_t n;
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r == 0) {
+			ov_fail(err, OV_EUNAVAILABLE,
+					"the daemon was started but is not ready after %s; it goes "
+					"on starting",
+					duration_format_short(c->arena, c->timeout_ms).p);
+			ov_next(err, "overseer status");
+			return OV_EUNAVAILABLE;
+		}
+		n = got < REPORT_MAX ? read(fd, text + got, REPORT_MAX - got) : 0;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		got += (size_t)n;
+	}
+	*ret = (str){ text, got };
+	return 0;
+}
+
+/* "error E_CODE", the message, what to do next. */
+static int take_error(str report, struct ov_err *err)
+{
+	str code, next, message = report;
+	size_t at;
+
+	(void)str_split(&message, '\n', &code);
+	message = str_sub(message, 0, message.n ? message.n - 1 : 0);
+	for (at = message.n; at > 0 && message.p[at - 1] != '\n'; at--)
+		;
+	next = str_sub(message, at, message.n);
+	message = str_sub(message, 0, at ? at - 1 : 0);
+	ov_fail(err, ov_code_from_name(str_sub(code, sizeof("error ") - 1, code.n)), STR_FMT,
+			STR_ARG(message));
+	return next.n ? ov_next(err, STR_FMT, STR_ARG(next)) : err->code;
+}
+
+static int died(struct cli *c, int pid, const char *log, struct ov_err *err)
+{
+	str tail = log_tail(c, log);
+	int status = 0;
+
+	(void)waitpid(pid, &status, 0);
+	if (WIFSIGNALED(status))
+		ov_fail(err, OV_EUNAVAILABLE,
+				"the daemon was killed by signal %d while starting\n" STR_FMT,
+				WTERMSIG(status), STR_ARG(tail));
+	else
+		ov_fail(err, OV_EUNAVAILABLE,
+				"the daemon ended with status %d while starting\n" STR_FMT,
+				WEXITSTATUS(status), STR_ARG(tail));
+	return ov_next(err, "less %s", log);
+}
+
+static int start_background(struct cli *c, const char *program, struct ov_err *err)
+{
+	const char *argv[] = { program, "--dir", c->client.dir, "--ready-fd", "3", NULL };
+	const char *logs = path_join(c->arena, c->client.dir, "logs"),
+		   *log = path_join(c->arena, logs, "daemon.log");
+	int pid, fd, r = dir_make(logs, 0700, err);
+	str report;
+
+	if (r == 0)
+		r = spawn_daemon(argv, path_join(c->arena, c->client.dir, ".."), log, &pid, &fd,
+				err);
+	if (r < 0)
+		return r;
+	r = read_report(c, fd, &report, err);
+	close(fd);
+	if (r < 0 || str_is(report, "ready\n"))
+		return r;
+	if (!str_starts(report, STR("error ")))
+		return died(c, pid, log, err);
+	r = take_error(report, err);
+	(void)waitpid(pid, NULL, 0);
+	return r;
+}
+
+static void tell_up(struct cli *c, const value *s)
+{
+	const value *d = value_at(s, "daemon"), *goals = value_at(s, "goals");
+	size_t open = 0, busy = value_count(value_at(s, "running"));
+	str store = value_str_at(d, "store"), dir = value_str_at(d, "dir");
+	struct out *o = &c->out;
+
+	if (str_starts(store, STR("sqlite:")))
+		store = str_sub(store, sizeof("sqlite:") - 1, store.n);
+	if (str_starts(store, dir))
+		store = arena_printf(c->arena, ".overseer" STR_FMT,
+				STR_ARG(str_sub(store, dir.n, store.n)));
+	out_f(o, "overseerd " STR_FMT " is up (pid %lld, store " STR_FMT,
+			STR_ARG(value_str_at(d, "version")), (long long)value_int_at(d, "pid"),
+			STR_ARG(out_clean(o, store)));
+	if (value_int_at(d, "http_port"))
+		out_f(o, ", http://127.0.0.1:%lld/", (long long)value_int_at(d, "http_port"));
+	out_f(o, ")\n");
+	for (size_t i = 0; i < value_count(goals); i++)
+		open += str_is(value_str_at(value_item(goals, i), "status"), "active");
+	if (open || busy)
+		out_f(o,
+				"%zu goal%s open, %zu piece%s of work under way.  Next: overseer "
+				"status --watch\n",
+				open, open == 1 ? "" : "s", busy, busy == 1 ? "" : "s");
+	else
+		out_f(o,
+				"Nothing to do yet.  Next: overseer goal create --title \"...\" "
+				"[--plan plan.json]\n");
+}
+
+int cmd_up(struct cli *c, struct ov_err *err)
+{
+	const char *program;
+	const value *s, *res;
+	int r = cli_store(c, err);
+
+	if (r == 0)
+		r = program_find(c->arena, "overseerd", "OVERSEERD", &program, err);
+	if (r < 0)
+		return r;
+	if (cli_has(c, "foreground")) {
+		execl(program, program, "--dir", c->client.dir, (char *)NULL);
+		return ov_fail_errno(err, errno, "starting %s", program);
+	}
+	r = start_background(c, program, err);
+	if (r == 0)
+		r = client_call(&c->client, CALL_WRITE, "status.get", NULL, &s, err);
+	if (r < 0)
+		return r;
+	if (!c->json) {
+		tell_up(c, s);
+		return 0;
+	}
+	res = value_at(s, "daemon");
+	json_write(&c->out.buf, res);
+	buf_addc(&c->out.buf, '\n');
+	return 0;
+}
+
+/* Waits for the end of the process that listened on the socket. */
+static int wait_end(struct cli *c, int pidfd, int64_t ms, struct ov_err *err)
+{
+	uint64_t deadline = clock_mono_us() + (uint64_t)ms * 1000;
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	int r;
+
+	do {
+		uint64_t now = clock_mono_us();
+
+		r = poll(&p, 1, now < deadline ? (int)((deadline - now) / 1000) + 1 : 0);
+	} while (r < 0 && errno == EINTR);
+	if (r != 0)
+		return r < 0 ? ov_fail_errno(err, errno, "waiting for the daemon's end") : 0;
+	ov_fail(err, OV_EUNAVAILABLE,
+			"the daemon (pid %d) was asked to stop but still runs after %s",
+			c->client.peer_pid, duration_format_short(c->arena, ms).p);
+	ov_next(err, "less %s", path_join(c->arena, c->client.dir, "logs/daemon.log"));
+	return OV_EUNAVAILABLE;
+}
+
+static void tell_down(struct cli *c, const value *s)
+{
+	const value *running = value_at(s, "running");
+	struct out *o = &c->out;
+	size_t n = 0;
+
+	out_f(o, "overseerd stopped (pid %d, was up " STR_FMT ").\n", c->client.peer_pid,
+			STR_ARG(duration_format_short(c->arena,
+					value_int_at(value_at(s, "daemon"), "uptime_ms") /
+							OV_SECOND * OV_SECOND)));
+	for (size_t i = 0; i < value_count(running); i++) {
+		const value *r = value_item(running, i);
+
+		if (!str_is(value_str_at(r, "stage"), "running"))
+			continue;
+		cell(o, S_BOLD, value_str_at(r, "node"));
+		cell(o, S_PLAIN, out_short(o, value_str_at(r, "name"), 50));
+		cell_f(o, S_DIM, "run " STR_FMT, STR_ARG(id_short(value_str_at(r, "run"))));
+		row_end(o);
+		n++;
+	}
+	if (n)
+		out_f(o,
+				"%zu run%s on without it; what %s is kept and taken up by the next "
+				"`overseer up`:\n",
+				n, n == 1 ? " goes" : "s go", n == 1 ? "it does" : "they do");
+	table_end(o, "  ");
+}
+
+static int stop(struct cli *c, struct ov_err *err)
+{
+	const value *s, *res;
+	int64_t wait = cli_has(c, "timeout") ? c->timeout_ms : STOP_MS;
+	int pidfd, r = client_ask(&c->client, "status.get", NULL, c->timeout_ms, &s, err);
+
+	if (r < 0)
+		return r;
+	/* Opened while it still answers, so that it is the daemon and no later process of that number. */
+	pidfd = (int)syscall(SYS_pidfd_open, c->client.peer_pid, 0);
+	if (pidfd < 0)
+		return ov_fail_errno(err, errno, "watching the daemon (pid %d)",
+				c->client.peer_pid);
+	r = client_ask(&c->client, "daemon.stop", NULL, c->timeout_ms, &res, err);
+	if (r == 0)
+		r = wait_end(c, pidfd, wait, err);
+	close(pidfd);
+	if (r < 0)
+		return r;
+	if (c->json) {
+		json_write(&c->out.buf, res);
+		buf_addc(&c->out.buf, '\n');
+	} else {
+		tell_down(c, s);
+	}
+	return 0;
+}
+
+int cmd_down(struct cli *c, struct ov_err *err)
+{
+	int r = cli_store(c, err);
+
+	if (r == 0)
+		r = client_connect(&c->client, err);
+	if (r == OV_EUNAVAILABLE) {
+		/* What was asked for is the case already. */
+		out_f(&c->out, c->json ? "{\"stopping\":false}\n" : "The daemon is not running.\n");
+		return 0;
+	}
+	return r < 0 ? r : stop(c, err);
+}

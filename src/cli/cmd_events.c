@@ -1,0 +1,227 @@
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/command.h"
+#include "data/json.h"
+
+enum { EVENTS_DEFAULT = 100 };
+
+static void event_row(struct cli *c, const value *e)
+{
+	struct out *o = &c->out;
+	str node = value_str_at(e, "node"), goal = value_str_at(e, "goal");
+
+	cell_right(o, S_DIM, arena_printf(o->arena, "%lld", (long long)value_int_at(e, "seq")));
+	cell(o, S_DIM, out_clock(o, value_str_at(e, "at")));
+	cell(o, S_BOLD, node.n ? node : goal.n ? id_short(goal) : STR("-"));
+	cell(o, S_PLAIN, value_str_at(e, "text"));
+	row_end(o);
+}
+
+static value *event_params(struct cli *c)
+{
+	value *params = value_object(c->arena);
+
+	cli_param(c, params, "goal", "goal");
+	cli_param(c, params, "node", "node");
+	cli_param(c, params, "type", "type");
+	if (cli_has(c, "after"))
+		value_put(c->arena, params, "after", value_int(c->arena, cli_int(c, "after", 0)));
+	if (cli_has(c, "limit"))
+		value_put(c->arena, params, "limit",
+				value_int(c->arena, cli_int(c, "limit", EVENTS_DEFAULT)));
+	return params;
+}
+
+/* The filters, with ids as events carry them: whole. */
+struct filter {
+	str goal, node, type;
+};
+
+static int resolve_filter(struct cli *c, struct filter *ret, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res;
+	int r;
+
+	*ret = (struct filter){ .type = cli_flag(c, "type") };
+	cli_param(c, params, "goal", "goal");
+	if (cli_has(c, "node")) {
+		cli_param(c, params, "node", "node");
+		r = client_ask(&c->client, "work.show", params, c->timeout_ms, &res, err);
+		if (r == 0)
+			*ret = (struct filter){ value_str_at(res, "goal"), value_str_at(res, "id"),
+				ret->type };
+		return r;
+	}
+	if (!cli_has(c, "goal"))
+		return 0;
+	r = client_ask(&c->client, "goal.show", params, c->timeout_ms, &res, err);
+	if (r == 0)
+		ret->goal = value_str_at(res, "id");
+	return r;
+}
+
+static bool wanted(const struct filter *f, const value *e)
+{
+	return (!f->goal.n || str_eq(f->goal, value_str_at(e, "goal"))) &&
+			(!f->node.n || str_eq(f->node, value_str_at(e, "node"))) &&
+			(!f->type.n || str_eq(f->type, value_str_at(e, "type")));
+}
+
+static void print_event(struct cli *c, const value *e)
+{
+	if (c->json) {
+		json_write(&c->out.buf, e);
+		buf_addc(&c->out.buf, '\n');
+	} else {
+		event_row(c, e);
+		table_end(&c->out, "");
+	}
+}
+
+static int follow_loop(struct cli *c, const struct filter *f, int64_t after, struct ov_err *err)
+{
+	struct arena *whole = c->arena, a = ARENA_INIT;
+	int r = 0;
+
+	c->out.arena = &a;
+	while (r >= 0) {
+		const value *e;
+
+		arena_reset(&a);
+		r = client_next_event(&c->client, &a, -1, &e, err);
+		if (r != CLIENT_EVENT)
+			break;
+		if (value_int_at(e, "seq") <= after || !wanted(f, e))
+			continue;
+		print_event(c, e);
+		r = out_flush(&c->out, STDOUT_FILENO, err);
+	}
+	c->out.arena = whole;
+	arena_done(&a);
+	return r == CLIENT_SIGNAL ? 130 : r;
+}
+
+/* Prints what the log holds, page by page up to its head; *ret_after is the last event read. */
+static int print_stored(struct cli *c, int64_t *ret_after, struct ov_err *err)
+{
+	value *params = event_params(c);
+	int64_t after = -1, head = 0;
+
+	while (after < head) {
+		const value *res, *list;
+		int64_t next;
+		int r = client_ask(&c->client, "events.list", params, c->timeout_ms, &res, err);
+
+		if (r != 0)
+			return r;
+		list = value_at(res, "events");
+		for (size_t i = 0; i < value_count(list); i++)
+			print_event(c, value_item(list, i));
+		r = out_flush(&c->out, STDOUT_FILENO, err);
+		if (r < 0)
+			return r;
+		head = value_int_at(res, "head");
+		next = value_at(res, "next_after") ? value_int_at(res, "next_after") : head;
+		if (next <= after)
+			break;
+		after = next;
+		value_put(c->arena, params, "after", value_int(c->arena, after));
+	}
+	*ret_after = after;
+	return 0;
+}
+
+/* The newest events, then what comes, without a gap between the two. */
+static int follow(struct cli *c, struct ov_err *err)
+{
+	value *from = value_object(c->arena);
+	struct filter f = { 0 };
+	const value *res;
+	int64_t after = 0;
+	int r = cli_store(c, err);
+
+	if (r == 0)
+		r = client_connect(&c->client, err);
+	if (r == 0)
+		r = client_catch_signals(&c->client, err);
+	if (r == 0)
+		r = resolve_filter(c, &f, err);
+	if (r == 0)
+		r = print_stored(c, &after, err);
+	if (r == 0) {
+		value_put(c->arena, from, "after", value_int(c->arena, after));
+		r = client_ask(&c->client, "events.follow", from, c->timeout_ms, &res, err);
+	}
+	if (r != 0)
+		return r == CLIENT_SIGNAL ? 130 : r;
+	return follow_loop(c, &f, after, err);
+}
+
+int cmd_events(struct cli *c, struct ov_err *err)
+{
+	const value *res, *list;
+	bool done;
+	int r;
+
+	if (cli_has(c, "follow"))
+		return follow(c, err);
+	r = cli_call(c, CALL_READ, "events.list", event_params(c), &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	list = value_at(res, "events");
+	for (size_t i = 0; i < value_count(list); i++)
+		event_row(c, value_item(list, i));
+	table_end(&c->out, "");
+	if (value_count(list) == 0)
+		out_f(&c->out, "No events.\n");
+	return 0;
+}
+
+static void show_explain(struct cli *c, const value *res)
+{
+	const value *facts = value_at(res, "facts"), *next = value_at(res, "next");
+	struct out *o = &c->out;
+	str status = value_str_at(res, "status");
+
+	out_styled(o, S_BOLD, value_str_at(res, "id"));
+	out_f(o, " \"");
+	out_text(o, value_str_at(res, "title"));
+	out_f(o, "\" is ");
+	out_styled(o, status_style(status), status);
+	out_f(o, " since " STR_FMT " (" STR_FMT " ago).\n",
+			STR_ARG(out_clock(o, value_str_at(res, "since"))),
+			STR_ARG(out_age(o, value_str_at(res, "since"))));
+	for (size_t i = 0; i < value_count(facts); i++) {
+		cell(o, S_DIM, out_clock(o, value_str_at(value_item(facts, i), "at")));
+		cell(o, S_PLAIN, value_str_at(value_item(facts, i), "text"));
+		row_end(o);
+	}
+	table_end(o, "  ");
+	out_styled(o, S_BOLD, STR("Now"));
+	out_f(o, "   ");
+	out_text(o, value_str_at(res, "now"));
+	out_f(o, "\n");
+	for (size_t i = 0; i < value_count(next); i++) {
+		cell(o, S_BOLD, i ? STR("") : STR("Next"));
+		cell(o, S_PLAIN, value_str_or(value_item(next, i), STR("")));
+		row_end(o);
+	}
+	table_end(o, "");
+}
+
+int cmd_explain(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res;
+	bool done;
+	int r;
+
+	value_put(c->arena, params, "id", value_str(c->arena, c->args[0]));
+	cli_param(c, params, "goal", "goal");
+	r = cli_call(c, CALL_READ, "explain.get", params, &res, &done, err);
+	if (r == 0 && !done)
+		show_explain(c, res);
+	return r;
+}

@@ -1,0 +1,237 @@
+#include "base/str.h"
+#include "cli/input.h"
+#include "core/limits.h"
+
+/* Is this node finished, anywhere in the tree? */
+static bool is_final(const value *nodes, str id)
+{
+	for (size_t i = 0; i < value_count(nodes); i++) {
+		const value *n = value_item(nodes, i);
+		str status = value_str_at(n, "status");
+
+		if (str_eq(value_str_at(n, "id"), id))
+			return str_is(status, "done") || str_is(status, "cancelled");
+		if (is_final(value_at(n, "children"), id))
+			return true;
+	}
+	return false;
+}
+
+struct census {
+	size_t phases, tasks, subtasks;
+	str ready;
+};
+
+/* Counts the nodes and names the leaves of which all dependencies are met. */
+static void count_nodes(struct cli *c, const value *all, const value *nodes, int depth, bool open,
+		struct census *t)
+{
+	for (size_t i = 0; i < value_count(nodes) && depth < 8; i++) {
+		const value *n = value_item(nodes, i), *deps = value_at(n, "deps");
+		bool ready = open;
+
+		*(depth == 0 ? &t->phases : depth == 1 ? &t->tasks : &t->subtasks) += 1;
+		for (size_t k = 0; k < value_count(deps); k++)
+			ready = ready && is_final(all, value_str_or(value_item(deps, k), STR("")));
+		if (ready && value_count(value_at(n, "children")) == 0)
+			t->ready = arena_printf(c->arena, STR_FMT "%s" STR_FMT, STR_ARG(t->ready),
+					t->ready.n ? ", " : "", STR_ARG(value_str_at(n, "id")));
+		count_nodes(c, all, value_at(n, "children"), depth + 1, ready, t);
+	}
+}
+
+static str plural(struct cli *c, size_t n, const char *noun)
+{
+	return arena_printf(c->arena, "%zu %s%s", n, noun, n == 1 ? "" : "s");
+}
+
+static void tell_plan(struct cli *c, str goal)
+{
+	value *params = value_object(c->arena);
+	struct census t = { .ready = STR("") };
+	struct ov_err err = { 0 };
+	const value *plan;
+
+	value_put(c->arena, params, "goal", value_str(c->arena, goal));
+	if (client_call(&c->client, CALL_READ, "plan.show", params, &plan, &err) != 0)
+		return;
+	count_nodes(c, value_at(plan, "phases"), value_at(plan, "phases"), 0, true, &t);
+	out_f(&c->out, STR_FMT ", " STR_FMT ", " STR_FMT ". Ready now: " STR_FMT "\n",
+			STR_ARG(plural(c, t.phases, "phase")), STR_ARG(plural(c, t.tasks, "task")),
+			STR_ARG(plural(c, t.subtasks, "subtask")),
+			STR_ARG(out_short(&c->out, t.ready.n ? t.ready : STR("none"), 200)));
+}
+
+static int create_params(struct cli *c, value *params, struct ov_err *err)
+{
+	const value *plan;
+	str problem;
+	int r;
+
+	cli_param(c, params, "title", "title");
+	if (cli_has(c, "problem")) {
+		r = input_text(c, cli_flag(c, "problem"), LIMIT_TEXT, &problem, err);
+		if (r < 0)
+			return ov_wrap(err, r, "--problem");
+		value_put(c->arena, params, "problem_statement", value_str(c->arena, problem));
+	}
+	cli_param_list(c, params, "success_criteria", "success");
+	cli_param_list(c, params, "constraints", "constraint");
+	cli_param_list(c, params, "non_goals", "non-goal");
+	cli_param_list(c, params, "tags", "tag");
+	cli_param(c, params, "priority", "priority");
+	if (cli_has(c, "plan")) {
+		r = plan_load(c, cli_flag(c, "plan"), &plan, err);
+		if (r != 0)
+			return r;
+		value_put(c->arena, params, "plan", (value *)plan);
+	}
+	return 0;
+}
+
+int cmd_goal_create(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res;
+	bool done;
+	str id;
+	int r = create_params(c, params, err);
+
+	if (r != 0)
+		return r;
+	r = cli_call(c, CALL_WRITE, "goal.create", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	id = id_short(value_str_at(res, "goal"));
+	out_styled(&c->out, S_BOLD, id);
+	out_f(&c->out, " created.\n");
+	if (cli_has(c, "plan")) {
+		tell_plan(c, value_str_at(res, "goal"));
+		out_f(&c->out,
+				"Next  overseer plan show " STR_FMT
+				"      overseer status --watch\n",
+				STR_ARG(id));
+	} else {
+		out_f(&c->out,
+				"It has no plan yet.\nNext  overseer plan apply --goal " STR_FMT
+				" FILE\n",
+				STR_ARG(id));
+	}
+	return 0;
+}
+
+int cmd_goal_list(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	struct ids ids = { .partial = cli_has(c, "status") };
+	struct out *o = &c->out;
+	const value *res, *goals;
+	bool done;
+	int r;
+
+	cli_param(c, params, "status", "status");
+	r = cli_call(c, CALL_READ, "goal.list", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	goals = value_at(res, "goals");
+	for (size_t i = 0; i < value_count(goals); i++)
+		ids_add(&ids, value_str_at(value_item(goals, i), "id"));
+	for (size_t i = 0; i < value_count(goals); i++) {
+		const value *g = value_item(goals, i), *p = value_at(g, "progress");
+
+		cell(o, S_BOLD, ids_short(&ids, value_str_at(g, "id")));
+		cell(o, status_style(value_str_at(g, "status")), value_str_at(g, "status"));
+		cell(o, status_style(value_str_at(g, "health")), value_str_at(g, "health"));
+		cell_right(o, S_PLAIN,
+				arena_printf(c->arena, "%lld/%lld",
+						(long long)value_int_at(p, "done"),
+						(long long)value_int_at(p, "leaves")));
+		cell_right(o, S_DIM, out_age(o, value_str_at(g, "created_at")));
+		cell(o, S_PLAIN, out_short(o, value_str_at(g, "title"), 80));
+		row_end(o);
+	}
+	table_end(o, "");
+	ids_done(&ids);
+	if (value_count(goals) == 0)
+		out_f(o,
+				"No goals.\nNext  overseer goal create --title \"...\" [--plan "
+				"plan.json]\n");
+	return 0;
+}
+
+static void list_texts(struct out *o, const char *label, const value *texts)
+{
+	for (size_t i = 0; i < value_count(texts); i++) {
+		cell(o, S_DIM, i ? STR("") : str_from(label));
+		cell(o, S_PLAIN, value_str_or(value_item(texts, i), STR("")));
+		row_end(o);
+	}
+}
+
+static void show_record(struct out *o, const value *g)
+{
+	const value *p = value_at(g, "progress");
+	static const char *const priorities[] = { "", "urgent", "high", "normal", "low",
+		"background" };
+	int64_t priority = value_int_at(g, "priority");
+
+	cell(o, S_DIM, STR("Status"));
+	cell_f(o, status_style(value_str_at(g, "status")), STR_FMT ", " STR_FMT "%s" STR_FMT,
+			STR_ARG(value_str_at(g, "status")), STR_ARG(value_str_at(g, "health")),
+			value_str_at(g, "status_reason").n ? ": " : "",
+			STR_ARG(value_str_at(g, "status_reason")));
+	row_end(o);
+	cell(o, S_DIM, STR("Progress"));
+	cell_f(o, S_PLAIN, STR_FMT "  %lld of %lld done, %lld blocked, %lld cancelled",
+			STR_ARG(out_bar(o, value_int_at(p, "done"), value_int_at(p, "leaves"), 10)),
+			(long long)value_int_at(p, "done"), (long long)value_int_at(p, "leaves"),
+			(long long)value_int_at(p, "blocked"),
+			(long long)value_int_at(p, "cancelled"));
+	row_end(o);
+	cell(o, S_DIM, STR("Created"));
+	cell_f(o, S_PLAIN, STR_FMT " ago by " STR_FMT ", priority %s, plan version %lld",
+			STR_ARG(out_age(o, value_str_at(g, "created_at"))),
+			STR_ARG(value_str_at(g, "owner")),
+			priority > 0 && priority < (int64_t)ARRAY_LEN(priorities)
+					? priorities[priority]
+					: "?",
+			(long long)value_int_at(g, "plan_version"));
+	row_end(o);
+	list_texts(o, "Success", value_at(g, "success_criteria"));
+	list_texts(o, "Keep", value_at(g, "constraints"));
+	list_texts(o, "Not asked", value_at(g, "non_goals"));
+	list_texts(o, "Tags", value_at(g, "tags"));
+	table_end(o, "");
+}
+
+int cmd_goal_show(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	struct out *o = &c->out;
+	const value *g, *asks;
+	bool done;
+	int r;
+
+	value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
+	r = cli_call(c, CALL_READ, "goal.show", params, &g, &done, err);
+	if (r != 0 || done)
+		return r;
+	out_styled(o, S_BOLD, value_str_at(g, "id"));
+	out_f(o, "  ");
+	out_text(o, value_str_at(g, "title"));
+	out_f(o, "\n");
+	show_record(o, g);
+	if (value_str_at(g, "problem_statement").n) {
+		out_f(o, "\n");
+		out_lines(o, "  ", value_str_at(g, "problem_statement"));
+	}
+	asks = value_at(g, "escalations");
+	for (size_t i = 0; i < value_count(asks); i++) {
+		out_f(o, "\nNeeds you: ");
+		out_lines(o, "", value_str_at(value_item(asks, i), "question"));
+	}
+	out_f(o, "Next  overseer plan show " STR_FMT "      overseer events --goal " STR_FMT "\n",
+			STR_ARG(id_short(value_str_at(g, "id"))),
+			STR_ARG(id_short(value_str_at(g, "id"))));
+	return 0;
+}

@@ -1,0 +1,239 @@
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "cli/detect.h"
+#include "core/config.h"
+#include "data/json.h"
+#include "sys/file.h"
+
+enum { EXCLUDE_MAX = 1024 * 1024 };
+
+struct init {
+	struct repo repo;
+	str check;              /* command, or empty */
+	const char *check_file; /* that says so */
+	bool found[8];          /* by known_agents */
+	size_t found_n;
+	const char *dir, *config;
+	bool wrote_config;
+};
+
+/* The keys that we found out, then agents as suggestions: dotted keys come before tables. */
+static void add_findings(const struct init *in, struct buf *b)
+{
+	const char *first = NULL;
+
+	if (in->check.n) {
+		buf_addf(b, "\n# Found in %s.\nworkspace.check_command = ", in->check_file);
+		json_write_string(b, in->check);
+		buf_addc(b, '\n');
+	}
+	for (size_t i = 0; i < known_agents_n; i++)
+		if (in->found[i] && !first)
+			first = known_agents[i].name;
+	buf_addf(b,
+			"\n# Agents. A run is one process; it gets the prompt on its standard "
+			"input and works in a\n"
+			"# worktree of its own. %s\n#defaults.agent = \"%s\"\n",
+			first ? "These were found on this machine: take the # away to use one."
+			      : "None was found on this machine; this is how one is written.",
+			first ? first : "claude");
+	for (size_t i = 0; i < known_agents_n; i++)
+		if (in->found[i] || (!first && i == 0))
+			buf_addf(b, "#\n#[agents.%s]\n#command = %s\n", known_agents[i].name,
+					known_agents[i].command);
+}
+
+static int write_config(struct init *in, struct ov_err *err)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	struct config *config;
+	int r;
+
+	if (file_exists(in->config))
+		return 0;
+	config_template(&b);
+	add_findings(in, &b);
+	r = config_parse(buf_str(&b), &config, err);
+	if (r < 0)
+		return ov_wrap(err, OV_EINTERNAL, "the configuration that was to be written");
+	config_free(config);
+	r = file_create_atomic(in->config, buf_str(&b), 0600, err);
+	if (r == OV_ECONFLICT)
+		return 0; /* another init was quicker: its file is kept */
+	in->wrote_config = r == 0;
+	return r;
+}
+
+static bool has_line(str text, str want)
+{
+	str line;
+
+	while (str_split(&text, '\n', &line))
+		if (str_eq(str_trim(line), want))
+			return true;
+	return false;
+}
+
+/* git ignores our folder in every work tree of the repository. */
+static int write_exclude(struct cli *c, const struct init *in, struct ov_err *err)
+{
+	const char *info = path_join(c->arena, in->repo.common_dir, "info"),
+		   *path = path_join(c->arena, info, "exclude");
+	str old = STR(""), text;
+	int r = dir_make(info, 0755, err);
+
+	if (r == 0)
+		r = file_read(c->arena, path, EXCLUDE_MAX, &old, err);
+	if (r == OV_ENOTFOUND)
+		r = 0;
+	if (r < 0 || has_line(old, STR("/.overseer/")))
+		return r;
+	text = arena_printf(c->arena, STR_FMT "%s/.overseer/\n", STR_ARG(old),
+			old.n && old.p[old.n - 1] != '\n' ? "\n" : "");
+	return file_write_atomic(path, text, 0644, err);
+}
+
+static int look(struct cli *c, struct init *in, struct ov_err *err)
+{
+	int r = repo_detect(c->arena, c->dir, &in->repo, err);
+
+	if (r < 0)
+		return r;
+	if (str_contains(str_from(in->repo.top), STR("/.overseer/")))
+		return ov_fail(err, OV_ESTATE,
+				"%s is a worktree of Overseer's own; it belongs to the store above "
+				"it",
+				in->repo.top);
+	in->dir = path_join(c->arena, in->repo.top, ".overseer");
+	in->config = path_join(c->arena, in->dir, "config.toml");
+	in->check = check_detect(c->arena, in->repo.top, &in->check_file);
+	assert(known_agents_n <= ARRAY_LEN(in->found));
+	for (size_t i = 0; i < known_agents_n; i++) {
+		in->found[i] = program_in_path(c->arena, known_agents[i].name) != NULL;
+		in->found_n += in->found[i];
+	}
+	return 0;
+}
+
+static void label(struct out *o, const char *name)
+{
+	cell(o, S_BOLD, str_from(name));
+}
+
+static void tell_agents(struct out *o, const struct init *in)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < known_agents_n; i++) {
+		if (!in->found[i])
+			continue;
+		label(o, first ? "Agents" : "");
+		cell_f(o, S_PLAIN, "%s  -> a suggestion for [agents.%s]", known_agents[i].name,
+				known_agents[i].name);
+		row_end(o);
+		first = false;
+	}
+	if (first) {
+		label(o, "Agents");
+		cell(o, S_PLAIN,
+				STR("none of claude, codex, gemini, opencode is in PATH; any "
+				    "command will do:"));
+		row_end(o);
+		label(o, "");
+		cell(o, S_PLAIN,
+				STR("[agents.mine]  command = [\"/path/to/agent\"]   and   "
+				    "defaults.agent = \"mine\""));
+		row_end(o);
+	}
+}
+
+static void tell(struct cli *c, const struct init *in)
+{
+	struct out *o = &c->out;
+	str top = str_from(in->repo.top);
+	size_t slash = top.n;
+
+	while (slash > 0 && top.p[slash - 1] != '/')
+		slash--;
+	label(o, "Repository");
+	cell_f(o, S_PLAIN, STR_FMT " (%s" STR_FMT ", %s)", STR_ARG(str_sub(top, slash, top.n)),
+			in->repo.branch.n ? "branch " : "",
+			STR_ARG(in->repo.branch.n ? in->repo.branch : STR("detached")),
+			!in->repo.has_commit             ? "no commit yet"
+					: in->repo.clean ? "clean"
+							 : "with uncommitted changes");
+	row_end(o);
+	tell_agents(o, in);
+	label(o, "Checks");
+	if (in->check.n)
+		cell_f(o, S_PLAIN, STR_FMT "  (found in %s)  -> workspace.check_command",
+				STR_ARG(in->check), in->check_file);
+	else
+		cell(o, S_PLAIN, STR("no test command found; set workspace.check_command"));
+	row_end(o);
+	label(o, in->wrote_config ? "Wrote" : "Kept");
+	cell(o, S_PLAIN,
+			in->wrote_config ? STR(".overseer/config.toml  (git ignores .overseer/)")
+					 : STR(".overseer/config.toml  (it exists and was not "
+					       "changed)"));
+	row_end(o);
+	label(o, "Next");
+	if (in->wrote_config) {
+		cell(o, S_PLAIN,
+				STR("edit .overseer/config.toml    choose the agent: "
+				    "defaults.agent"));
+		row_end(o);
+		label(o, "");
+	}
+	if (!in->repo.has_commit) {
+		cell(o, S_PLAIN, STR("git commit                    agents start from a commit"));
+		row_end(o);
+		label(o, "");
+	}
+	cell(o, S_PLAIN, STR("overseer up                   start the daemon"));
+	row_end(o);
+	table_end(o, "");
+}
+
+static void tell_json(struct cli *c, const struct init *in)
+{
+	struct arena *a = c->arena;
+	value *v = value_object(a), *agents = value_array(a);
+
+	for (size_t i = 0; i < known_agents_n; i++)
+		if (in->found[i])
+			value_push(a, agents, value_cstr(a, known_agents[i].name));
+	value_put(a, v, "repository", value_cstr(a, in->repo.top));
+	value_put(a, v, "branch", value_str(a, in->repo.branch));
+	value_put(a, v, "clean", value_bool(a, in->repo.clean));
+	value_put(a, v, "dir", value_cstr(a, in->dir));
+	value_put(a, v, "config", value_cstr(a, in->config));
+	value_put(a, v, "created", value_bool(a, in->wrote_config));
+	value_put(a, v, "agents", agents);
+	value_put(a, v, "check_command", value_str(a, in->check));
+	json_write(&c->out.buf, v);
+	buf_addc(&c->out.buf, '\n');
+}
+
+int cmd_init(struct cli *c, struct ov_err *err)
+{
+	struct init in = { 0 };
+	int r = look(c, &in, err);
+
+	if (r == 0)
+		r = dir_make(in.dir, 0700, err);
+	if (r == 0)
+		r = write_exclude(c, &in, err);
+	if (r == 0)
+		r = write_config(&in, err);
+	if (r < 0)
+		return r;
+	if (c->json)
+		tell_json(c, &in);
+	else
+		tell(c, &in);
+	return 0;
+}

@@ -1,0 +1,257 @@
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "data/json.h"
+#include "sys/clock.h"
+
+enum { GOALS_OVER_SHOWN = 5, REDRAW_MS = 250, REFRESH_MS = 5000 };
+
+static void heading(struct out *o, const char *title, size_t n)
+{
+	out_styled(o, S_BOLD, str_from(title));
+	out_f(o, " (%zu)\n", n);
+}
+
+static void show_daemon(struct out *o, const value *s)
+{
+	const value *d = value_at(s, "daemon");
+
+	if (value_bool_at(d, "read_only"))
+		out_styled(o, S_YELLOW, STR("overseerd is down"));
+	else
+		out_f(o, "overseerd up " STR_FMT,
+				STR_ARG(duration_format_short(o->arena,
+						value_int_at(d, "uptime_ms") / OV_SECOND *
+								OV_SECOND)));
+	out_f(o, "   %lld of %lld workers busy\n", (long long)value_int_at(s, "workers_busy"),
+			(long long)value_int_at(s, "workers_max"));
+}
+
+static void show_needs(struct out *o, const value *list)
+{
+	if (value_count(list))
+		heading(o, "NEEDS YOU", value_count(list));
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *e = value_item(list, i);
+		str node = value_str_at(e, "node");
+
+		node = node.n ? node : value_str_at(e, "node_id");
+		cell_f(o, S_YELLOW, "#%lld", (long long)value_int_at(e, "number"));
+		cell(o, S_PLAIN, node);
+		cell(o, S_PLAIN, out_short(o, value_str_at(e, "question"), 80));
+		cell_right(o, S_DIM, out_age(o, value_str_at(e, "opened_at")));
+		cell_f(o, S_DIM, "overseer explain " STR_FMT, STR_ARG(node));
+		row_end(o);
+	}
+	table_end(o, "  ");
+}
+
+static bool waits(const value *r)
+{
+	return value_str_at(r, "not_before").n > 0;
+}
+
+static void running_row(struct out *o, const value *r)
+{
+	str stage = value_str_at(r, "stage");
+
+	cell(o, S_PLAIN, value_str_at(r, "worker").n ? value_str_at(r, "worker") : STR("-"));
+	cell(o, S_PLAIN, value_str_at(r, "agent"));
+	cell(o, S_BOLD, value_str_at(r, "node"));
+	cell(o, S_PLAIN, out_short(o, value_str_at(r, "name"), 40));
+	cell_right(o, S_DIM, out_age(o, value_str_at(r, "since")));
+	if (waits(r))
+		cell_f(o, S_YELLOW, STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(stage),
+				STR_ARG(out_until(o, value_str_at(r, "not_before"))),
+				STR_ARG(out_short(o, value_str_at(r, "reason"), 60)));
+	else if (value_int_at(r, "attempt") > 1)
+		cell_f(o, S_CYAN, STR_FMT ", attempt %lld", STR_ARG(stage),
+				(long long)value_int_at(r, "attempt"));
+	else
+		cell(o, S_CYAN, stage);
+	row_end(o);
+}
+
+static void show_running(struct out *o, const value *list, bool waiting)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < value_count(list); i++)
+		n += waits(value_item(list, i)) == waiting;
+	if (n)
+		heading(o, waiting ? "WAITING" : "RUNNING", n);
+	for (size_t i = 0; i < value_count(list); i++)
+		if (waits(value_item(list, i)) == waiting)
+			running_row(o, value_item(list, i));
+	table_end(o, "  ");
+}
+
+static bool is_over(const value *g)
+{
+	return value_str_at(g, "ended_at").n > 0;
+}
+
+static void goal_row(struct out *o, const value *g, const struct ids *ids)
+{
+	const value *p = value_at(g, "progress");
+	str health = value_str_at(g, "health"), status = value_str_at(g, "status");
+	str word = str_is(status, "active") ? health : status;
+
+	cell(o, S_BOLD, ids_short(ids, value_str_at(g, "id")));
+	cell(o, S_PLAIN, out_short(o, value_str_at(g, "title"), 50));
+	cell(o, S_PLAIN, out_bar(o, value_int_at(p, "done"), value_int_at(p, "leaves"), 10));
+	cell_right(o, S_PLAIN,
+			arena_printf(o->arena, "%lld/%lld", (long long)value_int_at(p, "done"),
+					(long long)value_int_at(p, "leaves")));
+	cell(o, status_style(word), word);
+	row_end(o);
+}
+
+/* Open goals, and the newest of those that are over. */
+static void show_goals(struct out *o, const value *goals)
+{
+	size_t n = value_count(goals), over = 0, left;
+	struct ids ids = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		ids_add(&ids, value_str_at(value_item(goals, i), "id"));
+		over += is_over(value_item(goals, i));
+	}
+	if (n)
+		heading(o, "GOALS", n);
+	left = over > GOALS_OVER_SHOWN ? over - GOALS_OVER_SHOWN : 0;
+	for (size_t i = 0, hidden = 0; i < n; i++) {
+		const value *g = value_item(goals, i);
+
+		if (is_over(g) && hidden < left)
+			hidden++;
+		else
+			goal_row(o, g, &ids);
+	}
+	table_end(o, "  ");
+	ids_done(&ids);
+	if (left)
+		out_f(o, "  and %zu that are over: overseer goal list\n", left);
+	if (n == 0)
+		out_f(o,
+				"Nothing to do yet.  Next: overseer goal create --title \"...\" "
+				"[--plan plan.json]\n");
+}
+
+static void show_status(struct out *o, const value *s)
+{
+	show_daemon(o, s);
+	show_needs(o, value_at(s, "needs_you"));
+	show_running(o, value_at(s, "running"), false);
+	show_running(o, value_at(s, "running"), true);
+	show_goals(o, value_at(s, "goals"));
+}
+
+/* Writes the picture over the one before: each line is cleared to its end, then what is below. */
+static void redraw(struct cli *c, const value *s)
+{
+	struct out *o = &c->out;
+	_cleanup_(buf_done)
+	struct buf picture = BUF_INIT;
+	str rest, line;
+
+	o->now = clock_wall();
+	if (c->json) {
+		json_write(&o->buf, s);
+		buf_addc(&o->buf, '\n');
+		return;
+	}
+	show_status(o, s);
+	if (!o->terminal) {
+		buf_addc(&o->buf, '\n');
+		return;
+	}
+	buf_adds(&picture, buf_str(&o->buf));
+	buf_clear(&o->buf);
+	buf_adds(&o->buf, STR("\033[H"));
+	rest = buf_str(&picture);
+	while (str_split(&rest, '\n', &line))
+		out_f(o, STR_FMT "\033[K\n", STR_ARG(line));
+	buf_adds(&o->buf, STR("\033[J"));
+}
+
+/* Waits until the picture is to be drawn again: something happened, or the ages in it grew old. */
+static int wait_change(struct cli *c, bool *ret_changed, struct ov_err *err)
+{
+	const value *event;
+	struct arena a = ARENA_INIT;
+	int r = client_next_event(&c->client, &a, REFRESH_MS, &event, err);
+	uint64_t until = clock_mono_us() + REDRAW_MS * 1000, now;
+
+	*ret_changed = r == CLIENT_EVENT;
+	/* What follows at once is shown at once: at most four pictures a second. */
+	while (r == CLIENT_EVENT && (now = clock_mono_us()) < until) {
+		arena_reset(&a);
+		r = client_next_event(&c->client, &a, (int)((until - now) / 1000) + 1, &event, err);
+		if (r == CLIENT_TIMEOUT)
+			break;
+	}
+	arena_done(&a);
+	return r;
+}
+
+static int watch_loop(struct cli *c, struct ov_err *err)
+{
+	struct arena *whole = c->arena, a = ARENA_INIT;
+	const value *s = NULL;
+	bool changed = true;
+	int r = 0;
+
+	c->client.arena = c->out.arena = &a;
+	while (r >= 0 && r != CLIENT_SIGNAL) {
+		if (changed) {
+			arena_reset(&a);
+			r = client_ask(&c->client, "status.get", NULL, c->timeout_ms, &s, err);
+			if (r != 0)
+				break;
+		}
+		if (changed || c->out.terminal)
+			redraw(c, s);
+		r = out_flush(&c->out, STDOUT_FILENO, err);
+		if (r == 0)
+			r = wait_change(c, &changed, err);
+	}
+	c->client.arena = c->out.arena = whole;
+	arena_done(&a);
+	return r == CLIENT_SIGNAL ? 130 : r;
+}
+
+static int watch(struct cli *c, struct ov_err *err)
+{
+	const value *res;
+	int r = cli_store(c, err);
+
+	if (r == 0)
+		r = client_connect(&c->client, err);
+	if (r == 0)
+		r = client_catch_signals(&c->client, err);
+	if (r == 0)
+		r = client_ask(&c->client, "events.follow", NULL, c->timeout_ms, &res, err);
+	if (r != 0)
+		return r == CLIENT_SIGNAL ? 130 : r;
+	if (c->out.terminal && !c->json)
+		buf_adds(&c->out.buf, STR("\033[2J"));
+	return watch_loop(c, err);
+}
+
+int cmd_status(struct cli *c, struct ov_err *err)
+{
+	const value *s;
+	bool done;
+	int r;
+
+	if (cli_has(c, "watch"))
+		return watch(c, err);
+	r = cli_call(c, CALL_READ, "status.get", NULL, &s, &done, err);
+	if (r != 0 || done)
+		return r;
+	show_status(&c->out, s);
+	return 0;
+}

@@ -1,0 +1,124 @@
+#pragma once
+/*
+ * The commands as one table: what is parsed, what --help says and what docs/commands.md holds come
+ * from the same rows. A struct cli is one call of the program; everything in it lives in its arena.
+ */
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/ov.h"
+#include "cli/client.h"
+#include "cli/out.h"
+#include "data/value.h"
+
+enum flag_kind { FLAG_BOOL, FLAG_TEXT, FLAG_LIST, FLAG_INT };
+
+struct flag {
+	const char *name; /* without the dashes */
+	enum flag_kind kind;
+	const char *arg; /* what stands for the value in help; NULL for FLAG_BOOL */
+	const char *help;
+	bool required;
+};
+
+struct cli;
+
+struct command {
+	const char *noun, *verb; /* verb NULL: the noun alone is the command */
+	const char *summary;
+	const char *args; /* "ID", "[FILE]", or "" */
+	int args_min, args_max;
+	const struct flag *flags;
+	size_t flags_n;
+	/* 0 or an exit status, or a negative enum ov_code with err filled. */
+	int (*run)(struct cli *c, struct ov_err *err);
+	const char *more; /* further text of the command's help, or NULL */
+};
+
+enum { ARGS_MAX = 256 };
+
+/* One flag as given: an option may be there many times. */
+struct given {
+	const char *name;
+	str value;
+};
+
+struct cli {
+	struct arena *arena;
+	const struct command *command;
+	struct out out;
+	struct client client;
+	const char *dir; /* --dir, or NULL */
+	int64_t timeout_ms;
+	bool json, help;
+	struct given given[ARGS_MAX];
+	size_t given_n;
+	str args[ARGS_MAX];
+	size_t args_n;
+};
+
+extern const struct command commands[];
+extern const size_t commands_n;
+/* Options that every command has. */
+extern const struct flag global_flags[];
+extern const size_t global_flags_n;
+
+/* Takes the command line apart into c; a usage error is OV_EINVALID with the nearest names. */
+int args_parse(struct cli *c, int argc, char **argv, struct ov_err *err);
+/* The value of an option, absent when it was not given. */
+str cli_flag(const struct cli *c, const char *name);
+bool cli_has(const struct cli *c, const char *name);
+int64_t cli_int(const struct cli *c, const char *name, int64_t otherwise);
+/* The values of an option that may be repeated. */
+value *cli_list(struct cli *c, const char *name);
+/* Copies options into parameters of the same or of another name, if they were given. */
+void cli_param(struct cli *c, value *params, const char *key, const char *flag);
+void cli_param_list(struct cli *c, value *params, const char *key, const char *flag);
+
+bool noun_exists(str noun);
+/* Points to the command's help; returns the error's code. */
+int usage_next(struct cli *c, const struct command *cmd, struct ov_err *err);
+/* "goal create" */
+str command_name(struct arena *a, const struct command *cmd);
+void help_all(struct out *o);
+void help_noun(struct out *o, str noun);
+void help_command(struct cli *c, const struct command *cmd);
+void help_markdown(struct cli *c);
+/* The command or noun that these words name; 0 and NULL for a noun alone. */
+int command_find(struct cli *c, const str *words, size_t n, const struct command **ret,
+		size_t *ret_used, struct ov_err *err);
+
+/*
+ * Asks the daemon (or the store as it lies there, for what only reads) and, with --json, prints the
+ * answer. *ret_done tells that nothing is left to print.
+ */
+int cli_call(struct cli *c, enum call_kind kind, const char *method, const value *params,
+		const value **ret, bool *ret_done, struct ov_err *err);
+/* Finds the store's folder unless that was done. */
+int cli_store(struct cli *c, struct ov_err *err);
+
+int cmd_init(struct cli *c, struct ov_err *err);
+int cmd_up(struct cli *c, struct ov_err *err);
+int cmd_down(struct cli *c, struct ov_err *err);
+int cmd_status(struct cli *c, struct ov_err *err);
+int cmd_goal_create(struct cli *c, struct ov_err *err);
+int cmd_goal_list(struct cli *c, struct ov_err *err);
+int cmd_goal_show(struct cli *c, struct ov_err *err);
+int cmd_plan_check(struct cli *c, struct ov_err *err);
+int cmd_plan_apply(struct cli *c, struct ov_err *err);
+int cmd_plan_show(struct cli *c, struct ov_err *err);
+int cmd_work_list(struct cli *c, struct ov_err *err);
+int cmd_work_show(struct cli *c, struct ov_err *err);
+int cmd_work_done(struct cli *c, struct ov_err *err);
+int cmd_work_block(struct cli *c, struct ov_err *err);
+int cmd_work_unblock(struct cli *c, struct ov_err *err);
+int cmd_run_list(struct cli *c, struct ov_err *err);
+int cmd_run_show(struct cli *c, struct ov_err *err);
+int cmd_run_log(struct cli *c, struct ov_err *err);
+int cmd_events(struct cli *c, struct ov_err *err);
+int cmd_explain(struct cli *c, struct ov_err *err);
+int cmd_tick(struct cli *c, struct ov_err *err);
+int cmd_config_show(struct cli *c, struct ov_err *err);
+int cmd_config_check(struct cli *c, struct ov_err *err);
+int cmd_config_reload(struct cli *c, struct ov_err *err);
+int cmd_version(struct cli *c, struct ov_err *err);
+int cmd_help(struct cli *c, struct ov_err *err);

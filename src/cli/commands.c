@@ -1,0 +1,148 @@
+/* Every command, as data. */
+#include "cli/command.h"
+
+#define BOOL(name, help)                           \
+	{                                          \
+		name, FLAG_BOOL, NULL, help, false \
+	}
+#define TEXT(name, arg, help)                     \
+	{                                         \
+		name, FLAG_TEXT, arg, help, false \
+	}
+#define NEED(name, arg, help)                    \
+	{                                        \
+		name, FLAG_TEXT, arg, help, true \
+	}
+#define LIST(name, arg, help)                     \
+	{                                         \
+		name, FLAG_LIST, arg, help, false \
+	}
+#define INT(name, help)                          \
+	{                                        \
+		name, FLAG_INT, "N", help, false \
+	}
+#define GOAL TEXT("goal", "ID", "only this goal (an id, or a unique prefix of one)")
+#define OF_GOAL \
+	TEXT("goal", "ID", "the goal that the node belongs to, when several have such a node")
+
+static const struct flag up_flags[] = {
+	BOOL("foreground", "stay in the foreground, for service managers"),
+};
+static const struct flag status_flags[] = {
+	BOOL("watch", "show it again whenever something happens, until Ctrl-C"),
+};
+static const struct flag goal_create_flags[] = {
+	NEED("title", "TEXT", "one line"),
+	TEXT("problem", "TEXT|@FILE", "what is to be solved"),
+	LIST("success", "TEXT", "what must be observable at the end (repeatable)"),
+	LIST("constraint", "TEXT", "what must be kept (repeatable)"),
+	LIST("non-goal", "TEXT", "what is not asked for (repeatable)"),
+	LIST("tag", "WORD", "for finding it again (repeatable)"),
+	TEXT("priority", "WORD", "urgent, high, normal, low or background"),
+	TEXT("plan", "FILE", "a plan, applied at once (- reads standard input)"),
+};
+static const struct flag goal_list_flags[] = {
+	TEXT("status", "WORD", "active, paused, completed, cancelled or archived"),
+};
+static const struct flag plan_apply_flags[] = { NEED("goal", "ID",
+		"the goal whose plan this becomes") };
+static const struct flag work_list_flags[] = {
+	GOAL,
+	TEXT("status", "WORD", "todo, queued, in_progress, blocked, done or cancelled"),
+};
+static const struct flag of_goal_flags[] = { OF_GOAL };
+static const struct flag reason_flags[] = {
+	OF_GOAL,
+	NEED("reason", "TEXT", "why; recorded with your name"),
+};
+static const struct flag block_flags[] = {
+	OF_GOAL,
+	NEED("reason", "TEXT", "why; recorded with your name"),
+	TEXT("unblock-when", "TEXT", "what would unblock it"),
+};
+static const struct flag run_list_flags[] = {
+	GOAL,
+	TEXT("node", "ID", "only runs of this node"),
+	TEXT("status", "WORD", "starting, running or ended"),
+};
+static const struct flag run_log_flags[] = {
+	BOOL("follow", "go on with what comes, until the run ends or Ctrl-C"),
+	BOOL("raw", "print control characters as they are"),
+};
+static const struct flag events_flags[] = {
+	BOOL("follow", "go on with what comes, until Ctrl-C"),
+	GOAL,
+	TEXT("node", "ID", "only events about this node"),
+	TEXT("type", "WORD", "only events of this type (docs/events.md)"),
+	INT("after", "only events with a greater number"),
+	INT("limit", "at most so many (100)"),
+};
+static const struct flag tick_flags[] = {
+	BOOL("now", "at once; this is what the command does anyway"),
+	BOOL("dry-run", "only say what would be decided"),
+};
+static const struct flag config_show_flags[] = {
+	BOOL("effective", "defaults too"),
+};
+static const struct flag help_flags[] = {
+	BOOL("markdown", "everything, as docs/commands.md"),
+};
+
+#define NO_FLAGS NULL, 0
+#define FLAGS(f) f, ARRAY_LEN(f)
+
+const struct command commands[] = {
+	{ "init", NULL, "Prepare a git repository for Overseer", "", 0, 0, NO_FLAGS, cmd_init,
+			"Makes .overseer/ with a commented config.toml, looks for agents and for "
+			"the command that "
+			"tests the repository,\nand tells git to ignore the folder. A "
+			"configuration that exists is kept." },
+	{ "up", NULL, "Start the daemon and return when it is ready", "", 0, 0, FLAGS(up_flags),
+			cmd_up,
+			"The daemon is looked for beside this program, then in PATH; $OVERSEERD "
+			"names another one." },
+	{ "down", NULL, "Stop the daemon; runs go on", "", 0, 0, NO_FLAGS, cmd_down, NULL },
+	{ "status", NULL, "What needs you, what runs, how the goals stand", "", 0, 0,
+			FLAGS(status_flags), cmd_status, NULL },
+	{ "goal", "create", "Create a goal, with its plan if you have one", "", 0, 0,
+			FLAGS(goal_create_flags), cmd_goal_create, NULL },
+	{ "goal", "list", "List goals", "", 0, 0, FLAGS(goal_list_flags), cmd_goal_list, NULL },
+	{ "goal", "show", "Show a goal", "ID", 1, 1, NO_FLAGS, cmd_goal_show, NULL },
+	{ "plan", "check", "Check a plan; needs no daemon", "FILE", 1, 1, NO_FLAGS, cmd_plan_check,
+			"Finds all problems at once, each with its place. FILE may be - for "
+			"standard input." },
+	{ "plan", "apply", "Make a plan the goal's plan", "FILE", 1, 1, FLAGS(plan_apply_flags),
+			cmd_plan_apply, "FILE may be - for standard input." },
+	{ "plan", "show", "Show a goal's plan as a tree", "GOAL", 1, 1, NO_FLAGS, cmd_plan_show,
+			NULL },
+	{ "work", "list", "List the pieces of work", "", 0, 0, FLAGS(work_list_flags),
+			cmd_work_list, NULL },
+	{ "work", "show", "Show a node, its assignment and its runs", "ID", 1, 1,
+			FLAGS(of_goal_flags), cmd_work_show, NULL },
+	{ "work", "done", "Declare a node done, past the ordinary checks", "ID", 1, 1,
+			FLAGS(reason_flags), cmd_work_done, NULL },
+	{ "work", "block", "Keep a node from being worked on", "ID", 1, 1, FLAGS(block_flags),
+			cmd_work_block, NULL },
+	{ "work", "unblock", "Let a blocked node go on", "ID", 1, 1, FLAGS(reason_flags),
+			cmd_work_unblock, NULL },
+	{ "run", "list", "List runs", "", 0, 0, FLAGS(run_list_flags), cmd_run_list, NULL },
+	{ "run", "show", "Show a run", "ID", 1, 1, NO_FLAGS, cmd_run_show, NULL },
+	{ "run", "log", "Print what a run wrote", "ID", 1, 1, FLAGS(run_log_flags), cmd_run_log,
+			NULL },
+	{ "events", NULL, "What happened, in order", "", 0, 0, FLAGS(events_flags), cmd_events,
+			NULL },
+	{ "explain", NULL, "Why something is as it is", "ID", 1, 1, FLAGS(of_goal_flags),
+			cmd_explain, "ID is a goal, a node, an assignment or a run." },
+	{ "tick", NULL, "Look at everything now, and decide", "", 0, 0, FLAGS(tick_flags), cmd_tick,
+			NULL },
+	{ "config", "show", "Show the configuration in use", "", 0, 0, FLAGS(config_show_flags),
+			cmd_config_show, NULL },
+	{ "config", "check", "Check a configuration; needs no daemon", "[FILE]", 0, 1, NO_FLAGS,
+			cmd_config_check,
+			"Without FILE the store's config.toml. FILE may be - for standard input." },
+	{ "config", "reload", "Let the daemon read config.toml again", "", 0, 0, NO_FLAGS,
+			cmd_config_reload, "A file with an error changes nothing." },
+	{ "version", NULL, "Print the version", "", 0, 0, NO_FLAGS, cmd_version, NULL },
+	{ "help", NULL, "Show help", "[COMMAND]", 0, 2, FLAGS(help_flags), cmd_help, NULL },
+};
+const size_t commands_n = ARRAY_LEN(commands);

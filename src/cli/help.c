@@ -1,0 +1,227 @@
+/* Help, usage errors and docs/commands.md, all from the table of commands. */
+#include "base/str.h"
+#include "cli/command.h"
+
+str command_name(struct arena *a, const struct command *cmd)
+{
+	return arena_printf(a, "%s%s%s", cmd->noun, cmd->verb ? " " : "",
+			cmd->verb ? cmd->verb : "");
+}
+
+bool noun_exists(str noun)
+{
+	for (size_t i = 0; i < commands_n; i++)
+		if (str_is(noun, commands[i].noun))
+			return true;
+	return false;
+}
+
+int usage_next(struct cli *c, const struct command *cmd, struct ov_err *err)
+{
+	if (cmd)
+		return ov_next(err, "overseer help " STR_FMT, STR_ARG(command_name(c->arena, cmd)));
+	return ov_next(err, "overseer help");
+}
+
+/* The nearest noun, or the nearest verb of a noun. */
+static const char *nearest(str word, str noun)
+{
+	const char *names[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < commands_n; i++) {
+		if (noun.n == 0)
+			names[n++] = commands[i].noun;
+		else if (str_is(noun, commands[i].noun) && commands[i].verb)
+			names[n++] = commands[i].verb;
+		assert(n < ARRAY_LEN(names));
+	}
+	return str_nearest(word, names, n);
+}
+
+static int unknown_verb(struct cli *c, str noun, str verb, struct ov_err *err)
+{
+	const char *near = nearest(verb, noun);
+	str verbs = STR("");
+
+	for (size_t i = 0; i < commands_n; i++)
+		if (str_is(noun, commands[i].noun))
+			verbs = arena_printf(c->arena, STR_FMT "%s%s", STR_ARG(verbs),
+					verbs.n ? ", " : "", commands[i].verb);
+	if (near) {
+		ov_fail(err, OV_EINVALID,
+				"there is no command \"" STR_FMT " " STR_FMT
+				"\" (there are: " STR_FMT ")",
+				STR_ARG(noun), STR_ARG(verb), STR_ARG(verbs));
+		return ov_next(err, "overseer " STR_FMT " %s", STR_ARG(noun), near);
+	}
+	ov_fail(err, OV_EINVALID, STR_FMT " needs one of: " STR_FMT, STR_ARG(noun), STR_ARG(verbs));
+	return ov_next(err, "overseer help " STR_FMT, STR_ARG(noun));
+}
+
+static int unknown_noun(str noun, struct ov_err *err)
+{
+	const char *near = nearest(noun, STR(""));
+
+	ov_fail(err, OV_EINVALID, "there is no command \"" STR_FMT "\"", STR_ARG(noun));
+	return near ? ov_next(err, "overseer %s", near) : ov_next(err, "overseer help");
+}
+
+int command_find(struct cli *c, const str *words, size_t n, const struct command **ret,
+		size_t *ret_used, struct ov_err *err)
+{
+	for (size_t i = 0; i < commands_n; i++) {
+		bool whole = !commands[i].verb || (n > 1 && str_is(words[1], commands[i].verb));
+
+		if (!str_is(words[0], commands[i].noun) || !whole)
+			continue;
+		*ret = &commands[i];
+		*ret_used = commands[i].verb ? 2 : 1;
+		return 0;
+	}
+	if (!noun_exists(words[0]))
+		return unknown_noun(words[0], err);
+	if (n > 1)
+		return unknown_verb(c, words[0], words[1], err);
+	*ret = NULL;
+	*ret_used = 1;
+	return 0;
+}
+
+static void list_row(struct out *o, const struct command *cmd)
+{
+	cell(o, S_BOLD, command_name(o->arena, cmd));
+	cell(o, S_PLAIN, str_from(cmd->summary));
+	row_end(o);
+}
+
+static void list_flags(struct out *o, const struct flag *flags, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		cell_f(o, S_BOLD, "--%s%s%s", flags[i].name, flags[i].arg ? " " : "",
+				flags[i].arg ? flags[i].arg : "");
+		cell_f(o, S_PLAIN, "%s%s", flags[i].help, flags[i].required ? " (required)" : "");
+		row_end(o);
+	}
+}
+
+void help_all(struct out *o)
+{
+	out_f(o,
+			"usage: overseer [--dir DIR] [--json] [--timeout TIME] COMMAND ...\n\n"
+			"Supervises coding agents: keeps plans, hands out work, checks it, merges "
+			"it.\n\n");
+	for (size_t i = 0; i < commands_n; i++)
+		list_row(o, &commands[i]);
+	table_end(o, "  ");
+	out_f(o, "\nOptions of every command\n");
+	list_flags(o, global_flags, global_flags_n);
+	table_end(o, "  ");
+	out_f(o, "\nNext  overseer help COMMAND     or, in a git repository,     overseer init\n");
+}
+
+void help_noun(struct out *o, str noun)
+{
+	out_f(o, "usage: overseer " STR_FMT " COMMAND ...\n\n", STR_ARG(noun));
+	for (size_t i = 0; i < commands_n; i++)
+		if (str_is(noun, commands[i].noun))
+			list_row(o, &commands[i]);
+	table_end(o, "  ");
+	out_f(o, "\nNext  overseer help " STR_FMT " COMMAND\n", STR_ARG(noun));
+}
+
+static str usage_line(struct arena *a, const struct command *cmd)
+{
+	str s = arena_printf(a, "overseer " STR_FMT, STR_ARG(command_name(a, cmd)));
+
+	for (size_t i = 0; i < cmd->flags_n; i++) {
+		const struct flag *f = &cmd->flags[i];
+
+		s = arena_printf(a, STR_FMT " %s--%s%s%s%s%s", STR_ARG(s), f->required ? "" : "[",
+				f->name, f->arg ? " " : "", f->arg ? f->arg : "",
+				f->required ? "" : "]", f->kind == FLAG_LIST ? "..." : "");
+	}
+	return arena_printf(a, STR_FMT "%s%s", STR_ARG(s), *cmd->args ? " " : "", cmd->args);
+}
+
+void help_command(struct cli *c, const struct command *cmd)
+{
+	struct out *o = &c->out;
+
+	out_f(o, "usage: " STR_FMT "\n\n%s.\n", STR_ARG(usage_line(c->arena, cmd)), cmd->summary);
+	if (cmd->more)
+		out_f(o, "%s\n", cmd->more);
+	if (cmd->flags_n) {
+		out_f(o, "\nOptions\n");
+		list_flags(o, cmd->flags, cmd->flags_n);
+		table_end(o, "  ");
+	}
+	out_f(o, "\nOptions of every command\n");
+	list_flags(o, global_flags, global_flags_n);
+	table_end(o, "  ");
+}
+
+static void markdown_flags(struct out *o, const struct flag *flags, size_t n)
+{
+	out_f(o, "\n| option | meaning |\n|---|---|\n");
+	for (size_t i = 0; i < n; i++) {
+		out_f(o, "| `--%s%s", flags[i].name, flags[i].arg ? " " : "");
+		for (const char *p = flags[i].arg; p && *p; p++)
+			out_f(o, "%s%c", *p == '|' ? "\\" : "", *p);
+		out_f(o, "` | %s%s |\n", flags[i].help, flags[i].required ? " (required)" : "");
+	}
+}
+
+void help_markdown(struct cli *c)
+{
+	struct out *o = &c->out;
+
+	out_f(o,
+			"# Commands\n\nGenerated from the table in `src/cli/commands.c`; do not "
+			"edit.\n\n"
+			"`overseer` is a thin client of the daemon. What only reads is answered "
+			"from the store while the\n"
+			"daemon is down. Ids can be shortened to any unique prefix.\n"
+			"\n## Options of every command\n");
+	markdown_flags(o, global_flags, global_flags_n);
+	for (size_t i = 0; i < commands_n; i++) {
+		const struct command *cmd = &commands[i];
+
+		out_f(o, "\n## `overseer " STR_FMT "`\n\n    " STR_FMT "\n\n%s.\n",
+				STR_ARG(command_name(c->arena, cmd)),
+				STR_ARG(usage_line(c->arena, cmd)), cmd->summary);
+		if (cmd->more)
+			out_f(o, "%s\n", cmd->more);
+		if (cmd->flags_n)
+			markdown_flags(o, cmd->flags, cmd->flags_n);
+	}
+	out_f(o,
+			"\n## Exit status\n\n0 success, 130 ended by Ctrl-C, else by the kind of "
+			"error:\n"
+			"\n| code | exit status |\n|---|---|\n");
+	for (int code = -1; code > -OV_CODE_COUNT; code--)
+		out_f(o, "| `%s` | %d |\n", ov_code_info(code)->name,
+				ov_code_info(code)->exit_status);
+}
+
+int cmd_help(struct cli *c, struct ov_err *err)
+{
+	const struct command *cmd = NULL;
+	size_t used;
+	int r;
+
+	if (cli_has(c, "markdown"))
+		help_markdown(c);
+	else if (c->args_n == 0)
+		help_all(&c->out);
+	else {
+		r = command_find(c, c->args, c->args_n, &cmd, &used, err);
+		if (r < 0)
+			return r;
+		if (cmd)
+			help_command(c, cmd);
+		else
+			help_noun(&c->out, c->args[0]);
+	}
+	return 0;
+}
