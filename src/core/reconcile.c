@@ -12,7 +12,7 @@ struct tick {
 	ov_time now;
 	VEC(struct decision) out;
 	ov_time wake_at;
-	size_t workers_new; /* made by this tick */
+	size_t pool; /* workers that there are, those made by this tick included */
 	size_t next_idle;   /* index into state->workers from which to look */
 	bool accepting;
 };
@@ -105,7 +105,6 @@ static int64_t *agent_loads(struct tick *t)
 static bool take_worker(struct tick *t, struct decision *d)
 {
 	const struct state *s = t->w->state;
-	size_t pool = t->workers_new;
 
 	for (; t->next_idle < s->workers.n; t->next_idle++) {
 		const struct worker *w = s->workers.p[t->next_idle];
@@ -116,13 +115,10 @@ static bool take_worker(struct tick *t, struct decision *d)
 			return true;
 		}
 	}
-	for (size_t i = 0; i < s->workers.n; i++)
-		pool += s->workers.p[i]->pool;
-	if ((int64_t)pool >= t->w->policy->workers_max)
+	if ((int64_t)t->pool >= t->w->policy->workers_max)
 		return false;
-	d->worker = arena_printf(t->a, "pool-%zu", pool + 1);
+	d->worker = arena_printf(t->a, "pool-%zu", ++t->pool);
 	d->new_worker = true;
-	t->workers_new++;
 	return true;
 }
 
@@ -229,23 +225,21 @@ static int assignment_order(const void *pa, const void *pb)
 
 static void advance_all(struct tick *t)
 {
-	const struct assignment **due;
-	size_t n = 0;
+	VEC(const struct assignment *) due = { 0 };
 
-	list_each(it, &t->w->state->live) n++;
-	due = arena_array(t->a, const struct assignment *, n + 1);
-	n = 0;
 	/* Only those that can do something are sorted: a quiet fleet costs one pass. */
 	list_each(it, &t->w->state->live)
 	{
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
 		if (!as->effect && as->stage != STAGE_NONE && as->stage != STAGE_RUNNING && as->node)
-			due[n++] = as;
+			vec_push(&due, as);
 	}
-	qsort(due, n, sizeof(*due), assignment_order);
-	for (size_t i = 0; i < n; i++)
-		advance(t, due[i]);
+	if (due.n)
+		qsort(due.p, due.n, sizeof(*due.p), assignment_order);
+	for (size_t i = 0; i < due.n; i++)
+		advance(t, due.p[i]);
+	vec_done(&due);
 }
 
 static void end_goals(struct tick *t)
@@ -264,6 +258,8 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 	struct decisions d = { 0 };
 
 	tick.accepting = w->state->accepting > 0;
+	for (size_t i = 0; i < w->state->workers.n; i++)
+		tick.pool += w->state->workers.p[i]->pool;
 	queue_ready(&tick);
 	assign_queued(&tick);
 	advance_all(&tick);

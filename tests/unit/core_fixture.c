@@ -327,15 +327,15 @@ static void end_effect(struct fixture *f, const struct effect *fx, const char *o
 					STR_ARG(fx->id), outcome, data));
 }
 
-/* The newest run of some live assignment that is running, from the i-th on; or NULL. */
-static const struct run *some_running(const struct fixture *f, size_t i)
+/* A run that has this status: the i-th, or the last before it; or NULL. */
+static const struct run *some_run(const struct fixture *f, enum run_status status, size_t i)
 {
 	const struct run *found = NULL;
 
 	list_each (it, &f->state->runs) {
 		const struct run *r = list_entry(it, struct run, link);
 
-		if (r->status != RUN_RUNNING)
+		if (r->status != status)
 			continue;
 		found = r;
 		if (i-- == 0)
@@ -350,7 +350,7 @@ void drain(struct fixture *f)
 		const struct run *running;
 
 		tick_to_rest(f);
-		running = some_running(f, 0);
+		running = some_run(f, RUN_RUNNING, 0);
 		if (!list_empty(&f->state->effects)) {
 			const struct effect *fx = list_entry(f->state->effects.next, struct effect,
 					link);
@@ -392,7 +392,7 @@ static value *random_plan(struct fixture *f, struct rng *rng)
 			value_put(&f->arena, task, "subtasks",
 					json(f,
 							"[{'id': 'S%zu', 'name': 's', "
-			                                "'acceptance': ['y'], "
+							"'acceptance': ['y'], "
 							"'priority': %zu}]",
 							i, 1 + rng_below(rng, 5)));
 	}
@@ -429,7 +429,8 @@ static void random_run_end(struct fixture *f, struct rng *rng)
 	static const char *const ends[] = { "'exit_code': 0", "'exit_code': 0, 'swept': 2",
 		"'exit_code': 1, 'message': 'm'", "'exit_code': -1, 'lost': true",
 		"'exit_code': -1, 'signal': 9" };
-	const struct run *r = some_running(f, rng_below(rng, 4));
+	enum run_status status = rng_below(rng, 6) ? RUN_RUNNING : RUN_STARTING;
+	const struct run *r = some_run(f, status, rng_below(rng, 4));
 
 	if (r)
 		submit(f, "run.end",

@@ -27,11 +27,11 @@ TEST(goal_create)
 	id = value_str_at(submit(&f, "goal.create",
 					  json(&f,
 							  "{'title': '  Rate limits ', "
-	                                                  "'problem_statement': 'p', "
+							  "'problem_statement': 'p', "
 							  "'priority': 'urgent', "
-	                                                  "'success_criteria': ['a', 'b'], "
+							  "'success_criteria': ['a', 'b'], "
 							  "'non_goals': ['c'], 'constraints': [], "
-	                                                  "'tags': ['t']}")),
+							  "'tags': ['t']}")),
 			"goal");
 	g = state_goal(f.state, id);
 	assert_true(str_starts(id, STR("goal_")));
@@ -431,6 +431,15 @@ TEST(stopping)
 
 	go_to(&f, &starting);
 	submit(&f, "work.update", update(&f, "T1", "done"));
+	run_end(&f, "T1", 0); /* before its start was told */
+	assert_int_equal(node_of(&f, "T1")->assignment->stage, STAGE_HARVEST);
+	drain(&f);
+	assert_null(node_of(&f, "T1")->assignment);
+	assert_int_equal(count_events(&f, EV_RUN_HARVESTED), 1);
+	fixture_done(&f);
+
+	go_to(&f, &starting);
+	submit(&f, "work.update", update(&f, "T1", "done"));
 	settle(&f);
 	effect_end(&f, "T1", FX_RUN_START, "error", "no such program", "");
 	settle(&f);
@@ -453,10 +462,6 @@ TEST(reports_are_idempotent)
 	start = json(&f, "{'effect': '" STR_FMT "', 'outcome': 'ok'}", STR_ARG(effect));
 	end = json(&f, "{'run': '" STR_FMT "', 'exit_code': 0}",
 			STR_ARG(node_of(&f, "T1")->assignment->run_id));
-	/* The end of a run that nobody started yet is not believed. */
-	seq = f.state->seq;
-	submit(&f, "run.end", end);
-	assert_int_equal(f.state->seq, seq);
 	submit(&f, "effect.end", start);
 	seq = f.state->seq;
 	submit(&f, "effect.end", start);
@@ -470,6 +475,22 @@ TEST(reports_are_idempotent)
 	submit(&f, "run.end", json(&f, "{'run': 'R_none', 'exit_code': 0}"));
 	submit(&f, "run.end", json(&f, "{}"));
 	assert_int_equal(f.state->seq, seq);
+	fixture_done(&f);
+
+	/* A short run can end before its start is told; that it had started is then known. */
+	go_to(&f, &(struct place){ STAGE_START, true });
+	start = json(&f, "{'effect': '" STR_FMT "', 'outcome': 'ok'}",
+			STR_ARG(effect_of(&f, "T1")->id));
+	run_end(&f, "T1", 0);
+	assert_null(effect_of(&f, "T1"));
+	assert_int_equal(node_of(&f, "T1")->assignment->stage, STAGE_HARVEST);
+	assert_int_equal(count_events(&f, EV_RUN_STARTED), 1);
+	seq = f.state->seq;
+	submit(&f, "effect.end", start);
+	run_end(&f, "T1", 0);
+	assert_int_equal(f.state->seq, seq);
+	drain(&f);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
 	fixture_done(&f);
 
 	/* Also long after, when another run of the node is under way. */
