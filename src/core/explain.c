@@ -1,11 +1,14 @@
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/duration.h"
 #include "base/str.h"
 #include "core/view.h"
 
 /*
  * One template per kind of event: {name} stands for a member of the data, {goal}, {node}, {run},
- * {actor} for the envelope. A part in [brackets] is left out when a member in it is absent or empty.
+ * {actor} for the envelope. A part in [brackets] is left out when a member in it is absent or empty;
+ * {?name} and {!name} print nothing and ask that a member is there, or not there (false and 0 are
+ * not there).
  */
 static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STARTED] = "daemon {version} started (instance {instance})",
@@ -13,16 +16,18 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_GOAL_CREATED] = "{actor} created the goal \"{title}\"",
 	[EV_GOAL_STATUS] = "goal {from} -> {to}: {reason}",
 	[EV_PLAN_APPLIED] = "{actor} applied plan version {version}",
-	[EV_NODE_STATUS] = "{from} -> {to}[, by {actor} past the ordinary rules (override {override})]: {reason}[; unblocked when {unblock_when}]",
+	[EV_NODE_STATUS] =
+			"{from} -> {to}[{?override}, by {actor} past the ordinary rules]: {reason}[; unblocked when: {unblock_when}]",
 	[EV_NODE_FAILED] = "failed ({cause}, {count}x): {detail}",
 	[EV_NODE_ACCEPTED] = "accepted: commit {commit} is on {target}[, the agent's own commits are kept in {rescue_ref}]",
 	[EV_ASSIGNMENT_CREATED] = "assigned to {agent} in {worker}, epoch {epoch}; because: {reason}",
 	[EV_ASSIGNMENT_MOVED] = "assignment {from} -> {to}, next: {stage}; {reason}",
 	[EV_RUN_CREATED] = "dispatch {dispatch} intended: run {run}, attempt {attempt}",
 	[EV_RUN_STARTED] = "run {run} started",
-	[EV_RUN_ENDED] = "run {run} ended: exit status {exit_code}, signal {signal}[, lost {lost}][, {message}]",
+	[EV_RUN_ENDED] =
+			"run {run} [{?lost}was lost][{!lost}ended: ][{?signal}signal {signal}][{!lost}{!signal}exit status {exit_code}][, {message}]",
 	[EV_RUN_HARVESTED] =
-		"kept: {commits} commits, {files_changed} files changed[, uncommitted work was committed for it ({leftovers})][, rescue ref {rescue_ref}]",
+			"kept: {commits} commit(s), {files_changed} file(s) changed[{?leftovers}, uncommitted work was committed for it][, as it was: {rescue_ref}]",
 	[EV_RUN_VERIFIED] = "verification {verdict}: {detail}",
 	[EV_WORKER_CREATED] = "worker {worker} made",
 	[EV_WORKER_STATUS] = "worker {worker} {from} -> {to}: {reason}",
@@ -46,63 +51,68 @@ static str envelope(const struct event *e, str key)
 	return (str){ 0 };
 }
 
+/* The text of a member; commits are cut to what people read. */
 static str lookup(struct arena *a, const struct event *e, str key)
 {
 	const value *v = value_get(e->data, key);
+	bool commit = str_is(key, "commit") || str_is(key, "base");
 
 	if (!v)
 		return envelope(e, key);
-	switch (v->kind) {
-	case V_STR:
-		return v->s;
-	case V_INT:
+	if (v->kind == V_INT)
 		return arena_printf(a, "%lld", (long long)v->i);
-	case V_BOOL:
-		return v->b ? STR("yes") : (str){ 0 };
-	default:
-		return (str){ 0 };
-	}
+	return v->kind == V_STR ? str_sub(v->s, 0, commit ? 12 : v->s.n) : (str){ 0 };
 }
 
-/* Expands text without brackets; *ret_whole is false when a member was absent. */
-static str expand(struct arena *a, const struct event *e, str t, bool *ret_whole)
+static bool is_there(const struct event *e, str key)
 {
-	str out = STR("");
+	const value *v = value_get(e->data, key);
 
-	*ret_whole = true;
+	return value_bool_or(v, false) || value_int_or(v, 0) || value_str_or(v, STR("")).n;
+}
+
+/* Appends the expansion of text without brackets; false when something that it asks for is not so. */
+static bool expand(struct arena *a, const struct event *e, str t, struct buf *out)
+{
+	bool whole = true;
+
 	while (t.n) {
 		size_t open = str_find_byte(t, '{'), close = str_find_byte(t, '}');
-		str name, found;
+		str name = str_sub(t, open + 1, close - open - 1);
 
+		buf_adds(out, str_sub(t, 0, open));
 		if (open == t.n)
-			return arena_printf(a, STR_FMT STR_FMT, STR_ARG(out), STR_ARG(t));
-		name = str_sub(t, open + 1, close - open - 1);
-		found = lookup(a, e, name);
-		*ret_whole &= found.n > 0;
-		out = arena_printf(a, STR_FMT STR_FMT STR_FMT, STR_ARG(out), (int)open, t.p, STR_ARG(found));
+			break;
+		if (name.p[0] == '?' || name.p[0] == '!') {
+			whole &= is_there(e, str_sub(name, 1, name.n)) == (name.p[0] == '?');
+		} else {
+			str found = lookup(a, e, name);
+
+			whole &= found.n > 0;
+			buf_adds(out, found);
+		}
 		t = str_sub(t, close + 1, t.n);
 	}
-	return out;
+	return whole;
 }
 
 str explain_event(struct arena *a, const struct event *e)
 {
-	str t = str_from(templates[e->kind]), out = STR("");
-	bool whole;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	str t = str_from(templates[e->kind]);
 
 	while (t.n) {
-		size_t open = str_find_byte(t, '['), close = str_find_byte(t, ']');
-		str part = expand(a, e, str_sub(t, 0, open), &whole);
+		size_t open = str_find_byte(t, '['), close = str_find_byte(t, ']'), before;
 
-		out = arena_printf(a, STR_FMT STR_FMT, STR_ARG(out), STR_ARG(part));
+		(void)expand(a, e, str_sub(t, 0, open), &out);
 		if (open == t.n)
 			break;
-		part = expand(a, e, str_sub(t, open + 1, close - open - 1), &whole);
-		if (whole)
-			out = arena_printf(a, STR_FMT STR_FMT, STR_ARG(out), STR_ARG(part));
+		before = out.n;
+		if (!expand(a, e, str_sub(t, open + 1, close - open - 1), &out))
+			out.n = before;
 		t = str_sub(t, close + 1, t.n);
 	}
-	return out;
+	return arena_str(a, buf_str(&out));
 }
 
 static str waiting_deps(struct arena *a, const struct state *s, const struct node *n)
