@@ -17,6 +17,7 @@ enum {
 	TICK_ROUNDS = 16,     /* decisions of one tick enable others: so many rounds at most */
 	RETRY_MS = 1000,      /* after a failed transaction, doubling to: */
 	RETRY_MAX_MS = 30000,
+	SNAPSHOT_TAIL = 4,    /* events per object of the state, at least, between two snapshots */
 };
 
 struct waiter {
@@ -454,12 +455,15 @@ static void tick_if_due(struct engine *e)
 		set_wake(e, MIN(e->wake_at, e->last_tick + TICK_APART_MS));
 }
 
-/* A big state is written more rarely: the cost per event stays the same. */
+/*
+ * A big state is written more rarely, so that the cost per event stays the same: a record costs
+ * about as much to write into a snapshot as an event costs to decide and append.
+ */
 static bool snapshot_due(const struct engine *e)
 {
 	uint64_t tail = e->head - e->snapshot_seq;
 
-	return tail >= (uint64_t)e->snapshot_every && tail >= e->state->nodes_by_key.n + e->state->goals.n;
+	return tail >= (uint64_t)e->snapshot_every && tail >= SNAPSHOT_TAIL * (e->state->nodes_by_key.n + e->state->goals.n);
 }
 
 void engine_commit(struct engine *e)

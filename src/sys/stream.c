@@ -163,8 +163,6 @@ bool stream_write(struct stream *s, str bytes)
 	}
 	buf_adds(&s->queue, bytes);
 	stream_rearm(s);
-	if (stream_queued(s) == 0 && s->ops->drained)
-		tell_later(s);
 	return true;
 }
 

@@ -19,7 +19,10 @@ struct stream_ops {
 	 * owner closes it.
 	 */
 	void (*failed)(void *user, const struct ov_err *err);
-	/* All that was written has been passed to the kernel; may be NULL. */
+	/*
+	 * All that had to be queued has been passed to the kernel; may be NULL. What the kernel takes at
+	 * once was never queued: stream_queued says so when stream_write returns.
+	 */
 	void (*drained)(void *user);
 };
 

@@ -111,7 +111,7 @@ TEST(bytes_go_both_ways_and_halves_close_apart)
 	assert_string_equal(text, "pong");
 	settle();
 	assert_int_equal(d.eofs, 1);
-	assert_int_equal(d.drains, 1);
+	assert_int_equal(d.drains, 0); /* nothing had to wait */
 	assert_int_equal(d.failures, 0);
 	/* Then the other side is gone. */
 	close(peer);
