@@ -197,8 +197,10 @@ static int read_line(struct client *c, uint64_t deadline, str *ret, struct ov_er
 		n = recv(c->fd, piece, sizeof(piece), 0);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
-			return ov_fail(err, OV_EUNAVAILABLE, "the daemon closed the connection");
+		if (n <= 0) {
+			ov_fail(err, OV_EUNAVAILABLE, "the daemon closed the connection");
+			return ov_next(err, "overseer status");
+		}
 		ndjson_feed(&c->lines, piece, (size_t)n);
 	}
 }

@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -6,15 +7,15 @@
 
 enum { EVENTS_DEFAULT = 100 };
 
-static void event_row(struct cli *c, const value *e)
+static void event_row(struct cli *c, const value *e, const struct ids *goals)
 {
 	struct out *o = &c->out;
 	str node = value_str_at(e, "node"), goal = value_str_at(e, "goal");
 
 	cell_right(o, S_DIM, arena_printf(o->arena, "%lld", (long long)value_int_at(e, "seq")));
 	cell(o, S_DIM, out_clock(o, value_str_at(e, "at")));
-	cell(o, S_BOLD, node.n ? node : goal.n ? id_short(goal) : STR("-"));
-	cell(o, S_PLAIN, value_str_at(e, "text"));
+	cell(o, S_BOLD, node.n ? node : goal.n ? ids_short(goals, goal) : STR("-"));
+	cell(o, S_PLAIN, out_prose(o, value_str_at(e, "text")));
 	row_end(o);
 }
 
@@ -75,8 +76,16 @@ static void print_event(struct cli *c, const value *e)
 		json_write(&c->out.buf, e);
 		buf_addc(&c->out.buf, '\n');
 	} else {
-		event_row(c, e);
-		table_end(&c->out, "");
+		/* One by one: the widths of what is still to come are not known. */
+		str node = value_str_at(e, "node");
+
+		out_f(&c->out, "%6lld  ", (long long)value_int_at(e, "seq"));
+		out_styled(&c->out, S_DIM, out_clock(&c->out, value_str_at(e, "at")));
+		out_f(&c->out, "  %-10s  ",
+				arena_cstr(c->out.arena,
+						out_clean(&c->out, node.n ? node : STR("-"))));
+		out_text(&c->out, out_prose(&c->out, value_str_at(e, "text")));
+		out_f(&c->out, "\n");
 	}
 }
 
@@ -161,6 +170,7 @@ static int follow(struct cli *c, struct ov_err *err)
 
 int cmd_events(struct cli *c, struct ov_err *err)
 {
+	struct ids goals = { 0 };
 	const value *res, *list;
 	bool done;
 	int r;
@@ -172,11 +182,23 @@ int cmd_events(struct cli *c, struct ov_err *err)
 		return r;
 	list = value_at(res, "events");
 	for (size_t i = 0; i < value_count(list); i++)
-		event_row(c, value_item(list, i));
+		ids_add(&goals, value_str_at(value_item(list, i), "goal"));
+	for (size_t i = 0; i < value_count(list); i++)
+		event_row(c, value_item(list, i), &goals);
 	table_end(&c->out, "");
+	ids_done(&goals);
 	if (value_count(list) == 0)
 		out_f(&c->out, "No events.\n");
 	return 0;
+}
+
+static str upper(struct arena *a, str s)
+{
+	char *p = arena_cstr(a, s);
+
+	for (size_t i = 0; i < s.n; i++)
+		p[i] = (char)toupper((unsigned char)p[i]);
+	return (str){ p, s.n };
 }
 
 static void show_explain(struct cli *c, const value *res)
@@ -185,27 +207,27 @@ static void show_explain(struct cli *c, const value *res)
 	struct out *o = &c->out;
 	str status = value_str_at(res, "status");
 
-	out_styled(o, S_BOLD, value_str_at(res, "id"));
+	out_styled(o, S_BOLD, out_prose(o, value_str_at(res, "id")));
 	out_f(o, " \"");
 	out_text(o, value_str_at(res, "title"));
 	out_f(o, "\" is ");
-	out_styled(o, status_style(status), status);
+	out_styled(o, status_style(status), upper(c->arena, status));
 	out_f(o, " since " STR_FMT " (" STR_FMT " ago).\n",
 			STR_ARG(out_clock(o, value_str_at(res, "since"))),
 			STR_ARG(out_age(o, value_str_at(res, "since"))));
 	for (size_t i = 0; i < value_count(facts); i++) {
 		cell(o, S_DIM, out_clock(o, value_str_at(value_item(facts, i), "at")));
-		cell(o, S_PLAIN, value_str_at(value_item(facts, i), "text"));
+		cell(o, S_PLAIN, out_prose(o, value_str_at(value_item(facts, i), "text")));
 		row_end(o);
 	}
 	table_end(o, "  ");
 	out_styled(o, S_BOLD, STR("Now"));
 	out_f(o, "   ");
-	out_text(o, value_str_at(res, "now"));
+	out_text(o, out_prose(o, value_str_at(res, "now")));
 	out_f(o, "\n");
 	for (size_t i = 0; i < value_count(next); i++) {
 		cell(o, S_BOLD, i ? STR("") : STR("Next"));
-		cell(o, S_PLAIN, value_str_or(value_item(next, i), STR("")));
+		cell(o, S_PLAIN, out_prose(o, value_str_or(value_item(next, i), STR(""))));
 		row_end(o);
 	}
 	table_end(o, "");

@@ -35,14 +35,14 @@ static void show_needs(struct out *o, const value *list)
 		heading(o, "NEEDS YOU", value_count(list));
 	for (size_t i = 0; i < value_count(list); i++) {
 		const value *e = value_item(list, i);
-		str node = value_str_at(e, "node");
+		str node = value_str_at(e, "node_id");
 
-		node = node.n ? node : value_str_at(e, "node_id");
 		cell_f(o, S_YELLOW, "#%lld", (long long)value_int_at(e, "number"));
 		cell(o, S_PLAIN, node);
 		cell(o, S_PLAIN, out_short(o, value_str_at(e, "question"), 80));
 		cell_right(o, S_DIM, out_age(o, value_str_at(e, "opened_at")));
-		cell_f(o, S_DIM, "overseer explain " STR_FMT, STR_ARG(node));
+		cell_f(o, S_DIM, "overseer explain " STR_FMT "/" STR_FMT,
+				STR_ARG(id_short(value_str_at(e, "goal_id"))), STR_ARG(node));
 		row_end(o);
 	}
 	table_end(o, "  ");
@@ -153,6 +153,9 @@ static void show_status(struct out *o, const value *s)
 static void redraw(struct cli *c, const value *s)
 {
 	struct out *o = &c->out;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct arena *whole = o->arena;
 	_cleanup_(buf_done)
 	struct buf picture = BUF_INIT;
 	str rest, line;
@@ -163,7 +166,9 @@ static void redraw(struct cli *c, const value *s)
 		buf_addc(&o->buf, '\n');
 		return;
 	}
+	o->arena = &a;
 	show_status(o, s);
+	o->arena = whole;
 	if (!o->terminal) {
 		buf_addc(&o->buf, '\n');
 		return;

@@ -89,12 +89,15 @@ static int run(struct cli *c, struct ov_err *err)
 	}
 	if (c->command)
 		return c->command->run(c, err);
-	if (c->args_n) {
+	if (c->args_n)
 		help_noun(&c->out, c->args[0]);
-		return c->help ? 0 : ov_code_info(OV_EINVALID)->exit_status;
-	}
-	help_all(&c->out);
-	return c->help ? 0 : ov_code_info(OV_EINVALID)->exit_status;
+	else
+		help_all(&c->out);
+	if (c->help)
+		return 0;
+	/* Half a command is a mistake: the help that it gets is no answer. */
+	(void)out_flush(&c->out, STDERR_FILENO, NULL);
+	return ov_code_info(OV_EINVALID)->exit_status;
 }
 
 int main(int argc, char **argv)
@@ -110,7 +113,7 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = run(&c, &err);
 	flushed = out_flush(&c.out, STDOUT_FILENO, r < 0 ? NULL : &err);
-	r = r < 0 ? r : MIN(flushed, 0) < 0 ? flushed : r;
+	r = r >= 0 && flushed < 0 ? flushed : r;
 	if (r < 0) {
 		err.code = r;
 		print_error(&c, &err);

@@ -1,5 +1,6 @@
 #include "cli/out.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -10,10 +11,11 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "base/ulid.h"
 #include "base/utf8.h"
 #include "sys/clock.h"
 
-enum { ID_MIN = 10, ID_CERTAIN = 16 };
+enum { ID_MIN = 10, ID_CERTAIN = 16, ID_PREFIX_MAX = 8, HASH_LEN = 40, HASH_SHOWN = 12 };
 
 static const char *const style_codes[] = {
 	[S_PLAIN] = "",
@@ -226,6 +228,14 @@ static void widths_of(const struct out *o, size_t ret[static COLUMNS_MAX])
 	}
 }
 
+/* Empty cells at the end of a row leave no blanks behind. */
+static void end_line(struct out *o)
+{
+	while (o->buf.n && o->buf.p[o->buf.n - 1] == ' ')
+		o->buf.n--;
+	buf_addc(&o->buf, '\n');
+}
+
 void table_end(struct out *o, const char *indent)
 {
 	size_t widths[COLUMNS_MAX], column = 0;
@@ -240,7 +250,7 @@ void table_end(struct out *o, const char *indent)
 			out_f(o, "%*s", (int)pad, "");
 		add_styled(o, c->style, c->text);
 		if (c->last)
-			buf_addc(&o->buf, '\n');
+			end_line(o);
 		else if (!c->right)
 			out_f(o, "%*s", (int)pad, "");
 		column = c->last ? 0 : column + 1;
@@ -333,13 +343,59 @@ enum style status_style(str status)
 
 void ids_add(struct ids *ids, str id)
 {
-	if (id.n)
+	/* Lists have the same id many times in a row. */
+	if (id.n && !(ids->all.n && str_eq(vec_last(&ids->all), id)))
 		vec_push(&ids->all, id);
 }
 
 void ids_done(struct ids *ids)
 {
 	vec_done(&ids->all);
+}
+
+/* The length of a name with a ULID at the front of s ("R_" and 26 characters), or 0. */
+static size_t id_at(str s)
+{
+	size_t prefix = 0;
+
+	while (prefix < s.n && prefix < ID_PREFIX_MAX && isalpha((unsigned char)s.p[prefix]))
+		prefix++;
+	if (prefix == 0 || prefix + 1 + ULID_LEN > s.n || s.p[prefix] != '_' ||
+			!ulid_valid(str_sub(s, prefix + 1, ULID_LEN)))
+		return 0;
+	return prefix + 1 + ULID_LEN;
+}
+
+/* The length of a commit's name at the front of s, or 0. */
+static size_t hash_at(str s)
+{
+	size_t n = 0;
+
+	while (n < s.n && isxdigit((unsigned char)s.p[n]))
+		n++;
+	return n == HASH_LEN ? n : 0;
+}
+
+str out_prose(struct out *o, str s)
+{
+	char *p = arena_alloc(o->arena, s.n + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n;) {
+		str rest = str_sub(s, i, s.n);
+		/* Inside a longer word (a ref, a path) it must stay as it is. */
+		bool begins = i == 0 ||
+				!(isalnum((unsigned char)s.p[i - 1]) || s.p[i - 1] == '/' ||
+						s.p[i - 1] == '_');
+		size_t id = begins ? id_at(rest) : 0, hash = begins ? hash_at(rest) : 0;
+		size_t keep = id ? id_short(str_sub(rest, 0, id)).n : hash ? HASH_SHOWN : 1;
+
+		memcpy(p + n, rest.p, keep);
+		n += keep;
+		i += id ? id : hash ? hash : 1;
+	}
+	p[n] = '\0';
+	return (str){ p, n };
 }
 
 str id_short(str id)

@@ -77,3 +77,5 @@ str ids_short(const struct ids *ids, str id);
 void ids_done(struct ids *ids);
 /* For an id that stands alone. */
 str id_short(str id);
+/* A sentence with the ids and commits in it shortened, unless they are part of a longer name. */
+str out_prose(struct out *o, str s);
