@@ -25,7 +25,7 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_RUN_CREATED] = "dispatch {dispatch} intended: run {run}, attempt {attempt}",
 	[EV_RUN_STARTED] = "run {run} started",
 	[EV_RUN_ENDED] =
-			"run {run} [{?lost}was lost][{!lost}ended: ][{?signal}signal {signal}][{!lost}{!signal}exit status {exit_code}][, {message}]",
+			"run {run} [{?lost}was lost][{!lost}ended: ][{!lost}{?signal}signal {signal}][{!lost}{!signal}exit status {exit_code}][, {message}]",
 	[EV_RUN_HARVESTED] =
 			"kept: {commits} commit(s), {files_changed} file(s) changed[{?leftovers}, uncommitted work was committed for it][, as it was: {rescue_ref}]",
 	[EV_RUN_VERIFIED] = "verification {verdict}: {detail}",

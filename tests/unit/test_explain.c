@@ -63,12 +63,12 @@ TEST(words)
 		{ EV_GOAL_CREATED, true, "human:x created the goal \"<title>\"" },
 		{ EV_NODE_STATUS, false, "<from> -> <to>: <reason>" },
 		{ EV_NODE_STATUS, true,
-				"<from> -> <to>, by human:x past the ordinary rules (override "
-		                "yes): "
-				"<reason>; unblocked when <unblock_when>" },
+				"<from> -> <to>, by human:x past the ordinary rules: <reason>; "
+				"unblocked when: <unblock_when>" },
 		{ EV_NODE_FAILED, true, "failed (<cause>, 42x): <detail>" },
 		{ EV_RUN_STARTED, true, "run R_1 started" },
-		{ EV_RUN_ENDED, false, "run R_1 ended: exit status 42, signal 42" },
+		{ EV_RUN_ENDED, false, "run R_1 ended: signal 42" },
+		{ EV_RUN_ENDED, true, "run R_1 was lost, <message>" },
 		{ EV_EFFECT_ENDED, false, "<kind>: <outcome>" },
 		{ EV_EFFECT_ENDED, true, "<kind>: <outcome>, <detail>" },
 		{ EV_ESCALATION_OPENED, true, "#42 a person is needed (<kind>): <question>" },
