@@ -5,7 +5,8 @@
 
 #include "base/alloc.h"
 
-enum { CHUNK_BYTES = 16 * 1024, ALIGN = _Alignof(max_align_t) };
+/* Most requests fit into one small chunk; what is kept over a reset is bounded. */
+enum { CHUNK_BYTES = 4 * 1024, KEEP_BYTES = 64 * 1024, ALIGN = _Alignof(max_align_t) };
 
 struct arena_chunk {
 	struct arena_chunk *next;
@@ -27,34 +28,35 @@ static void chunk_push(struct arena *a, size_t least)
 	a->head = c;
 }
 
-void arena_done(struct arena *a)
+static void chunk_pop(struct arena *a)
 {
 	struct arena_chunk *c = a->head;
 
-	while (c) {
-		struct arena_chunk *next = c->next;
+	a->head = c->next;
+	mem_free(c);
+}
 
-		mem_free(c);
-		c = next;
-	}
+void arena_done(struct arena *a)
+{
+	while (a->head)
+		chunk_pop(a);
 	*a = ARENA_INIT;
 }
 
 void arena_reset(struct arena *a)
 {
-	struct arena_chunk *first = a->head;
+	struct arena_chunk *keep;
 
-	if (!first)
-		return;
-	while (first->next) {
-		struct arena_chunk *next = first->next;
-
-		mem_free(first);
-		first = next;
+	while (a->head && a->head->cap > KEEP_BYTES)
+		chunk_pop(a);
+	keep = a->head;
+	if (keep) {
+		a->head = keep->next;
+		arena_done(a);
+		keep->next = NULL;
+		keep->used = 0;
 	}
-	first->used = 0;
-	a->head = first;
-	a->used = 0;
+	*a = (struct arena){ .head = keep };
 }
 
 void *arena_alloc(struct arena *a, size_t size)

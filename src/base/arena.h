@@ -17,7 +17,7 @@ struct arena {
 #define ARENA_INIT ((struct arena){ 0 })
 
 void arena_done(struct arena *a);
-/* Forgets everything but keeps the first chunk for reuse. */
+/* Forgets everything but keeps one chunk, of 64 KiB at most, for reuse. */
 void arena_reset(struct arena *a);
 
 void *arena_alloc(struct arena *a, size_t size) __attribute__((returns_nonnull));

@@ -45,12 +45,18 @@ TEST(zeroed_even_when_reused)
 TEST(reset_keeps_one_chunk_for_reuse)
 {
 	struct arena a = ARENA_INIT;
-	void *first = arena_alloc(&a, 16);
+	void *blocks[100], *kept;
+	bool reused = false;
 
-	for (int i = 0; i < 100; i++)
-		arena_alloc(&a, 4096);
+	for (size_t i = 0; i < ARRAY_LEN(blocks); i++)
+		blocks[i] = arena_alloc(&a, 4096);
 	arena_reset(&a);
-	assert_ptr_equal(arena_alloc(&a, 16), first);
+	kept = arena_alloc(&a, 60 * 1024); /* the biggest that may be kept was */
+	for (size_t i = 0; i < ARRAY_LEN(blocks); i++)
+		reused |= blocks[i] == kept;
+	assert_true(reused);
+	arena_reset(&a);
+	assert_ptr_equal(arena_alloc(&a, 16), kept);
 	arena_done(&a);
 	arena_reset(&a); /* an empty arena may be reset, too */
 }
