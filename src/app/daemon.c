@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "store/store_trace.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/inject.h"
@@ -267,6 +268,12 @@ static int make_folders(struct daemon *d, struct ov_err *err)
 	return r;
 }
 
+static void store_traced(void *user, const char *text)
+{
+	(void)user;
+	log_info("store: %s", text);
+}
+
 static int open_store(struct daemon *d, struct store **ret, struct ov_err *err)
 {
 	struct store_lease lease = { 0 };
@@ -277,6 +284,8 @@ static int open_store(struct daemon *d, struct store **ret, struct ov_err *err)
 	r = store_open(str_from(d->self.store_url), STORE_READ_WRITE, &s, err);
 	if (r < 0)
 		return r;
+	if (d->config->store_trace)
+		s = store_trace_wrap(s, store_traced, NULL);
 	r = store_lease_take(s, identity_holder(d), &d->arena, &lease, &lease_err);
 	if (r < 0) {
 		store_close(s);

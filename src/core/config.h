@@ -51,6 +51,7 @@ struct config {
 	bool http_enabled;
 	int64_t http_port;
 	str store_url; /* empty: sqlite in the store's folder */
+	bool store_trace;             /* every call of the store goes to the log */
 	int64_t store_snapshot_every; /* events between snapshots */
 
 	struct config_agent *agents;
