@@ -67,7 +67,7 @@ class Connection:
             message = self.receive()
             if message.get("method") == "event":
                 self.notifications.append(message["params"])
-            elif message.get("id") == want:
+            elif message.get("id") == want or ("error" in message and message["id"] is None):
                 if "error" in message:
                     raise RpcError(message["error"])
                 return message["result"]
