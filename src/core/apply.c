@@ -45,10 +45,18 @@ static int apply_nothing(struct state *s, const struct event *e, struct ov_err *
 	return 0;
 }
 
+/* What ids are made into keys and branch names with. */
+static bool id_valid(str id)
+{
+	return id.n > 0 && id.n <= LIMIT_ID;
+}
+
 static int apply_goal_created(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct goal *g;
 
+	if (!id_valid(e->goal))
+		return missing(e, "such id", e->goal, err);
 	if (state_goal(s, e->goal))
 		return ov_fail(err, OV_EINVALID, "event %llu: goal " STR_FMT " exists already", (unsigned long long)e->seq,
 			       STR_ARG(e->goal));
@@ -136,18 +144,37 @@ static void add_children(struct state *s, struct goal *g, const value *list, enu
 	}
 }
 
+/* Plans were checked when they were applied; only what the fold itself relies on is checked again. */
+static bool plan_ids_valid(const value *list, enum node_tier tier)
+{
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *doc = value_item(list, i);
+
+		if (!id_valid(value_str_at(doc, "id")))
+			return false;
+		if (tier == TIER_PHASE && !plan_ids_valid(value_at(doc, "tasks"), TIER_TASK))
+			return false;
+		if (tier == TIER_TASK && !plan_ids_valid(value_at(doc, "subtasks"), TIER_SUBTASK))
+			return false;
+	}
+	return true;
+}
+
 static int apply_plan_applied(struct state *s, const struct event *e, struct ov_err *err)
 {
+	const value *phases = value_at(value_at(e->data, "plan"), "phases");
 	struct goal *g = state_goal(s, e->goal);
 
 	if (!g)
 		return missing(e, "goal", e->goal, err);
+	if (!plan_ids_valid(phases, TIER_PHASE))
+		return missing(e, "id for each node in the plan of", e->goal, err);
 	if (num(e, "version") != g->plan_version + 1 || g->plan_version)
 		return ov_fail(err, OV_EINVALID, "event %llu: plan version %lld does not follow %lld",
 			       (unsigned long long)e->seq, (long long)num(e, "version"), (long long)g->plan_version);
 	g->plan_version = num(e, "version");
 	g->updated_at = e->at;
-	add_children(s, g, value_at(value_at(e->data, "plan"), "phases"), TIER_PHASE, STR(""), e->at);
+	add_children(s, g, phases, TIER_PHASE, STR(""), e->at);
 	state_link_nodes(s, g);
 	return 0;
 }
@@ -209,7 +236,8 @@ static int apply_assignment_created(struct state *s, const struct event *e, stru
 
 	if (!n || !w)
 		return missing(e, n ? "worker" : "node", n ? text(e, "worker") : e->node, err);
-	if (n->assignment || num(e, "epoch") <= n->epoch || state_assignment(s, e->assignment))
+	if (n->assignment || num(e, "epoch") <= n->epoch || !id_valid(e->assignment) ||
+	    state_assignment(s, e->assignment))
 		return ov_fail(err, OV_EINVALID, "event %llu: node " STR_FMT " is assigned already or the epoch is old",
 			       (unsigned long long)e->seq, STR_ARG(n->key));
 	as = mem_zalloc(1, sizeof(*as));
@@ -255,7 +283,7 @@ static int apply_run_created(struct state *s, const struct event *e, struct ov_e
 	struct assignment *as = state_assignment(s, e->assignment);
 	struct run *r;
 
-	if (!as || !as->live || state_run(s, e->run))
+	if (!as || !as->live || !id_valid(e->run) || state_run(s, e->run))
 		return missing(e, "live assignment without that run", e->assignment, err);
 	if (as->run)
 		state_retire_run(s, as->run);
@@ -341,6 +369,8 @@ static int apply_worker_created(struct state *s, const struct event *e, struct o
 {
 	struct worker *w;
 
+	if (!id_valid(text(e, "worker")))
+		return missing(e, "such name", text(e, "worker"), err);
 	if (state_worker(s, text(e, "worker")))
 		return ov_fail(err, OV_EINVALID, "event %llu: worker " STR_FMT " exists already", (unsigned long long)e->seq,
 			       STR_ARG(text(e, "worker")));
@@ -386,7 +416,7 @@ static int apply_effect_intended(struct state *s, const struct event *e, struct 
 	int kind = status_parse(&effect_kinds, text(e, "kind"));
 	struct effect *fx;
 
-	if (kind < 0 || state_effect(s, text(e, "effect")))
+	if (kind < 0 || !id_valid(text(e, "effect")) || state_effect(s, text(e, "effect")))
 		return missing(e, "new effect of that kind", text(e, "effect"), err);
 	fx = mem_zalloc(1, sizeof(*fx));
 	record_set_str(&fx->id, text(e, "effect"));

@@ -8,7 +8,7 @@
 enum { MAX_ENV = 256 };
 
 #define FIELD(base, offset, type) ((type *)(void *)((char *)(base) + (offset)))
-#define CFIELD(base, offset, type) ((const type *)(const void *)((const char *)(base) + (offset)))
+#define CFIELD(base, offset, type) ((type const *)(const void *)((const char *)(base) + (offset)))
 
 void config_problem(struct config_reader *r, str key, const char *fmt, ...)
 {

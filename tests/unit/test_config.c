@@ -318,7 +318,7 @@ TEST(template_is_the_defaults)
 	}
 	c = parse(buf_cstr(&plain));
 	v = config_view(&a, c);
-	assert_int_equal(value_count(v), 23);
+	assert_true(value_count(v) >= 23);
 	for (size_t i = 0; i < v->object.n; i++) {
 		const value *entry = v->object.members[i].value;
 
