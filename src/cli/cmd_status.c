@@ -134,10 +134,6 @@ static void show_goals(struct out *o, const value *goals)
 	ids_done(&ids);
 	if (left)
 		out_f(o, "  and %zu that are over: overseer goal list\n", left);
-	if (n == 0)
-		out_f(o,
-				"Nothing to do yet.  Next: overseer goal create --title \"...\" "
-				"[--plan plan.json]\n");
 }
 
 static void show_status(struct out *o, const value *s)
@@ -147,6 +143,10 @@ static void show_status(struct out *o, const value *s)
 	show_running(o, value_at(s, "running"), false);
 	show_running(o, value_at(s, "running"), true);
 	show_goals(o, value_at(s, "goals"));
+	if (value_count(value_at(s, "goals")) == 0)
+		out_f(o,
+				"Nothing to do yet.  Next: overseer goal create --title \"...\" "
+		                "[--plan plan.json]\n");
 }
 
 /* Writes the picture over the one before: each line is cleared to its end, then what is below. */

@@ -1,0 +1,202 @@
+"""`overseer init` in real repositories."""
+
+import os
+import stat
+import tomllib
+
+from cli_case import Case, main
+
+
+class Init(Case):
+    def config(self):
+        with open(os.path.join(self.cwd, ".overseer/config.toml"), "rb") as f:
+            return tomllib.load(f)
+
+    def exclude(self, common=None):
+        with open(os.path.join(common or os.path.join(self.cwd, ".git"), "info/exclude")) as f:
+            return f.read()
+
+    def bare_path(self, *names):
+        """A PATH with git and these agents alone."""
+        folder = self.path("bin")
+        os.makedirs(folder, exist_ok=True)
+        for name in names:
+            self.write("bin/" + name, "#!/bin/sh\n", 0o755)
+        for found in os.environ["PATH"].split(":"):
+            if os.access(os.path.join(found, "git"), os.X_OK):
+                os.symlink(os.path.join(found, "git"), os.path.join(folder, "git"))
+                break
+        self.env["PATH"] = folder
+
+    def test_outside_of_a_repository(self):
+        self.env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(self.root)
+        done = self.fails(3, "init")
+        self.assertIn("not in a git repository", done.err)
+        self.assertIn("Next  git init", done.err)
+        self.assertFalse(os.path.exists(self.path(".overseer")))
+        self.assertEqual(self.fails(3, "init", "--json").error()["next"], "git init")
+
+    def test_no_git(self):
+        os.mkdir(self.path("bin"))
+        self.assertIn("git is not installed", self.fails(3, "init", env={"PATH": self.path("bin")}).err)
+
+    def test_first_time(self):
+        self.repository()
+        self.bare_path()
+        done = self.ok("init")
+        self.assertIn("repo (branch main, clean)", done.out)
+        self.assertIn("none of claude, codex, gemini, opencode is in PATH", done.out)
+        self.assertIn("defaults.agent", done.out)
+        self.assertIn("no test command found", done.out)
+        self.assertEqual(done.out.splitlines()[-1].split("  ")[-1].strip(), "start the daemon")
+        mode = os.stat(os.path.join(self.cwd, ".overseer")).st_mode
+        self.assertEqual(stat.S_IMODE(mode), 0o700)
+        self.assertEqual(self.config(), {})
+        self.assertEqual(self.git("status", "--porcelain"), "")
+        self.assertIn("good", self.ok("config", "check").out)
+
+    def test_again_keeps_everything(self):
+        self.repository()
+        self.ok("init")
+        self.write("repo/.overseer/config.toml", "# mine\nworkers.max = 9\n")
+        before = self.exclude()
+        done = self.ok("init")
+        self.assertIn("was not changed", done.out)
+        self.assertEqual(self.config(), {"workers": {"max": 9}})
+        self.assertEqual(self.exclude(), before)
+        self.assertFalse(self.ok("init", "--json").json()["created"])
+
+    def test_agents_are_suggested(self):
+        self.repository()
+        self.bare_path("codex", "claude")
+        done = self.ok("init")
+        self.assertIn("[agents.claude]", done.out)
+        self.assertIn("[agents.codex]", done.out)
+        path = os.path.join(self.cwd, ".overseer/config.toml")
+        with open(path) as f:
+            text = f.read()
+        self.assertIn('#defaults.agent = "claude"\n', text)
+        # What the file suggests works once the comment signs are gone.
+        start = text.index('#defaults.agent = "claude"')
+        with open(path, "w") as f:
+            f.write(text[:start] + "\n".join(line.lstrip("#") for line in text[start:].splitlines()) + "\n")
+        self.assertIn("good, 2 agents", self.ok("config", "check").out)
+        self.assertEqual(self.config()["agents"]["codex"]["command"][0], "codex")
+
+    def test_json(self):
+        self.repository()
+        self.bare_path("gemini")
+        self.write("repo/Makefile", "check: all\n\ttrue\n")
+        found = self.ok("init", "--json").json()
+        self.assertEqual(found["repository"], self.cwd)
+        self.assertEqual((found["branch"], found["clean"], found["created"]), ("main", False, True))
+        self.assertEqual((found["agents"], found["check_command"]), (["gemini"], "make check"))
+
+    def check_command(self, files):
+        """What is found in a repository with these files: in the output and in the file alike."""
+        name = f"repo{len(os.listdir(self.root))}"
+        self.repository(name)
+        for path, text in files.items():
+            self.write(os.path.join(name, path), text)
+        found = self.ok("init", "--json").json()["check_command"]
+        self.assertEqual(self.config().get("workspace", {}).get("check_command", ""), found)
+        return found
+
+    def test_check_commands(self):
+        for want, files in (
+                ("make test", {"Makefile": "check:\n\ttrue\ntest : x\n\ttrue\n"}),
+                ("make check", {"makefile": "all:\ncheck: all\n"}),
+                ("", {"Makefile": "test := 1\ntesting:\n\ttrue\n\ttest: no\n"}),
+                ("", {"GNUmakefile": "all:\n", "Makefile": "test:\n"}),
+                ("npm test", {"package.json": '{"scripts": {"test": "jest"}}'}),
+                ("", {"package.json": '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'}),
+                ("", {"package.json": "not json"}),
+                ("cargo test", {"Cargo.toml": ""}),
+                ("go test ./...", {"go.mod": ""}),
+                ("python3 -m pytest", {"pyproject.toml": "[tool.pytest.ini_options]\n"}),
+                ("python3 -m pytest", {"pytest.ini": ""}),
+                ("", {"pyproject.toml": "[project]\n"}),
+                ("make test", {"Makefile": "test:\n", "Cargo.toml": ""})):
+            self.assertEqual(self.check_command(files), want, files)
+
+    def test_path_with_spaces_and_more(self):
+        self.repository("my repo's \"dir\" ü")
+        done = self.ok("init")
+        self.assertIn('my repo\'s "dir" ü (branch main', done.out)
+        self.assertEqual(self.git("status", "--porcelain"), "")
+        self.ok("config", "check")
+
+    def test_from_below_and_by_dir(self):
+        top = self.repository()
+        os.makedirs(os.path.join(top, "a/b"))
+        self.cwd = os.path.join(top, "a/b")
+        self.ok("init")
+        self.assertTrue(os.path.isdir(os.path.join(top, ".overseer")))
+        other = self.repository("other")
+        self.cwd = self.root
+        self.ok("init", "--dir", other)
+        self.assertTrue(os.path.isdir(os.path.join(other, ".overseer")))
+
+    def test_linked_worktree(self):
+        main_tree = self.repository()
+        tree = self.path("linked tree")
+        self.git("worktree", "add", "-q", "-b", "side", tree)
+        self.assertTrue(os.path.isfile(os.path.join(tree, ".git")))
+        self.cwd = tree
+        self.assertIn("(branch side, clean)", self.ok("init").out)
+        self.assertEqual(self.exclude(os.path.join(main_tree, ".git")).count("/.overseer/\n"), 1)
+        self.assertEqual(self.git("status", "--porcelain"), "")
+        self.cwd = main_tree
+        self.ok("init")
+        self.assertEqual(self.exclude().count("/.overseer/\n"), 1)
+
+    def test_not_in_our_own_worktrees(self):
+        top = self.repository()
+        self.ok("init")
+        tree = os.path.join(top, ".overseer/worktrees/pool-1")
+        self.git("worktree", "add", "-q", "-b", "w", tree)
+        self.cwd = tree
+        self.fails(4, "init")
+        self.assertFalse(os.path.exists(os.path.join(tree, ".overseer")))
+
+    def test_states_of_the_repository(self):
+        top = self.repository()
+        self.write("repo/new", "x")
+        self.assertIn("with uncommitted changes", self.ok("init").out)
+        self.git("add", "new")
+        self.git("commit", "-qm", "new")
+        self.git("checkout", "-q", "--detach")
+        self.assertIn("(detached, clean)", self.ok("init").out)
+        self.cwd = self.path("empty")
+        os.mkdir(self.cwd)
+        self.git("init", "-q", "-b", "main", ".")
+        out = self.ok("init").out
+        self.assertIn("no commit yet", out)
+        self.assertIn("git commit", out)
+        self.cwd = self.path("bare")
+        os.mkdir(self.cwd)
+        self.git("init", "-q", "--bare", ".")
+        self.fails(3, "init")
+        self.assertTrue(os.path.isdir(top))
+
+    def test_exclude_without_a_last_newline(self):
+        self.repository()
+        self.write("repo/.git/info/exclude", "*.o")
+        self.ok("init")
+        self.assertEqual(self.exclude(), "*.o\n/.overseer/\n")
+
+    def test_read_only_folder(self):
+        if os.geteuid() == 0:
+            self.write("repo-file", "")
+            self.repository()
+            self.write("repo/.overseer", "a file in the way")
+            self.assertIn(self.run_cli("init").code, (4, 8))
+            return
+        top = self.repository()
+        os.chmod(top, 0o500)
+        self.addCleanup(os.chmod, top, 0o700)
+        self.assertIn(self.run_cli("init").code, (5, 8))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+"""What people see of the daemon's answers, and what --json hands on."""
+
+import json
+import re
+
+from cli_case import Case, Refuse, ago, event, goal, main, running, status
+
+RUN = {"id": "R_01JC9AAAAAAAAAAAAAAAAAAAAA", "goal_id": goal()["id"], "node_id": "S1.2.3", "assignment_id": "A_1",
+       "dispatch_id": "D_1", "agent": "claude", "worker": "pool-1", "attempt": 2, "epoch": 3, "status": "ended",
+       "lost": False, "exit_code": 1, "signal": 0, "message": "it failed", "output_bytes": 10, "dropped_bytes": 0,
+       "verification": "failed", "verification_detail": "make test: exit 2", "leftovers": True, "rescue_ref": "",
+       "commits": 1, "files_changed": 2, "created_at": ago(100), "started_at": ago(99), "ended_at": ago(39),
+       "duration_ms": 60000, "dir": "/x/.overseer/runs/R_1"}
+NODE = {"id": "T1.1", "goal": goal()["id"], "tier": "task", "name": "Parser", "status": "done", "status_reason": "",
+        "deps": [], "commit": "0123456789abcdef0123456789abcdef01234567", "updated_at": ago(60)}
+EXPLAIN = {"id": goal()["id"] + "/S2.1.1", "noun": "node", "title": "Config schema", "status": "blocked",
+           "since": ago(1020), "now": "blocked by overseer: retries used up",
+           "facts": [{"seq": 3, "at": ago(1020), "type": "node.status", "text": "todo -> queued"},
+                     {"seq": 9, "at": ago(900), "type": "run.started", "text": f"run {RUN['id']} started"}],
+           "next": ["overseer work unblock --reason TEXT S2.1.1", "overseer work show S2.1.1"]}
+ESC, BELL, BIDI = "\x1b", "\x07", "\u202e"
+
+
+class Status(Case):
+    def test_nothing(self):
+        self.fake({"status.get": status()})
+        self.assertEqual(self.ok("status").out,
+                         "overseerd up 2h14m   0 of 2 workers busy\n"
+                         'Nothing to do yet.  Next: overseer goal create --title "..." [--plan plan.json]\n')
+
+    def test_everything(self):
+        question = {"number": 12, "goal_id": goal()["id"], "node_id": "S2.1.2", "kind": "question",
+                    "question": "Redis or in-process counters?", "status": "open", "answer": "",
+                    "opened_at": ago(21 * 60), "closed_at": None}
+        wait = running("S2.1.1", "Config schema", worker="", stage="start", attempt=2, not_before=ago(-240),
+                       reason="the run crashed")
+        self.fake({"status.get": status(needs_you=[question], running=[running(), wait], workers_busy=1,
+                                        goals=[goal()])})
+        lines = self.ok("status").out.splitlines()
+        self.assertEqual(lines[1], "NEEDS YOU (1)")
+        self.assertRegex(lines[2], r"^  #12  S2\.1\.2  Redis or in-process counters\?  21m  overseer explain goal_\w+/S2\.1\.2$")
+        self.assertEqual(lines[3:5], ["RUNNING (1)", "  pool-1  claude  S1.2.3  Token bucket  18m  running"])
+        self.assertEqual(lines[5], "WAITING (1)")
+        self.assertRegex(lines[6], r"^  -  claude  S2\.1\.1  Config schema  18m  start in [34]m(\d+s)?: the run crashed$")
+        self.assertEqual(lines[7:], ["GOALS (1)", "  goal_01JC8  Rate limiting  ######----  9/15  healthy"])
+
+    def test_ids_are_as_long_as_they_must_be(self):
+        goals = [goal("goal_01JC8AAAAAAAAAAAAAAAAAAAAA"), goal("goal_01JC8AAAAAAABAAAAAAAAAAAAA"),
+                 goal("goal_01JD0AAAAAAAAAAAAAAAAAAAAA")]
+        self.fake({"status.get": status(goals=goals), "goal.list": {"goals": goals}})
+        for command in (["status"], ["goal", "list"]):
+            out = self.ok(*command).out
+            self.assertEqual(re.findall(r"goal_\w+", out),
+                             ["goal_01JC8AAAAAAAA", "goal_01JC8AAAAAAAB", "goal_01JD0"])
+
+    def test_old_goals_are_counted_only(self):
+        goals = [goal(f"goal_0{i}C8AAAAAAAAAAAAAAAAAAAAAA", status="completed", ended_at=ago(i)) for i in range(9)]
+        self.fake({"status.get": status(goals=goals + [goal()])})
+        out = self.ok("status").out
+        self.assertIn("GOALS (10)", out)
+        self.assertIn("and 4 that are over: overseer goal list", out)
+        self.assertEqual(out.count("completed"), 5)
+
+    def test_json_is_handed_on(self):
+        answer = status(extra={"z": 1, "a": [1.5, None, True, "ü"]})
+        self.fake({"status.get": answer})
+        out = self.ok("status", "--json").out
+        self.assertEqual(json.loads(out), answer)
+        self.assertEqual(list(json.loads(out)), list(answer))
+        self.assertEqual(out.count("\n"), 1)
+
+    def test_strange_answers_do_no_harm(self):
+        for answer in ({}, {"daemon": 7, "goals": "x", "running": {}, "needs_you": [1, None]},
+                       status(goals=[{}, 5, {"progress": {"done": 10**15, "leaves": 1}}], running=[{"not_before": "?"}])):
+            self.fake({"status.get": answer}).answers["status.get"] = answer
+            self.assertEqual(self.run_cli("status").code, 0)
+            self.tearDownFake()
+
+    def tearDownFake(self):
+        self.doCleanups()
+        self.setUp()
+
+
+class Terminal(Case):
+    def test_colours(self):
+        self.fake({"status.get": status(goals=[goal()])})
+        self.assertNotIn(ESC, self.ok("status").out)
+        code, shown = self.on_terminal("status")
+        self.assertEqual(code, 0)
+        self.assertIn(ESC + "[32mhealthy" + ESC + "[0m", shown)
+        self.assertNotIn(ESC, self.on_terminal("status", env={"NO_COLOR": "1"})[1])
+        self.assertNotIn(ESC, self.on_terminal("status", env={"TERM": "dumb"})[1])
+        self.assertIn(ESC, self.on_terminal("status", env={"NO_COLOR": ""})[1])
+        self.assertNotIn(ESC, self.on_terminal("status", "--json")[1])
+
+    def test_ascii(self):
+        tree = {**goal(title="Größe"), "phases": [{**NODE, "id": "P1", "children": [
+            {**NODE, "children": []}, {**NODE, "id": "T1.2", "status": "todo", "commit": "", "deps": ["T1.1"],
+                                       "children": []}]}]}
+        self.fake({"plan.show": tree})
+        out = self.ok("plan", "show", "goal_").out
+        self.assertIn("├─ T1.1  Parser", out)
+        self.assertIn("└─ T1.2  Parser", out)
+        self.assertIn("Größe", out)
+        for env in ({"LC_ALL": "C"}, {"LC_ALL": "", "LC_CTYPE": "POSIX", "LANG": "de_DE.UTF-8"},
+                    {"LC_ALL": "", "LANG": ""}):
+            out = self.ok("plan", "show", "goal_", env=env).out
+            self.assertTrue(out.isascii(), out)
+            self.assertIn("|- T1.1  Parser", out)
+            self.assertIn("`- T1.2  Parser", out)
+            self.assertIn("Gr??e", out)
+        self.assertIn("├─", self.ok("plan", "show", "goal_", env={"LC_ALL": "", "LANG": "de_DE.utf8"}).out)
+
+    def test_alignment_counts_columns(self):
+        self.fake({"status.get": status(running=[running("T1", "日本語"), running("T2", "e\u0301clair"),
+                                                 running("T3", "plain")])})
+        lines = self.ok("status").out.splitlines()[2:5]
+        self.assertEqual([line.index("18m") for line in lines], [27, 31, 30])
+
+    def test_text_of_others_cannot_steer_the_terminal(self):
+        bad = f"a{ESC}]0;owned{BELL}b{ESC}[2Jc\rd\ne{BIDI}f\u009bg\x7f"
+        self.fake({
+            "status.get": status(goals=[goal(title=bad)], running=[running(bad, bad, agent=bad, worker=bad)]),
+            "goal.list": {"goals": [goal(title=bad, status=bad)]},
+            "goal.show": {**goal(title=bad, status_reason=bad), "owner": bad, "problem_statement": bad,
+                          "success_criteria": [bad], "constraints": [bad], "non_goals": [bad], "tags": [bad],
+                          "escalations": [{"question": bad}]},
+            "plan.show": {**goal(title=bad), "phases": [{**NODE, "id": bad, "name": bad, "worker": bad, "agent": bad}]},
+            "work.list": {"nodes": [{**NODE, "id": bad, "name": bad, "status_reason": bad, "commit": ""}]},
+            "work.show": {**NODE, "id": bad, "name": bad, "objective": bad, "acceptance": [bad], "runs": [RUN],
+                          "assignment": {"agent": bad, "worker": bad, "stage": bad}},
+            "work.update": {"node": bad, "status": bad},
+            "run.list": {"runs": [{**RUN, "agent": bad, "node_id": bad}]},
+            "run.show": {**RUN, "message": bad, "verification_detail": bad, "dir": bad},
+            "run.log": {"text": bad, "offset": 0, "next_offset": 9, "size": 9, "ended": True},
+            "events.list": {"events": [event(text=bad, node=bad)], "head": 1, "next_after": 1},
+            "explain.get": {**EXPLAIN, "id": bad, "title": bad, "now": bad, "next": [bad],
+                            "facts": [{"seq": 1, "at": bad, "text": bad}]},
+            "tick.now": {"decisions": [{"decision": bad, "goal": bad, "node": bad, "why": bad}], "wake_at": bad},
+            "config.show": {"file": bad, "options": {bad: {"value": bad, "set": True}}},
+            "config.reload": Refuse("E_INVALID", bad, bad, -32001),
+        })
+        for command in (["status"], ["goal", "list"], ["goal", "show", "x"], ["plan", "show", "x"], ["work", "list"],
+                        ["work", "show", "x"], ["work", "block", "x", "--reason", "y"], ["run", "list"],
+                        ["run", "show", "x"], ["run", "log", "x"], ["events"], ["explain", "x"], ["tick"],
+                        ["config", "show", "--effective"], ["config", "reload"]):
+            for env in ({}, {"LC_ALL": "C"}):
+                done = self.run_cli(*command, env=env)
+                for text in (done.out, done.err):
+                    self.assertNotRegex(text, "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", command)
+
+    def test_raw_log(self):
+        page = {"text": f"{ESC}[31mred{ESC}[0m\ttab\r\nbell{BELL}\n", "offset": 0, "next_offset": 9, "size": 9, "ended": True}
+        self.fake({"run.log": page})
+        self.assertEqual(self.run_cli("run", "log", "R_", "--raw", text=False).out.decode(), page["text"])
+        self.assertEqual(self.ok("run", "log", "R_").out, "\ufffd[31mred\ufffd[0m\ttab\nbell\ufffd\n")
+
+
+class Goals(Case):
+    def test_create(self):
+        tree = {**goal(), "phases": [{"id": "P1", "deps": [], "status": "todo", "children": [
+            {"id": "T1.1", "deps": [], "status": "done", "children": []},
+            {"id": "T1.2", "deps": ["T1.1"], "status": "todo", "children": [
+                {"id": "S1.2.1", "deps": [], "status": "todo", "children": []},
+                {"id": "S1.2.2", "deps": ["S1.2.1"], "status": "todo", "children": []}]}]},
+            {"id": "P2", "deps": ["P1"], "status": "todo", "children": [
+                {"id": "T2.1", "deps": [], "status": "todo", "children": []}]}]}
+        daemon = self.fake({"goal.create": {"goal": goal()["id"]}, "plan.show": tree})
+        self.write("plan.json", json.dumps({"phases": [{"id": "P1", "name": "One", "tasks": [
+            {"id": "T1.1", "name": "A", "acceptance": ["b"]}]}]}))
+        self.write("problem.md", "What\nis wrong.\n")
+        out = self.ok("goal", "create", "--title", "Rate limiting", "--problem", "@problem.md", "--success", "a",
+                      "--success=b", "--constraint", "c", "--non-goal", "d", "--tag", "e", "--tag", "f",
+                      "--priority", "high", "--plan", "plan.json").out
+        self.assertEqual(out, "goal_01JC8AAAAAAAAAAA created.\n"
+                              "2 phases, 3 tasks, 2 subtasks. Ready now: T1.1, S1.2.1\n"
+                              "Next  overseer plan show goal_01JC8AAAAAAAAAAA      overseer status --watch\n")
+        method, params = daemon.asked[0]
+        self.assertEqual(method, "goal.create")
+        self.assertEqual(params.pop("plan")["phases"][0]["id"], "P1")
+        self.assertEqual(params, {"title": "Rate limiting", "problem_statement": "What\nis wrong.",
+                                  "success_criteria": ["a", "b"], "constraints": ["c"], "non_goals": ["d"],
+                                  "tags": ["e", "f"], "priority": "high"})
+
+    def test_create_without_plan(self):
+        daemon = self.fake({"goal.create": {"goal": goal()["id"]}})
+        self.assertIn("plan apply --goal goal_01JC8", self.ok("goal", "create", "--title", "x").out)
+        self.assertEqual(daemon.asked, [("goal.create", {"title": "x"})])
+
+    def test_a_bad_plan_is_not_sent(self):
+        daemon = self.fake({"goal.create": {"goal": goal()["id"]}})
+        self.write("plan.json", '{"phases": [{"id": "P1"}]}')
+        self.assertIn("plan.json: ", self.fails(2, "goal", "create", "--title", "x", "--plan", "plan.json").out)
+        error = self.fails(2, "goal", "create", "--title", "x", "--plan", "plan.json", "--json")
+        self.assertEqual((error.out, error.error()["code"]), ("", "E_INVALID_PLAN"))
+        self.fails(2, "plan", "apply", "--goal", "g", "plan.json")
+        self.fails(3, "goal", "create", "--title", "x", "--problem", "@absent")
+        self.assertEqual(daemon.asked, [])
+
+    def test_apply(self):
+        daemon = self.fake({"plan.apply": {"goal": goal()["id"], "version": 2}})
+        text = json.dumps({"phases": [{"id": "P1", "name": "O", "tasks": [{"id": "T1.1", "name": "A", "acceptance": ["b"]}]}]})
+        self.assertIn("Plan version 2", self.ok("plan", "apply", "--goal", "goal_01", "-", stdin=text).out)
+        self.assertEqual(daemon.asked[0][1]["goal"], "goal_01")
+
+    def test_empty_lists(self):
+        self.fake({"goal.list": {"goals": []}, "work.list": {"nodes": []}, "run.list": {"runs": []},
+                   "events.list": {"events": [], "head": 0, "next_after": 0}})
+        self.assertIn("No goals.\nNext  overseer goal create", self.ok("goal", "list").out)
+        self.assertEqual(self.ok("work", "list").out, "No work yet.\n")
+        self.assertEqual(self.ok("run", "list").out, "No runs yet.\n")
+        self.assertEqual(self.ok("run", "list", "--status", "ended").out, "No runs fit.\n")
+        self.assertEqual(self.ok("events").out, "No events.\n")
+
+
+class Work(Case):
+    def test_list(self):
+        other = goal("goal_01JD0AAAAAAAAAAAAAAAAAAAAA")["id"]
+        one, two = {**NODE}, {**NODE, "id": "T1.2", "status": "in_progress", "commit": "", "worker": "pool-1",
+                              "agent": "claude", "stage": "check", "attempt": 1}
+        daemon = self.fake({"work.list": {"nodes": [one, two]}})
+        out = self.ok("work", "list", "--goal", "goal_01", "--status", "done").out
+        self.assertEqual(out, "T1.1  done         1m  Parser  commit 0123456789\n"
+                              "T1.2  in_progress  1m  Parser  claude in pool-1: check\n")
+        self.assertEqual(daemon.asked[0][1], {"goal": "goal_01", "status": "done"})
+        daemon.answers["work.list"] = {"nodes": [one, {**two, "goal": other}]}
+        self.assertIn("goal_01JD0/T1.2", self.ok("work", "list").out)
+
+    def test_updates(self):
+        daemon = self.fake({"work.update": lambda p: {"node": p["node"], "status": p["status"]}})
+        self.assertIn("T1 is done.", self.ok("work", "done", "T1", "--reason", "I looked").out)
+        self.ok("work", "block", "T1", "--reason", "no", "--unblock-when", "yes", "--goal", "g")
+        self.ok("work", "unblock", "--reason", "r", "--", "T1")
+        self.assertEqual([params for _, params in daemon.asked], [
+            {"node": "T1", "status": "done", "reason": "I looked"},
+            {"node": "T1", "status": "blocked", "goal": "g", "reason": "no", "unblock_when": "yes"},
+            {"node": "T1", "status": "queued", "reason": "r"}])
+        self.fails(2, "work", "done", "T1")
+
+    def test_runs(self):
+        self.fake({"run.list": {"runs": [RUN]}, "run.show": RUN})
+        self.assertEqual(self.ok("run", "list").out,
+                         "R_01JC9AAA  S1.2.3  attempt 2  claude  exit 1  failed  1m  1m40s ago\n")
+        out = self.ok("run", "show", "R_").out
+        self.assertIn("exit 1 after 1m", out)
+        self.assertIn("failed: make test: exit 2", out)
+        self.assertIn("uncommitted work was committed for it", out)
+
+    def test_explain(self):
+        self.fake({"explain.get": EXPLAIN})
+        lines = self.ok("explain", "S2.1.1").out.splitlines()
+        self.assertRegex(lines[0], r'^goal_01JC8AAAAAAAAAAA/S2\.1\.1 "Config schema" is BLOCKED since .* \(17m ago\)\.$')
+        self.assertTrue(lines[2].endswith("run R_01JC9AAAAAAAAAAA started"))
+        self.assertEqual(lines[3], "Now   blocked by overseer: retries used up")
+        self.assertEqual(lines[4], "Next  overseer work unblock --reason TEXT S2.1.1")
+
+    def test_tick(self):
+        daemon = self.fake({"tick.now": {"decisions": [{"decision": "assign", "goal": "g", "node": "T1", "agent": "a",
+                                                        "worker": "pool-1", "why": "it is ready"}],
+                                         "wake_at": ago(-120)}})
+        out = self.ok("tick", "--dry-run").out
+        self.assertRegex(out, r"^1 decision, none of them carried out; looks again in (2m|1m59s)\n  T1  assign  a  pool-1  it is ready\n$")
+        self.ok("tick", "--now")
+        self.assertEqual(daemon.asked, [("tick.now", {"dry_run": True}), ("tick.now", {})])
+
+    def test_config(self):
+        options = {"workers.max": {"value": 3, "default": 2, "set": True, "help": "h"},
+                   "http.port": {"value": 0, "default": 0, "set": False, "help": "h"}}
+        self.fake({"config.show": {"file": "/x/config.toml", "options": options}, "config.reload": {"reloaded": True}})
+        self.assertEqual(self.ok("config", "show").out, "/x/config.toml\nworkers.max  = 3  (set)\n")
+        self.assertEqual(self.ok("config", "show", "--effective").out,
+                         "/x/config.toml\nworkers.max  = 3  (set)\nhttp.port    = 0\n")
+        self.assertIn("as it is now", self.ok("config", "reload").out)
+
+    def test_log_in_pages(self):
+        text = "".join(f"line {i}\n" for i in range(20000))
+
+        def page(params):
+            piece = text[params["offset"]:params["offset"] + 50000]
+            return {"text": piece, "offset": params["offset"], "next_offset": params["offset"] + len(piece),
+                    "size": len(text), "ended": True}
+        self.fake({"run.log": page})
+        self.assertEqual(self.ok("run", "log", "R_").out, text)
+        pages = [json.loads(line) for line in self.ok("run", "log", "R_", "--json").out.splitlines()]
+        self.assertEqual("".join(p["text"] for p in pages), text)
+
+    def test_ids_in_sentences(self):
+        commit = "0123456789abcdef0123456789abcdef01234567"
+        text = f"commit {commit}, kept in refs/overseer/accepted/{RUN['id']}, run {RUN['id']}; {commit}0 {RUN['id']}Z"
+        self.fake({"events.list": {"events": [event(text=text)], "head": 1, "next_after": 1}})
+        self.assertIn(f"commit 0123456789ab, kept in refs/overseer/accepted/{RUN['id']}, run R_01JC9AAAAAAAAAAA; {commit}0 ",
+                      self.ok("events").out)
+
+
+if __name__ == "__main__":
+    main()
