@@ -17,6 +17,7 @@ enum {
 	TICK_ROUNDS = 16,     /* decisions of one tick enable others: so many rounds at most */
 	RETRY_MS = 1000,      /* after a failed transaction, doubling to: */
 	RETRY_MAX_MS = 30000,
+	REFUSED_MAX = 3,      /* a report that contradicts the state so often holds nothing up any longer */
 	SNAPSHOT_TAIL = 4,    /* events per object of the state, at least, between two snapshots */
 };
 
@@ -27,16 +28,22 @@ struct waiter {
 	const value *result;
 };
 
+struct waiters {
+	struct waiter *p;
+	size_t n, cap;
+};
+
 /* What the daemon itself reported: kept until it is durable. Owns its texts. */
 struct report {
 	str command, params;
+	int refused; /* how often the state did not take what was decided about it */
 };
 
 /* What is staged for one transaction: its events, and what is released when it is durable. */
 struct batch {
 	struct arena arena;
 	struct events events;
-	VEC(struct waiter) waiters;
+	struct waiters waiters;
 	VEC(struct report) reports;
 };
 
@@ -51,14 +58,16 @@ struct engine {
 	uint64_t head; /* durable */
 	uint64_t snapshot_seq;
 	uint64_t hash_seed;
+	uint8_t entropy[64 * DECIDE_ENTROPY]; /* drawn for many decisions at once */
+	size_t entropy_left;
 
 	struct batch batches[2];
 	struct batch *staged, *writing; /* writing is NULL while no transaction is under way */
 	bool committing;
 	int apply_failed; /* a decision contradicted the state: the batch must not be written */
 
-	VEC(struct report) retry;
-	ov_time retry_wait;
+	VEC(struct report) retry; /* to be submitted once the store may be tried again, oldest first */
+	ov_time retry_wait, retry_at;
 	bool failing;  /* the last transaction was refused */
 	bool retrying; /* its wait is over: try again */
 	bool started;
@@ -103,7 +112,7 @@ int engine_open(const struct engine_options *o, struct engine **ret, struct ov_e
 	e->tick_every = o->tick_every;
 	e->snapshot_every = o->snapshot_every;
 	e->staged = &e->batches[0];
-	e->wake_at = OV_TIME_MAX;
+	e->wake_at = e->retry_at = OV_TIME_MAX;
 	e->world->entropy(e->user, &e->hash_seed, sizeof(e->hash_seed));
 	r = fold_store(e->store, e->hash_seed, UINT64_MAX, &e->state, &e->snapshot_seq, err);
 	if (r < 0) {
@@ -145,12 +154,24 @@ bool engine_staged(const struct engine *e)
 	return e->staged->events.n || e->writing;
 }
 
+/* Whatever else there is to wait for, a retry is not put off by it. */
 static void set_wake(struct engine *e, ov_time at)
 {
+	at = MIN(at, e->retry_at);
 	if (at == e->wake_at)
 		return;
 	e->wake_at = at;
 	e->world->wake_at(e->user, at);
+}
+
+static void draw_entropy(struct engine *e, uint8_t ret[static DECIDE_ENTROPY])
+{
+	if (e->entropy_left == 0) {
+		e->entropy_left = sizeof(e->entropy);
+		e->world->entropy(e->user, e->entropy, sizeof(e->entropy));
+	}
+	e->entropy_left -= DECIDE_ENTROPY;
+	memcpy(ret, e->entropy + e->entropy_left, DECIDE_ENTROPY);
 }
 
 static struct decide_ctx decide_begin(struct engine *e, str actor, struct events *out)
@@ -164,7 +185,7 @@ static struct decide_ctx decide_begin(struct engine *e, str actor, struct events
 		.out = out,
 	};
 
-	e->world->entropy(e->user, cx.entropy, sizeof(cx.entropy));
+	draw_entropy(e, cx.entropy);
 	return cx;
 }
 
@@ -217,19 +238,39 @@ void engine_submit(struct engine *e, str command, const value *params, str actor
 		wait_for_commit(e, (struct waiter){ .reply = reply, .user = user, .result = result });
 }
 
-void engine_report(struct engine *e, str command, const value *params)
+/* May the store be written, as far as we know? If not, reports wait, in order, and nothing ticks. */
+static bool may_write(const struct engine *e)
+{
+	return !e->failing || e->retrying;
+}
+
+static void report_again(struct engine *e, str command, const value *params, int refused)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	struct report rep = { 0 };
+	struct report rep = { .refused = refused };
 	size_t before = e->staged->events.n;
+	int failed_before = e->apply_failed;
 
-	engine_submit(e, command, params, STR("overseer"), NULL, NULL);
-	if (e->staged->events.n == before && e->apply_failed == 0)
-		return;
+	if (may_write(e)) {
+		engine_submit(e, command, params, STR("overseer"), NULL, NULL);
+		if (e->staged->events.n == before && e->apply_failed == 0)
+			return;
+		/* Its effect stays open, and is performed again by the next daemon. */
+		if (failed_before == 0 && e->apply_failed && ++rep.refused >= REFUSED_MAX)
+			return;
+	}
 	json_write(&text, params);
 	record_set_str(&rep.command, command);
 	record_set_str(&rep.params, buf_str(&text));
-	vec_push(&e->staged->reports, rep);
+	if (may_write(e))
+		vec_push(&e->staged->reports, rep);
+	else
+		vec_push(&e->retry, rep);
+}
+
+void engine_report(struct engine *e, str command, const value *params)
+{
+	report_again(e, command, params, 0);
 }
 
 void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const struct ov_err *err), void *user)
@@ -240,10 +281,10 @@ void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const s
 		wait_for_commit(e, (struct waiter){ .after = fn, .user = user });
 }
 
-static void answer(struct batch *b, int r, const struct ov_err *err)
+static void answer(const struct waiters *waiters, int r, const struct ov_err *err)
 {
-	for (size_t i = 0; i < b->waiters.n; i++) {
-		struct waiter *w = &b->waiters.p[i];
+	for (size_t i = 0; i < waiters->n; i++) {
+		const struct waiter *w = &waiters->p[i];
 
 		if (w->reply)
 			w->reply(w->user, r, r == 0 ? w->result : NULL, err);
@@ -270,16 +311,35 @@ static void perform_new(struct engine *e, const struct batch *b)
 	}
 }
 
+/* What could not be written is submitted again, in order. */
+static void submit_retries(struct engine *e)
+{
+	__typeof__(e->retry) todo = e->retry;
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+
+	memset(&e->retry, 0, sizeof(e->retry));
+	for (size_t i = 0; i < todo.n; i++) {
+		value *params;
+
+		if (json_parse(&a, todo.p[i].params, NULL, &params, NULL) == 0)
+			report_again(e, todo.p[i].command, params, todo.p[i].refused);
+		report_done(&todo.p[i]);
+	}
+	vec_done(&todo);
+}
+
 static void commit_succeeded(struct engine *e, struct batch *b, uint64_t head)
 {
 	INJECT("after-commit");
 	e->head = head;
-	if (e->failing) {
+	/* A transaction without events proves nothing about the store. */
+	if (e->failing && b->events.n) {
 		e->failing = e->retrying = false;
 		e->retry_wait = 0;
+		e->retry_at = OV_TIME_MAX;
 		e->world->store_failed(e->user, NULL);
 	}
-	answer(b, 0, NULL);
+	answer(&b->waiters, 0, NULL);
 	INJECT("after-replies");
 	if (b->events.n)
 		e->world->published(e->user, (const struct event *const *)b->events.p, b->events.n);
@@ -288,23 +348,34 @@ static void commit_succeeded(struct engine *e, struct batch *b, uint64_t head)
 	for (size_t i = 0; i < b->reports.n; i++)
 		report_done(&b->reports.p[i]);
 	batch_clear(b);
+	/* Somebody else's write found the store well again before our own attempt was due. */
+	submit_retries(e);
 }
 
 /* The state is what the store holds, whatever was staged on top of it. */
-static void refold(struct engine *e)
+static void perform_open(struct engine *e)
+{
+	list_each(it, &e->state->effects) e->world->perform(e->user, list_entry(it, struct effect, link));
+}
+
+static bool refold(struct engine *e)
 {
 	struct state *fresh = NULL;
-	struct ov_err err = { 0 };
+	uint64_t head = e->head;
 
 	/* If even reading fails the old state stays for reading, and nothing is written: see failing. */
-	if (fold_store(e->store, e->hash_seed, UINT64_MAX, &fresh, &e->snapshot_seq, &err) < 0) {
+	if (fold_store(e->store, e->hash_seed, UINT64_MAX, &fresh, &e->snapshot_seq, NULL) < 0) {
 		e->apply_failed = OV_EIO;
-		return;
+		return false;
 	}
 	state_free(e->state);
 	e->state = fresh;
 	e->head = fresh->seq;
 	e->apply_failed = 0;
+	/* Written, though the store said otherwise: then its intents are durable and ours to carry out. */
+	if (e->started && e->head != head)
+		perform_open(e);
+	return true;
 }
 
 static void keep_reports(struct engine *e, struct batch *b)
@@ -314,22 +385,40 @@ static void keep_reports(struct engine *e, struct batch *b)
 	b->reports.n = 0;
 }
 
-static void commit_failed(struct engine *e, struct batch *b, int r, const struct ov_err *err)
+/* Each further attempt comes later, whatever else wakes us meanwhile. */
+static void retry_later(struct engine *e)
 {
-	struct batch *other = b == &e->batches[0] ? &e->batches[1] : &e->batches[0];
-
 	e->failing = true;
 	e->retrying = false;
 	e->retry_wait = e->retry_wait ? MIN(e->retry_wait * 2, (ov_time)RETRY_MAX_MS) : (ov_time)RETRY_MS;
+	e->retry_at = e->world->now(e->user) + e->retry_wait;
+	set_wake(e, e->retry_at);
+}
+
+static void take_waiters(struct waiters *to, struct batch *b)
+{
+	for (size_t i = 0; i < b->waiters.n; i++)
+		vec_push(to, b->waiters.p[i]);
+	b->waiters.n = 0;
+}
+
+static void commit_failed(struct engine *e, struct batch *b, int r, const struct ov_err *err)
+{
+	struct batch *other = b == &e->batches[0] ? &e->batches[1] : &e->batches[0];
+	struct waiters told = { 0 };
+
 	e->world->store_failed(e->user, err);
 	keep_reports(e, b);
 	keep_reports(e, other);
-	refold(e);
-	answer(b, r, err);
-	answer(other, r, err);
+	take_waiters(&told, b);
+	take_waiters(&told, other);
 	batch_clear(b);
 	batch_clear(other);
-	set_wake(e, e->world->now(e->user) + e->retry_wait);
+	(void)refold(e);
+	retry_later(e);
+	/* Last: whoever is told may submit again, on the state as it is now. */
+	answer(&told, r, err);
+	vec_done(&told);
 }
 
 static void append_done(void *user, int r, uint64_t head, const struct ov_err *err)
@@ -424,29 +513,12 @@ static value *tick(struct engine *e, struct arena *view_arena)
 	return shown;
 }
 
-/* What could not be written is submitted again, in order. */
-static void submit_retries(struct engine *e)
-{
-	__typeof__(e->retry) todo = e->retry;
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-
-	memset(&e->retry, 0, sizeof(e->retry));
-	for (size_t i = 0; i < todo.n; i++) {
-		value *params;
-
-		if (json_parse(&a, todo.p[i].params, NULL, &params, NULL) == 0)
-			engine_report(e, todo.p[i].command, params);
-		report_done(&todo.p[i]);
-	}
-	vec_done(&todo);
-}
-
 /* Ticks if one is due and the last one is long enough ago; otherwise sees to it that one comes. */
 static void tick_if_due(struct engine *e)
 {
 	ov_time now = e->world->now(e->user);
 
-	if (!e->tick_due || !e->started || (e->failing && !e->retrying))
+	if (!e->tick_due || !e->started || !may_write(e))
 		return;
 	/* A clock that jumped back must not hold the tick up. */
 	if (now >= e->last_tick + TICK_APART_MS || now < e->last_tick)
@@ -466,6 +538,18 @@ static bool snapshot_due(const struct engine *e)
 	return tail >= (uint64_t)e->snapshot_every && tail >= SNAPSHOT_TAIL * (e->state->nodes_by_key.n + e->state->goals.n);
 }
 
+/* Also a decision that the state refused is ended by a transaction: one that fails. */
+static bool must_write(const struct engine *e)
+{
+	return e->staged->events.n || e->staged->waiters.n || (e->apply_failed && may_write(e));
+}
+
+static void take_up_retries(struct engine *e)
+{
+	if (e->retry.n && may_write(e))
+		submit_retries(e);
+}
+
 void engine_commit(struct engine *e)
 {
 	enum { ROUNDS = 4 };
@@ -474,15 +558,21 @@ void engine_commit(struct engine *e)
 	if (e->writing || e->committing)
 		return;
 	e->committing = true;
-	tick_if_due(e);
-	for (int i = 0; i < ROUNDS && !e->writing; i++) {
-		if (e->staged->events.n == 0 && e->staged->waiters.n == 0)
-			break;
+	take_up_retries(e);
+	/* After a failure what happened is written first: a tick that cannot be written holds up only itself. */
+	if (!e->failing || !must_write(e))
+		tick_if_due(e);
+	for (int i = 0; i < ROUNDS && !e->writing && must_write(e); i++) {
 		write_batch(e);
+		take_up_retries(e);
 	}
 	e->committing = false;
-	if (e->staged->events.n || e->staged->waiters.n)
+	if (must_write(e))
 		set_wake(e, e->world->now(e->user));
+	else if (!e->writing)
+		arena_reset(&e->staged->arena); /* of refusals, and of ticks that decided nothing */
+	if (e->tick_due && e->started && may_write(e))
+		set_wake(e, MIN(e->wake_at, MAX(e->world->now(e->user), e->last_tick + TICK_APART_MS)));
 	if (!e->failing && snapshot_due(e))
 		(void)engine_snapshot(e, NULL);
 }
@@ -494,22 +584,27 @@ void engine_wake(struct engine *e)
 	if (!e->failing)
 		return;
 	/* One attempt; if it fails again, the next is further off. */
-	if (e->apply_failed)
-		refold(e);
+	if (e->apply_failed && !refold(e)) {
+		retry_later(e);
+		return;
+	}
+	e->retry_at = OV_TIME_MAX;
 	e->retrying = true;
-	submit_retries(e);
 }
 
 value *engine_tick_now(struct engine *e, struct arena *a)
 {
-	return tick(e, a);
+	value *shown = tick(e, a);
+
+	return shown ? shown : engine_tick_dry(e, a);
 }
 
+/* A copy: the state may change before it is shown. */
 value *engine_tick_dry(struct engine *e, struct arena *a)
 {
 	struct decisions d = tick_once(e, a);
 
-	return decisions_view(a, &d);
+	return value_copy(a, decisions_view(a, &d));
 }
 
 void engine_set_policy(struct engine *e, const struct policy *p, ov_time tick_every)
@@ -523,7 +618,7 @@ void engine_start(struct engine *e)
 {
 	e->started = true;
 	e->tick_due = true;
-	list_each(it, &e->state->effects) e->world->perform(e->user, list_entry(it, struct effect, link));
+	perform_open(e);
 }
 
 void engine_stop(struct engine *e)
@@ -538,7 +633,8 @@ int engine_snapshot(struct engine *e, struct ov_err *err)
 	uint64_t head;
 	int r;
 
-	if (engine_staged(e) || e->snapshot_seq == e->head)
+	/* After a failure the state may hold what the store does not. */
+	if (engine_staged(e) || e->state->seq != e->head || e->apply_failed || e->snapshot_seq == e->head)
 		return 0;
 	r = store_head(e->store, &head, snap.hash, err);
 	if (r < 0)

@@ -1,0 +1,772 @@
+/*
+ * The engine on a store that fails when it is told to and a world that the test plays: no loop, no
+ * processes, a clock that moves only by hand. What must hold, whatever fails: nothing that was
+ * reported is lost, nobody is answered twice or never, effects are performed only for what is
+ * durable, and the state is always the fold of the store.
+ */
+#include "tests/test.h"
+
+#include <malloc.h>
+
+#include "app/engine.h"
+#include "app/fold.h"
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "core/snapshot.h"
+#include "data/json.h"
+#include "tests/rng.h"
+
+enum { START = 1800000000 };
+
+/* A store in memory that can be told to fail. */
+struct faulty {
+	struct store store;
+	struct store *inner;
+	int fail_appends; /* so many more */
+	int lie_appends;  /* so many more are written and then called a failure */
+	bool fail_reads;
+	int snapshots;
+};
+
+static struct faulty *faulty_of(struct store *s)
+{
+	return (struct faulty *)s;
+}
+
+static void faulty_close(struct store *s)
+{
+	(void)s; /* the log outlives its daemons */
+}
+
+struct lie {
+	store_done *done;
+	void *user;
+};
+
+static void lie_done(void *user, int r, uint64_t head, const struct ov_err *err)
+{
+	struct lie *l = user;
+	struct ov_err lie = { 0 };
+
+	(void)err;
+	assert_int_equal(r, 0);
+	ov_fail(&lie, OV_EIO, "the disk says no, but wrote it");
+	l->done(l->user, OV_EIO, head, &lie);
+}
+
+static void faulty_append(struct store *s, uint64_t expect, const struct store_record *recs, size_t n,
+			  store_done *done, void *user)
+{
+	struct faulty *f = faulty_of(s);
+	struct ov_err err = { 0 };
+	struct lie lie = { done, user };
+
+	if (f->lie_appends > 0) {
+		f->lie_appends--;
+		store_append(f->inner, expect, recs, n, lie_done, &lie);
+	} else if (f->fail_appends > 0) {
+		f->fail_appends--;
+		ov_fail(&err, OV_EIO, "the disk is full");
+		done(user, OV_EIO, expect, &err);
+	} else {
+		store_append(f->inner, expect, recs, n, done, user);
+	}
+}
+
+static int faulty_read(struct store *s, uint64_t after, size_t limit, struct arena *a, struct store_record **ret,
+		       size_t *ret_n, struct ov_err *err)
+{
+	if (faulty_of(s)->fail_reads)
+		return ov_fail(err, OV_EIO, "the disk cannot be read");
+	return store_read(faulty_of(s)->inner, after, limit, a, ret, ret_n, err);
+}
+
+static int faulty_head(struct store *s, uint64_t *ret_seq, uint8_t ret_hash[static SHA256_LEN], struct ov_err *err)
+{
+	return store_head(faulty_of(s)->inner, ret_seq, ret_hash, err);
+}
+
+static int faulty_snapshot_put(struct store *s, const struct store_snapshot *snap, struct ov_err *err)
+{
+	faulty_of(s)->snapshots++;
+	return store_snapshot_put(faulty_of(s)->inner, snap, err);
+}
+
+static int faulty_snapshot_get(struct store *s, struct arena *a, struct store_snapshot *ret, struct ov_err *err)
+{
+	return store_snapshot_get(faulty_of(s)->inner, a, ret, err);
+}
+
+static const struct store_ops faulty_ops = {
+	.scheme = "faulty",
+	.close = faulty_close,
+	.append = faulty_append,
+	.read = faulty_read,
+	.head = faulty_head,
+	.snapshot_put = faulty_snapshot_put,
+	.snapshot_get = faulty_snapshot_get,
+};
+
+/* ---- the world ---- */
+
+struct performed {
+	char id[40];
+	enum effect_kind kind;
+};
+
+struct site {
+	struct faulty store;
+	struct arena arena;
+	struct policy policy;
+	struct engine *engine;
+	ov_time now, wake_at;
+	struct rng rng;
+	bool same_entropy;
+	VEC(struct performed) todo; /* effects that were performed and not yet ended */
+	size_t performed, failures, recoveries;
+	uint64_t published; /* the last event's number */
+	int64_t snapshot_every;
+};
+
+static const struct policy_agent agents[] = { { STR_INIT("a"), 256 } };
+
+static ov_time site_now(void *user)
+{
+	return ((struct site *)user)->now;
+}
+
+static void site_entropy(void *user, void *p, size_t n)
+{
+	struct site *s = user;
+
+	for (size_t i = 0; i < n; i++)
+		((uint8_t *)p)[i] = s->same_entropy ? 7 : (uint8_t)rng_next(&s->rng);
+}
+
+static void site_telemetry(void *user, struct telemetry *ret)
+{
+	(void)user;
+	*ret = (struct telemetry){ 0 };
+}
+
+static void site_perform(void *user, const struct effect *fx)
+{
+	struct site *s = user;
+	struct performed p = { .kind = fx->kind };
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	struct state *durable;
+	uint64_t from;
+
+	/* Intent before action: the store already knows of it. */
+	assert_int_equal(fold_store(s->store.inner, 1, UINT64_MAX, &durable, &from, NULL), 0);
+	assert_non_null(state_effect(durable, fx->id));
+	state_free(durable);
+	memcpy(p.id, fx->id.p, fx->id.n);
+	/* As the executor: what is under way is not begun again. */
+	for (size_t i = 0; i < s->todo.n; i++)
+		if (strcmp(s->todo.p[i].id, p.id) == 0)
+			return;
+	vec_push(&s->todo, p);
+	s->performed++;
+}
+
+static void site_published(void *user, const struct event *const *events, size_t n)
+{
+	struct site *s = user;
+
+	for (size_t i = 0; i < n; i++) {
+		assert_true(events[i]->seq > s->published);
+		s->published = events[i]->seq;
+	}
+}
+
+static void site_wake_at(void *user, ov_time at)
+{
+	((struct site *)user)->wake_at = at;
+}
+
+static void site_store_failed(void *user, const struct ov_err *err)
+{
+	struct site *s = user;
+
+	s->failures += err != NULL;
+	s->recoveries += err == NULL;
+}
+
+static const struct engine_world site_world = {
+	.now = site_now,
+	.entropy = site_entropy,
+	.telemetry = site_telemetry,
+	.perform = site_perform,
+	.published = site_published,
+	.wake_at = site_wake_at,
+	.store_failed = site_store_failed,
+};
+
+/* A daemon on the site's log; the one before it has vanished. */
+static void site_up(struct site *s)
+{
+	struct engine_options o = {
+		.store = &s->store.store,
+		.policy = &s->policy,
+		.world = &site_world,
+		.user = s,
+		.tick_every = 2 * OV_MINUTE,
+		.snapshot_every = s->snapshot_every,
+	};
+
+	s->todo.n = 0;
+	s->wake_at = OV_TIME_MAX;
+	assert_int_equal(engine_open(&o, &s->engine, NULL), 0);
+	engine_start(s->engine);
+	engine_commit(s->engine);
+}
+
+static void site_init(struct site *s, uint64_t seed)
+{
+	struct store_lease lease;
+
+	*s = (struct site){ .now = START * (ov_time)1000, .rng = { seed }, .snapshot_every = 1000000 };
+	s->policy = (struct policy){
+		.default_agent = STR("a"),
+		.agents = agents,
+		.agents_n = 1,
+		.workers_max = 2,
+		.target_branch = STR("main"),
+		.retry_max_attempts = 100,
+		.retry_delay = { OV_SECOND, OV_SECOND, OV_SECOND },
+		.no_changes_attempts = 2,
+		.conflict_rounds = 3,
+		.moved_tries = 100,
+		.dirty_tries = 10,
+		.dirty_wait = OV_MINUTE,
+		.dirty_wait_max = OV_HOUR,
+		.plan = PLAN_LIMITS_DEFAULT,
+	};
+	s->store.store.ops = &faulty_ops;
+	assert_int_equal(store_open(STR("mem:"), STORE_READ_WRITE, &s->store.inner, NULL), 0);
+	assert_int_equal(store_lease_take(s->store.inner, STR("{}"), &s->arena, &lease, NULL), 0);
+	site_up(s);
+	s->now += OV_SECOND; /* the next tick may come */
+}
+
+static void site_done(struct site *s)
+{
+	engine_close(s->engine);
+	store_close(s->store.inner);
+	vec_done(&s->todo);
+	arena_done(&s->arena);
+}
+
+static str text_of(struct site *s, const struct state *state)
+{
+	struct buf b = BUF_INIT;
+	str text;
+
+	snapshot_write(&b, state);
+	text = arena_str(&s->arena, buf_str(&b));
+	buf_done(&b);
+	return text;
+}
+
+/* The state is the fold of the store. */
+static void check_fold(struct site *s)
+{
+	struct state *durable;
+	uint64_t from;
+	str a, b;
+
+	assert_int_equal(fold_store(s->store.inner, 99, UINT64_MAX, &durable, &from, NULL), 0);
+	a = text_of(s, durable);
+	b = text_of(s, engine_state(s->engine));
+	state_free(durable);
+	if (!str_eq(a, b))
+		fail_msg("the store says:\n%s\nthe state says:\n%s", a.p, b.p);
+}
+
+/* Values from JSON with ' for ", formatted. */
+static value *json(struct site *s, const char *fmt, ...)
+{
+	va_list ap;
+	value *v;
+	char *p;
+	str text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(&s->arena, fmt, ap);
+	va_end(ap);
+	p = arena_cstr(&s->arena, text);
+	for (size_t i = 0; i < text.n; i++)
+		p[i] = p[i] == '\'' ? '"' : p[i];
+	assert_int_equal(json_parse(&s->arena, (str){ p, text.n }, NULL, &v, NULL), 0);
+	return v;
+}
+
+struct answer {
+	int count, r;
+};
+
+static void answered(void *user, int r, const value *result, const struct ov_err *err)
+{
+	struct answer *a = user;
+
+	assert_true(r < 0 ? err != NULL : result != NULL);
+	a->count++;
+	a->r = r;
+}
+
+static void create_goal(struct site *s, const char *title, const char *tasks, struct answer *a)
+{
+	engine_submit(s->engine, STR("goal.create"),
+		      json(s, "{'title': '%s', 'plan': {'phases': [{'id': 'P1', 'name': 'one', 'tasks': [%s]}]}}", title, tasks),
+		      STR("human:t"), answered, a);
+}
+
+#define T1 "{'id': 'T1', 'name': 't', 'acceptance': ['x']}"
+#define T2 "{'id': 'T2', 'name': 't', 'acceptance': ['x']}"
+#define T3 "{'id': 'T3', 'name': 't', 'acceptance': ['x'], 'deps': ['T1', 'T2']}"
+
+static const char *const good_data[EFFECT_KIND_COUNT] = {
+	[FX_WORKSPACE] = "'base': 'b'",
+	[FX_RUN_START] = "",
+	[FX_RUN_STOP] = "",
+	[FX_HARVEST] = "'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': 1",
+	[FX_CHECK] = "",
+	[FX_ACCEPT] = "'commit': '0123456789abcdef', 'target': 'main'",
+};
+
+/* The i-th effect under way ends. */
+static void end_effect(struct site *s, size_t i, const char *outcome)
+{
+	struct performed p = s->todo.p[i];
+
+	vec_remove(&s->todo, i);
+	engine_report(s->engine, STR("effect.end"),
+		      json(s, "{'effect': '%s', 'outcome': '%s', 'detail': '', 'data': {%s}}", p.id, outcome, good_data[p.kind]));
+}
+
+static void end_run(struct site *s, str run, int code)
+{
+	engine_report(s->engine, STR("run.end"),
+		      json(s, "{'run': '" STR_FMT "', 'exit_code': %d, 'signal': 0, 'lost': false}", STR_ARG(run), code));
+}
+
+/* Time passes until the engine wants to be woken. */
+static void sleep_until_wake(struct site *s)
+{
+	assert_true(s->wake_at != OV_TIME_MAX);
+	s->now = MAX(s->now, s->wake_at);
+	s->wake_at = OV_TIME_MAX;
+	engine_wake(s->engine);
+	engine_commit(s->engine);
+}
+
+/* Everything goes well until nothing is left to do. */
+static void finish(struct site *s)
+{
+	for (int i = 0; i < 10000; i++) {
+		const struct run *running = NULL;
+
+		s->now += OV_SECOND;
+		list_each(it, &engine_state(s->engine)->runs)
+		{
+			const struct run *r = list_entry(it, struct run, link);
+
+			running = r->status == RUN_RUNNING ? r : running;
+		}
+		if (s->todo.n)
+			end_effect(s, 0, "ok");
+		else if (running)
+			end_run(s, running->id, 0);
+		else if (s->wake_at != OV_TIME_MAX)
+			sleep_until_wake(s);
+		else
+			return;
+		engine_commit(s->engine);
+	}
+	fail_msg("the work never comes to an end");
+}
+
+static const struct node *node_of(struct site *s, const char *id)
+{
+	const struct node *n = state_node(engine_state(s->engine), engine_state(s->engine)->goals.p[0]->id, str_from(id));
+
+	assert_non_null(n);
+	return n;
+}
+
+/* ---- the tests ---- */
+
+TEST(a_goal_is_worked_on_to_its_end)
+{
+	struct answer a = { 0 };
+	struct site s;
+
+	site_init(&s, 1);
+	create_goal(&s, "g", T1 "," T2 "," T3, &a);
+	assert_int_equal(a.count, 0);
+	engine_commit(s.engine);
+	assert_int_equal(a.count, 1);
+	finish(&s);
+	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
+	assert_int_equal(s.performed, 3 * 4);
+	/* Idle costs nothing. */
+	assert_true(s.wake_at == OV_TIME_MAX);
+	check_fold(&s);
+	site_done(&s);
+}
+
+TEST(a_failed_transaction_answers_everybody_once_and_changes_nothing)
+{
+	struct answer a = { 0 }, b = { 0 };
+	struct site s;
+
+	site_init(&s, 2);
+	s.store.fail_appends = 1;
+	create_goal(&s, "g", T1, &a);
+	create_goal(&s, "h", T1, &b);
+	engine_commit(s.engine);
+	assert_int_equal(a.count, 1);
+	assert_int_equal(a.r, OV_EIO);
+	assert_int_equal(b.count, 1);
+	assert_int_equal(engine_state(s.engine)->goals.n, 0);
+	assert_int_equal(s.performed, 0);
+	check_fold(&s);
+	create_goal(&s, "i", T1, &a);
+	engine_commit(s.engine);
+	assert_int_equal(a.count, 2);
+	assert_int_equal(a.r, 0);
+	assert_int_equal(s.recoveries, 1);
+	check_fold(&s);
+	site_done(&s);
+}
+
+TEST(a_report_is_kept_over_a_failure_also_when_another_write_succeeds_first)
+{
+	struct answer a = { 0 };
+	struct site s;
+
+	site_init(&s, 3);
+	create_goal(&s, "g", T1, &a);
+	engine_commit(s.engine);
+	assert_int_equal(s.todo.n, 1);
+	s.store.fail_appends = 1;
+	s.now += OV_SECOND;
+	end_effect(&s, 0, "ok");
+	engine_commit(s.engine);
+	assert_int_equal(s.failures, 1);
+	assert_int_equal(node_of(&s, "T1")->assignment->stage, STAGE_WORKSPACE);
+	/* Before its retry is due somebody else writes, and that succeeds. */
+	create_goal(&s, "h", T1, &a);
+	engine_commit(s.engine);
+	assert_int_equal(s.recoveries, 1);
+	while (s.wake_at != OV_TIME_MAX && node_of(&s, "T1")->assignment->stage == STAGE_WORKSPACE &&
+	       s.now < (START + 3600) * (ov_time)1000)
+		sleep_until_wake(&s);
+	assert_int_not_equal(node_of(&s, "T1")->assignment->stage, STAGE_WORKSPACE);
+	finish(&s);
+	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
+	assert_int_equal(engine_state(s.engine)->goals.p[1]->status, GOAL_COMPLETED);
+	check_fold(&s);
+	site_done(&s);
+}
+
+TEST(a_tick_by_hand_does_not_put_the_retry_off)
+{
+	struct answer a = { 0 };
+	struct site s;
+	ov_time retry;
+
+	site_init(&s, 4);
+	create_goal(&s, "g", T1, &a);
+	engine_commit(s.engine);
+	s.store.fail_appends = 1;
+	end_effect(&s, 0, "ok");
+	engine_commit(s.engine);
+	retry = s.wake_at;
+	assert_true(retry <= s.now + OV_SECOND);
+	(void)engine_tick_now(s.engine, &s.arena);
+	engine_commit(s.engine);
+	assert_true(s.wake_at <= retry);
+	finish(&s);
+	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
+	site_done(&s);
+}
+
+/* A store that is full for hours costs an attempt now and then, and nothing is lost. */
+TEST(retries_are_further_and_further_apart)
+{
+	struct answer a = { 0 };
+	struct site s;
+
+	site_init(&s, 5);
+	create_goal(&s, "g", T1, &a);
+	engine_commit(s.engine);
+	s.store.fail_appends = 1000;
+	end_effect(&s, 0, "ok");
+	engine_commit(s.engine);
+	for (int i = 0; i < 100; i++)
+		sleep_until_wake(&s);
+	assert_true(s.now > (START + 90 * 30) * (ov_time)1000);
+	s.store.fail_appends = 0;
+	finish(&s);
+	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
+	check_fold(&s);
+	site_done(&s);
+}
+
+/* Written, but called a failure: the intents of that transaction must still be carried out. */
+TEST(what_was_written_after_all_is_carried_out)
+{
+	struct answer a = { 0 };
+	struct site s;
+
+	site_init(&s, 6);
+	s.store.lie_appends = 1;
+	create_goal(&s, "g", T1, &a);
+	engine_commit(s.engine);
+	assert_int_equal(a.r, OV_EIO);
+	assert_int_equal(engine_state(s.engine)->goals.n, 1);
+	finish(&s);
+	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
+	check_fold(&s);
+	site_done(&s);
+}
+
+TEST(no_snapshot_is_taken_of_a_state_that_the_store_does_not_have)
+{
+	struct answer a = { 0 };
+	struct site s;
+
+	site_init(&s, 7);
+	create_goal(&s, "g", T1, &a);
+	engine_commit(s.engine);
+	s.store.fail_appends = 1;
+	s.store.fail_reads = true;
+	create_goal(&s, "h", T1, &a);
+	engine_commit(s.engine);
+	assert_int_equal(a.r, OV_EIO);
+	(void)engine_snapshot(s.engine, NULL);
+	assert_int_equal(s.store.snapshots, 0);
+	/* When it can be read again, everything goes on. */
+	s.store.fail_reads = false;
+	finish(&s);
+	assert_int_equal(engine_state(s.engine)->goals.n, 1);
+	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
+	check_fold(&s);
+	site_done(&s);
+}
+
+/*
+ * A decision that the state refuses is a bug; it must not stop everything. Here two assignments get
+ * the same id, as equal random numbers in the same millisecond would make them.
+ */
+TEST(a_refused_decision_is_taken_anew)
+{
+	struct answer a = { 0 };
+	struct site s;
+	ov_time first;
+
+	site_init(&s, 8);
+	engine_close(s.engine);
+	s.same_entropy = true;
+	site_up(&s);
+	s.policy.workers_max = 1;
+	s.now += OV_SECOND;
+	first = s.now;
+	create_goal(&s, "g", T1 "," T2, &a);
+	engine_commit(s.engine);
+	while (node_of(&s, "T1")->status != NODE_DONE) {
+		const struct assignment *as = node_of(&s, "T1")->assignment;
+
+		s.now += 100;
+		if (s.todo.n)
+			end_effect(&s, 0, "ok");
+		else if (as->stage == STAGE_RUNNING)
+			end_run(&s, as->run_id, 0);
+		else
+			sleep_until_wake(&s);
+		if (node_of(&s, "T1")->status != NODE_DONE)
+			engine_commit(s.engine);
+	}
+	/* The accept is durable, but its tick is still to come. */
+	(void)engine_tick_dry(s.engine, &s.arena);
+	engine_stop(s.engine);
+	engine_commit(s.engine);
+	assert_null(node_of(&s, "T2")->assignment);
+	engine_start(s.engine);
+	s.now = first;
+	engine_commit(s.engine);
+	assert_true(s.failures > 0);
+	check_fold(&s);
+	s.now += OV_MINUTE;
+	finish(&s);
+	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
+	check_fold(&s);
+	site_done(&s);
+}
+
+struct again {
+	struct site *s;
+	struct answer first, second;
+};
+
+static void submit_again(void *user, int r, const value *result, const struct ov_err *err)
+{
+	struct again *a = user;
+
+	answered(&a->first, r, result, err);
+	create_goal(a->s, "again", T1, &a->second);
+}
+
+TEST(a_reply_may_submit_also_after_a_failure)
+{
+	struct answer other = { 0 };
+	struct again again;
+	struct site s;
+
+	for (int fail = 0; fail < 2; fail++) {
+		site_init(&s, 9);
+		again = (struct again){ .s = &s };
+		s.store.fail_appends = fail;
+		engine_submit(s.engine, STR("goal.create"), json(&s, "{'title': 'first'}"), STR("human:t"), submit_again, &again);
+		other = (struct answer){ 0 };
+		create_goal(&s, "other", T1, &other);
+		engine_commit(s.engine);
+		for (int i = 0; i < 10 && s.wake_at != OV_TIME_MAX && !again.second.count; i++)
+			sleep_until_wake(&s);
+		assert_int_equal(other.count, 1);
+		assert_int_equal(again.first.count, 1);
+		assert_int_equal(again.first.r, fail ? OV_EIO : 0);
+		assert_int_equal(again.second.count, 1);
+		assert_int_equal(again.second.r, 0);
+		check_fold(&s);
+		site_done(&s);
+	}
+}
+
+/* Refusals and ticks that decide nothing leave nothing behind, however many there are. */
+TEST(nothing_grows_while_nothing_happens)
+{
+	struct answer a = { 0 };
+	struct site s;
+	size_t before = 0, after;
+	value *bad;
+
+	site_init(&s, 10);
+	create_goal(&s, "g", T1 "," T2 "," T3, &a);
+	engine_commit(s.engine);
+	bad = json(&s, "{'node': 'T1', 'status': 'queued', 'reason': '%s'}", "not blocked, so this is refused");
+	for (int i = 0; i < 20000; i++) {
+		engine_submit(s.engine, STR("work.update"), bad, STR("human:t"), answered, &a);
+		assert_true(a.r < 0);
+		s.now += 2 * OV_MINUTE;
+		engine_wake(s.engine);
+		engine_commit(s.engine);
+		if (i == 100)
+			before = mallinfo2().uordblks;
+	}
+	after = mallinfo2().uordblks;
+	assert_true(after < before + 64 * 1024);
+	site_done(&s);
+}
+
+/* ---- anything that can happen, in any order ---- */
+
+static void random_step(struct site *s)
+{
+	static const char *const accepts[] = { "ok", "ok", "ok", "moved", "conflict", "error" };
+	const struct state *st = engine_state(s->engine);
+	size_t i;
+
+	s->now += (ov_time)rng_below(&s->rng, 400);
+	switch (rng_below(&s->rng, 12)) {
+	case 0:
+		s->store.fail_appends = (int)rng_below(&s->rng, 3);
+		break;
+	case 1:
+		s->store.lie_appends = 1;
+		break;
+	case 2:
+		if (st->goals.n < 4)
+			create_goal(s, "g", T1 "," T2 "," T3, arena_new(&s->arena, struct answer));
+		break;
+	case 3:
+		/* kill -9 */
+		engine_close(s->engine);
+		s->store.fail_appends = s->store.lie_appends = 0;
+		s->store.fail_reads = false;
+		site_up(s);
+		return;
+	case 4:
+		s->store.fail_reads = rng_below(&s->rng, 3) == 0;
+		break;
+	case 5:
+		if (s->wake_at != OV_TIME_MAX)
+			sleep_until_wake(s);
+		break;
+	case 6:
+		(void)engine_tick_now(s->engine, &s->arena);
+		break;
+	case 7:
+		i = rng_below(&s->rng, 3);
+		list_each(it, &st->runs)
+		{
+			const struct run *r = list_entry(it, struct run, link);
+
+			if (r->status == RUN_RUNNING && i-- == 0) {
+				end_run(s, r->id, rng_below(&s->rng, 5) == 0);
+				break;
+			}
+		}
+		break;
+	default:
+		if (s->todo.n) {
+			i = rng_below(&s->rng, s->todo.n);
+			end_effect(s, i,
+				   rng_below(&s->rng, 8)           ? "ok" :
+				   s->todo.p[i].kind == FX_ACCEPT ? accepts[rng_below(&s->rng, ARRAY_LEN(accepts))] :
+								    "error");
+		}
+		break;
+	}
+	if (rng_below(&s->rng, 2))
+		engine_commit(s->engine);
+}
+
+static void check_end(struct site *s)
+{
+	const struct state *st = engine_state(s->engine);
+
+	for (size_t i = 0; i < st->goals.n; i++)
+		assert_int_equal(st->goals.p[i]->status, GOAL_COMPLETED);
+	assert_true(list_empty(&st->effects));
+	assert_true(list_empty(&st->live));
+	for (size_t i = 0; i < st->workers.n; i++)
+		assert_int_equal(st->workers.p[i]->status, WORKER_IDLE);
+	check_fold(s);
+}
+
+TEST(whatever_fails_every_goal_comes_to_its_end)
+{
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct site s;
+
+		site_init(&s, seed);
+		s.snapshot_every = seed % 2 ? 20 : 1000000;
+		s.policy.conflict_rounds = s.policy.moved_tries = 1000;
+		for (int i = 0; i < 200; i++)
+			random_step(&s);
+		s.store.fail_appends = s.store.lie_appends = 0;
+		s.store.fail_reads = false;
+		finish(&s);
+		check_end(&s);
+		site_done(&s);
+	}
+}
+
+TEST_MAIN
