@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""A full disk and a read-only one: clear errors, nothing half-written, and it goes on when space returns.
+
+The stores lie on small file systems of their own, mounted in a mount namespace of this test alone.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from harness import FAST, RpcError, Site, SiteCase, plan, task, wait_gone
+
+COMMIT = r"""
+echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"
+git add -A && git commit -qm "work of $OVERSEER_NODE"
+"""
+# Its work is done before the disk is full; it only ends while it is.
+GATED = COMMIT + r"""
+echo "$OVERSEER_RUN $$ $PPID" > "$HOME/g.here"
+read x < "$HOME/g.go"
+"""
+
+
+def mount(*args):
+    subprocess.run(["mount", *args], check=True, capture_output=True)
+
+
+class Small:
+    """A small tmpfs at a folder, which can be filled to the last byte."""
+
+    def __init__(self, folder, size):
+        self.folder = folder
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        mount("-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs", folder)
+
+    def fill(self):
+        fd = os.open(os.path.join(self.folder, "ballast"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        for size in (65536, 4096, 1):
+            try:
+                while True:
+                    os.write(fd, b"x" * size)
+            except OSError:
+                pass
+        os.close(fd)
+
+    def free(self):
+        os.unlink(os.path.join(self.folder, "ballast"))
+
+    def close(self):
+        subprocess.run(["umount", "-l", self.folder], check=False)
+
+
+@unittest.skipUnless(os.environ.get("OV_MOUNTS"), "needs root or user namespaces: a small file system has to be mounted")
+class Disk(SiteCase):
+    def small_site(self, where, agent=COMMIT, config=FAST, size="6m"):
+        """A site whose store alone ("store") or whose whole folder ("all") lies on a small disk."""
+        site = Site("", agent)
+        self.addCleanup(site.close)
+        if where == "store":
+            disk = Small(os.path.join(site.root, "small"), size)
+            config += f'[store]\nurl = "sqlite:{disk.folder}/store.db"\n'
+        else:
+            disk = Small(site.dir, size)
+        self.addCleanup(disk.close)
+        site.configure(config + f'[defaults]\nagent = "script"\n[agents.script]\ncommand = ["{site.root}/agent.sh"]\n')
+        return site, disk
+
+    def until_refused(self, site, answered):
+        """Writes until the store refuses; what it answered is added to `answered`. The error."""
+        connection = site.connect()
+        try:
+            for number in range(10000):
+                title = f"goal {len(answered)}"
+                answered[connection.call("goal.create", title=title, problem_statement="x" * 4000)["goal"]] = title
+            raise AssertionError("the disk does not fill up")
+        except RpcError as e:
+            return e
+        finally:
+            connection.close()
+
+    def check_goals(self, site, answered):
+        self.assertEqual({g["id"]: g["title"] for g in site.call("goal.list")["goals"]}, answered)
+
+    def verify(self, site):
+        """The log is whole, for the daemon and for a reader that opens it by itself."""
+        events = site.events()
+        self.assertEqual([e["seq"] for e in events], list(range(1, len(events) + 1)))
+        site.down()
+        seen, after = [], 0
+        while True:
+            answer, status = site.read_only("events.list", after=after, limit=1000)
+            self.assertEqual(status, 0, answer)
+            if not answer["result"]["events"]:
+                break
+            seen += answer["result"]["events"]
+            after = answer["result"]["next_after"]
+        self.assertEqual(seen[:len(events)], events)
+        self.assertEqual([e["seq"] for e in seen], list(range(1, len(seen) + 1)))
+
+    def failing(self, site, is_failing):
+        status, _, body = site.http()
+        self.assertEqual((status, json.loads(body)["ok"]), (503, False) if is_failing else (200, True))
+        self.assertEqual(site.metrics()["overseer_store_failing"], is_failing)
+
+    def full(self, where):
+        site, disk = self.small_site(where)
+        site.up()
+        answered = {}
+        answered[site.call("goal.create", title="before")["goal"]] = "before"
+        self.failing(site, False)
+        disk.fill()
+        error = self.until_refused(site, answered)
+        self.assertEqual(error.code, "E_IO")
+        self.assertRegex(error.message, "full|space")
+        self.failing(site, True)
+        seq = site.seq()
+        for _ in range(5):
+            with self.assertRaises(RpcError) as e:
+                site.call("goal.create", title="refused", problem_statement="x" * 8000)
+            self.assertEqual(e.exception.code, "E_IO")
+        # Reading goes on, and sees exactly what was answered.
+        self.check_goals(site, answered)
+        self.assertEqual(site.seq(), seq)
+        disk.free()
+        answered[site.call("goal.create", title="after")["goal"]] = "after"
+        self.failing(site, False)
+        self.check_goals(site, answered)
+        site.kill()
+        site.up()
+        self.check_goals(site, answered)
+        self.verify(site)
+
+    def test_full_store(self):
+        self.full("store")
+
+    def test_full_folder(self):
+        self.full("all")
+
+    def test_killed_while_full(self):
+        """The next start on a full disk either works or says why; nothing answered is lost."""
+        site, disk = self.small_site("all")
+        site.up()
+        answered = {}
+        disk.fill()
+        self.until_refused(site, answered)
+        site.kill()
+        said = site.start()
+        if said == "ready\n":
+            self.check_goals(site, answered)
+            site.kill()
+        else:
+            self.assertTrue(said.startswith("error E_IO\n"), said)
+            self.assertRegex(said, "full|space")
+        disk.free()
+        site.up()
+        self.check_goals(site, answered)
+        self.verify(site)
+
+    def run_ends_while_full(self, client_first):
+        """A run's end that could not be written is written later, without a restart."""
+        site, disk = self.small_site("store", GATED)
+        gate = site.gate("g")
+        site.up()
+        answered = {}
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1"), task("T2", ["T1"])))["goal"]
+        answered[goal] = "Test"
+        run, agent, shim = gate.wait().split()
+        site.wait_type("run.started", run=run)
+        disk.fill()
+        self.until_refused(site, answered)
+        gate.go()
+        wait_gone(int(agent), int(shim))
+        self.assertEqual(site.call("run.show", run=run)["status"], "running")
+        # The daemon has tried to write it, in vain.
+        while site.daemon_log().count("could not be written") < 2:
+            site.call("status.get")
+        follower = site.connect()
+        self.addCleanup(follower.close)
+        follower.call("events.follow")
+        disk.free()
+        if client_first:
+            answered[site.call("goal.create", title="first")["goal"]] = "first"
+        event = follower.event()
+        while event["type"] != "run.ended":
+            event = follower.event()
+        self.assertEqual((event["run"], event["data"]["exit_code"]), (run, 0))
+        gate.wait()
+        gate.go()
+        while event["type"] != "goal.status":
+            event = follower.event()
+        self.assertEqual((event["goal"], event["data"]["to"]), (goal, "completed"))
+        self.failing(site, False)
+        self.check_goals(site, answered)
+        self.assertEqual(len(site.runs()), 2)
+        self.assertEqual(site.git("log", "--format=%s", "main").split("\n").count("Task T1"), 1)
+        self.verify(site)
+
+    def test_run_ends_while_full(self):
+        self.run_ends_while_full(False)
+
+    def test_run_ends_while_full_and_a_client_writes_first(self):
+        self.run_ends_while_full(True)
+
+    def test_full_while_an_agent_works(self):
+        """The folder of the runs is full too: output, exit record and all."""
+        words = "words and more words\n" * 50000
+        agent = COMMIT + r"""
+echo "$OVERSEER_RUN $$ $PPID" > "$HOME/g.here"
+read x < "$HOME/g.go"
+cat "$HOME/words"
+echo "spoken" > "$HOME/s.here"
+"""
+        site, disk = self.small_site("all", agent)
+        site.write("../words", words)
+        gate, spoken = site.gate("g"), site.gate("s")
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+        run, pid, _ = gate.wait().split()
+        site.wait_type("run.started", run=run)
+        disk.fill()
+        gate.go()
+        spoken.wait()  # it was not held up
+        wait_gone(int(pid))
+        self.assertEqual(site.call("status.get")["daemon"]["pid"], site.daemon.pid)
+        disk.free()
+        site.wait_goal(goal)
+        record = site.call("run.show", run=run)
+        self.assertEqual((record["exit_code"], record["lost"]), (0, False))
+        self.assertEqual(record["output_bytes"] + record["dropped_bytes"], len(words))
+        self.assertEqual(len(site.output(run)), record["output_bytes"])
+        self.assertEqual(site.git("show", "main:T1.txt"), "T1\n")
+        self.verify(site)
+
+    def test_new_work_on_a_full_disk(self):
+        """No room for a worktree: tried again, then a person is asked with the reason; unblocked, it goes on."""
+        site, disk = self.small_site("all", config='[retry]\ndelays = ["10ms", "10ms", "10ms"]\n')
+        os.makedirs(os.path.join(site.repo, "data"))
+        site.write("data/large", "x" * 3000000)  # does not fit into what the store leaves
+        site.git("add", "data")
+        site.git("commit", "-qm", "large")
+        disk.fill()
+        # Room for the store, not for the worktree.
+        with open(os.path.join(disk.folder, "ballast"), "r+b") as f:
+            f.truncate(os.path.getsize(f.name) - 2000000)
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+        asked = site.wait_type("escalation.opened")
+        self.assertEqual(asked["data"]["kind"], "workspace")
+        self.assertIn("unable to write file data/large", asked["data"]["question"])
+        disk.free()
+        site.call("work.update", node="T1", status="queued", reason="made room")
+        site.wait_goal(goal)
+        self.verify(site)
+
+    def test_read_only_from_the_start(self):
+        """No daemon starts on it, and it says why; reading works; writable again, everything goes on."""
+        site, disk = self.small_site("all")
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+        site.wait_goal(goal)
+        for node, end in (("T2", site.down), ("T3", site.kill)):
+            events = site.events()
+            end()
+            mount("-o", "remount,ro", disk.folder)
+            said = site.start()
+            self.assertTrue(said.startswith("error E_IO\n"), said)
+            self.assertIn("ead-only", said)
+            answer, status = site.read_only("events.list", after=0, limit=1000)
+            if end == site.down:
+                self.assertEqual(status, 0, answer)
+                self.assertEqual(answer["result"]["events"][:len(events)], events)
+            else:  # a WAL that nobody closed cannot be read where nothing can be written
+                self.assertIn(status, (0, 8), answer)
+            mount("-o", "remount,rw", disk.folder)
+            site.up()
+            goal = site.call("goal.create", title="Test", plan=plan(task(node)))["goal"]
+            site.wait_goal(goal)
+        self.verify(site)
+
+    def test_runs_become_read_only(self):
+        """The folder turns read-only under a living daemon: new runs fail with the reason, and nothing is lost."""
+        site, disk = self.small_site("store")
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+        site.wait_goal(goal)
+        mount("--bind", site.dir, site.dir)
+        mount("-o", "remount,bind,ro", site.dir)
+        try:
+            goal = site.call("goal.create", title="Test", plan=plan(task("T2")))["goal"]
+            asked = site.wait_type("escalation.opened")
+            self.assertIn("Read-only file system", asked["data"]["question"])
+        finally:
+            subprocess.run(["umount", "-l", site.dir], check=True)
+        site.call("work.update", node="T2", status="queued", reason="writable again")
+        site.wait_goal(goal)
+        self.verify(site)
+
+
+def private_mounts():
+    """Runs this file again where mounts are its own; returns when that is not possible."""
+    for unshare in (["unshare", "-m", "--propagation", "private"], ["unshare", "-r", "-m", "--propagation", "private"]):
+        test = subprocess.run(unshare + ["mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False)
+        if test.returncode == 0:
+            os.environ["OV_MOUNTS"] = "1"
+            os.execvp(unshare[0], unshare + [sys.executable, *sys.argv])
+
+
+if __name__ == "__main__":
+    if not os.environ.get("OV_MOUNTS"):
+        private_mounts()
+    unittest.main(verbosity=2)
