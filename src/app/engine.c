@@ -1,5 +1,6 @@
 #include "app/engine.h"
 
+#include "app/batch.h"
 #include "app/fold.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -21,32 +22,6 @@ enum {
 	SNAPSHOT_TAIL = 4,    /* events per object of the state, at least, between two snapshots */
 };
 
-struct waiter {
-	engine_reply_fn *reply;
-	void (*after)(void *user, int r, const struct ov_err *err);
-	void *user;
-	const value *result;
-};
-
-struct waiters {
-	struct waiter *p;
-	size_t n, cap;
-};
-
-/* What the daemon itself reported: kept until it is durable. Owns its texts. */
-struct report {
-	str command, params;
-	int refused; /* how often the state did not take what was decided about it */
-};
-
-/* What is staged for one transaction: its events, and what is released when it is durable. */
-struct batch {
-	struct arena arena;
-	struct events events;
-	struct waiters waiters;
-	VEC(struct report) reports;
-};
-
 struct engine {
 	struct store *store;
 	struct state *state;
@@ -66,7 +41,7 @@ struct engine {
 	bool committing;
 	int apply_failed; /* a decision contradicted the state: the batch must not be written */
 
-	VEC(struct report) retry; /* to be submitted once the store may be tried again, oldest first */
+	struct reports retry; /* to be submitted once the store may be tried again, oldest first */
 	ov_time retry_wait, retry_at;
 	bool failing;  /* the last transaction was refused */
 	bool retrying; /* its wait is over: try again */
@@ -75,30 +50,6 @@ struct engine {
 	bool tick_due;
 	ov_time last_tick, wake_at;
 };
-
-static void report_done(struct report *r)
-{
-	record_set_str(&r->command, STR(""));
-	record_set_str(&r->params, STR(""));
-}
-
-static void batch_clear(struct batch *b)
-{
-	b->events.n = 0;
-	b->waiters.n = 0;
-	b->reports.n = 0;
-	arena_reset(&b->arena);
-}
-
-static void batch_done(struct batch *b)
-{
-	for (size_t i = 0; i < b->reports.n; i++)
-		report_done(&b->reports.p[i]);
-	arena_done(&b->arena);
-	vec_done(&b->events);
-	vec_done(&b->waiters);
-	vec_done(&b->reports);
-}
 
 int engine_open(const struct engine_options *o, struct engine **ret, struct ov_err *err)
 {
@@ -133,9 +84,7 @@ void engine_close(struct engine *e)
 	state_free(e->state);
 	batch_done(&e->batches[0]);
 	batch_done(&e->batches[1]);
-	for (size_t i = 0; i < e->retry.n; i++)
-		report_done(&e->retry.p[i]);
-	vec_done(&e->retry);
+	reports_done(&e->retry);
 	mem_free(e);
 }
 
@@ -281,18 +230,6 @@ void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const s
 		wait_for_commit(e, (struct waiter){ .after = fn, .user = user });
 }
 
-static void answer(const struct waiters *waiters, int r, const struct ov_err *err)
-{
-	for (size_t i = 0; i < waiters->n; i++) {
-		const struct waiter *w = &waiters->p[i];
-
-		if (w->reply)
-			w->reply(w->user, r, r == 0 ? w->result : NULL, err);
-		else
-			w->after(w->user, r, err);
-	}
-}
-
 /* Effects whose intent has just become durable. */
 static void perform_new(struct engine *e, const struct batch *b)
 {
@@ -314,7 +251,7 @@ static void perform_new(struct engine *e, const struct batch *b)
 /* What could not be written is submitted again, in order. */
 static void submit_retries(struct engine *e)
 {
-	__typeof__(e->retry) todo = e->retry;
+	struct reports todo = e->retry;
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 
 	memset(&e->retry, 0, sizeof(e->retry));
@@ -339,7 +276,7 @@ static void commit_succeeded(struct engine *e, struct batch *b, uint64_t head)
 		e->retry_at = OV_TIME_MAX;
 		e->world->store_failed(e->user, NULL);
 	}
-	answer(&b->waiters, 0, NULL);
+	waiters_answer(&b->waiters, 0, NULL);
 	INJECT("after-replies");
 	if (b->events.n)
 		e->world->published(e->user, (const struct event *const *)b->events.p, b->events.n);
@@ -378,13 +315,6 @@ static bool refold(struct engine *e)
 	return true;
 }
 
-static void keep_reports(struct engine *e, struct batch *b)
-{
-	for (size_t i = 0; i < b->reports.n; i++)
-		vec_push(&e->retry, b->reports.p[i]);
-	b->reports.n = 0;
-}
-
 /* Each further attempt comes later, whatever else wakes us meanwhile. */
 static void retry_later(struct engine *e)
 {
@@ -395,29 +325,22 @@ static void retry_later(struct engine *e)
 	set_wake(e, e->retry_at);
 }
 
-static void take_waiters(struct waiters *to, struct batch *b)
-{
-	for (size_t i = 0; i < b->waiters.n; i++)
-		vec_push(to, b->waiters.p[i]);
-	b->waiters.n = 0;
-}
-
 static void commit_failed(struct engine *e, struct batch *b, int r, const struct ov_err *err)
 {
 	struct batch *other = b == &e->batches[0] ? &e->batches[1] : &e->batches[0];
 	struct waiters told = { 0 };
 
 	e->world->store_failed(e->user, err);
-	keep_reports(e, b);
-	keep_reports(e, other);
-	take_waiters(&told, b);
-	take_waiters(&told, other);
+	batch_take_reports(&e->retry, b);
+	batch_take_reports(&e->retry, other);
+	batch_take_waiters(&told, b);
+	batch_take_waiters(&told, other);
 	batch_clear(b);
 	batch_clear(other);
 	(void)refold(e);
 	retry_later(e);
 	/* Last: whoever is told may submit again, on the state as it is now. */
-	answer(&told, r, err);
+	waiters_answer(&told, r, err);
 	vec_done(&told);
 }
 
@@ -431,24 +354,6 @@ static void append_done(void *user, int r, uint64_t head, const struct ov_err *e
 		commit_succeeded(e, b, head);
 	else
 		commit_failed(e, b, r, err);
-}
-
-/* The records of a batch, in its arena. */
-static struct store_record *records(struct batch *b)
-{
-	struct store_record *recs = arena_array(&b->arena, struct store_record, b->events.n);
-	_cleanup_(buf_done) struct buf body = BUF_INIT;
-
-	for (size_t i = 0; i < b->events.n; i++) {
-		const struct event *ev = b->events.p[i];
-
-		buf_clear(&body);
-		json_write_canonical(&body, event_body(&b->arena, ev));
-		recs[i].at = ev->at;
-		recs[i].kind = str_from(event_info(ev->kind).name);
-		recs[i].body = arena_str(&b->arena, buf_str(&body));
-	}
-	return recs;
 }
 
 static void write_batch(struct engine *e)
@@ -468,7 +373,7 @@ static void write_batch(struct engine *e)
 		return;
 	}
 	INJECT("before-commit");
-	store_append(e->store, e->head, records(b), b->events.n, append_done, e);
+	store_append(e->store, e->head, batch_records(b), b->events.n, append_done, e);
 }
 
 static struct decisions tick_once(struct engine *e, struct arena *a)

@@ -7,6 +7,7 @@
 #include "tests/test.h"
 
 #include <malloc.h>
+#include <stdio.h>
 
 #include "app/engine.h"
 #include "app/fold.h"
@@ -58,8 +59,8 @@ static void lie_done(void *user, int r, uint64_t head, const struct ov_err *err)
 	l->done(l->user, OV_EIO, head, &lie);
 }
 
-static void faulty_append(struct store *s, uint64_t expect, const struct store_record *recs, size_t n,
-			  store_done *done, void *user)
+static void faulty_append(struct store *s, uint64_t expect, const struct store_record *recs,
+		size_t n, store_done *done, void *user)
 {
 	struct faulty *f = faulty_of(s);
 	struct ov_err err = { 0 };
@@ -77,26 +78,29 @@ static void faulty_append(struct store *s, uint64_t expect, const struct store_r
 	}
 }
 
-static int faulty_read(struct store *s, uint64_t after, size_t limit, struct arena *a, struct store_record **ret,
-		       size_t *ret_n, struct ov_err *err)
+static int faulty_read(struct store *s, uint64_t after, size_t limit, struct arena *a,
+		struct store_record **ret, size_t *ret_n, struct ov_err *err)
 {
 	if (faulty_of(s)->fail_reads)
 		return ov_fail(err, OV_EIO, "the disk cannot be read");
 	return store_read(faulty_of(s)->inner, after, limit, a, ret, ret_n, err);
 }
 
-static int faulty_head(struct store *s, uint64_t *ret_seq, uint8_t ret_hash[static SHA256_LEN], struct ov_err *err)
+static int faulty_head(struct store *s, uint64_t *ret_seq, uint8_t ret_hash[static SHA256_LEN],
+		struct ov_err *err)
 {
 	return store_head(faulty_of(s)->inner, ret_seq, ret_hash, err);
 }
 
-static int faulty_snapshot_put(struct store *s, const struct store_snapshot *snap, struct ov_err *err)
+static int faulty_snapshot_put(struct store *s, const struct store_snapshot *snap,
+		struct ov_err *err)
 {
 	faulty_of(s)->snapshots++;
 	return store_snapshot_put(faulty_of(s)->inner, snap, err);
 }
 
-static int faulty_snapshot_get(struct store *s, struct arena *a, struct store_snapshot *ret, struct ov_err *err)
+static int faulty_snapshot_get(struct store *s, struct arena *a, struct store_snapshot *ret,
+		struct ov_err *err)
 {
 	return store_snapshot_get(faulty_of(s)->inner, a, ret, err);
 }
@@ -157,7 +161,8 @@ static void site_perform(void *user, const struct effect *fx)
 {
 	struct site *s = user;
 	struct performed p = { .kind = fx->kind };
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	struct state *durable;
 	uint64_t from;
 
@@ -230,7 +235,9 @@ static void site_init(struct site *s, uint64_t seed)
 {
 	struct store_lease lease;
 
-	*s = (struct site){ .now = START * (ov_time)1000, .rng = { seed }, .snapshot_every = 1000000 };
+	*s = (struct site){ .now = START * (ov_time)1000,
+		.rng = { seed },
+		.snapshot_every = 1000000 };
 	s->policy = (struct policy){
 		.default_agent = STR("a"),
 		.agents = agents,
@@ -322,12 +329,15 @@ static void answered(void *user, int r, const value *result, const struct ov_err
 static void create_goal(struct site *s, const char *title, const char *tasks, struct answer *a)
 {
 	engine_submit(s->engine, STR("goal.create"),
-		      json(s, "{'title': '%s', 'plan': {'phases': [{'id': 'P1', 'name': 'one', 'tasks': [%s]}]}}", title, tasks),
-		      STR("human:t"), answered, a);
+			json(s,
+					"{'title': '%s', 'plan': {'phases': [{'id': 'P1', 'name': "
+	                                "'one', 'tasks': [%s]}]}}",
+					title, tasks),
+			STR("human:t"), answered, a);
 }
 
 #define T1 "{'id': 'T1', 'name': 't', 'acceptance': ['x']}"
-#define T2 "{'id': 'T2', 'name': 't', 'acceptance': ['x']}"
+#define T2 "{'id': 'T2', 'name': 't', 'acceptance': ['x'], 'checkCommand': 'true'}"
 #define T3 "{'id': 'T3', 'name': 't', 'acceptance': ['x'], 'deps': ['T1', 'T2']}"
 
 static const char *const good_data[EFFECT_KIND_COUNT] = {
@@ -346,13 +356,17 @@ static void end_effect(struct site *s, size_t i, const char *outcome)
 
 	vec_remove(&s->todo, i);
 	engine_report(s->engine, STR("effect.end"),
-		      json(s, "{'effect': '%s', 'outcome': '%s', 'detail': '', 'data': {%s}}", p.id, outcome, good_data[p.kind]));
+			json(s, "{'effect': '%s', 'outcome': '%s', 'detail': '', 'data': {%s}}",
+					p.id, outcome, good_data[p.kind]));
 }
 
 static void end_run(struct site *s, str run, int code)
 {
 	engine_report(s->engine, STR("run.end"),
-		      json(s, "{'run': '" STR_FMT "', 'exit_code': %d, 'signal': 0, 'lost': false}", STR_ARG(run), code));
+			json(s,
+					"{'run': '" STR_FMT
+					"', 'exit_code': %d, 'signal': 0, 'lost': false}",
+					STR_ARG(run), code));
 }
 
 /* Time passes until the engine wants to be woken. */
@@ -372,13 +386,14 @@ static void finish(struct site *s)
 		const struct run *running = NULL;
 
 		s->now += OV_SECOND;
-		list_each(it, &engine_state(s->engine)->runs)
-		{
+		list_each (it, &engine_state(s->engine)->runs) {
 			const struct run *r = list_entry(it, struct run, link);
 
 			running = r->status == RUN_RUNNING ? r : running;
 		}
-		if (s->todo.n)
+		if (s->wake_at <= s->now)
+			sleep_until_wake(s);
+		else if (s->todo.n)
 			end_effect(s, 0, "ok");
 		else if (running)
 			end_run(s, running->id, 0);
@@ -388,12 +403,14 @@ static void finish(struct site *s)
 			return;
 		engine_commit(s->engine);
 	}
+	fprintf(stderr, "%s\n", text_of(s, engine_state(s->engine)).p);
 	fail_msg("the work never comes to an end");
 }
 
 static const struct node *node_of(struct site *s, const char *id)
 {
-	const struct node *n = state_node(engine_state(s->engine), engine_state(s->engine)->goals.p[0]->id, str_from(id));
+	const struct node *n = state_node(engine_state(s->engine),
+			engine_state(s->engine)->goals.p[0]->id, str_from(id));
 
 	assert_non_null(n);
 	return n;
@@ -413,7 +430,7 @@ TEST(a_goal_is_worked_on_to_its_end)
 	assert_int_equal(a.count, 1);
 	finish(&s);
 	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
-	assert_int_equal(s.performed, 3 * 4);
+	assert_int_equal(s.performed, 3 * 4 + 1);
 	/* Idle costs nothing. */
 	assert_true(s.wake_at == OV_TIME_MAX);
 	check_fold(&s);
@@ -464,8 +481,9 @@ TEST(a_report_is_kept_over_a_failure_also_when_another_write_succeeds_first)
 	create_goal(&s, "h", T1, &a);
 	engine_commit(s.engine);
 	assert_int_equal(s.recoveries, 1);
-	while (s.wake_at != OV_TIME_MAX && node_of(&s, "T1")->assignment->stage == STAGE_WORKSPACE &&
-	       s.now < (START + 3600) * (ov_time)1000)
+	while (s.wake_at != OV_TIME_MAX &&
+			node_of(&s, "T1")->assignment->stage == STAGE_WORKSPACE &&
+			s.now < (START + 3600) * (ov_time)1000)
 		sleep_until_wake(&s);
 	assert_int_not_equal(node_of(&s, "T1")->assignment->stage, STAGE_WORKSPACE);
 	finish(&s);
@@ -633,7 +651,8 @@ TEST(a_reply_may_submit_also_after_a_failure)
 		site_init(&s, 9);
 		again = (struct again){ .s = &s };
 		s.store.fail_appends = fail;
-		engine_submit(s.engine, STR("goal.create"), json(&s, "{'title': 'first'}"), STR("human:t"), submit_again, &again);
+		engine_submit(s.engine, STR("goal.create"), json(&s, "{'title': 'first'}"),
+				STR("human:t"), submit_again, &again);
 		other = (struct answer){ 0 };
 		create_goal(&s, "other", T1, &other);
 		engine_commit(s.engine);
@@ -660,7 +679,8 @@ TEST(nothing_grows_while_nothing_happens)
 	site_init(&s, 10);
 	create_goal(&s, "g", T1 "," T2 "," T3, &a);
 	engine_commit(s.engine);
-	bad = json(&s, "{'node': 'T1', 'status': 'queued', 'reason': '%s'}", "not blocked, so this is refused");
+	bad = json(&s, "{'node': 'T1', 'status': 'queued', 'reason': '%s'}",
+			"not blocked, so this is refused");
 	for (int i = 0; i < 20000; i++) {
 		engine_submit(s.engine, STR("work.update"), bad, STR("human:t"), answered, &a);
 		assert_true(a.r < 0);
@@ -677,6 +697,40 @@ TEST(nothing_grows_while_nothing_happens)
 
 /* ---- anything that can happen, in any order ---- */
 
+/* A person blocks a node, unblocks it, or declares it done; or is refused. */
+static void update_any(struct site *s, const struct goal *g)
+{
+	static const char *const statuses[] = { "blocked", "queued", "queued", "done" };
+
+	engine_submit(s->engine, STR("work.update"),
+			json(s,
+					"{'goal': '" STR_FMT
+					"', 'node': 'T%zu', 'status': '%s', 'reason': 'so'}",
+					STR_ARG(g->id), 1 + rng_below(&s->rng, 3),
+					statuses[rng_below(&s->rng, ARRAY_LEN(statuses))]),
+			STR("human:t"), NULL, NULL);
+}
+
+static void unblock_all(struct site *s)
+{
+	const struct state *st = engine_state(s->engine);
+
+	for (size_t i = 0; i < st->goals.n; i++)
+		for (size_t k = 0; k < st->goals.p[i]->nodes.n; k++) {
+			const struct node *n = st->goals.p[i]->nodes.p[k];
+
+			if (n->status == NODE_BLOCKED && node_is_leaf(n))
+				engine_submit(s->engine, STR("work.update"),
+						json(s,
+								"{'node': '" STR_FMT
+								"', 'status': 'queued', 'reason': "
+				                                "'go on'}",
+								STR_ARG(n->key)),
+						STR("human:t"), NULL, NULL);
+		}
+	engine_commit(s->engine);
+}
+
 static void random_step(struct site *s)
 {
 	static const char *const accepts[] = { "ok", "ok", "ok", "moved", "conflict", "error" };
@@ -684,13 +738,9 @@ static void random_step(struct site *s)
 	size_t i;
 
 	s->now += (ov_time)rng_below(&s->rng, 400);
-	switch (rng_below(&s->rng, 12)) {
-	case 0:
-		s->store.fail_appends = (int)rng_below(&s->rng, 3);
-		break;
-	case 1:
-		s->store.lie_appends = 1;
-		break;
+	switch (rng_below(&s->rng, 14)) {
+	case 0: s->store.fail_appends = (int)rng_below(&s->rng, 3); break;
+	case 1: s->store.lie_appends = 1; break;
 	case 2:
 		if (st->goals.n < 4)
 			create_goal(s, "g", T1 "," T2 "," T3, arena_new(&s->arena, struct answer));
@@ -702,20 +752,19 @@ static void random_step(struct site *s)
 		s->store.fail_reads = false;
 		site_up(s);
 		return;
-	case 4:
-		s->store.fail_reads = rng_below(&s->rng, 3) == 0;
-		break;
+	case 4: s->store.fail_reads = rng_below(&s->rng, 3) == 0; break;
 	case 5:
 		if (s->wake_at != OV_TIME_MAX)
 			sleep_until_wake(s);
 		break;
-	case 6:
-		(void)engine_tick_now(s->engine, &s->arena);
+	case 8:
+		if (st->goals.n)
+			update_any(s, st->goals.p[rng_below(&s->rng, st->goals.n)]);
 		break;
+	case 6: (void)engine_tick_now(s->engine, &s->arena); break;
 	case 7:
 		i = rng_below(&s->rng, 3);
-		list_each(it, &st->runs)
-		{
+		list_each (it, &st->runs) {
 			const struct run *r = list_entry(it, struct run, link);
 
 			if (r->status == RUN_RUNNING && i-- == 0) {
@@ -728,9 +777,11 @@ static void random_step(struct site *s)
 		if (s->todo.n) {
 			i = rng_below(&s->rng, s->todo.n);
 			end_effect(s, i,
-				   rng_below(&s->rng, 8)           ? "ok" :
-				   s->todo.p[i].kind == FX_ACCEPT ? accepts[rng_below(&s->rng, ARRAY_LEN(accepts))] :
-								    "error");
+					rng_below(&s->rng, 8) ? "ok"
+							: s->todo.p[i].kind == FX_ACCEPT
+							? accepts[rng_below(&s->rng,
+									  ARRAY_LEN(accepts))]
+							: "error");
 		}
 		break;
 	}
@@ -753,7 +804,7 @@ static void check_end(struct site *s)
 
 TEST(whatever_fails_every_goal_comes_to_its_end)
 {
-	for (uint64_t seed = 1; seed <= 300; seed++) {
+	for (uint64_t seed = 1; seed <= 200; seed++) {
 		struct site s;
 
 		site_init(&s, seed);
@@ -763,6 +814,10 @@ TEST(whatever_fails_every_goal_comes_to_its_end)
 			random_step(&s);
 		s.store.fail_appends = s.store.lie_appends = 0;
 		s.store.fail_reads = false;
+		/* An engine that is in the middle of a failure recovers first. */
+		for (int i = 0; i < 3 && s.wake_at != OV_TIME_MAX; i++)
+			sleep_until_wake(&s);
+		unblock_all(&s);
 		finish(&s);
 		check_end(&s);
 		site_done(&s);
