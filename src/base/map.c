@@ -18,9 +18,9 @@ void map_done(struct map *m)
 }
 
 /* The slot of key, or the free slot where it belongs; only with cap > used. */
-static struct map_slot *find(const struct map *m, str key)
+static struct map_slot *find(const struct map *m, str key, uint64_t hash)
 {
-	size_t mask = m->cap - 1, i = str_hash(key, m->seed) & mask;
+	size_t mask = m->cap - 1, i = hash & mask;
 	struct map_slot *removed = NULL;
 
 	for (;; i = (i + 1) & mask) {
@@ -30,7 +30,7 @@ static struct map_slot *find(const struct map *m, str key)
 			return removed ? removed : s;
 		if (s->value == MAP_GONE)
 			removed = removed ? removed : s;
-		else if (str_eq(s->key, key))
+		else if (s->hash == hash && str_eq(s->key, key))
 			return s;
 	}
 }
@@ -47,42 +47,43 @@ static void rehash(struct map *m)
 		struct map_slot *s = &old.slots[i];
 
 		if (s->value && s->value != MAP_GONE)
-			*find(m, s->key) = *s;
+			*find(m, s->key, s->hash) = *s;
 	}
 	mem_free(old.slots);
 }
 
 void *map_get(const struct map *m, str key)
 {
-	void *v = m->cap ? find(m, key)->value : NULL;
+	void *v = m->cap ? find(m, key, str_hash(key, m->seed))->value : NULL;
 
 	return v == MAP_GONE ? NULL : v;
 }
 
 void map_put(struct map *m, str key, void *value)
 {
+	uint64_t hash = str_hash(key, m->seed);
 	struct map_slot *s;
 
 	assert(value);
 	if ((m->used + 1) * 4 > m->cap * 3)
 		rehash(m);
-	s = find(m, key);
+	s = find(m, key, hash);
 	if (!s->value)
 		m->used++;
 	if (!s->value || s->value == MAP_GONE)
 		m->n++;
-	*s = (struct map_slot){ key, value };
+	*s = (struct map_slot){ key, hash, value };
 }
 
 void *map_remove(struct map *m, str key)
 {
-	struct map_slot *s = m->cap ? find(m, key) : NULL;
+	struct map_slot *s = m->cap ? find(m, key, str_hash(key, m->seed)) : NULL;
 	void *v;
 
 	if (!s || !s->value || s->value == MAP_GONE)
 		return NULL;
 	v = s->value;
-	*s = (struct map_slot){ { 0 }, MAP_GONE };
+	*s = (struct map_slot){ .value = MAP_GONE };
 	m->n--;
 	return v;
 }

@@ -8,7 +8,8 @@
 
 struct map_slot {
 	str key;
-	void *value; /* NULL: never used; MAP_GONE: removed */
+	uint64_t hash; /* of the key: growing and passing by others need not look at their keys */
+	void *value;   /* NULL: never used; MAP_GONE: removed */
 };
 
 struct map {

@@ -77,14 +77,16 @@ void ev_flag(struct decide_ctx *cx, struct event *e, const char *key, bool b)
 str make_id(struct decide_ctx *cx, const char *prefix)
 {
 	uint8_t seed[DECIDE_ENTROPY + sizeof(cx->ids_made)], digest[SHA256_LEN];
-	char ulid[ULID_LEN + 1];
+	size_t n = strlen(prefix);
+	char *id = arena_alloc(cx->arena, n + ULID_LEN + 1);
 
 	memcpy(seed, cx->entropy, DECIDE_ENTROPY);
 	memcpy(seed + DECIDE_ENTROPY, &cx->ids_made, sizeof(cx->ids_made));
 	cx->ids_made++;
 	sha256(seed, sizeof(seed), digest);
-	ulid_format(cx->now, digest, ulid);
-	return arena_printf(cx->arena, "%s%s", prefix, ulid);
+	memcpy(id, prefix, n);
+	ulid_format(cx->now, digest, id + n);
+	return (str){ id, n + ULID_LEN };
 }
 
 static struct event *emit_move(struct decide_ctx *cx, enum event_kind kind, struct subject s, const struct status_table *t,

@@ -1,6 +1,5 @@
 #include "net/rpc_call.h"
 
-#include "base/alloc.h"
 #include "base/str.h"
 #include "data/json.h"
 #include "data/jsonrpc.h"
@@ -8,10 +7,12 @@
 /* Deeper than any operation's parameters; keeps recursion over them harmless. */
 enum { RPC_MAX_DEPTH = 64 };
 
+/* It lives in its own arena. */
 void rpc_pending_free(struct rpc_pending *p)
 {
-	arena_done(&p->arena);
-	mem_free(p);
+	struct arena a = p->arena;
+
+	arena_done(&a);
 }
 
 /* The id of something that is no proper request, so that its sender can tell which one. */
@@ -55,8 +56,10 @@ static int rpc_pending_parse(struct rpc_pending *p, str text, size_t max, struct
 
 struct rpc_pending *rpc_pending_read(str text, size_t max, struct buf *reply)
 {
-	struct rpc_pending *p = mem_zalloc(1, sizeof(*p));
+	struct arena a = ARENA_INIT;
+	struct rpc_pending *p = arena_new(&a, struct rpc_pending);
 
+	p->arena = a;
 	p->call.arena = &p->arena;
 	list_init(&p->link);
 	if (rpc_pending_parse(p, text, max, reply) < 0) {
