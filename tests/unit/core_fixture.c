@@ -81,6 +81,9 @@ int append(struct fixture *f, struct event *e, struct ov_err *err)
 			str_from(event_info(e->kind).name), arena_str(&f->arena, buf_str(&body)),
 			stored, err);
 	buf_done(&body);
+	/* The log gives back what was decided, to the byte. */
+	if (r == 0)
+		assert_true(value_equal(e->data, stored->data));
 	if (r == 0)
 		r = apply(f->state, stored, err);
 	if (r == 0)

@@ -335,6 +335,24 @@ TEST(dirty_checkout_waits_double_up_to_the_longest)
 	fixture_done(&f);
 }
 
+/* However often: a wait is never longer than the longest, and never wraps around. */
+TEST(dirty_checkout_for_ever)
+{
+	struct fixture f;
+
+	begin(&f, 1);
+	f.policy.dirty_tries = 200;
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	for (int i = 0; i < 150; i++) {
+		effect_end(&f, "T1", FX_ACCEPT, "dirty", "", "");
+		assert_int_equal(tick(&f), 0);
+		assert_true(f.wake_at > f.now && f.wake_at <= f.now + OV_HOUR);
+		f.now = f.wake_at;
+		settle(&f);
+	}
+	fixture_done(&f);
+}
+
 TEST(moved_target_is_tried_again_soon)
 {
 	struct fixture f;
@@ -469,6 +487,31 @@ TEST(order)
 			at++;
 		}
 	assert_int_equal(at, 4);
+	fixture_done(&f);
+}
+
+/* Among equals, whoever was queued first goes first, whichever goal is older. */
+TEST(order_by_age)
+{
+	struct fixture f;
+	str first, second;
+
+	fixture_init(&f);
+	f.policy.workers_max = 1;
+	first = create_goal(&f, flat_plan(&f, 2), NULL);
+	submit(&f, "work.update", json(&f, "{'node': 'T2', 'status': 'blocked', 'reason': 'x'}"));
+	settle(&f);
+	second = create_goal(&f, flat_plan(&f, 1), NULL);
+	f.now += OV_SECOND;
+	settle(&f);
+	f.now += OV_SECOND;
+	submit(&f, "work.update", json(&f, "{'node': 'T2', 'status': 'queued', 'reason': 'x'}"));
+	submit(&f, "work.update",
+			json(&f, "{'node': '" STR_FMT "/T1', 'status': 'done', 'reason': 'x'}",
+					STR_ARG(first)));
+	drain(&f);
+	assert_true(str_eq(last_event(&f, EV_ASSIGNMENT_CREATED)->goal, first));
+	assert_int_equal(state_goal(f.state, second)->status, GOAL_COMPLETED);
 	fixture_done(&f);
 }
 
