@@ -58,10 +58,13 @@ static void world_wake_at(void *user, ov_time at)
 {
 	struct daemon *d = user;
 
+	loop_timer_off(d->wake);
+	loop_timer_off(d->wake_steady);
 	if (at == OV_TIME_MAX)
-		loop_timer_off(d->wake);
-	else
-		loop_timer_at(d->wake, at);
+		return;
+	/* The first of them: one goes on in suspend, the other is not put off by a clock that is set back. */
+	loop_timer_at(d->wake, at);
+	loop_timer_in(d->wake_steady, at - loop_now(d->loop));
 }
 
 static void world_store_failed(void *user, const struct ov_err *err)
@@ -89,6 +92,8 @@ static void wake_fired(void *user)
 {
 	struct daemon *d = user;
 
+	loop_timer_off(d->wake);
+	loop_timer_off(d->wake_steady);
 	engine_wake(d->engine);
 }
 
@@ -184,8 +189,11 @@ int daemon_load_config(const char *dir, const char *target, struct config **ret,
 
 int daemon_reload(struct daemon *d, struct ov_err *err)
 {
+	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	struct config *fresh, *old = d->config;
-	int r = daemon_load_config(d->o->dir, d->target_branch, &fresh, err);
+	/* Without accept.target: the branch of the start, or, when that was not looked up, the last one. */
+	const char *target = d->target_branch ? d->target_branch : arena_cstr(&a, old->policy.target_branch);
+	int r = daemon_load_config(d->o->dir, target, &fresh, err);
 
 	if (r < 0)
 		return r;
@@ -398,6 +406,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 		return r;
 	open_signals(d);
 	d->wake = loop_timer(d->loop, wake_fired, d);
+	d->wake_steady = loop_timer(d->loop, wake_fired, d);
 	d->after = loop_after(d->loop, after_iteration, d);
 	announce_start(d);
 	executor_adopt(d->executor);
@@ -415,6 +424,7 @@ static void close_all(struct daemon *d)
 		loop_source_free(d->signals[i]);
 	loop_source_free(d->after);
 	loop_source_free(d->wake);
+	loop_source_free(d->wake_steady);
 	loop_source_free(d->drain);
 	engine_close(d->engine);
 	ops_free(d->ops);

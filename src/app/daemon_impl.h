@@ -27,7 +27,7 @@ struct daemon {
 	const char *socket_path, *target_branch;
 	str token;
 
-	struct loop_source *after, *wake, *drain, *signals[3];
+	struct loop_source *after, *wake, *wake_steady, *drain, *signals[3];
 	struct list followers; /* of events, over the socket */
 	struct list log_waits; /* calls of run.log that wait for output */
 

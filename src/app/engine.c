@@ -98,6 +98,11 @@ struct store *engine_store(const struct engine *e)
 	return e->store;
 }
 
+uint64_t engine_head(const struct engine *e)
+{
+	return e->head;
+}
+
 bool engine_staged(const struct engine *e)
 {
 	return e->staged->events.n || e->writing;

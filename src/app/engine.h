@@ -57,6 +57,8 @@ void engine_stop(struct engine *e);
 
 const struct state *engine_state(const struct engine *e);
 struct store *engine_store(const struct engine *e);
+/* The last event that is durable; the state may already hold more. */
+uint64_t engine_head(const struct engine *e);
 /* True while something is staged that the store does not have yet. */
 bool engine_staged(const struct engine *e);
 

@@ -79,21 +79,33 @@ static void write_done(void *user, int r, const value *result, const struct ov_e
 		rpc_call_result(call, result);
 }
 
-static void log_wait_end(struct log_wait *w)
+static void log_ready(void *user, int r, const struct ov_err *commit_err)
 {
-	struct op_ctx cx = op_context(w->d, w->call->arena);
-	struct rpc_call *call = w->call;
+	struct pending_read *p = user;
+	struct op_ctx cx = op_context(p->d, p->call->arena);
 	struct ov_err err = { 0 };
 	value *result = NULL;
-	int r = op_run_log(&cx, call->params, &result, &err);
 
+	if (r == 0) {
+		r = op_run_log(&cx, p->call->params, &result, &err);
+		commit_err = &err;
+	}
+	if (r < 0)
+		rpc_call_error(p->call, commit_err);
+	else
+		rpc_call_result(p->call, result);
+}
+
+/* The wait is over; that the run has ended is told when it is durable, like everything else. */
+static void log_wait_end(struct log_wait *w)
+{
+	struct pending_read *p = arena_new(w->call->arena, struct pending_read);
+
+	*p = (struct pending_read){ .d = w->d, .call = w->call };
 	list_remove(&w->link);
 	loop_source_free(w->timer);
 	mem_free(w);
-	if (r < 0)
-		rpc_call_error(call, &err);
-	else
-		rpc_call_result(call, result);
+	engine_after_commit(p->d->engine, log_ready, p);
 }
 
 static void log_wait_timeout(void *user)
@@ -183,7 +195,7 @@ static int follow_catch_up(struct daemon *d, struct rpc_conn *conn, uint64_t aft
 	size_t n;
 	int r;
 
-	if (engine_state(d->engine)->seq > after + FOLLOW_CATCH_UP) {
+	if (engine_head(d->engine) > after + FOLLOW_CATCH_UP) {
 		ov_fail(err, OV_ELIMIT, "event %llu is more than %d events ago", (unsigned long long)after, FOLLOW_CATCH_UP);
 		return ov_next(err, "overseer events --after %llu", (unsigned long long)after);
 	}
@@ -196,9 +208,16 @@ static int follow_catch_up(struct daemon *d, struct rpc_conn *conn, uint64_t aft
 	return r;
 }
 
+static bool follows(const struct daemon *d, const struct rpc_conn *conn)
+{
+	list_each(it, &d->followers) if (list_entry(it, struct follower, link)->conn == conn) return true;
+	return false;
+}
+
+/* What is staged is not part of the head: it comes when it is durable, as any other event. */
 static void call_events_follow(struct daemon *d, struct rpc_call *call)
 {
-	uint64_t head = engine_state(d->engine)->seq;
+	uint64_t head = engine_head(d->engine);
 	uint64_t after = value_at(call->params, "after") ? (uint64_t)value_int_at(call->params, "after") : head;
 	struct rpc_conn *conn = call->conn;
 	struct ov_err err = { 0 };
@@ -207,6 +226,11 @@ static void call_events_follow(struct daemon *d, struct rpc_call *call)
 
 	if (!conn) {
 		ov_fail(&err, OV_EINVALID, "events are followed over the socket, or at GET /events");
+		rpc_call_error(call, &err);
+		return;
+	}
+	if (follows(d, conn)) {
+		ov_fail(&err, OV_ECONFLICT, "this connection follows the events already");
 		rpc_call_error(call, &err);
 		return;
 	}

@@ -90,7 +90,8 @@ struct git_accept {
  * Rebase onto the target, squash to one commit, fast-forward the target; then the branch, and the
  * worktree if it is clean, follow to that commit. Rebase and squash are one merge of trees: until
  * the target moves, nothing that anybody can see changes. Lines that credit a tool are taken out of
- * the message. The worktree must be on the branch and clean: harvest comes first.
+ * the message. The worktree must be on the branch, without uncommitted changes: harvest comes first.
+ * New files that a check has left there since then stay there and are not accepted.
  */
 void git_accept(struct git *g, const struct git_accept *spec, git_done_fn *done, void *user);
 /* Rescues what no other ref keeps, then removes the worktree and its branch. Absent is fine. */

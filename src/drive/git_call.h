@@ -149,7 +149,7 @@ struct git_call {
 	const char *admin;      /* the worktree's own git directory, or NULL: not registered */
 	bool folder;            /* the folder exists */
 	bool no_name, no_email; /* none is configured: ours is given */
-	bool dirty, unmerged;   /* of the worktree */
+	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool fresh;             /* ensure: the worktree is new, or never was complete */
 	bool ok;                /* the answer of the last yes-or-no step */
 	size_t unfinished_at;   /* how far git_unfinished.c came in its table */

@@ -123,7 +123,7 @@ const struct git_step git_target_steps[] = {
 
 static int status_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	c->dirty = c->unmerged = false;
+	c->dirty = c->changed = c->unmerged = false;
 	vec_clear(&c->nested);
 	if (!c->admin || !c->folder)
 		return GIT_SKIP;
@@ -151,6 +151,7 @@ static int status_judge(struct git_call *c, const struct git_out *o, struct ov_e
 			continue;
 		}
 		c->dirty = true;
+		c->changed |= !str_is(xy, "??");
 		if (str_find_byte(xy, 'U') < xy.n || str_is(xy, "AA") || str_is(xy, "DD"))
 			c->unmerged = true;
 	}

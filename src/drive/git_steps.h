@@ -42,7 +42,7 @@ void git_note_read(struct git_call *c, str *ret_branch, str *ret_target);
 extern const struct git_step git_refs_steps[]; /* HEAD, branch, target, rescue ref: the oids in c */
 extern const struct git_step
 		git_target_steps[]; /* the target branch has a commit, or the call fails */
-extern const struct git_step git_status_steps[]; /* c->dirty, c->unmerged, c->nested */
+extern const struct git_step git_status_steps[]; /* c->dirty, changed, unmerged, nested */
 int git_holder_build(struct git_call *c, struct ov_err *err);
 /* Sets c->holder to the folder that has refs/heads/BRANCH checked out, if it exists. */
 void git_holder_parse(struct git_call *c, str list, str branch);

@@ -322,15 +322,34 @@ TEST(unharvested_worktree_is_refused)
 	struct answer a;
 
 	work(&f);
-	sh(&f, "echo u >\"$W/untracked\"");
+	sh(&f, "echo u >>\"$W/src/two\"");
 	start_accept(&f, BRANCH, "D_1", "m", &a);
 	finish(&f, &a);
 	assert_int_equal(a.r, OV_ESTATE);
-	sh(&f, "rm \"$W/untracked\"; git -C \"$W\" checkout -q --detach");
+	sh(&f, "cd \"$W\"; git checkout -q src/two; echo u >new; git add new");
+	start_accept(&f, BRANCH, "D_1", "m", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_ESTATE);
+	sh(&f, "cd \"$W\"; git rm -qf new; git checkout -q --detach");
 	start_accept(&f, BRANCH, "D_1", "m", &a);
 	finish(&f, &a);
 	assert_int_equal(a.r, OV_ESTATE);
 	assert_sh(&f, "second", "git log -1 --format=%%s main");
+	fixture_close(&f);
+}
+
+TEST(what_a_check_built_is_not_in_the_way)
+{
+	struct fixture f;
+	struct answer a;
+
+	work(&f);
+	sh(&f, "mkdir \"$W/out\"; echo o >\"$W/out/a.o\"");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	check_once(&f, "D_1");
+	assert_sh(&f, "0", "git ls-tree -r --name-only main | grep -c out/ || :");
+	assert_sh(&f, "o", "cat \"$W/out/a.o\"");
 	fixture_close(&f);
 }
 
