@@ -8,7 +8,7 @@
 #include "sys/clock.h"
 
 /* One write per line, so that lines of several processes do not mix. */
-static void log_line(const char *level, const char *fmt, va_list ap)
+static void _printf_(2, 0) log_line(const char *level, const char *fmt, va_list ap)
 {
 	_cleanup_(arena_done) struct arena a = ARENA_INIT;
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
