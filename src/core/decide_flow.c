@@ -178,6 +178,12 @@ static void stop_ended(struct decide_ctx *cx, const struct outcome *o)
 	/* Delivered, or there was nobody to deliver it to: the run's end comes by itself, or came already. */
 	bool over = !o->as->run || o->as->run->status == RUN_ENDED;
 
+	if (!o->ok && !over) {
+		assignment_move(cx, o->as, o->as->status, STAGE_STOP, o->detail);
+		ev_int(cx, cx->out->p[cx->out->n - 1], "not_before_ms",
+		       cx->now + MAX(cx->policy->retry_delay[0], OV_SECOND));
+		return;
+	}
 	assignment_move(cx, o->as, o->as->status, over ? STAGE_HARVEST : STAGE_RUNNING, STR("the run was told to stop"));
 }
 
@@ -466,7 +472,7 @@ static void tick_goal_end(struct decide_ctx *cx, const struct decision *d)
 
 static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)
 {
-	str want = d->node->suggested_agent.n ? d->node->suggested_agent : cx->policy->default_agent;
+	str want = node_wants(cx->policy, d->node);
 	str reason = want.n ? arena_printf(cx->arena, "agent \"" STR_FMT "\" is not configured", STR_ARG(want)) :
 			      STR("no agent is configured (defaults.agent)");
 

@@ -13,6 +13,7 @@ struct tick {
 	VEC(struct decision) out;
 	ov_time wake_at;
 	size_t pool; /* workers that there are, those made by this tick included */
+	size_t busy; /* of them, those taken by this tick included */
 	size_t next_idle;   /* index into state->workers from which to look */
 	bool accepting;
 };
@@ -66,16 +67,21 @@ static void queue_ready(struct tick *t)
 								    STR("it depends on nothing") });
 }
 
-/* A node's own wish, else its role's agent, else the default; empty when that is not configured. */
-static const struct policy_agent *agent_for(const struct policy *p, const struct node *n)
+str node_wants(const struct policy *p, const struct node *n)
 {
 	str want = n->suggested_agent;
 
 	for (size_t i = 0; !want.n && n->role.n && i < p->roles_n; i++)
 		if (str_eq(p->roles[i].name, n->role))
 			want = p->roles[i].agent;
-	if (!want.n)
-		want = p->default_agent;
+	return want.n ? want : p->default_agent;
+}
+
+/* NULL when the one that it wants is not configured. */
+static const struct policy_agent *agent_for(const struct policy *p, const struct node *n)
+{
+	str want = node_wants(p, n);
+
 	for (size_t i = 0; i < p->agents_n; i++)
 		if (str_eq(p->agents[i].name, want))
 			return &p->agents[i];
@@ -101,17 +107,21 @@ static int64_t *agent_loads(struct tick *t)
 	return loads;
 }
 
-/* An idle pool worker, or the name of one more while fewer than workers_max exist. */
+/* An idle pool worker, or the name of one more, while fewer than workers_max are at work. */
 static bool take_worker(struct tick *t, struct decision *d)
 {
 	const struct state *s = t->w->state;
 
+	/* There may be more of them than that: the configuration can be changed. */
+	if ((int64_t)t->busy >= t->w->policy->workers_max)
+		return false;
 	for (; t->next_idle < s->workers.n; t->next_idle++) {
 		const struct worker *w = s->workers.p[t->next_idle];
 
 		if (w->pool && w->status == WORKER_IDLE) {
 			d->worker = w->name;
 			t->next_idle++;
+			t->busy++;
 			return true;
 		}
 	}
@@ -119,6 +129,7 @@ static bool take_worker(struct tick *t, struct decision *d)
 		return false;
 	d->worker = arena_printf(t->a, "pool-%zu", ++t->pool);
 	d->new_worker = true;
+	t->busy++;
 	return true;
 }
 
@@ -191,7 +202,8 @@ static void advance(struct tick *t, const struct assignment *as)
 
 	if (as->effect || as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || held_back(as))
 		return;
-	if (as->not_before > t->now) {
+	/* A wait that began in the future was set by a clock that was wrong: it is over. */
+	if (as->not_before > t->now && as->updated_at <= t->now) {
 		wake_by(t, as->not_before);
 		return;
 	}
@@ -258,8 +270,12 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 	struct decisions d = { 0 };
 
 	tick.accepting = w->state->accepting > 0;
-	for (size_t i = 0; i < w->state->workers.n; i++)
-		tick.pool += w->state->workers.p[i]->pool;
+	for (size_t i = 0; i < w->state->workers.n; i++) {
+		const struct worker *x = w->state->workers.p[i];
+
+		tick.pool += x->pool;
+		tick.busy += x->pool && x->status != WORKER_IDLE && x->status != WORKER_OFFLINE;
+	}
 	queue_ready(&tick);
 	assign_queued(&tick);
 	advance_all(&tick);

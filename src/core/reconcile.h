@@ -48,5 +48,7 @@ struct decisions {
 };
 
 struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t, ov_time now);
+/* The agent for a node: its own wish, else its role's agent, else the default; may be empty. */
+str node_wants(const struct policy *p, const struct node *n);
 const char *decision_name(enum decision_kind kind);
 value *decisions_view(struct arena *a, const struct decisions *d);

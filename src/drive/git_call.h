@@ -150,9 +150,9 @@ struct git_call {
 	bool folder;            /* the folder exists */
 	bool no_name, no_email; /* none is configured: ours is given */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
-	bool fresh;             /* ensure: the worktree is new, or never was complete */
-	bool ok;                /* the answer of the last yes-or-no step */
-	size_t unfinished_at;   /* how far git_unfinished.c came in its table */
+	bool fresh;                    /* ensure: the worktree is new, or never was complete */
+	bool ok;                       /* the answer of the last yes-or-no step */
+	size_t unfinished_at;          /* how far git_unfinished.c came in its table */
 	str head, head_tree, head_ref; /* of the worktree; head_ref empty: detached */
 	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
 	str merge_base, tree, commit;

@@ -461,6 +461,32 @@ TEST(stopping)
 	fixture_done(&f);
 }
 
+/* A stop that could not be delivered is sent again: the agent must not work on unseen. */
+TEST(a_stop_that_fails_is_repeated)
+{
+	static const struct place running = { STAGE_RUNNING, false };
+	struct fixture f;
+
+	go_to(&f, &running);
+	submit(&f, "work.update", update(&f, "T1", "blocked"));
+	settle(&f);
+	for (int i = 0; i < 10; i++) {
+		effect_end(&f, "T1", FX_RUN_STOP, "error", "its shim was not found yet", "");
+		settle(&f);
+		assert_null(effect_of(&f, "T1"));
+		assert_true(f.wake_at >= f.now + OV_SECOND && f.wake_at <= f.now + OV_MINUTE);
+		f.now = f.wake_at;
+		settle(&f);
+		assert_int_equal(effect_of(&f, "T1")->kind, FX_RUN_STOP);
+	}
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	assert_int_equal(node_of(&f, "T1")->assignment->stage, STAGE_RUNNING);
+	run_end(&f, "T1", 143);
+	drain(&f);
+	assert_int_equal(f.state->workers.p[0]->status, WORKER_IDLE);
+	fixture_done(&f);
+}
+
 /* What is reported twice, late, or about nothing that is known changes nothing. */
 TEST(reports_are_idempotent)
 {

@@ -406,6 +406,44 @@ TEST(workers_max)
 	fixture_done(&f);
 }
 
+/* Fewer workers than there are, after a change of the configuration: the others rest. */
+TEST(workers_max_is_lowered)
+{
+	struct fixture f;
+
+	begin(&f, 7);
+	f.policy.workers_max = 3;
+	settle(&f);
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	effect_end(&f, "T1", FX_ACCEPT, "ok", "", "'commit': 'c0ffee', 'target': 'main'");
+	f.policy.workers_max = 2;
+	while (tick(&f) > 0)
+		assert_null(as_of(&f, "T4"));
+	assert_null(as_of(&f, "T4"));
+	f.policy.workers_max = 3;
+	settle(&f);
+	assert_true(str_is(as_of(&f, "T4")->worker, "pool-1"));
+	fixture_done(&f);
+}
+
+/* A clock that was wrong by a day and is set right does not hold work up for a day. */
+TEST(clock_is_set_back_during_a_wait)
+{
+	struct fixture f;
+
+	begin(&f, 1);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	run_end(&f, "T1", 1);
+	bring_to(&f, "T1", STAGE_HARVEST);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "", "'head': 'h', 'tree': 't', 'files_changed': 1");
+	settle(&f);
+	assert_int_equal(f.wake_at, f.now + 5 * OV_SECOND);
+	f.now -= OV_DAY;
+	settle(&f);
+	assert_int_equal(effect_of(&f, "T1")->kind, FX_RUN_START);
+	fixture_done(&f);
+}
+
 TEST(agent_concurrency)
 {
 	struct fixture f;
