@@ -334,22 +334,39 @@ static void live_run_drop(struct live_run *lr)
 	mem_free(lr);
 }
 
-static void perform_run_start(struct task *t, const struct assignment *as)
+static void perform_again(void *user)
+{
+	struct task *t = user;
+	struct executor *x = t->x;
+	const struct effect *fx = state_effect(engine_state(x->engine), t->effect_id);
+
+	task_free(t);
+	if (fx)
+		executor_perform(x, fx);
+}
+
+static void again_later(struct task *t)
+{
+	t->later = loop_timer(t->x->o.loop, perform_again, t);
+	loop_timer_in(t->later, ADOPT_AGAIN_MS);
+}
+
+static void started(struct task *t, struct live_run *lr)
+{
+	map_put(&t->x->runs, lr->id, lr);
+	outcome_new(t, STR("ok"), STR(""));
+	report_later(t);
+}
+
+static void launch_run(struct task *t, const struct assignment *as, char *dir)
 {
 	struct executor *x = t->x;
 	struct agent_launch launch;
 	struct run_spec spec;
 	struct live_run *lr;
 	struct ov_err err = { 0 };
-	char *dir = executor_run_dir(&t->arena, x->o.dir, as->run_id);
 	int r;
 
-	/* Performed again within one daemon's life: it runs already. */
-	if (map_get(&x->runs, as->run_id)) {
-		outcome_new(t, STR("ok"), STR(""));
-		report_later(t);
-		return;
-	}
 	r = agent_prepare(&t->arena, x->o.config, as, dir, arena_cstr(&t->arena, worktree(t, as)), &launch, &err);
 	if (r < 0) {
 		fail_later(t, &err);
@@ -375,9 +392,37 @@ static void perform_run_start(struct task *t, const struct assignment *as)
 		fail_later(t, &err);
 		return;
 	}
-	map_put(&x->runs, lr->id, lr);
-	outcome_new(t, STR("ok"), STR(""));
-	report_later(t);
+	started(t, lr);
+}
+
+/*
+ * A previous daemon may have started it: only where that is certainly not so is it started, or may
+ * the start fail. Two agents in one worktree are worse than a wait.
+ */
+static void perform_run_start(struct task *t, const struct assignment *as)
+{
+	struct executor *x = t->x;
+	char *dir = executor_run_dir(&t->arena, x->o.dir, as->run_id);
+	struct live_run *lr;
+	int r;
+
+	/* Performed again within one daemon's life: it runs already. */
+	if (map_get(&x->runs, as->run_id)) {
+		outcome_new(t, STR("ok"), STR(""));
+		report_later(t);
+		return;
+	}
+	lr = live_run_new(x, as->run_id);
+	r = run_adopt(x->o.loop, dir, arena_cstr(&t->arena, as->run_id), 0, &run_ops, lr, &lr->run, NULL);
+	if (r == 0) {
+		started(t, lr);
+		return;
+	}
+	live_run_drop(lr);
+	if (r == OV_ENOTFOUND)
+		launch_run(t, as, dir);
+	else
+		again_later(t);
 }
 
 static void perform_run_stop(struct task *t, const struct assignment *as)
@@ -385,8 +430,10 @@ static void perform_run_stop(struct task *t, const struct assignment *as)
 	struct live_run *lr = map_get(&t->x->runs, as->run_id);
 	struct ov_err err = { 0 };
 
-	/* Nobody there: its end was, or is about to be, reported. */
-	if (lr && run_stop(lr->run, &err) < 0) {
+	/* Not found again yet after a restart, or its end is not written yet: it is tried again. */
+	if (!lr && as->run && as->run->status != RUN_ENDED)
+		ov_fail(&err, OV_EUNAVAILABLE, "run " STR_FMT " is not in our hands yet", STR_ARG(as->run_id));
+	if (err.code || (lr && run_stop(lr->run, &err) < 0)) {
 		fail_later(t, &err);
 		return;
 	}
