@@ -196,17 +196,22 @@ static bool held_back(const struct assignment *as)
 	return starts && as->node->goal->status != GOAL_ACTIVE;
 }
 
+/* Whether a next step is due; if one only has to be waited for, says until when. */
+static bool is_due(struct tick *t, const struct assignment *as)
+{
+	if (as->effect || as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || !as->node || held_back(as))
+		return false;
+	/* A wait that began in the future was set by a clock that was wrong: it is over. */
+	if (as->not_before <= t->now || as->updated_at > t->now)
+		return true;
+	wake_by(t, as->not_before);
+	return false;
+}
+
 static void advance(struct tick *t, const struct assignment *as)
 {
 	struct decision d = { .goal = as->node->goal, .node = as->node, .assignment = as };
 
-	if (as->effect || as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || held_back(as))
-		return;
-	/* A wait that began in the future was set by a clock that was wrong: it is over. */
-	if (as->not_before > t->now && as->updated_at <= t->now) {
-		wake_by(t, as->not_before);
-		return;
-	}
 	if (as->stage == STAGE_START) {
 		if (t->t->no_capacity.n)
 			return;
@@ -244,7 +249,7 @@ static void advance_all(struct tick *t)
 	{
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (!as->effect && as->stage != STAGE_NONE && as->stage != STAGE_RUNNING && as->node)
+		if (is_due(t, as))
 			vec_push(&due, as);
 	}
 	if (due.n)

@@ -116,6 +116,43 @@ value *record_to_value(struct arena *a, const struct record_type *t, const void 
 	return v;
 }
 
+static bool field_is_zero(const struct field *f, const void *record)
+{
+	switch (f->type) {
+	case F_STR:
+	case F_JSON:
+		return CAT(record, f, str)->n == 0;
+	case F_INT:
+		return *CAT(record, f, int64_t) == 0;
+	case F_BOOL:
+		return !*CAT(record, f, bool);
+	case F_TIME:
+		return *CAT(record, f, ov_time) == 0;
+	case F_STRS:
+		return CAT(record, f, struct strs)->n == 0;
+	case F_SEQS:
+		return CAT(record, f, struct seqs)->n == 0;
+	case F_STATUS: /* what comes first in a table is not nothing */
+		return false;
+	case F_COUNTS:
+		for (int i = 0; i < f->table->n; i++)
+			if (CAT(record, f, int32_t)[i])
+				return false;
+		return true;
+	}
+	return false;
+}
+
+value *record_pack(struct arena *a, const struct record_type *t, const void *record)
+{
+	value *v = value_object(a);
+
+	for (size_t i = 0; i < t->n; i++)
+		if (!field_is_zero(&t->fields[i], record))
+			value_append_member(a, v, str_from(t->fields[i].name), field_to_value(a, &t->fields[i], record));
+	return v;
+}
+
 static bool counts_from_value(const struct status_table *t, int32_t *counts, const value *v)
 {
 	if (v->kind != V_OBJECT)
@@ -208,21 +245,29 @@ static bool field_from_value(const struct field *f, void *record, const value *v
 	return false;
 }
 
-static const struct field *field_find(const struct record_type *t, str name)
+/* Members that we wrote come in the order of the fields, so the search begins where the last one ended. */
+static const struct field *field_find(const struct record_type *t, str name, size_t *next)
 {
-	for (size_t i = 0; i < t->n; i++)
-		if (str_is(name, t->fields[i].name))
-			return &t->fields[i];
+	for (size_t i = 0; i < t->n; i++) {
+		size_t at = (*next + i) % t->n;
+
+		if (str_is(name, t->fields[at].name)) {
+			*next = at + 1;
+			return &t->fields[at];
+		}
+	}
 	return NULL;
 }
 
 int record_from_value(const struct record_type *t, void *record, const value *v, struct ov_err *err)
 {
+	size_t next = 0;
+
 	if (!v || v->kind != V_OBJECT)
 		return ov_fail(err, OV_EINVALID, "%s: expected an object", t->noun);
 	for (size_t i = 0; i < v->object.n; i++) {
 		const struct member *m = &v->object.members[i];
-		const struct field *f = field_find(t, m->key);
+		const struct field *f = field_find(t, m->key, &next);
 
 		if (!f)
 			return ov_fail(err, OV_EINVALID, "%s: unknown field \"" STR_FMT "\"", t->noun, STR_ARG(m->key));

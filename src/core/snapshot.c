@@ -12,7 +12,7 @@ static void put_list(struct arena *a, value *doc, const char *key, const struct 
 {
 	value *list = value_array(a);
 
-	list_each(it, head) value_push(a, list, record_to_value(a, t, (const char *)it - link_offset));
+	list_each(it, head) value_push(a, list, record_pack(a, t, (const char *)it - link_offset));
 	value_put(a, doc, key, list);
 }
 
@@ -21,8 +21,8 @@ static value *goal_doc(struct arena *a, const struct goal *g)
 	value *doc = value_object(a), *nodes = value_array(a);
 
 	for (size_t i = 0; i < g->nodes.n; i++)
-		value_push(a, nodes, record_to_value(a, &node_record, g->nodes.p[i]));
-	value_put(a, doc, "goal", record_to_value(a, &goal_record, g));
+		value_push(a, nodes, record_pack(a, &node_record, g->nodes.p[i]));
+	value_put(a, doc, "goal", record_pack(a, &goal_record, g));
 	value_put(a, doc, "nodes", nodes);
 	return doc;
 }
@@ -32,7 +32,7 @@ static value *goal_doc(struct arena *a, const struct goal *g)
 	do {                                                                                     \
 		value *_list = value_array(&a);                                                  \
 		for (size_t _i = 0; _i < s->key.n; _i++)                                         \
-			value_push(&a, _list, record_to_value(&a, &type##_record, s->key.p[_i])); \
+			value_push(&a, _list, record_pack(&a, &type##_record, s->key.p[_i])); \
 		value_put(&a, doc, #key, _list);                                                 \
 	} while (0)
 
@@ -54,7 +54,8 @@ void snapshot_write(struct buf *out, const struct state *s)
 	PUT_LIST(runs, run);
 	PUT_LIST(retired_runs, run);
 	PUT_LIST(effects, effect);
-	json_write_canonical(out, doc);
+	/* Members in the order of the tables: the reader finds each where it looks first. */
+	json_write(out, doc);
 }
 
 /* A record read into fresh memory; NULL on failure. */

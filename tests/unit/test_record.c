@@ -84,6 +84,20 @@ static str canonical(struct arena *a, const value *v)
 	return s;
 }
 
+/* What is left out is zero anyway. */
+static void packed_is_the_same(struct arena *a, const struct record_type *t, size_t size,
+		const void *record)
+{
+	void *back = mem_zalloc(1, size);
+	value *packed = record_pack(a, t, record), *whole = record_to_value(a, t, record);
+
+	assert_true(value_count(packed) <= value_count(whole));
+	assert_int_equal(record_from_value(t, back, packed, NULL), 0);
+	assert_true(str_eq(canonical(a, whole), canonical(a, record_to_value(a, t, back))));
+	record_done(t, back);
+	mem_free(back);
+}
+
 TEST(round_trip)
 {
 	struct rng rng = { 1 };
@@ -104,6 +118,7 @@ TEST(round_trip)
 				fail_msg("%s", err.msg);
 			out = record_to_value(&a, types[i].type, record);
 			assert_true(str_eq(canonical(&a, in), canonical(&a, out)));
+			packed_is_the_same(&a, types[i].type, types[i].size, record);
 			record_done(types[i].type, record);
 			mem_free(record);
 			arena_done(&a);
@@ -119,6 +134,7 @@ TEST(empty)
 		value *v = record_to_value(&a, types[i].type, record);
 
 		assert_int_equal(value_count(v), types[i].type->n);
+		packed_is_the_same(&a, types[i].type, types[i].size, record);
 		assert_int_equal(record_from_value(types[i].type, record, v, NULL), 0);
 		assert_true(value_equal(v, record_to_value(&a, types[i].type, record)));
 		record_done(types[i].type, record);
