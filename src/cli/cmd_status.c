@@ -146,7 +146,7 @@ static void show_status(struct out *o, const value *s)
 	if (value_count(value_at(s, "goals")) == 0)
 		out_f(o,
 				"Nothing to do yet.  Next: overseer goal create --title \"...\" "
-		                "[--plan plan.json]\n");
+				"[--plan plan.json]\n");
 }
 
 /* Writes the picture over the one before: each line is cleared to its end, then what is below. */

@@ -258,13 +258,17 @@ void table_end(struct out *o, const char *indent)
 	vec_clear(&o->cells);
 }
 
+/* As people say it: no seconds from a minute on. */
+static str human_duration(struct out *o, int64_t ms)
+{
+	return duration_format_short(o->arena, ms - ms % (ms < OV_MINUTE ? OV_SECOND : OV_MINUTE));
+}
+
 str out_age(struct out *o, str rfc3339)
 {
 	ov_time t;
 
-	if (!time_parse(rfc3339, &t))
-		return STR("-");
-	return duration_format_short(o->arena, MAX(o->now - t, (ov_time)0) / OV_SECOND * OV_SECOND);
+	return time_parse(rfc3339, &t) ? human_duration(o, MAX(o->now - t, (ov_time)0)) : STR("-");
 }
 
 str out_until(struct out *o, str rfc3339)
@@ -273,8 +277,8 @@ str out_until(struct out *o, str rfc3339)
 
 	if (!time_parse(rfc3339, &t) || t <= o->now)
 		return STR("now");
-	t = MAX((t - o->now + OV_SECOND - 1) / OV_SECOND * OV_SECOND, OV_SECOND);
-	return arena_printf(o->arena, "in " STR_FMT, STR_ARG(duration_format_short(o->arena, t)));
+	return arena_printf(o->arena, "in " STR_FMT,
+			STR_ARG(human_duration(o, t - o->now + OV_SECOND - 1)));
 }
 
 str out_clock(struct out *o, str rfc3339)

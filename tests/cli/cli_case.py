@@ -227,7 +227,7 @@ def goal(ident="goal_01JC8AAAAAAAAAAAAAAAAAAAAA", title="Rate limiting", status=
 def running(node="S1.2.3", name="Token bucket", **more):
     return {"worker": "pool-1", "agent": "claude", "goal": goal()["id"], "node": node, "name": name,
             "status": "active", "stage": "running", "attempt": 1, "reason": "started",
-            "run": "R_01JC9AAAAAAAAAAAAAAAAAAAAA", "not_before": None, "since": ago(18 * 60), **more}
+            "run": "R_01JC9AAAAAAAAAAAAAAAAAAAAA", "not_before": None, "since": ago(18 * 60 + 30), **more}
 
 
 def status(**more):

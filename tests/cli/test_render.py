@@ -9,12 +9,12 @@ RUN = {"id": "R_01JC9AAAAAAAAAAAAAAAAAAAAA", "goal_id": goal()["id"], "node_id":
        "dispatch_id": "D_1", "agent": "claude", "worker": "pool-1", "attempt": 2, "epoch": 3, "status": "ended",
        "lost": False, "exit_code": 1, "signal": 0, "message": "it failed", "output_bytes": 10, "dropped_bytes": 0,
        "verification": "failed", "verification_detail": "make test: exit 2", "leftovers": True, "rescue_ref": "",
-       "commits": 1, "files_changed": 2, "created_at": ago(100), "started_at": ago(99), "ended_at": ago(39),
+       "commits": 1, "files_changed": 2, "created_at": ago(150), "started_at": ago(149), "ended_at": ago(39),
        "duration_ms": 60000, "dir": "/x/.overseer/runs/R_1"}
 NODE = {"id": "T1.1", "goal": goal()["id"], "tier": "task", "name": "Parser", "status": "done", "status_reason": "",
-        "deps": [], "commit": "0123456789abcdef0123456789abcdef01234567", "updated_at": ago(60)}
+        "deps": [], "commit": "0123456789abcdef0123456789abcdef01234567", "updated_at": ago(90)}
 EXPLAIN = {"id": goal()["id"] + "/S2.1.1", "noun": "node", "title": "Config schema", "status": "blocked",
-           "since": ago(1020), "now": "blocked by overseer: retries used up",
+           "since": ago(1050), "now": "blocked by overseer: retries used up",
            "facts": [{"seq": 3, "at": ago(1020), "type": "node.status", "text": "todo -> queued"},
                      {"seq": 9, "at": ago(900), "type": "run.started", "text": f"run {RUN['id']} started"}],
            "next": ["overseer work unblock --reason TEXT S2.1.1", "overseer work show S2.1.1"]}
@@ -31,8 +31,8 @@ class Status(Case):
     def test_everything(self):
         question = {"number": 12, "goal_id": goal()["id"], "node_id": "S2.1.2", "kind": "question",
                     "question": "Redis or in-process counters?", "status": "open", "answer": "",
-                    "opened_at": ago(21 * 60), "closed_at": None}
-        wait = running("S2.1.1", "Config schema", worker="", stage="start", attempt=2, not_before=ago(-240),
+                    "opened_at": ago(21 * 60 + 30), "closed_at": None}
+        wait = running("S2.1.1", "Config schema", worker="", stage="start", attempt=2, not_before=ago(-270),
                        reason="the run crashed")
         self.fake({"status.get": status(needs_you=[question], running=[running(), wait], workers_busy=1,
                                         goals=[goal()])})
@@ -41,7 +41,7 @@ class Status(Case):
         self.assertRegex(lines[2], r"^  #12  S2\.1\.2  Redis or in-process counters\?  21m  overseer explain goal_\w+/S2\.1\.2$")
         self.assertEqual(lines[3:5], ["RUNNING (1)", "  pool-1  claude  S1.2.3  Token bucket  18m  running"])
         self.assertEqual(lines[5], "WAITING (1)")
-        self.assertRegex(lines[6], r"^  -  claude  S2\.1\.1  Config schema  18m  start in [34]m(\d+s)?: the run crashed$")
+        self.assertRegex(lines[6], r"^  -  claude  S2\.1\.1  Config schema  18m  start in 4m: the run crashed$")
         self.assertEqual(lines[7:], ["GOALS (1)", "  goal_01JC8  Rate limiting  ######----  9/15  healthy"])
 
     def test_ids_are_as_long_as_they_must_be(self):
@@ -240,7 +240,7 @@ class Work(Case):
     def test_runs(self):
         self.fake({"run.list": {"runs": [RUN]}, "run.show": RUN})
         self.assertEqual(self.ok("run", "list").out,
-                         "R_01JC9AAA  S1.2.3  attempt 2  claude  exit 1  failed  1m  1m40s ago\n")
+                         "R_01JC9AAA  S1.2.3  attempt 2  claude  exit 1  failed  1m  2m ago\n")
         out = self.ok("run", "show", "R_").out
         self.assertIn("exit 1 after 1m", out)
         self.assertIn("failed: make test: exit 2", out)
@@ -257,9 +257,9 @@ class Work(Case):
     def test_tick(self):
         daemon = self.fake({"tick.now": {"decisions": [{"decision": "assign", "goal": "g", "node": "T1", "agent": "a",
                                                         "worker": "pool-1", "why": "it is ready"}],
-                                         "wake_at": ago(-120)}})
+                                         "wake_at": ago(-150)}})
         out = self.ok("tick", "--dry-run").out
-        self.assertRegex(out, r"^1 decision, none of them carried out; looks again in (2m|1m59s)\n  T1  assign  a  pool-1  it is ready\n$")
+        self.assertRegex(out, r"^1 decision, none of them carried out; looks again in 2m\n  T1  assign  a  pool-1  it is ready\n$")
         self.ok("tick", "--now")
         self.assertEqual(daemon.asked, [("tick.now", {"dry_run": True}), ("tick.now", {})])
 
