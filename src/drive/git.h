@@ -7,8 +7,8 @@
  * call fails. The user's own checkout is changed only when it is clean and on the target branch.
  * All strings passed in are copied; results are valid during the callback.
  *
- * Calls on one worktree, and all accepts, are carried out one after another in the order in which
- * they were made. Ignored files (what a build made) are not rescued: ensure leaves them in place,
+ * Calls on one worktree, and all that add, remove or list worktrees (ensure, remove, accept), are
+ * carried out one after another in the order in which they were made. Ignored files (what a build made) are not rescued: ensure leaves them in place,
  * remove takes them away. A folder or repository that git cannot rescue is renamed to
  * PATH.aside-N instead of being removed; .detail then says so. Rescue refs are under refs/overseer/;
  * a rescue ref that exists already becomes a parent of what is rescued to it. No hook of the user's

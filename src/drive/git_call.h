@@ -124,7 +124,12 @@ struct git_call {
 	void *user;
 	struct git_result res;
 	struct timespec since; /* locks older than this are nobody's */
-	bool running, exclusive;
+	bool running;
+	/*
+	 * One at a time: accepts, since each builds on the last, and whatever changes or lists the
+	 * worktrees, since git fails on one that another git is just registering.
+	 */
+	bool exclusive;
 	int64_t waited_ms;
 	struct ov_err refused; /* the arguments were wrong; reported from the loop */
 

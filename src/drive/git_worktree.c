@@ -247,6 +247,7 @@ void git_ensure(struct git *g, str path, str branch, str target, str rescue_ref,
 	struct ov_err err;
 	int r;
 
+	c->exclusive = true;
 	c->branch = arena_str(&c->arena, branch);
 	c->target = arena_str(&c->arena, target);
 	c->rescue_ref = arena_str(&c->arena, rescue_ref);
@@ -383,6 +384,7 @@ void git_remove(struct git *g, str path, str rescue_ref, git_done_fn *done, void
 	struct ov_err err;
 	int r = check_rescue_ref(rescue_ref, &err);
 
+	c->exclusive = true;
 	c->rescue_ref = arena_str(&c->arena, rescue_ref);
 	c->message = arena_printf(&c->arena, "Rescue of %s before its removal", c->path);
 	git_call_start(c, remove_steps, r, &err);

@@ -436,6 +436,33 @@ TEST(calls_on_one_worktree_queue)
 	fixture_close(&f);
 }
 
+/* Git fails on a worktree that another git is just registering: ours must not meet each other. */
+TEST(many_worktrees_at_once)
+{
+	enum { TREES = 8, ROUNDS = 4 };
+	struct fixture f;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct answer made[TREES] = { 0 };
+
+		fixture_open(&f);
+		for (int i = 0; i < TREES; i++) {
+			char branch[32], ref[64];
+
+			snprintf(f.tree, sizeof(f.tree), "%s/worktree %d", f.dir, i);
+			snprintf(branch, sizeof(branch), "overseer/w%d/t", i);
+			snprintf(ref, sizeof(ref), "refs/overseer/rescue/w%d", i);
+			start_ensure(&f, branch, ref, &made[i]);
+		}
+		for (int i = 0; i < TREES; i++) {
+			finish(&f, &made[i]);
+			assert_string_equal(made[i].msg, "");
+			assert_int_equal(made[i].r, 0);
+		}
+		fixture_close(&f);
+	}
+}
+
 static void closing(void *user, int r, const struct git_result *res, const struct ov_err *err)
 {
 	struct fixture *f = user;
