@@ -42,7 +42,8 @@ static int node_order(const void *pa, const void *pb)
 	return (a->position > b->position) - (a->position < b->position);
 }
 
-static const struct node **sorted_nodes(struct tick *t, const struct list *head, size_t *ret_n)
+/* A fleet that waits for its next attempts is queued, too: with `unassigned` it is left out. */
+static const struct node **sorted_nodes(struct tick *t, const struct list *head, bool unassigned, size_t *ret_n)
 {
 	const struct node **nodes;
 	size_t n = 0;
@@ -50,7 +51,13 @@ static const struct node **sorted_nodes(struct tick *t, const struct list *head,
 	list_each(it, head) n++;
 	nodes = arena_array(t->a, const struct node *, n + 1);
 	n = 0;
-	list_each(it, head) nodes[n++] = list_entry(it, struct node, link);
+	list_each(it, head)
+	{
+		const struct node *node = list_entry(it, struct node, link);
+
+		if (!unassigned || !node->assignment)
+			nodes[n++] = node;
+	}
 	qsort(nodes, n, sizeof(*nodes), node_order);
 	*ret_n = n;
 	return nodes;
@@ -59,7 +66,7 @@ static const struct node **sorted_nodes(struct tick *t, const struct list *head,
 static void queue_ready(struct tick *t)
 {
 	size_t n;
-	const struct node **nodes = sorted_nodes(t, &t->w->state->ready, &n);
+	const struct node **nodes = sorted_nodes(t, &t->w->state->ready, false, &n);
 
 	for (size_t i = 0; i < n; i++)
 		add(t, (struct decision){ .kind = DEC_QUEUE, .goal = nodes[i]->goal, .node = nodes[i],
@@ -141,7 +148,7 @@ static void decide_about(struct tick *t, const struct node *node, enum decision_
 static void assign_queued(struct tick *t)
 {
 	size_t n;
-	const struct node **nodes = sorted_nodes(t, &t->w->state->queued, &n);
+	const struct node **nodes = sorted_nodes(t, &t->w->state->queued, true, &n);
 	int64_t *loads = n ? agent_loads(t) : NULL;
 	bool full = t->t->no_capacity.n > 0;
 
@@ -151,8 +158,6 @@ static void assign_queued(struct tick *t)
 		const struct policy_agent *agent;
 		int64_t *load;
 
-		if (node->assignment)
-			continue;
 		agent = agent_for(t->w->policy, node);
 		if (!node_is_ready(t->w->state, node)) {
 			decide_about(t, node, DEC_UNQUEUE, "a dependency was reopened");
