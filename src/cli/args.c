@@ -3,13 +3,12 @@
 #include "cli/command.h"
 
 const struct flag global_flags[] = {
-	{ "dir", FLAG_TEXT, "DIR",
-			"the store: a .overseer folder, or the folder that has it ($OVERSEER_DIR)",
+	{ "dir", "DIR", "the store: a .overseer folder, or the folder that has it ($OVERSEER_DIR)",
+			FLAG_TEXT, false },
+	{ "json", NULL, "print the answer as JSON; errors too, on standard error", FLAG_BOOL,
 			false },
-	{ "json", FLAG_BOOL, NULL, "print the answer as JSON; errors too, on standard error",
-			false },
-	{ "timeout", FLAG_TEXT, "TIME", "how long to wait for the daemon's answer (30s)", false },
-	{ "help", FLAG_BOOL, NULL, "show the command's help", false },
+	{ "timeout", "TIME", "how long to wait for the daemon's answer (30s)", FLAG_TEXT, false },
+	{ "help", NULL, "show the command's help", FLAG_BOOL, false },
 };
 const size_t global_flags_n = ARRAY_LEN(global_flags);
 

@@ -14,9 +14,9 @@ enum flag_kind { FLAG_BOOL, FLAG_TEXT, FLAG_LIST, FLAG_INT };
 
 struct flag {
 	const char *name; /* without the dashes */
-	enum flag_kind kind;
-	const char *arg; /* what stands for the value in help; NULL for FLAG_BOOL */
+	const char *arg;  /* what stands for the value in help; NULL for FLAG_BOOL */
 	const char *help;
+	enum flag_kind kind;
 	bool required;
 };
 

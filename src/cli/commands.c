@@ -3,23 +3,23 @@
 
 #define BOOL(name, help)                           \
 	{                                          \
-		name, FLAG_BOOL, NULL, help, false \
+		name, NULL, help, FLAG_BOOL, false \
 	}
 #define TEXT(name, arg, help)                     \
 	{                                         \
-		name, FLAG_TEXT, arg, help, false \
+		name, arg, help, FLAG_TEXT, false \
 	}
 #define NEED(name, arg, help)                    \
 	{                                        \
-		name, FLAG_TEXT, arg, help, true \
+		name, arg, help, FLAG_TEXT, true \
 	}
 #define LIST(name, arg, help)                     \
 	{                                         \
-		name, FLAG_LIST, arg, help, false \
+		name, arg, help, FLAG_LIST, false \
 	}
 #define INT(name, help)                          \
 	{                                        \
-		name, FLAG_INT, "N", help, false \
+		name, "N", help, FLAG_INT, false \
 	}
 #define GOAL TEXT("goal", "ID", "only this goal (an id, or a unique prefix of one)")
 #define OF_GOAL \

@@ -259,6 +259,17 @@ class Follow(Case):
         # A burst of events is one picture, not one each.
         self.assertLessEqual(number[0], 4)
 
+    def test_watch_on_a_terminal(self):
+        answers = [status(goals=[goal()]), FakeDaemon.HANG_UP]
+        self.fake({"status.get": lambda _: answers.pop(0), "events.follow": {"head": 1}, "events": [event(2)]})
+        code, shown = self.on_terminal("status", "--watch")
+        self.assertEqual(code, 7)
+        # Cleared once, then drawn over line by line, without a flicker.
+        self.assertEqual(shown.count("\x1b[2J"), 1)
+        self.assertIn("\x1b[H", shown)
+        self.assertIn("2 workers busy\x1b[K", shown)
+        self.assertIn("the daemon closed the connection", shown)
+
     def test_log(self):
         answers = [{"text": "one\n", "next_offset": 4, "ended": False}, {"text": "", "next_offset": 4, "ended": False},
                    {"text": "two\n", "next_offset": 8, "ended": True}, {"text": "", "next_offset": 8, "ended": True}]
