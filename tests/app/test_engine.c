@@ -161,8 +161,6 @@ static void site_perform(void *user, const struct effect *fx)
 {
 	struct site *s = user;
 	struct performed p = { .kind = fx->kind };
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
 	struct state *durable;
 	uint64_t from;
 
@@ -296,7 +294,7 @@ static void check_fold(struct site *s)
 }
 
 /* Values from JSON with ' for ", formatted. */
-static value *json(struct site *s, const char *fmt, ...)
+static value *_printf_(2, 3) json(struct site *s, const char *fmt, ...)
 {
 	va_list ap;
 	value *v;
