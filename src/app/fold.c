@@ -1,5 +1,6 @@
 #include "app/fold.h"
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "core/apply.h"
@@ -56,6 +57,7 @@ int fold_store(struct store *s, uint64_t hash_seed, uint64_t until, struct state
 			return ov_wrap(err, r, "reading the store");
 		}
 	}
+	mem_trim();
 	*ret = state;
 	*ret_snapshot = snapshot;
 	return 0;

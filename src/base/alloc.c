@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 void *mem_alloc(size_t size)
@@ -42,4 +43,9 @@ char *mem_dup(const char *p, size_t n)
 void mem_free(void *p)
 {
 	free(p);
+}
+
+void mem_trim(void)
+{
+	malloc_trim(0);
 }
