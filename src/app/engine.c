@@ -19,7 +19,7 @@ enum {
 	RETRY_MS = 1000,      /* after a failed transaction, doubling to: */
 	RETRY_MAX_MS = 30000,
 	REFUSED_MAX = 3,      /* a report that contradicts the state so often holds nothing up any longer */
-	SNAPSHOT_TAIL = 4,    /* events per object of the state, at least, between two snapshots */
+	SNAPSHOT_TAIL = 2,    /* events per object of the state, at least, between two snapshots */
 };
 
 struct engine {
@@ -438,8 +438,9 @@ static void tick_if_due(struct engine *e)
 }
 
 /*
- * A big state is written more rarely, so that the cost per event stays the same: a record costs
- * about as much to write into a snapshot as an event costs to decide and append.
+ * A big state is written more rarely, so that the cost per event stays the same. An object costs
+ * more to write into a snapshot than an event to append, and more to read back than an event to
+ * fold: with two events per object the tail doubles neither.
  */
 static bool snapshot_due(const struct engine *e)
 {
