@@ -39,6 +39,35 @@ class Reload(SiteCase):
         self.assertEqual(site.down(), 0)
 
 
+@unittest.skipUnless(os.environ.get("OV_INJECT"), "only a build with -Dinject=true can be killed in the middle")
+class Starting(SiteCase):
+    def test_a_start_that_cannot_be_seen_is_not_repeated(self):
+        """The agent runs, the daemon died before it wrote so, and the next one cannot look: one agent."""
+        site = self.site(harness.FAST, 'echo x >> "$HOME/started"; echo here > "$HOME/g.here"; read x < "$HOME/g.go"\n'
+                         + AGENT)
+        gate = site.gate("g")
+        site.start(OVERSEER_INJECT="after-run-start")
+        try:
+            site.call("goal.create", title="g", plan=plan(task("T1")))
+        except ConnectionError:
+            pass
+        self.assertEqual(site.ended(), -9)
+        gate.wait()
+        output = os.path.join(site.dir, "runs", os.listdir(os.path.join(site.dir, "runs"))[0], "output")
+        os.rename(output, output + ".away")
+        os.mkdir(output)
+        site.up()
+        self.assertEqual([run["status"] for run in site.runs()], ["starting"])
+        os.rmdir(output)
+        os.rename(output + ".away", output)
+        site.wait_type("run.started")
+        gate.go()
+        site.wait_goal(site.call("goal.list")["goals"][0]["id"])
+        self.assertEqual(site.home("started"), "x\n")
+        self.assertEqual(len(site.runs()), 1)
+        self.assertEqual(site.down(), 0)
+
+
 class Following(SiteCase):
     def test_following_twice_is_refused(self):
         """One connection hears every event once."""

@@ -329,7 +329,7 @@ static void create_goal(struct site *s, const char *title, const char *tasks, st
 	engine_submit(s->engine, STR("goal.create"),
 			json(s,
 					"{'title': '%s', 'plan': {'phases': [{'id': 'P1', 'name': "
-	                                "'one', 'tasks': [%s]}]}}",
+					"'one', 'tasks': [%s]}]}}",
 					title, tasks),
 			STR("human:t"), answered, a);
 }
@@ -722,7 +722,7 @@ static void unblock_all(struct site *s)
 						json(s,
 								"{'node': '" STR_FMT
 								"', 'status': 'queued', 'reason': "
-				                                "'go on'}",
+								"'go on'}",
 								STR_ARG(n->key)),
 						STR("human:t"), NULL, NULL);
 		}
