@@ -62,13 +62,13 @@ static int run_daemon(struct arena *a, const char *dir, const char *repo, const 
 {
 	struct daemon_options o = { .ready_fd = ready_fd };
 
-	o.dir = realpath(dir, NULL);
+	o.dir = realpath(dir, arena_alloc(a, PATH_MAX));
 	if (!o.dir) {
 		fprintf(stderr, "overseerd: %s: %m\n", dir);
 		return 3;
 	}
 	repo = repo ? repo : path_join(a, o.dir, "..");
-	o.repo = realpath(repo, NULL);
+	o.repo = realpath(repo, arena_alloc(a, PATH_MAX));
 	o.shim = shim ? shim : find_shim(a);
 	if (!o.repo || !o.shim) {
 		fprintf(stderr, "overseerd: %s\n", o.repo ? "overseer-run was not found beside overseerd; use --shim" :

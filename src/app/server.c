@@ -151,7 +151,8 @@ static void read_ready(void *user, int r, const struct ov_err *commit_err)
 	struct ov_err err = { 0 };
 	value *result = NULL;
 
-	if (r == 0) {
+	/* A refused write is no longer in the state: then reading is none of its business. */
+	if (r == 0 || engine_head(p->d->engine) == cx.state->seq) {
 		r = p->op->read(&cx, p->call->params, &result, &err);
 		commit_err = &err;
 	}
