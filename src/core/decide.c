@@ -2,7 +2,6 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/sha256.h"
 #include "base/str.h"
 #include "base/ulid.h"
 #include "base/utf8.h"
@@ -74,18 +73,21 @@ void ev_flag(struct decide_ctx *cx, struct event *e, const char *key, bool b)
 		value_put(cx->arena, e->data, key, value_bool(cx->arena, true));
 }
 
+/* As ULIDs of one moment count: the ids of one decision sort in the order in which they were made. */
 str make_id(struct decide_ctx *cx, const char *prefix)
 {
-	uint8_t seed[DECIDE_ENTROPY + sizeof(cx->ids_made)], digest[SHA256_LEN];
+	uint8_t entropy[ULID_ENTROPY];
 	size_t n = strlen(prefix);
 	char *id = arena_alloc(cx->arena, n + ULID_LEN + 1);
+	unsigned carry = cx->ids_made++;
 
-	memcpy(seed, cx->entropy, DECIDE_ENTROPY);
-	memcpy(seed + DECIDE_ENTROPY, &cx->ids_made, sizeof(cx->ids_made));
-	cx->ids_made++;
-	sha256(seed, sizeof(seed), digest);
+	memcpy(entropy, cx->entropy, sizeof(entropy));
+	for (size_t i = sizeof(entropy); carry && i-- > 0; carry >>= 8) {
+		carry += entropy[i];
+		entropy[i] = (uint8_t)carry;
+	}
 	memcpy(id, prefix, n);
-	ulid_format(cx->now, digest, id + n);
+	ulid_format(cx->now, entropy, id + n);
 	return (str){ id, n + ULID_LEN };
 }
 
