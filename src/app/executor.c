@@ -29,7 +29,9 @@ struct task {
 	enum effect_kind kind;
 	struct loop_source *later; /* an outcome known at once is reported from the loop */
 	struct job *job;
-	struct arena arena; /* of the outcome */
+	const char *check_command; /* of a check; these live in the arena */
+	str check_cwd, check_ref;
+	struct arena arena; /* of the outcome, and what it takes to get there */
 	value *outcome;
 };
 
@@ -233,6 +235,17 @@ static void perform_accept(struct task *t, const struct assignment *as)
 	git_accept(t->x->git, &spec, git_done, t);
 }
 
+/* Whatever the check left is not the agent's work: it must not be harvested with the next run. */
+static void check_restored(void *user, int r, const struct git_result *res, const struct ov_err *err)
+{
+	struct task *t = user;
+
+	(void)res;
+	if (r < 0)
+		outcome_new(t, STR("error"), str_from(err->msg));
+	task_report(t);
+}
+
 static void check_done(void *user, const struct job_result *r)
 {
 	struct task *t = user;
@@ -240,35 +253,54 @@ static void check_done(void *user, const struct job_result *r)
 	str how;
 
 	t->job = NULL;
-	if (!r->timed_out && r->exit.code == 0) {
-		outcome_new(t, STR("ok"), STR("the check command passed"));
-		task_report(t);
-		return;
-	}
 	if (r->timed_out)
 		how = STR("it took longer than workspace.check_timeout");
 	else if (r->exit.signal)
 		how = arena_printf(&t->arena, "ended by signal %d", r->exit.signal);
 	else
 		how = arena_printf(&t->arena, "exit status %d", r->exit.code);
-	outcome_new(t, STR("failed"), arena_printf(&t->arena, STR_FMT "\n" STR_FMT, STR_ARG(how), STR_ARG(tail)));
-	task_report(t);
+	if (!r->timed_out && r->exit.code == 0)
+		outcome_new(t, STR("ok"), STR("the check command passed"));
+	else
+		outcome_new(t, STR("failed"), arena_printf(&t->arena, STR_FMT "\n" STR_FMT, STR_ARG(how), STR_ARG(tail)));
+	INJECT("after-check");
+	git_restore(t->x->git, t->check_cwd, t->check_ref, check_restored, t);
 }
 
+static void check_begin(void *user, int r, const struct git_result *res, const struct ov_err *git_err)
+{
+	struct task *t = user;
+	const char *argv[] = { "sh", "-c", t->check_command, NULL };
+	struct job_spec spec = {
+		.proc = PROC_SPEC_INIT,
+		.keep_tail = true,
+		.timeout_ms = t->x->o.config->workspace_check_timeout,
+	};
+	struct ov_err err = { 0 };
+
+	(void)res;
+	if (r < 0) {
+		outcome_new(t, STR("error"), str_from(git_err->msg));
+		task_report(t);
+		return;
+	}
+	spec.proc.argv = argv;
+	spec.proc.cwd = t->check_cwd.p;
+	if (job_start(t->x->o.loop, &spec, check_done, t, &t->job, &err) < 0)
+		fail_later(t, &err);
+}
+
+/* On the harvested commit, also when an earlier daemon died during the same check. */
 static void perform_check(struct task *t, const struct assignment *as)
 {
 	const struct config *c = t->x->o.config;
 	str command = as->node->check_command.n ? as->node->check_command : c->policy.check_command;
-	const char *argv[] = { "sh", "-c", NULL, NULL };
-	struct job_spec spec = { .proc = PROC_SPEC_INIT, .keep_tail = true, .timeout_ms = c->workspace_check_timeout };
-	struct ov_err err = { 0 };
 
 	/* Both streams into one, so that the end of the output is the end of what happened. */
-	argv[2] = arena_cstr(&t->arena, arena_printf(&t->arena, "exec 2>&1\n" STR_FMT, STR_ARG(command)));
-	spec.proc.argv = argv;
-	spec.proc.cwd = arena_cstr(&t->arena, worktree(t, as));
-	if (job_start(t->x->o.loop, &spec, check_done, t, &t->job, &err) < 0)
-		fail_later(t, &err);
+	t->check_command = arena_cstr(&t->arena, arena_printf(&t->arena, "exec 2>&1\n" STR_FMT, STR_ARG(command)));
+	t->check_cwd = worktree(t, as);
+	t->check_ref = rescue_ref(t, as, t->effect_id);
+	git_restore(t->x->git, t->check_cwd, t->check_ref, check_begin, t);
 }
 
 static void live_run_free(struct live_run *lr)

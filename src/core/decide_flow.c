@@ -26,6 +26,7 @@ static const struct {
 	[CAUSE_HARVEST] = { STAGE_HARVEST, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
 	[CAUSE_NO_CHANGES] = { STAGE_START, offsetof(struct policy, no_changes_attempts), WAIT_RETRY },
 	[CAUSE_CHECK] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
+	[CAUSE_VERIFY] = { STAGE_CHECK, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
 	[CAUSE_ACCEPT] = { STAGE_ACCEPT, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
 	[CAUSE_CONFLICT] = { STAGE_START, offsetof(struct policy, conflict_rounds), WAIT_NONE },
 	[CAUSE_DIRTY] = { STAGE_ACCEPT, offsetof(struct policy, dirty_tries), WAIT_DIRTY },
@@ -269,6 +270,11 @@ static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 	}
 	if (o->ok) {
 		to_accept(cx, o->as, "passed", o->detail.n ? o->detail : STR("the check command passed"));
+		return;
+	}
+	/* We could not check: that says nothing about the work. */
+	if (str_is(o->outcome, "error")) {
+		fail(cx, o->as, CAUSE_VERIFY, o->detail, STR(""));
 		return;
 	}
 	e = emit(cx, EV_RUN_VERIFIED, about_assignment(o->as));

@@ -91,6 +91,7 @@
 	X(CAUSE_HARVEST, "harvest")      \
 	X(CAUSE_NO_CHANGES, "no_changes") \
 	X(CAUSE_CHECK, "check")          \
+	X(CAUSE_VERIFY, "verify") \
 	X(CAUSE_ACCEPT, "accept")        \
 	X(CAUSE_CONFLICT, "conflict")    \
 	X(CAUSE_DIRTY, "dirty")          \

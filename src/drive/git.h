@@ -70,6 +70,11 @@ void git_ensure(struct git *g, str path, str branch, str target, str rescue_ref,
 /* Keeps everything in the worktree under `ref` with a separate index; touches nothing in it. */
 void git_rescue(struct git *g, str path, str ref, str message, git_done_fn *done, void *user);
 /*
+ * Makes the worktree what its last commit says, ignored files aside; what was uncommitted is rescued
+ * to `rescue_ref` first. Of a clean one nothing is changed and rescue_ref is empty.
+ */
+void git_restore(struct git *g, str path, str rescue_ref, git_done_fn *done, void *user);
+/*
  * Rescues to `rescue_ref` when there are leftovers, then commits them on the branch with `message`.
  * The branch is the one of ensure: if HEAD is elsewhere, the branch is moved to it, and what it was
  * is rescued. An unfinished rebase or conflicting merge is rescued, then aborted. A base that is no

@@ -302,6 +302,50 @@ void git_rescue(struct git *g, str path, str ref, str message, git_done_fn *done
 	git_call_start(c, rescue_steps, r, &err);
 }
 
+/* restore */
+
+static int dirty_only(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->dirty ? GIT_NEXT : GIT_SKIP;
+}
+
+static int restore_rescue(struct git_call *c, struct ov_err *err)
+{
+	return c->dirty ? rescue_prepare(c, err) : GIT_SKIP;
+}
+
+static int restore_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->dirty ? git_run(c, AT_TREE, 0, "reset", "--quiet", "--hard", NULL) : GIT_SKIP;
+}
+
+static int restore_clean(struct git_call *c, struct ov_err *err)
+{
+	return c->dirty ? clean_build(c, err) : GIT_SKIP;
+}
+
+static const struct git_step restore_steps[] = {
+	STEP_RUN("find the worktree", rescue_find, NULL),
+	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
+	STEP_SUB("read the branches", dirty_only, git_refs_steps),
+	STEP_SUB("rescue what is uncommitted", restore_rescue, git_rescue_steps,
+			.inject = "git-restore-rescued"),
+	STEP_RUN("restore the files", restore_build, NULL),
+	STEP_RUN("remove what is new", restore_clean, NULL),
+	STEP_END,
+};
+
+void git_restore(struct git *g, str path, str rescue_ref, git_done_fn *done, void *user)
+{
+	struct git_call *c = git_call_new(g, "restore", path, done, user);
+	struct ov_err err;
+	int r = check_rescue_ref(rescue_ref, &err);
+
+	c->rescue_ref = arena_str(&c->arena, rescue_ref);
+	c->message = arena_printf(&c->arena, "Rescue of %s before it is restored", c->path);
+	git_call_start(c, restore_steps, r, &err);
+}
+
 /* remove */
 
 static int remove_find(struct git_call *c, struct ov_err *err _unused_)

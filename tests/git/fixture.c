@@ -221,6 +221,14 @@ struct answer rescue(struct fixture *f, const char *path, const char *ref)
 	return waited(f, &a, "rescue");
 }
 
+struct answer restore(struct fixture *f, const char *ref)
+{
+	struct answer a = { 0 };
+
+	git_restore(f->git, str_from(f->tree), str_from(ref), on_done, &a);
+	return waited(f, &a, "restore");
+}
+
 struct answer remove_tree(struct fixture *f)
 {
 	struct answer a;

@@ -48,6 +48,7 @@ struct answer ensure(struct fixture *f, const char *branch);
 struct answer harvest(struct fixture *f, const char *base);
 struct answer accept_key(struct fixture *f, const char *branch, const char *key);
 struct answer rescue(struct fixture *f, const char *path, const char *ref);
+struct answer restore(struct fixture *f, const char *ref);
 struct answer remove_tree(struct fixture *f);
 
 /* The content of a ref is the content of the folder: names, bytes, modes, links. */

@@ -142,6 +142,24 @@ TEST(no_identity_hooks_that_fail_and_signing)
 	fixture_close(&f);
 }
 
+TEST(restore_rescues_then_cleans)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	a = restore(&f, "refs/overseer/rescue/clean");
+	assert_string_equal(a.rescue_ref, "");
+	sh(&f, "cd \"$W\" && %s; cd .. && cp -a \"$W\" \"$R/../before\"", everything);
+	a = restore(&f, "refs/overseer/rescue/r");
+	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/r");
+	assert_same_content(&f, a.rescue_ref, "../before");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, "overseer/w1/a", "git -C \"$W\" branch --show-current");
+	fixture_close(&f);
+}
+
 TEST(failure_is_told)
 {
 	struct fixture f;

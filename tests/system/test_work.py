@@ -135,6 +135,17 @@ tar -cf "$HOME/left.tar" --exclude=.git .
         self.assertNotIn("Since your last attempt", site.read(f".overseer/runs/{first['id']}/instruction"))
         self.assertEqual(site.git("show", "main:verdict"), "good\n")
 
+    def test_what_a_check_leaves_is_not_merged(self):
+        """Files that a check makes or changes are neither harvested with the next run nor accepted."""
+        site = self.site(FAST + '[workspace]\ncheck_command = "echo o > junk.o; echo x >> README; test -e second"\n',
+                         'git status --porcelain > "$HOME/seen-$OVERSEER_ATTEMPT"\necho "$OVERSEER_ATTEMPT" > A.txt\n'
+                         '[ "$OVERSEER_ATTEMPT" = 1 ] || : > second\ngit add -A && git commit -qm work\n')
+        site.up()
+        site.wait_goal(site.call("goal.create", title="check", plan=plan(task("A")))["goal"])
+        self.assertEqual(site.git("ls-tree", "-r", "--name-only", "main").split(), ["A.txt", "README", "second"])
+        self.assertEqual(site.git("show", "main:README"), "hello\n")
+        self.assertEqual(site.read("../seen-2"), "")
+
     def test_own_check_comes_first(self):
         site = self.site(FAST + '[workspace]\ncheck_command = "false"\n', COMMIT)
         site.up()
