@@ -21,15 +21,19 @@ static char *substitute(struct arena *a, str arg, str prompt, const char *prompt
 {
 	const struct {
 		str name, value;
-	} names[] = { { STR("{prompt}"), prompt }, { STR("{prompt_file}"), str_from(prompt_file) } };
+	} names[] = { { STR("{prompt}"), prompt },
+		{ STR("{prompt_file}"), str_from(prompt_file) } };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		size_t at = str_find(arg, names[i].name);
 
 		/* Looks only before the inserted text, so that a prompt that holds "{prompt}" stays text. */
 		if (at < arg.n)
-			return arena_cstr(a, arena_printf(a, STR_FMT STR_FMT STR_FMT, (int)at, arg.p, STR_ARG(names[i].value),
-							  STR_ARG(str_sub(arg, at + names[i].name.n, arg.n))));
+			return arena_cstr(a,
+					arena_printf(a, STR_FMT STR_FMT STR_FMT, (int)at, arg.p,
+							STR_ARG(names[i].value),
+							STR_ARG(str_sub(arg, at + names[i].name.n,
+									arg.n))));
 	}
 	return arena_cstr(a, arg);
 }
@@ -42,11 +46,12 @@ struct env_list {
 
 static void env_add(struct env_list *l, str name, str val)
 {
-	l->p[l->n++] = arena_cstr(l->a, arena_printf(l->a, STR_FMT "=" STR_FMT, STR_ARG(name), STR_ARG(val)));
+	l->p[l->n++] = arena_cstr(l->a,
+			arena_printf(l->a, STR_FMT "=" STR_FMT, STR_ARG(name), STR_ARG(val)));
 }
 
-static const char *const *environment(struct arena *a, const struct config_agent *agent, const struct assignment *as,
-				      const char *worktree, const char *prompt_file)
+static const char *const *environment(struct arena *a, const struct config_agent *agent,
+		const struct assignment *as, const char *worktree, const char *prompt_file)
 {
 	const struct {
 		const char *name;
@@ -75,8 +80,9 @@ static const char *const *environment(struct arena *a, const struct config_agent
 	return l.p;
 }
 
-int agent_prepare(struct arena *a, const struct config *c, const struct assignment *as, const char *run_dir,
-		  const char *worktree, struct agent_launch *ret, struct ov_err *err)
+int agent_prepare(struct arena *a, const struct config *c, const struct assignment *as,
+		const char *run_dir, const char *worktree, struct agent_launch *ret,
+		struct ov_err *err)
 {
 	const struct config_agent *agent = agent_find(c, as->agent);
 	str prompt = prompt_build(a, as);
@@ -85,7 +91,8 @@ int agent_prepare(struct arena *a, const struct config *c, const struct assignme
 	int r;
 
 	if (!agent) {
-		ov_fail(err, OV_ENOTFOUND, "agent \"" STR_FMT "\" is not configured any more", STR_ARG(as->agent));
+		ov_fail(err, OV_ENOTFOUND, "agent \"" STR_FMT "\" is not configured any more",
+				STR_ARG(as->agent));
 		return ov_next(err, "overseer config check");
 	}
 	r = dir_make(run_dir, 0700, err);

@@ -17,5 +17,6 @@ struct agent_launch {
 
 /* Also writes the instruction to a file in the run's folder: what was asked stays to be seen. */
 
-int agent_prepare(struct arena *a, const struct config *c, const struct assignment *as, const char *run_dir,
-		  const char *worktree, struct agent_launch *ret, struct ov_err *err);
+int agent_prepare(struct arena *a, const struct config *c, const struct assignment *as,
+		const char *run_dir, const char *worktree, struct agent_launch *ret,
+		struct ov_err *err);

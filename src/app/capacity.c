@@ -30,12 +30,17 @@ str capacity_lacking(const struct config *c, char *buf, size_t size)
 	if (c->limits_min_free_memory_bytes) {
 		available = memory_available();
 		if (available >= 0 && available < c->limits_min_free_memory_bytes)
-			n = snprintf(buf, size, "%lld MiB of memory are free, limits.min_free_memory asks for %lld MiB",
-				     (long long)available >> 20, (long long)c->limits_min_free_memory_bytes >> 20);
+			n = snprintf(buf, size,
+					"%lld MiB of memory are free, limits.min_free_memory asks "
+			                "for %lld MiB",
+					(long long)available >> 20,
+					(long long)c->limits_min_free_memory_bytes >> 20);
 	}
 	if (n == 0 && c->limits_max_load_pct && getloadavg(&load, 1) == 1 && cpus > 0 &&
-	    load * 100 / (double)cpus > (double)c->limits_max_load_pct)
-		n = snprintf(buf, size, "the load is %.1f, limits.max_load_pct allows %lld%% of %ld processors", load,
-			     (long long)c->limits_max_load_pct, cpus);
+			load * 100 / (double)cpus > (double)c->limits_max_load_pct)
+		n = snprintf(buf, size,
+				"the load is %.1f, limits.max_load_pct allows %lld%% of %ld "
+		                "processors",
+				load, (long long)c->limits_max_load_pct, cpus);
 	return (str){ buf, n > 0 ? MIN((size_t)n, size - 1) : 0 };
 }

@@ -39,7 +39,8 @@ static void world_telemetry(void *user, struct telemetry *ret)
 {
 	struct daemon *d = user;
 
-	*ret = (struct telemetry){ .no_capacity = capacity_lacking(d->config, d->capacity, sizeof(d->capacity)) };
+	*ret = (struct telemetry){ .no_capacity = capacity_lacking(d->config, d->capacity,
+						   sizeof(d->capacity)) };
 }
 
 static void world_perform(void *user, const struct effect *fx)
@@ -73,7 +74,8 @@ static void world_store_failed(void *user, const struct ov_err *err)
 
 	d->store_failing = err != NULL;
 	if (err)
-		log_warn("the store could not be written: %s; nothing of it happened, trying again", err->msg);
+		log_warn("the store could not be written: %s; nothing of it happened, trying again",
+				err->msg);
 	else
 		log_info("the store can be written again");
 }
@@ -100,10 +102,13 @@ static void wake_fired(void *user)
 /* All that was under way is finished and told; what is left can wait for the next daemon. */
 static void finish_if_drained(struct daemon *d, bool time_is_up)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	value *v;
 
-	if (!time_is_up && (executor_busy(d->executor) || rpcd_pending(d->rpcd) || rpcd_queued(d->rpcd)))
+	if (!time_is_up &&
+			(executor_busy(d->executor) || rpcd_pending(d->rpcd) ||
+					rpcd_queued(d->rpcd)))
 		return;
 	v = value_object(&a);
 	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
@@ -126,7 +131,8 @@ static void after_iteration(void *user)
 
 static void drain_timeout(void *user)
 {
-	log_warn("not everything under way came to an end in time; the next daemon will go on with it");
+	log_warn("not everything under way came to an end in time; the next daemon will go on with "
+	         "it");
 	finish_if_drained(user, true);
 }
 
@@ -166,7 +172,8 @@ static void signal_reload(void *user, int signo)
 
 int daemon_load_config(const char *dir, const char *target, struct config **ret, struct ov_err *err)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	const char *path = path_join(&a, dir, "config.toml");
 	struct config *c;
 	str text = STR("");
@@ -189,16 +196,18 @@ int daemon_load_config(const char *dir, const char *target, struct config **ret,
 
 int daemon_reload(struct daemon *d, struct ov_err *err)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	struct config *fresh, *old = d->config;
 	/* Without accept.target: the branch of the start, or, when that was not looked up, the last one. */
-	const char *target = d->target_branch ? d->target_branch : arena_cstr(&a, old->policy.target_branch);
+	const char *target = d->target_branch ? d->target_branch
+					      : arena_cstr(&a, old->policy.target_branch);
 	int r = daemon_load_config(d->o->dir, target, &fresh, err);
 
 	if (r < 0)
 		return r;
 	if (fresh->http_port != old->http_port || fresh->http_enabled != old->http_enabled ||
-	    !str_eq(fresh->store_url, old->store_url))
+			!str_eq(fresh->store_url, old->store_url))
 		log_warn("http.* and store.url take effect with the next start");
 	d->config = fresh;
 	executor_set_config(d->executor, fresh);
@@ -224,13 +233,16 @@ static void branch_found(void *user, const struct job_result *r)
 		q->d->target_branch = arena_cstr(&q->d->arena, str_trim(r->out));
 		return;
 	}
-	ov_fail(&q->err, OV_ESTATE, "%s is not on a branch, so there is nowhere to put accepted work", q->d->o->repo);
+	ov_fail(&q->err, OV_ESTATE,
+			"%s is not on a branch, so there is nowhere to put accepted work",
+			q->d->o->repo);
 	ov_next(&q->err, "git switch BRANCH     or     set accept.target in config.toml");
 }
 
 static int find_target_branch(struct daemon *d, struct ov_err *err)
 {
-	const char *const argv[] = { "git", "-C", d->o->repo, "symbolic-ref", "--short", "-q", "HEAD", NULL };
+	const char *const argv[] = { "git", "-C", d->o->repo, "symbolic-ref", "--short", "-q",
+		"HEAD", NULL };
 	struct job_spec spec = { .proc = PROC_SPEC_INIT, .timeout_ms = GIT_MS };
 	struct branch_query q = { .d = d };
 	struct job *job;
@@ -257,12 +269,15 @@ static int choose_socket(struct daemon *d, struct ov_err *err)
 	if (strlen(d->socket_path) <= SOCKET_PATH_MAX)
 		return 0;
 	if (!runtime || runtime[0] != '/') {
-		ov_fail(err, OV_EINVALID, "%s is too long for a socket, and XDG_RUNTIME_DIR is not set", d->socket_path);
+		ov_fail(err, OV_EINVALID,
+				"%s is too long for a socket, and XDG_RUNTIME_DIR is not set",
+				d->socket_path);
 		return ov_next(err, "export XDG_RUNTIME_DIR=/run/user/$(id -u)");
 	}
 	id = sha256_hex(&d->arena, str_from(d->o->dir));
-	d->socket_path =
-		arena_cstr(&d->arena, arena_printf(&d->arena, "%s/overseer-" STR_FMT ".sock", runtime, STR_ARG(str_sub(id, 0, 16))));
+	d->socket_path = arena_cstr(&d->arena,
+			arena_printf(&d->arena, "%s/overseer-" STR_FMT ".sock", runtime,
+					STR_ARG(str_sub(id, 0, 16))));
 	return 0;
 }
 
@@ -363,7 +378,8 @@ static void open_signals(struct daemon *d)
 
 static void announce_start(struct daemon *d)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
@@ -394,9 +410,10 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	}
 	if (r < 0)
 		return r;
-	d->self.store_url = d->config->store_url.n ?
-				    arena_cstr(&d->arena, d->config->store_url) :
-				    arena_cstr(&d->arena, arena_printf(&d->arena, "sqlite:%s/store.db", d->o->dir));
+	d->self.store_url = d->config->store_url.n
+			? arena_cstr(&d->arena, d->config->store_url)
+			: arena_cstr(&d->arena,
+					  arena_printf(&d->arena, "sqlite:%s/store.db", d->o->dir));
 	r = make_folders(d, err);
 	if (r == 0)
 		r = open_engine(d, err);
@@ -436,13 +453,15 @@ static void close_all(struct daemon *d)
 /* Tells whoever started us: "ready", or the error in three lines. */
 static void tell(int fd, const struct ov_err *err)
 {
-	_cleanup_(buf_done) struct buf b = BUF_INIT;
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
 	ssize_t n;
 
 	if (fd < 0)
 		return;
 	if (err)
-		buf_addf(&b, "error %s\n%s\n%s\n", ov_code_info(err->code)->name, err->msg, err->next);
+		buf_addf(&b, "error %s\n%s\n%s\n", ov_code_info(err->code)->name, err->msg,
+				err->next);
 	else
 		buf_adds(&b, STR("ready\n"));
 	n = write(fd, b.p, b.n);
@@ -465,8 +484,9 @@ int daemon_run(const struct daemon_options *o)
 		close_all(&d);
 		return ov_code_info(r)->exit_status;
 	}
-	log_info("overseerd %s is up: pid %d, instance %s, %s, target branch " STR_FMT, OV_VERSION, d.self.pid, d.self.instance,
-		 d.self.store_url, STR_ARG(d.config->policy.target_branch));
+	log_info("overseerd %s is up: pid %d, instance %s, %s, target branch " STR_FMT, OV_VERSION,
+			d.self.pid, d.self.instance, d.self.store_url,
+			STR_ARG(d.config->policy.target_branch));
 	tell(o->ready_fd, NULL);
 	status = loop_run(d.loop);
 	register_remove(&d);

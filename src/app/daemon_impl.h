@@ -58,6 +58,7 @@ int register_write(struct daemon *d, struct ov_err *err);
 void register_remove(struct daemon *d);
 
 /* daemon.c */
-int daemon_load_config(const char *dir, const char *target, struct config **ret, struct ov_err *err);
+int daemon_load_config(const char *dir, const char *target, struct config **ret,
+		struct ov_err *err);
 void daemon_stop(struct daemon *d, const char *reason);
 int daemon_reload(struct daemon *d, struct ov_err *err);

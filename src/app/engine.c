@@ -14,12 +14,12 @@
 #include "sys/inject.h"
 
 enum {
-	TICK_APART_MS = 250,  /* ticks on events are at least this far apart */
-	TICK_ROUNDS = 16,     /* decisions of one tick enable others: so many rounds at most */
-	RETRY_MS = 1000,      /* after a failed transaction, doubling to: */
+	TICK_APART_MS = 250, /* ticks on events are at least this far apart */
+	TICK_ROUNDS = 16,    /* decisions of one tick enable others: so many rounds at most */
+	RETRY_MS = 1000,     /* after a failed transaction, doubling to: */
 	RETRY_MAX_MS = 30000,
-	REFUSED_MAX = 3,      /* a report that contradicts the state so often holds nothing up any longer */
-	SNAPSHOT_TAIL = 2,    /* events per object of the state, at least, between two snapshots */
+	REFUSED_MAX = 3, /* a report that contradicts the state so often holds nothing up any longer */
+	SNAPSHOT_TAIL = 2, /* events per object of the state, at least, between two snapshots */
 };
 
 struct engine {
@@ -156,7 +156,8 @@ static void stage(struct engine *e, struct events *fresh)
 		if (r == 0)
 			r = apply(e->state, ev, &err);
 		if (r < 0) {
-			e->apply_failed = ov_wrap(&err, OV_EINTERNAL, "a decision contradicts the state");
+			e->apply_failed = ov_wrap(&err, OV_EINTERNAL,
+					"a decision contradicts the state");
 			e->world->store_failed(e->user, &err);
 			break;
 		}
@@ -171,7 +172,8 @@ static void wait_for_commit(struct engine *e, struct waiter w)
 	vec_push(&e->staged->waiters, w);
 }
 
-void engine_submit(struct engine *e, str command, const value *params, str actor, engine_reply_fn *reply, void *user)
+void engine_submit(struct engine *e, str command, const value *params, str actor,
+		engine_reply_fn *reply, void *user)
 {
 	struct events fresh = { 0 };
 	struct decide_ctx cx = decide_begin(e, actor, &fresh);
@@ -189,7 +191,8 @@ void engine_submit(struct engine *e, str command, const value *params, str actor
 	}
 	stage(e, &fresh);
 	if (reply)
-		wait_for_commit(e, (struct waiter){ .reply = reply, .user = user, .result = result });
+		wait_for_commit(e,
+				(struct waiter){ .reply = reply, .user = user, .result = result });
 }
 
 /* May the store be written, as far as we know? If not, reports wait, in order, and nothing ticks. */
@@ -200,7 +203,8 @@ static bool may_write(const struct engine *e)
 
 static void report_again(struct engine *e, str command, const value *params, int refused)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(buf_done)
+	struct buf text = BUF_INIT;
 	struct report rep = { .refused = refused };
 	size_t before = e->staged->events.n;
 	int failed_before = e->apply_failed;
@@ -227,7 +231,8 @@ void engine_report(struct engine *e, str command, const value *params)
 	report_again(e, command, params, 0);
 }
 
-void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const struct ov_err *err), void *user)
+void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const struct ov_err *err),
+		void *user)
 {
 	if (!engine_staged(e))
 		fn(user, 0, NULL);
@@ -257,7 +262,8 @@ static void perform_new(struct engine *e, const struct batch *b)
 static void submit_retries(struct engine *e)
 {
 	struct reports todo = e->retry;
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 
 	memset(&e->retry, 0, sizeof(e->retry));
 	for (size_t i = 0; i < todo.n; i++) {
@@ -297,7 +303,8 @@ static void commit_succeeded(struct engine *e, struct batch *b, uint64_t head)
 /* The state is what the store holds, whatever was staged on top of it. */
 static void perform_open(struct engine *e)
 {
-	list_each(it, &e->state->effects) e->world->perform(e->user, list_entry(it, struct effect, link));
+	list_each (it, &e->state->effects)
+		e->world->perform(e->user, list_entry(it, struct effect, link));
 }
 
 static bool refold(struct engine *e)
@@ -325,7 +332,8 @@ static void retry_later(struct engine *e)
 {
 	e->failing = true;
 	e->retrying = false;
-	e->retry_wait = e->retry_wait ? MIN(e->retry_wait * 2, (ov_time)RETRY_MAX_MS) : (ov_time)RETRY_MS;
+	e->retry_wait = e->retry_wait ? MIN(e->retry_wait * 2, (ov_time)RETRY_MAX_MS)
+				      : (ov_time)RETRY_MS;
 	e->retry_at = e->world->now(e->user) + e->retry_wait;
 	set_wake(e, e->retry_at);
 }
@@ -369,7 +377,8 @@ static void write_batch(struct engine *e)
 	e->staged = b == &e->batches[0] ? &e->batches[1] : &e->batches[0];
 	e->writing = b;
 	if (e->apply_failed) {
-		ov_fail(&err, e->apply_failed, "the state could not be brought in line with the store");
+		ov_fail(&err, e->apply_failed,
+				"the state could not be brought in line with the store");
 		append_done(e, e->apply_failed, 0, &err);
 		return;
 	}
@@ -446,7 +455,8 @@ static bool snapshot_due(const struct engine *e)
 {
 	uint64_t tail = e->head - e->snapshot_seq;
 
-	return tail >= (uint64_t)e->snapshot_every && tail >= SNAPSHOT_TAIL * (e->state->nodes_by_key.n + e->state->goals.n);
+	return tail >= (uint64_t)e->snapshot_every &&
+			tail >= SNAPSHOT_TAIL * (e->state->nodes_by_key.n + e->state->goals.n);
 }
 
 /* Also a decision that the state refused is ended by a transaction: one that fails. */
@@ -483,7 +493,10 @@ void engine_commit(struct engine *e)
 	else if (!e->writing)
 		arena_reset(&e->staged->arena); /* of refusals, and of ticks that decided nothing */
 	if (e->tick_due && e->started && may_write(e))
-		set_wake(e, MIN(e->wake_at, MAX(e->world->now(e->user), e->last_tick + TICK_APART_MS)));
+		set_wake(e,
+				MIN(e->wake_at,
+						MAX(e->world->now(e->user),
+								e->last_tick + TICK_APART_MS)));
 	if (!e->failing && snapshot_due(e))
 		(void)engine_snapshot(e, NULL);
 }
@@ -539,13 +552,15 @@ void engine_stop(struct engine *e)
 
 int engine_snapshot(struct engine *e, struct ov_err *err)
 {
-	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	_cleanup_(buf_done)
+	struct buf bytes = BUF_INIT;
 	struct store_snapshot snap = { .seq = e->head, .format = SNAPSHOT_FORMAT };
 	uint64_t head;
 	int r;
 
 	/* After a failure the state may hold what the store does not. */
-	if (engine_staged(e) || e->state->seq != e->head || e->apply_failed || e->snapshot_seq == e->head)
+	if (engine_staged(e) || e->state->seq != e->head || e->apply_failed ||
+			e->snapshot_seq == e->head)
 		return 0;
 	r = store_head(e->store, &head, snap.hash, err);
 	if (r < 0)

@@ -63,14 +63,16 @@ uint64_t engine_head(const struct engine *e);
 bool engine_staged(const struct engine *e);
 
 /* params are borrowed for the call. reply may be NULL. */
-void engine_submit(struct engine *e, str command, const value *params, str actor, engine_reply_fn *reply, void *user);
+void engine_submit(struct engine *e, str command, const value *params, str actor,
+		engine_reply_fn *reply, void *user);
 /* As engine_submit for what the daemon itself has seen: kept and submitted again if the commit fails. */
 void engine_report(struct engine *e, str command, const value *params);
 /*
  * Runs fn once everything staged so far is durable (at once if nothing is), or was refused: answers
  * that are read from the state are made in it, so that nothing unsaved is ever shown.
  */
-void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const struct ov_err *err), void *user);
+void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const struct ov_err *err),
+		void *user);
 
 /* Writes what is staged, if a write is not under way; ticks first when one is due. */
 void engine_commit(struct engine *e);

@@ -82,7 +82,8 @@ size_t executor_busy(const struct executor *x)
 {
 	size_t n = 0;
 
-	list_each(it, &x->tasks) n++;
+	list_each (it, &x->tasks)
+		n++;
 	return n;
 }
 
@@ -113,8 +114,7 @@ static void task_free(struct task *t)
 
 static struct task *task_find(const struct executor *x, str effect_id)
 {
-	list_each(it, &x->tasks)
-	{
+	list_each (it, &x->tasks) {
 		struct task *t = list_entry(it, struct task, link);
 
 		if (str_eq(t->effect_id, effect_id))
@@ -169,8 +169,12 @@ static void fail_later(struct task *t, const struct ov_err *err)
 }
 
 static const char *const git_outcomes[] = {
-	[GIT_OK] = "ok",	     [GIT_ALREADY] = "ok",  [GIT_NO_CHANGES] = "no_changes",
-	[GIT_CONFLICT] = "conflict", [GIT_DIRTY] = "dirty", [GIT_MOVED] = "moved",
+	[GIT_OK] = "ok",
+	[GIT_ALREADY] = "ok",
+	[GIT_NO_CHANGES] = "no_changes",
+	[GIT_CONFLICT] = "conflict",
+	[GIT_DIRTY] = "dirty",
+	[GIT_MOVED] = "moved",
 };
 
 static void git_done(void *user, int r, const struct git_result *res, const struct ov_err *err)
@@ -189,7 +193,8 @@ static void git_done(void *user, int r, const struct git_result *res, const stru
 	put_text(t, data, "tree", res->tree);
 	put_text(t, data, "commit", res->commit);
 	put_text(t, data, "rescue_ref", res->rescue_ref);
-	put_text(t, data, "target", t->kind == FX_ACCEPT ? t->x->o.config->policy.target_branch : STR(""));
+	put_text(t, data, "target",
+			t->kind == FX_ACCEPT ? t->x->o.config->policy.target_branch : STR(""));
 	value_put(&t->arena, data, "commits", value_int(&t->arena, res->commits));
 	value_put(&t->arena, data, "files_changed", value_int(&t->arena, res->files_changed));
 	value_put(&t->arena, data, "leftovers", value_bool(&t->arena, res->leftovers));
@@ -204,21 +209,24 @@ static str worktree(struct task *t, const struct assignment *as)
 
 static str rescue_ref(struct task *t, const struct assignment *as, str id)
 {
-	return arena_printf(&t->arena, "refs/overseer/rescue/" STR_FMT "/" STR_FMT, STR_ARG(as->worker), STR_ARG(id));
+	return arena_printf(&t->arena, "refs/overseer/rescue/" STR_FMT "/" STR_FMT,
+			STR_ARG(as->worker), STR_ARG(id));
 }
 
 static void perform_workspace(struct task *t, const struct assignment *as)
 {
 	git_ensure(t->x->git, worktree(t, as), as->branch, t->x->o.config->policy.target_branch,
-		   rescue_ref(t, as, t->effect_id), git_done, t);
+			rescue_ref(t, as, t->effect_id), git_done, t);
 }
 
 static void perform_harvest(struct task *t, const struct assignment *as)
 {
-	str message = arena_printf(&t->arena, "Keep what " STR_FMT " left uncommitted\n\nTask " STR_FMT ".\n", STR_ARG(as->agent),
-				   STR_ARG(as->node_id));
+	str message = arena_printf(&t->arena,
+			"Keep what " STR_FMT " left uncommitted\n\nTask " STR_FMT ".\n",
+			STR_ARG(as->agent), STR_ARG(as->node_id));
 
-	git_harvest(t->x->git, worktree(t, as), as->base, rescue_ref(t, as, as->run_id), message, git_done, t);
+	git_harvest(t->x->git, worktree(t, as), as->base, rescue_ref(t, as, as->run_id), message,
+			git_done, t);
 }
 
 static void perform_accept(struct task *t, const struct assignment *as)
@@ -236,7 +244,8 @@ static void perform_accept(struct task *t, const struct assignment *as)
 }
 
 /* Whatever the check left is not the agent's work: it must not be harvested with the next run. */
-static void check_restored(void *user, int r, const struct git_result *res, const struct ov_err *err)
+static void check_restored(void *user, int r, const struct git_result *res,
+		const struct ov_err *err)
 {
 	struct task *t = user;
 
@@ -249,7 +258,8 @@ static void check_restored(void *user, int r, const struct git_result *res, cons
 static void check_done(void *user, const struct job_result *r)
 {
 	struct task *t = user;
-	str tail = str_sub(r->out, r->out.n > CHECK_TAIL_BYTES ? r->out.n - CHECK_TAIL_BYTES : 0, CHECK_TAIL_BYTES);
+	str tail = str_sub(r->out, r->out.n > CHECK_TAIL_BYTES ? r->out.n - CHECK_TAIL_BYTES : 0,
+			CHECK_TAIL_BYTES);
 	str how;
 
 	t->job = NULL;
@@ -262,12 +272,15 @@ static void check_done(void *user, const struct job_result *r)
 	if (!r->timed_out && r->exit.code == 0)
 		outcome_new(t, STR("ok"), STR("the check command passed"));
 	else
-		outcome_new(t, STR("failed"), arena_printf(&t->arena, STR_FMT "\n" STR_FMT, STR_ARG(how), STR_ARG(tail)));
+		outcome_new(t, STR("failed"),
+				arena_printf(&t->arena, STR_FMT "\n" STR_FMT, STR_ARG(how),
+						STR_ARG(tail)));
 	INJECT("after-check");
 	git_restore(t->x->git, t->check_cwd, t->check_ref, check_restored, t);
 }
 
-static void check_begin(void *user, int r, const struct git_result *res, const struct ov_err *git_err)
+static void check_begin(void *user, int r, const struct git_result *res,
+		const struct ov_err *git_err)
 {
 	struct task *t = user;
 	const char *argv[] = { "sh", "-c", t->check_command, NULL };
@@ -297,7 +310,8 @@ static void perform_check(struct task *t, const struct assignment *as)
 	str command = as->node->check_command.n ? as->node->check_command : c->policy.check_command;
 
 	/* Both streams into one, so that the end of the output is the end of what happened. */
-	t->check_command = arena_cstr(&t->arena, arena_printf(&t->arena, "exec 2>&1\n" STR_FMT, STR_ARG(command)));
+	t->check_command = arena_cstr(&t->arena,
+			arena_printf(&t->arena, "exec 2>&1\n" STR_FMT, STR_ARG(command)));
 	t->check_cwd = worktree(t, as);
 	t->check_ref = rescue_ref(t, as, t->effect_id);
 	git_restore(t->x->git, t->check_cwd, t->check_ref, check_begin, t);
@@ -321,7 +335,8 @@ static void run_output(void *user, str bytes, uint64_t at)
 
 static void report_run_end(struct executor *x, str id, const struct run_end *end)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "run", value_str(&a, id));
@@ -399,7 +414,8 @@ static void launch_run(struct task *t, const struct assignment *as, char *dir)
 	struct ov_err err = { 0 };
 	int r;
 
-	r = agent_prepare(&t->arena, x->o.config, as, dir, arena_cstr(&t->arena, worktree(t, as)), &launch, &err);
+	r = agent_prepare(&t->arena, x->o.config, as, dir, arena_cstr(&t->arena, worktree(t, as)),
+			&launch, &err);
 	if (r < 0) {
 		fail_later(t, &err);
 		return;
@@ -445,7 +461,8 @@ static void perform_run_start(struct task *t, const struct assignment *as)
 		return;
 	}
 	lr = live_run_new(x, as->run_id);
-	r = run_adopt(x->o.loop, dir, arena_cstr(&t->arena, as->run_id), 0, &run_ops, lr, &lr->run, NULL);
+	r = run_adopt(x->o.loop, dir, arena_cstr(&t->arena, as->run_id), 0, &run_ops, lr, &lr->run,
+			NULL);
 	if (r == 0) {
 		started(t, lr);
 		return;
@@ -464,7 +481,8 @@ static void perform_run_stop(struct task *t, const struct assignment *as)
 
 	/* Not found again yet after a restart, or its end is not written yet: it is tried again. */
 	if (!lr && as->run && as->run->status != RUN_ENDED)
-		ov_fail(&err, OV_EUNAVAILABLE, "run " STR_FMT " is not in our hands yet", STR_ARG(as->run_id));
+		ov_fail(&err, OV_EUNAVAILABLE, "run " STR_FMT " is not in our hands yet",
+				STR_ARG(as->run_id));
 	if (err.code || (lr && run_stop(lr->run, &err) < 0)) {
 		fail_later(t, &err);
 		return;
@@ -473,9 +491,14 @@ static void perform_run_stop(struct task *t, const struct assignment *as)
 	report_later(t);
 }
 
-static void (*const perform_table[EFFECT_KIND_COUNT])(struct task *t, const struct assignment *as) = {
-	[FX_WORKSPACE] = perform_workspace, [FX_RUN_START] = perform_run_start, [FX_RUN_STOP] = perform_run_stop,
-	[FX_HARVEST] = perform_harvest,     [FX_CHECK] = perform_check,         [FX_ACCEPT] = perform_accept,
+static void (*const perform_table[EFFECT_KIND_COUNT])(struct task *t,
+		const struct assignment *as) = {
+	[FX_WORKSPACE] = perform_workspace,
+	[FX_RUN_START] = perform_run_start,
+	[FX_RUN_STOP] = perform_run_stop,
+	[FX_HARVEST] = perform_harvest,
+	[FX_CHECK] = perform_check,
+	[FX_ACCEPT] = perform_accept,
 };
 
 void executor_perform(struct executor *x, const struct effect *fx)
@@ -496,10 +519,13 @@ static void adopt_again_fired(void *user)
 /* True when the run is ours now, or is known to be over. */
 static bool adopt_one(struct executor *x, const struct run *r)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	char *dir = executor_run_dir(&a, x->o.dir, r->id);
 	struct live_run *lr = live_run_new(x, r->id);
-	struct run_end gone = { .lost = true, .exit_code = -1, .message = STR("its folder shows no start") };
+	struct run_end gone = { .lost = true,
+		.exit_code = -1,
+		.message = STR("its folder shows no start") };
 	struct ov_err err = { 0 };
 	int ret;
 
@@ -520,8 +546,7 @@ void executor_adopt(struct executor *x)
 	bool all = true;
 
 	/* Reporting a lost run changes its status, not the list. */
-	list_each(it, &engine_state(x->engine)->runs)
-	{
+	list_each (it, &engine_state(x->engine)->runs) {
 		const struct run *r = list_entry(it, struct run, link);
 
 		if (r->status == RUN_RUNNING && !map_get(&x->runs, r->id))
@@ -542,8 +567,7 @@ void executor_free(struct executor *x)
 
 	if (!x)
 		return;
-	list_each(it, &x->tasks)
-	{
+	list_each (it, &x->tasks) {
 		struct task *t = list_entry(it, struct task, link);
 
 		if (t->job)

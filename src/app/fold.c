@@ -11,19 +11,23 @@ enum { PAGE = 4096 };
 /* The snapshot's state, or an empty one when there is none that we can use. */
 static struct state *from_snapshot(struct store *s, uint64_t hash_seed, uint64_t until)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	struct store_snapshot snap;
 	struct state *state;
 
-	if (store_snapshot_get(s, &a, &snap, NULL) == 0 && snap.format == SNAPSHOT_FORMAT && snap.seq <= until &&
-	    snapshot_read(snap.bytes, hash_seed, &state, NULL) == 0)
+	if (store_snapshot_get(s, &a, &snap, NULL) == 0 && snap.format == SNAPSHOT_FORMAT &&
+			snap.seq <= until &&
+			snapshot_read(snap.bytes, hash_seed, &state, NULL) == 0)
 		return state;
 	return state_new(hash_seed);
 }
 
-static int fold_page(struct state *state, struct store *s, uint64_t until, size_t *ret_n, struct ov_err *err)
+static int fold_page(struct state *state, struct store *s, uint64_t until, size_t *ret_n,
+		struct ov_err *err)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT, scratch = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT, scratch = ARENA_INIT;
 	struct store_record *recs;
 	size_t limit = until - state->seq < PAGE ? (size_t)(until - state->seq) : PAGE, n;
 	int r;
@@ -33,7 +37,8 @@ static int fold_page(struct state *state, struct store *s, uint64_t until, size_
 		struct event ev;
 
 		arena_reset(&scratch);
-		r = event_decode(&scratch, recs[i].seq, recs[i].at, recs[i].kind, recs[i].body, &ev, err);
+		r = event_decode(&scratch, recs[i].seq, recs[i].at, recs[i].kind, recs[i].body, &ev,
+				err);
 		if (r == 0)
 			r = apply(state, &ev, err);
 	}
@@ -42,8 +47,8 @@ static int fold_page(struct state *state, struct store *s, uint64_t until, size_
 	return r;
 }
 
-int fold_store(struct store *s, uint64_t hash_seed, uint64_t until, struct state **ret, uint64_t *ret_snapshot,
-	       struct ov_err *err)
+int fold_store(struct store *s, uint64_t hash_seed, uint64_t until, struct state **ret,
+		uint64_t *ret_snapshot, struct ov_err *err)
 {
 	struct state *state = from_snapshot(s, hash_seed, until);
 	uint64_t snapshot = state->seq;

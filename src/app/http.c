@@ -36,19 +36,20 @@ static void handle_health(void *user, struct http_req *req)
 	value_put(req->arena, v, "version", value_cstr(req->arena, OV_VERSION));
 	value_put(req->arena, v, "instance", value_cstr(req->arena, d->self.instance));
 	if (d->store_failing)
-		value_put(req->arena, v, "reason", value_cstr(req->arena, "the store refuses to be written"));
+		value_put(req->arena, v, "reason",
+				value_cstr(req->arena, "the store refuses to be written"));
 	http_answer_json(req, d->store_failing ? 503 : 200, v);
 }
 
 static void metric(struct buf *b, const char *name, const char *type, const char *help, int64_t v)
 {
-	buf_addf(b, "# HELP overseer_%s %s\n# TYPE overseer_%s %s\noverseer_%s %lld\n", name, help, name, type, name,
-		 (long long)v);
+	buf_addf(b, "# HELP overseer_%s %s\n# TYPE overseer_%s %s\noverseer_%s %lld\n", name, help,
+			name, type, name, (long long)v);
 }
 
 /* One time series per status of a table. */
-static void metric_counts(struct buf *b, const char *name, const char *help, const struct status_table *t,
-			  const size_t *counts)
+static void metric_counts(struct buf *b, const char *name, const char *help,
+		const struct status_table *t, const size_t *counts)
 {
 	buf_addf(b, "# HELP overseer_%s %s\n# TYPE overseer_%s gauge\n", name, help, name);
 	for (int i = 0; i < t->n; i++)
@@ -57,7 +58,8 @@ static void metric_counts(struct buf *b, const char *name, const char *help, con
 
 static int64_t resident_bytes(void)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	str text, field;
 	uint64_t pages = 0;
 
@@ -73,9 +75,11 @@ static void handle_metrics(void *user, struct http_req *req)
 {
 	struct daemon *d = user;
 	const struct state *s = engine_state(d->engine);
-	size_t goals[GOAL_STATUS_COUNT] = { 0 }, nodes[NODE_STATUS_COUNT] = { 0 }, runs[RUN_STATUS_COUNT] = { 0 };
+	size_t goals[GOAL_STATUS_COUNT] = { 0 }, nodes[NODE_STATUS_COUNT] = { 0 },
+	       runs[RUN_STATUS_COUNT] = { 0 };
 	size_t open_escalations = 0;
-	_cleanup_(buf_done) struct buf b = BUF_INIT;
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
 
 	for (size_t i = 0; i < s->goals.n; i++) {
 		goals[s->goals.p[i]->status]++;
@@ -83,18 +87,23 @@ static void handle_metrics(void *user, struct http_req *req)
 			if (node_is_leaf(s->goals.p[i]->nodes.p[k]))
 				nodes[s->goals.p[i]->nodes.p[k]->status]++;
 	}
-	list_each(it, &s->runs) runs[list_entry(it, struct run, link)->status]++;
+	list_each (it, &s->runs)
+		runs[list_entry(it, struct run, link)->status]++;
 	for (size_t i = 0; i < s->escalations.n; i++)
 		open_escalations += s->escalations.p[i]->status == ESC_OPEN;
 	metric(&b, "events_total", "counter", "Events in the log.", (int64_t)s->seq);
 	metric_counts(&b, "goals", "Goals by status.", &goal_statuses, goals);
 	metric_counts(&b, "nodes", "Nodes without children by status.", &node_statuses, nodes);
 	metric_counts(&b, "runs", "Runs of live assignments by status.", &run_statuses, runs);
-	metric(&b, "escalations_open", "gauge", "Questions that wait for a person.", (int64_t)open_escalations);
-	metric(&b, "jobs_running", "gauge", "Git and check jobs under way.", (int64_t)executor_busy(d->executor));
-	metric(&b, "loop_iterations_total", "counter", "Iterations of the event loop.", (int64_t)loop_iterations(d->loop));
+	metric(&b, "escalations_open", "gauge", "Questions that wait for a person.",
+			(int64_t)open_escalations);
+	metric(&b, "jobs_running", "gauge", "Git and check jobs under way.",
+			(int64_t)executor_busy(d->executor));
+	metric(&b, "loop_iterations_total", "counter", "Iterations of the event loop.",
+			(int64_t)loop_iterations(d->loop));
 	metric(&b, "resident_bytes", "gauge", "Resident memory.", resident_bytes());
-	metric(&b, "store_failing", "gauge", "1 while the store refuses to be written.", d->store_failing);
+	metric(&b, "store_failing", "gauge", "1 while the store refuses to be written.",
+			d->store_failing);
 	http_answer(req, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&b));
 }
 
@@ -116,7 +125,10 @@ static int load_token(struct daemon *d, struct ov_err *err)
 	r = file_read(&d->arena, path, 4096, &d->token, err);
 	if (r == 0) {
 		d->token = str_trim(d->token);
-		return d->token.n ? 0 : ov_fail(err, OV_EINVALID, "%s is empty; remove it to get a new token", path);
+		return d->token.n ? 0
+				  : ov_fail(err, OV_EINVALID,
+						    "%s is empty; remove it to get a new token",
+						    path);
 	}
 	if (r != OV_ENOTFOUND)
 		return r;
@@ -126,8 +138,8 @@ static int load_token(struct daemon *d, struct ov_err *err)
 	return file_write_atomic(path, d->token, 0600, err);
 }
 
-static int replay(void *user, uint64_t after, size_t max, struct arena *a, struct ssehub_event **ret, size_t *ret_n,
-		  struct ov_err *err)
+static int replay(void *user, uint64_t after, size_t max, struct arena *a,
+		struct ssehub_event **ret, size_t *ret_n, struct ov_err *err)
 {
 	struct daemon *d = user;
 	struct store_record *recs;
@@ -146,7 +158,8 @@ static int replay(void *user, uint64_t after, size_t max, struct arena *a, struc
 			return r;
 		v = event_view(a, &e);
 		value_put(a, v, "text", value_str(a, explain_event(a, &e)));
-		(*ret)[i] = (struct ssehub_event){ e.seq, str_from(event_info(e.kind).name), json_text(a, v) };
+		(*ret)[i] = (struct ssehub_event){ e.seq, str_from(event_info(e.kind).name),
+			json_text(a, v) };
 	}
 	*ret_n = n;
 	return 0;
@@ -160,7 +173,9 @@ int http_open(struct daemon *d, struct ov_err *err)
 		.route_count = ARRAY_LEN(routes),
 		.user = d,
 	};
-	struct ssehub_options hub = { .head = engine_state(d->engine)->seq, .replay = replay, .user = d };
+	struct ssehub_options hub = { .head = engine_state(d->engine)->seq,
+		.replay = replay,
+		.user = d };
 	int r;
 
 	d->hub = ssehub_new(d->loop, &hub);

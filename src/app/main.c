@@ -15,13 +15,15 @@
 #include "version.h"
 
 static const char usage[] = "usage: overseerd --dir DIR [--repo DIR] [--shim PATH] [--ready-fd N]\n"
-			    "       overseerd --read-only --dir DIR     one JSON-RPC request on stdin, the answer on stdout\n"
+			    "       overseerd --read-only --dir DIR     one JSON-RPC request on "
+                            "stdin, the answer on stdout\n"
 			    "       overseerd --docs operations|events|configuration\n"
 			    "       overseerd --version\n";
 
 static int print_docs(str what)
 {
-	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	_cleanup_(buf_done)
+	struct buf out = BUF_INIT;
 
 	if (str_is(what, "operations"))
 		ops_docs(&out);
@@ -39,7 +41,8 @@ static int print_docs(str what)
 /* The shim beside us: in one folder when installed, in the neighbouring one of a build tree. */
 static const char *find_shim(struct arena *a)
 {
-	static const char *const places[] = { "overseer-run", "../libexec/overseer/overseer-run", "../shim/overseer-run" };
+	static const char *const places[] = { "overseer-run", "../libexec/overseer/overseer-run",
+		"../shim/overseer-run" };
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
@@ -58,7 +61,8 @@ static const char *find_shim(struct arena *a)
 	return NULL;
 }
 
-static int run_daemon(struct arena *a, const char *dir, const char *repo, const char *shim, int ready_fd)
+static int run_daemon(struct arena *a, const char *dir, const char *repo, const char *shim,
+		int ready_fd)
 {
 	struct daemon_options o = { .ready_fd = ready_fd };
 
@@ -71,8 +75,9 @@ static int run_daemon(struct arena *a, const char *dir, const char *repo, const 
 	o.repo = realpath(repo, arena_alloc(a, PATH_MAX));
 	o.shim = shim ? shim : find_shim(a);
 	if (!o.repo || !o.shim) {
-		fprintf(stderr, "overseerd: %s\n", o.repo ? "overseer-run was not found beside overseerd; use --shim" :
-							    "the repository was not found; use --repo");
+		fprintf(stderr, "overseerd: %s\n",
+				o.repo ? "overseer-run was not found beside overseerd; use --shim"
+				       : "the repository was not found; use --repo");
 		return 3;
 	}
 	return daemon_run(&o);
@@ -81,13 +86,18 @@ static int run_daemon(struct arena *a, const char *dir, const char *repo, const 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "dir", required_argument, NULL, 'd' },	{ "repo", required_argument, NULL, 'r' },
-		{ "shim", required_argument, NULL, 's' },	{ "ready-fd", required_argument, NULL, 'f' },
-		{ "read-only", no_argument, NULL, 'o' },	{ "docs", required_argument, NULL, 'D' },
-		{ "version", no_argument, NULL, 'V' },		{ "help", no_argument, NULL, 'h' },
+		{ "dir", required_argument, NULL, 'd' },
+		{ "repo", required_argument, NULL, 'r' },
+		{ "shim", required_argument, NULL, 's' },
+		{ "ready-fd", required_argument, NULL, 'f' },
+		{ "read-only", no_argument, NULL, 'o' },
+		{ "docs", required_argument, NULL, 'D' },
+		{ "version", no_argument, NULL, 'V' },
+		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	const char *dir = NULL, *repo = NULL, *shim = NULL;
 	bool read_only = false;
 	int64_t ready_fd = -1;
@@ -95,35 +105,21 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		switch (c) {
-		case 'd':
-			dir = optarg;
-			break;
-		case 'r':
-			repo = optarg;
-			break;
-		case 's':
-			shim = optarg;
-			break;
+		case 'd': dir = optarg; break;
+		case 'r': repo = optarg; break;
+		case 's': shim = optarg; break;
 		case 'f':
-			if (!str_to_i64(str_from(optarg), &ready_fd) || ready_fd < 3 || ready_fd > 1024) {
+			if (!str_to_i64(str_from(optarg), &ready_fd) || ready_fd < 3 ||
+					ready_fd > 1024) {
 				fputs(usage, stderr);
 				return 2;
 			}
 			break;
-		case 'o':
-			read_only = true;
-			break;
-		case 'D':
-			return print_docs(str_from(optarg));
-		case 'V':
-			puts("overseerd " OV_VERSION);
-			return 0;
-		case 'h':
-			fputs(usage, stdout);
-			return 0;
-		default:
-			fputs(usage, stderr);
-			return 2;
+		case 'o': read_only = true; break;
+		case 'D': return print_docs(str_from(optarg));
+		case 'V': puts("overseerd " OV_VERSION); return 0;
+		case 'h': fputs(usage, stdout); return 0;
+		default: fputs(usage, stderr); return 2;
 		}
 	}
 	if (!dir || optind != argc) {

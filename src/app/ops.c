@@ -8,27 +8,50 @@
 #include "core/limits.h"
 #include "data/schema.h"
 
-#define GOAL_OPT { "goal", PARAM_TEXT, false, "goal id, or a unique prefix of one", 0 }
-#define GOAL { "goal", PARAM_TEXT, true, "goal id, or a unique prefix of one", 0 }
-#define NODE { "node", PARAM_TEXT, true, "node id, or GOAL/NODE", 0 }
-#define RUN { "run", PARAM_TEXT, true, "run id, or a unique prefix of one", 0 }
-#define LIMIT(text) { "limit", PARAM_INT, false, text, 1000 }
-#define AFTER { "after", PARAM_INT, false, "only events with a greater sequence number", 0 }
+#define GOAL_OPT                                                                   \
+	{                                                                          \
+		"goal", PARAM_TEXT, false, "goal id, or a unique prefix of one", 0 \
+	}
+#define GOAL                                                                      \
+	{                                                                         \
+		"goal", PARAM_TEXT, true, "goal id, or a unique prefix of one", 0 \
+	}
+#define NODE                                                         \
+	{                                                            \
+		"node", PARAM_TEXT, true, "node id, or GOAL/NODE", 0 \
+	}
+#define RUN                                                                     \
+	{                                                                       \
+		"run", PARAM_TEXT, true, "run id, or a unique prefix of one", 0 \
+	}
+#define LIMIT(text)                                   \
+	{                                             \
+		"limit", PARAM_INT, false, text, 1000 \
+	}
+#define AFTER                                                                              \
+	{                                                                                  \
+		"after", PARAM_INT, false, "only events with a greater sequence number", 0 \
+	}
 
 static const struct op_param goal_create[] = {
 	{ "title", PARAM_TEXT, true, "one line", LIMIT_TITLE },
 	{ "problem_statement", PARAM_TEXT, false, "what is to be solved", LIMIT_TEXT },
-	{ "success_criteria", PARAM_TEXTS, false, "what must be observable at the end", LIMIT_LIST },
+	{ "success_criteria", PARAM_TEXTS, false, "what must be observable at the end",
+			LIMIT_LIST },
 	{ "non_goals", PARAM_TEXTS, false, "what is not asked for", LIMIT_LIST },
 	{ "constraints", PARAM_TEXTS, false, "what must be kept", LIMIT_LIST },
 	{ "tags", PARAM_TEXTS, false, "for finding it again", LIMIT_LIST },
-	{ "priority", PARAM_TEXT, false, "urgent, high, normal (the default), low or background", 0 },
+	{ "priority", PARAM_TEXT, false, "urgent, high, normal (the default), low or background",
+			0 },
 	{ "plan", PARAM_OBJECT, false, "a plan document, applied at once", 0 },
 };
-static const struct op_param goal_list[] = { { "status", PARAM_TEXT, false, "only goals with this status", 0 } };
+static const struct op_param goal_list[] = { { "status", PARAM_TEXT, false,
+		"only goals with this status", 0 } };
 static const struct op_param goal_show[] = { GOAL };
-static const struct op_param plan_apply[] = { GOAL, { "plan", PARAM_OBJECT, true, "a plan document", 0 } };
-static const struct op_param work_list[] = { GOAL_OPT, { "status", PARAM_TEXT, false, "only nodes with this status", 0 } };
+static const struct op_param plan_apply[] = { GOAL,
+	{ "plan", PARAM_OBJECT, true, "a plan document", 0 } };
+static const struct op_param work_list[] = { GOAL_OPT,
+	{ "status", PARAM_TEXT, false, "only nodes with this status", 0 } };
 static const struct op_param work_show[] = { NODE, GOAL_OPT };
 static const struct op_param work_update[] = {
 	NODE,
@@ -47,7 +70,9 @@ static const struct op_param run_log[] = {
 	RUN,
 	{ "offset", PARAM_INT, false, "byte to begin with", 0 },
 	{ "max_bytes", PARAM_INT, false, "at most so many (65536)", 512 * 1024 },
-	{ "wait_ms", PARAM_INT, false, "when there is nothing yet: wait for output or the end, so long at most", 30000 },
+	{ "wait_ms", PARAM_INT, false,
+			"when there is nothing yet: wait for output or the end, so long at most",
+			30000 },
 };
 static const struct op_param events_list[] = {
 	AFTER,
@@ -69,27 +94,46 @@ static const struct op_param tick_now[] = {
 #define NO_PARAMS NULL, 0
 
 static const struct op table[] = {
-	{ "status.get", OP_READ, OP_HUMAN, "What needs a person, what runs, and how the goals stand.", NO_PARAMS, op_status },
-	{ "goal.create", OP_WRITE, OP_HUMAN, "Creates a goal, with its plan if one is given.", PARAMS(goal_create), NULL },
-	{ "goal.list", OP_READ, OP_HUMAN, "Lists goals, oldest first.", PARAMS(goal_list), op_goal_list },
-	{ "goal.show", OP_READ, OP_HUMAN, "Shows a goal's record and progress.", PARAMS(goal_show), op_goal_show },
-	{ "plan.apply", OP_WRITE, OP_HUMAN, "Checks a plan and makes it the goal's plan.", PARAMS(plan_apply), NULL },
-	{ "plan.show", OP_READ, OP_HUMAN, "Shows a goal's nodes as a tree.", PARAMS(goal_show), op_plan_show },
-	{ "work.list", OP_READ, OP_HUMAN, "Lists nodes without children.", PARAMS(work_list), op_work_list },
-	{ "work.show", OP_READ, OP_HUMAN, "Shows a node, its assignment and its runs.", PARAMS(work_show), op_work_show },
-	{ "work.update", OP_WRITE, OP_HUMAN, "Declares a node done, blocks it, or unblocks it.", PARAMS(work_update), NULL },
-	{ "run.list", OP_READ, OP_HUMAN, "Lists runs, oldest first.", PARAMS(run_list), op_run_list },
+	{ "status.get", OP_READ, OP_HUMAN,
+			"What needs a person, what runs, and how the goals stand.", NO_PARAMS,
+			op_status },
+	{ "goal.create", OP_WRITE, OP_HUMAN, "Creates a goal, with its plan if one is given.",
+			PARAMS(goal_create), NULL },
+	{ "goal.list", OP_READ, OP_HUMAN, "Lists goals, oldest first.", PARAMS(goal_list),
+			op_goal_list },
+	{ "goal.show", OP_READ, OP_HUMAN, "Shows a goal's record and progress.", PARAMS(goal_show),
+			op_goal_show },
+	{ "plan.apply", OP_WRITE, OP_HUMAN, "Checks a plan and makes it the goal's plan.",
+			PARAMS(plan_apply), NULL },
+	{ "plan.show", OP_READ, OP_HUMAN, "Shows a goal's nodes as a tree.", PARAMS(goal_show),
+			op_plan_show },
+	{ "work.list", OP_READ, OP_HUMAN, "Lists nodes without children.", PARAMS(work_list),
+			op_work_list },
+	{ "work.show", OP_READ, OP_HUMAN, "Shows a node, its assignment and its runs.",
+			PARAMS(work_show), op_work_show },
+	{ "work.update", OP_WRITE, OP_HUMAN, "Declares a node done, blocks it, or unblocks it.",
+			PARAMS(work_update), NULL },
+	{ "run.list", OP_READ, OP_HUMAN, "Lists runs, oldest first.", PARAMS(run_list),
+			op_run_list },
 	{ "run.show", OP_READ, OP_HUMAN, "Shows a run.", PARAMS(run_show), op_run_show },
-	{ "run.log", OP_READ, OP_HUMAN, "Reads a run's output; can wait for more.", PARAMS(run_log), op_run_log },
-	{ "events.list", OP_READ, OP_HUMAN, "Reads the event log.", PARAMS(events_list), op_events_list },
-	{ "events.follow", OP_DAEMON, OP_HUMAN, "Sends every further event as a notification \"event\" (socket only).",
-	  PARAMS(events_follow), NULL },
-	{ "explain.get", OP_READ, OP_HUMAN, "Tells the chain of facts and decisions behind a state.", PARAMS(explain),
-	  op_explain },
-	{ "tick.now", OP_DAEMON, OP_HUMAN, "Reconciles now, or says what that would decide.", PARAMS(tick_now), NULL },
-	{ "config.show", OP_READ, OP_HUMAN, "Shows the effective configuration.", NO_PARAMS, op_config_show },
-	{ "config.reload", OP_DAEMON, OP_HUMAN, "Reads config.toml again; a bad file changes nothing.", NO_PARAMS, NULL },
-	{ "daemon.stop", OP_DAEMON, OP_HUMAN, "Stops the daemon gracefully; runs go on.", NO_PARAMS, NULL },
+	{ "run.log", OP_READ, OP_HUMAN, "Reads a run's output; can wait for more.", PARAMS(run_log),
+			op_run_log },
+	{ "events.list", OP_READ, OP_HUMAN, "Reads the event log.", PARAMS(events_list),
+			op_events_list },
+	{ "events.follow", OP_DAEMON, OP_HUMAN,
+			"Sends every further event as a notification \"event\" (socket only).",
+			PARAMS(events_follow), NULL },
+	{ "explain.get", OP_READ, OP_HUMAN,
+			"Tells the chain of facts and decisions behind a state.", PARAMS(explain),
+			op_explain },
+	{ "tick.now", OP_DAEMON, OP_HUMAN, "Reconciles now, or says what that would decide.",
+			PARAMS(tick_now), NULL },
+	{ "config.show", OP_READ, OP_HUMAN, "Shows the effective configuration.", NO_PARAMS,
+			op_config_show },
+	{ "config.reload", OP_DAEMON, OP_HUMAN,
+			"Reads config.toml again; a bad file changes nothing.", NO_PARAMS, NULL },
+	{ "daemon.stop", OP_DAEMON, OP_HUMAN, "Stops the daemon gracefully; runs go on.", NO_PARAMS,
+			NULL },
 };
 
 /* Names that other systems use for the same thing. */
@@ -109,8 +153,11 @@ struct ops {
 static value *param_schema(struct arena *a, const struct op_param *p)
 {
 	static const char *const types[] = {
-		[PARAM_TEXT] = "string", [PARAM_INT] = "integer",   [PARAM_BOOL] = "boolean",
-		[PARAM_TEXTS] = "array", [PARAM_OBJECT] = "object",
+		[PARAM_TEXT] = "string",
+		[PARAM_INT] = "integer",
+		[PARAM_BOOL] = "boolean",
+		[PARAM_TEXTS] = "array",
+		[PARAM_OBJECT] = "object",
 	};
 	value *v = value_object(a), *items;
 
@@ -155,7 +202,8 @@ struct ops *ops_new(void)
 	struct ops *o = mem_zalloc(1, sizeof(*o));
 
 	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-		int r = schema_compile(&o->arena, op_schema(&o->arena, &table[i]), &o->schemas[i], NULL);
+		int r = schema_compile(&o->arena, op_schema(&o->arena, &table[i]), &o->schemas[i],
+				NULL);
 
 		assert(r == 0);
 	}
@@ -175,7 +223,8 @@ static str resolve(str name)
 	for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
 		if (str_is(name, aliases[i].alias))
 			return str_from(aliases[i].name);
-	return str_starts(name, STR("overseer.")) ? str_sub(name, sizeof("overseer.") - 1, name.n) : name;
+	return str_starts(name, STR("overseer.")) ? str_sub(name, sizeof("overseer.") - 1, name.n)
+						  : name;
 }
 
 /* The schema cannot say it: texts have a bound of their own. */
@@ -186,12 +235,14 @@ static int check_texts(const struct op *op, const value *params, struct ov_err *
 		size_t max = op->params[i].max ? op->params[i].max : LIMIT_NOTE;
 
 		if (op->params[i].type == PARAM_TEXT && s.n > max)
-			return ov_fail(err, OV_ELIMIT, "%s has %zu bytes, at most %zu are allowed", op->params[i].name, s.n, max);
+			return ov_fail(err, OV_ELIMIT, "%s has %zu bytes, at most %zu are allowed",
+					op->params[i].name, s.n, max);
 	}
 	return 0;
 }
 
-int ops_find(const struct ops *o, str name, const value *params, const struct op **ret, struct ov_err *err)
+int ops_find(const struct ops *o, str name, const value *params, const struct op **ret,
+		struct ov_err *err)
 {
 	const char *names[ARRAY_LEN(table)], *near;
 	str want = resolve(name);
@@ -212,49 +263,70 @@ int ops_find(const struct ops *o, str name, const value *params, const struct op
 	}
 	near = str_nearest(want, names, ARRAY_LEN(names));
 	if (near)
-		return ov_fail(err, OV_ENOTFOUND, "there is no operation \"" STR_FMT "\"; did you mean \"%s\"?",
-			       STR_ARG(str_sub(name, 0, 100)), near);
-	return ov_fail(err, OV_ENOTFOUND, "there is no operation \"" STR_FMT "\"", STR_ARG(str_sub(name, 0, 100)));
+		return ov_fail(err, OV_ENOTFOUND,
+				"there is no operation \"" STR_FMT "\"; did you mean \"%s\"?",
+				STR_ARG(str_sub(name, 0, 100)), near);
+	return ov_fail(err, OV_ENOTFOUND, "there is no operation \"" STR_FMT "\"",
+			STR_ARG(str_sub(name, 0, 100)));
 }
 
 static const char *const param_names[] = {
-	[PARAM_TEXT] = "text", [PARAM_INT] = "integer",  [PARAM_BOOL] = "boolean",
-	[PARAM_TEXTS] = "list of texts", [PARAM_OBJECT] = "object",
+	[PARAM_TEXT] = "text",
+	[PARAM_INT] = "integer",
+	[PARAM_BOOL] = "boolean",
+	[PARAM_TEXTS] = "list of texts",
+	[PARAM_OBJECT] = "object",
 };
 
 void ops_docs(struct buf *out)
 {
-	static const char *const kinds[] = { [OP_READ] = "reads", [OP_WRITE] = "writes", [OP_DAEMON] = "daemon" };
+	static const char *const kinds
+			[] = { [OP_READ] = "reads", [OP_WRITE] = "writes", [OP_DAEMON] = "daemon" };
 
-	buf_adds(out, STR("# Operations\n\nGenerated from the table in `src/app/ops.c`; do not edit.\n\n"
-			  "JSON-RPC 2.0, one message per line on `.overseer/overseer.sock`, or `POST /rpc` with the bearer token of "
-			  "`.overseer/token`.\nParameters are an object; unknown ones are refused. The names of other systems, "
-			  "`overseer.NOUN.VERB`, `overseer.status`, `overseer.tick` and `overseer.wake`, are aliases.\n"
-			  "Callers: a person (the socket's peer, or the token).\n"));
+	buf_adds(out,
+			STR("# Operations\n\nGenerated from the table in `src/app/ops.c`; do not "
+	                    "edit.\n\n"
+			    "JSON-RPC 2.0, one message per line on `.overseer/overseer.sock`, or "
+	                    "`POST /rpc` with the bearer token of "
+			    "`.overseer/token`.\nParameters are an object; unknown ones are "
+	                    "refused. The names of other systems, "
+			    "`overseer.NOUN.VERB`, `overseer.status`, `overseer.tick` and "
+	                    "`overseer.wake`, are aliases.\n"
+			    "Callers: a person (the socket's peer, or the token).\n"));
 	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-		buf_addf(out, "\n## `%s`\n\n%s (%s)\n", table[i].name, table[i].help, kinds[table[i].kind]);
+		buf_addf(out, "\n## `%s`\n\n%s (%s)\n", table[i].name, table[i].help,
+				kinds[table[i].kind]);
 		if (table[i].params_n)
-			buf_adds(out, STR("\n| parameter | type | | meaning |\n|---|---|---|---|\n"));
+			buf_adds(out,
+					STR("\n| parameter | type | | meaning "
+			                    "|\n|---|---|---|---|\n"));
 		for (size_t k = 0; k < table[i].params_n; k++) {
 			const struct op_param *p = &table[i].params[k];
 
-			buf_addf(out, "| `%s` | %s | %s | %s |\n", p->name, param_names[p->type], p->required ? "required" : "",
-				 p->help);
+			buf_addf(out, "| `%s` | %s | %s | %s |\n", p->name, param_names[p->type],
+					p->required ? "required" : "", p->help);
 		}
 	}
-	buf_adds(out, STR("\n## Errors\n\n| code | JSON-RPC | HTTP | exit status |\n|---|---|---|---|\n"));
+	buf_adds(out,
+			STR("\n## Errors\n\n| code | JSON-RPC | HTTP | exit status "
+	                    "|\n|---|---|---|---|\n"));
 	for (int c = -1; c > -OV_CODE_COUNT; c--) {
 		const struct ov_code_info *info = ov_code_info(c);
 
-		buf_addf(out, "| `%s` | %d | %d | %d |\n", info->name, info->rpc_code, info->http_status, info->exit_status);
+		buf_addf(out, "| `%s` | %d | %d | %d |\n", info->name, info->rpc_code,
+				info->http_status, info->exit_status);
 	}
 }
 
 void events_docs(struct buf *out)
 {
-	buf_adds(out, STR("# Events\n\nGenerated from the tables in `src/core/event.h` and `event.c`; do not edit.\n\n"
-			  "Every event has `seq`, `at`, `type`, `actor`, `data`, and where they apply `goal`, `node`, `assignment`, "
-			  "`run`.\nThe log is hash-chained: each record's hash covers the one before it.\n"));
+	buf_adds(out,
+			STR("# Events\n\nGenerated from the tables in `src/core/event.h` and "
+	                    "`event.c`; do not edit.\n\n"
+			    "Every event has `seq`, `at`, `type`, `actor`, `data`, and where they "
+	                    "apply `goal`, `node`, `assignment`, "
+			    "`run`.\nThe log is hash-chained: each record's hash covers the one "
+	                    "before it.\n"));
 	for (int k = 0; k < EVENT_KIND_COUNT; k++) {
 		struct event_info info = event_info((enum event_kind)k);
 
@@ -262,7 +334,9 @@ void events_docs(struct buf *out)
 		if (info.n)
 			buf_adds(out, STR("\n| field | type | | meaning |\n|---|---|---|---|\n"));
 		for (size_t i = 0; i < info.n; i++)
-			buf_addf(out, "| `%s` | %s | %s | %s |\n", info.fields[i].name, value_kind_name(info.fields[i].kind),
-				 info.fields[i].required ? "required" : "", info.fields[i].help);
+			buf_addf(out, "| `%s` | %s | %s | %s |\n", info.fields[i].name,
+					value_kind_name(info.fields[i].kind),
+					info.fields[i].required ? "required" : "",
+					info.fields[i].help);
 	}
 }

@@ -62,10 +62,11 @@ struct ops *ops_free(struct ops *o); /* returns NULL */
  * The operation with this name or alias ("overseer.goal.create", "overseer.status"), and its
  * parameters checked; NULL params are an empty object. OV_ENOTFOUND names the nearest operation.
  */
-int ops_find(const struct ops *o, str name, const value *params, const struct op **ret, struct ov_err *err);
+int ops_find(const struct ops *o, str name, const value *params, const struct op **ret,
+		struct ov_err *err);
 /* docs/operations.md and docs/events.md */
 void ops_docs(struct buf *out);
 void events_docs(struct buf *out);
 
-op_read_fn op_status, op_goal_list, op_goal_show, op_plan_show, op_work_list, op_work_show, op_run_list, op_run_show,
-	op_run_log, op_events_list, op_explain, op_config_show;
+op_read_fn op_status, op_goal_list, op_goal_show, op_plan_show, op_work_list, op_work_show,
+		op_run_list, op_run_show, op_run_log, op_events_list, op_explain, op_config_show;

@@ -30,11 +30,13 @@ struct event_filter {
 
 static bool wanted(const struct event_filter *f, const struct event *e)
 {
-	return (!f->goal.n || str_eq(f->goal, e->goal)) && (!f->node.n || str_eq(f->node, e->node)) &&
-	       (!f->type.n || str_is(f->type, event_info(e->kind).name));
+	return (!f->goal.n || str_eq(f->goal, e->goal)) &&
+			(!f->node.n || str_eq(f->node, e->node)) &&
+			(!f->type.n || str_is(f->type, event_info(e->kind).name));
 }
 
-static int read_filter(struct op_ctx *cx, const value *params, struct event_filter *ret, struct ov_err *err)
+static int read_filter(struct op_ctx *cx, const value *params, struct event_filter *ret,
+		struct ov_err *err)
 {
 	struct node *n;
 	struct goal *g;
@@ -42,9 +44,11 @@ static int read_filter(struct op_ctx *cx, const value *params, struct event_filt
 
 	*ret = (struct event_filter){ .type = value_str_at(params, "type") };
 	if (ret->type.n && event_kind_parse(ret->type) < 0)
-		return ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a type of event", STR_ARG(ret->type));
+		return ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a type of event",
+				STR_ARG(ret->type));
 	if (value_str_at(params, "node").n) {
-		r = state_find_node(cx->state, value_str_at(params, "goal"), value_str_at(params, "node"), &n, err);
+		r = state_find_node(cx->state, value_str_at(params, "goal"),
+				value_str_at(params, "node"), &n, err);
 		if (r == 0)
 			*ret = (struct event_filter){ n->goal->id, n->id, ret->type };
 	} else if (value_str_at(params, "goal").n) {
@@ -56,7 +60,8 @@ static int read_filter(struct op_ctx *cx, const value *params, struct event_filt
 }
 
 /* Without `after` the newest come: one begins so far from the end, without a filter. */
-static uint64_t begin_at(struct op_ctx *cx, const value *params, const struct event_filter *f, size_t limit)
+static uint64_t begin_at(struct op_ctx *cx, const value *params, const struct event_filter *f,
+		size_t limit)
 {
 	bool filtered = f->goal.n || f->node.n || f->type.n;
 
@@ -69,7 +74,9 @@ static uint64_t begin_at(struct op_ctx *cx, const value *params, const struct ev
 
 int op_events_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
-	size_t limit = value_at(params, "limit") ? (size_t)value_int_at(params, "limit") : EVENTS_DEFAULT, n = 1;
+	size_t limit = value_at(params, "limit") ? (size_t)value_int_at(params, "limit")
+						 : EVENTS_DEFAULT,
+	       n = 1;
 	value *v = value_object(cx->arena), *list = value_array(cx->arena);
 	struct event_filter f;
 	uint64_t after;
@@ -78,8 +85,10 @@ int op_events_list(struct op_ctx *cx, const value *params, value **ret, struct o
 	if (r < 0)
 		return r;
 	after = begin_at(cx, params, &f, limit);
-	for (size_t scanned = 0; n > 0 && value_count(list) < limit && scanned < EVENTS_SCAN; scanned += n) {
-		_cleanup_(arena_done) struct arena page = ARENA_INIT;
+	for (size_t scanned = 0; n > 0 && value_count(list) < limit && scanned < EVENTS_SCAN;
+			scanned += n) {
+		_cleanup_(arena_done)
+		struct arena page = ARENA_INIT;
 		struct store_record *recs;
 
 		r = store_read(cx->store, after, EVENTS_PAGE, &page, &recs, &n, err);
@@ -89,9 +98,11 @@ int op_events_list(struct op_ctx *cx, const value *params, value **ret, struct o
 			after = recs[i].seq;
 			if (after > cx->state->seq)
 				break;
-			r = event_decode(&page, recs[i].seq, recs[i].at, recs[i].kind, recs[i].body, &e, err);
+			r = event_decode(&page, recs[i].seq, recs[i].at, recs[i].kind, recs[i].body,
+					&e, err);
 			if (r == 0 && wanted(&f, &e))
-				value_push(cx->arena, list, value_copy(cx->arena, event_with_text(&page, &e)));
+				value_push(cx->arena, list,
+						value_copy(cx->arena, event_with_text(&page, &e)));
 		}
 		if (r < 0)
 			return r;
@@ -104,7 +115,8 @@ int op_events_list(struct op_ctx *cx, const value *params, value **ret, struct o
 }
 
 /* The facts about a node: its newest events, read one by one by number. */
-static int node_facts(struct op_ctx *cx, const struct node *n, str only_run, value *facts, struct ov_err *err)
+static int node_facts(struct op_ctx *cx, const struct node *n, str only_run, value *facts,
+		struct ov_err *err)
 {
 	for (size_t i = 0; i < n->history.n; i++) {
 		struct store_record *rec;
@@ -114,7 +126,8 @@ static int node_facts(struct op_ctx *cx, const struct node *n, str only_run, val
 		int r = store_read(cx->store, n->history.p[i] - 1, 1, cx->arena, &rec, &got, err);
 
 		if (r == 0 && got == 1)
-			r = event_decode(cx->arena, rec->seq, rec->at, rec->kind, rec->body, &e, err);
+			r = event_decode(cx->arena, rec->seq, rec->at, rec->kind, rec->body, &e,
+					err);
 		if (r < 0)
 			return r;
 		if (got != 1 || (only_run.n && e.run.n && !str_eq(only_run, e.run)))
@@ -148,8 +161,8 @@ static value *next_for_node(struct op_ctx *cx, const struct node *n)
 	return next;
 }
 
-static int explain_node(struct op_ctx *cx, const struct node *n, const char *noun, str id, str only_run, value **ret,
-			struct ov_err *err)
+static int explain_node(struct op_ctx *cx, const struct node *n, const char *noun, str id,
+		str only_run, value **ret, struct ov_err *err)
 {
 	struct arena *a = cx->arena;
 	value *v = value_object(a), *facts = value_array(a);
@@ -181,12 +194,18 @@ static int explain_goal(struct op_ctx *cx, const struct goal *g, value **ret)
 		if (!node_is_leaf(n))
 			continue;
 		f = value_object(a);
-		value_put(a, f, "seq", value_int(a, n->history.n ? (int64_t)n->history.p[n->history.n - 1] : 0));
+		value_put(a, f, "seq",
+				value_int(a,
+						n->history.n ? (int64_t)n->history
+										.p[n->history.n - 1]
+							     : 0));
 		value_put(a, f, "at", value_time(a, n->updated_at));
 		value_put(a, f, "type", value_cstr(a, "node"));
-		value_put(a, f, "text", value_strf(a, STR_FMT " \"" STR_FMT "\" is %s: " STR_FMT, STR_ARG(n->id), STR_ARG(n->name),
-						   status_name(&node_statuses, (int)n->status),
-						   STR_ARG(explain_now(a, cx->state, n, cx->now))));
+		value_put(a, f, "text",
+				value_strf(a, STR_FMT " \"" STR_FMT "\" is %s: " STR_FMT,
+						STR_ARG(n->id), STR_ARG(n->name),
+						status_name(&node_statuses, (int)n->status),
+						STR_ARG(explain_now(a, cx->state, n, cx->now))));
 		value_push(a, facts, f);
 	}
 	add_next(a, next, "plan show", g->id);
@@ -197,8 +216,10 @@ static int explain_goal(struct op_ctx *cx, const struct goal *g, value **ret)
 	value_put(a, v, "status", value_cstr(a, status_name(&goal_statuses, (int)g->status)));
 	value_put(a, v, "since", value_time(a, g->updated_at));
 	value_put(a, v, "facts", facts);
-	value_put(a, v, "now", g->plan_version ? value_strf(a, "%zu of %zu done", g->leaves_done, g->leaves) :
-						 value_cstr(a, "it has no plan yet"));
+	value_put(a, v, "now",
+			g->plan_version ? value_strf(a, "%zu of %zu done", g->leaves_done,
+							  g->leaves)
+					: value_cstr(a, "it has no plan yet"));
 	value_put(a, v, "next", next);
 	*ret = v;
 	return 0;
@@ -244,10 +265,12 @@ static str whole_chars(str s)
 
 int op_run_log(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
-	size_t max = value_at(params, "max_bytes") ? (size_t)value_int_at(params, "max_bytes") : LOG_DEFAULT;
+	size_t max = value_at(params, "max_bytes") ? (size_t)value_int_at(params, "max_bytes")
+						   : LOG_DEFAULT;
 	int64_t offset = value_int_at(params, "offset");
 	struct arena *a = cx->arena;
-	_cleanup_(fd_closep) int fd = -1;
+	_cleanup_(fd_closep)
+	int fd = -1;
 	struct stat st = { 0 };
 	struct run *x;
 	char *bytes;
@@ -257,7 +280,8 @@ int op_run_log(struct op_ctx *cx, const value *params, value **ret, struct ov_er
 
 	if (r < 0)
 		return r;
-	fd = open(path_join(a, executor_run_dir(a, cx->daemon->dir, x->id), "output"), O_RDONLY | O_CLOEXEC);
+	fd = open(path_join(a, executor_run_dir(a, cx->daemon->dir, x->id), "output"),
+			O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno != ENOENT)
 		return ov_fail_errno(err, errno, "reading the output of " STR_FMT, STR_ARG(x->id));
 	bytes = arena_alloc(a, max + 1);

@@ -17,7 +17,8 @@ static value *daemon_view(struct op_ctx *cx)
 	value_put(a, v, "version", value_cstr(a, OV_VERSION));
 	value_put(a, v, "instance", value_cstr(a, d->instance));
 	value_put(a, v, "started_at", value_time(a, d->started_at));
-	value_put(a, v, "uptime_ms", value_int(a, d->read_only ? 0 : MAX(cx->now - d->started_at, (ov_time)0)));
+	value_put(a, v, "uptime_ms",
+			value_int(a, d->read_only ? 0 : MAX(cx->now - d->started_at, (ov_time)0)));
 	value_put(a, v, "http_port", d->http_port ? value_int(a, d->http_port) : value_null(a));
 	value_put(a, v, "dir", value_cstr(a, d->dir));
 	value_put(a, v, "store", value_cstr(a, d->store_url));
@@ -39,13 +40,15 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 }
 
 /* The status named by the parameter: -1 when there is none, an error when there is no such. */
-static int status_param(const struct status_table *t, const value *params, int *ret, struct ov_err *err)
+static int status_param(const struct status_table *t, const value *params, int *ret,
+		struct ov_err *err)
 {
 	str s = value_str_at(params, "status");
 
 	*ret = s.n ? status_parse(t, s) : -1;
 	if (s.n && *ret < 0)
-		return ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a status of a %s", STR_ARG(s), t->noun);
+		return ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a status of a %s",
+				STR_ARG(s), t->noun);
 	return 0;
 }
 
@@ -126,7 +129,8 @@ int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_
 int op_work_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	struct node *n;
-	int r = state_find_node(cx->state, value_str_at(params, "goal"), value_str_at(params, "node"), &n, err);
+	int r = state_find_node(cx->state, value_str_at(params, "goal"),
+			value_str_at(params, "node"), &n, err);
 
 	if (r == 0)
 		*ret = view_node(cx->arena, cx->state, n);
@@ -148,14 +152,19 @@ int op_run_list(struct op_ctx *cx, const value *params, value **ret, struct ov_e
 	int status, r = status_param(&run_statuses, params, &status, err);
 
 	if (r == 0 && value_str_at(params, "node").n)
-		r = state_find_node(cx->state, value_str_at(params, "goal"), value_str_at(params, "node"), &node, err);
+		r = state_find_node(cx->state, value_str_at(params, "goal"),
+				value_str_at(params, "node"), &node, err);
 	else if (r == 0 && value_str_at(params, "goal").n)
 		r = state_find_goal(cx->state, value_str_at(params, "goal"), &goal, err);
 	if (r < 0)
 		return r;
 	while (old != &cx->state->retired_runs || cur != &cx->state->runs) {
-		const struct run *a = old != &cx->state->retired_runs ? list_entry(old, const struct run, link) : NULL;
-		const struct run *b = cur != &cx->state->runs ? list_entry(cur, const struct run, link) : NULL;
+		const struct run *a = old != &cx->state->retired_runs
+				? list_entry(old, const struct run, link)
+				: NULL;
+		const struct run *b = cur != &cx->state->runs
+				? list_entry(cur, const struct run, link)
+				: NULL;
 		bool take_old = a && (!b || run_order(a, b) < 0);
 		const struct run *x = take_old ? a : b;
 
@@ -181,7 +190,8 @@ int op_run_show(struct op_ctx *cx, const value *params, value **ret, struct ov_e
 	if (r < 0)
 		return r;
 	*ret = view_run(cx->arena, x, cx->now);
-	value_put(cx->arena, *ret, "dir", value_cstr(cx->arena, executor_run_dir(cx->arena, cx->daemon->dir, x->id)));
+	value_put(cx->arena, *ret, "dir",
+			value_cstr(cx->arena, executor_run_dir(cx->arena, cx->daemon->dir, x->id)));
 	return 0;
 }
 

@@ -25,12 +25,14 @@ static int read_request(struct buf *in, struct ov_err *err)
 		if (str_find_byte(buf_str(in), '\n') < in->n)
 			return 0;
 		if (in->n > REQUEST_MAX)
-			return ov_fail(err, OV_ELIMIT, "the request has more than %d bytes", REQUEST_MAX);
+			return ov_fail(err, OV_ELIMIT, "the request has more than %d bytes",
+					REQUEST_MAX);
 	}
 	return in->n ? 0 : ov_fail(err, OV_EINVALID, "no request on standard input");
 }
 
-static int answer(struct arena *a, const char *dir, const struct rpc_msg *req, value **ret, struct ov_err *err)
+static int answer(struct arena *a, const char *dir, const struct rpc_msg *req, value **ret,
+		struct ov_err *err)
 {
 	struct op_daemon self = { .dir = dir, .instance = "", .read_only = true };
 	struct op_ctx cx = { .arena = a, .daemon = &self, .now = clock_wall() };
@@ -44,14 +46,16 @@ static int answer(struct arena *a, const char *dir, const struct rpc_msg *req, v
 	self.config_file = path_join(a, dir, "config.toml");
 	r = ops_find(ops, req->method, req->params, &op, err);
 	if (r == 0 && op->kind != OP_READ) {
-		r = ov_fail(err, OV_EUNAVAILABLE, "%s needs the daemon, which is not running", op->name);
+		r = ov_fail(err, OV_EUNAVAILABLE, "%s needs the daemon, which is not running",
+				op->name);
 		ov_next(err, "overseer up");
 	}
 	if (r == 0)
 		r = daemon_load_config(dir, "", &config, err);
 	if (r == 0) {
-		self.store_url = config->store_url.n ? arena_cstr(a, config->store_url) :
-						       arena_cstr(a, arena_printf(a, "sqlite:%s/store.db", dir));
+		self.store_url = config->store_url.n
+				? arena_cstr(a, config->store_url)
+				: arena_cstr(a, arena_printf(a, "sqlite:%s/store.db", dir));
 		r = store_open(str_from(self.store_url), STORE_READ_ONLY, &cx.store, err);
 	}
 	if (r == 0)
@@ -71,8 +75,10 @@ static int answer(struct arena *a, const char *dir, const struct rpc_msg *req, v
 
 int readonly_run(const char *dir)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	_cleanup_(buf_done) struct buf in = BUF_INIT, out = BUF_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	_cleanup_(buf_done)
+	struct buf in = BUF_INIT, out = BUF_INIT;
 	struct rpc_msg req = { 0 };
 	struct ov_err err = { 0 };
 	value *doc, *result = NULL;

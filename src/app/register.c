@@ -50,7 +50,8 @@ str identity_holder(struct daemon *d)
 
 int identity_conflict(str holder, struct ov_err *err)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	ov_time since = 0;
 	value *v;
 
@@ -59,9 +60,12 @@ int identity_conflict(str holder, struct ov_err *err)
 		return ov_next(err, "overseer status     or     overseer down");
 	}
 	(void)time_parse(value_str_at(v, "started_at"), &since);
-	ov_fail(err, OV_ECONFLICT, "another daemon holds this store: pid %lld (instance " STR_FMT ", up " STR_FMT ", host " STR_FMT ")",
-		(long long)value_int_at(v, "pid"), STR_ARG(value_str_at(v, "instance_id")),
-		STR_ARG(duration_format_short(&a, MAX(clock_wall() - since, (ov_time)0))), STR_ARG(value_str_at(v, "host")));
+	ov_fail(err, OV_ECONFLICT,
+			"another daemon holds this store: pid %lld (instance " STR_FMT
+			", up " STR_FMT ", host " STR_FMT ")",
+			(long long)value_int_at(v, "pid"), STR_ARG(value_str_at(v, "instance_id")),
+			STR_ARG(duration_format_short(&a, MAX(clock_wall() - since, (ov_time)0))),
+			STR_ARG(value_str_at(v, "host")));
 	return ov_next(err, "overseer status     or     overseer down");
 }
 
@@ -72,12 +76,15 @@ static const char *register_path(struct daemon *d)
 
 int register_write(struct daemon *d, struct ov_err *err)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	_cleanup_(buf_done)
+	struct buf text = BUF_INIT;
 	value *v = identity_view(&a, d);
 
 	value_put(&a, v, "socket", value_cstr(&a, d->socket_path));
-	value_put(&a, v, "http_port", d->self.http_port ? value_int(&a, d->self.http_port) : value_null(&a));
+	value_put(&a, v, "http_port",
+			d->self.http_port ? value_int(&a, d->self.http_port) : value_null(&a));
 	value_put(&a, v, "log_file", value_cstr(&a, path_join(&a, d->o->dir, "logs/daemon.log")));
 	json_write_pretty(&text, v);
 	buf_addc(&text, '\n');

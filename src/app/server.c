@@ -64,7 +64,8 @@ static str caller(struct daemon *d, const struct rpc_call *call)
 	if (getpwuid_r(call->peer.uid, &pw, buf, sizeof(buf), &found) == 0 && found)
 		record_set_str(&d->caller, arena_printf(call->arena, "human:%s", pw.pw_name));
 	else
-		record_set_str(&d->caller, arena_printf(call->arena, "human:%u", (unsigned)call->peer.uid));
+		record_set_str(&d->caller,
+				arena_printf(call->arena, "human:%u", (unsigned)call->peer.uid));
 	d->caller_uid = call->peer.uid;
 	return d->caller;
 }
@@ -117,8 +118,7 @@ void server_run_changed(void *user, str run_id)
 {
 	struct daemon *d = user;
 
-	list_each(it, &d->log_waits)
-	{
+	list_each (it, &d->log_waits) {
 		struct log_wait *w = list_entry(it, struct log_wait, link);
 
 		if (str_eq(w->run_id, run_id))
@@ -180,7 +180,8 @@ static void follower_gone(void *user)
 
 static bool notify_event(struct rpc_conn *conn, const struct event *e)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	value *v = event_view(&a, e);
 
 	value_put(&a, v, "text", value_str(&a, explain_event(&a, e)));
@@ -188,16 +189,19 @@ static bool notify_event(struct rpc_conn *conn, const struct event *e)
 }
 
 /* Events since `after`, as far as one page goes; a caller further behind reads events.list first. */
-static int follow_catch_up(struct daemon *d, struct rpc_conn *conn, uint64_t after, struct ov_err *err)
+static int follow_catch_up(struct daemon *d, struct rpc_conn *conn, uint64_t after,
+		struct ov_err *err)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	struct store_record *recs;
 	struct event e;
 	size_t n;
 	int r;
 
 	if (engine_head(d->engine) > after + FOLLOW_CATCH_UP) {
-		ov_fail(err, OV_ELIMIT, "event %llu is more than %d events ago", (unsigned long long)after, FOLLOW_CATCH_UP);
+		ov_fail(err, OV_ELIMIT, "event %llu is more than %d events ago",
+				(unsigned long long)after, FOLLOW_CATCH_UP);
 		return ov_next(err, "overseer events --after %llu", (unsigned long long)after);
 	}
 	r = store_read(engine_store(d->engine), after, FOLLOW_CATCH_UP, &a, &recs, &n, err);
@@ -211,7 +215,9 @@ static int follow_catch_up(struct daemon *d, struct rpc_conn *conn, uint64_t aft
 
 static bool follows(const struct daemon *d, const struct rpc_conn *conn)
 {
-	list_each(it, &d->followers) if (list_entry(it, struct follower, link)->conn == conn) return true;
+	list_each (it, &d->followers)
+		if (list_entry(it, struct follower, link)->conn == conn)
+			return true;
 	return false;
 }
 
@@ -219,14 +225,17 @@ static bool follows(const struct daemon *d, const struct rpc_conn *conn)
 static void call_events_follow(struct daemon *d, struct rpc_call *call)
 {
 	uint64_t head = engine_head(d->engine);
-	uint64_t after = value_at(call->params, "after") ? (uint64_t)value_int_at(call->params, "after") : head;
+	uint64_t after = value_at(call->params, "after")
+			? (uint64_t)value_int_at(call->params, "after")
+			: head;
 	struct rpc_conn *conn = call->conn;
 	struct ov_err err = { 0 };
 	value *v = value_object(call->arena);
 	struct follower *f;
 
 	if (!conn) {
-		ov_fail(&err, OV_EINVALID, "events are followed over the socket, or at GET /events");
+		ov_fail(&err, OV_EINVALID,
+				"events are followed over the socket, or at GET /events");
 		rpc_call_error(call, &err);
 		return;
 	}
@@ -335,31 +344,32 @@ void server_call(void *user, struct rpc_call *call)
 		return;
 	}
 	switch (op->kind) {
-	case OP_READ:
-		call_read(d, call, op);
-		break;
+	case OP_READ: call_read(d, call, op); break;
 	case OP_WRITE:
-		engine_submit(d->engine, str_from(op->name), call->params, caller(d, call), write_done, call);
+		engine_submit(d->engine, str_from(op->name), call->params, caller(d, call),
+				write_done, call);
 		break;
-	case OP_DAEMON:
-		call_daemon(d, call, op);
-		break;
+	case OP_DAEMON: call_daemon(d, call, op); break;
 	}
 }
 
 /* What a person who looks into the daemon's log wants to find there; everything is in `events`. */
 static void log_event(const struct event *e)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 
 	if (e->kind == EV_ESCALATION_OPENED || e->kind == EV_GOAL_STATUS)
-		log_info(STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(e->goal), STR_ARG(e->node), STR_ARG(explain_event(&a, e)));
+		log_info(STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(e->goal), STR_ARG(e->node),
+				STR_ARG(explain_event(&a, e)));
 }
 
 void server_published(struct daemon *d, const struct event *const *events, size_t n)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
-	_cleanup_(buf_done) struct buf json = BUF_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	_cleanup_(buf_done)
+	struct buf json = BUF_INIT;
 	bool heard = ssehub_subscribers(d->hub) || !list_empty(&d->followers);
 
 	if (!heard)
@@ -374,15 +384,18 @@ void server_published(struct daemon *d, const struct event *const *events, size_
 		value_put(&a, v, "text", value_str(&a, explain_event(&a, events[i])));
 		buf_clear(&json);
 		json_write(&json, v);
-		ssehub_publish(d->hub, events[i]->seq, str_from(event_info(events[i]->kind).name), buf_str(&json));
-		list_each(it, &d->followers)
-			(void)rpc_conn_notify(list_entry(it, struct follower, link)->conn, STR("event"), v);
+		ssehub_publish(d->hub, events[i]->seq, str_from(event_info(events[i]->kind).name),
+				buf_str(&json));
+		list_each (it, &d->followers)
+			(void)rpc_conn_notify(list_entry(it, struct follower, link)->conn,
+					STR("event"), v);
 		arena_reset(&a);
 	}
 }
 
 void server_done(struct daemon *d)
 {
-	list_each(it, &d->log_waits) log_wait_end(list_entry(it, struct log_wait, link));
+	list_each (it, &d->log_waits)
+		log_wait_end(list_entry(it, struct log_wait, link));
 	record_set_str(&d->caller, STR(""));
 }

@@ -8,7 +8,8 @@
 void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *mem_zalloc(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
 void *mem_realloc(void *p, size_t size) __attribute__((returns_nonnull));
-char *mem_dup(const char *p, size_t n) __attribute__((malloc, returns_nonnull)); /* NUL-terminated */
+char *mem_dup(const char *p, size_t n)
+		__attribute__((malloc, returns_nonnull)); /* NUL-terminated */
 void mem_free(void *p);
 /* Gives free memory back to the kernel, after work that needed far more than what stays of it. */
 void mem_trim(void);

@@ -4,8 +4,7 @@
 
 #include "base/str.h"
 
-static const struct ov_code_info codes[] = {
-	[OV_OK_INDEX] = { "OK", 0, 200, 0 },
+static const struct ov_code_info codes[] = { [OV_OK_INDEX] = { "OK", 0, 200, 0 },
 #define ROW(code, name, rpc, http, exit) [code##_INDEX] = { name, rpc, http, exit },
 	OV_CODES(ROW)
 #undef ROW

@@ -8,17 +8,17 @@
 #include "base/ov.h"
 
 /* code, name, JSON-RPC code, HTTP status, exit status */
-#define OV_CODES(X)                                                   \
-	X(OV_EINVALID, "E_INVALID", -32001, 400, 2)                   \
-	X(OV_EINVALID_PLAN, "E_INVALID_PLAN", -32002, 400, 2)         \
-	X(OV_ENOTFOUND, "E_NOT_FOUND", -32003, 404, 3)                \
-	X(OV_ECONFLICT, "E_CONFLICT", -32004, 409, 4)                 \
-	X(OV_ESTATE, "E_STATE", -32005, 409, 4)                       \
-	X(OV_EUNAUTHORIZED, "E_UNAUTHORIZED", -32006, 403, 5)         \
-	X(OV_EFENCED, "E_FENCED", -32007, 409, 5)                     \
-	X(OV_ELIMIT, "E_LIMIT", -32008, 413, 6)                       \
-	X(OV_EUNAVAILABLE, "E_UNAVAILABLE", -32009, 503, 7)           \
-	X(OV_EIO, "E_IO", -32010, 500, 8)                             \
+#define OV_CODES(X)                                           \
+	X(OV_EINVALID, "E_INVALID", -32001, 400, 2)           \
+	X(OV_EINVALID_PLAN, "E_INVALID_PLAN", -32002, 400, 2) \
+	X(OV_ENOTFOUND, "E_NOT_FOUND", -32003, 404, 3)        \
+	X(OV_ECONFLICT, "E_CONFLICT", -32004, 409, 4)         \
+	X(OV_ESTATE, "E_STATE", -32005, 409, 4)               \
+	X(OV_EUNAUTHORIZED, "E_UNAUTHORIZED", -32006, 403, 5) \
+	X(OV_EFENCED, "E_FENCED", -32007, 409, 5)             \
+	X(OV_ELIMIT, "E_LIMIT", -32008, 413, 6)               \
+	X(OV_EUNAVAILABLE, "E_UNAVAILABLE", -32009, 503, 7)   \
+	X(OV_EIO, "E_IO", -32010, 500, 8)                     \
 	X(OV_EINTERNAL, "E_INTERNAL", -32011, 500, 70)
 
 #define OV_CODE_INDEX(code, name, rpc, http, exit) code##_INDEX,

@@ -6,8 +6,10 @@ struct list {
 	struct list *next, *prev;
 };
 
-#define list_entry(node, type, member) ((type *)((char *)(node) - offsetof(type, member)))
-#define list_each(it, head) for (struct list *it = (head)->next, *it##_n = it->next; it != (head); it = it##_n, it##_n = it->next)
+#define list_entry(node, type, member) ((type *)((char *)(node)-offsetof(type, member)))
+#define list_each(it, head)                                                    \
+	for (struct list *it = (head)->next, *it##_n = it->next; it != (head); \
+			it = it##_n, it##_n = it->next)
 
 static inline void list_init(struct list *l)
 {

@@ -27,11 +27,11 @@
 		(p) = NULL;             \
 		_t;                     \
 	})
-#define TAKE_FD(fd)             \
-	({                      \
-		int _t = (fd);  \
-		(fd) = -1;      \
-		_t;             \
+#define TAKE_FD(fd)            \
+	({                     \
+		int _t = (fd); \
+		(fd) = -1;     \
+		_t;            \
 	})
 
 /* Wall-clock time in milliseconds since 1970, for facts in the log; 0 means "not set". */
@@ -50,7 +50,10 @@ typedef struct str {
 } str;
 
 #define STR(literal) ((str){ "" literal, sizeof(literal) - 1 })
-#define STR_INIT(literal) { "" literal, sizeof(literal) - 1 }
+#define STR_INIT(literal)                       \
+	{                                       \
+		"" literal, sizeof(literal) - 1 \
+	}
 #define STR_FMT "%.*s"
 #define STR_ARG(s) ((int)(s).n), ((s).p ? (s).p : "")
 

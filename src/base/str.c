@@ -32,7 +32,8 @@ bool str_starts(str s, str prefix)
 
 bool str_ends(str s, str suffix)
 {
-	return s.n >= suffix.n && (suffix.n == 0 || str_eq((str){ s.p + s.n - suffix.n, suffix.n }, suffix));
+	return s.n >= suffix.n &&
+			(suffix.n == 0 || str_eq((str){ s.p + s.n - suffix.n, suffix.n }, suffix));
 }
 
 size_t str_find_byte(str s, char c)
@@ -102,7 +103,8 @@ bool str_to_u64(str s, uint64_t *ret)
 	for (size_t i = 0; i < s.n; i++) {
 		if (s.p[i] < '0' || s.p[i] > '9')
 			return false;
-		if (__builtin_mul_overflow(v, 10u, &v) || __builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
+		if (__builtin_mul_overflow(v, 10u, &v) ||
+				__builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
 			return false;
 	}
 	*ret = v;

@@ -20,23 +20,27 @@ static int64_t num(const struct event *e, const char *key)
 
 static int missing(const struct event *e, const char *noun, str id, struct ov_err *err)
 {
-	return ov_fail(err, OV_EINVALID, "event %llu (%s): there is no %s \"" STR_FMT "\"", (unsigned long long)e->seq,
-		       event_info(e->kind).name, noun, STR_ARG(id));
+	return ov_fail(err, OV_EINVALID, "event %llu (%s): there is no %s \"" STR_FMT "\"",
+			(unsigned long long)e->seq, event_info(e->kind).name, noun, STR_ARG(id));
 }
 
 /* Reads from/to of a status event and checks them against the table and the present status. */
-static int read_move(const struct event *e, const struct status_table *t, str what, int now, int *ret_to,
-		     struct ov_err *err)
+static int read_move(const struct event *e, const struct status_table *t, str what, int now,
+		int *ret_to, struct ov_err *err)
 {
 	int from = status_parse(t, text(e, "from")), to = status_parse(t, text(e, "to"));
 
 	if (from != now || to < 0)
 		return ov_fail(err, OV_EINVALID,
-			       "event %llu: %s " STR_FMT " goes from \"" STR_FMT "\" to \"" STR_FMT "\", but it is %s",
-			       (unsigned long long)e->seq, t->noun, STR_ARG(what), STR_ARG(text(e, "from")),
-			       STR_ARG(text(e, "to")), status_name(t, now));
+				"event %llu: %s " STR_FMT " goes from \"" STR_FMT "\" to \"" STR_FMT
+				"\", but it is %s",
+				(unsigned long long)e->seq, t->noun, STR_ARG(what),
+				STR_ARG(text(e, "from")), STR_ARG(text(e, "to")),
+				status_name(t, now));
 	*ret_to = to;
-	return from == to ? 0 : status_check(t, what, from, to, value_bool_at(e->data, "override"), err);
+	return from == to
+			? 0
+			: status_check(t, what, from, to, value_bool_at(e->data, "override"), err);
 }
 
 static int apply_nothing(struct state *s, const struct event *e, struct ov_err *err)
@@ -58,8 +62,8 @@ static int apply_goal_created(struct state *s, const struct event *e, struct ov_
 	if (!id_valid(e->goal))
 		return missing(e, "such id", e->goal, err);
 	if (state_goal(s, e->goal))
-		return ov_fail(err, OV_EINVALID, "event %llu: goal " STR_FMT " exists already", (unsigned long long)e->seq,
-			       STR_ARG(e->goal));
+		return ov_fail(err, OV_EINVALID, "event %llu: goal " STR_FMT " exists already",
+				(unsigned long long)e->seq, STR_ARG(e->goal));
 	g = mem_zalloc(1, sizeof(*g));
 	record_set_str(&g->id, e->goal);
 	record_set_str(&g->owner, e->actor);
@@ -97,14 +101,16 @@ static int apply_goal_status(struct state *s, const struct event *e, struct ov_e
 
 static void set_json(str *field, const value *v)
 {
-	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	_cleanup_(buf_done)
+	struct buf out = BUF_INIT;
 
 	if (v)
 		json_write_canonical(&out, v);
 	record_set_str(field, buf_str(&out));
 }
 
-static void add_plan_node(struct state *s, struct goal *g, const value *doc, enum node_tier tier, str parent, ov_time at)
+static void add_plan_node(struct state *s, struct goal *g, const value *doc, enum node_tier tier,
+		str parent, ov_time at)
 {
 	struct node *n = mem_zalloc(1, sizeof(*n));
 
@@ -130,7 +136,8 @@ static void add_plan_node(struct state *s, struct goal *g, const value *doc, enu
 	state_add_node(s, g, n);
 }
 
-static void add_children(struct state *s, struct goal *g, const value *list, enum node_tier tier, str parent, ov_time at)
+static void add_children(struct state *s, struct goal *g, const value *list, enum node_tier tier,
+		str parent, ov_time at)
 {
 	for (size_t i = 0; i < value_count(list); i++) {
 		const value *doc = value_item(list, i);
@@ -170,8 +177,10 @@ static int apply_plan_applied(struct state *s, const struct event *e, struct ov_
 	if (!plan_ids_valid(phases, TIER_PHASE))
 		return missing(e, "id for each node in the plan of", e->goal, err);
 	if (num(e, "version") != g->plan_version + 1 || g->plan_version)
-		return ov_fail(err, OV_EINVALID, "event %llu: plan version %lld does not follow %lld",
-			       (unsigned long long)e->seq, (long long)num(e, "version"), (long long)g->plan_version);
+		return ov_fail(err, OV_EINVALID,
+				"event %llu: plan version %lld does not follow %lld",
+				(unsigned long long)e->seq, (long long)num(e, "version"),
+				(long long)g->plan_version);
 	g->plan_version = num(e, "version");
 	g->updated_at = e->at;
 	add_children(s, g, phases, TIER_PHASE, STR(""), e->at);
@@ -237,9 +246,11 @@ static int apply_assignment_created(struct state *s, const struct event *e, stru
 	if (!n || !w)
 		return missing(e, n ? "worker" : "node", n ? text(e, "worker") : e->node, err);
 	if (n->assignment || num(e, "epoch") <= n->epoch || !id_valid(e->assignment) ||
-	    state_assignment(s, e->assignment))
-		return ov_fail(err, OV_EINVALID, "event %llu: node " STR_FMT " is assigned already or the epoch is old",
-			       (unsigned long long)e->seq, STR_ARG(n->key));
+			state_assignment(s, e->assignment))
+		return ov_fail(err, OV_EINVALID,
+				"event %llu: node " STR_FMT
+				" is assigned already or the epoch is old",
+				(unsigned long long)e->seq, STR_ARG(n->key));
 	as = mem_zalloc(1, sizeof(*as));
 	record_set_str(&as->id, e->assignment);
 	record_set_str(&as->goal_id, e->goal);
@@ -372,8 +383,8 @@ static int apply_worker_created(struct state *s, const struct event *e, struct o
 	if (!id_valid(text(e, "worker")))
 		return missing(e, "such name", text(e, "worker"), err);
 	if (state_worker(s, text(e, "worker")))
-		return ov_fail(err, OV_EINVALID, "event %llu: worker " STR_FMT " exists already", (unsigned long long)e->seq,
-			       STR_ARG(text(e, "worker")));
+		return ov_fail(err, OV_EINVALID, "event %llu: worker " STR_FMT " exists already",
+				(unsigned long long)e->seq, STR_ARG(text(e, "worker")));
 	w = mem_zalloc(1, sizeof(*w));
 	record_set_str(&w->name, text(e, "worker"));
 	record_set_str(&w->path, text(e, "path"));
@@ -439,7 +450,8 @@ static int apply_effect_ended(struct state *s, const struct event *e, struct ov_
 		return missing(e, "open effect", text(e, "effect"), err);
 	r = fx->kind == FX_RUN_START ? state_run(s, fx->run_id) : NULL;
 	if (r)
-		record_set_str(&r->dispatch_result, str_is(text(e, "outcome"), "ok") ? STR("accepted") : STR("error"));
+		record_set_str(&r->dispatch_result,
+				str_is(text(e, "outcome"), "ok") ? STR("accepted") : STR("error"));
 	state_remove_effect(s, fx);
 	return 0;
 }
@@ -449,8 +461,8 @@ static int apply_escalation_opened(struct state *s, const struct event *e, struc
 	struct escalation *esc;
 
 	if (num(e, "escalation") < s->next_escalation)
-		return ov_fail(err, OV_EINVALID, "event %llu: escalation %lld exists already", (unsigned long long)e->seq,
-			       (long long)num(e, "escalation"));
+		return ov_fail(err, OV_EINVALID, "event %llu: escalation %lld exists already",
+				(unsigned long long)e->seq, (long long)num(e, "escalation"));
 	esc = mem_zalloc(1, sizeof(*esc));
 	esc->number = num(e, "escalation");
 	record_set_str(&esc->goal_id, e->goal);
@@ -469,7 +481,8 @@ static int apply_escalation_closed(struct state *s, const struct event *e, struc
 	for (size_t i = 0; i < s->escalations.n; i++) {
 		struct escalation *esc = s->escalations.p[i];
 
-		if (esc->number != num(e, "escalation") || esc->status != ESC_OPEN || status <= ESC_OPEN)
+		if (esc->number != num(e, "escalation") || esc->status != ESC_OPEN ||
+				status <= ESC_OPEN)
 			continue;
 		esc->status = (enum esc_status)status;
 		record_set_str(&esc->answer, text(e, "answer"));
@@ -525,8 +538,8 @@ int apply(struct state *s, const struct event *e, struct ov_err *err)
 	int r;
 
 	if (e->seq != s->seq + 1)
-		return ov_fail(err, OV_EINVALID, "event %llu does not follow %llu", (unsigned long long)e->seq,
-			       (unsigned long long)s->seq);
+		return ov_fail(err, OV_EINVALID, "event %llu does not follow %llu",
+				(unsigned long long)e->seq, (unsigned long long)s->seq);
 	s->at = e->at;
 	r = table[e->kind](s, e, err);
 	if (r < 0) {

@@ -22,7 +22,9 @@ struct config_agent {
 	const str *command; /* argv; a word with {prompt} or {prompt_file} is there unless prompt_by is stdin */
 	size_t command_n;
 	enum prompt_by prompt_by;
-	const struct config_env { str name, value; } *env; /* [agents.NAME.env] */
+	const struct config_env {
+		str name, value;
+	} * env; /* [agents.NAME.env] */
 	size_t env_n;
 	const str *env_pass; /* names of variables handed on from the daemon's environment */
 	size_t env_pass_n;
@@ -50,7 +52,7 @@ struct config {
 	ov_time stop_grace; /* supervisor.stop_grace: between asking a run to stop and killing it */
 	bool http_enabled;
 	int64_t http_port;
-	str store_url; /* empty: sqlite in the store's folder */
+	str store_url;                /* empty: sqlite in the store's folder */
 	bool store_trace;             /* every call of the store goes to the log */
 	int64_t store_snapshot_every; /* events between snapshots */
 

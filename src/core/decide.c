@@ -91,8 +91,8 @@ str make_id(struct decide_ctx *cx, const char *prefix)
 	return (str){ id, n + ULID_LEN };
 }
 
-static struct event *emit_move(struct decide_ctx *cx, enum event_kind kind, struct subject s, const struct status_table *t,
-			       int from, int to, str reason)
+static struct event *emit_move(struct decide_ctx *cx, enum event_kind kind, struct subject s,
+		const struct status_table *t, int from, int to, str reason)
 {
 	struct event *e = emit(cx, kind, s);
 
@@ -105,7 +105,8 @@ static struct event *emit_move(struct decide_ctx *cx, enum event_kind kind, stru
 void node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, str reason)
 {
 	if (n->status != to)
-		emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status, (int)to, reason);
+		emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status,
+				(int)to, reason);
 }
 
 void node_block(struct decide_ctx *cx, const struct node *n, str reason, str by, str unblock_when)
@@ -114,7 +115,8 @@ void node_block(struct decide_ctx *cx, const struct node *n, str reason, str by,
 
 	if (n->status == NODE_BLOCKED)
 		return;
-	e = emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status, NODE_BLOCKED, reason);
+	e = emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status,
+			NODE_BLOCKED, reason);
 	ev_str(cx, e, "blocked_by", by);
 	ev_str(cx, e, "unblock_when", unblock_when);
 }
@@ -125,14 +127,16 @@ void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status
 
 	if (!w || w->status == to)
 		return;
-	e = emit_move(cx, EV_WORKER_STATUS, (struct subject){ 0 }, &worker_statuses, (int)w->status, (int)to, reason);
+	e = emit_move(cx, EV_WORKER_STATUS, (struct subject){ 0 }, &worker_statuses, (int)w->status,
+			(int)to, reason);
 	ev_str(cx, e, "worker", w->name);
 }
 
-void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as_status to, enum stage stage, str reason)
+void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
+		enum stage stage, str reason)
 {
-	struct event *e =
-		emit_move(cx, EV_ASSIGNMENT_MOVED, about_assignment(as), &as_statuses, (int)as->status, (int)to, reason);
+	struct event *e = emit_move(cx, EV_ASSIGNMENT_MOVED, about_assignment(as), &as_statuses,
+			(int)as->status, (int)to, reason);
 
 	ev_cstr(cx, e, "stage", status_name(&stages, (int)stage));
 }
@@ -168,7 +172,8 @@ void close_escalations(struct decide_ctx *cx, const struct node *n, str answer)
 		const struct escalation *x = cx->state->escalations.p[i];
 		struct event *e;
 
-		if (x->status != ESC_OPEN || !str_eq(x->goal_id, n->goal->id) || !str_eq(x->node_id, n->id))
+		if (x->status != ESC_OPEN || !str_eq(x->goal_id, n->goal->id) ||
+				!str_eq(x->node_id, n->id))
 			continue;
 		e = emit(cx, EV_ESCALATION_CLOSED, about_node(n));
 		ev_int(cx, e, "escalation", x->number);
@@ -178,9 +183,12 @@ void close_escalations(struct decide_ctx *cx, const struct node *n, str answer)
 }
 
 static const struct command commands[] = {
-	{ "goal.create", decide_goal_create },   { "plan.apply", decide_plan_apply },
-	{ "work.update", decide_work_update },   { "effect.end", decide_effect_end },
-	{ "run.end", decide_run_end },           { "daemon.start", decide_daemon_start },
+	{ "goal.create", decide_goal_create },
+	{ "plan.apply", decide_plan_apply },
+	{ "work.update", decide_work_update },
+	{ "effect.end", decide_effect_end },
+	{ "run.end", decide_run_end },
+	{ "daemon.start", decide_daemon_start },
 	{ "daemon.stop", decide_daemon_stop },
 };
 
@@ -192,7 +200,8 @@ const struct command *command_find(str name)
 	return NULL;
 }
 
-int decide(struct decide_ctx *cx, str name, const value *params, value **ret_result, struct ov_err *err)
+int decide(struct decide_ctx *cx, str name, const value *params, value **ret_result,
+		struct ov_err *err)
 {
 	const struct command *c = command_find(name);
 	size_t before = cx->out->n;

@@ -25,7 +25,8 @@ struct decide_ctx {
 };
 
 /* params must be an object that the operation's schema accepted, or one built by the daemon itself. */
-typedef int decide_fn(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err);
+typedef int decide_fn(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err);
 
 struct command {
 	const char *name;
@@ -35,6 +36,7 @@ struct command {
 /* The command with this name, or NULL. */
 const struct command *command_find(str name);
 /* On a refusal nothing is appended to cx->out. */
-int decide(struct decide_ctx *cx, str name, const value *params, value **ret_result, struct ov_err *err);
+int decide(struct decide_ctx *cx, str name, const value *params, value **ret_result,
+		struct ov_err *err);
 /* The events of a tick's decisions. Cannot be refused: reconcile saw the same state. */
 void decide_tick(struct decide_ctx *cx, const struct decisions *d);

@@ -19,12 +19,15 @@ static const struct {
 	enum wait wait;
 } cause_rules[CAUSE_COUNT] = {
 	[CAUSE_NONE] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
-	[CAUSE_WORKSPACE] = { STAGE_WORKSPACE, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
+	[CAUSE_WORKSPACE] = { STAGE_WORKSPACE, offsetof(struct policy, retry_max_attempts),
+			WAIT_RETRY },
 	[CAUSE_START] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
 	[CAUSE_RUN] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
 	[CAUSE_LOST] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
-	[CAUSE_HARVEST] = { STAGE_HARVEST, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
-	[CAUSE_NO_CHANGES] = { STAGE_START, offsetof(struct policy, no_changes_attempts), WAIT_RETRY },
+	[CAUSE_HARVEST] = { STAGE_HARVEST, offsetof(struct policy, retry_max_attempts),
+			WAIT_RETRY },
+	[CAUSE_NO_CHANGES] = { STAGE_START, offsetof(struct policy, no_changes_attempts),
+			WAIT_RETRY },
 	[CAUSE_CHECK] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
 	[CAUSE_VERIFY] = { STAGE_CHECK, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
 	[CAUSE_ACCEPT] = { STAGE_ACCEPT, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
@@ -44,14 +47,10 @@ static ov_time doubled(ov_time base, int64_t times, ov_time most)
 static ov_time wait_time(const struct policy *p, enum wait wait, int64_t count)
 {
 	switch (wait) {
-	case WAIT_NONE:
-		return 0;
-	case WAIT_SHORT:
-		return OV_SECOND;
-	case WAIT_RETRY:
-		return p->retry_delay[MIN(count, (int64_t)ARRAY_LEN(p->retry_delay)) - 1];
-	case WAIT_DIRTY:
-		return doubled(p->dirty_wait, count - 1, p->dirty_wait_max);
+	case WAIT_NONE: return 0;
+	case WAIT_SHORT: return OV_SECOND;
+	case WAIT_RETRY: return p->retry_delay[MIN(count, (int64_t)ARRAY_LEN(p->retry_delay)) - 1];
+	case WAIT_DIRTY: return doubled(p->dirty_wait, count - 1, p->dirty_wait_max);
 	}
 	return 0;
 }
@@ -61,8 +60,8 @@ static int64_t cause_max(const struct policy *p, enum cause cause)
 	return *(const int64_t *)(const void *)((const char *)p + cause_rules[cause].max);
 }
 
-static void move_with_wait(struct decide_ctx *cx, const struct assignment *as, enum stage stage, ov_time wait, str reason,
-			   str feedback)
+static void move_with_wait(struct decide_ctx *cx, const struct assignment *as, enum stage stage,
+		ov_time wait, str reason, str feedback)
 {
 	/* A step of ours is repeated as it is; a new run puts the node back into the queue meanwhile. */
 	bool again = stage == STAGE_START || stage == STAGE_WORKSPACE;
@@ -78,19 +77,24 @@ static void move_with_wait(struct decide_ctx *cx, const struct assignment *as, e
 		node_to(cx, as->node, NODE_QUEUED, reason);
 }
 
-static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cause cause, int64_t count, str detail)
+static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cause cause,
+		int64_t count, str detail)
 {
 	const char *name = status_name(&causes, (int)cause);
-	str reason = arena_printf(cx->arena, "failed %lld times (%s): " STR_FMT, (long long)count, name, STR_ARG(detail));
+	str reason = arena_printf(cx->arena, "failed %lld times (%s): " STR_FMT, (long long)count,
+			name, STR_ARG(detail));
 
 	assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, reason);
-	node_block(cx, as->node, reason, STR("overseer"), STR("a person unblocks it or declares it done"));
-	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE, STR("its assignment waits for a person"));
+	node_block(cx, as->node, reason, STR("overseer"),
+			STR("a person unblocks it or declares it done"));
+	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE,
+			STR("its assignment waits for a person"));
 	escalate(cx, as->node, name, reason);
 }
 
 /* Counts a failure; tries again or gives up. `feedback` is for the next run, `detail` for people. */
-static void fail(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail, str feedback)
+static void fail(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail,
+		str feedback)
 {
 	int64_t count = as->node->failures[cause] + 1;
 	enum stage stage = cause_rules[cause].stage;
@@ -104,7 +108,8 @@ static void fail(struct decide_ctx *cx, const struct assignment *as, enum cause 
 		give_up(cx, as, cause, count, detail);
 		return;
 	}
-	move_with_wait(cx, as, stage, wait_time(cx->policy, cause_rules[cause].wait, count), detail, feedback);
+	move_with_wait(cx, as, stage, wait_time(cx->policy, cause_rules[cause].wait, count), detail,
+			feedback);
 	if (w && w->status == WORKER_REBASING && stage != STAGE_ACCEPT)
 		worker_to(cx, w, WORKER_WORKING, detail);
 }
@@ -159,9 +164,11 @@ static void start_ended(struct decide_ctx *cx, const struct outcome *o)
 	if (o->ok) {
 		emit(cx, EV_RUN_STARTED, about_assignment(o->as));
 		if (winding_down(o->as))
-			assignment_move(cx, o->as, o->as->status, STAGE_STOP, STR("settled before it started"));
+			assignment_move(cx, o->as, o->as->status, STAGE_STOP,
+					STR("settled before it started"));
 		else
-			assignment_move(cx, o->as, AS_ACTIVE, STAGE_RUNNING, STR("the agent was started"));
+			assignment_move(cx, o->as, AS_ACTIVE, STAGE_RUNNING,
+					STR("the agent was started"));
 		return;
 	}
 	e = emit(cx, EV_RUN_ENDED, about_assignment(o->as));
@@ -182,10 +189,11 @@ static void stop_ended(struct decide_ctx *cx, const struct outcome *o)
 	if (!o->ok && !over) {
 		assignment_move(cx, o->as, o->as->status, STAGE_STOP, o->detail);
 		ev_int(cx, cx->out->p[cx->out->n - 1], "not_before_ms",
-		       cx->now + MAX(cx->policy->retry_delay[0], OV_SECOND));
+				cx->now + MAX(cx->policy->retry_delay[0], OV_SECOND));
 		return;
 	}
-	assignment_move(cx, o->as, o->as->status, over ? STAGE_HARVEST : STAGE_RUNNING, STR("the run was told to stop"));
+	assignment_move(cx, o->as, o->as->status, over ? STAGE_HARVEST : STAGE_RUNNING,
+			STR("the run was told to stop"));
 }
 
 static str run_failure(struct decide_ctx *cx, const struct run *r)
@@ -193,10 +201,12 @@ static str run_failure(struct decide_ctx *cx, const struct run *r)
 	if (r->lost)
 		return STR("the run was lost: its shim died, nobody knows how the agent ended");
 	if (r->signal)
-		return arena_printf(cx->arena, "the agent was ended by signal %lld", (long long)r->signal);
+		return arena_printf(cx->arena, "the agent was ended by signal %lld",
+				(long long)r->signal);
 	if (r->message.n)
 		return arena_printf(cx->arena, "the agent failed: " STR_FMT, STR_ARG(r->message));
-	return arena_printf(cx->arena, "the agent ended with exit status %lld", (long long)r->exit_code);
+	return arena_printf(cx->arena, "the agent ended with exit status %lld",
+			(long long)r->exit_code);
 }
 
 static bool run_succeeded(const struct run *r)
@@ -210,7 +220,8 @@ static str check_command(const struct decide_ctx *cx, const struct node *n)
 	return n->check_command.n ? n->check_command : cx->policy->check_command;
 }
 
-static void to_accept(struct decide_ctx *cx, const struct assignment *as, const char *verdict, str detail)
+static void to_accept(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
+		str detail)
 {
 	struct event *e = emit(cx, EV_RUN_VERIFIED, about_assignment(as));
 
@@ -227,10 +238,13 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 	if (!run_succeeded(as->run))
 		fail(cx, as, as->run->lost ? CAUSE_LOST : CAUSE_RUN, failure, failure);
 	else if (value_int_at(o->data, "files_changed") == 0)
-		fail(cx, as, CAUSE_NO_CHANGES, STR("the agent reported success but changed nothing"),
-		     STR("Your last attempt changed no file. Make the change that the task asks for."));
+		fail(cx, as, CAUSE_NO_CHANGES,
+				STR("the agent reported success but changed nothing"),
+				STR("Your last attempt changed no file. Make the change that the "
+		                    "task asks for."));
 	else if (check_command(cx, as->node).n)
-		assignment_move(cx, as, as->status, STAGE_CHECK, STR("the work is kept; now it is checked"));
+		assignment_move(cx, as, as->status, STAGE_CHECK,
+				STR("the work is kept; now it is checked"));
 	else
 		to_accept(cx, as, "skipped", STR("no check command is configured"));
 }
@@ -269,7 +283,8 @@ static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 		return;
 	}
 	if (o->ok) {
-		to_accept(cx, o->as, "passed", o->detail.n ? o->detail : STR("the check command passed"));
+		to_accept(cx, o->as, "passed",
+				o->detail.n ? o->detail : STR("the check command passed"));
 		return;
 	}
 	/* We could not check: that says nothing about the work. */
@@ -281,7 +296,8 @@ static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 	ev_cstr(cx, e, "verdict", "failed");
 	ev_note(cx, e, "detail", o->detail);
 	fail(cx, o->as, CAUSE_CHECK, STR("the check command failed"),
-	     arena_printf(cx->arena, "The check command failed on your work:\n" STR_FMT, STR_ARG(o->detail)));
+			arena_printf(cx->arena, "The check command failed on your work:\n" STR_FMT,
+					STR_ARG(o->detail)));
 }
 
 static void accepted(struct decide_ctx *cx, const struct outcome *o)
@@ -299,8 +315,10 @@ static void accepted(struct decide_ctx *cx, const struct outcome *o)
 	}
 	assignment_move(cx, as, AS_DONE, STAGE_NONE, STR("accepted"));
 	node_to(cx, as->node, NODE_DONE,
-		arena_printf(cx->arena, "accepted as " STR_FMT, STR_ARG(str_sub(value_str_at(o->data, "commit"), 0, 12))));
-	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE, STR("its work was accepted"));
+			arena_printf(cx->arena, "accepted as " STR_FMT,
+					STR_ARG(str_sub(value_str_at(o->data, "commit"), 0, 12))));
+	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE,
+			STR("its work was accepted"));
 }
 
 static void accept_ended(struct decide_ctx *cx, const struct outcome *o)
@@ -311,7 +329,8 @@ static void accept_ended(struct decide_ctx *cx, const struct outcome *o)
 		const char *detail;
 	} failures[] = {
 		{ "conflict", CAUSE_CONFLICT, "the work conflicts with the target branch" },
-		{ "dirty", CAUSE_DIRTY, "the checkout of the target branch has uncommitted changes" },
+		{ "dirty", CAUSE_DIRTY,
+				"the checkout of the target branch has uncommitted changes" },
 		{ "moved", CAUSE_MOVED, "the target branch moved meanwhile" },
 		{ "no_changes", CAUSE_NO_CHANGES, "the work changes nothing on the target branch" },
 	};
@@ -326,26 +345,35 @@ static void accept_ended(struct decide_ctx *cx, const struct outcome *o)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(failures); i++)
 		if (str_is(o->outcome, failures[i].outcome)) {
-			str detail = arena_printf(cx->arena, "%s: " STR_FMT, failures[i].detail, STR_ARG(o->detail));
+			str detail = arena_printf(cx->arena, "%s: " STR_FMT, failures[i].detail,
+					STR_ARG(o->detail));
 
 			fail(cx, o->as, failures[i].cause, detail,
-			     failures[i].cause == CAUSE_CONFLICT ?
-				     prompt_conflict(cx->arena, cx->policy->target_branch, o->detail) :
-				     STR(""));
+					failures[i].cause == CAUSE_CONFLICT
+							? prompt_conflict(cx->arena,
+									  cx->policy->target_branch,
+									  o->detail)
+							: STR(""));
 			return;
 		}
 	fail(cx, o->as, CAUSE_ACCEPT, o->detail, STR(""));
 }
 
 static void (*const ended[EFFECT_KIND_COUNT])(struct decide_ctx *cx, const struct outcome *o) = {
-	[FX_WORKSPACE] = workspace_ended, [FX_RUN_START] = start_ended, [FX_RUN_STOP] = stop_ended,
-	[FX_HARVEST] = harvest_ended,     [FX_CHECK] = check_ended,     [FX_ACCEPT] = accept_ended,
+	[FX_WORKSPACE] = workspace_ended,
+	[FX_RUN_START] = start_ended,
+	[FX_RUN_STOP] = stop_ended,
+	[FX_HARVEST] = harvest_ended,
+	[FX_CHECK] = check_ended,
+	[FX_ACCEPT] = accept_ended,
 };
 
-static void emit_effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail)
+static void emit_effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome,
+		str detail)
 {
 	struct event *e = emit(cx, EV_EFFECT_ENDED,
-			(struct subject){ fx->goal_id, fx->node_id, fx->assignment_id, fx->run_id });
+			(struct subject){ fx->goal_id, fx->node_id, fx->assignment_id,
+					fx->run_id });
 
 	ev_str(cx, e, "effect", fx->id);
 	ev_cstr(cx, e, "kind", status_name(&effect_kinds, (int)fx->kind));
@@ -355,10 +383,12 @@ static void emit_effect_ended(struct decide_ctx *cx, const struct effect *fx, st
 }
 
 /* {"effect", "outcome": "ok" | ..., "detail", "data": {...}} from the executor. */
-int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
 {
 	const struct effect *fx = state_effect(cx->state, value_str_at(params, "effect"));
-	struct outcome o = { .outcome = value_str_at(params, "outcome"), .detail = value_str_at(params, "detail") };
+	struct outcome o = { .outcome = value_str_at(params, "outcome"),
+		.detail = value_str_at(params, "detail") };
 
 	(void)ret_result, (void)err;
 	/* An outcome that is known already changes nothing: reporting twice is harmless. */
@@ -380,7 +410,8 @@ static void copy_int(struct decide_ctx *cx, struct event *e, const value *params
 }
 
 /* {"run", "exit_code", "signal", "lost", ...} from the run's exit record. */
-int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
 {
 	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
 	const struct assignment *as = r ? state_assignment(cx->state, r->assignment_id) : NULL;
@@ -395,7 +426,8 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 		emit_effect_ended(cx, as->effect, STR("ok"), STR(""));
 	if (unheard)
 		emit(cx, EV_RUN_STARTED, about_assignment(as));
-	e = emit(cx, EV_RUN_ENDED, (struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
+	e = emit(cx, EV_RUN_ENDED,
+			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
 	ev_int(cx, e, "exit_code", value_int_at(params, "exit_code"));
 	ev_int(cx, e, "signal", value_int_at(params, "signal"));
 	ev_flag(cx, e, "lost", value_bool_at(params, "lost"));
@@ -407,8 +439,8 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 		ev_note(cx, e, "message", value_str_at(params, "message"));
 	/* A stop that is still being delivered ends as an effect of its own and finds the run over. */
 	if (as->run == r && (!as->effect || unheard))
-		assignment_move(cx, as, as->status == AS_DISPATCHED ? AS_ACTIVE : as->status, STAGE_HARVEST,
-				STR("the run ended"));
+		assignment_move(cx, as, as->status == AS_DISPATCHED ? AS_ACTIVE : as->status,
+				STAGE_HARVEST, STR("the run ended"));
 	return 0;
 }
 
@@ -421,15 +453,18 @@ static void tick_assign(struct decide_ctx *cx, const struct decision *d)
 	if (d->new_worker) {
 		e = emit(cx, EV_WORKER_CREATED, (struct subject){ 0 });
 		ev_str(cx, e, "worker", d->worker);
-		ev_str(cx, e, "path", arena_printf(cx->arena, "worktrees/" STR_FMT, STR_ARG(d->worker)));
+		ev_str(cx, e, "path",
+				arena_printf(cx->arena, "worktrees/" STR_FMT, STR_ARG(d->worker)));
 		ev_flag(cx, e, "pool", true);
 	}
 	about.assignment = make_id(cx, "A_");
 	e = emit(cx, EV_ASSIGNMENT_CREATED, about);
 	ev_str(cx, e, "agent", d->agent);
 	ev_str(cx, e, "worker", d->worker);
-	ev_str(cx, e, "branch", arena_printf(cx->arena, "overseer/" STR_FMT "/" STR_FMT "/" STR_FMT "-%lld", STR_ARG(d->worker),
-					     STR_ARG(d->goal->id), STR_ARG(d->node->id), (long long)d->node->epoch + 1));
+	ev_str(cx, e, "branch",
+			arena_printf(cx->arena, "overseer/" STR_FMT "/" STR_FMT "/" STR_FMT "-%lld",
+					STR_ARG(d->worker), STR_ARG(d->goal->id),
+					STR_ARG(d->node->id), (long long)d->node->epoch + 1));
 	ev_int(cx, e, "epoch", d->node->epoch + 1);
 	ev_str(cx, e, "reason", d->why);
 	e = emit(cx, EV_WORKER_STATUS, (struct subject){ 0 });
@@ -462,7 +497,8 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 static void tick_effect(struct decide_ctx *cx, const struct decision *d)
 {
 	if (d->effect == FX_ACCEPT)
-		worker_to(cx, state_worker(cx->state, d->assignment->worker), WORKER_REBASING, d->why);
+		worker_to(cx, state_worker(cx->state, d->assignment->worker), WORKER_REBASING,
+				d->why);
 	effect_intend(cx, d->effect, make_id(cx, "X_"), about_assignment(d->assignment));
 }
 
@@ -479,10 +515,12 @@ static void tick_goal_end(struct decide_ctx *cx, const struct decision *d)
 static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)
 {
 	str want = node_wants(cx->policy, d->node);
-	str reason = want.n ? arena_printf(cx->arena, "agent \"" STR_FMT "\" is not configured", STR_ARG(want)) :
-			      STR("no agent is configured (defaults.agent)");
+	str reason = want.n ? arena_printf(cx->arena, "agent \"" STR_FMT "\" is not configured",
+					      STR_ARG(want))
+			    : STR("no agent is configured (defaults.agent)");
 
-	node_block(cx, d->node, reason, STR("overseer"), STR("config.toml names the agent; then unblock the node"));
+	node_block(cx, d->node, reason, STR("overseer"),
+			STR("config.toml names the agent; then unblock the node"));
 	escalate(cx, d->node, "no_agent", reason);
 }
 
@@ -492,29 +530,14 @@ void decide_tick(struct decide_ctx *cx, const struct decisions *ds)
 		const struct decision *d = &ds->p[i];
 
 		switch (d->kind) {
-		case DEC_QUEUE:
-			node_to(cx, d->node, NODE_QUEUED, d->why);
-			break;
-		case DEC_UNQUEUE:
-			node_to(cx, d->node, NODE_TODO, d->why);
-			break;
-		case DEC_ASSIGN:
-			tick_assign(cx, d);
-			break;
-		case DEC_NO_AGENT:
-			tick_no_agent(cx, d);
-			break;
-		case DEC_START:
-			tick_start(cx, d);
-			break;
-		case DEC_EFFECT:
-			tick_effect(cx, d);
-			break;
-		case DEC_GOAL_END:
-			tick_goal_end(cx, d);
-			break;
-		case DECISION_KIND_COUNT:
-			break;
+		case DEC_QUEUE: node_to(cx, d->node, NODE_QUEUED, d->why); break;
+		case DEC_UNQUEUE: node_to(cx, d->node, NODE_TODO, d->why); break;
+		case DEC_ASSIGN: tick_assign(cx, d); break;
+		case DEC_NO_AGENT: tick_no_agent(cx, d); break;
+		case DEC_START: tick_start(cx, d); break;
+		case DEC_EFFECT: tick_effect(cx, d); break;
+		case DEC_GOAL_END: tick_goal_end(cx, d); break;
+		case DECISION_KIND_COUNT: break;
 		}
 	}
 }

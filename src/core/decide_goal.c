@@ -9,7 +9,8 @@
 static const struct {
 	const char *name;
 	int64_t number;
-} priorities[] = { { "urgent", 1 }, { "high", 2 }, { "normal", 3 }, { "low", 4 }, { "background", 5 } };
+} priorities[] = { { "urgent", 1 }, { "high", 2 }, { "normal", 3 }, { "low", 4 },
+	{ "background", 5 } };
 
 static int parse_priority(str text, int64_t *ret, struct ov_err *err)
 {
@@ -18,29 +19,35 @@ static int parse_priority(str text, int64_t *ret, struct ov_err *err)
 			*ret = priorities[i].number;
 			return 0;
 		}
-	return ov_fail(err, OV_EINVALID, "priority \"" STR_FMT "\" is not one of urgent, high, normal, low, background",
-		       STR_ARG(text));
+	return ov_fail(err, OV_EINVALID,
+			"priority \"" STR_FMT
+			"\" is not one of urgent, high, normal, low, background",
+			STR_ARG(text));
 }
 
 static int check_text(str what, str s, size_t max, struct ov_err *err)
 {
 	if (s.n > max)
-		return ov_fail(err, OV_ELIMIT, STR_FMT " has %zu bytes, at most %zu are allowed", STR_ARG(what), s.n, max);
+		return ov_fail(err, OV_ELIMIT, STR_FMT " has %zu bytes, at most %zu are allowed",
+				STR_ARG(what), s.n, max);
 	if (str_find_byte(s, '\0') < s.n)
 		return ov_fail(err, OV_EINVALID, STR_FMT " contains a NUL byte", STR_ARG(what));
 	return 0;
 }
 
 /* Copies a bounded list of texts from the parameters into the event. */
-static int copy_list(struct decide_ctx *cx, struct event *e, const value *params, const char *key, struct ov_err *err)
+static int copy_list(struct decide_ctx *cx, struct event *e, const value *params, const char *key,
+		struct ov_err *err)
 {
 	const value *list = value_at(params, key);
 	int r;
 
 	if (value_count(list) > LIMIT_LIST)
-		return ov_fail(err, OV_ELIMIT, "%s has %zu entries, at most %d are allowed", key, value_count(list), LIMIT_LIST);
+		return ov_fail(err, OV_ELIMIT, "%s has %zu entries, at most %d are allowed", key,
+				value_count(list), LIMIT_LIST);
 	for (size_t i = 0; i < value_count(list); i++) {
-		r = check_text(str_from(key), value_str_or(value_item(list, i), STR("")), LIMIT_NOTE, err);
+		r = check_text(str_from(key), value_str_or(value_item(list, i), STR("")),
+				LIMIT_NOTE, err);
 		if (r < 0)
 			return r;
 	}
@@ -68,10 +75,13 @@ static int check_plan(struct decide_ctx *cx, const value *plan, struct ov_err *e
 	return r;
 }
 
-int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
 {
-	static const char *const lists[] = { "success_criteria", "non_goals", "constraints", "tags" };
-	str title = str_trim(value_str_at(params, "title")), problem = value_str_at(params, "problem_statement");
+	static const char *const lists[] = { "success_criteria", "non_goals", "constraints",
+		"tags" };
+	str title = str_trim(value_str_at(params, "title")),
+	    problem = value_str_at(params, "problem_statement");
 	const value *plan = value_at(params, "plan");
 	int64_t priority = 3;
 	struct event *e;
@@ -81,7 +91,8 @@ int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_r
 	if (title.n == 0)
 		return ov_fail(err, OV_EINVALID, "a goal needs a title");
 	if (cx->state->goals.n >= LIMIT_GOALS)
-		return ov_fail(err, OV_ELIMIT, "%d goals are the most that one store holds", LIMIT_GOALS);
+		return ov_fail(err, OV_ELIMIT, "%d goals are the most that one store holds",
+				LIMIT_GOALS);
 	r = check_text(STR("title"), title, LIMIT_TITLE, err);
 	if (r == 0)
 		r = check_text(STR("problem_statement"), problem, LIMIT_TEXT, err);
@@ -109,7 +120,8 @@ int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_r
 	return 0;
 }
 
-int decide_plan_apply(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+int decide_plan_apply(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
 {
 	struct goal *g;
 	int r;
@@ -120,22 +132,26 @@ int decide_plan_apply(struct decide_ctx *cx, const value *params, value **ret_re
 	if (r < 0)
 		return r;
 	if (g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED)
-		return ov_fail(err, OV_ESTATE, "goal " STR_FMT " is %s; a plan can be applied while it is active or paused",
-			       STR_ARG(g->id), status_name(&goal_statuses, (int)g->status));
+		return ov_fail(err, OV_ESTATE,
+				"goal " STR_FMT
+				" is %s; a plan can be applied while it is active or paused",
+				STR_ARG(g->id), status_name(&goal_statuses, (int)g->status));
 	if (g->plan_version) {
-		ov_fail(err, OV_ECONFLICT, "goal " STR_FMT " has a plan already (version %lld)", STR_ARG(g->id),
-			(long long)g->plan_version);
+		ov_fail(err, OV_ECONFLICT, "goal " STR_FMT " has a plan already (version %lld)",
+				STR_ARG(g->id), (long long)g->plan_version);
 		ov_next(err, "overseer plan show " STR_FMT, STR_ARG(g->id));
 		return OV_ECONFLICT;
 	}
 	emit_plan(cx, g->id, g->plan_version + 1, value_at(params, "plan"));
 	*ret_result = value_object(cx->arena);
-	value_put(cx->arena, *ret_result, "goal", value_str(cx->arena, arena_str(cx->arena, g->id)));
+	value_put(cx->arena, *ret_result, "goal",
+			value_str(cx->arena, arena_str(cx->arena, g->id)));
 	value_put(cx->arena, *ret_result, "version", value_int(cx->arena, g->plan_version + 1));
 	return 0;
 }
 
-void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, enum as_status to, str reason)
+void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
+		str reason)
 {
 	const struct worker *w = state_worker(cx->state, as->worker);
 	enum stage next = as->stage;
@@ -170,20 +186,24 @@ static int work_done(struct decide_ctx *cx, const struct node *n, str reason, st
 	ev_str(cx, e, "reason", reason);
 	ev_flag(cx, e, "override", true);
 	if (n->assignment)
-		assignment_wind_down(cx, n->assignment, AS_DONE, STR("a person declared the node done"));
+		assignment_wind_down(cx, n->assignment, AS_DONE,
+				STR("a person declared the node done"));
 	close_escalations(cx, n, reason);
 	return 0;
 }
 
-static int work_block(struct decide_ctx *cx, const struct node *n, str reason, str unblock_when, struct ov_err *err)
+static int work_block(struct decide_ctx *cx, const struct node *n, str reason, str unblock_when,
+		struct ov_err *err)
 {
 	int r = status_check(&node_statuses, n->id, (int)n->status, NODE_BLOCKED, false, err);
 
 	if (r < 0)
 		return r;
 	if (n->assignment && n->assignment->effect && n->assignment->effect->kind == FX_ACCEPT)
-		return ov_fail(err, OV_ESTATE, "node " STR_FMT " is being accepted right now; try again when that is over",
-			       STR_ARG(n->id));
+		return ov_fail(err, OV_ESTATE,
+				"node " STR_FMT
+				" is being accepted right now; try again when that is over",
+				STR_ARG(n->id));
 	if (!unblock_when.n)
 		unblock_when = STR("a person says so");
 	node_block(cx, n, reason, cx->actor, unblock_when);
@@ -200,32 +220,40 @@ static int work_unblock(struct decide_ctx *cx, const struct node *n, str reason,
 	if (r < 0)
 		return r;
 	if (n->status != NODE_BLOCKED)
-		return ov_fail(err, OV_ESTATE, "node " STR_FMT " is %s, not blocked", STR_ARG(n->id),
-			       status_name(&node_statuses, (int)n->status));
+		return ov_fail(err, OV_ESTATE, "node " STR_FMT " is %s, not blocked",
+				STR_ARG(n->id), status_name(&node_statuses, (int)n->status));
 	node_to(cx, n, node_is_ready(cx->state, n) ? NODE_QUEUED : NODE_TODO, reason);
 	if (n->assignment)
-		assignment_wind_down(cx, n->assignment, AS_CANCELLED, STR("the node was unblocked"));
+		assignment_wind_down(cx, n->assignment, AS_CANCELLED,
+				STR("the node was unblocked"));
 	close_escalations(cx, n, reason);
 	return 0;
 }
 
-int decide_work_update(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+int decide_work_update(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
 {
-	str status = value_str_at(params, "status"), reason = str_trim(value_str_at(params, "reason"));
+	str status = value_str_at(params, "status"),
+	    reason = str_trim(value_str_at(params, "reason"));
 	struct node *n;
 	int r;
 
-	r = state_find_node(cx->state, value_str_at(params, "goal"), value_str_at(params, "node"), &n, err);
+	r = state_find_node(cx->state, value_str_at(params, "goal"), value_str_at(params, "node"),
+			&n, err);
 	if (r == 0)
 		r = check_text(STR("reason"), reason, LIMIT_NOTE, err);
 	if (r == 0)
-		r = check_text(STR("unblock_when"), value_str_at(params, "unblock_when"), LIMIT_NOTE, err);
+		r = check_text(STR("unblock_when"), value_str_at(params, "unblock_when"),
+				LIMIT_NOTE, err);
 	if (r < 0)
 		return r;
 	if (!node_is_leaf(n))
-		return ov_fail(err, OV_ESTATE, "node " STR_FMT " has children: its status follows from theirs", STR_ARG(n->id));
+		return ov_fail(err, OV_ESTATE,
+				"node " STR_FMT " has children: its status follows from theirs",
+				STR_ARG(n->id));
 	if (reason.n == 0)
-		return ov_fail(err, OV_EINVALID, "a reason is needed: it is recorded with your name");
+		return ov_fail(err, OV_EINVALID,
+				"a reason is needed: it is recorded with your name");
 	if (str_is(status, "done"))
 		r = work_done(cx, n, reason, err);
 	else if (str_is(status, "blocked"))
@@ -233,16 +261,20 @@ int decide_work_update(struct decide_ctx *cx, const value *params, value **ret_r
 	else if (str_is(status, "queued"))
 		r = work_unblock(cx, n, reason, err);
 	else
-		r = ov_fail(err, OV_EINVALID, "status \"" STR_FMT "\" is not one of done, blocked, queued", STR_ARG(status));
+		r = ov_fail(err, OV_EINVALID,
+				"status \"" STR_FMT "\" is not one of done, blocked, queued",
+				STR_ARG(status));
 	if (r < 0)
 		return r;
 	*ret_result = value_object(cx->arena);
-	value_put(cx->arena, *ret_result, "node", value_str(cx->arena, arena_str(cx->arena, n->key)));
+	value_put(cx->arena, *ret_result, "node",
+			value_str(cx->arena, arena_str(cx->arena, n->key)));
 	value_put(cx->arena, *ret_result, "status", value_str(cx->arena, status));
 	return 0;
 }
 
-int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
 {
 	struct event *e = emit(cx, EV_DAEMON_STARTED, (struct subject){ 0 });
 
@@ -252,7 +284,8 @@ int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_
 	return 0;
 }
 
-int decide_daemon_stop(struct decide_ctx *cx, const value *params, value **ret_result, struct ov_err *err)
+int decide_daemon_stop(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
 {
 	struct event *e = emit(cx, EV_DAEMON_STOPPED, (struct subject){ 0 });
 

@@ -12,10 +12,12 @@ struct subject about_assignment(const struct assignment *as); /* with its newest
 
 struct event *emit(struct decide_ctx *cx, enum event_kind kind, struct subject s);
 void ev_str(struct decide_ctx *cx, struct event *e, const char *key, str s);
-void ev_note(struct decide_ctx *cx, struct event *e, const char *key, str s); /* cut to LIMIT_NOTE */
+void ev_note(struct decide_ctx *cx, struct event *e, const char *key,
+		str s); /* cut to LIMIT_NOTE */
 void ev_cstr(struct decide_ctx *cx, struct event *e, const char *key, const char *s);
 void ev_int(struct decide_ctx *cx, struct event *e, const char *key, int64_t i);
-void ev_flag(struct decide_ctx *cx, struct event *e, const char *key, bool b); /* left out when false */
+void ev_flag(struct decide_ctx *cx, struct event *e, const char *key,
+		bool b); /* left out when false */
 /* A new id: prefix and a ULID from now and the context's entropy. */
 str make_id(struct decide_ctx *cx, const char *prefix);
 
@@ -23,12 +25,14 @@ str make_id(struct decide_ctx *cx, const char *prefix);
 void node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, str reason);
 void node_block(struct decide_ctx *cx, const struct node *n, str reason, str by, str unblock_when);
 void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status to, str reason);
-void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as_status to, enum stage stage, str reason);
+void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
+		enum stage stage, str reason);
 void effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct subject s);
 void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question);
 void close_escalations(struct decide_ctx *cx, const struct node *n, str answer);
 /* Ends what an assignment is doing because its node was settled without it. */
-void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, enum as_status to, str reason);
+void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
+		str reason);
 
-decide_fn decide_goal_create, decide_plan_apply, decide_work_update, decide_effect_end, decide_run_end,
-	decide_daemon_start, decide_daemon_stop;
+decide_fn decide_goal_create, decide_plan_apply, decide_work_update, decide_effect_end,
+		decide_run_end, decide_daemon_start, decide_daemon_stop;

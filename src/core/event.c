@@ -5,12 +5,30 @@
 #include "base/str.h"
 #include "data/json.h"
 
-#define TEXT(name, help) { name, V_STR, true, help }
-#define TEXT_OPT(name, help) { name, V_STR, false, help }
-#define NUM(name, help) { name, V_INT, true, help }
-#define NUM_OPT(name, help) { name, V_INT, false, help }
-#define FLAG_OPT(name, help) { name, V_BOOL, false, help }
-#define LIST_OPT(name, help) { name, V_ARRAY, false, help }
+#define TEXT(name, help)                \
+	{                               \
+		name, V_STR, true, help \
+	}
+#define TEXT_OPT(name, help)             \
+	{                                \
+		name, V_STR, false, help \
+	}
+#define NUM(name, help)                 \
+	{                               \
+		name, V_INT, true, help \
+	}
+#define NUM_OPT(name, help)              \
+	{                                \
+		name, V_INT, false, help \
+	}
+#define FLAG_OPT(name, help)              \
+	{                                 \
+		name, V_BOOL, false, help \
+	}
+#define LIST_OPT(name, help)               \
+	{                                  \
+		name, V_ARRAY, false, help \
+	}
 
 static const struct event_field daemon_started[] = {
 	TEXT("instance", "identity of the daemon's process"),
@@ -140,8 +158,14 @@ static const struct event_field escalation_closed[] = {
 };
 
 /* run.started says all in its envelope. */
-#define NO_FIELDS { NULL, 0 }
-#define FIELDS(list) { list, ARRAY_LEN(list) }
+#define NO_FIELDS       \
+	{               \
+		NULL, 0 \
+	}
+#define FIELDS(list)                  \
+	{                             \
+		list, ARRAY_LEN(list) \
+	}
 static const struct {
 	const struct event_field *fields;
 	size_t n;
@@ -181,7 +205,8 @@ static const struct {
 struct event_info event_info(enum event_kind kind)
 {
 	assert(kind < EVENT_KIND_COUNT);
-	return (struct event_info){ names_of[kind].name, names_of[kind].help, fields_of[kind].fields, fields_of[kind].n };
+	return (struct event_info){ names_of[kind].name, names_of[kind].help,
+		fields_of[kind].fields, fields_of[kind].n };
 }
 
 int event_kind_parse(str name)
@@ -209,17 +234,21 @@ int event_check(const struct event *e, struct ov_err *err)
 		const struct event_field *f = field_find(&info, m->key);
 
 		if (!f)
-			return ov_fail(err, OV_EINVALID, "%s: unknown field \"" STR_FMT "\"", info.name, STR_ARG(m->key));
+			return ov_fail(err, OV_EINVALID, "%s: unknown field \"" STR_FMT "\"",
+					info.name, STR_ARG(m->key));
 		if (f->kind != m->value->kind)
-			return ov_fail(err, OV_EINVALID, "%s.%s: expected %s, found %s", info.name, f->name,
-				       value_kind_name(f->kind), value_kind_name(m->value->kind));
+			return ov_fail(err, OV_EINVALID, "%s.%s: expected %s, found %s", info.name,
+					f->name, value_kind_name(f->kind),
+					value_kind_name(m->value->kind));
 		for (size_t k = 0; f->kind == V_ARRAY && k < m->value->array.n; k++)
 			if (m->value->array.items[k]->kind != V_STR)
-				return ov_fail(err, OV_EINVALID, "%s.%s: expected texts only", info.name, f->name);
+				return ov_fail(err, OV_EINVALID, "%s.%s: expected texts only",
+						info.name, f->name);
 	}
 	for (size_t i = 0; i < info.n; i++)
 		if (info.fields[i].required && !value_at(e->data, info.fields[i].name))
-			return ov_fail(err, OV_EINVALID, "%s.%s is missing", info.name, info.fields[i].name);
+			return ov_fail(err, OV_EINVALID, "%s.%s is missing", info.name,
+					info.fields[i].name);
 	return 0;
 }
 
@@ -258,7 +287,8 @@ value *event_view(struct arena *a, const struct event *e)
 	return o;
 }
 
-int event_decode(struct arena *a, uint64_t seq, ov_time at, str kind, str body, struct event *ret, struct ov_err *err)
+int event_decode(struct arena *a, uint64_t seq, ov_time at, str kind, str body, struct event *ret,
+		struct ov_err *err)
 {
 	static const char *const keys[] = { "actor", "goal", "node", "assignment", "run", "data" };
 	struct event e = { .seq = seq, .at = at };
@@ -266,8 +296,8 @@ int event_decode(struct arena *a, uint64_t seq, ov_time at, str kind, str body, 
 	value *v;
 
 	if (k < 0)
-		return ov_fail(err, OV_EINVALID, "event %llu: unknown kind \"" STR_FMT "\"", (unsigned long long)seq,
-			       STR_ARG(kind));
+		return ov_fail(err, OV_EINVALID, "event %llu: unknown kind \"" STR_FMT "\"",
+				(unsigned long long)seq, STR_ARG(kind));
 	r = json_parse(a, body, NULL, &v, err);
 	if (r == 0)
 		r = value_only_keys(v, STR(""), keys, ARRAY_LEN(keys), err);
@@ -275,7 +305,8 @@ int event_decode(struct arena *a, uint64_t seq, ov_time at, str kind, str body, 
 		return ov_wrap(err, r, "event %llu", (unsigned long long)seq);
 	for (size_t i = 0; i + 1 < ARRAY_LEN(keys); i++)
 		if (value_at(v, keys[i]) && value_at(v, keys[i])->kind != V_STR)
-			return ov_fail(err, OV_EINVALID, "event %llu: %s: expected a text", (unsigned long long)seq, keys[i]);
+			return ov_fail(err, OV_EINVALID, "event %llu: %s: expected a text",
+					(unsigned long long)seq, keys[i]);
 	e.kind = (enum event_kind)k;
 	e.actor = value_str_at(v, "actor");
 	e.goal = value_str_at(v, "goal");

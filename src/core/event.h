@@ -8,28 +8,35 @@
 #include "base/ov.h"
 #include "data/value.h"
 
-#define EVENTS(X)                                                                                           \
-	X(EV_DAEMON_STARTED, "daemon.started", "A daemon took the store over and began to work.")           \
-	X(EV_DAEMON_STOPPED, "daemon.stopped", "A daemon stopped by request; runs go on without it.")       \
-	X(EV_GOAL_CREATED, "goal.created", "A goal was created.")                                           \
-	X(EV_GOAL_STATUS, "goal.status", "A goal changed its status.")                                      \
-	X(EV_PLAN_APPLIED, "plan.applied", "A checked plan became the goal's plan; its nodes exist now.")   \
-	X(EV_NODE_STATUS, "node.status", "A node without children changed its status.")                     \
-	X(EV_NODE_FAILED, "node.failed", "A step of the node's work failed; counted per cause.")            \
-	X(EV_NODE_ACCEPTED, "node.accepted", "The node's change is on the target branch.")                  \
-	X(EV_ASSIGNMENT_CREATED, "assignment.created", "A node was bound to an agent and a worker.")        \
-	X(EV_ASSIGNMENT_MOVED, "assignment.moved", "An assignment changed status or stage.")                \
-	X(EV_RUN_CREATED, "run.created", "A dispatch was intended: this run shall be started once.")        \
-	X(EV_RUN_STARTED, "run.started", "The run's agent was started.")                                    \
-	X(EV_RUN_ENDED, "run.ended", "The run's agent ended, or was lost.")                                 \
-	X(EV_RUN_HARVESTED, "run.harvested", "What the agent left in its worktree was committed and kept.") \
-	X(EV_RUN_VERIFIED, "run.verified", "Our own check of the run's result.")                            \
-	X(EV_WORKER_CREATED, "worker.created", "A worker slot exists.")                                     \
-	X(EV_WORKER_STATUS, "worker.status", "A worker changed its status.")                                \
-	X(EV_WORKSPACE_READY, "workspace.ready", "The worker's worktree stands on the assignment's branch.") \
-	X(EV_EFFECT_INTENDED, "effect.intended", "A side effect will be carried out, at least once.")       \
-	X(EV_EFFECT_ENDED, "effect.ended", "The outcome of a side effect is known.")                        \
-	X(EV_ESCALATION_OPENED, "escalation.opened", "A person is needed.")                                 \
+#define EVENTS(X)                                                                                 \
+	X(EV_DAEMON_STARTED, "daemon.started", "A daemon took the store over and began to work.") \
+	X(EV_DAEMON_STOPPED, "daemon.stopped",                                                    \
+			"A daemon stopped by request; runs go on without it.")                    \
+	X(EV_GOAL_CREATED, "goal.created", "A goal was created.")                                 \
+	X(EV_GOAL_STATUS, "goal.status", "A goal changed its status.")                            \
+	X(EV_PLAN_APPLIED, "plan.applied",                                                        \
+			"A checked plan became the goal's plan; its nodes exist now.")            \
+	X(EV_NODE_STATUS, "node.status", "A node without children changed its status.")           \
+	X(EV_NODE_FAILED, "node.failed", "A step of the node's work failed; counted per cause.")  \
+	X(EV_NODE_ACCEPTED, "node.accepted", "The node's change is on the target branch.")        \
+	X(EV_ASSIGNMENT_CREATED, "assignment.created",                                            \
+			"A node was bound to an agent and a worker.")                             \
+	X(EV_ASSIGNMENT_MOVED, "assignment.moved", "An assignment changed status or stage.")      \
+	X(EV_RUN_CREATED, "run.created",                                                          \
+			"A dispatch was intended: this run shall be started once.")               \
+	X(EV_RUN_STARTED, "run.started", "The run's agent was started.")                          \
+	X(EV_RUN_ENDED, "run.ended", "The run's agent ended, or was lost.")                       \
+	X(EV_RUN_HARVESTED, "run.harvested",                                                      \
+			"What the agent left in its worktree was committed and kept.")            \
+	X(EV_RUN_VERIFIED, "run.verified", "Our own check of the run's result.")                  \
+	X(EV_WORKER_CREATED, "worker.created", "A worker slot exists.")                           \
+	X(EV_WORKER_STATUS, "worker.status", "A worker changed its status.")                      \
+	X(EV_WORKSPACE_READY, "workspace.ready",                                                  \
+			"The worker's worktree stands on the assignment's branch.")               \
+	X(EV_EFFECT_INTENDED, "effect.intended",                                                  \
+			"A side effect will be carried out, at least once.")                      \
+	X(EV_EFFECT_ENDED, "effect.ended", "The outcome of a side effect is known.")              \
+	X(EV_ESCALATION_OPENED, "escalation.opened", "A person is needed.")                       \
 	X(EV_ESCALATION_CLOSED, "escalation.closed", "A person is no longer needed.")
 
 #define EV_ENUM(sym, name, help) sym,
@@ -55,9 +62,9 @@ struct event {
 	uint64_t seq; /* 0 until it is in the log */
 	ov_time at;
 	enum event_kind kind;
-	str actor; /* who caused it: "human:NAME", "overseer" */
+	str actor;                       /* who caused it: "human:NAME", "overseer" */
 	str goal, node, assignment, run; /* what it is about; empty where that does not apply */
-	value *data; /* an object, per event_info(kind).fields */
+	value *data;                     /* an object, per event_info(kind).fields */
 };
 
 /* A batch of events in an arena-free vector of pointers; the events live in an arena. */
@@ -73,6 +80,7 @@ int event_check(const struct event *e, struct ov_err *err);
 /* The body as stored: everything but seq, at and kind; empty members left out. */
 value *event_body(struct arena *a, const struct event *e);
 /* A stored event back. Texts are borrowed from body. */
-int event_decode(struct arena *a, uint64_t seq, ov_time at, str kind, str body, struct event *ret, struct ov_err *err);
+int event_decode(struct arena *a, uint64_t seq, ov_time at, str kind, str body, struct event *ret,
+		struct ov_err *err);
 /* As shown by `events` and published live: {"seq", "at", "type", "actor", ..., "data"}. */
 value *event_view(struct arena *a, const struct event *e);

@@ -16,22 +16,26 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_GOAL_CREATED] = "{actor} created the goal \"{title}\"",
 	[EV_GOAL_STATUS] = "goal {from} -> {to}: {reason}",
 	[EV_PLAN_APPLIED] = "{actor} applied plan version {version}",
-	[EV_NODE_STATUS] =
-			"{from} -> {to}[{?override}, by {actor} past the ordinary rules]: {reason}[; unblocked when: {unblock_when}]",
+	[EV_NODE_STATUS] = "{from} -> {to}[{?override}, by {actor} past the ordinary rules]: "
+	                   "{reason}[; unblocked when: {unblock_when}]",
 	[EV_NODE_FAILED] = "failed ({cause}, {count}x): {detail}",
-	[EV_NODE_ACCEPTED] = "accepted: commit {commit} is on {target}[, the agent's own commits are kept in {rescue_ref}]",
-	[EV_ASSIGNMENT_CREATED] = "assigned to {agent} in {worker}, epoch {epoch}; because: {reason}",
+	[EV_NODE_ACCEPTED] = "accepted: commit {commit} is on {target}[, the agent's own commits "
+	                     "are kept in {rescue_ref}]",
+	[EV_ASSIGNMENT_CREATED] =
+			"assigned to {agent} in {worker}, epoch {epoch}; because: {reason}",
 	[EV_ASSIGNMENT_MOVED] = "assignment {from} -> {to}, next: {stage}; {reason}",
 	[EV_RUN_CREATED] = "dispatch {dispatch} intended: run {run}, attempt {attempt}",
 	[EV_RUN_STARTED] = "run {run} started",
-	[EV_RUN_ENDED] =
-			"run {run} [{?lost}was lost][{!lost}ended: ][{!lost}{?signal}signal {signal}][{!lost}{!signal}exit status {exit_code}][, {message}]",
+	[EV_RUN_ENDED] = "run {run} [{?lost}was lost][{!lost}ended: ][{!lost}{?signal}signal "
+	                 "{signal}][{!lost}{!signal}exit status {exit_code}][, {message}]",
 	[EV_RUN_HARVESTED] =
-			"kept: {commits} commit(s), {files_changed} file(s) changed[{?leftovers}, uncommitted work was committed for it][, as it was: {rescue_ref}]",
+			"kept: {commits} commit(s), {files_changed} file(s) changed[{?leftovers}, "
+	                "uncommitted work was committed for it][, as it was: {rescue_ref}]",
 	[EV_RUN_VERIFIED] = "verification {verdict}: {detail}",
 	[EV_WORKER_CREATED] = "worker {worker} made",
 	[EV_WORKER_STATUS] = "worker {worker} {from} -> {to}: {reason}",
-	[EV_WORKSPACE_READY] = "worktree of {worker} ready at {base}[, what was there is kept in {rescue_ref}]",
+	[EV_WORKSPACE_READY] = "worktree of {worker} ready at {base}[, what was there is kept in "
+	                       "{rescue_ref}]",
 	[EV_EFFECT_INTENDED] = "{kind} intended ({effect})",
 	[EV_EFFECT_ENDED] = "{kind}: {outcome}[, {detail}]",
 	[EV_ESCALATION_OPENED] = "#{escalation} a person is needed ({kind}): {question}",
@@ -43,7 +47,8 @@ static str envelope(const struct event *e, str key)
 	const struct {
 		const char *name;
 		str value;
-	} fields[] = { { "actor", e->actor }, { "goal", e->goal }, { "node", e->node }, { "run", e->run } };
+	} fields[] = { { "actor", e->actor }, { "goal", e->goal }, { "node", e->node },
+		{ "run", e->run } };
 
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
 		if (str_is(key, fields[i].name))
@@ -98,7 +103,8 @@ static bool expand(struct arena *a, const struct event *e, str t, struct buf *ou
 
 str explain_event(struct arena *a, const struct event *e)
 {
-	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	_cleanup_(buf_done)
+	struct buf out = BUF_INIT;
 	str t = str_from(templates[e->kind]);
 
 	while (t.n) {
@@ -124,8 +130,9 @@ static str waiting_deps(struct arena *a, const struct state *s, const struct nod
 			const struct node *d = state_node(s, n->goal->id, at->deps.p[i]);
 
 			if (d && !node_is_final(d))
-				out = arena_printf(a, STR_FMT "%s" STR_FMT " (%s)", STR_ARG(out), out.n ? ", " : "",
-						   STR_ARG(d->id), status_name(&node_statuses, (int)d->status));
+				out = arena_printf(a, STR_FMT "%s" STR_FMT " (%s)", STR_ARG(out),
+						out.n ? ", " : "", STR_ARG(d->id),
+						status_name(&node_statuses, (int)d->status));
 		}
 	return out;
 }
@@ -136,26 +143,35 @@ static str explain_assignment(struct arena *a, const struct assignment *as, ov_t
 
 	if (as->not_before > now)
 		return arena_printf(a, "waits " STR_FMT " before the next step (%s): " STR_FMT,
-				    STR_ARG(duration_format_short(a, as->not_before - now)), stage, STR_ARG(as->reason));
+				STR_ARG(duration_format_short(a, as->not_before - now)), stage,
+				STR_ARG(as->reason));
 	if (as->stage == STAGE_RUNNING)
-		return arena_printf(a, STR_FMT " works on it in " STR_FMT " (run " STR_FMT ", attempt %lld)", STR_ARG(as->agent),
-				    STR_ARG(as->worker), STR_ARG(as->run_id), (long long)as->attempt);
-	return arena_printf(a, "next step: %s, %s", stage, as->effect ? "under way" : "about to begin");
+		return arena_printf(a,
+				STR_FMT " works on it in " STR_FMT " (run " STR_FMT
+					", attempt %lld)",
+				STR_ARG(as->agent), STR_ARG(as->worker), STR_ARG(as->run_id),
+				(long long)as->attempt);
+	return arena_printf(a, "next step: %s, %s", stage,
+			as->effect ? "under way" : "about to begin");
 }
 
 str explain_now(struct arena *a, const struct state *s, const struct node *n, ov_time now)
 {
 	if (n->status == NODE_BLOCKED)
-		return arena_printf(a, "blocked by " STR_FMT ": " STR_FMT "; unblocked when: " STR_FMT, STR_ARG(n->blocked_by),
-				    STR_ARG(n->status_reason), STR_ARG(n->unblock_when));
+		return arena_printf(a,
+				"blocked by " STR_FMT ": " STR_FMT "; unblocked when: " STR_FMT,
+				STR_ARG(n->blocked_by), STR_ARG(n->status_reason),
+				STR_ARG(n->unblock_when));
 	if (n->status == NODE_DONE && n->commit.n)
-		return arena_printf(a, "finished; its change is commit " STR_FMT, STR_ARG(n->commit));
+		return arena_printf(a, "finished; its change is commit " STR_FMT,
+				STR_ARG(n->commit));
 	if (node_is_final(n))
 		return arena_printf(a, "finished: " STR_FMT, STR_ARG(n->status_reason));
 	if (!node_is_leaf(n))
 		return arena_printf(a, "%zu parts; its status follows from theirs", n->children.n);
 	if (n->goal->status != GOAL_ACTIVE)
-		return arena_printf(a, "its goal is %s", status_name(&goal_statuses, (int)n->goal->status));
+		return arena_printf(a, "its goal is %s",
+				status_name(&goal_statuses, (int)n->goal->status));
 	if (n->assignment && n->assignment->stage != STAGE_NONE)
 		return explain_assignment(a, n->assignment, now);
 	if (!node_is_ready(s, n))

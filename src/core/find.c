@@ -19,15 +19,17 @@ static void match_try(struct match *m, str id, void *object)
 	m->found = object;
 }
 
-static int match_end(const struct match *m, const char *noun, const char *list_command, struct ov_err *err)
+static int match_end(const struct match *m, const char *noun, const char *list_command,
+		struct ov_err *err)
 {
 	if (m->count == 1 && m->text.n)
 		return 0;
 	if (m->count == 0 || m->text.n == 0)
-		ov_fail(err, OV_ENOTFOUND, "there is no %s \"" STR_FMT "\"", noun, STR_ARG(m->text));
+		ov_fail(err, OV_ENOTFOUND, "there is no %s \"" STR_FMT "\"", noun,
+				STR_ARG(m->text));
 	else
-		ov_fail(err, OV_ECONFLICT, "\"" STR_FMT "\" fits %zu %ss; give more of the id", STR_ARG(m->text), m->count,
-			noun);
+		ov_fail(err, OV_ECONFLICT, "\"" STR_FMT "\" fits %zu %ss; give more of the id",
+				STR_ARG(m->text), m->count, noun);
 	ov_next(err, "%s", list_command);
 	return m->count == 0 || m->text.n == 0 ? OV_ENOTFOUND : OV_ECONFLICT;
 }
@@ -46,12 +48,14 @@ int state_find_goal(const struct state *s, str text, struct goal **ret, struct o
 }
 
 /* A node id of one known goal. */
-static int find_in_goal(const struct state *s, const struct goal *g, str id, struct node **ret, struct ov_err *err)
+static int find_in_goal(const struct state *s, const struct goal *g, str id, struct node **ret,
+		struct ov_err *err)
 {
 	struct node *n = state_node(s, g->id, id);
 
 	if (!n) {
-		ov_fail(err, OV_ENOTFOUND, "goal " STR_FMT " has no node \"" STR_FMT "\"", STR_ARG(g->id), STR_ARG(id));
+		ov_fail(err, OV_ENOTFOUND, "goal " STR_FMT " has no node \"" STR_FMT "\"",
+				STR_ARG(g->id), STR_ARG(id));
 		ov_next(err, "overseer plan show " STR_FMT, STR_ARG(g->id));
 		return OV_ENOTFOUND;
 	}
@@ -59,7 +63,8 @@ static int find_in_goal(const struct state *s, const struct goal *g, str id, str
 	return 0;
 }
 
-int state_find_node(const struct state *s, str goal, str text, struct node **ret, struct ov_err *err)
+int state_find_node(const struct state *s, str goal, str text, struct node **ret,
+		struct ov_err *err)
 {
 	size_t slash = str_find_byte(text, '/'), open_count = 0, count = 0;
 	struct node *found = NULL, *found_open = NULL;
@@ -77,7 +82,8 @@ int state_find_node(const struct state *s, str goal, str text, struct node **ret
 	/* Without a goal, one that is still open is meant before one that is over. */
 	for (size_t i = 0; i < s->goals.n; i++) {
 		struct node *n = state_node(s, s->goals.p[i]->id, text);
-		bool open = s->goals.p[i]->status == GOAL_ACTIVE || s->goals.p[i]->status == GOAL_PAUSED;
+		bool open = s->goals.p[i]->status == GOAL_ACTIVE ||
+				s->goals.p[i]->status == GOAL_PAUSED;
 
 		if (!n)
 			continue;
@@ -93,8 +99,10 @@ int state_find_node(const struct state *s, str goal, str text, struct node **ret
 	if (count == 0)
 		ov_fail(err, OV_ENOTFOUND, "no goal has a node \"" STR_FMT "\"", STR_ARG(text));
 	else
-		ov_fail(err, OV_ECONFLICT, "%zu goals have a node \"" STR_FMT "\"; write GOAL/" STR_FMT " or add --goal", count,
-			STR_ARG(text), STR_ARG(text));
+		ov_fail(err, OV_ECONFLICT,
+				"%zu goals have a node \"" STR_FMT "\"; write GOAL/" STR_FMT
+				" or add --goal",
+				count, STR_ARG(text), STR_ARG(text));
 	ov_next(err, "overseer work list");
 	return count == 0 ? OV_ENOTFOUND : OV_ECONFLICT;
 }
@@ -104,9 +112,12 @@ int state_find_run(const struct state *s, str text, struct run **ret, struct ov_
 	struct match m = { .text = text };
 	int r;
 
-	list_each(it, &s->runs) match_try(&m, list_entry(it, struct run, link)->id, list_entry(it, struct run, link));
-	list_each(it, &s->retired_runs)
-		match_try(&m, list_entry(it, struct run, link)->id, list_entry(it, struct run, link));
+	list_each (it, &s->runs)
+		match_try(&m, list_entry(it, struct run, link)->id,
+				list_entry(it, struct run, link));
+	list_each (it, &s->retired_runs)
+		match_try(&m, list_entry(it, struct run, link)->id,
+				list_entry(it, struct run, link));
 	r = match_end(&m, "run", "overseer run list", err);
 	if (r == 0)
 		*ret = m.found;

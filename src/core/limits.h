@@ -4,11 +4,11 @@ enum {
 	LIMIT_TITLE = 200,
 	LIMIT_NAME = 200,
 	LIMIT_ID = 64,
-	LIMIT_TEXT = 8 * 1024,        /* problem statements, objectives, outcomes */
-	LIMIT_NOTE = 4 * 1024,        /* reasons, details */
+	LIMIT_TEXT = 8 * 1024, /* problem statements, objectives, outcomes */
+	LIMIT_NOTE = 4 * 1024, /* reasons, details */
 	LIMIT_INSTRUCTION = 16 * 1024,
-	LIMIT_LIST = 64,              /* entries of a list of texts in one record */
+	LIMIT_LIST = 64, /* entries of a list of texts in one record */
 	LIMIT_GOALS = 100000,
-	LIMIT_KEPT = 200,             /* newest entries kept of lists that grow for ever */
+	LIMIT_KEPT = 200, /* newest entries kept of lists that grow for ever */
 	LIMIT_PLAN_BYTES = 1024 * 1024,
 };

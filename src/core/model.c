@@ -3,11 +3,19 @@
 #define NAME(sym, name) [sym] = name,
 static const char *const effect_names[] = { EFFECT_KINDS(NAME) };
 #undef NAME
-const struct status_table effect_kinds = { "effect", effect_names, ARRAY_LEN(effect_names), NULL, NULL };
+const struct status_table effect_kinds = { "effect", effect_names, ARRAY_LEN(effect_names), NULL,
+	NULL };
 
-#define FIELD(type, name, ftype) { #name, ftype, offsetof(struct type, name), NULL }
-#define STATUS(type, name, table) { #name, F_STATUS, offsetof(struct type, name), &(table) }
-#define RECORD(noun) const struct record_type noun##_record = { #noun, noun##_fields, ARRAY_LEN(noun##_fields) }
+#define FIELD(type, name, ftype)                                \
+	{                                                       \
+#name, ftype, offsetof(struct type, name), NULL \
+	}
+#define STATUS(type, name, table)                                      \
+	{                                                              \
+#name, F_STATUS, offsetof(struct type, name), &(table) \
+	}
+#define RECORD(noun) \
+	const struct record_type noun##_record = { #noun, noun##_fields, ARRAY_LEN(noun##_fields) }
 
 static const struct field goal_fields[] = {
 	FIELD(goal, id, F_STR),

@@ -62,12 +62,12 @@ struct assignment {
 	int64_t epoch;
 	enum as_status status;
 	enum stage stage;
-	str reason;            /* of the last move, for people */
-	ov_time not_before;    /* the stage waits until then; 0: does not wait */
-	str run_id;            /* the newest run */
-	int64_t attempt;       /* runs so far */
+	str reason;         /* of the last move, for people */
+	ov_time not_before; /* the stage waits until then; 0: does not wait */
+	str run_id;         /* the newest run */
+	int64_t attempt;    /* runs so far */
 	str branch, base, head, tree;
-	str feedback;          /* what the next run must know of the last one */
+	str feedback; /* what the next run must know of the last one */
 	ov_time created_at, updated_at, last_dispatch_at;
 
 	/* derived */
@@ -108,12 +108,12 @@ struct worker {
 	ov_time since;
 };
 
-#define EFFECT_KINDS(X)                    \
-	X(FX_WORKSPACE, "workspace")       \
-	X(FX_RUN_START, "run_start")       \
-	X(FX_RUN_STOP, "run_stop")         \
-	X(FX_HARVEST, "harvest")           \
-	X(FX_CHECK, "check")               \
+#define EFFECT_KINDS(X)              \
+	X(FX_WORKSPACE, "workspace") \
+	X(FX_RUN_START, "run_start") \
+	X(FX_RUN_STOP, "run_stop")   \
+	X(FX_HARVEST, "harvest")     \
+	X(FX_CHECK, "check")         \
 	X(FX_ACCEPT, "accept")
 #define FX_ENUM(sym, name) sym,
 enum effect_kind { EFFECT_KINDS(FX_ENUM) EFFECT_KIND_COUNT };
@@ -139,5 +139,5 @@ struct escalation {
 	ov_time opened_at, closed_at;
 };
 
-extern const struct record_type goal_record, node_record, assignment_record, run_record, worker_record, effect_record,
-	escalation_record;
+extern const struct record_type goal_record, node_record, assignment_record, run_record,
+		worker_record, effect_record, escalation_record;

@@ -117,14 +117,18 @@ static void check_id(struct check *c, str path, const value *v)
 		problem(c, path, "an id has 1 to %d characters", LIMIT_ID);
 	for (size_t i = 0; i < v->s.n; i++) {
 		char ch = v->s.p[i];
-		bool letter = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9');
+		bool letter = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+				(ch >= '0' && ch <= '9');
 
 		if (!letter && !(i > 0 && (ch == '-' || ch == '_' || ch == '.'))) {
-			problem(c, path, "an id starts with a letter or digit and has only letters, digits, \".\", \"-\", \"_\"");
+			problem(c, path,
+					"an id starts with a letter or digit and has only letters, "
+			                "digits, \".\", \"-\", \"_\"");
 			return;
 		}
 	}
-	if (str_contains(v->s, STR("..")) || str_ends(v->s, STR(".")) || str_ends(v->s, STR(".lock")))
+	if (str_contains(v->s, STR("..")) || str_ends(v->s, STR(".")) ||
+			str_ends(v->s, STR(".lock")))
 		problem(c, path, "an id must not contain \"..\" or end in \".\" or \".lock\"");
 }
 
@@ -137,27 +141,13 @@ static void check_priority(struct check *c, str path, const value *v)
 static void check_member(struct check *c, str path, const struct key_rule *rule, const value *v)
 {
 	switch (rule->want) {
-	case WANT_ID:
-		check_id(c, path, v);
-		break;
-	case WANT_NAME:
-		check_text(c, path, v, LIMIT_NAME, false);
-		break;
-	case WANT_TEXT:
-		check_text(c, path, v, LIMIT_TEXT, true);
-		break;
-	case WANT_TEXTS:
-		check_texts(c, path, v);
-		break;
-	case WANT_INT:
-		check_priority(c, path, v);
-		break;
-	case WANT_OBJECT:
-		want_kind(c, path, v, V_OBJECT);
-		break;
-	case WANT_NODES:
-		want_kind(c, path, v, V_ARRAY);
-		break;
+	case WANT_ID: check_id(c, path, v); break;
+	case WANT_NAME: check_text(c, path, v, LIMIT_NAME, false); break;
+	case WANT_TEXT: check_text(c, path, v, LIMIT_TEXT, true); break;
+	case WANT_TEXTS: check_texts(c, path, v); break;
+	case WANT_INT: check_priority(c, path, v); break;
+	case WANT_OBJECT: want_kind(c, path, v, V_OBJECT); break;
+	case WANT_NODES: want_kind(c, path, v, V_ARRAY); break;
 	}
 }
 
@@ -179,7 +169,8 @@ static void unknown_key(struct check *c, str path, str key, unsigned tier)
 			names[n++] = key_rules[i].name;
 	near = str_nearest(key, names, n);
 	if (near)
-		problem(c, path, "unknown key \"" STR_FMT "\" (did you mean \"%s\"?)", STR_ARG(key), near);
+		problem(c, path, "unknown key \"" STR_FMT "\" (did you mean \"%s\"?)", STR_ARG(key),
+				near);
 	else
 		problem(c, path, "unknown key \"" STR_FMT "\"", STR_ARG(key));
 }
@@ -210,15 +201,17 @@ static void check_members(struct check *c, str path, enum node_tier tier, const 
 	}
 }
 
-static void check_node(struct check *c, str path, enum node_tier tier, int parent, const value *doc);
+static void check_node(struct check *c, str path, enum node_tier tier, int parent,
+		const value *doc);
 
-static void check_nodes(struct check *c, str path, enum node_tier tier, int parent, const value *array, int64_t max)
+static void check_nodes(struct check *c, str path, enum node_tier tier, int parent,
+		const value *array, int64_t max)
 {
 	if (!array || array->kind != V_ARRAY)
 		return;
 	if (array->array.n > (size_t)max)
-		problem(c, path, "%zu %ss, at most %lld are allowed", array->array.n, status_name(&node_tiers, tier),
-			(long long)max);
+		problem(c, path, "%zu %ss, at most %lld are allowed", array->array.n,
+				status_name(&node_tiers, tier), (long long)max);
 	if (array->array.n == 0 && tier != TIER_SUBTASK)
 		problem(c, path, "must not be empty");
 	for (size_t i = 0; i < MIN(array->array.n, (size_t)max); i++)
@@ -240,11 +233,12 @@ static void check_node(struct check *c, str path, enum node_tier tier, int paren
 	check_members(c, path, tier, doc);
 	if (tier == TIER_PHASE) {
 		c->r->phases++;
-		check_nodes(c, sub_path(c, path, "tasks"), TIER_TASK, self, value_at(doc, "tasks"), c->limits->max_tasks);
+		check_nodes(c, sub_path(c, path, "tasks"), TIER_TASK, self, value_at(doc, "tasks"),
+				c->limits->max_tasks);
 	} else if (tier == TIER_TASK) {
 		c->r->tasks++;
-		check_nodes(c, sub_path(c, path, "subtasks"), TIER_SUBTASK, self, value_at(doc, "subtasks"),
-			    c->limits->max_subtasks);
+		check_nodes(c, sub_path(c, path, "subtasks"), TIER_SUBTASK, self,
+				value_at(doc, "subtasks"), c->limits->max_subtasks);
 	} else {
 		c->r->subtasks++;
 	}
@@ -265,8 +259,9 @@ static void check_ids(struct check *c)
 		if (n->id.n && first < 0)
 			map_put(&c->by_id, n->id, (void *)(intptr_t)(i + 1));
 		else if (n->id.n)
-			problem(c, sub_path(c, n->path, "id"), "\"" STR_FMT "\" is already the id of " STR_FMT, STR_ARG(n->id),
-				STR_ARG(c->r->nodes.p[first].path));
+			problem(c, sub_path(c, n->path, "id"),
+					"\"" STR_FMT "\" is already the id of " STR_FMT,
+					STR_ARG(n->id), STR_ARG(c->r->nodes.p[first].path));
 	}
 }
 
@@ -283,7 +278,8 @@ static void unknown_dep(struct check *c, str path, str id)
 	}
 	near = str_nearest(id, c->ids, c->r->nodes.n);
 	if (near)
-		problem(c, path, "\"" STR_FMT "\" is not a node of this plan (nearest: \"%s\")", STR_ARG(id), near);
+		problem(c, path, "\"" STR_FMT "\" is not a node of this plan (nearest: \"%s\")",
+				STR_ARG(id), near);
 	else
 		problem(c, path, "\"" STR_FMT "\" is not a node of this plan", STR_ARG(id));
 }
@@ -320,7 +316,8 @@ static void visit(struct search *s, int moment);
 /* The chain of nodes from the first visit of `moment` to now, without repeating neighbours. */
 static void report_cycle(struct search *s, int moment)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(buf_done)
+	struct buf text = BUF_INIT;
 	int last = -1, first = moment / 2;
 	size_t i = 0;
 
@@ -330,7 +327,8 @@ static void report_cycle(struct search *s, int moment)
 		int node = s->path[i] / 2;
 
 		if (node != last)
-			buf_addf(&text, "%s" STR_FMT, text.n ? " -> " : "", STR_ARG(s->c->r->nodes.p[node].id));
+			buf_addf(&text, "%s" STR_FMT, text.n ? " -> " : "",
+					STR_ARG(s->c->r->nodes.p[node].id));
 		last = node;
 	}
 	if (last != first || !str_contains(buf_str(&text), STR("->")))
@@ -366,7 +364,8 @@ static void visit(struct search *s, int moment)
 		if (r->nodes.p[n].parent >= 0)
 			follow_edge(s, 2 * r->nodes.p[n].parent);
 		for (size_t k = 0; k < value_count(r->nodes.p[n].deps); k++) {
-			int d = node_index(s->c, value_str_or(value_item(r->nodes.p[n].deps, k), STR("")));
+			int d = node_index(s->c,
+					value_str_or(value_item(r->nodes.p[n].deps, k), STR("")));
 
 			if (d >= 0)
 				follow_edge(s, 2 * d + 1);
@@ -410,18 +409,22 @@ static void check_top(struct check *c, const value *doc)
 		if (value_only_keys(goal, STR("goal"), goal_keys, ARRAY_LEN(goal_keys), &err) < 0)
 			problem(c, STR("goal"), "%s", err.msg);
 		if (value_at(goal, "title"))
-			check_text(c, STR("goal.title"), value_at(goal, "title"), LIMIT_TITLE, false);
+			check_text(c, STR("goal.title"), value_at(goal, "title"), LIMIT_TITLE,
+					false);
 		for (size_t i = 1; i < ARRAY_LEN(goal_keys); i++)
 			if (value_at(goal, goal_keys[i]))
-				check_texts(c, sub_path(c, STR("goal"), goal_keys[i]), value_at(goal, goal_keys[i]));
+				check_texts(c, sub_path(c, STR("goal"), goal_keys[i]),
+						value_at(goal, goal_keys[i]));
 	}
 	if (!value_at(doc, "phases"))
 		problem(c, STR("(top)"), "\"phases\" is missing");
 	else if (want_kind(c, STR("phases"), value_at(doc, "phases"), V_ARRAY))
-		check_nodes(c, STR("phases"), TIER_PHASE, -1, value_at(doc, "phases"), c->limits->max_phases);
+		check_nodes(c, STR("phases"), TIER_PHASE, -1, value_at(doc, "phases"),
+				c->limits->max_phases);
 }
 
-void plan_check(struct arena *a, const value *doc, const struct plan_limits *limits, struct plan_report *ret)
+void plan_check(struct arena *a, const value *doc, const struct plan_limits *limits,
+		struct plan_report *ret)
 {
 	struct check c = { .a = a, .limits = limits, .r = ret };
 
@@ -451,7 +454,7 @@ int plan_report_error(const struct plan_report *r, struct ov_err *err)
 	if (r->problems.n == 0)
 		return 0;
 	ov_fail(err, OV_EINVALID_PLAN, STR_FMT ": " STR_FMT, STR_ARG(r->problems.p[0].path),
-		STR_ARG(r->problems.p[0].text));
+			STR_ARG(r->problems.p[0].text));
 	if (r->problems.n > 1)
 		ov_wrap(err, OV_EINVALID_PLAN, "%zu problems, the first", r->problems.n);
 	ov_next(err, "overseer plan check FILE");

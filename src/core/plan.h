@@ -36,7 +36,8 @@ struct plan_report {
 };
 
 /* Texts live in the arena or in the document. The caller releases the report. */
-void plan_check(struct arena *a, const value *doc, const struct plan_limits *limits, struct plan_report *ret);
+void plan_check(struct arena *a, const value *doc, const struct plan_limits *limits,
+		struct plan_report *ret);
 void plan_report_done(struct plan_report *r);
 /* The problems as one OV_EINVALID_PLAN error; 0 when there are none. */
 int plan_report_error(const struct plan_report *r, struct ov_err *err);

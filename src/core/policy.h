@@ -26,9 +26,9 @@ struct policy {
 	str target_branch;
 	str check_command; /* for nodes without one of their own; empty: none */
 
-	int64_t retry_max_attempts;   /* runs per node and cause */
-	ov_time retry_delay[3];       /* before the second, third, every further attempt */
-	int64_t no_changes_attempts;  /* runs that changed nothing, before a person is asked */
+	int64_t retry_max_attempts;  /* runs per node and cause */
+	ov_time retry_delay[3];      /* before the second, third, every further attempt */
+	int64_t no_changes_attempts; /* runs that changed nothing, before a person is asked */
 	int64_t conflict_rounds;
 	int64_t moved_tries; /* the target branch keeps moving under us */
 	int64_t dirty_tries;

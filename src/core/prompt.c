@@ -22,16 +22,19 @@ static void bullets(struct buf *b, const char *title, const struct strs *list)
 
 str prompt_build(struct arena *a, const struct assignment *as)
 {
-	_cleanup_(buf_done) struct buf b = BUF_INIT;
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
 	const struct node *n = as->node;
 	const struct goal *g = n->goal;
 
 	buf_addf(&b, "Task " STR_FMT ": " STR_FMT "\n", STR_ARG(n->id), STR_ARG(n->name));
 	buf_addf(&b, "Goal: " STR_FMT "\n", STR_ARG(g->title));
 	/* What must be said is said first: a long description is what gets cut. */
-	buf_addf(&b, "\nWork in the current directory, a git worktree of your own on branch " STR_FMT
-		     ". Commit what you want to hand in. Your result is checked and merged for you: do not merge or push.\n",
-		 STR_ARG(as->branch));
+	buf_addf(&b,
+			"\nWork in the current directory, a git worktree of your own on "
+	                "branch " STR_FMT ". Commit what you want to hand in. Your result is "
+	                                  "checked and merged for you: do not merge or push.\n",
+			STR_ARG(as->branch));
 	section(&b, "Since your last attempt", as->feedback);
 	bullets(&b, "Accepted when", &n->acceptance);
 	bullets(&b, "Constraints", &g->constraints);
@@ -46,10 +49,11 @@ str prompt_build(struct arena *a, const struct assignment *as)
 str prompt_conflict(struct arena *a, str target, str files)
 {
 	return arena_printf(a,
-			    "Your work conflicts with what others have merged to " STR_FMT
-			    " meanwhile. Rebase your branch onto " STR_FMT
-			    ", resolve the conflicts so that both changes keep their purpose, and commit. Files:\n" STR_FMT,
-			    STR_ARG(target), STR_ARG(target), STR_ARG(files));
+			"Your work conflicts with what others have merged to " STR_FMT
+			" meanwhile. Rebase your branch onto " STR_FMT
+			", resolve the conflicts so that both changes keep their purpose, and "
+	                "commit. Files:\n" STR_FMT,
+			STR_ARG(target), STR_ARG(target), STR_ARG(files));
 }
 
 str prompt_hash(struct arena *a, str prompt)
@@ -61,6 +65,7 @@ str prompt_commit_message(struct arena *a, const struct node *n)
 {
 	str body = n->outcome.n ? n->outcome : n->objective;
 
-	return arena_printf(a, STR_FMT "\n%s" STR_FMT "%s\nTask " STR_FMT " of \"" STR_FMT "\".\n", STR_ARG(n->name),
-			    body.n ? "\n" : "", STR_ARG(body), body.n ? "\n" : "", STR_ARG(n->id), STR_ARG(n->goal->title));
+	return arena_printf(a, STR_FMT "\n%s" STR_FMT "%s\nTask " STR_FMT " of \"" STR_FMT "\".\n",
+			STR_ARG(n->name), body.n ? "\n" : "", STR_ARG(body), body.n ? "\n" : "",
+			STR_ARG(n->id), STR_ARG(n->goal->title));
 }

@@ -12,9 +12,9 @@ struct tick {
 	ov_time now;
 	VEC(struct decision) out;
 	ov_time wake_at;
-	size_t pool; /* workers that there are, those made by this tick included */
-	size_t busy; /* of them, those taken by this tick included */
-	size_t next_idle;   /* index into state->workers from which to look */
+	size_t pool;      /* workers that there are, those made by this tick included */
+	size_t busy;      /* of them, those taken by this tick included */
+	size_t next_idle; /* index into state->workers from which to look */
 	bool accepting;
 };
 
@@ -31,7 +31,8 @@ static void add(struct tick *t, struct decision d)
 /* Nodes in the order in which they are served: priority, then age, then place in goal and plan. */
 static int node_order(const void *pa, const void *pb)
 {
-	const struct node *a = *(const struct node *const *)pa, *b = *(const struct node *const *)pb;
+	const struct node *a = *(const struct node *const *)pa,
+			  *b = *(const struct node *const *)pb;
 
 	if (node_priority(a) != node_priority(b))
 		return node_priority(a) < node_priority(b) ? -1 : 1;
@@ -43,16 +44,17 @@ static int node_order(const void *pa, const void *pb)
 }
 
 /* A fleet that waits for its next attempts is queued, too: with `unassigned` it is left out. */
-static const struct node **sorted_nodes(struct tick *t, const struct list *head, bool unassigned, size_t *ret_n)
+static const struct node **sorted_nodes(struct tick *t, const struct list *head, bool unassigned,
+		size_t *ret_n)
 {
 	const struct node **nodes;
 	size_t n = 0;
 
-	list_each(it, head) n++;
+	list_each (it, head)
+		n++;
 	nodes = arena_array(t->a, const struct node *, n + 1);
 	n = 0;
-	list_each(it, head)
-	{
+	list_each (it, head) {
 		const struct node *node = list_entry(it, struct node, link);
 
 		if (!unassigned || !node->assignment)
@@ -69,9 +71,13 @@ static void queue_ready(struct tick *t)
 	const struct node **nodes = sorted_nodes(t, &t->w->state->ready, false, &n);
 
 	for (size_t i = 0; i < n; i++)
-		add(t, (struct decision){ .kind = DEC_QUEUE, .goal = nodes[i]->goal, .node = nodes[i],
-					  .why = nodes[i]->deps.n ? STR("its dependencies are done") :
-								    STR("it depends on nothing") });
+		add(t,
+				(struct decision){ .kind = DEC_QUEUE,
+						.goal = nodes[i]->goal,
+						.node = nodes[i],
+						.why = nodes[i]->deps.n
+								? STR("its dependencies are done")
+								: STR("it depends on nothing") });
 }
 
 str node_wants(const struct policy *p, const struct node *n)
@@ -104,8 +110,7 @@ static int64_t *agent_loads(struct tick *t)
 	const struct policy *p = t->w->policy;
 	int64_t *loads = arena_array(t->a, int64_t, p->agents_n + 1);
 
-	list_each(it, &t->w->state->live)
-	{
+	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
 		for (size_t i = 0; as->stage != STAGE_NONE && i < p->agents_n; i++)
@@ -140,9 +145,14 @@ static bool take_worker(struct tick *t, struct decision *d)
 	return true;
 }
 
-static void decide_about(struct tick *t, const struct node *node, enum decision_kind kind, const char *why)
+static void decide_about(struct tick *t, const struct node *node, enum decision_kind kind,
+		const char *why)
 {
-	add(t, (struct decision){ .kind = kind, .goal = node->goal, .node = node, .why = str_from(why) });
+	add(t,
+			(struct decision){ .kind = kind,
+					.goal = node->goal,
+					.node = node,
+					.why = str_from(why) });
 }
 
 static void assign_queued(struct tick *t)
@@ -174,8 +184,11 @@ static void assign_queued(struct tick *t)
 		if (full)
 			continue;
 		d.agent = agent->name;
-		d.why = arena_printf(t->a, "ready; " STR_FMT " is %s; worker " STR_FMT " is free", STR_ARG(agent->name),
-				     node->suggested_agent.n ? "the suggested agent" : "the agent for it", STR_ARG(d.worker));
+		d.why = arena_printf(t->a, "ready; " STR_FMT " is %s; worker " STR_FMT " is free",
+				STR_ARG(agent->name),
+				node->suggested_agent.n ? "the suggested agent"
+							: "the agent for it",
+				STR_ARG(d.worker));
 		add(t, d);
 		++*load;
 	}
@@ -196,7 +209,8 @@ static const struct {
 /* New work waits while its goal is paused; what is under way is brought to a safe end. */
 static bool held_back(const struct assignment *as)
 {
-	bool starts = as->stage == STAGE_WORKSPACE || as->stage == STAGE_START || as->stage == STAGE_ACCEPT;
+	bool starts = as->stage == STAGE_WORKSPACE || as->stage == STAGE_START ||
+			as->stage == STAGE_ACCEPT;
 
 	return starts && as->node->goal->status != GOAL_ACTIVE;
 }
@@ -204,7 +218,8 @@ static bool held_back(const struct assignment *as)
 /* Whether a next step is due; if one only has to be waited for, says until when. */
 static bool is_due(struct tick *t, const struct assignment *as)
 {
-	if (as->effect || as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || !as->node || held_back(as))
+	if (as->effect || as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || !as->node ||
+			held_back(as))
 		return false;
 	/* A wait that began in the future was set by a clock that was wrong: it is over. */
 	if (as->not_before <= t->now || as->updated_at > t->now)
@@ -221,7 +236,8 @@ static void advance(struct tick *t, const struct assignment *as)
 		if (t->t->no_capacity.n)
 			return;
 		d.kind = DEC_START;
-		d.why = as->attempt ? STR("the wait before the next attempt is over") : STR("the workspace is ready");
+		d.why = as->attempt ? STR("the wait before the next attempt is over")
+				    : STR("the workspace is ready");
 		add(t, d);
 		return;
 	}
@@ -239,7 +255,8 @@ static void advance(struct tick *t, const struct assignment *as)
 /* Live assignments by priority, then age; ids are time-ordered. */
 static int assignment_order(const void *pa, const void *pb)
 {
-	const struct assignment *a = *(const struct assignment *const *)pa, *b = *(const struct assignment *const *)pb;
+	const struct assignment *a = *(const struct assignment *const *)pa,
+				*b = *(const struct assignment *const *)pb;
 	int64_t x = node_priority(a->node), y = node_priority(b->node);
 
 	return x != y ? (x < y ? -1 : 1) : str_cmp(a->id, b->id);
@@ -250,8 +267,7 @@ static void advance_all(struct tick *t)
 	VEC(const struct assignment *) due = { 0 };
 
 	/* Only those that can do something are sorted: a quiet fleet costs one pass. */
-	list_each(it, &t->w->state->live)
-	{
+	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
 		if (is_due(t, as))
@@ -269,12 +285,18 @@ static void end_goals(struct tick *t)
 	for (size_t i = 0; i < t->w->state->goals.n; i++) {
 		const struct goal *g = t->w->state->goals.p[i];
 
-		if (g->status == GOAL_ACTIVE && g->leaves && g->leaves_done + g->leaves_cancelled == g->leaves)
-			add(t, (struct decision){ .kind = DEC_GOAL_END, .goal = g, .why = STR("all of its nodes are finished") });
+		if (g->status == GOAL_ACTIVE && g->leaves &&
+				g->leaves_done + g->leaves_cancelled == g->leaves)
+			add(t,
+					(struct decision){ .kind = DEC_GOAL_END,
+							.goal = g,
+							.why = STR("all of its nodes are "
+			                                           "finished") });
 	}
 }
 
-struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t, ov_time now)
+struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t,
+		ov_time now)
 {
 	struct tick tick = { .a = a, .w = w, .t = t, .now = now, .wake_at = OV_TIME_MAX };
 	struct decisions d = { 0 };
@@ -329,11 +351,13 @@ value *decisions_view(struct arena *a, const struct decisions *d)
 		if (x->worker.n)
 			value_put(a, o, "worker", value_str(a, x->worker));
 		if (x->kind == DEC_EFFECT)
-			value_put(a, o, "effect", value_cstr(a, status_name(&effect_kinds, (int)x->effect)));
+			value_put(a, o, "effect",
+					value_cstr(a, status_name(&effect_kinds, (int)x->effect)));
 		value_put(a, o, "why", value_str(a, x->why));
 		value_push(a, list, o);
 	}
 	value_put(a, v, "decisions", list);
-	value_put(a, v, "wake_at", d->wake_at == OV_TIME_MAX ? value_null(a) : value_time(a, d->wake_at));
+	value_put(a, v, "wake_at",
+			d->wake_at == OV_TIME_MAX ? value_null(a) : value_time(a, d->wake_at));
 	return v;
 }

@@ -8,13 +8,13 @@
 #include "core/policy.h"
 #include "core/state.h"
 
-#define DECISIONS(X)                                                                          \
-	X(DEC_QUEUE, "queue", "its dependencies are met")                                     \
-	X(DEC_UNQUEUE, "unqueue", "a dependency was reopened")                                \
-	X(DEC_ASSIGN, "assign", "it is ready, and a worker is free")                          \
-	X(DEC_NO_AGENT, "no_agent", "no configured agent can take it")                        \
-	X(DEC_START, "start", "the workspace is ready")                                       \
-	X(DEC_EFFECT, "effect", "the pipeline's next step")                                   \
+#define DECISIONS(X)                                                   \
+	X(DEC_QUEUE, "queue", "its dependencies are met")              \
+	X(DEC_UNQUEUE, "unqueue", "a dependency was reopened")         \
+	X(DEC_ASSIGN, "assign", "it is ready, and a worker is free")   \
+	X(DEC_NO_AGENT, "no_agent", "no configured agent can take it") \
+	X(DEC_START, "start", "the workspace is ready")                \
+	X(DEC_EFFECT, "effect", "the pipeline's next step")            \
 	X(DEC_GOAL_END, "goal_end", "all of its nodes are finished")
 #define DEC_ENUM(sym, name, why) sym,
 enum decision_kind { DECISIONS(DEC_ENUM) DECISION_KIND_COUNT };
@@ -25,9 +25,9 @@ struct decision {
 	const struct goal *goal;
 	const struct node *node;
 	const struct assignment *assignment;
-	str agent, worker;        /* assign */
+	str agent, worker; /* assign */
 	bool new_worker;
-	enum effect_kind effect;  /* effect */
+	enum effect_kind effect; /* effect */
 	str why;
 };
 
@@ -47,7 +47,8 @@ struct decisions {
 	ov_time wake_at; /* OV_TIME_MAX: only an event can change the answer */
 };
 
-struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t, ov_time now);
+struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t,
+		ov_time now);
 /* The agent for a node: its own wish, else its role's agent, else the default; may be empty. */
 str node_wants(const struct policy *p, const struct node *n);
 const char *decision_name(enum decision_kind kind);

@@ -85,24 +85,15 @@ static value *seqs_to_value(struct arena *a, const struct seqs *s)
 static value *field_to_value(struct arena *a, const struct field *f, const void *record)
 {
 	switch (f->type) {
-	case F_STR:
-		return value_str(a, *CAT(record, f, str));
-	case F_INT:
-		return value_int(a, *CAT(record, f, int64_t));
-	case F_BOOL:
-		return value_bool(a, *CAT(record, f, bool));
-	case F_TIME:
-		return value_time(a, *CAT(record, f, ov_time));
-	case F_STATUS:
-		return value_cstr(a, status_name(f->table, *CAT(record, f, int)));
-	case F_STRS:
-		return strs_to_value(a, CAT(record, f, struct strs));
-	case F_COUNTS:
-		return counts_to_value(a, f->table, CAT(record, f, int32_t));
-	case F_JSON:
-		return json_to_value(a, *CAT(record, f, str));
-	case F_SEQS:
-		return seqs_to_value(a, CAT(record, f, struct seqs));
+	case F_STR: return value_str(a, *CAT(record, f, str));
+	case F_INT: return value_int(a, *CAT(record, f, int64_t));
+	case F_BOOL: return value_bool(a, *CAT(record, f, bool));
+	case F_TIME: return value_time(a, *CAT(record, f, ov_time));
+	case F_STATUS: return value_cstr(a, status_name(f->table, *CAT(record, f, int)));
+	case F_STRS: return strs_to_value(a, CAT(record, f, struct strs));
+	case F_COUNTS: return counts_to_value(a, f->table, CAT(record, f, int32_t));
+	case F_JSON: return json_to_value(a, *CAT(record, f, str));
+	case F_SEQS: return seqs_to_value(a, CAT(record, f, struct seqs));
 	}
 	return value_null(a);
 }
@@ -112,7 +103,8 @@ value *record_to_value(struct arena *a, const struct record_type *t, const void 
 	value *v = value_object(a);
 
 	for (size_t i = 0; i < t->n; i++)
-		value_append_member(a, v, str_from(t->fields[i].name), field_to_value(a, &t->fields[i], record));
+		value_append_member(a, v, str_from(t->fields[i].name),
+				field_to_value(a, &t->fields[i], record));
 	return v;
 }
 
@@ -120,20 +112,13 @@ static bool field_is_zero(const struct field *f, const void *record)
 {
 	switch (f->type) {
 	case F_STR:
-	case F_JSON:
-		return CAT(record, f, str)->n == 0;
-	case F_INT:
-		return *CAT(record, f, int64_t) == 0;
-	case F_BOOL:
-		return !*CAT(record, f, bool);
-	case F_TIME:
-		return *CAT(record, f, ov_time) == 0;
-	case F_STRS:
-		return CAT(record, f, struct strs)->n == 0;
-	case F_SEQS:
-		return CAT(record, f, struct seqs)->n == 0;
-	case F_STATUS: /* what comes first in a table is not nothing */
-		return false;
+	case F_JSON: return CAT(record, f, str)->n == 0;
+	case F_INT: return *CAT(record, f, int64_t) == 0;
+	case F_BOOL: return !*CAT(record, f, bool);
+	case F_TIME: return *CAT(record, f, ov_time) == 0;
+	case F_STRS: return CAT(record, f, struct strs)->n == 0;
+	case F_SEQS: return CAT(record, f, struct seqs)->n == 0;
+	case F_STATUS: /* what comes first in a table is not nothing */ return false;
 	case F_COUNTS:
 		for (int i = 0; i < f->table->n; i++)
 			if (CAT(record, f, int32_t)[i])
@@ -149,7 +134,8 @@ value *record_pack(struct arena *a, const struct record_type *t, const void *rec
 
 	for (size_t i = 0; i < t->n; i++)
 		if (!field_is_zero(&t->fields[i], record))
-			value_append_member(a, v, str_from(t->fields[i].name), field_to_value(a, &t->fields[i], record));
+			value_append_member(a, v, str_from(t->fields[i].name),
+					field_to_value(a, &t->fields[i], record));
 	return v;
 }
 
@@ -181,7 +167,8 @@ static bool strs_from_value(struct strs *s, const value *v)
 
 static bool json_from_value(str *field, const value *v)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(buf_done)
+	struct buf text = BUF_INIT;
 
 	json_write_canonical(&text, v);
 	record_set_str(field, v->kind == V_NULL ? (str){ 0 } : buf_str(&text));
@@ -223,24 +210,14 @@ static bool field_from_value(const struct field *f, void *record, const value *v
 		if (v->kind == V_STR)
 			record_set_str(AT(record, f, str), v->s);
 		return v->kind == V_STR;
-	case F_INT:
-		*AT(record, f, int64_t) = value_int_or(v, 0);
-		return v->kind == V_INT;
-	case F_BOOL:
-		*AT(record, f, bool) = value_bool_or(v, false);
-		return v->kind == V_BOOL;
-	case F_TIME:
-		return time_from_value(AT(record, f, ov_time), v);
-	case F_STATUS:
-		return status_from_value(f->table, AT(record, f, int), v);
-	case F_STRS:
-		return strs_from_value(AT(record, f, struct strs), v);
-	case F_COUNTS:
-		return counts_from_value(f->table, AT(record, f, int32_t), v);
-	case F_JSON:
-		return json_from_value(AT(record, f, str), v);
-	case F_SEQS:
-		return seqs_from_value(AT(record, f, struct seqs), v);
+	case F_INT: *AT(record, f, int64_t) = value_int_or(v, 0); return v->kind == V_INT;
+	case F_BOOL: *AT(record, f, bool) = value_bool_or(v, false); return v->kind == V_BOOL;
+	case F_TIME: return time_from_value(AT(record, f, ov_time), v);
+	case F_STATUS: return status_from_value(f->table, AT(record, f, int), v);
+	case F_STRS: return strs_from_value(AT(record, f, struct strs), v);
+	case F_COUNTS: return counts_from_value(f->table, AT(record, f, int32_t), v);
+	case F_JSON: return json_from_value(AT(record, f, str), v);
+	case F_SEQS: return seqs_from_value(AT(record, f, struct seqs), v);
 	}
 	return false;
 }
@@ -270,9 +247,11 @@ int record_from_value(const struct record_type *t, void *record, const value *v,
 		const struct field *f = field_find(t, m->key, &next);
 
 		if (!f)
-			return ov_fail(err, OV_EINVALID, "%s: unknown field \"" STR_FMT "\"", t->noun, STR_ARG(m->key));
+			return ov_fail(err, OV_EINVALID, "%s: unknown field \"" STR_FMT "\"",
+					t->noun, STR_ARG(m->key));
 		if (!field_from_value(f, record, m->value))
-			return ov_fail(err, OV_EINVALID, "%s.%s: wrong type or value", t->noun, f->name);
+			return ov_fail(err, OV_EINVALID, "%s.%s: wrong type or value", t->noun,
+					f->name);
 	}
 	return 0;
 }

@@ -50,9 +50,11 @@ value *record_to_value(struct arena *a, const struct record_type *t, const void 
 /* As record_to_value, without the fields that are zero or empty: half the size of most records. */
 value *record_pack(struct arena *a, const struct record_type *t, const void *record);
 /* Fills a zeroed record; absent members stay zero, unknown or mistyped ones are errors. */
-int record_from_value(const struct record_type *t, void *record, const value *v, struct ov_err *err);
+int record_from_value(const struct record_type *t, void *record, const value *v,
+		struct ov_err *err);
 void record_done(const struct record_type *t, void *record);
 
 void record_set_str(str *field, str s);
-void record_set_strs(struct strs *field, const value *array); /* an array of strings; NULL empties */
+void record_set_strs(struct strs *field,
+		const value *array); /* an array of strings; NULL empties */
 value *strs_to_value(struct arena *a, const struct strs *s);

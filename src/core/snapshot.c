@@ -7,12 +7,13 @@
 #include "base/str.h"
 #include "data/json.h"
 
-static void put_list(struct arena *a, value *doc, const char *key, const struct list *head, size_t link_offset,
-		     const struct record_type *t)
+static void put_list(struct arena *a, value *doc, const char *key, const struct list *head,
+		size_t link_offset, const struct record_type *t)
 {
 	value *list = value_array(a);
 
-	list_each(it, head) value_push(a, list, record_pack(a, t, (const char *)it - link_offset));
+	list_each (it, head)
+		value_push(a, list, record_pack(a, t, (const char *)it - link_offset));
 	value_put(a, doc, key, list);
 }
 
@@ -27,18 +28,20 @@ static value *goal_doc(struct arena *a, const struct goal *g)
 	return doc;
 }
 
-#define PUT_LIST(key, type) put_list(&a, doc, #key, &s->key, offsetof(struct type, link), &type##_record)
-#define PUT_VEC(key, type)                                                                       \
-	do {                                                                                     \
-		value *_list = value_array(&a);                                                  \
-		for (size_t _i = 0; _i < s->key.n; _i++)                                         \
+#define PUT_LIST(key, type) \
+	put_list(&a, doc, #key, &s->key, offsetof(struct type, link), &type##_record)
+#define PUT_VEC(key, type)                                                                    \
+	do {                                                                                  \
+		value *_list = value_array(&a);                                               \
+		for (size_t _i = 0; _i < s->key.n; _i++)                                      \
 			value_push(&a, _list, record_pack(&a, &type##_record, s->key.p[_i])); \
-		value_put(&a, doc, #key, _list);                                                 \
+		value_put(&a, doc, #key, _list);                                              \
 	} while (0)
 
 void snapshot_write(struct buf *out, const struct state *s)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	value *doc = value_object(&a), *goals = value_array(&a);
 
 	value_put(&a, doc, "seq", value_int(&a, (int64_t)s->seq));
@@ -59,7 +62,8 @@ void snapshot_write(struct buf *out, const struct state *s)
 }
 
 /* A record read into fresh memory; NULL on failure. */
-static void *read_record(const struct record_type *t, size_t size, const value *v, struct ov_err *err)
+static void *read_record(const struct record_type *t, size_t size, const value *v,
+		struct ov_err *err)
 {
 	void *record = mem_zalloc(1, size);
 
@@ -116,7 +120,9 @@ static int read_assignment(struct state *s, const value *v, struct ov_err *err)
 	if (!as)
 		return OV_EINVALID;
 	state_add_assignment(s, as);
-	return as->node ? 0 : ov_fail(err, OV_EINVALID, "assignment " STR_FMT " has no node", STR_ARG(as->id));
+	return as->node ? 0
+			: ov_fail(err, OV_EINVALID, "assignment " STR_FMT " has no node",
+					  STR_ARG(as->id));
 }
 
 static int read_run(struct state *s, const value *v, struct ov_err *err)
@@ -179,7 +185,8 @@ static int read_sections(struct state *s, const value *doc, struct ov_err *err)
 
 int snapshot_read(str bytes, uint64_t hash_seed, struct state **ret, struct ov_err *err)
 {
-	_cleanup_(arena_done) struct arena a = ARENA_INIT;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	struct json_limits limits = { .max_bytes = SIZE_MAX, .max_depth = 0 };
 	struct state *s;
 	int64_t at = 0;

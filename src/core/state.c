@@ -8,10 +8,10 @@
 struct state *state_new(uint64_t hash_seed)
 {
 	struct state *s = mem_zalloc(1, sizeof(*s));
-	struct map *maps[] = { &s->goals_by_id, &s->nodes_by_key,    &s->assignments_by_id,
-			       &s->runs_by_id,  &s->workers_by_name, &s->effects_by_id };
-	struct list *lists[] = { &s->ready, &s->queued,       &s->live,   &s->finished,
-				 &s->runs,  &s->retired_runs, &s->effects };
+	struct map *maps[] = { &s->goals_by_id, &s->nodes_by_key, &s->assignments_by_id,
+		&s->runs_by_id, &s->workers_by_name, &s->effects_by_id };
+	struct list *lists[] = { &s->ready, &s->queued, &s->live, &s->finished, &s->runs,
+		&s->retired_runs, &s->effects };
 
 	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
 		map_init(maps[i], hash_seed);
@@ -51,9 +51,10 @@ static void record_free(const struct record_type *t, void *record)
 			record_free(type, (vec)->p[i]); \
 		vec_done(vec);                          \
 	} while (0)
-#define FREE_LIST(head, type, record)                                              \
-	do {                                                                       \
-		list_each(it, head) record_free(record, list_entry(it, type, link)); \
+#define FREE_LIST(head, type, record)                                    \
+	do {                                                             \
+		list_each (it, head)                                     \
+			record_free(record, list_entry(it, type, link)); \
 	} while (0)
 
 struct state *state_free(struct state *s)

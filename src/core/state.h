@@ -13,16 +13,17 @@ struct state {
 	uint64_t seq; /* of the last applied event */
 	ov_time at;   /* its time */
 
-	struct map goals_by_id, nodes_by_key, assignments_by_id, runs_by_id, workers_by_name, effects_by_id;
+	struct map goals_by_id, nodes_by_key, assignments_by_id, runs_by_id, workers_by_name,
+			effects_by_id;
 	VEC(struct goal *) goals; /* oldest first */
 	VEC(struct worker *) workers;
 	VEC(struct escalation *) escalations; /* open ones, and the newest closed ones */
 
-	struct list ready;        /* leaves that are todo with all dependencies met, in active goals */
-	struct list queued;       /* leaves that are queued, in active goals */
-	struct list live;         /* assignments that still have a stage or are not terminal */
-	struct list finished;     /* the newest others, oldest first */
-	struct list runs;         /* newest runs of live assignments, and runs that have not ended */
+	struct list ready;    /* leaves that are todo with all dependencies met, in active goals */
+	struct list queued;   /* leaves that are queued, in active goals */
+	struct list live;     /* assignments that still have a stage or are not terminal */
+	struct list finished; /* the newest others, oldest first */
+	struct list runs;     /* newest runs of live assignments, and runs that have not ended */
 	struct list retired_runs; /* the newest others, oldest first */
 	struct list effects;      /* open ones, oldest first: the outbox */
 	size_t finished_count, retired_count;
@@ -45,7 +46,8 @@ struct effect *state_effect(const struct state *s, str id);
  * only one goal has. OV_ENOTFOUND, or OV_ECONFLICT when several match.
  */
 int state_find_goal(const struct state *s, str text, struct goal **ret, struct ov_err *err);
-int state_find_node(const struct state *s, str goal, str text, struct node **ret, struct ov_err *err);
+int state_find_node(const struct state *s, str goal, str text, struct node **ret,
+		struct ov_err *err);
 int state_find_run(const struct state *s, str text, struct run **ret, struct ov_err *err);
 
 /* A node without children: the only kind that is worked on and whose status is set. */

@@ -38,10 +38,13 @@ static const uint32_t node_override[NODE_STATUS_COUNT] = {
 
 static const uint32_t as_allowed[AS_STATUS_COUNT] = {
 	[AS_QUEUED] = B(AS_DISPATCHED) | B(AS_BLOCKED) | B(AS_CANCELLED),
-	[AS_DISPATCHED] = B(AS_ACTIVE) | B(AS_STALLED) | B(AS_QUEUED) | B(AS_BLOCKED) | B(AS_DONE) | B(AS_CANCELLED),
+	[AS_DISPATCHED] = B(AS_ACTIVE) | B(AS_STALLED) | B(AS_QUEUED) | B(AS_BLOCKED) | B(AS_DONE) |
+			B(AS_CANCELLED),
 	[AS_ACTIVE] = B(AS_STALLED) | B(AS_BLOCKED) | B(AS_DONE) | B(AS_CANCELLED) | B(AS_QUEUED),
-	[AS_STALLED] = B(AS_ACTIVE) | B(AS_DISPATCHED) | B(AS_QUEUED) | B(AS_BLOCKED) | B(AS_DONE) | B(AS_CANCELLED),
-	[AS_BLOCKED] = B(AS_QUEUED) | B(AS_DISPATCHED) | B(AS_ACTIVE) | B(AS_DONE) | B(AS_CANCELLED),
+	[AS_STALLED] = B(AS_ACTIVE) | B(AS_DISPATCHED) | B(AS_QUEUED) | B(AS_BLOCKED) | B(AS_DONE) |
+			B(AS_CANCELLED),
+	[AS_BLOCKED] = B(AS_QUEUED) | B(AS_DISPATCHED) | B(AS_ACTIVE) | B(AS_DONE) |
+			B(AS_CANCELLED),
 };
 
 static const uint32_t goal_allowed[GOAL_STATUS_COUNT] = {
@@ -59,12 +62,15 @@ static const uint32_t goal_override[GOAL_STATUS_COUNT] = {
 static const uint32_t worker_allowed[WORKER_STATUS_COUNT] = {
 	[WORKER_OFFLINE] = B(WORKER_IDLE) | B(WORKER_ERROR),
 	[WORKER_IDLE] = ALWAYS | B(WORKER_WORKING),
-	[WORKER_WORKING] = ALWAYS | B(WORKER_NEEDS_REVIEW) | B(WORKER_NO_CHANGES) | B(WORKER_REBASING) | B(WORKER_IDLE),
-	[WORKER_NEEDS_REVIEW] = ALWAYS | B(WORKER_REVIEWING) | B(WORKER_REBASING) | B(WORKER_REJECTED) |
-				B(WORKER_NO_CHANGES) | B(WORKER_IDLE),
-	[WORKER_REVIEWING] = ALWAYS | B(WORKER_NEEDS_REVIEW) | B(WORKER_REJECTED) | B(WORKER_REBASING) | B(WORKER_IDLE),
+	[WORKER_WORKING] = ALWAYS | B(WORKER_NEEDS_REVIEW) | B(WORKER_NO_CHANGES) |
+			B(WORKER_REBASING) | B(WORKER_IDLE),
+	[WORKER_NEEDS_REVIEW] = ALWAYS | B(WORKER_REVIEWING) | B(WORKER_REBASING) |
+			B(WORKER_REJECTED) | B(WORKER_NO_CHANGES) | B(WORKER_IDLE),
+	[WORKER_REVIEWING] = ALWAYS | B(WORKER_NEEDS_REVIEW) | B(WORKER_REJECTED) |
+			B(WORKER_REBASING) | B(WORKER_IDLE),
 	[WORKER_REJECTED] = ALWAYS | B(WORKER_WORKING) | B(WORKER_NEEDS_REVIEW) | B(WORKER_IDLE),
-	[WORKER_REBASING] = ALWAYS | B(WORKER_NEEDS_REVIEW) | B(WORKER_WORKING) | B(WORKER_NO_CHANGES) | B(WORKER_IDLE),
+	[WORKER_REBASING] = ALWAYS | B(WORKER_NEEDS_REVIEW) | B(WORKER_WORKING) |
+			B(WORKER_NO_CHANGES) | B(WORKER_IDLE),
 	[WORKER_NO_CHANGES] = ALWAYS | B(WORKER_IDLE) | B(WORKER_WORKING),
 	[WORKER_ERROR] = B(WORKER_IDLE) | B(WORKER_OFFLINE),
 };
@@ -78,7 +84,10 @@ static const uint32_t esc_allowed[ESC_STATUS_COUNT] = {
 	[ESC_OPEN] = B(ESC_ANSWERED) | B(ESC_EXPIRED) | B(ESC_DISMISSED),
 };
 
-#define TABLE(noun, names, allowed, over) { noun, names, ARRAY_LEN(names), allowed, over }
+#define TABLE(noun, names, allowed, over)                    \
+	{                                                    \
+		noun, names, ARRAY_LEN(names), allowed, over \
+	}
 const struct status_table node_statuses = TABLE("node", node_names, node_allowed, node_override);
 const struct status_table as_statuses = TABLE("assignment", as_names, as_allowed, NULL);
 const struct status_table goal_statuses = TABLE("goal", goal_names, goal_allowed, goal_override);
@@ -120,9 +129,11 @@ bool status_may(const struct status_table *t, int from, int to, bool override_gi
 	return legal(t, from, override_given) & B(to);
 }
 
-int status_check(const struct status_table *t, str what, int from, int to, bool override_given, struct ov_err *err)
+int status_check(const struct status_table *t, str what, int from, int to, bool override_given,
+		struct ov_err *err)
 {
-	_cleanup_(buf_done) struct buf names = BUF_INIT;
+	_cleanup_(buf_done)
+	struct buf names = BUF_INIT;
 	uint32_t bits = legal(t, from, override_given);
 
 	if (status_may(t, from, to, override_given))
@@ -130,7 +141,8 @@ int status_check(const struct status_table *t, str what, int from, int to, bool 
 	for (int i = 0; i < t->n; i++)
 		if (bits & B(i))
 			buf_addf(&names, "%s%s", names.n ? ", " : "", t->names[i]);
-	return ov_fail(err, OV_ESTATE, "%s " STR_FMT " is %s and cannot become %s; from %s it can become: %s", t->noun,
-		       STR_ARG(what), t->names[from], t->names[to], t->names[from],
-		       names.n ? buf_cstr(&names) : "nothing, it is final");
+	return ov_fail(err, OV_ESTATE,
+			"%s " STR_FMT " is %s and cannot become %s; from %s it can become: %s",
+			t->noun, STR_ARG(what), t->names[from], t->names[to], t->names[from],
+			names.n ? buf_cstr(&names) : "nothing, it is final");
 }

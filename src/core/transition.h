@@ -5,96 +5,96 @@
  */
 #include "base/ov.h"
 
-#define NODE_STATUSES(X)                 \
-	X(NODE_TODO, "todo")             \
-	X(NODE_QUEUED, "queued")         \
+#define NODE_STATUSES(X)                   \
+	X(NODE_TODO, "todo")               \
+	X(NODE_QUEUED, "queued")           \
 	X(NODE_IN_PROGRESS, "in_progress") \
-	X(NODE_BLOCKED, "blocked")       \
-	X(NODE_DONE, "done")             \
+	X(NODE_BLOCKED, "blocked")         \
+	X(NODE_DONE, "done")               \
 	X(NODE_CANCELLED, "cancelled")
 
-#define AS_STATUSES(X)                   \
-	X(AS_QUEUED, "queued")           \
-	X(AS_DISPATCHED, "dispatched")   \
-	X(AS_ACTIVE, "active")           \
-	X(AS_STALLED, "stalled")         \
-	X(AS_BLOCKED, "blocked")         \
-	X(AS_DONE, "done")               \
+#define AS_STATUSES(X)                 \
+	X(AS_QUEUED, "queued")         \
+	X(AS_DISPATCHED, "dispatched") \
+	X(AS_ACTIVE, "active")         \
+	X(AS_STALLED, "stalled")       \
+	X(AS_BLOCKED, "blocked")       \
+	X(AS_DONE, "done")             \
 	X(AS_CANCELLED, "cancelled")
 
-#define GOAL_STATUSES(X)                 \
-	X(GOAL_ACTIVE, "active")         \
-	X(GOAL_PAUSED, "paused")         \
-	X(GOAL_COMPLETED, "completed")   \
-	X(GOAL_CANCELLED, "cancelled")   \
+#define GOAL_STATUSES(X)               \
+	X(GOAL_ACTIVE, "active")       \
+	X(GOAL_PAUSED, "paused")       \
+	X(GOAL_COMPLETED, "completed") \
+	X(GOAL_CANCELLED, "cancelled") \
 	X(GOAL_ARCHIVED, "archived")
 
-#define WORKER_STATUSES(X)               \
-	X(WORKER_OFFLINE, "offline")     \
-	X(WORKER_IDLE, "idle")           \
-	X(WORKER_WORKING, "working")     \
+#define WORKER_STATUSES(X)                     \
+	X(WORKER_OFFLINE, "offline")           \
+	X(WORKER_IDLE, "idle")                 \
+	X(WORKER_WORKING, "working")           \
 	X(WORKER_NEEDS_REVIEW, "needs_review") \
-	X(WORKER_REVIEWING, "reviewing") \
-	X(WORKER_REJECTED, "rejected")   \
-	X(WORKER_REBASING, "rebasing")   \
-	X(WORKER_NO_CHANGES, "no_changes") \
+	X(WORKER_REVIEWING, "reviewing")       \
+	X(WORKER_REJECTED, "rejected")         \
+	X(WORKER_REBASING, "rebasing")         \
+	X(WORKER_NO_CHANGES, "no_changes")     \
 	X(WORKER_ERROR, "error")
 
-#define GOAL_HEALTHS(X)                  \
-	X(HEALTH_HEALTHY, "healthy")     \
-	X(HEALTH_WARNING, "warning")     \
-	X(HEALTH_CRITICAL, "critical")   \
-	X(HEALTH_PAUSED, "paused")       \
+#define GOAL_HEALTHS(X)                \
+	X(HEALTH_HEALTHY, "healthy")   \
+	X(HEALTH_WARNING, "warning")   \
+	X(HEALTH_CRITICAL, "critical") \
+	X(HEALTH_PAUSED, "paused")     \
 	X(HEALTH_ABORTED, "aborted")
 
-#define RUN_STATUSES(X)                  \
-	X(RUN_STARTING, "starting")      \
-	X(RUN_RUNNING, "running")        \
+#define RUN_STATUSES(X)             \
+	X(RUN_STARTING, "starting") \
+	X(RUN_RUNNING, "running")   \
 	X(RUN_ENDED, "ended")
 
-#define VERIFICATIONS(X)                 \
-	X(VERIFY_PENDING, "pending")     \
-	X(VERIFY_RUNNING, "running")     \
-	X(VERIFY_PASSED, "passed")       \
-	X(VERIFY_FAILED, "failed")       \
+#define VERIFICATIONS(X)             \
+	X(VERIFY_PENDING, "pending") \
+	X(VERIFY_RUNNING, "running") \
+	X(VERIFY_PASSED, "passed")   \
+	X(VERIFY_FAILED, "failed")   \
 	X(VERIFY_SKIPPED, "skipped")
 
-#define ESCALATION_STATUSES(X)           \
-	X(ESC_OPEN, "open")              \
-	X(ESC_ANSWERED, "answered")      \
-	X(ESC_EXPIRED, "expired")        \
+#define ESCALATION_STATUSES(X)      \
+	X(ESC_OPEN, "open")         \
+	X(ESC_ANSWERED, "answered") \
+	X(ESC_EXPIRED, "expired")   \
 	X(ESC_DISMISSED, "dismissed")
 
-#define NODE_TIERS(X)                    \
-	X(TIER_PHASE, "phase")           \
-	X(TIER_TASK, "task")             \
+#define NODE_TIERS(X)          \
+	X(TIER_PHASE, "phase") \
+	X(TIER_TASK, "task")   \
 	X(TIER_SUBTASK, "subtask")
 
 /* Where an assignment stands in its pipeline: what it waits for next. */
-#define STAGES(X)                        \
-	X(STAGE_NONE, "none")            \
-	X(STAGE_WORKSPACE, "workspace")  \
-	X(STAGE_START, "start")          \
-	X(STAGE_RUNNING, "running")      \
-	X(STAGE_STOP, "stop")            \
-	X(STAGE_HARVEST, "harvest")      \
-	X(STAGE_CHECK, "check")          \
+#define STAGES(X)                       \
+	X(STAGE_NONE, "none")           \
+	X(STAGE_WORKSPACE, "workspace") \
+	X(STAGE_START, "start")         \
+	X(STAGE_RUNNING, "running")     \
+	X(STAGE_STOP, "stop")           \
+	X(STAGE_HARVEST, "harvest")     \
+	X(STAGE_CHECK, "check")         \
 	X(STAGE_ACCEPT, "accept")
 
 /* Why a step failed; each cause has its own cap (see cause_rules in decide_flow.c). */
-#define CAUSES(X)                        \
-	X(CAUSE_NONE, "none")            \
-	X(CAUSE_WORKSPACE, "workspace")  \
-	X(CAUSE_START, "start")          \
-	X(CAUSE_RUN, "run")              \
-	X(CAUSE_LOST, "lost")            \
-	X(CAUSE_HARVEST, "harvest")      \
+#define CAUSES(X)                         \
+	X(CAUSE_NONE, "none")             \
+	X(CAUSE_WORKSPACE, "workspace")   \
+	X(CAUSE_START, "start")           \
+	X(CAUSE_RUN, "run")               \
+	X(CAUSE_LOST, "lost")             \
+	X(CAUSE_HARVEST, "harvest")       \
 	X(CAUSE_NO_CHANGES, "no_changes") \
-	X(CAUSE_CHECK, "check")          \
-	X(CAUSE_VERIFY, "verify") \
-	X(CAUSE_ACCEPT, "accept")        \
-	X(CAUSE_CONFLICT, "conflict")    \
-	X(CAUSE_DIRTY, "dirty")          \
+	X(CAUSE_CHECK, "check")           \
+	X(CAUSE_VERIFY, "verify")         \
+	X(CAUSE_ACCEPT, "accept")         \
+	X(CAUSE_CONFLICT, "conflict")     \
+	X(CAUSE_DIRTY, "dirty")           \
 	X(CAUSE_MOVED, "moved")
 
 #define STATUS_ENUM(sym, name) sym,
@@ -120,12 +120,13 @@ struct status_table {
 	const uint32_t *by_override; /* further ones with a person's recorded override; may be NULL */
 };
 
-extern const struct status_table node_statuses, as_statuses, goal_statuses, worker_statuses, goal_healths, run_statuses,
-	verifications, esc_statuses, node_tiers, stages, causes;
+extern const struct status_table node_statuses, as_statuses, goal_statuses, worker_statuses,
+		goal_healths, run_statuses, verifications, esc_statuses, node_tiers, stages, causes;
 
 const char *status_name(const struct status_table *t, int status);
 /* The status with this name, or -1. */
 int status_parse(const struct status_table *t, str name);
 bool status_may(const struct status_table *t, int from, int to, bool override_given);
 /* 0, or OV_ESTATE with a message that names the legal ones. `what` names the thing: "T1.2". */
-int status_check(const struct status_table *t, str what, int from, int to, bool override_given, struct ov_err *err);
+int status_check(const struct status_table *t, str what, int from, int to, bool override_given,
+		struct ov_err *err);

@@ -12,7 +12,8 @@ static value *progress(struct arena *a, const struct goal *g)
 	value_put(a, v, "done", value_int(a, (int64_t)g->leaves_done));
 	value_put(a, v, "cancelled", value_int(a, (int64_t)g->leaves_cancelled));
 	value_put(a, v, "blocked", value_int(a, (int64_t)g->leaves_blocked));
-	value_put(a, v, "done_pct", value_int(a, counted ? (int64_t)(g->leaves_done * 100 / counted) : 0));
+	value_put(a, v, "done_pct",
+			value_int(a, counted ? (int64_t)(g->leaves_done * 100 / counted) : 0));
 	return v;
 }
 
@@ -70,7 +71,8 @@ value *view_node_brief(struct arena *a, const struct node *n)
 	if (n->assignment) {
 		value_put(a, v, "agent", value_str(a, n->assignment->agent));
 		value_put(a, v, "worker", value_str(a, n->assignment->worker));
-		value_put(a, v, "stage", value_cstr(a, status_name(&stages, (int)n->assignment->stage)));
+		value_put(a, v, "stage",
+				value_cstr(a, status_name(&stages, (int)n->assignment->stage)));
 		value_put(a, v, "attempt", value_int(a, n->assignment->attempt));
 	}
 	return v;
@@ -78,14 +80,14 @@ value *view_node_brief(struct arena *a, const struct node *n)
 
 value *view_node(struct arena *a, const struct state *s, const struct node *n)
 {
-	value *v = record_to_value(a, &node_record, n), *children = value_array(a), *runs = value_array(a);
+	value *v = record_to_value(a, &node_record, n), *children = value_array(a),
+	      *runs = value_array(a);
 	const struct list *lists[] = { &s->retired_runs, &s->runs };
 
 	for (size_t i = 0; i < n->children.n; i++)
 		value_push(a, children, value_str(a, n->children.p[i]->id));
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		list_each(it, lists[i])
-		{
+		list_each (it, lists[i]) {
 			const struct run *r = list_entry(it, struct run, link);
 
 			if (str_eq(r->goal_id, n->goal->id) && str_eq(r->node_id, n->id))
@@ -94,7 +96,9 @@ value *view_node(struct arena *a, const struct state *s, const struct node *n)
 	value_put(a, v, "goal", value_str(a, n->goal->id));
 	value_put(a, v, "ready", value_bool(a, node_is_ready(s, n)));
 	value_put(a, v, "children", children);
-	value_put(a, v, "assignment", n->assignment ? record_to_value(a, &assignment_record, n->assignment) : value_null(a));
+	value_put(a, v, "assignment",
+			n->assignment ? record_to_value(a, &assignment_record, n->assignment)
+				      : value_null(a));
 	value_put(a, v, "runs", runs);
 	return v;
 }
@@ -123,7 +127,8 @@ value *view_plan(struct arena *a, const struct goal *g)
 value *view_run(struct arena *a, const struct run *r, ov_time now)
 {
 	value *v = record_to_value(a, &run_record, r);
-	ov_time from = r->started_at ? r->started_at : r->created_at, to = r->ended_at ? r->ended_at : now;
+	ov_time from = r->started_at ? r->started_at : r->created_at,
+		to = r->ended_at ? r->ended_at : now;
 
 	value_put(a, v, "duration_ms", value_int(a, MAX(to - from, (ov_time)0)));
 	return v;
@@ -132,7 +137,8 @@ value *view_run(struct arena *a, const struct run *r, ov_time now)
 value *view_worker(struct arena *a, const struct state *s, const struct worker *w)
 {
 	value *v = record_to_value(a, &worker_record, w);
-	const struct assignment *as = w->assignment_id.n ? state_assignment(s, w->assignment_id) : NULL;
+	const struct assignment *as = w->assignment_id.n ? state_assignment(s, w->assignment_id)
+							 : NULL;
 
 	value_put(a, v, "node", as ? value_str(a, as->node->key) : value_null(a));
 	return v;
@@ -142,8 +148,7 @@ static value *running(struct arena *a, const struct state *s, ov_time now)
 {
 	value *list = value_array(a);
 
-	list_each(it, &s->live)
-	{
+	list_each (it, &s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 		value *v;
 
@@ -155,12 +160,14 @@ static value *running(struct arena *a, const struct state *s, ov_time now)
 		value_put(a, v, "goal", value_str(a, as->goal_id));
 		value_put(a, v, "node", value_str(a, as->node_id));
 		value_put(a, v, "name", value_str(a, as->node->name));
-		value_put(a, v, "status", value_cstr(a, status_name(&as_statuses, (int)as->status)));
+		value_put(a, v, "status",
+				value_cstr(a, status_name(&as_statuses, (int)as->status)));
 		value_put(a, v, "stage", value_cstr(a, status_name(&stages, (int)as->stage)));
 		value_put(a, v, "attempt", value_int(a, as->attempt));
 		value_put(a, v, "reason", value_str(a, as->reason));
 		value_put(a, v, "run", value_str(a, as->run_id));
-		value_put(a, v, "not_before", value_time(a, as->not_before > now ? as->not_before : 0));
+		value_put(a, v, "not_before",
+				value_time(a, as->not_before > now ? as->not_before : 0));
 		value_put(a, v, "since", value_time(a, as->updated_at));
 		value_push(a, list, v);
 	}

@@ -14,7 +14,8 @@ struct json_limits {
 };
 
 /* The whole of text is one document. On failure err says what, at which byte offset and path. */
-int json_parse(struct arena *a, str text, const struct json_limits *limits, value **ret, struct ov_err *err);
+int json_parse(struct arena *a, str text, const struct json_limits *limits, value **ret,
+		struct ov_err *err);
 /* Compact, in insertion order. Non-finite reals are written as null. */
 void json_write(struct buf *out, const value *v);
 /* Two-space indentation, for people. No newline at the end. */

@@ -89,7 +89,7 @@ int rpc_parse(const value *doc, struct rpc_msg *ret, int *ret_rpc_code, struct o
 		ov_fail(err, OV_EINVALID, "a message is an object, got %s%s",
 				value_kind_name(doc->kind),
 				doc->kind == V_ARRAY ? " (batches are not accepted: send one "
-		                                       "message each)"
+						       "message each)"
 						     : "");
 	else if (!str_is(value_str_at(doc, "jsonrpc"), "2.0"))
 		ov_fail(err, OV_EINVALID, "jsonrpc: expected \"2.0\"");

@@ -130,7 +130,7 @@ static void call_kick(void *user)
 		if (c->waited_ms >= ORPHAN_WAIT_MS) {
 			ov_fail(&err, OV_EUNAVAILABLE,
 					"a git process of an earlier daemon is still at work "
-			                "there");
+					"there");
 			call_finish(c, err.code, &err);
 			return;
 		}

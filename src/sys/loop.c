@@ -6,6 +6,7 @@
 #include <sys/inotify.h>
 #include <systemd/sd-event.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
@@ -27,6 +28,9 @@
  * - sd_event_exit() would drop the last group commit. So quitting is a flag of ours.
  * - A level-triggered EPOLLHUP cannot be masked: a source that asks for nothing is switched off.
  * - Setting up takes file descriptors lazily; what must not fail later is set up in loop_new.
+ * - Every iteration asks epoll about everything that is ready, to dispatch one of them: with many
+ *   busy descriptors that costs more than the work. So those of loop_io hang in an epoll of ours
+ *   behind one source, and what it reports is served from a list before sd-event is asked again.
  */
 
 enum {
@@ -35,6 +39,7 @@ enum {
 	/* The bounds of a batch: no reply waits longer for its commit, whatever else arrives. */
 	BATCH_MAX = 256,
 	BATCH_US = 5000,
+	READY_MAX = 64, /* nor does a signal or a timer wait for more callbacks than these */
 };
 
 enum source_kind { SRC_IO, SRC_TIMER, SRC_SIGNAL, SRC_PIDFD, SRC_WATCH, SRC_DEFER, SRC_AFTER };
@@ -48,6 +53,11 @@ struct timers {
 struct loop {
 	sd_event *event;
 	struct timers mono, wall;
+	int io_epoll;
+	sd_event_source *io_src;
+	struct epoll_event
+			ready[READY_MAX]; /* reported, not served yet; NULL where one was freed */
+	int ready_n, ready_at;
 	VEC(struct loop_source *) after; /* in order; NULL where one was freed during the run */
 	bool in_after;
 	unsigned batch;          /* callbacks since the after-hooks ran */
@@ -60,7 +70,7 @@ struct loop {
 struct loop_source {
 	struct loop *loop;
 	enum source_kind kind;
-	sd_event_source *src; /* NULL for timers and after-hooks */
+	sd_event_source *src; /* NULL for io, timers and after-hooks */
 	union {
 		loop_fn *call;
 		loop_io_fn *io;
@@ -68,6 +78,7 @@ struct loop_source {
 		loop_watch_fn *watch;
 	} fn;
 	void *user;
+	int fd;            /* SRC_IO */
 	unsigned events;   /* SRC_IO: as asked */
 	struct list timer; /* SRC_TIMER: in a timers' list while armed */
 	struct timers *on; /* the clock it is armed on, or NULL */
@@ -225,6 +236,100 @@ static void after_remove(struct loop *l, struct loop_source *s)
 		vec_remove(&l->after, i);
 }
 
+/* ---- descriptors ---- */
+
+static uint32_t epoll_from(unsigned events)
+{
+	return (events & LOOP_READ ? EPOLLIN : 0u) | (events & LOOP_WRITE ? EPOLLOUT : 0u);
+}
+
+static void io_dispatch(struct loop_source *s, uint32_t revents)
+{
+	unsigned events = 0;
+
+	if (revents & EPOLLIN)
+		events |= LOOP_READ;
+	if (revents & EPOLLOUT)
+		events |= LOOP_WRITE;
+	/* What was asked for may have changed since this was reported. */
+	events &= s->events;
+	if (revents & (EPOLLHUP | EPOLLERR))
+		events |= LOOP_HANGUP | s->events;
+	s->fn.io(s->user, s->fd, events);
+}
+
+/* Serves one descriptor that was reported; false when none is left. */
+static bool io_next(struct loop *l)
+{
+	while (l->ready_at < l->ready_n) {
+		struct epoll_event *e = &l->ready[l->ready_at++];
+		struct loop_source *s = e->data.ptr;
+
+		if (!s || !s->events ||
+				!(e->events & (epoll_from(s->events) | EPOLLHUP | EPOLLERR)))
+			continue;
+		io_dispatch(s, e->events);
+		return true;
+	}
+	return false;
+}
+
+static int on_io_ready(sd_event_source *src _unused_, int fd, uint32_t revents _unused_,
+		void *userdata)
+{
+	struct loop *l = userdata;
+	int n;
+
+	/* Who was reported first is served first, also over the end of a batch: nobody starves. */
+	if (io_next(l))
+		return 0;
+	n = epoll_wait(fd, l->ready, READY_MAX, 0);
+	assert(n >= 0 || errno == EINTR);
+	l->ready_n = MAX(n, 0);
+	l->ready_at = 0;
+	(void)io_next(l);
+	return 0;
+}
+
+/* The kernel knows a source only while it asks for something: else a hang-up would be told for ever. */
+static void io_register(struct loop_source *s, unsigned before, unsigned events)
+{
+	struct epoll_event e = { .events = epoll_from(events), .data.ptr = s };
+	int op = !before ? EPOLL_CTL_ADD : events ? EPOLL_CTL_MOD : EPOLL_CTL_DEL;
+
+	s->events = events;
+	if (before == events)
+		return;
+	if (epoll_ctl(s->loop->io_epoll, op, s->fd, &e) < 0)
+		assert(op == EPOLL_CTL_DEL); /* closed before its source was freed: gone by itself */
+}
+
+struct loop_source *loop_io(struct loop *l, int fd, unsigned events, loop_io_fn *fn, void *user)
+{
+	struct loop_source *s = source_new(l, SRC_IO, user);
+
+	s->fn.io = fn;
+	s->fd = fd;
+	io_register(s, 0, events);
+	return s;
+}
+
+void loop_io_set(struct loop_source *s, unsigned events)
+{
+	assert(s->kind == SRC_IO);
+	io_register(s, s->events, events);
+}
+
+static void io_remove(struct loop_source *s)
+{
+	struct loop *l = s->loop;
+
+	io_register(s, s->events, 0);
+	for (int i = l->ready_at; i < l->ready_n; i++)
+		if (l->ready[i].data.ptr == s)
+			l->ready[i].data.ptr = NULL;
+}
+
 /* ---- the loop ---- */
 
 static int timers_init(struct timers *t, struct loop *l, clockid_t clock)
@@ -249,7 +354,13 @@ static int loop_init(struct loop *l)
 	r = timers_init(&l->mono, l, CLOCK_MONOTONIC);
 	if (r < 0)
 		return r;
-	return timers_init(&l->wall, l, CLOCK_REALTIME);
+	r = timers_init(&l->wall, l, CLOCK_REALTIME);
+	if (r < 0)
+		return r;
+	l->io_epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (l->io_epoll < 0)
+		return -errno;
+	return sd_event_add_io(l->event, &l->io_src, l->io_epoll, EPOLLIN, on_io_ready, l);
 }
 
 static void signals_init(void)
@@ -270,6 +381,7 @@ int loop_new(struct loop **ret, struct ov_err *err)
 	struct loop *l = mem_zalloc(1, sizeof(*l));
 	int r;
 
+	l->io_epoll = -1;
 	list_init(&l->mono.armed);
 	list_init(&l->wall.armed);
 	r = loop_init(l);
@@ -289,7 +401,10 @@ struct loop *loop_free(struct loop *l)
 	assert(l->n_sources == 0);
 	sd_event_source_disable_unref(l->mono.src);
 	sd_event_source_disable_unref(l->wall.src);
+	sd_event_source_disable_unref(l->io_src);
 	sd_event_unref(l->event);
+	if (l->io_epoll >= 0)
+		close(l->io_epoll);
 	vec_done(&l->after);
 	mem_free(l);
 	return NULL;
@@ -308,9 +423,14 @@ bool loop_step(struct loop *l, int64_t timeout_us)
 
 	if (l->quit)
 		return false;
-	/* While a batch is open only what is ready now may join it. */
-	r = sd_event_run(l->event, l->batch ? 0 : wait_us);
+	/* While a batch is open only what is ready now may join it; a new one begins with a look around. */
+	if (l->batch && io_next(l))
+		r = 1;
+	else
+		r = sd_event_run(l->event, l->batch || l->ready_at < l->ready_n ? 0 : wait_us);
 	must(r);
+	if (r == 0)
+		l->ready_n = 0; /* whatever was reported is over */
 	if (r > 0 && l->batch++ == 0)
 		l->batch_since_us = loop_mono_us(l);
 	if (l->batch && (r == 0 || batch_full(l)))
@@ -356,50 +476,6 @@ uint64_t loop_iterations(const struct loop *l)
 }
 
 /* ---- other sources ---- */
-
-static uint32_t epoll_from(unsigned events)
-{
-	return (events & LOOP_READ ? EPOLLIN : 0u) | (events & LOOP_WRITE ? EPOLLOUT : 0u);
-}
-
-static int on_io(sd_event_source *src _unused_, int fd, uint32_t revents, void *userdata)
-{
-	struct loop_source *s = userdata;
-	unsigned events = 0;
-
-	if (revents & EPOLLIN)
-		events |= LOOP_READ;
-	if (revents & EPOLLOUT)
-		events |= LOOP_WRITE;
-	if (revents & (EPOLLHUP | EPOLLERR))
-		events |= LOOP_HANGUP | s->events;
-	s->fn.io(s->user, fd, events);
-	return 0;
-}
-
-struct loop_source *loop_io(struct loop *l, int fd, unsigned events, loop_io_fn *fn, void *user)
-{
-	struct loop_source *s = source_new(l, SRC_IO, user);
-
-	s->fn.io = fn;
-	must(sd_event_add_io(l->event, &s->src, fd, epoll_from(events), on_io, s));
-	must(sd_event_source_set_priority(s->src, LOOP_NORMAL));
-	s->events = events;
-	if (!events)
-		must(sd_event_source_set_enabled(s->src, SD_EVENT_OFF));
-	return s;
-}
-
-void loop_io_set(struct loop_source *s, unsigned events)
-{
-	assert(s->kind == SRC_IO);
-	if (s->events == events)
-		return;
-	s->events = events;
-	if (events)
-		must(sd_event_source_set_io_events(s->src, epoll_from(events)));
-	must(sd_event_source_set_enabled(s->src, events ? SD_EVENT_ON : SD_EVENT_OFF));
-}
 
 static int on_signal(sd_event_source *src _unused_, const struct signalfd_siginfo *si,
 		void *userdata)
@@ -499,6 +575,8 @@ struct loop_source *loop_source_free(struct loop_source *s)
 	timer_remove(s);
 	if (s->kind == SRC_AFTER)
 		after_remove(s->loop, s);
+	if (s->kind == SRC_IO)
+		io_remove(s);
 	/* Disabling first: while its callback runs sd-event itself holds a reference. */
 	sd_event_source_disable_unref(s->src);
 	s->loop->n_sources--;

@@ -26,9 +26,6 @@ command = 5
 
 
 class Config(SiteCase):
-    def agent(self, site):
-        return f'\n[defaults]\nagent = "script"\n[agents.script]\ncommand = ["{site.root}/agent.sh"]\n'
-
     def wait_log(self, site, words):
         """Until the daemon's log has the words: each answer to a call shows that it went on."""
         while words not in site.daemon_log():
@@ -43,7 +40,7 @@ class Config(SiteCase):
         self.assertEqual({gate.wait(), gate.wait()}, {"T1", "T2"})
         self.assertEqual(site.call("status.get")["workers_max"], 2)
         self.assertEqual(site.call("tick.now", dry_run=True)["decisions"], [])
-        site.configure(FAST + "[workers]\nmax = 3\n" + self.agent(site))
+        site.configure(FAST + "[workers]\nmax = 3\n" + site.agent_config())
         reload(site)
         self.assertEqual(gate.wait(), "T3")
         self.assertEqual(site.call("status.get")["workers_max"], 3)
@@ -129,7 +126,7 @@ class Config(SiteCase):
         """A node whose agent is gone asks a person; with the agent back it goes on."""
         site = self.site(FAST, GATED)
         gate = site.gate("g")
-        good = self.agent(site)
+        good = site.agent_config()
         site.configure(FAST + '[defaults]\nagent = "script"\n')
         said = site.start()
         if said != "ready\n":  # a default that is not configured may be refused at once

@@ -64,7 +64,7 @@ class Disk(SiteCase):
         else:
             disk = Small(site.dir, size)
         self.addCleanup(disk.close)
-        site.configure(config + f'[defaults]\nagent = "script"\n[agents.script]\ncommand = ["{site.root}/agent.sh"]\n')
+        site.configure(config + site.agent_config())
         return site, disk
 
     def until_refused(self, site, answered):

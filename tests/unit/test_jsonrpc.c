@@ -66,7 +66,7 @@ TEST(refused)
 	} cases[] = {
 		{ "[]", RPC_INVALID_REQUEST,
 				"a message is an object, got array (batches are not accepted: send "
-		                "one message each)" },
+				"one message each)" },
 		{ "1", RPC_INVALID_REQUEST, "a message is an object, got integer" },
 		{ "{\"id\":1,\"method\":\"m\"}", RPC_INVALID_REQUEST, "jsonrpc: expected \"2.0\"" },
 		{ "{\"jsonrpc\":2.0,\"id\":1,\"method\":\"m\"}", RPC_INVALID_REQUEST,
@@ -84,7 +84,7 @@ TEST(refused)
 		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":[1]}",
 				RPC_INVALID_PARAMS,
 				"params: expected object, got array (parameters are passed by "
-		                "name)" },
+				"name)" },
 		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":1}",
 				RPC_INVALID_PARAMS, "params: expected object, got integer" },
 		{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"result\":1}",
@@ -131,7 +131,7 @@ TEST(written_messages_are_read_back)
 	rpc_write_request(&b, value_int(&a, 5), STR("work.update"), params);
 	assert_string_equal(b.p,
 			"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"work.update\",\"params\":{"
-	                "\"k\":\"v\\n\"}}");
+			"\"k\":\"v\\n\"}}");
 	assert_int_equal(rpc_parse(parsed(&a, buf_str(&b)), &m, &rpc_code, NULL), 0);
 	assert_true(m.kind == RPC_REQUEST && m.id->i == 5 && value_equal(m.params, params));
 
@@ -149,7 +149,7 @@ TEST(written_messages_are_read_back)
 	rpc_write_protocol_error(&b, NULL, RPC_PARSE_ERROR, STR("bad"));
 	assert_string_equal(b.p,
 			"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":"
-	                "\"bad\"}}");
+			"\"bad\"}}");
 	buf_done(&b);
 	arena_done(&a);
 }

@@ -54,11 +54,11 @@ TEST(valid)
 		"['c']}, 'phases': [" PHASE("P1", TASK("T1", ""), "") "]}",
 		ONE(TASK("T1",
 				", 'objective': 'o', 'outcome': '', 'definitionOfDone': 'd', "
-		                "'deps': [], "
+				"'deps': [], "
 				"'scopePaths': ['src'], 'effort': 'S', 'risk': 'low', "
-		                "'requiredTools': "
+				"'requiredTools': "
 				"['git'], 'suggestedAgent': 'a', 'role': 'r', 'checkCommand': "
-		                "'true', "
+				"'true', "
 				"'verification': {'x': [1]}, 'priority': 5, 'subtasks': []")),
 		/* forwards, to a phase, to a task with subtasks, between subtasks of two tasks */
 		ONE(TASK("T1", ", 'deps': ['T2']") "," TASK("T2", "")),
@@ -127,18 +127,18 @@ TEST(each_rule)
 				"has only letters, digits, \".\", \"-\", \"_\"\n" },
 		{ ONE(TASK("a..b", "")),
 				"phases[0].tasks[0].id: an id must not contain \"..\" or end in "
-		                "\".\" or "
+				"\".\" or "
 				"\".lock\"\n" },
 		{ ONE(TASK("a.lock", "")),
 				"phases[0].tasks[0].id: an id must not contain \"..\" or end in "
-		                "\".\" or "
+				"\".\" or "
 				"\".lock\"\n" },
 		{ ONE(TASK("T1", ", 'priority': 0")),
 				"phases[0].tasks[0].priority: a priority is 1 (urgent) to 5 "
-		                "(background)\n" },
+				"(background)\n" },
 		{ ONE(TASK("T1", ", 'priority': 6")),
 				"phases[0].tasks[0].priority: a priority is 1 (urgent) to 5 "
-		                "(background)\n" },
+				"(background)\n" },
 		{ ONE(TASK("T1", ", 'priority': 'high'")),
 				"phases[0].tasks[0].priority: expected integer, found string\n" },
 		{ ONE(TASK("T1", ", 'verification': []")),
@@ -159,20 +159,20 @@ TEST(each_rule)
 				"phases[0].tasks[0].subtasks[0]: unknown key \"subtasks\"\n" },
 		{ ONE(TASK("T1", ", 'deps': ['T9']")),
 				"phases[0].tasks[0].deps[0]: \"T9\" is not a node of this plan "
-		                "(nearest: "
+				"(nearest: "
 				"\"T1\")\n" },
 		{ ONE(TASK("T1.9", ", 'deps': ['T1.8']")),
 				"phases[0].tasks[0].deps[0]: \"T1.8\" is not a node of this plan "
-		                "(nearest: "
+				"(nearest: "
 				"\"T1.9\")\n" },
 		{ ONE(TASK("T1", ", 'deps': ['nowhere-near']")),
 				"phases[0].tasks[0].deps[0]: \"nowhere-near\" is not a node of "
-		                "this plan\n" },
+				"this plan\n" },
 		{ ONE(TASK("T1", ", 'deps': [1]")),
 				"phases[0].tasks[0].deps[0]: expected string, found integer\n" },
 		{ ONE(TASK("T1", "") "," TASK("T1", "")),
 				"phases[0].tasks[1].id: \"T1\" is already the id of "
-		                "phases[0].tasks[0]\n" },
+				"phases[0].tasks[0]\n" },
 		{ PLAN(PHASE("P1", TASK("P1", ""), "")),
 				"phases[0].tasks[0].id: \"P1\" is already the id of phases[0]\n" },
 	};
@@ -244,7 +244,7 @@ TEST(all_at_once)
 
 	assert_string_equal(problems_of(&a, doc).p,
 			"phases[1].tasks[2]: unknown key \"acceptence\" (did you mean "
-	                "\"acceptance\"?)\n"
+			"\"acceptance\"?)\n"
 			"phases[1].tasks[0].deps[0]: \"T9.9\" is not a node of this plan (nearest: "
 			"\"T1.9\")\n"
 			"T1.2 -> T2.1 -> T1.2: dependency cycle\n");

@@ -16,15 +16,15 @@ TEST(known_sums)
 		{ "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
 		{ "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
 				"248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c"
-		                "1" },
+				"1" },
 		{ "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopq"
 		  "klmn"
 		  "opqrlmnopqrsmnopqrstnopqrstu",
 				"cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d"
-		                "1" },
+				"1" },
 		{ "The quick brown fox jumps over the lazy dog",
 				"d7a8fbb307d7809469ca9abcb0082e4f8d5651e46d3cdb762d02d0bf37c9e59"
-		                "2" },
+				"2" },
 	};
 	struct arena a = ARENA_INIT;
 

@@ -40,7 +40,7 @@ TEST(decoding)
 		{ STR_INIT("data:  two spaces\n\n"), "/message/ two spaces|" },
 		{ STR_INIT("data: YHOO\ndata: +2\ndata: 10\n\n"), "/message/YHOO\n+2\n10|" },
 		{ STR_INIT(": comment\n\ndata: first\nid: 1\n\ndata:second\nid\n\ndata:  "
-		           "third\n\n"),
+			   "third\n\n"),
 				"1/message/first|/message/second|/message/ third|" },
 		{ STR_INIT("data\n\ndata\ndata\n\ndata:"), "/message/|/message/\n|" },
 		{ STR_INIT("event: tick\ndata: 1\n\ndata: 2\n\n"), "/tick/1|/message/2|" },

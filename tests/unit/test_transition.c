@@ -158,8 +158,9 @@ TEST(names)
 		{ &node_tiers, "phase task subtask" },
 		{ &stages, "none workspace start running stop harvest check accept" },
 		{ &causes,
-				"none workspace start run lost harvest no_changes check verify accept "
-		                "conflict "
+				"none workspace start run lost harvest no_changes check verify "
+		                "accept "
+				"conflict "
 				"dirty moved" },
 		{ &effect_kinds, "workspace run_start run_stop harvest check accept" },
 	};
