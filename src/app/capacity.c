@@ -32,7 +32,7 @@ str capacity_lacking(const struct config *c, char *buf, size_t size)
 		if (available >= 0 && available < c->limits_min_free_memory_bytes)
 			n = snprintf(buf, size,
 					"%lld MiB of memory are free, limits.min_free_memory asks "
-			                "for %lld MiB",
+					"for %lld MiB",
 					(long long)available >> 20,
 					(long long)c->limits_min_free_memory_bytes >> 20);
 	}
@@ -40,7 +40,7 @@ str capacity_lacking(const struct config *c, char *buf, size_t size)
 			load * 100 / (double)cpus > (double)c->limits_max_load_pct)
 		n = snprintf(buf, size,
 				"the load is %.1f, limits.max_load_pct allows %lld%% of %ld "
-		                "processors",
+				"processors",
 				load, (long long)c->limits_max_load_pct, cpus);
 	return (str){ buf, n > 0 ? MIN((size_t)n, size - 1) : 0 };
 }

@@ -132,7 +132,7 @@ static void after_iteration(void *user)
 static void drain_timeout(void *user)
 {
 	log_warn("not everything under way came to an end in time; the next daemon will go on with "
-	         "it");
+		 "it");
 	finish_if_drained(user, true);
 }
 

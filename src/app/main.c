@@ -16,7 +16,7 @@
 
 static const char usage[] = "usage: overseerd --dir DIR [--repo DIR] [--shim PATH] [--ready-fd N]\n"
 			    "       overseerd --read-only --dir DIR     one JSON-RPC request on "
-                            "stdin, the answer on stdout\n"
+			    "stdin, the answer on stdout\n"
 			    "       overseerd --docs operations|events|configuration\n"
 			    "       overseerd --version\n";
 

@@ -285,13 +285,13 @@ void ops_docs(struct buf *out)
 
 	buf_adds(out,
 			STR("# Operations\n\nGenerated from the table in `src/app/ops.c`; do not "
-	                    "edit.\n\n"
+			    "edit.\n\n"
 			    "JSON-RPC 2.0, one message per line on `.overseer/overseer.sock`, or "
-	                    "`POST /rpc` with the bearer token of "
+			    "`POST /rpc` with the bearer token of "
 			    "`.overseer/token`.\nParameters are an object; unknown ones are "
-	                    "refused. The names of other systems, "
+			    "refused. The names of other systems, "
 			    "`overseer.NOUN.VERB`, `overseer.status`, `overseer.tick` and "
-	                    "`overseer.wake`, are aliases.\n"
+			    "`overseer.wake`, are aliases.\n"
 			    "Callers: a person (the socket's peer, or the token).\n"));
 	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
 		buf_addf(out, "\n## `%s`\n\n%s (%s)\n", table[i].name, table[i].help,
@@ -299,7 +299,7 @@ void ops_docs(struct buf *out)
 		if (table[i].params_n)
 			buf_adds(out,
 					STR("\n| parameter | type | | meaning "
-			                    "|\n|---|---|---|---|\n"));
+					    "|\n|---|---|---|---|\n"));
 		for (size_t k = 0; k < table[i].params_n; k++) {
 			const struct op_param *p = &table[i].params[k];
 
@@ -309,7 +309,7 @@ void ops_docs(struct buf *out)
 	}
 	buf_adds(out,
 			STR("\n## Errors\n\n| code | JSON-RPC | HTTP | exit status "
-	                    "|\n|---|---|---|---|\n"));
+			    "|\n|---|---|---|---|\n"));
 	for (int c = -1; c > -OV_CODE_COUNT; c--) {
 		const struct ov_code_info *info = ov_code_info(c);
 
@@ -322,11 +322,11 @@ void events_docs(struct buf *out)
 {
 	buf_adds(out,
 			STR("# Events\n\nGenerated from the tables in `src/core/event.h` and "
-	                    "`event.c`; do not edit.\n\n"
+			    "`event.c`; do not edit.\n\n"
 			    "Every event has `seq`, `at`, `type`, `actor`, `data`, and where they "
-	                    "apply `goal`, `node`, `assignment`, "
+			    "apply `goal`, `node`, `assignment`, "
 			    "`run`.\nThe log is hash-chained: each record's hash covers the one "
-	                    "before it.\n"));
+			    "before it.\n"));
 	for (int k = 0; k < EVENT_KIND_COUNT; k++) {
 		struct event_info info = event_info((enum event_kind)k);
 

@@ -241,7 +241,7 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		fail(cx, as, CAUSE_NO_CHANGES,
 				STR("the agent reported success but changed nothing"),
 				STR("Your last attempt changed no file. Make the change that the "
-		                    "task asks for."));
+				    "task asks for."));
 	else if (check_command(cx, as->node).n)
 		assignment_move(cx, as, as->status, STAGE_CHECK,
 				STR("the work is kept; now it is checked"));

@@ -17,25 +17,25 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_GOAL_STATUS] = "goal {from} -> {to}: {reason}",
 	[EV_PLAN_APPLIED] = "{actor} applied plan version {version}",
 	[EV_NODE_STATUS] = "{from} -> {to}[{?override}, by {actor} past the ordinary rules]: "
-	                   "{reason}[; unblocked when: {unblock_when}]",
+			   "{reason}[; unblocked when: {unblock_when}]",
 	[EV_NODE_FAILED] = "failed ({cause}, {count}x): {detail}",
 	[EV_NODE_ACCEPTED] = "accepted: commit {commit} is on {target}[, the agent's own commits "
-	                     "are kept in {rescue_ref}]",
+			     "are kept in {rescue_ref}]",
 	[EV_ASSIGNMENT_CREATED] =
 			"assigned to {agent} in {worker}, epoch {epoch}; because: {reason}",
 	[EV_ASSIGNMENT_MOVED] = "assignment {from} -> {to}, next: {stage}; {reason}",
 	[EV_RUN_CREATED] = "dispatch {dispatch} intended: run {run}, attempt {attempt}",
 	[EV_RUN_STARTED] = "run {run} started",
 	[EV_RUN_ENDED] = "run {run} [{?lost}was lost][{!lost}ended: ][{!lost}{?signal}signal "
-	                 "{signal}][{!lost}{!signal}exit status {exit_code}][, {message}]",
+			 "{signal}][{!lost}{!signal}exit status {exit_code}][, {message}]",
 	[EV_RUN_HARVESTED] =
 			"kept: {commits} commit(s), {files_changed} file(s) changed[{?leftovers}, "
-	                "uncommitted work was committed for it][, as it was: {rescue_ref}]",
+			"uncommitted work was committed for it][, as it was: {rescue_ref}]",
 	[EV_RUN_VERIFIED] = "verification {verdict}: {detail}",
 	[EV_WORKER_CREATED] = "worker {worker} made",
 	[EV_WORKER_STATUS] = "worker {worker} {from} -> {to}: {reason}",
 	[EV_WORKSPACE_READY] = "worktree of {worker} ready at {base}[, what was there is kept in "
-	                       "{rescue_ref}]",
+			       "{rescue_ref}]",
 	[EV_EFFECT_INTENDED] = "{kind} intended ({effect})",
 	[EV_EFFECT_ENDED] = "{kind}: {outcome}[, {detail}]",
 	[EV_ESCALATION_OPENED] = "#{escalation} a person is needed ({kind}): {question}",

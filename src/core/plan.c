@@ -123,7 +123,7 @@ static void check_id(struct check *c, str path, const value *v)
 		if (!letter && !(i > 0 && (ch == '-' || ch == '_' || ch == '.'))) {
 			problem(c, path,
 					"an id starts with a letter or digit and has only letters, "
-			                "digits, \".\", \"-\", \"_\"");
+					"digits, \".\", \"-\", \"_\"");
 			return;
 		}
 	}

@@ -32,8 +32,8 @@ str prompt_build(struct arena *a, const struct assignment *as)
 	/* What must be said is said first: a long description is what gets cut. */
 	buf_addf(&b,
 			"\nWork in the current directory, a git worktree of your own on "
-	                "branch " STR_FMT ". Commit what you want to hand in. Your result is "
-	                                  "checked and merged for you: do not merge or push.\n",
+			"branch " STR_FMT ". Commit what you want to hand in. Your result is "
+			"checked and merged for you: do not merge or push.\n",
 			STR_ARG(as->branch));
 	section(&b, "Since your last attempt", as->feedback);
 	bullets(&b, "Accepted when", &n->acceptance);
@@ -52,7 +52,7 @@ str prompt_conflict(struct arena *a, str target, str files)
 			"Your work conflicts with what others have merged to " STR_FMT
 			" meanwhile. Rebase your branch onto " STR_FMT
 			", resolve the conflicts so that both changes keep their purpose, and "
-	                "commit. Files:\n" STR_FMT,
+			"commit. Files:\n" STR_FMT,
 			STR_ARG(target), STR_ARG(target), STR_ARG(files));
 }
 

@@ -291,7 +291,7 @@ static void end_goals(struct tick *t)
 					(struct decision){ .kind = DEC_GOAL_END,
 							.goal = g,
 							.why = STR("all of its nodes are "
-			                                           "finished") });
+								   "finished") });
 	}
 }
 

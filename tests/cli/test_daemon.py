@@ -55,7 +55,7 @@ class Day(Case):
 
     def test_day(self):
         up = self.ok("up").out
-        self.assertRegex(up, r"^overseerd \S+ is up \(pid \d+, store \.overseer/store\.db, http://127\.0\.0\.1:\d+/\)\nNothing to do yet")
+        self.assertRegex(up, r"^overseerd \S+ is up \(pid \d+, store \.overseer/store\.db, http:/{2}127[.]0[.]0[.]1:\d+/\)\nNothing to do yet")
         second = self.fails(4, "up")
         self.assertRegex(second.err, r"another daemon holds this store: pid \d+ \(instance \w+, up ")
         self.assertIn("Next  overseer status     or     overseer down", second.err)
