@@ -300,13 +300,13 @@ static void commit_succeeded(struct engine *e, struct batch *b, uint64_t head)
 	submit_retries(e);
 }
 
-/* The state is what the store holds, whatever was staged on top of it. */
 static void perform_open(struct engine *e)
 {
 	list_each (it, &e->state->effects)
 		e->world->perform(e->user, list_entry(it, struct effect, link));
 }
 
+/* The state is what the store holds, whatever was staged on top of it. */
 static bool refold(struct engine *e)
 {
 	struct state *fresh = NULL;
@@ -399,12 +399,19 @@ static struct decisions tick_once(struct engine *e, struct arena *a)
 	return reconcile(a, &w, &t, e->world->now(e->user));
 }
 
+/* Work that goes on by itself: what waits for a person does not. */
+static bool work_is_open(const struct state *s)
+{
+	list_each (it, &s->live)
+		if (list_entry(it, struct assignment, link)->stage != STAGE_NONE)
+			return true;
+	return !list_empty(&s->queued);
+}
+
 /* While work is open a tick comes at the latest after tick_every; with none open nothing ticks. */
 static ov_time next_wake(const struct engine *e, ov_time wake_at, ov_time now)
 {
-	if (!list_empty(&e->state->live) || !list_empty(&e->state->queued))
-		wake_at = MIN(wake_at, now + e->tick_every);
-	return wake_at;
+	return work_is_open(e->state) ? MIN(wake_at, now + e->tick_every) : wake_at;
 }
 
 static value *tick(struct engine *e, struct arena *view_arena)
