@@ -317,12 +317,27 @@ static void perform_check(struct task *t, const struct assignment *as)
 	git_restore(t->x->git, t->check_cwd, t->check_ref, check_begin, t);
 }
 
+static struct live_run *live_run_new(struct executor *x, str id)
+{
+	struct live_run *lr = mem_zalloc(1, sizeof(*lr));
+
+	lr->x = x;
+	record_set_str(&lr->id, id);
+	return lr;
+}
+
+/* Before it is among the runs: no handle came of it. */
+static void live_run_drop(struct live_run *lr)
+{
+	record_set_str(&lr->id, STR(""));
+	mem_free(lr);
+}
+
 static void live_run_free(struct live_run *lr)
 {
 	map_remove(&lr->x->runs, lr->id);
 	run_close(lr->run);
-	record_set_str(&lr->id, STR(""));
-	mem_free(lr);
+	live_run_drop(lr);
 }
 
 static void run_output(void *user, str bytes, uint64_t at)
@@ -365,21 +380,6 @@ static void run_ended(void *user, const struct run_end *end)
 }
 
 static const struct run_ops run_ops = { .output = run_output, .ended = run_ended };
-
-static struct live_run *live_run_new(struct executor *x, str id)
-{
-	struct live_run *lr = mem_zalloc(1, sizeof(*lr));
-
-	lr->x = x;
-	record_set_str(&lr->id, id);
-	return lr;
-}
-
-static void live_run_drop(struct live_run *lr)
-{
-	record_set_str(&lr->id, STR(""));
-	mem_free(lr);
-}
 
 static void perform_again(void *user)
 {
