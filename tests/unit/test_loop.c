@@ -325,6 +325,127 @@ TEST(signals_come_before_other_work)
 	buf_done(&trace);
 }
 
+/* Descriptors that are always ready, more than the loop takes up at a time. */
+enum { CROWD = 100 };
+
+struct crowd {
+	struct loop *loop;
+	int pipe[2];
+	struct member {
+		struct crowd *all;
+		struct loop_source *src;
+		int fd, served;
+	} members[CROWD];
+	int signals;
+};
+
+static void crowd_open(struct crowd *c, loop_io_fn *fn)
+{
+	*c = (struct crowd){ .loop = make_loop() };
+	assert_int_equal(pipe2(c->pipe, O_CLOEXEC), 0);
+	assert_int_equal(write(c->pipe[1], "x", 1), 1);
+	for (int i = 0; i < CROWD; i++) {
+		struct member *m = &c->members[i];
+
+		m->all = c;
+		m->fd = fcntl(c->pipe[0], F_DUPFD_CLOEXEC, 0);
+		assert_true(m->fd >= 0);
+		m->src = loop_io(c->loop, m->fd, LOOP_READ, fn, m);
+	}
+}
+
+static void crowd_close(struct crowd *c)
+{
+	for (int i = 0; i < CROWD; i++) {
+		loop_source_free(c->members[i].src);
+		close(c->members[i].fd);
+	}
+	close(c->pipe[0]);
+	close(c->pipe[1]);
+	loop_free(c->loop);
+}
+
+static void serve(void *user, int fd, unsigned events)
+{
+	struct member *m = user;
+
+	assert_int_equal(fd, m->fd);
+	assert_int_equal(events, LOOP_READ);
+	m->served++;
+}
+
+TEST(everybody_is_served_before_anybody_is_twice)
+{
+	struct crowd c;
+
+	crowd_open(&c, serve);
+	for (int round = 1; round <= 20; round++) {
+		for (int i = 0; i < CROWD; i++)
+			loop_step(c.loop, -1);
+		for (int i = 0; i < CROWD; i++)
+			assert_true(c.members[i].served >= round - 1 &&
+					c.members[i].served <= round + 1);
+	}
+	crowd_close(&c);
+}
+
+static void silence_the_rest(void *user, int fd, unsigned events)
+{
+	struct member *m = user;
+	struct crowd *c = m->all;
+
+	serve(user, fd, events);
+	for (int i = 0; i < CROWD; i++) {
+		if (&c->members[i] == m)
+			continue;
+		if (i % 2)
+			c->members[i].src = loop_source_free(c->members[i].src);
+		else
+			loop_io_set(c->members[i].src, i % 4 ? 0 : LOOP_WRITE);
+	}
+}
+
+TEST(what_was_reported_counts_only_while_it_is_asked_for)
+{
+	struct crowd c;
+	int served = 0;
+
+	crowd_open(&c, silence_the_rest);
+	loop_step(c.loop, -1);
+	for (int i = 0; i < CROWD; i++)
+		served += c.members[i].served;
+	assert_int_equal(served, 1);
+	for (int i = 0; i < CROWD; i++)
+		if (c.members[i].served)
+			loop_io_set(c.members[i].src, 0);
+	settle(c.loop);
+	for (int i = 0; i < CROWD; i++)
+		assert_true(c.members[i].served <= 1);
+	crowd_close(&c);
+}
+
+static void count_signal(void *user, int signo)
+{
+	((struct crowd *)user)->signals += signo == SIGUSR1;
+}
+
+TEST(busy_descriptors_do_not_hold_signals_up)
+{
+	struct loop_source *signal_src;
+	struct crowd c;
+
+	crowd_open(&c, serve);
+	signal_src = loop_signal(c.loop, SIGUSR1, count_signal, &c);
+	for (int i = 0; i < 10; i++)
+		loop_step(c.loop, -1);
+	raise(SIGUSR1);
+	for (int i = 0; i < 65; i++)
+		loop_step(c.loop, -1);
+	assert_int_equal(c.signals, 1);
+	loop_source_free(signal_src);
+	crowd_close(&c);
+}
+
 TEST(a_pidfd_tells_of_the_end_once)
 {
 	SKIP_WITHOUT_PIDFDS();
