@@ -51,7 +51,10 @@ uint64_t loop_mono_us(const struct loop *l);
 /* Iterations so far: the progress counter of the heartbeat. */
 uint64_t loop_iterations(const struct loop *l);
 
-/* Sockets, pipes and the like; not for regular files, which epoll refuses. Does not own the fd. */
+/*
+ * Sockets, pipes and the like, non-blocking: what was reported may have been taken meanwhile. Not for
+ * regular files, which epoll refuses. Does not own the fd, which stays open as long as its source.
+ */
 struct loop_source *loop_io(struct loop *l, int fd, unsigned events, loop_io_fn *fn, void *user);
 void loop_io_set(struct loop_source *s, unsigned events);
 /* A timer, off until armed. Fires once per arming; timers fire in the order of their deadlines. */
