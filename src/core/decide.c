@@ -86,7 +86,7 @@ str make_id(struct decide_ctx *cx, const char *prefix)
 		carry += entropy[i];
 		entropy[i] = (uint8_t)carry;
 	}
-	memcpy(id, prefix, n);
+	memcpy(id, prefix, n + 1);
 	ulid_format(cx->now, entropy, id + n);
 	return (str){ id, n + ULID_LEN };
 }

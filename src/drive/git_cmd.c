@@ -22,7 +22,7 @@ static const char *const env_kept[] = {
 	"GIT_SSH_COMMAND=",
 };
 
-static const char *const env_dropped[] = { "GIT_", "LC_", "LANG=", "LANGUAGE=", GIT_MARK "=" };
+static const char *const env_dropped[] = { "GIT_", "LC_", "LANG=", "LANGUAGE=", (GIT_MARK "=") };
 
 /*
  * Configuration that our bookkeeping does not follow: no hooks and no signatures (both may ask or
