@@ -159,7 +159,7 @@ TEST(names)
 		{ &stages, "none workspace start running stop harvest check accept" },
 		{ &causes,
 				"none workspace start run lost harvest no_changes check verify "
-		                "accept "
+				"accept "
 				"conflict "
 				"dirty moved" },
 		{ &effect_kinds, "workspace run_start run_stop harvest check accept" },
