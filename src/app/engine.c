@@ -32,6 +32,7 @@ struct engine {
 	int64_t snapshot_every;
 	uint64_t head; /* durable */
 	uint64_t snapshot_seq;
+	size_t snapshot_objects; /* in the state when the last snapshot was taken */
 	uint64_t hash_seed;
 	uint8_t entropy[64 * DECIDE_ENTROPY]; /* drawn for many decisions at once */
 	size_t entropy_left;
@@ -462,8 +463,7 @@ static bool snapshot_due(const struct engine *e)
 {
 	uint64_t tail = e->head - e->snapshot_seq;
 
-	return tail >= (uint64_t)e->snapshot_every &&
-			tail >= SNAPSHOT_TAIL * (e->state->nodes_by_key.n + e->state->goals.n);
+	return tail >= (uint64_t)e->snapshot_every && tail >= SNAPSHOT_TAIL * e->snapshot_objects;
 }
 
 /* Also a decision that the state refused is ended by a transaction: one that fails. */
@@ -578,5 +578,6 @@ int engine_snapshot(struct engine *e, struct ov_err *err)
 	r = store_snapshot_put(e->store, &snap, err);
 	/* Also after a failure: it is only an optimisation, and is tried again after as many events. */
 	e->snapshot_seq = e->head;
+	e->snapshot_objects = e->state->nodes_by_key.n + e->state->goals.n;
 	return r;
 }
