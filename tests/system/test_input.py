@@ -387,7 +387,7 @@ class Input(SiteCase):
 
     # HTTP
 
-    def http_raw(self, data, half_close=False):
+    def http_raw(self, data):
         """The answer's status and body, from raw bytes; None when it just hangs up."""
         port = self.s.daemon_json()["http_port"]
         sock = socket.create_connection(("127.0.0.1", port), PATIENCE)
@@ -395,8 +395,6 @@ class Input(SiteCase):
         data = data.replace(b"PORT", str(port).encode()).replace(b"TOKEN", self.s.read(".overseer/token").encode())
         try:
             sock.sendall(data)
-            if half_close:
-                sock.shutdown(socket.SHUT_WR)
         except OSError:
             pass  # it hung up early; what it said can still be read
         try:
@@ -477,11 +475,15 @@ class Input(SiteCase):
         self.unharmed()
 
     def test_http_not_http(self):
-        for data in (b"\x16\x03\x01\x02\x00" + bytes(200), b"\0" * 1000, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
-                     b"X" * 100000, b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20000 + b"\r\n", request(),
-                     b"POST /rpc HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nConnection: close\r\n: x\r\n\r\n"):
-            status, _ = self.http_raw(data + b"\r\n\r\n", half_close=True)
-            self.assertIn(status, (None, 400, 401, 403, 404, 405, 413, 414, 431, 505), data[:40])
+        # No line of a request comes out of these; whether it hangs up at once or after a while is its business.
+        for data in (b"\x16\x03\x01\x02\x00" + bytes(200), b"\0" * 1000, b"GET", b"\r\n" * 1000):
+            sock = socket.create_connection(("127.0.0.1", self.s.daemon_json()["http_port"]), PATIENCE)
+            self.addCleanup(sock.close)
+            sock.sendall(data)
+        for data in (b"GET / HTTP/9.9\r\n\r\n", b"X" * 100000, b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20000 + b"\r\n",
+                     request() + b"\r\n\r\n", b"POST /rpc HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nConnection: close\r\n: x\r\n\r\n"):
+            status, _ = self.http_raw(data)
+            self.assertIn(status, (None, 400, 401, 414, 431, 505), data[:40])
         self.unharmed()
 
     def test_http_clients_that_vanish(self):
