@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,11 +11,6 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
-/* Declared here, because <sys/file.h> would find our own sys layer. */
-int flock(int fd, int operation);
-
-enum { LOCK_TRIES = 10, LOCK_WAIT_MS = 10 };
-
 int record_complain(const char *what)
 {
 	dprintf(STDERR_FILENO, "%s: %s\n", what, strerror(errno));
@@ -24,21 +18,20 @@ int record_complain(const char *what)
 }
 
 /*
- * The lock is taken before anything is looked at, so that of two shims one decides. Whoever only
- * probes the lock holds it for a moment, hence the few tries.
+ * The lock is taken before anything is looked at, so that of two shims one decides. It is one of the
+ * open file description, as sys/file.h probes it.
  */
 int record_lock(struct shim *s)
 {
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
 	s->lock = open(RUN_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->lock < 0)
 		return record_complain("cannot open the lock file");
-	for (int i = 0; flock(s->lock, LOCK_EX | LOCK_NB) < 0; i++) {
-		if (errno != EWOULDBLOCK)
-			return record_complain("cannot lock the run's folder");
-		if (i == LOCK_TRIES)
-			return RUN_STATUS_OWNED;
-		poll(NULL, 0, LOCK_WAIT_MS);
-	}
+	if (fcntl(s->lock, F_OFD_SETLK, &lock) < 0)
+		return errno == EAGAIN || errno == EACCES
+				? RUN_STATUS_OWNED
+				: record_complain("cannot lock the run's folder");
 	if (faccessat(s->dirfd, RUN_EXIT, F_OK, 0) == 0 ||
 			faccessat(s->dirfd, RUN_STARTED, F_OK, 0) == 0)
 		return RUN_STATUS_STARTED;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -17,13 +16,7 @@
 #include "base/vec.h"
 #include "sys/rand.h"
 
-/* Its header, <sys/file.h>, is hidden by our own of that name. */
-extern int flock(int fd, int operation);
-
-enum {
-	READ_PIECE = 64 * 1024,
-	LOCK_TRIES = 10, /* 1 ms apart: a probe holds a lock for a moment */
-};
+enum { READ_PIECE = 64 * 1024 };
 
 void fd_closep(int *fd)
 {
@@ -333,9 +326,18 @@ int dir_list(struct arena *a, const char *path, size_t max, str **ret, size_t *r
 
 /* ---- locks ---- */
 
+/*
+ * Of the open file description, not flock: such a lock can be asked about without being taken, so a
+ * probe never stands in anyone's way. It dies with the last descriptor, as flock does.
+ */
+static struct flock whole_file(void)
+{
+	return (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
+}
+
 int lock_take(const char *path, int *ret_fd, struct ov_err *err)
 {
-	static const struct timespec pause = { .tv_nsec = 1000000 };
+	struct flock lock = whole_file();
 	_cleanup_(fd_closep)
 	int fd = -1;
 	int r;
@@ -346,14 +348,10 @@ int lock_take(const char *path, int *ret_fd, struct ov_err *err)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return fail_path(err, errno, "open lock", path);
-	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
-		if (errno == EINTR)
-			continue;
-		if (errno != EWOULDBLOCK)
+	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+		if (errno != EAGAIN && errno != EACCES)
 			return fail_path(err, errno, "lock", path);
-		if (i >= LOCK_TRIES)
-			return ov_fail(err, OV_ECONFLICT, "%s is locked by another process", path);
-		nanosleep(&pause, NULL);
+		return ov_fail(err, OV_ECONFLICT, "%s is locked by another process", path);
 	}
 	*ret_fd = TAKE_FD(fd);
 	return 0;
@@ -361,6 +359,7 @@ int lock_take(const char *path, int *ret_fd, struct ov_err *err)
 
 int lock_probe(const char *path, bool *ret_held, struct ov_err *err)
 {
+	struct flock lock = whole_file();
 	_cleanup_(fd_closep)
 	int fd = -1;
 	int r;
@@ -375,16 +374,9 @@ int lock_probe(const char *path, bool *ret_held, struct ov_err *err)
 	}
 	if (fd < 0)
 		return fail_path(err, errno, "open lock", path);
-	/* Shared, so that two probes do not see each other; closing lets go of it. */
-	while (flock(fd, LOCK_SH | LOCK_NB) < 0) {
-		if (errno == EINTR)
-			continue;
-		if (errno != EWOULDBLOCK)
-			return fail_path(err, errno, "probe lock", path);
-		*ret_held = true;
-		return 0;
-	}
-	*ret_held = false;
+	if (fcntl(fd, F_OFD_GETLK, &lock) < 0)
+		return fail_path(err, errno, "probe lock", path);
+	*ret_held = lock.l_type != F_UNLCK;
 	return 0;
 }
 

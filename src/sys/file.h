@@ -25,7 +25,7 @@ int dir_list(struct arena *a, const char *path, size_t max, str **ret, size_t *r
 		struct ov_err *err);
 
 /*
- * An exclusive lock on a file (flock; created if absent, never removed): OV_ECONFLICT when another
+ * An exclusive lock on a file (created if absent, never removed): OV_ECONFLICT when another
  * process holds it. The fd is close-on-exec; closing it releases the lock.
  */
 int lock_take(const char *path, int *ret_fd, struct ov_err *err);

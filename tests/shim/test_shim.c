@@ -9,9 +9,6 @@
 
 #include "tests/shim/place.h"
 
-/* Declared here, because <sys/file.h> would find our own sys layer. */
-int flock(int fd, int operation);
-
 /* Options that differ from the usual. */
 struct
 try {
@@ -451,12 +448,13 @@ TEST(a_folder_starts_one_agent)
 
 TEST(a_folder_that_is_owned_is_left_alone)
 {
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct place p;
 	int lock;
 
 	place_with_dir(&p);
 	lock = open(run_path(&p, RUN_LOCK), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	assert_int_equal(flock(lock, LOCK_EX), 0);
+	assert_int_equal(fcntl(lock, F_OFD_SETLK, &whole), 0);
 	assert_int_equal(shim_run(&p, TRY(), "true"), RUN_STATUS_OWNED);
 	assert_false(exists(run_path(&p, RUN_SOCKET)));
 	assert_false(exists(run_path(&p, RUN_STARTED)));
