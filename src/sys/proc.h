@@ -60,8 +60,9 @@ void proc_boot_id(char ret[static 37]);
  */
 int proc_open(int pid, uint64_t start_time, struct proc *ret, struct ov_err *err);
 /*
- * Kills (SIGKILL) every process of ours whose environment holds NAME=VALUE, except ourselves, again
- * until none is left (bounded; waits for each to end); says how many were killed, or fails when
- * some remain. It sees the environment that a program was started with.
+ * Stops every process of ours whose environment holds NAME=VALUE, and their children, until nobody
+ * new is found (bounded), then kills them all (SIGKILL) and waits for each to end; says how many
+ * were killed, or fails when some remain. Ourselves excepted. It sees the environment that a program
+ * was started with.
  */
 int proc_sweep_env(str name, str value, size_t *ret_killed, struct ov_err *err);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/pidfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -16,17 +17,27 @@
 #include "sys/proc.h"
 
 enum {
-	/* Each round kills what it sees; a fork between reading and killing is the next round's. */
 	MAX_ROUNDS = 64,
-	/* A program in the middle of exec shows no environment: one empty round proves nothing. */
+	/* A round finds nothing new: once may be chance, with a fork between two looks. */
 	CLEAN_ROUNDS = 2,
+	/* A program in the middle of exec shows no environment; it is looked at again so often. */
+	UNSURE_ROUNDS = 20,
+	ROUND_NS = 1000000,
 	DEATH_MS = 2000,
 	MAX_ENVIRON = 16 * 1024 * 1024,
+	KTHREADD = 2, /* parent of the kernel's own threads, which have no environment */
 };
 
+/*
+ * First everybody is stopped, then everybody is killed: who is killed while others run on gives
+ * them reason to start something new. While its parent is only stopped, a child is known by it,
+ * whatever its own environment shows.
+ */
 struct sweep {
 	struct buf entry; /* NAME=VALUE */
 	struct buf text;  /* of one process; reused */
+	VEC(struct proc) caught;
+	size_t unsure; /* seen in this round: alive, with an environment that shows nothing */
 	size_t killed, stuck;
 };
 
@@ -68,26 +79,60 @@ static bool environ_has(str text, str entry)
 	return false;
 }
 
+/* State and parent from /proc/PID/stat; false when the process is gone. */
+static bool read_stat(int pid, char *ret_state, int *ret_parent)
+{
+	_cleanup_(fd_closep)
+	int fd = -1;
+	char path[40], text[512];
+	const char *p;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	p = strrchr(text, ')'); /* the name before it may contain anything */
+	return p && sscanf(p, ") %c %d", ret_state, ret_parent) == 2;
+}
+
+static bool is_caught(const struct sweep *sw, int pid)
+{
+	for (size_t i = 0; i < sw->caught.n; i++)
+		if (sw->caught.p[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* Does it belong to those we look for? Counts it as unsure when that cannot be seen yet. */
+static bool belongs(struct sweep *sw, int pid)
+{
+	char state;
+	int parent;
+
+	if (!read_stat(pid, &state, &parent) || state == 'Z' || state == 'X')
+		return false;
+	if (is_caught(sw, parent))
+		return true;
+	if (!read_environ(sw, pid))
+		return false;
+	if (sw->text.n == 0 && parent != KTHREADD && pid != KTHREADD)
+		sw->unsure++;
+	return environ_has(buf_str(&sw->text), buf_str(&sw->entry));
+}
+
 static void sweep_one(struct sweep *sw, int pid)
 {
 	struct proc p = { .pid = pid, .pidfd = pidfd_open(pid, 0) };
 
-	if (p.pidfd < 0)
-		return;
-	/*
-	 * Alive after its environment was read, so what was read is of the process behind the
-	 * pidfd.
-	 */
-	if (read_environ(sw, pid) && environ_has(buf_str(&sw->text), buf_str(&sw->entry)) &&
-			!proc_ended(&p, 0)) {
-		int r = proc_signal(&p, SIGKILL, NULL);
-
-		if (r == 0 && proc_ended(&p, DEATH_MS))
-			sw->killed++;
-		else if (r != OV_ENOTFOUND)
-			sw->stuck++;
-	}
-	proc_done(&p);
+	/* Alive after it was looked at, so what was seen is of the process behind the pidfd. */
+	if (p.pidfd >= 0 && belongs(sw, pid) && !proc_ended(&p, 0) &&
+			proc_signal(&p, SIGSTOP, NULL) == 0)
+		vec_push(&sw->caught, p);
+	else
+		proc_done(&p);
 }
 
 static int sweep_round(struct sweep *sw, struct ov_err *err)
@@ -103,32 +148,60 @@ static int sweep_round(struct sweep *sw, struct ov_err *err)
 		if (isdigit((unsigned char)e->d_name[0]))
 			vec_push(&pids, atoi(e->d_name));
 	closedir(d);
+	sw->unsure = 0;
 	for (size_t i = 0; i < pids.n; i++)
-		if (pids.p[i] != getpid())
+		if (pids.p[i] != getpid() && !is_caught(sw, pids.p[i]))
 			sweep_one(sw, pids.p[i]);
 	vec_done(&pids);
 	return 0;
 }
 
-static int sweep_run(struct sweep *sw, struct ov_err *err)
+/* Stops everybody, until nobody new is found. */
+static int catch_all(struct sweep *sw, struct ov_err *err)
 {
-	int clean = 0, r;
+	static const struct timespec pause = { .tv_nsec = ROUND_NS };
+	int clean = 0, unsure = 0, r;
 
-	for (int i = 0; i < MAX_ROUNDS && clean < CLEAN_ROUNDS; i++) {
-		size_t before = sw->killed;
+	for (int i = 0; i < MAX_ROUNDS; i++) {
+		size_t before = sw->caught.n;
 
 		r = sweep_round(sw, err);
 		if (r < 0)
 			return r;
-		if (sw->stuck)
-			return ov_fail(err, OV_EIO, "%zu processes with %s do not die (%zu killed)",
-					sw->stuck, buf_cstr(&sw->entry), sw->killed);
-		clean = sw->killed == before ? clean + 1 : 0;
+		clean = sw->caught.n == before ? clean + 1 : 0;
+		unsure = sw->unsure ? unsure + 1 : 0;
+		if (clean >= CLEAN_ROUNDS && (unsure == 0 || unsure >= UNSURE_ROUNDS))
+			return 0;
+		nanosleep(&pause, NULL);
 	}
-	if (clean < CLEAN_ROUNDS)
-		return ov_fail(err, OV_EIO, "processes with %s keep appearing (%zu killed)",
+	return ov_fail(err, OV_EIO, "processes with %s keep appearing (%zu found)",
+			buf_cstr(&sw->entry), sw->caught.n);
+}
+
+/* Also after an error: whoever was stopped must not stay so. */
+static void kill_all(struct sweep *sw)
+{
+	for (size_t i = 0; i < sw->caught.n; i++)
+		(void)proc_signal(&sw->caught.p[i], SIGKILL, NULL);
+	for (size_t i = 0; i < sw->caught.n; i++) {
+		if (proc_ended(&sw->caught.p[i], DEATH_MS))
+			sw->killed++;
+		else
+			sw->stuck++;
+		proc_done(&sw->caught.p[i]);
+	}
+	vec_done(&sw->caught);
+}
+
+static int sweep_run(struct sweep *sw, struct ov_err *err)
+{
+	int r = catch_all(sw, err);
+
+	kill_all(sw);
+	if (r == 0 && sw->stuck)
+		r = ov_fail(err, OV_EIO, "%zu processes with %s do not die (%zu killed)", sw->stuck,
 				buf_cstr(&sw->entry), sw->killed);
-	return 0;
+	return r;
 }
 
 int proc_sweep_env(str name, str value, size_t *ret_killed, struct ov_err *err)

@@ -349,6 +349,48 @@ static void start_family(const char *entry, int members)
 	buf_done(&out);
 }
 
+/*
+ * Shells that start a new child whenever one dies: killing them one by one would let the last child
+ * go. Everybody holds the pipe, so its end proves that nobody is left.
+ */
+TEST(a_sweep_ends_those_who_start_others_again)
+{
+	SKIP_WITHOUT_PIDFDS();
+	enum { ROUNDS = 20, SHELLS = 4, PATIENCE_MS = 30000 };
+	struct ov_err err;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct proc_spec spec = PROC_SPEC_INIT;
+		struct proc shells[SHELLS];
+		char value[32], entry[64], text[64];
+		struct pollfd fd = { .events = POLLIN };
+		size_t killed;
+		int ends[2];
+
+		snprintf(value, sizeof(value), "%llx", (unsigned long long)rand_u64());
+		snprintf(entry, sizeof(entry), "OV_TEST_MARK=%s", value);
+		assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+		spec.argv = (const char *const[]){ "/bin/sh", "-c",
+			"echo x; while :; do /bin/sleep 1000; done", NULL };
+		spec.env = (const char *const[]){ entry, NULL };
+		spec.out = ends[1];
+		for (int i = 0; i < SHELLS; i++)
+			assert_int_equal(proc_spawn(&spec, &shells[i], NULL), 0);
+		close(ends[1]);
+		fd.fd = ends[0];
+		assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
+		assert_int_equal(proc_sweep_env(STR("OV_TEST_MARK"), str_from(value), &killed,
+						 &err),
+				0);
+		do
+			assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
+		while (read(ends[0], text, sizeof(text)) > 0);
+		close(ends[0]);
+		for (int i = 0; i < SHELLS; i++)
+			finish(&shells[i]);
+	}
+}
+
 TEST(a_sweep_ends_all_descendants_and_nobody_else)
 {
 	SKIP_WITHOUT_PIDFDS();
