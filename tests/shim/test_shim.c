@@ -405,8 +405,7 @@ TEST(a_killed_shim_takes_its_agent_along)
 	pid_t shim, agent;
 
 	place_with_dir(&p);
-	shim = shim_spawn(&p, TRY(),
-			"trap '' TERM HUP INT; " LEAVE_PID("up") "exec sleep 1000");
+	shim = shim_spawn(&p, TRY(), "trap '' TERM HUP INT; " LEAVE_PID("up") "exec sleep 1000");
 	agent = wait_pid(&p, "up");
 	assert_int_equal(kill(shim, SIGKILL), 0);
 	assert_int_equal(shim_wait(shim), -SIGKILL);
