@@ -203,7 +203,7 @@ static void turn(struct shim *s)
 		shim_step(s);
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SHIM_SANITIZED
 /* The search for leaks takes seconds, and would take them at the end of every run. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
