@@ -622,4 +622,30 @@ TEST(deterministic)
 	}
 }
 
+/* A short run can end before the outcome of its start is told: the end tells both. */
+TEST(a_run_may_end_before_its_start_is_told)
+{
+	struct fixture f;
+	struct assignment *as;
+	size_t seq;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_START);
+	settle(&f);
+	as = node_of(&f, "T1")->assignment;
+	assert_int_equal(as->run->status, RUN_STARTING);
+	run_end(&f, "T1", 0);
+	assert_int_equal(as->run->status, RUN_ENDED);
+	assert_int_equal(as->status, AS_ACTIVE);
+	assert_int_equal(as->stage, STAGE_HARVEST);
+	assert_null(as->effect);
+	/* It is told once. */
+	seq = f.state->seq;
+	run_end(&f, "T1", 1);
+	assert_int_equal(f.state->seq, seq);
+	assert_int_equal(as->run->exit_code, 0);
+	fixture_done(&f);
+}
+
 TEST_MAIN
