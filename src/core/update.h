@@ -46,19 +46,19 @@ struct update_block {
  *             ...
  */
 struct update_scan {
-	struct buf body;  /* of the open json block, with the line under way */
-	uint64_t offset;  /* of the next byte */
-	uint64_t start;   /* of the open block's first byte */
-	size_t line;      /* where the line under way begins in body */
-	char open;        /* character of the open fence, or 0 */
-	size_t open_n;    /* its length */
-	bool json, cut;   /* the open block is labelled json; is longer than the window */
-	bool lost;        /* the beginning is missing: bare fences may open or close */
-	unsigned char at; /* where in the line we are, and what was seen of it: */
-	unsigned char indent, word_n;
+	struct buf body; /* what is kept of the open json block, with the line under way */
+	uint64_t offset; /* of the next byte of the stream */
+	uint64_t line;   /* of the first byte of the line under way */
+	uint64_t start;  /* of the first byte of the open block */
+	char open;       /* character of the open fence, or 0 */
+	size_t open_n;   /* its length */
+	bool json;       /* the open block is labelled json */
+	bool lost;       /* the beginning is missing: a bare fence may open or close */
+	/* Of the line under way: how far it was understood, and the fence that it may be. */
+	unsigned char at, indent, word_n;
+	bool word_json;
 	char mark;
 	size_t mark_n;
-	bool word_json, ticks;
 };
 
 /* offset: of the first byte to come. cut: what was before it is missing. */
