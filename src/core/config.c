@@ -249,7 +249,9 @@ static void fill_policy(struct config *c)
 	struct policy_agent *agents = arena_array(&c->arena, struct policy_agent, c->agents_n + 1);
 
 	for (size_t i = 0; i < c->agents_n; i++)
-		agents[i] = (struct policy_agent){ c->agents[i].name, c->agents[i].concurrency };
+		agents[i] = (struct policy_agent){ .name = c->agents[i].name,
+			.concurrency = c->agents[i].concurrency,
+			.recovery = RUNG_RESEND };
 	c->policy = (struct policy){
 		.default_agent = c->default_agent,
 		.agents = agents,
@@ -267,6 +269,7 @@ static void fill_policy(struct config *c)
 		.dirty_wait = c->accept_dirty_wait,
 		.dirty_wait_max = c->accept_dirty_wait_max,
 		.plan = { c->planner_max_phases, c->planner_max_tasks, c->planner_max_subtasks },
+		POLICY_SUPERVISION,
 	};
 	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
 }

@@ -8,8 +8,8 @@
 #include "data/json.h"
 
 static const struct policy_agent agents[] = {
-	{ STR_INIT("a"), 256 },
-	{ STR_INIT("b"), 1 },
+	{ .name = STR_INIT("a"), .concurrency = 256 },
+	{ .name = STR_INIT("b"), .concurrency = 1 },
 };
 static const struct policy_role roles[] = { { STR_INIT("single"), STR_INIT("b") } };
 
@@ -32,6 +32,7 @@ struct policy fixture_policy(void)
 		.dirty_wait = OV_MINUTE,
 		.dirty_wait_max = OV_HOUR,
 		.plan = PLAN_LIMITS_DEFAULT,
+		POLICY_SUPERVISION,
 	};
 }
 
