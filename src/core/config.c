@@ -242,6 +242,7 @@ static void check_together(struct config_reader *r)
 	if (c->accept_dirty_wait > c->accept_dirty_wait_max)
 		config_problem(r, STR("accept.dirty_wait"),
 				"must not exceed accept.dirty_wait_max");
+	config_check_planner(r);
 }
 
 static void fill_policy(struct config *c)
@@ -268,6 +269,8 @@ static void fill_policy(struct config *c)
 		.dirty_tries = c->accept_dirty_tries,
 		.dirty_wait = c->accept_dirty_wait,
 		.dirty_wait_max = c->accept_dirty_wait_max,
+		.planner = c->planner_provider != PROVIDER_NONE,
+		.diagnose = c->planner_diagnose,
 		.plan = { c->planner_max_phases, c->planner_max_tasks, c->planner_max_subtasks },
 		POLICY_SUPERVISION,
 	};
