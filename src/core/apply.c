@@ -191,87 +191,6 @@ static int apply_plan_generated(struct state *s, const struct event *e, struct o
 	return 0;
 }
 
-static void add_plan_node(struct state *s, struct goal *g, const value *doc, enum node_tier tier,
-		str parent, ov_time at)
-{
-	struct node *n = mem_zalloc(1, sizeof(*n));
-
-	record_set_str(&n->id, value_str_at(doc, "id"));
-	record_set_str(&n->parent_id, parent);
-	n->tier = tier;
-	record_set_str(&n->name, value_str_at(doc, "name"));
-	record_set_str(&n->objective, value_str_at(doc, "objective"));
-	record_set_str(&n->outcome, value_str_at(doc, "outcome"));
-	record_set_str(&n->definition_of_done, value_str_at(doc, "definitionOfDone"));
-	record_set_str(&n->suggested_agent, value_str_at(doc, "suggestedAgent"));
-	record_set_str(&n->role, value_str_at(doc, "role"));
-	record_set_str(&n->check_command, value_str_at(doc, "checkCommand"));
-	record_set_str(&n->effort, value_str_at(doc, "effort"));
-	record_set_str(&n->risk, value_str_at(doc, "risk"));
-	record_set_strs(&n->acceptance, value_at(doc, "acceptance"));
-	record_set_strs(&n->deps, value_at(doc, "deps"));
-	record_set_strs(&n->scope_paths, value_at(doc, "scopePaths"));
-	record_set_strs(&n->required_tools, value_at(doc, "requiredTools"));
-	record_set_json(&n->verification, value_at(doc, "verification"));
-	n->priority = value_int_at(doc, "priority");
-	n->created_at = n->updated_at = at;
-	state_add_node(s, g, n);
-}
-
-static void add_children(struct state *s, struct goal *g, const value *list, enum node_tier tier,
-		str parent, ov_time at)
-{
-	for (size_t i = 0; i < value_count(list); i++) {
-		const value *doc = value_item(list, i);
-		str id = value_str_at(doc, "id");
-
-		add_plan_node(s, g, doc, tier, parent, at);
-		if (tier == TIER_PHASE)
-			add_children(s, g, value_at(doc, "tasks"), TIER_TASK, id, at);
-		else if (tier == TIER_TASK)
-			add_children(s, g, value_at(doc, "subtasks"), TIER_SUBTASK, id, at);
-	}
-}
-
-/* Plans were checked when they were applied; only what the fold itself relies on is checked again. */
-static bool plan_ids_valid(const value *list, enum node_tier tier)
-{
-	for (size_t i = 0; i < value_count(list); i++) {
-		const value *doc = value_item(list, i);
-
-		if (!id_valid(value_str_at(doc, "id")))
-			return false;
-		if (tier == TIER_PHASE && !plan_ids_valid(value_at(doc, "tasks"), TIER_TASK))
-			return false;
-		if (tier == TIER_TASK && !plan_ids_valid(value_at(doc, "subtasks"), TIER_SUBTASK))
-			return false;
-	}
-	return true;
-}
-
-static int apply_plan_applied(struct state *s, const struct event *e, struct ov_err *err)
-{
-	const value *phases = value_at(value_at(e->data, "plan"), "phases");
-	struct goal *g = state_goal(s, e->goal);
-
-	if (!g)
-		return ev_missing(e, "goal", e->goal, err);
-	if (!plan_ids_valid(phases, TIER_PHASE))
-		return ev_missing(e, "id for each node in the plan of", e->goal, err);
-	if (ev_num(e, "version") != g->plan_version + 1 || g->plan_version)
-		return ov_fail(err, OV_EINVALID,
-				"event %llu: plan version %lld does not follow %lld",
-				(unsigned long long)e->seq, (long long)ev_num(e, "version"),
-				(long long)g->plan_version);
-	g->plan_version = ev_num(e, "version");
-	g->reopened = false;
-	record_set_str(&g->plan_source, ev_text(e, "source"));
-	g->updated_at = e->at;
-	add_children(s, g, phases, TIER_PHASE, STR(""), e->at);
-	state_link_nodes(s, g);
-	return 0;
-}
-
 static int apply_node_status(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct node *n = state_node(s, e->goal, e->node);
@@ -435,11 +354,8 @@ static void remember(struct state *s, const struct event *e)
 {
 	struct node *n = e->node.n ? state_node(s, e->goal, e->node) : NULL;
 
-	if (!n)
-		return;
-	if (n->history.n == LIMIT_KEPT)
-		vec_remove(&n->history, 0);
-	vec_push(&n->history, e->seq);
+	if (n)
+		seqs_keep(&n->history, e->seq);
 }
 
 int apply(struct state *s, const struct event *e, struct ov_err *err)

@@ -99,7 +99,10 @@ static const struct event_field plan_applied[] = {
 	NUM("version", "1 for the first plan, growing by one"),
 	TEXT_OPT("source", "file, planner, fallback or replan"),
 	TEXT_OPT("reason", "why it was changed"),
-	{ "plan", V_OBJECT, true, "the plan document" },
+	OBJECT_OPT("summary", "ids of the nodes added, changed, removed; kept: how many"),
+	{ "plan", V_OBJECT, true,
+			"the effective document: what was given, and the finished nodes that it "
+			"left out" },
 };
 static const struct event_field plan_generated[] = {
 	TEXT("purpose", "create, split or diagnose"),

@@ -20,7 +20,7 @@
 			"The goal came near its budget, spent it, or got a new one.")              \
 	X(EV_GOAL_STATUS, "goal.status", "A goal changed its status.")                             \
 	X(EV_PLAN_APPLIED, "plan.applied",                                                         \
-			"A checked plan became the goal's plan; its nodes exist now.")             \
+			"A checked plan became the goal's plan; its nodes exist now, as it says.") \
 	X(EV_PLAN_GENERATED, "plan.generated",                                                     \
 			"A planner made a plan: by which model, from what, with what errors on "   \
 			"the way.")                                                                \

@@ -29,6 +29,7 @@ struct goal {
 	str repo_context;                   /* what was assumed about the repository */
 	int64_t plan_version;               /* 0: no plan yet */
 	str plan_source;                    /* file, planner, fallback, replan */
+	struct seqs plan_seqs;              /* the newest plan.applied events, LIMIT_KEPT of them */
 	int64_t planned_seq; /* the newest plan.generated event: model, template, inputs, output */
 	int64_t estimate[RESOURCE_COUNT]; /* 0: as configured */
 	int64_t budget[RESOURCE_COUNT];   /* 0: as configured, -1: unlimited */
@@ -41,13 +42,14 @@ struct goal {
 	struct crystallization *handoff; /* the newest, owned */
 	struct effect *effect;           /* open one about the goal itself, or NULL */
 	size_t order;                    /* in state->goals */
-	VEC(struct node *) nodes;        /* in plan order, parents before children */
+	VEC(struct node *) nodes;        /* in plan order, parents before children; removed last */
 	size_t leaves, leaves_done, leaves_cancelled, leaves_blocked;
 };
 
 struct node {
 	str id, parent_id, name, objective, outcome, definition_of_done;
 	enum node_tier tier;
+	int64_t removed_in; /* the plan version that left it out, cancelling it; 0: it is in the plan */
 	struct strs acceptance, deps, scope_paths, required_tools;
 	str suggested_agent, role, check_command, effort, risk;
 	str verification; /* JSON */

@@ -142,6 +142,7 @@ static int read_goal(struct state *s, const value *doc, struct ov_err *err)
 		state_add_node(s, g, n);
 	}
 	state_link_nodes(s, g);
+	state_index_goal(s, g);
 	return read_handoffs(s, g, value_at(doc, "handoffs"), err);
 }
 

@@ -193,11 +193,7 @@ void state_add_node(struct state *s, struct goal *g, struct node *n)
 	key[g->id.n + 1 + n->id.n] = '\0';
 	n->key = (str){ key, g->id.n + 1 + n->id.n };
 	n->goal = g;
-	n->position = g->nodes.n;
 	list_init(&n->link);
-	n->parent = n->parent_id.n ? state_node(s, g->id, n->parent_id) : NULL;
-	if (n->parent)
-		vec_push(&n->parent->children, n);
 	vec_push(&g->nodes, n);
 	map_put(&s->nodes_by_key, n->key, n);
 }
@@ -205,8 +201,21 @@ void state_add_node(struct state *s, struct goal *g, struct node *n)
 void state_link_nodes(struct state *s, struct goal *g)
 {
 	for (size_t i = 0; i < g->nodes.n; i++) {
+		vec_clear(&g->nodes.p[i]->children);
+		vec_clear(&g->nodes.p[i]->dependants);
+	}
+	for (size_t i = 0; i < g->nodes.n; i++) {
 		struct node *n = g->nodes.p[i];
 
+		n->position = i;
+		n->parent = NULL;
+		/* Who was removed stands for itself: no parent, nobody that waits for it or for whom it waits. */
+		if (n->removed_in)
+			continue;
+		if (n->parent_id.n)
+			n->parent = state_node(s, g->id, n->parent_id);
+		if (n->parent)
+			vec_push(&n->parent->children, n);
 		for (size_t k = 0; k < n->deps.n; k++) {
 			struct node *d = state_node(s, g->id, n->deps.p[k]);
 
@@ -214,7 +223,6 @@ void state_link_nodes(struct state *s, struct goal *g)
 				vec_push(&d->dependants, n);
 		}
 	}
-	state_index_goal(s, g);
 }
 
 void state_add_assignment(struct state *s, struct assignment *as)
@@ -322,7 +330,7 @@ void state_set_handoff(struct state *s, struct crystallization *c)
 void state_index_node(struct state *s, struct node *n)
 {
 	list_remove(&n->link);
-	if (!node_is_leaf(n) || n->goal->status != GOAL_ACTIVE)
+	if (!node_is_leaf(n) || n->removed_in || n->goal->status != GOAL_ACTIVE)
 		return;
 	if (n->status == NODE_TODO && node_is_ready(s, n))
 		list_append(&s->ready, &n->link);
@@ -406,18 +414,19 @@ static void index_dependants(struct state *s, struct node *n)
 		index_leaves(s, n->dependants.p[i]);
 }
 
-static void derive_parent(struct state *s, struct node *p)
+/* Sets the status that follows from the children; true when that changed it. */
+static bool derive(struct state *s, struct node *p)
 {
 	enum node_status before = p->status;
 
 	p->status = derived_status(p);
 	if (p->status == before)
-		return;
+		return false;
 	p->updated_at = s->at;
 	if (p->status == NODE_IN_PROGRESS && !p->started_at)
 		p->started_at = s->at;
 	p->ended_at = node_is_final(p) ? s->at : 0;
-	index_dependants(s, p);
+	return true;
 }
 
 static void count_leaves(struct goal *g)
@@ -426,7 +435,7 @@ static void count_leaves(struct goal *g)
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = g->nodes.p[i];
 
-		if (!node_is_leaf(n))
+		if (!node_is_leaf(n) || n->removed_in)
 			continue;
 		g->leaves++;
 		g->leaves_done += n->status == NODE_DONE;
@@ -440,7 +449,8 @@ void state_roll_up(struct state *s, struct node *leaf)
 	state_index_node(s, leaf);
 	index_dependants(s, leaf);
 	for (struct node *p = leaf->parent; p; p = p->parent)
-		derive_parent(s, p);
+		if (derive(s, p))
+			index_dependants(s, p);
 	count_leaves(leaf->goal);
 }
 
@@ -448,10 +458,9 @@ void state_index_goal(struct state *s, struct goal *g)
 {
 	for (size_t i = g->nodes.n; i-- > 0;)
 		if (!node_is_leaf(g->nodes.p[i]))
-			g->nodes.p[i]->status = derived_status(g->nodes.p[i]);
+			(void)derive(s, g->nodes.p[i]);
 	for (size_t i = 0; i < g->nodes.n; i++)
-		if (node_is_leaf(g->nodes.p[i]))
-			state_index_node(s, g->nodes.p[i]);
+		state_index_node(s, g->nodes.p[i]);
 	count_leaves(g);
 }
 

@@ -83,7 +83,8 @@ int64_t node_priority(const struct node *n);
  */
 void state_add_goal(struct state *s, struct goal *g);
 void state_add_node(struct state *s, struct goal *g, struct node *n);
-void state_link_nodes(struct state *s, struct goal *g); /* once all nodes of the goal are in */
+/* Once all nodes of the goal are in, and in order: who is whose child and who waits for whom. */
+void state_link_nodes(struct state *s, struct goal *g);
 void state_add_assignment(struct state *s, struct assignment *as);
 void state_add_run(struct state *s, struct run *r);
 void state_add_worker(struct state *s, struct worker *w);
@@ -100,7 +101,8 @@ void state_index_node(struct state *s, struct node *n);
 void state_index_assignment(struct state *s, struct assignment *as);
 /* After a leaf changed: derives the status of its parents, the goal's counts, and re-indexes who waits. */
 void state_roll_up(struct state *s, struct node *leaf);
-void state_index_goal(struct state *s, struct goal *g); /* after its status changed */
+/* After its status or its tree changed: derives, counts and indexes all of its nodes. */
+void state_index_goal(struct state *s, struct goal *g);
 /* The run is over and no live assignment's newest: keep it among the newest LIMIT_KEPT of those. */
 void state_retire_run(struct state *s, struct run *r);
 /* Drops the oldest closed escalations beyond LIMIT_KEPT. */
