@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "store/store_trace.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/inject.h"
@@ -291,71 +290,6 @@ static int make_folders(struct daemon *d, struct ov_err *err)
 	return r;
 }
 
-static void store_traced(void *user, const char *text)
-{
-	(void)user;
-	log_info("store: %s", text);
-}
-
-static int open_store(struct daemon *d, struct store **ret, struct ov_err *err)
-{
-	struct store_lease lease = { 0 };
-	struct ov_err lease_err = { 0 };
-	struct store *s;
-	int r;
-
-	r = store_open(str_from(d->self.store_url), STORE_READ_WRITE, &s, err);
-	if (r < 0)
-		return r;
-	if (d->config->store_trace)
-		s = store_trace_wrap(s, store_traced, NULL);
-	r = store_lease_take(s, identity_holder(d), &d->arena, &lease, &lease_err);
-	if (r < 0) {
-		store_close(s);
-		if (r == OV_ECONFLICT)
-			return identity_conflict(lease.holder, err);
-		if (err)
-			*err = lease_err;
-		return r;
-	}
-	*ret = s;
-	return 0;
-}
-
-static int open_engine(struct daemon *d, struct ov_err *err)
-{
-	struct executor_options x = {
-		.loop = d->loop,
-		.dir = d->o->dir,
-		.repo = d->o->repo,
-		.shim = d->o->shim,
-		.config = d->config,
-		.run_changed = server_run_changed,
-		.user = d,
-	};
-	struct engine_options e = {
-		.policy = &d->config->policy,
-		.world = &world,
-		.user = d,
-		.tick_every = d->config->tick_every,
-		.snapshot_every = d->config->store_snapshot_every,
-	};
-	int r;
-
-	r = open_store(d, &e.store, err);
-	if (r < 0)
-		return r;
-	r = executor_new(&x, &d->executor, err);
-	if (r == 0)
-		r = engine_open(&e, &d->engine, err);
-	if (r < 0) {
-		store_close(e.store);
-		return r;
-	}
-	executor_set_engine(d->executor, d->engine);
-	return 0;
-}
-
 static int open_sockets(struct daemon *d, struct ov_err *err)
 {
 	static const struct rpcd_ops ops = { .call = server_call };
@@ -416,7 +350,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 					  arena_printf(&d->arena, "sqlite:%s/store.db", d->o->dir));
 	r = make_folders(d, err);
 	if (r == 0)
-		r = open_engine(d, err);
+		r = daemon_open_engine(d, &world, err);
 	if (r == 0)
 		r = open_sockets(d, err);
 	if (r < 0)
@@ -487,6 +421,8 @@ int daemon_run(const struct daemon_options *o)
 	log_info("overseerd %s is up: pid %d, instance %s, %s, target branch " STR_FMT, OV_VERSION,
 			d.self.pid, d.self.instance, d.self.store_url,
 			STR_ARG(d.config->policy.target_branch));
+	if (d.safe.on)
+		log_warn("%s", d.refusal.msg);
 	tell(o->ready_fd, NULL);
 	status = loop_run(d.loop);
 	register_remove(&d);

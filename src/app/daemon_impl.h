@@ -4,6 +4,7 @@
 #include "app/engine.h"
 #include "app/executor.h"
 #include "app/ops.h"
+#include "app/safe.h"
 #include "base/arena.h"
 #include "base/list.h"
 #include "core/config.h"
@@ -26,6 +27,8 @@ struct daemon {
 	struct op_daemon self;
 	const char *socket_path, *target_branch;
 	str token;
+	struct safe_mode safe;
+	struct ov_err refusal; /* in safe mode: what whoever wants to change something is told */
 
 	struct loop_source *after, *wake, *wake_steady, *drain, *signals[3];
 	struct list followers; /* of events, over the socket */
@@ -56,6 +59,9 @@ str identity_holder(struct daemon *d);
 int identity_conflict(str holder, struct ov_err *err);
 int register_write(struct daemon *d, struct ov_err *err);
 void register_remove(struct daemon *d);
+
+/* daemon_store.c: the store, its state and the engine on it; safe mode when it is damaged. */
+int daemon_open_engine(struct daemon *d, const struct engine_world *world, struct ov_err *err);
 
 /* daemon.c */
 int daemon_load_config(const char *dir, const char *target, struct config **ret,

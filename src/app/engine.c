@@ -34,6 +34,7 @@ struct engine {
 	uint64_t snapshot_seq;
 	size_t snapshot_objects; /* in the state when the last snapshot was taken */
 	uint64_t hash_seed;
+	const struct ov_err *refusal;
 	uint8_t entropy[64 * DECIDE_ENTROPY]; /* drawn for many decisions at once */
 	size_t entropy_left;
 
@@ -66,7 +67,11 @@ int engine_open(const struct engine_options *o, struct engine **ret, struct ov_e
 	e->staged = &e->batches[0];
 	e->wake_at = e->retry_at = OV_TIME_MAX;
 	e->world->entropy(e->user, &e->hash_seed, sizeof(e->hash_seed));
-	r = fold_store(e->store, e->hash_seed, UINT64_MAX, &e->state, &e->snapshot_seq, err);
+	e->refusal = o->refusal;
+	e->state = o->state;
+	e->snapshot_seq = o->snapshot;
+	r = fold_rest(e->store, e->hash_seed, e->refusal ? e->state->seq : UINT64_MAX, &e->state,
+			&e->snapshot_seq, err);
 	if (r < 0) {
 		e->store = NULL;
 		engine_close(e);
@@ -182,6 +187,11 @@ void engine_submit(struct engine *e, str command, const value *params, str actor
 	value *result = NULL;
 	int r;
 
+	if (e->refusal) {
+		if (reply)
+			reply(user, e->refusal->code, NULL, e->refusal);
+		return;
+	}
 	r = decide(&cx, command, value_copy(cx.arena, params), &result, &err);
 	if (r < 0) {
 		vec_done(&fresh);
@@ -229,7 +239,8 @@ static void report_again(struct engine *e, str command, const value *params, int
 
 void engine_report(struct engine *e, str command, const value *params)
 {
-	report_again(e, command, params, 0);
+	if (!e->refusal)
+		report_again(e, command, params, 0);
 }
 
 void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const struct ov_err *err),
@@ -547,6 +558,8 @@ void engine_set_policy(struct engine *e, const struct policy *p, ov_time tick_ev
 
 void engine_start(struct engine *e)
 {
+	if (e->refusal)
+		return;
 	e->started = true;
 	e->tick_due = true;
 	perform_open(e);
@@ -567,7 +580,7 @@ int engine_snapshot(struct engine *e, struct ov_err *err)
 
 	/* After a failure the state may hold what the store does not. */
 	if (engine_staged(e) || e->state->seq != e->head || e->apply_failed ||
-			e->snapshot_seq == e->head)
+			e->snapshot_seq == e->head || e->refusal)
 		return 0;
 	r = store_head(e->store, &head, snap.hash, err);
 	if (r < 0)

@@ -36,6 +36,10 @@ struct engine_world {
 
 struct engine_options {
 	struct store *store; /* taken over */
+	struct state *state; /* what of it is folded already, taken over; or NULL */
+	uint64_t snapshot;   /* where that fold began */
+	/* Set: the state is all that can be had; nothing is decided or written, whoever asks is told this. */
+	const struct ov_err *refusal;
 	const struct policy *policy;
 	const struct engine_world *world;
 	void *user;

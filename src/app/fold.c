@@ -47,23 +47,44 @@ static int fold_page(struct state *state, struct store *s, uint64_t until, size_
 	return r;
 }
 
+int fold_on(struct store *s, struct state *state, uint64_t until, struct ov_err *err)
+{
+	size_t n = 1;
+	int r = 0;
+
+	while (r == 0 && n > 0 && state->seq < until)
+		r = fold_page(state, s, until, &n, err);
+	mem_trim();
+	return r < 0 ? ov_wrap(err, r, "reading the store") : 0;
+}
+
+int fold_prefix(struct store *s, uint64_t hash_seed, uint64_t until, struct state **ret,
+		uint64_t *ret_snapshot, struct ov_err *err)
+{
+	*ret = from_snapshot(s, hash_seed, until);
+	*ret_snapshot = (*ret)->seq;
+	return fold_on(s, *ret, until, err);
+}
+
 int fold_store(struct store *s, uint64_t hash_seed, uint64_t until, struct state **ret,
 		uint64_t *ret_snapshot, struct ov_err *err)
 {
-	struct state *state = from_snapshot(s, hash_seed, until);
-	uint64_t snapshot = state->seq;
-	size_t n = 1;
+	struct state *state;
+	uint64_t snapshot;
+	int r = fold_prefix(s, hash_seed, until, &state, &snapshot, err);
 
-	while (n > 0 && state->seq < until) {
-		int r = fold_page(state, s, until, &n, err);
-
-		if (r < 0) {
-			state_free(state);
-			return ov_wrap(err, r, "reading the store");
-		}
+	if (r < 0) {
+		state_free(state);
+		return r;
 	}
-	mem_trim();
 	*ret = state;
 	*ret_snapshot = snapshot;
 	return 0;
+}
+
+int fold_rest(struct store *s, uint64_t hash_seed, uint64_t until, struct state **state,
+		uint64_t *snapshot, struct ov_err *err)
+{
+	return *state ? fold_on(s, *state, until, err)
+		      : fold_store(s, hash_seed, until, state, snapshot, err);
 }

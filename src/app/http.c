@@ -35,6 +35,9 @@ static void handle_health(void *user, struct http_req *req)
 	value_put(req->arena, v, "ok", value_bool(req->arena, !d->store_failing));
 	value_put(req->arena, v, "version", value_cstr(req->arena, OV_VERSION));
 	value_put(req->arena, v, "instance", value_cstr(req->arena, d->self.instance));
+	value_put(req->arena, v, "degraded", value_bool(req->arena, d->safe.on));
+	if (d->safe.on)
+		value_put(req->arena, v, "reason", value_cstr(req->arena, d->refusal.msg));
 	if (d->store_failing)
 		value_put(req->arena, v, "reason",
 				value_cstr(req->arena, "the store refuses to be written"));
@@ -104,6 +107,8 @@ static void handle_metrics(void *user, struct http_req *req)
 	metric(&b, "resident_bytes", "gauge", "Resident memory.", resident_bytes());
 	metric(&b, "store_failing", "gauge", "1 while the store refuses to be written.",
 			d->store_failing);
+	metric(&b, "safe_mode", "gauge", "1 while the store is damaged and nothing is written.",
+			d->safe.on);
 	http_answer(req, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&b));
 }
 

@@ -11,6 +11,8 @@
 #include "core/state.h"
 #include "store/store.h"
 
+struct safe_mode;
+
 enum op_kind { OP_READ, OP_WRITE, OP_DAEMON };
 enum op_caller { OP_HUMAN = 1 };
 enum param_type { PARAM_TEXT, PARAM_INT, PARAM_BOOL, PARAM_TEXTS, PARAM_OBJECT };
@@ -30,6 +32,7 @@ struct op_daemon {
 	ov_time started_at;
 	int64_t http_port;
 	bool read_only;
+	const struct safe_mode *safe; /* NULL, or why nothing is written */
 };
 
 struct op_ctx {

@@ -1,6 +1,7 @@
 /* Reading operations that are answered from the state alone. */
 #include "app/executor.h"
 #include "app/ops.h"
+#include "app/safe.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -32,6 +33,10 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 
 	(void)params, (void)err;
 	value_put(cx->arena, v, "daemon", daemon_view(cx));
+	value_put(cx->arena, v, "safe_mode", safe_view(cx->arena, cx->daemon->safe));
+	if (cx->daemon->safe)
+		value_push(cx->arena, (value *)value_at(s, "needs_you"),
+				safe_need(cx->arena, cx->daemon->safe));
 	for (size_t i = 0; i < s->object.n; i++)
 		value_set(cx->arena, v, s->object.members[i].key, s->object.members[i].value);
 	value_put(cx->arena, v, "workers_max", value_int(cx->arena, cx->config->workers_max));
@@ -118,9 +123,7 @@ int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_
 		for (size_t k = 0; (!only || only == g) && k < g->nodes.n; k++) {
 			const struct node *n = g->nodes.p[k];
 
-			/* What a replan removed is told only to whoever asks for what is cancelled. */
-			if (node_is_leaf(n) &&
-					(status < 0 ? !n->removed_in : (int)n->status == status))
+			if (node_is_leaf(n) && (status < 0 || (int)n->status == status))
 				value_push(cx->arena, list, view_node_brief(cx->arena, n));
 		}
 	}

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "app/daemon_impl.h"
-#include "app/fold.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -38,9 +37,8 @@ static int answer(struct arena *a, const char *dir, const struct rpc_msg *req, v
 	struct op_ctx cx = { .arena = a, .daemon = &self, .now = clock_wall() };
 	struct ops *ops = ops_new();
 	struct config *config = NULL;
-	struct state *state = NULL;
+	struct safe_store s = { 0 };
 	const struct op *op = NULL;
-	uint64_t snapshot;
 	int r;
 
 	self.config_file = path_join(a, dir, "config.toml");
@@ -56,18 +54,17 @@ static int answer(struct arena *a, const char *dir, const struct rpc_msg *req, v
 		self.store_url = config->store_url.n
 				? arena_cstr(a, config->store_url)
 				: arena_cstr(a, arena_printf(a, "sqlite:%s/store.db", dir));
-		r = store_open(str_from(self.store_url), STORE_READ_ONLY, &cx.store, err);
+		r = safe_open(self.store_url, rand_u64(), &s, err);
 	}
-	if (r == 0)
-		r = fold_store(cx.store, rand_u64(), UINT64_MAX, &state, &snapshot, err);
-	cx.state = state;
+	cx.state = s.state;
+	cx.store = s.store;
+	self.safe = s.safe.on ? &s.safe : NULL;
 	cx.config = config;
 	if (r == 0)
 		r = op->read(&cx, req->params, ret, err);
 	if (r == 0)
 		*ret = value_copy(a, *ret);
-	state_free(state);
-	store_close(cx.store);
+	safe_done(&s);
 	config_free(config);
 	ops_free(ops);
 	return r;

@@ -277,6 +277,10 @@ static void call_tick_now(struct daemon *d, struct rpc_call *call)
 {
 	struct pending_tick *p = arena_new(call->arena, struct pending_tick);
 
+	if (d->safe.on && !value_bool_at(call->params, "dry_run")) {
+		rpc_call_error(call, &d->refusal);
+		return;
+	}
 	p->call = call;
 	if (value_bool_at(call->params, "dry_run"))
 		p->decisions = engine_tick_dry(d->engine, call->arena);

@@ -143,6 +143,10 @@ static void tell_up(struct cli *c, const value *s)
 	if (value_int_at(d, "http_port"))
 		out_f(o, ", http://127.0.0.1:%lld/", (long long)value_int_at(d, "http_port"));
 	out_f(o, ")\n");
+	if (value_count(value_at(s, "safe_mode"))) {
+		out_f(o, "It is in safe mode: the store is damaged.  Next: overseer status\n");
+		return;
+	}
 	for (size_t i = 0; i < value_count(goals); i++)
 		open += str_is(value_str_at(value_item(goals, i), "status"), "active");
 	if (open || busy)

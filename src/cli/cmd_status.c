@@ -14,6 +14,18 @@ static void heading(struct out *o, const char *title, size_t n)
 	out_f(o, " (%zu)\n", n);
 }
 
+static void show_safe_mode(struct out *o, const value *safe)
+{
+	if (value_count(safe) == 0)
+		return;
+	out_styled(o, S_RED, STR("SAFE MODE"));
+	out_f(o, "  nothing is written or started; this is the state as of event %lld\n",
+			(long long)value_int_at(safe, "last_seq"));
+	if (value_str_at(safe, "copy").n)
+		out_f(o, "  the damaged store was copied to " STR_FMT "\n",
+				STR_ARG(out_clean(o, value_str_at(safe, "copy"))));
+}
+
 static void show_daemon(struct out *o, const value *s)
 {
 	const value *d = value_at(s, "daemon");
@@ -27,6 +39,7 @@ static void show_daemon(struct out *o, const value *s)
 								OV_SECOND)));
 	out_f(o, "   %lld of %lld workers busy\n", (long long)value_int_at(s, "workers_busy"),
 			(long long)value_int_at(s, "workers_max"));
+	show_safe_mode(o, value_at(s, "safe_mode"));
 }
 
 static void show_needs(struct out *o, const value *list)
@@ -41,8 +54,12 @@ static void show_needs(struct out *o, const value *list)
 		cell(o, S_PLAIN, node);
 		cell(o, S_PLAIN, out_short(o, value_str_at(e, "question"), 80));
 		cell_right(o, S_DIM, out_age(o, value_str_at(e, "opened_at")));
-		cell_f(o, S_DIM, "overseer explain " STR_FMT "/" STR_FMT,
-				STR_ARG(id_short(value_str_at(e, "goal_id"))), STR_ARG(node));
+		if (value_str_at(e, "next").n)
+			cell(o, S_DIM, value_str_at(e, "next"));
+		else
+			cell_f(o, S_DIM, "overseer explain " STR_FMT "/" STR_FMT,
+					STR_ARG(id_short(value_str_at(e, "goal_id"))),
+					STR_ARG(node));
 		row_end(o);
 	}
 	table_end(o, "  ");

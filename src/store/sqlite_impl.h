@@ -52,12 +52,18 @@ struct sqlite_store {
 	uint64_t term;    /* of our lease */
 	bool immutable;   /* read-only, and there was no write-ahead log: see sqlite_open.c */
 	struct stat seen; /* the file when an immutable connection was opened */
+	char *damage;     /* salvage: what is wrong, or NULL */
 };
 
 /* Closes connection and statements; the lease stays. */
 void sqlite_disconnect(struct sqlite_store *s);
 int sqlite_open_read_only(struct sqlite_store *s, struct ov_err *err);
 int sqlite_open_read_write(struct sqlite_store *s, struct ov_err *err);
+/* Damage is noted in the handle, not an error. */
+int sqlite_open_salvage(struct sqlite_store *s, struct ov_err *err);
+/* Connects for reading, whatever is in the file. */
+int sqlite_connect_read_only(struct sqlite_store *s, struct ov_err *err);
+int sqlite_refuse_newer(const char *path, int version, struct ov_err *err);
 /* An immutable connection is only right while nobody writes: false when somebody did. */
 bool sqlite_is_fresh(const struct sqlite_store *s);
 /* Opens again when it is not. */
@@ -69,6 +75,8 @@ int sqlite_schema_version(sqlite3 *db, const char *path, int *ret, struct ov_err
 int sqlite_migrate(sqlite3 *db, const char *path, const struct migration *list, int n,
 		struct ov_err *err);
 
+/* Is the connection's last error one of what the file holds, rather than of reaching it? */
+bool sqlite_is_damage(sqlite3 *db);
 /* Turns the connection's last error into words and a code. */
 int sqlite_fail(sqlite3 *db, const char *path, const char *doing, struct ov_err *err);
 /* The statement, ready to be bound; whoever steps it resets it. */
@@ -81,6 +89,13 @@ void sqlite_bind_str(sqlite3_stmt *st, int i, str text);
 str sqlite_column_str(sqlite3_stmt *st, int i); /* valid until the next step */
 /* false when the column is not a hash. */
 bool sqlite_column_hash(sqlite3_stmt *st, int i, uint8_t ret[static SHA256_LEN]);
+int sqlite_broken(struct sqlite_store *s, uint64_t seq, const char *why, struct ov_err *err);
+/*
+ * The row of SQL_READ after the record with hash prev, which becomes the row's own. Its texts are
+ * valid until the next step.
+ */
+int sqlite_read_row(struct sqlite_store *s, sqlite3_stmt *st, uint8_t prev[static SHA256_LEN],
+		struct store_record *ret, struct ov_err *err);
 
 /* Reads the log's head from the file into the handle. */
 int sqlite_load_head(struct sqlite_store *s, struct ov_err *err);
@@ -95,6 +110,11 @@ int sqlite_lock(const char *path, int *ret_fd, struct ov_err *err);
 int sqlite_lease_take(struct store *s, str holder, struct arena *a, struct store_lease *ret,
 		struct ov_err *err);
 void sqlite_lease_release(struct store *s);
+
+int sqlite_verify(struct store *s, uint64_t after, uint64_t *ret_last, struct ov_err *err);
+int sqlite_check(struct store *s, struct ov_err *err);
+int sqlite_copy(struct store *s, const char *path, struct ov_err *err);
+str sqlite_damage(struct store *s);
 
 int sqlite_snapshot_put(struct store *s, const struct store_snapshot *snap, struct ov_err *err);
 int sqlite_snapshot_get(struct store *s, struct arena *a, struct store_snapshot *ret,

@@ -159,7 +159,10 @@ int sqlite_lease_take(struct store *store, str holder, struct arena *a, struct s
 		return refuse(s, a, ret, err);
 	if (r < 0)
 		return r;
-	r = take_term(s, holder, a, ret, err);
+	if (s->mode == STORE_SALVAGE)
+		*ret = (struct store_lease){ .holder = arena_str(a, holder) }; /* the row stays */
+	else
+		r = take_term(s, holder, a, ret, err);
 	if (r < 0) {
 		close(fd);
 		return r;
@@ -179,7 +182,7 @@ void sqlite_lease_release(struct store *store)
 	if (s->lock_fd < 0)
 		return;
 	/* If this fails, the name stays behind; without a lock it means nothing. */
-	if (sqlite_stmt(s, SQL_LEASE_CLEAR, &st, NULL) == 0) {
+	if (s->mode == STORE_READ_WRITE && sqlite_stmt(s, SQL_LEASE_CLEAR, &st, NULL) == 0) {
 		sqlite3_bind_int64(st, 1, (sqlite3_int64)s->term);
 		sqlite_run(s, SQL_LEASE_CLEAR, "release the lease", NULL);
 	}

@@ -68,7 +68,7 @@ static int connect_db(struct sqlite_store *s, int flags, struct ov_err *err)
 	return 0;
 }
 
-static int refuse_newer(const char *path, int version, struct ov_err *err)
+int sqlite_refuse_newer(const char *path, int version, struct ov_err *err)
 {
 	return ov_fail(err, OV_ESTATE,
 			"%s has schema version %d, this program knows up to %d: a newer Overseer "
@@ -77,11 +77,8 @@ static int refuse_newer(const char *path, int version, struct ov_err *err)
 			path, version, sqlite_migrations_n);
 }
 
-/* Connects for reading; OV_EIO or OV_ESTATE when the file is not for us. */
-static int look(struct sqlite_store *s, int *ret_version, struct ov_err *err)
+int sqlite_connect_read_only(struct sqlite_store *s, struct ov_err *err)
 {
-	int version, r;
-
 	if (stat(s->path, &s->seen) < 0)
 		return errno == ENOENT
 				? ov_fail(err, OV_ENOTFOUND, "there is no store at %s", s->path)
@@ -89,13 +86,21 @@ static int look(struct sqlite_store *s, int *ret_version, struct ov_err *err)
 	if (!S_ISREG(s->seen.st_mode))
 		return ov_fail(err, OV_EIO, "%s is not a file", s->path);
 	s->immutable = !beside_exists(s->path, "-wal");
-	r = connect_db(s, SQLITE_OPEN_READONLY, err);
+	return connect_db(s, SQLITE_OPEN_READONLY, err);
+}
+
+/* Connects for reading; OV_EIO or OV_ESTATE when the file is not for us. */
+static int look(struct sqlite_store *s, int *ret_version, struct ov_err *err)
+{
+	int version, r;
+
+	r = sqlite_connect_read_only(s, err);
 	if (r == 0)
 		r = sqlite_schema_version(s->db, s->path, &version, err);
 	if (r < 0)
 		return r;
 	if (version > sqlite_migrations_n)
-		return refuse_newer(s->path, version, err);
+		return sqlite_refuse_newer(s->path, version, err);
 	/* Reads each table's root, so that plain damage shows before anything is written. */
 	if (version == sqlite_migrations_n) {
 		r = sqlite_load_head(s, err);
@@ -125,7 +130,7 @@ bool sqlite_is_fresh(const struct sqlite_store *s)
 {
 	struct stat now;
 
-	if (!s->immutable)
+	if (!s->immutable || s->mode == STORE_SALVAGE)
 		return true;
 	return stat(s->path, &now) == 0 && now.st_dev == s->seen.st_dev &&
 			now.st_ino == s->seen.st_ino && now.st_size == s->seen.st_size &&
@@ -234,7 +239,7 @@ int sqlite_open_read_write(struct sqlite_store *s, struct ov_err *err)
 		return ov_fail(err, OV_EIO, "%s is read-only: no permission to write it", s->path);
 	r = sqlite_schema_version(s->db, s->path, &version, err);
 	if (r == 0 && version > sqlite_migrations_n)
-		r = refuse_newer(s->path, version, err);
+		r = sqlite_refuse_newer(s->path, version, err);
 	if (r == 0)
 		r = set_up(s, err);
 	if (r == 0 && version < sqlite_migrations_n)

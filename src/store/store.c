@@ -82,6 +82,26 @@ void store_lease_release(struct store *s)
 	s->ops->lease_release(s);
 }
 
+int store_verify(struct store *s, uint64_t after, uint64_t *ret_last, struct ov_err *err)
+{
+	return s->ops->verify(s, after, ret_last, err);
+}
+
+int store_check(struct store *s, struct ov_err *err)
+{
+	return s->ops->check(s, err);
+}
+
+int store_copy(struct store *s, const char *path, struct ov_err *err)
+{
+	return s->ops->copy(s, path, err);
+}
+
+str store_damage(struct store *s)
+{
+	return s->ops->damage(s);
+}
+
 int store_fd(struct store *s)
 {
 	return s->ops->fd(s);

@@ -47,7 +47,12 @@ struct store_snapshot {
 	str bytes;
 };
 
-enum store_mode { STORE_READ_WRITE, STORE_READ_ONLY };
+/*
+ * Salvage is for a store that cannot be opened or read otherwise: read-only, and its log ends with
+ * the last record that can be verified (from the beginning, or from an undamaged snapshot). Its
+ * lease keeps others away without writing anything.
+ */
+enum store_mode { STORE_READ_WRITE, STORE_READ_ONLY, STORE_SALVAGE };
 
 struct store_ops {
 	const char *scheme;
@@ -84,6 +89,17 @@ struct store_ops {
 	int (*lease_take)(struct store *s, str holder, struct arena *a, struct store_lease *ret,
 			struct ov_err *err);
 	void (*lease_release)(struct store *s);
+	/*
+	 * Verifies the chain after record `after` (0: all of it), keeping nothing. *ret_last is the last
+	 * record before the break (OV_EIO, and err says what broke), or the head.
+	 */
+	int (*verify)(struct store *s, uint64_t after, uint64_t *ret_last, struct ov_err *err);
+	/* The back-end's own check of all that it has on disk: slow. OV_EIO with its first findings. */
+	int (*check)(struct store *s, struct ov_err *err);
+	/* A consistent copy to a new file, whoever writes meanwhile: slow, not synced. */
+	int (*copy)(struct store *s, const char *path, struct ov_err *err);
+	/* What salvage found wrong; empty when nothing is. Valid as long as the store. */
+	str (*damage)(struct store *s);
 	int (*fd)(struct store *s);                       /* to watch for pump, or -1 */
 	int (*pump)(struct store *s, struct ov_err *err); /* fd readable: finish appends */
 };
@@ -96,6 +112,7 @@ struct store {
  * "mem:" or "sqlite:PATH" (store_trace.h wraps any of them). Read-only opens neither create nor
  * change anything; OV_ENOTFOUND when there is no store. A store of a newer version is refused with
  * OV_ESTATE, a damaged one with OV_EIO, both untouched. Read-write creates and brings up to date.
+ * Salvage opens what is damaged too; OV_EIO then means that the file cannot be read at all now.
  */
 int store_open(str url, enum store_mode mode, struct store **ret, struct ov_err *err);
 void store_close(struct store *s); /* NULL allowed */
@@ -112,6 +129,10 @@ int store_snapshot_get(struct store *s, struct arena *a, struct store_snapshot *
 int store_lease_take(struct store *s, str holder, struct arena *a, struct store_lease *ret,
 		struct ov_err *err);
 void store_lease_release(struct store *s);
+int store_verify(struct store *s, uint64_t after, uint64_t *ret_last, struct ov_err *err);
+int store_check(struct store *s, struct ov_err *err);
+int store_copy(struct store *s, const char *path, struct ov_err *err);
+str store_damage(struct store *s);
 int store_fd(struct store *s);
 int store_pump(struct store *s, struct ov_err *err);
 /* The chain rule, shared by all back-ends and by whoever verifies. */

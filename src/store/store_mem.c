@@ -55,7 +55,7 @@ static const uint8_t *mem_hash_at(const struct mem_store *m, uint64_t seq)
 	return seq ? m->log.p[seq - 1].hash : zero_hash;
 }
 
-static int mem_check(struct mem_store *m, uint64_t expect, struct ov_err *err)
+static int mem_may_append(struct mem_store *m, uint64_t expect, struct ov_err *err)
 {
 	if (!m->holder)
 		return ov_fail(err, OV_EFENCED, "mem: the store's lease is not held");
@@ -74,7 +74,7 @@ static void mem_append(struct store *s, uint64_t expect, const struct store_reco
 
 	r = store_check_records(recs, n, &err);
 	if (r == 0)
-		r = mem_check(m, expect, &err);
+		r = mem_may_append(m, expect, &err);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct store_record rec = {
 			.seq = m->log.n + 1,
@@ -152,7 +152,7 @@ static int mem_lease_take(struct store *s, str holder, struct arena *a, struct s
 {
 	struct mem_store *m = mem_of(s);
 
-	if (m->mode == STORE_READ_ONLY)
+	if (m->mode != STORE_READ_WRITE)
 		return ov_fail(err, OV_ESTATE,
 				"mem: opened read-only, so the lease cannot be taken");
 	if (m->holder) {
@@ -173,6 +173,28 @@ static void mem_lease_release(struct store *s)
 
 	mem_free(m->holder);
 	m->holder = NULL;
+}
+
+static int mem_verify(struct store *s, uint64_t after _unused_, uint64_t *ret_last,
+		struct ov_err *err _unused_)
+{
+	*ret_last = mem_of(s)->log.n;
+	return 0;
+}
+
+static int mem_check(struct store *s _unused_, struct ov_err *err _unused_)
+{
+	return 0;
+}
+
+static int mem_copy(struct store *s _unused_, const char *path, struct ov_err *err)
+{
+	return ov_fail(err, OV_ESTATE, "mem: a store in memory cannot be copied to %s", path);
+}
+
+static str mem_damage(struct store *s _unused_)
+{
+	return STR("");
 }
 
 static int mem_fd(struct store *s _unused_)
@@ -196,6 +218,10 @@ const struct store_ops store_mem_ops = {
 	.snapshot_get = mem_snapshot_get,
 	.lease_take = mem_lease_take,
 	.lease_release = mem_lease_release,
+	.verify = mem_verify,
+	.check = mem_check,
+	.copy = mem_copy,
+	.damage = mem_damage,
 	.fd = mem_fd,
 	.pump = mem_pump,
 };

@@ -184,6 +184,9 @@ int sqlite_begin_fenced(struct sqlite_store *s, const char *doing, struct ov_err
 {
 	int r;
 
+	if (s->mode == STORE_SALVAGE)
+		return ov_fail(err, OV_EUNAVAILABLE, "%s: %s: the store is damaged and not written",
+				s->path, doing);
 	if (s->lock_fd < 0)
 		return ov_fail(err, OV_EFENCED, "%s: %s: the store's lease is not held", s->path,
 				doing);
@@ -262,15 +265,14 @@ static void sqlite_append(struct store *store, uint64_t expect, const struct sto
 
 typedef VEC(struct store_record) record_vec;
 
-static int broken(struct sqlite_store *s, uint64_t seq, const char *why, struct ov_err *err)
+int sqlite_broken(struct sqlite_store *s, uint64_t seq, const char *why, struct ov_err *err)
 {
 	return ov_fail(err, OV_EIO, "%s: hash chain broken at seq %llu: %s", s->path,
 			(unsigned long long)seq, why);
 }
 
-/* One row after the record with hash prev, which becomes the row's own. */
-static int read_row(struct sqlite_store *s, sqlite3_stmt *st, uint8_t prev[static SHA256_LEN],
-		struct arena *a, record_vec *out, struct ov_err *err)
+int sqlite_read_row(struct sqlite_store *s, sqlite3_stmt *st, uint8_t prev[static SHA256_LEN],
+		struct store_record *ret, struct ov_err *err)
 {
 	uint8_t computed[SHA256_LEN];
 	struct store_record rec = {
@@ -281,11 +283,23 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *st, uint8_t prev[stati
 	};
 
 	if (!sqlite_column_hash(st, 4, rec.hash))
-		return broken(s, rec.seq, "it has no hash", err);
+		return sqlite_broken(s, rec.seq, "it has no hash", err);
 	store_chain(prev, &rec, computed);
 	if (memcmp(computed, rec.hash, SHA256_LEN))
-		return broken(s, rec.seq, "the record or one before it was changed", err);
+		return sqlite_broken(s, rec.seq, "the record or one before it was changed", err);
 	memcpy(prev, computed, SHA256_LEN);
+	*ret = rec;
+	return 0;
+}
+
+static int read_row(struct sqlite_store *s, sqlite3_stmt *st, uint8_t prev[static SHA256_LEN],
+		struct arena *a, record_vec *out, struct ov_err *err)
+{
+	struct store_record rec;
+	int r = sqlite_read_row(s, st, prev, &rec, err);
+
+	if (r < 0)
+		return r;
 	rec.kind = arena_str(a, rec.kind);
 	rec.body = arena_str(a, rec.body);
 	vec_push(out, rec);
@@ -310,11 +324,11 @@ static int read_rows(struct sqlite_store *s, uint64_t after, size_t limit, struc
 		if (rc != SQLITE_ROW)
 			r = sqlite_fail(s->db, s->path, "read the log", err);
 		else if ((uint64_t)sqlite3_column_int64(st, 0) != want)
-			r = broken(s, want, "the record is missing", err);
+			r = sqlite_broken(s, want, "the record is missing", err);
 		else if (want == after)
 			r = sqlite_column_hash(st, 4, prev)
 					? 0
-					: broken(s, want, "it has no hash", err);
+					: sqlite_broken(s, want, "it has no hash", err);
 		else
 			r = read_row(s, st, prev, a, out, err);
 		want++;
@@ -330,6 +344,8 @@ static int sqlite_read(struct store *store, uint64_t after, size_t limit, struct
 	record_vec rows = { 0 };
 	int r = 0;
 
+	if (s->mode == STORE_SALVAGE)
+		limit = after < s->head ? (size_t)MIN((uint64_t)limit, s->head - after) : 0;
 	do {
 		vec_clear(&rows);
 		r = sqlite_refresh(s, err);
@@ -358,7 +374,8 @@ static int sqlite_head(struct store *store, uint64_t *ret_seq, uint8_t ret_hash[
 		r = sqlite_refresh(s, err);
 		if (r < 0)
 			return r;
-		r = sqlite_load_head(s, err);
+		if (s->mode != STORE_SALVAGE)
+			r = sqlite_load_head(s, err);
 	} while (!sqlite_is_fresh(s));
 	if (r < 0)
 		return r;
@@ -384,8 +401,15 @@ static void sqlite_store_close(struct store *store)
 	sqlite_lease_release(store);
 	sqlite_disconnect(s);
 	mem_free(s->path);
+	mem_free(s->damage);
 	mem_free(s);
 }
+
+static int (*const open_modes[])(struct sqlite_store *s, struct ov_err *err) = {
+	[STORE_READ_WRITE] = sqlite_open_read_write,
+	[STORE_READ_ONLY] = sqlite_open_read_only,
+	[STORE_SALVAGE] = sqlite_open_salvage,
+};
 
 static int sqlite_store_open(str path, enum store_mode mode, struct store **ret, struct ov_err *err)
 {
@@ -399,8 +423,7 @@ static int sqlite_store_open(str path, enum store_mode mode, struct store **ret,
 	s->mode = mode;
 	s->path = mem_dup(path.p, path.n);
 	s->lock_fd = -1;
-	r = mode == STORE_READ_ONLY ? sqlite_open_read_only(s, err)
-				    : sqlite_open_read_write(s, err);
+	r = open_modes[mode](s, err);
 	if (r < 0) {
 		sqlite_store_close(&s->store);
 		return r;
@@ -430,6 +453,10 @@ const struct store_ops store_sqlite_ops = {
 	.snapshot_get = sqlite_snapshot_get,
 	.lease_take = sqlite_lease_take,
 	.lease_release = sqlite_lease_release,
+	.verify = sqlite_verify,
+	.check = sqlite_check,
+	.copy = sqlite_copy,
+	.damage = sqlite_damage,
 	.fd = sqlite_fd,
 	.pump = sqlite_pump,
 };

@@ -167,6 +167,48 @@ static void trace_lease_release(struct store *s)
 	store_lease_release(t->inner);
 }
 
+static int trace_verify(struct store *s, uint64_t after, uint64_t *ret_last, struct ov_err *err)
+{
+	struct trace_store *t = trace_of(s);
+	int r = store_verify(t->inner, after, ret_last, err);
+
+	if (r < 0)
+		say_failed(t, "verify", r, err);
+	else
+		say(t, "verify after %llu -> %llu", (unsigned long long)after,
+				(unsigned long long)*ret_last);
+	return r;
+}
+
+static int trace_check(struct store *s, struct ov_err *err)
+{
+	struct trace_store *t = trace_of(s);
+	int r = store_check(t->inner, err);
+
+	if (r < 0)
+		say_failed(t, "check", r, err);
+	else
+		say(t, "check");
+	return r;
+}
+
+static int trace_copy(struct store *s, const char *path, struct ov_err *err)
+{
+	struct trace_store *t = trace_of(s);
+	int r = store_copy(t->inner, path, err);
+
+	if (r < 0)
+		say_failed(t, "copy", r, err);
+	else
+		say(t, "copy to %s", path);
+	return r;
+}
+
+static str trace_damage(struct store *s)
+{
+	return store_damage(trace_of(s)->inner);
+}
+
 static int trace_fd(struct store *s)
 {
 	return store_fd(trace_of(s)->inner);
@@ -190,6 +232,10 @@ static const struct store_ops trace_ops = {
 	.snapshot_get = trace_snapshot_get,
 	.lease_take = trace_lease_take,
 	.lease_release = trace_lease_release,
+	.verify = trace_verify,
+	.check = trace_check,
+	.copy = trace_copy,
+	.damage = trace_damage,
 	.fd = trace_fd,
 	.pump = trace_pump,
 };

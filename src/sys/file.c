@@ -213,6 +213,75 @@ int file_create_atomic(const char *path, str bytes, unsigned mode, struct ov_err
 	return put_file(path, bytes, mode, true, err);
 }
 
+/* 0 or an errno. */
+static int copy_bytes(int from, int to)
+{
+	struct stat st;
+	ssize_t n;
+
+	while ((n = copy_file_range(from, NULL, to, NULL, 1 << 30, 0)) > 0)
+		;
+	if (n < 0 && (errno == EXDEV || errno == EINVAL || errno == ENOSYS)) {
+		char piece[READ_PIECE];
+		int e;
+
+		while ((n = read(from, piece, sizeof(piece))) > 0) {
+			e = write_all(to, (str){ piece, (size_t)n });
+			if (e)
+				return e;
+		}
+	}
+	if (n < 0 || fstat(from, &st) < 0)
+		return errno;
+	if (futimens(to, (struct timespec[]){ st.st_atim, st.st_mtim }) < 0 || fsync(to) < 0)
+		return errno;
+	return 0;
+}
+
+int file_copy(const char *from, const char *to, unsigned mode, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int in = -1, out = -1, dir = -1;
+	const char *name;
+	int e, r;
+
+	r = open_parent(to, &dir, &name, err);
+	if (r < 0)
+		return r;
+	in = open(from, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (in < 0)
+		return fail_path(err, errno, "open", from);
+	out = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	if (out < 0)
+		return fail_path(err, errno, "create", to);
+	e = copy_bytes(in, out);
+	if (!e && fsync(dir) < 0)
+		e = errno;
+	if (e)
+		unlinkat(dir, name, 0);
+	return e ? fail_path(err, e, "copy to", to) : 0;
+}
+
+int file_commit(const char *tmp, const char *path, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int fd = -1, dir = -1;
+	const char *name;
+	int r;
+
+	r = open_parent(path, &dir, &name, err);
+	if (r < 0)
+		return r;
+	fd = open(tmp, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fsync(fd) < 0)
+		return fail_path(err, errno, "sync", tmp);
+	if (renameat(AT_FDCWD, tmp, dir, name) < 0)
+		return fail_path(err, errno, "replace", path);
+	if (fsync(dir) < 0)
+		return fail_path(err, errno, "sync the directory of", path);
+	return 0;
+}
+
 int file_remove(const char *path, struct ov_err *err)
 {
 	int r;

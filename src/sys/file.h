@@ -16,6 +16,10 @@ int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov
 int file_write_atomic(const char *path, str bytes, unsigned mode, struct ov_err *err);
 /* As file_write_atomic, but OV_ECONFLICT if the path exists already (link(2)). */
 int file_create_atomic(const char *path, str bytes, unsigned mode, struct ov_err *err);
+/* A durable copy under a new name, with the times of the original; on failure nothing is left. */
+int file_copy(const char *from, const char *to, unsigned mode, struct ov_err *err);
+/* Makes a finished temporary file durable and gives it its name, in place of what had it. */
+int file_commit(const char *tmp, const char *path, struct ov_err *err);
 bool file_exists(const char *path);
 int file_remove(const char *path, struct ov_err *err); /* absent is fine */
 /* mkdir -p; existing is fine. */

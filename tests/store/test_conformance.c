@@ -449,6 +449,42 @@ TEST(reopened_store_goes_on)
 	dir_done(&d);
 }
 
+TEST(verify_check_and_copy)
+{
+	struct test_dir d;
+	struct ov_err err = { 0 };
+	struct store *s, *copy;
+	uint64_t last = 99;
+	char path[320], url[340];
+
+	dir_init(&d);
+	s = open_held(&d);
+	assert_int_equal(store_verify(s, 0, &last, &err), 0);
+	assert_int_equal(last, 0);
+	append_many(s, 0, 30, 7);
+	assert_int_equal(store_verify(s, 0, &last, &err), 0);
+	assert_int_equal(last, 30);
+	assert_int_equal(store_verify(s, 29, &last, &err), 0);
+	assert_int_equal(last, 30);
+	assert_int_equal(store_check(s, &err), 0);
+	assert_int_equal(store_damage(s).n, 0);
+	snprintf(path, sizeof(path), "%s/copy.db", d.path);
+	snprintf(url, sizeof(url), "sqlite:%s", path);
+	if (!store_is_durable()) {
+		assert_int_equal(store_copy(s, path, &err), OV_ESTATE);
+	} else {
+		assert_int_equal(store_copy(s, path, &err), 0);
+		assert_int_equal(store_copy(s, path, &err), OV_EIO); /* never over a file */
+		append_many(s, 30, 5, 5);
+		copy = open_url(url, STORE_READ_ONLY);
+		assert_int_equal(read_all(copy, true), 30);
+		assert_int_equal(store_check(copy, &err), 0);
+		store_close(copy);
+	}
+	store_close(s);
+	dir_done(&d);
+}
+
 TEST(urls)
 {
 	static const char *const bad[] = { "", "mem", "oracle:x", "sqlite:", "mem:x", ":",

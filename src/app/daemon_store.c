@@ -1,0 +1,162 @@
+/*
+ * How a daemon comes to its store. It is first read without being written, so that a store of a
+ * newer program stays untouched and a damaged one is noticed before anything is added to it.
+ */
+#include "app/daemon_impl.h"
+#include "app/log.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "store/store_trace.h"
+#include "sys/file.h"
+#include "sys/rand.h"
+
+static void store_traced(void *user, const char *text)
+{
+	(void)user;
+	log_info("store: %s", text);
+}
+
+static int take_lease(struct daemon *d, struct store *s, struct ov_err *err)
+{
+	struct store_lease lease = { 0 };
+	struct ov_err lease_err = { 0 };
+	int r = store_lease_take(s, identity_holder(d), &d->arena, &lease, &lease_err);
+
+	if (r == OV_ECONFLICT)
+		return identity_conflict(lease.holder, err);
+	if (r < 0 && err)
+		*err = lease_err;
+	return r;
+}
+
+static int open_store(struct daemon *d, struct store **ret, struct ov_err *err)
+{
+	struct store *s;
+	int r;
+
+	r = store_open(str_from(d->self.store_url), STORE_READ_WRITE, &s, err);
+	if (r < 0)
+		return r;
+	if (d->config->store_trace)
+		s = store_trace_wrap(s, store_traced, NULL);
+	r = take_lease(d, s, err);
+	if (r < 0)
+		store_close(s);
+	else
+		*ret = s;
+	return r;
+}
+
+/* Nobody else may be at work on the files while they are copied. */
+static void copy_aside(struct daemon *d)
+{
+	struct arena *a = &d->arena;
+	struct ov_err err = { 0 };
+	const char *path, *copy = "";
+	int lock = -1, r;
+
+	r = safe_path(a, d->self.store_url, &path, &err);
+	if (r == 0)
+		r = lock_take(arena_cstr(a, arena_printf(a, "%s.lock", path)), &lock, &err);
+	if (r == 0)
+		r = safe_copy_aside(a, path, &copy, &err);
+	fd_closep(&lock);
+	if (r < 0)
+		log_warn("the damaged store was not copied: %s; it stays as it is", err.msg);
+	if (strlen(copy) < sizeof(d->safe.copy))
+		strcpy(d->safe.copy, copy);
+}
+
+/* Looked at once more after the copy: that closes the connection, which copying must not disturb. */
+static int enter_safe_mode(struct daemon *d, struct safe_store *s, struct engine_options *e,
+		struct ov_err *err)
+{
+	int r;
+
+	safe_done(s);
+	copy_aside(d);
+	r = safe_open(d->self.store_url, rand_u64(), s, err);
+	if (r == 0 && !s->safe.on)
+		r = ov_fail(err, OV_EUNAVAILABLE, "the store was repaired meanwhile: start again");
+	if (r == 0)
+		r = take_lease(d, s->store, err);
+	if (r < 0) {
+		safe_done(s);
+		return r;
+	}
+	strcpy(s->safe.copy, d->safe.copy);
+	d->safe = s->safe;
+	safe_refusal(&d->safe, &d->refusal);
+	d->self.safe = &d->safe;
+	e->refusal = &d->refusal;
+	e->store = s->store;
+	return 0;
+}
+
+/*
+ * A failure to read it beforehand is not the last word: there may be no store yet, or one that
+ * only has to be brought up to date. What is wrong in earnest fails again on the ordinary way.
+ */
+static int open_state(struct daemon *d, struct engine_options *e, struct ov_err *err)
+{
+	struct safe_store s = { 0 };
+	int r = safe_open(d->self.store_url, rand_u64(), &s, err);
+
+	if (r < 0 && s.newer) {
+		ov_next(err, "install the newer version again; the store was not touched");
+		return r;
+	}
+	if (r == 0 && s.safe.on)
+		r = enter_safe_mode(d, &s, e, err);
+	else {
+		store_close(s.store);
+		r = open_store(d, &e->store, err);
+	}
+	if (r < 0) {
+		s.store = NULL;
+		safe_done(&s);
+		return r;
+	}
+	e->state = s.state;
+	e->snapshot = s.snapshot;
+	return 0;
+}
+
+int daemon_open_engine(struct daemon *d, const struct engine_world *world, struct ov_err *err)
+{
+	struct executor_options x = {
+		.loop = d->loop,
+		.dir = d->o->dir,
+		.repo = d->o->repo,
+		.shim = d->o->shim,
+		.config = d->config,
+		.run_changed = server_run_changed,
+		.user = d,
+	};
+	struct engine_options e = {
+		.policy = &d->config->policy,
+		.world = world,
+		.user = d,
+		.tick_every = d->config->tick_every,
+		.snapshot_every = d->config->store_snapshot_every,
+	};
+	int r;
+
+	r = open_state(d, &e, err);
+	if (r < 0)
+		return r;
+	r = executor_new(&x, &d->executor, err);
+	if (r < 0) {
+		state_free(e.state);
+		store_close(e.store);
+		return r;
+	}
+	r = engine_open(&e, &d->engine, err);
+	if (r < 0) {
+		store_close(e.store);
+		return r;
+	}
+	executor_set_engine(d->executor, d->engine);
+	return 0;
+}

@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""Damaged stores and stores of newer programs: never replaced, never written, always said.
+
+Each kind of damage is done to the files of a real store while no daemon runs; then a real daemon
+is started on it.
+"""
+
+import glob
+import hashlib
+import json
+import os
+import sqlite3
+import subprocess
+import unittest
+
+from harness import CLI, FAST, RpcError, SiteCase, plan, task
+
+COMMIT = r"""
+echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"
+git add -A && git commit -qm "work of $OVERSEER_NODE"
+"""
+# It stays until it is told to go.
+GATED = COMMIT + r"""
+echo "$OVERSEER_RUN $$ $PPID" > "$HOME/g.here"
+read x < "$HOME/g.go"
+"""
+PAGE = 4096
+
+
+def digest(path):
+    with open(path, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class SafetyCase(SiteCase):
+    def filled(self, goals=40, agent=COMMIT, config=FAST):
+        """A site whose store has some pages, with its daemon stopped; also its last event."""
+        site = self.site(config, agent)
+        site.up()
+        connection = site.connect()
+        for number in range(goals):
+            connection.call("goal.create", title=f"goal {number}", problem_statement="words " * 300)
+        connection.close()
+        seq = site.seq()
+        site.down()
+        return site, seq + 1  # daemon.stopped
+
+    def store(self, site):
+        return os.path.join(site.dir, "store.db")
+
+    def sql(self, site, *statements):
+        db = sqlite3.connect(self.store(site))
+        with db:
+            for statement in statements:
+                db.execute(statement)
+        db.close()
+
+    def head(self, site):
+        db = sqlite3.connect(f"file:{self.store(site)}?mode=ro", uri=True)
+        try:
+            return db.execute("SELECT max(seq) FROM log").fetchone()[0]
+        finally:
+            db.close()
+
+    def write(self, site, at, data):
+        with open(self.store(site), "r+b") as f:
+            f.seek(at)
+            f.write(data)
+
+    def copies(self, site):
+        return sorted(glob.glob(os.path.join(site.dir, "store.corrupt-*.db")))
+
+    def cli(self, site, *args, status=0):
+        done = subprocess.run([CLI, "--dir", site.dir, *args], env=site.env, cwd=site.root, capture_output=True,
+                              text=True, timeout=120)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def assert_safe(self, site, last=None):
+        """The daemon that runs is in safe mode, and everything says so."""
+        status = site.call("status.get")
+        safe = status["safe_mode"]
+        self.assertTrue(safe, status)
+        if last is not None:
+            self.assertEqual(safe["last_seq"], last)
+        self.assertEqual(status["seq"], safe["last_seq"])
+        needs = [n for n in status["needs_you"] if n["kind"] == "store_damaged"]
+        self.assertEqual(len(needs), 1)
+        code, _, body = site.http()
+        body = json.loads(body)
+        self.assertEqual((code, body["ok"], body["degraded"]), (200, True, True))
+        self.assertIn("safe mode", body["reason"])
+        self.assertEqual(site.metrics()["overseer_safe_mode"], 1)
+        for method, params in (("goal.create", {"title": "no"}), ("tick.now", {})):
+            with self.assertRaises(RpcError) as e:
+                site.call(method, **params)
+            self.assertEqual(e.exception.code, "E_UNAVAILABLE")
+            self.assertIn("safe mode", e.exception.message)
+            self.assertIn("doctor --rebuild", e.exception.next)
+        site.call("tick.now", dry_run=True)
+        return safe
+
+
+class Damage(SafetyCase):
+    def damaged(self, damage, last=None, goals=40):
+        """Does the damage, checks safe mode over two starts; the file is not touched by either."""
+        site, seq = self.filled(goals)
+        damage(site)
+        before = digest(self.store(site))
+        site.up()
+        safe = self.assert_safe(site, last)
+        self.assertLess(safe["last_seq"], seq)
+        self.assertEqual([safe["copy"]], self.copies(site))
+        self.assertEqual(digest(safe["copy"]), before)
+        self.assertIn("SAFE MODE", self.cli(site, "status"))
+        goals = site.call("goal.list")["goals"]
+        self.assertEqual([g["title"] for g in goals], [f"goal {n}" for n in range(len(goals))])
+        if safe["last_seq"]:
+            self.assertEqual([e["seq"] for e in site.events()], list(range(1, safe["last_seq"] + 1)))
+        self.assertEqual(site.down(), 0)
+        self.assertEqual(digest(self.store(site)), before)
+        site.up()
+        self.assertEqual(self.assert_safe(site)["copy"], safe["copy"])
+        self.assertEqual(self.copies(site), [safe["copy"]])
+        site.kill()
+        answer, status = site.read_only("status.get")
+        self.assertEqual(status, 0, answer)
+        self.assertEqual(answer["result"]["safe_mode"]["last_seq"], safe["last_seq"])
+        self.assertEqual(digest(self.store(site)), before)
+        return site, safe
+
+    def test_page_in_the_middle(self):
+        def spoil(site):
+            self.sql(site, "DELETE FROM snapshot")
+            self.write(site, 12 * PAGE, b"\xee" * PAGE)
+        _, safe = self.damaged(spoil)
+        self.assertGreater(safe["last_seq"], 0)
+
+    def test_truncated(self):
+        def cut(site):
+            os.truncate(self.store(site), os.path.getsize(self.store(site)) // 2 // PAGE * PAGE)
+        self.damaged(cut)
+
+    def test_header_of_zeros(self):
+        self.damaged(lambda site: self.write(site, 0, b"\0" * 100), last=0)
+
+    def test_garbage(self):
+        def replace(site):
+            with open(self.store(site), "wb") as f:
+                f.write(b"This is no database.\n" * 1000)
+        self.damaged(replace, last=0)
+
+    def test_byte_in_a_body(self):
+        def flip(site):
+            with open(self.store(site), "rb") as f:
+                text = f.read()
+            at = text.index(b'"title":"goal 7"')
+            self.write(site, at + len('"title":"goal '), b"8")
+            self.sql(site, "DELETE FROM snapshot")
+        site, safe = self.damaged(flip)
+        self.assertIn("hash chain broken", safe["reason"])
+        self.assertEqual(len(site.read_only("goal.list")[0]["result"]["goals"]), 7)
+
+    def test_record_that_contradicts(self):
+        """The chain is whole, but an event cannot be: it ends the state, and the file is kept."""
+        site, seq = self.filled(3)
+        db = sqlite3.connect(self.store(site))
+        previous = db.execute("SELECT hash FROM log WHERE seq = ?", (seq,)).fetchone()[0]
+        kind, body = "run.started", '{"data":{},"run":"R_none"}'
+        head = (seq + 1).to_bytes(8, "big") + (5).to_bytes(8, "big") + len(kind).to_bytes(4, "big")
+        chained = hashlib.sha256(previous + head + kind.encode() + body.encode()).digest()
+        with db:
+            db.execute("INSERT INTO log VALUES (?, 5, ?, ?, ?)", (seq + 1, kind, body, chained))
+        db.close()
+        site.up()
+        self.assertIn("R_none", self.assert_safe(site, seq)["reason"])
+
+    def test_wal_deleted(self):
+        """Without its write-ahead log the store is older, or damaged; never something else."""
+        site = self.site(FAST, COMMIT)
+        site.up()
+        for number in range(20):
+            site.call("goal.create", title=f"goal {number}", problem_statement="words " * 300)
+        events = site.events()
+        site.kill()
+        os.unlink(self.store(site) + "-wal")
+        site.up()
+        if site.call("status.get")["safe_mode"]:
+            self.assert_safe(site)
+        seen = [e for e in site.events() if e["seq"] <= len(events)]
+        count = len([1 for a, b in zip(seen, events) if a == b])
+        self.assertGreaterEqual(count, len(seen) - 1)  # but for the start of the second daemon
+
+    def test_copies_are_bounded(self):
+        site, _ = self.filled(3)
+        for number in range(6):
+            self.write(site, 0, b"\0" * 100)
+            os.utime(self.store(site), (number, number))
+            site.up()
+            self.assert_safe(site, 0)
+            site.kill()
+        self.assertEqual(len(self.copies(site)), 5)
+
+    def test_second_daemon(self):
+        """Safe mode holds the store as any daemon does."""
+        site, _ = self.filled(3)
+        self.write(site, 0, b"\0" * 100)
+        site.up()
+        process, ready = site.popen()
+        said = site.hear(ready)
+        self.assertEqual(process.wait(60), 4, said)
+        self.assertIn("E_CONFLICT", said)
+        self.assert_safe(site, 0)
+
+    def test_runs_go_on(self):
+        """A run that lives when the store breaks is left alone, can be read, and counts once it is repaired."""
+        site = self.site(FAST, "echo first words\n" + GATED)
+        gate = site.gate("g")
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+        run, agent, shim = gate.wait().split()
+        site.wait_type("run.started", run=run)
+        last = site.seq()
+        site.call("goal.create", title="later", problem_statement="words")
+        site.down()
+        db = sqlite3.connect(self.store(site))
+        body = db.execute("SELECT body FROM log WHERE seq = ?", (last + 1,)).fetchone()[0]
+        kept = db.execute("SELECT * FROM snapshot").fetchall()
+        with db:
+            db.execute("UPDATE log SET body = 'x' WHERE seq = ?", (last + 1,))
+            db.execute("DELETE FROM snapshot")
+        db.close()
+        site.up()
+        self.assert_safe(site, last)
+        self.assertEqual(site.call("run.show", run=run)["status"], "running")
+        self.assertIn("first words", site.call("run.log", run=run)["text"])
+        self.assertTrue(alive(agent) and alive(shim))
+        gate.go()
+        while alive(shim):
+            site.call("status.get")
+        self.assertEqual(site.call("run.show", run=run)["status"], "running")
+        site.down()
+        db = sqlite3.connect(self.store(site))
+        with db:
+            db.execute("UPDATE log SET body = ? WHERE seq = ?", (body, last + 1))
+            db.executemany("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?)", kept)
+        db.close()
+        site.up()
+        self.assertIsNone(site.call("status.get")["safe_mode"])
+        site.wait_goal(goal)
+        self.assertEqual(len(site.runs()), 1)
+
+
+class Newer(SafetyCase):
+    def refused(self, site, *words):
+        """No daemon starts, nothing is read; not a byte is changed."""
+        before = {name: digest(name) for name in glob.glob(self.store(site) + "*") if not name.endswith("-shm")}
+        said = site.start()
+        self.assertTrue(said.startswith("error E_STATE\n"), said)
+        for word in words:
+            self.assertIn(word, said)
+        answer, status = site.read_only("status.get")
+        self.assertEqual((status, answer["error"]["data"]["code"]), (4, "E_STATE"))
+        after = {name: digest(name) for name in glob.glob(self.store(site) + "*") if not name.endswith("-shm")}
+        self.assertEqual(before, after)
+        self.assertEqual(self.copies(site), [])
+
+    def test_schema(self):
+        site, _ = self.filled(3)
+        self.sql(site, "PRAGMA user_version = 1000", "CREATE TABLE future (x)")
+        self.refused(site, "newer Overseer", "1000", "not touched")
+
+    def append(self, site, seq, kind, body):
+        db = sqlite3.connect(self.store(site))
+        previous = db.execute("SELECT hash FROM log WHERE seq = ?", (seq,)).fetchone()[0]
+        head = (seq + 1).to_bytes(8, "big") + (5).to_bytes(8, "big") + len(kind).to_bytes(4, "big")
+        chained = hashlib.sha256(previous + head + kind.encode() + body.encode()).digest()
+        with db:
+            db.execute("INSERT INTO log VALUES (?, 5, ?, ?, ?)", (seq + 1, kind, body, chained))
+        db.close()
+
+    def test_event_kind(self):
+        site, seq = self.filled(3)
+        self.append(site, seq, "goal.dreamt", '{"data":{}}')
+        self.refused(site, "goal.dreamt", "newer Overseer", "not touched")
+
+    def test_event_field(self):
+        site, seq = self.filled(3)
+        self.append(site, seq, "daemon.stopped", '{"data":{"instance":"x","mood":"good","reason":"y"}}')
+        self.refused(site, "mood", "newer Overseer", "not touched")
+
+    def test_snapshot_format(self):
+        """A snapshot of another format is only a loss of time."""
+        site, seq = self.filled(3)
+        self.sql(site, "UPDATE snapshot SET format = 1000")
+        site.up()
+        self.assertEqual(len(site.call("goal.list")["goals"]), 3)
+        self.assertIsNone(site.call("status.get")["safe_mode"])
+        self.assertGreater(site.seq(), seq)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
