@@ -49,7 +49,12 @@ static const struct op_param goal_list[] = { { "status", PARAM_TEXT, false,
 		"only goals with this status", 0 } };
 static const struct op_param goal_show[] = { GOAL };
 static const struct op_param plan_apply[] = { GOAL,
-	{ "plan", PARAM_OBJECT, true, "a plan document", 0 } };
+	{ "plan", PARAM_OBJECT, true, "a plan document", 0 },
+	{ "version", PARAM_INT, false,
+			"the plan version that the caller has seen; another one is refused "
+			"(E_CONFLICT)",
+			0 },
+	{ "reason", PARAM_TEXT, false, "why; recorded with the caller's name", LIMIT_NOTE } };
 static const struct op_param work_list[] = { GOAL_OPT,
 	{ "status", PARAM_TEXT, false, "only nodes with this status", 0 } };
 static const struct op_param work_show[] = { NODE, GOAL_OPT };
@@ -103,7 +108,9 @@ static const struct op table[] = {
 			op_goal_list },
 	{ "goal.show", OP_READ, OP_HUMAN, "Shows a goal's record and progress.", PARAMS(goal_show),
 			op_goal_show },
-	{ "plan.apply", OP_WRITE, OP_HUMAN, "Checks a plan and makes it the goal's plan.",
+	{ "plan.apply", OP_WRITE, OP_HUMAN,
+			"Checks a plan and makes it the goal's plan; a later one is applied as a "
+			"diff.",
 			PARAMS(plan_apply), NULL },
 	{ "plan.show", OP_READ, OP_HUMAN, "Shows a goal's nodes as a tree.", PARAMS(goal_show),
 			op_plan_show },

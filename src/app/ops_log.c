@@ -191,7 +191,7 @@ static int explain_goal(struct op_ctx *cx, const struct goal *g, value **ret)
 		const struct node *n = g->nodes.p[i];
 		value *f;
 
-		if (!node_is_leaf(n))
+		if (!node_is_leaf(n) || n->removed_in)
 			continue;
 		f = value_object(a);
 		value_put(a, f, "seq",

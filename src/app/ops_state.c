@@ -123,7 +123,9 @@ int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_
 		for (size_t k = 0; (!only || only == g) && k < g->nodes.n; k++) {
 			const struct node *n = g->nodes.p[k];
 
-			if (node_is_leaf(n) && (status < 0 || (int)n->status == status))
+			/* What a replan removed is told only to whoever asks for what is cancelled. */
+			if (node_is_leaf(n) &&
+					(status < 0 ? !n->removed_in : (int)n->status == status))
 				value_push(cx->arena, list, view_node_brief(cx->arena, n));
 		}
 	}

@@ -242,6 +242,7 @@ static void check_together(struct config_reader *r)
 	if (c->accept_dirty_wait > c->accept_dirty_wait_max)
 		config_problem(r, STR("accept.dirty_wait"),
 				"must not exceed accept.dirty_wait_max");
+	config_check_planner(r);
 }
 
 static void fill_policy(struct config *c)
@@ -249,7 +250,9 @@ static void fill_policy(struct config *c)
 	struct policy_agent *agents = arena_array(&c->arena, struct policy_agent, c->agents_n + 1);
 
 	for (size_t i = 0; i < c->agents_n; i++)
-		agents[i] = (struct policy_agent){ c->agents[i].name, c->agents[i].concurrency };
+		agents[i] = (struct policy_agent){ .name = c->agents[i].name,
+			.concurrency = c->agents[i].concurrency,
+			.recovery = RUNG_RESEND };
 	c->policy = (struct policy){
 		.default_agent = c->default_agent,
 		.agents = agents,
@@ -266,7 +269,10 @@ static void fill_policy(struct config *c)
 		.dirty_tries = c->accept_dirty_tries,
 		.dirty_wait = c->accept_dirty_wait,
 		.dirty_wait_max = c->accept_dirty_wait_max,
+		.planner = c->planner_provider != PROVIDER_NONE,
+		.diagnose = c->planner_diagnose,
 		.plan = { c->planner_max_phases, c->planner_max_tasks, c->planner_max_subtasks },
+		POLICY_SUPERVISION,
 	};
 	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
 }

@@ -13,6 +13,7 @@
 #include "data/value.h"
 
 enum prompt_by { PROMPT_STDIN, PROMPT_ARG, PROMPT_FILE };
+enum planner_provider { PROVIDER_NONE, PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_COMMAND };
 
 /* [agents.NAME] */
 struct config_agent {
@@ -39,6 +40,11 @@ struct config {
 	ov_time tick_every;
 	ov_time retry_delay[3];
 	int64_t retry_max_attempts;
+	enum planner_provider planner_provider;
+	str planner_model, planner_base_url, planner_api_key_env, planner_command; /* as written */
+	ov_time planner_timeout;
+	int64_t planner_max_tokens, planner_max_repairs;
+	bool planner_diagnose;
 	int64_t planner_max_phases, planner_max_tasks, planner_max_subtasks;
 	int64_t limits_min_free_memory_bytes; /* 0: not looked at */
 	int64_t limits_max_load_pct;          /* of the number of processors; 0: not looked at */
@@ -67,6 +73,17 @@ struct config {
 /* Everything wrong is reported at once in err's message, one problem per line, each with its key. */
 int config_parse(str toml, struct config **ret, struct ov_err *err);
 struct config *config_free(struct config *c); /* returns NULL */
+/* Where the planner's model is asked, without a slash at its end; empty for a command. */
+str config_planner_url(const struct config *c);
+/* The model as its provider calls it: without "PROVIDER/" before it. */
+str config_planner_model(const struct config *c);
+/* "anthropic/claude-...", "command". For people and for provenance. */
+str config_planner_ref(struct arena *a, const struct config *c);
+/*
+ * The environment variable that holds the key; empty for a command. It is not needed for a server on
+ * this machine unless the file names one.
+ */
+str config_planner_key_env(const struct config *c, bool *ret_needed);
 /*
  * The effective value of every option: {"workers.max": {"value", "default", "set": bool, "help"}},
  * "agents.NAME.command" and "roles.NAME" included. Values of agents' variables are hidden.

@@ -50,6 +50,9 @@ bool config_read_text(struct config_reader *r, str key, const value *v, size_t m
 void config_read_option(struct config_reader *r, str key, const struct option *o, const value *v,
 		void *base);
 
+/* What is contradictory in [planner]. */
+void config_check_planner(struct config_reader *r);
+
 /* The default as a value; null when there is none. */
 value *config_option_default(struct arena *a, const struct option *o);
 /* "1 to 256"; empty for options without a range. */

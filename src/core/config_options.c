@@ -8,6 +8,9 @@
 #define TIB (1024 * 1024 * MIB)
 #define AT(member) .offset = offsetof(struct config, member)
 
+static const char *const providers[] = { "none", "anthropic", "openai", "command",
+	NULL }; /* enum planner_provider */
+
 static const struct option options[] = {
 	{ "defaults.agent", OPT_STR, 0, LIMIT_NAME, "\"\"",
 			"The agent that takes nodes which name neither an agent nor a role.",
@@ -22,6 +25,40 @@ static const struct option options[] = {
 	{ "retry.delays", OPT_DELAYS, 0, OV_DAY, "[\"5s\", \"30s\", \"2m\"]",
 			"The waits before the second, the third, and every further attempt.",
 			AT(retry_delay) },
+	{ "planner.provider", OPT_CHOICE, 0, 0, "\"none\"",
+			"Who makes plans for goals that come without one: the Messages API of "
+			"Anthropic, any server that speaks OpenAI's chat completions, a command, "
+			"or nobody; then a goal becomes one task.",
+			providers, AT(planner_provider) },
+	{ "planner.model", OPT_STR, 0, LIMIT_NAME, "\"\"",
+			"The model, as its provider calls it, or with the provider before it: "
+			"anthropic/NAME.",
+			AT(planner_model) },
+	{ "planner.base_url", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"Where the API is, up to what comes before /v1; empty: the provider's own. "
+			"Without TLS only on this machine. https_proxy, all_proxy and no_proxy of "
+			"the daemon's environment are honoured.",
+			AT(planner_base_url) },
+	{ "planner.api_key_env", OPT_STR, 0, LIMIT_NAME, "\"\"",
+			"The name of the environment variable of the daemon that holds the key; "
+			"empty: ANTHROPIC_API_KEY or OPENAI_API_KEY. The key itself is never "
+			"stored or logged.",
+			AT(planner_api_key_env) },
+	{ "planner.command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"Run by sh -c in the repository, with the prompt on standard input; it "
+			"answers with JSON on standard output.",
+			AT(planner_command) },
+	{ "planner.timeout", OPT_DURATION, 10, OV_DAY, "\"2m\"", "The longest wait for one answer.",
+			AT(planner_timeout) },
+	{ "planner.max_tokens", OPT_INT, 64, 1000 * 1000, "16000", "The most tokens of one answer.",
+			AT(planner_max_tokens) },
+	{ "planner.max_repair_attempts", OPT_INT, 0, 10, "2",
+			"How often an answer that is no valid plan is sent back with what is wrong "
+			"before the goal gets a plan of one task.",
+			AT(planner_max_repairs) },
+	{ "planner.diagnose", OPT_BOOL, 0, 0, "false",
+			"Ask the model what to do about a stall, at most once for each.",
+			AT(planner_diagnose) },
 	{ "planner.max_plan_phases", OPT_INT, 1, 10, "5", "The most phases of a plan.",
 			AT(planner_max_phases) },
 	{ "planner.max_tasks_per_phase", OPT_INT, 1, 20, "7", "The most tasks of a phase.",

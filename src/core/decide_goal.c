@@ -1,10 +1,9 @@
-/* Commands about goals, plans and nodes that people give; and the daemon's own coming and going. */
+/* Commands about goals and nodes that people give; and the daemon's own coming and going. */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/decide_impl.h"
 #include "core/limits.h"
-#include "core/plan.h"
 
 static const struct {
 	const char *name;
@@ -56,25 +55,6 @@ static int copy_list(struct decide_ctx *cx, struct event *e, const value *params
 	return 0;
 }
 
-static void emit_plan(struct decide_ctx *cx, str goal, int64_t version, const value *plan)
-{
-	struct event *e = emit(cx, EV_PLAN_APPLIED, (struct subject){ .goal = goal });
-
-	ev_int(cx, e, "version", version);
-	value_put(cx->arena, e->data, "plan", value_copy(cx->arena, plan));
-}
-
-static int check_plan(struct decide_ctx *cx, const value *plan, struct ov_err *err)
-{
-	struct plan_report report;
-	int r;
-
-	plan_check(cx->arena, plan, &cx->policy->plan, &report);
-	r = plan_report_error(&report, err);
-	plan_report_done(&report);
-	return r;
-}
-
 int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
@@ -99,7 +79,7 @@ int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_r
 	if (r == 0 && value_at(params, "priority"))
 		r = parse_priority(value_str_at(params, "priority"), &priority, err);
 	if (r == 0 && plan)
-		r = check_plan(cx, plan, err);
+		r = plan_refuse(cx, plan, err);
 	if (r < 0)
 		return r;
 	id = make_id(cx, "goal_");
@@ -114,39 +94,9 @@ int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_r
 			return r;
 	}
 	if (plan)
-		emit_plan(cx, id, 1, plan);
+		plan_emit_first(cx, id, plan, STR("given with the goal"), "file");
 	*ret_result = value_object(cx->arena);
 	value_put(cx->arena, *ret_result, "goal", value_str(cx->arena, id));
-	return 0;
-}
-
-int decide_plan_apply(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
-{
-	struct goal *g;
-	int r;
-
-	r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
-	if (r == 0)
-		r = check_plan(cx, value_at(params, "plan"), err);
-	if (r < 0)
-		return r;
-	if (g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED)
-		return ov_fail(err, OV_ESTATE,
-				"goal " STR_FMT
-				" is %s; a plan can be applied while it is active or paused",
-				STR_ARG(g->id), status_name(&goal_statuses, (int)g->status));
-	if (g->plan_version) {
-		ov_fail(err, OV_ECONFLICT, "goal " STR_FMT " has a plan already (version %lld)",
-				STR_ARG(g->id), (long long)g->plan_version);
-		ov_next(err, "overseer plan show " STR_FMT, STR_ARG(g->id));
-		return OV_ECONFLICT;
-	}
-	emit_plan(cx, g->id, g->plan_version + 1, value_at(params, "plan"));
-	*ret_result = value_object(cx->arena);
-	value_put(cx->arena, *ret_result, "goal",
-			value_str(cx->arena, arena_str(cx->arena, g->id)));
-	value_put(cx->arena, *ret_result, "version", value_int(cx->arena, g->plan_version + 1));
 	return 0;
 }
 

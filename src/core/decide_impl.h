@@ -34,5 +34,19 @@ void close_escalations(struct decide_ctx *cx, const struct node *n, str answer);
 void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
 		str reason);
 
+/* 0, or OV_EINVALID_PLAN: the document could be no goal's plan. */
+int plan_refuse(struct decide_ctx *cx, const value *plan, struct ov_err *err);
+/* The first plan, checked before, of a goal that this batch creates. */
+void plan_emit_first(struct decide_ctx *cx, str goal, const value *plan, str reason,
+		const char *source);
+/*
+ * Makes a document the goal's plan: checks it, and emits plan.applied with the effective document
+ * and, for a replan, what follows for the nodes that it removes or splits. source is file, planner,
+ * fallback or replan. A document that changes nothing emits nothing. Emit no other event about those
+ * nodes or their assignments in the same batch.
+ */
+int plan_adopt(struct decide_ctx *cx, const struct goal *g, const value *plan, str reason,
+		const char *source, struct ov_err *err);
+
 decide_fn decide_goal_create, decide_plan_apply, decide_work_update, decide_effect_end,
 		decide_run_end, decide_daemon_start, decide_daemon_stop;

@@ -30,6 +30,11 @@
 		name, V_ARRAY, false, help \
 	}
 
+#define OBJECT_OPT(name, help)              \
+	{                                   \
+		name, V_OBJECT, false, help \
+	}
+
 static const struct event_field daemon_started[] = {
 	TEXT("instance", "identity of the daemon's process"),
 	TEXT("version", "version of the program"),
@@ -44,23 +49,79 @@ static const struct event_field goal_created[] = {
 	LIST_OPT("success_criteria", "what must be observable at the end"),
 	LIST_OPT("non_goals", "what is not asked for"),
 	LIST_OPT("constraints", "what must be kept"),
+	LIST_OPT("assumptions", "what was taken for granted"),
+	LIST_OPT("stakeholders", "who else cares"),
+	LIST_OPT("risks", "what may go wrong: risk, impact, mitigation"),
 	LIST_OPT("tags", "for finding it again"),
+	TEXT_OPT("owner", "who answers for it; the actor when absent"),
+	TEXT_OPT("origin_session", "session that asked for it"),
+	OBJECT_OPT("origin_context", "how to reach who asked: channel, to, thread, account"),
+	TEXT_OPT("repo_context", "what was assumed about the repository"),
+	OBJECT_OPT("estimate", "what it is expected to use, by resource"),
+	OBJECT_OPT("budget", "what it may use, by resource; -1: unlimited"),
 	NUM("priority", "1 urgent, 2 high, 3 normal, 4 low, 5 background"),
+};
+static const struct event_field goal_updated[] = {
+	TEXT_OPT("title", "one line"),
+	TEXT_OPT("problem_statement", "what is to be solved"),
+	LIST_OPT("success_criteria", "what must be observable at the end"),
+	LIST_OPT("non_goals", "what is not asked for"),
+	LIST_OPT("constraints", "what must be kept"),
+	LIST_OPT("assumptions", "what was taken for granted"),
+	LIST_OPT("stakeholders", "who else cares"),
+	LIST_OPT("risks", "what may go wrong: risk, impact, mitigation"),
+	LIST_OPT("tags", "for finding it again"),
+	TEXT_OPT("owner", "who answers for it"),
+	TEXT_OPT("repo_context", "what was assumed about the repository"),
+	NUM_OPT("priority", "1 urgent, 2 high, 3 normal, 4 low, 5 background"),
+	OBJECT_OPT("estimate", "what it is expected to use, by resource"),
+	OBJECT_OPT("budget", "what it may use, by resource; -1: unlimited"),
+	TEXT("reason", "why"),
+};
+static const struct event_field goal_spent[] = {
+	{ "amounts", V_OBJECT, true, "by resource: iterations, wall_ms, tokens, cost_microusd" },
+	TEXT("on", "what it was used for: run, plan"),
+};
+static const struct event_field goal_budget[] = {
+	TEXT("level", "fine, warned or spent"),
+	TEXT("resource", "the one that is nearest to its budget"),
+	NUM("used", "so far"),
+	NUM("limit", "its budget"),
 };
 static const struct event_field goal_status[] = {
 	TEXT("from", "status before"),
 	TEXT("to", "status now"),
 	TEXT("reason", "why"),
+	TEXT_OPT("health", "when it is not the one that goes with the status"),
 	FLAG_OPT("override", "by a person, past the ordinary rules"),
 };
 static const struct event_field plan_applied[] = {
 	NUM("version", "1 for the first plan, growing by one"),
-	{ "plan", V_OBJECT, true, "the plan document" },
+	TEXT_OPT("source", "file, planner, fallback or replan"),
+	TEXT_OPT("reason", "why it was changed"),
+	OBJECT_OPT("summary", "ids of the nodes added, changed, removed; kept: how many"),
+	{ "plan", V_OBJECT, true,
+			"the effective document: what was given, and the finished nodes that it "
+			"left out" },
+};
+static const struct event_field plan_generated[] = {
+	TEXT("purpose", "create, split or diagnose"),
+	TEXT("model_ref", "provider and model, or the command"),
+	TEXT("template_id", "of the prompt"),
+	TEXT("template_hash", "SHA-256 of the prompt's template"),
+	OBJECT_OPT("inputs", "what was put into the template, bounded"),
+	TEXT_OPT("raw", "the accepted answer"),
+	LIST_OPT("attempts", "each with its validation errors"),
+	NUM_OPT("tokens_in", "used by the prompts"),
+	NUM_OPT("tokens_out", "used by the answers"),
 };
 static const struct event_field node_status[] = {
 	TEXT("from", "status before"),
 	TEXT("to", "status now"),
 	TEXT("reason", "why"),
+	TEXT_OPT("block",
+			"kind of block: person, paused, failed, stalled, question, credential ..."),
+	NUM_OPT("blocked_until_ms", "the moment at which it unblocks itself"),
 	TEXT_OPT("blocked_by", "who or what blocks it"),
 	TEXT_OPT("unblock_when", "what would unblock it"),
 	FLAG_OPT("override", "by a person, past the ordinary rules"),
@@ -75,10 +136,63 @@ static const struct event_field node_accepted[] = {
 	TEXT("target", "the branch"),
 	TEXT_OPT("rescue_ref", "ref that keeps the agent's own commits, before they were made one"),
 };
+static const struct event_field node_reported[] = {
+	TEXT("identity", "of the report; applied once"),
+	NUM("offset", "in the run's output, after the report"),
+	{ "update", V_OBJECT, true, "what was reported" },
+	TEXT("status", "as reported: in_progress, blocked, done; empty: not said"),
+	FLAG_OPT("progress", "it says something that was not known"),
+};
+static const struct event_field node_wanted[] = {
+	TEXT("agent", "or empty: as usual"),
+	TEXT("reason", "why"),
+};
+static const struct event_field episode_opened[] = {
+	NUM("episode", "first, second ... of the node"),
+	TEXT("reason", "what was seen, or not seen"),
+	LIST_OPT("evidence", "each signal, and what it said"),
+};
+static const struct event_field episode_rung[] = {
+	NUM("episode", "number"),
+	TEXT("rung", "nudge, resend, replan, reassign, escalate"),
+	NUM("count", "how often in this episode, this time included"),
+	FLAG_OPT("skipped", "it could not help here"),
+	TEXT("reason", "why this rung, or why not"),
+	NUM_OPT("backoff_until_ms", "the next rung comes no earlier"),
+	TEXT_OPT("instruction_hash", "of what was sent, without its nonce"),
+};
+static const struct event_field episode_closed[] = {
+	NUM("episode", "number"),
+	TEXT("reason", "progress, or what else ended it"),
+};
+static const struct event_field crystallized[] = {
+	{ "crystallization", V_OBJECT, true, "the handoff" },
+};
+static const struct event_field assignment_activity[] = {
+	NUM("at_ms", "when it was seen"),
+	TEXT("sign", "stream, process, tree, progress ..."),
+	NUM("due_at_ms", "the next sign is expected until then"),
+};
+static const struct event_field dispatch_intended[] = {
+	TEXT("dispatch", "id: the idempotency key"),
+	TEXT("mode", "spawn, send or escalate"),
+	TEXT("purpose", "start, retry, nudge, answer, rerun or escalate"),
+	TEXT("target", "session key, or number of the escalation"),
+	TEXT("instruction", "the whole text"),
+	TEXT("instruction_hash", "SHA-256 of it, without the nonce"),
+	TEXT_OPT("nonce", "that an answer repeats"),
+};
+static const struct event_field dispatch_result[] = {
+	TEXT("dispatch", "id"),
+	TEXT("result", "pending (sent again), accepted, ok, timeout or error"),
+	TEXT_OPT("notes", "for people"),
+};
 static const struct event_field assignment_created[] = {
 	TEXT("agent", "configured agent"),
 	TEXT("worker", "worker slot"),
 	TEXT("branch", "branch of the worktree"),
+	TEXT_OPT("session_key", "agent:AGENT:ASSIGNMENT"),
+	TEXT_OPT("recovery_policy", "first rung after the nudges"),
 	NUM("epoch", "grows with each assignment of the node"),
 	TEXT("reason", "why this node, this agent, now"),
 };
@@ -89,6 +203,7 @@ static const struct event_field assignment_moved[] = {
 	TEXT("reason", "why"),
 	NUM_OPT("not_before_ms", "the stage waits until this moment"),
 	TEXT_OPT("feedback", "what the next run must know"),
+	FLAG_OPT("stopping", "its run is ended by us, which is no failure"),
 };
 static const struct event_field run_created[] = {
 	TEXT("dispatch", "idempotency key of the start"),
@@ -106,6 +221,8 @@ static const struct event_field run_ended[] = {
 	NUM_OPT("dropped_bytes", "output beyond the bound"),
 	NUM_OPT("swept", "descendants that outlived the agent and were ended"),
 	NUM_OPT("ended_at_ms", "when the agent ended"),
+	NUM_OPT("tokens", "that it used, where it says so"),
+	NUM_OPT("cost_microusd", "that it cost, where it says so"),
 	TEXT_OPT("message", "why it could not be started, or what is known"),
 };
 static const struct event_field run_harvested[] = {
@@ -139,6 +256,8 @@ static const struct event_field workspace_ready[] = {
 static const struct event_field effect_intended[] = {
 	TEXT("effect", "id; the dispatch id for run_start"),
 	TEXT("kind", "what will be done"),
+	TEXT_OPT("dispatch", "that is sent"),
+	TEXT_OPT("purpose", "of a plan: create, split, diagnose"),
 };
 static const struct event_field effect_ended[] = {
 	TEXT("effect", "id"),
@@ -150,11 +269,38 @@ static const struct event_field escalation_opened[] = {
 	NUM("escalation", "its number"),
 	TEXT("kind", "why a person is needed"),
 	TEXT("question", "what is asked"),
+	LIST_OPT("options", "answers to choose from"),
+	TEXT_OPT("default_answer", "given by itself when nobody answers"),
+	NUM_OPT("expires_at_ms", "when that happens"),
+	NUM_OPT("notify_at_ms", "nobody is disturbed before this"),
+	NUM_OPT("episode", "of the stall that it is about"),
+};
+static const struct event_field escalation_reminded[] = {
+	NUM("escalation", "its number"),
+	NUM("count", "of reminders, this one included"),
 };
 static const struct event_field escalation_closed[] = {
 	NUM("escalation", "its number"),
 	TEXT("status", "answered, expired or dismissed"),
 	TEXT("answer", "or why it is closed"),
+};
+static const struct event_field agent_limited[] = {
+	TEXT("agent", "configured agent"),
+	TEXT("kind", "rate_limited or login"),
+	TEXT("detail", "what it said"),
+	NUM("times", "in a row"),
+	NUM_OPT("resets_at_ms", "when it can be used again, where known"),
+};
+static const struct event_field agent_cleared[] = {
+	TEXT("agent", "configured agent"),
+	TEXT("reason", "why"),
+};
+static const struct event_field outage_suspected[] = {
+	NUM("silent", "runs without a sign of life"),
+	NUM("live", "of so many"),
+};
+static const struct event_field outage_over[] = {
+	TEXT("reason", "what was seen"),
 };
 
 /* run.started says all in its envelope. */
@@ -173,13 +319,26 @@ static const struct {
 	[EV_DAEMON_STARTED] = FIELDS(daemon_started),
 	[EV_DAEMON_STOPPED] = FIELDS(daemon_stopped),
 	[EV_GOAL_CREATED] = FIELDS(goal_created),
+	[EV_GOAL_UPDATED] = FIELDS(goal_updated),
+	[EV_GOAL_SPENT] = FIELDS(goal_spent),
+	[EV_GOAL_BUDGET] = FIELDS(goal_budget),
 	[EV_GOAL_STATUS] = FIELDS(goal_status),
 	[EV_PLAN_APPLIED] = FIELDS(plan_applied),
+	[EV_PLAN_GENERATED] = FIELDS(plan_generated),
 	[EV_NODE_STATUS] = FIELDS(node_status),
 	[EV_NODE_FAILED] = FIELDS(node_failed),
 	[EV_NODE_ACCEPTED] = FIELDS(node_accepted),
+	[EV_NODE_REPORTED] = FIELDS(node_reported),
+	[EV_NODE_WANTED] = FIELDS(node_wanted),
+	[EV_EPISODE_OPENED] = FIELDS(episode_opened),
+	[EV_EPISODE_RUNG] = FIELDS(episode_rung),
+	[EV_EPISODE_CLOSED] = FIELDS(episode_closed),
+	[EV_CRYSTALLIZED] = FIELDS(crystallized),
 	[EV_ASSIGNMENT_CREATED] = FIELDS(assignment_created),
 	[EV_ASSIGNMENT_MOVED] = FIELDS(assignment_moved),
+	[EV_ASSIGNMENT_ACTIVITY] = FIELDS(assignment_activity),
+	[EV_DISPATCH_INTENDED] = FIELDS(dispatch_intended),
+	[EV_DISPATCH_RESULT] = FIELDS(dispatch_result),
 	[EV_RUN_CREATED] = FIELDS(run_created),
 	[EV_RUN_STARTED] = NO_FIELDS,
 	[EV_RUN_ENDED] = FIELDS(run_ended),
@@ -191,7 +350,12 @@ static const struct {
 	[EV_EFFECT_INTENDED] = FIELDS(effect_intended),
 	[EV_EFFECT_ENDED] = FIELDS(effect_ended),
 	[EV_ESCALATION_OPENED] = FIELDS(escalation_opened),
+	[EV_ESCALATION_REMINDED] = FIELDS(escalation_reminded),
 	[EV_ESCALATION_CLOSED] = FIELDS(escalation_closed),
+	[EV_AGENT_LIMITED] = FIELDS(agent_limited),
+	[EV_AGENT_CLEARED] = FIELDS(agent_cleared),
+	[EV_OUTAGE_SUSPECTED] = FIELDS(outage_suspected),
+	[EV_OUTAGE_OVER] = FIELDS(outage_over),
 };
 
 static const struct {

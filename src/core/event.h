@@ -8,36 +8,65 @@
 #include "base/ov.h"
 #include "data/value.h"
 
-#define EVENTS(X)                                                                                 \
-	X(EV_DAEMON_STARTED, "daemon.started", "A daemon took the store over and began to work.") \
-	X(EV_DAEMON_STOPPED, "daemon.stopped",                                                    \
-			"A daemon stopped by request; runs go on without it.")                    \
-	X(EV_GOAL_CREATED, "goal.created", "A goal was created.")                                 \
-	X(EV_GOAL_STATUS, "goal.status", "A goal changed its status.")                            \
-	X(EV_PLAN_APPLIED, "plan.applied",                                                        \
-			"A checked plan became the goal's plan; its nodes exist now.")            \
-	X(EV_NODE_STATUS, "node.status", "A node without children changed its status.")           \
-	X(EV_NODE_FAILED, "node.failed", "A step of the node's work failed; counted per cause.")  \
-	X(EV_NODE_ACCEPTED, "node.accepted", "The node's change is on the target branch.")        \
-	X(EV_ASSIGNMENT_CREATED, "assignment.created",                                            \
-			"A node was bound to an agent and a worker.")                             \
-	X(EV_ASSIGNMENT_MOVED, "assignment.moved", "An assignment changed status or stage.")      \
-	X(EV_RUN_CREATED, "run.created",                                                          \
-			"A dispatch was intended: this run shall be started once.")               \
-	X(EV_RUN_STARTED, "run.started", "The run's agent was started.")                          \
-	X(EV_RUN_ENDED, "run.ended", "The run's agent ended, or was lost.")                       \
-	X(EV_RUN_HARVESTED, "run.harvested",                                                      \
-			"What the agent left in its worktree was committed and kept.")            \
-	X(EV_RUN_VERIFIED, "run.verified", "Our own check of the run's result.")                  \
-	X(EV_WORKER_CREATED, "worker.created", "A worker slot exists.")                           \
-	X(EV_WORKER_STATUS, "worker.status", "A worker changed its status.")                      \
-	X(EV_WORKSPACE_READY, "workspace.ready",                                                  \
-			"The worker's worktree stands on the assignment's branch.")               \
-	X(EV_EFFECT_INTENDED, "effect.intended",                                                  \
-			"A side effect will be carried out, at least once.")                      \
-	X(EV_EFFECT_ENDED, "effect.ended", "The outcome of a side effect is known.")              \
-	X(EV_ESCALATION_OPENED, "escalation.opened", "A person is needed.")                       \
-	X(EV_ESCALATION_CLOSED, "escalation.closed", "A person is no longer needed.")
+#define EVENTS(X)                                                                                  \
+	X(EV_DAEMON_STARTED, "daemon.started", "A daemon took the store over and began to work.")  \
+	X(EV_DAEMON_STOPPED, "daemon.stopped",                                                     \
+			"A daemon stopped by request; runs go on without it.")                     \
+	X(EV_GOAL_CREATED, "goal.created", "A goal was created.")                                  \
+	X(EV_GOAL_UPDATED, "goal.updated",                                                         \
+			"A person changed a goal's definition, priority or budget.")               \
+	X(EV_GOAL_SPENT, "goal.spent", "The goal used something up: a run, time, tokens, money.")  \
+	X(EV_GOAL_BUDGET, "goal.budget",                                                           \
+			"The goal came near its budget, spent it, or got a new one.")              \
+	X(EV_GOAL_STATUS, "goal.status", "A goal changed its status.")                             \
+	X(EV_PLAN_APPLIED, "plan.applied",                                                         \
+			"A checked plan became the goal's plan; its nodes exist now, as it says.") \
+	X(EV_PLAN_GENERATED, "plan.generated",                                                     \
+			"A planner made a plan: by which model, from what, with what errors on "   \
+			"the way.")                                                                \
+	X(EV_NODE_STATUS, "node.status", "A node without children changed its status.")            \
+	X(EV_NODE_FAILED, "node.failed", "A step of the node's work failed; counted per cause.")   \
+	X(EV_NODE_ACCEPTED, "node.accepted", "The node's change is on the target branch.")         \
+	X(EV_NODE_REPORTED, "node.reported",                                                       \
+			"The agent reported on its node; that is not yet believed.")               \
+	X(EV_NODE_WANTED, "node.wanted", "A person chose who shall work on the node next.")        \
+	X(EV_EPISODE_OPENED, "episode.opened", "Work on the node stalled.")                        \
+	X(EV_EPISODE_RUNG, "episode.rung", "A rung of the recovery ladder was taken, or skipped.") \
+	X(EV_EPISODE_CLOSED, "episode.closed", "The stall is over: progress, or an end.")          \
+	X(EV_CRYSTALLIZED, "crystallization.written",                                              \
+			"A handoff was written for whoever goes on.")                              \
+	X(EV_ASSIGNMENT_CREATED, "assignment.created",                                             \
+			"A node was bound to an agent and a worker.")                              \
+	X(EV_ASSIGNMENT_MOVED, "assignment.moved", "An assignment changed status or stage.")       \
+	X(EV_ASSIGNMENT_ACTIVITY, "assignment.activity",                                           \
+			"A sign of life was seen; the due date moved.")                            \
+	X(EV_DISPATCH_INTENDED, "dispatch.intended",                                               \
+			"An instruction will be given, under this id, once.")                      \
+	X(EV_DISPATCH_RESULT, "dispatch.result", "What became of an instruction.")                 \
+	X(EV_RUN_CREATED, "run.created",                                                           \
+			"A dispatch was intended: this run shall be started once.")                \
+	X(EV_RUN_STARTED, "run.started", "The run's agent was started.")                           \
+	X(EV_RUN_ENDED, "run.ended", "The run's agent ended, or was lost.")                        \
+	X(EV_RUN_HARVESTED, "run.harvested",                                                       \
+			"What the agent left in its worktree was committed and kept.")             \
+	X(EV_RUN_VERIFIED, "run.verified", "Our own check of the run's result.")                   \
+	X(EV_WORKER_CREATED, "worker.created", "A worker slot exists.")                            \
+	X(EV_WORKER_STATUS, "worker.status", "A worker changed its status.")                       \
+	X(EV_WORKSPACE_READY, "workspace.ready",                                                   \
+			"The worker's worktree stands on the assignment's branch.")                \
+	X(EV_EFFECT_INTENDED, "effect.intended",                                                   \
+			"A side effect will be carried out, at least once.")                       \
+	X(EV_EFFECT_ENDED, "effect.ended", "The outcome of a side effect is known.")               \
+	X(EV_ESCALATION_OPENED, "escalation.opened", "A person is needed.")                        \
+	X(EV_ESCALATION_REMINDED, "escalation.reminded", "A person was reminded.")                 \
+	X(EV_ESCALATION_CLOSED, "escalation.closed", "A person is no longer needed.")              \
+	X(EV_AGENT_LIMITED, "agent.limited",                                                       \
+			"An agent cannot be used for a while: its lane waits.")                    \
+	X(EV_AGENT_CLEARED, "agent.cleared", "The agent can be used again.")                       \
+	X(EV_OUTAGE_SUSPECTED, "outage.suspected",                                                 \
+			"So many runs fell silent at once that the fault is ours: none is "        \
+			"touched.")                                                                \
+	X(EV_OUTAGE_OVER, "outage.over", "Signs of life came back.")
 
 #define EV_ENUM(sym, name, help) sym,
 enum event_kind { EVENTS(EV_ENUM) EVENT_KIND_COUNT };

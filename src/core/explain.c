@@ -14,16 +14,31 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STARTED] = "daemon {version} started (instance {instance})",
 	[EV_DAEMON_STOPPED] = "daemon stopped: {reason}",
 	[EV_GOAL_CREATED] = "{actor} created the goal \"{title}\"",
+	[EV_GOAL_UPDATED] = "{actor} changed the goal: {reason}",
+	[EV_GOAL_SPENT] = "used on a {on}",
+	[EV_GOAL_BUDGET] = "budget {level}: {resource} at {used} of {limit}",
 	[EV_GOAL_STATUS] = "goal {from} -> {to}: {reason}",
-	[EV_PLAN_APPLIED] = "{actor} applied plan version {version}",
+	[EV_PLAN_APPLIED] = "{actor} applied plan version {version}[ ({source})][: {reason}]",
+	[EV_PLAN_GENERATED] = "{model_ref} answered ({purpose}), template {template_id}",
 	[EV_NODE_STATUS] = "{from} -> {to}[{?override}, by {actor} past the ordinary rules]: "
 			   "{reason}[; unblocked when: {unblock_when}]",
 	[EV_NODE_FAILED] = "failed ({cause}, {count}x): {detail}",
 	[EV_NODE_ACCEPTED] = "accepted: commit {commit} is on {target}[, the agent's own commits "
 			     "are kept in {rescue_ref}]",
+	[EV_NODE_REPORTED] = "the agent reports[: {status}]",
+	[EV_NODE_WANTED] = "{actor} wants it done by {agent}: {reason}",
+	[EV_EPISODE_OPENED] = "stalled, episode {episode}: {reason}",
+	[EV_EPISODE_RUNG] =
+			"episode {episode}: {rung} {count} [{?skipped}skipped: ][{!skipped}taken: "
+			"]{reason}",
+	[EV_EPISODE_CLOSED] = "episode {episode} is over: {reason}",
+	[EV_CRYSTALLIZED] = "a handoff was written",
 	[EV_ASSIGNMENT_CREATED] =
 			"assigned to {agent} in {worker}, epoch {epoch}; because: {reason}",
 	[EV_ASSIGNMENT_MOVED] = "assignment {from} -> {to}, next: {stage}; {reason}",
+	[EV_ASSIGNMENT_ACTIVITY] = "sign of life: {sign}",
+	[EV_DISPATCH_INTENDED] = "dispatch {dispatch} intended: {purpose}, {mode} to {target}",
+	[EV_DISPATCH_RESULT] = "dispatch {dispatch}: {result}[, {notes}]",
 	[EV_RUN_CREATED] = "dispatch {dispatch} intended: run {run}, attempt {attempt}",
 	[EV_RUN_STARTED] = "run {run} started",
 	[EV_RUN_ENDED] = "run {run} [{?lost}was lost][{!lost}ended: ][{!lost}{?signal}signal "
@@ -39,6 +54,13 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_EFFECT_INTENDED] = "{kind} intended ({effect})",
 	[EV_EFFECT_ENDED] = "{kind}: {outcome}[, {detail}]",
 	[EV_ESCALATION_OPENED] = "#{escalation} a person is needed ({kind}): {question}",
+	[EV_ESCALATION_REMINDED] = "#{escalation} reminder {count}",
+	[EV_AGENT_LIMITED] = "agent {agent} has to wait ({kind}, {times}x): {detail}",
+	[EV_AGENT_CLEARED] = "agent {agent} can be used again: {reason}",
+	[EV_OUTAGE_SUSPECTED] =
+			"{silent} of {live} runs fell silent at once: taken for an outage of "
+			"ours, none is touched",
+	[EV_OUTAGE_OVER] = "the outage is over: {reason}",
 	[EV_ESCALATION_CLOSED] = "#{escalation} {status}: {answer}",
 };
 

@@ -14,6 +14,14 @@ const struct status_table effect_kinds = { "effect", effect_names, ARRAY_LEN(eff
 	{                                                              \
 #name, F_STATUS, offsetof(struct type, name), &(table) \
 	}
+#define COUNTS(type, name, table)                                      \
+	{                                                              \
+#name, F_COUNTS, offsetof(struct type, name), &(table) \
+	}
+#define AMOUNTS(type, name, table)                                      \
+	{                                                               \
+#name, F_AMOUNTS, offsetof(struct type, name), &(table) \
+	}
 #define RECORD(noun) \
 	const struct record_type noun##_record = { #noun, noun##_fields, ARRAY_LEN(noun##_fields) }
 
@@ -30,7 +38,21 @@ static const struct field goal_fields[] = {
 	FIELD(goal, non_goals, F_STRS),
 	FIELD(goal, constraints, F_STRS),
 	FIELD(goal, tags, F_STRS),
+	FIELD(goal, assumptions, F_STRS),
+	FIELD(goal, stakeholders, F_STRS),
+	FIELD(goal, risks, F_JSON),
+	FIELD(goal, origin_session, F_STR),
+	FIELD(goal, origin_context, F_JSON),
+	FIELD(goal, repo_context, F_STR),
 	FIELD(goal, plan_version, F_INT),
+	FIELD(goal, plan_source, F_STR),
+	FIELD(goal, plan_seqs, F_SEQS),
+	FIELD(goal, planned_seq, F_INT),
+	AMOUNTS(goal, estimate, resources),
+	AMOUNTS(goal, budget, resources),
+	AMOUNTS(goal, spent, resources),
+	STATUS(goal, budget_level, budget_levels),
+	FIELD(goal, reopened, F_BOOL),
 	FIELD(goal, created_at, F_TIME),
 	FIELD(goal, updated_at, F_TIME),
 	FIELD(goal, ended_at, F_TIME),
@@ -45,6 +67,7 @@ static const struct field node_fields[] = {
 	FIELD(node, outcome, F_STR),
 	FIELD(node, definition_of_done, F_STR),
 	STATUS(node, tier, node_tiers),
+	FIELD(node, removed_in, F_INT),
 	FIELD(node, acceptance, F_STRS),
 	FIELD(node, deps, F_STRS),
 	FIELD(node, scope_paths, F_STRS),
@@ -58,11 +81,29 @@ static const struct field node_fields[] = {
 	FIELD(node, priority, F_INT),
 	STATUS(node, status, node_statuses),
 	FIELD(node, status_reason, F_STR),
+	STATUS(node, block, block_kinds),
 	FIELD(node, blocked_by, F_STR),
 	FIELD(node, unblock_when, F_STR),
+	FIELD(node, blocked_until, F_TIME),
+	FIELD(node, report, F_JSON),
+	FIELD(node, reported_at, F_TIME),
+	FIELD(node, reported_status, F_STR),
+	FIELD(node, handover, F_STR),
+	FIELD(node, wanted_agent, F_STR),
+	FIELD(node, episode, F_INT),
+	FIELD(node, episode_open, F_BOOL),
+	FIELD(node, episode_reason, F_STR),
+	COUNTS(node, rungs, rungs),
+	FIELD(node, recoveries, F_INT),
+	FIELD(node, sent_hash, F_STR),
+	FIELD(node, episode_at, F_TIME),
+	FIELD(node, recovered_at, F_TIME),
+	FIELD(node, backoff_until, F_TIME),
+	FIELD(node, sent_at, F_TIME),
+	FIELD(node, diagnosed, F_BOOL),
 	FIELD(node, commit, F_STR),
 	FIELD(node, epoch, F_INT),
-	{ "failures", F_COUNTS, offsetof(struct node, failures), &causes },
+	COUNTS(node, failures, causes),
 	FIELD(node, created_at, F_TIME),
 	FIELD(node, updated_at, F_TIME),
 	FIELD(node, queued_at, F_TIME),
@@ -90,11 +131,39 @@ static const struct field assignment_fields[] = {
 	FIELD(assignment, head, F_STR),
 	FIELD(assignment, tree, F_STR),
 	FIELD(assignment, feedback, F_STR),
+	FIELD(assignment, session_key, F_STR),
+	FIELD(assignment, instruction_hash, F_STR),
+	STATUS(assignment, recovery_policy, rungs),
+	FIELD(assignment, idle_after, F_INT),
+	FIELD(assignment, last_activity_at, F_TIME),
+	FIELD(assignment, expected_at, F_TIME),
+	STATUS(assignment, activity, life_signs),
+	FIELD(assignment, stopping, F_BOOL),
 	FIELD(assignment, created_at, F_TIME),
 	FIELD(assignment, updated_at, F_TIME),
 	FIELD(assignment, last_dispatch_at, F_TIME),
 };
 RECORD(assignment);
+
+static const struct field dispatch_fields[] = {
+	FIELD(dispatch, id, F_STR),
+	FIELD(dispatch, goal_id, F_STR),
+	FIELD(dispatch, node_id, F_STR),
+	FIELD(dispatch, assignment_id, F_STR),
+	FIELD(dispatch, run_id, F_STR),
+	STATUS(dispatch, mode, dispatch_modes),
+	FIELD(dispatch, purpose, F_STR),
+	FIELD(dispatch, target, F_STR),
+	FIELD(dispatch, instruction_hash, F_STR),
+	FIELD(dispatch, nonce, F_STR),
+	STATUS(dispatch, result, dispatch_results),
+	FIELD(dispatch, sends, F_INT),
+	FIELD(dispatch, seq, F_INT),
+	FIELD(dispatch, notes, F_STR),
+	FIELD(dispatch, at, F_TIME),
+	FIELD(dispatch, acknowledged_at, F_TIME),
+};
+RECORD(dispatch);
 
 static const struct field run_fields[] = {
 	FIELD(run, id, F_STR),
@@ -109,6 +178,10 @@ static const struct field run_fields[] = {
 	STATUS(run, status, run_statuses),
 	FIELD(run, instruction_hash, F_STR),
 	FIELD(run, dispatch_result, F_STR),
+	FIELD(run, update_identity, F_STR),
+	FIELD(run, update_offset, F_INT),
+	FIELD(run, tokens, F_INT),
+	FIELD(run, cost_microusd, F_INT),
 	FIELD(run, lost, F_BOOL),
 	FIELD(run, exit_code, F_INT),
 	FIELD(run, signal, F_INT),
@@ -145,6 +218,8 @@ static const struct field effect_fields[] = {
 	FIELD(effect, node_id, F_STR),
 	FIELD(effect, assignment_id, F_STR),
 	FIELD(effect, run_id, F_STR),
+	FIELD(effect, dispatch_id, F_STR),
+	FIELD(effect, purpose, F_STR),
 	FIELD(effect, created_at, F_TIME),
 };
 RECORD(effect);
@@ -153,11 +228,58 @@ static const struct field escalation_fields[] = {
 	FIELD(escalation, number, F_INT),
 	FIELD(escalation, goal_id, F_STR),
 	FIELD(escalation, node_id, F_STR),
+	FIELD(escalation, assignment_id, F_STR),
 	FIELD(escalation, kind, F_STR),
 	FIELD(escalation, question, F_STR),
+	FIELD(escalation, options, F_STRS),
+	FIELD(escalation, default_answer, F_STR),
 	STATUS(escalation, status, esc_statuses),
 	FIELD(escalation, answer, F_STR),
+	FIELD(escalation, answered_by, F_STR),
+	FIELD(escalation, episode, F_INT),
+	FIELD(escalation, reminders, F_INT),
 	FIELD(escalation, opened_at, F_TIME),
 	FIELD(escalation, closed_at, F_TIME),
+	FIELD(escalation, notify_at, F_TIME),
+	FIELD(escalation, expires_at, F_TIME),
+	FIELD(escalation, reminded_at, F_TIME),
+	FIELD(escalation, snoozed_until, F_TIME),
 };
 RECORD(escalation);
+
+static const struct field lane_fields[] = {
+	FIELD(lane, agent, F_STR),
+	STATUS(lane, kind, block_kinds),
+	FIELD(lane, detail, F_STR),
+	FIELD(lane, since, F_TIME),
+	FIELD(lane, resets_at, F_TIME),
+	FIELD(lane, times, F_INT),
+};
+RECORD(lane);
+
+static const struct field crystallization_fields[] = {
+	FIELD(crystallization, id, F_STR),
+	FIELD(crystallization, goal_id, F_STR),
+	FIELD(crystallization, node_id, F_STR),
+	FIELD(crystallization, assignment_id, F_STR),
+	FIELD(crystallization, run_id, F_STR),
+	FIELD(crystallization, agent, F_STR),
+	FIELD(crystallization, session_key, F_STR),
+	STATUS(crystallization, status, node_statuses),
+	FIELD(crystallization, summary, F_STR),
+	FIELD(crystallization, current_state, F_STR),
+	FIELD(crystallization, decisions, F_JSON),
+	FIELD(crystallization, next_actions, F_STRS),
+	FIELD(crystallization, open_questions, F_STRS),
+	FIELD(crystallization, known_blockers, F_STRS),
+	FIELD(crystallization, files_touched, F_STRS),
+	FIELD(crystallization, commands_run, F_STRS),
+	FIELD(crystallization, tests_run, F_STRS),
+	FIELD(crystallization, commits, F_STRS),
+	FIELD(crystallization, prs, F_STRS),
+	FIELD(crystallization, issues, F_STRS),
+	FIELD(crystallization, external_refs, F_STRS),
+	FIELD(crystallization, transcript, F_JSON),
+	FIELD(crystallization, created_at, F_TIME),
+};
+RECORD(crystallization);

@@ -1,13 +1,14 @@
 #pragma once
 /*
- * The things that Overseer keeps: goals, their nodes, assignments, runs, workers, effects and
- * escalations. Plain data, owned by struct state and changed only by the fold (core/apply). The
+ * The things that Overseer keeps: goals, their nodes, assignments, runs, workers, and
+ * (in core/model_traffic.h) what passes between Overseer, agents and people. Plain data, owned by struct state and changed only by the fold (core/apply). The
  * first part of each struct is its record, described by the table in model.c; the second part,
  * marked "derived", is rebuilt from it and never stored.
  */
 #include "base/list.h"
 #include "base/ov.h"
 #include "base/vec.h"
+#include "core/model_traffic.h"
 #include "core/record.h"
 #include "core/transition.h"
 
@@ -22,26 +23,60 @@ struct goal {
 	int64_t priority; /* 1 urgent ... 5 background */
 	str problem_statement;
 	struct strs success_criteria, non_goals, constraints, tags;
-	int64_t plan_version; /* 0: no plan yet */
+	struct strs assumptions, stakeholders;
+	str risks;                          /* JSON: [{"risk", "impact", "mitigation"}] */
+	str origin_session, origin_context; /* who asked for it; the second is JSON */
+	str repo_context;                   /* what was assumed about the repository */
+	int64_t plan_version;               /* 0: no plan yet */
+	str plan_source;                    /* file, planner, fallback, replan */
+	struct seqs plan_seqs;              /* the newest plan.applied events, LIMIT_KEPT of them */
+	int64_t planned_seq; /* the newest plan.generated event: model, template, inputs, output */
+	int64_t estimate[RESOURCE_COUNT]; /* 0: as configured */
+	int64_t budget[RESOURCE_COUNT];   /* 0: as configured, -1: unlimited */
+	int64_t spent[RESOURCE_COUNT];
+	enum budget_level budget_level;
+	bool reopened; /* and nothing has been added or reopened in it since */
 	ov_time created_at, updated_at, ended_at;
 
 	/* derived */
-	size_t order;             /* in state->goals */
-	VEC(struct node *) nodes; /* in plan order, parents before children */
+	struct crystallization *handoff; /* the newest, owned */
+	struct effect *effect;           /* open one about the goal itself, or NULL */
+	size_t order;                    /* in state->goals */
+	VEC(struct node *) nodes;        /* in plan order, parents before children; removed last */
 	size_t leaves, leaves_done, leaves_cancelled, leaves_blocked;
 };
 
 struct node {
 	str id, parent_id, name, objective, outcome, definition_of_done;
 	enum node_tier tier;
+	int64_t removed_in; /* the plan version that left it out, cancelling it; 0: it is in the plan */
 	struct strs acceptance, deps, scope_paths, required_tools;
 	str suggested_agent, role, check_command, effort, risk;
 	str verification; /* JSON */
 	int64_t priority; /* 0: as the goal */
 	enum node_status status;
-	str status_reason, blocked_by, unblock_when; /* the last two only while blocked */
-	str commit;                                  /* on the target branch, once accepted */
-	int64_t epoch;                               /* of the newest assignment */
+	str status_reason;
+	enum block_kind block; /* this and the next three only while blocked */
+	str blocked_by, unblock_when;
+	ov_time blocked_until; /* a moment at which it unblocks itself; 0: none */
+	str report;            /* JSON: what agents reported of it, merged */
+	ov_time reported_at;
+	str reported_status; /* as the agent said: in_progress, blocked, done */
+	str handover;     /* commit that a former assignment left, for the next one to go on from */
+	str wanted_agent; /* by a person's word, for the next assignment */
+
+	/* The stall that is being recovered from: one episode, from its first sign to progress. */
+	int64_t episode; /* episodes so far */
+	bool episode_open;
+	str episode_reason;
+	int32_t rungs[RUNG_COUNT]; /* taken in this episode, those skipped included */
+	int64_t recoveries;        /* rungs really taken in this episode */
+	str sent_hash;             /* of the last instruction that the ladder sent */
+	ov_time episode_at, recovered_at, backoff_until, sent_at;
+	bool diagnosed; /* a model was asked in this episode */
+
+	str commit;    /* on the target branch, once accepted */
+	int64_t epoch; /* of the newest assignment */
 	int32_t failures[CAUSE_COUNT];
 	ov_time created_at, updated_at, queued_at, started_at, ended_at;
 	struct seqs history; /* the newest events about this node, LIMIT_KEPT of them */
@@ -51,10 +86,11 @@ struct node {
 	struct goal *goal;
 	struct node *parent;
 	VEC(struct node *) children;
-	VEC(struct node *) dependants; /* nodes that wait for this one */
-	struct assignment *assignment; /* the newest, while it is live */
-	size_t position;               /* in goal->nodes */
-	struct list link;              /* in state->ready or state->queued */
+	VEC(struct node *) dependants;   /* nodes that wait for this one */
+	struct crystallization *handoff; /* the newest, owned */
+	struct assignment *assignment;   /* the newest, while it is live */
+	size_t position;                 /* in goal->nodes */
+	struct list link;                /* in state->ready or state->queued */
 };
 
 struct assignment {
@@ -67,10 +103,18 @@ struct assignment {
 	str run_id;         /* the newest run */
 	int64_t attempt;    /* runs so far */
 	str branch, base, head, tree;
-	str feedback; /* what the next run must know of the last one */
+	str feedback;         /* what the next run must know of the last one */
+	str session_key;      /* "agent:AGENT:ASSIGNMENT" */
+	str instruction_hash; /* of the last instruction; its text is in the dispatch's event */
+	enum rung recovery_policy;             /* the first rung after the nudges */
+	ov_time idle_after;                    /* 0: as configured */
+	ov_time last_activity_at, expected_at; /* observed; due */
+	enum life_sign activity;
+	bool stopping; /* its run ends because we want it to, not because it failed */
 	ov_time created_at, updated_at, last_dispatch_at;
 
 	/* derived */
+	VEC(struct dispatch *) dispatches; /* newest last, owned */
 	struct node *node;
 	struct run *run;
 	struct effect *effect; /* open one, or NULL */
@@ -83,7 +127,10 @@ struct run {
 	int64_t attempt, epoch;
 	enum run_status status;
 	str instruction_hash;
-	str dispatch_result; /* accepted, ok, timeout, error */
+	str dispatch_result;   /* accepted, ok, timeout, error */
+	str update_identity;   /* of the last report that was taken from its output */
+	int64_t update_offset; /* output beyond this has not been read for reports */
+	int64_t tokens, cost_microusd;
 	bool lost;
 	int64_t exit_code, signal;
 	str message;
@@ -108,36 +155,5 @@ struct worker {
 	ov_time since;
 };
 
-#define EFFECT_KINDS(X)              \
-	X(FX_WORKSPACE, "workspace") \
-	X(FX_RUN_START, "run_start") \
-	X(FX_RUN_STOP, "run_stop")   \
-	X(FX_HARVEST, "harvest")     \
-	X(FX_CHECK, "check")         \
-	X(FX_ACCEPT, "accept")
-#define FX_ENUM(sym, name) sym,
-enum effect_kind { EFFECT_KINDS(FX_ENUM) EFFECT_KIND_COUNT };
-#undef FX_ENUM
-extern const struct status_table effect_kinds;
-
-/* A side effect that was intended and whose outcome is not known yet. It is driven until it ends. */
-struct effect {
-	str id;
-	enum effect_kind kind;
-	str goal_id, node_id, assignment_id, run_id;
-	ov_time created_at;
-
-	/* derived */
-	struct list link; /* in state->effects */
-};
-
-struct escalation {
-	int64_t number;
-	str goal_id, node_id, kind, question;
-	enum esc_status status;
-	str answer;
-	ov_time opened_at, closed_at;
-};
-
 extern const struct record_type goal_record, node_record, assignment_record, run_record,
-		worker_record, effect_record, escalation_record;
+		worker_record;

@@ -8,7 +8,17 @@
 #include "core/limits.h"
 
 /* What a member of a plan document must be. */
-enum want { WANT_ID, WANT_NAME, WANT_TEXT, WANT_TEXTS, WANT_INT, WANT_OBJECT, WANT_NODES };
+enum want {
+	WANT_ID,
+	WANT_NAME,
+	WANT_TEXT,
+	WANT_TEXTS,
+	WANT_PATHS,
+	WANT_RISK,
+	WANT_PRIORITY,
+	WANT_OBJECT,
+	WANT_NODES
+};
 
 struct key_rule {
 	const char *name;
@@ -29,15 +39,15 @@ static const struct key_rule key_rules[] = {
 	{ "acceptance", WANT_TEXTS, P | T | S, T | S },
 	{ "deps", WANT_TEXTS, P | T | S, 0 },
 	{ "definitionOfDone", WANT_TEXT, P | T | S, 0 },
-	{ "scopePaths", WANT_TEXTS, T | S, 0 },
+	{ "scopePaths", WANT_PATHS, T | S, 0 },
 	{ "effort", WANT_TEXT, T | S, 0 },
-	{ "risk", WANT_TEXT, T | S, 0 },
+	{ "risk", WANT_RISK, T | S, 0 },
 	{ "requiredTools", WANT_TEXTS, T | S, 0 },
 	{ "suggestedAgent", WANT_NAME, T | S, 0 },
 	{ "role", WANT_NAME, T | S, 0 },
 	{ "checkCommand", WANT_TEXT, T | S, 0 },
 	{ "verification", WANT_OBJECT, T | S, 0 },
-	{ "priority", WANT_INT, T | S, 0 },
+	{ "priority", WANT_PRIORITY, T | S, 0 },
 	{ "tasks", WANT_NODES, P, P },
 	{ "subtasks", WANT_NODES, T, 0 },
 };
@@ -49,22 +59,41 @@ struct check {
 	struct arena *a;
 	const struct plan_limits *limits;
 	struct plan_report *r;
+	const struct map *known;
 	struct map by_id; /* to the index of the first node with that id, plus 1 */
 	const char **ids; /* of all nodes, for the nearest; made when first needed */
 };
+
+static void add_problem(struct plan_report *r, struct arena *a, str path, const char *fmt,
+		va_list ap) _printf_(4, 0);
+static void add_problem(struct plan_report *r, struct arena *a, str path, const char *fmt,
+		va_list ap)
+{
+	struct plan_problem p = { .path = path };
+
+	if (r->problems.n >= MAX_PROBLEMS)
+		return;
+	p.text = arena_vprintf(a, fmt, ap);
+	vec_push(&r->problems, p);
+}
+
+void plan_problem(struct plan_report *r, struct arena *a, str path, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_problem(r, a, path, fmt, ap);
+	va_end(ap);
+}
 
 static void problem(struct check *c, str path, const char *fmt, ...) _printf_(3, 4);
 static void problem(struct check *c, str path, const char *fmt, ...)
 {
 	va_list ap;
-	struct plan_problem p = { .path = path };
 
-	if (c->r->problems.n >= MAX_PROBLEMS)
-		return;
 	va_start(ap, fmt);
-	p.text = arena_vprintf(c->a, fmt, ap);
+	add_problem(c->r, c->a, path, fmt, ap);
 	va_end(ap);
-	vec_push(&c->r->problems, p);
 }
 
 static str sub_path(struct check *c, str path, const char *key)
@@ -138,6 +167,36 @@ static void check_priority(struct check *c, str path, const value *v)
 		problem(c, path, "a priority is 1 (urgent) to 5 (background)");
 }
 
+/* Paths are meant beneath the workspace: they can name nothing outside of it. */
+static void check_paths(struct check *c, str path, const value *v)
+{
+	check_texts(c, path, v);
+	for (size_t i = 0; i < MIN(value_count(v), (size_t)LIMIT_LIST); i++) {
+		str rest = value_str_or(value_item(v, i), STR("")), part;
+
+		if (str_starts(rest, STR("/")))
+			problem(c, item_path(c, path, i),
+					"must be relative to the repository, not absolute");
+		while (str_split(&rest, '/', &part))
+			if (str_is(part, "..")) {
+				problem(c, item_path(c, path, i), "must not contain \"..\"");
+				break;
+			}
+	}
+}
+
+static void check_risk(struct check *c, str path, const value *v)
+{
+	static const char *const risks[] = { "low", "med", "high" };
+
+	if (!want_kind(c, path, v, V_STR))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(risks); i++)
+		if (str_is(v->s, risks[i]))
+			return;
+	problem(c, path, "a risk is low, med or high");
+}
+
 static void check_member(struct check *c, str path, const struct key_rule *rule, const value *v)
 {
 	switch (rule->want) {
@@ -145,7 +204,9 @@ static void check_member(struct check *c, str path, const struct key_rule *rule,
 	case WANT_NAME: check_text(c, path, v, LIMIT_NAME, false); break;
 	case WANT_TEXT: check_text(c, path, v, LIMIT_TEXT, true); break;
 	case WANT_TEXTS: check_texts(c, path, v); break;
-	case WANT_INT: check_priority(c, path, v); break;
+	case WANT_PATHS: check_paths(c, path, v); break;
+	case WANT_RISK: check_risk(c, path, v); break;
+	case WANT_PRIORITY: check_priority(c, path, v); break;
 	case WANT_OBJECT: want_kind(c, path, v, V_OBJECT); break;
 	case WANT_NODES: want_kind(c, path, v, V_ARRAY); break;
 	}
@@ -292,7 +353,8 @@ static void check_deps(struct check *c)
 		for (size_t k = 0; k < value_count(n->deps); k++) {
 			const value *d = value_item(n->deps, k);
 
-			if (d->kind == V_STR && node_index(c, d->s) < 0)
+			if (d->kind == V_STR && node_index(c, d->s) < 0 &&
+					!(c->known && map_get(c->known, d->s)))
 				unknown_dep(c, item_path(c, sub_path(c, n->path, "deps"), k), d->s);
 		}
 	}
@@ -423,10 +485,10 @@ static void check_top(struct check *c, const value *doc)
 				c->limits->max_phases);
 }
 
-void plan_check(struct arena *a, const value *doc, const struct plan_limits *limits,
-		struct plan_report *ret)
+void plan_check_with(struct arena *a, const value *doc, const struct plan_limits *limits,
+		const struct map *known, struct plan_report *ret)
 {
-	struct check c = { .a = a, .limits = limits, .r = ret };
+	struct check c = { .a = a, .limits = limits, .r = ret, .known = known };
 
 	*ret = (struct plan_report){ 0 };
 	if (!doc) {
@@ -441,6 +503,12 @@ void plan_check(struct arena *a, const value *doc, const struct plan_limits *lim
 	check_deps(&c);
 	check_cycles(&c);
 	map_done(&c.by_id);
+}
+
+void plan_check(struct arena *a, const value *doc, const struct plan_limits *limits,
+		struct plan_report *ret)
+{
+	plan_check_with(a, doc, limits, NULL, ret);
 }
 
 void plan_report_done(struct plan_report *r)

@@ -4,6 +4,7 @@
  * finds all problems at once, each with its path, and needs no state, so `overseer plan check`
  * works without a daemon. A document that passed is stored whole in plan.applied.
  */
+#include "base/map.h"
 #include "base/ov.h"
 #include "base/vec.h"
 #include "core/transition.h"
@@ -38,6 +39,12 @@ struct plan_report {
 /* Texts live in the arena or in the document. The caller releases the report. */
 void plan_check(struct arena *a, const value *doc, const struct plan_limits *limits,
 		struct plan_report *ret);
+/* The same; dependencies may also name the ids of `known` (may be NULL). */
+void plan_check_with(struct arena *a, const value *doc, const struct plan_limits *limits,
+		const struct map *known, struct plan_report *ret);
+/* Notes one more problem, unless there are too many already for anybody to read. */
+void plan_problem(struct plan_report *r, struct arena *a, str path, const char *fmt, ...)
+		_printf_(4, 5);
 void plan_report_done(struct plan_report *r);
 /* The problems as one OV_EINVALID_PLAN error; 0 when there are none. */
 int plan_report_error(const struct plan_report *r, struct ov_err *err);

@@ -8,7 +8,15 @@
 
 struct policy_agent {
 	str name;
-	int64_t concurrency; /* assignments at work at most */
+	int64_t concurrency;                 /* assignments at work at most */
+	bool input;                          /* it reads further instructions while it runs */
+	int64_t rate_limit_exit, login_exit; /* exit codes that say so; 0: none */
+	enum rung recovery;                  /* the first rung after the nudges */
+};
+
+/* Work may go from one agent to another one. */
+struct policy_cross {
+	str from, to; /* "*": any */
 };
 
 struct policy_role {
@@ -34,5 +42,38 @@ struct policy {
 	int64_t dirty_tries;
 	ov_time dirty_wait, dirty_wait_max;
 
+	ov_time idle_after; /* silence after which a run is stalled */
+	ov_time max_run;    /* a run that takes longer is put before a person */
+	ov_time done_grace; /* a silent run that reported done is ended after this */
+	int64_t max_nudges; /* per episode */
+	ov_time min_resend_interval, backoff_base, backoff_max;
+	ov_time remind_after; /* between reminders of an escalation */
+	int64_t max_reminders;
+	ov_time default_after; /* questions of agents are answered by default after this; 0: never */
+
+	bool planner;  /* one is configured */
+	bool diagnose; /* and is asked about stalls, once per episode */
+
+	const str *allow_agents; /* "*": all */
+	size_t allow_agents_n;
+	const struct policy_cross *cross;
+	size_t cross_n;
+
+	int64_t estimate[RESOURCE_COUNT]; /* of a goal; iterations: per node */
+	int64_t budget[RESOURCE_COUNT];   /* -1: unlimited; 0: three times the estimate */
+
+	int64_t quiet_from, quiet_to; /* minutes of the local day; equal: no quiet hours */
+	ov_time utc_offset;           /* of local time */
+
 	struct plan_limits plan;
 };
+
+/* The defaults of supervision, as members of an initializer. */
+#define POLICY_SUPERVISION                                                                    \
+	.idle_after = 15 * OV_MINUTE, .max_run = 4 * OV_HOUR, .done_grace = OV_MINUTE,        \
+	.max_nudges = 2, .min_resend_interval = 5 * OV_MINUTE, .backoff_base = 2 * OV_MINUTE, \
+	.backoff_max = 30 * OV_MINUTE, .remind_after = 4 * OV_HOUR, .max_reminders = 2,       \
+	.estimate = { [RES_ITERATIONS] = 4,                                                   \
+		[RES_WALL_MS] = 8 * OV_HOUR,                                                  \
+		[RES_TOKENS] = 20 * 1000 * 1000,                                              \
+		[RES_COST_MICROUSD] = 20 * 1000 * 1000 }

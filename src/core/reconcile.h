@@ -36,14 +36,33 @@ struct world {
 	const struct policy *policy;
 };
 
-/* What was seen since the last tick, as plain facts. */
+/*
+ * What is known of one live run, as plain facts. A moment of 0 means: never seen. The process and
+ * the tree are looked at only when the tick asks for it (struct decisions: looks); a look that
+ * failed is unknown, which is not the same as dead.
+ */
+struct observation {
+	ov_time output_at;  /* the last output */
+	ov_time looked_at;  /* the last look that has ended */
+	ov_time process_at; /* the last look that saw CPU time or IO used since the look before */
+	ov_time tree_at;    /* the last look that saw another tree than the look before */
+	bool process_unknown, tree_unknown; /* the last look could not tell */
+	bool tool_in_flight, compacting;    /* the agent says so */
+	str waiting_for;                    /* a person: a permission or a question; empty: no */
+};
+
+/* What was seen, as plain facts. */
 struct telemetry {
-	str no_capacity; /* why nothing new may be started now; empty when it may */
+	str no_capacity;                /* why nothing new may be started now; empty when it may */
+	const struct map *observations; /* run id -> const struct observation *; NULL: none */
 };
 
 struct decisions {
 	struct decision *p; /* in the arena */
 	size_t n;
+	const struct run **
+			looks; /* runs to be looked at; no state depends on it, so it is no event */
+	size_t looks_n;
 	ov_time wake_at; /* OV_TIME_MAX: only an event can change the answer */
 };
 

@@ -21,6 +21,16 @@ void record_set_str(str *field, str s)
 	*field = (str){ copy, s.n };
 }
 
+void record_set_json(str *field, const value *v)
+{
+	_cleanup_(buf_done)
+	struct buf out = BUF_INIT;
+
+	if (v)
+		json_write_canonical(&out, v);
+	record_set_str(field, buf_str(&out));
+}
+
 static void strs_clear(struct strs *s)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -61,6 +71,17 @@ static value *counts_to_value(struct arena *a, const struct status_table *t, con
 	return v;
 }
 
+static value *amounts_to_value(struct arena *a, const struct status_table *t,
+		const int64_t *amounts)
+{
+	value *v = value_object(a);
+
+	for (int i = 0; i < t->n; i++)
+		if (amounts[i])
+			value_put(a, v, t->names[i], value_int(a, amounts[i]));
+	return v;
+}
+
 static value *json_to_value(struct arena *a, str text)
 {
 	value *v;
@@ -92,6 +113,7 @@ static value *field_to_value(struct arena *a, const struct field *f, const void 
 	case F_STATUS: return value_cstr(a, status_name(f->table, *CAT(record, f, int)));
 	case F_STRS: return strs_to_value(a, CAT(record, f, struct strs));
 	case F_COUNTS: return counts_to_value(a, f->table, CAT(record, f, int32_t));
+	case F_AMOUNTS: return amounts_to_value(a, f->table, CAT(record, f, int64_t));
 	case F_JSON: return json_to_value(a, *CAT(record, f, str));
 	case F_SEQS: return seqs_to_value(a, CAT(record, f, struct seqs));
 	}
@@ -124,6 +146,11 @@ static bool field_is_zero(const struct field *f, const void *record)
 			if (CAT(record, f, int32_t)[i])
 				return false;
 		return true;
+	case F_AMOUNTS:
+		for (int i = 0; i < f->table->n; i++)
+			if (CAT(record, f, int64_t)[i])
+				return false;
+		return true;
 	}
 	return false;
 }
@@ -150,6 +177,20 @@ static bool counts_from_value(const struct status_table *t, int32_t *counts, con
 		if (at < 0 || n < 0 || n > INT32_MAX)
 			return false;
 		counts[at] = (int32_t)n;
+	}
+	return true;
+}
+
+bool record_read_amounts(const struct status_table *t, int64_t *amounts, const value *v)
+{
+	if (v->kind != V_OBJECT)
+		return false;
+	for (size_t i = 0; i < v->object.n; i++) {
+		int at = status_parse(t, v->object.members[i].key);
+
+		if (at < 0 || v->object.members[i].value->kind != V_INT)
+			return false;
+		amounts[at] = v->object.members[i].value->i;
 	}
 	return true;
 }
@@ -216,6 +257,7 @@ static bool field_from_value(const struct field *f, void *record, const value *v
 	case F_STATUS: return status_from_value(f->table, AT(record, f, int), v);
 	case F_STRS: return strs_from_value(AT(record, f, struct strs), v);
 	case F_COUNTS: return counts_from_value(f->table, AT(record, f, int32_t), v);
+	case F_AMOUNTS: return record_read_amounts(f->table, AT(record, f, int64_t), v);
 	case F_JSON: return json_from_value(AT(record, f, str), v);
 	case F_SEQS: return seqs_from_value(AT(record, f, struct seqs), v);
 	}

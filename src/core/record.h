@@ -22,15 +22,16 @@ struct seqs {
 };
 
 enum field_type {
-	F_STR,    /* str */
-	F_INT,    /* int64_t */
-	F_BOOL,   /* bool */
-	F_TIME,   /* ov_time; 0 is absent */
-	F_STATUS, /* an enum (int) with a status_table */
-	F_STRS,   /* struct strs */
-	F_COUNTS, /* int32_t[table->n]; shown as an object of the non-zero ones */
-	F_JSON,   /* str holding canonical JSON, shown as that value */
-	F_SEQS,   /* struct seqs */
+	F_STR,     /* str */
+	F_INT,     /* int64_t */
+	F_BOOL,    /* bool */
+	F_TIME,    /* ov_time; 0 is absent */
+	F_STATUS,  /* an enum (int) with a status_table */
+	F_STRS,    /* struct strs */
+	F_COUNTS,  /* int32_t[table->n]; shown as an object of the non-zero ones */
+	F_AMOUNTS, /* int64_t[table->n]; shown as an object of the non-zero ones */
+	F_JSON,    /* str holding canonical JSON, shown as that value */
+	F_SEQS,    /* struct seqs */
 };
 
 struct field {
@@ -56,5 +57,8 @@ void record_done(const struct record_type *t, void *record);
 
 void record_set_str(str *field, str s);
 void record_set_strs(struct strs *field,
-		const value *array); /* an array of strings; NULL empties */
+		const value *array);              /* an array of strings; NULL empties */
+void record_set_json(str *field, const value *v); /* as canonical JSON; NULL empties */
+/* An object of numbers by name into amounts; false when a name or a type is wrong. */
+bool record_read_amounts(const struct status_table *t, int64_t *amounts, const value *v);
 value *strs_to_value(struct arena *a, const struct strs *s);

@@ -17,6 +17,31 @@ static void put_list(struct arena *a, value *doc, const char *key, const struct 
 	value_put(a, doc, key, list);
 }
 
+static value *handoffs_doc(struct arena *a, const struct goal *g)
+{
+	value *list = value_array(a);
+
+	if (g->handoff)
+		value_push(a, list, record_pack(a, &crystallization_record, g->handoff));
+	for (size_t i = 0; i < g->nodes.n; i++)
+		if (g->nodes.p[i]->handoff)
+			value_push(a, list,
+					record_pack(a, &crystallization_record,
+							g->nodes.p[i]->handoff));
+	return list;
+}
+
+/* Of all assignments of a list, in the order of the list. */
+static void push_dispatches(struct arena *a, value *out, const struct list *head)
+{
+	list_each (it, head) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		for (size_t i = 0; i < as->dispatches.n; i++)
+			value_push(a, out, record_pack(a, &dispatch_record, as->dispatches.p[i]));
+	}
+}
+
 static value *goal_doc(struct arena *a, const struct goal *g)
 {
 	value *doc = value_object(a), *nodes = value_array(a);
@@ -25,6 +50,7 @@ static value *goal_doc(struct arena *a, const struct goal *g)
 		value_push(a, nodes, record_pack(a, &node_record, g->nodes.p[i]));
 	value_put(a, doc, "goal", record_pack(a, &goal_record, g));
 	value_put(a, doc, "nodes", nodes);
+	value_put(a, doc, "handoffs", handoffs_doc(a, g));
 	return doc;
 }
 
@@ -42,18 +68,23 @@ void snapshot_write(struct buf *out, const struct state *s)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
-	value *doc = value_object(&a), *goals = value_array(&a);
+	value *doc = value_object(&a), *goals = value_array(&a), *dispatches = value_array(&a);
 
 	value_put(&a, doc, "seq", value_int(&a, (int64_t)s->seq));
 	value_put(&a, doc, "at", value_time(&a, s->at));
 	value_put(&a, doc, "next_escalation", value_int(&a, s->next_escalation));
+	value_put(&a, doc, "outage_since", value_time(&a, s->outage_since));
 	for (size_t i = 0; i < s->goals.n; i++)
 		value_push(&a, goals, goal_doc(&a, s->goals.p[i]));
 	value_put(&a, doc, "goals", goals);
 	PUT_VEC(workers, worker);
 	PUT_VEC(escalations, escalation);
+	PUT_VEC(lanes, lane);
 	PUT_LIST(live, assignment);
 	PUT_LIST(finished, assignment);
+	push_dispatches(&a, dispatches, &s->finished);
+	push_dispatches(&a, dispatches, &s->live);
+	value_put(&a, doc, "dispatches", dispatches);
 	PUT_LIST(runs, run);
 	PUT_LIST(retired_runs, run);
 	PUT_LIST(effects, effect);
@@ -76,6 +107,25 @@ static void *read_record(const struct record_type *t, size_t size, const value *
 
 #define READ(type, v) ((struct type *)read_record(&type##_record, sizeof(struct type), v, err))
 
+static int read_handoffs(struct state *s, const struct goal *g, const value *list,
+		struct ov_err *err)
+{
+	for (size_t i = 0; i < value_count(list); i++) {
+		struct crystallization *c = READ(crystallization, value_item(list, i));
+
+		if (!c)
+			return OV_EINVALID;
+		if (!str_eq(c->goal_id, g->id) ||
+				(c->node_id.n && !state_node(s, c->goal_id, c->node_id))) {
+			record_done(&crystallization_record, c);
+			mem_free(c);
+			return ov_fail(err, OV_EINVALID, "a handoff belongs to nothing");
+		}
+		state_set_handoff(s, c);
+	}
+	return 0;
+}
+
 static int read_goal(struct state *s, const value *doc, struct ov_err *err)
 {
 	const value *nodes = value_at(doc, "nodes");
@@ -92,6 +142,31 @@ static int read_goal(struct state *s, const value *doc, struct ov_err *err)
 		state_add_node(s, g, n);
 	}
 	state_link_nodes(s, g);
+	state_index_goal(s, g);
+	return read_handoffs(s, g, value_at(doc, "handoffs"), err);
+}
+
+static int read_lane(struct state *s, const value *v, struct ov_err *err)
+{
+	struct lane *l = READ(lane, v);
+
+	if (l)
+		state_add_lane(s, l);
+	return l ? 0 : OV_EINVALID;
+}
+
+static int read_dispatch(struct state *s, const value *v, struct ov_err *err)
+{
+	struct dispatch *d = READ(dispatch, v);
+
+	if (!d)
+		return OV_EINVALID;
+	if (!state_assignment(s, d->assignment_id)) {
+		record_done(&dispatch_record, d);
+		mem_free(d);
+		return ov_fail(err, OV_EINVALID, "a dispatch has no assignment");
+	}
+	state_add_dispatch(s, d);
 	return 0;
 }
 
@@ -162,8 +237,10 @@ static const struct {
 	{ "goals", read_goal },
 	{ "workers", read_worker },
 	{ "escalations", read_escalation },
+	{ "lanes", read_lane },
 	{ "finished", read_assignment },
 	{ "live", read_assignment },
+	{ "dispatches", read_dispatch },
 	{ "runs", read_run },
 	{ "retired_runs", read_retired_run },
 	{ "effects", read_effect },
@@ -199,6 +276,9 @@ int snapshot_read(str bytes, uint64_t hash_seed, struct state **ret, struct ov_e
 	s = state_new(hash_seed);
 	(void)time_parse(value_str_at(doc, "at"), &at);
 	s->at = at;
+	at = 0;
+	(void)time_parse(value_str_at(doc, "outage_since"), &at);
+	s->outage_since = at;
 	s->seq = (uint64_t)value_int_at(doc, "seq");
 	r = read_sections(s, doc, err);
 	if (r < 0) {

@@ -9,7 +9,7 @@ struct state *state_new(uint64_t hash_seed)
 {
 	struct state *s = mem_zalloc(1, sizeof(*s));
 	struct map *maps[] = { &s->goals_by_id, &s->nodes_by_key, &s->assignments_by_id,
-		&s->runs_by_id, &s->workers_by_name, &s->effects_by_id };
+		&s->runs_by_id, &s->workers_by_name, &s->effects_by_id, &s->dispatches_by_id };
 	struct list *lists[] = { &s->ready, &s->queued, &s->live, &s->finished, &s->runs,
 		&s->retired_runs, &s->effects };
 
@@ -21,8 +21,17 @@ struct state *state_new(uint64_t hash_seed)
 	return s;
 }
 
+static void record_free(const struct record_type *t, void *record)
+{
+	if (!record)
+		return;
+	record_done(t, record);
+	mem_free(record);
+}
+
 static void node_free(struct node *n)
 {
+	record_free(&crystallization_record, n->handoff);
 	record_done(&node_record, n);
 	mem_free((char *)n->key.p);
 	vec_done(&n->children);
@@ -35,14 +44,19 @@ static void goal_free(struct goal *g)
 	for (size_t i = 0; i < g->nodes.n; i++)
 		node_free(g->nodes.p[i]);
 	vec_done(&g->nodes);
+	record_free(&crystallization_record, g->handoff);
 	record_done(&goal_record, g);
 	mem_free(g);
 }
 
-static void record_free(const struct record_type *t, void *record)
+static void assignment_free(struct state *s, struct assignment *as)
 {
-	record_done(t, record);
-	mem_free(record);
+	for (size_t i = 0; i < as->dispatches.n; i++) {
+		map_remove(&s->dispatches_by_id, as->dispatches.p[i]->id);
+		record_free(&dispatch_record, as->dispatches.p[i]);
+	}
+	vec_done(&as->dispatches);
+	record_free(&assignment_record, as);
 }
 
 #define FREE_VEC(vec, type)                             \
@@ -66,8 +80,11 @@ struct state *state_free(struct state *s)
 	vec_done(&s->goals);
 	FREE_VEC(&s->workers, &worker_record);
 	FREE_VEC(&s->escalations, &escalation_record);
-	FREE_LIST(&s->live, struct assignment, &assignment_record);
-	FREE_LIST(&s->finished, struct assignment, &assignment_record);
+	FREE_VEC(&s->lanes, &lane_record);
+	list_each (it, &s->live)
+		assignment_free(s, list_entry(it, struct assignment, link));
+	list_each (it, &s->finished)
+		assignment_free(s, list_entry(it, struct assignment, link));
 	FREE_LIST(&s->runs, struct run, &run_record);
 	FREE_LIST(&s->retired_runs, struct run, &run_record);
 	FREE_LIST(&s->effects, struct effect, &effect_record);
@@ -77,6 +94,7 @@ struct state *state_free(struct state *s)
 	map_done(&s->runs_by_id);
 	map_done(&s->workers_by_name);
 	map_done(&s->effects_by_id);
+	map_done(&s->dispatches_by_id);
 	mem_free(s);
 	return NULL;
 }
@@ -120,6 +138,27 @@ struct effect *state_effect(const struct state *s, str id)
 	return map_get(&s->effects_by_id, id);
 }
 
+struct dispatch *state_dispatch(const struct state *s, str id)
+{
+	return map_get(&s->dispatches_by_id, id);
+}
+
+struct escalation *state_escalation(const struct state *s, int64_t number)
+{
+	for (size_t i = 0; i < s->escalations.n; i++)
+		if (s->escalations.p[i]->number == number)
+			return s->escalations.p[i];
+	return NULL;
+}
+
+struct lane *state_lane(const struct state *s, str agent)
+{
+	for (size_t i = 0; i < s->lanes.n; i++)
+		if (str_eq(s->lanes.p[i]->agent, agent))
+			return s->lanes.p[i];
+	return NULL;
+}
+
 bool node_is_ready(const struct state *s, const struct node *n)
 {
 	for (const struct node *at = n; at; at = at->parent)
@@ -154,11 +193,7 @@ void state_add_node(struct state *s, struct goal *g, struct node *n)
 	key[g->id.n + 1 + n->id.n] = '\0';
 	n->key = (str){ key, g->id.n + 1 + n->id.n };
 	n->goal = g;
-	n->position = g->nodes.n;
 	list_init(&n->link);
-	n->parent = n->parent_id.n ? state_node(s, g->id, n->parent_id) : NULL;
-	if (n->parent)
-		vec_push(&n->parent->children, n);
 	vec_push(&g->nodes, n);
 	map_put(&s->nodes_by_key, n->key, n);
 }
@@ -166,8 +201,21 @@ void state_add_node(struct state *s, struct goal *g, struct node *n)
 void state_link_nodes(struct state *s, struct goal *g)
 {
 	for (size_t i = 0; i < g->nodes.n; i++) {
+		vec_clear(&g->nodes.p[i]->children);
+		vec_clear(&g->nodes.p[i]->dependants);
+	}
+	for (size_t i = 0; i < g->nodes.n; i++) {
 		struct node *n = g->nodes.p[i];
 
+		n->position = i;
+		n->parent = NULL;
+		/* Who was removed stands for itself: no parent, nobody that waits for it or for whom it waits. */
+		if (n->removed_in)
+			continue;
+		if (n->parent_id.n)
+			n->parent = state_node(s, g->id, n->parent_id);
+		if (n->parent)
+			vec_push(&n->parent->children, n);
 		for (size_t k = 0; k < n->deps.n; k++) {
 			struct node *d = state_node(s, g->id, n->deps.p[k]);
 
@@ -175,7 +223,6 @@ void state_link_nodes(struct state *s, struct goal *g)
 				vec_push(&d->dependants, n);
 		}
 	}
-	state_index_goal(s, g);
 }
 
 void state_add_assignment(struct state *s, struct assignment *as)
@@ -208,23 +255,29 @@ void state_add_worker(struct state *s, struct worker *w)
 void state_add_effect(struct state *s, struct effect *e)
 {
 	struct assignment *as = state_assignment(s, e->assignment_id);
+	struct goal *g = as ? NULL : state_goal(s, e->goal_id);
 
 	list_append(&s->effects, &e->link);
 	map_put(&s->effects_by_id, e->id, e);
 	s->accepting += e->kind == FX_ACCEPT;
 	if (as)
 		as->effect = e;
+	if (g)
+		g->effect = e;
 }
 
 void state_remove_effect(struct state *s, struct effect *e)
 {
 	struct assignment *as = state_assignment(s, e->assignment_id);
+	struct goal *g = state_goal(s, e->goal_id);
 
 	list_remove(&e->link);
 	map_remove(&s->effects_by_id, e->id);
 	s->accepting -= e->kind == FX_ACCEPT;
 	if (as && as->effect == e)
 		as->effect = NULL;
+	if (g && g->effect == e)
+		g->effect = NULL;
 	record_free(&effect_record, e);
 }
 
@@ -234,10 +287,50 @@ void state_add_escalation(struct state *s, struct escalation *e)
 	s->next_escalation = MAX(s->next_escalation, e->number + 1);
 }
 
+void state_add_dispatch(struct state *s, struct dispatch *d)
+{
+	struct assignment *as = state_assignment(s, d->assignment_id);
+
+	assert(as);
+	if (as->dispatches.n == LIMIT_KEPT) {
+		map_remove(&s->dispatches_by_id, as->dispatches.p[0]->id);
+		record_free(&dispatch_record, as->dispatches.p[0]);
+		vec_remove(&as->dispatches, 0);
+	}
+	vec_push(&as->dispatches, d);
+	map_put(&s->dispatches_by_id, d->id, d);
+}
+
+void state_add_lane(struct state *s, struct lane *l)
+{
+	vec_push(&s->lanes, l);
+}
+
+void state_remove_lane(struct state *s, struct lane *l)
+{
+	for (size_t i = 0; i < s->lanes.n; i++)
+		if (s->lanes.p[i] == l) {
+			vec_remove(&s->lanes, i);
+			record_free(&lane_record, l);
+			return;
+		}
+}
+
+void state_set_handoff(struct state *s, struct crystallization *c)
+{
+	struct goal *g = state_goal(s, c->goal_id);
+	struct node *n = c->node_id.n ? state_node(s, c->goal_id, c->node_id) : NULL;
+	struct crystallization **place = n ? &n->handoff : &g->handoff;
+
+	assert(g);
+	record_free(&crystallization_record, *place);
+	*place = c;
+}
+
 void state_index_node(struct state *s, struct node *n)
 {
 	list_remove(&n->link);
-	if (!node_is_leaf(n) || n->goal->status != GOAL_ACTIVE)
+	if (!node_is_leaf(n) || n->removed_in || n->goal->status != GOAL_ACTIVE)
 		return;
 	if (n->status == NODE_TODO && node_is_ready(s, n))
 		list_append(&s->ready, &n->link);
@@ -252,7 +345,7 @@ static void drop_oldest_finished(struct state *s)
 
 	list_remove(&as->link);
 	map_remove(&s->assignments_by_id, as->id);
-	record_free(&assignment_record, as);
+	assignment_free(s, as);
 	s->finished_count--;
 }
 
@@ -321,18 +414,19 @@ static void index_dependants(struct state *s, struct node *n)
 		index_leaves(s, n->dependants.p[i]);
 }
 
-static void derive_parent(struct state *s, struct node *p)
+/* Sets the status that follows from the children; true when that changed it. */
+static bool derive(struct state *s, struct node *p)
 {
 	enum node_status before = p->status;
 
 	p->status = derived_status(p);
 	if (p->status == before)
-		return;
+		return false;
 	p->updated_at = s->at;
 	if (p->status == NODE_IN_PROGRESS && !p->started_at)
 		p->started_at = s->at;
 	p->ended_at = node_is_final(p) ? s->at : 0;
-	index_dependants(s, p);
+	return true;
 }
 
 static void count_leaves(struct goal *g)
@@ -341,7 +435,7 @@ static void count_leaves(struct goal *g)
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = g->nodes.p[i];
 
-		if (!node_is_leaf(n))
+		if (!node_is_leaf(n) || n->removed_in)
 			continue;
 		g->leaves++;
 		g->leaves_done += n->status == NODE_DONE;
@@ -355,7 +449,8 @@ void state_roll_up(struct state *s, struct node *leaf)
 	state_index_node(s, leaf);
 	index_dependants(s, leaf);
 	for (struct node *p = leaf->parent; p; p = p->parent)
-		derive_parent(s, p);
+		if (derive(s, p))
+			index_dependants(s, p);
 	count_leaves(leaf->goal);
 }
 
@@ -363,10 +458,9 @@ void state_index_goal(struct state *s, struct goal *g)
 {
 	for (size_t i = g->nodes.n; i-- > 0;)
 		if (!node_is_leaf(g->nodes.p[i]))
-			g->nodes.p[i]->status = derived_status(g->nodes.p[i]);
+			(void)derive(s, g->nodes.p[i]);
 	for (size_t i = 0; i < g->nodes.n; i++)
-		if (node_is_leaf(g->nodes.p[i]))
-			state_index_node(s, g->nodes.p[i]);
+		state_index_node(s, g->nodes.p[i]);
 	count_leaves(g);
 }
 

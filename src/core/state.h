@@ -14,10 +14,12 @@ struct state {
 	ov_time at;   /* its time */
 
 	struct map goals_by_id, nodes_by_key, assignments_by_id, runs_by_id, workers_by_name,
-			effects_by_id;
+			effects_by_id, dispatches_by_id;
 	VEC(struct goal *) goals; /* oldest first */
 	VEC(struct worker *) workers;
 	VEC(struct escalation *) escalations; /* open ones, and the newest closed ones */
+
+	VEC(struct lane *) lanes; /* of agents that have to wait */
 
 	struct list ready;    /* leaves that are todo with all dependencies met, in active goals */
 	struct list queued;   /* leaves that are queued, in active goals */
@@ -29,6 +31,7 @@ struct state {
 	size_t finished_count, retired_count;
 	size_t accepting; /* open accept effects: at most one is allowed */
 	int64_t next_escalation;
+	ov_time outage_since; /* so many runs fell silent at once that none is touched; 0: no */
 };
 
 struct state *state_new(uint64_t hash_seed);
@@ -40,6 +43,9 @@ struct assignment *state_assignment(const struct state *s, str id);
 struct run *state_run(const struct state *s, str id);
 struct worker *state_worker(const struct state *s, str name);
 struct effect *state_effect(const struct state *s, str id);
+struct dispatch *state_dispatch(const struct state *s, str id);
+struct escalation *state_escalation(const struct state *s, int64_t number);
+struct lane *state_lane(const struct state *s, str agent);
 
 /*
  * What a person typed: an id, any unique prefix of one, and for nodes GOAL/NODE or a node id that
@@ -77,19 +83,26 @@ int64_t node_priority(const struct node *n);
  */
 void state_add_goal(struct state *s, struct goal *g);
 void state_add_node(struct state *s, struct goal *g, struct node *n);
-void state_link_nodes(struct state *s, struct goal *g); /* once all nodes of the goal are in */
+/* Once all nodes of the goal are in, and in order: who is whose child and who waits for whom. */
+void state_link_nodes(struct state *s, struct goal *g);
 void state_add_assignment(struct state *s, struct assignment *as);
 void state_add_run(struct state *s, struct run *r);
 void state_add_worker(struct state *s, struct worker *w);
 void state_add_effect(struct state *s, struct effect *e);
 void state_remove_effect(struct state *s, struct effect *e);
 void state_add_escalation(struct state *s, struct escalation *e);
+void state_add_dispatch(struct state *s, struct dispatch *d); /* its assignment must be there */
+void state_add_lane(struct state *s, struct lane *l);
+void state_remove_lane(struct state *s, struct lane *l);
+/* The newest handoff of its node or goal takes the place of the one before. */
+void state_set_handoff(struct state *s, struct crystallization *c);
 /* After a change of status, stage or dependencies: puts it into the right list. */
 void state_index_node(struct state *s, struct node *n);
 void state_index_assignment(struct state *s, struct assignment *as);
 /* After a leaf changed: derives the status of its parents, the goal's counts, and re-indexes who waits. */
 void state_roll_up(struct state *s, struct node *leaf);
-void state_index_goal(struct state *s, struct goal *g); /* after its status changed */
+/* After its status or its tree changed: derives, counts and indexes all of its nodes. */
+void state_index_goal(struct state *s, struct goal *g);
 /* The run is over and no live assignment's newest: keep it among the newest LIMIT_KEPT of those. */
 void state_retire_run(struct state *s, struct run *r);
 /* Drops the oldest closed escalations beyond LIMIT_KEPT. */

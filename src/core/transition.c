@@ -17,6 +17,13 @@ static const char *const esc_names[] = { ESCALATION_STATUSES(NAME) };
 static const char *const tier_names[] = { NODE_TIERS(NAME) };
 static const char *const stage_names[] = { STAGES(NAME) };
 static const char *const cause_names[] = { CAUSES(NAME) };
+static const char *const mode_names[] = { DISPATCH_MODES(NAME) };
+static const char *const result_names[] = { DISPATCH_RESULTS(NAME) };
+static const char *const rung_names[] = { RUNGS(NAME) };
+static const char *const life_names[] = { LIFE_SIGNS(NAME) };
+static const char *const block_names[] = { BLOCK_KINDS(NAME) };
+static const char *const resource_names[] = { RESOURCES(NAME) };
+static const char *const budget_names[] = { BUDGET_LEVELS(NAME) };
 #undef NAME
 
 #define B(s) (1u << (s))
@@ -84,6 +91,14 @@ static const uint32_t esc_allowed[ESC_STATUS_COUNT] = {
 	[ESC_OPEN] = B(ESC_ANSWERED) | B(ESC_EXPIRED) | B(ESC_DISMISSED),
 };
 
+/* A resend of an unacknowledged dispatch makes it pending once more. */
+static const uint32_t result_allowed[DISPATCH_RESULT_COUNT] = {
+	[RESULT_PENDING] = B(RESULT_ACCEPTED) | B(RESULT_OK) | B(RESULT_TIMEOUT) | B(RESULT_ERROR),
+	[RESULT_ACCEPTED] = B(RESULT_OK) | B(RESULT_TIMEOUT) | B(RESULT_ERROR) | B(RESULT_PENDING),
+	[RESULT_TIMEOUT] = B(RESULT_OK) | B(RESULT_PENDING),
+	[RESULT_ERROR] = B(RESULT_OK) | B(RESULT_PENDING),
+};
+
 #define TABLE(noun, names, allowed, over)                    \
 	{                                                    \
 		noun, names, ARRAY_LEN(names), allowed, over \
@@ -99,6 +114,13 @@ const struct status_table esc_statuses = TABLE("escalation", esc_names, esc_allo
 const struct status_table node_tiers = TABLE("tier", tier_names, NULL, NULL);
 const struct status_table stages = TABLE("stage", stage_names, NULL, NULL);
 const struct status_table causes = TABLE("cause", cause_names, NULL, NULL);
+const struct status_table dispatch_modes = TABLE("mode", mode_names, NULL, NULL);
+const struct status_table dispatch_results = TABLE("dispatch", result_names, result_allowed, NULL);
+const struct status_table rungs = TABLE("rung", rung_names, NULL, NULL);
+const struct status_table life_signs = TABLE("sign of life", life_names, NULL, NULL);
+const struct status_table block_kinds = TABLE("block", block_names, NULL, NULL);
+const struct status_table resources = TABLE("resource", resource_names, NULL, NULL);
+const struct status_table budget_levels = TABLE("budget level", budget_names, NULL, NULL);
 
 const char *status_name(const struct status_table *t, int status)
 {

@@ -65,6 +65,64 @@
 	X(ESC_EXPIRED, "expired")   \
 	X(ESC_DISMISSED, "dismissed")
 
+/* How an instruction reaches an agent, and what became of it. */
+#define DISPATCH_MODES(X)      \
+	X(MODE_SPAWN, "spawn") \
+	X(MODE_SEND, "send")   \
+	X(MODE_ESCALATE, "escalate")
+
+#define DISPATCH_RESULTS(X)            \
+	X(RESULT_PENDING, "pending")   \
+	X(RESULT_ACCEPTED, "accepted") \
+	X(RESULT_OK, "ok")             \
+	X(RESULT_TIMEOUT, "timeout")   \
+	X(RESULT_ERROR, "error")
+
+/* The rungs of the recovery ladder, in order. */
+#define RUNGS(X)                     \
+	X(RUNG_NUDGE, "nudge")       \
+	X(RUNG_RESEND, "resend")     \
+	X(RUNG_REPLAN, "replan")     \
+	X(RUNG_REASSIGN, "reassign") \
+	X(RUNG_ESCALATE, "escalate")
+
+/* Signs of life of a run, strongest first; the last four are weaker than a run that does something. */
+#define LIFE_SIGNS(X)                    \
+	X(LIFE_NONE, "none")             \
+	X(LIFE_TOOL, "tool")             \
+	X(LIFE_STREAM, "stream")         \
+	X(LIFE_PROCESS, "process")       \
+	X(LIFE_COMPACTION, "compaction") \
+	X(LIFE_SESSION, "session")       \
+	X(LIFE_TREE, "tree")             \
+	X(LIFE_PROGRESS, "progress")     \
+	X(LIFE_MESSAGE, "message")
+
+/* Why a node is blocked: who or what can unblock it follows from that. */
+#define BLOCK_KINDS(X)                        \
+	X(BLOCK_NONE, "none")                 \
+	X(BLOCK_PERSON, "person")             \
+	X(BLOCK_PAUSED, "paused")             \
+	X(BLOCK_FAILED, "failed")             \
+	X(BLOCK_STALLED, "stalled")           \
+	X(BLOCK_QUESTION, "question")         \
+	X(BLOCK_CREDENTIAL, "credential")     \
+	X(BLOCK_NO_AGENT, "no_agent")         \
+	X(BLOCK_RATE_LIMITED, "rate_limited") \
+	X(BLOCK_LOGIN, "login")
+
+/* What a goal may use up. */
+#define RESOURCES(X)                    \
+	X(RES_ITERATIONS, "iterations") \
+	X(RES_WALL_MS, "wall_ms")       \
+	X(RES_TOKENS, "tokens")         \
+	X(RES_COST_MICROUSD, "cost_microusd")
+
+#define BUDGET_LEVELS(X)           \
+	X(BUDGET_FINE, "fine")     \
+	X(BUDGET_WARNED, "warned") \
+	X(BUDGET_SPENT, "spent")
+
 #define NODE_TIERS(X)          \
 	X(TIER_PHASE, "phase") \
 	X(TIER_TASK, "task")   \
@@ -106,6 +164,13 @@ enum goal_health { GOAL_HEALTHS(STATUS_ENUM) GOAL_HEALTH_COUNT };
 enum run_status { RUN_STATUSES(STATUS_ENUM) RUN_STATUS_COUNT };
 enum verification { VERIFICATIONS(STATUS_ENUM) VERIFICATION_COUNT };
 enum esc_status { ESCALATION_STATUSES(STATUS_ENUM) ESC_STATUS_COUNT };
+enum dispatch_mode { DISPATCH_MODES(STATUS_ENUM) DISPATCH_MODE_COUNT };
+enum dispatch_result { DISPATCH_RESULTS(STATUS_ENUM) DISPATCH_RESULT_COUNT };
+enum rung { RUNGS(STATUS_ENUM) RUNG_COUNT };
+enum life_sign { LIFE_SIGNS(STATUS_ENUM) LIFE_SIGN_COUNT };
+enum block_kind { BLOCK_KINDS(STATUS_ENUM) BLOCK_KIND_COUNT };
+enum resource { RESOURCES(STATUS_ENUM) RESOURCE_COUNT };
+enum budget_level { BUDGET_LEVELS(STATUS_ENUM) BUDGET_LEVEL_COUNT };
 enum node_tier { NODE_TIERS(STATUS_ENUM) NODE_TIER_COUNT };
 enum stage { STAGES(STATUS_ENUM) STAGE_COUNT };
 enum cause { CAUSES(STATUS_ENUM) CAUSE_COUNT };
@@ -121,7 +186,9 @@ struct status_table {
 };
 
 extern const struct status_table node_statuses, as_statuses, goal_statuses, worker_statuses,
-		goal_healths, run_statuses, verifications, esc_statuses, node_tiers, stages, causes;
+		goal_healths, run_statuses, verifications, esc_statuses, node_tiers, stages, causes,
+		dispatch_modes, dispatch_results, rungs, life_signs, block_kinds, resources,
+		budget_levels;
 
 const char *status_name(const struct status_table *t, int status);
 /* The status with this name, or -1. */

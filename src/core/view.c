@@ -118,7 +118,7 @@ value *view_plan(struct arena *a, const struct goal *g)
 	value *v = view_goal_brief(a, g), *phases = value_array(a);
 
 	for (size_t i = 0; i < g->nodes.n; i++)
-		if (!g->nodes.p[i]->parent)
+		if (!g->nodes.p[i]->parent && !g->nodes.p[i]->removed_in)
 			value_push(a, phases, tree(a, g->nodes.p[i]));
 	value_put(a, v, "phases", phases);
 	return v;

@@ -136,7 +136,7 @@ struct site {
 	int64_t snapshot_every;
 };
 
-static const struct policy_agent agents[] = { { STR_INIT("a"), 256 } };
+static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
 
 static ov_time site_now(void *user)
 {

@@ -26,7 +26,7 @@ static double cpu_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static const struct policy_agent agents[] = { { STR_INIT("a"), INT64_MAX } };
+static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = INT64_MAX } };
 
 static struct policy policy_for(size_t workers)
 {

@@ -25,7 +25,7 @@ enum { TASKS = 10, GROUP = 8192, POOL = TASKS, EVENTS_PER_LIVE = 16 };
 
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
 
-static const struct policy_agent agents[] = { { STR_INIT("a"), INT64_MAX } };
+static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = INT64_MAX } };
 
 struct maker {
 	struct arena arena; /* of what is not appended yet */

@@ -15,7 +15,7 @@
 #include "core/view.h"
 #include "data/json.h"
 
-static const struct policy_agent agents[] = { { STR_INIT("a"), 256 } };
+static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
 
 static void look_at(struct arena *a, const struct state *s)
 {

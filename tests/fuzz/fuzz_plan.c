@@ -10,7 +10,7 @@
 #include "core/decide.h"
 #include "data/json.h"
 
-static const struct policy_agent agents[] = { { STR_INIT("a"), 256 } };
+static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
 
 static void apply_all(struct state *s, struct events *out)
 {

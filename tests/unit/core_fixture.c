@@ -8,8 +8,8 @@
 #include "data/json.h"
 
 static const struct policy_agent agents[] = {
-	{ STR_INIT("a"), 256 },
-	{ STR_INIT("b"), 1 },
+	{ .name = STR_INIT("a"), .concurrency = 256 },
+	{ .name = STR_INIT("b"), .concurrency = 1 },
 };
 static const struct policy_role roles[] = { { STR_INIT("single"), STR_INIT("b") } };
 
@@ -32,6 +32,7 @@ struct policy fixture_policy(void)
 		.dirty_wait = OV_MINUTE,
 		.dirty_wait_max = OV_HOUR,
 		.plan = PLAN_LIMITS_DEFAULT,
+		POLICY_SUPERVISION,
 	};
 }
 
@@ -402,6 +403,47 @@ static value *random_plan(struct fixture *f, struct rng *rng)
 	return plan;
 }
 
+/* Some of the tasks that there are, changed or split or as they are, and new ones; now and then nonsense. */
+static void random_replan(struct fixture *f, struct rng *rng)
+{
+	const struct goal *g;
+	value *plan, *tasks, *params;
+
+	if (f->state->goals.n == 0)
+		return;
+	g = f->state->goals.p[rng_below(rng, f->state->goals.n)];
+	plan = json(f, "{'phases': [{'id': 'P%zu', 'name': 'p', 'tasks': []}]}",
+			rng_below(rng, 4) ? 1 : g->nodes.n);
+	tasks = (value *)value_at(value_item(value_at(plan, "phases"), 0), "tasks");
+	for (size_t i = 0; i < g->nodes.n + 2 && value_count(tasks) < 7; i++) {
+		const struct node *n = i < g->nodes.n ? g->nodes.p[i] : NULL;
+		bool stays = n && (n->tier != TIER_TASK || node_is_final(n));
+		value *task;
+
+		if (rng_below(rng, 3) == 0 || (stays && rng_below(rng, 50)))
+			continue;
+		task = n ? json(f, "{'id': '" STR_FMT "', 'name': 'task %zu', 'acceptance': ['x']}",
+					   STR_ARG(n->id), rng_below(rng, 3))
+			 : json(f, "{'id': 'N%llu.%zu', 'name': 'new', 'acceptance': ['x']}",
+					   (unsigned long long)f->entropy, i);
+		if (n && rng_below(rng, 3) == 0)
+			value_put(&f->arena, task, "deps",
+					json(f, "['" STR_FMT "']",
+							STR_ARG(g->nodes.p[rng_below(rng, g->nodes.n)]
+											->id)));
+		if (rng_below(rng, 4) == 0)
+			value_put(&f->arena, task, "subtasks",
+					json(f,
+							"[{'id': 'M%llu.%zu', 'name': 's', "
+							"'acceptance': ['y']}]",
+							(unsigned long long)f->entropy, i));
+		value_push(&f->arena, tasks, task);
+	}
+	params = json(f, "{'goal': '" STR_FMT "', 'reason': 'better'}", STR_ARG(g->id));
+	value_put(&f->arena, params, "plan", plan);
+	(void)try_submit(f, "plan.apply", params, NULL);
+}
+
 static void random_effect_end(struct fixture *f, struct rng *rng)
 {
 	static const char *const outcomes[] = { "ok", "ok", "ok", "ok", "error" };
@@ -485,8 +527,10 @@ void random_step(struct fixture *f, struct rng *rng)
 		random_effect_end(f, rng);
 	else if (choice < 82)
 		random_run_end(f, rng);
-	else if (choice < 86)
+	else if (choice < 85)
 		random_update(f, rng);
+	else if (choice < 86)
+		random_replan(f, rng);
 	else if (choice < 88)
 		random_pause(f, rng);
 	else if (choice < 90)
@@ -564,6 +608,16 @@ static void check_nodes(const struct state *s, const struct goal *g)
 		bool listed = !list_empty(&n->link), active = g->status == GOAL_ACTIVE;
 
 		assert_ptr_equal(state_node(s, g->id, n->id), n);
+		assert_int_equal(n->position, i);
+		/* Who was removed stands last, for itself, and is over. */
+		if (n->removed_in) {
+			assert_true(n->removed_in <= g->plan_version && !listed && !n->parent);
+			assert_int_equal(n->children.n, 0);
+			assert_int_equal(n->status, NODE_CANCELLED);
+			continue;
+		}
+		assert_true(i == 0 || !g->nodes.p[i - 1]->removed_in);
+		assert_true(!n->parent || n->parent->position < i);
 		if (!node_is_leaf(n)) {
 			assert_false(listed);
 			continue;

@@ -20,6 +20,9 @@ static const struct {
 	{ &worker_record, sizeof(struct worker) },
 	{ &effect_record, sizeof(struct effect) },
 	{ &escalation_record, sizeof(struct escalation) },
+	{ &dispatch_record, sizeof(struct dispatch) },
+	{ &lane_record, sizeof(struct lane) },
+	{ &crystallization_record, sizeof(struct crystallization) },
 };
 
 static str random_text(struct arena *a, struct rng *rng)
@@ -59,6 +62,13 @@ static value *random_field(struct arena *a, struct rng *rng, const struct field 
 			if (rng_below(rng, 2))
 				value_put(a, v, f->table->names[i],
 						value_int(a, 1 + (int64_t)rng_below(rng, INT32_MAX)));
+		return v;
+	case F_AMOUNTS:
+		v = value_object(a);
+		for (int i = 0; i < f->table->n; i++)
+			if (rng_below(rng, 2))
+				value_put(a, v, f->table->names[i],
+						value_int(a, 1 + (int64_t)(rng_next(rng) >> 2)));
 		return v;
 	case F_JSON:
 		v = value_object(a);

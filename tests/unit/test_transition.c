@@ -162,7 +162,7 @@ TEST(names)
 				"accept "
 				"conflict "
 				"dirty moved" },
-		{ &effect_kinds, "workspace run_start run_stop harvest check accept" },
+		{ &effect_kinds, "workspace run_start run_stop send plan harvest check accept" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {

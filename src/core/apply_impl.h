@@ -1,0 +1,34 @@
+#pragma once
+/* What the apply_*.c files share: reading events, and one function per kind of event. Private to core. */
+#include "base/vec.h"
+#include "core/apply.h"
+#include "core/limits.h"
+
+str ev_text(const struct event *e, const char *key);
+int64_t ev_num(const struct event *e, const char *key);
+/* The event is about something that is not there. */
+int ev_missing(const struct event *e, const char *noun, str id, struct ov_err *err);
+/* Reads from/to of a status event and checks them against the table and the present status. */
+int ev_move(const struct event *e, const struct status_table *t, str what, int now, int *ret_to,
+		struct ov_err *err);
+/* What ids are made into keys and branch names with. */
+bool id_valid(str id);
+
+/* Adds the newest and forgets the oldest beyond LIMIT_KEPT. */
+static inline void seqs_keep(struct seqs *s, uint64_t seq)
+{
+	if (s->n == LIMIT_KEPT)
+		vec_remove(s, 0);
+	vec_push(s, seq);
+}
+
+typedef int apply_fn(struct state *s, const struct event *e, struct ov_err *err);
+
+apply_fn apply_plan_applied, apply_run_created, apply_run_started, apply_run_ended,
+		apply_run_harvested, apply_run_verified, apply_worker_created, apply_worker_status,
+		apply_workspace_ready, apply_effect_intended, apply_effect_ended,
+		apply_dispatch_intended, apply_dispatch_result, apply_crystallized,
+		apply_escalation_opened, apply_escalation_reminded, apply_escalation_closed,
+		apply_agent_limited, apply_agent_cleared, apply_outage_suspected, apply_outage_over,
+		apply_node_reported, apply_node_wanted, apply_episode_opened, apply_episode_rung,
+		apply_episode_closed, apply_assignment_activity;

@@ -1,0 +1,185 @@
+/* The fold of what happens to runs, their workers and worktrees, and effects. */
+#include "base/alloc.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/apply_impl.h"
+
+int apply_run_created(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct assignment *as = state_assignment(s, e->assignment);
+	struct run *r;
+
+	if (!as || !as->live || !id_valid(e->run) || state_run(s, e->run))
+		return ev_missing(e, "live assignment without that run", e->assignment, err);
+	if (as->run)
+		state_retire_run(s, as->run);
+	r = mem_zalloc(1, sizeof(*r));
+	record_set_str(&r->id, e->run);
+	record_set_str(&r->goal_id, e->goal);
+	record_set_str(&r->node_id, e->node);
+	record_set_str(&r->assignment_id, e->assignment);
+	record_set_str(&r->dispatch_id, ev_text(e, "dispatch"));
+	record_set_str(&r->agent, ev_text(e, "agent"));
+	record_set_str(&r->worker, ev_text(e, "worker"));
+	record_set_str(&r->instruction_hash, ev_text(e, "instruction_hash"));
+	r->attempt = as->attempt = ev_num(e, "attempt");
+	r->epoch = ev_num(e, "epoch");
+	r->created_at = as->last_dispatch_at = e->at;
+	as->expected_at = 0;
+	record_set_str(&as->run_id, r->id);
+	state_add_run(s, r);
+	return 0;
+}
+
+int apply_run_started(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct run *r = state_run(s, e->run);
+	struct assignment *as = state_assignment(s, e->assignment);
+
+	if (!r)
+		return ev_missing(e, "run", e->run, err);
+	if (r->status != RUN_STARTING)
+		return status_check(&run_statuses, r->id, (int)r->status, RUN_RUNNING, false, err);
+	r->status = RUN_RUNNING;
+	r->started_at = e->at;
+	if (as && as->run == r) {
+		as->last_activity_at = e->at;
+		as->activity = LIFE_SESSION;
+	}
+	return 0;
+}
+
+int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct run *r = state_run(s, e->run);
+
+	if (!r)
+		return ev_missing(e, "run", e->run, err);
+	if (r->status == RUN_ENDED)
+		return status_check(&run_statuses, r->id, RUN_ENDED, RUN_ENDED, false, err);
+	r->status = RUN_ENDED;
+	r->lost = value_bool_at(e->data, "lost");
+	r->exit_code = ev_num(e, "exit_code");
+	r->signal = ev_num(e, "signal");
+	r->output_bytes = ev_num(e, "output_bytes");
+	r->dropped_bytes = ev_num(e, "dropped_bytes");
+	r->swept = ev_num(e, "swept");
+	r->tokens = ev_num(e, "tokens");
+	r->cost_microusd = ev_num(e, "cost_microusd");
+	r->ended_at = ev_num(e, "ended_at_ms") ? ev_num(e, "ended_at_ms") : e->at;
+	record_set_str(&r->message, ev_text(e, "message"));
+	return 0;
+}
+
+int apply_run_harvested(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct assignment *as = state_assignment(s, e->assignment);
+	struct run *r = state_run(s, e->run);
+
+	if (!r || !as)
+		return ev_missing(e, "run", e->run, err);
+	r->commits = ev_num(e, "commits");
+	r->files_changed = ev_num(e, "files_changed");
+	r->leftovers = value_bool_at(e->data, "leftovers");
+	record_set_str(&r->rescue_ref, ev_text(e, "rescue_ref"));
+	record_set_str(&as->head, ev_text(e, "head"));
+	record_set_str(&as->tree, ev_text(e, "tree"));
+	if (as->node && r->files_changed)
+		record_set_str(&as->node->handover, ev_text(e, "head"));
+	return 0;
+}
+
+int apply_run_verified(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct run *r = state_run(s, e->run);
+	int verdict = status_parse(&verifications, ev_text(e, "verdict"));
+
+	if (!r || verdict < 0)
+		return ev_missing(e, "run or verdict", e->run, err);
+	r->verification = (enum verification)verdict;
+	record_set_str(&r->verification_detail, ev_text(e, "detail"));
+	return 0;
+}
+
+int apply_worker_created(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct worker *w;
+
+	if (!id_valid(ev_text(e, "worker")))
+		return ev_missing(e, "such name", ev_text(e, "worker"), err);
+	if (state_worker(s, ev_text(e, "worker")))
+		return ov_fail(err, OV_EINVALID, "event %llu: worker " STR_FMT " exists already",
+				(unsigned long long)e->seq, STR_ARG(ev_text(e, "worker")));
+	w = mem_zalloc(1, sizeof(*w));
+	record_set_str(&w->name, ev_text(e, "worker"));
+	record_set_str(&w->path, ev_text(e, "path"));
+	w->pool = value_bool_at(e->data, "pool");
+	w->status = WORKER_IDLE;
+	w->since = e->at;
+	state_add_worker(s, w);
+	return 0;
+}
+
+int apply_worker_status(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct worker *w = state_worker(s, ev_text(e, "worker"));
+	int to, r;
+
+	if (!w)
+		return ev_missing(e, "worker", ev_text(e, "worker"), err);
+	r = ev_move(e, &worker_statuses, w->name, (int)w->status, &to, err);
+	if (r < 0)
+		return r;
+	w->status = (enum worker_status)to;
+	w->since = e->at;
+	if (to == WORKER_IDLE || to == WORKER_OFFLINE)
+		record_set_str(&w->assignment_id, STR(""));
+	return 0;
+}
+
+int apply_workspace_ready(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct assignment *as = state_assignment(s, e->assignment);
+
+	if (!as)
+		return ev_missing(e, "assignment", e->assignment, err);
+	record_set_str(&as->base, ev_text(e, "base"));
+	return 0;
+}
+
+int apply_effect_intended(struct state *s, const struct event *e, struct ov_err *err)
+{
+	int kind = status_parse(&effect_kinds, ev_text(e, "kind"));
+	struct effect *fx;
+
+	if (kind < 0 || !id_valid(ev_text(e, "effect")) || state_effect(s, ev_text(e, "effect")))
+		return ev_missing(e, "new effect of that kind", ev_text(e, "effect"), err);
+	fx = mem_zalloc(1, sizeof(*fx));
+	record_set_str(&fx->id, ev_text(e, "effect"));
+	fx->kind = (enum effect_kind)kind;
+	record_set_str(&fx->goal_id, e->goal);
+	record_set_str(&fx->node_id, e->node);
+	record_set_str(&fx->assignment_id, e->assignment);
+	record_set_str(&fx->run_id, e->run);
+	record_set_str(&fx->dispatch_id, ev_text(e, "dispatch"));
+	record_set_str(&fx->purpose, ev_text(e, "purpose"));
+	fx->created_at = e->at;
+	state_add_effect(s, fx);
+	return 0;
+}
+
+int apply_effect_ended(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct effect *fx = state_effect(s, ev_text(e, "effect"));
+	struct run *r;
+
+	if (!fx)
+		return ev_missing(e, "open effect", ev_text(e, "effect"), err);
+	r = fx->kind == FX_RUN_START ? state_run(s, fx->run_id) : NULL;
+	if (r)
+		record_set_str(&r->dispatch_result,
+				str_is(ev_text(e, "outcome"), "ok") ? STR("accepted")
+								    : STR("error"));
+	state_remove_effect(s, fx);
+	return 0;
+}

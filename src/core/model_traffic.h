@@ -1,0 +1,88 @@
+#pragma once
+/*
+ * The second half of the model: what passes between Overseer and agents or people. Dispatches,
+ * crystallizations, effects, escalations, and the lanes of agents that have to wait. See core/model.h.
+ */
+#include "base/list.h"
+#include "base/ov.h"
+#include "core/record.h"
+#include "core/transition.h"
+
+/* A structured handoff: what the next one needs to know, with where to look it up. */
+struct crystallization {
+	str id, goal_id, node_id; /* without a node: of the whole goal */
+	str assignment_id, run_id, agent, session_key;
+	enum node_status status; /* of the node when it was written */
+	str summary, current_state;
+	str decisions; /* JSON: [{"decision", "rationale"}] */
+	struct strs next_actions, open_questions, known_blockers;
+	struct strs files_touched, commands_run, tests_run, commits, prs, issues, external_refs;
+	str transcript; /* JSON: {"run", "from_byte", "to_byte"} */
+	ov_time created_at;
+};
+
+/* One instruction, sent or to be sent; its id is its idempotency key. */
+struct dispatch {
+	str id, goal_id, node_id, assignment_id, run_id;
+	enum dispatch_mode mode;
+	str purpose; /* start, retry, nudge, answer, rerun, escalate */
+	str target;  /* session key, or the number of the escalation */
+	str instruction_hash, nonce;
+	enum dispatch_result result;
+	int64_t sends; /* how often it was handed over: more than once after a resend */
+	int64_t seq;   /* of the event that has its text */
+	str notes;
+	ov_time at, acknowledged_at;
+};
+
+#define EFFECT_KINDS(X)              \
+	X(FX_WORKSPACE, "workspace") \
+	X(FX_RUN_START, "run_start") \
+	X(FX_RUN_STOP, "run_stop")   \
+	X(FX_SEND, "send")           \
+	X(FX_PLAN, "plan")           \
+	X(FX_HARVEST, "harvest")     \
+	X(FX_CHECK, "check")         \
+	X(FX_ACCEPT, "accept")
+#define FX_ENUM(sym, name) sym,
+enum effect_kind { EFFECT_KINDS(FX_ENUM) EFFECT_KIND_COUNT };
+#undef FX_ENUM
+extern const struct status_table effect_kinds;
+
+/* A side effect that was intended and whose outcome is not known yet. It is driven until it ends. */
+struct effect {
+	str id;
+	enum effect_kind kind;
+	str goal_id, node_id, assignment_id, run_id;
+	str dispatch_id; /* of a send */
+	str purpose;     /* of a plan: create, split, diagnose */
+	ov_time created_at;
+
+	/* derived */
+	struct list link; /* in state->effects */
+};
+
+struct escalation {
+	int64_t number;
+	str goal_id, node_id, assignment_id, kind, question;
+	struct strs options;
+	str default_answer; /* given by itself at expires_at */
+	enum esc_status status;
+	str answer, answered_by;
+	int64_t episode, reminders;
+	ov_time opened_at, closed_at;
+	ov_time notify_at; /* not before this: quiet hours */
+	ov_time expires_at, reminded_at, snoozed_until;
+};
+
+/* An agent that cannot be used for a while, whoever wants it: out of quota, or logged out. */
+struct lane {
+	str agent;
+	enum block_kind kind;
+	str detail;
+	ov_time since, resets_at; /* 0: not known, a person is asked */
+	int64_t times;            /* in a row */
+};
+
+extern const struct record_type dispatch_record, crystallization_record, effect_record,
+		escalation_record, lane_record;
