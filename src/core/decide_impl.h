@@ -30,6 +30,8 @@ void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as
 void effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct subject s);
 void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question);
 void close_escalations(struct decide_ctx *cx, const struct node *n, str answer);
+/* 0, or why a text from outside cannot be taken: too long, or with a NUL byte. */
+int text_check(str what, str s, size_t max, struct ov_err *err);
 /* Ends what an assignment is doing because its node was settled without it. */
 void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
 		str reason);
