@@ -1,18 +1,6 @@
-#include "net/http.h"
-
-#include "base/alloc.h"
-#include "tests/net/client.h"
+#include "tests/net/peer.h"
 
 TEST_MAIN
-
-/* A server whose every byte the test writes itself, and a client on the same loop. */
-struct world {
-	struct loop *loop;
-	struct http_client *http;
-	int listener;
-	uint16_t port;
-	struct client *peer; /* the connection that came last */
-};
 
 /* What became of one request. */
 struct end {
@@ -24,32 +12,6 @@ struct end {
 	struct buf body, retry_after;
 	bool refuse_pieces, cancel_in_piece;
 };
-
-static void world_open(struct world *w)
-{
-	struct sockaddr_in addr = { .sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t n = sizeof(addr);
-	struct ov_err err = { 0 };
-
-	*w = (struct world){ 0 };
-	assert_int_equal(loop_new(&w->loop, &err), 0);
-	assert_int_equal(http_client_new(w->loop, &w->http, &err), 0);
-	w->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	assert_int_equal(bind(w->listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	assert_int_equal(listen(w->listener, 16), 0);
-	assert_int_equal(getsockname(w->listener, (struct sockaddr *)&addr, &n), 0);
-	w->port = ntohs(addr.sin_port);
-}
-
-static void world_close(struct world *w)
-{
-	http_client_free(w->http);
-	if (w->peer)
-		client_free(w->peer);
-	close(w->listener);
-	loop_free(w->loop);
-}
 
 static void end_done(struct end *e)
 {
@@ -94,35 +56,6 @@ static void start(struct world *w, const char *path, struct http_request rq, str
 	e->http = w->http;
 	assert_int_equal(http_start(w->http, &rq, on_done, e, &e->call, &err), 0);
 	assert_int_equal(e->times, 0);
-}
-
-static bool accepted(struct world *w)
-{
-	int fd = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-	if (fd >= 0) {
-		if (w->peer)
-			client_free(w->peer);
-		w->peer = client_new(fd);
-	}
-	return fd >= 0;
-}
-
-static bool asked(struct world *w, const char *needle)
-{
-	if (!w->peer)
-		accepted(w);
-	return w->peer && client_has(w->peer, needle, 1);
-}
-
-static void answer(struct world *w, const char *text)
-{
-	client_send(w->loop, w->peer, str_from(text));
-}
-
-static void hang_up(struct world *w)
-{
-	w->peer = client_free(w->peer);
 }
 
 #define PLAIN(w, e, ...) start((w), "/x", (struct http_request){ __VA_ARGS__ }, (e))
