@@ -38,6 +38,8 @@ static void world_telemetry(void *user, struct telemetry *ret)
 {
 	struct daemon *d = user;
 
+	/* Summer time comes and goes while the daemon is up. */
+	d->config->policy.utc_offset = clock_utc_offset(loop_now(d->loop));
 	*ret = (struct telemetry){ .no_capacity = capacity_lacking(d->config, d->capacity,
 						   sizeof(d->capacity)) };
 }
@@ -189,6 +191,7 @@ int daemon_load_config(const char *dir, const char *target, struct config **ret,
 	}
 	if (!c->policy.target_branch.n)
 		c->policy.target_branch = arena_str(&c->arena, str_from(target));
+	c->policy.utc_offset = clock_utc_offset(clock_wall());
 	*ret = c;
 	return 0;
 }

@@ -22,64 +22,54 @@ const value *config_lookup(const value *doc, str key)
 	return doc;
 }
 
-/* The name of the section if the option is in it: "max" for "workers.max" and "workers". */
-static const char *name_in(const struct option *o, str section)
+/* The next part of an option's key below a table: "backoff" for "supervisor" and its backoff.base. */
+static bool part_below(const struct option *o, str table, str *ret, bool *ret_deeper)
 {
 	str key = str_from(o->key);
 
-	return str_starts(key, section) && key.n > section.n && key.p[section.n] == '.'
-			? o->key + section.n + 1
-			: NULL;
-}
-
-static void check_section(struct config_reader *r, str section, const value *v)
-{
-	struct options all = config_options();
-	const char **names = arena_array(&r->c->arena, const char *, all.n);
-	size_t n = 0;
-
-	for (size_t i = 0; i < all.n; i++)
-		if (name_in(&all.p[i], section))
-			names[n++] = name_in(&all.p[i], section);
-	if (!config_want(r, section, v, V_OBJECT))
-		return;
-	for (size_t i = 0; i < v->object.n; i++) {
-		str key = v->object.members[i].key;
-		bool known = false;
-
-		for (size_t k = 0; k < n; k++)
-			known |= str_is(key, names[k]);
-		if (!known)
-			config_unknown(r, section, key, names, n);
+	if (table.n) {
+		if (!str_starts(key, table) || key.n <= table.n || key.p[table.n] != '.')
+			return false;
+		key = str_sub(key, table.n + 1, key.n);
 	}
+	*ret_deeper = str_find_byte(key, '.') < key.n;
+	*ret = str_sub(key, 0, str_find_byte(key, '.'));
+	return true;
 }
 
-/* Sections and the keys in them; [agents] and [roles] have readers of their own. */
-static void check_keys(struct config_reader *r, const value *doc)
+/* Tables and the keys in them; [agents] and [roles] have readers of their own. */
+static void check_table(struct config_reader *r, str path, const value *v)
 {
 	struct options all = config_options();
 	const char **names = arena_array(&r->c->arena, const char *, all.n + 2);
+	bool *deeper = arena_array(&r->c->arena, bool, all.n + 2);
 	size_t n = 0;
+	str part;
 
-	names[n++] = "agents";
-	names[n++] = "roles";
-	for (size_t i = 0; i < all.n; i++) {
-		str key = str_from(all.p[i].key),
-		    section = str_sub(key, 0, str_find_byte(key, '.'));
-
-		if (!str_is(section, names[n - 1]))
-			names[n++] = arena_cstr(&r->c->arena, section);
+	if (!config_want(r, path, v, V_OBJECT))
+		return;
+	if (!path.n) {
+		names[n++] = "agents";
+		names[n++] = "roles";
 	}
-	for (size_t i = 0; i < doc->object.n; i++) {
-		const struct member *m = &doc->object.members[i];
-		bool known = false;
+	for (size_t i = 0; i < all.n; i++)
+		if (part_below(&all.p[i], path, &part, &deeper[n]) &&
+				(n == 0 || !str_is(part, names[n - 1])))
+			names[n++] = arena_cstr(&r->c->arena, part);
+	for (size_t i = 0; i < v->object.n; i++) {
+		const struct member *m = &v->object.members[i];
+		size_t k = 0;
 
-		for (size_t k = 0; k < n; k++)
-			known |= str_is(m->key, names[k]);
-		if (!known)
-			config_unknown(r, STR(""), m->key, names, n);
-		else if (!str_is(m->key, "agents") && !str_is(m->key, "roles"))
-			check_section(r, m->key, m->value);
+		while (k < n && !str_is(m->key, names[k]))
+			k++;
+		if (k == n)
+			config_unknown(r, path, m->key, names, n);
+		else if (deeper[k])
+			check_table(r,
+					arena_printf(&r->c->arena, STR_FMT "%s" STR_FMT,
+							STR_ARG(path), path.n ? "." : "",
+							STR_ARG(m->key)),
+					m->value);
 	}
 }
 
@@ -126,6 +116,21 @@ static void place_prompt(struct config_reader *r, str key, struct config_agent *
 	argv[agent->command_n++] = place;
 }
 
+/* Where one option of an agent must fit another. */
+static void check_agent_ways(struct config_reader *r, str path, const struct config_agent *agent)
+{
+	struct arena *a = &r->c->arena;
+
+	if (agent->input == INPUT_STDIN && agent->prompt_by == PROMPT_STDIN)
+		config_problem(r, arena_printf(a, STR_FMT ".input", STR_ARG(path)),
+				"\"stdin\" needs prompt = \"arg\" or \"file\": standard input that "
+				"carries the prompt ends with it");
+	if (agent->rate_limit_exit && agent->rate_limit_exit == agent->login_exit)
+		config_problem(r, arena_printf(a, STR_FMT ".login_exit", STR_ARG(path)),
+				"is the same as rate_limit_exit (%lld)",
+				(long long)agent->login_exit);
+}
+
 static void read_agent(struct config_reader *r, const struct member *m, struct config_agent *agent)
 {
 	struct arena *a = &r->c->arena;
@@ -155,6 +160,7 @@ static void read_agent(struct config_reader *r, const struct member *m, struct c
 		if (!known)
 			config_unknown(r, path, key, names, all.n);
 	}
+	check_agent_ways(r, path, agent);
 	place_prompt(r, arena_printf(a, STR_FMT ".command", STR_ARG(path)), agent,
 			value_str_at(m->value, "command").n > 0);
 }
@@ -174,7 +180,7 @@ static void read_agents(struct config_reader *r, const value *v)
 		read_agent(r, &v->object.members[i], &r->c->agents[i]);
 }
 
-static void check_agent_known(struct config_reader *r, str key, str name)
+void config_check_agent(struct config_reader *r, str key, str name)
 {
 	const struct config *c = r->c;
 	const char **names = arena_array(&r->c->arena, const char *, c->agents_n + 1), *near;
@@ -209,7 +215,7 @@ static void read_roles(struct config_reader *r, const value *v)
 		if (m->key.n == 0 || m->key.n > LIMIT_NAME)
 			config_problem(r, key, "a role's name has 1 to %d bytes", LIMIT_NAME);
 		if (config_read_text(r, key, m->value, LIMIT_NAME, &role->agent))
-			check_agent_known(r, key, role->agent);
+			config_check_agent(r, key, role->agent);
 	}
 }
 
@@ -234,7 +240,7 @@ static void check_together(struct config_reader *r)
 	const struct config *c = r->c;
 
 	if (c->default_agent.n)
-		check_agent_known(r, STR("defaults.agent"), c->default_agent);
+		config_check_agent(r, STR("defaults.agent"), c->default_agent);
 	if (!branch_valid(c->accept_target))
 		config_problem(r, STR("accept.target"),
 				"\"" STR_FMT "\" cannot be the name of a branch",
@@ -243,38 +249,9 @@ static void check_together(struct config_reader *r)
 		config_problem(r, STR("accept.dirty_wait"),
 				"must not exceed accept.dirty_wait_max");
 	config_check_planner(r);
-}
-
-static void fill_policy(struct config *c)
-{
-	struct policy_agent *agents = arena_array(&c->arena, struct policy_agent, c->agents_n + 1);
-
-	for (size_t i = 0; i < c->agents_n; i++)
-		agents[i] = (struct policy_agent){ .name = c->agents[i].name,
-			.concurrency = c->agents[i].concurrency,
-			.recovery = RUNG_RESEND };
-	c->policy = (struct policy){
-		.default_agent = c->default_agent,
-		.agents = agents,
-		.agents_n = c->agents_n,
-		.roles = c->roles,
-		.roles_n = c->roles_n,
-		.workers_max = c->workers_max,
-		.target_branch = c->accept_target,
-		.check_command = c->workspace_check_command,
-		.retry_max_attempts = c->retry_max_attempts,
-		.no_changes_attempts = 2,
-		.conflict_rounds = c->accept_conflict_rounds,
-		.moved_tries = 100,
-		.dirty_tries = c->accept_dirty_tries,
-		.dirty_wait = c->accept_dirty_wait,
-		.dirty_wait_max = c->accept_dirty_wait_max,
-		.planner = c->planner_provider != PROVIDER_NONE,
-		.diagnose = c->planner_diagnose,
-		.plan = { c->planner_max_phases, c->planner_max_tasks, c->planner_max_subtasks },
-		POLICY_SUPERVISION,
-	};
-	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
+	if (c->backoff_base > c->backoff_max)
+		config_problem(r, STR("supervisor.backoff.base"),
+				"must not exceed supervisor.backoff.max");
 }
 
 static int read_all(struct config *c, str toml, struct ov_err *err)
@@ -293,17 +270,18 @@ static int read_all(struct config *c, str toml, struct ov_err *err)
 	if (e < 0)
 		return e;
 	c->doc = doc;
-	check_keys(&r, doc);
+	check_table(&r, STR(""), doc);
 	for (size_t i = 0; i < all.n; i++)
 		config_read_option(&r, str_from(all.p[i].key), &all.p[i],
 				config_lookup(doc, str_from(all.p[i].key)), c);
 	read_agents(&r, value_at(doc, "agents"));
 	read_roles(&r, value_at(doc, "roles"));
 	check_together(&r);
+	config_check_policy(&r);
 	problems = r.problems;
 	if (problems.n)
 		return ov_fail(err, OV_EINVALID, "%s", buf_cstr(&problems));
-	fill_policy(c);
+	config_fill_policy(c);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 
 enum prompt_by { PROMPT_STDIN, PROMPT_ARG, PROMPT_FILE };
 enum planner_provider { PROVIDER_NONE, PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_COMMAND };
+enum agent_input { INPUT_NONE, INPUT_STDIN };
 
 /* [agents.NAME] */
 struct config_agent {
@@ -30,6 +31,9 @@ struct config_agent {
 	const str *env_pass; /* names of variables handed on from the daemon's environment */
 	size_t env_pass_n;
 	int64_t concurrency;
+	enum agent_input input;              /* how it gets further instructions while it runs */
+	int64_t rate_limit_exit, login_exit; /* 0: none */
+	int recovery;                        /* enum rung - RUNG_RESEND */
 };
 
 struct config {
@@ -55,6 +59,14 @@ struct config {
 	str accept_target; /* empty: the branch that the checkout is on when the daemon starts */
 	int64_t accept_conflict_rounds, accept_dirty_tries;
 	ov_time accept_dirty_wait, accept_dirty_wait_max;
+	ov_time idle_after, max_run, done_grace, min_resend_interval, backoff_base, backoff_max;
+	int64_t max_retries;
+	ov_time remind_after, default_after; /* [escalation] */
+	int64_t max_reminders;
+	const str *allow_agents, *allow_cross_agent; /* [policy] */
+	size_t allow_agents_n, allow_cross_agent_n;
+	int64_t estimate[RESOURCE_COUNT], budget[RESOURCE_COUNT]; /* as in struct policy */
+	int64_t quiet_from, quiet_to;                             /* minutes of the day; -1: none */
 	ov_time stop_grace; /* supervisor.stop_grace: between asking a run to stop and killing it */
 	bool http_enabled;
 	int64_t http_port;

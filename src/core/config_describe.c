@@ -64,6 +64,9 @@ static const char *const type_names[] = {
 	[OPT_NAMES] = "list of names",
 	[OPT_COMMAND] = "text or list of texts",
 	[OPT_ENV] = "table of texts",
+	[OPT_TEXTS] = "list of texts",
+	[OPT_USD] = "number",
+	[OPT_CLOCK] = "time of day",
 };
 
 /* What a table of Markdown would take for its own. */
@@ -81,6 +84,8 @@ static void add_range(struct buf *out, struct arena *a, const struct option *o)
 	buf_adds(out, config_option_range(a, o));
 	for (size_t i = 0; o->choices && o->choices[i]; i++)
 		buf_addf(out, "%s`%s`", i ? ", " : "", o->choices[i]);
+	if (o->budget)
+		buf_adds(out, STR(", or `\"unlimited\"`, or `\"3x estimate\"`"));
 }
 
 static void doc_row(struct buf *out, struct arena *a, const struct option *o, str name)

@@ -14,6 +14,9 @@ enum option_type {
 	OPT_NAMES,    /* const str *, count: names of environment variables */
 	OPT_COMMAND,  /* const str *, count: one text for the shell, or the words of a command */
 	OPT_ENV,      /* const struct config_env *, count */
+	OPT_TEXTS,    /* const str *, count */
+	OPT_USD,      /* int64_t, millionths of a dollar */
+	OPT_CLOCK,    /* int64_t, minutes of the day; -1 for the empty text */
 };
 
 struct option {
@@ -24,6 +27,7 @@ struct option {
 	const char *help;
 	const char *const *choices; /* ends with NULL */
 	size_t offset, count_offset;
+	bool budget; /* a number that may also be "unlimited" (-1) or "3x estimate" (0) */
 };
 
 struct options {
@@ -52,6 +56,10 @@ void config_read_option(struct config_reader *r, str key, const struct option *o
 
 /* What is contradictory in [planner]. */
 void config_check_planner(struct config_reader *r);
+/* What only the core is told, checked against the rest: allowed agents, budgets, quiet hours. */
+void config_check_policy(struct config_reader *r);
+void config_fill_policy(struct config *c);
+void config_check_agent(struct config_reader *r, str key, str name); /* is it configured? */
 
 /* The default as a value; null when there is none. */
 value *config_option_default(struct arena *a, const struct option *o);

@@ -6,7 +6,9 @@
 #define KIB ((int64_t)1024)
 #define MIB (1024 * KIB)
 #define TIB (1024 * 1024 * MIB)
+#define MILLION ((int64_t)1000 * 1000)
 #define AT(member) .offset = offsetof(struct config, member)
+#define LIST_AT(member) AT(member), .count_offset = offsetof(struct config, member##_n)
 
 static const char *const providers[] = { "none", "anthropic", "openai", "command",
 	NULL }; /* enum planner_provider */
@@ -17,6 +19,26 @@ static const struct option options[] = {
 			AT(default_agent) },
 	{ "supervisor.tick_every", OPT_DURATION, 10, OV_DAY, "\"2m\"",
 			"The longest time between two ticks while work is open.", AT(tick_every) },
+	{ "supervisor.idle_after", OPT_DURATION, 10, 30 * OV_DAY, "\"15m\"",
+			"A run without any sign of life for this long is stalled.",
+			AT(idle_after) },
+	{ "supervisor.max_run", OPT_DURATION, 10, 365 * OV_DAY, "\"4h\"",
+			"A run that takes longer is put before a person.", AT(max_run) },
+	{ "supervisor.done_grace", OPT_DURATION, 10, OV_DAY, "\"1m\"",
+			"A run that reported that it is done and falls silent is ended after this.",
+			AT(done_grace) },
+	{ "supervisor.max_retries", OPT_INT, 0, 20, "2",
+			"How often a stalled agent is nudged before the next rung of the ladder.",
+			AT(max_retries) },
+	{ "supervisor.min_resend_interval", OPT_DURATION, 10, 30 * OV_DAY, "\"5m\"",
+			"The same instruction is not sent again sooner than this.",
+			AT(min_resend_interval) },
+	{ "supervisor.backoff.base", OPT_DURATION, 10, 30 * OV_DAY, "\"2m\"",
+			"The wait after the first step of recovery; each further one is twice as "
+			"long.",
+			AT(backoff_base) },
+	{ "supervisor.backoff.max", OPT_DURATION, 10, 30 * OV_DAY, "\"30m\"",
+			"The longest such wait.", AT(backoff_max) },
 	{ "supervisor.stop_grace", OPT_DURATION, 0, OV_HOUR, "\"10s\"",
 			"The time between asking a run to stop and killing it.", AT(stop_grace) },
 	{ "retry.max_attempts", OPT_INT, 1, 20, "3",
@@ -25,6 +47,50 @@ static const struct option options[] = {
 	{ "retry.delays", OPT_DELAYS, 0, OV_DAY, "[\"5s\", \"30s\", \"2m\"]",
 			"The waits before the second, the third, and every further attempt.",
 			AT(retry_delay) },
+	{ "escalation.remind_after", OPT_DURATION, 10, 365 * OV_DAY, "\"4h\"",
+			"A person is reminded of an open question after this.", AT(remind_after) },
+	{ "escalation.max_reminders", OPT_INT, 0, 100, "2",
+			"How often a person is reminded of one question.", AT(max_reminders) },
+	{ "escalation.default_after", OPT_DURATION, 0, 365 * OV_DAY, "\"0s\"",
+			"A question of an agent that names a default is answered with it after "
+			"this; \"0s\": never.",
+			AT(default_after) },
+	{ "policy.allow_agents", OPT_TEXTS, 0, LIMIT_ID, "[\"*\"]",
+			"The agents that may be given work; \"*\": every configured one.",
+			LIST_AT(allow_agents) },
+	{ "policy.allow_cross_agent", OPT_TEXTS, 0, 2 * LIMIT_ID + 1, "[]",
+			"Work of one agent may be handed to another one only as said here, for "
+			"example \"claude>codex\"; \"*\" on either side stands for any agent.",
+			LIST_AT(allow_cross_agent) },
+	{ "estimate.iterations", OPT_INT, 1, MILLION, "4",
+			"How many runs one node is expected to take.",
+			AT(estimate[RES_ITERATIONS]) },
+	{ "estimate.wall", OPT_DURATION, 10, 3650 * OV_DAY, "\"8h\"",
+			"How long the runs of a goal are expected to take in all.",
+			AT(estimate[RES_WALL_MS]) },
+	{ "estimate.tokens", OPT_INT, 1, MILLION *MILLION, "20000000",
+			"How many tokens a goal is expected to take.", AT(estimate[RES_TOKENS]) },
+	{ "estimate.cost_usd", OPT_USD, 1, MILLION *MILLION, "20",
+			"What a goal is expected to cost, in dollars.",
+			AT(estimate[RES_COST_MICROUSD]) },
+	{ "budget.iterations", OPT_INT, 1, MILLION *MILLION, "\"3x estimate\"",
+			"The most runs of a goal: a warning at 80 %, at 100 % nothing new starts "
+			"and a person is asked.",
+			AT(budget[RES_ITERATIONS]), .budget = true },
+	{ "budget.wall", OPT_DURATION, 10, 3650 * OV_DAY, "\"3x estimate\"",
+			"The longest time that the runs of a goal may take in all.",
+			AT(budget[RES_WALL_MS]), .budget = true },
+	{ "budget.tokens", OPT_INT, 1, MILLION *MILLION, "\"3x estimate\"",
+			"The most tokens of a goal.", AT(budget[RES_TOKENS]), .budget = true },
+	{ "budget.cost_usd", OPT_USD, 1, MILLION *MILLION, "\"3x estimate\"",
+			"The most that a goal may cost, in dollars.", AT(budget[RES_COST_MICROUSD]),
+			.budget = true },
+	{ "quiet.from", OPT_CLOCK, 0, 0, "\"\"",
+			"The time of day, local, from which nobody is nudged or asked, for example "
+			"\"22:00\"; empty: there are no quiet hours.",
+			AT(quiet_from) },
+	{ "quiet.to", OPT_CLOCK, 0, 0, "\"\"", "The time of day at which that ends.",
+			AT(quiet_to) },
 	{ "planner.provider", OPT_CHOICE, 0, 0, "\"none\"",
 			"Who makes plans for goals that come without one: the Messages API of "
 			"Anthropic, any server that speaks OpenAI's chat completions, a command, "
@@ -117,10 +183,13 @@ static const struct option options[] = {
 			AT(store_snapshot_every) },
 };
 #undef AT
+#undef LIST_AT
 
 static const char *const runtimes[] = { "exec", NULL };
 static const char *const formats[] = { "raw", NULL };
 static const char *const prompts[] = { "stdin", "arg", "file", NULL }; /* enum prompt_by */
+static const char *const inputs[] = { "none", "stdin", NULL };         /* enum agent_input */
+static const char *const recoveries[] = { "resend", "replan", "reassign", "escalate", NULL };
 
 #define AT(member) .offset = offsetof(struct config_agent, member)
 #define LIST_AT(member) AT(member), .count_offset = offsetof(struct config_agent, member##_n)
@@ -149,6 +218,20 @@ static const struct option agent_options[] = {
 			LIST_AT(env_pass) },
 	{ "concurrency", OPT_INT, 1, 256, "256", "The most nodes that it works on at a time.",
 			AT(concurrency) },
+	{ "input", OPT_CHOICE, 0, 0, "\"none\"",
+			"How it gets further instructions while it runs: not at all, or as lines "
+			"on "
+			"standard input.",
+			inputs, AT(input) },
+	{ "rate_limit_exit", OPT_INT, 0, 255, "75",
+			"The exit code that says that its quota is used up; 0: none does.",
+			AT(rate_limit_exit) },
+	{ "login_exit", OPT_INT, 0, 255, "77",
+			"The exit code that says that it is not logged in; 0: none does.",
+			AT(login_exit) },
+	{ "recovery", OPT_CHOICE, 0, 0, "\"resend\"",
+			"The first rung of the ladder once nudges did not help.", recoveries,
+			AT(recovery) },
 };
 
 struct options config_options(void)

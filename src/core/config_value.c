@@ -6,6 +6,8 @@
 #include "data/toml.h"
 
 enum { MAX_ENV = 256 };
+#define MICROUSD 1000000
+static const char unlimited[] = "unlimited", from_estimate[] = "3x estimate";
 
 #define FIELD(base, offset, type) ((type *)(void *)((char *)(base) + (offset)))
 #define CFIELD(base, offset, type) ((type const *)(const void *)((const char *)(base) + (offset)))
@@ -235,6 +237,81 @@ static void read_command(struct config_reader *r, str key, const value *v, const
 	*ret_n = (size_t)(at - argv);
 }
 
+static void read_texts(struct config_reader *r, str key, const struct option *o, const value *v,
+		const str **ret, size_t *ret_n)
+{
+	str *texts;
+
+	if (!config_want(r, key, v, V_ARRAY))
+		return;
+	if (v->array.n > LIMIT_LIST) {
+		config_problem(r, key, "%zu entries, at most %d are allowed", v->array.n,
+				LIMIT_LIST);
+		return;
+	}
+	texts = arena_array(&r->c->arena, str, v->array.n + 1);
+	for (size_t i = 0; i < v->array.n; i++)
+		config_read_text(r, item_key(r, key, i), v->array.items[i], (size_t)o->max,
+				&texts[i]);
+	*ret = texts;
+	*ret_n = v->array.n;
+}
+
+static void read_usd(struct config_reader *r, str key, const struct option *o, const value *v,
+		int64_t *ret)
+{
+	double usd = value_real_or(v, 0), micro = usd * MICROUSD + 0.5;
+
+	if (v->kind != V_INT && v->kind != V_REAL)
+		config_problem(r, key, "expected a number of dollars, found %s",
+				value_kind_name(v->kind));
+	else if (!(micro >= (double)o->min && micro <= (double)o->max)) /* nor nan */
+		config_problem(r, key, "%g is out of range: " STR_FMT, usd,
+				STR_ARG(config_option_range(&r->c->arena, o)));
+	else
+		*ret = (int64_t)micro;
+}
+
+/* "22:00", or nothing */
+static void read_clock(struct config_reader *r, str key, const value *v, int64_t *ret)
+{
+	int64_t hour, minute;
+
+	*ret = -1;
+	if (!config_want(r, key, v, V_STR) || v->s.n == 0)
+		return;
+	if (v->s.n != 5 || v->s.p[2] != ':' || !str_to_i64(str_sub(v->s, 0, 2), &hour) ||
+			!str_to_i64(str_sub(v->s, 3, 5), &minute) || hour < 0 || hour > 23 ||
+			minute < 0 || minute > 59)
+		config_problem(r, key, "\"" STR_FMT "\" is not a time of day such as \"22:00\"",
+				STR_ARG(v->s));
+	else
+		*ret = hour * 60 + minute;
+}
+
+/* 0 would be read by some as "none" and by others as "no limit", so it is neither. */
+static bool is_zero(const value *v)
+{
+	ov_time ms;
+
+	return v->kind == V_STR ? duration_parse(v->s, &ms) && ms == 0 : value_real_or(v, 1) == 0;
+}
+
+/* True when v was one of the words that stand for a budget, or a mistake. */
+static bool read_budget_word(struct config_reader *r, str key, const value *v, int64_t *ret)
+{
+	if (v->kind == V_STR && str_is(v->s, unlimited))
+		*ret = -1;
+	else if (v->kind == V_STR && str_is(v->s, from_estimate))
+		*ret = 0;
+	else if (is_zero(v))
+		config_problem(r, key, "0 is not a budget; write \"%s\" if there is to be none",
+				unlimited);
+	else
+		return false;
+	return true;
+}
+
 static void read_env(struct config_reader *r, str key, const value *v,
 		const struct config_env **ret, size_t *ret_n)
 {
@@ -268,6 +345,8 @@ static void read_value(struct config_reader *r, str key, const struct option *o,
 	size_t *count = FIELD(base, o->count_offset, size_t);
 	int choice;
 
+	if (o->budget && read_budget_word(r, key, v, FIELD(base, o->offset, int64_t)))
+		return;
 	switch (o->type) {
 	case OPT_STR:
 		config_read_text(r, key, v, (size_t)o->max, FIELD(base, o->offset, str));
@@ -296,6 +375,9 @@ static void read_value(struct config_reader *r, str key, const struct option *o,
 	case OPT_ENV:
 		read_env(r, key, v, FIELD(base, o->offset, const struct config_env *), count);
 		break;
+	case OPT_TEXTS: read_texts(r, key, o, v, FIELD(base, o->offset, const str *), count); break;
+	case OPT_USD: read_usd(r, key, o, v, FIELD(base, o->offset, int64_t)); break;
+	case OPT_CLOCK: read_clock(r, key, v, FIELD(base, o->offset, int64_t)); break;
 	}
 }
 
@@ -349,10 +431,24 @@ static value *delays_value(struct arena *a, const ov_time *delays, size_t n)
 	return v;
 }
 
+static value *usd_value(struct arena *a, int64_t micro)
+{
+	return micro % MICROUSD ? value_real(a, (double)micro / MICROUSD)
+				: value_int(a, micro / MICROUSD);
+}
+
+static value *clock_value(struct arena *a, int64_t minutes)
+{
+	return minutes < 0 ? value_cstr(a, "")
+			   : value_strf(a, "%02d:%02d", (int)(minutes / 60), (int)(minutes % 60));
+}
+
 value *config_option_value(struct arena *a, const struct option *o, const void *base)
 {
 	size_t n = o->count_offset ? *CFIELD(base, o->count_offset, size_t) : 0;
 
+	if (o->budget && *CFIELD(base, o->offset, int64_t) <= 0)
+		return value_cstr(a, *CFIELD(base, o->offset, int64_t) ? unlimited : from_estimate);
 	switch (o->type) {
 	case OPT_STR:
 	case OPT_WORD: return value_str(a, *CFIELD(base, o->offset, str));
@@ -366,8 +462,11 @@ value *config_option_value(struct arena *a, const struct option *o, const void *
 				ARRAY_LEN(((struct config *)NULL)->retry_delay));
 	case OPT_CHOICE: return value_cstr(a, o->choices[*CFIELD(base, o->offset, int)]);
 	case OPT_NAMES:
+	case OPT_TEXTS:
 	case OPT_COMMAND: return strs_value(a, *CFIELD(base, o->offset, const str *), n);
 	case OPT_ENV: return env_value(a, *CFIELD(base, o->offset, const struct config_env *), n);
+	case OPT_USD: return usd_value(a, *CFIELD(base, o->offset, int64_t));
+	case OPT_CLOCK: return clock_value(a, *CFIELD(base, o->offset, int64_t));
 	}
 	return value_null(a);
 }
@@ -382,5 +481,8 @@ str config_option_range(struct arena *a, const struct option *o)
 	if (o->type == OPT_BYTES)
 		return arena_printf(a, STR_FMT " to " STR_FMT, STR_ARG(bytes_format(a, o->min)),
 				STR_ARG(bytes_format(a, o->max)));
+	if (o->type == OPT_USD)
+		return arena_printf(a, "%g to %g", (double)o->min / MICROUSD,
+				(double)o->max / MICROUSD);
 	return STR("");
 }

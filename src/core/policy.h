@@ -59,7 +59,7 @@ struct policy {
 	const struct policy_cross *cross;
 	size_t cross_n;
 
-	int64_t estimate[RESOURCE_COUNT]; /* of a goal; iterations: per node */
+	int64_t estimate[RESOURCE_COUNT]; /* of a goal; iterations: of a node */
 	int64_t budget[RESOURCE_COUNT];   /* -1: unlimited; 0: three times the estimate */
 
 	int64_t quiet_from, quiet_to; /* minutes of the local day; equal: no quiet hours */
@@ -67,13 +67,3 @@ struct policy {
 
 	struct plan_limits plan;
 };
-
-/* The defaults of supervision, as members of an initializer. */
-#define POLICY_SUPERVISION                                                                    \
-	.idle_after = 15 * OV_MINUTE, .max_run = 4 * OV_HOUR, .done_grace = OV_MINUTE,        \
-	.max_nudges = 2, .min_resend_interval = 5 * OV_MINUTE, .backoff_base = 2 * OV_MINUTE, \
-	.backoff_max = 30 * OV_MINUTE, .remind_after = 4 * OV_HOUR, .max_reminders = 2,       \
-	.estimate = { [RES_ITERATIONS] = 4,                                                   \
-		[RES_WALL_MS] = 8 * OV_HOUR,                                                  \
-		[RES_TOKENS] = 20 * 1000 * 1000,                                              \
-		[RES_COST_MICROUSD] = 20 * 1000 * 1000 }

@@ -11,6 +11,7 @@ static const struct policy_agent agents[] = {
 	{ .name = STR_INIT("a"), .concurrency = 256 },
 	{ .name = STR_INIT("b"), .concurrency = 1 },
 };
+static const str every_agent[] = { STR_INIT("*") };
 static const struct policy_role roles[] = { { STR_INIT("single"), STR_INIT("b") } };
 
 struct policy fixture_policy(void)
@@ -32,7 +33,21 @@ struct policy fixture_policy(void)
 		.dirty_wait = OV_MINUTE,
 		.dirty_wait_max = OV_HOUR,
 		.plan = PLAN_LIMITS_DEFAULT,
-		POLICY_SUPERVISION,
+		.idle_after = 15 * OV_MINUTE,
+		.max_run = 4 * OV_HOUR,
+		.done_grace = OV_MINUTE,
+		.max_nudges = 2,
+		.min_resend_interval = 5 * OV_MINUTE,
+		.backoff_base = 2 * OV_MINUTE,
+		.backoff_max = 30 * OV_MINUTE,
+		.remind_after = 4 * OV_HOUR,
+		.max_reminders = 2,
+		.allow_agents = every_agent,
+		.allow_agents_n = 1,
+		.estimate = { [RES_ITERATIONS] = 4,
+				[RES_WALL_MS] = 8 * OV_HOUR,
+				[RES_TOKENS] = 20 * 1000 * 1000,
+				[RES_COST_MICROUSD] = 20 * 1000 * 1000 },
 	};
 }
 

@@ -16,6 +16,9 @@ static struct config *parse(const char *toml)
 	return c;
 }
 
+#define AGENT "[agents.x]\ncommand = \"a\"\n"
+#define TWO AGENT "[agents.y]\ncommand = \"a\"\n"
+
 TEST(defaults)
 {
 	struct config *c = parse("");
@@ -48,6 +51,103 @@ TEST(defaults)
 	assert_int_equal(c->policy.no_changes_attempts, 2);
 	assert_int_equal(c->policy.plan.max_subtasks, 7);
 	config_free(c);
+}
+
+TEST(supervision_by_default)
+{
+	struct config *c = parse(AGENT);
+	const struct policy *p = &c->policy;
+
+	assert_int_equal(p->idle_after, 15 * OV_MINUTE);
+	assert_int_equal(p->max_run, 4 * OV_HOUR);
+	assert_int_equal(p->done_grace, OV_MINUTE);
+	assert_int_equal(p->max_nudges, 2);
+	assert_int_equal(p->min_resend_interval, 5 * OV_MINUTE);
+	assert_int_equal(p->backoff_base, 2 * OV_MINUTE);
+	assert_int_equal(p->backoff_max, 30 * OV_MINUTE);
+	assert_int_equal(p->remind_after, 4 * OV_HOUR);
+	assert_int_equal(p->max_reminders, 2);
+	assert_int_equal(p->default_after, 0);
+	assert_int_equal(p->allow_agents_n, 1);
+	assert_true(str_is(p->allow_agents[0], "*"));
+	assert_int_equal(p->cross_n, 0);
+	assert_int_equal(p->estimate[RES_ITERATIONS], 4);
+	assert_int_equal(p->estimate[RES_WALL_MS], 8 * OV_HOUR);
+	assert_int_equal(p->estimate[RES_TOKENS], 20000000);
+	assert_int_equal(p->estimate[RES_COST_MICROUSD], 20000000);
+	for (int i = 0; i < RESOURCE_COUNT; i++)
+		assert_int_equal(p->budget[i], 0);
+	assert_int_equal(p->quiet_from, p->quiet_to);
+	assert_false(p->agents[0].input);
+	assert_int_equal(p->agents[0].rate_limit_exit, 75);
+	assert_int_equal(p->agents[0].login_exit, 77);
+	assert_int_equal(p->agents[0].recovery, RUNG_RESEND);
+	config_free(c);
+}
+
+TEST(supervision_set)
+{
+	struct config *c = parse(
+			"[supervisor]\nidle_after = \"10ms\"\nmax_run = \"1d\"\ndone_grace = "
+			"\"10ms\"\n"
+			"max_retries = 0\nmin_resend_interval = \"20ms\"\n"
+			"[supervisor.backoff]\nbase = \"10ms\"\nmax = \"10ms\"\n"
+			"[escalation]\nremind_after = \"1h\"\nmax_reminders = 0\ndefault_after = "
+			"\"10ms\"\n"
+			"[policy]\nallow_agents = [\"x\", \"y\"]\n"
+			"allow_cross_agent = [\"x>y\", \" y > * \"]\n"
+			"[estimate]\niterations = 2\nwall = \"1h\"\ntokens = 5\ncost_usd = 0.25\n"
+			"[budget]\niterations = 7\nwall = \"unlimited\"\ntokens = \"3x "
+			"estimate\"\n"
+			"cost_usd = 1.5\n[quiet]\nfrom = \"22:00\"\nto = \"06:30\"\n"
+			"[agents.x]\ncommand = \"a\"\nprompt = \"file\"\ninput = \"stdin\"\n"
+			"rate_limit_exit = 0\nlogin_exit = 0\nrecovery = \"escalate\"\n"
+			"[agents.y]\ncommand = \"a\"\nrecovery = \"reassign\"\n");
+	const struct policy *p = &c->policy;
+
+	assert_int_equal(p->idle_after, 10);
+	assert_int_equal(p->max_run, OV_DAY);
+	assert_int_equal(p->max_nudges, 0);
+	assert_int_equal(p->min_resend_interval, 20);
+	assert_int_equal(p->backoff_base, 10);
+	assert_int_equal(p->backoff_max, 10);
+	assert_int_equal(p->remind_after, OV_HOUR);
+	assert_int_equal(p->max_reminders, 0);
+	assert_int_equal(p->default_after, 10);
+	assert_int_equal(p->allow_agents_n, 2);
+	assert_int_equal(p->cross_n, 2);
+	assert_true(str_is(p->cross[0].from, "x") && str_is(p->cross[0].to, "y"));
+	assert_true(str_is(p->cross[1].from, "y") && str_is(p->cross[1].to, "*"));
+	assert_int_equal(p->estimate[RES_ITERATIONS], 2);
+	assert_int_equal(p->estimate[RES_WALL_MS], OV_HOUR);
+	assert_int_equal(p->estimate[RES_COST_MICROUSD], 250000);
+	assert_int_equal(p->budget[RES_ITERATIONS], 7);
+	assert_int_equal(p->budget[RES_WALL_MS], -1);
+	assert_int_equal(p->budget[RES_TOKENS], 0);
+	assert_int_equal(p->budget[RES_COST_MICROUSD], 1500000);
+	assert_int_equal(p->quiet_from, 22 * 60);
+	assert_int_equal(p->quiet_to, 6 * 60 + 30);
+	assert_true(p->agents[0].input);
+	assert_int_equal(p->agents[0].rate_limit_exit, 0);
+	assert_int_equal(p->agents[0].recovery, RUNG_ESCALATE);
+	assert_int_equal(p->agents[1].recovery, RUNG_REASSIGN);
+	config_free(c);
+}
+
+/* Values are shown as one would write them. */
+TEST(view_of_words)
+{
+	struct arena a = ARENA_INIT;
+	struct config *c = parse("budget.wall = \"unlimited\"\nbudget.cost_usd = 2.5\n"
+				 "quiet.from = \"07:05\"\nquiet.to = \"07:06\"\n");
+	value *v = config_view(&a, c);
+
+	assert_true(str_is(value_str_at(value_at(v, "budget.wall"), "value"), "unlimited"));
+	assert_true(str_is(value_str_at(value_at(v, "budget.tokens"), "value"), "3x estimate"));
+	assert_true(value_real_or(value_at(value_at(v, "budget.cost_usd"), "value"), 0) == 2.5);
+	assert_true(str_is(value_str_at(value_at(v, "quiet.from"), "value"), "07:05"));
+	config_free(c);
+	arena_done(&a);
 }
 
 TEST(everything_set)
@@ -157,8 +257,6 @@ TEST(environment_by_default)
 	config_free(c);
 }
 
-#define AGENT "[agents.x]\ncommand = \"a\"\n"
-
 TEST(problems)
 {
 	static const struct {
@@ -225,6 +323,60 @@ TEST(problems)
 				"agents.x.command: {prompt} needs prompt = \"arg\"" },
 		{ "[agents.x]\ncommand = [\"a\", \"{prompt_file}\"]\nprompt = \"arg\"",
 				"{prompt_file} needs prompt = \"file\"" },
+		{ "supervisor.backoff = 1", "supervisor.backoff: expected object, found integer" },
+		{ "supervisor.backoff.bse = \"1s\"",
+				"supervisor.backoff.bse: unknown (did you mean \"base\"?)" },
+		{ "supervisor.idle_after.x = 1", "supervisor.idle_after: expected string" },
+		{ "supervisor.backoff.base = \"31m\"",
+				"supervisor.backoff.base: must not exceed supervisor.backoff.max" },
+		{ "supervisor.idle_after = \"9ms\"", "\"9ms\" is out of range: 10ms to 30d" },
+		{ "budget.iterations = 0",
+				"budget.iterations: 0 is not a budget; write "
+				"\"unlimited\"" },
+		{ "budget.wall = \"0s\"", "budget.wall: 0 is not a budget; write \"unlimited\"" },
+		{ "budget.cost_usd = 0.0", "budget.cost_usd: 0 is not a budget" },
+		{ "budget.tokens = \"none\"", "budget.tokens: expected integer, found string" },
+		{ "budget.cost_usd = -1", "budget.cost_usd: -1 is out of range: 1e-06 to 1e+06" },
+		{ "budget.cost_usd = nan", "budget.cost_usd: nan is out of range" },
+		{ "budget.cost_usd = true", "expected a number of dollars, found boolean" },
+		{ "estimate.iterations = 0", "estimate.iterations: 0 is out of range" },
+		{ "estimate.wall = \"unlimited\"", "estimate.wall: \"unlimited\" is not a dur" },
+		{ "quiet.from = \"22:00\"", "quiet.to: is missing: quiet hours need both" },
+		{ "quiet.to = \"22:00\"", "quiet.from: is missing" },
+		{ "quiet.from = \"22:00\"\nquiet.to = \"22:00\"", "quiet.to: is the same as" },
+		{ "quiet.from = \"24:00\"\nquiet.to = \"6:00\"", "quiet.from: \"24:00\" is not a" },
+		{ "quiet.from = \"23:59\"\nquiet.to = \"6:00\"", "quiet.to: \"6:00\" is not a" },
+		{ "quiet.from = \"-1:00\"\nquiet.to = \"+6:00\"", "quiet.from: \"-1:00\" is not" },
+		{ "policy.allow_agents = []", "policy.allow_agents: is empty" },
+		{ "policy.allow_agents = [\"x\"]",
+				"policy.allow_agents[0]: there is no [agents.x]" },
+		{ "policy.allow_agents = [\"*\", \"x\"]\n" AGENT, "\"*\" allows every agent" },
+		{ "policy.allow_agents = [\"x\", \"x\"]\n" AGENT,
+				"policy.allow_agents[1]: \"x\" is there twice" },
+		{ "policy.allow_agents = [\"x\"]\ndefaults.agent = \"y\"\n" TWO,
+				"defaults.agent: \"y\" is not in policy.allow_agents" },
+		{ "policy.allow_agents = [\"x\"]\nroles.r = \"y\"\n" TWO,
+				"roles.r: \"y\" is not in policy.allow_agents" },
+		{ "policy.allow_agents = [1]", "policy.allow_agents[0]: expected string" },
+		{ "policy.allow_agents = \"*\"", "policy.allow_agents: expected array" },
+		{ "policy.allow_cross_agent = true", "expected array, found boolean" },
+		{ "policy.allow_cross_agent = [\"x\"]\n" AGENT,
+				"policy.allow_cross_agent[0]: \"x\" is not of the form" },
+		{ "policy.allow_cross_agent = [\">y\"]\n" TWO, "is not of the form" },
+		{ "policy.allow_cross_agent = [\"x>y>x\"]\n" TWO, "is not of the form" },
+		{ "policy.allow_cross_agent = [\"x>z\"]\n" TWO, "there is no [agents.z]" },
+		{ "policy.allow_cross_agent = [\"x>x\"]\n" TWO, "goes from an agent to itself" },
+		{ "policy.allow_cross_agent = [\"x>y\", \"x>y\"]\n" TWO,
+				"policy.allow_cross_agent[1]: \"x>y\" and \"x>y\" say the same" },
+		{ "policy.allow_cross_agent = [\"x>y\", \"*>*\"]\n" TWO, "say the same" },
+		{ "policy.allow_cross_agent = [\"x>y\"]\npolicy.allow_agents = [\"x\"]\n" TWO,
+				"policy.allow_cross_agent[0]: \"y\" is not in "
+				"policy.allow_agents" },
+		{ AGENT "input = \"stdin\"", "agents.x.input: \"stdin\" needs prompt" },
+		{ AGENT "input = \"pty\"", "agents.x.input: \"pty\" is not one of: \"none\"" },
+		{ AGENT "rate_limit_exit = 77", "agents.x.login_exit: is the same as" },
+		{ AGENT "login_exit = 256", "agents.x.login_exit: 256 is out of range: 0 to 255" },
+		{ AGENT "recovery = \"nudge\"", "agents.x.recovery: \"nudge\" is not one of" },
 		{ "x =", "line 1" },
 	};
 

@@ -1,0 +1,210 @@
+/*
+ * The part of the configuration by which the core decides: what may not be said together, and how
+ * it becomes a struct policy.
+ */
+#include "base/str.h"
+#include "core/config_impl.h"
+
+static bool any(str name)
+{
+	return str_is(name, "*");
+}
+
+static str entry_key(struct config_reader *r, const char *option, size_t i)
+{
+	return arena_printf(&r->c->arena, "policy.%s[%zu]", option, i);
+}
+
+static bool allowed(const struct config *c, str name)
+{
+	for (size_t i = 0; i < c->allow_agents_n; i++)
+		if (any(c->allow_agents[i]) || str_eq(c->allow_agents[i], name))
+			return true;
+	return false;
+}
+
+static void check_allow_agents(struct config_reader *r)
+{
+	const struct config *c = r->c;
+
+	if (c->allow_agents_n == 0)
+		config_problem(r, STR("policy.allow_agents"),
+				"is empty: no agent could be given work; name some, or write "
+				"[\"*\"]");
+	for (size_t i = 0; i < c->allow_agents_n; i++) {
+		str name = c->allow_agents[i], key = entry_key(r, "allow_agents", i);
+
+		if (any(name) && c->allow_agents_n > 1)
+			config_problem(r, key,
+					"\"*\" allows every agent; leave it or the names "
+					"out");
+		else if (!any(name))
+			config_check_agent(r, key, name);
+		for (size_t k = 0; k < i; k++)
+			if (str_eq(name, c->allow_agents[k]))
+				config_problem(r, key, "\"" STR_FMT "\" is there twice",
+						STR_ARG(name));
+	}
+}
+
+/* Who would be given work by one option must not be refused it by another. */
+static void check_routes(struct config_reader *r)
+{
+	const struct config *c = r->c;
+
+	if (c->allow_agents_n == 0)
+		return;
+	if (c->default_agent.n && !allowed(c, c->default_agent))
+		config_problem(r, STR("defaults.agent"),
+				"\"" STR_FMT "\" is not in policy.allow_agents",
+				STR_ARG(c->default_agent));
+	for (size_t i = 0; i < c->roles_n; i++)
+		if (c->roles[i].agent.n && !allowed(c, c->roles[i].agent))
+			config_problem(r,
+					arena_printf(&r->c->arena, "roles." STR_FMT,
+							STR_ARG(c->roles[i].name)),
+					"\"" STR_FMT "\" is not in policy.allow_agents",
+					STR_ARG(c->roles[i].agent));
+}
+
+static void check_side(struct config_reader *r, str key, str name)
+{
+	if (any(name))
+		return;
+	config_check_agent(r, key, name);
+	if (r->c->allow_agents_n && !allowed(r->c, name))
+		config_problem(r, key, "\"" STR_FMT "\" is not in policy.allow_agents",
+				STR_ARG(name));
+}
+
+static bool split_cross(str entry, struct policy_cross *ret)
+{
+	size_t at = str_find_byte(entry, '>');
+
+	if (at >= entry.n)
+		return false;
+	*ret = (struct policy_cross){ str_trim(str_sub(entry, 0, at)),
+		str_trim(str_sub(entry, at + 1, entry.n)) };
+	return ret->from.n && ret->to.n && str_find_byte(ret->to, '>') >= ret->to.n;
+}
+
+static bool covers(const struct policy_cross *a, const struct policy_cross *b)
+{
+	return (any(a->from) || str_eq(a->from, b->from)) && (any(a->to) || str_eq(a->to, b->to));
+}
+
+static void check_cross(struct config_reader *r)
+{
+	const struct config *c = r->c;
+	struct policy_cross *cross = arena_array(&r->c->arena, struct policy_cross,
+			c->allow_cross_agent_n + 1);
+
+	for (size_t i = 0; i < c->allow_cross_agent_n; i++) {
+		str entry = c->allow_cross_agent[i], key = entry_key(r, "allow_cross_agent", i);
+
+		if (!split_cross(entry, &cross[i])) {
+			config_problem(r, key,
+					"\"" STR_FMT
+					"\" is not of the form \"claude>codex\": from an agent to "
+					"another one",
+					STR_ARG(entry));
+			continue;
+		}
+		check_side(r, key, cross[i].from);
+		check_side(r, key, cross[i].to);
+		if (!any(cross[i].from) && str_eq(cross[i].from, cross[i].to))
+			config_problem(r, key, "\"" STR_FMT "\" goes from an agent to itself",
+					STR_ARG(entry));
+		for (size_t k = 0; k < i; k++)
+			if (covers(&cross[k], &cross[i]) || covers(&cross[i], &cross[k]))
+				config_problem(r, key,
+						"\"" STR_FMT "\" and \"" STR_FMT
+						"\" say the same; leave one out",
+						STR_ARG(c->allow_cross_agent[k]), STR_ARG(entry));
+	}
+}
+
+void config_check_policy(struct config_reader *r)
+{
+	const struct config *c = r->c;
+
+	check_allow_agents(r);
+	check_routes(r);
+	check_cross(r);
+	if ((c->quiet_from < 0) != (c->quiet_to < 0))
+		config_problem(r, c->quiet_from < 0 ? STR("quiet.from") : STR("quiet.to"),
+				"is missing: quiet hours need both quiet.from and quiet.to");
+	else if (c->quiet_from >= 0 && c->quiet_from == c->quiet_to)
+		config_problem(r, STR("quiet.to"),
+				"is the same as quiet.from; leave both out for no quiet hours");
+}
+
+static const struct policy_agent *policy_agents(struct config *c)
+{
+	struct policy_agent *agents = arena_array(&c->arena, struct policy_agent, c->agents_n + 1);
+
+	for (size_t i = 0; i < c->agents_n; i++) {
+		const struct config_agent *from = &c->agents[i];
+
+		agents[i] = (struct policy_agent){ .name = from->name,
+			.concurrency = from->concurrency,
+			.input = from->input != INPUT_NONE,
+			.rate_limit_exit = from->rate_limit_exit,
+			.login_exit = from->login_exit,
+			.recovery = (enum rung)(RUNG_RESEND + from->recovery) };
+	}
+	return agents;
+}
+
+static const struct policy_cross *policy_crosses(struct config *c)
+{
+	struct policy_cross *cross = arena_array(&c->arena, struct policy_cross,
+			c->allow_cross_agent_n + 1);
+
+	for (size_t i = 0; i < c->allow_cross_agent_n; i++)
+		split_cross(c->allow_cross_agent[i], &cross[i]);
+	return cross;
+}
+
+void config_fill_policy(struct config *c)
+{
+	c->policy = (struct policy){
+		.default_agent = c->default_agent,
+		.agents = policy_agents(c),
+		.agents_n = c->agents_n,
+		.roles = c->roles,
+		.roles_n = c->roles_n,
+		.workers_max = c->workers_max,
+		.target_branch = c->accept_target,
+		.check_command = c->workspace_check_command,
+		.retry_max_attempts = c->retry_max_attempts,
+		.no_changes_attempts = 2,
+		.conflict_rounds = c->accept_conflict_rounds,
+		.moved_tries = 100,
+		.dirty_tries = c->accept_dirty_tries,
+		.dirty_wait = c->accept_dirty_wait,
+		.dirty_wait_max = c->accept_dirty_wait_max,
+		.idle_after = c->idle_after,
+		.max_run = c->max_run,
+		.done_grace = c->done_grace,
+		.max_nudges = c->max_retries,
+		.min_resend_interval = c->min_resend_interval,
+		.backoff_base = c->backoff_base,
+		.backoff_max = c->backoff_max,
+		.remind_after = c->remind_after,
+		.max_reminders = c->max_reminders,
+		.default_after = c->default_after,
+		.planner = c->planner_provider != PROVIDER_NONE,
+		.diagnose = c->planner_diagnose,
+		.allow_agents = c->allow_agents,
+		.allow_agents_n = c->allow_agents_n,
+		.cross = policy_crosses(c),
+		.cross_n = c->allow_cross_agent_n,
+		.quiet_from = c->quiet_from,
+		.quiet_to = c->quiet_to,
+		.plan = { c->planner_max_phases, c->planner_max_tasks, c->planner_max_subtasks },
+	};
+	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
+	memcpy(c->policy.estimate, c->estimate, sizeof(c->estimate));
+	memcpy(c->policy.budget, c->budget, sizeof(c->budget));
+}
