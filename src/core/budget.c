@@ -1,0 +1,105 @@
+#include "core/budget.h"
+
+#include "base/arena.h"
+#include "base/duration.h"
+#include "base/str.h"
+
+enum { BUDGET_FACTOR = 3 }; /* of the estimate, where no budget is given */
+
+int64_t budget_estimate(const struct policy *p, const struct goal *g, enum resource resource)
+{
+	if (g->estimate[resource])
+		return g->estimate[resource];
+	return resource == RES_ITERATIONS ? p->estimate[resource] * MAX((int64_t)g->leaves, 1)
+					  : p->estimate[resource];
+}
+
+int64_t budget_limit(const struct policy *p, const struct goal *g, enum resource resource)
+{
+	int64_t estimate = budget_estimate(p, g, resource);
+
+	if (g->budget[resource])
+		return g->budget[resource];
+	if (p->budget[resource])
+		return p->budget[resource];
+	return estimate > INT64_MAX / BUDGET_FACTOR ? INT64_MAX : estimate * BUDGET_FACTOR;
+}
+
+static enum budget_level level_of(int64_t used, int64_t limit)
+{
+	if (limit < 0 || used < limit - limit / 5)
+		return BUDGET_FINE;
+	return used < limit ? BUDGET_WARNED : BUDGET_SPENT;
+}
+
+struct budget_verdict budget_judge(const struct policy *p, const struct goal *g)
+{
+	struct budget_verdict worst = { .limit = -1 };
+
+	for (int i = 0; i < RESOURCE_COUNT; i++) {
+		int64_t limit = budget_limit(p, g, (enum resource)i);
+		enum budget_level level = level_of(g->spent[i], limit);
+
+		if (level > worst.level)
+			worst = (struct budget_verdict){ level, (enum resource)i, g->spent[i],
+				limit };
+	}
+	return worst;
+}
+
+str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t limit)
+{
+	switch (resource) {
+	case RES_ITERATIONS:
+		return arena_printf(a, "%lld of %lld runs", (long long)used, (long long)limit);
+	case RES_WALL_MS:
+		return arena_printf(a, STR_FMT " of " STR_FMT " of run time",
+				STR_ARG(duration_format_short(a, used)),
+				STR_ARG(duration_format_short(a, limit)));
+	case RES_TOKENS:
+		return arena_printf(a, "%lld of %lld tokens", (long long)used, (long long)limit);
+	case RES_COST_MICROUSD:
+		return arena_printf(a, "$%lld.%02lld of $%lld.%02lld", (long long)used / 1000000,
+				(long long)used % 1000000 / 10000, (long long)limit / 1000000,
+				(long long)limit % 1000000 / 10000);
+	case RESOURCE_COUNT: break;
+	}
+	return STR("");
+}
+
+ov_time quiet_until(const struct policy *p, ov_time now)
+{
+	ov_time local = now + p->utc_offset, day = local - local % OV_DAY, since = local - day;
+	ov_time from = p->quiet_from * OV_MINUTE, to = p->quiet_to * OV_MINUTE;
+
+	if (from == to)
+		return 0;
+	if (since < to && (from > to || since >= from))
+		return day + to - p->utc_offset;
+	if (since >= from && from > to)
+		return day + OV_DAY + to - p->utc_offset;
+	return 0;
+}
+
+static bool matches(str rule, str name)
+{
+	return str_is(rule, "*") || str_eq(rule, name);
+}
+
+bool agent_allowed(const struct policy *p, str name)
+{
+	for (size_t i = 0; i < p->allow_agents_n; i++)
+		if (matches(p->allow_agents[i], name))
+			return true;
+	return false;
+}
+
+bool cross_allowed(const struct policy *p, str from, str to)
+{
+	if (str_eq(from, to))
+		return true;
+	for (size_t i = 0; i < p->cross_n; i++)
+		if (matches(p->cross[i].from, from) && matches(p->cross[i].to, to))
+			return agent_allowed(p, to);
+	return false;
+}

@@ -1,0 +1,32 @@
+#pragma once
+/*
+ * What the policy allows: how much a goal may use up, when people are left in peace, and which
+ * agents may be given whose work. Pure questions about a policy; nothing is kept here.
+ */
+#include "base/ov.h"
+#include "core/model.h"
+#include "core/policy.h"
+
+/* What the goal is expected to take: its own estimate, else the configured one (runs: per leaf). */
+int64_t budget_estimate(const struct policy *p, const struct goal *g, enum resource resource);
+/* The goal's own budget, else the configured one, else three times the estimate; -1: unlimited. */
+int64_t budget_limit(const struct policy *p, const struct goal *g, enum resource resource);
+
+struct budget_verdict {
+	enum budget_level
+			level; /* of the resource that is worst off: warned at 80 %, spent at 100 % */
+	enum resource resource;
+	int64_t used, limit; /* limit -1: nothing is limited */
+};
+
+struct budget_verdict budget_judge(const struct policy *p, const struct goal *g);
+/* "13h of 24h of run time", for people. */
+str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t limit);
+
+/* When the quiet hours that now is in end; 0 when it is in none. */
+ov_time quiet_until(const struct policy *p, ov_time now);
+
+/* May this agent be given work at all? */
+bool agent_allowed(const struct policy *p, str name);
+/* May work of one agent be given to the other one? To the same one always. */
+bool cross_allowed(const struct policy *p, str from, str to);

@@ -1,0 +1,168 @@
+#include "tests/test.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/budget.h"
+
+static const struct policy four = { .estimate = { 4, 1000, 10, 100 } };
+
+TEST(limits)
+{
+	static const struct {
+		int64_t configured, estimate, own; /* of runs */
+		size_t leaves;
+		int64_t limit;
+	} cases[] = {
+		{ 0, 0, 0, 0, 12 }, /* no plan yet: as one node */
+		{ 0, 0, 0, 5, 60 },
+		{ 7, 0, 0, 5, 7 },
+		{ -1, 0, 0, 5, -1 },
+		{ 0, 10, 0, 5, 30 }, /* its own estimate is of the whole goal */
+		{ 7, 10, 0, 5, 7 },
+		{ -1, 10, 0, 5, -1 },
+		{ 7, 10, 3, 5, 3 },
+		{ 7, 10, -1, 5, -1 },
+		{ -1, 0, 3, 5, 3 },
+		{ 0, INT64_MAX / 2, 0, 1, INT64_MAX },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct policy p = four;
+		struct goal g = { .leaves = cases[i].leaves };
+
+		p.budget[RES_ITERATIONS] = cases[i].configured;
+		g.estimate[RES_ITERATIONS] = cases[i].estimate;
+		g.budget[RES_ITERATIONS] = cases[i].own;
+		assert_int_equal(budget_limit(&p, &g, RES_ITERATIONS), cases[i].limit);
+		assert_int_equal(budget_limit(&p, &g, RES_WALL_MS), 3000);
+	}
+}
+
+TEST(levels)
+{
+	static const struct {
+		int64_t limit, used;
+		enum budget_level level;
+	} cases[] = {
+		{ 100, 0, BUDGET_FINE },
+		{ 100, 79, BUDGET_FINE },
+		{ 100, 80, BUDGET_WARNED },
+		{ 100, 99, BUDGET_WARNED },
+		{ 100, 100, BUDGET_SPENT },
+		{ 100, 1000, BUDGET_SPENT },
+		{ 6, 4, BUDGET_FINE }, /* 80 % are 4.8 */
+		{ 6, 5, BUDGET_WARNED },
+		{ 1, 0, BUDGET_FINE },
+		{ 1, 1, BUDGET_SPENT },
+		{ -1, INT64_MAX, BUDGET_FINE },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		for (int res = 0; res < RESOURCE_COUNT; res++) {
+			struct goal g = { .leaves = 1 };
+			struct budget_verdict v;
+
+			g.budget[res] = cases[i].limit;
+			g.spent[res] = cases[i].used;
+			v = budget_judge(&four, &g);
+			assert_int_equal(v.level, cases[i].level);
+			if (v.level == BUDGET_FINE)
+				continue;
+			assert_int_equal(v.resource, res);
+			assert_int_equal(v.used, cases[i].used);
+			assert_int_equal(v.limit, cases[i].limit);
+		}
+}
+
+/* Which one is named: the worst. */
+TEST(worst_resource)
+{
+	struct goal g = { .budget = { 10, 10, 10, 10 }, .spent = { 9, 9, 10, 9 } };
+	struct budget_verdict v = budget_judge(&four, &g);
+
+	assert_int_equal(v.level, BUDGET_SPENT);
+	assert_int_equal(v.resource, RES_TOKENS);
+	g.budget[RES_TOKENS] = -1;
+	v = budget_judge(&four, &g);
+	assert_int_equal(v.level, BUDGET_WARNED);
+	assert_int_equal(v.resource, RES_ITERATIONS);
+}
+
+TEST(texts)
+{
+	struct arena a = ARENA_INIT;
+
+	assert_true(str_is(budget_text(&a, RES_ITERATIONS, 9, 12), "9 of 12 runs"));
+	assert_true(str_is(budget_text(&a, RES_WALL_MS, OV_HOUR, OV_DAY), "1h of 1d of run time"));
+	assert_true(str_is(budget_text(&a, RES_TOKENS, 9, 12), "9 of 12 tokens"));
+	assert_true(str_is(budget_text(&a, RES_COST_MICROUSD, 12345678, 60000000),
+			"$12.34 of $60.00"));
+	arena_done(&a);
+}
+
+TEST(quiet_hours)
+{
+	static const struct {
+		int from, to, offset, now, until; /* minutes; until -1: not quiet */
+	} cases[] = {
+		{ 0, 0, 0, 100, -1 },
+		{ -1, -1, 0, 100, -1 },
+		{ 600, 720, 0, 599, -1 },
+		{ 600, 720, 0, 600, 720 },
+		{ 600, 720, 0, 719, 720 },
+		{ 600, 720, 0, 720, -1 },
+		{ 1320, 360, 0, 1319, -1 }, /* 22:00 to 06:00 */
+		{ 1320, 360, 0, 1320, 1440 + 360 },
+		{ 1320, 360, 0, 1439, 1440 + 360 },
+		{ 1320, 360, 0, 1440, 1440 + 360 }, /* midnight */
+		{ 1320, 360, 0, 359, 360 },
+		{ 1320, 360, 0, 360, -1 },
+		{ 1320, 360, 120, 1199, -1 }, /* two hours ahead: 20:00 UTC is 22:00 */
+		{ 1320, 360, 120, 1200, 1440 + 240 },
+		{ 1320, 360, -300, 1440 + 179, -1 },
+		{ 1320, 360, -300, 1440 + 180, 1440 + 660 },
+		{ 0, 60, 0, 30, 60 },
+		{ 1380, 0, 0, 1390, 1440 }, /* up to midnight */
+		{ 1380, 0, 0, 10, -1 },
+	};
+	const ov_time day = 20000 * OV_DAY;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct policy p = { .quiet_from = cases[i].from,
+			.quiet_to = cases[i].to,
+			.utc_offset = cases[i].offset * OV_MINUTE };
+		ov_time until = quiet_until(&p, day + cases[i].now * OV_MINUTE);
+
+		if (until != (cases[i].until < 0 ? 0 : day + cases[i].until * OV_MINUTE))
+			fail_msg("case %zu: %lld", i, (long long)((until - day) / OV_MINUTE));
+	}
+}
+
+TEST(agents)
+{
+	static const str all[] = { STR_INIT("*") }, some[] = { STR_INIT("a"), STR_INIT("b") };
+	static const struct policy_cross cross[] = { { STR_INIT("a"), STR_INIT("b") },
+		{ STR_INIT("c"), STR_INIT("*") }, { STR_INIT("*"), STR_INIT("d") } };
+	struct policy p = { .allow_agents = all,
+		.allow_agents_n = 1,
+		.cross = cross,
+		.cross_n = ARRAY_LEN(cross) };
+
+	assert_true(agent_allowed(&p, STR("x")));
+	assert_true(cross_allowed(&p, STR("x"), STR("x")));
+	assert_true(cross_allowed(&p, STR("a"), STR("b")));
+	assert_false(cross_allowed(&p, STR("b"), STR("a"))); /* it is directed */
+	assert_true(cross_allowed(&p, STR("c"), STR("a")));
+	assert_true(cross_allowed(&p, STR("b"), STR("d")));
+	assert_false(cross_allowed(&p, STR("b"), STR("c")));
+	p.allow_agents = some;
+	p.allow_agents_n = 2;
+	assert_true(agent_allowed(&p, STR("b")));
+	assert_false(agent_allowed(&p, STR("x")));
+	assert_true(cross_allowed(&p, STR("a"), STR("b")));
+	assert_false(cross_allowed(&p, STR("b"), STR("d")));
+	p.allow_agents_n = 0;
+	assert_false(agent_allowed(&p, STR("a")));
+}
+
+TEST_MAIN
