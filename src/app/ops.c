@@ -55,6 +55,14 @@ static const struct op_param plan_apply[] = { GOAL,
 			"(E_CONFLICT)",
 			0 },
 	{ "reason", PARAM_TEXT, false, "why; recorded with the caller's name", LIMIT_NOTE } };
+static const struct op_param plan_check_params[] = { GOAL,
+	{ "plan", PARAM_OBJECT, true, "a plan document", 0 } };
+static const struct op_param plan_show[] = { GOAL,
+	{ "document", PARAM_BOOL, false,
+			"also the plan as a document, as it would be the next version", 0 } };
+static const struct op_param plan_diff_params[] = { GOAL,
+	{ "from", PARAM_INT, false, "a version (the one before `to`); 0 is before the first", 0 },
+	{ "to", PARAM_INT, false, "a version (the present one)", 0 } };
 static const struct op_param work_list[] = { GOAL_OPT,
 	{ "status", PARAM_TEXT, false, "only nodes with this status", 0 } };
 static const struct op_param work_show[] = { NODE, GOAL_OPT };
@@ -112,8 +120,16 @@ static const struct op table[] = {
 			"Checks a plan and makes it the goal's plan; a later one is applied as a "
 			"diff.",
 			PARAMS(plan_apply), NULL },
-	{ "plan.show", OP_READ, OP_HUMAN, "Shows a goal's nodes as a tree.", PARAMS(goal_show),
+	{ "plan.check", OP_READ, OP_HUMAN,
+			"Says what would be wrong with a plan for this goal, or what it would "
+			"change.",
+			PARAMS(plan_check_params), op_plan_check },
+	{ "plan.show", OP_READ, OP_HUMAN, "Shows a goal's nodes as a tree.", PARAMS(plan_show),
 			op_plan_show },
+	{ "plan.history", OP_READ, OP_HUMAN, "Lists the versions of a goal's plan, and why.",
+			PARAMS(goal_show), op_plan_history },
+	{ "plan.diff", OP_READ, OP_HUMAN, "Compares two versions of a goal's plan.",
+			PARAMS(plan_diff_params), op_plan_diff },
 	{ "work.list", OP_READ, OP_HUMAN, "Lists nodes without children.", PARAMS(work_list),
 			op_work_list },
 	{ "work.show", OP_READ, OP_HUMAN, "Shows a node, its assignment and its runs.",

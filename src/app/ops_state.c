@@ -92,21 +92,6 @@ int op_goal_show(struct op_ctx *cx, const value *params, value **ret, struct ov_
 	return r;
 }
 
-int op_plan_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
-{
-	struct goal *g;
-	int r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
-
-	if (r < 0)
-		return r;
-	if (!g->plan_version) {
-		ov_fail(err, OV_ENOTFOUND, "goal " STR_FMT " has no plan yet", STR_ARG(g->id));
-		return ov_next(err, "overseer plan apply --goal " STR_FMT " FILE", STR_ARG(g->id));
-	}
-	*ret = view_plan(cx->arena, g);
-	return 0;
-}
-
 int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	value *list = value_array(cx->arena);

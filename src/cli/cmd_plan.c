@@ -1,11 +1,119 @@
 #include "base/str.h"
 #include "cli/input.h"
+#include "data/json.h"
+
+static str id_list(struct cli *c, const value *ids)
+{
+	str s = STR("");
+
+	for (size_t i = 0; i < value_count(ids); i++)
+		s = arena_printf(c->arena, STR_FMT "%s" STR_FMT, STR_ARG(s), i ? ", " : "",
+				STR_ARG(value_str_or(value_item(ids, i), STR(""))));
+	return s;
+}
+
+static size_t how_many(const value *ids)
+{
+	return ids && ids->kind == V_INT ? (size_t)ids->i : value_count(ids);
+}
+
+/* One line per kind of change: "  added    2  T4, T5". */
+static void print_changes(struct cli *c, const value *v)
+{
+	static const char *const kinds[] = { "added", "changed", "removed", "kept" };
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		const value *ids = value_at(v, kinds[i]);
+		bool named = i < 3 && ids && ids->kind == V_ARRAY;
+
+		cell(&c->out, S_PLAIN, str_from(kinds[i]));
+		cell_right(&c->out, S_BOLD, arena_printf(c->arena, "%zu", how_many(ids)));
+		cell(&c->out, S_DIM, named ? out_short(&c->out, id_list(c, ids), 90) : STR(""));
+		row_end(&c->out);
+	}
+	table_end(&c->out, "  ");
+}
+
+/* Members as people read them: texts as they are, everything else as JSON. */
+static str member_text(struct cli *c, const value *v)
+{
+	if (!v || v->kind == V_NULL)
+		return STR("(none)");
+	return out_short(&c->out, v->kind == V_STR ? v->s : json_text(c->arena, v), 70);
+}
+
+static void print_nodes(struct cli *c, const value *list, const char *sign, enum style style)
+{
+	struct out *o = &c->out;
+
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *n = value_item(list, i), *changes = value_at(n, "changes");
+
+		out_styled(o, style,
+				out_clean(o,
+						arena_printf(c->arena, "%s " STR_FMT, sign,
+								STR_ARG(value_str_at(n, "id")))));
+		out_f(o, "  ");
+		out_text(o, value_str_at(n, "name"));
+		out_f(o, "\n");
+		for (size_t k = 0; k < value_count(changes); k++) {
+			const value *x = value_item(changes, k);
+
+			out_f(o, "    ");
+			out_text(o, value_str_at(x, "key"));
+			out_f(o, ": ");
+			out_text(o, member_text(c, value_at(x, "from")));
+			out_f(o, o->utf8 ? " → " : " -> ");
+			out_text(o, member_text(c, value_at(x, "to")));
+			out_f(o, "\n");
+		}
+	}
+}
+
+static void print_diff(struct cli *c, const value *d)
+{
+	print_nodes(c, value_at(d, "added"), "+", S_GREEN);
+	print_nodes(c, value_at(d, "changed"), "~", S_YELLOW);
+	print_nodes(c, value_at(d, "removed"), "-", S_RED);
+	out_f(&c->out, "%zu added, %zu changed, %zu removed, %zu kept\n",
+			how_many(value_at(d, "added")), how_many(value_at(d, "changed")),
+			how_many(value_at(d, "removed")), how_many(value_at(d, "kept")));
+}
+
+/* The plan as the goal's next one, judged by whoever knows the goal. Prints what is wrong or would change. */
+static int check_for_goal(struct cli *c, const value *plan, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res;
+	bool done;
+	int r;
+
+	cli_param(c, params, "goal", "goal");
+	value_put(c->arena, params, "plan", (value *)plan);
+	r = cli_call(c, CALL_READ, "plan.check", params, &res, &done, err);
+	if (r != 0)
+		return r;
+	if (!done && value_count(value_at(res, "problems")))
+		plan_print_problems(c, c->args[0], value_at(res, "problems"));
+	else if (!done) {
+		out_text(&c->out, c->args[0]);
+		out_f(&c->out, ": a good plan; it would be version %lld of " STR_FMT "\n",
+				(long long)value_int_at(res, "version") + 1,
+				STR_ARG(id_short(value_str_at(res, "goal"))));
+		print_diff(c, value_at(res, "diff"));
+	}
+	return value_bool_at(res, "valid") ? 0 : ov_code_info(OV_EINVALID_PLAN)->exit_status;
+}
 
 int cmd_plan_check(struct cli *c, struct ov_err *err)
 {
 	const value *plan;
+	int r;
 
-	return plan_load(c, c->args[0], &plan, err);
+	if (!cli_has(c, "goal"))
+		return plan_load(c, c->args[0], &plan, err);
+	r = plan_read(c, c->args[0], &plan, err);
+	return r < 0 ? r : check_for_goal(c, plan, err);
 }
 
 int cmd_plan_apply(struct cli *c, struct ov_err *err)
@@ -18,13 +126,24 @@ int cmd_plan_apply(struct cli *c, struct ov_err *err)
 	if (r != 0)
 		return r;
 	cli_param(c, params, "goal", "goal");
+	cli_param(c, params, "reason", "reason");
+	if (cli_has(c, "version"))
+		value_put(c->arena, params, "version",
+				value_int(c->arena, cli_int(c, "version", 0)));
 	value_put(c->arena, params, "plan", (value *)plan);
 	r = cli_call(c, CALL_WRITE, "plan.apply", params, &res, &done, err);
+	/* The error names the first problem; people get all of them. */
+	if (r == OV_EINVALID_PLAN && !c->json) {
+		int checked = check_for_goal(c, plan, NULL);
+
+		return checked > 0 ? checked : r;
+	}
 	if (r != 0 || done)
 		return r;
 	out_f(&c->out, "Plan version %lld of " STR_FMT " is in force.\n",
 			(long long)value_int_at(res, "version"),
 			STR_ARG(id_short(value_str_at(res, "goal"))));
+	print_changes(c, res);
 	out_f(&c->out, "Next  overseer plan show " STR_FMT "      overseer status --watch\n",
 			STR_ARG(id_short(value_str_at(res, "goal"))));
 	return 0;
@@ -45,16 +164,22 @@ static str remark(struct cli *c, const value *n)
 				STR_ARG(value_str_at(n, "stage")));
 	if (str_is(status, "blocked") || str_is(status, "cancelled"))
 		return out_short(&c->out, value_str_at(n, "status_reason"), 60);
-	if (str_is(status, "todo") && value_count(value_at(n, "deps"))) {
-		str s = STR("after");
-
-		for (size_t i = 0; i < value_count(value_at(n, "deps")); i++)
-			s = arena_printf(c->arena, STR_FMT "%s" STR_FMT, STR_ARG(s), i ? ", " : " ",
-					STR_ARG(value_str_or(value_item(value_at(n, "deps"), i),
-							STR(""))));
-		return s;
-	}
+	if (value_bool_at(n, "ready"))
+		return STR("ready");
+	if (str_is(status, "todo") && value_count(value_at(n, "deps")))
+		return arena_printf(c->arena, "after " STR_FMT,
+				STR_ARG(id_list(c, value_at(n, "deps"))));
 	return STR("");
+}
+
+/* "3/5  60%" of a node with parts. */
+static str progress_text(struct cli *c, const value *p)
+{
+	if (!p)
+		return STR("");
+	return arena_printf(c->arena, "%lld/%lld  %lld%%", (long long)value_int_at(p, "done"),
+			(long long)(value_int_at(p, "leaves") - value_int_at(p, "cancelled")),
+			(long long)value_int_at(p, "done_pct"));
 }
 
 static void tree_rows(struct cli *c, const value *nodes, str lead, int depth)
@@ -76,6 +201,7 @@ static void tree_rows(struct cli *c, const value *nodes, str lead, int depth)
 				STR_ARG(lead), branch, STR_ARG(value_str_at(node, "id")),
 				STR_ARG(out_short(o, value_str_at(node, "name"), 60)));
 		cell(o, status_style(status), status);
+		cell_right(o, S_PLAIN, progress_text(c, value_at(node, "progress")));
 		cell(o, S_DIM, remark(c, node));
 		row_end(o);
 		tree_rows(c, value_at(node, "children"),
@@ -93,9 +219,16 @@ int cmd_plan_show(struct cli *c, struct ov_err *err)
 	int r;
 
 	value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
+	if (cli_has(c, "document"))
+		value_put(c->arena, params, "document", value_bool(c->arena, true));
 	r = cli_call(c, CALL_READ, "plan.show", params, &res, &done, err);
 	if (r != 0 || done)
 		return r;
+	if (cli_has(c, "document")) {
+		json_write_pretty(&o->buf, value_at(res, "document"));
+		out_f(o, "\n");
+		return 0;
+	}
 	progress = value_at(res, "progress");
 	out_styled(o, S_BOLD, id_short(value_str_at(res, "id")));
 	out_f(o, "  ");
@@ -111,5 +244,74 @@ int cmd_plan_show(struct cli *c, struct ov_err *err)
 	out_f(o, "   plan version %lld\n\n", (long long)value_int_at(res, "plan_version"));
 	tree_rows(c, value_at(res, "phases"), STR(""), 0);
 	table_end(o, "");
+	if (value_count(value_at(res, "removed")))
+		out_f(o, "\n%zu removed by later versions: overseer plan history " STR_FMT "\n",
+				value_count(value_at(res, "removed")),
+				STR_ARG(id_short(value_str_at(res, "id"))));
+	return 0;
+}
+
+int cmd_plan_history(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res, *list;
+	struct out *o = &c->out;
+	bool done;
+	int r;
+
+	value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
+	r = cli_call(c, CALL_READ, "plan.history", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	list = value_at(res, "versions");
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *v = value_item(list, i);
+
+		cell_f(o, S_BOLD, "v%lld", (long long)value_int_at(v, "version"));
+		cell(o, S_PLAIN, out_clock(o, value_str_at(v, "at")));
+		cell(o, S_PLAIN, value_str_at(v, "source"));
+		cell_f(o, S_PLAIN, "+%zu ~%zu -%zu =%zu", how_many(value_at(v, "added")),
+				how_many(value_at(v, "changed")), how_many(value_at(v, "removed")),
+				how_many(value_at(v, "kept")));
+		cell(o, S_DIM, value_str_at(v, "actor"));
+		cell(o, S_PLAIN, value_str_at(v, "reason"));
+		row_end(o);
+	}
+	table_end(o, "");
+	if (value_count(list) > 1)
+		out_f(o, "\nNext  overseer plan diff " STR_FMT "\n",
+				STR_ARG(id_short(value_str_at(res, "goal"))));
+	return 0;
+}
+
+int cmd_plan_diff(struct cli *c, struct ov_err *err)
+{
+	static const char *const names[] = { "goal", "from", "to" };
+	value *params = value_object(c->arena);
+	const value *res;
+	bool done;
+	int r;
+
+	value_put(c->arena, params, names[0], value_str(c->arena, c->args[0]));
+	for (size_t i = 1; i < c->args_n; i++) {
+		str text = c->args[i];
+		int64_t version;
+
+		if (str_starts(text, STR("v")))
+			text = str_sub(text, 1, text.n);
+		if (!str_to_i64(text, &version) || version < 0) {
+			ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a plan version",
+					STR_ARG(c->args[i]));
+			return ov_next(err, "overseer plan history " STR_FMT, STR_ARG(c->args[0]));
+		}
+		value_put(c->arena, params, names[i], value_int(c->arena, version));
+	}
+	r = cli_call(c, CALL_READ, "plan.diff", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	out_f(&c->out, "Plan of " STR_FMT ", version %lld to %lld\n",
+			STR_ARG(id_short(value_str_at(res, "goal"))),
+			(long long)value_int_at(res, "from"), (long long)value_int_at(res, "to"));
+	print_diff(c, res);
 	return 0;
 }

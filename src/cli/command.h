@@ -106,6 +106,8 @@ int cmd_goal_show(struct cli *c, struct ov_err *err);
 int cmd_plan_check(struct cli *c, struct ov_err *err);
 int cmd_plan_apply(struct cli *c, struct ov_err *err);
 int cmd_plan_show(struct cli *c, struct ov_err *err);
+int cmd_plan_history(struct cli *c, struct ov_err *err);
+int cmd_plan_diff(struct cli *c, struct ov_err *err);
 int cmd_work_list(struct cli *c, struct ov_err *err);
 int cmd_work_show(struct cli *c, struct ov_err *err);
 int cmd_work_done(struct cli *c, struct ov_err *err);

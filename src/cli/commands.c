@@ -44,8 +44,17 @@ static const struct flag goal_create_flags[] = {
 static const struct flag goal_list_flags[] = {
 	TEXT("status", "WORD", "active, paused, completed, cancelled or archived"),
 };
-static const struct flag plan_apply_flags[] = { NEED("goal", "ID",
-		"the goal whose plan this becomes") };
+static const struct flag plan_check_flags[] = {
+	TEXT("goal", "ID", "as the next plan of this goal: what it would change (asks the daemon)"),
+};
+static const struct flag plan_apply_flags[] = {
+	NEED("goal", "ID", "the goal whose plan this becomes"),
+	INT("version", "the plan version that you have seen; refused if it is not the present one"),
+	TEXT("reason", "TEXT", "why; recorded with your name"),
+};
+static const struct flag plan_show_flags[] = {
+	BOOL("document", "print the plan as a document, to edit and apply again"),
+};
 static const struct flag work_list_flags[] = {
 	GOAL,
 	TEXT("status", "WORD", "todo, queued, in_progress, blocked, done or cancelled"),
@@ -108,13 +117,25 @@ const struct command commands[] = {
 			FLAGS(goal_create_flags), cmd_goal_create, NULL },
 	{ "goal", "list", "List goals", "", 0, 0, FLAGS(goal_list_flags), cmd_goal_list, NULL },
 	{ "goal", "show", "Show a goal", "ID", 1, 1, NO_FLAGS, cmd_goal_show, NULL },
-	{ "plan", "check", "Check a plan; needs no daemon", "FILE", 1, 1, NO_FLAGS, cmd_plan_check,
+	{ "plan", "check", "Check a plan; needs no daemon", "FILE", 1, 1, FLAGS(plan_check_flags),
+			cmd_plan_check,
 			"Finds all problems at once, each with its place. FILE may be - for "
 			"standard input." },
 	{ "plan", "apply", "Make a plan the goal's plan", "FILE", 1, 1, FLAGS(plan_apply_flags),
-			cmd_plan_apply, "FILE may be - for standard input." },
-	{ "plan", "show", "Show a goal's plan as a tree", "GOAL", 1, 1, NO_FLAGS, cmd_plan_show,
-			NULL },
+			cmd_plan_apply,
+			"FILE may be - for standard input. A later plan is applied as a diff: "
+			"finished nodes stay as they are, also\nwhen FILE leaves them out; nodes "
+			"that it leaves out are cancelled, their work is kept; ids are never used "
+			"again.\nA planVersion in FILE is the version that it shall become: the "
+			"present one plus 1, or left out." },
+	{ "plan", "show", "Show a goal's plan as a tree", "GOAL", 1, 1, FLAGS(plan_show_flags),
+			cmd_plan_show, NULL },
+	{ "plan", "history", "List the versions of a goal's plan, and why", "GOAL", 1, 1, NO_FLAGS,
+			cmd_plan_history, NULL },
+	{ "plan", "diff", "Compare two versions of a goal's plan", "GOAL [V1 [V2]]", 1, 3, NO_FLAGS,
+			cmd_plan_diff,
+			"Without versions: what the last change was. With one: what changed since "
+			"then." },
 	{ "work", "list", "List the pieces of work", "", 0, 0, FLAGS(work_list_flags),
 			cmd_work_list, NULL },
 	{ "work", "show", "Show a node, its assignment and its runs", "ID", 1, 1,

@@ -72,18 +72,28 @@ static struct plan_limits limits(struct cli *c)
 	return l;
 }
 
-static void print_problems(struct cli *c, str path, const struct plan_report *r)
+void plan_print_problems(struct cli *c, str path, const value *problems)
 {
 	struct out *o = &c->out;
+	size_t n = value_count(problems);
 
 	out_text(o, path);
-	out_f(o, ": %zu problem%s\n", r->problems.n, r->problems.n == 1 ? "" : "s");
-	for (size_t i = 0; i < r->problems.n; i++) {
-		cell(o, S_BOLD, r->problems.p[i].path);
-		cell(o, S_PLAIN, r->problems.p[i].text);
+	out_f(o, ": %zu problem%s\n", n, n == 1 ? "" : "s");
+	for (size_t i = 0; i < n; i++) {
+		cell(o, S_BOLD, value_str_at(value_item(problems, i), "path"));
+		cell(o, S_PLAIN, value_str_at(value_item(problems, i), "problem"));
 		row_end(o);
 	}
 	table_end(o, "  ");
+}
+
+/* A later plan may wait for finished nodes that it leaves out; whether they are there, the daemon knows. */
+static bool daemon_decides(const struct cli *c, const struct plan_report *r)
+{
+	for (size_t i = 0; i < r->problems.n; i++)
+		if (!r->problems.p[i].elsewhere)
+			return false;
+	return c->command->run == cmd_plan_apply;
 }
 
 static void print_json(struct cli *c, str path, const struct plan_report *r)
@@ -95,11 +105,8 @@ static void print_json(struct cli *c, str path, const struct plan_report *r)
 	buf_addc(&c->out.buf, '\n');
 }
 
-int plan_load(struct cli *c, str path, const value **ret, struct ov_err *err)
+int plan_read(struct cli *c, str path, const value **ret, struct ov_err *err)
 {
-	struct plan_limits l = limits(c);
-	struct plan_report report;
-	bool checking = c->command->run == cmd_plan_check;
 	value *doc;
 	str text;
 	int r = input_read(c, path, LIMIT_PLAN_BYTES, &text, err);
@@ -109,14 +116,33 @@ int plan_load(struct cli *c, str path, const value **ret, struct ov_err *err)
 	if (r < 0)
 		return ov_wrap(err, r == OV_EINVALID ? OV_EINVALID_PLAN : r, STR_FMT,
 				STR_ARG(path));
+	*ret = doc;
+	return 0;
+}
+
+int plan_load(struct cli *c, str path, const value **ret, struct ov_err *err)
+{
+	struct plan_limits l = limits(c);
+	struct plan_report report;
+	bool checking = c->command->run == cmd_plan_check;
+	const value *doc;
+	int r = plan_read(c, path, &doc, err);
+
+	if (r < 0)
+		return r;
 	plan_check(c->arena, doc, &l, &report);
-	*ret = report.problems.n ? NULL : doc;
+	*ret = doc;
+	if (report.problems.n && daemon_decides(c, &report)) {
+		plan_report_done(&report);
+		return 0;
+	}
 	if (checking && c->json)
 		print_json(c, path, &report);
 	else if (report.problems.n && c->json)
 		r = ov_wrap(err, plan_report_error(&report, err), STR_FMT, STR_ARG(path));
 	else if (report.problems.n)
-		print_problems(c, path, &report);
+		plan_print_problems(c, path,
+				value_at(plan_report_view(c->arena, &report), "problems"));
 	else if (checking)
 		out_f(&c->out, STR_FMT ": a good plan: %zu phases, %zu tasks, %zu subtasks\n",
 				STR_ARG(out_clean(&c->out, path)), report.phases, report.tasks,

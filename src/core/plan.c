@@ -343,6 +343,7 @@ static void unknown_dep(struct check *c, str path, str id)
 				STR_ARG(id), near);
 	else
 		problem(c, path, "\"" STR_FMT "\" is not a node of this plan", STR_ARG(id));
+	vec_last(&c->r->problems).elsewhere = true;
 }
 
 static void check_deps(struct check *c)

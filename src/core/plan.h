@@ -19,6 +19,7 @@ struct plan_limits {
 struct plan_problem {
 	str path; /* "phases[1].tasks[0].deps[0]", or a chain of ids for a cycle */
 	str text;
+	bool elsewhere; /* a dependency on no node of this document: the goal may have it, finished */
 };
 
 /* One node of a document, in document order: parents before children. */

@@ -103,27 +103,6 @@ value *view_node(struct arena *a, const struct state *s, const struct node *n)
 	return v;
 }
 
-static value *tree(struct arena *a, const struct node *n)
-{
-	value *v = view_node_brief(a, n), *children = value_array(a);
-
-	for (size_t i = 0; i < n->children.n; i++)
-		value_push(a, children, tree(a, n->children.p[i]));
-	value_put(a, v, "children", children);
-	return v;
-}
-
-value *view_plan(struct arena *a, const struct goal *g)
-{
-	value *v = view_goal_brief(a, g), *phases = value_array(a);
-
-	for (size_t i = 0; i < g->nodes.n; i++)
-		if (!g->nodes.p[i]->parent && !g->nodes.p[i]->removed_in)
-			value_push(a, phases, tree(a, g->nodes.p[i]));
-	value_put(a, v, "phases", phases);
-	return v;
-}
-
 value *view_run(struct arena *a, const struct run *r, ov_time now)
 {
 	value *v = record_to_value(a, &run_record, r);

@@ -11,8 +11,8 @@ value *view_goal(struct arena *a, const struct state *s, const struct goal *g);
 value *view_goal_brief(struct arena *a, const struct goal *g);
 value *view_node(struct arena *a, const struct state *s, const struct node *n);
 value *view_node_brief(struct arena *a, const struct node *n);
-/* The goal with its nodes as a tree. */
-value *view_plan(struct arena *a, const struct goal *g);
+/* The goal with its nodes as a tree, and apart from it those that replans removed. */
+value *view_plan(struct arena *a, const struct state *s, const struct goal *g);
 value *view_run(struct arena *a, const struct run *r, ov_time now);
 value *view_worker(struct arena *a, const struct state *s, const struct worker *w);
 /* Everything that `overseer status` shows of the state. */

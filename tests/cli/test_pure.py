@@ -119,6 +119,28 @@ class PlanCheck(Case):
         done = self.check(plan(phase("P1", task("T1.1"), task("T1.2", deps=["T1.1"]))), 0)
         self.assertEqual(done.out, "plan.json: a good plan: 1 phases, 2 tasks, 0 subtasks\n")
 
+    def test_what_the_documents_show_is_good(self):
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/plans.md")
+        with open(page, encoding="utf-8") as f:
+            shown = re.findall(r"```json\n(.*?)```", f.read(), re.S)
+        self.assertGreater(len(shown), 0)
+        for text in shown:
+            self.check(text, 0)
+
+    def test_malformed(self):
+        for text in ("", "{", "[1, 2", '{"phases": [}', '{"a": 1, "a": 2}', b"\xff\xfe".decode("latin-1"),
+                     '{"phases": "\\ud800"}', plan() + "x"):
+            self.check(text)
+        self.assertIn("nested too deeply", self.check("[" * 200, 6).err)
+        with open(self.path("plan.json"), "wb") as f:
+            f.write(b'{"phases": [{"id": "P1", "name": "\xff", "tasks": []}]}')
+        self.assertIn("UTF-8", self.fails(2, "plan", "check", "plan.json").err)
+        with open(self.path("plan.json"), "wb") as f:
+            f.write(b'{"phases": [{"id": "P1", "name": "a\x00b", "tasks": []}]}')
+        self.fails(2, "plan", "check", "plan.json")
+        self.assertIn("NUL", self.check(plan(phase("P1", task("T1", objective="a\0b")))).out)
+        self.assertIn("at most 8192", self.check(plan(phase("P1", task("T1", objective="x" * 9000)))).out)
+
     def test_the_three_problems_of_the_picture(self):
         done = self.check(plan(
             phase("P1", task("T1.2", deps=["T2.3"]), task("T1.9")),

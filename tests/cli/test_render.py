@@ -111,6 +111,33 @@ class Terminal(Case):
             self.assertIn("Gr??e", out)
         self.assertIn("├─", self.ok("plan", "show", "goal_", env={"LC_ALL": "", "LANG": "de_DE.utf8"}).out)
 
+    def test_plan_tree_tells_progress_and_what_is_ready(self):
+        tree = {**goal(), "removed": [NODE], "phases": [{
+            **NODE, "id": "P1", "commit": "", "status": "in_progress",
+            "progress": {"leaves": 4, "done": 1, "cancelled": 1, "blocked": 0, "done_pct": 33},
+            "children": [{**NODE, "id": "T1.2", "status": "todo", "commit": "", "ready": True, "children": []}]}]}
+        self.fake({"plan.show": tree})
+        lines = self.ok("plan", "show", "goal_").out.splitlines()
+        self.assertRegex(lines[3], r"^P1 +Parser +in_progress +1/3  33%$")
+        self.assertRegex(lines[4], r"T1\.2 +Parser +todo +ready$")
+        self.assertRegex(lines[6], "^1 removed by later versions: overseer plan history goal_01JC8A+$")
+
+    def test_plan_versions(self):
+        version = {"version": 2, "at": ago(5), "actor": "human:ann", "source": "file", "reason": "bigger\nthan thought",
+                   "added": ["T4"], "changed": [], "removed": ["T1", "T2"], "kept": 3, "seq": 9}
+        diff = {"goal": goal()["id"], "from": 1, "to": 2, "kept": ["P1"],
+                "added": [{"id": "T4", "name": "Größe", "tier": "task", "parent": "P1"}], "removed": [],
+                "changed": [{"id": "T3", "name": "n", "tier": "task", "parent": "P1",
+                             "changes": [{"key": "deps", "from": None, "to": ["T4"]}]}]}
+        self.fake({"plan.history": {"goal": goal()["id"], "version": 2, "versions": [version]}, "plan.diff": diff})
+        self.assertRegex(self.ok("plan", "history", "goal_").out,
+                         r"^v2 .* file +\+1 ~0 -2 =3 +human:ann +bigger.than thought\n$")
+        self.assertEqual(self.ok("plan", "diff", "goal_", "v1").out.splitlines()[1:],
+                         ["+ T4  Größe", "~ T3  n", '    deps: (none) → ["T4"]',
+                          "1 added, 1 changed, 0 removed, 1 kept"])
+        self.assertTrue(self.ok("plan", "diff", "goal_", env={"LC_ALL": "C"}).out.isascii())
+        self.assertEqual(json.loads(self.ok("plan", "diff", "goal_", "--json").out), diff)
+
     def test_alignment_counts_columns(self):
         self.fake({"status.get": status(running=[running("T1", "日本語"), running("T2", "e\u0301clair"),
                                                  running("T3", "plain")])})

@@ -157,11 +157,11 @@ TEST(views)
 		assert_int_equal(value_count(value_at(v, "workers")), f.state->workers.n);
 		for (size_t g = 0; g < f.state->goals.n; g++) {
 			const struct goal *goal = f.state->goals.p[g];
-			value *tree = view_plan(&f.arena, goal);
+			value *tree = view_plan(&f.arena, f.state, goal);
 			str text = json_text(&f.arena, view_goal(&f.arena, f.state, goal));
 			value *back;
 
-			assert_int_equal(value_count(value_at(tree, "phases")), 1);
+			assert_true(value_count(value_at(tree, "phases")) > 0);
 			assert_int_equal(json_parse(&f.arena, text, NULL, &back, NULL), 0);
 			assert_true(str_eq(value_str_at(back, "id"), goal->id));
 			for (size_t i = 0; i < goal->nodes.n; i++) {

@@ -141,6 +141,18 @@ TEST(each_rule)
 				"(background)\n" },
 		{ ONE(TASK("T1", ", 'priority': 'high'")),
 				"phases[0].tasks[0].priority: expected integer, found string\n" },
+		{ ONE(TASK("T1", ", 'risk': 'medium'")),
+				"phases[0].tasks[0].risk: a risk is low, med or high\n" },
+		{ ONE(TASK("T1", ", 'risk': 1")),
+				"phases[0].tasks[0].risk: expected string, found integer\n" },
+		{ ONE(TASK("T1", ", 'scopePaths': ['a/b', '/etc', '../x', 'a/../b', 'a..b', '']")),
+				"phases[0].tasks[0].scopePaths[5]: must not be empty\n"
+				"phases[0].tasks[0].scopePaths[1]: must be relative to the "
+				"repository, not absolute\n"
+				"phases[0].tasks[0].scopePaths[2]: must not contain \"..\"\n"
+				"phases[0].tasks[0].scopePaths[3]: must not contain \"..\"\n" },
+		{ ONE(TASK("T1", ", 'scopePaths': 'src'")),
+				"phases[0].tasks[0].scopePaths: expected array, found string\n" },
 		{ ONE(TASK("T1", ", 'verification': []")),
 				"phases[0].tasks[0].verification: expected object, found array\n" },
 		{ ONE(TASK("T1", ", 'subtasks': 1")),
