@@ -1,0 +1,384 @@
+/* What happens in a scenario: agents live and end, steps go wrong, people and clocks interfere. */
+#include "tests/test.h"
+
+#include "base/duration.h"
+#include "tests/scenario/scn.h"
+
+/* T1 in any goal, or goal/T1. */
+struct node *scn_node(struct scn *s, str text)
+{
+	size_t slash = str_find_byte(text, '/');
+	struct node *found = NULL;
+
+	for (size_t i = 0; i < s->goals.n; i++) {
+		const struct given_goal *g = &s->goals.p[i];
+		struct node *n;
+
+		if (!g->created || (slash < text.n && !str_eq(g->name, str_sub(text, 0, slash))))
+			continue;
+		n = state_node(s->f.state, g->id,
+				slash < text.n ? str_sub(text, slash + 1, text.n) : text);
+		if (n && found)
+			scn_fail(s, "several goals have a " STR_FMT, STR_ARG(text));
+		found = n ? n : found;
+	}
+	if (!found)
+		scn_fail(s, "no goal has a " STR_FMT, STR_ARG(text));
+	return found;
+}
+
+static const struct run *running(struct scn *s, const struct args *a)
+{
+	const struct node *n = scn_node(s, a->v[0].s);
+	const struct run *r = n->assignment ? n->assignment->run : NULL;
+
+	if (!r || r->status == RUN_ENDED)
+		scn_fail(s, "nothing runs for " STR_FMT, STR_ARG(n->id));
+	return r;
+}
+
+static ov_time duration_at(struct scn *s, const struct args *a, size_t i)
+{
+	int64_t ms = 0;
+
+	if (!duration_parse(a->v[i].s, &ms))
+		scn_fail(s, "a duration is wanted");
+	return ms;
+}
+
+/* The scenario says that it is so, which counts as expecting its start. */
+static void runs(struct scn *s, const struct args *a)
+{
+	const struct node *n = scn_node(s, a->v[0].s);
+
+	if (running(s, a)->status != RUN_RUNNING)
+		scn_fail(s, "its run is only being started");
+	for (size_t i = 0; i < s->facts.n; i++) {
+		struct fact *f = &s->facts.p[i];
+
+		if (!f->matched && f->at == s->at && strcmp(f->word, "start") == 0 &&
+				str_eq(f->tags[0], n->id)) {
+			f->matched = true;
+			s->expectations++;
+			return;
+		}
+	}
+}
+
+static void writes(struct scn *s, const struct args *a)
+{
+	life_of(s, scn_node(s, a->v[0].s))->seen.output_at = s->f.now;
+	world_settle(s);
+}
+
+static void uses_cpu(struct scn *s, const struct args *a)
+{
+	life_of(s, scn_node(s, a->v[0].s))->used_cpu = true;
+}
+
+static void changes_files(struct scn *s, const struct args *a)
+{
+	life_of(s, scn_node(s, a->v[0].s))->changed_tree = true;
+}
+
+static void calls_tool(struct scn *s, const struct args *a)
+{
+	life_of(s, scn_node(s, a->v[0].s))->seen.tool_in_flight = str_is(a->v[1].s, "calls");
+	world_settle(s);
+}
+
+static void compacts(struct scn *s, const struct args *a)
+{
+	life_of(s, scn_node(s, a->v[0].s))->seen.compacting = str_is(a->v[1].s, "begins");
+	world_settle(s);
+}
+
+static void waits_for(struct scn *s, const struct args *a)
+{
+	life_of(s, scn_node(s, a->v[0].s))->seen.waiting_for = a->n > 1
+			? arena_str(&s->f.arena, a->v[1].s)
+			: STR("");
+	world_settle(s);
+}
+
+static void look_fails(struct scn *s, const struct args *a)
+{
+	life_of(s, scn_node(s, a->v[0].s))->unreadable = str_is(a->v[1].s, "fails");
+}
+
+/* Only while something runs: what repeats outlives the run that it was about. */
+static void while_running(struct scn *s, const struct args *a, rule_fn *fn)
+{
+	const struct node *n = scn_node(s, a->v[0].s);
+
+	if (n->assignment && n->assignment->run && n->assignment->run->status == RUN_RUNNING)
+		fn(s, a);
+}
+
+static void writes_again(struct scn *s, const struct args *a)
+{
+	while_running(s, a, writes);
+}
+
+static void uses_cpu_again(struct scn *s, const struct args *a)
+{
+	while_running(s, a, uses_cpu);
+}
+
+static void changes_files_again(struct scn *s, const struct args *a)
+{
+	while_running(s, a, changes_files);
+}
+
+static void repeat(struct scn *s, const struct args *a, rule_fn *fn)
+{
+	struct repeat r = { .args = *a, .fn = fn, .every = duration_at(s, a, 1) };
+
+	if (!time_of_day(a->v[2].s, &r.until) || r.every <= 0)
+		scn_fail(s, "how often, and until when?");
+	r.due = s->at + r.every;
+	vec_push(&s->repeats, r);
+	fn(s, a);
+}
+
+static void writes_every(struct scn *s, const struct args *a)
+{
+	repeat(s, a, writes_again);
+}
+
+static void uses_cpu_every(struct scn *s, const struct args *a)
+{
+	repeat(s, a, uses_cpu_again);
+}
+
+static void changes_files_every(struct scn *s, const struct args *a)
+{
+	repeat(s, a, changes_files_again);
+}
+
+static void end_run(struct scn *s, const struct args *a, const char *how)
+{
+	value *params = json(&s->f, "{'run': '" STR_FMT "', %s}", STR_ARG(running(s, a)->id), how);
+
+	for (size_t i = 0; i < a->n; i++)
+		if (a->v[i].quoted)
+			value_put(&s->f.arena, params, "message",
+					value_str(&s->f.arena, a->v[i].s));
+	world_submit(s, "run.end", params);
+}
+
+static void finishes(struct scn *s, const struct args *a)
+{
+	end_run(s, a, "'exit_code': 0, 'signal': 0");
+}
+
+static void add_twist(struct scn *s, struct twist t)
+{
+	struct job *j = job_of(s, t.kind, t.node);
+
+	if (!j || t.every) {
+		vec_push(&s->twists, t);
+		return;
+	}
+	j->how = t;
+	if (t.takes)
+		j->due = t.takes == OV_TIME_MAX ? t.takes : s->at + t.takes;
+	else
+		job_end(s, j);
+}
+
+static void finishes_unchanged(struct scn *s, const struct args *a)
+{
+	add_twist(s,
+			(struct twist){ .kind = FX_HARVEST,
+					.node = scn_node(s, a->v[0].s)->id,
+					.data = STR("{'head': 'h0', 'tree': 't0', 'commits': 0, "
+						    "'files_changed': 0}") });
+	finishes(s, a);
+}
+
+static void ends_with_exit(struct scn *s, const struct args *a)
+{
+	end_run(s, a,
+			arena_cstr(&s->f.arena,
+					arena_printf(&s->f.arena, "'exit_code': " STR_FMT,
+							STR_ARG(a->v[1].s))));
+}
+
+static void ends_by_signal(struct scn *s, const struct args *a)
+{
+	end_run(s, a,
+			arena_cstr(&s->f.arena,
+					arena_printf(&s->f.arena,
+							"'exit_code': -1, 'signal': " STR_FMT,
+							STR_ARG(a->v[1].s))));
+}
+
+static void is_lost(struct scn *s, const struct args *a)
+{
+	end_run(s, a, "'exit_code': -1, 'lost': true");
+}
+
+static const struct {
+	const char *word;
+	enum effect_kind kind;
+} steps[] = { { "workspace", FX_WORKSPACE }, { "start", FX_RUN_START }, { "stop", FX_RUN_STOP },
+	{ "send", FX_SEND }, { "planner", FX_PLAN }, { "harvest", FX_HARVEST },
+	{ "check", FX_CHECK }, { "accept", FX_ACCEPT } };
+
+static const struct {
+	const char *word, *outcome;
+	enum effect_kind only;
+} outcomes[] = {
+	{ "fails", "error", EFFECT_KIND_COUNT },
+	{ "rejects", "failed", FX_CHECK },
+	{ "conflicts", "conflict", FX_ACCEPT },
+	{ "dirty", "dirty", FX_ACCEPT },
+	{ "moves", "moved", FX_ACCEPT },
+	{ "empty", "no_changes", FX_ACCEPT },
+	{ "uncertain", "timeout", FX_SEND },
+	{ "succeeds", NULL, EFFECT_KIND_COUNT },
+};
+
+static enum effect_kind step_kind(struct scn *s, str word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+		if (str_is(word, steps[i].word))
+			return steps[i].kind;
+	scn_fail(s, "no such step");
+}
+
+static struct twist twist_from(struct scn *s, const struct args *a)
+{
+	struct twist t = { .kind = step_kind(s, a->v[0].s) };
+	const struct node *n = scn_node(s, a->v[2].s);
+
+	t.node = arena_str(&s->f.arena, n->id);
+	for (size_t i = 0; i < ARRAY_LEN(outcomes); i++) {
+		if (!str_is(a->v[3].s, outcomes[i].word))
+			continue;
+		if (outcomes[i].only != EFFECT_KIND_COUNT && outcomes[i].only != t.kind)
+			scn_fail(s, "this step cannot end like that");
+		t.outcome = outcomes[i].outcome;
+		t.detail = a->n > 4 ? a->v[4].s : STR("");
+		return t;
+	}
+	scn_fail(s, "no step ends like that");
+}
+
+static void step_ends(struct scn *s, const struct args *a)
+{
+	add_twist(s, twist_from(s, a));
+}
+
+static void every_step_ends(struct scn *s, const struct args *a)
+{
+	struct twist t = twist_from(s, a);
+
+	t.every = true;
+	vec_push(&s->twists, t);
+}
+
+static void step_takes(struct scn *s, const struct args *a)
+{
+	struct twist t = { .kind = step_kind(s, a->v[0].s) };
+
+	t.node = arena_str(&s->f.arena, scn_node(s, a->v[2].s)->id);
+	t.takes = str_is(a->v[3].s, "forever") ? OV_TIME_MAX : duration_at(s, a, 3);
+	add_twist(s, t);
+}
+
+static void update_work(struct scn *s, const struct args *a, const char *status)
+{
+	value *p = json(&s->f, "{'node': '" STR_FMT "', 'status': '%s'}",
+			STR_ARG(scn_node(s, a->v[0].s)->key), status);
+
+	value_put(&s->f.arena, p, "reason",
+			value_str(&s->f.arena, a->n > 1 ? a->v[1].s : STR("a person says so")));
+	world_submit(s, "work.update", p);
+}
+
+static void declares_done(struct scn *s, const struct args *a)
+{
+	update_work(s, a, "done");
+}
+
+static void blocks(struct scn *s, const struct args *a)
+{
+	update_work(s, a, "blocked");
+}
+
+static void unblocks(struct scn *s, const struct args *a)
+{
+	update_work(s, a, "queued");
+}
+
+static void no_capacity(struct scn *s, const struct args *a)
+{
+	s->f.telemetry.no_capacity = arena_str(&s->f.arena, a->v[0].s);
+	world_settle(s);
+}
+
+static void capacity(struct scn *s, const struct args *a)
+{
+	(void)a;
+	s->f.telemetry.no_capacity = STR("");
+	world_settle(s);
+}
+
+static void restarts(struct scn *s, const struct args *a)
+{
+	(void)a;
+	world_restart(s);
+}
+
+static void clock_jumps(struct scn *s, const struct args *a)
+{
+	ov_time by = duration_at(s, a, 1);
+
+	s->skew += str_is(a->v[0].s, "forward") ? by : -by;
+	s->f.now = s->base + s->at + s->skew;
+	world_settle(s);
+}
+
+static void option_changes(struct scn *s, const struct args *a)
+{
+	given_rules[0].fn(s, a);
+	world_settle(s);
+}
+
+#define STEP "workspace|start|stop|send|planner|harvest|check|accept of|to|for NODE"
+#define OUTCOME "fails|rejects|conflicts|dirty|moves|empty|uncertain|succeeds TEXT?"
+
+const struct rule happen_rules[] = {
+	{ "NODE runs", runs, "says that its agent runs now, which counts as expecting its start" },
+	{ "NODE writes", writes, "the agent writes something" },
+	{ "NODE uses cpu", uses_cpu, "which the next look shows" },
+	{ "NODE changes files", changes_files, "which the next look shows" },
+	{ "NODE writes every DUR until TIME", writes_every, "again and again" },
+	{ "NODE uses cpu every DUR until TIME", uses_cpu_every, "again and again" },
+	{ "NODE changes files every DUR until TIME", changes_files_every, "again and again" },
+	{ "NODE calls|leaves a tool", calls_tool, "the agent says that a tool is in flight" },
+	{ "NODE begins|ends compacting", compacts, "the agent says so" },
+	{ "NODE waits for a person TEXT", waits_for, "a permission or a question is open" },
+	{ "NODE waits no more", waits_for, "it was answered at the agent itself" },
+	{ "look at NODE fails|succeeds", look_fails, "from now on nothing can be seen there" },
+	{ "NODE finishes", finishes, "exit 0, with changes" },
+	{ "NODE finishes without changes", finishes_unchanged, "exit 0" },
+	{ "NODE ends with exit NUM TEXT?", ends_with_exit, "and what it said" },
+	{ "NODE ends by signal NUM", ends_by_signal, "it was killed" },
+	{ "NODE is lost", is_lost, "nobody knows how it ended" },
+	{ STEP " " OUTCOME, step_ends, "the step under way, or the next such step" },
+	{ "every " STEP " " OUTCOME, every_step_ends, "all from now on" },
+	{ STEP " takes DUR", step_takes, "the step under way, or the next such step" },
+	{ STEP " takes forever", step_takes, "until it is said to end" },
+	{ "person declares NODE done TEXT?", declares_done, "and why" },
+	{ "person blocks NODE TEXT?", blocks, "and why" },
+	{ "person unblocks NODE TEXT?", unblocks, "and why" },
+	{ "capacity is missing TEXT", no_capacity, "memory, load: nothing new may start" },
+	{ "capacity is back", capacity, "" },
+	{ "daemon restarts", restarts, "state and decisions must be the same" },
+	{ "clock jumps forward|back DUR", clock_jumps, "" },
+	{ "policy becomes ...", option_changes, "the configuration is read again" },
+};
+const size_t happen_rules_n = ARRAY_LEN(happen_rules);
