@@ -1,10 +1,7 @@
-#include "app/executor.h"
+#include "app/executor_impl.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "app/agent.h"
 #include "app/engine.h"
+#include "app/planning.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -13,43 +10,12 @@
 #include "base/utf8.h"
 #include "core/prompt.h"
 #include "drive/git.h"
-#include "drive/run.h"
 #include "sys/file.h"
 #include "sys/inject.h"
 #include "sys/job.h"
 #include "sys/loop.h"
 
-enum { ADOPT_AGAIN_MS = 5000, CHECK_TAIL_BYTES = 3000 };
-
-/* One effect under way. */
-struct task {
-	struct executor *x;
-	struct list link;
-	str effect_id; /* owned */
-	enum effect_kind kind;
-	struct loop_source *later; /* an outcome known at once is reported from the loop */
-	struct job *job;
-	const char *check_command; /* of a check; these live in the arena */
-	str check_cwd, check_ref;
-	struct arena arena; /* of the outcome, and what it takes to get there */
-	value *outcome;
-};
-
-/* One run that lives, or whose end is being read. */
-struct live_run {
-	struct executor *x;
-	str id; /* owned */
-	struct run_handle *run;
-};
-
-struct executor {
-	struct executor_options o;
-	struct engine *engine;
-	struct git *git;
-	struct list tasks;
-	struct map runs; /* id -> struct live_run */
-	struct loop_source *adopt_again;
-};
+enum { CHECK_TAIL_BYTES = 3000 };
 
 int executor_new(const struct executor_options *o, struct executor **ret, struct ov_err *err)
 {
@@ -64,6 +30,9 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 		mem_free(x);
 		return r;
 	}
+	x->planning = planning_new(&(struct planning_options){ .loop = o->loop,
+			.dir = o->dir,
+			.repo = o->repo });
 	*ret = x;
 	return 0;
 }
@@ -82,8 +51,9 @@ size_t executor_busy(const struct executor *x)
 {
 	size_t n = 0;
 
+	/* A model may take minutes, and is asked again after a restart. */
 	list_each (it, &x->tasks)
-		n++;
+		n += list_entry(it, struct task, link)->kind != FX_PLAN;
 	return n;
 }
 
@@ -103,7 +73,7 @@ static struct task *task_new(struct executor *x, const struct effect *fx)
 	return t;
 }
 
-static void task_free(struct task *t)
+void task_free(struct task *t)
 {
 	list_remove(&t->link);
 	loop_source_free(t->later);
@@ -123,8 +93,7 @@ static struct task *task_find(const struct executor *x, str effect_id)
 	return NULL;
 }
 
-/* The outcome's document; members of its data are added by the caller. */
-static value *outcome_new(struct task *t, str outcome, str detail)
+value *outcome_new(struct task *t, str outcome, str detail)
 {
 	struct arena *a = &t->arena;
 	value *v = value_object(a), *data = value_object(a);
@@ -144,8 +113,7 @@ static void put_text(struct task *t, value *data, const char *key, str s)
 		value_put(&t->arena, data, key, value_str(&t->arena, arena_str(&t->arena, s)));
 }
 
-/* Reports the outcome and ends the task. */
-static void task_report(struct task *t)
+void task_report(struct task *t)
 {
 	INJECT("before-outcome");
 	engine_report(t->x->engine, STR("effect.end"), t->outcome);
@@ -157,12 +125,12 @@ static void report_later_fired(void *user)
 	task_report(user);
 }
 
-static void report_later(struct task *t)
+void report_later(struct task *t)
 {
 	t->later = loop_defer(t->x->o.loop, report_later_fired, t);
 }
 
-static void fail_later(struct task *t, const struct ov_err *err)
+void fail_later(struct task *t, const struct ov_err *err)
 {
 	outcome_new(t, STR("error"), str_from(err->msg));
 	report_later(t);
@@ -201,8 +169,7 @@ static void git_done(void *user, int r, const struct git_result *res, const stru
 	task_report(t);
 }
 
-/* The worktree of an assignment. */
-static str worktree(struct task *t, const struct assignment *as)
+str worktree(struct task *t, const struct assignment *as)
 {
 	return arena_printf(&t->arena, "%s/worktrees/" STR_FMT, t->x->o.dir, STR_ARG(as->worker));
 }
@@ -317,185 +284,12 @@ static void perform_check(struct task *t, const struct assignment *as)
 	git_restore(t->x->git, t->check_cwd, t->check_ref, check_begin, t);
 }
 
-static struct live_run *live_run_new(struct executor *x, str id)
-{
-	struct live_run *lr = mem_zalloc(1, sizeof(*lr));
-
-	lr->x = x;
-	record_set_str(&lr->id, id);
-	return lr;
-}
-
-/* Before it is among the runs: no handle came of it. */
-static void live_run_drop(struct live_run *lr)
-{
-	record_set_str(&lr->id, STR(""));
-	mem_free(lr);
-}
-
-static void live_run_free(struct live_run *lr)
-{
-	map_remove(&lr->x->runs, lr->id);
-	run_close(lr->run);
-	live_run_drop(lr);
-}
-
-static void run_output(void *user, str bytes, uint64_t at)
-{
-	struct live_run *lr = user;
-
-	(void)bytes, (void)at;
-	lr->x->o.run_changed(lr->x->o.user, lr->id);
-}
-
-static void report_run_end(struct executor *x, str id, const struct run_end *end)
-{
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	value *v = value_object(&a);
-
-	value_put(&a, v, "run", value_str(&a, id));
-	value_put(&a, v, "exit_code", value_int(&a, end->exit_code));
-	value_put(&a, v, "signal", value_int(&a, end->signal));
-	value_put(&a, v, "lost", value_bool(&a, end->lost));
-	value_put(&a, v, "output_bytes", value_int(&a, (int64_t)end->output_bytes));
-	value_put(&a, v, "dropped_bytes", value_int(&a, (int64_t)end->dropped_bytes));
-	value_put(&a, v, "swept", value_int(&a, (int64_t)end->swept));
-	if (end->ended_at)
-		value_put(&a, v, "ended_at_ms", value_int(&a, end->ended_at));
-	if (end->message.n)
-		value_put(&a, v, "message", value_str(&a, utf8_clean(&a, end->message)));
-	INJECT("before-run-end");
-	engine_report(x->engine, STR("run.end"), v);
-}
-
-static void run_ended(void *user, const struct run_end *end)
-{
-	struct live_run *lr = user;
-	struct executor *x = lr->x;
-
-	report_run_end(x, lr->id, end);
-	x->o.run_changed(x->o.user, lr->id);
-	live_run_free(lr);
-}
-
-static const struct run_ops run_ops = { .output = run_output, .ended = run_ended };
-
-static void perform_again(void *user)
-{
-	struct task *t = user;
-	struct executor *x = t->x;
-	const struct effect *fx = state_effect(engine_state(x->engine), t->effect_id);
-
-	task_free(t);
-	if (fx)
-		executor_perform(x, fx);
-}
-
-static void again_later(struct task *t)
-{
-	t->later = loop_timer(t->x->o.loop, perform_again, t);
-	loop_timer_in(t->later, ADOPT_AGAIN_MS);
-}
-
-static void started(struct task *t, struct live_run *lr)
-{
-	map_put(&t->x->runs, lr->id, lr);
-	outcome_new(t, STR("ok"), STR(""));
-	report_later(t);
-}
-
-static void launch_run(struct task *t, const struct assignment *as, char *dir)
-{
-	struct executor *x = t->x;
-	struct agent_launch launch;
-	struct run_spec spec;
-	struct live_run *lr;
-	struct ov_err err = { 0 };
-	int r;
-
-	r = agent_prepare(&t->arena, x->o.config, as, dir, arena_cstr(&t->arena, worktree(t, as)),
-			&launch, &err);
-	if (r < 0) {
-		fail_later(t, &err);
-		return;
-	}
-	spec = (struct run_spec){
-		.shim = x->o.shim,
-		.dir = dir,
-		.id = arena_cstr(&t->arena, as->run_id),
-		.argv = launch.argv,
-		.env = launch.env,
-		.cwd = launch.cwd,
-		.input = launch.input,
-		.max_output_bytes = (uint64_t)x->o.config->limits_run_output_bytes,
-		.stop_grace_ms = x->o.config->stop_grace,
-	};
-	lr = live_run_new(x, as->run_id);
-	INJECT("before-run-start");
-	r = run_start(x->o.loop, &spec, 0, &run_ops, lr, &lr->run, &err);
-	INJECT("after-run-start");
-	if (r < 0) {
-		live_run_drop(lr);
-		fail_later(t, &err);
-		return;
-	}
-	started(t, lr);
-}
-
-/*
- * A previous daemon may have started it: only where that is certainly not so is it started, or may
- * the start fail. Two agents in one worktree are worse than a wait.
- */
-static void perform_run_start(struct task *t, const struct assignment *as)
-{
-	struct executor *x = t->x;
-	char *dir = executor_run_dir(&t->arena, x->o.dir, as->run_id);
-	struct live_run *lr;
-	int r;
-
-	/* Performed again within one daemon's life: it runs already. */
-	if (map_get(&x->runs, as->run_id)) {
-		outcome_new(t, STR("ok"), STR(""));
-		report_later(t);
-		return;
-	}
-	lr = live_run_new(x, as->run_id);
-	r = run_adopt(x->o.loop, dir, arena_cstr(&t->arena, as->run_id), 0, &run_ops, lr, &lr->run,
-			NULL);
-	if (r == 0) {
-		started(t, lr);
-		return;
-	}
-	live_run_drop(lr);
-	if (r == OV_ENOTFOUND)
-		launch_run(t, as, dir);
-	else
-		again_later(t);
-}
-
-static void perform_run_stop(struct task *t, const struct assignment *as)
-{
-	struct live_run *lr = map_get(&t->x->runs, as->run_id);
-	struct ov_err err = { 0 };
-
-	/* Not found again yet after a restart, or its end is not written yet: it is tried again. */
-	if (!lr && as->run && as->run->status != RUN_ENDED)
-		ov_fail(&err, OV_EUNAVAILABLE, "run " STR_FMT " is not in our hands yet",
-				STR_ARG(as->run_id));
-	if (err.code || (lr && run_stop(lr->run, &err) < 0)) {
-		fail_later(t, &err);
-		return;
-	}
-	outcome_new(t, STR("ok"), STR(""));
-	report_later(t);
-}
-
 static void (*const perform_table[EFFECT_KIND_COUNT])(struct task *t,
 		const struct assignment *as) = {
 	[FX_WORKSPACE] = perform_workspace,
 	[FX_RUN_START] = perform_run_start,
 	[FX_RUN_STOP] = perform_run_stop,
+	[FX_PLAN] = perform_plan,
 	[FX_HARVEST] = perform_harvest,
 	[FX_CHECK] = perform_check,
 	[FX_ACCEPT] = perform_accept,
@@ -507,64 +301,12 @@ void executor_perform(struct executor *x, const struct effect *fx)
 
 	if (task_find(x, fx->id))
 		return;
-	assert(as && as->node);
+	assert(fx->kind == FX_PLAN || (as && as->node));
 	perform_table[fx->kind](task_new(x, fx), as);
-}
-
-static void adopt_again_fired(void *user)
-{
-	executor_adopt(user);
-}
-
-/* True when the run is ours now, or is known to be over. */
-static bool adopt_one(struct executor *x, const struct run *r)
-{
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	char *dir = executor_run_dir(&a, x->o.dir, r->id);
-	struct live_run *lr = live_run_new(x, r->id);
-	struct run_end gone = { .lost = true,
-		.exit_code = -1,
-		.message = STR("its folder shows no start") };
-	struct ov_err err = { 0 };
-	int ret;
-
-	ret = run_adopt(x->o.loop, dir, arena_cstr(&a, r->id), 0, &run_ops, lr, &lr->run, &err);
-	if (ret == 0) {
-		map_put(&x->runs, lr->id, lr);
-		return true;
-	}
-	live_run_drop(lr);
-	if (ret == OV_ENOTFOUND)
-		report_run_end(x, r->id, &gone);
-	/* Anything else is a failure of ours, not of the run: unknown is not dead. */
-	return ret == OV_ENOTFOUND;
-}
-
-void executor_adopt(struct executor *x)
-{
-	bool all = true;
-
-	/* Reporting a lost run changes its status, not the list. */
-	list_each (it, &engine_state(x->engine)->runs) {
-		const struct run *r = list_entry(it, struct run, link);
-
-		if (r->status == RUN_RUNNING && !map_get(&x->runs, r->id))
-			all &= adopt_one(x, r);
-	}
-	if (all)
-		return;
-	if (!x->adopt_again)
-		x->adopt_again = loop_timer(x->o.loop, adopt_again_fired, x);
-	loop_timer_in(x->adopt_again, ADOPT_AGAIN_MS);
 }
 
 void executor_free(struct executor *x)
 {
-	size_t i = 0;
-	str key;
-	void *lr;
-
 	if (!x)
 		return;
 	list_each (it, &x->tasks) {
@@ -572,12 +314,12 @@ void executor_free(struct executor *x)
 
 		if (t->job)
 			job_abandon(t->job);
+		if (t->planning)
+			planning_cancel(t->planning);
 		task_free(t);
 	}
 	git_close(x->git);
-	while (map_next(&x->runs, &i, &key, &lr))
-		live_run_free(lr);
-	map_done(&x->runs);
-	loop_source_free(x->adopt_again);
+	planning_free(x->planning);
+	live_runs_done(x);
 	mem_free(x);
 }

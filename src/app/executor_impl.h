@@ -1,0 +1,64 @@
+#pragma once
+/* What the executor's files share: tasks, and reporting their outcomes. Private to app. */
+#include "app/executor.h"
+#include "base/arena.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "data/value.h"
+
+struct git;
+struct job;
+struct loop_source;
+struct planning;
+struct planning_job;
+
+/* One effect under way. */
+struct task {
+	struct executor *x;
+	struct list link;
+	str effect_id; /* owned */
+	enum effect_kind kind;
+	struct loop_source *later; /* an outcome known at once is reported from the loop */
+	struct job *job;
+	struct planning_job *planning;
+	const char *check_command; /* of a check; these live in the arena */
+	str check_cwd, check_ref;
+	struct arena arena; /* of the outcome, and what it takes to get there */
+	value *outcome;
+};
+
+/* One run that lives, or whose end is being read. */
+struct live_run {
+	struct executor *x;
+	str id; /* owned */
+	struct run_handle *run;
+};
+
+struct executor {
+	struct executor_options o;
+	struct engine *engine;
+	struct git *git;
+	struct planning *planning;
+	struct list tasks;
+	struct map runs; /* id -> struct live_run */
+	struct loop_source *adopt_again;
+};
+
+/* executor.c */
+void task_free(struct task *t);
+/* The outcome's document; members of its data are added by the caller. */
+value *outcome_new(struct task *t, str outcome, str detail);
+/* Reports the outcome and ends the task: now, or from the loop. */
+void task_report(struct task *t);
+void report_later(struct task *t);
+void fail_later(struct task *t, const struct ov_err *err);
+/* The worktree of an assignment. */
+str worktree(struct task *t, const struct assignment *as);
+
+/* executor_run.c */
+void perform_run_start(struct task *t, const struct assignment *as);
+void perform_run_stop(struct task *t, const struct assignment *as);
+void live_runs_done(struct executor *x);
+
+/* executor_plan.c: about a goal, so there is no assignment */
+void perform_plan(struct task *t, const struct assignment *none);
