@@ -72,6 +72,38 @@ static const struct op_param work_update[] = {
 	{ "status", PARAM_TEXT, true, "done (an override), blocked, or queued (unblock)", 0 },
 	{ "reason", PARAM_TEXT, true, "recorded with the caller's name", LIMIT_NOTE },
 	{ "unblock_when", PARAM_TEXT, false, "what would unblock it", LIMIT_NOTE },
+	{ "kind", PARAM_TEXT, false, "of a block: person (the default), paused or credential", 0 },
+	{ "needs", PARAM_TEXT, false, "kind credential: which one; never the credential itself",
+			LIMIT_NAME },
+	{ "configure", PARAM_TEXT, false, "kind credential: where to put it", LIMIT_NAME },
+};
+#define REASON                                                                            \
+	{                                                                                 \
+		"reason", PARAM_TEXT, true, "recorded with the caller's name", LIMIT_NOTE \
+	}
+static const struct op_param work_settle[] = { NODE, GOAL_OPT, REASON };
+static const struct op_param work_reassign[] = {
+	NODE,
+	GOAL_OPT,
+	REASON,
+	{ "agent", PARAM_TEXT, false, "who shall do it; the usual one when absent", LIMIT_ID },
+};
+static const struct op_param run_stop[] = { RUN, REASON };
+static const struct op_param queue_retry[] = { NODE, GOAL_OPT };
+#define NUMBER                                                                \
+	{                                                                     \
+		"number", PARAM_INT, true, "its number: #12 is 12", INT64_MAX \
+	}
+static const struct op_param inbox_answer[] = {
+	NUMBER,
+	{ "answer", PARAM_TEXT, true,
+			"one of its options, or a unique prefix of one; retry, done or cancel; or "
+			"any text, which the next run is told",
+			LIMIT_NOTE },
+};
+static const struct op_param inbox_dismiss[] = {
+	NUMBER,
+	{ "reason", PARAM_TEXT, false, "recorded with the caller's name", LIMIT_NOTE },
 };
 static const struct op_param run_list[] = {
 	GOAL_OPT,
@@ -136,6 +168,28 @@ static const struct op table[] = {
 			PARAMS(work_show), op_work_show },
 	{ "work.update", OP_WRITE, OP_HUMAN, "Declares a node done, blocks it, or unblocks it.",
 			PARAMS(work_update), NULL },
+	{ "work.cancel", OP_WRITE, OP_HUMAN, "Cancels a node; what was made is kept.",
+			PARAMS(work_settle), NULL },
+	{ "work.reopen", OP_WRITE, OP_HUMAN, "Queues a node that was done, and its goal with it.",
+			PARAMS(work_settle), NULL },
+	{ "work.reassign", OP_WRITE, OP_HUMAN,
+			"Stops the node's run, keeps its work, and lets somebody else go on.",
+			PARAMS(work_reassign), NULL },
+	{ "work.rerun", OP_WRITE, OP_HUMAN,
+			"Stops the node's run, keeps its work, and starts a new one.",
+			PARAMS(work_settle), NULL },
+	{ "run.stop", OP_WRITE, OP_HUMAN,
+			"Stops a run, keeps its work, and pauses its node for the caller.",
+			PARAMS(run_stop), NULL },
+	{ "queue.retry", OP_WRITE, OP_HUMAN, "Ends a node's wait before its next step.",
+			PARAMS(queue_retry), NULL },
+	{ "queue.drop", OP_WRITE, OP_HUMAN, "Takes a node out of the queue and blocks it.",
+			PARAMS(work_settle), NULL },
+	{ "inbox.answer", OP_WRITE, OP_HUMAN, "Answers an escalation, and does what that says.",
+			PARAMS(inbox_answer), NULL },
+	{ "inbox.dismiss", OP_WRITE, OP_HUMAN,
+			"Closes an escalation; what is blocked waits for the caller.",
+			PARAMS(inbox_dismiss), NULL },
 	{ "run.list", OP_READ, OP_HUMAN, "Lists runs, oldest first.", PARAMS(run_list),
 			op_run_list },
 	{ "run.show", OP_READ, OP_HUMAN, "Shows a run.", PARAMS(run_show), op_run_show },

@@ -204,6 +204,12 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 	/* A reopened node starts afresh: old failures do not count against it. */
 	if (n->status == NODE_DONE || n->status == NODE_BLOCKED)
 		memset(n->failures, 0, sizeof(n->failures));
+	/* Nor does what was said, answered or left for it: that is in the result. */
+	if (n->status == NODE_DONE) {
+		record_set_str(&n->reported_status, STR(""));
+		record_set_str(&n->answer, STR(""));
+		record_set_str(&n->handover, STR(""));
+	}
 	n->status = (enum node_status)to;
 	n->updated_at = e->at;
 	if (to == NODE_QUEUED)
@@ -321,6 +327,7 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_NODE_ACCEPTED] = apply_node_accepted,
 	[EV_NODE_REPORTED] = apply_node_reported,
 	[EV_NODE_WANTED] = apply_node_wanted,
+	[EV_NODE_ANSWERED] = apply_node_answered,
 	[EV_EPISODE_OPENED] = apply_episode_opened,
 	[EV_EPISODE_RUNG] = apply_episode_rung,
 	[EV_EPISODE_CLOSED] = apply_episode_closed,

@@ -41,6 +41,17 @@ int apply_node_wanted(struct state *s, const struct event *e, struct ov_err *err
 	return 0;
 }
 
+int apply_node_answered(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct node *n = state_node(s, e->goal, e->node);
+
+	if (!n)
+		return ev_missing(e, "node", e->node, err);
+	record_set_str(&n->answer, ev_text(e, "answer"));
+	n->updated_at = e->at;
+	return 0;
+}
+
 static void forget_ladder(struct node *n)
 {
 	memset(n->rungs, 0, sizeof(n->rungs));

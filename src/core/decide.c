@@ -109,7 +109,8 @@ void node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, s
 				(int)to, reason);
 }
 
-void node_block(struct decide_ctx *cx, const struct node *n, str reason, str by, str unblock_when)
+void node_block_as(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
+		str by, str unblock_when, ov_time until)
 {
 	struct event *e;
 
@@ -117,8 +118,40 @@ void node_block(struct decide_ctx *cx, const struct node *n, str reason, str by,
 		return;
 	e = emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status,
 			NODE_BLOCKED, reason);
+	if (kind != BLOCK_NONE)
+		ev_cstr(cx, e, "block", status_name(&block_kinds, (int)kind));
 	ev_str(cx, e, "blocked_by", by);
 	ev_str(cx, e, "unblock_when", unblock_when);
+	if (until)
+		ev_int(cx, e, "blocked_until_ms", until);
+}
+
+void node_blocked_by(struct decide_ctx *cx, const struct node *n, str by)
+{
+	struct event *e = emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, NODE_BLOCKED,
+			NODE_BLOCKED, n->status_reason);
+
+	ev_cstr(cx, e, "block", status_name(&block_kinds, (int)n->block));
+	ev_str(cx, e, "blocked_by", by);
+	ev_str(cx, e, "unblock_when", n->unblock_when);
+	if (n->blocked_until)
+		ev_int(cx, e, "blocked_until_ms", n->blocked_until);
+}
+
+void node_block(struct decide_ctx *cx, const struct node *n, str reason, str by, str unblock_when)
+{
+	node_block_as(cx, n, BLOCK_NONE, reason, by, unblock_when, 0);
+}
+
+void episode_close(struct decide_ctx *cx, const struct node *n, str reason)
+{
+	struct event *e;
+
+	if (!n->episode_open)
+		return;
+	e = emit(cx, EV_EPISODE_CLOSED, about_node(n));
+	ev_int(cx, e, "episode", n->episode);
+	ev_note(cx, e, "reason", reason);
 }
 
 void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status to, str reason)
@@ -166,6 +199,16 @@ void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str
 	ev_note(cx, e, "question", question);
 }
 
+/* By an event of this very batch, which the state does not know yet. */
+static bool closed_in_batch(const struct decide_ctx *cx, int64_t number)
+{
+	for (size_t i = 0; i < cx->out->n; i++)
+		if (cx->out->p[i]->kind == EV_ESCALATION_CLOSED &&
+				value_int_at(cx->out->p[i]->data, "escalation") == number)
+			return true;
+	return false;
+}
+
 void close_escalations(struct decide_ctx *cx, const struct node *n, str answer)
 {
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
@@ -173,7 +216,7 @@ void close_escalations(struct decide_ctx *cx, const struct node *n, str answer)
 		struct event *e;
 
 		if (x->status != ESC_OPEN || !str_eq(x->goal_id, n->goal->id) ||
-				!str_eq(x->node_id, n->id))
+				!str_eq(x->node_id, n->id) || closed_in_batch(cx, x->number))
 			continue;
 		e = emit(cx, EV_ESCALATION_CLOSED, about_node(n));
 		ev_int(cx, e, "escalation", x->number);
@@ -186,6 +229,15 @@ static const struct command commands[] = {
 	{ "goal.create", decide_goal_create },
 	{ "plan.apply", decide_plan_apply },
 	{ "work.update", decide_work_update },
+	{ "work.cancel", decide_work_cancel },
+	{ "work.reopen", decide_work_reopen },
+	{ "work.reassign", decide_work_reassign },
+	{ "work.rerun", decide_work_rerun },
+	{ "run.stop", decide_run_stop },
+	{ "queue.retry", decide_queue_retry },
+	{ "queue.drop", decide_queue_drop },
+	{ "inbox.answer", decide_inbox_answer },
+	{ "inbox.dismiss", decide_inbox_dismiss },
 	{ "effect.end", decide_effect_end },
 	{ "run.end", decide_run_end },
 	{ "daemon.start", decide_daemon_start },

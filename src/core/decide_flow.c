@@ -163,7 +163,7 @@ static void start_ended(struct decide_ctx *cx, const struct outcome *o)
 
 	if (o->ok) {
 		emit(cx, EV_RUN_STARTED, about_assignment(o->as));
-		if (winding_down(o->as))
+		if (winding_down(o->as) || o->as->stage == STAGE_STOP)
 			assignment_move(cx, o->as, o->as->status, STAGE_STOP,
 					STR("settled before it started"));
 		else
@@ -235,7 +235,11 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 	const struct assignment *as = o->as;
 	str failure = run_failure(cx, as->run);
 
-	if (!run_succeeded(as->run))
+	/* It was ended so that the next one can begin. */
+	if (as->status == AS_QUEUED)
+		assignment_move(cx, as, AS_QUEUED, STAGE_START,
+				STR("the run was ended on purpose; a new one begins"));
+	else if (!run_succeeded(as->run))
 		fail(cx, as, as->run->lost ? CAUSE_LOST : CAUSE_RUN, failure, failure);
 	else if (value_int_at(o->data, "files_changed") == 0)
 		fail(cx, as, CAUSE_NO_CHANGES,

@@ -24,6 +24,13 @@ str make_id(struct decide_ctx *cx, const char *prefix);
 /* Status changes; each does nothing when the thing already has that status. */
 void node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, str reason);
 void node_block(struct decide_ctx *cx, const struct node *n, str reason, str by, str unblock_when);
+/* As node_block, and says why, and until when if it unblocks itself (0: it does not). */
+void node_block_as(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
+		str by, str unblock_when, ov_time until);
+/* It stays blocked as it is; this one answers for it from now on. */
+void node_blocked_by(struct decide_ctx *cx, const struct node *n, str by);
+/* Ends the node's stall, if there is one. */
+void episode_close(struct decide_ctx *cx, const struct node *n, str reason);
 void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status to, str reason);
 void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
 		enum stage stage, str reason);
@@ -50,5 +57,25 @@ void plan_emit_first(struct decide_ctx *cx, str goal, const value *plan, str rea
 int plan_adopt(struct decide_ctx *cx, const struct goal *g, const value *plan, str reason,
 		const char *source, struct ov_err *err);
 
-decide_fn decide_goal_create, decide_plan_apply, decide_work_update, decide_effect_end,
-		decide_run_end, decide_daemon_start, decide_daemon_stop;
+/* What a person's word does to a node; the caller knows that its status allows it. */
+void work_done(struct decide_ctx *cx, const struct node *n, str reason);
+void work_cancel(struct decide_ctx *cx, const struct node *n, str reason);
+void work_unblock(struct decide_ctx *cx, const struct node *n, str reason);
+void work_block(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
+		str unblock_when);
+/* 0, or OV_ESTATE: it has children, so that nothing can be done about it itself. */
+int leaf_check(const struct node *n, struct ov_err *err);
+/* 0, or OV_ESTATE: its change is on the way to the target branch right now. */
+int accept_check(const struct node *n, struct ov_err *err);
+value *work_result(struct decide_ctx *cx, const struct node *n, enum node_status status);
+/*
+ * Closes an open escalation with an answer, and does what the answer says; `as` is ESC_ANSWERED, or
+ * ESC_EXPIRED when it is the default answer that nobody contradicted in time.
+ */
+void escalation_answer(struct decide_ctx *cx, const struct escalation *x, str answer,
+		enum esc_status as);
+
+decide_fn decide_goal_create, decide_plan_apply, decide_work_update, decide_work_cancel,
+		decide_work_reopen, decide_work_reassign, decide_work_rerun, decide_run_stop,
+		decide_queue_retry, decide_queue_drop, decide_inbox_answer, decide_inbox_dismiss,
+		decide_effect_end, decide_run_end, decide_daemon_start, decide_daemon_stop;

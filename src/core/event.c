@@ -147,6 +147,10 @@ static const struct event_field node_wanted[] = {
 	TEXT("agent", "or empty: as usual"),
 	TEXT("reason", "why"),
 };
+static const struct event_field node_answered[] = {
+	NUM("escalation", "that was answered"),
+	TEXT("answer", "for whoever works on the node next"),
+};
 static const struct event_field episode_opened[] = {
 	NUM("episode", "first, second ... of the node"),
 	TEXT("reason", "what was seen, or not seen"),
@@ -330,6 +334,7 @@ static const struct {
 	[EV_NODE_ACCEPTED] = FIELDS(node_accepted),
 	[EV_NODE_REPORTED] = FIELDS(node_reported),
 	[EV_NODE_WANTED] = FIELDS(node_wanted),
+	[EV_NODE_ANSWERED] = FIELDS(node_answered),
 	[EV_EPISODE_OPENED] = FIELDS(episode_opened),
 	[EV_EPISODE_RUNG] = FIELDS(episode_rung),
 	[EV_EPISODE_CLOSED] = FIELDS(episode_closed),

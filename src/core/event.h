@@ -30,6 +30,8 @@
 	X(EV_NODE_REPORTED, "node.reported",                                                       \
 			"The agent reported on its node; that is not yet believed.")               \
 	X(EV_NODE_WANTED, "node.wanted", "A person chose who shall work on the node next.")        \
+	X(EV_NODE_ANSWERED, "node.answered",                                                       \
+			"A person answered; whoever works on the node is told.")                   \
 	X(EV_EPISODE_OPENED, "episode.opened", "Work on the node stalled.")                        \
 	X(EV_EPISODE_RUNG, "episode.rung", "A rung of the recovery ladder was taken, or skipped.") \
 	X(EV_EPISODE_CLOSED, "episode.closed", "The stall is over: progress, or an end.")          \

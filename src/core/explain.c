@@ -27,6 +27,7 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 			     "are kept in {rescue_ref}]",
 	[EV_NODE_REPORTED] = "the agent reports[: {status}]",
 	[EV_NODE_WANTED] = "{actor} wants it done by {agent}: {reason}",
+	[EV_NODE_ANSWERED] = "answer to #{escalation}, for whoever works on it: {answer}",
 	[EV_EPISODE_OPENED] = "stalled, episode {episode}: {reason}",
 	[EV_EPISODE_RUNG] =
 			"episode {episode}: {rung} {count} [{?skipped}skipped: ][{!skipped}taken: "

@@ -90,6 +90,7 @@ static const struct field node_fields[] = {
 	FIELD(node, reported_status, F_STR),
 	FIELD(node, handover, F_STR),
 	FIELD(node, wanted_agent, F_STR),
+	FIELD(node, answer, F_STR),
 	FIELD(node, episode, F_INT),
 	FIELD(node, episode_open, F_BOOL),
 	FIELD(node, episode_reason, F_STR),

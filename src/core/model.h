@@ -64,6 +64,7 @@ struct node {
 	str reported_status; /* as the agent said: in_progress, blocked, done */
 	str handover;     /* commit that a former assignment left, for the next one to go on from */
 	str wanted_agent; /* by a person's word, for the next assignment */
+	str answer;       /* of a person, for every run until the node is finished */
 
 	/* The stall that is being recovered from: one episode, from its first sign to progress. */
 	int64_t episode; /* episodes so far */

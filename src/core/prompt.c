@@ -35,6 +35,7 @@ str prompt_build(struct arena *a, const struct assignment *as)
 			"branch " STR_FMT ". Commit what you want to hand in. Your result is "
 			"checked and merged for you: do not merge or push.\n",
 			STR_ARG(as->branch));
+	section(&b, "A person answered", n->answer);
 	section(&b, "Since your last attempt", as->feedback);
 	bullets(&b, "Accepted when", &n->acceptance);
 	bullets(&b, "Constraints", &g->constraints);

@@ -82,7 +82,7 @@ static void queue_ready(struct tick *t)
 
 str node_wants(const struct policy *p, const struct node *n)
 {
-	str want = n->suggested_agent;
+	str want = n->wanted_agent.n ? n->wanted_agent : n->suggested_agent;
 
 	for (size_t i = 0; !want.n && n->role.n && i < p->roles_n; i++)
 		if (str_eq(p->roles[i].name, n->role))

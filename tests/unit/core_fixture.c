@@ -498,9 +498,17 @@ static void random_run_end(struct fixture *f, struct rng *rng)
 						ends[rng_below(rng, ARRAY_LEN(ends))]));
 }
 
+/* Anything that a person may type about a node; most of it is refused. */
 static void random_update(struct fixture *f, struct rng *rng)
 {
-	static const char *const to[] = { "done", "blocked", "queued", "queued" };
+	static const char *const commands[][2] = { { "work.update", ", 'status': 'done'" },
+		{ "work.update", ", 'status': 'blocked'" },
+		{ "work.update", ", 'status': 'queued'" },
+		{ "work.update", ", 'status': 'queued'" }, { "work.cancel", "" },
+		{ "work.reopen", "" }, { "work.reassign", "" },
+		{ "work.reassign", ", 'agent': 'b'" }, { "work.rerun", "" }, { "queue.retry", "" },
+		{ "queue.drop", "" } };
+	const char *const *c = commands[rng_below(rng, ARRAY_LEN(commands))];
 	const struct goal *g;
 	const struct node *n;
 
@@ -508,10 +516,32 @@ static void random_update(struct fixture *f, struct rng *rng)
 		return;
 	g = f->state->goals.p[rng_below(rng, f->state->goals.n)];
 	n = g->nodes.p[rng_below(rng, g->nodes.n)];
-	(void)try_submit(f, "work.update",
-			json(f, "{'node': '" STR_FMT "', 'status': '%s', 'reason': 'because'}",
-					STR_ARG(n->key), to[rng_below(rng, ARRAY_LEN(to))]),
+	(void)try_submit(f, c[0],
+			json(f, "{'node': '" STR_FMT "', 'reason': 'because'%s}", STR_ARG(n->key),
+					c[1]),
 			NULL);
+}
+
+/* Anything that a person may type about a run or an entry of the inbox. */
+static void random_word(struct fixture *f, struct rng *rng)
+{
+	static const char *const answers[] = { "retry", "done", "cancel", "use the other one" };
+	const struct run *r = some_run(f, RUN_RUNNING, rng_below(rng, 4));
+	long long number = (long long)rng_below(rng, (size_t)f->state->next_escalation + 1);
+	size_t choice = rng_below(rng, 3);
+
+	if (choice == 0 && r)
+		(void)try_submit(f, "run.stop",
+				json(f, "{'run': '" STR_FMT "', 'reason': 'because'}",
+						STR_ARG(r->id)),
+				NULL);
+	else if (choice == 1)
+		(void)try_submit(f, "inbox.answer",
+				json(f, "{'number': %lld, 'answer': '%s'}", number,
+						answers[rng_below(rng, ARRAY_LEN(answers))]),
+				NULL);
+	else
+		(void)try_submit(f, "inbox.dismiss", json(f, "{'number': %lld}", number), NULL);
 }
 
 static void random_pause(struct fixture *f, struct rng *rng)
@@ -546,6 +576,8 @@ void random_step(struct fixture *f, struct rng *rng)
 		random_update(f, rng);
 	else if (choice < 86)
 		random_replan(f, rng);
+	else if (choice < 87)
+		random_word(f, rng);
 	else if (choice < 88)
 		random_pause(f, rng);
 	else if (choice < 90)

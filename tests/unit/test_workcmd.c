@@ -1,0 +1,394 @@
+#include "tests/test.h"
+
+#include "base/vec.h"
+#include "tests/unit/core_fixture.h"
+
+/* A goal with one node T1 in each status, at rest. */
+static void bring_node(struct fixture *f, enum node_status status)
+{
+	create_goal(f, flat_plan(f, 1), NULL);
+	switch (status) {
+	case NODE_TODO: break;
+	case NODE_QUEUED:
+		f->policy.workers_max = 0;
+		settle(f);
+		break;
+	case NODE_IN_PROGRESS: bring_to(f, "T1", STAGE_RUNNING); break;
+	case NODE_BLOCKED:
+		bring_to(f, "T1", STAGE_RUNNING);
+		submit(f, "work.update",
+				json(f, "{'node': 'T1', 'status': 'blocked', 'reason': 'r'}"));
+		drain(f);
+		break;
+	case NODE_DONE:
+		bring_to(f, "T1", STAGE_ACCEPT);
+		accept_node(f, "T1");
+		break;
+	case NODE_CANCELLED:
+		submit(f, "work.cancel", json(f, "{'node': 'T1', 'reason': 'r'}"));
+		break;
+	case NODE_STATUS_COUNT: break;
+	}
+	assert_int_equal(node_of(f, "T1")->status, status);
+}
+
+#define TO(s) (1 + (int)(s))
+#define NO 0
+/* Every command in every status: what the node becomes, or that it is refused. */
+static const struct {
+	const char *command, *params;
+	int to[NODE_STATUS_COUNT]; /* todo, queued, in_progress, blocked, done, cancelled */
+} product[] = {
+	{ "work.update", "'status': 'done'",
+			{ TO(NODE_DONE), TO(NODE_DONE), TO(NODE_DONE), TO(NODE_DONE), NO, NO } },
+	{ "work.update", "'status': 'blocked'",
+			{ TO(NODE_BLOCKED), TO(NODE_BLOCKED), TO(NODE_BLOCKED), NO, NO, NO } },
+	{ "work.update", "'status': 'queued'", { NO, NO, NO, TO(NODE_QUEUED), NO, NO } },
+	{ "work.cancel", "'goal': ''",
+			{ TO(NODE_CANCELLED), TO(NODE_CANCELLED), TO(NODE_CANCELLED),
+					TO(NODE_CANCELLED), NO, NO } },
+	{ "work.reopen", "'goal': ''", { NO, NO, NO, NO, TO(NODE_QUEUED), NO } },
+	{ "work.reassign", "'agent': 'b'",
+			{ TO(NODE_TODO), TO(NODE_QUEUED), TO(NODE_QUEUED), TO(NODE_QUEUED), NO,
+					NO } },
+	{ "work.rerun", "'goal': ''", { NO, NO, TO(NODE_QUEUED), NO, NO, NO } },
+	{ "queue.retry", "'goal': ''", { NO, NO, NO, NO, NO, NO } },
+	{ "queue.drop", "'goal': ''", { NO, TO(NODE_BLOCKED), NO, NO, NO, NO } },
+};
+
+TEST(every_command_in_every_status)
+{
+	for (size_t i = 0; i < ARRAY_LEN(product); i++)
+		for (int s = 0; s < NODE_STATUS_COUNT; s++) {
+			struct fixture f;
+			struct ov_err err = { 0 };
+			int want = product[i].to[s], r;
+			value *p;
+
+			fixture_init(&f);
+			bring_node(&f, (enum node_status)s);
+			p = json(&f, "{'node': 'T1', 'reason': 'because', %s}", product[i].params);
+			r = try_submit(&f, product[i].command, p, &err);
+			if ((r == 0) != (want != NO))
+				fail_msg("%s %s while %s: %d %s", product[i].command,
+						product[i].params, status_name(&node_statuses, s),
+						r, err.msg);
+			if (r < 0) {
+				assert_int_equal(r, OV_ESTATE);
+				assert_int_equal(node_of(&f, "T1")->status, s);
+				/* It says how things stand, and what to type instead. */
+				assert_non_null(strstr(err.msg, status_name(&node_statuses, s)));
+				assert_non_null(strstr(err.next, "overseer "));
+			} else {
+				assert_int_equal(node_of(&f, "T1")->status, want - 1);
+			}
+			f.policy.workers_max = 2;
+			drain(&f);
+			/* Nothing is left hanging: finished, or in a person's hands. */
+			assert_true(node_is_final(node_of(&f, "T1")) ||
+					node_of(&f, "T1")->status == NODE_BLOCKED);
+			fixture_done(&f);
+		}
+}
+
+TEST(every_command_wants_its_reason_and_a_leaf)
+{
+	static const char *const commands[] = { "work.cancel", "work.reopen", "work.reassign",
+		"work.rerun" };
+	struct fixture f;
+
+	fixture_init(&f);
+	bring_node(&f, NODE_IN_PROGRESS);
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		refused(&f, commands[i], json(&f, "{'node': 'T1', 'reason': '  '}"), OV_EINVALID);
+		refused(&f, commands[i], json(&f, "{'node': 'P1', 'reason': 'r'}"), OV_ESTATE);
+		refused(&f, commands[i], json(&f, "{'node': 'T9', 'reason': 'r'}"), OV_ENOTFOUND);
+	}
+	refused(&f, "queue.drop", json(&f, "{'node': 'T1', 'reason': ''}"), OV_EINVALID);
+	refused(&f, "queue.drop", json(&f, "{'node': 'P1', 'reason': 'r'}"), OV_ESTATE);
+	refused(&f, "queue.retry", json(&f, "{'node': 'P1'}"), OV_ESTATE);
+	refused(&f, "run.stop", json(&f, "{'run': 'R_', 'reason': ''}"), OV_EINVALID);
+	refused(&f, "run.stop", json(&f, "{'run': 'X', 'reason': 'r'}"), OV_ENOTFOUND);
+	fixture_done(&f);
+}
+
+/* The run is stopped and harvested before the worker is free again. */
+TEST(cancel_keeps_the_work)
+{
+	struct fixture f;
+	const struct event *e;
+
+	fixture_init(&f);
+	bring_node(&f, NODE_IN_PROGRESS);
+	submit(&f, "work.cancel", json(&f, "{'node': 'T1', 'reason': 'not wanted'}"));
+	assert_int_equal(node_of(&f, "T1")->assignment->stage, STAGE_STOP);
+	drain(&f);
+	assert_int_equal(count_events(&f, EV_RUN_HARVESTED), 1);
+	assert_null(node_of(&f, "T1")->assignment);
+	e = last_event(&f, EV_GOAL_STATUS);
+	assert_true(str_is(value_str_at(e->data, "to"), "cancelled"));
+	fixture_done(&f);
+}
+
+TEST(cancel_frees_whoever_waits_for_it)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	create_goal(&f,
+			json(&f,
+					"{'phases': [{'id': 'P1', 'name': 'n', 'tasks': ["
+					"{'id': 'T1', 'name': 'n', 'acceptance': ['x']}, "
+					"{'id': 'T2', 'name': 'n', 'acceptance': ['x'], "
+					"'deps': ['T1']}]}]}"),
+			NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	assert_int_equal(node_of(&f, "T2")->status, NODE_TODO);
+	submit(&f, "work.cancel", json(&f, "{'node': 'T1', 'reason': 'r'}"));
+	drain(&f);
+	assert_int_equal(node_of(&f, "T2")->status, NODE_DONE);
+	assert_int_equal(vec_last(&f.state->goals)->status, GOAL_COMPLETED);
+	fixture_done(&f);
+}
+
+TEST(reopen_brings_parents_and_the_goal_back)
+{
+	struct fixture f;
+	const struct event *e;
+
+	fixture_init(&f);
+	bring_node(&f, NODE_DONE);
+	settle(&f);
+	assert_int_equal(vec_last(&f.state->goals)->status, GOAL_COMPLETED);
+	submit(&f, "work.reopen", json(&f, "{'node': 'T1', 'reason': 'it is wrong'}"));
+	assert_int_equal(vec_last(&f.state->goals)->status, GOAL_ACTIVE);
+	assert_int_equal(node_of(&f, "P1")->status, NODE_QUEUED);
+	e = last_event(&f, EV_NODE_STATUS);
+	assert_true(value_bool_at(e->data, "override"));
+	assert_true(str_is(e->actor, "human:tester"));
+	assert_true(str_is(value_str_at(e->data, "reason"), "it is wrong"));
+	e = last_event(&f, EV_GOAL_STATUS);
+	assert_true(value_bool_at(e->data, "override"));
+	drain(&f);
+	assert_int_equal(vec_last(&f.state->goals)->status, GOAL_COMPLETED);
+	assert_int_equal(node_of(&f, "T1")->epoch, 2);
+	fixture_done(&f);
+}
+
+TEST(reopen_in_a_cancelled_goal_is_refused)
+{
+	struct event e = { .kind = EV_GOAL_STATUS };
+	struct fixture f;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 2), NULL);
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	accept_node(&f, "T1");
+	e.goal = arena_str(&f.arena, vec_last(&f.state->goals)->id);
+	e.data = json(&f, "{'from': 'active', 'to': 'cancelled', 'reason': 'x'}");
+	assert_int_equal(append(&f, &e, NULL), 0);
+	assert_non_null(strstr(refused(&f, "work.reopen", json(&f, "{'node': 'T1', 'reason': 'r'}"),
+					       OV_ESTATE),
+			"archived"));
+	fixture_done(&f);
+}
+
+TEST(reassign_changes_agent_and_epoch)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	bring_node(&f, NODE_IN_PROGRESS);
+	assert_true(str_is(node_of(&f, "T1")->assignment->agent, "a"));
+	submit(&f, "work.reassign",
+			json(&f, "{'node': 'T1', 'agent': 'b', 'reason': 'b knows it'}"));
+	assert_true(str_is(node_of(&f, "T1")->wanted_agent, "b"));
+	/* Nobody else begins before what is there was kept. */
+	settle(&f);
+	assert_int_equal(node_of(&f, "T1")->epoch, 1);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	run_end(&f, "T1", 143);
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "",
+			"'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': 2");
+	settle(&f);
+	assert_true(str_is(node_of(&f, "T1")->assignment->agent, "b"));
+	assert_int_equal(node_of(&f, "T1")->epoch, 2);
+	assert_int_equal(node_of(&f, "T1")->wanted_agent.n, 0);
+	assert_int_equal(count_events(&f, EV_NODE_FAILED), 0);
+	fixture_done(&f);
+}
+
+TEST(reassign_to_nobody_is_refused)
+{
+	static const str only_a[] = { STR_INIT("a") };
+	struct fixture f;
+
+	fixture_init(&f);
+	bring_node(&f, NODE_IN_PROGRESS);
+	assert_non_null(strstr(refused(&f, "work.reassign",
+					       json(&f,
+							       "{'node': 'T1', 'agent': 'c', "
+							       "'reason': 'r'}"),
+					       OV_EINVALID),
+			"a, b"));
+	f.policy.allow_agents = only_a;
+	refused(&f, "work.reassign", json(&f, "{'node': 'T1', 'agent': 'b', 'reason': 'r'}"),
+			OV_EUNAUTHORIZED);
+	submit(&f, "work.reassign", json(&f, "{'node': 'T1', 'reason': 'r'}"));
+	fixture_done(&f);
+}
+
+/* The same assignment, a new run with a new dispatch; the end of the old one is no failure. */
+static void rerun(bool while_starting)
+{
+	struct fixture f;
+	const struct assignment *as;
+	str run, dispatch, assignment;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_START);
+	if (!while_starting)
+		bring_to(&f, "T1", STAGE_RUNNING);
+	as = node_of(&f, "T1")->assignment;
+	run = arena_str(&f.arena, as->run_id);
+	dispatch = arena_str(&f.arena, as->run->dispatch_id);
+	assignment = arena_str(&f.arena, as->id);
+	submit(&f, "work.rerun", json(&f, "{'node': 'T1', 'reason': 'start over'}"));
+	refused(&f, "work.rerun", json(&f, "{'node': 'T1', 'reason': 'again'}"), OV_ESTATE);
+	if (while_starting)
+		effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
+	settle(&f);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	run_end(&f, "T1", 143);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	as = node_of(&f, "T1")->assignment;
+	assert_true(str_eq(as->id, assignment));
+	assert_false(str_eq(as->run_id, run));
+	assert_false(str_eq(as->run->dispatch_id, dispatch));
+	assert_int_equal(as->attempt, 2);
+	assert_false(as->stopping);
+	assert_true(str_contains(as->feedback, STR("start over")));
+	assert_int_equal(node_of(&f, "T1")->status, NODE_IN_PROGRESS);
+	assert_int_equal(count_events(&f, EV_NODE_FAILED), 0);
+	drain(&f);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
+	fixture_done(&f);
+}
+
+TEST(rerun_is_a_new_run)
+{
+	rerun(false);
+	rerun(true);
+}
+
+TEST(run_stop_pauses_the_node)
+{
+	struct fixture f;
+	const struct node *n;
+	str run;
+
+	fixture_init(&f);
+	bring_node(&f, NODE_IN_PROGRESS);
+	run = arena_str(&f.arena, node_of(&f, "T1")->assignment->run_id);
+	submit(&f, "run.stop", json(&f, "{'run': '" STR_FMT "', 'reason': 'lunch'}", STR_ARG(run)));
+	n = node_of(&f, "T1");
+	assert_int_equal(n->status, NODE_BLOCKED);
+	assert_int_equal(n->block, BLOCK_PAUSED);
+	assert_true(str_is(n->blocked_by, "human:tester"));
+	assert_true(str_contains(n->unblock_when, STR("overseer work unblock")));
+	/* Twice is no better, neither while it is being stopped nor after. */
+	refused(&f, "run.stop", json(&f, "{'run': '" STR_FMT "', 'reason': 'r'}", STR_ARG(run)),
+			OV_ESTATE);
+	settle(&f);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	refused(&f, "run.stop", json(&f, "{'run': '" STR_FMT "', 'reason': 'r'}", STR_ARG(run)),
+			OV_ESTATE);
+	drain(&f);
+	assert_int_equal(count_events(&f, EV_RUN_HARVESTED), 1);
+	assert_non_null(strstr(refused(&f, "run.stop",
+					       json(&f, "{'run': '" STR_FMT "', 'reason': 'r'}",
+							       STR_ARG(run)),
+					       OV_ESTATE),
+			"ended"));
+	submit(&f, "work.update", json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'r'}"));
+	drain(&f);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
+	fixture_done(&f);
+}
+
+TEST(block_for_a_credential_says_what_and_where)
+{
+	static const char *const bad[] = { "'kind': 'credential'",
+		"'kind': 'credential', 'needs': 'x'", "'needs': 'x', 'configure': 'y'",
+		"'kind': 'paused', 'needs': 'x', 'configure': 'y'", "'kind': 'rate_limited'" };
+	const struct node *n;
+	struct fixture f;
+
+	fixture_init(&f);
+	bring_node(&f, NODE_IN_PROGRESS);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		refused(&f, "work.update",
+				json(&f, "{'node': 'T1', 'status': 'blocked', 'reason': 'r', %s}",
+						bad[i]),
+				OV_EINVALID);
+	submit(&f, "work.update",
+			json(&f,
+					"{'node': 'T1', 'status': 'blocked', 'reason': 'it cannot "
+					"push', "
+					"'kind': 'credential', 'needs': 'a deploy key', "
+					"'configure': 'agents.script.env_pass'}"));
+	n = node_of(&f, "T1");
+	assert_int_equal(n->block, BLOCK_CREDENTIAL);
+	assert_true(str_contains(n->status_reason, STR("a deploy key")));
+	assert_true(str_contains(n->status_reason, STR("agents.script.env_pass")));
+	assert_true(str_contains(n->unblock_when, STR("agents.script.env_pass")));
+	fixture_done(&f);
+}
+
+TEST(queue_retry_ends_a_wait)
+{
+	struct fixture f;
+	const struct assignment *as;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	/* Under way. */
+	assert_non_null(strstr(refused(&f, "queue.retry", json(&f, "{'node': 'T1'}"), OV_ESTATE),
+			"right now"));
+	effect_end(&f, "T1", FX_ACCEPT, "dirty", "a.c", "");
+	settle(&f);
+	as = node_of(&f, "T1")->assignment;
+	assert_true(as->not_before > f.now && !as->effect);
+	submit(&f, "queue.retry", json(&f, "{'node': 'T1'}"));
+	assert_int_equal(as->not_before, 0);
+	refused(&f, "queue.retry", json(&f, "{'node': 'T1'}"), OV_ESTATE);
+	settle(&f);
+	accept_node(&f, "T1");
+	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
+	fixture_done(&f);
+}
+
+TEST(queue_drop_keeps_the_branch)
+{
+	struct fixture f;
+	value *res;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	refused(&f, "queue.drop", json(&f, "{'node': 'T1', 'reason': 'r'}"), OV_ESTATE);
+	effect_end(&f, "T1", FX_ACCEPT, "dirty", "a.c", "");
+	settle(&f);
+	res = submit(&f, "queue.drop", json(&f, "{'node': 'T1', 'reason': 'not yet'}"));
+	assert_true(str_starts(value_str_at(res, "branch"), STR("overseer/pool-1/")));
+	assert_int_equal(node_of(&f, "T1")->block, BLOCK_PERSON);
+	assert_true(str_is(node_of(&f, "T1")->blocked_by, "human:tester"));
+	assert_int_equal(state_worker(f.state, STR("pool-1"))->status, WORKER_IDLE);
+	settle(&f);
+	fixture_done(&f);
+}
+
+TEST_MAIN
