@@ -51,8 +51,9 @@ void plan_emit_first(struct decide_ctx *cx, str goal, const value *plan, str rea
 /*
  * Makes a document the goal's plan: checks it, and emits plan.applied with the effective document
  * and, for a replan, what follows for the nodes that it removes or splits. source is file, planner,
- * fallback or replan. A document that changes nothing emits nothing. Emit no other event about those
- * nodes or their assignments in the same batch.
+ * fallback or replan. A document that changes nothing emits nothing. The episodes and escalations of
+ * those nodes are closed, too: emit no other event about their status, stall or assignments in the
+ * same batch after the rung that led here.
  */
 int plan_adopt(struct decide_ctx *cx, const struct goal *g, const value *plan, str reason,
 		const char *source, struct ov_err *err);

@@ -108,10 +108,13 @@ static int check_goal(const struct goal *g, struct ov_err *err)
 {
 	if (g->status == GOAL_ACTIVE || g->status == GOAL_PAUSED)
 		return 0;
-	return ov_fail(err, OV_ESTATE,
+	ov_fail(err, OV_ESTATE,
 			"goal " STR_FMT
 			" is %s; a plan can be applied while it is active or paused",
 			STR_ARG(g->id), status_name(&goal_statuses, (int)g->status));
+	if (g->status == GOAL_COMPLETED)
+		ov_next(err, "overseer goal reopen " STR_FMT, STR_ARG(g->id));
+	return OV_ESTATE;
 }
 
 static int prepare(struct decide_ctx *cx, struct adoption *ad, const value *plan,
@@ -145,6 +148,18 @@ static bool changes_nothing(struct decide_ctx *cx, const struct adoption *ad)
 					value_at(ad->plan, "phases"));
 }
 
+/* A stall of work that nobody is to do any more. */
+static void close_episode(struct decide_ctx *cx, const struct node *n, str why)
+{
+	struct event *e;
+
+	if (!n->episode_open)
+		return;
+	e = emit(cx, EV_EPISODE_CLOSED, about_node(n));
+	ev_int(cx, e, "episode", n->episode);
+	ev_note(cx, e, "reason", why);
+}
+
 /* The nodes that are out of the plan are cancelled, parents too; whoever works for them is wound down. */
 static void take_work_away(struct decide_ctx *cx, const struct adoption *ad)
 {
@@ -162,6 +177,7 @@ static void take_work_away(struct decide_ctx *cx, const struct adoption *ad)
 			node_to(cx, n, NODE_CANCELLED, why);
 		if (n->assignment)
 			assignment_wind_down(cx, n->assignment, AS_CANCELLED, why);
+		close_episode(cx, n, why);
 		close_escalations(cx, n, why);
 	}
 }

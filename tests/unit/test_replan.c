@@ -223,6 +223,29 @@ TEST(a_split_closes_what_was_asked)
 	fixture_done(&f);
 }
 
+/* A stall is over when nobody is to do the work any more: removed, or split. */
+TEST(a_replan_ends_the_stall)
+{
+	struct fixture f;
+
+	begin(&f, PLAN(P("P1", T("T1", "") "," T("T2", "") "," T("T3", ""))));
+	for (int i = 1; i <= 2; i++) {
+		struct event e = { .kind = EV_EPISODE_OPENED,
+			.goal = goal_of(&f),
+			.node = arena_printf(&f.arena, "T%d", i),
+			.data = json(&f, "{'episode': 1, 'reason': 'silent'}") };
+		struct ov_err err = { 0 };
+
+		if (append(&f, &e, &err) < 0)
+			fail_msg("%s", err.msg);
+	}
+	replan(&f, PLAN(P("P1", T("T2", ", 'subtasks': [" S("S1") "]") "," T("T3", ""))));
+	assert_false(node_of(&f, "T1")->episode_open);
+	assert_false(node_of(&f, "T2")->episode_open);
+	assert_int_equal(count_events(&f, EV_EPISODE_CLOSED), 2);
+	fixture_done(&f);
+}
+
 /* Whole phases go, and come; finished nodes keep the parents that they stand below. */
 TEST(phases)
 {
