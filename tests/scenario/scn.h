@@ -10,6 +10,7 @@
  * scn_given.c  what is given: policy, agents, goals, tasks
  * scn_world.c  time, ticks, effects, looks, restarts
  * scn_happen.c what happens: agents, people, steps, clocks
+ * scn_people.c what is said: by people, agents, planners
  * scn_fact.c   the log as facts
  * scn_expect.c what is expected
  */
@@ -64,6 +65,7 @@ struct twist {
 	bool every;
 	const char *outcome; /* NULL: it is only the time that differs */
 	str detail, data;
+	str parts;     /* of a planner's answer: S1,S2 */
 	ov_time takes; /* OV_TIME_MAX: for ever */
 };
 
@@ -120,6 +122,8 @@ struct scn {
 	VEC(struct job) jobs;
 	VEC(struct repeat) repeats;
 	struct map lives; /* run -> struct life */
+	int reports;
+	const value *last_report;
 	size_t log_seen;
 	struct buf trace;
 };
@@ -161,6 +165,12 @@ void world_submit(struct scn *s, const char *command, value *params);
 extern const struct rule happen_rules[];
 extern const size_t happen_rules_n;
 struct node *scn_node(struct scn *s, str text);
+
+/* scn_people.c */
+extern const struct rule people_rules[];
+extern const size_t people_rules_n;
+struct given_goal *scn_goal(struct scn *s, str name);
+value *planner_answer(struct scn *s, const struct job *j);
 
 /* scn_fact.c */
 void facts_take(struct scn *s);

@@ -25,7 +25,8 @@ static bool is_known(const struct scn *s, str word)
 		&resources, &budget_levels, &causes, &effect_kinds, &verifications };
 	static const char *const others[] = { "nudge", "start", "retry", "answer", "rerun", "split",
 		"diagnose", "create", "file", "planner", "fallback", "replan", "stalled",
-		"question", "run_stop", "stop", "max_run", "budget", "waiting", "no_changes" };
+		"question", "run_stop", "stop", "overdue", "outage", "budget", "waiting",
+		"no_changes" };
 	int64_t number;
 
 	if (given_knows(s, word) || str_to_i64(word, &number) || str_starts(word, STR("pool-")))

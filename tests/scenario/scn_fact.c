@@ -39,6 +39,8 @@ static const struct fact_rule {
 			"its work is on the target branch" },
 	{ EV_NODE_REPORTED, NULL, NULL, "reported", false, { "status" }, NULL, NULL,
 			"the agent's report was taken" },
+	{ EV_NODE_ANSWERED, NULL, NULL, "answered", false, { "escalation" }, "answer", NULL,
+			"the node goes on with a person's answer" },
 	{ EV_EPISODE_OPENED, NULL, NULL, "stalled", true, { "episode" }, "reason", NULL,
 			"an episode begins" },
 	{ EV_EPISODE_RUNG, "skipped", "true", "skip", false, { "rung" }, "reason", NULL,
@@ -57,6 +59,8 @@ static const struct fact_rule {
 			"the episode is over" },
 	{ EV_ASSIGNMENT_CREATED, NULL, NULL, "assign", false, { "agent", "worker", "epoch" },
 			"reason", NULL, "a node was bound to an agent and a worker" },
+	{ EV_ASSIGNMENT_MOVED, "from>to", "stalled>active", "active", true, { 0 }, "reason", NULL,
+			"a stalled run shows signs of life" },
 	{ EV_ASSIGNMENT_ACTIVITY, NULL, NULL, "sign", false, { "sign" }, NULL, "due_at_ms",
 			"a sign of life; until: the next is due" },
 	{ EV_DISPATCH_INTENDED, "mode", "send", "send", false, { "purpose" }, "instruction", NULL,
@@ -101,6 +105,10 @@ static str field_text(struct scn *s, const value *data, const char *key)
 {
 	const value *v = value_at(data, key);
 
+	if (strcmp(key, "from>to") == 0)
+		return arena_printf(&s->f.arena, STR_FMT ">" STR_FMT,
+				STR_ARG(value_str_at(data, "from")),
+				STR_ARG(value_str_at(data, "to")));
 	if (!v)
 		return (str){ 0 };
 	if (v->kind == V_BOOL)
@@ -203,7 +211,8 @@ str fact_text(struct arena *a, const struct fact *f)
 				STR_ARG(clock_text(a, f->until)));
 	if (f->text.n)
 		text = arena_printf(a, STR_FMT " \"" STR_FMT "\"", STR_ARG(text),
-				STR_ARG(str_sub(f->text, 0, 200)));
+				STR_ARG(str_sub(f->text, 0,
+						MIN(str_find_byte(f->text, '\n'), (size_t)160))));
 	return text;
 }
 

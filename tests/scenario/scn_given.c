@@ -287,8 +287,11 @@ const size_t given_rules_n = ARRAY_LEN(given_rules);
 
 void given_default(struct scn *s)
 {
+	static const str all[] = { STR_INIT("*") };
 	struct policy *p = &s->f.policy;
 
+	p->allow_agents = all;
+	p->allow_agents_n = ARRAY_LEN(all);
 	p->agents = s->agents;
 	p->roles = s->roles;
 	p->cross = s->cross;

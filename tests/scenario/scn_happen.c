@@ -81,16 +81,17 @@ static void changes_files(struct scn *s, const struct args *a)
 	life_of(s, scn_node(s, a->v[0].s))->changed_tree = true;
 }
 
+/* What an agent says of itself stands in its output. */
 static void calls_tool(struct scn *s, const struct args *a)
 {
 	life_of(s, scn_node(s, a->v[0].s))->seen.tool_in_flight = str_is(a->v[1].s, "calls");
-	world_settle(s);
+	writes(s, a);
 }
 
 static void compacts(struct scn *s, const struct args *a)
 {
 	life_of(s, scn_node(s, a->v[0].s))->seen.compacting = str_is(a->v[1].s, "begins");
-	world_settle(s);
+	writes(s, a);
 }
 
 static void waits_for(struct scn *s, const struct args *a)
@@ -288,31 +289,6 @@ static void step_takes(struct scn *s, const struct args *a)
 	add_twist(s, t);
 }
 
-static void update_work(struct scn *s, const struct args *a, const char *status)
-{
-	value *p = json(&s->f, "{'node': '" STR_FMT "', 'status': '%s'}",
-			STR_ARG(scn_node(s, a->v[0].s)->key), status);
-
-	value_put(&s->f.arena, p, "reason",
-			value_str(&s->f.arena, a->n > 1 ? a->v[1].s : STR("a person says so")));
-	world_submit(s, "work.update", p);
-}
-
-static void declares_done(struct scn *s, const struct args *a)
-{
-	update_work(s, a, "done");
-}
-
-static void blocks(struct scn *s, const struct args *a)
-{
-	update_work(s, a, "blocked");
-}
-
-static void unblocks(struct scn *s, const struct args *a)
-{
-	update_work(s, a, "queued");
-}
-
 static void no_capacity(struct scn *s, const struct args *a)
 {
 	s->f.telemetry.no_capacity = arena_str(&s->f.arena, a->v[0].s);
@@ -372,9 +348,6 @@ const struct rule happen_rules[] = {
 	{ "every " STEP " " OUTCOME, every_step_ends, "all from now on" },
 	{ STEP " takes DUR", step_takes, "the step under way, or the next such step" },
 	{ STEP " takes forever", step_takes, "until it is said to end" },
-	{ "person declares NODE done TEXT?", declares_done, "and why" },
-	{ "person blocks NODE TEXT?", blocks, "and why" },
-	{ "person unblocks NODE TEXT?", unblocks, "and why" },
 	{ "capacity is missing TEXT", no_capacity, "memory, load: nothing new may start" },
 	{ "capacity is back", capacity, "" },
 	{ "daemon restarts", restarts, "state and decisions must be the same" },

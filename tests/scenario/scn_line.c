@@ -201,6 +201,8 @@ static void timed_line(struct scn *s, const struct tok *toks, size_t n)
 		scn_fail(s, "\"by\" needs an \"expect\"");
 	r = rule_match(happen_rules, happen_rules_n, toks + 1, n - 1, &args);
 	if (!r)
+		r = rule_match(people_rules, people_rules_n, toks + 1, n - 1, &args);
+	if (!r)
 		scn_fail(s, "nothing that can happen is written like this");
 	r->fn(s, &args);
 	world_advance(s, at);
@@ -269,6 +271,8 @@ void scn_words(void)
 {
 	print_rules("Given, before the first time:", "", given_rules, given_rules_n);
 	print_rules("Happenings, after a time:", "", happen_rules, happen_rules_n);
+	print_rules("Said by people, agents and planners, after a time:", "", people_rules,
+			people_rules_n);
 	print_rules("Expectations about how things stand, after a time:", "expect ", expect_rules,
 			expect_rules_n);
 	facts_words();

@@ -50,6 +50,7 @@ static void look(struct scn *s, const struct run *r)
 	l->seen.looked_at = s->f.now;
 }
 
+/* As in the daemon: of every run under way something is known, if only that nothing was seen. */
 static void share_observations(struct scn *s)
 {
 	struct map *m = arena_new(&s->f.arena, struct map);
@@ -57,6 +58,12 @@ static void share_observations(struct scn *s)
 	str run;
 
 	map_init(m, 1);
+	list_each (it, &s->f.state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->node && as->run && as->run->status == RUN_RUNNING)
+			(void)life_of(s, as->node);
+	}
 	for (size_t i = 0; map_next(&s->lives, &i, &run, &life);)
 		map_put(m, run, &((struct life *)life)->seen);
 	if (s->f.telemetry.observations)
@@ -122,17 +129,20 @@ struct job *job_of(struct scn *s, enum effect_kind kind, str node)
 void job_end(struct scn *s, struct job *j)
 {
 	struct twist how = j->how;
-	const char *data = good_data[j->kind];
-	value *params = json(&s->f, "{'effect': '" STR_FMT "'}", STR_ARG(j->id));
+	const char *good = good_data[j->kind];
+	value *params = json(&s->f, "{'effect': '" STR_FMT "'}", STR_ARG(j->id)), *data;
 
+	if (j->kind == FX_PLAN)
+		data = planner_answer(s, j);
+	else if (how.data.n)
+		data = json(&s->f, STR_FMT, STR_ARG(how.data));
+	else
+		data = !how.outcome && good ? json(&s->f, "%s", good) : value_object(&s->f.arena);
 	vec_remove(&s->jobs, (size_t)(j - s->jobs.p));
 	value_put(&s->f.arena, params, "outcome",
 			value_cstr(&s->f.arena, how.outcome ? how.outcome : "ok"));
 	value_put(&s->f.arena, params, "detail", value_str(&s->f.arena, how.detail));
-	value_put(&s->f.arena, params, "data",
-			how.data.n ? json(&s->f, STR_FMT, STR_ARG(how.data))
-					: !how.outcome && data ? json(&s->f, "%s", data)
-							       : value_object(&s->f.arena));
+	value_put(&s->f.arena, params, "data", data);
 	submit(&s->f, "effect.end", params);
 }
 
