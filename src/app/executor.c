@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/prompt.h"
+#include "core/redact.h"
 #include "drive/git.h"
 #include "sys/file.h"
 #include "sys/inject.h"
@@ -225,10 +226,11 @@ static void check_restored(void *user, int r, const struct git_result *res,
 static void check_done(void *user, const struct job_result *r)
 {
 	struct task *t = user;
-	str tail = str_sub(r->out, r->out.n > CHECK_TAIL_BYTES ? r->out.n - CHECK_TAIL_BYTES : 0,
-			CHECK_TAIL_BYTES);
-	str how;
+	/* Before it is cut: what is left of a secret would not be known for one. */
+	str out = redact(&t->arena, r->out), tail, how;
 
+	tail = str_sub(out, out.n > CHECK_TAIL_BYTES ? out.n - CHECK_TAIL_BYTES : 0,
+			CHECK_TAIL_BYTES);
 	t->job = NULL;
 	if (r->timed_out)
 		how = STR("it took longer than workspace.check_timeout");

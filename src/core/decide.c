@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "core/decide_impl.h"
 #include "core/limits.h"
+#include "core/redact.h"
 
 struct subject about_goal(const struct goal *g)
 {
@@ -52,9 +53,10 @@ void ev_str(struct decide_ctx *cx, struct event *e, const char *key, str s)
 	value_put(cx->arena, e->data, key, value_str(cx->arena, text));
 }
 
+/* Secrets go before the text is cut: half of one is not recognised any more. */
 void ev_note(struct decide_ctx *cx, struct event *e, const char *key, str s)
 {
-	ev_str(cx, e, key, utf8_truncate(s, LIMIT_NOTE));
+	ev_str(cx, e, key, utf8_truncate(redact(cx->arena, s), LIMIT_NOTE));
 }
 
 void ev_cstr(struct decide_ctx *cx, struct event *e, const char *key, const char *s)
@@ -225,6 +227,12 @@ void close_escalations(struct decide_ctx *cx, const struct node *n, str answer)
 	}
 }
 
+void events_seal(struct decide_ctx *cx, size_t from)
+{
+	for (size_t i = from; i < cx->out->n; i++)
+		cx->out->p[i]->data = redact_value(cx->arena, cx->out->p[i]->data);
+}
+
 static const struct command commands[] = {
 	{ "goal.create", decide_goal_create },
 	{ "plan.apply", decide_plan_apply },
@@ -266,6 +274,7 @@ int decide(struct decide_ctx *cx, str name, const value *params, value **ret_res
 		cx->out->n = before;
 		return r;
 	}
+	events_seal(cx, before);
 	*ret_result = result ? result : value_object(cx->arena);
 	return 0;
 }

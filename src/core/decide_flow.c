@@ -530,6 +530,8 @@ static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)
 
 void decide_tick(struct decide_ctx *cx, const struct decisions *ds)
 {
+	size_t before = cx->out->n;
+
 	for (size_t i = 0; i < ds->n; i++) {
 		const struct decision *d = &ds->p[i];
 
@@ -544,4 +546,5 @@ void decide_tick(struct decide_ctx *cx, const struct decisions *ds)
 		case DECISION_KIND_COUNT: break;
 		}
 	}
+	events_seal(cx, before);
 }

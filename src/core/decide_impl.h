@@ -18,6 +18,8 @@ void ev_cstr(struct decide_ctx *cx, struct event *e, const char *key, const char
 void ev_int(struct decide_ctx *cx, struct event *e, const char *key, int64_t i);
 void ev_flag(struct decide_ctx *cx, struct event *e, const char *key,
 		bool b); /* left out when false */
+/* The last step of every decision: takes secrets out of the events from `from` on. */
+void events_seal(struct decide_ctx *cx, size_t from);
 /* A new id: prefix and a ULID from now and the context's entropy. */
 str make_id(struct decide_ctx *cx, const char *prefix);
 

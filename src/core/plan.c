@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "core/limits.h"
+#include "core/redact.h"
 
 /* What a member of a plan document must be. */
 enum want {
@@ -159,6 +160,9 @@ static void check_id(struct check *c, str path, const value *v)
 	if (str_contains(v->s, STR("..")) || str_ends(v->s, STR(".")) ||
 			str_ends(v->s, STR(".lock")))
 		problem(c, path, "an id must not contain \"..\" or end in \".\" or \".lock\"");
+	/* An id is never redacted, so it must not be a secret. */
+	if (redact_first_kind(v->s))
+		problem(c, path, "looks like a secret (%s)", redact_first_kind(v->s)->name);
 }
 
 static void check_priority(struct check *c, str path, const value *v)
