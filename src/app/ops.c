@@ -44,6 +44,7 @@ static const struct op_param goal_create[] = {
 	{ "priority", PARAM_TEXT, false, "urgent, high, normal (the default), low or background",
 			0 },
 	{ "plan", PARAM_OBJECT, false, "a plan document, applied at once", 0 },
+	{ "no_plan", PARAM_BOOL, false, "leave it without a plan until plan.apply", 0 },
 };
 static const struct op_param goal_list[] = { { "status", PARAM_TEXT, false,
 		"only goals with this status", 0 } };

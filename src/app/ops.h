@@ -71,6 +71,10 @@ int ops_find(const struct ops *o, str name, const value *params, const struct op
 void ops_docs(struct buf *out);
 void events_docs(struct buf *out);
 
+struct event;
+/* One event out of the log. */
+int op_read_event(struct op_ctx *cx, uint64_t seq, struct event *ret, struct ov_err *err);
+
 op_read_fn op_status, op_goal_list, op_goal_show, op_plan_check, op_plan_diff, op_plan_history,
 		op_plan_show, op_work_list, op_work_show, op_run_list, op_run_show, op_run_log,
 		op_events_list, op_explain, op_config_show;

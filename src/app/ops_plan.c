@@ -38,8 +38,7 @@ int op_plan_show(struct op_ctx *cx, const value *params, value **ret, struct ov_
 	return 0;
 }
 
-/* One plan.applied event from the log. */
-static int read_applied(struct op_ctx *cx, uint64_t seq, struct event *ret, struct ov_err *err)
+int op_read_event(struct op_ctx *cx, uint64_t seq, struct event *ret, struct ov_err *err)
 {
 	struct store_record *rec;
 	size_t got;
@@ -82,7 +81,7 @@ int op_plan_history(struct op_ctx *cx, const value *params, value **ret, struct 
 	for (size_t i = 0; r == 0 && i < g->plan_seqs.n; i++) {
 		struct event e;
 
-		r = read_applied(cx, g->plan_seqs.p[i], &e, err);
+		r = op_read_event(cx, g->plan_seqs.p[i], &e, err);
 		if (r == 0)
 			value_push(a, list, version_view(a, &e));
 	}
@@ -113,7 +112,7 @@ static int read_version(struct op_ctx *cx, const struct goal *g, int64_t version
 				(long long)version);
 		return ov_next(err, "overseer plan history " STR_FMT, STR_ARG(g->id));
 	}
-	r = read_applied(cx, g->plan_seqs.p[version - first], &e, err);
+	r = op_read_event(cx, g->plan_seqs.p[version - first], &e, err);
 	if (r == 0)
 		*ret_plan = value_at(e.data, "plan");
 	return r;

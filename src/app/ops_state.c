@@ -1,10 +1,12 @@
 /* Reading operations that are answered from the state alone. */
 #include "app/executor.h"
 #include "app/ops.h"
+#include "app/planning.h"
 #include "app/safe.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/event.h"
 #include "core/view.h"
 #include "version.h"
 
@@ -27,6 +29,21 @@ static value *daemon_view(struct op_ctx *cx)
 	return v;
 }
 
+/* Who plans, and what keeps it from doing so. */
+static value *planner_view(struct op_ctx *cx)
+{
+	struct arena *a = cx->arena;
+	value *v = value_object(a);
+	bool any = cx->config->planner_provider != PROVIDER_NONE;
+	/* A reader without a daemon does not have the daemon's environment. */
+	str trouble = cx->daemon->read_only ? STR("") : planning_trouble(a, cx->config);
+
+	value_put(a, v, "model_ref",
+			any ? value_str(a, config_planner_ref(a, cx->config)) : value_null(a));
+	value_put(a, v, "trouble", trouble.n ? value_str(a, trouble) : value_null(a));
+	return v;
+}
+
 int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	value *v = value_object(cx->arena), *s = view_status(cx->arena, cx->state, cx->now);
@@ -39,6 +56,7 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 				safe_need(cx->arena, cx->daemon->safe));
 	for (size_t i = 0; i < s->object.n; i++)
 		value_set(cx->arena, v, s->object.members[i].key, s->object.members[i].value);
+	value_put(cx->arena, v, "planner", planner_view(cx));
 	value_put(cx->arena, v, "workers_max", value_int(cx->arena, cx->config->workers_max));
 	*ret = v;
 	return 0;
@@ -82,14 +100,34 @@ int op_goal_list(struct op_ctx *cx, const value *params, value **ret, struct ov_
 	return 0;
 }
 
+/* Where the plan came from, as the log has it; null when nobody was asked. */
+static value *origin_view(struct op_ctx *cx, const struct goal *g)
+{
+	struct event e;
+	value *v;
+
+	if (!g->planned_seq || op_read_event(cx, (uint64_t)g->planned_seq, &e, NULL) < 0)
+		return value_null(cx->arena);
+	v = value_object(cx->arena);
+	value_put(cx->arena, v, "at", value_time(cx->arena, e.at));
+	for (size_t i = 0; i < e.data->object.n; i++)
+		value_set(cx->arena, v, e.data->object.members[i].key,
+				e.data->object.members[i].value);
+	return v;
+}
+
 int op_goal_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	struct goal *g;
 	int r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
 
-	if (r == 0)
-		*ret = view_goal(cx->arena, cx->state, g);
-	return r;
+	if (r < 0)
+		return r;
+	*ret = view_goal(cx->arena, cx->state, g);
+	value_put(cx->arena, *ret, "planner", origin_view(cx, g));
+	value_put(cx->arena, *ret, "planning",
+			value_bool(cx->arena, g->effect && g->effect->kind == FX_PLAN));
+	return 0;
 }
 
 int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)

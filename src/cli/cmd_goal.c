@@ -80,6 +80,8 @@ static int create_params(struct cli *c, value *params, struct ov_err *err)
 	cli_param_list(c, params, "non_goals", "non-goal");
 	cli_param_list(c, params, "tags", "tag");
 	cli_param(c, params, "priority", "priority");
+	if (cli_has(c, "no-plan"))
+		value_put(c->arena, params, "no_plan", value_bool(c->arena, true));
 	if (cli_has(c, "plan")) {
 		r = plan_load(c, cli_flag(c, "plan"), &plan, err);
 		if (r != 0)
@@ -93,7 +95,7 @@ int cmd_goal_create(struct cli *c, struct ov_err *err)
 {
 	value *params = value_object(c->arena);
 	const value *res;
-	bool done;
+	bool done, planned;
 	str id;
 	int r = create_params(c, params, err);
 
@@ -105,7 +107,13 @@ int cmd_goal_create(struct cli *c, struct ov_err *err)
 	id = id_short(value_str_at(res, "goal"));
 	out_styled(&c->out, S_BOLD, id);
 	out_f(&c->out, " created.\n");
-	if (cli_has(c, "plan")) {
+	planned = cli_has(c, "plan") || value_int_at(res, "plan_version") > 0;
+	if (value_bool_at(res, "planning")) {
+		r = planner_await(c, value_str_at(res, "goal"), &planned, err);
+		if (r != 0)
+			return r;
+	}
+	if (planned) {
 		tell_plan(c, value_str_at(res, "goal"));
 		out_f(&c->out,
 				"Next  overseer plan show " STR_FMT

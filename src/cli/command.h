@@ -124,3 +124,9 @@ int cmd_config_check(struct cli *c, struct ov_err *err);
 int cmd_config_reload(struct cli *c, struct ov_err *err);
 int cmd_version(struct cli *c, struct ov_err *err);
 int cmd_help(struct cli *c, struct ov_err *err);
+
+/*
+ * planwait.c: tells how the planner gets on with a goal, until it is through; at once when nobody
+ * plans it. 130 when the person would not wait.
+ */
+int planner_await(struct cli *c, str goal, bool *ret_planned, struct ov_err *err);

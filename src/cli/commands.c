@@ -40,6 +40,7 @@ static const struct flag goal_create_flags[] = {
 	LIST("tag", "WORD", "for finding it again (repeatable)"),
 	TEXT("priority", "WORD", "urgent, high, normal, low or background"),
 	TEXT("plan", "FILE", "a plan, applied at once (- reads standard input)"),
+	BOOL("no-plan", "leave it without a plan until plan apply"),
 };
 static const struct flag goal_list_flags[] = {
 	TEXT("status", "WORD", "active, paused, completed, cancelled or archived"),
@@ -114,7 +115,10 @@ const struct command commands[] = {
 	{ "status", NULL, "What needs you, what runs, how the goals stand", "", 0, 0,
 			FLAGS(status_flags), cmd_status, NULL },
 	{ "goal", "create", "Create a goal, with its plan if you have one", "", 0, 0,
-			FLAGS(goal_create_flags), cmd_goal_create, NULL },
+			FLAGS(goal_create_flags), cmd_goal_create,
+			"Without --plan the configured planner makes one, and this waits for it "
+			"(Ctrl-C leaves it at work);\nwithout a planner the goal becomes one "
+			"task, in its own words." },
 	{ "goal", "list", "List goals", "", 0, 0, FLAGS(goal_list_flags), cmd_goal_list, NULL },
 	{ "goal", "show", "Show a goal", "ID", 1, 1, NO_FLAGS, cmd_goal_show, NULL },
 	{ "plan", "check", "Check a plan; needs no daemon", "FILE", 1, 1, FLAGS(plan_check_flags),

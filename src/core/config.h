@@ -48,7 +48,7 @@ struct config {
 	str planner_model, planner_base_url, planner_api_key_env, planner_command; /* as written */
 	ov_time planner_timeout;
 	int64_t planner_max_tokens, planner_max_repairs;
-	bool planner_diagnose;
+	bool planner_fallback, planner_diagnose;
 	int64_t planner_max_phases, planner_max_tasks, planner_max_subtasks;
 	int64_t limits_min_free_memory_bytes; /* 0: not looked at */
 	int64_t limits_max_load_pct;          /* of the number of processors; 0: not looked at */

@@ -122,6 +122,10 @@ static const struct option options[] = {
 			"How often an answer that is no valid plan is sent back with what is wrong "
 			"before the goal gets a plan of one task.",
 			AT(planner_max_repairs) },
+	{ "planner.fallback", OPT_BOOL, 0, 0, "true",
+			"A goal for which nobody makes a plan becomes one task, in its own words; "
+			"otherwise it waits for plan apply.",
+			AT(planner_fallback) },
 	{ "planner.diagnose", OPT_BOOL, 0, 0, "false",
 			"Ask the model what to do about a stall, at most once for each.",
 			AT(planner_diagnose) },

@@ -195,6 +195,7 @@ void config_fill_policy(struct config *c)
 		.max_reminders = c->max_reminders,
 		.default_after = c->default_after,
 		.planner = c->planner_provider != PROVIDER_NONE,
+		.fallback = c->planner_fallback,
 		.diagnose = c->planner_diagnose,
 		.allow_agents = c->allow_agents,
 		.allow_agents_n = c->allow_agents_n,

@@ -52,6 +52,7 @@ struct policy {
 	ov_time default_after; /* questions of agents are answered by default after this; 0: never */
 
 	bool planner;  /* one is configured */
+	bool fallback; /* a goal that nobody plans becomes one task */
 	bool diagnose; /* and is asked about stalls, once per episode */
 
 	const str *allow_agents; /* "*": all */
