@@ -23,9 +23,12 @@ int apply_node_reported(struct state *s, const struct event *e, struct ov_err *e
 
 	if (!n || !r)
 		return ev_missing(e, n ? "run" : "node", n ? e->run : e->node, err);
-	record_set_json(&n->report, value_at(e->data, "update"));
-	record_set_str(&n->reported_status, ev_text(e, "status"));
-	n->reported_at = n->updated_at = e->at;
+	if (!ev_text(e, "error").n) {
+		record_set_json(&n->report, value_at(e->data, "update"));
+		if (ev_text(e, "status").n)
+			record_set_str(&n->reported_status, ev_text(e, "status"));
+		n->reported_at = n->updated_at = e->at;
+	}
 	record_set_str(&r->update_identity, ev_text(e, "identity"));
 	r->update_offset = ev_num(e, "offset");
 	return 0;

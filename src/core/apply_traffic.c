@@ -7,6 +7,7 @@
 
 int apply_escalation_opened(struct state *s, const struct event *e, struct ov_err *err)
 {
+	struct run *run = state_run(s, e->run);
 	struct escalation *esc;
 
 	if (ev_num(e, "escalation") < s->next_escalation)
@@ -26,6 +27,9 @@ int apply_escalation_opened(struct state *s, const struct event *e, struct ov_er
 	esc->episode = ev_num(e, "episode");
 	esc->opened_at = e->at;
 	state_add_escalation(s, esc);
+	/* One of these per run. */
+	if (run && str_is(esc->kind, "overdue"))
+		run->overdue = true;
 	return 0;
 }
 
@@ -166,7 +170,9 @@ int apply_outage_suspected(struct state *s, const struct event *e, struct ov_err
 
 int apply_outage_over(struct state *s, const struct event *e, struct ov_err *err)
 {
-	(void)e, (void)err;
+	(void)err;
 	s->outage_since = 0;
+	if (ev_num(e, "ignore_until_ms"))
+		s->outage_ignored_until = ev_num(e, "ignore_until_ms");
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/ulid.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "core/budget.h"
 #include "core/decide_impl.h"
 #include "core/limits.h"
 #include "core/redact.h"
@@ -106,9 +107,13 @@ static struct event *emit_move(struct decide_ctx *cx, enum event_kind kind, stru
 
 void node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, str reason)
 {
-	if (n->status != to)
-		emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status,
-				(int)to, reason);
+	if (n->status == to)
+		return;
+	emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status, (int)to,
+			reason);
+	/* What is finished is stalled no more, and what a person let go on begins anew. */
+	if (to == NODE_DONE || to == NODE_CANCELLED || n->status == NODE_BLOCKED)
+		episode_close(cx, n, reason);
 }
 
 void node_block_as(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
@@ -120,8 +125,7 @@ void node_block_as(struct decide_ctx *cx, const struct node *n, enum block_kind 
 		return;
 	e = emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status,
 			NODE_BLOCKED, reason);
-	if (kind != BLOCK_NONE)
-		ev_cstr(cx, e, "block", status_name(&block_kinds, (int)kind));
+	ev_cstr(cx, e, "block", status_name(&block_kinds, (int)kind));
 	ev_str(cx, e, "blocked_by", by);
 	ev_str(cx, e, "unblock_when", unblock_when);
 	if (until)
@@ -142,18 +146,7 @@ void node_blocked_by(struct decide_ctx *cx, const struct node *n, str by)
 
 void node_block(struct decide_ctx *cx, const struct node *n, str reason, str by, str unblock_when)
 {
-	node_block_as(cx, n, BLOCK_NONE, reason, by, unblock_when, 0);
-}
-
-void episode_close(struct decide_ctx *cx, const struct node *n, str reason)
-{
-	struct event *e;
-
-	if (!n->episode_open)
-		return;
-	e = emit(cx, EV_EPISODE_CLOSED, about_node(n));
-	ev_int(cx, e, "episode", n->episode);
-	ev_note(cx, e, "reason", reason);
+	node_block_as(cx, n, BLOCK_PERSON, reason, by, unblock_when, 0);
 }
 
 void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status to, str reason)
@@ -176,29 +169,65 @@ void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as
 	ev_cstr(cx, e, "stage", status_name(&stages, (int)stage));
 }
 
-void effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct subject s)
+struct event *effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct subject s)
 {
 	struct event *e = emit(cx, EV_EFFECT_INTENDED, s);
 
 	ev_str(cx, e, "effect", id);
 	ev_cstr(cx, e, "kind", status_name(&effect_kinds, (int)kind));
+	return e;
+}
+
+/* Several may be opened by one batch; the state knows only those that were applied. */
+static int64_t escalation_number(const struct decide_ctx *cx)
+{
+	for (size_t i = cx->out->n; i-- > 0;)
+		if (cx->out->p[i]->kind == EV_ESCALATION_OPENED)
+			return value_int_at(cx->out->p[i]->data, "escalation") + 1;
+	return cx->state->next_escalation;
+}
+
+void escalate_about(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x)
+{
+	int64_t number = escalation_number(cx);
+	struct event *e = emit(cx, EV_ESCALATION_OPENED, s);
+	value *options = x->options ? value_array(cx->arena) : NULL;
+	ov_time quiet = quiet_until(cx->policy, cx->now);
+
+	ev_int(cx, e, "escalation", number);
+	ev_cstr(cx, e, "kind", x->kind);
+	ev_note(cx, e, "question", x->question);
+	for (size_t i = 0; options && x->options[i]; i++)
+		value_push(cx->arena, options, value_cstr(cx->arena, x->options[i]));
+	if (options)
+		value_put(cx->arena, e->data, "options", options);
+	if (x->default_answer.n && x->expires_at) {
+		ev_note(cx, e, "default_answer", x->default_answer);
+		ev_int(cx, e, "expires_at_ms", x->expires_at);
+	}
+	if (quiet)
+		ev_int(cx, e, "notify_at_ms", quiet);
+	if (x->episode)
+		ev_int(cx, e, "episode", x->episode);
 }
 
 void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question)
 {
-	int64_t number = cx->state->next_escalation;
-	struct event *e;
+	escalate_about(cx, about_node(n),
+			&(struct escalation_spec){ .kind = kind, .question = question });
+}
 
-	/* Several may be opened by one batch; the state knows only those that were applied. */
-	for (size_t i = cx->out->n; i-- > 0;)
-		if (cx->out->p[i]->kind == EV_ESCALATION_OPENED) {
-			number = MAX(number, value_int_at(cx->out->p[i]->data, "escalation") + 1);
-			break;
-		}
-	e = emit(cx, EV_ESCALATION_OPENED, about_node(n));
-	ev_int(cx, e, "escalation", number);
-	ev_cstr(cx, e, "kind", kind);
-	ev_note(cx, e, "question", question);
+void escalation_close(struct decide_ctx *cx, const struct escalation *x, enum esc_status status,
+		str answer)
+{
+	struct event *e = emit(cx, EV_ESCALATION_CLOSED,
+			(struct subject){ .goal = x->goal_id,
+					.node = x->node_id,
+					.assignment = x->assignment_id });
+
+	ev_int(cx, e, "escalation", x->number);
+	ev_cstr(cx, e, "status", status_name(&esc_statuses, (int)status));
+	ev_note(cx, e, "answer", answer);
 }
 
 /* By an event of this very batch, which the state does not know yet. */
@@ -215,15 +244,10 @@ void close_escalations(struct decide_ctx *cx, const struct node *n, str answer)
 {
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
-		struct event *e;
 
-		if (x->status != ESC_OPEN || !str_eq(x->goal_id, n->goal->id) ||
-				!str_eq(x->node_id, n->id) || closed_in_batch(cx, x->number))
-			continue;
-		e = emit(cx, EV_ESCALATION_CLOSED, about_node(n));
-		ev_int(cx, e, "escalation", x->number);
-		ev_cstr(cx, e, "status", status_name(&esc_statuses, ESC_ANSWERED));
-		ev_note(cx, e, "answer", answer);
+		if (x->status == ESC_OPEN && str_eq(x->goal_id, n->goal->id) &&
+				str_eq(x->node_id, n->id) && !closed_in_batch(cx, x->number))
+			escalation_close(cx, x, ESC_ANSWERED, answer);
 	}
 }
 
@@ -248,6 +272,8 @@ static const struct command commands[] = {
 	{ "inbox.dismiss", decide_inbox_dismiss },
 	{ "effect.end", decide_effect_end },
 	{ "run.end", decide_run_end },
+	{ "run.report", decide_run_report },
+	{ "dispatch.ack", decide_dispatch_ack },
 	{ "daemon.start", decide_daemon_start },
 	{ "daemon.stop", decide_daemon_stop },
 };

@@ -17,18 +17,22 @@ static const struct {
 	enum stage stage;
 	size_t max; /* offset in struct policy: how often it may happen before a person is asked */
 	enum wait wait;
+	bool ladder; /* the agent's failure: the ladder comes before a person */
 } cause_rules[CAUSE_COUNT] = {
 	[CAUSE_NONE] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
 	[CAUSE_WORKSPACE] = { STAGE_WORKSPACE, offsetof(struct policy, retry_max_attempts),
 			WAIT_RETRY },
 	[CAUSE_START] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
-	[CAUSE_RUN] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
-	[CAUSE_LOST] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
+	[CAUSE_RUN] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY,
+			true },
+	[CAUSE_LOST] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY,
+			true },
 	[CAUSE_HARVEST] = { STAGE_HARVEST, offsetof(struct policy, retry_max_attempts),
 			WAIT_RETRY },
 	[CAUSE_NO_CHANGES] = { STAGE_START, offsetof(struct policy, no_changes_attempts),
 			WAIT_RETRY },
-	[CAUSE_CHECK] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
+	[CAUSE_CHECK] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY,
+			true },
 	[CAUSE_VERIFY] = { STAGE_CHECK, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
 	[CAUSE_ACCEPT] = { STAGE_ACCEPT, offsetof(struct policy, retry_max_attempts), WAIT_RETRY },
 	[CAUSE_CONFLICT] = { STAGE_START, offsetof(struct policy, conflict_rounds), WAIT_NONE },
@@ -84,9 +88,13 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 	str reason = arena_printf(cx->arena, "failed %lld times (%s): " STR_FMT, (long long)count,
 			name, STR_ARG(detail));
 
+	if (cause_rules[cause].ladder) {
+		ladder_begin(cx, as, reason);
+		return;
+	}
 	assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, reason);
-	node_block(cx, as->node, reason, STR("overseer"),
-			STR("a person unblocks it or declares it done"));
+	node_block_as(cx, as->node, BLOCK_FAILED, reason, STR("overseer"),
+			STR("a person unblocks it or declares it done"), 0);
 	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE,
 			STR("its assignment waits for a person"));
 	escalate(cx, as->node, name, reason);
@@ -129,14 +137,6 @@ static bool winding_down(const struct assignment *as)
 	return assignment_is_final(as) || as->status == AS_BLOCKED;
 }
 
-/* What came of an effect, as the executor reports it. */
-struct outcome {
-	const struct assignment *as;
-	bool ok;
-	str outcome, detail;
-	const value *data;
-};
-
 static void workspace_ended(struct decide_ctx *cx, const struct outcome *o)
 {
 	struct event *e;
@@ -161,6 +161,9 @@ static void start_ended(struct decide_ctx *cx, const struct outcome *o)
 {
 	struct event *e;
 
+	if (o->as->run)
+		dispatch_settle(cx, o->as->run->dispatch_id, o->ok ? RESULT_ACCEPTED : RESULT_ERROR,
+				o->detail);
 	if (o->ok) {
 		emit(cx, EV_RUN_STARTED, about_assignment(o->as));
 		if (winding_down(o->as) || o->as->stage == STAGE_STOP)
@@ -236,10 +239,15 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 	str failure = run_failure(cx, as->run);
 
 	/* It was ended so that the next one can begin. */
-	if (as->status == AS_QUEUED)
+	if (as->status == AS_QUEUED) {
 		assignment_move(cx, as, AS_QUEUED, STAGE_START,
 				STR("the run was ended on purpose; a new one begins"));
-	else if (!run_succeeded(as->run))
+		return;
+	}
+	if (run_was_limited(cx, as))
+		return;
+	/* A run that we ended because it had reported that it is done did not fail. */
+	if (!run_succeeded(as->run) && !as->stopping)
 		fail(cx, as, as->run->lost ? CAUSE_LOST : CAUSE_RUN, failure, failure);
 	else if (value_int_at(o->data, "files_changed") == 0)
 		fail(cx, as, CAUSE_NO_CHANGES,
@@ -402,7 +410,11 @@ int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_re
 	o.ok = str_is(o.outcome, "ok");
 	o.data = value_at(params, "data");
 	emit_effect_ended(cx, fx, o.outcome, o.detail);
-	if (o.as)
+	if (fx->kind == FX_SEND)
+		send_ended(cx, fx, &o);
+	else if (fx->kind == FX_PLAN)
+		plan_ended(cx, fx, &o);
+	else if (o.as)
 		ended[fx->kind](cx, &o);
 	return 0;
 }
@@ -430,6 +442,11 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 		emit_effect_ended(cx, as->effect, STR("ok"), STR(""));
 	if (unheard)
 		emit(cx, EV_RUN_STARTED, about_assignment(as));
+	dispatch_settle(cx, r->dispatch_id,
+			value_int_at(params, "exit_code") == 0 && !value_bool_at(params, "lost")
+					? RESULT_OK
+					: RESULT_ERROR,
+			value_str_at(params, "message"));
 	e = emit(cx, EV_RUN_ENDED,
 			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
 	ev_int(cx, e, "exit_code", value_int_at(params, "exit_code"));
@@ -439,112 +456,16 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 	copy_int(cx, e, params, "dropped_bytes");
 	copy_int(cx, e, params, "swept");
 	copy_int(cx, e, params, "ended_at_ms");
+	copy_int(cx, e, params, "tokens");
+	copy_int(cx, e, params, "cost_microusd");
 	if (value_str_at(params, "message").n)
 		ev_note(cx, e, "message", value_str_at(params, "message"));
 	/* A stop that is still being delivered ends as an effect of its own and finds the run over. */
 	if (as->run == r && (!as->effect || unheard))
-		assignment_move(cx, as, as->status == AS_DISPATCHED ? AS_ACTIVE : as->status,
+		assignment_move(cx, as,
+				as->status == AS_DISPATCHED || as->status == AS_STALLED
+						? AS_ACTIVE
+						: as->status,
 				STAGE_HARVEST, STR("the run ended"));
 	return 0;
-}
-
-static void tick_assign(struct decide_ctx *cx, const struct decision *d)
-{
-	struct subject about = about_node(d->node);
-	const struct worker *w = state_worker(cx->state, d->worker);
-	struct event *e;
-
-	if (d->new_worker) {
-		e = emit(cx, EV_WORKER_CREATED, (struct subject){ 0 });
-		ev_str(cx, e, "worker", d->worker);
-		ev_str(cx, e, "path",
-				arena_printf(cx->arena, "worktrees/" STR_FMT, STR_ARG(d->worker)));
-		ev_flag(cx, e, "pool", true);
-	}
-	about.assignment = make_id(cx, "A_");
-	e = emit(cx, EV_ASSIGNMENT_CREATED, about);
-	ev_str(cx, e, "agent", d->agent);
-	ev_str(cx, e, "worker", d->worker);
-	ev_str(cx, e, "branch",
-			arena_printf(cx->arena, "overseer/" STR_FMT "/" STR_FMT "/" STR_FMT "-%lld",
-					STR_ARG(d->worker), STR_ARG(d->goal->id),
-					STR_ARG(d->node->id), (long long)d->node->epoch + 1));
-	ev_int(cx, e, "epoch", d->node->epoch + 1);
-	ev_str(cx, e, "reason", d->why);
-	e = emit(cx, EV_WORKER_STATUS, (struct subject){ 0 });
-	ev_str(cx, e, "worker", d->worker);
-	ev_cstr(cx, e, "from", w ? status_name(&worker_statuses, (int)w->status) : "idle");
-	ev_cstr(cx, e, "to", "working");
-	ev_str(cx, e, "reason", about.node);
-}
-
-static void tick_start(struct decide_ctx *cx, const struct decision *d)
-{
-	const struct assignment *as = d->assignment;
-	struct subject about = about_assignment(as);
-	str dispatch = make_id(cx, "D_"), prompt = prompt_build(cx->arena, as);
-	struct event *e;
-
-	about.run = make_id(cx, "R_");
-	e = emit(cx, EV_RUN_CREATED, about);
-	ev_str(cx, e, "dispatch", dispatch);
-	ev_str(cx, e, "agent", as->agent);
-	ev_str(cx, e, "worker", as->worker);
-	ev_int(cx, e, "attempt", as->attempt + 1);
-	ev_int(cx, e, "epoch", as->epoch);
-	ev_str(cx, e, "instruction_hash", prompt_hash(cx->arena, prompt));
-	effect_intend(cx, FX_RUN_START, dispatch, about);
-	assignment_move(cx, as, AS_DISPATCHED, STAGE_START, d->why);
-	node_to(cx, as->node, NODE_IN_PROGRESS, d->why);
-}
-
-static void tick_effect(struct decide_ctx *cx, const struct decision *d)
-{
-	if (d->effect == FX_ACCEPT)
-		worker_to(cx, state_worker(cx->state, d->assignment->worker), WORKER_REBASING,
-				d->why);
-	effect_intend(cx, d->effect, make_id(cx, "X_"), about_assignment(d->assignment));
-}
-
-static void tick_goal_end(struct decide_ctx *cx, const struct decision *d)
-{
-	enum goal_status to = d->goal->leaves_done ? GOAL_COMPLETED : GOAL_CANCELLED;
-	struct event *e = emit(cx, EV_GOAL_STATUS, about_goal(d->goal));
-
-	ev_cstr(cx, e, "from", status_name(&goal_statuses, (int)d->goal->status));
-	ev_cstr(cx, e, "to", status_name(&goal_statuses, (int)to));
-	ev_str(cx, e, "reason", d->why);
-}
-
-static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)
-{
-	str want = node_wants(cx->policy, d->node);
-	str reason = want.n ? arena_printf(cx->arena, "agent \"" STR_FMT "\" is not configured",
-					      STR_ARG(want))
-			    : STR("no agent is configured (defaults.agent)");
-
-	node_block(cx, d->node, reason, STR("overseer"),
-			STR("config.toml names the agent; then unblock the node"));
-	escalate(cx, d->node, "no_agent", reason);
-}
-
-void decide_tick(struct decide_ctx *cx, const struct decisions *ds)
-{
-	size_t before = cx->out->n;
-
-	for (size_t i = 0; i < ds->n; i++) {
-		const struct decision *d = &ds->p[i];
-
-		switch (d->kind) {
-		case DEC_QUEUE: node_to(cx, d->node, NODE_QUEUED, d->why); break;
-		case DEC_UNQUEUE: node_to(cx, d->node, NODE_TODO, d->why); break;
-		case DEC_ASSIGN: tick_assign(cx, d); break;
-		case DEC_NO_AGENT: tick_no_agent(cx, d); break;
-		case DEC_START: tick_start(cx, d); break;
-		case DEC_EFFECT: tick_effect(cx, d); break;
-		case DEC_GOAL_END: tick_goal_end(cx, d); break;
-		case DECISION_KIND_COUNT: break;
-		}
-	}
-	events_seal(cx, before);
 }

@@ -36,14 +36,64 @@ void episode_close(struct decide_ctx *cx, const struct node *n, str reason);
 void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status to, str reason);
 void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
 		enum stage stage, str reason);
-void effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct subject s);
+struct event *effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct subject s);
+
+/* What a person is asked. */
+struct escalation_spec {
+	const char *kind;
+	str question;
+	const char *const *options; /* ends with NULL; may be NULL */
+	str default_answer;         /* given by itself at expires_at; may be empty */
+	ov_time expires_at;
+	int64_t episode;
+};
+/* About a node, an assignment, a goal, or nothing in particular. */
+void escalate_about(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x);
 void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question);
+void escalation_close(struct decide_ctx *cx, const struct escalation *x, enum esc_status status,
+		str answer);
 void close_escalations(struct decide_ctx *cx, const struct node *n, str answer);
 /* 0, or why a text from outside cannot be taken: too long, or with a NUL byte. */
 int text_check(str what, str s, size_t max, struct ov_err *err);
 /* Ends what an assignment is doing because its node was settled without it. */
 void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
 		str reason);
+
+/*
+ * Commits to sending an instruction to the assignment's run, which must be live and without an open
+ * effect. The nonce is added to the text; the hash that is returned leaves it out.
+ */
+str dispatch_send(struct decide_ctx *cx, const struct assignment *as, const char *purpose,
+		str text);
+/* Says what became of a dispatch; nothing when it is not known or that is known already. */
+void dispatch_settle(struct decide_ctx *cx, str dispatch, enum dispatch_result result, str notes);
+/* Opens an episode unless one is open. evidence: an array of texts, or NULL. */
+void episode_open(struct decide_ctx *cx, const struct assignment *as, str reason,
+		const value *evidence);
+/* Its run used up all attempts: from here on the ladder decides. */
+void ladder_begin(struct decide_ctx *cx, const struct assignment *as, str reason);
+/* The run ended because the agent is out of quota or logged out; false when it did not. */
+bool run_was_limited(struct decide_ctx *cx, const struct assignment *as);
+/* An effect of kind send or plan has ended. */
+struct outcome;
+void plan_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);
+void send_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);
+/* The goal's own words become its plan, since there is no other; a person is told. */
+void plan_last_resort(struct decide_ctx *cx, const struct goal *g, str why);
+/* Something moves: the due date moves with it, and progress ends the stall. */
+void note_life(struct decide_ctx *cx, const struct assignment *as, ov_time at, enum life_sign sign);
+/* Gives the node to another session: what there is is kept and handed over. agent may be empty. */
+void node_reassign(struct decide_ctx *cx, const struct assignment *as, str agent, str reason);
+/* The decisions of a tick about recovery and about those who wait. */
+void tick_recover(struct decide_ctx *cx, const struct decision *d);
+
+/* What came of an effect, as the executor reports it. */
+struct outcome {
+	const struct assignment *as; /* NULL for what is about a goal */
+	bool ok;
+	str outcome, detail;
+	const value *data;
+};
 
 /* 0, or OV_EINVALID_PLAN: the document could be no goal's plan. */
 int plan_refuse(struct decide_ctx *cx, const value *plan, struct ov_err *err);
@@ -81,4 +131,5 @@ void escalation_answer(struct decide_ctx *cx, const struct escalation *x, str an
 decide_fn decide_goal_create, decide_plan_apply, decide_work_update, decide_work_cancel,
 		decide_work_reopen, decide_work_reassign, decide_work_rerun, decide_run_stop,
 		decide_queue_retry, decide_queue_drop, decide_inbox_answer, decide_inbox_dismiss,
-		decide_effect_end, decide_run_end, decide_daemon_start, decide_daemon_stop;
+		decide_effect_end, decide_run_end, decide_run_report, decide_dispatch_ack,
+		decide_daemon_start, decide_daemon_stop;

@@ -142,6 +142,7 @@ static const struct event_field node_reported[] = {
 	{ "update", V_OBJECT, true, "what was reported" },
 	TEXT("status", "as reported: in_progress, blocked, done; empty: not said"),
 	FLAG_OPT("progress", "it says something that was not known"),
+	TEXT_OPT("error", "what is wrong with it; then it changes nothing"),
 };
 static const struct event_field node_wanted[] = {
 	TEXT("agent", "or empty: as usual"),
@@ -305,6 +306,7 @@ static const struct event_field outage_suspected[] = {
 };
 static const struct event_field outage_over[] = {
 	TEXT("reason", "what was seen"),
+	NUM_OPT("ignore_until_ms", "a person said that it is none: until then none is suspected"),
 };
 
 /* run.started says all in its envelope. */

@@ -25,7 +25,7 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_NODE_FAILED] = "failed ({cause}, {count}x): {detail}",
 	[EV_NODE_ACCEPTED] = "accepted: commit {commit} is on {target}[, the agent's own commits "
 			     "are kept in {rescue_ref}]",
-	[EV_NODE_REPORTED] = "the agent reports[: {status}]",
+	[EV_NODE_REPORTED] = "the agent reports[: {status}][, which is not taken: {error}]",
 	[EV_NODE_WANTED] = "{actor} wants it done by {agent}: {reason}",
 	[EV_NODE_ANSWERED] = "answer to #{escalation}, for whoever works on it: {answer}",
 	[EV_EPISODE_OPENED] = "stalled, episode {episode}: {reason}",

@@ -183,6 +183,7 @@ static const struct field run_fields[] = {
 	FIELD(run, update_offset, F_INT),
 	FIELD(run, tokens, F_INT),
 	FIELD(run, cost_microusd, F_INT),
+	FIELD(run, overdue, F_BOOL),
 	FIELD(run, lost, F_BOOL),
 	FIELD(run, exit_code, F_INT),
 	FIELD(run, signal, F_INT),

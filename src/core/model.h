@@ -91,7 +91,7 @@ struct node {
 	struct crystallization *handoff; /* the newest, owned */
 	struct assignment *assignment;   /* the newest, while it is live */
 	size_t position;                 /* in goal->nodes */
-	struct list link;                /* in state->ready or state->queued */
+	struct list link;                /* in state->ready, queued or waiting */
 };
 
 struct assignment {
@@ -132,6 +132,7 @@ struct run {
 	str update_identity;   /* of the last report that was taken from its output */
 	int64_t update_offset; /* output beyond this has not been read for reports */
 	int64_t tokens, cost_microusd;
+	bool overdue; /* it took longer than a run may, and a person was told */
 	bool lost;
 	int64_t exit_code, signal;
 	str message;

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/sha256.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "core/limits.h"
 
@@ -18,6 +19,37 @@ static void bullets(struct buf *b, const char *title, const struct strs *list)
 		buf_addf(b, "\n%s\n", title);
 	for (size_t i = 0; i < list->n; i++)
 		buf_addf(b, "- " STR_FMT "\n", STR_ARG(list->p[i]));
+}
+
+/* The words in angle brackets are ours: a block that repeats them is not taken for an answer. */
+#define UPDATE_BLOCK                                                                            \
+	"```json\n{\"overseerUpdate\": {\"status\": \"<in_progress, blocked or done>\", "       \
+	"\"summary\": \"<what changed>\", \"next\": \"<next concrete action>\", \"blockers\": " \
+	"[\"<what is needed to go on>\"], \"evidence\": {\"filesTouched\": [], \"testsRun\": "  \
+	"[], \"commits\": []}}}\n```\n"
+
+static const char update_contract[] =
+		"\nWhen you finish, when you are blocked, and when you are asked, report in a "
+		"block "
+		"like this (leave out what you have nothing to say about):\n" UPDATE_BLOCK;
+
+str prompt_nudge(struct arena *a, const struct assignment *as)
+{
+	return arena_printf(a,
+			"Nothing has been heard of task " STR_FMT " (" STR_FMT
+			") for a while. Please report now. Status: what changed since the last "
+			"instruction. Next: the next concrete action. Blockers: what you need to "
+			"go "
+			"on. If you are finished: status done, with a short summary and evidence. "
+			"Answer with one block like this, then go on with the task:\n" UPDATE_BLOCK,
+			STR_ARG(as->node->id), STR_ARG(as->node->name));
+}
+
+str prompt_with_nonce(struct arena *a, str text, str nonce)
+{
+	return arena_printf(a,
+			STR_FMT "\nRequest " STR_FMT ": mention this number in your answer.\n",
+			STR_ARG(text), STR_ARG(nonce));
 }
 
 str prompt_build(struct arena *a, const struct assignment *as)
@@ -36,6 +68,7 @@ str prompt_build(struct arena *a, const struct assignment *as)
 			"checked and merged for you: do not merge or push.\n",
 			STR_ARG(as->branch));
 	section(&b, "A person answered", n->answer);
+	buf_adds(&b, str_from(update_contract));
 	section(&b, "Since your last attempt", as->feedback);
 	bullets(&b, "Accepted when", &n->acceptance);
 	bullets(&b, "Constraints", &g->constraints);

@@ -4,29 +4,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-
-struct tick {
-	struct arena *a;
-	const struct world *w;
-	const struct telemetry *t;
-	ov_time now;
-	VEC(struct decision) out;
-	ov_time wake_at;
-	size_t pool;      /* workers that there are, those made by this tick included */
-	size_t busy;      /* of them, those taken by this tick included */
-	size_t next_idle; /* index into state->workers from which to look */
-	bool accepting;
-};
-
-static void wake_by(struct tick *t, ov_time at)
-{
-	t->wake_at = MIN(t->wake_at, at);
-}
-
-static void add(struct tick *t, struct decision d)
-{
-	vec_push(&t->out, d);
-}
+#include "core/reconcile_impl.h"
 
 /* Nodes in the order in which they are served: priority, then age, then place in goal and plan. */
 static int node_order(const void *pa, const void *pb)
@@ -71,7 +49,7 @@ static void queue_ready(struct tick *t)
 	const struct node **nodes = sorted_nodes(t, &t->w->state->ready, false, &n);
 
 	for (size_t i = 0; i < n; i++)
-		add(t,
+		tick_add(t,
 				(struct decision){ .kind = DEC_QUEUE,
 						.goal = nodes[i]->goal,
 						.node = nodes[i],
@@ -148,11 +126,23 @@ static bool take_worker(struct tick *t, struct decision *d)
 static void decide_about(struct tick *t, const struct node *node, enum decision_kind kind,
 		const char *why)
 {
-	add(t,
+	tick_add(t,
 			(struct decision){ .kind = kind,
 					.goal = node->goal,
 					.node = node,
 					.why = str_from(why) });
+}
+
+/* Out of quota or logged out: nothing new is given to this agent until that is over. */
+static bool lane_waits(struct tick *t, str agent)
+{
+	const struct lane *l = state_lane(t->w->state, agent);
+
+	if (!l || (l->resets_at && l->resets_at <= t->now))
+		return false;
+	if (l->resets_at)
+		tick_wake(t, l->resets_at);
+	return true;
 }
 
 static void assign_queued(struct tick *t)
@@ -177,6 +167,8 @@ static void assign_queued(struct tick *t)
 			decide_about(t, node, DEC_NO_AGENT, "no configured agent can take it");
 			continue;
 		}
+		if (lane_waits(t, agent->name))
+			continue;
 		load = &loads[agent - t->w->policy->agents];
 		if (full || *load >= agent->concurrency)
 			continue;
@@ -189,7 +181,7 @@ static void assign_queued(struct tick *t)
 				node->suggested_agent.n ? "the suggested agent"
 							: "the agent for it",
 				STR_ARG(d.worker));
-		add(t, d);
+		tick_add(t, d);
 		++*load;
 	}
 }
@@ -224,7 +216,7 @@ static bool is_due(struct tick *t, const struct assignment *as)
 	/* A wait that began in the future was set by a clock that was wrong: it is over. */
 	if (as->not_before <= t->now || as->updated_at > t->now)
 		return true;
-	wake_by(t, as->not_before);
+	tick_wake(t, as->not_before);
 	return false;
 }
 
@@ -235,10 +227,16 @@ static void advance(struct tick *t, const struct assignment *as)
 	if (as->stage == STAGE_START) {
 		if (t->t->no_capacity.n)
 			return;
+		if (lane_waits(t, as->agent)) {
+			d.kind = DEC_YIELD;
+			d.why = STR("its agent has to wait; others may use the worker");
+			tick_add(t, d);
+			return;
+		}
 		d.kind = DEC_START;
 		d.why = as->attempt ? STR("the wait before the next attempt is over")
 				    : STR("the workspace is ready");
-		add(t, d);
+		tick_add(t, d);
 		return;
 	}
 	assert(stage_effect[as->stage].has);
@@ -249,7 +247,7 @@ static void advance(struct tick *t, const struct assignment *as)
 		return;
 	t->accepting |= d.effect == FX_ACCEPT;
 	d.why = arena_printf(t->a, "next step: %s", status_name(&stages, (int)as->stage));
-	add(t, d);
+	tick_add(t, d);
 }
 
 /* Live assignments by priority, then age; ids are time-ordered. */
@@ -285,9 +283,9 @@ static void end_goals(struct tick *t)
 	for (size_t i = 0; i < t->w->state->goals.n; i++) {
 		const struct goal *g = t->w->state->goals.p[i];
 
-		if (g->status == GOAL_ACTIVE && g->leaves &&
+		if (g->status == GOAL_ACTIVE && g->leaves && !g->reopened &&
 				g->leaves_done + g->leaves_cancelled == g->leaves)
-			add(t,
+			tick_add(t,
 					(struct decision){ .kind = DEC_GOAL_END,
 							.goal = g,
 							.why = STR("all of its nodes are "
@@ -311,12 +309,19 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 	queue_ready(&tick);
 	assign_queued(&tick);
 	advance_all(&tick);
+	reconcile_runs(&tick);
+	reconcile_waits(&tick);
 	end_goals(&tick);
 	d.n = tick.out.n;
 	d.p = arena_array(a, struct decision, d.n + 1);
 	if (d.n)
 		memcpy(d.p, tick.out.p, d.n * sizeof(*d.p));
 	vec_done(&tick.out);
+	d.looks_n = tick.looks.n;
+	d.looks = arena_array(a, const struct run *, d.looks_n + 1);
+	if (d.looks_n)
+		memcpy(d.looks, tick.looks.p, d.looks_n * sizeof(*d.looks));
+	vec_done(&tick.looks);
 	d.wake_at = tick.wake_at;
 	return d;
 }
@@ -341,7 +346,8 @@ value *decisions_view(struct arena *a, const struct decisions *d)
 		value *o = value_object(a);
 
 		value_put(a, o, "decision", value_cstr(a, names[x->kind]));
-		value_put(a, o, "goal", value_str(a, x->goal->id));
+		if (x->goal)
+			value_put(a, o, "goal", value_str(a, x->goal->id));
 		if (x->node)
 			value_put(a, o, "node", value_str(a, x->node->id));
 		if (x->assignment)
@@ -353,6 +359,12 @@ value *decisions_view(struct arena *a, const struct decisions *d)
 		if (x->kind == DEC_EFFECT)
 			value_put(a, o, "effect",
 					value_cstr(a, status_name(&effect_kinds, (int)x->effect)));
+		if (x->kind == DEC_RUNG)
+			value_put(a, o, "rung", value_cstr(a, status_name(&rungs, (int)x->rung)));
+		if (x->skip)
+			value_put(a, o, "skip", value_bool(a, true));
+		if (x->escalation)
+			value_put(a, o, "escalation", value_int(a, x->escalation->number));
 		value_put(a, o, "why", value_str(a, x->why));
 		value_push(a, list, o);
 	}

@@ -7,15 +7,28 @@
 #include "base/ov.h"
 #include "core/policy.h"
 #include "core/state.h"
+#include "data/value.h"
 
-#define DECISIONS(X)                                                   \
-	X(DEC_QUEUE, "queue", "its dependencies are met")              \
-	X(DEC_UNQUEUE, "unqueue", "a dependency was reopened")         \
-	X(DEC_ASSIGN, "assign", "it is ready, and a worker is free")   \
-	X(DEC_NO_AGENT, "no_agent", "no configured agent can take it") \
-	X(DEC_START, "start", "the workspace is ready")                \
-	X(DEC_EFFECT, "effect", "the pipeline's next step")            \
-	X(DEC_GOAL_END, "goal_end", "all of its nodes are finished")
+#define DECISIONS(X)                                                           \
+	X(DEC_QUEUE, "queue", "its dependencies are met")                      \
+	X(DEC_UNQUEUE, "unqueue", "a dependency was reopened")                 \
+	X(DEC_ASSIGN, "assign", "it is ready, and a worker is free")           \
+	X(DEC_NO_AGENT, "no_agent", "no configured agent can take it")         \
+	X(DEC_START, "start", "the workspace is ready")                        \
+	X(DEC_EFFECT, "effect", "the pipeline's next step")                    \
+	X(DEC_GOAL_END, "goal_end", "all of its nodes are finished")           \
+	X(DEC_ACTIVITY, "activity", "a sign of life was seen")                 \
+	X(DEC_STALL, "stall", "no sign of life for too long")                  \
+	X(DEC_REVIVE, "revive", "a stalled run shows signs of life")           \
+	X(DEC_RUNG, "recover", "the next rung of the ladder")                  \
+	X(DEC_FINISH, "finish", "it reported done, and is quiet")              \
+	X(DEC_OVERDUE, "overdue", "the run takes too long")                    \
+	X(DEC_OUTAGE, "outage", "too many fell silent at once")                \
+	X(DEC_OUTAGE_OVER, "outage_over", "signs of life came back")           \
+	X(DEC_UNBLOCK, "unblock", "the time that it waited for came")          \
+	X(DEC_REMIND, "remind", "a person is still needed")                    \
+	X(DEC_YIELD, "yield", "its agent has to wait; others need the worker") \
+	X(DEC_EXPIRE, "expire", "nobody answered in time")
 #define DEC_ENUM(sym, name, why) sym,
 enum decision_kind { DECISIONS(DEC_ENUM) DECISION_KIND_COUNT };
 #undef DEC_ENUM
@@ -28,6 +41,14 @@ struct decision {
 	str agent, worker; /* assign */
 	bool new_worker;
 	enum effect_kind effect; /* effect */
+	enum rung rung;          /* recover */
+	bool skip;
+	int quiet;          /* signals that are known to be quiet */
+	ov_time at, due_at; /* activity */
+	enum life_sign sign;
+	const value *evidence;               /* stall */
+	const struct escalation *escalation; /* remind, expire */
+	size_t silent, live;                 /* outage */
 	str why;
 };
 

@@ -10,8 +10,8 @@ struct state *state_new(uint64_t hash_seed)
 	struct state *s = mem_zalloc(1, sizeof(*s));
 	struct map *maps[] = { &s->goals_by_id, &s->nodes_by_key, &s->assignments_by_id,
 		&s->runs_by_id, &s->workers_by_name, &s->effects_by_id, &s->dispatches_by_id };
-	struct list *lists[] = { &s->ready, &s->queued, &s->live, &s->finished, &s->runs,
-		&s->retired_runs, &s->effects };
+	struct list *lists[] = { &s->ready, &s->queued, &s->waiting, &s->live, &s->finished,
+		&s->runs, &s->retired_runs, &s->effects };
 
 	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
 		map_init(maps[i], hash_seed);
@@ -336,6 +336,8 @@ void state_index_node(struct state *s, struct node *n)
 		list_append(&s->ready, &n->link);
 	else if (n->status == NODE_QUEUED)
 		list_append(&s->queued, &n->link);
+	else if (n->status == NODE_BLOCKED && n->blocked_until)
+		list_append(&s->waiting, &n->link);
 }
 
 /* Makes room among the finished: the oldest goes. Its newest run retired before it did. */

@@ -23,6 +23,7 @@ struct state {
 
 	struct list ready;    /* leaves that are todo with all dependencies met, in active goals */
 	struct list queued;   /* leaves that are queued, in active goals */
+	struct list waiting;  /* leaves that are blocked until a moment, in active goals */
 	struct list live;     /* assignments that still have a stage or are not terminal */
 	struct list finished; /* the newest others, oldest first */
 	struct list runs;     /* newest runs of live assignments, and runs that have not ended */
@@ -31,6 +32,7 @@ struct state {
 	size_t finished_count, retired_count;
 	size_t accepting; /* open accept effects: at most one is allowed */
 	int64_t next_escalation;
+	ov_time outage_ignored_until; /* a person said that it was none */
 	ov_time outage_since; /* so many runs fell silent at once that none is touched; 0: no */
 };
 

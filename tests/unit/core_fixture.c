@@ -8,8 +8,13 @@
 #include "data/json.h"
 
 static const struct policy_agent agents[] = {
-	{ .name = STR_INIT("a"), .concurrency = 256 },
-	{ .name = STR_INIT("b"), .concurrency = 1 },
+	{ .name = STR_INIT("a"),
+			.concurrency = 256,
+			.input = true,
+			.rate_limit_exit = 75,
+			.login_exit = 77,
+			.recovery = RUNG_RESEND },
+	{ .name = STR_INIT("b"), .concurrency = 1, .recovery = RUNG_RESEND },
 };
 static const str every_agent[] = { STR_INIT("*") };
 static const struct policy_role roles[] = { { STR_INIT("single"), STR_INIT("b") } };
@@ -55,12 +60,26 @@ void fixture_init(struct fixture *f)
 {
 	*f = (struct fixture){ .now = 1800000000000, .policy = fixture_policy() };
 	f->state = state_new(1);
+	map_init(&f->observations, 1);
+	f->telemetry.observations = &f->observations;
+}
+
+struct observation *observe(struct fixture *f, const struct node *n)
+{
+	struct observation *o = map_get(&f->observations, n->assignment->run_id);
+
+	if (!o) {
+		o = arena_new(&f->arena, struct observation);
+		map_put(&f->observations, arena_str(&f->arena, n->assignment->run_id), o);
+	}
+	return o;
 }
 
 void fixture_done(struct fixture *f)
 {
 	state_free(f->state);
 	vec_done(&f->log);
+	map_done(&f->observations);
 	arena_done(&f->arena);
 }
 
@@ -334,6 +353,8 @@ static const char *const good_data[EFFECT_KIND_COUNT] = {
 	[FX_HARVEST] = HARVEST,
 	[FX_CHECK] = "",
 	[FX_ACCEPT] = "'commit': 'c0ffee', 'target': 'main', 'rescue_ref': 'r'",
+	[FX_SEND] = "",
+	[FX_PLAN] = "",
 };
 
 static void end_effect(struct fixture *f, const struct effect *fx, const char *outcome,
@@ -488,7 +509,7 @@ static void random_run_end(struct fixture *f, struct rng *rng)
 {
 	static const char *const ends[] = { "'exit_code': 0", "'exit_code': 0, 'swept': 2",
 		"'exit_code': 1, 'message': 'm'", "'exit_code': -1, 'lost': true",
-		"'exit_code': -1, 'signal': 9" };
+		"'exit_code': -1, 'signal': 9", "'exit_code': 75", "'exit_code': 77" };
 	enum run_status status = rng_below(rng, 6) ? RUN_RUNNING : RUN_STARTING;
 	const struct run *r = some_run(f, status, rng_below(rng, 4));
 
@@ -562,11 +583,69 @@ static void random_pause(struct fixture *f, struct rng *rng)
 	assert_int_equal(append(f, &e, NULL), 0);
 }
 
+static const struct assignment *random_running(struct fixture *f, struct rng *rng)
+{
+	const struct assignment *found = NULL;
+	size_t n = 0;
+
+	list_each (it, &f->state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->stage == STAGE_RUNNING && rng_below(rng, ++n) == 0)
+			found = as;
+	}
+	return found;
+}
+
+/* Any sign of life, any look, any failure to look; and now and then time enough for a stall. */
+static void random_observation(struct fixture *f, struct rng *rng)
+{
+	const struct assignment *as = random_running(f, rng);
+	struct observation *o;
+
+	if (!as)
+		return;
+	o = observe(f, as->node);
+	if (rng_below(rng, 4) == 0)
+		f->now += (ov_time)rng_below(rng, 20 * OV_MINUTE);
+	switch (rng_below(rng, 6)) {
+	case 0: o->output_at = f->now; break;
+	case 1: o->process_at = o->looked_at = f->now; break;
+	case 2: o->tree_at = o->looked_at = f->now; break;
+	case 3: o->process_unknown = !o->process_unknown; break;
+	case 4: o->tree_unknown = !o->tree_unknown; break;
+	default: o->looked_at = f->now; break;
+	}
+}
+
+static void random_report(struct fixture *f, struct rng *rng)
+{
+	static const char *const updates[] = { "{'status': 'in_progress', 'summary': 'a'}",
+		"{'status': 'in_progress', 'summary': 'b'}", "{'status': 'done', 'summary': 'c'}",
+		"{'status': 'blocked', 'blockers': ['d']}", "{'next': 'e'}", "{'unknown': 1}",
+		"{'workNodeId': 'elsewhere'}" };
+	const struct assignment *as = random_running(f, rng);
+	struct ov_err err = { 0 };
+
+	if (as)
+		(void)try_submit(f, "run.report",
+				json(f,
+						"{'run': '" STR_FMT
+						"', 'identity': 'i', 'offset': %zu, 'update': %s}",
+						STR_ARG(as->run_id), rng_below(rng, 1000),
+						updates[rng_below(rng, ARRAY_LEN(updates))]),
+				&err);
+}
+
 void random_step(struct fixture *f, struct rng *rng)
 {
-	size_t choice = rng_below(rng, 100);
+	size_t choice = rng_below(rng, 110);
 
-	if (choice < 40)
+	if (choice >= 108)
+		random_report(f, rng);
+	else if (choice >= 100)
+		random_observation(f, rng);
+	else if (choice < 40)
 		tick(f);
 	else if (choice < 70)
 		random_effect_end(f, rng);
@@ -610,7 +689,9 @@ static void check_assignments(const struct state *s)
 		assert_true(as->live && as->node && as->node->assignment == as);
 		assert_ptr_equal(state_assignment(s, as->id), as);
 		assert_true(!as->run || str_eq(as->run->id, as->run_id));
-		assert_true(as->stage != STAGE_RUNNING || as->run->status == RUN_RUNNING);
+		/* A run that ended while something was sent to it is harvested after that. */
+		assert_true(as->stage != STAGE_RUNNING || as->run->status == RUN_RUNNING ||
+				(as->effect && as->effect->kind == FX_SEND));
 		/* Whoever has a stage has a worker, and only that one. */
 		if (as->stage != STAGE_NONE)
 			assert_true(str_eq(state_worker(s, as->worker)->assignment_id, as->id));
@@ -675,7 +756,9 @@ static void check_nodes(const struct state *s, const struct goal *g)
 		assert_int_equal(listed,
 				active &&
 						((n->status == NODE_TODO && node_is_ready(s, n)) ||
-								n->status == NODE_QUEUED));
+								n->status == NODE_QUEUED ||
+								(n->status == NODE_BLOCKED &&
+										n->blocked_until)));
 		assert_true(n->status != NODE_IN_PROGRESS || n->assignment);
 		assert_true(n->status != NODE_BLOCKED || n->unblock_when.n);
 		assert_true(n->history.n <= LIMIT_KEPT);

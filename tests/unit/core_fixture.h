@@ -20,6 +20,7 @@ struct fixture {
 	struct policy policy;
 	ov_time now;
 	struct telemetry telemetry;
+	struct map observations; /* what telemetry shows of runs */
 	uint64_t entropy;
 	struct events log; /* all that was applied, as decoded from its stored form */
 	ov_time wake_at;   /* of the last tick */
@@ -45,6 +46,8 @@ int append(struct fixture *f, struct event *e, struct ov_err *err);
 
 /* Values from JSON with ' for ", formatted. */
 value *json(struct fixture *f, const char *fmt, ...) _printf_(2, 3);
+/* What is observed of the newest run of a node, to be changed at will. */
+struct observation *observe(struct fixture *f, const struct node *n);
 /* Creates a goal with a plan; its id. */
 str create_goal(struct fixture *f, value *plan, const char *priority);
 /* A plan with one phase P1 and n tasks T1..Tn that depend on nothing. */

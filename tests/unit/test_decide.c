@@ -608,7 +608,7 @@ TEST(deterministic)
 
 			fixture_init(&f);
 			f.state = (state_free(f.state), state_new(seed * 7919 * (unsigned)k));
-			for (int i = 0; i < 300; i++)
+			for (int i = 0; i < 400; i++)
 				random_step(&f, &rng);
 			for (size_t i = 0; i < f.log.n; i++)
 				json_write_canonical(&texts[k], event_view(&f.arena, f.log.p[i]));

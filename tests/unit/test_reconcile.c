@@ -96,41 +96,60 @@ TEST(check_command)
 	fixture_done(&f);
 }
 
-TEST(crashes_are_retried_after_their_delays_then_escalated)
+static void crash_until_the_last(struct fixture *f, int64_t epoch)
 {
 	static const ov_time delays[] = { 5 * OV_SECOND, 30 * OV_SECOND };
+	const struct node *n = node_of(f, "T1");
+
+	for (size_t i = 0; i < ARRAY_LEN(delays); i++) {
+		size_t runs;
+
+		crash(f, "T1", 1);
+		runs = count_events(f, EV_RUN_CREATED);
+		assert_int_equal(n->status, NODE_QUEUED);
+		assert_int_equal(n->failures[CAUSE_RUN], i + 1);
+		assert_int_equal(f->wake_at, f->now + delays[i]);
+		/* One millisecond too early nothing happens; the state says the same moment again. */
+		f->now += delays[i] - 1;
+		assert_int_equal(tick(f), 0);
+		assert_int_equal(f->wake_at, f->now + 1);
+		f->now++;
+		settle(f);
+		assert_int_equal(count_events(f, EV_RUN_CREATED), runs + 1);
+		assert_int_equal(n->assignment->attempt, (int64_t)i + 2);
+		assert_int_equal(n->epoch, epoch);
+	}
+}
+
+TEST(crashes_are_retried_after_their_delays_then_reassigned_then_escalated)
+{
 	struct fixture f;
 	const struct node *n;
 
 	begin(&f, 1);
 	n = node_of(&f, "T1");
-	for (size_t i = 0; i < ARRAY_LEN(delays); i++) {
-		size_t runs;
-
-		crash(&f, "T1", 1);
-		runs = count_events(&f, EV_RUN_CREATED);
-		assert_int_equal(n->status, NODE_QUEUED);
-		assert_int_equal(n->failures[CAUSE_RUN], i + 1);
-		assert_int_equal(f.wake_at, f.now + delays[i]);
-		/* One millisecond too early nothing happens; the state says the same moment again. */
-		f.now += delays[i] - 1;
-		assert_int_equal(tick(&f), 0);
-		assert_int_equal(f.wake_at, f.now + 1);
-		f.now++;
-		settle(&f);
-		assert_int_equal(count_events(&f, EV_RUN_CREATED), runs + 1);
-		assert_int_equal(n->assignment->attempt, (int64_t)i + 2);
-		assert_int_equal(n->epoch, 1);
-	}
+	crash_until_the_last(&f, 1);
 	crash(&f, "T1", 7);
+	/* No planner to ask, no run to nudge: somebody else gets it, and starts with a clean record. */
+	assert_int_equal(n->status, NODE_QUEUED);
+	assert_int_equal(n->epoch, 2);
+	assert_true(n->episode_open);
+	assert_int_equal(n->rungs[RUNG_REASSIGN], 1);
+	assert_int_equal(n->failures[CAUSE_RUN], 0);
+	crash_until_the_last(&f, 2);
+	crash(&f, "T1", 7);
+	assert_int_equal(f.wake_at, n->backoff_until);
+	f.now = n->backoff_until;
+	settle(&f);
 	assert_int_equal(n->status, NODE_BLOCKED);
+	assert_int_equal(n->block, BLOCK_FAILED);
 	assert_int_equal(n->assignment->status, AS_BLOCKED);
 	assert_int_equal(n->parent->status, NODE_BLOCKED);
 	assert_int_equal(f.state->workers.p[0]->status, WORKER_IDLE);
 	assert_int_equal(f.state->escalations.n, 1);
-	assert_true(str_is(f.state->escalations.p[0]->kind, "run"));
+	assert_true(str_is(f.state->escalations.p[0]->kind, "failed"));
 	assert_true(str_contains(f.state->escalations.p[0]->question, STR("exit status 7")));
-	assert_int_equal(f.wake_at, OV_TIME_MAX);
+	assert_int_equal(f.wake_at, f.now + f.policy.remind_after);
 	/* A person says: again. The old failures are forgotten, a new epoch begins. */
 	submit(&f, "work.update",
 			json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'fixed'}"));
@@ -138,7 +157,8 @@ TEST(crashes_are_retried_after_their_delays_then_escalated)
 	assert_int_equal(n->failures[CAUSE_RUN], 0);
 	bring_to(&f, "T1", STAGE_ACCEPT);
 	accept_node(&f, "T1");
-	assert_int_equal(n->epoch, 2);
+	assert_int_equal(n->epoch, 3);
+	assert_false(n->episode_open);
 	assert_int_equal(n->goal->status, GOAL_COMPLETED);
 	fixture_done(&f);
 }
@@ -745,9 +765,12 @@ TEST(every_open_item_has_a_next_step)
 			for (size_t i = 0; i < f.state->goals.p[g]->nodes.n; i++) {
 				const struct node *n = f.state->goals.p[g]->nodes.p[i];
 
-				/* Finished, before a person, or waiting for one that is. */
+				/* Finished, before a person (as are logged-out agents), or waiting for
+				 * one that is. */
 				if (node_is_leaf(n))
 					assert_true(node_is_final(n) || n->status == NODE_BLOCKED ||
+							(n->status == NODE_QUEUED &&
+									f.state->lanes.n) ||
 							(n->status == NODE_TODO &&
 									!node_is_ready(f.state,
 											n)));

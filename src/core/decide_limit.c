@@ -1,0 +1,100 @@
+/*
+ * Agents that cannot work for a while: out of quota, or logged out. That is nobody's failure and no
+ * stall: the slot is freed, the node waits until the limit resets or a person has logged in again,
+ * and meanwhile nothing else is given to the same agent.
+ */
+#include "base/arena.h"
+#include "base/duration.h"
+#include "base/str.h"
+#include "core/decide_impl.h"
+#include "core/recover.h"
+
+static enum block_kind limit_of(const struct policy *p, const struct assignment *as)
+{
+	for (size_t i = 0; i < p->agents_n; i++) {
+		const struct policy_agent *agent = &p->agents[i];
+
+		if (!str_eq(agent->name, as->agent) || as->run->lost || as->run->signal)
+			continue;
+		if (agent->rate_limit_exit && as->run->exit_code == agent->rate_limit_exit)
+			return BLOCK_RATE_LIMITED;
+		if (agent->login_exit && as->run->exit_code == agent->login_exit)
+			return BLOCK_LOGIN;
+	}
+	return BLOCK_NONE;
+}
+
+static void emit_limited(struct decide_ctx *cx, const struct assignment *as, enum block_kind kind,
+		int64_t times, ov_time resets_at, str detail)
+{
+	struct event *e = emit(cx, EV_AGENT_LIMITED, about_assignment(as));
+
+	ev_str(cx, e, "agent", as->agent);
+	ev_cstr(cx, e, "kind", status_name(&block_kinds, (int)kind));
+	ev_note(cx, e, "detail", detail);
+	ev_int(cx, e, "times", times);
+	if (resets_at)
+		ev_int(cx, e, "resets_at_ms", resets_at);
+}
+
+/* Asked once for the agent, however many of its nodes wait. */
+static void ask_for_login(struct decide_ctx *cx, const struct assignment *as)
+{
+	static const char *const options[] = { "done", NULL };
+
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status == ESC_OPEN && str_is(x->kind, "login") &&
+				str_find(x->question, as->agent) < x->question.n)
+			return;
+	}
+	escalate_about(cx, (struct subject){ 0 },
+			&(struct escalation_spec){ .kind = "login",
+					.question = arena_printf(cx->arena,
+							"agent " STR_FMT
+							" is logged out. Log it in, then say so.",
+							STR_ARG(as->agent)),
+					.options = options });
+}
+
+static void clear_lane(struct decide_ctx *cx, const struct assignment *as)
+{
+	struct event *e;
+
+	if (!state_lane(cx->state, as->agent))
+		return;
+	e = emit(cx, EV_AGENT_CLEARED, about_assignment(as));
+	ev_str(cx, e, "agent", as->agent);
+	ev_cstr(cx, e, "reason", "it works again");
+}
+
+bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
+{
+	const struct lane *lane = state_lane(cx->state, as->agent);
+	enum block_kind kind = limit_of(cx->policy, as);
+	int64_t times = lane ? lane->times + 1 : 1;
+	ov_time resets_at = 0;
+	str why, when;
+
+	if (kind == BLOCK_NONE) {
+		clear_lane(cx, as);
+		return false;
+	}
+	/* When the agent does not say when: later each time. */
+	if (kind == BLOCK_RATE_LIMITED)
+		resets_at = cx->now + recovery_backoff(cx->policy, times);
+	why = kind == BLOCK_LOGIN ? STR("its agent is logged out")
+				  : STR("its agent is out of quota");
+	when = kind == BLOCK_LOGIN ? STR("a person logs the agent in")
+				   : STR("the limit resets, or the next try finds that it did");
+	emit_limited(cx, as, kind, times, resets_at, why);
+	assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, why);
+	node_block_as(cx, as->node, kind, why,
+			arena_printf(cx->arena, "agent " STR_FMT, STR_ARG(as->agent)), when,
+			resets_at);
+	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE, why);
+	if (kind == BLOCK_LOGIN)
+		ask_for_login(cx, as);
+	return true;
+}

@@ -1,0 +1,144 @@
+/* What a tick decided, as events: nodes are queued and assigned, runs and other effects intended. */
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/decide_impl.h"
+#include "core/prompt.h"
+
+static enum rung first_rung(const struct policy *p, str agent)
+{
+	for (size_t i = 0; i < p->agents_n; i++)
+		if (str_eq(p->agents[i].name, agent))
+			return p->agents[i].recovery;
+	return RUNG_RESEND;
+}
+
+static void tick_assign(struct decide_ctx *cx, const struct decision *d)
+{
+	struct subject about = about_node(d->node);
+	const struct worker *w = state_worker(cx->state, d->worker);
+	struct event *e;
+
+	if (d->new_worker) {
+		e = emit(cx, EV_WORKER_CREATED, (struct subject){ 0 });
+		ev_str(cx, e, "worker", d->worker);
+		ev_str(cx, e, "path",
+				arena_printf(cx->arena, "worktrees/" STR_FMT, STR_ARG(d->worker)));
+		ev_flag(cx, e, "pool", true);
+	}
+	about.assignment = make_id(cx, "A_");
+	e = emit(cx, EV_ASSIGNMENT_CREATED, about);
+	ev_str(cx, e, "agent", d->agent);
+	ev_str(cx, e, "worker", d->worker);
+	ev_str(cx, e, "session_key",
+			arena_printf(cx->arena, "agent:" STR_FMT ":" STR_FMT, STR_ARG(d->agent),
+					STR_ARG(about.assignment)));
+	ev_cstr(cx, e, "recovery_policy",
+			status_name(&rungs, (int)first_rung(cx->policy, d->agent)));
+	ev_str(cx, e, "branch",
+			arena_printf(cx->arena, "overseer/" STR_FMT "/" STR_FMT "/" STR_FMT "-%lld",
+					STR_ARG(d->worker), STR_ARG(d->goal->id),
+					STR_ARG(d->node->id), (long long)d->node->epoch + 1));
+	ev_int(cx, e, "epoch", d->node->epoch + 1);
+	ev_str(cx, e, "reason", d->why);
+	e = emit(cx, EV_WORKER_STATUS, (struct subject){ 0 });
+	ev_str(cx, e, "worker", d->worker);
+	ev_cstr(cx, e, "from", w ? status_name(&worker_statuses, (int)w->status) : "idle");
+	ev_cstr(cx, e, "to", "working");
+	ev_str(cx, e, "reason", about.node);
+}
+
+static void tick_start(struct decide_ctx *cx, const struct decision *d)
+{
+	const struct assignment *as = d->assignment;
+	struct subject about = about_assignment(as);
+	str dispatch = make_id(cx, "D_"), prompt = prompt_build(cx->arena, as);
+	struct event *e;
+
+	about.run = make_id(cx, "R_");
+	e = emit(cx, EV_DISPATCH_INTENDED, about);
+	ev_str(cx, e, "dispatch", dispatch);
+	ev_cstr(cx, e, "mode", "spawn");
+	ev_cstr(cx, e, "purpose", as->attempt ? "retry" : "start");
+	ev_str(cx, e, "target", as->session_key);
+	ev_str(cx, e, "instruction", prompt);
+	ev_str(cx, e, "instruction_hash", prompt_hash(cx->arena, prompt));
+	e = emit(cx, EV_RUN_CREATED, about);
+	ev_str(cx, e, "dispatch", dispatch);
+	ev_str(cx, e, "agent", as->agent);
+	ev_str(cx, e, "worker", as->worker);
+	ev_int(cx, e, "attempt", as->attempt + 1);
+	ev_int(cx, e, "epoch", as->epoch);
+	ev_str(cx, e, "instruction_hash", prompt_hash(cx->arena, prompt));
+	effect_intend(cx, FX_RUN_START, dispatch, about);
+	assignment_move(cx, as, AS_DISPATCHED, STAGE_START, d->why);
+	node_to(cx, as->node, NODE_IN_PROGRESS, d->why);
+}
+
+static void tick_effect(struct decide_ctx *cx, const struct decision *d)
+{
+	if (d->effect == FX_ACCEPT)
+		worker_to(cx, state_worker(cx->state, d->assignment->worker), WORKER_REBASING,
+				d->why);
+	effect_intend(cx, d->effect, make_id(cx, "X_"), about_assignment(d->assignment));
+}
+
+static void tick_goal_end(struct decide_ctx *cx, const struct decision *d)
+{
+	enum goal_status to = d->goal->leaves_done ? GOAL_COMPLETED : GOAL_CANCELLED;
+	struct event *e = emit(cx, EV_GOAL_STATUS, about_goal(d->goal));
+
+	ev_cstr(cx, e, "from", status_name(&goal_statuses, (int)d->goal->status));
+	ev_cstr(cx, e, "to", status_name(&goal_statuses, (int)to));
+	ev_str(cx, e, "reason", d->why);
+}
+
+static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)
+{
+	str want = node_wants(cx->policy, d->node);
+	str reason = want.n ? arena_printf(cx->arena, "agent \"" STR_FMT "\" is not configured",
+					      STR_ARG(want))
+			    : STR("no agent is configured (defaults.agent)");
+
+	node_block_as(cx, d->node, BLOCK_NO_AGENT, reason, STR("overseer"),
+			STR("config.toml names the agent; then unblock the node"), 0);
+	escalate(cx, d->node, "no_agent", reason);
+}
+
+static void tick_queue(struct decide_ctx *cx, const struct decision *d)
+{
+	node_to(cx, d->node, d->kind == DEC_QUEUE ? NODE_QUEUED : NODE_TODO, d->why);
+}
+
+typedef void tick_fn(struct decide_ctx *cx, const struct decision *d);
+
+static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
+	[DEC_QUEUE] = tick_queue,
+	[DEC_UNQUEUE] = tick_queue,
+	[DEC_ASSIGN] = tick_assign,
+	[DEC_NO_AGENT] = tick_no_agent,
+	[DEC_START] = tick_start,
+	[DEC_EFFECT] = tick_effect,
+	[DEC_GOAL_END] = tick_goal_end,
+	[DEC_ACTIVITY] = tick_recover,
+	[DEC_STALL] = tick_recover,
+	[DEC_REVIVE] = tick_recover,
+	[DEC_RUNG] = tick_recover,
+	[DEC_FINISH] = tick_recover,
+	[DEC_OVERDUE] = tick_recover,
+	[DEC_OUTAGE] = tick_recover,
+	[DEC_OUTAGE_OVER] = tick_recover,
+	[DEC_UNBLOCK] = tick_recover,
+	[DEC_REMIND] = tick_recover,
+	[DEC_EXPIRE] = tick_recover,
+	[DEC_YIELD] = tick_recover,
+};
+
+void decide_tick(struct decide_ctx *cx, const struct decisions *ds)
+{
+	size_t before = cx->out->n;
+
+	for (size_t i = 0; i < ds->n; i++)
+		tick_table[ds->p[i].kind](cx, &ds->p[i]);
+	events_seal(cx, before);
+}

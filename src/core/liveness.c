@@ -1,0 +1,102 @@
+#include "core/liveness.h"
+
+#include "base/arena.h"
+#include "base/duration.h"
+
+static void consider(struct liveness *l, ov_time at, enum life_sign sign)
+{
+	if (at > l->activity_at) {
+		l->activity_at = at;
+		l->sign = sign;
+	}
+}
+
+/* The newest sign of life. A moment in the future was seen by a clock that was wrong: it is now. */
+static void newest_sign(struct liveness *l, const struct assignment *as,
+		const struct observation *o, ov_time now)
+{
+	l->activity_at = as->last_activity_at;
+	l->sign = as->activity;
+	consider(l, as->run ? as->run->started_at : 0, LIFE_SESSION);
+	if (o) {
+		consider(l, o->output_at, LIFE_STREAM);
+		consider(l, o->process_at, LIFE_PROCESS);
+		consider(l, o->tree_at, LIFE_TREE);
+		if (o->compacting)
+			consider(l, now, LIFE_COMPACTION);
+		if (o->tool_in_flight)
+			consider(l, now, LIFE_TOOL);
+	}
+	l->activity_at = MIN(l->activity_at, now);
+}
+
+static struct liveness until(struct liveness l, enum verdict verdict, ov_time check_at)
+{
+	l.verdict = verdict;
+	l.check_at = check_at;
+	return l;
+}
+
+struct liveness liveness_judge(const struct policy *p, const struct assignment *as,
+		const struct observation *o, ov_time now)
+{
+	ov_time idle = as->idle_after ? as->idle_after : p->idle_after, half, looked;
+	struct liveness l = { .due_at = OV_TIME_MAX };
+
+	newest_sign(&l, as, o, now);
+	if (idle == 0)
+		return until(l, VERDICT_ALIVE, OV_TIME_MAX);
+	/* A due date that was set holds until something newer is seen; then it has moved. */
+	l.due_at = as->expected_at && l.activity_at <= as->last_activity_at ? as->expected_at
+									    : l.activity_at + idle;
+	half = l.activity_at + (l.due_at - l.activity_at) / 2;
+	looked = o ? o->looked_at : 0;
+	if (now < half)
+		return until(l, VERDICT_ALIVE, half);
+	if (o && looked < half)
+		return until(l, VERDICT_LOOK, OV_TIME_MAX);
+	if (now < l.due_at)
+		return until(l, VERDICT_ALIVE, l.due_at);
+	if (!o)
+		return until(l, VERDICT_UNKNOWN, now + idle);
+	if (looked < l.due_at)
+		return until(l, VERDICT_LOOK, OV_TIME_MAX);
+	if (o->process_unknown && o->tree_unknown)
+		return now >= looked + idle / 2 ? until(l, VERDICT_LOOK, OV_TIME_MAX)
+						: until(l, VERDICT_UNKNOWN, looked + idle / 2);
+	l.quiet = 1 + !o->process_unknown + !o->tree_unknown;
+	return until(l, VERDICT_SILENT, OV_TIME_MAX);
+}
+
+bool life_is_progress(enum life_sign sign)
+{
+	return sign == LIFE_TREE || sign == LIFE_PROGRESS;
+}
+
+static value *signal_text(struct arena *a, const char *name, bool unknown, ov_time at, ov_time now)
+{
+	if (unknown)
+		return value_strf(a, "%s: could not be read", name);
+	if (at == 0)
+		return value_strf(a, "%s: nothing seen", name);
+	return value_strf(a, "%s: last seen " STR_FMT " ago", name,
+			STR_ARG(duration_format_short(a, MAX(now - at, (ov_time)0))));
+}
+
+value *liveness_evidence(struct arena *a, const struct observation *o, const struct liveness *l,
+		ov_time now)
+{
+	value *list = value_array(a);
+
+	value_push(a, list,
+			value_strf(a, "last sign of life: %s, " STR_FMT " ago",
+					status_name(&life_signs, (int)l->sign),
+					STR_ARG(duration_format_short(a,
+							MAX(now - l->activity_at, (ov_time)0)))));
+	if (!o)
+		return list;
+	value_push(a, list, signal_text(a, "output", false, o->output_at, now));
+	value_push(a, list, signal_text(a, "process", o->process_unknown, o->process_at, now));
+	value_push(a, list, signal_text(a, "tree", o->tree_unknown, o->tree_at, now));
+	return list;
+}

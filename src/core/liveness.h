@@ -1,0 +1,38 @@
+#pragma once
+/*
+ * Is an assignment's run alive? A function of what the log says and what was observed. Strong signs
+ * (output, CPU or IO, a tool in flight) and weak ones (a changed tree, a report) all count; each
+ * moves the moment by which the next one is due. What could not be read is unknown, never dead.
+ *
+ * Output comes by itself. Process and tree are looked at only twice per silence: half-way, for
+ * something to compare with, and when it has lasted too long.
+ */
+#include "base/ov.h"
+#include "core/policy.h"
+#include "core/reconcile.h"
+#include "core/state.h"
+
+enum verdict {
+	VERDICT_ALIVE,   /* or not silent for long enough */
+	VERDICT_LOOK,    /* somebody has to look before this can be told */
+	VERDICT_UNKNOWN, /* silent, and neither process nor tree can be read */
+	VERDICT_SILENT,
+};
+
+struct liveness {
+	enum verdict verdict;
+	ov_time activity_at; /* the last sign of life */
+	enum life_sign sign;
+	ov_time due_at;   /* the next one is expected until then; OV_TIME_MAX: never */
+	ov_time check_at; /* when to judge again; OV_TIME_MAX: when something happens */
+	int quiet;        /* independent signals that are known to be quiet */
+};
+
+/* Of a run that is under way. o may be NULL: nothing is known yet. */
+struct liveness liveness_judge(const struct policy *p, const struct assignment *as,
+		const struct observation *o, ov_time now);
+/* Is this a sign that the work goes forward, not only that something moves? */
+bool life_is_progress(enum life_sign sign);
+/* What each signal said, for people: an array of texts. */
+value *liveness_evidence(struct arena *a, const struct observation *o, const struct liveness *l,
+		ov_time now);

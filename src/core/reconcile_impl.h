@@ -1,0 +1,51 @@
+#pragma once
+/* What the reconcile_*.c files share: one tick under way. Private to core. */
+#include "base/vec.h"
+#include "core/reconcile.h"
+
+struct tick {
+	struct arena *a;
+	const struct world *w;
+	const struct telemetry *t;
+	ov_time now;
+	VEC(struct decision) out;
+	VEC(const struct run *) looks;
+	ov_time wake_at;
+	size_t pool;      /* workers that there are, those made by this tick included */
+	size_t busy;      /* of them, those taken by this tick included */
+	size_t next_idle; /* index into state->workers from which to look */
+	bool accepting;
+};
+
+/* Beyond this many decisions the rest waits for the next tick. */
+enum { TICK_DECISIONS = 10000 };
+
+/* The answer can change at this moment. */
+static inline void tick_wake(struct tick *t, ov_time at)
+{
+	t->wake_at = MIN(t->wake_at, at);
+}
+
+static inline void tick_add(struct tick *t, struct decision d)
+{
+	vec_push(&t->out, d);
+}
+
+/* True when this tick has decided enough: the rest is the next one's. */
+static inline bool tick_full(struct tick *t)
+{
+	if (t->out.n < TICK_DECISIONS)
+		return false;
+	tick_wake(t, t->now);
+	return true;
+}
+
+static inline const struct observation *tick_observation(const struct tick *t, const struct run *r)
+{
+	return t->t->observations && r ? map_get(t->t->observations, r->id) : NULL;
+}
+
+/* Runs under way: signs of life, stalls, and the ladder of recovery. */
+void reconcile_runs(struct tick *t);
+/* Time passes for those who wait: blocked nodes, people who were asked. */
+void reconcile_waits(struct tick *t);

@@ -1,0 +1,282 @@
+/*
+ * Recovery: which runs have fallen silent, and what is done about it. A stall is an episode of its
+ * node; its rungs are climbed in order, each at most so often, with growing waits between them, and
+ * a rung that cannot help is skipped, with the reason. Nothing is done to a run that was not looked
+ * at just before, and nothing at all when so many fall silent at once that the fault must be ours.
+ */
+#include "base/arena.h"
+#include "base/duration.h"
+#include "base/str.h"
+#include "core/budget.h"
+#include "core/liveness.h"
+#include "core/reconcile_impl.h"
+#include "core/recover.h"
+
+enum { OUTAGE_LEAST = 5 };
+
+static bool is_running(const struct assignment *as)
+{
+	return as->stage == STAGE_RUNNING && as->node && as->run &&
+			as->run->status == RUN_RUNNING &&
+			(as->status == AS_ACTIVE || as->status == AS_DISPATCHED ||
+					as->status == AS_STALLED);
+}
+
+static struct decision about(enum decision_kind kind, const struct assignment *as)
+{
+	return (struct decision){ .kind = kind,
+		.goal = as->node->goal,
+		.node = as->node,
+		.assignment = as };
+}
+
+static void look(struct tick *t, const struct assignment *as)
+{
+	vec_push(&t->looks, as->run);
+}
+
+/* Runs that have just fallen silent, while they are counted. */
+struct silence {
+	const struct assignment *as;
+	struct liveness l;
+};
+
+struct watch {
+	VEC(struct silence) silent;
+	size_t live;
+};
+
+static void mark_activity(struct tick *t, const struct assignment *as, const struct liveness *l,
+		enum decision_kind kind)
+{
+	struct decision d = about(kind, as);
+
+	d.at = l->activity_at;
+	d.sign = l->sign;
+	d.due_at = l->due_at;
+	d.why = arena_printf(t->a, "sign of life: %s", status_name(&life_signs, (int)l->sign));
+	tick_add(t, d);
+}
+
+/* It said that it is done, and has been quiet since: it is ended, and what it made is judged. */
+static bool is_finished(struct tick *t, const struct assignment *as, const struct liveness *l)
+{
+	const struct node *n = as->node;
+	ov_time quiet_since = MAX(l->activity_at, n->reported_at), at;
+
+	if (!str_is(n->reported_status, "done") || n->reported_at < as->run->created_at)
+		return false;
+	at = quiet_since + t->w->policy->done_grace;
+	if (t->now < at) {
+		tick_wake(t, at);
+		return false;
+	}
+	return true;
+}
+
+/* A run beyond its maximum that still works is nobody's to kill: a person is told, once. */
+static void check_maximum(struct tick *t, const struct assignment *as)
+{
+	ov_time at = as->run->started_at + t->w->policy->max_run;
+	struct decision d = about(DEC_OVERDUE, as);
+
+	if (!t->w->policy->max_run || as->run->overdue)
+		return;
+	if (t->now < at) {
+		tick_wake(t, at);
+		return;
+	}
+	d.why = arena_printf(t->a, "the run takes longer than " STR_FMT " (supervisor.max_run)",
+			STR_ARG(duration_format_short(t->a, t->w->policy->max_run)));
+	tick_add(t, d);
+}
+
+static void watch_run(struct tick *t, struct watch *w, const struct assignment *as)
+{
+	const struct observation *o = tick_observation(t, as->run);
+	struct liveness l = liveness_judge(t->w->policy, as, o, t->now);
+	bool stalled = as->status == AS_STALLED;
+	struct decision d;
+
+	w->live++;
+	check_maximum(t, as);
+	if (is_finished(t, as, &l)) {
+		d = about(DEC_FINISH, as);
+		d.why = STR("it reported that it is done, and has been quiet since");
+		tick_add(t, d);
+		return;
+	}
+	if (stalled && l.activity_at > as->updated_at) {
+		mark_activity(t, as, &l, DEC_REVIVE);
+		return;
+	}
+	if (stalled)
+		return; /* the ladder's business */
+	if (l.verdict == VERDICT_LOOK) {
+		look(t, as);
+		return;
+	}
+	if (l.verdict == VERDICT_SILENT) {
+		vec_push(&w->silent, ((struct silence){ as, l }));
+		return;
+	}
+	/* The mark in the log moves when the due date that it holds has come, not with every byte. */
+	if (as->expected_at && as->expected_at <= t->now && l.activity_at > as->last_activity_at)
+		mark_activity(t, as, &l, DEC_ACTIVITY);
+	tick_wake(t, l.check_at);
+}
+
+static void stall(struct tick *t, const struct silence *s)
+{
+	const struct observation *o = tick_observation(t, s->as->run);
+	struct decision d = about(DEC_STALL, s->as);
+
+	d.at = s->l.activity_at;
+	d.sign = s->l.sign;
+	d.evidence = liveness_evidence(t->a, o, &s->l, t->now);
+	d.why = o->waiting_for.n ? arena_printf(t->a, "it waits for a person: " STR_FMT,
+						   STR_ARG(o->waiting_for))
+				 : arena_printf(t->a, "no sign of life for " STR_FMT,
+						   STR_ARG(duration_format_short(t->a,
+								   t->now - s->l.activity_at)));
+	tick_add(t, d);
+}
+
+/* More than half of at least five at once: that is an outage of ours, and none of them is touched. */
+static bool is_outage(const struct tick *t, const struct watch *w)
+{
+	return w->silent.n >= OUTAGE_LEAST && w->silent.n * 2 > w->live &&
+			t->now >= t->w->state->outage_ignored_until;
+}
+
+static void judge_silence(struct tick *t, struct watch *w)
+{
+	bool outage = is_outage(t, w), known = t->w->state->outage_since != 0;
+
+	if (outage && !known)
+		tick_add(t,
+				(struct decision){ .kind = DEC_OUTAGE,
+						.silent = w->silent.n,
+						.live = w->live,
+						.why = STR("so many at once cannot all be "
+							   "dead") });
+	if (!outage && known)
+		tick_add(t,
+				(struct decision){ .kind = DEC_OUTAGE_OVER,
+						.why = STR("signs of life came back") });
+	if (outage) {
+		tick_wake(t, t->now + t->w->policy->idle_after);
+		return;
+	}
+	for (size_t i = 0; i < w->silent.n && !tick_full(t); i++)
+		stall(t, &w->silent.p[i]);
+}
+
+static void take_rung(struct tick *t, const struct assignment *as, const struct rung_choice *c)
+{
+	struct decision d = about(DEC_RUNG, as);
+
+	d.rung = c->rung;
+	d.skip = c->skip;
+	d.quiet = c->quiet;
+	d.why = c->why;
+	tick_add(t, d);
+}
+
+static void climb(struct tick *t, const struct assignment *as)
+{
+	const struct observation *o = is_running(as) ? tick_observation(t, as->run) : NULL;
+	struct rung_choice c;
+
+	if (as->effect || as->node->goal->status != GOAL_ACTIVE)
+		return;
+	c = rung_next(t->a, t->w, as, o, t->now);
+	if (c.nothing)
+		return;
+	if (!c.skip && t->now < c.due_at) {
+		tick_wake(t, c.due_at);
+		return;
+	}
+	/* Looked at since the wait before this rung was over, unless there is nothing to look at. */
+	if (!c.skip && o && o->looked_at < c.due_at) {
+		look(t, as);
+		return;
+	}
+	take_rung(t, as, &c);
+}
+
+static void climb_all(struct tick *t)
+{
+	if (t->w->state->outage_since)
+		return;
+	list_each (it, &t->w->state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->status == AS_STALLED && as->node && as->node->episode_open &&
+				(as->stage == STAGE_NONE || as->stage == STAGE_RUNNING) &&
+				!tick_full(t))
+			climb(t, as);
+	}
+}
+
+void reconcile_runs(struct tick *t)
+{
+	struct watch w = { 0 };
+
+	list_each (it, &t->w->state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (is_running(as) && !as->effect && !tick_full(t))
+			watch_run(t, &w, as);
+	}
+	judge_silence(t, &w);
+	climb_all(t);
+	vec_done(&w.silent);
+}
+
+static void check_escalation(struct tick *t, const struct escalation *x)
+{
+	const struct policy *p = t->w->policy;
+	ov_time since = MAX(MAX(x->opened_at, x->reminded_at), x->notify_at), at;
+	struct decision d = { .escalation = x };
+
+	if (x->expires_at && t->now >= x->expires_at) {
+		d.kind = DEC_EXPIRE;
+		d.why = STR("nobody answered in time");
+		tick_add(t, d);
+		return;
+	}
+	if (x->expires_at)
+		tick_wake(t, x->expires_at);
+	if (!p->remind_after || x->reminders >= p->max_reminders)
+		return;
+	at = MAX(since + p->remind_after, x->snoozed_until);
+	at = MAX(at, quiet_until(p, MAX(at, t->now)));
+	if (t->now < at) {
+		tick_wake(t, at);
+		return;
+	}
+	d.kind = DEC_REMIND;
+	d.why = STR("a person is still needed");
+	tick_add(t, d);
+}
+
+void reconcile_waits(struct tick *t)
+{
+	for (size_t i = 0; i < t->w->state->escalations.n; i++)
+		if (t->w->state->escalations.p[i]->status == ESC_OPEN)
+			check_escalation(t, t->w->state->escalations.p[i]);
+	list_each (it, &t->w->state->waiting) {
+		const struct node *n = list_entry(it, struct node, link);
+
+		if (t->now >= n->blocked_until)
+			tick_add(t,
+					(struct decision){ .kind = DEC_UNBLOCK,
+							.goal = n->goal,
+							.node = n,
+							.why = STR("the time that it waited for "
+								   "has come") });
+		else
+			tick_wake(t, n->blocked_until);
+	}
+}

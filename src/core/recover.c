@@ -1,0 +1,131 @@
+#include "core/recover.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/budget.h"
+
+ov_time recovery_backoff(const struct policy *p, int64_t n)
+{
+	ov_time wait = p->backoff_base;
+
+	while (--n > 0 && wait < p->backoff_max)
+		wait *= 2;
+	return MIN(wait, p->backoff_max);
+}
+
+static bool has_run(const struct assignment *as)
+{
+	return as->stage == STAGE_RUNNING && as->run && as->run->status == RUN_RUNNING;
+}
+
+static bool takes_input(const struct policy *p, str agent)
+{
+	for (size_t i = 0; i < p->agents_n; i++)
+		if (str_eq(p->agents[i].name, agent))
+			return p->agents[i].input;
+	return false;
+}
+
+const struct dispatch *dispatch_in_doubt(const struct assignment *as)
+{
+	const struct dispatch *d = as->dispatches.n ? as->dispatches.p[as->dispatches.n - 1] : NULL;
+
+	return d && d->mode == MODE_SEND && str_eq(d->run_id, as->run_id) && d->result != RESULT_OK
+			? d
+			: NULL;
+}
+
+static const char *nudge_hindrance(const struct world *w, const struct assignment *as, int quiet)
+{
+	(void)quiet;
+	if (!has_run(as))
+		return "there is no run to ask";
+	return takes_input(w->policy, as->agent) ? NULL : "the agent takes no input while it runs";
+}
+
+static const char *resend_hindrance(const struct world *w, const struct assignment *as, int quiet)
+{
+	const char *why = nudge_hindrance(w, as, quiet);
+
+	return why ? why : dispatch_in_doubt(as) ? NULL : "its delivery is not in doubt";
+}
+
+static const char *replan_hindrance(const struct world *w, const struct assignment *as, int quiet)
+{
+	(void)quiet;
+	if (!w->policy->planner)
+		return "no planner is configured";
+	return as->node->goal->effect ? "the planner is busy with this goal" : NULL;
+}
+
+static const char *reassign_hindrance(const struct world *w, const struct assignment *as, int quiet)
+{
+	(void)w;
+	return has_run(as) && quiet < 2 ? "only one signal says that the run is silent" : NULL;
+}
+
+static const struct {
+	const char *(*hindrance)(const struct world *w, const struct assignment *as, int quiet);
+	const char *why;
+} ladder[RUNG_COUNT] = {
+	[RUNG_NUDGE] = { nudge_hindrance, "it is asked for its status" },
+	[RUNG_RESEND] = { resend_hindrance, "nobody knows whether the last request arrived" },
+	[RUNG_REPLAN] = { replan_hindrance, "the planner is asked to split the node" },
+	[RUNG_REASSIGN] = { reassign_hindrance, "another session takes over what there is" },
+	[RUNG_ESCALATE] = { NULL, "nothing else helped" },
+};
+
+const char *rung_hindrance(const struct world *w, const struct assignment *as, enum rung rung,
+		int quiet)
+{
+	return ladder[rung].hindrance ? ladder[rung].hindrance(w, as, quiet) : NULL;
+}
+
+static int64_t rung_cap(const struct policy *p, enum rung rung)
+{
+	return rung == RUNG_NUDGE ? p->max_nudges : 1;
+}
+
+static bool left_out(const struct assignment *as, enum rung rung)
+{
+	return rung != RUNG_NUDGE && rung < as->recovery_policy;
+}
+
+static ov_time due_at(const struct policy *p, const struct node *n, enum rung rung, ov_time now)
+{
+	ov_time at = n->recovered_at ? n->backoff_until : n->episode_at;
+
+	/* The same text again: the larger of backoff and minimum interval. */
+	if (rung == RUNG_NUDGE && n->sent_at)
+		at = MAX(at, n->sent_at + p->min_resend_interval);
+	if (rung == RUNG_RESEND && n->sent_at)
+		at = MAX(at, n->sent_at + p->min_resend_interval);
+	/* Nobody is disturbed in quiet hours; work that goes on by itself may be. */
+	return rung == RUNG_NUDGE ? MAX(at, quiet_until(p, MAX(at, now))) : at;
+}
+
+struct rung_choice rung_next(struct arena *a, const struct world *w, const struct assignment *as,
+		const struct observation *o, ov_time now)
+{
+	const struct node *n = as->node;
+	struct rung_choice c = { .quiet = o ? 1 + !o->process_unknown + !o->tree_unknown : 0 };
+	int rung = 0;
+
+	while (rung < RUNG_COUNT &&
+			(n->rungs[rung] >= rung_cap(w->policy, (enum rung)rung) ||
+					left_out(as, (enum rung)rung)))
+		rung++;
+	/* One that waits for a person already is not asked for its status first. */
+	if (rung < RUNG_ESCALATE && o && o->waiting_for.n)
+		rung = n->rungs[RUNG_ESCALATE] ? RUNG_COUNT : RUNG_ESCALATE;
+	if (rung == RUNG_COUNT) {
+		c.nothing = true;
+		return c;
+	}
+	c.rung = (enum rung)rung;
+	c.due_at = due_at(w->policy, n, c.rung, now);
+	c.skip = rung_hindrance(w, as, c.rung, c.quiet) != NULL;
+	c.why = str_from(c.skip ? rung_hindrance(w, as, c.rung, c.quiet) : ladder[rung].why);
+	(void)a;
+	return c;
+}
