@@ -148,18 +148,6 @@ static bool changes_nothing(struct decide_ctx *cx, const struct adoption *ad)
 					value_at(ad->plan, "phases"));
 }
 
-/* A stall of work that nobody is to do any more. */
-static void close_episode(struct decide_ctx *cx, const struct node *n, str why)
-{
-	struct event *e;
-
-	if (!n->episode_open)
-		return;
-	e = emit(cx, EV_EPISODE_CLOSED, about_node(n));
-	ev_int(cx, e, "episode", n->episode);
-	ev_note(cx, e, "reason", why);
-}
-
 /* The nodes that are out of the plan are cancelled, parents too; whoever works for them is wound down. */
 static void take_work_away(struct decide_ctx *cx, const struct adoption *ad)
 {
@@ -177,7 +165,7 @@ static void take_work_away(struct decide_ctx *cx, const struct adoption *ad)
 			node_to(cx, n, NODE_CANCELLED, why);
 		if (n->assignment)
 			assignment_wind_down(cx, n->assignment, AS_CANCELLED, why);
-		close_episode(cx, n, why);
+		episode_close(cx, n, why);
 		close_escalations(cx, n, why);
 	}
 }
