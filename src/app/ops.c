@@ -33,21 +33,66 @@
 		"after", PARAM_INT, false, "only events with a greater sequence number", 0 \
 	}
 
+/* The definition of a goal, as `goal.create` and `goal.update` take it. */
+#define GOAL_DEFINITION                                                                           \
+	{ "problem_statement", PARAM_TEXT, false, "what is to be solved", LIMIT_TEXT },           \
+			{ "success_criteria", PARAM_TEXTS, false,                                 \
+				"what must be observable at the end", LIMIT_LIST },               \
+			{ "non_goals", PARAM_TEXTS, false, "what is not asked for", LIMIT_LIST }, \
+			{ "constraints", PARAM_TEXTS, false, "what must be kept", LIMIT_LIST },   \
+			{ "assumptions", PARAM_TEXTS, false, "what is taken for granted",         \
+				LIMIT_LIST },                                                     \
+			{ "stakeholders", PARAM_TEXTS, false, "who else cares", LIMIT_LIST },     \
+			{ "risks", PARAM_OBJECTS, false,                                          \
+				"what may go wrong: {risk, impact, mitigation}", LIMIT_LIST },    \
+			{ "tags", PARAM_TEXTS, false, "for finding it again", LIMIT_LIST },       \
+			{ "owner", PARAM_TEXT, false, "who answers for it", LIMIT_NAME },         \
+			{ "repo_context", PARAM_TEXT, false,                                      \
+				"what is assumed about the repository", LIMIT_TEXT },             \
+			{ "priority", PARAM_TEXT, false,                                          \
+				"urgent, high, normal (the default), low or background", 0 },     \
+			{ "estimate", PARAM_OBJECT, false,                                        \
+				"what it is expected to use: iterations, wall_ms, tokens, "       \
+				"cost_microusd; \"default\": as configured",                      \
+				0 },                                                              \
+	{                                                                                         \
+		"budget", PARAM_OBJECT, false,                                                    \
+				"what it may use, as for the estimate, or \"unlimited\"", 0       \
+	}
+#define REASON_OPT                                                                              \
+	{                                                                                       \
+		"reason", PARAM_TEXT, false, "why; recorded with the caller's name", LIMIT_NOTE \
+	}
+#define REASON                                                                                 \
+	{                                                                                      \
+		"reason", PARAM_TEXT, true, "why; recorded with the caller's name", LIMIT_NOTE \
+	}
+
 static const struct op_param goal_create[] = {
 	{ "title", PARAM_TEXT, true, "one line", LIMIT_TITLE },
-	{ "problem_statement", PARAM_TEXT, false, "what is to be solved", LIMIT_TEXT },
-	{ "success_criteria", PARAM_TEXTS, false, "what must be observable at the end",
-			LIMIT_LIST },
-	{ "non_goals", PARAM_TEXTS, false, "what is not asked for", LIMIT_LIST },
-	{ "constraints", PARAM_TEXTS, false, "what must be kept", LIMIT_LIST },
-	{ "tags", PARAM_TEXTS, false, "for finding it again", LIMIT_LIST },
-	{ "priority", PARAM_TEXT, false, "urgent, high, normal (the default), low or background",
-			0 },
+	GOAL_DEFINITION,
+	{ "origin_session", PARAM_TEXT, false, "the session that asked for it", LIMIT_NAME },
+	{ "origin_context", PARAM_OBJECT, false, "how to reach who asked", 0 },
 	{ "plan", PARAM_OBJECT, false, "a plan document, applied at once", 0 },
 	{ "no_plan", PARAM_BOOL, false, "leave it without a plan until plan.apply", 0 },
 };
-static const struct op_param goal_list[] = { { "status", PARAM_TEXT, false,
-		"only goals with this status", 0 } };
+static const struct op_param goal_update[] = {
+	GOAL,
+	{ "title", PARAM_TEXT, false, "one line", LIMIT_TITLE },
+	GOAL_DEFINITION,
+	REASON_OPT,
+};
+static const struct op_param goal_pause[] = {
+	GOAL,
+	REASON_OPT,
+	{ "now", PARAM_BOOL, false, "stop what runs, too; its work is kept", 0 },
+};
+static const struct op_param goal_step[] = { GOAL, REASON_OPT };
+static const struct op_param goal_override[] = { GOAL, REASON };
+static const struct op_param goal_list[] = {
+	{ "status", PARAM_TEXT, false, "only goals with this status", 0 },
+	{ "tag", PARAM_TEXT, false, "only goals with this tag", 0 },
+};
 static const struct op_param goal_show[] = { GOAL };
 static const struct op_param plan_apply[] = { GOAL,
 	{ "plan", PARAM_OBJECT, true, "a plan document", 0 },
@@ -78,10 +123,6 @@ static const struct op_param work_update[] = {
 			LIMIT_NAME },
 	{ "configure", PARAM_TEXT, false, "kind credential: where to put it", LIMIT_NAME },
 };
-#define REASON                                                                            \
-	{                                                                                 \
-		"reason", PARAM_TEXT, true, "recorded with the caller's name", LIMIT_NOTE \
-	}
 static const struct op_param work_settle[] = { NODE, GOAL_OPT, REASON };
 static const struct op_param work_reassign[] = {
 	NODE,
@@ -145,6 +186,20 @@ static const struct op table[] = {
 			op_status },
 	{ "goal.create", OP_WRITE, OP_HUMAN, "Creates a goal, with its plan if one is given.",
 			PARAMS(goal_create), NULL },
+	{ "goal.update", OP_WRITE, OP_HUMAN, "Changes what a goal says, its priority or budget.",
+			PARAMS(goal_update), NULL },
+	{ "goal.pause", OP_WRITE, OP_HUMAN,
+			"Nothing new starts; what runs is brought to a safe end, and not accepted.",
+			PARAMS(goal_pause), NULL },
+	{ "goal.resume", OP_WRITE, OP_HUMAN, "Lets a paused goal go on.", PARAMS(goal_step), NULL },
+	{ "goal.cancel", OP_WRITE, OP_HUMAN,
+			"Cancels all open nodes of a goal and the goal; what was done is kept.",
+			PARAMS(goal_override), NULL },
+	{ "goal.reopen", OP_WRITE, OP_HUMAN,
+			"Makes a completed or aborted goal active again (an override).",
+			PARAMS(goal_override), NULL },
+	{ "goal.archive", OP_WRITE, OP_HUMAN, "Puts a completed or cancelled goal away.",
+			PARAMS(goal_step), NULL },
 	{ "goal.list", OP_READ, OP_HUMAN, "Lists goals, oldest first.", PARAMS(goal_list),
 			op_goal_list },
 	{ "goal.show", OP_READ, OP_HUMAN, "Shows a goal's record and progress.", PARAMS(goal_show),
@@ -236,6 +291,7 @@ static value *param_schema(struct arena *a, const struct op_param *p)
 		[PARAM_BOOL] = "boolean",
 		[PARAM_TEXTS] = "array",
 		[PARAM_OBJECT] = "object",
+		[PARAM_OBJECTS] = "array",
 	};
 	value *v = value_object(a), *items;
 
@@ -246,9 +302,10 @@ static value *param_schema(struct arena *a, const struct op_param *p)
 		if (p->max)
 			value_put(a, v, "maximum", value_int(a, (int64_t)p->max));
 	}
-	if (p->type == PARAM_TEXTS) {
+	if (p->type == PARAM_TEXTS || p->type == PARAM_OBJECTS) {
 		items = value_object(a);
-		value_put(a, items, "type", value_cstr(a, "string"));
+		value_put(a, items, "type",
+				value_cstr(a, p->type == PARAM_TEXTS ? "string" : "object"));
 		value_put(a, v, "items", items);
 		value_put(a, v, "maxItems", value_int(a, p->max ? (int64_t)p->max : LIMIT_LIST));
 	}
@@ -354,6 +411,7 @@ static const char *const param_names[] = {
 	[PARAM_BOOL] = "boolean",
 	[PARAM_TEXTS] = "list of texts",
 	[PARAM_OBJECT] = "object",
+	[PARAM_OBJECTS] = "list of objects",
 };
 
 void ops_docs(struct buf *out)

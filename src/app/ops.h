@@ -15,7 +15,7 @@ struct safe_mode;
 
 enum op_kind { OP_READ, OP_WRITE, OP_DAEMON };
 enum op_caller { OP_HUMAN = 1 };
-enum param_type { PARAM_TEXT, PARAM_INT, PARAM_BOOL, PARAM_TEXTS, PARAM_OBJECT };
+enum param_type { PARAM_TEXT, PARAM_INT, PARAM_BOOL, PARAM_TEXTS, PARAM_OBJECT, PARAM_OBJECTS };
 
 struct op_param {
 	const char *name;
@@ -67,6 +67,8 @@ struct ops *ops_free(struct ops *o); /* returns NULL */
  */
 int ops_find(const struct ops *o, str name, const value *params, const struct op **ret,
 		struct ov_err *err);
+/* The status named by the parameter: -1 when there is none, an error when there is no such. */
+int status_param(const struct status_table *t, const value *params, int *ret, struct ov_err *err);
 /* docs/operations.md and docs/events.md */
 void ops_docs(struct buf *out);
 void events_docs(struct buf *out);

@@ -62,9 +62,7 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 	return 0;
 }
 
-/* The status named by the parameter: -1 when there is none, an error when there is no such. */
-static int status_param(const struct status_table *t, const value *params, int *ret,
-		struct ov_err *err)
+int status_param(const struct status_table *t, const value *params, int *ret, struct ov_err *err)
 {
 	str s = value_str_at(params, "status");
 
@@ -81,53 +79,6 @@ static value *wrap_list(struct arena *a, const char *key, value *list)
 
 	value_put(a, v, key, list);
 	return v;
-}
-
-int op_goal_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
-{
-	value *list = value_array(cx->arena);
-	int status, r = status_param(&goal_statuses, params, &status, err);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < cx->state->goals.n; i++) {
-		const struct goal *g = cx->state->goals.p[i];
-
-		if (status < 0 || (int)g->status == status)
-			value_push(cx->arena, list, view_goal_brief(cx->arena, g));
-	}
-	*ret = wrap_list(cx->arena, "goals", list);
-	return 0;
-}
-
-/* Where the plan came from, as the log has it; null when nobody was asked. */
-static value *origin_view(struct op_ctx *cx, const struct goal *g)
-{
-	struct event e;
-	value *v;
-
-	if (!g->planned_seq || op_read_event(cx, (uint64_t)g->planned_seq, &e, NULL) < 0)
-		return value_null(cx->arena);
-	v = value_object(cx->arena);
-	value_put(cx->arena, v, "at", value_time(cx->arena, e.at));
-	for (size_t i = 0; i < e.data->object.n; i++)
-		value_set(cx->arena, v, e.data->object.members[i].key,
-				e.data->object.members[i].value);
-	return v;
-}
-
-int op_goal_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
-{
-	struct goal *g;
-	int r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
-
-	if (r < 0)
-		return r;
-	*ret = view_goal(cx->arena, cx->state, g);
-	value_put(cx->arena, *ret, "planner", origin_view(cx, g));
-	value_put(cx->arena, *ret, "planning",
-			value_bool(cx->arena, g->effect && g->effect->kind == FX_PLAN));
-	return 0;
 }
 
 int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)

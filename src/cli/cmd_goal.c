@@ -1,6 +1,8 @@
 #include "base/str.h"
+#include "cli/goal.h"
 #include "cli/input.h"
-#include "core/limits.h"
+#include "core/budget.h"
+#include "data/json.h"
 
 /* Is this node finished, anywhere in the tree? */
 static bool is_final(const value *nodes, str id)
@@ -62,43 +64,21 @@ static void tell_plan(struct cli *c, str goal)
 			STR_ARG(out_short(&c->out, t.ready.n ? t.ready : STR("none"), 200)));
 }
 
-static int create_params(struct cli *c, value *params, struct ov_err *err)
-{
-	const value *plan;
-	str problem;
-	int r;
-
-	cli_param(c, params, "title", "title");
-	if (cli_has(c, "problem")) {
-		r = input_text(c, cli_flag(c, "problem"), LIMIT_TEXT, &problem, err);
-		if (r < 0)
-			return ov_wrap(err, r, "--problem");
-		value_put(c->arena, params, "problem_statement", value_str(c->arena, problem));
-	}
-	cli_param_list(c, params, "success_criteria", "success");
-	cli_param_list(c, params, "constraints", "constraint");
-	cli_param_list(c, params, "non_goals", "non-goal");
-	cli_param_list(c, params, "tags", "tag");
-	cli_param(c, params, "priority", "priority");
-	if (cli_has(c, "no-plan"))
-		value_put(c->arena, params, "no_plan", value_bool(c->arena, true));
-	if (cli_has(c, "plan")) {
-		r = plan_load(c, cli_flag(c, "plan"), &plan, err);
-		if (r != 0)
-			return r;
-		value_put(c->arena, params, "plan", (value *)plan);
-	}
-	return 0;
-}
-
 int cmd_goal_create(struct cli *c, struct ov_err *err)
 {
 	value *params = value_object(c->arena);
-	const value *res;
+	const value *res, *plan;
 	bool done, planned;
 	str id;
-	int r = create_params(c, params, err);
+	int r = goal_definition(c, params, err);
 
+	if (cli_has(c, "no-plan"))
+		value_put(c->arena, params, "no_plan", value_bool(c->arena, true));
+	if (r == 0 && cli_has(c, "plan")) {
+		r = plan_load(c, cli_flag(c, "plan"), &plan, err);
+		if (r == 0)
+			value_put(c->arena, params, "plan", (value *)plan);
+	}
 	if (r != 0)
 		return r;
 	r = cli_call(c, CALL_WRITE, "goal.create", params, &res, &done, err);
@@ -131,13 +111,14 @@ int cmd_goal_create(struct cli *c, struct ov_err *err)
 int cmd_goal_list(struct cli *c, struct ov_err *err)
 {
 	value *params = value_object(c->arena);
-	struct ids ids = { .partial = cli_has(c, "status") };
+	struct ids ids = { .partial = cli_has(c, "status") || cli_has(c, "tag") };
 	struct out *o = &c->out;
 	const value *res, *goals;
 	bool done;
 	int r;
 
 	cli_param(c, params, "status", "status");
+	cli_param(c, params, "tag", "tag");
 	r = cli_call(c, CALL_READ, "goal.list", params, &res, &done, err);
 	if (r != 0 || done)
 		return r;
@@ -162,8 +143,9 @@ int cmd_goal_list(struct cli *c, struct ov_err *err)
 	ids_done(&ids);
 	if (value_count(goals) == 0)
 		out_f(o,
-				"No goals.\nNext  overseer goal create --title \"...\" [--plan "
-				"plan.json]\n");
+				"No goals%s.\nNext  overseer goal create --title \"...\" [--plan "
+				"plan.json]\n",
+				ids.partial ? " fit" : "");
 	return 0;
 }
 
@@ -176,7 +158,63 @@ static void list_texts(struct out *o, const char *label, const value *texts)
 	}
 }
 
-static void show_record(struct out *o, const value *g)
+static void line(struct out *o, const char *label, str text)
+{
+	if (!text.n)
+		return;
+	cell(o, S_DIM, str_from(label));
+	cell(o, S_PLAIN, text);
+	row_end(o);
+}
+
+static void list_risks(struct out *o, const value *risks)
+{
+	for (size_t i = 0; i < value_count(risks); i++) {
+		const value *risk = value_item(risks, i);
+		str impact = value_str_at(risk, "impact"),
+		    against = value_str_at(risk, "mitigation");
+
+		cell(o, S_DIM, i ? STR("") : STR("Risks"));
+		cell_f(o, S_PLAIN, STR_FMT "%s" STR_FMT "%s" STR_FMT,
+				STR_ARG(value_str_at(risk, "risk")), impact.n ? "; impact: " : "",
+				STR_ARG(impact), against.n ? "; against it: " : "",
+				STR_ARG(against));
+		row_end(o);
+	}
+}
+
+static void show_usage(struct out *o, const value *usage)
+{
+	for (int i = 0; i < RESOURCE_COUNT; i++) {
+		const value *one = value_at(usage, status_name(&resources, i)),
+			    *limit = value_at(one, "limit");
+
+		if (!limit)
+			continue;
+		cell(o, S_DIM, i ? STR("") : STR("Used"));
+		cell(o, S_PLAIN,
+				budget_text(o->arena, (enum resource)i, value_int_at(one, "used"),
+						value_int_or(limit, -1)));
+		row_end(o);
+	}
+}
+
+static void show_origin(struct out *o, const value *g)
+{
+	const value *planner = value_at(g, "planner");
+
+	line(o, "Asked by", value_str_at(g, "origin_session"));
+	if (value_count(value_at(g, "origin_context")))
+		line(o, "Reply to", json_text(o->arena, value_at(g, "origin_context")));
+	line(o, "Repository", value_str_at(g, "repo_context"));
+	if (value_count(planner))
+		line(o, "Planned",
+				arena_printf(o->arena, "by " STR_FMT " with " STR_FMT,
+						STR_ARG(value_str_at(planner, "model_ref")),
+						STR_ARG(value_str_at(planner, "template_id"))));
+}
+
+static void show_state(struct out *o, const value *g)
 {
 	const value *p = value_at(g, "progress");
 	static const char *const priorities[] = { "", "urgent", "high", "normal", "low",
@@ -205,11 +243,25 @@ static void show_record(struct out *o, const value *g)
 					: "?",
 			(long long)value_int_at(g, "plan_version"));
 	row_end(o);
+}
+
+void goal_show_record(struct out *o, const value *g)
+{
+	show_state(o, g);
+	show_usage(o, value_at(g, "usage"));
 	list_texts(o, "Success", value_at(g, "success_criteria"));
 	list_texts(o, "Keep", value_at(g, "constraints"));
 	list_texts(o, "Not asked", value_at(g, "non_goals"));
+	list_texts(o, "Assumed", value_at(g, "assumptions"));
+	list_texts(o, "Stakeholders", value_at(g, "stakeholders"));
+	list_risks(o, value_at(g, "risks"));
 	list_texts(o, "Tags", value_at(g, "tags"));
+	show_origin(o, g);
 	table_end(o, "");
+	if (value_str_at(g, "problem_statement").n) {
+		out_f(o, "\n");
+		out_lines(o, "  ", value_str_at(g, "problem_statement"));
+	}
 }
 
 int cmd_goal_show(struct cli *c, struct ov_err *err)
@@ -228,11 +280,7 @@ int cmd_goal_show(struct cli *c, struct ov_err *err)
 	out_f(o, "  ");
 	out_text(o, value_str_at(g, "title"));
 	out_f(o, "\n");
-	show_record(o, g);
-	if (value_str_at(g, "problem_statement").n) {
-		out_f(o, "\n");
-		out_lines(o, "  ", value_str_at(g, "problem_statement"));
-	}
+	goal_show_record(o, g);
 	asks = value_at(g, "escalations");
 	for (size_t i = 0; i < value_count(asks); i++) {
 		out_f(o, "\nNeeds you: ");

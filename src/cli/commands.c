@@ -31,19 +31,53 @@ static const struct flag up_flags[] = {
 static const struct flag status_flags[] = {
 	BOOL("watch", "show it again whenever something happens, until Ctrl-C"),
 };
+#define GOAL_FLAGS                                                                            \
+	TEXT("problem", "TEXT|@FILE", "what is to be solved"),                                \
+			LIST("success", "TEXT",                                               \
+					"what must be observable at the end (repeatable)"),   \
+			LIST("constraint", "TEXT", "what must be kept (repeatable)"),         \
+			LIST("non-goal", "TEXT", "what is not asked for (repeatable)"),       \
+			LIST("assumption", "TEXT", "what is taken for granted (repeatable)"), \
+			LIST("stakeholder", "NAME", "who else cares (repeatable)"),           \
+			LIST("risk", "RISK[|IMPACT[|MITIGATION]]",                            \
+					"what may go wrong (repeatable)"),                    \
+			LIST("tag", "WORD", "for finding it again (repeatable)"),             \
+			TEXT("owner", "NAME", "who answers for it; you, unless you say so"),  \
+			TEXT("repo-context", "TEXT|@FILE",                                    \
+					"what is assumed about the repository"),              \
+			TEXT("priority", "WORD", "urgent, high, normal, low or background"),  \
+			LIST("estimate", "NAME=AMOUNT",                                       \
+					"expected iterations, wall, tokens or cost_usd "      \
+					"(repeatable)"),                                      \
+			LIST("budget", "NAME=AMOUNT",                                         \
+					"the most of each, or unlimited, or default (repeatable)")
 static const struct flag goal_create_flags[] = {
 	NEED("title", "TEXT", "one line"),
-	TEXT("problem", "TEXT|@FILE", "what is to be solved"),
-	LIST("success", "TEXT", "what must be observable at the end (repeatable)"),
-	LIST("constraint", "TEXT", "what must be kept (repeatable)"),
-	LIST("non-goal", "TEXT", "what is not asked for (repeatable)"),
-	LIST("tag", "WORD", "for finding it again (repeatable)"),
-	TEXT("priority", "WORD", "urgent, high, normal, low or background"),
+	GOAL_FLAGS,
+	TEXT("origin-session", "TEXT", "the session that asks for it"),
+	TEXT("origin-context", "JSON|@FILE", "how to reach who asks"),
 	TEXT("plan", "FILE", "a plan, applied at once (- reads standard input)"),
 	BOOL("no-plan", "leave it without a plan until plan apply"),
 };
+static const struct flag goal_update_flags[] = {
+	TEXT("title", "TEXT", "one line"),
+	GOAL_FLAGS,
+	LIST("clear", "NAME", "makes a text or a list empty (repeatable)"),
+	TEXT("reason", "TEXT", "why; recorded with your name"),
+};
+static const struct flag goal_pause_flags[] = {
+	TEXT("reason", "TEXT", "why; recorded with your name"),
+	BOOL("now", "stop what runs, too; its work is kept"),
+};
+static const struct flag goal_step_flags[] = {
+	TEXT("reason", "TEXT", "why; recorded with your name"),
+};
+static const struct flag goal_override_flags[] = {
+	NEED("reason", "TEXT", "why; recorded with your name"),
+};
 static const struct flag goal_list_flags[] = {
 	TEXT("status", "WORD", "active, paused, completed, cancelled or archived"),
+	TEXT("tag", "WORD", "only goals with this tag"),
 };
 static const struct flag plan_check_flags[] = {
 	TEXT("goal", "ID", "as the next plan of this goal: what it would change (asks the daemon)"),
@@ -121,6 +155,19 @@ const struct command commands[] = {
 			"task, in its own words." },
 	{ "goal", "list", "List goals", "", 0, 0, FLAGS(goal_list_flags), cmd_goal_list, NULL },
 	{ "goal", "show", "Show a goal", "ID", 1, 1, NO_FLAGS, cmd_goal_show, NULL },
+	{ "goal", "update", "Change what a goal says, its priority or its budget", "ID", 1, 1,
+			FLAGS(goal_update_flags), cmd_goal_update,
+			"A list that is given takes the place of the one before." },
+	{ "goal", "pause", "Start nothing new for a goal", "ID", 1, 1, FLAGS(goal_pause_flags),
+			cmd_goal_pause, NULL },
+	{ "goal", "resume", "Let a paused goal go on", "ID", 1, 1, FLAGS(goal_step_flags),
+			cmd_goal_resume, NULL },
+	{ "goal", "cancel", "Give a goal up; what was done is kept", "ID", 1, 1,
+			FLAGS(goal_override_flags), cmd_goal_cancel, NULL },
+	{ "goal", "reopen", "Make a completed or aborted goal active again", "ID", 1, 1,
+			FLAGS(goal_override_flags), cmd_goal_reopen, NULL },
+	{ "goal", "archive", "Put a completed or cancelled goal away", "ID", 1, 1,
+			FLAGS(goal_step_flags), cmd_goal_archive, NULL },
 	{ "plan", "check", "Check a plan; needs no daemon", "FILE", 1, 1, FLAGS(plan_check_flags),
 			cmd_plan_check,
 			"Finds all problems at once, each with its place. FILE may be - for "

@@ -47,24 +47,28 @@ struct budget_verdict budget_judge(const struct policy *p, const struct goal *g)
 	return worst;
 }
 
+static str amount_text(struct arena *a, enum resource resource, int64_t n)
+{
+	if (resource == RES_WALL_MS)
+		return duration_format_short(a, n);
+	if (resource == RES_COST_MICROUSD)
+		return arena_printf(a, "$%lld.%02lld", (long long)n / 1000000,
+				(long long)n % 1000000 / 10000);
+	return arena_printf(a, "%lld", (long long)n);
+}
+
 str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t limit)
 {
-	switch (resource) {
-	case RES_ITERATIONS:
-		return arena_printf(a, "%lld of %lld runs", (long long)used, (long long)limit);
-	case RES_WALL_MS:
-		return arena_printf(a, STR_FMT " of " STR_FMT " of run time",
-				STR_ARG(duration_format_short(a, used)),
-				STR_ARG(duration_format_short(a, limit)));
-	case RES_TOKENS:
-		return arena_printf(a, "%lld of %lld tokens", (long long)used, (long long)limit);
-	case RES_COST_MICROUSD:
-		return arena_printf(a, "$%lld.%02lld of $%lld.%02lld", (long long)used / 1000000,
-				(long long)used % 1000000 / 10000, (long long)limit / 1000000,
-				(long long)limit % 1000000 / 10000);
-	case RESOURCE_COUNT: break;
-	}
-	return STR("");
+	static const char *const units[] = { [RES_ITERATIONS] = " runs",
+		[RES_WALL_MS] = " of run time",
+		[RES_TOKENS] = " tokens",
+		[RES_COST_MICROUSD] = "" };
+	str n = amount_text(a, resource, used);
+
+	if (limit < 0)
+		return arena_printf(a, STR_FMT "%s, unlimited", STR_ARG(n), units[resource]);
+	return arena_printf(a, STR_FMT " of " STR_FMT "%s", STR_ARG(n),
+			STR_ARG(amount_text(a, resource, limit)), units[resource]);
 }
 
 ov_time quiet_until(const struct policy *p, ov_time now)

@@ -20,7 +20,7 @@ struct budget_verdict {
 };
 
 struct budget_verdict budget_judge(const struct policy *p, const struct goal *g);
-/* "13h of 24h of run time", for people. */
+/* "13h of 24h of run time", "4 runs, unlimited", for people. */
 str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t limit);
 
 /* When the quiet hours that now is in end; 0 when it is in none. */

@@ -259,6 +259,12 @@ void events_seal(struct decide_ctx *cx, size_t from)
 
 static const struct command commands[] = {
 	{ "goal.create", decide_goal_create },
+	{ "goal.update", decide_goal_update },
+	{ "goal.pause", decide_goal_pause },
+	{ "goal.resume", decide_goal_resume },
+	{ "goal.cancel", decide_goal_cancel },
+	{ "goal.reopen", decide_goal_reopen },
+	{ "goal.archive", decide_goal_archive },
 	{ "plan.apply", decide_plan_apply },
 	{ "work.update", decide_work_update },
 	{ "work.cancel", decide_work_cancel },

@@ -128,6 +128,8 @@ value *work_result(struct decide_ctx *cx, const struct node *n, enum node_status
 void escalation_answer(struct decide_ctx *cx, const struct escalation *x, str answer,
 		enum esc_status as);
 
+decide_fn decide_goal_update, decide_goal_pause, decide_goal_resume, decide_goal_cancel,
+		decide_goal_reopen, decide_goal_archive;
 decide_fn decide_goal_create, decide_plan_apply, decide_work_update, decide_work_cancel,
 		decide_work_reopen, decide_work_reassign, decide_work_rerun, decide_run_stop,
 		decide_queue_retry, decide_queue_drop, decide_inbox_answer, decide_inbox_dismiss,

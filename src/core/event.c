@@ -5,34 +5,39 @@
 #include "base/str.h"
 #include "data/json.h"
 
-#define TEXT(name, help)                \
-	{                               \
-		name, V_STR, true, help \
+#define TEXT(name, help)                        \
+	{                                       \
+		name, V_STR, true, help, V_NULL \
 	}
-#define TEXT_OPT(name, help)             \
-	{                                \
-		name, V_STR, false, help \
+#define TEXT_OPT(name, help)                     \
+	{                                        \
+		name, V_STR, false, help, V_NULL \
 	}
-#define NUM(name, help)                 \
-	{                               \
-		name, V_INT, true, help \
+#define NUM(name, help)                         \
+	{                                       \
+		name, V_INT, true, help, V_NULL \
 	}
-#define NUM_OPT(name, help)              \
-	{                                \
-		name, V_INT, false, help \
+#define NUM_OPT(name, help)                      \
+	{                                        \
+		name, V_INT, false, help, V_NULL \
 	}
-#define FLAG_OPT(name, help)              \
-	{                                 \
-		name, V_BOOL, false, help \
+#define FLAG_OPT(name, help)                      \
+	{                                         \
+		name, V_BOOL, false, help, V_NULL \
 	}
-#define LIST_OPT(name, help)               \
-	{                                  \
-		name, V_ARRAY, false, help \
+#define LIST_OPT(name, help)                       \
+	{                                          \
+		name, V_ARRAY, false, help, V_NULL \
 	}
 
-#define OBJECT_OPT(name, help)              \
-	{                                   \
-		name, V_OBJECT, false, help \
+#define OBJECTS_OPT(name, help)                      \
+	{                                            \
+		name, V_ARRAY, false, help, V_OBJECT \
+	}
+
+#define OBJECT_OPT(name, help)                      \
+	{                                           \
+		name, V_OBJECT, false, help, V_NULL \
 	}
 
 static const struct event_field daemon_started[] = {
@@ -51,7 +56,7 @@ static const struct event_field goal_created[] = {
 	LIST_OPT("constraints", "what must be kept"),
 	LIST_OPT("assumptions", "what was taken for granted"),
 	LIST_OPT("stakeholders", "who else cares"),
-	LIST_OPT("risks", "what may go wrong: risk, impact, mitigation"),
+	OBJECTS_OPT("risks", "what may go wrong: risk, impact, mitigation"),
 	LIST_OPT("tags", "for finding it again"),
 	TEXT_OPT("owner", "who answers for it; the actor when absent"),
 	TEXT_OPT("origin_session", "session that asked for it"),
@@ -69,7 +74,7 @@ static const struct event_field goal_updated[] = {
 	LIST_OPT("constraints", "what must be kept"),
 	LIST_OPT("assumptions", "what was taken for granted"),
 	LIST_OPT("stakeholders", "who else cares"),
-	LIST_OPT("risks", "what may go wrong: risk, impact, mitigation"),
+	OBJECTS_OPT("risks", "what may go wrong: risk, impact, mitigation"),
 	LIST_OPT("tags", "for finding it again"),
 	TEXT_OPT("owner", "who answers for it"),
 	TEXT_OPT("repo_context", "what was assumed about the repository"),
@@ -79,7 +84,8 @@ static const struct event_field goal_updated[] = {
 	TEXT("reason", "why"),
 };
 static const struct event_field goal_spent[] = {
-	{ "amounts", V_OBJECT, true, "by resource: iterations, wall_ms, tokens, cost_microusd" },
+	{ "amounts", V_OBJECT, true, "by resource: iterations, wall_ms, tokens, cost_microusd",
+			V_NULL },
 	TEXT("on", "what it was used for: run, plan"),
 };
 static const struct event_field goal_budget[] = {
@@ -102,7 +108,8 @@ static const struct event_field plan_applied[] = {
 	OBJECT_OPT("summary", "ids of the nodes added, changed, removed; kept: how many"),
 	{ "plan", V_OBJECT, true,
 			"the effective document: what was given, and the finished nodes that it "
-			"left out" },
+			"left out",
+			V_NULL },
 };
 static const struct event_field plan_generated[] = {
 	TEXT("purpose", "create, split or diagnose"),
@@ -139,7 +146,7 @@ static const struct event_field node_accepted[] = {
 static const struct event_field node_reported[] = {
 	TEXT("identity", "of the report; applied once"),
 	NUM("offset", "in the run's output, after the report"),
-	{ "update", V_OBJECT, true, "what was reported" },
+	{ "update", V_OBJECT, true, "what was reported", V_NULL },
 	TEXT("status", "as reported: in_progress, blocked, done; empty: not said"),
 	FLAG_OPT("progress", "it says something that was not known"),
 	TEXT_OPT("error", "what is wrong with it; then it changes nothing"),
@@ -171,7 +178,7 @@ static const struct event_field episode_closed[] = {
 	TEXT("reason", "progress, or what else ended it"),
 };
 static const struct event_field crystallized[] = {
-	{ "crystallization", V_OBJECT, true, "the handoff" },
+	{ "crystallization", V_OBJECT, true, "the handoff", V_NULL },
 };
 static const struct event_field assignment_activity[] = {
 	NUM("at_ms", "when it was seen"),
@@ -412,9 +419,10 @@ int event_check(const struct event *e, struct ov_err *err)
 					f->name, value_kind_name(f->kind),
 					value_kind_name(m->value->kind));
 		for (size_t k = 0; f->kind == V_ARRAY && k < m->value->array.n; k++)
-			if (m->value->array.items[k]->kind != V_STR)
-				return ov_fail(err, OV_EINVALID, "%s.%s: expected texts only",
-						info.name, f->name);
+			if (m->value->array.items[k]->kind != (f->items ? f->items : V_STR))
+				return ov_fail(err, OV_EINVALID, "%s.%s: expected %ss only",
+						info.name, f->name,
+						f->items ? value_kind_name(f->items) : "text");
 	}
 	for (size_t i = 0; i < info.n; i++)
 		if (info.fields[i].required && !value_at(e->data, info.fields[i].name))

@@ -79,6 +79,7 @@ struct event_field {
 	enum value_kind kind;
 	bool required;
 	const char *help;
+	enum value_kind items; /* of an array; V_NULL stands for texts */
 };
 
 struct event_info {

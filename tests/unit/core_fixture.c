@@ -565,22 +565,25 @@ static void random_word(struct fixture *f, struct rng *rng)
 		(void)try_submit(f, "inbox.dismiss", json(f, "{'number': %lld}", number), NULL);
 }
 
-static void random_pause(struct fixture *f, struct rng *rng)
+/* Whatever a person may say about a goal; mostly pauses and resumes. */
+static void random_goal_command(struct fixture *f, struct rng *rng)
 {
+	static const char *const all[] = { "goal.pause", "goal.resume", "goal.pause", "goal.resume",
+		"goal.pause", "goal.resume", "goal.update", "goal.cancel", "goal.reopen",
+		"goal.archive" };
 	const struct goal *g;
-	struct event e = { .kind = EV_GOAL_STATUS };
-	bool pause;
+	const char *command = all[rng_below(rng, ARRAY_LEN(all))];
+	value *params;
 
 	if (f->state->goals.n == 0)
 		return;
 	g = f->state->goals.p[rng_below(rng, f->state->goals.n)];
-	if (g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED)
-		return;
-	pause = g->status == GOAL_ACTIVE;
-	e.goal = arena_str(&f->arena, g->id);
-	e.data = json(f, "{'from': '%s', 'to': '%s', 'reason': 'x'}", pause ? "active" : "paused",
-			pause ? "paused" : "active");
-	assert_int_equal(append(f, &e, NULL), 0);
+	params = json(f, "{'goal': '" STR_FMT "', 'reason': 'x', 'now': %s}", STR_ARG(g->id),
+			rng_below(rng, 2) ? "true" : "false");
+	if (str_is(str_from(command), "goal.update"))
+		value_put(&f->arena, params, "budget",
+				json(f, "{'iterations': %zu}", 1 + rng_below(rng, 20)));
+	(void)try_submit(f, command, params, NULL);
 }
 
 static const struct assignment *random_running(struct fixture *f, struct rng *rng)
@@ -658,7 +661,7 @@ void random_step(struct fixture *f, struct rng *rng)
 	else if (choice < 87)
 		random_word(f, rng);
 	else if (choice < 88)
-		random_pause(f, rng);
+		random_goal_command(f, rng);
 	else if (choice < 90)
 		f->telemetry.no_capacity = f->telemetry.no_capacity.n ? STR("") : STR("memory");
 	else if (choice < 93 && f->state->goals.n < 8)

@@ -97,6 +97,7 @@ TEST(texts)
 	assert_true(str_is(budget_text(&a, RES_TOKENS, 9, 12), "9 of 12 tokens"));
 	assert_true(str_is(budget_text(&a, RES_COST_MICROUSD, 12345678, 60000000),
 			"$12.34 of $60.00"));
+	assert_true(str_is(budget_text(&a, RES_ITERATIONS, 4, -1), "4 runs, unlimited"));
 	arena_done(&a);
 }
 

@@ -8,7 +8,7 @@
 #include "data/json.h"
 #include "tests/rng.h"
 
-static value *sample(struct arena *a, enum value_kind kind)
+static value *sample(struct arena *a, enum value_kind kind, enum value_kind items)
 {
 	value *list;
 
@@ -18,7 +18,7 @@ static value *sample(struct arena *a, enum value_kind kind)
 	case V_BOOL: return value_bool(a, true);
 	case V_ARRAY:
 		list = value_array(a);
-		value_push(a, list, value_cstr(a, "x"));
+		value_push(a, list, items ? value_object(a) : value_cstr(a, "x"));
 		return list;
 	default: return value_object(a);
 	}
@@ -39,7 +39,8 @@ static struct event make(struct arena *a, enum event_kind kind, bool all)
 	}
 	for (size_t i = 0; i < info.n; i++)
 		if (all || info.fields[i].required)
-			value_put(a, e.data, info.fields[i].name, sample(a, info.fields[i].kind));
+			value_put(a, e.data, info.fields[i].name,
+					sample(a, info.fields[i].kind, info.fields[i].items));
 	return e;
 }
 

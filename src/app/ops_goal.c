@@ -1,0 +1,87 @@
+/* Reading operations about goals. */
+#include "app/ops.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/budget.h"
+#include "core/event.h"
+#include "core/view.h"
+
+static bool has_tag(const struct goal *g, str tag)
+{
+	for (size_t i = 0; i < g->tags.n; i++)
+		if (str_eq(g->tags.p[i], tag))
+			return true;
+	return tag.n == 0;
+}
+
+int op_goal_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	value *v = value_object(cx->arena), *list = value_array(cx->arena);
+	str tag = value_str_at(params, "tag");
+	int status, r = status_param(&goal_statuses, params, &status, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < cx->state->goals.n; i++) {
+		const struct goal *g = cx->state->goals.p[i];
+
+		if ((status < 0 || (int)g->status == status) && has_tag(g, tag))
+			value_push(cx->arena, list, view_goal_brief(cx->arena, g));
+	}
+	value_put(cx->arena, v, "goals", list);
+	*ret = v;
+	return 0;
+}
+
+/* What each resource comes to: the goal's own figures where it has some, else the configured ones. */
+static value *usage(struct op_ctx *cx, const struct goal *g)
+{
+	const struct policy *p = &cx->config->policy;
+	value *v = value_object(cx->arena);
+
+	for (int i = 0; i < RESOURCE_COUNT; i++) {
+		int64_t limit = budget_limit(p, g, (enum resource)i);
+		value *one = value_object(cx->arena);
+
+		value_put(cx->arena, one, "used", value_int(cx->arena, g->spent[i]));
+		value_put(cx->arena, one, "estimate",
+				value_int(cx->arena, budget_estimate(p, g, (enum resource)i)));
+		value_put(cx->arena, one, "limit",
+				limit < 0 ? value_cstr(cx->arena, "unlimited")
+					  : value_int(cx->arena, limit));
+		value_put(cx->arena, v, status_name(&resources, i), one);
+	}
+	return v;
+}
+
+/* Where the plan came from, as the log has it; null when nobody was asked. */
+static value *origin_view(struct op_ctx *cx, const struct goal *g)
+{
+	struct event e;
+	value *v;
+
+	if (!g->planned_seq || op_read_event(cx, (uint64_t)g->planned_seq, &e, NULL) < 0)
+		return value_null(cx->arena);
+	v = value_object(cx->arena);
+	value_put(cx->arena, v, "at", value_time(cx->arena, e.at));
+	for (size_t i = 0; i < e.data->object.n; i++)
+		value_set(cx->arena, v, e.data->object.members[i].key,
+				e.data->object.members[i].value);
+	return v;
+}
+
+int op_goal_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	struct goal *g;
+	int r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
+
+	if (r < 0)
+		return r;
+	*ret = view_goal(cx->arena, cx->state, g);
+	value_put(cx->arena, *ret, "usage", usage(cx, g));
+	value_put(cx->arena, *ret, "planner", origin_view(cx, g));
+	value_put(cx->arena, *ret, "planning",
+			value_bool(cx->arena, g->effect && g->effect->kind == FX_PLAN));
+	return 0;
+}
