@@ -249,12 +249,19 @@ static enum effect_kind step_kind(struct scn *s, str word)
 	scn_fail(s, "no such step");
 }
 
+/* It may be said of work whose goal is not there yet. */
+static str step_node(struct scn *s, str text)
+{
+	if (!given_knows(s, text))
+		scn_fail(s, "no goal has a " STR_FMT, STR_ARG(text));
+	return text;
+}
+
 static struct twist twist_from(struct scn *s, const struct args *a)
 {
 	struct twist t = { .kind = step_kind(s, a->v[0].s) };
-	const struct node *n = scn_node(s, a->v[2].s);
 
-	t.node = arena_str(&s->f.arena, n->id);
+	t.node = step_node(s, a->v[2].s);
 	for (size_t i = 0; i < ARRAY_LEN(outcomes); i++) {
 		if (!str_is(a->v[3].s, outcomes[i].word))
 			continue;
@@ -284,7 +291,7 @@ static void step_takes(struct scn *s, const struct args *a)
 {
 	struct twist t = { .kind = step_kind(s, a->v[0].s) };
 
-	t.node = arena_str(&s->f.arena, scn_node(s, a->v[2].s)->id);
+	t.node = step_node(s, a->v[2].s);
 	t.takes = str_is(a->v[3].s, "forever") ? OV_TIME_MAX : duration_at(s, a, 3);
 	add_twist(s, t);
 }
