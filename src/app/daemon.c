@@ -330,6 +330,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 
 	list_init(&d->followers);
 	list_init(&d->log_waits);
+	list_init(&d->children);
 	identity_init(d);
 	d->self.dir = d->o->dir;
 	d->self.config_file = path_join(&d->arena, d->o->dir, "config.toml");
@@ -371,6 +372,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 
 static void close_all(struct daemon *d)
 {
+	child_done(d);
 	http_close(d);
 	rpcd_close(d->rpcd);
 	executor_free(d->executor);

@@ -15,5 +15,12 @@ struct daemon_options {
 
 /* Runs until stopped; returns the exit status. */
 int daemon_run(const struct daemon_options *o);
-/* Answers one request from stdin to stdout from the store as it is; returns the exit status. */
-int readonly_run(const char *dir);
+/*
+ * Answers one request from stdin to stdout from the store as it is; returns the exit status. With
+ * may_write also what works on the store's files.
+ */
+struct readonly_options {
+	const char *dir, *repo, *shim;
+	bool may_write;
+};
+int readonly_run(const struct readonly_options *o);

@@ -33,6 +33,7 @@ struct daemon {
 	struct loop_source *after, *wake, *wake_steady, *drain, *signals[3];
 	struct list followers; /* of events, over the socket */
 	struct list log_waits; /* calls of run.log that wait for output */
+	struct list children;  /* calls that processes of their own answer */
 
 	str caller; /* name of the last caller, owned */
 	uid_t caller_uid;
@@ -46,6 +47,11 @@ void server_call(void *user, struct rpc_call *call);
 void server_published(struct daemon *d, const struct event *const *events, size_t n);
 void server_run_changed(void *user, str run_id);
 void server_done(struct daemon *d);
+
+/* child.c: calls that are answered by a process of their own. */
+void child_call(struct daemon *d, struct rpc_call *call);
+/* Forgets them; the processes are ended. */
+void child_done(struct daemon *d);
 
 /* http.c */
 int http_open(struct daemon *d, struct ov_err *err);

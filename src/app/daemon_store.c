@@ -58,7 +58,7 @@ static void copy_aside(struct daemon *d)
 
 	r = safe_path(a, d->self.store_url, &path, &err);
 	if (r == 0)
-		r = lock_take(arena_cstr(a, arena_printf(a, "%s.lock", path)), &lock, &err);
+		r = store_hold(str_from(d->self.store_url), &lock, &err);
 	if (r == 0)
 		r = safe_copy_aside(a, path, &copy, &err);
 	fd_closep(&lock);

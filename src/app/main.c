@@ -14,11 +14,14 @@
 #include "sys/file.h"
 #include "version.h"
 
-static const char usage[] = "usage: overseerd --dir DIR [--repo DIR] [--shim PATH] [--ready-fd N]\n"
-			    "       overseerd --read-only --dir DIR     one JSON-RPC request on "
-			    "stdin, the answer on stdout\n"
-			    "       overseerd --docs operations|events|configuration\n"
-			    "       overseerd --version\n";
+static const char usage[] =
+		"usage: overseerd --dir DIR [--repo DIR] [--shim PATH] [--ready-fd N]\n"
+		"       overseerd --read-only --dir DIR     one JSON-RPC request on "
+		"stdin, the answer on stdout\n"
+		"       overseerd --once --dir DIR          the same, also for doctor, backup, "
+		"export and import\n"
+		"       overseerd --docs operations|events|configuration\n"
+		"       overseerd --version\n";
 
 static int print_docs(str what)
 {
@@ -83,6 +86,25 @@ static int run_daemon(struct arena *a, const char *dir, const char *repo, const 
 	return daemon_run(&o);
 }
 
+static int answer_once(struct arena *a, const char *dir, const char *repo, const char *shim,
+		bool may_write)
+{
+	struct readonly_options o = {
+		.dir = dir,
+		.repo = repo ? repo : path_join(a, dir, ".."),
+		.shim = shim ? shim : find_shim(a),
+		.may_write = may_write,
+	};
+	char *real = realpath(dir, arena_alloc(a, PATH_MAX));
+
+	if (real)
+		o.dir = real;
+	real = realpath(o.repo, arena_alloc(a, PATH_MAX));
+	if (real)
+		o.repo = real;
+	return readonly_run(&o);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -91,6 +113,7 @@ int main(int argc, char **argv)
 		{ "shim", required_argument, NULL, 's' },
 		{ "ready-fd", required_argument, NULL, 'f' },
 		{ "read-only", no_argument, NULL, 'o' },
+		{ "once", no_argument, NULL, 'O' },
 		{ "docs", required_argument, NULL, 'D' },
 		{ "version", no_argument, NULL, 'V' },
 		{ "help", no_argument, NULL, 'h' },
@@ -99,7 +122,7 @@ int main(int argc, char **argv)
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 	const char *dir = NULL, *repo = NULL, *shim = NULL;
-	bool read_only = false;
+	bool read_only = false, once = false;
 	int64_t ready_fd = -1;
 	int c;
 
@@ -116,6 +139,7 @@ int main(int argc, char **argv)
 			}
 			break;
 		case 'o': read_only = true; break;
+		case 'O': once = true; break;
 		case 'D': return print_docs(str_from(optarg));
 		case 'V': puts("overseerd " OV_VERSION); return 0;
 		case 'h': fputs(usage, stdout); return 0;
@@ -126,5 +150,6 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	return read_only ? readonly_run(dir) : run_daemon(&a, dir, repo, shim, (int)ready_fd);
+	return read_only || once ? answer_once(&a, dir, repo, shim, once)
+				 : run_daemon(&a, dir, repo, shim, (int)ready_fd);
 }

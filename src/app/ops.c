@@ -177,6 +177,15 @@ static const struct op_param tick_now[] = {
 	{ "dry_run", PARAM_BOOL, false, "only say what would be decided", 0 },
 };
 
+static const struct op_param store_file_opt[] = {
+	{ "file", PARAM_TEXT, false, "absolute path of a new file", 0 },
+};
+static const struct op_param doctor_run[] = {
+	{ "fix", PARAM_BOOL, false, "repair what can be repaired safely, after a backup", 0 },
+	{ "rebuild", PARAM_BOOL, false,
+			"write a new store from what can be verified of a damaged one", 0 },
+};
+
 #define PARAMS(list) list, ARRAY_LEN(list)
 #define NO_PARAMS NULL, 0
 
@@ -265,6 +274,12 @@ static const struct op table[] = {
 			op_config_show },
 	{ "config.reload", OP_DAEMON, OP_HUMAN,
 			"Reads config.toml again; a bad file changes nothing.", NO_PARAMS, NULL },
+	{ "doctor.run", OP_CHILD, OP_HUMAN,
+			"Checks the store, its files, its locks and its worktrees; can repair.",
+			PARAMS(doctor_run), op_doctor_run },
+	{ "store.backup", OP_CHILD, OP_HUMAN,
+			"Writes a verified copy of the store, while it is in use.",
+			PARAMS(store_file_opt), op_store_backup },
 	{ "daemon.stop", OP_DAEMON, OP_HUMAN, "Stops the daemon gracefully; runs go on.", NO_PARAMS,
 			NULL },
 };
@@ -416,8 +431,10 @@ static const char *const param_names[] = {
 
 void ops_docs(struct buf *out)
 {
-	static const char *const kinds
-			[] = { [OP_READ] = "reads", [OP_WRITE] = "writes", [OP_DAEMON] = "daemon" };
+	static const char *const kinds[] = { [OP_READ] = "reads",
+		[OP_WRITE] = "writes",
+		[OP_DAEMON] = "daemon",
+		[OP_CHILD] = "a process of its own" };
 
 	buf_adds(out,
 			STR("# Operations\n\nGenerated from the table in `src/app/ops.c`; do not "

@@ -3,7 +3,9 @@
  * The operations: one table of everything that can be asked of Overseer, with its parameters, who may
  * call it and what it does. Socket, HTTP, `--read-only` and docs/operations.md walk this table. A
  * reading operation is a function of the state and the store; a writing one is a command for the
- * engine; a few (following, waiting, stopping) need the daemon itself.
+ * engine; a few (following, waiting, stopping) need the daemon itself. What takes its time on the
+ * store's files is done by a process of its own (`overseerd --once`), whether the daemon runs or not:
+ * it gets neither state nor store and opens what it needs.
  */
 #include "base/buf.h"
 #include "base/ov.h"
@@ -13,7 +15,7 @@
 
 struct safe_mode;
 
-enum op_kind { OP_READ, OP_WRITE, OP_DAEMON };
+enum op_kind { OP_READ, OP_WRITE, OP_DAEMON, OP_CHILD };
 enum op_caller { OP_HUMAN = 1 };
 enum param_type { PARAM_TEXT, PARAM_INT, PARAM_BOOL, PARAM_TEXTS, PARAM_OBJECT, PARAM_OBJECTS };
 
@@ -27,7 +29,8 @@ struct op_param {
 
 /* Who is asked, and what it is: for the answers that speak of the daemon. */
 struct op_daemon {
-	const char *dir, *store_url, *instance, *config_file;
+	const char *dir, *repo, *shim, *store_url, *instance, *config_file;
+	const char *config_problem; /* OP_CHILD: config.toml is not valid, and the defaults are used */
 	int pid;
 	ov_time started_at;
 	int64_t http_port;
@@ -53,7 +56,7 @@ struct op {
 	const char *help;
 	const struct op_param *params;
 	size_t params_n;
-	op_read_fn *read; /* OP_READ only */
+	op_read_fn *read; /* OP_READ and OP_CHILD only */
 };
 
 /* The compiled table. */
@@ -80,3 +83,4 @@ int op_read_event(struct op_ctx *cx, uint64_t seq, struct event *ret, struct ov_
 op_read_fn op_status, op_goal_list, op_goal_show, op_plan_check, op_plan_diff, op_plan_history,
 		op_plan_show, op_work_list, op_work_show, op_run_list, op_run_show, op_run_log,
 		op_events_list, op_explain, op_config_show;
+op_read_fn op_store_backup, op_doctor_run;

@@ -30,10 +30,35 @@ static int read_request(struct buf *in, struct ov_err *err)
 	return in->n ? 0 : ov_fail(err, OV_EINVALID, "no request on standard input");
 }
 
-static int answer(struct arena *a, const char *dir, const struct rpc_msg *req, value **ret,
-		struct ov_err *err)
+/* A bad configuration does not keep anybody from looking after the store. */
+static int load_config(struct op_daemon *self, const struct op *op, struct arena *a,
+		struct config **ret, struct ov_err *err)
 {
-	struct op_daemon self = { .dir = dir, .instance = "", .read_only = true };
+	struct ov_err found = { 0 };
+	int r = daemon_load_config(self->dir, "", ret, &found);
+
+	if (r < 0 && op->kind == OP_CHILD) {
+		self->config_problem = arena_cstr(a, str_from(found.msg));
+		r = config_parse(STR(""), ret, err);
+	} else if (r < 0 && err) {
+		*err = found;
+	}
+	if (r < 0)
+		return r;
+	self->store_url = (*ret)->store_url.n
+			? arena_cstr(a, (*ret)->store_url)
+			: arena_cstr(a, arena_printf(a, "sqlite:%s/store.db", self->dir));
+	return 0;
+}
+
+static int answer(struct arena *a, const struct readonly_options *o, const struct rpc_msg *req,
+		value **ret, struct ov_err *err)
+{
+	struct op_daemon self = { .dir = o->dir,
+		.repo = o->repo,
+		.shim = o->shim,
+		.instance = "",
+		.read_only = true };
 	struct op_ctx cx = { .arena = a, .daemon = &self, .now = clock_wall() };
 	struct ops *ops = ops_new();
 	struct config *config = NULL;
@@ -41,21 +66,17 @@ static int answer(struct arena *a, const char *dir, const struct rpc_msg *req, v
 	const struct op *op = NULL;
 	int r;
 
-	self.config_file = path_join(a, dir, "config.toml");
+	self.config_file = path_join(a, o->dir, "config.toml");
 	r = ops_find(ops, req->method, req->params, &op, err);
-	if (r == 0 && op->kind != OP_READ) {
+	if (r == 0 && op->kind != OP_READ && !(op->kind == OP_CHILD && o->may_write)) {
 		r = ov_fail(err, OV_EUNAVAILABLE, "%s needs the daemon, which is not running",
 				op->name);
 		ov_next(err, "overseer up");
 	}
 	if (r == 0)
-		r = daemon_load_config(dir, "", &config, err);
-	if (r == 0) {
-		self.store_url = config->store_url.n
-				? arena_cstr(a, config->store_url)
-				: arena_cstr(a, arena_printf(a, "sqlite:%s/store.db", dir));
+		r = load_config(&self, op, a, &config, err);
+	if (r == 0 && op->kind == OP_READ)
 		r = safe_open(self.store_url, rand_u64(), &s, err);
-	}
 	cx.state = s.state;
 	cx.store = s.store;
 	self.safe = s.safe.on ? &s.safe : NULL;
@@ -70,7 +91,7 @@ static int answer(struct arena *a, const char *dir, const struct rpc_msg *req, v
 	return r;
 }
 
-int readonly_run(const char *dir)
+int readonly_run(const struct readonly_options *o)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -87,7 +108,7 @@ int readonly_run(const char *dir)
 	if (r == 0)
 		r = rpc_parse(doc, &req, &rpc_code, &err);
 	if (r == 0)
-		r = answer(&a, dir, &req, &result, &err);
+		r = answer(&a, o, &req, &result, &err);
 	if (r < 0)
 		rpc_write_error(&out, req.id, &err);
 	else

@@ -163,9 +163,11 @@ int safe_copy_aside(struct arena *a, const char *path, const char **ret, struct 
 			return 0;
 		}
 	}
-	if (copies >= SAFE_COPIES_MAX)
-		return ov_fail(err, OV_ELIMIT, "there are %zu copies of damaged stores in %s",
+	if (copies >= SAFE_COPIES_MAX) {
+		ov_fail(err, OV_ELIMIT, "there are %zu copies of damaged stores in %s already",
 				copies, dir);
+		return ov_next(err, "move some of %s" STR_FMT "* elsewhere", dir, STR_ARG(prefix));
+	}
 	copy = arena_cstr(a,
 			arena_printf(a, "%s" STR_FMT STR_FMT ".db", dir, STR_ARG(prefix),
 					STR_ARG(safe_stamp(a, clock_wall()))));

@@ -354,6 +354,7 @@ void server_call(void *user, struct rpc_call *call)
 				write_done, call);
 		break;
 	case OP_DAEMON: call_daemon(d, call, op); break;
+	case OP_CHILD: child_call(d, call); break;
 	}
 }
 

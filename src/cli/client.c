@@ -309,12 +309,13 @@ int client_ask(struct client *c, const char *method, const value *params, int64_
 }
 
 /* The answer of the store as it lies there. */
-static int ask_read_only(struct client *c, const char *method, const value *params,
+static int ask_store(struct client *c, enum call_kind kind, const char *method, const value *params,
 		const value **ret, struct ov_err *err)
 {
 	_cleanup_(buf_done)
 	struct buf out = BUF_INIT;
-	const char *argv[] = { NULL, "--read-only", "--dir", c->dir, NULL };
+	const char *how = kind == CALL_CHILD ? "--once" : "--read-only";
+	const char *argv[] = { NULL, how, "--dir", c->dir, NULL };
 	struct capture spec = { .argv = argv, .max = ANSWER_MAX, .timeout_ms = c->timeout_ms };
 	int64_t id = c->next_id++;
 	int status, r = program_find(c->arena, "overseerd", "OVERSEERD", &argv[0], err);
@@ -328,13 +329,12 @@ static int ask_read_only(struct client *c, const char *method, const value *para
 		return r;
 	line = str_trim(buf_str(&out));
 	if (line.n == 0)
-		return ov_fail(err, OV_EUNAVAILABLE,
-				"%s --read-only gave no answer (exit status %d)", argv[0], status);
+		return ov_fail(err, OV_EUNAVAILABLE, "%s %s gave no answer (exit status %d)",
+				argv[0], how, status);
 	r = take_message(c, line, id, ret, err);
 	if (r == 0)
-		return ov_fail(err, OV_EINTERNAL, "%s --read-only answered something else",
-				argv[0]);
-	c->read_only = r == 1;
+		return ov_fail(err, OV_EINTERNAL, "%s %s answered something else", argv[0], how);
+	c->read_only = r == 1 && kind == CALL_READ;
 	return r < 0 ? r : 0;
 }
 
@@ -343,8 +343,8 @@ int client_call(struct client *c, enum call_kind kind, const char *method, const
 {
 	int r = client_connect(c, err);
 
-	if (r == OV_EUNAVAILABLE && kind == CALL_READ)
-		return ask_read_only(c, method, params, ret, err);
+	if (r == OV_EUNAVAILABLE && kind != CALL_WRITE)
+		return ask_store(c, kind, method, params, ret, err);
 	if (r < 0)
 		return r;
 	r = client_ask(c, method, params, c->timeout_ms, ret, err);

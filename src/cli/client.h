@@ -10,7 +10,8 @@
 #include "data/ndjson.h"
 #include "data/value.h"
 
-enum call_kind { CALL_READ, CALL_WRITE };
+/* CALL_CHILD: what works on the store's files, by the daemon or without it. */
+enum call_kind { CALL_READ, CALL_WRITE, CALL_CHILD };
 
 struct client {
 	struct arena *arena;

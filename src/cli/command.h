@@ -128,6 +128,8 @@ int cmd_tick(struct cli *c, struct ov_err *err);
 int cmd_config_show(struct cli *c, struct ov_err *err);
 int cmd_config_check(struct cli *c, struct ov_err *err);
 int cmd_config_reload(struct cli *c, struct ov_err *err);
+int cmd_doctor(struct cli *c, struct ov_err *err);
+int cmd_backup(struct cli *c, struct ov_err *err);
 int cmd_version(struct cli *c, struct ov_err *err);
 int cmd_help(struct cli *c, struct ov_err *err);
 

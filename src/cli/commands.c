@@ -128,6 +128,10 @@ static const struct flag tick_flags[] = {
 static const struct flag config_show_flags[] = {
 	BOOL("effective", "defaults too"),
 };
+static const struct flag doctor_flags[] = {
+	BOOL("fix", "repair what can be repaired safely, after a backup"),
+	BOOL("rebuild", "write a new store from what can be verified of a damaged one"),
+};
 static const struct flag help_flags[] = {
 	BOOL("markdown", "everything, as docs/commands.md"),
 };
@@ -214,6 +218,16 @@ const struct command commands[] = {
 			"Without FILE the store's config.toml. FILE may be - for standard input." },
 	{ "config", "reload", "Let the daemon read config.toml again", "", 0, 0, NO_FLAGS,
 			cmd_config_reload, "A file with an error changes nothing." },
+	{ "doctor", NULL, "Check the store and all around it; can repair", "", 0, 0,
+			FLAGS(doctor_flags), cmd_doctor,
+			"Works with the daemon running or not; --rebuild needs it down. Nothing "
+			"that "
+			"could hold work is removed.\nA damaged store is kept as "
+			"store.corrupt-TIME.db. Exit status 4 when there is a problem." },
+	{ "backup", NULL, "Write a verified copy of the store, also while the daemon runs",
+			"[FILE]", 0, 1, NO_FLAGS, cmd_backup,
+			"Without FILE into .overseer/backups/, where the newest few are kept "
+			"(store.backups_kept)." },
 	{ "version", NULL, "Print the version", "", 0, 0, NO_FLAGS, cmd_version, NULL },
 	{ "help", NULL, "Show help", "[COMMAND]", 0, 2, FLAGS(help_flags), cmd_help, NULL },
 };

@@ -185,6 +185,9 @@ static const struct option options[] = {
 	{ "store.snapshot_every", OPT_INT, 1, 1000 * 1000 * 1000, "10000",
 			"Events between two snapshots; a start replays at most about that many.",
 			AT(store_snapshot_every) },
+	{ "store.backups_kept", OPT_INT, 1, 10000, "7",
+			"Backups that are kept in the folder `backups`; older ones are removed.",
+			AT(store_backups_kept) },
 };
 #undef AT
 #undef LIST_AT

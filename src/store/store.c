@@ -14,7 +14,8 @@ static const struct store_ops *find_back_end(str scheme)
 	return NULL;
 }
 
-int store_open(str url, enum store_mode mode, struct store **ret, struct ov_err *err)
+/* The back-end of a URL, and what it is to open. */
+static int resolve(str url, const struct store_ops **ret, str *ret_path, struct ov_err *err)
 {
 	size_t colon = str_find_byte(url, ':');
 	const struct store_ops *ops;
@@ -29,7 +30,27 @@ int store_open(str url, enum store_mode mode, struct store **ret, struct ov_err 
 				"store URL '" STR_FMT
 				"': unknown scheme; known are mem: and sqlite:PATH",
 				STR_ARG(url));
-	return ops->open(str_sub(url, colon + 1, url.n), mode, ret, err);
+	*ret = ops;
+	*ret_path = str_sub(url, colon + 1, url.n);
+	return 0;
+}
+
+int store_open(str url, enum store_mode mode, struct store **ret, struct ov_err *err)
+{
+	const struct store_ops *ops;
+	str path;
+	int r = resolve(url, &ops, &path, err);
+
+	return r < 0 ? r : ops->open(path, mode, ret, err);
+}
+
+int store_hold(str url, int *ret_fd, struct ov_err *err)
+{
+	const struct store_ops *ops;
+	str path;
+	int r = resolve(url, &ops, &path, err);
+
+	return r < 0 ? r : ops->hold(path, ret_fd, err);
 }
 
 void store_close(struct store *s)

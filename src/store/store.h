@@ -58,6 +58,8 @@ struct store_ops {
 	const char *scheme;
 	int (*open)(str path, enum store_mode mode, struct store **ret, struct ov_err *err);
 	void (*close)(struct store *s);
+	/* See store_hold. */
+	int (*hold)(str path, int *ret_fd, struct ov_err *err);
 	/* All or nothing, only if head == expect and the lease is ours. */
 	void (*append)(struct store *s, uint64_t expect, const struct store_record *recs, size_t n,
 			store_done *done, void *user);
@@ -116,6 +118,12 @@ struct store {
  */
 int store_open(str url, enum store_mode mode, struct store **ret, struct ov_err *err);
 void store_close(struct store *s); /* NULL allowed */
+/*
+ * Keeps every daemon away from the store's files without opening them, for who copies or replaces
+ * them; closing the fd lets go. OV_ECONFLICT when a process holds the lease, OV_ESTATE when the store
+ * is no file.
+ */
+int store_hold(str url, int *ret_fd, struct ov_err *err);
 
 void store_append(struct store *s, uint64_t expect, const struct store_record *recs, size_t n,
 		store_done *done, void *user);

@@ -39,6 +39,11 @@ static int mem_open(str path, enum store_mode mode, struct store **ret, struct o
 	return 0;
 }
 
+static int mem_hold(str path _unused_, int *ret_fd _unused_, struct ov_err *err)
+{
+	return ov_fail(err, OV_ESTATE, "mem: a store in memory has no files");
+}
+
 static void mem_close(struct store *s)
 {
 	struct mem_store *m = mem_of(s);
@@ -211,6 +216,7 @@ const struct store_ops store_mem_ops = {
 	.scheme = "mem",
 	.open = mem_open,
 	.close = mem_close,
+	.hold = mem_hold,
 	.append = mem_append,
 	.read = mem_read,
 	.head = mem_head,

@@ -432,6 +432,15 @@ static int sqlite_store_open(str path, enum store_mode mode, struct store **ret,
 	return 0;
 }
 
+static int sqlite_hold(str path, int *ret_fd, struct ov_err *err)
+{
+	char *copy = mem_dup(path.p, path.n);
+	int r = sqlite_lock(copy, ret_fd, err);
+
+	mem_free(copy);
+	return r;
+}
+
 static int sqlite_fd(struct store *s _unused_)
 {
 	return -1;
@@ -446,6 +455,7 @@ const struct store_ops store_sqlite_ops = {
 	.scheme = "sqlite",
 	.open = sqlite_store_open,
 	.close = sqlite_store_close,
+	.hold = sqlite_hold,
 	.append = sqlite_append,
 	.read = sqlite_read,
 	.head = sqlite_head,

@@ -180,6 +180,7 @@ TEST(the_lease_keeps_others_away)
 	struct arena a = ARENA_INIT;
 	struct store_lease lease;
 	struct store *safe = NULL, *other;
+	int fd;
 
 	dir_init(&d);
 	make_store(&d, 5);
@@ -187,7 +188,11 @@ TEST(the_lease_keeps_others_away)
 	assert_int_equal(store_lease_take(safe, STR("safe"), &a, &lease, NULL), 0);
 	other = open_store(&d, STORE_READ_WRITE);
 	assert_int_equal(store_lease_take(other, STR("x"), &a, &lease, NULL), OV_ECONFLICT);
+	assert_int_equal(store_hold(str_from(d.url), &fd, NULL), OV_ECONFLICT);
 	store_close(safe);
+	assert_int_equal(store_hold(str_from(d.url), &fd, NULL), 0);
+	assert_int_equal(store_lease_take(other, STR("x"), &a, &lease, NULL), OV_ECONFLICT);
+	close(fd);
 	assert_int_equal(store_lease_take(other, STR("x"), &a, &lease, NULL), 0);
 	store_close(other);
 	arena_done(&a);

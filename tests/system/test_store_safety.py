@@ -307,5 +307,241 @@ class Newer(SafetyCase):
         self.assertGreater(site.seq(), seq)
 
 
+class Doctor(SafetyCase):
+    def doctor(self, site, *args, status=0):
+        out = self.cli(site, "doctor", "--json", *args, status=status)
+        answer = json.loads(out.splitlines()[0])
+        answer["by"] = {c["name"]: c for c in answer["checks"]}
+        return answer
+
+    def worked(self):
+        """A site where a goal was done."""
+        site = self.site(FAST, COMMIT)
+        os.chmod(site.dir, 0o700)
+        site.up()
+        site.wait_goal(site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"])
+        return site
+
+    def levels(self, answer):
+        return {name: c["level"] for name, c in answer["by"].items() if c["level"] != "ok"}
+
+    def test_healthy(self):
+        """Everything is well, with the daemon, without it, and before there is a store."""
+        site = self.site(FAST, COMMIT)
+        os.chmod(site.dir, 0o700)
+        self.assertEqual(self.levels(self.doctor(site)), {})
+        site.close()
+        site = self.worked()
+        running = self.doctor(site)
+        self.assertEqual(self.levels(running), {})
+        self.assertIn(str(site.daemon.pid), running["by"]["lease"]["text"])
+        self.assertEqual(site.call("doctor.run")["problems"], 0)
+        site.down()
+        stopped = self.doctor(site)
+        self.assertEqual(self.levels(stopped), {})
+        self.assertIn("is what the log says", stopped["by"]["snapshot"]["text"])
+        self.assertEqual(sorted(stopped["by"]), sorted(running["by"]))
+        self.assertIn("0 problems, 0 warnings", self.cli(site, "doctor"))
+
+    def test_findings(self):
+        site = self.worked()
+        run = site.runs()[0]["id"]
+        site.kill()
+        os.mkdir(os.path.join(site.dir, "runs", "R_unknown"))
+        os.mkdir(os.path.join(site.dir, "worktrees", "stranger"))
+        site.git("worktree", "add", "-q", os.path.join(site.dir, "worktrees", "gone"), "-b", "gone")
+        subprocess.run(["rm", "-r", os.path.join(site.dir, "worktrees", "gone")], check=True)
+        old = os.path.join(site.dir, ".tmp-0123")
+        with open(old, "w", encoding="utf-8"):
+            pass
+        os.utime(old, (1, 1))
+        os.chmod(os.path.join(site.dir, "token"), 0o644)
+        with open(os.path.join(site.dir, "config.toml"), "a", encoding="utf-8") as f:
+            f.write("[nonsense]\nx = 1\n")
+        found = self.doctor(site, status=4)
+        self.assertEqual(self.levels(found), {
+            "runs": "warning", "worktrees": "warning", "git_worktrees": "warning", "temporary": "warning",
+            "permissions": "problem", "config": "problem", "lease": "warning"})
+        self.assertIn("R_unknown", found["by"]["runs"]["text"])
+        self.assertNotIn(run, found["by"]["runs"]["text"])
+        self.assertIsNone(found["backup"])
+        for check in found["by"].values():
+            self.assertEqual(bool(check["next"]), check["level"] != "ok", check)
+        fixed = self.doctor(site, "--fix", status=4)
+        self.assertTrue(os.path.exists(fixed["backup"]))
+        self.assertEqual(self.levels(fixed), {
+            "runs": "warning", "worktrees": "warning", "git_worktrees": "warning", "config": "problem"})
+        self.assertTrue(fixed["by"]["permissions"]["fixed"])
+        self.assertFalse(os.path.exists(old))
+        self.assertEqual(os.stat(os.path.join(site.dir, "token")).st_mode & 0o777, 0o600)
+        # What might hold work is still there.
+        self.assertTrue(os.path.isdir(os.path.join(site.dir, "runs", "R_unknown")))
+        self.assertTrue(os.path.isdir(os.path.join(site.dir, "worktrees", "stranger")))
+
+    def test_wrong_snapshot(self):
+        """A snapshot that is not the fold of the log is found, and replaced by what is."""
+        site = self.worked()
+        titles = [g["title"] for g in site.call("goal.list")["goals"]]
+        site.down()
+        db = sqlite3.connect(self.store(site))
+        seq, data = db.execute("SELECT seq, bytes FROM snapshot ORDER BY seq DESC LIMIT 1").fetchone()
+        data = data.replace(b'"title":"Test"', b'"title":"Rest"')
+        with db:
+            db.execute("UPDATE snapshot SET bytes = ?, sum = ? WHERE seq = ?",
+                       (data, hashlib.sha256(data).digest(), seq))
+        db.close()
+        site.up()
+        self.assertEqual(self.levels(self.doctor(site, status=4))["snapshot"], "problem")
+        held = self.doctor(site, "--fix", status=4)["by"]["snapshot"]
+        self.assertFalse(held["fixed"])
+        self.assertIn("overseer down", held["next"])
+        site.kill()
+        self.assertTrue(self.doctor(site, "--fix")["by"]["snapshot"]["fixed"])
+        site.up()
+        self.assertEqual([g["title"] for g in site.call("goal.list")["goals"]], titles)
+
+    def rebuilt(self, damage, status=0, goals=30):
+        site, seq = self.filled(goals)
+        os.chmod(site.dir, 0o700)
+        damage(site)
+        before = digest(self.store(site))
+        self.assertIn("problem", self.levels(self.doctor(site, status=4)).values())
+        self.assertEqual(digest(self.store(site)), before)
+        answer = self.doctor(site, "--rebuild", status=status)
+        self.assertEqual(digest(answer["rebuilt"]["old"]), before)
+        site.up()
+        self.assertIsNone(site.call("status.get")["safe_mode"])
+        site.call("goal.create", title="goes on")
+        events = site.events()
+        self.assertEqual([e["seq"] for e in events], list(range(1, len(events) + 1)))
+        return site, seq, answer["rebuilt"]
+
+    def test_rebuild(self):
+        def spoil(site):
+            self.sql(site, "DELETE FROM snapshot", "UPDATE log SET body = 'x' WHERE seq = 21")
+        site, _, rebuilt = self.rebuilt(spoil)
+        self.assertEqual((rebuilt["last_seq"], rebuilt["from"]), (20, self.store(site)))
+        self.assertEqual(len(site.call("goal.list")["goals"]), 20)  # 19, and the one that was added
+        self.assertEqual(self.levels(self.doctor(site)), {"copies": "warning"})
+
+    def test_rebuild_from_a_backup(self):
+        """Of a file of which nothing is left, the newest backup is what can be verified."""
+        def spoil(site):
+            self.cli(site, "backup")
+            with open(self.store(site), "wb") as f:
+                f.write(b"nothing at all\n" * 500)
+        site, seq, rebuilt = self.rebuilt(spoil)
+        self.assertEqual(rebuilt["last_seq"], seq)
+        self.assertIn("/backups/store-", rebuilt["from"])
+        self.assertEqual(len(site.call("goal.list")["goals"]), 31)
+
+    def test_a_foreign_backup_is_not_taken(self):
+        def spoil(site):
+            other, _ = self.filled(60)
+            self.cli(other, "backup", os.path.join(site.root, "other.db"))
+            os.makedirs(os.path.join(site.dir, "backups"), mode=0o700)
+            os.rename(os.path.join(site.root, "other.db"), os.path.join(site.dir, "backups", "store-9.db"))
+            self.sql(site, "DELETE FROM snapshot", "UPDATE log SET body = 'x' WHERE seq = 21")
+        _, _, rebuilt = self.rebuilt(spoil)
+        self.assertEqual(rebuilt["last_seq"], 20)
+
+    def test_rebuild_is_refused(self):
+        site, _ = self.filled(3)
+        self.assertIn("not damaged", self.cli(site, "doctor", "--rebuild", status=4))
+        self.write(site, 0, b"\0" * 100)
+        site.up()
+        before = digest(self.store(site))
+        self.assertIn("overseer down", self.cli(site, "doctor", "--rebuild", status=4))
+        self.assertIn("damaged", self.cli(site, "doctor", status=4))
+        self.assertEqual(digest(self.store(site)), before)
+        site.down()
+        self.sql_newer(site)
+        self.assertIn("newer", self.cli(site, "doctor", "--rebuild", status=4))
+
+    def sql_newer(self, site):
+        os.unlink(self.store(site))
+        db = sqlite3.connect(self.store(site))
+        db.executescript(f"PRAGMA application_id = {0x4f565352}; PRAGMA user_version = 1000; CREATE TABLE x (y)")
+        db.close()
+
+
+class Backup(SafetyCase):
+    def check(self, path, last):
+        db = sqlite3.connect(f"file:{path}?immutable=1", uri=True)
+        try:
+            self.assertEqual(db.execute("PRAGMA integrity_check").fetchone()[0], "ok")
+            self.assertEqual(db.execute("SELECT count(*), max(seq) FROM log").fetchone(), (last, last))
+        finally:
+            db.close()
+
+    def test_while_running(self):
+        site, _ = self.filled(20)
+        site.up()
+        made = site.call("store.backup")
+        self.check(made["file"], made["last_seq"])
+        self.assertEqual(made["last_seq"], site.seq())
+        self.assertEqual(os.stat(made["file"]).st_mode & 0o777, 0o600)
+        path = os.path.join(site.root, "b.db")
+        self.assertIn("verified", self.cli(site, "backup", path))
+        self.check(path, made["last_seq"])
+        self.assertIn("exists", self.cli(site, "backup", path, status=4))
+        with self.assertRaises(RpcError) as e:
+            site.call("store.backup", file="b.db")
+        self.assertEqual(e.exception.code, "E_INVALID")
+        self.assertEqual(sorted(os.listdir(os.path.join(site.dir, "backups"))), [os.path.basename(made["file"])])
+        # A store of its own: a daemon goes on from it.
+        site.down()
+        os.rename(path, self.store(site))
+        site.up()
+        self.assertEqual(len(site.call("goal.list")["goals"]), 20)
+
+    def test_while_writing(self):
+        """Many backups beside a daemon that writes all the time: each is whole, nothing is held up."""
+        site, _ = self.filled(5)
+        site.up()
+        asker, writer = site.connect(), site.connect()
+        for _ in range(5):
+            wanted = asker.send("store.backup")
+            written = 0
+            readable = []
+            asker.sock.setblocking(False)
+            while not readable:
+                writer.call("goal.create", title="more", problem_statement="words " * 200)
+                written += 1
+                try:
+                    readable = asker.sock.recv(65536)
+                except BlockingIOError:
+                    continue
+            asker.sock.settimeout(60)
+            answer = json.loads(readable)
+            self.assertEqual(answer["id"], wanted)
+            self.check(answer["result"]["file"], answer["result"]["last_seq"])
+            self.assertGreater(written, 0)
+        asker.close()
+        writer.close()
+
+    def test_only_the_newest_stay(self):
+        site, _ = self.filled(2, config=FAST + "[store]\nbackups_kept = 3\n")
+        folder = os.path.join(site.dir, "backups")
+        kept = []
+        for _ in range(5):
+            kept.append(os.path.basename(json.loads(self.cli(site, "backup", "--json"))["file"]))
+        with open(os.path.join(folder, "mine.db"), "w", encoding="utf-8"):
+            pass
+        kept.append(os.path.basename(json.loads(self.cli(site, "backup", "--json"))["file"]))
+        self.assertEqual(sorted(os.listdir(folder)), sorted(["mine.db"] + kept[-3:]))
+
+    def test_refused(self):
+        """Nothing is called a backup that is none, and nothing is left of it."""
+        site = self.site(FAST, COMMIT)
+        self.assertIn("no store", self.cli(site, "backup", status=3))
+        site, _ = self.filled(30)
+        self.sql(site, "UPDATE log SET body = 'x' WHERE seq = 21")
+        self.assertIn("chain broken", self.cli(site, "backup", status=8))
+        self.assertIn("chain broken", self.cli(site, "backup", os.path.join(site.root, "b.db"), status=8))
+        self.assertEqual(os.listdir(os.path.join(site.dir, "backups")), [])
+        self.assertFalse([n for n in os.listdir(site.root) if n.startswith("b.db")])
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -1,0 +1,115 @@
+/*
+ * Calls that take their time on the store's files, or that must not disturb our own connection to
+ * them: each is handed to a process of its own, and its answer handed back. A caller that hangs up
+ * does not end the process: a backup that was begun is finished.
+ */
+#include "app/daemon_impl.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "data/json.h"
+#include "data/jsonrpc.h"
+#include "sys/job.h"
+
+enum { CHILDREN_MAX = 4, CHILD_MS = 60 * 60 * 1000, ANSWER_MAX = 4 * 1024 * 1024 };
+
+struct child {
+	struct daemon *d;
+	struct list link;
+	struct rpc_call *call;
+	struct job *job;
+};
+
+static void answer_failed(struct child *c, const struct job_result *r)
+{
+	struct ov_err err = { 0 };
+	str said = str_trim(r->err);
+
+	ov_fail(&err, OV_EUNAVAILABLE, "the process for " STR_FMT " %s: " STR_FMT,
+			STR_ARG(c->call->method), r->timed_out ? "took too long" : "gave no answer",
+			STR_ARG(str_sub(said, 0, 400)));
+	rpc_call_error(c->call, &err);
+}
+
+static void child_answered(void *user, const struct job_result *r)
+{
+	struct child *c = user;
+	struct arena *a = c->call->arena;
+	struct rpc_msg m = { 0 };
+	struct ov_err err = { 0 };
+	int rpc_code;
+	value *doc;
+
+	list_remove(&c->link);
+	if (r->out_cut || json_parse(a, arena_str(a, str_trim(r->out)), NULL, &doc, NULL) < 0 ||
+			rpc_parse(doc, &m, &rpc_code, NULL) < 0) {
+		answer_failed(c, r);
+	} else if (m.kind == RPC_ERROR) {
+		rpc_to_err(&m, &err);
+		rpc_call_error(c->call, &err);
+	} else {
+		rpc_call_result(c->call, m.result);
+	}
+	mem_free(c);
+}
+
+static size_t children(const struct daemon *d)
+{
+	size_t n = 0;
+
+	list_each (it, &d->children)
+		n++;
+	return n;
+}
+
+static int start(struct child *c, struct ov_err *err)
+{
+	struct daemon *d = c->d;
+	const char *const argv[] = { "/proc/self/exe", "--once", "--dir", d->o->dir, "--repo",
+		d->o->repo, "--shim", d->o->shim, NULL };
+	struct job_spec spec = { .proc = PROC_SPEC_INIT,
+		.timeout_ms = CHILD_MS,
+		.max_output = ANSWER_MAX };
+	_cleanup_(buf_done)
+	struct buf request = BUF_INIT;
+
+	if (children(d) >= CHILDREN_MAX)
+		return ov_fail(err, OV_ELIMIT, "%d such calls are under way: try again later",
+				CHILDREN_MAX);
+	rpc_write_request(&request, value_int(c->call->arena, 1), c->call->method, c->call->params);
+	buf_addc(&request, '\n');
+	spec.proc.argv = argv;
+	spec.input = buf_str(&request);
+	return job_start(d->loop, &spec, child_answered, c, &c->job, err);
+}
+
+void child_call(struct daemon *d, struct rpc_call *call)
+{
+	struct child *c = mem_zalloc(1, sizeof(*c));
+	struct ov_err err = { 0 };
+
+	c->d = d;
+	c->call = call;
+	if (start(c, &err) < 0) {
+		mem_free(c);
+		rpc_call_error(call, &err);
+		return;
+	}
+	list_append(&d->children, &c->link);
+}
+
+void child_done(struct daemon *d)
+{
+	struct ov_err err = { 0 };
+
+	ov_fail(&err, OV_EUNAVAILABLE, "the daemon is stopping");
+	list_each (it, &d->children) {
+		struct child *c = list_entry(it, struct child, link);
+
+		list_remove(&c->link);
+		job_abandon(c->job);
+		rpc_call_error(c->call, &err);
+		mem_free(c);
+	}
+}

@@ -1,0 +1,132 @@
+/* Looking after the store: doctor, backup, export, import. */
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "sys/file.h"
+
+/* They read or write everything: the usual wait is meant for a question. */
+static void take_time(struct cli *c)
+{
+	if (!cli_has(c, "timeout"))
+		c->timeout_ms = c->client.timeout_ms = OV_HOUR;
+}
+
+/* The file as the daemon sees it, whose working folder is another. */
+static int file_param(struct cli *c, value *params, struct ov_err *err)
+{
+	char here[PATH_MAX];
+	str file = c->args[0];
+
+	if (c->args_n == 0)
+		return 0;
+	if (file.n && file.p[0] != '/') {
+		if (!getcwd(here, sizeof(here)))
+			return ov_fail(err, OV_EIO, "the working folder has no name");
+		file = str_from(path_join(c->arena, here, arena_cstr(c->arena, file)));
+	}
+	value_put(c->arena, params, "file", value_str(c->arena, file));
+	return 0;
+}
+
+static enum style level_style(str level)
+{
+	if (str_is(level, "problem"))
+		return S_RED;
+	return str_is(level, "warning") ? S_YELLOW : S_GREEN;
+}
+
+static void show_checks(struct out *o, const value *checks)
+{
+	for (size_t i = 0; i < value_count(checks); i++) {
+		const value *v = value_item(checks, i);
+		str level = value_str_at(v, "level");
+
+		cell(o, level_style(level), value_bool_at(v, "fixed") ? STR("fixed") : level);
+		cell(o, S_BOLD, value_str_at(v, "name"));
+		cell(o, S_PLAIN, value_str_at(v, "text"));
+		row_end(o);
+	}
+	table_end(o, "  ");
+	for (size_t i = 0; i < value_count(checks); i++) {
+		const value *v = value_item(checks, i);
+
+		if (str_is(value_str_at(v, "level"), "ok") || !value_str_at(v, "next").n)
+			continue;
+		out_styled(o, S_BOLD, STR("Next"));
+		out_f(o, "  ");
+		out_text(o, value_str_at(v, "name"));
+		out_f(o, ": ");
+		out_text(o, value_str_at(v, "next"));
+		out_f(o, "\n");
+	}
+}
+
+static void show_rebuilt(struct out *o, const value *v)
+{
+	if (value_count(v) == 0)
+		return;
+	out_f(o, "A new store was written with the %lld events that could be verified in ",
+			(long long)value_int_at(v, "last_seq"));
+	out_text(o, value_str_at(v, "from"));
+	out_f(o, ".\nThe damaged one is kept in ");
+	out_text(o, value_str_at(v, "old"));
+	out_f(o, ".\n");
+}
+
+int cmd_doctor(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	struct out *o = &c->out;
+	const value *res;
+	bool done;
+	int r;
+
+	take_time(c);
+	if (cli_has(c, "fix"))
+		value_put(c->arena, params, "fix", value_bool(c->arena, true));
+	if (cli_has(c, "rebuild"))
+		value_put(c->arena, params, "rebuild", value_bool(c->arena, true));
+	r = cli_call(c, CALL_CHILD, "doctor.run", params, &res, &done, err);
+	if (r < 0)
+		return r;
+	if (!done) {
+		show_rebuilt(o, value_at(res, "rebuilt"));
+		if (value_str_at(res, "backup").n)
+			out_f(o, "A backup was made before the repair: " STR_FMT "\n",
+					STR_ARG(out_clean(o, value_str_at(res, "backup"))));
+		show_checks(o, value_at(res, "checks"));
+		out_f(o, "%lld problem%s, %lld warning%s\n",
+				(long long)value_int_at(res, "problems"),
+				value_int_at(res, "problems") == 1 ? "" : "s",
+				(long long)value_int_at(res, "warnings"),
+				value_int_at(res, "warnings") == 1 ? "" : "s");
+	}
+	return value_bool_at(res, "ok") ? 0 : ov_code_info(OV_ESTATE)->exit_status;
+}
+
+int cmd_backup(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res;
+	bool done;
+	int r = file_param(c, params, err);
+
+	take_time(c);
+	if (r == 0)
+		r = cli_call(c, CALL_CHILD, "store.backup", params, &res, &done, err);
+	if (r < 0 || done)
+		return r;
+	out_text(&c->out, value_str_at(res, "file"));
+	out_f(&c->out, ": %lld events, %lld bytes, verified\n",
+			(long long)value_int_at(res, "last_seq"),
+			(long long)value_int_at(res, "bytes"));
+	if (value_int_at(res, "removed"))
+		out_f(&c->out, "%lld older one%s removed\n",
+				(long long)value_int_at(res, "removed"),
+				value_int_at(res, "removed") == 1 ? " was" : "s were");
+	return 0;
+}
