@@ -44,8 +44,9 @@ struct git_result {
 	 */
 	str rescue_ref;
 	int64_t commits, files_changed; /* harvest: between base and head */
-	bool leftovers; /* harvest: the agent left work uncommitted, it was committed for it */
-	str detail;     /* conflict: the files, one per line; dirty: the status or git's words */
+	bool leftovers;  /* harvest: the agent left work uncommitted, it was committed for it */
+	str fingerprint; /* fingerprint: of the worktree, in hexadecimal */
+	str detail;      /* conflict: the files, one per line; dirty: the status or git's words */
 };
 
 /* r is 0 with *res, or an error. */
@@ -101,3 +102,8 @@ struct git_accept {
 void git_accept(struct git *g, const struct git_accept *spec, git_done_fn *done, void *user);
 /* Rescues what no other ref keeps, then removes the worktree and its branch. Absent is fine. */
 void git_remove(struct git *g, str path, str rescue_ref, git_done_fn *done, void *user);
+/*
+ * A hash over HEAD, index, and name, size and time of every changed or new file; ignored files are
+ * left out. Takes no lock and writes nothing: a run may be at work there.
+ */
+void git_fingerprint(struct git *g, str path, git_done_fn *done, void *user);

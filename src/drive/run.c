@@ -19,6 +19,7 @@
 #include "sys/follow.h"
 #include "sys/loop.h"
 #include "sys/proc.h"
+#include "sys/proc_usage.h"
 
 enum {
 	RETRY_MS = 10, /* the lock is held, but its owner has not yet written who it is */
@@ -495,6 +496,7 @@ int run_send(struct run_handle *r, str bytes, struct ov_err *err)
 {
 	struct buf whole = BUF_INIT;
 	int code = check_live(r, err);
+	size_t n = 0;
 
 	if (code < 0)
 		return code;
@@ -503,17 +505,48 @@ int run_send(struct run_handle *r, str bytes, struct ov_err *err)
 
 		buf_addf(&whole, "send %zu\n", piece.n);
 		buf_adds(&whole, piece);
+		n++;
 	}
-	code = run_link_request(r->link, buf_str(&whole), err);
+	code = run_link_request(r->link, buf_str(&whole), n, NULL, NULL, err);
 	buf_done(&whole);
 	return code;
+}
+
+int run_deliver(struct run_handle *r, str id, str bytes, run_delivered_fn *done, void *user,
+		struct ov_err *err)
+{
+	struct buf whole = BUF_INIT;
+	int code = check_live(r, err);
+
+	if (code < 0)
+		return code;
+	assert(id.n > 0 && id.n <= RUN_ID_MAX && str_find_byte(id, ' ') == id.n);
+	if (bytes.n > RUN_SEND_MAX)
+		return ov_fail(err, OV_ELIMIT,
+				"run %s: a message of %zu bytes is longer than the %d that an "
+				"agent's input takes",
+				r->id, bytes.n, RUN_SEND_MAX);
+	buf_addf(&whole, "deliver %zu " STR_FMT "\n", bytes.n, STR_ARG(id));
+	buf_adds(&whole, bytes);
+	code = run_link_request(r->link, buf_str(&whole), 1, done, user, err);
+	buf_done(&whole);
+	return code;
+}
+
+int run_usage(const struct run_handle *r, const struct proc_table *t, struct proc_usage *ret,
+		struct ov_err *err)
+{
+	if (r->shim.pidfd < 0)
+		return ov_fail(err, OV_ENOTFOUND, "the processes of run %s are not known", r->id);
+	return proc_table_usage(t, &r->shim, ret, err);
 }
 
 int run_close_input(struct run_handle *r, struct ov_err *err)
 {
 	int code = check_live(r, err);
 
-	return code < 0 ? code : run_link_request(r->link, STR("close-input\n"), err);
+	return code < 0 ? code
+			: run_link_request(r->link, STR("close-input\n"), 1, NULL, NULL, err);
 }
 
 int run_signal(struct run_handle *r, int signo, struct ov_err *err)
@@ -522,7 +555,7 @@ int run_signal(struct run_handle *r, int signo, struct ov_err *err)
 	char line[RUN_LINE_MAX];
 
 	snprintf(line, sizeof(line), "signal %d\n", signo);
-	return code < 0 ? code : run_link_request(r->link, str_from(line), err);
+	return code < 0 ? code : run_link_request(r->link, str_from(line), 1, NULL, NULL, err);
 }
 
 /* Not by the socket: SIGTERM means stop to the shim, and needs nothing of it but its life. */

@@ -11,6 +11,8 @@
 #include "base/ov.h"
 
 struct loop;
+struct proc_table;
+struct proc_usage;
 struct run_handle;
 
 struct run_spec {
@@ -57,6 +59,18 @@ int run_adopt(struct loop *l, const char *dir, const char *id, uint64_t offset,
  * They are queued and not waited for: what went wrong with one is the error of the next.
  */
 int run_send(struct run_handle *r, str bytes, struct ov_err *err);
+/*
+ * As run_send, but the shim says whether it took it, once: r is 0 when the agent's input has it,
+ * OV_ESTATE when it was refused, OV_EUNAVAILABLE when nobody knows. What was taken under this id
+ * (RUN_ID_MAX bytes, no space) before is not given to the agent again. done comes from the loop or
+ * from the end of the handle, and must not close it; after a failure here it does not come at all.
+ */
+typedef void run_delivered_fn(void *user, int r, const struct ov_err *err);
+int run_deliver(struct run_handle *r, str id, str bytes, run_delivered_fn *done, void *user,
+		struct ov_err *err);
+/* What the run's processes have used so far, the shim's included; OV_ENOTFOUND when they are not known. */
+int run_usage(const struct run_handle *r, const struct proc_table *t, struct proc_usage *ret,
+		struct ov_err *err);
 int run_close_input(struct run_handle *r, struct ov_err *err);
 int run_signal(struct run_handle *r, int signo, struct ov_err *err);
 /* SIGTERM, then after the grace SIGKILL for the whole run, then the sweep. ended() follows. */

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/str.h"
 
 static void conn_close(struct conn *c)
@@ -78,7 +79,43 @@ static const char *do_send(struct shim *s, str bytes)
 		return "error the agent does not read its input\n";
 	buf_adds(&s->input, bytes);
 	agent_feed(s);
+	if (s->to_agent < 0)
+		return "error the agent has closed its input\n";
 	return "ok\n";
+}
+
+static bool was_delivered(const struct shim *s, str id)
+{
+	for (size_t i = s->delivered.n; i > 0; i--)
+		if (str_is(id, s->delivered.p[i - 1]))
+			return true;
+	return false;
+}
+
+static void remember_delivery(struct shim *s, str id)
+{
+	if (s->delivered.n == RUN_IDS_KEPT) {
+		mem_free(s->delivered.p[0]);
+		vec_remove(&s->delivered, 0);
+	}
+	vec_push(&s->delivered, mem_dup(id.p, id.n));
+}
+
+/* "deliver LEN ID": who asks again did not hear our answer; the agent must not hear it twice. */
+static const char *do_deliver(struct shim *s, str line, str bytes)
+{
+	str id = str_sub(line, str_find_byte(line, ' ') + 1, line.n);
+	const char *reply;
+
+	id = str_sub(id, str_find_byte(id, ' ') + 1, id.n);
+	if (id.n == 0 || id.n > RUN_ID_MAX)
+		return "error a delivery needs a short id\n";
+	if (was_delivered(s, id))
+		return "ok\n";
+	reply = do_send(s, bytes);
+	if (strcmp(reply, "ok\n") == 0)
+		remember_delivery(s, id);
+	return reply;
 }
 
 /* Answers one whole request, or NULL when it is none that we know. */
@@ -88,6 +125,8 @@ static const char *request(struct shim *s, str line, str bytes)
 		return do_signal(s, str_sub(line, 7, line.n));
 	if (str_starts(line, STR("send ")))
 		return do_send(s, bytes);
+	if (str_starts(line, STR("deliver ")))
+		return do_deliver(s, line, bytes);
 	if (str_is(line, "stop")) {
 		agent_stop(s);
 		return "ok\n";
@@ -103,10 +142,13 @@ static const char *request(struct shim *s, str line, str bytes)
 /* How many bytes follow this line; false when it is malformed. */
 static bool body_length(str line, uint64_t *ret)
 {
+	str name, length;
+
 	*ret = 0;
-	if (!str_starts(line, STR("send ")))
+	if (!str_split(&line, ' ', &name) || (!str_is(name, "send") && !str_is(name, "deliver")))
 		return true;
-	return str_to_u64(str_sub(line, 5, line.n), ret) && *ret <= RUN_SEND_MAX;
+	return str_split(&line, ' ', &length) && str_to_u64(length, ret) && *ret <= RUN_SEND_MAX &&
+			(line.p != NULL) == str_is(name, "deliver");
 }
 
 /* Takes the requests that are complete off the buffer; false when the rest cannot be understood. */

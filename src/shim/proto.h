@@ -7,6 +7,7 @@
  *   signal N          to the agent's process group
  *   stop              SIGTERM to the group, after the grace SIGKILL for the whole run
  *   send LEN\nBYTES   queue input for the agent (when it has no prompt file)
+ *   deliver LEN ID\nBYTES   the same, once per ID: one that was taken before is only answered
  *   close-input       end of input, after what is queued
  * A request that cannot be understood is answered and ends its connection.
  */
@@ -25,7 +26,9 @@ enum {
 	RUN_STATUS_OWNED = 75,   /* another shim holds the folder's lock */
 	RUN_STATUS_STARTED = 76, /* this folder has started its agent already */
 
-	RUN_LINE_MAX = 64,        /* of a request's first line */
+	RUN_LINE_MAX = 128,       /* of a request's first line */
+	RUN_ID_MAX = 64,          /* of what is delivered */
+	RUN_IDS_KEPT = 256,       /* the newest: an older one would be taken again */
 	RUN_SEND_MAX = 1 << 20,   /* bytes of one send */
 	RUN_QUEUED_MAX = 4 << 20, /* bytes of input that wait for the agent to read them */
 };

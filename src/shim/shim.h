@@ -49,6 +49,7 @@ struct shim {
 	VEC(pid_t) signalled;
 	struct buf input; /* queued for to_agent */
 	bool input_closing;
+	VEC(char *) delivered; /* ids, oldest first */
 	struct conn conns[SHIM_CONNS];
 	uint64_t requests;
 

@@ -134,6 +134,7 @@ static void on_done(void *user, int r, const struct git_result *res, const struc
 	copy(a->tree, sizeof(a->tree), res->tree);
 	copy(a->commit, sizeof(a->commit), res->commit);
 	copy(a->rescue_ref, sizeof(a->rescue_ref), res->rescue_ref);
+	copy(a->fingerprint, sizeof(a->fingerprint), res->fingerprint);
 	copy(a->detail, sizeof(a->detail), res->detail);
 	a->commits = res->commits;
 	a->files_changed = res->files_changed;
@@ -248,4 +249,13 @@ void assert_same_content(struct fixture *f, const char *ref, const char *folder)
 			"-printf '-\\n' \\) | LC_ALL=C sort); };"
 			"list ../out >../a.list; list '%s' >../b.list; cmp ../a.list ../b.list",
 			folder);
+}
+
+struct answer fingerprint(struct fixture *f)
+{
+	struct answer a = { 0 };
+
+	git_fingerprint(f->git, str_from(f->tree), on_done, &a);
+	finish(f, &a);
+	return a;
 }

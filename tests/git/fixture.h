@@ -21,6 +21,7 @@ struct answer {
 	int r;
 	enum git_outcome outcome;
 	char base[72], head[72], tree[72], commit[72], rescue_ref[256], detail[4096];
+	char fingerprint[72];
 	int64_t commits, files_changed;
 	bool leftovers;
 	char msg[1100];
@@ -50,6 +51,7 @@ struct answer accept_key(struct fixture *f, const char *branch, const char *key)
 struct answer rescue(struct fixture *f, const char *path, const char *ref);
 struct answer restore(struct fixture *f, const char *ref);
 struct answer remove_tree(struct fixture *f);
+struct answer fingerprint(struct fixture *f); /* may fail: see r */
 
 /* The content of a ref is the content of the folder: names, bytes, modes, links. */
 void assert_same_content(struct fixture *f, const char *ref, const char *folder);

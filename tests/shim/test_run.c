@@ -644,6 +644,95 @@ TEST(input_and_signals_reach_the_agent)
 	world_done(&w);
 }
 
+struct delivered {
+	int calls, r;
+	char msg[1024];
+};
+
+static void on_delivered(void *user, int r, const struct ov_err *err)
+{
+	struct delivered *d = user;
+
+	d->calls++;
+	d->r = r;
+	snprintf(d->msg, sizeof(d->msg), "%s", err ? err->msg : "");
+}
+
+TEST(a_delivery_is_told_to_be_taken_and_reaches_the_agent_once)
+{
+	struct delivered first = { 0 }, again = { 0 }, second = { 0 }, late = { 0 };
+	struct world w;
+	struct seen s = { 0 };
+
+	world_init(&w, "cat");
+	w.spec.input = (str){ 0 };
+	start(&w, &s);
+	/* Before the shim listens. */
+	assert_int_equal(run_deliver(s.run, STR("d1"), STR("one\n"), on_delivered, &first, NULL),
+			0);
+	STEP_UNTIL(&w, first.calls);
+	assert_int_equal(first.r, 0);
+	/* A daemon that did not hear the answer asks again. */
+	run_close(s.run);
+	seen_done(&s);
+	s = (struct seen){ 0 };
+	assert_int_equal(adopt(&w, &s), 0);
+	assert_int_equal(run_deliver(s.run, STR("d1"), STR("one\n"), on_delivered, &again, NULL),
+			0);
+	assert_int_equal(run_deliver(s.run, STR("d2"), STR("two\n"), on_delivered, &second, NULL),
+			0);
+	STEP_UNTIL(&w, second.calls);
+	assert_int_equal(again.calls, 1);
+	assert_int_equal(again.r, 0);
+	assert_int_equal(second.r, 0);
+	assert_int_equal(run_close_input(s.run, NULL), 0);
+	/* Refused, and told so; errors of others are not mixed in. */
+	assert_int_equal(run_deliver(s.run, STR("d3"), STR("x"), on_delivered, &late, NULL), 0);
+	STEP_UNTIL(&w, s.ends > 0);
+	assert_out(&s, "one\ntwo\n");
+	assert_int_equal(run_deliver(s.run, STR("d4"), STR("x"), on_delivered, &late, &w.err),
+			OV_ESTATE);
+	/* Told at the latest by the end of the handle. */
+	run_close(s.run);
+	assert_int_equal(late.calls, 1);
+	assert_true(late.r == OV_ESTATE || late.r == OV_EUNAVAILABLE);
+	seen_done(&s);
+	world_done(&w);
+}
+
+TEST(a_delivery_that_nobody_answers_is_unknown)
+{
+	struct delivered d = { 0 };
+	struct world w;
+	struct seen s = { 0 };
+	struct buf big = BUF_INIT;
+
+	world_init(&w, "while ! [ -e $W/go ]; do sleep 0.01; done");
+	start(&w, &s);
+	/* An agent with a prompt has no input to deliver to. */
+	assert_int_equal(run_deliver(s.run, STR("d1"), STR("x"), on_delivered, &d, NULL), 0);
+	STEP_UNTIL(&w, d.calls);
+	assert_int_equal(d.r, OV_ESTATE);
+	assert_string_equal(d.msg, "the agent's input is closed");
+	/* Nothing of it is left for the next request. */
+	assert_int_equal(run_signal(s.run, SIGCONT, NULL), 0);
+	for (int i = 0; i <= RUN_SEND_MAX; i++)
+		buf_addc(&big, 'x');
+	assert_int_equal(run_deliver(s.run, STR("d2"), buf_str(&big), on_delivered, &d, &w.err),
+			OV_ELIMIT);
+	/* We let go before the answer is there. */
+	assert_int_equal(run_deliver(s.run, STR("d3"), STR("x"), on_delivered, &d, NULL), 0);
+	assert_int_equal(d.calls, 1);
+	run_close(s.run);
+	assert_int_equal(d.calls, 2);
+	assert_int_equal(d.r, OV_EUNAVAILABLE);
+	spit(place_path(&w.p, "go"), STR(""));
+	WAIT_FOR(exists(run_path(&w.p, RUN_EXIT)));
+	buf_done(&big);
+	seen_done(&s);
+	world_done(&w);
+}
+
 TEST(a_handle_may_be_closed_inside_its_callbacks)
 {
 	struct world w;

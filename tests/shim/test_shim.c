@@ -488,6 +488,67 @@ TEST(input_and_signals_come_by_the_socket)
 	place_done(&p);
 }
 
+TEST(what_has_an_id_is_delivered_once)
+{
+	struct place p;
+	pid_t shim;
+	int fd;
+
+	place_with_dir(&p);
+	shim = shim_spawn(&p, TRY(), "cat");
+	fd = dial(&p);
+	assert_text(ask(&p, fd, STR("deliver 2 one\na\n"), 1), "ok\n");
+	/* Asked again, also by another connection: answered, not written. */
+	assert_text(ask(&p, fd, STR("deliver 2 one\na\n"), 1), "ok\n");
+	close(fd);
+	fd = dial(&p);
+	assert_text(ask(&p, fd, STR("deliver 2 one\na\ndeliver 2 two\nb\n"), 2), "ok\nok\n");
+	assert_text(ask(&p, fd, STR("deliver 2 \nc\n"), 1), "error a delivery needs a short id\n");
+	assert_text(ask(&p, fd, STR("close-input\n"), 1), "ok\n");
+	assert_int_equal(shim_wait(shim), 0);
+	assert_text(slurp(&p, run_path(&p, RUN_OUTPUT)), "a\nb\n");
+	close(fd);
+
+	/* What was refused is not remembered as delivered. */
+	place_done(&p);
+	place_with_dir(&p);
+	shim = shim_spawn(&p, TRY(), "while ! [ -e $W/go ]; do sleep 0.01; done");
+	fd = dial(&p);
+	assert_text(ask(&p, fd, STR("close-input\n"), 1), "ok\n");
+	for (int i = 0; i < 2; i++)
+		assert_text(ask(&p, fd, STR("deliver 1 x\nx"), 1),
+				"error the agent's input is closed\n");
+	/* Half a head is no request. */
+	assert_text(ask(&p, fd, STR("deliver 1\n"), 1), "error this is not a request\n");
+	spit(place_path(&p, "go"), STR(""));
+	assert_int_equal(shim_wait(shim), 0);
+	close(fd);
+	place_done(&p);
+}
+
+TEST(only_the_newest_ids_are_remembered)
+{
+	struct place p;
+	pid_t shim;
+	int fd;
+
+	place_with_dir(&p);
+	shim = shim_spawn(&p, TRY(), "cat");
+	fd = dial(&p);
+	for (int i = 0; i <= RUN_IDS_KEPT; i++) {
+		str request = arena_printf(&p.a, "deliver 1 id-%d\n%c", i, i ? '.' : 'x');
+
+		assert_text(ask(&p, fd, request, 1), "ok\n");
+	}
+	assert_text(ask(&p, fd, STR("deliver 1 id-1\n1"), 1), "ok\n");
+	assert_text(ask(&p, fd, STR("deliver 1 id-0\n0"), 1), "ok\n");
+	assert_text(ask(&p, fd, STR("close-input\n"), 1), "ok\n");
+	assert_int_equal(shim_wait(shim), 0);
+	assert_int_equal(slurp(&p, run_path(&p, RUN_OUTPUT)).n, RUN_IDS_KEPT + 2);
+	close(fd);
+	place_done(&p);
+}
+
 TEST(input_that_is_not_read_is_bounded_and_blocks_nothing)
 {
 	struct place p;
@@ -530,7 +591,7 @@ TEST(an_agent_that_closes_its_input_harms_nobody)
 							    "done; echo fine");
 	wait_pid(&p, "up");
 	fd = dial(&p);
-	assert_text(ask(&p, fd, STR("send 1\nx"), 1), "ok\n");
+	assert_text(ask(&p, fd, STR("send 1\nx"), 1), "error the agent has closed its input\n");
 	assert_text(ask(&p, fd, STR("send 1\nx"), 1), "error the agent's input is closed\n");
 	spit(place_path(&p, "go"), STR(""));
 	assert_int_equal(shim_wait(shim), 0);
@@ -550,7 +611,12 @@ TEST(junk_on_the_socket_ends_only_its_connection)
 		STR_INIT("send 99999999999999999999\n"),
 		STR_INIT("stop now\n"),
 		STR_INIT("\0\xff\xfe\n"),
-		STR_INIT("signalsignalsignalsignalsignalsignalsignalsignalsignalsignalsignal"),
+		STR_INIT("send 1 x\n"),
+		STR_INIT("deliver\n"),
+		STR_INIT("deliver 1\n"),
+		STR_INIT("deliver 1048577 id\n"),
+		STR_INIT("signalsignalsignalsignalsignalsignalsignalsignalsignalsignalsignal"
+			 "signalsignalsignalsignalsignalsignalsignalsignalsignalsignalsignal"),
 	};
 	static const char refused[] = "error this is not a request\n";
 	struct place p;

@@ -1,0 +1,30 @@
+#pragma once
+/*
+ * What a process and all of its descendants have used so far: CPU time and bytes read and written.
+ * Two samples of the same tree tell whether anything happened between them. A table is every
+ * process at one moment, so that many trees can be looked at for one walk over /proc; its owner
+ * frees it. Loop-free.
+ *
+ * Children that have ended are counted through the parent that waited for them; what nobody waits
+ * for goes to the next subreaper above, which belongs to the tree. Where a parent ignores its
+ * children's end their share is gone, so a sample can also be smaller than the one before.
+ */
+#include "base/ov.h"
+#include "sys/proc.h"
+
+struct proc_table;
+
+struct proc_usage {
+	uint64_t at_us;     /* monotonic, when it was taken */
+	uint64_t cpu_ms;    /* user and system, children that were waited for included */
+	uint64_t io_bytes;  /* read and written by system calls, files and pipes alike */
+	size_t processes;   /* alive or zombies */
+	bool io_incomplete; /* of some (another user's) the bytes cannot be read */
+};
+
+int proc_table_new(struct proc_table **ret, struct ov_err *err);
+struct proc_table *proc_table_free(struct proc_table *t); /* NULL allowed; returns NULL */
+uint64_t proc_table_at_us(const struct proc_table *t);
+/* The tree below root, root included; OV_ENOTFOUND when it has ended, or began after the table. */
+int proc_table_usage(const struct proc_table *t, const struct proc *root, struct proc_usage *ret,
+		struct ov_err *err);
