@@ -107,7 +107,9 @@ int agent_prepare(struct arena *a, const struct config *c, const struct assignme
 		.argv = argv,
 		.env = environment(a, agent, as, worktree, prompt_file),
 		.cwd = worktree,
-		.input = agent->prompt_by == PROMPT_STDIN ? prompt : STR(""),
+		.input = agent->input == INPUT_STDIN               ? (str){ 0 }
+				: agent->prompt_by == PROMPT_STDIN ? prompt
+								   : STR(""),
 	};
 	return 0;
 }

@@ -12,7 +12,7 @@ struct agent_launch {
 	const char *const *argv;
 	const char *const *env;
 	const char *cwd;
-	str input; /* of stdin: the prompt, or nothing */
+	str input; /* of stdin: the prompt, or nothing; absent: it stays open for what is sent later */
 };
 
 /* Also writes the instruction to a file in the run's folder: what was asked stays to be seen. */

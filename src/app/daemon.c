@@ -41,7 +41,15 @@ static void world_telemetry(void *user, struct telemetry *ret)
 	/* Summer time comes and goes while the daemon is up. */
 	d->config->policy.utc_offset = clock_utc_offset(loop_now(d->loop));
 	*ret = (struct telemetry){ .no_capacity = capacity_lacking(d->config, d->capacity,
-						   sizeof(d->capacity)) };
+						   sizeof(d->capacity)),
+		.observations = executor_observations(d->executor) };
+}
+
+static void world_look(void *user, const struct run *r)
+{
+	struct daemon *d = user;
+
+	executor_look(d->executor, r->id);
 }
 
 static void world_perform(void *user, const struct effect *fx)
@@ -85,6 +93,7 @@ static const struct engine_world world = {
 	.now = world_now,
 	.entropy = world_entropy,
 	.telemetry = world_telemetry,
+	.look = world_look,
 	.perform = world_perform,
 	.published = world_published,
 	.wake_at = world_wake_at,

@@ -1,6 +1,5 @@
-#include "app/engine.h"
+#include "app/engine_impl.h"
 
-#include "app/batch.h"
 #include "app/fold.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -14,43 +13,10 @@
 #include "sys/inject.h"
 
 enum {
-	TICK_APART_MS = 250, /* ticks on events are at least this far apart */
-	TICK_ROUNDS = 16,    /* decisions of one tick enable others: so many rounds at most */
-	RETRY_MS = 1000,     /* after a failed transaction, doubling to: */
+	RETRY_MS = 1000, /* after a failed transaction, doubling to: */
 	RETRY_MAX_MS = 30000,
 	REFUSED_MAX = 3, /* a report that contradicts the state so often holds nothing up any longer */
 	SNAPSHOT_TAIL = 2, /* events per object of the state, at least, between two snapshots */
-};
-
-struct engine {
-	struct store *store;
-	struct state *state;
-	const struct policy *policy;
-	const struct engine_world *world;
-	void *user;
-	ov_time tick_every;
-	int64_t snapshot_every;
-	uint64_t head; /* durable */
-	uint64_t snapshot_seq;
-	size_t snapshot_objects; /* in the state when the last snapshot was taken */
-	uint64_t hash_seed;
-	const struct ov_err *refusal;
-	uint8_t entropy[64 * DECIDE_ENTROPY]; /* drawn for many decisions at once */
-	size_t entropy_left;
-
-	struct batch batches[2];
-	struct batch *staged, *writing; /* writing is NULL while no transaction is under way */
-	bool committing;
-	int apply_failed; /* a decision contradicted the state: the batch must not be written */
-
-	struct reports retry; /* to be submitted once the store may be tried again, oldest first */
-	ov_time retry_wait, retry_at;
-	bool failing;  /* the last transaction was refused */
-	bool retrying; /* its wait is over: try again */
-	bool started;
-
-	bool tick_due;
-	ov_time last_tick, wake_at;
 };
 
 int engine_open(const struct engine_options *o, struct engine **ret, struct ov_err *err)
@@ -114,8 +80,7 @@ bool engine_staged(const struct engine *e)
 	return e->staged->events.n || e->writing;
 }
 
-/* Whatever else there is to wait for, a retry is not put off by it. */
-static void set_wake(struct engine *e, ov_time at)
+void engine_set_wake(struct engine *e, ov_time at)
 {
 	at = MIN(at, e->retry_at);
 	if (at == e->wake_at)
@@ -134,7 +99,7 @@ static void draw_entropy(struct engine *e, uint8_t ret[static DECIDE_ENTROPY])
 	memcpy(ret, e->entropy + e->entropy_left, DECIDE_ENTROPY);
 }
 
-static struct decide_ctx decide_begin(struct engine *e, str actor, struct events *out)
+struct decide_ctx engine_decide(struct engine *e, str actor, struct events *out)
 {
 	struct decide_ctx cx = {
 		.arena = &e->staged->arena,
@@ -149,8 +114,7 @@ static struct decide_ctx decide_begin(struct engine *e, str actor, struct events
 	return cx;
 }
 
-/* Applies freshly decided events and stages them. */
-static void stage(struct engine *e, struct events *fresh)
+void engine_stage(struct engine *e, struct events *fresh)
 {
 	struct ov_err err = { 0 };
 
@@ -182,7 +146,7 @@ void engine_submit(struct engine *e, str command, const value *params, str actor
 		engine_reply_fn *reply, void *user)
 {
 	struct events fresh = { 0 };
-	struct decide_ctx cx = decide_begin(e, actor, &fresh);
+	struct decide_ctx cx = engine_decide(e, actor, &fresh);
 	struct ov_err err = { 0 };
 	value *result = NULL;
 	int r;
@@ -200,14 +164,13 @@ void engine_submit(struct engine *e, str command, const value *params, str actor
 			reply(user, r, NULL, &err);
 		return;
 	}
-	stage(e, &fresh);
+	engine_stage(e, &fresh);
 	if (reply)
 		wait_for_commit(e,
 				(struct waiter){ .reply = reply, .user = user, .result = result });
 }
 
-/* May the store be written, as far as we know? If not, reports wait, in order, and nothing ticks. */
-static bool may_write(const struct engine *e)
+bool engine_may_write(const struct engine *e)
 {
 	return !e->failing || e->retrying;
 }
@@ -220,7 +183,7 @@ static void report_again(struct engine *e, str command, const value *params, int
 	size_t before = e->staged->events.n;
 	int failed_before = e->apply_failed;
 
-	if (may_write(e)) {
+	if (engine_may_write(e)) {
 		engine_submit(e, command, params, STR("overseer"), NULL, NULL);
 		if (e->staged->events.n == before && e->apply_failed == 0)
 			return;
@@ -231,7 +194,7 @@ static void report_again(struct engine *e, str command, const value *params, int
 	json_write(&text, params);
 	record_set_str(&rep.command, command);
 	record_set_str(&rep.params, buf_str(&text));
-	if (may_write(e))
+	if (engine_may_write(e))
 		vec_push(&e->staged->reports, rep);
 	else
 		vec_push(&e->retry, rep);
@@ -347,7 +310,7 @@ static void retry_later(struct engine *e)
 	e->retry_wait = e->retry_wait ? MIN(e->retry_wait * 2, (ov_time)RETRY_MAX_MS)
 				      : (ov_time)RETRY_MS;
 	e->retry_at = e->world->now(e->user) + e->retry_wait;
-	set_wake(e, e->retry_at);
+	engine_set_wake(e, e->retry_at);
 }
 
 static void commit_failed(struct engine *e, struct batch *b, int r, const struct ov_err *err)
@@ -402,69 +365,6 @@ static void write_batch(struct engine *e)
 	store_append(e->store, e->head, batch_records(b), b->events.n, append_done, e);
 }
 
-static struct decisions tick_once(struct engine *e, struct arena *a)
-{
-	struct world w = { e->state, e->policy };
-	struct telemetry t = { 0 };
-
-	e->world->telemetry(e->user, &t);
-	return reconcile(a, &w, &t, e->world->now(e->user));
-}
-
-/* Work that goes on by itself: what waits for a person does not. */
-static bool work_is_open(const struct state *s)
-{
-	list_each (it, &s->live)
-		if (list_entry(it, struct assignment, link)->stage != STAGE_NONE)
-			return true;
-	return !list_empty(&s->queued);
-}
-
-/* While work is open a tick comes at the latest after tick_every; with none open nothing ticks. */
-static ov_time next_wake(const struct engine *e, ov_time wake_at, ov_time now)
-{
-	return work_is_open(e->state) ? MIN(wake_at, now + e->tick_every) : wake_at;
-}
-
-static value *tick(struct engine *e, struct arena *view_arena)
-{
-	value *shown = NULL;
-	ov_time now = e->world->now(e->user);
-
-	e->tick_due = false;
-	e->last_tick = now;
-	for (int round = 0; round < TICK_ROUNDS && e->apply_failed == 0; round++) {
-		struct decisions d = tick_once(e, &e->staged->arena);
-		struct events fresh = { 0 };
-		struct decide_ctx cx;
-
-		if (view_arena && !shown)
-			shown = value_copy(view_arena, decisions_view(&e->staged->arena, &d));
-		set_wake(e, next_wake(e, d.wake_at, now));
-		if (d.n == 0)
-			break;
-		cx = decide_begin(e, STR("overseer"), &fresh);
-		decide_tick(&cx, &d);
-		stage(e, &fresh);
-		e->tick_due = round + 1 == TICK_ROUNDS;
-	}
-	return shown;
-}
-
-/* Ticks if one is due and the last one is long enough ago; otherwise sees to it that one comes. */
-static void tick_if_due(struct engine *e)
-{
-	ov_time now = e->world->now(e->user);
-
-	if (!e->tick_due || !e->started || !may_write(e))
-		return;
-	/* A clock that jumped back must not hold the tick up. */
-	if (now >= e->last_tick + TICK_APART_MS || now < e->last_tick)
-		tick(e, NULL);
-	else
-		set_wake(e, MIN(e->wake_at, e->last_tick + TICK_APART_MS));
-}
-
 /*
  * A big state is written more rarely, so that the cost per event stays the same. An object costs
  * more to write into a snapshot than an event to append, and more to read back than an event to
@@ -480,12 +380,13 @@ static bool snapshot_due(const struct engine *e)
 /* Also a decision that the state refused is ended by a transaction: one that fails. */
 static bool must_write(const struct engine *e)
 {
-	return e->staged->events.n || e->staged->waiters.n || (e->apply_failed && may_write(e));
+	return e->staged->events.n || e->staged->waiters.n ||
+			(e->apply_failed && engine_may_write(e));
 }
 
 static void take_up_retries(struct engine *e)
 {
-	if (e->retry.n && may_write(e))
+	if (e->retry.n && engine_may_write(e))
 		submit_retries(e);
 }
 
@@ -500,18 +401,18 @@ void engine_commit(struct engine *e)
 	take_up_retries(e);
 	/* After a failure what happened is written first: a tick that cannot be written holds up only itself. */
 	if (!e->failing || !must_write(e))
-		tick_if_due(e);
+		engine_tick_if_due(e);
 	for (int i = 0; i < ROUNDS && !e->writing && must_write(e); i++) {
 		write_batch(e);
 		take_up_retries(e);
 	}
 	e->committing = false;
 	if (must_write(e))
-		set_wake(e, e->world->now(e->user));
+		engine_set_wake(e, e->world->now(e->user));
 	else if (!e->writing)
 		arena_reset(&e->staged->arena); /* of refusals, and of ticks that decided nothing */
-	if (e->tick_due && e->started && may_write(e))
-		set_wake(e,
+	if (e->tick_due && e->started && engine_may_write(e))
+		engine_set_wake(e,
 				MIN(e->wake_at,
 						MAX(e->world->now(e->user),
 								e->last_tick + TICK_APART_MS)));
@@ -532,21 +433,6 @@ void engine_wake(struct engine *e)
 	}
 	e->retry_at = OV_TIME_MAX;
 	e->retrying = true;
-}
-
-value *engine_tick_now(struct engine *e, struct arena *a)
-{
-	value *shown = tick(e, a);
-
-	return shown ? shown : engine_tick_dry(e, a);
-}
-
-/* A copy: the state may change before it is shown. */
-value *engine_tick_dry(struct engine *e, struct arena *a)
-{
-	struct decisions d = tick_once(e, a);
-
-	return value_copy(a, decisions_view(a, &d));
 }
 
 void engine_set_policy(struct engine *e, const struct policy *p, ov_time tick_every)

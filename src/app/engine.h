@@ -26,6 +26,11 @@ struct engine_world {
 	 * time, never from inside this call. Called again for the same effect after a restart.
 	 */
 	void (*perform)(void *user, const struct effect *fx);
+	/*
+	 * A run whose signs of life the tick wants to know: telemetry has them later. Asked for once
+	 * more as long as it does not; must not call back.
+	 */
+	void (*look)(void *user, const struct run *r);
 	/* Events that are durable now, in order. Valid during the call. */
 	void (*published)(void *user, const struct event *const *events, size_t n);
 	/* Call engine_wake at this time (OV_TIME_MAX: no need). */
@@ -82,6 +87,8 @@ void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const s
 void engine_commit(struct engine *e);
 /* The time given to wake_at has come. */
 void engine_wake(struct engine *e);
+/* Something was seen that telemetry tells: tick soon. */
+void engine_touch(struct engine *e);
 /* Ticks now; what it decides is staged. Returns the decisions as shown to people. */
 value *engine_tick_now(struct engine *e, struct arena *a);
 /* What a tick would decide, changing nothing. */

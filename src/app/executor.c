@@ -18,6 +18,15 @@
 
 enum { CHECK_TAIL_BYTES = 3000 };
 
+/* What was seen may change what is to be done. */
+static void looked(void *user, str run_id)
+{
+	struct executor *x = user;
+
+	(void)run_id;
+	engine_touch(x->engine);
+}
+
 int executor_new(const struct executor_options *o, struct executor **ret, struct ov_err *err)
 {
 	struct executor *x = mem_zalloc(1, sizeof(*x));
@@ -34,6 +43,10 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 	x->planning = planning_new(&(struct planning_options){ .loop = o->loop,
 			.dir = o->dir,
 			.repo = o->repo });
+	x->observe = observe_new(&(struct observe_options){ .loop = o->loop,
+			.git = x->git,
+			.looked = looked,
+			.user = x });
 	*ret = x;
 	return 0;
 }
@@ -61,6 +74,16 @@ size_t executor_busy(const struct executor *x)
 char *executor_run_dir(struct arena *a, const char *dir, str run_id)
 {
 	return arena_cstr(a, arena_printf(a, "%s/runs/" STR_FMT, dir, STR_ARG(run_id)));
+}
+
+void executor_look(struct executor *x, str run_id)
+{
+	observe_look(x->observe, run_id);
+}
+
+const struct map *executor_observations(const struct executor *x)
+{
+	return observe_runs(x->observe);
 }
 
 static struct task *task_new(struct executor *x, const struct effect *fx)
@@ -129,6 +152,12 @@ static void report_later_fired(void *user)
 void report_later(struct task *t)
 {
 	t->later = loop_defer(t->x->o.loop, report_later_fired, t);
+}
+
+void ok_later(struct task *t)
+{
+	outcome_new(t, STR("ok"), STR(""));
+	report_later(t);
 }
 
 void fail_later(struct task *t, const struct ov_err *err)
@@ -291,6 +320,7 @@ static void (*const perform_table[EFFECT_KIND_COUNT])(struct task *t,
 	[FX_WORKSPACE] = perform_workspace,
 	[FX_RUN_START] = perform_run_start,
 	[FX_RUN_STOP] = perform_run_stop,
+	[FX_SEND] = perform_send,
 	[FX_PLAN] = perform_plan,
 	[FX_HARVEST] = perform_harvest,
 	[FX_CHECK] = perform_check,
@@ -311,6 +341,9 @@ void executor_free(struct executor *x)
 {
 	if (!x)
 		return;
+	/* Deliveries that are under way are the next daemon's to ask about. */
+	x->closing = true;
+	live_runs_done(x);
 	list_each (it, &x->tasks) {
 		struct task *t = list_entry(it, struct task, link);
 
@@ -322,6 +355,6 @@ void executor_free(struct executor *x)
 	}
 	git_close(x->git);
 	planning_free(x->planning);
-	live_runs_done(x);
+	observe_free(x->observe);
 	mem_free(x);
 }

@@ -31,6 +31,10 @@ void executor_set_config(struct executor *x, const struct config *c);
 /* Finds the runs of the previous daemon again; call before engine_start. */
 void executor_adopt(struct executor *x);
 void executor_perform(struct executor *x, const struct effect *fx);
+/* Takes a look at a live run's processes and worktree; the engine is touched when it has ended. */
+void executor_look(struct executor *x, str run_id);
+/* run id -> const struct observation *, of live runs. */
+const struct map *executor_observations(const struct executor *x);
 /* Work of ours (not runs) that is under way: git, checks. */
 size_t executor_busy(const struct executor *x);
 /* Lets go of runs, which go on without us, and abandons jobs, which will be done again. */

@@ -1,6 +1,8 @@
 #pragma once
 /* What the executor's files share: tasks, and reporting their outcomes. Private to app. */
 #include "app/executor.h"
+#include "app/hearing.h"
+#include "app/observe.h"
 #include "base/arena.h"
 #include "base/list.h"
 #include "base/map.h"
@@ -31,7 +33,13 @@ struct task {
 struct live_run {
 	struct executor *x;
 	str id; /* owned */
+	struct arena strings;
+	const char *dir;
+	str worktree;
+	uint64_t offset;    /* its output is read from here on */
+	uint64_t old_bytes; /* of its output: from before we knew it */
 	struct run_handle *run;
+	struct hearing hearing;
 };
 
 struct executor {
@@ -39,9 +47,11 @@ struct executor {
 	struct engine *engine;
 	struct git *git;
 	struct planning *planning;
+	struct observe *observe;
 	struct list tasks;
 	struct map runs; /* id -> struct live_run */
 	struct loop_source *adopt_again;
+	bool closing;
 };
 
 /* executor.c */
@@ -51,6 +61,7 @@ value *outcome_new(struct task *t, str outcome, str detail);
 /* Reports the outcome and ends the task: now, or from the loop. */
 void task_report(struct task *t);
 void report_later(struct task *t);
+void ok_later(struct task *t);
 void fail_later(struct task *t, const struct ov_err *err);
 /* The worktree of an assignment. */
 str worktree(struct task *t, const struct assignment *as);
@@ -58,6 +69,7 @@ str worktree(struct task *t, const struct assignment *as);
 /* executor_run.c */
 void perform_run_start(struct task *t, const struct assignment *as);
 void perform_run_stop(struct task *t, const struct assignment *as);
+void perform_send(struct task *t, const struct assignment *as);
 void live_runs_done(struct executor *x);
 
 /* executor_plan.c: about a goal, so there is no assignment */

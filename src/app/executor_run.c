@@ -1,4 +1,4 @@
-/* Runs: starting, stopping, following them, and finding those of a previous daemon again. */
+/* Runs: starting, stopping, hearing and talking to them, and finding those of a previous daemon again. */
 #include "app/executor_impl.h"
 
 #include "app/agent.h"
@@ -13,35 +13,60 @@
 
 enum { ADOPT_AGAIN_MS = 5000 };
 
-static struct live_run *live_run_new(struct executor *x, str id)
+static struct live_run *live_run_new(struct executor *x, const struct run *r)
 {
 	struct live_run *lr = mem_zalloc(1, sizeof(*lr));
 
 	lr->x = x;
-	record_set_str(&lr->id, id);
+	record_set_str(&lr->id, r->id);
+	lr->dir = executor_run_dir(&lr->strings, x->o.dir, r->id);
+	lr->worktree = arena_printf(&lr->strings, "%s/worktrees/" STR_FMT, x->o.dir,
+			STR_ARG(r->worker));
+	lr->offset = (uint64_t)r->update_offset;
+	hearing_init(&lr->hearing, x->engine, lr->id, lr->dir, lr->offset);
 	return lr;
 }
 
 /* Before it is among the runs: no handle came of it. */
 static void live_run_drop(struct live_run *lr)
 {
+	hearing_done(&lr->hearing);
+	arena_done(&lr->strings);
 	record_set_str(&lr->id, STR(""));
 	mem_free(lr);
 }
 
 static void live_run_free(struct live_run *lr)
 {
+	observe_end(lr->x->observe, lr->id);
 	map_remove(&lr->x->runs, lr->id);
 	run_close(lr->run);
 	live_run_drop(lr);
 }
 
+/* It has a handle: what it already wrote was written when its file says so, not now. */
+static void live_run_keep(struct live_run *lr)
+{
+	struct executor *x = lr->x;
+	ov_time output_at = run_written(lr->run, &lr->old_bytes);
+
+	map_put(&x->runs, lr->id, lr);
+	observe_begin(x->observe, lr->id, lr->run, lr->worktree,
+			MIN(output_at, loop_now(x->o.loop)));
+}
+
 static void run_output(void *user, str bytes, uint64_t at)
 {
 	struct live_run *lr = user;
+	struct executor *x = lr->x;
 
-	(void)bytes, (void)at;
-	lr->x->o.run_changed(lr->x->o.user, lr->id);
+	if (at + bytes.n > lr->old_bytes) {
+		observe_output(x->observe, lr->id);
+		if (hearing_is_awaited(x->engine, lr->id))
+			engine_touch(x->engine);
+	}
+	hearing_bytes(&lr->hearing, bytes);
+	x->o.run_changed(x->o.user, lr->id);
 }
 
 static void report_run_end(struct executor *x, str id, const struct run_end *end)
@@ -70,6 +95,8 @@ static void run_ended(void *user, const struct run_end *end)
 	struct live_run *lr = user;
 	struct executor *x = lr->x;
 
+	/* Its last words come before its end. */
+	hearing_end(&lr->hearing);
 	report_run_end(x, lr->id, end);
 	x->o.run_changed(x->o.user, lr->id);
 	live_run_free(lr);
@@ -96,29 +123,27 @@ static void again_later(struct task *t)
 
 static void started(struct task *t, struct live_run *lr)
 {
-	map_put(&t->x->runs, lr->id, lr);
-	outcome_new(t, STR("ok"), STR(""));
-	report_later(t);
+	live_run_keep(lr);
+	ok_later(t);
 }
 
-static void launch_run(struct task *t, const struct assignment *as, char *dir)
+static void launch_run(struct task *t, const struct assignment *as, struct live_run *lr)
 {
 	struct executor *x = t->x;
 	struct agent_launch launch;
 	struct run_spec spec;
-	struct live_run *lr;
 	struct ov_err err = { 0 };
 	int r;
 
-	r = agent_prepare(&t->arena, x->o.config, as, dir, arena_cstr(&t->arena, worktree(t, as)),
-			&launch, &err);
+	r = agent_prepare(&t->arena, x->o.config, as, lr->dir, lr->worktree.p, &launch, &err);
 	if (r < 0) {
+		live_run_drop(lr);
 		fail_later(t, &err);
 		return;
 	}
 	spec = (struct run_spec){
 		.shim = x->o.shim,
-		.dir = dir,
+		.dir = lr->dir,
 		.id = arena_cstr(&t->arena, as->run_id),
 		.argv = launch.argv,
 		.env = launch.env,
@@ -127,9 +152,8 @@ static void launch_run(struct task *t, const struct assignment *as, char *dir)
 		.max_output_bytes = (uint64_t)x->o.config->limits_run_output_bytes,
 		.stop_grace_ms = x->o.config->stop_grace,
 	};
-	lr = live_run_new(x, as->run_id);
 	INJECT("before-run-start");
-	r = run_start(x->o.loop, &spec, 0, &run_ops, lr, &lr->run, &err);
+	r = run_start(x->o.loop, &spec, lr->offset, &run_ops, lr, &lr->run, &err);
 	INJECT("after-run-start");
 	if (r < 0) {
 		live_run_drop(lr);
@@ -146,28 +170,26 @@ static void launch_run(struct task *t, const struct assignment *as, char *dir)
 void perform_run_start(struct task *t, const struct assignment *as)
 {
 	struct executor *x = t->x;
-	char *dir = executor_run_dir(&t->arena, x->o.dir, as->run_id);
 	struct live_run *lr;
 	int r;
 
 	/* Performed again within one daemon's life: it runs already. */
 	if (map_get(&x->runs, as->run_id)) {
-		outcome_new(t, STR("ok"), STR(""));
-		report_later(t);
+		ok_later(t);
 		return;
 	}
-	lr = live_run_new(x, as->run_id);
-	r = run_adopt(x->o.loop, dir, arena_cstr(&t->arena, as->run_id), 0, &run_ops, lr, &lr->run,
-			NULL);
+	assert(as->run);
+	lr = live_run_new(x, as->run);
+	r = run_adopt(x->o.loop, lr->dir, arena_cstr(&t->arena, lr->id), lr->offset, &run_ops, lr,
+			&lr->run, NULL);
 	if (r == 0) {
 		started(t, lr);
-		return;
-	}
-	live_run_drop(lr);
-	if (r == OV_ENOTFOUND)
-		launch_run(t, as, dir);
-	else
+	} else if (r == OV_ENOTFOUND) {
+		launch_run(t, as, lr);
+	} else {
+		live_run_drop(lr);
 		again_later(t);
+	}
 }
 
 void perform_run_stop(struct task *t, const struct assignment *as)
@@ -179,12 +201,48 @@ void perform_run_stop(struct task *t, const struct assignment *as)
 	if (!lr && as->run && as->run->status != RUN_ENDED)
 		ov_fail(&err, OV_EUNAVAILABLE, "run " STR_FMT " is not in our hands yet",
 				STR_ARG(as->run_id));
-	if (err.code || (lr && run_stop(lr->run, &err) < 0)) {
+	if (err.code || (lr && run_stop(lr->run, &err) < 0))
 		fail_later(t, &err);
+	else
+		ok_later(t);
+}
+
+/* Whether the agent's input has it; what it makes of it is seen in its output. */
+static void sent(void *user, int r, const struct ov_err *err)
+{
+	struct task *t = user;
+
+	if (t->x->closing)
 		return;
-	}
-	outcome_new(t, STR("ok"), STR(""));
-	report_later(t);
+	INJECT("after-send");
+	if (r < 0)
+		fail_later(t, err);
+	else
+		ok_later(t);
+}
+
+/* Under the dispatch's own id: performed again after a crash, the agent still hears it once. */
+void perform_send(struct task *t, const struct assignment *as)
+{
+	struct executor *x = t->x;
+	const struct effect *fx = state_effect(engine_state(x->engine), t->effect_id);
+	const struct dispatch *d = state_dispatch(engine_state(x->engine), fx->dispatch_id);
+	struct live_run *lr = map_get(&x->runs, fx->run_id.n ? fx->run_id : as->run_id);
+	struct ov_err err = { 0 };
+	str text = d ? hearing_dispatch_text(&t->arena, x->engine, d->seq) : STR("");
+
+	if (!text.n)
+		ov_fail(&err, OV_ENOTFOUND, "the text of dispatch " STR_FMT " is not in the log",
+				STR_ARG(fx->dispatch_id));
+	else if (!lr)
+		ov_fail(&err, OV_EUNAVAILABLE, "run " STR_FMT " has ended or is not in our hands",
+				STR_ARG(fx->run_id));
+	INJECT("before-send");
+	if (err.code ||
+			run_deliver(lr->run, d->id,
+					arena_printf(&t->arena, STR_FMT "\n", STR_ARG(text)), sent,
+					t, &err) < 0)
+		fail_later(t, &err);
 }
 
 static void adopt_again_fired(void *user)
@@ -197,17 +255,17 @@ static bool adopt_one(struct executor *x, const struct run *r)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
-	char *dir = executor_run_dir(&a, x->o.dir, r->id);
-	struct live_run *lr = live_run_new(x, r->id);
+	struct live_run *lr = live_run_new(x, r);
 	struct run_end gone = { .lost = true,
 		.exit_code = -1,
 		.message = STR("its folder shows no start") };
 	struct ov_err err = { 0 };
 	int ret;
 
-	ret = run_adopt(x->o.loop, dir, arena_cstr(&a, r->id), 0, &run_ops, lr, &lr->run, &err);
+	ret = run_adopt(x->o.loop, lr->dir, arena_cstr(&a, r->id), lr->offset, &run_ops, lr,
+			&lr->run, &err);
 	if (ret == 0) {
-		map_put(&x->runs, lr->id, lr);
+		live_run_keep(lr);
 		return true;
 	}
 	live_run_drop(lr);

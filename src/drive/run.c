@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -531,6 +532,17 @@ int run_deliver(struct run_handle *r, str id, str bytes, run_delivered_fn *done,
 	code = run_link_request(r->link, buf_str(&whole), 1, done, user, err);
 	buf_done(&whole);
 	return code;
+}
+
+ov_time run_written(const struct run_handle *r, uint64_t *ret_bytes)
+{
+	struct stat st;
+
+	*ret_bytes = 0;
+	if (stat(r->output, &st) < 0 || st.st_size <= 0)
+		return 0;
+	*ret_bytes = (uint64_t)st.st_size;
+	return (ov_time)st.st_mtim.tv_sec * OV_SECOND + st.st_mtim.tv_nsec / 1000000;
 }
 
 int run_usage(const struct run_handle *r, const struct proc_table *t, struct proc_usage *ret,

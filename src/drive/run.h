@@ -68,6 +68,8 @@ int run_send(struct run_handle *r, str bytes, struct ov_err *err);
 typedef void run_delivered_fn(void *user, int r, const struct ov_err *err);
 int run_deliver(struct run_handle *r, str id, str bytes, run_delivered_fn *done, void *user,
 		struct ov_err *err);
+/* When the run last wrote output, as its file says (0: never), and how many bytes there are. */
+ov_time run_written(const struct run_handle *r, uint64_t *ret_bytes);
 /* What the run's processes have used so far, the shim's included; OV_ENOTFOUND when they are not known. */
 int run_usage(const struct run_handle *r, const struct proc_table *t, struct proc_usage *ret,
 		struct ov_err *err);

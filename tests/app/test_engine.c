@@ -131,7 +131,7 @@ struct site {
 	struct rng rng;
 	bool same_entropy;
 	VEC(struct performed) todo; /* effects that were performed and not yet ended */
-	size_t performed, failures, recoveries;
+	size_t performed, failures, recoveries, looks;
 	uint64_t published; /* the last event's number */
 	int64_t snapshot_every;
 };
@@ -200,10 +200,19 @@ static void site_store_failed(void *user, const struct ov_err *err)
 	s->recoveries += err == NULL;
 }
 
+static void site_look(void *user, const struct run *r)
+{
+	struct site *s = user;
+
+	(void)r;
+	s->looks++;
+}
+
 static const struct engine_world site_world = {
 	.now = site_now,
 	.entropy = site_entropy,
 	.telemetry = site_telemetry,
+	.look = site_look,
 	.perform = site_perform,
 	.published = site_published,
 	.wake_at = site_wake_at,

@@ -61,7 +61,7 @@ static struct proc_usage usage(const struct proc *p)
 
 TEST(a_child_deep_down_that_burns_is_seen)
 {
-	struct proc p = start("sh -c 'sh -c \"while :; do :; done\" & wait' & wait");
+	struct proc p = start("sh -c 'sh -c \"ulimit -t 60; while :; do :; done\" & wait' & wait");
 	struct proc_usage u;
 
 	SAMPLE_UNTIL(&p, u, u.processes >= 3 && u.cpu_ms >= 100);
@@ -134,7 +134,8 @@ TEST(one_that_is_gone_is_not_found)
 
 TEST(strangers_are_not_counted)
 {
-	struct proc burning = start("while :; do :; done"), p = start("exec sleep 1000");
+	struct proc burning = start("ulimit -t 60; while :; do :; done"),
+		    p = start("exec sleep 1000");
 	struct proc_usage u;
 
 	SAMPLE_UNTIL(&burning, u, u.cpu_ms >= 100);

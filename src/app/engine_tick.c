@@ -1,0 +1,94 @@
+/* When the engine ticks, and what it makes of the decisions. */
+#include "app/engine_impl.h"
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "base/str.h"
+
+enum {
+	TICK_ROUNDS = 16, /* decisions of one tick enable others: so many rounds at most */
+};
+
+static struct decisions tick_once(struct engine *e, struct arena *a)
+{
+	struct world w = { e->state, e->policy };
+	struct telemetry t = { 0 };
+
+	e->world->telemetry(e->user, &t);
+	return reconcile(a, &w, &t, e->world->now(e->user));
+}
+
+/* Work that goes on by itself: what waits for a person does not. */
+static bool work_is_open(const struct state *s)
+{
+	list_each (it, &s->live)
+		if (list_entry(it, struct assignment, link)->stage != STAGE_NONE)
+			return true;
+	return !list_empty(&s->queued);
+}
+
+/* While work is open a tick comes at the latest after tick_every; with none open nothing ticks. */
+static ov_time next_wake(const struct engine *e, ov_time wake_at, ov_time now)
+{
+	return work_is_open(e->state) ? MIN(wake_at, now + e->tick_every) : wake_at;
+}
+
+static value *tick(struct engine *e, struct arena *view_arena)
+{
+	value *shown = NULL;
+	ov_time now = e->world->now(e->user);
+
+	e->tick_due = false;
+	e->last_tick = now;
+	for (int round = 0; round < TICK_ROUNDS && e->apply_failed == 0; round++) {
+		struct decisions d = tick_once(e, &e->staged->arena);
+		struct events fresh = { 0 };
+		struct decide_ctx cx;
+
+		if (view_arena && !shown)
+			shown = value_copy(view_arena, decisions_view(&e->staged->arena, &d));
+		engine_set_wake(e, next_wake(e, d.wake_at, now));
+		for (size_t i = 0; i < d.looks_n; i++)
+			e->world->look(e->user, d.looks[i]);
+		if (d.n == 0)
+			break;
+		cx = engine_decide(e, STR("overseer"), &fresh);
+		decide_tick(&cx, &d);
+		engine_stage(e, &fresh);
+		e->tick_due = round + 1 == TICK_ROUNDS;
+	}
+	return shown;
+}
+
+void engine_tick_if_due(struct engine *e)
+{
+	ov_time now = e->world->now(e->user);
+
+	if (!e->tick_due || !e->started || !engine_may_write(e))
+		return;
+	/* A clock that jumped back must not hold the tick up. */
+	if (now >= e->last_tick + TICK_APART_MS || now < e->last_tick)
+		tick(e, NULL);
+	else
+		engine_set_wake(e, MIN(e->wake_at, e->last_tick + TICK_APART_MS));
+}
+
+void engine_touch(struct engine *e)
+{
+	e->tick_due = true;
+}
+
+value *engine_tick_now(struct engine *e, struct arena *a)
+{
+	value *shown = tick(e, a);
+
+	return shown ? shown : engine_tick_dry(e, a);
+}
+
+/* A copy: the state may change before it is shown. */
+value *engine_tick_dry(struct engine *e, struct arena *a)
+{
+	struct decisions d = tick_once(e, a);
+
+	return value_copy(a, decisions_view(a, &d));
+}

@@ -1,0 +1,36 @@
+#pragma once
+/*
+ * What a run says, as the daemon understands it: the nonce of an instruction, which proves that it
+ * arrived, and structured updates (core/update.h). Fed with the run's output from the offset up to
+ * which reports were taken, so that after a restart nothing is lost and nothing taken twice; tells
+ * the engine, which decides what it is worth. What we sent to this run is not taken for its words.
+ */
+#include "base/ov.h"
+#include "core/update.h"
+
+struct engine;
+struct run;
+
+enum { HEARING_NONCE_MAX = 64 };
+
+struct hearing {
+	struct engine *engine;
+	str run_id;      /* borrowed */
+	const char *dir; /* the run's folder, borrowed */
+	struct update_scan scan;
+	char tail[HEARING_NONCE_MAX]; /* the last bytes: a nonce may come in two pieces */
+	size_t tail_n;
+};
+
+/* offset: of the first byte that comes. run_id and dir live as long as the hearing. */
+void hearing_init(struct hearing *h, struct engine *e, str run_id, const char *dir,
+		uint64_t offset);
+void hearing_bytes(struct hearing *h, str bytes);
+/* The output is over: also a last line without its newline counts. */
+void hearing_end(struct hearing *h);
+void hearing_done(struct hearing *h);
+
+/* Is its agent waited for: stalled, or with an instruction that nobody has acknowledged? */
+bool hearing_is_awaited(const struct engine *e, str run_id);
+/* The text of a dispatch, from the event that intended it; empty when it is not there any more. */
+str hearing_dispatch_text(struct arena *a, const struct engine *e, int64_t seq);

@@ -1,0 +1,38 @@
+#pragma once
+/*
+ * What the daemon sees of its live runs, as the plain facts that the tick judges by: when output
+ * came, and, only when the tick asks for a look, whether the run's processes used CPU or IO and
+ * whether its worktree changed since the look before. A first look is only something to compare
+ * with, so a restart of the daemon is never taken for life. What cannot be read is unknown.
+ *
+ * It owns one observation per run. Nothing is looked at unasked: idle runs cost nothing. A few
+ * looks are taken at a time, however many are asked for; the others wait their turn.
+ */
+#include "base/map.h"
+#include "base/ov.h"
+#include "core/reconcile.h"
+
+struct git;
+struct loop;
+struct observe;
+struct run_handle;
+
+struct observe_options {
+	struct loop *loop;
+	struct git *git; /* borrowed; closed before observe_free, which its calls report to */
+	/* A look has ended; from the loop. */
+	void (*looked)(void *user, str run_id);
+	void *user;
+};
+
+struct observe *observe_new(const struct observe_options *o);
+void observe_free(struct observe *o); /* NULL allowed */
+/* A run that lives. run is borrowed until observe_end. output_at: its last output so far, or 0. */
+void observe_begin(struct observe *o, str run_id, const struct run_handle *run, str worktree,
+		ov_time output_at);
+void observe_end(struct observe *o, str run_id); /* unknown ones are fine */
+void observe_output(struct observe *o, str run_id);
+/* Takes a look, from the loop; ignored for a run that is being looked at or that is not known. */
+void observe_look(struct observe *o, str run_id);
+/* run id -> const struct observation *, for telemetry. */
+const struct map *observe_runs(const struct observe *o);

@@ -1,0 +1,255 @@
+/* What is seen of a run, with a real shim, a real agent and a real worktree. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "app/observe.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "drive/run.h"
+#include "sys/clock.h"
+#include "sys/loop.h"
+#include "tests/git/fixture.h"
+
+struct site {
+	struct fixture f;
+	struct arena a;
+	struct observe *o;
+	struct run_handle *run;
+	int looks, ends;
+};
+
+static void on_looked(void *user, str run_id)
+{
+	struct site *s = user;
+
+	assert_true(str_is(run_id, "run_1"));
+	s->looks++;
+}
+
+static void on_output(void *user, str bytes, uint64_t at)
+{
+	struct site *s = user;
+
+	(void)bytes, (void)at;
+	observe_output(s->o, STR("run_1"));
+}
+
+static void on_ended(void *user, const struct run_end *end)
+{
+	struct site *s = user;
+
+	(void)end;
+	s->ends++;
+}
+
+#define STEP_UNTIL(s, condition)                                                \
+	do {                                                                    \
+		uint64_t _end = clock_mono_us() + 60 * 1000000;                 \
+		while (!(condition)) {                                          \
+			if (clock_mono_us() > _end)                             \
+				fail_msg("waited in vain for: %s", #condition); \
+			loop_step((s)->f.loop, 50000);                          \
+		}                                                               \
+	} while (0)
+
+static void site_open(struct site *s, const char *script)
+{
+	static const struct run_ops ops = { .output = on_output, .ended = on_ended };
+	const char *const argv[] = { "sh", "-c", script, NULL };
+	const char *env[3] = { "PATH=/usr/local/bin:/usr/bin:/bin", NULL, NULL };
+	struct run_spec spec = { .shim = getenv("OV_SHIM"),
+		.argv = argv,
+		.env = env,
+		.max_output_bytes = 1 << 20,
+		.stop_grace_ms = 100 };
+
+	memset(s, 0, sizeof(*s));
+	fixture_open(&s->f);
+	ensure(&s->f, "overseer/w1/a");
+	env[1] = arena_printf(&s->a, "D=%s", s->f.dir).p;
+	spec.dir = arena_printf(&s->a, "%s/run", s->f.dir).p;
+	spec.id = arena_printf(&s->a, "run%s", s->f.dir).p;
+	spec.cwd = s->f.tree;
+	s->o = observe_new(&(struct observe_options){ .loop = s->f.loop,
+			.git = s->f.git,
+			.looked = on_looked,
+			.user = s });
+	assert_int_equal(run_start(s->f.loop, &spec, 0, &ops, s, &s->run, NULL), 0);
+	observe_begin(s->o, STR("run_1"), s->run, str_from(s->f.tree), 0);
+}
+
+static void site_close(struct site *s)
+{
+	if (!s->ends) {
+		assert_int_equal(run_stop(s->run, NULL), 0);
+		STEP_UNTIL(s, s->ends);
+	}
+	observe_end(s->o, STR("run_1"));
+	run_close(s->run);
+	git_close(s->f.git);
+	observe_free(s->o);
+	/* The fixture closes a git of its own. */
+	assert_int_equal(git_open(s->f.loop, s->f.repo, &s->f.git, NULL), 0);
+	fixture_close(&s->f);
+	arena_done(&s->a);
+}
+
+static const struct observation *seen(struct site *s)
+{
+	const struct observation *o = map_get(observe_runs(s->o), STR("run_1"));
+
+	assert_non_null(o);
+	return o;
+}
+
+static const struct observation *look(struct site *s)
+{
+	int before = s->looks;
+
+	observe_look(s->o, STR("run_1"));
+	STEP_UNTIL(s, s->looks > before);
+	return seen(s);
+}
+
+/* Until the agent has come to a place that it told by output. */
+static void wait_output(struct site *s)
+{
+	STEP_UNTIL(s, seen(s)->output_at > 0);
+}
+
+TEST(a_silent_sleeper_shows_no_life)
+{
+	struct site s;
+	const struct observation *o;
+
+	site_open(&s, "echo up; exec sleep 300");
+	assert_int_equal(seen(&s)->looked_at, 0);
+	wait_output(&s);
+	o = look(&s);
+	/* The first look is only something to compare with. */
+	assert_true(o->looked_at > 0);
+	assert_int_equal(o->process_at, 0);
+	assert_int_equal(o->tree_at, 0);
+	for (int i = 0; i < 3; i++) {
+		STEP_UNTIL(&s, clock_wall() > o->looked_at + 250);
+		o = look(&s);
+	}
+	assert_int_equal(o->process_at, 0);
+	assert_int_equal(o->tree_at, 0);
+	assert_false(o->process_unknown || o->tree_unknown);
+	site_close(&s);
+}
+
+TEST(silent_work_is_life)
+{
+	struct site s;
+	const struct observation *o;
+
+	site_open(&s, "echo up; (ulimit -t 60; while :; do :; done)");
+	wait_output(&s);
+	look(&s);
+	do
+		o = look(&s);
+	while (!o->process_at);
+	assert_int_equal(o->tree_at, 0);
+	site_close(&s);
+}
+
+TEST(reading_and_writing_is_life)
+{
+	struct site s;
+	const struct observation *o;
+
+	/* It goes on only when it is told to, and then moves more than the bound at once. */
+	site_open(&s,
+			"echo up; while ! [ -e \"$D/go\" ]; do sleep 0.01; done; head -c 300000 "
+			"/dev/zero >\"$D/made\"; : >\"$D/there\"; exec sleep 300");
+	wait_output(&s);
+	look(&s);
+	sh(&s.f, ": >\"$R/../go\"; while ! [ -e \"$R/../there\" ]; do sleep 0.01; done");
+	STEP_UNTIL(&s, clock_wall() > seen(&s)->looked_at + 250);
+	o = look(&s);
+	assert_true(o->process_at > 0);
+	site_close(&s);
+}
+
+TEST(changes_of_the_worktree_are_life)
+{
+	struct site s;
+	const struct observation *o;
+	ov_time first;
+
+	site_open(&s, "echo up; exec sleep 300");
+	wait_output(&s);
+	look(&s);
+	sh(&s.f, "echo x >>\"$W/src/one\"");
+	o = look(&s);
+	first = o->tree_at;
+	assert_true(first > 0);
+	look(&s);
+	assert_int_equal(seen(&s)->tree_at, first);
+	/* The same file again. */
+	STEP_UNTIL(&s, clock_wall() > first);
+	sh(&s.f, "echo y >>\"$W/src/one\"");
+	assert_true(look(&s)->tree_at > first);
+	site_close(&s);
+}
+
+TEST(what_cannot_be_read_is_unknown)
+{
+	struct site s;
+	const struct observation *o;
+
+	site_open(&s, "echo up; exec sleep 300");
+	wait_output(&s);
+	look(&s);
+	sh(&s.f, "mv .git/worktrees/w1 .git/worktrees-w1");
+	o = look(&s);
+	assert_true(o->tree_unknown);
+	assert_false(o->process_unknown);
+	sh(&s.f, "mv .git/worktrees-w1 .git/worktrees/w1; echo x >>\"$W/src/one\"");
+	o = look(&s);
+	/* Compared with the last one that could be read. */
+	assert_false(o->tree_unknown);
+	assert_true(o->tree_at > 0);
+	assert_int_equal(run_stop(s.run, NULL), 0);
+	STEP_UNTIL(&s, s.ends);
+	o = look(&s);
+	assert_true(o->process_unknown);
+	site_close(&s);
+}
+
+TEST(looks_are_taken_once_and_may_outlive_their_run)
+{
+	struct site s;
+
+	site_open(&s, "echo up; exec sleep 300");
+	wait_output(&s);
+	/* Asked for again while it is under way: one look. Strangers: none. */
+	for (int i = 0; i < 5; i++)
+		observe_look(s.o, STR("run_1"));
+	observe_look(s.o, STR("run_2"));
+	STEP_UNTIL(&s, s.looks == 1);
+	STEP_UNTIL(&s, seen(&s)->looked_at > 0);
+	assert_int_equal(s.looks, 1);
+	/* It ends while it is looked at, or before its turn. */
+	for (int steps = 0; steps < 3; steps++) {
+		observe_look(s.o, STR("run_1"));
+		for (int i = 0; i < steps; i++)
+			loop_step(s.f.loop, 0);
+		observe_end(s.o, STR("run_1"));
+		observe_begin(s.o, STR("run_1"), s.run, str_from(s.f.tree), 7);
+		assert_int_equal(seen(&s)->output_at, 7);
+		look(&s);
+		assert_int_equal(seen(&s)->tree_at, 0);
+	}
+	observe_look(s.o, STR("run_1"));
+	loop_step(s.f.loop, 0);
+	site_close(&s); /* with a look under way */
+}
+
+TEST_MAIN
