@@ -2,6 +2,13 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/apply_impl.h"
+#include "core/liveness.h"
+
+/* Whoever gets further is not given up: failed runs count anew. Steps of our own are not theirs. */
+static void forgive(struct node *n)
+{
+	n->failures[CAUSE_RUN] = n->failures[CAUSE_LOST] = n->failures[CAUSE_CHECK] = 0;
+}
 
 int apply_assignment_activity(struct state *s, const struct event *e, struct ov_err *err)
 {
@@ -13,6 +20,8 @@ int apply_assignment_activity(struct state *s, const struct event *e, struct ov_
 	as->last_activity_at = ev_num(e, "at_ms");
 	as->activity = (enum life_sign)sign;
 	as->expected_at = ev_num(e, "due_at_ms");
+	if (life_is_progress((enum life_sign)sign) && as->node)
+		forgive(as->node);
 	return 0;
 }
 

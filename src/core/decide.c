@@ -240,14 +240,15 @@ static bool closed_in_batch(const struct decide_ctx *cx, int64_t number)
 	return false;
 }
 
-void close_escalations(struct decide_ctx *cx, const struct node *n, str answer)
+void close_escalations(struct decide_ctx *cx, const struct node *n, enum esc_status status,
+		str answer)
 {
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
 		if (x->status == ESC_OPEN && str_eq(x->goal_id, n->goal->id) &&
 				str_eq(x->node_id, n->id) && !closed_in_batch(cx, x->number))
-			escalation_close(cx, x, ESC_ANSWERED, answer);
+			escalation_close(cx, x, status, answer);
 	}
 }
 

@@ -329,6 +329,7 @@ static void accepted(struct decide_ctx *cx, const struct outcome *o)
 	node_to(cx, as->node, NODE_DONE,
 			arena_printf(cx->arena, "accepted as " STR_FMT,
 					STR_ARG(str_sub(value_str_at(o->data, "commit"), 0, 12))));
+	close_escalations(cx, as->node, ESC_DISMISSED, STR("its work was accepted"));
 	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE,
 			STR("its work was accepted"));
 }

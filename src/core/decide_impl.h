@@ -52,7 +52,8 @@ void escalate_about(struct decide_ctx *cx, struct subject s, const struct escala
 void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question);
 void escalation_close(struct decide_ctx *cx, const struct escalation *x, enum esc_status status,
 		str answer);
-void close_escalations(struct decide_ctx *cx, const struct node *n, str answer);
+void close_escalations(struct decide_ctx *cx, const struct node *n, enum esc_status status,
+		str answer);
 /* 0, or why a text from outside cannot be taken: too long, or with a NUL byte. */
 int text_check(str what, str s, size_t max, struct ov_err *err);
 /* Ends what an assignment is doing because its node was settled without it. */

@@ -166,7 +166,7 @@ static void take_work_away(struct decide_ctx *cx, const struct adoption *ad)
 		if (n->assignment)
 			assignment_wind_down(cx, n->assignment, AS_CANCELLED, why);
 		episode_close(cx, n, why);
-		close_escalations(cx, n, why);
+		close_escalations(cx, n, ESC_ANSWERED, why);
 	}
 }
 

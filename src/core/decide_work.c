@@ -136,7 +136,7 @@ static struct event *emit_node_status(struct decide_ctx *cx, const struct node *
 static void settled(struct decide_ctx *cx, const struct node *n, str reason)
 {
 	episode_close(cx, n, reason);
-	close_escalations(cx, n, reason);
+	close_escalations(cx, n, ESC_ANSWERED, reason);
 }
 
 void work_done(struct decide_ctx *cx, const struct node *n, str reason)

@@ -3,30 +3,38 @@
 #include "base/arena.h"
 #include "base/duration.h"
 
-static void consider(struct liveness *l, ov_time at, enum life_sign sign)
+/* Beyond `latest` it was seen by a clock that was wrong: taken for real it would never grow old. */
+static void consider(struct liveness *l, ov_time at, enum life_sign sign, ov_time latest)
 {
-	if (at > l->activity_at) {
+	if (at > l->activity_at && at <= latest) {
 		l->activity_at = at;
 		l->sign = sign;
 	}
 }
 
-/* The newest sign of life. A moment in the future was seen by a clock that was wrong: it is now. */
+/*
+ * The newest sign of life. One that lies a little in the future is now. When all of them lie far in
+ * the future the clock was put back: nothing is known about the time since, so it begins now.
+ */
 static void newest_sign(struct liveness *l, const struct assignment *as,
-		const struct observation *o, ov_time now)
+		const struct observation *o, ov_time now, ov_time idle)
 {
-	l->activity_at = as->last_activity_at;
-	l->sign = as->activity;
-	consider(l, as->run ? as->run->started_at : 0, LIFE_SESSION);
+	ov_time latest = now + idle;
+
+	consider(l, as->last_activity_at, as->activity, latest);
+	consider(l, as->run ? as->run->started_at : 0, LIFE_SESSION, latest);
 	if (o) {
-		consider(l, o->output_at, LIFE_STREAM);
-		consider(l, o->process_at, LIFE_PROCESS);
-		consider(l, o->tree_at, LIFE_TREE);
+		consider(l, o->output_at, LIFE_STREAM, latest);
+		consider(l, o->process_at, LIFE_PROCESS, latest);
+		consider(l, o->tree_at, LIFE_TREE, latest);
 		if (o->compacting)
-			consider(l, now, LIFE_COMPACTION);
+			consider(l, now, LIFE_COMPACTION, latest);
 		if (o->tool_in_flight)
-			consider(l, now, LIFE_TOOL);
+			consider(l, now, LIFE_TOOL, latest);
 	}
+	l->anew = l->activity_at == 0;
+	if (l->anew)
+		consider(l, now, LIFE_SESSION, latest);
 	l->activity_at = MIN(l->activity_at, now);
 }
 
@@ -43,14 +51,14 @@ struct liveness liveness_judge(const struct policy *p, const struct assignment *
 	ov_time idle = as->idle_after ? as->idle_after : p->idle_after, half, looked;
 	struct liveness l = { .due_at = OV_TIME_MAX };
 
-	newest_sign(&l, as, o, now);
+	newest_sign(&l, as, o, now, idle);
 	if (idle == 0)
 		return until(l, VERDICT_ALIVE, OV_TIME_MAX);
 	/* A due date that was set holds until something newer is seen; then it has moved. */
 	l.due_at = as->expected_at && l.activity_at <= as->last_activity_at ? as->expected_at
 									    : l.activity_at + idle;
 	half = l.activity_at + (l.due_at - l.activity_at) / 2;
-	looked = o ? o->looked_at : 0;
+	looked = o && o->looked_at <= now ? o->looked_at : 0;
 	if (now < half)
 		return until(l, VERDICT_ALIVE, half);
 	if (o && looked < half)

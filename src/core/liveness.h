@@ -25,6 +25,7 @@ struct liveness {
 	enum life_sign sign;
 	ov_time due_at;   /* the next one is expected until then; OV_TIME_MAX: never */
 	ov_time check_at; /* when to judge again; OV_TIME_MAX: when something happens */
+	bool anew;        /* the clock was put back: what was seen before says nothing */
 	int quiet;        /* independent signals that are known to be quiet */
 };
 

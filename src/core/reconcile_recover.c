@@ -64,7 +64,9 @@ static bool is_finished(struct tick *t, const struct assignment *as, const struc
 	const struct node *n = as->node;
 	ov_time quiet_since = MAX(l->activity_at, n->reported_at), at;
 
-	if (!str_is(n->reported_status, "done") || n->reported_at < as->run->created_at)
+	/* Once told to stop, it is ending. */
+	if (as->stopping || !str_is(n->reported_status, "done") ||
+			n->reported_at < as->run->created_at)
 		return false;
 	at = quiet_since + t->w->policy->done_grace;
 	if (t->now < at) {
@@ -89,6 +91,20 @@ static void check_maximum(struct tick *t, const struct assignment *as)
 	d.why = arena_printf(t->a, "the run takes longer than " STR_FMT " (supervisor.max_run)",
 			STR_ARG(duration_format_short(t->a, t->w->policy->max_run)));
 	tick_add(t, d);
+}
+
+/* The mark in the log moves when the due date that it holds has come, not with every byte. */
+static bool mark_is_due(struct tick *t, const struct assignment *as, const struct liveness *l)
+{
+	ov_time at = MAX(as->expected_at, as->run->started_at + t->w->policy->idle_after);
+
+	if (l->anew)
+		return true;
+	if (l->activity_at <= MAX(as->last_activity_at, as->run->started_at))
+		return false;
+	if (t->now < at)
+		tick_wake(t, at);
+	return t->now >= at;
 }
 
 static void watch_run(struct tick *t, struct watch *w, const struct assignment *as)
@@ -120,8 +136,7 @@ static void watch_run(struct tick *t, struct watch *w, const struct assignment *
 		vec_push(&w->silent, ((struct silence){ as, l }));
 		return;
 	}
-	/* The mark in the log moves when the due date that it holds has come, not with every byte. */
-	if (as->expected_at && as->expected_at <= t->now && l.activity_at > as->last_activity_at)
+	if (mark_is_due(t, as, &l))
 		mark_activity(t, as, &l, DEC_ACTIVITY);
 	tick_wake(t, l.check_at);
 }

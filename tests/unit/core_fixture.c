@@ -786,7 +786,8 @@ void check_invariants(const struct state *s, const struct policy *p)
 		effects++;
 		accepting += fx->kind == FX_ACCEPT;
 		assert_ptr_equal(state_effect(s, fx->id), fx);
-		assert_true(as && as->live && as->effect == fx);
+		assert_true(fx->kind == FX_PLAN ? state_goal(s, fx->goal_id)->effect == fx
+						: as && as->live && as->effect == fx);
 	}
 	assert_int_equal(effects, s->effects_by_id.n);
 	assert_int_equal(accepting, s->accepting);
