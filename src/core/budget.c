@@ -39,8 +39,13 @@ struct budget_verdict budget_judge(const struct policy *p, const struct goal *g)
 	for (int i = 0; i < RESOURCE_COUNT; i++) {
 		int64_t limit = budget_limit(p, g, (enum resource)i);
 		enum budget_level level = level_of(g->spent[i], limit);
+		bool nearer = limit > 0 &&
+				(worst.limit < 0 ||
+						(double)g->spent[i] / (double)limit >
+								(double)worst.used /
+										(double)worst.limit);
 
-		if (level > worst.level)
+		if (level > worst.level || (level == worst.level && nearer))
 			worst = (struct budget_verdict){ level, (enum resource)i, g->spent[i],
 				limit };
 	}
@@ -69,6 +74,29 @@ str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t l
 		return arena_printf(a, STR_FMT "%s, unlimited", STR_ARG(n), units[resource]);
 	return arena_printf(a, STR_FMT " of " STR_FMT "%s", STR_ARG(n),
 			STR_ARG(amount_text(a, resource, limit)), units[resource]);
+}
+
+str budget_option(struct arena *a, enum resource resource, int64_t amount)
+{
+	switch (resource) {
+	case RES_WALL_MS:
+		return arena_printf(a, "wall=" STR_FMT, STR_ARG(duration_format(a, amount)));
+	case RES_COST_MICROUSD:
+		return arena_printf(a, "cost_usd=%lld.%06lld", (long long)amount / 1000000,
+				(long long)amount % 1000000);
+	default:
+		return arena_printf(a, "%s=%lld", status_name(&resources, (int)resource),
+				(long long)amount);
+	}
+}
+
+str goal_held(const struct policy *p, const struct goal *g)
+{
+	if (g->status != GOAL_ACTIVE)
+		return STR("its goal is not active");
+	if (budget_judge(p, g).level == BUDGET_SPENT)
+		return STR("its goal's budget is spent");
+	return STR("");
 }
 
 ov_time quiet_until(const struct policy *p, ov_time now)

@@ -23,6 +23,11 @@ struct budget_verdict budget_judge(const struct policy *p, const struct goal *g)
 /* "13h of 24h of run time", "4 runs, unlimited", for people. */
 str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t limit);
 
+/* The same as an option of `goal update --budget`: "wall=24h". */
+str budget_option(struct arena *a, enum resource resource, int64_t amount);
+/* Why nothing new may be started for the goal; empty when it may. */
+str goal_held(const struct policy *p, const struct goal *g);
+
 /* When the quiet hours that now is in end; 0 when it is in none. */
 ov_time quiet_until(const struct policy *p, ov_time now);
 

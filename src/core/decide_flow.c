@@ -178,6 +178,8 @@ static void start_ended(struct decide_ctx *cx, const struct outcome *o)
 	ev_int(cx, e, "exit_code", -1);
 	ev_int(cx, e, "signal", 0);
 	ev_note(cx, e, "message", o->detail);
+	if (o->as->run)
+		run_spent(cx, o->as->run, o->as, e->data);
 	if (winding_down(o->as))
 		release(cx, o->as);
 	else
@@ -461,6 +463,7 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 	copy_int(cx, e, params, "cost_microusd");
 	if (value_str_at(params, "message").n)
 		ev_note(cx, e, "message", value_str_at(params, "message"));
+	run_spent(cx, r, as, e->data);
 	/* A stop that is still being delivered ends as an effect of its own and finds the run over. */
 	if (as->run == r && (!as->effect || unheard))
 		assignment_move(cx, as,

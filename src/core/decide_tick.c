@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/budget.h"
 #include "core/decide_impl.h"
 #include "core/prompt.h"
 
@@ -96,9 +97,11 @@ static void tick_goal_end(struct decide_ctx *cx, const struct decision *d)
 static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)
 {
 	str want = node_wants(cx->policy, d->node);
-	str reason = want.n ? arena_printf(cx->arena, "agent \"" STR_FMT "\" is not configured",
-					      STR_ARG(want))
-			    : STR("no agent is configured (defaults.agent)");
+	bool allowed = !want.n || agent_allowed(cx->policy, want);
+	str reason = want.n
+			? arena_printf(cx->arena, "agent \"" STR_FMT "\" is not %s", STR_ARG(want),
+					  allowed ? "configured" : "allowed (policy.allow_agents)")
+			: STR("no agent is configured (defaults.agent)");
 
 	node_block_as(cx, d->node, BLOCK_NO_AGENT, reason, STR("overseer"),
 			STR("config.toml names the agent; then unblock the node"), 0);
@@ -132,6 +135,8 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_REMIND] = tick_recover,
 	[DEC_EXPIRE] = tick_recover,
 	[DEC_YIELD] = tick_recover,
+	[DEC_BUDGET] = tick_budget,
+	[DEC_SETTLED] = tick_settled,
 };
 
 void decide_tick(struct decide_ctx *cx, const struct decisions *ds)

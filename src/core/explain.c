@@ -199,5 +199,7 @@ str explain_now(struct arena *a, const struct state *s, const struct node *n, ov
 		return explain_assignment(a, n->assignment, now);
 	if (!node_is_ready(s, n))
 		return arena_printf(a, "waits for " STR_FMT, STR_ARG(waiting_deps(a, s, n)));
+	if (n->goal->budget_level == BUDGET_SPENT)
+		return STR("ready; the goal's budget is spent, nothing new is started");
 	return STR("ready; waits for a free worker");
 }

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/budget.h"
 #include "core/reconcile_impl.h"
 
 /* Nodes in the order in which they are served: priority, then age, then place in goal and plan. */
@@ -68,14 +69,14 @@ str node_wants(const struct policy *p, const struct node *n)
 	return want.n ? want : p->default_agent;
 }
 
-/* NULL when the one that it wants is not configured. */
+/* NULL when the one that it wants is not configured, or not allowed. */
 static const struct policy_agent *agent_for(const struct policy *p, const struct node *n)
 {
 	str want = node_wants(p, n);
 
 	for (size_t i = 0; i < p->agents_n; i++)
 		if (str_eq(p->agents[i].name, want))
-			return &p->agents[i];
+			return agent_allowed(p, want) ? &p->agents[i] : NULL;
 	return NULL;
 }
 
@@ -163,6 +164,8 @@ static void assign_queued(struct tick *t)
 			decide_about(t, node, DEC_UNQUEUE, "a dependency was reopened");
 			continue;
 		}
+		if (goal_held(t->w->policy, node->goal).n)
+			continue;
 		if (!agent) {
 			decide_about(t, node, DEC_NO_AGENT, "no configured agent can take it");
 			continue;
@@ -198,21 +201,21 @@ static const struct {
 	[STAGE_ACCEPT] = { true, FX_ACCEPT },
 };
 
-/* New work waits while its goal is paused; what is under way is brought to a safe end. */
-static bool held_back(const struct assignment *as)
+static bool is_start(const struct assignment *as)
 {
-	bool starts = as->stage == STAGE_WORKSPACE || as->stage == STAGE_START ||
-			as->stage == STAGE_ACCEPT;
-
-	return starts && as->node->goal->status != GOAL_ACTIVE;
+	return as->stage == STAGE_WORKSPACE || as->stage == STAGE_START;
 }
 
 /* Whether a next step is due; if one only has to be waited for, says until when. */
 static bool is_due(struct tick *t, const struct assignment *as)
 {
-	if (as->effect || as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || !as->node ||
-			held_back(as))
+	if (as->effect || as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || !as->node)
 		return false;
+	/* What is under way while its goal is paused is brought to a safe end, and kept there. */
+	if (as->stage == STAGE_ACCEPT && as->node->goal->status != GOAL_ACTIVE)
+		return false;
+	if (is_start(as) && goal_held(t->w->policy, as->node->goal).n)
+		return true;
 	/* A wait that began in the future was set by a clock that was wrong: it is over. */
 	if (as->not_before <= t->now || as->updated_at > t->now)
 		return true;
@@ -220,19 +223,30 @@ static bool is_due(struct tick *t, const struct assignment *as)
 	return false;
 }
 
+/* Why the assignment cannot begin now, so that others may use its worker; empty when it can. */
+static str yield_reason(struct tick *t, const struct assignment *as)
+{
+	str held = is_start(as) ? goal_held(t->w->policy, as->node->goal) : STR("");
+
+	if (!held.n && as->stage == STAGE_START && !t->t->no_capacity.n && lane_waits(t, as->agent))
+		held = STR("its agent has to wait");
+	return held.n ? arena_printf(t->a, STR_FMT "; others may use the worker", STR_ARG(held))
+		      : held;
+}
+
 static void advance(struct tick *t, const struct assignment *as)
 {
 	struct decision d = { .goal = as->node->goal, .node = as->node, .assignment = as };
 
+	d.why = yield_reason(t, as);
+	if (d.why.n) {
+		d.kind = DEC_YIELD;
+		tick_add(t, d);
+		return;
+	}
 	if (as->stage == STAGE_START) {
 		if (t->t->no_capacity.n)
 			return;
-		if (lane_waits(t, as->agent)) {
-			d.kind = DEC_YIELD;
-			d.why = STR("its agent has to wait; others may use the worker");
-			tick_add(t, d);
-			return;
-		}
 		d.kind = DEC_START;
 		d.why = as->attempt ? STR("the wait before the next attempt is over")
 				    : STR("the workspace is ready");
@@ -278,21 +292,6 @@ static void advance_all(struct tick *t)
 	vec_done(&due);
 }
 
-static void end_goals(struct tick *t)
-{
-	for (size_t i = 0; i < t->w->state->goals.n; i++) {
-		const struct goal *g = t->w->state->goals.p[i];
-
-		if (g->status == GOAL_ACTIVE && g->leaves && !g->reopened &&
-				g->leaves_done + g->leaves_cancelled == g->leaves)
-			tick_add(t,
-					(struct decision){ .kind = DEC_GOAL_END,
-							.goal = g,
-							.why = STR("all of its nodes are "
-								   "finished") });
-	}
-}
-
 struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t,
 		ov_time now)
 {
@@ -311,7 +310,7 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 	advance_all(&tick);
 	reconcile_runs(&tick);
 	reconcile_waits(&tick);
-	end_goals(&tick);
+	reconcile_goals(&tick);
 	d.n = tick.out.n;
 	d.p = arena_array(a, struct decision, d.n + 1);
 	if (d.n)

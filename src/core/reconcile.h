@@ -27,7 +27,9 @@
 	X(DEC_OUTAGE_OVER, "outage_over", "signs of life came back")           \
 	X(DEC_UNBLOCK, "unblock", "the time that it waited for came")          \
 	X(DEC_REMIND, "remind", "a person is still needed")                    \
-	X(DEC_YIELD, "yield", "its agent has to wait; others need the worker") \
+	X(DEC_YIELD, "yield", "it has to wait; others need the worker")        \
+	X(DEC_BUDGET, "budget", "its use came to another level of its budget") \
+	X(DEC_SETTLED, "settled", "what a person was asked for is there")      \
 	X(DEC_EXPIRE, "expire", "nobody answered in time")
 #define DEC_ENUM(sym, name, why) sym,
 enum decision_kind { DECISIONS(DEC_ENUM) DECISION_KIND_COUNT };

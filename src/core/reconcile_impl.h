@@ -49,3 +49,5 @@ static inline const struct observation *tick_observation(const struct tick *t, c
 void reconcile_runs(struct tick *t);
 /* Time passes for those who wait: blocked nodes, people who were asked. */
 void reconcile_waits(struct tick *t);
+/* Goals as wholes: those that are finished, their budgets, and questions that settled themselves. */
+void reconcile_goals(struct tick *t);

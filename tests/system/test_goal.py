@@ -175,6 +175,48 @@ class Goals(SiteCase):
         gate.go()
         site.wait_event(lambda e: e["type"] == "goal.status" and e["data"]["to"] == "completed", before)
 
+    def test_budget(self):
+        """A spent budget starts nothing new and asks once; raising it as the question says goes on."""
+        site = self.site(FAST + "[workers]\nmax = 1\n[budget]\niterations = 1\n", AGENT)
+        gate = site.gate("g")
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1"), task("T2")))["goal"]
+        first = gate.wait()
+        gate.go()
+        site.wait_type("node.accepted", node=first)
+        asked = site.wait_type("escalation.opened", goal=goal)["data"]["question"]
+        shown = self.ask(site, "goal", "show", goal)
+        self.assertEqual((shown["health"], shown["budget_level"]), ("critical", "spent"))
+        self.assertEqual(shown["usage"]["iterations"]["used"], 1)
+        self.assertGreater(shown["usage"]["wall_ms"]["used"], 0)
+        self.assertIn("1 of 1 runs", self.cli(site, "goal", "show", goal).stdout)
+        # The limit holds over a restart, and nobody is asked twice.
+        self.assertEqual(site.kill(), -9)
+        site.up()
+        self.assertEqual(self.ask(site, "tick", "--dry-run")["decisions"], [])
+        self.assertEqual([n["kind"] for n in self.ask(site, "status")["needs_you"]], ["budget"])
+        self.assertTrue(gate.empty())
+        command = asked.split("overseer ")[1].split()
+        self.cli(site, *command)
+        gate.wait()
+        gate.go()
+        site.wait_goal(goal)
+        self.assertEqual([n["kind"] for n in self.ask(site, "status")["needs_you"]], [])
+
+    def test_paused_goal_holds_no_worker(self):
+        site = self.site("[workers]\nmax = 1\n[retry]\ndelays = [\"1h\", \"1h\", \"1h\"]\n", AGENT + "exit 1\n")
+        gate = site.gate("g")
+        site.up()
+        first = site.call("goal.create", title="First", plan=plan(task("T1")))["goal"]
+        gate.wait()
+        gate.go()
+        site.wait_type("node.failed", goal=first)
+        second = site.call("goal.create", title="Second", plan=plan(task("T2")))["goal"]
+        # The only worker waits for the next attempt of T1, until its goal is paused.
+        self.cli(site, "goal", "pause", first)
+        self.assertEqual(gate.wait(), "T2")
+        self.cli(site, "goal", "cancel", second, "--reason", "enough")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -86,6 +86,11 @@ TEST(worst_resource)
 	v = budget_judge(&four, &g);
 	assert_int_equal(v.level, BUDGET_WARNED);
 	assert_int_equal(v.resource, RES_ITERATIONS);
+	g.spent[RES_ITERATIONS] = g.spent[RES_WALL_MS] = 1;
+	g.spent[RES_COST_MICROUSD] = 7;
+	v = budget_judge(&four, &g);
+	assert_int_equal(v.level, BUDGET_FINE);
+	assert_int_equal(v.resource, RES_COST_MICROUSD);
 }
 
 TEST(texts)
@@ -98,7 +103,21 @@ TEST(texts)
 	assert_true(str_is(budget_text(&a, RES_COST_MICROUSD, 12345678, 60000000),
 			"$12.34 of $60.00"));
 	assert_true(str_is(budget_text(&a, RES_ITERATIONS, 4, -1), "4 runs, unlimited"));
+	assert_true(str_is(budget_option(&a, RES_ITERATIONS, 24), "iterations=24"));
+	assert_true(str_is(budget_option(&a, RES_WALL_MS, 90 * OV_MINUTE), "wall=1h30m"));
+	assert_true(str_is(budget_option(&a, RES_COST_MICROUSD, 1050000), "cost_usd=1.050000"));
 	arena_done(&a);
+}
+
+TEST(held_goals)
+{
+	struct goal g = { .status = GOAL_ACTIVE, .budget = { 1 } };
+
+	assert_int_equal(goal_held(&four, &g).n, 0);
+	g.spent[RES_ITERATIONS] = 1;
+	assert_true(str_contains(goal_held(&four, &g), STR("budget")));
+	g = (struct goal){ .status = GOAL_PAUSED };
+	assert_true(str_contains(goal_held(&four, &g), STR("not active")));
 }
 
 TEST(quiet_hours)

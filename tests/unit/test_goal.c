@@ -370,4 +370,212 @@ TEST(reopen_after_abort)
 	fixture_done(&f);
 }
 
+/* A run counts once, however its end is told. */
+TEST(runs_are_counted)
+{
+	struct fixture f;
+	const int64_t *spent;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	spent = newest(&f)->spent;
+	bring_to(&f, "T1", STAGE_RUNNING);
+	f.now += 90 * OV_SECOND;
+	submit(&f, "run.end",
+			json(&f,
+					"{'run': '" STR_FMT
+					"', 'exit_code': 1, 'signal': 0, 'ended_at_ms': %lld, "
+					"'tokens': 7, 'cost_microusd': 9}",
+					STR_ARG(node_of(&f, "T1")->assignment->run_id),
+					(long long)f.now - 30000));
+	assert_int_equal(spent[RES_ITERATIONS], 1);
+	assert_int_equal(spent[RES_WALL_MS], 60 * OV_SECOND);
+	assert_int_equal(spent[RES_TOKENS], 7);
+	assert_int_equal(spent[RES_COST_MICROUSD], 9);
+	run_end(&f, "T1", 1); /* told twice */
+	assert_int_equal(spent[RES_ITERATIONS], 1);
+	/* One that could not be started counts, too; it took no time. */
+	bring_to(&f, "T1", STAGE_START);
+	f.now += OV_MINUTE;
+	settle(&f);
+	effect_end(&f, "T1", FX_RUN_START, "error", "no such program", "");
+	assert_int_equal(spent[RES_ITERATIONS], 2);
+	assert_int_equal(spent[RES_WALL_MS], 60 * OV_SECOND);
+	/* One that ends before its start was told. */
+	f.now += OV_MINUTE;
+	settle(&f);
+	run_end(&f, "T1", 0);
+	assert_int_equal(spent[RES_ITERATIONS], 3);
+	assert_int_equal(count_events(&f, EV_GOAL_SPENT), 3);
+	fixture_done(&f);
+}
+
+/* Nobody knows when a lost run ended: the time that we were away is not its goal's. */
+TEST(lost_runs_take_no_time)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	f.now += 3 * OV_DAY;
+	submit(&f, "run.end",
+			json(&f, "{'run': '" STR_FMT "', 'exit_code': -1, 'lost': true}",
+					STR_ARG(node_of(&f, "T1")->assignment->run_id)));
+	assert_int_equal(newest(&f)->spent[RES_ITERATIONS], 1);
+	assert_int_equal(newest(&f)->spent[RES_WALL_MS], 0);
+	fixture_done(&f);
+}
+
+static size_t open_questions(const struct fixture *f, const char *kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->state->escalations.n; i++)
+		n += f->state->escalations.p[i]->status == ESC_OPEN &&
+				str_is(f->state->escalations.p[i]->kind, kind);
+	return n;
+}
+
+/* Warned at 80 %, stopped at 100 %, asked once, and on again when there is more. */
+TEST(budget)
+{
+	static const char *const first[] = { "T1", "T2", "T3" };
+	struct fixture f;
+	const struct goal *g;
+
+	fixture_init(&f);
+	f.policy.workers_max = 1;
+	create_goal(&f, flat_plan(&f, 7), NULL);
+	g = newest(&f);
+	submit(&f, "goal.update", about(&f, "'budget': {'iterations': 5}"));
+	for (size_t i = 0; i < ARRAY_LEN(first); i++) {
+		bring_to(&f, first[i], STAGE_ACCEPT);
+		accept_node(&f, first[i]);
+	}
+	assert_int_equal(g->budget_level, BUDGET_FINE);
+	bring_to(&f, "T4", STAGE_ACCEPT);
+	assert_int_equal(g->budget_level, BUDGET_WARNED);
+	assert_int_equal(g->health, HEALTH_WARNING);
+	assert_int_equal(open_questions(&f, "budget"), 0);
+	accept_node(&f, "T4");
+	/* The last one that it may have goes through to its end. */
+	bring_to(&f, "T5", STAGE_ACCEPT);
+	assert_int_equal(g->budget_level, BUDGET_SPENT);
+	assert_int_equal(g->health, HEALTH_CRITICAL);
+	assert_int_equal(open_questions(&f, "budget"), 1);
+	assert_true(str_contains(vec_last(&f.state->escalations)->question,
+			STR("5 of 5 runs): nothing new is started; to go on: overseer goal update "
+			    "goal_")));
+	assert_true(str_contains(vec_last(&f.state->escalations)->question,
+			STR(" --budget iterations=10")));
+	accept_node(&f, "T5");
+	drain(&f);
+	assert_int_equal(node_of(&f, "T5")->status, NODE_DONE);
+	assert_int_equal(node_of(&f, "T6")->status, NODE_QUEUED);
+	assert_null(node_of(&f, "T6")->assignment);
+	assert_int_equal(g->spent[RES_ITERATIONS], 5);
+	assert_int_equal(count_events(&f, EV_GOAL_BUDGET), 2);
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+	assert_true(str_contains(explain_now(&f.arena, f.state, node_of(&f, "T6"), f.now),
+			STR("budget is spent")));
+	submit(&f, "goal.update", about(&f, "'budget': {'iterations': 6}, 'reason': 'more'"));
+	settle(&f);
+	assert_int_equal(g->budget_level, BUDGET_WARNED);
+	assert_int_equal(open_questions(&f, "budget"), 0);
+	drain(&f);
+	assert_int_equal(open_questions(&f, "budget"), 1); /* another crossing, another question */
+	submit(&f, "goal.update", about(&f, "'budget': {'iterations': 'unlimited'}"));
+	drain(&f);
+	assert_int_equal(g->status, GOAL_COMPLETED);
+	assert_int_equal(g->health, HEALTH_HEALTHY);
+	assert_int_equal(open_questions(&f, "budget"), 0);
+	fixture_done(&f);
+}
+
+/* Who cannot begin gives its worker back: other goals go on. */
+TEST(held_goals_hold_no_worker)
+{
+	struct fixture f;
+	str first, second;
+
+	fixture_init(&f);
+	f.policy.workers_max = 1;
+	first = create_goal(&f, flat_plan(&f, 2), "high");
+	second = create_goal(&f, flat_plan(&f, 1), NULL);
+	settle(&f);
+	submit(&f, "goal.pause", json(&f, "{'goal': '" STR_FMT "'}", STR_ARG(first)));
+	/* The worktree is being made: that ends by itself, then the worker is free. */
+	drain(&f);
+	assert_int_equal(state_goal(f.state, second)->status, GOAL_COMPLETED);
+	assert_int_equal(node_in(&f, first, "T1")->status, NODE_QUEUED);
+	assert_null(node_in(&f, first, "T1")->assignment);
+	submit(&f, "goal.resume", json(&f, "{'goal': '" STR_FMT "'}", STR_ARG(first)));
+	drain(&f);
+	assert_int_equal(state_goal(f.state, first)->status, GOAL_COMPLETED);
+	fixture_done(&f);
+}
+
+/* The same for a budget that is spent while a run waits for its next attempt. */
+TEST(spent_goals_hold_no_worker)
+{
+	struct fixture f;
+	str first, second;
+
+	fixture_init(&f);
+	f.policy.workers_max = 1;
+	second = create_goal(&f, flat_plan(&f, 1), "low");
+	first = create_goal(&f, flat_plan(&f, 1), NULL);
+	submit(&f, "goal.update", about(&f, "'budget': {'iterations': 1}"));
+	bring_to(&f, "T1", STAGE_RUNNING);
+	run_end(&f, "T1", 1);
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "",
+			"'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': 2");
+	drain(&f);
+	assert_int_equal(state_goal(f.state, second)->status, GOAL_COMPLETED);
+	assert_int_equal(node_in(&f, first, "T1")->status, NODE_QUEUED);
+	assert_true(str_is(node_in(&f, first, "T1")->handover, "h"));
+	fixture_done(&f);
+}
+
+TEST(agents_that_are_not_allowed)
+{
+	static const str only_b[] = { STR_INIT("b") };
+	struct fixture f;
+
+	fixture_init(&f);
+	f.policy.allow_agents = only_b;
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	settle(&f);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_BLOCKED);
+	assert_true(str_contains(node_of(&f, "T1")->status_reason,
+			STR("agent \"a\" is not allowed (policy.allow_agents)")));
+	fixture_done(&f);
+}
+
+/* The question of a reopened goal is settled by a plan. */
+TEST(reopened_question_is_settled)
+{
+	struct fixture f;
+	value *params;
+
+	fixture_init(&f);
+	bring_goal(&f, COMPLETED);
+	submit(&f, "goal.reopen", about(&f, "'reason': 'r'"));
+	settle(&f);
+	assert_int_equal(open_questions(&f, "reopened"), 1);
+	params = about(&f, "'reason': 'more'");
+	value_put(&f.arena, params, "plan",
+			json(&f,
+					"{'phases': [{'id': 'P2', 'name': 'two', 'tasks': [{'id': "
+					"'T9', "
+					"'name': 'n', 'acceptance': ['x']}]}]}"));
+	submit(&f, "plan.apply", params);
+	drain(&f);
+	assert_int_equal(open_questions(&f, "reopened"), 0);
+	assert_int_equal(newest(&f)->status, GOAL_COMPLETED);
+	fixture_done(&f);
+}
+
 TEST_MAIN

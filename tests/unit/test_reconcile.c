@@ -760,6 +760,14 @@ TEST(every_open_item_has_a_next_step)
 		for (size_t g = 0; g < f.state->goals.n; g++)
 			if (f.state->goals.p[g]->status == GOAL_PAUSED)
 				goal_status(&f, g, "paused", "active");
+		for (size_t g = 0; g < f.state->goals.n; g++)
+			(void)try_submit(&f, "goal.update",
+					json(&f,
+							"{'goal': '" STR_FMT
+							"', 'budget': {'iterations': 'unlimited', "
+							"'wall_ms': 'unlimited'}}",
+							STR_ARG(f.state->goals.p[g]->id)),
+					NULL);
 		drain(&f);
 		for (size_t g = 0; g < f.state->goals.n; g++)
 			for (size_t i = 0; i < f.state->goals.p[g]->nodes.n; i++) {

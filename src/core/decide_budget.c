@@ -1,0 +1,69 @@
+/* What goals use up, and what follows from it. */
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/budget.h"
+#include "core/decide_impl.h"
+
+/* How long the run took, as far as that is known. */
+static ov_time wall_time(const struct decide_ctx *cx, const struct run *r,
+		const struct assignment *as, const value *ended)
+{
+	ov_time from = r->started_at ? r->started_at : r->created_at, to = cx->now;
+
+	if (value_int_at(ended, "ended_at_ms"))
+		to = value_int_at(ended, "ended_at_ms");
+	else if (value_bool_at(ended, "lost"))
+		to = as->last_activity_at; /* we may have been away for days since */
+	return MAX(to - from, (ov_time)0);
+}
+
+void run_spent(struct decide_ctx *cx, const struct run *r, const struct assignment *as,
+		const value *ended)
+{
+	const int64_t spent[RESOURCE_COUNT] = {
+		[RES_ITERATIONS] = 1,
+		[RES_WALL_MS] = wall_time(cx, r, as, ended),
+		[RES_TOKENS] = MAX(value_int_at(ended, "tokens"), (int64_t)0),
+		[RES_COST_MICROUSD] = MAX(value_int_at(ended, "cost_microusd"), (int64_t)0),
+	};
+	struct event *e = emit(cx, EV_GOAL_SPENT,
+			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
+	value *amounts = value_object(cx->arena);
+
+	for (int i = 0; i < RESOURCE_COUNT; i++)
+		if (spent[i])
+			value_put(cx->arena, amounts, status_name(&resources, i),
+					value_int(cx->arena, spent[i]));
+	value_put(cx->arena, e->data, "amounts", amounts);
+	ev_cstr(cx, e, "on", "run");
+}
+
+void tick_budget(struct decide_ctx *cx, const struct decision *d)
+{
+	struct budget_verdict v = budget_judge(cx->policy, d->goal);
+	struct event *e = emit(cx, EV_GOAL_BUDGET, about_goal(d->goal));
+	int64_t twice;
+
+	ev_cstr(cx, e, "level", status_name(&budget_levels, (int)v.level));
+	ev_cstr(cx, e, "resource", status_name(&resources, (int)v.resource));
+	ev_int(cx, e, "used", v.used);
+	ev_int(cx, e, "limit", v.limit);
+	if (v.level != BUDGET_SPENT)
+		return;
+	twice = v.limit > INT64_MAX / 2 ? v.limit : 2 * MAX(v.used, v.limit);
+	escalate_about(cx, about_goal(d->goal),
+			&(struct escalation_spec){ .kind = "budget",
+					.question = arena_printf(cx->arena,
+							"the budget is spent (" STR_FMT
+							"): nothing new is started; to go on: "
+							"overseer goal update " STR_FMT
+							" --budget " STR_FMT,
+							STR_ARG(d->why), STR_ARG(d->goal->id),
+							STR_ARG(budget_option(cx->arena, v.resource,
+									twice))) });
+}
+
+void tick_settled(struct decide_ctx *cx, const struct decision *d)
+{
+	escalation_close(cx, d->escalation, ESC_ANSWERED, d->why);
+}
