@@ -214,6 +214,14 @@ static str run_failure(struct decide_ctx *cx, const struct run *r)
 			(long long)r->exit_code);
 }
 
+/* What could not even be executed is not the agent's failure, and nobody else would fare better. */
+static enum cause run_cause(const struct run *r)
+{
+	if (r->lost)
+		return CAUSE_LOST;
+	return r->exit_code < 0 && r->signal == 0 ? CAUSE_START : CAUSE_RUN;
+}
+
 static bool run_succeeded(const struct run *r)
 {
 	return !r->lost && r->signal == 0 && r->exit_code == 0;
@@ -250,7 +258,7 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		return;
 	/* A run that we ended because it had reported that it is done did not fail. */
 	if (!run_succeeded(as->run) && !as->stopping)
-		fail(cx, as, as->run->lost ? CAUSE_LOST : CAUSE_RUN, failure, failure);
+		fail(cx, as, run_cause(as->run), failure, failure);
 	else if (value_int_at(o->data, "files_changed") == 0)
 		fail(cx, as, CAUSE_NO_CHANGES,
 				STR("the agent reported success but changed nothing"),

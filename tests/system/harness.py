@@ -426,4 +426,6 @@ def wait_gone(*pids):
 FAST = """
 [retry]
 delays = ["10ms", "10ms", "10ms"]
+[supervisor.backoff]
+base = "10ms"
 """

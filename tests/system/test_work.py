@@ -153,7 +153,7 @@ tar -cf "$HOME/left.tar" --exclude=.git .
         self.assertEqual(site.runs()[0]["verification"], "passed")
 
     def test_cap_asks_a_person_and_unblock_goes_on(self):
-        """Three failures of one cause: blocked, a worker is free, one question; unblock is a new epoch."""
+        """Three failures of one cause: another session tries; three more: a person is asked. Unblock is a new epoch."""
         site = self.site(FAST, '[ -e "$HOME/fixed" ] || exit 3' + COMMIT)
         site.up()
         goal = site.call("goal.create", title="Test", plan=plan(task("T1"), task("T2", ["T1"])))["goal"]
@@ -164,19 +164,19 @@ tar -cf "$HOME/left.tar" --exclude=.git .
         self.assertEqual(len(status["needs_you"]), 1)
         question = status["needs_you"][0]
         self.assertEqual((question["question"], question["node_id"], question["goal_id"], question["kind"],
-                          question["status"]), (reason, "T1", goal, "run", "open"))
+                          question["status"]), (f"nothing helped: {reason}. How shall it go on?", "T1", goal, "failed", "open"))
         self.assertEqual((status["workers_busy"], status["running"]), (0, []))
         node = site.node("T1")
         self.assertEqual((node["status"], node["status_reason"], len(node["runs"]), node["epoch"]),
-                         ("blocked", reason, 3, 1))
+                         ("blocked", reason, 6, 2))
         explained = site.call("explain.get", id="T1")
         self.assertTrue(any("unblock" in command for command in explained["next"]), explained)
         site.write("../fixed", "")
         site.call("work.update", node="T1", status="queued", reason="fixed it")
         site.wait_goal(goal)
         node = site.node("T1")
-        self.assertEqual((node["status"], node["epoch"]), ("done", 2))
-        self.assertEqual([r["epoch"] for r in node["runs"]], [1, 1, 1, 2])
+        self.assertEqual((node["status"], node["epoch"]), ("done", 3))
+        self.assertEqual([r["epoch"] for r in node["runs"]], [1, 1, 1, 2, 2, 2, 3])
         self.assertEqual(site.call("status.get")["needs_you"], [])
         closed = site.wait_type("escalation.closed")["data"]
         self.assertEqual((closed["status"], closed["answer"]), ("answered", "fixed it"))
