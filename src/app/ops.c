@@ -180,6 +180,9 @@ static const struct op_param tick_now[] = {
 static const struct op_param store_file_opt[] = {
 	{ "file", PARAM_TEXT, false, "absolute path of a new file", 0 },
 };
+static const struct op_param store_file[] = {
+	{ "file", PARAM_TEXT, true, "absolute path of the file", 0 },
+};
 static const struct op_param doctor_run[] = {
 	{ "fix", PARAM_BOOL, false, "repair what can be repaired safely, after a backup", 0 },
 	{ "rebuild", PARAM_BOOL, false,
@@ -280,6 +283,10 @@ static const struct op table[] = {
 	{ "store.backup", OP_CHILD, OP_HUMAN,
 			"Writes a verified copy of the store, while it is in use.",
 			PARAMS(store_file_opt), op_store_backup },
+	{ "store.export", OP_CHILD, OP_HUMAN, "Writes the whole store as one JSON document.",
+			PARAMS(store_file), op_store_export },
+	{ "store.import", OP_CHILD, OP_HUMAN, "Reads an exported document into an empty store.",
+			PARAMS(store_file), op_store_import },
 	{ "daemon.stop", OP_DAEMON, OP_HUMAN, "Stops the daemon gracefully; runs go on.", NO_PARAMS,
 			NULL },
 };

@@ -8,11 +8,10 @@
 #include "app/backup.h"
 #include "app/doctor.h"
 #include "app/fold.h"
+#include "app/new_store.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "sys/file.h"
-#include "sys/inject.h"
 #include "sys/rand.h"
 
 enum { PAGE = 4096 };
@@ -78,77 +77,23 @@ static void consider(struct doctor *d, const char *file, struct source *best)
 	*best = src;
 }
 
-static void appended(void *user, int r, uint64_t head, const struct ov_err *err)
+static int copy_records(const struct source *src, struct new_store *to, struct ov_err *err)
 {
-	struct ov_err *ret = user;
-
-	(void)head;
-	if (r < 0)
-		*ret = *err;
-}
-
-static int copy_records(const struct source *src, struct store *to, struct ov_err *err)
-{
-	uint64_t at = 0;
 	int r = 0;
 
-	while (r == 0 && at < src->last) {
+	while (r == 0 && to->head < src->last) {
 		_cleanup_(arena_done)
 		struct arena a = ARENA_INIT;
 		struct store_record *recs;
-		struct ov_err failed = { 0 };
 		size_t n;
 
-		r = store_read(src->store, at, (size_t)MIN(src->last - at, (uint64_t)PAGE), &a,
-				&recs, &n, err);
-		if (r < 0)
-			break;
-		store_append(to, at, recs, n, appended, &failed);
-		r = failed.code;
-		if (r < 0 && err)
-			*err = failed;
-		at += n;
+		r = store_read(src->store, to->head,
+				(size_t)MIN(src->last - to->head, (uint64_t)PAGE), &a, &recs, &n,
+				err);
+		if (r == 0)
+			r = new_store_append(to, recs, n, err);
 	}
 	return r;
-}
-
-/* The new store in a file of its own, closed and verified. */
-static int write_new(struct doctor *d, const struct source *src, const char *tmp,
-		struct ov_err *err)
-{
-	struct store_lease lease;
-	struct store *to = NULL;
-	uint64_t last = 0;
-	int r;
-
-	r = store_open(arena_printf(d->a, "sqlite:%s", tmp), STORE_READ_WRITE, &to, err);
-	if (r == 0)
-		r = store_lease_take(to, STR("{}"), d->a, &lease, err);
-	if (r == 0)
-		r = copy_records(src, to, err);
-	store_close(to);
-	(void)file_remove(arena_cstr(d->a, arena_printf(d->a, "%s.lock", tmp)), NULL);
-	if (r == 0)
-		r = backup_verify(d->a, tmp, &last, err);
-	if (r == 0 && last != src->last)
-		r = ov_fail(err, OV_EINTERNAL, "%s has %llu events instead of %llu", tmp,
-				(unsigned long long)last, (unsigned long long)src->last);
-	return r;
-}
-
-/* A write-ahead log belongs to the file that it lay beside. */
-static int replace(struct doctor *d, const char *tmp, struct ov_err *err)
-{
-	static const char *const parts[] = { "-wal", "-shm", "-journal" };
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(parts); i++)
-		r = file_remove(arena_cstr(d->a,
-						arena_printf(d->a, "%s%s", d->store_path,
-								parts[i])),
-				err);
-	INJECT("rebuild-replace");
-	return r < 0 ? r : file_commit(tmp, d->store_path, err);
 }
 
 static value *report(struct doctor *d, const struct source *src, const char *copy)
@@ -163,27 +108,26 @@ static value *report(struct doctor *d, const struct source *src, const char *cop
 
 static int rebuild(struct doctor *d, struct source *src, value **ret, struct ov_err *err)
 {
-	const char *tmp = arena_cstr(d->a,
-			arena_printf(d->a, "%s.tmp-%016llx", d->store_path,
-					(unsigned long long)rand_u64()));
+	struct new_store to;
 	const char *copy;
-	int r;
+	int r = new_store_open(&to, d->a, d->store_path, err);
 
-	r = write_new(d, src, tmp, err);
-	INJECT("rebuild-written");
+	if (r < 0)
+		return r;
+	r = copy_records(src, &to, err);
+	if (r == 0)
+		r = new_store_finish(&to, err);
 	/* From here on nobody of us has the damaged file open: copying closes what it opens. */
 	store_close(src->store);
 	src->store = NULL;
 	safe_done(&d->s);
 	if (r == 0)
 		r = safe_copy_aside(d->a, d->store_path, &copy, err);
-	INJECT("rebuild-copied");
 	if (r == 0)
-		r = replace(d, tmp, err);
-	if (r < 0)
-		(void)file_remove(tmp, NULL);
-	else
+		r = new_store_replace(&to, err);
+	if (r == 0)
 		*ret = report(d, src, copy);
+	new_store_done(&to);
 	return r;
 }
 

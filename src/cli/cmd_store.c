@@ -130,3 +130,79 @@ int cmd_backup(struct cli *c, struct ov_err *err)
 				value_int_at(res, "removed") == 1 ? " was" : "s were");
 	return 0;
 }
+
+/* Copies a file to standard output; what is printed before goes first. */
+static int print_file(struct cli *c, FILE *f, struct ov_err *err)
+{
+	char piece[65536];
+	size_t n;
+	int r = 0;
+
+	while (r == 0 && (n = fread(piece, 1, sizeof(piece), f)) > 0) {
+		buf_add(&c->out.buf, piece, n);
+		r = out_flush(&c->out, STDOUT_FILENO, err);
+	}
+	return r;
+}
+
+/* Through a file in the store's folder, since it may be larger than any answer. */
+static int export_to_stdout(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const char *tmp;
+	const value *res;
+	FILE *f;
+	int r = cli_store(c, err);
+
+	if (r < 0)
+		return r;
+	tmp = path_join(c->arena, c->client.dir,
+			arena_cstr(c->arena, arena_printf(c->arena, ".tmp-export-%d", getpid())));
+	value_put(c->arena, params, "file", value_cstr(c->arena, tmp));
+	r = client_call(&c->client, CALL_CHILD, "store.export", params, &res, err);
+	if (r < 0)
+		return r;
+	f = fopen(tmp, "re");
+	(void)file_remove(tmp, NULL);
+	if (!f)
+		return ov_fail(err, OV_EIO, "open %s: %m", tmp);
+	r = print_file(c, f, err);
+	fclose(f);
+	return r;
+}
+
+int cmd_export(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res;
+	bool done;
+	int r = file_param(c, params, err);
+
+	take_time(c);
+	if (r == 0 && (c->args_n == 0 || str_is(c->args[0], "-")))
+		return export_to_stdout(c, err);
+	if (r == 0)
+		r = cli_call(c, CALL_CHILD, "store.export", params, &res, &done, err);
+	if (r < 0 || done)
+		return r;
+	out_text(&c->out, value_str_at(res, "file"));
+	out_f(&c->out, ": %lld events\n", (long long)value_int_at(res, "events"));
+	return 0;
+}
+
+int cmd_import(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res;
+	bool done;
+	int r = file_param(c, params, err);
+
+	take_time(c);
+	if (r == 0)
+		r = cli_call(c, CALL_CHILD, "store.import", params, &res, &done, err);
+	if (r < 0 || done)
+		return r;
+	out_f(&c->out, "%lld events were imported.  Next: overseer up\n",
+			(long long)value_int_at(res, "events"));
+	return 0;
+}

@@ -130,6 +130,8 @@ int cmd_config_check(struct cli *c, struct ov_err *err);
 int cmd_config_reload(struct cli *c, struct ov_err *err);
 int cmd_doctor(struct cli *c, struct ov_err *err);
 int cmd_backup(struct cli *c, struct ov_err *err);
+int cmd_export(struct cli *c, struct ov_err *err);
+int cmd_import(struct cli *c, struct ov_err *err);
 int cmd_version(struct cli *c, struct ov_err *err);
 int cmd_help(struct cli *c, struct ov_err *err);
 

@@ -228,6 +228,13 @@ const struct command commands[] = {
 			"[FILE]", 0, 1, NO_FLAGS, cmd_backup,
 			"Without FILE into .overseer/backups/, where the newest few are kept "
 			"(store.backups_kept)." },
+	{ "export", NULL, "Write the whole store as one JSON document", "[FILE]", 0, 1, NO_FLAGS,
+			cmd_export, "Without FILE to standard output." },
+	{ "import", NULL, "Read an exported document into an empty store", "FILE", 1, 1, NO_FLAGS,
+			cmd_import,
+			"Everything is checked first; an error changes nothing. Needs a folder "
+			"where "
+			"no daemon has run yet." },
 	{ "version", NULL, "Print the version", "", 0, 0, NO_FLAGS, cmd_version, NULL },
 	{ "help", NULL, "Show help", "[COMMAND]", 0, 2, FLAGS(help_flags), cmd_help, NULL },
 };

@@ -543,5 +543,142 @@ class Backup(SafetyCase):
         self.assertFalse([n for n in os.listdir(site.root) if n.startswith("b.db")])
 
 
+class Export(SafetyCase):
+    KEYS = ["version", "goals", "assignments", "crystallizations", "dispatchIndex", "events"]
+
+    def worked(self):
+        """A site where work was done, in part by a person's word."""
+        site = self.site(FAST, GATED)
+        gate = site.gate("g")
+        site.up()
+        goal = site.call("goal.create", title="A \u201cquoted\u201d title \\ / \u00e4", tags=["x", "y"],
+                         success_criteria=["it works"], plan=plan(task("T1"), task("T2"), task("T3", ["T1"])))["goal"]
+        gate.wait()
+        site.call("work.update", node="T3", status="done", reason="not needed any more")
+        gate.go(5)
+        site.wait_goal(goal)
+        site.call("goal.create", title="second")
+        return site, goal
+
+    def hashes(self, site):
+        db = sqlite3.connect(f"file:{self.store(site)}?mode=ro", uri=True)
+        try:
+            return db.execute("SELECT seq, at, kind, body, hash FROM log ORDER BY seq").fetchall()
+        finally:
+            db.close()
+
+    def exported(self, site):
+        return json.loads(self.cli(site, "export"))
+
+    def test_round_trip(self):
+        site, goal = self.worked()
+        path = os.path.join(site.root, "out.json")
+        self.assertIn("events", self.cli(site, "export", path))  # while the daemon runs
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        self.assertIn("exists", self.cli(site, "export", path, status=4))
+        site.down()
+        os.unlink(path)
+        self.cli(site, "export", path)
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        document = json.loads(text)
+        self.assertEqual(list(document), self.KEYS)
+        self.assertEqual(document["version"], 1)
+        self.assertEqual(document["goals"][goal]["goalId"], goal)
+        self.assertEqual(document["goals"][goal]["successCriteria"], ["it works"])
+        nodes = document["goals"][goal]["workNodes"]
+        self.assertEqual([n.get("phaseId") or n.get("taskId") for n in nodes][1:], ["T1", "T2", "T3"])
+        self.assertEqual(nodes[3]["dependsOn"], ["T1"])
+        for key, assignment in document["assignments"].items():
+            self.assertEqual((assignment["assignmentId"], assignment["goalId"]), (key, goal))
+            for dispatch in assignment["dispatchHistory"]:
+                self.assertEqual(document["dispatchIndex"][dispatch["dispatchId"]], dispatch)
+        self.assertFalse([k for g in document["goals"].values() for k in g if "_" in k])
+        self.assertEqual([e["seq"] for e in document["events"]], list(range(1, len(document["events"]) + 1)))
+        self.assertEqual(self.cli(site, "export"), text)
+        # Into an empty store, and out again.
+        other = self.site(FAST, COMMIT)
+        self.assertIn(f"{len(document['events'])} events", self.cli(other, "import", path))
+        self.assertEqual(self.hashes(other), self.hashes(site))
+        self.assertEqual(self.cli(other, "export"), text)
+        self.assertEqual([n for n in os.listdir(other.dir) if "tmp" in n], [])
+        os.chmod(other.dir, 0o700)
+        # The runs' folders stay behind.
+        self.cli(other, "doctor")
+        other.up()
+        self.assertEqual(other.call("goal.show", goal=goal)["status"], "completed")
+        self.assertIn("not empty", self.cli(other, "import", path, status=4))
+        other.down()
+        self.assertIn("not empty", self.cli(other, "import", path, status=4))
+
+    def test_empty(self):
+        site = self.site(FAST, COMMIT)
+        self.cli(site, "export", status=3)
+        path = site.write("../empty.json", json.dumps({**{k: {} for k in self.KEYS}, "version": 1, "events": []}))
+        self.cli(site, "import", path)
+        self.assertEqual(self.exported(site)["events"], [])
+        site.up()
+        self.assertEqual(site.call("goal.list")["goals"], [])
+
+    def test_refused(self):
+        """Whatever is wrong: an error that says where, no store, nothing left behind."""
+        site, goal = self.worked()
+        site.down()
+        good = self.exported(site)
+
+        def change(path, new):
+            document = json.loads(json.dumps(good))
+            at = document
+            for step in path[:-1]:
+                at = at[step]
+            if new is None:
+                del at[path[-1]]
+            else:
+                at[path[-1]] = new
+            return json.dumps(document)
+
+        last = max(n for n, e in enumerate(good["events"]) if e["type"] == "goal.created")
+        cases = [
+            ("", "document"),
+            ("[]", "object"),
+            ("nonsense", "object"),
+            (json.dumps(good)[:-1], "end of the list"),
+            (json.dumps(good) + "x", "the end"),
+            (change(["version"], 2), "version 2"),
+            (change(["version"], None), "version"),
+            (change(["events"], None), "events"),
+            (change(["goals"], None), "goals"),
+            (change(["more"], {}), "more"),
+            (change(["goals", goal, "title"], "Another"), f"goals.{goal}.title"),
+            (change(["goals", goal, "extra"], 1), "more than the events give"),
+            (change(["goals", goal], None), "is missing"),
+            (change(["goals", "goal_x"], {}), "3 entries"),
+            (change(["assignments"], {}), "is missing"),
+            (change(["events", 3, "seq"], 9), "events[3]"),
+            (change(["events", 3, "ts"], "x"), "events[3]"),
+            (change(["events", 3, "type"], "goal.dreamt"), "goal.dreamt"),
+            (change(["events", 3, "data"], None), "events[3]"),
+            (change(["events", 3, "who"], "me"), "who"),
+            (change(["events", 3, "actor"], ""), "actor"),
+            (change(["events"], good["events"][:last]), "entries, but the events give"),
+            (change(["events", 2], None), "events[2]"),
+            (json.dumps(good).replace('"goals"', '"goals": {}, "goals"', 1), "twice"),
+        ]
+        other = self.site(FAST, COMMIT)
+        before = sorted(os.listdir(other.dir))
+        for text, word in cases:
+            path = other.write("../bad.json", text)
+            said = self.cli(other, "import", path, status=4 if "version 2" in word else 2)
+            self.assertIn(word, said)
+            self.assertEqual([n for n in sorted(os.listdir(other.dir)) if n != "store.db.lock"], before, word)
+        self.cli(other, "import", os.path.join(other.root, "absent.json"), status=3)
+        self.cli(other, "import", other.write("../good.json", json.dumps(good)))
+
+    def test_damaged(self):
+        site, _ = self.filled(5)
+        self.sql(site, "DELETE FROM snapshot", "UPDATE log SET body = 'x' WHERE seq = 3")
+        self.assertIn("damaged", self.cli(site, "export", status=4))
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
