@@ -170,7 +170,7 @@ struct node *scn_node(struct scn *s, str text);
 extern const struct rule people_rules[];
 extern const size_t people_rules_n;
 struct given_goal *scn_goal(struct scn *s, str name);
-value *planner_answer(struct scn *s, const struct job *j);
+value *scn_planner_answer(struct scn *s, const struct job *j);
 
 /* scn_fact.c */
 void facts_take(struct scn *s);

@@ -257,7 +257,7 @@ static value *find_in_plan(value *nodes, str id)
 	return NULL;
 }
 
-value *planner_answer(struct scn *s, const struct job *j)
+value *scn_planner_answer(struct scn *s, const struct job *j)
 {
 	const struct effect *fx = state_effect(s->f.state, j->id);
 	const struct goal *g = state_goal(s->f.state, fx->goal_id);

@@ -133,7 +133,7 @@ void job_end(struct scn *s, struct job *j)
 	value *params = json(&s->f, "{'effect': '" STR_FMT "'}", STR_ARG(j->id)), *data;
 
 	if (j->kind == FX_PLAN)
-		data = planner_answer(s, j);
+		data = scn_planner_answer(s, j);
 	else if (how.data.n)
 		data = json(&s->f, STR_FMT, STR_ARG(how.data));
 	else
