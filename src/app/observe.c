@@ -161,13 +161,16 @@ static void look_at_processes(struct watched *w)
 	const struct proc_table *t = recent_table(w->o);
 	struct proc_usage now;
 
-	w->seen.process_unknown = !t || run_usage(w->run, t, &now, NULL) < 0;
-	if (w->seen.process_unknown)
+	if (!t || run_usage(w->run, t, &now, NULL) < 0) {
+		w->seen.process_unknown = true;
 		return;
+	}
 	/* The same table again tells nothing new. */
 	if (w->usage.at_us == now.at_us)
 		return;
-	if (w->usage.at_us && is_life(&now, &w->usage))
+	/* With nothing to compare it with, nobody can say that it was quiet. */
+	w->seen.process_unknown = w->usage.at_us == 0;
+	if (!w->seen.process_unknown && is_life(&now, &w->usage))
 		w->seen.process_at = loop_now(w->o->opt.loop);
 	w->usage = now;
 }
@@ -194,7 +197,7 @@ static void tree_seen(void *user, int r, const struct git_result *res,
 {
 	struct watched *w = user;
 
-	w->seen.tree_unknown = r < 0;
+	w->seen.tree_unknown = r < 0 || !w->print.n;
 	if (r == 0) {
 		if (w->print.n && !str_eq(w->print, res->fingerprint))
 			w->seen.tree_at = loop_now(w->o->opt.loop);

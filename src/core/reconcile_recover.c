@@ -198,6 +198,27 @@ static void take_rung(struct tick *t, const struct assignment *as, const struct 
 	tick_add(t, d);
 }
 
+/*
+ * A run is ended only on the word of two signals. When they cannot be read, or there is nothing yet
+ * to compare them with, another look may tell; for a while that is worth waiting for.
+ */
+static bool looks_again(struct tick *t, const struct assignment *as, const struct observation *o,
+		const struct rung_choice *c)
+{
+	ov_time idle = as->idle_after ? as->idle_after : t->w->policy->idle_after;
+	ov_time last = c->due_at + idle, at = c->due_at;
+
+	if (c->rung != RUNG_REASSIGN || !o || c->quiet >= 2 || t->now >= last)
+		return false;
+	if (o->looked_at >= c->due_at)
+		at = MIN(o->looked_at + idle / 2, last);
+	if (t->now >= at)
+		look(t, as);
+	else
+		tick_wake(t, at);
+	return true;
+}
+
 static void climb(struct tick *t, const struct assignment *as)
 {
 	const struct observation *o = is_running(as) ? tick_observation(t, as->run) : NULL;
@@ -205,8 +226,11 @@ static void climb(struct tick *t, const struct assignment *as)
 
 	if (as->effect || as->node->goal->status != GOAL_ACTIVE)
 		return;
+	/* It was found at work: the rungs wait for the next silence. */
+	if (o && liveness_judge(t->w->policy, as, o, t->now).activity_at > as->updated_at)
+		return;
 	c = rung_next(t->a, t->w, as, o, t->now);
-	if (c.nothing)
+	if (c.nothing || looks_again(t, as, o, &c))
 		return;
 	if (!c.skip && t->now < c.due_at) {
 		tick_wake(t, c.due_at);

@@ -89,6 +89,7 @@ struct repeat {
 struct life {
 	struct observation seen;
 	bool used_cpu, changed_tree, unreadable;
+	bool compares; /* there was a look to compare the next one with */
 };
 
 struct given_goal {
@@ -153,6 +154,7 @@ void world_begin(struct scn *s);
 void world_done(struct scn *s);
 void world_advance(struct scn *s, ov_time to);
 void world_restart(struct scn *s);
+void world_forget(struct scn *s);
 /* Ticks until nothing is decided any more, looks where that is asked for, takes the facts. */
 void world_settle(struct scn *s);
 struct life *life_of(struct scn *s, const struct node *n); /* its run must be running */

@@ -313,6 +313,7 @@ static void restarts(struct scn *s, const struct args *a)
 {
 	(void)a;
 	world_restart(s);
+	world_forget(s);
 }
 
 static void clock_jumps(struct scn *s, const struct args *a)

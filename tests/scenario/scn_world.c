@@ -37,15 +37,15 @@ static void look(struct scn *s, const struct run *r)
 {
 	const struct node *n = state_node(s->f.state, r->goal_id, r->node_id);
 	struct life *l = life_of(s, n);
-	bool compares = l->seen.looked_at > 0;
 
-	l->seen.process_unknown = l->seen.tree_unknown = l->unreadable;
+	l->seen.process_unknown = l->seen.tree_unknown = l->unreadable || !l->compares;
 	if (!l->unreadable) {
-		if (compares && l->used_cpu)
+		if (l->compares && l->used_cpu)
 			l->seen.process_at = s->f.now;
-		if (compares && l->changed_tree)
+		if (l->compares && l->changed_tree)
 			l->seen.tree_at = s->f.now;
 		l->used_cpu = l->changed_tree = false;
+		l->compares = true;
 	}
 	l->seen.looked_at = s->f.now;
 }
@@ -327,6 +327,21 @@ void world_restart(struct scn *s)
 	s->f.state = read;
 	/* Effects that were under way are begun again; what the scenario said about them stays. */
 	submit(&s->f, "daemon.start", json(&s->f, "{'instance': 'i', 'version': 'v'}"));
+}
+
+/* What a daemon holds only in memory is gone with it: when it looked, and what it saw then. */
+void world_forget(struct scn *s)
+{
+	void *life;
+	str run;
+
+	for (size_t i = 0; map_next(&s->lives, &i, &run, &life);) {
+		struct life *l = life;
+
+		l->seen = (struct observation){ .output_at = l->seen.output_at };
+		l->compares = false;
+	}
+	world_settle(s);
 }
 
 void world_done(struct scn *s)
