@@ -136,6 +136,11 @@ static const struct op_param queue_retry[] = { NODE, GOAL_OPT };
 	{                                                                     \
 		"number", PARAM_INT, true, "its number: #12 is 12", INT64_MAX \
 	}
+static const struct op_param inbox_list[] = {
+	GOAL_OPT,
+	{ "all", PARAM_BOOL, false, "also what is over", 0 },
+};
+static const struct op_param inbox_show[] = { NUMBER };
 static const struct op_param inbox_answer[] = {
 	NUMBER,
 	{ "answer", PARAM_TEXT, true,
@@ -249,10 +254,17 @@ static const struct op table[] = {
 	{ "run.stop", OP_WRITE, OP_HUMAN,
 			"Stops a run, keeps its work, and pauses its node for the caller.",
 			PARAMS(run_stop), NULL },
+	{ "queue.list", OP_READ, OP_HUMAN,
+			"Lists what waits to be accepted or begun, in order, and why.", NO_PARAMS,
+			op_queue_list },
 	{ "queue.retry", OP_WRITE, OP_HUMAN, "Ends a node's wait before its next step.",
 			PARAMS(queue_retry), NULL },
 	{ "queue.drop", OP_WRITE, OP_HUMAN, "Takes a node out of the queue and blocks it.",
 			PARAMS(work_settle), NULL },
+	{ "inbox.list", OP_READ, OP_HUMAN, "Lists what needs a person, the most pressing first.",
+			PARAMS(inbox_list), op_inbox_list },
+	{ "inbox.show", OP_READ, OP_HUMAN, "Shows an escalation, and what led to it.",
+			PARAMS(inbox_show), op_inbox_show },
 	{ "inbox.answer", OP_WRITE, OP_HUMAN, "Answers an escalation, and does what that says.",
 			PARAMS(inbox_answer), NULL },
 	{ "inbox.dismiss", OP_WRITE, OP_HUMAN,

@@ -107,17 +107,6 @@ int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_
 	return 0;
 }
 
-int op_work_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
-{
-	struct node *n;
-	int r = state_find_node(cx->state, value_str_at(params, "goal"),
-			value_str_at(params, "node"), &n, err);
-
-	if (r == 0)
-		*ret = view_node(cx->arena, cx->state, n);
-	return r;
-}
-
 static int run_order(const struct run *a, const struct run *b)
 {
 	return str_cmp(a->id, b->id);

@@ -75,15 +75,6 @@ int cmd_run_list(struct cli *c, struct ov_err *err)
 	return 0;
 }
 
-static void field(struct out *o, const char *label, str s)
-{
-	if (s.n == 0)
-		return;
-	cell(o, S_DIM, str_from(label));
-	cell(o, S_PLAIN, s);
-	row_end(o);
-}
-
 static void show_run(struct cli *c, const value *x)
 {
 	struct out *o = &c->out;
@@ -93,16 +84,16 @@ static void show_run(struct cli *c, const value *x)
 	out_f(o, "  ");
 	out_styled(o, outcome_style(x), outcome(a, x));
 	out_f(o, " after " STR_FMT "\n", STR_ARG(run_time(a, x)));
-	field(o, "Node",
+	out_field(o, "Node",
 			arena_printf(a, STR_FMT "/" STR_FMT ", attempt %lld, epoch %lld",
 					STR_ARG(id_short(value_str_at(x, "goal_id"))),
 					STR_ARG(value_str_at(x, "node_id")),
 					(long long)value_int_at(x, "attempt"),
 					(long long)value_int_at(x, "epoch")));
-	field(o, "Agent",
+	out_field(o, "Agent",
 			arena_printf(a, STR_FMT " in " STR_FMT, STR_ARG(value_str_at(x, "agent")),
 					STR_ARG(value_str_at(x, "worker"))));
-	field(o, "Started",
+	out_field(o, "Started",
 			value_str_at(x, "started_at").n
 					? arena_printf(a, STR_FMT " (" STR_FMT " ago)",
 							  STR_ARG(out_clock(o,
@@ -114,21 +105,21 @@ static void show_run(struct cli *c, const value *x)
 											  "started_"
 											  "at"))))
 					: STR("not yet"));
-	field(o, "Message", value_str_at(x, "message"));
-	field(o, "Verified",
+	out_field(o, "Message", value_str_at(x, "message"));
+	out_field(o, "Verified",
 			arena_printf(a, STR_FMT "%s" STR_FMT,
 					STR_ARG(value_str_at(x, "verification")),
 					value_str_at(x, "verification_detail").n ? ": " : "",
 					STR_ARG(value_str_at(x, "verification_detail"))));
-	field(o, "Kept",
+	out_field(o, "Kept",
 			arena_printf(a, "%lld commits, %lld files changed%s",
 					(long long)value_int_at(x, "commits"),
 					(long long)value_int_at(x, "files_changed"),
 					value_bool_at(x, "leftovers")
 							? "; uncommitted work was committed for it"
 							: ""));
-	field(o, "Rescue", value_str_at(x, "rescue_ref"));
-	field(o, "Output",
+	out_field(o, "Rescue", value_str_at(x, "rescue_ref"));
+	out_field(o, "Output",
 			arena_printf(a, "%lld bytes%s in " STR_FMT,
 					(long long)value_int_at(x, "output_bytes"),
 					value_int_at(x, "dropped_bytes") ? " (more was dropped)"
@@ -226,4 +217,26 @@ int cmd_run_log(struct cli *c, struct ov_err *err)
 	c->client.arena = c->out.arena = whole;
 	arena_done(&a);
 	return r == CLIENT_SIGNAL ? 130 : r;
+}
+
+int cmd_run_stop(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res;
+	bool done;
+	int r;
+
+	value_put(c->arena, params, "run", value_str(c->arena, c->args[0]));
+	cli_param(c, params, "reason", "reason");
+	r = cli_call(c, CALL_WRITE, "run.stop", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	out_f(&c->out, "Run " STR_FMT " is being stopped; its work is kept. ",
+			STR_ARG(id_short(value_str_at(res, "run"))));
+	out_text(&c->out, value_str_at(res, "node"));
+	out_f(&c->out,
+			" is blocked until you unblock it.\nNext  overseer work unblock " STR_FMT
+			" --reason TEXT\n",
+			STR_ARG(out_clean(&c->out, value_str_at(res, "node"))));
+	return 0;
 }

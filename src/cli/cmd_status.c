@@ -42,6 +42,23 @@ static void show_daemon(struct out *o, const value *s)
 	show_safe_mode(o, value_at(s, "safe_mode"));
 }
 
+/* What happens by itself and when, and what to type. */
+static void needs_answer(struct out *o, const value *e)
+{
+	str words = value_str_at(e, "answers"), by_default = value_str_at(e, "default_answer");
+	bool expires = value_str_at(e, "expires_at").n && by_default.n;
+
+	if (expires)
+		cell_f(o, S_YELLOW, "default: " STR_FMT " " STR_FMT,
+				STR_ARG(out_short(o, by_default, 20)),
+				STR_ARG(out_until(o, value_str_at(e, "expires_at"))));
+	else
+		cell(o, S_PLAIN, STR(""));
+	cell_f(o, S_DIM, "overseer inbox answer %lld " STR_FMT,
+			(long long)value_int_at(e, "number"),
+			STR_ARG(words.n ? out_short(o, words, 40) : STR("TEXT")));
+}
+
 static void show_needs(struct out *o, const value *list)
 {
 	if (value_count(list))
@@ -57,9 +74,7 @@ static void show_needs(struct out *o, const value *list)
 		if (value_str_at(e, "next").n)
 			cell(o, S_DIM, value_str_at(e, "next"));
 		else
-			cell_f(o, S_DIM, "overseer explain " STR_FMT "/" STR_FMT,
-					STR_ARG(id_short(value_str_at(e, "goal_id"))),
-					STR_ARG(node));
+			needs_answer(o, e);
 		row_end(o);
 	}
 	table_end(o, "  ");
@@ -102,6 +117,37 @@ static void show_running(struct out *o, const value *list, bool waiting)
 	for (size_t i = 0; i < value_count(list); i++)
 		if (waits(value_item(list, i)) == waiting)
 			running_row(o, value_item(list, i));
+	table_end(o, "  ");
+}
+
+static str times(struct out *o, int64_t n)
+{
+	return n == 1 ? STR("once") : arena_printf(o->arena, "%lld times", (long long)n);
+}
+
+/* Stalls, with what was done about them and when that goes on. */
+static void show_stalled(struct out *o, const value *list)
+{
+	if (value_count(list))
+		heading(o, "STALLED", value_count(list));
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *n = value_item(list, i), *rungs = value_at(n, "rungs");
+		int64_t nudges = value_int_at(rungs, "nudge");
+		str next = value_str_at(n, "next"), until = value_str_at(n, "backoff_until");
+
+		cell(o, S_PLAIN,
+				value_str_at(n, "worker").n ? value_str_at(n, "worker") : STR("-"));
+		cell(o, S_PLAIN, value_str_at(n, "agent"));
+		cell(o, S_BOLD, value_str_at(n, "id"));
+		cell(o, S_PLAIN, out_short(o, value_str_at(n, "name"), 40));
+		cell_right(o, S_DIM, out_age(o, value_str_at(n, "stalled_since")));
+		cell_f(o, S_YELLOW, "%s" STR_FMT ", next: " STR_FMT " " STR_FMT,
+				nudges ? "nudged " : "not nudged",
+				STR_ARG(nudges ? times(o, nudges) : STR("")),
+				STR_ARG(next.n ? next : STR("recovery")),
+				STR_ARG(until.n ? out_until(o, until) : STR("")));
+		row_end(o);
+	}
 	table_end(o, "  ");
 }
 
@@ -159,6 +205,7 @@ static void show_status(struct out *o, const value *s)
 	show_needs(o, value_at(s, "needs_you"));
 	show_running(o, value_at(s, "running"), false);
 	show_running(o, value_at(s, "running"), true);
+	show_stalled(o, value_at(s, "stalled"));
 	show_goals(o, value_at(s, "goals"));
 	if (value_count(value_at(s, "goals")) == 0)
 		out_f(o,

@@ -1,3 +1,4 @@
+#include "base/duration.h"
 #include "base/str.h"
 #include "cli/command.h"
 
@@ -11,7 +12,14 @@ static void list_row(struct out *o, const value *n, const struct ids *goals, boo
 				STR_ARG(value_str_at(n, "id")));
 	else
 		cell(o, S_BOLD, value_str_at(n, "id"));
-	cell(o, status_style(status), status);
+	if (value_str_at(n, "stalled_since").n)
+		cell_f(o, S_YELLOW, STR_FMT ", stalled " STR_FMT, STR_ARG(status),
+				STR_ARG(out_age(o, value_str_at(n, "stalled_since"))));
+	else if (value_str_at(n, "block").n && !str_is(value_str_at(n, "block"), "none"))
+		cell_f(o, status_style(status), STR_FMT " (" STR_FMT ")", STR_ARG(status),
+				STR_ARG(value_str_at(n, "block")));
+	else
+		cell(o, status_style(status), status);
 	cell_right(o, S_DIM, out_age(o, value_str_at(n, "updated_at")));
 	cell(o, S_PLAIN, out_short(o, value_str_at(n, "name"), 50));
 	if (value_str_at(n, "worker").n)
@@ -58,19 +66,10 @@ int cmd_work_list(struct cli *c, struct ov_err *err)
 	return 0;
 }
 
-static void field(struct out *o, const char *label, str s)
-{
-	if (s.n == 0)
-		return;
-	cell(o, S_DIM, str_from(label));
-	cell(o, S_PLAIN, s);
-	row_end(o);
-}
-
 static void texts(struct out *o, const char *label, const value *list)
 {
 	for (size_t i = 0; i < value_count(list); i++)
-		field(o, i ? "" : label, value_str_or(value_item(list, i), STR("")));
+		out_field(o, i ? "" : label, value_str_or(value_item(list, i), STR("")));
 }
 
 static void show_runs(struct out *o, const value *runs)
@@ -91,43 +90,138 @@ static void show_runs(struct out *o, const value *runs)
 	table_end(o, "  ");
 }
 
-static void show_node(struct cli *c, const value *n)
+static str joined(struct arena *a, const value *list, const char *sep)
 {
-	const value *as = value_at(n, "assignment");
-	struct out *o = &c->out;
+	str out = STR("");
+
+	for (size_t i = 0; i < value_count(list); i++)
+		out = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(out), i ? sep : "",
+				STR_ARG(value_str_or(value_item(list, i), STR(""))));
+	return out;
+}
+
+static str ago(struct out *o, str at, str what)
+{
+	if (!at.n)
+		return STR("");
+	return arena_printf(o->arena, STR_FMT "%s" STR_FMT " ago", STR_ARG(what),
+			what.n ? ", " : "", STR_ARG(out_age(o, at)));
+}
+
+static void show_dispatches(struct out *o, const value *list)
+{
+	if (value_count(list))
+		out_f(o, "\nDispatches\n");
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *d = value_item(list, i);
+
+		cell(o, S_BOLD, id_short(value_str_at(d, "id")));
+		cell_f(o, S_PLAIN, STR_FMT " (" STR_FMT ")", STR_ARG(value_str_at(d, "purpose")),
+				STR_ARG(value_str_at(d, "mode")));
+		cell(o, status_style(value_str_at(d, "result")), value_str_at(d, "result"));
+		cell_right(o, S_DIM, out_age(o, value_str_at(d, "at")));
+		cell(o, S_DIM, out_short(o, value_str_at(d, "notes"), 60));
+		row_end(o);
+	}
+	table_end(o, "  ");
+}
+
+static void show_assignment(struct out *o, const value *as)
+{
+	struct arena *a = o->arena;
+
+	if (value_count(as) == 0)
+		return;
+	out_field(o, "Assigned",
+			arena_printf(a,
+					STR_FMT " in " STR_FMT
+						", epoch %lld, attempt %lld, retries %lld, " STR_FMT
+						", next: " STR_FMT,
+					STR_ARG(value_str_at(as, "agent")),
+					STR_ARG(value_str_at(as, "worker")),
+					(long long)value_int_at(as, "epoch"),
+					(long long)value_int_at(as, "attempt"),
+					(long long)value_int_at(as, "retry_count"),
+					STR_ARG(value_str_at(as, "status")),
+					STR_ARG(value_str_at(as, "stage"))));
+	out_field(o, "Session", value_str_at(as, "session_key"));
+	out_field(o, "Branch", value_str_at(as, "branch"));
+	out_field(o, "Activity",
+			ago(o, value_str_at(as, "last_activity_at"), value_str_at(as, "activity")));
+	if (value_str_at(as, "expected_at").n)
+		out_field(o, "Expected", out_until(o, value_str_at(as, "expected_at")));
+	out_field(o, "Recovery",
+			arena_printf(a,
+					"stalled after " STR_FMT
+					" of silence; after nudges: " STR_FMT,
+					STR_ARG(duration_format_short(a,
+							value_int_at(as, "idle_after"))),
+					STR_ARG(value_str_at(as, "recovery_policy"))));
+	if (value_str_at(as, "backoff_until").n)
+		out_field(o, "Backoff",
+				arena_printf(a, "until " STR_FMT,
+						STR_ARG(out_clock(o,
+								value_str_at(as,
+										"backoff_"
+										"until")))));
+}
+
+/* Where it stands: what we hold to be true, and beside it what the agent says. */
+static void show_standing(struct out *o, const value *n)
+{
 	str status = value_str_at(n, "status");
 
-	out_styled(o, S_BOLD, value_str_at(n, "id"));
-	out_f(o, "  ");
-	out_text(o, value_str_at(n, "name"));
-	out_f(o, "\n");
 	cell(o, S_DIM, STR("Status"));
 	cell_f(o, status_style(status), STR_FMT "%s" STR_FMT, STR_ARG(status),
 			value_str_at(n, "status_reason").n ? ": " : "",
 			STR_ARG(value_str_at(n, "status_reason")));
 	row_end(o);
-	field(o, "Unblock", value_str_at(n, "unblock_when"));
-	field(o, "Goal", value_str_at(n, "goal"));
-	field(o, "Objective", value_str_at(n, "objective"));
-	field(o, "Outcome", value_str_at(n, "outcome"));
-	field(o, "Done when", value_str_at(n, "definition_of_done"));
+	if (str_is(status, "blocked"))
+		out_field(o, "Blocked",
+				arena_printf(o->arena, "by " STR_FMT " (" STR_FMT ")",
+						STR_ARG(value_str_at(n, "blocked_by")),
+						STR_ARG(value_str_at(n, "block"))));
+	out_field(o, "Unblock", value_str_at(n, "unblock_when"));
+	if (value_str_at(n, "reported_status").n)
+		out_field(o, "Reported",
+				ago(o, value_str_at(n, "reported_at"),
+						arena_printf(o->arena,
+								STR_FMT
+								" (by the agent; not yet believed)",
+								STR_ARG(value_str_at(n,
+										"reported_"
+										"status")))));
+	out_field(o, "Answer", value_str_at(n, "answer"));
+	if (value_bool_at(n, "episode_open"))
+		out_field(o, "Stalled",
+				ago(o, value_str_at(n, "episode_at"),
+						value_str_at(n, "episode_reason")));
+}
+
+static void show_node(struct cli *c, const value *n)
+{
+	const value *as = value_at(n, "last_assignment");
+	struct out *o = &c->out;
+
+	out_styled(o, S_BOLD, value_str_at(n, "id"));
+	out_f(o, "  ");
+	out_text(o, value_str_at(n, "name"));
+	out_f(o, "\n");
+	show_standing(o, n);
+	out_field(o, "Goal", value_str_at(n, "goal"));
+	out_field(o, "Path", joined(o->arena, value_at(n, "path"), " > "));
+	out_field(o, "Objective", value_str_at(n, "objective"));
+	out_field(o, "Outcome", value_str_at(n, "outcome"));
+	out_field(o, "Done when", value_str_at(n, "definition_of_done"));
 	texts(o, "Accepted if", value_at(n, "acceptance"));
-	texts(o, "After", value_at(n, "deps"));
-	texts(o, "Parts", value_at(n, "children"));
-	field(o, "Check", value_str_at(n, "check_command"));
-	field(o, "Commit", value_str_at(n, "commit"));
-	if (value_count(as)) {
-		cell(o, S_DIM, STR("Assigned"));
-		cell_f(o, S_PLAIN,
-				STR_FMT " in " STR_FMT ", epoch %lld, attempt %lld, next: " STR_FMT,
-				STR_ARG(value_str_at(as, "agent")),
-				STR_ARG(value_str_at(as, "worker")),
-				(long long)value_int_at(as, "epoch"),
-				(long long)value_int_at(as, "attempt"),
-				STR_ARG(value_str_at(as, "stage")));
-		row_end(o);
-	}
+	out_field(o, "After", joined(o->arena, value_at(n, "deps"), ", "));
+	out_field(o, "Blocks", joined(o->arena, value_at(n, "blocks"), ", "));
+	out_field(o, "Parts", joined(o->arena, value_at(n, "children"), ", "));
+	out_field(o, "Check", value_str_at(n, "check_command"));
+	out_field(o, "Commit", value_str_at(n, "commit"));
+	show_assignment(o, as);
 	table_end(o, "");
+	show_dispatches(o, value_at(as, "dispatches"));
 	show_runs(o, value_at(n, "runs"));
 	out_f(o, "Next  overseer explain " STR_FMT "/" STR_FMT "\n",
 			STR_ARG(id_short(value_str_at(n, "goal"))),
@@ -149,40 +243,75 @@ int cmd_work_show(struct cli *c, struct ov_err *err)
 	return r;
 }
 
-static int update(struct cli *c, const char *status, struct ov_err *err)
+/* Sends a command about a node, with whatever of its options was given. */
+static int act(struct cli *c, const char *method, const char *status, const value **ret,
+		bool *ret_done, struct ov_err *err)
 {
+	static const char *const options[][2] = { { "goal", "goal" }, { "reason", "reason" },
+		{ "unblock_when", "unblock-when" }, { "kind", "kind" }, { "needs", "needs" },
+		{ "configure", "configure" }, { "agent", "agent" } };
 	value *params = value_object(c->arena);
-	const value *res;
-	bool done;
-	int r;
 
 	value_put(c->arena, params, "node", value_str(c->arena, c->args[0]));
-	value_put(c->arena, params, "status", value_cstr(c->arena, status));
-	cli_param(c, params, "goal", "goal");
-	cli_param(c, params, "reason", "reason");
-	cli_param(c, params, "unblock_when", "unblock-when");
-	r = cli_call(c, CALL_WRITE, "work.update", params, &res, &done, err);
+	if (status)
+		value_put(c->arena, params, "status", value_cstr(c->arena, status));
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		cli_param(c, params, options[i][0], options[i][1]);
+	return cli_call(c, CALL_WRITE, method, params, ret, ret_done, err);
+}
+
+/* The answer in a line, what else there is to know, and where to look. */
+static int tell(struct cli *c, const char *method, const char *status, const char *more,
+		struct ov_err *err)
+{
+	const value *res;
+	bool done;
+	int r = act(c, method, status, &res, &done, err);
+
 	if (r != 0 || done)
 		return r;
 	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
 	out_f(&c->out, " is ");
 	out_styled(&c->out, status_style(value_str_at(res, "status")), value_str_at(res, "status"));
-	out_f(&c->out, ".\nNext  overseer explain " STR_FMT "\n",
+	out_f(&c->out, ".%s%s", more,
+			value_bool_at(res, "goal_reopened") ? " Its goal is active again." : "");
+	out_f(&c->out, "\nNext  overseer explain " STR_FMT "\n",
 			STR_ARG(out_clean(&c->out, value_str_at(res, "node"))));
 	return 0;
 }
 
 int cmd_work_done(struct cli *c, struct ov_err *err)
 {
-	return update(c, "done", err);
+	return tell(c, "work.update", "done", "", err);
 }
 
 int cmd_work_block(struct cli *c, struct ov_err *err)
 {
-	return update(c, "blocked", err);
+	return tell(c, "work.update", "blocked", "", err);
 }
 
 int cmd_work_unblock(struct cli *c, struct ov_err *err)
 {
-	return update(c, "queued", err);
+	return tell(c, "work.update", "queued", "", err);
+}
+
+int cmd_work_cancel(struct cli *c, struct ov_err *err)
+{
+	return tell(c, "work.cancel", NULL, " What was made is kept.", err);
+}
+
+int cmd_work_reopen(struct cli *c, struct ov_err *err)
+{
+	return tell(c, "work.reopen", NULL, "", err);
+}
+
+int cmd_work_reassign(struct cli *c, struct ov_err *err)
+{
+	return tell(c, "work.reassign", NULL, " What was made is kept and handed over.", err);
+}
+
+int cmd_work_rerun(struct cli *c, struct ov_err *err)
+{
+	return tell(c, "work.rerun", NULL, " Its run is stopped, its work kept; a new run follows.",
+			err);
 }

@@ -103,6 +103,24 @@ static const struct flag block_flags[] = {
 	OF_GOAL,
 	NEED("reason", "TEXT", "why; recorded with your name"),
 	TEXT("unblock-when", "TEXT", "what would unblock it"),
+	TEXT("kind", "WORD", "person (the default), paused or credential"),
+	TEXT("needs", "WHAT", "kind credential: which one; never the credential itself"),
+	TEXT("configure", "WHERE", "kind credential: where to put it"),
+};
+static const struct flag reassign_flags[] = {
+	OF_GOAL,
+	TEXT("agent", "NAME", "who shall do it; the usual agent when absent"),
+	NEED("reason", "TEXT", "why; recorded with your name"),
+};
+static const struct flag stop_flags[] = {
+	NEED("reason", "TEXT", "why; recorded with your name"),
+};
+static const struct flag dismiss_flags[] = {
+	TEXT("reason", "TEXT", "why; recorded with your name"),
+};
+static const struct flag inbox_flags[] = {
+	GOAL,
+	BOOL("all", "also what is over"),
 };
 static const struct flag run_list_flags[] = {
 	GOAL,
@@ -201,10 +219,45 @@ const struct command commands[] = {
 			cmd_work_block, NULL },
 	{ "work", "unblock", "Let a blocked node go on", "ID", 1, 1, FLAGS(reason_flags),
 			cmd_work_unblock, NULL },
+	{ "work", "cancel", "Cancel a node; what was made is kept", "ID", 1, 1, FLAGS(reason_flags),
+			cmd_work_cancel,
+			"A cancelled node is final: nothing waits for it any more." },
+	{ "work", "reopen", "Have a node that is done worked on again", "ID", 1, 1,
+			FLAGS(reason_flags), cmd_work_reopen,
+			"Its parents, and its goal if that was completed, are open again with "
+			"it." },
+	{ "work", "reassign", "Let somebody else go on with a node", "ID", 1, 1,
+			FLAGS(reassign_flags), cmd_work_reassign,
+			"Its run is stopped and its work kept; the next assignment goes on from "
+			"there." },
+	{ "work", "rerun", "Stop a node's run and start a new one", "ID", 1, 1, FLAGS(reason_flags),
+			cmd_work_rerun, "The new run is told the reason." },
 	{ "run", "list", "List runs", "", 0, 0, FLAGS(run_list_flags), cmd_run_list, NULL },
 	{ "run", "show", "Show a run", "ID", 1, 1, NO_FLAGS, cmd_run_show, NULL },
 	{ "run", "log", "Print what a run wrote", "ID", 1, 1, FLAGS(run_log_flags), cmd_run_log,
 			NULL },
+	{ "run", "stop", "Stop a run; its node waits for you", "ID", 1, 1, FLAGS(stop_flags),
+			cmd_run_stop, "Its work is kept." },
+	{ "queue", "list", "What waits to be accepted or begun, and why", "", 0, 0, NO_FLAGS,
+			cmd_queue_list, NULL },
+	{ "queue", "retry", "End a node's wait before its next step", "ID", 1, 1,
+			FLAGS(of_goal_flags), cmd_queue_retry, NULL },
+	{ "queue", "drop", "Take a node out of the queue", "ID", 1, 1, FLAGS(reason_flags),
+			cmd_queue_drop, "It is blocked, and what was made stays on its branch." },
+	{ "inbox", "list", "What needs you, the most pressing first", "", 0, 0, FLAGS(inbox_flags),
+			cmd_inbox, NULL },
+	{ "inbox", "show", "Show an entry and what led to it", "N", 1, 1, NO_FLAGS, cmd_inbox_show,
+			NULL },
+	{ "inbox", "answer", "Answer an entry", "N TEXT", 2, ARGS_MAX, NO_FLAGS, cmd_inbox_answer,
+			"TEXT is one of the options or a unique prefix of one; or retry, done or "
+			"cancel, "
+			"which do that to the\nnode; or any other text: then the node goes on, and "
+			"its "
+			"next run is told." },
+	{ "inbox", "dismiss", "Close an entry without an answer", "N", 1, 1, FLAGS(dismiss_flags),
+			cmd_inbox_dismiss, "A node that is blocked stays so, and waits for you." },
+	{ "inbox", NULL, "As inbox list", "", 0, 0, FLAGS(inbox_flags), cmd_inbox,
+			"See also: inbox show, inbox answer, inbox dismiss." },
 	{ "events", NULL, "What happened, in order", "", 0, 0, FLAGS(events_flags), cmd_events,
 			NULL },
 	{ "explain", NULL, "Why something is as it is", "ID", 1, 1, FLAGS(of_goal_flags),

@@ -26,7 +26,7 @@ int usage_next(struct cli *c, const struct command *cmd, struct ov_err *err)
 /* The nearest noun, or the nearest verb of a noun. */
 static const char *nearest(str word, str noun)
 {
-	const char *names[64];
+	const char *names[256];
 	size_t n = 0;
 
 	for (size_t i = 0; i < commands_n; i++) {

@@ -258,6 +258,15 @@ void table_end(struct out *o, const char *indent)
 	vec_clear(&o->cells);
 }
 
+void out_field(struct out *o, const char *label, str s)
+{
+	if (s.n == 0)
+		return;
+	cell(o, S_DIM, str_from(label));
+	cell(o, S_PLAIN, s);
+	row_end(o);
+}
+
 /* As people say it: no seconds from a minute on. */
 static str human_duration(struct out *o, int64_t ms)
 {

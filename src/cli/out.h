@@ -53,6 +53,9 @@ void cell_right(struct out *o, enum style style, str s);
 void row_end(struct out *o);
 void table_end(struct out *o, const char *indent);
 
+/* A row of a label and a text; none when the text is empty. */
+void out_field(struct out *o, const char *label, str s);
+
 /* "17m" since a time in RFC 3339; "-" when there is none. */
 str out_age(struct out *o, str rfc3339);
 /* "in 4m", or "now". */

@@ -8,7 +8,7 @@
 #include "core/reconcile_impl.h"
 
 /* Nodes in the order in which they are served: priority, then age, then place in goal and plan. */
-static int node_order(const void *pa, const void *pb)
+int node_order(const void *pa, const void *pb)
 {
 	const struct node *a = *(const struct node *const *)pa,
 			  *b = *(const struct node *const *)pb;
@@ -265,7 +265,7 @@ static void advance(struct tick *t, const struct assignment *as)
 }
 
 /* Live assignments by priority, then age; ids are time-ordered. */
-static int assignment_order(const void *pa, const void *pb)
+int assignment_order(const void *pa, const void *pb)
 {
 	const struct assignment *a = *(const struct assignment *const *)pa,
 				*b = *(const struct assignment *const *)pb;

@@ -91,6 +91,9 @@ struct decisions {
 
 struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t,
 		ov_time now);
+/* For qsort over pointers: the order in which nodes are assigned, and assignments go on. */
+int node_order(const void *pa, const void *pb);
+int assignment_order(const void *pa, const void *pb);
 /* The agent for a node: its own wish, else its role's agent, else the default; may be empty. */
 str node_wants(const struct policy *p, const struct node *n);
 const char *decision_name(enum decision_kind kind);

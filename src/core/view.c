@@ -33,73 +33,12 @@ value *view_goal_brief(struct arena *a, const struct goal *g)
 	return v;
 }
 
-static value *escalations(struct arena *a, const struct state *s, str goal)
-{
-	value *list = value_array(a);
-
-	for (size_t i = 0; i < s->escalations.n; i++) {
-		const struct escalation *e = s->escalations.p[i];
-
-		if (e->status == ESC_OPEN && (goal.n == 0 || str_eq(goal, e->goal_id)))
-			value_push(a, list, record_to_value(a, &escalation_record, e));
-	}
-	return list;
-}
-
 value *view_goal(struct arena *a, const struct state *s, const struct goal *g)
 {
 	value *v = record_to_value(a, &goal_record, g);
 
 	value_put(a, v, "progress", progress(a, g));
-	value_put(a, v, "escalations", escalations(a, s, g->id));
-	return v;
-}
-
-value *view_node_brief(struct arena *a, const struct node *n)
-{
-	value *v = value_object(a);
-
-	value_put(a, v, "id", value_str(a, n->id));
-	value_put(a, v, "goal", value_str(a, n->goal->id));
-	value_put(a, v, "tier", value_cstr(a, status_name(&node_tiers, (int)n->tier)));
-	value_put(a, v, "name", value_str(a, n->name));
-	value_put(a, v, "status", value_cstr(a, status_name(&node_statuses, (int)n->status)));
-	value_put(a, v, "status_reason", value_str(a, n->status_reason));
-	value_put(a, v, "deps", strs_to_value(a, &n->deps));
-	value_put(a, v, "commit", value_str(a, n->commit));
-	value_put(a, v, "updated_at", value_time(a, n->updated_at));
-	if (n->assignment) {
-		value_put(a, v, "agent", value_str(a, n->assignment->agent));
-		value_put(a, v, "worker", value_str(a, n->assignment->worker));
-		value_put(a, v, "stage",
-				value_cstr(a, status_name(&stages, (int)n->assignment->stage)));
-		value_put(a, v, "attempt", value_int(a, n->assignment->attempt));
-	}
-	return v;
-}
-
-value *view_node(struct arena *a, const struct state *s, const struct node *n)
-{
-	value *v = record_to_value(a, &node_record, n), *children = value_array(a),
-	      *runs = value_array(a);
-	const struct list *lists[] = { &s->retired_runs, &s->runs };
-
-	for (size_t i = 0; i < n->children.n; i++)
-		value_push(a, children, value_str(a, n->children.p[i]->id));
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		list_each (it, lists[i]) {
-			const struct run *r = list_entry(it, struct run, link);
-
-			if (str_eq(r->goal_id, n->goal->id) && str_eq(r->node_id, n->id))
-				value_push(a, runs, record_to_value(a, &run_record, r));
-		}
-	value_put(a, v, "goal", value_str(a, n->goal->id));
-	value_put(a, v, "ready", value_bool(a, node_is_ready(s, n)));
-	value_put(a, v, "children", children);
-	value_put(a, v, "assignment",
-			n->assignment ? record_to_value(a, &assignment_record, n->assignment)
-				      : value_null(a));
-	value_put(a, v, "runs", runs);
+	value_put(a, v, "escalations", view_inbox(a, s, g->id, false));
 	return v;
 }
 
@@ -153,6 +92,43 @@ static value *running(struct arena *a, const struct state *s, ov_time now)
 	return list;
 }
 
+/* Stalls that are being recovered from: what was done about them so far, and when that goes on. */
+static void push_stalled(struct arena *a, value *list, const struct node *n)
+{
+	value *v, *rungs_taken;
+
+	if (!n->episode_open)
+		return;
+	v = view_node_brief(a, n);
+	rungs_taken = value_object(a);
+	for (int i = 0; i < RUNG_COUNT; i++)
+		value_put(a, rungs_taken, status_name(&rungs, i), value_int(a, n->rungs[i]));
+	value_put(a, v, "episode", value_int(a, n->episode));
+	value_put(a, v, "reason", value_str(a, n->episode_reason));
+	value_put(a, v, "rungs", rungs_taken);
+	value_put(a, v, "backoff_until", value_time(a, n->backoff_until));
+	value_push(a, list, v);
+}
+
+static value *stalled(struct arena *a, const struct state *s)
+{
+	value *list = value_array(a);
+
+	list_each (it, &s->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->node && as->node->assignment == as)
+			push_stalled(a, list, as->node);
+	}
+	list_each (it, &s->queued) {
+		const struct node *n = list_entry(it, struct node, link);
+
+		if (!n->assignment)
+			push_stalled(a, list, n);
+	}
+	return list;
+}
+
 value *view_status(struct arena *a, const struct state *s, ov_time now)
 {
 	value *v = value_object(a), *goals = value_array(a), *workers = value_array(a);
@@ -166,8 +142,9 @@ value *view_status(struct arena *a, const struct state *s, ov_time now)
 		value_push(a, workers, view_worker(a, s, s->workers.p[i]));
 	}
 	value_put(a, v, "seq", value_int(a, (int64_t)s->seq));
-	value_put(a, v, "needs_you", escalations(a, s, STR("")));
+	value_put(a, v, "needs_you", view_inbox(a, s, STR(""), false));
 	value_put(a, v, "running", running(a, s, now));
+	value_put(a, v, "stalled", stalled(a, s));
 	value_put(a, v, "workers", workers);
 	value_put(a, v, "workers_busy", value_int(a, (int64_t)busy));
 	value_put(a, v, "goals", goals);

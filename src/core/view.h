@@ -5,6 +5,7 @@
  */
 #include "base/ov.h"
 #include "core/event.h"
+#include "core/policy.h"
 #include "core/state.h"
 
 value *view_goal(struct arena *a, const struct state *s, const struct goal *g);
@@ -15,6 +16,12 @@ value *view_node_brief(struct arena *a, const struct node *n);
 value *view_plan(struct arena *a, const struct state *s, const struct goal *g);
 value *view_run(struct arena *a, const struct run *r, ov_time now);
 value *view_worker(struct arena *a, const struct state *s, const struct worker *w);
+/* What needs a person, ranked, of one goal or (empty) of all; with `all` also what is over. */
+value *view_inbox(struct arena *a, const struct state *s, str goal, bool all);
+value *view_escalation(struct arena *a, const struct state *s, const struct escalation *x);
+/* What waits to be accepted or begun, in order, and why; no_capacity as in struct telemetry. */
+value *view_queue(struct arena *a, const struct state *s, const struct policy *p, str no_capacity,
+		ov_time now);
 /* Everything that `overseer status` shows of the state. */
 value *view_status(struct arena *a, const struct state *s, ov_time now);
 

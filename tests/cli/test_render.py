@@ -31,18 +31,24 @@ class Status(Case):
     def test_everything(self):
         question = {"number": 12, "goal_id": goal()["id"], "node_id": "S2.1.2", "kind": "question",
                     "question": "Redis or in-process counters?", "status": "open", "answer": "",
-                    "opened_at": ago(21 * 60 + 30), "closed_at": None}
+                    "opened_at": ago(21 * 60 + 30), "closed_at": None, "options": ["redis", "in-process"],
+                    "default_answer": "in-process", "expires_at": ago(-39 * 60 - 30), "answers": "redis|in-process|TEXT"}
+        stalled = {"id": "S2.1.9", "name": "Slow one", "agent": "claude", "worker": "pool-1", "stalled_since": ago(17 * 60 + 5),
+                   "rungs": {"nudge": 1}, "next": "nudge", "backoff_until": ago(-245)}
         wait = running("S2.1.1", "Config schema", worker="", stage="start", attempt=2, not_before=ago(-270),
                        reason="the run crashed")
         self.fake({"status.get": status(needs_you=[question], running=[running(), wait], workers_busy=1,
-                                        goals=[goal()])})
+                                        goals=[goal()], stalled=[stalled])})
         lines = self.ok("status").out.splitlines()
         self.assertEqual(lines[1], "NEEDS YOU (1)")
-        self.assertRegex(lines[2], r"^  #12  S2\.1\.2  Redis or in-process counters\?  21m  overseer explain goal_\w+/S2\.1\.2$")
+        self.assertRegex(lines[2], r"^  #12  S2\.1\.2  Redis or in-process counters\?  21m  default: in-process in 39m  "
+                                   r"overseer inbox answer 12 redis\|in-process\|TEXT$")
         self.assertEqual(lines[3:5], ["RUNNING (1)", "  pool-1  claude  S1.2.3  Token bucket  18m  running"])
         self.assertEqual(lines[5], "WAITING (1)")
         self.assertRegex(lines[6], r"^  -  claude  S2\.1\.1  Config schema  18m  start in 4m: the run crashed$")
-        self.assertEqual(lines[7:], ["GOALS (1)", "  goal_01JC8  Rate limiting  ######----  9/15  healthy"])
+        self.assertEqual(lines[7:9], ["STALLED (1)",
+                                      "  pool-1  claude  S2.1.9  Slow one  17m  nudged once, next: nudge in 4m"])
+        self.assertEqual(lines[9:], ["GOALS (1)", "  goal_01JC8  Rate limiting  ######----  9/15  healthy"])
 
     def test_ids_are_as_long_as_they_must_be(self):
         goals = [goal("goal_01JC8AAAAAAAAAAAAAAAAAAAAA"), goal("goal_01JC8AAAAAAABAAAAAAAAAAAAA"),

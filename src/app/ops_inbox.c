@@ -1,0 +1,86 @@
+/* Reading operations about what waits: for a person, for its turn, for a worker. */
+#include "app/capacity.h"
+#include "app/ops.h"
+#include "app/safe.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/view.h"
+
+enum { FACTS_SHOWN = 12 };
+
+int op_inbox_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	value *list, *found;
+	struct goal *g = NULL;
+	int r = 0;
+
+	if (value_str_at(params, "goal").n)
+		r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
+	if (r < 0)
+		return r;
+	list = value_array(cx->arena);
+	if (cx->daemon->safe)
+		value_push(cx->arena, list, safe_need(cx->arena, cx->daemon->safe));
+	found = view_inbox(cx->arena, cx->state, g ? g->id : STR(""), value_bool_at(params, "all"));
+	for (size_t i = 0; i < value_count(found); i++)
+		value_push(cx->arena, list, (value *)value_item(found, i));
+	*ret = value_object(cx->arena);
+	value_put(cx->arena, *ret, "inbox", list);
+	return 0;
+}
+
+/* What led to the question: the newest facts about what it is about, and how that stands now. */
+static int put_evidence(struct op_ctx *cx, const struct escalation *x, value *v, struct ov_err *err)
+{
+	value *about = value_object(cx->arena), *facts = value_array(cx->arena), *told = NULL;
+	const value *all;
+	size_t n;
+	int r;
+
+	if (!x->goal_id.n)
+		return 0;
+	value_put(cx->arena, about, "id",
+			x->node_id.n ? value_strf(cx->arena, STR_FMT "/" STR_FMT,
+						       STR_ARG(x->goal_id), STR_ARG(x->node_id))
+				     : value_str(cx->arena, x->goal_id));
+	r = op_explain(cx, about, &told, err);
+	if (r < 0)
+		return r;
+	all = value_at(told, "facts");
+	n = value_count(all);
+	for (size_t i = n > FACTS_SHOWN ? n - FACTS_SHOWN : 0; i < n; i++)
+		value_push(cx->arena, facts, (value *)value_item(all, i));
+	value_put(cx->arena, v, "facts", facts);
+	value_put(cx->arena, v, "now", (value *)value_at(told, "now"));
+	return 0;
+}
+
+int op_inbox_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	int64_t number = value_int_at(params, "number");
+	const struct escalation *x = state_escalation(cx->state, number);
+	value *v;
+	int r;
+
+	if (!x) {
+		ov_fail(err, OV_ENOTFOUND, "there is no #%lld in the inbox", (long long)number);
+		ov_next(err, "overseer inbox list --all");
+		return OV_ENOTFOUND;
+	}
+	v = view_escalation(cx->arena, cx->state, x);
+	r = put_evidence(cx, x, v, err);
+	if (r == 0)
+		*ret = v;
+	return r;
+}
+
+int op_queue_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	char why[128];
+
+	(void)params, (void)err;
+	*ret = view_queue(cx->arena, cx->state, &cx->config->policy,
+			capacity_lacking(cx->config, why, sizeof(why)), cx->now);
+	return 0;
+}

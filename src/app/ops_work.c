@@ -1,0 +1,55 @@
+/* The operation that shows one node: its record, and what only the log has. */
+#include "app/ops.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/event.h"
+#include "core/view.h"
+
+/* The text of the newest instruction is in the event that intended it, nowhere else. */
+static int put_instruction(struct op_ctx *cx, value *assignment, struct ov_err *err)
+{
+	const value *list = value_at(assignment, "dispatches"),
+		    *newest = value_item(list, value_count(list) - 1);
+	struct store_record *rec;
+	struct event e;
+	size_t n;
+	int r;
+
+	if (!value_count(list))
+		return 0;
+	r = store_read(cx->store, (uint64_t)value_int_at(newest, "seq") - 1, 1, cx->arena, &rec, &n,
+			err);
+	if (r < 0 || n != 1)
+		return r;
+	r = event_decode(cx->arena, rec->seq, rec->at, rec->kind, rec->body, &e, err);
+	if (r == 0)
+		value_put(cx->arena, assignment, "last_instruction_text",
+				value_str(cx->arena, value_str_at(e.data, "instruction")));
+	return r;
+}
+
+int op_work_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	static const char *const keys[] = { "assignment", "last_assignment" };
+	struct node *n;
+	value *v;
+	int r = state_find_node(cx->state, value_str_at(params, "goal"),
+			value_str_at(params, "node"), &n, err);
+
+	if (r < 0)
+		return r;
+	v = view_node(cx->arena, cx->state, n);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(keys); i++) {
+		value *as = (value *)value_at(v, keys[i]);
+
+		if (as->kind != V_OBJECT)
+			continue;
+		if (!value_int_at(as, "idle_after"))
+			value_put(cx->arena, as, "idle_after",
+					value_int(cx->arena, cx->config->policy.idle_after));
+		r = put_instruction(cx, as, err);
+	}
+	if (r == 0)
+		*ret = v;
+	return r;
+}

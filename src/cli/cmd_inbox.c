@@ -1,0 +1,225 @@
+#include "base/str.h"
+#include "cli/command.h"
+
+/* "default in 39m: in-process", or nothing. */
+static str deadline(struct out *o, const value *x)
+{
+	str at = value_str_at(x, "expires_at");
+
+	if (!at.n || !value_str_at(x, "default_answer").n)
+		return STR("");
+	return arena_printf(o->arena, "default " STR_FMT ": " STR_FMT, STR_ARG(out_until(o, at)),
+			STR_ARG(value_str_at(x, "default_answer")));
+}
+
+static str about(struct out *o, const value *x)
+{
+	str goal = id_short(value_str_at(x, "goal_id")), node = value_str_at(x, "node_id");
+
+	if (!goal.n)
+		return STR("-");
+	return node.n ? arena_printf(o->arena, STR_FMT "/" STR_FMT, STR_ARG(goal), STR_ARG(node))
+		      : goal;
+}
+
+/* All that can be typed about it, on one line beneath it. */
+static void commands_row(struct out *o, const value *x)
+{
+	const value *list = value_at(x, "commands");
+	str line = value_str_at(x, "next");
+
+	for (size_t i = 0; i < value_count(list); i++)
+		line = arena_printf(o->arena, STR_FMT "%s" STR_FMT, STR_ARG(line),
+				line.n ? "    " : "",
+				STR_ARG(value_str_or(value_item(list, i), STR(""))));
+	cell(o, S_PLAIN, STR(""));
+	cell(o, S_DIM, out_prose(o, line));
+	row_end(o);
+}
+
+static void entry_rows(struct out *o, const value *x)
+{
+	str status = value_str_at(x, "status");
+	bool open = str_is(status, "open");
+
+	cell_f(o, open ? S_YELLOW : S_DIM, "#%lld", (long long)value_int_at(x, "number"));
+	cell(o, S_BOLD, value_str_at(x, "kind"));
+	cell(o, S_PLAIN, about(o, x));
+	cell_f(o, S_PLAIN, "\"" STR_FMT "\"",
+			STR_ARG(out_short(o, value_str_at(x, "question"), 70)));
+	cell_right(o, S_DIM, out_age(o, value_str_at(x, "opened_at")));
+	if (!open)
+		cell_f(o, status_style(status), STR_FMT ": " STR_FMT, STR_ARG(status),
+				STR_ARG(out_short(o, value_str_at(x, "answer"), 40)));
+	else
+		cell(o, S_YELLOW, deadline(o, x).n ? deadline(o, x) : STR("waits for you"));
+	row_end(o);
+	if (open)
+		commands_row(o, x);
+}
+
+int cmd_inbox(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res, *list;
+	bool done;
+	int r;
+
+	cli_param(c, params, "goal", "goal");
+	if (cli_has(c, "all"))
+		value_put(c->arena, params, "all", value_bool(c->arena, true));
+	r = cli_call(c, CALL_READ, "inbox.list", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	list = value_at(res, "inbox");
+	for (size_t i = 0; i < value_count(list); i++)
+		entry_rows(&c->out, value_item(list, i));
+	table_end(&c->out, "");
+	if (value_count(list) == 0)
+		out_f(&c->out, "Nothing needs you.\n");
+	return 0;
+}
+
+static int number_param(struct cli *c, value *params, struct ov_err *err)
+{
+	str text = c->args[0];
+	int64_t number;
+
+	if (str_starts(text, STR("#")))
+		text = str_sub(text, 1, text.n);
+	if (!str_to_i64(text, &number) || number < 0) {
+		ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not the number of an entry",
+				STR_ARG(c->args[0]));
+		return ov_next(err, "overseer inbox");
+	}
+	value_put(c->arena, params, "number", value_int(c->arena, number));
+	return 0;
+}
+
+static void show_facts(struct out *o, const value *facts)
+{
+	for (size_t i = 0; i < value_count(facts); i++) {
+		const value *f = value_item(facts, i);
+
+		cell(o, S_DIM, out_clock(o, value_str_at(f, "at")));
+		cell(o, S_PLAIN, out_short(o, out_prose(o, value_str_at(f, "text")), 120));
+		row_end(o);
+	}
+	table_end(o, "  ");
+}
+
+static void show_state(struct out *o, const value *x)
+{
+	const value *options = value_at(x, "options");
+
+	out_field(o, "About", about(o, x));
+	out_field(o, "Opened",
+			arena_printf(o->arena, STR_FMT " ago, reminded %lld times",
+					STR_ARG(out_age(o, value_str_at(x, "opened_at"))),
+					(long long)value_int_at(x, "reminders")));
+	for (size_t i = 0; i < value_count(options); i++)
+		out_field(o, i ? "" : "Options", value_str_or(value_item(options, i), STR("")));
+	out_field(o, "Deadline", deadline(o, x));
+	if (value_int_at(x, "blocks"))
+		out_field(o, "Holds up",
+				arena_printf(o->arena, "%lld more pieces of work",
+						(long long)value_int_at(x, "blocks")));
+	if (!str_is(value_str_at(x, "status"), "open"))
+		out_field(o, "Answer",
+				arena_printf(o->arena,
+						STR_FMT " by " STR_FMT ", " STR_FMT
+							" ago: " STR_FMT,
+						STR_ARG(value_str_at(x, "status")),
+						STR_ARG(value_str_at(x, "answered_by")),
+						STR_ARG(out_age(o, value_str_at(x, "closed_at"))),
+						STR_ARG(value_str_at(x, "answer"))));
+	out_field(o, "Now", out_prose(o, value_str_at(x, "now")));
+	table_end(o, "");
+}
+
+int cmd_inbox_show(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	struct out *o = &c->out;
+	const value *x, *next;
+	bool done;
+	int r = number_param(c, params, err);
+
+	if (r == 0)
+		r = cli_call(c, CALL_READ, "inbox.show", params, &x, &done, err);
+	if (r != 0 || done)
+		return r;
+	out_f(o, "#%lld ", (long long)value_int_at(x, "number"));
+	out_styled(o, S_BOLD, value_str_at(x, "kind"));
+	out_f(o, "\n");
+	out_lines(o, "  ", value_str_at(x, "question"));
+	show_state(o, x);
+	if (value_count(value_at(x, "facts")))
+		out_f(o, "What led to it\n");
+	show_facts(o, value_at(x, "facts"));
+	next = value_at(x, "commands");
+	for (size_t i = 0; i < value_count(next); i++) {
+		out_f(o, "%s  ", i ? "    " : "Next");
+		out_text(o, value_str_or(value_item(next, i), STR("")));
+		out_f(o, "\n");
+	}
+	return 0;
+}
+
+/* What came of it, in words. */
+static void show_result(struct cli *c, const value *res)
+{
+	struct out *o = &c->out;
+	str node = value_str_at(res, "node"), goal = value_str_at(res, "goal");
+
+	out_f(o, "#%lld is ", (long long)value_int_at(res, "escalation"));
+	out_styled(o, S_BOLD, value_str_at(res, "status"));
+	out_f(o, ": ");
+	out_text(o, value_str_at(res, "answer"));
+	out_f(o, "\n");
+	if (value_str_at(res, "dispatch").n)
+		out_f(o, "The run that waits for it is told.\n");
+	if (value_str_at(res, "goal_status").n)
+		out_f(o, "Its goal is " STR_FMT ".\n",
+				STR_ARG(out_clean(o, value_str_at(res, "goal_status"))));
+	if (node.n && value_str_at(res, "node_status").n)
+		out_f(o, STR_FMT " is " STR_FMT ".\n", STR_ARG(out_clean(o, node)),
+				STR_ARG(out_clean(o, value_str_at(res, "node_status"))));
+	if (node.n)
+		out_f(o, "Next  overseer explain " STR_FMT "/" STR_FMT "\n",
+				STR_ARG(id_short(goal)), STR_ARG(out_clean(o, node)));
+}
+
+static int close_entry(struct cli *c, const char *method, value *params, struct ov_err *err)
+{
+	const value *res;
+	bool done;
+	int r = number_param(c, params, err);
+
+	if (r == 0)
+		r = cli_call(c, CALL_WRITE, method, params, &res, &done, err);
+	if (r == 0 && !done)
+		show_result(c, res);
+	return r;
+}
+
+/* Words that the shell took apart are one answer. */
+int cmd_inbox_answer(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	str text = c->args[1];
+
+	for (size_t i = 2; i < c->args_n; i++)
+		text = arena_printf(c->arena, STR_FMT " " STR_FMT, STR_ARG(text),
+				STR_ARG(c->args[i]));
+	value_put(c->arena, params, "answer", value_str(c->arena, text));
+	return close_entry(c, "inbox.answer", params, err);
+}
+
+int cmd_inbox_dismiss(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+
+	cli_param(c, params, "reason", "reason");
+	return close_entry(c, "inbox.dismiss", params, err);
+}

@@ -1,0 +1,103 @@
+/* One node with everything that is kept of it: its place, its assignment, dispatches and runs. */
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/view.h"
+
+value *view_node_brief(struct arena *a, const struct node *n)
+{
+	value *v = value_object(a);
+
+	value_put(a, v, "id", value_str(a, n->id));
+	value_put(a, v, "goal", value_str(a, n->goal->id));
+	value_put(a, v, "tier", value_cstr(a, status_name(&node_tiers, (int)n->tier)));
+	value_put(a, v, "name", value_str(a, n->name));
+	value_put(a, v, "status", value_cstr(a, status_name(&node_statuses, (int)n->status)));
+	value_put(a, v, "status_reason", value_str(a, n->status_reason));
+	value_put(a, v, "deps", strs_to_value(a, &n->deps));
+	value_put(a, v, "commit", value_str(a, n->commit));
+	value_put(a, v, "updated_at", value_time(a, n->updated_at));
+	if (n->status == NODE_BLOCKED && node_is_leaf(n))
+		value_put(a, v, "block", value_cstr(a, status_name(&block_kinds, (int)n->block)));
+	if (n->episode_open)
+		value_put(a, v, "stalled_since", value_time(a, n->episode_at));
+	if (n->assignment) {
+		value_put(a, v, "agent", value_str(a, n->assignment->agent));
+		value_put(a, v, "worker", value_str(a, n->assignment->worker));
+		value_put(a, v, "stage",
+				value_cstr(a, status_name(&stages, (int)n->assignment->stage)));
+		value_put(a, v, "attempt", value_int(a, n->assignment->attempt));
+	}
+	return v;
+}
+
+static value *assignment_view(struct arena *a, const struct assignment *as)
+{
+	value *v = record_to_value(a, &assignment_record, as), *list = value_array(a);
+	ov_time backoff = MAX(as->not_before, as->live ? as->node->backoff_until : 0);
+
+	for (size_t i = 0; i < as->dispatches.n; i++)
+		value_push(a, list, record_to_value(a, &dispatch_record, as->dispatches.p[i]));
+	value_put(a, v, "live", value_bool(a, as->live));
+	value_put(a, v, "retry_count", value_int(a, MAX(as->attempt - 1, (int64_t)0)));
+	value_put(a, v, "backoff_until", value_time(a, backoff));
+	value_put(a, v, "dispatches", list);
+	return v;
+}
+
+/* The newest assignment, which may be over; NULL when there was none, or it is long gone. */
+static const struct assignment *newest_assignment(const struct state *s, const struct node *n)
+{
+	const struct assignment *found = n->assignment;
+
+	if (found)
+		return found;
+	list_each (it, &s->finished) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->node == n && as->epoch == n->epoch)
+			found = as;
+	}
+	return found;
+}
+
+static void put_place(struct arena *a, value *v, const struct node *n)
+{
+	value *children = value_array(a), *blocks = value_array(a), *path = value_array(a);
+	const struct node *up[NODE_TIER_COUNT];
+	size_t depth = 0;
+
+	for (const struct node *at = n; at && depth < ARRAY_LEN(up); at = at->parent)
+		up[depth++] = at;
+	while (depth-- > 0)
+		value_push(a, path, value_str(a, up[depth]->id));
+	for (size_t i = 0; i < n->children.n; i++)
+		value_push(a, children, value_str(a, n->children.p[i]->id));
+	for (size_t i = 0; i < n->dependants.n; i++)
+		value_push(a, blocks, value_str(a, n->dependants.p[i]->id));
+	value_put(a, v, "goal", value_str(a, n->goal->id));
+	value_put(a, v, "path", path);
+	value_put(a, v, "children", children);
+	value_put(a, v, "blocks", blocks);
+}
+
+value *view_node(struct arena *a, const struct state *s, const struct node *n)
+{
+	value *v = record_to_value(a, &node_record, n), *runs = value_array(a);
+	const struct list *lists[] = { &s->retired_runs, &s->runs };
+	const struct assignment *newest = newest_assignment(s, n);
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		list_each (it, lists[i]) {
+			const struct run *r = list_entry(it, struct run, link);
+
+			if (str_eq(r->goal_id, n->goal->id) && str_eq(r->node_id, n->id))
+				value_push(a, runs, record_to_value(a, &run_record, r));
+		}
+	put_place(a, v, n);
+	value_put(a, v, "ready", value_bool(a, node_is_ready(s, n)));
+	value_put(a, v, "assignment",
+			n->assignment ? assignment_view(a, n->assignment) : value_null(a));
+	value_put(a, v, "last_assignment", newest ? assignment_view(a, newest) : value_null(a));
+	value_put(a, v, "runs", runs);
+	return v;
+}

@@ -1,0 +1,210 @@
+/* What waits for its turn, in the order in which it is served, and why: to be accepted, to be begun. */
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/duration.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "core/budget.h"
+#include "core/reconcile.h"
+#include "core/view.h"
+
+struct queue {
+	struct arena *a;
+	const struct state *s;
+	const struct policy *p;
+	str no_capacity;
+	ov_time now;
+	int64_t *loads; /* per configured agent; assignments that wait for a person hold no place */
+};
+
+static value *row(struct queue *q, const struct node *n, const char *state, str why)
+{
+	const struct assignment *as = n->assignment;
+	ov_time until = as && as->not_before > q->now ? as->not_before : 0;
+	struct arena *a = q->a;
+	value *v = value_object(a);
+
+	value_put(a, v, "goal", value_str(a, n->goal->id));
+	value_put(a, v, "node", value_str(a, n->id));
+	value_put(a, v, "name", value_str(a, n->name));
+	value_put(a, v, "priority", value_int(a, node_priority(n)));
+	value_put(a, v, "agent", value_str(a, as ? as->agent : node_wants(q->p, n)));
+	value_put(a, v, "worker", value_str(a, as ? as->worker : STR("")));
+	value_put(a, v, "branch", value_str(a, as ? as->branch : STR("")));
+	value_put(a, v, "state", value_cstr(a, state));
+	value_put(a, v, "why", value_str(a, why));
+	value_put(a, v, "not_before", value_time(a, until));
+	value_put(a, v, "since", value_time(a, as ? as->updated_at : n->queued_at));
+	return v;
+}
+
+static value *accept_row(struct queue *q, const struct assignment *as, bool first)
+{
+	if (as->effect)
+		return row(q, as->node, "accepting", STR("its change is being accepted"));
+	if (as->node->goal->status != GOAL_ACTIVE)
+		return row(q, as->node, "held",
+				arena_printf(q->a, "its goal is %s",
+						status_name(&goal_statuses,
+								(int)as->node->goal->status)));
+	if (as->not_before > q->now)
+		return row(q, as->node, "waits", as->reason);
+	return row(q, as->node, "next",
+			first ? STR("it is its turn") : STR("others are before it"));
+}
+
+static value *accept_queue(struct queue *q)
+{
+	VEC(const struct assignment *) waiting = { 0 };
+	value *list = value_array(q->a);
+	bool first = true;
+
+	list_each (it, &q->s->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->stage == STAGE_ACCEPT && as->node && !assignment_is_final(as) &&
+				as->status != AS_BLOCKED)
+			vec_push(&waiting, as);
+	}
+	if (waiting.n)
+		qsort(waiting.p, waiting.n, sizeof(*waiting.p), assignment_order);
+	for (int under_way = 1; under_way >= 0; under_way--)
+		for (size_t i = 0; i < waiting.n; i++) {
+			if ((waiting.p[i]->effect != NULL) != (under_way == 1))
+				continue;
+			value_push(q->a, list, accept_row(q, waiting.p[i], first));
+			first &= waiting.p[i]->not_before > q->now;
+		}
+	vec_done(&waiting);
+	return list;
+}
+
+static void count_loads(struct queue *q)
+{
+	q->loads = arena_array(q->a, int64_t, q->p->agents_n + 1);
+	list_each (it, &q->s->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		for (size_t i = 0; as->stage != STAGE_NONE && i < q->p->agents_n; i++)
+			q->loads[i] += str_eq(q->p->agents[i].name, as->agent);
+	}
+}
+
+static bool worker_is_free(const struct queue *q)
+{
+	int64_t busy = 0;
+
+	for (size_t i = 0; i < q->s->workers.n; i++) {
+		const struct worker *w = q->s->workers.p[i];
+
+		busy += w->pool && w->status != WORKER_IDLE && w->status != WORKER_OFFLINE;
+	}
+	return busy < q->p->workers_max;
+}
+
+static str lane_text(struct queue *q, const struct lane *l)
+{
+	const char *kind = status_name(&block_kinds, (int)l->kind);
+
+	if (!l->resets_at)
+		return arena_printf(q->a, "agent " STR_FMT " waits (%s): " STR_FMT,
+				STR_ARG(l->agent), kind, STR_ARG(l->detail));
+	return arena_printf(q->a, "agent " STR_FMT " waits (%s) until " STR_FMT ": " STR_FMT,
+			STR_ARG(l->agent), kind, STR_ARG(time_format(q->a, l->resets_at)),
+			STR_ARG(l->detail));
+}
+
+/* Why a queued node without an assignment has none. */
+static value *unassigned_row(struct queue *q, const struct node *n)
+{
+	str want = node_wants(q->p, n);
+	const struct policy_agent *agent = NULL;
+	const struct lane *lane = state_lane(q->s, want);
+
+	for (size_t i = 0; i < q->p->agents_n; i++)
+		if (str_eq(q->p->agents[i].name, want))
+			agent = &q->p->agents[i];
+	if (n->goal->status != GOAL_ACTIVE)
+		return row(q, n, "goal",
+				arena_printf(q->a, "its goal is %s",
+						status_name(&goal_statuses, (int)n->goal->status)));
+	if (n->goal->budget_level == BUDGET_SPENT)
+		return row(q, n, "budget", STR("its goal's budget is spent"));
+	if (!agent || !agent_allowed(q->p, want))
+		return row(q, n, "no_agent",
+				arena_printf(q->a,
+						"agent \"" STR_FMT
+						"\" is not configured, or may not "
+						"be given work",
+						STR_ARG(want)));
+	if (lane)
+		return row(q, n, "lane", lane_text(q, lane));
+	if (q->no_capacity.n)
+		return row(q, n, "capacity", q->no_capacity);
+	if (q->loads[agent - q->p->agents] >= agent->concurrency)
+		return row(q, n, "concurrency",
+				arena_printf(q->a,
+						"agent " STR_FMT
+						" has all that it may take at once "
+						"(%lld)",
+						STR_ARG(want), (long long)agent->concurrency));
+	if (!worker_is_free(q))
+		return row(q, n, "worker",
+				arena_printf(q->a, "no worker is free (workers.max is %lld)",
+						(long long)q->p->workers_max));
+	return row(q, n, "next", STR("it is about to be assigned"));
+}
+
+static value *dispatch_row(struct queue *q, const struct node *n)
+{
+	const struct assignment *as = n->assignment;
+
+	if (!as)
+		return unassigned_row(q, n);
+	if (n->goal->status != GOAL_ACTIVE)
+		return row(q, n, "goal",
+				arena_printf(q->a, "its goal is %s",
+						status_name(&goal_statuses, (int)n->goal->status)));
+	if (as->not_before > q->now)
+		return row(q, n, "waits", as->reason);
+	if (as->stage == STAGE_START && q->no_capacity.n)
+		return row(q, n, "capacity", q->no_capacity);
+	return row(q, n, "stage",
+			arena_printf(q->a, "%s: %s", status_name(&stages, (int)as->stage),
+					as->effect ? "under way" : "about to begin"));
+}
+
+static value *dispatch_queue(struct queue *q)
+{
+	VEC(const struct node *) waiting = { 0 };
+	value *list = value_array(q->a);
+
+	list_each (it, &q->s->queued)
+		vec_push(&waiting, list_entry(it, struct node, link));
+	for (size_t i = 0; i < q->s->goals.n; i++) {
+		const struct goal *g = q->s->goals.p[i];
+
+		for (size_t k = 0; g->status == GOAL_PAUSED && k < g->nodes.n; k++)
+			if (node_is_leaf(g->nodes.p[k]) && g->nodes.p[k]->status == NODE_QUEUED)
+				vec_push(&waiting, g->nodes.p[k]);
+	}
+	if (waiting.n)
+		qsort(waiting.p, waiting.n, sizeof(*waiting.p), node_order);
+	for (size_t i = 0; i < waiting.n; i++)
+		value_push(q->a, list, dispatch_row(q, waiting.p[i]));
+	vec_done(&waiting);
+	return list;
+}
+
+value *view_queue(struct arena *a, const struct state *s, const struct policy *p, str no_capacity,
+		ov_time now)
+{
+	struct queue q = { a, s, p, no_capacity, now, NULL };
+	value *v = value_object(a);
+
+	count_loads(&q);
+	value_put(a, v, "accept", accept_queue(&q));
+	value_put(a, v, "dispatch", dispatch_queue(&q));
+	return v;
+}

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""What a person types about work, runs, the queue and the inbox, with a real daemon and real agents."""
+
+import json
+import subprocess
+import unittest
+
+from harness import CLI, FAST, PATIENCE, SiteCase, plan, task, wait_gone
+
+# Leaves a file uncommitted, tells who it is, and stands at the gate until the test lets it go on.
+GATED = r"""
+echo "$OVERSEER_ATTEMPT" >> "$OVERSEER_NODE.txt"
+echo "$OVERSEER_NODE $OVERSEER_RUN $$" > "$HOME/g.here"
+read x < "$HOME/g.go"
+"""
+# Fails until it was told the secret word.
+STUBBORN = r"""
+prompt=$(cat)
+case "$prompt" in *xyzzy*) echo "$prompt" > told.txt ;; *) exit 7 ;; esac
+"""
+# A person is asked soon.
+ONCE = FAST.replace("[retry]", "[retry]\nmax_attempts = 1")
+
+
+class Commands(SiteCase):
+    def cli(self, site, *args, code=0):
+        done = subprocess.run([CLI, *args], cwd=site.repo, env=site.env, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def json(self, site, *args):
+        return json.loads(self.cli(site, *args, "--json"))
+
+    def goal(self, site, *tasks, **more):
+        return site.call("goal.create", title="Test", plan=plan(*tasks), **more)["goal"]
+
+    def started(self, gate):
+        """The node, the run and the process of the agent that has come to the gate."""
+        node, run, pid = gate.wait().split()
+        return node, run, int(pid)
+
+    def test_cancel(self):
+        site = self.site(FAST, GATED)
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, task("T1"), task("T2", ["T1"]))
+        _, _, pid = self.started(gate)
+        self.assertIn("is cancelled. What was made is kept.", self.cli(site, "work", "cancel", "T1", "--reason", "no"))
+        wait_gone(pid)
+        kept = site.wait_type("run.harvested", node="T1")["data"]
+        self.assertEqual(site.git("show", kept["rescue_ref"] + ":T1.txt"), "1\n")
+        # Nobody is held up by it, and nothing brings it back.
+        self.assertEqual(self.started(gate)[0], "T2")
+        refused = self.cli(site, "work", "reopen", "T1", "--reason", "yes", code=4)
+        self.assertIn("it is final", refused)
+        gate.go()
+        site.wait_goal(goal)
+        self.assertEqual(site.node("T1")["status"], "cancelled")
+
+    def test_reopen(self):
+        site = self.site(FAST, GATED)
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, task("T1"))
+        self.started(gate)
+        self.assertIn("nothing to reopen; what can be done: nudge, rerun",
+                      self.cli(site, "work", "reopen", "T1", "--reason", "x", code=4))
+        gate.go()
+        site.wait_goal(goal)
+        after = site.seq()
+        said = self.cli(site, "work", "reopen", "T1", "--reason", "it is wrong")
+        self.assertIn("Its goal is active again.", said)
+        moved = site.wait_type("node.status", after=after, to="queued")
+        self.assertTrue(moved["data"]["override"])
+        self.assertTrue(moved["actor"].startswith("human:"))
+        self.started(gate)
+        self.assertEqual(site.node("T1")["epoch"], 2)
+        gate.go()
+        site.wait_type("goal.status", after=after, to="completed")
+
+    def test_reassign(self):
+        """What the first agent made is kept; the second one works under a new epoch."""
+        site = self.site(FAST, GATED)
+        site.configure(FAST + site.agent_config() +
+                       f'[agents.other]\ncommand = ["sh", "-c", "echo other; exec {site.root}/agent.sh"]\n')
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, task("T1"))
+        _, run, pid = self.started(gate)
+        refused = self.cli(site, "work", "reassign", "T1", "--agent", "nobody", "--reason", "x", code=2)
+        self.assertIn("script, other", refused)
+        self.cli(site, "work", "reassign", "T1", "--agent", "other", "--reason", "other knows it")
+        wait_gone(pid)
+        _, second, _ = self.started(gate)
+        self.assertNotEqual(run, second)
+        node = self.json(site, "work", "show", "T1")
+        self.assertEqual((node["epoch"], node["assignment"]["agent"], node["wanted_agent"]), (2, "other", ""))
+        self.assertEqual(node["path"], ["P1", "T1"])
+        # The old run is over; one that were still alive could not be touched through it.
+        self.assertIn("has ended already", self.cli(site, "run", "stop", run, "--reason", "x", code=4))
+        gate.go()
+        site.wait_goal(goal)
+        self.assertEqual([r["agent"] for r in site.runs()], ["script", "other"])
+        self.assertEqual(site.node("T1")["failures"].get("run", 0), 0)
+
+    def test_rerun(self):
+        site = self.site(FAST, GATED)
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, task("T1"))
+        _, first, pid = self.started(gate)
+        self.cli(site, "work", "rerun", "T1", "--reason", "begin at the other end")
+        wait_gone(pid)
+        _, second, _ = self.started(gate)
+        one, two = site.runs()
+        self.assertEqual((one["id"], two["id"]), (first, second))
+        self.assertEqual((one["assignment_id"], one["epoch"]), (two["assignment_id"], two["epoch"]))
+        self.assertNotEqual(one["dispatch_id"], two["dispatch_id"])
+        self.assertIn("begin at the other end", site.read(f".overseer/runs/{second}/instruction"))
+        gate.go()
+        site.wait_goal(goal)
+        self.assertEqual(site.read("T1.txt"), "1\n2\n")
+
+    def test_run_stop(self):
+        site = self.site(FAST, GATED)
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, task("T1"))
+        _, run, pid = self.started(gate)
+        self.assertIn("overseer work unblock", self.cli(site, "run", "stop", run[:20], "--reason", "lunch"))
+        wait_gone(pid)
+        site.wait_type("run.harvested", node="T1")
+        node = self.json(site, "work", "show", "T1")
+        self.assertEqual((node["status"], node["block"], node["status_reason"]), ("blocked", "paused", "lunch"))
+        self.assertTrue(node["blocked_by"].startswith("human:"))
+        self.assertIn("blocked (paused)", self.cli(site, "work", "list"))
+        # A pause outlives the daemon.
+        self.assertEqual(site.down(), 0)
+        site.up()
+        self.assertEqual(site.node("T1")["block"], "paused")
+        self.cli(site, "work", "unblock", "T1", "--reason", "back")
+        self.started(gate)
+        gate.go()
+        site.wait_goal(goal)
+
+    def test_inbox(self):
+        """A failure asks; the answer is told to the next run, which needs it."""
+        site = self.site(ONCE, STUBBORN)
+        site.up()
+        self.assertIn("Nothing needs you.", self.cli(site, "inbox"))
+        low = self.goal(site, task("T1"), priority="low")
+        site.wait_type("escalation.opened", goal=low)
+        urgent = self.goal(site, task("T1"), priority="urgent")
+        site.wait_type("escalation.opened", goal=urgent)
+        listed = self.json(site, "inbox")["inbox"]
+        self.assertEqual([x["goal_id"] for x in listed], [urgent, low], "urgent first")
+        number = str(listed[0]["number"])
+        text = self.cli(site, "inbox", "list")
+        self.assertLess(text.index(f"#{number} "), text.index(f"#{listed[1]['number']} "))
+        self.assertIn(f"overseer inbox answer {number} ", text)
+        self.assertIn(f"overseer inbox answer {number} ", self.cli(site, "status"))
+        shown = self.cli(site, "inbox", "show", "#" + number)
+        self.assertIn("exit status 7", shown)
+        self.assertIn("What led to it", shown)
+        said = self.cli(site, "inbox", "answer", number, "the", "word", "is", "xyzzy")
+        self.assertIn("T1 is queued", said)
+        site.wait_goal(urgent)
+        self.assertIn("A person answered\nthe word is xyzzy", site.git("show", "main:told.txt"))
+        again = self.cli(site, "inbox", "answer", number, "more", code=4)
+        self.assertIn("the word is xyzzy", again)
+        self.assertIn("human:", again)
+        self.cli(site, "inbox", "answer", "99", "x", code=3)
+        self.cli(site, "inbox", "show", "x", code=2)
+        # Dismissed: nothing happens, and it is that person's now.
+        other = str(listed[1]["number"])
+        self.cli(site, "inbox", "dismiss", other, "--reason", "not now")
+        node = site.node("T1", goal=low)
+        self.assertEqual(node["status"], "blocked")
+        self.assertTrue(node["blocked_by"].startswith("human:"))
+        self.assertEqual(self.json(site, "inbox")["inbox"], [])
+        self.assertEqual(len(self.json(site, "inbox", "--all")["inbox"]), 2)
+
+    def test_inbox_words(self):
+        for word, status in (("done", "done"), ("cancel", "cancelled")):
+            site = self.site(ONCE, STUBBORN)
+            site.up()
+            goal = self.goal(site, task("T1"))
+            number = site.wait_type("escalation.opened")["data"]["escalation"]
+            self.cli(site, "inbox", "answer", str(number), word)
+            site.wait_goal(goal, ("completed", "cancelled"))
+            self.assertEqual(site.node("T1")["status"], status)
+            self.assertEqual(site.down(), 0)
+
+    def test_queue(self):
+        """What cannot be accepted yet waits in the open: tried now by a word, or dropped."""
+        site = self.site(FAST + '[accept]\ndirty_wait = "1h"\n', 'echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"\n')
+        site.up()
+        self.assertIn("Nothing waits.", self.cli(site, "queue", "list"))
+        site.write("README", "changed by the user\n")
+        goal = self.goal(site, task("T1"), task("T2"), task("T3"))
+        for node in ("T1", "T2"):
+            site.wait_type("node.failed", node=node, cause="dirty")
+        queue = self.json(site, "queue", "list")
+        self.assertEqual([(x["node"], x["state"]) for x in queue["accept"]], [("T1", "waits"), ("T2", "waits")])
+        self.assertEqual([(x["node"], x["state"]) for x in queue["dispatch"]], [("T3", "worker")])
+        self.assertTrue(all(x["not_before"] and "uncommitted" in x["why"] for x in queue["accept"]))
+        text = self.cli(site, "queue", "list")
+        self.assertIn("TO BE ACCEPTED (2)", text)
+        self.assertIn("no worker is free (workers.max is 2)", text)
+        dropped = self.cli(site, "queue", "drop", "T2", "--reason", "not this one")
+        branch = dropped.split("branch ")[1].split(".\n")[0]
+        self.assertEqual(site.git("show", branch + ":T2.txt"), "T2\n")
+        self.assertIn("it is in no queue", self.cli(site, "queue", "drop", "T2", "--reason", "x", code=4))
+        site.git("checkout", "-q", "README")
+        self.cli(site, "queue", "retry", "T1")
+        site.wait_type("node.accepted", node="T1")
+        site.wait_type("node.accepted", node="T3")
+        self.assertEqual(site.git("show", branch + ":T2.txt"), "T2\n")
+        self.cli(site, "work", "cancel", "T2", "--reason", "enough")
+        site.wait_goal(goal)
+
+    def test_credential(self):
+        site = self.site(FAST, GATED)
+        gate = site.gate("g")
+        site.up()
+        self.goal(site, task("T1"))
+        self.started(gate)
+        self.cli(site, "work", "block", "T1", "--kind", "credential", "--needs", "a deploy key", "--reason", "no push",
+                 code=2)
+        self.cli(site, "work", "block", "T1", "--kind", "credential", "--needs", "a deploy key",
+                 "--configure", "agents.script.env_pass", "--reason", "no push")
+        node = site.node("T1")
+        self.assertEqual(node["block"], "credential")
+        self.assertIn("agents.script.env_pass", self.cli(site, "work", "show", "T1"))
+
+
+if __name__ == "__main__":
+    unittest.main()
