@@ -75,6 +75,10 @@ void episode_open(struct decide_ctx *cx, const struct assignment *as, str reason
 void ladder_begin(struct decide_ctx *cx, const struct assignment *as, str reason);
 /* The run ended because the agent is out of quota or logged out; false when it did not. */
 bool run_was_limited(struct decide_ctx *cx, const struct assignment *as);
+/* A person says that the agent that this asked about is logged in: what waited for it goes on. */
+void login_answered(struct decide_ctx *cx, const struct escalation *x);
+/* A person says that the silent runs really hang: each is treated as a stall of its own. */
+void outage_denied(struct decide_ctx *cx);
 /* An effect of kind send or plan has ended. */
 struct outcome;
 void plan_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);

@@ -85,6 +85,18 @@ static void acknowledge(struct decide_ctx *cx, const struct answer *a)
 	(void)cx, (void)a;
 }
 
+static void answer_login(struct decide_ctx *cx, const struct answer *a)
+{
+	if (a->option)
+		login_answered(cx, a->x);
+}
+
+static void answer_outage(struct decide_ctx *cx, const struct answer *a)
+{
+	if (a->option)
+		outage_denied(cx);
+}
+
 /* By kind of escalation; a kind that is not here goes by whether it is about a node. */
 static const struct rule {
 	const char *kind;
@@ -93,6 +105,8 @@ static const struct rule {
 	void (*answer)(struct decide_ctx *cx, const struct answer *a);
 } rules[] = {
 	{ "question", true, check_node, answer_question },
+	{ "login", false, NULL, answer_login },
+	{ "outage", false, NULL, answer_outage },
 }, node_rule = { "", true, check_node, answer_node },
   goal_rule = { "", false, NULL, acknowledge };
 

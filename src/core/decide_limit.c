@@ -37,25 +37,60 @@ static void emit_limited(struct decide_ctx *cx, const struct assignment *as, enu
 		ev_int(cx, e, "resets_at_ms", resets_at);
 }
 
+static str login_question(struct decide_ctx *cx, str agent)
+{
+	return arena_printf(cx->arena, "agent " STR_FMT " is logged out. Log it in, then say so.",
+			STR_ARG(agent));
+}
+
 /* Asked once for the agent, however many of its nodes wait. */
 static void ask_for_login(struct decide_ctx *cx, const struct assignment *as)
 {
 	static const char *const options[] = { "done", NULL };
+	str question = login_question(cx, as->agent);
 
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
 		if (x->status == ESC_OPEN && str_is(x->kind, "login") &&
-				str_find(x->question, as->agent) < x->question.n)
+				str_eq(x->question, question))
 			return;
 	}
 	escalate_about(cx, (struct subject){ 0 },
 			&(struct escalation_spec){ .kind = "login",
-					.question = arena_printf(cx->arena,
-							"agent " STR_FMT
-							" is logged out. Log it in, then say so.",
-							STR_ARG(as->agent)),
+					.question = question,
 					.options = options });
+}
+
+static void unblock_waiting(struct decide_ctx *cx, str agent, str reason)
+{
+	str by = arena_printf(cx->arena, "agent " STR_FMT, STR_ARG(agent));
+
+	for (size_t g = 0; g < cx->state->goals.n; g++)
+		for (size_t i = 0; i < cx->state->goals.p[g]->nodes.n; i++) {
+			const struct node *n = cx->state->goals.p[g]->nodes.p[i];
+
+			if (n->status == NODE_BLOCKED && n->block == BLOCK_LOGIN &&
+					str_eq(n->blocked_by, by))
+				work_unblock(cx, n, reason);
+		}
+}
+
+void login_answered(struct decide_ctx *cx, const struct escalation *x)
+{
+	str reason = STR("a person says that it is logged in");
+
+	for (size_t i = 0; i < cx->state->lanes.n; i++) {
+		const struct lane *l = cx->state->lanes.p[i];
+		struct event *e;
+
+		if (l->kind != BLOCK_LOGIN || !str_eq(x->question, login_question(cx, l->agent)))
+			continue;
+		e = emit(cx, EV_AGENT_CLEARED, (struct subject){ 0 });
+		ev_str(cx, e, "agent", l->agent);
+		ev_str(cx, e, "reason", reason);
+		unblock_waiting(cx, l->agent, reason);
+	}
 }
 
 static void clear_lane(struct decide_ctx *cx, const struct assignment *as)

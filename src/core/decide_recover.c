@@ -243,6 +243,7 @@ static void tick_overdue(struct decide_ctx *cx, const struct decision *d)
 
 static void tick_outage(struct decide_ctx *cx, const struct decision *d)
 {
+	static const char *const options[] = { "hang", NULL };
 	struct event *e = emit(cx, EV_OUTAGE_SUSPECTED, (struct subject){ 0 });
 
 	ev_int(cx, e, "silent", (int64_t)d->silent);
@@ -253,7 +254,19 @@ static void tick_outage(struct decide_ctx *cx, const struct decision *d)
 							"%zu of %zu runs fell silent at once. "
 							"None of them is touched until one moves "
 							"or you say that they really hang.",
-							d->silent, d->live) });
+							d->silent, d->live),
+					.options = options });
+}
+
+void outage_denied(struct decide_ctx *cx)
+{
+	struct event *e;
+
+	if (!cx->state->outage_since)
+		return;
+	e = emit(cx, EV_OUTAGE_OVER, (struct subject){ 0 });
+	ev_cstr(cx, e, "reason", "a person says that they really hang");
+	ev_int(cx, e, "ignore_until_ms", cx->now + cx->policy->idle_after);
 }
 
 static void close_outage(struct decide_ctx *cx, str answer)
