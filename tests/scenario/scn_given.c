@@ -128,6 +128,16 @@ static void given_cross(struct scn *s, const struct args *a)
 	s->cross[s->f.policy.cross_n++] = (struct policy_cross){ a->v[0].s, a->v[1].s };
 }
 
+static void given_allowed(struct scn *s, const struct args *a)
+{
+	str *names = arena_array(&s->f.arena, str, a->n + 1);
+
+	for (size_t i = 0; i < a->n; i++)
+		names[i] = a->v[i].s;
+	s->f.policy.allow_agents = names;
+	s->f.policy.allow_agents_n = a->n;
+}
+
 static void given_no_default(struct scn *s, const struct args *a)
 {
 	(void)a;
@@ -274,6 +284,7 @@ const struct rule given_rules[] = {
 			"recovery=replan" },
 	{ "role NAME is agent NAME", given_role, "who does work of this role" },
 	{ "work may go from NAME to NAME", given_cross, "another agent may take it over" },
+	{ "allowed agents ...", given_allowed, "only these are given work" },
 	{ "no default agent", given_no_default, "work needs an agent of its own" },
 	{ "quiet from TIME to TIME", given_quiet, "nobody is disturbed then" },
 	{ "the day begins at TIME", given_start, "what 00:00 of the scenario is on the clock" },

@@ -50,6 +50,15 @@ static void does_to_goal(struct scn *s, const struct args *a)
 	command(s, arena_printf(&s->f.arena, "goal.%s", verb(s, a->v[0].s)).p, p);
 }
 
+static void raises_budget(struct scn *s, const struct args *a)
+{
+	value *p = json(&s->f, "{'budget': {'iterations': " STR_FMT "}}", STR_ARG(a->v[1].s));
+
+	put_text(s, p, "goal", scn_goal(s, a->v[0].s)->id);
+	put_text(s, p, "reason", STR("it is worth it"));
+	command(s, "goal.update", p);
+}
+
 static value *node_params(struct scn *s, const struct args *a, size_t i)
 {
 	value *p = value_object(&s->f.arena);
@@ -303,6 +312,7 @@ static void planner_fails(struct scn *s, const struct args *a)
 const struct rule people_rules[] = {
 	{ "person pauses|resumes|cancels|reopens|archives goal NAME TEXT?", does_to_goal,
 			"and why" },
+	{ "person gives goal NAME NUM runs", raises_budget, "a new budget" },
 	{ "person cancels|reopens|reruns|nudges|reassigns NODE TEXT?", does_to_node, "and why" },
 	{ "person reassigns NODE to NAME TEXT?", reassigns_to, "and why" },
 	{ "person declares NODE done TEXT?", declares_done, "and why" },
