@@ -171,7 +171,13 @@ static const struct op_param events_list[] = {
 	LIMIT("at most so many (100)"),
 	GOAL_OPT,
 	{ "node", PARAM_TEXT, false, "only events about this node", 0 },
-	{ "type", PARAM_TEXT, false, "only events of this type", 0 },
+	{ "type", PARAM_TEXT, false, "only events of this type, or of all that begin with \"run.\"",
+			0 },
+	{ "since", PARAM_TEXT, false, "only events at or after this time, or since \"2h\" ago", 0 },
+};
+static const struct op_param goal_history[] = {
+	GOAL,
+	{ "at", PARAM_TEXT, true, "a time in RFC 3339, or how long ago (\"2h\")", 0 },
 };
 static const struct op_param events_follow[] = { AFTER };
 static const struct op_param explain[] = {
@@ -221,6 +227,8 @@ static const struct op table[] = {
 			op_goal_list },
 	{ "goal.show", OP_READ, OP_HUMAN, "Shows a goal's record and progress.", PARAMS(goal_show),
 			op_goal_show },
+	{ "goal.history", OP_CHILD, OP_HUMAN, "Shows a goal and its nodes as they were at a time.",
+			PARAMS(goal_history), op_goal_history },
 	{ "plan.apply", OP_WRITE, OP_HUMAN,
 			"Checks a plan and makes it the goal's plan; a later one is applied as a "
 			"diff.",

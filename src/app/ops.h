@@ -72,6 +72,10 @@ int ops_find(const struct ops *o, str name, const value *params, const struct op
 		struct ov_err *err);
 /* The status named by the parameter: -1 when there is none, an error when there is no such. */
 int status_param(const struct status_table *t, const value *params, int *ret, struct ov_err *err);
+/* A moment as people write it: RFC 3339, or how long ago ("2h"). */
+int op_moment(struct op_ctx *cx, const char *what, str text, ov_time *ret, struct ov_err *err);
+/* The last event at or before a moment; 0 when there is none. */
+int op_seq_at(struct store *s, uint64_t head, ov_time at, uint64_t *ret, struct ov_err *err);
 /* docs/operations.md and docs/events.md */
 void ops_docs(struct buf *out);
 void events_docs(struct buf *out);
@@ -80,6 +84,7 @@ struct event;
 /* One event out of the log. */
 int op_read_event(struct op_ctx *cx, uint64_t seq, struct event *ret, struct ov_err *err);
 
+op_read_fn op_goal_history;
 op_read_fn op_status, op_goal_list, op_goal_show, op_plan_check, op_plan_diff, op_plan_history,
 		op_plan_show, op_work_list, op_work_show, op_run_list, op_run_show, op_run_log,
 		op_events_list, op_explain, op_config_show;

@@ -28,11 +28,33 @@ struct event_filter {
 	str goal, node, type;
 };
 
+/* The type itself, or the beginning of it up to a dot: "run." */
+static bool is_type(str wanted, const char *name)
+{
+	return str_is(wanted, name) ||
+			(str_ends(wanted, STR(".")) && str_starts(str_from(name), wanted));
+}
+
 static bool wanted(const struct event_filter *f, const struct event *e)
 {
 	return (!f->goal.n || str_eq(f->goal, e->goal)) &&
 			(!f->node.n || str_eq(f->node, e->node)) &&
-			(!f->type.n || str_is(f->type, event_info(e->kind).name));
+			(!f->type.n || is_type(f->type, event_info(e->kind).name));
+}
+
+static int check_type(str type, struct ov_err *err)
+{
+	const char *names[EVENT_KIND_COUNT], *near;
+
+	for (int i = 0; i < EVENT_KIND_COUNT; i++) {
+		names[i] = event_info((enum event_kind)i).name;
+		if (is_type(type, names[i]))
+			return 0;
+	}
+	near = str_nearest(type, names, EVENT_KIND_COUNT);
+	return ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a type of event%s%s%s",
+			STR_ARG(type), near ? " (did you mean \"" : "", near ? near : "",
+			near ? "\"?)" : "");
 }
 
 static int read_filter(struct op_ctx *cx, const value *params, struct event_filter *ret,
@@ -43,9 +65,10 @@ static int read_filter(struct op_ctx *cx, const value *params, struct event_filt
 	int r = 0;
 
 	*ret = (struct event_filter){ .type = value_str_at(params, "type") };
-	if (ret->type.n && event_kind_parse(ret->type) < 0)
-		return ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a type of event",
-				STR_ARG(ret->type));
+	if (ret->type.n)
+		r = check_type(ret->type, err);
+	if (r < 0)
+		return r;
 	if (value_str_at(params, "node").n) {
 		r = state_find_node(cx->state, value_str_at(params, "goal"),
 				value_str_at(params, "node"), &n, err);
@@ -59,17 +82,27 @@ static int read_filter(struct op_ctx *cx, const value *params, struct event_filt
 	return r;
 }
 
-/* Without `after` the newest come: one begins so far from the end, without a filter. */
-static uint64_t begin_at(struct op_ctx *cx, const value *params, const struct event_filter *f,
-		size_t limit)
+/* Without `after` and `since` the newest come: one begins so far from the end, without a filter. */
+static int begin_at(struct op_ctx *cx, const value *params, const struct event_filter *f,
+		size_t limit, uint64_t *ret, struct ov_err *err)
 {
 	bool filtered = f->goal.n || f->node.n || f->type.n;
+	uint64_t back = filtered ? EVENTS_SCAN : limit;
+	ov_time since;
+	int r;
 
+	*ret = cx->state->seq > back ? cx->state->seq - back : 0;
+	if (value_at(params, "since")) {
+		r = op_moment(cx, "since", value_str_at(params, "since"), &since, err);
+		if (r == 0)
+			r = op_seq_at(cx->store, cx->state->seq, since - 1, ret, err);
+		if (r < 0)
+			return r;
+	}
 	if (value_at(params, "after"))
-		return (uint64_t)value_int_at(params, "after");
-	if (filtered)
-		return cx->state->seq > EVENTS_SCAN ? cx->state->seq - EVENTS_SCAN : 0;
-	return cx->state->seq > limit ? cx->state->seq - limit : 0;
+		*ret = MAX((uint64_t)value_int_at(params, "after"),
+				value_at(params, "since") ? *ret : 0);
+	return 0;
 }
 
 int op_events_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
@@ -82,9 +115,10 @@ int op_events_list(struct op_ctx *cx, const value *params, value **ret, struct o
 	uint64_t after;
 	int r = read_filter(cx, params, &f, err);
 
+	if (r == 0)
+		r = begin_at(cx, params, &f, limit, &after, err);
 	if (r < 0)
 		return r;
-	after = begin_at(cx, params, &f, limit);
 	for (size_t scanned = 0; n > 0 && value_count(list) < limit && scanned < EVENTS_SCAN;
 			scanned += n) {
 		_cleanup_(arena_done)

@@ -26,6 +26,7 @@ static value *event_params(struct cli *c)
 	cli_param(c, params, "goal", "goal");
 	cli_param(c, params, "node", "node");
 	cli_param(c, params, "type", "type");
+	cli_param(c, params, "since", "since");
 	if (cli_has(c, "after"))
 		value_put(c->arena, params, "after", value_int(c->arena, cli_int(c, "after", 0)));
 	if (cli_has(c, "limit"))
@@ -65,9 +66,12 @@ static int resolve_filter(struct cli *c, struct filter *ret, struct ov_err *err)
 
 static bool wanted(const struct filter *f, const value *e)
 {
+	str type = value_str_at(e, "type");
+	bool begins = str_ends(f->type, STR(".")) && str_starts(type, f->type);
+
 	return (!f->goal.n || str_eq(f->goal, value_str_at(e, "goal"))) &&
 			(!f->node.n || str_eq(f->node, value_str_at(e, "node"))) &&
-			(!f->type.n || str_eq(f->type, value_str_at(e, "type")));
+			(!f->type.n || begins || str_eq(f->type, type));
 }
 
 static void print_event(struct cli *c, const value *e)
@@ -189,6 +193,9 @@ int cmd_events(struct cli *c, struct ov_err *err)
 	ids_done(&goals);
 	if (value_count(list) == 0)
 		out_f(&c->out, "No events.\n");
+	else if (value_int_at(res, "next_after") < value_int_at(res, "head"))
+		out_f(&c->out, "There is more.\nNext  overseer events --after %lld\n",
+				(long long)value_int_at(res, "next_after"));
 	return 0;
 }
 

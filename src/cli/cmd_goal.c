@@ -291,3 +291,31 @@ int cmd_goal_show(struct cli *c, struct ov_err *err)
 			STR_ARG(id_short(value_str_at(g, "id"))));
 	return 0;
 }
+
+int cmd_goal_history(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	struct out *o = &c->out;
+	const value *res, *g;
+	bool done;
+	int r;
+
+	value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
+	cli_param(c, params, "at", "at");
+	r = cli_call(c, CALL_CHILD, "goal.history", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	g = value_at(res, "goal");
+	out_styled(o, S_BOLD, value_str_at(g, "id"));
+	out_f(o, "  ");
+	out_text(o, value_str_at(g, "title"));
+	out_f(o, "\nAs it was at " STR_FMT ", after event %lld (" STR_FMT ").\n",
+			STR_ARG(out_clock(o, value_str_at(res, "at"))),
+			(long long)value_int_at(res, "seq"),
+			STR_ARG(out_clock(o, value_str_at(res, "seq_at"))));
+	goal_show_record(o, g);
+	out_f(o, "\n");
+	plan_tree_rows(c, value_at(value_at(res, "plan"), "phases"), STR(""), 0);
+	table_end(o, "");
+	return 0;
+}

@@ -182,7 +182,7 @@ static str progress_text(struct cli *c, const value *p)
 			(long long)value_int_at(p, "done_pct"));
 }
 
-static void tree_rows(struct cli *c, const value *nodes, str lead, int depth)
+void plan_tree_rows(struct cli *c, const value *nodes, str lead, int depth)
 {
 	struct out *o = &c->out;
 	size_t n = value_count(nodes);
@@ -204,7 +204,7 @@ static void tree_rows(struct cli *c, const value *nodes, str lead, int depth)
 		cell_right(o, S_PLAIN, progress_text(c, value_at(node, "progress")));
 		cell(o, S_DIM, remark(c, node));
 		row_end(o);
-		tree_rows(c, value_at(node, "children"),
+		plan_tree_rows(c, value_at(node, "children"),
 				arena_printf(c->arena, STR_FMT "%s", STR_ARG(lead), below),
 				depth + 1);
 	}
@@ -242,7 +242,7 @@ int cmd_plan_show(struct cli *c, struct ov_err *err)
 	out_f(o, ", ");
 	out_styled(o, status_style(value_str_at(res, "health")), value_str_at(res, "health"));
 	out_f(o, "   plan version %lld\n\n", (long long)value_int_at(res, "plan_version"));
-	tree_rows(c, value_at(res, "phases"), STR(""), 0);
+	plan_tree_rows(c, value_at(res, "phases"), STR(""), 0);
 	table_end(o, "");
 	if (value_count(value_at(res, "removed")))
 		out_f(o, "\n%zu removed by later versions: overseer plan history " STR_FMT "\n",

@@ -103,6 +103,7 @@ int cmd_status(struct cli *c, struct ov_err *err);
 int cmd_goal_create(struct cli *c, struct ov_err *err);
 int cmd_goal_list(struct cli *c, struct ov_err *err);
 int cmd_goal_show(struct cli *c, struct ov_err *err);
+int cmd_goal_history(struct cli *c, struct ov_err *err);
 int cmd_goal_update(struct cli *c, struct ov_err *err);
 int cmd_goal_pause(struct cli *c, struct ov_err *err);
 int cmd_goal_resume(struct cli *c, struct ov_err *err);

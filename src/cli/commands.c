@@ -75,6 +75,9 @@ static const struct flag goal_step_flags[] = {
 static const struct flag goal_override_flags[] = {
 	NEED("reason", "TEXT", "why; recorded with your name"),
 };
+static const struct flag goal_history_flags[] = {
+	NEED("at", "TIME", "a time such as 2026-11-15T08:30:00Z, or how long ago: 2h"),
+};
 static const struct flag goal_list_flags[] = {
 	TEXT("status", "WORD", "active, paused, completed, cancelled or archived"),
 	TEXT("tag", "WORD", "only goals with this tag"),
@@ -135,7 +138,8 @@ static const struct flag events_flags[] = {
 	BOOL("follow", "go on with what comes, until Ctrl-C"),
 	GOAL,
 	TEXT("node", "ID", "only events about this node"),
-	TEXT("type", "WORD", "only events of this type (docs/events.md)"),
+	TEXT("type", "WORD", "only events of this type (docs/events.md); \"run.\": all of runs"),
+	TEXT("since", "TIME", "only events since then: 2026-11-15T08:30:00Z, or 2h ago"),
 	INT("after", "only events with a greater number"),
 	INT("limit", "at most so many (100)"),
 };
@@ -177,6 +181,8 @@ const struct command commands[] = {
 			"task, in its own words." },
 	{ "goal", "list", "List goals", "", 0, 0, FLAGS(goal_list_flags), cmd_goal_list, NULL },
 	{ "goal", "show", "Show a goal", "ID", 1, 1, NO_FLAGS, cmd_goal_show, NULL },
+	{ "goal", "history", "Show a goal as it was at a time", "ID", 1, 1,
+			FLAGS(goal_history_flags), cmd_goal_history, NULL },
 	{ "goal", "update", "Change what a goal says, its priority or its budget", "ID", 1, 1,
 			FLAGS(goal_update_flags), cmd_goal_update,
 			"A list that is given takes the place of the one before." },

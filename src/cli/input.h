@@ -14,3 +14,5 @@ int plan_load(struct cli *c, str path, const value **ret, struct ov_err *err);
 int plan_read(struct cli *c, str path, const value **ret, struct ov_err *err);
 /* [{"path", "problem"}] of the file, for people. */
 void plan_print_problems(struct cli *c, str path, const value *problems);
+/* The nodes of a plan as rows of a table, below each other; lead and depth: "" and 0. */
+void plan_tree_rows(struct cli *c, const value *nodes, str lead, int depth);

@@ -168,13 +168,19 @@ static value *redact_array(struct arena *a, value *v, bool delivery)
 	return copy ? copy : v;
 }
 
+/* Does what stands below this key say where something is to be delivered? */
+static bool is_delivery(str key)
+{
+	return str_contains(key, STR("elivery")) || str_is(key, "origin_context");
+}
+
 static value *redact_object(struct arena *a, value *v, bool delivery)
 {
 	value *copy = NULL;
 
 	for (size_t i = 0; i < v->object.n; i++) {
 		const struct member *m = &v->object.members[i];
-		bool here = delivery || str_contains(m->key, STR("elivery"));
+		bool here = delivery || is_delivery(m->key);
 		value *item = redact_tree(a, m->value, here);
 
 		if (item == m->value)

@@ -217,6 +217,71 @@ class Goals(SiteCase):
         self.assertEqual(gate.wait(), "T2")
         self.cli(site, "goal", "cancel", second, "--reason", "enough")
 
+    def test_history(self):
+        """A goal as it was at any moment, with the daemon up and down."""
+        site = self.site(FAST + "[workers]\nmax = 1\n", AGENT)
+        gate = site.gate("g")
+        site.up()
+        goal = site.call("goal.create", title="Before", plan=plan(task("T1"), task("T2", ["T1"])))["goal"]
+        gate.wait()
+        started = site.wait_type("run.started", node="T1")
+        site.call("goal.update", goal=goal, title="After")
+        gate.go()
+        gate.wait()
+        gate.go()
+        site.wait_goal(goal)
+        then = self.ask(site, "goal", "history", goal, "--at", started["at"])
+        nodes = then["plan"]["phases"][0]["children"]
+        self.assertEqual((then["goal"]["title"], then["goal"]["status"]), ("Before", "active"))
+        self.assertEqual([(n["id"], n["status"]) for n in nodes], [("T1", "in_progress"), ("T2", "todo")])
+        now = self.ask(site, "goal", "history", goal, "--at", "0s")
+        self.assertEqual((now["goal"]["title"], now["goal"]["status"]), ("After", "completed"))
+        text = self.cli(site, "goal", "history", goal, "--at", started["at"]).stdout
+        self.assertIn("As it was at", text)
+        self.assertIn("in_progress", text)
+        self.assertIn("as of", self.cli(site, "goal", "history", goal, "--at", "1h", code=3).stderr)
+        self.assertIn("neither a time", self.cli(site, "goal", "history", goal, "--at", "noon", code=2).stderr)
+        # The last event of each moment: all up to it are as old, and the next one is younger.
+        events = self.ask(site, "events", "--limit", "1000")["events"]
+        self.assertEqual(site.down(), 0)
+        for event in events[::5]:
+            if event["seq"] < next(e["seq"] for e in events if e["type"] == "goal.created"):
+                continue
+            seq = self.ask(site, "goal", "history", goal, "--at", event["at"])["seq"]
+            self.assertEqual(seq, max(e["seq"] for e in events if e["at"] <= event["at"]))
+
+    def test_events_since_and_by_kind(self):
+        site = self.site(FAST, AGENT)
+        gate = site.gate("g")
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+        gate.wait()
+        gate.go()
+        site.wait_goal(goal)
+        everything = self.ask(site, "events", "--limit", "1000")["events"]
+        started = next(e for e in everything if e["type"] == "run.started")
+        self.assertEqual(self.ask(site, "events", "--since", started["at"])["events"],
+                         [e for e in everything if e["at"] >= started["at"]])
+        self.assertEqual(self.ask(site, "events", "--since", "1d", "--limit", "1000")["events"], everything)
+        self.assertEqual(self.ask(site, "events", "--since", "2100-01-01T00:00:00Z")["events"], [])
+        self.assertEqual(self.ask(site, "events", "--type", "run.")["events"],
+                         [e for e in everything if e["type"].startswith("run.")])
+        self.assertEqual(self.ask(site, "events", "--type", "run.", "--goal", goal, "--since", started["at"])["events"],
+                         [e for e in everything if e["type"].startswith("run.") and e["at"] >= started["at"]])
+        self.assertIn('did you mean "run.started"', self.cli(site, "events", "--type", "run.startet", code=2).stderr)
+        self.cli(site, "events", "--type", "runn.", code=2)
+        self.cli(site, "events", "--since", "yesterday", code=2)
+        self.assertIn("overseer events --after", self.cli(site, "events", "--after", "0", "--limit", "3").stdout)
+
+    def test_no_phone_number_is_kept(self):
+        site = self.site(FAST)
+        site.up()
+        goal = self.ask(site, "goal", "create", "--title", "Test", "--origin-context",
+                        '{"channel": "sms", "to": "+49 151 12345678"}')["goal"]
+        shown = self.ask(site, "goal", "show", goal)["origin_context"]
+        self.assertEqual(shown["channel"], "sms")
+        self.assertNotIn("12345678", json.dumps(self.ask(site, "events")) + json.dumps(shown))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,98 @@
+/* Looking back: which event was the last at a moment, and how a goal stood then. */
+#include "app/fold.h"
+#include "app/ops.h"
+#include "base/arena.h"
+#include "base/duration.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/view.h"
+#include "sys/rand.h"
+
+int op_moment(struct op_ctx *cx, const char *what, str text, ov_time *ret, struct ov_err *err)
+{
+	ov_time t;
+
+	if (time_parse(text, &t))
+		*ret = t;
+	else if (duration_parse(text, &t))
+		*ret = MAX(cx->now - t, (ov_time)0);
+	else
+		return ov_fail(err, OV_EINVALID,
+				"%s: \"" STR_FMT
+				"\" is neither a time such as \"2026-11-15T08:30:00Z\" nor a "
+				"duration such as \"2h\" ago",
+				what, STR_ARG(text));
+	return 0;
+}
+
+/* Times in the log grow, but for a clock that was put back: one step per bit of its length. */
+int op_seq_at(struct store *s, uint64_t head, ov_time at, uint64_t *ret, struct ov_err *err)
+{
+	uint64_t last = 0, beyond = head + 1;
+
+	while (beyond - last > 1) {
+		_cleanup_(arena_done)
+		struct arena a = ARENA_INIT;
+		uint64_t middle = last + (beyond - last) / 2;
+		struct store_record *rec;
+		size_t n;
+		int r = store_read(s, middle - 1, 1, &a, &rec, &n, err);
+
+		if (r < 0)
+			return r;
+		if (n && rec->at <= at)
+			last = MAX(rec->seq, middle);
+		else
+			beyond = middle;
+	}
+	*ret = last;
+	return 0;
+}
+
+static int state_at(struct store *s, ov_time at, struct state **ret, struct ov_err *err)
+{
+	uint8_t hash[SHA256_LEN];
+	uint64_t head, seq = 0, snapshot;
+	int r = store_head(s, &head, hash, err);
+
+	if (r == 0)
+		r = op_seq_at(s, head, at, &seq, err);
+	return r == 0 ? fold_store(s, rand_u64(), seq, ret, &snapshot, err) : r;
+}
+
+static int goal_then(struct op_ctx *cx, const struct state *s, const value *params, ov_time at,
+		value **ret, struct ov_err *err)
+{
+	struct goal *g;
+	value *v;
+	int r = state_find_goal(s, value_str_at(params, "goal"), &g, err);
+
+	if (r < 0)
+		return ov_wrap(err, r, "as of " STR_FMT, STR_ARG(time_format(cx->arena, at)));
+	v = value_object(cx->arena);
+	value_put(cx->arena, v, "at", value_time(cx->arena, at));
+	value_put(cx->arena, v, "seq", value_int(cx->arena, (int64_t)s->seq));
+	value_put(cx->arena, v, "seq_at", value_time(cx->arena, s->at));
+	value_put(cx->arena, v, "goal", view_goal(cx->arena, s, g));
+	value_put(cx->arena, v, "plan", view_plan(cx->arena, s, g));
+	*ret = value_copy(cx->arena, v); /* the state goes */
+	return 0;
+}
+
+int op_goal_history(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	struct store *store = NULL;
+	struct state *s = NULL;
+	ov_time at;
+	int r = op_moment(cx, "at", value_str_at(params, "at"), &at, err);
+
+	if (r == 0)
+		r = store_open(str_from(cx->daemon->store_url), STORE_READ_ONLY, &store, err);
+	if (r == 0)
+		r = state_at(store, at, &s, err);
+	if (r == 0)
+		r = goal_then(cx, s, params, at, ret, err);
+	state_free(s);
+	store_close(store);
+	return r;
+}
