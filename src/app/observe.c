@@ -168,8 +168,11 @@ static void look_at_processes(struct watched *w)
 	/* The same table again tells nothing new. */
 	if (w->usage.at_us == now.at_us)
 		return;
-	/* With nothing to compare it with, nobody can say that it was quiet. */
-	w->seen.process_unknown = w->usage.at_us == 0;
+	/*
+	 * With nothing to compare it with, nobody can say that it was quiet. What was used before the
+	 * last output does not count: that run was known to live, the silence is what is asked about.
+	 */
+	w->seen.process_unknown = w->usage.at_us == 0 || w->seen.output_at > w->seen.looked_at;
 	if (!w->seen.process_unknown && is_life(&now, &w->usage))
 		w->seen.process_at = loop_now(w->o->opt.loop);
 	w->usage = now;

@@ -132,10 +132,12 @@ struct site {
 	bool same_entropy;
 	VEC(struct performed) todo; /* effects that were performed and not yet ended */
 	size_t performed, failures, recoveries, looks;
+	struct map *observations;
 	uint64_t published; /* the last event's number */
 	int64_t snapshot_every;
 };
 
+static const str any_agent[] = { STR_INIT("*") };
 static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
 
 static ov_time site_now(void *user)
@@ -153,8 +155,9 @@ static void site_entropy(void *user, void *p, size_t n)
 
 static void site_telemetry(void *user, struct telemetry *ret)
 {
-	(void)user;
-	*ret = (struct telemetry){ 0 };
+	struct site *s = user;
+
+	*ret = (struct telemetry){ .observations = s->observations };
 }
 
 static void site_perform(void *user, const struct effect *fx)
@@ -249,6 +252,8 @@ static void site_init(struct site *s, uint64_t seed)
 		.default_agent = STR("a"),
 		.agents = agents,
 		.agents_n = 1,
+		.allow_agents = any_agent,
+		.allow_agents_n = 1,
 		.workers_max = 2,
 		.target_branch = STR("main"),
 		.retry_max_attempts = 100,
@@ -259,6 +264,10 @@ static void site_init(struct site *s, uint64_t seed)
 		.dirty_tries = 10,
 		.dirty_wait = OV_MINUTE,
 		.dirty_wait_max = OV_HOUR,
+		.budget = { [RES_ITERATIONS] = -1,
+				[RES_WALL_MS] = -1,
+				[RES_TOKENS] = -1,
+				[RES_COST_MICROUSD] = -1 },
 		.plan = PLAN_LIMITS_DEFAULT,
 	};
 	s->store.store.ops = &faulty_ops;
@@ -676,6 +685,65 @@ TEST(a_reply_may_submit_also_after_a_failure)
 }
 
 /* Refusals and ticks that decide nothing leave nothing behind, however many there are. */
+TEST(a_silent_run_is_looked_at_which_is_no_event)
+{
+	struct observation seen = { 0 };
+	struct answer a = { 0 };
+	struct map runs;
+	struct site s;
+	uint64_t head;
+
+	site_init(&s, 12);
+	s.policy.idle_after = 10 * OV_MINUTE;
+	create_goal(&s, "g", T1, &a);
+	engine_commit(s.engine);
+	while (s.todo.n) {
+		s.now += OV_SECOND;
+		end_effect(&s, 0, "ok");
+		engine_commit(s.engine);
+	}
+	assert_int_equal(node_of(&s, "T1")->assignment->stage, STAGE_RUNNING);
+	map_init(&runs, 0);
+	map_put(&runs, arena_str(&s.arena, node_of(&s, "T1")->assignment->run_id), &seen);
+	s.observations = &runs;
+	head = engine_head(s.engine);
+
+	/* Half of the silence that is allowed: a look, and nothing else. */
+	s.now += 6 * OV_MINUTE;
+	engine_tick_dry(s.engine, &s.arena);
+	assert_int_equal(s.looks, 0);
+	engine_wake(s.engine);
+	engine_commit(s.engine);
+	assert_int_equal(s.looks, 1);
+	assert_int_equal(engine_head(s.engine), head);
+	/* What was seen is judged soon, not at the next deadline. */
+	seen = (struct observation){ .looked_at = s.now,
+		.process_unknown = true,
+		.tree_unknown = true };
+	engine_commit(s.engine);
+	assert_int_equal(s.looks, 1);
+	s.wake_at = OV_TIME_MAX;
+	engine_touch(s.engine);
+	engine_commit(s.engine);
+	assert_true(s.wake_at <= s.now + OV_SECOND);
+	sleep_until_wake(&s);
+	assert_int_equal(s.looks, 1);
+	/* The first one tells nothing: a second comes when it is due, and its word counts. */
+	s.now += 5 * OV_MINUTE;
+	engine_touch(s.engine);
+	engine_commit(s.engine);
+	assert_int_equal(s.looks, 2);
+	seen = (struct observation){ .looked_at = s.now };
+	s.now += OV_SECOND;
+	engine_touch(s.engine);
+	engine_commit(s.engine);
+	assert_true(node_of(&s, "T1")->episode_open);
+	assert_true(engine_head(s.engine) > head);
+	s.observations = NULL;
+	map_done(&runs);
+	site_done(&s);
+}
+
 TEST(nothing_grows_while_nothing_happens)
 {
 	struct answer a = { 0 };

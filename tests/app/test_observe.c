@@ -160,6 +160,29 @@ TEST(silent_work_is_life)
 	site_close(&s);
 }
 
+TEST(work_before_the_last_output_is_not_taken_for_later_life)
+{
+	struct site s;
+	ov_time before;
+
+	site_open(&s,
+			"echo up; while ! [ -e \"$D/go\" ]; do sleep 0.01; done; head -c 300000 "
+			"/dev/zero >\"$D/made\"; echo there; exec sleep 300");
+	wait_output(&s);
+	before = look(&s)->looked_at;
+	STEP_UNTIL(&s, clock_wall() > before);
+	sh(&s.f, ": >\"$R/../go\"");
+	STEP_UNTIL(&s, seen(&s)->output_at > before);
+	STEP_UNTIL(&s, clock_wall() > before + 250);
+	assert_int_equal(look(&s)->process_at, 0);
+	assert_true(seen(&s)->process_unknown);
+	assert_false(seen(&s)->tree_unknown);
+	STEP_UNTIL(&s, clock_wall() > seen(&s)->looked_at + 250);
+	assert_int_equal(look(&s)->process_at, 0);
+	assert_false(seen(&s)->process_unknown);
+	site_close(&s);
+}
+
 TEST(reading_and_writing_is_life)
 {
 	struct site s;
