@@ -225,8 +225,11 @@ static void tick_to_rest(struct fixture *f)
 
 void settle(struct fixture *f)
 {
+	struct policy most = f->policy;
+
 	tick_to_rest(f);
-	check_invariants(f->state, &f->policy);
+	most.workers_max = f->workers_most = MAX(f->workers_most, f->policy.workers_max);
+	check_invariants(f->state, &most);
 }
 
 str create_goal(struct fixture *f, value *plan, const char *priority)

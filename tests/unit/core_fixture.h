@@ -22,8 +22,9 @@ struct fixture {
 	struct telemetry telemetry;
 	struct map observations; /* what telemetry shows of runs */
 	uint64_t entropy;
-	struct events log; /* all that was applied, as decoded from its stored form */
-	ov_time wake_at;   /* of the last tick */
+	struct events log;    /* all that was applied, as decoded from its stored form */
+	ov_time wake_at;      /* of the last tick */
+	int64_t workers_most; /* that the policy ever allowed: those that were made stay */
 };
 
 /* A policy with the agents "a" (256 at a time) and "b" (1 at a time), "a" being the default. */
