@@ -18,7 +18,7 @@ struct tick {
 };
 
 /* Beyond this many decisions the rest waits for the next tick. */
-enum { TICK_DECISIONS = 10000 };
+enum { TICK_DECISIONS = 2000 };
 
 /* The answer can change at this moment. */
 static inline void tick_wake(struct tick *t, ov_time at)

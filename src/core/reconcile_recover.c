@@ -107,15 +107,32 @@ static bool mark_is_due(struct tick *t, const struct assignment *as, const struc
 	return t->now >= at;
 }
 
+/* What the log alone says is enough for now: most of a big fleet, most of the time. */
+static bool is_fresh(struct tick *t, const struct assignment *as)
+{
+	ov_time idle = as->idle_after ? as->idle_after : t->w->policy->idle_after,
+		seen = MAX(as->last_activity_at, as->run->started_at), half = seen + idle / 2;
+
+	if (as->status == AS_STALLED || as->node->reported_at >= as->run->created_at ||
+			t->now < seen || t->now >= half)
+		return false;
+	tick_wake(t, half);
+	return true;
+}
+
 static void watch_run(struct tick *t, struct watch *w, const struct assignment *as)
 {
-	const struct observation *o = tick_observation(t, as->run);
-	struct liveness l = liveness_judge(t->w->policy, as, o, t->now);
+	const struct observation *o;
 	bool stalled = as->status == AS_STALLED;
+	struct liveness l;
 	struct decision d;
 
 	w->live++;
 	check_maximum(t, as);
+	if (is_fresh(t, as))
+		return;
+	o = tick_observation(t, as->run);
+	l = liveness_judge(t->w->policy, as, o, t->now);
 	if (is_finished(t, as, &l)) {
 		d = about(DEC_FINISH, as);
 		d.why = STR("it reported that it is done, and has been quiet since");

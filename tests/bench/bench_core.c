@@ -29,6 +29,8 @@ static double cpu_seconds(void)
 
 static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = INT64_MAX } };
 
+static const str every_agent[] = { STR_INIT("*") };
+
 static struct policy policy_for(size_t workers)
 {
 	return (struct policy){
@@ -46,6 +48,15 @@ static struct policy policy_for(size_t workers)
 		.dirty_wait = OV_MINUTE,
 		.dirty_wait_max = OV_HOUR,
 		.plan = { 5, TASKS, 7 },
+		.idle_after = 15 * OV_MINUTE,
+		.max_run = 30 * OV_DAY,
+		.max_nudges = 2,
+		.min_resend_interval = 5 * OV_MINUTE,
+		.backoff_base = 2 * OV_MINUTE,
+		.backoff_max = 30 * OV_MINUTE,
+		.allow_agents = every_agent,
+		.allow_agents_n = 1,
+		.budget = { -1, -1, -1, -1 },
 	};
 }
 
@@ -54,6 +65,7 @@ struct fleet {
 	struct arena arena;
 	struct policy policy;
 	struct state *state;
+	struct map observations;
 	ov_time now;
 	uint64_t entropy;
 	VEC(struct stored {
@@ -149,6 +161,33 @@ static void create_goal(struct fleet *f)
 	submit(f, STR("goal.create"), params);
 }
 
+/* Each run is watched, and gave a sign of life a minute ago. */
+static struct telemetry telemetry_of(struct fleet *f)
+{
+	if (f->observations.n == 0)
+		list_each (it, &f->state->runs) {
+			struct observation *o = arena_new(&f->arena, struct observation);
+
+			o->output_at = f->now + 8 * OV_MINUTE;
+			map_put(&f->observations, list_entry(it, struct run, link)->id, o);
+		}
+	return (struct telemetry){ .observations = &f->observations };
+}
+
+/* So many of them fell silent long ago, and were looked at since. */
+static void silence(struct fleet *f, size_t n)
+{
+	size_t i = 0;
+	str id;
+	void *o;
+
+	while (n && map_next(&f->observations, &i, &id, &o)) {
+		((struct observation *)o)->output_at = f->now - OV_HOUR;
+		((struct observation *)o)->looked_at = f->now;
+		n--;
+	}
+}
+
 static void end_effects(struct fleet *f)
 {
 	while (!list_empty(&f->state->effects)) {
@@ -170,6 +209,7 @@ static struct fleet *fleet_new(size_t n)
 
 	f->policy = policy_for(n);
 	f->state = state_new(1);
+	map_init(&f->observations, 1);
 	f->now = 1800000000000;
 	for (size_t g = 0; g < n / TASKS; g++)
 		create_goal(f);
@@ -191,6 +231,7 @@ static struct fleet *fleet_new(size_t n)
 static struct fleet *fleet_free(struct fleet *f)
 {
 	state_free(f->state);
+	map_done(&f->observations);
 	vec_done(&f->log);
 	arena_done(&f->arena);
 	mem_free(f);
@@ -198,19 +239,42 @@ static struct fleet *fleet_free(struct fleet *f)
 }
 
 /* A tick that looks at everyone and finds nothing to do. */
-static double time_quiet_tick(struct fleet *f)
+static double time_quiet_tick(struct fleet *f, ov_time now)
 {
-	static const struct telemetry none = { 0 };
+	struct telemetry seen = telemetry_of(f);
 	struct world w = { f->state, &f->policy };
 	double best = 1e9;
 
 	for (int i = 0; i < ROUNDS; i++) {
 		struct arena a = ARENA_INIT;
 		double start = cpu_seconds();
-		struct decisions d = reconcile(&a, &w, &none, f->now);
+		struct decisions d = reconcile(&a, &w, &seen, now);
 
 		best = MIN(best, cpu_seconds() - start);
 		if (d.n || d.wake_at == OV_TIME_MAX)
+			abort();
+		arena_done(&a);
+	}
+	return best;
+}
+
+/* A tick that finds every tenth run silent. */
+static double time_stall_tick(struct fleet *f)
+{
+	struct telemetry seen = telemetry_of(f);
+	struct world w = { f->state, &f->policy };
+	size_t n = f->observations.n / 10;
+	double best = 1e9;
+
+	f->now += OV_HOUR;
+	silence(f, n);
+	for (int i = 0; i < ROUNDS; i++) {
+		struct arena a = ARENA_INIT;
+		double start = cpu_seconds();
+		struct decisions d = reconcile(&a, &w, &seen, f->now);
+
+		best = MIN(best, cpu_seconds() - start);
+		if (d.n == 0 || d.n + d.looks_n < MIN(n, (size_t)1000))
 			abort();
 		arena_done(&a);
 	}
@@ -322,7 +386,8 @@ static int report(const char *name, double figure, const char *unit, double budg
 int main(void)
 {
 	static const size_t sizes[] = { 1000, 10000, 100000 };
-	double quiet[3], busy[3], fold[3], written[3], read[3], redacting = 0;
+	double quiet[3], watched[3], busy[3], stalls[3], fold[3], written[3], read[3],
+			redacting = 0;
 	size_t bytes[3], events[3];
 	int missed = 0;
 
@@ -330,18 +395,24 @@ int main(void)
 		struct fleet *f = fleet_new(sizes[i]);
 		int rounds = sizes[i] > 10000 ? 1 : 5;
 
-		quiet[i] = time_quiet_tick(f);
+		quiet[i] = time_quiet_tick(f, f->now);
+		watched[i] = time_quiet_tick(f, f->now + 10 * OV_MINUTE);
 		busy[i] = time_busy_tick(f);
 		fold[i] = time_fold(f, rounds);
 		events[i] = f->log.n;
 		if (sizes[i] == 10000)
 			redacting = time_redact(f);
 		time_snapshot(f, rounds, &written[i], &read[i], &bytes[i]);
+		stalls[i] = time_stall_tick(f);
 		fleet_free(f);
 	}
 	missed += report("tick_1000_assignments_us", quiet[0] * 1e6, "us", 1000, false);
 	missed += report("tick_100000_assignments_us", quiet[2] * 1e6, "us", 100000, false);
+	missed += report("tick_100000_assignments_observed_us", watched[2] * 1e6, "us", 100000,
+			false);
 	missed += report("tick_100000_assignments_10000_due_us", busy[2] * 1e6, "us", 100000,
+			false);
+	missed += report("tick_100000_assignments_10000_silent_us", stalls[2] * 1e6, "us", 100000,
 			false);
 	/* Ten times as many: more than ten times the cost for sorting and caches, far from a hundred. */
 	missed += report("tick_growth_10000_to_100000", busy[2] / busy[1], "ratio", 40, false);

@@ -26,6 +26,7 @@ enum { TASKS = 10, GROUP = 8192, POOL = TASKS, EVENTS_PER_LIVE = 16 };
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
 
 static const struct policy_agent agents[] = { { .name = STR_INIT("a"), .concurrency = INT64_MAX } };
+static const str every_agent[] = { STR_INIT("*") };
 
 struct maker {
 	struct arena arena; /* of what is not appended yet */
@@ -244,6 +245,9 @@ static void maker_open(struct maker *m, const char *path)
 			.retry_delay = { 365 * OV_DAY, 365 * OV_DAY, 365 * OV_DAY },
 			.no_changes_attempts = 2,
 			.plan = { 5, TASKS, 7 },
+			.allow_agents = every_agent,
+			.allow_agents_n = 1,
+			.budget = { -1, -1, -1, -1 },
 		},
 		.state = state_new(1),
 		.now = (ov_time)time(NULL) * 1000 - OV_DAY,
