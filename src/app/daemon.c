@@ -8,6 +8,7 @@
 #include "app/capacity.h"
 #include "app/daemon_impl.h"
 #include "app/log.h"
+#include "app/planning.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/sha256.h"
@@ -205,6 +206,17 @@ int daemon_load_config(const char *dir, const char *target, struct config **ret,
 	return 0;
 }
 
+/* What would keep the planner from working is told at once, not when a goal waits for it. */
+static void check_planner(struct daemon *d)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *v = value_object(&a);
+
+	value_put(&a, v, "trouble", value_str(&a, planning_trouble(&a, d->config)));
+	engine_report(d->engine, STR("planner.health"), v);
+}
+
 int daemon_reload(struct daemon *d, struct ov_err *err)
 {
 	_cleanup_(arena_done)
@@ -224,6 +236,7 @@ int daemon_reload(struct daemon *d, struct ov_err *err)
 	executor_set_config(d->executor, fresh);
 	engine_set_policy(d->engine, &fresh->policy, fresh->tick_every);
 	config_free(old);
+	check_planner(d);
 	log_info("config.toml was reloaded");
 	return 0;
 }
@@ -373,6 +386,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	d->wake_steady = loop_timer(d->loop, wake_fired, d);
 	d->after = loop_after(d->loop, after_iteration, d);
 	announce_start(d);
+	check_planner(d);
 	executor_adopt(d->executor);
 	engine_start(d->engine);
 	engine_commit(d->engine);

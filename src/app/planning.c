@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/plan_make.h"
+#include "core/redact.h"
 #include "drive/llm.h"
 #include "net/http.h"
 #include "sys/file.h"
@@ -183,6 +184,8 @@ static void on_summary(void *user, const struct job_result *r)
 	j->summary = NULL;
 	if (!r->timed_out && r->exit.code == 0)
 		seen = repo_context_summary(a, r->out, r->out_cut);
+	/* It goes to a stranger's machine, and was never checked on its way in. */
+	seen = redact(a, seen);
 	if (own.n)
 		seen = arena_printf(a, STR_FMT "\n\n" STR_FMT, STR_ARG(own), STR_ARG(seen));
 	j->task.repo_context = seen;

@@ -267,6 +267,7 @@ static const struct command commands[] = {
 	{ "goal.reopen", decide_goal_reopen },
 	{ "goal.archive", decide_goal_archive },
 	{ "plan.apply", decide_plan_apply },
+	{ "planner.health", decide_planner_health },
 	{ "work.update", decide_work_update },
 	{ "work.cancel", decide_work_cancel },
 	{ "work.reopen", decide_work_reopen },

@@ -188,6 +188,7 @@ int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_r
 		struct ov_err *err)
 {
 	const value *plan = value_at(params, "plan");
+	enum plan_begun begun = PLAN_NOBODY;
 	struct event *e;
 	str id;
 	int r = 0;
@@ -210,8 +211,14 @@ int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_r
 		return r;
 	if (plan)
 		plan_emit_first(cx, id, plan, STR("given with the goal"), "file");
+	else if (!value_bool_at(params, "no_plan"))
+		begun = plan_begin(cx, e);
 	*ret_result = value_object(cx->arena);
 	value_put(cx->arena, *ret_result, "goal", value_str(cx->arena, id));
+	value_put(cx->arena, *ret_result, "plan_version",
+			value_int(cx->arena, plan || begun == PLAN_MADE));
+	value_put(cx->arena, *ret_result, "planning",
+			value_bool(cx->arena, begun == PLAN_ASKED_FOR));
 	return 0;
 }
 

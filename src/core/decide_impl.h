@@ -83,8 +83,9 @@ void outage_denied(struct decide_ctx *cx);
 struct outcome;
 void plan_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);
 void send_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);
-/* The goal's own words become its plan, since there is no other; a person is told. */
-void plan_last_resort(struct decide_ctx *cx, const struct goal *g, str why);
+/* For a goal that this batch creates without a plan: the planner is asked, or its own words are its plan. */
+enum plan_begun { PLAN_NOBODY, PLAN_ASKED_FOR, PLAN_MADE };
+enum plan_begun plan_begin(struct decide_ctx *cx, const struct event *created);
 /* Something moves: the due date moves with it, and progress ends the stall. */
 void note_life(struct decide_ctx *cx, const struct assignment *as, ov_time at, enum life_sign sign);
 /* Gives the node to another session: what there is is kept and handed over. agent may be empty. */
@@ -142,8 +143,8 @@ void tick_settled(struct decide_ctx *cx, const struct decision *d);
 
 decide_fn decide_goal_update, decide_goal_pause, decide_goal_resume, decide_goal_cancel,
 		decide_goal_reopen, decide_goal_archive;
-decide_fn decide_goal_create, decide_plan_apply, decide_work_update, decide_work_cancel,
-		decide_work_reopen, decide_work_reassign, decide_work_rerun, decide_run_stop,
-		decide_queue_retry, decide_queue_drop, decide_inbox_answer, decide_inbox_dismiss,
-		decide_effect_end, decide_run_end, decide_run_report, decide_dispatch_ack,
-		decide_daemon_start, decide_daemon_stop;
+decide_fn decide_goal_create, decide_planner_health, decide_plan_apply, decide_work_update,
+		decide_work_cancel, decide_work_reopen, decide_work_reassign, decide_work_rerun,
+		decide_run_stop, decide_queue_retry, decide_queue_drop, decide_inbox_answer,
+		decide_inbox_dismiss, decide_effect_end, decide_run_end, decide_run_report,
+		decide_dispatch_ack, decide_daemon_start, decide_daemon_stop;

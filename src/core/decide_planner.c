@@ -37,22 +37,79 @@ static void emit_spent(struct decide_ctx *cx, const struct goal *g, const value 
 	ev_cstr(cx, e, "on", "plan");
 }
 
-/* The goal's own words as one task, and a person is told that this is all there is. */
-void plan_last_resort(struct decide_ctx *cx, const struct goal *g, str why)
+/* The texts of a list, borrowed. */
+static struct strs texts_of(struct arena *a, const value *list)
 {
-	static const char *const options[] = { "keep", NULL };
-	struct ov_err err = { 0 };
-	int r;
+	struct strs s = { arena_array(a, str, value_count(list) + 1), value_count(list) };
 
-	r = plan_adopt(cx, g, plan_fallback(cx->arena, g), why, "fallback", &err);
+	for (size_t i = 0; i < s.n; i++)
+		s.p[i] = value_str_or(value_item(list, i), STR(""));
+	return s;
+}
+
+enum plan_begun plan_begin(struct decide_ctx *cx, const struct event *created)
+{
+	const value *d = created->data;
+	/* The state does not know it yet: what its own words are is in the event. */
+	struct goal g = {
+		.id = created->goal,
+		.title = value_str_at(d, "title"),
+		.problem_statement = value_str_at(d, "problem_statement"),
+		.success_criteria = texts_of(cx->arena, value_at(d, "success_criteria")),
+	};
+
+	if (cx->policy->planner) {
+		ev_cstr(cx, effect_intend(cx, FX_PLAN, make_id(cx, "X_"), about_goal(&g)),
+				"purpose", "create");
+		return PLAN_ASKED_FOR;
+	}
+	if (!cx->policy->fallback)
+		return PLAN_NOBODY;
+	plan_emit_first(cx, g.id, plan_fallback(cx->arena, &g),
+			STR("no planner is configured: the goal is one task"), "fallback");
+	return PLAN_MADE;
+}
+
+/* The goal's own words as one task, and a person is told that this is all there is. */
+static void plan_last_resort(struct decide_ctx *cx, const struct goal *g, str why)
+{
+	static const char *const keep[] = { "keep", NULL };
+	bool fallback = cx->policy->fallback;
+	struct escalation_spec x = { .kind = "planner", .options = fallback ? keep : NULL };
+	struct ov_err err = { 0 };
+	int r = 0;
+
+	if (fallback)
+		r = plan_adopt(cx, g, plan_fallback(cx->arena, g), why, "fallback", &err);
 	assert(r == 0);
-	escalate_about(cx, about_goal(g),
-			&(struct escalation_spec){ .kind = "planner",
-					.question = arena_printf(cx->arena,
-							"a plan with one task is used: " STR_FMT
-							". Apply a better one, or keep it.",
-							STR_ARG(why)),
-					.options = options });
+	x.question = arena_printf(cx->arena,
+			"%s: " STR_FMT ". overseer plan apply --goal " STR_FMT " FILE gives it %s.",
+			fallback ? "a plan with one task is used" : "the goal has no plan",
+			STR_ARG(why), STR_ARG(g->id), fallback ? "a better one" : "one");
+	escalate_about(cx, about_goal(g), &x);
+}
+
+int decide_planner_health(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	static const char kind[] = "planner_key";
+	str trouble = value_str_at(params, "trouble");
+	bool told = false;
+
+	(void)ret_result, (void)err;
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status != ESC_OPEN || !str_is(x->kind, kind))
+			continue;
+		told = trouble.n && str_eq(x->question, trouble);
+		if (!told)
+			escalation_close(cx, x, ESC_ANSWERED, STR("that is over"));
+	}
+	if (trouble.n && !told)
+		escalate_about(cx, (struct subject){ 0 },
+				&(struct escalation_spec){ .kind = kind, .question = trouble });
+	return 0;
 }
 
 static void created(struct decide_ctx *cx, const struct goal *g, const struct outcome *o)

@@ -118,7 +118,7 @@ static const struct event_field plan_generated[] = {
 	TEXT("template_hash", "SHA-256 of the prompt's template"),
 	OBJECT_OPT("inputs", "what was put into the template, bounded"),
 	TEXT_OPT("raw", "the accepted answer"),
-	LIST_OPT("attempts", "each with its validation errors"),
+	OBJECTS_OPT("attempts", "each with its validation errors"),
 	NUM_OPT("tokens_in", "used by the prompts"),
 	NUM_OPT("tokens_out", "used by the answers"),
 };

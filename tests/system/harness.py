@@ -154,6 +154,9 @@ class Site:
         if agent is not None:
             os.chmod(self.write("../agent.sh", "#!/bin/sh\n" + agent), 0o755)
             config += self.agent_config()
+        # Most tests want a goal that just lies there, not one that becomes a task by itself.
+        if "planner" not in config:
+            config += "\n[planner]\nfallback = false\n"
         self.configure(config)
 
     def agent_config(self):

@@ -54,7 +54,7 @@ class Small:
 
 @unittest.skipUnless(os.environ.get("OV_MOUNTS"), "needs root or user namespaces: a small file system has to be mounted")
 class Disk(SiteCase):
-    def small_site(self, where, agent=COMMIT, config=FAST, size="6m"):
+    def small_site(self, where, agent=COMMIT, config=FAST + "[planner]\nfallback = false\n", size="6m"):
         """A site whose store alone ("store") or whose whole folder ("all") lies on a small disk."""
         site = Site("", agent)
         self.addCleanup(site.close)

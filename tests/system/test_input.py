@@ -162,9 +162,10 @@ class Input(SiteCase):
         "integer": ("1", 1.5, True, [], {}, -1, 2 ** 63, 2 ** 70, -2 ** 63),
         "boolean": ("true", 0, 1, [], {}),
         "list of texts": ("x", 1, {}, True, [1], [["x"]], ["x", {}]),
+        "list of objects": ("x", 1, {}, True, [1], ["x"], [{}, []]),
         "object": ("x", 1, True, [], [{}]),
     }
-    RIGHT = {"text": "x", "integer": 1, "boolean": True, "list of texts": ["x"], "object": {}}
+    RIGHT = {"text": "x", "integer": 1, "boolean": True, "list of texts": ["x"], "list of objects": [{}], "object": {}}
 
     def test_every_parameter_of_every_operation(self):
         """Wrong types, null, missing and unknown parameters: refused by name, before anything is done."""

@@ -1,0 +1,164 @@
+#include "tests/test.h"
+
+#include "base/str.h"
+#include "tests/unit/core_fixture.h"
+
+TEST_MAIN
+
+#define GOOD                                                                                \
+	"{'phases':[{'id':'P1','name':'All','tasks':[{'id':'T1.1','name':'It','acceptance'" \
+	":['x']}]}]}"
+
+/* A goal for which the planner is asked; its effect is open. */
+static struct goal *asked(struct fixture *f)
+{
+	value *r;
+
+	f->policy.planner = true;
+	f->policy.fallback = true;
+	r = submit(f, "goal.create", json(f, "{'title':'G','success_criteria':['it works']}"));
+	assert_true(value_bool_at(r, "planning"));
+	assert_int_equal(value_int_at(r, "plan_version"), 0);
+	return state_goal(f->state, value_str_at(r, "goal"));
+}
+
+static void end(struct fixture *f, const struct goal *g, const char *outcome, const char *more)
+{
+	assert_non_null(g->effect);
+	submit(f, "effect.end",
+			json(f,
+					"{'effect':'" STR_FMT "','outcome':'%s','detail':'why',"
+					"'data':{'purpose':'create','model_ref':'openai/m',"
+					"'template_id':'plan.v1','template_hash':'abc','inputs':{'"
+					"a':'b'},"
+					"'attempts':[{'errors':['e'],'tokens_in':3,'tokens_out':4}]"
+					","
+					"'tokens_in':3,'tokens_out':4%s}}",
+					STR_ARG(g->effect->id), outcome, more));
+	assert_null(g->effect);
+}
+
+TEST(a_planner_is_asked_and_its_plan_is_kept_with_its_origin)
+{
+	struct fixture f;
+	struct goal *g;
+
+	fixture_init(&f);
+	g = asked(&f);
+	assert_int_equal(g->effect->kind, FX_PLAN);
+	assert_true(str_is(g->effect->purpose, "create"));
+	end(&f, g, "ok", ",'plan_version':0,'raw':'{}','plan':" GOOD);
+	assert_int_equal(g->plan_version, 1);
+	assert_true(str_is(g->plan_source, "planner"));
+	assert_int_equal(g->planned_seq, last_event(&f, EV_PLAN_GENERATED)->seq);
+	assert_true(str_is(value_str_at(last_event(&f, EV_PLAN_GENERATED)->data, "raw"), "{}"));
+	assert_int_equal(g->spent[RES_TOKENS], 7);
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 0);
+	check_invariants(f.state, &f.policy);
+	fixture_done(&f);
+}
+
+TEST(whatever_goes_wrong_the_goal_gets_one_task_and_a_person_is_told)
+{
+	static const struct {
+		const char *outcome, *more;
+	} cases[] = { { "invalid", "" }, { "error", "" }, { "none", "" },
+		{ "ok", ",'plan':{'phases':[]}" }, { "ok", "" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture f;
+		struct goal *g;
+
+		fixture_init(&f);
+		g = asked(&f);
+		end(&f, g, cases[i].outcome, cases[i].more);
+		assert_int_equal(g->plan_version, 1);
+		assert_true(str_is(g->plan_source, "fallback"));
+		assert_true(str_is(node_in(&f, g->id, "T1.1")->name, "G"));
+		assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+		assert_true(str_contains(f.state->escalations.p[0]->question,
+				STR("a plan with one task is used")));
+		assert_int_equal(count_events(&f, EV_PLAN_GENERATED), 1);
+		check_invariants(f.state, &f.policy);
+		fixture_done(&f);
+	}
+}
+
+TEST(without_the_fallback_a_person_is_asked_for_a_plan)
+{
+	struct fixture f;
+	struct goal *g;
+
+	fixture_init(&f);
+	g = asked(&f);
+	f.policy.fallback = false;
+	end(&f, g, "error", "");
+	assert_int_equal(g->plan_version, 0);
+	assert_true(str_contains(f.state->escalations.p[0]->question, STR("has no plan")));
+	fixture_done(&f);
+}
+
+TEST(without_a_planner_a_goal_is_one_task_at_once)
+{
+	struct fixture f;
+	struct goal *g;
+	value *r;
+
+	fixture_init(&f);
+	f.policy.fallback = true;
+	r = submit(&f, "goal.create", json(&f, "{'title':'G','success_criteria':['it works']}"));
+	g = state_goal(f.state, value_str_at(r, "goal"));
+	assert_int_equal(value_int_at(r, "plan_version"), 1);
+	assert_false(value_bool_at(r, "planning"));
+	assert_true(str_is(g->plan_source, "fallback"));
+	assert_true(str_is(node_in(&f, g->id, "T1.1")->acceptance.p[0], "it works"));
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 0);
+	/* Unless it shall wait. */
+	r = submit(&f, "goal.create", json(&f, "{'title':'H','no_plan':true}"));
+	assert_int_equal(value_int_at(r, "plan_version"), 0);
+	assert_int_equal(state_goal(f.state, value_str_at(r, "goal"))->plan_version, 0);
+	check_invariants(f.state, &f.policy);
+	fixture_done(&f);
+}
+
+TEST(a_person_may_be_faster_and_a_goal_may_be_over)
+{
+	struct fixture f;
+	struct goal *g;
+
+	fixture_init(&f);
+	g = asked(&f);
+	submit(&f, "plan.apply",
+			json(&f, "{'goal':'" STR_FMT "','plan':" GOOD "}", STR_ARG(g->id)));
+	end(&f, g, "invalid", "");
+	assert_int_equal(g->plan_version, 1);
+	assert_true(str_is(g->plan_source, "file"));
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 0);
+	g = asked(&f);
+	submit(&f, "goal.cancel", json(&f, "{'goal':'" STR_FMT "','reason':'no'}", STR_ARG(g->id)));
+	if (g->effect)
+		end(&f, g, "ok", ",'plan':" GOOD);
+	assert_int_equal(g->plan_version, 0);
+	check_invariants(f.state, &f.policy);
+	fixture_done(&f);
+}
+
+TEST(what_keeps_the_planner_from_working_is_told_once_until_it_is_over)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	submit(&f, "planner.health", json(&f, "{'trouble':''}"));
+	assert_int_equal(f.state->escalations.n, 0);
+	for (int i = 0; i < 3; i++)
+		submit(&f, "planner.health", json(&f, "{'trouble':'no key'}"));
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+	assert_int_equal(f.state->escalations.p[0]->status, ESC_OPEN);
+	submit(&f, "planner.health", json(&f, "{'trouble':'another key is missing'}"));
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 2);
+	submit(&f, "planner.health", json(&f, "{'trouble':''}"));
+	for (size_t i = 0; i < f.state->escalations.n; i++)
+		assert_int_not_equal(f.state->escalations.p[i]->status, ESC_OPEN);
+	check_invariants(f.state, &f.policy);
+	fixture_done(&f);
+}
