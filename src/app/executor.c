@@ -137,6 +137,17 @@ static void put_text(struct task *t, value *data, const char *key, str s)
 		value_put(&t->arena, data, key, value_str(&t->arena, arena_str(&t->arena, s)));
 }
 
+/* Paths are bytes; the log holds only text. */
+static void put_texts(struct task *t, value *data, const char *key, const str *list, size_t n)
+{
+	value *v = value_array(&t->arena);
+
+	for (size_t i = 0; i < n; i++)
+		value_push(&t->arena, v, value_str(&t->arena, utf8_clean(&t->arena, list[i])));
+	if (n)
+		value_put(&t->arena, data, key, v);
+}
+
 void task_report(struct task *t)
 {
 	INJECT("before-outcome");
@@ -195,6 +206,8 @@ static void git_done(void *user, int r, const struct git_result *res, const stru
 			t->kind == FX_ACCEPT ? t->x->o.config->policy.target_branch : STR(""));
 	value_put(&t->arena, data, "commits", value_int(&t->arena, res->commits));
 	value_put(&t->arena, data, "files_changed", value_int(&t->arena, res->files_changed));
+	put_texts(t, data, "files", res->files, res->files_n);
+	put_texts(t, data, "commit_ids", res->commit_ids, res->commit_ids_n);
 	value_put(&t->arena, data, "leftovers", value_bool(&t->arena, res->leftovers));
 	task_report(t);
 }
@@ -212,8 +225,15 @@ static str rescue_ref(struct task *t, const struct assignment *as, str id)
 
 static void perform_workspace(struct task *t, const struct assignment *as)
 {
-	git_ensure(t->x->git, worktree(t, as), as->branch, t->x->o.config->policy.target_branch,
-			rescue_ref(t, as, t->effect_id), git_done, t);
+	struct git_ensure spec = {
+		.path = worktree(t, as),
+		.branch = as->branch,
+		.target = t->x->o.config->policy.target_branch,
+		.start = as->node->handover,
+		.rescue_ref = rescue_ref(t, as, t->effect_id),
+	};
+
+	git_ensure(t->x->git, &spec, git_done, t);
 }
 
 static void perform_harvest(struct task *t, const struct assignment *as)

@@ -204,11 +204,10 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 	/* A reopened node starts afresh: old failures do not count against it. */
 	if (n->status == NODE_DONE || n->status == NODE_BLOCKED)
 		memset(n->failures, 0, sizeof(n->failures));
-	/* Nor does what was said, answered or left for it: that is in the result. */
+	/* Nor does what was said and answered: that is in the result. */
 	if (n->status == NODE_DONE) {
 		record_set_str(&n->reported_status, STR(""));
 		record_set_str(&n->answer, STR(""));
-		record_set_str(&n->handover, STR(""));
 	}
 	n->status = (enum node_status)to;
 	n->updated_at = e->at;
@@ -247,6 +246,8 @@ static int apply_node_accepted(struct state *s, const struct event *e, struct ov
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
 	record_set_str(&n->commit, ev_text(e, "commit"));
+	/* What was left for the next one is on the target now. */
+	record_set_str(&n->handover, STR(""));
 	return 0;
 }
 

@@ -80,6 +80,8 @@ int apply_run_harvested(struct state *s, const struct event *e, struct ov_err *e
 		return ev_missing(e, "run", e->run, err);
 	r->commits = ev_num(e, "commits");
 	r->files_changed = ev_num(e, "files_changed");
+	record_set_strs(&r->files, value_at(e->data, "files"));
+	record_set_strs(&r->commit_ids, value_at(e->data, "commit_ids"));
 	r->leftovers = value_bool_at(e->data, "leftovers");
 	record_set_str(&r->rescue_ref, ev_text(e, "rescue_ref"));
 	record_set_str(&as->head, ev_text(e, "head"));

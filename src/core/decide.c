@@ -308,6 +308,7 @@ int decide(struct decide_ctx *cx, str name, const value *params, value **ret_res
 		cx->out->n = before;
 		return r;
 	}
+	handoffs_write(cx, before);
 	events_seal(cx, before);
 	*ret_result = result ? result : value_object(cx->arena);
 	return 0;

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/decide_impl.h"
+#include "core/limits.h"
 #include "core/prompt.h"
 
 /* How a failure of each cause is tried again: from which stage, how often, after which wait. */
@@ -227,8 +228,7 @@ static bool run_succeeded(const struct run *r)
 	return !r->lost && r->signal == 0 && r->exit_code == 0;
 }
 
-/* The node's own command, else the repository's; empty: there is nothing to check. */
-static str check_command(const struct decide_ctx *cx, const struct node *n)
+str check_command(const struct decide_ctx *cx, const struct node *n)
 {
 	return n->check_command.n ? n->check_command : cx->policy->check_command;
 }
@@ -271,6 +271,19 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		to_accept(cx, as, "skipped", STR("no check command is configured"));
 }
 
+/* The first of a list of texts, as the executor gave it. */
+static void copy_list(struct decide_ctx *cx, struct event *e, const struct outcome *o,
+		const char *key)
+{
+	const value *from = value_at(o->data, key);
+	value *list = value_array(cx->arena);
+
+	for (size_t i = 0; i < value_count(from) && i < LIMIT_KEPT; i++)
+		value_push(cx->arena, list, value_copy(cx->arena, value_item(from, i)));
+	if (value_count(list))
+		value_put(cx->arena, e->data, key, list);
+}
+
 static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 {
 	struct event *e;
@@ -287,6 +300,8 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 	ev_str(cx, e, "tree", value_str_at(o->data, "tree"));
 	ev_int(cx, e, "commits", value_int_at(o->data, "commits"));
 	ev_int(cx, e, "files_changed", value_int_at(o->data, "files_changed"));
+	copy_list(cx, e, o, "files");
+	copy_list(cx, e, o, "commit_ids");
 	ev_flag(cx, e, "leftovers", value_bool_at(o->data, "leftovers"));
 	if (value_str_at(o->data, "rescue_ref").n)
 		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));

@@ -20,6 +20,13 @@ void ev_flag(struct decide_ctx *cx, struct event *e, const char *key,
 		bool b); /* left out when false */
 /* The last step of every decision: takes secrets out of the events from `from` on. */
 void events_seal(struct decide_ctx *cx, size_t from);
+/*
+ * The step before it: adds the handoffs of whatever came to an end by the events from `from` on.
+ * Every decision passes here, so nothing ends without one.
+ */
+void handoffs_write(struct decide_ctx *cx, size_t from);
+/* The node's own command, else the repository's; empty: there is nothing to check. */
+str check_command(const struct decide_ctx *cx, const struct node *n);
 /* A new id: prefix and a ULID from now and the context's entropy. */
 str make_id(struct decide_ctx *cx, const char *prefix);
 

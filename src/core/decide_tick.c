@@ -145,5 +145,6 @@ void decide_tick(struct decide_ctx *cx, const struct decisions *ds)
 
 	for (size_t i = 0; i < ds->n; i++)
 		tick_table[ds->p[i].kind](cx, &ds->p[i]);
+	handoffs_write(cx, before);
 	events_seal(cx, before);
 }

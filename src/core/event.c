@@ -242,6 +242,8 @@ static const struct event_field run_harvested[] = {
 	TEXT("tree", "its tree"),
 	NUM("commits", "since the base"),
 	NUM("files_changed", "since the base"),
+	LIST_OPT("files", "paths changed since the base, the first of them"),
+	LIST_OPT("commit_ids", "commits since the base, the newest of them"),
 	FLAG_OPT("leftovers", "the agent left work uncommitted; it was kept"),
 	TEXT_OPT("rescue_ref", "ref that keeps the state as the agent left it"),
 };

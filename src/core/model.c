@@ -197,6 +197,8 @@ static const struct field run_fields[] = {
 	FIELD(run, rescue_ref, F_STR),
 	FIELD(run, commits, F_INT),
 	FIELD(run, files_changed, F_INT),
+	FIELD(run, files, F_STRS),
+	FIELD(run, commit_ids, F_STRS),
 	FIELD(run, created_at, F_TIME),
 	FIELD(run, started_at, F_TIME),
 	FIELD(run, ended_at, F_TIME),
@@ -281,6 +283,7 @@ static const struct field crystallization_fields[] = {
 	FIELD(crystallization, prs, F_STRS),
 	FIELD(crystallization, issues, F_STRS),
 	FIELD(crystallization, external_refs, F_STRS),
+	FIELD(crystallization, claimed, F_JSON),
 	FIELD(crystallization, transcript, F_JSON),
 	FIELD(crystallization, created_at, F_TIME),
 };

@@ -142,6 +142,7 @@ struct run {
 	bool leftovers;
 	str rescue_ref;
 	int64_t commits, files_changed;
+	struct strs files, commit_ids; /* what git saw; LIMIT_KEPT of each at most */
 	ov_time created_at, started_at, ended_at;
 
 	/* derived */

@@ -17,6 +17,7 @@ struct crystallization {
 	str decisions; /* JSON: [{"decision", "rationale"}] */
 	struct strs next_actions, open_questions, known_blockers;
 	struct strs files_touched, commands_run, tests_run, commits, prs, issues, external_refs;
+	str claimed; /* JSON: {"files", "commits"} that the agent speaks of and git does not show */
 	str transcript; /* JSON: {"run", "from_byte", "to_byte"} */
 	ov_time created_at;
 };

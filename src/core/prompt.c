@@ -5,6 +5,7 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "core/handoff.h"
 #include "core/limits.h"
 
 static void section(struct buf *b, const char *title, str s)
@@ -69,6 +70,8 @@ str prompt_build(struct arena *a, const struct assignment *as)
 			STR_ARG(as->branch));
 	section(&b, "A person answered", n->answer);
 	buf_adds(&b, str_from(update_contract));
+	if (as->epoch > 1)
+		section(&b, "What was done before you", handoff_text(a, n->handoff, n->handover));
 	section(&b, "Since your last attempt", as->feedback);
 	bullets(&b, "Accepted when", &n->acceptance);
 	bullets(&b, "Constraints", &g->constraints);

@@ -19,6 +19,8 @@
 struct loop;
 struct git;
 
+enum { GIT_LISTED = 200, GIT_LISTED_BYTES = 16 * 1024 };
+
 enum git_outcome {
 	GIT_OK,
 	GIT_ALREADY,    /* accept: this key is on the target branch already */
@@ -44,6 +46,9 @@ struct git_result {
 	 */
 	str rescue_ref;
 	int64_t commits, files_changed; /* harvest: between base and head */
+	/* harvest: the paths, and the newest of the commits; GIT_LISTED of each at most */
+	const str *files, *commit_ids;
+	size_t files_n, commit_ids_n;
 	bool leftovers;  /* harvest: the agent left work uncommitted, it was committed for it */
 	str fingerprint; /* fingerprint: of the worktree, in hexadecimal */
 	str detail;      /* conflict: the files, one per line; dirty: the status or git's words */
@@ -60,14 +65,20 @@ int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *
 /* Abandons calls that are under way; a command that is changing the user's checkout runs to its end. */
 void git_close(struct git *g);
 
+struct git_ensure {
+	str path, branch, target;
+	str start;      /* commit to go on from; empty: the head of target */
+	str rescue_ref; /* for what an earlier user left in the worktree */
+};
 /*
- * Makes the worktree at `path` exist, on `branch`, clean, at the head of `target`. What an earlier
- * user left there is rescued to `rescue_ref` first. A worktree that already stands on `branch` is
- * left as it is (the call is being repeated): its base is the merge base with target. The branch
- * of an earlier use is removed if it is under overseer/ and all of it is on the target.
+ * Makes the worktree at `path` exist, on `branch`, clean, at the head of `target` or at `start`. What
+ * an earlier user left there is rescued to `rescue_ref` first. The base is the merge base with
+ * target. A worktree that already stands on `branch` is left as it is (the call is being repeated).
+ * A start that is on the target already, or not in the repository any more, counts as none; .detail
+ * says the latter. The branch of an earlier use is removed if it is under overseer/ and all of it is
+ * on the target.
  */
-void git_ensure(struct git *g, str path, str branch, str target, str rescue_ref, git_done_fn *done,
-		void *user);
+void git_ensure(struct git *g, const struct git_ensure *spec, git_done_fn *done, void *user);
 /* Keeps everything in the worktree under `ref` with a separate index; touches nothing in it. */
 void git_rescue(struct git *g, str path, str ref, str message, git_done_fn *done, void *user);
 /*

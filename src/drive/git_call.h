@@ -148,7 +148,7 @@ struct git_call {
 
 	/* what was asked for */
 	const char *path;
-	str branch, target, rescue_ref, message, base, key, author_name, author_email;
+	str branch, target, start, rescue_ref, message, base, key, author_name, author_email;
 
 	/* what was found out */
 	const char *admin;      /* the worktree's own git directory, or NULL: not registered */

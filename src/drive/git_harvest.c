@@ -216,6 +216,57 @@ static int files_judge(struct git_call *c, const struct git_out *o, struct ov_er
 	return GIT_NEXT;
 }
 
+/* The parts of an output up to each separator, within the bounds of a list. */
+static const str *listed(struct git_call *c, str out, char sep, size_t *ret_n)
+{
+	str *list = arena_array(&c->arena, str, GIT_LISTED), part;
+	size_t n = 0, bytes = 0;
+
+	while (n < GIT_LISTED && str_split(&out, sep, &part)) {
+		bytes += part.n;
+		if (bytes > GIT_LISTED_BYTES)
+			break;
+		if (part.n)
+			list[n++] = arena_str(&c->arena, part);
+	}
+	*ret_n = n;
+	return list;
+}
+
+static int paths_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->res.files_changed)
+		return GIT_SKIP;
+	return git_run(c, AT_ADMIN, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
+			"--name-only", c->base.p, c->head.p, "--", NULL);
+}
+
+static int paths_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->res.files = listed(c, o->out, '\0', &c->res.files_n);
+	return GIT_NEXT;
+}
+
+static int commits_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->res.commits)
+		return GIT_SKIP;
+	git_run(c, AT_ADMIN, GIT_READS, "rev-list", NULL);
+	git_args(c, arena_cstr(&c->arena, arena_printf(&c->arena, "--max-count=%d", GIT_LISTED)),
+			c->head.p, "--not", c->base.p, "--", NULL);
+	return GIT_NEXT;
+}
+
+static int commits_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->res.commit_ids = listed(c, o->out, '\n', &c->res.commit_ids_n);
+	return GIT_NEXT;
+}
+
 static const struct git_step harvest_steps[] = {
 	STEP_RUN("find the worktree", find, NULL),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
@@ -237,6 +288,8 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("find where the branch began", fork_build, fork_judge),
 	STEP_RUN("count the commits", count_build, count_judge),
 	STEP_RUN("count the files", files_build, files_judge),
+	STEP_RUN("list the files", paths_build, paths_judge),
+	STEP_RUN("list the commits", commits_build, commits_judge),
 	STEP_END,
 };
 

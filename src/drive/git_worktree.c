@@ -111,6 +111,31 @@ static int held_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	return GIT_NEXT;
 }
 
+static int start_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->base = c->target_oid;
+	if (c->start.n)
+		return git_run(c, AT_REPO, GIT_READS, "merge-base", c->start.p, c->target_oid.p,
+				NULL);
+	c->start = c->target_oid;
+	return GIT_SKIP;
+}
+
+/* 1: it has nothing in common with the target, which is then what to compare with. */
+static int start_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
+{
+	if (o->code == 0)
+		c->base = git_line(c, o);
+	else if (o->code != 1)
+		c->res.detail = arena_printf(&c->arena,
+				"commit " STR_FMT " that was left to go on from cannot be read",
+				STR_ARG(c->start));
+	/* All of it is on the target. */
+	if ((o->code == 0 && str_eq(c->base, c->start)) || o->code > 1)
+		c->start = c->base = c->target_oid;
+	return GIT_NEXT;
+}
+
 static int ensure_rescue(struct git_call *c, struct ov_err *err _unused_)
 {
 	git_drop_locks(c);
@@ -159,8 +184,8 @@ static int add_build(struct git_call *c, struct ov_err *err)
 	if (c->admin)
 		return GIT_SKIP;
 	c->fresh = true;
-	return git_run(c, AT_REPO, 0, "worktree", "add", "--quiet", "--detach", c->path,
-			c->target_oid.p, NULL);
+	return git_run(c, AT_REPO, 0, "worktree", "add", "--quiet", "--detach", c->path, c->start.p,
+			NULL);
 }
 
 static int reset_build(struct git_call *c, struct ov_err *err)
@@ -173,7 +198,7 @@ static int reset_build(struct git_call *c, struct ov_err *err)
 		return ov_fail(err, OV_EIO, "git made no worktree at %s", c->path);
 	if (c->fresh)
 		return GIT_SKIP;
-	return git_run(c, AT_TREE, 0, "checkout", "--quiet", "--force", "--detach", c->target_oid.p,
+	return git_run(c, AT_TREE, 0, "checkout", "--quiet", "--force", "--detach", c->start.p,
 			NULL);
 }
 
@@ -189,9 +214,9 @@ static int switch_build(struct git_call *c, struct ov_err *err)
 
 	if (r < 0)
 		return r;
-	c->res.base = c->target_oid;
+	c->res.base = c->base;
 	return git_run(c, AT_TREE, 0, "checkout", "--quiet", "--no-track", "-B",
-			arena_cstr(&c->arena, c->branch), c->target_oid.p, NULL);
+			arena_cstr(&c->arena, c->branch), c->start.p, NULL);
 }
 
 /* The branch of an earlier assignment whose work is on the target has nothing left to say. */
@@ -209,6 +234,7 @@ static const struct git_step ensure_steps[] = {
 	STEP_SUB("find the target branch", NULL, git_target_steps),
 	STEP_RUN("find where the branch began", settled_build, settled_judge),
 	STEP_RUN("see who has the branch", git_holder_build, held_judge),
+	STEP_RUN("find what to go on from", start_build, start_judge),
 	STEP_SUB("rescue what is in the worktree", ensure_rescue, git_rescue_steps,
 			.inject = "git-ensure-rescued"),
 	STEP_RUN("find the worktree", look, NULL),
@@ -240,27 +266,30 @@ static int check_rescue_ref(str ref, struct ov_err *err)
 	return check_ref(ref, "rescue ref", err);
 }
 
-void git_ensure(struct git *g, str path, str branch, str target, str rescue_ref, git_done_fn *done,
-		void *user)
+void git_ensure(struct git *g, const struct git_ensure *spec, git_done_fn *done, void *user)
 {
-	struct git_call *c = git_call_new(g, "ensure", path, done, user);
+	struct git_call *c = git_call_new(g, "ensure", spec->path, done, user);
 	struct ov_err err;
 	int r;
 
 	c->exclusive = true;
-	c->branch = arena_str(&c->arena, branch);
-	c->target = arena_str(&c->arena, target);
-	c->rescue_ref = arena_str(&c->arena, rescue_ref);
+	c->branch = arena_str(&c->arena, spec->branch);
+	c->target = arena_str(&c->arena, spec->target);
+	c->start = arena_str(&c->arena, spec->start);
+	c->rescue_ref = arena_str(&c->arena, spec->rescue_ref);
 	c->message = arena_printf(&c->arena, "Rescue of %s before its use for " STR_FMT, c->path,
-			STR_ARG(branch));
-	r = check_ref(branch, "branch", &err);
+			STR_ARG(spec->branch));
+	r = check_ref(spec->branch, "branch", &err);
 	if (r == 0)
-		r = check_ref(target, "target branch", &err);
-	if (r == 0 && str_eq(branch, target))
+		r = check_ref(spec->target, "target branch", &err);
+	if (r == 0 && str_eq(spec->branch, spec->target))
 		r = ov_fail(&err, OV_EINVALID, "branch and target are both \"" STR_FMT "\"",
-				STR_ARG(branch));
+				STR_ARG(spec->branch));
+	if (r == 0 && spec->start.n && !git_oid_valid(spec->start))
+		r = ov_fail(&err, OV_EINVALID, "start \"" STR_FMT "\" is not a commit's name",
+				STR_ARG(spec->start));
 	if (r == 0)
-		r = check_rescue_ref(rescue_ref, &err);
+		r = check_rescue_ref(spec->rescue_ref, &err);
 	git_call_start(c, ensure_steps, r, &err);
 }
 

@@ -139,6 +139,13 @@ static void on_done(void *user, int r, const struct git_result *res, const struc
 	a->commits = res->commits;
 	a->files_changed = res->files_changed;
 	a->leftovers = res->leftovers;
+	for (size_t i = 0; i < res->files_n; i++)
+		a->files_n += (size_t)snprintf(a->files + a->files_n, sizeof(a->files) - a->files_n,
+				STR_FMT "\n", STR_ARG(res->files[i]));
+	a->listed = res->files_n;
+	a->commit_ids_n = res->commit_ids_n;
+	if (res->commit_ids_n)
+		copy(a->newest, sizeof(a->newest), res->commit_ids[0]);
 }
 
 void finish(struct fixture *f, struct answer *a)
@@ -149,9 +156,20 @@ void finish(struct fixture *f, struct answer *a)
 
 void start_ensure(struct fixture *f, const char *branch, const char *ref, struct answer *ret)
 {
+	start_ensure_at(f, branch, "", ref, ret);
+}
+
+void start_ensure_at(struct fixture *f, const char *branch, const char *start, const char *ref,
+		struct answer *ret)
+{
+	struct git_ensure spec = { .path = str_from(f->tree),
+		.branch = str_from(branch),
+		.target = STR("main"),
+		.start = str_from(start),
+		.rescue_ref = str_from(ref) };
+
 	*ret = (struct answer){ 0 };
-	git_ensure(f->git, str_from(f->tree), str_from(branch), STR("main"), str_from(ref), on_done,
-			ret);
+	git_ensure(f->git, &spec, on_done, ret);
 }
 
 void start_harvest(struct fixture *f, const char *base, const char *ref, struct answer *ret)

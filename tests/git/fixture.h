@@ -24,6 +24,8 @@ struct answer {
 	char fingerprint[72];
 	int64_t commits, files_changed;
 	bool leftovers;
+	char files[GIT_LISTED_BYTES + GIT_LISTED + 1], newest[72]; /* a path per line; a commit */
+	size_t files_n, listed, commit_ids_n;
 	char msg[1100];
 };
 
@@ -37,6 +39,9 @@ int sh_status(const struct fixture *f, const char *fmt, ...) __attribute__((form
 
 /* Starting calls; the answer is filled from the loop. */
 void start_ensure(struct fixture *f, const char *branch, const char *ref, struct answer *ret);
+/* As start_ensure, going on from a commit. */
+void start_ensure_at(struct fixture *f, const char *branch, const char *start, const char *ref,
+		struct answer *ret);
 void start_harvest(struct fixture *f, const char *base, const char *ref, struct answer *ret);
 void start_accept(struct fixture *f, const char *branch, const char *key, const char *message,
 		struct answer *ret);

@@ -411,8 +411,12 @@ TEST(two_accepts_at_once)
 
 	work(&f);
 	snprintf(path2, sizeof(path2), "%s2", f.tree);
-	git_ensure(f.git, str_from(path2), STR("overseer/w2/a"), STR("main"),
-			STR("refs/overseer/rescue/2"), other_done, &o);
+	git_ensure(f.git,
+			&(struct git_ensure){ .path = str_from(path2),
+					.branch = STR("overseer/w2/a"),
+					.target = STR("main"),
+					.rescue_ref = STR("refs/overseer/rescue/2") },
+			other_done, &o);
 	while (!o.done)
 		assert_true(loop_step(f.loop, 60000000));
 	assert_int_equal(o.r, 0);

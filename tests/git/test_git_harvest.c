@@ -196,6 +196,29 @@ TEST(nested_repositories_are_left_out)
 	fixture_close(&f);
 }
 
+/* What changed is told by name, within bounds; a name that is no text is told as it can be. */
+TEST(files_and_commits_are_listed)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; echo x >'new file'; git add -A; git commit -qm work; echo y "
+			">>src/one; rm src/two");
+	a = harvest(&f, a.base);
+	assert_string_equal(a.files, "new file\nsrc/one\nsrc/two\n");
+	assert_int_equal(a.commit_ids_n, 2);
+	assert_string_equal(a.newest, a.head);
+
+	sh(&f, "cd \"$W\"; for i in $(seq 300); do echo $i >n$i; done");
+	a = harvest(&f, a.base);
+	assert_int_equal(a.files_changed, 303);
+	assert_int_equal(a.listed, GIT_LISTED);
+	fixture_close(&f);
+}
+
 TEST(no_worktree)
 {
 	struct fixture f;

@@ -86,6 +86,65 @@ TEST(other_branch_rescues_commits_index_and_files)
 	fixture_close(&f);
 }
 
+/* The next one goes on where another left off, in another worktree, while the target moved on. */
+TEST(handed_over)
+{
+	struct fixture f;
+	struct answer a;
+	char left[72];
+
+	fixture_open(&f);
+	a = ensure(&f, "overseer/w1/a-1");
+	sh(&f, "cd \"$W\"; echo x >begun; git add begun; git commit -qm begun; echo y >more");
+	a = harvest(&f, a.base);
+	snprintf(left, sizeof(left), "%s", a.head);
+	sh(&f, "echo t >t; git add t; git commit -qm third");
+	/* Its worker does something else meanwhile; then it is removed: what was left stays reachable. */
+	ensure(&f, "overseer/w1/b-1");
+	remove_tree(&f);
+	sh(&f, "git reflog expire --expire=now --all; git gc -q --prune=now");
+	start_ensure_at(&f, "overseer/w1/a-2", left, "refs/overseer/rescue/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, 0);
+	assert_string_equal(a.base, sh(&f, "git rev-parse main~1"));
+	assert_sh(&f, left, "git -C \"$W\" rev-parse HEAD");
+	assert_sh(&f, "x", "cat \"$W\"/begun");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	/* The work of both counts, and both come to the target. */
+	sh(&f, "cd \"$W\"; echo z >ended");
+	a = harvest(&f, a.base);
+	assert_int_equal(a.files_changed, 3);
+	accept_key(&f, "overseer/w1/a-2", "D_1");
+	assert_sh(&f, "begun ended more", "git show --name-only --format= main | xargs");
+	fixture_close(&f);
+}
+
+TEST(handed_over_what_is_accepted_or_gone)
+{
+	struct fixture f;
+	struct answer a;
+	char accepted[72];
+
+	fixture_open(&f);
+	snprintf(accepted, sizeof(accepted), "%s", sh(&f, "git rev-parse main~1"));
+	start_ensure_at(&f, "overseer/w1/a", accepted, "refs/overseer/rescue/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, 0);
+	assert_string_equal(a.base, sh(&f, "git rev-parse main"));
+	assert_string_equal(a.detail, "");
+	start_ensure_at(&f, "overseer/w1/b", "0123456789012345678901234567890123456789",
+			"refs/overseer/rescue/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, 0);
+	assert_string_equal(a.base, sh(&f, "git rev-parse main"));
+	assert_non_null(strstr(a.detail, "cannot be read"));
+	assert_sh(&f, sh(&f, "git rev-parse main"), "git -C \"$W\" rev-parse HEAD");
+	start_ensure_at(&f, "overseer/w1/c", "main", "refs/overseer/rescue/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_EINVALID);
+	fixture_close(&f);
+}
+
 TEST(accepted_branch_goes_without_rescue)
 {
 	struct fixture f;
@@ -481,8 +540,12 @@ TEST(the_callback_may_close)
 	struct ov_err err;
 
 	fixture_open(&f);
-	git_ensure(f.git, str_from(f.tree), STR("overseer/w1/a"), STR("main"),
-			STR("refs/overseer/x"), closing, &f);
+	git_ensure(f.git,
+			&(struct git_ensure){ .path = str_from(f.tree),
+					.branch = STR("overseer/w1/a"),
+					.target = STR("main"),
+					.rescue_ref = STR("refs/overseer/x") },
+			closing, &f);
 	start_ensure(&f, "overseer/w1/b", "refs/overseer/rescue/x",
 			&a); /* waits, and is forgotten */
 	while (f.git)
