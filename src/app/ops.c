@@ -130,6 +130,12 @@ static const struct op_param work_reassign[] = {
 	REASON,
 	{ "agent", PARAM_TEXT, false, "who shall do it; the usual one when absent", LIMIT_ID },
 };
+static const struct op_param work_nudge[] = {
+	{ "node", PARAM_TEXT, true, "node id, or GOAL/NODE, or the id of its newest run", 0 },
+	GOAL_OPT,
+	{ "message", PARAM_TEXT, false, "said before the request for a status", LIMIT_NOTE },
+	{ "force", PARAM_BOOL, false, "even if the same was sent a moment ago", 0 },
+};
 static const struct op_param run_stop[] = { RUN, REASON };
 static const struct op_param queue_retry[] = { NODE, GOAL_OPT };
 #define NUMBER                                                                \
@@ -259,6 +265,8 @@ static const struct op table[] = {
 	{ "work.rerun", OP_WRITE, OP_HUMAN,
 			"Stops the node's run, keeps its work, and starts a new one.",
 			PARAMS(work_settle), NULL },
+	{ "work.nudge", OP_WRITE, OP_HUMAN, "Asks a node's live run for its status now.",
+			PARAMS(work_nudge), NULL },
 	{ "run.stop", OP_WRITE, OP_HUMAN,
 			"Stops a run, keeps its work, and pauses its node for the caller.",
 			PARAMS(run_stop), NULL },

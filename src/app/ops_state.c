@@ -46,7 +46,8 @@ static value *planner_view(struct op_ctx *cx)
 
 int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
-	value *v = value_object(cx->arena), *s = view_status(cx->arena, cx->state, cx->now);
+	struct world w = { cx->state, &cx->config->policy };
+	value *v = value_object(cx->arena), *s = view_status(cx->arena, &w, cx->now);
 
 	(void)params, (void)err;
 	value_put(cx->arena, v, "daemon", daemon_view(cx));

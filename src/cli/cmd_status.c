@@ -133,7 +133,7 @@ static void show_stalled(struct out *o, const value *list)
 	for (size_t i = 0; i < value_count(list); i++) {
 		const value *n = value_item(list, i), *rungs = value_at(n, "rungs");
 		int64_t nudges = value_int_at(rungs, "nudge");
-		str next = value_str_at(n, "next"), until = value_str_at(n, "backoff_until");
+		str next = value_str_at(n, "next"), until = value_str_at(n, "next_at");
 
 		cell(o, S_PLAIN,
 				value_str_at(n, "worker").n ? value_str_at(n, "worker") : STR("-"));
@@ -144,7 +144,7 @@ static void show_stalled(struct out *o, const value *list)
 		cell_f(o, S_YELLOW, "%s" STR_FMT ", next: " STR_FMT " " STR_FMT,
 				nudges ? "nudged " : "not nudged",
 				STR_ARG(nudges ? times(o, nudges) : STR("")),
-				STR_ARG(next.n ? next : STR("recovery")),
+				STR_ARG(next.n ? next : STR("you")),
 				STR_ARG(until.n ? out_until(o, until) : STR("")));
 		row_end(o);
 	}

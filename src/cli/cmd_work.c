@@ -249,7 +249,7 @@ static int act(struct cli *c, const char *method, const char *status, const valu
 {
 	static const char *const options[][2] = { { "goal", "goal" }, { "reason", "reason" },
 		{ "unblock_when", "unblock-when" }, { "kind", "kind" }, { "needs", "needs" },
-		{ "configure", "configure" }, { "agent", "agent" } };
+		{ "configure", "configure" }, { "agent", "agent" }, { "message", "message" } };
 	value *params = value_object(c->arena);
 
 	value_put(c->arena, params, "node", value_str(c->arena, c->args[0]));
@@ -257,6 +257,8 @@ static int act(struct cli *c, const char *method, const char *status, const valu
 		value_put(c->arena, params, "status", value_cstr(c->arena, status));
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		cli_param(c, params, options[i][0], options[i][1]);
+	if (cli_has(c, "force"))
+		value_put(c->arena, params, "force", value_bool(c->arena, true));
 	return cli_call(c, CALL_WRITE, method, params, ret, ret_done, err);
 }
 
@@ -314,4 +316,18 @@ int cmd_work_rerun(struct cli *c, struct ov_err *err)
 {
 	return tell(c, "work.rerun", NULL, " Its run is stopped, its work kept; a new run follows.",
 			err);
+}
+
+int cmd_work_nudge(struct cli *c, struct ov_err *err)
+{
+	const value *res;
+	bool done;
+	int r = act(c, "work.nudge", NULL, &res, &done, err);
+
+	if (r != 0 || done)
+		return r;
+	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
+	out_f(&c->out, " is asked for its status.\nNext  overseer run log " STR_FMT " --follow\n",
+			STR_ARG(id_short(value_str_at(res, "run"))));
+	return 0;
 }

@@ -115,6 +115,11 @@ static const struct flag reassign_flags[] = {
 	TEXT("agent", "NAME", "who shall do it; the usual agent when absent"),
 	NEED("reason", "TEXT", "why; recorded with your name"),
 };
+static const struct flag nudge_flags[] = {
+	OF_GOAL,
+	TEXT("message", "TEXT", "what you want to tell it besides"),
+	BOOL("force", "even if the same was sent a moment ago"),
+};
 static const struct flag stop_flags[] = {
 	NEED("reason", "TEXT", "why; recorded with your name"),
 };
@@ -236,6 +241,9 @@ const struct command commands[] = {
 			FLAGS(reassign_flags), cmd_work_reassign,
 			"Its run is stopped and its work kept; the next assignment goes on from "
 			"there." },
+	{ "work", "nudge", "Ask a node's run for its status now", "ID", 1, 1, FLAGS(nudge_flags),
+			cmd_work_nudge,
+			"Its agent must take input while it runs (agents.NAME.input)." },
 	{ "work", "rerun", "Stop a node's run and start a new one", "ID", 1, 1, FLAGS(reason_flags),
 			cmd_work_rerun, "The new run is told the reason." },
 	{ "run", "list", "List runs", "", 0, 0, FLAGS(run_list_flags), cmd_run_list, NULL },

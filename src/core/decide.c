@@ -217,19 +217,6 @@ void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str
 			&(struct escalation_spec){ .kind = kind, .question = question });
 }
 
-void escalation_close(struct decide_ctx *cx, const struct escalation *x, enum esc_status status,
-		str answer)
-{
-	struct event *e = emit(cx, EV_ESCALATION_CLOSED,
-			(struct subject){ .goal = x->goal_id,
-					.node = x->node_id,
-					.assignment = x->assignment_id });
-
-	ev_int(cx, e, "escalation", x->number);
-	ev_cstr(cx, e, "status", status_name(&esc_statuses, (int)status));
-	ev_note(cx, e, "answer", answer);
-}
-
 /* By an event of this very batch, which the state does not know yet. */
 static bool closed_in_batch(const struct decide_ctx *cx, int64_t number)
 {
@@ -240,6 +227,22 @@ static bool closed_in_batch(const struct decide_ctx *cx, int64_t number)
 	return false;
 }
 
+void escalation_close(struct decide_ctx *cx, const struct escalation *x, enum esc_status status,
+		str answer)
+{
+	struct event *e;
+
+	if (closed_in_batch(cx, x->number))
+		return;
+	e = emit(cx, EV_ESCALATION_CLOSED,
+			(struct subject){ .goal = x->goal_id,
+					.node = x->node_id,
+					.assignment = x->assignment_id });
+	ev_int(cx, e, "escalation", x->number);
+	ev_cstr(cx, e, "status", status_name(&esc_statuses, (int)status));
+	ev_note(cx, e, "answer", answer);
+}
+
 void close_escalations(struct decide_ctx *cx, const struct node *n, enum esc_status status,
 		str answer)
 {
@@ -247,7 +250,7 @@ void close_escalations(struct decide_ctx *cx, const struct node *n, enum esc_sta
 		const struct escalation *x = cx->state->escalations.p[i];
 
 		if (x->status == ESC_OPEN && str_eq(x->goal_id, n->goal->id) &&
-				str_eq(x->node_id, n->id) && !closed_in_batch(cx, x->number))
+				str_eq(x->node_id, n->id))
 			escalation_close(cx, x, status, answer);
 	}
 }
@@ -273,6 +276,7 @@ static const struct command commands[] = {
 	{ "work.reopen", decide_work_reopen },
 	{ "work.reassign", decide_work_reassign },
 	{ "work.rerun", decide_work_rerun },
+	{ "work.nudge", decide_work_nudge },
 	{ "run.stop", decide_run_stop },
 	{ "queue.retry", decide_queue_retry },
 	{ "queue.drop", decide_queue_drop },

@@ -57,6 +57,7 @@ struct escalation_spec {
 /* About a node, an assignment, a goal, or nothing in particular. */
 void escalate_about(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x);
 void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question);
+/* Nothing when this batch has closed it already. */
 void escalation_close(struct decide_ctx *cx, const struct escalation *x, enum esc_status status,
 		str answer);
 void close_escalations(struct decide_ctx *cx, const struct node *n, enum esc_status status,
@@ -84,8 +85,12 @@ void ladder_begin(struct decide_ctx *cx, const struct assignment *as, str reason
 bool run_was_limited(struct decide_ctx *cx, const struct assignment *as);
 /* A person says that the agent that this asked about is logged in: what waited for it goes on. */
 void login_answered(struct decide_ctx *cx, const struct escalation *x);
+/* Nobody says so: what waited for the agent waits for this one from now on. */
+void login_dismissed(struct decide_ctx *cx, const struct escalation *x, str by);
 /* A person says that the silent runs really hang: each is treated as a stall of its own. */
 void outage_denied(struct decide_ctx *cx);
+/* The agent can be used again, if it had to wait. */
+void lane_clear(struct decide_ctx *cx, str agent, str reason);
 /* An effect of kind send or plan has ended. */
 struct outcome;
 void plan_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);
@@ -129,6 +134,22 @@ void work_cancel(struct decide_ctx *cx, const struct node *n, str reason);
 void work_unblock(struct decide_ctx *cx, const struct node *n, str reason);
 void work_block(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
 		str unblock_when);
+/* Stops the live run so that a new one follows; what a person says about it is told to that one. */
+void work_rerun(struct decide_ctx *cx, const struct node *n, str reason);
+/* A person settled the matter: what stalled, and what was asked about it, is over. */
+void work_settled(struct decide_ctx *cx, const struct node *n, str reason);
+/* Can be told something now? NULL, or why not. */
+const char *run_deaf(const struct decide_ctx *cx, const struct node *n);
+
+/* One command about one node, its parameters read and checked: verb as in `overseer work VERB`. */
+struct work {
+	struct node *n;
+	str reason;
+};
+int work_read(struct decide_ctx *cx, const value *params, const char *verb, bool reason_needed,
+		struct work *ret, struct ov_err *err);
+/* 0, or OV_ESTATE: this cannot be done to a node that is what it is; says what can. */
+int work_check(struct decide_ctx *cx, const char *verb, const struct node *n, struct ov_err *err);
 /* 0, or OV_ESTATE: it has children, so that nothing can be done about it itself. */
 int leaf_check(const struct node *n, struct ov_err *err);
 /* 0, or OV_ESTATE: its change is on the way to the target branch right now. */
@@ -152,6 +173,6 @@ decide_fn decide_goal_update, decide_goal_pause, decide_goal_resume, decide_goal
 		decide_goal_reopen, decide_goal_archive;
 decide_fn decide_goal_create, decide_planner_health, decide_plan_apply, decide_work_update,
 		decide_work_cancel, decide_work_reopen, decide_work_reassign, decide_work_rerun,
-		decide_run_stop, decide_queue_retry, decide_queue_drop, decide_inbox_answer,
-		decide_inbox_dismiss, decide_effect_end, decide_run_end, decide_run_report,
-		decide_dispatch_ack, decide_daemon_start, decide_daemon_stop;
+		decide_work_nudge, decide_run_stop, decide_queue_retry, decide_queue_drop,
+		decide_inbox_answer, decide_inbox_dismiss, decide_effect_end, decide_run_end,
+		decide_run_report, decide_dispatch_ack, decide_daemon_start, decide_daemon_stop;

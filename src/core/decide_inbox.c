@@ -18,26 +18,36 @@ struct answer {
 	bool option; /* it is one of those that were offered */
 };
 
-static struct subject about_escalation(const struct escalation *x)
+static str option_names(struct decide_ctx *cx, const struct escalation *x)
 {
-	return (struct subject){ .goal = x->goal_id,
-		.node = x->node_id,
-		.assignment = x->assignment_id };
+	str names = STR("");
+
+	for (size_t i = 0; i < x->options.n; i++)
+		names = arena_printf(cx->arena, STR_FMT "%s" STR_FMT, STR_ARG(names),
+				names.n ? ", " : "", STR_ARG(x->options.p[i]));
+	return names;
 }
 
-static void emit_closed(struct decide_ctx *cx, const struct escalation *x, enum esc_status as,
-		str text)
+/* The run is told; it gets its time to go on with that, and may stall anew. */
+static void tell_run(struct decide_ctx *cx, const struct answer *a, str text)
 {
-	struct event *e = emit(cx, EV_ESCALATION_CLOSED, about_escalation(x));
-
-	ev_int(cx, e, "escalation", x->number);
-	ev_cstr(cx, e, "status", status_name(&esc_statuses, (int)as));
-	ev_note(cx, e, "answer", text);
+	note_life(cx, a->n->assignment, cx->now, LIFE_SESSION);
+	dispatch_send(cx, a->n->assignment, "answer", text);
+	episode_close(cx, a->n, STR("a person answered"));
 }
 
-/* The node goes on: a new run is told what was answered, or the one that waits for it. */
+/*
+ * The node goes on: the run that waits for the answer is told, or the next one. A run that nothing
+ * helped and that cannot be told makes way for one that can.
+ */
 static void go_on(struct decide_ctx *cx, const struct answer *a, str text)
 {
+	str reason = arena_printf(cx->arena, "#%lld was answered: " STR_FMT,
+			(long long)a->x->number, STR_ARG(a->text));
+	bool live = a->n->status == NODE_IN_PROGRESS && a->n->assignment && a->n->assignment->run &&
+			a->n->assignment->run->status != RUN_ENDED &&
+			a->n->assignment->stage == STAGE_RUNNING;
+	bool stuck = a->n->episode_open && a->n->rungs[RUNG_ESCALATE];
 	struct event *e;
 
 	if (text.n) {
@@ -46,9 +56,11 @@ static void go_on(struct decide_ctx *cx, const struct answer *a, str text)
 		ev_note(cx, e, "answer", text);
 	}
 	if (a->n->status == NODE_BLOCKED)
-		work_unblock(cx, a->n,
-				arena_printf(cx->arena, "#%lld was answered: " STR_FMT,
-						(long long)a->x->number, STR_ARG(a->text)));
+		work_unblock(cx, a->n, reason);
+	else if (live && text.n && !run_deaf(cx, a->n))
+		tell_run(cx, a, text);
+	else if (live && (stuck || !text.n) && !a->n->assignment->stopping)
+		work_rerun(cx, a->n, reason);
 }
 
 static void answer_node(struct decide_ctx *cx, const struct answer *a)
@@ -75,9 +87,62 @@ static void answer_question(struct decide_ctx *cx, const struct answer *a)
 		go_on(cx, a, a->text);
 }
 
-static int check_node(const struct answer *a, struct ov_err *err)
+static int check_node(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
 {
-	return str_is(a->text, "cancel") && !a->option ? accept_check(a->n, err) : 0;
+	(void)cx;
+	return str_is(a->text, "cancel") ? accept_check(a->n, err) : 0;
+}
+
+/* Nothing but a greater budget lets a goal go on; that is another command, with its own checks. */
+static int check_budget(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; str_is(a->text, "cancel") && r == 0 && i < a->g->nodes.n; i++)
+		r = accept_check(a->g->nodes.p[i], err);
+	if (r < 0 || str_is(a->text, "cancel"))
+		return r;
+	(void)cx;
+	ov_fail(err, OV_ESTATE,
+			"the budget of goal " STR_FMT
+			" is spent: raise it, or answer \"cancel\" to give the goal up",
+			STR_ARG(a->g->id));
+	ov_next(err, "overseer goal update " STR_FMT " --budget NAME=AMOUNT --reason TEXT",
+			STR_ARG(a->g->id));
+	return OV_ESTATE;
+}
+
+static void answer_budget(struct decide_ctx *cx, const struct answer *a)
+{
+	value *params = value_object(cx->arena), *ignored = NULL;
+
+	value_put(cx->arena, params, "goal", value_str(cx->arena, a->g->id));
+	value_put(cx->arena, params, "reason",
+			value_strf(cx->arena, "answer to #%lld", (long long)a->x->number));
+	if (str_is(a->text, "cancel"))
+		(void)decide_goal_cancel(cx, params, &ignored, NULL);
+}
+
+/* What else could be said would leave it where it is, and nobody would be asked again. */
+static int check_option(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	if (a->option || a->x->options.n == 0)
+		return 0;
+	ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is no answer to this; the answers are: " STR_FMT,
+			STR_ARG(a->text), STR_ARG(option_names(cx, a->x)));
+	ov_next(err, "overseer inbox show %lld", (long long)a->x->number);
+	return OV_EINVALID;
+}
+
+static void answer_login(struct decide_ctx *cx, const struct answer *a)
+{
+	login_answered(cx, a->x);
+}
+
+static void answer_outage(struct decide_ctx *cx, const struct answer *a)
+{
+	(void)a;
+	outage_denied(cx);
 }
 
 static void acknowledge(struct decide_ctx *cx, const struct answer *a)
@@ -85,35 +150,29 @@ static void acknowledge(struct decide_ctx *cx, const struct answer *a)
 	(void)cx, (void)a;
 }
 
-static void answer_login(struct decide_ctx *cx, const struct answer *a)
-{
-	if (a->option)
-		login_answered(cx, a->x);
-}
-
-static void answer_outage(struct decide_ctx *cx, const struct answer *a)
-{
-	if (a->option)
-		outage_denied(cx);
-}
+enum about { ABOUT_ANY, ABOUT_GOAL, ABOUT_NODE };
 
 /* By kind of escalation; a kind that is not here goes by whether it is about a node. */
 static const struct rule {
 	const char *kind;
-	bool node;                                                /* only when it is about a node */
-	int (*check)(const struct answer *a, struct ov_err *err); /* may refuse; NULL: never */
+	enum about about; /* holds only for one that is about at least this */
+	/* May refuse; NULL: never. */
+	int (*check)(struct decide_ctx *cx, const struct answer *a, struct ov_err *err);
 	void (*answer)(struct decide_ctx *cx, const struct answer *a);
 } rules[] = {
-	{ "question", true, check_node, answer_question },
-	{ "login", false, NULL, answer_login },
-	{ "outage", false, NULL, answer_outage },
-}, node_rule = { "", true, check_node, answer_node },
-  goal_rule = { "", false, NULL, acknowledge };
+	{ "question", ABOUT_NODE, NULL, answer_question },
+	{ "budget", ABOUT_GOAL, check_budget, answer_budget },
+	{ "login", ABOUT_ANY, check_option, answer_login },
+	{ "outage", ABOUT_ANY, check_option, answer_outage },
+}, node_rule = { "", ABOUT_NODE, check_node, answer_node },
+  goal_rule = { "", ABOUT_ANY, NULL, acknowledge };
 
 static const struct rule *rule_for(const struct answer *a)
 {
+	enum about about = a->n ? ABOUT_NODE : a->g ? ABOUT_GOAL : ABOUT_ANY;
+
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
-		if (str_is(a->x->kind, rules[i].kind) && (a->n || !rules[i].node))
+		if (str_is(a->x->kind, rules[i].kind) && about >= rules[i].about)
 			return &rules[i];
 	return a->n ? &node_rule : &goal_rule;
 }
@@ -134,18 +193,8 @@ void escalation_answer(struct decide_ctx *cx, const struct escalation *x, str an
 {
 	struct answer a = answer_of(cx, x, answer);
 
-	emit_closed(cx, x, as, answer);
+	escalation_close(cx, x, as, answer);
 	rule_for(&a)->answer(cx, &a);
-}
-
-static str option_names(struct decide_ctx *cx, const struct escalation *x)
-{
-	str names = STR("");
-
-	for (size_t i = 0; i < x->options.n; i++)
-		names = arena_printf(cx->arena, STR_FMT "%s" STR_FMT, STR_ARG(names),
-				names.n ? ", " : "", STR_ARG(x->options.p[i]));
-	return names;
 }
 
 /* An option by any prefix that fits only one; what fits none is an answer of its own. */
@@ -242,7 +291,7 @@ int decide_inbox_answer(struct decide_ctx *cx, const value *params, value **ret_
 		return r;
 	a = answer_of(cx, x, text);
 	if (rule_for(&a)->check)
-		r = rule_for(&a)->check(&a, err);
+		r = rule_for(&a)->check(cx, &a, err);
 	if (r < 0)
 		return r;
 	escalation_answer(cx, x, text, ESC_ANSWERED);
@@ -264,10 +313,12 @@ int decide_inbox_dismiss(struct decide_ctx *cx, const value *params, value **ret
 		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
 	if (r < 0)
 		return r;
-	emit_closed(cx, x, ESC_DISMISSED, reason.n ? reason : STR("dismissed"));
+	escalation_close(cx, x, ESC_DISMISSED, reason.n ? reason : STR("dismissed"));
 	a = answer_of(cx, x, STR(""));
 	if (a.n && a.n->status == NODE_BLOCKED && node_is_leaf(a.n))
 		node_blocked_by(cx, a.n, cx->actor);
+	if (str_is(x->kind, "login"))
+		login_dismissed(cx, x, cx->actor);
 	*ret_result = result_of(cx, x, before);
 	return 0;
 }

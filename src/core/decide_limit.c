@@ -62,7 +62,25 @@ static void ask_for_login(struct decide_ctx *cx, const struct assignment *as)
 					.options = options });
 }
 
-static void unblock_waiting(struct decide_ctx *cx, str agent, str reason)
+void lane_clear(struct decide_ctx *cx, str agent, str reason)
+{
+	struct event *e;
+
+	if (!state_lane(cx->state, agent))
+		return;
+	/* By an event of this very batch, which the state does not know yet. */
+	for (size_t i = 0; i < cx->out->n; i++)
+		if (cx->out->p[i]->kind == EV_AGENT_CLEARED &&
+				str_eq(value_str_at(cx->out->p[i]->data, "agent"), agent))
+			return;
+	e = emit(cx, EV_AGENT_CLEARED, (struct subject){ 0 });
+	ev_str(cx, e, "agent", agent);
+	ev_note(cx, e, "reason", reason);
+}
+
+/* The nodes that wait for the agent to be logged in. */
+static void each_waiting(struct decide_ctx *cx, str agent,
+		void (*fn)(struct decide_ctx *cx, const struct node *n, str text), str text)
 {
 	str by = arena_printf(cx->arena, "agent " STR_FMT, STR_ARG(agent));
 
@@ -70,38 +88,35 @@ static void unblock_waiting(struct decide_ctx *cx, str agent, str reason)
 		for (size_t i = 0; i < cx->state->goals.p[g]->nodes.n; i++) {
 			const struct node *n = cx->state->goals.p[g]->nodes.p[i];
 
-			if (n->status == NODE_BLOCKED && n->block == BLOCK_LOGIN &&
-					str_eq(n->blocked_by, by))
-				work_unblock(cx, n, reason);
+			if (node_is_leaf(n) && n->status == NODE_BLOCKED &&
+					n->block == BLOCK_LOGIN && str_eq(n->blocked_by, by))
+				fn(cx, n, text);
 		}
+}
+
+/* The agent that an escalation asked to be logged in; empty when it needs that no more. */
+static str asked_about(struct decide_ctx *cx, const struct escalation *x)
+{
+	for (size_t i = 0; i < cx->state->lanes.n; i++) {
+		const struct lane *l = cx->state->lanes.p[i];
+
+		if (l->kind == BLOCK_LOGIN && str_eq(x->question, login_question(cx, l->agent)))
+			return l->agent;
+	}
+	return STR("");
 }
 
 void login_answered(struct decide_ctx *cx, const struct escalation *x)
 {
-	str reason = STR("a person says that it is logged in");
+	str reason = STR("a person says that it is logged in"), agent = asked_about(cx, x);
 
-	for (size_t i = 0; i < cx->state->lanes.n; i++) {
-		const struct lane *l = cx->state->lanes.p[i];
-		struct event *e;
-
-		if (l->kind != BLOCK_LOGIN || !str_eq(x->question, login_question(cx, l->agent)))
-			continue;
-		e = emit(cx, EV_AGENT_CLEARED, (struct subject){ 0 });
-		ev_str(cx, e, "agent", l->agent);
-		ev_str(cx, e, "reason", reason);
-		unblock_waiting(cx, l->agent, reason);
-	}
+	lane_clear(cx, agent, reason);
+	each_waiting(cx, agent, work_unblock, reason);
 }
 
-static void clear_lane(struct decide_ctx *cx, const struct assignment *as)
+void login_dismissed(struct decide_ctx *cx, const struct escalation *x, str by)
 {
-	struct event *e;
-
-	if (!state_lane(cx->state, as->agent))
-		return;
-	e = emit(cx, EV_AGENT_CLEARED, about_assignment(as));
-	ev_str(cx, e, "agent", as->agent);
-	ev_cstr(cx, e, "reason", "it works again");
+	each_waiting(cx, asked_about(cx, x), node_blocked_by, by);
 }
 
 bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
@@ -113,7 +128,7 @@ bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 	str why, when;
 
 	if (kind == BLOCK_NONE) {
-		clear_lane(cx, as);
+		lane_clear(cx, as->agent, STR("it works again"));
 		return false;
 	}
 	/* When the agent does not say when: later each time. */

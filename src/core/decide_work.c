@@ -68,9 +68,9 @@ static int next_instead(const struct node *n, struct ov_err *err)
 }
 
 /* 0, or OV_ESTATE with a message that names what the node can become or what can be done about it. */
-static int verb_check(struct decide_ctx *cx, const struct work_verb *v, const struct node *n,
-		struct ov_err *err)
+int work_check(struct decide_ctx *cx, const char *verb, const struct node *n, struct ov_err *err)
 {
+	const struct work_verb *v = verb_find(verb);
 	str others = STR("");
 
 	if (v->from & (1u << n->status))
@@ -132,8 +132,7 @@ static struct event *emit_node_status(struct decide_ctx *cx, const struct node *
 	return e;
 }
 
-/* A person settled the matter: what stalled, and what was asked about it, is over. */
-static void settled(struct decide_ctx *cx, const struct node *n, str reason)
+void work_settled(struct decide_ctx *cx, const struct node *n, str reason)
 {
 	episode_close(cx, n, reason);
 	close_escalations(cx, n, ESC_ANSWERED, reason);
@@ -145,7 +144,7 @@ void work_done(struct decide_ctx *cx, const struct node *n, str reason)
 	if (n->assignment)
 		assignment_wind_down(cx, n->assignment, AS_DONE,
 				STR("a person declared the node done"));
-	settled(cx, n, reason);
+	work_settled(cx, n, reason);
 }
 
 void work_cancel(struct decide_ctx *cx, const struct node *n, str reason)
@@ -154,17 +153,20 @@ void work_cancel(struct decide_ctx *cx, const struct node *n, str reason)
 	if (n->assignment)
 		assignment_wind_down(cx, n->assignment, AS_CANCELLED,
 				STR("the node was cancelled"));
-	settled(cx, n, reason);
+	work_settled(cx, n, reason);
 }
 
 /* Blocked no more: what was begun under the old assignment is kept, a new one starts afresh. */
 void work_unblock(struct decide_ctx *cx, const struct node *n, str reason)
 {
+	/* Whoever lets it go on says that its agent is logged in; a quota comes back by itself. */
+	if (n->block == BLOCK_LOGIN && n->assignment)
+		lane_clear(cx, n->assignment->agent, reason);
 	node_to(cx, n, node_is_ready(cx->state, n) ? NODE_QUEUED : NODE_TODO, reason);
 	if (n->assignment)
 		assignment_wind_down(cx, n->assignment, AS_CANCELLED,
 				STR("the node was unblocked"));
-	settled(cx, n, reason);
+	work_settled(cx, n, reason);
 }
 
 void work_block(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
@@ -174,17 +176,11 @@ void work_block(struct decide_ctx *cx, const struct node *n, enum block_kind kin
 			unblock_when.n ? unblock_when : STR("a person says so"), 0);
 	if (n->assignment)
 		assignment_wind_down(cx, n->assignment, AS_BLOCKED, reason);
-	settled(cx, n, reason);
+	work_settled(cx, n, reason);
 }
 
-/* One command about one node, its parameters read and checked. */
-struct work {
-	struct node *n;
-	str reason;
-};
-
-static int work_read(struct decide_ctx *cx, const value *params, const char *verb,
-		bool reason_needed, struct work *ret, struct ov_err *err)
+int work_read(struct decide_ctx *cx, const value *params, const char *verb, bool reason_needed,
+		struct work *ret, struct ov_err *err)
 {
 	struct work w = { .reason = str_trim(value_str_at(params, "reason")) };
 	int r = state_find_node(cx->state, value_str_at(params, "goal"),
@@ -200,7 +196,7 @@ static int work_read(struct decide_ctx *cx, const value *params, const char *ver
 	if (reason_needed && w.reason.n == 0)
 		return ov_fail(err, OV_EINVALID,
 				"a reason is needed: it is recorded with your name");
-	r = verb_check(cx, verb_find(verb), w.n, err);
+	r = work_check(cx, verb, w.n, err);
 	if (r == 0)
 		*ret = w;
 	return r;
@@ -404,113 +400,8 @@ int decide_work_reassign(struct decide_ctx *cx, const value *params, value **ret
 	node_to(cx, w.n, to, w.reason);
 	if (w.n->assignment)
 		assignment_wind_down(cx, w.n->assignment, AS_CANCELLED, w.reason);
-	settled(cx, w.n, w.reason);
+	work_settled(cx, w.n, w.reason);
 	*ret_result = work_result(cx, w.n, to);
 	value_put(cx->arena, *ret_result, "agent", value_str(cx->arena, agent));
-	return 0;
-}
-
-static bool run_is_live(const struct node *n)
-{
-	return n->assignment && n->assignment->run && n->assignment->run->status != RUN_ENDED;
-}
-
-/* 0, or OV_ESTATE: nobody is at work on the node. */
-static int live_check(const struct node *n, struct ov_err *err)
-{
-	const struct assignment *as = n->assignment;
-
-	if (run_is_live(n) && as->stage != STAGE_STOP && !as->stopping)
-		return 0;
-	if (run_is_live(n))
-		ov_fail(err, OV_ESTATE, "run " STR_FMT " of node " STR_FMT " is being stopped",
-				STR_ARG(as->run_id), STR_ARG(n->id));
-	else
-		ov_fail(err, OV_ESTATE, "no run of node " STR_FMT " is alive; next step: %s",
-				STR_ARG(n->id), status_name(&stages, as ? (int)as->stage : 0));
-	ov_next(err, "overseer explain " STR_FMT, STR_ARG(n->key));
-	return OV_ESTATE;
-}
-
-/* Once more, on purpose: this run is stopped, its work kept; the same assignment gets a new one. */
-int decide_work_rerun(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
-{
-	const struct assignment *as;
-	struct event *e;
-	struct work w;
-	int r = work_read(cx, params, "rerun", true, &w, err);
-
-	if (r == 0)
-		r = live_check(w.n, err);
-	if (r < 0)
-		return r;
-	as = w.n->assignment;
-	assignment_move(cx, as, AS_QUEUED, STAGE_STOP, w.reason);
-	e = cx->out->p[cx->out->n - 1];
-	ev_flag(cx, e, "stopping", true);
-	ev_note(cx, e, "feedback",
-			arena_printf(cx->arena, "A person ended your last run: " STR_FMT,
-					STR_ARG(w.reason)));
-	node_to(cx, w.n, NODE_QUEUED, w.reason);
-	settled(cx, w.n, w.reason);
-	*ret_result = work_result(cx, w.n, NODE_QUEUED);
-	value_put(cx->arena, *ret_result, "run",
-			value_str(cx->arena, arena_str(cx->arena, as->run_id)));
-	return 0;
-}
-
-/* The node of a run that is its newest one; anything older has no say any more. */
-static int run_node(struct decide_ctx *cx, const struct run *x, struct node **ret,
-		struct ov_err *err)
-{
-	struct node *n = state_node(cx->state, x->goal_id, x->node_id);
-
-	if (!n || !n->assignment || n->assignment->run != x) {
-		ov_fail(err, OV_EFENCED,
-				"run " STR_FMT " is not the newest of node " STR_FMT
-				" (epoch %lld, now %lld)",
-				STR_ARG(x->id), STR_ARG(x->node_id), (long long)x->epoch,
-				(long long)(n ? n->epoch : 0));
-		ov_next(err, "overseer run list --node " STR_FMT "/" STR_FMT, STR_ARG(x->goal_id),
-				STR_ARG(x->node_id));
-		return OV_EFENCED;
-	}
-	*ret = n;
-	return 0;
-}
-
-int decide_run_stop(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
-{
-	str reason = str_trim(value_str_at(params, "reason"));
-	struct node *n;
-	struct run *x;
-	int r = state_find_run(cx->state, value_str_at(params, "run"), &x, err);
-
-	if (r == 0)
-		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
-	if (r < 0)
-		return r;
-	if (reason.n == 0)
-		return ov_fail(err, OV_EINVALID,
-				"a reason is needed: it is recorded with your name");
-	if (x->status == RUN_ENDED) {
-		ov_fail(err, OV_ESTATE, "run " STR_FMT " has ended already", STR_ARG(x->id));
-		ov_next(err, "overseer run show " STR_FMT, STR_ARG(x->id));
-		return OV_ESTATE;
-	}
-	r = run_node(cx, x, &n, err);
-	if (r == 0)
-		r = live_check(n, err);
-	if (r == 0)
-		r = verb_check(cx, verb_find("block"), n, err);
-	if (r < 0)
-		return r;
-	work_block(cx, n, BLOCK_PAUSED, reason,
-			arena_printf(cx->arena, "overseer work unblock " STR_FMT " --reason TEXT",
-					STR_ARG(n->key)));
-	*ret_result = work_result(cx, n, NODE_BLOCKED);
-	value_put(cx->arena, *ret_result, "run", value_str(cx->arena, arena_str(cx->arena, x->id)));
 	return 0;
 }

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/recover.h"
 
 static value *progress(struct arena *a, const struct goal *g)
 {
@@ -92,8 +93,34 @@ static value *running(struct arena *a, const struct state *s, ov_time now)
 	return list;
 }
 
+/* The next rung that is not skipped, and when; on copies, since those before it count as taken. */
+static void put_next_rung(struct arena *a, const struct world *w, value *v, const struct node *n,
+		ov_time now)
+{
+	struct observation seen = { 0 };
+	struct assignment as;
+	struct node copy = *n;
+	struct rung_choice c = { .nothing = true };
+	bool running;
+
+	if (n->assignment) {
+		as = *n->assignment;
+		as.node = &copy;
+		running = as.run && as.run->status != RUN_ENDED;
+		for (int i = 0; i < RUNG_COUNT; i++) {
+			c = rung_next(a, w, &as, running ? &seen : NULL, now);
+			if (c.nothing || !c.skip)
+				break;
+			copy.rungs[c.rung] = INT32_MAX;
+		}
+	}
+	value_put(a, v, "next", value_cstr(a, c.nothing ? "" : status_name(&rungs, (int)c.rung)));
+	value_put(a, v, "next_at", value_time(a, c.nothing ? 0 : c.due_at));
+}
+
 /* Stalls that are being recovered from: what was done about them so far, and when that goes on. */
-static void push_stalled(struct arena *a, value *list, const struct node *n)
+static void push_stalled(struct arena *a, const struct world *w, value *list, const struct node *n,
+		ov_time now)
 {
 	value *v, *rungs_taken;
 
@@ -107,30 +134,33 @@ static void push_stalled(struct arena *a, value *list, const struct node *n)
 	value_put(a, v, "reason", value_str(a, n->episode_reason));
 	value_put(a, v, "rungs", rungs_taken);
 	value_put(a, v, "backoff_until", value_time(a, n->backoff_until));
+	put_next_rung(a, w, v, n, now);
 	value_push(a, list, v);
 }
 
-static value *stalled(struct arena *a, const struct state *s)
+static value *stalled(struct arena *a, const struct world *w, ov_time now)
 {
+	const struct state *s = w->state;
 	value *list = value_array(a);
 
 	list_each (it, &s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
 		if (as->node && as->node->assignment == as)
-			push_stalled(a, list, as->node);
+			push_stalled(a, w, list, as->node, now);
 	}
 	list_each (it, &s->queued) {
 		const struct node *n = list_entry(it, struct node, link);
 
 		if (!n->assignment)
-			push_stalled(a, list, n);
+			push_stalled(a, w, list, n, now);
 	}
 	return list;
 }
 
-value *view_status(struct arena *a, const struct state *s, ov_time now)
+value *view_status(struct arena *a, const struct world *w, ov_time now)
 {
+	const struct state *s = w->state;
 	value *v = value_object(a), *goals = value_array(a), *workers = value_array(a);
 	size_t busy = 0;
 
@@ -144,7 +174,7 @@ value *view_status(struct arena *a, const struct state *s, ov_time now)
 	value_put(a, v, "seq", value_int(a, (int64_t)s->seq));
 	value_put(a, v, "needs_you", view_inbox(a, s, STR(""), false));
 	value_put(a, v, "running", running(a, s, now));
-	value_put(a, v, "stalled", stalled(a, s));
+	value_put(a, v, "stalled", stalled(a, w, now));
 	value_put(a, v, "workers", workers);
 	value_put(a, v, "workers_busy", value_int(a, (int64_t)busy));
 	value_put(a, v, "goals", goals);

@@ -6,6 +6,7 @@
 #include "base/ov.h"
 #include "core/event.h"
 #include "core/policy.h"
+#include "core/reconcile.h"
 #include "core/state.h"
 
 value *view_goal(struct arena *a, const struct state *s, const struct goal *g);
@@ -23,7 +24,7 @@ value *view_escalation(struct arena *a, const struct state *s, const struct esca
 value *view_queue(struct arena *a, const struct state *s, const struct policy *p, str no_capacity,
 		ov_time now);
 /* Everything that `overseer status` shows of the state. */
-value *view_status(struct arena *a, const struct state *s, ov_time now);
+value *view_status(struct arena *a, const struct world *w, ov_time now);
 
 /* One fact of the log in plain words. */
 str explain_event(struct arena *a, const struct event *e);

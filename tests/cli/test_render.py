@@ -34,7 +34,7 @@ class Status(Case):
                     "opened_at": ago(21 * 60 + 30), "closed_at": None, "options": ["redis", "in-process"],
                     "default_answer": "in-process", "expires_at": ago(-39 * 60 - 30), "answers": "redis|in-process|TEXT"}
         stalled = {"id": "S2.1.9", "name": "Slow one", "agent": "claude", "worker": "pool-1", "stalled_since": ago(17 * 60 + 5),
-                   "rungs": {"nudge": 1}, "next": "nudge", "backoff_until": ago(-245)}
+                   "rungs": {"nudge": 1}, "next": "nudge", "next_at": ago(-245)}
         wait = running("S2.1.1", "Config schema", worker="", stage="start", attempt=2, not_before=ago(-270),
                        reason="the run crashed")
         self.fake({"status.get": status(needs_you=[question], running=[running(), wait], workers_busy=1,

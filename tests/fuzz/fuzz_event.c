@@ -30,7 +30,8 @@ static void look_at(struct arena *a, const struct state *s)
 	struct decisions d = reconcile(a, &w, &none, s->at);
 
 	(void)json_text(a, decisions_view(a, &d));
-	(void)json_text(a, view_status(a, s, s->at));
+	(void)json_text(a, view_status(a, &w, s->at));
+	(void)json_text(a, view_queue(a, s, &policy, STR(""), s->at));
 	for (size_t g = 0; g < s->goals.n; g++)
 		for (size_t i = 0; i < s->goals.p[g]->nodes.n; i++) {
 			(void)explain_now(a, s, s->goals.p[g]->nodes.p[i], s->at);

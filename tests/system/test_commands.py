@@ -2,6 +2,7 @@
 """What a person types about work, runs, the queue and the inbox, with a real daemon and real agents."""
 
 import json
+import os
 import subprocess
 import unittest
 
@@ -96,8 +97,9 @@ class Commands(SiteCase):
         node = self.json(site, "work", "show", "T1")
         self.assertEqual((node["epoch"], node["assignment"]["agent"], node["wanted_agent"]), (2, "other", ""))
         self.assertEqual(node["path"], ["P1", "T1"])
-        # The old run is over; one that were still alive could not be touched through it.
-        self.assertIn("has ended already", self.cli(site, "run", "stop", run, "--reason", "x", code=4))
+        # Whoever still speaks of the old run is out of date.
+        self.assertIn("is not the newest", self.cli(site, "run", "stop", run, "--reason", "x", code=5))
+        self.assertIn("is not the newest", self.cli(site, "work", "nudge", run, code=5))
         gate.go()
         site.wait_goal(goal)
         self.assertEqual([r["agent"] for r in site.runs()], ["script", "other"])
@@ -120,6 +122,45 @@ class Commands(SiteCase):
         gate.go()
         site.wait_goal(goal)
         self.assertEqual(site.read("T1.txt"), "1\n2\n")
+
+    def test_nudge(self):
+        """The request reaches the agent's standard input, with its nonce; not twice within the interval."""
+        site = self.site(FAST, GATED)
+        site.configure(FAST + site.agent_config() + """prompt = "arg"
+input = "stdin"
+""")
+        os.chmod(site.write("../agent.sh", '#!/bin/sh\necho "$OVERSEER_NODE $OVERSEER_RUN $$" > "$HOME/g.here"\n'
+                            'while read -r line; do\n case "$line" in *Request*) echo "$line" > "$HOME/g.here"; break;; '
+                            '*) echo "$line" >> asked.txt;; esac\ndone\nread x < "$HOME/g.go"\n'), 0o755)
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, task("T1"))
+        self.started(gate)
+        said = self.cli(site, "work", "nudge", "T1", "--message", "is it the cache?")
+        self.assertIn("is asked for its status", said)
+        heard = gate.wait()
+        sent = site.wait_type("dispatch.intended", purpose="nudge")["data"]
+        self.assertIn(sent["nonce"], heard)
+        site.wait_type("dispatch.result", dispatch=sent["dispatch"])
+        refused = self.cli(site, "work", "nudge", "T1", "--message", "is it the cache?", code=4)
+        self.assertIn("min_resend_interval", refused)
+        self.assertIn("--force", refused)
+        node = self.json(site, "work", "show", "T1")
+        newest = node["assignment"]["dispatches"][-1]
+        self.assertEqual((newest["id"], newest["mode"]), (sent["dispatch"], "send"))
+        self.assertEqual(node["assignment"]["last_instruction_text"], sent["instruction"])
+        self.assertIn("nudge (send)", self.cli(site, "work", "show", "T1"))
+        gate.go()
+        site.wait_goal(goal)
+        self.assertIn("A person says: is it the cache?", site.git("show", "main:asked.txt"))
+
+    def test_nudge_without_input(self):
+        site = self.site(FAST, GATED)
+        gate = site.gate("g")
+        site.up()
+        self.goal(site, task("T1"))
+        self.started(gate)
+        self.assertIn("takes no input", self.cli(site, "work", "nudge", "T1", code=4))
 
     def test_run_stop(self):
         site = self.site(FAST, GATED)

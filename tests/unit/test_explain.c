@@ -154,7 +154,7 @@ TEST(views)
 			random_step(&f, &rng);
 		for (size_t g = 0; g < f.state->goals.n; g++)
 			archived += f.state->goals.p[g]->status == GOAL_ARCHIVED;
-		v = view_status(&f.arena, f.state, f.now);
+		v = view_status(&f.arena, &(struct world){ f.state, &f.policy }, f.now);
 		assert_int_equal(value_int_at(v, "seq"), f.state->seq);
 		assert_int_equal(value_count(value_at(v, "goals")), f.state->goals.n - archived);
 		assert_int_equal(value_count(value_at(v, "workers")), f.state->workers.n);

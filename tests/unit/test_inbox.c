@@ -1,6 +1,7 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
+#include "core/view.h"
 #include "tests/unit/core_fixture.h"
 
 /* T1 fails until a person is asked; the number of the question. */
@@ -197,6 +198,251 @@ TEST(one_answer_closes_all_questions_of_a_blocked_node)
 	assert_int_equal(state_escalation(f.state, first)->status, ESC_ANSWERED);
 	assert_int_equal(state_escalation(f.state, second)->status, ESC_ANSWERED);
 	assert_true(str_is(state_escalation(f.state, second)->answer, "go on"));
+	fixture_done(&f);
+}
+
+static const struct policy_agent agents[] = {
+	{ .name = STR_INIT("a"), .concurrency = 256, .input = true, .login_exit = 41 },
+	{ .name = STR_INIT("b"), .concurrency = 1 },
+};
+
+TEST(a_live_run_is_told)
+{
+	struct fixture f;
+	const struct event *e;
+	int64_t number;
+	value *res;
+
+	fixture_init(&f);
+	f.policy.agents = agents;
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	number = ask(&f, "overdue", "T1", "");
+	res = submit(&f, "inbox.answer", answer(&f, number, "leave the tests"));
+	e = last_event(&f, EV_DISPATCH_INTENDED);
+	assert_true(str_is(value_str_at(e->data, "purpose"), "answer"));
+	assert_true(str_starts(value_str_at(e->data, "instruction"), STR("leave the tests")));
+	assert_true(value_str_at(res, "dispatch").n > 0);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_IN_PROGRESS);
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	/* To try again is to start over. */
+	number = ask(&f, "overdue", "T1", "");
+	submit(&f, "inbox.answer", answer(&f, number, "retry"));
+	assert_int_equal(node_of(&f, "T1")->assignment->stage, STAGE_STOP);
+	drain(&f);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
+	fixture_done(&f);
+}
+
+/* A stall for which everything was tried, with the run still alive. */
+static int64_t stick(struct fixture *f)
+{
+	struct event opened = { .kind = EV_EPISODE_OPENED },
+		     moved = { .kind = EV_ASSIGNMENT_MOVED }, rung = { .kind = EV_EPISODE_RUNG };
+	const struct assignment *as;
+
+	create_goal(f, flat_plan(f, 1), NULL);
+	bring_to(f, "T1", STAGE_RUNNING);
+	as = node_of(f, "T1")->assignment;
+	opened.goal = moved.goal = rung.goal = arena_str(&f->arena, as->goal_id);
+	opened.node = moved.node = rung.node = STR("T1");
+	moved.assignment = arena_str(&f->arena, as->id);
+	moved.data = json(f,
+			"{'from': 'active', 'to': 'stalled', 'stage': 'running', 'reason': 's'}");
+	opened.data = json(f, "{'episode': 1, 'reason': 'silent'}");
+	rung.data = json(f, "{'episode': 1, 'rung': 'escalate', 'count': 1, 'reason': 'r'}");
+	assert_int_equal(append(f, &moved, NULL), 0);
+	assert_int_equal(append(f, &opened, NULL), 0);
+	assert_int_equal(append(f, &rung, NULL), 0);
+	return ask(f, "stalled", "T1", "'retry', 'done', 'cancel'");
+}
+
+TEST(a_stalled_run_that_hears_is_watched_anew)
+{
+	struct fixture f;
+	int64_t number;
+
+	fixture_init(&f);
+	f.policy.agents = agents;
+	number = stick(&f);
+	submit(&f, "inbox.answer", answer(&f, number, "skip that test"));
+	assert_int_equal(node_of(&f, "T1")->assignment->status, AS_ACTIVE);
+	assert_int_equal(node_of(&f, "T1")->assignment->stage, STAGE_RUNNING);
+	assert_false(node_of(&f, "T1")->episode_open);
+	assert_int_equal(count_events(&f, EV_DISPATCH_INTENDED) > 0, true);
+	assert_int_equal(effect_of(&f, "T1")->kind, FX_SEND);
+	fixture_done(&f);
+}
+
+static const struct policy_agent deaf[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
+
+TEST(a_stalled_run_that_does_not_hear_makes_way)
+{
+	struct fixture f;
+	int64_t number;
+
+	fixture_init(&f);
+	f.policy.agents = deaf;
+	f.policy.agents_n = ARRAY_LEN(deaf);
+	number = stick(&f);
+	submit(&f, "inbox.answer", answer(&f, number, "skip that test"));
+	assert_int_equal(node_of(&f, "T1")->assignment->stage, STAGE_STOP);
+	assert_true(str_is(node_of(&f, "T1")->answer, "skip that test"));
+	assert_false(node_of(&f, "T1")->episode_open);
+	drain(&f);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
+	assert_int_equal(node_of(&f, "T1")->epoch, 1);
+	fixture_done(&f);
+}
+
+/* T1 and T2 find that their agent is logged out; the number of the question. */
+static int64_t log_out(struct fixture *f)
+{
+	f->policy.agents = agents;
+	create_goal(f, flat_plan(f, 2), NULL);
+	for (int i = 0; i < 2; i++) {
+		const char *node = i ? "T2" : "T1";
+
+		bring_to(f, node, STAGE_RUNNING);
+	}
+	for (int i = 0; i < 2; i++) {
+		const char *node = i ? "T2" : "T1";
+
+		run_end(f, node, 41);
+		settle(f);
+		effect_end(f, node, FX_HARVEST, "ok", "",
+				"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
+		assert_int_equal(node_of(f, node)->block, BLOCK_LOGIN);
+	}
+	assert_int_equal(f->state->lanes.n, 1);
+	return vec_last(&f->state->escalations)->number;
+}
+
+TEST(logged_in_again)
+{
+	struct fixture f;
+	int64_t number;
+
+	fixture_init(&f);
+	number = log_out(&f);
+	submit(&f, "inbox.answer", answer(&f, number, "done"));
+	assert_int_equal(f.state->lanes.n, 0);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_QUEUED);
+	assert_int_equal(node_of(&f, "T2")->status, NODE_QUEUED);
+	drain(&f);
+	assert_int_equal(node_of(&f, "T2")->status, NODE_DONE);
+	fixture_done(&f);
+}
+
+TEST(a_login_that_was_dismissed_waits_for_that_person)
+{
+	struct fixture f;
+	int64_t number;
+
+	fixture_init(&f);
+	number = log_out(&f);
+	submit(&f, "inbox.dismiss", json(&f, "{'number': %lld}", (long long)number));
+	assert_true(str_is(node_of(&f, "T1")->blocked_by, "human:tester"));
+	assert_true(str_is(node_of(&f, "T2")->blocked_by, "human:tester"));
+	/* Who unblocks one says that the agent is logged in. */
+	submit(&f, "work.update", json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'r'}"));
+	assert_int_equal(f.state->lanes.n, 0);
+	fixture_done(&f);
+}
+
+TEST(an_outage_that_is_none)
+{
+	struct event e = { .kind = EV_OUTAGE_SUSPECTED };
+	struct fixture f;
+	int64_t number;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	e.data = json(&f, "{'silent': 5, 'live': 6}");
+	assert_int_equal(append(&f, &e, NULL), 0);
+	number = ask(&f, "outage", "", "'hang'");
+	refused(&f, "inbox.answer", answer(&f, number, "I do not know"), OV_EINVALID);
+	submit(&f, "inbox.answer", answer(&f, number, "hang"));
+	assert_int_equal(f.state->outage_since, 0);
+	assert_true(f.state->outage_ignored_until > f.now);
+	fixture_done(&f);
+}
+
+TEST(a_budget_is_raised_or_the_goal_given_up)
+{
+	struct fixture f;
+	struct ov_err err = { 0 };
+	int64_t number;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	number = ask(&f, "budget", "", "");
+	assert_int_equal(try_submit(&f, "inbox.answer", answer(&f, number, "continue"), &err),
+			OV_ESTATE);
+	assert_non_null(strstr(err.next, "overseer goal update goal_"));
+	submit(&f, "inbox.answer", answer(&f, number, "cancel"));
+	assert_int_equal(vec_last(&f.state->goals)->status, GOAL_CANCELLED);
+	assert_int_equal(state_escalation(f.state, number)->status, ESC_ANSWERED);
+	drain(&f);
+	fixture_done(&f);
+}
+
+TEST(the_default_answer)
+{
+	struct fixture f;
+	struct event e = { .kind = EV_ESCALATION_OPENED };
+
+	fixture_init(&f);
+	(void)fail_node(&f);
+	e.goal = arena_str(&f.arena, vec_last(&f.state->goals)->id);
+	e.node = STR("T1");
+	e.data = json(&f,
+			"{'escalation': %lld, 'kind': 'question', 'question': 'q?', "
+			"'default_answer': 'in-process', 'expires_at_ms': %lld}",
+			(long long)f.state->next_escalation, (long long)f.now + 1000);
+	assert_int_equal(append(&f, &e, NULL), 0);
+	tick(&f);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_BLOCKED);
+	f.now += 1000;
+	tick(&f);
+	assert_int_equal(vec_last(&f.state->escalations)->status, ESC_EXPIRED);
+	assert_true(str_is(node_of(&f, "T1")->answer, "in-process"));
+	assert_true(node_of(&f, "T1")->status != NODE_BLOCKED);
+	fixture_done(&f);
+}
+
+/* Urgent goals first, then what holds most up, then what waits longest. */
+TEST(the_most_pressing_comes_first)
+{
+	struct fixture f;
+	int64_t want[4];
+	value *list;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), "low");
+	want[3] = ask(&f, "question", "T1", "");
+	create_goal(&f,
+			json(&f,
+					"{'phases': [{'id': 'P1', 'name': 'n', 'tasks': ["
+					"{'id': 'T1', 'name': 'n', 'acceptance': ['x']}, "
+					"{'id': 'T2', 'name': 'n', 'acceptance': ['x']}, "
+					"{'id': 'T3', 'name': 'n', 'acceptance': ['x'], "
+					"'deps': ['T2']}]}, "
+					"{'id': 'P2', 'name': 'n', 'deps': ['T3'], 'tasks': ["
+					"{'id': 'T4', 'name': 'n', 'acceptance': ['x']}]}]}"),
+			NULL);
+	want[2] = ask(&f, "question", "T1", "");
+	f.now += 1000;
+	want[1] = ask(&f, "question", "T2", "'yes', 'no'");
+	create_goal(&f, flat_plan(&f, 1), "urgent");
+	want[0] = ask(&f, "question", "T1", "");
+	list = view_inbox(&f.arena, f.state, STR(""), false);
+	assert_int_equal(value_count(list), 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(value_int_at(value_item(list, i), "number"), want[i]);
+	assert_int_equal(value_int_at(value_item(list, 1), "blocks"), 2);
+	assert_true(str_is(value_str_at(value_item(list, 1), "answers"), "yes|no|TEXT"));
 	fixture_done(&f);
 }
 

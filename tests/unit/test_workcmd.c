@@ -1,7 +1,13 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
+#include "core/view.h"
 #include "tests/unit/core_fixture.h"
+
+static const struct policy_agent listening[] = {
+	{ .name = STR_INIT("a"), .concurrency = 256, .input = true },
+	{ .name = STR_INIT("b"), .concurrency = 1 },
+};
 
 /* A goal with one node T1 in each status, at rest. */
 static void bring_node(struct fixture *f, enum node_status status)
@@ -52,6 +58,7 @@ static const struct {
 			{ TO(NODE_TODO), TO(NODE_QUEUED), TO(NODE_QUEUED), TO(NODE_QUEUED), NO,
 					NO } },
 	{ "work.rerun", "'goal': ''", { NO, NO, TO(NODE_QUEUED), NO, NO, NO } },
+	{ "work.nudge", "'goal': ''", { NO, NO, TO(NODE_IN_PROGRESS), NO, NO, NO } },
 	{ "queue.retry", "'goal': ''", { NO, NO, NO, NO, NO, NO } },
 	{ "queue.drop", "'goal': ''", { NO, TO(NODE_BLOCKED), NO, NO, NO, NO } },
 };
@@ -66,6 +73,7 @@ TEST(every_command_in_every_status)
 			value *p;
 
 			fixture_init(&f);
+			f.policy.agents = listening;
 			bring_node(&f, (enum node_status)s);
 			p = json(&f, "{'node': 'T1', 'reason': 'because', %s}", product[i].params);
 			r = try_submit(&f, product[i].command, p, &err);
@@ -318,6 +326,92 @@ TEST(run_stop_pauses_the_node)
 	fixture_done(&f);
 }
 
+TEST(nudge_is_sent_once_at_a_time)
+{
+	struct fixture f;
+	const struct event *e;
+	str run;
+
+	fixture_init(&f);
+	f.policy.agents = listening;
+	bring_node(&f, NODE_IN_PROGRESS);
+	run = arena_str(&f.arena, node_of(&f, "T1")->assignment->run_id);
+	submit(&f, "work.nudge", json(&f, "{'node': 'T1', 'message': 'is it the cache?'}"));
+	e = last_event(&f, EV_DISPATCH_INTENDED);
+	assert_true(str_is(value_str_at(e->data, "purpose"), "nudge"));
+	assert_true(str_contains(value_str_at(e->data, "instruction"), STR("is it the cache?")));
+	assert_true(str_contains(value_str_at(e->data, "instruction"),
+			value_str_at(e->data, "nonce")));
+	/* One thing at a time. */
+	refused(&f, "work.nudge", json(&f, "{'node': 'T1', 'message': 'else'}"), OV_ESTATE);
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	assert_non_null(strstr(refused(&f, "work.nudge",
+					       json(&f,
+							       "{'node': 'T1', 'message': 'is it "
+							       "the cache?'}"),
+					       OV_ESTATE),
+			"min_resend_interval"));
+	submit(&f, "work.nudge",
+			json(&f, "{'node': 'T1', 'message': 'is it the cache?', 'force': true}"));
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	f.now += f.policy.min_resend_interval;
+	submit(&f, "work.nudge",
+			json(&f, "{'node': '" STR_FMT "', 'message': 'is it the cache?'}",
+					STR_ARG(run)));
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	fixture_done(&f);
+}
+
+static const struct policy_agent deaf[] = { { .name = STR_INIT("a"), .concurrency = 256 } };
+
+TEST(nudge_of_one_who_cannot_hear)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	f.policy.agents = deaf;
+	f.policy.agents_n = ARRAY_LEN(deaf);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	assert_non_null(strstr(refused(&f, "work.nudge", json(&f, "{'node': 'T1'}"), OV_ESTATE),
+			"takes no input"));
+	run_end(&f, "T1", 0);
+	assert_non_null(strstr(refused(&f, "work.nudge", json(&f, "{'node': 'T1'}"), OV_ESTATE),
+			"no run"));
+	fixture_done(&f);
+}
+
+/* Whoever speaks of a run that is not the newest is out of date. */
+TEST(an_old_run_is_fenced)
+{
+	struct fixture f;
+	str run;
+
+	fixture_init(&f);
+	f.policy.agents = listening;
+	bring_node(&f, NODE_IN_PROGRESS);
+	run = arena_str(&f.arena, node_of(&f, "T1")->assignment->run_id);
+	submit(&f, "work.rerun", json(&f, "{'node': 'T1', 'reason': 'r'}"));
+	settle(&f);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	run_end(&f, "T1", 143);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	refused(&f, "run.stop", json(&f, "{'run': '" STR_FMT "', 'reason': 'r'}", STR_ARG(run)),
+			OV_EFENCED);
+	refused(&f, "work.nudge", json(&f, "{'node': '" STR_FMT "'}", STR_ARG(run)), OV_EFENCED);
+	submit(&f, "work.reassign", json(&f, "{'node': 'T1', 'reason': 'r'}"));
+	settle(&f);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	run_end(&f, "T1", 143);
+	bring_to(&f, "T1", STAGE_HARVEST);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "",
+			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
+	bring_to(&f, "T1", STAGE_RUNNING);
+	refused(&f, "run.stop", json(&f, "{'run': '" STR_FMT "', 'reason': 'r'}", STR_ARG(run)),
+			OV_EFENCED);
+	fixture_done(&f);
+}
+
 TEST(block_for_a_credential_says_what_and_where)
 {
 	static const char *const bad[] = { "'kind': 'credential'",
@@ -388,6 +482,58 @@ TEST(queue_drop_keeps_the_branch)
 	assert_true(str_is(node_of(&f, "T1")->blocked_by, "human:tester"));
 	assert_int_equal(state_worker(f.state, STR("pool-1"))->status, WORKER_IDLE);
 	settle(&f);
+	fixture_done(&f);
+}
+
+static str why_waits(struct fixture *f, const char *node)
+{
+	const value *list = value_at(view_queue(&f->arena, f->state, &f->policy,
+						     f->telemetry.no_capacity, f->now),
+			"dispatch");
+
+	for (size_t i = 0; i < value_count(list); i++)
+		if (str_is(value_str_at(value_item(list, i), "node"), node))
+			return value_str_at(value_item(list, i), "state");
+	return STR("not there");
+}
+
+TEST(the_queue_says_why)
+{
+	struct event e = { .kind = EV_AGENT_LIMITED }, b = { .kind = EV_GOAL_BUDGET };
+	struct fixture f;
+
+	fixture_init(&f);
+	create_goal(&f,
+			json(&f,
+					"{'phases': [{'id': 'P1', 'name': 'n', 'tasks': ["
+					"{'id': 'T1', 'name': 'n', 'acceptance': ['x'], 'role': "
+					"'single'}, "
+					"{'id': 'T2', 'name': 'n', 'acceptance': ['x'], 'role': "
+					"'single'}, "
+					"{'id': 'T3', 'name': 'n', 'acceptance': ['x']}, "
+					"{'id': 'T4', 'name': 'n', 'acceptance': ['x']}]}]}"),
+			NULL);
+	f.policy.workers_max = 0;
+	settle(&f);
+	assert_true(str_is(why_waits(&f, "T4"), "worker"));
+	f.policy.workers_max = 3;
+	assert_true(str_is(why_waits(&f, "T4"), "next"));
+	f.policy.workers_max = 2;
+	settle(&f);
+	/* T1 with b, T3 with a: T2 waits for b itself, T4 for a worker. */
+	assert_true(str_is(why_waits(&f, "T2"), "concurrency"));
+	assert_true(str_is(why_waits(&f, "T4"), "worker"));
+	f.telemetry.no_capacity = STR("memory");
+	assert_true(str_is(why_waits(&f, "T4"), "capacity"));
+	e.data = json(&f, "{'agent': 'a', 'kind': 'rate_limited', 'detail': 'd', 'times': 1}");
+	assert_int_equal(append(&f, &e, NULL), 0);
+	assert_true(str_is(why_waits(&f, "T4"), "lane"));
+	b.goal = arena_str(&f.arena, vec_last(&f.state->goals)->id);
+	b.data = json(&f, "{'level': 'spent', 'resource': 'tokens', 'used': 2, 'limit': 1}");
+	assert_int_equal(append(&f, &b, NULL), 0);
+	assert_true(str_is(why_waits(&f, "T4"), "budget"));
+	submit(&f, "goal.pause", json(&f, "{'goal': '" STR_FMT "'}", STR_ARG(b.goal)));
+	assert_true(str_is(why_waits(&f, "T4"), "goal"));
 	fixture_done(&f);
 }
 
