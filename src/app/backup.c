@@ -24,9 +24,7 @@ int backup_verify(struct arena *a, const char *file, uint64_t *ret_last, struct 
 
 	if (r < 0)
 		return r;
-	r = store_check(s, err);
-	if (r == 0)
-		r = store_verify(s, 0, &last, err);
+	r = store_check(s, err) < 0 ? OV_EIO : store_verify(s, 0, &last, err);
 	if (r == 0)
 		*ret_last = last;
 	store_close(s);
@@ -119,6 +117,47 @@ int backup_make(struct op_ctx *cx, const char *file, struct backup *ret, struct 
 	if (!file)
 		thin_out(cx, &b);
 	*ret = b;
+	return 0;
+}
+
+static bool is_damaged(const char *url)
+{
+	struct store *s;
+	bool damaged;
+
+	if (store_open(str_from(url), STORE_SALVAGE, &s, NULL) < 0)
+		return false;
+	damaged = store_damage(s).n > 0;
+	store_close(s);
+	return damaged;
+}
+
+int op_store_verify(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	struct ov_err found = { 0 };
+	struct store *s = NULL;
+	uint64_t last = 0;
+	int r;
+
+	(void)params;
+	(void)!nice(10); /* it reads everything, and nobody waits for it */
+	r = store_open(str_from(cx->daemon->store_url), STORE_READ_ONLY, &s, &found);
+	if (r == 0)
+		r = store_check(s, &found);
+	if (r == 0)
+		r = store_verify(s, 0, &last, &found);
+	store_close(s);
+	/* Not found, busy or not readable says nothing about what is in it. */
+	if (r < 0 && r != OV_EINVALID && !is_damaged(cx->daemon->store_url)) {
+		if (err)
+			*err = found;
+		return r;
+	}
+	*ret = value_object(cx->arena);
+	value_put(cx->arena, *ret, "ok", value_bool(cx->arena, r == 0));
+	value_put(cx->arena, *ret, "last_seq", value_int(cx->arena, (int64_t)last));
+	value_put(cx->arena, *ret, "reason",
+			value_str(cx->arena, arena_str(cx->arena, str_from(found.msg))));
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  * does not end the process: a backup that was begun is finished.
  */
 #include "app/daemon_impl.h"
+#include "app/log.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,7 +18,7 @@ enum { CHILDREN_MAX = 4, CHILD_MS = 60 * 60 * 1000, ANSWER_MAX = 4 * 1024 * 1024
 struct child {
 	struct daemon *d;
 	struct list link;
-	struct rpc_call *call;
+	struct rpc_call *call; /* NULL: our own question */
 	struct job *job;
 };
 
@@ -63,7 +64,8 @@ static size_t children(const struct daemon *d)
 	return n;
 }
 
-static int start(struct child *c, struct ov_err *err)
+static int start(struct child *c, str method, const value *params, job_done_fn *done,
+		struct ov_err *err)
 {
 	struct daemon *d = c->d;
 	const char *const argv[] = { "/proc/self/exe", "--once", "--dir", d->o->dir, "--repo",
@@ -71,17 +73,18 @@ static int start(struct child *c, struct ov_err *err)
 	struct job_spec spec = { .proc = PROC_SPEC_INIT,
 		.timeout_ms = CHILD_MS,
 		.max_output = ANSWER_MAX };
+	value id = { .kind = V_INT, .i = 1 };
 	_cleanup_(buf_done)
 	struct buf request = BUF_INIT;
 
 	if (children(d) >= CHILDREN_MAX)
 		return ov_fail(err, OV_ELIMIT, "%d such calls are under way: try again later",
 				CHILDREN_MAX);
-	rpc_write_request(&request, value_int(c->call->arena, 1), c->call->method, c->call->params);
+	rpc_write_request(&request, &id, method, params);
 	buf_addc(&request, '\n');
 	spec.proc.argv = argv;
 	spec.input = buf_str(&request);
-	return job_start(d->loop, &spec, child_answered, c, &c->job, err);
+	return job_start(d->loop, &spec, done, c, &c->job, err);
 }
 
 void child_call(struct daemon *d, struct rpc_call *call)
@@ -91,9 +94,48 @@ void child_call(struct daemon *d, struct rpc_call *call)
 
 	c->d = d;
 	c->call = call;
-	if (start(c, &err) < 0) {
+	if (start(c, call->method, call->params, child_answered, &err) < 0) {
 		mem_free(c);
 		rpc_call_error(call, &err);
+		return;
+	}
+	list_append(&d->children, &c->link);
+}
+
+static void verified(void *user, const struct job_result *r)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct child *c = user;
+	struct daemon *d = c->d;
+	struct rpc_msg m = { 0 };
+	int rpc_code;
+	value *doc;
+
+	list_remove(&c->link);
+	mem_free(c);
+	if (r->out_cut || json_parse(&a, str_trim(r->out), NULL, &doc, NULL) < 0 ||
+			rpc_parse(doc, &m, &rpc_code, NULL) < 0)
+		log_warn("the store could not be verified: " STR_FMT,
+				STR_ARG(str_sub(str_trim(r->err), 0, 400)));
+	else if (m.kind == RPC_ERROR)
+		log_warn("the store could not be verified: " STR_FMT, STR_ARG(m.error_message));
+	else if (!value_bool_at(m.result, "ok"))
+		daemon_damaged(d, value_str_at(m.result, "reason"));
+	else
+		log_info("the store was verified up to event %lld",
+				(long long)value_int_at(m.result, "last_seq"));
+}
+
+void child_verify(struct daemon *d)
+{
+	struct child *c = mem_zalloc(1, sizeof(*c));
+	struct ov_err err = { 0 };
+
+	c->d = d;
+	if (start(c, STR("store.verify"), NULL, verified, &err) < 0) {
+		log_warn("the store could not be verified: %s", err.msg);
+		mem_free(c);
 		return;
 	}
 	list_append(&d->children, &c->link);
@@ -109,7 +151,8 @@ void child_done(struct daemon *d)
 
 		list_remove(&c->link);
 		job_abandon(c->job);
-		rpc_call_error(c->call, &err);
+		if (c->call)
+			rpc_call_error(c->call, &err);
 		mem_free(c);
 	}
 }

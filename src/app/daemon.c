@@ -452,6 +452,8 @@ int daemon_run(const struct daemon_options *o)
 	if (d.safe.on)
 		log_warn("%s", d.refusal.msg);
 	tell(o->ready_fd, NULL);
+	if (d.partly_read && !d.safe.on && d.config->store_verify_at_start)
+		child_verify(&d);
 	status = loop_run(d.loop);
 	register_remove(&d);
 	close_all(&d);

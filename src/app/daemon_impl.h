@@ -29,6 +29,7 @@ struct daemon {
 	str token;
 	struct safe_mode safe;
 	struct ov_err refusal; /* in safe mode: what whoever wants to change something is told */
+	bool partly_read;      /* the start began with a snapshot */
 
 	struct loop_source *after, *wake, *wake_steady, *drain, *signals[3];
 	struct list followers; /* of events, over the socket */
@@ -50,6 +51,11 @@ void server_done(struct daemon *d);
 
 /* child.c: calls that are answered by a process of their own. */
 void child_call(struct daemon *d, struct rpc_call *call);
+/*
+ * Has the whole store verified once by a process of its own: a start reads only what came after the
+ * snapshot. Damage leads to safe mode.
+ */
+void child_verify(struct daemon *d);
 /* Forgets them; the processes are ended. */
 void child_done(struct daemon *d);
 
@@ -68,6 +74,8 @@ void register_remove(struct daemon *d);
 
 /* daemon_store.c: the store, its state and the engine on it; safe mode when it is damaged. */
 int daemon_open_engine(struct daemon *d, const struct engine_world *world, struct ov_err *err);
+/* The store was found to be damaged while it is in use: from now on nothing is written or started. */
+void daemon_damaged(struct daemon *d, str reason);
 
 /* daemon.c */
 int daemon_load_config(const char *dir, const char *target, struct config **ret,

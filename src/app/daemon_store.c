@@ -2,6 +2,9 @@
  * How a daemon comes to its store. It is first read without being written, so that a store of a
  * newer program stays untouched and a damaged one is noticed before anything is added to it.
  */
+#include <stdio.h>
+#include <sys/stat.h>
+
 #include "app/daemon_impl.h"
 #include "app/log.h"
 #include "base/arena.h"
@@ -10,6 +13,8 @@
 #include "store/store_trace.h"
 #include "sys/file.h"
 #include "sys/rand.h"
+
+enum { RUNS_MAX = 10 * 1000 * 1000 };
 
 static void store_traced(void *user, const char *text)
 {
@@ -94,6 +99,29 @@ static int enter_safe_mode(struct daemon *d, struct safe_store *s, struct engine
 	return 0;
 }
 
+/* Where there were runs there was a log: a file without a byte was cut off, and is no new store. */
+static int check_emptied(struct daemon *d, struct ov_err *err)
+{
+	struct arena *a = &d->arena;
+	const char *path;
+	struct stat st;
+	str *names;
+	size_t n = 0;
+
+	if (safe_path(a, d->self.store_url, &path, NULL) < 0 || stat(path, &st) < 0 || st.st_size ||
+			file_exists(arena_cstr(a, arena_printf(a, "%s-wal", path))) ||
+			dir_list(a, path_join(a, d->o->dir, "runs"), RUNS_MAX, &names, &n, NULL) <
+					0 ||
+			n == 0)
+		return 0;
+	ov_fail(err, OV_ESTATE,
+			"%s is empty, though there were runs: it was cut off, and not touched",
+			path);
+	return ov_next(err,
+			"put a backup of .overseer/backups in its place, or remove it to begin "
+			"anew");
+}
+
 /*
  * A failure to read it beforehand is not the last word: there may be no store yet, or one that
  * only has to be brought up to date. What is wrong in earnest fails again on the ordinary way.
@@ -107,11 +135,13 @@ static int open_state(struct daemon *d, struct engine_options *e, struct ov_err 
 		ov_next(err, "install the newer version again; the store was not touched");
 		return r;
 	}
-	if (r == 0 && s.safe.on)
+	if (r == 0 && s.safe.on) {
 		r = enter_safe_mode(d, &s, e, err);
-	else {
+	} else {
 		store_close(s.store);
-		r = open_store(d, &e->store, err);
+		r = check_emptied(d, err);
+		if (r == 0)
+			r = open_store(d, &e->store, err);
 	}
 	if (r < 0) {
 		s.store = NULL;
@@ -120,6 +150,7 @@ static int open_state(struct daemon *d, struct engine_options *e, struct ov_err 
 	}
 	e->state = s.state;
 	e->snapshot = s.snapshot;
+	d->partly_read = s.snapshot > 0;
 	return 0;
 }
 
@@ -159,4 +190,19 @@ int daemon_open_engine(struct daemon *d, const struct engine_world *world, struc
 	}
 	executor_set_engine(d->executor, d->engine);
 	return 0;
+}
+
+/* The state was built on a whole snapshot and stays; the files stay as they are, so no copy is needed. */
+void daemon_damaged(struct daemon *d, str reason)
+{
+	if (d->safe.on)
+		return;
+	d->safe = (struct safe_mode){ .on = true,
+		.since = loop_now(d->loop),
+		.last_seq = engine_head(d->engine) };
+	snprintf(d->safe.reason, sizeof(d->safe.reason), STR_FMT, STR_ARG(reason));
+	safe_refusal(&d->safe, &d->refusal);
+	d->self.safe = &d->safe;
+	engine_refuse(d->engine, &d->refusal);
+	log_warn("%s", d->refusal.msg);
 }

@@ -451,6 +451,12 @@ void engine_start(struct engine *e)
 	perform_open(e);
 }
 
+void engine_refuse(struct engine *e, const struct ov_err *refusal)
+{
+	e->refusal = refusal;
+	e->started = false;
+}
+
 void engine_stop(struct engine *e)
 {
 	e->started = false;

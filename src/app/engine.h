@@ -61,6 +61,9 @@ void engine_close(struct engine *e);
 /* Drives the effects that a previous daemon left open, and asks for a first tick. */
 void engine_start(struct engine *e);
 
+/* From now on as if opened with this refusal; what is staged is still written. */
+void engine_refuse(struct engine *e, const struct ov_err *refusal);
+
 /* No more ticks: what is under way is still reported and written, nothing new begins. */
 void engine_stop(struct engine *e);
 

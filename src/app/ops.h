@@ -88,5 +88,5 @@ op_read_fn op_goal_history;
 op_read_fn op_status, op_goal_list, op_goal_show, op_plan_check, op_plan_diff, op_plan_history,
 		op_plan_show, op_work_list, op_work_show, op_run_list, op_run_show, op_run_log,
 		op_events_list, op_explain, op_config_show;
-op_read_fn op_store_backup, op_doctor_run, op_store_export, op_store_import;
+op_read_fn op_store_verify, op_store_backup, op_doctor_run, op_store_export, op_store_import;
 op_read_fn op_inbox_list, op_inbox_show, op_queue_list;

@@ -73,6 +73,7 @@ struct config {
 	str store_url;                /* empty: sqlite in the store's folder */
 	bool store_trace;             /* every call of the store goes to the log */
 	int64_t store_snapshot_every; /* events between snapshots */
+	bool store_verify_at_start;   /* all of it, beside the start */
 	int64_t store_backups_kept;   /* of those in the folder backups */
 
 	struct config_agent *agents;

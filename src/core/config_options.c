@@ -185,6 +185,11 @@ static const struct option options[] = {
 	{ "store.snapshot_every", OPT_INT, 1, 1000 * 1000 * 1000, "10000",
 			"Events between two snapshots; a start replays at most about that many.",
 			AT(store_snapshot_every) },
+	{ "store.verify_at_start", OPT_BOOL, 0, 0, "true",
+			"Verify the whole store beside every start, which itself reads only what "
+			"came "
+			"after the snapshot.",
+			AT(store_verify_at_start) },
 	{ "store.backups_kept", OPT_INT, 1, 10000, "7",
 			"Backups that are kept in the folder `backups`; older ones are removed.",
 			AT(store_backups_kept) },

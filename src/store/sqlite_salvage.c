@@ -114,7 +114,7 @@ int sqlite_check(struct store *store, struct ov_err *err)
 	} while (!sqlite_is_fresh(s));
 	if (r < 0 || str_is(buf_str(&found), "ok"))
 		return r;
-	return ov_fail(err, OV_EIO, "%s: SQLite finds: " STR_FMT, s->path,
+	return ov_fail(err, OV_EINVALID, "%s: SQLite finds: " STR_FMT, s->path,
 			STR_ARG(buf_str(&found)));
 }
 

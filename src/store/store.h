@@ -96,7 +96,10 @@ struct store_ops {
 	 * record before the break (OV_EIO, and err says what broke), or the head.
 	 */
 	int (*verify)(struct store *s, uint64_t after, uint64_t *ret_last, struct ov_err *err);
-	/* The back-end's own check of all that it has on disk: slow. OV_EIO with its first findings. */
+	/*
+	 * The back-end's own check of all that it has on disk: slow. OV_EINVALID with its first findings,
+	 * OV_EIO when it cannot look.
+	 */
 	int (*check)(struct store *s, struct ov_err *err);
 	/* A consistent copy to a new file, whoever writes meanwhile: slow, not synced. */
 	int (*copy)(struct store *s, const char *path, struct ov_err *err);

@@ -212,7 +212,7 @@ TEST(check_tells_its_findings)
 	make_store(&d, 3000);
 	write_at(d.db, 20 * 4096, junk, sizeof(junk));
 	s = open_store(&d, STORE_READ_ONLY);
-	assert_int_equal(store_check(s, &err), OV_EIO);
+	assert_int_equal(store_check(s, &err), OV_EINVALID);
 	assert_non_null(strstr(err.msg, "SQLite finds"));
 	store_close(s);
 	dir_done(&d);

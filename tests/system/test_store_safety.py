@@ -144,6 +144,23 @@ class Damage(SafetyCase):
         _, safe = self.damaged(spoil)
         self.assertGreater(safe["last_seq"], 0)
 
+    def test_page_under_a_snapshot(self):
+        """A start does not read so far back; what verifies everything beside it does."""
+        for damage in (lambda site: self.write(site, 12 * PAGE, b"\xee" * PAGE),
+                       lambda site: self.sql(site, "UPDATE log SET body = 'x' WHERE seq = 9")):
+            site, seq = self.filled()
+            damage(site)
+            site.up()
+            while not site.call("status.get")["safe_mode"]:
+                pass
+            safe = self.assert_safe(site)
+            self.assertGreater(safe["last_seq"], seq)  # the state stands on the snapshot
+            self.assertEqual(len(site.call("goal.list")["goals"]), 40)
+            self.assertEqual(site.down(), 0)
+            self.assertIn("problem", self.cli(site, "doctor", status=4))
+            answer = json.loads(self.cli(site, "doctor", "--rebuild", "--json", status=0).splitlines()[0])
+            self.assertGreater(answer["rebuilt"]["last_seq"], 0)
+
     def test_truncated(self):
         def cut(site):
             os.truncate(self.store(site), os.path.getsize(self.store(site)) // 2 // PAGE * PAGE)
@@ -208,6 +225,22 @@ class Damage(SafetyCase):
             self.assert_safe(site, 0)
             site.kill()
         self.assertEqual(len(self.copies(site)), 5)
+
+    def test_cut_to_nothing(self):
+        """An empty file where there were runs is no new store; a backup in its place goes on."""
+        site = self.site(FAST, COMMIT)
+        site.up()
+        site.wait_goal(site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"])
+        backup = site.call("store.backup")["file"]
+        site.down()
+        os.truncate(self.store(site), 0)
+        said = site.start()
+        self.assertTrue(said.startswith("error E_STATE\n"), said)
+        self.assertIn("cut off", said)
+        self.assertEqual(os.path.getsize(self.store(site)), 0)
+        os.rename(backup, self.store(site))
+        site.up()
+        self.assertEqual(len(site.runs()), 1)
 
     def test_second_daemon(self):
         """Safe mode holds the store as any daemon does."""
