@@ -153,6 +153,7 @@ int apply_effect_intended(struct state *s, const struct event *e, struct ov_err 
 {
 	int kind = status_parse(&effect_kinds, ev_text(e, "kind"));
 	struct effect *fx;
+	struct node *n;
 
 	if (kind < 0 || !id_valid(ev_text(e, "effect")) || state_effect(s, ev_text(e, "effect")))
 		return ev_missing(e, "new effect of that kind", ev_text(e, "effect"), err);
@@ -166,6 +167,10 @@ int apply_effect_intended(struct state *s, const struct event *e, struct ov_err 
 	record_set_str(&fx->dispatch_id, ev_text(e, "dispatch"));
 	record_set_str(&fx->purpose, ev_text(e, "purpose"));
 	fx->created_at = e->at;
+	/* Once in an episode, whatever comes of it. */
+	n = str_is(fx->purpose, "diagnose") ? state_node(s, e->goal, e->node) : NULL;
+	if (n)
+		n->diagnosed = true;
 	state_add_effect(s, fx);
 	return 0;
 }

@@ -221,6 +221,11 @@ static void tick_rung(struct decide_ctx *cx, const struct decision *d)
 		emit_rung(cx, d);
 		return;
 	}
+	if (d->diagnose) {
+		ev_cstr(cx, effect_intend(cx, FX_PLAN, make_id(cx, "X_"), about_node(d->node)),
+				"purpose", "diagnose");
+		return;
+	}
 	/* The wait for its answer is over. */
 	if (last && last->result == RESULT_ACCEPTED && d->rung != RUNG_RESEND)
 		dispatch_settle(cx, last->id, RESULT_TIMEOUT, STR("no answer"));

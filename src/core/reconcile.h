@@ -44,7 +44,7 @@ struct decision {
 	bool new_worker;
 	enum effect_kind effect; /* effect */
 	enum rung rung;          /* recover */
-	bool skip;
+	bool skip, diagnose;
 	int quiet;          /* signals that are known to be quiet */
 	ov_time at, due_at; /* activity */
 	enum life_sign sign;

@@ -210,6 +210,7 @@ static void take_rung(struct tick *t, const struct assignment *as, const struct 
 
 	d.rung = c->rung;
 	d.skip = c->skip;
+	d.diagnose = c->diagnose;
 	d.quiet = c->quiet;
 	d.why = c->why;
 	tick_add(t, d);

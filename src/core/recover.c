@@ -81,7 +81,7 @@ const char *rung_hindrance(const struct world *w, const struct assignment *as, e
 	return ladder[rung].hindrance ? ladder[rung].hindrance(w, as, quiet) : NULL;
 }
 
-static int64_t rung_cap(const struct policy *p, enum rung rung)
+int64_t rung_cap(const struct policy *p, enum rung rung)
 {
 	return rung == RUNG_NUDGE ? p->max_nudges : 1;
 }
@@ -104,6 +104,23 @@ static ov_time due_at(const struct policy *p, const struct node *n, enum rung ru
 	return rung == RUNG_NUDGE ? MAX(at, quiet_until(p, MAX(at, now))) : at;
 }
 
+/* Asking the agent gave nothing, and nobody has asked a model in this episode yet. */
+static bool diagnose_first(const struct world *w, const struct assignment *as,
+		const struct rung_choice *c)
+{
+	return w->policy->diagnose && !as->node->diagnosed && c->rung > RUNG_NUDGE && !c->skip &&
+			!as->node->goal->effect;
+}
+
+/* A model is being asked about this very stall: its answer is waited for. */
+static bool is_diagnosed(const struct node *n)
+{
+	const struct effect *fx = n->goal->effect;
+
+	return fx && fx->kind == FX_PLAN && str_is(fx->purpose, "diagnose") &&
+			str_eq(fx->node_id, n->id);
+}
+
 struct rung_choice rung_next(struct arena *a, const struct world *w, const struct assignment *as,
 		const struct observation *o, ov_time now)
 {
@@ -118,7 +135,7 @@ struct rung_choice rung_next(struct arena *a, const struct world *w, const struc
 	/* One that waits for a person already is not asked for its status first. */
 	if (rung < RUNG_ESCALATE && o && o->waiting_for.n)
 		rung = n->rungs[RUNG_ESCALATE] ? RUNG_COUNT : RUNG_ESCALATE;
-	if (rung == RUNG_COUNT) {
+	if (rung == RUNG_COUNT || is_diagnosed(n)) {
 		c.nothing = true;
 		return c;
 	}
@@ -126,6 +143,9 @@ struct rung_choice rung_next(struct arena *a, const struct world *w, const struc
 	c.due_at = due_at(w->policy, n, c.rung, now);
 	c.skip = rung_hindrance(w, as, c.rung, c.quiet) != NULL;
 	c.why = str_from(c.skip ? rung_hindrance(w, as, c.rung, c.quiet) : ladder[rung].why);
+	c.diagnose = diagnose_first(w, as, &c);
+	if (c.diagnose)
+		c.why = STR("the planner is asked what would help");
 	(void)a;
 	return c;
 }

@@ -8,9 +8,10 @@
 #include "core/reconcile.h"
 
 struct rung_choice {
-	bool nothing; /* all rungs were taken: a person has been asked */
+	bool nothing; /* all rungs were taken, or a model's advice is waited for */
 	enum rung rung;
 	bool skip;
+	bool diagnose;  /* a model is asked first what would help */
 	ov_time due_at; /* not before this */
 	int quiet;      /* independent signals that are known to be quiet */
 	str why;
@@ -19,6 +20,8 @@ struct rung_choice {
 /* For a stalled assignment; o: of its run, or NULL when it has none that lives. */
 struct rung_choice rung_next(struct arena *a, const struct world *w, const struct assignment *as,
 		const struct observation *o, ov_time now);
+/* How often an episode may take this rung. */
+int64_t rung_cap(const struct policy *p, enum rung rung);
 /* The wait after the n-th recovery of an episode: base, doubling up to the maximum. */
 ov_time recovery_backoff(const struct policy *p, int64_t n);
 /* The newest dispatch of an assignment whose delivery is in doubt, or NULL. */

@@ -3,10 +3,11 @@
 import hashlib
 import json
 import os
+import subprocess
 import unittest
 
 from fake_model import FakeModel
-from harness import SiteCase, plan, task
+from harness import CLI, SiteCase, plan, task
 
 KEY = "sk-planner-secret-3141592653589793"
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -166,6 +167,66 @@ class Planner(SiteCase):
         site.wait_type("effect.ended", goal=goal, outcome="ok")
         self.assertEqual([n["id"] for n in site.call("work.list", goal=goal)["nodes"]], ["T7"])
         self.assertEqual(site.call("goal.show", goal=goal)["plan_version"], 1)
+
+    def test_a_node_that_keeps_failing_is_diagnosed_split_and_done(self):
+        answers = {
+            "diagnose": {"actions": [{"type": "replan", "message": "too large"}]},
+            "split": {"subtasks": [{"id": "1", "name": "Small one", "acceptance": ["a"]},
+                                   {"id": "2", "name": "Small two", "acceptance": ["b"], "deps": ["1"]}]},
+        }
+        # It answers by what it is asked: the prompts tell themselves apart.
+        config = """
+[planner]
+provider = "command"
+diagnose = true
+command = '''
+cat > "$HOME/prompt"
+if grep -q "Choose what to do next" "$HOME/prompt"; then kind=diagnose; else kind=split; fi
+cp "$HOME/prompt" "$HOME/asked.$kind"
+cat "$HOME/$kind"
+'''
+[retry]
+max_attempts = 1
+delays = ["10ms", "10ms", "10ms"]
+[supervisor]
+backoff.base = "10ms"
+"""
+        # The whole is too much for it; the parts are not.
+        agent = """
+case "$(cat)" in *"Small "*) ;; *) echo "too much"; exit 1;; esac
+name=$OVERSEER_RUN.txt; echo work > "$name"; git add "$name"; git commit -qm "$name"
+"""
+        site = self.site(config, agent)
+        for name, answer in answers.items():
+            site.write(f"../{name}", json.dumps(answer))
+        site.up()
+        goal = site.call("goal.create", title="Big", plan=plan(task("T1.1")))["goal"]
+        site.wait_goal(goal)
+        nodes = {n["id"]: n["status"] for n in site.call("work.list", goal=goal)["nodes"]}
+        self.assertEqual(nodes, {"S1.1.1": "done", "S1.1.2": "done"})
+        shown = site.call("goal.show", goal=goal)
+        self.assertEqual((shown["plan_version"], shown["plan_source"]), (2, "replan"))
+        self.assertEqual(shown["planner"]["template_id"], "split.v1")
+        self.assertEqual([e["data"]["purpose"] for e in site.events() if e["type"] == "plan.generated"],
+                         ["diagnose", "split"])
+        self.assertIn("Task T1.1", site.home("asked.diagnose"))
+        self.assertIn("Stalled: ", site.home("asked.split"))
+
+    def test_the_command_line_waits_for_the_plan(self):
+        model = self.model("no JSON", GOOD, {"status": 400, "body": "no"})
+        site = self.site(model.config())
+        site.up(FAKE_MODEL_KEY=KEY)
+
+        def create(title):
+            return subprocess.run([CLI, "--dir", site.dir, "goal", "create", "--title", title], env=site.env, text=True,
+                                  capture_output=True, timeout=60, check=True).stdout
+        out = create("By a model")
+        self.assertIn("Planning with openai/fake-1 ...", out)
+        self.assertIn(", 1 repair (template plan.v1)", out)
+        self.assertIn("1 phase, 2 tasks, 0 subtasks. Ready now: T1.1", out)
+        out = create("By itself")
+        self.assertIn("a plan with one task is used", out)
+        self.assertIn("1 phase, 1 task, 0 subtasks.", out)
 
 
 if __name__ == "__main__":

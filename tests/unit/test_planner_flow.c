@@ -162,3 +162,83 @@ TEST(what_keeps_the_planner_from_working_is_told_once_until_it_is_over)
 	check_invariants(f.state, &f.policy);
 	fixture_done(&f);
 }
+
+/* A goal whose only node failed as often as it may, so that the ladder decides about it. */
+static struct goal *stalled(struct fixture *f)
+{
+	fixture_init(f);
+	f->policy.planner = f->policy.diagnose = true;
+	f->policy.retry_max_attempts = 1;
+	create_goal(f, flat_plan(f, 1), NULL);
+	settle(f);
+	bring_to(f, "T1", STAGE_RUNNING);
+	run_end(f, "T1", 1);
+	settle(f);
+	effect_end(f, "T1", FX_HARVEST, "ok", "", "'head': 'h', 'files_changed': 1");
+	settle(f);
+	return f->state->goals.p[0];
+}
+
+static void advise(struct fixture *f, const struct goal *g, const char *outcome,
+		const char *actions)
+{
+	submit(f, "effect.end",
+			json(f,
+					"{'effect':'" STR_FMT
+					"','outcome':'%s','detail':'','data':{"
+					"'model_ref':'m','template_id':'diagnose.v1','template_"
+					"hash':'h',"
+					"'actions':%s}}",
+					STR_ARG(g->effect->id), outcome, actions));
+}
+
+TEST(a_model_is_asked_about_a_stall_once_and_its_advice_shortens_the_ladder)
+{
+	struct fixture f;
+	struct goal *g = stalled(&f);
+	const struct node *n = node_of(&f, "T1");
+
+	assert_true(n->episode_open);
+	assert_non_null(g->effect);
+	assert_true(str_is(g->effect->purpose, "diagnose"));
+	assert_true(n->diagnosed);
+	/* Its answer is waited for, however long. */
+	f.now += OV_DAY;
+	settle(&f);
+	assert_int_equal(n->rungs[RUNG_REPLAN], 0);
+	/* A nudge is not possible any more; the next advice is. */
+	advise(&f, g, "ok",
+			"[{'type':'nudge','message':'hello?'},{'type':'escalate','question':'A or "
+			"B?'}]");
+	assert_int_equal(n->rungs[RUNG_REPLAN], 1);
+	assert_int_equal(n->rungs[RUNG_REASSIGN], 1);
+	assert_int_equal(n->rungs[RUNG_ESCALATE], 0);
+	assert_true(str_contains(value_str_at(last_event(&f, EV_EPISODE_RUNG)->data, "reason"),
+			STR("the planner advises to escalate: A or B?")));
+	f.now += OV_DAY;
+	settle(&f);
+	assert_int_equal(n->rungs[RUNG_ESCALATE], 1);
+	assert_int_equal(f.state->escalations.n, 1);
+	assert_null(g->effect);
+	check_invariants(f.state, &f.policy);
+	fixture_done(&f);
+}
+
+TEST(without_advice_the_ladder_goes_on_and_nobody_is_asked_again)
+{
+	static const char *const answers[][2] = { { "error", "[]" }, { "ok", "[]" },
+		{ "ok", "[{'type':'nudge','message':'x'}]" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+		struct fixture f;
+		struct goal *g = stalled(&f);
+
+		advise(&f, g, answers[i][0], answers[i][1]);
+		f.now += OV_DAY;
+		settle(&f);
+		assert_non_null(g->effect);
+		assert_true(str_is(g->effect->purpose, "split"));
+		check_invariants(f.state, &f.policy);
+		fixture_done(&f);
+	}
+}
