@@ -15,7 +15,7 @@ import harness  # noqa: E402
 from harness import SiteCase, plan, task  # noqa: E402
 
 # Every run leaves a file of its own, so that what an agent wrote can be looked for. T2 crashes
-# on its first try after it wrote something; T4 leaves its work uncommitted.
+# on its first try after it wrote something; T4 leaves its work uncommitted. All others report.
 AGENT = r"""
 echo "$OVERSEER_RUN" >> "$HOME/started"
 mkdir -p work
@@ -26,6 +26,7 @@ T2) [ -e "$HOME/t2-crashed" ] || { : > "$HOME/t2-crashed"; kill -SEGV $$; } ;;
 T4) exit 0 ;;
 esac
 git add -A && git commit -qm "work of $OVERSEER_NODE"
+printf '%s\n' '```json' '{"overseerUpdate": {"summary": "'"$OVERSEER_RUN"'"}}' '```'
 """
 
 PLAN = plan(task("T1"), task("T2"), task("T3", ["T1"]), task("T4", ["T1", "T2"]), task("T5", ["T3", "T4"]))
@@ -88,6 +89,10 @@ class Crash(SiteCase):
         runs = {e["run"]: e["data"]["dispatch"] for e in site.events() if e["type"] == "run.created"}
         self.assertLessEqual(set(started), set(runs), "a run was started that was never intended")
         self.assertEqual(len(set(runs.values())), len(runs))
+        reports = [e["data"]["update"]["summary"] for e in site.events() if e["type"] == "node.reported"]
+        ended = [e["run"] for e in site.events() if e["type"] == "run.ended" and e["data"]["exit_code"] == 0]
+        silent = [e["run"] for e in site.events() if e["type"] == "run.created" and e["node"] == "T4"]
+        self.assertEqual(sorted(reports), sorted(set(ended) - set(silent)), "each report is taken once")
 
     def check_refs(self, site):
         """Whatever an agent wrote is reachable from some ref."""
@@ -96,9 +101,59 @@ class Crash(SiteCase):
             self.assertIn(f"work/{run}.txt", reachable, f"the work of {run} is unreachable")
 
 
+# Waits to be asked, writes down what it heard, and answers.
+LISTENER = r"""
+while IFS= read -r line; do
+    printf '%s\n' "$line" >> "$HOME/heard"
+    case $line in "Request "*) break;; esac
+done
+printf '%s\n' "$line" '```json' '{"overseerUpdate": {"summary": "here"}}' '```'
+echo done > "$OVERSEER_NODE.txt"
+git add -A && git commit -qm "work of $OVERSEER_NODE"
+"""
+QUICK = harness.FAST + """
+[supervisor]
+idle_after = "500ms"
+"""
+
+
+class Asking(SiteCase):
+    """An agent that is asked for its status hears the request once, whenever the daemon dies."""
+
+    def ask_and_crash(self, point):
+        site = self.site()
+        os.chmod(site.write("../agent.sh", "#!/bin/sh\n" + LISTENER), 0o755)
+        site.configure(QUICK + site.agent_config().replace(
+            'agent.sh"]', 'agent.sh", "{prompt_file}"]\ninput = "stdin"\nprompt = "file"'))
+        site.up(OVERSEER_INJECT=point)
+        goal = site.call("goal.create", title="asked", plan=plan(task("T1")))["goal"]
+        self.assertEqual(site.ended(), -9, f"the daemon did not die at {point}")
+        site.up()
+        site.wait_goal(goal)
+        with open(os.path.join(site.root, "heard"), encoding="utf-8") as f:
+            self.assertEqual(f.read().count("Request "), 1)
+        events = site.events()
+        self.assertEqual([e["data"]["update"]["summary"] for e in events if e["type"] == "node.reported"], ["here"])
+        asked = [e["data"]["dispatch"] for e in events
+                 if e["type"] == "dispatch.intended" and e["data"]["purpose"] == "nudge"]
+        self.assertEqual(len(asked), 1)
+
+    def test_before_it_is_sent(self):
+        self.ask_and_crash("before-send")
+
+    def test_after_it_was_taken(self):
+        self.ask_and_crash("after-send")
+
+    def test_before_its_answer_is_taken(self):
+        self.ask_and_crash("before-run-report")
+
+    def test_after_its_answer_was_taken(self):
+        self.ask_and_crash("after-run-report")
+
+
 def load_tests(loader, tests, pattern):
-    del loader, tests, pattern
-    suite = unittest.TestSuite()
+    del tests, pattern
+    suite = unittest.TestSuite([loader.loadTestsFromTestCase(Asking)])
     points = crash_points()
     assert len(points) >= 15, f"only {points} were passed"
     if harness.SOAK:
