@@ -27,7 +27,7 @@ static int find(struct decide_ctx *cx, const value *params, const char *what, st
 	return r;
 }
 
-static void goal_to(struct decide_ctx *cx, const struct goal *g, enum goal_status to, str reason,
+void goal_to(struct decide_ctx *cx, const struct goal *g, enum goal_status to, str reason,
 		bool by_override, value **ret_result)
 {
 	/* A budget that is nearly spent does not get better by a pause. */

@@ -40,6 +40,9 @@ void node_block_as(struct decide_ctx *cx, const struct node *n, enum block_kind 
 void node_blocked_by(struct decide_ctx *cx, const struct node *n, str by);
 /* Ends the node's stall, if there is one. */
 void episode_close(struct decide_ctx *cx, const struct node *n, str reason);
+/* With the health that its budget gives it; the result names goal and status. */
+void goal_to(struct decide_ctx *cx, const struct goal *g, enum goal_status to, str reason,
+		bool by_override, value **ret_result);
 void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status to, str reason);
 void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
 		enum stage stage, str reason);

@@ -315,7 +315,6 @@ int decide_work_cancel(struct decide_ctx *cx, const value *params, value **ret_r
 int decide_work_reopen(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
-	struct event *e;
 	struct goal *g;
 	struct work w;
 	int r = work_read(cx, params, "reopen", true, &w, err);
@@ -325,13 +324,8 @@ int decide_work_reopen(struct decide_ctx *cx, const value *params, value **ret_r
 	g = w.n->goal;
 	if (g->status == GOAL_CANCELLED || g->status == GOAL_ARCHIVED)
 		return status_check(&goal_statuses, g->id, (int)g->status, GOAL_ACTIVE, true, err);
-	if (g->status == GOAL_COMPLETED) {
-		e = emit(cx, EV_GOAL_STATUS, about_goal(g));
-		ev_cstr(cx, e, "from", status_name(&goal_statuses, (int)g->status));
-		ev_cstr(cx, e, "to", status_name(&goal_statuses, GOAL_ACTIVE));
-		ev_note(cx, e, "reason", w.reason);
-		ev_flag(cx, e, "override", true);
-	}
+	if (g->status == GOAL_COMPLETED)
+		goal_to(cx, g, GOAL_ACTIVE, w.reason, true, ret_result);
 	emit_node_status(cx, w.n, NODE_QUEUED, w.reason, true);
 	*ret_result = work_result(cx, w.n, NODE_QUEUED);
 	value_put(cx->arena, *ret_result, "goal_reopened",

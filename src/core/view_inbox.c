@@ -75,17 +75,30 @@ static int rank_order(const void *pa, const void *pb)
 	return (a->x->number > b->x->number) - (a->x->number < b->x->number);
 }
 
+/* Kinds with answers of their own: these only, or (NULL) only the options that were given. */
+static const struct {
+	const char *kind, *words;
+} closed_kinds[] = { { "budget", "cancel" }, { "login", NULL }, { "outage", NULL } };
+
 /* What may stand after "inbox answer N", for people: its options, or the words that do something. */
 static str answer_words(struct arena *a, const struct entry *e)
 {
 	str words = STR("");
+	bool closed = false;
 
 	for (size_t i = 0; i < e->x->options.n; i++)
-		words = arena_printf(a, STR_FMT STR_FMT "|", STR_ARG(words),
+		words = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(words), words.n ? "|" : "",
 				STR_ARG(e->x->options.p[i]));
+	for (size_t i = 0; i < ARRAY_LEN(closed_kinds); i++)
+		if (str_is(e->x->kind, closed_kinds[i].kind)) {
+			closed = true;
+			words = closed_kinds[i].words ? str_from(closed_kinds[i].words) : words;
+		}
+	if (closed && words.n)
+		return words;
 	if (!words.n && e->n)
-		words = STR("retry|done|cancel|");
-	return arena_printf(a, STR_FMT "TEXT", STR_ARG(words));
+		words = STR("retry|done|cancel");
+	return arena_printf(a, STR_FMT "%sTEXT", STR_ARG(words), words.n ? "|" : "");
 }
 
 static void push_command(struct arena *a, value *list, str text)
@@ -100,6 +113,12 @@ static value *commands_of(struct arena *a, const struct entry *e)
 
 	if (e->x->status != ESC_OPEN)
 		return list;
+	if (str_is(e->x->kind, "budget") && e->g)
+		push_command(a, list,
+				arena_printf(a,
+						"overseer goal update " STR_FMT
+						" --budget NAME=AMOUNT --reason TEXT",
+						STR_ARG(e->g->id)));
 	push_command(a, list,
 			arena_printf(a, "overseer inbox answer %lld " STR_FMT, number,
 					STR_ARG(answer_words(a, e))));

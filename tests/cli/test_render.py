@@ -325,5 +325,63 @@ class Work(Case):
                       self.ok("events").out)
 
 
+class Inbox(Case):
+    ENTRY = {"number": 12, "goal_id": goal()["id"], "node_id": "S2.1.2", "assignment_id": "", "kind": "question",
+             "question": "Redis or \x1b[31min-process\x1b[0m counters?\nSecond line", "options": ["redis", "in-process"],
+             "default_answer": "in-process", "status": "open", "answer": "", "answered_by": "", "reminders": 1, "blocks": 3,
+             "opened_at": ago(21 * 60 + 30), "closed_at": None, "expires_at": ago(-39 * 60 - 30),
+             "answers": "redis|in-process|TEXT",
+             "commands": ["overseer inbox answer 12 redis|in-process|TEXT", f"overseer explain {goal()['id']}/S2.1.2"]}
+
+    def test_list(self):
+        self.fake({"inbox.list": {"inbox": [self.ENTRY]}})
+        for command in (["inbox"], ["inbox", "list"]):
+            lines = self.ok(*command).out.splitlines()
+            self.assertRegex(lines[0], r'^#12  question  goal_\w+/S2\.1\.2  "Redis or .*counters\? ?.*"  21m  default in 39m: in-process$')
+            self.assertNotIn("\x1b", lines[0])
+            self.assertRegex(lines[1], r"^     overseer inbox answer 12 redis\|in-process\|TEXT    overseer explain goal_\w+/S2\.1\.2$")
+            self.assertEqual(len(lines), 2)
+
+    def test_empty_and_all(self):
+        fake = self.fake({"inbox.list": {"inbox": []}})
+        self.assertEqual(self.ok("inbox", "--all").out, "Nothing needs you.\n")
+        self.assertEqual(fake.asked[-1][1], {"all": True})
+
+    def test_show(self):
+        self.fake({"inbox.show": {**self.ENTRY, "facts": [{"seq": 1, "at": ago(60), "type": "node.failed", "text": "failed"}],
+                                  "now": "blocked"}})
+        out = self.ok("inbox", "show", "12").out
+        for text in ("#12 question", "Second line", "Options", "redis", "3 more pieces of work", "What led to it", "failed",
+                     "Next  overseer inbox answer 12"):
+            self.assertIn(text, out)
+        self.assertNotIn("\x1b", out)
+
+    def test_answer_is_one_text(self):
+        fake = self.fake({"inbox.answer": {"escalation": 12, "goal": goal()["id"], "node": "S2.1.2", "status": "answered",
+                                           "answer": "use redis", "node_status": "queued"}})
+        out = self.ok("inbox", "answer", "#12", "use", "redis").out
+        self.assertEqual(fake.asked[-1][1], {"answer": "use redis", "number": 12})
+        self.assertIn("S2.1.2 is queued.", out)
+
+    def test_usage(self):
+        self.fake({})
+        for args in (["inbox", "answer", "12"], ["inbox", "answer", "x", "y"], ["inbox", "show"], ["inbox", "foo"],
+                     ["queue", "drop", "T1"], ["work", "cancel", "T1"], ["run", "stop", "R_1"]):
+            self.assertIn("overseer", self.fails(2, *args).err)
+
+
+class Queue(Case):
+    def test_list(self):
+        entry = {"goal": goal()["id"], "node": "T1", "name": "First", "priority": 3, "agent": "claude", "worker": "pool-1",
+                 "branch": "b", "state": "waits", "why": "the checkout is dirty", "not_before": ago(-125), "since": ago(65)}
+        self.fake({"queue.list": {"accept": [entry], "dispatch": [{**entry, "node": "T2", "not_before": None,
+                                                                    "why": "no worker is free"}]}})
+        lines = self.ok("queue", "list").out.splitlines()
+        self.assertEqual(lines[0], "TO BE ACCEPTED (1)")
+        self.assertRegex(lines[1], r"^  1  goal_\w+/T1  First  priority 3  claude  1m  again in 2m: the checkout is dirty$")
+        self.assertEqual(lines[2], "TO BE BEGUN (1)")
+        self.assertRegex(lines[3], r"^  1  goal_\w+/T2  First  priority 3  claude  1m  no worker is free$")
+
+
 if __name__ == "__main__":
     main()

@@ -221,6 +221,32 @@ input = "stdin"
         self.assertEqual(self.json(site, "inbox")["inbox"], [])
         self.assertEqual(len(self.json(site, "inbox", "--all")["inbox"]), 2)
 
+    def test_question_of_an_agent(self):
+        """It says that it cannot go on; its work is kept, a person answers, the next run goes on with that."""
+        site = self.site(FAST, r"""
+prompt=$(cat)
+case "$prompt" in *"A person answered"*) echo "$prompt" > told.txt; exit 0 ;; esac
+echo half > half.txt
+printf '%s\n' '```json' '{"overseerUpdate": {"status": "blocked", "blockers": ["Redis or in-process?"]}}' '```'
+read x < "$HOME/g.go"
+""")
+        site.gate("g")
+        site.up()
+        goal = self.goal(site, task("T1"), task("T2", ["T1"]))
+        opened = site.wait_type("escalation.opened", node="T1")["data"]
+        number = str(opened["escalation"])
+        listed = self.json(site, "inbox")["inbox"][0]
+        self.assertEqual((listed["question"], listed["blocks"]), ("Redis or in-process?", 1))
+        self.assertEqual(site.node("T1")["block"], "question")
+        self.assertIn("Redis or in-process?", self.cli(site, "status"))
+        self.assertIn("T1 is queued", self.cli(site, "inbox", "answer", number, "redis"))
+        site.wait_type("node.status", node="T1", to="done")
+        self.assertIn("A person answered\nredis", site.git("show", "main:told.txt"))
+        self.assertEqual(site.git("show", "main:half.txt"), "half\n")
+        asked = [e for e in site.events() if e["type"] == "escalation.opened" and e.get("node") == "T1"]
+        self.assertEqual(len(asked), 1)
+        self.cli(site, "goal", "cancel", goal, "--reason", "enough")
+
     def test_inbox_words(self):
         for word, status in (("done", "done"), ("cancel", "cancelled")):
             site = self.site(ONCE, STUBBORN)

@@ -372,12 +372,17 @@ TEST(a_budget_is_raised_or_the_goal_given_up)
 {
 	struct fixture f;
 	struct ov_err err = { 0 };
+	const value *entry;
 	int64_t number;
 
 	fixture_init(&f);
 	create_goal(&f, flat_plan(&f, 1), NULL);
 	bring_to(&f, "T1", STAGE_RUNNING);
 	number = ask(&f, "budget", "", "");
+	entry = value_item(view_inbox(&f.arena, f.state, STR(""), false), 0);
+	assert_true(str_is(value_str_at(entry, "answers"), "cancel"));
+	assert_true(str_starts(value_str_or(value_item(value_at(entry, "commands"), 0), STR("")),
+			STR("overseer goal update goal_")));
 	assert_int_equal(try_submit(&f, "inbox.answer", answer(&f, number, "continue"), &err),
 			OV_ESTATE);
 	assert_non_null(strstr(err.next, "overseer goal update goal_"));
