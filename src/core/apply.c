@@ -331,6 +331,7 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_NODE_ANSWERED] = apply_node_answered,
 	[EV_EPISODE_OPENED] = apply_episode_opened,
 	[EV_EPISODE_RUNG] = apply_episode_rung,
+	[EV_EPISODE_ADVISED] = apply_episode_advised,
 	[EV_EPISODE_CLOSED] = apply_episode_closed,
 	[EV_CRYSTALLIZED] = apply_crystallized,
 	[EV_ASSIGNMENT_CREATED] = apply_assignment_created,

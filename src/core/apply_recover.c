@@ -67,9 +67,10 @@ int apply_node_answered(struct state *s, const struct event *e, struct ov_err *e
 static void forget_ladder(struct node *n)
 {
 	memset(n->rungs, 0, sizeof(n->rungs));
+	memset(n->skipped, 0, sizeof(n->skipped));
 	n->recoveries = 0;
 	n->recovered_at = n->backoff_until = n->sent_at = 0;
-	n->diagnosed = false;
+	record_set_str(&n->advice, STR(""));
 	record_set_str(&n->sent_hash, STR(""));
 }
 
@@ -94,7 +95,11 @@ int apply_episode_rung(struct state *s, const struct event *e, struct ov_err *er
 
 	if (!n || !n->episode_open || ev_num(e, "episode") != n->episode || rung < 0)
 		return ev_missing(e, "node with that episode", e->node, err);
+	if (value_bool_at(e->data, "skipped"))
+		n->skipped[rung] += (int32_t)ev_num(e, "count") - n->rungs[rung];
 	n->rungs[rung] = (int32_t)ev_num(e, "count");
+	/* What was advised is done, or cannot be. */
+	record_set_str(&n->advice, STR(""));
 	if (value_bool_at(e->data, "skipped"))
 		return 0;
 	n->recoveries++;
@@ -107,6 +112,16 @@ int apply_episode_rung(struct state *s, const struct event *e, struct ov_err *er
 	/* Somebody else takes it up: the failures of the one before do not count against him. */
 	if (rung == RUNG_REASSIGN)
 		memset(n->failures, 0, sizeof(n->failures));
+	return 0;
+}
+
+int apply_episode_advised(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct node *n = state_node(s, e->goal, e->node);
+
+	if (!n || !n->episode_open || ev_num(e, "episode") != n->episode)
+		return ev_missing(e, "node with that open episode", e->node, err);
+	record_set_json(&n->advice, value_at(e->data, "action"));
 	return 0;
 }
 

@@ -52,6 +52,7 @@ int apply_run_started(struct state *s, const struct event *e, struct ov_err *err
 int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct run *r = state_run(s, e->run);
+	int limit;
 
 	if (!r)
 		return ev_missing(e, "run", e->run, err);
@@ -66,6 +67,9 @@ int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 	r->swept = ev_num(e, "swept");
 	r->tokens = ev_num(e, "tokens");
 	r->cost_microusd = ev_num(e, "cost_microusd");
+	limit = status_parse(&block_kinds, ev_text(e, "limit"));
+	r->limit = limit < 0 ? BLOCK_NONE : (enum block_kind)limit;
+	r->resets_at = ev_num(e, "resets_at_ms");
 	r->ended_at = ev_num(e, "ended_at_ms") ? ev_num(e, "ended_at_ms") : e->at;
 	record_set_str(&r->message, ev_text(e, "message"));
 	return 0;
@@ -153,7 +157,6 @@ int apply_effect_intended(struct state *s, const struct event *e, struct ov_err 
 {
 	int kind = status_parse(&effect_kinds, ev_text(e, "kind"));
 	struct effect *fx;
-	struct node *n;
 
 	if (kind < 0 || !id_valid(ev_text(e, "effect")) || state_effect(s, ev_text(e, "effect")))
 		return ev_missing(e, "new effect of that kind", ev_text(e, "effect"), err);
@@ -166,11 +169,10 @@ int apply_effect_intended(struct state *s, const struct event *e, struct ov_err 
 	record_set_str(&fx->run_id, e->run);
 	record_set_str(&fx->dispatch_id, ev_text(e, "dispatch"));
 	record_set_str(&fx->purpose, ev_text(e, "purpose"));
+	if (ev_text(e, "evidence_hash").n && state_node(s, e->goal, e->node))
+		record_set_str(&state_node(s, e->goal, e->node)->diagnosed,
+				ev_text(e, "evidence_hash"));
 	fx->created_at = e->at;
-	/* Once in an episode, whatever comes of it. */
-	n = str_is(fx->purpose, "diagnose") ? state_node(s, e->goal, e->node) : NULL;
-	if (n)
-		n->diagnosed = true;
 	state_add_effect(s, fx);
 	return 0;
 }

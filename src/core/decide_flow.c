@@ -489,6 +489,9 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 	copy_int(cx, e, params, "ended_at_ms");
 	copy_int(cx, e, params, "tokens");
 	copy_int(cx, e, params, "cost_microusd");
+	copy_int(cx, e, params, "resets_at_ms");
+	if (value_str_at(params, "limit").n)
+		ev_str(cx, e, "limit", value_str_at(params, "limit"));
 	if (value_str_at(params, "message").n)
 		ev_note(cx, e, "message", value_str_at(params, "message"));
 	run_spent(cx, r, as, e->data);

@@ -11,6 +11,8 @@
 
 static enum block_kind limit_of(const struct policy *p, const struct assignment *as)
 {
+	if (as->run->limit != BLOCK_NONE)
+		return as->run->limit;
 	for (size_t i = 0; i < p->agents_n; i++) {
 		const struct policy_agent *agent = &p->agents[i];
 
@@ -132,7 +134,9 @@ bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 		return false;
 	}
 	/* When the agent does not say when: later each time. */
-	if (kind == BLOCK_RATE_LIMITED)
+	if (as->run->resets_at > cx->now)
+		resets_at = as->run->resets_at;
+	else if (kind == BLOCK_RATE_LIMITED)
 		resets_at = cx->now + recovery_backoff(cx->policy, times);
 	why = kind == BLOCK_LOGIN ? STR("its agent is logged out")
 				  : STR("its agent is out of quota");

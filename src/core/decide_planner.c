@@ -4,7 +4,6 @@
 #include "base/str.h"
 #include "core/decide_impl.h"
 #include "core/plan_make.h"
-#include "core/recover.h"
 
 static void emit_generated(struct decide_ctx *cx, const struct effect *fx, const value *data)
 {
@@ -151,51 +150,6 @@ static void split(struct decide_ctx *cx, const struct goal *g, const struct effe
 					    STR_ARG(n->id)),
 			    "replan", &err) < 0)
 		cx->out->n = before;
-}
-
-/* The first rung of those advised that this episode may still take; RUNG_COUNT when there is none. */
-static enum rung advised(const struct decide_ctx *cx, const struct node *n, const value *actions,
-		str *ret_says)
-{
-	for (size_t i = 0; i < value_count(actions); i++) {
-		const value *x = value_item(actions, i);
-		int rung = status_parse(&rungs, value_str_at(x, "type"));
-
-		if (rung < 0 || n->rungs[rung] >= rung_cap(cx->policy, (enum rung)rung))
-			continue;
-		*ret_says = value_str_at(x, rung == RUNG_ESCALATE ? "question" : "message");
-		return (enum rung)rung;
-	}
-	return RUNG_COUNT;
-}
-
-/* Advice only shortens the ladder: rungs before the advised one are skipped, and it is the ladder
- * itself, with its caps, waits and hindrances, that takes the next. */
-static void diagnosed(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
-{
-	const struct node *n = state_node(cx->state, fx->goal_id, fx->node_id);
-	str says = STR("");
-	enum rung to;
-
-	if (!o->ok || !n || !n->episode_open || !n->assignment ||
-			n->assignment->status != AS_STALLED)
-		return;
-	to = advised(cx, n, value_at(o->data, "actions"), &says);
-	for (int i = 0; to < RUNG_COUNT && i < (int)to; i++) {
-		struct event *e;
-
-		if (n->rungs[i] >= rung_cap(cx->policy, (enum rung)i))
-			continue;
-		e = emit(cx, EV_EPISODE_RUNG, about_assignment(n->assignment));
-		ev_int(cx, e, "episode", n->episode);
-		ev_cstr(cx, e, "rung", status_name(&rungs, i));
-		ev_int(cx, e, "count", rung_cap(cx->policy, (enum rung)i));
-		ev_flag(cx, e, "skipped", true);
-		ev_note(cx, e, "reason",
-				arena_printf(cx->arena, "the planner advises to %s%s" STR_FMT,
-						status_name(&rungs, (int)to), says.n ? ": " : "",
-						STR_ARG(says)));
-	}
 }
 
 void plan_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)

@@ -9,6 +9,7 @@
 #include "core/liveness.h"
 #include "core/prompt.h"
 #include "core/recover.h"
+#include "data/json.h"
 
 void episode_open(struct decide_ctx *cx, const struct assignment *as, str reason,
 		const value *evidence)
@@ -124,10 +125,22 @@ static struct event *emit_rung(struct decide_ctx *cx, const struct decision *d)
 	return e;
 }
 
+/* What a model advised about this rung, or NULL. */
+static const value *advice_for(struct decide_ctx *cx, const struct decision *d)
+{
+	value *advice;
+
+	if (!d->node->advice.n || json_parse(cx->arena, d->node->advice, NULL, &advice, NULL) < 0 ||
+			!str_is(value_str_at(advice, "type"), status_name(&rungs, (int)d->rung)))
+		return NULL;
+	return advice;
+}
+
 static void rung_nudge(struct decide_ctx *cx, const struct decision *d)
 {
 	str hash = dispatch_send(cx, d->assignment, "nudge",
-			prompt_nudge(cx->arena, d->assignment));
+			prompt_nudge(cx->arena, d->assignment,
+					value_str_at(advice_for(cx, d), "message")));
 
 	ev_str(cx, emit_rung(cx, d), "instruction_hash", hash);
 }
@@ -183,20 +196,37 @@ static void rung_reassign(struct decide_ctx *cx, const struct decision *d)
 	node_reassign(cx, d->assignment, other_agent(cx, d->assignment->agent), d->why);
 }
 
+/* A model's question in its own words; an answer to it is a text for the agent, never a command. */
+static void ask_as_advised(struct decide_ctx *cx, const value *advice, struct escalation_spec *x)
+{
+	const value *list = value_at(advice, "options");
+	const char **options;
+
+	if (!value_str_at(advice, "question").n)
+		return;
+	options = arena_array(cx->arena, const char *, value_count(list) + 1);
+	for (size_t i = 0; i < value_count(list); i++)
+		options[i] = arena_cstr(cx->arena, value_str_or(value_item(list, i), STR("")));
+	x->kind = "question";
+	x->question = value_str_at(advice, "question");
+	x->options = value_count(list) ? options : NULL;
+}
+
 static void rung_escalate(struct decide_ctx *cx, const struct decision *d)
 {
 	static const char *const options[] = { "retry", "done", "cancel", NULL };
 	const struct assignment *as = d->assignment;
 	bool running = as->run && as->run->status != RUN_ENDED;
-	str question = arena_printf(cx->arena, "nothing helped: " STR_FMT ". How shall it go on?",
-			STR_ARG(d->node->episode_reason));
+	struct escalation_spec spec = { .kind = running ? "stalled" : "failed",
+		.question = arena_printf(cx->arena,
+				"nothing helped: " STR_FMT ". How shall it go on?",
+				STR_ARG(d->node->episode_reason)),
+		.options = options,
+		.episode = d->node->episode };
 
 	emit_rung(cx, d);
-	escalate_about(cx, about_assignment(as),
-			&(struct escalation_spec){ .kind = running ? "stalled" : "failed",
-					.question = question,
-					.options = options,
-					.episode = d->node->episode });
+	ask_as_advised(cx, advice_for(cx, d), &spec);
+	escalate_about(cx, about_assignment(as), &spec);
 	/* It is ended only on the word of two signals; otherwise it goes on until a person decides. */
 	if (running && d->quiet < 2)
 		return;
@@ -221,15 +251,18 @@ static void tick_rung(struct decide_ctx *cx, const struct decision *d)
 		emit_rung(cx, d);
 		return;
 	}
-	if (d->diagnose) {
-		ev_cstr(cx, effect_intend(cx, FX_PLAN, make_id(cx, "X_"), about_node(d->node)),
-				"purpose", "diagnose");
-		return;
-	}
 	/* The wait for its answer is over. */
 	if (last && last->result == RESULT_ACCEPTED && d->rung != RUNG_RESEND)
 		dispatch_settle(cx, last->id, RESULT_TIMEOUT, STR("no answer"));
 	table[d->rung](cx, d);
+}
+
+static void tick_diagnose(struct decide_ctx *cx, const struct decision *d)
+{
+	struct event *e = effect_intend(cx, FX_PLAN, make_id(cx, "X_"), about_node(d->node));
+
+	ev_cstr(cx, e, "purpose", "diagnose");
+	ev_str(cx, e, "evidence_hash", d->diagnosis);
 }
 
 static void tick_finish(struct decide_ctx *cx, const struct decision *d)
@@ -325,6 +358,7 @@ void tick_recover(struct decide_ctx *cx, const struct decision *d)
 		[DEC_REVIVE] = tick_life,
 		[DEC_STALL] = tick_stall,
 		[DEC_RUNG] = tick_rung,
+		[DEC_DIAGNOSE] = tick_diagnose,
 		[DEC_FINISH] = tick_finish,
 		[DEC_OVERDUE] = tick_overdue,
 		[DEC_OUTAGE] = tick_outage,

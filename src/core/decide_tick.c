@@ -127,6 +127,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_STALL] = tick_recover,
 	[DEC_REVIVE] = tick_recover,
 	[DEC_RUNG] = tick_recover,
+	[DEC_DIAGNOSE] = tick_recover,
 	[DEC_FINISH] = tick_recover,
 	[DEC_OVERDUE] = tick_recover,
 	[DEC_OUTAGE] = tick_recover,

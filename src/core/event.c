@@ -173,6 +173,10 @@ static const struct event_field episode_rung[] = {
 	NUM_OPT("backoff_until_ms", "the next rung comes no earlier"),
 	TEXT_OPT("instruction_hash", "of what was sent, without its nonce"),
 };
+static const struct event_field episode_advised[] = {
+	NUM("episode", "number"),
+	{ "action", V_OBJECT, true, "type (a rung), and message, or question and options", V_NULL },
+};
 static const struct event_field episode_closed[] = {
 	NUM("episode", "number"),
 	TEXT("reason", "progress, or what else ended it"),
@@ -235,6 +239,8 @@ static const struct event_field run_ended[] = {
 	NUM_OPT("ended_at_ms", "when the agent ended"),
 	NUM_OPT("tokens", "that it used, where it says so"),
 	NUM_OPT("cost_microusd", "that it cost, where it says so"),
+	TEXT_OPT("limit", "what kept the agent from working: rate_limited or login"),
+	NUM_OPT("resets_at_ms", "when that limit resets, where the agent says so"),
 	TEXT_OPT("message", "why it could not be started, or what is known"),
 };
 static const struct event_field run_harvested[] = {
@@ -272,6 +278,7 @@ static const struct event_field effect_intended[] = {
 	TEXT("kind", "what will be done"),
 	TEXT_OPT("dispatch", "that is sent"),
 	TEXT_OPT("purpose", "of a plan: create, split, diagnose"),
+	TEXT_OPT("evidence_hash", "of what a diagnosis is about"),
 };
 static const struct event_field effect_ended[] = {
 	TEXT("effect", "id"),
@@ -348,6 +355,7 @@ static const struct {
 	[EV_NODE_ANSWERED] = FIELDS(node_answered),
 	[EV_EPISODE_OPENED] = FIELDS(episode_opened),
 	[EV_EPISODE_RUNG] = FIELDS(episode_rung),
+	[EV_EPISODE_ADVISED] = FIELDS(episode_advised),
 	[EV_EPISODE_CLOSED] = FIELDS(episode_closed),
 	[EV_CRYSTALLIZED] = FIELDS(crystallized),
 	[EV_ASSIGNMENT_CREATED] = FIELDS(assignment_created),

@@ -34,6 +34,7 @@
 			"A person answered; whoever works on the node is told.")                   \
 	X(EV_EPISODE_OPENED, "episode.opened", "Work on the node stalled.")                        \
 	X(EV_EPISODE_RUNG, "episode.rung", "A rung of the recovery ladder was taken, or skipped.") \
+	X(EV_EPISODE_ADVISED, "episode.advised", "A model advised what to do about a stall.")      \
 	X(EV_EPISODE_CLOSED, "episode.closed", "The stall is over: progress, or an end.")          \
 	X(EV_CRYSTALLIZED, "crystallization.written",                                              \
 			"A handoff was written for whoever goes on.")                              \

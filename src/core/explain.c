@@ -32,6 +32,7 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_EPISODE_RUNG] =
 			"episode {episode}: {rung} {count} [{?skipped}skipped: ][{!skipped}taken: "
 			"]{reason}",
+	[EV_EPISODE_ADVISED] = "episode {episode}: a model was asked, and gave advice",
 	[EV_EPISODE_CLOSED] = "episode {episode} is over: {reason}",
 	[EV_CRYSTALLIZED] = "a handoff was written",
 	[EV_ASSIGNMENT_CREATED] =

@@ -71,10 +71,12 @@ struct node {
 	bool episode_open;
 	str episode_reason;
 	int32_t rungs[RUNG_COUNT]; /* taken in this episode, those skipped included */
+	int32_t skipped[RUNG_COUNT]; /* of these, those that could not help */
 	int64_t recoveries;        /* rungs really taken in this episode */
 	str sent_hash;             /* of the last instruction that the ladder sent */
 	ov_time episode_at, recovered_at, backoff_until, sent_at;
-	bool diagnosed; /* a model was asked in this episode */
+	str diagnosed; /* hash of the evidence that a model was asked about last */
+	str advice;    /* JSON: the action that it advises, until it is taken or skipped */
 
 	str commit;    /* on the target branch, once accepted */
 	int64_t epoch; /* of the newest assignment */
@@ -132,6 +134,8 @@ struct run {
 	str update_identity;   /* of the last report that was taken from its output */
 	int64_t update_offset; /* output beyond this has not been read for reports */
 	int64_t tokens, cost_microusd;
+	enum block_kind limit; /* what kept the agent from working, as it says itself */
+	ov_time resets_at;     /* when that is over, where it says so */
 	bool overdue; /* it took longer than a run may, and a person was told */
 	bool lost;
 	int64_t exit_code, signal;

@@ -34,16 +34,18 @@ static const char update_contract[] =
 		"block "
 		"like this (leave out what you have nothing to say about):\n" UPDATE_BLOCK;
 
-str prompt_nudge(struct arena *a, const struct assignment *as)
+str prompt_nudge(struct arena *a, const struct assignment *as, str advice)
 {
 	return arena_printf(a,
+			STR_FMT "%s"
 			"Nothing has been heard of task " STR_FMT " (" STR_FMT
 			") for a while. Please report now. Status: what changed since the last "
 			"instruction. Next: the next concrete action. Blockers: what you need to "
 			"go "
 			"on. If you are finished: status done, with a short summary and evidence. "
 			"Answer with one block like this, then go on with the task:\n" UPDATE_BLOCK,
-			STR_ARG(as->node->id), STR_ARG(as->node->name));
+			STR_ARG(advice), advice.n ? "\n\n" : "", STR_ARG(as->node->id),
+			STR_ARG(as->node->name));
 }
 
 str prompt_with_nonce(struct arena *a, str text, str nonce)

@@ -5,8 +5,8 @@
 
 /* The instruction for an assignment's next run, at most LIMIT_INSTRUCTION bytes. */
 str prompt_build(struct arena *a, const struct assignment *as);
-/* Asks a run that fell silent for a status update. The same for the same node, but for its nonce. */
-str prompt_nudge(struct arena *a, const struct assignment *as);
+/* Asks a run that fell silent for a status update; advice may be empty. The same for the same node, but for its nonce. */
+str prompt_nudge(struct arena *a, const struct assignment *as, str advice);
 /* A text that is sent to a run, with the nonce that an answer shall repeat. */
 str prompt_with_nonce(struct arena *a, str text, str nonce);
 /* What an agent is told whose work conflicts with the target branch. */

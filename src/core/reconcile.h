@@ -21,6 +21,7 @@
 	X(DEC_STALL, "stall", "no sign of life for too long")                  \
 	X(DEC_REVIVE, "revive", "a stalled run shows signs of life")           \
 	X(DEC_RUNG, "recover", "the next rung of the ladder")                  \
+	X(DEC_DIAGNOSE, "diagnose", "a model is asked what to do")     \
 	X(DEC_FINISH, "finish", "it reported done, and is quiet")              \
 	X(DEC_OVERDUE, "overdue", "the run takes too long")                    \
 	X(DEC_OUTAGE, "outage", "too many fell silent at once")                \
@@ -44,11 +45,12 @@ struct decision {
 	bool new_worker;
 	enum effect_kind effect; /* effect */
 	enum rung rung;          /* recover */
-	bool skip, diagnose;
+	bool skip;
 	int quiet;          /* signals that are known to be quiet */
 	ov_time at, due_at; /* activity */
 	enum life_sign sign;
 	const value *evidence;               /* stall */
+	str diagnosis;                       /* diagnose: hash of what it is about */
 	const struct escalation *escalation; /* remind, expire */
 	size_t silent, live;                 /* outage */
 	str why;

@@ -206,11 +206,11 @@ static void judge_silence(struct tick *t, struct watch *w)
 
 static void take_rung(struct tick *t, const struct assignment *as, const struct rung_choice *c)
 {
-	struct decision d = about(DEC_RUNG, as);
+	struct decision d = about(c->diagnose ? DEC_DIAGNOSE : DEC_RUNG, as);
 
 	d.rung = c->rung;
+	d.diagnosis = c->diagnosis;
 	d.skip = c->skip;
-	d.diagnose = c->diagnose;
 	d.quiet = c->quiet;
 	d.why = c->why;
 	tick_add(t, d);

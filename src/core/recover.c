@@ -3,6 +3,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/budget.h"
+#include "core/prompt.h"
+#include "data/json.h"
 
 ov_time recovery_backoff(const struct policy *p, int64_t n)
 {
@@ -53,9 +55,8 @@ static const char *resend_hindrance(const struct world *w, const struct assignme
 static const char *replan_hindrance(const struct world *w, const struct assignment *as, int quiet)
 {
 	(void)quiet;
-	if (!w->policy->planner)
-		return "no planner is configured";
-	return as->node->goal->effect ? "the planner is busy with this goal" : NULL;
+	(void)as;
+	return w->policy->planner ? NULL : "no planner is configured";
 }
 
 static const char *reassign_hindrance(const struct world *w, const struct assignment *as, int quiet)
@@ -104,21 +105,42 @@ static ov_time due_at(const struct policy *p, const struct node *n, enum rung ru
 	return rung == RUNG_NUDGE ? MAX(at, quiet_until(p, MAX(at, now))) : at;
 }
 
-/* Asking the agent gave nothing, and nobody has asked a model in this episode yet. */
-static bool diagnose_first(const struct world *w, const struct assignment *as,
-		const struct rung_choice *c)
+/* Which rung a model advised; -1: none, or one that was taken as often as it may be. */
+static int advised(struct arena *a, const struct policy *p, const struct node *n)
 {
-	return w->policy->diagnose && !as->node->diagnosed && c->rung > RUNG_NUDGE && !c->skip &&
-			!as->node->goal->effect;
+	value *advice;
+	int rung;
+
+	if (!n->advice.n || json_parse(a, n->advice, NULL, &advice, NULL) < 0)
+		return -1;
+	rung = status_parse(&rungs, value_str_at(advice, "type"));
+	return rung >= 0 && n->rungs[rung] < rung_cap(p, (enum rung)rung) ? rung : -1;
 }
 
-/* A model is being asked about this very stall: its answer is waited for. */
-static bool is_diagnosed(const struct node *n)
+/* What a model would be told: once per episode, and never twice about the same. */
+static str diagnosis_of(struct arena *a, const struct node *n)
 {
-	const struct effect *fx = n->goal->effect;
+	str seen = prompt_hash(a,
+			arena_printf(a, STR_FMT "\n" STR_FMT, STR_ARG(n->episode_reason),
+					STR_ARG(n->report)));
 
-	return fx && fx->kind == FX_PLAN && str_is(fx->purpose, "diagnose") &&
-			str_eq(fx->node_id, n->id);
+	return arena_printf(a, "%lld:" STR_FMT, (long long)n->episode, STR_ARG(seen));
+}
+
+static bool wants_diagnosis(struct arena *a, const struct world *w, const struct node *n, int rung,
+		str *ret)
+{
+	str now, last = n->diagnosed;
+	size_t colon = str_find_byte(last, ':');
+
+	if (!w->policy->planner || !w->policy->diagnose || rung < RUNG_REPLAN || n->advice.n)
+		return false;
+	now = diagnosis_of(a, n);
+	if (last.n && (str_starts(now, str_sub(last, 0, colon + 1)) ||
+				      str_ends(now, str_sub(last, colon, last.n))))
+		return false;
+	*ret = now;
+	return true;
 }
 
 struct rung_choice rung_next(struct arena *a, const struct world *w, const struct assignment *as,
@@ -135,17 +157,21 @@ struct rung_choice rung_next(struct arena *a, const struct world *w, const struc
 	/* One that waits for a person already is not asked for its status first. */
 	if (rung < RUNG_ESCALATE && o && o->waiting_for.n)
 		rung = n->rungs[RUNG_ESCALATE] ? RUNG_COUNT : RUNG_ESCALATE;
-	if (rung == RUNG_COUNT || is_diagnosed(n)) {
+	/* Whatever the planner answers decides how it goes on. */
+	if (rung == RUNG_COUNT || (n->goal->effect && str_eq(n->goal->effect->node_id, n->id))) {
 		c.nothing = true;
 		return c;
 	}
+	c.diagnose = wants_diagnosis(a, w, n, rung, &c.diagnosis);
+	if (advised(a, w->policy, n) >= 0)
+		rung = advised(a, w->policy, n);
+	/* The planner does one thing at a time for a goal. */
+	c.nothing = n->goal->effect && (c.diagnose || rung == RUNG_REPLAN);
 	c.rung = (enum rung)rung;
 	c.due_at = due_at(w->policy, n, c.rung, now);
-	c.skip = rung_hindrance(w, as, c.rung, c.quiet) != NULL;
+	c.skip = !c.diagnose && rung_hindrance(w, as, c.rung, c.quiet) != NULL;
 	c.why = str_from(c.skip ? rung_hindrance(w, as, c.rung, c.quiet) : ladder[rung].why);
-	c.diagnose = diagnose_first(w, as, &c);
 	if (c.diagnose)
 		c.why = STR("the planner is asked what would help");
-	(void)a;
 	return c;
 }

@@ -8,10 +8,11 @@
 #include "core/reconcile.h"
 
 struct rung_choice {
-	bool nothing; /* all rungs were taken, or a model's advice is waited for */
+	bool nothing; /* all rungs were taken: a person has been asked; or somebody is busy with it */
+	bool diagnose; /* a model is asked first; diagnosis says about what */
+	str diagnosis;
 	enum rung rung;
 	bool skip;
-	bool diagnose;  /* a model is asked first what would help */
 	ov_time due_at; /* not before this */
 	int quiet;      /* independent signals that are known to be quiet */
 	str why;

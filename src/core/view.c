@@ -129,7 +129,8 @@ static void push_stalled(struct arena *a, const struct world *w, value *list, co
 	v = view_node_brief(a, n);
 	rungs_taken = value_object(a);
 	for (int i = 0; i < RUNG_COUNT; i++)
-		value_put(a, rungs_taken, status_name(&rungs, i), value_int(a, n->rungs[i]));
+		value_put(a, rungs_taken, status_name(&rungs, i),
+				value_int(a, n->rungs[i] - n->skipped[i]));
 	value_put(a, v, "episode", value_int(a, n->episode));
 	value_put(a, v, "reason", value_str(a, n->episode_reason));
 	value_put(a, v, "rungs", rungs_taken);
