@@ -152,6 +152,21 @@ static void split(struct decide_ctx *cx, const struct goal *g, const struct effe
 		cx->out->n = before;
 }
 
+/* The first action counts; the ladder takes it when, and if, its own rules let it. */
+static void diagnosed(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	const struct node *n = state_node(cx->state, fx->goal_id, fx->node_id);
+	const value *action = value_item(value_at(o->data, "actions"), 0);
+	struct event *e;
+
+	if (!o->ok || !n || !n->episode_open ||
+			status_parse(&rungs, value_str_at(action, "type")) < 0)
+		return;
+	e = emit(cx, EV_EPISODE_ADVISED, about_node(n));
+	ev_int(cx, e, "episode", n->episode);
+	value_put(cx->arena, e->data, "action", value_copy(cx->arena, action));
+}
+
 void plan_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
 {
 	const struct goal *g = state_goal(cx->state, fx->goal_id);

@@ -70,10 +70,10 @@ struct node {
 	int64_t episode; /* episodes so far */
 	bool episode_open;
 	str episode_reason;
-	int32_t rungs[RUNG_COUNT]; /* taken in this episode, those skipped included */
+	int32_t rungs[RUNG_COUNT];   /* taken in this episode, those skipped included */
 	int32_t skipped[RUNG_COUNT]; /* of these, those that could not help */
-	int64_t recoveries;        /* rungs really taken in this episode */
-	str sent_hash;             /* of the last instruction that the ladder sent */
+	int64_t recoveries;          /* rungs really taken in this episode */
+	str sent_hash;               /* of the last instruction that the ladder sent */
 	ov_time episode_at, recovered_at, backoff_until, sent_at;
 	str diagnosed; /* hash of the evidence that a model was asked about last */
 	str advice;    /* JSON: the action that it advises, until it is taken or skipped */
@@ -136,7 +136,7 @@ struct run {
 	int64_t tokens, cost_microusd;
 	enum block_kind limit; /* what kept the agent from working, as it says itself */
 	ov_time resets_at;     /* when that is over, where it says so */
-	bool overdue; /* it took longer than a run may, and a person was told */
+	bool overdue;          /* it took longer than a run may, and a person was told */
 	bool lost;
 	int64_t exit_code, signal;
 	str message;

@@ -37,7 +37,8 @@ static const char update_contract[] =
 str prompt_nudge(struct arena *a, const struct assignment *as, str advice)
 {
 	return arena_printf(a,
-			STR_FMT "%s"
+			STR_FMT
+			"%s"
 			"Nothing has been heard of task " STR_FMT " (" STR_FMT
 			") for a while. Please report now. Status: what changed since the last "
 			"instruction. Next: the next concrete action. Blockers: what you need to "

@@ -21,7 +21,7 @@
 	X(DEC_STALL, "stall", "no sign of life for too long")                  \
 	X(DEC_REVIVE, "revive", "a stalled run shows signs of life")           \
 	X(DEC_RUNG, "recover", "the next rung of the ladder")                  \
-	X(DEC_DIAGNOSE, "diagnose", "a model is asked what to do")     \
+	X(DEC_DIAGNOSE, "diagnose", "a model is asked what to do")             \
 	X(DEC_FINISH, "finish", "it reported done, and is quiet")              \
 	X(DEC_OVERDUE, "overdue", "the run takes too long")                    \
 	X(DEC_OUTAGE, "outage", "too many fell silent at once")                \

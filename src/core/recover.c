@@ -136,8 +136,9 @@ static bool wants_diagnosis(struct arena *a, const struct world *w, const struct
 	if (!w->policy->planner || !w->policy->diagnose || rung < RUNG_REPLAN || n->advice.n)
 		return false;
 	now = diagnosis_of(a, n);
-	if (last.n && (str_starts(now, str_sub(last, 0, colon + 1)) ||
-				      str_ends(now, str_sub(last, colon, last.n))))
+	if (last.n &&
+			(str_starts(now, str_sub(last, 0, colon + 1)) ||
+					str_ends(now, str_sub(last, colon, last.n))))
 		return false;
 	*ret = now;
 	return true;
