@@ -207,7 +207,7 @@ int decide_work_nudge(struct decide_ctx *cx, const value *params, value **ret_re
 		r = live_check(n, err);
 	if (r < 0)
 		return r;
-	text = prompt_nudge(cx->arena, n->assignment);
+	text = prompt_nudge(cx->arena, n->assignment, STR(""));
 	if (message.n)
 		text = arena_printf(cx->arena, "A person says: " STR_FMT "\n\n" STR_FMT,
 				STR_ARG(message), STR_ARG(text));
