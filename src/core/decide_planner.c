@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "core/decide_impl.h"
 #include "core/plan_make.h"
+#include "core/recover.h"
 
 static void emit_generated(struct decide_ctx *cx, const struct effect *fx, const value *data)
 {
@@ -152,15 +153,29 @@ static void split(struct decide_ctx *cx, const struct goal *g, const struct effe
 		cx->out->n = before;
 }
 
-/* The first action counts; the ladder takes it when, and if, its own rules let it. */
+/* The first of the actions that this episode may still take, or NULL. */
+static const value *advised(const struct decide_ctx *cx, const struct node *n, const value *actions)
+{
+	for (size_t i = 0; i < value_count(actions); i++) {
+		int rung = status_parse(&rungs, value_str_at(value_item(actions, i), "type"));
+
+		if (rung >= 0 && n->rungs[rung] < rung_cap(cx->policy, (enum rung)rung))
+			return value_item(actions, i);
+	}
+	return NULL;
+}
+
+/* The ladder takes the advised rung when, and if, its own rules let it. */
 static void diagnosed(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
 {
 	const struct node *n = state_node(cx->state, fx->goal_id, fx->node_id);
-	const value *action = value_item(value_at(o->data, "actions"), 0);
+	const value *action;
 	struct event *e;
 
-	if (!o->ok || !n || !n->episode_open ||
-			status_parse(&rungs, value_str_at(action, "type")) < 0)
+	if (!o->ok || !n || !n->episode_open)
+		return;
+	action = advised(cx, n, value_at(o->data, "actions"));
+	if (!action)
 		return;
 	e = emit(cx, EV_EPISODE_ADVISED, about_node(n));
 	ev_int(cx, e, "episode", n->episode);

@@ -105,6 +105,16 @@ static ov_time due_at(const struct policy *p, const struct node *n, enum rung ru
 	return rung == RUNG_NUDGE ? MAX(at, quiet_until(p, MAX(at, now))) : at;
 }
 
+/* The ladder only goes up: whoever has asked a person does not split the node afterwards. */
+static int highest_taken(const struct node *n)
+{
+	int rung = RUNG_COUNT - 1;
+
+	while (rung > 0 && n->rungs[rung] == 0)
+		rung--;
+	return rung;
+}
+
 /* Which rung a model advised; -1: none, or one that was taken as often as it may be. */
 static int advised(struct arena *a, const struct policy *p, const struct node *n)
 {
@@ -149,7 +159,7 @@ struct rung_choice rung_next(struct arena *a, const struct world *w, const struc
 {
 	const struct node *n = as->node;
 	struct rung_choice c = { .quiet = o ? 1 + !o->process_unknown + !o->tree_unknown : 0 };
-	int rung = 0;
+	int rung = highest_taken(n);
 
 	while (rung < RUNG_COUNT &&
 			(n->rungs[rung] >= rung_cap(w->policy, (enum rung)rung) ||

@@ -201,7 +201,7 @@ TEST(a_model_is_asked_about_a_stall_once_and_its_advice_shortens_the_ladder)
 	assert_true(n->episode_open);
 	assert_non_null(g->effect);
 	assert_true(str_is(g->effect->purpose, "diagnose"));
-	assert_true(n->diagnosed);
+	assert_true(n->diagnosed.n > 0);
 	/* Its answer is waited for, however long. */
 	f.now += OV_DAY;
 	settle(&f);
@@ -210,15 +210,16 @@ TEST(a_model_is_asked_about_a_stall_once_and_its_advice_shortens_the_ladder)
 	advise(&f, g, "ok",
 			"[{'type':'nudge','message':'hello?'},{'type':'escalate','question':'A or "
 			"B?'}]");
-	assert_int_equal(n->rungs[RUNG_REPLAN], 1);
-	assert_int_equal(n->rungs[RUNG_REASSIGN], 1);
-	assert_int_equal(n->rungs[RUNG_ESCALATE], 0);
-	assert_true(str_contains(value_str_at(last_event(&f, EV_EPISODE_RUNG)->data, "reason"),
-			STR("the planner advises to escalate: A or B?")));
-	f.now += OV_DAY;
 	settle(&f);
+	assert_int_equal(n->rungs[RUNG_REPLAN], 0);
+	assert_int_equal(n->rungs[RUNG_REASSIGN], 0);
 	assert_int_equal(n->rungs[RUNG_ESCALATE], 1);
 	assert_int_equal(f.state->escalations.n, 1);
+	assert_true(str_is(f.state->escalations.p[0]->question, "A or B?"));
+	/* The ladder does not go down again. */
+	f.now += OV_DAY;
+	settle(&f);
+	assert_int_equal(n->rungs[RUNG_REASSIGN], 0);
 	assert_null(g->effect);
 	check_invariants(f.state, &f.policy);
 	fixture_done(&f);
