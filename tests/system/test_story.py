@@ -7,7 +7,8 @@ import random
 import time
 import unittest
 
-from harness import SiteCase, plan, task
+from fake_model import FakeModel
+from harness import SANITIZED, SiteCase, plan, task
 
 # Time is scaled: what takes minutes takes tenths of seconds.
 SCALED = """
@@ -37,19 +38,37 @@ printf '```json\n{"overseerUpdate": {"status": "done", "summary": "all of it", "
 
 
 class Story(SiteCase):
-    def begin(self, agent):
+    def begin(self, tasks):
+        """A site whose planner answers nonsense first, and whose agent waits to be asked."""
+        self.model = FakeModel("Of course! Here is your plan.", json.dumps(plan(*tasks)))
+        self.addCleanup(self.model.close)
         site = self.site(SCALED)
-        script = site.write("../agent.sh", "#!/bin/sh\n" + agent)
+        script = site.write("../agent.sh", "#!/bin/sh\n" + SILENT)
         os.chmod(script, 0o755)
-        site.configure(SCALED + f'\n[defaults]\nagent = "script"\n[agents.script]\n'
-                       f'command = ["{script}", "{{prompt_file}}"]\nprompt = "file"\ninput = "stdin"\n')
+        config = SCALED + self.model.config() + (
+            f'\n[defaults]\nagent = "script"\n[agents.script]\n'
+            f'command = ["{script}", "{{prompt_file}}"]\nprompt = "file"\ninput = "stdin"\n')
+        if SANITIZED:
+            config += 'env_pass = ["HOME", "PATH", "LC_ALL", "ASAN_OPTIONS", "UBSAN_OPTIONS"]\n'
+        site.configure(config)
+        site.env["FAKE_MODEL_KEY"] = "a key of no use"
         return site
 
+    def explained(self, site, goal):
+        """The planner's first answer and what was wrong about it are kept with the goal."""
+        made = site.call("goal.show", goal=goal)["planner"]
+        self.assertEqual(made["template_id"], "plan.v1")
+        self.assertEqual(len(made["template_hash"]), 64)
+        self.assertEqual(site.call("goal.show", goal=goal)["plan_source"], "planner")
+        return made
+
     def test_silence_is_nudged_and_the_answer_ends_the_stall(self):
-        site = self.begin(SILENT)
+        site = self.begin([task("T1"), task("T2", ["T1"])])
         site.up()
-        goal = site.call("goal.create", title="Story", plan=plan(task("T1"), task("T2", ["T1"])))["goal"]
+        goal = site.call("goal.create", title="Story", success_criteria=["both files exist"])["goal"]
         site.wait_goal(goal)
+        self.assertTrue(self.explained(site, goal)["attempts"][0]["errors"])
+        self.assertIn("Of course!", self.model.prompt(1))
         events = [e for e in site.events() if e.get("node") == "T1"]
         kinds = [e["type"] for e in events]
         order = ["episode.opened", "episode.rung", "dispatch.result", "node.reported", "episode.closed", "node.accepted"]
@@ -69,17 +88,18 @@ class Story(SiteCase):
 
     def test_twenty_kills_change_nothing(self):
         """kill -9 of the daemon at random moments: each task is done once, by one run, all of it explained."""
-        site = self.begin(SILENT)
+        tasks = [task(f"T{i}", [f"T{i - 1}"] if i > 1 else []) for i in range(1, 6)]
+        site = self.begin(tasks)
         moments = random.Random(int(os.environ.get("STORY_SEED", "20")))
         site.up()
-        tasks = [task(f"T{i}", [f"T{i - 1}"] if i > 1 else []) for i in range(1, 6)]
-        goal = site.call("goal.create", title="Story", plan=plan(*tasks))["goal"]
+        goal = site.call("goal.create", title="Story")["goal"]
         for _ in range(20):
             # Not a wait for anything: where in the story the daemon dies is left to chance.
             time.sleep(moments.uniform(0, 0.5))
             site.kill()
             site.up()
         site.wait_goal(goal)
+        self.explained(site, goal)
         events = site.events()
         subjects = site.git("log", "--format=%s", "main").split("\n")
         for t in tasks:
