@@ -5,7 +5,6 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/prompt.h"
 #include "sys/file.h"
 
 static const struct config_agent *agent_find(const struct config *c, str name)
@@ -80,12 +79,11 @@ static const char *const *environment(struct arena *a, const struct config_agent
 	return l.p;
 }
 
-int agent_prepare(struct arena *a, const struct config *c, const struct assignment *as,
+int agent_prepare(struct arena *a, const struct config *c, const struct assignment *as, str prompt,
 		const char *run_dir, const char *worktree, struct agent_launch *ret,
 		struct ov_err *err)
 {
 	const struct config_agent *agent = agent_find(c, as->agent);
-	str prompt = prompt_build(a, as);
 	const char *prompt_file = arena_cstr(a, arena_printf(a, "%s/instruction", run_dir));
 	const char **argv;
 	int r;

@@ -15,8 +15,10 @@ struct agent_launch {
 	str input; /* of stdin: the prompt, or nothing; absent: it stays open for what is sent later */
 };
 
-/* Also writes the instruction to a file in the run's folder: what was asked stays to be seen. */
-
-int agent_prepare(struct arena *a, const struct config *c, const struct assignment *as,
+/*
+ * prompt: the instruction, as it was recorded. Also writes it to a file in the run's folder: what was
+ * asked stays to be seen.
+ */
+int agent_prepare(struct arena *a, const struct config *c, const struct assignment *as, str prompt,
 		const char *run_dir, const char *worktree, struct agent_launch *ret,
 		struct ov_err *err);

@@ -127,15 +127,32 @@ static void started(struct task *t, struct live_run *lr)
 	ok_later(t);
 }
 
+/* What the log says that it shall be told: the state may have moved on since that was decided. */
+static int instruction(struct task *t, const struct run *r, str *ret, struct ov_err *err)
+{
+	struct engine *e = t->x->engine;
+	const struct dispatch *d = state_dispatch(engine_state(e), r->dispatch_id);
+
+	*ret = d ? hearing_dispatch_text(&t->arena, e, d->seq) : STR("");
+	if (!ret->n)
+		return ov_fail(err, OV_ENOTFOUND,
+				"the text of dispatch " STR_FMT " is not in the log",
+				STR_ARG(r->dispatch_id));
+	return 0;
+}
+
 static void launch_run(struct task *t, const struct assignment *as, struct live_run *lr)
 {
 	struct executor *x = t->x;
 	struct agent_launch launch;
 	struct run_spec spec;
 	struct ov_err err = { 0 };
-	int r;
+	str prompt;
+	int r = instruction(t, as->run, &prompt, &err);
 
-	r = agent_prepare(&t->arena, x->o.config, as, lr->dir, lr->worktree.p, &launch, &err);
+	if (r == 0)
+		r = agent_prepare(&t->arena, x->o.config, as, prompt, lr->dir, lr->worktree.p,
+				&launch, &err);
 	if (r < 0) {
 		live_run_drop(lr);
 		fail_later(t, &err);

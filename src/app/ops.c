@@ -187,7 +187,11 @@ static const struct op_param goal_history[] = {
 };
 static const struct op_param events_follow[] = { AFTER };
 static const struct op_param explain[] = {
-	{ "id", PARAM_TEXT, true, "a goal, node, assignment or run", 0 },
+	{ "id", PARAM_TEXT, true, "a goal, node, assignment, run or dispatch", 0 },
+	GOAL_OPT,
+};
+static const struct op_param handoff_show[] = {
+	{ "id", PARAM_TEXT, true, "a goal or a node", 0 },
 	GOAL_OPT,
 };
 static const struct op_param tick_now[] = {
@@ -296,6 +300,10 @@ static const struct op table[] = {
 	{ "events.follow", OP_DAEMON, OP_HUMAN,
 			"Sends every further event as a notification \"event\" (socket only).",
 			PARAMS(events_follow), NULL },
+	{ "handoff.show", OP_READ, OP_HUMAN,
+			"Shows the newest handoff of a node or goal, and what the next agent is "
+			"told of it.",
+			PARAMS(handoff_show), op_handoff_show },
 	{ "explain.get", OP_READ, OP_HUMAN,
 			"Tells the chain of facts and decisions behind a state.", PARAMS(explain),
 			op_explain },

@@ -35,7 +35,7 @@ static int put_evidence(struct op_ctx *cx, const struct escalation *x, value *v,
 {
 	value *about = value_object(cx->arena), *facts = value_array(cx->arena), *told = NULL;
 	const value *all;
-	size_t n;
+	size_t n, major = 0;
 	int r;
 
 	if (!x->goal_id.n)
@@ -49,8 +49,11 @@ static int put_evidence(struct op_ctx *cx, const struct escalation *x, value *v,
 		return r;
 	all = value_at(told, "facts");
 	n = value_count(all);
-	for (size_t i = n > FACTS_SHOWN ? n - FACTS_SHOWN : 0; i < n; i++)
-		value_push(cx->arena, facts, (value *)value_item(all, i));
+	for (size_t i = 0; i < n; i++)
+		major += !value_bool_at(value_item(all, i), "minor");
+	for (size_t i = 0; i < n; i++)
+		if (!value_bool_at(value_item(all, i), "minor") && major-- <= FACTS_SHOWN)
+			value_push(cx->arena, facts, (value *)value_item(all, i));
 	value_put(cx->arena, v, "facts", facts);
 	value_put(cx->arena, v, "now", (value *)value_at(told, "now"));
 	return 0;

@@ -46,6 +46,7 @@ static struct op_ctx op_context(struct daemon *d, struct arena *a)
 		.store = engine_store(d->engine),
 		.config = d->config,
 		.daemon = &d->self,
+		.observations = d->executor ? executor_observations(d->executor) : NULL,
 		.now = loop_now(d->loop),
 	};
 }

@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -197,60 +196,4 @@ int cmd_events(struct cli *c, struct ov_err *err)
 		out_f(&c->out, "There is more.\nNext  overseer events --after %lld\n",
 				(long long)value_int_at(res, "next_after"));
 	return 0;
-}
-
-static str upper(struct arena *a, str s)
-{
-	char *p = arena_cstr(a, s);
-
-	for (size_t i = 0; i < s.n; i++)
-		p[i] = (char)toupper((unsigned char)p[i]);
-	return (str){ p, s.n };
-}
-
-static void show_explain(struct cli *c, const value *res)
-{
-	const value *facts = value_at(res, "facts"), *next = value_at(res, "next");
-	struct out *o = &c->out;
-	str status = value_str_at(res, "status");
-
-	out_styled(o, S_BOLD, out_prose(o, value_str_at(res, "id")));
-	out_f(o, " \"");
-	out_text(o, value_str_at(res, "title"));
-	out_f(o, "\" is ");
-	out_styled(o, status_style(status), upper(c->arena, status));
-	out_f(o, " since " STR_FMT " (" STR_FMT " ago).\n",
-			STR_ARG(out_clock(o, value_str_at(res, "since"))),
-			STR_ARG(out_age(o, value_str_at(res, "since"))));
-	for (size_t i = 0; i < value_count(facts); i++) {
-		cell(o, S_DIM, out_clock(o, value_str_at(value_item(facts, i), "at")));
-		cell(o, S_PLAIN, out_prose(o, value_str_at(value_item(facts, i), "text")));
-		row_end(o);
-	}
-	table_end(o, "  ");
-	out_styled(o, S_BOLD, STR("Now"));
-	out_f(o, "   ");
-	out_text(o, out_prose(o, value_str_at(res, "now")));
-	out_f(o, "\n");
-	for (size_t i = 0; i < value_count(next); i++) {
-		cell(o, S_BOLD, i ? STR("") : STR("Next"));
-		cell(o, S_PLAIN, out_prose(o, value_str_or(value_item(next, i), STR(""))));
-		row_end(o);
-	}
-	table_end(o, "");
-}
-
-int cmd_explain(struct cli *c, struct ov_err *err)
-{
-	value *params = value_object(c->arena);
-	const value *res;
-	bool done;
-	int r;
-
-	value_put(c->arena, params, "id", value_str(c->arena, c->args[0]));
-	cli_param(c, params, "goal", "goal");
-	r = cli_call(c, CALL_READ, "explain.get", params, &res, &done, err);
-	if (r == 0 && !done)
-		show_explain(c, res);
-	return r;
 }

@@ -148,6 +148,10 @@ static const struct flag events_flags[] = {
 	INT("after", "only events with a greater number"),
 	INT("limit", "at most so many (100)"),
 };
+static const struct flag explain_flags[] = {
+	OF_GOAL,
+	BOOL("all", "also facts that others imply"),
+};
 static const struct flag tick_flags[] = {
 	BOOL("now", "at once; this is what the command does anyway"),
 	BOOL("dry-run", "only say what would be decided"),
@@ -274,8 +278,13 @@ const struct command commands[] = {
 			"See also: inbox show, inbox answer, inbox dismiss." },
 	{ "events", NULL, "What happened, in order", "", 0, 0, FLAGS(events_flags), cmd_events,
 			NULL },
-	{ "explain", NULL, "Why something is as it is", "ID", 1, 1, FLAGS(of_goal_flags),
-			cmd_explain, "ID is a goal, a node, an assignment or a run." },
+	{ "explain", NULL, "Why something is as it is", "ID", 1, 1, FLAGS(explain_flags),
+			cmd_explain, "ID is a goal, a node, an assignment, a run or a dispatch." },
+	{ "handoff", "show", "What whoever goes on with a node is told of it", "ID", 1, 1,
+			FLAGS(of_goal_flags), cmd_handoff_show,
+			"ID is a node or a goal. With --json the whole record: decisions, "
+			"evidence, where "
+			"to look further." },
 	{ "tick", NULL, "Look at everything now, and decide", "", 0, 0, FLAGS(tick_flags), cmd_tick,
 			NULL },
 	{ "config", "show", "Show the configuration in use", "", 0, 0, FLAGS(config_show_flags),

@@ -5,6 +5,7 @@
 #include "core/budget.h"
 #include "core/decide_impl.h"
 #include "core/prompt.h"
+#include "core/redact.h"
 
 static enum rung first_rung(const struct policy *p, str agent)
 {
@@ -53,7 +54,8 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 {
 	const struct assignment *as = d->assignment;
 	struct subject about = about_assignment(as);
-	str dispatch = make_id(cx, "D_"), prompt = prompt_build(cx->arena, as);
+	/* As it is recorded, and so as it is given: the hash is of that. */
+	str dispatch = make_id(cx, "D_"), prompt = redact(cx->arena, prompt_build(cx->arena, as));
 	struct event *e;
 
 	about.run = make_id(cx, "R_");

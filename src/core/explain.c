@@ -161,7 +161,7 @@ static str waiting_deps(struct arena *a, const struct state *s, const struct nod
 	return out;
 }
 
-static str explain_assignment(struct arena *a, const struct assignment *as, ov_time now)
+static str assignment_now(struct arena *a, const struct assignment *as, ov_time now)
 {
 	const char *stage = status_name(&stages, (int)as->stage);
 
@@ -197,7 +197,7 @@ str explain_now(struct arena *a, const struct state *s, const struct node *n, ov
 		return arena_printf(a, "its goal is %s",
 				status_name(&goal_statuses, (int)n->goal->status));
 	if (n->assignment && n->assignment->stage != STAGE_NONE)
-		return explain_assignment(a, n->assignment, now);
+		return assignment_now(a, n->assignment, now);
 	if (!node_is_ready(s, n))
 		return arena_printf(a, "waits for " STR_FMT, STR_ARG(waiting_deps(a, s, n)));
 	if (n->goal->budget_level == BUDGET_SPENT)

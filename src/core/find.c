@@ -123,3 +123,39 @@ int state_find_run(const struct state *s, str text, struct run **ret, struct ov_
 		*ret = m.found;
 	return r;
 }
+
+int state_find_assignment(const struct state *s, str text, struct assignment **ret,
+		struct ov_err *err)
+{
+	const struct list *lists[] = { &s->live, &s->finished };
+	struct match m = { .text = text };
+	int r;
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		list_each (it, lists[i])
+			match_try(&m, list_entry(it, struct assignment, link)->id,
+					list_entry(it, struct assignment, link));
+	r = match_end(&m, "assignment", "overseer work list", err);
+	if (r == 0)
+		*ret = m.found;
+	return r;
+}
+
+int state_find_dispatch(const struct state *s, str text, struct dispatch **ret, struct ov_err *err)
+{
+	const struct list *lists[] = { &s->live, &s->finished };
+	struct match m = { .text = text };
+	int r;
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		list_each (it, lists[i]) {
+			const struct assignment *as = list_entry(it, struct assignment, link);
+
+			for (size_t k = 0; k < as->dispatches.n; k++)
+				match_try(&m, as->dispatches.p[k]->id, as->dispatches.p[k]);
+		}
+	r = match_end(&m, "dispatch", "overseer work list", err);
+	if (r == 0)
+		*ret = m.found;
+	return r;
+}

@@ -57,6 +57,9 @@ int state_find_goal(const struct state *s, str text, struct goal **ret, struct o
 int state_find_node(const struct state *s, str goal, str text, struct node **ret,
 		struct ov_err *err);
 int state_find_run(const struct state *s, str text, struct run **ret, struct ov_err *err);
+int state_find_assignment(const struct state *s, str text, struct assignment **ret,
+		struct ov_err *err);
+int state_find_dispatch(const struct state *s, str text, struct dispatch **ret, struct ov_err *err);
 
 /* A node without children: the only kind that is worked on and whose status is set. */
 static inline bool node_is_leaf(const struct node *n)

@@ -1,6 +1,7 @@
 /* One node with everything that is kept of it: its place, its assignment, dispatches and runs. */
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/explain_state.h"
 #include "core/view.h"
 
 value *view_node_brief(struct arena *a, const struct node *n)
@@ -42,22 +43,6 @@ static value *assignment_view(struct arena *a, const struct assignment *as)
 	value_put(a, v, "backoff_until", value_time(a, backoff));
 	value_put(a, v, "dispatches", list);
 	return v;
-}
-
-/* The newest assignment, which may be over; NULL when there was none, or it is long gone. */
-static const struct assignment *newest_assignment(const struct state *s, const struct node *n)
-{
-	const struct assignment *found = n->assignment;
-
-	if (found)
-		return found;
-	list_each (it, &s->finished) {
-		const struct assignment *as = list_entry(it, struct assignment, link);
-
-		if (as->node == n && as->epoch == n->epoch)
-			found = as;
-	}
-	return found;
 }
 
 static void put_place(struct arena *a, value *v, const struct node *n)

@@ -167,7 +167,9 @@ class Terminal(Case):
             "run.show": {**RUN, "message": bad, "verification_detail": bad, "dir": bad},
             "run.log": {"text": bad, "offset": 0, "next_offset": 9, "size": 9, "ended": True},
             "events.list": {"events": [event(text=bad, node=bad)], "head": 1, "next_after": 1},
-            "explain.get": {**EXPLAIN, "id": bad, "title": bad, "now": bad, "next": [bad],
+            "handoff.show": {"id": bad, "text": bad},
+            "explain.get": {**EXPLAIN, "id": bad, "title": bad, "now": bad, "next": [bad], "state": bad,
+                            "evidence": [{"at": None, "text": bad}, {"at": bad, "text": bad}], "instruction": bad,
                             "facts": [{"seq": 1, "at": bad, "text": bad}]},
             "tick.now": {"decisions": [{"decision": bad, "goal": bad, "node": bad, "why": bad}], "wake_at": bad},
             "config.show": {"file": bad, "options": {bad: {"value": bad, "set": True}}},
@@ -175,7 +177,7 @@ class Terminal(Case):
         })
         for command in (["status"], ["goal", "list"], ["goal", "show", "x"], ["plan", "show", "x"], ["work", "list"],
                         ["work", "show", "x"], ["work", "block", "x", "--reason", "y"], ["run", "list"],
-                        ["run", "show", "x"], ["run", "log", "x"], ["events"], ["explain", "x"], ["tick"],
+                        ["run", "show", "x"], ["run", "log", "x"], ["events"], ["explain", "x"], ["tick"], ["handoff", "show", "x"],
                         ["config", "show", "--effective"], ["config", "reload"]):
             for env in ({}, {"LC_ALL": "C"}):
                 done = self.run_cli(*command, env=env)

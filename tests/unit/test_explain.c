@@ -1,6 +1,7 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
+#include "core/explain_state.h"
 #include "core/limits.h"
 #include "core/prompt.h"
 #include "core/view.h"
@@ -234,6 +235,103 @@ TEST(prompt_is_bounded)
 	assert_true(str_contains(text, STR("the reason")));
 	assert_true(str_contains(text, STR("do not merge or push")));
 	buf_done(&euros);
+	fixture_done(&f);
+}
+
+/* Whatever happened: an answer that says what comes next, in plain words. */
+static void check_answer(const value *v)
+{
+	static const char *const texts[] = { "id", "noun", "title", "status", "state", "now" };
+	static const char *const lists[] = { "evidence", "next" };
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		if (!value_str_at(v, texts[i]).n)
+			fail_msg("no %s of " STR_FMT, texts[i], STR_ARG(value_str_at(v, "id")));
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		const value *list = value_at(v, lists[i]);
+
+		assert_true(list && list->kind == V_ARRAY);
+		for (size_t k = 0; k < value_count(list); k++)
+			assert_true(value_str_or(value_item(list, k), STR("")).n ||
+					value_str_at(value_item(list, k), "text").n);
+	}
+	assert_true(value_count(value_at(v, "next")) > 0);
+}
+
+static void check_assignment(const struct explain *x, const struct list *head, size_t *seen)
+{
+	list_each (it, head) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		check_answer(explain_assignment(x, as));
+		for (size_t i = 0; i < as->dispatches.n; i++)
+			check_answer(explain_dispatch(x, as->dispatches.p[i]));
+		*seen += as->dispatches.n;
+	}
+}
+
+TEST(anything_is_answered)
+{
+	size_t seen = 0;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct rng rng = { seed };
+		struct fixture f;
+		struct explain x;
+
+		fixture_init(&f);
+		create_goal(&f, flat_plan(&f, 3), NULL);
+		for (int i = 0; i < 200; i++)
+			random_step(&f, &rng);
+		x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now };
+		for (size_t i = 0; i < f.state->goals.n; i++) {
+			const struct goal *g = f.state->goals.p[i];
+
+			check_answer(explain_goal(&x, g));
+			for (size_t k = 0; k < g->nodes.n; k++)
+				check_answer(explain_node(&x, g->nodes.p[k]));
+		}
+		check_assignment(&x, &f.state->live, &seen);
+		check_assignment(&x, &f.state->finished, &seen);
+		list_each (it, &f.state->runs)
+			check_answer(explain_run(&x, list_entry(it, struct run, link)));
+		list_each (it, &f.state->retired_runs)
+			check_answer(explain_run(&x, list_entry(it, struct run, link)));
+		fixture_done(&f);
+	}
+	assert_true(seen > 100);
+}
+
+/* Stalled: since when, which backoff, what comes then. */
+TEST(a_stall_is_answered)
+{
+	struct fixture f;
+	struct explain x;
+	struct node *n;
+	value *v;
+
+	fixture_init(&f);
+	f.policy.idle_after = 15 * OV_MINUTE;
+	create_goal(&f, flat_plan(&f, 2), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	n = node_of(&f, "T1");
+	x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now };
+	v = explain_node(&x, n);
+	assert_true(str_is(value_str_at(v, "state"), "in_progress"));
+	for (int i = 0; i < 4 && !n->episode_open; i++) {
+		struct observation *o = observe(&f, n);
+
+		f.now += 8 * OV_MINUTE;
+		o->looked_at = f.now;
+		settle(&f);
+	}
+	assert_true(n->episode_open);
+	x.now = f.now;
+	v = explain_node(&x, n);
+	assert_true(str_is(value_str_at(v, "state"), "stalled"));
+	assert_true(value_str_at(v, "next_rung").n > 0);
+	assert_true(str_contains(value_str_at(explain_goal(&x, n->goal), "now"),
+			STR("stalled: T1")));
 	fixture_done(&f);
 }
 

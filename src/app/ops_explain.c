@@ -1,0 +1,241 @@
+/* Explaining: what the state says of a thing, and the facts of the log that led there. */
+#include "app/ops.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/event.h"
+#include "core/explain_state.h"
+#include "core/handoff.h"
+#include "core/view.h"
+
+/* Which of a node's facts are told; empty: whatever. */
+struct fact_filter {
+	str run, assignment, dispatch;
+};
+
+static bool wanted(const struct fact_filter *f, const struct event *e)
+{
+	return (!f->run.n || !e->run.n || str_eq(f->run, e->run)) &&
+			(!f->assignment.n || str_eq(f->assignment, e->assignment)) &&
+			(!f->dispatch.n || str_eq(f->dispatch, value_str_at(e->data, "dispatch")));
+}
+
+/* True, but told by another fact beside it: people are spared it. */
+static bool is_minor(const struct event *e)
+{
+	switch (e->kind) {
+	case EV_EFFECT_INTENDED:
+	case EV_GOAL_SPENT: return true;
+	case EV_EFFECT_ENDED: return str_is(value_str_at(e->data, "outcome"), "ok");
+	case EV_DISPATCH_INTENDED: return str_is(value_str_at(e->data, "mode"), "spawn");
+	case EV_ASSIGNMENT_MOVED:
+		return str_eq(value_str_at(e->data, "from"), value_str_at(e->data, "to"));
+	default: return false;
+	}
+}
+
+static value *fact(struct arena *a, int64_t seq, ov_time at, const char *type, str text, bool minor)
+{
+	value *f = value_object(a);
+
+	value_put(a, f, "seq", value_int(a, seq));
+	value_put(a, f, "at", value_time(a, at));
+	value_put(a, f, "type", value_cstr(a, type));
+	value_put(a, f, "text", value_str(a, text));
+	value_put(a, f, "minor", value_bool(a, minor));
+	return f;
+}
+
+/* Of signs of life only the newest tells anything. */
+static void spare_old_signs(struct arena *a, value *facts)
+{
+	bool newer = false;
+
+	for (size_t i = facts->array.n; i-- > 0;) {
+		value *f = facts->array.items[i];
+
+		if (!str_is(value_str_at(f, "type"), event_info(EV_ASSIGNMENT_ACTIVITY).name))
+			continue;
+		if (newer)
+			value_put(a, f, "minor", value_bool(a, true));
+		newer = true;
+	}
+}
+
+/* The facts about a node: its newest events, read one by one by number. */
+static int node_facts(struct op_ctx *cx, const struct node *n, const struct fact_filter *filter,
+		value *v, struct ov_err *err)
+{
+	value *facts = value_array(cx->arena);
+
+	for (size_t i = 0; n && i < n->history.n; i++) {
+		struct event e;
+		int r = op_read_event(cx, n->history.p[i], &e, err);
+
+		if (r < 0)
+			return r;
+		if (wanted(filter, &e))
+			value_push(cx->arena, facts,
+					fact(cx->arena, (int64_t)e.seq, e.at,
+							event_info(e.kind).name,
+							explain_event(cx->arena, &e),
+							is_minor(&e)));
+	}
+	spare_old_signs(cx->arena, facts);
+	value_put(cx->arena, v, "facts", facts);
+	return 0;
+}
+
+/* The versions of its plan, then each piece of work and what it waits for. */
+static int goal_facts(struct op_ctx *cx, const struct goal *g, value *v, struct ov_err *err)
+{
+	struct arena *a = cx->arena;
+	value *facts = value_array(a);
+
+	for (size_t i = 0; i < g->plan_seqs.n; i++) {
+		struct event e;
+		int r = op_read_event(cx, g->plan_seqs.p[i], &e, err);
+
+		if (r < 0)
+			return r;
+		value_push(a, facts,
+				fact(a, (int64_t)e.seq, e.at, event_info(e.kind).name,
+						explain_event(a, &e), false));
+	}
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct node *n = g->nodes.p[i];
+		int64_t seq = n->history.n ? (int64_t)n->history.p[n->history.n - 1] : 0;
+
+		if (!node_is_leaf(n) || n->removed_in)
+			continue;
+		value_push(a, facts,
+				fact(a, seq, n->updated_at, "node",
+						arena_printf(a,
+								STR_FMT " \"" STR_FMT
+									"\" is %s: " STR_FMT,
+								STR_ARG(n->id), STR_ARG(n->name),
+								status_name(&node_statuses,
+										(int)n->status),
+								STR_ARG(explain_now(a, cx->state, n,
+										cx->now))),
+						node_is_final(n)));
+	}
+	value_put(a, v, "facts", facts);
+	return 0;
+}
+
+static int explain_sent(struct op_ctx *cx, const struct explain *x, str id, value **ret,
+		struct ov_err *err)
+{
+	struct dispatch *d;
+	struct event e;
+	int r = state_find_dispatch(cx->state, id, &d, err);
+
+	if (r < 0)
+		return r;
+	*ret = explain_dispatch(x, d);
+	r = op_read_event(cx, (uint64_t)d->seq, &e, err);
+	if (r < 0)
+		return r;
+	value_put(cx->arena, *ret, "instruction",
+			value_str(cx->arena, value_str_at(e.data, "instruction")));
+	return node_facts(cx, state_node(cx->state, d->goal_id, d->node_id),
+			&(struct fact_filter){ .dispatch = d->id }, *ret, err);
+}
+
+static int explain_bound(struct op_ctx *cx, const struct explain *x, str id, value **ret,
+		struct ov_err *err)
+{
+	struct assignment *as;
+	int r = state_find_assignment(cx->state, id, &as, err);
+
+	if (r < 0)
+		return r;
+	*ret = explain_assignment(x, as);
+	return node_facts(cx, as->node, &(struct fact_filter){ .assignment = as->id }, *ret, err);
+}
+
+static int explain_ran(struct op_ctx *cx, const struct explain *x, str id, value **ret,
+		struct ov_err *err)
+{
+	struct run *run;
+	int r = state_find_run(cx->state, id, &run, err);
+
+	if (r < 0)
+		return r;
+	*ret = explain_run(x, run);
+	return node_facts(cx, state_node(cx->state, run->goal_id, run->node_id),
+			&(struct fact_filter){ .run = run->id, .assignment = run->assignment_id },
+			*ret, err);
+}
+
+/* By the prefix of an id; anything else is a node. */
+int op_explain(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	static const struct {
+		const char *prefix;
+		int (*fn)(struct op_ctx *cx, const struct explain *x, str id, value **ret,
+				struct ov_err *err);
+	} kinds[] = { { "D_", explain_sent }, { "A_", explain_bound }, { "R_", explain_ran } };
+	struct explain x = { cx->arena, cx->state, &cx->config->policy, cx->observations, cx->now };
+	str id = value_str_at(params, "id");
+	struct node *n;
+	struct goal *g;
+	int r;
+
+	if (str_starts(id, STR("goal_")) && str_find_byte(id, '/') == id.n) {
+		r = state_find_goal(cx->state, id, &g, err);
+		if (r < 0)
+			return r;
+		*ret = explain_goal(&x, g);
+		return goal_facts(cx, g, *ret, err);
+	}
+	/* A node may be called like that, too: it comes first. */
+	r = state_find_node(cx->state, value_str_at(params, "goal"), id, &n, err);
+	for (size_t i = 0; r < 0 && i < ARRAY_LEN(kinds); i++)
+		if (str_starts(id, str_from(kinds[i].prefix)))
+			return kinds[i].fn(cx, &x, id, ret, err);
+	if (r < 0)
+		return r;
+	*ret = explain_node(&x, n);
+	return node_facts(cx, n, &(struct fact_filter){ 0 }, *ret, err);
+}
+
+/* ---- handoffs ---- */
+
+static int no_handoff(const char *noun, str id, struct ov_err *err)
+{
+	ov_fail(err, OV_ENOTFOUND,
+			"%s " STR_FMT
+			" has no handoff yet: one is written when work on it comes to an end",
+			noun, STR_ARG(id));
+	ov_next(err, "overseer explain " STR_FMT, STR_ARG(id));
+	return OV_ENOTFOUND;
+}
+
+int op_handoff_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	str id = value_str_at(params, "id"), handover = STR("");
+	const struct crystallization *c;
+	struct node *n = NULL;
+	struct goal *g = NULL;
+	bool of_goal = str_starts(id, STR("goal_")) && str_find_byte(id, '/') == id.n;
+	int r = of_goal ? state_find_goal(cx->state, id, &g, err)
+			: state_find_node(cx->state, value_str_at(params, "goal"), id, &n, err);
+
+	if (r < 0)
+		return r;
+	c = of_goal ? g->handoff : n->handoff;
+	if (!c)
+		return no_handoff(of_goal ? "goal" : "node", of_goal ? g->id : n->key, err);
+	if (n)
+		handover = n->handover;
+	*ret = value_object(cx->arena);
+	value_put(cx->arena, *ret, "id", value_str(cx->arena, of_goal ? g->id : n->key));
+	value_put(cx->arena, *ret, "text",
+			value_str(cx->arena, handoff_text(cx->arena, c, handover)));
+	value_put(cx->arena, *ret, "handover", value_str(cx->arena, handover));
+	value_put(cx->arena, *ret, "crystallization",
+			record_to_value(cx->arena, &crystallization_record, c));
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* `explain`: why something is as it is. `handoff show`: what whoever goes on is told. */
+#include <ctype.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "cli/command.h"
+
+enum { INSTRUCTION_LINES = 12 };
+
+static str upper(struct arena *a, str s)
+{
+	char *p = arena_cstr(a, s);
+
+	for (size_t i = 0; i < s.n; i++)
+		p[i] = (char)toupper((unsigned char)p[i]);
+	return (str){ p, s.n };
+}
+
+static void show_facts(struct out *o, const value *facts, bool all)
+{
+	for (size_t i = 0; i < value_count(facts); i++) {
+		const value *f = value_item(facts, i);
+
+		if (value_bool_at(f, "minor") && !all)
+			continue;
+		cell(o, S_DIM, out_clock(o, value_str_at(f, "at")));
+		cell(o, S_PLAIN, out_prose(o, value_str_at(f, "text")));
+		row_end(o);
+	}
+	table_end(o, "  ");
+}
+
+static void label_row(struct out *o, const char *label, size_t i, str text)
+{
+	cell(o, S_BOLD, i ? STR("") : str_from(label));
+	cell(o, S_PLAIN, out_prose(o, text));
+	row_end(o);
+}
+
+static void show_evidence(struct out *o, const value *list)
+{
+	for (size_t i = 0; i < value_count(list); i++) {
+		str text = value_str_at(value_item(list, i), "text"),
+		    at = value_str_at(value_item(list, i), "at");
+
+		label_row(o, "Evidence", i,
+				at.n ? arena_printf(o->arena, STR_FMT " (" STR_FMT " ago)",
+						       STR_ARG(text), STR_ARG(out_age(o, at)))
+				     : text);
+	}
+}
+
+/* The beginning of what was sent; --json has all of it. */
+static void show_instruction(struct out *o, str text)
+{
+	str rest = text, line;
+
+	if (!text.n)
+		return;
+	for (int i = 0; i < INSTRUCTION_LINES && str_split(&rest, '\n', &line); i++)
+		out_lines(o, "  | ", line);
+	if (rest.n)
+		out_f(o, "  | ... %zu bytes more (--json)\n", rest.n);
+}
+
+static void show_explain(struct cli *c, const value *res)
+{
+	const value *next = value_at(res, "next");
+	struct out *o = &c->out;
+	str state = value_str_at(res, "state");
+
+	if (!state.n)
+		state = value_str_at(res, "status");
+	out_styled(o, S_BOLD, out_prose(o, value_str_at(res, "id")));
+	out_f(o, " \"");
+	out_text(o, value_str_at(res, "title"));
+	out_f(o, "\" is ");
+	out_styled(o, status_style(state), upper(c->arena, out_clean(o, state)));
+	out_f(o, " since " STR_FMT " (" STR_FMT " ago).\n",
+			STR_ARG(out_clock(o, value_str_at(res, "since"))),
+			STR_ARG(out_age(o, value_str_at(res, "since"))));
+	show_facts(o, value_at(res, "facts"), cli_has(c, "all"));
+	show_instruction(o, value_str_at(res, "instruction"));
+	label_row(o, "Now", 0, value_str_at(res, "now"));
+	show_evidence(o, value_at(res, "evidence"));
+	for (size_t i = 0; i < value_count(next); i++)
+		label_row(o, "Next", i, value_str_or(value_item(next, i), STR("")));
+	table_end(o, "");
+}
+
+static int ask(struct cli *c, const char *method, const value **ret, bool *ret_done,
+		struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+
+	value_put(c->arena, params, "id", value_str(c->arena, c->args[0]));
+	cli_param(c, params, "goal", "goal");
+	return cli_call(c, CALL_READ, method, params, ret, ret_done, err);
+}
+
+int cmd_explain(struct cli *c, struct ov_err *err)
+{
+	const value *res;
+	bool done;
+	int r = ask(c, "explain.get", &res, &done, err);
+
+	if (r == 0 && !done)
+		show_explain(c, res);
+	return r;
+}
+
+/* As it stands in the prompt, and nothing else: what people see is what the agent sees. */
+int cmd_handoff_show(struct cli *c, struct ov_err *err)
+{
+	const value *res;
+	bool done;
+	int r = ask(c, "handoff.show", &res, &done, err);
+
+	if (r == 0 && !done)
+		out_lines(&c->out, "", value_str_at(res, "text"));
+	return r;
+}

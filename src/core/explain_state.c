@@ -1,0 +1,408 @@
+#include "core/explain_state.h"
+
+#include <stdarg.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/duration.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "core/budget.h"
+#include "core/liveness.h"
+#include "core/recover.h"
+#include "core/view.h"
+#include "data/json.h"
+
+enum { SHOWN = 300 }; /* bytes of a report */
+
+void explain_show(const struct explain *x, value *evidence, ov_time at, const char *fmt, ...)
+{
+	value *v = value_object(x->arena);
+	va_list ap;
+
+	va_start(ap, fmt);
+	value_put(x->arena, v, "at", value_time(x->arena, at));
+	value_put(x->arena, v, "text", value_str(x->arena, arena_vprintf(x->arena, fmt, ap)));
+	va_end(ap);
+	value_push(x->arena, evidence, v);
+}
+
+static value *answer(const struct explain *x, str id, const char *noun, str title,
+		const char *status, ov_time since)
+{
+	struct arena *a = x->arena;
+	value *v = value_object(a);
+
+	value_put(a, v, "id", value_str(a, id));
+	value_put(a, v, "noun", value_cstr(a, noun));
+	value_put(a, v, "title", value_str(a, title));
+	value_put(a, v, "status", value_cstr(a, status));
+	value_put(a, v, "state", value_cstr(a, status));
+	value_put(a, v, "since", value_time(a, since));
+	return v;
+}
+
+static void add_command(const struct explain *x, value *next, const char *command, str id)
+{
+	value_push(x->arena, next,
+			value_strf(x->arena, "overseer %s " STR_FMT, command, STR_ARG(id)));
+}
+
+static const struct observation *observed(const struct explain *x, str run_id)
+{
+	return x->observations ? map_get(x->observations, run_id) : NULL;
+}
+
+/* ---- recovery: which backoff, which rung, and what after that ---- */
+
+static bool recovering(const struct node *n)
+{
+	return n->episode_open && n->assignment && n->assignment->status == AS_STALLED;
+}
+
+/* What is left of the ladder after the next rung; what cannot help now is not promised. */
+static str rungs_after(const struct explain *x, const struct assignment *as, enum rung next)
+{
+	struct world w = { x->state, x->policy };
+	str list = STR("");
+
+	for (int r = (int)next + 1; r < RUNG_COUNT; r++) {
+		if (as->node->rungs[r] || (r != RUNG_NUDGE && r < (int)as->recovery_policy) ||
+				rung_hindrance(&w, as, (enum rung)r, 3))
+			continue;
+		list = arena_printf(x->arena, STR_FMT "%s%s", STR_ARG(list), list.n ? ", " : "",
+				r == RUNG_ESCALATE ? "ask you" : status_name(&rungs, r));
+	}
+	return list;
+}
+
+static str recovery_now(const struct explain *x, const struct assignment *as, value *v)
+{
+	struct world w = { x->state, x->policy };
+	const struct node *n = as->node;
+	struct rung_choice c = rung_next(x->arena, &w, as, observed(x, as->run_id), x->now);
+	const char *rung = status_name(&rungs, (int)c.rung);
+	str after, wait, what;
+
+	if (x->state->outage_since)
+		return STR("so many runs fell silent at once that none is touched: an outage of "
+			   "ours is "
+			   "suspected");
+	if (c.nothing)
+		return STR("everything was tried, and a person was asked");
+	wait = c.due_at > x->now ? arena_printf(x->arena, "backoff for another " STR_FMT ", then ",
+						   STR_ARG(duration_format_short(x->arena,
+								   c.due_at - x->now)))
+				 : STR("now due: ");
+	what = c.rung == RUNG_ESCALATE ? STR("ask you")
+			: c.rung == RUNG_NUDGE
+			? arena_printf(x->arena, "nudge %d of %lld", n->rungs[RUNG_NUDGE] + 1,
+					  (long long)x->policy->max_nudges)
+			: str_from(rung);
+	after = rungs_after(x, as, c.rung);
+	value_put(x->arena, v, "backoff_until", value_time(x->arena, c.due_at));
+	value_put(x->arena, v, "next_rung", value_cstr(x->arena, rung));
+	return arena_printf(x->arena, STR_FMT STR_FMT "%s" STR_FMT "%s" STR_FMT, STR_ARG(wait),
+			STR_ARG(what), c.skip ? ", which is skipped: " : "",
+			STR_ARG(c.skip ? c.why : STR("")), after.n ? "; after that: " : "",
+			STR_ARG(after));
+}
+
+/* ---- what is known of the last instruction ---- */
+
+static str dispatch_words(const struct explain *x, const struct dispatch *d)
+{
+	static const char *const words[2][DISPATCH_RESULT_COUNT] = {
+		{
+				[RESULT_PENDING] = "is being handed over",
+				[RESULT_ACCEPTED] = "was handed over; the agent has not "
+						    "acknowledged it yet",
+				[RESULT_OK] = "was acknowledged",
+				[RESULT_TIMEOUT] = "was handed over, but not answered in time",
+				[RESULT_ERROR] = "could not be handed over",
+		},
+		{
+				[RESULT_PENDING] = "is being started with",
+				[RESULT_ACCEPTED] = "was accepted: the agent was started with it",
+				[RESULT_OK] = "was carried out: its run ended well",
+				[RESULT_TIMEOUT] = "was not answered in time",
+				[RESULT_ERROR] =
+						"failed: its run did not start or did not end well",
+		}
+	};
+
+	return arena_printf(x->arena, "%s%s" STR_FMT, words[d->mode == MODE_SPAWN][d->result],
+			d->notes.n ? ": " : "", STR_ARG(d->notes));
+}
+
+static void put_dispatch(const struct explain *x, value *v, value *evidence,
+		const struct assignment *as)
+{
+	const struct dispatch *d;
+
+	value_put(x->arena, v, "last_dispatch", value_null(x->arena));
+	if (!as || !as->dispatches.n)
+		return;
+	d = as->dispatches.p[as->dispatches.n - 1];
+	value_put(x->arena, v, "last_dispatch", record_to_value(x->arena, &dispatch_record, d));
+	explain_show(x, evidence, d->at,
+			"last instruction: " STR_FMT " (" STR_FMT "), sent %lldx; it " STR_FMT,
+			STR_ARG(d->id), STR_ARG(d->purpose), (long long)d->sends,
+			STR_ARG(dispatch_words(x, d)));
+}
+
+/* ---- what shows that it goes on, or not ---- */
+
+static void life_evidence(const struct explain *x, const struct assignment *as, value *evidence)
+{
+	const struct observation *o = observed(x, as->run_id);
+	struct liveness l = liveness_judge(x->policy, as, o, x->now);
+	const value *signals = liveness_evidence(x->arena, o, &l, x->now);
+
+	explain_show(x, evidence, 0, "run " STR_FMT " is alive%s%s" STR_FMT, STR_ARG(as->run_id),
+			o && o->tool_in_flight ? ", a tool is in flight" : "",
+			o && o->waiting_for.n ? ", waits for " : "",
+			STR_ARG(o ? o->waiting_for : STR("")));
+	for (size_t i = 0; i < value_count(signals); i++)
+		explain_show(x, evidence, 0, STR_FMT,
+				STR_ARG(value_str_or(value_item(signals, i), STR(""))));
+	if (l.due_at != OV_TIME_MAX && l.due_at > x->now)
+		explain_show(x, evidence, 0, "the next sign of life is due in " STR_FMT,
+				STR_ARG(duration_format_short(x->arena, l.due_at - x->now)));
+}
+
+static void work_evidence(const struct explain *x, const struct run *r, value *evidence)
+{
+	if (r->status != RUN_ENDED)
+		return;
+	explain_show(x, evidence, r->ended_at,
+			"run " STR_FMT " ended: %lld file(s) changed in %lld commit(s)",
+			STR_ARG(r->id), (long long)r->files_changed, (long long)r->commits);
+	if (r->verification == VERIFY_PASSED || r->verification == VERIFY_FAILED)
+		explain_show(x, evidence, 0, "our check %s: " STR_FMT,
+				status_name(&verifications, (int)r->verification),
+				STR_ARG(utf8_truncate(r->verification_detail, SHOWN)));
+}
+
+static void node_evidence(const struct explain *x, const struct node *n, value *evidence)
+{
+	value *report = NULL;
+
+	if (n->report.n)
+		(void)json_parse(x->arena, n->report, NULL, &report, NULL);
+	if (report)
+		explain_show(x, evidence, n->reported_at, "reported: " STR_FMT " " STR_FMT,
+				STR_ARG(n->reported_status),
+				STR_ARG(utf8_truncate(value_str_at(report, "summary"), SHOWN)));
+	if (n->commit.n)
+		explain_show(x, evidence, 0, "accepted as commit " STR_FMT, STR_ARG(n->commit));
+	if (n->handover.n)
+		explain_show(x, evidence, 0, "left to go on from: commit " STR_FMT,
+				STR_ARG(n->handover));
+	if (n->handoff)
+		explain_show(x, evidence, n->handoff->created_at, "a handoff was written");
+}
+
+static void assignment_evidence(const struct explain *x, const struct assignment *as, value *v,
+		value *evidence)
+{
+	const struct lane *lane = as ? state_lane(x->state, as->agent) : NULL;
+
+	if (as && as->run && as->run->status == RUN_RUNNING)
+		life_evidence(x, as, evidence);
+	else if (as && as->run)
+		work_evidence(x, as->run, evidence);
+	put_dispatch(x, v, evidence, as);
+	if (lane)
+		explain_show(x, evidence, 0, "agent " STR_FMT " has to wait (%s): " STR_FMT,
+				STR_ARG(lane->agent), status_name(&block_kinds, (int)lane->kind),
+				STR_ARG(lane->detail));
+}
+
+/* ---- what to type ---- */
+
+static void add_questions(const struct explain *x, str goal, str node, value *next)
+{
+	for (size_t i = 0; i < x->state->escalations.n; i++) {
+		const struct escalation *e = x->state->escalations.p[i];
+
+		if (e->status == ESC_OPEN && str_eq(e->goal_id, goal) &&
+				(!node.n || str_eq(e->node_id, node)))
+			value_push(x->arena, next,
+					value_strf(x->arena, "overseer inbox show %lld",
+							(long long)e->number));
+	}
+}
+
+static value *node_next(const struct explain *x, const struct node *n)
+{
+	const struct assignment *as = newest_assignment(x->state, n);
+	value *next = value_array(x->arena);
+
+	add_questions(x, n->goal->id, n->id, next);
+	if (as && as->run_id.n)
+		add_command(x, next, "run log --follow", as->run_id);
+	if (n->status == NODE_BLOCKED && node_is_leaf(n)) {
+		add_command(x, next, "work unblock --reason TEXT", n->key);
+		add_command(x, next, "work done --reason TEXT", n->key);
+	}
+	if (recovering(n) && n->assignment->stage == STAGE_RUNNING)
+		add_command(x, next, "work nudge", n->key);
+	if (recovering(n))
+		add_command(x, next, "work reassign --reason TEXT", n->key);
+	if (n->handoff)
+		add_command(x, next, "handoff show", n->key);
+	add_command(x, next, "work show", n->key);
+	return next;
+}
+
+/* ---- the things themselves ---- */
+
+const struct assignment *newest_assignment(const struct state *s, const struct node *n)
+{
+	const struct assignment *found = n->assignment;
+
+	if (found)
+		return found;
+	list_each (it, &s->finished) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->node == n && as->epoch == n->epoch)
+			found = as;
+	}
+	return found;
+}
+
+value *explain_node(const struct explain *x, const struct node *n)
+{
+	const struct assignment *as = newest_assignment(x->state, n);
+	value *v = answer(x, n->key, "node", n->name, status_name(&node_statuses, (int)n->status),
+			      n->updated_at),
+	      *evidence = value_array(x->arena);
+	str now = explain_now(x->arena, x->state, n, x->now);
+	str held = n->status == NODE_QUEUED && !n->assignment ? goal_held(x->policy, n->goal)
+							      : STR("");
+
+	value_put(x->arena, v, "backoff_until", value_null(x->arena));
+	value_put(x->arena, v, "next_rung", value_null(x->arena));
+	if (recovering(n)) {
+		value_put(x->arena, v, "state", value_cstr(x->arena, "stalled"));
+		value_put(x->arena, v, "since", value_time(x->arena, n->assignment->updated_at));
+	}
+	if (n->episode_open) {
+		explain_show(x, evidence, 0, "%s a stall, episode %lld: " STR_FMT,
+				recovering(n) ? "in" : "not yet over", (long long)n->episode,
+				STR_ARG(n->episode_reason));
+	}
+	if (recovering(n))
+		now = recovery_now(x, n->assignment, v);
+	else if (n->assignment && n->assignment->not_before > x->now)
+		value_put(x->arena, v, "backoff_until",
+				value_time(x->arena, n->assignment->not_before));
+	if (held.n)
+		now = arena_printf(x->arena, STR_FMT "; nothing new is started: " STR_FMT,
+				STR_ARG(now), STR_ARG(held));
+	assignment_evidence(x, as, v, evidence);
+	node_evidence(x, n, evidence);
+	value_put(x->arena, v, "now", value_str(x->arena, now));
+	value_put(x->arena, v, "evidence", evidence);
+	value_put(x->arena, v, "next", node_next(x, n));
+	return v;
+}
+
+value *explain_assignment(const struct explain *x, const struct assignment *as)
+{
+	struct arena *a = x->arena;
+	value *v = answer(x, as->id, "assignment",
+			      arena_printf(a, STR_FMT ", epoch %lld, by " STR_FMT,
+					      STR_ARG(as->node->key), (long long)as->epoch,
+					      STR_ARG(as->agent)),
+			      status_name(&as_statuses, (int)as->status), as->updated_at),
+	      *evidence = value_array(a);
+	str now = as->reason;
+
+	value_put(a, v, "node", value_str(a, as->node->key));
+	value_put(a, v, "stage", value_cstr(a, status_name(&stages, (int)as->stage)));
+	value_put(a, v, "backoff_until",
+			value_time(a, as->not_before > x->now ? as->not_before : 0));
+	value_put(a, v, "next_rung", value_null(a));
+	if (as->node->assignment == as && recovering(as->node))
+		now = arena_printf(a, STR_FMT "; " STR_FMT, STR_ARG(as->reason),
+				STR_ARG(recovery_now(x, as, v)));
+	else if (as->node->assignment == as)
+		now = explain_now(a, x->state, as->node, x->now);
+	else if (as->epoch < as->node->epoch)
+		now = arena_printf(a, STR_FMT "; epoch %lld has taken over", STR_ARG(as->reason),
+				(long long)as->node->epoch);
+	assignment_evidence(x, as, v, evidence);
+	value_put(a, v, "now", value_str(a, now));
+	value_put(a, v, "evidence", evidence);
+	value_put(a, v, "next", node_next(x, as->node));
+	return v;
+}
+
+value *explain_run(const struct explain *x, const struct run *r)
+{
+	struct arena *a = x->arena;
+	const struct assignment *as = state_assignment(x->state, r->assignment_id);
+	const struct node *n = state_node(x->state, r->goal_id, r->node_id);
+	ov_time since = r->ended_at ? r->ended_at : r->started_at ? r->started_at : r->created_at;
+	value *v = answer(x, r->id, "run",
+			      arena_printf(a,
+					      STR_FMT "/" STR_FMT
+						      ", attempt %lld of epoch %lld, by " STR_FMT,
+					      STR_ARG(r->goal_id), STR_ARG(r->node_id),
+					      (long long)r->attempt, (long long)r->epoch,
+					      STR_ARG(r->agent)),
+			      status_name(&run_statuses, (int)r->status), since),
+	      *evidence = value_array(a), *next = value_array(a);
+
+	value_put(a, v, "node",
+			value_strf(a, STR_FMT "/" STR_FMT, STR_ARG(r->goal_id),
+					STR_ARG(r->node_id)));
+	if (as && as->run == r)
+		assignment_evidence(x, as, v, evidence);
+	else
+		work_evidence(x, r, evidence);
+	value_put(a, v, "now",
+			n && as && as->run == r && n->assignment == as
+					? value_str(a, explain_now(a, x->state, n, x->now))
+					: value_cstr(a,
+							  "it is over; others speak for its node "
+							  "now"));
+	add_command(x, next, r->status == RUN_ENDED ? "run log" : "run log --follow", r->id);
+	if (r->status == RUN_RUNNING)
+		add_command(x, next, "run stop --reason TEXT", r->id);
+	if (n)
+		add_command(x, next, "explain", n->key);
+	value_put(a, v, "evidence", evidence);
+	value_put(a, v, "next", next);
+	return v;
+}
+
+value *explain_dispatch(const struct explain *x, const struct dispatch *d)
+{
+	struct arena *a = x->arena;
+	value *v = answer(x, d->id, "dispatch",
+			      arena_printf(a, STR_FMT " for " STR_FMT "/" STR_FMT,
+					      STR_ARG(d->purpose), STR_ARG(d->goal_id),
+					      STR_ARG(d->node_id)),
+			      status_name(&dispatch_results, (int)d->result),
+			      d->acknowledged_at ? d->acknowledged_at : d->at),
+	      *evidence = value_array(a), *next = value_array(a);
+
+	value_put(a, v, "dispatch", record_to_value(a, &dispatch_record, d));
+	explain_show(x, evidence, d->at, "%s to " STR_FMT ", sent %lldx",
+			status_name(&dispatch_modes, (int)d->mode), STR_ARG(d->target),
+			(long long)d->sends);
+	explain_show(x, evidence, 0, "SHA-256 of the instruction: " STR_FMT,
+			STR_ARG(d->instruction_hash));
+	value_put(a, v, "now", value_strf(a, "it " STR_FMT, STR_ARG(dispatch_words(x, d))));
+	value_put(a, v, "evidence", evidence);
+	add_command(x, next, "explain", d->assignment_id);
+	if (d->run_id.n)
+		add_command(x, next, "run log", d->run_id);
+	value_put(a, v, "next", next);
+	return v;
+}

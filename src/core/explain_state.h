@@ -1,0 +1,32 @@
+#pragma once
+/*
+ * Why something is as it is, as far as the state knows: in a word, since when, what happens next and
+ * when, what shows that it goes on, and what to type. The facts that led there are in the log, which
+ * whoever shows this adds to it. Answers: which assignment is stalled and why; what the last
+ * instruction was and whether it was taken; which backoff is active; what shows progress.
+ *
+ * Every answer is an object with at least id, noun, title, status, state, since, now, evidence (a
+ * list of {at, text}) and next (a list of commands); members are only ever added.
+ */
+#include "base/ov.h"
+#include "core/policy.h"
+#include "core/state.h"
+
+struct explain {
+	struct arena *arena;
+	const struct state *state;
+	const struct policy *policy;
+	const struct map *observations; /* as in struct telemetry; may be NULL */
+	ov_time now;
+};
+
+value *explain_goal(const struct explain *x, const struct goal *g);
+value *explain_node(const struct explain *x, const struct node *n);
+value *explain_assignment(const struct explain *x, const struct assignment *as);
+value *explain_run(const struct explain *x, const struct run *r);
+value *explain_dispatch(const struct explain *x, const struct dispatch *d);
+/* Adds a piece of evidence; at may be 0. */
+void explain_show(const struct explain *x, value *evidence, ov_time at, const char *fmt, ...)
+		_printf_(4, 5);
+/* The newest assignment, which may be over; NULL when there was none, or it is long gone. */
+const struct assignment *newest_assignment(const struct state *s, const struct node *n);
