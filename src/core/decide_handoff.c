@@ -111,7 +111,7 @@ static void emit_handoff(struct decide_ctx *cx, struct subject s, value *v, enum
 	value_put(cx->arena, e->data, "crystallization", value_copy(cx->arena, c));
 }
 
-/* ---- a node without children ---- */
+/* ---- a node that was worked on ---- */
 
 static struct strs strs_of(struct arena *a, const value *list)
 {
@@ -199,8 +199,11 @@ static void write_leaf(struct decide_ctx *cx, struct note *note)
 	struct node node;
 	struct run run;
 
-	/* What nobody has worked on leaves nothing behind, unless somebody says that it is done. */
-	if (!node_is_leaf(note->node) || !(done || (over && as && as->run)))
+	/*
+	 * What nobody has worked on leaves nothing behind, unless somebody says that it is done. What
+	 * was worked on may have been split meanwhile: its parts are told what there was.
+	 */
+	if (!done && !(over && as && as->run))
 		return;
 	node = node_after(cx->arena, note);
 	l.node = &node;

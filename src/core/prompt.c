@@ -56,6 +56,25 @@ str prompt_with_nonce(struct arena *a, str text, str nonce)
 			STR_ARG(text), STR_ARG(nonce));
 }
 
+/* Of those who had this node before, or the whole that it was split from. */
+static void former_work(struct buf *b, struct arena *a, const struct assignment *as)
+{
+	const struct node *n = as->node, *p = n->parent;
+
+	if (as->epoch > 1) {
+		section(b, "What was done before you", handoff_text(a, n->handoff, n->handover));
+		return;
+	}
+	if (!p || !p->handoff || !p->handoff->run_id.n)
+		return;
+	section(b, "What was done before this was split off", handoff_text(a, p->handoff, STR("")));
+	if (p->handover.n)
+		buf_addf(b,
+				"What it left is commit " STR_FMT
+				": take over from there what belongs to your part.\n",
+				STR_ARG(p->handover));
+}
+
 str prompt_build(struct arena *a, const struct assignment *as)
 {
 	_cleanup_(buf_done)
@@ -73,8 +92,7 @@ str prompt_build(struct arena *a, const struct assignment *as)
 			STR_ARG(as->branch));
 	section(&b, "A person answered", n->answer);
 	buf_adds(&b, str_from(update_contract));
-	if (as->epoch > 1)
-		section(&b, "What was done before you", handoff_text(a, n->handoff, n->handover));
+	former_work(&b, a, as);
 	section(&b, "Since your last attempt", as->feedback);
 	bullets(&b, "Accepted when", &n->acceptance);
 	bullets(&b, "Constraints", &g->constraints);

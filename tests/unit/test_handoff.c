@@ -189,6 +189,40 @@ TEST(the_next_one_is_told)
 	fixture_done(&f);
 }
 
+/* What was begun as a whole is told to the parts that it was split into. */
+TEST(split_work_is_handed_down)
+{
+	struct fixture f;
+	str prompt;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	report(&f, "T1", 100, "'summary': 'the parser is there'");
+	submit(&f, "plan.apply",
+			json(&f,
+					"{'goal': '" STR_FMT
+					"', 'reason': 'too big', 'plan': {'phases': [{'id': 'P1', "
+					"'name': 'p', 'tasks': [{'id': 'T1', 'name': 't', "
+					"'acceptance': "
+					"['x'], 'subtasks': [{'id': 'S1', 'name': 's', "
+					"'acceptance': "
+					"['y']}]}]}]}}",
+					STR_ARG(node_of(&f, "T1")->goal->id)));
+	settle(&f);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	run_end(&f, "T1", 1);
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "", WORK);
+	assert_non_null(node_of(&f, "T1")->handoff);
+	bring_to(&f, "S1", STAGE_RUNNING);
+	prompt = prompt_build(&f.arena, node_of(&f, "S1")->assignment);
+	assert_true(has(prompt, "before this was split off"));
+	assert_true(has(prompt, "> the parser is there"));
+	assert_true(has(prompt, "is commit abcdef0123456789"));
+	fixture_done(&f);
+}
+
 TEST(blocked_and_given_up)
 {
 	struct fixture f;
