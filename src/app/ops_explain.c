@@ -149,6 +149,9 @@ static int explain_bound(struct op_ctx *cx, const struct explain *x, str id, val
 	struct assignment *as;
 	int r = state_find_assignment(cx->state, id, &as, err);
 
+	if (r == 0 && !as->node)
+		r = ov_fail(err, OV_ENOTFOUND, "assignment " STR_FMT " has lost its node",
+				STR_ARG(as->id));
 	if (r < 0)
 		return r;
 	*ret = explain_assignment(x, as);

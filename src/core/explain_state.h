@@ -22,6 +22,7 @@ struct explain {
 
 value *explain_goal(const struct explain *x, const struct goal *g);
 value *explain_node(const struct explain *x, const struct node *n);
+/* Its node must be there. */
 value *explain_assignment(const struct explain *x, const struct assignment *as);
 value *explain_run(const struct explain *x, const struct run *r);
 value *explain_dispatch(const struct explain *x, const struct dispatch *d);

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/apply.h"
+#include "core/explain_state.h"
 #include "core/reconcile.h"
 #include "core/snapshot.h"
 #include "core/view.h"
@@ -27,16 +28,23 @@ static void look_at(struct arena *a, const struct state *s)
 		.plan = PLAN_LIMITS_DEFAULT };
 	struct world w = { s, &policy };
 	struct telemetry none = { 0 };
+	struct explain x = { a, s, &policy, NULL, s->at };
 	struct decisions d = reconcile(a, &w, &none, s->at);
 
 	(void)json_text(a, decisions_view(a, &d));
 	(void)json_text(a, view_status(a, &w, s->at));
 	(void)json_text(a, view_queue(a, s, &policy, STR(""), s->at));
-	for (size_t g = 0; g < s->goals.n; g++)
+	for (size_t g = 0; g < s->goals.n; g++) {
+		(void)json_text(a, explain_goal(&x, s->goals.p[g]));
 		for (size_t i = 0; i < s->goals.p[g]->nodes.n; i++) {
-			(void)explain_now(a, s, s->goals.p[g]->nodes.p[i], s->at);
+			(void)json_text(a, explain_node(&x, s->goals.p[g]->nodes.p[i]));
 			(void)view_node(a, s, s->goals.p[g]->nodes.p[i]);
 		}
+	}
+	list_each (it, &s->live)
+		(void)json_text(a, explain_assignment(&x, list_entry(it, struct assignment, link)));
+	list_each (it, &s->runs)
+		(void)json_text(a, explain_run(&x, list_entry(it, struct run, link)));
 }
 
 static void round_trip(const struct state *s)
