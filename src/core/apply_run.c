@@ -26,6 +26,9 @@ int apply_run_created(struct state *s, const struct event *e, struct ov_err *err
 	r->epoch = ev_num(e, "epoch");
 	r->created_at = as->last_dispatch_at = e->at;
 	as->expected_at = 0;
+	/* What the run before said of itself does not hold for this one. */
+	if (as->node)
+		record_set_str(&as->node->reported_status, STR(""));
 	record_set_str(&as->run_id, r->id);
 	state_add_run(s, r);
 	return 0;

@@ -218,7 +218,7 @@ void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str
 }
 
 /* By an event of this very batch, which the state does not know yet. */
-static bool closed_in_batch(const struct decide_ctx *cx, int64_t number)
+bool escalation_is_closing(const struct decide_ctx *cx, int64_t number)
 {
 	for (size_t i = 0; i < cx->out->n; i++)
 		if (cx->out->p[i]->kind == EV_ESCALATION_CLOSED &&
@@ -232,7 +232,7 @@ void escalation_close(struct decide_ctx *cx, const struct escalation *x, enum es
 {
 	struct event *e;
 
-	if (closed_in_batch(cx, x->number))
+	if (escalation_is_closing(cx, x->number))
 		return;
 	e = emit(cx, EV_ESCALATION_CLOSED,
 			(struct subject){ .goal = x->goal_id,

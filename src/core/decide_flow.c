@@ -94,10 +94,13 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 	str reason = arena_printf(cx->arena, "failed %lld times (%s): " STR_FMT, (long long)count,
 			name, STR_ARG(detail));
 
-	if (cause_rules[cause].ladder) {
+	if (cause_rules[cause].ladder && !ladder_is_over(as->node)) {
 		ladder_begin(cx, as, reason);
 		return;
 	}
+	/* What a person was asked about the stall is no longer the question. */
+	if (ladder_is_over(as->node))
+		close_escalations(cx, as->node, ESC_DISMISSED, reason);
 	assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, reason);
 	node_block_as(cx, as->node, BLOCK_FAILED, reason, STR("overseer"),
 			STR("a person unblocks it or declares it done"), 0);

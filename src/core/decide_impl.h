@@ -60,6 +60,8 @@ struct escalation_spec {
 /* About a node, an assignment, a goal, or nothing in particular. */
 void escalate_about(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x);
 void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question);
+/* This batch has closed it. */
+bool escalation_is_closing(const struct decide_ctx *cx, int64_t number);
 /* Nothing when this batch has closed it already. */
 void escalation_close(struct decide_ctx *cx, const struct escalation *x, enum esc_status status,
 		str answer);
@@ -82,6 +84,8 @@ void dispatch_settle(struct decide_ctx *cx, str dispatch, enum dispatch_result r
 /* Opens an episode unless one is open. evidence: an array of texts, or NULL. */
 void episode_open(struct decide_ctx *cx, const struct assignment *as, str reason,
 		const value *evidence);
+/* The stall has come to its last rung: a person was asked. */
+bool ladder_is_over(const struct node *n);
 /* Its run used up all attempts: from here on the ladder decides. */
 void ladder_begin(struct decide_ctx *cx, const struct assignment *as, str reason);
 /* The run ended because the agent is out of quota or logged out; false when it did not. */

@@ -36,6 +36,14 @@ static void tell_run(struct decide_ctx *cx, const struct answer *a, str text)
 	episode_close(cx, a->n, STR("a person answered"));
 }
 
+/* All rungs were taken and nobody is asked any more: if it does not go on, that is another stall. */
+static void stall_anew(struct decide_ctx *cx, const struct node *n, str reason)
+{
+	if (n->assignment && n->assignment->status == AS_STALLED)
+		note_life(cx, n->assignment, cx->now, LIFE_SESSION);
+	episode_close(cx, n, reason);
+}
+
 /*
  * The node goes on: the run that waits for the answer is told, or the next one. A run that nothing
  * helped and that cannot be told makes way for one that can.
@@ -47,7 +55,7 @@ static void go_on(struct decide_ctx *cx, const struct answer *a, str text)
 	bool live = a->n->status == NODE_IN_PROGRESS && a->n->assignment && a->n->assignment->run &&
 			a->n->assignment->run->status != RUN_ENDED &&
 			a->n->assignment->stage == STAGE_RUNNING;
-	bool stuck = a->n->episode_open && a->n->rungs[RUNG_ESCALATE];
+	bool stuck = ladder_is_over(a->n);
 	struct event *e;
 
 	if (text.n) {
@@ -61,6 +69,8 @@ static void go_on(struct decide_ctx *cx, const struct answer *a, str text)
 		tell_run(cx, a, text);
 	else if (live && (stuck || !text.n) && !a->n->assignment->stopping)
 		work_rerun(cx, a->n, reason);
+	else if (stuck)
+		stall_anew(cx, a->n, STR("a person answered"));
 }
 
 static void answer_node(struct decide_ctx *cx, const struct answer *a)
@@ -320,6 +330,8 @@ int decide_inbox_dismiss(struct decide_ctx *cx, const value *params, value **ret
 	escalation_close(cx, x, ESC_DISMISSED, reason.n ? reason : STR("dismissed"));
 	if (a.n && a.n->status == NODE_BLOCKED && node_is_leaf(a.n))
 		node_blocked_by(cx, a.n, cx->actor);
+	else if (a.n && ladder_is_over(a.n) && x->episode == a.n->episode)
+		stall_anew(cx, a.n, STR("a person dismissed the question"));
 	if (str_is(x->kind, "login"))
 		login_dismissed(cx, x, cx->actor);
 	*ret_result = result_of(cx, x, before);

@@ -80,45 +80,45 @@ void lane_clear(struct decide_ctx *cx, str agent, str reason)
 	ev_note(cx, e, "reason", reason);
 }
 
-/* The nodes that wait for the agent to be logged in. */
-static void each_waiting(struct decide_ctx *cx, str agent,
+static bool asks_for(struct decide_ctx *cx, const struct escalation *x, str agent)
+{
+	return str_eq(x->question, login_question(cx, agent));
+}
+
+/* The nodes that wait for the agent that an escalation asks to be logged in. */
+static void each_waiting(struct decide_ctx *cx, const struct escalation *x,
 		void (*fn)(struct decide_ctx *cx, const struct node *n, str text), str text)
 {
-	str by = arena_printf(cx->arena, "agent " STR_FMT, STR_ARG(agent));
+	static const str by = STR_INIT("agent ");
 
 	for (size_t g = 0; g < cx->state->goals.n; g++)
 		for (size_t i = 0; i < cx->state->goals.p[g]->nodes.n; i++) {
 			const struct node *n = cx->state->goals.p[g]->nodes.p[i];
 
 			if (node_is_leaf(n) && n->status == NODE_BLOCKED &&
-					n->block == BLOCK_LOGIN && str_eq(n->blocked_by, by))
+					n->block == BLOCK_LOGIN && str_starts(n->blocked_by, by) &&
+					asks_for(cx, x,
+							str_sub(n->blocked_by, by.n,
+									n->blocked_by.n)))
 				fn(cx, n, text);
 		}
 }
 
-/* The agent that an escalation asked to be logged in; empty when it needs that no more. */
-static str asked_about(struct decide_ctx *cx, const struct escalation *x)
-{
-	for (size_t i = 0; i < cx->state->lanes.n; i++) {
-		const struct lane *l = cx->state->lanes.p[i];
-
-		if (l->kind == BLOCK_LOGIN && str_eq(x->question, login_question(cx, l->agent)))
-			return l->agent;
-	}
-	return STR("");
-}
-
+/* By a run of the agent that worked the lane may be free already; the nodes wait for this all the same. */
 void login_answered(struct decide_ctx *cx, const struct escalation *x)
 {
-	str reason = STR("a person says that it is logged in"), agent = asked_about(cx, x);
+	str reason = STR("a person says that it is logged in");
 
-	lane_clear(cx, agent, reason);
-	each_waiting(cx, agent, work_unblock, reason);
+	for (size_t i = 0; i < cx->state->lanes.n; i++)
+		if (cx->state->lanes.p[i]->kind == BLOCK_LOGIN &&
+				asks_for(cx, x, cx->state->lanes.p[i]->agent))
+			lane_clear(cx, cx->state->lanes.p[i]->agent, reason);
+	each_waiting(cx, x, work_unblock, reason);
 }
 
 void login_dismissed(struct decide_ctx *cx, const struct escalation *x, str by)
 {
-	each_waiting(cx, asked_about(cx, x), node_blocked_by, by);
+	each_waiting(cx, x, node_blocked_by, by);
 }
 
 bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)

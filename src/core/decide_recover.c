@@ -59,6 +59,11 @@ static void call_off(struct decide_ctx *cx, const struct node *n, str reason)
 	}
 }
 
+bool ladder_is_over(const struct node *n)
+{
+	return n->episode_open && n->rungs[RUNG_ESCALATE] > 0;
+}
+
 void ladder_begin(struct decide_ctx *cx, const struct assignment *as, str reason)
 {
 	assignment_move(cx, as, AS_STALLED, STAGE_NONE, reason);
@@ -82,6 +87,9 @@ void note_life(struct decide_ctx *cx, const struct assignment *as, ov_time at, e
 {
 	ov_time idle = as->idle_after ? as->idle_after : cx->policy->idle_after;
 
+	/* Words of a run that is over and judged: the ladder goes on with its node. */
+	if (as->stage == STAGE_NONE)
+		return;
 	emit_activity(cx, as, at, sign, at + idle);
 	if (as->status == AS_STALLED && as->stage == STAGE_RUNNING)
 		assignment_move(cx, as, AS_ACTIVE, as->stage,
@@ -338,9 +346,13 @@ static void tick_yield(struct decide_ctx *cx, const struct decision *d)
 static void tick_remind(struct decide_ctx *cx, const struct decision *d)
 {
 	const struct escalation *x = d->escalation;
-	struct event *e = emit(cx, EV_ESCALATION_REMINDED,
-			(struct subject){ .goal = x->goal_id, .node = x->node_id });
+	struct event *e;
 
+	/* The same tick saw that nobody is needed any more. */
+	if (escalation_is_closing(cx, x->number))
+		return;
+	e = emit(cx, EV_ESCALATION_REMINDED,
+			(struct subject){ .goal = x->goal_id, .node = x->node_id });
 	ev_int(cx, e, "escalation", x->number);
 	ev_int(cx, e, "count", x->reminders + 1);
 }

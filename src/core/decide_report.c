@@ -171,7 +171,8 @@ static void take_report(struct decide_ctx *cx, const struct assignment *as, cons
 	more = says_more(cx, as->node, merged);
 	ev_flag(cx, emit_reported(cx, as, params, merged, str_from(status)), "progress", more);
 	settle_sent(cx, as);
-	if (u->status == NODE_BLOCKED) {
+	/* What is on its way to the target branch is not called back by late words. */
+	if (u->status == NODE_BLOCKED && accept_check(as->node, NULL) == 0) {
 		report_blocked(cx, as, u);
 		return;
 	}

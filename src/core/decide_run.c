@@ -17,8 +17,12 @@ static bool run_is_live(const struct node *n)
 static int live_check(const struct node *n, struct ov_err *err)
 {
 	const struct assignment *as = n->assignment;
+	/* Told to stop, or settled without it: its node may even have parts by now. */
+	bool ending = as &&
+			(as->stage == STAGE_STOP || as->stopping || assignment_is_final(as) ||
+					as->status == AS_BLOCKED);
 
-	if (run_is_live(n) && as->stage != STAGE_STOP && !as->stopping)
+	if (run_is_live(n) && !ending)
 		return 0;
 	if (run_is_live(n))
 		ov_fail(err, OV_ESTATE, "run " STR_FMT " of node " STR_FMT " is being stopped",

@@ -44,6 +44,8 @@ struct silence {
 struct watch {
 	VEC(struct silence) silent;
 	size_t live;
+	size_t stalled; /* that fell silent shortly before */
+	bool outage;
 };
 
 static void mark_activity(struct tick *t, const struct assignment *as, const struct liveness *l,
@@ -120,6 +122,18 @@ static bool is_fresh(struct tick *t, const struct assignment *as)
 	return true;
 }
 
+/*
+ * One tick sees only those whose silence ends in its moment. They belong together when it began
+ * within the time after which a run is stalled, seen from now or from the outage that is known.
+ */
+static bool fell_silent_lately(const struct tick *t, const struct assignment *as)
+{
+	const struct state *s = t->w->state;
+	ov_time since = (s->outage_since ? s->outage_since : t->now) - t->w->policy->idle_after;
+
+	return as->updated_at > MAX(since, s->outage_ignored_until);
+}
+
 static void watch_run(struct tick *t, struct watch *w, const struct assignment *as)
 {
 	const struct observation *o;
@@ -143,8 +157,10 @@ static void watch_run(struct tick *t, struct watch *w, const struct assignment *
 		mark_activity(t, as, &l, DEC_REVIVE);
 		return;
 	}
-	if (stalled)
+	if (stalled) {
+		w->stalled += fell_silent_lately(t, as);
 		return; /* the ladder's business */
+	}
 	if (l.verdict == VERDICT_LOOK) {
 		look(t, as);
 		return;
@@ -177,18 +193,20 @@ static void stall(struct tick *t, const struct silence *s)
 /* More than half of at least five at once: that is an outage of ours, and none of them is touched. */
 static bool is_outage(const struct tick *t, const struct watch *w)
 {
-	return w->silent.n >= OUTAGE_LEAST && w->silent.n * 2 > w->live &&
+	size_t silent = w->silent.n + w->stalled;
+
+	return w->silent.n && silent >= OUTAGE_LEAST && silent * 2 > w->live &&
 			t->now >= t->w->state->outage_ignored_until;
 }
 
 static void judge_silence(struct tick *t, struct watch *w)
 {
-	bool outage = is_outage(t, w), known = t->w->state->outage_since != 0;
+	bool outage = w->outage = is_outage(t, w), known = t->w->state->outage_since != 0;
 
 	if (outage && !known)
 		tick_add(t,
 				(struct decision){ .kind = DEC_OUTAGE,
-						.silent = w->silent.n,
+						.silent = w->silent.n + w->stalled,
 						.live = w->live,
 						.why = STR("so many at once cannot all be "
 							   "dead") });
@@ -204,6 +222,21 @@ static void judge_silence(struct tick *t, struct watch *w)
 		stall(t, &w->silent.p[i]);
 }
 
+static bool asks_planner(enum decision_kind kind, enum rung rung, bool skip)
+{
+	return kind == DEC_DIAGNOSE || (kind == DEC_RUNG && rung == RUNG_REPLAN && !skip);
+}
+
+/* The planner does one thing at a time for a goal, and this tick has found something for it to do. */
+static bool planner_is_taken(const struct tick *t, const struct goal *g)
+{
+	for (size_t i = t->out.n; i-- > 0;)
+		if (t->out.p[i].goal == g &&
+				asks_planner(t->out.p[i].kind, t->out.p[i].rung, t->out.p[i].skip))
+			return true;
+	return false;
+}
+
 static void take_rung(struct tick *t, const struct assignment *as, const struct rung_choice *c)
 {
 	struct decision d = about(c->diagnose ? DEC_DIAGNOSE : DEC_RUNG, as);
@@ -213,7 +246,8 @@ static void take_rung(struct tick *t, const struct assignment *as, const struct 
 	d.skip = c->skip;
 	d.quiet = c->quiet;
 	d.why = c->why;
-	tick_add(t, d);
+	if (!asks_planner(d.kind, d.rung, d.skip) || !planner_is_taken(t, d.goal))
+		tick_add(t, d);
 }
 
 /*
@@ -237,6 +271,23 @@ static bool looks_again(struct tick *t, const struct assignment *as, const struc
 	return true;
 }
 
+/* It was found at work, or is ended because it was done: the rungs wait for the next silence. */
+static bool is_moving(struct tick *t, const struct assignment *as, const struct observation *o)
+{
+	struct liveness l = liveness_judge(t->w->policy, as, o, t->now);
+
+	return (o && l.activity_at > as->updated_at) || is_finished(t, as, &l);
+}
+
+/* A look that is old says nothing, be it that the goal was paused since or that the clock was put back. */
+static bool looked_since(const struct tick *t, const struct assignment *as,
+		const struct observation *o, ov_time due_at)
+{
+	ov_time idle = as->idle_after ? as->idle_after : t->w->policy->idle_after;
+
+	return o->looked_at <= t->now && o->looked_at >= MAX(due_at, t->now - idle / 2);
+}
+
 static void climb(struct tick *t, const struct assignment *as)
 {
 	const struct observation *o = is_running(as) ? tick_observation(t, as->run) : NULL;
@@ -244,8 +295,7 @@ static void climb(struct tick *t, const struct assignment *as)
 
 	if (as->effect || as->node->goal->status != GOAL_ACTIVE)
 		return;
-	/* It was found at work: the rungs wait for the next silence. */
-	if (o && liveness_judge(t->w->policy, as, o, t->now).activity_at > as->updated_at)
+	if (is_running(as) && is_moving(t, as, o))
 		return;
 	c = rung_next(t->a, t->w, as, o, t->now);
 	if (c.nothing || looks_again(t, as, o, &c))
@@ -255,7 +305,7 @@ static void climb(struct tick *t, const struct assignment *as)
 		return;
 	}
 	/* Looked at since the wait before this rung was over, unless there is nothing to look at. */
-	if (!c.skip && o && o->looked_at < c.due_at) {
+	if (!c.skip && o && !looked_since(t, as, o, c.due_at)) {
 		look(t, as);
 		return;
 	}
@@ -287,7 +337,8 @@ void reconcile_runs(struct tick *t)
 			watch_run(t, &w, as);
 	}
 	judge_silence(t, &w);
-	climb_all(t);
+	if (!w.outage)
+		climb_all(t);
 	vec_done(&w.silent);
 }
 

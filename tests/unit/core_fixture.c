@@ -539,6 +539,8 @@ static void random_update(struct fixture *f, struct rng *rng)
 	if (f->state->goals.n == 0)
 		return;
 	g = f->state->goals.p[rng_below(rng, f->state->goals.n)];
+	if (g->nodes.n == 0)
+		return;
 	n = g->nodes.p[rng_below(rng, g->nodes.n)];
 	(void)try_submit(f, c[0],
 			json(f, "{'node': '" STR_FMT "', 'reason': 'because'%s}", STR_ARG(n->key),

@@ -1,0 +1,401 @@
+/* Two things that happen at once, or late, or in the wrong order; each left something lying once. */
+#include "tests/test.h"
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "tests/unit/core_fixture.h"
+
+TEST_MAIN
+
+static void run_all(struct fixture *f, size_t n)
+{
+	fixture_init(f);
+	f->policy.workers_max = (int64_t)n;
+	f->policy.max_run = 0;
+	create_goal(f, flat_plan(f, n), NULL);
+	for (size_t i = 1; i <= n; i++)
+		bring_to(f, arena_cstr(&f->arena, arena_printf(&f->arena, "T%zu", i)),
+				STAGE_RUNNING);
+}
+
+static void look_at(struct fixture *f, const char *node)
+{
+	observe(f, node_of(f, node))->looked_at = f->now;
+}
+
+/* All tasks T1..Tn run and fall silent until they are stalled. */
+static void stall_all(struct fixture *f, size_t n)
+{
+	run_all(f, n);
+	for (int half = 0; half < 2; half++) {
+		f->now += f->policy.idle_after / 2;
+		for (size_t i = 1; i <= n; i++)
+			look_at(f, arena_cstr(&f->arena, arena_printf(&f->arena, "T%zu", i)));
+		settle(f);
+	}
+	assert_int_equal(node_of(f, "T1")->assignment->status, AS_STALLED);
+}
+
+/* T1 is stalled, runs on, and a person was asked: no two signals say that it is dead. */
+static struct node *escalated(struct fixture *f)
+{
+	struct node *n;
+
+	stall_all(f, 1);
+	n = node_of(f, "T1");
+	observe(f, n)->process_unknown = observe(f, n)->tree_unknown = true;
+	for (int i = 0; i < 50 && !n->rungs[RUNG_ESCALATE]; i++) {
+		if (n->assignment->effect)
+			effect_end(f, "T1", FX_SEND, "ok", "", "");
+		f->now += OV_MINUTE;
+		look_at(f, "T1");
+		settle(f);
+	}
+	assert_int_equal(n->rungs[RUNG_ESCALATE], 1);
+	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
+	assert_int_equal(vec_last(&f->state->escalations)->status, ESC_OPEN);
+	return n;
+}
+
+static value *entry(struct fixture *f, const char *more)
+{
+	return json(f, "{'number': %lld%s}", (long long)vec_last(&f->state->escalations)->number,
+			more);
+}
+
+static void report(struct fixture *f, const struct node *n, const char *update)
+{
+	f->entropy++;
+	submit(f, "run.report",
+			json(f,
+					"{'run': '" STR_FMT
+					"', 'identity': 'i', 'offset': %llu, 'update': %s}",
+					STR_ARG(n->assignment->run_id),
+					(unsigned long long)f->entropy, update));
+}
+
+/* The lane is free by a run that had begun before; whoever was turned away still waits for a person. */
+TEST(a_login_is_answered_after_another_run_worked)
+{
+	struct fixture f;
+
+	run_all(&f, 2);
+	run_end(&f, "T1", 77);
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "",
+			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
+	settle(&f);
+	assert_int_equal(node_of(&f, "T1")->block, BLOCK_LOGIN);
+	bring_to(&f, "T2", STAGE_ACCEPT);
+	assert_int_equal(f.state->lanes.n, 0);
+	submit(&f, "inbox.answer", entry(&f, ", 'answer': 'done'"));
+	assert_int_equal(node_of(&f, "T1")->status, NODE_QUEUED);
+	fixture_done(&f);
+}
+
+TEST(the_planner_does_one_thing_at_a_time_for_a_goal)
+{
+	struct fixture f;
+	size_t plans = 0;
+
+	stall_all(&f, 2);
+	f.policy.planner = true;
+	f.policy.max_nudges = 0;
+	for (int i = 0; i < 30; i++) {
+		for (size_t k = 1; k <= 2; k++) {
+			const char *id = k == 1 ? "T1" : "T2";
+
+			if (effect_of(&f, id))
+				effect_end(&f, id, FX_SEND, "error", "", "");
+			look_at(&f, id);
+		}
+		f.now += OV_MINUTE;
+		settle(&f);
+	}
+	list_each (it, &f.state->effects)
+		plans += list_entry(it, struct effect, link)->kind == FX_PLAN;
+	assert_int_equal(plans, 1);
+	fixture_done(&f);
+}
+
+TEST(a_reminder_is_due_when_the_question_settles_itself)
+{
+	struct fixture f;
+	struct node *n = escalated(&f);
+
+	f.now = vec_last(&f.state->escalations)->opened_at + f.policy.remind_after;
+	look_at(&f, "T1");
+	observe(&f, n)->tree_at = f.now;
+	settle(&f);
+	assert_int_equal(vec_last(&f.state->escalations)->status, ESC_DISMISSED);
+	assert_int_equal(vec_last(&f.state->escalations)->reminders, 0);
+	fixture_done(&f);
+}
+
+TEST(a_reminder_is_due_when_an_outage_ends)
+{
+	struct fixture f;
+
+	run_all(&f, 6);
+	for (int half = 0; half < 2; half++) {
+		f.now += f.policy.idle_after / 2;
+		for (int i = 1; i <= 6; i++)
+			look_at(&f, (char[]){ 'T', (char)('0' + i), 0 });
+		settle(&f);
+	}
+	assert_true(f.state->outage_since);
+	f.now += f.policy.remind_after;
+	for (int i = 1; i <= 6; i++)
+		observe(&f, node_of(&f, (char[]){ 'T', (char)('0' + i), 0 }))->output_at = f.now;
+	settle(&f);
+	assert_false(f.state->outage_since);
+	assert_int_equal(vec_last(&f.state->escalations)->status, ESC_DISMISSED);
+	fixture_done(&f);
+}
+
+/* It said that it is done, was silent for longer than a run may be, and the next rung is due. */
+TEST(a_stalled_run_is_ended_because_it_was_done)
+{
+	struct fixture f;
+	struct node *n;
+
+	run_all(&f, 1);
+	n = node_of(&f, "T1");
+	f.policy.done_grace = f.policy.idle_after + f.policy.min_resend_interval;
+	report(&f, n, "{'status': 'done'}");
+	for (int i = 0; i < 60 && n->assignment->stage == STAGE_RUNNING; i++) {
+		if (effect_of(&f, "T1"))
+			effect_end(&f, "T1", FX_SEND, "ok", "", "");
+		f.now += OV_MINUTE / 2;
+		look_at(&f, "T1");
+		settle(&f);
+	}
+	assert_int_equal(n->assignment->stage, STAGE_STOP);
+	assert_true(n->assignment->stopping);
+	assert_int_equal(n->rungs[RUNG_NUDGE], 1);
+	fixture_done(&f);
+}
+
+TEST(what_a_former_run_reported_does_not_end_the_next_one)
+{
+	struct fixture f;
+	struct node *n;
+
+	run_all(&f, 1);
+	n = node_of(&f, "T1");
+	report(&f, n, "{'status': 'done', 'summary': 'all of it'}");
+	run_end(&f, "T1", 1);
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "",
+			"'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': 1");
+	f.now += OV_MINUTE;
+	bring_to(&f, "T1", STAGE_RUNNING);
+	report(&f, n, "{'summary': 'begun again'}");
+	f.now += 2 * f.policy.done_grace;
+	settle(&f);
+	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
+	assert_false(n->assignment->stopping);
+	report(&f, n, "{'status': 'done'}");
+	f.now += f.policy.done_grace;
+	settle(&f);
+	assert_int_equal(n->assignment->stage, STAGE_STOP);
+	fixture_done(&f);
+}
+
+/* Nobody wants to be asked; if it still says nothing then, the next one who looks is asked anew. */
+TEST(a_stall_that_was_dismissed_is_asked_about_again)
+{
+	struct fixture f;
+	struct node *n = escalated(&f);
+	int64_t number = vec_last(&f.state->escalations)->number;
+
+	submit(&f, "inbox.dismiss", entry(&f, ""));
+	settle(&f);
+	assert_int_equal(n->assignment->status, AS_ACTIVE);
+	assert_false(n->episode_open);
+	for (int i = 0; i < 200 && vec_last(&f.state->escalations)->number == number; i++) {
+		if (effect_of(&f, "T1") && effect_of(&f, "T1")->kind == FX_SEND)
+			effect_end(&f, "T1", FX_SEND, "ok", "", "");
+		observe(&f, n)->process_unknown = n->episode_open;
+		f.now += OV_MINUTE;
+		look_at(&f, "T1");
+		settle(&f);
+	}
+	assert_int_equal(n->episode, 2);
+	assert_int_not_equal(vec_last(&f.state->escalations)->number, number);
+	fixture_done(&f);
+}
+
+/* The run that was asked about ended; the answer is for the next one, whose failures count as its own. */
+TEST(an_answer_between_two_runs_ends_the_stall)
+{
+	struct fixture f;
+	struct node *n = escalated(&f);
+
+	run_end(&f, "T1", 1);
+	settle(&f);
+	submit(&f, "inbox.answer", entry(&f, ", 'answer': 'use the other one'"));
+	assert_false(n->episode_open);
+	assert_true(str_is(n->answer, "use the other one"));
+	fixture_done(&f);
+}
+
+/* All rungs were taken for the silence of a run; then its successors fail. */
+TEST(failures_after_the_last_rung_are_put_before_a_person)
+{
+	struct fixture f;
+	struct node *n = escalated(&f);
+
+	f.policy.retry_max_attempts = 1;
+	run_end(&f, "T1", 1);
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "",
+			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
+	settle(&f);
+	assert_int_equal(n->status, NODE_BLOCKED);
+	assert_int_equal(n->block, BLOCK_FAILED);
+	assert_int_equal(f.state->escalations.p[0]->status, ESC_DISMISSED);
+	assert_int_equal(vec_last(&f.state->escalations)->status, ESC_OPEN);
+	submit(&f, "inbox.answer", entry(&f, ", 'answer': 'retry'"));
+	assert_int_equal(n->status, NODE_QUEUED);
+	assert_false(n->episode_open);
+	fixture_done(&f);
+}
+
+/* What the last run said is heard only when its failures are with the ladder: that goes on. */
+TEST(a_late_report_does_not_stop_the_ladder)
+{
+	struct fixture f;
+	struct node *n;
+
+	run_all(&f, 1);
+	n = node_of(&f, "T1");
+	f.policy.retry_max_attempts = 1;
+	f.policy.planner = true;
+	run_end(&f, "T1", 1);
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "",
+			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
+	settle(&f);
+	assert_int_equal(n->assignment->status, AS_STALLED);
+	assert_int_equal(n->assignment->stage, STAGE_NONE);
+	report(&f, n, "{'status': 'in_progress', 'summary': 'almost'}");
+	assert_true(n->episode_open);
+	fixture_done(&f);
+}
+
+TEST(a_late_report_does_not_block_what_is_being_accepted)
+{
+	struct fixture f;
+	struct node *n;
+
+	run_all(&f, 1);
+	n = node_of(&f, "T1");
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	assert_int_equal(effect_of(&f, "T1")->kind, FX_ACCEPT);
+	report(&f, n, "{'status': 'blocked', 'blockers': ['no idea']}");
+	accept_node(&f, "T1");
+	assert_int_equal(n->status, NODE_DONE);
+	fixture_done(&f);
+}
+
+/* Between the look and the rung lay a pause of hours: that look says nothing any more. */
+TEST(nobody_acts_on_an_old_look)
+{
+	struct fixture f;
+	struct node *n;
+
+	stall_all(&f, 1);
+	n = node_of(&f, "T1");
+	f.policy.max_nudges = 1;
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	submit(&f, "dispatch.ack",
+			json(&f, "{'dispatch': '" STR_FMT "', 'how': 'nonce'}",
+					STR_ARG(vec_last(&n->assignment->dispatches)->id)));
+	submit(&f, "goal.pause", json(&f, "{'goal': '" STR_FMT "'}", STR_ARG(n->goal->id)));
+	f.now = n->backoff_until;
+	look_at(&f, "T1");
+	settle(&f);
+	f.now += 6 * OV_HOUR;
+	submit(&f, "goal.resume", json(&f, "{'goal': '" STR_FMT "'}", STR_ARG(n->goal->id)));
+	settle(&f);
+	assert_int_equal(n->rungs[RUNG_REASSIGN], 0);
+	look_at(&f, "T1");
+	settle(&f);
+	assert_int_equal(n->rungs[RUNG_REASSIGN], 1);
+	fixture_done(&f);
+}
+
+/* Our network is gone: one after the other falls silent, each at its own moment. */
+TEST(an_outage_is_one_even_when_they_fall_silent_one_by_one)
+{
+	struct fixture f;
+	size_t stalled = 0;
+
+	run_all(&f, 6);
+	for (int i = 1; i <= 6; i++) {
+		f.now += 10 * OV_SECOND;
+		observe(&f, node_of(&f, (char[]){ 'T', (char)('0' + i), 0 }))->output_at = f.now;
+	}
+	for (int i = 0; i < 60 * 6; i++) {
+		f.now += 10 * OV_SECOND;
+		for (int k = 1; k <= 6; k++) {
+			const char *id = (char[]){ 'T', (char)('0' + k), 0 };
+
+			if (!node_of(&f, id)->assignment || !node_of(&f, id)->assignment->run)
+				continue;
+			if (effect_of(&f, id) && effect_of(&f, id)->kind == FX_SEND)
+				effect_end(&f, id, FX_SEND, "ok", "", "");
+			look_at(&f, id);
+		}
+		settle(&f);
+	}
+	for (int k = 1; k <= 6; k++) {
+		const struct node *n = node_of(&f, (char[]){ 'T', (char)('0' + k), 0 });
+
+		stalled += n->episode_open;
+		assert_int_equal(n->rungs[RUNG_REASSIGN], 0);
+	}
+	assert_true(f.state->outage_since);
+	assert_in_range(stalled, 0, 4);
+	/* A person says that they really hang: then each is a stall, and nobody is asked again. */
+	submit(&f, "inbox.answer", entry(&f, ", 'answer': 'hang'"));
+	settle(&f);
+	assert_int_equal(f.state->outage_since, 0);
+	assert_int_equal(node_of(&f, "T6")->assignment->status, AS_STALLED);
+	f.now += f.policy.idle_after;
+	settle(&f);
+	assert_int_equal(f.state->outage_since, 0);
+	fixture_done(&f);
+}
+
+/* Its run was told to stop and has not ended yet; whoever types its id stops nothing else. */
+TEST(the_run_of_a_node_that_was_split)
+{
+	struct fixture f;
+	value *params, *plan;
+	struct node *n;
+
+	run_all(&f, 1);
+	n = node_of(&f, "T1");
+	plan = flat_plan(&f, 1);
+	value_put(&f.arena,
+			(value *)value_item(value_at(value_item(value_at(plan, "phases"), 0),
+							    "tasks"),
+					0),
+			"subtasks", json(&f, "[{'id': 'S1', 'name': 's', 'acceptance': ['y']}]"));
+	params = json(&f, "{'goal': '" STR_FMT "', 'reason': 'r'}", STR_ARG(n->goal->id));
+	value_put(&f.arena, params, "plan", plan);
+	submit(&f, "plan.apply", params);
+	settle(&f);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
+	refused(&f, "run.stop",
+			json(&f, "{'run': '" STR_FMT "', 'reason': 'r'}",
+					STR_ARG(n->assignment->run_id)),
+			OV_ESTATE);
+	run_end(&f, "T1", 0);
+	drain(&f);
+	assert_int_equal(n->status, NODE_DONE);
+	fixture_done(&f);
+}

@@ -1,0 +1,391 @@
+/*
+ * Everything that can happen, in any order: commands of people, outcomes, reports, silences, models'
+ * answers, restarts, a clock that jumps. Whatever happens, no event is refused by the fold, a
+ * snapshot goes on exactly as the state that it was taken from, a tick comes to rest, and every open
+ * item has a next step or somebody who knows of it.
+ */
+#include "tests/test.h"
+
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "core/budget.h"
+#include "core/snapshot.h"
+#include "tests/unit/core_fixture.h"
+
+TEST_MAIN
+
+static bool asked_about(const struct state *s, const struct node *n)
+{
+	for (size_t i = 0; i < s->escalations.n; i++) {
+		const struct escalation *x = s->escalations.p[i];
+
+		if (x->status == ESC_OPEN && str_eq(x->goal_id, n->goal->id) &&
+				(str_eq(x->node_id, n->id) || !x->node_id.n))
+			return true;
+	}
+	return false;
+}
+
+static bool asked_for(const struct state *s, const char *kind)
+{
+	for (size_t i = 0; i < s->escalations.n; i++)
+		if (s->escalations.p[i]->status == ESC_OPEN &&
+				str_is(s->escalations.p[i]->kind, kind))
+			return true;
+	return false;
+}
+
+static bool login_is_asked_for(const struct state *s, const struct node *n)
+{
+	return n->block == BLOCK_LOGIN && asked_for(s, "login");
+}
+
+/* Why somebody or something goes on with it; NULL: it would lie there for ever. */
+static const char *next_step(const struct fixture *f, const struct node *n)
+{
+	const struct state *s = f->state;
+	const struct assignment *as = n->assignment;
+
+	if (n->goal->effect && str_eq(n->goal->effect->node_id, n->id))
+		return "the planner thinks";
+	if (as && as->effect)
+		return "an effect is open";
+	if (s->outage_since)
+		return asked_for(s, "outage") ? "an outage" : NULL;
+	if (asked_about(s, n))
+		return "a person is asked";
+	switch (n->status) {
+	case NODE_TODO: return node_is_ready(s, n) ? NULL : "it waits for others";
+	case NODE_QUEUED:
+	case NODE_IN_PROGRESS: break;
+	case NODE_BLOCKED:
+		return n->blocked_until ? "a timer"
+				: str_starts(n->blocked_by, STR("human:")) ||
+						login_is_asked_for(s, n)
+				? "a person knows"
+				: NULL;
+	default: return "it is over";
+	}
+	if (!as)
+		return "it is queued";
+	if (as->stage == STAGE_RUNNING && as->run->status == RUN_RUNNING)
+		return as->status != AS_STALLED || (n->episode_open && !n->rungs[RUNG_ESCALATE])
+				? "a run"
+				: NULL;
+	if (as->stage != STAGE_NONE)
+		return "a stage";
+	return as->status == AS_STALLED && n->episode_open && !n->rungs[RUNG_ESCALATE] ? "a rung"
+										       : NULL;
+}
+
+static void check_steps(const struct fixture *f)
+{
+	for (size_t g = 0; g < f->state->goals.n; g++) {
+		const struct goal *goal = f->state->goals.p[g];
+
+		for (size_t i = 0; goal->status == GOAL_ACTIVE && i < goal->nodes.n; i++) {
+			const struct node *n = goal->nodes.p[i];
+
+			if (node_is_leaf(n) && !n->removed_in && !next_step(f, n))
+				fail_msg(STR_FMT
+						" is %s and nobody goes on with it (assignment %s, "
+						"%s, episode %d, escalated %d, %s, by " STR_FMT ")",
+						STR_ARG(n->key),
+						status_name(&node_statuses, (int)n->status),
+						n->assignment ? status_name(&as_statuses,
+										(int)n->assignment
+												->status)
+							      : "none",
+						n->assignment ? status_name(&stages,
+										(int)n->assignment
+												->stage)
+							      : "",
+						n->episode_open, (int)n->rungs[RUNG_ESCALATE],
+						status_name(&block_kinds, (int)n->block),
+						STR_ARG(n->blocked_by));
+		}
+	}
+}
+
+/* A snapshot, read back, takes the place of the state: what was only remembered is gone. */
+static void restart(struct fixture *f)
+{
+	str text = snapshot_of(f, f->state);
+	struct ov_err err = { 0 };
+	struct state *fresh = NULL;
+
+	if (snapshot_read(text, 1, &fresh, &err) < 0)
+		fail_msg("the snapshot cannot be read: %s", err.msg);
+	assert_true(str_eq(snapshot_of(f, fresh), text));
+	state_free(f->state);
+	f->state = fresh;
+	map_done(&f->observations);
+	map_init(&f->observations, 1);
+}
+
+static const struct assignment *some_running(struct fixture *f, struct rng *rng)
+{
+	const struct assignment *found = NULL;
+	size_t n = 0;
+
+	list_each (it, &f->state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->run && rng_below(rng, ++n) == 0)
+			found = as;
+	}
+	return found;
+}
+
+/* As the daemon does: whoever shall be looked at is looked at. */
+static void look(struct fixture *f, struct rng *rng)
+{
+	struct world w = { f->state, &f->policy };
+	struct decisions d = reconcile(&f->arena, &w, &f->telemetry, f->now);
+
+	for (size_t i = 0; i < d.looks_n; i++) {
+		const struct assignment *as = state_assignment(f->state, d.looks[i]->assignment_id);
+		struct observation *o;
+
+		if (!as || as->run != d.looks[i])
+			continue;
+		o = observe(f, as->node);
+		o->looked_at = f->now;
+		o->process_unknown = rng_below(rng, 4) == 0;
+		o->tree_unknown = rng_below(rng, 4) == 0;
+		if (rng_below(rng, 8) == 0)
+			o->tree_at = f->now;
+		if (rng_below(rng, 8) == 0)
+			o->process_at = f->now;
+		o->waiting_for = rng_below(rng, 16) ? STR("") : STR("a permission");
+	}
+}
+
+static void see_all(struct fixture *f)
+{
+	list_each (it, &f->state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->stage == STAGE_RUNNING)
+			(void)observe(f, as->node);
+	}
+}
+
+static void plan_end(struct fixture *f, struct rng *rng)
+{
+	static const char *const advices[] = { "nudge", "resend", "replan", "reassign",
+		"escalate" };
+	const struct effect *fx = NULL;
+	value *params, *data;
+
+	list_each (it, &f->state->effects) {
+		const struct effect *x = list_entry(it, struct effect, link);
+
+		if (x->kind == FX_PLAN)
+			fx = x;
+	}
+	if (!fx)
+		return;
+	params = json(f,
+			"{'effect': '" STR_FMT "', 'outcome': '%s', 'detail': 'd', 'data': "
+			"{'template_id': 't', 'template_hash': 'h', 'model_ref': 'm', "
+			"'tokens_in': 5, 'tokens_out': 6, 'plan_version': %lld, "
+			"'actions': [{'type': '%s', 'message': 'm', 'question': 'which?', "
+			"'options': ['done', 'other']}]}}",
+			STR_ARG(fx->id), rng_below(rng, 4) ? "ok" : "error",
+			(long long)state_goal(f->state, fx->goal_id)->plan_version,
+			advices[rng_below(rng, ARRAY_LEN(advices))]);
+	data = (value *)value_at(params, "data");
+	if (str_is(fx->purpose, "create"))
+		value_put(&f->arena, data, "plan", flat_plan(f, 1 + rng_below(rng, 3)));
+	else
+		value_put(&f->arena, data, "plan",
+				json(f,
+						"{'phases': [{'id': 'P1', 'name': 'p', 'tasks': [{"
+						"'id': '" STR_FMT
+						"', 'name': 'x', 'acceptance': ['x'], 'subtasks': "
+						"[{'id': 'Z%llu', 'name': 'z', 'acceptance': "
+						"['z']}]}]}]}",
+						STR_ARG(fx->node_id),
+						(unsigned long long)f->entropy));
+	submit(f, "effect.end", params);
+}
+
+static void any_inbox(struct fixture *f, struct rng *rng)
+{
+	static const char *const answers[] = { "retry", "done", "cancel", "hang", "keep",
+		"use the other one" };
+	size_t n = f->state->escalations.n;
+	const struct escalation *x = n ? f->state->escalations.p[rng_below(rng, n)] : NULL;
+
+	if (!x)
+		return;
+	if (rng_below(rng, 3))
+		(void)try_submit(f, "inbox.answer",
+				json(f, "{'number': %lld, 'answer': '%s'}", (long long)x->number,
+						answers[rng_below(rng, ARRAY_LEN(answers))]),
+				NULL);
+	else
+		(void)try_submit(f, "inbox.dismiss",
+				json(f, "{'number': %lld}", (long long)x->number), NULL);
+}
+
+static void any_report(struct fixture *f, struct rng *rng)
+{
+	static const char *const statuses[] = { "in_progress", "done", "blocked" };
+	const struct assignment *as = some_running(f, rng);
+	value *params;
+
+	if (!as)
+		return;
+	params = json(f, "{'run': '" STR_FMT "', 'identity': 'i', 'offset': %llu}",
+			STR_ARG(as->run_id), (unsigned long long)f->entropy);
+	value_put(&f->arena, params, "update",
+			rng_below(rng, 2) ? json(f, "{'status': '%s', 'summary': 's%zu'}",
+							    statuses[rng_below(rng, 3)],
+							    rng_below(rng, 9))
+					  : json(f, "{'next': 'e%zu'}", rng_below(rng, 9)));
+	(void)try_submit(f, "run.report", params, NULL);
+}
+
+static void any_dispatch(struct fixture *f, struct rng *rng)
+{
+	const struct assignment *as = some_running(f, rng);
+
+	if (!as)
+		return;
+	if (rng_below(rng, 2))
+		(void)try_submit(f, "work.nudge",
+				json(f, "{'node': '" STR_FMT "', 'force': true}",
+						STR_ARG(as->node->key)),
+				NULL);
+	else if (as->dispatches.n)
+		(void)try_submit(f, "dispatch.ack",
+				json(f, "{'dispatch': '" STR_FMT "', 'how': 'nonce'}",
+						STR_ARG(as->dispatches.p[rng_below(rng, as->dispatches.n)]
+										->id)),
+				NULL);
+}
+
+static void step(struct fixture *f, struct rng *rng)
+{
+	switch (rng_below(rng, 40)) {
+	case 0: restart(f); break;
+	case 1:
+	case 2: plan_end(f, rng); break;
+	case 3: any_inbox(f, rng); break;
+	case 4:
+	case 5: any_report(f, rng); break;
+	case 6: any_dispatch(f, rng); break;
+	case 7:
+	case 8:
+	case 9: look(f, rng); break;
+	case 10: see_all(f); break;
+	case 11: f->now += (ov_time)rng_below(rng, 10 * OV_MINUTE); break;
+	case 12:
+		if (f->wake_at != OV_TIME_MAX && f->wake_at > f->now)
+			f->now = f->wake_at;
+		break;
+	case 13:
+		if (rng_below(rng, 20) == 0)
+			f->now += (ov_time)rng_below(rng, 10 * OV_HOUR);
+		break;
+	case 14:
+		if (rng_below(rng, 20) == 0)
+			f->now -= (ov_time)rng_below(rng, 5 * OV_HOUR);
+		break;
+	case 15:
+		if (f->state->goals.n < 8)
+			(void)try_submit(f, "goal.create",
+					json(f, "{'title': 'G', 'priority': 'normal'}"), NULL);
+		break;
+	default: random_step(f, rng);
+	}
+}
+
+/* Where little ends by itself: hours of silence, looks, and what is done about it. */
+static void quiet_step(struct fixture *f, struct rng *rng)
+{
+	const struct effect *fx;
+
+	switch (rng_below(rng, 8)) {
+	case 0:
+	case 1:
+		if (f->wake_at != OV_TIME_MAX && f->wake_at > f->now)
+			f->now = f->wake_at;
+		break;
+	case 2: see_all(f); break;
+	case 3: look(f, rng); break;
+	case 4: f->now += (ov_time)rng_below(rng, 10 * OV_MINUTE); break;
+	case 5:
+		if (rng_below(rng, 3) == 0)
+			step(f, rng);
+		break;
+	default:
+		if (list_empty(&f->state->effects))
+			break;
+		fx = list_entry(f->state->effects.next, struct effect, link);
+		if (fx->kind == FX_PLAN) {
+			plan_end(f, rng);
+			break;
+		}
+		submit(f, "effect.end",
+				json(f,
+						"{'effect': '" STR_FMT
+						"', 'outcome': '%s', 'detail': 'd', 'data': "
+						"{'base': 'b', "
+						"'head': 'h', 'tree': 't', 'commits': 1, "
+						"'files_changed': "
+						"1, 'commit': 'c', 'target': 'main'}}",
+						STR_ARG(fx->id),
+						fx->kind == FX_SEND && rng_below(rng, 2) ? "error"
+											 : "ok"));
+	}
+}
+
+static void rest(struct fixture *f)
+{
+	settle(f);
+	assert_true(f->wake_at > f->now);
+	check_steps(f);
+}
+
+TEST(nothing_is_refused_and_nothing_lies_about)
+{
+	const char *more = getenv("STORM_SEEDS"), *from = getenv("STORM_FROM");
+	uint64_t first = from ? strtoull(from, NULL, 10) : 1,
+		 seeds = more ? strtoull(more, NULL, 10) : 40;
+
+	for (uint64_t seed = first; seed < first + seeds; seed++) {
+		struct rng rng = { seed * 7919 };
+		struct fixture f;
+
+		if (more)
+			print_message("seed %llu\n", (unsigned long long)seed);
+		fixture_init(&f);
+		f.policy.planner = seed & 1;
+		f.policy.diagnose = seed & 2;
+		f.policy.fallback = true;
+		f.policy.workers_max = seed & 4 ? 12 : 3;
+		f.policy.default_after = seed & 8 ? OV_HOUR : 0;
+		for (int i = 0; seed & 128 && i < RESOURCE_COUNT; i++)
+			f.policy.budget[i] = -1;
+		if (seed & 16)
+			f.policy.done_grace = OV_HOUR;
+		if (seed & 32) {
+			f.policy.quiet_from = 60;
+			f.policy.quiet_to = 360;
+		}
+		create_goal(&f, flat_plan(&f, 7), NULL);
+		for (int i = 0; i < 600; i++) {
+			if (seed & 64)
+				quiet_step(&f, &rng);
+			else
+				step(&f, &rng);
+			if (i % 7 == 0)
+				rest(&f);
+		}
+		fixture_done(&f);
+	}
+}
