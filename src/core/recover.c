@@ -92,15 +92,28 @@ static bool left_out(const struct assignment *as, enum rung rung)
 	return rung != RUNG_NUDGE && rung < as->recovery_policy;
 }
 
-static ov_time due_at(const struct policy *p, const struct node *n, enum rung rung, ov_time now)
+/* When its run was last asked for its status, by the ladder or by a person; 0: not yet. */
+static ov_time asked_at(const struct assignment *as)
 {
-	ov_time at = n->recovered_at ? n->backoff_until : n->episode_at;
+	for (size_t i = as->dispatches.n; i-- > 0;) {
+		const struct dispatch *d = as->dispatches.p[i];
+
+		if (str_eq(d->run_id, as->run_id) && str_is(d->purpose, "nudge"))
+			return d->at;
+	}
+	return 0;
+}
+
+static ov_time due_at(const struct policy *p, const struct assignment *as, enum rung rung,
+		ov_time now)
+{
+	const struct node *n = as->node;
+	ov_time at = n->recovered_at ? n->backoff_until : n->episode_at,
+		asked = MAX(n->sent_at, asked_at(as));
 
 	/* The same text again: the larger of backoff and minimum interval. */
-	if (rung == RUNG_NUDGE && n->sent_at)
-		at = MAX(at, n->sent_at + p->min_resend_interval);
-	if (rung == RUNG_RESEND && n->sent_at)
-		at = MAX(at, n->sent_at + p->min_resend_interval);
+	if ((rung == RUNG_NUDGE || rung == RUNG_RESEND) && asked)
+		at = MAX(at, asked + p->min_resend_interval);
 	/* Nobody is disturbed in quiet hours; work that goes on by itself may be. */
 	return rung == RUNG_NUDGE ? MAX(at, quiet_until(p, MAX(at, now))) : at;
 }
@@ -179,7 +192,7 @@ struct rung_choice rung_next(struct arena *a, const struct world *w, const struc
 	/* The planner does one thing at a time for a goal. */
 	c.nothing = n->goal->effect && (c.diagnose || rung == RUNG_REPLAN);
 	c.rung = (enum rung)rung;
-	c.due_at = due_at(w->policy, n, c.rung, now);
+	c.due_at = due_at(w->policy, as, c.rung, now);
 	c.skip = !c.diagnose && rung_hindrance(w, as, c.rung, c.quiet) != NULL;
 	c.why = str_from(c.skip ? rung_hindrance(w, as, c.rung, c.quiet) : ladder[rung].why);
 	if (c.diagnose)
