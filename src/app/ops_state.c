@@ -67,11 +67,17 @@ int status_param(const struct status_table *t, const value *params, int *ret, st
 {
 	str s = value_str_at(params, "status");
 
+	_cleanup_(buf_done)
+	struct buf words = BUF_INIT;
+
 	*ret = s.n ? status_parse(t, s) : -1;
-	if (s.n && *ret < 0)
-		return ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a status of a %s",
-				STR_ARG(s), t->noun);
-	return 0;
+	if (!s.n || *ret >= 0)
+		return 0;
+	for (int i = 0; i < t->n; i++)
+		buf_addf(&words, "%s%s", i ? ", " : "", t->names[i]);
+	return ov_fail(err, OV_EINVALID,
+			"\"" STR_FMT "\" is not a status of a %s; these are: " STR_FMT, STR_ARG(s),
+			t->noun, STR_ARG(buf_str(&words)));
 }
 
 static value *wrap_list(struct arena *a, const char *key, value *list)

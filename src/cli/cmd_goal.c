@@ -283,10 +283,12 @@ int cmd_goal_show(struct cli *c, struct ov_err *err)
 	goal_show_record(o, g);
 	asks = value_at(g, "escalations");
 	for (size_t i = 0; i < value_count(asks); i++) {
-		out_f(o, "\nNeeds you: ");
+		out_f(o, "\nNeeds you (#%lld): ",
+				(long long)value_int_at(value_item(asks, i), "number"));
 		out_lines(o, "", value_str_at(value_item(asks, i), "question"));
 	}
-	out_f(o, "Next  overseer plan show " STR_FMT "      overseer events --goal " STR_FMT "\n",
+	out_f(o, "Next  %soverseer plan show " STR_FMT "      overseer explain " STR_FMT "\n",
+			value_count(asks) ? "overseer inbox      " : "",
 			STR_ARG(id_short(value_str_at(g, "id"))),
 			STR_ARG(id_short(value_str_at(g, "id"))));
 	return 0;

@@ -122,8 +122,9 @@ static void show_state(struct out *o, const value *x)
 	out_field(o, "Deadline", deadline(o, x));
 	if (value_int_at(x, "blocks"))
 		out_field(o, "Holds up",
-				arena_printf(o->arena, "%lld more pieces of work",
-						(long long)value_int_at(x, "blocks")));
+				arena_printf(o->arena, "%lld more piece%s of work",
+						(long long)value_int_at(x, "blocks"),
+						value_int_at(x, "blocks") == 1 ? "" : "s"));
 	if (!str_is(value_str_at(x, "status"), "open"))
 		out_field(o, "Answer",
 				arena_printf(o->arena,

@@ -68,7 +68,7 @@ static void show_needs(struct out *o, const value *list)
 		str node = value_str_at(e, "node_id");
 
 		cell_f(o, S_YELLOW, "#%lld", (long long)value_int_at(e, "number"));
-		cell(o, S_PLAIN, node);
+		cell(o, S_PLAIN, node.n ? node : id_short(value_str_at(e, "goal_id")));
 		cell(o, S_PLAIN, out_short(o, value_str_at(e, "question"), 80));
 		cell_right(o, S_DIM, out_age(o, value_str_at(e, "opened_at")));
 		if (value_str_at(e, "next").n)
@@ -80,9 +80,14 @@ static void show_needs(struct out *o, const value *list)
 	table_end(o, "  ");
 }
 
-static bool waits(const value *r)
+enum place { RUNNING, WAITING, ELSEWHERE };
+
+/* What is stalled has a list of its own. */
+static enum place place_of(const value *r)
 {
-	return value_str_at(r, "not_before").n > 0;
+	if (str_is(value_str_at(r, "status"), "stalled"))
+		return ELSEWHERE;
+	return value_str_at(r, "not_before").n ? WAITING : RUNNING;
 }
 
 static void running_row(struct out *o, const value *r)
@@ -94,7 +99,7 @@ static void running_row(struct out *o, const value *r)
 	cell(o, S_BOLD, value_str_at(r, "node"));
 	cell(o, S_PLAIN, out_short(o, value_str_at(r, "name"), 40));
 	cell_right(o, S_DIM, out_age(o, value_str_at(r, "since")));
-	if (waits(r))
+	if (place_of(r) == WAITING)
 		cell_f(o, S_YELLOW, STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(stage),
 				STR_ARG(out_until(o, value_str_at(r, "not_before"))),
 				STR_ARG(out_short(o, value_str_at(r, "reason"), 60)));
@@ -106,16 +111,16 @@ static void running_row(struct out *o, const value *r)
 	row_end(o);
 }
 
-static void show_running(struct out *o, const value *list, bool waiting)
+static void show_running(struct out *o, const value *list, enum place place)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < value_count(list); i++)
-		n += waits(value_item(list, i)) == waiting;
+		n += place_of(value_item(list, i)) == place;
 	if (n)
-		heading(o, waiting ? "WAITING" : "RUNNING", n);
+		heading(o, place == WAITING ? "WAITING" : "RUNNING", n);
 	for (size_t i = 0; i < value_count(list); i++)
-		if (waits(value_item(list, i)) == waiting)
+		if (place_of(value_item(list, i)) == place)
 			running_row(o, value_item(list, i));
 	table_end(o, "  ");
 }
@@ -169,6 +174,8 @@ static void goal_row(struct out *o, const value *g, const struct ids *ids)
 			arena_printf(o->arena, "%lld/%lld", (long long)value_int_at(p, "done"),
 					(long long)value_int_at(p, "leaves")));
 	cell(o, status_style(word), word);
+	if (!is_over(g) && value_int_at(p, "blocked"))
+		cell_f(o, S_RED, "%lld blocked", (long long)value_int_at(p, "blocked"));
 	row_end(o);
 }
 
@@ -203,8 +210,8 @@ static void show_status(struct out *o, const value *s)
 {
 	show_daemon(o, s);
 	show_needs(o, value_at(s, "needs_you"));
-	show_running(o, value_at(s, "running"), false);
-	show_running(o, value_at(s, "running"), true);
+	show_running(o, value_at(s, "running"), RUNNING);
+	show_running(o, value_at(s, "running"), WAITING);
 	show_stalled(o, value_at(s, "stalled"));
 	show_goals(o, value_at(s, "goals"));
 	if (value_count(value_at(s, "goals")) == 0)

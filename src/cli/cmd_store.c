@@ -94,16 +94,16 @@ int cmd_doctor(struct cli *c, struct ov_err *err)
 	if (r < 0)
 		return r;
 	if (!done) {
-		show_rebuilt(o, value_at(res, "rebuilt"));
-		if (value_str_at(res, "backup").n)
-			out_f(o, "A backup was made before the repair: " STR_FMT "\n",
-					STR_ARG(out_clean(o, value_str_at(res, "backup"))));
-		show_checks(o, value_at(res, "checks"));
 		out_f(o, "%lld problem%s, %lld warning%s\n",
 				(long long)value_int_at(res, "problems"),
 				value_int_at(res, "problems") == 1 ? "" : "s",
 				(long long)value_int_at(res, "warnings"),
 				value_int_at(res, "warnings") == 1 ? "" : "s");
+		show_rebuilt(o, value_at(res, "rebuilt"));
+		if (value_str_at(res, "backup").n)
+			out_f(o, "A backup was made before the repair: " STR_FMT "\n",
+					STR_ARG(out_clean(o, value_str_at(res, "backup"))));
+		show_checks(o, value_at(res, "checks"));
 	}
 	return value_bool_at(res, "ok") ? 0 : ov_code_info(OV_ESTATE)->exit_status;
 }

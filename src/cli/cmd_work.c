@@ -129,26 +129,27 @@ static void show_dispatches(struct out *o, const value *list)
 static void show_assignment(struct out *o, const value *as)
 {
 	struct arena *a = o->arena;
+	str stage = value_str_at(as, "stage");
+	bool idle = str_is(stage, "none");
 
 	if (value_count(as) == 0)
 		return;
 	out_field(o, "Assigned",
 			arena_printf(a,
-					STR_FMT " in " STR_FMT
-						", epoch %lld, attempt %lld, retries %lld, " STR_FMT
-						", next: " STR_FMT,
+					"to " STR_FMT " in " STR_FMT ": " STR_FMT "%s" STR_FMT
+					"; epoch %lld, attempt %lld, retries %lld",
 					STR_ARG(value_str_at(as, "agent")),
 					STR_ARG(value_str_at(as, "worker")),
+					STR_ARG(value_str_at(as, "status")),
+					idle ? "" : ", step: ", STR_ARG(idle ? STR("") : stage),
 					(long long)value_int_at(as, "epoch"),
 					(long long)value_int_at(as, "attempt"),
-					(long long)value_int_at(as, "retry_count"),
-					STR_ARG(value_str_at(as, "status")),
-					STR_ARG(value_str_at(as, "stage"))));
+					(long long)value_int_at(as, "retry_count")));
 	out_field(o, "Session", value_str_at(as, "session_key"));
 	out_field(o, "Branch", value_str_at(as, "branch"));
 	out_field(o, "Activity",
 			ago(o, value_str_at(as, "last_activity_at"), value_str_at(as, "activity")));
-	if (value_str_at(as, "expected_at").n)
+	if (value_str_at(as, "expected_at").n && str_is(stage, "running"))
 		out_field(o, "Expected", out_until(o, value_str_at(as, "expected_at")));
 	out_field(o, "Recovery",
 			arena_printf(a,
@@ -169,7 +170,8 @@ static void show_assignment(struct out *o, const value *as)
 /* Where it stands: what we hold to be true, and beside it what the agent says. */
 static void show_standing(struct out *o, const value *n)
 {
-	str status = value_str_at(n, "status");
+	str status = value_str_at(n, "status"), reported = value_str_at(n, "reported_status");
+	bool claims = str_is(reported, "done") && !str_is(status, "done");
 
 	cell(o, S_DIM, STR("Status"));
 	cell_f(o, status_style(status), STR_FMT "%s" STR_FMT, STR_ARG(status),
@@ -182,18 +184,19 @@ static void show_standing(struct out *o, const value *n)
 						STR_ARG(value_str_at(n, "blocked_by")),
 						STR_ARG(value_str_at(n, "block"))));
 	out_field(o, "Unblock", value_str_at(n, "unblock_when"));
-	if (value_str_at(n, "reported_status").n)
+	if (reported.n)
 		out_field(o, "Reported",
 				ago(o, value_str_at(n, "reported_at"),
-						arena_printf(o->arena,
-								STR_FMT
-								" (by the agent; not yet believed)",
-								STR_ARG(value_str_at(n,
-										"reported_"
-										"status")))));
+						arena_printf(o->arena, STR_FMT " by the agent%s",
+								STR_ARG(reported),
+								claims ? "; not accepted yet"
+								       : "")));
 	out_field(o, "Answer", value_str_at(n, "answer"));
 	if (value_bool_at(n, "episode_open"))
-		out_field(o, "Stalled",
+		out_field(o,
+				str_is(value_str_at(value_at(n, "assignment"), "status"), "stalled")
+						? "Stalled"
+						: "Had stalled",
 				ago(o, value_str_at(n, "episode_at"),
 						value_str_at(n, "episode_reason")));
 }

@@ -39,6 +39,7 @@ int apply_node_reported(struct state *s, const struct event *e, struct ov_err *e
 		n->reported_at = n->updated_at = e->at;
 	}
 	record_set_str(&r->update_identity, ev_text(e, "identity"));
+	record_set_str(&r->report_error, ev_text(e, "error"));
 	r->update_offset = ev_num(e, "offset");
 	return 0;
 }

@@ -76,19 +76,32 @@ void ev_flag(struct decide_ctx *cx, struct event *e, const char *key, bool b)
 		value_put(cx->arena, e->data, key, value_bool(cx->arena, true));
 }
 
-/* As ULIDs of one moment count: the ids of one decision sort in the order in which they were made. */
+/* Adds to the number that the first n bytes are. */
+static void count_up(uint8_t *bytes, size_t n, unsigned carry)
+{
+	for (size_t i = n; carry && i-- > 0; carry >>= 8) {
+		carry += bytes[i];
+		bytes[i] = (uint8_t)carry;
+	}
+}
+
+/*
+ * As ULIDs of one moment count: the ids of one decision sort in the order in which they were made.
+ * They differ in their last characters, of which nonces are made, and within the 16 that people are
+ * shown (10 of time, 30 bits of randomness), so that what is shown can be typed. Without its first
+ * bit the sum does not overflow.
+ */
 str make_id(struct decide_ctx *cx, const char *prefix)
 {
 	uint8_t entropy[ULID_ENTROPY];
 	size_t n = strlen(prefix);
 	char *id = arena_alloc(cx->arena, n + ULID_LEN + 1);
-	unsigned carry = cx->ids_made++;
+	unsigned made = cx->ids_made++;
 
 	memcpy(entropy, cx->entropy, sizeof(entropy));
-	for (size_t i = sizeof(entropy); carry && i-- > 0; carry >>= 8) {
-		carry += entropy[i];
-		entropy[i] = (uint8_t)carry;
-	}
+	entropy[0] &= 0x7f;
+	count_up(entropy, sizeof(entropy), made);
+	count_up(entropy, 4, made << 2);
 	memcpy(id, prefix, n + 1);
 	ulid_format(cx->now, entropy, id + n);
 	return (str){ id, n + ULID_LEN };

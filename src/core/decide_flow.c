@@ -251,6 +251,26 @@ static void to_accept(struct decide_ctx *cx, const struct assignment *as, const 
 	assignment_move(cx, as, as->status, STAGE_ACCEPT, detail);
 }
 
+/* What it wanted to say may be in a report that could not be taken: both sides are told so. */
+static void no_changes(struct decide_ctx *cx, const struct assignment *as)
+{
+	str error = as->run->report_error;
+	str detail = STR("the agent reported success but changed nothing"),
+	    feedback = STR("Your last attempt changed no file. Make the change that the task asks "
+			   "for.");
+
+	if (error.n) {
+		detail = arena_printf(cx->arena,
+				"the agent changed nothing, and its report could not be "
+				"taken: " STR_FMT,
+				STR_ARG(error));
+		feedback = arena_printf(cx->arena,
+				STR_FMT " Your last report could not be taken: " STR_FMT,
+				STR_ARG(feedback), STR_ARG(error));
+	}
+	fail(cx, as, CAUSE_NO_CHANGES, detail, feedback);
+}
+
 static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 {
 	const struct assignment *as = o->as;
@@ -268,10 +288,7 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 	if (!run_succeeded(as->run) && !as->stopping)
 		fail(cx, as, run_cause(as->run), failure, failure);
 	else if (value_int_at(o->data, "files_changed") == 0)
-		fail(cx, as, CAUSE_NO_CHANGES,
-				STR("the agent reported success but changed nothing"),
-				STR("Your last attempt changed no file. Make the change that the "
-				    "task asks for."));
+		no_changes(cx, as);
 	else if (check_command(cx, as->node).n)
 		assignment_move(cx, as, as->status, STAGE_CHECK,
 				STR("the work is kept; now it is checked"));

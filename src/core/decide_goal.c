@@ -246,8 +246,10 @@ int decide_goal_update(struct decide_ctx *cx, const value *params, value **ret_r
 	for (size_t i = 0; i < e->data->object.n; i++)
 		value_push(cx->arena, changed,
 				value_str(cx->arena, e->data->object.members[i].key));
-	if (!value_count(changed))
-		return ov_fail(err, OV_EINVALID, "nothing was given that shall change");
+	if (!value_count(changed)) {
+		ov_fail(err, OV_EINVALID, "nothing was given that shall change");
+		return ov_next(err, "overseer help goal update");
+	}
 	ev_str(cx, e, "reason", reason.n ? reason : STR("no reason was given"));
 	*ret_result = value_object(cx->arena);
 	value_put(cx->arena, *ret_result, "goal", value_str(cx->arena, e->goal));

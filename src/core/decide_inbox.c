@@ -327,7 +327,7 @@ int decide_inbox_dismiss(struct decide_ctx *cx, const value *params, value **ret
 	/* Without an answer it would hold up all runs, with nobody who knows of it. */
 	if (str_is(x->kind, "outage"))
 		return check_option(cx, &a, err);
-	escalation_close(cx, x, ESC_DISMISSED, reason.n ? reason : STR("dismissed"));
+	escalation_close(cx, x, ESC_DISMISSED, reason.n ? reason : STR("no reason was given"));
 	if (a.n && a.n->status == NODE_BLOCKED && node_is_leaf(a.n))
 		node_blocked_by(cx, a.n, cx->actor);
 	else if (a.n && ladder_is_over(a.n) && x->episode == a.n->episode)

@@ -182,6 +182,7 @@ static const struct field run_fields[] = {
 	FIELD(run, instruction_hash, F_STR),
 	FIELD(run, dispatch_result, F_STR),
 	FIELD(run, update_identity, F_STR),
+	FIELD(run, report_error, F_STR),
 	FIELD(run, update_offset, F_INT),
 	FIELD(run, tokens, F_INT),
 	FIELD(run, cost_microusd, F_INT),

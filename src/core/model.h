@@ -132,6 +132,7 @@ struct run {
 	str instruction_hash;
 	str dispatch_result;   /* accepted, ok, timeout, error */
 	str update_identity;   /* of the last report that was taken from its output */
+	str report_error;      /* why its last report was not taken; empty: it was */
 	int64_t update_offset; /* output beyond this has not been read for reports */
 	int64_t tokens, cost_microusd;
 	enum block_kind limit; /* what kept the agent from working, as it says itself */

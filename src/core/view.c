@@ -127,7 +127,7 @@ static void push_stalled(struct arena *a, const struct world *w, value *list, co
 {
 	value *v, *rungs_taken;
 
-	if (!n->episode_open)
+	if (!node_is_stalled(n))
 		return;
 	v = view_node_brief(a, n);
 	rungs_taken = value_object(a);
@@ -152,12 +152,6 @@ static value *stalled(struct arena *a, const struct world *w, ov_time now)
 
 		if (as->node && as->node->assignment == as)
 			push_stalled(a, w, list, as->node, now);
-	}
-	list_each (it, &s->queued) {
-		const struct node *n = list_entry(it, struct node, link);
-
-		if (!n->assignment)
-			push_stalled(a, w, list, n, now);
 	}
 	return list;
 }

@@ -13,6 +13,8 @@ value *view_goal(struct arena *a, const struct state *s, const struct goal *g);
 value *view_goal_brief(struct arena *a, const struct goal *g);
 value *view_node(struct arena *a, const struct state *s, const struct node *n);
 value *view_node_brief(struct arena *a, const struct node *n);
+/* Is it stalled now? Its episode may go on while a new run is at work, or a person is asked. */
+bool node_is_stalled(const struct node *n) _pure_;
 /* The goal with its nodes as a tree, and apart from it those that replans removed. */
 value *view_plan(struct arena *a, const struct state *s, const struct goal *g);
 value *view_run(struct arena *a, const struct run *r, ov_time now);

@@ -4,6 +4,11 @@
 #include "core/explain_state.h"
 #include "core/view.h"
 
+bool node_is_stalled(const struct node *n)
+{
+	return n->episode_open && n->assignment && n->assignment->status == AS_STALLED;
+}
+
 value *view_node_brief(struct arena *a, const struct node *n)
 {
 	value *v = value_object(a);
@@ -19,13 +24,19 @@ value *view_node_brief(struct arena *a, const struct node *n)
 	value_put(a, v, "updated_at", value_time(a, n->updated_at));
 	if (n->status == NODE_BLOCKED && node_is_leaf(n))
 		value_put(a, v, "block", value_cstr(a, status_name(&block_kinds, (int)n->block)));
-	if (n->episode_open)
+	if (node_is_stalled(n))
 		value_put(a, v, "stalled_since", value_time(a, n->episode_at));
 	if (n->assignment) {
 		value_put(a, v, "agent", value_str(a, n->assignment->agent));
-		value_put(a, v, "worker", value_str(a, n->assignment->worker));
-		value_put(a, v, "stage",
-				value_cstr(a, status_name(&stages, (int)n->assignment->stage)));
+		/* Between two steps, and while it waits for a person, it has none. */
+		if (n->assignment->stage != STAGE_NONE) {
+			value_put(a, v, "worker", value_str(a, n->assignment->worker));
+			value_put(a, v, "stage",
+					value_cstr(a,
+							status_name(&stages,
+									(int)n->assignment
+											->stage)));
+		}
 		value_put(a, v, "attempt", value_int(a, n->assignment->attempt));
 	}
 	return v;

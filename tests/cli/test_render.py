@@ -37,8 +37,11 @@ class Status(Case):
                    "rungs": {"nudge": 1}, "next": "nudge", "next_at": ago(-245)}
         wait = running("S2.1.1", "Config schema", worker="", stage="start", attempt=2, not_before=ago(-270),
                        reason="the run crashed")
-        self.fake({"status.get": status(needs_you=[question], running=[running(), wait], workers_busy=1,
-                                        goals=[goal()], stalled=[stalled])})
+        # What is stalled and still runs is told of once.
+        silent = running("S2.1.9", "Slow one", status="stalled")
+        held_up = goal("goal_01JD0AAAAAAAAAAAAAAAAAAAAA", title="Held up", progress={"done": 0, "leaves": 2, "blocked": 1})
+        self.fake({"status.get": status(needs_you=[question], running=[running(), wait, silent], workers_busy=1,
+                                        goals=[goal(), held_up], stalled=[stalled])})
         lines = self.ok("status").out.splitlines()
         self.assertEqual(lines[1], "NEEDS YOU (1)")
         self.assertRegex(lines[2], r"^  #12  S2\.1\.2  Redis or in-process counters\?  21m  default: in-process in 39m  "
@@ -48,7 +51,8 @@ class Status(Case):
         self.assertRegex(lines[6], r"^  -  claude  S2\.1\.1  Config schema  18m  start in 4m: the run crashed$")
         self.assertEqual(lines[7:9], ["STALLED (1)",
                                       "  pool-1  claude  S2.1.9  Slow one  17m  nudged once, next: nudge in 4m"])
-        self.assertEqual(lines[9:], ["GOALS (1)", "  goal_01JC8  Rate limiting  ######----  9/15  healthy"])
+        self.assertEqual(lines[9:], ["GOALS (2)", "  goal_01JC8  Rate limiting  ######----  9/15  healthy",
+                                     "  goal_01JD0  Held up        ----------   0/2  healthy  1 blocked"])
 
     def test_ids_are_as_long_as_they_must_be(self):
         goals = [goal("goal_01JC8AAAAAAAAAAAAAAAAAAAAA"), goal("goal_01JC8AAAAAAABAAAAAAAAAAAAA"),

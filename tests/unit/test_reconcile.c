@@ -275,6 +275,53 @@ TEST(no_changes)
 	fixture_done(&f);
 }
 
+TEST(a_report_that_cannot_be_taken_is_told_to_both_sides)
+{
+	struct fixture f;
+	const struct node *n;
+
+	begin(&f, 1);
+	n = node_of(&f, "T1");
+	bring_to(&f, "T1", STAGE_RUNNING);
+	submit(&f, "run.report",
+			json(&f,
+					"{'run': '" STR_FMT "', 'identity': 'i', 'offset': 9, "
+					"'update': {'blockedReason': 'which colour?'}}",
+					STR_ARG(n->assignment->run_id)));
+	bring_to(&f, "T1", STAGE_HARVEST);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "", "'head': 'h', 'files_changed': 0");
+	assert_true(str_contains(prompt_build(&f.arena, n->assignment), STR("blockedReason")));
+	assert_true(str_contains(n->status_reason, STR("its report could not be taken")));
+	fixture_done(&f);
+}
+
+/* What people are shown of an id is enough to find it, also when many were made at once. */
+TEST(ids_of_one_decision_differ_early)
+{
+	enum { SHOWN = 2 + 16 };
+	struct fixture f;
+	size_t ids = 0;
+
+	begin(&f, 7);
+	f.policy.workers_max = 7;
+	settle(&f);
+	for (size_t i = 0; i < f.log.n; i++) {
+		if (f.log.p[i]->kind != EV_ASSIGNMENT_CREATED)
+			continue;
+		ids++;
+		for (size_t k = 0; k < i; k++)
+			if (f.log.p[k]->kind == EV_ASSIGNMENT_CREATED) {
+				str one = f.log.p[i]->assignment, other = f.log.p[k]->assignment;
+
+				assert_false(str_eq(str_sub(one, 0, SHOWN),
+						str_sub(other, 0, SHOWN)));
+				assert_true(str_cmp(other, one) < 0);
+			}
+	}
+	assert_true(ids >= 2);
+	fixture_done(&f);
+}
+
 TEST(failed_checks_reach_the_next_prompt)
 {
 	struct fixture f;
@@ -579,7 +626,7 @@ TEST(dependencies)
 	value *plan;
 
 	fixture_init(&f);
-	f.policy.workers_max = 8;
+	f.policy.workers_max = 7;
 	plan = json(&f,
 			"{'phases': ["
 			"{'id': 'P1', 'name': 'n', 'tasks': ["
