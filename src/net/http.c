@@ -1,13 +1,12 @@
 #include "net/http.h"
 
-#include <curl/curl.h>
-
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "net/curl_api.h"
 #include "sys/loop.h"
 
 /*
@@ -28,6 +27,7 @@ enum {
 
 struct http_client {
 	struct loop *loop;
+	struct curl_api curl;
 	CURLM *multi;
 	struct loop_source *timer;
 	struct list calls;
@@ -54,11 +54,13 @@ struct http_call {
 
 static void call_free(struct http_call *call)
 {
+	const struct curl_api *curl = &call->client->curl;
+
 	if (call->easy) {
-		curl_multi_remove_handle(call->client->multi, call->easy);
-		curl_easy_cleanup(call->easy);
+		curl->multi_remove_handle(call->client->multi, call->easy);
+		curl->easy_cleanup(call->easy);
 	}
-	curl_slist_free_all(call->headers);
+	curl->slist_free_all(call->headers);
 	list_remove(&call->link);
 	buf_done(&call->request);
 	buf_done(&call->answer);
@@ -86,7 +88,7 @@ static int explain(const struct http_call *call, CURLcode c, struct ov_err *err)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
-	const char *why = call->detail[0] ? call->detail : curl_easy_strerror(c);
+	const char *why = call->detail[0] ? call->detail : call->client->curl.easy_strerror(c);
 
 	if (call->too_large)
 		return ov_fail(err, OV_ELIMIT, "%s: the answer has more than %zu bytes", call->what,
@@ -102,14 +104,15 @@ static void call_report(struct http_call *call, CURLcode c)
 {
 	struct ov_err err = { 0 };
 	struct http_result r = { .err = &err, .body = buf_str(&call->answer), .call = call };
+	const struct curl_api *curl = &call->client->curl;
 	long status = 0;
 
-	curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+	curl->easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
 	r.status = (int)status;
 	if (c != CURLE_OK)
 		explain(call, c, &err);
 	/* Out of the multi handle first: the callback may start another request on it. */
-	curl_multi_remove_handle(call->client->multi, call->easy);
+	curl->multi_remove_handle(call->client->multi, call->easy);
 	call->done(call->user, &r);
 	call_free(call);
 }
@@ -119,12 +122,12 @@ static void report_ended(struct http_client *c)
 	CURLMsg *m;
 	int left;
 
-	while ((m = curl_multi_info_read(c->multi, &left))) {
+	while ((m = c->curl.multi_info_read(c->multi, &left))) {
 		struct http_call *call;
 		CURLcode result = m->data.result;
 
 		assert(m->msg == CURLMSG_DONE);
-		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &call);
+		c->curl.easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &call);
 		call_report(call, result);
 	}
 }
@@ -135,7 +138,7 @@ static void drive(struct http_client *c, curl_socket_t fd, int events)
 
 	assert(!c->inside);
 	c->inside = true;
-	curl_multi_socket_action(c->multi, fd, events, &running);
+	c->curl.multi_socket_action(c->multi, fd, events, &running);
 	c->inside = false;
 	list_each (it, &c->calls)
 		if (list_entry(it, struct http_call, link)->cancelled)
@@ -169,11 +172,11 @@ static int want_socket(CURL *easy _unused_, curl_socket_t fd, int what, void *us
 
 	if (what == CURL_POLL_REMOVE) {
 		loop_source_free(s);
-		curl_multi_assign(c->multi, fd, NULL);
+		c->curl.multi_assign(c->multi, fd, NULL);
 	} else if (s) {
 		loop_io_set(s, events);
 	} else {
-		curl_multi_assign(c->multi, fd, loop_io(c->loop, fd, events, on_io, c));
+		c->curl.multi_assign(c->multi, fd, loop_io(c->loop, fd, events, on_io, c));
 	}
 	return 0;
 }
@@ -263,7 +266,7 @@ static int add_header(struct http_call *call, const char *name, const char *valu
 		return ov_fail(err, OV_EINVALID, "header \"%s\" is empty or has a line break",
 				has_break(name) ? "?" : name);
 	/* "Name:" would remove a header and "Name;" sends an empty one. */
-	more = curl_slist_append(call->headers,
+	more = call->client->curl.slist_append(call->headers,
 			arena_printf(&a, *value ? "%s: %s" : "%s;%s", name, value).p);
 	assert(more);
 	call->headers = more;
@@ -272,38 +275,40 @@ static int add_header(struct http_call *call, const char *name, const char *valu
 
 static void set_limits(const struct http_call *call, const struct http_request *rq)
 {
+	const struct curl_api *curl = &call->client->curl;
 	CURL *e = call->easy;
 
-	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
+	curl->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
 			(long)(rq->connect_ms ? rq->connect_ms : CONNECT_MS));
-	curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)call->total_ms);
-	curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
-	curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L);
-	curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 2L);
-	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
+	curl->easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)call->total_ms);
+	curl->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
+	curl->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl->easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl->easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 1L);
+	curl->easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 2L);
+	curl->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	curl->easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
 	if (str_starts(str_from(rq->url), STR("http://")))
-		curl_easy_setopt(e, CURLOPT_PROXY, "");
+		curl->easy_setopt(e, CURLOPT_PROXY, "");
 }
 
 static void set_request(struct http_call *call, const struct http_request *rq)
 {
+	const struct curl_api *curl = &call->client->curl;
 	CURL *e = call->easy;
 
-	curl_easy_setopt(e, CURLOPT_URL, rq->url);
-	curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, rq->method);
-	curl_easy_setopt(e, CURLOPT_NOBODY, (long)(strcmp(rq->method, "HEAD") == 0));
-	curl_easy_setopt(e, CURLOPT_HTTPHEADER, call->headers);
+	curl->easy_setopt(e, CURLOPT_URL, rq->url);
+	curl->easy_setopt(e, CURLOPT_CUSTOMREQUEST, rq->method);
+	curl->easy_setopt(e, CURLOPT_NOBODY, (long)(strcmp(rq->method, "HEAD") == 0));
+	curl->easy_setopt(e, CURLOPT_HTTPHEADER, call->headers);
 	if (call->request.n) {
-		curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->request.n);
-		curl_easy_setopt(e, CURLOPT_POSTFIELDS, call->request.p);
+		curl->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->request.n);
+		curl->easy_setopt(e, CURLOPT_POSTFIELDS, call->request.p);
 	}
-	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
-	curl_easy_setopt(e, CURLOPT_WRITEDATA, call);
-	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, call->detail);
-	curl_easy_setopt(e, CURLOPT_PRIVATE, call);
+	curl->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+	curl->easy_setopt(e, CURLOPT_WRITEDATA, call);
+	curl->easy_setopt(e, CURLOPT_ERRORBUFFER, call->detail);
+	curl->easy_setopt(e, CURLOPT_PRIVATE, call);
 }
 
 int http_start(struct http_client *c, const struct http_request *rq, http_done_fn *done, void *user,
@@ -321,19 +326,19 @@ int http_start(struct http_client *c, const struct http_request *rq, http_done_f
 	list_append(&c->calls, &call->link);
 	r = describe(call, rq, err);
 	/* The wait for "100 Continue" would cost a second with servers that do not know it. */
-	call->headers = curl_slist_append(NULL, "Expect:");
+	call->headers = c->curl.slist_append(NULL, "Expect:");
 	for (size_t i = 0; r == 0 && i < rq->headers_n; i++)
 		r = add_header(call, rq->headers[i].name, rq->headers[i].value, err);
 	if (r < 0) {
 		call_free(call);
 		return r;
 	}
-	call->easy = curl_easy_init();
+	call->easy = c->curl.easy_init();
 	assert(call->easy);
 	buf_adds(&call->request, rq->body);
 	set_limits(call, rq);
 	set_request(call, rq);
-	assert(curl_multi_add_handle(c->multi, call->easy) == CURLM_OK);
+	assert(c->curl.multi_add_handle(c->multi, call->easy) == CURLM_OK);
 	if (ret)
 		*ret = call;
 	return 0;
@@ -351,28 +356,34 @@ str http_result_header(const struct http_result *r, const char *name)
 {
 	struct curl_header *h;
 
-	if (curl_easy_header(r->call->easy, name, 0, CURLH_HEADER, -1, &h) != CURLHE_OK)
+	if (r->call->client->curl.easy_header(r->call->easy, name, 0, CURLH_HEADER, -1, &h) !=
+			CURLHE_OK)
 		return STR("");
 	return str_from(h->value);
 }
 
 int http_client_new(struct loop *l, struct http_client **ret, struct ov_err *err)
 {
+	struct curl_api curl;
 	struct http_client *c;
+	int r = curl_api_load(&curl, err);
 
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+	if (r < 0)
+		return r;
+	if (curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return ov_fail(err, OV_EINTERNAL, "libcurl cannot be initialised");
 	c = mem_zalloc(1, sizeof(*c));
 	c->loop = l;
+	c->curl = curl;
 	list_init(&c->calls);
 	c->timer = loop_timer(l, on_timer, c);
-	c->multi = curl_multi_init();
+	c->multi = curl.multi_init();
 	assert(c->multi);
-	curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
-	curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
-	curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, want_timer);
-	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
-	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_CONNECTIONS);
+	curl.multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
+	curl.multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
+	curl.multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, want_timer);
+	curl.multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
+	curl.multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_CONNECTIONS);
 	*ret = c;
 	return 0;
 }
@@ -384,9 +395,9 @@ struct http_client *http_client_free(struct http_client *c)
 	assert(!c->inside);
 	list_each (it, &c->calls)
 		call_free(list_entry(it, struct http_call, link));
-	curl_multi_cleanup(c->multi);
+	c->curl.multi_cleanup(c->multi);
 	loop_source_free(c->timer);
-	curl_global_cleanup();
+	c->curl.global_cleanup();
 	mem_free(c);
 	return NULL;
 }
