@@ -169,11 +169,12 @@ def explain():
     site = Site(AGENT)
     try:
         site.up()
-        goal = site.call("goal.create", title="Explained", plan=plan(task("T1")))["goal"]
+        goal = site.call("goal.create", title="Explained", no_plan=True)["goal"]
         site.call("goal.pause", goal=goal, reason="nothing shall happen but this")
+        site.call("plan.apply", goal=goal, plan=plan(task("T1")))
         for i in range(5 if options.quick else 110):
-            site.call("work.block", node=f"{goal}/T1", reason=f"reason number {i}")
-            site.call("work.unblock", node=f"{goal}/T1", reason=f"reason number {i}")
+            for status in ("blocked", "queued"):
+                site.call("work.update", node=f"{goal}/T1", status=status, reason=f"reason number {i}")
         facts = len(site.call("explain.get", id=f"{goal}/T1")["facts"])
         assert options.quick or facts == 200, f"{facts} facts"
         report("explain_200_facts_cpu", answer_ms(site, site.daemon.pid, "explain.get", id=f"{goal}/T1"), "ms", 20)
@@ -252,7 +253,8 @@ def memory():
     runs = 8 if options.quick else 256 if options.full else 64
     # Deadlines are far: what a tick at the latest after tick_every would do is not what is counted.
     site = Site(f'[workers]\nmax = {runs}\n[supervisor]\ntick_every = "1h"\n', agent='echo ready > "$HOME/gate.here"\nread x < "$HOME/gate.go"\n')
-    site.configure(site.read(".overseer/config.toml") + f"concurrency = {runs}\n")
+    site.configure(site.read(".overseer/config.toml").replace(
+        "[agents.script]\n", f"[agents.script]\nconcurrency = {runs}\n"))
     try:
         gate = site.gate("gate")
         site.up()
