@@ -40,12 +40,7 @@ bool hearing_is_awaited(const struct engine *e, str run_id)
 {
 	const struct assignment *as = assignment_of(e, run_id);
 
-	if (!as)
-		return false;
-	for (size_t i = 0; i < as->dispatches.n; i++)
-		if (is_open(as->dispatches.p[i], run_id))
-			return true;
-	return as->status == AS_STALLED;
+	return as && as->status == AS_STALLED;
 }
 
 str hearing_dispatch_text(struct arena *a, const struct engine *e, int64_t seq)

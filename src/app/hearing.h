@@ -30,7 +30,7 @@ void hearing_bytes(struct hearing *h, str bytes);
 void hearing_end(struct hearing *h);
 void hearing_done(struct hearing *h);
 
-/* Is its agent waited for: stalled, or with an instruction that nobody has acknowledged? */
+/* Does any output change what is to be done? An answer to what was sent is told by itself. */
 bool hearing_is_awaited(const struct engine *e, str run_id);
 /* The text of a dispatch, from the event that intended it; empty when it is not there any more. */
 str hearing_dispatch_text(struct arena *a, const struct engine *e, int64_t seq);

@@ -125,6 +125,8 @@ static void reset_status(struct node *n, ov_time at)
 	n->updated_at = at;
 	n->ended_at = n->queued_at = 0;
 	memset(n->failures, 0, sizeof(n->failures));
+	n->block = BLOCK_NONE;
+	n->blocked_until = 0;
 	record_set_str(&n->status_reason, STR(""));
 	record_set_str(&n->blocked_by, STR(""));
 	record_set_str(&n->unblock_when, STR(""));

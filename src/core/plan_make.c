@@ -106,7 +106,10 @@ static value *fallback_acceptance(struct arena *a, const struct goal *g)
 
 	for (size_t i = 0; i < g->success_criteria.n; i++)
 		if (str_trim(g->success_criteria.p[i]).n)
-			value_push(a, list, value_str(a, g->success_criteria.p[i]));
+			value_push(a, list,
+					value_str(a,
+							utf8_truncate(g->success_criteria.p[i],
+									LIMIT_NOTE)));
 	if (value_count(list) == 0) {
 		value_push(a, list,
 				value_strf(a, "What the goal \"" STR_FMT "\" asks for is done.",
@@ -116,6 +119,7 @@ static value *fallback_acceptance(struct arena *a, const struct goal *g)
 	return list;
 }
 
+/* Cut to what a plan takes: a text grows when what stands for a secret in it is longer than that was. */
 value *plan_fallback(struct arena *a, const struct goal *g)
 {
 	str name = utf8_truncate(g->title, LIMIT_NAME);
@@ -125,7 +129,8 @@ value *plan_fallback(struct arena *a, const struct goal *g)
 	value_put(a, task, "id", value_cstr(a, "T1.1"));
 	value_put(a, task, "name", value_str(a, name));
 	if (g->problem_statement.n)
-		value_put(a, task, "objective", value_str(a, g->problem_statement));
+		value_put(a, task, "objective",
+				value_str(a, utf8_truncate(g->problem_statement, LIMIT_TEXT)));
 	value_put(a, task, "acceptance", fallback_acceptance(a, g));
 	value_push(a, tasks, task);
 	value_put(a, phase, "id", value_cstr(a, "P1"));

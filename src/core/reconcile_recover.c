@@ -329,14 +329,21 @@ static void climb_all(struct tick *t)
 void reconcile_runs(struct tick *t)
 {
 	struct watch w = { 0 };
+	bool full = false;
 
 	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (is_running(as) && !as->effect && !tick_full(t))
-			watch_run(t, &w, as);
+		if (!is_running(as) || as->effect)
+			continue;
+		full = tick_full(t);
+		if (full)
+			break;
+		watch_run(t, &w, as);
 	}
-	judge_silence(t, &w);
+	/* Who has not looked at all of them cannot say how many are silent. */
+	if (!full)
+		judge_silence(t, &w);
 	if (!w.outage)
 		climb_all(t);
 	vec_done(&w.silent);

@@ -55,8 +55,10 @@ static const char *resend_hindrance(const struct world *w, const struct assignme
 static const char *replan_hindrance(const struct world *w, const struct assignment *as, int quiet)
 {
 	(void)quiet;
-	(void)as;
-	return w->policy->planner ? NULL : "no planner is configured";
+	if (!w->policy->planner)
+		return "no planner is configured";
+	return goal_held(w->policy, as->node->goal).n ? "nothing new may be begun for its goal"
+						      : NULL;
 }
 
 static const char *reassign_hindrance(const struct world *w, const struct assignment *as, int quiet)
@@ -156,7 +158,8 @@ static bool wants_diagnosis(struct arena *a, const struct world *w, const struct
 	str now, last = n->diagnosed;
 	size_t colon = str_find_byte(last, ':');
 
-	if (!w->policy->planner || !w->policy->diagnose || rung < RUNG_REPLAN || n->advice.n)
+	if (!w->policy->planner || !w->policy->diagnose || rung < RUNG_REPLAN || n->advice.n ||
+			goal_held(w->policy, n->goal).n)
 		return false;
 	now = diagnosis_of(a, n);
 	if (last.n &&

@@ -399,3 +399,68 @@ TEST(the_run_of_a_node_that_was_split)
 	assert_int_equal(n->status, NODE_DONE);
 	fixture_done(&f);
 }
+
+/* What takes too long is over: nobody has to decide about it, and the next run is not meant. */
+TEST(an_overdue_run_that_ended_needs_nobody)
+{
+	struct fixture f;
+	struct node *n;
+
+	run_all(&f, 1);
+	n = node_of(&f, "T1");
+	f.policy.max_run = OV_HOUR;
+	f.now += OV_HOUR;
+	observe(&f, n)->output_at = f.now;
+	settle(&f);
+	assert_true(str_is(vec_last(&f.state->escalations)->kind, "overdue"));
+	run_end(&f, "T1", 1);
+	assert_int_equal(vec_last(&f.state->escalations)->status, ESC_DISMISSED);
+	fixture_done(&f);
+}
+
+/* A tick that has decided enough has not looked at the runs: it cannot say that they live. */
+TEST(an_outage_does_not_end_because_there_is_much_to_do)
+{
+	struct fixture f;
+
+	run_all(&f, 6);
+	for (int half = 0; half < 2; half++) {
+		f.now += f.policy.idle_after / 2;
+		for (int i = 1; i <= 6; i++)
+			look_at(&f, (char[]){ 'T', (char)('0' + i), 0 });
+		settle(&f);
+	}
+	assert_true(f.state->outage_since);
+	f.policy.plan.max_tasks = 3000;
+	create_goal(&f, flat_plan(&f, 2100), NULL);
+	tick(&f);
+	assert_true(f.state->outage_since);
+	assert_int_equal(count_events(&f, EV_OUTAGE_OVER), 0);
+	fixture_done(&f);
+}
+
+/* Nothing new is begun, and a model is something new. */
+TEST(no_model_is_asked_when_the_budget_is_spent)
+{
+	struct fixture f;
+	struct node *n;
+
+	stall_all(&f, 1);
+	n = node_of(&f, "T1");
+	f.policy.planner = f.policy.diagnose = true;
+	submit(&f, "goal.update",
+			json(&f, "{'goal': '" STR_FMT "', 'budget': {'wall_ms': 1}}",
+					STR_ARG(n->goal->id)));
+	n->goal->spent[RES_WALL_MS] = 2;
+	for (int i = 0; i < 30; i++) {
+		if (effect_of(&f, "T1") && effect_of(&f, "T1")->kind == FX_SEND)
+			effect_end(&f, "T1", FX_SEND, "ok", "", "");
+		f.now += OV_MINUTE;
+		if (n->assignment && n->assignment->run)
+			look_at(&f, "T1");
+		settle(&f);
+		assert_null(n->goal->effect);
+	}
+	assert_int_equal(n->skipped[RUNG_REPLAN], 1);
+	fixture_done(&f);
+}

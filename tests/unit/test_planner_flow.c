@@ -243,3 +243,29 @@ TEST(without_advice_the_ladder_goes_on_and_nobody_is_asked_again)
 		fixture_done(&f);
 	}
 }
+
+/* A secret may be shorter than what stands for it: what was within its bound is beyond it then. */
+TEST(the_last_resort_holds_for_texts_that_grew)
+{
+	struct fixture f;
+	struct goal *g;
+	char text[8193];
+	value *r;
+
+	fixture_init(&f);
+	f.policy.planner = f.policy.fallback = true;
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	memcpy(text, "https://u:p4ssw0rd@h.example/ ", 30);
+	r = submit(&f, "goal.create",
+			json(&f,
+					"{'title': 'G', 'problem_statement': '%s', "
+					"'success_criteria': ['%.4096s']}",
+					text, text));
+	g = state_goal(f.state, value_str_at(r, "goal"));
+	assert_true(g->problem_statement.n > 8192);
+	end(&f, g, "error", "");
+	assert_int_equal(g->plan_version, 1);
+	assert_true(str_is(g->plan_source, "fallback"));
+	fixture_done(&f);
+}
