@@ -96,49 +96,47 @@ struct node {
 	struct list link;                /* in state->ready, queued or waiting */
 };
 
+/* Of these and of runs there are many: what every tick looks at stands together, last. */
 struct assignment {
 	str id, goal_id, node_id, agent, worker;
 	int64_t epoch;
-	enum as_status status;
-	enum stage stage;
-	str reason;         /* of the last move, for people */
-	ov_time not_before; /* the stage waits until then; 0: does not wait */
-	str run_id;         /* the newest run */
-	int64_t attempt;    /* runs so far */
+	str reason;      /* of the last move, for people */
+	str run_id;      /* the newest run */
+	int64_t attempt; /* runs so far */
 	str branch, base, head, tree;
 	str feedback;         /* what the next run must know of the last one */
 	str session_key;      /* "agent:AGENT:ASSIGNMENT" */
 	str instruction_hash; /* of the last instruction; its text is in the dispatch's event */
-	enum rung recovery_policy;             /* the first rung after the nudges */
-	ov_time idle_after;                    /* 0: as configured */
-	ov_time last_activity_at, expected_at; /* observed; due */
+	enum rung recovery_policy; /* the first rung after the nudges */
+	ov_time created_at, last_dispatch_at;
+	enum as_status status;
+	enum stage stage;
 	enum life_sign activity;
-	bool stopping; /* its run ends because we want it to, not because it failed */
-	ov_time created_at, updated_at, last_dispatch_at;
+	bool stopping;      /* its run ends because we want it to, not because it failed */
+	ov_time not_before; /* the stage waits until then; 0: does not wait */
+	ov_time idle_after; /* 0: as configured */
+	ov_time last_activity_at, expected_at; /* observed; due */
+	ov_time updated_at;
 
 	/* derived */
-	VEC(struct dispatch *) dispatches; /* newest last, owned */
 	struct node *node;
 	struct run *run;
-	struct effect *effect; /* open one, or NULL */
-	bool live;             /* has a stage, or is not terminal */
-	struct list link;      /* in state->live or state->finished */
+	struct effect *effect;             /* open one, or NULL */
+	bool live;                         /* has a stage, or is not terminal */
+	struct list link;                  /* in state->live or state->finished */
+	VEC(struct dispatch *) dispatches; /* newest last, owned */
 };
 
 struct run {
-	str id, goal_id, node_id, assignment_id, dispatch_id, agent, worker;
+	str goal_id, node_id, assignment_id, dispatch_id, agent, worker;
 	int64_t attempt, epoch;
-	enum run_status status;
 	str instruction_hash;
 	str dispatch_result;   /* accepted, ok, timeout, error */
 	str update_identity;   /* of the last report that was taken from its output */
-	str report_error;      /* why its last report was not taken; empty: it was */
 	int64_t update_offset; /* output beyond this has not been read for reports */
+	str report_error;      /* why its last report was not taken; empty: it was */
 	int64_t tokens, cost_microusd;
-	enum block_kind limit; /* what kept the agent from working, as it says itself */
-	ov_time resets_at;     /* when that is over, where it says so */
-	bool overdue;          /* it took longer than a run may, and a person was told */
-	bool lost;
+	ov_time resets_at; /* when the limit is over, where the agent says so */
 	int64_t exit_code, signal;
 	str message;
 	int64_t output_bytes, dropped_bytes, swept;
@@ -148,6 +146,11 @@ struct run {
 	str rescue_ref;
 	int64_t commits, files_changed;
 	struct strs files, commit_ids; /* what git saw; LIMIT_KEPT of each at most */
+	str id;
+	enum run_status status;
+	enum block_kind limit; /* what kept the agent from working, as it says itself */
+	bool overdue;          /* it took longer than a run may, and a person was told */
+	bool lost;
 	ov_time created_at, started_at, ended_at;
 
 	/* derived */

@@ -43,6 +43,7 @@ struct silence {
 
 struct watch {
 	VEC(struct silence) silent;
+	VEC(const struct assignment *) ladder; /* those that are on it */
 	size_t live;
 	size_t stalled; /* that fell silent shortly before */
 	bool outage;
@@ -312,20 +313,21 @@ static void climb(struct tick *t, const struct assignment *as)
 	take_rung(t, as, &c);
 }
 
-static void climb_all(struct tick *t)
+static bool on_ladder(const struct assignment *as)
 {
-	if (t->w->state->outage_since)
-		return;
-	list_each (it, &t->w->state->live) {
-		const struct assignment *as = list_entry(it, struct assignment, link);
-
-		if (as->status == AS_STALLED && as->node && as->node->episode_open &&
-				(as->stage == STAGE_NONE || as->stage == STAGE_RUNNING) &&
-				!tick_full(t))
-			climb(t, as);
-	}
+	return as->status == AS_STALLED && as->node && as->node->episode_open &&
+			(as->stage == STAGE_NONE || as->stage == STAGE_RUNNING);
 }
 
+static void climb_all(struct tick *t, const struct watch *w)
+{
+	if (w->outage || t->w->state->outage_since)
+		return;
+	for (size_t i = 0; i < w->ladder.n && !tick_full(t); i++)
+		climb(t, w->ladder.p[i]);
+}
+
+/* One pass over all: in a big fleet, going from one to the next is what costs. */
 void reconcile_runs(struct tick *t)
 {
 	struct watch w = { 0 };
@@ -334,19 +336,21 @@ void reconcile_runs(struct tick *t)
 	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
+		if (on_ladder(as))
+			vec_push(&w.ladder, as);
 		if (!is_running(as) || as->effect)
 			continue;
 		full = tick_full(t);
 		if (full)
-			break;
+			break; /* and nobody climbs in this tick either */
 		watch_run(t, &w, as);
 	}
 	/* Who has not looked at all of them cannot say how many are silent. */
 	if (!full)
 		judge_silence(t, &w);
-	if (!w.outage)
-		climb_all(t);
+	climb_all(t, &w);
 	vec_done(&w.silent);
+	vec_done(&w.ladder);
 }
 
 static void check_escalation(struct tick *t, const struct escalation *x)

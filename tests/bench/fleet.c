@@ -106,9 +106,10 @@ static struct decide_ctx context(struct fleet *f, struct events *out)
 		.now = f->now += f->step,
 		.actor = STR("overseer"),
 		.out = out };
+	/* Ids of one decision count up from here: the next one must begin far away. */
+	uint64_t mixed = ++f->entropy * 0x9e3779b97f4a7c15;
 
-	f->entropy++;
-	memcpy(cx.entropy, &f->entropy, sizeof(f->entropy));
+	memcpy(cx.entropy, &mixed, sizeof(mixed));
 	return cx;
 }
 
