@@ -138,6 +138,8 @@ static void after_iteration(void *user)
 	engine_commit(d->engine);
 	if (d->stopping)
 		finish_if_drained(d, false);
+	else
+		daemon_archive_later(d);
 }
 
 static void drain_timeout(void *user)
@@ -384,6 +386,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	open_signals(d);
 	d->wake = loop_timer(d->loop, wake_fired, d);
 	d->wake_steady = loop_timer(d->loop, wake_fired, d);
+	d->archive = loop_timer(d->loop, daemon_archive, d);
 	d->after = loop_after(d->loop, after_iteration, d);
 	announce_start(d);
 	check_planner(d);
@@ -405,6 +408,7 @@ static void close_all(struct daemon *d)
 	loop_source_free(d->wake);
 	loop_source_free(d->wake_steady);
 	loop_source_free(d->drain);
+	loop_source_free(d->archive);
 	engine_close(d->engine);
 	ops_free(d->ops);
 	config_free(d->config);

@@ -31,14 +31,14 @@ struct daemon {
 	struct ov_err refusal; /* in safe mode: what whoever wants to change something is told */
 	bool partly_read;      /* the start began with a snapshot */
 
-	struct loop_source *after, *wake, *wake_steady, *drain, *signals[3];
+	struct loop_source *after, *wake, *wake_steady, *drain, *archive, *signals[3];
 	struct list followers; /* of events, over the socket */
 	struct list log_waits; /* calls of run.log that wait for output */
 	struct list children;  /* calls that processes of their own answer */
 
 	str caller; /* name of the last caller, owned */
 	uid_t caller_uid;
-	bool stopping, store_failing;
+	bool stopping, store_failing, archiving;
 	const char *stop_reason;
 	char capacity[200];
 };
@@ -76,6 +76,10 @@ void register_remove(struct daemon *d);
 int daemon_open_engine(struct daemon *d, const struct engine_world *world, struct ov_err *err);
 /* The store was found to be damaged while it is in use: from now on nothing is written or started. */
 void daemon_damaged(struct daemon *d, str reason);
+
+/* Lets what is cold be moved to the archive, a piece at a time, with pauses for everybody else. */
+void daemon_archive_later(struct daemon *d);
+void daemon_archive(void *user);
 
 /* daemon.c */
 int daemon_load_config(const char *dir, const char *target, struct config **ret,

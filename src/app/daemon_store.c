@@ -14,7 +14,7 @@
 #include "sys/file.h"
 #include "sys/rand.h"
 
-enum { RUNS_MAX = 10 * 1000 * 1000 };
+enum { RUNS_MAX = 10 * 1000 * 1000, ARCHIVE_PAUSE_MS = 20 };
 
 static void store_traced(void *user, const char *text)
 {
@@ -205,4 +205,28 @@ void daemon_damaged(struct daemon *d, str reason)
 	d->self.safe = &d->safe;
 	engine_refuse(d->engine, &d->refusal);
 	log_warn("%s", d->refusal.msg);
+}
+
+void daemon_archive_later(struct daemon *d)
+{
+	if (d->archiving || !d->config->store_archive || !engine_archive_due(d->engine))
+		return;
+	d->archiving = true;
+	loop_timer_in(d->archive, ARCHIVE_PAUSE_MS);
+}
+
+void daemon_archive(void *user)
+{
+	struct daemon *d = user;
+	struct ov_err err = { 0 };
+
+	d->archiving = false;
+	loop_timer_off(d->archive);
+	if (d->stop_reason || !d->config->store_archive)
+		return;
+	if (engine_archive(d->engine, &err) < 0)
+		log_warn("old events were not moved to the archive: %s; they stay where they are",
+				err.msg);
+	else if (!engine_archive_due(d->engine))
+		log_info("the events up to the last archived goal's are in the archive");
 }

@@ -36,6 +36,28 @@ static void say_damage(struct doctor *d, const char *what)
 	doctor_next(d, "overseer down && overseer doctor --rebuild");
 }
 
+/* A missing archive is no damage: it has only to be put back. */
+static void say_found(struct doctor *d, const struct ov_err *err)
+{
+	if (err->code != OV_EUNAVAILABLE) {
+		say_damage(d, err->msg);
+		return;
+	}
+	doctor_say(d, DOCTOR_PROBLEM, "%s", err->msg);
+	doctor_next(d, "%s", err->next);
+}
+
+static void say_whole(struct doctor *d, uint64_t last)
+{
+	uint64_t border = 0;
+
+	if (store_border(d->s.store, &border, NULL) == 0 && border)
+		doctor_say(d, DOCTOR_OK, "%llu events, %llu of them in the archive",
+				(unsigned long long)last, (unsigned long long)border);
+	else
+		doctor_say(d, DOCTOR_OK, "%llu events", (unsigned long long)last);
+}
+
 void doctor_integrity(struct doctor *d)
 {
 	struct ov_err err = { 0 };
@@ -43,7 +65,7 @@ void doctor_integrity(struct doctor *d)
 	if (!is_open(d))
 		return;
 	if (store_check(d->s.store, &err) < 0)
-		say_damage(d, err.msg);
+		say_found(d, &err);
 	else
 		doctor_say(d, DOCTOR_OK, "SQLite finds nothing wrong");
 }
@@ -58,11 +80,11 @@ void doctor_chain(struct doctor *d)
 	if (store_verify(d->s.store, 0, &last, &err) < 0) {
 		doctor_say(d, DOCTOR_PROBLEM, "verified up to event %llu",
 				(unsigned long long)last);
-		say_damage(d, err.msg);
+		say_found(d, &err);
 	} else if (d->s.safe.on) {
 		say_damage(d, d->s.safe.reason);
 	} else {
-		doctor_say(d, DOCTOR_OK, "%llu events", (unsigned long long)last);
+		say_whole(d, last);
 	}
 }
 

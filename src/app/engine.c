@@ -44,6 +44,7 @@ int engine_open(const struct engine_options *o, struct engine **ret, struct ov_e
 		return r;
 	}
 	e->head = e->state->seq;
+	engine_archive_open(e);
 	*ret = e;
 	return 0;
 }
@@ -267,6 +268,7 @@ static void commit_succeeded(struct engine *e, struct batch *b, uint64_t head)
 	if (b->events.n)
 		e->world->published(e->user, (const struct event *const *)b->events.p, b->events.n);
 	perform_new(e, b);
+	engine_archive_note(e, b);
 	INJECT("after-effects");
 	for (size_t i = 0; i < b->reports.n; i++)
 		report_done(&b->reports.p[i]);

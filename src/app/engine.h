@@ -98,5 +98,12 @@ value *engine_tick_now(struct engine *e, struct arena *a);
 value *engine_tick_dry(struct engine *e, struct arena *a);
 /* A reloaded configuration: takes effect with the next decision. */
 void engine_set_policy(struct engine *e, const struct policy *p, ov_time tick_every);
+/* Are there events of archived goals, or older ones, that the store could move to its archive? */
+bool engine_archive_due(const struct engine *e);
+/*
+ * Moves some of them, after a snapshot if that has to be first: a few milliseconds, unless something
+ * more urgent is under way. After a failure nothing is due until the next goal is archived.
+ */
+int engine_archive(struct engine *e, struct ov_err *err);
 /* Writes a snapshot of what is durable, if there is anything new. */
 int engine_snapshot(struct engine *e, struct ov_err *err);

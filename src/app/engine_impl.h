@@ -32,6 +32,9 @@ struct engine {
 	bool retrying; /* its wait is over: try again */
 	bool started;
 
+	uint64_t archive_to; /* all up to this event is cold */
+	uint64_t archived;   /* and so much of it is moved, as far as known */
+
 	bool tick_due;
 	ov_time last_tick, wake_at;
 };
@@ -40,6 +43,9 @@ struct engine {
 /* Whatever else there is to wait for, a retry is not put off by it. */
 void engine_set_wake(struct engine *e, ov_time at);
 struct decide_ctx engine_decide(struct engine *e, str actor, struct events *out);
+/* engine_archive.c: what is cold, of a state that was just folded and of events that are durable. */
+void engine_archive_open(struct engine *e);
+void engine_archive_note(struct engine *e, const struct batch *b);
 /* Applies freshly decided events and stages them. */
 void engine_stage(struct engine *e, struct events *fresh);
 /* May the store be written, as far as we know? If not, reports wait, in order, and nothing ticks. */

@@ -20,16 +20,23 @@ int op_goal_list(struct op_ctx *cx, const value *params, value **ret, struct ov_
 	value *v = value_object(cx->arena), *list = value_array(cx->arena);
 	str tag = value_str_at(params, "tag");
 	int status, r = status_param(&goal_statuses, params, &status, err);
+	int64_t put_away = 0;
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < cx->state->goals.n; i++) {
 		const struct goal *g = cx->state->goals.p[i];
 
-		if ((status < 0 || (int)g->status == status) && has_tag(g, tag))
+		if ((status >= 0 && (int)g->status != status) || !has_tag(g, tag))
+			continue;
+		/* Put away: shown only to who asks for them. */
+		if (status < 0 && g->status == GOAL_ARCHIVED)
+			put_away++;
+		else
 			value_push(cx->arena, list, view_goal_brief(cx->arena, g));
 	}
 	value_put(cx->arena, v, "goals", list);
+	value_put(cx->arena, v, "archived", value_int(cx->arena, put_away));
 	*ret = v;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "sys/file.h"
 #include "sys/rand.h"
 
 enum { PAGE = 4096 };
@@ -106,6 +107,21 @@ static value *report(struct doctor *d, const struct source *src, const char *cop
 	return v;
 }
 
+/* What was in it is in the new store, as far as it was good, and it was kept aside. */
+static int remove_archive(struct doctor *d, struct ov_err *err)
+{
+	static const char *const parts[] = { "-wal", "-shm", "" };
+	str path = store_archive_path(d->a, str_from(d->store_path));
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(parts); i++)
+		r = file_remove(arena_cstr(d->a,
+						arena_printf(d->a, STR_FMT "%s", STR_ARG(path),
+								parts[i])),
+				err);
+	return r;
+}
+
 static int rebuild(struct doctor *d, struct source *src, value **ret, struct ov_err *err)
 {
 	struct new_store to;
@@ -126,17 +142,27 @@ static int rebuild(struct doctor *d, struct source *src, value **ret, struct ov_
 	if (r == 0)
 		r = new_store_replace(&to, err);
 	if (r == 0)
+		r = remove_archive(d, err);
+	if (r == 0)
 		*ret = report(d, src, copy);
 	new_store_done(&to);
 	return r;
 }
 
-static bool whole(struct doctor *d)
+/* 0: it is damaged. A missing archive is no damage: what is in it would be lost. */
+static int refuse_whole(struct doctor *d, struct ov_err *err)
 {
 	uint64_t last = 0;
+	int r = store_check(d->s.store, err);
 
-	return !d->s.safe.on && store_check(d->s.store, NULL) == 0 &&
-			store_verify(d->s.store, 0, &last, NULL) == 0;
+	if (r == 0)
+		r = store_verify(d->s.store, 0, &last, err);
+	if (r == OV_EUNAVAILABLE)
+		return r;
+	return r == 0 && !d->s.safe.on
+			? ov_fail(err, OV_ESTATE,
+					  "the store is not damaged: there is nothing to rebuild")
+			: 0;
 }
 
 int doctor_rebuild(struct doctor *d, value **ret, struct ov_err *err)
@@ -151,9 +177,9 @@ int doctor_rebuild(struct doctor *d, value **ret, struct ov_err *err)
 			*err = d->open_err;
 		return d->opened;
 	}
-	if (whole(d))
-		return ov_fail(err, OV_ESTATE,
-				"the store is not damaged: there is nothing to rebuild");
+	r = refuse_whole(d, err);
+	if (r < 0)
+		return r;
 	r = store_hold(str_from(d->cx->daemon->store_url), &fd, err);
 	if (r < 0) {
 		ov_wrap(err, r, "a store that is in use cannot be rebuilt");

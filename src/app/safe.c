@@ -125,7 +125,7 @@ static void split_path(struct arena *a, const char *path, const char **ret_dir, 
 	*ret_stem = str_ends(name, STR(".db")) ? str_sub(name, 0, name.n - 3) : name;
 }
 
-static int copy_parts(struct arena *a, const char *path, const char *copy, struct ov_err *err)
+static int copy_database(struct arena *a, const char *path, const char *copy, struct ov_err *err)
 {
 	static const char *const parts[] = { "-wal", "-shm", "" };
 	int r = 0;
@@ -139,6 +139,15 @@ static int copy_parts(struct arena *a, const char *path, const char *copy, struc
 					0600, err);
 	}
 	return r;
+}
+
+/* The archive first, for the same reason. */
+static int copy_parts(struct arena *a, const char *path, const char *copy, struct ov_err *err)
+{
+	int r = copy_database(a, arena_cstr(a, store_archive_path(a, str_from(path))),
+			arena_cstr(a, store_archive_path(a, str_from(copy))), err);
+
+	return r < 0 ? r : copy_database(a, path, copy, err);
 }
 
 int safe_copy_aside(struct arena *a, const char *path, const char **ret, struct ov_err *err)

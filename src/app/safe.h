@@ -38,7 +38,7 @@ void safe_done(struct safe_store *s);
 /* The database's path of a URL; OV_ESTATE when the store is not a file of SQLite's. */
 int safe_path(struct arena *a, const char *url, const char **ret, struct ov_err *err);
 /*
- * Copies the files of a damaged store beside it ("store.corrupt-TIME.db"), unless that was done
+ * Copies the files of a damaged store, archive included, beside it ("store.corrupt-TIME.db"), unless that was done
  * before. Call without an open connection to it. *ret is the copy's path in the arena; OV_ELIMIT
  * when there are too many already.
  */

@@ -114,6 +114,7 @@ int cmd_goal_list(struct cli *c, struct ov_err *err)
 	struct ids ids = { .partial = cli_has(c, "status") || cli_has(c, "tag") };
 	struct out *o = &c->out;
 	const value *res, *goals;
+	int64_t put_away;
 	bool done;
 	int r;
 
@@ -123,6 +124,8 @@ int cmd_goal_list(struct cli *c, struct ov_err *err)
 	if (r != 0 || done)
 		return r;
 	goals = value_at(res, "goals");
+	put_away = value_int_at(res, "archived");
+	ids.partial |= put_away > 0;
 	for (size_t i = 0; i < value_count(goals); i++)
 		ids_add(&ids, value_str_at(value_item(goals, i), "id"));
 	for (size_t i = 0; i < value_count(goals); i++) {
@@ -146,6 +149,9 @@ int cmd_goal_list(struct cli *c, struct ov_err *err)
 				"No goals%s.\nNext  overseer goal create --title \"...\" [--plan "
 				"plan.json]\n",
 				ids.partial ? " fit" : "");
+	if (put_away)
+		out_f(o, "and %lld archived: overseer goal list --status archived\n",
+				(long long)put_away);
 	return 0;
 }
 

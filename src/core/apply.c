@@ -137,6 +137,8 @@ static int apply_goal_status(struct state *s, const struct event *e, struct ov_e
 		g->ended_at = e->at;
 	else if (to == GOAL_ACTIVE)
 		g->ended_at = 0;
+	else if (to == GOAL_ARCHIVED)
+		g->archived_seq = (int64_t)e->seq;
 	record_set_str(&g->status_reason, ev_text(e, "reason"));
 	state_index_goal(s, g);
 	return 0;

@@ -74,7 +74,8 @@ struct config {
 	bool store_trace;             /* every call of the store goes to the log */
 	int64_t store_snapshot_every; /* events between snapshots */
 	bool store_verify_at_start;   /* all of it, beside the start */
-	int64_t store_backups_kept;   /* of those in the folder backups */
+	bool store_archive; /* events up to those of archived goals go to a file of their own */
+	int64_t store_backups_kept; /* of those in the folder backups */
 
 	struct config_agent *agents;
 	size_t agents_n;

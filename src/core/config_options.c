@@ -190,6 +190,11 @@ static const struct option options[] = {
 			"came "
 			"after the snapshot.",
 			AT(store_verify_at_start) },
+	{ "store.archive", OPT_BOOL, 0, 0, "true",
+			"When a goal is archived, move the events up to then to `archive.db`, "
+			"step by "
+			"step; they are read as before.",
+			AT(store_archive) },
 	{ "store.backups_kept", OPT_INT, 1, 10000, "7",
 			"Backups that are kept in the folder `backups`; older ones are removed.",
 			AT(store_backups_kept) },

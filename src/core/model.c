@@ -53,6 +53,7 @@ static const struct field goal_fields[] = {
 	AMOUNTS(goal, spent, resources),
 	STATUS(goal, budget_level, budget_levels),
 	FIELD(goal, reopened, F_BOOL),
+	FIELD(goal, archived_seq, F_INT),
 	FIELD(goal, created_at, F_TIME),
 	FIELD(goal, updated_at, F_TIME),
 	FIELD(goal, ended_at, F_TIME),

@@ -35,7 +35,8 @@ struct goal {
 	int64_t budget[RESOURCE_COUNT];   /* 0: as configured, -1: unlimited */
 	int64_t spent[RESOURCE_COUNT];
 	enum budget_level budget_level;
-	bool reopened; /* and nothing has been added or reopened in it since */
+	bool reopened;        /* and nothing has been added or reopened in it since */
+	int64_t archived_seq; /* the event that put it away; 0: it is not */
 	ov_time created_at, updated_at, ended_at;
 
 	/* derived */

@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "base/vec.h"
 #include "store/store_impl.h"
 
 enum { SQLITE_STORE_ID = 0x4f565352 }; /* "OVSR", the application_id of our files */
@@ -25,12 +26,16 @@ extern const int sqlite_migrations_n;
 
 enum sqlite_sql {
 	SQL_BEGIN,
+	SQL_BEGIN_READ,
 	SQL_COMMIT,
 	SQL_HEAD,
 	SQL_FENCE,
 	SQL_INSERT,
 	SQL_READ,
 	SQL_HASH_AT,
+	SQL_FORGET,
+	SQL_BORDER_GET,
+	SQL_BORDER_SET,
 	SQL_LEASE_GET,
 	SQL_LEASE_SET,
 	SQL_LEASE_CLEAR,
@@ -53,6 +58,12 @@ struct sqlite_store {
 	bool immutable;   /* read-only, and there was no write-ahead log: see sqlite_open.c */
 	struct stat seen; /* the file when an immutable connection was opened */
 	char *damage;     /* salvage: what is wrong, or NULL */
+	int version;      /* of the file's schema; the first had no border */
+	uint64_t border;  /* records up to here are in the archive, as last seen */
+	uint8_t border_hash[SHA256_LEN];
+	uint64_t snapshot;            /* the newest that is known to be whole, 0: none is known */
+	struct sqlite_store *archive; /* from its first use */
+	bool is_archive;              /* we are one: it is the store's lease that counts */
 };
 
 /* Closes connection and statements; the lease stays. */
@@ -97,6 +108,42 @@ int sqlite_broken(struct sqlite_store *s, uint64_t seq, const char *why, struct 
 int sqlite_read_row(struct sqlite_store *s, sqlite3_stmt *st, uint8_t prev[static SHA256_LEN],
 		struct store_record *ret, struct ov_err *err);
 
+typedef VEC(struct store_record) sqlite_rows;
+/*
+ * Records of this file after `after`, verified, with their texts in a. known is the hash of record
+ * `after`, which is not in this file; NULL: it is.
+ */
+int sqlite_read_rows(struct sqlite_store *s, uint64_t after, const uint8_t *known, size_t limit,
+		struct arena *a, sqlite_rows *out, struct ov_err *err);
+/* Appends to this file's log; hash is the head's, and becomes that of the last record. */
+int sqlite_insert(struct sqlite_store *s, const struct store_record *recs, size_t n,
+		uint8_t hash[static SHA256_LEN], struct ov_err *err);
+
+/*
+ * Begins a read transaction and loads the border: whoever moves records meanwhile is not seen.
+ * On failure none is open; end with sqlite_rollback.
+ */
+int sqlite_begin_read(struct sqlite_store *s, struct ov_err *err);
+int sqlite_load_border(struct sqlite_store *s, struct ov_err *err);
+/* The archive, not necessarily connected: sqlite_refresh does that. OV_EUNAVAILABLE: it is missing. */
+int sqlite_archive_get(struct sqlite_store *s, bool write, struct sqlite_store **ret,
+		struct ov_err *err);
+void sqlite_archive_drop(struct sqlite_store *s);
+/* As sqlite_read_rows, from both files. */
+int sqlite_read_both(struct sqlite_store *s, uint64_t after, size_t limit, struct arena *a,
+		sqlite_rows *out, struct ov_err *err);
+/* The record's hash in the archive: 1, or 0 when it has none. */
+int sqlite_archive_hash(struct sqlite_store *s, uint64_t seq, uint8_t ret[static SHA256_LEN],
+		struct ov_err *err);
+/* Puts the archive's records into a copy of the store, which then stands alone. */
+int sqlite_archive_into(struct sqlite_store *s, sqlite3 *to, const char *path, struct ov_err *err);
+int sqlite_archive(struct store *s, uint64_t upto, size_t max, size_t *ret_moved,
+		struct ov_err *err);
+int sqlite_border(struct store *s, uint64_t *ret_seq, struct ov_err *err);
+
+/* 1 and the hash of that record of this file, or 0 when it has none. */
+int sqlite_hash_at(struct sqlite_store *s, uint64_t seq, uint8_t ret[static SHA256_LEN],
+		struct ov_err *err);
 /* Reads the log's head from the file into the handle. */
 int sqlite_load_head(struct sqlite_store *s, struct ov_err *err);
 /*

@@ -101,8 +101,9 @@ static int look(struct sqlite_store *s, int *ret_version, struct ov_err *err)
 		return r;
 	if (version > sqlite_migrations_n)
 		return sqlite_refuse_newer(s->path, version, err);
-	/* Reads each table's root, so that plain damage shows before anything is written. */
-	if (version == sqlite_migrations_n) {
+	s->version = version;
+	/* Reads the log's root, so that plain damage shows before anything is written. */
+	if (version > 0) {
 		r = sqlite_load_head(s, err);
 		if (r < 0)
 			return r;
@@ -211,13 +212,14 @@ static int set_up(struct sqlite_store *s, struct ov_err *err)
 /* Under the lease's lock, so that the schema never changes beneath a live daemon. */
 static int bring_up_to_date(struct sqlite_store *s, struct ov_err *err)
 {
-	int fd, r;
+	int fd = -1, r;
 
-	r = sqlite_lock(s->path, &fd, err);
+	r = s->is_archive ? 0 : sqlite_lock(s->path, &fd, err);
 	if (r < 0)
 		return ov_wrap(err, r, "%s has to be brought up to date", s->path);
 	r = sqlite_migrate(s->db, s->path, sqlite_migrations, sqlite_migrations_n, err);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return r;
 }
 
@@ -244,6 +246,7 @@ int sqlite_open_read_write(struct sqlite_store *s, struct ov_err *err)
 		r = set_up(s, err);
 	if (r == 0 && version < sqlite_migrations_n)
 		r = bring_up_to_date(s, err);
+	s->version = sqlite_migrations_n;
 	if (r == 0)
 		r = sqlite_load_head(s, err);
 	return r;

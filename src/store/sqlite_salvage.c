@@ -45,23 +45,25 @@ static int begin_after(struct sqlite_store *s, sqlite3_stmt *st, uint64_t after,
 	return 0;
 }
 
-/* *ret_last and, in the end, hash advance with each record that is verified. */
-static int walk(struct sqlite_store *s, uint64_t after, uint64_t *ret_last,
-		uint8_t hash[static SHA256_LEN], struct ov_err *err)
+/*
+ * One file. *ret_last and, in the end, hash advance with each record that is verified; known says
+ * that hash is that of record `after`, which is not in this file.
+ */
+static int walk_file(struct sqlite_store *s, uint64_t after, uint64_t upto, bool known,
+		uint64_t *ret_last, uint8_t hash[static SHA256_LEN], struct ov_err *err)
 {
 	struct store_record rec;
 	sqlite3_stmt *st;
-	int rc, r = sqlite_stmt(s, SQL_READ, &st, err);
+	int rc = SQLITE_DONE, r = sqlite_stmt(s, SQL_READ, &st, err);
 
 	*ret_last = after;
-	memset(hash, 0, SHA256_LEN);
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)after);
 	sqlite3_bind_int64(st, 2, INT64_MAX);
-	if (after)
+	if (!known)
 		r = begin_after(s, st, after, hash, err);
-	while (r == 0 && (rc = sqlite3_step(st)) != SQLITE_DONE) {
+	while (r == 0 && *ret_last < upto && (rc = sqlite3_step(st)) != SQLITE_DONE) {
 		if (rc != SQLITE_ROW)
 			r = sqlite_fail(s->db, s->path, "read the log", err);
 		else if ((uint64_t)sqlite3_column_int64(st, 0) != *ret_last + 1)
@@ -74,6 +76,42 @@ static int walk(struct sqlite_store *s, uint64_t after, uint64_t *ret_last,
 	return r;
 }
 
+/* The archive's part, which has to end with the record that the store goes on from. */
+static int walk_archive(struct sqlite_store *s, uint64_t after, uint64_t *ret_last,
+		uint8_t hash[static SHA256_LEN], struct ov_err *err)
+{
+	struct sqlite_store *ar;
+	int r = sqlite_archive_get(s, false, &ar, err);
+
+	*ret_last = after;
+	if (r < 0)
+		return r;
+	do {
+		r = sqlite_refresh(ar, err);
+		if (r < 0)
+			return r;
+		memset(hash, 0, SHA256_LEN);
+		r = walk_file(ar, after, s->border, after == 0, ret_last, hash, err);
+	} while (!sqlite_is_fresh(ar));
+	if (r == 0 && *ret_last < s->border)
+		return sqlite_broken(ar, *ret_last + 1, "the record is missing", err);
+	if (r == 0 && memcmp(hash, s->border_hash, SHA256_LEN))
+		return sqlite_broken(ar, s->border, "the store goes on from another record", err);
+	return r;
+}
+
+static int walk(struct sqlite_store *s, uint64_t after, uint64_t *ret_last,
+		uint8_t hash[static SHA256_LEN], struct ov_err *err)
+{
+	int r = after < s->border ? walk_archive(s, after, ret_last, hash, err) : 0;
+
+	if (r < 0)
+		return r;
+	memcpy(hash, s->border_hash, SHA256_LEN);
+	return walk_file(s, MAX(after, s->border), UINT64_MAX, after <= s->border, ret_last, hash,
+			err);
+}
+
 int sqlite_verify(struct store *store, uint64_t after, uint64_t *ret_last, struct ov_err *err)
 {
 	struct sqlite_store *s = (struct sqlite_store *)store;
@@ -84,15 +122,18 @@ int sqlite_verify(struct store *store, uint64_t after, uint64_t *ret_last, struc
 		r = sqlite_refresh(s, err);
 		if (r < 0)
 			return r;
-		r = after > INT64_MAX ? sqlite_broken(s, after, "the record is missing", err)
-				      : walk(s, after, ret_last, hash, err);
+		r = sqlite_begin_read(s, err);
+		if (r < 0)
+			return r;
+		r = after >= INT64_MAX ? sqlite_broken(s, after, "the record is missing", err)
+				       : walk(s, after, ret_last, hash, err);
+		sqlite_rollback(s);
 	} while (!sqlite_is_fresh(s));
 	return r;
 }
 
-int sqlite_check(struct store *store, struct ov_err *err)
+static int check_file(struct sqlite_store *s, struct ov_err *err)
 {
-	struct sqlite_store *s = (struct sqlite_store *)store;
 	_cleanup_(buf_done)
 	struct buf found = BUF_INIT;
 	sqlite3_stmt *st = NULL;
@@ -116,6 +157,20 @@ int sqlite_check(struct store *store, struct ov_err *err)
 		return r;
 	return ov_fail(err, OV_EINVALID, "%s: SQLite finds: " STR_FMT, s->path,
 			STR_ARG(buf_str(&found)));
+}
+
+int sqlite_check(struct store *store, struct ov_err *err)
+{
+	struct sqlite_store *s = (struct sqlite_store *)store, *ar;
+	uint64_t border;
+	int r = check_file(s, err);
+
+	if (r == 0)
+		r = sqlite_border(store, &border, err);
+	if (r < 0 || border == 0)
+		return r;
+	r = sqlite_archive_get(s, false, &ar, err);
+	return r < 0 ? r : check_file(ar, err);
 }
 
 static int copy_pages(struct sqlite_store *s, sqlite3 *to, const char *path, struct ov_err *err)
@@ -153,6 +208,8 @@ int sqlite_copy(struct store *store, const char *path, struct ov_err *err)
 			r = sqlite_fail(to, path, "copy", err);
 		else
 			r = copy_pages(s, to, path, err);
+		if (r == 0)
+			r = sqlite_archive_into(s, to, path, err);
 		sqlite3_close(to);
 	} while (r == 0 && !sqlite_is_fresh(s));
 	if (r < 0)
@@ -165,16 +222,23 @@ str sqlite_damage(struct store *store)
 	return str_from(((struct sqlite_store *)store)->damage);
 }
 
+/* Our own findings, as a broken chain, leave no error of SQLite's behind. */
+static bool is_out_of_reach(sqlite3 *db)
+{
+	int rc = db ? sqlite3_errcode(db) & 0xff : SQLITE_OK;
+
+	return rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE && !sqlite_is_damage(db);
+}
+
 /*
  * 0 when the failure r is one of what the file holds, which is noted (the first one counts); the
  * failure itself when the file could not be reached.
  */
 static int note_damage(struct sqlite_store *s, int r, const struct ov_err *why, struct ov_err *err)
 {
-	int rc = sqlite3_errcode(s->db) & 0xff;
-
-	/* Our own findings, as a broken chain, leave no error of SQLite's behind. */
-	if (rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE && !sqlite_is_damage(s->db)) {
+	/* A newer program's archive, or none at all, is not for us to judge. */
+	if (is_out_of_reach(s->db) || (s->archive && is_out_of_reach(s->archive->db)) ||
+			r == OV_ESTATE || r == OV_EUNAVAILABLE) {
 		if (err)
 			*err = *why;
 		return r;
@@ -199,6 +263,9 @@ static int find_end(struct sqlite_store *s, struct ov_err *err)
 	int r;
 
 	r = walk(s, 0, &s->head, s->head_hash, &why);
+	/* Without its archive a store is whole from the border on. */
+	if (r == OV_EUNAVAILABLE)
+		r = walk(s, s->border, &s->head, s->head_hash, &why);
 	if (r == 0)
 		return 0;
 	r = note_damage(s, r, &why, err);
@@ -228,5 +295,11 @@ int sqlite_open_salvage(struct sqlite_store *s, struct ov_err *err)
 		r = note_damage(s, r, &why, err);
 	if (r < 0)
 		return r;
-	return version ? find_end(s, err) : 0; /* created, and not yet filled */
+	if (version == 0)
+		return 0; /* created, and not yet filled */
+	s->version = version;
+	r = sqlite_load_border(s, &why);
+	if (r < 0)
+		r = note_damage(s, r, &why, err);
+	return r < 0 ? r : find_end(s, err);
 }

@@ -2,8 +2,7 @@
 #include "base/err.h"
 #include "store/sqlite_impl.h"
 
-/* 1 and the hash of that record, or 0 when the log has none. */
-static int hash_at(struct sqlite_store *s, uint64_t seq, uint8_t ret[static SHA256_LEN],
+int sqlite_hash_at(struct sqlite_store *s, uint64_t seq, uint8_t ret[static SHA256_LEN],
 		struct ov_err *err)
 {
 	sqlite3_stmt *st;
@@ -19,6 +18,18 @@ static int hash_at(struct sqlite_store *s, uint64_t seq, uint8_t ret[static SHA2
 		r = rc == SQLITE_DONE ? 0 : sqlite_fail(s->db, s->path, "read the log", err);
 	sqlite3_reset(st);
 	return r;
+}
+
+/* In both files: an older snapshot may lie before the border. */
+static int hash_at(struct sqlite_store *s, uint64_t seq, uint8_t ret[static SHA256_LEN],
+		struct ov_err *err)
+{
+	if (seq == 0 || seq > s->border)
+		return sqlite_hash_at(s, seq, ret, err);
+	if (seq < s->border)
+		return sqlite_archive_hash(s, seq, ret, err);
+	memcpy(ret, s->border_hash, SHA256_LEN);
+	return 1;
 }
 
 static int put(struct sqlite_store *s, const struct store_snapshot *snap, struct ov_err *err)
@@ -62,6 +73,8 @@ int sqlite_snapshot_put(struct store *store, const struct store_snapshot *snap, 
 		r = sqlite_run(s, SQL_COMMIT, "write a snapshot", err);
 	if (r < 0)
 		sqlite_rollback(s);
+	else
+		s->snapshot = MAX(s->snapshot, snap->seq);
 	return r;
 }
 
@@ -80,6 +93,8 @@ static int load_row(struct sqlite_store *s, sqlite3_stmt *st, struct store_snaps
 			memcmp(sum, want, SHA256_LEN))
 		return 0;
 	r = hash_at(s, ret->seq, want, err);
+	if (r == OV_EUNAVAILABLE)
+		return 0; /* its record cannot be looked up */
 	if (r < 0)
 		return r;
 	if (r == 0 || memcmp(ret->hash, want, SHA256_LEN))
@@ -127,9 +142,15 @@ int sqlite_snapshot_get(struct store *store, struct arena *a, struct store_snaps
 		r = sqlite_refresh(s, err);
 		if (r < 0)
 			return r;
+		r = sqlite_begin_read(s, err);
+		if (r < 0)
+			return r;
 		r = get(s, a, &snap, err);
+		sqlite_rollback(s);
 	} while (!sqlite_is_fresh(s));
-	if (r == 0)
+	if (r == 0) {
 		*ret = snap;
+		s->snapshot = snap.seq;
+	}
 	return r;
 }

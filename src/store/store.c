@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "store/store_impl.h"
@@ -111,6 +112,25 @@ int store_verify(struct store *s, uint64_t after, uint64_t *ret_last, struct ov_
 int store_check(struct store *s, struct ov_err *err)
 {
 	return s->ops->check(s, err);
+}
+
+int store_archive(struct store *s, uint64_t upto, size_t max, size_t *ret_moved, struct ov_err *err)
+{
+	return s->ops->archive(s, upto, max, ret_moved, err);
+}
+
+int store_border(struct store *s, uint64_t *ret_seq, struct ov_err *err)
+{
+	return s->ops->border(s, ret_seq, err);
+}
+
+str store_archive_path(struct arena *a, str path)
+{
+	static const str usual = { "store.db", 8 };
+
+	if (!str_ends(path, usual))
+		return arena_printf(a, STR_FMT "-archive", STR_ARG(path));
+	return arena_printf(a, STR_FMT "archive.db", STR_ARG(str_sub(path, 0, path.n - usual.n)));
 }
 
 int store_copy(struct store *s, const char *path, struct ov_err *err)

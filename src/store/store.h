@@ -101,7 +101,18 @@ struct store_ops {
 	 * OV_EIO when it cannot look.
 	 */
 	int (*check)(struct store *s, struct ov_err *err);
-	/* A consistent copy to a new file, whoever writes meanwhile: slow, not synced. */
+	/*
+	 * Moves the oldest records, up to upto and max of them, to the archive: a second file with the
+	 * same chain. Needs the lease. Never beyond the newest whole snapshot, so that a start reads no
+	 * archive; 0 moved when there is nothing to move. Interrupted at any point nothing is lost, and
+	 * the next call goes on. Reads find the records where they are; without the archive
+	 * (OV_EUNAVAILABLE, with what to do) only those that stayed.
+	 */
+	int (*archive)(struct store *s, uint64_t upto, size_t max, size_t *ret_moved,
+			struct ov_err *err);
+	/* The last record that was moved, 0: none. */
+	int (*border)(struct store *s, uint64_t *ret_seq, struct ov_err *err);
+	/* A consistent copy to a new file, archive included, whoever writes meanwhile: slow, not synced. */
 	int (*copy)(struct store *s, const char *path, struct ov_err *err);
 	/* What salvage found wrong; empty when nothing is. Valid as long as the store. */
 	str (*damage)(struct store *s);
@@ -142,6 +153,11 @@ int store_lease_take(struct store *s, str holder, struct arena *a, struct store_
 void store_lease_release(struct store *s);
 int store_verify(struct store *s, uint64_t after, uint64_t *ret_last, struct ov_err *err);
 int store_check(struct store *s, struct ov_err *err);
+int store_archive(struct store *s, uint64_t upto, size_t max, size_t *ret_moved,
+		struct ov_err *err);
+int store_border(struct store *s, uint64_t *ret_seq, struct ov_err *err);
+/* Where the archive of a store in a file lies: "archive.db" for "store.db", else "PATH-archive". */
+str store_archive_path(struct arena *a, str path);
 int store_copy(struct store *s, const char *path, struct ov_err *err);
 str store_damage(struct store *s);
 int store_fd(struct store *s);

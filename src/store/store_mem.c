@@ -13,6 +13,7 @@ struct mem_store {
 	enum store_mode mode;
 	struct arena texts; /* kinds and bodies of the log */
 	VEC(struct store_record) log;
+	uint64_t border;            /* a mark only: all stays in memory */
 	struct store_snapshot snap; /* seq 0: none; bytes are on the heap */
 	char *holder;               /* NULL: the lease is free */
 	size_t holder_n;
@@ -192,6 +193,25 @@ static int mem_check(struct store *s _unused_, struct ov_err *err _unused_)
 	return 0;
 }
 
+static int mem_archive(struct store *s, uint64_t upto, size_t max, size_t *ret_moved,
+		struct ov_err *err)
+{
+	struct mem_store *m = mem_of(s);
+
+	if (!m->holder)
+		return ov_fail(err, OV_EFENCED, "mem: the store's lease is not held");
+	upto = MIN(upto, m->snap.seq);
+	*ret_moved = upto > m->border ? (size_t)MIN((uint64_t)max, upto - m->border) : 0;
+	m->border += *ret_moved;
+	return 0;
+}
+
+static int mem_border(struct store *s, uint64_t *ret_seq, struct ov_err *err _unused_)
+{
+	*ret_seq = mem_of(s)->border;
+	return 0;
+}
+
 static int mem_copy(struct store *s _unused_, const char *path, struct ov_err *err)
 {
 	return ov_fail(err, OV_ESTATE, "mem: a store in memory cannot be copied to %s", path);
@@ -226,6 +246,8 @@ const struct store_ops store_mem_ops = {
 	.lease_release = mem_lease_release,
 	.verify = mem_verify,
 	.check = mem_check,
+	.archive = mem_archive,
+	.border = mem_border,
 	.copy = mem_copy,
 	.damage = mem_damage,
 	.fd = mem_fd,

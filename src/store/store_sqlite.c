@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/vec.h"
 #include "store/sqlite_impl.h"
 
 #include <errno.h>
@@ -14,6 +13,7 @@
 
 static const char *const sql_text[SQL_COUNT] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
+	[SQL_BEGIN_READ] = "BEGIN",
 	[SQL_COMMIT] = "COMMIT",
 	[SQL_HEAD] = "SELECT seq, hash FROM log ORDER BY seq DESC LIMIT 1",
 	[SQL_FENCE] = "SELECT term, (SELECT max(seq) FROM log) FROM lease WHERE id = 1",
@@ -21,6 +21,9 @@ static const char *const sql_text[SQL_COUNT] = {
 	[SQL_READ] = "SELECT seq, at, kind, body, hash FROM log WHERE seq >= ?1 ORDER BY seq LIMIT "
 		     "?2",
 	[SQL_HASH_AT] = "SELECT hash FROM log WHERE seq = ?1",
+	[SQL_FORGET] = "DELETE FROM log WHERE seq <= ?1",
+	[SQL_BORDER_GET] = "SELECT seq, hash FROM checkpoint WHERE id = 1",
+	[SQL_BORDER_SET] = "UPDATE checkpoint SET seq = ?1, hash = ?2 WHERE id = 1",
 	[SQL_LEASE_GET] = "SELECT holder, term FROM lease WHERE id = 1",
 	[SQL_LEASE_SET] = "UPDATE lease SET holder = ?1, term = ?2 WHERE id = 1",
 	[SQL_LEASE_CLEAR] = "UPDATE lease SET holder = '' WHERE id = 1 AND term = ?1",
@@ -146,6 +149,11 @@ int sqlite_load_head(struct sqlite_store *s, struct ov_err *err)
 					s->path, (unsigned long long)head);
 	} else if (rc != SQLITE_DONE) {
 		r = sqlite_fail(s->db, s->path, "read the log", err);
+	} else {
+		/* All that there is was moved. */
+		r = sqlite_load_border(s, err);
+		head = s->border;
+		memcpy(hash, s->border_hash, SHA256_LEN);
 	}
 	sqlite3_reset(st);
 	if (r < 0)
@@ -199,7 +207,7 @@ int sqlite_begin_fenced(struct sqlite_store *s, const char *doing, struct ov_err
 	return r;
 }
 
-static int insert(struct sqlite_store *s, const struct store_record *recs, size_t n,
+int sqlite_insert(struct sqlite_store *s, const struct store_record *recs, size_t n,
 		uint8_t hash[static SHA256_LEN], struct ov_err *err)
 {
 	sqlite3_stmt *st;
@@ -241,7 +249,7 @@ static int append(struct sqlite_store *s, uint64_t expect, const struct store_re
 		r = ov_fail(err, OV_ECONFLICT, "%s: append: the log's head is %llu, not %llu",
 				s->path, (unsigned long long)s->head, (unsigned long long)expect);
 	if (r == 0)
-		r = insert(s, recs, n, hash, err);
+		r = sqlite_insert(s, recs, n, hash, err);
 	if (r == 0)
 		r = sqlite_run(s, SQL_COMMIT, "append", err);
 	if (r < 0) {
@@ -262,8 +270,6 @@ static void sqlite_append(struct store *store, uint64_t expect, const struct sto
 
 	done(user, r, s->head, r < 0 ? &err : NULL);
 }
-
-typedef VEC(struct store_record) record_vec;
 
 int sqlite_broken(struct sqlite_store *s, uint64_t seq, const char *why, struct ov_err *err)
 {
@@ -293,7 +299,7 @@ int sqlite_read_row(struct sqlite_store *s, sqlite3_stmt *st, uint8_t prev[stati
 }
 
 static int read_row(struct sqlite_store *s, sqlite3_stmt *st, uint8_t prev[static SHA256_LEN],
-		struct arena *a, record_vec *out, struct ov_err *err)
+		struct arena *a, sqlite_rows *out, struct ov_err *err)
 {
 	struct store_record rec;
 	int r = sqlite_read_row(s, st, prev, &rec, err);
@@ -306,18 +312,20 @@ static int read_row(struct sqlite_store *s, sqlite3_stmt *st, uint8_t prev[stati
 	return 0;
 }
 
-static int read_rows(struct sqlite_store *s, uint64_t after, size_t limit, struct arena *a,
-		record_vec *out, struct ov_err *err)
+int sqlite_read_rows(struct sqlite_store *s, uint64_t after, const uint8_t *known, size_t limit,
+		struct arena *a, sqlite_rows *out, struct ov_err *err)
 {
-	uint8_t prev[SHA256_LEN] = { 0 };
-	uint64_t want = after ? after : 1;
-	/* The row `after` itself comes first, for its hash. */
-	uint64_t rows = MIN((uint64_t)limit, (uint64_t)INT64_MAX - 1) + (after > 0);
+	uint8_t prev[SHA256_LEN];
+	/* The row `after` itself comes first, for its hash, or must not be there. */
+	uint64_t want = after + (known != NULL);
+	uint64_t rows = MIN((uint64_t)limit, (uint64_t)INT64_MAX - 1) + (known == NULL);
 	sqlite3_stmt *st;
 	int rc, r = sqlite_stmt(s, SQL_READ, &st, err);
 
 	if (r < 0)
 		return r;
+	if (known)
+		memcpy(prev, known, SHA256_LEN);
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)after);
 	sqlite3_bind_int64(st, 2, (sqlite3_int64)rows);
 	while (r == 0 && (rc = sqlite3_step(st)) != SQLITE_DONE) {
@@ -341,7 +349,7 @@ static int sqlite_read(struct store *store, uint64_t after, size_t limit, struct
 		struct store_record **ret, size_t *ret_n, struct ov_err *err)
 {
 	struct sqlite_store *s = sqlite_of(store);
-	record_vec rows = { 0 };
+	sqlite_rows rows = { 0 };
 	int r = 0;
 
 	if (s->mode == STORE_SALVAGE)
@@ -351,8 +359,8 @@ static int sqlite_read(struct store *store, uint64_t after, size_t limit, struct
 		r = sqlite_refresh(s, err);
 		if (r < 0)
 			break;
-		if (limit && after <= INT64_MAX)
-			r = read_rows(s, after, limit, a, &rows, err);
+		if (limit && after < INT64_MAX)
+			r = sqlite_read_both(s, after, limit, a, &rows, err);
 	} while (!sqlite_is_fresh(s));
 	if (r == 0) {
 		*ret = arena_array(a, struct store_record, rows.n);
@@ -399,6 +407,7 @@ static void sqlite_store_close(struct store *store)
 	struct sqlite_store *s = sqlite_of(store);
 
 	sqlite_lease_release(store);
+	sqlite_archive_drop(s);
 	sqlite_disconnect(s);
 	mem_free(s->path);
 	mem_free(s->damage);
@@ -465,6 +474,8 @@ const struct store_ops store_sqlite_ops = {
 	.lease_release = sqlite_lease_release,
 	.verify = sqlite_verify,
 	.check = sqlite_check,
+	.archive = sqlite_archive,
+	.border = sqlite_border,
 	.copy = sqlite_copy,
 	.damage = sqlite_damage,
 	.fd = sqlite_fd,

@@ -192,6 +192,32 @@ static int trace_check(struct store *s, struct ov_err *err)
 	return r;
 }
 
+static int trace_archive(struct store *s, uint64_t upto, size_t max, size_t *ret_moved,
+		struct ov_err *err)
+{
+	struct trace_store *t = trace_of(s);
+	int r = store_archive(t->inner, upto, max, ret_moved, err);
+
+	if (r < 0)
+		say_failed(t, "archive", r, err);
+	else
+		say(t, "archive up to %llu, at most %zu -> %zu records", (unsigned long long)upto,
+				max, *ret_moved);
+	return r;
+}
+
+static int trace_border(struct store *s, uint64_t *ret_seq, struct ov_err *err)
+{
+	struct trace_store *t = trace_of(s);
+	int r = store_border(t->inner, ret_seq, err);
+
+	if (r < 0)
+		say_failed(t, "border", r, err);
+	else
+		say(t, "border -> %llu", (unsigned long long)*ret_seq);
+	return r;
+}
+
 static int trace_copy(struct store *s, const char *path, struct ov_err *err)
 {
 	struct trace_store *t = trace_of(s);
@@ -234,6 +260,8 @@ static const struct store_ops trace_ops = {
 	.lease_release = trace_lease_release,
 	.verify = trace_verify,
 	.check = trace_check,
+	.archive = trace_archive,
+	.border = trace_border,
 	.copy = trace_copy,
 	.damage = trace_damage,
 	.fd = trace_fd,

@@ -105,6 +105,19 @@ static int faulty_snapshot_get(struct store *s, struct arena *a, struct store_sn
 	return store_snapshot_get(faulty_of(s)->inner, a, ret, err);
 }
 
+static int faulty_archive(struct store *s, uint64_t upto, size_t max, size_t *ret_moved,
+		struct ov_err *err)
+{
+	if (faulty_of(s)->fail_reads)
+		return ov_fail(err, OV_EIO, "the disk cannot be read");
+	return store_archive(faulty_of(s)->inner, upto, MIN(max, (size_t)3), ret_moved, err);
+}
+
+static int faulty_border(struct store *s, uint64_t *ret, struct ov_err *err)
+{
+	return store_border(faulty_of(s)->inner, ret, err);
+}
+
 static const struct store_ops faulty_ops = {
 	.scheme = "faulty",
 	.close = faulty_close,
@@ -113,6 +126,8 @@ static const struct store_ops faulty_ops = {
 	.head = faulty_head,
 	.snapshot_put = faulty_snapshot_put,
 	.snapshot_get = faulty_snapshot_get,
+	.archive = faulty_archive,
+	.border = faulty_border,
 };
 
 /* ---- the world ---- */
@@ -449,6 +464,47 @@ TEST(a_goal_is_worked_on_to_its_end)
 	assert_int_equal(s.performed, 3 * 4 + 1);
 	/* Idle costs nothing. */
 	assert_true(s.wake_at == OV_TIME_MAX);
+	check_fold(&s);
+	site_done(&s);
+}
+
+/* All up to the event that put the goal away, in steps, by this daemon or the next. */
+TEST(an_archived_goal_lets_the_log_move)
+{
+	struct site s;
+	struct answer a = { 0 };
+	uint64_t border = 0, to;
+	str goal;
+
+	site_init(&s, 1);
+	create_goal(&s, "one", T1, &a);
+	engine_commit(s.engine);
+	finish(&s);
+	goal = engine_state(s.engine)->goals.p[0]->id;
+	assert_false(engine_archive_due(s.engine));
+	engine_submit(s.engine, STR("goal.archive"),
+			json(&s, "{'goal': '" STR_FMT "'}", STR_ARG(goal)), STR("human:t"),
+			answered, &a);
+	assert_false(engine_archive_due(s.engine)); /* not durable yet */
+	engine_commit(s.engine);
+	assert_int_equal(a.r, 0);
+	to = (uint64_t)engine_state(s.engine)->goals.p[0]->archived_seq;
+	assert_true(to > 6);
+	assert_true(engine_archive_due(s.engine));
+	assert_int_equal(engine_archive(s.engine, NULL), 0);
+	assert_int_equal(store_border(s.store.inner, &border, NULL), 0);
+	assert_int_equal(border, 3); /* after a snapshot, or nothing could have moved */
+	/* A failure ends it, until the next daemon. */
+	s.store.fail_reads = true;
+	assert_int_equal(engine_archive(s.engine, NULL), OV_EIO);
+	assert_false(engine_archive_due(s.engine));
+	s.store.fail_reads = false;
+	engine_close(s.engine);
+	site_up(&s);
+	while (engine_archive_due(s.engine))
+		assert_int_equal(engine_archive(s.engine, NULL), 0);
+	assert_int_equal(store_border(s.store.inner, &border, NULL), 0);
+	assert_int_equal(border, to);
 	check_fold(&s);
 	site_done(&s);
 }

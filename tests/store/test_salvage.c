@@ -167,7 +167,7 @@ TEST(what_is_no_damage)
 	raw_sql(&d, "PRAGMA user_version = 99");
 	assert_int_equal(store_open(str_from(d.url), STORE_SALVAGE, &s, &err), OV_ESTATE);
 	assert_null(s);
-	raw_sql(&d, "PRAGMA user_version = 1");
+	raw_sql(&d, "PRAGMA user_version = 2");
 	s = open_store(&d, STORE_READ_WRITE);
 	assert_int_equal(store_verify(s, 6, &last, &err), OV_EIO);
 	store_close(s);
