@@ -4,10 +4,15 @@
 #include "core/apply_impl.h"
 #include "core/liveness.h"
 
-/* Whoever gets further is not given up: failed runs count anew. Steps of our own are not theirs. */
-static void forgive(struct node *n)
+/*
+ * Whoever gets further is not given up: failed runs count anew. Steps of our own are not theirs, and
+ * what our check has said is not made up for by words.
+ */
+static void forgive(struct node *n, enum life_sign sign)
 {
-	n->failures[CAUSE_RUN] = n->failures[CAUSE_LOST] = n->failures[CAUSE_CHECK] = 0;
+	n->failures[CAUSE_RUN] = n->failures[CAUSE_LOST] = 0;
+	if (sign == LIFE_TREE)
+		n->failures[CAUSE_CHECK] = 0;
 }
 
 int apply_assignment_activity(struct state *s, const struct event *e, struct ov_err *err)
@@ -21,7 +26,7 @@ int apply_assignment_activity(struct state *s, const struct event *e, struct ov_
 	as->activity = (enum life_sign)sign;
 	as->expected_at = ev_num(e, "due_at_ms");
 	if (life_is_progress((enum life_sign)sign) && as->node)
-		forgive(as->node);
+		forgive(as->node, (enum life_sign)sign);
 	return 0;
 }
 

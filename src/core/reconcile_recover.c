@@ -4,6 +4,8 @@
  * a rung that cannot help is skipped, with the reason. Nothing is done to a run that was not looked
  * at just before, and nothing at all when so many fall silent at once that the fault must be ours.
  */
+#include <stdlib.h>
+
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"
@@ -382,6 +384,8 @@ static void check_escalation(struct tick *t, const struct escalation *x)
 
 void reconcile_waits(struct tick *t)
 {
+	VEC(const struct node *) due = { 0 };
+
 	for (size_t i = 0; i < t->w->state->escalations.n; i++)
 		if (t->w->state->escalations.p[i]->status == ESC_OPEN)
 			check_escalation(t, t->w->state->escalations.p[i]);
@@ -389,13 +393,19 @@ void reconcile_waits(struct tick *t)
 		const struct node *n = list_entry(it, struct node, link);
 
 		if (t->now >= n->blocked_until)
-			tick_add(t,
-					(struct decision){ .kind = DEC_UNBLOCK,
-							.goal = n->goal,
-							.node = n,
-							.why = STR("the time that it waited for "
-								   "has come") });
+			vec_push(&due, n);
 		else
 			tick_wake(t, n->blocked_until);
 	}
+	/* The list is in the order in which they began to wait, which a snapshot does not keep. */
+	if (due.n)
+		qsort(due.p, due.n, sizeof(*due.p), node_order);
+	for (size_t i = 0; i < due.n; i++)
+		tick_add(t,
+				(struct decision){ .kind = DEC_UNBLOCK,
+						.goal = due.p[i]->goal,
+						.node = due.p[i],
+						.why = STR("the time that it waited for has "
+							   "come") });
+	vec_done(&due);
 }

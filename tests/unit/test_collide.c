@@ -464,3 +464,30 @@ TEST(no_model_is_asked_when_the_budget_is_spent)
 	assert_int_equal(n->skipped[RUNG_REPLAN], 1);
 	fixture_done(&f);
 }
+
+/* "Done" is no progress when our own check has said otherwise: who only says so is given up. */
+TEST(words_do_not_make_up_for_a_check_that_fails)
+{
+	struct fixture f;
+	struct node *n;
+
+	run_all(&f, 1);
+	f.policy.check_command = STR("make");
+	n = node_of(&f, "T1");
+	for (int i = 1; i <= 3; i++) {
+		bring_to(&f, "T1", STAGE_RUNNING);
+		report(&f, n,
+				arena_cstr(&f.arena,
+						arena_printf(&f.arena,
+								"{'status': 'done', 'summary': "
+								"'now really %d'}",
+								i)));
+		bring_to(&f, "T1", STAGE_CHECK);
+		effect_end(&f, "T1", FX_CHECK, "failed", "2 tests failed", "");
+		assert_int_equal(n->failures[CAUSE_CHECK], i);
+		f.now += OV_MINUTE;
+	}
+	assert_int_equal(n->assignment->status, AS_STALLED);
+	assert_true(n->episode_open);
+	fixture_done(&f);
+}

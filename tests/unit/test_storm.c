@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "core/budget.h"
 #include "core/snapshot.h"
+#include "data/json.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN
@@ -108,6 +109,15 @@ static void check_steps(const struct fixture *f)
 	}
 }
 
+/* What a tick would decide now, as text. */
+static str decisions_of(struct fixture *f, const struct state *s)
+{
+	struct world w = { s, &f->policy };
+	struct decisions d = reconcile(&f->arena, &w, &f->telemetry, f->now);
+
+	return json_text(&f->arena, decisions_view(&f->arena, &d));
+}
+
 /* A snapshot, read back, takes the place of the state: what was only remembered is gone. */
 static void restart(struct fixture *f)
 {
@@ -118,6 +128,10 @@ static void restart(struct fixture *f)
 	if (snapshot_read(text, 1, &fresh, &err) < 0)
 		fail_msg("the snapshot cannot be read: %s", err.msg);
 	assert_true(str_eq(snapshot_of(f, fresh), text));
+	if (!str_eq(decisions_of(f, fresh), decisions_of(f, f->state)))
+		fail_msg("after a restart it decides " STR_FMT "\nbefore it decided " STR_FMT,
+				STR_ARG(decisions_of(f, fresh)),
+				STR_ARG(decisions_of(f, f->state)));
 	state_free(f->state);
 	f->state = fresh;
 	map_done(&f->observations);
@@ -354,6 +368,8 @@ static void rest(struct fixture *f)
 TEST(nothing_is_refused_and_nothing_lies_about)
 {
 	const char *more = getenv("STORM_SEEDS"), *from = getenv("STORM_FROM");
+	const char *length = getenv("STORM_STEPS");
+	int steps = length ? atoi(length) : 600;
 	uint64_t first = from ? strtoull(from, NULL, 10) : 1,
 		 seeds = more ? strtoull(more, NULL, 10) : 40;
 
@@ -378,7 +394,7 @@ TEST(nothing_is_refused_and_nothing_lies_about)
 			f.policy.quiet_to = 360;
 		}
 		create_goal(&f, flat_plan(&f, 7), NULL);
-		for (int i = 0; i < 600; i++) {
+		for (int i = 0; i < steps; i++) {
 			if (seed & 64)
 				quiet_step(&f, &rng);
 			else
