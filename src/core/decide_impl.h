@@ -92,8 +92,6 @@ void ladder_begin(struct decide_ctx *cx, const struct assignment *as, str reason
 bool run_was_limited(struct decide_ctx *cx, const struct assignment *as);
 /* A person says that the agent that this asked about is logged in: what waited for it goes on. */
 void login_answered(struct decide_ctx *cx, const struct escalation *x);
-/* Nobody says so: what waited for the agent waits for this one from now on. */
-void login_dismissed(struct decide_ctx *cx, const struct escalation *x, str by);
 /* A person says that the silent runs really hang: each is treated as a stall of its own. */
 void outage_denied(struct decide_ctx *cx);
 /* The agent can be used again, if it had to wait. */

@@ -169,13 +169,14 @@ static const struct rule {
 	/* May refuse; NULL: never. */
 	int (*check)(struct decide_ctx *cx, const struct answer *a, struct ov_err *err);
 	void (*answer)(struct decide_ctx *cx, const struct answer *a);
+	bool holds; /* others wait for the answer: it cannot be dismissed */
 } rules[] = {
-	{ "question", ABOUT_NODE, NULL, answer_question },
-	{ "budget", ABOUT_GOAL, check_budget, answer_budget },
-	{ "login", ABOUT_ANY, check_option, answer_login },
-	{ "outage", ABOUT_ANY, check_option, answer_outage },
-}, node_rule = { "", ABOUT_NODE, check_node, answer_node },
-  goal_rule = { "", ABOUT_ANY, NULL, acknowledge };
+	{ "question", ABOUT_NODE, NULL, answer_question, false },
+	{ "budget", ABOUT_GOAL, check_budget, answer_budget, true },
+	{ "login", ABOUT_ANY, check_option, answer_login, true },
+	{ "outage", ABOUT_ANY, check_option, answer_outage, true },
+}, node_rule = { "", ABOUT_NODE, check_node, answer_node, false },
+  goal_rule = { "", ABOUT_ANY, NULL, acknowledge, false };
 
 static const struct rule *rule_for(const struct answer *a)
 {
@@ -324,16 +325,14 @@ int decide_inbox_dismiss(struct decide_ctx *cx, const value *params, value **ret
 	if (r < 0)
 		return r;
 	a = answer_of(cx, x, STR(""));
-	/* Without an answer it would hold up all runs, with nobody who knows of it. */
-	if (str_is(x->kind, "outage"))
-		return check_option(cx, &a, err);
+	/* Without an answer others would wait for it, and nobody would know. */
+	if (rule_for(&a)->holds)
+		return rule_for(&a)->check(cx, &a, err);
 	escalation_close(cx, x, ESC_DISMISSED, reason.n ? reason : STR("no reason was given"));
 	if (a.n && a.n->status == NODE_BLOCKED && node_is_leaf(a.n))
 		node_blocked_by(cx, a.n, cx->actor);
 	else if (a.n && ladder_is_over(a.n) && x->episode == a.n->episode)
 		stall_anew(cx, a.n, STR("a person dismissed the question"));
-	if (str_is(x->kind, "login"))
-		login_dismissed(cx, x, cx->actor);
 	*ret_result = result_of(cx, x, before);
 	return 0;
 }

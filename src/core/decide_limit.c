@@ -86,8 +86,7 @@ static bool asks_for(struct decide_ctx *cx, const struct escalation *x, str agen
 }
 
 /* The nodes that wait for the agent that an escalation asks to be logged in. */
-static void each_waiting(struct decide_ctx *cx, const struct escalation *x,
-		void (*fn)(struct decide_ctx *cx, const struct node *n, str text), str text)
+static void unblock_waiting(struct decide_ctx *cx, const struct escalation *x, str reason)
 {
 	static const str by = STR_INIT("agent ");
 
@@ -100,25 +99,41 @@ static void each_waiting(struct decide_ctx *cx, const struct escalation *x,
 					asks_for(cx, x,
 							str_sub(n->blocked_by, by.n,
 									n->blocked_by.n)))
-				fn(cx, n, text);
+				work_unblock(cx, n, reason);
 		}
 }
 
-/* By a run of the agent that worked the lane may be free already; the nodes wait for this all the same. */
-void login_answered(struct decide_ctx *cx, const struct escalation *x)
+static void login_is_back(struct decide_ctx *cx, const struct escalation *x, str reason)
 {
-	str reason = STR("a person says that it is logged in");
-
 	for (size_t i = 0; i < cx->state->lanes.n; i++)
 		if (cx->state->lanes.p[i]->kind == BLOCK_LOGIN &&
 				asks_for(cx, x, cx->state->lanes.p[i]->agent))
 			lane_clear(cx, cx->state->lanes.p[i]->agent, reason);
-	each_waiting(cx, x, work_unblock, reason);
+	unblock_waiting(cx, x, reason);
 }
 
-void login_dismissed(struct decide_ctx *cx, const struct escalation *x, str by)
+void login_answered(struct decide_ctx *cx, const struct escalation *x)
 {
-	each_waiting(cx, x, node_blocked_by, by);
+	login_is_back(cx, x, STR("a person says that it is logged in"));
+}
+
+/* A run that began after the limit was seen worked: it is over, and nobody needs to say so. */
+static void works_again(struct decide_ctx *cx, const struct assignment *as)
+{
+	const struct lane *lane = state_lane(cx->state, as->agent);
+	str reason = STR("it works again");
+
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status != ESC_OPEN || !str_is(x->kind, "login") ||
+				x->opened_at >= as->run->created_at || !asks_for(cx, x, as->agent))
+			continue;
+		escalation_close(cx, x, ESC_DISMISSED, reason);
+		login_is_back(cx, x, reason);
+	}
+	if (lane && lane->since < as->run->created_at)
+		lane_clear(cx, as->agent, reason);
 }
 
 bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
@@ -130,7 +145,7 @@ bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 	str why, when;
 
 	if (kind == BLOCK_NONE) {
-		lane_clear(cx, as->agent, STR("it works again"));
+		works_again(cx, as);
 		return false;
 	}
 	/* When the agent does not say when: later each time. */

@@ -74,22 +74,35 @@ static void report(struct fixture *f, const struct node *n, const char *update)
 					(unsigned long long)f->entropy, update));
 }
 
-/* The lane is free by a run that had begun before; whoever was turned away still waits for a person. */
-TEST(a_login_is_answered_after_another_run_worked)
+/* A run that had begun before says nothing about the login; one that begins after it does. */
+TEST(a_login_is_back_when_a_run_that_began_later_works)
 {
 	struct fixture f;
 
-	run_all(&f, 2);
+	run_all(&f, 3);
 	run_end(&f, "T1", 77);
 	settle(&f);
 	effect_end(&f, "T1", FX_HARVEST, "ok", "",
 			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
 	settle(&f);
 	assert_int_equal(node_of(&f, "T1")->block, BLOCK_LOGIN);
-	bring_to(&f, "T2", STAGE_ACCEPT);
+	run_end(&f, "T2", 77);
+	settle(&f);
+	effect_end(&f, "T2", FX_HARVEST, "ok", "",
+			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
+	settle(&f);
+	assert_int_equal(node_of(&f, "T2")->block, BLOCK_LOGIN);
+	bring_to(&f, "T3", STAGE_ACCEPT);
+	assert_int_equal(f.state->lanes.n, 1);
+	assert_int_equal(node_of(&f, "T1")->block, BLOCK_LOGIN);
+	/* Somebody who logged it in unblocks one of them; that it works tells the rest. */
+	f.now += OV_MINUTE;
+	submit(&f, "work.update", json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'r'}"));
 	assert_int_equal(f.state->lanes.n, 0);
-	submit(&f, "inbox.answer", entry(&f, ", 'answer': 'done'"));
-	assert_int_equal(node_of(&f, "T1")->status, NODE_QUEUED);
+	assert_int_equal(node_of(&f, "T2")->block, BLOCK_LOGIN);
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	assert_int_equal(node_of(&f, "T2")->status, NODE_QUEUED);
+	assert_int_not_equal(vec_last(&f.state->escalations)->status, ESC_OPEN);
 	fixture_done(&f);
 }
 
