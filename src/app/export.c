@@ -61,6 +61,15 @@ static int write_object(void *user, int section, str key, const value *v, struct
 	return flush_line(o, err);
 }
 
+bool export_read_event(void *user, struct arena *a, uint64_t seq, struct event *ret)
+{
+	struct store_record *rec;
+	size_t n;
+
+	return store_read(user, seq - 1, 1, a, &rec, &n, NULL) == 0 && n == 1 && rec->seq == seq &&
+			event_decode(a, seq, rec->at, rec->kind, rec->body, ret, NULL) == 0;
+}
+
 /* Import makes the record from the event: what would come back otherwise must not be exported. */
 static int check_lossless(struct arena *a, const struct event *e, str body, struct ov_err *err)
 {
@@ -112,10 +121,11 @@ static int write_events(struct out_file *o, struct store *s, uint64_t until, str
 
 static int write_document(struct out_file *o, const struct safe_store *s, struct ov_err *err)
 {
+	struct portable_source source = { .read = export_read_event, .user = s->store };
 	int r;
 
 	buf_addf(&o->line, "{\"version\":%d,", PORTABLE_VERSION);
-	r = portable_walk(s->state, write_object, o, err);
+	r = portable_walk(s->state, &source, write_object, o, err);
 	begin_sections(o, PORTABLE_SECTIONS);
 	buf_adds(&o->line, STR("\n\"events\":["));
 	if (r == 0)

@@ -266,15 +266,17 @@ static int compare(void *user, int section, str key, const value *want, struct o
 
 static int import_document(struct import *im, struct arena *a, const char *path, struct ov_err *err)
 {
+	struct portable_source source;
 	int r = read_root(&im->doc, err);
 
 	if (r == 0)
 		r = new_store_open(&im->to, a, path, err);
 	if (r < 0)
 		return r;
+	source = (struct portable_source){ .read = export_read_event, .user = im->to.store };
 	r = take_events(im, err);
 	if (r == 0)
-		r = portable_walk(im->state, compare, im, err);
+		r = portable_walk(im->state, &source, compare, im, err);
 	if (r == 0)
 		r = to_section(im, PORTABLE_SECTIONS, err);
 	if (r == 0)

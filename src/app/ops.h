@@ -90,4 +90,6 @@ op_read_fn op_status, op_goal_list, op_goal_show, op_plan_check, op_plan_diff, o
 		op_plan_show, op_work_list, op_work_show, op_run_list, op_run_show, op_run_log,
 		op_events_list, op_explain, op_config_show;
 op_read_fn op_store_verify, op_store_backup, op_doctor_run, op_store_export, op_store_import;
+/* An event of the store that is `user`, as struct portable_source reads them. */
+bool export_read_event(void *user, struct arena *a, uint64_t seq, struct event *ret);
 op_read_fn op_inbox_list, op_inbox_show, op_queue_list, op_handoff_show;

@@ -201,6 +201,14 @@ static void show_standing(struct out *o, const value *n)
 						value_str_at(n, "episode_reason")));
 }
 
+static void show_hints(struct out *o, str effort, str risk)
+{
+	out_field(o, "Effort",
+			arena_printf(o->arena, STR_FMT "%s" STR_FMT, STR_ARG(effort),
+					risk.n ? effort.n ? ", risk " : "risk " : "",
+					STR_ARG(risk)));
+}
+
 static void show_node(struct cli *c, const value *n)
 {
 	const value *as = value_at(n, "last_assignment");
@@ -220,6 +228,9 @@ static void show_node(struct cli *c, const value *n)
 	out_field(o, "After", joined(o->arena, value_at(n, "deps"), ", "));
 	out_field(o, "Blocks", joined(o->arena, value_at(n, "blocks"), ", "));
 	out_field(o, "Parts", joined(o->arena, value_at(n, "children"), ", "));
+	out_field(o, "Agent", value_str_at(n, "suggested_agent"));
+	out_field(o, "Needs", joined(o->arena, value_at(n, "required_tools"), ", "));
+	show_hints(o, value_str_at(n, "effort"), value_str_at(n, "risk"));
 	out_field(o, "Check", value_str_at(n, "check_command"));
 	out_field(o, "Commit", value_str_at(n, "commit"));
 	show_assignment(o, as);

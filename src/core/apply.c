@@ -189,7 +189,9 @@ static int apply_plan_generated(struct state *s, const struct event *e, struct o
 
 	if (!g)
 		return ev_missing(e, "goal", e->goal, err);
-	g->planned_seq = (int64_t)e->seq;
+	/* What was asked in vain later on does not hide where the plan came from. */
+	if (!g->plan_version || (ev_text(e, "raw").n && !str_is(ev_text(e, "purpose"), "diagnose")))
+		g->planned_seq = (int64_t)e->seq;
 	return 0;
 }
 

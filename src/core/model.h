@@ -30,7 +30,8 @@ struct goal {
 	int64_t plan_version;               /* 0: no plan yet */
 	str plan_source;                    /* file, planner, fallback, replan */
 	struct seqs plan_seqs;              /* the newest plan.applied events, LIMIT_KEPT of them */
-	int64_t planned_seq; /* the newest plan.generated event: model, template, inputs, output */
+	int64_t planned_seq; /* the plan.generated event of the newest accepted answer; of the newest
+				while there is no plan */
 	int64_t estimate[RESOURCE_COUNT]; /* 0: as configured */
 	int64_t budget[RESOURCE_COUNT];   /* 0: as configured, -1: unlimited */
 	int64_t spent[RESOURCE_COUNT];

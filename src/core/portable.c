@@ -1,4 +1,4 @@
-#include "core/portable.h"
+#include "core/portable_view.h"
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -7,105 +7,10 @@
 const char *const portable_sections[PORTABLE_SECTIONS] = { "goals", "assignments",
 	"crystallizations", "dispatchIndex" };
 
-/* Names that are more than their snake_case in camelCase. Without a noun: in every record. */
-static const struct {
-	const char *noun, *field, *name;
-} names[] = {
-	{ NULL, "node_id", "workNodeId" },
-	{ "goal", "id", "goalId" },
-	{ "goal", "origin_session", "sourceSessionKey" },
-	{ "goal", "origin_context", "originDeliveryContext" },
-	{ "goal", "repo_context", "repoContextSnapshot" },
-	{ "node", "outcome", "expectedOutcome" },
-	{ "node", "acceptance", "acceptanceCriteria" },
-	{ "node", "deps", "dependsOn" },
-	{ "node", "suggested_agent", "suggestedAgentId" },
-	{ "node", "effort", "estimatedEffort" },
-	{ "node", "risk", "riskLevel" },
-	{ "assignment", "id", "assignmentId" },
-	{ "assignment", "agent", "agentId" },
-	{ "assignment", "idle_after", "idleAfterMs" },
-	{ "assignment", "last_activity_at", "lastObservedActivityAt" },
-	{ "assignment", "expected_at", "expectedNextUpdateAt" },
-	{ "dispatch", "id", "dispatchId" },
-	{ "dispatch", "at", "ts" },
-	{ "crystallization", "id", "crystallizationId" },
-	{ "crystallization", "agent", "agentId" },
-};
-
-static str camel(struct arena *a, const char *field)
-{
-	size_t n = 0;
-	char *out = arena_alloc(a, strlen(field) + 1);
-
-	for (const char *p = field; *p; p++) {
-		if (*p == '_' && p[1] >= 'a' && p[1] <= 'z')
-			out[n++] = (char)(*++p - 'a' + 'A');
-		else
-			out[n++] = *p;
-	}
-	return (str){ out, n };
-}
-
-static str portable_name(struct arena *a, const char *noun, const char *field)
-{
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strcmp(names[i].field, field) == 0 &&
-				(!names[i].noun || strcmp(names[i].noun, noun) == 0))
-			return str_from(names[i].name);
-	return camel(a, field);
-}
-
-static value *record_view(struct arena *a, const struct record_type *t, const void *record)
-{
-	const value *v = record_to_value(a, t, record);
-	value *out = value_object(a);
-
-	for (size_t i = 0; i < t->n; i++)
-		value_append_member(a, out, portable_name(a, t->noun, t->fields[i].name),
-				v->object.members[i].value);
-	return out;
-}
-
-static const char *const node_ids[] = {
-	[TIER_PHASE] = "phaseId",
-	[TIER_TASK] = "taskId",
-	[TIER_SUBTASK] = "subtaskId",
-};
-
-static value *node_view(struct arena *a, const struct node *n)
-{
-	value *v = record_view(a, &node_record, n);
-
-	for (size_t i = 0; i < v->object.n; i++)
-		if (str_is(v->object.members[i].key, "id"))
-			v->object.members[i].key = str_from(node_ids[n->tier]);
-	return v;
-}
-
-static value *goal_view(struct arena *a, const struct goal *g)
-{
-	value *v = record_view(a, &goal_record, g), *nodes = value_array(a);
-
-	for (size_t i = 0; i < g->nodes.n; i++)
-		value_push(a, nodes, node_view(a, g->nodes.p[i]));
-	value_put(a, v, "workNodes", nodes);
-	return v;
-}
-
-static value *assignment_view(struct arena *a, const struct assignment *as)
-{
-	value *v = record_view(a, &assignment_record, as), *history = value_array(a);
-
-	for (size_t i = 0; i < as->dispatches.n; i++)
-		value_push(a, history, record_view(a, &dispatch_record, as->dispatches.p[i]));
-	value_put(a, v, "dispatchHistory", history);
-	return v;
-}
-
 /* The walk under way: everything of one object is forgotten before the next. */
 struct walk {
 	struct arena arena;
+	struct portable_source source;
 	portable_emit_fn *emit;
 	void *user;
 	struct ov_err *err;
@@ -124,7 +29,8 @@ static int walk_goals(struct walk *w, const struct state *s, int section)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < s->goals.n; i++)
-		r = emit(w, section, s->goals.p[i]->id, goal_view(&w->arena, s->goals.p[i]));
+		r = emit(w, section, s->goals.p[i]->id,
+				portable_goal(&w->arena, &w->source, s->goals.p[i]));
 	return r;
 }
 
@@ -138,14 +44,15 @@ static int walk_assignments(struct walk *w, const struct state *s, int section)
 			const struct assignment *as = list_entry(it, struct assignment, link);
 
 			if (r == 0)
-				r = emit(w, section, as->id, assignment_view(&w->arena, as));
+				r = emit(w, section, as->id,
+						portable_assignment(&w->arena, &w->source, as));
 		}
 	return r;
 }
 
 static int emit_handoff(struct walk *w, int section, const struct crystallization *c)
 {
-	return c ? emit(w, section, c->id, record_view(&w->arena, &crystallization_record, c)) : 0;
+	return c ? emit(w, section, c->id, portable_handoff(&w->arena, c)) : 0;
 }
 
 static int walk_handoffs(struct walk *w, const struct state *s, int section)
@@ -173,18 +80,18 @@ static int walk_dispatches(struct walk *w, const struct state *s, int section)
 
 			for (size_t k = 0; r == 0 && k < as->dispatches.n; k++)
 				r = emit(w, section, as->dispatches.p[k]->id,
-						record_view(&w->arena, &dispatch_record,
-								as->dispatches.p[k]));
+						portable_dispatch(&w->arena, as->dispatches.p[k]));
 		}
 	return r;
 }
 
-int portable_walk(const struct state *s, portable_emit_fn *fn, void *user, struct ov_err *err)
+int portable_walk(const struct state *s, const struct portable_source *source, portable_emit_fn *fn,
+		void *user, struct ov_err *err)
 {
 	static int (*const walks[PORTABLE_SECTIONS])(struct walk * w, const struct state *s,
 			int section) = { walk_goals, walk_assignments, walk_handoffs,
 		walk_dispatches };
-	struct walk w = { .emit = fn, .user = user, .err = err };
+	struct walk w = { .source = *source, .emit = fn, .user = user, .err = err };
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < PORTABLE_SECTIONS; i++)

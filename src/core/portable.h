@@ -17,7 +17,16 @@ extern const char *const portable_sections[PORTABLE_SECTIONS];
 
 /* One object of a section; v is valid during the call. 0, or an error that ends the walk. */
 typedef int portable_emit_fn(void *user, int section, str key, const value *v, struct ov_err *err);
-int portable_walk(const struct state *s, portable_emit_fn *emit, void *user, struct ov_err *err);
+/*
+ * Where events are read that a view needs (instructions, what a planner answered, versions of a
+ * plan). False: it is not there, and what it would tell is null.
+ */
+struct portable_source {
+	bool (*read)(void *user, struct arena *a, uint64_t seq, struct event *ret);
+	void *user;
+};
+int portable_walk(const struct state *s, const struct portable_source *source,
+		portable_emit_fn *emit, void *user, struct ov_err *err);
 
 /* {"seq", "ts", "type", "actor", "goalId", "workNodeId", "assignmentId", "runId", "data"} */
 value *portable_event(struct arena *a, const struct event *e);

@@ -13,6 +13,12 @@ value *view_goal(struct arena *a, const struct state *s, const struct goal *g);
 value *view_goal_brief(struct arena *a, const struct goal *g);
 value *view_node(struct arena *a, const struct state *s, const struct node *n);
 value *view_node_brief(struct arena *a, const struct node *n);
+/* Its "path" from the phase down, and what it "blocks". */
+void view_put_place(struct arena *a, value *v, const struct node *n);
+/* Runs after the first one, when the last of them was sent, and until when nothing is done. */
+int64_t assignment_retries(const struct assignment *as) _pure_;
+ov_time assignment_last_retry(const struct assignment *as) _pure_;
+ov_time assignment_backoff(const struct assignment *as) _pure_;
 /* Is it stalled now? Its episode may go on while a new run is at work, or a person is asked. */
 bool node_is_stalled(const struct node *n) _pure_;
 /* The goal with its nodes as a tree, and apart from it those that replans removed. */

@@ -42,23 +42,43 @@ value *view_node_brief(struct arena *a, const struct node *n)
 	return v;
 }
 
+int64_t assignment_retries(const struct assignment *as)
+{
+	return MAX(as->attempt - 1, (int64_t)0);
+}
+
+ov_time assignment_last_retry(const struct assignment *as)
+{
+	ov_time at = 0;
+
+	for (size_t i = 0; assignment_retries(as) && i < as->dispatches.n; i++)
+		if (as->dispatches.p[i]->mode == MODE_SPAWN)
+			at = as->dispatches.p[i]->at;
+	return at;
+}
+
+ov_time assignment_backoff(const struct assignment *as)
+{
+	return MAX(as->not_before, as->live && as->node ? as->node->backoff_until : 0);
+}
+
 static value *assignment_view(struct arena *a, const struct assignment *as)
 {
 	value *v = record_to_value(a, &assignment_record, as), *list = value_array(a);
-	ov_time backoff = MAX(as->not_before, as->live ? as->node->backoff_until : 0);
 
 	for (size_t i = 0; i < as->dispatches.n; i++)
 		value_push(a, list, record_to_value(a, &dispatch_record, as->dispatches.p[i]));
 	value_put(a, v, "live", value_bool(a, as->live));
-	value_put(a, v, "retry_count", value_int(a, MAX(as->attempt - 1, (int64_t)0)));
-	value_put(a, v, "backoff_until", value_time(a, backoff));
+	value_put(a, v, "retry_count", value_int(a, assignment_retries(as)));
+	value_put(a, v, "last_retry_at", value_time(a, assignment_last_retry(as)));
+	value_put(a, v, "backoff_until", value_time(a, assignment_backoff(as)));
 	value_put(a, v, "dispatches", list);
 	return v;
 }
 
-static void put_place(struct arena *a, value *v, const struct node *n)
+void view_put_place(struct arena *a, value *v, const struct node *n)
 {
-	value *children = value_array(a), *blocks = value_array(a), *path = value_array(a);
+	value *blocks = value_array(a), *path = value_array(a);
 	const struct node *up[NODE_TIER_COUNT];
 	size_t depth = 0;
 
@@ -66,19 +86,16 @@ static void put_place(struct arena *a, value *v, const struct node *n)
 		up[depth++] = at;
 	while (depth-- > 0)
 		value_push(a, path, value_str(a, up[depth]->id));
-	for (size_t i = 0; i < n->children.n; i++)
-		value_push(a, children, value_str(a, n->children.p[i]->id));
 	for (size_t i = 0; i < n->dependants.n; i++)
 		value_push(a, blocks, value_str(a, n->dependants.p[i]->id));
-	value_put(a, v, "goal", value_str(a, n->goal->id));
 	value_put(a, v, "path", path);
-	value_put(a, v, "children", children);
 	value_put(a, v, "blocks", blocks);
 }
 
 value *view_node(struct arena *a, const struct state *s, const struct node *n)
 {
-	value *v = record_to_value(a, &node_record, n), *runs = value_array(a);
+	value *v = record_to_value(a, &node_record, n), *runs = value_array(a),
+	      *children = value_array(a);
 	const struct list *lists[] = { &s->retired_runs, &s->runs };
 	const struct assignment *newest = newest_assignment(s, n);
 
@@ -89,7 +106,11 @@ value *view_node(struct arena *a, const struct state *s, const struct node *n)
 			if (str_eq(r->goal_id, n->goal->id) && str_eq(r->node_id, n->id))
 				value_push(a, runs, record_to_value(a, &run_record, r));
 		}
-	put_place(a, v, n);
+	value_put(a, v, "goal", value_str(a, n->goal->id));
+	view_put_place(a, v, n);
+	for (size_t i = 0; i < n->children.n; i++)
+		value_push(a, children, value_str(a, n->children.p[i]->id));
+	value_put(a, v, "children", children);
 	value_put(a, v, "ready", value_bool(a, node_is_ready(s, n)));
 	value_put(a, v, "assignment",
 			n->assignment ? assignment_view(a, n->assignment) : value_null(a));
