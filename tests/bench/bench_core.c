@@ -123,11 +123,11 @@ static void time_ladder(struct fleet *f, double *ret_waiting, double *ret_due, d
 
 	f->now += OV_HOUR / 2;
 	fleet_observe(f, f->now);
-	fleet_silence(f, n, silent_since);
+	fleet_silence(f, n, silent_since, f->now);
 	fleet_settle(f);
 	*ret_waiting = time_quiet_tick(f, f->now + OV_MINUTE);
 	f->now += 6 * OV_MINUTE;
-	fleet_silence(f, n, silent_since);
+	fleet_silence(f, n, silent_since, f->now);
 	*ret_due = time_stall_tick(f, n);
 	start = cpu_seconds();
 	taken = fleet_tick(f);
@@ -135,15 +135,18 @@ static void time_ladder(struct fleet *f, double *ret_waiting, double *ret_due, d
 	fleet_end_effects(f);
 }
 
-/* Every tenth falls silent. */
+/* Every tenth has fallen silent, and was looked at; the others gave signs of life, which are known. */
 static double time_silence(struct fleet *f)
 {
 	size_t n = f->observations.n / 10;
+	ov_time silent_since = f->now;
 
-	f->now += OV_HOUR / 4;
+	f->now += f->policy.idle_after + OV_MINUTE;
 	fleet_observe(f, f->now);
-	fleet_silence(f, n, f->now - OV_HOUR);
-	return time_stall_tick(f, MIN(n, (size_t)1000));
+	fleet_silence(f, n, silent_since, silent_since);
+	fleet_settle(f);
+	fleet_silence(f, n, silent_since, f->now);
+	return time_stall_tick(f, MIN(n, (size_t)STALLED));
 }
 
 /* A tick that has a decision to take for every tenth assignment. */
@@ -257,8 +260,8 @@ static struct timing time_all(size_t size)
 	/* Each gave a sign of life a while ago: not long enough to look, too long for the log alone. */
 	fleet_observe(f, f->now + 8 * OV_MINUTE);
 	t.watched = time_quiet_tick(f, f->now + 10 * OV_MINUTE);
-	time_ladder(f, &t.waiting, &t.due, &t.rung);
 	t.silent = time_silence(f);
+	time_ladder(f, &t.waiting, &t.due, &t.rung);
 	subject_free(s);
 	return t;
 }

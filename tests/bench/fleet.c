@@ -254,7 +254,7 @@ void fleet_observe(struct fleet *f, ov_time at)
 	}
 }
 
-void fleet_silence(struct fleet *f, size_t n, ov_time at)
+void fleet_silence(struct fleet *f, size_t n, ov_time at, ov_time looked_at)
 {
 	size_t i = 0;
 	str id;
@@ -262,7 +262,7 @@ void fleet_silence(struct fleet *f, size_t n, ov_time at)
 
 	while (n && map_next(&f->observations, &i, &id, &o)) {
 		((struct observation *)o)->output_at = at;
-		((struct observation *)o)->looked_at = f->now;
+		((struct observation *)o)->looked_at = looked_at;
 		n--;
 	}
 }
