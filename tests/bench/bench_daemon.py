@@ -11,6 +11,7 @@ the configuration allows.
 import argparse
 import json
 import os
+import select
 import sqlite3
 import subprocess
 import sys
@@ -116,14 +117,26 @@ def once(site, method, **params):
     request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n"
     begin = time.monotonic()
     process = subprocess.Popen([DAEMON, "--once", "--dir", site.dir, "--repo", site.repo, "--shim", SHIM],
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=site.env)
-    process.stdin.write(request)
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=site.env)
+    process.stdin.write(request.encode())
     process.stdin.close()
-    answer = json.loads(process.stdout.read())
+    said, peak = b"", 0
+    while True:
+        # As it runs: what the kernel tells of the dead counts this process too, before the exec.
+        try:
+            peak = max(peak, status_field(process.pid, "VmHWM"))
+        except KeyError:
+            pass  # it is ending
+        if select.select([process.stdout], [], [], 0.002)[0]:
+            piece = os.read(process.stdout.fileno(), 65536)
+            if not piece:
+                break
+            said += piece
     _, process.returncode, usage = os.wait4(process.pid, 0)
     process.stdout.close()
+    answer = json.loads(said)
     assert "result" in answer, answer
-    return (answer["result"], usage.ru_utime + usage.ru_stime, time.monotonic() - begin, usage.ru_maxrss / 1024)
+    return (answer["result"], usage.ru_utime + usage.ru_stime, time.monotonic() - begin, peak / 1024)
 
 
 AGENT = '[defaults]\nagent = "a"\n[agents.a]\ncommand = ["true"]\n'

@@ -347,7 +347,7 @@ static void report(size_t clients, const char *what, double value, const char *u
 
 	if (least > 0)
 		snprintf(budget_text, sizeof(budget_text), "%.1f", least);
-	printf("{\"name\":\"durable_ops_%zu_clients_%s\",\"value\":%.2f,\"unit\":\"%s\",\"budget\":"
+	printf("{\"name\":\"durable_ops_%zu_clients_%s\",\"value\":%.3f,\"unit\":\"%s\",\"budget\":"
 	       "%s,\"ok\":%s}\n",
 			clients, what, value, unit, budget_text, value >= least ? "true" : "false");
 	fflush(stdout);
