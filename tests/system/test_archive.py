@@ -19,6 +19,8 @@ OFF = "[store]\narchive = false\n"
 
 
 class Archive(SiteCase):
+    leaks = False
+
     def rows(self, site, name="store.db"):
         """First and last record of a file, and how many it has."""
         path = os.path.join(site.dir, name)

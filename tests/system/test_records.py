@@ -51,6 +51,8 @@ prs issues externalRefs sessionKey sessionId""".split()
 
 
 class Records(SiteCase):
+    leaks = False
+
     def cli(self, site, *args):
         done = subprocess.run([CLI, "--dir", site.dir, *args], env={**site.env, "NO_COLOR": "1"}, cwd=site.root,
                               capture_output=True, text=True)

@@ -41,6 +41,8 @@ def alive(pid):
 
 
 class SafetyCase(SiteCase):
+    leaks = False
+
     def filled(self, goals=40, agent=COMMIT, config=FAST):
         """A site whose store has some pages, with its daemon stopped; also its last event."""
         site = self.site(config, agent)
