@@ -80,20 +80,27 @@ static const struct {
 	const char *kind, *words;
 } closed_kinds[] = { { "budget", "cancel" }, { "login", NULL }, { "outage", NULL } };
 
+/* Others wait for the answer, so it cannot be dismissed either. */
+static bool is_closed_kind(const struct escalation *x)
+{
+	for (size_t i = 0; i < ARRAY_LEN(closed_kinds); i++)
+		if (str_is(x->kind, closed_kinds[i].kind))
+			return true;
+	return false;
+}
+
 /* What may stand after "inbox answer N", for people: its options, or the words that do something. */
 static str answer_words(struct arena *a, const struct entry *e)
 {
+	bool closed = is_closed_kind(e->x);
 	str words = STR("");
-	bool closed = false;
 
 	for (size_t i = 0; i < e->x->options.n; i++)
 		words = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(words), words.n ? "|" : "",
 				STR_ARG(e->x->options.p[i]));
 	for (size_t i = 0; i < ARRAY_LEN(closed_kinds); i++)
-		if (str_is(e->x->kind, closed_kinds[i].kind)) {
-			closed = true;
-			words = closed_kinds[i].words ? str_from(closed_kinds[i].words) : words;
-		}
+		if (str_is(e->x->kind, closed_kinds[i].kind) && closed_kinds[i].words)
+			words = str_from(closed_kinds[i].words);
 	if (closed && words.n)
 		return words;
 	if (!words.n && e->n)
@@ -128,7 +135,8 @@ static value *commands_of(struct arena *a, const struct entry *e)
 	else if (e->g)
 		push_command(a, list,
 				arena_printf(a, "overseer explain " STR_FMT, STR_ARG(e->g->id)));
-	push_command(a, list, arena_printf(a, "overseer inbox dismiss %lld", number));
+	if (!is_closed_kind(e->x))
+		push_command(a, list, arena_printf(a, "overseer inbox dismiss %lld", number));
 	return list;
 }
 

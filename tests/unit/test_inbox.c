@@ -381,6 +381,12 @@ TEST(a_budget_is_raised_or_the_goal_given_up)
 	assert_true(str_is(value_str_at(entry, "answers"), "cancel"));
 	assert_true(str_starts(value_str_or(value_item(value_at(entry, "commands"), 0), STR("")),
 			STR("overseer goal update goal_")));
+	/* Nobody is told to dismiss what cannot be dismissed. */
+	for (size_t i = 0; i < value_count(value_at(entry, "commands")); i++)
+		assert_false(str_contains(value_str_or(value_item(value_at(entry, "commands"), i),
+							  STR("")),
+				STR("dismiss")));
+	refused(&f, "inbox.dismiss", json(&f, "{'number': %lld}", (long long)number), OV_ESTATE);
 	assert_int_equal(try_submit(&f, "inbox.answer", answer(&f, number, "continue"), &err),
 			OV_ESTATE);
 	assert_non_null(strstr(err.next, "overseer goal update goal_"));
