@@ -98,6 +98,33 @@ static void check_maximum(struct tick *t, const struct assignment *as)
 	tick_add(t, d);
 }
 
+/* Told to stop because its node was settled without it. */
+static bool is_stopping(const struct assignment *as)
+{
+	return as->stage == STAGE_RUNNING && as->run && as->run->status == RUN_RUNNING &&
+			(assignment_is_final(as) || as->status == AS_BLOCKED);
+}
+
+/* One that cannot be ended holds its worker, and its node waits behind it: a person is told, once. */
+static void check_stopping(struct tick *t, const struct assignment *as)
+{
+	ov_time at = as->updated_at + t->w->policy->idle_after;
+	struct decision d = about(DEC_OVERDUE, as);
+
+	if (!t->w->policy->idle_after || as->run->overdue)
+		return;
+	if (t->now < at) {
+		tick_wake(t, at);
+		return;
+	}
+	d.why = arena_printf(t->a,
+			"run " STR_FMT " was told to stop " STR_FMT
+			" ago and does not end; its worker waits for it",
+			STR_ARG(as->run->id),
+			STR_ARG(duration_format_short(t->a, t->now - as->updated_at)));
+	tick_add(t, d);
+}
+
 /* The mark in the log moves when the due date that it holds has come, not with every byte. */
 static bool mark_is_due(struct tick *t, const struct assignment *as, const struct liveness *l)
 {
@@ -340,6 +367,8 @@ void reconcile_runs(struct tick *t)
 
 		if (on_ladder(as))
 			vec_push(&w.ladder, as);
+		if (is_stopping(as) && as->node && !as->effect && !tick_full(t))
+			check_stopping(t, as);
 		if (!is_running(as) || as->effect)
 			continue;
 		full = tick_full(t);

@@ -106,6 +106,30 @@ TEST(a_login_is_back_when_a_run_that_began_later_works)
 	fixture_done(&f);
 }
 
+/* It holds a worker, and nobody else would notice. */
+TEST(a_run_that_does_not_end_when_told_to_is_put_before_a_person)
+{
+	struct fixture f;
+
+	run_all(&f, 1);
+	submit(&f, "work.update", json(&f, "{'node': 'T1', 'status': 'blocked', 'reason': 'r'}"));
+	settle(&f);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	settle(&f);
+	assert_int_equal(f.wake_at, f.now + f.policy.idle_after);
+	f.now = f.wake_at;
+	settle(&f);
+	assert_int_equal(f.state->escalations.n, 1);
+	assert_true(str_contains(f.state->escalations.p[0]->question, STR("does not end")));
+	f.now += OV_DAY;
+	settle(&f);
+	assert_int_equal(f.state->escalations.n, 1);
+	run_end(&f, "T1", 0);
+	settle(&f);
+	assert_int_not_equal(f.state->escalations.p[0]->status, ESC_OPEN);
+	fixture_done(&f);
+}
+
 TEST(the_planner_does_one_thing_at_a_time_for_a_goal)
 {
 	struct fixture f;
