@@ -37,6 +37,8 @@ void executor_look(struct executor *x, str run_id);
 const struct map *executor_observations(const struct executor *x);
 /* Work of ours (not runs) that is under way: git, checks. */
 size_t executor_busy(const struct executor *x);
+/* Is this a process of a run of ours? Its shim is among its ancestors, whatever session it moved to. */
+bool executor_is_agent(const struct executor *x, int pid);
 /* Lets go of runs, which go on without us, and abandons jobs, which will be done again. */
 void executor_free(struct executor *x);
 /* The folder of a run, in the arena. */

@@ -10,6 +10,7 @@
 #include "drive/run.h"
 #include "sys/inject.h"
 #include "sys/loop.h"
+#include "sys/proc.h"
 
 enum { ADOPT_AGAIN_MS = 5000 };
 
@@ -320,4 +321,28 @@ void live_runs_done(struct executor *x)
 		live_run_free(lr);
 	map_done(&x->runs);
 	loop_source_free(x->adopt_again);
+}
+
+static bool is_shim(const struct executor *x, int pid)
+{
+	size_t i = 0;
+	str id;
+	void *lr;
+
+	while (map_next(&x->runs, &i, &id, &lr))
+		if (run_shim(((const struct live_run *)lr)->run) == pid)
+			return true;
+	return false;
+}
+
+bool executor_is_agent(const struct executor *x, int pid)
+{
+	enum { GENERATIONS = 1000 };
+
+	for (int i = 0; x && x->runs.n && pid > 1 && i < GENERATIONS; i++) {
+		if (is_shim(x, pid))
+			return true;
+		pid = proc_parent(pid);
+	}
+	return false;
 }

@@ -492,7 +492,8 @@ void ops_docs(struct buf *out)
 			    "refused. The names of other systems, "
 			    "`overseer.NOUN.VERB`, `overseer.status`, `overseer.tick` and "
 			    "`overseer.wake`, are aliases.\n"
-			    "Callers: a person (the socket's peer, or the token).\n"));
+			    "Callers: a person (the socket's peer, or the token). A process of an "
+			    "agent's run may only read.\n"));
 	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
 		buf_addf(out, "\n## `%s`\n\n%s (%s)\n", table[i].name, table[i].help,
 				kinds[table[i].kind]);

@@ -333,6 +333,12 @@ static void call_daemon(struct daemon *d, struct rpc_call *call, const struct op
 	assert(!"every daemon operation has a handler");
 }
 
+/* Agents run as the user who started us, so the socket alone does not tell them from him. */
+static bool is_agent(const struct daemon *d, const struct rpc_call *call)
+{
+	return call->via == RPC_VIA_SOCKET && executor_is_agent(d->executor, call->peer.pid);
+}
+
 void server_call(void *user, struct rpc_call *call)
 {
 	struct daemon *d = user;
@@ -345,6 +351,15 @@ void server_call(void *user, struct rpc_call *call)
 		return;
 	}
 	if (ops_find(d->ops, call->method, call->params, &op, &err) < 0) {
+		rpc_call_error(call, &err);
+		return;
+	}
+	if (op->kind != OP_READ && is_agent(d, call)) {
+		ov_fail(&err, OV_EUNAUTHORIZED,
+				"%s is for people: this came from a run of an agent, which can "
+				"report "
+				"what it did but not decide about it",
+				op->name);
 		rpc_call_error(call, &err);
 		return;
 	}

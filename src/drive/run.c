@@ -553,6 +553,11 @@ int run_usage(const struct run_handle *r, const struct proc_table *t, struct pro
 	return proc_table_usage(t, &r->shim, ret, err);
 }
 
+int run_shim(const struct run_handle *r)
+{
+	return r->shim.pidfd < 0 ? 0 : r->shim.pid;
+}
+
 int run_close_input(struct run_handle *r, struct ov_err *err)
 {
 	int code = check_live(r, err);

@@ -73,6 +73,8 @@ ov_time run_written(const struct run_handle *r, uint64_t *ret_bytes);
 /* What the run's processes have used so far, the shim's included; OV_ENOTFOUND when they are not known. */
 int run_usage(const struct run_handle *r, const struct proc_table *t, struct proc_usage *ret,
 		struct ov_err *err);
+/* The shim's process, under which all processes of the run are; 0 when it is not known. */
+int run_shim(const struct run_handle *r);
 int run_close_input(struct run_handle *r, struct ov_err *err);
 int run_signal(struct run_handle *r, int signo, struct ov_err *err);
 /* SIGTERM, then after the grace SIGKILL for the whole run, then the sweep. ended() follows. */

@@ -293,11 +293,12 @@ static bool read_small(const char *path, char *ret, size_t size)
 	return true;
 }
 
-uint64_t proc_start_time(int pid)
+/* A number of /proc/PID/stat; 0 when there is no such process or only its zombie is left. */
+static uint64_t stat_field(int pid, int number)
 {
 	char path[40], text[1024], *at;
 	str rest, field = { 0 };
-	uint64_t ticks = 0;
+	uint64_t found = 0;
 
 	if (pid <= 0)
 		return 0;
@@ -309,10 +310,20 @@ uint64_t proc_start_time(int pid)
 	if (!at || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
 		return 0;
 	rest = str_from(at + 2);
-	for (int i = 3; i <= 22; i++)
+	for (int i = 3; i <= number; i++)
 		if (!str_split(&rest, ' ', &field))
 			return 0;
-	return str_to_u64(field, &ticks) ? ticks : 0;
+	return str_to_u64(field, &found) ? found : 0;
+}
+
+uint64_t proc_start_time(int pid)
+{
+	return stat_field(pid, 22);
+}
+
+int proc_parent(int pid)
+{
+	return (int)stat_field(pid, 4);
 }
 
 void proc_boot_id(char ret[static 37])

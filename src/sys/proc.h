@@ -52,6 +52,8 @@ void proc_done(struct proc *p); /* closes the pidfd */
  * process or only its zombie is left.
  */
 uint64_t proc_start_time(int pid);
+/* Its parent, 0 when that is not known. */
+int proc_parent(int pid);
 /* Of this boot; "" when unknown. Writes 36 characters and NUL. */
 void proc_boot_id(char ret[static 37]);
 /*

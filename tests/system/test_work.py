@@ -5,7 +5,7 @@ import os
 import tarfile
 import unittest
 
-from harness import FAST, RpcError, SiteCase, plan, task, wait_gone
+from harness import CLI, FAST, RpcError, SiteCase, plan, task, wait_gone
 
 # Writes NODE.txt and commits it.
 COMMIT = r"""
@@ -352,6 +352,20 @@ git commit -qam "work of $OVERSEER_NODE"
         question = site.call("status.get")["needs_you"][0]
         self.assertEqual((question["kind"], question["goal_id"]), ("no_agent", goal))
         self.assertEqual(site.runs(node="T1"), [])
+
+    def test_an_agent_is_no_person(self):
+        """It runs as the same user, but what it says of its own work is a report, never a decision."""
+        site = self.site(FAST, """
+setsid -w %s --dir "$HOME/repo/.overseer" work done T2 --reason "trust me" > "$HOME/said" 2>&1
+echo $? > "$HOME/code"
+%s --dir "$HOME/repo/.overseer" status > "$HOME/seen" 2>&1
+""" % (CLI, CLI) + COMMIT)
+        site.up()
+        self.run_goal(site, task("T1"), task("T2", ["T1"]))
+        self.assertEqual(site.home("code"), "5\n")
+        self.assertIn("is for people", site.home("said"))
+        self.assertIn("overseerd up", site.home("seen"))
+        self.assertEqual(site.git("log", "--format=%s", "main").split("\n").count("Task T2"), 1)
 
     def test_program_missing(self):
         site = self.site(FAST + '[defaults]\nagent = "ghost"\n[agents.ghost]\ncommand = ["/nonexistent/agent"]\n')
