@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "sys/clock.h"
 #include "sys/proc_usage.h"
+#include "tests/pidfd.h"
 #include "tests/test.h"
 
 enum { LONG_US = 60 * 1000 * 1000 };
@@ -20,6 +21,7 @@ static struct proc start(const char *script)
 	struct proc_spec spec = PROC_SPEC_INIT;
 	struct proc p;
 
+	SKIP_WITHOUT_PIDFDS();
 	spec.argv = argv;
 	assert_int_equal(proc_spawn(&spec, &p, NULL), 0);
 	return p;
