@@ -160,6 +160,7 @@ static void look_at_processes(struct watched *w)
 {
 	const struct proc_table *t = recent_table(w->o);
 	struct proc_usage now;
+	bool life;
 
 	if (!t || run_usage(w->run, t, &now, NULL) < 0) {
 		w->seen.process_unknown = true;
@@ -173,9 +174,12 @@ static void look_at_processes(struct watched *w)
 	 * last output does not count: that run was known to live, the silence is what is asked about.
 	 */
 	w->seen.process_unknown = w->usage.at_us == 0 || w->seen.output_at > w->seen.looked_at;
-	if (!w->seen.process_unknown && is_life(&now, &w->usage))
+	life = !w->seen.process_unknown && is_life(&now, &w->usage);
+	if (life)
 		w->seen.process_at = loop_now(w->o->opt.loop);
-	w->usage = now;
+	/* Looks in quick succession are compared with the first of them: little by little is life too. */
+	if (life || w->seen.process_unknown || now.at_us - w->usage.at_us >= TABLE_MS * 1000)
+		w->usage = now;
 }
 
 static void start_looks(struct observe *o);
