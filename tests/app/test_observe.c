@@ -153,9 +153,7 @@ TEST(silent_work_is_life)
 	site_open(&s, "echo up; (ulimit -t 60; while :; do :; done)");
 	wait_output(&s);
 	look(&s);
-	do
-		o = look(&s);
-	while (!o->process_at);
+	STEP_UNTIL(&s, (o = look(&s))->process_at);
 	assert_int_equal(o->tree_at, 0);
 	site_close(&s);
 }
