@@ -1,0 +1,36 @@
+#pragma once
+/*
+ * The life of a daemon in the simulator: the real engine on the real store, with the models for its
+ * world. A life has a number, under which its entries of the queue and its files on the disk go;
+ * whatever it would still do after its death is swallowed.
+ */
+#include "app/engine.h"
+#include "app/ops.h"
+#include "tests/sim/sim.h"
+
+struct sim_exec;
+
+struct sim_daemon {
+	struct sim *s;
+	int life;
+	struct engine *engine;
+	struct sim_exec *exec;
+	struct ops *ops;
+	ov_time wake_at;  /* on the clock, OV_TIME_MAX: none */
+	uint64_t wake_id; /* the entry of the queue that counts */
+	uint64_t wakes;   /* entries made so far */
+	uint64_t term;
+	bool started, stopping;
+	bool dead; /* nothing that it does counts any more */
+};
+
+/* Tries to start one in a free place; what comes of it is in the trace. It is tried again until one is up. */
+void daemon_boot(struct sim *s);
+/* Dies now, as by kill -9. Safe inside its own callbacks: it is buried after the step. */
+void daemon_kill(struct sim_daemon *d, const char *why);
+/* After every step: writes what is staged, buries the dead. */
+void daemon_settle(struct sim *s);
+/* One that is up and answers, or NULL. */
+struct sim_daemon *daemon_up(struct sim *s);
+/* The daemon of a life, while it is not dead. */
+struct sim_daemon *daemon_of(struct sim *s, int life);

@@ -1,0 +1,17 @@
+#pragma once
+/*
+ * Stands in for app/executor and the drivers below it: carries out committed effects on the models of
+ * git and machine, in the time that they take, listens to runs (with the real app/hearing), takes the
+ * looks that the tick asks for. Dies with its daemon: what was under way then is cut off anywhere.
+ */
+#include "core/model.h"
+#include "tests/sim/daemon.h"
+
+struct sim_exec *exec_new(struct sim_daemon *d);
+/* The daemon died: actions under way happen in part, nothing is told. */
+void exec_free(struct sim_exec *x);
+/* Finds the runs of former lives again; before engine_start. */
+void exec_adopt(struct sim_exec *x);
+void exec_perform(struct sim_exec *x, const struct effect *fx);
+void exec_look(struct sim_exec *x, const struct run *r);
+const struct map *exec_observations(const struct sim_exec *x);

@@ -1,0 +1,74 @@
+#pragma once
+/*
+ * Where runs live: shims and the agents in them, which go on when a daemon dies. An agent follows a
+ * script that is drawn when it starts (machine.c has the table): what it writes, says, commits, how it
+ * ends, what it does when it is told something or asked to stop. Knows nothing of the engine; the
+ * stand-in of the executor listens to runs and gives them orders, as app/executor does through
+ * drive/run. What really happened is on record here for the invariants.
+ */
+#include "tests/sim/sim.h"
+
+struct sim_run;
+
+struct machine_spec {
+	str run_id, assignment_id, goal_id, node_id, agent, worktree, dispatch_id;
+	int64_t epoch, attempt;
+	str text;   /* the instruction */
+	bool input; /* the agent reads further instructions while it runs */
+};
+
+/* How it ended, as the exit record tells. */
+struct machine_end {
+	bool lost;
+	int64_t exit_code, signal; /* -1: none; 0: none */
+	size_t swept;
+	ov_time ended_at; /* as the clock showed */
+	str message;
+	int64_t tokens, cost_microusd;
+	str limit; /* "rate_limited", "login", "": as the agent says itself */
+	ov_time resets_at;
+};
+
+struct machine *machine_new(struct sim *s);
+void machine_free(struct machine *m);
+
+/* A folder never starts two agents: OV_ESTATE when this run was started before (adopt it then). */
+int machine_start(struct machine *m, const struct machine_spec *spec, struct ov_err *err);
+/* A run that was started, alive or over; NULL: its folder shows no start. */
+struct sim_run *machine_find(struct machine *m, str run_id);
+bool machine_lives(const struct sim_run *r); /* its end is not on record yet */
+const struct machine_end *machine_end_of(const struct sim_run *r); /* of one that is over */
+/* Its output so far; when the last of it was written, as the clock showed; 0: never. */
+str machine_output(const struct sim_run *r);
+ov_time machine_output_at(const struct sim_run *r);
+/*
+ * Who is told of new output and of the end, in the queue of this life; one at a time, the last wins.
+ * Told through CHANNEL_OUTPUT and CHANNEL_END. Listening to a run that is over tells its end.
+ */
+typedef void machine_heard_fn(struct sim *s, int life, str run_id);
+void machine_listen(struct machine *m, struct sim_run *r, int life, machine_heard_fn *output,
+		machine_heard_fn *ended);
+/* Gives it to the agent unless the shim took this dispatch before. 0; OV_ESTATE: refused, it is over or reads nothing. */
+int machine_deliver(struct machine *m, str run_id, str dispatch_id, str text, struct ov_err *err);
+/* Asks it to stop; killed after the grace. Its end follows. */
+void machine_stop(struct machine *m, str run_id);
+/* CPU and IO that its processes have used so far: grows while they do anything. OV_ENOTFOUND: not known. */
+int machine_usage(struct machine *m, str run_id, uint64_t *ret, struct ov_err *err);
+/* Does the agent wait for a person, as its stream would tell? Empty: no. */
+str machine_waits(const struct sim_run *r);
+/* Everything dies: a restart of the machine. Ends are on record as lost. */
+void machine_restart(struct machine *m);
+
+/* ---- what really happened, for the invariants ---- */
+/* How often an agent got this dispatch: as its first instruction or as input. */
+unsigned machine_taken(const struct machine *m, str dispatch_id);
+/* Agents (not orphans) of this node that are alive now; the newest run's spec in *ret if not NULL. */
+unsigned machine_agents_at(const struct machine *m, str goal_id, str node_id);
+unsigned machine_agents_in(const struct machine *m, str worktree);
+/* Was there a strong sign of life (output, CPU or IO) of this run within `within` before now? */
+bool machine_strong_life(const struct machine *m, str run_id, ov_time within);
+/* Processes that were left behind by runs that are over. */
+unsigned machine_orphans(const struct machine *m);
+/* For tests that break an invariant on purpose: a second agent for a run that lives; input twice. */
+void machine_sabotage_second(struct machine *m, str run_id);
+void machine_sabotage_deafness(struct machine *m, bool no_dedupe);
