@@ -1,0 +1,303 @@
+/*
+ * The real store on the simulated disk: a script of what a daemon does with it is ended at every call
+ * that changes the disk, in every way, and a later life has to find what was acknowledged.
+ */
+#include "tests/sim/disk.h"
+
+#include <stdio.h>
+
+#include "base/str.h"
+#include "store/sqlite_impl.h"
+#include "tests/store/store_test.h"
+
+enum step {
+	STEP_END,
+	STEP_OPEN,
+	STEP_EAGER, /* checkpoints come often */
+	STEP_LEASE,
+	STEP_GROUP, /* n records */
+	STEP_SNAPSHOT,
+	STEP_ARCHIVE, /* n records */
+	STEP_CLOSE,
+};
+
+struct script {
+	enum step step;
+	size_t n;
+};
+
+/* A daemon from the first start, and once more. */
+static const struct script whole[] = {
+	{ STEP_OPEN, 0 },
+	{ STEP_EAGER, 0 },
+	{ STEP_LEASE, 0 },
+	{ STEP_GROUP, 1 },
+	{ STEP_GROUP, 7 },
+	{ STEP_GROUP, 2 },
+	{ STEP_SNAPSHOT, 9000 },
+	{ STEP_GROUP, 3 },
+	{ STEP_ARCHIVE, 4 },
+	{ STEP_GROUP, 40 },
+	{ STEP_CLOSE, 0 },
+	{ STEP_OPEN, 0 },
+	{ STEP_LEASE, 0 },
+	{ STEP_GROUP, 5 },
+	{ STEP_SNAPSHOT, 100 },
+	{ STEP_ARCHIVE, 20 },
+	{ STEP_GROUP, 1 },
+	{ STEP_CLOSE, 0 },
+	{ STEP_END, 0 },
+};
+
+struct rig {
+	struct disk *disk;
+	struct store *store;
+	char path[300], url[320];
+	unsigned life;
+	/* What fails: call number `at`, from 1. */
+	uint64_t calls, at;
+	enum disk_fault fault;
+	/* What was acknowledged. */
+	uint64_t head, term, snapshot, border;
+	size_t tried; /* records of the group in flight */
+	size_t failures;
+};
+
+static enum disk_fault ask(void *user, enum disk_call call _unused_, str file)
+{
+	struct rig *rig = user;
+
+	assert_true(file.n > 0 && !memchr(file.p, '/', file.n));
+	assert_false(str_ends(file, STR("-shm")));
+	return ++rig->calls == rig->at ? rig->fault : DISK_OK;
+}
+
+static void rig_init(struct rig *rig, uint64_t seed, uint64_t at, enum disk_fault fault)
+{
+	struct disk_options options = { .seed = seed, .ask = ask, .user = rig };
+
+	*rig = (struct rig){ .at = at, .fault = fault };
+	rig->disk = disk_new(&options);
+	snprintf(rig->path, sizeof(rig->path), "%s/store.db", disk_dir(rig->disk));
+	snprintf(rig->url, sizeof(rig->url), "sqlite:%s", rig->path);
+}
+
+static void rig_done(struct rig *rig)
+{
+	store_close(rig->store);
+	disk_free(rig->disk);
+}
+
+static bool is_dead(const struct rig *rig)
+{
+	return disk_is_dead(rig->disk, rig->life);
+}
+
+static void next_life(struct rig *rig)
+{
+	store_close(TAKE_PTR(rig->store));
+	disk_set_life(rig->disk, ++rig->life);
+}
+
+static int lease(struct rig *rig, struct ov_err *err)
+{
+	struct arena a = ARENA_INIT;
+	struct store_lease got;
+	int r = store_lease_take(rig->store, STR("a daemon"), &a, &got, err);
+
+	if (r == 0) {
+		assert_true(got.term > rig->term);
+		rig->term = got.term;
+	}
+	arena_done(&a);
+	return r;
+}
+
+static int group(struct rig *rig, size_t n, struct ov_err *err)
+{
+	struct arena a = ARENA_INIT;
+	struct appended got;
+
+	rig->tried = n;
+	got = append(rig->store, rig->head, make_records(&a, rig->head, n), n);
+	*err = got.err;
+	assert_int_equal(got.head, rig->head + (got.r == 0 ? n : 0));
+	if (got.r == 0)
+		rig->head = got.head;
+	if (got.r == 0)
+		rig->tried = 0;
+	arena_done(&a);
+	return got.r;
+}
+
+static int snapshot(struct rig *rig, size_t n, struct ov_err *err)
+{
+	struct store_snapshot snap = { .format = 1 };
+	char *bytes = mem_alloc(n);
+	int r = store_head(rig->store, &snap.seq, snap.hash, err);
+
+	memset(bytes, (int)('a' + snap.seq % 26), n);
+	snap.bytes = (str){ bytes, n };
+	if (r == 0)
+		r = store_snapshot_put(rig->store, &snap, err);
+	if (r == 0)
+		rig->snapshot = snap.seq;
+	mem_free(bytes);
+	return r;
+}
+
+static int archive(struct rig *rig, size_t n, struct ov_err *err)
+{
+	size_t moved = 0;
+	int r = store_archive(rig->store, UINT64_MAX, n, &moved, err);
+
+	if (r == 0) {
+		assert_true(moved <= n && rig->border + moved <= rig->snapshot);
+		rig->border += moved;
+	}
+	return r;
+}
+
+static int run_step(struct rig *rig, const struct script *s, struct ov_err *err)
+{
+	switch (s->step) {
+	case STEP_OPEN: return store_open(str_from(rig->url), STORE_READ_WRITE, &rig->store, err);
+	case STEP_EAGER:
+		sqlite3_wal_autocheckpoint(((struct sqlite_store *)rig->store)->db, 6);
+		return 0;
+	case STEP_LEASE: return lease(rig, err);
+	case STEP_GROUP: return group(rig, s->n, err);
+	case STEP_SNAPSHOT: return snapshot(rig, s->n, err);
+	case STEP_ARCHIVE: return archive(rig, s->n, err);
+	case STEP_CLOSE: store_close(TAKE_PTR(rig->store)); return 0;
+	case STEP_END: break;
+	}
+	return OV_EINTERNAL;
+}
+
+/* Until the life ends, or everything is done. */
+static void run(struct rig *rig, const struct script *s)
+{
+	for (; s->step != STEP_END && !is_dead(rig); s++) {
+		struct ov_err err = { 0 };
+		int r = run_step(rig, s, &err);
+
+		if (r == 0 || is_dead(rig))
+			continue;
+		fail_msg("step %zu at call %llu: %s", (size_t)(s - whole),
+				(unsigned long long)rig->at, err.msg);
+	}
+}
+
+static void check_snapshot(struct rig *rig)
+{
+	struct arena a = ARENA_INIT;
+	struct store_snapshot snap;
+	int r = store_snapshot_get(rig->store, &a, &snap, NULL);
+
+	if (rig->snapshot || r == 0) {
+		assert_int_equal(r, 0);
+		assert_true(snap.seq >= rig->snapshot);
+		for (size_t i = 0; i < snap.bytes.n; i++)
+			assert_int_equal(snap.bytes.p[i], 'a' + snap.seq % 26);
+		rig->snapshot = snap.seq;
+	}
+	arena_done(&a);
+}
+
+/* What the store holds is what was acknowledged, and at most the one group in flight, whole. */
+static void check_content(struct rig *rig)
+{
+	struct ov_err err = { 0 };
+	uint64_t head = head_of(rig->store), last = 0, border;
+
+	if (head != rig->head && head != rig->head + rig->tried)
+		fail_msg("head %llu after %llu and %zu in flight, call %llu",
+				(unsigned long long)head, (unsigned long long)rig->head, rig->tried,
+				(unsigned long long)rig->at);
+	rig->head = head;
+	rig->tried = 0;
+	assert_int_equal(read_all(rig->store, true), head);
+	if (store_verify(rig->store, 0, &last, &err) < 0 || store_check(rig->store, &err) < 0)
+		fail_msg("call %llu: %s", (unsigned long long)rig->at, err.msg);
+	assert_int_equal(last, head);
+	assert_int_equal(store_border(rig->store, &border, &err), 0);
+	assert_true(border >= rig->border);
+	rig->border = border;
+	check_snapshot(rig);
+}
+
+/* A later life finds everything and goes on. */
+static void check_next(struct rig *rig)
+{
+	static const struct script again[] = { { STEP_OPEN, 0 }, { STEP_END, 0 } };
+	static const struct script more[] = {
+		{ STEP_LEASE, 0 },
+		{ STEP_GROUP, 3 },
+		{ STEP_SNAPSHOT, 50 },
+		{ STEP_ARCHIVE, 5 },
+		{ STEP_GROUP, 2 },
+		{ STEP_END, 0 },
+	};
+
+	next_life(rig);
+	rig->at = 0;
+	run(rig, again);
+	check_content(rig);
+	run(rig, more);
+	next_life(rig);
+	run(rig, again);
+	check_content(rig);
+}
+
+static uint64_t count_calls(const struct script *s)
+{
+	struct rig rig;
+
+	rig_init(&rig, 1, 0, DISK_OK);
+	run(&rig, s);
+	assert_null(rig.store);
+	rig_done(&rig);
+	return rig.calls;
+}
+
+static const enum disk_fault deaths[] = { DISK_KILL, DISK_KILL_AFTER, DISK_TORN };
+
+TEST(the_store_survives_death_at_every_call)
+{
+	uint64_t n = count_calls(whole);
+
+	assert_true(n > 150);
+	for (uint64_t at = 1; at <= n; at++) {
+		for (size_t i = 0; i < ARRAY_LEN(deaths); i++) {
+			struct rig rig;
+
+			rig_init(&rig, at, at, deaths[i]);
+			run(&rig, whole);
+			assert_true(is_dead(&rig));
+			check_next(&rig);
+			rig_done(&rig);
+		}
+	}
+}
+
+TEST(the_store_survives_a_power_cut_at_every_call)
+{
+	uint64_t n = count_calls(whole), lost = 0;
+
+	for (uint64_t at = 1; at <= n; at++) {
+		for (uint64_t i = 0; i < 9; i++) {
+			struct rig rig;
+
+			rig_init(&rig, at * 100 + i, at, deaths[i % ARRAY_LEN(deaths)]);
+			run(&rig, whole);
+			disk_power_cut(rig.disk);
+			check_next(&rig);
+			lost += disk_stats(rig.disk)->lost_sectors;
+			rig_done(&rig);
+		}
+	}
+	assert_true(lost > 1000);
+}
+
+TEST_MAIN
