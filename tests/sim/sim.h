@@ -22,15 +22,21 @@
 #include "base/ov.h"
 #include "base/sha256.h"
 #include "core/config.h"
+#include "core/event.h"
 #include "tests/rng.h"
 
 struct checker;
 struct disk;
 struct machine;
+struct ops;
 struct people;
 struct sim;
 struct sim_daemon;
 struct simgit;
+
+/* The user's checkout, and the folder with the worktrees, as the models name them. */
+#define SIM_REPO "/repo"
+#define SIM_STORE_DIR "/repo/.overseer"
 
 enum { SIM_EPOCH_S = 1800000000, SIM_DAEMONS = 2, SIM_NAME_MAX = 48 };
 
@@ -92,7 +98,6 @@ struct sim_setup {
 	uint32_t faults;    /* bit per enum sim_fault that is on */
 	uint32_t intensity; /* of all rates, in percent */
 	bool planner;       /* goals come without a plan, and a model makes one */
-	str toml;           /* the configuration */
 };
 
 struct sim_options {
@@ -103,15 +108,18 @@ struct sim_options {
 	int64_t goals_max, nodes_max; /* 0: as the seed says */
 	bool fleet;                   /* 20 agents, steady work, few faults: for measuring */
 	const char *sabotage;         /* the invariant to be broken on purpose, or NULL */
-	const char *dir; /* for the store: on a memory file system where there is one */
 	void (*trace)(void *user, ov_time t, str line); /* or NULL */
 	void *user;
 };
 
 struct sim_stats {
 	uint64_t steps, events, commits, checks, crashes, lives, messages, operations, runs;
+	uint64_t agent_ms; /* virtual time that agents were at work, added up */
+	uint64_t kinds[EVENT_KIND_COUNT];
 	uint64_t faults[FAULT_COUNT];
+	uint64_t chances[FAULT_COUNT];
 	uint64_t fault_ordinals; /* faults so far, those skipped included */
+	uint64_t same_moment;    /* steps without a step of time */
 };
 
 struct sim {
@@ -130,7 +138,10 @@ struct sim {
 	struct sim_daemon *daemons[SIM_DAEMONS]; /* NULL: not up */
 	int lives;                               /* daemons so far: their numbers, from 1 */
 	bool silent;                             /* nothing of any run is seen */
-	bool over;                               /* nothing more is to come */
+	bool power_is_out;
+	int failed_boots; /* in a row, without a fault */
+	struct ops *ops;
+	bool over; /* nothing more is to come */
 	struct sim_stats stats;
 	struct sha256 trace_hash;
 	struct buf line;      /* scratch of sim_trace */

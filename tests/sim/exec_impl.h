@@ -1,0 +1,60 @@
+#pragma once
+/* What the files of the executor's stand-in share. */
+#include "app/hearing.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "tests/sim/exec.h"
+#include "tests/sim/machine.h"
+
+/* An effect under way: what it takes is copied when it is performed, as the real one does. */
+struct exec_task {
+	struct sim_exec *x;
+	struct list link;
+	struct arena arena;
+	enum effect_kind kind;
+	str effect_id, run_id, dispatch_id, goal_id, node_id, purpose;
+	str worktree, branch, start, base, rescue_ref, message, key;
+	uint64_t number; /* distinguishes it from a later one for the same effect */
+	bool sent;       /* a send: on its way to the shim */
+};
+
+/* A run in our hands. */
+struct exec_run {
+	struct sim_exec *x;
+	str id;          /* owned */
+	str worktree;    /* owned */
+	uint64_t offset; /* output before this was heard */
+	struct observation seen;
+	bool compares; /* there was a look to compare the next one with */
+	uint64_t usage;
+	str fingerprint; /* owned */
+	bool looking;
+	struct hearing hearing;
+};
+
+struct sim_exec {
+	struct sim_daemon *d;
+	struct sim *s;
+	struct list tasks;
+	struct map runs; /* id -> struct exec_run */
+	struct map seen; /* id -> struct observation, the same runs */
+	uint64_t tasks_made;
+};
+
+/* exec.c */
+struct exec_task *exec_task_find(struct sim_exec *x, str effect_id);
+void exec_task_free(struct exec_task *t);
+/* The outcome goes on its way, and the task is over. data: a JSON object in text, or NULL. */
+void exec_tell(struct exec_task *t, const char *outcome, str detail, const value *data);
+void exec_tell_error(struct exec_task *t, const struct ov_err *err);
+struct sim_exec *exec_of(struct sim *s, int life);
+const struct state *exec_state(const struct sim_exec *x);
+
+/* exec_run.c */
+void exec_start_run(struct exec_task *t);
+void exec_stop_run(struct exec_task *t);
+void exec_send(struct exec_task *t);
+void exec_runs_done(struct sim_exec *x);
+
+/* exec_plan.c */
+void exec_plan(struct exec_task *t);

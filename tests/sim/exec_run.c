@@ -1,0 +1,409 @@
+/* Runs, as the executor's stand-in handles them: as app/executor_run.c does, on the model of the machine. */
+#include "base/alloc.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "core/record.h"
+#include "tests/sim/exec_impl.h"
+#include "tests/sim/simgit.h"
+
+enum { ADOPT_AGAIN_MS = 5000 };
+
+/* ---- runs in our hands ---- */
+
+static void run_drop(struct exec_run *er)
+{
+	hearing_done(&er->hearing);
+	record_set_str(&er->id, STR(""));
+	record_set_str(&er->worktree, STR(""));
+	record_set_str(&er->fingerprint, STR(""));
+	mem_free(er);
+}
+
+void exec_runs_done(struct sim_exec *x)
+{
+	size_t i = 0;
+	str key;
+	void *er;
+
+	while (map_next(&x->runs, &i, &key, &er))
+		run_drop(er);
+	map_done(&x->runs);
+	map_done(&x->seen);
+}
+
+/* All output that was not heard yet. */
+static void hear(struct exec_run *er, const struct sim_run *r)
+{
+	str output = machine_output(r);
+	str bytes = str_sub(output, er->offset, output.n);
+
+	er->offset = output.n;
+	if (bytes.n)
+		hearing_bytes(&er->hearing, bytes);
+}
+
+static void heard_output(struct sim *s, int life, str run_id)
+{
+	struct sim_exec *x = exec_of(s, life);
+	struct exec_run *er = x ? map_get(&x->runs, run_id) : NULL;
+	struct sim_run *r = machine_find(s->machine, run_id);
+
+	if (!er || !r || s->silent)
+		return;
+	if (machine_output(r).n > er->offset) {
+		er->seen.output_at = sim_now(s);
+		if (hearing_is_awaited(x->d->engine, er->id))
+			engine_touch(x->d->engine);
+	}
+	hear(er, r);
+}
+
+/* What was being given to it, nobody knows whether it arrived. */
+static void sends_end(struct sim_exec *x, str run_id)
+{
+	list_each (it, &x->tasks) {
+		struct exec_task *t = list_entry(it, struct exec_task, link);
+
+		if (t->kind == FX_SEND && t->sent && str_eq(t->run_id, run_id))
+			exec_tell(t, "error", STR("the run ended before it answered"), NULL);
+	}
+}
+
+static void report_end(struct sim_exec *x, str run_id, const struct machine_end *end, size_t bytes)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *v = value_object(&a);
+
+	value_put(&a, v, "run", value_str(&a, run_id));
+	value_put(&a, v, "exit_code", value_int(&a, end->exit_code));
+	value_put(&a, v, "signal", value_int(&a, end->signal));
+	value_put(&a, v, "lost", value_bool(&a, end->lost));
+	value_put(&a, v, "output_bytes", value_int(&a, (int64_t)bytes));
+	value_put(&a, v, "dropped_bytes", value_int(&a, 0));
+	value_put(&a, v, "swept", value_int(&a, (int64_t)end->swept));
+	if (end->ended_at)
+		value_put(&a, v, "ended_at_ms", value_int(&a, end->ended_at));
+	if (end->message.n)
+		value_put(&a, v, "message", value_str(&a, utf8_clean(&a, end->message)));
+	if (end->tokens)
+		value_put(&a, v, "tokens", value_int(&a, end->tokens));
+	if (end->cost_microusd)
+		value_put(&a, v, "cost_microusd", value_int(&a, end->cost_microusd));
+	if (end->limit.n)
+		value_put(&a, v, "limit", value_str(&a, end->limit));
+	if (end->resets_at)
+		value_put(&a, v, "resets_at_ms", value_int(&a, end->resets_at));
+	sim_trace(x->s, "run " STR_FMT " has ended: exit %lld, signal %lld%s", STR_ARG(run_id),
+			(long long)end->exit_code, (long long)end->signal,
+			end->lost ? ", lost" : "");
+	engine_report(x->d->engine, STR("run.end"), v);
+}
+
+/* Also a second time, when the message comes twice: an end is an end. */
+static void heard_end(struct sim *s, int life, str run_id)
+{
+	struct sim_exec *x = exec_of(s, life);
+	struct sim_run *r = machine_find(s->machine, run_id);
+	struct exec_run *er = x ? map_get(&x->runs, run_id) : NULL;
+
+	if (!x || !r || machine_lives(r))
+		return;
+	if (er) {
+		hear(er, r);
+		hearing_end(&er->hearing);
+		sends_end(x, run_id);
+	}
+	report_end(x, run_id, machine_end_of(r), machine_output(r).n);
+	if (!er)
+		return;
+	map_remove(&x->runs, run_id);
+	map_remove(&x->seen, run_id);
+	run_drop(er);
+}
+
+static void take_in_hand(struct sim_exec *x, const struct run *run, struct sim_run *r)
+{
+	struct exec_run *er = mem_zalloc(1, sizeof(*er));
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	er->x = x;
+	record_set_str(&er->id, run->id);
+	record_set_str(&er->worktree,
+			arena_printf(&a, SIM_STORE_DIR "/worktrees/" STR_FMT,
+					STR_ARG(run->worker)));
+	er->offset = MIN((uint64_t)run->update_offset, machine_output(r).n);
+	hearing_init(&er->hearing, x->d->engine, er->id, SIM_STORE_DIR "/no-folder", er->offset);
+	er->seen.output_at = MIN(machine_output_at(r), sim_now(x->s));
+	map_put(&x->runs, er->id, er);
+	map_put(&x->seen, er->id, &er->seen);
+	hear(er, r);
+	machine_listen(x->s->machine, r, x->d->life, heard_output, heard_end);
+}
+
+/* ---- effects on runs ---- */
+
+struct again {
+	int life;
+	char effect[SIM_NAME_MAX];
+};
+
+static void start_again(struct sim *s, void *arg)
+{
+	const struct again *m = arg;
+	struct sim_exec *x = exec_of(s, m->life);
+	struct exec_task *t = x ? exec_task_find(x, str_from(m->effect)) : NULL;
+
+	if (t)
+		exec_start_run(t);
+}
+
+static void launch(struct exec_task *t, const struct run *run, const struct assignment *as)
+{
+	struct sim_exec *x = t->x;
+	struct ov_err err = { 0 };
+	const struct dispatch *d = state_dispatch(exec_state(x), run->dispatch_id);
+	const struct policy *p = &x->s->config->policy;
+	struct machine_spec spec = {
+		.run_id = run->id,
+		.assignment_id = as->id,
+		.goal_id = as->goal_id,
+		.node_id = as->node_id,
+		.agent = as->agent,
+		.worktree = t->worktree,
+		.dispatch_id = run->dispatch_id,
+		.epoch = as->epoch,
+		.attempt = run->attempt,
+		.text = d ? hearing_dispatch_text(&t->arena, x->d->engine, d->seq) : STR(""),
+	};
+
+	for (size_t i = 0; i < p->agents_n; i++)
+		if (str_eq(p->agents[i].name, as->agent))
+			spec.input = p->agents[i].input;
+	if (!spec.text.n)
+		ov_fail(&err, OV_ENOTFOUND, "the text of its dispatch is not in the log");
+	else if (sim_fault(x->s, FAULT_START))
+		ov_fail(&err, OV_EIO, "the program cannot be started");
+	else
+		(void)machine_start(x->s->machine, &spec, &err);
+	if (err.code) {
+		exec_tell_error(t, &err);
+		return;
+	}
+	x->s->stats.runs++;
+	take_in_hand(x, run, machine_find(x->s->machine, run->id));
+	exec_tell(t, "ok", STR(""), NULL);
+}
+
+void exec_start_run(struct exec_task *t)
+{
+	struct sim_exec *x = t->x;
+	const struct effect *fx = state_effect(exec_state(x), t->effect_id);
+	const struct assignment *as = fx ? state_assignment(exec_state(x), fx->assignment_id)
+					 : NULL;
+	struct sim_run *r = machine_find(x->s->machine, t->run_id);
+
+	if (!as || !as->run || map_get(&x->runs, t->run_id)) {
+		exec_tell(t, "ok", STR(""), NULL);
+	} else if (sim_fault(x->s, FAULT_ADOPT)) {
+		/* A former life may have started it: nobody can tell now. */
+		struct again *m = sim_in(x->s, ADOPT_AGAIN_MS, x->d->life, start_again, sizeof(*m));
+
+		m->life = x->d->life;
+		sim_name(m->effect, t->effect_id);
+	} else if (r) {
+		take_in_hand(x, as->run, r);
+		exec_tell(t, "ok", STR(""), NULL);
+	} else {
+		launch(t, as->run, as);
+	}
+}
+
+void exec_stop_run(struct exec_task *t)
+{
+	struct sim_exec *x = t->x;
+	const struct run *run = state_run(exec_state(x), t->run_id);
+	struct exec_run *er = map_get(&x->runs, t->run_id);
+	struct ov_err err = { 0 };
+
+	if (!er && run && run->status != RUN_ENDED) {
+		ov_fail(&err, OV_EUNAVAILABLE, "the run is not in our hands yet");
+		exec_tell_error(t, &err);
+		return;
+	}
+	if (er)
+		machine_stop(x->s->machine, t->run_id);
+	exec_tell(t, "ok", STR(""), NULL);
+}
+
+struct send {
+	int life;
+	uint64_t number;
+	char run[SIM_NAME_MAX], dispatch[SIM_NAME_MAX];
+	size_t n;
+	char text[];
+};
+
+/* At the shim: it takes what it did not take before, and says so to whoever is there. */
+static void at_shim(struct sim *s, void *arg)
+{
+	const struct send *m = arg;
+	struct ov_err err = { 0 };
+	struct sim_exec *x = exec_of(s, m->life);
+	int r = machine_deliver(s->machine, str_from(m->run), str_from(m->dispatch),
+			(str){ m->text, m->n }, &err);
+
+	if (!x)
+		return;
+	list_each (it, &x->tasks) {
+		struct exec_task *t = list_entry(it, struct exec_task, link);
+
+		if (t->number != m->number)
+			continue;
+		if (r < 0)
+			exec_tell_error(t, &err);
+		else
+			exec_tell(t, "ok", STR(""), NULL);
+		return;
+	}
+}
+
+void exec_send(struct exec_task *t)
+{
+	struct sim_exec *x = t->x;
+	const struct dispatch *d = state_dispatch(exec_state(x), t->dispatch_id);
+	str text = d ? hearing_dispatch_text(&t->arena, x->d->engine, d->seq) : STR("");
+	struct ov_err err = { 0 };
+	struct send *m;
+
+	if (!text.n)
+		ov_fail(&err, OV_ENOTFOUND, "its text is not in the log");
+	else if (!map_get(&x->runs, t->run_id))
+		ov_fail(&err, OV_EUNAVAILABLE, "the run has ended or is not in our hands");
+	if (err.code) {
+		exec_tell_error(t, &err);
+		return;
+	}
+	t->sent = true;
+	m = sim_post(x->s, CHANNEL_SEND, 1, 0, at_shim, sizeof(*m) + text.n);
+	m->life = x->d->life;
+	m->number = t->number;
+	sim_name(m->run, t->run_id);
+	sim_name(m->dispatch, t->dispatch_id);
+	m->n = text.n;
+	memcpy(m->text, text.p, text.n);
+}
+
+/* ---- after a restart ---- */
+
+static void adopt_again(struct sim *s, void *arg)
+{
+	struct sim_exec *x = exec_of(s, *(int *)arg);
+
+	if (x)
+		exec_adopt(x);
+}
+
+void exec_adopt(struct sim_exec *x)
+{
+	static const struct machine_end gone = { .lost = true,
+		.exit_code = -1,
+		.message = { "its folder shows no start", 25 } };
+	bool all = true;
+
+	list_each (it, &exec_state(x)->runs) {
+		const struct run *run = list_entry(it, struct run, link);
+		struct sim_run *r;
+
+		if (run->status != RUN_RUNNING || map_get(&x->runs, run->id))
+			continue;
+		r = machine_find(x->s->machine, run->id);
+		if (sim_fault(x->s, FAULT_ADOPT))
+			all = false;
+		else if (r)
+			take_in_hand(x, run, r);
+		else
+			report_end(x, run->id, &gone, 0);
+	}
+	if (!all)
+		*(int *)sim_in(x->s, ADOPT_AGAIN_MS, x->d->life, adopt_again,
+				sizeof(int)) = x->d->life;
+}
+
+/* ---- looks ---- */
+
+struct look {
+	int life;
+	char run[SIM_NAME_MAX];
+};
+
+/* As app/observe: the first look, or the first after output, is only something to compare with. */
+static void look_at_processes(struct exec_run *er)
+{
+	struct sim *s = er->x->s;
+	struct observation *o = &er->seen;
+	uint64_t usage = 0;
+
+	if (s->silent || sim_fault(s, FAULT_LOOK) ||
+			machine_usage(s->machine, er->id, &usage, NULL) < 0) {
+		o->process_unknown = true;
+		return;
+	}
+	o->process_unknown = !er->compares || o->output_at > o->looked_at;
+	if (!o->process_unknown && usage != er->usage)
+		o->process_at = sim_now(s);
+	er->usage = usage;
+	er->compares = true;
+}
+
+static void look_at_tree(struct exec_run *er)
+{
+	struct sim *s = er->x->s;
+	struct observation *o = &er->seen;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct git_result res = { 0 };
+
+	o->tree_unknown = s->silent || sim_fault(s, FAULT_LOOK) ||
+			simgit_fingerprint(s->git, er->worktree, SIMGIT_ALL, &a, &res, NULL) < 0 ||
+			!er->fingerprint.n;
+	if (!o->tree_unknown && !str_eq(res.fingerprint, er->fingerprint))
+		o->tree_at = sim_now(s);
+	if (res.fingerprint.n)
+		record_set_str(&er->fingerprint, res.fingerprint);
+}
+
+static void look_ended(struct sim *s, void *arg)
+{
+	const struct look *m = arg;
+	struct sim_exec *x = exec_of(s, m->life);
+	struct exec_run *er = x ? map_get(&x->runs, str_from(m->run)) : NULL;
+	struct observation *o;
+	struct sim_run *r;
+
+	if (!er)
+		return;
+	o = &er->seen;
+	er->looking = false;
+	look_at_processes(er);
+	look_at_tree(er);
+	o->looked_at = sim_now(s);
+	r = machine_find(s->machine, er->id);
+	o->waiting_for = r && !s->silent ? machine_waits(r) : STR("");
+	engine_touch(x->d->engine);
+}
+
+void exec_look(struct sim_exec *x, const struct run *r)
+{
+	struct exec_run *er = map_get(&x->runs, r->id);
+	struct look *m;
+
+	if (!er || er->looking)
+		return;
+	er->looking = true;
+	m = sim_in(x->s, sim_between(x->s, RNG_EXEC, 50, 3000), x->d->life, look_ended, sizeof(*m));
+	m->life = x->d->life;
+	sim_name(m->run, r->id);
+}

@@ -1,0 +1,165 @@
+/*
+ * The world of a seed, in the manner of swarm testing: each seed has its own size, configuration and
+ * choice of faults, since faults that are always all on hide each other.
+ */
+#include "tests/sim/setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum { FLEET_AGENTS = 20, FLEET_NODES = 400 };
+
+static size_t below(struct sim *s, size_t n)
+{
+	return sim_below(s, RNG_SETUP, n);
+}
+
+static bool odds(struct sim *s, unsigned per_mille)
+{
+	return sim_odds(s, RNG_SETUP, per_mille);
+}
+
+static uint32_t draw_faults(struct sim *s)
+{
+	uint32_t on = 0;
+
+	/* A part of the seeds is calm: what fails there fails in everyday life. */
+	if (odds(s, 100))
+		return 0;
+	for (int f = 0; f < FAULT_COUNT; f++)
+		if (odds(s, 350))
+			on |= 1u << f;
+	return on;
+}
+
+static void draw_size(struct sim *s)
+{
+	struct sim_setup *u = &s->setup;
+
+	u->workers = 1 + (int64_t)below(s, odds(s, 300) ? 20 : 6);
+	u->agents = 1 + (int64_t)below(s, 3);
+	u->goals = 1 + (int64_t)below(s, 4);
+	u->nodes = 1 + (int64_t)below(s, odds(s, 300) ? 60 : 14);
+	u->quiet_at = sim_between(s, RNG_SETUP, OV_HOUR, 16 * OV_HOUR);
+	u->patience = 30 * OV_DAY;
+	u->planner = odds(s, 200);
+	u->faults = draw_faults(s) & ~s->o.without;
+	u->intensity = 20 + (uint32_t)below(s, 200);
+	if (s->o.goals_max)
+		u->goals = MIN(u->goals, s->o.goals_max);
+	if (s->o.nodes_max)
+		u->nodes = MIN(u->nodes, s->o.nodes_max);
+}
+
+/* Steady work for a fleet, with little going wrong: for measuring. */
+static void fleet_size(struct sim *s)
+{
+	s->setup = (struct sim_setup){
+		.agents = 2,
+		.workers = FLEET_AGENTS,
+		.goals = 4,
+		.nodes = FLEET_NODES,
+		.quiet_at = 20 * OV_HOUR,
+		.patience = 30 * OV_DAY,
+		.faults = (1u << FAULT_LATE | 1u << FAULT_KILL | 1u << FAULT_GIT) & ~s->o.without,
+		.intensity = 10,
+	};
+}
+
+static void add_duration(struct sim *s, struct buf *b, const char *key, ov_time lo, ov_time hi)
+{
+	buf_addf(b, "%s = \"%llds\"\n", key,
+			(long long)(sim_between(s, RNG_SETUP, lo, hi) / OV_SECOND));
+}
+
+static void add_int(struct sim *s, struct buf *b, const char *key, size_t lo, size_t hi)
+{
+	buf_addf(b, "%s = %zu\n", key, lo + below(s, hi - lo + 1));
+}
+
+static void add_supervisor(struct sim *s, struct buf *b)
+{
+	add_duration(s, b, "supervisor.idle_after", 3 * OV_MINUTE, 30 * OV_MINUTE);
+	add_duration(s, b, "supervisor.max_run", OV_HOUR, 8 * OV_HOUR);
+	add_duration(s, b, "supervisor.tick_every", 10 * OV_SECOND, 5 * OV_MINUTE);
+	add_duration(s, b, "supervisor.min_resend_interval", OV_MINUTE, 20 * OV_MINUTE);
+	add_duration(s, b, "supervisor.backoff.base", 10 * OV_SECOND, 5 * OV_MINUTE);
+	add_duration(s, b, "supervisor.backoff.max", 5 * OV_MINUTE, OV_HOUR);
+	add_int(s, b, "supervisor.max_retries", 0, 4);
+	add_int(s, b, "retry.max_attempts", 1, 5);
+	add_duration(s, b, "escalation.remind_after", 10 * OV_MINUTE, 8 * OV_HOUR);
+	add_int(s, b, "escalation.max_reminders", 0, 4);
+	if (odds(s, 300))
+		add_duration(s, b, "escalation.default_after", OV_HOUR, 6 * OV_HOUR);
+	if (odds(s, 300))
+		buf_adds(b, STR("quiet.from = \"22:00\"\nquiet.to = \"07:00\"\n"));
+}
+
+static void add_rest(struct sim *s, struct buf *b)
+{
+	buf_addf(b, "workers.max = %lld\n", (long long)s->setup.workers);
+	buf_adds(b, STR("accept.target = \"main\"\nlimits.min_free_memory = 0\n"));
+	add_duration(s, b, "accept.dirty_wait", 10 * OV_SECOND, 2 * OV_MINUTE);
+	add_int(s, b, "accept.conflict_rounds", 1, 4);
+	add_int(s, b, "accept.dirty_tries", 2, 10);
+	add_int(s, b, "store.snapshot_every", 10, odds(s, 500) ? 60 : 2000);
+	if (odds(s, 700))
+		buf_adds(b, STR("workspace.check_command = \"make check\"\n"));
+	if (odds(s, 300))
+		add_int(s, b, "budget.iterations", 2, 60);
+	if (odds(s, 200))
+		add_int(s, b, "budget.tokens", 100000, 20000000);
+	if (odds(s, 500))
+		buf_adds(b, STR("policy.allow_cross_agent = [\"*:*\"]\n"));
+	if (s->setup.planner) {
+		buf_adds(b, STR("planner.provider = \"command\"\nplanner.command = \"plan\"\n"));
+		buf_addf(b, "planner.diagnose = %s\n", odds(s, 500) ? "true" : "false");
+		buf_addf(b, "planner.fallback = %s\n", odds(s, 800) ? "true" : "false");
+	}
+}
+
+static void add_agents(struct sim *s, struct buf *b)
+{
+	static const char *const first_rungs[] = { "resend", "replan", "reassign", "escalate" };
+
+	for (int64_t i = 0; i < s->setup.agents; i++) {
+		buf_addf(b, "[agents.a%lld]\ncommand = [\"agent\"]\n", (long long)i + 1);
+		buf_addf(b, "input = \"%s\"\n", odds(s, 600) ? "stdin" : "none");
+		buf_addf(b, "recovery = \"%s\"\n", first_rungs[below(s, ARRAY_LEN(first_rungs))]);
+		if (odds(s, 200))
+			add_int(s, b, "concurrency", 1, 4);
+	}
+}
+
+void setup_draw(struct sim *s)
+{
+	_cleanup_(buf_done)
+	struct buf toml = BUF_INIT;
+	struct ov_err err = { 0 };
+
+	if (s->o.fleet)
+		fleet_size(s);
+	else
+		draw_size(s);
+	buf_adds(&toml, STR("defaults.agent = \"a1\"\n"));
+	add_supervisor(s, &toml);
+	add_rest(s, &toml);
+	add_agents(s, &toml);
+	if (config_parse(buf_str(&toml), &s->config, &err) < 0) {
+		fprintf(stderr, "the configuration of seed %llu is not valid: %s\n%s\n",
+				(unsigned long long)s->o.seed, err.msg, buf_cstr(&toml));
+		abort();
+	}
+	sim_trace(s, "seed %llu: %lld workers, %lld goals, %lld nodes, faults %08x at %u %%",
+			(unsigned long long)s->o.seed, (long long)s->setup.workers,
+			(long long)s->setup.goals, (long long)s->setup.nodes, s->setup.faults,
+			s->setup.intensity);
+}
+
+void setup_done(struct sim *s)
+{
+	s->config = config_free(s->config);
+}
