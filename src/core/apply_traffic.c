@@ -172,6 +172,7 @@ int apply_outage_over(struct state *s, const struct event *e, struct ov_err *err
 {
 	(void)err;
 	s->outage_since = 0;
+	s->outage_over_at = e->at;
 	if (ev_num(e, "ignore_until_ms"))
 		s->outage_ignored_until = ev_num(e, "ignore_until_ms");
 	return 0;

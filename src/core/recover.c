@@ -106,9 +106,30 @@ static ov_time asked_at(const struct assignment *as)
 	return 0;
 }
 
-static ov_time due_at(const struct policy *p, const struct assignment *as, enum rung rung,
-		ov_time now)
+/* As long as asking takes: nudge after nudge, and the wait for an answer to the last. */
+static ov_time patience(const struct policy *p)
 {
+	ov_time sum = 0;
+
+	for (int64_t n = 1; n < p->max_nudges; n++)
+		sum += MAX(recovery_backoff(p, n), p->min_resend_interval);
+	return p->max_nudges ? sum + recovery_backoff(p, p->max_nudges) : 0;
+}
+
+/*
+ * Healthy agents are silent for longer than a stall takes, now and then. So a run is ended only when
+ * this very silence has lasted so much longer, also if it cannot be asked, or was asked in a silence
+ * before; what it was silent for together with all the others does not count.
+ */
+static ov_time may_end_at(const struct world *w, const struct assignment *as)
+{
+	return MAX(as->updated_at, w->state->outage_over_at) + patience(w->policy);
+}
+
+static ov_time due_at(const struct world *w, const struct assignment *as,
+		const struct observation *o, enum rung rung, ov_time now)
+{
+	const struct policy *p = w->policy;
 	const struct node *n = as->node;
 	ov_time at = n->recovered_at ? n->backoff_until : n->episode_at,
 		asked = MAX(n->sent_at, asked_at(as));
@@ -116,6 +137,8 @@ static ov_time due_at(const struct policy *p, const struct assignment *as, enum 
 	/* The same text again: the larger of backoff and minimum interval. */
 	if ((rung == RUNG_NUDGE || rung == RUNG_RESEND) && asked)
 		at = MAX(at, asked + p->min_resend_interval);
+	if (rung >= RUNG_REASSIGN && has_run(as) && !(o && o->waiting_for.n))
+		at = MAX(at, may_end_at(w, as));
 	/* Nobody is disturbed in quiet hours; work that goes on by itself may be. */
 	return rung == RUNG_NUDGE ? MAX(at, quiet_until(p, MAX(at, now))) : at;
 }
@@ -195,7 +218,7 @@ struct rung_choice rung_next(struct arena *a, const struct world *w, const struc
 	/* The planner does one thing at a time for a goal. */
 	c.nothing = n->goal->effect && (c.diagnose || rung == RUNG_REPLAN);
 	c.rung = (enum rung)rung;
-	c.due_at = due_at(w->policy, as, c.rung, now);
+	c.due_at = due_at(w, as, o, c.rung, now);
 	c.skip = !c.diagnose && rung_hindrance(w, as, c.rung, c.quiet) != NULL;
 	c.why = str_from(c.skip ? rung_hindrance(w, as, c.rung, c.quiet) : ladder[rung].why);
 	if (c.diagnose)

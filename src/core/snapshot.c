@@ -74,6 +74,7 @@ void snapshot_write(struct buf *out, const struct state *s)
 	value_put(&a, doc, "at", value_time(&a, s->at));
 	value_put(&a, doc, "next_escalation", value_int(&a, s->next_escalation));
 	value_put(&a, doc, "outage_since", value_time(&a, s->outage_since));
+	value_put(&a, doc, "outage_over_at", value_time(&a, s->outage_over_at));
 	value_put(&a, doc, "outage_ignored_until", value_time(&a, s->outage_ignored_until));
 	for (size_t i = 0; i < s->goals.n; i++)
 		value_push(&a, goals, goal_doc(&a, s->goals.p[i]));
@@ -278,6 +279,7 @@ int snapshot_read(str bytes, uint64_t hash_seed, struct state **ret, struct ov_e
 	(void)time_parse(value_str_at(doc, "at"), &at);
 	s->at = at;
 	(void)time_parse(value_str_at(doc, "outage_since"), &s->outage_since);
+	(void)time_parse(value_str_at(doc, "outage_over_at"), &s->outage_over_at);
 	(void)time_parse(value_str_at(doc, "outage_ignored_until"), &s->outage_ignored_until);
 	s->seq = (uint64_t)value_int_at(doc, "seq");
 	r = read_sections(s, doc, err);

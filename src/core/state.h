@@ -33,6 +33,7 @@ struct state {
 	size_t accepting; /* open accept effects: at most one is allowed */
 	int64_t next_escalation;
 	ov_time outage_ignored_until; /* a person said that it was none */
+	ov_time outage_over_at;       /* when the last one was over */
 	ov_time outage_since; /* so many runs fell silent at once that none is touched; 0: no */
 };
 

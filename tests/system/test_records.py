@@ -14,6 +14,7 @@ SCALED = """
 delays = ["10ms", "10ms", "10ms"]
 [supervisor]
 idle_after = "600ms"
+min_resend_interval = "10ms"
 stop_grace = "100ms"
 [supervisor.backoff]
 base = "10ms"
