@@ -1,0 +1,384 @@
+/*
+ * The kinds of traces. Durations are spreads with a long tail, not constants, so that a policy is
+ * judged by the rare long ones, too. Where the figures come from:
+ *
+ * - Compaction: in a fleet of 751 sessions the median was 156 s, and a watchdog of 180 s killed 33
+ *   of them while they compacted; up to twenty minutes were seen.
+ * - A request to a model: agents wait ten minutes for an answer by default before they try again and
+ *   say so; models on slow machines, for which that is raised, take up to twenty.
+ * - An overloaded API is tried again ten times, from 588 ms on, doubling, with a line each time.
+ * - Tools: a command of an agent commonly ends within ten minutes; big builds and whole test suites,
+ *   which agents run in the background or without that limit, take up to two hours.
+ * - Ordinary work writes something every few seconds, sometimes nothing for two minutes: a check of
+ *   30 s killed live sessions.
+ * - An idle agent is no dead process: it uses up to half a percent of a processor and some bytes of
+ *   IO for its own timers and keep-alives.
+ */
+#include "tests/sim/quality.h"
+
+#define SECONDS(n) ((n)*OV_SECOND)
+#define MINUTES(n) ((n)*OV_MINUTE)
+
+const char *const kind_names[KIND_COUNT] = {
+#define NAME(sym, name, healthy) [sym] = name,
+	KINDS(NAME)
+#undef NAME
+};
+const bool kind_healthy[KIND_COUNT] = {
+#define HEALTHY(sym, name, healthy) [sym] = healthy,
+	KINDS(HEALTHY)
+#undef HEALTHY
+};
+
+/* Half of all are below `half`, nine in ten below `ninety`, and so on; even between them. */
+struct spread {
+	ov_time least, half, ninety, ninety_nine, most;
+};
+
+static const struct spread
+		gap = { SECONDS(1), SECONDS(12), SECONDS(40), SECONDS(100), SECONDS(150) },
+		piece = { SECONDS(30), MINUTES(3), MINUTES(8), MINUTES(12), MINUTES(15) },
+		compaction = { SECONDS(20), SECONDS(156), MINUTES(6), MINUTES(12), MINUTES(20) },
+		slow_answer = { SECONDS(10), SECONDS(60), MINUTES(4), MINUTES(10), MINUTES(20) },
+		thought = { SECONDS(10), SECONDS(70), MINUTES(4), MINUTES(9), MINUTES(10) },
+		tool = { MINUTES(1), MINUTES(6), MINUTES(25), MINUTES(60), MINUTES(90) },
+		build = { MINUTES(2), MINUTES(12), MINUTES(45), MINUTES(75), MINUTES(110) },
+		fetch = { SECONDS(20), MINUTES(2), MINUTES(8), MINUTES(15), MINUTES(20) },
+		hiccup = { SECONDS(1), SECONDS(10), SECONDS(60), MINUTES(3), MINUTES(5) },
+		change = { SECONDS(5), SECONDS(40), MINUTES(3), MINUTES(5), MINUTES(6) },
+		pause = { SECONDS(5), SECONDS(50), MINUTES(4), MINUTES(9), MINUTES(12) },
+		limit = { MINUTES(2), MINUTES(20), MINUTES(90), MINUTES(180), MINUTES(300) },
+		outage = { MINUTES(20), MINUTES(40), MINUTES(90), MINUTES(150), MINUTES(180) };
+
+static ov_time between(struct rng *r, ov_time from, ov_time to)
+{
+	return from + (ov_time)rng_below(r, (size_t)(to - from) + 1);
+}
+
+static ov_time draw(struct rng *r, const struct spread *s)
+{
+	size_t rank = rng_below(r, 1000);
+
+	if (rank < 500)
+		return between(r, s->least, s->half);
+	if (rank < 900)
+		return between(r, s->half, s->ninety);
+	if (rank < 990)
+		return between(r, s->ninety, s->ninety_nine);
+	return between(r, s->ninety_nine, s->most);
+}
+
+/* What an agent uses that does nothing. */
+static struct span idle(struct rng *r)
+{
+	struct span s = { .cpu_permille = between(r, 0, 5) };
+
+	s.io_per_s = between(r, 0, 50);
+	return s;
+}
+
+/* Ordinary work: words, small tools, changes now and then. */
+static void work(struct trace *t, struct rng *r, ov_time lasts)
+{
+	while (lasts > 0) {
+		ov_time length = MIN(draw(r, &piece), lasts);
+		struct span s = { .tool = rng_below(r, 2) };
+
+		s.out_every = draw(r, &gap);
+		s.cpu_permille = between(r, 5, 300);
+		s.io_per_s = between(r, 100, 100000);
+		s.tree_every = rng_below(r, 2) ? draw(r, &change) : 0;
+		trace_add(t, length, s);
+		lasts -= length;
+	}
+}
+
+static void finish(struct trace *t, struct rng *r)
+{
+	work(t, r, between(r, MINUTES(1), MINUTES(10)));
+	t->ends_at = t->length;
+}
+
+static void begin(struct trace *t, struct rng *r)
+{
+	work(t, r, between(r, SECONDS(20), MINUTES(30)));
+}
+
+/* A silent stretch, with what is used meanwhile. */
+static void silent(struct trace *t, struct rng *r, const struct spread *lasts, struct span s)
+{
+	trace_add(t, draw(r, lasts), s);
+}
+
+static void make_loud_tool(struct trace *t, struct rng *r)
+{
+	struct span s = { .tool = true, .cpu_permille = 500 };
+
+	s.out_every = draw(r, &gap);
+	silent(t, r, &tool, s);
+}
+
+static void make_quiet_tool(struct trace *t, struct rng *r)
+{
+	struct span s = { .tool = true };
+
+	s.cpu_permille = between(r, 20, 300);
+	silent(t, r, &tool, s);
+}
+
+/* For a machine elsewhere: nothing at all is used, or, by those who do not tell, a poll's worth. */
+static void make_remote_tool(struct trace *t, struct rng *r)
+{
+	struct span s = idle(r);
+
+	s.tool = true;
+	if (!t->tells)
+		s.io_per_s = between(r, 500, 5000);
+	silent(t, r, &tool, s);
+}
+
+static void make_compaction(struct trace *t, struct rng *r)
+{
+	struct span s = idle(r);
+
+	s.compacting = true;
+	silent(t, r, &compaction, s);
+}
+
+static void make_slow_model(struct trace *t, struct rng *r)
+{
+	size_t turns = 4 + rng_below(r, 8);
+
+	for (size_t i = 0; i < turns; i++) {
+		silent(t, r, &slow_answer, idle(r));
+		trace_add(t, SECONDS(10), (struct span){ .out_every = SECONDS(2) });
+	}
+}
+
+static void make_thinking(struct trace *t, struct rng *r)
+{
+	silent(t, r, &thought, idle(r));
+}
+
+static void make_build(struct trace *t, struct rng *r)
+{
+	struct span s = { .tool = true };
+
+	s.cpu_permille = between(r, 800, 4000);
+	silent(t, r, &build, s);
+}
+
+/* Comes in pieces: a slow server, a lost connection that is made anew. */
+static void make_download(struct trace *t, struct rng *r)
+{
+	size_t pieces = 1 + rng_below(r, 6);
+
+	for (size_t i = 0; i < pieces; i++) {
+		struct span s = { .tool = true, .cpu_permille = 5 };
+
+		s.io_per_s = between(r, 20000, 5000000);
+		silent(t, r, &fetch, s);
+		s = idle(r);
+		s.tool = true;
+		silent(t, r, &hiccup, s);
+	}
+}
+
+static void make_limit(struct trace *t, struct rng *r)
+{
+	t->ends_at = t->length;
+	t->over_at = t->length + draw(r, &limit);
+	if (t->kind == KIND_LIMIT_RESET)
+		t->resets_at = t->over_at;
+}
+
+static void make_api_retry(struct trace *t, struct rng *r)
+{
+	ov_time wait = 588;
+	size_t tries = 3 + rng_below(r, 8);
+
+	for (size_t i = 0; i < tries; i++, wait *= 2) {
+		struct span s = idle(r);
+
+		s.out_every = MINUTES(60);
+		trace_add(t, wait, s);
+	}
+}
+
+static void make_quiet_tests(struct trace *t, struct rng *r)
+{
+	struct span s = { .tool = true };
+
+	s.cpu_permille = between(r, 0, 100);
+	s.tree_every = draw(r, &change);
+	silent(t, r, &tool, s);
+}
+
+static void make_tree_only(struct trace *t, struct rng *r)
+{
+	struct span s = idle(r);
+
+	s.tree_every = draw(r, &change);
+	trace_add(t, between(r, MINUTES(10), MINUTES(120)), s);
+}
+
+static void make_bursts(struct trace *t, struct rng *r)
+{
+	size_t n = 4 + rng_below(r, 8);
+
+	for (size_t i = 0; i < n; i++) {
+		trace_add(t, between(r, SECONDS(2), SECONDS(60)),
+				(struct span){ .out_every = 200, .cpu_permille = 50 });
+		silent(t, r, &pause, idle(r));
+	}
+}
+
+/* Sick from now on, for ever. */
+static void sick(struct trace *t, struct span s)
+{
+	t->sick_at = t->length;
+	trace_add(t, OV_HOUR, s);
+}
+
+static void make_dead(struct trace *t, struct rng *r _unused_)
+{
+	sick(t, (struct span){ 0 });
+	t->dead_at = t->sick_at;
+}
+
+static void make_hung(struct trace *t, struct rng *r)
+{
+	sick(t, idle(r));
+}
+
+static void make_hung_tool(struct trace *t, struct rng *r)
+{
+	struct span s = idle(r);
+
+	s.tool = true;
+	sick(t, s);
+	t->again = rng_below(r, 2);
+}
+
+static void make_loop(struct trace *t, struct rng *r)
+{
+	struct span s = { .cpu_permille = 20 };
+
+	s.out_every = draw(r, &gap);
+	sick(t, s);
+	t->again = true;
+}
+
+static void make_spin(struct trace *t, struct rng *r)
+{
+	sick(t, (struct span){ .cpu_permille = 1000 });
+	t->again = rng_below(r, 2);
+}
+
+static void make_waits(struct trace *t, struct rng *r)
+{
+	struct span s = idle(r);
+
+	s.waiting = true;
+	t->tells = t->kind == KIND_WAITS_TOLD;
+	sick(t, s);
+	t->again = true;
+}
+
+static void make_lost_prompt(struct trace *t, struct rng *r)
+{
+	sick(t, idle(r));
+	t->answers = rng_below(r, 2);
+}
+
+/* Nobody's run is at fault: when the network is back they go on, one after the other. */
+static void make_outage(struct trace *t, struct rng *r)
+{
+	sick(t, idle(r));
+	t->keep = true;
+}
+
+static const struct {
+	void (*make)(struct trace *t, struct rng *r);
+	bool at_once; /* without ordinary work before it */
+} makers[KIND_COUNT] = {
+	[KIND_LOUD_TOOL] = { make_loud_tool },
+	[KIND_QUIET_TOOL] = { make_quiet_tool },
+	[KIND_REMOTE_TOOL] = { make_remote_tool },
+	[KIND_COMPACTION] = { make_compaction },
+	[KIND_SLOW_MODEL] = { make_slow_model },
+	[KIND_THINKING] = { make_thinking },
+	[KIND_BUILD] = { make_build },
+	[KIND_DOWNLOAD] = { make_download },
+	[KIND_LIMIT_RESET] = { make_limit },
+	[KIND_LIMIT_BARE] = { make_limit },
+	[KIND_API_RETRY] = { make_api_retry },
+	[KIND_QUIET_TESTS] = { make_quiet_tests },
+	[KIND_TREE_ONLY] = { make_tree_only },
+	[KIND_BURSTS] = { make_bursts },
+	[KIND_DEAD] = { make_dead },
+	[KIND_HUNG] = { make_hung },
+	[KIND_HUNG_TOOL] = { make_hung_tool },
+	[KIND_LOOP] = { make_loop },
+	[KIND_SPIN] = { make_spin },
+	[KIND_WAITS_TOLD] = { make_waits },
+	[KIND_WAITS] = { make_waits },
+	[KIND_LOST_PROMPT] = { make_lost_prompt, true },
+	[KIND_OUTAGE] = { make_outage },
+};
+
+static void trace_make(struct trace *ret, enum kind kind, struct rng *r)
+{
+	struct trace t = trace_new(kind);
+
+	t.tells = rng_below(r, 2);
+	t.input = rng_below(r, 2);
+	if (!makers[kind].at_once)
+		begin(&t, r);
+	makers[kind].make(&t, r);
+	if (kind_healthy[kind] && t.ends_at == OV_TIME_MAX)
+		finish(&t, r);
+	*ret = t;
+}
+
+/* All of a fleet work until one moment, and are back within two minutes after another. */
+static void fleet_make(struct test_case *c, struct rng *r)
+{
+	ov_time gone = between(r, MINUTES(10), MINUTES(60)), back = gone + draw(r, &outage);
+
+	c->n = 5 + rng_below(r, FLEET_MAX - 4);
+	for (size_t i = 0; i < c->n; i++) {
+		struct trace *t = &c->agents[i];
+
+		*t = trace_new(KIND_OUTAGE);
+		t->tells = rng_below(r, 2);
+		t->input = rng_below(r, 2);
+		work(t, r, gone);
+		make_outage(t, r);
+		t->length = back + between(r, SECONDS(1), MINUTES(2));
+		finish(t, r);
+	}
+}
+
+void case_make(struct test_case *ret, enum kind kind, uint64_t seed, size_t index)
+{
+	struct rng r = { .state = seed * 1000003 + (uint64_t)kind };
+
+	r.state = rng_next(&r) + index;
+	*ret = (struct test_case){ .n = 1 };
+	if (kind == KIND_OUTAGE)
+		fleet_make(ret, &r);
+	else
+		trace_make(&ret->agents[0], kind, &r);
+}
+
+struct trace trace_recovered(const struct trace *t)
+{
+	struct trace next = trace_new(t->kind);
+
+	next.tells = t->tells;
+	next.input = t->input;
+	trace_add(&next, MINUTES(10), (struct span){ .out_every = SECONDS(15) });
+	next.ends_at = next.length;
+	return next;
+}
