@@ -83,7 +83,15 @@ static void world_store_failed(void *user, const struct ov_err *err)
 	struct daemon *d = user;
 
 	d->store_failing = err != NULL;
-	if (err)
+	/*
+	 * Another daemon owns the store now. Whatever this one still shows or does is of the past, so
+	 * it ends at once; its runs go on, and are the other's.
+	 */
+	if (err && err->code == OV_EFENCED) {
+		log_warn("%s; another daemon owns the store: this one ends", err->msg);
+		d->fenced = true;
+		loop_quit(d->loop, ov_code_info(OV_EFENCED)->exit_status);
+	} else if (err)
 		log_warn("the store could not be written: %s; nothing of it happened, trying again",
 				err->msg);
 	else
@@ -459,7 +467,8 @@ int daemon_run(const struct daemon_options *o)
 	if (d.partly_read && !d.safe.on && d.config->store_verify_at_start)
 		child_verify(&d);
 	status = loop_run(d.loop);
-	register_remove(&d);
+	if (!d.fenced)
+		register_remove(&d);
 	close_all(&d);
 	log_info("stopped");
 	return status;

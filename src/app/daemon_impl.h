@@ -39,6 +39,7 @@ struct daemon {
 	str caller; /* name of the last caller, owned */
 	uid_t caller_uid;
 	bool stopping, store_failing, archiving;
+	bool fenced; /* the store is another daemon's, and so is what is written about us */
 	const char *stop_reason;
 	char capacity[200];
 };

@@ -2,6 +2,7 @@
 """The daemon where its parts meet: what a check leaves behind, reloads, stopping, following."""
 
 import os
+import sqlite3
 import sys
 import unittest
 
@@ -65,6 +66,33 @@ class Starting(SiteCase):
         site.wait_goal(site.call("goal.list")["goals"][0]["id"])
         self.assertEqual(site.home("started"), "x\n")
         self.assertEqual(len(site.runs()), 1)
+        self.assertEqual(site.down(), 0)
+
+
+class Fenced(SiteCase):
+    def registered(self, site):
+        with open(os.path.join(site.dir, "daemon.json"), encoding="utf-8") as f:
+            return f.read()
+
+    def test_a_daemon_that_lost_its_store_ends(self):
+        """Somebody removed the lock file and another daemon took the store: the old one shows nothing any more."""
+        site = self.site(harness.FAST, AGENT)
+        site.up()
+        registered = self.registered(site)
+        os.unlink(os.path.join(site.dir, "store.db.lock"))
+        db = sqlite3.connect(os.path.join(site.dir, "store.db"))
+        with db:
+            db.execute("UPDATE lease SET term = term + 1")
+        db.close()
+        with self.assertRaises((harness.RpcError, ConnectionError)) as refused:
+            site.call("goal.create", title="g", plan=plan(task("T1")))
+        if isinstance(refused.exception, harness.RpcError):
+            self.assertEqual(refused.exception.code, "E_FENCED")
+        self.assertEqual(site.ended(), 5)
+        # What stands there is the other one's, as far as this one can know.
+        self.assertEqual(self.registered(site), registered)
+        site.up()
+        self.assertEqual(site.call("goal.list")["goals"], [])
         self.assertEqual(site.down(), 0)
 
 
