@@ -1,0 +1,233 @@
+/*
+ * What needs a person, and what people make of it: they answer with one of the options, in their own
+ * words, with nonsense, twice, or close it. When all is quiet they come to an end with everything:
+ * what they paused goes on, what nothing helps is given up.
+ */
+#include "base/arena.h"
+#include "base/str.h"
+#include "tests/sim/person_impl.h"
+
+/* After so many answers about the same work somebody loses hope. */
+enum { HOPE = 3 };
+
+static size_t times_answered(struct people *p, str key)
+{
+	size_t n = (size_t)(uintptr_t)map_get(&p->answered, key);
+
+	map_put(&p->answered, n ? key : arena_str(&p->keys, key), (void *)(uintptr_t)(n + 1));
+	return n;
+}
+
+struct looking {
+	struct people *p;
+	int who;
+	struct arena *a;
+	const value *x; /* the escalation */
+};
+
+static bool odds(const struct looking *k, unsigned per_mille)
+{
+	return sim_odds(k->p->s, RNG_PERSON, per_mille);
+}
+
+static bool is_kind(const struct looking *k, const char *kind)
+{
+	return str_is(value_str_at(k->x, "kind"), kind);
+}
+
+static void answer(struct looking *k, str text)
+{
+	value *params = value_object(k->a);
+
+	value_put(k->a, params, "number", value_int(k->a, value_int_at(k->x, "number")));
+	value_put(k->a, params, "answer", value_str(k->a, text));
+	ask(k->p, k->who, "inbox.answer", params, NULL, 0);
+	if (odds(k, k->p->person[k->who].temper->twice))
+		ask(k->p, k->who, "inbox.answer", params, NULL, 0);
+}
+
+static void about_goal(struct looking *k, const char *op)
+{
+	value *params = params_about(k->a, "goal", value_str_at(k->x, "goal_id"));
+
+	params_text(k->a, params, "reason", "it is in the inbox");
+	ask(k->p, k->who, op, params, NULL, 0);
+}
+
+/* Nothing but more of it, or giving up, helps here. */
+static void answer_budget(struct looking *k, size_t times)
+{
+	value *params = params_about(k->a, "goal", value_str_at(k->x, "goal_id")),
+	      *budget = value_object(k->a);
+
+	if (times >= HOPE || odds(k, 100)) {
+		answer(k, STR("cancel"));
+		return;
+	}
+	params_text(k->a, budget, "iterations", "unlimited");
+	params_text(k->a, budget, "wall_ms", "unlimited");
+	params_text(k->a, budget, "tokens", "unlimited");
+	params_text(k->a, budget, "cost_microusd", "unlimited");
+	value_put(k->a, params, "budget", budget);
+	params_text(k->a, params, "reason", "it is worth it");
+	ask(k->p, k->who, "goal.update", params, NULL, 0);
+}
+
+/* It has no plan, or nothing left in it: it gets one, or is given up. */
+static void answer_planless(struct looking *k, size_t times)
+{
+	value *params = params_about(k->a, "goal", value_str_at(k->x, "goal_id"));
+
+	if (is_kind(k, "reopened") || times >= HOPE) {
+		about_goal(k, "goal.cancel");
+		return;
+	}
+	value_put(k->a, params, "plan", plan_draw(k->p, k->a, 3));
+	ask(k->p, k->who, "plan.apply", params, NULL, 0);
+}
+
+static void answer_option(struct looking *k, const value *options)
+{
+	size_t n = value_count(options), at = sim_below(k->p->s, RNG_PERSON, n);
+
+	answer(k, value_str_or(value_item(options, at), STR("")));
+}
+
+/* About a node: go on, in one way or another, until there is no hope. */
+static void answer_node(struct looking *k, size_t times)
+{
+	const value *options = value_at(k->x, "options");
+
+	if (times >= HOPE)
+		answer(k, odds(k, 300) ? STR("done") : STR("cancel"));
+	else if (is_kind(k, "question") && value_count(options))
+		answer_option(k, options);
+	else if (odds(k, 200))
+		answer(k, STR("please do it as it was asked for, step by step"));
+	else
+		answer(k, STR("retry"));
+}
+
+static void answer_sensibly(struct looking *k)
+{
+	str goal = value_str_at(k->x, "goal_id"), node = value_str_at(k->x, "node_id");
+	size_t times = times_answered(k->p,
+			arena_printf(k->a, STR_FMT "/" STR_FMT, STR_ARG(goal), STR_ARG(node)));
+	const value *options = value_at(k->x, "options");
+
+	if (is_kind(k, "budget"))
+		answer_budget(k, times);
+	else if (!node.n && (is_kind(k, "reopened") ||
+					    (is_kind(k, "planner") && !value_count(options))))
+		answer_planless(k, times);
+	else if (node.n)
+		answer_node(k, times);
+	else if (value_count(options))
+		answer_option(k, options);
+	else
+		answer(k, STR("seen"));
+}
+
+static void answer_badly(struct looking *k)
+{
+	static const str words[] = { STR_INIT("yes and no"), STR_INIT("?"), STR_INIT("dо it"),
+		STR_INIT("42"), STR_INIT("r"), STR_INIT("DONE"), STR_INIT("cancel the others") };
+
+	answer(k, words[sim_below(k->p->s, RNG_PERSON, ARRAY_LEN(words))]);
+}
+
+static void dismiss(struct looking *k)
+{
+	value *params = value_object(k->a);
+
+	value_put(k->a, params, "number", value_int(k->a, value_int_at(k->x, "number")));
+	ask(k->p, k->who, "inbox.dismiss", params, NULL, 0);
+}
+
+static void inbox_seen(struct people *p, const struct asked *q, int r, const value *result)
+{
+	const struct temper *t = p->person[q->who].temper;
+	const value *inbox = value_at(result, "inbox");
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	for (size_t i = 0; r == 0 && i < value_count(inbox); i++) {
+		struct looking k = { .p = p, .who = q->who, .a = &a, .x = value_item(inbox, i) };
+
+		if (sim_quiet(p->s))
+			answer_sensibly(&k);
+		else if (!odds(&k, t->answers))
+			continue;
+		else if (odds(&k, t->nonsense))
+			answer_badly(&k);
+		else if (odds(&k, t->dismisses))
+			dismiss(&k);
+		else
+			answer_sensibly(&k);
+	}
+}
+
+/* ---- the end ---- */
+
+static void blocked_seen(struct people *p, const struct asked *q, int r, const value *result)
+{
+	const value *nodes = value_at(result, "nodes");
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	for (size_t i = 0; r == 0 && i < value_count(nodes); i++) {
+		const value *n = value_item(nodes, i);
+		str goal = value_str_at(n, "goal"), id = value_str_at(n, "id"),
+		    block = value_str_at(n, "block");
+		str key = arena_printf(&a, STR_FMT "/" STR_FMT, STR_ARG(goal), STR_ARG(id));
+		value *params = params_about(&a, "node", key);
+		bool ours = str_is(block, "person") || str_is(block, "paused") ||
+				str_is(block, "credential");
+
+		/* What has an entry in the inbox is answered there; what it was closed for is ours now. */
+		if (!ours && times_answered(p, key) < HOPE)
+			continue;
+		params_text(&a, params, "reason", "all is quiet");
+		if (times_answered(p, key) < 2 * HOPE) {
+			params_text(&a, params, "status", "queued");
+			ask(p, q->who, "work.update", params, NULL, 0);
+		} else {
+			ask(p, q->who, "work.cancel", params, NULL, 0);
+		}
+	}
+}
+
+static void goals_seen(struct people *p, const struct asked *q, int r, const value *result)
+{
+	const value *goals = value_at(result, "goals");
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	for (size_t i = 0; r == 0 && i < value_count(goals); i++) {
+		const value *g = value_item(goals, i);
+		value *params = params_about(&a, "goal", value_str_at(g, "id"));
+		bool aborted = str_is(value_str_at(g, "health"), "aborted");
+
+		params_text(&a, params, "reason", "all is quiet");
+		ask(p, q->who, aborted ? "goal.cancel" : "goal.resume", params, NULL, 0);
+	}
+}
+
+static void tidy(struct people *p, int who)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	ask(p, who, "goal.list", params_about(&a, "status", STR("paused")), goals_seen, 0);
+	ask(p, who, "work.list", params_about(&a, "status", STR("blocked")), blocked_seen, 0);
+}
+
+void act_look(struct people *p, int who)
+{
+	const struct temper *t = p->person[who].temper;
+
+	if (sim_quiet(p->s))
+		tidy(p, who);
+	if (t->answers)
+		ask(p, who, "inbox.list", NULL, inbox_seen, 0);
+}
