@@ -92,7 +92,7 @@ static void next_turn(struct people *p, int who, enum turn turn)
 
 static void take_turn(struct sim *s, void *arg)
 {
-	static void (*const acts[TURN_COUNT])(struct people *p, int who) = {
+	static void (*const acts[TURN_COUNT])(struct people * p, int who) = {
 		[TURN_LOOK] = act_look,
 		[TURN_MEDDLE] = act_meddle,
 		[TURN_READ] = act_read,
@@ -246,7 +246,7 @@ bool people_are_done(const struct people *p)
 	for (size_t i = 0; i < p->wishes.n; i++)
 		if (!p->wishes.p[i].taken)
 			return false;
-	return true;
+	return user_is_done(p->user);
 }
 
 size_t people_promises(const struct people *p, const struct promise **ret)

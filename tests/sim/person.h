@@ -11,7 +11,12 @@ struct people *people_new(struct sim *s);
 void people_free(struct people *p);
 /* Puts everything that they will do into the queue: goals first. */
 void people_begin(struct people *p);
-/* They gave all their goals, and all of these were taken. */
+/*
+ * Between two steps of a git command of ours: the user may do something just then. For the stand-in
+ * of the executor (simgit_between).
+ */
+void people_meanwhile(struct people *p);
+/* They gave all their goals, and all of these were taken; the checkout is left clean. */
 bool people_are_done(const struct people *p);
 
 /* A change that a daemon said is done: the goal, node or escalation that the answer named. */

@@ -95,8 +95,7 @@ static void fill_goal(struct acting *x, value *params)
 		params_text(x->a, params, "problem_statement", "told once more, in other words");
 	if (odds(x, 200)) {
 		budget = value_object(x->a);
-		value_put(x->a, budget, "iterations",
-				value_int(x->a, 20 + (int64_t)below(x, 400)));
+		value_put(x->a, budget, "iterations", value_int(x->a, 20 + (int64_t)below(x, 400)));
 		value_put(x->a, params, "budget", budget);
 	}
 }
@@ -155,7 +154,7 @@ static void fill_events(struct acting *x, value *params)
 struct act {
 	const char *op;
 	unsigned weight;
-	void (*fill)(struct acting *x, value *params); /* or NULL */
+	void (*fill)(struct acting *x, value *params);    /* or NULL */
 	void (*instead)(struct acting *x, value *params); /* what is more than one request */
 	const char *key; /* of the row's id among the parameters; NULL: as the list has it */
 };
@@ -222,7 +221,8 @@ static const struct noun {
 	{ "goal.list", "goals", "goal", ACTS(goal_acts), ACTS(goal_reads), 30 },
 	{ "work.list", "nodes", "node", ACTS(node_acts), ACTS(node_reads), 60 },
 	{ "run.list", "runs", "run", ACTS(run_acts), ACTS(run_reads), 10 },
-	{ "queue.list", "queue", "node", ACTS(node_acts), ACTS(node_reads), 20 },
+	{ "queue.list", "accept", "node", ACTS(node_acts), ACTS(node_reads), 10 },
+	{ "queue.list", "dispatch", "node", ACTS(node_acts), ACTS(node_reads), 10 },
 	{ "inbox.list", "inbox", "number", NULL, 0, ACTS(inbox_reads), 10 },
 	{ "status.get", "goals", "goal", ACTS(goal_acts), ACTS(goal_reads), 10 },
 };
@@ -251,8 +251,7 @@ static value *params_of(struct acting *x, const struct noun *noun, const char *k
 	if (!id.n)
 		id = value_str_at(x->row, "node");
 	if (strcmp(noun->key, "number") == 0)
-		value_put(x->a, params, noun->key,
-				value_int(x->a, value_int_at(x->row, "number")));
+		value_put(x->a, params, noun->key, value_int(x->a, value_int_at(x->row, "number")));
 	else if (strcmp(noun->key, "node") == 0 && goal.n)
 		value_put(x->a, params, key ? key : noun->key,
 				value_strf(x->a, STR_FMT "/" STR_FMT, STR_ARG(goal), STR_ARG(id)));

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "data/json.h"
 #include "tests/sim/daemon.h"
+#include "tests/sim/disk.h"
 #include "tests/sim/exec.h"
 #include "tests/sim/person_impl.h"
 
@@ -156,6 +157,8 @@ static void read_done(void *user, int r, const struct ov_err *commit_err)
 	if (d) {
 		struct op_ctx cx = op_context(c, d);
 
+		disk_set_life(p->s->disk, (unsigned)c->life);
+
 		if (r == 0 && engine_head(d->engine) != cx.state->seq)
 			sim_violated(p->s, "reads_show_saved",
 					"%s is answered from event %llu, but only %llu are saved",
@@ -166,6 +169,9 @@ static void read_done(void *user, int r, const struct ov_err *commit_err)
 			r = c->op->read(&cx, c->params, &result, &err);
 			commit_err = &err;
 		}
+	}
+	/* The disk may have been its end just now. */
+	if (daemon_of(p->s, c->life)) {
 		check_code(p, c->op->name, r, commit_err);
 		reply(p, c->id, r, result);
 	}
@@ -261,8 +267,8 @@ static void send(struct people *p, struct asked *q)
 			request_arrives, sizeof(*l) + q->params.n);
 
 	q->tries++;
-	sim_trace(s, "%s asks #%llu %s " STR_FMT, p->person[q->who].name,
-			(unsigned long long)q->id, q->op, STR_ARG(str_sub(q->params, 0, 120)));
+	sim_trace(s, "%s asks #%llu %s " STR_FMT, p->person[q->who].name, (unsigned long long)q->id,
+			q->op, STR_ARG(str_sub(q->params, 0, 120)));
 	l->id = q->id;
 	l->who = q->who;
 	sim_name(l->op, str_from(q->op));

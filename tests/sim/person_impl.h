@@ -22,14 +22,14 @@ struct temper {
 	ov_time look[2];   /* at the inbox */
 	ov_time meddle[2]; /* gives commands that nobody asked for */
 	ov_time read[2];   /* only looks at something */
-	unsigned answers, nonsense, twice, dismisses; /* per thousand of what he sees in the inbox */
+	unsigned answers, nonsense, twice,
+			dismisses; /* per thousand of what he sees in the inbox */
 	unsigned careful; /* per thousand of lost answers: looks first before he asks again */
 };
 
 struct person {
 	const char *name; /* human:ann */
 	const struct temper *temper;
-	uint64_t turns[3]; /* of looking, meddling, reading: the entry of the queue that counts */
 };
 
 /* A goal that somebody wants. */
@@ -103,6 +103,8 @@ void plan_alter(struct people *p, struct arena *a, value *doc);
 struct user *user_new(struct sim *s);
 void user_free(struct user *u);
 void user_begin(struct user *u);
+/* His checkout is clean and stays so. */
+bool user_is_done(const struct user *u);
 
 /* {"goal": ...}, for most parameters */
 value *params_about(struct arena *a, const char *key, str text);

@@ -117,8 +117,9 @@ static void answer_sensibly(struct looking *k)
 
 	if (is_kind(k, "budget"))
 		answer_budget(k, times);
-	else if (!node.n && (is_kind(k, "reopened") ||
-					    (is_kind(k, "planner") && !value_count(options))))
+	else if (!node.n &&
+			(is_kind(k, "reopened") ||
+					(is_kind(k, "planner") && !value_count(options))))
 		answer_planless(k, times);
 	else if (node.n)
 		answer_node(k, times);
@@ -130,7 +131,7 @@ static void answer_sensibly(struct looking *k)
 
 static void answer_badly(struct looking *k)
 {
-	static const str words[] = { STR_INIT("yes and no"), STR_INIT("?"), STR_INIT("dо it"),
+	static const str words[] = { STR_INIT("yes and no"), STR_INIT("?"), STR_INIT("do it"),
 		STR_INIT("42"), STR_INIT("r"), STR_INIT("DONE"), STR_INIT("cancel the others") };
 
 	answer(k, words[sim_below(k->p->s, RNG_PERSON, ARRAY_LEN(words))]);

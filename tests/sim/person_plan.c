@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include "tests/sim/person_impl.h"
 
-enum { NODES_MAX = 64 };
+enum { NODES_MAX = 128 };
 
 /* A plan in the making: tasks one after the other, whatever phase they are in. */
 struct draft {
@@ -11,7 +11,7 @@ struct draft {
 	struct arena *a;
 	str ids[NODES_MAX]; /* of tasks so far, in order */
 	size_t n;
-	size_t phase, phases; /* where we are */
+	size_t slots; /* for tasks that are left */
 };
 
 static size_t below(struct draft *d, size_t n)
@@ -124,8 +124,7 @@ static void add_subtasks(struct draft *d, value *task, str id, size_t n)
 		value *sub = node_draw(d, own, true), *deps = value_array(d->a);
 
 		if (i && odds(d, 400)) {
-			value_push(d->a, deps,
-					value_strf(d->a, STR_FMT ".%zu", STR_ARG(id), i));
+			value_push(d->a, deps, value_strf(d->a, STR_FMT ".%zu", STR_ARG(id), i));
 			value_put(d->a, sub, "deps", deps);
 		}
 		value_push(d->a, list, sub);
@@ -141,7 +140,7 @@ static size_t add_task(struct draft *d, value *tasks, shape_fn *shape, size_t le
 	value *deps = value_array(d->a), *task;
 	size_t subs = 0;
 
-	if (left > 2 && limits->max_subtasks > 1 && odds(d, 200))
+	if (left > 2 && limits->max_subtasks > 1 && (left > d->slots || odds(d, 200)))
 		subs = 2 + below(d, MIN(left - 2, (size_t)limits->max_subtasks - 1));
 	task = node_draw(d, id, subs == 0);
 	shape(d, deps);
@@ -166,8 +165,9 @@ value *plan_draw(struct people *p, struct arena *a, size_t nodes)
 		value *phase = value_object(a), *tasks = value_array(a);
 		size_t want = 1 + below(&d, (size_t)limits->max_tasks);
 
-		/* The last phase takes what is left. */
-		if (i + 1 == (size_t)limits->max_phases)
+		/* What later phases have no room for. */
+		d.slots = (size_t)(limits->max_phases - (int64_t)i) * (size_t)limits->max_tasks;
+		if (left + (size_t)limits->max_tasks > d.slots)
 			want = (size_t)limits->max_tasks;
 		for (size_t k = 0; k < want && left; k++)
 			left -= MIN(left, add_task(&d, tasks, shape, left));
