@@ -1,0 +1,248 @@
+/* accept: the order and the decisions of drive/git_accept.c. */
+#include "tests/sim/simgit_parts.h"
+
+#include "base/sha256.h"
+#include "drive/git_call.h"
+
+/* What an accept works on. */
+struct accept {
+	struct sg_ref *branch, *target, *kept;
+	uint32_t at, onto, keep; /* where branch, target and the ref that keeps were at the start */
+	uint32_t key, commit;
+	bool done; /* the outcome stands, the branch does not follow */
+};
+
+static int check_accept(const struct git_accept *spec, struct ov_err *err)
+{
+	bool ok = spec->key.n > 0 && spec->key.n <= 200;
+
+	if (!git_ref_valid(spec->branch) || !git_ref_valid(spec->target) ||
+			str_eq(spec->branch, spec->target))
+		return ov_fail(err, OV_EINVALID,
+				"cannot accept branch \"" STR_FMT "\" into \"" STR_FMT "\"",
+				STR_ARG(spec->branch), STR_ARG(spec->target));
+	for (size_t i = 0; i < spec->key.n; i++)
+		ok = ok && spec->key.p[i] > ' ' && spec->key.p[i] <= '~';
+	if (!ok)
+		return ov_fail(err, OV_EINVALID,
+				"accept key \"" STR_FMT "\" must be one word of visible ASCII",
+				STR_ARG(spec->key));
+	return 0;
+}
+
+/* The commit on the target with the key, no older than `since`; 0: none. */
+static uint32_t search(struct simgit *g, uint32_t key, uint32_t target, uint32_t since)
+{
+	uint32_t found = 0;
+
+	for (uint32_t id = key < g->key_last.n ? g->key_last.p[key] : 0; id;
+			id = g->commits.p[id].same_key) {
+		if (!g->commits.p[id].refs || !sg_is_ancestor(g, id, target))
+			continue;
+		if (!since || id == since || !sg_is_ancestor(g, id, since))
+			found = id;
+	}
+	return found;
+}
+
+/* Is the checkout that has the target fit to go forward? */
+static bool holder_ready(struct sg_call *c, const struct accept *ac, struct sg_wt **ret)
+{
+	struct simgit *g = c->g;
+
+	*ret = sg_holder(g, ac->target);
+	for (size_t i = 0; i < g->wts.n; i++)
+		if (g->wts.p[i]->there && g->wts.p[i]->op == SG_REBASE &&
+				g->wts.p[i]->rebased == ac->target) {
+			c->res.outcome = GIT_DIRTY;
+			c->res.detail = arena_printf(c->a, "branch %s is being rebased",
+					ac->target->name + strlen("refs/heads/"));
+			return false;
+		}
+	if (!*ret || !sg_changed(g, *ret))
+		return true;
+	c->res.outcome = GIT_DIRTY;
+	c->res.detail = arena_printf(c->a, "%s has uncommitted changes", (*ret)->path);
+	return false;
+}
+
+static void tell_conflicts(struct sg_call *c, sg_changes *ch)
+{
+	struct buf b = BUF_INIT;
+
+	sg_by_name(c->g, ch);
+	for (size_t i = 0; i < ch->n; i++) {
+		str name = sg_text(&c->g->paths, ch->p[i].path);
+
+		buf_addf(&b, "%s" STR_FMT, i ? "\n" : "", STR_ARG(name));
+	}
+	c->res.outcome = GIT_CONFLICT;
+	c->res.detail = arena_str(c->a, buf_str(&b));
+	buf_done(&b);
+}
+
+void sg_key_note(struct simgit *g, uint32_t key, uint32_t commit)
+{
+	while (g->key_last.n <= key)
+		vec_push(&g->key_last, 0);
+	g->commits.p[commit].key = key;
+	g->commits.p[commit].same_key = g->key_last.p[key];
+	g->key_last.p[key] = commit;
+}
+
+/* Rebase and squash in one merge of trees; false: the outcome is told by what came of it. */
+static bool squash(struct sg_call *c, struct accept *ac, uint32_t base)
+{
+	struct simgit *g = c->g;
+	sg_changes conflicts = { 0 };
+	struct sg_tree t = sg_merge(g, &g->commits.p[base].tree, &g->commits.p[ac->onto].tree,
+			&g->commits.p[ac->at].tree, &conflicts);
+	bool made = false;
+
+	if (conflicts.n) {
+		tell_conflicts(c, &conflicts);
+	} else if (sg_same(&t, &g->commits.p[ac->onto].tree)) {
+		ac->commit = search(g, ac->key, ac->onto, 0);
+		c->res.outcome = ac->commit ? GIT_ALREADY : GIT_NO_CHANGES;
+	} else {
+		ac->commit = sg_hold(c, sg_commit_new(g, &t, &ac->onto, 1));
+		sg_key_note(g, ac->key, ac->commit);
+		made = true;
+	}
+	sg_tree_drop(g, &t);
+	vec_done(&conflicts);
+	return made;
+}
+
+/* The one step that counts. */
+static int forward(struct sg_call *c, struct accept *ac, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	struct sg_wt *holder;
+	bool ok;
+	int r = sg_step(c, "move the target branch", err);
+
+	if (r < 0)
+		return r;
+	ac->done = true;
+	if (!holder_ready(c, ac, &holder))
+		return 0;
+	if (ac->target->commit != ac->onto) {
+		c->res.outcome = GIT_MOVED;
+		return 0;
+	}
+	ok = !holder ||
+			(holder->op != SG_MERGE &&
+					sg_move(g, holder, &g->commits.p[ac->onto].tree,
+							&g->commits.p[ac->commit].tree));
+	if (!ok) {
+		c->res.outcome = GIT_DIRTY;
+		c->res.detail = arena_printf(c->a, "something is in the way in %s", holder->path);
+		return 0;
+	}
+	sg_ref_set(g, ac->target, ac->commit);
+	ac->done = false;
+	return 0;
+}
+
+static int make(struct sg_call *c, struct accept *ac, uint32_t base, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	struct sg_wt *holder;
+	int r;
+
+	if (!ac->at)
+		return ov_fail(err, OV_ENOTFOUND, "branch %s does not exist", ac->branch->name);
+	if (c->wt && c->wt->folder && c->wt->on != ac->branch)
+		return ov_fail(err, OV_ESTATE, "%s is not on branch %s: harvest it first", c->path,
+				ac->branch->name);
+	if (c->wt && sg_changed(g, c->wt))
+		return ov_fail(err, OV_ESTATE, "%s has uncommitted changes", c->path);
+	ac->done = !holder_ready(c, ac, &holder);
+	if (ac->done)
+		return 0;
+	if (!squash(c, ac, base)) {
+		ac->done = c->res.outcome != GIT_ALREADY;
+		return 0;
+	}
+	if (ac->keep != ac->at) {
+		r = sg_step(c, "keep the branch's commits", err);
+		if (r < 0)
+			return r;
+		sg_ref_set(g, ac->kept, ac->at);
+		ac->keep = ac->at;
+	}
+	return forward(c, ac, err);
+}
+
+/* The branch follows, but not over work that came later, and not over anything in the folder. */
+static int follow(struct sg_call *c, struct accept *ac, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	struct sg_wt *w = c->wt;
+	bool bare = !w || !w->folder;
+	int r;
+
+	c->res.commit = sg_oid(c->a, ac->commit);
+	if (ac->keep)
+		c->res.rescue_ref = arena_str(c->a, str_from(ac->kept->name));
+	if (!ac->at || ac->at != ac->keep || ac->at == ac->commit || (!bare && w->on != ac->branch))
+		return 0;
+	r = sg_step(c, "let the branch follow", err);
+	if (r < 0 || ac->branch->commit != ac->at)
+		return r;
+	if (bare || sg_move(g, w, &g->commits.p[ac->at].tree, &g->commits.p[ac->commit].tree))
+		sg_ref_set(g, ac->branch, ac->commit);
+	return 0;
+}
+
+str sg_kept_name(struct arena *a, str key)
+{
+	str name = arena_printf(a, "refs/overseer/accepted/" STR_FMT, STR_ARG(key));
+
+	if (git_ref_valid(name))
+		return name;
+	return arena_printf(a, "refs/overseer/accepted/" STR_FMT, STR_ARG(sha256_hex(a, key)));
+}
+
+static int accept_steps(struct sg_call *c, const struct git_accept *spec, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	struct accept ac = {
+		.branch = sg_branch(g, spec->branch),
+		.target = sg_branch(g, spec->target),
+		.kept = sg_ref_make(g, sg_kept_name(c->a, spec->key)),
+		.key = sg_name(&g->keys, spec->key),
+	};
+	uint32_t base = 0;
+	int r = 0;
+
+	if (c->wt)
+		c->wt->lock = false;
+	if (!ac.target->commit)
+		return sg_target_missing(g, spec->target, err);
+	ac.at = sg_hold(c, sg_commit_ref(g, ac.branch->commit));
+	ac.onto = sg_hold(c, sg_commit_ref(g, ac.target->commit));
+	ac.keep = ac.kept->commit;
+	if (ac.at)
+		base = sg_merge_base(g, ac.at, ac.onto);
+	ac.commit = search(g, ac.key, ac.onto, base);
+	if (ac.commit)
+		c->res.outcome = GIT_ALREADY;
+	else
+		r = make(c, &ac, base, err);
+	return r < 0 || ac.done ? r : follow(c, &ac, err);
+}
+
+int simgit_accept(struct simgit *g, const struct git_accept *spec, int steps, struct arena *a,
+		struct git_result *ret, struct ov_err *err)
+{
+	struct sg_call c;
+	int r = sg_begin(&c, g, "accept", spec->path, steps, a, err);
+
+	if (r == 0)
+		r = check_accept(spec, err);
+	if (r == 0)
+		r = accept_steps(&c, spec, err);
+	return sg_end(&c, r, ret, err);
+}

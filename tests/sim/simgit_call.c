@@ -1,0 +1,215 @@
+/* What the calls have in common: steps, where they are cut off, and the rescue of a worktree. */
+#include "tests/sim/simgit_parts.h"
+
+#include "drive/git_call.h"
+
+int simgit_steps(const struct simgit *g)
+{
+	return g->steps;
+}
+
+void simgit_between(struct simgit *g, simgit_between_fn *fn, void *user)
+{
+	g->between = fn;
+	g->between_user = user;
+}
+
+void simgit_fail_at(struct simgit *g, int step)
+{
+	g->fail_at = step;
+}
+
+int sg_begin(struct sg_call *c, struct simgit *g, const char *name, str path, int steps,
+		struct arena *a, struct ov_err *err)
+{
+	*c = (struct sg_call){ .g = g, .name = name, .a = a, .limit = steps };
+	if (path.n && path.p[0] == '/')
+		c->path = arena_cstr(a, path);
+	else
+		c->path = arena_printf(a, "%s/" STR_FMT, g->repo, STR_ARG(path)).p;
+	g->steps = 0;
+	c->wt = sg_wt_find(g, str_from(c->path));
+	if (c->wt && c->wt == g->wts.p[0])
+		return ov_fail(err, OV_EINVALID,
+				"%s is the user's own checkout, not a worktree of ours", c->path);
+	return 0;
+}
+
+int sg_step(struct sg_call *c, const char *what, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+
+	if (g->between)
+		g->between(g->between_user, g->steps);
+	if (g->fail_at == g->steps) {
+		g->fail_at = -1;
+		return ov_fail(err, OV_EIO, "cannot %s: no space left on device", what);
+	}
+	if (g->steps >= c->limit)
+		return ov_fail(err, OV_EUNAVAILABLE, "cut off before it could %s", what);
+	g->steps++;
+	g->doing = what;
+	return 0;
+}
+
+int sg_end(struct sg_call *c, int r, struct git_result *ret, struct ov_err *err)
+{
+	if (r == 0)
+		r = sg_step(c, "tell the outcome", err);
+	for (size_t i = 0; i < c->held_n; i++)
+		sg_commit_drop(c->g, c->held[i]);
+	c->g->doing = "nothing";
+	if (r < 0)
+		return ov_wrap(err, r, "%s of %s", c->name, c->path);
+	*ret = c->res;
+	return 0;
+}
+
+uint32_t sg_hold(struct sg_call *c, uint32_t commit)
+{
+	assert(c->held_n < ARRAY_LEN(c->held));
+	c->held[c->held_n++] = commit;
+	return commit;
+}
+
+int sg_check_rescue_ref(str ref, struct ov_err *err)
+{
+	if (str_starts(ref, STR("refs/overseer/")) && git_ref_valid(ref))
+		return 0;
+	return ov_fail(err, OV_EINVALID,
+			"rescue ref \"" STR_FMT "\" must be a valid name under refs/overseer/",
+			STR_ARG(ref));
+}
+
+int sg_target_missing(struct simgit *g, str target, struct ov_err *err)
+{
+	for (size_t i = 0; i < g->refs.n; i++)
+		if (g->refs.p[i]->commit && sg_ref_under(g->refs.p[i], "refs/heads/"))
+			return ov_fail(err, OV_ENOTFOUND, "branch " STR_FMT " does not exist in %s",
+					STR_ARG(target), g->repo);
+	return ov_fail(err, OV_ESTATE, "%s has no commit yet, so there is nothing to build on",
+			g->repo);
+}
+
+/* rescue: see drive/git_rescue.c, of which this keeps the order and the decisions */
+
+struct parents {
+	uint32_t id[SG_PARENTS];
+	size_t n;
+};
+
+static void add_parent(struct parents *p, uint32_t id)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->id[i] == id)
+			return;
+	if (id) {
+		assert(p->n < SG_PARENTS);
+		p->id[p->n++] = id;
+	}
+}
+
+static bool kept_elsewhere(struct simgit *g, uint32_t commit, const struct sg_rescue *want)
+{
+	if (!commit || (want->kept_by && sg_is_ancestor(g, commit, want->kept_by)))
+		return true;
+	for (size_t i = 0; want->by_all && i < g->refs.n; i++) {
+		const struct sg_ref *r = g->refs.p[i];
+
+		if (!r->commit || r == want->by_refs || sg_ref_under(r, "refs/heads/overseer/"))
+			continue;
+		if (sg_is_ancestor(g, commit, r->commit))
+			return true;
+	}
+	return false;
+}
+
+/* Rescuing the same index twice gives the same commit: it is found by the ref that has it. */
+static uint32_t index_commit(struct sg_call *c, const struct sg_tree *tree, uint32_t head,
+		uint32_t old)
+{
+	struct simgit *g = c->g;
+	uint32_t id;
+
+	for (uint32_t i = 0; i < g->commits.p[old].parents; i++) {
+		const struct sg_commit *p = &g->commits.p[g->commits.p[old].parent[i]];
+
+		if (p->index && sg_same(&p->tree, tree) && p->parent[0] == head)
+			return g->commits.p[old].parent[i];
+	}
+	id = sg_hold(c, sg_commit_new(g, tree, &head, 1));
+	g->commits.p[id].index = true;
+	return id;
+}
+
+static bool ref_is_same(const struct simgit *g, uint32_t old, const struct sg_tree *tree,
+		const struct parents *p)
+{
+	const struct sg_commit *c = &g->commits.p[old];
+
+	if (!old || !sg_same(&c->tree, tree) || c->parents < p->n)
+		return false;
+	for (size_t i = 0; i < p->n; i++)
+		if (c->parent[i] != p->id[i])
+			return false;
+	return true;
+}
+
+static int rescue_to(struct sg_call *c, struct sg_ref *ref, const struct sg_tree *tree,
+		struct parents *p, bool head_only, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	uint32_t old = ref->commit, id = 0;
+	int r;
+
+	if (ref_is_same(g, old, tree, p))
+		id = old;
+	else if (p->n == 1 && head_only && (!old || old == p->id[0]))
+		id = p->id[0];
+	if (!id) {
+		add_parent(p, old);
+		id = sg_hold(c, sg_commit_new(g, tree, p->id, p->n));
+	}
+	if (id != old) {
+		r = sg_step(c, "set the rescue ref", err);
+		if (r < 0)
+			return r;
+		sg_ref_set(g, ref, id);
+	}
+	c->res.rescue_ref = arena_str(c->a, str_from(ref->name));
+	c->res.commit = sg_oid(c->a, id);
+	return 0;
+}
+
+int sg_rescue(struct sg_call *c, const struct sg_rescue *want, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	struct sg_wt *w = c->wt;
+	struct sg_ref *ref = sg_ref_make(g, want->ref);
+	uint32_t head = w ? sg_head(w) : 0, other = w ? w->other : 0;
+	struct sg_tree none = { 0 }, tree = w ? g->commits.p[head].tree : none;
+	bool staged = false, gone = w && !w->folder;
+	struct parents p = { 0 };
+
+	c->kept = kept_elsewhere(g, head, want) && kept_elsewhere(g, other, want) &&
+			kept_elsewhere(g, want->branch, want);
+	if (!gone && (!w || !sg_dirty(g, w)) && c->kept)
+		return 0;
+	if (gone && c->kept && !w->conflicts.n && sg_same(&w->index, &tree))
+		return 0;
+	if (w && (gone || sg_dirty(g, w))) {
+		staged = !w->conflicts.n;
+		if (!gone)
+			tree = w->files;
+		else if (staged)
+			tree = w->index;
+	}
+	add_parent(&p, head);
+	if (staged && !sg_same(&w->index, &tree) && !sg_same(&w->index, &g->commits.p[head].tree))
+		add_parent(&p, index_commit(c, &w->index, head, ref->commit));
+	add_parent(&p, other);
+	add_parent(&p, want->branch);
+	if (!w)
+		tree = g->commits.p[p.id[0]].tree;
+	return rescue_to(c, ref, &tree, &p, sg_same(&tree, &g->commits.p[p.id[0]].tree), err);
+}

@@ -1,0 +1,232 @@
+/* harvest: the order and the decisions of drive/git_harvest.c and drive/git_unfinished.c. */
+#include "tests/sim/simgit_parts.h"
+
+#include "drive/git_call.h"
+
+static bool conflicting(const struct sg_wt *w, uint32_t path)
+{
+	for (size_t i = 0; i < w->conflicts.n; i++)
+		if (w->conflicts.p[i] == path)
+			return true;
+	return false;
+}
+
+/*
+ * git merge --abort: what the merge staged goes back to HEAD; what was edited since stays, unless it
+ * is what the merge staged, and then git refuses.
+ */
+static bool abort_merge(struct simgit *g, struct sg_wt *w)
+{
+	const struct sg_tree *head = &g->commits.p[sg_head(w)].tree;
+	sg_changes ch = { 0 };
+	bool ok = true;
+
+	sg_diff(g, &w->index, head, &ch);
+	for (size_t i = 0; i < ch.n && ok; i++) {
+		uint32_t file = sg_get(g, &w->files, ch.p[i].path);
+
+		ok = conflicting(w, ch.p[i].path) || !file || file == ch.p[i].a;
+	}
+	for (size_t i = 0; i < ch.n && ok; i++)
+		sg_set(g, &w->files, ch.p[i].path, ch.p[i].b);
+	for (size_t i = 0; i < w->conflicts.n && ok; i++)
+		sg_set(g, &w->files, w->conflicts.p[i], sg_get(g, head, w->conflicts.p[i]));
+	if (ok) {
+		sg_tree_put(g, &w->index, *head);
+		vec_clear(&w->conflicts);
+	}
+	vec_done(&ch);
+	return ok;
+}
+
+static int abort_unfinished(struct sg_call *c, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	struct sg_wt *w = c->wt;
+	int r;
+
+	/* A merge without conflicts left is concluded by the commit. */
+	if (w->op == SG_NONE || (w->op == SG_MERGE && !w->conflicts.n))
+		return 0;
+	r = sg_step(c, "take back what was left unfinished", err);
+	if (r < 0)
+		return r;
+	if (w->op == SG_MERGE) {
+		abort_merge(g, w); /* if it cannot be taken back it is forgotten */
+	} else {
+		sg_hard(g, w, &g->commits.p[w->other].tree);
+		sg_ref_set(g, w->rebased, w->other);
+		sg_head_set(g, w, w->rebased, 0);
+	}
+	sg_op_set(g, w, SG_NONE, NULL, 0);
+	return 0;
+}
+
+/* HEAD comes back to the branch with the branch moved to it. */
+static int attach(struct sg_call *c, struct sg_ref *branch, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	struct sg_wt *w = c->wt;
+	int r;
+
+	if (w->on == branch)
+		return 0;
+	if (sg_head(w) != branch->commit) {
+		r = sg_step(c, "move the branch to HEAD", err);
+		if (r < 0)
+			return r;
+		sg_ref_set(g, branch, sg_head(w));
+	}
+	r = sg_step(c, "attach HEAD to the branch", err);
+	if (r == 0)
+		sg_head_set(g, w, branch, 0);
+	return r;
+}
+
+static int commit_leftovers(struct sg_call *c, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	struct sg_wt *w = c->wt;
+	int r;
+
+	if (!c->res.leftovers)
+		return 0;
+	r = sg_step(c, "add the leftovers", err);
+	if (r < 0)
+		return r;
+	sg_tree_put(g, &w->index, w->files);
+	vec_clear(&w->conflicts);
+	c->res.leftovers = !sg_same(&w->index, &g->commits.p[sg_head(w)].tree) || w->op == SG_MERGE;
+	if (!c->res.leftovers)
+		return 0;
+	r = sg_step(c, "commit the leftovers", err);
+	if (r == 0)
+		sg_commit_all(g, w, true);
+	return r;
+}
+
+static int find_base(struct sg_call *c, str given, uint32_t head, uint32_t *ret, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	uint32_t base = sg_commit_known(g, given), found,
+		 with = c->wt->target ? c->wt->target->commit : 0;
+
+	*ret = base;
+	if (base && sg_is_ancestor(g, base, head))
+		return 0;
+	if (!with)
+		with = base;
+	if (!with)
+		return ov_fail(err, OV_ENOTFOUND, "the base commit of %s is not known", c->path);
+	found = sg_merge_base(g, head, with);
+	*ret = found ? found : base ? base : with;
+	return 0;
+}
+
+static void list_files(struct sg_call *c, uint32_t base, uint32_t head)
+{
+	struct simgit *g = c->g;
+	sg_changes ch = { 0 };
+	size_t bytes = 0;
+	str *list;
+
+	sg_diff(g, &g->commits.p[base].tree, &g->commits.p[head].tree, &ch);
+	sg_by_name(g, &ch);
+	c->res.files_changed = (int64_t)ch.n;
+	list = arena_array(c->a, str, MIN(ch.n, (size_t)GIT_LISTED));
+	for (size_t i = 0; i < ch.n && c->res.files_n < GIT_LISTED; i++) {
+		str name = sg_text(&g->paths, ch.p[i].path);
+
+		bytes += name.n;
+		if (bytes > GIT_LISTED_BYTES)
+			break;
+		list[c->res.files_n++] = arena_str(c->a, name);
+	}
+	c->res.files = list;
+	vec_done(&ch);
+}
+
+static void list_commits(struct sg_call *c, uint32_t base, uint32_t head)
+{
+	sg_ids ids = { 0 };
+	str *list;
+
+	sg_between(c->g, base, head, &ids);
+	c->res.commits = (int64_t)ids.n;
+	c->res.commit_ids_n = MIN(ids.n, (size_t)GIT_LISTED);
+	list = arena_array(c->a, str, c->res.commit_ids_n);
+	for (size_t i = 0; i < c->res.commit_ids_n; i++)
+		list[i] = sg_oid(c->a, ids.p[i]);
+	c->res.commit_ids = list;
+	vec_done(&ids);
+}
+
+static int harvest_told(struct sg_call *c, str base_oid, str rescue_ref, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	const struct sg_ref *ref = sg_ref_find(g, rescue_ref);
+	uint32_t head = sg_head(c->wt), kept = ref ? ref->commit : 0, base;
+	int r = find_base(c, base_oid, head, &base, err);
+
+	if (r < 0)
+		return r;
+	c->res.base = sg_oid(c->a, base);
+	c->res.head = sg_oid(c->a, head);
+	c->res.tree = arena_printf(c->a, "%08x%016llx%016llx", g->commits.p[head].tree.n,
+			(unsigned long long)g->commits.p[head].tree.sum,
+			(unsigned long long)~g->commits.p[head].tree.sum);
+	/* A repeated call: the one that was cut off rescued and committed the leftovers. */
+	if (!c->res.rescue_ref.n && kept && kept != head &&
+			sg_same(&g->commits.p[kept].tree, &g->commits.p[head].tree)) {
+		c->res.rescue_ref = arena_str(c->a, rescue_ref);
+		c->res.leftovers = true;
+	}
+	list_commits(c, base, head);
+	list_files(c, base, head);
+	return 0;
+}
+
+static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	struct sg_wt *w = c->wt;
+	struct sg_ref *branch;
+	bool moved;
+	int r = 0;
+
+	if (!w || !w->folder)
+		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path, g->repo);
+	w->lock = false;
+	branch = w->branch ? w->branch : w->on;
+	if (!branch)
+		return ov_fail(err, OV_ESTATE, "%s stands on no branch, and none is noted for it",
+				c->path);
+	moved = w->on != branch && branch->commit && !sg_is_ancestor(g, branch->commit, sg_head(w));
+	c->res.leftovers = sg_dirty(g, w);
+	if (c->res.leftovers || moved || w->op != SG_NONE)
+		r = sg_rescue(c, &(struct sg_rescue){ .ref = rescue_ref, .branch = branch->commit },
+				err);
+	if (r == 0)
+		r = abort_unfinished(c, err);
+	if (r == 0)
+		r = attach(c, branch, err);
+	if (r == 0)
+		r = commit_leftovers(c, err);
+	return r < 0 ? r : harvest_told(c, base, rescue_ref, err);
+}
+
+int simgit_harvest(struct simgit *g, str path, str base, str rescue_ref, int steps, struct arena *a,
+		struct git_result *ret, struct ov_err *err)
+{
+	struct sg_call c;
+	int r = sg_begin(&c, g, "harvest", path, steps, a, err);
+
+	if (r == 0 && base.n && !git_oid_valid(base))
+		r = ov_fail(err, OV_EINVALID, "base \"" STR_FMT "\" is not a commit's name",
+				STR_ARG(base));
+	if (r == 0)
+		r = sg_check_rescue_ref(rescue_ref, err);
+	if (r == 0)
+		r = harvest_steps(&c, base, rescue_ref, err);
+	return sg_end(&c, r, ret, err);
+}
