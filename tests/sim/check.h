@@ -20,7 +20,7 @@ struct invariant {
 	/* Breaks it on purpose, once, when there is an occasion: true when it was broken now. */
 	bool (*sabotage)(struct checker *c);
 };
-extern const struct invariant invariants[];
+extern const struct invariant *const invariants[];
 extern const size_t invariants_n;
 
 struct checker *checker_new(struct sim *s);

@@ -12,101 +12,25 @@
 #include "core/budget.h"
 #include "core/snapshot.h"
 #include "data/json.h"
+#include "tests/next_step.h"
 #include "tests/unit/core_fixture.h"
 
 TEST_MAIN
 
-static bool asked_about(const struct state *s, const struct node *n)
-{
-	for (size_t i = 0; i < s->escalations.n; i++) {
-		const struct escalation *x = s->escalations.p[i];
-
-		if (x->status == ESC_OPEN && str_eq(x->goal_id, n->goal->id) &&
-				(str_eq(x->node_id, n->id) || !x->node_id.n))
-			return true;
-	}
-	return false;
-}
-
-static bool asked_for(const struct state *s, const char *kind)
-{
-	for (size_t i = 0; i < s->escalations.n; i++)
-		if (s->escalations.p[i]->status == ESC_OPEN &&
-				str_is(s->escalations.p[i]->kind, kind))
-			return true;
-	return false;
-}
-
-static bool login_is_asked_for(const struct state *s, const struct node *n)
-{
-	return n->block == BLOCK_LOGIN && asked_for(s, "login");
-}
-
-/* Why somebody or something goes on with it; NULL: it would lie there for ever. */
-static const char *next_step(const struct fixture *f, const struct node *n)
-{
-	const struct state *s = f->state;
-	const struct assignment *as = n->assignment;
-
-	if (n->goal->effect && str_eq(n->goal->effect->node_id, n->id))
-		return "the planner thinks";
-	if (as && as->effect)
-		return "an effect is open";
-	if (s->outage_since)
-		return asked_for(s, "outage") ? "an outage" : NULL;
-	if (asked_about(s, n))
-		return "a person is asked";
-	switch (n->status) {
-	case NODE_TODO: return node_is_ready(s, n) ? NULL : "it waits for others";
-	case NODE_QUEUED:
-	case NODE_IN_PROGRESS: break;
-	case NODE_BLOCKED:
-		return n->blocked_until ? "a timer"
-				: str_starts(n->blocked_by, STR("human:")) ||
-						login_is_asked_for(s, n)
-				? "a person knows"
-				: NULL;
-	default: return "it is over";
-	}
-	if (!as)
-		return "it is queued";
-	if (as->stage == STAGE_RUNNING && as->run->status == RUN_RUNNING)
-		return as->status != AS_STALLED || (n->episode_open && !n->rungs[RUNG_ESCALATE])
-				? "a run"
-				: NULL;
-	if (as->stage != STAGE_NONE)
-		return "a stage";
-	return as->status == AS_STALLED && n->episode_open && !n->rungs[RUNG_ESCALATE] ? "a rung"
-										       : NULL;
-}
-
 static void check_steps(const struct fixture *f)
 {
-	for (size_t g = 0; g < f->state->goals.n; g++) {
-		const struct goal *goal = f->state->goals.p[g];
+	const struct node *n = next_step_lacking(f->state);
+	const struct assignment *as = n ? n->assignment : NULL;
 
-		for (size_t i = 0; goal->status == GOAL_ACTIVE && i < goal->nodes.n; i++) {
-			const struct node *n = goal->nodes.p[i];
-
-			if (node_is_leaf(n) && !n->removed_in && !next_step(f, n))
-				fail_msg(STR_FMT
-						" is %s and nobody goes on with it (assignment %s, "
-						"%s, episode %d, escalated %d, %s, by " STR_FMT ")",
-						STR_ARG(n->key),
-						status_name(&node_statuses, (int)n->status),
-						n->assignment ? status_name(&as_statuses,
-										(int)n->assignment
-												->status)
-							      : "none",
-						n->assignment ? status_name(&stages,
-										(int)n->assignment
-												->stage)
-							      : "",
-						n->episode_open, (int)n->rungs[RUNG_ESCALATE],
-						status_name(&block_kinds, (int)n->block),
-						STR_ARG(n->blocked_by));
-		}
-	}
+	if (n)
+		fail_msg(STR_FMT
+				" is %s and nobody goes on with it (assignment %s, %s, episode %d, "
+				"escalated %d, %s, by " STR_FMT ")",
+				STR_ARG(n->key), status_name(&node_statuses, (int)n->status),
+				as ? status_name(&as_statuses, (int)as->status) : "none",
+				as ? status_name(&stages, (int)as->stage) : "", n->episode_open,
+				(int)n->rungs[RUNG_ESCALATE],
+				status_name(&block_kinds, (int)n->block), STR_ARG(n->blocked_by));
 }
 
 /* What a tick would decide now, as text. */

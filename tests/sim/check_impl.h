@@ -1,0 +1,203 @@
+#pragma once
+/*
+ * The checker as the invariants see it: its books, which it keeps from the events alone, one entry
+ * per thing that was ever heard of. Hooks for events run before the books take the event in, so they
+ * see what was. Only check_books.c changes the first part of an entry; the second part, marked with
+ * an invariant's name, is that invariant's own. Everything lives until the checker is freed.
+ */
+#include "base/map.h"
+#include "base/vec.h"
+#include "core/model.h"
+#include "store/store.h"
+#include "tests/sim/check.h"
+#include "tests/sim/daemon.h"
+
+struct goal_book {
+	str id;
+	enum goal_status status;
+	bool by_person;     /* who gave it its status */
+	ov_time planned_at; /* the newest plan */
+	int64_t budget[RESOURCE_COUNT], estimate[RESOURCE_COUNT], spent[RESOURCE_COUNT];
+	uint64_t person_seq; /* the first event about it that a person caused */
+};
+
+struct node_book {
+	str key, id;
+	struct goal_book *goal;
+	enum node_status status;
+	ov_time blocked_until;
+	int64_t epoch;
+	struct as_book *as; /* the newest */
+	ov_time reported_at, rung_at;
+	str reported;    /* status, as the agent said */
+	int64_t episode; /* episodes so far */
+	bool episode_open;
+	uint64_t person_seq;
+
+	bool accepted;   /* done_means_accepted: since it was last opened */
+	size_t accepts;  /* change_once */
+	ov_time lost_at; /* next_step: since when nobody goes on with it */
+	bool lost;
+
+	int32_t failures[CAUSE_COUNT]; /* pace */
+	int32_t rungs[RUNG_COUNT];
+	int64_t recoveries;
+	ov_time recovered_at;
+	ov_time wait_least; /* after the failure that was just counted */
+	ov_time wait_from;
+
+	int64_t asked_episode; /* one_escalation */
+};
+
+struct run_book {
+	str id;
+	struct as_book *as;
+	enum run_status status;
+	str sent_hash; /* pace: the last that was sent to it */
+	ov_time sent_at;
+};
+
+struct as_book {
+	str id, agent, worker;
+	struct node_book *node;
+	int64_t epoch;
+	enum as_status status;
+	enum stage stage;
+	bool live; /* has a stage, or is not terminal */
+	ov_time not_before, moved_at;
+	struct run_book *run; /* the newest */
+
+	bool verified, accepting; /* done_means_accepted */
+};
+
+struct effect_book {
+	str id;
+	enum effect_kind kind;
+	str goal, node;
+	struct as_book *as; /* or NULL */
+	bool open;
+	ov_time since; /* of the world, not of any clock: intended, or taken up by a new daemon */
+};
+
+struct dispatch_book {
+	str id;
+	bool settled;
+};
+
+struct escalation_book {
+	int64_t number;
+	str goal, node, kind, question, assignment;
+	int64_t episode, reminders;
+	bool open;
+	ov_time last_at; /* opened, reminded, or the end of the quiet hours that it was opened in */
+};
+
+struct lane_book {
+	str agent;
+	bool waits;
+	ov_time resets_at;
+};
+
+struct checker {
+	struct sim *s;
+	struct sim_daemon *up;     /* during a call: the one that is up, or NULL */
+	const struct state *state; /* and its state, if it holds nothing that is not durable */
+	bool fresh;                /* the daemon came up with this call */
+
+	/* ---- what was read ---- */
+	uint64_t seen; /* the last event */
+	uint8_t hash[SHA256_LEN];
+	struct arena scratch; /* the events of one call */
+	size_t news;          /* how many there were */
+	struct state *shadow; /* folded from every event since the first */
+	bool shadow_failed;
+
+	/* ---- the books ---- */
+	struct arena kept;
+	struct map goals, nodes, assignments, runs, effects, dispatches;
+	VEC(struct goal_book *) goal_list;
+	VEC(struct node_book *) node_list;
+	VEC(struct as_book *) as_list;
+	VEC(struct as_book *) live; /* oldest first */
+	VEC(struct effect_book *) open_effects;
+	VEC(struct dispatch_book *) dispatch_list;
+	size_t dispatches_settled; /* all before this one are */
+	VEC(struct escalation_book *) escalations;
+	VEC(struct lane_book *) lanes;
+
+	/* ---- of single invariants ---- */
+	uint64_t runs_seen;    /* one_live_epoch: of the machine */
+	size_t promises_seen;  /* answer_survives */
+	uint64_t promised;     /* the longest log that was promised */
+	ov_time skew, blind_t; /* no_harm_to_the_living: nobody could see clearly until then */
+	uint64_t fold_seq;     /* fold: compared up to there */
+	ov_time steps_t;       /* next_step: looked for last */
+	uint64_t steps_seq;
+	uint64_t idle_wakes, idle_seq; /* idle_is_idle */
+	bool idle;
+
+	/* ---- breaking one on purpose ---- */
+	const struct invariant *victim;
+	bool broken;
+};
+
+/* "event 12 (run.ended of G/N)" */
+#define EV_FMT "event %llu (%s of " STR_FMT "/" STR_FMT ")"
+#define EV_ARG(e)                                                                     \
+	(unsigned long long)(e)->seq, event_info((e)->kind).name, STR_ARG((e)->goal), \
+			STR_ARG((e)->node)
+
+/* check_books.c */
+void books_init(struct checker *c);
+void books_done(struct checker *c);
+void books_take(struct checker *c, const struct event *e);
+/* After a new plan: what a plan does to nodes is the fold's to say. */
+void books_replanned(struct checker *c, str goal);
+struct goal_book *book_goal(const struct checker *c, str id);
+struct node_book *book_node(struct checker *c, str goal, str node);
+struct as_book *book_as(const struct checker *c, str id);
+struct run_book *book_run(const struct checker *c, str id);
+struct effect_book *book_effect(const struct checker *c, str id);
+struct escalation_book *book_escalation(const struct checker *c, int64_t number);
+struct lane_book *book_lane(const struct checker *c, str agent);
+bool by_person(const struct event *e);
+/* The status that a text of an event names; the log was checked when it was written. */
+int event_status(const struct event *e, const char *key, const struct status_table *t);
+
+/* ---- for sabotage: events that never were, shown to the victim alone ---- */
+struct event *forge(struct checker *c, enum event_kind kind, const struct node_book *n);
+void forge_text(struct checker *c, struct event *e, const char *key, str text);
+void forge_int(struct checker *c, struct event *e, const char *key, int64_t i);
+void forge_show(struct checker *c, struct event *e);
+/* A live assignment, or NULL; whose run lives, if wanted. */
+struct as_book *some_live(struct checker *c, bool running);
+struct node_book *some_node(struct checker *c, enum node_status status);
+
+/* ---- the invariants, by subject ---- */
+#define INVARIANTS(X)            \
+	X(one_live_epoch)        \
+	X(dispatch_once)         \
+	X(fenced)                \
+	X(order_kept)            \
+	X(intent_kept)           \
+	X(answer_survives)       \
+	X(done_means_accepted)   \
+	X(change_once)           \
+	X(work_kept)             \
+	X(user_intact)           \
+	X(next_step)             \
+	X(pace)                  \
+	X(reminders)             \
+	X(places)                \
+	X(one_escalation)        \
+	X(no_harm_to_the_living) \
+	X(goals_end)             \
+	X(budget)                \
+	X(paused_is_paused)      \
+	X(idle_is_idle)          \
+	X(chain)                 \
+	X(fold)                  \
+	X(memory)
+#define INVARIANT_DECLARE(name) extern const struct invariant inv_##name;
+INVARIANTS(INVARIANT_DECLARE)
+#undef INVARIANT_DECLARE

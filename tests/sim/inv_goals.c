@@ -1,0 +1,300 @@
+/* Goals as wholes: they get on, they end, they cost no more than they may, and rest when they shall. */
+#include "base/str.h"
+#include "tests/next_step.h"
+#include "tests/sim/check_impl.h"
+
+/* ---- next_step ---- */
+
+/* So long a tick may need to see what happened. */
+#define TICK_PATIENCE (5 * OV_SECOND)
+#define STEPS_EVERY (2 * OV_MINUTE)
+
+static void step_lost(struct checker *c, const struct node *n)
+{
+	struct node_book *b = book_node(c, n->goal->id, n->id);
+	const struct assignment *as = n->assignment;
+
+	if (!b->lost) {
+		b->lost = true;
+		b->lost_at = c->s->t;
+	}
+	if (c->s->t - b->lost_at < TICK_PATIENCE)
+		return;
+	sim_violated(c->s, inv_next_step.name,
+			STR_FMT
+			" is %s, and nobody goes on with it since %lld s (assignment %s, %s, "
+			"episode %d, escalated %d, %s, by " STR_FMT ")",
+			STR_ARG(n->key), status_name(&node_statuses, (int)n->status),
+			(long long)((c->s->t - b->lost_at) / OV_SECOND),
+			as ? status_name(&as_statuses, (int)as->status) : "none",
+			as ? status_name(&stages, (int)as->stage) : "", n->episode_open,
+			(int)n->rungs[RUNG_ESCALATE], status_name(&block_kinds, (int)n->block),
+			STR_ARG(n->blocked_by));
+}
+
+/* On the state that the log gives, which is the daemon's. */
+static void steps_look(struct checker *c)
+{
+	for (size_t i = 0; i < c->shadow->goals.n; i++) {
+		const struct goal *g = c->shadow->goals.p[i];
+
+		for (size_t k = 0; g->status == GOAL_ACTIVE && k < g->nodes.n; k++) {
+			const struct node *n = g->nodes.p[k];
+
+			if (!node_is_leaf(n) || n->removed_in)
+				continue;
+			if (!next_step(c->shadow, n))
+				step_lost(c, n);
+			else
+				book_node(c, g->id, n->id)->lost = false;
+		}
+	}
+}
+
+static void steps_step(struct checker *c)
+{
+	if (!c->state || c->shadow_failed || c->s->t < c->steps_t)
+		return;
+	c->steps_t = c->s->t + STEPS_EVERY;
+	steps_look(c);
+}
+
+/* While nobody was up, nobody could go on with anything. */
+static void steps_restart(struct checker *c)
+{
+	for (size_t i = 0; i < c->node_list.n; i++)
+		c->node_list.p[i]->lost = false;
+	c->steps_t = c->s->t + STEPS_EVERY;
+}
+
+static bool steps_sabotage(struct checker *c)
+{
+	struct node_book *b = some_node(c, NODE_IN_PROGRESS);
+	struct node *n = b ? state_node(c->shadow, b->goal->id, b->id) : NULL;
+
+	if (!n || !n->assignment || n->assignment->effect || !c->state || c->shadow->outage_since)
+		return false;
+	n->assignment->stage = STAGE_NONE;
+	if (next_step(c->shadow, n))
+		return false;
+	b->lost = true;
+	b->lost_at = c->s->t - OV_DAY;
+	c->steps_t = 0;
+	return true;
+}
+
+const struct invariant inv_next_step = {
+	.name = "next_step",
+	.sentence = "every open item has a next step, or somebody knows of it",
+	.step = steps_step,
+	.restart = steps_restart,
+	.sabotage = steps_sabotage,
+};
+
+/* ---- goals_end ---- */
+
+static bool person_has(struct checker *c, const struct goal *g, const struct node *n)
+{
+	for (size_t i = 0; i < c->escalations.n; i++) {
+		const struct escalation_book *x = c->escalations.p[i];
+
+		if (x->open &&
+				(!x->goal.n ||
+						(str_eq(x->goal, g->id) &&
+								(!x->node.n || !n ||
+										str_eq(x->node, n->id)))))
+			return true;
+	}
+	return n && str_starts(n->blocked_by, STR("human:"));
+}
+
+static void goal_has_ended(struct checker *c, const struct goal_book *b)
+{
+	const struct goal *g = state_goal(c->shadow, b->id);
+	size_t open = 0;
+
+	if (b->status == GOAL_PAUSED ? b->by_person : b->status != GOAL_ACTIVE)
+		return;
+	for (size_t i = 0; g && i < g->nodes.n; i++) {
+		const struct node *n = g->nodes.p[i];
+
+		if (!node_is_leaf(n) || n->removed_in || node_is_final(n))
+			continue;
+		open++;
+		if (!person_has(c, g, n) && (n->status != NODE_TODO || node_is_ready(c->shadow, n)))
+			sim_violated(c->s, inv_goals_end.name,
+					STR_FMT
+					" is %s, %lld hours after all faults, and no person has "
+					"it",
+					STR_ARG(n->key),
+					status_name(&node_statuses, (int)n->status),
+					(long long)((c->s->t - c->s->setup.quiet_at) / OV_HOUR));
+	}
+	if (!open && !(g && person_has(c, g, NULL)))
+		sim_violated(c->s, inv_goals_end.name,
+				"goal " STR_FMT " has nothing left to do, and is %s",
+				STR_ARG(b->id), status_name(&goal_statuses, (int)b->status));
+}
+
+static void goals_end(struct checker *c)
+{
+	for (size_t i = 0; i < c->goal_list.n; i++)
+		goal_has_ended(c, c->goal_list.p[i]);
+}
+
+/* One that has ended is taken for one that has not. */
+static bool goals_sabotage(struct checker *c)
+{
+	for (size_t i = 0; sim_quiet(c->s) && i < c->goal_list.n; i++)
+		if (c->goal_list.p[i]->status == GOAL_COMPLETED) {
+			c->goal_list.p[i]->status = GOAL_ACTIVE;
+			return true;
+		}
+	return false;
+}
+
+const struct invariant inv_goals_end = {
+	.name = "goals_end",
+	.sentence = "once faults stop every goal ends, or is with a person, within bounded time",
+	.end = goals_end,
+	.sabotage = goals_sabotage,
+};
+
+/* ---- budget ---- */
+
+static int64_t limit_of(struct checker *c, const struct goal_book *b, int r)
+{
+	const struct policy *p = &c->s->config->policy;
+	const struct goal *g = state_goal(c->shadow, b->id);
+	int64_t leaves = g && g->leaves ? (int64_t)g->leaves : 1;
+
+	if (b->budget[r])
+		return b->budget[r];
+	if (p->budget[r])
+		return p->budget[r];
+	return 3 *
+			(b->estimate[r] ? b->estimate[r]
+							: r == RES_ITERATIONS
+							? p->estimate[r] * leaves
+							: p->estimate[r]);
+}
+
+static void budget_event(struct checker *c, const struct event *e)
+{
+	const struct goal_book *g;
+
+	if (e->kind != EV_RUN_CREATED && e->kind != EV_ASSIGNMENT_CREATED)
+		return;
+	g = book_goal(c, e->goal);
+	for (int r = 0; g && r < RESOURCE_COUNT; r++) {
+		int64_t limit = limit_of(c, g, r);
+
+		if (limit >= 0 && g->spent[r] >= limit)
+			sim_violated(c->s, inv_budget.name, EV_FMT ": %lld of %lld %s are spent",
+					EV_ARG(e), (long long)g->spent[r], (long long)limit,
+					status_name(&resources, r));
+	}
+}
+
+static bool budget_sabotage(struct checker *c)
+{
+	struct as_book *as = some_live(c, false);
+
+	if (!as || limit_of(c, as->node->goal, RES_ITERATIONS) < 0)
+		return false;
+	as->node->goal->spent[RES_ITERATIONS] += limit_of(c, as->node->goal, RES_ITERATIONS);
+	forge_show(c, forge(c, EV_RUN_CREATED, as->node));
+	return true;
+}
+
+const struct invariant inv_budget = {
+	.name = "budget",
+	.sentence = "when a goal's budget is spent nothing new is started; what is under way may "
+		    "end",
+	.event = budget_event,
+	.sabotage = budget_sabotage,
+};
+
+/* ---- paused_is_paused ---- */
+
+static void paused_event(struct checker *c, const struct event *e)
+{
+	const struct goal_book *g = book_goal(c, e->goal);
+	int kind;
+
+	if (!g || g->status == GOAL_ACTIVE)
+		return;
+	kind = e->kind == EV_EFFECT_INTENDED ? event_status(e, "kind", &effect_kinds) : -1;
+	if (e->kind == EV_ASSIGNMENT_CREATED || e->kind == EV_RUN_CREATED || kind == FX_WORKSPACE ||
+			kind == FX_RUN_START || kind == FX_ACCEPT || kind == FX_PLAN)
+		sim_violated(c->s, inv_paused_is_paused.name,
+				EV_FMT ": begun, though the goal is %s", EV_ARG(e),
+				status_name(&goal_statuses, (int)g->status));
+}
+
+static bool paused_sabotage(struct checker *c)
+{
+	for (size_t i = 0; i < c->node_list.n; i++)
+		if (c->node_list.p[i]->goal->status != GOAL_ACTIVE) {
+			forge_show(c, forge(c, EV_RUN_CREATED, c->node_list.p[i]));
+			return true;
+		}
+	return false;
+}
+
+const struct invariant inv_paused_is_paused = {
+	.name = "paused_is_paused",
+	.sentence = "nothing new begins in a goal that is paused or over, also after a restart",
+	.event = paused_event,
+	.sabotage = paused_sabotage,
+};
+
+/* ---- idle_is_idle ---- */
+
+/* Nothing is to be done by anybody but people who have been asked, and nothing is to be waited for. */
+static bool is_idle(const struct state *s)
+{
+	if (!list_empty(&s->ready) || !list_empty(&s->queued) || !list_empty(&s->waiting) ||
+			!list_empty(&s->effects) || s->outage_since)
+		return false;
+	list_each (it, &s->live)
+		if (list_entry(it, struct assignment, link)->stage != STAGE_NONE ||
+				list_entry(it, struct assignment, link)->status == AS_STALLED)
+			return false;
+	for (size_t i = 0; i < s->escalations.n; i++)
+		if (s->escalations.p[i]->status == ESC_OPEN)
+			return false;
+	return true;
+}
+
+static void idle_step(struct checker *c)
+{
+	enum { WAKES = 8 };
+
+	if (c->broken && c->victim == &inv_idle_is_idle)
+		c->idle_wakes = 0;
+	else if (!c->state || !sim_quiet(c->s) || c->idle_seq != c->seen || c->fresh) {
+		c->idle = c->state && sim_quiet(c->s) && is_idle(c->state);
+		c->idle_seq = c->seen;
+		c->idle_wakes = c->up ? c->up->wakes : 0;
+		return;
+	}
+	if (c->idle && c->up && c->up->wakes > c->idle_wakes + WAKES)
+		sim_violated(c->s, inv_idle_is_idle.name,
+				"daemon %d has nothing to do since event %llu and woke up %llu "
+				"times",
+				c->up->life, (unsigned long long)c->seen,
+				(unsigned long long)(c->up->wakes - c->idle_wakes));
+}
+
+static bool idle_sabotage(struct checker *c)
+{
+	return c->idle && c->up && c->up->wakes > 16;
+}
+
+const struct invariant inv_idle_is_idle = {
+	.name = "idle_is_idle",
+	.sentence = "with nothing to do and nothing to wait for, nobody wakes up",
+	.step = idle_step,
+	.sabotage = idle_sabotage,
+};

@@ -1,0 +1,327 @@
+/* How fast and how often: caps, waits, minimum intervals, quiet hours, places. All on the clock of the log. */
+#include "base/arena.h"
+#include "base/str.h"
+#include "tests/sim/check_impl.h"
+
+static const struct policy *policy_of(const struct checker *c)
+{
+	return &c->s->config->policy;
+}
+
+/* ---- pace ---- */
+
+static ov_time backoff(const struct policy *p, int64_t n)
+{
+	ov_time wait = p->backoff_base;
+
+	for (int64_t i = 1; i < n && wait < p->backoff_max; i++)
+		wait *= 2;
+	return MIN(wait, p->backoff_max);
+}
+
+static bool in_quiet_hours(const struct policy *p, ov_time at)
+{
+	ov_time minute = (at + p->utc_offset) / OV_MINUTE % (24 * 60);
+
+	if (p->quiet_from <= p->quiet_to)
+		return minute >= p->quiet_from && minute < p->quiet_to;
+	return minute >= p->quiet_from || minute < p->quiet_to;
+}
+
+/* What each cause may cost before somebody is asked, and the least wait before it is tried again. */
+static int64_t cause_cap(const struct policy *p, enum cause cause)
+{
+	switch (cause) {
+	case CAUSE_NO_CHANGES: return p->no_changes_attempts;
+	case CAUSE_CONFLICT: return p->conflict_rounds;
+	case CAUSE_DIRTY: return p->dirty_tries;
+	case CAUSE_MOVED: return p->moved_tries;
+	default: return p->retry_max_attempts;
+	}
+}
+
+static ov_time cause_wait(const struct policy *p, enum cause cause, int64_t count)
+{
+	ov_time wait = p->dirty_wait;
+
+	switch (cause) {
+	case CAUSE_CONFLICT: return 0;
+	case CAUSE_MOVED: return OV_SECOND;
+	case CAUSE_DIRTY:
+		for (int64_t i = 1; i < count && wait < p->dirty_wait_max; i++)
+			wait *= 2;
+		return MIN(wait, p->dirty_wait_max);
+	default: return p->retry_delay[MIN(count, (int64_t)ARRAY_LEN(p->retry_delay)) - 1];
+	}
+}
+
+static void pace_failed(struct checker *c, const struct event *e, struct node_book *n)
+{
+	int cause = event_status(e, "cause", &causes);
+	int64_t count = value_int_at(e->data, "count"), own;
+	const struct policy *p = policy_of(c);
+
+	if (cause < 0)
+		return;
+	own = ++n->failures[cause];
+	if (count != own || own > MAX(cause_cap(p, (enum cause)cause), (int64_t)1))
+		sim_violated(c->s, inv_pace.name,
+				EV_FMT ": %s failed for the %lldth time, which the log calls the "
+				       "%lldth; %lld are allowed",
+				EV_ARG(e), status_name(&causes, cause), (long long)own,
+				(long long)count, (long long)cause_cap(p, (enum cause)cause));
+	n->wait_least = cause_wait(p, (enum cause)cause, own);
+	n->wait_from = e->at;
+}
+
+static void pace_moved(struct checker *c, const struct event *e, struct node_book *n)
+{
+	ov_time least = n->wait_least;
+
+	n->wait_least = 0;
+	if (!least || e->at != n->wait_from || event_status(e, "stage", &stages) == STAGE_NONE)
+		return;
+	if (value_int_at(e->data, "not_before_ms") < e->at + least)
+		sim_violated(c->s, inv_pace.name,
+				EV_FMT ": tried again after %lld ms, where %lld are the least",
+				EV_ARG(e),
+				(long long)(value_int_at(e->data, "not_before_ms") - e->at),
+				(long long)least);
+}
+
+static void pace_resend(struct checker *c, const struct event *e, struct run_book *r, str hash)
+{
+	const struct policy *p = policy_of(c);
+
+	if (r->sent_at && !by_person(e) && str_eq(hash, r->sent_hash) &&
+			e->at < r->sent_at + p->min_resend_interval)
+		sim_violated(c->s, inv_pace.name,
+				EV_FMT ": run " STR_FMT
+				       " got the same %lld ms before; %lld are the "
+				       "least",
+				EV_ARG(e), STR_ARG(r->id), (long long)(e->at - r->sent_at),
+				(long long)p->min_resend_interval);
+	r->sent_at = e->at;
+	r->sent_hash = arena_str(&c->kept, hash);
+}
+
+static void pace_rung(struct checker *c, const struct event *e, struct node_book *n)
+{
+	const struct policy *p = policy_of(c);
+	int rung = event_status(e, "rung", &rungs);
+	int64_t cap = rung == RUNG_NUDGE ? p->max_nudges : 1;
+	struct run_book *r = book_run(c, e->run);
+
+	n->rung_at = e->at;
+	if (rung < 0 || value_bool_at(e->data, "skipped"))
+		return;
+	if (++n->rungs[rung] > cap)
+		sim_violated(c->s, inv_pace.name,
+				EV_FMT ": %s for the %dth time in episode %lld; %lld are allowed",
+				EV_ARG(e), status_name(&rungs, rung), (int)n->rungs[rung],
+				(long long)n->episode, (long long)cap);
+	if (n->recoveries && e->at < n->recovered_at + backoff(p, n->recoveries))
+		sim_violated(c->s, inv_pace.name,
+				EV_FMT ": %s %lld ms after recovery %lld; %lld are the least",
+				EV_ARG(e), status_name(&rungs, rung),
+				(long long)(e->at - n->recovered_at), (long long)n->recoveries,
+				(long long)backoff(p, n->recoveries));
+	if (rung == RUNG_NUDGE && in_quiet_hours(p, e->at))
+		sim_violated(c->s, inv_pace.name, EV_FMT ": a nudge in quiet hours", EV_ARG(e));
+	if (rung == RUNG_RESEND && r)
+		pace_resend(c, e, r, value_str_at(e->data, "instruction_hash"));
+	if (rung == RUNG_REASSIGN)
+		memset(n->failures, 0, sizeof(n->failures));
+	n->recoveries++;
+	n->recovered_at = e->at;
+}
+
+/* Whoever gets further is not given up, and who begins anew has no past. */
+static void pace_forgive(const struct event *e, struct node_book *n)
+{
+	int sign = event_status(e, "sign", &life_signs);
+
+	if (e->kind == EV_NODE_STATUS) {
+		if (n->status == NODE_DONE || n->status == NODE_BLOCKED)
+			memset(n->failures, 0, sizeof(n->failures));
+		return;
+	}
+	if (sign == LIFE_TREE || sign == LIFE_PROGRESS)
+		n->failures[CAUSE_RUN] = n->failures[CAUSE_LOST] = 0;
+	if (sign == LIFE_TREE)
+		n->failures[CAUSE_CHECK] = 0;
+}
+
+static void pace_intended(struct checker *c, const struct event *e)
+{
+	const struct as_book *as = book_as(c, e->assignment);
+	int kind = event_status(e, "kind", &effect_kinds);
+
+	/* A wait that began in the future was set by a clock that was wrong. */
+	if (as && kind != FX_SEND && kind != FX_PLAN && e->at < as->not_before &&
+			e->at >= as->moved_at)
+		sim_violated(c->s, inv_pace.name,
+				EV_FMT ": " STR_FMT " has to wait for another %lld ms", EV_ARG(e),
+				STR_ARG(as->id), (long long)(as->not_before - e->at));
+}
+
+static void pace_event(struct checker *c, const struct event *e)
+{
+	struct node_book *n = book_node(c, e->goal, e->node);
+	struct run_book *r;
+
+	if (!n)
+		return;
+	switch (e->kind) {
+	case EV_NODE_FAILED: pace_failed(c, e, n); break;
+	case EV_ASSIGNMENT_MOVED: pace_moved(c, e, n); break;
+	case EV_EPISODE_OPENED:
+		memset(n->rungs, 0, sizeof(n->rungs));
+		n->recoveries = 0;
+		break;
+	case EV_EPISODE_RUNG: pace_rung(c, e, n); break;
+	case EV_NODE_STATUS:
+	case EV_ASSIGNMENT_ACTIVITY: pace_forgive(e, n); break;
+	case EV_EFFECT_INTENDED: pace_intended(c, e); break;
+	case EV_DISPATCH_INTENDED:
+		r = book_run(c, e->run);
+		if (r && str_is(value_str_at(e->data, "mode"), "send"))
+			pace_resend(c, e, r, value_str_at(e->data, "instruction_hash"));
+		break;
+	default: break;
+	}
+}
+
+/* One retry more than there may be. */
+static bool pace_sabotage(struct checker *c)
+{
+	struct as_book *as = some_live(c, false);
+	struct event *e;
+
+	if (!as)
+		return false;
+	as->node->failures[CAUSE_RUN] = 99;
+	e = forge(c, EV_NODE_FAILED, as->node);
+	forge_text(c, e, "cause", STR("run"));
+	forge_int(c, e, "count", 100);
+	forge_show(c, e);
+	return true;
+}
+
+const struct invariant inv_pace = {
+	.name = "pace",
+	.sentence = "rungs, retries and repetitions stay within their caps and come no earlier "
+		    "than the "
+		    "policy says",
+	.event = pace_event,
+	.sabotage = pace_sabotage,
+};
+
+/* ---- reminders ---- */
+
+static void remind_event(struct checker *c, const struct event *e)
+{
+	const struct policy *p = policy_of(c);
+	const struct escalation_book *x;
+
+	if (e->kind != EV_ESCALATION_REMINDED)
+		return;
+	x = book_escalation(c, value_int_at(e->data, "escalation"));
+	if (!x || !x->open)
+		sim_violated(c->s, inv_reminders.name, EV_FMT ": of #%lld, which is not open",
+				EV_ARG(e), (long long)value_int_at(e->data, "escalation"));
+	else if (x->reminders >= p->max_reminders || e->at < x->last_at + p->remind_after ||
+			in_quiet_hours(p, e->at))
+		sim_violated(c->s, inv_reminders.name,
+				EV_FMT ": of #%lld, after %lld others, %lld ms after the last "
+				       "(least %lld, most %lld)",
+				EV_ARG(e), (long long)x->number, (long long)x->reminders,
+				(long long)(e->at - x->last_at), (long long)p->remind_after,
+				(long long)p->max_reminders);
+}
+
+static bool remind_sabotage(struct checker *c)
+{
+	struct event *e;
+
+	for (size_t i = 0; i < c->escalations.n; i++) {
+		if (!c->escalations.p[i]->open)
+			continue;
+		c->escalations.p[i]->reminders = 1000;
+		e = forge(c, EV_ESCALATION_REMINDED, NULL);
+		forge_int(c, e, "escalation", c->escalations.p[i]->number);
+		forge_show(c, e);
+		return true;
+	}
+	return false;
+}
+
+const struct invariant inv_reminders = {
+	.name = "reminders",
+	.sentence = "a person is reminded so often and so late as the policy says, and never at "
+		    "night",
+	.event = remind_event,
+	.sabotage = remind_sabotage,
+};
+
+/* ---- places ---- */
+
+static void places_agent(struct checker *c, const struct event *e, str agent)
+{
+	const struct policy *p = policy_of(c);
+	const struct lane_book *l = book_lane(c, agent);
+	int64_t load = 0, busy = 0;
+
+	if (l && l->waits && (!l->resets_at || e->at < l->resets_at))
+		sim_violated(c->s, inv_places.name,
+				EV_FMT ": agent " STR_FMT
+				       " has to wait for %lld ms more (0: until a "
+				       "person says so)",
+				EV_ARG(e), STR_ARG(agent),
+				(long long)(l->resets_at ? l->resets_at - e->at : 0));
+	if (e->kind != EV_ASSIGNMENT_CREATED)
+		return;
+	for (size_t i = 0; i < c->live.n; i++) {
+		busy += c->live.p[i]->stage != STAGE_NONE;
+		load += c->live.p[i]->stage != STAGE_NONE && str_eq(c->live.p[i]->agent, agent);
+	}
+	for (size_t i = 0; i < p->agents_n; i++)
+		if (str_eq(p->agents[i].name, agent) && load >= p->agents[i].concurrency)
+			sim_violated(c->s, inv_places.name,
+					EV_FMT ": agent " STR_FMT " does %lld things already",
+					EV_ARG(e), STR_ARG(agent), (long long)load);
+	if (busy >= p->workers_max)
+		sim_violated(c->s, inv_places.name, EV_FMT ": %lld workers work already", EV_ARG(e),
+				(long long)busy);
+}
+
+static void places_event(struct checker *c, const struct event *e)
+{
+	if (e->kind == EV_ASSIGNMENT_CREATED || e->kind == EV_RUN_CREATED)
+		places_agent(c, e, value_str_at(e->data, "agent"));
+}
+
+static bool places_sabotage(struct checker *c)
+{
+	struct as_book *as = some_live(c, false);
+	struct event *e;
+
+	if (!as)
+		return false;
+	e = forge(c, EV_AGENT_LIMITED, NULL);
+	forge_text(c, e, "agent", as->agent);
+	books_take(c, e);
+	e = forge(c, EV_RUN_CREATED, as->node);
+	forge_text(c, e, "agent", as->agent);
+	forge_show(c, e);
+	return true;
+}
+
+const struct invariant inv_places = {
+	.name = "places",
+	.sentence = "no more at once than there are workers and the agent takes, and nothing for "
+		    "an agent "
+		    "that is out of quota or logged out",
+	.event = places_event,
+	.sabotage = places_sabotage,
+};
