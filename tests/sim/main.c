@@ -176,7 +176,7 @@ static bool run_seeds(const struct arguments *a, struct sum *sum)
 static void list_invariants(void)
 {
 	for (size_t i = 0; i < invariants_n; i++)
-		printf("%-24s %s\n", invariants[i].name, invariants[i].sentence);
+		printf("%-24s %s\n", invariants[i]->name, invariants[i]->sentence);
 }
 
 static void list_faults(void)
