@@ -1,7 +1,7 @@
 #pragma once
 /*
  * Where runs live: shims and the agents in them, which go on when a daemon dies. An agent follows a
- * script that is drawn when it starts (machine.c has the table): what it writes, says, commits, how it
+ * script that is drawn when it starts (script.c has the table): what it writes, says, commits, how it
  * ends, what it does when it is told something or asked to stop. Knows nothing of the engine; the
  * stand-in of the executor listens to runs and gives them orders, as app/executor does through
  * drive/run. What really happened is on record here for the invariants.
@@ -37,7 +37,11 @@ int machine_start(struct machine *m, const struct machine_spec *spec, struct ov_
 /* A run that was started, alive or over; NULL: its folder shows no start. */
 struct sim_run *machine_find(struct machine *m, str run_id);
 bool machine_lives(const struct sim_run *r); /* its end is not on record yet */
-const struct machine_end *machine_end_of(const struct sim_run *r); /* of one that is over */
+/*
+ * Of one that is over. Whoever reads that the shim died without a record ends what it left, as
+ * drive/run does.
+ */
+const struct machine_end *machine_end_of(struct sim_run *r);
 /* Its output so far; when the last of it was written, as the clock showed; 0: never. */
 str machine_output(const struct sim_run *r);
 ov_time machine_output_at(const struct sim_run *r);
@@ -59,10 +63,19 @@ str machine_waits(const struct sim_run *r);
 /* Everything dies: a restart of the machine. Ends are on record as lost. */
 void machine_restart(struct machine *m);
 
+/*
+ * What the check command finds in a worktree: false when the newest run's node has files there that an
+ * agent made without care. Later attempts mend them.
+ */
+bool machine_check_passes(struct machine *m, str worktree);
+/* Files that agents of all nodes write to, and so may the user: "shared-0" and so on. */
+enum { MACHINE_SHARED_FILES = 6 };
+str machine_shared_file(struct arena *a, size_t i);
+
 /* ---- what really happened, for the invariants ---- */
 /* How often an agent got this dispatch: as its first instruction or as input. */
 unsigned machine_taken(const struct machine *m, str dispatch_id);
-/* Agents (not orphans) of this node that are alive now; the newest run's spec in *ret if not NULL. */
+/* Agents (not orphans) that are alive now: at work on this node, in this worktree. */
 unsigned machine_agents_at(const struct machine *m, str goal_id, str node_id);
 unsigned machine_agents_in(const struct machine *m, str worktree);
 /* Was there a strong sign of life (output, CPU or IO) of this run within `within` before now? */
