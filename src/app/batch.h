@@ -23,7 +23,8 @@ struct waiters {
 /* What the daemon itself reported: kept until it is durable. Owns its texts. */
 struct report {
 	str command, params;
-	int refused; /* how often the state did not take what was decided about it */
+	int refused;        /* how often the state did not take what was decided about it */
+	ov_time not_before; /* and when it may be tried again */
 };
 
 struct reports {

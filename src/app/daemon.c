@@ -98,6 +98,12 @@ static void world_store_failed(void *user, const struct ov_err *err)
 		log_info("the store can be written again");
 }
 
+static void world_contradicted(void *user, const struct ov_err *err)
+{
+	(void)user;
+	log_warn("%s; nothing of it happened: this is a bug", err->msg);
+}
+
 static const struct engine_world world = {
 	.now = world_now,
 	.entropy = world_entropy,
@@ -107,6 +113,7 @@ static const struct engine_world world = {
 	.published = world_published,
 	.wake_at = world_wake_at,
 	.store_failed = world_store_failed,
+	.contradicted = world_contradicted,
 };
 
 static void wake_fired(void *user)

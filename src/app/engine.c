@@ -31,7 +31,7 @@ int engine_open(const struct engine_options *o, struct engine **ret, struct ov_e
 	e->tick_every = o->tick_every;
 	e->snapshot_every = o->snapshot_every;
 	e->staged = &e->batches[0];
-	e->wake_at = e->retry_at = OV_TIME_MAX;
+	e->wake_at = e->retry_at = e->refused_at = OV_TIME_MAX;
 	e->world->entropy(e->user, &e->hash_seed, sizeof(e->hash_seed));
 	e->refusal = o->refusal;
 	e->state = o->state;
@@ -49,6 +49,13 @@ int engine_open(const struct engine_options *o, struct engine **ret, struct ov_e
 	return 0;
 }
 
+static void free_replaced(struct engine *e)
+{
+	for (size_t i = 0; i < e->replaced.n; i++)
+		state_free(e->replaced.p[i]);
+	e->replaced.n = 0;
+}
+
 void engine_close(struct engine *e)
 {
 	if (!e)
@@ -58,6 +65,9 @@ void engine_close(struct engine *e)
 	batch_done(&e->batches[0]);
 	batch_done(&e->batches[1]);
 	reports_done(&e->retry);
+	engine_hold_done(e);
+	free_replaced(e);
+	vec_done(&e->replaced);
 	mem_free(e);
 }
 
@@ -83,7 +93,7 @@ bool engine_staged(const struct engine *e)
 
 void engine_set_wake(struct engine *e, ov_time at)
 {
-	at = MIN(at, e->retry_at);
+	at = MIN(MIN(at, e->retry_at), MIN(e->refused_at, engine_again_at(e)));
 	if (at == e->wake_at)
 		return;
 	e->wake_at = at;
@@ -115,27 +125,41 @@ struct decide_ctx engine_decide(struct engine *e, str actor, struct events *out)
 	return cx;
 }
 
-void engine_stage(struct engine *e, struct events *fresh)
+/* Events that are to be written, on a state that the store gave. */
+static int stage_again(struct state *s, const struct batch *b)
 {
-	struct ov_err err = { 0 };
+	int r = 0;
 
-	for (size_t i = 0; i < fresh->n && e->apply_failed == 0; i++) {
-		struct event *ev = fresh->p[i];
-		int r = event_check(ev, &err);
+	for (size_t i = 0; b && r == 0 && i < b->events.n; i++)
+		if (b->events.p[i]->seq > s->seq)
+			r = apply(s, b->events.p[i], NULL);
+	return r;
+}
 
-		ev->seq = e->state->seq + 1;
-		if (r == 0)
-			r = apply(e->state, ev, &err);
-		if (r < 0) {
-			e->apply_failed = ov_wrap(&err, OV_EINTERNAL,
-					"a decision contradicts the state");
-			e->world->store_failed(e->user, &err);
-			break;
-		}
-		vec_push(&e->staged->events, ev);
+/*
+ * The state is what the store holds, and what is to be written on top of it. The one before is kept
+ * until the next commit: whoever called us may be in the middle of reading it.
+ */
+static bool refold(struct engine *e)
+{
+	struct state *fresh = NULL;
+	uint64_t head = e->head;
+
+	/* If even reading fails the old state stays for reading, and nothing is written: see failing. */
+	if (fold_store(e->store, e->hash_seed, UINT64_MAX, &fresh, &e->snapshot_seq, NULL) < 0) {
+		e->apply_failed = OV_EIO;
+		return false;
 	}
-	e->tick_due |= fresh->n > 0;
-	vec_done(fresh);
+	vec_push(&e->replaced, e->state);
+	e->state = fresh;
+	e->head = fresh->seq;
+	/* Written, though the store said otherwise: then its intents are durable and ours to carry out. */
+	if (e->started && e->head != head)
+		engine_perform_open(e);
+	e->apply_failed = 0;
+	if (stage_again(fresh, e->writing) < 0 || stage_again(fresh, e->staged) < 0)
+		e->apply_failed = OV_EIO;
+	return true;
 }
 
 static void wait_for_commit(struct engine *e, struct waiter w)
@@ -143,30 +167,73 @@ static void wait_for_commit(struct engine *e, struct waiter w)
 	vec_push(&e->staged->waiters, w);
 }
 
-void engine_submit(struct engine *e, str command, const value *params, str actor,
-		engine_reply_fn *reply, void *user)
+static int refusal(const struct engine *e, struct ov_err *err)
+{
+	if (e->refusal)
+		*err = *e->refusal;
+	else if (e->apply_failed)
+		ov_fail(err, e->apply_failed,
+				"the state could not be brought in line with the store");
+	return e->refusal ? e->refusal->code : e->apply_failed;
+}
+
+int engine_stage(struct engine *e, const struct events *fresh, struct ov_err *err)
+{
+	size_t before = e->staged->events.n;
+	int r = 0;
+
+	for (size_t i = 0; i < fresh->n && r == 0; i++) {
+		struct event *ev = fresh->p[i];
+
+		ev->seq = e->state->seq + 1;
+		r = event_check(ev, err);
+		if (r == 0)
+			r = apply(e->state, ev, err);
+		if (r == 0)
+			vec_push(&e->staged->events, ev);
+	}
+	e->tick_due |= fresh->n > 0;
+	if (r == 0)
+		return 0;
+	r = ov_wrap(err, OV_EINTERNAL, "a decision contradicts the state");
+	e->staged->events.n = before;
+	e->world->contradicted(e->user, err);
+	(void)refold(e);
+	return r;
+}
+
+/* Decides a command and stages what comes of it. ret_about: what that begins with, also on failure. */
+static int take(struct engine *e, str command, const value *params, str actor, value **ret_result,
+		const struct event **ret_about, struct ov_err *err)
 {
 	struct events fresh = { 0 };
 	struct decide_ctx cx = engine_decide(e, actor, &fresh);
+	int r = refusal(e, err);
+
+	if (r == 0)
+		r = decide(&cx, command, value_copy(cx.arena, params), ret_result, err);
+	if (r == 0 && fresh.n) {
+		*ret_about = fresh.p[0];
+		r = engine_stage(e, &fresh, err);
+	}
+	vec_done(&fresh);
+	return r;
+}
+
+void engine_submit(struct engine *e, str command, const value *params, str actor,
+		engine_reply_fn *reply, void *user)
+{
+	const struct event *about;
 	struct ov_err err = { 0 };
 	value *result = NULL;
-	int r;
+	int r = take(e, command, params, actor, &result, &about, &err);
 
-	if (e->refusal) {
-		if (reply)
-			reply(user, e->refusal->code, NULL, e->refusal);
+	if (!reply)
 		return;
-	}
-	r = decide(&cx, command, value_copy(cx.arena, params), &result, &err);
-	if (r < 0) {
-		vec_done(&fresh);
-		/* A refusal changes nothing, so there is nothing to wait for. */
-		if (reply)
-			reply(user, r, NULL, &err);
-		return;
-	}
-	engine_stage(e, &fresh);
-	if (reply)
+	/* A refusal changes nothing, so there is nothing to wait for. */
+	if (r < 0)
+		reply(user, r, NULL, &err);
+	else
 		wait_for_commit(e,
 				(struct waiter){ .reply = reply, .user = user, .result = result });
 }
@@ -176,29 +243,40 @@ bool engine_may_write(const struct engine *e)
 	return !e->failing || e->retrying;
 }
 
-static void report_again(struct engine *e, str command, const value *params, int refused)
+static void keep_report(struct reports *to, str command, const value *params, int refused,
+		ov_time not_before)
 {
 	_cleanup_(buf_done)
 	struct buf text = BUF_INIT;
-	struct report rep = { .refused = refused };
-	size_t before = e->staged->events.n;
-	int failed_before = e->apply_failed;
+	struct report rep = { .refused = refused, .not_before = not_before };
 
-	if (engine_may_write(e)) {
-		engine_submit(e, command, params, STR("overseer"), NULL, NULL);
-		if (e->staged->events.n == before && e->apply_failed == 0)
-			return;
-		/* Its effect stays open, and is performed again by the next daemon. */
-		if (failed_before == 0 && e->apply_failed && ++rep.refused >= REFUSED_MAX)
-			return;
-	}
 	json_write(&text, params);
 	record_set_str(&rep.command, command);
 	record_set_str(&rep.params, buf_str(&text));
-	if (engine_may_write(e))
-		vec_push(&e->staged->reports, rep);
-	else
-		vec_push(&e->retry, rep);
+	vec_push(to, rep);
+}
+
+static void report_again(struct engine *e, str command, const value *params, int refused)
+{
+	size_t before = e->staged->events.n;
+	const struct event *about = NULL;
+	struct ov_err err = { 0 };
+	value *result;
+	int r;
+
+	if (!engine_may_write(e)) {
+		keep_report(&e->retry, command, params, refused, 0);
+		return;
+	}
+	r = take(e, command, params, STR("overseer"), &result, &about, &err);
+	if (r == OV_EINTERNAL && ++refused < REFUSED_MAX)
+		keep_report(&e->retry, command, params, refused,
+				e->world->now(e->user) + refused * RETRY_MS);
+	else if (r == OV_EINTERNAL)
+		/* Its effect stays open, and is performed again. */
+		engine_tell(e, command, about, &err);
+	else if (e->apply_failed || e->staged->events.n > before)
+		keep_report(&e->staged->reports, command, params, refused, 0);
 }
 
 void engine_report(struct engine *e, str command, const value *params)
@@ -216,22 +294,10 @@ void engine_after_commit(struct engine *e, void (*fn)(void *user, int r, const s
 		wait_for_commit(e, (struct waiter){ .after = fn, .user = user });
 }
 
-/* Effects whose intent has just become durable. */
-static void perform_new(struct engine *e, const struct batch *b)
+/* A clock that jumped back must not hold it up. */
+static bool is_early(const struct report *r, ov_time now)
 {
-	for (size_t i = 0; i < b->events.n; i++) {
-		const struct event *ev = b->events.p[i];
-		const struct effect *fx;
-
-		if (ev->kind != EV_EFFECT_INTENDED)
-			continue;
-		/* Settled within the same transaction: nothing to do any more. */
-		fx = state_effect(e->state, value_str_at(ev->data, "effect"));
-		if (fx) {
-			INJECT("before-effect");
-			e->world->perform(e->user, fx);
-		}
-	}
+	return r->not_before > now && r->not_before <= now + REFUSED_MAX * RETRY_MS;
 }
 
 /* What could not be written is submitted again, in order. */
@@ -241,10 +307,18 @@ static void submit_retries(struct engine *e)
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 
+	ov_time now = e->world->now(e->user);
+
 	memset(&e->retry, 0, sizeof(e->retry));
+	e->refused_at = OV_TIME_MAX;
 	for (size_t i = 0; i < todo.n; i++) {
 		value *params;
 
+		if (is_early(&todo.p[i], now)) {
+			e->refused_at = MIN(e->refused_at, todo.p[i].not_before);
+			vec_push(&e->retry, todo.p[i]);
+			continue;
+		}
 		if (json_parse(&a, todo.p[i].params, NULL, &params, NULL) == 0)
 			report_again(e, todo.p[i].command, params, todo.p[i].refused);
 		report_done(&todo.p[i]);
@@ -267,7 +341,7 @@ static void commit_succeeded(struct engine *e, struct batch *b, uint64_t head)
 	INJECT("after-replies");
 	if (b->events.n)
 		e->world->published(e->user, (const struct event *const *)b->events.p, b->events.n);
-	perform_new(e, b);
+	engine_perform_new(e, b);
 	engine_archive_note(e, b);
 	INJECT("after-effects");
 	for (size_t i = 0; i < b->reports.n; i++)
@@ -275,33 +349,6 @@ static void commit_succeeded(struct engine *e, struct batch *b, uint64_t head)
 	batch_clear(b);
 	/* Somebody else's write found the store well again before our own attempt was due. */
 	submit_retries(e);
-}
-
-static void perform_open(struct engine *e)
-{
-	list_each (it, &e->state->effects)
-		e->world->perform(e->user, list_entry(it, struct effect, link));
-}
-
-/* The state is what the store holds, whatever was staged on top of it. */
-static bool refold(struct engine *e)
-{
-	struct state *fresh = NULL;
-	uint64_t head = e->head;
-
-	/* If even reading fails the old state stays for reading, and nothing is written: see failing. */
-	if (fold_store(e->store, e->hash_seed, UINT64_MAX, &fresh, &e->snapshot_seq, NULL) < 0) {
-		e->apply_failed = OV_EIO;
-		return false;
-	}
-	state_free(e->state);
-	e->state = fresh;
-	e->head = fresh->seq;
-	e->apply_failed = 0;
-	/* Written, though the store said otherwise: then its intents are durable and ours to carry out. */
-	if (e->started && e->head != head)
-		perform_open(e);
-	return true;
 }
 
 /* Each further attempt comes later, whatever else wakes us meanwhile. */
@@ -354,8 +401,7 @@ static void write_batch(struct engine *e)
 	e->staged = b == &e->batches[0] ? &e->batches[1] : &e->batches[0];
 	e->writing = b;
 	if (e->apply_failed) {
-		ov_fail(&err, e->apply_failed,
-				"the state could not be brought in line with the store");
+		refusal(e, &err);
 		append_done(e, e->apply_failed, 0, &err);
 		return;
 	}
@@ -379,7 +425,7 @@ static bool snapshot_due(const struct engine *e)
 	return tail >= (uint64_t)e->snapshot_every && tail >= SNAPSHOT_TAIL * e->snapshot_objects;
 }
 
-/* Also a decision that the state refused is ended by a transaction: one that fails. */
+/* Also a state that cannot be had is found out by a transaction: one that fails. */
 static bool must_write(const struct engine *e)
 {
 	return e->staged->events.n || e->staged->waiters.n ||
@@ -409,6 +455,8 @@ void engine_commit(struct engine *e)
 		take_up_retries(e);
 	}
 	e->committing = false;
+	free_replaced(e);
+	engine_perform_again(e);
 	if (must_write(e))
 		engine_set_wake(e, e->world->now(e->user));
 	else if (!e->writing)
@@ -450,7 +498,7 @@ void engine_start(struct engine *e)
 		return;
 	e->started = true;
 	e->tick_due = true;
-	perform_open(e);
+	engine_perform_open(e);
 }
 
 void engine_refuse(struct engine *e, const struct ov_err *refusal)

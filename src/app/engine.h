@@ -6,6 +6,9 @@
  * out. If the transaction fails, nothing of it happened: the state is folded anew from the store,
  * callers get the error, and what the daemon itself had to report is kept and submitted again.
  *
+ * Events that contradict the state are a bug, of which nothing may come but its report: whatever
+ * they were decided for fails alone, and everything else goes on.
+ *
  * The outside world is an interface, so that the simulator can stand in for all of it. The engine
  * owns no clock, no timer and no loop.
  */
@@ -23,7 +26,8 @@ struct engine_world {
 	void (*telemetry)(void *user, struct telemetry *ret);
 	/*
 	 * Carries out a committed effect. The outcome comes back as the command effect.end, in its own
-	 * time, never from inside this call. Called again for the same effect after a restart.
+	 * time, never from inside this call. Called again for the same effect after a restart, and
+	 * when no outcome came for long: what is under way goes on, what is not is begun again.
 	 */
 	void (*perform)(void *user, const struct effect *fx);
 	/*
@@ -37,6 +41,8 @@ struct engine_world {
 	void (*wake_at)(void *user, ov_time at);
 	/* The store refused a transaction (err), or takes them again (NULL). */
 	void (*store_failed)(void *user, const struct ov_err *err);
+	/* What was decided contradicts the state, which is a bug: nothing of it happened. */
+	void (*contradicted)(void *user, const struct ov_err *err);
 };
 
 struct engine_options {
@@ -67,6 +73,7 @@ void engine_refuse(struct engine *e, const struct ov_err *refusal);
 /* No more ticks: what is under way is still reported and written, nothing new begins. */
 void engine_stop(struct engine *e);
 
+/* What it points to may be out of date after the next call of the engine, but is there until the next commit. */
 const struct state *engine_state(const struct engine *e);
 struct store *engine_store(const struct engine *e);
 /* The last event that is durable; the state may already hold more. */

@@ -2,11 +2,14 @@
 #include "app/engine_impl.h"
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/list.h"
 #include "base/str.h"
+#include "base/vec.h"
 
 enum {
-	TICK_ROUNDS = 16, /* decisions of one tick enable others: so many rounds at most */
+	TICK_ROUNDS = 16,     /* decisions of one tick enable others: so many rounds at most */
+	SEARCH_ROUNDS = 1000, /* and so many when one of them is a bug that has to be found */
 };
 
 static struct decisions tick_once(struct engine *e, struct arena *a)
@@ -15,6 +18,7 @@ static struct decisions tick_once(struct engine *e, struct arena *a)
 	struct telemetry t = { 0 };
 
 	e->world->telemetry(e->user, &t);
+	t.held = e->held.n ? &e->held_by_key : NULL;
 	return reconcile(a, &w, &t, e->world->now(e->user));
 }
 
@@ -33,29 +37,51 @@ static ov_time next_wake(const struct engine *e, ov_time wake_at, ov_time now)
 	return work_is_open(e->state) ? MIN(wake_at, now + e->tick_every) : wake_at;
 }
 
+/*
+ * Stages the first *most decisions. If they contradict the state half as many are tried, until it is
+ * one: that is held, and the others are free to go on.
+ */
+static void stage_some(struct engine *e, struct decisions *d, size_t *most)
+{
+	struct events fresh = { 0 };
+	struct decide_ctx cx = engine_decide(e, STR("overseer"), &fresh);
+	struct ov_err err = { 0 };
+
+	d->n = MIN(d->n, *most);
+	decide_tick(&cx, d);
+	if (engine_stage(e, &fresh, &err) < 0) {
+		*most = d->n > 1 ? d->n / 2 : SIZE_MAX;
+		if (d->n == 1)
+			engine_hold(e, &d->p[0], &err);
+	}
+	vec_done(&fresh);
+}
+
 static value *tick(struct engine *e, struct arena *view_arena)
 {
 	value *shown = NULL;
 	ov_time now = e->world->now(e->user);
+	size_t most = SIZE_MAX, held;
+	int rounds = TICK_ROUNDS;
 
+	engine_hold_expire(e, now);
+	held = e->held.n;
 	e->tick_due = false;
 	e->last_tick = now;
-	for (int round = 0; round < TICK_ROUNDS && e->apply_failed == 0; round++) {
+	for (int round = 0; round < rounds && e->apply_failed == 0; round++) {
 		struct decisions d = tick_once(e, &e->staged->arena);
-		struct events fresh = { 0 };
-		struct decide_ctx cx;
 
 		if (view_arena && !shown)
 			shown = value_copy(view_arena, decisions_view(&e->staged->arena, &d));
-		engine_set_wake(e, next_wake(e, d.wake_at, now));
+		engine_set_wake(e, next_wake(e, MIN(d.wake_at, engine_hold_until(e)), now));
 		for (size_t i = 0; i < d.looks_n; i++)
 			e->world->look(e->user, d.looks[i]);
 		if (d.n == 0)
 			break;
-		cx = engine_decide(e, STR("overseer"), &fresh);
-		decide_tick(&cx, &d);
-		engine_stage(e, &fresh);
-		e->tick_due = round + 1 == TICK_ROUNDS;
+		stage_some(e, &d, &most);
+		if (most != SIZE_MAX || e->held.n != held)
+			rounds = SEARCH_ROUNDS;
+		e->tick_due = round + 1 == rounds;
 	}
 	return shown;
 }

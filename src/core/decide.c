@@ -301,6 +301,7 @@ static const struct command commands[] = {
 	{ "dispatch.ack", decide_dispatch_ack },
 	{ "daemon.start", decide_daemon_start },
 	{ "daemon.stop", decide_daemon_stop },
+	{ "daemon.contradicted", decide_daemon_contradicted },
 };
 
 const struct command *command_find(str name)

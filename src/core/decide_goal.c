@@ -256,25 +256,3 @@ int decide_goal_update(struct decide_ctx *cx, const value *params, value **ret_r
 	value_put(cx->arena, *ret_result, "changed", changed);
 	return 0;
 }
-
-int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
-{
-	struct event *e = emit(cx, EV_DAEMON_STARTED, (struct subject){ 0 });
-
-	(void)ret_result, (void)err;
-	ev_str(cx, e, "instance", value_str_at(params, "instance"));
-	ev_str(cx, e, "version", value_str_at(params, "version"));
-	return 0;
-}
-
-int decide_daemon_stop(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
-{
-	struct event *e = emit(cx, EV_DAEMON_STOPPED, (struct subject){ 0 });
-
-	(void)ret_result, (void)err;
-	ev_str(cx, e, "instance", value_str_at(params, "instance"));
-	ev_str(cx, e, "reason", value_str_at(params, "reason"));
-	return 0;
-}

@@ -175,6 +175,7 @@ static const struct rule {
 	{ "budget", ABOUT_GOAL, check_budget, answer_budget, true },
 	{ "login", ABOUT_ANY, check_option, answer_login, true },
 	{ "outage", ABOUT_ANY, check_option, answer_outage, true },
+	{ "internal", ABOUT_ANY, NULL, acknowledge, false },
 }, node_rule = { "", ABOUT_NODE, check_node, answer_node, false },
   goal_rule = { "", ABOUT_ANY, NULL, acknowledge, false };
 

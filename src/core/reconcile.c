@@ -173,7 +173,8 @@ static void assign_queued(struct tick *t)
 		if (lane_waits(t, agent->name))
 			continue;
 		load = &loads[agent - t->w->policy->agents];
-		if (full || *load >= agent->concurrency)
+		/* What is held takes no worker from the others. */
+		if (full || *load >= agent->concurrency || tick_held(t, &d))
 			continue;
 		full = !take_worker(t, &d);
 		if (full)
@@ -257,7 +258,7 @@ static void advance(struct tick *t, const struct assignment *as)
 	d.kind = DEC_EFFECT;
 	d.effect = stage_effect[as->stage].kind;
 	/* One at a time: each accept must see the target branch as the last one left it. */
-	if (d.effect == FX_ACCEPT && t->accepting)
+	if ((d.effect == FX_ACCEPT && t->accepting) || tick_held(t, &d))
 		return;
 	t->accepting |= d.effect == FX_ACCEPT;
 	d.why = arena_printf(t->a, "next step: %s", status_name(&stages, (int)as->stage));
@@ -334,6 +335,14 @@ static const char *const names[] = {
 const char *decision_name(enum decision_kind kind)
 {
 	return names[kind];
+}
+
+str decision_key(struct arena *a, const struct decision *d)
+{
+	return arena_printf(a, "%s " STR_FMT "/" STR_FMT " %lld", names[d->kind],
+			STR_ARG(d->goal ? d->goal->id : STR("")),
+			STR_ARG(d->node ? d->node->id : STR("")),
+			(long long)(d->escalation ? d->escalation->number : 0));
 }
 
 value *decisions_view(struct arena *a, const struct decisions *d)

@@ -80,6 +80,8 @@ struct observation {
 struct telemetry {
 	str no_capacity;                /* why nothing new may be started now; empty when it may */
 	const struct map *observations; /* run id -> const struct observation *; NULL: none */
+	/* decision_key -> anything: decisions that are not to be taken now; NULL: none */
+	const struct map *held;
 };
 
 struct decisions {
@@ -99,4 +101,6 @@ int assignment_order(const void *pa, const void *pb);
 /* The agent for a node: its own wish, else its role's agent, else the default; may be empty. */
 str node_wants(const struct policy *p, const struct node *n);
 const char *decision_name(enum decision_kind kind);
+/* What names it: the same decision about the same thing has the same key at every tick. */
+str decision_key(struct arena *a, const struct decision *d);
 value *decisions_view(struct arena *a, const struct decisions *d);

@@ -26,9 +26,15 @@ static inline void tick_wake(struct tick *t, ov_time at)
 	t->wake_at = MIN(t->wake_at, at);
 }
 
+static inline bool tick_held(const struct tick *t, const struct decision *d)
+{
+	return t->t->held && map_get(t->t->held, decision_key(t->a, d));
+}
+
 static inline void tick_add(struct tick *t, struct decision d)
 {
-	vec_push(&t->out, d);
+	if (!tick_held(t, &d))
+		vec_push(&t->out, d);
 }
 
 /* True when this tick has decided enough: the rest is the next one's. */

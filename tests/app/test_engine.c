@@ -23,6 +23,69 @@
 
 enum { START = 1800000000 };
 
+/*
+ * Bugs of decisions, planted by the linker (--wrap): what is decided for a step or a command that is
+ * named here ends with something that the state cannot take.
+ */
+static struct {
+	struct decision steps[4];
+	const char *nodes[4]; /* one for each step; NULL: no more steps */
+	str command;
+} bugs;
+
+void __real_decide_tick(struct decide_ctx *cx, const struct decisions *ds);
+void __wrap_decide_tick(struct decide_ctx *cx, const struct decisions *ds);
+int __real_decide(struct decide_ctx *cx, str name, const value *params, value **ret_result,
+		struct ov_err *err);
+int __wrap_decide(struct decide_ctx *cx, str name, const value *params, value **ret_result,
+		struct ov_err *err);
+
+/* The last of them: so those before it have changed the state already. */
+static void contradict(struct decide_ctx *cx)
+{
+	struct event *ev = arena_new(cx->arena, struct event);
+
+	*ev = (struct event){ .kind = EV_WORKER_STATUS,
+		.at = cx->now,
+		.actor = cx->actor,
+		.data = value_object(cx->arena) };
+	value_put(cx->arena, ev->data, "worker", value_cstr(cx->arena, "nobody"));
+	value_put(cx->arena, ev->data, "from", value_cstr(cx->arena, "idle"));
+	value_put(cx->arena, ev->data, "to", value_cstr(cx->arena, "working"));
+	value_put(cx->arena, ev->data, "reason", value_cstr(cx->arena, ""));
+	vec_push(cx->out, ev);
+}
+
+static bool is_buggy(const struct decision *d)
+{
+	for (size_t i = 0; i < ARRAY_LEN(bugs.nodes) && bugs.nodes[i]; i++)
+		if (d->kind == bugs.steps[i].kind && d->effect == bugs.steps[i].effect && d->node &&
+				str_is(d->node->id, bugs.nodes[i]))
+			return true;
+	return false;
+}
+
+void __wrap_decide_tick(struct decide_ctx *cx, const struct decisions *ds)
+{
+	bool buggy = false;
+
+	__real_decide_tick(cx, ds);
+	for (size_t i = 0; i < ds->n; i++)
+		buggy |= is_buggy(&ds->p[i]);
+	if (buggy)
+		contradict(cx);
+}
+
+int __wrap_decide(struct decide_ctx *cx, str name, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	int r = __real_decide(cx, name, params, ret_result, err);
+
+	if (r == 0 && str_eq(name, bugs.command))
+		contradict(cx);
+	return r;
+}
+
 /* A store in memory that can be told to fail. */
 struct faulty {
 	struct store store;
@@ -146,7 +209,7 @@ struct site {
 	struct rng rng;
 	bool same_entropy;
 	VEC(struct performed) todo; /* effects that were performed and not yet ended */
-	size_t performed, failures, recoveries, looks;
+	size_t performed, failures, recoveries, contradictions, looks;
 	struct map *observations;
 	uint64_t published; /* the last event's number */
 	int64_t snapshot_every;
@@ -218,6 +281,12 @@ static void site_store_failed(void *user, const struct ov_err *err)
 	s->recoveries += err == NULL;
 }
 
+static void site_contradicted(void *user, const struct ov_err *err)
+{
+	((struct site *)user)->contradictions++;
+	assert_int_equal(err->code, OV_EINTERNAL);
+}
+
 static void site_look(void *user, const struct run *r)
 {
 	struct site *s = user;
@@ -235,6 +304,7 @@ static const struct engine_world site_world = {
 	.published = site_published,
 	.wake_at = site_wake_at,
 	.store_failed = site_store_failed,
+	.contradicted = site_contradicted,
 };
 
 /* A daemon on the site's log; the one before it has vanished. */
@@ -260,6 +330,7 @@ static void site_init(struct site *s, uint64_t seed)
 {
 	struct store_lease lease;
 
+	memset(&bugs, 0, sizeof(bugs));
 	*s = (struct site){ .now = START * (ov_time)1000,
 		.rng = { seed },
 		.snapshot_every = 1000000 };
@@ -410,32 +481,49 @@ static void sleep_until_wake(struct site *s)
 	engine_commit(s->engine);
 }
 
+/* One thing after the other goes well. False: nothing is left to do before `end`. */
+static bool go_on(struct site *s, ov_time end)
+{
+	const struct run *running = NULL;
+
+	s->now += OV_SECOND;
+	list_each (it, &engine_state(s->engine)->runs) {
+		const struct run *r = list_entry(it, struct run, link);
+
+		running = r->status == RUN_RUNNING ? r : running;
+	}
+	if (s->wake_at <= s->now)
+		sleep_until_wake(s);
+	else if (s->todo.n)
+		end_effect(s, 0, "ok");
+	else if (running)
+		end_run(s, running->id, 0);
+	else if (s->wake_at < end)
+		sleep_until_wake(s);
+	else
+		return false;
+	engine_commit(s->engine);
+	return true;
+}
+
 /* Everything goes well until nothing is left to do. */
 static void finish(struct site *s)
 {
-	for (int i = 0; i < 10000; i++) {
-		const struct run *running = NULL;
-
-		s->now += OV_SECOND;
-		list_each (it, &engine_state(s->engine)->runs) {
-			const struct run *r = list_entry(it, struct run, link);
-
-			running = r->status == RUN_RUNNING ? r : running;
-		}
-		if (s->wake_at <= s->now)
-			sleep_until_wake(s);
-		else if (s->todo.n)
-			end_effect(s, 0, "ok");
-		else if (running)
-			end_run(s, running->id, 0);
-		else if (s->wake_at != OV_TIME_MAX)
-			sleep_until_wake(s);
-		else
+	for (int i = 0; i < 10000; i++)
+		if (!go_on(s, OV_TIME_MAX))
 			return;
-		engine_commit(s->engine);
-	}
 	fprintf(stderr, "%s\n", text_of(s, engine_state(s->engine)).p);
 	fail_msg("the work never comes to an end");
+}
+
+/* Everything goes well, for so long. */
+static void go_on_for(struct site *s, ov_time time)
+{
+	ov_time end = s->now + time;
+
+	while (s->now < end && go_on(s, end))
+		continue;
+	s->now = MAX(s->now, end);
 }
 
 static const struct node *node_of(struct site *s, const char *id)
@@ -691,12 +779,274 @@ TEST(a_refused_decision_is_taken_anew)
 	engine_start(s.engine);
 	s.now = first;
 	engine_commit(s.engine);
-	assert_true(s.failures > 0);
+	assert_true(s.contradictions > 0);
+	assert_int_equal(s.failures, 0);
 	check_fold(&s);
 	s.now += OV_MINUTE;
 	finish(&s);
 	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
 	check_fold(&s);
+	site_done(&s);
+}
+
+static size_t told(struct site *s, const char *node)
+{
+	const struct state *st = engine_state(s->engine);
+	size_t n = 0;
+
+	for (size_t i = 0; i < st->escalations.n; i++)
+		n += str_is(st->escalations.p[i]->kind, "internal") &&
+				str_is(st->escalations.p[i]->node_id, node);
+	return n;
+}
+
+/* The step is a bug for one of two tasks that are worked on by one worker; the other one gets done. */
+static void bug_of_one(struct decision step)
+{
+	struct answer a = { 0 };
+	struct site s;
+	size_t before;
+
+	site_init(&s, 20);
+	s.policy.workers_max = step.kind == DEC_EFFECT ? 2 : 1;
+	bugs.steps[0] = step;
+	bugs.nodes[0] = "T1";
+	create_goal(&s, "g", T1 "," T2, &a);
+	engine_commit(s.engine);
+	go_on_for(&s, OV_MINUTE);
+	assert_int_equal(node_of(&s, "T2")->status, NODE_DONE);
+	assert_int_not_equal(node_of(&s, "T1")->status, NODE_DONE);
+	assert_int_equal(s.failures, 0);
+	assert_int_equal(told(&s, "T1"), 1);
+	assert_true(s.contradictions > 0 && s.contradictions < 10);
+	check_fold(&s);
+	/* Nothing has changed: it is tried again after an hour, and is told only once. */
+	before = s.contradictions;
+	go_on_for(&s, 50 * OV_MINUTE);
+	assert_int_equal(s.contradictions, before);
+	go_on_for(&s, OV_HOUR);
+	assert_int_equal(s.contradictions, before + 1);
+	assert_int_equal(told(&s, "T1"), 1);
+	/* What a person says to it is taken note of. */
+	engine_submit(s.engine, STR("inbox.answer"), json(&s, "{'number': 1, 'answer': 'retry'}"),
+			STR("human:t"), answered, &a);
+	engine_commit(s.engine);
+	assert_int_equal(a.r, 0);
+	assert_int_equal(engine_state(s.engine)->escalations.p[0]->status, ESC_ANSWERED);
+	/* Another daemon knows no better. */
+	before = s.contradictions;
+	engine_close(s.engine);
+	site_up(&s);
+	assert_int_equal(s.contradictions, before + 1);
+	assert_int_equal(told(&s, "T1"), 1);
+	bugs.nodes[0] = NULL;
+	finish(&s);
+	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
+	check_fold(&s);
+	site_done(&s);
+}
+
+TEST(a_bad_decision_holds_up_nobody_else)
+{
+	bug_of_one((struct decision){ .kind = DEC_QUEUE });
+	bug_of_one((struct decision){ .kind = DEC_ASSIGN });
+	bug_of_one((struct decision){ .kind = DEC_EFFECT, .effect = FX_WORKSPACE });
+	bug_of_one((struct decision){ .kind = DEC_EFFECT, .effect = FX_ACCEPT });
+}
+
+TEST(bad_decisions_among_many_are_found_quickly)
+{
+	struct answer a = { 0 };
+	struct buf tasks = BUF_INIT;
+	struct site s;
+
+	site_init(&s, 21);
+	s.policy.plan.max_tasks = 100;
+	for (int i = 1; i <= 100; i++)
+		buf_addf(&tasks, "%s{'id': 'T%d', 'name': 't', 'acceptance': ['x']}",
+				i > 1 ? "," : "", i);
+	for (size_t i = 0; i < 3; i++)
+		bugs.steps[i].kind = DEC_QUEUE;
+	bugs.nodes[0] = "T1";
+	bugs.nodes[1] = "T50";
+	bugs.nodes[2] = "T100";
+	create_goal(&s, "g", buf_cstr(&tasks), &a);
+	engine_commit(s.engine);
+	assert_int_equal(a.r, 0);
+	assert_true(s.contradictions <= 30);
+	assert_int_equal(told(&s, "T1") + told(&s, "T50") + told(&s, "T100"), 3);
+	for (size_t i = 0; i < engine_state(s.engine)->goals.p[0]->nodes.n; i++) {
+		const struct node *n = engine_state(s.engine)->goals.p[0]->nodes.p[i];
+
+		assert_int_equal(n->status == NODE_TODO,
+				str_is(n->id, "T1") || str_is(n->id, "T50") ||
+						str_is(n->id, "T100"));
+	}
+	check_fold(&s);
+	memset(&bugs, 0, sizeof(bugs));
+	buf_done(&tasks);
+	site_done(&s);
+}
+
+TEST(a_held_decision_is_tried_again_when_something_changed)
+{
+	struct answer a = { 0 };
+	struct site s;
+	ov_time begin;
+
+	site_init(&s, 22);
+	bugs.steps[0] = (struct decision){ .kind = DEC_ASSIGN };
+	bugs.nodes[0] = "T1";
+	create_goal(&s, "g", T1, &a);
+	engine_commit(s.engine);
+	begin = s.now;
+	bugs.nodes[0] = NULL;
+	assert_null(node_of(&s, "T1")->assignment);
+	for (int i = 0; i < 2; i++) {
+		s.now += OV_MINUTE;
+		engine_submit(s.engine, STR("work.update"),
+				json(&s, "{'node': 'T1', 'status': '%s', 'reason': 'so'}",
+						i ? "queued" : "blocked"),
+				STR("human:t"), answered, &a);
+		engine_commit(s.engine);
+		assert_int_equal(a.r, 0);
+	}
+	finish(&s);
+	assert_int_equal(node_of(&s, "T1")->status, NODE_DONE);
+	assert_true(s.now < begin + 10 * OV_MINUTE);
+	site_done(&s);
+}
+
+/* Before and after it in the same transaction others ask for something, and get it. */
+TEST(a_bad_command_fails_alone)
+{
+	struct answer first = { 0 }, bad = { 0 }, last = { 0 };
+	struct site s;
+
+	site_init(&s, 23);
+	create_goal(&s, "first", T1, &first);
+	bugs.command = STR("goal.create");
+	create_goal(&s, "bad", T1, &bad);
+	assert_int_equal(bad.count, 1);
+	assert_int_equal(bad.r, OV_EINTERNAL);
+	memset(&bugs, 0, sizeof(bugs));
+	create_goal(&s, "last", T1, &last);
+	engine_commit(s.engine);
+	assert_int_equal(first.count, 1);
+	assert_int_equal(first.r, 0);
+	assert_int_equal(last.r, 0);
+	assert_int_equal(s.contradictions, 1);
+	assert_int_equal(engine_state(s.engine)->goals.n, 2);
+	check_fold(&s);
+	finish(&s);
+	assert_int_equal(bad.count, 1);
+	check_fold(&s);
+	site_done(&s);
+}
+
+/* The state before it cannot be had: nothing is written until it can, and everybody is told. */
+TEST(a_bad_command_while_the_store_cannot_be_read)
+{
+	struct answer first = { 0 }, bad = { 0 }, last = { 0 };
+	struct site s;
+
+	site_init(&s, 24);
+	create_goal(&s, "first", T1, &first);
+	bugs.command = STR("goal.create");
+	s.store.fail_reads = true;
+	create_goal(&s, "bad", T1, &bad);
+	assert_int_equal(bad.r, OV_EINTERNAL);
+	memset(&bugs, 0, sizeof(bugs));
+	create_goal(&s, "last", T1, &last);
+	assert_int_equal(last.r, OV_EIO);
+	engine_commit(s.engine);
+	assert_int_equal(first.count, 1);
+	assert_int_equal(first.r, OV_EIO);
+	s.store.fail_reads = false;
+	sleep_until_wake(&s);
+	check_fold(&s);
+	create_goal(&s, "last", T1, &last);
+	engine_commit(s.engine);
+	assert_int_equal(last.r, 0);
+	finish(&s);
+	assert_int_equal(engine_state(s.engine)->goals.n, 1);
+	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
+	site_done(&s);
+}
+
+/* What the daemon has seen is tried some times; then a person is told, and its effect stays open. */
+TEST(a_bad_report_holds_nothing_up)
+{
+	struct answer a = { 0 };
+	struct site s;
+
+	site_init(&s, 25);
+	create_goal(&s, "g", T1 "," T2, &a);
+	engine_commit(s.engine);
+	assert_int_equal(s.todo.n, 2);
+	bugs.command = STR("effect.end");
+	end_effect(&s, 0, "ok");
+	memset(&bugs, 0, sizeof(bugs));
+	end_effect(&s, 0, "ok");
+	engine_commit(s.engine);
+	assert_int_equal(s.contradictions, 1);
+	assert_int_equal(node_of(&s, "T1")->assignment->stage, STAGE_WORKSPACE);
+	assert_int_not_equal(node_of(&s, "T2")->assignment->stage, STAGE_WORKSPACE);
+	/* Once more, soon, and then it is taken. */
+	go_on_for(&s, 2 * OV_SECOND);
+	assert_int_not_equal(node_of(&s, "T1")->assignment->stage, STAGE_WORKSPACE);
+	bugs.command = STR("run.end");
+	for (int i = 0; i < 10; i++)
+		go_on(&s, OV_TIME_MAX);
+	assert_int_equal(node_of(&s, "T1")->assignment->stage, STAGE_RUNNING);
+	assert_int_equal(told(&s, "T1") + told(&s, "T2"), 1);
+	assert_true(s.contradictions >= 4);
+	memset(&bugs, 0, sizeof(bugs));
+	finish(&s);
+	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
+	check_fold(&s);
+	site_done(&s);
+}
+
+/* The outcome never came: after a while it is performed again, and not before. */
+TEST(an_effect_without_an_outcome_is_performed_again)
+{
+	struct answer a = { 0 };
+	struct site s;
+	ov_time begin;
+	size_t before;
+
+	site_init(&s, 26);
+	create_goal(&s, "g", T1, &a);
+	engine_commit(s.engine);
+	begin = s.now;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(s.todo.n, 1);
+		s.todo.n = 0;
+		before = s.performed;
+		while (s.performed == before) {
+			assert_true(s.now < begin + 16 * OV_MINUTE);
+			sleep_until_wake(&s);
+		}
+		assert_true(s.now >= begin + 15 * OV_MINUTE);
+		begin = s.now;
+	}
+	/* What is under way is left alone, however long it takes; a clock that jumps back puts nothing off. */
+	before = s.performed;
+	go_on_for(&s, 0);
+	while (s.now < begin + OV_HOUR)
+		sleep_until_wake(&s);
+	assert_int_equal(s.performed, before);
+	s.todo.n = 0;
+	begin = s.now -= OV_DAY;
+	engine_wake(s.engine);
+	engine_commit(s.engine);
+	while (s.performed == before && s.now < begin + 20 * OV_MINUTE)
+		sleep_until_wake(&s);
+	assert_int_equal(s.performed, before + 1);
+	finish(&s);
+	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
+	assert_true(s.wake_at == OV_TIME_MAX);
 	site_done(&s);
 }
 
@@ -926,6 +1276,7 @@ static void check_end(struct site *s)
 
 	for (size_t i = 0; i < st->goals.n; i++)
 		assert_int_equal(st->goals.p[i]->status, GOAL_COMPLETED);
+	assert_int_equal(s->contradictions, 0);
 	assert_true(list_empty(&st->effects));
 	assert_true(list_empty(&st->live));
 	for (size_t i = 0; i < st->workers.n; i++)
