@@ -52,6 +52,25 @@ static int merge_base_judge(struct git_call *c, const struct git_out *o, struct 
 	return GIT_NEXT;
 }
 
+/*
+ * An earlier accept of this key kept the branch as it was, and its commit is younger than where that
+ * began. The branch itself may have merged it since, and then begins after it.
+ */
+static int kept_base_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->kept_oid.n)
+		return GIT_SKIP;
+	return git_run(c, AT_REPO, GIT_READS, "merge-base", c->kept_oid.p, c->target_oid.p, NULL);
+}
+
+static int kept_base_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code > 1)
+		return git_fail(c, o, err);
+	c->merge_base = o->code == 0 ? git_line(c, o) : (str){ 0 };
+	return GIT_NEXT;
+}
+
 /* `since` is included: after an accept that was cut off late the branch stands on its commit. */
 static int search(struct git_call *c, str since)
 {
@@ -339,6 +358,7 @@ static const struct git_step accept_steps[] = {
 	STEP_SUB("read the branches", NULL, git_refs_steps),
 	STEP_SUB("find the target branch", NULL, git_target_steps),
 	STEP_RUN("find where the branch began", merge_base_build, merge_base_judge),
+	STEP_RUN("find where an earlier accept began", kept_base_build, kept_base_judge),
 	STEP_RUN("look for an earlier accept", search_build, search_judge),
 	STEP_SUB("accept", NULL, make_steps),
 	STEP_RUN("let the branch follow", follow_build, follow_judge,

@@ -316,6 +316,27 @@ TEST(already_is_found_behind_later_work)
 	fixture_close(&f);
 }
 
+/* An agent that goes on after the accept, from what came later, does not bring it there twice. */
+TEST(already_is_found_before_what_the_branch_has_merged)
+{
+	struct fixture f;
+	struct answer a;
+	char once[64];
+
+	work(&f);
+	a = accept_key(&f, BRANCH, "D_1");
+	strcpy(once, a.commit);
+	sh(&f,
+			"echo l >l; git add l; git commit -qm later; cd \"$W\"; git merge -q main; "
+			"echo more >more; git add more; git commit -qm more");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_ALREADY);
+	assert_string_equal(a.commit, once);
+	check_once(&f, "D_1");
+	assert_sh(&f, "more", "git log -1 --format=%%s " BRANCH);
+	fixture_close(&f);
+}
+
 TEST(unharvested_worktree_is_refused)
 {
 	struct fixture f;

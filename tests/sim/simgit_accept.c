@@ -226,7 +226,8 @@ static int accept_steps(struct sg_call *c, const struct git_accept *spec, struct
 	ac.keep = ac.kept->commit;
 	if (ac.at)
 		base = sg_merge_base(g, ac.at, ac.onto);
-	ac.commit = search(g, ac.key, ac.onto, base);
+	/* An earlier accept kept the branch as it was; since then it may have merged its commit. */
+	ac.commit = search(g, ac.key, ac.onto, ac.keep ? sg_merge_base(g, ac.keep, ac.onto) : base);
 	if (ac.commit)
 		c->res.outcome = GIT_ALREADY;
 	else
