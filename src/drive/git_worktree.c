@@ -333,6 +333,17 @@ void git_rescue(struct git *g, str path, str ref, str message, git_done_fn *done
 
 /* restore */
 
+/* The folder may be gone, and with it what there was to restore; a killed git's lock may be left. */
+static int restore_find(struct git_call *c, struct ov_err *err)
+{
+	int r = look(c, err);
+
+	if (r < 0)
+		return r;
+	git_drop_locks(c);
+	return rescue_find(c, err);
+}
+
 static int dirty_only(struct git_call *c, struct ov_err *err _unused_)
 {
 	return c->dirty ? GIT_NEXT : GIT_SKIP;
@@ -354,7 +365,7 @@ static int restore_clean(struct git_call *c, struct ov_err *err)
 }
 
 static const struct git_step restore_steps[] = {
-	STEP_RUN("find the worktree", rescue_find, NULL),
+	STEP_RUN("find the worktree", restore_find, NULL),
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
 	STEP_SUB("read the branches", dirty_only, git_refs_steps),
 	STEP_SUB("rescue what is uncommitted", restore_rescue, git_rescue_steps,

@@ -200,6 +200,12 @@ void start_remove(struct fixture *f, const char *ref, struct answer *ret)
 	git_remove(f->git, str_from(f->tree), str_from(ref), on_done, ret);
 }
 
+void start_restore(struct fixture *f, const char *ref, struct answer *ret)
+{
+	*ret = (struct answer){ 0 };
+	git_restore(f->git, str_from(f->tree), str_from(ref), on_done, ret);
+}
+
 static struct answer waited(struct fixture *f, struct answer *a, const char *what)
 {
 	finish(f, a);
@@ -242,9 +248,9 @@ struct answer rescue(struct fixture *f, const char *path, const char *ref)
 
 struct answer restore(struct fixture *f, const char *ref)
 {
-	struct answer a = { 0 };
+	struct answer a;
 
-	git_restore(f->git, str_from(f->tree), str_from(ref), on_done, &a);
+	start_restore(f, ref, &a);
 	return waited(f, &a, "restore");
 }
 

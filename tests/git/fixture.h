@@ -45,6 +45,7 @@ void start_ensure_at(struct fixture *f, const char *branch, const char *start, c
 void start_harvest(struct fixture *f, const char *base, const char *ref, struct answer *ret);
 void start_accept(struct fixture *f, const char *branch, const char *key, const char *message,
 		struct answer *ret);
+void start_restore(struct fixture *f, const char *ref, struct answer *ret);
 void start_remove(struct fixture *f, const char *ref, struct answer *ret);
 /* Turns the loop until the answer is there. */
 void finish(struct fixture *f, struct answer *a);

@@ -1,4 +1,5 @@
 /* rescue: what is under the ref is what was in the folder, and the folder is not touched. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -157,6 +158,28 @@ TEST(restore_rescues_then_cleans)
 	assert_same_content(&f, a.rescue_ref, "../before");
 	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
 	assert_sh(&f, "overseer/w1/a", "git -C \"$W\" branch --show-current");
+	fixture_close(&f);
+}
+
+/* A check command that was killed leaves its lock; the user's own checkout is nobody's to restore. */
+TEST(restore_after_a_killed_git_and_of_the_checkout)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f, "echo u >\"$W/untracked\"; touch .git/worktrees/w1/index.lock");
+	a = restore(&f, "refs/overseer/rescue/r");
+	assert_sh(&f, "u", "git show %s:untracked", a.rescue_ref);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+
+	sh(&f, "echo d >>src/one");
+	snprintf(f.tree, sizeof(f.tree), "%s", f.repo);
+	start_restore(&f, "refs/overseer/rescue/r", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_EINVALID);
+	assert_sh(&f, " M src/one", "git status --porcelain");
 	fixture_close(&f);
 }
 
