@@ -21,7 +21,7 @@ SUITES = $(subst $(space),$(comma),$(strip \
 CRASH = $(filter crash,$(folders))
 CI_STEPS = $(if $(CI),--step 'clang-tidy on changed files' tools/tidy)
 
-.PHONY: all demo check check-san soak bench fuzz coverage lint tidy check-fresh install docs \
+.PHONY: all demo check check-san sim soak bench fuzz coverage lint tidy check-fresh install docs \
 	format clean help packages-% compile-%
 
 all: compile-build
@@ -31,6 +31,7 @@ help:
 	@echo 'make demo         install what is missing, build, show the main job in a scratch repository'
 	@echo 'make check        install what is missing, build with gcc and clang, lint, test (15 min at most)'
 	@echo 'make check-san    the tests under ASan and UBSan, the unit tests under valgrind (15 min at most)'
+	@echo 'make sim          the simulator: fixed seeds; SEED=n shows one, MINUTES=m explores new ones'
 	@echo 'make soak         everything at full size; the result goes to docs/soak.md'
 	@echo 'make bench        benchmarks, one JSON line each'
 	@echo 'make fuzz         all fuzzers, MINUTES=1 in total'
@@ -75,6 +76,23 @@ check: packages-run-build-test
 check-san: packages-run-build-test
 	@$(MAKE) --no-print-directory compile-build compile-build-san
 	@tools/run-tests --results build-san/results.txt build-san:$(SUITES) $(CRASH:%=build-san:%) build:unit@valgrind
+
+# SEED=n shows one history, and takes what a failure prints: WITHOUT= SKIP= GOALS= NODES= FLEET=1.
+SIM = build/tests/sim/sim
+SIM_OPTIONS = $(WITHOUT:%=--without %) $(SKIP:%=--skip %) $(GOALS:%=--goals %) $(NODES:%=--nodes %) \
+	$(if $(FLEET),--fleet)
+sim: packages-run-build-test
+	@$(MAKE) --no-print-directory compile-build NINJA_TARGETS=tests/sim/sim
+ifdef SEED
+	@$(SIM) --seed $(SEED) $(SIM_OPTIONS)
+else ifeq ($(origin MINUTES),file)
+	@$(SIM) --file tests/sim/seeds.txt
+	@$(SIM) --seeds 1..2000 $(SIM_OPTIONS)
+	@$(MAKE) --no-print-directory compile-build-cov NINJA_TARGETS=tests/sim/sim
+	@tools/sim-coverage build-cov
+else
+	@$(SIM) --minutes $(MINUTES) --all $(SIM_OPTIONS)
+endif
 
 lint: packages-run-build-test
 	@$(MAKE) --no-print-directory compile-build

@@ -96,7 +96,7 @@ static void print_replay(const struct sim_options *o)
 	printf("\n");
 }
 
-static void report_failure(const struct arguments *a, struct sim *s)
+static void report_failure(const struct sim *s)
 {
 	printf("seed %llu: %s: " STR_FMT "\n", (unsigned long long)s->o.seed, s->violated,
 			STR_ARG(buf_str(&s->violation)));
@@ -107,15 +107,17 @@ static void report_failure(const struct arguments *a, struct sim *s)
 			(unsigned long long)s->stats.fault_ordinals);
 	print_replay(&s->o);
 	fflush(stdout);
-	if (!a->no_shrink && !a->sim.sabotage) {
-		struct shrunk small = shrink(&s->o, s->violated, SHRINK_TRIES);
+}
 
-		if (small.smaller) {
-			printf("  shrunk to %llu faults\n", (unsigned long long)small.faults);
-			print_replay(&small.o);
-		}
-		shrunk_done(&small);
+static void report_shrunk(const struct sim_options *o, const char *violated)
+{
+	struct shrunk small = shrink(o, violated, SHRINK_TRIES);
+
+	if (small.smaller) {
+		printf("  shrunk to %llu faults\n", (unsigned long long)small.faults);
+		print_replay(&small.o);
 	}
+	shrunk_done(&small);
 	fflush(stdout);
 }
 
@@ -123,8 +125,8 @@ static void report_failure(const struct arguments *a, struct sim *s)
 static bool run_seed(const struct arguments *a, uint64_t seed, struct sum *sum)
 {
 	struct sim_options o = a->sim;
+	const char *violated;
 	struct sim *s;
-	bool held;
 
 	o.seed = seed;
 	if (a->verbose)
@@ -132,13 +134,16 @@ static bool run_seed(const struct arguments *a, uint64_t seed, struct sum *sum)
 	s = sim_new(&o);
 	sim_run(s);
 	sum_add(sum, s);
-	held = !s->violated;
+	violated = s->violated;
 	if (a->hash)
 		print_hash(s);
-	if (!held)
-		report_failure(a, s);
+	if (violated)
+		report_failure(s);
 	sim_free(s);
-	return held;
+	/* There is one world at a time. */
+	if (violated && !a->no_shrink && !o.sabotage)
+		report_shrunk(&o, violated);
+	return !violated;
 }
 
 static bool run_file(const struct arguments *a, struct sum *sum)

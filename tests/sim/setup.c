@@ -101,7 +101,7 @@ static void add_supervisor(struct sim *s, struct buf *b)
 static void add_rest(struct sim *s, struct buf *b)
 {
 	buf_addf(b, "workers.max = %lld\n", (long long)s->setup.workers);
-	buf_adds(b, STR("accept.target = \"main\"\nlimits.min_free_memory = 0\n"));
+	buf_adds(b, STR("accept.target = \"main\"\nlimits.min_free_memory = \"0B\"\n"));
 	add_duration(s, b, "accept.dirty_wait", 10 * OV_SECOND, 2 * OV_MINUTE);
 	add_int(s, b, "accept.conflict_rounds", 1, 4);
 	add_int(s, b, "accept.dirty_tries", 2, 10);
@@ -113,7 +113,7 @@ static void add_rest(struct sim *s, struct buf *b)
 	if (odds(s, 200))
 		add_int(s, b, "budget.tokens", 100000, 20000000);
 	if (odds(s, 500))
-		buf_adds(b, STR("policy.allow_cross_agent = [\"*:*\"]\n"));
+		buf_adds(b, STR("policy.allow_cross_agent = [\"*>*\"]\n"));
 	if (s->setup.planner) {
 		buf_adds(b, STR("planner.provider = \"command\"\nplanner.command = \"plan\"\n"));
 		buf_addf(b, "planner.diagnose = %s\n", odds(s, 500) ? "true" : "false");
@@ -126,7 +126,10 @@ static void add_agents(struct sim *s, struct buf *b)
 	static const char *const first_rungs[] = { "resend", "replan", "reassign", "escalate" };
 
 	for (int64_t i = 0; i < s->setup.agents; i++) {
-		buf_addf(b, "[agents.a%lld]\ncommand = [\"agent\"]\n", (long long)i + 1);
+		buf_addf(b,
+				"[agents.a%lld]\ncommand = [\"agent\", \"{prompt}\"]\nprompt = "
+				"\"arg\"\n",
+				(long long)i + 1);
 		buf_addf(b, "input = \"%s\"\n", odds(s, 600) ? "stdin" : "none");
 		buf_addf(b, "recovery = \"%s\"\n", first_rungs[below(s, ARRAY_LEN(first_rungs))]);
 		if (odds(s, 200))
