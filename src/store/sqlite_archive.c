@@ -86,6 +86,14 @@ static int missing(const struct sqlite_store *s, const char *path, struct ov_err
 	return ov_next(err, "put it back beside %s", s->path);
 }
 
+/* The store is going to forget what is found there. */
+static int open_settled(struct sqlite_store *ar, struct ov_err *err)
+{
+	int r = sqlite_open_read_write(ar, err);
+
+	return r < 0 ? r : sqlite_settle(ar, true, err);
+}
+
 int sqlite_archive_get(struct sqlite_store *s, bool write, struct sqlite_store **ret,
 		struct ov_err *err)
 {
@@ -108,7 +116,7 @@ int sqlite_archive_get(struct sqlite_store *s, bool write, struct sqlite_store *
 	if (s->border && access(ar->path, F_OK) < 0 && errno == ENOENT)
 		r = missing(s, ar->path, err);
 	else if (write && !ar->db)
-		r = sqlite_open_read_write(ar, err);
+		r = open_settled(ar, err);
 	if (r < 0) {
 		sqlite_archive_drop(s);
 		return r;

@@ -70,6 +70,13 @@ struct sqlite_store {
 void sqlite_disconnect(struct sqlite_store *s);
 int sqlite_open_read_only(struct sqlite_store *s, struct ov_err *err);
 int sqlite_open_read_write(struct sqlite_store *s, struct ov_err *err);
+/*
+ * What a process wrote that died before its sync, or whose sync failed, can be read and yet be in the
+ * system's memory alone; worse, a later sync need not write it. So before anything is built on what
+ * is there it goes into the database once more, and the write-ahead log begins anew. A reader may hold
+ * that up: without waiting it is left out then.
+ */
+int sqlite_settle(struct sqlite_store *s, bool wait, struct ov_err *err);
 /* Damage is noted in the handle, not an error. */
 int sqlite_open_salvage(struct sqlite_store *s, struct ov_err *err);
 /* Connects for reading, whatever is in the file. */

@@ -126,7 +126,10 @@ static int take_term(struct sqlite_store *s, str holder, struct arena *a, struct
 	struct store_lease old;
 	int r;
 
-	r = sqlite_run(s, SQL_BEGIN, "take the lease", err);
+	/* The term's own sync covers all but the rarest case: no reader has to be waited for. */
+	r = sqlite_settle(s, false, err);
+	if (r == 0)
+		r = sqlite_run(s, SQL_BEGIN, "take the lease", err);
 	if (r < 0)
 		return r;
 	r = read_lease(s, a, &old, err);

@@ -209,6 +209,18 @@ static int set_up(struct sqlite_store *s, struct ov_err *err)
 	return r;
 }
 
+int sqlite_settle(struct sqlite_store *s, bool wait, struct ov_err *err)
+{
+	int rc;
+
+	sqlite3_busy_timeout(s->db, wait ? BUSY_MS : 0);
+	rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	sqlite3_busy_timeout(s->db, BUSY_MS);
+	if (rc == SQLITE_OK || (!wait && (rc & 0xff) == SQLITE_BUSY))
+		return 0;
+	return sqlite_fail(s->db, s->path, "settle what was written before", err);
+}
+
 /* Under the lease's lock, so that the schema never changes beneath a live daemon. */
 static int bring_up_to_date(struct sqlite_store *s, struct ov_err *err)
 {

@@ -68,7 +68,6 @@ enum disk_fault disk_ask(struct disk *d, unsigned life, enum disk_call call, con
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 	enum disk_fault fault = DISK_OK;
 
-	d->last_errno = 0;
 	d->stats.calls[call]++;
 	if (d->options.ask)
 		fault = d->options.ask(d->options.user, call, (str){ base, strlen(base) });
@@ -97,8 +96,7 @@ static struct disk_file *look_up(struct disk *d, const char *path)
 
 	if (f && f->refs == 1u + f->entry_pending && (!there || f->size != st.st_size)) {
 		/* Somebody changed it past us, and is believed. */
-		f->size = there ? st.st_size : 0;
-		disk_undo_sync(f);
+		disk_undo_reset(f, there ? st.st_size : 0);
 	}
 	if (!there)
 		return NULL;
@@ -130,6 +128,7 @@ static int open_real(struct disk *d, struct disk_handle *h, const char *path, in
 {
 	int rc = d->real->xOpen(d->real, path, h->real, flags, ret_flags);
 
+	d->last_errno = 0;
 	if (rc != SQLITE_OK)
 		return rc;
 	h->base.pMethods = &disk_methods;

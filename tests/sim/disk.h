@@ -15,7 +15,8 @@
  * Killing a process leaves what it wrote: the system has it. A power cut kills every life and takes,
  * per file and sector of 512 bytes, any part of what was not synced since; files come back that were
  * deleted, and vanish that were created, when nothing synced the folder after that (the newest first).
- * What a sync that reported success was told of stays.
+ * What a sync that reported success was told of stays; what one that failed was told of is not made
+ * good by the next, but by being written again, since systems take such pages for written.
  *
  * Everything is decided by the seed and by the order of calls. One disk at a time in a process.
  */

@@ -111,6 +111,8 @@ static int x_sync(sqlite3_file *file, int flags _unused_)
 	if (!h->file)
 		return SQLITE_OK;
 	fault = disk_ask(h->disk, h->life, DISK_CALL_SYNC, h->file->path);
+	if (fault == DISK_FULL || fault == DISK_IOERR)
+		disk_undo_sync_failed(h->file);
 	if (fault != DISK_OK && fault != DISK_KILL_AFTER)
 		return disk_failed(h->disk, DISK_CALL_SYNC, fault);
 	disk_undo_sync(h->file);
@@ -134,6 +136,7 @@ static int x_lock(sqlite3_file *file, int level)
 	struct disk_handle *h = handle_of(file);
 	int rc = h->dead ? SQLITE_IOERR_LOCK : h->real->pMethods->xLock(h->real, level);
 
+	h->disk->last_errno = 0;
 	if (rc == SQLITE_OK)
 		h->locks.level = MAX(h->locks.level, level);
 	return rc;
@@ -202,6 +205,8 @@ static int x_shm_lock(sqlite3_file *file, int at, int n, int flags)
 
 	if (h->dead)
 		return flags & SQLITE_SHM_UNLOCK ? SQLITE_OK : SQLITE_IOERR_SHMLOCK;
+	if (flags & SQLITE_SHM_LOCK)
+		h->disk->last_errno = 0;
 	rc = h->real->pMethods->xShmLock(h->real, at, n, flags);
 	if (rc == SQLITE_OK)
 		note_shm(&h->locks, at, n, flags);

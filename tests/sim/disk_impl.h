@@ -30,6 +30,7 @@ struct disk_file {
 	int64_t size, durable_size;
 	bool entry_pending; /* created, and the folder was not synced since */
 	uint32_t ops;
+	uint32_t failed_ops; /* those of them that a sync failed to write; 0: none */
 	VEC(struct disk_version) versions;
 	VEC(struct disk_size) sizes;
 	VEC(uint8_t) images;
@@ -68,7 +69,7 @@ struct disk {
 	VEC(struct disk_entry) entries;
 	VEC(struct disk_handle *) handles;
 	uint64_t gone;  /* counts deleted files, for names */
-	int last_errno; /* of the last injected fault; 0: ask the system */
+	int last_errno; /* of an injected fault, until the next lock; 0: ask the system */
 	struct disk_stats stats;
 };
 
@@ -99,6 +100,9 @@ void disk_entries_cut(struct disk *d);
 void disk_undo_write(struct disk_file *f, sqlite3_file *real, int64_t at, int64_t n);
 void disk_undo_truncate(struct disk_file *f, sqlite3_file *real, int64_t size);
 void disk_undo_sync(struct disk_file *f);
+void disk_undo_sync_failed(struct disk_file *f);
+/* The file is what is on the disk, and of this size. */
+void disk_undo_reset(struct disk_file *f, int64_t size);
 /* Undoes any part of what was not synced, on the file itself; gives the sectors changed. */
 uint64_t disk_undo_cut(struct disk_file *f, struct rng *rng);
 size_t disk_undo_bytes(const struct disk_file *f);

@@ -11,7 +11,10 @@
 
 #include "tests/sim/disk_impl.h"
 
-enum { KEPT_IMAGES = 1 << 20 }; /* bytes of memory that a sync leaves for the next writes */
+enum {
+	KEPT_IMAGES = 1 << 20, /* bytes of memory that a sync leaves for the next writes */
+	PAGE_SECTORS = 4096 / DISK_SECTOR,
+};
 
 static uint64_t sector_of(int64_t at)
 {
@@ -97,17 +100,105 @@ void disk_undo_truncate(struct disk_file *f, sqlite3_file *real, int64_t size)
 	f->ops++;
 }
 
-void disk_undo_sync(struct disk_file *f)
+/* By sector, and in the order of time. */
+static int compare_versions(const void *a, const void *b)
+{
+	const struct disk_version *x = a, *y = b;
+
+	if (x->sector != y->sector)
+		return x->sector < y->sector ? -1 : 1;
+	return x->op < y->op ? -1 : x->op > y->op;
+}
+
+static void sort_versions(struct disk_file *f)
+{
+	if (f->versions.n)
+		qsort(f->versions.p, f->versions.n, sizeof(f->versions.p[0]), compare_versions);
+}
+
+static const uint8_t *image_of(const struct disk_file *f, const struct disk_version *v)
+{
+	static const uint8_t zeros[DISK_SECTOR];
+
+	return v->image ? f->images.p + (v->image - 1) * (size_t)DISK_SECTOR : zeros;
+}
+
+/* The versions, sorted, of one page of the system: those from i on up to the returned one. */
+static size_t page_end(const struct disk_file *f, size_t i)
+{
+	uint64_t page = f->versions.p[i].sector / PAGE_SECTORS;
+
+	while (i < f->versions.n && f->versions.p[i].sector / PAGE_SECTORS == page)
+		i++;
+	return i;
+}
+
+static bool is_forgotten(const struct disk_file *f, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		if (f->versions.p[i].op >= f->failed_ops || f->versions.p[i].cut)
+			return false;
+	return true;
+}
+
+/*
+ * After a sync that failed the system takes the pages for written, and the next one does not write
+ * them again: only those that changed since.
+ */
+static void keep_forgotten(struct disk_file *f)
+{
+	struct disk_file old = *f;
+
+	sort_versions(&old);
+	memset(&f->versions, 0, sizeof(f->versions));
+	memset(&f->images, 0, sizeof(f->images));
+	for (size_t i = 0, end; i < old.versions.n; i = end) {
+		end = page_end(&old, i);
+		if (!is_forgotten(&old, i, end))
+			continue;
+		for (size_t j = i; j < end; j++) {
+			struct disk_version v = old.versions.p[j];
+
+			if (v.image)
+				v.image = add_image(f, image_of(&old, &v), DISK_SECTOR);
+			vec_push(&f->versions, v);
+		}
+	}
+	vec_done(&old.versions);
+	vec_done(&old.images);
+}
+
+static void forget_all(struct disk_file *f)
 {
 	vec_clear(&f->versions);
-	vec_clear(&f->sizes);
 	vec_clear(&f->images);
 	if (f->images.cap > KEPT_IMAGES) {
 		vec_done(&f->images);
 		vec_done(&f->versions);
 	}
+	f->ops = f->failed_ops = 0;
+}
+
+void disk_undo_sync(struct disk_file *f)
+{
+	vec_clear(&f->sizes);
 	f->durable_size = f->size;
-	f->ops = 0;
+	if (f->failed_ops)
+		keep_forgotten(f);
+	if (!f->failed_ops || !f->versions.n)
+		forget_all(f);
+}
+
+void disk_undo_sync_failed(struct disk_file *f)
+{
+	f->failed_ops = f->ops;
+}
+
+void disk_undo_reset(struct disk_file *f, int64_t size)
+{
+	vec_clear(&f->sizes);
+	forget_all(f);
+	f->size = f->durable_size = size;
 }
 
 size_t disk_undo_bytes(const struct disk_file *f)
@@ -130,16 +221,6 @@ static size_t draw_state(struct rng *rng, size_t kept_of_8, size_t from, size_t 
 	return from + rng_below(rng, to - from + 1);
 }
 
-/* By sector, and in the order of time. */
-static int compare_versions(const void *a, const void *b)
-{
-	const struct disk_version *x = a, *y = b;
-
-	if (x->sector != y->sector)
-		return x->sector < y->sector ? -1 : 1;
-	return x->op < y->op ? -1 : x->op > y->op;
-}
-
 /*
  * One sector of n versions. Number i is what it held before change i, n what it holds now. A truncate
  * that happened is behind us, one that did not is ahead.
@@ -147,9 +228,7 @@ static int compare_versions(const void *a, const void *b)
 static uint64_t cut_sector(int fd, const struct disk_file *f, const struct disk_version *v,
 		size_t n, int64_t last_op, size_t kept_of_8, struct rng *rng)
 {
-	static const uint8_t zeros[DISK_SECTOR];
 	size_t from = 0, to = n, state;
-	const uint8_t *bytes;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!v[i].cut)
@@ -162,8 +241,8 @@ static uint64_t cut_sector(int fd, const struct disk_file *f, const struct disk_
 	state = draw_state(rng, kept_of_8, from, to);
 	if (state == n)
 		return 0;
-	bytes = v[state].image ? f->images.p + (v[state].image - 1) * (size_t)DISK_SECTOR : zeros;
-	if (pwrite(fd, bytes, DISK_SECTOR, (off_t)(v[0].sector * DISK_SECTOR)) != DISK_SECTOR)
+	if (pwrite(fd, image_of(f, &v[state]), DISK_SECTOR, (off_t)(v[0].sector * DISK_SECTOR)) !=
+			DISK_SECTOR)
 		abort();
 	return 1;
 }
@@ -173,8 +252,7 @@ static uint64_t cut_sectors(int fd, struct disk_file *f, int64_t last_op, size_t
 {
 	uint64_t lost = 0;
 
-	if (f->versions.n)
-		qsort(f->versions.p, f->versions.n, sizeof(f->versions.p[0]), compare_versions);
+	sort_versions(f);
 	for (size_t i = 0, n; i < f->versions.n; i += n) {
 		for (n = 1; i + n < f->versions.n; n++)
 			if (f->versions.p[i + n].sector != f->versions.p[i].sector)
@@ -203,10 +281,9 @@ uint64_t disk_undo_cut(struct disk_file *f, struct rng *rng)
 	size = draw_state(rng, kept_of_8, 0, f->sizes.n);
 	last_op = size ? (int64_t)f->sizes.p[size - 1].op : -1;
 	lost = cut_sectors(fd, f, last_op, kept_of_8, rng);
-	f->size = size ? f->sizes.p[size - 1].size : f->durable_size;
+	disk_undo_reset(f, size ? f->sizes.p[size - 1].size : f->durable_size);
 	if (ftruncate(fd, f->size) < 0)
 		abort();
 	close(fd);
-	disk_undo_sync(f);
 	return lost;
 }
