@@ -7,7 +7,7 @@
 #include "tests/sim/exec_impl.h"
 #include "tests/sim/simgit.h"
 
-enum { ADOPT_AGAIN_MS = 5000 };
+enum { ADOPT_AGAIN_MS = 5000, ANSWER_MS = 30 * 1000 };
 
 /* ---- runs in our hands ---- */
 
@@ -270,12 +270,36 @@ static void at_shim(struct sim *s, void *arg)
 	}
 }
 
+struct unanswered {
+	int life;
+	uint64_t number;
+};
+
+/* As drive/run: who waits for the shim's answer gives up after a while, and nobody knows whether it arrived. */
+static void no_answer(struct sim *s, void *arg)
+{
+	const struct unanswered *m = arg;
+	struct sim_exec *x = exec_of(s, m->life);
+
+	if (!x)
+		return;
+	list_each (it, &x->tasks) {
+		struct exec_task *t = list_entry(it, struct exec_task, link);
+
+		if (t->number != m->number)
+			continue;
+		exec_tell(t, "error", STR("the shim did not answer"), NULL);
+		return;
+	}
+}
+
 void exec_send(struct exec_task *t)
 {
 	struct sim_exec *x = t->x;
 	const struct dispatch *d = state_dispatch(exec_state(x), t->dispatch_id);
 	str text = d ? hearing_dispatch_text(&t->arena, x->d->engine, d->seq) : STR("");
 	struct ov_err err = { 0 };
+	struct unanswered *u;
 	struct send *m;
 
 	if (!text.n)
@@ -294,6 +318,9 @@ void exec_send(struct exec_task *t)
 	sim_name(m->dispatch, t->dispatch_id);
 	m->n = text.n;
 	memcpy(m->text, text.p, text.n);
+	u = sim_in(x->s, ANSWER_MS, x->d->life, no_answer, sizeof(*u));
+	u->life = x->d->life;
+	u->number = t->number;
 }
 
 /* ---- after a restart ---- */

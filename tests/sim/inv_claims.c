@@ -92,6 +92,7 @@ static bool claim_sabotage(struct checker *c)
 	if (!r || !machine_lives(r))
 		return false;
 	machine_sabotage_second(c->s->machine, as->run->id);
+	c->runs_seen = UINT64_MAX;
 	return true;
 }
 

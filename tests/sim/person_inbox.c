@@ -14,7 +14,7 @@ static size_t times_answered(struct people *p, str key)
 {
 	size_t n = (size_t)(uintptr_t)map_get(&p->answered, key);
 
-	map_put(&p->answered, n ? key : arena_str(&p->keys, key), (void *)(uintptr_t)(n + 1));
+	map_put(&p->answered, arena_str(&p->keys, key), (void *)(uintptr_t)(n + 1));
 	return n;
 }
 

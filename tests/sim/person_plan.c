@@ -85,7 +85,7 @@ static shape_fn *const shapes[] = { shape_chain, shape_fan, shape_diamond, shape
 /* What a task may say beyond its name: who, how urgent, how it is checked. */
 static void embellish(struct draft *d, value *task)
 {
-	static const char *const risks[] = { "low", "medium", "high" };
+	static const char *const risks[] = { "low", "med", "high" };
 	const struct policy *policy = &d->p->s->config->policy;
 
 	if (odds(d, 200) && policy->agents_n)
@@ -169,8 +169,11 @@ value *plan_draw(struct people *p, struct arena *a, size_t nodes)
 		d.slots = (size_t)(limits->max_phases - (int64_t)i) * (size_t)limits->max_tasks;
 		if (left + (size_t)limits->max_tasks > d.slots)
 			want = (size_t)limits->max_tasks;
-		for (size_t k = 0; k < want && left; k++)
-			left -= MIN(left, add_task(&d, tasks, shape, left));
+		for (size_t k = 0; k < want && left; k++) {
+			size_t leaves = add_task(&d, tasks, shape, left);
+
+			left -= MIN(left, leaves);
+		}
 		value_put(a, phase, "id", value_strf(a, "P%zu", i + 1));
 		value_put(a, phase, "name", value_strf(a, "phase %zu", i + 1));
 		if (i && below(&d, 3) == 0)
