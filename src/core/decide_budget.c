@@ -21,7 +21,8 @@ void run_spent(struct decide_ctx *cx, const struct run *r, const struct assignme
 		const value *ended)
 {
 	const int64_t spent[RESOURCE_COUNT] = {
-		[RES_ITERATIONS] = 1,
+		/* A try that finds the agent out of quota is none: a long limit is not work. */
+		[RES_ITERATIONS] = !end_is_limit(cx->policy, as, ended),
 		[RES_WALL_MS] = wall_time(cx, r, as, ended),
 		[RES_TOKENS] = MAX(value_int_at(ended, "tokens"), (int64_t)0),
 		[RES_COST_MICROUSD] = MAX(value_int_at(ended, "cost_microusd"), (int64_t)0),

@@ -90,6 +90,8 @@ bool ladder_is_over(const struct node *n);
 void ladder_begin(struct decide_ctx *cx, const struct assignment *as, str reason);
 /* The run ended because the agent is out of quota or logged out; false when it did not. */
 bool run_was_limited(struct decide_ctx *cx, const struct assignment *as);
+/* The same of a run that is just ending, from the data of its run.ended. */
+bool end_is_limit(const struct policy *p, const struct assignment *as, const value *ended);
 /* A person says that the agent that this asked about is logged in: what waited for it goes on. */
 void login_answered(struct decide_ctx *cx, const struct escalation *x);
 /* A person says that the silent runs really hang: each is treated as a stall of its own. */

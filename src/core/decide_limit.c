@@ -9,21 +9,36 @@
 #include "core/decide_impl.h"
 #include "core/recover.h"
 
+static enum block_kind exit_limit(const struct policy *p, str name, int64_t exit_code)
+{
+	for (size_t i = 0; i < p->agents_n; i++) {
+		const struct policy_agent *agent = &p->agents[i];
+
+		if (!str_eq(agent->name, name))
+			continue;
+		if (agent->rate_limit_exit && exit_code == agent->rate_limit_exit)
+			return BLOCK_RATE_LIMITED;
+		if (agent->login_exit && exit_code == agent->login_exit)
+			return BLOCK_LOGIN;
+	}
+	return BLOCK_NONE;
+}
+
 static enum block_kind limit_of(const struct policy *p, const struct assignment *as)
 {
 	if (as->run->limit != BLOCK_NONE)
 		return as->run->limit;
-	for (size_t i = 0; i < p->agents_n; i++) {
-		const struct policy_agent *agent = &p->agents[i];
+	if (as->run->lost || as->run->signal)
+		return BLOCK_NONE;
+	return exit_limit(p, as->agent, as->run->exit_code);
+}
 
-		if (!str_eq(agent->name, as->agent) || as->run->lost || as->run->signal)
-			continue;
-		if (agent->rate_limit_exit && as->run->exit_code == agent->rate_limit_exit)
-			return BLOCK_RATE_LIMITED;
-		if (agent->login_exit && as->run->exit_code == agent->login_exit)
-			return BLOCK_LOGIN;
-	}
-	return BLOCK_NONE;
+bool end_is_limit(const struct policy *p, const struct assignment *as, const value *ended)
+{
+	if (value_str_at(ended, "limit").n)
+		return true;
+	return !value_bool_at(ended, "lost") && !value_int_at(ended, "signal") &&
+			exit_limit(p, as->agent, value_int_at(ended, "exit_code")) != BLOCK_NONE;
 }
 
 static void emit_limited(struct decide_ctx *cx, const struct assignment *as, enum block_kind kind,
