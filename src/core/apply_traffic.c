@@ -30,6 +30,8 @@ int apply_escalation_opened(struct state *s, const struct event *e, struct ov_er
 	/* One of these per run. */
 	if (run && str_is(esc->kind, "overdue"))
 		run->overdue = true;
+	if (run && str_is(esc->kind, "mute"))
+		run->mute_at = e->at;
 	return 0;
 }
 

@@ -59,7 +59,8 @@ struct config {
 	str accept_target; /* empty: the branch that the checkout is on when the daemon starts */
 	int64_t accept_conflict_rounds, accept_dirty_tries;
 	ov_time accept_dirty_wait, accept_dirty_wait_max;
-	ov_time idle_after, max_run, done_grace, min_resend_interval, backoff_base, backoff_max;
+	ov_time idle_after, max_run, mute_after, done_grace, min_resend_interval, backoff_base,
+			backoff_max;
 	int64_t max_retries;
 	ov_time remind_after, default_after; /* [escalation] */
 	int64_t max_reminders;

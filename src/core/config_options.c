@@ -24,6 +24,10 @@ static const struct option options[] = {
 			AT(idle_after) },
 	{ "supervisor.max_run", OPT_DURATION, 10, 365 * OV_DAY, "\"4h\"",
 			"A run that takes longer is put before a person.", AT(max_run) },
+	{ "supervisor.mute_after", OPT_DURATION, 0, 30 * OV_DAY, "\"1h\"",
+			"A run that is busy but has written nothing and changed no file for this "
+			"long is put before a person; it is left alone. \"0s\": never.",
+			AT(mute_after) },
 	{ "supervisor.done_grace", OPT_DURATION, 10, OV_DAY, "\"1m\"",
 			"A run that reported that it is done and falls silent is ended after this.",
 			AT(done_grace) },

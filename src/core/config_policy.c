@@ -186,6 +186,7 @@ void config_fill_policy(struct config *c)
 		.dirty_wait_max = c->accept_dirty_wait_max,
 		.idle_after = c->idle_after,
 		.max_run = c->max_run,
+		.mute_after = c->mute_after,
 		.done_grace = c->done_grace,
 		.max_nudges = c->max_retries,
 		.min_resend_interval = c->min_resend_interval,

@@ -476,13 +476,14 @@ static void copy_int(struct decide_ctx *cx, struct event *e, const value *params
 		ev_int(cx, e, key, value_int_at(params, key));
 }
 
-/* It took too long, and is over: an answer would be about the next one. */
-static void overdue_no_more(struct decide_ctx *cx, const struct run *r)
+/* It took too long or said nothing, and is over: an answer would be about the next one. */
+static void told_no_more(struct decide_ctx *cx, const struct run *r)
 {
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (x->status == ESC_OPEN && str_is(x->kind, "overdue") &&
+		if (x->status == ESC_OPEN &&
+				(str_is(x->kind, "overdue") || str_is(x->kind, "mute")) &&
 				str_eq(x->assignment_id, r->assignment_id))
 			escalation_close(cx, x, ESC_DISMISSED, STR("the run ended"));
 	}
@@ -527,8 +528,8 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 	if (value_str_at(params, "message").n)
 		ev_note(cx, e, "message", value_str_at(params, "message"));
 	run_spent(cx, r, as, e->data);
-	if (r->overdue)
-		overdue_no_more(cx, r);
+	if (r->overdue || r->mute_at)
+		told_no_more(cx, r);
 	/* A stop that is still being delivered ends as an effect of its own and finds the run over. */
 	if (as->run == r && (!as->effect || unheard))
 		assignment_move(cx, as,

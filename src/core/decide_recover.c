@@ -287,6 +287,12 @@ static void tick_overdue(struct decide_ctx *cx, const struct decision *d)
 			&(struct escalation_spec){ .kind = "overdue", .question = d->why });
 }
 
+static void tick_mute(struct decide_ctx *cx, const struct decision *d)
+{
+	escalate_about(cx, about_assignment(d->assignment),
+			&(struct escalation_spec){ .kind = "mute", .question = d->why });
+}
+
 static void tick_outage(struct decide_ctx *cx, const struct decision *d)
 {
 	static const char *const options[] = { "hang", NULL };
@@ -373,6 +379,7 @@ void tick_recover(struct decide_ctx *cx, const struct decision *d)
 		[DEC_DIAGNOSE] = tick_diagnose,
 		[DEC_FINISH] = tick_finish,
 		[DEC_OVERDUE] = tick_overdue,
+		[DEC_MUTE] = tick_mute,
 		[DEC_OUTAGE] = tick_outage,
 		[DEC_OUTAGE_OVER] = tick_outage_over,
 		[DEC_UNBLOCK] = tick_unblock,

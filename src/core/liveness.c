@@ -76,6 +76,40 @@ struct liveness liveness_judge(const struct policy *p, const struct assignment *
 	return until(l, VERDICT_SILENT, OV_TIME_MAX);
 }
 
+static ov_time heard_at(const struct assignment *as, const struct observation *o, ov_time now)
+{
+	ov_time at = MAX(as->run->started_at, MAX(o->output_at, o->tree_at));
+
+	if (life_is_progress(as->activity) || as->activity == LIFE_STREAM)
+		at = MAX(at, as->last_activity_at);
+	return MIN(at, now);
+}
+
+struct voice voice_judge(const struct policy *p, const struct assignment *as,
+		const struct observation *o, ov_time now)
+{
+	struct voice v = { .check_at = OV_TIME_MAX };
+	ov_time half, due, looked;
+
+	if (!o || !p->mute_after)
+		return v;
+	v.heard_at = heard_at(as, o, now);
+	/* Told once, and nothing was heard since. */
+	if (v.heard_at <= as->run->mute_at && as->run->mute_at <= now)
+		return v;
+	due = v.heard_at + p->mute_after;
+	half = v.heard_at + p->mute_after / 2;
+	looked = o->looked_at <= now ? o->looked_at : 0;
+	/* What cannot be read is not mute: it is looked at again. */
+	if (looked >= due && o->tree_unknown)
+		half = due = looked + p->mute_after / 2;
+	v.look = now >= half && looked < (now < due ? half : due);
+	v.mute = now >= due && !v.look;
+	if (!v.look && !v.mute)
+		v.check_at = now < half ? half : due;
+	return v;
+}
+
 bool life_is_progress(enum life_sign sign)
 {
 	return sign == LIFE_TREE || sign == LIFE_PROGRESS;

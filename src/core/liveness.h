@@ -32,6 +32,20 @@ struct liveness {
 /* Of a run that is under way. o may be NULL: nothing is known yet. */
 struct liveness liveness_judge(const struct policy *p, const struct assignment *as,
 		const struct observation *o, ov_time now);
+/*
+ * Of a run that lives: does it show anything of its work? A tool that hangs is in flight, and an
+ * agent that runs in circles uses its processor; only output, changes and reports tell them from one
+ * that works. The look half-way is for the tree alone.
+ */
+struct voice {
+	ov_time heard_at; /* the last output, change or report */
+	bool mute;        /* that is too long ago */
+	bool look;        /* somebody has to look before this can be told */
+	ov_time check_at;
+};
+
+struct voice voice_judge(const struct policy *p, const struct assignment *as,
+		const struct observation *o, ov_time now);
 /* Is this a sign that the work goes forward, not only that something moves? */
 bool life_is_progress(enum life_sign sign);
 /* What each signal said, for people: an array of texts. */

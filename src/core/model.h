@@ -154,6 +154,7 @@ struct run {
 	bool overdue;          /* it took longer than a run may, and a person was told */
 	bool lost;
 	ov_time created_at, started_at, ended_at;
+	ov_time mute_at; /* a person was told that it is busy but shows nothing of it; 0: never */
 
 	/* derived */
 	struct list link; /* in state->runs or state->retired_runs */

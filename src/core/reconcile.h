@@ -24,6 +24,7 @@
 	X(DEC_DIAGNOSE, "diagnose", "a model is asked what to do")             \
 	X(DEC_FINISH, "finish", "it reported done, and is quiet")              \
 	X(DEC_OVERDUE, "overdue", "the run takes too long")                    \
+	X(DEC_MUTE, "mute", "the run is busy, but shows nothing of it")        \
 	X(DEC_OUTAGE, "outage", "too many fell silent at once")                \
 	X(DEC_OUTAGE_OVER, "outage_over", "signs of life came back")           \
 	X(DEC_UNBLOCK, "unblock", "the time that it waited for came")          \

@@ -81,6 +81,19 @@ static bool is_finished(struct tick *t, const struct assignment *as, const struc
 	return true;
 }
 
+/* A person was told that it is mute, and has not answered. */
+static const struct escalation *mute_question(const struct tick *t, const struct assignment *as)
+{
+	const struct state *s = t->w->state;
+
+	for (size_t i = 0; as->run->mute_at && i < s->escalations.n; i++)
+		if (s->escalations.p[i]->status == ESC_OPEN &&
+				str_is(s->escalations.p[i]->kind, "mute") &&
+				str_eq(s->escalations.p[i]->assignment_id, as->id))
+			return s->escalations.p[i];
+	return NULL;
+}
+
 /* A run beyond its maximum that still works is nobody's to kill: a person is told, once. */
 static void check_maximum(struct tick *t, const struct assignment *as)
 {
@@ -93,8 +106,37 @@ static void check_maximum(struct tick *t, const struct assignment *as)
 		tick_wake(t, at);
 		return;
 	}
+	/* One question about a run is enough. */
+	if (mute_question(t, as))
+		return;
 	d.why = arena_printf(t->a, "the run takes longer than " STR_FMT " (supervisor.max_run)",
 			STR_ARG(duration_format_short(t->a, t->w->policy->max_run)));
+	tick_add(t, d);
+}
+
+/* Nobody's to kill either, and nobody but a person can tell whether it works. */
+static void check_voice(struct tick *t, const struct assignment *as, const struct observation *o,
+		enum life_sign sign)
+{
+	struct voice v = voice_judge(t->w->policy, as, o, t->now);
+	struct decision d = about(DEC_MUTE, as), heard = about(DEC_SETTLED, as);
+
+	heard.escalation = v.heard_at > as->run->mute_at ? mute_question(t, as) : NULL;
+	heard.why = STR("it shows what it does again");
+	if (heard.escalation)
+		tick_add(t, heard);
+	if (v.look)
+		look(t, as);
+	tick_wake(t, v.check_at);
+	if (!v.mute)
+		return;
+	d.why = arena_printf(t->a,
+			"run " STR_FMT " is busy (%s), but has written nothing and changed no file "
+			"for " STR_FMT ". It is left alone; if it hangs: overseer run stop " STR_FMT
+			" --reason TEXT",
+			STR_ARG(as->run->id), status_name(&life_signs, (int)sign),
+			STR_ARG(duration_format_short(t->a, t->now - v.heard_at)),
+			STR_ARG(as->run->id));
 	tick_add(t, d);
 }
 
@@ -202,6 +244,8 @@ static void watch_run(struct tick *t, struct watch *w, const struct assignment *
 	if (mark_is_due(t, as, &l))
 		mark_activity(t, as, &l, DEC_ACTIVITY);
 	tick_wake(t, l.check_at);
+	if (l.verdict == VERDICT_ALIVE && l.due_at != OV_TIME_MAX)
+		check_voice(t, as, o, l.sign);
 }
 
 static void stall(struct tick *t, const struct silence *s)

@@ -35,6 +35,7 @@ static struct policy policy_for(size_t workers)
 		.plan = { 10, 10, 10 },
 		.idle_after = 15 * OV_MINUTE,
 		.max_run = 30 * OV_DAY,
+		.mute_after = OV_HOUR,
 		.max_nudges = 2,
 		.min_resend_interval = 5 * OV_MINUTE,
 		.backoff_base = 2 * OV_MINUTE,

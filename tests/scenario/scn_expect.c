@@ -25,7 +25,7 @@ static bool is_known(const struct scn *s, str word)
 		&resources, &budget_levels, &causes, &effect_kinds, &verifications };
 	static const char *const others[] = { "nudge", "start", "retry", "answer", "rerun", "split",
 		"diagnose", "create", "file", "planner", "fallback", "replan", "stalled",
-		"question", "run_stop", "stop", "overdue", "outage", "budget", "waiting",
+		"question", "run_stop", "stop", "overdue", "mute", "outage", "budget", "waiting",
 		"no_changes" };
 	int64_t number;
 

@@ -26,6 +26,7 @@ static const struct {
 	OPTION("dirty_wait_max", OPT_DUR, dirty_wait_max),
 	OPTION("idle_after", OPT_DUR, idle_after),
 	OPTION("max_run", OPT_DUR, max_run),
+	OPTION("mute_after", OPT_DUR, mute_after),
 	OPTION("done_grace", OPT_DUR, done_grace),
 	OPTION("max_retries", OPT_NUM, max_nudges),
 	OPTION("min_resend", OPT_DUR, min_resend_interval),

@@ -49,6 +49,20 @@ class Observe(SiteCase):
         site.wait_goal(goal)
         self.assertEqual(self.kinds(site, "episode.opened"), [])
 
+    def test_busy_but_mute_is_told(self):
+        site = self.site(QUICK + 'mute_after = "2s"\n',
+                         '(ulimit -t 100; while ! [ -e "$HOME/go" ]; do :; done)' + FINISH)
+        site.up()
+        goal = self.begin(site)
+        asked = site.wait_type("escalation.opened")
+        self.assertEqual(asked["data"]["kind"], "mute")
+        self.assertRegex(asked["data"]["question"], "busy .process., but has written nothing")
+        self.assertEqual(self.kinds(site, "episode.opened"), [])
+        self.assertEqual(self.kinds(site, "run.ended"), [])
+        site.write("../go", "")
+        site.wait_goal(goal)
+        self.assertEqual(len(self.kinds(site, "escalation.closed")), 1)
+
     def test_silence_is_a_stall(self):
         site = self.site(QUICK, 'echo up > "$HOME/a.here"; read x < "$HOME/a.go"' + FINISH)
         gate = site.gate("a")
