@@ -1,5 +1,7 @@
 #include "app/executor_impl.h"
 
+#include <unistd.h>
+
 #include "app/engine.h"
 #include "app/planning.h"
 #include "base/alloc.h"
@@ -15,6 +17,10 @@
 #include "sys/inject.h"
 #include "sys/job.h"
 #include "sys/loop.h"
+#include "sys/proc.h"
+
+/* In the environment of a check command and of all that it starts: the effect's id. */
+#define CHECK_ENV "OVERSEER_CHECK"
 
 enum { CHECK_TAIL_BYTES = 3000 };
 
@@ -272,6 +278,21 @@ static void check_restored(void *user, int r, const struct git_result *res,
 	task_report(t);
 }
 
+/*
+ * A check outlives a daemon that is killed, and may leave servers behind: whoever still writes into
+ * the worktree would spoil the next check, or what it is to be restored to.
+ */
+static void clear_worktree(struct task *t, git_done_fn *then)
+{
+	struct ov_err err = { 0 };
+	size_t killed;
+
+	if (proc_sweep_env(STR(CHECK_ENV), t->effect_id, &killed, &err) < 0)
+		fail_later(t, &err);
+	else
+		git_restore(t->x->git, t->check_cwd, t->check_ref, then, t);
+}
+
 static void check_done(void *user, const struct job_result *r)
 {
 	struct task *t = user;
@@ -294,7 +315,21 @@ static void check_done(void *user, const struct job_result *r)
 				arena_printf(&t->arena, STR_FMT "\n" STR_FMT, STR_ARG(how),
 						STR_ARG(tail)));
 	INJECT("after-check");
-	git_restore(t->x->git, t->check_cwd, t->check_ref, check_restored, t);
+	clear_worktree(t, check_restored);
+}
+
+static const char *const *check_env(struct task *t)
+{
+	size_t n = 0;
+	const char **env;
+
+	while (environ[n])
+		n++;
+	env = arena_array(&t->arena, const char *, n + 2);
+	memcpy(env, environ, n * sizeof(*env));
+	env[n] = arena_printf(&t->arena, CHECK_ENV "=" STR_FMT, STR_ARG(t->effect_id)).p;
+	env[n + 1] = NULL;
+	return env;
 }
 
 static void check_begin(void *user, int r, const struct git_result *res,
@@ -316,6 +351,7 @@ static void check_begin(void *user, int r, const struct git_result *res,
 		return;
 	}
 	spec.proc.argv = argv;
+	spec.proc.env = check_env(t);
 	spec.proc.cwd = t->check_cwd.p;
 	if (job_start(t->x->o.loop, &spec, check_done, t, &t->job, &err) < 0)
 		fail_later(t, &err);
@@ -332,7 +368,7 @@ static void perform_check(struct task *t, const struct assignment *as)
 			arena_printf(&t->arena, "exec 2>&1\n" STR_FMT, STR_ARG(command)));
 	t->check_cwd = worktree(t, as);
 	t->check_ref = rescue_ref(t, as, t->effect_id);
-	git_restore(t->x->git, t->check_cwd, t->check_ref, check_begin, t);
+	clear_worktree(t, check_begin);
 }
 
 static void (*const perform_table[EFFECT_KIND_COUNT])(struct task *t,

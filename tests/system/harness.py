@@ -43,7 +43,11 @@ class Connection:
     def __init__(self, path):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(PATIENCE)
-        self.sock.connect(path)
+        try:
+            self.sock.connect(path)
+        except OSError:
+            self.sock.close()
+            raise
         self.file = self.sock.makefile("rb")
         self.next_id = 1
         self.notifications = []
@@ -58,7 +62,7 @@ class Connection:
 
     def receive(self):
         line = self.file.readline()
-        if not line:
+        if not line.endswith(b"\n"):  # the end, or a message of which only a piece was sent
             raise ConnectionError("the daemon closed the connection")
         return json.loads(line)
 
@@ -367,7 +371,7 @@ class Site:
             after = page["next_after"]
 
     def live_pids(self):
-        """Processes of this site's runs: their environment names one of its run folders or worktrees."""
+        """Processes of this site's runs and checks: their environment says so, and names its folder."""
         found = []
         needle = self.root.encode()
         own = [os.getpid(), self.daemon.pid if self.daemon else 0]
@@ -381,7 +385,8 @@ class Site:
                     line = f.read()
             except OSError:
                 continue
-            if b"OVERSEER_RUN=" in env and needle in env or b"overseer-run" in line and needle in line:
+            ours = b"OVERSEER_RUN=" in env or b"OVERSEER_CHECK=" in env
+            if ours and needle in env or b"overseer-run" in line and needle in line:
                 found.append(int(name))
         return found
 

@@ -209,5 +209,37 @@ class Kill(SiteCase):
         self.assertEqual(self.once(site), [run])
 
 
+class Checks(SiteCase):
+    """The check command is ours: whatever becomes of the daemon, at most one is at work in a worktree."""
+
+    WORK = 'echo w > "$OVERSEER_NODE.txt"; git add -A && git commit -qm "work of $OVERSEER_NODE"\n'
+
+    def begin(self, check):
+        site = self.site(FAST + f"[workspace]\ncheck_command = '{check}'\n", self.WORK)
+        gate = site.gate("c")
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+        return site, gate, goal
+
+    def test_daemon_dies_during_a_check(self):
+        """The next daemon begins the check anew; what the old one started does not go on beside it."""
+        site, gate, goal = self.begin(
+            "setsid sleep 3600 </dev/null >/dev/null 2>&1 & echo $$ $! > $HOME/c.here; read x < $HOME/c.go; kill $!")
+        old = [int(pid) for pid in gate.wait().split()]
+        site.kill()
+        site.up()
+        gate.wait()
+        wait_gone(*old)
+        gate.go()
+        site.wait_goal(goal)
+        self.assertEqual(len(site.runs(goal=goal)), 1)
+
+    def test_what_a_check_leaves_is_ended(self):
+        site, gate, goal = self.begin("setsid sleep 3600 </dev/null >/dev/null 2>&1 & echo $! > $HOME/c.here")
+        left = int(gate.wait())
+        site.wait_goal(goal)
+        wait_gone(left)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
