@@ -11,9 +11,14 @@
 
 enum { INSTRUCTION_MAX = 4 << 20 };
 
+static void tell(struct hearing *h, str command, const value *params)
+{
+	engine_report(h->engine, command, params);
+}
+
 void hearing_init(struct hearing *h, struct engine *e, str run_id, const char *dir, uint64_t offset)
 {
-	*h = (struct hearing){ .engine = e, .run_id = run_id, .dir = dir };
+	*h = (struct hearing){ .engine = e, .run_id = run_id, .dir = dir, .tell = tell };
 	/* Reports end outside of any block, so from there on nothing is missing. */
 	update_scan_init(&h->scan, offset, false);
 }
@@ -70,7 +75,7 @@ static void report_ack(struct hearing *h, str dispatch_id)
 
 	value_put(&a, v, "dispatch", value_str(&a, dispatch_id));
 	value_put(&a, v, "how", value_cstr(&a, "nonce"));
-	engine_report(h->engine, STR("dispatch.ack"), v);
+	h->tell(h, STR("dispatch.ack"), v);
 }
 
 /* In the bytes, or across their border with those before. */
@@ -144,7 +149,7 @@ static void report_update(struct hearing *h, struct arena *a, const struct updat
 	else
 		value_put(a, v, "error", value_str(a, update_problems_text(a, res)));
 	INJECT("before-run-report");
-	engine_report(h->engine, STR("run.report"), v);
+	h->tell(h, STR("run.report"), v);
 	INJECT("after-run-report");
 }
 

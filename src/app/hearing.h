@@ -18,6 +18,8 @@ struct hearing {
 	str run_id;      /* borrowed */
 	const char *dir; /* the run's folder, borrowed */
 	struct update_scan scan;
+	/* How the engine is told: engine_report, unless somebody wants to hear it too. */
+	void (*tell)(struct hearing *h, str command, const value *params);
 	char tail[HEARING_NONCE_MAX]; /* the last bytes: a nonce may come in two pieces */
 	size_t tail_n;
 };

@@ -12,6 +12,7 @@
 #include "tests/sim/exec.h"
 #include "tests/sim/machine.h"
 #include "tests/sim/queue.h"
+#include "tests/sim/tape.h"
 
 enum { BOOT_MIN_MS = 1000, BOOT_MAX_MS = 20 * 60 * 1000, HOPELESS = 20 };
 
@@ -152,7 +153,7 @@ static void wake_fired(struct sim *s, void *arg)
 		return;
 	d->wake_at = OV_TIME_MAX;
 	d->wake_id = 0;
-	engine_wake(d->engine);
+	tape_call(d->tape, d->engine, TAPE_WAKE);
 }
 
 /* As in the real daemon the first of two timers: on the clock, and one that no clock can put off. */
@@ -178,7 +179,7 @@ void daemon_clock_jumped(struct sim *s)
 		if (d && d->wake_id && d->wake_at <= sim_now(s)) {
 			d->wake_at = OV_TIME_MAX;
 			d->wake_id = 0;
-			engine_wake(d->engine);
+			tape_call(d->tape, d->engine, TAPE_WAKE);
 		}
 	}
 }
@@ -266,6 +267,7 @@ static void daemon_free(struct sim_daemon *d)
 	queue_drop(d->s->queue, d->life);
 	exec_free(d->exec);
 	engine_close(d->engine);
+	tape_end(d->tape);
 	mem_free(d);
 }
 
@@ -278,6 +280,13 @@ static void bury(struct sim *s, size_t i)
 	sim_trace(s, "daemon %d is gone", d->life);
 	daemon_free(d);
 	boot_later(s, BOOT_MAX_MS);
+}
+
+void daemon_replay_all(struct sim *s)
+{
+	for (size_t i = 0; i < SIM_DAEMONS; i++)
+		if (s->daemons[i])
+			tape_check(s->daemons[i]->tape);
 }
 
 void daemon_free_all(struct sim *s)
@@ -311,7 +320,7 @@ void daemon_settle(struct sim *s)
 
 		if (d && !is_gone(d)) {
 			disk_set_life(s->disk, (unsigned)d->life);
-			engine_commit(d->engine);
+			tape_call(d->tape, d->engine, TAPE_COMMIT);
 			if (sim_fault(s, FAULT_KILL))
 				daemon_kill(d, "kill -9");
 		}
@@ -331,7 +340,7 @@ static void announce(struct sim_daemon *d)
 
 	value_put(&a, v, "instance", value_str(&a, arena_printf(&a, "life-%d", d->life)));
 	value_put(&a, v, "version", value_cstr(&a, "sim"));
-	engine_report(d->engine, STR("daemon.start"), v);
+	tape_report(d->tape, d->engine, STR("daemon.start"), v);
 }
 
 static int open_store(struct sim *s, int life, struct store **ret, struct ov_err *err)
@@ -367,7 +376,9 @@ static int open_engine(struct sim_daemon *d, struct ov_err *err)
 
 	if (r < 0)
 		return r;
-	r = engine_open(&o, &d->engine, err);
+	if (tape_wanted(d->s, d->life))
+		d->tape = tape_new(d->s, d->life);
+	r = tape_open(d->tape, &o, &d->engine, err);
 	if (r < 0)
 		store_close(o.store);
 	return r;
@@ -420,6 +431,7 @@ void daemon_boot(struct sim *s)
 	r = open_engine(d, &err);
 	if (r < 0) {
 		disk_kill(s->disk, (unsigned)d->life);
+		tape_free(d->tape);
 		mem_free(d);
 		boot_failed(s, r, &err, faults);
 		return;
@@ -434,7 +446,7 @@ void daemon_boot(struct sim *s)
 	checker_restarted(s->checker);
 	announce(d);
 	exec_adopt(d->exec);
-	engine_start(d->engine);
+	tape_call(d->tape, d->engine, TAPE_START);
 }
 
 struct stop {
@@ -452,10 +464,10 @@ static void stopped(struct sim *s, void *arg)
 		return;
 	value_put(&a, v, "instance", value_str(&a, arena_printf(&a, "life-%d", d->life)));
 	value_put(&a, v, "reason", value_cstr(&a, "asked to"));
-	engine_report(d->engine, STR("daemon.stop"), v);
-	engine_commit(d->engine);
+	tape_report(d->tape, d->engine, STR("daemon.stop"), v);
+	tape_call(d->tape, d->engine, TAPE_COMMIT);
 	if (!is_gone(d))
-		(void)engine_snapshot(d->engine, NULL);
+		tape_call(d->tape, d->engine, TAPE_SNAPSHOT);
 	if (is_gone(d))
 		return;
 	for (size_t i = 0; i < SIM_DAEMONS; i++)
@@ -476,7 +488,7 @@ void daemon_stop(struct sim *s)
 		return;
 	sim_trace(s, "daemon %d is told to stop", d->life);
 	d->stopping = true;
-	engine_stop(d->engine);
+	tape_call(d->tape, d->engine, TAPE_STOP);
 	/* What is under way has a while to come to its end. */
 	st = sim_in(s, 10 * OV_SECOND, d->life, stopped, sizeof(*st));
 	st->life = d->life;

@@ -9,11 +9,13 @@
 #include "tests/sim/sim.h"
 
 struct sim_exec;
+struct tape;
 
 struct sim_daemon {
 	struct sim *s;
 	int life;
 	struct engine *engine;
+	struct tape *tape; /* what it is asked and answered; NULL: not recorded */
 	struct sim_exec *exec;
 	struct ops *ops;
 	ov_time wake_at;  /* on the clock, OV_TIME_MAX: none */
@@ -35,6 +37,8 @@ void daemon_stop(struct sim *s);
 void daemon_usurp(struct sim *s);
 /* The clock was set: timers on it may be due. */
 void daemon_clock_jumped(struct sim *s);
+/* The history is over: the lives that are not, are replayed as far as they came. */
+void daemon_replay_all(struct sim *s);
 void daemon_free_all(struct sim *s);
 struct disk *daemon_disk_new(struct sim *s);
 /* After every step: writes what is staged, buries the dead. */

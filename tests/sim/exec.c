@@ -6,6 +6,7 @@
 #include "core/prompt.h"
 #include "data/json.h"
 #include "tests/sim/simgit.h"
+#include "tests/sim/tape.h"
 
 struct sim_exec *exec_new(struct sim_daemon *d)
 {
@@ -76,7 +77,7 @@ static void told(struct sim *s, void *arg)
 		return;
 	r = json_parse(&a, (str){ m->json, m->n }, NULL, &v, NULL);
 	assert(r == 0);
-	engine_report(d->engine, STR("effect.end"), v);
+	tape_report(d->tape, d->engine, STR("effect.end"), v);
 }
 
 void exec_tell(struct exec_task *t, const char *outcome, str detail, const value *data)

@@ -6,6 +6,7 @@
 #include "core/record.h"
 #include "tests/sim/exec_impl.h"
 #include "tests/sim/simgit.h"
+#include "tests/sim/tape.h"
 
 enum { ADOPT_AGAIN_MS = 5000, ANSWER_MS = 30 * 1000 };
 
@@ -54,7 +55,7 @@ static void heard_output(struct sim *s, int life, str run_id)
 	if (machine_output(r).n > er->offset) {
 		er->seen.output_at = sim_now(s);
 		if (hearing_is_awaited(x->d->engine, er->id))
-			engine_touch(x->d->engine);
+			tape_call(x->d->tape, x->d->engine, TAPE_TOUCH);
 	}
 	hear(er, r);
 }
@@ -98,7 +99,7 @@ static void report_end(struct sim_exec *x, str run_id, const struct machine_end 
 	sim_trace(x->s, "run " STR_FMT " has ended: exit %lld, signal %lld%s", STR_ARG(run_id),
 			(long long)end->exit_code, (long long)end->signal,
 			end->lost ? ", lost" : "");
-	engine_report(x->d->engine, STR("run.end"), v);
+	tape_report(x->d->tape, x->d->engine, STR("run.end"), v);
 }
 
 /* Also a second time, when the message comes twice: an end is an end. */
@@ -123,6 +124,14 @@ static void heard_end(struct sim *s, int life, str run_id)
 	run_drop(er);
 }
 
+static void tell(struct hearing *h, str command, const value *params)
+{
+	const struct exec_run *er = (struct exec_run *)((char *)h -
+			offsetof(struct exec_run, hearing));
+
+	tape_report(er->x->d->tape, h->engine, command, params);
+}
+
 static void take_in_hand(struct sim_exec *x, const struct run *run, struct sim_run *r)
 {
 	struct exec_run *er = mem_zalloc(1, sizeof(*er));
@@ -136,6 +145,7 @@ static void take_in_hand(struct sim_exec *x, const struct run *run, struct sim_r
 					STR_ARG(run->worker)));
 	er->offset = MIN((uint64_t)run->update_offset, machine_output(r).n);
 	hearing_init(&er->hearing, x->d->engine, er->id, SIM_STORE_DIR "/no-folder", er->offset);
+	er->hearing.tell = tell;
 	er->seen.output_at = MIN(machine_output_at(r), sim_now(x->s));
 	map_put(&x->runs, er->id, er);
 	map_put(&x->seen, er->id, &er->seen);
@@ -419,7 +429,7 @@ static void look_ended(struct sim *s, void *arg)
 	o->looked_at = sim_now(s);
 	r = machine_find(s->machine, er->id);
 	o->waiting_for = r && !s->silent ? machine_waits(r) : STR("");
-	engine_touch(x->d->engine);
+	tape_call(x->d->tape, x->d->engine, TAPE_TOUCH);
 }
 
 void exec_look(struct sim_exec *x, const struct run *r)

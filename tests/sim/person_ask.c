@@ -11,6 +11,7 @@
 #include "tests/sim/disk.h"
 #include "tests/sim/exec.h"
 #include "tests/sim/person_impl.h"
+#include "tests/sim/tape.h"
 
 enum { TRIES_MAX = 4, WAY_MS = 20 };
 
@@ -119,6 +120,8 @@ static void write_done(void *user, int r, const value *result, const struct ov_e
 
 	if (d) {
 		check_code(p, c->op->name, r, err);
+		if (r < 0)
+			sim_trace(p->s, "daemon %d refuses %s: %s", c->life, c->op->name, err->msg);
 		if (r == 0)
 			vec_push(&p->promises, promise_of(c, d, result));
 		reply(p, c->id, r, result);
@@ -198,11 +201,11 @@ static void serve(struct sim_daemon *d, struct people *p, const struct letter *l
 		reply(p, l->id, r, NULL);
 		call_free(c);
 	} else if (c->op->kind == OP_WRITE) {
-		engine_submit(d->engine, str_from(c->op->name), c->params,
+		tape_submit(d->tape, d->engine, str_from(c->op->name), c->params,
 				str_from(p->person[l->who].name), write_done, c);
 	} else {
 		assert(c->op->kind == OP_READ);
-		engine_after_commit(d->engine, read_done, c);
+		tape_after_commit(d->tape, d->engine, read_done, c);
 	}
 }
 

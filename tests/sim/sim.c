@@ -290,6 +290,8 @@ void sim_run(struct sim *s)
 	while (!s->violated && !s->over && s->t < last && step(s))
 		s->over = has_settled(s);
 	if (!s->violated)
+		daemon_replay_all(s);
+	if (!s->violated)
 		checker_end(s->checker);
 	sim_trace(s, "the end: %llu steps", (unsigned long long)s->stats.steps);
 }
