@@ -194,8 +194,13 @@ static void world_store_failed(void *user, const struct ov_err *err)
 	/* Another daemon has the store: this one has nothing to say any more, and ends. */
 	if (err && err->code == OV_EFENCED)
 		daemon_kill(d, "it finds itself fenced off");
-	if (err && err->code == OV_EINTERNAL)
-		sim_violated(d->s, "no_contradiction", "%s", err->msg);
+}
+
+static void world_contradicted(void *user, const struct ov_err *err)
+{
+	struct sim_daemon *d = user;
+
+	sim_violated(d->s, "no_contradiction", "%s", err->msg);
 }
 
 static const struct engine_world world = {
@@ -207,6 +212,7 @@ static const struct engine_world world = {
 	.published = world_published,
 	.wake_at = world_wake_at,
 	.store_failed = world_store_failed,
+	.contradicted = world_contradicted,
 };
 
 /* ---- lives ---- */
