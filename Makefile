@@ -21,7 +21,7 @@ SUITES = $(subst $(space),$(comma),$(strip \
 CRASH = $(filter crash,$(folders))
 CI_STEPS = $(if $(CI),--step 'clang-tidy on changed files' tools/tidy)
 
-.PHONY: all demo check check-san sim soak bench fuzz coverage lint tidy check-fresh install docs \
+.PHONY: all demo check check-san sim sim-mutants soak bench fuzz coverage lint tidy check-fresh install docs \
 	format clean help packages-% compile-%
 
 all: compile-build
@@ -32,6 +32,7 @@ help:
 	@echo 'make check        install what is missing, build with gcc and clang, lint, test (15 min at most)'
 	@echo 'make check-san    the tests under ASan and UBSan, the unit tests under valgrind (15 min at most)'
 	@echo 'make sim          the simulator: fixed seeds; SEED=n shows one, MINUTES=m explores new ones'
+	@echo 'make sim-mutants  planted bugs, and by which invariant the simulator finds each of them'
 	@echo 'make soak         everything at full size; the result goes to docs/soak.md'
 	@echo 'make bench        benchmarks, one JSON line each'
 	@echo 'make fuzz         all fuzzers, MINUTES=1 in total'
@@ -93,6 +94,9 @@ else ifeq ($(origin MINUTES),file)
 else
 	@$(SIM) --minutes $(MINUTES) --all $(SIM_OPTIONS)
 endif
+
+sim-mutants: packages-run-build-test
+	@tools/sim-mutants --jobs 2 --work build/mutants
 
 lint: packages-run-build-test
 	@$(MAKE) --no-print-directory compile-build
