@@ -197,6 +197,9 @@ struct node_book *some_node(struct checker *c, enum node_status status);
 	X(idle_is_idle)          \
 	X(chain)                 \
 	X(fold)                  \
+	X(replay)                \
+	X(no_internal_error)     \
+	X(reads_show_saved)      \
 	X(memory)
 #define INVARIANT_DECLARE(name) extern const struct invariant inv_##name;
 INVARIANTS(INVARIANT_DECLARE)

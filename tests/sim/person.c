@@ -249,6 +249,11 @@ bool people_are_done(const struct people *p)
 	return user_is_done(p->user);
 }
 
+void people_sabotage(struct people *p, enum people_sabotage what)
+{
+	p->sabotage = what;
+}
+
 size_t people_promises(const struct people *p, const struct promise **ret)
 {
 	*ret = p->promises.p;

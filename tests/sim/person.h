@@ -11,11 +11,6 @@ struct people *people_new(struct sim *s);
 void people_free(struct people *p);
 /* Puts everything that they will do into the queue: goals first. */
 void people_begin(struct people *p);
-/*
- * Between two steps of a git command of ours: the user may do something just then. For the stand-in
- * of the executor (simgit_between).
- */
-void people_meanwhile(struct people *p);
 /* They gave all their goals, and all of these were taken; the checkout is left clean. */
 bool people_are_done(const struct people *p);
 
@@ -26,4 +21,7 @@ struct promise {
 	int64_t escalation; /* or 0 */
 	uint64_t head;      /* of the log when it was answered: it must never be shorter */
 };
+/* For tests that break an invariant on purpose: the next one who asks is told what must not be. */
+enum people_sabotage { PEOPLE_TOLD_TRUTH, PEOPLE_TOLD_INTERNAL, PEOPLE_TOLD_UNSAVED };
+void people_sabotage(struct people *p, enum people_sabotage what);
 size_t people_promises(const struct people *p, const struct promise **ret);

@@ -90,7 +90,7 @@ static void reply(struct people *p, uint64_t id, int r, const value *result)
 
 static void check_code(struct people *p, const char *op, int r, const struct ov_err *err)
 {
-	if (r == OV_EINTERNAL)
+	if (r == OV_EINTERNAL || p->sabotage == PEOPLE_TOLD_INTERNAL)
 		sim_violated(p->s, "no_internal_error", "%s: %s", op, err ? err->msg : "");
 }
 
@@ -181,6 +181,15 @@ static void read_done(void *user, int r, const struct ov_err *commit_err)
 	call_free(c);
 }
 
+/* As a daemon would that answers before it has written. */
+static void serve_unsaved(struct sim_daemon *d, struct call *c)
+{
+	engine_submit(d->engine, STR("goal.create"),
+			params_about(&c->arena, "title", STR("unsaved")), STR("human:mole"), NULL,
+			NULL);
+	read_done(c, 0, NULL);
+}
+
 static void serve(struct sim_daemon *d, struct people *p, const struct letter *l)
 {
 	struct call *c = mem_zalloc(1, sizeof(*c));
@@ -203,6 +212,8 @@ static void serve(struct sim_daemon *d, struct people *p, const struct letter *l
 	} else if (c->op->kind == OP_WRITE) {
 		tape_submit(d->tape, d->engine, str_from(c->op->name), c->params,
 				str_from(p->person[l->who].name), write_done, c);
+	} else if (p->sabotage == PEOPLE_TOLD_UNSAVED) {
+		serve_unsaved(d, c);
 	} else {
 		assert(c->op->kind == OP_READ);
 		tape_after_commit(d->tape, d->engine, read_done, c);

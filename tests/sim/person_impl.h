@@ -80,6 +80,7 @@ struct people {
 	struct arena keys;
 	uint64_t notes; /* numbers for texts that must differ */
 	struct user *user;
+	enum people_sabotage sabotage;
 };
 
 /* person_ask.c */

@@ -226,13 +226,17 @@ static void take_turn(struct sim *s, void *arg)
 	next_turn(u);
 }
 
-void people_meanwhile(struct people *p)
+/* Between two steps of a git command of ours: how a target moves under an accept. */
+static void meanwhile(void *user, int step)
 {
-	struct user *u = p->user;
+	struct user *u = user;
 
-	if (u->habit->messy && !sim_quiet(p->s) && odds(u, 100))
+	(void)step;
+	if (sim_quiet(u->s) || !u->habit->turns[1])
+		return;
+	if (u->habit->messy && odds(u, 15))
 		act(u, doing_draw(u));
-	else if (u->habit->turns[1] && !sim_quiet(p->s) && odds(u, 30))
+	else if (odds(u, 5))
 		act(u, doing_of(do_commit_on));
 }
 
@@ -253,6 +257,7 @@ void user_free(struct user *u)
 void user_begin(struct user *u)
 {
 	sim_trace(u->s, "the user is %s", u->habit->name);
+	simgit_between(u->s->git, meanwhile, u);
 	if (u->habit->turns[1])
 		next_turn(u);
 }

@@ -12,6 +12,8 @@ bool tape_wanted(const struct sim *s, int life)
 {
 	struct rng r = { s->o.seed * 0xbf58476d1ce4e5b9u + (uint64_t)life };
 
+	if (s->o.sabotage && strcmp(s->o.sabotage, "replay") == 0)
+		return true;
 	return !s->o.fleet && rng_below(&r, ONE_IN) == 0;
 }
 
@@ -29,16 +31,11 @@ void tape_str(struct tape *t, str s)
 		buf_add(&t->bytes, s.p, s.n);
 }
 
-static bool is_output(enum tape_entry kind)
-{
-	return kind == T_PERFORM || kind == T_PUBLISHED || kind == T_APPEND;
-}
-
 void tape_entry(struct tape *t, enum tape_entry kind)
 {
-	if (is_output(kind))
+	if (kind == T_APPEND || kind == T_PERFORM || kind == T_PUBLISHED)
 		t->newest[TAPE_SPOIL_OUTPUT] = t->bytes.n + 1;
-	if (kind == T_ENTROPY)
+	if (kind == T_APPEND)
 		t->newest[TAPE_SPOIL_ANSWER] = t->bytes.n + 1;
 	buf_addc(&t->bytes, (char)kind);
 	t->entries++;
@@ -50,7 +47,7 @@ bool tape_sabotage(struct tape *t, enum tape_spoil what)
 
 	if (!at)
 		return false;
-	/* Of an output the digest; of entropy its first byte, after its length. */
+	/* Of an output its digest; of a write the answer, which follows it. */
 	t->bytes.p[at + (what == TAPE_SPOIL_ANSWER ? sizeof(uint64_t) : 0)] ^= 1;
 	return true;
 }
