@@ -9,8 +9,8 @@
 static const struct temper tempers[] = {
 	{ .name = "eager",
 			.look = { 2 * OV_MINUTE, 15 * OV_MINUTE },
-			.meddle = { 4 * OV_HOUR, 24 * OV_HOUR },
-			.read = { OV_HOUR, 6 * OV_HOUR },
+			.meddle = { OV_HOUR, 8 * OV_HOUR },
+			.read = { 30 * OV_MINUTE, 4 * OV_HOUR },
 			.answers = 950,
 			.nonsense = 40,
 			.twice = 60,
@@ -30,8 +30,8 @@ static const struct temper tempers[] = {
 			.careful = 500 },
 	{ .name = "busybody",
 			.look = { 5 * OV_MINUTE, 40 * OV_MINUTE },
-			.meddle = { 3 * OV_MINUTE, 60 * OV_MINUTE },
-			.read = { 10 * OV_MINUTE, 2 * OV_HOUR },
+			.meddle = { OV_MINUTE, 25 * OV_MINUTE },
+			.read = { 5 * OV_MINUTE, OV_HOUR },
 			.answers = 600,
 			.nonsense = 150,
 			.twice = 200,
@@ -121,6 +121,33 @@ static str title_of(struct arena *a, size_t wish)
 	return arena_printf(a, "wish %zu", wish + 1);
 }
 
+struct later {
+	int who;
+	size_t nodes;
+	char goal[SIM_NAME_MAX];
+};
+
+static void plan_follows(struct sim *s, void *arg)
+{
+	const struct later *l = arg;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *params = params_about(&a, "goal", str_from(l->goal));
+
+	value_put(&a, params, "plan", plan_draw(s->people, &a, l->nodes));
+	ask(s->people, l->who, "plan.apply", params, NULL, 0);
+}
+
+static void plan_later(struct people *p, const struct wish *w, str goal)
+{
+	struct later *l = sim_in(p->s, sim_between(p->s, RNG_PERSON, OV_SECOND, 30 * OV_MINUTE), 0,
+			plan_follows, sizeof(*l));
+
+	l->who = w->who;
+	l->nodes = w->nodes;
+	sim_name(l->goal, goal);
+}
+
 static void goals_searched(struct people *p, const struct asked *q, int r, const value *result)
 {
 	const value *goals = value_at(result, "goals");
@@ -141,7 +168,8 @@ static void goal_answered(struct people *p, const struct asked *q, int r, const 
 	struct wish *w = &p->wishes.p[q->ref];
 	const struct temper *t = p->person[q->who].temper;
 
-	(void)result;
+	if (r == 0 && w->bare && !w->taken)
+		plan_later(p, w, value_str_at(result, "goal"));
 	if (r == 0)
 		w->taken = true;
 	else if (r == OV_EINVALID || r == OV_EINVALID_PLAN)
@@ -151,6 +179,28 @@ static void goal_answered(struct people *p, const struct asked *q, int r, const 
 		ask(p, q->who, "goal.list", NULL, goals_searched, q->ref);
 	else
 		give_later(p, (size_t)q->ref, OV_SECOND, 10 * OV_MINUTE);
+}
+
+/* What some say of their goals beyond the title. */
+static void define(struct people *p, struct arena *a, value *params)
+{
+	value *list = value_array(a), *budget = value_object(a);
+
+	if (sim_odds(p->s, RNG_PERSON, 200))
+		params_text(a, params, "priority",
+				sim_odds(p->s, RNG_PERSON, 500) ? "urgent" : "low");
+	if (sim_odds(p->s, RNG_PERSON, 300)) {
+		value_push(a, list, value_cstr(a, "it works, and somebody has seen it"));
+		value_put(a, params, "success_criteria", list);
+		value_put(a, params, "tags", list);
+		params_text(a, params, "owner", "ann");
+		params_text(a, params, "origin_session", "session-1");
+	}
+	if (sim_odds(p->s, RNG_PERSON, 80)) {
+		value_put(a, budget, "iterations",
+				value_int(a, 2 + (int64_t)sim_below(p->s, RNG_PERSON, 60)));
+		value_put(a, params, "budget", budget);
+	}
 }
 
 static void give(struct sim *s, void *arg)
@@ -165,7 +215,10 @@ static void give(struct sim *s, void *arg)
 	if (w->taken)
 		return;
 	params = params_about(&a, "title", title_of(&a, at));
-	if (w->nodes)
+	define(p, &a, params);
+	if (w->bare)
+		value_put(&a, params, "no_plan", value_bool(&a, true));
+	else if (w->nodes)
 		value_put(&a, params, "plan", plan_draw(p, &a, w->nodes));
 	else
 		params_text(&a, params, "problem_statement", "somebody has to think about it");
@@ -189,6 +242,7 @@ static void wishes_draw(struct people *p)
 		left -= w.nodes;
 		if (u->planner && sim_odds(p->s, RNG_PERSON, 600))
 			w.nodes = 0;
+		w.bare = w.nodes && !p->s->o.fleet && sim_odds(p->s, RNG_PERSON, 60);
 		vec_push(&p->wishes, w);
 	}
 }

@@ -53,14 +53,17 @@ static void plan_shown(struct people *p, const struct asked *q, int r, const val
 	plan_alter(p, &a, doc);
 	params = params_about(&a, "goal", value_str_at(shown, "id"));
 	value_put(&a, params, "plan", doc);
+	if (sim_odds(p->s, RNG_PERSON, 200)) {
+		ask(p, q->who, "plan.check", params, NULL, 0);
+		return;
+	}
 	/* Some have looked at a version that is long gone. */
 	if (sim_odds(p->s, RNG_PERSON, 150))
 		value_put(&a, params, "version", value_int(&a, q->ref > 0 ? q->ref - 1 : 7));
 	else if (sim_odds(p->s, RNG_PERSON, 500))
 		value_put(&a, params, "version", value_int(&a, q->ref));
 	params_text(&a, params, "reason", "something else is wanted");
-	ask(p, q->who, sim_odds(p->s, RNG_PERSON, 200) ? "plan.check" : "plan.apply", params, NULL,
-			0);
+	ask(p, q->who, "plan.apply", params, NULL, 0);
 }
 
 static void act_replan(struct acting *x, value *params)
@@ -154,58 +157,59 @@ static void fill_events(struct acting *x, value *params)
 struct act {
 	const char *op;
 	unsigned weight;
+	const char *fits; /* the status in which it can be of use; NULL: any */
 	void (*fill)(struct acting *x, value *params);    /* or NULL */
 	void (*instead)(struct acting *x, value *params); /* what is more than one request */
 	const char *key; /* of the row's id among the parameters; NULL: as the list has it */
 };
 
 static const struct act goal_acts[] = {
-	{ "goal.pause", 60, fill_pause, NULL, NULL },
-	{ "goal.resume", 60, fill_reason, NULL, NULL },
-	{ "goal.cancel", 4, fill_reason, NULL, NULL },
-	{ "goal.update", 60, fill_goal, NULL, NULL },
-	{ "goal.reopen", 10, fill_reason, NULL, NULL },
-	{ "goal.archive", 60, fill_reason, NULL, NULL },
-	{ "plan.apply", 100, NULL, act_replan, NULL },
+	{ "goal.pause", 60, "active", fill_pause, NULL, NULL },
+	{ "goal.resume", 60, "paused", fill_reason, NULL, NULL },
+	{ "goal.cancel", 4, NULL, fill_reason, NULL, NULL },
+	{ "goal.update", 60, NULL, fill_goal, NULL, NULL },
+	{ "goal.reopen", 10, "completed", fill_reason, NULL, NULL },
+	{ "goal.archive", 60, "completed", fill_reason, NULL, NULL },
+	{ "plan.apply", 100, "active", NULL, act_replan, NULL },
 };
 static const struct act node_acts[] = {
-	{ "work.update", 40, fill_blocked, NULL, NULL },
-	{ "work.update", 80, fill_unblocked, NULL, NULL },
-	{ "work.update", 8, fill_done, NULL, NULL },
-	{ "work.cancel", 6, fill_reason, NULL, NULL },
-	{ "work.reopen", 8, fill_reason, NULL, NULL },
-	{ "work.reassign", 60, fill_agent, NULL, NULL },
-	{ "work.rerun", 40, fill_reason, NULL, NULL },
-	{ "work.nudge", 100, fill_nudge, NULL, NULL },
-	{ "queue.retry", 60, NULL, NULL, NULL },
-	{ "queue.drop", 10, fill_reason, NULL, NULL },
+	{ "work.update", 40, "queued", fill_blocked, NULL, NULL },
+	{ "work.update", 80, "blocked", fill_unblocked, NULL, NULL },
+	{ "work.update", 8, NULL, fill_done, NULL, NULL },
+	{ "work.cancel", 6, "todo", fill_reason, NULL, NULL },
+	{ "work.reopen", 8, "done", fill_reason, NULL, NULL },
+	{ "work.reassign", 60, "in_progress", fill_agent, NULL, NULL },
+	{ "work.rerun", 40, "in_progress", fill_reason, NULL, NULL },
+	{ "work.nudge", 100, "in_progress", fill_nudge, NULL, NULL },
+	{ "queue.retry", 60, "in_progress", NULL, NULL, NULL },
+	{ "queue.drop", 10, "queued", fill_reason, NULL, NULL },
 };
 static const struct act run_acts[] = {
-	{ "run.stop", 50, fill_reason, NULL, NULL },
+	{ "run.stop", 50, "running", fill_reason, NULL, NULL },
 };
 static const struct act goal_reads[] = {
-	{ "goal.show", 10, NULL, NULL, NULL },
-	{ "plan.show", 10, NULL, NULL, NULL },
-	{ "plan.history", 5, NULL, NULL, NULL },
-	{ "plan.diff", 5, NULL, NULL, NULL },
-	{ "events.list", 10, fill_events, NULL, NULL },
-	{ "explain.get", 10, NULL, NULL, "id" },
-	{ "handoff.show", 5, NULL, NULL, "id" },
-	{ "inbox.list", 5, NULL, NULL, NULL },
-	{ "work.list", 5, NULL, NULL, NULL },
-	{ "run.list", 5, NULL, NULL, NULL },
+	{ "goal.show", 10, NULL, NULL, NULL, NULL },
+	{ "plan.show", 10, NULL, NULL, NULL, NULL },
+	{ "plan.history", 5, NULL, NULL, NULL, NULL },
+	{ "plan.diff", 5, NULL, NULL, NULL, NULL },
+	{ "events.list", 10, NULL, fill_events, NULL, NULL },
+	{ "explain.get", 10, NULL, NULL, NULL, "id" },
+	{ "handoff.show", 5, NULL, NULL, NULL, "id" },
+	{ "inbox.list", 5, NULL, NULL, NULL, NULL },
+	{ "work.list", 5, NULL, NULL, NULL, NULL },
+	{ "run.list", 5, NULL, NULL, NULL, NULL },
 };
 static const struct act node_reads[] = {
-	{ "work.show", 10, NULL, NULL, NULL },
-	{ "explain.get", 10, NULL, NULL, "id" },
-	{ "handoff.show", 10, NULL, NULL, "id" },
+	{ "work.show", 10, NULL, NULL, NULL, NULL },
+	{ "explain.get", 10, NULL, NULL, NULL, "id" },
+	{ "handoff.show", 10, NULL, NULL, NULL, "id" },
 };
 static const struct act run_reads[] = {
-	{ "run.show", 10, NULL, NULL, NULL },
-	{ "explain.get", 10, NULL, NULL, "id" },
+	{ "run.show", 10, NULL, NULL, NULL, NULL },
+	{ "explain.get", 10, NULL, NULL, NULL, "id" },
 };
 static const struct act inbox_reads[] = {
-	{ "inbox.show", 10, NULL, NULL, NULL },
+	{ "inbox.show", 10, NULL, NULL, NULL, NULL },
 };
 
 #define ACTS(list) list, ARRAY_LEN(list)
@@ -227,19 +231,25 @@ static const struct noun {
 	{ "status.get", "goals", "goal", ACTS(goal_acts), ACTS(goal_reads), 10 },
 };
 
-static const struct act *act_draw(struct people *p, const struct act *acts, size_t n)
+/* Whoever looks first does what fits; but things change, and some do not look. */
+static unsigned weight_of(const struct act *act, str status, bool looks)
 {
-	size_t all = 0, at;
+	return !looks || !act->fits || str_is(status, act->fits) ? act->weight : 0;
+}
 
-	for (size_t i = 0; i < n; i++)
-		all += acts[i].weight;
+static const struct act *act_draw(struct people *p, const struct act *acts, size_t n, str status)
+{
+	bool looks = sim_odds(p->s, RNG_PERSON, 800);
+	size_t all = 0, at, i = 0;
+
+	for (size_t k = 0; k < n; k++)
+		all += weight_of(&acts[k], status, looks);
+	if (all == 0)
+		return NULL;
 	at = sim_below(p->s, RNG_PERSON, all);
-	for (size_t i = 0; i < n; i++) {
-		if (at < acts[i].weight)
-			return &acts[i];
-		at -= acts[i].weight;
-	}
-	return acts;
+	while (at >= weight_of(&acts[i], status, looks))
+		at -= weight_of(&acts[i++], status, looks);
+	return &acts[i];
 }
 
 /* What the row is about, as the parameter wants it. Rows of different lists name it differently. */
@@ -275,7 +285,9 @@ static void acted_on(struct people *p, const struct asked *q, const value *resul
 	if (n == 0)
 		return;
 	x.row = value_item(value_at(result, noun->list), below(&x, n));
-	act = act_draw(p, acts, acts_n);
+	act = act_draw(p, acts, acts_n, value_str_at(x.row, "status"));
+	if (!act)
+		return;
 	params = params_of(&x, noun, act->key);
 	if (act->instead) {
 		act->instead(&x, params);
@@ -318,5 +330,7 @@ void act_meddle(struct people *p, int who)
 
 void act_read(struct people *p, int who)
 {
+	if (sim_odds(p->s, RNG_PERSON, 50))
+		ask(p, who, "config.show", NULL, NULL, 0);
 	look_at_some(p, who, heard_to_read);
 }

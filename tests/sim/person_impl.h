@@ -36,6 +36,7 @@ struct person {
 struct wish {
 	int who;
 	size_t nodes; /* so many at most; 0: it is given without a plan */
+	bool bare;    /* the plan comes later */
 	bool taken;
 };
 

@@ -198,6 +198,30 @@ static void blocked_seen(struct people *p, const struct asked *q, int r, const v
 	}
 }
 
+/* Active, but nothing is left to do in it, and its question was closed: it gets a plan, or is over. */
+static void idle_seen(struct people *p, const struct asked *q, int r, const value *result)
+{
+	const value *goals = value_at(result, "goals");
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	for (size_t i = 0; r == 0 && i < value_count(goals); i++) {
+		const value *g = value_item(goals, i), *progress = value_at(g, "progress");
+		value *params = params_about(&a, "goal", value_str_at(g, "id"));
+		int64_t leaves = value_int_at(progress, "leaves"),
+			over = value_int_at(progress, "done") + value_int_at(progress, "cancelled");
+		str key = arena_printf(&a, "idle " STR_FMT, STR_ARG(value_str_at(g, "id")));
+
+		if (leaves > over || times_answered(p, key) < HOPE)
+			continue;
+		params_text(&a, params, "reason", "all is quiet");
+		if (leaves == 0 && times_answered(p, key) < 2 * HOPE)
+			value_put(&a, params, "plan", plan_draw(p, &a, 2));
+		ask(p, q->who, value_at(params, "plan") ? "plan.apply" : "goal.cancel", params,
+				NULL, 0);
+	}
+}
+
 static void goals_seen(struct people *p, const struct asked *q, int r, const value *result)
 {
 	const value *goals = value_at(result, "goals");
@@ -220,6 +244,7 @@ static void tidy(struct people *p, int who)
 	struct arena a = ARENA_INIT;
 
 	ask(p, who, "goal.list", params_about(&a, "status", STR("paused")), goals_seen, 0);
+	ask(p, who, "goal.list", params_about(&a, "status", STR("active")), idle_seen, 0);
 	ask(p, who, "work.list", params_about(&a, "status", STR("blocked")), blocked_seen, 0);
 }
 

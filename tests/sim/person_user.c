@@ -103,9 +103,13 @@ static int do_switch(struct user *u, struct arena *a)
 			arena_printf(a, "user-branch-%zu", 1 + below(u, u->branches)));
 }
 
-/* As a pull or a push of somebody else's: the target goes on while he is elsewhere. */
+/* The target goes on: as by a pull, or by a push of somebody else's while he is elsewhere. */
 static int do_commit_on(struct user *u, struct arena *a)
 {
+	if (on_target(u)) {
+		(void)do_write(u, a);
+		return simgit_user_commit(u->s->git);
+	}
 	return simgit_user_commit_on(u->s->git, target(u), path_draw(u, a));
 }
 
@@ -139,7 +143,7 @@ static const struct doing {
 	{ "commits", do_commit, 25 },
 	{ "branches", do_branch, 4 },
 	{ "switches", do_switch, 12 },
-	{ "commits elsewhere", do_commit_on, 6 },
+	{ "moves the target", do_commit_on, 8 },
 	{ "leaves a lock", do_lock, 2 },
 	{ "rebases", do_rebase, 2 },
 	{ "cleans up", do_clean, 12 },
