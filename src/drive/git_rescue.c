@@ -109,11 +109,16 @@ static void sweep_temporary(struct git_call *c)
 			unlink(path_join(&c->arena, c->admin, arena_cstr(&c->arena, names[i])));
 }
 
-/* The copy keeps the index's file times, so that unchanged files need not be read again. */
+/*
+ * With the times of the files that are in it, so that unchanged ones need not be read again, and with
+ * its own: files that are no older than the index are read, since they may have been changed in the
+ * moment in which it was written. A copy with a later time would pass such a change over.
+ */
 static int copy_file(const char *from, const char *to, bool *ret_absent, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
 	int in = -1, out = -1;
+	struct stat st;
 	ssize_t n;
 
 	*ret_absent = false;
@@ -130,7 +135,10 @@ static int copy_file(const char *from, const char *to, bool *ret_absent, struct 
 	do
 		n = sendfile(out, in, NULL, 1 << 30);
 	while (n > 0 || (n < 0 && errno == EINTR));
-	return n < 0 ? ov_fail_errno(err, errno, "copy %s", from) : 0;
+	if (n < 0 || fstat(in, &st) < 0 ||
+			futimens(out, (struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
+		return ov_fail_errno(err, errno, "copy %s", from);
+	return 0;
 }
 
 static int index_copy(struct git_call *c, struct ov_err *err)

@@ -121,6 +121,29 @@ TEST(damaged_index)
 	fixture_close(&f);
 }
 
+/*
+ * An edit in the second of the checkout that leaves the size as it was: only the time of the index
+ * itself tells git that it has to read the file.
+ */
+TEST(edit_that_only_the_time_of_the_index_gives_away)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	sh(&f, "git config core.trustctime false");
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; t=2020-01-01T00:00:00Z; touch -d $t src/one; git update-index "
+			"-q "
+			"--refresh; echo two >src/one; touch -d $t src/one "
+			"\"$R\"/.git/worktrees/w1/index; test \"$(GIT_OPTIONAL_LOCKS=0 git status "
+			"--porcelain)\" = ' M src/one'");
+	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
+	assert_sh(&f, "two", "git show %s:src/one", a.commit);
+	fixture_close(&f);
+}
+
 TEST(no_identity_hooks_that_fail_and_signing)
 {
 	struct fixture f;
