@@ -60,7 +60,9 @@ static int rescue_build(struct git_call *c, struct ov_err *err _unused_)
 	if (!c->dirty && c->ok && !git_unfinished(c))
 		return GIT_SKIP;
 	c->res.leftovers = c->dirty;
-	git_rescue_prepare(c, c->rescue_ref, c->message);
+	/* Words of its own: the same commit as that of the leftovers could not be told from it. */
+	git_rescue_prepare(c, c->rescue_ref,
+			arena_printf(&c->arena, "Rescue of %s before its harvest", c->path));
 	git_rescue_extra(c, c->branch_oid);
 	return GIT_NEXT;
 }

@@ -64,6 +64,25 @@ TEST(leftovers_are_rescued_then_committed)
 	fixture_close(&f);
 }
 
+/* In one second, with the same files and parent, only the words tell the two commits apart. */
+TEST(rescue_and_harvest_are_two_commits)
+{
+	struct fixture f;
+	struct answer e, a, b;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f, "echo n >\"$W/new\"");
+	a = harvest(&f, e.base);
+	assert_sh(&f, "Leftovers of w1", "git log -1 --format=%%s overseer/w1/a");
+	assert_string_not_equal(sh(&f, "git log -1 --format=%%s %s", a.rescue_ref),
+			"Leftovers of w1");
+	b = harvest(&f, e.base);
+	assert_true(b.leftovers);
+	assert_string_equal(b.rescue_ref, a.rescue_ref);
+	fixture_close(&f);
+}
+
 TEST(other_branch_and_detached_head)
 {
 	struct fixture f;
