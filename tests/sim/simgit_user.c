@@ -107,6 +107,8 @@ int simgit_user_switch(struct simgit *g, str branch)
 
 	if (!ref->commit)
 		return OV_ENOTFOUND;
+	if (w->lock)
+		return OV_ESTATE;
 	if (w->on == ref)
 		return 0;
 	if (w->op != SG_NONE || in_use(g, ref))
