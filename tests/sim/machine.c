@@ -32,6 +32,33 @@ struct notice {
 
 /* ---- the machine ---- */
 
+static void freeze_begins(struct sim *s, void *arg)
+{
+	ov_time lasts = *(const ov_time *)arg;
+
+	if (sim_quiet(s))
+		return;
+	s->machine->frozen_until = s->t + lasts;
+	sim_trace(s, "nobody answers agents for %lld s", (long long)(lasts / OV_SECOND));
+}
+
+/* In some worlds what all agents need is out of order now and then: a whole fleet sits still. */
+static void plan_freezes(struct machine *m)
+{
+	struct sim *s = m->s;
+	size_t n;
+
+	if (s->o.fleet || !sim_odds(s, RNG_AGENT, 300))
+		return;
+	n = 1 + sim_below(s, RNG_AGENT, 3);
+	for (size_t i = 0; i < n; i++) {
+		ov_time at = sim_between(s, RNG_AGENT, OV_MINUTE, 12 * OV_HOUR);
+		ov_time *lasts = sim_in(s, at, 0, freeze_begins, sizeof(*lasts));
+
+		*lasts = sim_between(s, RNG_AGENT, 5 * OV_MINUTE, 3 * OV_HOUR);
+	}
+}
+
 struct machine *machine_new(struct sim *s)
 {
 	struct machine *m = mem_zalloc(1, sizeof(*m));
@@ -43,6 +70,7 @@ struct machine *machine_new(struct sim *s)
 	map_init(&m->taken, 4);
 	map_init(&m->places, 5);
 	script_draw(m);
+	plan_freezes(m);
 	return m;
 }
 
@@ -216,6 +244,16 @@ void run_tell(struct sim_run *r)
 
 static void go_on(struct sim_run *r);
 
+static void step_in(struct sim_run *r, ov_time wait, bool busy);
+
+/* What agents ask for answers nobody: this step comes when somebody does. */
+static void freeze(struct sim_run *r)
+{
+	ov_time wait = r->m->frozen_until - r->m->s->t;
+
+	step_in(r, wait + run_between(r, 100, OV_MINUTE), false);
+}
+
 static void step_due(struct sim *s, void *arg)
 {
 	const struct due *d = arg;
@@ -224,6 +262,10 @@ static void step_due(struct sim *s, void *arg)
 
 	if (!r->alive || r->serial != d->serial)
 		return;
+	if (s->t < s->machine->frozen_until && !r->stopping) {
+		freeze(r);
+		return;
+	}
 	step = r->steps.p[r->at++];
 	step.act(r, step.arg);
 	run_tell(r);
@@ -231,18 +273,22 @@ static void step_due(struct sim *s, void *arg)
 		go_on(r);
 }
 
-/* With no step left it stays as it is, for ever. */
-static void go_on(struct sim_run *r)
+static void step_in(struct sim_run *r, ov_time wait, bool busy)
 {
 	struct due *d;
 
-	r->serial++;
-	if (r->at == r->steps.n)
-		return;
-	run_busy(r, r->steps.p[r->at].busy);
-	d = sim_in(r->m->s, r->steps.p[r->at].wait, 0, step_due, sizeof(*d));
+	run_busy(r, busy);
+	d = sim_in(r->m->s, wait, 0, step_due, sizeof(*d));
 	sim_name(d->run, r->spec.run_id);
 	d->serial = r->serial;
+}
+
+/* With no step left it stays as it is, for ever. */
+static void go_on(struct sim_run *r)
+{
+	r->serial++;
+	if (r->at < r->steps.n)
+		step_in(r, r->steps.p[r->at].wait, r->steps.p[r->at].busy);
 }
 
 void run_recast(struct sim_run *r, void (*compose)(struct sim_run *r))
@@ -361,6 +407,7 @@ int machine_start(struct machine *m, const struct machine_spec *spec, struct ov_
 	map_put(&m->places, r->spec.worktree, r);
 	taken_of(m, spec->dispatch_id)->times++;
 	r->script = m->only ? m->only : script_pick(r);
+	m->s->stats.scripts[r->script - scripts]++;
 	sim_trace(m->s, "run " STR_FMT " of " STR_FMT " epoch %lld attempt %lld in " STR_FMT ": %s",
 			STR_ARG(r->spec.run_id), STR_ARG(r->node->key), (long long)spec->epoch,
 			(long long)spec->attempt, STR_ARG(spec->worktree), r->script->name);

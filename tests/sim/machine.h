@@ -72,6 +72,9 @@ bool machine_check_passes(struct machine *m, str worktree);
 enum { MACHINE_SHARED_FILES = 6 };
 str machine_shared_file(struct arena *a, size_t i);
 
+/* The scripts that agents follow, by number, for listings; false: there is none with this number. */
+bool machine_script(size_t i, const char **ret_name, const char **ret_help);
+
 /* ---- what really happened, for the invariants ---- */
 /* How often an agent got this dispatch: as its first instruction or as input. */
 unsigned machine_taken(const struct machine *m, str dispatch_id);

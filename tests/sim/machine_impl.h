@@ -35,7 +35,7 @@ enum obey {
 };
 
 struct script {
-	const char *name;
+	const char *name, *help;
 	unsigned weight; /* among its kind */
 	bool honest;     /* its work is good, whatever its manners are */
 	void (*compose)(struct sim_run *r);
@@ -119,6 +119,7 @@ struct machine {
 	uint64_t on;      /* bit per script that this seed has */
 	unsigned orphans;
 	bool no_dedupe;
+	ov_time frozen_until;           /* nobody answers agents: they sit still */
 	const struct script *only;      /* for tests: every agent follows this one */
 	char nonces[NONCES][NONCE_MAX]; /* of requests to anybody */
 	size_t nonces_n;
@@ -140,16 +141,20 @@ struct lane_memory *run_lane(struct sim_run *r);
 struct taken *taken_of(struct machine *m, str dispatch_id);
 
 /* ---- script.c ---- */
+void compose_finish(struct sim_run *r);
+void compose_end(struct sim_run *r); /* says that it is done and ends */
+void compose_dies(struct sim_run *r);
+void compose_tidies(struct sim_run *r);
+void compose_writes(struct sim_run *r);
+void compose_rate_limited(struct sim_run *r);
+
+/* ---- script_pick.c ---- */
 /* Which scripts a seed has, and how often. */
 void script_draw(struct machine *m);
 const struct script *script_pick(struct sim_run *r);
 const struct script *script_named(const char *name);
 /* One of the choices, by their weights. */
 size_t script_choose(struct sim_run *r, const unsigned *weights, size_t n);
-void compose_finish(struct sim_run *r);
-void compose_dies(struct sim_run *r);
-void compose_tidies(struct sim_run *r);
-void compose_writes(struct sim_run *r);
 void script_reply(struct sim_run *r, enum reply reply, str nonce);
 
 /* ---- script_act.c ---- */

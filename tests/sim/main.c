@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "tests/sim/check.h"
+#include "tests/sim/machine.h"
 #include "tests/sim/shrink.h"
 #include "tests/sim/sum.h"
 
@@ -40,7 +41,7 @@ static const char help[] =
 		"  --hash           print the hash of each trace\n"
 		"  --quiet          no trace; --no-shrink: a failing seed as it is; --all: go on\n"
 		"  --invariants     list them\n"
-		"  --faults         list them\n";
+		"  --faults         list them; --scripts: what agents follow\n";
 
 static void print_line(void *user, ov_time t, str line)
 {
@@ -190,6 +191,14 @@ static void list_faults(void)
 		printf("%-16s %s\n", sim_faults[f].name, sim_faults[f].help);
 }
 
+static void list_scripts(void)
+{
+	const char *name, *help_text;
+
+	for (size_t i = 0; machine_script(i, &name, &help_text); i++)
+		printf("%-22s %s\n", name, help_text);
+}
+
 enum option_code {
 	OPT_SEED = 256,
 	OPT_SEEDS,
@@ -207,6 +216,7 @@ enum option_code {
 	OPT_ALL,
 	OPT_INVARIANTS,
 	OPT_FAULTS,
+	OPT_SCRIPTS,
 	OPT_HELP,
 };
 
@@ -227,6 +237,7 @@ static const struct option options[] = {
 	{ "all", no_argument, NULL, OPT_ALL },
 	{ "invariants", no_argument, NULL, OPT_INVARIANTS },
 	{ "faults", no_argument, NULL, OPT_FAULTS },
+	{ "scripts", no_argument, NULL, OPT_SCRIPTS },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -286,6 +297,7 @@ static void take_option(struct arguments *a, int code)
 	case OPT_ALL: a->keep_going = true; break;
 	case OPT_INVARIANTS: list_invariants(); exit(0);
 	case OPT_FAULTS: list_faults(); exit(0);
+	case OPT_SCRIPTS: list_scripts(); exit(0);
 	case OPT_HELP: fputs(help, stdout); exit(0);
 	default: fputs(help, stderr); exit(2);
 	}

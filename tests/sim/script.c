@@ -6,8 +6,7 @@
 #include "tests/sim/machine_impl.h"
 
 enum {
-	BEATS_MAX = 14,   /* steps of one piece of work: what a run costs the queue */
-	FEEDBACK_DIV = 3, /* who was told what went wrong does better */
+	BEATS_MAX = 14, /* steps of one piece of work: what a run costs the queue */
 };
 
 /* ---- pieces ---- */
@@ -33,8 +32,9 @@ static void work(struct sim_run *r, ov_time lo, ov_time hi, size_t most, bool co
 
 static void usual_work(struct sim_run *r, bool commits)
 {
-	work(r, 5 * OV_MINUTE, r->m->s->o.fleet ? 30 * OV_MINUTE : 40 * OV_MINUTE, BEATS_MAX,
-			commits);
+	bool fleet = r->m->s->o.fleet;
+
+	work(r, (fleet ? 15 : 5) * OV_MINUTE, (fleet ? 45 : 40) * OV_MINUTE, BEATS_MAX, commits);
 }
 
 static void soon(struct sim_run *r, act_fn *act, int64_t arg)
@@ -54,7 +54,7 @@ static void begin(struct sim_run *r)
 		soon(r, act_progress, 0);
 }
 
-static void claim_and_exit(struct sim_run *r)
+void compose_end(struct sim_run *r)
 {
 	soon(r, act_claim, (int64_t)run_below(r, 3));
 	step_add(r, run_between(r, 50, 5 * OV_SECOND), false, act_exit, 0);
@@ -75,7 +75,7 @@ void compose_finish(struct sim_run *r)
 	begin(r);
 	usual_work(r, true);
 	soon(r, act_commit, 0);
-	claim_and_exit(r);
+	compose_end(r);
 }
 
 static void compose_finish_shared(struct sim_run *r)
@@ -86,14 +86,14 @@ static void compose_finish_shared(struct sim_run *r)
 	if (run_odds(r, 300))
 		soon(r, act_write_shared, (int64_t)run_below(r, MACHINE_SHARED_FILES));
 	soon(r, act_commit, 0);
-	claim_and_exit(r);
+	compose_end(r);
 }
 
 static void compose_uncommitted(struct sim_run *r)
 {
 	begin(r);
 	usual_work(r, false);
-	claim_and_exit(r);
+	compose_end(r);
 }
 
 static void compose_no_report(struct sim_run *r)
@@ -144,7 +144,7 @@ static void compose_slow(struct sim_run *r)
 		}
 	soon(r, act_write, 1);
 	soon(r, act_commit, 0);
-	claim_and_exit(r);
+	compose_end(r);
 }
 
 /* A tool that waits for something far away: no output, no CPU, and all is well. */
@@ -154,7 +154,7 @@ static void compose_long_tool(struct sim_run *r)
 	step_add(r, run_between(r, 10 * OV_MINUTE, OV_HOUR), false, act_beat, 3);
 	usual_work(r, true);
 	soon(r, act_commit, 0);
-	claim_and_exit(r);
+	compose_end(r);
 }
 
 static void compose_linger(struct sim_run *r)
@@ -194,7 +194,7 @@ static void compose_orphans(struct sim_run *r)
 	soon(r, act_orphans, 1 + (int64_t)run_below(r, 4));
 	usual_work(r, true);
 	soon(r, act_commit, 0);
-	claim_and_exit(r);
+	compose_end(r);
 }
 
 static void compose_permission(struct sim_run *r)
@@ -231,7 +231,7 @@ static void compose_odd_git(struct sim_run *r)
 	soon(r, act_write, 4);
 	if (run_odds(r, 700))
 		soon(r, act_commit, 0);
-	claim_and_exit(r);
+	compose_end(r);
 }
 
 static void compose_garbage(struct sim_run *r)
@@ -242,7 +242,7 @@ static void compose_garbage(struct sim_run *r)
 	soon(r, act_garbage, 0);
 	soon(r, act_garbage, 0);
 	soon(r, act_commit, 0);
-	claim_and_exit(r);
+	compose_end(r);
 }
 
 static void compose_foreign(struct sim_run *r)
@@ -333,7 +333,7 @@ static void compose_no_changes(struct sim_run *r)
 {
 	begin(r);
 	step_add(r, run_between(r, OV_MINUTE, 10 * OV_MINUTE), true, act_beat, 1);
-	claim_and_exit(r);
+	compose_end(r);
 }
 
 static void compose_bad_work(struct sim_run *r)
@@ -342,10 +342,10 @@ static void compose_bad_work(struct sim_run *r)
 	usual_work(r, true);
 	soon(r, act_write_bad, (int64_t)run_below(r, 5));
 	soon(r, act_commit, 0);
-	claim_and_exit(r);
+	compose_end(r);
 }
 
-static void compose_rate_limited(struct sim_run *r)
+void compose_rate_limited(struct sim_run *r)
 {
 	if (run_lane(r)->limited_until <= r->m->s->t)
 		half_of_it(r);
@@ -428,150 +428,73 @@ void compose_writes(struct sim_run *r)
 	}
 
 const struct script scripts[] = {
-	{ "finish", 60, true, compose_finish, OBLIGING, MIXED },
-	{ "finish_shared", 14, true, compose_finish_shared, OBLIGING, MIXED },
-	{ "finish_uncommitted", 8, true, compose_uncommitted, OBLIGING, MIXED },
-	{ "finish_without_report", 8, true, compose_no_report, DEAF, MIXED },
-	{ "finish_quickly", 6, true, compose_quick, DEAF, MEEK },
-	{ "finish_instantly", 2, true, compose_instant, DEAF, MEEK },
-	{ "slow", 4, true, compose_slow, OBLIGING, MIXED },
-	{ "long_tool", 4, true, compose_long_tool, OBLIGING, MIXED },
-	{ "odd_git", 12, false, compose_odd_git, OBLIGING, MIXED },
-	{ "linger", 10, false, compose_linger, LATECOMER, MIXED },
-	{ "claim_early", 10, false, compose_claim_early, OBLIGING, MIXED },
-	{ "claim_and_crash", 8, false, compose_claim_and_crash, OBLIGING, MIXED },
-	{ "babble", 4, false, compose_babble, OBLIGING, MIXED },
-	{ "answer_twice", 10, false, compose_twice, OBLIGING, MEEK },
-	{ "answer_late", 10, false, compose_hang, LATECOMER, MIXED },
-	{ "answer_for_another", 10, false, compose_foreign, OBLIGING, MIXED },
-	{ "garbage", 10, false, compose_garbage, OBLIGING, MIXED },
-	{ "orphans", 10, false, compose_orphans, OBLIGING, MIXED },
-	{ "permission", 6, false, compose_permission, WAKES, MEEK },
-	{ "question", 10, false, compose_question, OBLIGING, MEEK },
-	{ "crash", 12, false, compose_crash, OBLIGING, MIXED },
-	{ "flap", 8, false, compose_flap, DEAF, MEEK },
-	{ "shim_dies", 8, false, compose_shim_dies, OBLIGING, MIXED },
-	{ "unstartable", 4, false, compose_unstartable, DEAF, MEEK },
-	{ "hang", 10, false, compose_hang, DEAF, MIXED },
-	{ "hang_wakes", 10, false, compose_hang, WAKES, MIXED },
-	{ "hang_stubborn", 8, false, compose_hang, DEAF, STUBBORN },
-	{ "spin", 6, false, compose_spin, DEAF, STUBBORN },
-	{ "mute", 6, false, compose_mute, WAKES, MEEK },
-	{ "no_changes", 10, false, compose_no_changes, OBLIGING, MEEK },
-	{ "bad_work", 12, false, compose_bad_work, OBLIGING, MIXED },
-	{ "rate_limited", 6, false, compose_rate_limited, DEAF, MEEK },
-	{ "logged_out", 4, false, compose_logged_out, DEAF, MEEK },
-	{ "leave_rebase", 8, false, compose_leave_rebase, DEAF, MIXED },
-	{ "wreck", 4, false, compose_wreck, DEAF, MIXED },
+	{ "finish", "works, commits, reports, ends", 60, true, compose_finish, OBLIGING, MIXED },
+	{ "finish_shared", "changes files that others change, too", 14, true, compose_finish_shared,
+			OBLIGING, MIXED },
+	{ "finish_uncommitted", "leaves everything uncommitted", 8, true, compose_uncommitted,
+			OBLIGING, MIXED },
+	{ "finish_without_report", "ends without a word about it", 8, true, compose_no_report, DEAF,
+			MIXED },
+	{ "finish_quickly", "takes a minute", 6, true, compose_quick, DEAF, MEEK },
+	{ "finish_instantly", "is over before anybody heard that it began", 2, true,
+			compose_instant, DEAF, MEEK },
+	{ "slow", "takes hours, with quiet phases", 4, true, compose_slow, OBLIGING, MIXED },
+	{ "long_tool", "waits for a tool without output or CPU", 4, true, compose_long_tool,
+			OBLIGING, MIXED },
+	{ "odd_git", "works detached, on a branch of its own, behind a lock, beside a repository",
+			12, false, compose_odd_git, OBLIGING, MIXED },
+	{ "linger", "reports that it is done and does not end", 10, false, compose_linger,
+			LATECOMER, MIXED },
+	{ "claim_early", "reports that it is done and works on", 10, false, compose_claim_early,
+			OBLIGING, MIXED },
+	{ "claim_and_crash", "reports that it is done and crashes", 8, false,
+			compose_claim_and_crash, OBLIGING, MIXED },
+	{ "babble", "says the same for ever", 4, false, compose_babble, OBLIGING, MIXED },
+	{ "answer_twice", "repeats its updates, and those of former runs", 10, false, compose_twice,
+			OBLIGING, MEEK },
+	{ "answer_late", "hangs, and answers after an hour", 10, false, compose_hang, LATECOMER,
+			MIXED },
+	{ "answer_for_another", "reports for other nodes, goals and requests", 10, false,
+			compose_foreign, OBLIGING, MIXED },
+	{ "garbage", "writes broken blocks, echoes, secrets, no UTF-8", 10, false, compose_garbage,
+			OBLIGING, MIXED },
+	{ "orphans", "leaves processes behind", 10, false, compose_orphans, OBLIGING, MIXED },
+	{ "permission", "waits for a person's permission", 6, false, compose_permission, WAKES,
+			MEEK },
+	{ "question", "asks a person and goes on when that was answered", 10, false,
+			compose_question, OBLIGING, MEEK },
+	{ "crash", "crashes in the middle", 12, false, compose_crash, OBLIGING, MIXED },
+	{ "flap", "crashes several times in a row", 8, false, compose_flap, DEAF, MEEK },
+	{ "shim_dies", "its shim dies, with or without what it started", 8, false,
+			compose_shim_dies, OBLIGING, MIXED },
+	{ "unstartable", "cannot be executed", 4, false, compose_unstartable, DEAF, MEEK },
+	{ "hang", "hangs for ever, without a sign", 10, false, compose_hang, DEAF, MIXED },
+	{ "hang_wakes", "hangs until it is asked", 10, false, compose_hang, WAKES, MIXED },
+	{ "hang_stubborn", "hangs, and does not stop when told", 8, false, compose_hang, DEAF,
+			STUBBORN },
+	{ "spin", "hangs with a busy processor", 6, false, compose_spin, DEAF, STUBBORN },
+	{ "mute", "never begins: the prompt got lost", 6, false, compose_mute, WAKES, MEEK },
+	{ "no_changes", "reports that it is done and changed nothing", 10, false,
+			compose_no_changes, OBLIGING, MEEK },
+	{ "bad_work", "reports work that does not pass the check", 12, false, compose_bad_work,
+			OBLIGING, MIXED },
+	{ "rate_limited", "is out of quota, as all of its account", 6, false, compose_rate_limited,
+			DEAF, MEEK },
+	{ "logged_out", "is logged out, as all of its account", 4, false, compose_logged_out, DEAF,
+			MEEK },
+	{ "leave_rebase", "leaves a rebase unfinished and crashes", 8, false, compose_leave_rebase,
+			DEAF, MIXED },
+	{ "wreck", "throws its work or its worktree away and crashes", 4, false, compose_wreck,
+			DEAF, MIXED },
 };
 const size_t scripts_n = ARRAY_LEN(scripts);
-static_assert(ARRAY_LEN(scripts) <= 64, "a bit for each");
+static_assert(ARRAY_LEN(scripts) <= SIM_SCRIPTS_MAX, "a bit for each");
 
-const struct script *script_named(const char *name)
+bool machine_script(size_t i, const char **ret_name, const char **ret_help)
 {
-	for (size_t i = 0; i < ARRAY_LEN(scripts); i++)
-		if (strcmp(scripts[i].name, name) == 0)
-			return &scripts[i];
-	assert(false);
-	return NULL;
-}
-
-/* ---- choosing ---- */
-
-void script_draw(struct machine *m)
-{
-	m->badness = m->s->o.fleet ? 40 : 50 + (unsigned)sim_below(m->s, RNG_AGENT, 550);
-	for (size_t i = 0; i < ARRAY_LEN(scripts); i++)
-		if (scripts[i].honest || sim_odds(m->s, RNG_AGENT, 500))
-			m->on |= (uint64_t)1 << i;
-}
-
-size_t script_choose(struct sim_run *r, const unsigned *weights, size_t n)
-{
-	size_t sum = 0, at;
-
-	for (size_t i = 0; i < n; i++)
-		sum += weights[i];
-	at = run_below(r, sum);
-	for (size_t i = 0; i < n; i++) {
-		if (at < weights[i])
-			return i;
-		at -= weights[i];
-	}
-	assert(false);
-	return 0;
-}
-
-static const struct script *pick_among(struct sim_run *r, bool honest)
-{
-	unsigned weights[ARRAY_LEN(scripts)] = { 0 };
-	bool any = false;
-
-	for (size_t i = 0; i < ARRAY_LEN(scripts); i++)
-		if (scripts[i].honest == honest && r->m->on >> i & 1) {
-			weights[i] = scripts[i].weight;
-			any = true;
-		}
-	return any ? &scripts[script_choose(r, weights, ARRAY_LEN(scripts))] : &scripts[0];
-}
-
-const struct script *script_pick(struct sim_run *r)
-{
-	const struct sim *s = r->m->s;
-	unsigned bad = sim_quiet(s) ? MIN(r->m->badness, 40u) : r->m->badness;
-
-	if (run_lane(r)->limited_until > s->t)
-		return script_named("rate_limited");
-	if (run_lane(r)->logged_out_until > s->t)
-		return script_named("logged_out");
-	if (r->node->flaps > 0)
-		return script_named("flap");
-	if (text_has(r, "Since your last attempt") || text_has(r, "A person answered"))
-		bad /= FEEDBACK_DIV;
-	return pick_among(r, !run_odds(r, bad));
-}
-
-/* ---- told something ---- */
-
-struct reply_due {
-	char run[SIM_NAME_MAX];
-	char nonce[NONCE_MAX];
-	enum reply reply;
-};
-
-static void compose_end(struct sim_run *r)
-{
-	claim_and_exit(r);
-}
-
-static void reply_due(struct sim *s, void *arg)
-{
-	const struct reply_due *d = arg;
-	struct sim_run *r = machine_find(s->machine, str_from(d->run));
-
-	if (!r->alive || r->stopping)
-		return;
-	run_sayf(r, "Request %s: received.\n", d->nonce);
-	if (d->reply == REPLY_UPDATE || d->reply == REPLY_LATE || d->reply == REPLY_WORK)
-		act_progress(r, 0);
-	if (d->reply == REPLY_WORK)
-		run_recast(r, compose_finish);
-	else if (d->reply == REPLY_END)
-		run_recast(r, compose_end);
-	run_tell(r);
-}
-
-void script_reply(struct sim_run *r, enum reply reply, str nonce)
-{
-	ov_time wait = reply == REPLY_LATE ? run_between(r, 10 * OV_MINUTE, 2 * OV_HOUR)
-					   : run_between(r, 500, 90 * OV_SECOND);
-	struct reply_due *d;
-
-	if (reply == REPLY_NONE)
-		return;
-	d = sim_in(r->m->s, wait, 0, reply_due, sizeof(*d));
-	sim_name(d->run, r->spec.run_id);
-	nonce = str_sub(nonce, 0, NONCE_MAX - 1);
-	memcpy(d->nonce, nonce.p, nonce.n);
-	d->reply = reply;
+	if (i >= ARRAY_LEN(scripts))
+		return false;
+	*ret_name = scripts[i].name;
+	*ret_help = scripts[i].help;
+	return true;
 }

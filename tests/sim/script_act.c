@@ -268,6 +268,18 @@ void act_unstartable(struct sim_run *r, int64_t arg)
 	run_end(r, -1, 0, false, STR("cannot execute agent: no such file or directory"));
 }
 
+/* The others of the account will find out soon. */
+static void limit_others(struct sim_run *r)
+{
+	for (size_t i = 0; i < r->m->live.n; i++) {
+		struct sim_run *other = r->m->live.p[i];
+
+		if (other != r && !other->stopping && str_eq(other->spec.agent, r->spec.agent) &&
+				run_odds(other, 500))
+			run_recast(other, compose_rate_limited);
+	}
+}
+
 /* Out of quota for `arg`, if its account was not before: by its exit code, by its own words, or both. */
 void act_limit(struct sim_run *r, int64_t arg)
 {
@@ -275,8 +287,10 @@ void act_limit(struct sim_run *r, int64_t arg)
 	struct sim *s = r->m->s;
 	size_t how = run_below(r, 3);
 
-	if (l->limited_until <= s->t)
+	if (l->limited_until <= s->t) {
 		l->limited_until = s->t + arg;
+		limit_others(r);
+	}
 	run_say(r, STR("You have hit your usage limit.\n"));
 	if (how > 0) {
 		r->end.limit = STR("rate_limited");

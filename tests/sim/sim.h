@@ -38,7 +38,7 @@ struct simgit;
 #define SIM_REPO "/repo"
 #define SIM_STORE_DIR "/repo/.overseer"
 
-enum { SIM_EPOCH_S = 1800000000, SIM_DAEMONS = 2, SIM_NAME_MAX = 48 };
+enum { SIM_EPOCH_S = 1800000000, SIM_DAEMONS = 2, SIM_NAME_MAX = 48, SIM_SCRIPTS_MAX = 64 };
 
 /* ---- random numbers: a stream per subject, so that a change of one does not shift the others ---- */
 enum sim_stream {
@@ -116,6 +116,7 @@ struct sim_stats {
 	uint64_t steps, events, commits, checks, crashes, lives, messages, operations, runs;
 	uint64_t agent_ms; /* virtual time that agents were at work, added up */
 	uint64_t kinds[EVENT_KIND_COUNT];
+	uint64_t scripts[SIM_SCRIPTS_MAX]; /* runs, by what their agents followed: machine_script */
 	uint64_t faults[FAULT_COUNT];
 	uint64_t chances[FAULT_COUNT];
 	uint64_t fault_ordinals; /* faults so far, those skipped included */

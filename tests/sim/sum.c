@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "tests/sim/check.h"
+#include "tests/sim/machine.h"
 
 void sum_add(struct sum *sum, const struct sim *s)
 {
@@ -26,6 +27,8 @@ void sum_add(struct sum *sum, const struct sim *s)
 		all->faults[f] += a->faults[f];
 	for (int k = 0; k < EVENT_KIND_COUNT; k++)
 		all->kinds[k] += a->kinds[k];
+	for (int k = 0; k < SIM_SCRIPTS_MAX; k++)
+		all->scripts[k] += a->scripts[k];
 }
 
 static void print_faults(const struct sim_stats *a)
@@ -33,6 +36,16 @@ static void print_faults(const struct sim_stats *a)
 	printf("faults:");
 	for (int f = 0; f < FAULT_COUNT; f++)
 		printf(" %s %llu", sim_faults[f].name, (unsigned long long)a->faults[f]);
+	printf("\n");
+}
+
+static void print_scripts(const struct sim_stats *a)
+{
+	const char *name, *help;
+
+	printf("agents:");
+	for (size_t i = 0; machine_script(i, &name, &help); i++)
+		printf(" %s %llu", name, (unsigned long long)a->scripts[i]);
 	printf("\n");
 }
 
@@ -67,6 +80,7 @@ void sum_print(const struct sum *sum, double cpu_seconds)
 			(unsigned long long)a->lives, (unsigned long long)a->crashes,
 			(unsigned long long)a->checks, invariants_n);
 	print_faults(a);
+	print_scripts(a);
 	print_kinds(a);
 	printf("%.1f s of CPU; %.1f fleet-hours (20 agents at work), %.0f per minute of CPU\n",
 			cpu_seconds, hours, cpu_seconds > 0 ? hours * 60 / cpu_seconds : 0);

@@ -47,6 +47,11 @@ bool sim_odds(struct sim *s, enum sim_stream r, unsigned per_mille)
 	return rng_below(&s->rng[r], 1000) < per_mille;
 }
 
+ov_time sim_between(struct sim *s, enum sim_stream r, ov_time lo, ov_time hi)
+{
+	return lo + (ov_time)rng_below(&s->rng[r], (size_t)(hi - lo) + 1);
+}
+
 bool sim_quiet(const struct sim *s)
 {
 	return s->t >= s->setup.quiet_at;
@@ -583,6 +588,44 @@ TEST(an_account_is_limited_for_all_of_its_agents_until_it_resets)
 	pass(s, OV_HOUR);
 	start_as(s, "R_3", "T2", "/w2", INSTRUCTION);
 	assert_true(machine_find(s->machine, STR("R_3"))->script->honest);
+	world_free(s);
+}
+
+TEST(the_others_of_a_limited_account_find_out)
+{
+	unsigned limited = 0;
+
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct sim *s = world_new(seed);
+		struct sim_run *other;
+
+		begun(s, "hang");
+		other = machine_find(s->machine, STR("R_1"));
+		tree(s, "/w2", "overseer/t2");
+		s->machine->only = script_named("rate_limited");
+		start_as(s, "R_2", "T2", "/w2", INSTRUCTION);
+		pass(s, OV_DAY);
+		assert_false(machine_lives(machine_find(s->machine, STR("R_2"))));
+		limited += !machine_lives(other);
+		world_free(s);
+	}
+	assert_in_range(limited, 4, 16);
+}
+
+TEST(when_nobody_answers_agents_all_of_them_sit_still)
+{
+	struct sim *s = world_new(1);
+	struct sim_run *r;
+
+	s->machine->frozen_until = 5 * OV_HOUR;
+	r = begun(s, "finish");
+	pass(s, 5 * OV_HOUR - 1);
+	assert_true(machine_lives(r));
+	assert_int_equal(machine_output(r).n, 0);
+	assert_false(machine_strong_life(s->machine, r->spec.run_id, 4 * OV_HOUR));
+	pass(s, 5 * OV_HOUR);
+	assert_false(machine_lives(r));
+	assert_int_equal(machine_end_of(r)->exit_code, 0);
 	world_free(s);
 }
 
