@@ -55,6 +55,7 @@ struct run_book {
 	enum run_status status;
 	str sent_hash; /* pace: the last that was sent to it */
 	ov_time sent_at;
+	int64_t reported; /* report_once: its output up to there */
 };
 
 struct as_book {
@@ -67,7 +68,7 @@ struct as_book {
 	ov_time not_before, moved_at;
 	struct run_book *run; /* the newest */
 
-	bool verified, accepting; /* done_means_accepted */
+	bool passed, verified, accepting; /* done_means_accepted */
 };
 
 struct effect_book {
@@ -178,6 +179,7 @@ struct node_book *some_node(struct checker *c, enum node_status status);
 	X(one_live_epoch)        \
 	X(dispatch_once)         \
 	X(fenced)                \
+	X(report_once)           \
 	X(order_kept)            \
 	X(intent_kept)           \
 	X(answer_survives)       \

@@ -241,6 +241,45 @@ const struct invariant inv_fenced = {
 	.sabotage = fenced_sabotage,
 };
 
+/* ---- report_once ---- */
+
+static void report_event(struct checker *c, const struct event *e)
+{
+	struct run_book *r = e->kind == EV_NODE_REPORTED ? book_run(c, e->run) : NULL;
+	int64_t offset = value_int_at(e->data, "offset");
+
+	if (!r)
+		return;
+	if (offset <= r->reported)
+		sim_violated(c->s, inv_report_once.name,
+				EV_FMT
+				": what run " STR_FMT
+				" wrote up to byte %lld, though all up to byte %lld was taken",
+				EV_ARG(e), STR_ARG(r->id), (long long)offset,
+				(long long)r->reported);
+	r->reported = offset;
+}
+
+static bool report_sabotage(struct checker *c)
+{
+	const struct as_book *as = some_live(c, true);
+	struct event *e;
+
+	if (!as)
+		return false;
+	e = forge(c, EV_NODE_REPORTED, as->node);
+	forge_int(c, e, "offset", as->run->reported);
+	forge_show(c, e);
+	return true;
+}
+
+const struct invariant inv_report_once = {
+	.name = "report_once",
+	.sentence = "what an agent reports is taken once, in the order in which it was written",
+	.event = report_event,
+	.sabotage = report_sabotage,
+};
+
 /* ---- order_kept ---- */
 
 static bool is_over(struct checker *c, const struct node *n)

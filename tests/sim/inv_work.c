@@ -57,7 +57,8 @@ static void done_verified(struct checker *c, const struct event *e, struct as_bo
 	str verdict = value_str_at(e->data, "verdict");
 	bool wanted = c->s->config->policy.check_command.n || (n && n->check_command.n);
 
-	as->verified = str_is(verdict, "passed") || (str_is(verdict, "skipped") && !wanted);
+	as->verified = str_is(verdict, "passed") ? as->passed
+						 : str_is(verdict, "skipped") && !wanted;
 }
 
 static void done_event(struct checker *c, const struct event *e)
@@ -71,7 +72,9 @@ static void done_event(struct checker *c, const struct event *e)
 	if (!as)
 		return;
 	if (e->kind == EV_RUN_CREATED)
-		as->verified = as->accepting = false;
+		as->passed = as->verified = as->accepting = false;
+	else if (e->kind == EV_EFFECT_ENDED && event_status(e, "kind", &effect_kinds) == FX_CHECK)
+		as->passed = str_is(value_str_at(e->data, "outcome"), "ok");
 	else if (e->kind == EV_RUN_VERIFIED)
 		done_verified(c, e, as);
 	else if (e->kind == EV_EFFECT_INTENDED &&
