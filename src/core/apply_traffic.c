@@ -27,12 +27,23 @@ int apply_escalation_opened(struct state *s, const struct event *e, struct ov_er
 	esc->episode = ev_num(e, "episode");
 	esc->opened_at = e->at;
 	state_add_escalation(s, esc);
-	/* One of these per run. */
+	/* One of these at a time per run. */
 	if (run && str_is(esc->kind, "overdue"))
 		run->overdue = true;
 	if (run && str_is(esc->kind, "mute"))
 		run->mute_at = e->at;
 	return 0;
+}
+
+/* Whatever was said, its run is not told to be forgotten. */
+static void overdue_answered(struct state *s, const struct escalation *esc, ov_time at)
+{
+	struct assignment *as = state_assignment(s, esc->assignment_id);
+
+	if (!as || !as->run || !as->run->overdue)
+		return;
+	as->run->overdue = false;
+	as->run->patience_from = at;
 }
 
 int apply_escalation_closed(struct state *s, const struct event *e, struct ov_err *err)
@@ -49,6 +60,8 @@ int apply_escalation_closed(struct state *s, const struct event *e, struct ov_er
 		record_set_str(&esc->answer, ev_text(e, "answer"));
 		record_set_str(&esc->answered_by, e->actor);
 		esc->closed_at = e->at;
+		if (str_is(esc->kind, "overdue"))
+			overdue_answered(s, esc, e->at);
 		state_prune_escalations(s);
 		return 0;
 	}

@@ -151,8 +151,9 @@ struct run {
 	str id;
 	enum run_status status;
 	enum block_kind limit; /* what kept the agent from working, as it says itself */
-	bool overdue;          /* it took longer than a run may, and a person was told */
+	bool overdue;          /* it takes longer than a run may, and a person is asked */
 	bool lost;
+	ov_time patience_from; /* a person said that it may go on; 0: nobody was asked yet */
 	ov_time created_at, started_at, ended_at;
 	ov_time mute_at; /* a person was told that it is busy but shows nothing of it; 0: never */
 

@@ -94,10 +94,13 @@ static const struct escalation *mute_question(const struct tick *t, const struct
 	return NULL;
 }
 
-/* A run beyond its maximum that still works is nobody's to kill: a person is told, once. */
+/*
+ * A run beyond its maximum that still works is nobody's to kill: a person is told, and told again
+ * when it goes on for as long once more after the answer.
+ */
 static void check_maximum(struct tick *t, const struct assignment *as)
 {
-	ov_time at = as->run->started_at + t->w->policy->max_run;
+	ov_time at = MAX(as->run->started_at, as->run->patience_from) + t->w->policy->max_run;
 	struct decision d = about(DEC_OVERDUE, as);
 
 	if (!t->w->policy->max_run || as->run->overdue)
@@ -147,10 +150,11 @@ static bool is_stopping(const struct assignment *as)
 			(assignment_is_final(as) || as->status == AS_BLOCKED);
 }
 
-/* One that cannot be ended holds its worker, and its node waits behind it: a person is told, once. */
+/* One that cannot be ended holds its worker, and its node waits behind it: a person is told. */
 static void check_stopping(struct tick *t, const struct assignment *as)
 {
-	ov_time at = as->updated_at + t->w->policy->idle_after;
+	ov_time at = as->run->patience_from ? as->run->patience_from + t->w->policy->max_run
+					    : as->updated_at + t->w->policy->idle_after;
 	struct decision d = about(DEC_OVERDUE, as);
 
 	if (!t->w->policy->idle_after || as->run->overdue)

@@ -102,6 +102,9 @@ static void add_rest(struct sim *s, struct buf *b)
 {
 	buf_addf(b, "workers.max = %lld\n", (long long)s->setup.workers);
 	buf_adds(b, STR("accept.target = \"main\"\nlimits.min_free_memory = \"0B\"\n"));
+	buf_adds(b,
+			STR("planner.max_plan_phases = 10\nplanner.max_tasks_per_phase = 20\n"
+			    "planner.max_subtasks_per_task = 20\n"));
 	add_duration(s, b, "accept.dirty_wait", 10 * OV_SECOND, 2 * OV_MINUTE);
 	add_int(s, b, "accept.conflict_rounds", 1, 4);
 	add_int(s, b, "accept.dirty_tries", 2, 10);

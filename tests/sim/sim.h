@@ -59,7 +59,7 @@ enum sim_stream {
 	X(FAULT_LOST, "lost", 2000, "a message is lost")                                        \
 	X(FAULT_TWICE, "twice", 3000, "a message comes twice")                                  \
 	X(FAULT_LATE, "late", 5000, "a message comes late, after younger ones")                 \
-	X(FAULT_KILL, "kill", 40, "the daemon is killed between two steps")                     \
+	X(FAULT_KILL, "kill", 80, "the daemon is killed between two steps")                     \
 	X(FAULT_KILL_INTENT, "kill_intent", 300, "it dies between intent and action")           \
 	X(FAULT_KILL_ACTION, "kill_action", 300, "it dies in the middle of an action")          \
 	X(FAULT_KILL_OUTCOME, "kill_outcome", 300, "it dies between action and outcome")        \
@@ -68,18 +68,18 @@ enum sim_stream {
 	X(FAULT_POWER_CUT, "power_cut", 15, "the power fails: what was not synced may be lost") \
 	X(FAULT_DISK_FULL, "disk_full", 150, "a write finds the disk full")                     \
 	X(FAULT_DISK_ERROR, "disk_error", 60, "a call of the disk fails")                       \
-	X(FAULT_STOP, "stop", 20, "the daemon is stopped in peace")                             \
-	X(FAULT_RIVAL, "rival", 40, "a second daemon is started on the same store")             \
-	X(FAULT_LOCK_REMOVED, "lock_removed", 10, "the lock file of the store is removed")      \
-	X(FAULT_CLOCK_FORWARD, "clock_forward", 30, "the clock jumps forwards")                 \
-	X(FAULT_CLOCK_BACK, "clock_back", 30, "the clock jumps backwards")                      \
+	X(FAULT_STOP, "stop", 500, "the daemon is stopped in peace")                            \
+	X(FAULT_RIVAL, "rival", 500, "a second daemon is started on the same store")            \
+	X(FAULT_LOCK_REMOVED, "lock_removed", 300, "the lock file of the store is removed")     \
+	X(FAULT_CLOCK_FORWARD, "clock_forward", 500, "the clock jumps forwards")                \
+	X(FAULT_CLOCK_BACK, "clock_back", 500, "the clock jumps backwards")                     \
 	X(FAULT_GIT, "git", 2000, "a git command fails")                                        \
 	X(FAULT_START, "start", 2000, "a run cannot be started")                                \
 	X(FAULT_LOOK, "look", 10000, "a look at a run cannot tell")                             \
 	X(FAULT_ADOPT, "adopt", 5000, "a run cannot be found again at first")                   \
 	X(FAULT_CAPACITY, "capacity", 500, "the machine has no room for more")                  \
-	X(FAULT_MACHINE, "machine", 10, "the machine restarts: all runs die")                   \
-	X(FAULT_SILENCE, "silence", 10, "nothing of any run is seen for a while")
+	X(FAULT_MACHINE, "machine", 200, "the machine restarts: all runs die")                  \
+	X(FAULT_SILENCE, "silence", 300, "nothing of any run is seen for a while")
 #define FAULT_ENUM(sym, name, rate, help) sym,
 enum sim_fault { SIM_FAULTS(FAULT_ENUM) FAULT_COUNT };
 #undef FAULT_ENUM
