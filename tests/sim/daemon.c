@@ -190,7 +190,9 @@ static void world_store_failed(void *user, const struct ov_err *err)
 
 	if (is_gone(d))
 		return;
-	sim_trace(d->s, "daemon %d: the store %s", d->life, err ? err->msg : "works again");
+	/* Not the message: it names the folder, which is another one each time. */
+	sim_trace(d->s, "daemon %d: the store: %s", d->life,
+			err ? ov_code_info(err->code)->name : "works again");
 	/* Another daemon has the store: this one has nothing to say any more, and ends. */
 	if (err && err->code == OV_EFENCED)
 		daemon_kill(d, "it finds itself fenced off");
@@ -407,7 +409,7 @@ static uint64_t faults_so_far(const struct sim *s)
 /* What was tried without a fault of the disk, and with nobody else on the store, must succeed. */
 static void boot_failed(struct sim *s, int r, const struct ov_err *err, uint64_t faults_before)
 {
-	sim_trace(s, "no daemon came up: %s", err->msg);
+	sim_trace(s, "no daemon came up: %s", ov_code_info(r)->name);
 	if (r == OV_ECONFLICT && daemon_up(s))
 		return;
 	if (s->power_is_out)

@@ -39,7 +39,7 @@ static const char help[] =
 		"  --goals N        at most so many goals; --nodes N: nodes\n"
 		"  --sabotage NAME  break this invariant on purpose\n"
 		"  --hash           print the hash of each trace\n"
-		"  --quiet          no trace; --no-shrink: a failing seed as it is; --all: go on\n"
+		"  --quiet          no trace; --verbose: with; --no-shrink: a failing seed as it is; --all: go on\n"
 		"  --invariants     list them\n"
 		"  --faults         list them; --scripts: what agents follow\n";
 
@@ -212,6 +212,7 @@ enum option_code {
 	OPT_SABOTAGE,
 	OPT_HASH,
 	OPT_QUIET,
+	OPT_VERBOSE,
 	OPT_NO_SHRINK,
 	OPT_ALL,
 	OPT_INVARIANTS,
@@ -233,6 +234,7 @@ static const struct option options[] = {
 	{ "sabotage", required_argument, NULL, OPT_SABOTAGE },
 	{ "hash", no_argument, NULL, OPT_HASH },
 	{ "quiet", no_argument, NULL, OPT_QUIET },
+	{ "verbose", no_argument, NULL, OPT_VERBOSE },
 	{ "no-shrink", no_argument, NULL, OPT_NO_SHRINK },
 	{ "all", no_argument, NULL, OPT_ALL },
 	{ "invariants", no_argument, NULL, OPT_INVARIANTS },
@@ -293,6 +295,7 @@ static void take_option(struct arguments *a, int code)
 	case OPT_SABOTAGE: a->sim.sabotage = optarg; break;
 	case OPT_HASH: a->hash = true; break;
 	case OPT_QUIET: a->verbose = false; break;
+	case OPT_VERBOSE: a->verbose = true; break;
 	case OPT_NO_SHRINK: a->no_shrink = true; break;
 	case OPT_ALL: a->keep_going = true; break;
 	case OPT_INVARIANTS: list_invariants(); exit(0);
