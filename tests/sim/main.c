@@ -39,7 +39,8 @@ static const char help[] =
 		"  --goals N        at most so many goals; --nodes N: nodes\n"
 		"  --sabotage NAME  break this invariant on purpose\n"
 		"  --hash           print the hash of each trace\n"
-		"  --quiet          no trace; --verbose: with; --no-shrink: a failing seed as it is; --all: go on\n"
+		"  --quiet          no trace; --verbose: with; --no-shrink: a failing seed as it "
+                "is; --all: go on\n"
 		"  --invariants     list them\n"
 		"  --faults         list them; --scripts: what agents follow\n";
 
