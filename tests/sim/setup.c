@@ -108,7 +108,9 @@ static void add_rest(struct sim *s, struct buf *b)
 	add_duration(s, b, "accept.dirty_wait", 10 * OV_SECOND, 2 * OV_MINUTE);
 	add_int(s, b, "accept.conflict_rounds", 1, 4);
 	add_int(s, b, "accept.dirty_tries", 2, 10);
-	add_int(s, b, "store.snapshot_every", 10, odds(s, 500) ? 60 : 2000);
+	/* A measured fleet keeps the default. */
+	if (!s->o.fleet)
+		add_int(s, b, "store.snapshot_every", 10, odds(s, 500) ? 60 : 2000);
 	if (odds(s, 700))
 		buf_adds(b, STR("workspace.check_command = \"make check\"\n"));
 	if (odds(s, 300))
