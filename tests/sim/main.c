@@ -40,7 +40,7 @@ static const char help[] =
 		"  --sabotage NAME  break this invariant on purpose\n"
 		"  --hash           print the hash of each trace\n"
 		"  --quiet          no trace; --verbose: with; --no-shrink: a failing seed as it "
-                "is; --all: go on\n"
+		"is; --all: go on\n"
 		"  --invariants     list them\n"
 		"  --faults         list them; --scripts: what agents follow\n";
 
