@@ -18,6 +18,11 @@ struct answer {
 	bool option; /* it is one of those that were offered */
 };
 
+static bool goal_is_over(const struct goal *g)
+{
+	return g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED;
+}
+
 static str option_names(struct decide_ctx *cx, const struct escalation *x)
 {
 	str names = STR("");
@@ -103,15 +108,21 @@ static int check_node(struct decide_ctx *cx, const struct answer *a, struct ov_e
 	return str_is(a->text, "cancel") ? accept_check(a->n, err) : 0;
 }
 
-/* Nothing but a greater budget lets a goal go on; that is another command, with its own checks. */
-static int check_budget(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+/* May the goal be given up? */
+static int check_cancel(const struct answer *a, struct ov_err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; str_is(a->text, "cancel") && r == 0 && i < a->g->nodes.n; i++)
+	for (size_t i = 0; r == 0 && i < a->g->nodes.n; i++)
 		r = accept_check(a->g->nodes.p[i], err);
-	if (r < 0 || str_is(a->text, "cancel"))
-		return r;
+	return r;
+}
+
+/* Nothing but a greater budget lets a goal go on; that is another command, with its own checks. */
+static int check_budget(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	if (str_is(a->text, "cancel"))
+		return check_cancel(a, err);
 	(void)cx;
 	ov_fail(err, OV_ESTATE,
 			"the budget of goal " STR_FMT
@@ -122,7 +133,25 @@ static int check_budget(struct decide_ctx *cx, const struct answer *a, struct ov
 	return OV_ESTATE;
 }
 
-static void answer_budget(struct decide_ctx *cx, const struct answer *a)
+/* A goal with nothing to do lies about for ever once nobody is asked about it any more. */
+static int check_plan(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	bool lacking = !a->g->plan_version || a->g->reopened;
+
+	(void)cx;
+	if (str_is(a->text, "cancel"))
+		return check_cancel(a, err);
+	if (!lacking || goal_is_over(a->g))
+		return 0;
+	ov_fail(err, OV_ESTATE,
+			"goal " STR_FMT
+			" has nothing to do: give it a plan, or answer \"cancel\" to give it up",
+			STR_ARG(a->g->id));
+	ov_next(err, "overseer plan apply --goal " STR_FMT " FILE", STR_ARG(a->g->id));
+	return OV_ESTATE;
+}
+
+static void answer_goal(struct decide_ctx *cx, const struct answer *a)
 {
 	value *params = value_object(cx->arena), *ignored = NULL;
 
@@ -172,7 +201,9 @@ static const struct rule {
 	bool holds; /* others wait for the answer: it cannot be dismissed */
 } rules[] = {
 	{ "question", ABOUT_NODE, NULL, answer_question, false },
-	{ "budget", ABOUT_GOAL, check_budget, answer_budget, true },
+	{ "budget", ABOUT_GOAL, check_budget, answer_goal, true },
+	{ "planner", ABOUT_GOAL, check_plan, answer_goal, true },
+	{ "reopened", ABOUT_GOAL, check_plan, answer_goal, true },
 	{ "login", ABOUT_ANY, check_option, answer_login, true },
 	{ "outage", ABOUT_ANY, check_option, answer_outage, true },
 	{ "internal", ABOUT_ANY, NULL, acknowledge, false },
@@ -328,7 +359,9 @@ int decide_inbox_dismiss(struct decide_ctx *cx, const value *params, value **ret
 	a = answer_of(cx, x, STR(""));
 	/* Without an answer others would wait for it, and nobody would know. */
 	if (rule_for(&a)->holds)
-		return rule_for(&a)->check(cx, &a, err);
+		r = rule_for(&a)->check(cx, &a, err);
+	if (r < 0)
+		return r;
 	escalation_close(cx, x, ESC_DISMISSED, reason.n ? reason : STR("no reason was given"));
 	if (a.n && a.n->status == NODE_BLOCKED && node_is_leaf(a.n))
 		node_blocked_by(cx, a.n, cx->actor);

@@ -26,12 +26,17 @@ static void look_at(struct tick *t, const struct goal *g)
 }
 
 /* Questions about a goal that ask for something to be done, which was done. */
-static str settled(const struct policy *p, const struct goal *g, str kind)
+static str settled(const struct policy *p, const struct goal *g, const struct escalation *x)
 {
+	str kind = x->kind;
+
 	if (str_is(kind, "budget") && (!is_open(g) || budget_judge(p, g).level != BUDGET_SPENT))
 		return is_open(g) ? STR("there is budget again") : STR("the goal has ended");
 	if (str_is(kind, "reopened") && (!is_open(g) || !g->reopened))
 		return is_open(g) ? STR("there is work again") : STR("the goal has ended");
+	/* Asked for, where there is none; one that is only meant to be looked at stays. */
+	if (str_is(kind, "planner") && x->options.n == 0 && (!is_open(g) || g->plan_version))
+		return is_open(g) ? STR("it has a plan") : STR("the goal has ended");
 	return STR("");
 }
 
@@ -47,7 +52,7 @@ void reconcile_goals(struct tick *t)
 		const struct goal *g = x->status == ESC_OPEN && !x->node_id.n && x->goal_id.n
 				? state_goal(s, x->goal_id)
 				: NULL;
-		str why = g ? settled(t->w->policy, g, x->kind) : STR("");
+		str why = g ? settled(t->w->policy, g, x) : STR("");
 
 		if (why.n)
 			tick_add(t,

@@ -135,6 +135,7 @@ struct checker {
 	ov_time steps_t;       /* next_step: looked for last */
 	uint64_t steps_seq;
 	uint64_t idle_wakes, idle_seq; /* idle_is_idle */
+	int idle_life;
 	bool idle;
 
 	/* ---- breaking one on purpose ---- */

@@ -271,13 +271,11 @@ static void idle_step(struct checker *c)
 {
 	enum { WAKES = 8 };
 
-	if (c->broken && c->victim == &inv_idle_is_idle)
-		c->idle_wakes = 0;
-	else if (!c->state || !sim_quiet(c->s) || c->idle_seq != c->seen || c->fresh) {
-		c->idle = c->state && sim_quiet(c->s) && is_idle(c->state);
+	if (!c->up || !c->state || c->idle_seq != c->seen || c->idle_life != c->up->life) {
+		c->idle = c->state && is_idle(c->state);
 		c->idle_seq = c->seen;
+		c->idle_life = c->up ? c->up->life : 0;
 		c->idle_wakes = c->up ? c->up->wakes : 0;
-		return;
 	}
 	if (c->idle && c->up && c->up->wakes > c->idle_wakes + WAKES)
 		sim_violated(c->s, inv_idle_is_idle.name,
@@ -289,7 +287,10 @@ static void idle_step(struct checker *c)
 
 static bool idle_sabotage(struct checker *c)
 {
-	return c->idle && c->up && c->up->wakes > 16;
+	if (!c->idle || !c->up || c->idle_seq != c->seen)
+		return false;
+	c->up->wakes += 100;
+	return true;
 }
 
 const struct invariant inv_idle_is_idle = {

@@ -158,14 +158,9 @@ static void memory_end(struct checker *c)
 
 static bool memory_sabotage(struct checker *c)
 {
-	struct state *fat;
-
 	if (!c->state || c->seen < 10)
 		return false;
-	fat = arena_new(&c->scratch, struct state);
-	*fat = *c->state;
-	fat->finished_count = 10 * LIMIT_KEPT;
-	c->state = fat;
+	((struct state *)c->state)->finished_count = 10 * LIMIT_KEPT;
 	return true;
 }
 

@@ -455,6 +455,40 @@ TEST(an_overdue_run_that_ended_needs_nobody)
 	fixture_done(&f);
 }
 
+/* A person who lets it go on is not the last one who hears of it. */
+TEST(an_overdue_run_that_goes_on_is_asked_about_again)
+{
+	struct fixture f;
+	struct node *n;
+	size_t asked;
+
+	run_all(&f, 1);
+	n = node_of(&f, "T1");
+	f.policy.max_run = OV_HOUR;
+	f.now += OV_HOUR;
+	observe(&f, n)->output_at = f.now;
+	settle(&f);
+	asked = f.state->escalations.n;
+	submit(&f, "inbox.dismiss",
+			json(&f, "{'number': %lld}",
+					(long long)vec_last(&f.state->escalations)->number));
+	f.now += OV_HOUR - 1;
+	observe(&f, n)->output_at = f.now;
+	settle(&f);
+	assert_int_equal(f.state->escalations.n, asked);
+	assert_true(f.wake_at <= f.now + 1);
+	f.now += 1;
+	settle(&f);
+	assert_int_equal(f.state->escalations.n, asked + 1);
+	assert_true(str_is(vec_last(&f.state->escalations)->kind, "overdue"));
+	/* And as long as that is open, there is no third one. */
+	f.now += 3 * OV_HOUR;
+	observe(&f, n)->output_at = f.now;
+	settle(&f);
+	assert_int_equal(f.state->escalations.n, asked + 1);
+	fixture_done(&f);
+}
+
 /* A tick that has decided enough has not looked at the runs: it cannot say that they live. */
 TEST(an_outage_does_not_end_because_there_is_much_to_do)
 {

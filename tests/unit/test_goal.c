@@ -565,6 +565,12 @@ TEST(reopened_question_is_settled)
 	submit(&f, "goal.reopen", about(&f, "'reason': 'r'"));
 	settle(&f);
 	assert_int_equal(open_questions(&f, "reopened"), 1);
+	assert_int_equal(try_submit(&f, "inbox.dismiss",
+					 json(&f, "{'number': %lld}",
+							 (long long)vec_last(&f.state->escalations)
+									 ->number),
+					 NULL),
+			OV_ESTATE);
 	params = about(&f, "'reason': 'more'");
 	value_put(&f.arena, params, "plan",
 			json(&f,

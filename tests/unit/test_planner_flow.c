@@ -95,6 +95,34 @@ TEST(without_the_fallback_a_person_is_asked_for_a_plan)
 	end(&f, g, "error", "");
 	assert_int_equal(g->plan_version, 0);
 	assert_true(str_contains(f.state->escalations.p[0]->question, STR("has no plan")));
+	/* Nobody would ever hear of it again: it is not closed by mere words. */
+	assert_int_equal(try_submit(&f, "inbox.answer", json(&f, "{'number':1,'answer':'so?'}"),
+					 NULL),
+			OV_ESTATE);
+	assert_int_equal(try_submit(&f, "inbox.dismiss", json(&f, "{'number':1}"), NULL),
+			OV_ESTATE);
+	settle(&f);
+	assert_int_equal(f.state->escalations.p[0]->status, ESC_OPEN);
+	submit(&f, "plan.apply",
+			json(&f, "{'goal':'" STR_FMT "','plan':" GOOD "}", STR_ARG(g->id)));
+	settle(&f);
+	assert_int_equal(f.state->escalations.p[0]->status, ESC_ANSWERED);
+	fixture_done(&f);
+}
+
+TEST(a_goal_without_a_plan_is_given_up_by_its_question)
+{
+	struct fixture f;
+	struct goal *g;
+
+	fixture_init(&f);
+	g = asked(&f);
+	f.policy.fallback = false;
+	end(&f, g, "error", "");
+	submit(&f, "inbox.answer", json(&f, "{'number':1,'answer':'cancel'}"));
+	settle(&f);
+	assert_int_equal(g->status, GOAL_CANCELLED);
+	assert_int_equal(f.state->escalations.p[0]->status, ESC_ANSWERED);
 	fixture_done(&f);
 }
 
