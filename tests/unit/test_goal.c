@@ -353,6 +353,26 @@ TEST(reopen)
 	fixture_done(&f);
 }
 
+/* Whether there is budget for more was settled with the goal: of the work that comes now it is asked anew. */
+TEST(reopen_without_budget)
+{
+	struct fixture f;
+	const struct escalation *x;
+
+	fixture_init(&f);
+	f.policy.budget[RES_ITERATIONS] = 1;
+	bring_goal(&f, COMPLETED);
+	drain(&f);
+	submit(&f, "work.reopen", json(&f, "{'node': 'T1', 'reason': 'not good enough'}"));
+	settle(&f);
+	assert_int_equal(newest(&f)->status, GOAL_ACTIVE);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_QUEUED);
+	x = vec_last(&f.state->escalations);
+	assert_true(str_is(x->kind, "budget"));
+	assert_int_equal(x->status, ESC_OPEN);
+	fixture_done(&f);
+}
+
 /* An aborted goal has open work: it goes on, and nobody is asked for a plan. */
 TEST(reopen_after_abort)
 {
