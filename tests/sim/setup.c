@@ -48,10 +48,6 @@ static void draw_size(struct sim *s)
 	u->planner = odds(s, 200);
 	u->faults = draw_faults(s) & ~s->o.without;
 	u->intensity = 20 + (uint32_t)below(s, 200);
-	if (s->o.goals_max)
-		u->goals = MIN(u->goals, s->o.goals_max);
-	if (s->o.nodes_max)
-		u->nodes = MIN(u->nodes, s->o.nodes_max);
 }
 
 /* Steady work for a fleet, with little going wrong: for measuring. */
@@ -152,6 +148,10 @@ void setup_draw(struct sim *s)
 		fleet_size(s);
 	else
 		draw_size(s);
+	if (s->o.goals_max)
+		s->setup.goals = MIN(s->setup.goals, s->o.goals_max);
+	if (s->o.nodes_max)
+		s->setup.nodes = MIN(s->setup.nodes, s->o.nodes_max);
 	buf_adds(&toml, STR("defaults.agent = \"a1\"\n"));
 	add_supervisor(s, &toml);
 	add_rest(s, &toml);
