@@ -138,9 +138,12 @@ static int apply_goal_status(struct state *s, const struct event *e, struct ov_e
 	g->updated_at = e->at;
 	if (to == GOAL_COMPLETED || to == GOAL_CANCELLED)
 		g->ended_at = e->at;
-	else if (to == GOAL_ACTIVE)
+	/* What was asked about its budget was settled by its end: whoever opens it again is asked anew. */
+	if (to == GOAL_ACTIVE && g->ended_at) {
+		g->budget_level = BUDGET_FINE;
 		g->ended_at = 0;
-	else if (to == GOAL_ARCHIVED)
+	}
+	if (to == GOAL_ARCHIVED)
 		g->archived_seq = (int64_t)e->seq;
 	record_set_str(&g->status_reason, ev_text(e, "reason"));
 	state_index_goal(s, g);

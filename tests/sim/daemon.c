@@ -69,6 +69,14 @@ static bool is_gone(const struct sim_daemon *d)
 	return d->dead || disk_is_dead(d->s->disk, (unsigned)d->life);
 }
 
+/* Whoever gets hold of a daemon makes calls on its behalf. */
+static struct sim_daemon *daemon_enter(struct sim_daemon *d)
+{
+	if (d)
+		disk_set_life(d->s->disk, (unsigned)d->life);
+	return d;
+}
+
 static ov_time world_now(void *user)
 {
 	return sim_now(((struct sim_daemon *)user)->s);
@@ -177,6 +185,7 @@ void daemon_clock_jumped(struct sim *s)
 		struct sim_daemon *d = s->daemons[i];
 
 		if (d && d->wake_id && d->wake_at <= sim_now(s)) {
+			daemon_enter(d);
 			d->wake_at = OV_TIME_MAX;
 			d->wake_id = 0;
 			tape_call(d->tape, d->engine, TAPE_WAKE);
@@ -223,7 +232,7 @@ struct sim_daemon *daemon_of(struct sim *s, int life)
 {
 	for (size_t i = 0; i < SIM_DAEMONS; i++)
 		if (s->daemons[i] && s->daemons[i]->life == life && !is_gone(s->daemons[i]))
-			return s->daemons[i];
+			return daemon_enter(s->daemons[i]);
 	return NULL;
 }
 
@@ -238,7 +247,7 @@ struct sim_daemon *daemon_up(struct sim *s)
 		if (d && d->started && !d->stopping && !is_gone(d) && (!up || d->life > up->life))
 			up = d;
 	}
-	return up;
+	return daemon_enter(up);
 }
 
 static void boot_fired(struct sim *s, void *arg)
