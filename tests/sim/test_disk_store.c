@@ -409,4 +409,199 @@ TEST(death_after_a_failure_leaves_whole_groups)
 	}
 }
 
+/* A store as the first version left it, with n records. */
+static void make_first_version(struct rig *rig, size_t n)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct sqlite_store raw = { .path = rig->path };
+	uint8_t hash[SHA256_LEN] = { 0 };
+
+	assert_int_equal(sqlite3_open(rig->path, &raw.db), SQLITE_OK);
+	sqlite3_exec(raw.db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
+	assert_int_equal(sqlite_migrate(raw.db, raw.path, sqlite_migrations, 1, NULL), 0);
+	assert_int_equal(sqlite_insert(&raw, make_records(&a, 0, n), n, hash, NULL), 0);
+	sqlite_disconnect(&raw);
+	rig->head = n;
+}
+
+static const struct script upgrade[] = {
+	{ STEP_OPEN, 0 },
+	{ STEP_LEASE, 0 },
+	{ STEP_GROUP, 2 },
+	{ STEP_CLOSE, 0 },
+	{ STEP_END, 0 },
+};
+
+/* Does the fault hit? */
+static bool upgrade_with(uint64_t at, enum disk_fault fault, bool cut)
+{
+	struct rig rig;
+	bool hit;
+
+	rig_init(&rig, at, 0, fault);
+	make_first_version(&rig, 20);
+	rig.at = rig.calls + at;
+	rig.span = 1;
+	run(&rig, upgrade);
+	hit = rig.calls >= rig.at;
+	if (cut)
+		disk_power_cut(rig.disk);
+	check_next(&rig);
+	rig_done(&rig);
+	return hit;
+}
+
+TEST(a_migration_is_done_whole_or_again)
+{
+	bool hit = true;
+
+	for (uint64_t at = 1; hit; at++) {
+		for (size_t i = 0; i < ARRAY_LEN(deaths); i++) {
+			upgrade_with(at, deaths[i], true);
+			hit = upgrade_with(at, deaths[i], false);
+		}
+		for (size_t i = 0; i < ARRAY_LEN(errors); i++)
+			upgrade_with(at, errors[i], at & 1);
+		assert_true(hit || at > 15);
+	}
+}
+
+/* A dead daemon's store: whatever is still called, nothing happens. */
+TEST(a_dead_store_changes_nothing)
+{
+	uint8_t before[2][SHA256_LEN], after[2][SHA256_LEN];
+	struct ov_err err = { 0 };
+	char wal[320];
+	struct rig rig;
+
+	rig_init(&rig, 1, 0, DISK_OK);
+	run(&rig,
+			(const struct script[]){ { STEP_OPEN, 0 }, { STEP_LEASE, 0 },
+					{ STEP_GROUP, 9 }, { STEP_SNAPSHOT, 10 },
+					{ STEP_ARCHIVE, 4 }, { STEP_GROUP, 1 }, { STEP_END, 0 } });
+	snprintf(wal, sizeof(wal), "%s-wal", rig.path);
+	hash_file(rig.path, before[0]);
+	hash_file(wal, before[1]);
+	disk_kill(rig.disk, 0);
+	assert_int_equal(group(&rig, 2, &err), OV_EIO);
+	rig.tried = 0;
+	assert_int_equal(snapshot(&rig, 10, &err), OV_EIO);
+	assert_int_equal(archive(&rig, 2, &err), OV_EIO);
+	assert_int_equal(lease(&rig, &err), OV_ECONFLICT); /* its lock is the process's */
+	assert_true(store_check(rig.store, &err) < 0);
+	next_life(&rig);
+	hash_file(rig.path, after[0]);
+	hash_file(wal, after[1]);
+	assert_memory_equal(before, after, sizeof(before));
+	check_next(&rig);
+	rig_done(&rig);
+}
+
+/* Opens a store of its own for a life. */
+static struct store *open_in(struct rig *rig, unsigned life)
+{
+	disk_set_life(rig->disk, life);
+	return open_url(rig->url, STORE_READ_WRITE);
+}
+
+/* Says who has it when it is refused. */
+static int take(struct store *s, uint64_t *ret_term)
+{
+	struct arena a = ARENA_INIT;
+	struct store_lease got = { 0 };
+	int r = store_lease_take(s, STR("another"), &a, &got, NULL);
+
+	assert_true(str_is(got.holder, r == 0 ? "another" : "a daemon"));
+	*ret_term = got.term;
+	arena_done(&a);
+	return r;
+}
+
+static int append_some(struct store *s, uint64_t head, size_t n)
+{
+	struct arena a = ARENA_INIT;
+	int r = append(s, head, make_records(&a, head, n), n).r;
+
+	arena_done(&a);
+	return r;
+}
+
+/* The first holds the lease; somebody removes the lock file, and the second takes it, too. */
+static struct store *take_over(struct rig *rig)
+{
+	static const struct script first[] = {
+		{ STEP_OPEN, 0 },
+		{ STEP_LEASE, 0 },
+		{ STEP_GROUP, 3 },
+		{ STEP_END, 0 },
+	};
+	struct store *other;
+	uint64_t term;
+	char lock[320];
+
+	rig_init(rig, 1, 0, DISK_OK);
+	run(rig, first);
+	other = open_in(rig, 1);
+	assert_int_equal(take(other, &term), OV_ECONFLICT);
+	assert_int_equal(append_some(other, 3, 1), OV_EFENCED);
+	snprintf(lock, sizeof(lock), "%s.lock", rig->path);
+	assert_int_equal(unlink(lock), 0);
+	assert_int_equal(take(other, &term), 0);
+	assert_int_equal(term, rig->term + 1);
+	append_many(other, 3, 4, 2);
+	rig->head = 7;
+	return other;
+}
+
+TEST(of_two_lives_the_older_is_fenced)
+{
+	struct ov_err err = { 0 };
+	struct rig rig;
+	struct store *other = take_over(&rig);
+
+	disk_set_life(rig.disk, 0);
+	assert_int_equal(append_some(rig.store, 3, 1), OV_EFENCED);
+	assert_int_equal(append_some(rig.store, 7, 1), OV_EFENCED);
+	assert_int_equal(snapshot(&rig, 5, &err), OV_EFENCED);
+	check_content(&rig);
+	disk_set_life(rig.disk, 1);
+	append_many(other, 7, 1, 1);
+	store_close(other);
+	disk_set_life(rig.disk, 0);
+	rig_done(&rig);
+}
+
+/* At every call of an append, in every way. */
+TEST(one_life_dies_and_the_other_reads_on)
+{
+	for (uint64_t at = 1, dead = true; dead; at++) {
+		for (size_t i = 0; i < ARRAY_LEN(deaths); i++) {
+			struct rig rig;
+			struct store *other = take_over(&rig);
+			uint64_t term;
+
+			rig.at = rig.calls + at;
+			rig.span = 1;
+			rig.fault = deaths[i];
+			rig.tried = 5;
+			rig.head += append_some(other, 7, 5) == 0 ? 5 : 0;
+			dead = disk_is_dead(rig.disk, 1);
+			store_close(other);
+			disk_set_life(rig.disk, 0);
+			check_content(&rig);
+			other = open_in(&rig, 2);
+			assert_int_equal(take(other, &term), 0);
+			assert_int_equal(term, rig.term + 2);
+			append_many(other, head_of(other), 6, 3);
+			rig.head = head_of(other);
+			store_close(other);
+			disk_set_life(rig.disk, 0);
+			check_content(&rig);
+			rig_done(&rig);
+		}
+		assert_true(dead || at > 3);
+	}
+}
+
 TEST_MAIN
