@@ -285,6 +285,17 @@ static uint64_t count_calls(const struct script *s)
 	return rig.calls;
 }
 
+static bool is_soak(void)
+{
+	return getenv("OV_SOAK") != NULL;
+}
+
+/* Of n variants of what happens at a call two are tried, in turn; all of them in a soak. */
+static bool is_turn(uint64_t at, size_t i, size_t n)
+{
+	return is_soak() || (at + i) % n < 2;
+}
+
 static const enum disk_fault deaths[] = { DISK_KILL, DISK_KILL_AFTER, DISK_TORN };
 
 TEST(the_store_survives_death_at_every_call)
@@ -328,21 +339,12 @@ TEST(the_store_forgets_only_what_the_archive_has_on_disk)
 	}
 }
 
-/* More with OV_DISK_SEEDS. */
-static uint64_t seeds(void)
-{
-	const char *text = getenv("OV_DISK_SEEDS");
-	uint64_t n;
-
-	return text && str_to_u64(str_from(text), &n) ? n : 4;
-}
-
 TEST(the_store_survives_a_power_cut_at_every_call)
 {
-	uint64_t n = count_calls(whole), lost = 0;
+	uint64_t n = count_calls(whole), seeds = is_soak() ? 100 : 2, lost = 0;
 
 	for (uint64_t at = 1; at <= n; at++) {
-		for (uint64_t i = 0; i < seeds(); i++) {
+		for (uint64_t i = 0; i < seeds; i++) {
 			struct rig rig;
 
 			rig_init(&rig, at * 10000 + i, at, deaths[(at + i) % ARRAY_LEN(deaths)]);
@@ -370,6 +372,9 @@ TEST(a_failing_disk_is_told_and_changes_nothing)
 		for (size_t i = 0; i < ARRAY_LEN(spans) * ARRAY_LEN(errors); i++) {
 			struct rig rig;
 
+			if (!is_turn(at, i, ARRAY_LEN(spans) * ARRAY_LEN(errors)))
+				continue;
+
 			rig_init(&rig, at, at, errors[i % 2]);
 			rig.span = spans[i / 2];
 			run(&rig, whole);
@@ -390,11 +395,13 @@ TEST(death_after_a_failure_leaves_whole_groups)
 	uint64_t n = count_calls(whole);
 
 	for (uint64_t at = 1; at <= n; at++) {
-		for (size_t i = 0; i < 2 * ARRAY_LEN(errors); i++) {
+		for (size_t i = 0; i < 4 * ARRAY_LEN(errors); i++) {
 			const struct script *s = whole;
 			struct ov_err err;
 			struct rig rig;
 
+			if (!is_turn(at, i, 4 * ARRAY_LEN(errors)))
+				continue;
 			rig_init(&rig, at, at, errors[i % 2]);
 			while (s->step != STEP_END && run_step(&rig, s, &err) == 0)
 				s++;
@@ -402,7 +409,7 @@ TEST(death_after_a_failure_leaves_whole_groups)
 				disk_power_cut(rig.disk);
 			else
 				disk_kill(rig.disk, rig.life);
-			rig.cut_later = (at + i / 2) & 1;
+			rig.cut_later = i & 4;
 			check_next(&rig);
 			rig_done(&rig);
 		}
