@@ -34,6 +34,7 @@ void checker_free(struct checker *c)
 	books_done(c);
 	state_free(c->shadow);
 	arena_done(&c->scratch);
+	vec_done(&c->performed);
 	mem_free(c);
 }
 

@@ -27,6 +27,8 @@ struct checker *checker_new(struct sim *s);
 void checker_free(struct checker *c);
 /* After every step, when what is staged is written. */
 void checker_step(struct checker *c);
+/* A daemon carries an effect out. */
+void checker_performed(struct checker *c, str effect);
 /* A daemon is up, before its first tick. */
 void checker_restarted(struct checker *c);
 /* The history is over: goals have ended, or time has. */

@@ -80,6 +80,10 @@ struct effect_book {
 	ov_time since; /* of the world, not of any clock: intended, or taken up by a new daemon */
 };
 
+struct effect_name {
+	char id[SIM_NAME_MAX];
+};
+
 struct dispatch_book {
 	str id;
 	bool settled;
@@ -127,9 +131,10 @@ struct checker {
 	VEC(struct lane_book *) lanes;
 
 	/* ---- of single invariants ---- */
-	uint64_t runs_seen;    /* one_live_epoch: of the machine */
-	size_t promises_seen;  /* answer_survives */
-	uint64_t promised;     /* the longest log that was promised */
+	VEC(struct effect_name) performed; /* intent_first: since the log was last read */
+	uint64_t runs_seen;                /* one_live_epoch: of the machine */
+	size_t promises_seen;              /* answer_survives */
+	uint64_t promised;                 /* the longest log that was promised */
 	ov_time skew, blind_t; /* no_harm_to_the_living: nobody could see clearly until then */
 	uint64_t fold_seq;     /* fold: compared up to there */
 	ov_time steps_t;       /* next_step: looked for last */
@@ -182,6 +187,7 @@ struct node_book *some_node(struct checker *c, enum node_status status);
 	X(fenced)                \
 	X(report_once)           \
 	X(order_kept)            \
+	X(intent_first)          \
 	X(intent_kept)           \
 	X(answer_survives)       \
 	X(done_means_accepted)   \

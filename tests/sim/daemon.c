@@ -116,10 +116,12 @@ static void world_perform(void *user, const struct effect *fx)
 		return;
 	sim_trace(d->s, "daemon %d performs %s " STR_FMT, d->life,
 			status_name(&effect_kinds, (int)fx->kind), STR_ARG(fx->id));
-	if (sim_fault(d->s, FAULT_KILL_INTENT))
+	if (sim_fault(d->s, FAULT_KILL_INTENT)) {
 		daemon_kill(d, "between intent and action");
-	else
-		exec_perform(d->exec, fx);
+		return;
+	}
+	checker_performed(d->s->checker, fx->id);
+	exec_perform(d->exec, fx);
 }
 
 static void world_look(void *user, const struct run *r)

@@ -3,6 +3,44 @@
 #include "tests/sim/check_impl.h"
 #include "tests/sim/person.h"
 
+/* ---- intent_first ---- */
+
+void checker_performed(struct checker *c, str effect)
+{
+	struct effect_name name = { 0 };
+
+	sim_name(name.id, effect);
+	vec_push(&c->performed, name);
+}
+
+/* When all is read that was written: what is not in the log was done without a word. */
+static void first_step(struct checker *c)
+{
+	if (!c->performed.n || !c->up || c->seen != engine_head(c->up->engine))
+		return;
+	for (size_t i = 0; i < c->performed.n; i++)
+		if (!book_effect(c, str_from(c->performed.p[i].id)))
+			sim_violated(c->s, inv_intent_first.name,
+					"effect %s was carried out, but its intent is not in the "
+					"log",
+					c->performed.p[i].id);
+	c->performed.n = 0;
+}
+
+static bool first_sabotage(struct checker *c)
+{
+	checker_performed(c, STR("X_unheard_of"));
+	return true;
+}
+
+const struct invariant inv_intent_first = {
+	.name = "intent_first",
+	.sentence = "nothing is carried out whose intent is not in the log",
+	.step = first_step,
+	.end = first_step,
+	.sabotage = first_sabotage,
+};
+
 /* ---- intent_kept ---- */
 
 /* So long an effect may take in the hands of one daemon: checks and planners are slow. */
