@@ -126,9 +126,6 @@ static int apply_goal_status(struct state *s, const struct event *e, struct ov_e
 	r = ev_move(e, &goal_statuses, g->id, (int)g->status, &to, err);
 	if (r < 0)
 		return r;
-	/* What was asked about its budget was settled when it ended: it is judged anew. */
-	if (g->status == GOAL_COMPLETED && to == GOAL_ACTIVE)
-		g->budget_level = BUDGET_FINE;
 	g->status = (enum goal_status)to;
 	health = status_parse(&goal_healths, ev_text(e, "health"));
 	if (health < 0)
