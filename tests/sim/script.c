@@ -356,7 +356,7 @@ static void compose_logged_out(struct sim_run *r)
 {
 	if (run_lane(r)->logged_out_until <= r->m->s->t)
 		half_of_it(r);
-	soon(r, act_login, run_between(r, 10 * OV_MINUTE, 3 * OV_HOUR));
+	soon(r, act_login, run_between(r, 10 * OV_MINUTE, OV_HOUR));
 }
 
 static void compose_leave_rebase(struct sim_run *r)

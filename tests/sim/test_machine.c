@@ -325,6 +325,40 @@ TEST(a_stop_ends_every_run_within_the_grace)
 	assert_true(killed > 5);
 }
 
+static str print_of(struct sim *s, struct arena *a)
+{
+	struct git_result res = { 0 };
+
+	if (simgit_fingerprint(s->git, STR("/w1"), SIMGIT_ALL, a, &res, NULL) < 0)
+		return STR("none");
+	return res.fingerprint;
+}
+
+TEST(an_agent_changes_nothing_after_its_end)
+{
+	unsigned wrote = 0;
+
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		_cleanup_(arena_done)
+		struct arena a = ARENA_INIT;
+		struct sim *s = world_new(seed);
+		struct sim_run *r = begun(s, seed % 2 ? "hang_stubborn" : "finish");
+		str asked, ended;
+
+		pass(s, 3 * OV_MINUTE);
+		asked = print_of(s, &a);
+		machine_stop(s->machine, r->spec.run_id);
+		pass(s, 11 * OV_SECOND);
+		ended = print_of(s, &a);
+		wrote += !str_eq(asked, ended);
+		pass(s, OV_DAY);
+		assert_true(str_eq(ended, print_of(s, &a)));
+		world_free(s);
+	}
+	/* Some go on after they were told, until they are killed. */
+	assert_true(wrote > 3);
+}
+
 TEST(a_restart_of_the_machine_loses_all_runs)
 {
 	struct sim *s = world_new(1);
