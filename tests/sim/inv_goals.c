@@ -108,6 +108,25 @@ static bool person_has(struct checker *c, const struct goal *g, const struct nod
 	return n && str_starts(n->blocked_by, STR("human:"));
 }
 
+/* It waits for a worker, and those who have them wait for a person. */
+static bool waits_behind_person(struct checker *c, const struct node *n)
+{
+	size_t busy = 0;
+
+	if (n->status != NODE_QUEUED || n->assignment)
+		return false;
+	list_each (it, &c->shadow->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->stage == STAGE_NONE)
+			continue;
+		if (!person_has(c, as->node->goal, as->node))
+			return false;
+		busy++;
+	}
+	return busy > 0;
+}
+
 static void goal_has_ended(struct checker *c, const struct goal_book *b)
 {
 	const struct goal *g = state_goal(c->shadow, b->id);
@@ -121,7 +140,8 @@ static void goal_has_ended(struct checker *c, const struct goal_book *b)
 		if (!node_is_leaf(n) || n->removed_in || node_is_final(n))
 			continue;
 		open++;
-		if (!person_has(c, g, n) && (n->status != NODE_TODO || node_is_ready(c->shadow, n)))
+		if (!person_has(c, g, n) && !waits_behind_person(c, n) &&
+				(n->status != NODE_TODO || node_is_ready(c->shadow, n)))
 			sim_violated(c->s, inv_goals_end.name,
 					STR_FMT
 					" is %s, %lld hours after all faults, and no person has "
