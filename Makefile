@@ -72,7 +72,8 @@ demo: packages-run-build
 
 check: packages-run-build-test
 	@$(MAKE) --no-print-directory compile-build compile-build-inject compile-build-clang
-	@tools/run-tests --results build/results.txt $(CI_STEPS) build:lint,$(SUITES) $(CRASH:%=build-inject:%)
+	@tools/run-tests --results build/results.txt $(CI_STEPS) \
+		--step 'the same traces with gcc and clang' 'tools/sim-same build build-clang' build:lint,$(SUITES) $(CRASH:%=build-inject:%)
 
 check-san: packages-run-build-test
 	@$(MAKE) --no-print-directory compile-build compile-build-san

@@ -31,7 +31,9 @@ static const char help[] =
 		"usage: sim [--seed N | --seeds A..B | --minutes M | --file FILE] [options]\n"
 		"  --seed N         one seed, with its trace\n"
 		"  --seeds A..B     these, without\n"
-		"  --minutes M      new seeds for so long (or M seconds of CPU, as 30s)\n"
+		"  --minutes M      new seeds for so long; or of --seeds what so many minutes of "
+                "CPU\n"
+		"                   allow (30s: seconds)\n"
 		"  --file FILE      the seeds that a file lists, one per line\n"
 		"  --fleet          a fleet of 20 at steady work, for measuring\n"
 		"  --without A,B    leave these kinds of faults out; --faults lists them\n"
@@ -274,7 +276,12 @@ static void parse_minutes(struct arguments *a, const char *text)
 	a->minutes = strtod(text, &end);
 	if (*end == 's')
 		a->minutes /= 60;
-	a->first = a->first ? a->first : EXPLORE_FROM + (uint64_t)time(NULL) % 1000000000 * 1000;
+}
+
+/* Where nobody has been yet. */
+static void explore(struct arguments *a)
+{
+	a->first = EXPLORE_FROM + (uint64_t)time(NULL) % 1000000000 * 1000;
 	a->last = UINT64_MAX - 1;
 }
 
@@ -320,6 +327,8 @@ int main(int argc, char **argv)
 		fputs(help, stderr);
 		return 2;
 	}
+	if (a.minutes && !a.last)
+		explore(&a);
 	if (a.seeds_file)
 		held = run_file(&a, &sum);
 	else
