@@ -38,6 +38,14 @@ static bool ladder_goes_on(const struct node *n)
 	return n->episode_open && !n->rungs[RUNG_ESCALATE];
 }
 
+/* Nothing new is begun in a goal whose budget is spent: somebody has to know. */
+static const char *queued_step(const struct state *s, const struct node *n)
+{
+	if (n->goal->budget_level == BUDGET_SPENT)
+		return asked_about(s, n) ? "a person is asked" : NULL;
+	return "it is queued";
+}
+
 /* Of one that is assigned, and whose assignment does nothing at the moment. */
 static const char *assigned_step(const struct state *s, const struct node *n)
 {
@@ -70,7 +78,7 @@ const char *next_step(const struct state *s, const struct node *n)
 		return asked_about(s, n) ? "a person is asked" : NULL;
 	case NODE_BLOCKED: return blocked_step(s, n);
 	case NODE_QUEUED:
-	case NODE_IN_PROGRESS: return as ? assigned_step(s, n) : "it is queued";
+	case NODE_IN_PROGRESS: return as ? assigned_step(s, n) : queued_step(s, n);
 	default: return "it is over";
 	}
 }

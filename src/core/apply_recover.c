@@ -56,6 +56,8 @@ int apply_node_wanted(struct state *s, const struct event *e, struct ov_err *err
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
 	record_set_str(&n->wanted_agent, ev_text(e, "agent"));
+	/* Somebody else takes it up: the failures of the one before do not count against him. */
+	memset(n->failures, 0, sizeof(n->failures));
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "core/apply.h"
 #include "tests/sim/check_impl.h"
+#include "tests/sim/disk.h"
 
 enum { READ_AT_ONCE = 512 };
 
@@ -107,6 +108,7 @@ static void begin(struct checker *c)
 	c->news = 0;
 	if (!c->up)
 		return;
+	disk_set_life(c->s->disk, (unsigned)c->up->life);
 	read_news(c);
 	if (!engine_staged(c->up->engine) && engine_state(c->up->engine)->seq == c->seen)
 		c->state = engine_state(c->up->engine);

@@ -180,6 +180,7 @@ static void pace_event(struct checker *c, const struct event *e)
 		n->recoveries = 0;
 		break;
 	case EV_EPISODE_RUNG: pace_rung(c, e, n); break;
+	case EV_NODE_WANTED: memset(n->failures, 0, sizeof(n->failures)); break;
 	case EV_NODE_STATUS:
 	case EV_ASSIGNMENT_ACTIVITY: pace_forgive(e, n); break;
 	case EV_EFFECT_INTENDED: pace_intended(c, e); break;

@@ -227,6 +227,23 @@ TEST(reassign_changes_agent_and_epoch)
 	fixture_done(&f);
 }
 
+/* Whoever takes it up by a person's word has all attempts before him, as after the ladder's. */
+TEST(reassign_forgives_the_failures_of_the_one_before)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	bring_node(&f, NODE_IN_PROGRESS);
+	run_end(&f, "T1", 1);
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "",
+			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
+	assert_int_equal(node_of(&f, "T1")->failures[CAUSE_RUN], 1);
+	submit(&f, "work.reassign", json(&f, "{'node': 'T1', 'reason': 'b knows it'}"));
+	assert_int_equal(node_of(&f, "T1")->failures[CAUSE_RUN], 0);
+	fixture_done(&f);
+}
+
 TEST(reassign_to_nobody_is_refused)
 {
 	static const str only_a[] = { STR_INIT("a") };
