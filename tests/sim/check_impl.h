@@ -138,7 +138,8 @@ struct checker {
 	ov_time skew, blind_t; /* no_harm_to_the_living: nobody could see clearly until then */
 	uint64_t fold_seq;     /* fold: compared up to there */
 	ov_time steps_t;       /* next_step: looked for last */
-	uint64_t steps_seq;
+	uint64_t steps_seq, steps_looks;
+	bool steps_lost;               /* somebody seems to be, and is looked at again soon */
 	uint64_t idle_wakes, idle_seq; /* idle_is_idle */
 	int idle_life;
 	bool idle;

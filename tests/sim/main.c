@@ -32,7 +32,7 @@ static const char help[] =
 		"  --seed N         one seed, with its trace\n"
 		"  --seeds A..B     these, without\n"
 		"  --minutes M      new seeds for so long; or of --seeds what so many minutes of "
-                "CPU\n"
+		"CPU\n"
 		"                   allow (30s: seconds)\n"
 		"  --file FILE      the seeds that a file lists, one per line\n"
 		"  --fleet          a fleet of 20 at steady work, for measuring\n"
