@@ -56,6 +56,7 @@ void simgit_free(struct simgit *g)
 	vec_done(&g->commits);
 	vec_done(&g->key_last);
 	vec_done(&g->refs);
+	vec_done(&g->users);
 	vec_done(&g->wts);
 	vec_done(&g->asides);
 	vec_done(&g->queue);

@@ -9,7 +9,8 @@
  * Every write makes a content of its own, which knows its author. Trees, commits and contents are
  * counted by who refers to them, so whatever ends is seen to end, by whose doing: that is the truth
  * that simgit_kept judges by. Files are flat names: no path may be a folder of another.
- * What is not modelled: ignored files, file modes, damaged links and indexes, remotes.
+ * What is not modelled: ignored files, file modes, damaged links and indexes, remotes, and a user who
+ * acts in the instant between our look at his checkout and git's own.
  *
  * The owner of the handle owns everything in it; results are in the arena that a call was given.
  */

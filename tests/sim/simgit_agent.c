@@ -192,19 +192,27 @@ static bool pick(struct simgit *g, struct sg_wt *w, uint32_t commit, uint32_t au
 	return ok;
 }
 
-static int rebase(struct simgit *g, struct sg_wt *w, uint32_t onto, uint32_t author, bool resolve)
+/* Would a rebase onto it find no merges? */
+static bool linear(struct simgit *g, uint32_t head, uint32_t onto)
 {
-	struct sg_ref *branch = w->on;
-	uint32_t head = sg_head(w), base = sg_merge_base(g, head, onto);
 	sg_ids ids = { 0 };
 	bool ok = true;
 
-	sg_between(g, base, head, &ids);
+	sg_between(g, onto, head, &ids);
 	for (size_t i = 0; i < ids.n; i++)
-		if (g->commits.p[ids.p[i]].parents != 1) {
-			vec_done(&ids);
-			return OV_ESTATE;
-		}
+		ok = ok && g->commits.p[ids.p[i]].parents == 1;
+	vec_done(&ids);
+	return ok;
+}
+
+static void rebase(struct simgit *g, struct sg_wt *w, uint32_t onto, uint32_t author, bool resolve)
+{
+	struct sg_ref *branch = w->on;
+	uint32_t head = sg_head(w);
+	sg_ids ids = { 0 };
+	bool ok = true;
+
+	sg_between(g, onto, head, &ids);
 	sg_op_set(g, w, SG_REBASE, branch, head);
 	sg_head_set(g, w, NULL, onto);
 	sg_hard(g, w, &g->commits.p[onto].tree);
@@ -212,12 +220,11 @@ static int rebase(struct simgit *g, struct sg_wt *w, uint32_t onto, uint32_t aut
 		ok = pick(g, w, ids.p[i], author, resolve);
 	vec_done(&ids);
 	if (!ok)
-		return 0;
+		return;
 	sg_give_up(g, head, sg_head(w));
 	sg_ref_set(g, branch, sg_head(w));
 	sg_head_set(g, w, branch, 0);
 	sg_op_set(g, w, SG_NONE, NULL, 0);
-	return 0;
 }
 
 int simgit_agent_rebase(struct simgit *g, str tree, str onto, str run, enum simgit_left left)
@@ -229,14 +236,13 @@ int simgit_agent_rebase(struct simgit *g, str tree, str onto, str run, enum simg
 
 	if (r < 0)
 		return r;
-	if (!w->on || !with->commit || w->lock)
+	if (!w->on || !with->commit || w->lock || !linear(g, sg_head(w), with->commit))
 		return OV_ESTATE;
 	before = sg_act_begin(g, SG_AGENT, "an agent rebases");
 	sg_commit_all(g, w, true);
 	if (!sg_is_ancestor(g, with->commit, sg_head(w)))
-		r = rebase(g, w, with->commit, sg_name(&g->authors, run),
-				left != SIMGIT_UNFINISHED);
-	return sg_act_end(g, before, r);
+		rebase(g, w, with->commit, sg_name(&g->authors, run), left != SIMGIT_UNFINISHED);
+	return sg_act_end(g, before, 0);
 }
 
 static void merge(struct simgit *g, struct sg_wt *w, uint32_t with, uint32_t author,

@@ -258,6 +258,10 @@ void sg_ref_set(struct simgit *g, struct sg_ref *r, uint32_t commit)
 
 	if (!old)
 		r->users = g->actor == SG_USER;
+	if (r->users && !r->listed) {
+		r->listed = true;
+		vec_push(&g->users, r);
+	}
 	r->commit = sg_commit_ref(g, commit);
 	sg_commit_drop(g, old);
 }

@@ -58,6 +58,7 @@ struct sg_ref {
 	char *name;
 	uint32_t commit; /* 0: the ref does not exist */
 	bool users;      /* the user made it */
+	bool listed;     /* among the user's */
 };
 
 enum sg_op { SG_NONE, SG_REBASE, SG_MERGE };
@@ -103,8 +104,8 @@ struct simgit {
 	VEC(struct sg_node) nodes;
 	uint32_t free_node; /* chained by child[0] */
 	VEC(struct sg_commit) commits;
-	VEC(uint32_t) key_last; /* by key: its latest commit */
-	VEC(struct sg_ref *) refs;
+	VEC(uint32_t) key_last;           /* by key: its latest commit */
+	VEC(struct sg_ref *) refs, users; /* users: those that he ever made */
 	struct map refs_by_name;
 	VEC(struct sg_wt *) wts; /* [0]: the user's checkout */
 	struct map wts_by_path;

@@ -17,9 +17,16 @@ void know_ref(struct both *b, const char *ref)
 void next_task(struct both *b, struct worker *w)
 {
 	int i = (int)(w - b->worker) + 1;
+	const struct worker *o = &b->worker[rng_below(&b->rng, WORKERS)];
 	char ref[128];
 
 	w->task++;
+	/* Handed over: one in three goes on from what it, or the other, left. */
+	w->start[0] = w->model_start[0] = '\0';
+	if (rng_below(&b->rng, 3) == 0) {
+		memcpy(w->start, o->head, sizeof(w->start));
+		memcpy(w->model_start, o->model_head, sizeof(w->model_start));
+	}
 	w->phase = w->resets = 0;
 	snprintf(w->tree, sizeof(w->tree), "%s/.overseer/worktrees/w%d", b->f.repo, i);
 	snprintf(w->branch, sizeof(w->branch), "overseer/w%d/%d", i, w->task);

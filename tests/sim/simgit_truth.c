@@ -33,8 +33,8 @@ void sg_shadow_take(struct simgit *g)
 	s->index = sg_tree_ref(g, w->index);
 	s->files = sg_tree_ref(g, w->files);
 	s->dirty = sg_changed(g, w) || w->op != SG_NONE || w->lock;
-	for (size_t i = 0; i < g->refs.n; i++) {
-		struct sg_ref *r = g->refs.p[i];
+	for (size_t i = 0; i < g->users.n; i++) {
+		struct sg_ref *r = g->users.p[i];
 
 		if (!r->commit || !r->users)
 			continue;

@@ -153,7 +153,7 @@ static struct answer call_real(struct both *b, enum call call)
 	struct answer a;
 
 	switch (call) {
-	case ENSURE: start_ensure(&b->f, w->branch, w->rescue, &a); break;
+	case ENSURE: start_ensure_at(&b->f, w->branch, w->start, w->rescue, &a); break;
 	case HARVEST: start_harvest(&b->f, w->base, w->rescue, &a); break;
 	case ACCEPT: start_accept(&b->f, w->branch, w->key, "Task", &a); break;
 	case RESTORE: start_restore(&b->f, w->rescue, &a); break;
@@ -167,7 +167,7 @@ static int call_model(struct both *b, enum call call, struct git_result *ret, st
 {
 	struct worker *w = b->w;
 	str tree = tree_of(b), branch = str_from(w->branch), rescue = str_from(w->rescue);
-	struct git_ensure en = { tree, branch, STR("main"), { 0 }, rescue };
+	struct git_ensure en = { tree, branch, STR("main"), str_from(w->model_start), rescue };
 	struct git_accept ac = { .path = tree,
 		.branch = branch,
 		.target = STR("main"),
@@ -235,6 +235,10 @@ static void call_both(struct both *b, enum call call)
 	if (r == 0 && call == ENSURE) {
 		snprintf(w->base, sizeof(w->base), "%s", a.base);
 		snprintf(w->model_base, sizeof(w->model_base), STR_FMT, STR_ARG(res.base));
+	}
+	if (r == 0 && call == HARVEST) {
+		snprintf(w->head, sizeof(w->head), "%s", a.head);
+		snprintf(w->model_head, sizeof(w->model_head), STR_FMT, STR_ARG(res.head));
 	}
 	if (call == ENSURE || call == HARVEST || r < 0)
 		w->phase = r < 0 ? 0 : call == ENSURE ? 1 : 2;
