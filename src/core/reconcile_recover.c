@@ -48,6 +48,7 @@ struct watch {
 	VEC(const struct assignment *) ladder; /* those that are on it */
 	size_t live;
 	size_t stalled; /* that fell silent shortly before */
+	size_t unsure;  /* are overdue, and nobody has looked yet or could see anything */
 	bool outage;
 };
 
@@ -81,14 +82,15 @@ static bool is_finished(struct tick *t, const struct assignment *as, const struc
 	return true;
 }
 
-/* A person was told that it is mute, and has not answered. */
-static const struct escalation *mute_question(const struct tick *t, const struct assignment *as)
+/* What a person was told of this kind about the run, and has not answered. */
+static const struct escalation *open_question(const struct tick *t, const struct assignment *as,
+		const char *kind)
 {
 	const struct state *s = t->w->state;
 
-	for (size_t i = 0; as->run->mute_at && i < s->escalations.n; i++)
+	for (size_t i = 0; i < s->escalations.n; i++)
 		if (s->escalations.p[i]->status == ESC_OPEN &&
-				str_is(s->escalations.p[i]->kind, "mute") &&
+				str_is(s->escalations.p[i]->kind, kind) &&
 				str_eq(s->escalations.p[i]->assignment_id, as->id))
 			return s->escalations.p[i];
 	return NULL;
@@ -109,8 +111,9 @@ static void check_maximum(struct tick *t, const struct assignment *as)
 		tick_wake(t, at);
 		return;
 	}
-	/* One question about a run is enough. */
-	if (mute_question(t, as))
+	/* One question about a run is enough, and one about all of them. */
+	if (t->w->state->outage_since || open_question(t, as, "mute") ||
+			open_question(t, as, "stalled"))
 		return;
 	d.why = arena_printf(t->a, "the run takes longer than " STR_FMT " (supervisor.max_run)",
 			STR_ARG(duration_format_short(t->a, t->w->policy->max_run)));
@@ -124,7 +127,8 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 	struct voice v = voice_judge(t->w->policy, as, o, t->now);
 	struct decision d = about(DEC_MUTE, as), heard = about(DEC_SETTLED, as);
 
-	heard.escalation = v.heard_at > as->run->mute_at ? mute_question(t, as) : NULL;
+	if (as->run->mute_at && v.heard_at > as->run->mute_at)
+		heard.escalation = open_question(t, as, "mute");
 	heard.why = STR("it shows what it does again");
 	if (heard.escalation)
 		tick_add(t, heard);
@@ -237,6 +241,7 @@ static void watch_run(struct tick *t, struct watch *w, const struct assignment *
 		w->stalled += fell_silent_lately(t, as);
 		return; /* the ladder's business */
 	}
+	w->unsure += l.verdict != VERDICT_SILENT && t->now >= l.due_at;
 	if (l.verdict == VERDICT_LOOK) {
 		look(t, as);
 		return;
@@ -268,12 +273,16 @@ static void stall(struct tick *t, const struct silence *s)
 	tick_add(t, d);
 }
 
-/* More than half of at least five at once: that is an outage of ours, and none of them is touched. */
+/*
+ * More than half of at least five at once: that is an outage of ours, and none of them is touched. It
+ * is not over because a new daemon has yet to look at them: only signs of life end it.
+ */
 static bool is_outage(const struct tick *t, const struct watch *w)
 {
-	size_t silent = w->silent.n + w->stalled;
+	size_t fresh = w->silent.n + (t->w->state->outage_since ? w->unsure : 0);
+	size_t silent = fresh + w->stalled;
 
-	return w->silent.n && silent >= OUTAGE_LEAST && silent * 2 > w->live &&
+	return fresh && silent >= OUTAGE_LEAST && silent * 2 > w->live &&
 			t->now >= t->w->state->outage_ignored_until;
 }
 

@@ -1,5 +1,6 @@
 /*
- * sim-quality [--seed N] [--traces N] [--json] [--check]: plays labelled traces against our policy
+ * sim-quality [--seed N] [--traces N] [--set 'KEY = VALUE']... [--json] [--check]: plays labelled
+ * traces against our policy, with the defaults of the configuration or with options set otherwise,
  * and against plain silence timers, and prints what each of them did. With --check it fails unless
  * ours kills nothing that is healthy, misses nothing that is sick, and is sooner than every timer
  * that kills nothing that is healthy. docs/quality.md.
@@ -19,9 +20,11 @@
 
 enum {
 	TIMERS = 5,
-	POLICIES = TIMERS + 2, /* ours first, then the timers, then the best of all timers */
 	OURS = 0,
-	BEST = POLICIES - 1,
+	BRAVE = TIMERS + 1, /* the shortest timer that kills nothing healthy but in outages */
+	BEST = TIMERS + 2,  /* the shortest one that kills nothing healthy at all */
+	POLICIES = TIMERS + 3,
+	SET_MAX = 8,
 	HORIZON = 10 * OV_HOUR,
 };
 
@@ -32,6 +35,8 @@ struct quality {
 	uint64_t seed;
 	size_t traces; /* of each kind */
 	bool json, check;
+	const char *set[SET_MAX]; /* options, as lines of a configuration file */
+	size_t set_n;
 	struct config *config;
 	struct arena arena;
 	ov_time silence[POLICIES]; /* of the timers */
@@ -41,11 +46,13 @@ struct quality {
 /* Fleets count as many agents as they have: fewer of them, so that no kind outweighs the others. */
 static size_t cases_of(const struct quality *q, enum kind kind)
 {
-	return kind == KIND_OUTAGE ? MAX(q->traces / 12, (size_t)1) : q->traces;
+	bool fleet = kind == KIND_OUTAGE || kind == KIND_HUNG_FLEET;
+
+	return fleet ? MAX(q->traces / 12, (size_t)1) : q->traces;
 }
 
-/* The shortest timer, in whole minutes, that kills nothing of this that is healthy. */
-static ov_time best_timer(const struct quality *q, struct test_case *c)
+/* The shortest timer, in whole minutes, that kills nothing of this that is healthy; nor in outages. */
+static ov_time best_timer(const struct quality *q, struct test_case *c, bool outages)
 {
 	ov_time longest = 0;
 
@@ -55,8 +62,7 @@ static ov_time best_timer(const struct quality *q, struct test_case *c)
 			for (size_t k = 0; k < c->n; k++) {
 				struct trace t = c->agents[k];
 
-				/* To end what an outage has silenced is wrong, too. */
-				if (t.keep)
+				if (t.keep && outages)
 					t.sick_at = OV_TIME_MAX;
 				longest = MAX(longest, trace_silence(&t));
 			}
@@ -86,7 +92,8 @@ static void play_all(struct quality *q)
 
 	for (int i = 0; i < TIMERS; i++)
 		q->silence[i + 1] = timers[i];
-	q->silence[BEST] = best_timer(q, c);
+	q->silence[BRAVE] = best_timer(q, c, false);
+	q->silence[BEST] = best_timer(q, c, true);
 	for (int kind = 0; kind < KIND_COUNT; kind++)
 		for (size_t i = 0; i < cases_of(q, kind); i++) {
 			case_make(c, kind, q->seed, i);
@@ -97,10 +104,15 @@ static void play_all(struct quality *q)
 
 static const char *policy_name(struct quality *q, int p)
 {
+	static const char *const kinds[POLICIES] = {
+		[BRAVE] = "best timer but for outages",
+		[BEST] = "best timer",
+	};
+
 	if (p == OURS)
 		return "overseer";
 	return arena_cstr(&q->arena,
-			arena_printf(&q->arena, "%s " STR_FMT, p == BEST ? "best timer" : "timer",
+			arena_printf(&q->arena, "%s " STR_FMT, kinds[p] ? kinds[p] : "timer",
 					STR_ARG(duration_format_short(&q->arena, q->silence[p]))));
 }
 
@@ -166,38 +178,69 @@ static void print_json(struct quality *q)
 	}
 }
 
-static int complain(bool wrong, const char *what)
+static int complain(bool wrong, const char *what, const char *about)
 {
 	if (wrong)
-		(void)fprintf(stderr, "sim-quality: %s\n", what);
+		(void)fprintf(stderr, "sim-quality: %s: %s\n", about, what);
 	return wrong;
+}
+
+/* Sooner than a timer, about everything and about each kind; one that never finds it is later. */
+static int check_sooner(struct quality *q, int p)
+{
+	static const int pcts[] = { 50, 90, 100 };
+	int bad = 0;
+
+	for (int kind = 0; kind <= KIND_COUNT; kind++) {
+		bool all = kind == KIND_COUNT;
+		struct tally *ours = all ? &q->all[OURS] : &q->kinds[OURS][kind];
+		struct tally *theirs = all ? &q->all[p] : &q->kinds[p][kind];
+
+		for (size_t i = 0; ours->sick && i < ARRAY_LEN(pcts); i++)
+			bad += complain(tally_delay(ours, pcts[i]) >= tally_delay(theirs, pcts[i]),
+					arena_cstr(&q->arena,
+							arena_printf(&q->arena,
+									"%s is as soon (p%d)",
+									policy_name(q, p),
+									pcts[i])),
+					all ? "all" : kind_names[kind]);
+	}
+	return bad;
 }
 
 static int check(struct quality *q)
 {
-	static const int pcts[] = { 50, 90, 100 };
 	struct tally *ours = &q->all[OURS];
-	int bad = complain(ours->false_stops > 0, "a healthy agent was killed");
+	int bad = 0;
 
-	bad += complain(ours->missed > 0, "a sick agent was missed");
-	bad += complain(q->all[1].false_stops == 0,
-			"a timer of 30 s kills nobody: these traces are toys");
-	bad += complain(q->all[BEST].false_stops > 0, "the best timer is none");
+	for (int kind = 0; kind < KIND_COUNT; kind++) {
+		struct tally *y = &q->kinds[OURS][kind];
+
+		bad += complain(y->false_stops > 0, "a healthy agent was killed", kind_names[kind]);
+		bad += complain(y->missed > 0, "a sick agent was missed", kind_names[kind]);
+	}
+	bad += complain(ours->false_alarms * 50 > ours->healthy, "too many false alarms", "all");
+	bad += complain(ours->duplicates > 0, "told or restarted twice", "all");
+	bad += complain(q->all[1].false_stops == 0, "a timer of 30 s kills nobody", "toys");
+	bad += complain(q->all[BEST].false_stops > 0, "the best timer kills", "best timer");
 	for (int p = 1; p < POLICIES; p++)
-		for (size_t i = 0; q->all[p].false_stops == 0 && i < ARRAY_LEN(pcts); i++)
-			bad += complain(tally_delay(ours, pcts[i]) >=
-							tally_delay(&q->all[p], pcts[i]),
-					"a timer without false kills is as soon");
+		if (q->all[p].false_stops == 0 || p == BRAVE)
+			bad += check_sooner(q, p);
 	return bad;
 }
 
-static void default_config(struct quality *q)
+/* The defaults of the real configuration, except for what --set says. */
+static void read_config(struct quality *q)
 {
 	struct ov_err err = { 0 };
+	struct buf text = BUF_INIT;
 
-	if (config_parse(STR("[defaults]\nagent = \"a\"\n[agents.a]\ncommand = \"true\"\n"),
-			    &q->config, &err) < 0)
+	for (size_t i = 0; i < q->set_n; i++)
+		buf_addf(&text, "%s\n", q->set[i]);
+	buf_addf(&text, "defaults.agent = \"a\"\n[agents.a]\ncommand = \"true\"\n");
+	if (config_parse(buf_str(&text), &q->config, &err) < 0)
 		fail_msg("%s", err.msg);
+	buf_done(&text);
 }
 
 static bool read_options(struct quality *q, int argc, char **argv)
@@ -211,6 +254,8 @@ static bool read_options(struct quality *q, int argc, char **argv)
 			q->seed = strtoull(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--traces") == 0 && i + 1 < argc)
 			q->traces = strtoull(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--set") == 0 && i + 1 < argc && q->set_n < SET_MAX)
+			q->set[q->set_n++] = argv[++i];
 		else
 			return false;
 	}
@@ -224,10 +269,12 @@ int main(int argc, char **argv)
 
 	if (!read_options(&q, argc, argv)) {
 		(void)fprintf(stderr,
-				"usage: sim-quality [--seed N] [--traces N] [--json] [--check]\n");
+				"usage: sim-quality [--seed N] [--traces N] [--set 'KEY = "
+				"VALUE']... "
+				"[--json] [--check]\n");
 		return 2;
 	}
-	default_config(&q);
+	read_config(&q);
 	play_all(&q);
 	if (q.json)
 		print_json(&q);

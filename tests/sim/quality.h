@@ -25,29 +25,30 @@ enum {
 	FLEET_MAX = 20, /* agents of one case at most */
 };
 
-#define KINDS(X)                                               \
-	X(KIND_LOUD_TOOL, "long tool with output", true)       \
-	X(KIND_QUIET_TOOL, "long tool, little CPU", true)      \
-	X(KIND_REMOTE_TOOL, "tool that waits elsewhere", true) \
-	X(KIND_COMPACTION, "compaction", true)                 \
-	X(KIND_SLOW_MODEL, "slow model", true)                 \
-	X(KIND_THINKING, "quiet thinking", true)               \
-	X(KIND_BUILD, "big build, CPU only", true)             \
-	X(KIND_DOWNLOAD, "download, IO only", true)            \
-	X(KIND_LIMIT_RESET, "rate limit with reset", true)     \
-	X(KIND_LIMIT_BARE, "rate limit without", true)         \
-	X(KIND_API_RETRY, "overloaded API, retried", true)     \
-	X(KIND_QUIET_TESTS, "tests that write files", true)    \
-	X(KIND_TREE_ONLY, "worktree changes only", true)       \
-	X(KIND_BURSTS, "bursts and pauses", true)              \
-	X(KIND_DEAD, "dead, end not told", false)              \
-	X(KIND_HUNG, "hung", false)                            \
-	X(KIND_HUNG_TOOL, "tool that hangs", false)            \
-	X(KIND_LOOP, "loop, same output", false)               \
-	X(KIND_SPIN, "loop, CPU in silence", false)            \
-	X(KIND_WAITS_TOLD, "waits for a person, told", false)  \
-	X(KIND_WAITS, "waits for a person, not told", false)   \
-	X(KIND_LOST_PROMPT, "lost prompt", false)              \
+#define KINDS(X)                                                \
+	X(KIND_LOUD_TOOL, "long tool with output", true)        \
+	X(KIND_QUIET_TOOL, "long tool, little CPU", true)       \
+	X(KIND_REMOTE_TOOL, "tool that waits elsewhere", true)  \
+	X(KIND_COMPACTION, "compaction", true)                  \
+	X(KIND_SLOW_MODEL, "slow model", true)                  \
+	X(KIND_THINKING, "quiet thinking", true)                \
+	X(KIND_BUILD, "big build, CPU only", true)              \
+	X(KIND_DOWNLOAD, "download, IO only", true)             \
+	X(KIND_LIMIT_RESET, "rate limit with reset", true)      \
+	X(KIND_LIMIT_BARE, "rate limit without", true)          \
+	X(KIND_API_RETRY, "overloaded API, retried", true)      \
+	X(KIND_QUIET_TESTS, "tests that write files", true)     \
+	X(KIND_TREE_ONLY, "worktree changes only", true)        \
+	X(KIND_BURSTS, "bursts and pauses", true)               \
+	X(KIND_DEAD, "dead, end not told", false)               \
+	X(KIND_HUNG, "hung", false)                             \
+	X(KIND_HUNG_FLEET, "hung, among others at work", false) \
+	X(KIND_HUNG_TOOL, "tool that hangs", false)             \
+	X(KIND_LOOP, "loop, same output", false)                \
+	X(KIND_SPIN, "loop, CPU in silence", false)             \
+	X(KIND_WAITS_TOLD, "waits for a person, told", false)   \
+	X(KIND_WAITS, "waits for a person, not told", false)    \
+	X(KIND_LOST_PROMPT, "lost prompt", false)               \
 	X(KIND_OUTAGE, "network gone for all", false)
 #define KIND_ENUM(sym, name, healthy) sym,
 enum kind { KINDS(KIND_ENUM) KIND_COUNT };
@@ -83,6 +84,7 @@ struct trace {
 struct test_case {
 	struct trace agents[FLEET_MAX];
 	size_t n;
+	ov_time restart_at; /* the daemon forgets what it has seen; OV_TIME_MAX: never */
 };
 
 /* What a policy did to one agent; moments from the start, OV_TIME_MAX: never. */

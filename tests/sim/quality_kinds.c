@@ -48,7 +48,7 @@ static const struct spread
 		change = { SECONDS(5), SECONDS(40), MINUTES(3), MINUTES(5), MINUTES(6) },
 		pause = { SECONDS(5), SECONDS(50), MINUTES(4), MINUTES(9), MINUTES(12) },
 		limit = { MINUTES(2), MINUTES(20), MINUTES(90), MINUTES(180), MINUTES(300) },
-		outage = { MINUTES(20), MINUTES(40), MINUTES(90), MINUTES(150), MINUTES(180) };
+		outage = { MINUTES(20), MINUTES(40), MINUTES(90), MINUTES(130), MINUTES(150) };
 
 static ov_time between(struct rng *r, ov_time from, ov_time to)
 {
@@ -318,6 +318,7 @@ static const struct {
 	[KIND_BURSTS] = { make_bursts },
 	[KIND_DEAD] = { make_dead },
 	[KIND_HUNG] = { make_hung },
+	[KIND_HUNG_FLEET] = { make_hung },
 	[KIND_HUNG_TOOL] = { make_hung_tool },
 	[KIND_LOOP] = { make_loop },
 	[KIND_SPIN] = { make_spin },
@@ -341,8 +342,23 @@ static void trace_make(struct trace *ret, enum kind kind, struct rng *r)
 	*ret = t;
 }
 
+/* One in four of them at most hangs; the others go on with ordinary work. */
+static void hung_fleet_make(struct test_case *c, struct rng *r)
+{
+	c->n = 4 + rng_below(r, FLEET_MAX - 3);
+	for (size_t i = 0; i < c->n; i++) {
+		if (i % 4 == 0) {
+			trace_make(&c->agents[i], KIND_HUNG_FLEET, r);
+			continue;
+		}
+		c->agents[i] = trace_new(KIND_HUNG_FLEET);
+		work(&c->agents[i], r, between(r, MINUTES(40), MINUTES(100)));
+		finish(&c->agents[i], r);
+	}
+}
+
 /* All of a fleet work until one moment, and are back within two minutes after another. */
-static void fleet_make(struct test_case *c, struct rng *r)
+static void outage_make(struct test_case *c, struct rng *r)
 {
 	ov_time gone = between(r, MINUTES(10), MINUTES(60)), back = gone + draw(r, &outage);
 
@@ -365,11 +381,16 @@ void case_make(struct test_case *ret, enum kind kind, uint64_t seed, size_t inde
 	struct rng r = { .state = seed * 1000003 + (uint64_t)kind };
 
 	r.state = rng_next(&r) + index;
-	*ret = (struct test_case){ .n = 1 };
+	*ret = (struct test_case){ .n = 1, .restart_at = OV_TIME_MAX };
 	if (kind == KIND_OUTAGE)
-		fleet_make(ret, &r);
+		outage_make(ret, &r);
+	else if (kind == KIND_HUNG_FLEET)
+		hung_fleet_make(ret, &r);
 	else
 		trace_make(&ret->agents[0], kind, &r);
+	/* One daemon in four is started anew somewhere in the first two hours. */
+	if (rng_below(&r, 4) == 0)
+		ret->restart_at = between(&r, 1, MINUTES(120));
 }
 
 struct trace trace_recovered(const struct trace *t)

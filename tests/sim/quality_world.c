@@ -40,6 +40,7 @@ struct world_sim {
 	struct player players[FLEET_MAX];
 	size_t n;
 	ov_time base;
+	ov_time restart_at;
 	size_t seen; /* events of the log */
 };
 
@@ -264,11 +265,26 @@ static bool end_due(struct world_sim *w, struct player *p)
 	return true;
 }
 
+/* A new daemon knows when output came, and nothing else of what the last one saw. */
+static void restart(struct world_sim *w)
+{
+	w->restart_at = OV_TIME_MAX;
+	for (size_t i = 0; i < w->n; i++) {
+		if (!run_of(w, &w->players[i]))
+			continue;
+		*observe(&w->f, node_of(&w->f, w->players[i].node)) = (struct observation){ 0 };
+		w->players[i].used_at = w->players[i].tree_at = -1;
+	}
+	submit(&w->f, "daemon.start", json(&w->f, "{'instance': 'i', 'version': 'v'}"));
+}
+
 /* Everything that is to be done at this moment; then the next moment, or false. */
 static bool step(struct world_sim *w, ov_time horizon)
 {
 	ov_time next;
 
+	if (now_of(w) >= w->restart_at)
+		restart(w);
 	for (size_t i = 0; i < w->n; i++)
 		show(w, &w->players[i]);
 	settle(&w->f);
@@ -279,6 +295,8 @@ static bool step(struct world_sim *w, ov_time horizon)
 		if (end_due(w, &w->players[i]))
 			return true;
 	next = w->f.wake_at;
+	if (w->restart_at != OV_TIME_MAX)
+		next = MIN(next, w->base + w->restart_at);
 	for (size_t i = 0; i < w->n; i++)
 		next = MIN(next, next_of(w, &w->players[i]));
 	if (next == OV_TIME_MAX || next - w->base > horizon)
@@ -292,7 +310,7 @@ static bool step(struct world_sim *w, ov_time horizon)
 void world_play(const struct policy *policy, const struct test_case *c, ov_time horizon,
 		struct outcome *ret)
 {
-	struct world_sim w = { .n = c->n };
+	struct world_sim w = { .n = c->n, .restart_at = c->restart_at };
 	struct policy_agent agent = policy->agents[0];
 	int rounds = 0;
 
