@@ -105,7 +105,7 @@ static void play_all(struct quality *q)
 static const char *policy_name(struct quality *q, int p)
 {
 	static const char *const kinds[POLICIES] = {
-		[BRAVE] = "best timer but for outages",
+		[BRAVE] = "best timer, outages apart",
 		[BEST] = "best timer",
 	};
 
@@ -129,7 +129,7 @@ static const char *delay_text(struct quality *q, struct tally *y, int pct)
 
 static void print_row(struct quality *q, const char *name, struct tally *y)
 {
-	(void)printf("| %-28s | %6zu | %7s | %7s | %7s | %6zu | %6zu | %6zu | %6zu |\n", name,
+	(void)printf("| %-31s | %6zu | %7s | %7s | %7s | %6zu | %6zu | %6zu | %6zu |\n", name,
 			y->agents, delay_text(q, y, 50), delay_text(q, y, 90),
 			delay_text(q, y, 100), y->false_alarms, y->false_stops, y->missed,
 			y->duplicates);
@@ -137,9 +137,9 @@ static void print_row(struct quality *q, const char *name, struct tally *y)
 
 static void print_head(const char *first)
 {
-	(void)printf("| %-28s | %6s | %7s | %7s | %7s | %6s | %6s | %6s | %6s |\n", first, "traces",
+	(void)printf("| %-31s | %6s | %7s | %7s | %7s | %6s | %6s | %6s | %6s |\n", first, "traces",
 			"median", "p90", "longest", "false", "false", "missed", "dupli-");
-	(void)printf("| %-28s | %6s | %7s | %7s | %7s | %6s | %6s | %6s | %6s |\n", "", "",
+	(void)printf("| %-31s | %6s | %7s | %7s | %7s | %6s | %6s | %6s | %6s |\n", "", "",
 			"detect", "detect", "detect", "alarms", "kills", "", "cates");
 }
 
