@@ -67,11 +67,12 @@ struct liveness liveness_judge(const struct policy *p, const struct assignment *
 		return until(l, VERDICT_ALIVE, l.due_at);
 	if (!o)
 		return until(l, VERDICT_UNKNOWN, now + idle);
-	if (looked < l.due_at)
-		return until(l, VERDICT_LOOK, OV_TIME_MAX);
+	/* A look tells only what happened since the one before: right after it there is nothing. */
 	if (o->process_unknown && o->tree_unknown)
 		return now >= looked + idle / 2 ? until(l, VERDICT_LOOK, OV_TIME_MAX)
 						: until(l, VERDICT_UNKNOWN, looked + idle / 2);
+	if (looked < l.due_at)
+		return until(l, VERDICT_LOOK, OV_TIME_MAX);
 	l.quiet = 1 + !o->process_unknown + !o->tree_unknown;
 	return until(l, VERDICT_SILENT, OV_TIME_MAX);
 }
