@@ -14,7 +14,7 @@
 #include "tests/sim/queue.h"
 #include "tests/sim/tape.h"
 
-enum { BOOT_MIN_MS = 1000, BOOT_MAX_MS = 20 * 60 * 1000, HOPELESS = 20 };
+enum { ARCHIVE_PAUSE_MS = 20, BOOT_MIN_MS = 1000, BOOT_MAX_MS = 20 * 60 * 1000, HOPELESS = 20 };
 
 /* ---- the disk ---- */
 
@@ -332,6 +332,29 @@ static void power_fails(struct sim *s)
 	machine_restart(s->machine);
 }
 
+/* Old events go to the archive some at a time, when nothing is more urgent. */
+static void archive_fired(struct sim *s, void *arg)
+{
+	struct sim_daemon *d = daemon_of(s, *(const int *)arg);
+
+	if (!d)
+		return;
+	d->archiving = false;
+	disk_set_life(s->disk, (unsigned)d->life);
+	tape_call(d->tape, d->engine, TAPE_ARCHIVE);
+}
+
+static void archive_later(struct sim_daemon *d)
+{
+	int *life;
+
+	if (d->archiving || d->stopping || is_gone(d) || !engine_archive_due(d->engine))
+		return;
+	d->archiving = true;
+	life = sim_in(d->s, ARCHIVE_PAUSE_MS, d->life, archive_fired, sizeof(*life));
+	*life = d->life;
+}
+
 void daemon_settle(struct sim *s)
 {
 	for (size_t i = 0; i < SIM_DAEMONS; i++) {
@@ -342,6 +365,7 @@ void daemon_settle(struct sim *s)
 			tape_call(d->tape, d->engine, TAPE_COMMIT);
 			if (sim_fault(s, FAULT_KILL))
 				daemon_kill(d, "kill -9");
+			archive_later(d);
 		}
 	}
 	if (s->power_is_out)

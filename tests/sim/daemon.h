@@ -22,7 +22,7 @@ struct sim_daemon {
 	uint64_t wake_id; /* the entry of the queue that counts */
 	uint64_t wakes;   /* entries made so far */
 	uint64_t term;
-	bool started, stopping;
+	bool started, stopping, archiving;
 	bool dead; /* nothing that it does counts any more */
 };
 

@@ -324,8 +324,18 @@ static void look_at_some(struct people *p, int who, heard_fn *heard)
 
 void act_meddle(struct people *p, int who)
 {
-	if (!sim_quiet(p->s))
-		look_at_some(p, who, heard_to_act);
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *params = value_object(&a);
+
+	if (sim_quiet(p->s))
+		return;
+	if (sim_odds(p->s, RNG_PERSON, 50)) {
+		if (sim_odds(p->s, RNG_PERSON, 400))
+			value_put(&a, params, "dry_run", value_bool(&a, true));
+		ask(p, who, "tick.now", params, NULL, 0);
+	}
+	look_at_some(p, who, heard_to_act);
 }
 
 void act_read(struct people *p, int who)

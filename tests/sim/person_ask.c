@@ -181,6 +181,18 @@ static void read_done(void *user, int r, const struct ov_err *commit_err)
 	call_free(c);
 }
 
+/* Its decisions, shown once they are durable. */
+static void tick_done(void *user, int r, const struct ov_err *err)
+{
+	struct call *c = user;
+
+	if (daemon_of(c->p->s, c->life)) {
+		check_code(c->p, c->op->name, r, err);
+		reply(c->p, c->id, r, c->decisions);
+	}
+	call_free(c);
+}
+
 /* As a daemon would that answers before it has written. */
 static void serve_unsaved(struct sim_daemon *d, struct call *c)
 {
@@ -212,6 +224,11 @@ static void serve(struct sim_daemon *d, struct people *p, const struct letter *l
 	} else if (c->op->kind == OP_WRITE) {
 		tape_submit(d->tape, d->engine, str_from(c->op->name), c->params,
 				str_from(p->person[l->who].name), write_done, c);
+	} else if (c->op->kind == OP_DAEMON) {
+		assert(str_is(str_from(c->op->name), "tick.now"));
+		c->decisions = tape_tick(d->tape, d->engine, value_bool_at(c->params, "dry_run"),
+				&c->arena);
+		tape_after_commit(d->tape, d->engine, tick_done, c);
 	} else if (p->sabotage == PEOPLE_TOLD_UNSAVED) {
 		serve_unsaved(d, c);
 	} else {

@@ -66,6 +66,7 @@ struct call {
 	struct arena arena;
 	const struct op *op;
 	value *params;
+	const value *decisions; /* of a tick */
 };
 
 struct people {

@@ -119,6 +119,7 @@ struct sim_stats {
 	uint64_t scripts[SIM_SCRIPTS_MAX]; /* runs, by what their agents followed: machine_script */
 	uint64_t faults[FAULT_COUNT];
 	uint64_t chances[FAULT_COUNT];
+	uint64_t replays;        /* lives that were lived again from their tape */
 	uint64_t fault_ordinals; /* faults so far, those skipped included */
 	uint64_t same_moment;    /* steps without a step of time */
 };

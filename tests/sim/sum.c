@@ -19,6 +19,7 @@ void sum_add(struct sum *sum, const struct sim *s)
 	all->checks += a->checks;
 	all->crashes += a->crashes;
 	all->lives += a->lives;
+	all->replays += a->replays;
 	all->messages += a->messages;
 	all->operations += a->operations;
 	all->runs += a->runs;
@@ -76,9 +77,10 @@ void sum_print(const struct sum *sum, double cpu_seconds)
 			(unsigned long long)a->events, (unsigned long long)a->commits,
 			(unsigned long long)a->messages, (unsigned long long)a->operations,
 			(unsigned long long)a->runs);
-	printf("%llu daemons, %llu crashes, %llu checks of %zu invariants\n",
+	printf("%llu daemons, %llu crashes, %llu lives replayed, %llu checks of %zu invariants\n",
 			(unsigned long long)a->lives, (unsigned long long)a->crashes,
-			(unsigned long long)a->checks, invariants_n);
+			(unsigned long long)a->replays, (unsigned long long)a->checks,
+			invariants_n);
 	print_faults(a);
 	print_scripts(a);
 	print_kinds(a);

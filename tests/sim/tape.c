@@ -384,6 +384,7 @@ void tape_check(struct tape *t)
 	if (!t || !t->entries || t->checked)
 		return;
 	t->checked = true;
+	t->s->stats.replays++;
 	if (!tape_replays(t, &why))
 		sim_violated(t->s, "replay", "of the life of daemon %d: " STR_FMT, t->life,
 				STR_ARG(buf_str(&why)));
@@ -506,6 +507,21 @@ static struct told *told_new(struct tape *t, struct told spec)
 	w->t = t;
 	list_append(&t->told, &w->link);
 	return w;
+}
+
+value *tape_tick(struct tape *t, struct engine *e, bool dry, struct arena *a)
+{
+	bool before = t && enter(t, T_TICK);
+	value *v;
+
+	if (t && !t->full)
+		tape_u64(t, dry);
+	v = dry ? engine_tick_dry(e, a) : engine_tick_now(e, a);
+	if (t) {
+		note_output(t, T_REPLY, digest_reply(0, v));
+		t->in_engine = before;
+	}
+	return v;
 }
 
 void tape_submit(struct tape *t, struct engine *e, str command, const value *params, str actor,

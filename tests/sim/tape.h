@@ -40,6 +40,8 @@ enum tape_call {
 };
 /* What the call gives; 0 for those that give nothing. */
 int tape_call(struct tape *t, struct engine *e, enum tape_call call);
+/* As engine_tick_now, or engine_tick_dry. */
+value *tape_tick(struct tape *t, struct engine *e, bool dry, struct arena *a);
 void tape_submit(struct tape *t, struct engine *e, str command, const value *params, str actor,
 		engine_reply_fn *reply, void *user);
 void tape_report(struct tape *t, struct engine *e, str command, const value *params);

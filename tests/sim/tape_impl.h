@@ -11,9 +11,10 @@
 #include "base/map.h"
 #include "tests/sim/tape.h"
 
-/* symbol, name: what it is, for whoever reads of a difference */
+/* Calls first. symbol, name: what it is, for whoever reads of a difference */
 #define TAPE_ENTRIES(X)                        \
 	X(T_CALL, "a call")                    \
+	X(T_TICK, "a tick")                    \
 	X(T_SUBMIT, "a command")               \
 	X(T_REPORT, "a report")                \
 	X(T_AFTER, "a question")               \

@@ -114,9 +114,7 @@ static void play_nested(struct player *p)
 		enum tape_entry kind = peek(p);
 		uint64_t depth;
 
-		if (p->differs ||
-				(kind != T_CALL && kind != T_SUBMIT && kind != T_REPORT &&
-						kind != T_AFTER))
+		if (p->differs || kind > T_AFTER)
 			break;
 		memcpy(&depth, p->t->bytes.p + p->at + 1, sizeof(depth));
 		if (depth < p->depth)
@@ -168,6 +166,16 @@ static void play_command(struct player *p, bool report)
 	}
 }
 
+static void play_tick(struct player *p, bool dry)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	const value *v = tape_tick(NULL, p->e, dry, &a);
+
+	if (take(p, T_REPLY))
+		(void)same(p, "reply", digest_reply(0, v));
+}
+
 static void play_call(struct player *p)
 {
 	enum tape_entry kind = peek(p);
@@ -177,6 +185,7 @@ static void play_call(struct player *p)
 	(void)get_u64(p); /* depth */
 	switch (kind) {
 	case T_CALL: play_simple(p, (enum tape_call)get_u64(p)); break;
+	case T_TICK: play_tick(p, get_u64(p)); break;
 	case T_SUBMIT: play_command(p, false); break;
 	case T_REPORT: play_command(p, true); break;
 	case T_AFTER: engine_after_commit(p->e, after, p); break;
