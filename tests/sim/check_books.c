@@ -247,6 +247,10 @@ static void take_assignment_moved(struct checker *c, const struct event *e)
 	as->status = (enum as_status)event_status(e, "to", &as_statuses);
 	as->stage = (enum stage)event_status(e, "stage", &stages);
 	as->not_before = value_int_at(e->data, "not_before_ms");
+	as->stopping = value_bool_at(e->data, "stopping") ||
+			(as->stopping &&
+					(as->stage == STAGE_STOP || as->stage == STAGE_RUNNING ||
+							as->stage == STAGE_HARVEST));
 	as->moved_at = e->at;
 	put_live(c, as);
 }
@@ -359,6 +363,13 @@ static void take_lane(struct checker *c, const struct event *e)
 	l->resets_at = value_int_at(e->data, "resets_at_ms");
 }
 
+static void take_outage_over(struct checker *c, const struct event *e)
+{
+	c->outage_over_at = e->at;
+	c->outage_ignored_until = MAX(c->outage_ignored_until,
+			value_int_at(e->data, "ignore_until_ms"));
+}
+
 static void (*const takers[EVENT_KIND_COUNT])(struct checker *c, const struct event *e) = {
 	[EV_GOAL_CREATED] = take_goal_created,
 	[EV_GOAL_UPDATED] = take_goal_updated,
@@ -383,6 +394,7 @@ static void (*const takers[EVENT_KIND_COUNT])(struct checker *c, const struct ev
 	[EV_ESCALATION_CLOSED] = take_escalation,
 	[EV_AGENT_LIMITED] = take_lane,
 	[EV_AGENT_CLEARED] = take_lane,
+	[EV_OUTAGE_OVER] = take_outage_over,
 };
 
 void books_take(struct checker *c, const struct event *e)

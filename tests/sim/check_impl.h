@@ -64,7 +64,8 @@ struct as_book {
 	int64_t epoch;
 	enum as_status status;
 	enum stage stage;
-	bool live; /* has a stage, or is not terminal */
+	bool live;     /* has a stage, or is not terminal */
+	bool stopping; /* its run ends because we want it to */
 	ov_time not_before, moved_at;
 	struct run_book *run; /* the newest */
 
@@ -137,7 +138,10 @@ struct checker {
 	uint64_t promised;                 /* the longest log that was promised */
 	ov_time skew, blind_t; /* no_harm_to_the_living: nobody could see clearly until then */
 	uint64_t fold_seq;     /* fold: compared up to there */
-	ov_time steps_t;       /* next_step: looked for last */
+	ov_time outage_over_at, outage_ignored_until; /* on the clock of the log */
+	uint64_t usurped_head;                        /* one_writer: when the younger came */
+	int usurper;
+	ov_time steps_t; /* next_step: looked for last */
 	uint64_t steps_seq, steps_looks;
 	bool steps_lost;               /* somebody seems to be, and is looked at again soon */
 	uint64_t idle_wakes, idle_seq; /* idle_is_idle */
@@ -201,10 +205,14 @@ struct node_book *some_node(struct checker *c, enum node_status status);
 	X(places)                \
 	X(one_escalation)        \
 	X(no_harm_to_the_living) \
+	X(not_all_at_once)       \
+	X(stop_is_no_failure)    \
 	X(goals_end)             \
 	X(budget)                \
 	X(paused_is_paused)      \
+	X(over_is_over)          \
 	X(idle_is_idle)          \
+	X(one_writer)            \
 	X(chain)                 \
 	X(fold)                  \
 	X(replay)                \

@@ -281,6 +281,50 @@ const struct invariant inv_paused_is_paused = {
 	.sabotage = paused_sabotage,
 };
 
+/* ---- over_is_over ---- */
+
+/* A node that was settled without its run has that run stopped, or it has ended by itself. */
+static void over_look(struct checker *c)
+{
+	for (size_t i = 0; i < c->live.n; i++) {
+		const struct as_book *as = c->live.p[i];
+		const struct node_book *n = as->node;
+
+		if ((n->status == NODE_CANCELLED || n->status == NODE_DONE) &&
+				as->status != AS_CANCELLED && as->status != AS_DONE)
+			sim_violated(c->s, inv_over_is_over.name,
+					STR_FMT " is %s, and its assignment " STR_FMT
+						" goes on as %s",
+					STR_ARG(n->key),
+					status_name(&node_statuses, (int)n->status),
+					STR_ARG(as->id),
+					status_name(&as_statuses, (int)as->status));
+	}
+}
+
+static void over_step(struct checker *c)
+{
+	if (c->news || c->victim == &inv_over_is_over)
+		over_look(c);
+}
+
+static bool over_sabotage(struct checker *c)
+{
+	struct as_book *as = some_live(c, true);
+
+	if (!as || (as->status != AS_ACTIVE && as->status != AS_STALLED))
+		return false;
+	as->node->status = NODE_CANCELLED;
+	return true;
+}
+
+const struct invariant inv_over_is_over = {
+	.name = "over_is_over",
+	.sentence = "whoever works on a node that is done or cancelled by now is told to end",
+	.step = over_step,
+	.sabotage = over_sabotage,
+};
+
 /* ---- idle_is_idle ---- */
 
 /* Nothing is to be done by anybody but people who have been asked, and nothing is to be waited for. */

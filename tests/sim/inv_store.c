@@ -7,6 +7,56 @@
 #include "core/snapshot.h"
 #include "tests/sim/check_impl.h"
 
+/* ---- one_writer ---- */
+
+/* Of two daemons on one store only the younger one's log goes on. */
+static void writer_step(struct checker *c)
+{
+	if (!c->up)
+		return;
+	for (size_t i = 0; i < SIM_DAEMONS; i++) {
+		const struct sim_daemon *d = c->s->daemons[i];
+
+		if (!d || d == c->up || d->life > c->up->life || !d->engine ||
+				!daemon_of(c->s, d->life) || c->usurper != c->up->life)
+			continue;
+		if (engine_head(d->engine) > c->usurped_head)
+			sim_violated(c->s, inv_one_writer.name,
+					"daemon %d took the store over at event %llu, and daemon "
+					"%d "
+					"has written up to %llu since",
+					c->up->life, (unsigned long long)c->usurped_head, d->life,
+					(unsigned long long)engine_head(d->engine));
+	}
+}
+
+static void writer_restart(struct checker *c)
+{
+	c->usurper = c->up->life;
+	c->usurped_head = engine_head(c->up->engine);
+}
+
+/* The one that took over is said to have done so before it did. */
+static bool writer_sabotage(struct checker *c)
+{
+	for (size_t i = 0; c->up && i < SIM_DAEMONS; i++)
+		if (c->s->daemons[i] && c->s->daemons[i] != c->up &&
+				daemon_of(c->s, c->s->daemons[i]->life) &&
+				engine_head(c->s->daemons[i]->engine) && c->usurped_head) {
+			c->usurped_head = 0;
+			return true;
+		}
+	return false;
+}
+
+const struct invariant inv_one_writer = {
+	.name = "one_writer",
+	.sentence = "a daemon whose store was taken over writes nothing more",
+	.step = writer_step,
+	.restart = writer_restart,
+	.sabotage = writer_sabotage,
+};
+
 /* ---- chain ---- */
 
 /* Record by record it is judged as it is read; here all of it, as it lies on the disk now. */
