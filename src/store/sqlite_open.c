@@ -203,6 +203,9 @@ static int set_up(struct sqlite_store *s, struct ov_err *err)
 	else if (strcmp((const char *)sqlite3_column_text(st, 0), "wal") != 0)
 		r = ov_fail(err, OV_EIO, "%s: this file system cannot keep a write-ahead log",
 				s->path);
+	/* The mode is told first and written last: without that the old journal would serve on, less safely. */
+	else if (sqlite3_step(st) != SQLITE_DONE)
+		r = sqlite_fail(s->db, s->path, "open", err);
 	sqlite3_finalize(st);
 	if (r == 0 && sqlite3_exec(s->db, pragmas, NULL, NULL, NULL) != SQLITE_OK)
 		r = sqlite_fail(s->db, s->path, "open", err);

@@ -386,6 +386,34 @@ TEST(a_failing_disk_is_told_and_changes_nothing)
 	assert_true(told > n);
 }
 
+/* However its creation fails: a store that opens keeps a write-ahead log, which is what its promises rest on. */
+TEST(a_store_that_opens_has_a_log_ahead)
+{
+	static const struct script create[] = { { STEP_OPEN, 0 }, { STEP_CLOSE, 0 },
+		{ STEP_END, 0 } };
+	uint64_t n = count_calls(create);
+
+	for (uint64_t at = 1; at <= n; at++) {
+		struct ov_err err = { 0 };
+		struct rig rig;
+		uint8_t formats[2] = { 0 };
+		FILE *f;
+
+		rig_init(&rig, at, at, DISK_IOERR);
+		if (run_step(&rig, create, &err) == 0) {
+			f = fopen(rig.path, "rb");
+			assert_non_null(f);
+			assert_int_equal(fseek(f, 18, SEEK_SET), 0);
+			assert_int_equal(fread(formats, 1, 2, f), 2);
+			fclose(f);
+			if (formats[0] != 2 || formats[1] != 2)
+				fail_msg("call %llu failed, and the store opens without its log",
+						(unsigned long long)at);
+		}
+		rig_done(&rig);
+	}
+}
+
 /*
  * The process dies, or the power goes, when it is told of the failure: a group that was written and
  * not synced may turn up whole, as the store's contract has it.
