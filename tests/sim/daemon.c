@@ -238,18 +238,12 @@ struct sim_daemon *daemon_of(struct sim *s, int life)
 	return NULL;
 }
 
+/* The youngest that came up, as long as it lives: it took the socket over from any before it. */
 struct sim_daemon *daemon_up(struct sim *s)
 {
-	struct sim_daemon *up = NULL;
+	struct sim_daemon *d = daemon_of(s, s->youngest);
 
-	/* Of two the younger: the older one is about to find out. */
-	for (size_t i = 0; i < SIM_DAEMONS; i++) {
-		struct sim_daemon *d = s->daemons[i];
-
-		if (d && d->started && !d->stopping && !is_gone(d) && (!up || d->life > up->life))
-			up = d;
-	}
-	return daemon_enter(up);
+	return d && d->started && !d->stopping ? d : NULL;
 }
 
 static void boot_fired(struct sim *s, void *arg)
@@ -486,6 +480,7 @@ void daemon_boot(struct sim *s)
 	d->exec = exec_new(d);
 	d->ops = s->ops;
 	d->started = true;
+	s->youngest = d->life;
 	checker_restarted(s->checker);
 	announce(d);
 	exec_adopt(d->exec);
