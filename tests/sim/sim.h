@@ -139,7 +139,7 @@ struct sim {
 	struct checker *checker;
 	struct sim_daemon *daemons[SIM_DAEMONS]; /* NULL: not up */
 	int lives;                               /* daemons so far: their numbers, from 1 */
-	int youngest; /* of those that came up */
+	int youngest;                            /* of those that came up */
 	bool silent;                             /* nothing of any run is seen */
 	bool power_is_out;
 	int failed_boots; /* in a row, without a fault */

@@ -189,6 +189,9 @@ static int follow(struct sg_call *c, struct accept *ac, struct ov_err *err)
 	if (!ac->at || ac->at != ac->keep || ac->at == ac->commit || (!bare && w->on != ac->branch))
 		return 0;
 	r = sg_step(c, "let the branch follow", err);
+	/* The accept has happened; a worktree that cannot follow is reset by its next use. */
+	if (r == OV_EIO)
+		return 0;
 	if (r < 0 || ac->branch->commit != ac->at)
 		return r;
 	if (bare || sg_move(g, w, &g->commits.p[ac->at].tree, &g->commits.p[ac->commit].tree))
@@ -245,5 +248,8 @@ int simgit_accept(struct simgit *g, const struct git_accept *spec, int steps, st
 		r = check_accept(spec, err);
 	if (r == 0)
 		r = accept_steps(&c, spec, err);
+	/* Nothing that comes after the target moved makes it a failure, as with the real one. */
+	if (r == 0 && c.res.commit.n)
+		simgit_fail_at(g, -1);
 	return sg_end(&c, r, ret, err);
 }
