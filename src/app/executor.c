@@ -156,7 +156,7 @@ static void put_texts(struct task *t, value *data, const char *key, const str *l
 
 void task_report(struct task *t)
 {
-	INJECT("before-outcome");
+	INJECT(effect_rows[t->kind].end);
 	engine_report(t->x->engine, STR("effect.end"), t->outcome);
 	task_free(t);
 }
@@ -262,7 +262,6 @@ static void perform_accept(struct task *t, const struct assignment *as)
 		.key = as->id,
 	};
 
-	INJECT("before-accept");
 	git_accept(t->x->git, &spec, git_done, t);
 }
 
@@ -353,8 +352,10 @@ static void check_begin(void *user, int r, const struct git_result *res,
 	spec.proc.argv = argv;
 	spec.proc.env = check_env(t);
 	spec.proc.cwd = t->check_cwd.p;
+	INJECT("before-check");
 	if (job_start(t->x->o.loop, &spec, check_done, t, &t->job, &err) < 0)
 		fail_later(t, &err);
+	INJECT("during-check");
 }
 
 /* On the harvested commit, also when an earlier daemon died during the same check. */
@@ -371,16 +372,15 @@ static void perform_check(struct task *t, const struct assignment *as)
 	clear_worktree(t, check_begin);
 }
 
-static void (*const perform_table[EFFECT_KIND_COUNT])(struct task *t,
-		const struct assignment *as) = {
-	[FX_WORKSPACE] = perform_workspace,
-	[FX_RUN_START] = perform_run_start,
-	[FX_RUN_STOP] = perform_run_stop,
-	[FX_SEND] = perform_send,
-	[FX_PLAN] = perform_plan,
-	[FX_HARVEST] = perform_harvest,
-	[FX_CHECK] = perform_check,
-	[FX_ACCEPT] = perform_accept,
+const struct effect_row effect_rows[EFFECT_KIND_COUNT] = {
+	[FX_WORKSPACE] = { perform_workspace, "begin-workspace", "end-workspace" },
+	[FX_RUN_START] = { perform_run_start, "begin-run-start", "end-run-start" },
+	[FX_RUN_STOP] = { perform_run_stop, "begin-run-stop", "end-run-stop" },
+	[FX_SEND] = { perform_send, "begin-send", "end-send" },
+	[FX_PLAN] = { perform_plan, "begin-plan", "end-plan" },
+	[FX_HARVEST] = { perform_harvest, "begin-harvest", "end-harvest" },
+	[FX_CHECK] = { perform_check, "begin-check", "end-check" },
+	[FX_ACCEPT] = { perform_accept, "begin-accept", "end-accept" },
 };
 
 void executor_perform(struct executor *x, const struct effect *fx)
@@ -390,7 +390,8 @@ void executor_perform(struct executor *x, const struct effect *fx)
 	if (task_find(x, fx->id))
 		return;
 	assert(fx->kind == FX_PLAN || (as && as->node));
-	perform_table[fx->kind](task_new(x, fx), as);
+	INJECT(effect_rows[fx->kind].begin);
+	effect_rows[fx->kind].perform(task_new(x, fx), as);
 }
 
 void executor_free(struct executor *x)

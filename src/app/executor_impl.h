@@ -54,7 +54,15 @@ struct executor {
 	bool closing;
 };
 
+/* Per kind of effect: who performs it, and the injection points around all of that. */
+struct effect_row {
+	void (*perform)(struct task *t, const struct assignment *as);
+	const char *begin; /* the intent is durable, nothing was done */
+	const char *end;   /* it was done, and nobody knows yet */
+};
+
 /* executor.c */
+extern const struct effect_row effect_rows[EFFECT_KIND_COUNT];
 void task_free(struct task *t);
 /* The outcome's document; members of its data are added by the caller. */
 value *outcome_new(struct task *t, str outcome, str detail);

@@ -170,7 +170,6 @@ static void launch_run(struct task *t, const struct assignment *as, struct live_
 		.max_output_bytes = (uint64_t)x->o.config->limits_run_output_bytes,
 		.stop_grace_ms = x->o.config->stop_grace,
 	};
-	INJECT("before-run-start");
 	r = run_start(x->o.loop, &spec, lr->offset, &run_ops, lr, &lr->run, &err);
 	INJECT("after-run-start");
 	if (r < 0) {

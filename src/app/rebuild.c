@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "sys/file.h"
+#include "sys/inject.h"
 #include "sys/rand.h"
 
 enum { PAGE = 4096 };
@@ -139,8 +140,15 @@ static int rebuild(struct doctor *d, struct source *src, value **ret, struct ov_
 	safe_done(&d->s);
 	if (r == 0)
 		r = safe_copy_aside(d->a, d->store_path, &copy, err);
+	/*
+	 * The write-ahead log goes before the file is replaced: stopped in between, the old file must
+	 * not lack what only the log had. Of a log that cannot be read nothing was taken over either.
+	 */
+	if (r == 0)
+		(void)store_settle(str_from(d->cx->daemon->store_url), NULL);
 	if (r == 0)
 		r = new_store_replace(&to, err);
+	INJECT("rebuild-replaced");
 	if (r == 0)
 		r = remove_archive(d, err);
 	if (r == 0)

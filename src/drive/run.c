@@ -18,6 +18,7 @@
 #include "shim/proto.h"
 #include "sys/file.h"
 #include "sys/follow.h"
+#include "sys/inject.h"
 #include "sys/loop.h"
 #include "sys/proc.h"
 #include "sys/proc_usage.h"
@@ -476,6 +477,7 @@ int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
 	code = prepare(r, spec, err);
 	if (code == 0)
 		code = follow_output(r, offset, err);
+	INJECT("run-prepared");
 	if (code == 0)
 		code = spawn_shim(r, spec, err);
 	if (code < 0) {

@@ -77,6 +77,7 @@ int sqlite_open_read_write(struct sqlite_store *s, struct ov_err *err);
  * that up: without waiting it is left out then.
  */
 int sqlite_settle(struct sqlite_store *s, bool wait, struct ov_err *err);
+int sqlite_settle_file(const char *path, struct ov_err *err); /* whatever else is in it */
 /* Damage is noted in the handle, not an error. */
 int sqlite_open_salvage(struct sqlite_store *s, struct ov_err *err);
 /* Connects for reading, whatever is in the file. */

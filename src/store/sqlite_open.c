@@ -224,6 +224,20 @@ int sqlite_settle(struct sqlite_store *s, bool wait, struct ov_err *err)
 	return sqlite_fail(s->db, s->path, "settle what was written before", err);
 }
 
+int sqlite_settle_file(const char *path, struct ov_err *err)
+{
+	struct sqlite_store s = { .mode = STORE_READ_WRITE, .path = (char *)path, .lock_fd = -1 };
+	int version, r = connect_db(&s, SQLITE_OPEN_READWRITE, err);
+
+	/* The first look opens the write-ahead log. */
+	if (r == 0)
+		r = sqlite_schema_version(s.db, path, &version, err);
+	if (r == 0)
+		r = sqlite_settle(&s, true, err);
+	sqlite_disconnect(&s);
+	return r;
+}
+
 /* Under the lease's lock, so that the schema never changes beneath a live daemon. */
 static int bring_up_to_date(struct sqlite_store *s, struct ov_err *err)
 {

@@ -54,6 +54,15 @@ int store_hold(str url, int *ret_fd, struct ov_err *err)
 	return r < 0 ? r : ops->hold(path, ret_fd, err);
 }
 
+int store_settle(str url, struct ov_err *err)
+{
+	const struct store_ops *ops;
+	str path;
+	int r = resolve(url, &ops, &path, err);
+
+	return r < 0 ? r : ops->settle(path, err);
+}
+
 void store_close(struct store *s)
 {
 	if (s)

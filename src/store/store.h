@@ -60,6 +60,8 @@ struct store_ops {
 	void (*close)(struct store *s);
 	/* See store_hold. */
 	int (*hold)(str path, int *ret_fd, struct ov_err *err);
+	/* See store_settle. */
+	int (*settle)(str path, struct ov_err *err);
 	/* All or nothing, only if head == expect and the lease is ours. */
 	void (*append)(struct store *s, uint64_t expect, const struct store_record *recs, size_t n,
 			store_done *done, void *user);
@@ -138,6 +140,11 @@ void store_close(struct store *s); /* NULL allowed */
  * is no file.
  */
 int store_hold(str url, int *ret_fd, struct ov_err *err);
+/*
+ * Brings what lies beside a store's file, not yet in it, into the file itself: for who is about to
+ * replace it, and holds it. Works on a damaged store as far as its pages can be told from each other.
+ */
+int store_settle(str url, struct ov_err *err);
 
 void store_append(struct store *s, uint64_t expect, const struct store_record *recs, size_t n,
 		store_done *done, void *user);

@@ -45,6 +45,11 @@ static int mem_hold(str path _unused_, int *ret_fd _unused_, struct ov_err *err)
 	return ov_fail(err, OV_ESTATE, "mem: a store in memory has no files");
 }
 
+static int mem_settle(str path _unused_, struct ov_err *err)
+{
+	return ov_fail(err, OV_ESTATE, "mem: a store in memory has no files");
+}
+
 static void mem_close(struct store *s)
 {
 	struct mem_store *m = mem_of(s);
@@ -237,6 +242,7 @@ const struct store_ops store_mem_ops = {
 	.open = mem_open,
 	.close = mem_close,
 	.hold = mem_hold,
+	.settle = mem_settle,
 	.append = mem_append,
 	.read = mem_read,
 	.head = mem_head,

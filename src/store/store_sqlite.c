@@ -450,6 +450,15 @@ static int sqlite_hold(str path, int *ret_fd, struct ov_err *err)
 	return r;
 }
 
+static int sqlite_settle_path(str path, struct ov_err *err)
+{
+	char *copy = mem_dup(path.p, path.n);
+	int r = sqlite_settle_file(copy, err);
+
+	mem_free(copy);
+	return r;
+}
+
 static int sqlite_fd(struct store *s _unused_)
 {
 	return -1;
@@ -465,6 +474,7 @@ const struct store_ops store_sqlite_ops = {
 	.open = sqlite_store_open,
 	.close = sqlite_store_close,
 	.hold = sqlite_hold,
+	.settle = sqlite_settle_path,
 	.append = sqlite_append,
 	.read = sqlite_read,
 	.head = sqlite_head,
