@@ -182,6 +182,15 @@ static void look_at_processes(struct watched *w)
 		w->usage = now;
 }
 
+/* Output is told as it comes; should that ever fail, its file has it all the same. */
+static void look_at_output(struct watched *w)
+{
+	uint64_t bytes;
+	ov_time at = run_written(w->run, &bytes);
+
+	w->seen.output_at = MAX(w->seen.output_at, MIN(at, loop_now(w->o->opt.loop)));
+}
+
 static void start_looks(struct observe *o);
 
 static void look_ended(struct watched *w)
@@ -221,6 +230,7 @@ static void start_looks(struct observe *o)
 		list_remove(&w->link);
 		list_append(&o->looking, &w->link);
 		o->under_way++;
+		look_at_output(w);
 		look_at_processes(w);
 		git_fingerprint(o->opt.git, w->worktree, tree_seen, w);
 	}

@@ -111,8 +111,8 @@ struct checker {
 	bool fresh;                /* the daemon came up with this call */
 
 	/* ---- what was read ---- */
-	uint64_t seen; /* the last event */
-	uint8_t hash[SHA256_LEN];
+	uint64_t seen;        /* the last event */
+	uint64_t gap;         /* between records: only a test that breaks the chain wants one */
 	struct arena scratch; /* the events of one call */
 	size_t news;          /* how many there were */
 	struct state *shadow; /* folded from every event since the first */

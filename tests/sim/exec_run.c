@@ -424,10 +424,13 @@ static void look_ended(struct sim *s, void *arg)
 		return;
 	o = &er->seen;
 	er->looking = false;
+	r = machine_find(s->machine, er->id);
+	/* Its file tells of output that nobody was told of. */
+	if (r && !s->silent)
+		o->output_at = MAX(o->output_at, MIN(machine_output_at(r), sim_now(s)));
 	look_at_processes(er);
 	look_at_tree(er);
 	o->looked_at = sim_now(s);
-	r = machine_find(s->machine, er->id);
 	o->waiting_for = r && !s->silent ? machine_waits(r) : STR("");
 	tape_call(x->d->tape, x->d->engine, TAPE_TOUCH);
 }

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-enum { FLEET_AGENTS = 20, FLEET_NODES = 400 };
+enum { FLEET_AGENTS = 20, FLEET_NODES = 240 };
 
 static size_t below(struct sim *s, size_t n)
 {
@@ -60,7 +60,7 @@ static void fleet_size(struct sim *s)
 		.nodes = FLEET_NODES,
 		.quiet_at = 20 * OV_HOUR,
 		.patience = 30 * OV_DAY,
-		.faults = (1u << FAULT_LATE | 1u << FAULT_KILL | 1u << FAULT_GIT) & ~s->o.without,
+		.faults = (1u << FAULT_LATE | 1u << FAULT_GIT) & ~s->o.without,
 		.intensity = 10,
 	};
 }
