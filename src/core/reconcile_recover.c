@@ -135,7 +135,8 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 	if (v.look)
 		look(t, as);
 	tick_wake(t, v.check_at);
-	if (!v.mute)
+	/* When the clock was set back behind the question, it looks as if nobody had been asked. */
+	if (!v.mute || open_question(t, as, "mute"))
 		return;
 	d.why = arena_printf(t->a,
 			"run " STR_FMT " is busy (%s), but has written nothing and changed no file "
