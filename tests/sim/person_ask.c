@@ -121,7 +121,9 @@ static void write_done(void *user, int r, const value *result, const struct ov_e
 	if (d) {
 		check_code(p, c->op->name, r, err);
 		if (r < 0)
-			sim_trace(p->s, "daemon %d refuses %s: %s", c->life, c->op->name, err->msg);
+			/* The store's words name its folder, which is another one each time. */
+			sim_trace(p->s, "daemon %d refuses %s: %s", c->life, c->op->name,
+					r == OV_EIO ? "the store cannot be written" : err->msg);
 		if (r == 0)
 			vec_push(&p->promises, promise_of(c, d, result));
 		reply(p, c->id, r, result);
