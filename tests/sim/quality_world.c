@@ -25,7 +25,7 @@ struct player {
 	const struct trace *label; /* by which it is judged */
 	struct trace next;         /* of a run after the first */
 	const struct trace *plays;
-	char node[16];
+	char node[24];
 	str run;
 	size_t runs;
 	ov_time began;   /* this run, from the start of the case */
