@@ -35,8 +35,8 @@ def find_goal(site, title):
     return next((g["id"] for g in site.call("goal.list")["goals"] if g["title"] == title), None)
 
 
-def goal_kept(site, goal, names, silent=()):
-    """`names`: {node: the subject of its commit}; `silent`: nodes whose agents report nothing."""
+def goal_kept(site, goal, names, log, silent=()):
+    """`names`: {node: the subject of its commit}; `log`: all events; `silent`: nodes whose agents report nothing."""
     nodes = {n["id"]: n for n in site.call("work.list", goal=goal)["nodes"]}
     T.assertEqual(sorted(nodes), sorted(names))
     for node in nodes.values():
@@ -44,7 +44,7 @@ def goal_kept(site, goal, names, silent=()):
     subjects = site.git("log", "--format=%s", "main").split("\n")
     for node, subject in names.items():
         T.assertEqual(subjects.count(subject), 1, f"{node} is not on main exactly once: {subjects}")
-    events = [e for e in site.events() if e.get("goal") == goal]
+    events = [e for e in log if e.get("goal") == goal]
     reports = [e["data"]["update"]["summary"] for e in events if e["type"] == "node.reported"]
     ended = [e["run"] for e in events if e["type"] == "run.ended" and e["data"]["exit_code"] == 0]
     quiet = [e["run"] for e in events if e["type"] == "run.created" and e["node"] in silent]
@@ -52,11 +52,11 @@ def goal_kept(site, goal, names, silent=()):
     return events
 
 
-def runs_once(site):
+def runs_once(site, log):
     """Every agent that was started was meant to be, and once."""
     started = lines(site, "started")
     T.assertEqual(len(started), len(set(started)), f"a dispatch ran twice: {started}")
-    runs = {e["run"]: e["data"]["dispatch"] for e in site.events() if e["type"] == "run.created"}
+    runs = {e["run"]: e["data"]["dispatch"] for e in log if e["type"] == "run.created"}
     T.assertLessEqual(set(started), set(runs), "a run was started that was never intended")
     T.assertEqual(len(set(runs.values())), len(runs))
 
