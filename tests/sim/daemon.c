@@ -302,6 +302,13 @@ void daemon_replay_all(struct sim *s)
 			tape_check(s->daemons[i]->tape);
 }
 
+static void bury_dead(struct sim *s)
+{
+	for (size_t i = 0; i < SIM_DAEMONS; i++)
+		if (s->daemons[i] && is_gone(s->daemons[i]))
+			bury(s, i);
+}
+
 void daemon_free_all(struct sim *s)
 {
 	for (size_t i = 0; i < SIM_DAEMONS; i++) {
@@ -364,9 +371,7 @@ void daemon_settle(struct sim *s)
 	}
 	if (s->power_is_out)
 		power_fails(s);
-	for (size_t i = 0; i < SIM_DAEMONS; i++)
-		if (s->daemons[i] && is_gone(s->daemons[i]))
-			bury(s, i);
+	bury_dead(s);
 }
 
 static void announce(struct sim_daemon *d)
@@ -451,12 +456,15 @@ static void boot_failed(struct sim *s, int r, const struct ov_err *err, uint64_t
 
 void daemon_boot(struct sim *s)
 {
-	size_t place = free_place(s);
 	uint64_t faults = faults_so_far(s);
 	struct ov_err err = { 0 };
 	struct sim_daemon *d;
+	size_t place;
 	int r;
 
+	/* One that died in this very step has let go of its files. */
+	bury_dead(s);
+	place = free_place(s);
 	if (place == SIM_DAEMONS)
 		return;
 	d = mem_zalloc(1, sizeof(*d));
