@@ -381,10 +381,10 @@ static void look_at_processes(struct exec_run *er)
 {
 	struct sim *s = er->x->s;
 	struct observation *o = &er->seen;
-	uint64_t usage = 0;
+	uint64_t usage = er->usage;
 
-	if (s->silent || sim_fault(s, FAULT_LOOK) ||
-			machine_usage(s->machine, er->id, &usage, NULL) < 0) {
+	if ((s->silent && !s->frozen) || sim_fault(s, FAULT_LOOK) ||
+			(!s->silent && machine_usage(s->machine, er->id, &usage, NULL) < 0)) {
 		o->process_unknown = true;
 		return;
 	}
@@ -403,9 +403,11 @@ static void look_at_tree(struct exec_run *er)
 	struct arena a = ARENA_INIT;
 	struct git_result res = { 0 };
 
-	o->tree_unknown = s->silent || sim_fault(s, FAULT_LOOK) ||
+	o->tree_unknown = (s->silent && !s->frozen) || sim_fault(s, FAULT_LOOK) ||
 			simgit_fingerprint(s->git, er->worktree, SIMGIT_ALL, &a, &res, NULL) < 0 ||
 			!er->fingerprint.n;
+	if (s->silent)
+		return;
 	if (!o->tree_unknown && !str_eq(res.fingerprint, er->fingerprint))
 		o->tree_at = sim_now(s);
 	if (res.fingerprint.n)

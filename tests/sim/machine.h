@@ -81,6 +81,7 @@ unsigned machine_taken(const struct machine *m, str dispatch_id);
 /* Agents (not orphans) that are alive now: at work on this node, in this worktree. */
 unsigned machine_agents_at(const struct machine *m, str goal_id, str node_id);
 unsigned machine_agents_in(const struct machine *m, str worktree);
+unsigned machine_alive(const struct machine *m); /* runs, of whatever node */
 /* Was there a strong sign of life (output, CPU or IO) of this run within `within` before now? */
 bool machine_strong_life(const struct machine *m, str run_id, ov_time within);
 /* Processes that were left behind by runs that are over. */

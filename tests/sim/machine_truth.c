@@ -31,6 +31,11 @@ unsigned machine_agents_in(const struct machine *m, str worktree)
 	return n;
 }
 
+unsigned machine_alive(const struct machine *m)
+{
+	return (unsigned)m->live.n;
+}
+
 bool machine_strong_life(const struct machine *m, str run_id, ov_time within)
 {
 	const struct sim_run *r = map_get(&m->runs, run_id);

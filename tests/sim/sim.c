@@ -17,6 +17,7 @@ enum {
 	SAME_MOMENT_MAX = 20000, /* steps in one millisecond: somebody turns in circles */
 	LATE_MAX_MS = 20 * 60 * 1000,
 	PULSE_MS = 5 * 60 * 1000, /* how often the world is looked at as a whole */
+	MANY = 6,                 /* runs, of which most may seem silent at once */
 };
 
 #define FAULT_ROW(sym, name, rate, help) [sym] = { name, help, rate },
@@ -184,9 +185,16 @@ static void pulse(struct sim *s, void *arg)
 		daemon_kill_all(s, "the machine restarts");
 		machine_restart(s->machine);
 	}
-	if (sim_fault(s, FAULT_SILENCE)) {
+	if (sim_fault(s, FAULT_SILENCE))
+		s->silence_by = s->t + 6 * OV_HOUR;
+	if (s->silence_by && !s->silent &&
+			(machine_alive(s->machine) >= MANY || s->t >= s->silence_by)) {
 		s->silent = true;
-		sim_in(s, sim_between(s, RNG_FAULT, OV_MINUTE, 3 * OV_HOUR), 0, silence_over, 0);
+		s->frozen = s->t / PULSE_MS % 3;
+		s->silence_by = 0;
+		sim_trace(s, "nothing of any run is seen%s", s->frozen ? ", though looked at" : "");
+		sim_in(s, sim_between(s, RNG_FAULT, s->config->policy.idle_after, 3 * OV_HOUR), 0,
+				silence_over, 0);
 	}
 	if (sim_fault(s, FAULT_RIVAL))
 		daemon_boot(s);

@@ -79,7 +79,7 @@ enum sim_stream {
 	X(FAULT_ADOPT, "adopt", 5000, "a run cannot be found again at first")                   \
 	X(FAULT_CAPACITY, "capacity", 500, "the machine has no room for more")                  \
 	X(FAULT_MACHINE, "machine", 200, "the machine restarts: all runs die")                  \
-	X(FAULT_SILENCE, "silence", 300, "nothing of any run is seen for a while")
+	X(FAULT_SILENCE, "silence", 1500, "nothing of any run is seen for a while")
 #define FAULT_ENUM(sym, name, rate, help) sym,
 enum sim_fault { SIM_FAULTS(FAULT_ENUM) FAULT_COUNT };
 #undef FAULT_ENUM
@@ -141,6 +141,8 @@ struct sim {
 	int lives;                               /* daemons so far: their numbers, from 1 */
 	int youngest;                            /* of those that came up */
 	bool silent;                             /* nothing of any run is seen */
+	bool frozen;        /* and looks do not fail: they see everything as it was */
+	ov_time silence_by; /* it comes when many run, and then at the latest; 0: none is due */
 	bool power_is_out;
 	int failed_boots; /* in a row, without a fault */
 	struct ops *ops;
