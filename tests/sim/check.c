@@ -79,7 +79,20 @@ static bool take_record(struct checker *c, const struct store_record *rec)
 	return true;
 }
 
-/* Everything that became durable since, whoever wrote it. */
+/* What a daemon tells that it wrote is believed until it is read back when the next one comes up. */
+void checker_published(struct checker *c, struct sim_daemon *d, const struct event *const *events,
+		size_t n)
+{
+	c->up = d;
+	c->state = NULL;
+	for (size_t i = 0; i < n && !c->s->violated && events[i]->seq == c->seen + 1 + c->gap;
+			i++) {
+		c->seen = events[i]->seq;
+		feed(c, events[i]);
+	}
+}
+
+/* Everything that became durable since, whoever wrote it: of those that died, too. */
 static void read_news(struct checker *c)
 {
 	struct store *store = engine_store(c->up->engine);
@@ -102,7 +115,6 @@ static void begin(struct checker *c)
 {
 	c->up = daemon_up(c->s);
 	c->state = NULL;
-	c->news = 0;
 	if (!c->up)
 		return;
 	disk_set_life(c->s->disk, (unsigned)c->up->life);
@@ -113,6 +125,7 @@ static void begin(struct checker *c)
 
 static void end(struct checker *c)
 {
+	c->news = 0;
 	if (c->scratch.used)
 		arena_reset(&c->scratch);
 }

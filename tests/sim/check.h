@@ -25,6 +25,9 @@ extern const size_t invariants_n;
 
 struct checker *checker_new(struct sim *s);
 void checker_free(struct checker *c);
+/* Events that are durable now, as a daemon tells: from inside its commit. */
+void checker_published(struct checker *c, struct sim_daemon *d, const struct event *const *events,
+		size_t n);
 /* After every step, when what is staged is written. */
 void checker_step(struct checker *c);
 /* A daemon carries an effect out. */

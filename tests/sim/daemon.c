@@ -145,6 +145,7 @@ static void world_published(void *user, const struct event *const *events, size_
 				event_info(events[i]->kind).name, STR_ARG(events[i]->goal),
 				STR_ARG(events[i]->node), STR_ARG(events[i]->run));
 	}
+	checker_published(d->s->checker, d, events, n);
 	d->s->stats.events += n;
 	d->s->stats.commits++;
 }
