@@ -34,6 +34,12 @@ static void step_lost(struct checker *c, const struct node *n)
 			STR_ARG(n->blocked_by));
 }
 
+/* A moment that has passed is no step any more. */
+static bool timer_is_over(const struct checker *c, const struct node *n)
+{
+	return n->status == NODE_BLOCKED && n->blocked_until && n->blocked_until < sim_now(c->s);
+}
+
 /* On the state that the log gives, which is the daemon's. */
 static void steps_look(struct checker *c)
 {
@@ -51,7 +57,7 @@ static void steps_look(struct checker *c)
 			if (!node_is_leaf(n) || n->removed_in || node_is_final(n) ||
 					(n->status == NODE_TODO && !todo))
 				continue;
-			if (!next_step(c->shadow, n))
+			if (!next_step(c->shadow, n) || timer_is_over(c, n))
 				step_lost(c, n);
 			else if (again)
 				book_node(c, g->id, n->id)->lost = false;
