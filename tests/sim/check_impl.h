@@ -212,6 +212,8 @@ struct node_book *some_node(struct checker *c, enum node_status status);
 	X(paused_is_paused)      \
 	X(over_is_over)          \
 	X(idle_is_idle)          \
+	X(time_goes_on)          \
+	X(store_opens)           \
 	X(one_writer)            \
 	X(chain)                 \
 	X(fold)                  \
