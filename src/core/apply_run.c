@@ -48,6 +48,8 @@ int apply_run_started(struct state *s, const struct event *e, struct ov_err *err
 	if (as && as->run == r) {
 		as->last_activity_at = e->at;
 		as->activity = LIFE_SESSION;
+		/* Due dates of before, by words that came sooner than the news of its start, are past. */
+		as->expected_at = 0;
 	}
 	return 0;
 }

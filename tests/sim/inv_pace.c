@@ -93,7 +93,8 @@ static void pace_resend(struct checker *c, const struct event *e, struct run_boo
 {
 	const struct policy *p = policy_of(c);
 
-	if (r->sent_at && !by_person(e) && str_eq(hash, r->sent_hash) &&
+	/* A clock that was put back says nothing of how long ago that was. */
+	if (r->sent_at && e->at >= r->sent_at && !by_person(e) && str_eq(hash, r->sent_hash) &&
 			e->at < r->sent_at + p->min_resend_interval)
 		sim_violated(c->s, inv_pace.name,
 				EV_FMT ": run " STR_FMT

@@ -455,6 +455,34 @@ TEST(an_overdue_run_that_ended_needs_nobody)
 	fixture_done(&f);
 }
 
+/* Words may come before the news of the start: the silence is counted from the younger of them. */
+TEST(what_was_said_before_the_start_was_known_sets_no_due_date)
+{
+	struct fixture f;
+	struct node *n;
+
+	fixture_init(&f);
+	f.policy.max_run = 0;
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	settle(&f);
+	effect_end(&f, "T1", FX_WORKSPACE, "ok", "", "'base': 'b'");
+	settle(&f);
+	n = node_of(&f, "T1");
+	submit(&f, "run.report",
+			json(&f,
+					"{'run': '" STR_FMT "', 'identity': 'i', 'offset': 9, "
+					"'update': {'summary': 's'}}",
+					STR_ARG(n->assignment->run_id)));
+	f.now += f.policy.idle_after / 2;
+	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
+	settle(&f);
+	f.now += f.policy.idle_after * 3 / 4;
+	observe(&f, n)->looked_at = f.now;
+	settle(&f);
+	assert_int_equal(n->assignment->status, AS_ACTIVE);
+	fixture_done(&f);
+}
+
 /* A person who lets it go on is not the last one who hears of it. */
 TEST(an_overdue_run_that_goes_on_is_asked_about_again)
 {
