@@ -121,7 +121,11 @@ int apply_dispatch_result(struct state *s, const struct event *e, struct ov_err 
 	if (!status_may(&dispatch_results, (int)d->result, to, false))
 		return status_check(&dispatch_results, d->id, (int)d->result, to, false, err);
 	d->result = (enum dispatch_result)to;
-	d->sends += to == RESULT_PENDING;
+	/* Handed over once more: the least time before the same text again is counted from now. */
+	if (to == RESULT_PENDING) {
+		d->sends++;
+		d->at = e->at;
+	}
 	if (to == RESULT_OK)
 		d->acknowledged_at = e->at;
 	record_set_str(&d->notes, ev_text(e, "notes"));

@@ -33,7 +33,8 @@ struct dispatch {
 	int64_t sends; /* how often it was handed over: more than once after a resend */
 	int64_t seq;   /* of the event that has its text */
 	str notes;
-	ov_time at, acknowledged_at;
+	ov_time at; /* when it was handed over, for the last time after a resend */
+	ov_time acknowledged_at;
 };
 
 #define EFFECT_KINDS(X)              \

@@ -483,6 +483,29 @@ TEST(what_was_said_before_the_start_was_known_sets_no_due_date)
 	fixture_done(&f);
 }
 
+/* What was sent again was sent then, also for the ladder of the next stall. */
+TEST(a_resend_counts_as_the_last_time)
+{
+	struct fixture f;
+	const struct dispatch *d;
+	struct node *n;
+
+	stall_all(&f, 1);
+	n = node_of(&f, "T1");
+	for (int i = 0; i < 60 && n->rungs[RUNG_RESEND] == n->skipped[RUNG_RESEND]; i++) {
+		if (n->assignment->effect)
+			effect_end(&f, "T1", FX_SEND, "error", "nobody answered", "");
+		f.now += OV_MINUTE;
+		look_at(&f, "T1");
+		settle(&f);
+	}
+	assert_int_equal(n->rungs[RUNG_RESEND], 1);
+	d = vec_last(&n->assignment->dispatches);
+	assert_int_equal(d->sends, 2);
+	assert_int_equal(d->at, f.now);
+	fixture_done(&f);
+}
+
 /* A person who lets it go on is not the last one who hears of it. */
 TEST(an_overdue_run_that_goes_on_is_asked_about_again)
 {
