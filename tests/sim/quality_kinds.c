@@ -81,9 +81,10 @@ static struct span idle(struct rng *r)
 static void work(struct trace *t, struct rng *r, ov_time lasts)
 {
 	while (lasts > 0) {
-		ov_time length = MIN(draw(r, &piece), lasts);
+		ov_time length = draw(r, &piece); /* not within MIN: that would draw twice */
 		struct span s = { .tool = rng_below(r, 2) };
 
+		length = MIN(length, lasts);
 		s.out_every = draw(r, &gap);
 		s.cpu_permille = between(r, 5, 300);
 		s.io_per_s = between(r, 100, 100000);
