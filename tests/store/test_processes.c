@@ -340,13 +340,13 @@ TEST(full_disk)
 	uint64_t head = 0;
 
 	dir_init(&d);
-	if (!mount_tmpfs(&d, "size=2m")) {
+	if (!mount_tmpfs(&d, "size=4m")) {
 		dir_done(&d);
 		skip();
 	}
 	snprintf(ballast, sizeof(ballast), "%s/ballast", d.path);
 	s = open_held(&d);
-	write_ballast(ballast, 512 * 1024);
+	write_ballast(ballast, 2560 * 1024);
 	for (; got.r == 0; head += 50)
 		got = append(s, head, make_records(&a, head, 50), 50);
 	head -= 50;
@@ -363,10 +363,13 @@ TEST(full_disk)
 	assert_int_equal(read_all(s, true), head);
 	store_close(s);
 	s = NULL;
-	if (store_open(str_from(d.url), STORE_READ_WRITE, &s, &err) == 0)
+	if (store_open(str_from(d.url), STORE_READ_WRITE, &s, &err) == 0) {
 		assert_int_equal(read_all(s, true), head);
-	else
-		assert_int_equal(err.code, OV_EIO);
+		/* What was written before cannot be settled without room for it. */
+		assert_int_equal(store_lease_take(s, STR("me"), &a, &lease, &err), OV_EIO);
+	}
+	assert_int_equal(err.code, OV_EIO);
+	assert_non_null(strstr(err.msg, "full"));
 	assert_int_equal(unlink(ballast), 0);
 	if (!s)
 		s = open_store(&d, STORE_READ_WRITE);
