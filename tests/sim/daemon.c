@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/view.h"
 #include "tests/sim/check.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/exec.h"
@@ -135,6 +136,8 @@ static void world_look(void *user, const struct run *r)
 static void world_published(void *user, const struct event *const *events, size_t n)
 {
 	struct sim_daemon *d = user;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 
 	if (is_gone(d))
 		return;
@@ -144,6 +147,10 @@ static void world_published(void *user, const struct event *const *events, size_
 				(unsigned long long)events[i]->seq,
 				event_info(events[i]->kind).name, STR_ARG(events[i]->goal),
 				STR_ARG(events[i]->node), STR_ARG(events[i]->run));
+		if (d->s->o.trace)
+			sim_note(d->s,
+					arena_printf(&a, "    " STR_FMT,
+							STR_ARG(explain_event(&a, events[i]))));
 	}
 	checker_published(d->s->checker, d, events, n);
 	d->s->stats.events += n;

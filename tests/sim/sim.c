@@ -136,6 +136,12 @@ void sim_trace(struct sim *s, const char *fmt, ...)
 	}
 }
 
+void sim_note(struct sim *s, str text)
+{
+	if (s->o.trace)
+		s->o.trace(s->o.user, s->t, text);
+}
+
 void sim_trace_hash(struct sim *s, uint8_t ret[static SHA256_LEN])
 {
 	struct sha256 c = s->trace_hash;
@@ -288,6 +294,20 @@ static bool step(struct sim *s)
 	return true;
 }
 
+/* What the log holds, to the last byte, is in the hash of its last event. */
+static void trace_log(struct sim *s)
+{
+	struct sim_daemon *d = daemon_up(s);
+	uint8_t hash[SHA256_LEN];
+	char hex[SHA256_HEX + 1];
+	uint64_t head;
+
+	if (!d || store_head(engine_store(d->engine), &head, hash, NULL) < 0)
+		return;
+	hex_format(hash, sizeof(hash), hex);
+	sim_trace(s, "the log: %llu events, the last of hash %s", (unsigned long long)head, hex);
+}
+
 void sim_run(struct sim *s)
 {
 	ov_time last = s->setup.quiet_at + s->setup.patience;
@@ -301,5 +321,6 @@ void sim_run(struct sim *s)
 		daemon_replay_all(s);
 	if (!s->violated)
 		checker_end(s->checker);
+	trace_log(s);
 	sim_trace(s, "the end: %llu steps", (unsigned long long)s->stats.steps);
 }

@@ -197,6 +197,8 @@ bool sim_fault(struct sim *s, enum sim_fault f);
 bool sim_quiet(const struct sim *s);
 /* A line of the trace; part of the hash. */
 void sim_trace(struct sim *s, const char *fmt, ...) _printf_(2, 3);
+/* More for the reader of a trace, and no part of the hash. */
+void sim_note(struct sim *s, str text);
 /* Something does not hold. The first one counts; the run ends with this step. */
 void sim_violated(struct sim *s, const char *invariant, const char *fmt, ...) _printf_(3, 4);
 /* Copies into a fixed array of a block, which must be big enough. */
