@@ -428,6 +428,7 @@ static void close_all(struct daemon *d)
 	ops_free(d->ops);
 	config_free(d->config);
 	loop_free(d->loop);
+	record_set_str(&d->caller, STR(""));
 	arena_done(&d->arena);
 }
 
