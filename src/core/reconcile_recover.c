@@ -215,6 +215,14 @@ static bool fell_silent_lately(const struct tick *t, const struct assignment *as
 	return as->updated_at > MAX(since, s->outage_ignored_until);
 }
 
+/* It moved since it was called stalled; or before, so lately that nobody would have called it so. */
+static bool lives_after_all(const struct tick *t, const struct assignment *as,
+		const struct liveness *l)
+{
+	return l->activity_at > as->updated_at ||
+			(!l->anew && l->activity_at > as->last_activity_at && l->due_at > t->now);
+}
+
 static void watch_run(struct tick *t, struct watch *w, const struct assignment *as)
 {
 	const struct observation *o;
@@ -234,7 +242,7 @@ static void watch_run(struct tick *t, struct watch *w, const struct assignment *
 		tick_add(t, d);
 		return;
 	}
-	if (stalled && l.activity_at > as->updated_at) {
+	if (stalled && lives_after_all(t, as, &l)) {
 		mark_activity(t, as, &l, DEC_REVIVE);
 		return;
 	}
@@ -364,7 +372,7 @@ static bool is_moving(struct tick *t, const struct assignment *as, const struct 
 {
 	struct liveness l = liveness_judge(t->w->policy, as, o, t->now);
 
-	return (o && l.activity_at > as->updated_at) || is_finished(t, as, &l);
+	return (o && lives_after_all(t, as, &l)) || is_finished(t, as, &l);
 }
 
 /* A look that is old says nothing, be it that the goal was paused since or that the clock was put back. */

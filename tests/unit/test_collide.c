@@ -483,6 +483,22 @@ TEST(what_was_said_before_the_start_was_known_sets_no_due_date)
 	fixture_done(&f);
 }
 
+/* A sign of life that is heard of only after the stall, and is younger than a stall takes. */
+TEST(life_that_was_heard_of_late_ends_the_stall)
+{
+	struct fixture f;
+	struct node *n;
+
+	stall_all(&f, 1);
+	n = node_of(&f, "T1");
+	if (n->assignment->effect)
+		effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	observe(&f, n)->output_at = f.now - f.policy.idle_after / 4;
+	settle(&f);
+	assert_int_equal(n->assignment->status, AS_ACTIVE);
+	fixture_done(&f);
+}
+
 /* What was sent again was sent then, also for the ladder of the next stall. */
 TEST(a_resend_counts_as_the_last_time)
 {
