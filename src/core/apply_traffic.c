@@ -35,7 +35,7 @@ int apply_escalation_opened(struct state *s, const struct event *e, struct ov_er
 	return 0;
 }
 
-/* Whatever was said, its run is not told to be forgotten. */
+/* Whatever was said: while the run goes on it is asked about again. */
 static void overdue_answered(struct state *s, const struct escalation *esc, ov_time at)
 {
 	struct assignment *as = state_assignment(s, esc->assignment_id);

@@ -48,6 +48,21 @@ struct exec_task *exec_task_find(struct sim_exec *x, str effect_id)
 	return NULL;
 }
 
+struct exec_task *exec_task_numbered(struct sim *s, int life, uint64_t number)
+{
+	struct sim_exec *x = exec_of(s, life);
+
+	if (!x)
+		return NULL;
+	list_each (it, &x->tasks) {
+		struct exec_task *t = list_entry(it, struct exec_task, link);
+
+		if (t->number == number)
+			return t;
+	}
+	return NULL;
+}
+
 void exec_task_free(struct exec_task *t)
 {
 	list_remove(&t->link);
@@ -251,21 +266,14 @@ struct act {
 static void act(struct sim *s, void *arg)
 {
 	const struct act *m = arg;
-	struct sim_exec *x = exec_of(s, m->life);
+	struct exec_task *t = exec_task_numbered(s, m->life, m->number);
 
-	if (!x)
+	if (!t)
 		return;
-	list_each (it, &x->tasks) {
-		struct exec_task *t = list_entry(it, struct exec_task, link);
-
-		if (t->number != m->number)
-			continue;
-		if (kinds[t->kind].git)
-			act_git(t);
-		else
-			kinds[t->kind].act(t);
-		return;
-	}
+	if (kinds[t->kind].git)
+		act_git(t);
+	else
+		kinds[t->kind].act(t);
 }
 
 static void fill_in(struct exec_task *t, const struct effect *fx, const struct assignment *as)

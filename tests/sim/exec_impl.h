@@ -43,6 +43,8 @@ struct sim_exec {
 
 /* exec.c */
 struct exec_task *exec_task_find(struct sim_exec *x, str effect_id);
+/* The one of this number, while its daemon lives and it is under way. */
+struct exec_task *exec_task_numbered(struct sim *s, int life, uint64_t number);
 void exec_task_free(struct exec_task *t);
 /* The outcome goes on its way, and the task is over. data: a JSON object in text, or NULL. */
 void exec_tell(struct exec_task *t, const char *outcome, str detail, const value *data);

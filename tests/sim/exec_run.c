@@ -261,23 +261,16 @@ static void at_shim(struct sim *s, void *arg)
 {
 	const struct send *m = arg;
 	struct ov_err err = { 0 };
-	struct sim_exec *x = exec_of(s, m->life);
 	int r = machine_deliver(s->machine, str_from(m->run), str_from(m->dispatch),
 			(str){ m->text, m->n }, &err);
+	struct exec_task *t = exec_task_numbered(s, m->life, m->number);
 
-	if (!x)
+	if (!t)
 		return;
-	list_each (it, &x->tasks) {
-		struct exec_task *t = list_entry(it, struct exec_task, link);
-
-		if (t->number != m->number)
-			continue;
-		if (r < 0)
-			exec_tell_error(t, &err);
-		else
-			exec_tell(t, "ok", STR(""), NULL);
-		return;
-	}
+	if (r < 0)
+		exec_tell_error(t, &err);
+	else
+		exec_tell(t, "ok", STR(""), NULL);
 }
 
 struct unanswered {
@@ -289,18 +282,10 @@ struct unanswered {
 static void no_answer(struct sim *s, void *arg)
 {
 	const struct unanswered *m = arg;
-	struct sim_exec *x = exec_of(s, m->life);
+	struct exec_task *t = exec_task_numbered(s, m->life, m->number);
 
-	if (!x)
-		return;
-	list_each (it, &x->tasks) {
-		struct exec_task *t = list_entry(it, struct exec_task, link);
-
-		if (t->number != m->number)
-			continue;
+	if (t)
 		exec_tell(t, "error", STR("the shim did not answer"), NULL);
-		return;
-	}
 }
 
 void exec_send(struct exec_task *t)

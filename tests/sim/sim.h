@@ -5,14 +5,16 @@
  * misbehave as the seed says. Everything that happens is an entry of one queue, so that the same seed
  * gives the same history, byte for byte, on every compiler. docs/simulation.md is the manual.
  *
- * sim.c      the kernel: queue, random numbers, faults, trace, channels, the main loop
+ * main.c     the program; shrink.c makes failing histories smaller, sum.c sums up
+ * sim.c      the kernel: random numbers, faults, trace, channels, the main loop; queue.c its queue
  * setup.c    what the world of a seed is like: fleet, configuration, goals, faults that are on
  * daemon.c   the lives of daemons: start, crash, two at once
  * exec.c     stands in for app/executor: carries out effects on the models
  * machine.c  runs and their agents: what outlives daemons
  * person.c   people: operations, answers, the user at work in the checkout
  * simgit.c   the model of git; disk.c the SQLite VFS with a disk that fails
- * check.c    the invariants, looked at after every step
+ * check.c    the invariants (inv_*.c), looked at after every step
+ * tape.c     what crosses the border of an engine, recorded and replayed
  *
  * struct sim owns everything. An entry of the queue belongs to the world (owner 0) or to the life
  * of a daemon, with which it vanishes.
