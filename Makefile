@@ -36,7 +36,7 @@ help:
 	@echo 'make soak         everything at full size; the result goes to docs/soak.md'
 	@echo 'make bench        benchmarks, one JSON line each'
 	@echo 'make fuzz         all fuzzers, MINUTES=1 in total'
-	@echo 'make coverage     lines covered by the tests; base, data and core need 95 %'
+	@echo 'make coverage     lines covered by the tests; base, data, agent and core need 95 %'
 	@echo 'make lint         layers, purity, format, texts'
 	@echo 'make tidy         clang-tidy on changed files; ALL=1 for the whole tree'
 	@echo 'make check-fresh  make demo and make check in a new Debian 12 (debootstrap, root)'

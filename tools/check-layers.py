@@ -16,14 +16,15 @@ from pathlib import Path
 RULES = {
     "base": ([], []),
     "data": (["base"], []),
-    "core": (["base", "data"], []),
+    "agent": (["base", "data"], []),
+    "core": (["base", "data", "agent"], []),
     "store": (["base", "data"], []),
     "sys": (["base"], []),
     "net": (["base", "data", "sys"], []),
     "drive": (["base", "data", "sys", "net"], ["core/model.h", "shim/proto.h"]),
-    "app": (["base", "data", "core", "store", "sys", "net", "drive"], []),
+    "app": (["base", "data", "agent", "core", "store", "sys", "net", "drive"], []),
     "shim": (["base"], []),
-    "cli": (["base", "data", "core"], ["sys/file.h", "sys/clock.h"]),
+    "cli": (["base", "data", "agent", "core"], ["sys/file.h", "sys/clock.h"]),
 }
 # Headers that belong to no layer.
 COMMON = {"version.h"}

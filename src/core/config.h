@@ -6,13 +6,13 @@
  * daemon. An unknown key is an error that names the nearest one. A struct config owns everything in
  * it through its arena and is never changed after config_parse; a reload makes a new one.
  */
+#include "agent/launch.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/ov.h"
 #include "core/policy.h"
 #include "data/value.h"
 
-enum prompt_by { PROMPT_STDIN, PROMPT_ARG, PROMPT_FILE };
 enum planner_provider { PROVIDER_NONE, PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_COMMAND };
 enum agent_input { INPUT_NONE, INPUT_STDIN };
 
@@ -20,7 +20,7 @@ enum agent_input { INPUT_NONE, INPUT_STDIN };
 struct config_agent {
 	str name;
 	str runtime; /* "exec" */
-	str format;  /* "raw" */
+	str format;  /* of agent_formats */
 	const str *command; /* argv; a word with {prompt} or {prompt_file} is there unless prompt_by is stdin */
 	size_t command_n;
 	enum prompt_by prompt_by;

@@ -147,6 +147,7 @@ static const struct policy_agent *policy_agents(struct config *c)
 		const struct config_agent *from = &c->agents[i];
 
 		agents[i] = (struct policy_agent){ .name = from->name,
+			.format = format_find(from->format),
 			.concurrency = from->concurrency,
 			.input = from->input != INPUT_NONE,
 			.rate_limit_exit = from->rate_limit_exit,

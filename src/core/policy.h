@@ -3,11 +3,13 @@
  * What the configuration says that the core must know to decide. Plain data; texts are borrowed
  * from the configuration, which outlives every decision made with it.
  */
+#include "agent/format.h"
 #include "base/ov.h"
 #include "core/plan.h"
 
 struct policy_agent {
 	str name;
+	const struct agent_format *format;   /* NULL: raw */
 	int64_t concurrency;                 /* assignments at work at most */
 	bool input;                          /* it reads further instructions while it runs */
 	int64_t rate_limit_exit, login_exit; /* exit codes that say so; 0: none */

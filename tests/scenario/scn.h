@@ -47,7 +47,7 @@ struct rule {
 };
 
 /* Something that the log says. */
-struct fact {
+struct scn_fact {
 	ov_time at; /* from the start */
 	const char *word;
 	str tags[SCN_TAGS]; /* node, agent, cause ... */
@@ -117,7 +117,7 @@ struct scn {
 	struct policy_role roles[SCN_AGENTS];
 	struct policy_cross cross[SCN_AGENTS];
 	VEC(struct given_goal) goals;
-	VEC(struct fact) facts;
+	VEC(struct scn_fact) facts;
 	VEC(struct tok) ignored; /* words of facts that nobody has to expect */
 	VEC(struct twist) twists;
 	VEC(struct job) jobs;
@@ -176,11 +176,11 @@ value *scn_planner_answer(struct scn *s, const struct job *j);
 
 /* scn_fact.c */
 void facts_take(struct scn *s);
-struct fact *fact_add(struct scn *s, const char *word, bool must);
-void fact_tag(struct fact *f, str tag);
+struct scn_fact *scn_fact_add(struct scn *s, const char *word, bool must);
+void scn_fact_tag(struct scn_fact *f, str tag);
 bool fact_known(str word);
 void facts_unexpected(struct scn *s, ov_time before);
-str fact_text(struct arena *a, const struct fact *f);
+str scn_fact_text(struct arena *a, const struct scn_fact *f);
 void facts_words(void);
 
 /* scn_expect.c */

@@ -72,7 +72,7 @@ static struct wanted wanted_from(struct scn *s, const struct tok *toks, size_t n
 	return w;
 }
 
-static bool fact_fits(const struct fact *f, const struct wanted *w)
+static bool fact_fits(const struct scn_fact *f, const struct wanted *w)
 {
 	if (!str_is(w->word, f->word) || (w->has_until && w->until != f->until))
 		return false;
@@ -92,7 +92,7 @@ static void expect_fact(struct scn *s, const struct tok *toks, size_t n)
 	struct wanted w = wanted_from(s, toks, n);
 
 	for (size_t i = 0; i < s->facts.n; i++) {
-		struct fact *f = &s->facts.p[i];
+		struct scn_fact *f = &s->facts.p[i];
 		bool now = s->by ? f->at > s->before_at : f->at == s->line_at;
 
 		if (!f->matched && now && fact_fits(f, &w)) {
@@ -108,10 +108,11 @@ static void expect_no_fact(struct scn *s, const struct tok *toks, size_t n)
 	struct wanted w = wanted_from(s, toks, n);
 
 	for (size_t i = 0; i < s->facts.n; i++) {
-		const struct fact *f = &s->facts.p[i];
+		const struct scn_fact *f = &s->facts.p[i];
 
 		if ((f->at > s->before_at || f->at == s->line_at) && fact_fits(f, &w))
-			scn_fail(s, "this happened: " STR_FMT, STR_ARG(fact_text(&s->f.arena, f)));
+			scn_fail(s, "this happened: " STR_FMT,
+					STR_ARG(scn_fact_text(&s->f.arena, f)));
 	}
 }
 

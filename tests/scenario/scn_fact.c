@@ -117,7 +117,7 @@ static str field_text(struct scn *s, const value *data, const char *key)
 				: value_str_or(v, (str){ 0 });
 }
 
-void fact_tag(struct fact *f, str tag)
+void scn_fact_tag(struct scn_fact *f, str tag)
 {
 	if (tag.n && f->tags_n < SCN_TAGS)
 		f->tags[f->tags_n++] = tag;
@@ -131,9 +131,9 @@ static bool is_ignored(const struct scn *s, const char *word)
 	return false;
 }
 
-struct fact *fact_add(struct scn *s, const char *word, bool must)
+struct scn_fact *scn_fact_add(struct scn *s, const char *word, bool must)
 {
-	struct fact f = { .at = s->at, .word = word, .must = must && !is_ignored(s, word) };
+	struct scn_fact f = { .at = s->at, .word = word, .must = must && !is_ignored(s, word) };
 
 	vec_push(&s->facts, f);
 	return &vec_last(&s->facts);
@@ -149,18 +149,18 @@ static str goal_name(const struct scn *s, str id)
 
 static void event_to_fact(struct scn *s, const struct event *e, const struct fact_rule *r)
 {
-	struct fact *f = fact_add(s, r->word, r->must);
+	struct scn_fact *f = scn_fact_add(s, r->word, r->must);
 
-	fact_tag(f, e->node);
+	scn_fact_tag(f, e->node);
 	for (size_t i = 0; i < ARRAY_LEN(r->tags) && r->tags[i]; i++)
-		fact_tag(f, field_text(s, e->data, r->tags[i]));
-	fact_tag(f, goal_name(s, e->goal));
+		scn_fact_tag(f, field_text(s, e->data, r->tags[i]));
+	scn_fact_tag(f, goal_name(s, e->goal));
 	if (r->text)
 		f->text = field_text(s, e->data, r->text);
 	if (r->until && value_int_at(e->data, r->until))
 		f->until = value_int_at(e->data, r->until) - s->base - s->skew;
 	buf_addf(&s->trace, "      %s " STR_FMT "\n", f->must ? "*" : " ",
-			STR_ARG(fact_text(&s->f.arena, f)));
+			STR_ARG(scn_fact_text(&s->f.arena, f)));
 }
 
 static const struct fact_rule *rule_for(struct scn *s, const struct event *e)
@@ -200,7 +200,7 @@ static str clock_text(struct arena *a, ov_time at)
 			(long long)(at / OV_MINUTE % 60), (long long)(at / OV_SECOND % 60));
 }
 
-str fact_text(struct arena *a, const struct fact *f)
+str scn_fact_text(struct arena *a, const struct scn_fact *f)
 {
 	str text = arena_printf(a, STR_FMT " %s", STR_ARG(clock_text(a, f->at)), f->word);
 
@@ -219,11 +219,11 @@ str fact_text(struct arena *a, const struct fact *f)
 void facts_unexpected(struct scn *s, ov_time before)
 {
 	for (size_t i = 0; i < s->facts.n; i++) {
-		const struct fact *f = &s->facts.p[i];
+		const struct scn_fact *f = &s->facts.p[i];
 
 		if (f->must && !f->matched && f->at < before)
 			scn_fail(s, "nobody expected: " STR_FMT,
-					STR_ARG(fact_text(&s->f.arena, f)));
+					STR_ARG(scn_fact_text(&s->f.arena, f)));
 	}
 }
 

@@ -54,7 +54,7 @@ static void runs(struct scn *s, const struct args *a)
 	if (running(s, a)->status != RUN_RUNNING)
 		scn_fail(s, "its run is only being started");
 	for (size_t i = 0; i < s->facts.n; i++) {
-		struct fact *f = &s->facts.p[i];
+		struct scn_fact *f = &s->facts.p[i];
 
 		if (!f->matched && f->at == s->at && strcmp(f->word, "start") == 0 &&
 				str_eq(f->tags[0], n->id)) {

@@ -103,10 +103,11 @@ void world_submit(struct scn *s, const char *command, value *params)
 	struct ov_err err = { 0 };
 
 	if (try_submit(&s->f, command, params, &err) < 0) {
-		struct fact *f = fact_add(s, "refused", true);
+		struct scn_fact *f = scn_fact_add(s, "refused", true);
 
 		f->text = arena_str(&s->f.arena, str_from(err.msg));
-		buf_addf(&s->trace, "      * " STR_FMT "\n", STR_ARG(fact_text(&s->f.arena, f)));
+		buf_addf(&s->trace, "      * " STR_FMT "\n",
+				STR_ARG(scn_fact_text(&s->f.arena, f)));
 	}
 	world_settle(s);
 }

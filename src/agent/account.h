@@ -1,0 +1,58 @@
+#pragma once
+/*
+ * What a run's own words amount to: the fold of its facts, from its output and its hooks alike. From
+ * it come the observation that the tick judges by, what `status` and `run show` say that an agent is
+ * doing, and the verdict at the end. It is rebuilt from the run's files after a restart, so nothing
+ * of it is stored. It owns its texts, and is bounded.
+ */
+#include "agent/fact.h"
+#include "base/ov.h"
+#include "data/value.h"
+
+enum { ACCOUNT_TOOLS = 32, ACCOUNT_TEXT = 2048, ACCOUNT_NAME = 128 };
+
+struct account_tool {
+	char id[ACCOUNT_NAME], name[ACCOUNT_NAME];
+	ov_time since;
+};
+
+struct account {
+	char session[ACCOUNT_NAME], model[ACCOUNT_NAME];
+	bool ready, in_turn, compacting;
+	ov_time life_at; /* the last fact that is a sign of life: a retry is none */
+	struct account_tool tools[ACCOUNT_TOOLS]; /* in flight, oldest first */
+	size_t tools_n;
+	struct account_tool last_tool; /* since: when it was called */
+	char last_tool_input[ACCOUNT_TEXT];
+	char waiting_for[ACCOUNT_NAME]; /* a person's permission; empty: nobody's */
+	bool retrying;
+	int64_t attempts;
+	ov_time retrying_since;
+	enum trouble trouble; /* the newest; of what it retries, too */
+	int status;
+	ov_time resets_at;
+	char trouble_text[ACCOUNT_TEXT];
+	char message[ACCOUNT_TEXT]; /* the last one, cut */
+	int64_t turns, tool_calls, denials;
+	struct usage usage;    /* of this run */
+	struct usage baseline; /* of the session before this run, where totals are told */
+	int64_t cost_microusd, cost_baseline;
+	int64_t context_used, context_window;
+	bool has_result, result_failed; /* of the newest turn that ended */
+};
+
+/* before: what the session had used before this run; NULL: nothing. */
+void account_init(struct account *c, const struct usage *before, int64_t cost_before);
+/* at: when it was heard, unless the fact says. */
+void account_fact(struct account *c, const struct fact *f, ov_time at);
+
+/* How the run ended, by what it said and how its process ended. */
+struct account_verdict {
+	bool ok;
+	enum trouble trouble; /* NONE when ok */
+	str text;             /* why, for people; borrowed from the account */
+};
+/* exit_code: or -1. stopped: by us, which is no failure of its own. */
+struct account_verdict account_judge(const struct account *c, int exit_code, int signal, bool lost);
+/* What it is doing now, as JSON: {"state", "tool", "tool_since_ms", "retrying", ...}. */
+value *account_view(struct arena *a, const struct account *c, ov_time now);

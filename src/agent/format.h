@@ -1,0 +1,62 @@
+#pragma once
+/*
+ * The agents that we know, as a table: how each is started, what its output is, what it can do, and
+ * what its tools are called. One row per value of `agents.NAME.format`. Everything here is pure; the
+ * daemon starts processes, this says which.
+ */
+#include "agent/fact.h"
+#include "base/ov.h"
+#include "data/value.h"
+
+struct launch;
+struct launch_ask;
+struct stream;
+
+/* Groups of tools by what they do, so that a scope can be written for any agent. */
+#define TOOL_CLASSES(X)           \
+	X(TOOLS_READ, "read")     \
+	X(TOOLS_EDIT, "edit")     \
+	X(TOOLS_SHELL, "shell")   \
+	X(TOOLS_WEB, "web")       \
+	X(TOOLS_AGENTS, "agents") \
+	X(TOOLS_MCP, "mcp")
+#define TOOLS_ENUM(sym, name) sym,
+enum tool_class { TOOL_CLASSES(TOOLS_ENUM) TOOL_CLASS_COUNT };
+#undef TOOLS_ENUM
+
+struct tool_name {
+	const char *name; /* as the agent calls it; a prefix when it ends with '*' */
+	enum tool_class class;
+};
+
+struct agent_format {
+	const char *name;    /* "claude" */
+	const char *title;   /* "Claude Code" */
+	const char *program; /* the command unless the configuration names one; NULL: it must */
+	const char *probe;   /* the argument that makes it print its version */
+	const char *const *
+			env_pass; /* variables that it needs, beyond the general ones; ends with NULL */
+
+	bool structured;    /* its output is lines of JSON; else it is text that nobody parses */
+	bool resumes;       /* a session can be continued by its native id in a new process */
+	bool names_session; /* we may choose that id */
+	bool hooks;         /* it calls `overseer hook` */
+	bool scoped;        /* its tools can be narrowed */
+	bool costs;         /* it says what it cost */
+	bool interrupts;    /* SIGINT ends the turn in order */
+
+	const struct tool_name *tools; /* ends with a NULL name */
+	/* One line of its output, parsed; tells facts by stream_tell. Unknown lines are ignored. */
+	void (*line)(struct stream *s, const value *v);
+	/* One line of its errors, which is text; may be NULL. */
+	void (*error_line)(struct stream *s, str line);
+	/* argv, environment and files of one process. */
+	int (*launch)(struct arena *a, const struct launch_ask *ask, struct launch *ret,
+			struct ov_err *err);
+};
+
+extern const struct agent_format agent_formats[];
+extern const size_t agent_formats_n;
+
+/* NULL when there is none of this name. */
+const struct agent_format *format_find(str name);

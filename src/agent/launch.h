@@ -1,0 +1,47 @@
+#pragma once
+/*
+ * How one process of an agent is started: its command line, further variables, and the files that it
+ * reads from the run's folder (settings that install our hooks and narrow its tools). Text in, text
+ * out; the caller writes the files and starts the process. No secret is ever put on a command line.
+ */
+#include "agent/format.h"
+#include "agent/tools.h"
+
+enum prompt_by { PROMPT_STDIN, PROMPT_ARG, PROMPT_FILE };
+
+struct launch_ask {
+	const struct agent_format *format;
+	const str *command; /* as configured, the format's program otherwise; our options follow it */
+	size_t command_n;
+	str model, permission_mode; /* empty: the agent's own */
+	enum prompt_by prompt_by;
+	str prompt;
+	const char *prompt_file;
+	str session; /* native id: to be resumed, or to be given to a new session if that can be */
+	bool resume;
+	const struct tool_scope *scope; /* NULL: as the agent comes */
+	int64_t max_turns;              /* 0: no limit */
+	const char *hook;               /* program `overseer`; NULL: without hooks */
+	const char *run_dir, *worktree; /* absolute */
+};
+
+struct launch_pair {
+	const char *name, *value;
+};
+
+struct launch_file {
+	const char *path; /* below the run's folder */
+	str text;
+};
+
+struct launch {
+	const char *const *argv; /* ends with NULL */
+	const struct launch_pair *env;
+	size_t env_n;
+	const struct launch_file *files;
+	size_t files_n;
+	str input; /* of standard input; absent: it stays open for what is sent later */
+};
+
+int launch_build(struct arena *a, const struct launch_ask *ask, struct launch *ret,
+		struct ov_err *err);
