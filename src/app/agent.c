@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "sys/file.h"
 
-static const struct config_agent *agent_find(const struct config *c, str name)
+const struct config_agent *agent_find(const struct config *c, str name)
 {
 	for (size_t i = 0; i < c->agents_n; i++)
 		if (str_eq(c->agents[i].name, name))
@@ -49,18 +49,19 @@ static void env_add(struct env_list *l, str name, str val)
 			arena_printf(l->a, STR_FMT "=" STR_FMT, STR_ARG(name), STR_ARG(val)));
 }
 
-static const char *const *environment(struct arena *a, const struct config_agent *agent,
-		const struct assignment *as, const char *worktree, const char *prompt_file)
+static const char *const *environment(struct arena *a, const struct driver_ask *ask,
+		const char *prompt_file)
 {
+	const struct config_agent *agent = ask->agent;
 	const struct {
 		const char *name;
 		str value;
 	} own[] = {
-		{ "OVERSEER_GOAL", as->goal_id },
-		{ "OVERSEER_NODE", as->node_id },
-		{ "OVERSEER_ASSIGNMENT", as->id },
-		{ "OVERSEER_ATTEMPT", arena_printf(a, "%lld", (long long)as->attempt) },
-		{ "OVERSEER_WORKTREE", str_from(worktree) },
+		{ "OVERSEER_GOAL", ask->goal_id },
+		{ "OVERSEER_NODE", ask->node_id },
+		{ "OVERSEER_ASSIGNMENT", ask->assignment_id },
+		{ "OVERSEER_ATTEMPT", arena_printf(a, "%lld", (long long)ask->attempt) },
+		{ "OVERSEER_WORKTREE", str_from(ask->worktree) },
 		{ "OVERSEER_PROMPT_FILE", str_from(prompt_file) },
 	};
 	struct env_list l = { .a = a };
@@ -79,34 +80,27 @@ static const char *const *environment(struct arena *a, const struct config_agent
 	return l.p;
 }
 
-int agent_prepare(struct arena *a, const struct config *c, const struct assignment *as, str prompt,
-		const char *run_dir, const char *worktree, struct agent_launch *ret,
+int agent_prepare(struct arena *a, const struct driver_ask *ask, struct agent_launch *ret,
 		struct ov_err *err)
 {
-	const struct config_agent *agent = agent_find(c, as->agent);
-	const char *prompt_file = arena_cstr(a, arena_printf(a, "%s/instruction", run_dir));
+	const struct config_agent *agent = ask->agent;
+	const char *prompt_file = path_join(a, ask->dir, "instruction");
 	const char **argv;
-	int r;
+	int r = dir_make(ask->dir, 0700, err);
 
-	if (!agent) {
-		ov_fail(err, OV_ENOTFOUND, "agent \"" STR_FMT "\" is not configured any more",
-				STR_ARG(as->agent));
-		return ov_next(err, "overseer config check");
-	}
-	r = dir_make(run_dir, 0700, err);
 	if (r == 0)
-		r = file_write_atomic(prompt_file, prompt, 0600, err);
+		r = file_write_atomic(prompt_file, ask->prompt, 0600, err);
 	if (r < 0)
 		return ov_wrap(err, r, "writing the instruction");
 	argv = arena_array(a, const char *, agent->command_n + 1);
 	for (size_t i = 0; i < agent->command_n; i++)
-		argv[i] = substitute(a, agent->command[i], prompt, prompt_file);
+		argv[i] = substitute(a, agent->command[i], ask->prompt, prompt_file);
 	*ret = (struct agent_launch){
 		.argv = argv,
-		.env = environment(a, agent, as, worktree, prompt_file),
-		.cwd = worktree,
+		.env = environment(a, ask, prompt_file),
+		.cwd = ask->worktree,
 		.input = agent->input == INPUT_STDIN               ? (str){ 0 }
-				: agent->prompt_by == PROMPT_STDIN ? prompt
+				: agent->prompt_by == PROMPT_STDIN ? ask->prompt
 								   : STR(""),
 	};
 	return 0;

@@ -7,10 +7,11 @@
 #include "base/ov.h"
 
 struct daemon_options {
-	const char *dir;  /* the store's folder, absolute */
-	const char *repo; /* root of the checkout, absolute */
-	const char *shim; /* path of overseer-run */
-	int ready_fd;     /* told when we are ready, or why not; -1: nobody asks */
+	const char *dir;      /* the store's folder, absolute */
+	const char *repo;     /* root of the checkout, absolute */
+	const char *shim;     /* path of overseer-run */
+	const char *overseer; /* path of the program that hooks call; NULL: it was not found */
+	int ready_fd;         /* told when we are ready, or why not; -1: nobody asks */
 };
 
 /* Runs until stopped; returns the exit status. */

@@ -161,6 +161,7 @@ int daemon_open_engine(struct daemon *d, const struct engine_world *world, struc
 		.dir = d->o->dir,
 		.repo = d->o->repo,
 		.shim = d->o->shim,
+		.overseer = d->o->overseer,
 		.config = d->config,
 		.run_changed = server_run_changed,
 		.user = d,

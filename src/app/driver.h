@@ -17,19 +17,23 @@ struct driver_run;
 /* What a run is to be; borrowed during the call. */
 struct driver_ask {
 	const struct config *config;
-	const struct config_agent *agent;
-	const char *shim, *overseer;    /* programs */
-	const char *store, *repo, *dir; /* the store's folder, the checkout, the run's folder */
+	const struct config_agent *agent; /* NULL: not configured any more, so only adopt can be */
+	const char *shim, *overseer;      /* programs; the second is NULL when it was not found */
+	const char *store, *repo, *dir;   /* the store's folder, the checkout, the run's folder */
 	const char *worktree;
 	str run_id, goal_id, node_id, assignment_id;
 	int64_t attempt;
 	str prompt;
 	str session; /* native id to resume, or to give to a new session; empty: the agent chooses */
 	bool resume;
+	uint64_t offset; /* output that is text is told from here on; lines of JSON all over again */
 	const struct tool_scope *scope;
 };
 
-/* What is heard, from the loop. Everything that was said comes before ended(). */
+/*
+ * What is heard, from the loop. Everything that was said comes before ended(), the only one that may
+ * close the handle.
+ */
 struct driver_events {
 	void (*output)(void *user, str bytes,
 			uint64_t at); /* as it was written, for those who follow */

@@ -15,9 +15,10 @@ struct loop;
 
 struct executor_options {
 	struct loop *loop;
-	const char *dir;  /* the store's folder */
-	const char *repo; /* root of the user's checkout */
-	const char *shim; /* path of overseer-run */
+	const char *dir;      /* the store's folder */
+	const char *repo;     /* root of the user's checkout */
+	const char *shim;     /* path of overseer-run */
+	const char *overseer; /* path of the program that hooks call; NULL: agents run without them */
 	const struct config *config;
 	/* New output of a run, or its end: for those who follow its log. */
 	void (*run_changed)(void *user, str run_id);

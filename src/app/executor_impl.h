@@ -1,5 +1,6 @@
 #pragma once
 /* What the executor's files share: tasks, and reporting their outcomes. Private to app. */
+#include "app/driver.h"
 #include "app/executor.h"
 #include "app/hearing.h"
 #include "app/observe.h"
@@ -38,7 +39,8 @@ struct live_run {
 	str worktree;
 	uint64_t offset;    /* its output is read from here on */
 	uint64_t old_bytes; /* of its output: from before we knew it */
-	struct run_handle *run;
+	const struct driver *driver;
+	struct driver_run *run;
 	struct hearing hearing;
 };
 

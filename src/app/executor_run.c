@@ -14,6 +14,14 @@
 
 enum { ADOPT_AGAIN_MS = 5000 };
 
+/* Of an agent that is not configured any more: only a process can still be found. */
+static const struct driver *driver_of(const struct config_agent *agent)
+{
+	const struct driver *d = agent ? driver_find(agent->runtime) : NULL;
+
+	return d ? d : driver_find(STR("exec"));
+}
+
 static struct live_run *live_run_new(struct executor *x, const struct run *r)
 {
 	struct live_run *lr = mem_zalloc(1, sizeof(*lr));
@@ -24,6 +32,7 @@ static struct live_run *live_run_new(struct executor *x, const struct run *r)
 	lr->worktree = arena_printf(&lr->strings, "%s/worktrees/" STR_FMT, x->o.dir,
 			STR_ARG(r->worker));
 	lr->offset = (uint64_t)r->update_offset;
+	lr->driver = driver_of(agent_find(x->o.config, r->agent));
 	hearing_init(&lr->hearing, x->engine, lr->id, lr->dir, lr->offset);
 	return lr;
 }
@@ -41,7 +50,7 @@ static void live_run_free(struct live_run *lr)
 {
 	observe_end(lr->x->observe, lr->id);
 	map_remove(&lr->x->runs, lr->id);
-	run_close(lr->run);
+	lr->driver->close(lr->run);
 	live_run_drop(lr);
 }
 
@@ -49,10 +58,11 @@ static void live_run_free(struct live_run *lr)
 static void live_run_keep(struct live_run *lr)
 {
 	struct executor *x = lr->x;
-	ov_time output_at = run_written(lr->run, &lr->old_bytes);
+	const struct run_handle *handle = lr->driver->handle(lr->run);
+	ov_time output_at = run_written(handle, &lr->old_bytes);
 
 	map_put(&x->runs, lr->id, lr);
-	observe_begin(x->observe, lr->id, lr->run, lr->worktree,
+	observe_begin(x->observe, lr->id, handle, lr->worktree,
 			MIN(output_at, loop_now(x->o.loop)));
 }
 
@@ -103,7 +113,30 @@ static void run_ended(void *user, const struct run_end *end)
 	live_run_free(lr);
 }
 
-static const struct run_ops run_ops = { .output = run_output, .ended = run_ended };
+static const struct driver_events run_events = { .output = run_output, .ended = run_ended };
+
+/* What finds it again; what it takes to start it comes from its assignment. */
+static struct driver_ask ask_about(const struct live_run *lr, const struct run *r)
+{
+	const struct executor *x = lr->x;
+
+	return (struct driver_ask){
+		.config = x->o.config,
+		.agent = agent_find(x->o.config, r->agent),
+		.shim = x->o.shim,
+		.overseer = x->o.overseer,
+		.store = x->o.dir,
+		.repo = x->o.repo,
+		.dir = lr->dir,
+		.worktree = lr->worktree.p,
+		.run_id = lr->id,
+		.goal_id = r->goal_id,
+		.node_id = r->node_id,
+		.assignment_id = r->assignment_id,
+		.attempt = r->attempt,
+		.offset = lr->offset,
+	};
+}
 
 static void perform_again(void *user)
 {
@@ -145,33 +178,19 @@ static int instruction(struct task *t, const struct run *r, str *ret, struct ov_
 static void launch_run(struct task *t, const struct assignment *as, struct live_run *lr)
 {
 	struct executor *x = t->x;
-	struct agent_launch launch;
-	struct run_spec spec;
+	struct driver_ask ask = ask_about(lr, as->run);
 	struct ov_err err = { 0 };
-	str prompt;
-	int r = instruction(t, as->run, &prompt, &err);
+	int r = 0;
 
-	if (r == 0)
-		r = agent_prepare(&t->arena, x->o.config, as, prompt, lr->dir, lr->worktree.p,
-				&launch, &err);
-	if (r < 0) {
-		live_run_drop(lr);
-		fail_later(t, &err);
-		return;
+	if (!ask.agent) {
+		r = ov_fail(&err, OV_ENOTFOUND, "agent \"" STR_FMT "\" is not configured any more",
+				STR_ARG(as->agent));
+		ov_next(&err, "overseer config check");
 	}
-	spec = (struct run_spec){
-		.shim = x->o.shim,
-		.dir = lr->dir,
-		.id = arena_cstr(&t->arena, as->run_id),
-		.argv = launch.argv,
-		.env = launch.env,
-		.cwd = launch.cwd,
-		.input = launch.input,
-		.max_output_bytes = (uint64_t)x->o.config->limits_run_output_bytes,
-		.stop_grace_ms = x->o.config->stop_grace,
-	};
-	r = run_start(x->o.loop, &spec, lr->offset, &run_ops, lr, &lr->run, &err);
-	INJECT("after-run-start");
+	if (r == 0)
+		r = instruction(t, as->run, &ask.prompt, &err);
+	if (r == 0)
+		r = lr->driver->start(x->o.loop, &ask, &run_events, lr, &lr->run, &err);
 	if (r < 0) {
 		live_run_drop(lr);
 		fail_later(t, &err);
@@ -187,6 +206,7 @@ static void launch_run(struct task *t, const struct assignment *as, struct live_
 void perform_run_start(struct task *t, const struct assignment *as)
 {
 	struct executor *x = t->x;
+	struct driver_ask ask;
 	struct live_run *lr;
 	int r;
 
@@ -197,8 +217,8 @@ void perform_run_start(struct task *t, const struct assignment *as)
 	}
 	assert(as->run);
 	lr = live_run_new(x, as->run);
-	r = run_adopt(x->o.loop, lr->dir, arena_cstr(&t->arena, lr->id), lr->offset, &run_ops, lr,
-			&lr->run, NULL);
+	ask = ask_about(lr, as->run);
+	r = lr->driver->adopt(x->o.loop, &ask, &run_events, lr, &lr->run, NULL);
 	if (r == 0) {
 		started(t, lr);
 	} else if (r == OV_ENOTFOUND) {
@@ -218,7 +238,7 @@ void perform_run_stop(struct task *t, const struct assignment *as)
 	if (!lr && as->run && as->run->status != RUN_ENDED)
 		ov_fail(&err, OV_EUNAVAILABLE, "run " STR_FMT " is not in our hands yet",
 				STR_ARG(as->run_id));
-	if (err.code || (lr && run_stop(lr->run, &err) < 0))
+	if (err.code || (lr && lr->driver->stop(lr->run, &err) < 0))
 		fail_later(t, &err);
 	else
 		ok_later(t);
@@ -255,10 +275,7 @@ void perform_send(struct task *t, const struct assignment *as)
 		ov_fail(&err, OV_EUNAVAILABLE, "run " STR_FMT " has ended or is not in our hands",
 				STR_ARG(fx->run_id));
 	INJECT("before-send");
-	if (err.code ||
-			run_deliver(lr->run, d->id,
-					arena_printf(&t->arena, STR_FMT "\n", STR_ARG(text)), sent,
-					t, &err) < 0)
+	if (err.code || lr->driver->send(lr->run, d->id, text, sent, t, &err) < 0)
 		fail_later(t, &err);
 }
 
@@ -270,17 +287,15 @@ static void adopt_again_fired(void *user)
 /* True when the run is ours now, or is known to be over. */
 static bool adopt_one(struct executor *x, const struct run *r)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
 	struct live_run *lr = live_run_new(x, r);
+	struct driver_ask ask = ask_about(lr, r);
 	struct run_end gone = { .lost = true,
 		.exit_code = -1,
 		.message = STR("its folder shows no start") };
 	struct ov_err err = { 0 };
 	int ret;
 
-	ret = run_adopt(x->o.loop, lr->dir, arena_cstr(&a, r->id), lr->offset, &run_ops, lr,
-			&lr->run, &err);
+	ret = lr->driver->adopt(x->o.loop, &ask, &run_events, lr, &lr->run, &err);
 	if (ret == 0) {
 		live_run_keep(lr);
 		return true;
@@ -328,9 +343,12 @@ static bool is_shim(const struct executor *x, int pid)
 	str id;
 	void *lr;
 
-	while (map_next(&x->runs, &i, &id, &lr))
-		if (run_shim(((const struct live_run *)lr)->run) == pid)
+	while (map_next(&x->runs, &i, &id, &lr)) {
+		const struct live_run *one = lr;
+
+		if (run_shim(one->driver->handle(one->run)) == pid)
 			return true;
+	}
 	return false;
 }
 

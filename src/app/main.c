@@ -41,11 +41,14 @@ static int print_docs(str what)
 	return fwrite(out.p, 1, out.n, stdout) == out.n && fflush(stdout) == 0 ? 0 : 8;
 }
 
-/* The shim beside us: in one folder when installed, in the neighbouring one of a build tree. */
-static const char *find_shim(struct arena *a)
+/* A program of ours: in our folder or near it when installed, in a neighbouring one of a build tree. */
+static const char *const shim_places[] = { "overseer-run", "../libexec/overseer/overseer-run",
+	"../shim/overseer-run", NULL };
+static const char *const overseer_places[] = { "overseer", "../bin/overseer", "../../bin/overseer",
+	"../cli/overseer", NULL };
+
+static const char *find_beside(struct arena *a, const char *const *places)
 {
-	static const char *const places[] = { "overseer-run", "../libexec/overseer/overseer-run",
-		"../shim/overseer-run" };
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
@@ -55,7 +58,7 @@ static const char *find_shim(struct arena *a)
 	self[n] = '\0';
 	slash = strrchr(self, '/');
 	*slash = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+	for (size_t i = 0; places[i]; i++) {
 		char *path = path_join(a, self, places[i]);
 
 		if (access(path, X_OK) == 0)
@@ -76,7 +79,8 @@ static int run_daemon(struct arena *a, const char *dir, const char *repo, const 
 	}
 	repo = repo ? repo : path_join(a, o.dir, "..");
 	o.repo = realpath(repo, arena_alloc(a, PATH_MAX));
-	o.shim = shim ? shim : find_shim(a);
+	o.shim = shim ? shim : find_beside(a, shim_places);
+	o.overseer = find_beside(a, overseer_places);
 	if (!o.repo || !o.shim) {
 		fprintf(stderr, "overseerd: %s\n",
 				o.repo ? "overseer-run was not found beside overseerd; use --shim"
@@ -92,7 +96,7 @@ static int answer_once(struct arena *a, const char *dir, const char *repo, const
 	struct readonly_options o = {
 		.dir = dir,
 		.repo = repo ? repo : path_join(a, dir, ".."),
-		.shim = shim ? shim : find_shim(a),
+		.shim = shim ? shim : find_beside(a, shim_places),
 		.may_write = may_write,
 	};
 	char *real = realpath(dir, arena_alloc(a, PATH_MAX));

@@ -1,0 +1,14 @@
+#include "app/driver.h"
+
+#include "app/driver_exec.h"
+#include "base/str.h"
+
+static const struct driver *const drivers[] = { &driver_exec };
+
+const struct driver *driver_find(str runtime)
+{
+	for (size_t i = 0; i < ARRAY_LEN(drivers); i++)
+		if (str_is(runtime, drivers[i]->runtime))
+			return drivers[i];
+	return NULL;
+}

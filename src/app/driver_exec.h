@@ -1,0 +1,5 @@
+#pragma once
+/* The driver of agents that are a process per run, kept by the shim (drive/run.h). */
+#include "app/driver.h"
+
+extern const struct driver driver_exec;
