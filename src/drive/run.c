@@ -12,9 +12,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
-#include "data/value.h"
 #include "drive/run_link.h"
+#include "drive/run_record.h"
 #include "shim/proto.h"
 #include "sys/file.h"
 #include "sys/follow.h"
@@ -37,10 +36,11 @@ struct run_handle {
 	void *user;
 	struct arena strings;
 	const char *dir, *id;
-	const char *lock, *started, *output, *exit_record; /* paths */
+	const char *lock, *started, *output, *errors, *exit_record; /* paths */
 
-	struct follow *follow;
-	struct proc shim; /* pidfd -1: not known (yet) */
+	struct follow *output_follow,
+			*errors_follow; /* errors: NULL when nobody wants them apart */
+	struct proc shim;               /* pidfd -1: not known (yet) */
 	struct loop_source *watch;
 	struct loop_source *timer; /* another look at the folder, or the end of the run */
 	int64_t retry_ms;
@@ -82,8 +82,8 @@ static void run_free(struct run_handle *r)
 	forget_shim(r);
 	close_complaints(r);
 	loop_source_free(r->timer);
-	if (r->follow)
-		follow_close(r->follow);
+	follow_close(r->output_follow);
+	follow_close(r->errors_follow);
 	buf_done(&r->complaint);
 	arena_done(&r->strings);
 	mem_free(r);
@@ -99,28 +99,51 @@ void run_close(struct run_handle *r)
 		run_free(r);
 }
 
-static void on_output(void *user, str bytes, uint64_t at)
+static void hand_out(struct run_handle *r, void (*to)(void *user, str bytes, uint64_t at),
+		str bytes, uint64_t at)
 {
-	struct run_handle *r = user;
-
 	if (r->closed)
 		return;
 	r->busy++;
-	r->ops.output(r->user, bytes, at);
+	to(r->user, bytes, at);
 	r->busy--;
 	if (r->closed && !r->busy)
 		run_free(r);
 }
 
-/* The follower needs the file, which a shim that died early may not have made. */
-static int follow_output(struct run_handle *r, uint64_t offset, struct ov_err *err)
+static void on_output(void *user, str bytes, uint64_t at)
+{
+	struct run_handle *r = user;
+
+	hand_out(r, r->ops.output, bytes, at);
+}
+
+static void on_errors(void *user, str bytes, uint64_t at)
+{
+	struct run_handle *r = user;
+
+	hand_out(r, r->ops.errors, bytes, at);
+}
+
+/* A follower needs its file, which a shim that died early may not have made. */
+static int follow_file(struct run_handle *r, const char *path, uint64_t offset, follow_fn *fn,
+		struct follow **ret, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
-	int fd = open(r->output, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		return ov_fail_errno(err, errno, "%s", r->output);
-	return follow_open(r->loop, r->output, offset, on_output, r, &r->follow, err);
+		return ov_fail_errno(err, errno, "%s", path);
+	return follow_open(r->loop, path, offset, fn, r, ret, err);
+}
+
+static int follow_files(struct run_handle *r, uint64_t offset, struct ov_err *err)
+{
+	int code = follow_file(r, r->output, offset, on_output, &r->output_follow, err);
+
+	if (code == 0 && r->ops.errors)
+		code = follow_file(r, r->errors, 0, on_errors, &r->errors_follow, err);
+	return code;
 }
 
 static struct run_handle *run_new(struct loop *l, const char *dir, const char *id,
@@ -137,6 +160,7 @@ static struct run_handle *run_new(struct loop *l, const char *dir, const char *i
 	r->lock = path_join(&r->strings, dir, RUN_LOCK);
 	r->started = path_join(&r->strings, dir, RUN_STARTED);
 	r->output = path_join(&r->strings, dir, RUN_OUTPUT);
+	r->errors = path_join(&r->strings, dir, RUN_ERRORS);
 	r->exit_record = path_join(&r->strings, dir, RUN_EXIT);
 	r->shim = (struct proc){ .pid = 0, .pidfd = -1 };
 	r->complaints = -1;
@@ -148,41 +172,6 @@ static struct run_handle *run_new(struct loop *l, const char *dir, const char *i
 }
 
 /* ---- how it ended ---- */
-
-static int parse_exit(struct arena *a, str text, const char *id, struct run_end *ret,
-		struct ov_err *err)
-{
-	int64_t code, sig, output, dropped, swept;
-	value *v;
-	str run;
-	int r;
-
-	r = json_parse(a, text, NULL, &v, err);
-	if (r < 0)
-		return r;
-	if ((r = value_need_str(v, STR(""), "id", &run, err)) < 0 ||
-			(r = value_need_bool(v, STR(""), "started", &ret->started, err)) < 0 ||
-			(r = value_need_int(v, STR(""), "exit_code", &code, err)) < 0 ||
-			(r = value_need_int(v, STR(""), "signal", &sig, err)) < 0 ||
-			(r = value_need_int(v, STR(""), "started_at", &ret->started_at, err)) < 0 ||
-			(r = value_need_int(v, STR(""), "ended_at", &ret->ended_at, err)) < 0 ||
-			(r = value_need_int(v, STR(""), "output_bytes", &output, err)) < 0 ||
-			(r = value_need_int(v, STR(""), "dropped_bytes", &dropped, err)) < 0 ||
-			(r = value_need_int(v, STR(""), "swept", &swept, err)) < 0 ||
-			(r = value_need_str(v, STR(""), "message", &ret->message, err)) < 0)
-		return r;
-	if (!str_is(run, id))
-		return ov_fail(err, OV_EINVALID, "it is the record of run " STR_FMT, STR_ARG(run));
-	if (code < -1 || code > 255 || sig < 0 || sig > 64 || output < 0 || dropped < 0 ||
-			swept < 0)
-		return ov_fail(err, OV_EINVALID, "a number is out of range");
-	ret->exit_code = (int)code;
-	ret->signal = (int)sig;
-	ret->output_bytes = (uint64_t)output;
-	ret->dropped_bytes = (uint64_t)dropped;
-	ret->swept = (size_t)swept;
-	return 0;
-}
 
 /* Nobody owns it any more: what is left of the run must not go on unseen. */
 static void end_lost(struct run_handle *r, struct arena *a, const char *why, struct run_end *ret)
@@ -215,7 +204,7 @@ static int find_end(struct run_handle *r, struct arena *a, struct run_end *ret)
 	if (code == OV_EIO && r->read_tries++ < READ_TRIES)
 		return code;
 	if (code == 0)
-		code = parse_exit(a, text, r->id, ret, &err);
+		code = run_record_parse(a, text, r->id, ret, &err);
 	if (code == 0)
 		return 0;
 	if (code != OV_ENOTFOUND)
@@ -247,11 +236,13 @@ static void conclude(struct run_handle *r)
 		return;
 	}
 	r->busy++;
-	if (follow_drain(r->follow, SIZE_MAX, &err) < 0)
+	if (follow_drain(r->output_follow, SIZE_MAX, &err) < 0 ||
+			(r->errors_follow && !r->closed &&
+					follow_drain(r->errors_follow, SIZE_MAX, &err) < 0))
 		end.message = arena_printf(&a, STR_FMT "%s%s", STR_ARG(end.message),
 				end.message.n ? "; " : "", err.msg);
 	if (end.lost)
-		end.output_bytes = follow_offset(r->follow);
+		end.output_bytes = follow_offset(r->output_follow);
 	r->over = true;
 	if (!r->closed)
 		r->ops.ended(r->user, &end);
@@ -388,7 +379,7 @@ int run_adopt(struct loop *l, const char *dir, const char *id, uint64_t offset,
 	int code = attach(r, err);
 
 	if (code == 0)
-		code = follow_output(r, offset, err);
+		code = follow_files(r, offset, err);
 	if (code < 0) {
 		run_free(r);
 		return code;
@@ -404,7 +395,7 @@ static const char **shim_argv(struct run_handle *r, const struct run_spec *spec)
 
 	while (spec->argv[n])
 		n++;
-	argv = arena_array(&r->strings, const char *, n + 13);
+	argv = arena_array(&r->strings, const char *, n + 14);
 	argv[fixed++] = spec->shim;
 	argv[fixed++] = "--dir";
 	argv[fixed++] = r->dir;
@@ -417,6 +408,8 @@ static const char **shim_argv(struct run_handle *r, const struct run_spec *spec)
 	argv[fixed++] = "--stop-grace";
 	argv[fixed++] = arena_printf(&r->strings, "%" PRId64, MAX(spec->stop_grace_ms, (int64_t)0))
 					.p;
+	if (spec->split_errors)
+		argv[fixed++] = "--split-errors";
 	argv[fixed++] = "--";
 	memcpy(argv + fixed, spec->argv, n * sizeof(*argv));
 	return argv;
@@ -476,7 +469,7 @@ int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
 	r = run_new(l, spec->dir, spec->id, ops, user);
 	code = prepare(r, spec, err);
 	if (code == 0)
-		code = follow_output(r, offset, err);
+		code = follow_files(r, offset, err);
 	INJECT("run-prepared");
 	if (code == 0)
 		code = spawn_shim(r, spec, err);

@@ -5,8 +5,9 @@
  * run_adopt finds it again. The handle owns its fds and sources; the run itself is the shim's.
  *
  * The run's folder: lock (held by the shim while the run lives), started (made before the agent
- * is started: a folder never starts two agents), output (stdout and stderr, bounded), socket
- * (input and signals), prompt (stdin of the agent), exit.json (how it ended).
+ * is started: a folder never starts two agents), output (stdout, and stderr unless that is kept
+ * apart; bounded), errors (stderr where asked for; bounded likewise), socket (input and signals),
+ * prompt (stdin of the agent), exit.json (how it ended).
  */
 #include "base/ov.h"
 
@@ -24,6 +25,7 @@ struct run_spec {
 	const char *cwd;
 	str input; /* written to DIR/prompt, which becomes the agent's stdin; absent: run_send feeds it */
 	uint64_t max_output_bytes; /* of DIR/output; beyond it the shim keeps draining and counts what it drops */
+	bool split_errors;     /* stderr goes to DIR/errors instead of among the output */
 	int64_t stop_grace_ms; /* between SIGTERM and SIGKILL when stopping */
 };
 
@@ -41,6 +43,11 @@ struct run_end {
 struct run_ops {
 	/* New output from offset `at`. Delivered fully before ended(). */
 	void (*output)(void *user, str bytes, uint64_t at);
+	/*
+	 * The same for DIR/errors, always from its first byte; NULL: they are not followed. Which
+	 * of the two streams was written to first is not known.
+	 */
+	void (*errors)(void *user, str bytes, uint64_t at);
 	void (*ended)(void *user, const struct run_end *end);
 };
 

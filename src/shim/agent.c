@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +17,6 @@ enum {
 	SWEEP_GIVE_UP_MS = 10000, /* for what cannot be killed */
 	RECORD_RETRY_MS = 100,
 	RECORD_RETRY_MAX_MS = 10000,
-	PIECE = 65536,
 };
 
 /* Why the agent could not be executed, from the forked child. */
@@ -36,7 +34,7 @@ static void close_fd(int *fd)
 }
 
 /* In the child: everything between fork and exec. Signal-safe calls only, as habit. */
-_noreturn_ static void become_agent(struct shim *s, int in, int out, int report, pid_t shim)
+_noreturn_ static void become_agent(struct shim *s, const int io[3], int report, pid_t shim)
 {
 	struct exec_failure f = { .step = STEP_FDS };
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
@@ -51,7 +49,7 @@ _noreturn_ static void become_agent(struct shim *s, int in, int out, int report,
 		sigaction(i, &dfl, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(out, 2) >= 0) {
+	if (dup2(io[0], 0) >= 0 && dup2(io[1], 1) >= 0 && dup2(io[2], 2) >= 0) {
 		f.step = STEP_CWD;
 		if (chdir(s->cwd) == 0) {
 			f.step = STEP_EXEC;
@@ -78,29 +76,51 @@ static int open_input(struct shim *s)
 	return fds[0];
 }
 
+/* A pipe whose end of ours is polled, and of which the agent gets the other one. */
+static int open_pipe(struct kept *k, int *ret)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -1;
+	fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	k->pipe = fds[0];
+	*ret = fds[1];
+	return 0;
+}
+
+/* The three files of the agent and the pipe for its last words before exec. */
+static int open_files(struct shim *s, int io[3], int report[2])
+{
+	io[0] = open_input(s);
+	if (io[0] < 0 || open_pipe(&s->output, &io[1]) < 0 || pipe2(report, O_CLOEXEC) < 0)
+		return -1;
+	if (s->split_errors)
+		return open_pipe(&s->errors, &io[2]);
+	io[2] = fcntl(io[1], F_DUPFD_CLOEXEC, 3);
+	return io[2] < 0 ? -1 : 0;
+}
+
 void agent_start(struct shim *s)
 {
-	int in = open_input(s), out[2] = { -1, -1 }, report[2] = { -1, -1 };
+	int io[3] = { -1, -1, -1 }, report[2] = { -1, -1 };
 	pid_t self = getpid();
 
-	if (in < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0) {
+	if (open_files(s, io, report) < 0) {
 		snprintf(s->message, sizeof(s->message), "cannot open the agent's pipes: %s",
 				strerror(errno));
 		s->agent = -1;
 	} else {
 		s->agent = fork();
 		if (s->agent == 0)
-			become_agent(s, in, out[1], report[1], self);
+			become_agent(s, io, report[1], self);
 		if (s->agent < 0)
 			snprintf(s->message, sizeof(s->message), "cannot fork: %s",
 					strerror(errno));
 	}
-	close_fd(&in);
-	close_fd(&out[1]);
+	for (size_t i = 0; i < ARRAY_LEN(io); i++)
+		close_fd(&io[i]);
 	close_fd(&report[1]);
-	s->from_agent = out[0];
-	if (out[0] >= 0)
-		fcntl(out[0], F_SETFL, O_NONBLOCK);
 	s->exec_status = report[0];
 	s->started = s->agent > 0;
 	if (!s->started) {
@@ -127,61 +147,6 @@ void agent_exec_status(struct shim *s)
 					: f.step == STEP_CWD ? "cannot enter the working folder"
 							     : "cannot set up the files of",
 			f.step == STEP_CWD ? s->cwd : s->argv[0], strerror(f.errnum));
-}
-
-/* Keeps what fits into the bound and onto the disk; the rest is counted, never waited for. */
-static void keep(struct shim *s, const char *p, size_t n)
-{
-	while (n > 0 && s->output_bytes < s->max_output) {
-		size_t fits = (size_t)MIN((uint64_t)n, s->max_output - s->output_bytes);
-		ssize_t done = write(s->output, p, fits);
-
-		if (done <= 0)
-			break;
-		s->output_bytes += (uint64_t)done;
-		p += done;
-		n -= (size_t)done;
-	}
-	s->dropped_bytes += n;
-}
-
-/* Reads at most max bytes; false when there is nothing more for now. */
-static bool read_piece(struct shim *s, size_t max, size_t *ret_n)
-{
-	char piece[PIECE];
-	ssize_t n = read(s->from_agent, piece, MIN(max, sizeof(piece)));
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
-	if (n <= 0) {
-		close_fd(&s->from_agent);
-		return false;
-	}
-	keep(s, piece, (size_t)n);
-	*ret_n = (size_t)n;
-	return true;
-}
-
-void agent_read(struct shim *s)
-{
-	size_t n;
-
-	read_piece(s, PIECE, &n);
-}
-
-/*
- * What is in the pipe now, and no more: a descendant may hold its other end and write for ever,
- * but the last words of a process that has ended are there.
- */
-static void drain(struct shim *s)
-{
-	int left = 0;
-	size_t n;
-
-	if (s->from_agent < 0 || ioctl(s->from_agent, FIONREAD, &left) < 0)
-		return;
-	while (left > 0 && s->from_agent >= 0 && read_piece(s, (size_t)left, &n))
-		left -= (int)n;
 }
 
 void agent_feed(struct shim *s)
@@ -290,8 +255,8 @@ static void kill_all(struct shim *s)
 
 static void finish(struct shim *s)
 {
-	drain(s);
-	close_fd(&s->from_agent);
+	kept_end(s, &s->output);
+	kept_end(s, &s->errors);
 	s->phase = PH_RECORD;
 	s->due = mono_ms();
 }

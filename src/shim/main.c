@@ -46,7 +46,7 @@ static int usage(const char *what)
 	dprintf(STDERR_FILENO,
 			"overseer-run: %s\n"
 			"usage: overseer-run --dir DIR --id ID --cwd CWD --max-output BYTES"
-			" --stop-grace MS -- PROGRAM [ARGUMENT...]\n",
+			" --stop-grace MS [--split-errors] -- PROGRAM [ARGUMENT...]\n",
 			what);
 	return RUN_STATUS_USAGE;
 }
@@ -59,6 +59,7 @@ static int parse_options(struct shim *s, int argc, char **argv)
 		{ "cwd", required_argument, NULL, 'c' },
 		{ "max-output", required_argument, NULL, 'm' },
 		{ "stop-grace", required_argument, NULL, 'g' },
+		{ "split-errors", no_argument, NULL, 'e' },
 		{ 0 },
 	};
 	str max = { 0 }, grace = { 0 };
@@ -71,6 +72,7 @@ static int parse_options(struct shim *s, int argc, char **argv)
 		case 'c': s->cwd = optarg; break;
 		case 'm': max = str_from(optarg); break;
 		case 'g': grace = str_from(optarg); break;
+		case 'e': s->split_errors = true; break;
 		default: return usage("unknown option");
 		}
 	}
@@ -146,9 +148,10 @@ static int set_up(struct shim *s)
 	r = listen_socket(s);
 	if (r)
 		return r;
-	s->output = open(RUN_OUTPUT, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (s->output < 0)
+	if (kept_open(&s->output, RUN_OUTPUT) < 0)
 		return record_complain("cannot open the output file");
+	if (s->split_errors && kept_open(&s->errors, RUN_ERRORS) < 0)
+		return record_complain("cannot open the file of errors");
 	if (setenv(RUN_ENV, s->id, 1) < 0)
 		return record_complain("cannot set the environment");
 	/* Whoever finds us by the lock can talk to us: the socket is there already. */
@@ -170,13 +173,14 @@ static void read_signals(struct shim *s)
 
 static void turn(struct shim *s)
 {
-	enum { SIGNALS, OUTPUT, INPUT, EXEC, LISTENER, CONNS, COUNT = CONNS + SHIM_CONNS };
+	enum { SIGNALS, OUTPUT, ERRORS, INPUT, EXEC, LISTENER, CONNS, COUNT = CONNS + SHIM_CONNS };
 	struct pollfd p[COUNT];
 	int64_t wait = -1;
 
 	/* poll skips negative fds; the waiting side of a full pipe is asked for only then. */
 	p[SIGNALS] = (struct pollfd){ s->signals, POLLIN, 0 };
-	p[OUTPUT] = (struct pollfd){ s->from_agent, POLLIN, 0 };
+	p[OUTPUT] = (struct pollfd){ s->output.pipe, POLLIN, 0 };
+	p[ERRORS] = (struct pollfd){ s->errors.pipe, POLLIN, 0 };
 	p[INPUT] = (struct pollfd){ s->input.n ? s->to_agent : -1, POLLOUT, 0 };
 	p[EXEC] = (struct pollfd){ s->exec_status, POLLIN, 0 };
 	p[LISTENER] = (struct pollfd){ s->listener, POLLIN, 0 };
@@ -187,7 +191,9 @@ static void turn(struct shim *s)
 	if (poll(p, COUNT, (int)wait) < 0)
 		return;
 	if (p[OUTPUT].revents)
-		agent_read(s);
+		kept_read(s, &s->output);
+	if (p[ERRORS].revents)
+		kept_read(s, &s->errors);
 	if (p[INPUT].revents)
 		agent_feed(s);
 	if (p[EXEC].revents)
@@ -219,8 +225,8 @@ int main(int argc, char **argv)
 		.lock = -1,
 		.listener = -1,
 		.signals = -1,
-		.output = -1,
-		.from_agent = -1,
+		.output = { .pipe = -1, .file = -1 },
+		.errors = { .pipe = -1, .file = -1 },
 		.to_agent = -1,
 		.exec_status = -1,
 		.due = -1,

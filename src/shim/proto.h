@@ -15,6 +15,7 @@
 #define RUN_LOCK "lock"       /* locked while the run lives; holds "PID START_TIME\n" of the shim */
 #define RUN_STARTED "started" /* made once, before the agent is; holds the time in ms */
 #define RUN_OUTPUT "output"
+#define RUN_ERRORS "errors" /* where asked for; otherwise they are in the output */
 #define RUN_SOCKET "socket"
 #define RUN_PROMPT "prompt"
 #define RUN_EXIT "exit.json"

@@ -120,7 +120,9 @@ static void exit_text(const struct shim *s, struct buf *b)
 	buf_addf(b, ",\"started_at\":%" PRId64 ",\"ended_at\":%" PRId64, s->started_at,
 			s->ended_at);
 	buf_addf(b, ",\"output_bytes\":%" PRIu64 ",\"dropped_bytes\":%" PRIu64 ",\"swept\":%zu",
-			s->output_bytes, s->dropped_bytes, s->swept);
+			s->output.bytes, s->output.dropped, s->swept);
+	buf_addf(b, ",\"errors_bytes\":%" PRIu64 ",\"errors_dropped_bytes\":%" PRIu64,
+			s->errors.bytes, s->errors.dropped);
 	buf_addf(b, ",\"message\":");
 	add_string(b, &a, s->message);
 	buf_addf(b, "}\n");
@@ -147,6 +149,11 @@ static int write_file(const char *name, str bytes)
 	return r;
 }
 
+static int sync_file(int fd)
+{
+	return fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
+}
+
 int record_exit(struct shim *s)
 {
 	static const char temporary[] = RUN_EXIT ".tmp";
@@ -154,8 +161,11 @@ int record_exit(struct shim *s)
 	int r;
 
 	/* A record promises that the output before it is there too. */
-	if (fdatasync(s->output) < 0 && errno != EINVAL && errno != EROFS)
-		return -errno;
+	r = sync_file(s->output.file);
+	if (r == 0 && s->errors.file >= 0)
+		r = sync_file(s->errors.file);
+	if (r < 0)
+		return r;
 	exit_text(s, &text);
 	r = write_file(temporary, buf_str(&text));
 	if (r == 0 && rename(temporary, RUN_EXIT) < 0)

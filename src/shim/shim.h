@@ -1,9 +1,9 @@
 #pragma once
 /*
- * The inside of overseer-run: one struct that owns everything, and the four parts that work on it.
- * main.c reads the options, sets up the folder and turns the loop; agent.c starts the agent, moves
- * its bytes and ends what it left behind; control.c serves the socket; record.c keeps the files
- * that prove what happened.
+ * The inside of overseer-run: one struct that owns everything, and the parts that work on it.
+ * main.c reads the options, sets up the folder and turns the loop; agent.c starts the agent and ends
+ * what it left behind; kept.c keeps what it writes; control.c serves the socket; record.c keeps the
+ * files that prove what happened.
  */
 #include <sys/types.h>
 
@@ -28,16 +28,24 @@ struct conn {
 	uint64_t used; /* when it was last served, in requests: the longest idle one makes room */
 };
 
+/* One stream of the agent, and the file in which it is kept. */
+struct kept {
+	int pipe; /* -1: not open, or at its end */
+	int file; /* -1: the stream is not kept apart */
+	uint64_t bytes, dropped;
+};
+
 struct shim {
 	/* options */
 	const char *dir, *id, *cwd;
 	char **argv;
-	uint64_t max_output;
+	uint64_t max_output; /* of each stream that is kept */
 	int64_t grace_ms;
+	bool split_errors;
 
 	int dirfd, lock, listener, signals; /* dirfd is also our working directory */
-	int output;                         /* DIR/output */
-	int from_agent, to_agent;           /* pipes; to_agent is -1 with a prompt file */
+	struct kept output, errors;         /* DIR/output, DIR/errors */
+	int to_agent;                       /* pipe; -1 with a prompt file */
 	int exec_status;                    /* says why the agent could not be executed */
 
 	enum phase phase;
@@ -57,7 +65,6 @@ struct shim {
 	bool started;
 	int status; /* of waitpid */
 	int64_t started_at, ended_at;
-	uint64_t output_bytes, dropped_bytes;
 	size_t swept;
 	char message[512];
 };
@@ -68,12 +75,17 @@ int64_t wall_ms(void);
 /* agent.c: these change the phase; shim_step is called when `due` has come. */
 void agent_start(struct shim *s);
 void agent_exec_status(struct shim *s);
-void agent_read(struct shim *s);
 void agent_feed(struct shim *s);
 int agent_signal(struct shim *s, int signo);
 void agent_stop(struct shim *s);
 void agent_reap(struct shim *s);
 void shim_step(struct shim *s);
+
+/* kept.c: each returns 0, or -1 with errno set. */
+int kept_open(struct kept *k, const char *file);
+void kept_read(struct shim *s, struct kept *k);
+/* The last words: what is in the pipe now. Then the pipe is closed. */
+void kept_end(struct shim *s, struct kept *k);
 
 /* control.c */
 void control_accept(struct shim *s);
