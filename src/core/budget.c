@@ -4,7 +4,10 @@
 #include "base/duration.h"
 #include "base/str.h"
 
-enum { BUDGET_FACTOR = 3 }; /* of the estimate, where no budget is given */
+enum {
+	BUDGET_FACTOR = 3, /* of the estimate, where no budget is given */
+	STEPS = 64,        /* in which a budget is used up between two looks, at most */
+};
 
 int64_t budget_estimate(const struct policy *p, const struct goal *g, enum resource resource)
 {
@@ -25,9 +28,31 @@ int64_t budget_limit(const struct policy *p, const struct goal *g, enum resource
 	return estimate > INT64_MAX / BUDGET_FACTOR ? INT64_MAX : estimate * BUDGET_FACTOR;
 }
 
+/* From there on a person is warned. */
+static int64_t warn_mark(int64_t limit)
+{
+	return limit - limit / 5;
+}
+
+int64_t budget_next_mark(const struct policy *p, const struct goal *g, enum resource resource,
+		int64_t used_by_run)
+{
+	int64_t limit = budget_limit(p, g, resource), spent = g->spent[resource], next;
+	const int64_t marks[] = { warn_mark(limit) - spent, limit - spent };
+
+	if (limit < 0)
+		return INT64_MAX;
+	if (__builtin_add_overflow(used_by_run, MAX(limit / STEPS, (int64_t)1), &next))
+		next = INT64_MAX;
+	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+		if (marks[i] > used_by_run)
+			next = MIN(next, marks[i]);
+	return next;
+}
+
 static enum budget_level level_of(int64_t used, int64_t limit)
 {
-	if (limit < 0 || used < limit - limit / 5)
+	if (limit < 0 || used < warn_mark(limit))
 		return BUDGET_FINE;
 	return used < limit ? BUDGET_WARNED : BUDGET_SPENT;
 }

@@ -12,6 +12,15 @@ int64_t budget_estimate(const struct policy *p, const struct goal *g, enum resou
 /* The goal's own budget, else the configured one, else three times the estimate; -1: unlimited. */
 int64_t budget_limit(const struct policy *p, const struct goal *g, enum resource resource);
 
+/*
+ * A run of the goal has used so much: the use of it at which the tick should look again, because the
+ * level of the goal's budget may change there. INT64_MAX: never. The marks themselves, and steps of a
+ * 64th of the budget, since other runs of the goal use it up meanwhile. For what reads an agent's
+ * figures: one comparison for each, and a call of this when it was passed.
+ */
+int64_t budget_next_mark(const struct policy *p, const struct goal *g, enum resource resource,
+		int64_t used_by_run);
+
 struct budget_verdict {
 	enum budget_level
 			level; /* of the resource that is worst off: warned at 80 %, spent at 100 % */

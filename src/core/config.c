@@ -37,12 +37,12 @@ static bool part_below(const struct option *o, str table, str *ret, bool *ret_de
 	return true;
 }
 
-/* Tables and the keys in them; [agents] and [roles] have readers of their own. */
+/* Tables and the keys in them; [agents], [roles] and [prices] have readers of their own. */
 static void check_table(struct config_reader *r, str path, const value *v)
 {
 	struct options all = config_options();
-	const char **names = arena_array(&r->c->arena, const char *, all.n + 2);
-	bool *deeper = arena_array(&r->c->arena, bool, all.n + 2);
+	const char **names = arena_array(&r->c->arena, const char *, all.n + 3);
+	bool *deeper = arena_array(&r->c->arena, bool, all.n + 3);
 	size_t n = 0;
 	str part;
 
@@ -51,6 +51,7 @@ static void check_table(struct config_reader *r, str path, const value *v)
 	if (!path.n) {
 		names[n++] = "agents";
 		names[n++] = "roles";
+		names[n++] = "prices";
 	}
 	for (size_t i = 0; i < all.n; i++)
 		if (part_below(&all.p[i], path, &part, &deeper[n]) &&
@@ -276,6 +277,7 @@ static int read_all(struct config *c, str toml, struct ov_err *err)
 				config_lookup(doc, str_from(all.p[i].key)), c);
 	read_agents(&r, value_at(doc, "agents"));
 	read_roles(&r, value_at(doc, "roles"));
+	config_read_prices(&r, value_at(doc, "prices"));
 	check_together(&r);
 	config_check_policy(&r);
 	problems = r.problems;

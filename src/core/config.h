@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/ov.h"
 #include "core/policy.h"
+#include "core/price.h"
 #include "data/value.h"
 
 enum planner_provider { PROVIDER_NONE, PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_COMMAND };
@@ -82,6 +83,8 @@ struct config {
 	size_t agents_n;
 	struct policy_role *roles;
 	size_t roles_n;
+
+	struct prices prices; /* [prices."MODEL"] */
 
 	struct policy policy; /* what the core decides by; borrows from the above */
 };

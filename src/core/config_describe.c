@@ -30,6 +30,25 @@ static void view_agent(struct arena *a, value *out, const struct config *c,
 	}
 }
 
+static void view_prices(struct arena *a, value *out, const struct config *c)
+{
+	struct options all = config_price_options();
+
+	for (size_t i = 0; i < c->prices.n; i++)
+		for (size_t k = 0; k < all.n; k++) {
+			const struct option *o = &all.p[k];
+			const value *doc = value_get(value_at(c->doc, "prices"),
+					c->prices.p[i].model);
+
+			value_set(a, out,
+					arena_printf(a, "prices.\"" STR_FMT "\".%s",
+							STR_ARG(c->prices.p[i].model), o->key),
+					entry(a, config_option_value(a, o, &c->prices.p[i]),
+							value_null(a),
+							value_at(doc, o->key) != NULL, o->help));
+		}
+}
+
 value *config_view(struct arena *a, const struct config *c)
 {
 	struct options all = config_options();
@@ -49,6 +68,7 @@ value *config_view(struct arena *a, const struct config *c)
 		value_set(a, out, arena_printf(a, "roles." STR_FMT, STR_ARG(c->roles[i].name)),
 				entry(a, value_str(a, c->roles[i].agent), value_null(a), true,
 						"The agent that takes nodes of this role."));
+	view_prices(a, out, c);
 	return out;
 }
 
@@ -94,7 +114,7 @@ static void doc_row(struct buf *out, struct arena *a, const struct option *o, st
 	if (o->def)
 		buf_addf(out, "`%s`", o->def);
 	else
-		buf_adds(out, STR("must be given"));
+		buf_adds(out, o->optional ? STR("none") : STR("must be given"));
 	buf_adds(out, STR(" | "));
 	add_range(out, a, o);
 	buf_adds(out, STR(" | "));
@@ -121,7 +141,8 @@ void config_docs(struct buf *out)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
-	struct options all = config_options(), agent = config_agent_options();
+	struct options all = config_options(), agent = config_agent_options(),
+		       price = config_price_options();
 	str section = STR("");
 
 	buf_adds(out,
@@ -150,6 +171,15 @@ void config_docs(struct buf *out)
 			STR("| `NAME` | text | | an agent of `[agents.*]` | The agent that takes "
 			    "nodes "
 			    "of this role. |\n"));
+	doc_head(out, STR("prices.\"MODEL\""));
+	for (size_t i = 0; i < price.n; i++)
+		doc_row(out, &a, &price.p[i], str_from(price.p[i].key));
+	buf_adds(out,
+			STR("\nFor agents that tell the tokens of a run but not its cost. `*` at "
+			    "the end of a model's name stands for any rest of it; the longest\n"
+			    "name that matches decides. There are no prices by default: they "
+			    "change, and a wrong one is worse than none. `overseer cost`\n"
+			    "says which runs have no known cost.\n"));
 }
 
 /* A comment of lines that fit the screen. */
@@ -186,4 +216,15 @@ void config_template(struct buf *out)
 		add_comment(out, str_from(o->help));
 		buf_addf(out, "#%s = %s\n", o->key, o->def);
 	}
+	buf_adds(out,
+			STR("\n# What tokens cost, for agents that do not tell it themselves; such "
+			    "tables go to the end of this\n"
+			    "# file. \"*\" at the end of a name stands for any rest of it. The "
+			    "numbers only show the form.\n"
+			    "#\n"
+			    "# [prices.\"some-model-*\"]\n"
+			    "# input_usd_per_mtok = 1.00\n"
+			    "# output_usd_per_mtok = 4.00\n"
+			    "# cache_read_usd_per_mtok = 0.10\n"
+			    "# cache_write_usd_per_mtok = 1.25\n"));
 }

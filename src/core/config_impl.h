@@ -27,7 +27,8 @@ struct option {
 	const char *help;
 	const char *const *choices; /* ends with NULL */
 	size_t offset, count_offset;
-	bool budget; /* a number that may also be "unlimited" (-1) or "3x estimate" (0) */
+	bool optional; /* may be left out though there is no default: the number stays -1 */
+	bool budget;   /* a number that may also be "unlimited" (-1) or "3x estimate" (0) */
 };
 
 struct options {
@@ -37,6 +38,7 @@ struct options {
 
 struct options config_options(void);       /* offsets in struct config */
 struct options config_agent_options(void); /* offsets in struct config_agent */
+struct options config_price_options(void); /* offsets in struct price */
 
 /* Collects what is wrong, one line each: "workers.max: 0 is out of range: 1 to 256". */
 struct config_reader {
@@ -54,6 +56,7 @@ bool config_read_text(struct config_reader *r, str key, const value *v, size_t m
 void config_read_option(struct config_reader *r, str key, const struct option *o, const value *v,
 		void *base);
 
+void config_read_prices(struct config_reader *r, const value *v);
 /* What is contradictory in [planner]. */
 void config_check_planner(struct config_reader *r);
 /* What only the core is told, checked against the rest: allowed agents, budgets, quiet hours. */

@@ -203,6 +203,7 @@ void config_fill_policy(struct config *c)
 		.allow_agents_n = c->allow_agents_n,
 		.cross = policy_crosses(c),
 		.cross_n = c->allow_cross_agent_n,
+		.prices = c->prices,
 		.quiet_from = c->quiet_from,
 		.quiet_to = c->quiet_to,
 		.plan = { c->planner_max_phases, c->planner_max_tasks, c->planner_max_subtasks },

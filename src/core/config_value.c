@@ -399,7 +399,7 @@ void config_read_option(struct config_reader *r, str key, const struct option *o
 {
 	if (v || o->def)
 		read_value(r, key, o, v ? v : config_option_default(&r->c->arena, o), base);
-	else
+	else if (!o->optional)
 		config_problem(r, key, "is missing");
 }
 
@@ -447,6 +447,8 @@ value *config_option_value(struct arena *a, const struct option *o, const void *
 {
 	size_t n = o->count_offset ? *CFIELD(base, o->count_offset, size_t) : 0;
 
+	if (o->optional && *CFIELD(base, o->offset, int64_t) < 0)
+		return value_null(a);
 	if (o->budget && *CFIELD(base, o->offset, int64_t) <= 0)
 		return value_cstr(a, *CFIELD(base, o->offset, int64_t) ? unlimited : from_estimate);
 	switch (o->type) {

@@ -6,6 +6,7 @@
 #include "agent/format.h"
 #include "base/ov.h"
 #include "core/plan.h"
+#include "core/price.h"
 
 struct policy_agent {
 	str name;
@@ -65,6 +66,8 @@ struct policy {
 
 	int64_t estimate[RESOURCE_COUNT]; /* of a goal; iterations: of a node */
 	int64_t budget[RESOURCE_COUNT];   /* -1: unlimited; 0: three times the estimate */
+
+	struct prices prices; /* of tokens, where the agent tells no cost */
 
 	int64_t quiet_from, quiet_to; /* minutes of the local day; equal: no quiet hours */
 	ov_time utc_offset;           /* of local time */

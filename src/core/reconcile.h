@@ -74,6 +74,7 @@ struct observation {
 	ov_time tree_at;    /* the last look that saw another tree than the look before */
 	bool process_unknown, tree_unknown; /* the last look could not tell */
 	bool tool_in_flight, compacting;    /* the agent says so */
+	int64_t tokens, cost_microusd;      /* of this run so far, as far as known; else 0 */
 	str waiting_for;                    /* a person: a permission or a question; empty: no */
 };
 

@@ -38,6 +38,32 @@ TEST(limits)
 	}
 }
 
+/* The next look at a run that has used so much of a budget of 640, of which 100 are spent. */
+TEST(next_marks)
+{
+	static const struct {
+		int64_t limit, spent, used, next;
+	} cases[] = {
+		{ 640, 100, 0, 10 },    /* a step */
+		{ 640, 100, 409, 412 }, /* the warning, at 512 */
+		{ 640, 100, 412, 422 },
+		{ 640, 100, 535, 540 }, /* the end */
+		{ 640, 100, 540, 550 }, /* it is not stopped yet */
+		{ 640, 1000, 5, 15 },
+		{ 3, 0, 0, 1 }, /* of small ones, every one */
+		{ -1, 7, 7, INT64_MAX },
+		{ INT64_MAX, 0, INT64_MAX - 1, INT64_MAX },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct goal g = { .budget = { [RES_TOKENS] = cases[i].limit },
+			.spent = { [RES_TOKENS] = cases[i].spent } };
+
+		assert_int_equal(budget_next_mark(&four, &g, RES_TOKENS, cases[i].used),
+				cases[i].next);
+	}
+}
+
 TEST(levels)
 {
 	static const struct {

@@ -513,6 +513,51 @@ TEST(docs_name_every_option)
 	arena_done(&a);
 }
 
+TEST(prices_of_models)
+{
+	static const struct {
+		const char *toml, *problem;
+	} wrong[] = {
+		{ "[prices.m]\ninput_usd_per_mtok = 1\n",
+				"prices.\"m\".output_usd_per_mtok: is missing" },
+		{ "[prices.\"a*b\"]\ninput_usd_per_mtok = 1\noutput_usd_per_mtok = 1\n",
+				"only at its end" },
+		{ "[prices.m]\ninput_usd_per_mtok = -1\noutput_usd_per_mtok = 1\n",
+				"out of range" },
+		{ "[prices.m]\ninput_usd_per_mtok = \"1\"\noutput_usd_per_mtok = 1\n",
+				"expected a number of dollars" },
+		{ "[prices.m]\ninput_usd_per_mtok = 1\noutput_usd_per_mtok = 1\n"
+		  "cache_usd_per_mtok = 1\n",
+				"prices.\"m\".cache_usd_per_mtok: unknown" },
+		{ "prices = 1\n", "prices: expected" },
+		{ "[price]\n", "did you mean \"prices\"" },
+	};
+	struct config *c = parse("[prices.\"gpt-5.1*\"]\ninput_usd_per_mtok = 1.25\n"
+				 "output_usd_per_mtok = 0\ncache_read_usd_per_mtok = 0.075\n");
+	struct arena a = ARENA_INIT;
+	const struct price *p = c->policy.prices.p;
+	value *v = config_view(&a, c);
+
+	assert_int_equal(c->policy.prices.n, 1);
+	assert_true(str_is(p->model, "gpt-5.1*"));
+	assert_int_equal(p->input, 1250000);
+	assert_int_equal(p->output, 0);
+	assert_int_equal(p->cache_read, 75000);
+	assert_int_equal(p->cache_write, PRICE_UNKNOWN);
+	v = (value *)value_at(v, "prices.\"gpt-5.1*\".cache_write_usd_per_mtok");
+	assert_int_equal(value_at(v, "value")->kind, V_NULL);
+	assert_false(value_bool_at(v, "set"));
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		struct config *none = NULL;
+		struct ov_err err = { 0 };
+
+		assert_int_equal(config_parse(str_from(wrong[i].toml), &none, &err), OV_EINVALID);
+		assert_non_null(strstr(err.msg, wrong[i].problem));
+	}
+	config_free(c);
+	arena_done(&a);
+}
+
 /* Cut anywhere, a file is read or refused with a message: it is never half taken. */
 TEST(any_prefix)
 {
