@@ -160,8 +160,9 @@ static void life_evidence(const struct explain *x, const struct assignment *as, 
 	struct liveness l = liveness_judge(x->policy, as, o, x->now);
 	const value *signals = liveness_evidence(x->arena, o, &l, x->now);
 
-	explain_show(x, evidence, 0, "run " STR_FMT " is alive%s%s" STR_FMT, STR_ARG(as->run_id),
+	explain_show(x, evidence, 0, "run " STR_FMT " is alive%s%s%s" STR_FMT, STR_ARG(as->run_id),
 			o && o->tool_in_flight ? ", a tool is in flight" : "",
+			o && o->retrying ? ", but only tries again" : "",
 			o && o->waiting_for.n ? ", waits for " : "",
 			STR_ARG(o ? o->waiting_for : STR("")));
 	for (size_t i = 0; i < value_count(signals); i++)

@@ -25,7 +25,9 @@ static void newest_sign(struct liveness *l, const struct assignment *as,
 	consider(l, as->run ? as->run->started_at : 0, LIFE_SESSION, latest);
 	if (o) {
 		consider(l, o->output_at, LIFE_STREAM, latest);
-		consider(l, o->process_at, LIFE_PROCESS, latest);
+		/* What a process does to try again is no life. */
+		if (!o->retrying || o->process_at < o->retrying_since)
+			consider(l, o->process_at, LIFE_PROCESS, latest);
 		consider(l, o->tree_at, LIFE_TREE, latest);
 		if (o->compacting)
 			consider(l, now, LIFE_COMPACTION, latest);
@@ -126,6 +128,13 @@ static value *signal_text(struct arena *a, const char *name, bool unknown, ov_ti
 			STR_ARG(duration_format_short(a, MAX(now - at, (ov_time)0))));
 }
 
+static value *since_text(struct arena *a, const char *what, str of, ov_time since, ov_time now)
+{
+	return value_strf(a, "%s for " STR_FMT "%s" STR_FMT, what,
+			STR_ARG(duration_format_short(a, MAX(now - since, (ov_time)0))),
+			of.n ? ": " : "", STR_ARG(of));
+}
+
 value *liveness_evidence(struct arena *a, const struct observation *o, const struct liveness *l,
 		ov_time now)
 {
@@ -141,5 +150,9 @@ value *liveness_evidence(struct arena *a, const struct observation *o, const str
 	value_push(a, list, signal_text(a, "output", false, o->output_at, now));
 	value_push(a, list, signal_text(a, "process", o->process_unknown, o->process_at, now));
 	value_push(a, list, signal_text(a, "tree", o->tree_unknown, o->tree_at, now));
+	if (o->retrying)
+		value_push(a, list, since_text(a, "retrying", o->trouble, o->retrying_since, now));
+	if (o->tool_in_flight && o->tool.n)
+		value_push(a, list, since_text(a, "tool", o->tool, o->tool_since, now));
 	return list;
 }

@@ -68,7 +68,7 @@ struct world {
  * failed is unknown, which is not the same as dead.
  */
 struct observation {
-	ov_time output_at;  /* the last output */
+	ov_time output_at;  /* the last output, as far as it is a sign of life */
 	ov_time looked_at;  /* the last look that has ended */
 	ov_time process_at; /* the last look that saw CPU time or IO used since the look before */
 	ov_time tree_at;    /* the last look that saw another tree than the look before */
@@ -76,6 +76,11 @@ struct observation {
 	bool tool_in_flight, compacting;    /* the agent says so */
 	int64_t tokens, cost_microusd;      /* of this run so far, as far as known; else 0 */
 	str waiting_for;                    /* a person: a permission or a question; empty: no */
+	str tool;                           /* the oldest one in flight, where the agent names it */
+	ov_time tool_since;
+	bool retrying; /* it says that it tries the same again and again: no sign of life */
+	ov_time retrying_since;
+	str trouble; /* what with, for people */
 };
 
 /* What was seen, as plain facts. */

@@ -94,6 +94,16 @@ static void compacts(struct scn *s, const struct args *a)
 	writes(s, a);
 }
 
+static void retries(struct scn *s, const struct args *a)
+{
+	struct observation *o = &life_of(s, scn_node(s, a->v[0].s))->seen;
+
+	o->retrying = a->n > 1;
+	o->retrying_since = s->f.now;
+	o->trouble = a->n > 1 ? arena_str(&s->f.arena, a->v[1].s) : STR("");
+	world_settle(s);
+}
+
 static void waits_for(struct scn *s, const struct args *a)
 {
 	life_of(s, scn_node(s, a->v[0].s))->seen.waiting_for = a->n > 1
@@ -344,6 +354,8 @@ const struct rule happen_rules[] = {
 	{ "NODE changes files every DUR until TIME", changes_files_every, "again and again" },
 	{ "NODE calls|leaves a tool", calls_tool, "the agent says that a tool is in flight" },
 	{ "NODE begins|ends compacting", compacts, "the agent says so" },
+	{ "NODE retries TEXT", retries, "the agent says that it tries again, and why" },
+	{ "NODE retries no more", retries, "it got through" },
 	{ "NODE waits for a person TEXT", waits_for, "a permission or a question is open" },
 	{ "NODE waits no more", waits_for, "it was answered at the agent itself" },
 	{ "look at NODE fails|succeeds", look_fails, "from now on nothing can be seen there" },

@@ -167,6 +167,8 @@ static void seen_free(struct tape_seen *x)
 {
 	mem_free((char *)x->run.p);
 	mem_free((char *)x->o.waiting_for.p);
+	mem_free((char *)x->o.tool.p);
+	mem_free((char *)x->o.trouble.p);
 	mem_free(x);
 }
 
@@ -182,7 +184,9 @@ static bool same_observation(const struct observation *a, const struct observati
 			a->process_unknown == b->process_unknown &&
 			a->tree_unknown == b->tree_unknown &&
 			a->tool_in_flight == b->tool_in_flight && a->compacting == b->compacting &&
-			str_eq(a->waiting_for, b->waiting_for);
+			a->retrying == b->retrying && a->retrying_since == b->retrying_since &&
+			a->tool_since == b->tool_since && str_eq(a->waiting_for, b->waiting_for) &&
+			str_eq(a->tool, b->tool) && str_eq(a->trouble, b->trouble);
 }
 
 static void note_seen(struct tape *t, str run, const struct observation *o)
@@ -199,8 +203,12 @@ static void note_seen(struct tape *t, str run, const struct observation *o)
 	if (same_observation(&x->o, o))
 		return;
 	mem_free((char *)x->o.waiting_for.p);
+	mem_free((char *)x->o.tool.p);
+	mem_free((char *)x->o.trouble.p);
 	x->o = *o;
 	x->o.waiting_for = own(o->waiting_for);
+	x->o.tool = own(o->tool);
+	x->o.trouble = own(o->trouble);
 	tape_entry(t, T_SEEN);
 	tape_str(t, run);
 	tape_u64(t, (uint64_t)o->output_at);
@@ -209,8 +217,13 @@ static void note_seen(struct tape *t, str run, const struct observation *o)
 	tape_u64(t, (uint64_t)o->tree_at);
 	tape_u64(t,
 			(uint64_t)(o->process_unknown | o->tree_unknown << 1 |
-					o->tool_in_flight << 2 | o->compacting << 3));
+					o->tool_in_flight << 2 | o->compacting << 3 |
+					o->retrying << 4));
+	tape_u64(t, (uint64_t)o->tool_since);
+	tape_u64(t, (uint64_t)o->retrying_since);
 	tape_str(t, o->waiting_for);
+	tape_str(t, o->tool);
+	tape_str(t, o->trouble);
 }
 
 /* Whoever is no longer observed. */

@@ -60,7 +60,7 @@ struct tape {
 /* What was told of a run the last time. */
 struct tape_seen {
 	str run;              /* owned */
-	struct observation o; /* waiting_for is owned */
+	struct observation o; /* its texts are owned */
 	bool still;           /* found again in this round */
 };
 

@@ -234,7 +234,12 @@ static void see(struct player *p)
 	o->tree_unknown = flags >> 1 & 1;
 	o->tool_in_flight = flags >> 2 & 1;
 	o->compacting = flags >> 3 & 1;
+	o->retrying = flags >> 4 & 1;
+	o->tool_since = (ov_time)get_u64(p);
+	o->retrying_since = (ov_time)get_u64(p);
 	o->waiting_for = get_str(p);
+	o->tool = get_str(p);
+	o->trouble = get_str(p);
 	map_put(&p->seen, run, o);
 }
 
