@@ -76,7 +76,7 @@ static void run_output(void *user, str bytes, uint64_t at)
 		if (hearing_is_awaited(x->engine, lr->id))
 			engine_touch(x->engine);
 	}
-	hearing_bytes(&lr->hearing, bytes);
+	hearing_bytes(&lr->hearing, bytes, at);
 	x->o.run_changed(x->o.user, lr->id);
 }
 

@@ -170,10 +170,16 @@ static void take_block(struct hearing *h, const struct update_block *b)
 		report_update(h, &a, b, &res);
 }
 
-void hearing_bytes(struct hearing *h, str bytes)
+void hearing_bytes(struct hearing *h, str bytes, uint64_t at)
 {
 	struct update_block block;
 
+	if (at != h->scan.offset) {
+		/* What lay between was given up: it may have begun a block, or ended one. */
+		update_scan_done(&h->scan);
+		update_scan_init(&h->scan, at, true);
+		h->tail_n = 0;
+	}
 	hear_nonces(h, bytes);
 	while (update_scan_next(&h->scan, &bytes, &block))
 		take_block(h, &block);

@@ -27,7 +27,8 @@ struct hearing {
 /* offset: of the first byte that comes. run_id and dir live as long as the hearing. */
 void hearing_init(struct hearing *h, struct engine *e, str run_id, const char *dir,
 		uint64_t offset);
-void hearing_bytes(struct hearing *h, str bytes);
+/* at: their offset in the output; where that is not the next one, bytes are missing. */
+void hearing_bytes(struct hearing *h, str bytes, uint64_t at);
 /* The output is over: also a last line without its newline counts. */
 void hearing_end(struct hearing *h);
 void hearing_done(struct hearing *h);

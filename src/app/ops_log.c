@@ -13,6 +13,7 @@
 #include "core/event.h"
 #include "core/view.h"
 #include "sys/file.h"
+#include "sys/sparse.h"
 
 enum { EVENTS_DEFAULT = 100, EVENTS_PAGE = 1000, EVENTS_SCAN = 200000, LOG_DEFAULT = 64 * 1024 };
 
@@ -166,8 +167,10 @@ int op_run_log(struct op_ctx *cx, const value *params, value **ret, struct ov_er
 {
 	size_t max = value_at(params, "max_bytes") ? (size_t)value_int_at(params, "max_bytes")
 						   : LOG_DEFAULT;
-	int64_t offset = value_int_at(params, "offset");
+	int64_t asked = value_int_at(params, "offset");
+	uint64_t offset = (uint64_t)MAX(asked, (int64_t)0);
 	struct arena *a = cx->arena;
+	bool more = false;
 	_cleanup_(fd_closep)
 	int fd = -1;
 	struct stat st = { 0 };
@@ -184,17 +187,22 @@ int op_run_log(struct op_ctx *cx, const value *params, value **ret, struct ov_er
 	if (fd < 0 && errno != ENOENT)
 		return ov_fail_errno(err, errno, "reading the output of " STR_FMT, STR_ARG(x->id));
 	bytes = arena_alloc(a, max + 1);
-	if (fd >= 0 && (fstat(fd, &st) < 0 || (n = pread(fd, bytes, max, offset)) < 0))
+	if (fd >= 0 && (n = sparse_read(fd, bytes, max, &offset, &more)) < 0)
+		return ov_fail_errno(err, (int)-n, "reading the output of " STR_FMT,
+				STR_ARG(x->id));
+	if (fd >= 0 && fstat(fd, &st) < 0)
 		return ov_fail_errno(err, errno, "reading the output of " STR_FMT, STR_ARG(x->id));
 	/* A character that is not whole yet is left for the next read, unless nothing follows. */
 	text = (str){ bytes, (size_t)n };
-	if (offset + n < st.st_size || x->status != RUN_ENDED)
+	if ((int64_t)offset + n < st.st_size || x->status != RUN_ENDED)
 		text = whole_chars(text);
 	*ret = value_object(a);
 	value_put(a, *ret, "run", value_str(a, x->id));
 	value_put(a, *ret, "text", value_str(a, utf8_valid(text) ? text : utf8_clean(a, text)));
-	value_put(a, *ret, "offset", value_int(a, offset));
-	value_put(a, *ret, "next_offset", value_int(a, offset + (int64_t)text.n));
+	value_put(a, *ret, "offset", value_int(a, (int64_t)offset));
+	if ((int64_t)offset > asked)
+		value_put(a, *ret, "left_out_bytes", value_int(a, (int64_t)offset - asked));
+	value_put(a, *ret, "next_offset", value_int(a, (int64_t)(offset + text.n)));
 	value_put(a, *ret, "size", value_int(a, st.st_size));
 	value_put(a, *ret, "ended", value_bool(a, x->status == RUN_ENDED));
 	return 0;

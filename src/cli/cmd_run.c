@@ -79,6 +79,7 @@ static void show_run(struct cli *c, const value *x)
 {
 	struct out *o = &c->out;
 	struct arena *a = c->arena;
+	int64_t dropped = value_int_at(x, "dropped_bytes");
 
 	out_styled(o, S_BOLD, value_str_at(x, "id"));
 	out_f(o, "  ");
@@ -120,10 +121,11 @@ static void show_run(struct cli *c, const value *x)
 							: ""));
 	out_field(o, "Rescue", value_str_at(x, "rescue_ref"));
 	out_field(o, "Output",
-			arena_printf(a, "%lld bytes%s in " STR_FMT,
-					(long long)value_int_at(x, "output_bytes"),
-					value_int_at(x, "dropped_bytes") ? " (more was dropped)"
-									 : "",
+			arena_printf(a, STR_FMT "%s" STR_FMT "%s in " STR_FMT,
+					STR_ARG(out_bytes(o, value_int_at(x, "output_bytes"))),
+					dropped ? " (" : "",
+					STR_ARG(dropped ? out_bytes(o, dropped) : STR("")),
+					dropped ? " more left out)" : "",
 					STR_ARG(value_str_at(x, "dir"))));
 	table_end(o, "");
 	out_f(o, "Next  overseer run log " STR_FMT "\n", STR_ARG(id_short(value_str_at(x, "id"))));
@@ -146,13 +148,20 @@ int cmd_run_show(struct cli *c, struct ov_err *err)
 static void print_page(struct cli *c, const value *page)
 {
 	str text = value_str_at(page, "text");
+	int64_t left_out = value_int_at(page, "left_out_bytes");
 
 	if (c->json) {
 		json_write(&c->out.buf, page);
 		buf_addc(&c->out.buf, '\n');
-	} else {
-		buf_adds(&c->out.buf, cli_has(c, "raw") ? text : out_clean_lines(&c->out, text));
+		return;
 	}
+	if (left_out && !cli_has(c, "raw")) {
+		const char *dots = c->out.utf8 ? "\xe2\x80\xa6" : "...";
+
+		out_f(&c->out, "\n%s " STR_FMT " left out %s\n", dots,
+				STR_ARG(out_bytes(&c->out, left_out)), dots);
+	}
+	buf_adds(&c->out.buf, cli_has(c, "raw") ? text : out_clean_lines(&c->out, text));
 }
 
 /* One page from the offset on; while following, the daemon waits for more. */

@@ -309,6 +309,20 @@ str out_clock(struct out *o, str rfc3339)
 	return arena_str(o->arena, str_from(text));
 }
 
+str out_bytes(struct out *o, int64_t n)
+{
+	static const char *const units[] = { "kB", "MB", "GB", "TB" };
+	int64_t tenths = n / 100; /* of a thousand bytes */
+	size_t i = 0;
+
+	if (n < 1000)
+		return arena_printf(o->arena, "%lld byte%s", (long long)n, n == 1 ? "" : "s");
+	for (; tenths >= 10000 && i + 1 < ARRAY_LEN(units); i++)
+		tenths /= 1000;
+	return arena_printf(o->arena, "%lld.%lld %s", (long long)(tenths / 10),
+			(long long)(tenths % 10), units[i]);
+}
+
 str out_bar(struct out *o, int64_t done, int64_t all, size_t width)
 {
 	size_t full = all > 0 ? (size_t)(done * (int64_t)width / all) : 0;

@@ -62,6 +62,8 @@ str out_age(struct out *o, str rfc3339);
 str out_until(struct out *o, str rfc3339);
 /* "13:02:04" of the local day, with the date when that is not today. */
 str out_clock(struct out *o, str rfc3339);
+/* A size for people: "12 bytes", "1.2 GB". */
+str out_bytes(struct out *o, int64_t n);
 /* "####------" of `done` out of `all`. */
 str out_bar(struct out *o, int64_t done, int64_t all, size_t width);
 enum style status_style(str status);

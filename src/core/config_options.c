@@ -147,7 +147,8 @@ static const struct option options[] = {
 			"of processors, is higher; 0 looks away.",
 			AT(limits_max_load_pct) },
 	{ "limits.run_output", OPT_BYTES, KIB, TIB, "\"64MiB\"",
-			"The most output that is kept of one run; the rest is counted.",
+			"The most output that is kept of one run: its beginning and its end, "
+			"half of it each.",
 			AT(limits_run_output_bytes) },
 	{ "workers.max", OPT_INT, 1, 256, "2",
 			"The most pool workers, each with a worktree of its own.",

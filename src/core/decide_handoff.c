@@ -134,6 +134,7 @@ static struct run run_after(struct arena *a, const struct run *r, const struct n
 		x.exit_code = value_int_at(note->ended->data, "exit_code");
 		x.signal = value_int_at(note->ended->data, "signal");
 		x.output_bytes = value_int_at(note->ended->data, "output_bytes");
+		x.dropped_bytes = value_int_at(note->ended->data, "dropped_bytes");
 		x.message = value_str_at(note->ended->data, "message");
 	}
 	if (note->harvested) {

@@ -234,7 +234,7 @@ static const struct event_field run_ended[] = {
 	NUM("exit_code", "or -1"),
 	NUM("signal", "that ended it, or 0"),
 	NUM_OPT("output_bytes", "kept output"),
-	NUM_OPT("dropped_bytes", "output beyond the bound"),
+	NUM_OPT("dropped_bytes", "output beyond the bound, left out of the middle"),
 	NUM_OPT("swept", "descendants that outlived the agent and were ended"),
 	NUM_OPT("ended_at_ms", "when the agent ended"),
 	NUM_OPT("tokens", "that it used, where it says so"),

@@ -319,7 +319,9 @@ value *handoff_leaf(struct arena *a, const struct handoff_leaf *l)
 		transcript = value_object(a);
 		value_put(a, transcript, "run", value_str(a, l->run->id));
 		value_put(a, transcript, "from_byte", value_int(a, 0));
-		value_put(a, transcript, "to_byte", value_int(a, l->run->output_bytes));
+		/* An offset: what was left out of the middle counts. */
+		value_put(a, transcript, "to_byte",
+				value_int(a, l->run->output_bytes + l->run->dropped_bytes));
 		value_put(a, v, "transcript", transcript);
 	}
 	return v;

@@ -21,6 +21,7 @@
 #include "sys/loop.h"
 #include "sys/proc.h"
 #include "sys/proc_usage.h"
+#include "sys/sparse.h"
 
 enum {
 	RETRY_MS = 10, /* the lock is held, but its owner has not yet written who it is */
@@ -190,6 +191,7 @@ static void end_lost(struct run_handle *r, struct arena *a, const char *why, str
 		ret->message = arena_printf(a, "%s; %zu processes that it left were killed", why,
 				killed);
 	ret->swept = killed;
+	sparse_measure(r->output, &ret->output_bytes, &ret->dropped_bytes, NULL);
 }
 
 /* OV_EIO when the record is there but could not be read this time. */
@@ -241,8 +243,6 @@ static void conclude(struct run_handle *r)
 					follow_drain(r->errors_follow, SIZE_MAX, &err) < 0))
 		end.message = arena_printf(&a, STR_FMT "%s%s", STR_ARG(end.message),
 				end.message.n ? "; " : "", err.msg);
-	if (end.lost)
-		end.output_bytes = follow_offset(r->output_follow);
 	r->over = true;
 	if (!r->closed)
 		r->ops.ended(r->user, &end);

@@ -24,7 +24,11 @@ struct run_spec {
 	const char *const *env; /* whole environment of the agent, without OVERSEER_RUN */
 	const char *cwd;
 	str input; /* written to DIR/prompt, which becomes the agent's stdin; absent: run_send feeds it */
-	uint64_t max_output_bytes; /* of DIR/output; beyond it the shim keeps draining and counts what it drops */
+	/*
+	 * Of DIR/output, and of DIR/errors. Beyond it the beginning and the newest bytes are kept,
+	 * half of it each; the middle becomes a hole in the file, so offsets stay true.
+	 */
+	uint64_t max_output_bytes;
 	bool split_errors;     /* stderr goes to DIR/errors instead of among the output */
 	int64_t stop_grace_ms; /* between SIGTERM and SIGKILL when stopping */
 };
@@ -35,13 +39,18 @@ struct run_end {
 	int exit_code; /* or -1 */
 	int signal;    /* or 0 */
 	ov_time started_at, ended_at;
-	uint64_t output_bytes, dropped_bytes;
-	size_t swept; /* descendants that outlived the agent and were killed */
-	str message;  /* valid during the callback */
+	uint64_t output_bytes;  /* that are there */
+	uint64_t dropped_bytes; /* that it wrote too, and that are not there any more */
+	size_t swept;           /* descendants that outlived the agent and were killed */
+	str message;            /* valid during the callback */
 };
 
 struct run_ops {
-	/* New output from offset `at`. Delivered fully before ended(). */
+	/*
+	 * New output from offset `at`. Delivered fully before ended(). Where `at` is beyond the end
+	 * of the piece before it, what was in between has been given up; it may be in the middle of
+	 * a line.
+	 */
 	void (*output)(void *user, str bytes, uint64_t at);
 	/*
 	 * The same for DIR/errors, always from its first byte; NULL: they are not followed. Which

@@ -123,6 +123,8 @@ static void exit_text(const struct shim *s, struct buf *b)
 			s->output.bytes, s->output.dropped, s->swept);
 	buf_addf(b, ",\"errors_bytes\":%" PRIu64 ",\"errors_dropped_bytes\":%" PRIu64,
 			s->errors.bytes, s->errors.dropped);
+	buf_addf(b, ",\"output_kept\":\"%s\",\"errors_kept\":\"%s\"", kept_what(&s->output),
+			kept_what(&s->errors));
 	buf_addf(b, ",\"message\":");
 	add_string(b, &a, s->message);
 	buf_addf(b, "}\n");

@@ -28,11 +28,21 @@ struct conn {
 	uint64_t used; /* when it was last served, in requests: the longest idle one makes room */
 };
 
-/* One stream of the agent, and the file in which it is kept. */
+/*
+ * One stream of the agent, and the file in which it is kept: its beginning and its newest bytes, half
+ * of the bound each. What lay between them is a hole in the file, so that every byte stays at its
+ * offset and the file keeps growing. Where the file system knows no holes, or the bound is only a
+ * few blocks, the beginning alone is kept.
+ */
 struct kept {
-	int pipe; /* -1: not open, or at its end */
-	int file; /* -1: the stream is not kept apart */
-	uint64_t bytes, dropped;
+	int pipe;       /* -1: not open, or at its end */
+	int file;       /* -1: the stream is not kept apart */
+	uint64_t bytes; /* that are there */
+	uint64_t dropped;
+	uint64_t size;    /* of the file, its hole included */
+	uint64_t hole_to; /* where the newest bytes begin; 0: there is no hole */
+	uint64_t block;   /* the file system gives back whole ones */
+	bool no_holes;
 };
 
 struct shim {
@@ -84,6 +94,8 @@ void shim_step(struct shim *s);
 /* kept.c: each returns 0, or -1 with errno set. */
 int kept_open(struct kept *k, const char *file);
 void kept_read(struct shim *s, struct kept *k);
+/* What is there of the stream: "all", "ends" or "beginning". */
+const char *kept_what(const struct kept *k);
 /* The last words: what is in the pipe now. Then the pipe is closed. */
 void kept_end(struct shim *s, struct kept *k);
 

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "sys/file.h"
 #include "sys/loop.h"
+#include "sys/sparse.h"
 
 enum { PIECE = 64 * 1024 };
 
@@ -35,19 +36,14 @@ static void follow_release(struct follow *f)
  * Reads at most max bytes and hands them out. Returns how many, 0 at the end of the file, or a
  * negative errno. The follower may be closed afterwards; the caller holds it by `busy`.
  */
-static ssize_t follow_read(struct follow *f, size_t max)
+static ssize_t follow_read(struct follow *f, size_t max, bool *ret_more)
 {
 	char piece[PIECE]; /* not kept per follower: thousands of them are idle */
 	uint64_t at = f->offset;
-	ssize_t n;
+	ssize_t n = sparse_read(f->fd, piece, MIN(max, sizeof(piece)), &at, ret_more);
 
-	do {
-		n = pread(f->fd, piece, MIN(max, sizeof(piece)), (off_t)at);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
 	if (n > 0) {
-		f->offset += (size_t)n;
+		f->offset = at + (size_t)n;
 		f->fn(f->user, (str){ piece, (size_t)n }, at);
 	}
 	return n;
@@ -63,12 +59,11 @@ static void follow_later(struct follow *f)
 
 static void follow_step(struct follow *f)
 {
-	ssize_t n;
+	bool more;
 
 	f->busy++;
-	n = follow_read(f, PIECE);
-	/* Only a full piece says that there is more: what is written later gives a new event. */
-	if (n == PIECE && !f->closed)
+	/* What is written later gives a new event. */
+	if (follow_read(f, PIECE, &more) > 0 && more && !f->closed)
 		follow_later(f);
 	f->busy--;
 	follow_release(f);
@@ -133,11 +128,12 @@ int follow_drain(struct follow *f, size_t max, struct ov_err *err)
 {
 	ssize_t n = 1;
 	struct stat st;
+	bool more;
 	int r = 0;
 
 	f->busy++;
 	while (n > 0 && max > 0 && !f->closed) {
-		n = follow_read(f, max);
+		n = follow_read(f, max, &more);
 		if (n > 0)
 			max -= (size_t)n;
 	}

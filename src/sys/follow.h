@@ -3,7 +3,9 @@
  * Follows a growing file by inotify: no polling, no pipe to its writer. Bytes from `offset` on are
  * handed out in order in bounded pieces; between pieces the loop serves others. The follower owns
  * its fds. The file is taken as append-only: bytes before the offset are never looked at again,
- * also when it was cut; nothing is reported then until it has grown beyond the offset.
+ * also when it was cut; nothing is reported then until it has grown beyond the offset. Bytes that
+ * were given back to the disk before they were read (a hole) are skipped: the next piece begins
+ * further on than the last one ended.
  */
 #include "base/ov.h"
 

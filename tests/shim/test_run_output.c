@@ -83,4 +83,92 @@ TEST(either_stream_may_be_closed)
 	world_done(&w);
 }
 
+enum { BOUND = 1 << 20 };
+
+static bool ends_with(const struct buf *b, const char *end)
+{
+	return str_ends(buf_str(b), str_from(end));
+}
+
+TEST(the_last_words_of_a_long_run_are_never_lost)
+{
+	struct world w;
+	struct seen s = { .may_gap = true };
+	struct stat st;
+	uint64_t total = 100ULL * BOUND;
+
+	world_init(&w,
+			"echo the first line; head -c $((104857600 - 27)) /dev/zero | tr '\\0' x; "
+			"echo; echo the result");
+	w.spec.max_output_bytes = BOUND;
+	start(&w, &s);
+	finish(&w, &s);
+	assert_int_equal(s.end.output_bytes + s.end.dropped_bytes, total);
+	assert_in_range(s.end.output_bytes, BOUND - BOUND / 8, BOUND);
+	/* A reader that was too slow misses the middle, and knows how much that was. */
+	assert_int_equal(s.out.n + s.missing, total);
+	assert_true(str_starts(buf_str(&s.out), STR("the first line\nxxx")));
+	assert_true(ends_with(&s.out, "xxx\nthe result\n"));
+	assert_int_equal(str_find_byte(buf_str(&s.out), '\0'), s.out.n);
+	/* The file has the size of all that was written, and the disk holds the bound. */
+	assert_int_equal(stat(run_path(&w.p, RUN_OUTPUT), &st), 0);
+	assert_int_equal(st.st_size, total);
+	assert_true((uint64_t)st.st_blocks * 512 <= BOUND + 65536);
+	assert_non_null(strstr(slurp(&w.p, run_path(&w.p, RUN_EXIT)).p,
+			"\"output_kept\":\"ends\",\"errors_kept\":\"all\""));
+	seen_done(&s);
+
+	/* Whoever comes later finds both ends. */
+	s = (struct seen){ .may_gap = true };
+	assert_int_equal(adopt(&w, &s), 0);
+	finish(&w, &s);
+	assert_int_equal(s.out.n, s.end.output_bytes);
+	assert_int_equal(s.missing, s.end.dropped_bytes);
+	assert_true(ends_with(&s.out, "xxx\nthe result\n"));
+	seen_done(&s);
+	world_done(&w);
+}
+
+TEST(a_run_beyond_its_bound_still_shows_life)
+{
+	struct world w;
+	struct seen s = { .may_gap = true };
+	uint64_t before, after;
+
+	world_init(&w,
+			"head -c 4000000 /dev/zero; echo >$W/up; while ! [ -e $W/go ]; do sleep "
+			"0.01; done; echo more; while ! [ -e $W/end ]; do sleep 0.01; done");
+	w.spec.max_output_bytes = 1 << 17;
+	start(&w, &s);
+	STEP_UNTIL(&w, s.out.n + s.missing == 4000000 && exists(place_path(&w.p, "up")));
+	run_written(s.run, &before);
+	assert_int_equal(before, 4000000);
+	spit(place_path(&w.p, "go"), STR(""));
+	STEP_UNTIL(&w, ends_with(&s.out, "more\n"));
+	run_written(s.run, &after);
+	assert_int_equal(after, 4000005);
+	spit(place_path(&w.p, "end"), STR(""));
+	finish(&w, &s);
+	seen_done(&s);
+	world_done(&w);
+}
+
+TEST(a_lost_run_beyond_its_bound_is_measured)
+{
+	struct world w;
+	struct seen s = { .may_gap = true };
+
+	world_init(&w, "head -c 3000000 /dev/zero; echo up; while :; do sleep 1000; done");
+	w.spec.max_output_bytes = BOUND;
+	start(&w, &s);
+	STEP_UNTIL(&w, ends_with(&s.out, "up\n"));
+	assert_int_equal(kill(shim_pid(&w), SIGKILL), 0);
+	finish(&w, &s);
+	assert_true(s.end.lost);
+	assert_int_equal(s.end.output_bytes + s.end.dropped_bytes, 3000003);
+	assert_in_range(s.end.output_bytes, BOUND - BOUND / 8, BOUND);
+	seen_done(&s);
+	world_done(&w);
+}
+
 TEST_MAIN

@@ -39,9 +39,9 @@ static void hear(struct exec_run *er, const struct sim_run *r)
 	str output = machine_output(r);
 	str bytes = str_sub(output, er->offset, output.n);
 
-	er->offset = output.n;
 	if (bytes.n)
-		hearing_bytes(&er->hearing, bytes);
+		hearing_bytes(&er->hearing, bytes, er->offset);
+	er->offset = output.n;
 }
 
 static void heard_output(struct sim *s, int life, str run_id)

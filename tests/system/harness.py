@@ -318,10 +318,24 @@ class Site:
     def runs(self, **more):
         return self.call("run.list", **more)["runs"]
 
+    def cli(self, *args, code=0):
+        """What the command prints; to stderr when it is to fail."""
+        done = subprocess.run([CLI, *args], cwd=self.repo, env=self.env, capture_output=True, text=True, timeout=PATIENCE)
+        if done.returncode != code:
+            raise AssertionError(f"{args}: exit {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stderr if code else done.stdout
+
     def output(self, run):
         """The bytes that were kept of a run's output."""
-        with open(os.path.join(self.dir, "runs", run, "output"), "rb") as f:
-            return f.read()
+        kept = b""
+        with open(os.path.join(self.dir, "runs", run, "output"), "rb", buffering=0) as f:
+            at, size = 0, os.fstat(f.fileno()).st_size
+            while at < size:  # around the hole of a long one
+                at = os.lseek(f.fileno(), at, os.SEEK_DATA)
+                end = os.lseek(f.fileno(), at, os.SEEK_HOLE)
+                kept += os.pread(f.fileno(), end - at, at)
+                at = end
+        return kept
 
     def daemon_json(self):
         with open(os.path.join(self.dir, "daemon.json"), encoding="utf-8") as f:

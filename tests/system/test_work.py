@@ -404,8 +404,20 @@ read x < "$HOME/pids.go"
         total = 5242880 + len("\nthe last line\n")
         self.assertEqual(run["output_bytes"] + run["dropped_bytes"], total)
         self.assertLessEqual(run["output_bytes"], 1024 * 1024)
-        self.assertEqual(len(site.output(run["id"])), run["output_bytes"])
+        kept = site.output(run["id"])
+        self.assertEqual(len(kept), run["output_bytes"])
+        self.assertTrue(kept.endswith(b"x\nthe last line\n"))
         self.assertEqual(run["exit_code"], 0)
+        # The log has both ends, and says what is missing between them.
+        log = site.cli("run", "log", run["id"])
+        self.assertTrue(log.endswith("x\nthe last line\n"), log[-100:])
+        self.assertRegex(log, r"x\n… 4\.[0-9] MB left out …\nx")
+        head = site.call("run.log", run=run["id"], max_bytes=512 * 1024)
+        self.assertEqual((head["offset"], len(head["text"])), (0, 512 * 1024))
+        tail = site.call("run.log", run=run["id"], offset=head["next_offset"], max_bytes=512 * 1024)
+        self.assertEqual(tail["left_out_bytes"], run["dropped_bytes"])
+        self.assertEqual(tail["next_offset"], total)
+        self.assertIn("left out", site.cli("run", "show", run["id"]))
 
     def test_log_pages_and_waits(self):
         """Paging gives every byte once; wait_ms answers when there is more, not before."""

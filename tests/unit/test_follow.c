@@ -280,4 +280,104 @@ TEST(many_followers_need_few_fds_and_each_sees_its_own)
 	end(fd);
 }
 
+/* ---- holes ---- */
+
+struct pieces {
+	struct buf b;
+	uint64_t end;
+	size_t gaps, zeros;
+};
+
+static void on_piece(void *user, str bytes, uint64_t at)
+{
+	struct pieces *s = user;
+
+	assert_true(at >= s->end);
+	s->gaps += at > s->end;
+	for (size_t i = 0; i < bytes.n; i++)
+		s->zeros += bytes.p[i] == '\0';
+	buf_adds(&s->b, bytes);
+	s->end = at + bytes.n;
+}
+
+static void punch(int fd, off_t from, off_t to)
+{
+	assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, to - from),
+			0);
+}
+
+TEST(a_hole_is_skipped_and_seen_by_its_offsets)
+{
+	enum { BLOCK = 4096, BLOCKS = 40 };
+	char block[BLOCK];
+	struct pieces s = { 0 };
+	struct follow *f;
+	int fd = begin();
+
+	for (int i = 0; i < BLOCKS; i++) {
+		memset(block, 'a' + i % 26, sizeof(block));
+		put(fd, (str){ block, sizeof(block) });
+	}
+	punch(fd, 2 * BLOCK, 39 * BLOCK);
+	assert_int_equal(follow_open(loop, path, 0, on_piece, &s, &f, NULL), 0);
+	while (s.end < BLOCKS * BLOCK)
+		loop_step(loop, STEP_US);
+	assert_int_equal(s.gaps, 1);
+	assert_int_equal(s.zeros, 0);
+	assert_int_equal(s.b.n, 3 * BLOCK);
+	assert_int_equal(s.b.p[2 * BLOCK], 'a' + 39 % 26);
+	/* It goes on behind it, and inside of a hole. */
+	put(fd, STR("more"));
+	while (s.end < BLOCKS * BLOCK + 4)
+		loop_step(loop, STEP_US);
+	follow_close(f);
+	buf_clear(&s.b);
+	s = (struct pieces){ .b = s.b };
+	assert_int_equal(follow_open(loop, path, 5 * BLOCK + 17, on_piece, &s, &f, NULL), 0);
+	assert_int_equal(follow_drain(f, SIZE_MAX, NULL), 0);
+	assert_int_equal(s.b.n, BLOCK + 4);
+	assert_int_equal(follow_offset(f), BLOCKS * BLOCK + 4);
+	follow_close(f);
+	buf_done(&s.b);
+	end(fd);
+}
+
+/* A writer that punches behind itself, as fast as it can, while we read. */
+TEST(no_byte_of_a_hole_is_taken_for_data)
+{
+	enum { BLOCK = 4096, BLOCKS = 6000, BEHIND = 16 };
+	struct pieces s = { 0 };
+	struct follow *f;
+	int fd = begin(), status;
+	pid_t writer;
+
+	assert_int_equal(follow_open(loop, path, 0, on_piece, &s, &f, NULL), 0);
+	writer = fork();
+	assert_true(writer >= 0);
+	if (writer == 0) {
+		char block[BLOCK];
+
+		memset(block, 'x', sizeof(block));
+		for (int i = 0; i < BLOCKS; i++)
+			if (write(fd, block, sizeof(block)) != BLOCK ||
+					(i > BEHIND &&
+							fallocate(fd,
+									FALLOC_FL_PUNCH_HOLE |
+											FALLOC_FL_KEEP_SIZE,
+									BLOCK,
+									(off_t)(i - BEHIND) *
+											BLOCK) < 0))
+				_exit(1);
+		_exit(0);
+	}
+	while (s.end < (uint64_t)BLOCKS * BLOCK)
+		loop_step(loop, STEP_US);
+	assert_int_equal(waitpid(writer, &status, 0), writer);
+	assert_int_equal(status, 0);
+	assert_int_equal(s.zeros, 0);
+	follow_close(f);
+	buf_done(&s.b);
+	end(fd);
+}
+
 TEST_MAIN
