@@ -27,7 +27,9 @@ static bool is_minor(const struct event *e)
 	case EV_EFFECT_INTENDED:
 	case EV_GOAL_SPENT: return true;
 	case EV_EFFECT_ENDED: return str_is(value_str_at(e->data, "outcome"), "ok");
-	case EV_DISPATCH_INTENDED: return str_is(value_str_at(e->data, "mode"), "spawn");
+	case EV_DISPATCH_INTENDED:
+		return str_is(value_str_at(e->data, "mode"), "spawn") ||
+				str_is(value_str_at(e->data, "mode"), "resume");
 	case EV_ASSIGNMENT_MOVED:
 		return str_eq(value_str_at(e->data, "from"), value_str_at(e->data, "to"));
 	default: return false;

@@ -348,6 +348,7 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_DISPATCH_RESULT] = apply_dispatch_result,
 	[EV_RUN_CREATED] = apply_run_created,
 	[EV_RUN_STARTED] = apply_run_started,
+	[EV_RUN_SESSION] = apply_run_session,
 	[EV_RUN_ENDED] = apply_run_ended,
 	[EV_RUN_HARVESTED] = apply_run_harvested,
 	[EV_RUN_VERIFIED] = apply_run_verified,

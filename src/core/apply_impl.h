@@ -24,12 +24,12 @@ static inline void seqs_keep(struct seqs *s, uint64_t seq)
 
 typedef int apply_fn(struct state *s, const struct event *e, struct ov_err *err);
 
-apply_fn apply_plan_applied, apply_run_created, apply_run_started, apply_run_ended,
-		apply_run_harvested, apply_run_verified, apply_worker_created, apply_worker_status,
-		apply_workspace_ready, apply_effect_intended, apply_effect_ended,
-		apply_dispatch_intended, apply_dispatch_result, apply_crystallized,
-		apply_escalation_opened, apply_escalation_reminded, apply_escalation_closed,
-		apply_agent_limited, apply_agent_cleared, apply_outage_suspected, apply_outage_over,
-		apply_node_reported, apply_node_wanted, apply_node_answered, apply_episode_opened,
-		apply_episode_rung, apply_episode_closed, apply_episode_advised,
-		apply_assignment_activity;
+apply_fn apply_plan_applied, apply_run_created, apply_run_started, apply_run_session,
+		apply_run_ended, apply_run_harvested, apply_run_verified, apply_worker_created,
+		apply_worker_status, apply_workspace_ready, apply_effect_intended,
+		apply_effect_ended, apply_dispatch_intended, apply_dispatch_result,
+		apply_crystallized, apply_escalation_opened, apply_escalation_reminded,
+		apply_escalation_closed, apply_agent_limited, apply_agent_cleared,
+		apply_outage_suspected, apply_outage_over, apply_node_reported, apply_node_wanted,
+		apply_node_answered, apply_episode_opened, apply_episode_rung, apply_episode_closed,
+		apply_episode_advised, apply_assignment_activity;

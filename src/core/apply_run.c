@@ -22,6 +22,8 @@ int apply_run_created(struct state *s, const struct event *e, struct ov_err *err
 	record_set_str(&r->agent, ev_text(e, "agent"));
 	record_set_str(&r->worker, ev_text(e, "worker"));
 	record_set_str(&r->instruction_hash, ev_text(e, "instruction_hash"));
+	record_set_str(&r->session, ev_text(e, "session"));
+	r->resumed = value_bool_at(e->data, "resume");
 	r->attempt = as->attempt = ev_num(e, "attempt");
 	r->epoch = ev_num(e, "epoch");
 	r->created_at = as->last_dispatch_at = e->at;
@@ -54,10 +56,51 @@ int apply_run_started(struct state *s, const struct event *e, struct ov_err *err
 	return 0;
 }
 
+/* Only what was heard of can be gone on with: an id that we chose says nothing before that. */
+int apply_run_session(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct run *r = state_run(s, e->run);
+	struct assignment *as = state_assignment(s, e->assignment);
+
+	if (!r || !as || as->run != r)
+		return ev_missing(e, "newest run", e->run, err);
+	record_set_str(&r->session, ev_text(e, "session"));
+	record_set_str(&r->model, ev_text(e, "model"));
+	/* Another conversation has used nothing yet. */
+	if (!str_eq(as->session, r->session))
+		record_set_str(&as->session_usage, STR(""));
+	record_set_str(&as->session, r->session);
+	return 0;
+}
+
+static void end_session(struct assignment *as, const struct event *e)
+{
+	if (value_at(e->data, "session_usage"))
+		record_set_json(&as->session_usage, value_at(e->data, "session_usage"));
+	if (!value_bool_at(e->data, "session_forgotten"))
+		return;
+	record_set_str(&as->session, STR(""));
+	record_set_str(&as->session_usage, STR(""));
+}
+
+static void end_usage(struct run *r, const struct event *e)
+{
+	r->turns = ev_num(e, "turns");
+	r->tool_calls = ev_num(e, "tool_calls");
+	r->tokens = ev_num(e, "tokens");
+	r->tokens_input = ev_num(e, "tokens_input");
+	r->tokens_output = ev_num(e, "tokens_output");
+	r->tokens_cache_read = ev_num(e, "tokens_cache_read");
+	r->tokens_cache_write = ev_num(e, "tokens_cache_write");
+	r->cost_microusd = ev_num(e, "cost_microusd");
+	record_set_str(&r->cost_source, ev_text(e, "cost_source"));
+}
+
 int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct run *r = state_run(s, e->run);
-	int limit;
+	struct assignment *as = state_assignment(s, e->assignment);
+	int limit, trouble;
 
 	if (!r)
 		return ev_missing(e, "run", e->run, err);
@@ -70,13 +113,17 @@ int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 	r->output_bytes = ev_num(e, "output_bytes");
 	r->dropped_bytes = ev_num(e, "dropped_bytes");
 	r->swept = ev_num(e, "swept");
-	r->tokens = ev_num(e, "tokens");
-	r->cost_microusd = ev_num(e, "cost_microusd");
+	end_usage(r, e);
+	record_set_str(&r->verdict, ev_text(e, "verdict"));
+	trouble = status_parse(&troubles, ev_text(e, "trouble"));
+	r->trouble = trouble < 0 ? TROUBLE_NONE : (enum trouble)trouble;
 	limit = status_parse(&block_kinds, ev_text(e, "limit"));
 	r->limit = limit < 0 ? BLOCK_NONE : (enum block_kind)limit;
 	r->resets_at = ev_num(e, "resets_at_ms");
 	r->ended_at = ev_num(e, "ended_at_ms") ? ev_num(e, "ended_at_ms") : e->at;
 	record_set_str(&r->message, ev_text(e, "message"));
+	if (as && as->run == r)
+		end_session(as, e);
 	return 0;
 }
 

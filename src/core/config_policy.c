@@ -167,6 +167,14 @@ static const struct policy_cross *policy_crosses(struct config *c)
 	return cross;
 }
 
+const struct policy_agent *policy_agent(const struct policy *p, str name)
+{
+	for (size_t i = 0; i < p->agents_n; i++)
+		if (str_eq(p->agents[i].name, name))
+			return &p->agents[i];
+	return NULL;
+}
+
 void config_fill_policy(struct config *c)
 {
 	c->policy = (struct policy){

@@ -296,6 +296,7 @@ static const struct command commands[] = {
 	{ "inbox.answer", decide_inbox_answer },
 	{ "inbox.dismiss", decide_inbox_dismiss },
 	{ "effect.end", decide_effect_end },
+	{ "run.session", decide_run_session },
 	{ "run.end", decide_run_end },
 	{ "run.report", decide_run_report },
 	{ "dispatch.ack", decide_dispatch_ack },

@@ -233,6 +233,8 @@ static enum cause run_cause(const struct run *r)
 
 static bool run_succeeded(const struct run *r)
 {
+	if (r->verdict.n)
+		return str_is(r->verdict, "ok");
 	return !r->lost && r->signal == 0 && r->exit_code == 0;
 }
 
@@ -431,8 +433,7 @@ static void (*const ended[EFFECT_KIND_COUNT])(struct decide_ctx *cx, const struc
 	[FX_ACCEPT] = accept_ended,
 };
 
-static void emit_effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome,
-		str detail)
+void emit_effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail)
 {
 	struct event *e = emit(cx, EV_EFFECT_ENDED,
 			(struct subject){ fx->goal_id, fx->node_id, fx->assignment_id,
@@ -467,75 +468,5 @@ int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_re
 		plan_ended(cx, fx, &o);
 	else if (o.as)
 		ended[fx->kind](cx, &o);
-	return 0;
-}
-
-static void copy_int(struct decide_ctx *cx, struct event *e, const value *params, const char *key)
-{
-	if (value_at(params, key))
-		ev_int(cx, e, key, value_int_at(params, key));
-}
-
-/* It took too long or said nothing, and is over: an answer would be about the next one. */
-static void told_no_more(struct decide_ctx *cx, const struct run *r)
-{
-	for (size_t i = 0; i < cx->state->escalations.n; i++) {
-		const struct escalation *x = cx->state->escalations.p[i];
-
-		if (x->status == ESC_OPEN &&
-				(str_is(x->kind, "overdue") || str_is(x->kind, "mute")) &&
-				str_eq(x->assignment_id, r->assignment_id))
-			escalation_close(cx, x, ESC_DISMISSED, STR("the run ended"));
-	}
-}
-
-/* {"run", "exit_code", "signal", "lost", ...} from the run's exit record. */
-int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
-{
-	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
-	const struct assignment *as = r ? state_assignment(cx->state, r->assignment_id) : NULL;
-	bool unheard = r && r->status == RUN_STARTING;
-	struct event *e;
-
-	(void)ret_result, (void)err;
-	if (!r || r->status == RUN_ENDED || !as)
-		return 0;
-	/* A short run can end before the outcome of its start is told: then the end tells both. */
-	if (unheard && as->effect && as->effect->kind == FX_RUN_START)
-		emit_effect_ended(cx, as->effect, STR("ok"), STR(""));
-	if (unheard)
-		emit(cx, EV_RUN_STARTED, about_assignment(as));
-	dispatch_settle(cx, r->dispatch_id,
-			value_int_at(params, "exit_code") == 0 && !value_bool_at(params, "lost")
-					? RESULT_OK
-					: RESULT_ERROR,
-			value_str_at(params, "message"));
-	e = emit(cx, EV_RUN_ENDED,
-			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
-	ev_int(cx, e, "exit_code", value_int_at(params, "exit_code"));
-	ev_int(cx, e, "signal", value_int_at(params, "signal"));
-	ev_flag(cx, e, "lost", value_bool_at(params, "lost"));
-	copy_int(cx, e, params, "output_bytes");
-	copy_int(cx, e, params, "dropped_bytes");
-	copy_int(cx, e, params, "swept");
-	copy_int(cx, e, params, "ended_at_ms");
-	copy_int(cx, e, params, "tokens");
-	copy_int(cx, e, params, "cost_microusd");
-	copy_int(cx, e, params, "resets_at_ms");
-	if (value_str_at(params, "limit").n)
-		ev_str(cx, e, "limit", value_str_at(params, "limit"));
-	if (value_str_at(params, "message").n)
-		ev_note(cx, e, "message", value_str_at(params, "message"));
-	run_spent(cx, r, as, e->data);
-	if (r->overdue || r->mute_at)
-		told_no_more(cx, r);
-	/* A stop that is still being delivered ends as an effect of its own and finds the run over. */
-	if (as->run == r && (!as->effect || unheard))
-		assignment_move(cx, as,
-				as->status == AS_DISPATCHED || as->status == AS_STALLED
-						? AS_ACTIVE
-						: as->status,
-				STAGE_HARVEST, STR("the run ended"));
 	return 0;
 }

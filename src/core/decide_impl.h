@@ -46,6 +46,8 @@ void goal_to(struct decide_ctx *cx, const struct goal *g, enum goal_status to, s
 void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status to, str reason);
 void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
 		enum stage stage, str reason);
+/* The outcome of an effect is known. */
+void emit_effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail);
 struct event *effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct subject s);
 
 /* What a person is asked. */
@@ -181,6 +183,6 @@ decide_fn decide_goal_update, decide_goal_pause, decide_goal_resume, decide_goal
 decide_fn decide_goal_create, decide_planner_health, decide_plan_apply, decide_work_update,
 		decide_work_cancel, decide_work_reopen, decide_work_reassign, decide_work_rerun,
 		decide_work_nudge, decide_run_stop, decide_queue_retry, decide_queue_drop,
-		decide_inbox_answer, decide_inbox_dismiss, decide_effect_end, decide_run_end,
-		decide_run_report, decide_dispatch_ack, decide_daemon_start, decide_daemon_stop,
-		decide_daemon_contradicted;
+		decide_inbox_answer, decide_inbox_dismiss, decide_effect_end, decide_run_session,
+		decide_run_end, decide_run_report, decide_dispatch_ack, decide_daemon_start,
+		decide_daemon_stop, decide_daemon_contradicted;

@@ -6,6 +6,7 @@
 #include "core/decide_impl.h"
 #include "core/prompt.h"
 #include "core/redact.h"
+#include "core/session.h"
 
 static enum rung first_rung(const struct policy *p, str agent)
 {
@@ -50,18 +51,30 @@ static void tick_assign(struct decide_ctx *cx, const struct decision *d)
 	ev_str(cx, e, "reason", about.node);
 }
 
+static void put_session(struct decide_ctx *cx, struct event *e, str session, bool resume)
+{
+	if (session.n)
+		ev_str(cx, e, "session", session);
+	ev_flag(cx, e, "resume", resume);
+}
+
 static void tick_start(struct decide_ctx *cx, const struct decision *d)
 {
 	const struct assignment *as = d->assignment;
 	struct subject about = about_assignment(as);
 	/* As it is recorded, and so as it is given: the hash is of that. */
-	str dispatch = make_id(cx, "D_"), prompt = redact(cx->arena, prompt_build(cx->arena, as));
+	str dispatch = make_id(cx, "D_"), prompt, session;
 	struct event *e;
+	bool resume;
 
 	about.run = make_id(cx, "R_");
+	session = session_for_run(cx, as, &resume);
+	prompt = redact(cx->arena,
+			resume ? prompt_resume(cx->arena, as) : prompt_build(cx->arena, as));
 	e = emit(cx, EV_DISPATCH_INTENDED, about);
 	ev_str(cx, e, "dispatch", dispatch);
-	ev_cstr(cx, e, "mode", "spawn");
+	ev_cstr(cx, e, "mode", status_name(&dispatch_modes, resume ? MODE_RESUME : MODE_SPAWN));
+	put_session(cx, e, session, resume);
 	ev_cstr(cx, e, "purpose", as->attempt ? "retry" : "start");
 	ev_str(cx, e, "target", as->session_key);
 	ev_str(cx, e, "instruction", prompt);
@@ -73,6 +86,7 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 	ev_int(cx, e, "attempt", as->attempt + 1);
 	ev_int(cx, e, "epoch", as->epoch);
 	ev_str(cx, e, "instruction_hash", prompt_hash(cx->arena, prompt));
+	put_session(cx, e, session, resume);
 	effect_intend(cx, FX_RUN_START, dispatch, about);
 	assignment_move(cx, as, AS_DISPATCHED, STAGE_START, d->why);
 	node_to(cx, as->node, NODE_IN_PROGRESS, d->why);

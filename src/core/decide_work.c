@@ -343,18 +343,10 @@ static str agent_names(struct decide_ctx *cx)
 	return names;
 }
 
-static const struct policy_agent *agent_find(const struct policy *p, str name)
-{
-	for (size_t i = 0; i < p->agents_n; i++)
-		if (str_eq(p->agents[i].name, name))
-			return &p->agents[i];
-	return NULL;
-}
-
 /* A person may hand work from any agent to any other one: the list of crossings binds us, not them. */
 static int agent_check(struct decide_ctx *cx, str agent, struct ov_err *err)
 {
-	if (!agent_find(cx->policy, agent))
+	if (!policy_agent(cx->policy, agent))
 		ov_fail(err, OV_EINVALID,
 				"agent \"" STR_FMT "\" is not configured; these are: " STR_FMT,
 				STR_ARG(agent), STR_ARG(agent_names(cx)));
@@ -365,7 +357,7 @@ static int agent_check(struct decide_ctx *cx, str agent, struct ov_err *err)
 	else
 		return 0;
 	ov_next(err, "overseer config show");
-	return agent_find(cx->policy, agent) ? OV_EUNAUTHORIZED : OV_EINVALID;
+	return policy_agent(cx->policy, agent) ? OV_EUNAUTHORIZED : OV_EINVALID;
 }
 
 /* Somebody else shall do it: the run is stopped, its work kept, and a new assignment begins. */

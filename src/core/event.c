@@ -191,12 +191,14 @@ static const struct event_field assignment_activity[] = {
 };
 static const struct event_field dispatch_intended[] = {
 	TEXT("dispatch", "id: the idempotency key"),
-	TEXT("mode", "spawn, send or escalate"),
+	TEXT("mode", "spawn, resume, send or escalate"),
 	TEXT("purpose", "start, retry, nudge, answer, rerun or escalate"),
 	TEXT("target", "session key, or number of the escalation"),
 	TEXT("instruction", "the whole text"),
 	TEXT("instruction_hash", "SHA-256 of it, without the nonce"),
 	TEXT_OPT("nonce", "that an answer repeats"),
+	TEXT_OPT("session", "the agent's own id of the session: gone on with, or chosen by us"),
+	FLAG_OPT("resume", "that session goes on; otherwise a new one begins"),
 };
 static const struct event_field dispatch_result[] = {
 	TEXT("dispatch", "id"),
@@ -228,6 +230,12 @@ static const struct event_field run_created[] = {
 	NUM("attempt", "first, second ... run of the assignment"),
 	NUM("epoch", "of the assignment"),
 	TEXT("instruction_hash", "SHA-256 of the instruction"),
+	TEXT_OPT("session", "the agent's own id of the session: gone on with, or chosen by us"),
+	FLAG_OPT("resume", "that session goes on; otherwise a new one begins"),
+};
+static const struct event_field run_session[] = {
+	TEXT("session", "the agent's own id of it"),
+	TEXT_OPT("model", "that it works with"),
 };
 static const struct event_field run_ended[] = {
 	FLAG_OPT("lost", "nobody knows how the agent ended"),
@@ -237,8 +245,19 @@ static const struct event_field run_ended[] = {
 	NUM_OPT("dropped_bytes", "output beyond the bound, left out of the middle"),
 	NUM_OPT("swept", "descendants that outlived the agent and were ended"),
 	NUM_OPT("ended_at_ms", "when the agent ended"),
+	TEXT_OPT("verdict", "ok or failed, by what it said; without it the exit status tells"),
+	TEXT_OPT("trouble", "why it could not do its work, as far as it said"),
+	NUM_OPT("turns", "that it took"),
+	NUM_OPT("tool_calls", "that it made"),
 	NUM_OPT("tokens", "that it used, where it says so"),
-	NUM_OPT("cost_microusd", "that it cost, where it says so"),
+	NUM_OPT("tokens_input", "of these: read, and not from a cache"),
+	NUM_OPT("tokens_output", "of these: written"),
+	NUM_OPT("tokens_cache_read", "of these: read from a cache"),
+	NUM_OPT("tokens_cache_write", "of these: put into a cache"),
+	NUM_OPT("cost_microusd", "that it cost"),
+	TEXT_OPT("cost_source", "who says so: agent, or prices of the configuration"),
+	OBJECT_OPT("session_usage", "what its session has used so far, all runs of it together"),
+	FLAG_OPT("session_forgotten", "the session cannot go on: the next run begins a new one"),
 	TEXT_OPT("limit", "what kept the agent from working: rate_limited or login"),
 	NUM_OPT("resets_at_ms", "when that limit resets, where the agent says so"),
 	TEXT_OPT("message", "why it could not be started, or what is known"),
@@ -365,6 +384,7 @@ static const struct {
 	[EV_DISPATCH_RESULT] = FIELDS(dispatch_result),
 	[EV_RUN_CREATED] = FIELDS(run_created),
 	[EV_RUN_STARTED] = NO_FIELDS,
+	[EV_RUN_SESSION] = FIELDS(run_session),
 	[EV_RUN_ENDED] = FIELDS(run_ended),
 	[EV_RUN_HARVESTED] = FIELDS(run_harvested),
 	[EV_RUN_VERIFIED] = FIELDS(run_verified),

@@ -49,6 +49,8 @@
 	X(EV_RUN_CREATED, "run.created",                                                           \
 			"A dispatch was intended: this run shall be started once.")                \
 	X(EV_RUN_STARTED, "run.started", "The run's agent was started.")                           \
+	X(EV_RUN_SESSION, "run.session",                                                           \
+			"The run's agent said which session it is, and is ready.")                 \
 	X(EV_RUN_ENDED, "run.ended", "The run's agent ended, or was lost.")                        \
 	X(EV_RUN_HARVESTED, "run.harvested",                                                       \
 			"What the agent left in its worktree was committed and kept.")             \

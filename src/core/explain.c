@@ -41,10 +41,15 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_ASSIGNMENT_ACTIVITY] = "sign of life: {sign}",
 	[EV_DISPATCH_INTENDED] = "dispatch {dispatch} intended: {purpose}, {mode} to {target}",
 	[EV_DISPATCH_RESULT] = "dispatch {dispatch}: {result}[, {notes}]",
-	[EV_RUN_CREATED] = "dispatch {dispatch} intended: run {run}, attempt {attempt}",
+	[EV_RUN_CREATED] = "dispatch {dispatch} intended: run {run}, attempt {attempt}[{?resume}, "
+			   "which resumes session {session}]",
 	[EV_RUN_STARTED] = "run {run} started",
+	[EV_RUN_SESSION] = "run {run} is ready: session {session}[, model {model}]",
 	[EV_RUN_ENDED] = "run {run} [{?lost}was lost][{!lost}ended: ][{!lost}{?signal}signal "
-			 "{signal}][{!lost}{!signal}exit status {exit_code}][, {message}]",
+			 "{signal}][{!lost}{!signal}exit status {exit_code}][, {verdict}][ "
+			 "({trouble})][, {message}][{?session_forgotten}; its session is not gone "
+			 "on "
+			 "with]",
 	[EV_RUN_HARVESTED] =
 			"kept: {commits} commit(s), {files_changed} file(s) changed[{?leftovers}, "
 			"uncommitted work was committed for it][, as it was: {rescue_ref}]",

@@ -132,7 +132,7 @@ static str dispatch_words(const struct explain *x, const struct dispatch *d)
 		}
 	};
 
-	return arena_printf(x->arena, "%s%s" STR_FMT, words[d->mode == MODE_SPAWN][d->result],
+	return arena_printf(x->arena, "%s%s" STR_FMT, words[d->mode != MODE_SEND][d->result],
 			d->notes.n ? ": " : "", STR_ARG(d->notes));
 }
 

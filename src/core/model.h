@@ -5,6 +5,7 @@
  * first part of each struct is its record, described by the table in model.c; the second part,
  * marked "derived", is rebuilt from it and never stored.
  */
+#include "agent/fact.h"
 #include "base/list.h"
 #include "base/ov.h"
 #include "base/vec.h"
@@ -106,8 +107,10 @@ struct assignment {
 	str run_id;      /* the newest run */
 	int64_t attempt; /* runs so far */
 	str branch, base, head, tree;
-	str feedback;         /* what the next run must know of the last one */
-	str session_key;      /* "agent:AGENT:ASSIGNMENT" */
+	str feedback;    /* what the next run must know of the last one */
+	str session_key; /* "agent:AGENT:ASSIGNMENT" */
+	str session;     /* the agent's own id of the conversation that the next run goes on with */
+	str session_usage;    /* JSON: what that had used when its last run ended */
 	str instruction_hash; /* of the last instruction; its text is in the dispatch's event */
 	enum rung recovery_policy; /* the first rung after the nudges */
 	ov_time created_at, last_dispatch_at;
@@ -137,7 +140,15 @@ struct run {
 	str update_identity;   /* of the last report that was taken from its output */
 	int64_t update_offset; /* output beyond this has not been read for reports */
 	str report_error;      /* why its last report was not taken; empty: it was */
-	int64_t tokens, cost_microusd;
+	str session;           /* the agent's own id: heard from it, or chosen for it */
+	str model;
+	bool resumed;         /* it goes on with a session of a run before it */
+	str verdict;          /* ok or failed, by what it said; empty: its exit status tells */
+	enum trouble trouble; /* why it could not do its work, as far as it said */
+	int64_t turns, tool_calls;
+	int64_t tokens, tokens_input, tokens_output, tokens_cache_read, tokens_cache_write;
+	int64_t cost_microusd;
+	str cost_source;   /* agent or prices */
 	ov_time resets_at; /* when the limit is over, where the agent says so */
 	int64_t exit_code, signal;
 	str message;

@@ -26,6 +26,10 @@ struct policy_role {
 	str name, agent;
 };
 
+struct policy;
+/* The configured agent with this name, or NULL. */
+const struct policy_agent *policy_agent(const struct policy *p, str name);
+
 struct policy {
 	str default_agent;
 	const struct policy_agent *agents;

@@ -198,7 +198,9 @@ value *portable_dispatch(struct arena *a, const struct dispatch *d)
 	value *v = record_view(a, &dispatch_record, d), *target = value_object(a),
 	      *context = value_object(a);
 	bool person = d->mode == MODE_ESCALATE;
-	const char *mode = status_name(&dispatch_modes, (int)d->mode);
+	/* To a session that is there: the document knows no third way. */
+	const char *mode = status_name(&dispatch_modes,
+			(int)(d->mode == MODE_RESUME ? MODE_SEND : d->mode));
 
 	value_put(a, context, "inbox", value_str(a, d->target));
 	value_put(a, target, "sessionKey", value_str(a, person ? STR("") : d->target));

@@ -104,6 +104,26 @@ str prompt_build(struct arena *a, const struct assignment *as)
 	return arena_str(a, utf8_truncate(buf_str(&b), LIMIT_INSTRUCTION));
 }
 
+str prompt_resume(struct arena *a, const struct assignment *as)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	const struct node *n = as->node;
+
+	buf_addf(&b,
+			"Go on with task " STR_FMT ": " STR_FMT
+			". You are where you were: in your worktree, on branch " STR_FMT
+			". Commit what you want to hand in; do not merge or push.\n",
+			STR_ARG(n->id), STR_ARG(n->name), STR_ARG(as->branch));
+	section(&b, "A person answered", n->answer);
+	section(&b, "Since your last turn", as->feedback);
+	buf_adds(&b, str_from(update_contract));
+	bullets(&b, "Accepted when", &n->acceptance);
+	bullets(&b, "Work only beneath", &n->scope_paths);
+	section(&b, "Objective", n->objective);
+	return arena_str(a, utf8_truncate(buf_str(&b), LIMIT_INSTRUCTION));
+}
+
 str prompt_conflict(struct arena *a, str target, str files)
 {
 	return arena_printf(a,

@@ -5,6 +5,11 @@
 
 /* The instruction for an assignment's next run, at most LIMIT_INSTRUCTION bytes. */
 str prompt_build(struct arena *a, const struct assignment *as);
+/*
+ * The same for a run that goes on with a session in which the whole instruction was given before: what
+ * happened since, and the essentials.
+ */
+str prompt_resume(struct arena *a, const struct assignment *as);
 /* Asks a run that fell silent for a status update; advice may be empty. The same for the same node, but for its nonce. */
 str prompt_nudge(struct arena *a, const struct assignment *as, str advice);
 /* A text that is sent to a run, with the nonce that an answer shall repeat. */

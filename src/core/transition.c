@@ -1,5 +1,6 @@
 #include "core/transition.h"
 
+#include "agent/fact.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -24,6 +25,7 @@ static const char *const life_names[] = { LIFE_SIGNS(NAME) };
 static const char *const block_names[] = { BLOCK_KINDS(NAME) };
 static const char *const resource_names[] = { RESOURCES(NAME) };
 static const char *const budget_names[] = { BUDGET_LEVELS(NAME) };
+static const char *const trouble_names[] = { TROUBLES(NAME) };
 #undef NAME
 
 #define B(s) (1u << (s))
@@ -120,6 +122,7 @@ const struct status_table rungs = TABLE("rung", rung_names, NULL, NULL);
 const struct status_table life_signs = TABLE("sign of life", life_names, NULL, NULL);
 const struct status_table block_kinds = TABLE("block", block_names, NULL, NULL);
 const struct status_table resources = TABLE("resource", resource_names, NULL, NULL);
+const struct status_table troubles = TABLE("trouble", trouble_names, NULL, NULL);
 const struct status_table budget_levels = TABLE("budget level", budget_names, NULL, NULL);
 
 const char *status_name(const struct status_table *t, int status)

@@ -66,10 +66,11 @@
 	X(ESC_DISMISSED, "dismissed")
 
 /* How an instruction reaches an agent, and what became of it. */
-#define DISPATCH_MODES(X)      \
-	X(MODE_SPAWN, "spawn") \
-	X(MODE_SEND, "send")   \
-	X(MODE_ESCALATE, "escalate")
+#define DISPATCH_MODES(X)            \
+	X(MODE_SPAWN, "spawn")       \
+	X(MODE_SEND, "send")         \
+	X(MODE_ESCALATE, "escalate") \
+	X(MODE_RESUME, "resume")
 
 #define DISPATCH_RESULTS(X)            \
 	X(RESULT_PENDING, "pending")   \
@@ -188,7 +189,7 @@ struct status_table {
 extern const struct status_table node_statuses, as_statuses, goal_statuses, worker_statuses,
 		goal_healths, run_statuses, verifications, esc_statuses, node_tiers, stages, causes,
 		dispatch_modes, dispatch_results, rungs, life_signs, block_kinds, resources,
-		budget_levels;
+		budget_levels, troubles;
 
 const char *status_name(const struct status_table *t, int status);
 /* The status with this name, or -1. */

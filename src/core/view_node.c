@@ -52,7 +52,8 @@ ov_time assignment_last_retry(const struct assignment *as)
 	ov_time at = 0;
 
 	for (size_t i = 0; assignment_retries(as) && i < as->dispatches.n; i++)
-		if (as->dispatches.p[i]->mode == MODE_SPAWN)
+		if (as->dispatches.p[i]->mode == MODE_SPAWN ||
+				as->dispatches.p[i]->mode == MODE_RESUME)
 			at = as->dispatches.p[i]->at;
 	return at;
 }

@@ -69,7 +69,10 @@ TEST(words)
 		{ EV_NODE_FAILED, true, "failed (<cause>, 42x): <detail>" },
 		{ EV_RUN_STARTED, true, "run R_1 started" },
 		{ EV_RUN_ENDED, false, "run R_1 ended: signal 42" },
-		{ EV_RUN_ENDED, true, "run R_1 was lost, <message>" },
+		{ EV_RUN_ENDED, true,
+				"run R_1 was lost, <verdict> (<trouble>), <message>; its session "
+				"is "
+				"not gone on with" },
 		{ EV_EFFECT_ENDED, false, "<kind>: <outcome>" },
 		{ EV_EFFECT_ENDED, true, "<kind>: <outcome>, <detail>" },
 		{ EV_ESCALATION_OPENED, true, "#42 a person is needed (<kind>): <question>" },
