@@ -214,7 +214,8 @@ test('three', python, args: ['-c', THREE], suite: 'plain')
         status, out = run("meson", "setup", build, self.dir)
         self.assertEqual(status, 0, out)
         status, out = run(sys.executable, TOOLS / "run-tests", *[f"{build}:{t}" for t in targets])
-        return status, out.splitlines()[-1]
+        self.out = out.splitlines()
+        return status, self.out[-1]
 
     UNITTEST = ("import unittest\nclass T(unittest.TestCase):\n"
                 "  def test_a(self): pass\n  def test_b(self): self.skipTest(\"x\")\n"
@@ -224,6 +225,13 @@ test('three', python, args: ['-c', THREE], suite: 'plain')
         tap = 'print("1..3\\nok 1 - a\\nnot ok 2 # SKIP b\\nok 3 - c")'
         self.assertEqual(self.result(tap, self.UNITTEST % "True", "", "tap,py,plain"),
                          (0, "5 passed, 0 failed, 2 skipped"))
+
+    def test_agents_that_are_missing_are_counted_apart(self):
+        skips = ("import unittest\nclass T(unittest.TestCase):\n"
+                 "  def setUp(self): self.skipTest(\"agents: no npm (it is not there)\")\n"
+                 "  def test_a(self): pass\n  def test_b(self): pass\nunittest.main(verbosity=2)")
+        self.assertEqual(self.result("", skips, "", "py,plain"), (0, "1 passed, 0 failed, 2 skipped"))
+        self.assertEqual(self.out[-2], "2 skipped (agents: no npm (it is not there))")
 
     def test_failures_crashes_and_missing_tests_are_counted(self):
         tap = 'print("1..3\\nok 1 - a\\nnot ok 2 - b")'
