@@ -139,6 +139,7 @@ int cmd_run_log(struct cli *c, struct ov_err *err);
 int cmd_events(struct cli *c, struct ov_err *err);
 int cmd_explain(struct cli *c, struct ov_err *err);
 int cmd_handoff_show(struct cli *c, struct ov_err *err);
+int cmd_hook(struct cli *c, struct ov_err *err);
 int cmd_tick(struct cli *c, struct ov_err *err);
 int cmd_config_show(struct cli *c, struct ov_err *err);
 int cmd_config_check(struct cli *c, struct ov_err *err);

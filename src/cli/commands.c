@@ -285,6 +285,13 @@ const struct command commands[] = {
 			"ID is a node or a goal. With --json the whole record: decisions, "
 			"evidence, where "
 			"to look further." },
+	{ "hook", NULL, "What agents' hooks call; needs no daemon", "[EVENT]", 0, 1, NO_FLAGS,
+			cmd_hook,
+			"Reads a call of a hook from standard input and notes it in the run's "
+			"folder (OVERSEER_RUN_DIR; without it, nothing\nis done). Denies tools "
+			"that "
+			"are outside the scope of the task, and hands an agent that wants to stop "
+			"what it is told next.\nEVENT is meant where the call itself names none." },
 	{ "tick", NULL, "Look at everything now, and decide", "", 0, 0, FLAGS(tick_flags), cmd_tick,
 			NULL },
 	{ "config", "show", "Show the configuration in use", "", 0, 0, FLAGS(config_show_flags),
