@@ -1,9 +1,33 @@
 #include "agent/format.h"
 
+#include "agent/launch_impl.h"
 #include "base/str.h"
 
+/* Where it keeps what it knows, where its model is, and its key: none of it by a command line. */
+static const char *const env_claude[] = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
+	"ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR",
+	"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "HTTPS_PROXY", "NO_PROXY",
+	"NODE_EXTRA_CA_CERTS", NULL };
+static const char *const env_codex[] = { "CODEX_HOME", "CODEX_API_KEY", "OPENAI_API_KEY",
+	"OPENAI_BASE_URL", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", NULL };
+static const char *const env_gemini[] = { "GEMINI_API_KEY", "GOOGLE_API_KEY",
+	"GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA",
+	"GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS",
+	"HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS", NULL };
+static const char *const env_opencode[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY",
+	"OPENROUTER_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "XDG_CONFIG_HOME",
+	"XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "HTTPS_PROXY", "NO_PROXY",
+	"NODE_EXTRA_CA_CERTS", NULL };
+
+static const char *const modes_claude[] = { "acceptEdits", "auto", "bypassPermissions", "default",
+	"dontAsk", "manual", "plan", NULL };
+static const char *const modes_codex[] = { "workspace-write", "read-only", "danger-full-access",
+	NULL };
+static const char *const modes_gemini[] = { "yolo", "auto_edit", "default", "plan", NULL };
+static const char *const modes_opencode[] = { "default", "auto", NULL };
+
 const struct agent_format agent_formats[] = {
-	{ .name = "raw", .title = "any command" },
+	{ .name = "raw", .title = "any command", .launch = launch_raw },
 	{ .name = "claude",
 			.title = "Claude Code",
 			.program = "claude",
@@ -14,7 +38,12 @@ const struct agent_format agent_formats[] = {
 			.hooks = true,
 			.scoped = true,
 			.costs = true,
-			.interrupts = true },
+			.interrupts = true,
+			.limits_turns = true,
+			.env_pass = env_claude,
+			.permission_modes = modes_claude,
+			.tools = tools_claude,
+			.launch = launch_claude },
 	{ .name = "codex",
 			.title = "Codex",
 			.program = "codex",
@@ -23,7 +52,11 @@ const struct agent_format agent_formats[] = {
 			.resumes = true,
 			.hooks = true,
 			.scoped = true,
-			.interrupts = true },
+			.interrupts = true,
+			.env_pass = env_codex,
+			.permission_modes = modes_codex,
+			.tools = tools_codex,
+			.launch = launch_codex },
 	{ .name = "gemini",
 			.title = "Gemini CLI",
 			.program = "gemini",
@@ -32,7 +65,11 @@ const struct agent_format agent_formats[] = {
 			.resumes = true,
 			.names_session = true,
 			.scoped = true,
-			.interrupts = true },
+			.interrupts = true,
+			.env_pass = env_gemini,
+			.permission_modes = modes_gemini,
+			.tools = tools_gemini,
+			.launch = launch_gemini },
 	{ .name = "opencode",
 			.title = "opencode",
 			.program = "opencode",
@@ -41,7 +78,11 @@ const struct agent_format agent_formats[] = {
 			.resumes = true,
 			.scoped = true,
 			.costs = true,
-			.interrupts = true },
+			.interrupts = true,
+			.env_pass = env_opencode,
+			.permission_modes = modes_opencode,
+			.tools = tools_opencode,
+			.launch = launch_opencode },
 };
 const size_t agent_formats_n = ARRAY_LEN(agent_formats);
 

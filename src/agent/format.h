@@ -34,8 +34,8 @@ struct agent_format {
 	const char *title;   /* "Claude Code" */
 	const char *program; /* the command unless the configuration names one; NULL: it must */
 	const char *probe;   /* the argument that makes it print its version */
-	const char *const *
-			env_pass; /* variables that it needs, beyond the general ones; ends with NULL */
+	/* Variables that it needs, beyond the general ones; ends with NULL. May be NULL. */
+	const char *const *env_pass;
 
 	bool structured;    /* its output is lines of JSON; else it is text that nobody parses */
 	bool resumes;       /* a session can be continued by its native id in a new process */
@@ -45,7 +45,11 @@ struct agent_format {
 	bool costs;         /* it says what it cost */
 	bool interrupts;    /* SIGINT ends the turn in order */
 
-	const struct tool_name *tools; /* ends with a NULL name */
+	bool limits_turns; /* it can be told to end after so many */
+	/* What permission_mode may be, first the one for unattended work; NULL: it has none. */
+	const char *const *permission_modes;
+
+	const struct tool_name *tools; /* ends with a NULL name; may be NULL */
 	/* One line of its output, parsed; tells facts by stream_tell. Unknown lines are ignored. */
 	void (*line)(struct stream *s, const value *v);
 	/* One line of its errors, which is text; may be NULL. */

@@ -23,6 +23,9 @@ struct launch_ask {
 	int64_t max_turns;              /* 0: no limit */
 	const char *hook;               /* program `overseer`; NULL: without hooks */
 	const char *run_dir, *worktree; /* absolute */
+	/* Of the worktree, and the one that all worktrees share; absolute. NULL: it is in no repository. */
+	const char *git_dir, *git_common_dir;
+	bool keep_input; /* standard input stays open for what is sent later */
 };
 
 struct launch_pair {
@@ -43,5 +46,8 @@ struct launch {
 	str input; /* of standard input; absent: it stays open for what is sent later */
 };
 
+/* OV_ELIMIT: the prompt is too long for a word of a command line. */
 int launch_build(struct arena *a, const struct launch_ask *ask, struct launch *ret,
 		struct ov_err *err);
+/* How to let it work unattended unless the configuration says otherwise; NULL: there is no choice. */
+const char *launch_mode(const struct launch_ask *ask);

@@ -1,0 +1,133 @@
+/*
+ * Codex: one `codex exec` per run. Everything goes by `-c`, which `exec` and `exec resume` both
+ * take, so that a session that goes on is narrowed as it was when it began; nothing in the user's
+ * CODEX_HOME or in the worktree is written.
+ */
+#include "agent/launch_impl.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "data/json.h"
+
+/* Bash is what hooks call its shell; the patch is applied through the shell by some models. */
+const struct tool_name tools_codex[] = {
+	{ "view_image", TOOLS_READ },
+	{ "update_plan", TOOLS_READ },
+	{ "get_goal", TOOLS_READ },
+	{ "create_goal", TOOLS_READ },
+	{ "update_goal", TOOLS_READ },
+	{ "apply_patch", TOOLS_EDIT },
+	{ "Bash", TOOLS_SHELL },
+	{ "exec_command", TOOLS_SHELL },
+	{ "write_stdin", TOOLS_SHELL },
+	{ "shell", TOOLS_SHELL },
+	{ "shell_command", TOOLS_SHELL },
+	{ "local_shell", TOOLS_SHELL },
+	{ "web_search", TOOLS_WEB },
+	{ "spawn_agent", TOOLS_AGENTS },
+	{ "resume_agent", TOOLS_AGENTS },
+	{ "send_input", TOOLS_AGENTS },
+	{ "wait_agent", TOOLS_AGENTS },
+	{ "close_agent", TOOLS_AGENTS },
+	{ "list_mcp_resources", TOOLS_MCP },
+	{ "list_mcp_resource_templates", TOOLS_MCP },
+	{ "read_mcp_resource", TOOLS_MCP },
+	{ "mcp__*", TOOLS_MCP },
+	{ NULL, TOOLS_READ },
+};
+
+/* What is switched off when nothing of a class is left. */
+static const struct {
+	enum tool_class class;
+	const char *setting;
+} switches[] = {
+	{ TOOLS_SHELL, "features.shell_tool=false" },
+	{ TOOLS_WEB, "web_search=\"disabled\"" },
+	{ TOOLS_AGENTS, "features.multi_agent=false" },
+	{ TOOLS_READ, "features.view_image=false" },
+};
+
+static void setting(struct launcher *l, str text)
+{
+	launch_word(l, STR("-c"));
+	launch_word(l, text);
+}
+
+/*
+ * A commit in a linked worktree writes below the repository's git folder, which Codex holds
+ * read-only; its configuration and hooks stay so.
+ */
+static void add_roots(struct launcher *l)
+{
+	static const char *const shared[] = { "objects", "refs", "logs" };
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+
+	if (!l->ask->git_dir || !l->ask->git_common_dir)
+		return;
+	buf_adds(&b, STR("sandbox_workspace_write.writable_roots=["));
+	json_write_string(&b, str_from(l->ask->git_dir));
+	for (size_t i = 0; i < ARRAY_LEN(shared); i++) {
+		buf_addc(&b, ',');
+		json_write_string(&b,
+				arena_printf(l->a, "%s/%s", l->ask->git_common_dir, shared[i]));
+	}
+	buf_addc(&b, ']');
+	setting(l, arena_str(l->a, buf_str(&b)));
+}
+
+static void add_sandbox(struct launcher *l)
+{
+	const char *const *modes = l->ask->format->permission_modes, *mode = launch_mode(l->ask);
+
+	if (!launch_permits(l->ask, TOOLS_EDIT))
+		mode = "read-only";
+	setting(l, STR("approval_policy=\"never\""));
+	setting(l, arena_printf(l->a, "sandbox_mode=\"%s\"", mode));
+	if (mode == modes[0])
+		add_roots(l);
+	for (size_t i = 0; i < ARRAY_LEN(switches); i++)
+		if (!launch_permits(l->ask, switches[i].class))
+			setting(l, str_from(switches[i].setting));
+}
+
+/* TOML's texts in double quotes are those of JSON. */
+static void add_hook_settings(struct launcher *l)
+{
+	launch_word(l, STR("--dangerously-bypass-hook-trust"));
+	for (size_t i = 0; hook_events[i]; i++) {
+		_cleanup_(buf_done)
+		struct buf b = BUF_INIT;
+
+		buf_addf(&b, "hooks.%s=[{hooks=[{type=\"command\",timeout=%d,command=",
+				hook_events[i], HOOK_TIMEOUT_S);
+		json_write_string(&b, launch_hook_command(l, hook_events[i]));
+		buf_adds(&b, STR("}]}]"));
+		setting(l, arena_str(l->a, buf_str(&b)));
+	}
+	launch_hooks(l);
+}
+
+int launch_codex(struct arena *a, const struct launch_ask *ask, struct launch *ret,
+		struct ov_err *err)
+{
+	struct launcher l;
+	str prompt;
+
+	launcher_init(&l, a, ask);
+	launch_word(&l, STR("exec"));
+	if (ask->resume)
+		launch_word(&l, STR("resume"));
+	launch_word(&l, STR("--json"));
+	launch_word(&l, STR("--skip-git-repo-check"));
+	if (ask->model.n)
+		launch_wordf(&l, "--model=" STR_FMT, STR_ARG(ask->model));
+	add_sandbox(&l);
+	if (ask->hook)
+		add_hook_settings(&l);
+	launch_word(&l, STR("--"));
+	if (ask->resume)
+		launch_word(&l, ask->session);
+	prompt = launch_prompt(&l);
+	launch_word(&l, prompt.p ? prompt : STR("-"));
+	return launcher_done(&l, ret, err);
+}

@@ -1,0 +1,96 @@
+/*
+ * Gemini CLI: without a terminal it reads its prompt from standard input and ends after it. Its tools
+ * are narrowed by a policy file of the run, which comes on top of the user's settings.
+ */
+#include "agent/launch_impl.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "data/json.h"
+
+#define POLICY "gemini-policy.toml"
+
+const struct tool_name tools_gemini[] = {
+	{ "list_directory", TOOLS_READ },
+	{ "read_file", TOOLS_READ },
+	{ "read_many_files", TOOLS_READ },
+	{ "grep_search", TOOLS_READ },
+	{ "search_file_content", TOOLS_READ },
+	{ "glob", TOOLS_READ },
+	{ "write_todos", TOOLS_READ },
+	{ "update_topic", TOOLS_READ },
+	{ "enter_plan_mode", TOOLS_READ },
+	{ "exit_plan_mode", TOOLS_READ },
+	{ "activate_skill", TOOLS_READ },
+	{ "save_memory", TOOLS_EDIT },
+	{ "replace", TOOLS_EDIT },
+	{ "write_file", TOOLS_EDIT },
+	{ "run_shell_command", TOOLS_SHELL },
+	{ "list_background_processes", TOOLS_SHELL },
+	{ "read_background_output", TOOLS_SHELL },
+	{ "web_fetch", TOOLS_WEB },
+	{ "google_web_search", TOOLS_WEB },
+	{ "invoke_agent", TOOLS_AGENTS },
+	{ "mcp_*", TOOLS_MCP },
+	{ NULL, TOOLS_READ },
+};
+
+static void add_rule(struct buf *b, const str *names, size_t n, const char *decision, int priority)
+{
+	if (n == 0)
+		return;
+	buf_adds(b, STR("[[rule]]\ntoolName = ["));
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			buf_adds(b, STR(", "));
+		json_write_string(b, names[i]);
+	}
+	buf_addf(b, "]\ndecision = \"%s\"\npriority = %d\n\n", decision, priority);
+}
+
+/* The higher priority wins. */
+static void add_policy(struct launcher *l)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	const struct tool_scope *s = l->ask->scope;
+	const str all = STR("*"), *names;
+	size_t n;
+
+	if (!s)
+		return;
+	if (s->allow) {
+		add_rule(&b, &all, 1, "deny", 900);
+		n = tools_list(l->a, l->ask->format, s, true, &names);
+		add_rule(&b, names, n, "allow", 950);
+	}
+	n = tools_list(l->a, l->ask->format, s, false, &names);
+	add_rule(&b, names, n, "deny", 990);
+	if (b.n == 0)
+		return;
+	launch_file(l, POLICY, arena_str(l->a, buf_str(&b)));
+	launch_wordf(l, "--policy=%s/" POLICY, l->ask->run_dir);
+}
+
+int launch_gemini(struct arena *a, const struct launch_ask *ask, struct launch *ret,
+		struct ov_err *err)
+{
+	struct launcher l;
+	str prompt;
+
+	launcher_init(&l, a, ask);
+	launch_word(&l, STR("--output-format=stream-json"));
+	launch_wordf(&l, "--approval-mode=%s", launch_mode(ask));
+	launch_word(&l, STR("--skip-trust"));
+	if (ask->session.n)
+		launch_wordf(&l, "%s=" STR_FMT, ask->resume ? "--resume" : "--session-id",
+				STR_ARG(ask->session));
+	if (ask->model.n)
+		launch_wordf(&l, "--model=" STR_FMT, STR_ARG(ask->model));
+	add_policy(&l);
+	prompt = launch_prompt(&l);
+	if (prompt.p)
+		launch_wordf(&l, "--prompt=" STR_FMT, STR_ARG(prompt));
+	/* It would start itself once more, as a child that does not end with it. */
+	launch_env(&l, "GEMINI_CLI_NO_RELAUNCH", "true");
+	return launcher_done(&l, ret, err);
+}

@@ -1,0 +1,91 @@
+/*
+ * opencode: one `opencode run` per run. Its logs go to its errors, as they alone tell of retries. Its
+ * tools are narrowed by OPENCODE_PERMISSION, which comes on top of the user's configuration.
+ */
+#include "agent/launch_impl.h"
+#include "base/str.h"
+#include "data/json.h"
+
+/* Tools of servers have no name in common: they are whatever is not here. */
+const struct tool_name tools_opencode[] = {
+	{ "read", TOOLS_READ },
+	{ "glob", TOOLS_READ },
+	{ "grep", TOOLS_READ },
+	{ "list", TOOLS_READ },
+	{ "lsp", TOOLS_READ },
+	{ "skill", TOOLS_READ },
+	{ "todowrite", TOOLS_READ },
+	{ "todoread", TOOLS_READ },
+	{ "edit", TOOLS_EDIT },
+	{ "write", TOOLS_EDIT },
+	{ "patch", TOOLS_EDIT },
+	{ "multiedit", TOOLS_EDIT },
+	{ "apply_patch", TOOLS_EDIT },
+	{ "bash", TOOLS_SHELL },
+	{ "webfetch", TOOLS_WEB },
+	{ "websearch", TOOLS_WEB },
+	{ "codesearch", TOOLS_WEB },
+	{ "task", TOOLS_AGENTS },
+	{ "*", TOOLS_MCP },
+	{ NULL, TOOLS_READ },
+};
+
+/* Everything that edits is one permission: it is given only when all of it is permitted. */
+static str permission_of(const struct agent_format *f, str tool)
+{
+	return tool_matches(f, STR("edit"), tool) ? STR("edit") : tool;
+}
+
+static void put_all(struct launcher *l, value *v, bool permitted, const char *word)
+{
+	const str *names;
+	size_t n = tools_list(l->a, l->ask->format, l->ask->scope, permitted, &names);
+
+	for (size_t i = 0; i < n; i++)
+		if (!str_is(names[i], "*"))
+			value_set(l->a, v, permission_of(l->ask->format, names[i]),
+					value_cstr(l->a, word));
+}
+
+/* The last that fits counts, so what stands for the others comes first. */
+static void add_permissions(struct launcher *l)
+{
+	value *v = value_object(l->a);
+
+	if (!l->ask->scope)
+		return;
+	if (!launch_permits(l->ask, TOOLS_MCP)) {
+		value_put(l->a, v, "*", value_cstr(l->a, "deny"));
+		put_all(l, v, true, "allow");
+	}
+	put_all(l, v, false, "deny");
+	if (value_count(v))
+		launch_env(l, "OPENCODE_PERMISSION", arena_cstr(l->a, json_text(l->a, v)));
+}
+
+int launch_opencode(struct arena *a, const struct launch_ask *ask, struct launch *ret,
+		struct ov_err *err)
+{
+	struct launcher l;
+	str prompt;
+
+	launcher_init(&l, a, ask);
+	launch_word(&l, STR("run"));
+	launch_word(&l, STR("--format=json"));
+	launch_word(&l, STR("--print-logs"));
+	launch_word(&l, STR("--log-level=WARN"));
+	if (ask->resume)
+		launch_wordf(&l, "--session=" STR_FMT, STR_ARG(ask->session));
+	if (ask->model.n)
+		launch_wordf(&l, "--model=" STR_FMT, STR_ARG(ask->model));
+	if (launch_mode(ask) != ask->format->permission_modes[0])
+		launch_word(&l, STR("--auto"));
+	add_permissions(&l);
+	prompt = launch_prompt(&l);
+	if (prompt.p) {
+		launch_word(&l, STR("--"));
+		launch_word(&l, prompt);
+	}
+	launch_env(&l, "OPENCODE_DISABLE_AUTOUPDATE", "true");
+	return launcher_done(&l, ret, err);
+}

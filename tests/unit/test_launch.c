@@ -1,0 +1,460 @@
+#include "tests/test.h"
+
+#include <stdlib.h>
+
+#include "agent/hook.h"
+#include "agent/launch.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "data/json.h"
+#include "data/toml.h"
+
+static struct arena arena;
+
+static const char *ends(const char *word, size_t keep)
+{
+	size_t n = strlen(word);
+
+	return n > keep ? word + n - keep : word;
+}
+
+/* The words of the command line, each on a line of its own. */
+static const char *lines(const struct launch *l)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; l->argv[i]; i++)
+		buf_addf(&b, "%s\n", l->argv[i]);
+	return arena_cstr(&arena, buf_str(&b));
+}
+
+static bool has(const struct launch *l, const char *word)
+{
+	for (size_t i = 0; l->argv[i]; i++)
+		if (strcmp(l->argv[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* The word that begins so, or NULL. */
+static const char *option(const struct launch *l, const char *prefix)
+{
+	for (size_t i = 0; l->argv[i]; i++)
+		if (strncmp(l->argv[i], prefix, strlen(prefix)) == 0)
+			return l->argv[i] + strlen(prefix);
+	return NULL;
+}
+
+static const char *env_of(const struct launch *l, const char *name)
+{
+	for (size_t i = 0; i < l->env_n; i++)
+		if (strcmp(l->env[i].name, name) == 0)
+			return l->env[i].value;
+	return NULL;
+}
+
+static str file_of(const struct launch *l, const char *path)
+{
+	for (size_t i = 0; i < l->files_n; i++)
+		if (strcmp(l->files[i].path, path) == 0)
+			return l->files[i].text;
+	return (str){ 0 };
+}
+
+static struct launch_ask ask_of(const char *format)
+{
+	return (struct launch_ask){ .format = format_find(str_from(format)),
+		.prompt = STR("--do it"),
+		.prompt_file = "/run/1/instruction",
+		.run_dir = "/run/1",
+		.worktree = "/wt" };
+}
+
+static struct launch build(const struct launch_ask *ask)
+{
+	struct ov_err err = { 0 };
+	struct launch l;
+
+	if (launch_build(&arena, ask, &l, &err) < 0)
+		fail_msg("%s", err.msg);
+	return l;
+}
+
+TEST(each_form_as_a_whole)
+{
+	static const struct {
+		const char *format, *session, *model, *mode;
+		bool resume;
+		enum prompt_by by;
+		const char *words;
+		const char *input;
+	} cases[] = {
+		{ "codex", "", "", "", false, PROMPT_STDIN,
+				"codex\nexec\n--json\n--skip-git-repo-check\n"
+				"-c\napproval_policy=\"never\"\n-c\nsandbox_mode=\"workspace-"
+				"write\"\n"
+				"--\n-\n",
+				"--do it" },
+		{ "codex", "01a1-x", "m1", "danger-full-access", true, PROMPT_ARG,
+				"codex\nexec\nresume\n--json\n--skip-git-repo-check\n--model=m1\n"
+				"-c\napproval_policy=\"never\"\n"
+				"-c\nsandbox_mode=\"danger-full-access\"\n--\n01a1-x\n--do it\n",
+				"" },
+		{ "gemini", "2222-x", "", "", false, PROMPT_STDIN,
+				"gemini\n--output-format=stream-json\n--approval-mode=yolo\n"
+				"--skip-trust\n--session-id=2222-x\n",
+				"--do it" },
+		{ "gemini", "2222-x", "g", "auto_edit", true, PROMPT_ARG,
+				"gemini\n--output-format=stream-json\n--approval-mode=auto_edit\n"
+				"--skip-trust\n--resume=2222-x\n--model=g\n--prompt=--do it\n",
+				"" },
+		{ "opencode", "", "", "", false, PROMPT_STDIN,
+				"opencode\nrun\n--format=json\n--print-logs\n--log-level=WARN\n",
+				"--do it" },
+		{ "opencode", "ses_1", "p/m", "auto", true, PROMPT_FILE,
+				"opencode\nrun\n--format=json\n--print-logs\n--log-level=WARN\n"
+				"--session=ses_1\n--model=p/m\n--auto\n--\n"
+				"Your instruction is in the file /run/1/instruction. Read it and "
+				"do "
+				"what it says.\n",
+				"" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct launch_ask ask = ask_of(cases[i].format);
+		struct launch l;
+
+		ask.session = str_from(cases[i].session);
+		ask.model = str_from(cases[i].model);
+		ask.permission_mode = str_from(cases[i].mode);
+		ask.resume = cases[i].resume;
+		ask.prompt_by = cases[i].by;
+		l = build(&ask);
+		assert_string_equal(lines(&l), cases[i].words);
+		assert_true(str_is(l.input, cases[i].input));
+		assert_int_equal(l.files_n, 0);
+	}
+}
+
+TEST(claude_begins_and_goes_on)
+{
+	struct launch_ask ask = ask_of("claude");
+	struct launch l;
+
+	ask.session = STR("1111-x");
+	ask.max_turns = 7;
+	l = build(&ask);
+	assert_string_equal(l.argv[0], "claude");
+	assert_string_equal(l.argv[1], "-p");
+	assert_true(has(&l, "--output-format=stream-json") && has(&l, "--verbose"));
+	assert_string_equal(option(&l, "--session-id="), "1111-x");
+	assert_string_equal(option(&l, "--permission-mode="), "acceptEdits");
+	assert_string_equal(option(&l, "--max-turns="), "7");
+	assert_null(option(&l, "--resume="));
+	assert_null(option(&l, "--settings="));
+	assert_null(option(&l, "--tools="));
+	assert_non_null(strstr(option(&l, "--allowedTools="), "Bash"));
+	assert_null(strstr(option(&l, "--allowedTools="), "mcp__*"));
+	assert_string_equal(option(&l, "--disallowedTools="), "EnterWorktree,ExitWorktree");
+	assert_true(str_is(l.input, "--do it"));
+	assert_string_equal(env_of(&l, "DISABLE_AUTOUPDATER"), "1");
+
+	ask.resume = true;
+	ask.permission_mode = STR("plan");
+	ask.prompt_by = PROMPT_ARG;
+	l = build(&ask);
+	assert_string_equal(option(&l, "--resume="), "1111-x");
+	assert_string_equal(option(&l, "--permission-mode="), "plan");
+	assert_null(option(&l, "--session-id="));
+	assert_null(option(&l, "--allowedTools=")); /* what it may do is what that mode says */
+	assert_non_null(strstr(lines(&l), "\n--\n--do it\n"));
+	assert_true(l.input.p && l.input.n == 0);
+}
+
+TEST(a_configured_command_comes_first)
+{
+	static const str command[] = { STR_INIT("/opt/claude"), STR_INIT("--add-dir=/x") };
+	struct launch_ask ask = ask_of("claude");
+	struct launch l;
+
+	ask.command = command;
+	ask.command_n = ARRAY_LEN(command);
+	l = build(&ask);
+	assert_string_equal(l.argv[0], "/opt/claude");
+	assert_string_equal(l.argv[1], "--add-dir=/x");
+	assert_string_equal(l.argv[2], "-p");
+}
+
+TEST(raw_is_put_into_place)
+{
+	static const str command[] = { STR_INIT("agent"), STR_INIT("-x{prompt}y"),
+		STR_INIT("{prompt_file}") };
+	struct launch_ask ask = ask_of("raw");
+	struct launch l;
+	struct ov_err err;
+
+	assert_int_equal(launch_build(&arena, &ask, &l, &err), OV_EINVALID);
+	ask.command = command;
+	ask.command_n = ARRAY_LEN(command);
+	ask.prompt = STR("a {prompt} $(b)");
+	ask.prompt_by = PROMPT_ARG;
+	l = build(&ask);
+	assert_string_equal(lines(&l), "agent\n-xa {prompt} $(b)y\n/run/1/instruction\n");
+	assert_true(l.input.p && l.input.n == 0);
+	ask.prompt_by = PROMPT_STDIN;
+	l = build(&ask);
+	assert_true(str_eq(l.input, ask.prompt));
+	ask.keep_input = true;
+	l = build(&ask);
+	assert_null(l.input.p);
+}
+
+TEST(a_prompt_may_be_too_long_for_a_word)
+{
+	static const char *const formats[] = { "claude", "codex", "gemini", "opencode" };
+	size_t n = 128 * 1024;
+	char *big = arena_alloc(&arena, n);
+	struct launch l;
+	struct ov_err err;
+
+	memset(big, 'x', n);
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+		struct launch_ask ask = ask_of(formats[i]);
+
+		ask.prompt = (str){ big, n };
+		l = build(&ask);
+		assert_int_equal(l.input.n, n);
+		ask.prompt_by = PROMPT_ARG;
+		assert_int_equal(launch_build(&arena, &ask, &l, &err), OV_ELIMIT);
+		assert_non_null(strstr(err.next, "stdin"));
+	}
+}
+
+TEST(claude_hooks_come_by_a_file_of_the_run)
+{
+	struct launch_ask ask = ask_of("claude");
+	struct launch l;
+	value *v;
+	str command;
+
+	ask.hook = "/opt/it's/overseer";
+	l = build(&ask);
+	assert_string_equal(option(&l, "--settings="), "/run/1/claude-settings.json");
+	assert_string_equal(env_of(&l, "OVERSEER_RUN_DIR"), "/run/1");
+	assert_int_equal(json_parse(&arena, file_of(&l, "claude-settings.json"), NULL, &v, NULL),
+			0);
+	command = value_str_at(
+			value_item(value_at(value_item(value_at(value_at(v, "hooks"), "Stop"), 0),
+						   "hooks"),
+					0),
+			"command");
+	assert_true(str_is(command, "'/opt/it'\\''s/overseer' hook Stop"));
+	assert_int_equal(json_parse(&arena, file_of(&l, HOOK_SCOPE), NULL, &v, NULL), 0);
+	assert_true(str_is(value_str_at(v, "format"), "claude"));
+	assert_null(value_at(v, "allow"));
+}
+
+TEST(codex_hooks_come_by_options_that_are_toml)
+{
+	struct launch_ask ask = ask_of("codex");
+	struct launch l;
+	const char *text;
+	value *v;
+	str command;
+
+	ask.hook = "/opt/a \"b\"/overseer";
+	l = build(&ask);
+	assert_true(has(&l, "--dangerously-bypass-hook-trust"));
+	text = option(&l, "hooks.PreToolUse=");
+	assert_non_null(text);
+	assert_int_equal(toml_parse(&arena, arena_printf(&arena, "x = %s\n", text), &v, NULL), 0);
+	command = value_str_at(value_item(value_at(value_item(value_at(v, "x"), 0), "hooks"), 0),
+			"command");
+	assert_true(str_is(command, "'/opt/a \"b\"/overseer' hook PreToolUse"));
+	assert_true(file_of(&l, HOOK_SCOPE).n > 0);
+	/* Nothing below the worktree or the user's own folders. */
+	for (size_t i = 0; i < l.files_n; i++)
+		assert_int_not_equal(l.files[i].path[0], '/');
+}
+
+TEST(codex_can_commit_in_a_linked_worktree)
+{
+	struct launch_ask ask = ask_of("codex");
+	struct launch l;
+
+	ask.git_dir = "/r/.git/worktrees/w";
+	ask.git_common_dir = "/r/.git";
+	l = build(&ask);
+	assert_string_equal(option(&l, "sandbox_workspace_write.writable_roots="),
+			"[\"/r/.git/worktrees/w\",\"/r/.git/objects\",\"/r/.git/refs\",\"/r/.git/"
+			"logs\"]");
+	ask.permission_mode = STR("read-only");
+	l = build(&ask);
+	assert_null(option(&l, "sandbox_workspace_write.writable_roots="));
+}
+
+TEST(claude_tools_follow_the_scope)
+{
+	const str allow[] = { STR("read"), STR("SHELL"), STR("Brand") },
+		  deny[] = { STR("Grep"), STR("web"), STR("Odd") };
+	struct tool_scope both = { allow, ARRAY_LEN(allow), deny, ARRAY_LEN(deny) },
+			  only = { .deny = deny, .deny_n = 1 };
+	struct launch_ask ask = ask_of("claude");
+	struct launch l;
+
+	ask.scope = &both;
+	l = build(&ask);
+	assert_non_null(strstr(option(&l, "--tools="), "Read,Glob,LS"));
+	assert_non_null(strstr(option(&l, "--tools="), "Bash"));
+	assert_non_null(strstr(option(&l, "--tools="), "Brand"));
+	assert_null(strstr(option(&l, "--tools="), ",Write"));
+	assert_string_equal(option(&l, "--tools="), option(&l, "--allowedTools="));
+	assert_non_null(strstr(option(&l, "--disallowedTools="), "Grep"));
+	assert_non_null(strstr(option(&l, "--disallowedTools="), "Edit"));
+	assert_non_null(strstr(option(&l, "--disallowedTools="), "mcp__*"));
+	assert_non_null(strstr(option(&l, "--disallowedTools="), "Odd"));
+	ask.scope = &only;
+	l = build(&ask);
+	assert_null(option(&l, "--tools="));
+	assert_null(strstr(option(&l, "--allowedTools="), "Grep"));
+	assert_string_equal(option(&l, "--disallowedTools="), "EnterWorktree,ExitWorktree,Grep");
+}
+
+TEST(single_tools_of_servers_are_left_to_the_hook)
+{
+	const str allow[] = { STR("edit"), STR("mcp__git__log") };
+	struct tool_scope s = { .allow = allow, .allow_n = ARRAY_LEN(allow) };
+	struct launch_ask ask = ask_of("claude");
+	struct launch l;
+
+	ask.scope = &s;
+	l = build(&ask);
+	assert_null(strstr(option(&l, "--disallowedTools="), "mcp__*"));
+	assert_null(strstr(option(&l, "--tools="), "mcp__"));
+	assert_non_null(strstr(option(&l, "--allowedTools="), "mcp__git__log"));
+	assert_true(tool_permitted(ask.format, &s, STR("mcp__git__log")));
+	assert_false(tool_permitted(ask.format, &s, STR("mcp__git__push")));
+}
+
+TEST(codex_classes_are_switched_off)
+{
+	const str deny[] = { STR("exec_command"), STR("web") }, no_edit[] = { STR("edit") };
+	struct tool_scope s = { .deny = deny, .deny_n = ARRAY_LEN(deny) },
+			  r = { .deny = no_edit, .deny_n = 1 };
+	struct launch_ask ask = ask_of("codex");
+	struct launch l;
+
+	ask.scope = &s;
+	l = build(&ask);
+	assert_true(has(&l, "features.shell_tool=false"));
+	assert_true(has(&l, "web_search=\"disabled\""));
+	assert_false(has(&l, "features.multi_agent=false"));
+	assert_true(has(&l, "sandbox_mode=\"workspace-write\""));
+	ask.scope = &r;
+	ask.permission_mode = STR("danger-full-access");
+	l = build(&ask);
+	assert_true(has(&l, "sandbox_mode=\"read-only\""));
+	assert_false(has(&l, "features.shell_tool=false"));
+}
+
+TEST(gemini_gets_a_policy)
+{
+	const str allow[] = { STR("read"), STR("edit") }, deny[] = { STR("glob") };
+	struct tool_scope s = { allow, ARRAY_LEN(allow), deny, ARRAY_LEN(deny) },
+			  d = { .deny = deny, .deny_n = 1 };
+	struct launch_ask ask = ask_of("gemini");
+	struct launch l;
+	const value *rules;
+	value *v;
+
+	ask.scope = &s;
+	l = build(&ask);
+	assert_string_equal(option(&l, "--policy="), "/run/1/gemini-policy.toml");
+	assert_int_equal(toml_parse(&arena, file_of(&l, "gemini-policy.toml"), &v, NULL), 0);
+	rules = value_at(v, "rule");
+	assert_int_equal(value_count(rules), 3);
+	assert_true(str_is(value_str_or(value_item(value_at(value_item(rules, 0), "toolName"), 0),
+					   STR("")),
+			"*"));
+	assert_true(str_is(value_str_at(value_item(rules, 1), "decision"), "allow"));
+	ask.scope = &d;
+	l = build(&ask);
+	assert_int_equal(toml_parse(&arena, file_of(&l, "gemini-policy.toml"), &v, NULL), 0);
+	assert_int_equal(value_count(value_at(v, "rule")), 1);
+	assert_string_equal(ends(option(&l, "--policy="), 5), ".toml");
+}
+
+TEST(opencode_gets_permissions)
+{
+	const str allow[] = { STR("read"), STR("write") }, deny[] = { STR("bash") };
+	struct tool_scope s = { .allow = allow, .allow_n = ARRAY_LEN(allow) },
+			  d = { .deny = deny, .deny_n = 1 };
+	struct launch_ask ask = ask_of("opencode");
+	struct launch l;
+	value *v;
+
+	ask.scope = &d;
+	l = build(&ask);
+	assert_string_equal(env_of(&l, "OPENCODE_PERMISSION"), "{\"bash\":\"deny\"}");
+	ask.scope = &s;
+	l = build(&ask);
+	assert_int_equal(json_parse(&arena, str_from(env_of(&l, "OPENCODE_PERMISSION")), NULL, &v,
+					 NULL),
+			0);
+	assert_true(str_is(v->object.members[0].key, "*"));
+	assert_true(str_is(value_str_at(v, "*"), "deny"));
+	assert_true(str_is(value_str_at(v, "grep"), "allow"));
+	/* It cannot be told to write but not to edit. */
+	assert_true(str_is(value_str_at(v, "edit"), "deny"));
+	assert_null(value_at(v, "write"));
+}
+
+TEST(a_scope_says_which_tools)
+{
+	const struct agent_format *f = format_find(STR("claude"));
+	const str allow[] = { STR("Edit"), STR("mcp") }, deny[] = { STR("mcp__a__*") };
+	struct tool_scope s = { allow, ARRAY_LEN(allow), deny, ARRAY_LEN(deny) }, back;
+	static const struct {
+		const char *tool;
+		bool permitted;
+	} cases[] = { { "Edit", true }, { "edit", true }, { "Write", true }, { "Bash", false },
+		{ "mcp__b__x", true }, { "mcp__a__x", false }, { "Unheard", false } };
+	struct ov_err err;
+	value *v;
+
+	/* "Edit" is a tool and, in any case, the class of tools that edit. */
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(tool_permitted(f, &s, str_from(cases[i].tool)),
+				cases[i].permitted);
+	assert_true(tool_permitted(f, NULL, STR("Unheard")));
+	v = tool_scope_value(&arena, &s);
+	assert_int_equal(tool_scope_read(&arena, v, &back, &err), 0);
+	assert_int_equal(back.allow_n, 2);
+	assert_true(str_is(back.deny[0], "mcp__a__*"));
+	assert_int_equal(tool_scope_read(&arena, value_object(&arena), &back, &err), 0);
+	assert_null(back.allow);
+	value_put(&arena, v, "allow", value_array(&arena));
+	assert_int_equal(tool_scope_read(&arena, v, &back, &err), OV_EINVALID);
+	value_put(&arena, v, "allow", value_cstr(&arena, "x"));
+	assert_int_equal(tool_scope_read(&arena, v, &back, &err), OV_EINVALID);
+}
+
+TEST(every_row_is_whole)
+{
+	for (size_t i = 0; i < agent_formats_n; i++) {
+		const struct agent_format *f = &agent_formats[i];
+
+		assert_non_null(f->launch);
+		assert_int_equal(f->program != NULL, f->structured);
+		assert_int_equal(f->tools != NULL, f->scoped);
+		assert_int_equal(f->permission_modes != NULL, f->structured);
+	}
+	for (int i = 0; i < TOOL_CLASS_COUNT; i++)
+		assert_int_equal(tool_class_parse(str_from(tool_class_name((enum tool_class)i))),
+				i);
+}
+
+TEST_MAIN
