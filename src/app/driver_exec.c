@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include "agent/format.h"
 #include "app/agent.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -50,6 +51,7 @@ static void exec_close(struct driver_run *d)
 static int spawn(struct loop *l, struct arena *a, const struct driver_ask *ask,
 		struct driver_run *d, struct ov_err *err)
 {
+	const struct agent_format *format = format_find(ask->agent->format);
 	struct agent_launch launch;
 	struct run_spec spec;
 	int r = agent_prepare(a, ask, &launch, err);
@@ -66,6 +68,8 @@ static int spawn(struct loop *l, struct arena *a, const struct driver_ask *ask,
 		.input = launch.input,
 		.max_output_bytes = (uint64_t)ask->config->limits_run_output_bytes,
 		.stop_grace_ms = ask->config->stop_grace,
+		.interrupt_signal = format && format->interrupts ? SIGINT : 0,
+		.interrupt_grace_ms = ask->config->interrupt_grace,
 	};
 	r = run_start(l, &spec, ask->offset, &run_ops, d, &d->run, err);
 	INJECT("after-run-start");
@@ -118,7 +122,7 @@ static int exec_send(struct driver_run *d, str dispatch_id, str text, driver_sen
 
 static int exec_interrupt(struct driver_run *d, struct ov_err *err)
 {
-	return run_signal(d->run, SIGINT, err);
+	return run_interrupt(d->run, err);
 }
 
 static int exec_stop(struct driver_run *d, struct ov_err *err)

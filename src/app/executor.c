@@ -223,7 +223,7 @@ str worktree(struct task *t, const struct assignment *as)
 	return arena_printf(&t->arena, "%s/worktrees/" STR_FMT, t->x->o.dir, STR_ARG(as->worker));
 }
 
-static str rescue_ref(struct task *t, const struct assignment *as, str id)
+str rescue_ref(struct task *t, const struct assignment *as, str id)
 {
 	return arena_printf(&t->arena, "refs/overseer/rescue/" STR_FMT "/" STR_FMT,
 			STR_ARG(as->worker), STR_ARG(id));

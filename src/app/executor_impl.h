@@ -75,12 +75,16 @@ void ok_later(struct task *t);
 void fail_later(struct task *t, const struct ov_err *err);
 /* The worktree of an assignment. */
 str worktree(struct task *t, const struct assignment *as);
+/* Where what an effect finds there is kept; id tells it from others'. */
+str rescue_ref(struct task *t, const struct assignment *as, str id);
 
 /* executor_run.c */
 void perform_run_start(struct task *t, const struct assignment *as);
-void perform_run_stop(struct task *t, const struct assignment *as);
 void perform_send(struct task *t, const struct assignment *as);
 void live_runs_done(struct executor *x);
+
+/* executor_stop.c */
+void perform_run_stop(struct task *t, const struct assignment *as);
 
 /* executor_plan.c: about a goal, so there is no assignment */
 void perform_plan(struct task *t, const struct assignment *none);

@@ -229,21 +229,6 @@ void perform_run_start(struct task *t, const struct assignment *as)
 	}
 }
 
-void perform_run_stop(struct task *t, const struct assignment *as)
-{
-	struct live_run *lr = map_get(&t->x->runs, as->run_id);
-	struct ov_err err = { 0 };
-
-	/* Not found again yet after a restart, or its end is not written yet: it is tried again. */
-	if (!lr && as->run && as->run->status != RUN_ENDED)
-		ov_fail(&err, OV_EUNAVAILABLE, "run " STR_FMT " is not in our hands yet",
-				STR_ARG(as->run_id));
-	if (err.code || (lr && lr->driver->stop(lr->run, &err) < 0))
-		fail_later(t, &err);
-	else
-		ok_later(t);
-}
-
 /* Whether the agent's input has it; what it makes of it is seen in its output. */
 static void sent(void *user, int r, const struct ov_err *err)
 {

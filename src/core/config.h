@@ -69,7 +69,7 @@ struct config {
 	size_t allow_agents_n, allow_cross_agent_n;
 	int64_t estimate[RESOURCE_COUNT], budget[RESOURCE_COUNT]; /* as in struct policy */
 	int64_t quiet_from, quiet_to;                             /* minutes of the day; -1: none */
-	ov_time stop_grace; /* supervisor.stop_grace: between asking a run to stop and killing it */
+	ov_time interrupt_grace, stop_grace; /* [supervisor]: before SIGTERM, and before SIGKILL */
 	bool http_enabled;
 	int64_t http_port;
 	str store_url;                /* empty: sqlite in the store's folder */

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "drive/run_link.h"
 #include "drive/run_record.h"
+#include "drive/run_shim.h"
 #include "shim/proto.h"
 #include "sys/file.h"
 #include "sys/follow.h"
@@ -388,33 +389,6 @@ int run_adopt(struct loop *l, const char *dir, const char *id, uint64_t offset,
 	return 0;
 }
 
-static const char **shim_argv(struct run_handle *r, const struct run_spec *spec)
-{
-	size_t n = 0, fixed = 0;
-	const char **argv;
-
-	while (spec->argv[n])
-		n++;
-	argv = arena_array(&r->strings, const char *, n + 14);
-	argv[fixed++] = spec->shim;
-	argv[fixed++] = "--dir";
-	argv[fixed++] = r->dir;
-	argv[fixed++] = "--id";
-	argv[fixed++] = r->id;
-	argv[fixed++] = "--cwd";
-	argv[fixed++] = spec->cwd;
-	argv[fixed++] = "--max-output";
-	argv[fixed++] = arena_printf(&r->strings, "%" PRIu64, spec->max_output_bytes).p;
-	argv[fixed++] = "--stop-grace";
-	argv[fixed++] = arena_printf(&r->strings, "%" PRId64, MAX(spec->stop_grace_ms, (int64_t)0))
-					.p;
-	if (spec->split_errors)
-		argv[fixed++] = "--split-errors";
-	argv[fixed++] = "--";
-	memcpy(argv + fixed, spec->argv, n * sizeof(*argv));
-	return argv;
-}
-
 static int spawn_shim(struct run_handle *r, const struct run_spec *spec, struct ov_err *err)
 {
 	struct proc_spec p = PROC_SPEC_INIT;
@@ -423,7 +397,7 @@ static int spawn_shim(struct run_handle *r, const struct run_spec *spec, struct 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return ov_fail_errno(err, errno, "pipe for the shim");
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	p.argv = shim_argv(r, spec);
+	p.argv = run_shim_argv(&r->strings, spec);
 	p.env = spec->env;
 	p.err = fds[1];
 	p.new_session = true;
@@ -568,6 +542,13 @@ int run_signal(struct run_handle *r, int signo, struct ov_err *err)
 
 	snprintf(line, sizeof(line), "signal %d\n", signo);
 	return code < 0 ? code : run_link_request(r->link, str_from(line), 1, NULL, NULL, err);
+}
+
+int run_interrupt(struct run_handle *r, struct ov_err *err)
+{
+	int code = check_live(r, err);
+
+	return code < 0 ? code : run_link_request(r->link, STR("interrupt\n"), 1, NULL, NULL, err);
 }
 
 /* Not by the socket: SIGTERM means stop to the shim, and needs nothing of it but its life. */

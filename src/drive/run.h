@@ -31,6 +31,8 @@ struct run_spec {
 	uint64_t max_output_bytes;
 	bool split_errors;     /* stderr goes to DIR/errors instead of among the output */
 	int64_t stop_grace_ms; /* between SIGTERM and SIGKILL when stopping */
+	int interrupt_signal; /* makes this agent leave off in order, as SIGINT; 0: there is none */
+	int64_t interrupt_grace_ms; /* between that and SIGTERM when stopping */
 };
 
 struct run_end {
@@ -93,7 +95,12 @@ int run_usage(const struct run_handle *r, const struct proc_table *t, struct pro
 int run_shim(const struct run_handle *r);
 int run_close_input(struct run_handle *r, struct ov_err *err);
 int run_signal(struct run_handle *r, int signo, struct ov_err *err);
-/* SIGTERM, then after the grace SIGKILL for the whole run, then the sweep. ended() follows. */
+/* The agent's own signal for that; where it has none, the error of the next request says so. */
+int run_interrupt(struct run_handle *r, struct ov_err *err);
+/*
+ * The agent's interrupt if it has one, after its grace SIGTERM, after that one's grace SIGKILL for the
+ * whole run, then the sweep. ended() follows.
+ */
 int run_stop(struct run_handle *r, struct ov_err *err);
 /* Lets go of it; the run goes on. NULL allowed; safe inside callbacks. */
 void run_close(struct run_handle *r);

@@ -175,14 +175,29 @@ int agent_signal(struct shim *s, int signo)
 	return kill(s->agent, signo);
 }
 
+int agent_interrupt(struct shim *s)
+{
+	return s->interrupt_signal ? agent_signal(s, s->interrupt_signal) : -1;
+}
+
+static void ask_to_end(struct shim *s)
+{
+	agent_signal(s, SIGTERM);
+	s->phase = PH_STOPPING;
+	s->due = mono_ms() + s->grace_ms;
+}
+
 void agent_stop(struct shim *s)
 {
 	if (s->phase != PH_RUNNING)
 		return;
-	agent_signal(s, SIGTERM);
+	if (agent_interrupt(s) == 0) {
+		s->phase = PH_INTERRUPTED;
+		s->due = mono_ms() + s->interrupt_grace_ms;
+	} else {
+		ask_to_end(s);
+	}
 	agent_signal(s, SIGCONT); /* a paused agent has to hear it */
-	s->phase = PH_STOPPING;
-	s->due = mono_ms() + s->grace_ms;
 }
 
 /* The parent of a live process; 0 for one that has ended or cannot be read. */
@@ -322,6 +337,7 @@ void shim_step(struct shim *s)
 {
 	switch (s->phase) {
 	case PH_RUNNING: break;
+	case PH_INTERRUPTED: ask_to_end(s); break;
 	case PH_STOPPING:
 	case PH_SWEEP_TERM: kill_all(s); break;
 	case PH_SWEEP_KILL:

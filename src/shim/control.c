@@ -69,6 +69,15 @@ static const char *do_signal(struct shim *s, str number)
 	return "ok\n";
 }
 
+static const char *do_interrupt(struct shim *s)
+{
+	if (s->agent == 0)
+		return "error the agent has ended\n";
+	if (!s->interrupt_signal)
+		return "error the agent has no signal that interrupts it\n";
+	return agent_interrupt(s) < 0 ? "error the signal could not be sent\n" : "ok\n";
+}
+
 static const char *do_send(struct shim *s, str bytes)
 {
 	if (s->agent == 0)
@@ -127,6 +136,8 @@ static const char *request(struct shim *s, str line, str bytes)
 		return do_send(s, bytes);
 	if (str_starts(line, STR("deliver ")))
 		return do_deliver(s, line, bytes);
+	if (str_is(line, "interrupt"))
+		return do_interrupt(s);
 	if (str_is(line, "stop")) {
 		agent_stop(s);
 		return "ok\n";

@@ -46,9 +46,48 @@ static int usage(const char *what)
 	dprintf(STDERR_FILENO,
 			"overseer-run: %s\n"
 			"usage: overseer-run --dir DIR --id ID --cwd CWD --max-output BYTES"
-			" --stop-grace MS [--split-errors] -- PROGRAM [ARGUMENT...]\n",
+			" --stop-grace MS [--interrupt-signal N --interrupt-grace MS] "
+			"[--split-errors]"
+			" -- PROGRAM [ARGUMENT...]\n",
 			what);
 	return RUN_STATUS_USAGE;
+}
+
+/* What the options say, before it is checked. */
+struct texts {
+	str max, grace, interrupt, interrupt_grace;
+};
+
+static bool read_ms(str s, int64_t *ret)
+{
+	uint64_t ms;
+
+	if (!str_to_u64(s, &ms) || ms > GRACE_MAX_MS)
+		return false;
+	*ret = (int64_t)ms;
+	return true;
+}
+
+static int check_options(struct shim *s, const struct texts *t)
+{
+	uint64_t signo = 0;
+
+	if (!s->dir || !s->id || !*s->id || !s->argv[0])
+		return usage("--dir, --id and a program are needed");
+	if (!s->cwd || s->cwd[0] != '/')
+		return usage("--cwd must be an absolute path");
+	if (!str_to_u64(t->max, &s->max_output))
+		return usage("--max-output must be a number of bytes");
+	if (!read_ms(t->grace, &s->grace_ms))
+		return usage("--stop-grace must be at most a day in milliseconds");
+	if (t->interrupt.p &&
+			(!str_to_u64(t->interrupt, &signo) || signo < 1 ||
+					signo > (uint64_t)SIGRTMAX))
+		return usage("--interrupt-signal must be the number of a signal");
+	if (t->interrupt.p && !read_ms(t->interrupt_grace, &s->interrupt_grace_ms))
+		return usage("--interrupt-grace must be at most a day in milliseconds");
+	s->interrupt_signal = (int)signo;
+	return 0;
 }
 
 static int parse_options(struct shim *s, int argc, char **argv)
@@ -59,34 +98,28 @@ static int parse_options(struct shim *s, int argc, char **argv)
 		{ "cwd", required_argument, NULL, 'c' },
 		{ "max-output", required_argument, NULL, 'm' },
 		{ "stop-grace", required_argument, NULL, 'g' },
+		{ "interrupt-signal", required_argument, NULL, 's' },
+		{ "interrupt-grace", required_argument, NULL, 't' },
 		{ "split-errors", no_argument, NULL, 'e' },
 		{ 0 },
 	};
-	str max = { 0 }, grace = { 0 };
-	uint64_t grace_ms;
+	struct texts t = { 0 };
 
 	for (int c; (c = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
 		switch (c) {
 		case 'd': s->dir = optarg; break;
 		case 'i': s->id = optarg; break;
 		case 'c': s->cwd = optarg; break;
-		case 'm': max = str_from(optarg); break;
-		case 'g': grace = str_from(optarg); break;
+		case 'm': t.max = str_from(optarg); break;
+		case 'g': t.grace = str_from(optarg); break;
+		case 's': t.interrupt = str_from(optarg); break;
+		case 't': t.interrupt_grace = str_from(optarg); break;
 		case 'e': s->split_errors = true; break;
 		default: return usage("unknown option");
 		}
 	}
 	s->argv = argv + optind;
-	if (!s->dir || !s->id || !*s->id || !s->argv[0])
-		return usage("--dir, --id and a program are needed");
-	if (!s->cwd || s->cwd[0] != '/')
-		return usage("--cwd must be an absolute path");
-	if (!str_to_u64(max, &s->max_output))
-		return usage("--max-output must be a number of bytes");
-	if (!str_to_u64(grace, &grace_ms) || grace_ms > GRACE_MAX_MS)
-		return usage("--stop-grace must be at most a day in milliseconds");
-	s->grace_ms = (int64_t)grace_ms;
-	return 0;
+	return check_options(s, &t);
 }
 
 /* From here on no signal and no hang-up of whoever started us can end the run by accident. */

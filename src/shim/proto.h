@@ -5,7 +5,9 @@
  *
  * The socket speaks lines. Each request is answered "ok\n" or "error TEXT\n":
  *   signal N          to the agent's process group
- *   stop              SIGTERM to the group, after the grace SIGKILL for the whole run
+ *   interrupt         the agent's own signal for that to the group; an error where it has none
+ *   stop              the same, after its grace (or at once, where there is none) SIGTERM to the
+ *                     group, after that one's grace SIGKILL for the whole run
  *   send LEN\nBYTES   queue input for the agent (when it has no prompt file)
  *   deliver LEN ID\nBYTES   the same, once per ID: one that was taken before is only answered
  *   close-input       end of input, after what is queued

@@ -16,10 +16,11 @@ enum { SHIM_CONNS = 8 };
 
 enum phase {
 	PH_RUNNING,
-	PH_STOPPING,   /* asked to stop: SIGTERM is out, SIGKILL follows at `due` */
-	PH_SWEEP_TERM, /* the agent has ended, its descendants were asked to */
-	PH_SWEEP_KILL, /* everything below us is killed until nothing is left */
-	PH_RECORD,     /* all over; the exit record is being written */
+	PH_INTERRUPTED, /* asked to stop: the agent's own signal is out, SIGTERM follows at `due` */
+	PH_STOPPING,    /* SIGTERM is out, SIGKILL follows at `due` */
+	PH_SWEEP_TERM,  /* the agent has ended, its descendants were asked to */
+	PH_SWEEP_KILL,  /* everything below us is killed until nothing is left */
+	PH_RECORD,      /* all over; the exit record is being written */
 };
 
 struct conn {
@@ -51,6 +52,8 @@ struct shim {
 	char **argv;
 	uint64_t max_output; /* of each stream that is kept */
 	int64_t grace_ms;
+	int interrupt_signal; /* makes the agent leave off in order; 0: there is none */
+	int64_t interrupt_grace_ms;
 	bool split_errors;
 
 	int dirfd, lock, listener, signals; /* dirfd is also our working directory */
@@ -87,6 +90,9 @@ void agent_start(struct shim *s);
 void agent_exec_status(struct shim *s);
 void agent_feed(struct shim *s);
 int agent_signal(struct shim *s, int signo);
+/* -1 when there is no signal for that, or it cannot be sent. */
+int agent_interrupt(struct shim *s);
+/* The first step of the ladder; the others follow by shim_step until the agent has ended. */
 void agent_stop(struct shim *s);
 void agent_reap(struct shim *s);
 void shim_step(struct shim *s);

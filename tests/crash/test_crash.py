@@ -305,7 +305,7 @@ def rebuilding(site, point):
 SCENARIOS = {
     asking: ["before-send", "after-send", "before-run-report", "after-run-report", "begin-send", "end-send"],
     wandering: ["git-harvest-attached", "git-restore-rescued"],
-    stopping: ["begin-run-stop", "end-run-stop"],
+    stopping: ["begin-run-stop", "before-stop", "end-run-stop"],
     planned: ["begin-plan", "before-plan-outcome", "end-plan"],
     backup: ["backup-copied", "backup-verified"],
     importing: ["new-store-written", "new-store-replace"],

@@ -1,0 +1,43 @@
+#include "drive/run_shim.h"
+
+#include <inttypes.h>
+
+#include "base/arena.h"
+
+static const char *number(struct arena *a, int64_t n)
+{
+	return arena_printf(a, "%" PRId64, MAX(n, (int64_t)0)).p;
+}
+
+const char *const *run_shim_argv(struct arena *a, const struct run_spec *spec)
+{
+	const char *interrupt = spec->interrupt_signal ? "--interrupt-signal" : NULL;
+	const struct {
+		const char *name, *value;
+	} options[] = {
+		{ "--dir", spec->dir },
+		{ "--id", spec->id },
+		{ "--cwd", spec->cwd },
+		{ "--max-output", number(a, (int64_t)spec->max_output_bytes) },
+		{ "--stop-grace", number(a, spec->stop_grace_ms) },
+		{ interrupt, number(a, spec->interrupt_signal) },
+		{ interrupt ? "--interrupt-grace" : NULL, number(a, spec->interrupt_grace_ms) },
+		{ spec->split_errors ? "--split-errors" : NULL, NULL },
+	};
+	size_t n = 0, at = 0;
+	const char **argv;
+
+	while (spec->argv[n])
+		n++;
+	argv = arena_array(a, const char *, n + 2 * ARRAY_LEN(options) + 3);
+	argv[at++] = spec->shim;
+	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+		if (options[i].name)
+			argv[at++] = options[i].name;
+		if (options[i].name && options[i].value)
+			argv[at++] = options[i].value;
+	}
+	argv[at++] = "--";
+	memcpy(argv + at, spec->argv, n * sizeof(*argv));
+	return argv;
+}
