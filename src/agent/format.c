@@ -85,6 +85,7 @@ const struct agent_format agent_formats[] = {
 			.launch = launch_opencode },
 };
 const size_t agent_formats_n = ARRAY_LEN(agent_formats);
+const char *const agent_format_names[] = { "raw", "claude", "codex", "gemini", "opencode", NULL };
 
 const struct agent_format *format_find(str name)
 {

@@ -162,8 +162,10 @@ static void read_agent(struct config_reader *r, const struct member *m, struct c
 			config_unknown(r, path, key, names, all.n);
 	}
 	check_agent_ways(r, path, agent);
-	place_prompt(r, arena_printf(a, STR_FMT ".command", STR_ARG(path)), agent,
-			value_str_at(m->value, "command").n > 0);
+	config_check_format(r, path, agent, m->value);
+	if (str_is(agent->format, "raw"))
+		place_prompt(r, arena_printf(a, STR_FMT ".command", STR_ARG(path)), agent,
+				value_str_at(m->value, "command").n > 0);
 }
 
 static void read_agents(struct config_reader *r, const value *v)

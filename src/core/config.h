@@ -22,8 +22,11 @@ struct config_agent {
 	str name;
 	str runtime; /* "exec" */
 	str format;  /* of agent_formats */
-	const str *command; /* argv; a word with {prompt} or {prompt_file} is there unless prompt_by is stdin */
+	/* Of raw: argv; a word with {prompt} or {prompt_file} is there unless prompt_by is stdin. */
+	const str *command;
 	size_t command_n;
+	str model, permission_mode; /* empty: the agent's own, that for unattended work */
+	int64_t max_turns;          /* 0: no limit */
 	enum prompt_by prompt_by;
 	const struct config_env {
 		str name, value;
@@ -35,6 +38,10 @@ struct config_agent {
 	enum agent_input input;              /* how it gets further instructions while it runs */
 	int64_t rate_limit_exit, login_exit; /* 0: none */
 	int recovery;                        /* enum rung - RUNG_RESEND */
+	str description;                     /* its capability card */
+	const str *capabilities;
+	size_t capabilities_n;
+	str cost_tier;
 };
 
 struct config {

@@ -27,7 +27,7 @@ struct option {
 	const char *help;
 	const char *const *choices; /* ends with NULL */
 	size_t offset, count_offset;
-	bool optional; /* may be left out though there is no default: the number stays -1 */
+	bool optional; /* may be left out though there is no default: a number stays -1 */
 	bool budget;   /* a number that may also be "unlimited" (-1) or "3x estimate" (0) */
 };
 
@@ -57,6 +57,9 @@ void config_read_option(struct config_reader *r, str key, const struct option *o
 		void *base);
 
 void config_read_prices(struct config_reader *r, const value *v);
+/* What the format of an agent asks for and does not go with; doc: its table in the file. */
+void config_check_format(struct config_reader *r, str path, struct config_agent *agent,
+		const value *doc);
 /* What is contradictory in [planner]. */
 void config_check_planner(struct config_reader *r);
 /* What only the core is told, checked against the rest: allowed agents, budgets, quiet hours. */

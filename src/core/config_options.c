@@ -213,9 +213,9 @@ static const struct option options[] = {
 #undef LIST_AT
 
 static const char *const runtimes[] = { "exec", NULL };
-static const char *const formats[] = { "raw", NULL };
 static const char *const prompts[] = { "stdin", "arg", "file", NULL }; /* enum prompt_by */
 static const char *const inputs[] = { "none", "stdin", NULL };         /* enum agent_input */
+static const char *const tiers[] = { "low", "medium", "high", NULL };
 static const char *const recoveries[] = { "resend", "replan", "reassign", "escalate", NULL };
 
 #define AT(member) .offset = offsetof(struct config_agent, member)
@@ -225,13 +225,30 @@ static const struct option agent_options[] = {
 	{ "runtime", OPT_WORD, 0, 0, "\"exec\"",
 			"How the agent is run: exec is one process per run.", runtimes,
 			AT(runtime) },
-	{ "format", OPT_WORD, 0, 0, "\"raw\"", "What its output is: raw is any text.", formats,
-			AT(format) },
+	{ "format", OPT_WORD, 0, 0, "\"raw\"",
+			"Which agent it is, and so how it is started and heard: raw is any command "
+			"and any text.",
+			agent_format_names, AT(format) },
 	{ "command", OPT_COMMAND, 0, 0, NULL,
-			"A text is run by sh -c, with the prompt (or the name of its file) as "
-			"\"$1\"; a list is the command and its arguments, in which {prompt} and "
-			"{prompt_file} are replaced.",
-			LIST_AT(command) },
+			"Of raw, where it must be given: a text is run by sh -c, with the prompt "
+			"(or the name of its file) as \"$1\"; a list is the command and its "
+			"arguments, in which {prompt} and {prompt_file} are replaced. Of others: a "
+			"list, to which our options are appended; left out, it is the format's "
+			"name.",
+			LIST_AT(command), .optional = true },
+	{ "model", OPT_STR, 0, LIMIT_NAME, "\"\"",
+			"The model, as the agent calls it; empty: the agent's own choice.",
+			AT(model) },
+	{ "permission_mode", OPT_STR, 0, LIMIT_NAME, "\"\"",
+			"What the agent may do without asking, in its own words; empty: what lets "
+			"it work unattended in its worktree (claude: acceptEdits with all tools of "
+			"its scope granted; codex: workspace-write; gemini: yolo; opencode: "
+			"default).",
+			AT(permission_mode) },
+	{ "max_turns", OPT_INT, 0, 100000, "0",
+			"The most turns of one run, where the agent can be told so (claude); 0: no "
+			"limit.",
+			AT(max_turns) },
 	{ "prompt", OPT_CHOICE, 0, 0, "\"stdin\"",
 			"How the agent gets its prompt: on standard input, as an argument, or in "
 			"a file.",
@@ -241,7 +258,8 @@ static const struct option agent_options[] = {
 			"[\"HOME\", \"PATH\", \"USER\", \"LANG\", \"LC_ALL\", \"TMPDIR\", "
 			"\"TERM\"]",
 			"Names of the variables that are handed on from the daemon's environment; "
-			"nothing else of it is.",
+			"nothing else of it is. Unless this is given, those that the format needs "
+			"are added, such as ANTHROPIC_API_KEY or CODEX_HOME.",
 			LIST_AT(env_pass) },
 	{ "concurrency", OPT_INT, 1, 256, "256", "The most nodes that it works on at a time.",
 			AT(concurrency) },
@@ -259,6 +277,13 @@ static const struct option agent_options[] = {
 	{ "recovery", OPT_CHOICE, 0, 0, "\"resend\"",
 			"The first rung of the ladder once nudges did not help.", recoveries,
 			AT(recovery) },
+	{ "description", OPT_STR, 0, LIMIT_TITLE, "\"\"", "What it is good for, in a line.",
+			AT(description) },
+	{ "capabilities", OPT_TEXTS, 0, LIMIT_ID, "[]",
+			"What it can do, as tags such as \"rust\" or \"review\".",
+			LIST_AT(capabilities) },
+	{ "cost_tier", OPT_WORD, 0, 0, "\"medium\"", "What its work costs, roughly.", tiers,
+			AT(cost_tier) },
 };
 
 struct options config_options(void)

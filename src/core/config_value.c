@@ -447,7 +447,7 @@ value *config_option_value(struct arena *a, const struct option *o, const void *
 {
 	size_t n = o->count_offset ? *CFIELD(base, o->count_offset, size_t) : 0;
 
-	if (o->optional && *CFIELD(base, o->offset, int64_t) < 0)
+	if (o->optional && o->type != OPT_COMMAND && *CFIELD(base, o->offset, int64_t) < 0)
 		return value_null(a);
 	if (o->budget && *CFIELD(base, o->offset, int64_t) <= 0)
 		return value_cstr(a, *CFIELD(base, o->offset, int64_t) ? unlimited : from_estimate);

@@ -17,6 +17,7 @@ static struct config *parse(const char *toml)
 }
 
 #define AGENT "[agents.x]\ncommand = \"a\"\n"
+#define CLAUDE "[agents.x]\nformat = \"claude\"\n"
 #define TWO AGENT "[agents.y]\ncommand = \"a\"\n"
 
 TEST(defaults)
@@ -210,6 +211,40 @@ TEST(everything_set)
 }
 
 /* How the prompt gets into the command. Words are joined by "|". */
+static bool passes(const struct config_agent *a, const char *name)
+{
+	for (size_t i = 0; i < a->env_pass_n; i++)
+		if (str_is(a->env_pass[i], name))
+			return true;
+	return false;
+}
+
+TEST(a_known_agent_needs_little)
+{
+	struct config *c = parse(
+			"[agents.a]\nformat = \"claude\"\n"
+			"[agents.b]\nformat = \"codex\"\ncommand = [\"/opt/codex\"]\n"
+			"model = \"m\"\npermission_mode = \"read-only\"\nprompt = \"arg\"\n"
+			"env_pass = [\"PATH\"]\ndescription = \"reviews\"\n"
+			"capabilities = [\"c++\", \"review\"]\ncost_tier = \"low\"\n");
+	const struct config_agent *a = &c->agents[0], *b = &c->agents[1];
+
+	assert_int_equal(a->command_n, 1);
+	assert_true(str_is(a->command[0], "claude"));
+	assert_true(passes(a, "HOME") && passes(a, "ANTHROPIC_API_KEY"));
+	assert_false(passes(a, "OPENAI_API_KEY"));
+	assert_int_equal(a->max_turns, 0);
+	assert_true(str_is(a->cost_tier, "medium"));
+	/* What is written is exactly what holds. */
+	assert_int_equal(b->command_n, 1);
+	assert_int_equal(b->env_pass_n, 1);
+	assert_true(str_is(b->model, "m") && str_is(b->permission_mode, "read-only"));
+	assert_int_equal(b->capabilities_n, 2);
+	assert_true(str_is(b->cost_tier, "low"));
+	assert_ptr_equal(c->policy.agents[1].format, format_find(STR("codex")));
+	config_free(c);
+}
+
 TEST(commands)
 {
 	static const struct {
@@ -378,6 +413,17 @@ TEST(problems)
 		{ AGENT "rate_limit_exit = 77", "agents.x.login_exit: is the same as" },
 		{ AGENT "login_exit = 256", "agents.x.login_exit: 256 is out of range: 0 to 255" },
 		{ AGENT "recovery = \"nudge\"", "agents.x.recovery: \"nudge\" is not one of" },
+		{ AGENT "model = \"m\"", "agents.x.model: an agent of format \"raw\"" },
+		{ AGENT "format = \"claude\"", "agents.x.command: write a list of words" },
+		{ CLAUDE "permission_mode = \"yes\"", "is not one of: \"acceptEdits\", \"auto\"" },
+		{ CLAUDE "input = \"stdin\"\nprompt = \"arg\"",
+				"agents.x.input: Claude Code reads" },
+		{ CLAUDE "max_turns = -1", "agents.x.max_turns: -1 is out of range" },
+		{ "[agents.x]\nformat = \"codex\"\nmax_turns = 3",
+				"agents.x.max_turns: Codex has no such option" },
+		{ CLAUDE "capabilities = [\"rust\", \"C D\"]",
+				"agents.x.capabilities[1]: a tag has" },
+		{ CLAUDE "cost_tier = \"free\"", "agents.x.cost_tier: \"free\" is not one of" },
 		{ "x =", "line 1" },
 	};
 

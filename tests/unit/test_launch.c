@@ -448,10 +448,12 @@ TEST(every_row_is_whole)
 		const struct agent_format *f = &agent_formats[i];
 
 		assert_non_null(f->launch);
+		assert_string_equal(agent_format_names[i], f->name);
 		assert_int_equal(f->program != NULL, f->structured);
 		assert_int_equal(f->tools != NULL, f->scoped);
 		assert_int_equal(f->permission_modes != NULL, f->structured);
 	}
+	assert_null(agent_format_names[agent_formats_n]);
 	for (int i = 0; i < TOOL_CLASS_COUNT; i++)
 		assert_int_equal(tool_class_parse(str_from(tool_class_name((enum tool_class)i))),
 				i);

@@ -1,0 +1,120 @@
+/* What the format of an agent asks for: the rest of [agents.NAME] is checked against its row. */
+#include "base/buf.h"
+#include "base/str.h"
+#include "core/config_impl.h"
+
+static str key_of(struct config_reader *r, str path, const char *key)
+{
+	return arena_printf(&r->c->arena, STR_FMT ".%s", STR_ARG(path), key);
+}
+
+static void check_mode(struct config_reader *r, str path, const struct config_agent *agent,
+		const struct agent_format *f)
+{
+	_cleanup_(buf_done)
+	struct buf all = BUF_INIT;
+
+	if (agent->permission_mode.n == 0)
+		return;
+	for (size_t i = 0; f->permission_modes[i]; i++) {
+		if (str_is(agent->permission_mode, f->permission_modes[i]))
+			return;
+		buf_addf(&all, "%s\"%s\"", i ? ", " : "", f->permission_modes[i]);
+	}
+	config_problem(r, key_of(r, path, "permission_mode"), "\"" STR_FMT "\" is not one of: %s",
+			STR_ARG(agent->permission_mode), buf_cstr(&all));
+}
+
+/* What only an agent that we know can be told. */
+static void check_raw(struct config_reader *r, str path, const value *doc)
+{
+	static const char *const keys[] = { "model", "permission_mode", "max_turns" };
+
+	if (!value_at(doc, "command"))
+		config_problem(r, key_of(r, path, "command"), "is missing");
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (value_at(doc, keys[i]))
+			config_problem(r, key_of(r, path, keys[i]),
+					"an agent of format \"raw\" gets it as a word of its "
+					"command");
+}
+
+static void check_known(struct config_reader *r, str path, const struct config_agent *agent,
+		const struct agent_format *f, const value *doc)
+{
+	if (value_str_at(doc, "command").n)
+		config_problem(r, key_of(r, path, "command"),
+				"write a list of words, such as [\"%s\"]: options are appended to "
+				"it",
+				f->program);
+	if (agent->input != INPUT_NONE)
+		config_problem(r, key_of(r, path, "input"),
+				"%s reads nothing more while it runs; leave it out", f->title);
+	if (agent->max_turns && !f->limits_turns)
+		config_problem(r, key_of(r, path, "max_turns"),
+				"%s has no such option; leave it out", f->title);
+	check_mode(r, path, agent, f);
+}
+
+static bool tag_valid(str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+				    (c && strchr("_-.+#", c))))
+			return false;
+	}
+	return s.n > 0;
+}
+
+static void check_card(struct config_reader *r, str path, const struct config_agent *agent)
+{
+	for (size_t i = 0; i < agent->capabilities_n; i++)
+		if (!tag_valid(agent->capabilities[i]))
+			config_problem(r,
+					arena_printf(&r->c->arena, STR_FMT ".capabilities[%zu]",
+							STR_ARG(path), i),
+					"a tag has characters of a-z, 0-9 and \"_-.+#\"");
+}
+
+/* Those of the general list, then those of the format. */
+static void add_env_pass(struct config_reader *r, struct config_agent *agent,
+		const struct agent_format *f)
+{
+	size_t more = 0;
+	str *names;
+
+	while (f->env_pass && f->env_pass[more])
+		more++;
+	names = arena_array(&r->c->arena, str, agent->env_pass_n + more + 1);
+	memcpy(names, agent->env_pass, agent->env_pass_n * sizeof(*names));
+	for (size_t i = 0; i < more; i++)
+		names[agent->env_pass_n + i] = str_from(f->env_pass[i]);
+	agent->env_pass = names;
+	agent->env_pass_n += more;
+}
+
+void config_check_format(struct config_reader *r, str path, struct config_agent *agent,
+		const value *doc)
+{
+	const struct agent_format *f = format_find(agent->format);
+
+	check_card(r, path, agent);
+	if (!f)
+		return; /* which was said */
+	if (!f->program) {
+		check_raw(r, path, doc);
+		return;
+	}
+	check_known(r, path, agent, f, doc);
+	if (!value_at(doc, "env_pass"))
+		add_env_pass(r, agent, f);
+	if (agent->command_n == 0) {
+		str *argv = arena_array(&r->c->arena, str, 1);
+
+		argv[0] = str_from(f->program);
+		agent->command = argv;
+		agent->command_n = 1;
+	}
+}
