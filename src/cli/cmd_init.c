@@ -13,36 +13,68 @@ struct init {
 	struct repo repo;
 	str check;              /* command, or empty */
 	const char *check_file; /* that says so */
-	bool found[8];          /* by known_agents */
-	size_t found_n;
+	const struct found_agent *agents;
+	size_t agents_n;
+	const struct found_agent *usual; /* the first that works; NULL: none */
 	const char *dir, *config;
 	bool wrote_config;
 };
 
-/* The keys that we found out, then agents as suggestions: dotted keys come before tables. */
+static void add_agent(struct buf *b, const struct found_agent *f)
+{
+	/* One that does not work stays as a suggestion. */
+	const char *off = f->problem.n ? "#" : "";
+
+	buf_addf(b, "\n# %s" STR_FMT STR_FMT "\n%s[agents.%s]\n%sformat = \"%s\"\n",
+			f->format->title, STR_ARG(f->version.n ? STR(" ") : STR("")),
+			STR_ARG(f->version), off, f->format->name, off, f->format->name);
+	if (f->problem.n)
+		buf_addf(b, "# It was found but does not work: " STR_FMT ".\n",
+				STR_ARG(f->problem));
+	buf_addf(b, "#model = \"\"\n#permission_mode = \"%s\"\n#concurrency = 2\n",
+			f->format->permission_modes[0]);
+}
+
+static void add_example(struct buf *b)
+{
+	buf_adds(b,
+			STR("#defaults.agent = \"mine\"\n\n"
+			    "# Known by name:"));
+	for (size_t i = 0; agent_format_names[i]; i++)
+		if (agent_formats[i].program)
+			buf_addf(b, " %s", agent_format_names[i]);
+	buf_adds(b,
+			STR(". Any other command:\n"
+			    "#[agents.mine]\n"
+			    "#command = [\"/path/to/agent\"]\n"
+			    "#\n"
+			    "#[agents.claude]\n"
+			    "#format = \"claude\"\n"));
+}
+
+/* The keys that we found out, then the agents: dotted keys come before tables. */
 static void add_findings(const struct init *in, struct buf *b)
 {
-	const char *first = NULL;
-
 	if (in->check.n) {
 		buf_addf(b, "\n# Found in %s.\nworkspace.check_command = ", in->check_file);
 		json_write_string(b, in->check);
 		buf_addc(b, '\n');
 	}
-	for (size_t i = 0; i < known_agents_n; i++)
-		if (in->found[i] && !first)
-			first = known_agents[i].name;
 	buf_addf(b,
 			"\n# Agents. A run is one process; it gets the prompt on its standard "
 			"input and works in a\n"
-			"# worktree of its own. %s\n#defaults.agent = \"%s\"\n",
-			first ? "These were found on this machine: take the # away to use one."
-			      : "None was found on this machine; this is how one is written.",
-			first ? first : "claude");
-	for (size_t i = 0; i < known_agents_n; i++)
-		if (in->found[i] || (!first && i == 0))
-			buf_addf(b, "#\n#[agents.%s]\n#command = %s\n", known_agents[i].name,
-					known_agents[i].command);
+			"# worktree of its own. %s\n",
+			in->agents_n ? "These were found on this machine."
+				     : "None was found on this machine; this is how one is "
+				       "written.");
+	if (!in->agents_n) {
+		add_example(b);
+		return;
+	}
+	if (in->usual)
+		buf_addf(b, "defaults.agent = \"%s\"\n", in->usual->format->name);
+	for (size_t i = 0; i < in->agents_n; i++)
+		add_agent(b, &in->agents[i]);
 }
 
 static int write_config(struct init *in, struct ov_err *err)
@@ -110,11 +142,10 @@ static int look(struct cli *c, struct init *in, struct ov_err *err)
 	in->dir = path_join(c->arena, in->repo.top, ".overseer");
 	in->config = path_join(c->arena, in->dir, "config.toml");
 	in->check = check_detect(c->arena, in->repo.top, &in->check_file);
-	assert(known_agents_n <= ARRAY_LEN(in->found));
-	for (size_t i = 0; i < known_agents_n; i++) {
-		in->found[i] = program_in_path(c->arena, known_agents[i].name) != NULL;
-		in->found_n += in->found[i];
-	}
+	in->agents_n = agents_detect(c->arena, &in->agents);
+	for (size_t i = 0; i < in->agents_n && !in->usual; i++)
+		if (in->agents[i].problem.n == 0)
+			in->usual = &in->agents[i];
 	return 0;
 }
 
@@ -123,31 +154,61 @@ static void label(struct out *o, const char *name)
 	cell(o, S_BOLD, str_from(name));
 }
 
-static void tell_agents(struct out *o, const struct init *in)
+/* What we get from it: "hooks, resume, tools, cost". */
+static str features(struct arena *a, const struct agent_format *f)
 {
-	bool first = true;
+	const struct {
+		bool has;
+		const char *name;
+	} all[] = { { f->hooks, "hooks" }, { f->resumes, "resume" }, { f->scoped, "tool scope" },
+		{ f->costs, "cost" } };
+	str s = STR("");
 
-	for (size_t i = 0; i < known_agents_n; i++) {
-		if (!in->found[i])
-			continue;
-		label(o, first ? "Agents" : "");
-		cell_f(o, S_PLAIN, "%s  -> a suggestion for [agents.%s]", known_agents[i].name,
-				known_agents[i].name);
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (all[i].has)
+			s = arena_printf(a, STR_FMT "%s%s", STR_ARG(s), s.n ? ", " : "",
+					all[i].name);
+	return s;
+}
+
+static void tell_none(struct out *o)
+{
+	label(o, "Agents");
+	cell(o, S_PLAIN,
+			STR("none of claude, codex, gemini, opencode is in PATH; any "
+			    "command will do:"));
+	row_end(o);
+	label(o, "");
+	cell(o, S_PLAIN,
+			STR("[agents.mine]  command = [\"/path/to/agent\"]   and   "
+			    "defaults.agent = \"mine\""));
+	row_end(o);
+}
+
+static void tell_agents(struct cli *c, const struct init *in)
+{
+	struct out *o = &c->out;
+
+	for (size_t i = 0; i < in->agents_n; i++) {
+		const struct found_agent *f = &in->agents[i];
+
+		label(o, i ? "" : "Agents");
+		if (f->problem.n)
+			cell_f(o, S_YELLOW, "%s does not work: " STR_FMT, f->format->name,
+					STR_ARG(f->problem));
+		else
+			cell_f(o, S_PLAIN, "%s " STR_FMT "  (" STR_FMT ")%s%s%s%s", f->format->name,
+					STR_ARG(f->version.n ? f->version
+							     : STR("(version unknown)")),
+					STR_ARG(features(c->arena, f->format)),
+					in->wrote_config ? "  -> [agents." : "",
+					in->wrote_config ? f->format->name : "",
+					in->wrote_config ? "]" : "",
+					in->wrote_config && f == in->usual ? "  (default)" : "");
 		row_end(o);
-		first = false;
 	}
-	if (first) {
-		label(o, "Agents");
-		cell(o, S_PLAIN,
-				STR("none of claude, codex, gemini, opencode is in PATH; any "
-				    "command will do:"));
-		row_end(o);
-		label(o, "");
-		cell(o, S_PLAIN,
-				STR("[agents.mine]  command = [\"/path/to/agent\"]   and   "
-				    "defaults.agent = \"mine\""));
-		row_end(o);
-	}
+	if (in->agents_n == 0)
+		tell_none(o);
 }
 
 static void tell(struct cli *c, const struct init *in)
@@ -166,7 +227,7 @@ static void tell(struct cli *c, const struct init *in)
 					: in->repo.clean ? "clean"
 							 : "with uncommitted changes");
 	row_end(o);
-	tell_agents(o, in);
+	tell_agents(c, in);
 	label(o, "Checks");
 	if (in->check.n)
 		cell_f(o, S_PLAIN, STR_FMT "  (found in %s)  -> workspace.check_command",
@@ -181,7 +242,7 @@ static void tell(struct cli *c, const struct init *in)
 					       "changed)"));
 	row_end(o);
 	label(o, "Next");
-	if (in->wrote_config) {
+	if (in->wrote_config && !in->usual) {
 		cell(o, S_PLAIN,
 				STR("edit .overseer/config.toml    choose the agent: "
 				    "defaults.agent"));
@@ -198,14 +259,25 @@ static void tell(struct cli *c, const struct init *in)
 	table_end(o, "");
 }
 
+static value *agent_value(struct arena *a, const struct found_agent *f)
+{
+	value *v = value_object(a);
+
+	value_put(a, v, "name", value_cstr(a, f->format->name));
+	value_put(a, v, "title", value_cstr(a, f->format->title));
+	value_put(a, v, "path", value_cstr(a, f->path));
+	value_put(a, v, "version", f->version.n ? value_str(a, f->version) : value_null(a));
+	value_put(a, v, "problem", f->problem.n ? value_str(a, f->problem) : value_null(a));
+	return v;
+}
+
 static void tell_json(struct cli *c, const struct init *in)
 {
 	struct arena *a = c->arena;
 	value *v = value_object(a), *agents = value_array(a);
 
-	for (size_t i = 0; i < known_agents_n; i++)
-		if (in->found[i])
-			value_push(a, agents, value_cstr(a, known_agents[i].name));
+	for (size_t i = 0; i < in->agents_n; i++)
+		value_push(a, agents, agent_value(a, &in->agents[i]));
 	value_put(a, v, "repository", value_cstr(a, in->repo.top));
 	value_put(a, v, "branch", value_str(a, in->repo.branch));
 	value_put(a, v, "clean", value_bool(a, in->repo.clean));
@@ -213,6 +285,9 @@ static void tell_json(struct cli *c, const struct init *in)
 	value_put(a, v, "config", value_cstr(a, in->config));
 	value_put(a, v, "created", value_bool(a, in->wrote_config));
 	value_put(a, v, "agents", agents);
+	value_put(a, v, "default_agent",
+			in->wrote_config && in->usual ? value_cstr(a, in->usual->format->name)
+						      : value_null(a));
 	value_put(a, v, "check_command", value_str(a, in->check));
 	json_write(&c->out.buf, v);
 	buf_addc(&c->out.buf, '\n');

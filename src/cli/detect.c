@@ -9,16 +9,14 @@
 #include "data/value.h"
 #include "sys/file.h"
 
-enum { GIT_MS = 30 * 1000, GIT_MAX = 4 * 1024 * 1024, FILE_MAX = 1024 * 1024 };
-
-/* How each is run without a person, with the prompt on its standard input. */
-const struct known_agent known_agents[] = {
-	{ "claude", "[\"claude\", \"-p\", \"--permission-mode\", \"acceptEdits\"]" },
-	{ "codex", "[\"codex\", \"exec\", \"--full-auto\", \"-\"]" },
-	{ "gemini", "[\"gemini\", \"--yolo\"]" },
-	{ "opencode", "[\"opencode\", \"run\"]" },
+enum {
+	GIT_MS = 30 * 1000,
+	GIT_MAX = 4 * 1024 * 1024,
+	FILE_MAX = 1024 * 1024,
+	PROBE_MS = 3000,
+	PROBE_MAX = 64 * 1024,
+	VERSION_MAX = 40,
 };
-const size_t known_agents_n = ARRAY_LEN(known_agents);
 
 /* git's output without the last newline; *ret_status is its exit status. */
 static int git(struct arena *a, const char *const *argv, const char *cwd, str *ret, int *ret_status,
@@ -168,4 +166,59 @@ str check_detect(struct arena *a, const char *top, const char **ret_file)
 		s = STR("go test ./...");
 	}
 	return s.n ? s : from_python(a, top, ret_file);
+}
+
+/* The first word that begins with a digit, as in "codex-cli 0.166.0"; else nothing. */
+static str version_in(str text)
+{
+	str line = STR(""), word;
+
+	str_split(&text, '\n', &line);
+	while (str_split(&line, ' ', &word)) {
+		word = str_trim(word);
+		if (word.n && word.n <= VERSION_MAX && word.p[0] >= '0' && word.p[0] <= '9')
+			return word;
+	}
+	return STR("");
+}
+
+static void probe(struct arena *a, struct found_agent *f)
+{
+	const char *argv[] = { f->path, f->format->probe, NULL };
+	_cleanup_(buf_done)
+	struct buf out = BUF_INIT;
+	struct capture spec = { .argv = argv,
+		.max = PROBE_MAX,
+		.timeout_ms = PROBE_MS,
+		.quiet = true };
+	struct ov_err err;
+	int status, r = spawn_capture(&spec, &out, &status, &err);
+
+	if (r == OV_EUNAVAILABLE)
+		return; /* slow is not broken */
+	if (r < 0)
+		f->problem = arena_printf(a, "%s", err.msg);
+	else if (status != 0)
+		f->problem = arena_printf(a, "\"%s %s\" failed with status %d", f->format->program,
+				f->format->probe, status);
+	else
+		f->version = arena_str(a, version_in(buf_str(&out)));
+}
+
+size_t agents_detect(struct arena *a, const struct found_agent **ret)
+{
+	struct found_agent *found = arena_array(a, struct found_agent, agent_formats_n);
+	size_t n = 0;
+
+	for (size_t i = 0; i < agent_formats_n; i++) {
+		const struct agent_format *f = &agent_formats[i];
+		const char *path = f->program ? program_in_path(a, f->program) : NULL;
+
+		if (!path)
+			continue;
+		found[n] = (struct found_agent){ .format = f, .path = path };
+		probe(a, &found[n++]);
+	}
+	*ret = found;
+	return n;
 }

@@ -1,5 +1,6 @@
 #pragma once
 /* What `init` finds out about a repository and a machine, without changing either. */
+#include "agent/format.h"
 #include "base/ov.h"
 
 struct repo {
@@ -12,13 +13,16 @@ struct repo {
 /* Of the repository that `from` (NULL: the working folder) is in; OV_ENOTFOUND outside of one. */
 int repo_detect(struct arena *a, const char *from, struct repo *ret, struct ov_err *err);
 
-struct known_agent {
-	const char *name;
-	const char *command; /* as TOML, for config.toml */
+/* An agent that we know and that is installed. */
+struct found_agent {
+	const struct agent_format *format;
+	const char *path;
+	str version; /* "2.1.325"; empty: it did not say */
+	str problem; /* why it cannot be used; empty: it can */
 };
 
-extern const struct known_agent known_agents[];
-extern const size_t known_agents_n;
+/* Those in PATH, in the order of agent_formats. Each is asked for its version, for 3 s at most. */
+size_t agents_detect(struct arena *a, const struct found_agent **ret);
 
 /* The command that tests the repository and the file that says so; empty when none is known. */
 str check_detect(struct arena *a, const char *top, const char **ret_file);

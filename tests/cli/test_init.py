@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 import tomllib
 
 from cli_case import Case, main
@@ -66,22 +67,52 @@ class Init(Case):
         self.assertEqual(self.exclude(), before)
         self.assertFalse(self.ok("init", "--json").json()["created"])
 
-    def test_agents_are_suggested(self):
+    def test_agents_that_are_found_are_configured(self):
         self.repository()
-        self.bare_path("codex", "claude")
+        self.bare_path("claude", "codex", "gemini", "opencode")
+        self.write("bin/claude", "#!/bin/sh\necho '2.1.325 (Claude Code)'\n", 0o755)
+        self.write("bin/codex", "#!/bin/sh\n[ \"$1\" = --version ] && echo codex-cli 0.166.0\n", 0o755)
+        self.write("bin/gemini", "#!/bin/sh\necho broken >&2\nexit 3\n", 0o755)
         done = self.ok("init")
-        self.assertIn("[agents.claude]", done.out)
-        self.assertIn("[agents.codex]", done.out)
+        self.assertIn("claude 2.1.325  (hooks, resume, tool scope, cost)  -> [agents.claude]  (default)", done.out)
+        self.assertIn("codex 0.166.0  (hooks, resume, tool scope)  -> [agents.codex]", done.out)
+        self.assertIn('gemini does not work: "gemini --version" failed with status 3', done.out)
+        self.assertIn("opencode (version unknown)", done.out)
+        self.assertNotIn("choose the agent", done.out)
+        config = self.config()
+        self.assertEqual(config["defaults"]["agent"], "claude")
+        self.assertEqual(config["agents"], {name: {"format": name} for name in ("claude", "codex", "opencode")})
+        self.assertIn("good, 3 agents", self.ok("config", "check").out)
+        # What is commented out is written as it would have to be.
         path = os.path.join(self.cwd, ".overseer/config.toml")
         with open(path) as f:
             text = f.read()
-        self.assertIn('#defaults.agent = "claude"\n', text)
-        # What the file suggests works once the comment signs are gone.
-        start = text.index('#defaults.agent = "claude"')
+        start = text.index("[agents.claude]")
+        lines = [line[1:] if line.startswith("#") and not line.startswith("# ") else line
+                 for line in text[start:].splitlines()]
         with open(path, "w") as f:
-            f.write(text[:start] + "\n".join(line.lstrip("#") for line in text[start:].splitlines()) + "\n")
-        self.assertIn("good, 2 agents", self.ok("config", "check").out)
-        self.assertEqual(self.config()["agents"]["codex"]["command"][0], "codex")
+            f.write(text[:start] + "\n".join(lines) + "\n")
+        self.assertIn("good, 4 agents", self.ok("config", "check").out)
+
+    def test_all_agents_broken(self):
+        self.repository()
+        self.bare_path("codex")
+        self.write("bin/codex", "#!/nonexistent\n", 0o755)
+        done = self.ok("init")
+        self.assertIn("codex does not work", done.out)
+        self.assertIn("choose the agent", done.out)
+        self.assertEqual(self.config(), {})
+
+    def test_an_agent_that_does_not_answer_is_not_waited_for(self):
+        self.repository()
+        self.bare_path("codex")
+        self.write("bin/codex", "#!/bin/sh\necho $$ >%s\nwhile :; do :; done\n" % self.path("pid"),
+                   0o755)
+        begun = time.monotonic()
+        self.assertIn("codex (version unknown)", self.ok("init").out)
+        self.assertLess(time.monotonic() - begun, 30)
+        with open(self.path("pid")) as f:
+            self.assertFalse(os.path.exists(f"/proc/{f.read().strip()}"))
 
     def test_json(self):
         self.repository()
@@ -90,7 +121,9 @@ class Init(Case):
         found = self.ok("init", "--json").json()
         self.assertEqual(found["repository"], self.cwd)
         self.assertEqual((found["branch"], found["clean"], found["created"]), ("main", False, True))
-        self.assertEqual((found["agents"], found["check_command"]), (["gemini"], "make check"))
+        self.assertEqual(found["agents"], [{
+            "name": "gemini", "title": "Gemini CLI", "path": self.path("bin/gemini"), "version": None, "problem": None}])
+        self.assertEqual((found["default_agent"], found["check_command"]), ("gemini", "make check"))
 
     def check_command(self, files):
         """What is found in a repository with these files: in the output and in the file alike."""
