@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/duration.h"
+#include "base/map.h"
 #include "base/str.h"
 
 enum {
@@ -57,24 +58,90 @@ static enum budget_level level_of(int64_t used, int64_t limit)
 	return used < limit ? BUDGET_WARNED : BUDGET_SPENT;
 }
 
-struct budget_verdict budget_judge(const struct policy *p, const struct goal *g)
+static int64_t add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+void budget_add_live(struct budget_live *l, const struct run *r, const struct observation *o,
+		ov_time now)
+{
+	ov_time from = r->started_at ? r->started_at : r->created_at;
+
+	if (r->status == RUN_ENDED)
+		return;
+	l->runs++;
+	l->used[RES_WALL_MS] = add(l->used[RES_WALL_MS], MAX(now - from, (ov_time)0));
+	if (!o)
+		return;
+	l->used[RES_TOKENS] = add(l->used[RES_TOKENS], MAX(o->tokens, (int64_t)0));
+	l->used[RES_COST_MICROUSD] = add(l->used[RES_COST_MICROUSD],
+			MAX(o->cost_microusd, (int64_t)0));
+}
+
+struct budget_live budget_live_of(const struct state *s, const struct goal *g,
+		const struct map *observations, ov_time now)
+{
+	struct budget_live l = { 0 };
+
+	list_each (it, &s->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->run && as->node && as->node->goal == g)
+			budget_add_live(&l, as->run,
+					observations ? map_get(observations, as->run_id) : NULL,
+					now);
+	}
+	return l;
+}
+
+static int64_t used_of(const struct goal *g, const struct budget_live *live, int resource)
+{
+	return add(g->spent[resource], live ? live->used[resource] : 0);
+}
+
+struct budget_verdict budget_judge(const struct policy *p, const struct goal *g,
+		const struct budget_live *live)
 {
 	struct budget_verdict worst = { .limit = -1 };
 
 	for (int i = 0; i < RESOURCE_COUNT; i++) {
-		int64_t limit = budget_limit(p, g, (enum resource)i);
-		enum budget_level level = level_of(g->spent[i], limit);
+		int64_t limit = budget_limit(p, g, (enum resource)i), used = used_of(g, live, i);
+		enum budget_level level = level_of(used, limit);
 		bool nearer = limit > 0 &&
 				(worst.limit < 0 ||
-						(double)g->spent[i] / (double)limit >
-								(double)worst.used /
+						(double)used / (double)limit > (double)worst.used /
 										(double)worst.limit);
 
 		if (level > worst.level || (level == worst.level && nearer))
-			worst = (struct budget_verdict){ level, (enum resource)i, g->spent[i],
-				limit };
+			worst = (struct budget_verdict){ level, (enum resource)i, used, limit };
 	}
 	return worst;
+}
+
+bool budget_stops(const struct policy *p, const struct goal *g, const struct budget_live *live)
+{
+	for (int i = 0; i < RESOURCE_COUNT; i++)
+		if (i != RES_ITERATIONS &&
+				level_of(used_of(g, live, i),
+						budget_limit(p, g, (enum resource)i)) ==
+						BUDGET_SPENT)
+			return true;
+	return false;
+}
+
+ov_time budget_wake_at(const struct policy *p, const struct goal *g, const struct budget_live *live,
+		ov_time now)
+{
+	int64_t limit = budget_limit(p, g, RES_WALL_MS), used = used_of(g, live, RES_WALL_MS), left,
+		runs = (int64_t)live->runs;
+
+	if (limit < 0 || !runs || used >= limit)
+		return OV_TIME_MAX;
+	left = (used < warn_mark(limit) ? warn_mark(limit) : limit) - used;
+	return add(now, left / runs + (left % runs != 0));
 }
 
 static str amount_text(struct arena *a, enum resource resource, int64_t n)
@@ -119,7 +186,8 @@ str goal_held(const struct policy *p, const struct goal *g)
 {
 	if (g->status != GOAL_ACTIVE)
 		return STR("its goal is not active");
-	if (budget_judge(p, g).level == BUDGET_SPENT)
+	/* What is known of runs under way went into the level, which lasts until it is judged again. */
+	if (g->budget_level == BUDGET_SPENT || budget_judge(p, g, NULL).level == BUDGET_SPENT)
 		return STR("its goal's budget is spent");
 	return STR("");
 }

@@ -6,6 +6,7 @@
 #include "base/ov.h"
 #include "core/model.h"
 #include "core/policy.h"
+#include "core/reconcile.h"
 
 /* What the goal is expected to take: its own estimate, else the configured one (runs: per leaf). */
 int64_t budget_estimate(const struct policy *p, const struct goal *g, enum resource resource);
@@ -21,6 +22,22 @@ int64_t budget_limit(const struct policy *p, const struct goal *g, enum resource
 int64_t budget_next_mark(const struct policy *p, const struct goal *g, enum resource resource,
 		int64_t used_by_run);
 
+/*
+ * What the runs of a goal that are under way have used so far. Whether a run counts as one of the
+ * goal's runs is known at its end; its time, tokens and money are used up as it goes.
+ */
+struct budget_live {
+	int64_t used[RESOURCE_COUNT];
+	size_t runs;
+};
+
+/* Adds a run unless it has ended. o: what was seen of it; NULL: nothing. */
+void budget_add_live(struct budget_live *l, const struct run *r, const struct observation *o,
+		ov_time now);
+/* Of all runs of the goal; observations as in struct telemetry. */
+struct budget_live budget_live_of(const struct state *s, const struct goal *g,
+		const struct map *observations, ov_time now);
+
 struct budget_verdict {
 	enum budget_level
 			level; /* of the resource that is worst off: warned at 80 %, spent at 100 % */
@@ -28,7 +45,14 @@ struct budget_verdict {
 	int64_t used, limit; /* limit -1: nothing is limited */
 };
 
-struct budget_verdict budget_judge(const struct policy *p, const struct goal *g);
+/* live: NULL when only what has ended counts. */
+struct budget_verdict budget_judge(const struct policy *p, const struct goal *g,
+		const struct budget_live *live);
+/* Must the runs under way be stopped? Only for what they use up as they go. */
+bool budget_stops(const struct policy *p, const struct goal *g, const struct budget_live *live);
+/* When time alone changes the level, if the runs go on; OV_TIME_MAX: it does not. */
+ov_time budget_wake_at(const struct policy *p, const struct goal *g, const struct budget_live *live,
+		ov_time now);
 /* "13h of 24h of run time", "4 runs, unlimited", for people. */
 str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t limit);
 

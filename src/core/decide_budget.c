@@ -41,17 +41,16 @@ void run_spent(struct decide_ctx *cx, const struct run *r, const struct assignme
 
 void tick_budget(struct decide_ctx *cx, const struct decision *d)
 {
-	struct budget_verdict v = budget_judge(cx->policy, d->goal);
 	struct event *e = emit(cx, EV_GOAL_BUDGET, about_goal(d->goal));
 	int64_t twice;
 
-	ev_cstr(cx, e, "level", status_name(&budget_levels, (int)v.level));
-	ev_cstr(cx, e, "resource", status_name(&resources, (int)v.resource));
-	ev_int(cx, e, "used", v.used);
-	ev_int(cx, e, "limit", v.limit);
-	if (v.level != BUDGET_SPENT)
+	ev_cstr(cx, e, "level", status_name(&budget_levels, (int)d->level));
+	ev_cstr(cx, e, "resource", status_name(&resources, (int)d->resource));
+	ev_int(cx, e, "used", d->used);
+	ev_int(cx, e, "limit", d->limit);
+	if (d->level != BUDGET_SPENT)
 		return;
-	twice = v.limit > INT64_MAX / 2 ? v.limit : 2 * MAX(v.used, v.limit);
+	twice = d->limit > INT64_MAX / 2 ? d->limit : 2 * MAX(d->used, d->limit);
 	escalate_about(cx, about_goal(d->goal),
 			&(struct escalation_spec){ .kind = "budget",
 					.question = arena_printf(cx->arena,
@@ -60,8 +59,32 @@ void tick_budget(struct decide_ctx *cx, const struct decision *d)
 							"overseer goal update " STR_FMT
 							" --budget " STR_FMT,
 							STR_ARG(d->why), STR_ARG(d->goal->id),
-							STR_ARG(budget_option(cx->arena, v.resource,
-									twice))) });
+							STR_ARG(budget_option(cx->arena,
+									d->resource, twice))) });
+}
+
+/*
+ * The run is stopped, its work and its session kept: when there is budget again it goes on from there.
+ * That is nobody's failure. One that has said that it is done is judged as ever.
+ */
+void tick_budget_stop(struct decide_ctx *cx, const struct decision *d)
+{
+	const struct assignment *as = d->assignment;
+	const struct node *n = d->node;
+	struct event *e;
+
+	if (str_is(n->reported_status, "done") && n->reported_at >= as->run->created_at) {
+		run_finish(cx, as, d->why);
+		return;
+	}
+	assignment_move(cx, as, AS_QUEUED, STAGE_STOP, d->why);
+	e = cx->out->p[cx->out->n - 1];
+	ev_flag(cx, e, "stopping", true);
+	ev_note(cx, e, "feedback",
+			STR("Your last run was stopped because the budget was used up. There is "
+			    "budget again: go on where you were."));
+	node_to(cx, n, NODE_QUEUED, d->why);
+	episode_end(cx, n, d->why);
 }
 
 void tick_settled(struct decide_ctx *cx, const struct decision *d)

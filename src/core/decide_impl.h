@@ -40,6 +40,10 @@ void node_block_as(struct decide_ctx *cx, const struct node *n, enum block_kind 
 void node_blocked_by(struct decide_ctx *cx, const struct node *n, str by);
 /* Ends the node's stall, if there is one. */
 void episode_close(struct decide_ctx *cx, const struct node *n, str reason);
+/* The same, and nobody needs to answer what was asked about it. */
+void episode_end(struct decide_ctx *cx, const struct node *n, str reason);
+/* Ends a run that has done its work; what it made is judged. */
+void run_finish(struct decide_ctx *cx, const struct assignment *as, str reason);
 /* With the health that its budget gives it; the result names goal and status. */
 void goal_to(struct decide_ctx *cx, const struct goal *g, enum goal_status to, str reason,
 		bool by_override, value **ret_result);
@@ -176,6 +180,7 @@ void run_spent(struct decide_ctx *cx, const struct run *r, const struct assignme
 		const value *ended);
 /* The decisions of a tick about goals as wholes. */
 void tick_budget(struct decide_ctx *cx, const struct decision *d);
+void tick_budget_stop(struct decide_ctx *cx, const struct decision *d);
 void tick_settled(struct decide_ctx *cx, const struct decision *d);
 
 decide_fn decide_goal_update, decide_goal_pause, decide_goal_resume, decide_goal_cancel,

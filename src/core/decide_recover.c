@@ -59,6 +59,14 @@ static void call_off(struct decide_ctx *cx, const struct node *n, str reason)
 	}
 }
 
+void episode_end(struct decide_ctx *cx, const struct node *n, str reason)
+{
+	if (!n->episode_open)
+		return;
+	episode_close(cx, n, reason);
+	call_off(cx, n, reason);
+}
+
 bool ladder_is_over(const struct node *n)
 {
 	return n->episode_open && n->rungs[RUNG_ESCALATE] > 0;
@@ -97,8 +105,7 @@ void note_life(struct decide_ctx *cx, const struct assignment *as, ov_time at, e
 						status_name(&life_signs, (int)sign)));
 	if (!life_is_progress(sign) || !as->node->episode_open)
 		return;
-	episode_close(cx, as->node, STR("progress was seen"));
-	call_off(cx, as->node, STR("progress was seen"));
+	episode_end(cx, as->node, STR("progress was seen"));
 }
 
 static void tick_life(struct decide_ctx *cx, const struct decision *d)
@@ -273,12 +280,16 @@ static void tick_diagnose(struct decide_ctx *cx, const struct decision *d)
 	ev_str(cx, e, "evidence_hash", d->diagnosis);
 }
 
+void run_finish(struct decide_ctx *cx, const struct assignment *as, str reason)
+{
+	assignment_move(cx, as, as->status == AS_STALLED ? AS_ACTIVE : as->status, STAGE_STOP,
+			reason);
+	ev_flag(cx, cx->out->p[cx->out->n - 1], "stopping", true);
+}
+
 static void tick_finish(struct decide_ctx *cx, const struct decision *d)
 {
-	assignment_move(cx, d->assignment,
-			d->assignment->status == AS_STALLED ? AS_ACTIVE : d->assignment->status,
-			STAGE_STOP, d->why);
-	ev_flag(cx, cx->out->p[cx->out->n - 1], "stopping", true);
+	run_finish(cx, d->assignment, d->why);
 }
 
 static void tick_overdue(struct decide_ctx *cx, const struct decision *d)

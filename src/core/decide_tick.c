@@ -154,6 +154,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_EXPIRE] = tick_recover,
 	[DEC_YIELD] = tick_recover,
 	[DEC_BUDGET] = tick_budget,
+	[DEC_BUDGET_STOP] = tick_budget_stop,
 	[DEC_SETTLED] = tick_settled,
 };
 

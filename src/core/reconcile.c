@@ -164,7 +164,7 @@ static void assign_queued(struct tick *t)
 			decide_about(t, node, DEC_UNQUEUE, "a dependency was reopened");
 			continue;
 		}
-		if (goal_held(t->w->policy, node->goal).n)
+		if (tick_goal_held(t, node->goal).n)
 			continue;
 		if (!agent) {
 			decide_about(t, node, DEC_NO_AGENT, "no configured agent can take it");
@@ -215,7 +215,7 @@ static bool is_due(struct tick *t, const struct assignment *as)
 	/* What is under way while its goal is paused is brought to a safe end, and kept there. */
 	if (as->stage == STAGE_ACCEPT && as->node->goal->status != GOAL_ACTIVE)
 		return false;
-	if (is_start(as) && goal_held(t->w->policy, as->node->goal).n)
+	if (is_start(as) && tick_goal_held(t, as->node->goal).n)
 		return true;
 	/* A wait that began in the future was set by a clock that was wrong: it is over. */
 	if (as->not_before <= t->now || as->updated_at > t->now)
@@ -227,7 +227,7 @@ static bool is_due(struct tick *t, const struct assignment *as)
 /* Why the assignment cannot begin now, so that others may use its worker; empty when it can. */
 static str yield_reason(struct tick *t, const struct assignment *as)
 {
-	str held = is_start(as) ? goal_held(t->w->policy, as->node->goal) : STR("");
+	str held = is_start(as) ? tick_goal_held(t, as->node->goal) : STR("");
 
 	if (!held.n && as->stage == STAGE_START && !t->t->no_capacity.n && lane_waits(t, as->agent))
 		held = STR("its agent has to wait");
@@ -306,6 +306,7 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 		tick.pool += x->pool;
 		tick.busy += x->pool && x->status != WORKER_IDLE && x->status != WORKER_OFFLINE;
 	}
+	reconcile_spending(&tick);
 	queue_ready(&tick);
 	assign_queued(&tick);
 	advance_all(&tick);

@@ -31,6 +31,7 @@
 	X(DEC_REMIND, "remind", "a person is still needed")                    \
 	X(DEC_YIELD, "yield", "it has to wait; others need the worker")        \
 	X(DEC_BUDGET, "budget", "its use came to another level of its budget") \
+	X(DEC_BUDGET_STOP, "budget_stop", "its goal's budget is spent")        \
 	X(DEC_SETTLED, "settled", "what a person was asked for is there")      \
 	X(DEC_EXPIRE, "expire", "nobody answered in time")
 #define DEC_ENUM(sym, name, why) sym,
@@ -54,6 +55,9 @@ struct decision {
 	str diagnosis;                       /* diagnose: hash of what it is about */
 	const struct escalation *escalation; /* remind, expire */
 	size_t silent, live;                 /* outage */
+	enum budget_level level;             /* budget, with the resource that gives it */
+	enum resource resource;
+	int64_t used, limit;
 	str why;
 };
 

@@ -1,3 +1,4 @@
+#include "base/arena.h"
 #include "base/str.h"
 #include "core/budget.h"
 #include "core/reconcile_impl.h"
@@ -7,13 +8,36 @@ static bool is_open(const struct goal *g)
 	return g->status == GOAL_ACTIVE || g->status == GOAL_PAUSED;
 }
 
+void reconcile_spending(struct tick *t)
+{
+	const struct state *s = t->w->state;
+
+	t->spending = arena_array(t->a, struct spending, s->goals.n + 1);
+	list_each (it, &s->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->run && as->node && as->run->status != RUN_ENDED)
+			budget_add_live(&t->spending[as->node->goal->order].live, as->run,
+					tick_observation(t, as->run), t->now);
+	}
+	for (size_t i = 0; i < s->goals.n; i++)
+		t->spending[i].stops = t->spending[i].live.runs && is_open(s->goals.p[i]) &&
+				budget_stops(t->w->policy, s->goals.p[i], &t->spending[i].live);
+}
+
 static void look_at(struct tick *t, const struct goal *g)
 {
-	struct budget_verdict v = budget_judge(t->w->policy, g);
+	const struct budget_live *live = &t->spending[g->order].live;
+	struct budget_verdict v = budget_judge(t->w->policy, g, live);
 	struct decision d = { .goal = g };
 
+	tick_wake(t, budget_wake_at(t->w->policy, g, live, t->now));
 	if (v.level != g->budget_level) {
 		d.kind = DEC_BUDGET;
+		d.level = v.level;
+		d.resource = v.resource;
+		d.used = v.used;
+		d.limit = v.limit;
 		d.why = budget_text(t->a, v.resource, v.used, v.limit);
 		tick_add(t, d);
 	}
@@ -26,11 +50,13 @@ static void look_at(struct tick *t, const struct goal *g)
 }
 
 /* Questions about a goal that ask for something to be done, which was done. */
-static str settled(const struct policy *p, const struct goal *g, const struct escalation *x)
+static str settled(const struct tick *t, const struct goal *g, const struct escalation *x)
 {
+	const struct budget_live *live = &t->spending[g->order].live;
 	str kind = x->kind;
 
-	if (str_is(kind, "budget") && (!is_open(g) || budget_judge(p, g).level != BUDGET_SPENT))
+	if (str_is(kind, "budget") &&
+			(!is_open(g) || budget_judge(t->w->policy, g, live).level != BUDGET_SPENT))
 		return is_open(g) ? STR("there is budget again") : STR("the goal has ended");
 	if (str_is(kind, "reopened") && (!is_open(g) || !g->reopened))
 		return is_open(g) ? STR("there is work again") : STR("the goal has ended");
@@ -40,6 +66,21 @@ static str settled(const struct policy *p, const struct goal *g, const struct es
 	return STR("");
 }
 
+static void stop_spending(struct tick *t)
+{
+	list_each (it, &t->w->state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (tick_stops(t, as))
+			tick_add(t,
+					(struct decision){ .kind = DEC_BUDGET_STOP,
+							.goal = as->node->goal,
+							.node = as->node,
+							.assignment = as,
+							.why = STR("its goal's budget is spent") });
+	}
+}
+
 void reconcile_goals(struct tick *t)
 {
 	const struct state *s = t->w->state;
@@ -47,12 +88,13 @@ void reconcile_goals(struct tick *t)
 	for (size_t i = 0; i < s->goals.n; i++)
 		if (is_open(s->goals.p[i]))
 			look_at(t, s->goals.p[i]);
+	stop_spending(t);
 	for (size_t i = 0; i < s->escalations.n; i++) {
 		const struct escalation *x = s->escalations.p[i];
 		const struct goal *g = x->status == ESC_OPEN && !x->node_id.n && x->goal_id.n
 				? state_goal(s, x->goal_id)
 				: NULL;
-		str why = g ? settled(t->w->policy, g, x) : STR("");
+		str why = g ? settled(t, g, x) : STR("");
 
 		if (why.n)
 			tick_add(t,

@@ -1,7 +1,14 @@
 #pragma once
 /* What the reconcile_*.c files share: one tick under way. Private to core. */
 #include "base/vec.h"
+#include "core/budget.h"
 #include "core/reconcile.h"
+
+/* Of one goal. */
+struct spending {
+	struct budget_live live; /* what runs under way have used */
+	bool stops;              /* and must therefore be stopped */
+};
 
 struct tick {
 	struct arena *a;
@@ -15,6 +22,7 @@ struct tick {
 	size_t busy;      /* of them, those taken by this tick included */
 	size_t next_idle; /* index into state->workers from which to look */
 	bool accepting;
+	struct spending *spending; /* of goals by their order */
 };
 
 /* Beyond this many decisions the rest waits for the next tick. */
@@ -51,6 +59,28 @@ static inline const struct observation *tick_observation(const struct tick *t, c
 	return t->t->observations && r ? map_get(t->t->observations, r->id) : NULL;
 }
 
+/* As goal_held, with what this tick knows of the runs under way. */
+static inline str tick_goal_held(const struct tick *t, const struct goal *g)
+{
+	str held = goal_held(t->w->policy, g);
+
+	if (!held.n &&
+			budget_judge(t->w->policy, g, &t->spending[g->order].live).level ==
+					BUDGET_SPENT)
+		held = STR("its goal's budget is spent");
+	return held;
+}
+
+/* It uses up what is not there: it is stopped, and nothing else is decided about it. */
+static inline bool tick_stops(const struct tick *t, const struct assignment *as)
+{
+	return as->node && t->spending[as->node->goal->order].stops && as->stage == STAGE_RUNNING &&
+			!as->effect && !as->stopping && as->run && as->run->status == RUN_RUNNING &&
+			!assignment_is_final(as) && as->status != AS_BLOCKED;
+}
+
+/* What the runs under way have used so far; before anything is decided. */
+void reconcile_spending(struct tick *t);
 /* Runs under way: signs of life, stalls, and the ladder of recovery. */
 void reconcile_runs(struct tick *t);
 /* Time passes for those who wait: blocked nodes, people who were asked. */

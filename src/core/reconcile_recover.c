@@ -431,6 +431,8 @@ void reconcile_runs(struct tick *t)
 	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
+		if (tick_stops(t, as))
+			continue;
 		if (on_ladder(as))
 			vec_push(&w.ladder, as);
 		if (is_stopping(as) && as->node && !as->effect && !tick_full(t))

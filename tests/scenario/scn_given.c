@@ -4,7 +4,7 @@
 #include "base/duration.h"
 #include "tests/scenario/scn.h"
 
-enum option_kind { OPT_NUM, OPT_DUR, OPT_FLAG, OPT_TEXT };
+enum option_kind { OPT_NUM, OPT_DUR, OPT_LIMIT, OPT_FLAG, OPT_TEXT };
 
 #define OPTION(name, kind, member)                          \
 	{                                                   \
@@ -39,7 +39,7 @@ static const struct {
 	OPTION("diagnose", OPT_FLAG, diagnose),
 	OPTION("estimate_runs", OPT_NUM, estimate[RES_ITERATIONS]),
 	OPTION("budget_runs", OPT_NUM, budget[RES_ITERATIONS]),
-	OPTION("budget_time", OPT_DUR, budget[RES_WALL_MS]),
+	OPTION("budget_time", OPT_LIMIT, budget[RES_WALL_MS]),
 	OPTION("budget_tokens", OPT_NUM, budget[RES_TOKENS]),
 	OPTION("budget_microusd", OPT_NUM, budget[RES_COST_MICROUSD]),
 };
@@ -53,6 +53,10 @@ static void set_option(struct scn *s, size_t i, str text)
 
 	switch (options[i].kind) {
 	case OPT_NUM: ok = str_to_i64(text, &number); break;
+	case OPT_LIMIT:
+		number = -1;
+		ok = str_is(text, "unlimited") || duration_parse(text, &number);
+		break;
 	case OPT_DUR: ok = duration_parse(text, &number); break;
 	case OPT_FLAG:
 		*(bool *)member = str_is(text, "yes");
@@ -62,7 +66,8 @@ static void set_option(struct scn *s, size_t i, str text)
 	}
 	if (!ok)
 		scn_fail(s, "\"" STR_FMT "\" is no value of %s", STR_ARG(text), options[i].name);
-	if (options[i].kind == OPT_NUM || options[i].kind == OPT_DUR)
+	if (options[i].kind == OPT_NUM || options[i].kind == OPT_DUR ||
+			options[i].kind == OPT_LIMIT)
 		*(int64_t *)member = number;
 }
 

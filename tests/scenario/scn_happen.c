@@ -94,6 +94,14 @@ static void compacts(struct scn *s, const struct args *a)
 	writes(s, a);
 }
 
+static void has_used(struct scn *s, const struct args *a)
+{
+	struct observation *o = &life_of(s, scn_node(s, a->v[0].s))->seen;
+
+	(void)str_to_i64(a->v[1].s, str_is(a->v[2].s, "tokens") ? &o->tokens : &o->cost_microusd);
+	writes(s, a);
+}
+
 static void retries(struct scn *s, const struct args *a)
 {
 	struct observation *o = &life_of(s, scn_node(s, a->v[0].s))->seen;
@@ -169,7 +177,14 @@ static void changes_files_every(struct scn *s, const struct args *a)
 
 static void end_run(struct scn *s, const struct args *a, const char *how)
 {
+	const struct observation *o = &life_of(s, scn_node(s, a->v[0].s))->seen;
 	value *params = json(&s->f, "{'run': '" STR_FMT "', %s}", STR_ARG(running(s, a)->id), how);
+
+	if (o->tokens)
+		value_put(&s->f.arena, params, "tokens", value_int(&s->f.arena, o->tokens));
+	if (o->cost_microusd)
+		value_put(&s->f.arena, params, "cost_microusd",
+				value_int(&s->f.arena, o->cost_microusd));
 
 	for (size_t i = 0; i < a->n; i++)
 		if (a->v[i].quoted)
@@ -354,6 +369,7 @@ const struct rule happen_rules[] = {
 	{ "NODE changes files every DUR until TIME", changes_files_every, "again and again" },
 	{ "NODE calls|leaves a tool", calls_tool, "the agent says that a tool is in flight" },
 	{ "NODE begins|ends compacting", compacts, "the agent says so" },
+	{ "NODE has used NUM tokens|microusd", has_used, "the agent says so, of this run" },
 	{ "NODE retries TEXT", retries, "the agent says that it tries again, and why" },
 	{ "NODE retries no more", retries, "it got through" },
 	{ "NODE waits for a person TEXT", waits_for, "a permission or a question is open" },

@@ -52,7 +52,14 @@ static void does_to_goal(struct scn *s, const struct args *a)
 
 static void raises_budget(struct scn *s, const struct args *a)
 {
-	value *p = json(&s->f, "{'budget': {'iterations': " STR_FMT "}}", STR_ARG(a->v[1].s));
+	static const char *const names[][2] = { { "runs", "iterations" }, { "tokens", "tokens" },
+		{ "microusd", "cost_microusd" }, { "ms", "wall_ms" } };
+	size_t k = 0;
+	value *p;
+
+	while (!str_is(a->v[2].s, names[k][0]))
+		k++;
+	p = json(&s->f, "{'budget': {'%s': " STR_FMT "}}", names[k][1], STR_ARG(a->v[1].s));
 
 	put_text(s, p, "goal", scn_goal(s, a->v[0].s)->id);
 	put_text(s, p, "reason", STR("it is worth it"));
@@ -312,7 +319,7 @@ static void planner_fails(struct scn *s, const struct args *a)
 const struct rule people_rules[] = {
 	{ "person pauses|resumes|cancels|reopens|archives goal NAME TEXT?", does_to_goal,
 			"and why" },
-	{ "person gives goal NAME NUM runs", raises_budget, "a new budget" },
+	{ "person gives goal NAME NUM runs|tokens|microusd|ms", raises_budget, "a new budget" },
 	{ "person cancels|reopens|reruns|nudges|reassigns NODE TEXT?", does_to_node, "and why" },
 	{ "person reassigns NODE to NAME TEXT?", reassigns_to, "and why" },
 	{ "person declares NODE done TEXT?", declares_done, "and why" },

@@ -339,7 +339,10 @@ void world_forget(struct scn *s)
 	for (size_t i = 0; map_next(&s->lives, &i, &run, &life);) {
 		struct life *l = life;
 
-		l->seen = (struct observation){ .output_at = l->seen.output_at };
+		/* Its output is read again from its beginning. */
+		l->seen = (struct observation){ .output_at = l->seen.output_at,
+			.tokens = l->seen.tokens,
+			.cost_microusd = l->seen.cost_microusd };
 		l->compares = false;
 	}
 	world_settle(s);

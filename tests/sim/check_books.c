@@ -262,6 +262,7 @@ static void take_run_created(struct checker *c, const struct event *e)
 	r->id = arena_str(&c->kept, e->run);
 	r->as = book_as(c, e->assignment);
 	r->status = RUN_STARTING;
+	r->started_at = e->at;
 	map_put(&c->runs, r->id, r);
 	if (!r->as)
 		return;
@@ -273,8 +274,11 @@ static void take_run_moved(struct checker *c, const struct event *e)
 {
 	struct run_book *r = book_run(c, e->run);
 
-	if (r)
-		r->status = e->kind == EV_RUN_STARTED ? RUN_RUNNING : RUN_ENDED;
+	if (!r)
+		return;
+	r->status = e->kind == EV_RUN_STARTED ? RUN_RUNNING : RUN_ENDED;
+	if (e->kind == EV_RUN_STARTED)
+		r->started_at = e->at;
 }
 
 /* ---- effects, dispatches, escalations, lanes ---- */

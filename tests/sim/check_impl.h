@@ -53,7 +53,8 @@ struct run_book {
 	str id;
 	struct as_book *as;
 	enum run_status status;
-	str sent_hash; /* pace: the last that was sent to it */
+	ov_time started_at; /* on the clock of the log */
+	str sent_hash;      /* pace: the last that was sent to it */
 	ov_time sent_at;
 	int64_t reported; /* report_once: its output up to there */
 };
@@ -70,6 +71,7 @@ struct as_book {
 	struct run_book *run; /* the newest */
 
 	bool passed, verified, accepting; /* done_means_accepted */
+	ov_time over_t;                   /* spending_stops: since when there is no budget for it */
 };
 
 struct effect_book {
@@ -185,6 +187,11 @@ void forge_show(struct checker *c, struct event *e);
 struct as_book *some_live(struct checker *c, bool running);
 struct node_book *some_node(struct checker *c, enum node_status status);
 
+/* inv_harm.c: the clock was set, or nobody knows what the daemon knew at this event. */
+bool is_blind(const struct checker *c, const struct event *e);
+/* inv_budget.c: its goal has used up what its run uses as it goes. */
+bool budget_orders_stop(struct checker *c, const struct node_book *n);
+
 /* ---- the invariants, by subject ---- */
 #define INVARIANTS(X)            \
 	X(one_live_epoch)        \
@@ -209,6 +216,7 @@ struct node_book *some_node(struct checker *c, enum node_status status);
 	X(stop_is_no_failure)    \
 	X(goals_end)             \
 	X(budget)                \
+	X(spending_stops)        \
 	X(paused_is_paused)      \
 	X(over_is_over)          \
 	X(idle_is_idle)          \

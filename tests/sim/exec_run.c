@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "core/budget.h"
 #include "core/record.h"
 #include "tests/sim/exec_impl.h"
 #include "tests/sim/simgit.h"
@@ -33,12 +34,29 @@ void exec_runs_done(struct sim_exec *x)
 	map_done(&x->seen);
 }
 
+/* What it says that it has used; the tick is asked when the level of its goal's budget may change. */
+static void hear_usage(struct exec_run *er, const struct sim_run *r)
+{
+	const struct run *run = state_run(exec_state(er->x), er->id);
+	const struct goal *g = run ? state_goal(exec_state(er->x), run->goal_id) : NULL;
+	const struct policy *p = &er->x->s->config->policy;
+	struct observation *o = &er->seen;
+
+	machine_used(r, &o->tokens, &o->cost_microusd);
+	if (!g || (o->tokens < er->look_tokens && o->cost_microusd < er->look_cost))
+		return;
+	er->look_tokens = budget_next_mark(p, g, RES_TOKENS, o->tokens);
+	er->look_cost = budget_next_mark(p, g, RES_COST_MICROUSD, o->cost_microusd);
+	tape_call(er->x->d->tape, er->x->d->engine, TAPE_TOUCH);
+}
+
 /* All output that was not heard yet. */
 static void hear(struct exec_run *er, const struct sim_run *r)
 {
 	str output = machine_output(r);
 	str bytes = str_sub(output, er->offset, output.n);
 
+	hear_usage(er, r);
 	if (bytes.n)
 		hearing_bytes(&er->hearing, bytes, er->offset);
 	er->offset = output.n;
@@ -108,15 +126,20 @@ static void heard_end(struct sim *s, int life, str run_id)
 	struct sim_exec *x = exec_of(s, life);
 	struct sim_run *r = machine_find(s->machine, run_id);
 	struct exec_run *er = x ? map_get(&x->runs, run_id) : NULL;
+	struct machine_end end;
 
 	if (!x || !r || machine_lives(r))
 		return;
+	end = *machine_end_of(r);
+	/* What was told last is what is known of one that left no record. */
+	if (end.lost)
+		machine_used(r, &end.tokens, &end.cost_microusd);
 	if (er) {
 		hear(er, r);
 		hearing_end(&er->hearing);
 		sends_end(x, run_id);
 	}
-	report_end(x, run_id, machine_end_of(r), machine_output(r).n);
+	report_end(x, run_id, &end, machine_output(r).n);
 	if (!er)
 		return;
 	map_remove(&x->runs, run_id);

@@ -1,4 +1,4 @@
-/* Goals as wholes: they get on, they end, they cost no more than they may, and rest when they shall. */
+/* Goals as wholes: they get on, they end, and rest when they shall. */
 #include "base/str.h"
 #include "tests/next_step.h"
 #include "tests/sim/check_impl.h"
@@ -196,61 +196,6 @@ const struct invariant inv_goals_end = {
 	.sentence = "once faults stop every goal ends, or is with a person, within bounded time",
 	.end = goals_end,
 	.sabotage = goals_sabotage,
-};
-
-/* ---- budget ---- */
-
-static int64_t limit_of(struct checker *c, const struct goal_book *b, int r)
-{
-	const struct policy *p = &c->s->config->policy;
-	const struct goal *g = state_goal(c->shadow, b->id);
-	int64_t leaves = g && g->leaves ? (int64_t)g->leaves : 1;
-
-	if (b->budget[r])
-		return b->budget[r];
-	if (p->budget[r])
-		return p->budget[r];
-	return 3 *
-			(b->estimate[r] ? b->estimate[r]
-							: r == RES_ITERATIONS
-							? p->estimate[r] * leaves
-							: p->estimate[r]);
-}
-
-static void budget_event(struct checker *c, const struct event *e)
-{
-	const struct goal_book *g;
-
-	if (e->kind != EV_RUN_CREATED && e->kind != EV_ASSIGNMENT_CREATED)
-		return;
-	g = book_goal(c, e->goal);
-	for (int r = 0; g && r < RESOURCE_COUNT; r++) {
-		int64_t limit = limit_of(c, g, r);
-
-		if (limit >= 0 && g->spent[r] >= limit)
-			sim_violated(c->s, inv_budget.name, EV_FMT ": %lld of %lld %s are spent",
-					EV_ARG(e), (long long)g->spent[r], (long long)limit,
-					status_name(&resources, r));
-	}
-}
-
-static bool budget_sabotage(struct checker *c)
-{
-	struct as_book *as = some_live(c, false);
-
-	if (!as || limit_of(c, as->node->goal, RES_ITERATIONS) < 0)
-		return false;
-	as->node->goal->spent[RES_ITERATIONS] += limit_of(c, as->node->goal, RES_ITERATIONS);
-	forge_show(c, forge(c, EV_RUN_CREATED, as->node));
-	return true;
-}
-
-const struct invariant inv_budget = {
-	.name = "budget",
-	.sentence = "when a goal's budget is spent nothing new is started; what is under way may "
-		    "end",
-	.event = budget_event,
-	.sabotage = budget_sabotage,
 };
 
 /* ---- paused_is_paused ---- */

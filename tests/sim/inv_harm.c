@@ -15,7 +15,7 @@ static const struct policy *policy_of(const struct checker *c)
 }
 
 /* A clock that was set tells nobody how old anything is; nor is it known what one who died knew. */
-static bool is_blind(const struct checker *c, const struct event *e)
+bool is_blind(const struct checker *c, const struct event *e)
 {
 	return !c->up || c->fresh || e->at != sim_now(c->s) || c->s->t < c->blind_t ||
 			c->s->skew != c->skew;
@@ -111,6 +111,8 @@ static bool may_stop(struct checker *c, const struct event *e, const struct node
 	/* By its agent, who cannot go on; by a plan that splits it. */
 	if ((n->reported_at == e->at && str_is(n->reported, "blocked")) ||
 			n->goal->planned_at == e->at)
+		return true;
+	if (budget_orders_stop(c, n))
 		return true;
 	return str_is(n->reported, "done") && e->at - quiet_since >= policy_of(c)->done_grace;
 }

@@ -190,6 +190,22 @@ void run_busy(struct sim_run *r, bool busy)
 	r->busy_since = r->m->s->t;
 }
 
+static int64_t tokens_now(const struct sim_run *r)
+{
+	return (int64_t)(1500 + usage_now(r) * BUSY_DIV * TOKENS_PER_S / 1000);
+}
+
+static int64_t cost_of(const struct sim_run *r, int64_t tokens)
+{
+	return tokens * (3 + r->spec.attempt % 4);
+}
+
+void machine_used(const struct sim_run *r, int64_t *ret_tokens, int64_t *ret_cost_microusd)
+{
+	*ret_tokens = r->told_tokens;
+	*ret_cost_microusd = cost_of(r, r->told_tokens);
+}
+
 void run_say(struct sim_run *r, str bytes)
 {
 	buf_adds(&r->output, bytes);
@@ -197,6 +213,7 @@ void run_say(struct sim_run *r, str bytes)
 	r->strong_at = r->m->s->t;
 	r->usage += SAY_USES;
 	r->said = true;
+	r->told_tokens = tokens_now(r);
 }
 
 void run_sayf(struct sim_run *r, const char *fmt, ...)
@@ -313,12 +330,10 @@ static void sweep(struct sim_run *r)
 
 static void spend(struct sim_run *r, bool lost)
 {
-	uint64_t ms = usage_now(r) * BUSY_DIV;
-
 	if (lost)
 		return;
-	r->end.tokens = (int64_t)(1500 + ms * TOKENS_PER_S / 1000);
-	r->end.cost_microusd = r->end.tokens * (3 + (int64_t)run_below(r, 4));
+	r->end.tokens = tokens_now(r);
+	r->end.cost_microusd = cost_of(r, r->end.tokens);
 }
 
 void run_end(struct sim_run *r, int64_t exit_code, int64_t signal, bool lost, str message)

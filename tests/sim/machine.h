@@ -45,6 +45,8 @@ const struct machine_end *machine_end_of(struct sim_run *r);
 /* Its output so far; when the last of it was written, as the clock showed; 0: never. */
 str machine_output(const struct sim_run *r);
 ov_time machine_output_at(const struct sim_run *r);
+/* What it has used so far, as its output tells; 0: nothing was told yet. */
+void machine_used(const struct sim_run *r, int64_t *ret_tokens, int64_t *ret_cost_microusd);
 /*
  * Who is told of new output and of the end, in the queue of this life; one at a time, the last wins.
  * Told through CHANNEL_OUTPUT and CHANNEL_END. Listening to a run that is over tells its end.

@@ -86,6 +86,7 @@ struct sim_run {
 	struct buf output;
 	ov_time output_at;
 	bool said;
+	int64_t told_tokens; /* used so far, as its output tells */
 	const char *waits;
 	VEC(str) taken; /* dispatches that the shim took */
 

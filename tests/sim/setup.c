@@ -112,7 +112,9 @@ static void add_rest(struct sim *s, struct buf *b)
 	if (odds(s, 300))
 		add_int(s, b, "budget.iterations", 2, 60);
 	if (odds(s, 200))
-		add_int(s, b, "budget.tokens", 100000, 20000000);
+		add_int(s, b, "budget.tokens", 20000, 2000000);
+	if (odds(s, 150))
+		add_duration(s, b, "budget.wall", 10 * OV_MINUTE, 12 * OV_HOUR);
 	if (odds(s, 500))
 		buf_adds(b, STR("policy.allow_cross_agent = [\"*>*\"]\n"));
 	if (s->setup.planner) {

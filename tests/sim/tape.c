@@ -185,6 +185,7 @@ static bool same_observation(const struct observation *a, const struct observati
 			a->tree_unknown == b->tree_unknown &&
 			a->tool_in_flight == b->tool_in_flight && a->compacting == b->compacting &&
 			a->retrying == b->retrying && a->retrying_since == b->retrying_since &&
+			a->tokens == b->tokens && a->cost_microusd == b->cost_microusd &&
 			a->tool_since == b->tool_since && str_eq(a->waiting_for, b->waiting_for) &&
 			str_eq(a->tool, b->tool) && str_eq(a->trouble, b->trouble);
 }
@@ -215,6 +216,8 @@ static void note_seen(struct tape *t, str run, const struct observation *o)
 	tape_u64(t, (uint64_t)o->looked_at);
 	tape_u64(t, (uint64_t)o->process_at);
 	tape_u64(t, (uint64_t)o->tree_at);
+	tape_u64(t, (uint64_t)o->tokens);
+	tape_u64(t, (uint64_t)o->cost_microusd);
 	tape_u64(t,
 			(uint64_t)(o->process_unknown | o->tree_unknown << 1 |
 					o->tool_in_flight << 2 | o->compacting << 3 |

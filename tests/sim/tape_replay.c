@@ -229,6 +229,8 @@ static void see(struct player *p)
 	o->looked_at = (ov_time)get_u64(p);
 	o->process_at = (ov_time)get_u64(p);
 	o->tree_at = (ov_time)get_u64(p);
+	o->tokens = (int64_t)get_u64(p);
+	o->cost_microusd = (int64_t)get_u64(p);
 	flags = get_u64(p);
 	o->process_unknown = flags & 1;
 	o->tree_unknown = flags >> 1 & 1;

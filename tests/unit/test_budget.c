@@ -64,6 +64,47 @@ TEST(next_marks)
 	}
 }
 
+/* What runs under way use counts with what has ended; of runs only those that have. */
+TEST(live_use)
+{
+	struct goal g = { .budget = { 2, 1000, 100, -1 }, .spent = { 1, 100, 50, 0 } };
+	struct run starting = { .status = RUN_STARTING, .created_at = 900 },
+		   running = { .status = RUN_RUNNING, .created_at = 1, .started_at = 500 },
+		   ended = { .status = RUN_ENDED, .started_at = 1 },
+		   ahead = { .status = RUN_RUNNING, .started_at = 5000 };
+	struct observation o = { .tokens = 30, .cost_microusd = 7 }, odd = { -1, .tokens = -5 };
+	struct budget_live l = { 0 };
+
+	budget_add_live(&l, &starting, NULL, 1000);
+	budget_add_live(&l, &running, &o, 1000);
+	budget_add_live(&l, &ended, &o, 1000);
+	budget_add_live(&l, &ahead, &odd, 1000); /* a clock that was put back */
+	assert_int_equal(l.runs, 3);
+	assert_int_equal(l.used[RES_ITERATIONS], 0);
+	assert_int_equal(l.used[RES_WALL_MS], 600);
+	assert_int_equal(l.used[RES_TOKENS], 30);
+	assert_int_equal(l.used[RES_COST_MICROUSD], 7);
+	assert_int_equal(budget_judge(&four, &g, NULL).level, BUDGET_FINE);
+	assert_int_equal(budget_judge(&four, &g, &l).level, BUDGET_WARNED);
+	assert_int_equal(budget_judge(&four, &g, &l).used, 80);
+	assert_false(budget_stops(&four, &g, &l));
+	/* 700 of 1000 ms: 100 to the warning, by three runs at a time. */
+	assert_int_equal(budget_wake_at(&four, &g, &l, 1000), 1000 + 34);
+	l.used[RES_WALL_MS] = 800;
+	assert_int_equal(budget_wake_at(&four, &g, &l, 1000), 1000 + 34);
+	l.used[RES_WALL_MS] = 900;
+	assert_int_equal(budget_wake_at(&four, &g, &l, 1000), OV_TIME_MAX);
+	assert_true(budget_stops(&four, &g, &l));
+	l.used[RES_WALL_MS] = INT64_MAX;
+	assert_true(budget_stops(&four, &g, &l));
+	g.budget[RES_WALL_MS] = -1;
+	assert_int_equal(budget_wake_at(&four, &g, &l, 1000), OV_TIME_MAX);
+	assert_false(budget_stops(&four, &g, &l));
+	g.spent[RES_ITERATIONS] = 2;
+	assert_int_equal(budget_judge(&four, &g, &l).level, BUDGET_SPENT);
+	assert_false(budget_stops(&four, &g, &l));
+}
+
 TEST(levels)
 {
 	static const struct {
@@ -90,7 +131,7 @@ TEST(levels)
 
 			g.budget[res] = cases[i].limit;
 			g.spent[res] = cases[i].used;
-			v = budget_judge(&four, &g);
+			v = budget_judge(&four, &g, NULL);
 			assert_int_equal(v.level, cases[i].level);
 			if (v.level == BUDGET_FINE)
 				continue;
@@ -104,17 +145,17 @@ TEST(levels)
 TEST(worst_resource)
 {
 	struct goal g = { .budget = { 10, 10, 10, 10 }, .spent = { 9, 9, 10, 9 } };
-	struct budget_verdict v = budget_judge(&four, &g);
+	struct budget_verdict v = budget_judge(&four, &g, NULL);
 
 	assert_int_equal(v.level, BUDGET_SPENT);
 	assert_int_equal(v.resource, RES_TOKENS);
 	g.budget[RES_TOKENS] = -1;
-	v = budget_judge(&four, &g);
+	v = budget_judge(&four, &g, NULL);
 	assert_int_equal(v.level, BUDGET_WARNED);
 	assert_int_equal(v.resource, RES_ITERATIONS);
 	g.spent[RES_ITERATIONS] = g.spent[RES_WALL_MS] = 1;
 	g.spent[RES_COST_MICROUSD] = 7;
-	v = budget_judge(&four, &g);
+	v = budget_judge(&four, &g, NULL);
 	assert_int_equal(v.level, BUDGET_FINE);
 	assert_int_equal(v.resource, RES_COST_MICROUSD);
 }
@@ -140,6 +181,9 @@ TEST(held_goals)
 	struct goal g = { .status = GOAL_ACTIVE, .budget = { 1 } };
 
 	assert_int_equal(goal_held(&four, &g).n, 0);
+	g.budget_level = BUDGET_SPENT; /* by what was under way */
+	assert_int_not_equal(goal_held(&four, &g).n, 0);
+	g.budget_level = BUDGET_FINE;
 	g.spent[RES_ITERATIONS] = 1;
 	assert_true(str_contains(goal_held(&four, &g), STR("budget")));
 	g = (struct goal){ .status = GOAL_PAUSED };

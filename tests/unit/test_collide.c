@@ -112,6 +112,7 @@ TEST(a_run_that_does_not_end_when_told_to_is_put_before_a_person)
 	struct fixture f;
 
 	run_all(&f, 1);
+	f.policy.budget[RES_WALL_MS] = -1;
 	submit(&f, "work.update", json(&f, "{'node': 'T1', 'status': 'blocked', 'reason': 'r'}"));
 	settle(&f);
 	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
@@ -174,6 +175,7 @@ TEST(a_reminder_is_due_when_an_outage_ends)
 	struct fixture f;
 
 	run_all(&f, 6);
+	f.policy.budget[RES_WALL_MS] = -1;
 	for (int half = 0; half < 2; half++) {
 		f.now += f.policy.idle_after / 2;
 		for (int i = 1; i <= 6; i++)
@@ -587,9 +589,9 @@ TEST(no_model_is_asked_when_the_budget_is_spent)
 	n = node_of(&f, "T1");
 	f.policy.planner = f.policy.diagnose = true;
 	submit(&f, "goal.update",
-			json(&f, "{'goal': '" STR_FMT "', 'budget': {'wall_ms': 1}}",
+			json(&f, "{'goal': '" STR_FMT "', 'budget': {'iterations': 1}}",
 					STR_ARG(n->goal->id)));
-	n->goal->spent[RES_WALL_MS] = 2;
+	n->goal->spent[RES_ITERATIONS] = 2;
 	for (int i = 0; i < 30; i++) {
 		if (effect_of(&f, "T1") && effect_of(&f, "T1")->kind == FX_SEND)
 			effect_end(&f, "T1", FX_SEND, "ok", "", "");

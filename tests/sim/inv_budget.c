@@ -1,0 +1,172 @@
+/* What goals use up: no more than they may, and all of it in the books. */
+#include "base/str.h"
+#include "tests/sim/check_impl.h"
+#include "tests/sim/exec.h"
+
+/* ---- budget ---- */
+
+static int64_t limit_of(struct checker *c, const struct goal_book *b, int r)
+{
+	const struct policy *p = &c->s->config->policy;
+	const struct goal *g = state_goal(c->shadow, b->id);
+	int64_t leaves = g && g->leaves ? (int64_t)g->leaves : 1;
+
+	if (b->budget[r])
+		return b->budget[r];
+	if (p->budget[r])
+		return p->budget[r];
+	return 3 *
+			(b->estimate[r] ? b->estimate[r]
+							: r == RES_ITERATIONS
+							? p->estimate[r] * leaves
+							: p->estimate[r]);
+}
+
+/* What a run under way has used, as far as the daemon can know. */
+static int64_t live_use(struct checker *c, const struct run_book *r, int resource)
+{
+	const struct observation *o = c->up ? map_get(exec_observations(c->up->exec), r->id) : NULL;
+
+	switch (resource) {
+	case RES_WALL_MS: return MAX(sim_now(c->s) - r->started_at, (ov_time)0);
+	case RES_TOKENS: return o ? o->tokens : 0;
+	case RES_COST_MICROUSD: return o ? o->cost_microusd : 0;
+	default: return 0;
+	}
+}
+
+/* The resource that the goal has used up, with what is under way; -1: none. */
+static int used_up(struct checker *c, const struct goal_book *g, bool with_live)
+{
+	int64_t used[RESOURCE_COUNT];
+
+	memcpy(used, g->spent, sizeof(used));
+	for (size_t i = 0; with_live && i < c->live.n; i++) {
+		const struct as_book *as = c->live.p[i];
+
+		for (int r = 0; as->node->goal == g && as->run && as->run->status != RUN_ENDED &&
+				r < RESOURCE_COUNT;
+				r++)
+			used[r] += live_use(c, as->run, r);
+	}
+	for (int r = 0; r < RESOURCE_COUNT; r++) {
+		int64_t limit = limit_of(c, g, r);
+
+		/* The count of runs is no reason to stop one that is counted already. */
+		if (limit >= 0 && used[r] >= limit && (!with_live || r != RES_ITERATIONS))
+			return r;
+	}
+	return -1;
+}
+
+bool budget_orders_stop(struct checker *c, const struct node_book *n)
+{
+	return used_up(c, n->goal, true) >= 0;
+}
+
+static void budget_event(struct checker *c, const struct event *e)
+{
+	const struct goal_book *g;
+	int r;
+
+	if (e->kind != EV_RUN_CREATED && e->kind != EV_ASSIGNMENT_CREATED)
+		return;
+	g = book_goal(c, e->goal);
+	r = g ? used_up(c, g, false) : -1;
+	if (g && r < 0 && !is_blind(c, e))
+		r = used_up(c, g, true);
+	if (r >= 0)
+		sim_violated(c->s, inv_budget.name,
+				EV_FMT ": the %s are used up (%lld of %lld spent)", EV_ARG(e),
+				status_name(&resources, r), (long long)g->spent[r],
+				(long long)limit_of(c, g, r));
+}
+
+static bool budget_sabotage(struct checker *c)
+{
+	struct as_book *as = some_live(c, false);
+
+	if (!as || limit_of(c, as->node->goal, RES_ITERATIONS) < 0)
+		return false;
+	as->node->goal->spent[RES_ITERATIONS] += limit_of(c, as->node->goal, RES_ITERATIONS);
+	forge_show(c, forge(c, EV_RUN_CREATED, as->node));
+	return true;
+}
+
+const struct invariant inv_budget = {
+	.name = "budget",
+	.sentence = "when a goal's budget is spent, by what has ended and what is under way, "
+		    "nothing new is started",
+	.event = budget_event,
+	.sabotage = budget_sabotage,
+};
+
+/* ---- spending_stops ---- */
+
+enum { EVERY = 16 };
+#define PATIENCE (10 * OV_SECOND)
+
+static bool goes_on(struct checker *c, const struct as_book *as)
+{
+	if (as->stage != STAGE_RUNNING || as->stopping || !as->run ||
+			as->run->status != RUN_RUNNING || as->status == AS_BLOCKED ||
+			as->status == AS_DONE || as->status == AS_CANCELLED ||
+			(as->node->goal->status != GOAL_ACTIVE &&
+					as->node->goal->status != GOAL_PAUSED))
+		return false;
+	for (size_t i = 0; i < c->open_effects.n; i++)
+		if (c->open_effects.p[i]->as == as)
+			return false;
+	return true;
+}
+
+static void stops_look(struct checker *c, struct as_book *as)
+{
+	int r = c->up && !c->fresh && c->s->skew == c->skew && goes_on(c, as)
+			? used_up(c, as->node->goal, true)
+			: -1;
+
+	if (r < 0)
+		as->over_t = 0;
+	else if (!as->over_t)
+		as->over_t = c->s->t;
+	else if (c->s->t - as->over_t > c->s->config->tick_every + PATIENCE)
+		sim_violated(c->s, inv_spending_stops.name,
+				"run " STR_FMT " of " STR_FMT
+				" goes on for %lld s, and the %s of its "
+				"goal are used up",
+				STR_ARG(as->run->id), STR_ARG(as->node->key),
+				(long long)((c->s->t - as->over_t) / OV_SECOND),
+				status_name(&resources, r));
+}
+
+static void stops_step(struct checker *c)
+{
+	if (c->s->stats.steps % EVERY && !c->fresh)
+		return;
+	for (size_t i = 0; i < c->live.n; i++)
+		stops_look(c, c->live.p[i]);
+}
+
+static bool stops_sabotage(struct checker *c)
+{
+	struct as_book *as = some_live(c, true);
+
+	if (!as || !c->up || c->fresh || c->s->skew != c->skew || !goes_on(c, as) ||
+			limit_of(c, as->node->goal, RES_TOKENS) < 0)
+		return false;
+	as->node->goal->spent[RES_TOKENS] += limit_of(c, as->node->goal, RES_TOKENS);
+	as->over_t = 1;
+	if (c->s->t <= c->s->config->tick_every + PATIENCE + 1)
+		return false;
+	stops_look(c, as);
+	return true;
+}
+
+const struct invariant inv_spending_stops = {
+	.name = "spending_stops",
+	.sentence = "a run whose goal has used up its time, tokens or money is told to stop before "
+		    "long, so that no more is used than between two looks",
+	.step = stops_step,
+	.sabotage = stops_sabotage,
+};
