@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "drive/run_link.h"
+#include "drive/run_lost.h"
 #include "drive/run_record.h"
 #include "drive/run_shim.h"
 #include "shim/proto.h"
@@ -22,7 +23,6 @@
 #include "sys/loop.h"
 #include "sys/proc.h"
 #include "sys/proc_usage.h"
-#include "sys/sparse.h"
 
 enum {
 	RETRY_MS = 10, /* the lock is held, but its owner has not yet written who it is */
@@ -175,26 +175,6 @@ static struct run_handle *run_new(struct loop *l, const char *dir, const char *i
 
 /* ---- how it ended ---- */
 
-/* Nobody owns it any more: what is left of the run must not go on unseen. */
-static void end_lost(struct run_handle *r, struct arena *a, const char *why, struct run_end *ret)
-{
-	struct ov_err err = { 0 };
-	size_t killed = 0;
-	str text;
-
-	*ret = (struct run_end){ .lost = true, .started = true, .exit_code = -1 };
-	ret->ended_at = loop_now(r->loop);
-	if (file_read(a, r->started, 64, &text, NULL) == 0)
-		str_to_i64(str_trim(text), &ret->started_at);
-	if (proc_sweep_env(STR(RUN_ENV), str_from(r->id), &killed, &err) < 0)
-		ret->message = arena_printf(a, "%s; %s", why, err.msg);
-	else
-		ret->message = arena_printf(a, "%s; %zu processes that it left were killed", why,
-				killed);
-	ret->swept = killed;
-	sparse_measure(r->output, &ret->output_bytes, &ret->dropped_bytes, NULL);
-}
-
 /* OV_EIO when the record is there but could not be read this time. */
 static int find_end(struct run_handle *r, struct arena *a, struct run_end *ret)
 {
@@ -210,11 +190,13 @@ static int find_end(struct run_handle *r, struct arena *a, struct run_end *ret)
 		code = run_record_parse(a, text, r->id, ret, &err);
 	if (code == 0)
 		return 0;
+	ret->ended_at = loop_now(r->loop);
 	if (code != OV_ENOTFOUND)
-		end_lost(r, a, arena_printf(a, "the exit record cannot be read: %s", err.msg).p,
+		run_lost(a, r->dir, r->id,
+				arena_printf(a, "the exit record cannot be read: %s", err.msg).p,
 				ret);
 	else if (file_exists(r->started))
-		end_lost(r, a, "the run's shim ended without an exit record", ret);
+		run_lost(a, r->dir, r->id, "the run's shim ended without an exit record", ret);
 	else if (r->complaint.n)
 		ret->message = str_trim(buf_str(&r->complaint));
 	else
@@ -549,6 +531,15 @@ int run_interrupt(struct run_handle *r, struct ov_err *err)
 	int code = check_live(r, err);
 
 	return code < 0 ? code : run_link_request(r->link, STR("interrupt\n"), 1, NULL, NULL, err);
+}
+
+int run_freeze(struct run_handle *r, bool frozen, struct ov_err *err)
+{
+	int code = check_live(r, err);
+
+	return code < 0 ? code
+			: run_link_request(r->link, frozen ? STR("freeze\n") : STR("thaw\n"), 1,
+					  NULL, NULL, err);
 }
 
 /* Not by the socket: SIGTERM means stop to the shim, and needs nothing of it but its life. */

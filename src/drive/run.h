@@ -32,7 +32,9 @@ struct run_spec {
 	bool split_errors;     /* stderr goes to DIR/errors instead of among the output */
 	int64_t stop_grace_ms; /* between SIGTERM and SIGKILL when stopping */
 	int interrupt_signal; /* makes this agent leave off in order, as SIGINT; 0: there is none */
-	int64_t interrupt_grace_ms; /* between that and SIGTERM when stopping */
+	const char *cgroup; /* the folder of the control group below which the run gets its own; or NULL */
+	int64_t memory_max_bytes, pids_max; /* of that group; 0: no limit */
+	int64_t interrupt_grace_ms;         /* between that and SIGTERM when stopping */
 };
 
 struct run_end {
@@ -43,8 +45,9 @@ struct run_end {
 	ov_time started_at, ended_at;
 	uint64_t output_bytes;  /* that are there */
 	uint64_t dropped_bytes; /* that it wrote too, and that are not there any more */
-	size_t swept;           /* descendants that outlived the agent and were killed */
-	str message;            /* valid during the callback */
+	bool grouped; /* it was in a control group of its own: no process can have got away */
+	size_t swept; /* descendants that outlived the agent and were killed */
+	str message;  /* valid during the callback */
 };
 
 struct run_ops {
@@ -95,6 +98,8 @@ int run_usage(const struct run_handle *r, const struct proc_table *t, struct pro
 int run_shim(const struct run_handle *r);
 int run_close_input(struct run_handle *r, struct ov_err *err);
 int run_signal(struct run_handle *r, int signo, struct ov_err *err);
+/* Pauses all processes of the run and lets them go on; an error of the next request where that cannot be. */
+int run_freeze(struct run_handle *r, bool frozen, struct ov_err *err);
 /* The agent's own signal for that; where it has none, the error of the next request says so. */
 int run_interrupt(struct run_handle *r, struct ov_err *err);
 /*

@@ -37,5 +37,7 @@ int run_record_parse(struct arena *a, str text, const char *id, struct run_end *
 	ret->output_bytes = (uint64_t)output;
 	ret->dropped_bytes = (uint64_t)dropped;
 	ret->swept = (size_t)swept;
+	/* Not in the records of older shims. */
+	ret->grouped = str_is(value_str_at(v, "containment"), "cgroup");
 	return 0;
 }

@@ -22,6 +22,10 @@ const char *const *run_shim_argv(struct arena *a, const struct run_spec *spec)
 		{ "--stop-grace", number(a, spec->stop_grace_ms) },
 		{ interrupt, number(a, spec->interrupt_signal) },
 		{ interrupt ? "--interrupt-grace" : NULL, number(a, spec->interrupt_grace_ms) },
+		{ spec->cgroup ? "--cgroup" : NULL, spec->cgroup },
+		{ spec->cgroup && spec->memory_max_bytes ? "--memory-max" : NULL,
+				number(a, spec->memory_max_bytes) },
+		{ spec->cgroup && spec->pids_max ? "--pids-max" : NULL, number(a, spec->pids_max) },
 		{ spec->split_errors ? "--split-errors" : NULL, NULL },
 	};
 	size_t n = 0, at = 0;

@@ -111,7 +111,7 @@ void agent_start(struct shim *s)
 				strerror(errno));
 		s->agent = -1;
 	} else {
-		s->agent = fork();
+		s->agent = group_fork(s);
 		if (s->agent == 0)
 			become_agent(s, io, report[1], self);
 		if (s->agent < 0)
@@ -123,6 +123,7 @@ void agent_start(struct shim *s)
 	close_fd(&report[1]);
 	s->exec_status = report[0];
 	s->started = s->agent > 0;
+	s->grouped = s->started && group_is_on(s);
 	if (!s->started) {
 		/* Recorded like any other end: the folder says what happened to it. */
 		s->agent = 0;
@@ -191,6 +192,7 @@ void agent_stop(struct shim *s)
 {
 	if (s->phase != PH_RUNNING)
 		return;
+	group_freeze(s, false);
 	if (agent_interrupt(s) == 0) {
 		s->phase = PH_INTERRUPTED;
 		s->due = mono_ms() + s->interrupt_grace_ms;
@@ -222,18 +224,22 @@ static pid_t parent_of(const char *pid)
 	return ppid;
 }
 
-/* A direct child's pid stays its own until we reap it, so this can reach no stranger. */
-static void signal_child(struct shim *s, pid_t pid, int signo)
+bool agent_note(struct shim *s, pid_t pid)
 {
 	for (size_t i = 0; i < s->signalled.n; i++)
-		if (s->signalled.p[i] == pid) {
-			if (signo == SIGKILL)
-				kill(pid, signo);
-			return;
-		}
+		if (s->signalled.p[i] == pid)
+			return false;
 	vec_push(&s->signalled, pid);
 	if (pid != s->agent)
 		s->swept++;
+	return true;
+}
+
+/* A direct child's pid stays its own until we reap it, so this can reach no stranger. */
+static void signal_child(struct shim *s, pid_t pid, int signo)
+{
+	if (!agent_note(s, pid) && signo != SIGKILL)
+		return;
 	kill(pid, signo);
 	if (signo == SIGTERM)
 		kill(pid, SIGCONT);
@@ -265,11 +271,13 @@ static void kill_all(struct shim *s)
 		s->give_up = now + SWEEP_GIVE_UP_MS;
 	}
 	signal_children(s, SIGKILL);
+	group_kill(s);
 	s->due = now + SWEEP_RETRY_MS;
 }
 
 static void finish(struct shim *s)
 {
+	group_close(s);
 	kept_end(s, &s->output);
 	kept_end(s, &s->errors);
 	s->phase = PH_RECORD;
@@ -312,7 +320,8 @@ void agent_reap(struct shim *s)
 	}
 	if (s->phase != PH_SWEEP_TERM && s->phase != PH_SWEEP_KILL)
 		return;
-	if (pid < 0 && errno == ECHILD) /* no child means no descendant */
+	/* No child means no descendant; in the group there may be others that were moved to it. */
+	if (pid < 0 && errno == ECHILD && !group_is_populated(s))
 		finish(s);
 	else if (s->phase == PH_SWEEP_TERM)
 		signal_children(s, SIGTERM);

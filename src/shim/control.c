@@ -78,6 +78,13 @@ static const char *do_interrupt(struct shim *s)
 	return agent_interrupt(s) < 0 ? "error the signal could not be sent\n" : "ok\n";
 }
 
+static const char *do_freeze(struct shim *s, bool frozen)
+{
+	if (!group_is_on(s))
+		return "error this run has no control group that could be frozen\n";
+	return group_freeze(s, frozen) < 0 ? "error the control group refuses that\n" : "ok\n";
+}
+
 static const char *do_send(struct shim *s, str bytes)
 {
 	if (s->agent == 0)
@@ -138,6 +145,8 @@ static const char *request(struct shim *s, str line, str bytes)
 		return do_deliver(s, line, bytes);
 	if (str_is(line, "interrupt"))
 		return do_interrupt(s);
+	if (str_is(line, "freeze") || str_is(line, "thaw"))
+		return do_freeze(s, str_is(line, "freeze"));
 	if (str_is(line, "stop")) {
 		agent_stop(s);
 		return "ok\n";

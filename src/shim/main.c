@@ -48,7 +48,8 @@ static int usage(const char *what)
 			"usage: overseer-run --dir DIR --id ID --cwd CWD --max-output BYTES"
 			" --stop-grace MS [--interrupt-signal N --interrupt-grace MS] "
 			"[--split-errors]"
-			" -- PROGRAM [ARGUMENT...]\n",
+			" [--cgroup DIR [--memory-max BYTES] [--pids-max N]] -- PROGRAM "
+			"[ARGUMENT...]\n",
 			what);
 	return RUN_STATUS_USAGE;
 }
@@ -101,6 +102,9 @@ static int parse_options(struct shim *s, int argc, char **argv)
 		{ "interrupt-signal", required_argument, NULL, 's' },
 		{ "interrupt-grace", required_argument, NULL, 't' },
 		{ "split-errors", no_argument, NULL, 'e' },
+		{ "cgroup", required_argument, NULL, 'G' },
+		{ "memory-max", required_argument, NULL, 'M' },
+		{ "pids-max", required_argument, NULL, 'P' },
 		{ 0 },
 	};
 	struct texts t = { 0 };
@@ -115,6 +119,9 @@ static int parse_options(struct shim *s, int argc, char **argv)
 		case 's': t.interrupt = str_from(optarg); break;
 		case 't': t.interrupt_grace = str_from(optarg); break;
 		case 'e': s->split_errors = true; break;
+		case 'G': s->cgroup = optarg; break;
+		case 'M': s->memory_max = optarg; break;
+		case 'P': s->pids_max = optarg; break;
 		default: return usage("unknown option");
 		}
 	}
@@ -206,12 +213,23 @@ static void read_signals(struct shim *s)
 
 static void turn(struct shim *s)
 {
-	enum { SIGNALS, OUTPUT, ERRORS, INPUT, EXEC, LISTENER, CONNS, COUNT = CONNS + SHIM_CONNS };
+	enum {
+		SIGNALS,
+		GROUP,
+		OUTPUT,
+		ERRORS,
+		INPUT,
+		EXEC,
+		LISTENER,
+		CONNS,
+		COUNT = CONNS + SHIM_CONNS
+	};
 	struct pollfd p[COUNT];
 	int64_t wait = -1;
 
 	/* poll skips negative fds; the waiting side of a full pipe is asked for only then. */
 	p[SIGNALS] = (struct pollfd){ s->signals, POLLIN, 0 };
+	p[GROUP] = (struct pollfd){ s->group.events, POLLPRI, 0 };
 	p[OUTPUT] = (struct pollfd){ s->output.pipe, POLLIN, 0 };
 	p[ERRORS] = (struct pollfd){ s->errors.pipe, POLLIN, 0 };
 	p[INPUT] = (struct pollfd){ s->input.n ? s->to_agent : -1, POLLOUT, 0 };
@@ -236,7 +254,10 @@ static void turn(struct shim *s)
 			control_serve(s, &s->conns[i]);
 	if (p[LISTENER].revents)
 		control_accept(s);
-	if (p[SIGNALS].revents)
+	/* Read, or it would be told again at once. */
+	if (p[GROUP].revents)
+		group_is_populated(s);
+	if (p[SIGNALS].revents || p[GROUP].revents)
 		read_signals(s);
 	if (s->due >= 0 && mono_ms() >= s->due)
 		shim_step(s);
@@ -258,6 +279,7 @@ int main(int argc, char **argv)
 		.lock = -1,
 		.listener = -1,
 		.signals = -1,
+		.group = { .dir = -1, .events = -1 },
 		.output = { .pipe = -1, .file = -1 },
 		.errors = { .pipe = -1, .file = -1 },
 		.to_agent = -1,
@@ -274,6 +296,7 @@ int main(int argc, char **argv)
 	r = set_up(&s);
 	if (r)
 		return r;
+	group_open(&s);
 	agent_start(&s);
 	/* The end of stderr tells the daemon that all went well; nothing ties us to it any longer. */
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -8,6 +8,7 @@
  *   interrupt         the agent's own signal for that to the group; an error where it has none
  *   stop              the same, after its grace (or at once, where there is none) SIGTERM to the
  *                     group, after that one's grace SIGKILL for the whole run
+ *   freeze, thaw      all processes of the run; an error where it has no control group
  *   send LEN\nBYTES   queue input for the agent (when it has no prompt file)
  *   deliver LEN ID\nBYTES   the same, once per ID: one that was taken before is only answered
  *   close-input       end of input, after what is queued
@@ -17,7 +18,9 @@
 #define RUN_LOCK "lock"       /* locked while the run lives; holds "PID START_TIME\n" of the shim */
 #define RUN_STARTED "started" /* made once, before the agent is; holds the time in ms */
 #define RUN_OUTPUT "output"
-#define RUN_ERRORS "errors" /* where asked for; otherwise they are in the output */
+#define RUN_ERRORS "errors"          /* where asked for; otherwise they are in the output */
+#define RUN_GROUP "cgroup"           /* path of the run's control group, while there is one */
+#define RUN_GROUP_PREFIX "overseer-" /* of its last part; the run's id follows */
 #define RUN_SOCKET "socket"
 #define RUN_PROMPT "prompt"
 #define RUN_EXIT "exit.json"

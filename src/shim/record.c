@@ -125,6 +125,7 @@ static void exit_text(const struct shim *s, struct buf *b)
 			s->errors.bytes, s->errors.dropped);
 	buf_addf(b, ",\"output_kept\":\"%s\",\"errors_kept\":\"%s\"", kept_what(&s->output),
 			kept_what(&s->errors));
+	buf_addf(b, ",\"containment\":\"%s\"", s->grouped ? "cgroup" : "sweep");
 	buf_addf(b, ",\"message\":");
 	add_string(b, &a, s->message);
 	buf_addf(b, "}\n");

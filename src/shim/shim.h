@@ -2,7 +2,7 @@
 /*
  * The inside of overseer-run: one struct that owns everything, and the parts that work on it.
  * main.c reads the options, sets up the folder and turns the loop; agent.c starts the agent and ends
- * what it left behind; kept.c keeps what it writes; control.c serves the socket; record.c keeps the
+ * what it left behind; group.c holds its processes together; kept.c keeps what it writes; control.c serves the socket; record.c keeps the
  * files that prove what happened.
  */
 #include <sys/types.h>
@@ -46,6 +46,15 @@ struct kept {
 	bool no_holes;
 };
 
+/*
+ * The control group in which the agent and all that it starts are, where that can be had. It is made
+ * and removed by us; RUN_GROUP in the folder says where it is while it is there.
+ */
+struct group {
+	char path[4096];
+	int dir, events; /* -1: there is none */
+};
+
 struct shim {
 	/* options */
 	const char *dir, *id, *cwd;
@@ -55,11 +64,14 @@ struct shim {
 	int interrupt_signal; /* makes the agent leave off in order; 0: there is none */
 	int64_t interrupt_grace_ms;
 	bool split_errors;
+	const char *cgroup;                /* below which the run's group is made, or NULL */
+	const char *memory_max, *pids_max; /* of the group, or NULL */
 
 	int dirfd, lock, listener, signals; /* dirfd is also our working directory */
-	struct kept output, errors;         /* DIR/output, DIR/errors */
-	int to_agent;                       /* pipe; -1 with a prompt file */
-	int exec_status;                    /* says why the agent could not be executed */
+	struct group group;
+	struct kept output, errors; /* DIR/output, DIR/errors */
+	int to_agent;               /* pipe; -1 with a prompt file */
+	int exec_status;            /* says why the agent could not be executed */
 
 	enum phase phase;
 	int64_t due;     /* monotonic ms of the phase's next step, or -1 */
@@ -79,6 +91,7 @@ struct shim {
 	int status; /* of waitpid */
 	int64_t started_at, ended_at;
 	size_t swept;
+	bool grouped; /* the agent was started in its group */
 	char message[512];
 };
 
@@ -95,7 +108,19 @@ int agent_interrupt(struct shim *s);
 /* The first step of the ladder; the others follow by shim_step until the agent has ended. */
 void agent_stop(struct shim *s);
 void agent_reap(struct shim *s);
+/* One that is asked to end: counted once. False when it is known already. */
+bool agent_note(struct shim *s, pid_t pid);
 void shim_step(struct shim *s);
+
+/* group.c */
+void group_open(struct shim *s);
+bool group_is_on(const struct shim *s);
+/* As fork; the child is in the group, or, where that cannot be, there is no group any more. */
+pid_t group_fork(struct shim *s);
+bool group_is_populated(struct shim *s);
+void group_kill(struct shim *s);
+int group_freeze(struct shim *s, bool frozen); /* -1 when that cannot be done */
+void group_close(struct shim *s);
 
 /* kept.c: each returns 0, or -1 with errno set. */
 int kept_open(struct kept *k, const char *file);
