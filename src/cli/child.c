@@ -23,18 +23,7 @@ enum { READY_FD = 3 };
 
 const char *program_in_path(struct arena *a, const char *name)
 {
-	str rest = str_from(getenv("PATH")), dir;
-
-	while (str_split(&rest, ':', &dir)) {
-		char *path;
-
-		if (dir.n == 0 || dir.p[0] != '/')
-			continue;
-		path = path_join(a, arena_cstr(a, dir), name);
-		if (access(path, X_OK) == 0)
-			return path;
-	}
-	return NULL;
+	return file_in_path(a, getenv("PATH"), name);
 }
 
 static const char *beside_us(struct arena *a, const char *name)

@@ -256,6 +256,8 @@ const struct command commands[] = {
 			NULL },
 	{ "run", "stop", "Stop a run; its node waits for you", "ID", 1, 1, FLAGS(stop_flags),
 			cmd_run_stop, "Its work is kept." },
+	{ "agent", "list", "The configured agents, and what each waits for", "", 0, 0, NO_FLAGS,
+			cmd_agent_list, NULL },
 	{ "queue", "list", "What waits to be accepted or begun, and why", "", 0, 0, NO_FLAGS,
 			cmd_queue_list, NULL },
 	{ "queue", "retry", "End a node's wait before its next step", "ID", 1, 1,

@@ -456,3 +456,26 @@ char *path_join(struct arena *a, const char *dir, const char *name)
 
 	return (char *)arena_printf(a, "%s%s%s", dir, sep, name).p;
 }
+
+bool file_can_run(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+const char *file_in_path(struct arena *a, const char *path, const char *name)
+{
+	str rest = str_from(path), dir;
+
+	while (str_split(&rest, ':', &dir)) {
+		char *full;
+
+		if (dir.n == 0 || dir.p[0] != '/')
+			continue;
+		full = path_join(a, arena_cstr(a, dir), name);
+		if (file_can_run(full))
+			return full;
+	}
+	return NULL;
+}

@@ -36,6 +36,10 @@ int lock_take(const char *path, int *ret_fd, struct ov_err *err);
 /* Is it held by anybody now? Absent files are not. */
 int lock_probe(const char *path, bool *ret_held, struct ov_err *err);
 
+/* May this file be run by us? */
+bool file_can_run(const char *path);
+/* The full name of a program in the folders of `path` ("/usr/bin:/bin"; NULL: none), or NULL. */
+const char *file_in_path(struct arena *a, const char *path, const char *name);
 /* "a/b" in the arena. */
 char *path_join(struct arena *a, const char *dir, const char *name);
 void fd_closep(int *fd); /* for _cleanup_ */

@@ -1,0 +1,110 @@
+/* Reading operations about the configured agents: what each is, and how much of it is in use. */
+#include <stdlib.h>
+
+#include "app/ops.h"
+#include "base/arena.h"
+#include "base/list.h"
+#include "base/str.h"
+#include "core/transition.h"
+#include "sys/file.h"
+
+/* As a run of it would be looked for: in its own PATH, or in the one that is handed on to it. */
+static const char *program_of(struct arena *a, const struct config_agent *agent)
+{
+	const char *path = NULL, *name = arena_cstr(a, agent->command[0]);
+
+	for (size_t i = 0; i < agent->env_pass_n; i++)
+		if (str_is(agent->env_pass[i], "PATH"))
+			path = getenv("PATH");
+	for (size_t i = 0; i < agent->env_n; i++)
+		if (str_is(agent->env[i].name, "PATH"))
+			path = arena_cstr(a, agent->env[i].value);
+	if (!strchr(name, '/'))
+		return file_in_path(a, path, name);
+	return file_can_run(name) ? name : NULL;
+}
+
+/* Assignments that wait for a person hold no place. */
+static int64_t in_use(const struct state *s, str agent)
+{
+	int64_t n = 0;
+
+	list_each (it, &s->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		n += as->stage != STAGE_NONE && str_eq(as->agent, agent);
+	}
+	return n;
+}
+
+static value *lane_value(struct arena *a, const struct lane *l)
+{
+	value *v = value_object(a);
+
+	if (!l)
+		return value_null(a);
+	value_put(a, v, "kind", value_cstr(a, status_name(&block_kinds, (int)l->kind)));
+	value_put(a, v, "detail", value_str(a, l->detail));
+	value_put(a, v, "since", value_time(a, l->since));
+	value_put(a, v, "resets_at", value_time(a, l->resets_at));
+	value_put(a, v, "times", value_int(a, l->times));
+	return v;
+}
+
+static value *texts_value(struct arena *a, const str *texts, size_t n)
+{
+	value *v = value_array(a);
+
+	for (size_t i = 0; i < n; i++)
+		value_push(a, v, value_str(a, texts[i]));
+	return v;
+}
+
+static value *roles_value(struct arena *a, const struct config *c, str agent)
+{
+	value *v = value_array(a);
+
+	for (size_t i = 0; i < c->roles_n; i++)
+		if (str_eq(c->roles[i].agent, agent))
+			value_push(a, v, value_str(a, c->roles[i].name));
+	return v;
+}
+
+static value *agent_value(struct op_ctx *cx, const struct config_agent *agent)
+{
+	struct arena *a = cx->arena;
+	const struct agent_format *f = format_find(agent->format);
+	const char *program = program_of(a, agent);
+	value *v = value_object(a);
+
+	value_put(a, v, "name", value_str(a, agent->name));
+	value_put(a, v, "default", value_bool(a, str_eq(agent->name, cx->config->default_agent)));
+	value_put(a, v, "roles", roles_value(a, cx->config, agent->name));
+	value_put(a, v, "runtime", value_str(a, agent->runtime));
+	value_put(a, v, "format", value_str(a, agent->format));
+	value_put(a, v, "title", value_cstr(a, f->title));
+	value_put(a, v, "command", texts_value(a, agent->command, agent->command_n));
+	value_put(a, v, "program", program ? value_cstr(a, program) : value_null(a));
+	value_put(a, v, "model", agent->model.n ? value_str(a, agent->model) : value_null(a));
+	value_put(a, v, "in_use", value_int(a, in_use(cx->state, agent->name)));
+	value_put(a, v, "concurrency", value_int(a, agent->concurrency));
+	value_put(a, v, "limit", lane_value(a, state_lane(cx->state, agent->name)));
+	value_put(a, v, "resumes", value_bool(a, f->resumes));
+	value_put(a, v, "hooks", value_bool(a, f->hooks));
+	value_put(a, v, "description", value_str(a, agent->description));
+	value_put(a, v, "capabilities", texts_value(a, agent->capabilities, agent->capabilities_n));
+	value_put(a, v, "cost_tier", value_str(a, agent->cost_tier));
+	return v;
+}
+
+int op_agent_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	value *list = value_array(cx->arena);
+
+	(void)params, (void)err;
+	for (size_t i = 0; i < cx->config->agents_n; i++)
+		value_push(cx->arena, list, agent_value(cx, &cx->config->agents[i]));
+	*ret = value_object(cx->arena);
+	value_put(cx->arena, *ret, "agents", list);
+	return 0;
+}

@@ -1,0 +1,75 @@
+#include "base/str.h"
+#include "cli/command.h"
+
+static str joined(struct arena *a, const value *list, const char *between)
+{
+	str s = STR("");
+
+	for (size_t i = 0; i < value_count(list); i++)
+		s = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(s), i ? between : "",
+				STR_ARG(value_str_or(value_item(list, i), STR(""))));
+	return s;
+}
+
+/* What keeps it from working, or that nothing does. */
+static void state_cell(struct out *o, const value *x)
+{
+	const value *limit = value_at(x, "limit");
+	str resets = value_str_at(limit, "resets_at");
+
+	if (value_str_at(limit, "kind").n)
+		cell_f(o, S_YELLOW, STR_FMT "%s" STR_FMT, STR_ARG(value_str_at(limit, "kind")),
+				resets.n ? ", again " : ", waits for you",
+				STR_ARG(resets.n ? out_until(o, resets) : STR("")));
+	else if (!value_str_at(x, "program").n)
+		cell_f(o, S_RED, STR_FMT " is not found",
+				STR_ARG(out_clean(o,
+						value_str_or(value_item(value_at(x, "command"), 0),
+								STR("")))));
+	else
+		cell(o, S_GREEN, STR("ready"));
+}
+
+static void agent_row(struct out *o, const value *x)
+{
+	str tags = joined(o->arena, value_at(x, "capabilities"), ", "),
+	    model = value_str_at(x, "model"), about = value_str_at(x, "description");
+
+	cell_f(o, S_BOLD, STR_FMT "%s", STR_ARG(value_str_at(x, "name")),
+			value_bool_at(x, "default") ? " *" : "");
+	cell_f(o, S_PLAIN, STR_FMT "/" STR_FMT, STR_ARG(value_str_at(x, "runtime")),
+			STR_ARG(value_str_at(x, "format")));
+	cell(o, S_PLAIN, model.n ? out_short(o, model, 30) : STR("-"));
+	cell_f(o, S_PLAIN, "%lld of %lld", (long long)value_int_at(x, "in_use"),
+			(long long)value_int_at(x, "concurrency"));
+	state_cell(o, x);
+	cell(o, S_DIM, out_short(o, tags.n ? tags : about, 40));
+	row_end(o);
+}
+
+static const char *const heads[] = { "AGENT", "KIND", "MODEL", "IN USE", "STATE", "FOR" };
+
+int cmd_agent_list(struct cli *c, struct ov_err *err)
+{
+	struct out *o = &c->out;
+	const value *res, *list;
+	bool done;
+	int r = cli_call(c, CALL_READ, "agent.list", NULL, &res, &done, err);
+
+	if (r != 0 || done)
+		return r;
+	list = value_at(res, "agents");
+	if (value_count(list) == 0) {
+		out_f(o,
+				"No agent is configured.\nNext  add [agents.claude] with format = "
+				"\"claude\" to .overseer/config.toml\n");
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		cell(o, S_DIM, str_from(heads[i]));
+	row_end(o);
+	for (size_t i = 0; i < value_count(list); i++)
+		agent_row(o, value_item(list, i));
+	table_end(o, "");
+	return 0;
+}
