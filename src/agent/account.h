@@ -4,6 +4,10 @@
  * it come the observation that the tick judges by, what `status` and `run show` say that an agent is
  * doing, and the verdict at the end. It is rebuilt from the run's files after a restart, so nothing
  * of it is stored. It owns its texts, and is bounded.
+ *
+ * The output and the hooks tell of the same things, and are read in any order. Once the output has
+ * spoken it counts for turns and tools, and hooks are signs of life beside it; where there is no
+ * output to be read, hooks count alone.
  */
 #include "agent/fact.h"
 #include "base/ov.h"
@@ -14,13 +18,15 @@ enum { ACCOUNT_TOOLS = 32, ACCOUNT_TEXT = 2048, ACCOUNT_NAME = 128 };
 struct account_tool {
 	char id[ACCOUNT_NAME], name[ACCOUNT_NAME];
 	ov_time since;
+	bool child; /* of a sub-agent */
 };
 
 struct account {
 	char session[ACCOUNT_NAME], model[ACCOUNT_NAME];
 	bool ready, in_turn, compacting;
+	bool streamed;   /* the output has spoken */
 	ov_time life_at; /* the last fact that is a sign of life: a retry is none */
-	struct account_tool tools[ACCOUNT_TOOLS]; /* in flight, oldest first */
+	struct account_tool tools[ACCOUNT_TOOLS]; /* in flight, oldest first; the newest are kept */
 	size_t tools_n;
 	struct account_tool last_tool; /* since: when it was called */
 	char last_tool_input[ACCOUNT_TEXT];
@@ -28,7 +34,7 @@ struct account {
 	bool retrying;
 	int64_t attempts;
 	ov_time retrying_since;
-	enum trouble trouble; /* the newest; of what it retries, too */
+	enum trouble trouble; /* the newest, of what it retries, too; work that goes on ends it */
 	int status;
 	ov_time resets_at;
 	char trouble_text[ACCOUNT_TEXT];
@@ -36,7 +42,8 @@ struct account {
 	int64_t turns, tool_calls, denials;
 	struct usage usage;    /* of this run */
 	struct usage baseline; /* of the session before this run, where totals are told */
-	int64_t cost_microusd, cost_baseline;
+	int64_t cost_microusd; /* of this run, or COST_UNKNOWN: it was never told */
+	int64_t cost_baseline;
 	int64_t context_used, context_window;
 	bool has_result, result_failed; /* of the newest turn that ended */
 };
@@ -46,13 +53,22 @@ void account_init(struct account *c, const struct usage *before, int64_t cost_be
 /* at: when it was heard, unless the fact says. */
 void account_fact(struct account *c, const struct fact *f, ov_time at);
 
-/* How the run ended, by what it said and how its process ended. */
+/* How the run of a structured format ended, by what it said and how its process ended. */
 struct account_verdict {
 	bool ok;
 	enum trouble trouble; /* NONE when ok */
-	str text;             /* why, for people; borrowed from the account */
+	str text;             /* why, for people; borrowed from the account or a literal */
 };
-/* exit_code: or -1. stopped: by us, which is no failure of its own. */
+/* exit_code: or -1. signal: that ended it, or 0. lost: nobody saw how it ended. */
 struct account_verdict account_judge(const struct account *c, int exit_code, int signal, bool lost);
-/* What it is doing now, as JSON: {"state", "tool", "tool_since_ms", "retrying", ...}. */
+
+/*
+ * In one word what it is doing now: starting, working, tool, compacting, waiting (for a person),
+ * retrying, idle (between turns).
+ */
+const char *account_state(const struct account *c);
+/*
+ * The same with particulars, as JSON: {"state", "tool", "tool_input", "tool_for_ms", "retrying",
+ * "trouble", "turns", "tool_calls", "usage", "cost_microusd", ...}; what is not known is left out.
+ */
 value *account_view(struct arena *a, const struct account *c, ov_time now);

@@ -22,7 +22,8 @@
 	X(FACT_COMPACTION_STARTED, "compaction_started")                                         \
 	X(FACT_COMPACTION_ENDED, "compaction_ended")                                             \
 	X(FACT_RETRYING, "retrying") /* trouble, status, attempt, wait_ms: no sign of life */    \
-	X(FACT_TROUBLE, "trouble")   /* trouble, status, text, resets_at */                      \
+	X(FACT_TROUBLE, "trouble")   /* trouble, status, text, resets_at or wait_ms */           \
+	X(FACT_PROGRESS, "progress") /* it thinks, or writes: a sign of life, nothing else */    \
 	X(FACT_SESSION_ENDED, "session_ended")                                                   \
 	X(FACT_NOTICE, "notice") /* text: worth showing, nothing follows from it */
 #define FACT_ENUM(sym, name) sym,
@@ -53,6 +54,10 @@ struct usage {
 	int64_t input, output, cache_read, cache_write;
 };
 
+/* The sum and the difference, per kind; sums that cannot be are held at a thousand trillions. */
+struct usage usage_plus(struct usage a, struct usage b);
+struct usage usage_minus(struct usage a, struct usage b);
+
 enum { COST_UNKNOWN = -1 };
 
 struct fact {
@@ -65,8 +70,9 @@ struct fact {
 	bool child; /* of a sub-agent: no turn of the session itself */
 	enum trouble trouble;
 	int status; /* of HTTP; 0: none */
-	int64_t attempt, wait_ms;
-	ov_time resets_at;
+	int64_t attempt;
+	int64_t wait_ms;   /* until it tries again, or may be tried again; 0: it does not say */
+	ov_time resets_at; /* when it may be tried again; 0: it does not say */
 	struct usage usage;
 	bool usage_total;      /* of the whole session so far, not to be added up */
 	int64_t cost_microusd; /* or COST_UNKNOWN; total or not as the usage is */
@@ -81,5 +87,12 @@ const char *trouble_name(enum trouble t);
 int trouble_parse(str name);
 /* From the status of an answer of the model's server. */
 enum trouble trouble_of_status(int status);
-/* From a message for people, where there is nothing better; TROUBLE_OTHER when it says nothing. */
+/*
+ * From a message for people, where there is nothing better; TROUBLE_OTHER when it says nothing.
+ * ret_status may be NULL; it is 0 when the text names none.
+ */
 enum trouble trouble_of_text(str text, int *ret_status);
+/* When it may be tried again, as far as the text says: a moment ("limit reached|1749924000"), or a wait. */
+void trouble_when(str text, ov_time *ret_resets_at, int64_t *ret_wait_ms);
+/* A statement that shows that the agent gets on: retries, troubles and notices do not. */
+bool fact_is_life(enum fact_kind kind);

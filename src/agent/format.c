@@ -1,6 +1,7 @@
 #include "agent/format.h"
 
 #include "agent/launch_impl.h"
+#include "agent/parsers.h"
 #include "base/str.h"
 
 /* Where it keeps what it knows, where its model is, and its key: none of it by a command line. */
@@ -32,6 +33,8 @@ const struct agent_format agent_formats[] = {
 			.title = "Claude Code",
 			.program = "claude",
 			.probe = "--version",
+			.line = claude_line,
+			.error_line = claude_error_line,
 			.structured = true,
 			.resumes = true,
 			.names_session = true,
@@ -48,6 +51,8 @@ const struct agent_format agent_formats[] = {
 			.title = "Codex",
 			.program = "codex",
 			.probe = "--version",
+			.line = codex_line,
+			.error_line = codex_error_line,
 			.structured = true,
 			.resumes = true,
 			.hooks = true,

@@ -54,6 +54,8 @@ struct agent_format {
 	void (*line)(struct stream *s, const value *v);
 	/* One line of its errors, which is text; may be NULL. */
 	void (*error_line)(struct stream *s, str line);
+	/* Nothing more comes; may be NULL. */
+	void (*end)(struct stream *s);
 	/* argv, environment and files of one process. */
 	int (*launch)(struct arena *a, const struct launch_ask *ask, struct launch *ret,
 			struct ov_err *err);

@@ -1,0 +1,399 @@
+#include "agent/account.h"
+
+#include <signal.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/utf8.h"
+
+/* A hook's word that is older than the newest sign of life by this has been overtaken. */
+enum { STALE = 2000 };
+
+void account_init(struct account *c, const struct usage *before, int64_t cost_before)
+{
+	*c = (struct account){ .cost_microusd = COST_UNKNOWN,
+		.cost_baseline = MAX(cost_before, 0) };
+	if (before)
+		c->baseline = *before;
+}
+
+/* What is too long is cut between words, so that nothing is left of one that was to be kept secret. */
+static void keep(char *to, size_t size, str s)
+{
+	str cut = utf8_truncate(s, size - 1);
+
+	if (cut.n < s.n && size > ACCOUNT_NAME)
+		while (cut.n && !strchr(" \t\n", cut.p[cut.n - 1]))
+			cut.n--;
+	if (cut.n)
+		memcpy(to, cut.p, cut.n);
+	to[cut.n] = '\0';
+}
+
+#define KEEP(array, s) keep((array), sizeof(array), (s))
+
+/* ---- tools in flight ---- */
+
+static size_t tool_find(const struct account *c, str id)
+{
+	size_t i = 0;
+
+	while (i < c->tools_n && !str_is(str_sub(id, 0, ACCOUNT_NAME - 1), c->tools[i].id))
+		i++;
+	return i;
+}
+
+static void tool_remove(struct account *c, size_t i)
+{
+	c->tools_n--;
+	memmove(&c->tools[i], &c->tools[i + 1], (c->tools_n - i) * sizeof(c->tools[0]));
+}
+
+static void on_tool_started(struct account *c, const struct fact *f, ov_time at)
+{
+	struct account_tool t = { .since = at, .child = f->child };
+
+	if (tool_find(c, f->id) < c->tools_n)
+		return;
+	KEEP(t.id, f->id);
+	KEEP(t.name, f->name);
+	c->tool_calls++;
+	c->last_tool = t;
+	KEEP(c->last_tool_input, f->text);
+	if (c->tools_n == ACCOUNT_TOOLS)
+		tool_remove(c, 0);
+	c->tools[c->tools_n++] = t;
+}
+
+static void on_tool_ended(struct account *c, const struct fact *f, ov_time at _unused_)
+{
+	size_t i = tool_find(c, f->id);
+
+	if (i < c->tools_n)
+		tool_remove(c, i);
+}
+
+/* ---- turns ---- */
+
+static void on_ready(struct account *c, const struct fact *f, ov_time at _unused_)
+{
+	c->ready = true;
+	if (f->session.n)
+		KEEP(c->session, f->session);
+	if (f->model.n)
+		KEEP(c->model, f->model);
+}
+
+static void on_turn_started(struct account *c, const struct fact *f _unused_, ov_time at _unused_)
+{
+	if (!c->in_turn)
+		c->turns++;
+	c->in_turn = true;
+}
+
+/* What the trouble is; a general word does not replace a precise one. */
+static void keep_trouble(struct account *c, const struct fact *f, ov_time at)
+{
+	if (f->trouble == TROUBLE_OTHER && c->trouble != TROUBLE_NONE &&
+			c->trouble != TROUBLE_OTHER)
+		return;
+	c->trouble = f->trouble;
+	c->status = f->status;
+	c->resets_at = f->resets_at                              ? f->resets_at
+			: f->wait_ms && f->kind != FACT_RETRYING ? at + f->wait_ms
+								 : 0;
+	if (f->text.n)
+		KEEP(c->trouble_text, f->text);
+}
+
+static void forget_trouble(struct account *c)
+{
+	c->trouble = TROUBLE_NONE;
+	c->status = 0;
+	c->resets_at = 0;
+	c->trouble_text[0] = '\0';
+}
+
+static void on_turn_ended(struct account *c, const struct fact *f, ov_time at)
+{
+	c->in_turn = false;
+	c->compacting = false;
+	c->waiting_for[0] = '\0';
+	c->tools_n = 0;
+	c->has_result = true;
+	c->result_failed = f->failed;
+	if (f->session.n && !c->session[0] && !f->failed)
+		KEEP(c->session, f->session);
+	if (f->failed)
+		keep_trouble(c, f, at);
+	else
+		forget_trouble(c);
+}
+
+/* ---- words and numbers ---- */
+
+static void on_message(struct account *c, const struct fact *f, ov_time at _unused_)
+{
+	if (!f->child)
+		KEEP(c->message, f->text);
+}
+
+/* A total below the baseline is of another session than we took it for. */
+static struct usage beyond(struct usage total, struct usage before)
+{
+	struct usage d = usage_minus(total, before);
+
+	return d.input < 0 || d.output < 0 || d.cache_read < 0 || d.cache_write < 0 ? total : d;
+}
+
+static void on_usage(struct account *c, const struct fact *f, ov_time at _unused_)
+{
+	const int64_t most = INT64_C(1000000000000000);
+
+	c->usage = f->usage_total ? beyond(f->usage, c->baseline) : usage_plus(c->usage, f->usage);
+	if (f->cost_microusd < 0)
+		return;
+	if (f->usage_total)
+		c->cost_microusd = f->cost_microusd >= c->cost_baseline
+				? f->cost_microusd - c->cost_baseline
+				: f->cost_microusd;
+	else
+		c->cost_microusd = MIN(MAX(c->cost_microusd, 0) + f->cost_microusd, most);
+}
+
+static void on_context(struct account *c, const struct fact *f, ov_time at _unused_)
+{
+	if (f->context_used)
+		c->context_used = f->context_used;
+	if (f->context_window)
+		c->context_window = f->context_window;
+}
+
+/* ---- being held up ---- */
+
+static void on_wanted(struct account *c, const struct fact *f, ov_time at _unused_)
+{
+	KEEP(c->waiting_for, f->name.n ? f->name : STR("permission"));
+}
+
+static void on_denied(struct account *c, const struct fact *f, ov_time at _unused_)
+{
+	c->denials++;
+	on_tool_ended(c, f, at);
+}
+
+static void on_compaction_started(struct account *c, const struct fact *f _unused_,
+		ov_time at _unused_)
+{
+	c->compacting = true;
+}
+
+static void on_compaction_ended(struct account *c, const struct fact *f _unused_,
+		ov_time at _unused_)
+{
+	c->compacting = false;
+}
+
+static void on_retrying(struct account *c, const struct fact *f, ov_time at)
+{
+	if (!c->retrying)
+		c->retrying_since = at;
+	c->retrying = true;
+	c->attempts = MAX(f->attempt, 1);
+	keep_trouble(c, f, at);
+}
+
+typedef void account_fn(struct account *c, const struct fact *f, ov_time at);
+
+static account_fn *const folds[FACT_KIND_COUNT] = {
+	[FACT_READY] = on_ready,
+	[FACT_TURN_STARTED] = on_turn_started,
+	[FACT_TURN_ENDED] = on_turn_ended,
+	[FACT_TOOL_STARTED] = on_tool_started,
+	[FACT_TOOL_ENDED] = on_tool_ended,
+	[FACT_MESSAGE] = on_message,
+	[FACT_USAGE] = on_usage,
+	[FACT_CONTEXT] = on_context,
+	[FACT_PERMISSION_WANTED] = on_wanted,
+	[FACT_PERMISSION_DENIED] = on_denied,
+	[FACT_COMPACTION_STARTED] = on_compaction_started,
+	[FACT_COMPACTION_ENDED] = on_compaction_ended,
+	[FACT_RETRYING] = on_retrying,
+	[FACT_TROUBLE] = keep_trouble,
+};
+
+/* Turns and tools are told by the output; by hooks only as long as that has not spoken. */
+static bool of_output(enum fact_kind k)
+{
+	return k == FACT_TURN_STARTED || k == FACT_TURN_ENDED || k == FACT_TOOL_STARTED ||
+			k == FACT_TOOL_ENDED || k == FACT_PERMISSION_DENIED;
+}
+
+static void output_speaks(struct account *c)
+{
+	c->streamed = true;
+	c->in_turn = c->has_result = c->result_failed = false;
+	c->tools_n = 0;
+	c->turns = c->tool_calls = c->denials = 0;
+	c->last_tool = (struct account_tool){ 0 };
+	c->last_tool_input[0] = '\0';
+}
+
+/* The work goes on: whatever held it up is over. */
+static void goes_on(struct account *c, const struct fact *f)
+{
+	bool works = f->kind == FACT_MESSAGE || f->kind == FACT_TOOL_STARTED ||
+			f->kind == FACT_TOOL_ENDED;
+
+	c->retrying = false;
+	c->attempts = 0;
+	if (f->child || !works)
+		return;
+	c->waiting_for[0] = '\0';
+	c->compacting = false;
+	if (f->kind != FACT_TOOL_ENDED)
+		forget_trouble(c);
+}
+
+void account_fact(struct account *c, const struct fact *f, ov_time at)
+{
+	bool hook = f->offset == 0;
+
+	/* What the agent's clock says of the future is not believed. */
+	if (f->at && (f->at < at || !at))
+		at = f->at;
+	if (!hook && !c->streamed && of_output(f->kind))
+		output_speaks(c);
+	if (hook && c->streamed && of_output(f->kind))
+		goto life;
+	if (hook && at + STALE < c->life_at)
+		return;
+	if (fact_is_life(f->kind) && (!hook || !c->streamed))
+		goes_on(c, f);
+	if (folds[f->kind])
+		folds[f->kind](c, f, at);
+life:
+	if (fact_is_life(f->kind))
+		c->life_at = MAX(c->life_at, at);
+}
+
+/* ---- the verdict ---- */
+
+static bool in_flight(const struct account *c)
+{
+	for (size_t i = 0; i < c->tools_n; i++)
+		if (!c->tools[i].child)
+			return true;
+	return false;
+}
+
+static struct account_verdict failed(const struct account *c, enum trouble otherwise, str text)
+{
+	struct account_verdict v = { .trouble = c->trouble, .text = str_from(c->trouble_text) };
+
+	if (v.trouble == TROUBLE_NONE)
+		v.trouble = otherwise;
+	if (!v.text.n)
+		v.text = text;
+	return v;
+}
+
+struct account_verdict account_judge(const struct account *c, int exit_code, int signal, bool lost)
+{
+	bool open = !c->has_result || c->in_turn || in_flight(c);
+
+	if (lost)
+		return failed(c, TROUBLE_UNFINISHED, STR("nobody saw how it ended"));
+	if (open && (signal == SIGINT || exit_code == 128 + SIGINT))
+		return failed(c, TROUBLE_INTERRUPTED, STR("it was interrupted"));
+	if (open && (signal || exit_code > 128))
+		return failed(c, TROUBLE_UNFINISHED, STR("it was ended in the middle of a turn"));
+	if (!c->has_result && !c->in_turn)
+		return failed(c, TROUBLE_UNFINISHED, STR("it ended without a result"));
+	if (open)
+		return failed(c, TROUBLE_UNFINISHED, STR("it ended in the middle of a turn"));
+	if (c->result_failed)
+		return failed(c, TROUBLE_OTHER, STR("its turn failed"));
+	return (struct account_verdict){ .ok = true,
+		.text = signal              ? STR("its turn had ended well when it was killed")
+				: exit_code ? STR("its turn ended well, whatever its exit status")
+					    : (str){ 0 } };
+}
+
+/* ---- for people ---- */
+
+const char *account_state(const struct account *c)
+{
+	if (c->waiting_for[0])
+		return "waiting";
+	if (c->retrying)
+		return "retrying";
+	if (c->compacting)
+		return "compacting";
+	if (c->tools_n)
+		return "tool";
+	if (c->in_turn)
+		return "working";
+	return c->has_result ? "idle" : "starting";
+}
+
+static void put_text(struct arena *a, value *o, const char *key, const char *text)
+{
+	if (text[0])
+		value_put(a, o, key, value_str(a, arena_str(a, str_from(text))));
+}
+
+static void put_count(struct arena *a, value *o, const char *key, int64_t n)
+{
+	if (n > 0)
+		value_put(a, o, key, value_int(a, n));
+}
+
+static void put_trouble(struct arena *a, value *o, const struct account *c)
+{
+	if (c->trouble == TROUBLE_NONE)
+		return;
+	value_put(a, o, "trouble", value_cstr(a, trouble_name(c->trouble)));
+	put_text(a, o, "trouble_text", c->trouble_text);
+	put_count(a, o, "status", c->status);
+	if (c->resets_at)
+		value_put(a, o, "resets_at", value_time(a, c->resets_at));
+}
+
+value *account_view(struct arena *a, const struct account *c, ov_time now)
+{
+	value *o = value_object(a), *u = value_object(a);
+
+	value_put(a, o, "state", value_cstr(a, account_state(c)));
+	put_text(a, o, "session", c->session);
+	put_text(a, o, "model", c->model);
+	if (c->tools_n) {
+		const struct account_tool *t = &c->tools[0];
+
+		put_text(a, o, "tool", t->name);
+		value_put(a, o, "tool_for_ms", value_int(a, MAX(now - t->since, 0)));
+		put_count(a, o, "tools_in_flight", (int64_t)c->tools_n);
+	}
+	put_text(a, o, "last_tool", c->last_tool.name);
+	put_text(a, o, "last_tool_input", c->last_tool_input);
+	put_text(a, o, "waiting_for", c->waiting_for);
+	if (c->retrying) {
+		value_put(a, o, "retrying_for_ms", value_int(a, MAX(now - c->retrying_since, 0)));
+		put_count(a, o, "attempts", c->attempts);
+	}
+	put_trouble(a, o, c);
+	put_text(a, o, "message", c->message);
+	value_put(a, o, "turns", value_int(a, c->turns));
+	value_put(a, o, "tool_calls", value_int(a, c->tool_calls));
+	put_count(a, o, "denials", c->denials);
+	value_put(a, u, "input", value_int(a, c->usage.input));
+	value_put(a, u, "output", value_int(a, c->usage.output));
+	value_put(a, u, "cache_read", value_int(a, c->usage.cache_read));
+	value_put(a, u, "cache_write", value_int(a, c->usage.cache_write));
+	value_put(a, o, "usage", u);
+	if (c->cost_microusd != COST_UNKNOWN)
+		value_put(a, o, "cost_microusd", value_int(a, c->cost_microusd));
+	put_count(a, o, "context_used", c->context_used);
+	put_count(a, o, "context_window", c->context_window);
+	return o;
+}

@@ -1,0 +1,232 @@
+/*
+ * Codex, `exec --json`. Items begin, change and are completed; what a thread used is told as a total
+ * over all its turns, those of earlier processes too, and never what it cost. An item of type error
+ * is a warning; whether a turn failed is said by turn.failed alone.
+ */
+#include "agent/parsers.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+
+enum { BEGUN = 64 };
+
+/* Calls that were told to have begun, as some come complete at once. */
+struct codex {
+	uint64_t begun[BEGUN];
+	size_t next;
+};
+
+/* Items that are calls of tools, and the names that its hooks give to them. */
+static const struct {
+	const char *type, *name;
+} calls[] = {
+	{ "command_execution", "Bash" },
+	{ "file_change", "apply_patch" },
+	{ "mcp_tool_call", NULL },
+	{ "collab_tool_call", NULL },
+	{ "web_search", "web_search" },
+	{ "todo_list", "update_plan" },
+};
+
+static str call_name(struct arena *a, const value *item, const char *name)
+{
+	str server = value_str_at(item, "server"), tool = value_str_at(item, "tool");
+
+	if (name)
+		return str_from(name);
+	if (!server.n)
+		return tool;
+	return arena_printf(a, "mcp__" STR_FMT "__" STR_FMT, STR_ARG(server), STR_ARG(tool));
+}
+
+static str files_changed(struct arena *a, const value *changes)
+{
+	str text = { 0 };
+
+	for (size_t i = 0; i < MIN(value_count(changes), 16); i++) {
+		str path = value_str_at(value_item(changes, i), "path");
+
+		text = text.n ? arena_printf(a, STR_FMT " " STR_FMT, STR_ARG(text), STR_ARG(path))
+			      : path;
+	}
+	return text;
+}
+
+static str call_input(struct arena *a, const value *item)
+{
+	const value *arguments = value_at(item, "arguments"), *changes = value_at(item, "changes");
+
+	if (value_count(changes))
+		return files_changed(a, changes);
+	if (arguments)
+		return call_text(a, arguments);
+	/* A list of things to do has no words of its own: the item is all that there is. */
+	return value_at(item, "items") ? call_text(a, value_at(item, "items")) : call_text(a, item);
+}
+
+static str call_output(struct arena *a, const value *item)
+{
+	str text = value_str_at(item, "aggregated_output");
+
+	if (!text.n)
+		text = value_str_at(value_at(item, "error"), "message");
+	return text.n ? text : content_text(a, value_at(value_at(item, "result"), "content"));
+}
+
+static bool is_new(struct stream *s, str id)
+{
+	struct codex *c = stream_memory(s, sizeof(*c));
+	uint64_t hash = str_hash(id, 1);
+
+	for (size_t i = 0; i < BEGUN; i++)
+		if (c->begun[i] == hash)
+			return false;
+	c->begun[c->next] = hash;
+	c->next = (c->next + 1) % BEGUN;
+	return true;
+}
+
+/* over: the item is complete. What comes complete at once was begun at that moment. */
+static void on_call(struct stream *s, const value *item, const char *name, bool over)
+{
+	struct arena *a = stream_arena(s);
+	str status = value_str_at(item, "status");
+	struct fact f = { .kind = FACT_TOOL_STARTED, .id = value_str_at(item, "id") };
+
+	f.name = call_name(a, item, name);
+	f.text = call_input(a, item);
+	if (is_new(s, f.id))
+		stream_tell(s, f);
+	else if (!over)
+		stream_tell(s, (struct fact){ .kind = FACT_PROGRESS });
+	if (!over)
+		return;
+	f.kind = FACT_TOOL_ENDED;
+	f.failed = str_is(status, "failed") || str_is(status, "declined") ||
+			value_int_at(item, "exit_code") != 0;
+	f.text = call_output(a, item);
+	stream_tell(s, f);
+	if (str_is(status, "declined")) {
+		f.kind = FACT_PERMISSION_DENIED;
+		stream_tell(s, f);
+	}
+}
+
+static void on_item(struct stream *s, const value *v, bool over)
+{
+	const value *item = value_at(v, "item");
+	str type = value_str_at(item, "type");
+	struct fact f = { .kind = FACT_PROGRESS };
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+		if (str_is(type, calls[i].type)) {
+			on_call(s, item, calls[i].name, over);
+			return;
+		}
+	if (str_is(type, "error")) {
+		f.kind = FACT_NOTICE;
+		f.text = value_str_at(item, "message");
+	} else if (str_is(type, "agent_message")) {
+		if (!over)
+			return;
+		f.kind = FACT_MESSAGE;
+		f.text = value_str_at(item, "text");
+	}
+	stream_tell(s, f);
+}
+
+static void on_started(struct stream *s, const value *v)
+{
+	on_item(s, v, false);
+}
+
+static void on_completed(struct stream *s, const value *v)
+{
+	on_item(s, v, true);
+}
+
+static void on_thread(struct stream *s, const value *v)
+{
+	stream_tell(s,
+			(struct fact){ .kind = FACT_READY,
+					.session = value_str_at(v, "thread_id") });
+}
+
+static void on_turn(struct stream *s, const value *v _unused_)
+{
+	stream_tell(s, (struct fact){ .kind = FACT_TURN_STARTED });
+}
+
+static void on_turn_completed(struct stream *s, const value *v)
+{
+	const value *u = value_at(v, "usage");
+	struct fact f = { .kind = FACT_USAGE, .usage_total = true, .cost_microusd = COST_UNKNOWN };
+
+	if (u) {
+		/* Its input counts what came from the cache, too. */
+		f.usage.cache_read = count_at(u, "cached_input_tokens");
+		f.usage.cache_write = count_at(u, "cache_write_input_tokens");
+		f.usage.input = MAX(count_at(u, "input_tokens") - f.usage.cache_read -
+						f.usage.cache_write,
+				0);
+		f.usage.output = count_at(u, "output_tokens");
+		stream_tell(s, f);
+	}
+	stream_tell(s, (struct fact){ .kind = FACT_TURN_ENDED });
+}
+
+static void on_turn_failed(struct stream *s, const value *v)
+{
+	stream_tell(s,
+			trouble_fact(FACT_TURN_ENDED, value_str_at(value_at(v, "error"), "message"),
+					0));
+}
+
+/* "Reconnecting... 2/5 (unexpected status 401 ...)": it tries again; any other error, it does not. */
+static void on_error(struct stream *s, const value *v)
+{
+	const str again = STR("Reconnecting... ");
+	str text = value_str_at(v, "message");
+	struct fact f = trouble_fact(FACT_TROUBLE, text, 0);
+
+	if (str_starts(text, again)) {
+		str n = str_sub(text, again.n, text.n);
+
+		f.kind = FACT_RETRYING;
+		if (!str_to_i64(str_sub(n, 0, str_find_byte(n, '/')), &f.attempt))
+			f.attempt = 0;
+	}
+	stream_tell(s, f);
+}
+
+void codex_line(struct stream *s, const value *v)
+{
+	static const struct {
+		const char *type;
+		void (*fn)(struct stream *s, const value *v);
+	} kinds[] = {
+		{ "thread.started", on_thread },
+		{ "turn.started", on_turn },
+		{ "turn.completed", on_turn_completed },
+		{ "turn.failed", on_turn_failed },
+		{ "item.started", on_started },
+		{ "item.updated", on_started },
+		{ "item.completed", on_completed },
+		{ "error", on_error },
+	};
+	str type = value_str_at(v, "type");
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (str_is(type, kinds[i].type))
+			kinds[i].fn(s, v);
+}
+
+/* Its errors are a log as well; only what ended it is told here, as nothing of it is in the output. */
+void codex_error_line(struct stream *s, str line)
+{
+	struct fact f;
+
+	if (!str_starts(line, STR("20")) && !str_starts(line, STR("WARNING")) &&
+			error_trouble(line, &f))
+		stream_tell(s, f);
+}

@@ -1,0 +1,529 @@
+#include <signal.h>
+
+#include "agent/account.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "data/json.h"
+#include "tests/rng.h"
+#include "tests/test.h"
+
+enum { T0 = 1000000 };
+
+static struct account fresh(void)
+{
+	struct account c;
+
+	account_init(&c, NULL, 0);
+	return c;
+}
+
+/* A fact of the output. */
+static struct fact of(enum fact_kind kind)
+{
+	return (struct fact){ .kind = kind, .offset = 1, .cost_microusd = COST_UNKNOWN };
+}
+
+static struct fact hook(enum fact_kind kind)
+{
+	return (struct fact){ .kind = kind, .at = T0, .cost_microusd = COST_UNKNOWN };
+}
+
+static void tell(struct account *c, struct fact f, ov_time at)
+{
+	account_fact(c, &f, at);
+}
+
+static struct fact tool(enum fact_kind kind, const char *id)
+{
+	struct fact f = of(kind);
+
+	f.id = str_from(id);
+	f.name = STR("Bash");
+	f.text = STR("make test");
+	return f;
+}
+
+static struct fact ended(bool failed, enum trouble trouble)
+{
+	struct fact f = of(FACT_TURN_ENDED);
+
+	f.failed = failed;
+	f.trouble = trouble;
+	return f;
+}
+
+static struct fact retry(enum trouble t, int status, int64_t attempt)
+{
+	struct fact f = of(FACT_RETRYING);
+
+	f.trouble = t;
+	f.status = status;
+	f.attempt = attempt;
+	f.wait_ms = 500;
+	return f;
+}
+
+TEST(begins_empty)
+{
+	struct account c = fresh();
+
+	assert_string_equal(account_state(&c), "starting");
+	assert_int_equal(c.cost_microusd, COST_UNKNOWN);
+	assert_int_equal(c.life_at, 0);
+	assert_false(c.ready);
+}
+
+TEST(knows_session_and_model)
+{
+	struct account c = fresh();
+	struct fact f = of(FACT_READY);
+
+	f.session = STR("s-1");
+	f.model = STR("m-1");
+	tell(&c, f, T0);
+	f.session = f.model = (str){ 0 };
+	tell(&c, f, T0 + 1);
+	assert_string_equal(c.session, "s-1");
+	assert_string_equal(c.model, "m-1");
+	assert_true(c.ready);
+	assert_int_equal(c.life_at, T0 + 1);
+}
+
+TEST(tools_are_in_flight_until_they_end)
+{
+	struct account c = fresh();
+
+	tell(&c, of(FACT_TURN_STARTED), T0);
+	tell(&c, tool(FACT_TOOL_STARTED, "a"), T0 + 1);
+	tell(&c, tool(FACT_TOOL_STARTED, "a"), T0 + 2); /* told twice */
+	tell(&c, tool(FACT_TOOL_STARTED, "b"), T0 + 3);
+	assert_int_equal(c.tools_n, 2);
+	assert_int_equal(c.tool_calls, 2);
+	assert_int_equal(c.tools[0].since, T0 + 1);
+	assert_string_equal(c.last_tool.id, "b");
+	assert_string_equal(c.last_tool_input, "make test");
+	assert_string_equal(account_state(&c), "tool");
+	tell(&c, tool(FACT_TOOL_ENDED, "a"), T0 + 4);
+	assert_int_equal(c.tools_n, 1);
+	assert_string_equal(c.tools[0].id, "b");
+	tell(&c, tool(FACT_TOOL_ENDED, "nobody"), T0 + 5);
+	assert_int_equal(c.tools_n, 1);
+	tell(&c, tool(FACT_TOOL_ENDED, "b"), T0 + 6);
+	assert_string_equal(account_state(&c), "working");
+	assert_int_equal(c.life_at, T0 + 6);
+}
+
+TEST(tools_are_bounded)
+{
+	struct account c = fresh();
+	struct arena a = ARENA_INIT;
+
+	for (int i = 0; i < ACCOUNT_TOOLS + 5; i++)
+		tell(&c, tool(FACT_TOOL_STARTED, arena_printf(&a, "t%d", i).p), T0 + i);
+	assert_int_equal(c.tools_n, ACCOUNT_TOOLS);
+	assert_string_equal(c.tools[0].id, "t5");
+	assert_int_equal(c.tool_calls, ACCOUNT_TOOLS + 5);
+	arena_done(&a);
+}
+
+TEST(the_end_of_a_turn_clears)
+{
+	struct account c = fresh();
+	struct fact f = of(FACT_PERMISSION_WANTED);
+
+	tell(&c, of(FACT_TURN_STARTED), T0);
+	tell(&c, tool(FACT_TOOL_STARTED, "a"), T0);
+	tell(&c, of(FACT_COMPACTION_STARTED), T0);
+	assert_string_equal(account_state(&c), "compacting");
+	f.name = STR("Bash");
+	tell(&c, f, T0);
+	assert_string_equal(c.waiting_for, "Bash");
+	assert_string_equal(account_state(&c), "waiting");
+	tell(&c, ended(false, TROUBLE_NONE), T0 + 1);
+	assert_int_equal(c.tools_n, 0);
+	assert_false(c.compacting);
+	assert_string_equal(c.waiting_for, "");
+	assert_string_equal(account_state(&c), "idle");
+	assert_int_equal(c.turns, 1);
+}
+
+TEST(a_retry_is_no_life_and_ends_with_the_next_fact)
+{
+	struct account c = fresh();
+
+	tell(&c, of(FACT_TURN_STARTED), T0);
+	tell(&c, retry(TROUBLE_LOGIN, 401, 1), T0 + 10);
+	tell(&c, retry(TROUBLE_LOGIN, 401, 2), T0 + 20);
+	assert_true(c.retrying);
+	assert_int_equal(c.attempts, 2);
+	assert_int_equal(c.retrying_since, T0 + 10);
+	assert_int_equal(c.life_at, T0);
+	assert_int_equal(c.trouble, TROUBLE_LOGIN);
+	assert_int_equal(c.status, 401);
+	assert_int_equal(c.resets_at, 0);
+	assert_string_equal(account_state(&c), "retrying");
+	tell(&c, of(FACT_NOTICE), T0 + 25);
+	assert_true(c.retrying);
+	tell(&c, of(FACT_MESSAGE), T0 + 30);
+	assert_false(c.retrying);
+	assert_int_equal(c.life_at, T0 + 30);
+	assert_int_equal(c.trouble, TROUBLE_NONE);
+	tell(&c, retry(TROUBLE_NETWORK, 0, 0), T0 + 40);
+	assert_int_equal(c.retrying_since, T0 + 40);
+	assert_int_equal(c.attempts, 1);
+}
+
+TEST(trouble_says_when_it_is_over)
+{
+	struct account c = fresh();
+	struct fact f = of(FACT_TROUBLE);
+
+	f.trouble = TROUBLE_RATE_LIMITED;
+	f.wait_ms = 5000;
+	f.text = STR("try again in 5s");
+	tell(&c, f, T0);
+	assert_int_equal(c.resets_at, T0 + 5000);
+	f.resets_at = T0 + 7;
+	tell(&c, f, T0);
+	assert_int_equal(c.resets_at, T0 + 7);
+	f.trouble = TROUBLE_OTHER; /* says less than what is known */
+	f.text = STR("something");
+	tell(&c, f, T0);
+	assert_int_equal(c.trouble, TROUBLE_RATE_LIMITED);
+	assert_string_equal(c.trouble_text, "try again in 5s");
+	assert_int_equal(c.life_at, 0);
+}
+
+TEST(usage_adds_up)
+{
+	struct account c = fresh();
+	struct fact f = of(FACT_USAGE);
+
+	f.usage = (struct usage){ 1, 2, 3, 4 };
+	tell(&c, f, T0);
+	assert_int_equal(c.cost_microusd, COST_UNKNOWN);
+	f.cost_microusd = 100;
+	tell(&c, f, T0);
+	tell(&c, f, T0);
+	assert_int_equal(c.usage.input, 3);
+	assert_int_equal(c.usage.output, 6);
+	assert_int_equal(c.usage.cache_read, 9);
+	assert_int_equal(c.usage.cache_write, 12);
+	assert_int_equal(c.cost_microusd, 200);
+}
+
+TEST(totals_are_of_the_run)
+{
+	struct usage before = { 100, 20, 5, 0 };
+	struct fact f = of(FACT_USAGE);
+	struct account c;
+
+	account_init(&c, &before, 1000);
+	f.usage_total = true;
+	f.usage = (struct usage){ 300, 60, 5, 0 };
+	f.cost_microusd = 1500;
+	tell(&c, f, T0);
+	tell(&c, f, T0);
+	assert_int_equal(c.usage.input, 200);
+	assert_int_equal(c.usage.output, 40);
+	assert_int_equal(c.usage.cache_read, 0);
+	assert_int_equal(c.cost_microusd, 500);
+	f.usage = (struct usage){ 50, 10, 0, 0 }; /* less than before: another session */
+	f.cost_microusd = 10;
+	tell(&c, f, T0);
+	assert_int_equal(c.usage.input, 50);
+	assert_int_equal(c.cost_microusd, 10);
+}
+
+TEST(numbers_without_end_are_held)
+{
+	struct account c = fresh();
+	struct fact f = of(FACT_USAGE);
+
+	f.usage.input = INT64_C(1000000000000000);
+	f.cost_microusd = f.usage.input;
+	for (int i = 0; i < 20000; i++)
+		tell(&c, f, T0);
+	assert_int_equal(c.usage.input, f.usage.input);
+	assert_int_equal(c.cost_microusd, f.usage.input);
+}
+
+TEST(context_is_the_newest)
+{
+	struct account c = fresh();
+	struct fact f = of(FACT_CONTEXT);
+
+	f.context_used = 500;
+	tell(&c, f, T0);
+	f.context_used = 0;
+	f.context_window = 1000;
+	tell(&c, f, T0);
+	assert_int_equal(c.context_used, 500);
+	assert_int_equal(c.context_window, 1000);
+}
+
+TEST(compaction_ends_with_the_next_word)
+{
+	struct account c = fresh();
+
+	tell(&c, of(FACT_TURN_STARTED), T0);
+	tell(&c, of(FACT_COMPACTION_STARTED), T0);
+	tell(&c, of(FACT_COMPACTION_ENDED), T0);
+	assert_false(c.compacting);
+	tell(&c, of(FACT_COMPACTION_STARTED), T0);
+	tell(&c, of(FACT_MESSAGE), T0);
+	assert_false(c.compacting);
+}
+
+TEST(a_denied_tool_is_not_in_flight)
+{
+	struct account c = fresh();
+
+	tell(&c, tool(FACT_TOOL_STARTED, "a"), T0);
+	tell(&c, tool(FACT_PERMISSION_DENIED, "a"), T0);
+	assert_int_equal(c.tools_n, 0);
+	assert_int_equal(c.denials, 1);
+}
+
+TEST(words_of_a_child_are_not_its_own)
+{
+	struct account c = fresh();
+	struct fact f = of(FACT_MESSAGE);
+
+	f.text = STR("mine");
+	tell(&c, f, T0);
+	f.text = STR("the child's");
+	f.child = true;
+	tell(&c, f, T0 + 1);
+	assert_string_equal(c.message, "mine");
+	assert_int_equal(c.life_at, T0 + 1);
+}
+
+TEST(long_texts_are_cut_between_words)
+{
+	static char text[ACCOUNT_TEXT * 2];
+	struct account c = fresh();
+	struct fact f = of(FACT_MESSAGE);
+
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "one two ", 8);
+	f.text = (str){ text, sizeof(text) };
+	tell(&c, f, T0);
+	assert_string_equal(c.message, "one two ");
+	f.text = (str){ "\xf0\x9f\x98\x80", 4 };
+	tell(&c, f, T0);
+	assert_string_equal(c.message, "\xf0\x9f\x98\x80");
+}
+
+TEST(the_agents_clock_is_not_ahead_of_ours)
+{
+	struct account c = fresh();
+	struct fact f = of(FACT_MESSAGE);
+
+	f.at = T0 + OV_DAY;
+	tell(&c, f, T0);
+	assert_int_equal(c.life_at, T0);
+	f.at = T0 - 5;
+	tell(&c, f, T0);
+	assert_int_equal(c.life_at, T0);
+}
+
+/* ---- hooks beside the output ---- */
+
+static struct fact hook_tool(enum fact_kind kind, const char *id)
+{
+	struct fact f = hook(kind);
+
+	f.id = str_from(id);
+	f.name = STR("Bash");
+	return f;
+}
+
+TEST(hooks_alone_are_enough)
+{
+	struct account c = fresh();
+	struct fact f = hook(FACT_PERMISSION_WANTED);
+
+	tell(&c, hook(FACT_READY), T0);
+	tell(&c, hook(FACT_TURN_STARTED), T0);
+	tell(&c, hook_tool(FACT_TOOL_STARTED, "a"), T0);
+	assert_int_equal(c.tools_n, 1);
+	f.name = STR("Bash");
+	tell(&c, f, T0);
+	assert_string_equal(account_state(&c), "waiting");
+	tell(&c, hook_tool(FACT_TOOL_ENDED, "a"), T0);
+	assert_string_equal(account_state(&c), "working");
+	tell(&c, hook(FACT_TURN_ENDED), T0);
+	assert_int_equal(c.turns, 1);
+	assert_int_equal(c.tool_calls, 1);
+	assert_string_equal(account_state(&c), "idle");
+}
+
+/* Both tell of the same two turns; in which order they are read does not matter. */
+TEST(a_call_that_both_tell_of_is_one)
+{
+	const struct fact output[] = {
+		of(FACT_TURN_STARTED),
+		tool(FACT_TOOL_STARTED, "a"),
+		tool(FACT_TOOL_ENDED, "a"),
+		tool(FACT_TOOL_STARTED, "denied"),
+		tool(FACT_TOOL_ENDED, "denied"),
+		ended(false, TROUBLE_NONE),
+		of(FACT_TURN_STARTED),
+		ended(false, TROUBLE_NONE),
+	};
+	const struct fact hooks[] = {
+		hook(FACT_READY),
+		hook(FACT_TURN_STARTED),
+		hook_tool(FACT_TOOL_STARTED, "a"),
+		hook_tool(FACT_TOOL_ENDED, "a"),
+		hook_tool(FACT_TOOL_STARTED, "denied"), /* no hook says that it ended */
+		hook(FACT_TURN_ENDED),
+		hook(FACT_TURN_STARTED),
+		hook(FACT_TURN_ENDED),
+	};
+	struct rng rng = { 5 };
+
+	for (int round = 0; round < 500; round++) {
+		struct account c = fresh();
+		size_t o = 0, h = 0;
+
+		while (o < ARRAY_LEN(output) || h < ARRAY_LEN(hooks)) {
+			bool first = round == 0      ? o < ARRAY_LEN(output)
+					: round == 1 ? h == ARRAY_LEN(hooks)
+						     : rng_below(&rng, 2);
+
+			if (o < ARRAY_LEN(output) && (first || h == ARRAY_LEN(hooks)))
+				tell(&c, output[o++], T0 + 1);
+			else if (h < ARRAY_LEN(hooks))
+				tell(&c, hooks[h++], T0 + 1);
+		}
+		assert_int_equal(c.turns, 2);
+		assert_int_equal(c.tool_calls, 2);
+		assert_int_equal(c.tools_n, 0);
+		assert_false(c.in_turn);
+		assert_true(account_judge(&c, 0, 0, false).ok);
+	}
+}
+
+TEST(a_hook_that_was_overtaken_changes_nothing)
+{
+	struct account c = fresh();
+
+	tell(&c, of(FACT_TURN_STARTED), T0 + 60000);
+	tell(&c, hook(FACT_COMPACTION_STARTED), T0 + 60001);
+	tell(&c, hook(FACT_PERMISSION_WANTED), T0 + 60001);
+	assert_string_equal(account_state(&c), "working");
+	assert_int_equal(c.life_at, T0 + 60000);
+}
+
+TEST(a_hook_is_a_sign_of_life)
+{
+	struct account c = fresh();
+	struct fact f = hook_tool(FACT_TOOL_STARTED, "a");
+
+	tell(&c, of(FACT_TURN_STARTED), T0 - 10);
+	tell(&c, f, T0);
+	assert_int_equal(c.life_at, T0);
+	assert_int_equal(c.tools_n, 0);
+}
+
+/* ---- the verdict ---- */
+
+static struct account turn_ended(bool failed, enum trouble trouble)
+{
+	struct account c = fresh();
+
+	tell(&c, of(FACT_TURN_STARTED), T0);
+	tell(&c, ended(failed, trouble), T0);
+	return c;
+}
+
+static void check(const struct account *c, int exit_code, int signal, bool lost, bool ok,
+		enum trouble trouble)
+{
+	struct account_verdict v = account_judge(c, exit_code, signal, lost);
+
+	assert_int_equal(v.ok, ok);
+	assert_int_equal(v.trouble, trouble);
+	if (!ok)
+		assert_true(v.text.n > 0);
+}
+
+TEST(judged_by_its_result)
+{
+	struct account good = turn_ended(false, TROUBLE_NONE);
+	struct account bad = turn_ended(true, TROUBLE_LOGIN), odd = turn_ended(true, TROUBLE_NONE);
+	struct account none = fresh();
+
+	check(&good, 0, 0, false, true, TROUBLE_NONE);
+	check(&good, 3, 0, false, true, TROUBLE_NONE);
+	assert_true(account_judge(&good, 3, 0, false).text.n > 0);
+	check(&good, -1, SIGKILL, false, true, TROUBLE_NONE);
+	check(&good, -1, 0, true, false, TROUBLE_UNFINISHED);
+	check(&bad, 0, 0, false, false, TROUBLE_LOGIN);
+	check(&bad, 0, 0, true, false, TROUBLE_LOGIN);
+	check(&odd, 0, 0, false, false, TROUBLE_OTHER);
+	check(&none, 0, 0, false, false, TROUBLE_UNFINISHED);
+	check(&none, -1, SIGINT, false, false, TROUBLE_INTERRUPTED);
+	check(&none, -1, SIGTERM, false, false, TROUBLE_UNFINISHED);
+}
+
+TEST(a_turn_that_did_not_end_is_unfinished)
+{
+	struct account c = turn_ended(false, TROUBLE_NONE);
+	struct fact f = tool(FACT_TOOL_STARTED, "child");
+
+	f.child = true;
+	tell(&c, f, T0); /* a sub-agent's tool is not its own */
+	check(&c, 0, 0, false, true, TROUBLE_NONE);
+	tell(&c, tool(FACT_TOOL_STARTED, "a"), T0);
+	check(&c, 0, 0, false, false, TROUBLE_UNFINISHED);
+	check(&c, -1, SIGKILL, false, false, TROUBLE_UNFINISHED);
+	tell(&c, tool(FACT_TOOL_ENDED, "a"), T0);
+	check(&c, 0, 0, false, true, TROUBLE_NONE);
+	tell(&c, of(FACT_TURN_STARTED), T0);
+	check(&c, 0, 0, false, false, TROUBLE_UNFINISHED);
+	tell(&c, retry(TROUBLE_OVERLOADED, 529, 1), T0);
+	check(&c, 0, 0, false, false, TROUBLE_OVERLOADED);
+}
+
+TEST(view_says_what_it_does)
+{
+	struct account c = fresh();
+	struct arena a = ARENA_INIT;
+	struct fact f = of(FACT_READY), u = of(FACT_USAGE), w = of(FACT_CONTEXT);
+	struct fact t = retry(TROUBLE_RATE_LIMITED, 429, 3);
+
+	f.session = STR("s");
+	f.model = STR("m");
+	u.usage = (struct usage){ 1, 2, 3, 4 };
+	u.cost_microusd = 5;
+	w.context_used = 6;
+	w.context_window = 7;
+	t.resets_at = T0 + 1000;
+	tell(&c, f, T0);
+	tell(&c, of(FACT_TURN_STARTED), T0);
+	tell(&c, u, T0);
+	tell(&c, w, T0);
+	tell(&c, tool(FACT_TOOL_STARTED, "a"), T0 + 100);
+	assert_string_equal(json_text(&a, account_view(&a, &c, T0 + 300)).p,
+			"{\"state\":\"tool\",\"session\":\"s\",\"model\":\"m\",\"tool\":\"Bash\","
+			"\"tool_for_ms\":200,\"tools_in_flight\":1,\"last_tool\":\"Bash\","
+			"\"last_tool_input\":\"make test\",\"turns\":1,\"tool_calls\":1,"
+			"\"usage\":{\"input\":1,\"output\":2,\"cache_read\":3,\"cache_write\":4},"
+			"\"cost_microusd\":5,\"context_used\":6,\"context_window\":7}");
+	tell(&c, tool(FACT_TOOL_ENDED, "a"), T0 + 400);
+	tell(&c, t, T0 + 500);
+	assert_string_equal(json_text(&a, account_view(&a, &c, T0 + 600)).p,
+			"{\"state\":\"retrying\",\"session\":\"s\",\"model\":\"m\",\"last_tool\":"
+			"\"Bash\","
+			"\"last_tool_input\":\"make test\",\"retrying_for_ms\":100,\"attempts\":3,"
+			"\"trouble\":\"rate_limited\",\"status\":429,"
+			"\"resets_at\":\"1970-01-01T00:16:41.000Z\",\"turns\":1,\"tool_calls\":1,"
+			"\"usage\":{\"input\":1,\"output\":2,\"cache_read\":3,\"cache_write\":4},"
+			"\"cost_microusd\":5,\"context_used\":6,\"context_window\":7}");
+	arena_done(&a);
+}
+
+TEST_MAIN
