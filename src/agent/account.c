@@ -194,8 +194,22 @@ static void on_compaction_ended(struct account *c, const struct fact *f _unused_
 	c->compacting = false;
 }
 
+/* Errors are read apart from the output: what is told of a turn that ended meanwhile is too late. */
+static bool between_turns(const struct account *c)
+{
+	return c->has_result && !c->in_turn;
+}
+
+static void on_trouble(struct account *c, const struct fact *f, ov_time at)
+{
+	if (!between_turns(c) || c->result_failed)
+		keep_trouble(c, f, at);
+}
+
 static void on_retrying(struct account *c, const struct fact *f, ov_time at)
 {
+	if (between_turns(c))
+		return;
 	if (!c->retrying)
 		c->retrying_since = at;
 	c->retrying = true;
@@ -219,7 +233,7 @@ static account_fn *const folds[FACT_KIND_COUNT] = {
 	[FACT_COMPACTION_STARTED] = on_compaction_started,
 	[FACT_COMPACTION_ENDED] = on_compaction_ended,
 	[FACT_RETRYING] = on_retrying,
-	[FACT_TROUBLE] = keep_trouble,
+	[FACT_TROUBLE] = on_trouble,
 };
 
 /* Turns and tools are told by the output; by hooks only as long as that has not spoken. */

@@ -89,6 +89,7 @@ static const struct phrase sure[] = {
 	{ "error resuming session", TROUBLE_SESSION_LOST },
 	{ "maximum number of turns", TROUBLE_MAX_TURNS },
 	{ "max session turns", TROUBLE_MAX_TURNS },
+	{ "maximum session turns", TROUBLE_MAX_TURNS },
 	{ "maximum budget", TROUBLE_BUDGET },
 	{ "usage limit", TROUBLE_RATE_LIMITED },
 	{ "credit balance", TROUBLE_RATE_LIMITED },

@@ -232,10 +232,28 @@ void stream_bytes(struct stream *s, str bytes, uint64_t at)
 	}
 }
 
+/* Without the colours of terminals, in place. */
+static void strip_colours(struct buf *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		if (b->p[i] != '\x1b' || i + 1 == b->n || b->p[i + 1] != '[') {
+			b->p[n++] = b->p[i];
+			continue;
+		}
+		for (i += 2; i < b->n && (b->p[i] < '@' || b->p[i] > '~'); i++)
+			;
+	}
+	b->n = n;
+}
+
 static void read_error(struct stream *s)
 {
-	str line = str_trim(buf_str(&s->errors));
+	str line;
 
+	strip_colours(&s->errors);
+	line = str_trim(buf_str(&s->errors));
 	if (line.n && s->format->error_line) {
 		s->told = s->next;
 		s->format->error_line(s, utf8_clean(&s->arena, line));

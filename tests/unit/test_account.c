@@ -488,6 +488,21 @@ TEST(a_turn_that_did_not_end_is_unfinished)
 	check(&c, 0, 0, false, false, TROUBLE_OVERLOADED);
 }
 
+TEST(what_comes_after_the_turn_is_too_late)
+{
+	struct account c = turn_ended(false, TROUBLE_NONE);
+	struct fact f = of(FACT_TROUBLE);
+
+	f.trouble = TROUBLE_LOGIN;
+	tell(&c, retry(TROUBLE_OVERLOADED, 529, 1), T0);
+	tell(&c, f, T0);
+	assert_string_equal(account_state(&c), "idle");
+	assert_int_equal(c.trouble, TROUBLE_NONE);
+	c = turn_ended(true, TROUBLE_OTHER);
+	tell(&c, f, T0);
+	check(&c, 1, 0, false, false, TROUBLE_LOGIN); /* it says more than the result */
+}
+
 TEST(view_says_what_it_does)
 {
 	struct account c = fresh();

@@ -68,6 +68,22 @@ static const struct expected table[] = {
 	{ "codex/0.166.0/22_badarg", 2, "other", "", 0, -1, 0, 0, 0, "", "starting" },
 	{ "codex/0.166.0/23_spawn", 0, NULL, "01a1dc89-2879", 240, -1, 1, 1, 0, "parent done",
 			"idle" },
+	{ "gemini/0.61.0/01_stream", 0, NULL, "1f4d4fe6", 360, -1, 1, 2, 0, "All done.", "idle" },
+	{ "gemini/0.61.0/03_resume", 0, NULL, "f268df65", 120, -1, 1, 0, 0, "resumed", "idle" },
+	/* Two pieces of one message. */
+	{ "gemini/0.61.0/06_noapprove", 0, NULL, "56e84bd7", 120, -1, 1, 0, 0,
+			"fake: tool not offered: run_shell_command", "idle" },
+	{ "gemini/0.61.0/07_err400", 144, "refused", "394da328", 0, -1, 1, 0, 0, "", "idle" },
+	{ "gemini/0.61.0/11_badflag", 1, "unfinished", "", 0, -1, 0, 0, 0, "", "starting" },
+	{ "gemini/0.61.0/20_err401", 145, "login", "1556cae8", 0, -1, 1, 0, 0, "", "idle" },
+	{ "gemini/0.61.0/21_err429", -1, "rate_limited", "5b9733b9", 0, -1, 1, 0, 0, "",
+			"retrying" },
+	{ "opencode/1.18.18/01_run", 0, NULL, "ses_e23748819", 480, 560, 1, 3, 0, "All done.",
+			"idle" },
+	{ "opencode/1.18.18/02_resume", 0, NULL, "ses_e23748819", 120, 140, 1, 0, 0, "resumed",
+			"idle" },
+	{ "opencode/1.18.18/03_badsession", 1, "session_lost", "", 0, -1, 0, 0, 0, "", "starting" },
+	{ "opencode/1.18.18/10_err401", 1, "login", "ses_e20d6b2f9", 0, -1, 0, 0, 0, "", "idle" },
 };
 
 static str read_part(struct arena *a, const char *path, const char *ending)
@@ -144,6 +160,8 @@ static const struct {
 	{ "claude", "2.1.197" },
 	{ "claude", "2.1.325" },
 	{ "codex", "0.166.0" },
+	{ "gemini", "0.61.0" },
+	{ "opencode", "1.18.18" },
 };
 
 static void each_capture(capture_fn *fn)

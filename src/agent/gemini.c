@@ -1,0 +1,188 @@
+/*
+ * Gemini CLI, `-o stream-json`. Its words come in pieces, which are put together again: a message is
+ * over when something else comes. It says on its errors that it retries, in words.
+ */
+#include "agent/parsers.h"
+
+#include "base/buf.h"
+#include "base/duration.h"
+#include "base/str.h"
+
+struct gemini {
+	enum trouble trouble; /* of an error in this turn that ends it, whatever its result says */
+	char error[512];
+};
+
+static struct gemini *memory(struct stream *s)
+{
+	return stream_memory(s, sizeof(struct gemini));
+}
+
+static struct fact begin(const value *v, enum fact_kind kind)
+{
+	struct fact f = { .kind = kind, .cost_microusd = COST_UNKNOWN };
+
+	if (!time_parse(value_str_at(v, "timestamp"), &f.at))
+		f.at = 0;
+	return f;
+}
+
+static void tell_words(struct stream *s, ov_time at)
+{
+	struct buf *text = stream_text(s);
+
+	if (text->n)
+		stream_tell(s,
+				(struct fact){ .kind = FACT_MESSAGE,
+						.at = at,
+						.text = buf_str(text) });
+	buf_clear(text);
+}
+
+static void on_init(struct stream *s, const value *v)
+{
+	struct fact f = begin(v, FACT_READY);
+
+	f.session = value_str_at(v, "session_id");
+	f.model = value_str_at(v, "model");
+	memory(s)->trouble = TROUBLE_NONE;
+	stream_tell(s, f);
+	stream_tell(s, begin(v, FACT_TURN_STARTED));
+}
+
+static void on_message(struct stream *s, const value *v)
+{
+	str text = value_str_at(v, "content");
+
+	if (!str_is(value_str_at(v, "role"), "assistant"))
+		return;
+	if (!value_bool_at(v, "delta") || stream_text(s)->n + text.n > STREAM_TEXT_MAX)
+		tell_words(s, 0);
+	buf_adds(stream_text(s), text);
+	stream_tell(s, begin(v, FACT_PROGRESS));
+}
+
+static void on_tool_use(struct stream *s, const value *v)
+{
+	struct fact f = begin(v, FACT_TOOL_STARTED);
+
+	f.id = value_str_at(v, "tool_id");
+	f.name = value_str_at(v, "tool_name");
+	f.text = call_text(stream_arena(s), value_at(v, "parameters"));
+	stream_tell(s, f);
+}
+
+static void on_tool_result(struct stream *s, const value *v)
+{
+	struct fact f = begin(v, FACT_TOOL_ENDED);
+	const value *error = value_at(v, "error");
+
+	f.id = value_str_at(v, "tool_id");
+	f.failed = str_is(value_str_at(v, "status"), "error");
+	f.text = value_str_at(v, "output");
+	if (!f.text.n)
+		f.text = value_str_at(error, "message");
+	stream_tell(s, f);
+	if (str_is(value_str_at(error, "type"), "policy_violation")) {
+		f.kind = FACT_PERMISSION_DENIED;
+		stream_tell(s, f);
+	}
+}
+
+static void on_error(struct stream *s, const value *v)
+{
+	struct gemini *g = memory(s);
+	str text = value_str_at(v, "message"), kept = str_sub(text, 0, sizeof(g->error) - 1);
+	struct fact f = trouble_fact(FACT_TROUBLE, text, 0);
+
+	if (!str_is(value_str_at(v, "severity"), "error")) {
+		f = begin(v, FACT_NOTICE);
+		f.text = text;
+	} else {
+		g->trouble = f.trouble;
+		memcpy(g->error, kept.p, kept.n);
+		g->error[kept.n] = '\0';
+	}
+	stream_tell(s, f);
+}
+
+static void tell_usage(struct stream *s, const value *v)
+{
+	const value *stats = value_at(v, "stats");
+	struct fact f = begin(v, FACT_USAGE);
+
+	if (!stats)
+		return;
+	f.usage.cache_read = count_at(stats, "cached");
+	f.usage.input = MAX(count_at(stats, "input_tokens") - f.usage.cache_read, 0);
+	/* What it thought is in the total alone. */
+	f.usage.output = MAX(count_at(stats, "output_tokens"),
+			count_at(stats, "total_tokens") - count_at(stats, "input_tokens"));
+	stream_tell(s, f);
+}
+
+static void on_result(struct stream *s, const value *v)
+{
+	struct gemini *g = memory(s);
+	struct fact f = begin(v, FACT_TURN_ENDED);
+
+	tell_usage(s, v);
+	if (!str_is(value_str_at(v, "status"), "success")) {
+		ov_time at = f.at;
+
+		f = trouble_fact(FACT_TURN_ENDED, value_str_at(value_at(v, "error"), "message"), 0);
+		f.at = at;
+	} else if (g->trouble != TROUBLE_NONE) {
+		f.failed = true;
+		f.trouble = g->trouble;
+		f.text = str_from(g->error);
+	}
+	g->trouble = TROUBLE_NONE;
+	stream_tell(s, f);
+}
+
+void gemini_line(struct stream *s, const value *v)
+{
+	static const struct {
+		const char *type;
+		void (*fn)(struct stream *s, const value *v);
+	} kinds[] = {
+		{ "init", on_init },
+		{ "message", on_message },
+		{ "tool_use", on_tool_use },
+		{ "tool_result", on_tool_result },
+		{ "error", on_error },
+		{ "result", on_result },
+	};
+	str type = value_str_at(v, "type");
+
+	if (!str_is(type, "message"))
+		tell_words(s, 0);
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (str_is(type, kinds[i].type))
+			kinds[i].fn(s, v);
+}
+
+void gemini_end(struct stream *s)
+{
+	tell_words(s, 0);
+}
+
+/* "Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {...}", then a stack. */
+void gemini_error_line(struct stream *s, str line)
+{
+	const str attempt = STR("Attempt ");
+	struct fact f;
+
+	if (str_starts(line, attempt) && str_contains(line, STR("Retrying"))) {
+		str n = str_sub(line, attempt.n, line.n);
+
+		f = trouble_fact(FACT_RETRYING, line, 0);
+		if (!str_to_i64(str_sub(n, 0, str_find_byte(n, ' ')), &f.attempt))
+			f.attempt = 0;
+		stream_tell(s, f);
+	} else if (!str_starts(line, STR("at ")) && !str_starts(line, STR("status:")) &&
+			!str_starts(line, STR("Warning")) && error_trouble(line, &f)) {
+		stream_tell(s, f);
+	}
+}
