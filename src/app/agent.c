@@ -1,7 +1,10 @@
 #include "app/agent.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
+#include "agent/hook.h"
+#include "agent/launch.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -15,42 +18,36 @@ const struct config_agent *agent_find(const struct config *c, str name)
 	return NULL;
 }
 
-/* Replaces each {name} of one argument; an argument is never split, whatever the prompt contains. */
-static char *substitute(struct arena *a, str arg, str prompt, const char *prompt_file)
-{
-	const struct {
-		str name, value;
-	} names[] = { { STR("{prompt}"), prompt },
-		{ STR("{prompt_file}"), str_from(prompt_file) } };
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		size_t at = str_find(arg, names[i].name);
-
-		/* Looks only before the inserted text, so that a prompt that holds "{prompt}" stays text. */
-		if (at < arg.n)
-			return arena_cstr(a,
-					arena_printf(a, STR_FMT STR_FMT STR_FMT, (int)at, arg.p,
-							STR_ARG(names[i].value),
-							STR_ARG(str_sub(arg, at + names[i].name.n,
-									arg.n))));
-	}
-	return arena_cstr(a, arg);
-}
-
 struct env_list {
 	struct arena *a;
 	const char **p;
 	size_t n;
 };
 
+/* A name stands there once: who reads it would find the first, who starts a program the last. */
 static void env_add(struct env_list *l, str name, str val)
 {
-	l->p[l->n++] = arena_cstr(l->a,
-			arena_printf(l->a, STR_FMT "=" STR_FMT, STR_ARG(name), STR_ARG(val)));
+	str entry = arena_printf(l->a, STR_FMT "=" STR_FMT, STR_ARG(name), STR_ARG(val));
+	str prefix = str_sub(entry, 0, name.n + 1);
+	size_t i = 0;
+
+	while (i < l->n && !str_starts(str_from(l->p[i]), prefix))
+		i++;
+	l->n += i == l->n;
+	l->p[i] = entry.p;
 }
 
+static void env_pass(struct env_list *l, const char *name)
+{
+	const char *v = getenv(name);
+
+	if (v)
+		env_add(l, str_from(name), str_from(v));
+}
+
+/* What is said last counts: our own names are the agent's to read, not to choose. */
 static const char *const *environment(struct arena *a, const struct driver_ask *ask,
-		const char *prompt_file)
+		const struct launch *launch, const char *prompt_file)
 {
 	const struct config_agent *agent = ask->agent;
 	const struct {
@@ -63,16 +60,16 @@ static const char *const *environment(struct arena *a, const struct driver_ask *
 		{ "OVERSEER_ATTEMPT", arena_printf(a, "%lld", (long long)ask->attempt) },
 		{ "OVERSEER_WORKTREE", str_from(ask->worktree) },
 		{ "OVERSEER_PROMPT_FILE", str_from(prompt_file) },
+		{ HOOK_RUN_DIR, str_from(ask->dir) },
 	};
 	struct env_list l = { .a = a };
 
-	l.p = arena_array(a, const char *, agent->env_pass_n + agent->env_n + ARRAY_LEN(own) + 1);
-	for (size_t i = 0; i < agent->env_pass_n; i++) {
-		const char *v = getenv(arena_cstr(a, agent->env_pass[i]));
-
-		if (v)
-			env_add(&l, agent->env_pass[i], str_from(v));
-	}
+	l.p = arena_array(a, const char *,
+			agent->env_pass_n + launch->env_n + agent->env_n + ARRAY_LEN(own) + 1);
+	for (size_t i = 0; i < agent->env_pass_n; i++)
+		env_pass(&l, arena_cstr(a, agent->env_pass[i]));
+	for (size_t i = 0; i < launch->env_n; i++)
+		env_add(&l, str_from(launch->env[i].name), str_from(launch->env[i].value));
 	for (size_t i = 0; i < agent->env_n; i++)
 		env_add(&l, agent->env[i].name, agent->env[i].value);
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
@@ -80,28 +77,103 @@ static const char *const *environment(struct arena *a, const struct driver_ask *
 	return l.p;
 }
 
+/* The one line of a small file of git's, after what it begins with; empty when it is not there. */
+static str git_line(struct arena *a, const char *path, const char *before)
+{
+	str text;
+
+	if (file_read(a, path, PATH_MAX, &text, NULL) < 0 || !str_starts(text, str_from(before)))
+		return STR("");
+	return str_trim(str_sub(text, strlen(before), text.n));
+}
+
+/* Where the worktree's own part of the repository is, and what it shares with the others. */
+static void find_git(struct arena *a, struct launch_ask *how)
+{
+	str dir = git_line(a, path_join(a, how->worktree, ".git"), "gitdir: "), common;
+
+	if (!dir.n || dir.p[0] != '/')
+		return;
+	how->git_dir = arena_cstr(a, dir);
+	common = git_line(a, path_join(a, how->git_dir, "commondir"), "");
+	if (common.n)
+		how->git_common_dir = common.p[0] == '/'
+				? arena_cstr(a, common)
+				: realpath(path_join(a, how->git_dir, arena_cstr(a, common)),
+						  arena_alloc(a, PATH_MAX));
+}
+
+static int build(struct arena *a, const struct driver_ask *ask, const struct agent_format *format,
+		const char *prompt_file, struct launch *ret, struct ov_err *err)
+{
+	const struct config_agent *agent = ask->agent;
+	struct launch_ask how = {
+		.format = format,
+		.command = agent->command,
+		.command_n = agent->command_n,
+		.model = agent->model,
+		.permission_mode = agent->permission_mode,
+		.max_turns = agent->max_turns,
+		.prompt_by = agent->prompt_by,
+		.prompt = ask->prompt,
+		.prompt_file = prompt_file,
+		.session = ask->session,
+		.resume = ask->resume,
+		.scope = ask->scope,
+		.hook = format->hooks ? ask->overseer : NULL,
+		.run_dir = ask->dir,
+		.worktree = ask->worktree,
+		.keep_input = agent->input == INPUT_STDIN,
+	};
+
+	find_git(a, &how);
+	return launch_build(a, &how, ret, err);
+}
+
+static int write_files(struct arena *a, const struct driver_ask *ask, const struct launch *l,
+		struct ov_err *err)
+{
+	for (size_t i = 0; i < l->files_n; i++) {
+		char *path = path_join(a, ask->dir, l->files[i].path);
+		char *slash = strrchr(path, '/');
+		int r;
+
+		*slash = '\0';
+		r = dir_make(path, 0700, err);
+		*slash = '/';
+		if (r == 0)
+			r = file_write_atomic(path, l->files[i].text, 0600, err);
+		if (r < 0)
+			return ov_wrap(err, r, "writing what the agent reads");
+	}
+	return 0;
+}
+
 int agent_prepare(struct arena *a, const struct driver_ask *ask, struct agent_launch *ret,
 		struct ov_err *err)
 {
-	const struct config_agent *agent = ask->agent;
+	const struct agent_format *format = format_find(ask->agent->format);
 	const char *prompt_file = path_join(a, ask->dir, "instruction");
-	const char **argv;
+	struct launch launch;
 	int r = dir_make(ask->dir, 0700, err);
 
+	assert(format);
 	if (r == 0)
 		r = file_write_atomic(prompt_file, ask->prompt, 0600, err);
 	if (r < 0)
 		return ov_wrap(err, r, "writing the instruction");
-	argv = arena_array(a, const char *, agent->command_n + 1);
-	for (size_t i = 0; i < agent->command_n; i++)
-		argv[i] = substitute(a, agent->command[i], ask->prompt, prompt_file);
+	r = build(a, ask, format, prompt_file, &launch, err);
+	if (r == 0)
+		r = write_files(a, ask, &launch, err);
+	if (r < 0)
+		return r;
 	*ret = (struct agent_launch){
-		.argv = argv,
-		.env = environment(a, ask, prompt_file),
+		.format = format,
+		.hooks = format->hooks && ask->overseer,
+		.argv = launch.argv,
+		.env = environment(a, ask, &launch, prompt_file),
 		.cwd = ask->worktree,
-		.input = agent->input == INPUT_STDIN               ? (str){ 0 }
-				: agent->prompt_by == PROMPT_STDIN ? ask->prompt
-								   : STR(""),
+		.input = launch.input,
 	};
 	return 0;
 }

@@ -8,6 +8,8 @@
 #include "base/ov.h"
 
 struct agent_launch {
+	const struct agent_format *format;
+	bool hooks; /* it calls `overseer hook` */
 	const char *const *argv;
 	const char *const *env;
 	const char *cwd;
@@ -16,6 +18,9 @@ struct agent_launch {
 
 /* NULL when it is not configured. */
 const struct config_agent *agent_find(const struct config *c, str name);
-/* Also writes the prompt to a file in the run's folder: what was asked stays to be seen. */
+/*
+ * Also writes the files that the agent reads from the run's folder, and the prompt: what was asked
+ * stays to be seen.
+ */
 int agent_prepare(struct arena *a, const struct driver_ask *ask, struct agent_launch *ret,
 		struct ov_err *err);

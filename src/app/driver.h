@@ -38,12 +38,15 @@ struct driver_events {
 	void (*output)(void *user, str bytes,
 			uint64_t at); /* as it was written, for those who follow */
 	void (*fact)(void *user, const struct fact *f, ov_time at);
-	/* A dispatch that was sent has reached the agent for certain. */
+	/* A dispatch that was sent has reached the agent for certain; may be told again. */
 	void (*taken)(void *user, str dispatch_id);
 	void (*ended)(void *user, const struct run_end *end);
 };
 
-/* 0: it will be given to the agent; OV_ESTATE: it cannot be; OV_EUNAVAILABLE: nobody knows. */
+/*
+ * 0: it will be given to the agent; OV_ESTATE: it cannot be; OV_EUNAVAILABLE: nobody knows. May come
+ * from inside the call of send.
+ */
 typedef void driver_sent_fn(void *user, int r, const struct ov_err *err);
 
 struct driver {
@@ -62,6 +65,8 @@ struct driver {
 	/* Interrupt, then SIGTERM, then SIGKILL for all that is left, each after its grace. */
 	int (*stop)(struct driver_run *r, struct ov_err *err);
 	const struct run_handle *(*handle)(const struct driver_run *r);
+	/* What it speaks; as it was started, whatever is configured by now. */
+	const struct agent_format *(*format)(const struct driver_run *r);
 	void (*close)(struct driver_run *r); /* the run goes on; NULL allowed */
 };
 

@@ -41,6 +41,7 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 	x->o = *o;
 	list_init(&x->tasks);
 	map_init(&x->runs, 0);
+	map_init(&x->accounts, 0);
 	r = git_open(o->loop, o->repo, &x->git, err);
 	if (r < 0) {
 		mem_free(x);
@@ -90,6 +91,11 @@ void executor_look(struct executor *x, str run_id)
 const struct map *executor_observations(const struct executor *x)
 {
 	return observe_runs(x->observe);
+}
+
+const struct map *executor_accounts(const struct executor *x)
+{
+	return &x->accounts;
 }
 
 static struct task *task_new(struct executor *x, const struct effect *fx)

@@ -36,6 +36,8 @@ void executor_perform(struct executor *x, const struct effect *fx);
 void executor_look(struct executor *x, str run_id);
 /* run id -> const struct observation *, of live runs. */
 const struct map *executor_observations(const struct executor *x);
+/* run id -> const struct account *, of live runs that speak a format. */
+const struct map *executor_accounts(const struct executor *x);
 /* Work of ours (not runs) that is under way: git, checks. */
 size_t executor_busy(const struct executor *x);
 /* Is this a process of a run of ours? Its shim is among its ancestors, whatever session it moved to. */

@@ -1,5 +1,6 @@
 #pragma once
 /* What the executor's files share: tasks, and reporting their outcomes. Private to app. */
+#include "agent/account.h"
 #include "app/driver.h"
 #include "app/executor.h"
 #include "app/hearing.h"
@@ -42,6 +43,12 @@ struct live_run {
 	const struct driver *driver;
 	struct driver_run *run;
 	struct hearing hearing;
+
+	/* Of one that speaks a format. */
+	struct account *account; /* NULL: its output is text */
+	bool waits;              /* as the tick was told last */
+	ov_time life_at;
+	int64_t tokens_mark, cost_mark; /* where the tick is to look at the budget again */
 };
 
 struct executor {
@@ -51,7 +58,8 @@ struct executor {
 	struct planning *planning;
 	struct observe *observe;
 	struct list tasks;
-	struct map runs; /* id -> struct live_run */
+	struct map runs;     /* id -> struct live_run */
+	struct map accounts; /* id -> struct account, of those that have one */
 	struct loop_source *adopt_again;
 	bool closing;
 };
@@ -85,6 +93,16 @@ void live_runs_done(struct executor *x);
 
 /* executor_stop.c */
 void perform_run_stop(struct task *t, const struct assignment *as);
+
+/* executor_fact.c: events of the driver, and what they amount to */
+void live_account_init(struct live_run *lr, const struct run *r);
+void live_account_done(struct live_run *lr);
+void live_account_told(struct live_run *lr);
+void live_fact(void *user, const struct fact *f, ov_time at);
+void live_taken(void *user, str dispatch_id);
+/* Adds to the parameters of run.end how it ended, by its own account, and what it used. */
+void live_account_end(struct arena *a, const struct live_run *lr, const struct run_end *end,
+		value *v);
 
 /* executor_plan.c: about a goal, so there is no assignment */
 void perform_plan(struct task *t, const struct assignment *none);

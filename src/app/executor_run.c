@@ -51,11 +51,13 @@ static void live_run_free(struct live_run *lr)
 	observe_end(lr->x->observe, lr->id);
 	map_remove(&lr->x->runs, lr->id);
 	lr->driver->close(lr->run);
+	if (lr->account)
+		live_account_done(lr);
 	live_run_drop(lr);
 }
 
 /* It has a handle: what it already wrote was written when its file says so, not now. */
-static void live_run_keep(struct live_run *lr)
+static void live_run_keep(struct live_run *lr, const struct run *r)
 {
 	struct executor *x = lr->x;
 	const struct run_handle *handle = lr->driver->handle(lr->run);
@@ -64,6 +66,10 @@ static void live_run_keep(struct live_run *lr)
 	map_put(&x->runs, lr->id, lr);
 	observe_begin(x->observe, lr->id, handle, lr->worktree,
 			MIN(output_at, loop_now(x->o.loop)));
+	if (lr->driver->format(lr->run)->structured) {
+		live_account_init(lr, r);
+		live_account_told(lr);
+	}
 }
 
 static void run_output(void *user, str bytes, uint64_t at)
@@ -71,16 +77,19 @@ static void run_output(void *user, str bytes, uint64_t at)
 	struct live_run *lr = user;
 	struct executor *x = lr->x;
 
-	if (at + bytes.n > lr->old_bytes) {
+	if (!lr->account && at + bytes.n > lr->old_bytes) {
 		observe_output(x->observe, lr->id);
 		if (hearing_is_awaited(x->engine, lr->id))
 			engine_touch(x->engine);
 	}
-	hearing_bytes(&lr->hearing, bytes, at);
+	if (!lr->account)
+		hearing_bytes(&lr->hearing, bytes, at);
 	x->o.run_changed(x->o.user, lr->id);
 }
 
-static void report_run_end(struct executor *x, str id, const struct run_end *end)
+/* lr: NULL when there is no handle of it. */
+static void report_run_end(struct executor *x, str id, const struct live_run *lr,
+		const struct run_end *end)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -97,6 +106,8 @@ static void report_run_end(struct executor *x, str id, const struct run_end *end
 		value_put(&a, v, "ended_at_ms", value_int(&a, end->ended_at));
 	if (end->message.n)
 		value_put(&a, v, "message", value_str(&a, utf8_clean(&a, end->message)));
+	if (lr && lr->account)
+		live_account_end(&a, lr, end, v);
 	INJECT("before-run-end");
 	engine_report(x->engine, STR("run.end"), v);
 }
@@ -108,12 +119,15 @@ static void run_ended(void *user, const struct run_end *end)
 
 	/* Its last words come before its end. */
 	hearing_end(&lr->hearing);
-	report_run_end(x, lr->id, end);
+	report_run_end(x, lr->id, lr, end);
 	x->o.run_changed(x->o.user, lr->id);
 	live_run_free(lr);
 }
 
-static const struct driver_events run_events = { .output = run_output, .ended = run_ended };
+static const struct driver_events run_events = { .output = run_output,
+	.fact = live_fact,
+	.taken = live_taken,
+	.ended = run_ended };
 
 /* What finds it again; what it takes to start it comes from its assignment. */
 static struct driver_ask ask_about(const struct live_run *lr, const struct run *r)
@@ -155,9 +169,9 @@ static void again_later(struct task *t)
 	loop_timer_in(t->later, ADOPT_AGAIN_MS);
 }
 
-static void started(struct task *t, struct live_run *lr)
+static void started(struct task *t, struct live_run *lr, const struct run *r)
 {
-	live_run_keep(lr);
+	live_run_keep(lr, r);
 	ok_later(t);
 }
 
@@ -189,6 +203,8 @@ static void launch_run(struct task *t, const struct assignment *as, struct live_
 	}
 	if (r == 0)
 		r = instruction(t, as->run, &ask.prompt, &err);
+	ask.session = as->run->session;
+	ask.resume = as->run->resumed;
 	if (r == 0)
 		r = lr->driver->start(x->o.loop, &ask, &run_events, lr, &lr->run, &err);
 	if (r < 0) {
@@ -196,7 +212,7 @@ static void launch_run(struct task *t, const struct assignment *as, struct live_
 		fail_later(t, &err);
 		return;
 	}
-	started(t, lr);
+	started(t, lr, as->run);
 }
 
 /*
@@ -220,7 +236,7 @@ void perform_run_start(struct task *t, const struct assignment *as)
 	ask = ask_about(lr, as->run);
 	r = lr->driver->adopt(x->o.loop, &ask, &run_events, lr, &lr->run, NULL);
 	if (r == 0) {
-		started(t, lr);
+		started(t, lr, as->run);
 	} else if (r == OV_ENOTFOUND) {
 		launch_run(t, as, lr);
 	} else {
@@ -282,12 +298,12 @@ static bool adopt_one(struct executor *x, const struct run *r)
 
 	ret = lr->driver->adopt(x->o.loop, &ask, &run_events, lr, &lr->run, &err);
 	if (ret == 0) {
-		live_run_keep(lr);
+		live_run_keep(lr, r);
 		return true;
 	}
 	live_run_drop(lr);
 	if (ret == OV_ENOTFOUND)
-		report_run_end(x, r->id, &gone);
+		report_run_end(x, r->id, NULL, &gone);
 	/* Anything else is a failure of ours, not of the run: unknown is not dead. */
 	return ret == OV_ENOTFOUND;
 }
@@ -319,6 +335,7 @@ void live_runs_done(struct executor *x)
 	while (map_next(&x->runs, &i, &key, &lr))
 		live_run_free(lr);
 	map_done(&x->runs);
+	map_done(&x->accounts);
 	loop_source_free(x->adopt_again);
 }
 

@@ -67,15 +67,23 @@ str hearing_dispatch_text(struct arena *a, const struct engine *e, int64_t seq)
 
 /* ---- nonces ---- */
 
-static void report_ack(struct hearing *h, str dispatch_id)
+static void report_ack(struct hearing *h, str dispatch_id, const char *how)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
 	value_put(&a, v, "dispatch", value_str(&a, dispatch_id));
-	value_put(&a, v, "how", value_cstr(&a, "nonce"));
+	value_put(&a, v, "how", value_cstr(&a, how));
 	h->tell(h, STR("dispatch.ack"), v);
+}
+
+void hearing_taken(struct hearing *h, str dispatch_id)
+{
+	const struct dispatch *d = state_dispatch(engine_state(h->engine), dispatch_id);
+
+	if (d && str_eq(d->run_id, h->run_id) && d->acknowledged_at == 0)
+		report_ack(h, d->id, "hook");
 }
 
 /* In the bytes, or across their border with those before. */
@@ -107,7 +115,7 @@ static void hear_nonces(struct hearing *h, str bytes)
 		const struct dispatch *d = as->dispatches.p[i];
 
 		if (is_open(d, h->run_id) && heard(h, bytes, d->nonce))
-			report_ack(h, d->id);
+			report_ack(h, d->id, "nonce");
 	}
 	keep_tail(h, bytes);
 }
@@ -153,6 +161,14 @@ static void report_update(struct hearing *h, struct arena *a, const struct updat
 	INJECT("after-run-report");
 }
 
+/* Read by a daemon before us. */
+static bool is_taken(const struct hearing *h)
+{
+	const struct run *r = state_run(engine_state(h->engine), h->run_id);
+
+	return r && (int64_t)h->scan.offset <= r->update_offset;
+}
+
 static void take_block(struct hearing *h, const struct update_block *b)
 {
 	_cleanup_(arena_done)
@@ -160,6 +176,8 @@ static void take_block(struct hearing *h, const struct update_block *b)
 	struct update_result res;
 	struct texts sent = { 0 };
 
+	if (is_taken(h))
+		return;
 	update_parse(&a, b, NULL, 0, &res);
 	if (res.verdict == UPDATE_NONE)
 		return;
@@ -183,6 +201,22 @@ void hearing_bytes(struct hearing *h, str bytes, uint64_t at)
 	hear_nonces(h, bytes);
 	while (update_scan_next(&h->scan, &bytes, &block))
 		take_block(h, &block);
+}
+
+/*
+ * A text is not longer than the line that it came in, so that counted from the line's end each of its
+ * bytes has a place of its own in the stream. Where characters were replaced it may be: then it
+ * begins where the one before it ended.
+ */
+void hearing_message(struct hearing *h, str text, uint64_t end)
+{
+	uint64_t begin = MAX(end - MIN(end, (uint64_t)text.n), h->scan.offset);
+
+	h->tail_n = 0;
+	update_scan_done(&h->scan);
+	update_scan_init(&h->scan, begin, false);
+	hearing_bytes(h, text, begin);
+	hearing_end(h);
 }
 
 void hearing_end(struct hearing *h)

@@ -29,6 +29,14 @@ void hearing_init(struct hearing *h, struct engine *e, str run_id, const char *d
 		uint64_t offset);
 /* at: their offset in the output; where that is not the next one, bytes are missing. */
 void hearing_bytes(struct hearing *h, str bytes, uint64_t at);
+/*
+ * Instead of bytes, where these are lines in which messages stand: one whole message, from the line
+ * that ended at offset `end` of the output. All of them are to be told from the first one on; those
+ * whose reports were taken are known by their place.
+ */
+void hearing_message(struct hearing *h, str text, uint64_t end);
+/* A hook gave this dispatch to the agent; told again, it is told once. */
+void hearing_taken(struct hearing *h, str dispatch_id);
 /* The output is over: also a last line without its newline counts. */
 void hearing_end(struct hearing *h);
 void hearing_done(struct hearing *h);

@@ -1,5 +1,7 @@
 #include "app/observe.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/list.h"
@@ -27,7 +29,9 @@ struct watched {
 	struct proc_usage usage; /* at the last look; at_us 0: none yet */
 	str print;               /* of the worktree at the last look, owned; empty: none yet */
 	bool gone;               /* ended while it is being looked at */
-	struct list link;        /* in waiting or looking; alone when not asked for */
+	bool speaks;             /* what it says counts, not that it writes */
+	char waiting_for[160], trouble[160];
+	struct list link; /* in waiting or looking; alone when not asked for */
 };
 
 struct observe {
@@ -125,6 +129,46 @@ void observe_output(struct observe *o, str run_id)
 		w->seen.output_at = loop_now(o->opt.loop);
 }
 
+static str put_text(char *to, size_t n, const char *before, const char *text)
+{
+	if (!*text)
+		return STR("");
+	snprintf(to, n, "%s%s", before, text);
+	return str_from(to);
+}
+
+static str put_trouble(struct watched *w, const struct account *c)
+{
+	if (c->status)
+		snprintf(w->trouble, sizeof(w->trouble), "HTTP %d, %s", c->status,
+				trouble_name(c->trouble));
+	else
+		snprintf(w->trouble, sizeof(w->trouble), "%s", trouble_name(c->trouble));
+	return str_from(w->trouble);
+}
+
+void observe_account(struct observe *o, str run_id, const struct account *c, int64_t tokens,
+		int64_t cost_microusd)
+{
+	struct watched *w = map_get(&o->runs, run_id);
+	struct observation *seen = &w->seen;
+
+	w->speaks = true;
+	seen->output_at = MIN(c->life_at, loop_now(o->opt.loop));
+	seen->compacting = c->compacting;
+	/* While it tries again, what it waits for is its model, not its tool. */
+	seen->tool_in_flight = c->tools_n > 0 && !c->retrying;
+	seen->tool = c->tools_n ? str_from(c->tools[0].name) : STR("");
+	seen->tool_since = c->tools_n ? c->tools[0].since : 0;
+	seen->waiting_for = put_text(w->waiting_for, sizeof(w->waiting_for),
+			"permission: ", c->waiting_for);
+	seen->retrying = c->retrying;
+	seen->retrying_since = c->retrying ? c->retrying_since : 0;
+	seen->trouble = c->trouble == TROUBLE_NONE ? STR("") : put_trouble(w, c);
+	seen->tokens = tokens;
+	seen->cost_microusd = MAX(cost_microusd, (int64_t)0);
+}
+
 const struct map *observe_runs(const struct observe *o)
 {
 	return &o->runs;
@@ -188,7 +232,8 @@ static void look_at_output(struct watched *w)
 	uint64_t bytes;
 	ov_time at = run_written(w->run, &bytes);
 
-	w->seen.output_at = MAX(w->seen.output_at, MIN(at, loop_now(w->o->opt.loop)));
+	if (!w->speaks)
+		w->seen.output_at = MAX(w->seen.output_at, MIN(at, loop_now(w->o->opt.loop)));
 }
 
 static void start_looks(struct observe *o);

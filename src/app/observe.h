@@ -1,13 +1,14 @@
 #pragma once
 /*
  * What the daemon sees of its live runs, as the plain facts that the tick judges by: when output
- * came, and, only when the tick asks for a look, whether the run's processes used CPU or IO and
+ * came, what the agent says of itself, and, only when the tick asks for a look, whether the run's processes used CPU or IO and
  * whether its worktree changed since the look before. A first look is only something to compare
  * with, so a restart of the daemon is never taken for life. What cannot be read is unknown.
  *
  * It owns one observation per run. Nothing is looked at unasked: idle runs cost nothing. A few
  * looks are taken at a time, however many are asked for; the others wait their turn.
  */
+#include "agent/account.h"
 #include "base/map.h"
 #include "base/ov.h"
 #include "core/reconcile.h"
@@ -32,6 +33,12 @@ void observe_begin(struct observe *o, str run_id, const struct run_handle *run, 
 		ov_time output_at);
 void observe_end(struct observe *o, str run_id); /* unknown ones are fine */
 void observe_output(struct observe *o, str run_id);
+/*
+ * What the agent itself says, as it changes; the account is borrowed until observe_end. Such a run
+ * lives by what it says: bytes in its output alone show nothing. cost: COST_UNKNOWN when it is not.
+ */
+void observe_account(struct observe *o, str run_id, const struct account *c, int64_t tokens,
+		int64_t cost_microusd);
 /* Takes a look, from the loop; ignored for a run that is being looked at or that is not known. */
 void observe_look(struct observe *o, str run_id);
 /* run id -> const struct observation *, for telemetry. */

@@ -45,6 +45,7 @@ struct op_ctx {
 	const struct config *config;
 	const struct op_daemon *daemon;
 	const struct map *observations; /* as in struct telemetry; NULL: nothing is observed */
+	const struct map *accounts; /* run id -> const struct account *; NULL: nobody is heard */
 	ov_time now;
 };
 
@@ -77,6 +78,8 @@ int status_param(const struct status_table *t, const value *params, int *ret, st
 int op_moment(struct op_ctx *cx, const char *what, str text, ov_time *ret, struct ov_err *err);
 /* The last event at or before a moment; 0 when there is none. */
 int op_seq_at(struct store *s, uint64_t head, ov_time at, uint64_t *ret, struct ov_err *err);
+/* Adds "now", what the run's agent is doing by its own account, where it speaks a format and lives. */
+void op_put_now(struct op_ctx *cx, value *v, str run_id);
 /* docs/operations.md and docs/events.md */
 void ops_docs(struct buf *out);
 void events_docs(struct buf *out);

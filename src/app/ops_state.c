@@ -50,6 +50,11 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 	value *v = value_object(cx->arena), *s = view_status(cx->arena, &w, cx->now);
 
 	(void)params, (void)err;
+	for (size_t i = 0; i < value_count(value_at(s, "running")); i++) {
+		value *one = (value *)value_item(value_at(s, "running"), i);
+
+		op_put_now(cx, one, value_str_at(one, "run"));
+	}
 	value_put(cx->arena, v, "daemon", daemon_view(cx));
 	value_put(cx->arena, v, "safe_mode", safe_view(cx->arena, cx->daemon->safe));
 	if (cx->daemon->safe)
@@ -167,6 +172,7 @@ int op_run_show(struct op_ctx *cx, const value *params, value **ret, struct ov_e
 	if (r < 0)
 		return r;
 	*ret = view_run(cx->arena, x, cx->now);
+	op_put_now(cx, *ret, x->id);
 	value_put(cx->arena, *ret, "dir",
 			value_cstr(cx->arena, executor_run_dir(cx->arena, cx->daemon->dir, x->id)));
 	return 0;

@@ -39,6 +39,8 @@ int op_work_show(struct op_ctx *cx, const value *params, value **ret, struct ov_
 	if (r < 0)
 		return r;
 	v = view_node(cx->arena, cx->state, n);
+	if (n->assignment)
+		op_put_now(cx, v, n->assignment->run_id);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(keys); i++) {
 		value *as = (value *)value_at(v, keys[i]);
 

@@ -47,6 +47,7 @@ static struct op_ctx op_context(struct daemon *d, struct arena *a)
 		.config = d->config,
 		.daemon = &d->self,
 		.observations = d->executor ? executor_observations(d->executor) : NULL,
+		.accounts = d->executor ? executor_accounts(d->executor) : NULL,
 		.now = loop_now(d->loop),
 	};
 }

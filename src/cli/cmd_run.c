@@ -106,6 +106,7 @@ static void show_run(struct cli *c, const value *x)
 											  "started_"
 											  "at"))))
 					: STR("not yet"));
+	out_field(o, "Now", value_str_at(value_at(x, "now"), "text"));
 	out_field(o, "Message", value_str_at(x, "message"));
 	out_field(o, "Verified",
 			arena_printf(a, STR_FMT "%s" STR_FMT,

@@ -103,6 +103,8 @@ static void running_row(struct out *o, const value *r)
 		cell_f(o, S_YELLOW, STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(stage),
 				STR_ARG(out_until(o, value_str_at(r, "not_before"))),
 				STR_ARG(out_short(o, value_str_at(r, "reason"), 60)));
+	else if (value_at(r, "now"))
+		cell(o, S_CYAN, out_short(o, value_str_at(value_at(r, "now"), "text"), 60));
 	else if (value_int_at(r, "attempt") > 1)
 		cell_f(o, S_CYAN, STR_FMT ", attempt %lld", STR_ARG(stage),
 				(long long)value_int_at(r, "attempt"));

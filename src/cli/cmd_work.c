@@ -219,6 +219,7 @@ static void show_node(struct cli *c, const value *n)
 	out_text(o, value_str_at(n, "name"));
 	out_f(o, "\n");
 	show_standing(o, n);
+	out_field(o, "Now", value_str_at(value_at(n, "now"), "text"));
 	out_field(o, "Goal", value_str_at(n, "goal"));
 	out_field(o, "Path", joined(o->arena, value_at(n, "path"), " > "));
 	out_field(o, "Objective", value_str_at(n, "objective"));

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""What agents say in their own format, from the run's files to the log: a real daemon, a scripted agent."""
+
+import json
+import os
+import unittest
+
+from harness import FAST, SiteCase, plan, task
+from spoken import (SCRIPT, SESSION, Spoken, claude_init, claude_result, claude_retry, claude_says, claude_tool,
+                    claude_tool_result, codex, config, update)
+
+WORK = 'echo x > "$OVERSEER_NODE.txt"\n'
+
+
+class SpokenCase(SiteCase):
+    def begin(self, kind="claude", more="", top="", nodes=("T1",)):
+        self.s = self.site(top)
+        os.chmod(self.s.write("../agent.sh", "#!/bin/sh\n" + SCRIPT), 0o755)
+        env = 'env_pass = ["HOME", "PATH", "LC_ALL", "ASAN_OPTIONS", "UBSAN_OPTIONS"]\n'
+        self.s.configure(top + "\n[planner]\nfallback = false\n" + config(self.s.root, kind, env + more))
+        self.agent = Spoken(self.s)
+        self.s.up()
+        self.goal = self.s.call("goal.create", title="Test", plan=plan(*[task(n) for n in nodes]))["goal"]
+        return self.agent.up()
+
+    def of(self, kind, **data):
+        return [e for e in self.s.events() if e["type"] == kind and
+                all(e.get(k, e["data"].get(k)) == v for k, v in data.items())]
+
+    def ended(self, run):
+        return self.s.wait_type("run.ended", run=run)["data"]
+
+
+class Claude(SpokenCase):
+    def test_story(self):
+        """Session, words, a tool, a result: all of it is known, and the work is accepted."""
+        run = self.begin()
+        self.agent.say(claude_init())
+        self.s.wait_type("run.session", run=run, session=SESSION)
+        self.agent.say(claude_says("I look around."), claude_tool(command="make test"))
+        now = self.agent.now(lambda n: n["state"] == "tool")
+        self.assertEqual((now["tool"], now["session"], now["model"]), ("Bash", SESSION, "claude-opus-5-5"))
+        self.assertIn("Bash for ", now["text"])
+        status = self.s.call("status.get")["running"]
+        self.assertEqual([r["now"]["tool"] for r in status], ["Bash"])
+        self.assertEqual(self.s.node("T1")["now"]["state"], "tool")
+        for command in (("status",), ("run", "show", run), ("work", "show", "T1")):
+            self.assertIn("Bash for ", self.s.cli(*command), command)
+        self.agent.sh(WORK)
+        self.agent.say(claude_tool_result(), claude_result())
+        self.agent.end()
+        end = self.ended(run)
+        self.assertEqual((end["verdict"], end["exit_code"], end["turns"], end["tool_calls"]), ("ok", 0, 1, 1))
+        self.assertEqual([end["tokens_" + k] for k in ("input", "output", "cache_read", "cache_write")],
+                         [300, 60, 7, 5])
+        self.assertEqual((end["tokens"], end["cost_microusd"], end["cost_source"]), (372, 2400, "agent"))
+        self.s.wait_goal(self.goal)
+        spent = self.of("goal.spent", run=run)[0]["data"]["amounts"]
+        self.assertEqual((spent["tokens"], spent["cost_microusd"]), (372, 2400))
+        self.assertNotIn("now", self.s.call("run.show", run=run))
+
+    def test_resume(self):
+        """A run that failed is gone on with: the next process is given the session's id."""
+        first = self.begin(top=FAST)
+        self.agent.say(claude_init(), claude_says("Hm."))
+        self.s.wait_type("run.session", run=first)
+        self.agent.say(claude_result("Broken", is_error=True, subtype="error_during_execution"))
+        self.agent.end(1)
+        self.assertEqual(self.ended(first)["verdict"], "failed")
+        second = self.agent.up()
+        self.assertIn(f"--resume={SESSION}", self.agent.argv()[1])
+        shown = self.s.call("run.show", run=second)
+        self.assertEqual((shown["session"], shown["resumed"]), (SESSION, True))
+        # The cost that it calls the total is the session's: this run is charged with its own.
+        self.agent.say(claude_init(), claude_result(cost=0.0012, session_cost=0.0036))
+        self.agent.sh(WORK)
+        self.agent.end()
+        self.assertEqual(self.ended(second)["cost_microusd"], 1200)
+
+    def test_failed_with_exit_0(self):
+        """An interrupted Claude exits with 0: its words count, not its status."""
+        run = self.begin()
+        self.agent.say(claude_init(), claude_result("", is_error=True, subtype="error_during_execution",
+                                                    terminal_reason="aborted_tools"))
+        self.agent.end(0)
+        end = self.ended(run)
+        self.assertEqual((end["verdict"], end["exit_code"], end["trouble"]), ("failed", 0, "interrupted"))
+
+    def test_success_that_is_none(self):
+        """API 400: the subtype says success, the flag does not."""
+        run = self.begin(top=FAST)
+        self.agent.say(claude_init(), claude_result("API Error: 400 bad", is_error=True, api_error_status=400))
+        self.agent.end(1)
+        end = self.ended(run)
+        self.assertEqual((end["verdict"], end["trouble"]), ("failed", "refused"))
+        self.assertIn("400", end["message"])
+
+    def test_several_results(self):
+        """A background task starts another turn: the end is the end of the process."""
+        run = self.begin()
+        self.agent.say(claude_init(), claude_says("One."), claude_result("First"))
+        self.agent.say(claude_init(), claude_says("Two.", number=5), claude_result("Second"))
+        self.assertEqual(self.of("run.ended"), [])
+        self.agent.sh(WORK)
+        self.agent.end()
+        self.assertEqual(self.ended(run)["verdict"], "ok")
+
+    def test_cut_off(self):
+        """Exit 0 in the middle of a turn is no success."""
+        run = self.begin()
+        self.agent.say(claude_init(), claude_tool(command="x"))
+        self.agent.end(0)
+        end = self.ended(run)
+        self.assertEqual((end["verdict"], end["trouble"]), ("failed", "unfinished"))
+
+    def test_errors_before_the_first_line(self):
+        """What it says on stderr when it cannot even begin is told, and is not among its output."""
+        run = self.begin(top=FAST)
+        self.agent.err("error: unknown option '--no-such-thing'\n")
+        self.agent.end(1)
+        end = self.ended(run)
+        self.assertEqual(end["verdict"], "failed")
+        self.assertIn("unknown option '--no-such-thing'", end["message"])
+        self.assertEqual(self.s.output(run), b"")
+        self.assertIn("no-such-thing", self.s.cli("run", "show", run))
+
+    def test_update_across_kill(self):
+        """A block inside of a JSON line is taken once, also by the daemon after one that was killed."""
+        run = self.begin()
+        self.agent.say(claude_init(), claude_says("Hello.\n" + update(summary="Half")))
+        self.s.wait_type("node.reported", run=run)
+        self.s.kill()
+        self.agent.say(claude_says(update(summary="All of it"), number=7))
+        # Half of a line: the next daemon begins in the middle of it.
+        line = json.dumps(claude_says(update(summary="And more ä 😀"), number=8)) + "\n"
+        self.agent.say(line[:200])
+        self.s.up()
+        self.s.wait_event(lambda e: e["type"] == "node.reported" and e["data"]["update"]["summary"] == "All of it")
+        self.agent.say(line[200:])
+        self.s.wait_event(lambda e: e["type"] == "node.reported" and "And more" in e["data"]["update"]["summary"])
+        self.s.kill()
+        self.s.up()
+        self.agent.now(lambda n: n["session"] == SESSION)
+        self.agent.say(claude_result())
+        self.agent.sh(WORK)
+        self.agent.end()
+        self.assertEqual(self.ended(run)["verdict"], "ok")
+        self.assertEqual([e["data"]["update"]["summary"] for e in self.of("node.reported")],
+                         ["Half", "All of it", "And more ä 😀"])
+        self.assertEqual(len(self.of("run.session")), 1)
+        self.assertEqual(len(self.of("run.ended")), 1)
+
+    def test_own_words_are_no_report(self):
+        """The instruction's example of an update, said back, is ours."""
+        run = self.begin()
+        with open(os.path.join(self.s.root, "prompt.1"), encoding="utf-8") as f:
+            prompt = f.read()
+        self.assertIn("overseerUpdate", prompt)
+        self.agent.say(claude_init(), claude_says("You said: " + prompt), claude_result())
+        self.agent.sh(WORK)
+        self.agent.end()
+        self.assertEqual(self.ended(run)["verdict"], "ok")
+        self.assertEqual(self.of("node.reported"), [])
+
+    def test_account_after_restart(self):
+        """Nothing of the account is stored; the run's files tell it again."""
+        self.begin()
+        self.agent.say(claude_init(), claude_tool(command="make"))
+        self.agent.now(lambda n: n["state"] == "tool")
+        self.s.kill()
+        self.s.up()
+        now = self.agent.now(lambda n: n["state"] == "tool")
+        self.assertEqual((now["tool"], now["tool_calls"], now["turns"]), ("Bash", 1, 1))
+
+    def test_hooks_are_heard(self):
+        """What hooks tell beside the output: that it waits for a person, for instance."""
+        self.begin()
+        self.agent.say(claude_init())
+        self.agent.hook({"at": 1, "event": "PermissionRequest", "session": SESSION, "tool": "Bash"})
+        now = self.agent.now(lambda n: n["state"] == "waiting")
+        self.assertIn("Bash", now["text"])
+
+
+IDLE = '\n[supervisor]\nidle_after = "2s"\n'
+
+
+class Life(SpokenCase):
+    def test_tool_is_life(self):
+        """A tool that takes its time is no silence."""
+        run = self.begin(top=IDLE)
+        self.agent.say(claude_init(), claude_tool(command="make"))
+        self.s.wait_type("assignment.activity", run=run, sign="tool")
+        self.assertEqual(self.of("episode.opened"), [])
+
+    def test_retries_are_no_life(self):
+        """Line after line, and still silent: the stall says what it tries."""
+        run = self.begin(top=IDLE)
+        self.agent.say(claude_init(), claude_says("Let us see."))
+        seq = self.s.seq()
+        stalled, attempt = [], 0
+        while not stalled:
+            attempt += 1
+            self.agent.say(claude_retry(attempt))
+            stalled = [e for e in self.s.call("events.list", after=seq, limit=1000)["events"]
+                       if e["type"] == "episode.opened"]
+        self.assertGreater(attempt, 3)
+        self.assertIn("HTTP 401", json.dumps(stalled[0]["data"]))
+        self.assertIn("retrying for ", json.dumps(stalled[0]["data"]))
+        now = self.agent.now(lambda n: n["state"] == "retrying")
+        self.assertIn("HTTP 401", now["text"])
+        self.assertEqual(now["trouble"], "login")
+        self.assertIn("HTTP 401", self.s.cli("run", "show", run))
+
+    def test_chatter_is_not_written(self):
+        """Lines alone decide nothing: the log stays as it is."""
+        self.begin()
+        self.agent.say(claude_init(), claude_says("Well."))
+        self.agent.now(lambda n: n.get("message") == "Well.")
+        seq = self.s.seq()
+        for n in range(50):
+            self.agent.say(claude_tool(tool_id=f"toolu_{n}", number=n + 10), claude_tool_result(f"toolu_{n}"))
+        self.agent.now(lambda n: n["tool_calls"] == 50)
+        self.assertEqual(self.s.seq(), seq)
+
+
+class Codex(SpokenCase):
+    def test_totals(self):
+        """Codex tells a thread's totals: each run is charged with its own share, at the configured prices."""
+        prices = '[prices."gpt-*"]\ninput_usd_per_mtok = 2.0\noutput_usd_per_mtok = 10.0\n'
+        first = self.begin("codex", top=FAST + prices, more='model = "gpt-x"\n')
+        lines = codex(total=200)
+        self.agent.say(*lines[:-1])
+        self.s.wait_type("run.session", run=first)
+        self.agent.say(lines[-1])
+        self.agent.end(0)
+        one = self.ended(first)
+        self.assertEqual((one["verdict"], one["tokens_input"], one["tokens_output"]), ("ok", 200, 40))
+        self.assertEqual((one["cost_microusd"], one["cost_source"]), (800, "prices"))
+        second = self.agent.up()  # it changed nothing, so it is asked once more
+        self.assertIn("resume", self.agent.argv()[1])
+        self.agent.sh(WORK)
+        more = codex(total=500)
+        more[-1]["usage"]["output_tokens"] = 100
+        self.agent.say(*more)
+        self.agent.end(0)
+        two = self.ended(second)
+        self.assertEqual((two["tokens_input"], two["tokens_output"], two["cost_microusd"]), (300, 60, 1200))
+
+
+if __name__ == "__main__":
+    unittest.main()
