@@ -31,7 +31,7 @@ static bool same(str a, str b)
 int tool_class_parse(str name)
 {
 	for (int i = 0; i < TOOL_CLASS_COUNT; i++)
-		if (same(name, str_from(class_names[i])))
+		if (str_is(name, class_names[i]))
 			return i;
 	return -1;
 }

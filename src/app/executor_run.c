@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "core/scope.h"
 #include "drive/run.h"
 #include "sys/inject.h"
 #include "sys/loop.h"
@@ -193,6 +194,7 @@ static void launch_run(struct task *t, const struct assignment *as, struct live_
 {
 	struct executor *x = t->x;
 	struct driver_ask ask = ask_about(lr, as->run);
+	struct tool_scope scope = { 0 };
 	struct ov_err err = { 0 };
 	int r = 0;
 
@@ -205,6 +207,9 @@ static void launch_run(struct task *t, const struct assignment *as, struct live_
 		r = instruction(t, as->run, &ask.prompt, &err);
 	ask.session = as->run->session;
 	ask.resume = as->run->resumed;
+	if (r == 0)
+		r = scope_parse(&t->arena, as->run->tools, &scope, &err);
+	ask.scope = scope_is_all(&scope) ? NULL : &scope;
 	if (r == 0)
 		r = lr->driver->start(x->o.loop, &ask, &run_events, lr, &lr->run, &err);
 	if (r < 0) {

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "core/event.h"
 #include "core/limits.h"
+#include "core/scope.h"
 #include "data/schema.h"
 
 #define GOAL_OPT                                                                   \
@@ -135,6 +136,13 @@ static const struct op_param work_nudge[] = {
 	GOAL_OPT,
 	{ "message", PARAM_TEXT, false, "said before the request for a status", LIMIT_NOTE },
 	{ "force", PARAM_BOOL, false, "even if the same was sent a moment ago", 0 },
+};
+static const struct op_param work_scope[] = {
+	NODE,
+	GOAL_OPT,
+	REASON,
+	{ "allow", PARAM_TEXTS, false, "only these tools, or classes of tools", SCOPE_ENTRY },
+	{ "deny", PARAM_TEXTS, false, "these not", SCOPE_ENTRY },
 };
 static const struct op_param run_stop[] = { RUN, REASON };
 static const struct op_param queue_retry[] = { NODE, GOAL_OPT };
@@ -272,6 +280,9 @@ static const struct op table[] = {
 			PARAMS(work_settle), NULL },
 	{ "work.nudge", OP_WRITE, OP_HUMAN, "Asks a node's live run for its status now.",
 			PARAMS(work_nudge), NULL },
+	{ "work.scope", OP_WRITE, OP_HUMAN,
+			"Takes tools away from a node, for every later run of it; never gives any.",
+			PARAMS(work_scope), NULL },
 	{ "run.stop", OP_WRITE, OP_HUMAN,
 			"Stops a run, keeps its work, and pauses its node for the caller.",
 			PARAMS(run_stop), NULL },

@@ -1,8 +1,11 @@
 /* The operation that shows one node: its record, and what only the log has. */
 #include "app/ops.h"
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "core/event.h"
+#include "core/reconcile.h"
+#include "core/scope.h"
 #include "core/view.h"
 
 /* The text of the newest instruction is in the event that intended it, nowhere else. */
@@ -28,6 +31,27 @@ static int put_instruction(struct op_ctx *cx, value *assignment, struct ov_err *
 	return r;
 }
 
+/* The tools that whoever works on it next may use, or why there is nobody who could. */
+static void put_scope(struct op_ctx *cx, const struct node *n, value *v)
+{
+	const struct assignment *as = n->assignment;
+	const struct policy *p = &cx->config->policy;
+	const struct policy_agent *agent = policy_agent(p, as ? as->agent : node_wants(p, n));
+	struct tool_scope s;
+	struct ov_err err;
+	int r;
+
+	if (!agent)
+		return;
+	r = as ? scope_for_run(cx->arena, agent, as, &s, &err)
+	       : scope_for_node(cx->arena, agent, n, &s, &err);
+	if (r == 0)
+		value_put(cx->arena, v, "tools", tool_scope_value(cx->arena, &s));
+	else
+		value_put(cx->arena, v, "tools_problem",
+				value_str(cx->arena, arena_str(cx->arena, str_from(err.msg))));
+}
+
 int op_work_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	static const char *const keys[] = { "assignment", "last_assignment" };
@@ -41,6 +65,7 @@ int op_work_show(struct op_ctx *cx, const value *params, value **ret, struct ov_
 	v = view_node(cx->arena, cx->state, n);
 	if (n->assignment)
 		op_put_now(cx, v, n->assignment->run_id);
+	put_scope(cx, n, v);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(keys); i++) {
 		value *as = (value *)value_at(v, keys[i]);
 

@@ -209,6 +209,18 @@ static void show_hints(struct out *o, str effort, str risk)
 					STR_ARG(risk)));
 }
 
+/* "read, edit, not Bash"; empty: all. */
+static str tools_text(struct arena *a, const value *tools)
+{
+	str allow = joined(a, value_at(tools, "allow"), ", "),
+	    deny = joined(a, value_at(tools, "deny"), ", ");
+
+	if (!deny.n)
+		return allow;
+	return arena_printf(a, STR_FMT " but not " STR_FMT, STR_ARG(allow.n ? allow : STR("all")),
+			STR_ARG(deny));
+}
+
 static void show_node(struct cli *c, const value *n)
 {
 	const value *as = value_at(n, "last_assignment");
@@ -231,6 +243,10 @@ static void show_node(struct cli *c, const value *n)
 	out_field(o, "Parts", joined(o->arena, value_at(n, "children"), ", "));
 	out_field(o, "Agent", value_str_at(n, "suggested_agent"));
 	out_field(o, "Needs", joined(o->arena, value_at(n, "required_tools"), ", "));
+	out_field(o, "Tools",
+			value_str_at(n, "tools_problem").n
+					? value_str_at(n, "tools_problem")
+					: tools_text(o->arena, value_at(n, "tools")));
 	show_hints(o, value_str_at(n, "effort"), value_str_at(n, "risk"));
 	out_field(o, "Check", value_str_at(n, "check_command"));
 	out_field(o, "Commit", value_str_at(n, "commit"));
@@ -344,5 +360,47 @@ int cmd_work_nudge(struct cli *c, struct ov_err *err)
 	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
 	out_f(&c->out, " is asked for its status.\nNext  overseer run log " STR_FMT " --follow\n",
 			STR_ARG(id_short(value_str_at(res, "run"))));
+	return 0;
+}
+
+/* "Bash,edit" and several of these, as one list. */
+static void put_tools(struct cli *c, value *params, const char *key)
+{
+	const value *given = cli_list(c, key);
+	value *list = value_array(c->arena);
+
+	for (size_t i = 0; i < value_count(given); i++) {
+		str rest = value_str_or(value_item(given, i), STR("")), part;
+
+		while (str_split(&rest, ',', &part))
+			if (str_trim(part).n)
+				value_push(c->arena, list, value_str(c->arena, str_trim(part)));
+	}
+	if (value_count(given))
+		value_put(c->arena, params, key, list);
+}
+
+int cmd_work_scope(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res;
+	bool done;
+	str tools;
+	int r;
+
+	value_put(c->arena, params, "node", value_str(c->arena, c->args[0]));
+	cli_param(c, params, "goal", "goal");
+	cli_param(c, params, "reason", "reason");
+	put_tools(c, params, "allow");
+	put_tools(c, params, "deny");
+	r = cli_call(c, CALL_WRITE, "work.scope", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	tools = tools_text(c->arena, value_at(res, "tools"));
+	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
+	out_f(&c->out, " may use: ");
+	out_text(&c->out, tools);
+	out_f(&c->out, ". This holds from its next run on.\nNext  overseer work show " STR_FMT "\n",
+			STR_ARG(out_clean(&c->out, value_str_at(res, "node"))));
 	return 0;
 }

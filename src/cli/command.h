@@ -125,6 +125,7 @@ int cmd_work_reopen(struct cli *c, struct ov_err *err);
 int cmd_work_reassign(struct cli *c, struct ov_err *err);
 int cmd_work_nudge(struct cli *c, struct ov_err *err);
 int cmd_work_rerun(struct cli *c, struct ov_err *err);
+int cmd_work_scope(struct cli *c, struct ov_err *err);
 int cmd_run_stop(struct cli *c, struct ov_err *err);
 int cmd_agent_list(struct cli *c, struct ov_err *err);
 int cmd_queue_list(struct cli *c, struct ov_err *err);

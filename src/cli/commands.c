@@ -51,6 +51,12 @@ static const struct flag status_flags[] = {
 					"(repeatable)"),                                      \
 			LIST("budget", "NAME=AMOUNT",                                         \
 					"the most of each, or unlimited, or default (repeatable)")
+static const struct flag scope_flags[] = {
+	OF_GOAL,
+	LIST("allow", "TOOL,...", "only these may be used (repeatable)"),
+	LIST("deny", "TOOL,...", "these may not be used (repeatable)"),
+	NEED("reason", "TEXT", "why; recorded with your name"),
+};
 static const struct flag goal_create_flags[] = {
 	NEED("title", "TEXT", "one line"),
 	GOAL_FLAGS,
@@ -250,6 +256,12 @@ const struct command commands[] = {
 			"Its agent must take input while it runs (agents.NAME.input)." },
 	{ "work", "rerun", "Stop a node's run and start a new one", "ID", 1, 1, FLAGS(reason_flags),
 			cmd_work_rerun, "The new run is told the reason." },
+	{ "work", "scope", "Take tools away from a node", "ID", 1, 1, FLAGS(scope_flags),
+			cmd_work_scope,
+			"A tool is named as its agent calls it, or by its class: read, edit, "
+			"shell, "
+			"web, agents, mcp. This can be\nnarrowed, never widened, and holds for "
+			"every later run, whoever does it." },
 	{ "run", "list", "List runs", "", 0, 0, FLAGS(run_list_flags), cmd_run_list, NULL },
 	{ "run", "show", "Show a run", "ID", 1, 1, NO_FLAGS, cmd_run_show, NULL },
 	{ "run", "log", "Print what a run wrote", "ID", 1, 1, FLAGS(run_log_flags), cmd_run_log,

@@ -283,6 +283,7 @@ static int apply_assignment_created(struct state *s, const struct event *e, stru
 	record_set_str(&as->branch, ev_text(e, "branch"));
 	record_set_str(&as->reason, ev_text(e, "reason"));
 	record_set_str(&as->session_key, ev_text(e, "session_key"));
+	record_set_json(&as->tools, value_at(e->data, "tools"));
 	policy = status_parse(&rungs, ev_text(e, "recovery_policy"));
 	as->recovery_policy = policy < 0 ? RUNG_RESEND : (enum rung)policy;
 	record_set_str(&n->wanted_agent, STR(""));
@@ -336,6 +337,7 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_NODE_REPORTED] = apply_node_reported,
 	[EV_NODE_WANTED] = apply_node_wanted,
 	[EV_NODE_ANSWERED] = apply_node_answered,
+	[EV_NODE_SCOPED] = apply_node_scoped,
 	[EV_EPISODE_OPENED] = apply_episode_opened,
 	[EV_EPISODE_RUNG] = apply_episode_rung,
 	[EV_EPISODE_ADVISED] = apply_episode_advised,

@@ -31,5 +31,5 @@ apply_fn apply_plan_applied, apply_run_created, apply_run_started, apply_run_ses
 		apply_crystallized, apply_escalation_opened, apply_escalation_reminded,
 		apply_escalation_closed, apply_agent_limited, apply_agent_cleared,
 		apply_outage_suspected, apply_outage_over, apply_node_reported, apply_node_wanted,
-		apply_node_answered, apply_episode_opened, apply_episode_rung, apply_episode_closed,
-		apply_episode_advised, apply_assignment_activity;
+		apply_node_scoped, apply_node_answered, apply_episode_opened, apply_episode_rung,
+		apply_episode_closed, apply_episode_advised, apply_assignment_activity;

@@ -72,6 +72,17 @@ int apply_node_answered(struct state *s, const struct event *e, struct ov_err *e
 	return 0;
 }
 
+int apply_node_scoped(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct node *n = state_node(s, e->goal, e->node);
+
+	if (!n)
+		return ev_missing(e, "node", e->node, err);
+	record_set_json(&n->tools_narrowed, value_at(e->data, "tools"));
+	n->updated_at = e->at;
+	return 0;
+}
+
 static void forget_ladder(struct node *n)
 {
 	memset(n->rungs, 0, sizeof(n->rungs));

@@ -23,6 +23,9 @@ int apply_run_created(struct state *s, const struct event *e, struct ov_err *err
 	record_set_str(&r->worker, ev_text(e, "worker"));
 	record_set_str(&r->instruction_hash, ev_text(e, "instruction_hash"));
 	record_set_str(&r->session, ev_text(e, "session"));
+	record_set_json(&r->tools, value_at(e->data, "tools"));
+	/* What the session has lost, it has lost for good. */
+	record_set_json(&as->tools, value_at(e->data, "tools"));
 	r->resumed = value_bool_at(e->data, "resume");
 	r->attempt = as->attempt = ev_num(e, "attempt");
 	r->epoch = ev_num(e, "epoch");

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "core/config_impl.h"
 #include "core/limits.h"
+#include "core/scope.h"
 #include "data/toml.h"
 
 enum {
@@ -132,6 +133,33 @@ static void check_agent_ways(struct config_reader *r, str path, const struct con
 				(long long)agent->login_exit);
 }
 
+/* A list that is there says something; a scope that nobody can keep is none. */
+static void check_agent_tools(struct config_reader *r, str path, const value *section,
+		const struct config_agent *agent)
+{
+	static const char *const keys[] = { "tools", "tools_deny" };
+	const struct agent_format *f = format_find(agent->format);
+	struct tool_scope s = { agent->tools_n ? agent->tools : NULL, agent->tools_n,
+		agent->tools_deny, agent->tools_deny_n },
+			  none = { 0 };
+	struct ov_err err;
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const value *list = value_at(section, keys[i]);
+		str key = arena_printf(&r->c->arena, STR_FMT ".%s", STR_ARG(path), keys[i]);
+
+		if (list && scope_list_check(list, &err) < 0) {
+			config_problem(r, key, "%s", err.msg);
+			return;
+		}
+		if (list && f && !f->scoped)
+			config_problem(r, key, "the tools of format \"%s\" cannot be narrowed",
+					f->name);
+	}
+	if (f && f->scoped && scope_meet(&r->c->arena, f, &s, &none, &s, &err) < 0)
+		config_problem(r, path, "%s", err.msg);
+}
+
 static void read_agent(struct config_reader *r, const struct member *m, struct config_agent *agent)
 {
 	struct arena *a = &r->c->arena;
@@ -166,6 +194,7 @@ static void read_agent(struct config_reader *r, const struct member *m, struct c
 	if (str_is(agent->format, "raw"))
 		place_prompt(r, arena_printf(a, STR_FMT ".command", STR_ARG(path)), agent,
 				value_str_at(m->value, "command").n > 0);
+	check_agent_tools(r, path, m->value, agent);
 }
 
 static void read_agents(struct config_reader *r, const value *v)

@@ -42,6 +42,8 @@ struct config_agent {
 	const str *capabilities;
 	size_t capabilities_n;
 	str cost_tier;
+	const str *tools, *tools_deny; /* NULL: all; none */
+	size_t tools_n, tools_deny_n;
 };
 
 struct config {

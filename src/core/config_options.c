@@ -2,6 +2,7 @@
 #include "core/config_impl.h"
 
 #include "core/limits.h"
+#include "core/scope.h"
 
 #define KIB ((int64_t)1024)
 #define MIB (1024 * KIB)
@@ -284,6 +285,14 @@ static const struct option agent_options[] = {
 			LIST_AT(capabilities) },
 	{ "cost_tier", OPT_WORD, 0, 0, "\"medium\"", "What its work costs, roughly.", tiers,
 			AT(cost_tier) },
+	{ "tools", OPT_TEXTS, 0, SCOPE_ENTRY, NULL,
+			"The tools that it may use, by the agent's own names (a \"*\" at the end "
+			"stands for the rest) or by class: read, edit, shell, web, agents, mcp. "
+			"Left out: all.",
+			.optional = true, LIST_AT(tools) },
+	{ "tools_deny", OPT_TEXTS, 0, SCOPE_ENTRY, NULL,
+			"The tools that it may not use, whatever else allows them.",
+			.optional = true, LIST_AT(tools_deny) },
 };
 
 struct options config_options(void)

@@ -152,7 +152,9 @@ static const struct policy_agent *policy_agents(struct config *c)
 			.input = from->input != INPUT_NONE,
 			.rate_limit_exit = from->rate_limit_exit,
 			.login_exit = from->login_exit,
-			.recovery = (enum rung)(RUNG_RESEND + from->recovery) };
+			.recovery = (enum rung)(RUNG_RESEND + from->recovery),
+			.scope = { from->tools_n ? from->tools : NULL, from->tools_n,
+					from->tools_deny, from->tools_deny_n } };
 	}
 	return agents;
 }

@@ -290,6 +290,7 @@ static const struct command commands[] = {
 	{ "work.reassign", decide_work_reassign },
 	{ "work.rerun", decide_work_rerun },
 	{ "work.nudge", decide_work_nudge },
+	{ "work.scope", decide_work_scope },
 	{ "run.stop", decide_run_stop },
 	{ "queue.retry", decide_queue_retry },
 	{ "queue.drop", decide_queue_drop },

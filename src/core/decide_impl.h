@@ -115,6 +115,11 @@ enum plan_begun plan_begin(struct decide_ctx *cx, const struct event *created);
 void note_life(struct decide_ctx *cx, const struct assignment *as, ov_time at, enum life_sign sign);
 /* Gives the node to another session: what there is is kept and handed over. agent may be empty. */
 void node_reassign(struct decide_ctx *cx, const struct assignment *as, str agent, str reason);
+/* The tool scope as a member of an event; left out when nothing is narrowed. */
+void ev_scope(struct decide_ctx *cx, struct event *e, const struct tool_scope *s);
+/* The tools that it may use cannot be had: nobody begins (as: goes on), and a person is asked. */
+void scope_refused(struct decide_ctx *cx, const struct node *n, const struct assignment *as,
+		const struct ov_err *err);
 /* The decisions of a tick about recovery and about those who wait. */
 void tick_recover(struct decide_ctx *cx, const struct decision *d);
 
@@ -187,7 +192,7 @@ decide_fn decide_goal_update, decide_goal_pause, decide_goal_resume, decide_goal
 		decide_goal_reopen, decide_goal_archive;
 decide_fn decide_goal_create, decide_planner_health, decide_plan_apply, decide_work_update,
 		decide_work_cancel, decide_work_reopen, decide_work_reassign, decide_work_rerun,
-		decide_work_nudge, decide_run_stop, decide_queue_retry, decide_queue_drop,
-		decide_inbox_answer, decide_inbox_dismiss, decide_effect_end, decide_run_session,
-		decide_run_end, decide_run_report, decide_dispatch_ack, decide_daemon_start,
-		decide_daemon_stop, decide_daemon_contradicted;
+		decide_work_nudge, decide_work_scope, decide_run_stop, decide_queue_retry,
+		decide_queue_drop, decide_inbox_answer, decide_inbox_dismiss, decide_effect_end,
+		decide_run_session, decide_run_end, decide_run_report, decide_dispatch_ack,
+		decide_daemon_start, decide_daemon_stop, decide_daemon_contradicted;

@@ -6,6 +6,7 @@
 #include "core/decide_impl.h"
 #include "core/prompt.h"
 #include "core/redact.h"
+#include "core/scope.h"
 #include "core/session.h"
 
 static enum rung first_rung(const struct policy *p, str agent)
@@ -20,8 +21,15 @@ static void tick_assign(struct decide_ctx *cx, const struct decision *d)
 {
 	struct subject about = about_node(d->node);
 	const struct worker *w = state_worker(cx->state, d->worker);
+	struct tool_scope scope;
+	struct ov_err err;
 	struct event *e;
 
+	if (scope_for_node(cx->arena, policy_agent(cx->policy, d->agent), d->node, &scope, &err) <
+			0) {
+		scope_refused(cx, d->node, NULL, &err);
+		return;
+	}
 	if (d->new_worker) {
 		e = emit(cx, EV_WORKER_CREATED, (struct subject){ 0 });
 		ev_str(cx, e, "worker", d->worker);
@@ -43,6 +51,7 @@ static void tick_assign(struct decide_ctx *cx, const struct decision *d)
 					STR_ARG(d->worker), STR_ARG(d->goal->id),
 					STR_ARG(d->node->id), (long long)d->node->epoch + 1));
 	ev_int(cx, e, "epoch", d->node->epoch + 1);
+	ev_scope(cx, e, &scope);
 	ev_str(cx, e, "reason", d->why);
 	e = emit(cx, EV_WORKER_STATUS, (struct subject){ 0 });
 	ev_str(cx, e, "worker", d->worker);
@@ -63,10 +72,19 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 	const struct assignment *as = d->assignment;
 	struct subject about = about_assignment(as);
 	/* As it is recorded, and so as it is given: the hash is of that. */
-	str dispatch = make_id(cx, "D_"), prompt, session;
+	str dispatch, prompt, session;
+	const struct policy_agent *agent = policy_agent(cx->policy, as->agent);
+	struct tool_scope scope = { 0 };
+	struct ov_err err;
 	struct event *e;
 	bool resume;
 
+	/* An agent that is not configured any more is found out when it is to be started. */
+	if (agent && scope_for_run(cx->arena, agent, as, &scope, &err) < 0) {
+		scope_refused(cx, as->node, as, &err);
+		return;
+	}
+	dispatch = make_id(cx, "D_");
 	about.run = make_id(cx, "R_");
 	session = session_for_run(cx, as, &resume);
 	prompt = redact(cx->arena,
@@ -87,6 +105,7 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 	ev_int(cx, e, "epoch", as->epoch);
 	ev_str(cx, e, "instruction_hash", prompt_hash(cx->arena, prompt));
 	put_session(cx, e, session, resume);
+	ev_scope(cx, e, &scope);
 	effect_intend(cx, FX_RUN_START, dispatch, about);
 	assignment_move(cx, as, AS_DISPATCHED, STAGE_START, d->why);
 	node_to(cx, as->node, NODE_IN_PROGRESS, d->why);

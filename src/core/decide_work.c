@@ -45,6 +45,7 @@ static const struct work_verb {
 	{ "block", OPEN & ~B(NODE_BLOCKED), NODE_BLOCKED, " --reason TEXT" },
 	{ "done", OPEN, NODE_DONE, " --reason TEXT" },
 	{ "cancel", OPEN, NODE_CANCELLED, " --reason TEXT" },
+	{ "scope", OPEN, -1, " --deny TOOL --reason TEXT" },
 #undef OPEN
 #undef B
 };

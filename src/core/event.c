@@ -159,6 +159,10 @@ static const struct event_field node_answered[] = {
 	NUM("escalation", "that was answered"),
 	TEXT("answer", "for whoever works on the node next"),
 };
+static const struct event_field node_scoped[] = {
+	OBJECT_OPT("tools", "all that people took away so far: allow, deny"),
+	TEXT("reason", "why"),
+};
 static const struct event_field episode_opened[] = {
 	NUM("episode", "first, second ... of the node"),
 	TEXT("reason", "what was seen, or not seen"),
@@ -211,6 +215,7 @@ static const struct event_field assignment_created[] = {
 	TEXT("branch", "branch of the worktree"),
 	TEXT_OPT("session_key", "agent:AGENT:ASSIGNMENT"),
 	TEXT_OPT("recovery_policy", "first rung after the nudges"),
+	OBJECT_OPT("tools", "its tool scope: allow, deny; without it, all tools"),
 	NUM("epoch", "grows with each assignment of the node"),
 	TEXT("reason", "why this node, this agent, now"),
 };
@@ -232,6 +237,7 @@ static const struct event_field run_created[] = {
 	TEXT("instruction_hash", "SHA-256 of the instruction"),
 	TEXT_OPT("session", "the agent's own id of the session: gone on with, or chosen by us"),
 	FLAG_OPT("resume", "that session goes on; otherwise a new one begins"),
+	OBJECT_OPT("tools", "its tool scope: allow, deny; without it, all tools"),
 };
 static const struct event_field run_session[] = {
 	TEXT("session", "the agent's own id of it"),
@@ -372,6 +378,7 @@ static const struct {
 	[EV_NODE_REPORTED] = FIELDS(node_reported),
 	[EV_NODE_WANTED] = FIELDS(node_wanted),
 	[EV_NODE_ANSWERED] = FIELDS(node_answered),
+	[EV_NODE_SCOPED] = FIELDS(node_scoped),
 	[EV_EPISODE_OPENED] = FIELDS(episode_opened),
 	[EV_EPISODE_RUNG] = FIELDS(episode_rung),
 	[EV_EPISODE_ADVISED] = FIELDS(episode_advised),

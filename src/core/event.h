@@ -32,6 +32,7 @@
 	X(EV_NODE_WANTED, "node.wanted", "A person chose who shall work on the node next.")        \
 	X(EV_NODE_ANSWERED, "node.answered",                                                       \
 			"A person answered; whoever works on the node is told.")                   \
+	X(EV_NODE_SCOPED, "node.scoped", "A person took tools away from the node.")                \
 	X(EV_EPISODE_OPENED, "episode.opened", "Work on the node stalled.")                        \
 	X(EV_EPISODE_RUNG, "episode.rung", "A rung of the recovery ladder was taken, or skipped.") \
 	X(EV_EPISODE_ADVISED, "episode.advised", "A model advised what to do about a stall.")      \

@@ -27,6 +27,7 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 			     "are kept in {rescue_ref}]",
 	[EV_NODE_REPORTED] = "the agent reports[: {status}][, which is not taken: {error}]",
 	[EV_NODE_WANTED] = "{actor} wants it done by {agent}: {reason}",
+	[EV_NODE_SCOPED] = "{actor} took tools away from it: {reason}",
 	[EV_NODE_ANSWERED] = "answer to #{escalation}, for whoever works on it: {answer}",
 	[EV_EPISODE_OPENED] = "stalled, episode {episode}: {reason}",
 	[EV_EPISODE_RUNG] =

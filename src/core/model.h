@@ -54,6 +54,8 @@ struct node {
 	enum node_tier tier;
 	int64_t removed_in; /* the plan version that left it out, cancelling it; 0: it is in the plan */
 	struct strs acceptance, deps, scope_paths, required_tools;
+	struct strs tools_allow, tools_deny; /* of the plan; they hold for its parts, too */
+	str tools_narrowed;                  /* JSON: what a person took away besides */
 	str suggested_agent, role, check_command, effort, risk;
 	str verification; /* JSON */
 	int64_t priority; /* 0: as the goal */
@@ -109,6 +111,7 @@ struct assignment {
 	str branch, base, head, tree;
 	str feedback;    /* what the next run must know of the last one */
 	str session_key; /* "agent:AGENT:ASSIGNMENT" */
+	str tools;       /* JSON: the tool scope of its session, never wider again; empty: all */
 	str session;     /* the agent's own id of the conversation that the next run goes on with */
 	str session_usage;    /* JSON: what that had used when its last run ended */
 	str instruction_hash; /* of the last instruction; its text is in the dispatch's event */
@@ -136,6 +139,7 @@ struct run {
 	str goal_id, node_id, assignment_id, dispatch_id, agent, worker;
 	int64_t attempt, epoch;
 	str instruction_hash;
+	str tools;             /* JSON: its tool scope; empty: all */
 	str dispatch_result;   /* accepted, ok, timeout, error */
 	str update_identity;   /* of the last report that was taken from its output */
 	int64_t update_offset; /* output beyond this has not been read for reports */

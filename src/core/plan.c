@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "core/limits.h"
 #include "core/redact.h"
+#include "core/scope.h"
 
 /* What a member of a plan document must be. */
 enum want {
@@ -14,6 +15,7 @@ enum want {
 	WANT_NAME,
 	WANT_TEXT,
 	WANT_TEXTS,
+	WANT_TOOLS,
 	WANT_PATHS,
 	WANT_RISK,
 	WANT_PRIORITY,
@@ -44,6 +46,8 @@ static const struct key_rule key_rules[] = {
 	{ "effort", WANT_TEXT, T | S, 0 },
 	{ "risk", WANT_RISK, T | S, 0 },
 	{ "requiredTools", WANT_TEXTS, T | S, 0 },
+	{ "toolsAllow", WANT_TOOLS, P | T | S, 0 },
+	{ "toolsDeny", WANT_TOOLS, P | T | S, 0 },
 	{ "suggestedAgent", WANT_NAME, T | S, 0 },
 	{ "role", WANT_NAME, T | S, 0 },
 	{ "checkCommand", WANT_TEXT, T | S, 0 },
@@ -189,6 +193,15 @@ static void check_paths(struct check *c, str path, const value *v)
 	}
 }
 
+/* Absent, nothing is narrowed; present but empty, somebody meant something that this would not say. */
+static void check_tools(struct check *c, str path, const value *v)
+{
+	struct ov_err err;
+
+	if (scope_list_check(v, &err) < 0)
+		problem(c, path, "%s", err.msg);
+}
+
 static void check_risk(struct check *c, str path, const value *v)
 {
 	static const char *const risks[] = { "low", "med", "high" };
@@ -208,6 +221,7 @@ static void check_member(struct check *c, str path, const struct key_rule *rule,
 	case WANT_NAME: check_text(c, path, v, LIMIT_NAME, false); break;
 	case WANT_TEXT: check_text(c, path, v, LIMIT_TEXT, true); break;
 	case WANT_TEXTS: check_texts(c, path, v); break;
+	case WANT_TOOLS: check_tools(c, path, v); break;
 	case WANT_PATHS: check_paths(c, path, v); break;
 	case WANT_RISK: check_risk(c, path, v); break;
 	case WANT_PRIORITY: check_priority(c, path, v); break;

@@ -24,6 +24,8 @@ const struct plan_member plan_members[] = {
 	MEMBER("effort", F_STR, effort),
 	MEMBER("risk", F_STR, risk),
 	MEMBER("requiredTools", F_STRS, required_tools),
+	MEMBER("toolsAllow", F_STRS, tools_allow),
+	MEMBER("toolsDeny", F_STRS, tools_deny),
 	MEMBER("suggestedAgent", F_STR, suggested_agent),
 	MEMBER("role", F_STR, role),
 	MEMBER("checkCommand", F_STR, check_command),

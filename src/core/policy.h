@@ -3,7 +3,7 @@
  * What the configuration says that the core must know to decide. Plain data; texts are borrowed
  * from the configuration, which outlives every decision made with it.
  */
-#include "agent/format.h"
+#include "agent/tools.h"
 #include "base/ov.h"
 #include "core/plan.h"
 #include "core/price.h"
@@ -15,6 +15,7 @@ struct policy_agent {
 	bool input;                          /* it reads further instructions while it runs */
 	int64_t rate_limit_exit, login_exit; /* exit codes that say so; 0: none */
 	enum rung recovery;                  /* the first rung after the nudges */
+	struct tool_scope scope;             /* of its tools, as configured */
 };
 
 /* Work may go from one agent to another one. */

@@ -298,7 +298,7 @@ TEST(codex_can_commit_in_a_linked_worktree)
 
 TEST(claude_tools_follow_the_scope)
 {
-	const str allow[] = { STR("read"), STR("SHELL"), STR("Brand") },
+	const str allow[] = { STR("read"), STR("shell"), STR("Brand") },
 		  deny[] = { STR("Grep"), STR("web"), STR("Odd") };
 	struct tool_scope both = { allow, ARRAY_LEN(allow), deny, ARRAY_LEN(deny) },
 			  only = { .deny = deny, .deny_n = 1 };
@@ -420,12 +420,12 @@ TEST(a_scope_says_which_tools)
 	static const struct {
 		const char *tool;
 		bool permitted;
-	} cases[] = { { "Edit", true }, { "edit", true }, { "Write", true }, { "Bash", false },
+	} cases[] = { { "Edit", true }, { "edit", true }, { "Write", false }, { "Bash", false },
 		{ "mcp__b__x", true }, { "mcp__a__x", false }, { "Unheard", false } };
 	struct ov_err err;
 	value *v;
 
-	/* "Edit" is a tool and, in any case, the class of tools that edit. */
+	/* "Edit" is a tool; "edit" would be the class of those that edit. */
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		assert_int_equal(tool_permitted(f, &s, str_from(cases[i].tool)),
 				cases[i].permitted);
