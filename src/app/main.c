@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "app/agent_test.h"
 #include "app/daemon.h"
 #include "app/ops.h"
 #include "base/arena.h"
@@ -20,6 +21,8 @@ static const char usage[] =
 		"stdin, the answer on stdout\n"
 		"       overseerd --once --dir DIR          the same, also for doctor, backup, "
 		"export and import\n"
+		"       overseerd --agent-test NAME --dir DIR --scratch DIR --worktree DIR "
+		"[--note TEXT]\n"
 		"       overseerd --docs operations|events|configuration\n"
 		"       overseerd --version\n";
 
@@ -109,6 +112,21 @@ static int answer_once(struct arena *a, const char *dir, const char *repo, const
 	return readonly_run(&o);
 }
 
+static int test_agent(struct arena *a, struct agent_test_options *o, const char *dir,
+		const char *shim)
+{
+	o->dir = dir;
+	o->shim = shim ? shim : find_beside(a, shim_places);
+	o->overseer = find_beside(a, overseer_places);
+	if (!o->shim) {
+		fprintf(stderr,
+				"overseerd: overseer-run was not found beside overseerd; use "
+				"--shim\n");
+		return 3;
+	}
+	return agent_test_run(o);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -118,6 +136,10 @@ int main(int argc, char **argv)
 		{ "ready-fd", required_argument, NULL, 'f' },
 		{ "read-only", no_argument, NULL, 'o' },
 		{ "once", no_argument, NULL, 'O' },
+		{ "agent-test", required_argument, NULL, 't' },
+		{ "scratch", required_argument, NULL, 'S' },
+		{ "worktree", required_argument, NULL, 'w' },
+		{ "note", required_argument, NULL, 'n' },
 		{ "docs", required_argument, NULL, 'D' },
 		{ "version", no_argument, NULL, 'V' },
 		{ "help", no_argument, NULL, 'h' },
@@ -126,6 +148,7 @@ int main(int argc, char **argv)
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 	const char *dir = NULL, *repo = NULL, *shim = NULL;
+	struct agent_test_options test = { 0 };
 	bool read_only = false, once = false;
 	int64_t ready_fd = -1;
 	int c;
@@ -144,16 +167,22 @@ int main(int argc, char **argv)
 			break;
 		case 'o': read_only = true; break;
 		case 'O': once = true; break;
+		case 't': test.agent = optarg; break;
+		case 'S': test.scratch = optarg; break;
+		case 'w': test.worktree = optarg; break;
+		case 'n': test.note = optarg; break;
 		case 'D': return print_docs(str_from(optarg));
 		case 'V': puts("overseerd " OV_VERSION); return 0;
 		case 'h': fputs(usage, stdout); return 0;
 		default: fputs(usage, stderr); return 2;
 		}
 	}
-	if (!dir || optind != argc) {
+	if (!dir || optind != argc || (test.agent && (!test.scratch || !test.worktree))) {
 		fputs(usage, stderr);
 		return 2;
 	}
+	if (test.agent)
+		return test_agent(&a, &test, dir, shim);
 	return read_only || once ? answer_once(&a, dir, repo, shim, once)
 				 : run_daemon(&a, dir, repo, shim, (int)ready_fd);
 }

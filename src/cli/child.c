@@ -89,6 +89,18 @@ static int start(const struct capture *spec, int in, int out, pid_t *ret, struct
 	return e ? ov_fail_errno(err, e, "starting %s", spec->argv[0]) : 0;
 }
 
+static void hand_lines(const struct capture *spec, struct buf *out)
+{
+	for (;;) {
+		size_t end = str_find_byte(buf_str(out), '\n');
+
+		if (end >= out->n)
+			return;
+		spec->line(spec->user, str_sub(buf_str(out), 0, end));
+		buf_consume(out, end + 1);
+	}
+}
+
 /* Reads to the end of the output, within the bounds of the spec. */
 static int read_all(const struct capture *spec, int fd, struct buf *out, struct ov_err *err)
 {
@@ -117,6 +129,8 @@ static int read_all(const struct capture *spec, int fd, struct buf *out, struct 
 			return ov_fail(err, OV_ELIMIT, "%s wrote more than %zu bytes",
 					spec->argv[0], spec->max);
 		buf_add(out, piece, (size_t)n);
+		if (spec->line)
+			hand_lines(spec, out);
 	}
 }
 

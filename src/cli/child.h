@@ -24,6 +24,9 @@ struct capture {
 	size_t max;
 	int64_t timeout_ms;
 	bool quiet;
+	/* Gets each line of the output as it comes, instead of `out`; NULL: everything goes there. */
+	void (*line)(void *user, str line);
+	void *user;
 };
 int spawn_capture(const struct capture *spec, struct buf *out, int *ret_status, struct ov_err *err);
 

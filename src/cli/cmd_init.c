@@ -254,6 +254,14 @@ static void tell(struct cli *c, const struct init *in)
 		row_end(o);
 		label(o, "");
 	}
+	if (in->wrote_config && in->usual) {
+		cell_f(o, S_PLAIN, "%-30stry it on a toy task",
+				arena_cstr(c->arena,
+						arena_printf(c->arena, "overseer agent test %s",
+								in->usual->format->name)));
+		row_end(o);
+		label(o, "");
+	}
 	cell(o, S_PLAIN, STR("overseer up                   start the daemon"));
 	row_end(o);
 	table_end(o, "");

@@ -28,6 +28,9 @@
 static const struct flag up_flags[] = {
 	BOOL("foreground", "stay in the foreground, for service managers"),
 };
+static const struct flag agent_test_flags[] = {
+	TEXT("note", "TEXT", "further words for the agent, appended to each prompt"),
+};
 static const struct flag status_flags[] = {
 	BOOL("watch", "show it again whenever something happens, until Ctrl-C"),
 };
@@ -270,6 +273,15 @@ const struct command commands[] = {
 			cmd_run_stop, "Its work is kept." },
 	{ "agent", "list", "The configured agents, and what each waits for", "", 0, 0, NO_FLAGS,
 			cmd_agent_list, NULL },
+	{ "agent", "test", "Try an agent on a toy task", "NAME", 1, 1, FLAGS(agent_test_flags),
+			cmd_agent_test,
+			"Runs it a few times in a scratch repository below .overseer/, which is "
+			"removed afterwards, and says of each thing that Overseer wants of an "
+			"agent "
+			"what was seen: starts, streams, edits, reports usage, hooks, resumes, is "
+			"denied tools, can be interrupted. This asks the agent's model a few short "
+			"things. Needs no daemon. The exit status is 1 when something that is "
+			"needed failed." },
 	{ "queue", "list", "What waits to be accepted or begun, and why", "", 0, 0, NO_FLAGS,
 			cmd_queue_list, NULL },
 	{ "queue", "retry", "End a node's wait before its next step", "ID", 1, 1,

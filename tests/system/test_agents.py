@@ -3,10 +3,16 @@
 
 import json
 import os
+import subprocess
 import unittest
 
-from harness import SiteCase, plan, task
+from harness import CLI, PATIENCE, SiteCase, plan, task
 
+CONFIG = """
+[agents.claude]
+format = "claude"
+env_pass = ["HOME", "PATH", "BROKEN", "LC_ALL", "ASAN_OPTIONS", "UBSAN_OPTIONS"]
+"""
 CARDS = """
 [agents.known]
 format = "claude"
@@ -21,6 +27,127 @@ format = "codex"
 [roles]
 reviewer = "known"
 """
+
+
+# Speaks as Claude Code does, and does what `agent test` asks. BROKEN names what it does wrong.
+CLAUDE = r"""#!/usr/bin/env python3
+import json, os, signal, subprocess, sys
+broken = os.environ.get("BROKEN", "").split(",")
+options = dict(x.split("=", 1) for x in sys.argv[1:] if x.startswith("--") and "=" in x)
+prompt = sys.stdin.read()
+session = options.get("--resume") or options["--session-id"]
+memory = os.path.join(os.environ["HOME"], session)
+hooks = json.load(open(options["--settings"]))["hooks"]
+
+def say(kind, **more):
+    print(json.dumps({"type": kind, "session_id": session, **more}), flush=True)
+
+def hook(event, **more):
+    if "hooks" not in broken:
+        subprocess.run(hooks[event][0]["hooks"][0]["command"], shell=True, check=True, stdout=subprocess.DEVNULL,
+                       input=json.dumps({"session_id": session, "hook_event_name": event, **more}).encode())
+
+def tool(name, **given):
+    say("assistant", message={"id": "m", "content": [{"type": "tool_use", "id": "t1", "name": name, "input": given}]})
+
+def result(failed, **more):
+    used = {"inputTokens": 100, "outputTokens": 20, "costUSD": 0.002} if "usage" not in broken else {}
+    say("result", subtype="success", is_error=failed, num_turns=1, result="Done.",
+        model_usage_since_last_result={"some-model": used}, **more)
+
+def stop(signo, frame):
+    result(True, terminal_reason="aborted_tools")
+    sys.exit(0)
+
+if "resumes" in broken and "--resume" in options:
+    session = "another"
+signal.signal(signal.SIGINT, signal.SIG_IGN if "interrupts" in broken else stop)
+say("system", subtype="init", tools=[], model="some-model")
+hook("SessionStart", source="startup")
+if "login" in broken:
+    result(True, api_error_status=401, terminal_reason="api_error")
+    sys.exit(1)
+if "overseer-test.txt" in prompt:
+    open(memory, "w").write("4711")
+    tool("Write", file_path="overseer-test.txt")
+    if "edits" not in broken:
+        open("overseer-test.txt", "w").write("hello\n")
+elif "overseer-resumed.txt" in prompt:
+    known = open(memory).read() if os.path.exists(memory) else "?"
+    open("overseer-resumed.txt", "w").write(known)
+elif "overseer-denied.txt" in prompt:
+    if "denies" in broken or "Bash" not in options["--disallowedTools"].split(","):
+        open("overseer-denied.txt", "w")
+elif "tail -f" in prompt:
+    tool("Bash", command="tail -f /dev/null")
+    while True:
+        signal.pause()
+assert "NOTE" in prompt
+say("user", message={"content": [{"type": "tool_result", "tool_use_id": "t1", "content": ""}]})
+hook("Stop")
+result(False)
+"""
+
+
+class AgentTest(SiteCase):
+    ALL = ["starts", "streams", "edits", "usage", "hooks", "resumes", "denies", "interrupts"]
+
+    def trial(self, broken="", code=0):
+        site = self.site("[supervisor]\nstop_grace = \"1s\"\n" + CONFIG)
+        os.makedirs(os.path.join(site.root, "bin"))
+        os.chmod(site.write("../bin/claude", CLAUDE), 0o755)
+        site.env["PATH"] = os.path.join(site.root, "bin") + ":" + site.env["PATH"]
+        site.env["BROKEN"] = broken
+        before = site.git("status", "--porcelain", "--ignored"), site.git("worktree", "list"), site.git("branch", "-a")
+        done = subprocess.run([CLI, "agent", "test", "claude", "--note", "NOTE", "--json"], cwd=site.repo, env=site.env,
+                              capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stderr), (code, ""), done.stdout)
+        # Nothing is left, neither of the runs nor in the repository.
+        self.assertEqual(os.listdir(os.path.join(site.dir, "agent-test")), [])
+        after = site.git("status", "--porcelain", "--ignored"), site.git("worktree", "list"), site.git("branch", "-a")
+        self.assertEqual(before, after)
+        self.assertEqual(sorted(os.listdir(site.dir)), ["agent-test", "config.toml"])
+        found = json.loads(done.stdout)
+        self.assertEqual((found["agent"], found["ok"]), ("claude", code == 0))
+        return {x["check"]: x for x in found["checks"]}
+
+    def test_all_is_well(self):
+        checks = self.trial()
+        self.assertEqual(list(checks), self.ALL)
+        self.assertEqual({x["verdict"] for x in checks.values()}, {"ok"}, checks)
+        self.assertIn("model some-model", checks["starts"]["text"])
+        self.assertIn("100 tokens in, 20 out, $0.0020", checks["usage"]["text"])
+        self.assertIn("remembered", checks["resumes"]["text"])
+        self.assertIn("it ended within", checks["interrupts"]["text"])
+
+    def test_each_thing_that_can_be_wrong(self):
+        for name in ("edits", "hooks", "resumes", "denies", "interrupts"):
+            checks = self.trial(broken=name, code=1)
+            self.assertEqual([x for x in self.ALL if checks[x]["verdict"] == "failed"], [name], checks)
+
+    def test_usage_is_not_needed(self):
+        checks = self.trial(broken="usage")
+        self.assertEqual((checks["usage"]["verdict"], checks["usage"]["needed"]), ("failed", False))
+
+    def test_an_agent_that_is_logged_out(self):
+        checks = self.trial(broken="login", code=1)
+        self.assertEqual(list(checks), ["starts"])
+        self.assertIn("login", checks["starts"]["text"])
+
+    def test_for_people(self):
+        site = self.site(agent="echo hello > overseer-test.txt\n")
+        text = site.cli("agent", "test", "script")
+        self.assertRegex(text, r"  ok +edits +overseer-test.txt was made")
+        self.assertRegex(text, r"  skipped +resumes +every run of it begins anew")
+        self.assertIn("script can be used: 2 of 2 checks passed.", text)
+
+    def test_an_agent_that_is_not_there(self):
+        site = self.site('[agents.x]\nformat = "codex"\ncommand = ["/nonexistent/codex"]\n')
+        done = subprocess.run([CLI, "agent", "test", "x"], cwd=site.repo, env=site.env, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"failed +starts +it could not be started: .*nonexistent")
+        self.assertIn("there is no [agents.y]", site.cli("agent", "test", "y", code=3))
 
 
 class AgentList(SiteCase):
