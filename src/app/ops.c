@@ -136,6 +136,7 @@ static const struct op_param work_nudge[] = {
 	GOAL_OPT,
 	{ "message", PARAM_TEXT, false, "said before the request for a status", LIMIT_NOTE },
 	{ "force", PARAM_BOOL, false, "even if the same was sent a moment ago", 0 },
+	{ "now", PARAM_BOOL, false, "end the run, and go on with its session at once", 0 },
 };
 static const struct op_param work_scope[] = {
 	NODE,

@@ -94,6 +94,13 @@ static void show_run(struct cli *c, const value *x)
 	out_field(o, "Agent",
 			arena_printf(a, STR_FMT " in " STR_FMT, STR_ARG(value_str_at(x, "agent")),
 					STR_ARG(value_str_at(x, "worker"))));
+	if (value_str_at(x, "session").n)
+		out_field(o, "Session",
+				arena_printf(a, "%s" STR_FMT "%s" STR_FMT,
+						value_bool_at(x, "resumed") ? "resumed " : "",
+						STR_ARG(value_str_at(x, "session")),
+						value_str_at(x, "model").n ? ", model " : "",
+						STR_ARG(value_str_at(x, "model"))));
 	out_field(o, "Started",
 			value_str_at(x, "started_at").n
 					? arena_printf(a, STR_FMT " (" STR_FMT " ago)",

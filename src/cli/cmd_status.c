@@ -106,8 +106,9 @@ static void running_row(struct out *o, const value *r)
 	else if (value_at(r, "now"))
 		cell(o, S_CYAN, out_short(o, value_str_at(value_at(r, "now"), "text"), 60));
 	else if (value_int_at(r, "attempt") > 1)
-		cell_f(o, S_CYAN, STR_FMT ", attempt %lld", STR_ARG(stage),
-				(long long)value_int_at(r, "attempt"));
+		cell_f(o, S_CYAN, STR_FMT ", attempt %lld%s", STR_ARG(stage),
+				(long long)value_int_at(r, "attempt"),
+				value_bool_at(r, "resumed") ? ", session resumed" : "");
 	else
 		cell(o, S_CYAN, stage);
 	row_end(o);

@@ -358,8 +358,16 @@ int cmd_work_nudge(struct cli *c, struct ov_err *err)
 	if (r != 0 || done)
 		return r;
 	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
-	out_f(&c->out, " is asked for its status.\nNext  overseer run log " STR_FMT " --follow\n",
-			STR_ARG(id_short(value_str_at(res, "run"))));
+	if (cli_has(c, "now"))
+		out_f(&c->out,
+				" is interrupted; its session goes on.\nNext  overseer work "
+				"show " STR_FMT "\n",
+				STR_ARG(value_str_at(res, "node")));
+	else
+		out_f(&c->out,
+				" is asked for its status.\nNext  overseer run log " STR_FMT
+				" --follow\n",
+				STR_ARG(id_short(value_str_at(res, "run"))));
 	return 0;
 }
 

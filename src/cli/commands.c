@@ -128,6 +128,7 @@ static const struct flag nudge_flags[] = {
 	OF_GOAL,
 	TEXT("message", "TEXT", "what you want to tell it besides"),
 	BOOL("force", "even if the same was sent a moment ago"),
+	BOOL("now", "end the run, and go on with its session at once"),
 };
 static const struct flag stop_flags[] = {
 	NEED("reason", "TEXT", "why; recorded with your name"),
@@ -256,7 +257,10 @@ const struct command commands[] = {
 			"there." },
 	{ "work", "nudge", "Ask a node's run for its status now", "ID", 1, 1, FLAGS(nudge_flags),
 			cmd_work_nudge,
-			"Its agent must take input while it runs (agents.NAME.input)." },
+			"It is told by its input (agents.NAME.input), or when it next stops, if "
+			"its "
+			"format has hooks; with --now at once, if its session can be gone on with. "
+			"What it has not taken when it ends its session is gone on with." },
 	{ "work", "rerun", "Stop a node's run and start a new one", "ID", 1, 1, FLAGS(reason_flags),
 			cmd_work_rerun, "The new run is told the reason." },
 	{ "work", "scope", "Take tools away from a node", "ID", 1, 1, FLAGS(scope_flags),

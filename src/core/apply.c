@@ -215,6 +215,7 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 	if (n->status == NODE_DONE) {
 		record_set_str(&n->reported_status, STR(""));
 		record_set_str(&n->answer, STR(""));
+		record_set_str(&n->said, STR(""));
 	}
 	n->status = (enum node_status)to;
 	n->updated_at = e->at;
@@ -317,6 +318,8 @@ static int apply_assignment_moved(struct state *s, const struct event *e, struct
 	record_set_str(&as->reason, ev_text(e, "reason"));
 	if (feedback)
 		record_set_str(&as->feedback, feedback->s);
+	if (value_at(e->data, "purpose"))
+		record_set_str(&as->purpose, ev_text(e, "purpose"));
 	state_index_assignment(s, as);
 	return 0;
 }

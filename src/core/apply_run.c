@@ -27,6 +27,7 @@ int apply_run_created(struct state *s, const struct event *e, struct ov_err *err
 	/* What the session has lost, it has lost for good. */
 	record_set_json(&as->tools, value_at(e->data, "tools"));
 	r->resumed = value_bool_at(e->data, "resume");
+	record_set_str(&as->purpose, STR(""));
 	r->attempt = as->attempt = ev_num(e, "attempt");
 	r->epoch = ev_num(e, "epoch");
 	r->created_at = as->last_dispatch_at = e->at;
@@ -69,6 +70,7 @@ int apply_run_session(struct state *s, const struct event *e, struct ov_err *err
 		return ev_missing(e, "newest run", e->run, err);
 	record_set_str(&r->session, ev_text(e, "session"));
 	record_set_str(&r->model, ev_text(e, "model"));
+	r->ready = true;
 	/* Another conversation has used nothing yet. */
 	if (!str_eq(as->session, r->session))
 		record_set_str(&as->session_usage, STR(""));

@@ -1,9 +1,11 @@
 /* The fold of what passes between Overseer, agents and people: dispatches, handoffs, escalations, lanes. */
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/apply_impl.h"
 #include "core/limits.h"
+#include "data/json.h"
 
 int apply_escalation_opened(struct state *s, const struct event *e, struct ov_err *err)
 {
@@ -79,6 +81,31 @@ int apply_escalation_reminded(struct state *s, const struct event *e, struct ov_
 	return 0;
 }
 
+/* What people said and no agent has taken yet, without one entry, and with another. */
+static void keep_said(struct node *n, str without, const struct event *with)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *old = NULL, *list = value_array(&a), *entry;
+
+	if (n->said.n)
+		(void)json_parse(&a, n->said, NULL, &old, NULL);
+	for (size_t i = 0; i < value_count(old); i++)
+		if (!str_eq(value_str_at(value_item(old, i), "dispatch"), without))
+			value_push(&a, list, value_copy(&a, value_item(old, i)));
+	if (with) {
+		entry = value_object(&a);
+		value_put(&a, entry, "dispatch", value_str(&a, ev_text(with, "dispatch")));
+		value_put(&a, entry, "run", value_str(&a, with->run));
+		value_put(&a, entry, "text", value_str(&a, ev_text(with, "say")));
+		value_push(&a, list, entry);
+	}
+	if (value_count(list))
+		record_set_json(&n->said, list);
+	else
+		record_set_str(&n->said, STR(""));
+}
+
 int apply_dispatch_intended(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct assignment *as = state_assignment(s, e->assignment);
@@ -104,6 +131,8 @@ int apply_dispatch_intended(struct state *s, const struct event *e, struct ov_er
 	d->seq = (int64_t)e->seq;
 	d->at = as->last_dispatch_at = e->at;
 	record_set_str(&as->instruction_hash, d->instruction_hash);
+	if (ev_text(e, "say").n && as->node)
+		keep_said(as->node, STR(""), e);
 	state_add_dispatch(s, d);
 	return 0;
 }
@@ -111,8 +140,11 @@ int apply_dispatch_intended(struct state *s, const struct event *e, struct ov_er
 int apply_dispatch_result(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct dispatch *d = state_dispatch(s, ev_text(e, "dispatch"));
+	struct node *n = state_node(s, e->goal, e->node);
 	int to = status_parse(&dispatch_results, ev_text(e, "result"));
 
+	if (n && value_bool_at(e->data, "taken"))
+		keep_said(n, ev_text(e, "dispatch"), NULL);
 	/* One that was dropped from the newest is nobody's business any more. */
 	if (!d)
 		return 0;

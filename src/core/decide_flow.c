@@ -10,6 +10,7 @@
 #include "core/decide_impl.h"
 #include "core/limits.h"
 #include "core/prompt.h"
+#include "core/session.h"
 
 /* How a failure of each cause is tried again: from which stage, how often, after which wait. */
 enum wait { WAIT_NONE, WAIT_SHORT, WAIT_RETRY, WAIT_DIRTY };
@@ -71,7 +72,7 @@ static int64_t cause_max(const struct policy *p, enum cause cause)
 }
 
 static void move_with_wait(struct decide_ctx *cx, const struct assignment *as, enum stage stage,
-		ov_time wait, str reason, str feedback)
+		ov_time wait, str reason, str feedback, const char *purpose)
 {
 	/* A step of ours is repeated as it is; a new run puts the node back into the queue meanwhile. */
 	bool again = stage == STAGE_START || stage == STAGE_WORKSPACE;
@@ -79,6 +80,8 @@ static void move_with_wait(struct decide_ctx *cx, const struct assignment *as, e
 
 	assignment_move(cx, as, again ? AS_QUEUED : as->status, stage, reason);
 	e = cx->out->p[cx->out->n - 1];
+	if (purpose)
+		ev_cstr(cx, e, "purpose", purpose);
 	if (wait)
 		ev_int(cx, e, "not_before_ms", cx->now + wait);
 	if (feedback.n)
@@ -110,8 +113,8 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 }
 
 /* Counts a failure; tries again or gives up. `feedback` is for the next run, `detail` for people. */
-static void fail(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail,
-		str feedback)
+static void fail_within(struct decide_ctx *cx, const struct assignment *as, enum cause cause,
+		int64_t most, str detail, str feedback)
 {
 	int64_t count = as->node->failures[cause] + 1;
 	enum stage stage = cause_rules[cause].stage;
@@ -121,14 +124,20 @@ static void fail(struct decide_ctx *cx, const struct assignment *as, enum cause 
 	ev_cstr(cx, e, "cause", status_name(&causes, (int)cause));
 	ev_int(cx, e, "count", count);
 	ev_note(cx, e, "detail", detail);
-	if (count >= cause_max(cx->policy, cause)) {
+	if (count >= most) {
 		give_up(cx, as, cause, count, detail);
 		return;
 	}
 	move_with_wait(cx, as, stage, wait_time(cx->policy, cause_rules[cause].wait, count), detail,
-			feedback);
+			feedback, NULL);
 	if (w && w->status == WORKER_REBASING && stage != STAGE_ACCEPT)
 		worker_to(cx, w, WORKER_WORKING, detail);
+}
+
+static void fail(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail,
+		str feedback)
+{
+	fail_within(cx, as, cause, cause_max(cx->policy, cause), detail, feedback);
 }
 
 /* The assignment was settled while this step ran: keep what there is, free the worker. */
@@ -175,6 +184,9 @@ static void start_ended(struct decide_ctx *cx, const struct outcome *o)
 				o->detail);
 	if (o->ok) {
 		emit(cx, EV_RUN_STARTED, about_assignment(o->as));
+		/* Of others it is known only when they say that they are ready. */
+		if (!session_speaks(cx->policy, o->as) && o->as->node)
+			said_given(cx, o->as->node, o->as->run);
 		if (winding_down(o->as) || o->as->stage == STAGE_STOP)
 			assignment_move(cx, o->as, o->as->status, STAGE_STOP,
 					STR("settled before it started"));
@@ -212,6 +224,11 @@ static void stop_ended(struct decide_ctx *cx, const struct outcome *o)
 
 static str run_failure(struct decide_ctx *cx, const struct run *r)
 {
+	const char *trouble = trouble_rules[r->trouble].people;
+
+	if (trouble)
+		return arena_printf(cx->arena, "%s%s" STR_FMT, trouble, r->message.n ? ": " : "",
+				STR_ARG(r->message));
 	if (r->lost)
 		return STR("the run was lost: its shim died, nobody knows how the agent ended");
 	if (r->signal)
@@ -229,6 +246,24 @@ static enum cause run_cause(const struct run *r)
 	if (r->lost)
 		return CAUSE_LOST;
 	return r->exit_code < 0 && r->signal == 0 ? CAUSE_START : CAUSE_RUN;
+}
+
+/* The same again will not do, and a session that could be to blame was not gone on with. */
+static int64_t run_max(const struct policy *p, const struct run *r, enum cause cause)
+{
+	int64_t most = r->resumed ? 0 : trouble_rules[r->trouble].most;
+
+	return most ? MIN(most, cause_max(p, cause)) : cause_max(p, cause);
+}
+
+static void run_failed(struct decide_ctx *cx, const struct assignment *as)
+{
+	const char *feedback = trouble_rules[as->run->trouble].feedback;
+	str failure = run_failure(cx, as->run);
+	enum cause cause = run_cause(as->run);
+
+	fail_within(cx, as, cause, run_max(cx->policy, as->run, cause), failure,
+			feedback ? str_from(feedback) : failure);
 }
 
 static bool run_succeeded(const struct run *r)
@@ -273,13 +308,21 @@ static void no_changes(struct decide_ctx *cx, const struct assignment *as)
 	fail(cx, as, CAUSE_NO_CHANGES, detail, feedback);
 }
 
+/* A person said something that the agent did not take before it ended: it is told before it is judged. */
+static void go_on_with_message(struct decide_ctx *cx, const struct assignment *as)
+{
+	move_with_wait(cx, as, STAGE_START, 0,
+			STR("it ended before it took what a person said; its session goes on with "
+			    "that"),
+			STR("You had ended before you could be told this."), "message");
+}
+
 static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 {
 	const struct assignment *as = o->as;
-	str failure = run_failure(cx, as->run);
 
-	/* It was ended so that the next one can begin. */
-	if (as->status == AS_QUEUED) {
+	/* It was ended so that the next one can begin; without quota or login it could do nothing. */
+	if (as->status == AS_QUEUED && !(as->purpose.n && as->run->limit != BLOCK_NONE)) {
 		assignment_move(cx, as, AS_QUEUED, STAGE_START,
 				STR("the run was ended on purpose; a new one begins"));
 		return;
@@ -288,7 +331,9 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		return;
 	/* A run that we ended because it had reported that it is done did not fail. */
 	if (!run_succeeded(as->run) && !as->stopping)
-		fail(cx, as, run_cause(as->run), failure, failure);
+		run_failed(cx, as);
+	else if (as->node->said.n && session_resumes(cx->policy, as))
+		go_on_with_message(cx, as);
 	else if (value_int_at(o->data, "files_changed") == 0)
 		no_changes(cx, as);
 	else if (check_command(cx, as->node).n)

@@ -81,10 +81,11 @@ void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, en
 
 /*
  * Commits to sending an instruction to the assignment's run, which must be live and without an open
- * effect. The nonce is added to the text; the hash that is returned leaves it out.
+ * effect. The nonce is added to the text; the hash that is returned leaves it out. say: a person's
+ * words in it, or empty.
  */
-str dispatch_send(struct decide_ctx *cx, const struct assignment *as, const char *purpose,
-		str text);
+str dispatch_send(struct decide_ctx *cx, const struct assignment *as, const char *purpose, str text,
+		str say);
 /* Says what became of a dispatch; nothing when it is not known or that is known already. */
 void dispatch_settle(struct decide_ctx *cx, str dispatch, enum dispatch_result result, str notes);
 /* Opens an episode unless one is open. evidence: an array of texts, or NULL. */

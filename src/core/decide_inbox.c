@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "core/decide_impl.h"
 #include "core/limits.h"
+#include "core/session.h"
 
 /* An answer on its way. */
 struct answer {
@@ -37,7 +38,7 @@ static str option_names(struct decide_ctx *cx, const struct escalation *x)
 static void tell_run(struct decide_ctx *cx, const struct answer *a, str text)
 {
 	note_life(cx, a->n->assignment, cx->now, LIFE_SESSION);
-	dispatch_send(cx, a->n->assignment, "answer", text);
+	dispatch_send(cx, a->n->assignment, "answer", text, said_fits(a->n, text) ? text : STR(""));
 	episode_close(cx, a->n, STR("a person answered"));
 }
 
@@ -47,6 +48,14 @@ static void stall_anew(struct decide_ctx *cx, const struct node *n, str reason)
 	if (n->assignment && n->assignment->status == AS_STALLED)
 		note_life(cx, n->assignment, cx->now, LIFE_SESSION);
 	episode_close(cx, n, reason);
+}
+
+/* One that nothing helped does not come to its next stop, at which others are told. */
+static bool can_be_told(const struct decide_ctx *cx, const struct node *n, bool stuck)
+{
+	const struct policy_agent *agent = policy_agent(cx->policy, n->assignment->agent);
+
+	return !run_deaf(cx, n) && (!stuck || (agent && agent->input));
 }
 
 /*
@@ -70,7 +79,7 @@ static void go_on(struct decide_ctx *cx, const struct answer *a, str text)
 	}
 	if (a->n->status == NODE_BLOCKED)
 		work_unblock(cx, a->n, reason);
-	else if (live && text.n && !run_deaf(cx, a->n))
+	else if (live && text.n && can_be_told(cx, a->n, stuck))
 		tell_run(cx, a, text);
 	else if (live && (stuck || !text.n) && !a->n->assignment->stopping)
 		work_rerun(cx, a->n, reason);

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "core/decide_impl.h"
 #include "core/recover.h"
+#include "core/session.h"
 
 static enum block_kind exit_limit(const struct policy *p, str name, int64_t exit_code)
 {
@@ -151,6 +152,15 @@ static void works_again(struct decide_ctx *cx, const struct assignment *as)
 		lane_clear(cx, as->agent, reason);
 }
 
+/* As the agent said it, if it did. */
+static str limit_words(const struct run *r, enum block_kind kind)
+{
+	if (trouble_rules[r->trouble].limit == kind)
+		return str_from(trouble_rules[r->trouble].people);
+	return str_from(trouble_rules[kind == BLOCK_LOGIN ? TROUBLE_LOGIN : TROUBLE_RATE_LIMITED]
+					.people);
+}
+
 bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 {
 	const struct lane *lane = state_lane(cx->state, as->agent);
@@ -168,8 +178,7 @@ bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 		resets_at = as->run->resets_at;
 	else if (kind == BLOCK_RATE_LIMITED)
 		resets_at = cx->now + recovery_backoff(cx->policy, times);
-	why = kind == BLOCK_LOGIN ? STR("its agent is logged out")
-				  : STR("its agent is out of quota");
+	why = limit_words(as->run, kind);
 	when = kind == BLOCK_LOGIN ? STR("a person logs the agent in")
 				   : STR("the limit resets, or the next try finds that it did");
 	emit_limited(cx, as, kind, times, resets_at, why);

@@ -9,6 +9,7 @@
 #include "core/liveness.h"
 #include "core/prompt.h"
 #include "core/recover.h"
+#include "core/session.h"
 #include "data/json.h"
 
 void episode_open(struct decide_ctx *cx, const struct assignment *as, str reason,
@@ -153,11 +154,19 @@ static const value *advice_for(struct decide_ctx *cx, const struct decision *d)
 
 static void rung_nudge(struct decide_ctx *cx, const struct decision *d)
 {
-	str hash = dispatch_send(cx, d->assignment, "nudge",
-			prompt_nudge(cx->arena, d->assignment,
-					value_str_at(advice_for(cx, d), "message")));
+	struct world w = { cx->state, cx->policy };
+	str text = prompt_nudge(cx->arena, d->assignment,
+			value_str_at(advice_for(cx, d), "message"));
+	bool resume = nudge_resumes(&w, d->assignment);
 
-	ev_str(cx, emit_rung(cx, d), "instruction_hash", hash);
+	if (!resume)
+		dispatch_send(cx, d->assignment, "nudge", text, STR(""));
+	ev_str(cx, emit_rung(cx, d), "instruction_hash", prompt_hash(cx->arena, text));
+	if (resume)
+		session_interrupt(cx, d->assignment, "nudge",
+				prompt_interrupted(cx->arena, "nothing was heard of you", text),
+				STR("it is silent: its session goes on with a request for its "
+				    "status"));
 }
 
 static void rung_resend(struct decide_ctx *cx, const struct decision *d)
@@ -227,15 +236,27 @@ static void ask_as_advised(struct decide_ctx *cx, const value *advice, struct es
 	x->options = value_count(list) ? options : NULL;
 }
 
+/* Whoever waits for a permission is not given it by us: the tools of its agent are the person's to set. */
+static str stall_question(struct decide_ctx *cx, const struct decision *d)
+{
+	if (d->waiting_for.n)
+		return arena_printf(cx->arena,
+				"agent " STR_FMT " waits for a permission that only a person can "
+				"give: " STR_FMT
+				". Allow that in the configuration of the agent and answer retry, "
+				"or say how it shall go on without it.",
+				STR_ARG(d->assignment->agent), STR_ARG(d->waiting_for));
+	return arena_printf(cx->arena, "nothing helped: " STR_FMT ". How shall it go on?",
+			STR_ARG(d->node->episode_reason));
+}
+
 static void rung_escalate(struct decide_ctx *cx, const struct decision *d)
 {
 	static const char *const options[] = { "retry", "done", "cancel", NULL };
 	const struct assignment *as = d->assignment;
 	bool running = as->run && as->run->status != RUN_ENDED;
 	struct escalation_spec spec = { .kind = running ? "stalled" : "failed",
-		.question = arena_printf(cx->arena,
-				"nothing helped: " STR_FMT ". How shall it go on?",
-				STR_ARG(d->node->episode_reason)),
+		.question = stall_question(cx, d),
 		.options = options,
 		.episode = d->node->episode };
 

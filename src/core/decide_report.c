@@ -6,10 +6,12 @@
 #include "core/decide_impl.h"
 #include "core/limits.h"
 #include "core/prompt.h"
+#include "core/session.h"
 #include "core/update.h"
 #include "data/json.h"
 
-str dispatch_send(struct decide_ctx *cx, const struct assignment *as, const char *purpose, str text)
+str dispatch_say(struct decide_ctx *cx, const struct assignment *as, const char *purpose, str text,
+		str say)
 {
 	str id = make_id(cx, "D_"), hash = prompt_hash(cx->arena, text), nonce;
 	struct event *e = emit(cx, EV_DISPATCH_INTENDED, about_assignment(as));
@@ -22,14 +24,36 @@ str dispatch_send(struct decide_ctx *cx, const struct assignment *as, const char
 	ev_str(cx, e, "instruction", prompt_with_nonce(cx->arena, text, nonce));
 	ev_str(cx, e, "instruction_hash", hash);
 	ev_str(cx, e, "nonce", nonce);
+	if (say.n)
+		ev_note(cx, e, "say", say);
+	return hash;
+}
+
+str dispatch_send(struct decide_ctx *cx, const struct assignment *as, const char *purpose, str text,
+		str say)
+{
+	str hash = dispatch_say(cx, as, purpose, text, say);
+	str id = value_str_at(cx->out->p[cx->out->n - 1]->data, "dispatch");
+
 	ev_str(cx, effect_intend(cx, FX_SEND, make_id(cx, "X_"), about_assignment(as)), "dispatch",
 			id);
 	return hash;
 }
 
+/* What goes into an agent's input is with it; what waits for its next stop is not before that. */
+static bool is_taken(const struct decide_ctx *cx, const struct dispatch *d,
+		enum dispatch_result result)
+{
+	const struct assignment *as = state_assignment(cx->state, d->assignment_id);
+	const struct policy_agent *agent = as ? policy_agent(cx->policy, as->agent) : NULL;
+
+	return result == RESULT_OK || (result == RESULT_ACCEPTED && agent && agent->input);
+}
+
 void dispatch_settle(struct decide_ctx *cx, str dispatch, enum dispatch_result result, str notes)
 {
 	const struct dispatch *d = state_dispatch(cx->state, dispatch);
+	const struct node *n = d ? state_node(cx->state, d->goal_id, d->node_id) : NULL;
 	struct event *e;
 
 	if (!d || !status_may(&dispatch_results, (int)d->result, (int)result, false))
@@ -38,6 +62,7 @@ void dispatch_settle(struct decide_ctx *cx, str dispatch, enum dispatch_result r
 			(struct subject){ d->goal_id, d->node_id, d->assignment_id, d->run_id });
 	ev_str(cx, e, "dispatch", d->id);
 	ev_cstr(cx, e, "result", status_name(&dispatch_results, (int)result));
+	ev_flag(cx, e, "taken", n && said_waits(n, d->id) && is_taken(cx, d, result));
 	if (notes.n)
 		ev_note(cx, e, "notes", notes);
 }
@@ -67,13 +92,17 @@ int decide_dispatch_ack(struct decide_ctx *cx, const value *params, value **ret_
 	return 0;
 }
 
-/* An answer to one is an answer to all that were sent before it. */
+/*
+ * An answer to one is an answer to all that were sent before it; but whoever has not taken a person's
+ * words yet cannot have answered them.
+ */
 static void settle_sent(struct decide_ctx *cx, const struct assignment *as)
 {
 	for (size_t i = 0; i < as->dispatches.n; i++) {
 		const struct dispatch *d = as->dispatches.p[i];
 
-		if (d->mode == MODE_SEND && str_eq(d->run_id, as->run_id) && d->result != RESULT_OK)
+		if (d->mode == MODE_SEND && str_eq(d->run_id, as->run_id) &&
+				d->result != RESULT_OK && !said_waits(as->node, d->id))
 			dispatch_settle(cx, d->id, RESULT_OK, STR("the agent reported"));
 	}
 }

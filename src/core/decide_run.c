@@ -6,7 +6,7 @@
 #include "core/decide_impl.h"
 #include "core/limits.h"
 #include "core/prompt.h"
-#include "core/recover.h"
+#include "core/session.h"
 
 static bool run_is_live(const struct node *n)
 {
@@ -122,17 +122,22 @@ int decide_run_stop(struct decide_ctx *cx, const value *params, value **ret_resu
 	return 0;
 }
 
+static const char *run_busy(const struct node *n)
+{
+	const struct assignment *as = n->assignment;
+
+	if (as->effect || as->stage != STAGE_RUNNING || as->run->status != RUN_RUNNING)
+		return "something else is being done about its run right now";
+	return NULL;
+}
+
 const char *run_deaf(const struct decide_ctx *cx, const struct node *n)
 {
-	struct world w = { cx->state, cx->policy };
-	const char *why;
-
 	if (!run_is_live(n))
 		return "no run of it is alive";
-	why = rung_hindrance(&w, n->assignment, RUNG_NUDGE, 0);
-	if (!why && (n->assignment->effect || n->assignment->stage != STAGE_RUNNING))
-		why = "something else is being done about its run right now";
-	return why;
+	if (!session_hears(cx->policy, n->assignment))
+		return "the agent takes no input while it runs";
+	return run_busy(n);
 }
 
 /* A node, or the newest run of one: an older run has no say, and nobody is told for it. */
@@ -167,60 +172,104 @@ static ov_time sent_ago(const struct decide_ctx *cx, const struct assignment *as
 	return -1;
 }
 
-static int nudge_check(struct decide_ctx *cx, const struct node *n, str text, bool force,
-		struct ov_err *err)
+/* How it is to be told, and in which words. */
+struct nudge {
+	struct node *n;
+	str message, text;
+	bool force, now;
+};
+
+/* May it be told, in this way? */
+static int reach_check(struct decide_ctx *cx, const struct nudge *x, struct ov_err *err)
 {
-	const char *deaf;
+	bool resumes = session_resumes(cx->policy, x->n->assignment);
+	const char *deaf = x->now ? run_busy(x->n) : run_deaf(cx, x->n);
+
+	if (x->now && !resumes)
+		deaf = "no session of its agent is known that could go on";
+	if (deaf) {
+		ov_fail(err, OV_ESTATE, "node " STR_FMT " cannot be nudged: %s", STR_ARG(x->n->id),
+				deaf);
+		if (resumes && !session_hears(cx->policy, x->n->assignment))
+			ov_next(err, "overseer work nudge " STR_FMT " --now", STR_ARG(x->n->key));
+		else
+			ov_next(err, "overseer work rerun " STR_FMT " --reason TEXT",
+					STR_ARG(x->n->key));
+		return OV_ESTATE;
+	}
+	if (said_fits(x->n, x->message))
+		return 0;
+	ov_fail(err, OV_ELIMIT, "node " STR_FMT " has not taken what it was told before",
+			STR_ARG(x->n->id));
+	ov_next(err, "overseer explain " STR_FMT, STR_ARG(x->n->key));
+	return OV_ELIMIT;
+}
+
+static int nudge_check(struct decide_ctx *cx, const struct nudge *x, struct ov_err *err)
+{
 	ov_time ago;
-	int r = live_check(n, err);
+	int r = reach_check(cx, x, err);
 
 	if (r < 0)
 		return r;
-	deaf = run_deaf(cx, n);
-	if (deaf) {
-		ov_fail(err, OV_ESTATE, "node " STR_FMT " cannot be nudged: %s", STR_ARG(n->id),
-				deaf);
-		ov_next(err, "overseer work rerun " STR_FMT " --reason TEXT", STR_ARG(n->key));
-		return OV_ESTATE;
-	}
-	ago = sent_ago(cx, n->assignment, prompt_hash(cx->arena, text));
-	if (force || ago < 0 || ago >= cx->policy->min_resend_interval)
+	ago = sent_ago(cx, x->n->assignment, prompt_hash(cx->arena, x->text));
+	if (x->force || ago < 0 || ago >= cx->policy->min_resend_interval)
 		return 0;
 	ov_fail(err, OV_ESTATE,
 			"the same was sent to node " STR_FMT " " STR_FMT
 			" ago (supervisor.min_resend_interval is " STR_FMT ")",
-			STR_ARG(n->id), STR_ARG(duration_format_short(cx->arena, ago)),
+			STR_ARG(x->n->id), STR_ARG(duration_format_short(cx->arena, ago)),
 			STR_ARG(duration_format_short(cx->arena, cx->policy->min_resend_interval)));
-	ov_next(err, "overseer work nudge " STR_FMT " --force", STR_ARG(n->key));
+	ov_next(err, "overseer work nudge " STR_FMT " --force", STR_ARG(x->n->key));
 	return OV_ESTATE;
 }
 
-/* Asks the run for its status now, with a word of the person's own if there is one. */
+static int nudge_prepare(struct decide_ctx *cx, const value *params, struct nudge *x,
+		struct ov_err *err)
+{
+	int r = text_check(STR("message"), x->message, LIMIT_NOTE, err);
+
+	if (r == 0)
+		r = nudge_read(cx, params, &x->n, err);
+	if (r == 0)
+		r = work_check(cx, "nudge", x->n, err);
+	if (r == 0)
+		r = live_check(x->n, err);
+	if (r < 0)
+		return r;
+	x->text = prompt_nudge(cx->arena, x->n->assignment, STR(""));
+	if (x->message.n)
+		x->text = arena_printf(cx->arena, "A person says: " STR_FMT "\n\n" STR_FMT,
+				STR_ARG(x->message), STR_ARG(x->text));
+	return nudge_check(cx, x, err);
+}
+
+/*
+ * Asks the run for its status, with a word of the person's own if there is one: as soon as it can be
+ * told, or at once, for which the run is ended and its session goes on with the word.
+ */
 int decide_work_nudge(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
-	str message = str_trim(value_str_at(params, "message")), text;
-	struct node *n;
-	int r = text_check(STR("message"), message, LIMIT_NOTE, err);
+	struct nudge x = { .message = str_trim(value_str_at(params, "message")),
+		.force = value_bool_at(params, "force"),
+		.now = value_bool_at(params, "now") };
+	int r = nudge_prepare(cx, params, &x, err);
 
-	if (r == 0)
-		r = nudge_read(cx, params, &n, err);
-	if (r == 0)
-		r = work_check(cx, "nudge", n, err);
-	if (r == 0)
-		r = live_check(n, err);
 	if (r < 0)
 		return r;
-	text = prompt_nudge(cx->arena, n->assignment, STR(""));
-	if (message.n)
-		text = arena_printf(cx->arena, "A person says: " STR_FMT "\n\n" STR_FMT,
-				STR_ARG(message), STR_ARG(text));
-	r = nudge_check(cx, n, text, value_bool_at(params, "force"), err);
-	if (r < 0)
-		return r;
-	dispatch_send(cx, n->assignment, "nudge", text);
-	*ret_result = work_result(cx, n, n->status);
+	if (x.now) {
+		if (x.message.n)
+			dispatch_say(cx, x.n->assignment, "nudge", x.text, x.message);
+		session_interrupt(cx, x.n->assignment, "nudge",
+				prompt_interrupted(cx->arena, "a person wants to be told now",
+						prompt_nudge(cx->arena, x.n->assignment, STR(""))),
+				STR("a person interrupts it; its session goes on"));
+	} else {
+		dispatch_send(cx, x.n->assignment, "nudge", x.text, x.message);
+	}
+	*ret_result = work_result(cx, x.n, x.n->status);
 	value_put(cx->arena, *ret_result, "run",
-			value_str(cx->arena, arena_str(cx->arena, n->assignment->run_id)));
+			value_str(cx->arena, arena_str(cx->arena, x.n->assignment->run_id)));
 	return 0;
 }

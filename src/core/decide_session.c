@@ -36,13 +36,6 @@ const struct trouble_rule trouble_rules[TROUBLE_COUNT] = {
 	[TROUBLE_OTHER] = { .people = "the agent failed" },
 };
 
-bool session_resumes(const struct policy *p, const struct assignment *as)
-{
-	const struct policy_agent *agent = policy_agent(p, as->agent);
-
-	return as->session.n && agent && agent->format && agent->format->resumes;
-}
-
 /* A UUID of version 4, made as all ids are: of the time and the context's entropy. */
 static str make_uuid(struct decide_ctx *cx)
 {
@@ -72,6 +65,19 @@ str session_for_run(struct decide_ctx *cx, const struct assignment *as, bool *re
 	return agent && agent->format && agent->format->names_session ? make_uuid(cx) : STR("");
 }
 
+void session_interrupt(struct decide_ctx *cx, const struct assignment *as, const char *purpose,
+		str text, str reason)
+{
+	struct event *e;
+
+	assignment_move(cx, as, AS_QUEUED, STAGE_STOP, reason);
+	e = cx->out->p[cx->out->n - 1];
+	ev_flag(cx, e, "stopping", true);
+	ev_note(cx, e, "feedback", text);
+	ev_cstr(cx, e, "purpose", purpose);
+	node_to(cx, as->node, NODE_QUEUED, reason);
+}
+
 /*
  * {"run", "session", "model"}: it is ready. Told again by every daemon that reads the run's output
  * anew; a run that is over or is not the newest has no session to be gone on with any more.
@@ -91,7 +97,8 @@ int decide_run_session(struct decide_ctx *cx, const value *params, value **ret_r
 	if (!session.n || session.n > LIMIT_NAME || model.n > LIMIT_NAME)
 		return ov_fail(err, OV_EINVALID, "a session is a text of 1 to %d bytes",
 				LIMIT_NAME);
-	if (str_eq(as->session, session) && str_eq(r->session, session) && str_eq(r->model, model))
+	said_given(cx, as->node, r);
+	if (r->ready && str_eq(r->session, session) && str_eq(r->model, model))
 		return 0;
 	e = emit(cx, EV_RUN_SESSION, about_assignment(as));
 	ev_str(cx, e, "session", session);
@@ -192,6 +199,9 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 	put_end(cx, e, params);
 	put_verdict(cx, e, params);
 	run_spent(cx, r, as, e->data);
+	/* Whoever did the work had its instruction, also when nothing was heard of its session. */
+	if (end_is_ok(params) && as->node && as->run == r)
+		said_given(cx, as->node, r);
 	if (r->overdue || r->mute_at)
 		told_no_more(cx, r);
 	/* A stop that is still being delivered ends as an effect of its own and finds the run over. */

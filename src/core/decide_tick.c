@@ -93,7 +93,10 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 	ev_str(cx, e, "dispatch", dispatch);
 	ev_cstr(cx, e, "mode", status_name(&dispatch_modes, resume ? MODE_RESUME : MODE_SPAWN));
 	put_session(cx, e, session, resume);
-	ev_cstr(cx, e, "purpose", as->attempt ? "retry" : "start");
+	ev_str(cx, e, "purpose",
+			as->purpose.n                 ? as->purpose
+					: as->attempt ? STR("retry")
+						      : STR("start"));
 	ev_str(cx, e, "target", as->session_key);
 	ev_str(cx, e, "instruction", prompt);
 	ev_str(cx, e, "instruction_hash", prompt_hash(cx->arena, prompt));

@@ -196,17 +196,21 @@ static const struct event_field assignment_activity[] = {
 static const struct event_field dispatch_intended[] = {
 	TEXT("dispatch", "id: the idempotency key"),
 	TEXT("mode", "spawn, resume, send or escalate"),
-	TEXT("purpose", "start, retry, nudge, answer, rerun or escalate"),
+	TEXT("purpose", "start, retry, nudge, message, answer, rerun or escalate"),
 	TEXT("target", "session key, or number of the escalation"),
 	TEXT("instruction", "the whole text"),
 	TEXT("instruction_hash", "SHA-256 of it, without the nonce"),
 	TEXT_OPT("nonce", "that an answer repeats"),
 	TEXT_OPT("session", "the agent's own id of the session: gone on with, or chosen by us"),
 	FLAG_OPT("resume", "that session goes on; otherwise a new one begins"),
+	TEXT_OPT("say",
+			"a person's words in it: the next run is given them if this one does not "
+			"take them"),
 };
 static const struct event_field dispatch_result[] = {
 	TEXT("dispatch", "id"),
 	TEXT("result", "pending (sent again), accepted, ok, timeout or error"),
+	FLAG_OPT("taken", "a person's words in it are with an agent: no other run is given them"),
 	TEXT_OPT("notes", "for people"),
 };
 static const struct event_field assignment_created[] = {
@@ -227,6 +231,7 @@ static const struct event_field assignment_moved[] = {
 	NUM_OPT("not_before_ms", "the stage waits until this moment"),
 	TEXT_OPT("feedback", "what the next run must know"),
 	FLAG_OPT("stopping", "its run is ended by us, which is no failure"),
+	TEXT_OPT("purpose", "of the next run, where it is not simply the next: nudge or message"),
 };
 static const struct event_field run_created[] = {
 	TEXT("dispatch", "idempotency key of the start"),

@@ -178,9 +178,11 @@ static str assignment_now(struct arena *a, const struct assignment *as, ov_time 
 	if (as->stage == STAGE_RUNNING)
 		return arena_printf(a,
 				STR_FMT " works on it in " STR_FMT " (run " STR_FMT
-					", attempt %lld)",
+					", attempt %lld%s" STR_FMT ")",
 				STR_ARG(as->agent), STR_ARG(as->worker), STR_ARG(as->run_id),
-				(long long)as->attempt);
+				(long long)as->attempt,
+				as->run && as->run->resumed ? ", resumed session " : "",
+				STR_ARG(as->run && as->run->resumed ? as->run->session : STR("")));
 	return arena_printf(a, "next step: %s, %s", stage,
 			as->effect ? "under way" : "about to begin");
 }

@@ -11,6 +11,7 @@
 #include "core/budget.h"
 #include "core/liveness.h"
 #include "core/recover.h"
+#include "core/session.h"
 #include "core/view.h"
 #include "data/json.h"
 
@@ -180,6 +181,10 @@ static void work_evidence(const struct explain *x, const struct run *r, value *e
 	explain_show(x, evidence, r->ended_at,
 			"run " STR_FMT " ended: %lld file(s) changed in %lld commit(s)",
 			STR_ARG(r->id), (long long)r->files_changed, (long long)r->commits);
+	if (r->trouble != TROUBLE_NONE)
+		explain_show(x, evidence, 0, "its trouble: %s%s" STR_FMT, trouble_name(r->trouble),
+				r->message.n ? ", " : "",
+				STR_ARG(utf8_truncate(r->message, SHOWN)));
 	if (r->verification == VERIFY_PASSED || r->verification == VERIFY_FAILED)
 		explain_show(x, evidence, 0, "our check %s: " STR_FMT,
 				status_name(&verifications, (int)r->verification),
@@ -196,6 +201,9 @@ static void node_evidence(const struct explain *x, const struct node *n, value *
 		explain_show(x, evidence, n->reported_at, "reported: " STR_FMT " " STR_FMT,
 				STR_ARG(n->reported_status),
 				STR_ARG(utf8_truncate(value_str_at(report, "summary"), SHOWN)));
+	if (n->said.n)
+		explain_show(x, evidence, 0, "said by a person, and not taken yet: " STR_FMT,
+				STR_ARG(utf8_truncate(said_text(x->arena, n), SHOWN)));
 	if (n->commit.n)
 		explain_show(x, evidence, 0, "accepted as commit " STR_FMT, STR_ARG(n->commit));
 	if (n->handover.n)

@@ -70,6 +70,7 @@ struct node {
 	str handover;     /* commit that a former assignment left, for the next one to go on from */
 	str wanted_agent; /* by a person's word, for the next assignment */
 	str answer;       /* of a person, for every run until the node is finished */
+	str said; /* JSON: [{"dispatch", "run", "text"}], words of people that no agent has taken */
 
 	/* The stall that is being recovered from: one episode, from its first sign to progress. */
 	int64_t episode; /* episodes so far */
@@ -113,6 +114,7 @@ struct assignment {
 	str session_key; /* "agent:AGENT:ASSIGNMENT" */
 	str tools;       /* JSON: the tool scope of its session, never wider again; empty: all */
 	str session;     /* the agent's own id of the conversation that the next run goes on with */
+	str purpose;     /* of the next run, where it is not simply the next: nudge, message */
 	str session_usage;    /* JSON: what that had used when its last run ended */
 	str instruction_hash; /* of the last instruction; its text is in the dispatch's event */
 	enum rung recovery_policy; /* the first rung after the nudges */
@@ -147,6 +149,7 @@ struct run {
 	str session;           /* the agent's own id: heard from it, or chosen for it */
 	str model;
 	bool resumed;         /* it goes on with a session of a run before it */
+	bool ready;           /* it said so, and which session it is */
 	str verdict;          /* ok or failed, by what it said; empty: its exit status tells */
 	enum trouble trouble; /* why it could not do its work, as far as it said */
 	int64_t turns, tool_calls;

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "core/handoff.h"
 #include "core/limits.h"
+#include "core/session.h"
 
 static void section(struct buf *b, const char *title, str s)
 {
@@ -47,6 +48,14 @@ str prompt_nudge(struct arena *a, const struct assignment *as, str advice)
 			"Answer with one block like this, then go on with the task:\n" UPDATE_BLOCK,
 			STR_ARG(advice), advice.n ? "\n\n" : "", STR_ARG(as->node->id),
 			STR_ARG(as->node->name));
+}
+
+str prompt_interrupted(struct arena *a, const char *why, str text)
+{
+	return arena_printf(a,
+			"You were interrupted: %s. If something that you had started hung, do not "
+			"start it again as it was.\n\n" STR_FMT,
+			why, STR_ARG(text));
 }
 
 str prompt_with_nonce(struct arena *a, str text, str nonce)
@@ -91,6 +100,7 @@ str prompt_build(struct arena *a, const struct assignment *as)
 			"checked and merged for you: do not merge or push.\n",
 			STR_ARG(as->branch));
 	section(&b, "A person answered", n->answer);
+	section(&b, "A person says", said_text(a, n));
 	buf_adds(&b, str_from(update_contract));
 	former_work(&b, a, as);
 	section(&b, "Since your last attempt", as->feedback);
@@ -116,8 +126,11 @@ str prompt_resume(struct arena *a, const struct assignment *as)
 			". Commit what you want to hand in; do not merge or push.\n",
 			STR_ARG(n->id), STR_ARG(n->name), STR_ARG(as->branch));
 	section(&b, "A person answered", n->answer);
+	section(&b, "A person says", said_text(a, n));
 	section(&b, "Since your last turn", as->feedback);
-	buf_adds(&b, str_from(update_contract));
+	/* A request for a status says how to answer. */
+	if (!str_is(as->purpose, "nudge"))
+		buf_adds(&b, str_from(update_contract));
 	bullets(&b, "Accepted when", &n->acceptance);
 	bullets(&b, "Work only beneath", &n->scope_paths);
 	section(&b, "Objective", n->objective);

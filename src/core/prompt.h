@@ -12,6 +12,8 @@ str prompt_build(struct arena *a, const struct assignment *as);
 str prompt_resume(struct arena *a, const struct assignment *as);
 /* Asks a run that fell silent for a status update; advice may be empty. The same for the same node, but for its nonce. */
 str prompt_nudge(struct arena *a, const struct assignment *as, str advice);
+/* What a session is told that goes on because its run was ended for it to be told something. */
+str prompt_interrupted(struct arena *a, const char *why, str text);
 /* A text that is sent to a run, with the nonce that an answer shall repeat. */
 str prompt_with_nonce(struct arena *a, str text, str nonce);
 /* What an agent is told whose work conflicts with the target branch. */

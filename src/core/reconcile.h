@@ -49,6 +49,7 @@ struct decision {
 	enum rung rung;          /* recover */
 	bool skip;
 	int quiet;          /* signals that are known to be quiet */
+	str waiting_for;    /* recover: what only a person can give the run */
 	ov_time at, due_at; /* activity */
 	enum life_sign sign;
 	const value *evidence;               /* stall */

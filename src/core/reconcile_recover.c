@@ -148,11 +148,12 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 	tick_add(t, d);
 }
 
-/* Told to stop because its node was settled without it. */
+/* Told to stop because its node was settled without it, or because a new run shall follow. */
 static bool is_stopping(const struct assignment *as)
 {
 	return as->stage == STAGE_RUNNING && as->run && as->run->status == RUN_RUNNING &&
-			(assignment_is_final(as) || as->status == AS_BLOCKED);
+			(assignment_is_final(as) || as->status == AS_BLOCKED ||
+					as->status == AS_QUEUED);
 }
 
 /* One that cannot be ended holds its worker, and its node waits behind it: a person is told. */
@@ -341,6 +342,7 @@ static void take_rung(struct tick *t, const struct assignment *as, const struct 
 	d.diagnosis = c->diagnosis;
 	d.skip = c->skip;
 	d.quiet = c->quiet;
+	d.waiting_for = c->waiting_for;
 	d.why = c->why;
 	if (!asks_planner(d.kind, d.rung, d.skip) || !planner_is_taken(t, d.goal))
 		tick_add(t, d);
@@ -356,7 +358,8 @@ static bool looks_again(struct tick *t, const struct assignment *as, const struc
 	ov_time idle = as->idle_after ? as->idle_after : t->w->policy->idle_after;
 	ov_time last = c->due_at + idle, at = c->due_at;
 
-	if (c->rung != RUNG_REASSIGN || !o || c->quiet >= 2 || t->now >= last)
+	if (c->rung == RUNG_ESCALATE || !rung_ends_run(t->w, as, c->rung) || !o || c->quiet >= 2 ||
+			t->now >= last)
 		return false;
 	if (o->looked_at >= c->due_at)
 		at = MIN(o->looked_at + idle / 2, last);

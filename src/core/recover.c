@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "core/budget.h"
 #include "core/prompt.h"
+#include "core/session.h"
 #include "data/json.h"
 
 ov_time recovery_backoff(const struct policy *p, int64_t n)
@@ -20,12 +21,16 @@ static bool has_run(const struct assignment *as)
 	return as->stage == STAGE_RUNNING && as->run && as->run->status == RUN_RUNNING;
 }
 
-static bool takes_input(const struct policy *p, str agent)
+static bool takes_input(const struct policy *p, str name)
 {
-	for (size_t i = 0; i < p->agents_n; i++)
-		if (str_eq(p->agents[i].name, agent))
-			return p->agents[i].input;
-	return false;
+	const struct policy_agent *agent = policy_agent(p, name);
+
+	return agent && agent->input;
+}
+
+bool nudge_resumes(const struct world *w, const struct assignment *as)
+{
+	return !takes_input(w->policy, as->agent) && session_resumes(w->policy, as);
 }
 
 const struct dispatch *dispatch_in_doubt(const struct assignment *as)
@@ -37,18 +42,31 @@ const struct dispatch *dispatch_in_doubt(const struct assignment *as)
 			: NULL;
 }
 
-static const char *nudge_hindrance(const struct world *w, const struct assignment *as, int quiet)
+static const char *input_hindrance(const struct world *w, const struct assignment *as)
 {
-	(void)quiet;
 	if (!has_run(as))
 		return "there is no run to ask";
 	return takes_input(w->policy, as->agent) ? NULL : "the agent takes no input while it runs";
 }
 
+static const char *end_hindrance(const struct assignment *as, int quiet)
+{
+	return has_run(as) && quiet < 2 ? "only one signal says that the run is silent" : NULL;
+}
+
+/* Whoever takes no input is asked by a new run of its session, for which this one has to end. */
+static const char *nudge_hindrance(const struct world *w, const struct assignment *as, int quiet)
+{
+	if (has_run(as) && nudge_resumes(w, as))
+		return end_hindrance(as, quiet);
+	return input_hindrance(w, as);
+}
+
 static const char *resend_hindrance(const struct world *w, const struct assignment *as, int quiet)
 {
-	const char *why = nudge_hindrance(w, as, quiet);
+	const char *why = input_hindrance(w, as);
 
+	(void)quiet;
 	return why ? why : dispatch_in_doubt(as) ? NULL : "its delivery is not in doubt";
 }
 
@@ -64,7 +82,7 @@ static const char *replan_hindrance(const struct world *w, const struct assignme
 static const char *reassign_hindrance(const struct world *w, const struct assignment *as, int quiet)
 {
 	(void)w;
-	return has_run(as) && quiet < 2 ? "only one signal says that the run is silent" : NULL;
+	return end_hindrance(as, quiet);
 }
 
 static const struct {
@@ -126,6 +144,12 @@ static ov_time may_end_at(const struct world *w, const struct assignment *as)
 	return MAX(as->updated_at, w->state->outage_over_at) + patience(w->policy);
 }
 
+bool rung_ends_run(const struct world *w, const struct assignment *as, enum rung rung)
+{
+	return has_run(as) &&
+			(rung >= RUNG_REASSIGN || (rung == RUNG_NUDGE && nudge_resumes(w, as)));
+}
+
 static ov_time due_at(const struct world *w, const struct assignment *as,
 		const struct observation *o, enum rung rung, ov_time now)
 {
@@ -137,7 +161,7 @@ static ov_time due_at(const struct world *w, const struct assignment *as,
 	/* The same text again: the larger of backoff and minimum interval. */
 	if ((rung == RUNG_NUDGE || rung == RUNG_RESEND) && asked)
 		at = MAX(at, asked + p->min_resend_interval);
-	if (rung >= RUNG_REASSIGN && has_run(as) && !(o && o->waiting_for.n))
+	if (rung_ends_run(w, as, rung) && !(o && o->waiting_for.n))
 		at = MAX(at, may_end_at(w, as));
 	/* Nobody is disturbed in quiet hours; work that goes on by itself may be. */
 	return rung == RUNG_NUDGE ? MAX(at, quiet_until(p, MAX(at, now))) : at;
@@ -205,6 +229,8 @@ struct rung_choice rung_next(struct arena *a, const struct world *w, const struc
 					left_out(as, (enum rung)rung)))
 		rung++;
 	/* One that waits for a person already is not asked for its status first. */
+	if (o)
+		c.waiting_for = o->waiting_for;
 	if (rung < RUNG_ESCALATE && o && o->waiting_for.n)
 		rung = n->rungs[RUNG_ESCALATE] ? RUNG_COUNT : RUNG_ESCALATE;
 	/* Whatever the planner answers decides how it goes on. */

@@ -13,8 +13,9 @@ struct rung_choice {
 	str diagnosis;
 	enum rung rung;
 	bool skip;
-	ov_time due_at; /* not before this */
-	int quiet;      /* independent signals that are known to be quiet */
+	ov_time due_at;  /* not before this */
+	int quiet;       /* independent signals that are known to be quiet */
+	str waiting_for; /* a person: what only a person can give; empty: it is simply silent */
 	str why;
 };
 
@@ -27,6 +28,10 @@ int64_t rung_cap(const struct policy *p, enum rung rung);
 ov_time recovery_backoff(const struct policy *p, int64_t n);
 /* The newest dispatch of an assignment whose delivery is in doubt, or NULL. */
 const struct dispatch *dispatch_in_doubt(const struct assignment *as);
+/* A nudge goes to a new run of its session: the agent takes no input while it runs. */
+bool nudge_resumes(const struct world *w, const struct assignment *as);
+/* Taking this rung would end its run: it waits until asking would have taken as long. */
+bool rung_ends_run(const struct world *w, const struct assignment *as, enum rung rung);
 /* May this rung be taken now, whoever asks? NULL, or why not. */
 const char *rung_hindrance(const struct world *w, const struct assignment *as, enum rung rung,
 		int quiet);

@@ -88,6 +88,8 @@ static value *running(struct arena *a, const struct state *s, ov_time now)
 		value_put(a, v, "attempt", value_int(a, as->attempt));
 		value_put(a, v, "reason", value_str(a, as->reason));
 		value_put(a, v, "run", value_str(a, as->run_id));
+		value_put(a, v, "session", value_str(a, as->run ? as->run->session : STR("")));
+		value_put(a, v, "resumed", value_bool(a, as->run && as->run->resumed));
 		value_put(a, v, "not_before",
 				value_time(a, as->not_before > now ? as->not_before : 0));
 		value_put(a, v, "since", value_time(a, as->updated_at));

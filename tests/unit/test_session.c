@@ -249,3 +249,409 @@ TEST(a_session_that_cannot_go_on_is_forgotten)
 		fixture_done(&f);
 	}
 }
+
+/* ---- troubles ---- */
+
+TEST(a_trouble_of_the_agent_holds_up_its_lane)
+{
+	static const struct {
+		const char *trouble;
+		enum block_kind block;
+		const char *reason;
+	} cases[] = {
+		{ "rate_limited", BLOCK_RATE_LIMITED, "its agent is out of quota" },
+		{ "overloaded", BLOCK_RATE_LIMITED,
+				"the server of its agent's model is overloaded" },
+		{ "login", BLOCK_LOGIN, "its agent is logged out" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture f;
+		struct assignment *as = running(&f, "a");
+		struct node *n = as->node;
+
+		ready(&f, as, "s-1");
+		failed(&f, as, cases[i].trouble);
+		harvested(&f);
+		assert_int_equal(n->status, NODE_BLOCKED);
+		assert_int_equal(n->block, cases[i].block);
+		assert_true(str_is(n->status_reason, cases[i].reason));
+		assert_int_equal(n->failures[CAUSE_RUN], 0);
+		assert_int_equal(n->goal->spent[RES_ITERATIONS], 0);
+		assert_non_null(state_lane(f.state, STR("a")));
+		fixture_done(&f);
+	}
+}
+
+TEST(a_limit_that_says_when_it_resets_is_waited_for)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+	ov_time at = f.now + 37 * OV_MINUTE;
+
+	end_with(&f, as, 1,
+			arena_cstr(&f.arena,
+					arena_printf(&f.arena,
+							", 'verdict': 'failed', 'trouble': "
+							"'rate_limited', 'resets_at_ms': %lld",
+							(long long)at)));
+	harvested(&f);
+	assert_int_equal(state_lane(f.state, STR("a"))->resets_at, at);
+	assert_int_equal(node_of(&f, "T1")->blocked_until, at);
+	fixture_done(&f);
+}
+
+/* Whatever it stumbled over on the way. */
+TEST(a_run_that_went_well_has_no_trouble)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	ready(&f, as, "s-1");
+	end_with(&f, as, 0, ", 'verdict': 'ok', 'trouble': 'rate_limited'");
+	harvested(&f);
+	assert_int_equal(as->stage, STAGE_ACCEPT);
+	assert_int_equal(as->run->trouble, TROUBLE_NONE);
+	assert_true(str_is(as->session, "s-1"));
+	fixture_done(&f);
+}
+
+TEST(the_next_run_is_told_what_went_wrong)
+{
+	static const struct {
+		const char *trouble, *told;
+	} cases[] = {
+		{ "max_turns", "You were cut off after as many turns as one run may take." },
+		{ "network", "The connection to your model broke off." },
+		{ "unfinished", "You ended in the middle of a turn." },
+		{ "other", "the agent failed" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture f;
+		struct assignment *as = running(&f, "a");
+
+		ready(&f, as, "s-1");
+		failed(&f, as, cases[i].trouble);
+		harvested(&f);
+		next_run(&f);
+		assert_true(as->run->resumed);
+		assert_true(str_find(instruction(&f), str_from(cases[i].told)) < instruction(&f).n);
+		fixture_done(&f);
+	}
+}
+
+/* Once without the session; the same again will not do. */
+TEST(a_request_that_was_refused_is_tried_once_without_the_session)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	f.policy.retry_max_attempts = 5;
+	ready(&f, as, "s-1");
+	failed(&f, as, "unfinished");
+	harvested(&f);
+	next_run(&f);
+	assert_true(as->run->resumed);
+	failed(&f, as, "refused");
+	harvested(&f);
+	next_run(&f);
+	assert_false(as->run->resumed);
+	failed(&f, as, "refused");
+	harvested(&f);
+	/* There is no other one for it: from here on the ladder decides. */
+	assert_int_equal(as->attempt, 3);
+	assert_int_equal(as->status, AS_CANCELLED);
+	assert_int_equal(as->node->rungs[RUNG_REASSIGN], 1);
+	fixture_done(&f);
+}
+
+/* ---- asking a silent run ---- */
+
+static void look_at(struct fixture *f)
+{
+	observe(f, node_of(f, "T1"))->looked_at = f->now;
+}
+
+/* The run of T1 falls silent, and stays so until the ladder has come to this rung. */
+static void silence(struct fixture *f, enum rung until)
+{
+	const struct node *n = node_of(f, "T1");
+
+	for (int i = 0; i < 200 && !n->rungs[until]; i++) {
+		f->now += OV_MINUTE;
+		if (n->assignment->stage == STAGE_RUNNING)
+			look_at(f);
+		settle(f);
+	}
+	assert_true(n->rungs[until]);
+}
+
+static void stopped(struct fixture *f, const struct assignment *as)
+{
+	effect_end(f, "T1", FX_RUN_STOP, "ok", "", "");
+	end_with(f, as, 130, ", 'verdict': 'failed', 'trouble': 'interrupted'");
+	harvested(f);
+}
+
+TEST(a_silent_run_without_input_is_asked_by_a_new_run_of_its_session)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+	ov_time began = f.now;
+	str first = arena_str(&f.arena, as->run_id);
+
+	ready(&f, as, "s-1");
+	silence(&f, RUNG_NUDGE);
+	/* As long as asking would have taken: it is ended by that. */
+	assert_true(f.now - began > f.policy.idle_after + 5 * OV_MINUTE);
+	assert_int_equal(as->stage, STAGE_STOP);
+	assert_true(as->stopping);
+	assert_int_equal(count_events(&f, EV_DISPATCH_INTENDED), 1);
+	stopped(&f, as);
+	/* At once, and not as a failure. */
+	assert_int_equal(effect_of(&f, "T1")->kind, FX_RUN_START);
+	assert_int_equal(as->node->failures[CAUSE_RUN], 0);
+	assert_int_equal(as->node->rungs[RUNG_NUDGE], 1);
+	assert_false(str_eq(first, as->run_id));
+	assert_true(as->run->resumed);
+	assert_true(str_is(as->run->session, "s-1"));
+	assert_true(str_is(value_str_at(last_event(&f, EV_DISPATCH_INTENDED)->data, "purpose"),
+			"nudge"));
+	assert_true(str_find(instruction(&f), STR("Nothing has been heard of task T1")) <
+			instruction(&f).n);
+	fixture_done(&f);
+}
+
+/* The next silence goes on with the ladder, where it was. */
+TEST(each_new_run_of_a_silent_session_is_one_nudge)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	ready(&f, as, "s-1");
+	silence(&f, RUNG_NUDGE);
+	stopped(&f, as);
+	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
+	ready(&f, as, "s-1");
+	for (int i = 0; i < 200 && as->node->rungs[RUNG_NUDGE] < 2; i++) {
+		f.now += OV_MINUTE;
+		look_at(&f);
+		settle(&f);
+	}
+	assert_int_equal(as->node->episode, 1);
+	assert_int_equal(as->node->rungs[RUNG_NUDGE], 2);
+	stopped(&f, as);
+	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
+	ready(&f, as, "s-1");
+	silence(&f, RUNG_REASSIGN);
+	assert_int_equal(as->attempt, 3);
+	assert_int_equal(as->status, AS_CANCELLED);
+	fixture_done(&f);
+}
+
+TEST(one_signal_is_not_enough_to_end_a_run_for_a_question)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	ready(&f, as, "s-1");
+	for (int i = 0; i < 16; i++) {
+		f.now += OV_MINUTE;
+		look_at(&f);
+		settle(&f);
+	}
+	assert_int_equal(as->status, AS_STALLED);
+	observe(&f, as->node)->process_unknown = observe(&f, as->node)->tree_unknown = true;
+	silence(&f, RUNG_ESCALATE);
+	assert_int_equal(as->stage, STAGE_RUNNING);
+	assert_int_equal(as->node->skipped[RUNG_NUDGE], 2);
+	fixture_done(&f);
+}
+
+TEST(without_a_session_nobody_is_asked)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	silence(&f, RUNG_REASSIGN);
+	assert_int_equal(as->node->skipped[RUNG_NUDGE], 2);
+	assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
+	fixture_done(&f);
+}
+
+/* It only tried again and again: without quota the next run could do nothing either. */
+TEST(a_silent_run_that_was_out_of_quota_waits_for_it)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	ready(&f, as, "s-1");
+	silence(&f, RUNG_NUDGE);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	failed(&f, as, "rate_limited");
+	harvested(&f);
+	assert_int_equal(node_of(&f, "T1")->block, BLOCK_RATE_LIMITED);
+	assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
+	fixture_done(&f);
+}
+
+/* ---- what people say ---- */
+
+static void nudge(struct fixture *f, const char *more)
+{
+	submit(f, "work.nudge", json(f, "{'node': 'T1'%s}", more));
+	settle(f);
+}
+
+static bool told(struct fixture *f, const char *text)
+{
+	return str_find(instruction(f), str_from(text)) < instruction(f).n;
+}
+
+static const struct dispatch *last_sent(const struct assignment *as)
+{
+	for (size_t i = as->dispatches.n; i-- > 0;)
+		if (as->dispatches.p[i]->mode == MODE_SEND)
+			return as->dispatches.p[i];
+	return NULL;
+}
+
+TEST(what_an_agent_with_hooks_takes_is_not_said_again)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	ready(&f, as, "s-1");
+	nudge(&f, ", 'message': 'mind the tests'");
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	/* It waits for the agent's next stop. */
+	assert_true(as->node->said.n > 0);
+	submit(&f, "dispatch.ack",
+			json(&f, "{'dispatch': '" STR_FMT "', 'how': 'taken'}",
+					STR_ARG(last_sent(as)->id)));
+	assert_int_equal(as->node->said.n, 0);
+	end_with(&f, as, 0, ", 'verdict': 'ok'");
+	harvested(&f);
+	assert_int_equal(as->stage, STAGE_ACCEPT);
+	fixture_done(&f);
+}
+
+TEST(what_a_person_said_and_nobody_took_is_told_before_the_work_is_judged)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	ready(&f, as, "s-1");
+	nudge(&f, ", 'message': 'mind the tests'");
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	end_with(&f, as, 0, ", 'verdict': 'ok'");
+	harvested(&f);
+	assert_true(as->run->resumed);
+	assert_true(told(&f, "mind the tests"));
+	assert_true(str_is(value_str_at(last_event(&f, EV_DISPATCH_INTENDED)->data, "purpose"),
+			"message"));
+	assert_int_equal(as->node->failures[CAUSE_RUN], 0);
+	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
+	assert_true(as->node->said.n > 0);
+	ready(&f, as, "s-1");
+	assert_int_equal(as->node->said.n, 0);
+	end_with(&f, as, 0, ", 'verdict': 'ok'");
+	harvested(&f);
+	assert_int_equal(as->stage, STAGE_ACCEPT);
+	assert_int_equal(as->attempt, 2);
+	fixture_done(&f);
+}
+
+/* The run that was to be told it never became ready: the next one is told. */
+TEST(what_a_person_said_survives_a_session_that_is_lost)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	ready(&f, as, "s-1");
+	nudge(&f, ", 'message': 'mind the tests'");
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	end_with(&f, as, 0, ", 'verdict': 'ok'");
+	harvested(&f);
+	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
+	failed(&f, as, "session_lost");
+	harvested(&f);
+	next_run(&f);
+	assert_false(as->run->resumed);
+	assert_true(told(&f, "mind the tests"));
+	assert_true(told(&f, "Task T1"));
+	fixture_done(&f);
+}
+
+/* A report says nothing about what waits for the agent's next stop. */
+TEST(a_report_is_no_answer_to_what_was_not_taken)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	ready(&f, as, "s-1");
+	nudge(&f, ", 'message': 'mind the tests'");
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	submit(&f, "run.report",
+			json(&f,
+					"{'run': '" STR_FMT
+					"', 'identity': 'i', 'offset': 5, 'update': {'status': "
+					"'in_progress', 'summary': 'x'}}",
+					STR_ARG(as->run_id)));
+	assert_true(as->node->said.n > 0);
+	fixture_done(&f);
+}
+
+TEST(what_goes_into_an_input_is_with_the_agent)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "b");
+
+	nudge(&f, ", 'message': 'mind the tests'");
+	assert_true(as->node->said.n > 0);
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	assert_int_equal(as->node->said.n, 0);
+	fixture_done(&f);
+}
+
+TEST(a_person_who_cannot_wait_interrupts)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "c");
+
+	refused(&f, "work.nudge", json(&f, "{'node': 'T1', 'message': 'stop that'}"), OV_ESTATE);
+	refused(&f, "work.nudge", json(&f, "{'node': 'T1', 'now': true}"), OV_ESTATE);
+	ready(&f, as, "ses_1");
+	nudge(&f, ", 'message': 'stop that', 'now': true");
+	assert_true(as->stopping);
+	assert_int_equal(as->stage, STAGE_STOP);
+	stopped(&f, as);
+	assert_true(as->run->resumed);
+	assert_true(told(&f, "stop that"));
+	assert_int_equal(as->node->failures[CAUSE_RUN], 0);
+	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
+	ready(&f, as, "ses_1");
+	assert_int_equal(as->node->said.n, 0);
+	assert_int_equal(last_sent(as)->result, RESULT_OK);
+	fixture_done(&f);
+}
+
+TEST(more_than_fits_into_an_instruction_is_not_taken)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+	char text[3 * 1024];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	ready(&f, as, "s-1");
+	for (int i = 0; i < 2; i++) {
+		text[0] = (char)('a' + i);
+		nudge(&f, arena_cstr(&f.arena, arena_printf(&f.arena, ", 'message': '%s'", text)));
+		effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	}
+	text[0] = 'c';
+	refused(&f, "work.nudge", json(&f, "{'node': 'T1', 'message': '%s'}", text), OV_ELIMIT);
+	fixture_done(&f);
+}
