@@ -19,6 +19,7 @@ struct driver_ask {
 	const struct config *config;
 	const struct config_agent *agent; /* NULL: not configured any more, so only adopt can be */
 	const char *shim, *overseer;      /* programs; the second is NULL when it was not found */
+	const char *cgroup;               /* where the run may get a control group, or NULL */
 	const char *store, *repo, *dir;   /* the store's folder, the checkout, the run's folder */
 	const char *worktree;
 	str run_id, goal_id, node_id, assignment_id;

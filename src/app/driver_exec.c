@@ -247,6 +247,9 @@ static int spawn(struct driver_run *d, struct arena *a, const struct driver_ask 
 		.split_errors = d->stream != NULL,
 		.stop_grace_ms = ask->config->stop_grace,
 		.interrupt_signal = d->format->interrupts ? SIGINT : 0,
+		.cgroup = ask->cgroup,
+		.memory_max_bytes = ask->agent->memory_max_bytes,
+		.pids_max = ask->agent->pids_max,
 		.interrupt_grace_ms = ask->config->interrupt_grace,
 	};
 	r = run_start(d->loop, &spec, read_from(d, ask), ops_of(d), d, &d->run, err);

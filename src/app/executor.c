@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "app/contain.h"
 #include "app/engine.h"
 #include "app/planning.h"
 #include "base/alloc.h"
@@ -54,6 +55,7 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 			.git = x->git,
 			.looked = looked,
 			.user = x });
+	x->contain = contain_new(o->config);
 	*ret = x;
 	return 0;
 }
@@ -66,6 +68,7 @@ void executor_set_engine(struct executor *x, struct engine *e)
 void executor_set_config(struct executor *x, const struct config *c)
 {
 	x->o.config = c;
+	contain_set_config(x->contain, c);
 }
 
 size_t executor_busy(const struct executor *x)
@@ -419,5 +422,6 @@ void executor_free(struct executor *x)
 	git_close(x->git);
 	planning_free(x->planning);
 	observe_free(x->observe);
+	contain_free(x->contain);
 	mem_free(x);
 }

@@ -13,6 +13,7 @@
 struct git;
 struct job;
 struct loop_source;
+struct contain;
 struct planning;
 struct planning_job;
 
@@ -57,6 +58,7 @@ struct executor {
 	struct git *git;
 	struct planning *planning;
 	struct observe *observe;
+	struct contain *contain;
 	struct list tasks;
 	struct map runs;     /* id -> struct live_run */
 	struct map accounts; /* id -> struct account, of those that have one */

@@ -2,6 +2,7 @@
 #include "app/executor_impl.h"
 
 #include "app/agent.h"
+#include "app/contain.h"
 #include "app/engine.h"
 #include "base/alloc.h"
 #include "base/err.h"
@@ -103,6 +104,7 @@ static void report_run_end(struct executor *x, str id, const struct live_run *lr
 	value_put(&a, v, "output_bytes", value_int(&a, (int64_t)end->output_bytes));
 	value_put(&a, v, "dropped_bytes", value_int(&a, (int64_t)end->dropped_bytes));
 	value_put(&a, v, "swept", value_int(&a, (int64_t)end->swept));
+	value_put(&a, v, "containment", value_cstr(&a, end->grouped ? "cgroup" : "sweep"));
 	if (end->ended_at)
 		value_put(&a, v, "ended_at_ms", value_int(&a, end->ended_at));
 	if (end->message.n)
@@ -140,6 +142,7 @@ static struct driver_ask ask_about(const struct live_run *lr, const struct run *
 		.agent = agent_find(x->o.config, r->agent),
 		.shim = x->o.shim,
 		.overseer = x->o.overseer,
+		.cgroup = contain_cgroup(x->contain),
 		.store = x->o.dir,
 		.repo = x->o.repo,
 		.dir = lr->dir,
@@ -324,6 +327,7 @@ void executor_adopt(struct executor *x)
 		if (r->status == RUN_RUNNING && !map_get(&x->runs, r->id))
 			all &= adopt_one(x, r);
 	}
+	contain_clear(x->contain, engine_state(x->engine));
 	if (all)
 		return;
 	if (!x->adopt_again)

@@ -75,6 +75,16 @@ int cmd_run_list(struct cli *c, struct ov_err *err)
 	return 0;
 }
 
+/* What held its processes together; nothing before it has ended. */
+static str containment(const value *x)
+{
+	str by = value_str_at(x, "containment");
+
+	return str_is(by, "cgroup")           ? STR("in a control group of its own")
+			: str_is(by, "sweep") ? STR("by its shim and the sweep")
+					      : STR("");
+}
+
 static void show_run(struct cli *c, const value *x)
 {
 	struct out *o = &c->out;
@@ -128,6 +138,7 @@ static void show_run(struct cli *c, const value *x)
 							? "; uncommitted work was committed for it"
 							: ""));
 	out_field(o, "Rescue", value_str_at(x, "rescue_ref"));
+	out_field(o, "Contained", containment(x));
 	out_field(o, "Output",
 			arena_printf(a, STR_FMT "%s" STR_FMT "%s in " STR_FMT,
 					STR_ARG(out_bytes(o, value_int_at(x, "output_bytes"))),

@@ -118,6 +118,7 @@ int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 	r->output_bytes = ev_num(e, "output_bytes");
 	r->dropped_bytes = ev_num(e, "dropped_bytes");
 	r->swept = ev_num(e, "swept");
+	record_set_str(&r->containment, ev_text(e, "containment"));
 	end_usage(r, e);
 	record_set_str(&r->verdict, ev_text(e, "verdict"));
 	trouble = status_parse(&troubles, ev_text(e, "trouble"));

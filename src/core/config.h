@@ -35,6 +35,7 @@ struct config_agent {
 	const str *env_pass; /* names of variables handed on from the daemon's environment */
 	size_t env_pass_n;
 	int64_t concurrency;
+	int64_t memory_max_bytes, pids_max;  /* of all processes of a run; 0: no limit */
 	enum agent_input input;              /* how it gets further instructions while it runs */
 	int64_t rate_limit_exit, login_exit; /* 0: none */
 	int recovery;                        /* enum rung - RUNG_RESEND */
@@ -78,6 +79,7 @@ struct config {
 	size_t allow_agents_n, allow_cross_agent_n;
 	int64_t estimate[RESOURCE_COUNT], budget[RESOURCE_COUNT]; /* as in struct policy */
 	int64_t quiet_from, quiet_to;                             /* minutes of the day; -1: none */
+	bool cgroups;                                             /* supervisor.cgroups */
 	ov_time interrupt_grace, stop_grace; /* [supervisor]: before SIGTERM, and before SIGKILL */
 	bool http_enabled;
 	int64_t http_port;

@@ -44,6 +44,10 @@ static const struct option options[] = {
 			AT(backoff_base) },
 	{ "supervisor.backoff.max", OPT_DURATION, 10, 30 * OV_DAY, "\"30m\"",
 			"The longest such wait.", AT(backoff_max) },
+	{ "supervisor.cgroups", OPT_BOOL, 0, 0, "true",
+			"Whether each run gets a control group of its own (cgroup v2), where the "
+			"daemon may make one.",
+			AT(cgroups) },
 	{ "supervisor.interrupt_grace", OPT_DURATION, 0, OV_HOUR, "\"5s\"",
 			"The time between interrupting a run that is to stop, where its agent "
 			"knows a signal for that, and asking it to end (SIGTERM).",
@@ -264,6 +268,14 @@ static const struct option agent_options[] = {
 			LIST_AT(env_pass) },
 	{ "concurrency", OPT_INT, 1, 256, "256", "The most nodes that it works on at a time.",
 			AT(concurrency) },
+	{ "memory_max", OPT_BYTES, 0, 1024 * TIB, "\"0\"",
+			"The most memory that all processes of a run may use together, where runs "
+			"get control groups with that controller (`overseer doctor` says); \"0\": "
+			"no limit.",
+			AT(memory_max_bytes) },
+	{ "pids_max", OPT_INT, 0, 4194304, "0",
+			"The most processes and threads of a run, likewise; 0: no limit.",
+			AT(pids_max) },
 	{ "input", OPT_CHOICE, 0, 0, "\"none\"",
 			"How it gets further instructions while it runs: not at all, or as lines "
 			"on "

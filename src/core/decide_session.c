@@ -141,6 +141,7 @@ static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
 		copy_int(cx, e, params, numbers[i]);
 	copy_str(cx, e, params, "verdict");
 	copy_str(cx, e, params, "cost_source");
+	copy_str(cx, e, params, "containment");
 	if (usage)
 		value_put(cx->arena, e->data, "session_usage", value_copy(cx->arena, usage));
 	if (value_str_at(params, "message").n)

@@ -255,6 +255,7 @@ static const struct event_field run_ended[] = {
 	NUM_OPT("output_bytes", "kept output"),
 	NUM_OPT("dropped_bytes", "output beyond the bound, left out of the middle"),
 	NUM_OPT("swept", "descendants that outlived the agent and were ended"),
+	TEXT_OPT("containment", "what held its processes together: cgroup, or the sweep alone"),
 	NUM_OPT("ended_at_ms", "when the agent ended"),
 	TEXT_OPT("verdict", "ok or failed, by what it said; without it the exit status tells"),
 	TEXT_OPT("trouble", "why it could not do its work, as far as it said"),

@@ -221,6 +221,7 @@ static const struct field run_fields[] = {
 	FIELD(run, output_bytes, F_INT),
 	FIELD(run, dropped_bytes, F_INT),
 	FIELD(run, swept, F_INT),
+	FIELD(run, containment, F_STR),
 	STATUS(run, verification, verifications),
 	FIELD(run, verification_detail, F_STR),
 	FIELD(run, leftovers, F_BOOL),

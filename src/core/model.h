@@ -160,6 +160,7 @@ struct run {
 	int64_t exit_code, signal;
 	str message;
 	int64_t output_bytes, dropped_bytes, swept;
+	str containment; /* cgroup or sweep; empty until it has ended */
 	enum verification verification;
 	str verification_detail;
 	bool leftovers;

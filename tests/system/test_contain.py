@@ -57,5 +57,114 @@ echo precious > precious; echo changed > README; git add README; echo twice > RE
         self.assertIn("could not be kept", told["detail"])
 
 
+def own_group():
+    """The folder of our cgroup v2 group, when groups can be made there; else None."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as f:
+        mounts = [line.split()[4] for line in f if " - cgroup2 " in line]
+    with open("/proc/self/cgroup", encoding="utf-8") as f:
+        own = [line.strip()[3:] for line in f if line.startswith("0::")]
+    folder = os.path.normpath(mounts[0] + own[0]) if mounts and own else None
+    try:
+        os.mkdir(os.path.join(folder, f"test-{os.getpid()}"))
+        os.rmdir(os.path.join(folder, f"test-{os.getpid()}"))
+    except (OSError, TypeError):
+        return None
+    return folder
+
+
+# Gets away as far as a process can: own session, no parent, nothing of us in its environment.
+FLED = r"""
+(env -i HOME="$HOME" setsid sh -c 'echo $$ > "$HOME/f.here"; trap "" TERM; while :; do sleep 3600; done' &)
+"""
+
+
+class Groups(SiteCase):
+    def setUp(self):
+        super().setUp()
+        self.group = own_group()
+        if not self.group:
+            self.skipTest("no control group can be made here")
+
+    def begin(self, config="", agent=GATE + GATE):
+        site = self.site(FAST + '[supervisor]\nstop_grace = "50ms"\n' + config, FLED + agent)
+        fled, gate = site.gate("f"), site.gate("g")
+        site.up()
+        site.call("goal.create", title="Test", plan=plan(task("T1")))
+        pid = int(fled.wait())
+        _, run, agent = gate.wait().split()
+        return site, run, (pid, int(agent)), gate
+
+    def shim(self, site, run):
+        return int(site.read(f".overseer/runs/{run}/lock").split()[0])
+
+    def test_who_fled_ends_with_the_run(self):
+        site, run, pids, _ = self.begin()
+        self.assertTrue(os.path.isdir(os.path.join(self.group, "overseer-" + run)))
+        site.call("run.stop", run=run, reason="enough")
+        site.wait_type("run.ended", run=run)
+        wait_gone(*pids)
+        self.assertEqual(site.call("run.show", run=run)["containment"], "cgroup")
+        self.assertIn("in a control group of its own", site.cli("run", "show", run))
+        self.assertFalse(os.path.exists(os.path.join(self.group, "overseer-" + run)))
+
+    def test_who_fled_ends_when_shim_and_daemon_are_killed(self):
+        """Nobody is left to see it; the next daemon finds the group."""
+        site, run, pids, _ = self.begin()
+        shim = self.shim(site, run)
+        site.kill()
+        os.kill(shim, 9)
+        wait_gone(shim)
+        site.up()
+        ended = site.wait_type("run.ended", run=run)["data"]
+        self.assertTrue(ended["lost"])
+        self.assertEqual(ended["containment"], "cgroup")
+        wait_gone(*pids)
+        self.assertFalse(os.path.exists(os.path.join(self.group, "overseer-" + run)))
+
+    def test_groups_of_runs_that_are_over_are_removed_at_the_start(self):
+        """Those of others are not touched."""
+        site, run, pids, _ = self.begin()
+        site.call("run.stop", run=run, reason="enough")
+        site.wait_type("run.ended", run=run)
+        self.assertEqual(site.down(), 0)
+        mine, other = (os.path.join(self.group, "overseer-" + name) for name in (run, "R_" + "0" * 26))
+        for folder in (mine, other):
+            os.mkdir(folder)
+        try:
+            site.up()
+            site.call("status.get")
+            self.assertEqual((os.path.exists(mine), os.path.exists(other)), (False, True))
+        finally:
+            os.rmdir(other)
+
+    def test_doctor_says_it(self):
+        site = self.site(FAST, GATE)
+        site.up()
+        check = [c for c in site.call("doctor.run")["checks"] if c["name"] == "containment"][0]
+        self.assertIn("each run gets a control group below " + self.group, check["text"])
+
+
+class WithoutGroups(SiteCase):
+    def test_the_sweep_is_said(self):
+        """Switched off: the run says so, and what moved to another session ends all the same."""
+        config = FAST + '[supervisor]\ncgroups = false\nstop_grace = "50ms"\n[agents.limited]\ncommand = "true"\npids_max = 9\n'
+        site = self.site(config, r"""
+setsid sh -c 'echo $$ > "$HOME/f.here"; while :; do sleep 3600; done' </dev/null >/dev/null 2>&1 &
+""" + GATE + GATE)
+        fled, gate = site.gate("f"), site.gate("g")
+        site.up()
+        site.call("goal.create", title="Test", plan=plan(task("T1")))
+        pid = int(fled.wait())
+        _, run, agent = gate.wait().split()
+        os.kill(int(site.read(f".overseer/runs/{run}/lock").split()[0]), 9)
+        ended = site.wait_type("run.ended", run=run)["data"]
+        self.assertEqual((ended["lost"], ended["containment"]), (True, "sweep"))
+        wait_gone(pid, int(agent))
+        check = [c for c in site.call("doctor.run")["checks"] if c["name"] == "containment"][0]
+        self.assertEqual(check["level"], "warning")
+        self.assertIn("no control groups (supervisor.cgroups is false)", check["text"])
+        self.assertIn("limits of agents cannot be kept", check["text"])
+
+
 if __name__ == "__main__":
     unittest.main()
