@@ -102,7 +102,7 @@ static void make_run(const char *dir)
 	put_file(hooks, "scope.json", "{\"format\":\"claude\",\"deny\":[\"WebFetch\",\"agents\"]}");
 	put_file(dir, "call",
 			"{\"hook_event_name\":\"PreToolUse\",\"session_id\":\"s\",\"tool_name\":"
-	                "\"Bash\","
+			"\"Bash\","
 			"\"tool_use_id\":\"t\",\"tool_input\":{\"command\":\"make test\"}}");
 }
 

@@ -172,6 +172,8 @@ struct node *scn_node(struct scn *s, str text);
 extern const struct rule people_rules[];
 extern const size_t people_rules_n;
 struct given_goal *scn_goal(struct scn *s, str name);
+/* "a,b" as a list in the arena of the scenario; NULL when it is empty. */
+const str *scn_list(struct scn *s, str list, size_t *ret_n);
 value *scn_planner_answer(struct scn *s, const struct job *j);
 
 /* scn_fact.c */

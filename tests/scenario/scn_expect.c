@@ -3,6 +3,7 @@
 
 #include "base/duration.h"
 #include "core/prompt.h"
+#include "core/scope.h"
 #include "tests/scenario/scn.h"
 
 /* Words that only make a sentence of it. */
@@ -211,6 +212,26 @@ static void expect_epoch(struct scn *s, const struct args *a)
 	expect_number(s, "its epoch", scn_node(s, a->v[0].s)->epoch, a->v[1].s);
 }
 
+/* "read,edit", "all", "all-Bash": what is allowed, then what is denied. */
+static void expect_tools(struct scn *s, const struct args *a)
+{
+	const struct assignment *as = scn_node(s, a->v[0].s)->assignment;
+	struct tool_scope scope;
+	str text = STR("");
+
+	if (!as || !as->run)
+		scn_fail(s, "it has no run");
+	assert_int_equal(scope_parse(&s->f.arena, as->run->tools, &scope, NULL), 0);
+	for (size_t i = 0; i < scope.allow_n; i++)
+		text = arena_printf(&s->f.arena, STR_FMT "%s" STR_FMT, STR_ARG(text), i ? "," : "",
+				STR_ARG(scope.allow[i]));
+	text = scope.allow ? text : STR("all");
+	for (size_t i = 0; i < scope.deny_n; i++)
+		text = arena_printf(&s->f.arena, STR_FMT "-" STR_FMT, STR_ARG(text),
+				STR_ARG(scope.deny[i]));
+	expect_same(s, "what its run may use", text, a->v[1].s);
+}
+
 static void expect_worker(struct scn *s, const struct args *a)
 {
 	const struct worker *w = state_worker(s->f.state, a->v[0].s);
@@ -271,6 +292,7 @@ const struct rule expect_rules[] = {
 	{ "backoff NODE until NAME", expect_backoff, "the next rung comes no earlier" },
 	{ "due NODE NAME", expect_due, "a sign of life is expected until then" },
 	{ "epoch NODE NUM", expect_epoch, "of its newest assignment" },
+	{ "tools NODE NAME", expect_tools, "what its run may use: read,edit or all-Bash" },
 	{ "worker NAME NAME", expect_worker, "idle, working, rebasing" },
 	{ "workers NUM", expect_workers, "so many were made" },
 	{ "failures NODE NAME NUM", expect_failures, "counted by this cause" },

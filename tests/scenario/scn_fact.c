@@ -39,6 +39,8 @@ static const struct fact_rule {
 			"its work is on the target branch" },
 	{ EV_NODE_REPORTED, NULL, NULL, "reported", false, { "status" }, NULL, NULL,
 			"the agent's report was taken" },
+	{ EV_NODE_SCOPED, NULL, NULL, "narrowed", true, { 0 }, "reason", NULL,
+			"a person took tools away from it" },
 	{ EV_NODE_ANSWERED, NULL, NULL, "answered", false, { "escalation" }, "answer", NULL,
 			"the node goes on with a person's answer" },
 	{ EV_EPISODE_OPENED, NULL, NULL, "stalled", true, { "episode" }, "reason", NULL,

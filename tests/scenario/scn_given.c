@@ -96,10 +96,19 @@ static int64_t pair_number(struct scn *s, const struct args *a, const char *key,
 	return n;
 }
 
+const str *scn_list(struct scn *s, str list, size_t *ret_n)
+{
+	str *words = arena_array(&s->f.arena, str, list.n + 1), word;
+
+	for (*ret_n = 0; list.n && str_split(&list, ',', &word); ++*ret_n)
+		words[*ret_n] = word;
+	return *ret_n ? words : NULL;
+}
+
 static void given_agent(struct scn *s, const struct args *a)
 {
 	static const char *const keys[] = { "concurrency", "input", "rate_limit_exit", "login_exit",
-		"recovery" };
+		"recovery", "format", "tools", "tools_deny" };
 	struct policy *p = &s->f.policy;
 	struct policy_agent *x = &s->agents[p->agents_n];
 	str recovery = pair_value(s, a, 1, "recovery");
@@ -115,7 +124,10 @@ static void given_agent(struct scn *s, const struct args *a)
 		.rate_limit_exit = pair_number(s, a, "rate_limit_exit", 0),
 		.login_exit = pair_number(s, a, "login_exit", 0),
 		.recovery = (enum rung)rung,
+		.format = format_find(pair_value(s, a, 1, "format")),
 	};
+	x->scope.allow = scn_list(s, pair_value(s, a, 1, "tools"), &x->scope.allow_n);
+	x->scope.deny = scn_list(s, pair_value(s, a, 1, "tools_deny"), &x->scope.deny_n);
 	if (p->agents_n++ == 0)
 		p->default_agent = x->name;
 }
@@ -217,14 +229,21 @@ static void push_to(struct scn *s, value *object, const char *key, value *item)
 /* Everything after the id: "after A,B", then pairs. */
 static void put_properties(struct scn *s, value *node, const struct args *a, size_t from)
 {
-	static const char *const keys[] = { "after", "agent", "role", "check", "priority" };
-	static const char *const as[] = { NULL, "suggestedAgent", "role", "checkCommand", NULL };
-	str deps = pair_value(s, a, from, "after"), dep;
+	static const char *const keys[] = { "after", "agent", "role", "check", "priority", "tools",
+		"tools_deny" };
+	static const char *const as[] = { NULL, "suggestedAgent", "role", "checkCommand", NULL,
+		NULL, NULL };
+	static const char *const lists[][2] = { { "after", "deps" }, { "tools", "toolsAllow" },
+		{ "tools_deny", "toolsDeny" } };
 	int64_t priority;
 
 	pairs_only(s, a, from, keys, ARRAY_LEN(keys));
-	while (str_split(&deps, ',', &dep))
-		push_to(s, node, "deps", value_str(&s->f.arena, dep));
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		str list = pair_value(s, a, from, lists[i][0]), item;
+
+		while (str_split(&list, ',', &item))
+			push_to(s, node, lists[i][1], value_str(&s->f.arena, item));
+	}
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		str text = pair_value(s, a, from, keys[i]);
 
@@ -287,7 +306,7 @@ const struct rule given_rules[] = {
 	{ "policy ...", given_policy, "options: name=value" },
 	{ "agent NAME ...", given_agent,
 			"concurrency=2 input=none rate_limit_exit=75 login_exit=77 "
-			"recovery=replan" },
+			"recovery=replan format=claude tools=read,edit tools_deny=web" },
 	{ "role NAME is agent NAME", given_role, "who does work of this role" },
 	{ "work may go from NAME to NAME", given_cross, "another agent may take it over" },
 	{ "allowed agents ...", given_allowed, "only these are given work" },
@@ -296,7 +315,8 @@ const struct rule given_rules[] = {
 	{ "the day begins at TIME", given_start, "what 00:00 of the scenario is on the clock" },
 	{ "goal NAME ...", given_goal, "priority=high at=01:00 budget_runs=5 plan=later" },
 	{ "phase NODE ...", given_phase, "after=P1" },
-	{ "task NODE ...", given_task, "after=T1,T2 agent=codex role=r check=make priority=1" },
+	{ "task NODE ...", given_task,
+			"after=T1,T2 agent=codex role=r check=make priority=1 tools=read,edit" },
 	{ "subtask NODE ...", given_subtask, "of the last task; as task" },
 	{ "ignore ...", given_ignore, "facts that need not be expected" },
 };

@@ -89,6 +89,44 @@ static void reassigns_to(struct scn *s, const struct args *a)
 	command(s, "work.reassign", p);
 }
 
+static void scope(struct scn *s, const struct args *a, size_t node, const char *key, str tools)
+{
+	value *p = node_params(s, a, node), *list = value_array(&s->f.arena);
+	size_t n;
+	const str *words = scn_list(s, tools, &n);
+
+	for (size_t i = 0; i < n; i++)
+		value_push(&s->f.arena, list, value_str(&s->f.arena, words[i]));
+	value_put(&s->f.arena, p, key, list);
+	command(s, "work.scope", p);
+}
+
+static void narrows(struct scn *s, const struct args *a)
+{
+	scope(s, a, 0, "allow", a->v[1].s);
+}
+
+static void takes_away(struct scn *s, const struct args *a)
+{
+	scope(s, a, 1, "deny", a->v[0].s);
+}
+
+/* A new config.toml is read. */
+static void configures(struct scn *s, const struct args *a)
+{
+	for (size_t i = 0; i < s->f.policy.agents_n; i++) {
+		struct tool_scope *x = &s->agents[i].scope;
+
+		if (!str_eq(s->agents[i].name, a->v[0].s))
+			continue;
+		*x = (struct tool_scope){ 0 };
+		if (!str_is(a->v[1].s, "all"))
+			x->allow = scn_list(s, a->v[1].s, &x->allow_n);
+		return;
+	}
+	scn_fail(s, "no agent is called " STR_FMT, STR_ARG(a->v[0].s));
+}
+
 static void update_work(struct scn *s, const struct args *a, const char *status)
 {
 	value *p = node_params(s, a, 0);
@@ -322,6 +360,10 @@ const struct rule people_rules[] = {
 	{ "person gives goal NAME NUM runs|tokens|microusd|ms", raises_budget, "a new budget" },
 	{ "person cancels|reopens|reruns|nudges|reassigns NODE TEXT?", does_to_node, "and why" },
 	{ "person reassigns NODE to NAME TEXT?", reassigns_to, "and why" },
+	{ "person narrows NODE to NAME TEXT?", narrows, "tools that it may use from now on" },
+	{ "person takes NAME from NODE TEXT?", takes_away, "tools that it may not use any more" },
+	{ "configuration lets NAME use NAME", configures,
+			"an agent, and its tools: read,edit or all" },
 	{ "person declares NODE done TEXT?", declares_done, "and why" },
 	{ "person blocks NODE TEXT?", blocks, "and why" },
 	{ "person unblocks NODE TEXT?", unblocks, "and why" },
