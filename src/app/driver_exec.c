@@ -320,6 +320,7 @@ static int lay_next(struct driver_run *d, str dispatch_id, str text, struct ov_e
 							.p))
 		return r;
 	r = file_create_atomic(next, json, 0600, err);
+	INJECT("next-laid");
 	if (r != OV_ECONFLICT)
 		return r;
 	if (file_read(&a, next, HOOK_FILE_MAX, &old, NULL) == 0 &&

@@ -88,15 +88,6 @@ static int64_t cost_of(const struct live_run *lr, const char **ret_source)
 	return price_of(&lr->x->o.config->prices, model_of(lr), &c->usage);
 }
 
-/* The run's, and what the next run of its assignment goes on with. */
-static bool session_is_known(const struct state *s, const struct run *r, str session, str model)
-{
-	const struct assignment *as = state_assignment(s, r->assignment_id);
-
-	return str_eq(r->session, session) && str_eq(r->model, model) && as &&
-			str_eq(as->session, session);
-}
-
 static void tell_session(struct live_run *lr)
 {
 	_cleanup_(arena_done)
@@ -106,7 +97,8 @@ static void tell_session(struct live_run *lr)
 	str session = str_from(lr->account->session), model = str_from(lr->account->model);
 	value *v;
 
-	if (!r || !session.n || session_is_known(engine_state(e), r, session, model))
+	if (!r || !session.n ||
+			(r->ready && str_eq(r->session, session) && str_eq(r->model, model)))
 		return;
 	v = value_object(&a);
 	value_put(&a, v, "run", value_str(&a, lr->id));

@@ -126,6 +126,7 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 {
 	struct voice v = voice_judge(t->w->policy, as, o, t->now);
 	struct decision d = about(DEC_MUTE, as), heard = about(DEC_SETTLED, as);
+	str tool = o && sign == LIFE_TOOL ? o->tool : STR("");
 
 	if (as->run->mute_at && v.heard_at > as->run->mute_at)
 		heard.escalation = open_question(t, as, "mute");
@@ -139,10 +140,12 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 	if (!v.mute || open_question(t, as, "mute"))
 		return;
 	d.why = arena_printf(t->a,
-			"run " STR_FMT " is busy (%s), but has written nothing and changed no file "
+			"run " STR_FMT " is busy (%s%s" STR_FMT
+			"), but has written nothing and changed no file "
 			"for " STR_FMT ". It is left alone; if it hangs: overseer run stop " STR_FMT
 			" --reason TEXT",
 			STR_ARG(as->run->id), status_name(&life_signs, (int)sign),
+			tool.n ? " " : "", STR_ARG(tool),
 			STR_ARG(duration_format_short(t->a, t->now - v.heard_at)),
 			STR_ARG(as->run->id));
 	tick_add(t, d);

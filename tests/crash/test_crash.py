@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "system"))
 import harness  # noqa: E402
 import promises  # noqa: E402
+import spoken  # noqa: E402
 from fake_model import FakeModel  # noqa: E402
 from harness import CLI, FAST, plan, task, wait_gone  # noqa: E402
 from promises import T  # noqa: E402
@@ -130,6 +131,85 @@ def asking(site, point):
     T.assertEqual([e["data"]["update"]["summary"] for e in events if e["type"] == "node.reported"], ["here"])
     asked = [e["data"]["dispatch"] for e in events if e["type"] == "dispatch.intended" and e["data"]["purpose"] == "nudge"]
     T.assertEqual(len(asked), 1)
+
+
+# Speaks the format of Claude Code; what it says when is a matter of the test.
+SPEAKER = r"""
+echo "$OVERSEER_RUN" >> "$HOME/started"
+cat "$HOME/words"
+echo done > "$OVERSEER_NODE.txt"
+git add -A && git commit -qm "work of $OVERSEER_NODE"
+"""
+
+
+def speaks(site, agent):
+    site.write("../agent.sh", "#!/bin/sh\n" + agent)
+    site.configure(FAST + site.agent_config() + 'format = "claude"\n[planner]\nfallback = false\n')
+
+
+def speaking(site, point):
+    """What a run says in its format is read anew by the next daemon, and taken once."""
+    speaks(site, SPEAKER)
+    words = [spoken.claude_init(), spoken.claude_says(spoken.update(summary="half")), spoken.claude_tool(),
+             spoken.claude_tool_result(), spoken.claude_says(spoken.update(summary="whole"), number=3),
+             spoken.claude_result()]
+    site.write("../words", "".join(json.dumps(line) + "\n" for line in words))
+    site.wait_goal(create_goal(site, point, title="spoken", plan=plan(task("T1"))))
+    events = site.events()
+
+    def of(kind):
+        return [e["data"] for e in events if e["type"] == kind]
+
+    T.assertEqual([d["update"]["summary"] for d in of("node.reported")], ["half", "whole"])
+    T.assertEqual([d["session"] for d in of("run.session")], [spoken.SESSION])
+    T.assertEqual([(d["verdict"], d["tokens"], d["tool_calls"]) for d in of("run.ended")], [("ok", 372, 1)])
+    T.assertEqual([d["amounts"]["tokens"] for d in of("goal.spent")], [372])
+    promises.runs_once(site, events)
+
+
+# Asks its hook what to do next when it is let to, until there is nothing.
+ASKER = r"""
+echo "$OVERSEER_RUN" >> "$HOME/started"
+cat "$HOME/words"
+echo here > "$HOME/hook.here"; read x < "$HOME/hook.go"
+while :; do
+    next=$(printf '{"hook_event_name":"Stop","session_id":"%s"}' "$SESSION" | "$HOOK" hook Stop)
+    [ "$next" ] || break
+    printf '%s\n' "$next" >> "$HOME/heard"
+done
+cat "$HOME/result"
+echo done > "$OVERSEER_NODE.txt"
+git add -A && git commit -qm "work of $OVERSEER_NODE"
+"""
+
+
+def telling(site, point):
+    """What a person says to an agent with hooks lies there once, and is taken once."""
+    gate = site.gate("hook")
+    speaks(site, f"SESSION={spoken.SESSION}\nHOOK={CLI}\n" + ASKER)
+    site.write("../words", json.dumps(spoken.claude_init()) + "\n")
+    site.write("../result", json.dumps(spoken.claude_result()) + "\n")
+    site.up()
+    goal = site.call("goal.create", title="told", plan=plan(task("T1")))["goal"]
+    gate.wait()
+    site.wait_type("run.session")
+    site.down()
+    site.up(OVERSEER_INJECT=point)
+    try:
+        site.call("work.nudge", node="T1", message="Mind the gap")
+    except ConnectionError:
+        pass
+    dead(site, point)
+    site.up()
+    site.wait_type("dispatch.result", result="accepted")
+    gate.go()
+    site.wait_goal(goal)
+    heard = site.home("heard")
+    T.assertEqual((heard.count("Mind the gap"), heard.count("\n")), (1, 1))
+    told = [e["data"] for e in site.events() if e["type"] == "dispatch.result" and e["data"]["result"] == "ok"
+            and e["data"].get("notes") == "hook"]
+    T.assertEqual(len(told), 1)
+    promises.runs_once(site, site.events())
 
 
 # Away from its branch, with something uncommitted, and a check that changes what it looks at.
@@ -304,6 +384,8 @@ def rebuilding(site, point):
 
 SCENARIOS = {
     asking: ["before-send", "after-send", "before-run-report", "after-run-report", "begin-send", "end-send"],
+    speaking: ["before-run-session", "after-run-session", "before-run-report", "after-run-report", "before-run-end"],
+    telling: ["begin-send", "next-laid", "after-send", "end-send"],
     wandering: ["git-harvest-attached", "git-restore-rescued"],
     stopping: ["begin-run-stop", "before-stop", "end-run-stop"],
     planned: ["begin-plan", "before-plan-outcome", "end-plan"],

@@ -5,7 +5,7 @@ import json
 import os
 import unittest
 
-from harness import FAST, SiteCase, plan, task
+from harness import CLI, FAST, SiteCase, plan, task
 from spoken import (SCRIPT, SESSION, Spoken, claude_init, claude_result, claude_retry, claude_says, claude_tool,
                     claude_tool_result, codex, config, update)
 
@@ -182,6 +182,45 @@ class Claude(SpokenCase):
 
 
 IDLE = '\n[supervisor]\nidle_after = "2s"\n'
+
+
+class Told(SpokenCase):
+    """Instructions to an agent that takes them at its next stop, by `overseer hook`."""
+
+    STOP = 'printf %s \'{"hook_event_name":"Stop","session_id":"' + SESSION + '"}\' | "$OVERSEER" hook Stop\n'
+
+    def stop(self):
+        """The agent wants to stop: what its hook answers."""
+        self.agent.sh(f'OVERSEER={CLI}\n' + self.STOP.replace("\n", f' > {self.s.root}/answer\n'))
+        return self.s.home("answer")
+
+    def test_next_stop(self):
+        """The first message is taken at the next stop; the second one, too late for that, is a run of its own."""
+        run = self.begin()
+        self.agent.say(claude_init())
+        self.s.wait_type("run.session", run=run)
+        self.assertEqual(self.stop(), "")
+        after = self.s.seq()
+        self.s.call("work.nudge", node="T1", message="Mind the gap")
+        sent = self.s.wait_type("dispatch.result", after=after, result="accepted", run=run)
+        self.s.call("work.nudge", node="T1", message="And the doors", force=True)
+        refused = self.s.wait_type("dispatch.result", after=sent["seq"], result="error", run=run)
+        self.assertIn("has not taken", refused["data"]["notes"])
+        answer = json.loads(self.stop())
+        self.assertEqual(answer["decision"], "block")
+        self.assertIn("Mind the gap", answer["reason"])
+        taken = self.s.wait_type("dispatch.result", result="ok", dispatch=sent["data"]["dispatch"])
+        self.assertEqual(taken["data"]["notes"], "hook")
+        self.agent.say(claude_result())
+        self.agent.end()
+        self.ended(run)
+        self.agent.up()
+        self.assertIn(f"--resume={SESSION}", self.agent.argv()[1])
+        self.assertIn("And the doors", self.s.home("prompt.2"))
+        self.agent.say(claude_init(), claude_result())
+        self.agent.sh(WORK)
+        self.agent.end()
+        self.s.wait_goal(self.goal)
 
 
 class Life(SpokenCase):
