@@ -62,7 +62,10 @@ static void world_perform(void *user, const struct effect *fx)
 
 static void world_published(void *user, const struct event *const *events, size_t n)
 {
-	server_published(user, events, n);
+	struct daemon *d = user;
+
+	executor_published(d->executor, events, n);
+	server_published(d, events, n);
 }
 
 static void world_wake_at(void *user, ov_time at)

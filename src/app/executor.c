@@ -69,6 +69,7 @@ void executor_set_config(struct executor *x, const struct config *c)
 {
 	x->o.config = c;
 	contain_set_config(x->contain, c);
+	executor_scopes(x, STR(""), STR(""));
 }
 
 size_t executor_busy(const struct executor *x)

@@ -106,5 +106,8 @@ void live_taken(void *user, str dispatch_id);
 void live_account_end(struct arena *a, const struct live_run *lr, const struct run_end *end,
 		value *v);
 
+/* executor_scope.c: lets the hooks of live runs know what they may use; node empty: of all */
+void executor_scopes(struct executor *x, str goal, str node);
+
 /* executor_plan.c: about a goal, so there is no assignment */
 void perform_plan(struct task *t, const struct assignment *none);

@@ -327,6 +327,7 @@ void executor_adopt(struct executor *x)
 		if (r->status == RUN_RUNNING && !map_get(&x->runs, r->id))
 			all &= adopt_one(x, r);
 	}
+	executor_scopes(x, STR(""), STR(""));
 	contain_clear(x->contain, engine_state(x->engine));
 	if (all)
 		return;

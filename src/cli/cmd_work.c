@@ -408,7 +408,9 @@ int cmd_work_scope(struct cli *c, struct ov_err *err)
 	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
 	out_f(&c->out, " may use: ");
 	out_text(&c->out, tools);
-	out_f(&c->out, ". This holds from its next run on.\nNext  overseer work show " STR_FMT "\n",
+	out_f(&c->out,
+			". This holds from its next turn on.\nNext  overseer work "
+			"show " STR_FMT "\n",
 			STR_ARG(out_clean(&c->out, value_str_at(res, "node"))));
 	return 0;
 }

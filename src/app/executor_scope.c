@@ -1,0 +1,58 @@
+/*
+ * Tools that were taken away from a run while it goes on: its process was started with more, but its
+ * hooks ask before each tool. So what they read is written anew, and the next call is judged by it.
+ */
+#include "agent/hook.h"
+#include "app/engine.h"
+#include "app/executor_impl.h"
+#include "base/str.h"
+#include "core/event.h"
+#include "core/scope.h"
+#include "core/state.h"
+#include "sys/file.h"
+
+static void refresh(struct executor *x, const struct live_run *lr, const struct run *r)
+{
+	const struct assignment *as = state_assignment(engine_state(x->engine), r->assignment_id);
+	const struct policy_agent *agent = policy_agent(&x->o.config->policy, r->agent);
+	struct arena a = ARENA_INIT;
+	const struct agent_format *f;
+	struct tool_scope scope, before;
+	const char *path = path_join(&a, lr->dir, HOOK_SCOPE);
+	str now, then;
+
+	/*
+	 * One that has no such file has no hooks. What was taken away once stays away, whatever the
+	 * configuration says by now; what cannot be written comes with the next run.
+	 */
+	if (as && agent && agent->format && file_read(&a, path, HOOK_FILE_MAX, &then, NULL) == 0 &&
+			scope_for_run(&a, agent, as, &scope, NULL) == 0) {
+		if (hook_scope_read(&a, then, &f, &before, NULL) == 0)
+			(void)scope_meet(&a, agent->format, &scope, &before, &scope, NULL);
+		now = hook_scope_text(&a, agent->format, &scope);
+		if (!str_eq(now, then))
+			(void)file_write_atomic(path, now, 0600, NULL);
+	}
+	arena_done(&a);
+}
+
+void executor_scopes(struct executor *x, str goal, str node)
+{
+	const struct state *s = engine_state(x->engine);
+	void *lr;
+	str id;
+
+	for (size_t i = 0; map_next(&x->runs, &i, &id, &lr);) {
+		const struct run *r = state_run(s, id);
+
+		if (r && (!node.n || (str_eq(r->goal_id, goal) && str_eq(r->node_id, node))))
+			refresh(x, lr, r);
+	}
+}
+
+void executor_published(struct executor *x, const struct event *const *events, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (events[i]->kind == EV_NODE_SCOPED)
+			executor_scopes(x, events[i]->goal, events[i]->node);
+}
