@@ -54,9 +54,12 @@ str said_text(struct arena *a, const struct node *n)
 
 	for (size_t i = 0; i < value_count(list); i++) {
 		str text = value_str_at(value_item(list, i), "text");
+		bool told = str_eq(text, n->answer); /* as an answer */
 
-		/* An answer is told as one already. */
-		if (!str_eq(text, n->answer))
+		/* Who says the same twice is heard once. */
+		for (size_t k = 0; k < i; k++)
+			told |= str_eq(text, value_str_at(value_item(list, k), "text"));
+		if (!told)
 			out = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(out),
 					out.n ? "\n\n" : "", STR_ARG(text));
 	}

@@ -11,6 +11,8 @@ void books_init(struct checker *c)
 	map_init(&c->runs, 4);
 	map_init(&c->effects, 5);
 	map_init(&c->dispatches, 6);
+	map_init(&c->sessions, 7);
+	map_init(&c->said, 8);
 }
 
 void books_done(struct checker *c)
@@ -21,6 +23,8 @@ void books_done(struct checker *c)
 	map_done(&c->runs);
 	map_done(&c->effects);
 	map_done(&c->dispatches);
+	map_done(&c->sessions);
+	map_done(&c->said);
 	vec_done(&c->goal_list);
 	vec_done(&c->node_list);
 	vec_done(&c->as_list);
@@ -255,6 +259,21 @@ static void take_assignment_moved(struct checker *c, const struct event *e)
 	put_live(c, as);
 }
 
+static void note_session(struct checker *c, struct run_book *r, const struct event *e)
+{
+	r->session = arena_str(&c->kept, value_str_at(e->data, "session"));
+	if (r->session.n)
+		map_put(&c->sessions, r->session, r);
+}
+
+static void take_run_session(struct checker *c, const struct event *e)
+{
+	struct run_book *r = book_run(c, e->run);
+
+	if (r)
+		note_session(c, r, e);
+}
+
 static void take_run_created(struct checker *c, const struct event *e)
 {
 	struct run_book *r = arena_new(&c->kept, struct run_book);
@@ -264,6 +283,7 @@ static void take_run_created(struct checker *c, const struct event *e)
 	r->status = RUN_STARTING;
 	r->started_at = e->at;
 	map_put(&c->runs, r->id, r);
+	note_session(c, r, e);
 	if (!r->as)
 		return;
 	r->as->run = r;
@@ -387,6 +407,7 @@ static void (*const takers[EVENT_KIND_COUNT])(struct checker *c, const struct ev
 	[EV_ASSIGNMENT_CREATED] = take_assignment_created,
 	[EV_ASSIGNMENT_MOVED] = take_assignment_moved,
 	[EV_RUN_CREATED] = take_run_created,
+	[EV_RUN_SESSION] = take_run_session,
 	[EV_RUN_STARTED] = take_run_moved,
 	[EV_RUN_ENDED] = take_run_moved,
 	[EV_EFFECT_INTENDED] = take_effect_intended,

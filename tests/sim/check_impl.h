@@ -57,6 +57,7 @@ struct run_book {
 	str sent_hash;      /* pace: the last that was sent to it */
 	ov_time sent_at;
 	int64_t reported; /* report_once: its output up to there */
+	str session;      /* one_session: intended, or heard from it */
 };
 
 struct as_book {
@@ -71,6 +72,7 @@ struct as_book {
 	struct run_book *run; /* the newest */
 
 	bool passed, verified, accepting; /* done_means_accepted */
+	str session;                      /* one_session: that its newest runs were heard of with */
 	ov_time over_t;                   /* spending_stops: since when there is no budget for it */
 };
 
@@ -123,6 +125,8 @@ struct checker {
 	/* ---- the books ---- */
 	struct arena kept;
 	struct map goals, nodes, assignments, runs, effects, dispatches;
+	struct map said;     /* words_reach: note of a person -> unsigned, how often it was said */
+	struct map sessions; /* every id that was ever intended or heard of */
 	VEC(struct goal_book *) goal_list;
 	VEC(struct node_book *) node_list;
 	VEC(struct as_book *) as_list;
@@ -217,6 +221,8 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(goals_end)             \
 	X(budget)                \
 	X(spending_stops)        \
+	X(one_session)           \
+	X(words_reach)           \
 	X(paused_is_paused)      \
 	X(over_is_over)          \
 	X(idle_is_idle)          \

@@ -29,7 +29,7 @@ struct exec_run {
 	bool compares;                  /* there was a look to compare the next one with */
 	uint64_t usage;
 	str fingerprint; /* owned */
-	bool looking;
+	bool looking, session_told;
 	struct hearing hearing;
 };
 

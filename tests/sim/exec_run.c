@@ -50,6 +50,22 @@ static void hear_usage(struct exec_run *er, const struct sim_run *r)
 	tape_call(er->x->d->tape, er->x->d->engine, TAPE_TOUCH);
 }
 
+/* Whoever reads its output from the beginning hears of its session once more. */
+static void hear_session(struct exec_run *er, const struct sim_run *r)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *v = value_object(&a);
+
+	if (er->session_told || !machine_session(r).n)
+		return;
+	er->session_told = true;
+	value_put(&a, v, "run", value_str(&a, er->id));
+	value_put(&a, v, "session", value_str(&a, machine_session(r)));
+	value_put(&a, v, "model", value_cstr(&a, "model"));
+	tape_report(er->x->d->tape, er->x->d->engine, STR("run.session"), v);
+}
+
 /* All output that was not heard yet. */
 static void hear(struct exec_run *er, const struct sim_run *r)
 {
@@ -57,6 +73,7 @@ static void hear(struct exec_run *er, const struct sim_run *r)
 	str bytes = str_sub(output, er->offset, output.n);
 
 	hear_usage(er, r);
+	hear_session(er, r);
 	if (bytes.n)
 		hearing_bytes(&er->hearing, bytes, er->offset);
 	er->offset = output.n;
@@ -89,6 +106,18 @@ static void sends_end(struct sim_exec *x, str run_id)
 	}
 }
 
+/* As agent/account judges: by what it said; a limit is a trouble like any other. */
+static void put_verdict(struct arena *a, value *v, const struct machine_end *end)
+{
+	bool ok = end->exit_code == 0 && !end->signal && !end->lost;
+	str trouble = end->limit.n ? end->limit : end->trouble;
+
+	value_put(a, v, "verdict", value_cstr(a, ok ? "ok" : "failed"));
+	if (!ok)
+		value_put(a, v, "trouble",
+				trouble.n ? value_str(a, trouble) : value_cstr(a, "unfinished"));
+}
+
 static void report_end(struct sim_exec *x, str run_id, const struct machine_end *end, size_t bytes)
 {
 	_cleanup_(arena_done)
@@ -110,7 +139,9 @@ static void report_end(struct sim_exec *x, str run_id, const struct machine_end 
 		value_put(&a, v, "tokens", value_int(&a, end->tokens));
 	if (end->cost_microusd)
 		value_put(&a, v, "cost_microusd", value_int(&a, end->cost_microusd));
-	if (end->limit.n)
+	if (end->speaks)
+		put_verdict(&a, v, end);
+	else if (end->limit.n)
 		value_put(&a, v, "limit", value_str(&a, end->limit));
 	if (end->resets_at)
 		value_put(&a, v, "resets_at_ms", value_int(&a, end->resets_at));
@@ -198,7 +229,7 @@ static void launch(struct exec_task *t, const struct run *run, const struct assi
 	struct sim_exec *x = t->x;
 	struct ov_err err = { 0 };
 	const struct dispatch *d = state_dispatch(exec_state(x), run->dispatch_id);
-	const struct policy *p = &x->s->config->policy;
+	const struct policy_agent *agent = policy_agent(&x->s->config->policy, as->agent);
 	struct machine_spec spec = {
 		.run_id = run->id,
 		.assignment_id = as->id,
@@ -209,12 +240,16 @@ static void launch(struct exec_task *t, const struct run *run, const struct assi
 		.dispatch_id = run->dispatch_id,
 		.epoch = as->epoch,
 		.attempt = run->attempt,
+		.session = run->session,
+		.resume = run->resumed,
 		.text = d ? hearing_dispatch_text(&t->arena, x->d->engine, d->seq) : STR(""),
 	};
 
-	for (size_t i = 0; i < p->agents_n; i++)
-		if (str_eq(p->agents[i].name, as->agent))
-			spec.input = p->agents[i].input;
+	if (agent) {
+		spec.input = agent->input;
+		spec.keeps = agent->format && agent->format->structured;
+		spec.hooks = agent->format && agent->format->hooks;
+	}
 	if (!spec.text.n)
 		ov_fail(&err, OV_ENOTFOUND, "the text of its dispatch is not in the log");
 	else if (sim_fault(x->s, FAULT_START))

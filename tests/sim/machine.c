@@ -69,6 +69,7 @@ struct machine *machine_new(struct sim *s)
 	map_init(&m->lanes, 3);
 	map_init(&m->taken, 4);
 	map_init(&m->places, 5);
+	sessions_init(m);
 	script_draw(m);
 	plan_freezes(m);
 	return m;
@@ -81,6 +82,7 @@ static void run_compact(struct sim_run *r)
 	buf_done(&r->output);
 	vec_done(&r->steps);
 	vec_done(&r->taken);
+	vec_done(&r->laid);
 }
 
 void machine_free(struct machine *m)
@@ -111,6 +113,7 @@ void machine_free(struct machine *m)
 	map_done(&m->lanes);
 	map_done(&m->taken);
 	map_done(&m->places);
+	sessions_done(m);
 	arena_done(&m->strings);
 	mem_free(m);
 }
@@ -395,7 +398,12 @@ static void run_note_spec(struct sim_run *r, const struct machine_spec *spec)
 		.epoch = spec->epoch,
 		.attempt = spec->attempt,
 		.input = spec->input,
+		.keeps = spec->keeps,
+		.hooks = spec->hooks,
+		.session = arena_str(a, spec->session),
+		.resume = spec->resume,
 	};
+	r->end.speaks = spec->keeps;
 	buf_adds(&r->text, spec->text);
 }
 
@@ -426,7 +434,9 @@ int machine_start(struct machine *m, const struct machine_spec *spec, struct ov_
 	sim_trace(m->s, "run " STR_FMT " of " STR_FMT " epoch %lld attempt %lld in " STR_FMT ": %s",
 			STR_ARG(r->spec.run_id), STR_ARG(r->node->key), (long long)spec->epoch,
 			(long long)spec->attempt, STR_ARG(spec->worktree), r->script->name);
-	run_recast(r, r->script->compose);
+	if (!spec->keeps)
+		run_notes(r, spec->text);
+	run_recast(r, spec->keeps ? compose_kept : r->script->compose);
 	return 0;
 }
 
@@ -477,7 +487,7 @@ void machine_listen(struct machine *m, struct sim_run *r, int life, machine_hear
 }
 
 /* The number of a request, as the text gives it; empty: none. */
-static str nonce_in(str text)
+str nonce_in(str text)
 {
 	static const str before = STR_INIT("\nRequest ");
 	size_t at = str_find(text, before);
@@ -512,13 +522,18 @@ int machine_deliver(struct machine *m, str run_id, str dispatch_id, str text, st
 
 	if (!r || !r->alive)
 		return ov_fail(err, OV_ESTATE, "run " STR_FMT " is over", STR_ARG(run_id));
-	if (!r->spec.input)
+	if (!r->spec.input && !r->spec.hooks)
 		return ov_fail(err, OV_ESTATE, "run " STR_FMT " reads no input", STR_ARG(run_id));
 	if (took_before(r, dispatch_id) && !m->no_dedupe)
 		return 0;
 	t = taken_of(m, dispatch_id);
-	t->times++;
 	vec_push(&r->taken, t->id);
+	if (!r->spec.input) {
+		run_lay(r, t->id, text);
+		return 0;
+	}
+	t->times++;
+	run_notes(r, text);
 	nonce = nonce_in(text);
 	if (nonce.n)
 		keep_nonce(m, nonce);

@@ -13,8 +13,12 @@ struct sim_run;
 struct machine_spec {
 	str run_id, assignment_id, goal_id, node_id, agent, worktree, dispatch_id;
 	int64_t epoch, attempt;
-	str text;   /* the instruction */
-	bool input; /* the agent reads further instructions while it runs */
+	str text;    /* the instruction */
+	bool input;  /* the agent reads further instructions while it runs */
+	bool keeps;  /* it keeps sessions, and says when it is ready and how it went */
+	bool hooks;  /* what it is sent it takes when it would stop */
+	str session; /* its own id: to be gone on with, or for a new one; empty: it chooses one */
+	bool resume;
 };
 
 /* How it ended, as the exit record tells. */
@@ -25,7 +29,9 @@ struct machine_end {
 	ov_time ended_at; /* as the clock showed */
 	str message;
 	int64_t tokens, cost_microusd;
-	str limit; /* "rate_limited", "login", "": as the agent says itself */
+	bool speaks; /* it says itself how it went: the trouble tells */
+	str trouble; /* "session_lost" ...; empty: none */
+	str limit;   /* "rate_limited", "login", "": as the agent says itself */
 	ov_time resets_at;
 };
 
@@ -60,6 +66,8 @@ int machine_deliver(struct machine *m, str run_id, str dispatch_id, str text, st
 void machine_stop(struct machine *m, str run_id);
 /* CPU and IO that its processes have used so far: grows while they do anything. OV_ENOTFOUND: not known. */
 int machine_usage(struct machine *m, str run_id, uint64_t *ret, struct ov_err *err);
+/* The session that it has said it is; empty: nothing was said yet. */
+str machine_session(const struct sim_run *r);
 /* Does the agent wait for a person, as its stream would tell? Empty: no. */
 str machine_waits(const struct sim_run *r);
 /* Everything dies: a restart of the machine. Ends are on record as lost. */
@@ -88,6 +96,14 @@ unsigned machine_alive(const struct machine *m); /* runs, of whatever node */
 bool machine_strong_life(const struct machine *m, str run_id, ov_time within);
 /* Processes that were left behind by runs that are over. */
 unsigned machine_orphans(const struct machine *m);
+/*
+ * Words of people are marked (MACHINE_NOTE and a number). How often agents got the note in a text, by
+ * whatever way; and the last that one and the same session got twice (empty: none).
+ */
+#define MACHINE_NOTE "note-"
+str machine_note_in(str text);
+unsigned machine_noted(const struct machine *m, str note);
+str machine_repeated(const struct machine *m);
 /* For tests that break an invariant on purpose: a second agent for a run that lives; input twice. */
 void machine_sabotage_second(struct machine *m, str run_id);
 void machine_sabotage_deafness(struct machine *m, bool no_dedupe);

@@ -65,6 +65,18 @@ struct lane_memory {
 	ov_time limited_until, logged_out_until;
 };
 
+/* A conversation that an agent keeps on its disk. */
+struct session_memory {
+	str id, worktree;
+	bool lost;      /* its files are gone */
+	VEC(str) notes; /* words of people that it was told */
+};
+
+/* What waits for an agent with hooks until it would stop. */
+struct laid {
+	str dispatch, text;
+};
+
 struct sim_run {
 	struct machine *m;
 	struct machine_spec spec; /* texts are the machine's; the instruction is in `text` */
@@ -89,6 +101,8 @@ struct sim_run {
 	int64_t told_tokens; /* used so far, as its output tells */
 	const char *waits;
 	VEC(str) taken; /* dispatches that the shim took */
+	VEC(struct laid) laid;
+	struct session_memory *session; /* NULL: not ready, or keeps none */
 
 	struct machine_end end;
 	ov_time ended_at; /* since the beginning */
@@ -107,6 +121,10 @@ enum { NONCES = 8, NONCE_MAX = 24 };
 
 struct machine {
 	struct sim *s;
+	struct map sessions, notes; /* notes: word of a person -> struct taken */
+	VEC(struct session_memory *) session_list;
+	VEC(struct taken *) note_list;
+	str repeated;
 	struct map runs, nodes, lanes, taken, places; /* places: worktree -> its newest run */
 	VEC(struct sim_run *) all;
 	VEC(struct sim_run *) live;
@@ -140,6 +158,19 @@ bool run_odds(struct sim_run *r, unsigned per_mille);
 ov_time run_between(struct sim_run *r, ov_time lo, ov_time hi);
 struct lane_memory *run_lane(struct sim_run *r);
 struct taken *taken_of(struct machine *m, str dispatch_id);
+
+/* ---- machine_session.c ---- */
+void sessions_init(struct machine *m);
+void sessions_done(struct machine *m);
+/* As its script says, after it has said that it is ready; unless what it shall go on with is not there. */
+void compose_kept(struct sim_run *r);
+/* It has got this text: the words of people in it are noted. */
+void run_notes(struct sim_run *r, str text);
+void run_lay(struct sim_run *r, str dispatch_id, str text);
+/* It would stop: true when it takes what waited for that, and goes on. */
+bool run_takes_laid(struct sim_run *r);
+str nonce_in(str text);
+act_fn act_ready, act_trouble;
 
 /* ---- script.c ---- */
 void compose_finish(struct sim_run *r);

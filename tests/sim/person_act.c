@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "tests/sim/machine.h"
 #include "tests/sim/person_impl.h"
 
 value *params_about(struct arena *a, const char *key, str text)
@@ -139,8 +140,12 @@ static void fill_nudge(struct acting *x, value *params)
 {
 	if (odds(x, 300))
 		value_put(x->a, params, "force", value_bool(x->a, true));
-	if (odds(x, 500))
-		params_text(x->a, params, "message", "how far are you?");
+	if (odds(x, x->p->s->setup.sessions ? 900 : 500))
+		value_put(x->a, params, "message",
+				value_strf(x->a, "how far are you? " MACHINE_NOTE "%llu.",
+						(unsigned long long)++x->p->notes));
+	if (x->p->s->setup.sessions && odds(x, 250))
+		value_put(x->a, params, "now", value_bool(x->a, true));
 }
 
 static void fill_events(struct acting *x, value *params)
@@ -232,9 +237,13 @@ static const struct noun {
 };
 
 /* Whoever looks first does what fits; but things change, and some do not look. */
-static unsigned weight_of(const struct act *act, str status, bool looks)
+static unsigned weight_of(const struct people *p, const struct act *act, str status, bool looks)
 {
-	return !looks || !act->fits || str_is(status, act->fits) ? act->weight : 0;
+	/* Where agents keep sessions people talk to them. */
+	unsigned weight = act->fill == fill_nudge && p->s->setup.sessions ? 10 * act->weight
+									  : act->weight;
+
+	return !looks || !act->fits || str_is(status, act->fits) ? weight : 0;
 }
 
 static const struct act *act_draw(struct people *p, const struct act *acts, size_t n, str status)
@@ -243,12 +252,12 @@ static const struct act *act_draw(struct people *p, const struct act *acts, size
 	size_t all = 0, at, i = 0;
 
 	for (size_t k = 0; k < n; k++)
-		all += weight_of(&acts[k], status, looks);
+		all += weight_of(p, &acts[k], status, looks);
 	if (all == 0)
 		return NULL;
 	at = sim_below(p->s, RNG_PERSON, all);
-	while (at >= weight_of(&acts[i], status, looks))
-		at -= weight_of(&acts[i++], status, looks);
+	while (at >= weight_of(p, &acts[i], status, looks))
+		at -= weight_of(p, &acts[i++], status, looks);
 	return &acts[i];
 }
 

@@ -216,6 +216,16 @@ void act_vanish(struct sim_run *r, int64_t arg)
 
 void act_exit(struct sim_run *r, int64_t arg)
 {
+	/* What an agent that says how it went may say when that was not well. */
+	static const char *const bad_ends[] = { "other", "unfinished", "network", "max_turns",
+		"context", "refused", "overloaded" };
+
+	if (arg == 0 && !r->stopping && run_takes_laid(r))
+		return;
+	if (r->spec.keeps && arg != 0)
+		r->end.trouble = str_from(r->stopping
+						? "interrupted"
+						: bad_ends[run_below(r, ARRAY_LEN(bad_ends))]);
 	run_tell(r);
 	run_end(r, arg, 0, false, STR(""));
 }

@@ -124,16 +124,34 @@ static void add_rest(struct sim *s, struct buf *b)
 	}
 }
 
+/* Its format, when it keeps sessions: NULL when it is any command. */
+static const char *draw_format(struct sim *s)
+{
+	/* With hooks and ids of ours, with hooks, with ids of ours, with neither. */
+	static const char *const formats[] = { "claude", "codex", "gemini", "opencode" };
+
+	if (!s->setup.sessions || !sim_odds(s, RNG_SESSION, 650))
+		return NULL;
+	return formats[sim_below(s, RNG_SESSION, ARRAY_LEN(formats))];
+}
+
 static void add_agents(struct sim *s, struct buf *b)
 {
 	static const char *const first_rungs[] = { "resend", "replan", "reassign", "escalate" };
 
+	s->setup.sessions = !s->o.fleet && sim_odds(s, RNG_SESSION, 450);
 	for (int64_t i = 0; i < s->setup.agents; i++) {
-		buf_addf(b,
-				"[agents.a%lld]\ncommand = [\"agent\", \"{prompt}\"]\nprompt = "
-				"\"arg\"\n",
-				(long long)i + 1);
-		buf_addf(b, "input = \"%s\"\n", odds(s, 600) ? "stdin" : "none");
+		const char *format = draw_format(s);
+		bool input = odds(s, 600);
+
+		buf_addf(b, "[agents.a%lld]\n", (long long)i + 1);
+		if (format)
+			buf_addf(b, "format = \"%s\"\n", format);
+		else
+			buf_addf(b,
+					"command = [\"agent\", \"{prompt}\"]\nprompt = \"arg\"\n"
+					"input = \"%s\"\n",
+					input ? "stdin" : "none");
 		buf_addf(b, "recovery = \"%s\"\n", first_rungs[below(s, ARRAY_LEN(first_rungs))]);
 		if (odds(s, 200))
 			add_int(s, b, "concurrency", 1, 4);

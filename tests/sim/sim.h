@@ -52,6 +52,7 @@ enum sim_stream {
 	RNG_DAEMON,
 	RNG_ENTROPY,
 	RNG_DISK,
+	RNG_SESSION,
 	RNG_STREAMS
 };
 
@@ -99,6 +100,7 @@ struct sim_setup {
 	ov_time patience; /* and so long after that every goal must have ended, or be with a person */
 	uint32_t faults;    /* bit per enum sim_fault that is on */
 	uint32_t intensity; /* of all rates, in percent */
+	bool sessions;      /* some agents keep sessions */
 	bool planner;       /* goals come without a plan, and a model makes one */
 };
 

@@ -655,3 +655,25 @@ TEST(more_than_fits_into_an_instruction_is_not_taken)
 	refused(&f, "work.nudge", json(&f, "{'node': 'T1', 'message': '%s'}", text), OV_ELIMIT);
 	fixture_done(&f);
 }
+
+TEST(who_says_the_same_twice_is_heard_once)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+	str text;
+
+	ready(&f, as, "s-1");
+	for (int i = 0; i < 2; i++) {
+		nudge(&f, ", 'message': 'mind the tests', 'force': true");
+		effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	}
+	end_with(&f, as, 0, ", 'verdict': 'ok'");
+	harvested(&f);
+	text = instruction(&f);
+	text = str_sub(text, str_find(text, STR("mind the tests")) + 1, text.n);
+	assert_int_equal(str_find(text, STR("mind the tests")), text.n);
+	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
+	ready(&f, as, "s-1");
+	assert_int_equal(as->node->said.n, 0);
+	fixture_done(&f);
+}
