@@ -193,7 +193,7 @@ static void on_error(struct stream *s, const value *v)
 		str n = str_sub(text, again.n, text.n);
 
 		f.kind = FACT_RETRYING;
-		if (!str_to_i64(str_sub(n, 0, str_find_byte(n, '/')), &f.attempt))
+		if (!str_to_i64(str_sub(n, 0, str_find_byte(n, '/')), &f.attempt) || f.attempt < 0)
 			f.attempt = 0;
 	}
 	stream_tell(s, f);

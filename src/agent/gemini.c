@@ -178,7 +178,7 @@ void gemini_error_line(struct stream *s, str line)
 		str n = str_sub(line, attempt.n, line.n);
 
 		f = trouble_fact(FACT_RETRYING, line, 0);
-		if (!str_to_i64(str_sub(n, 0, str_find_byte(n, ' ')), &f.attempt))
+		if (!str_to_i64(str_sub(n, 0, str_find_byte(n, ' ')), &f.attempt) || f.attempt < 0)
 			f.attempt = 0;
 		stream_tell(s, f);
 	} else if (!str_starts(line, STR("at ")) && !str_starts(line, STR("status:")) &&

@@ -177,6 +177,7 @@ static const struct op_param run_log[] = {
 	RUN,
 	{ "offset", PARAM_INT, false, "byte to begin with", 0 },
 	{ "max_bytes", PARAM_INT, false, "at most so many (65536)", 512 * 1024 },
+	{ "errors", PARAM_BOOL, false, "what it wrote to its errors, where that is kept apart", 0 },
 	{ "wait_ms", PARAM_INT, false,
 			"when there is nothing yet: wait for output or the end, so long at most",
 			30000 },

@@ -1,11 +1,7 @@
-#include <unistd.h>
-
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/command.h"
 #include "data/json.h"
-
-enum { LOG_PAGE = 256 * 1024, LOG_WAIT_MS = 25 * 1000 };
 
 /* How it ended, in a word or two. */
 static str outcome(struct arena *a, const value *x)
@@ -162,89 +158,6 @@ int cmd_run_show(struct cli *c, struct ov_err *err)
 	if (r == 0 && !done)
 		show_run(c, res);
 	return r;
-}
-
-static void print_page(struct cli *c, const value *page)
-{
-	str text = value_str_at(page, "text");
-	int64_t left_out = value_int_at(page, "left_out_bytes");
-
-	if (c->json) {
-		json_write(&c->out.buf, page);
-		buf_addc(&c->out.buf, '\n');
-		return;
-	}
-	if (left_out && !cli_has(c, "raw")) {
-		const char *dots = c->out.utf8 ? "\xe2\x80\xa6" : "...";
-
-		out_f(&c->out, "\n%s " STR_FMT " left out %s\n", dots,
-				STR_ARG(out_bytes(&c->out, left_out)), dots);
-	}
-	buf_adds(&c->out.buf, cli_has(c, "raw") ? text : out_clean_lines(&c->out, text));
-}
-
-/* One page from the offset on; while following, the daemon waits for more. */
-static int read_page(struct cli *c, struct arena *a, int64_t offset, bool follow, const value **ret,
-		struct ov_err *err)
-{
-	value *params = value_object(a);
-
-	value_put(a, params, "run", value_str(a, c->args[0]));
-	value_put(a, params, "offset", value_int(a, offset));
-	value_put(a, params, "max_bytes", value_int(a, LOG_PAGE));
-	if (!follow)
-		return client_call(&c->client, CALL_READ, "run.log", params, ret, err);
-	value_put(a, params, "wait_ms", value_int(a, LOG_WAIT_MS));
-	return client_ask(&c->client, "run.log", params, LOG_WAIT_MS + c->timeout_ms, ret, err);
-}
-
-static int log_loop(struct cli *c, struct arena *a, bool follow, struct ov_err *err)
-{
-	int64_t offset = 0;
-
-	for (;;) {
-		const value *page;
-		int64_t next;
-		bool ended;
-		int r;
-
-		arena_reset(a);
-		r = read_page(c, a, offset, follow, &page, err);
-		if (r != 0)
-			return r;
-		next = value_int_at(page, "next_offset");
-		ended = value_bool_at(page, "ended");
-		if (next > offset || (c->json && offset == 0 && !follow))
-			print_page(c, page);
-		r = out_flush(&c->out, STDOUT_FILENO, err);
-		if (r < 0)
-			return r;
-		if (next <= offset && (ended || !follow))
-			return 0;
-		/* Without --follow a run that writes faster than we read must not hold us for ever. */
-		if (!follow && next >= value_int_at(page, "size"))
-			return 0;
-		offset = MAX(next, offset);
-	}
-}
-
-int cmd_run_log(struct cli *c, struct ov_err *err)
-{
-	struct arena *whole = c->arena, a = ARENA_INIT;
-	bool follow = cli_has(c, "follow");
-	int r = cli_store(c, err);
-
-	if (r == 0 && follow)
-		r = client_connect(&c->client, err);
-	if (r == 0 && follow)
-		r = client_catch_signals(&c->client, err);
-	if (r < 0)
-		return r;
-	c->client.arena = c->out.arena = &a;
-	r = log_loop(c, &a, follow, err);
-	c->client.arena = c->out.arena = whole;
-	arena_done(&a);
-	return r == CLIENT_SIGNAL ? 130 : r;
 }
 
 int cmd_run_stop(struct cli *c, struct ov_err *err)

@@ -147,7 +147,7 @@ static const struct flag run_list_flags[] = {
 };
 static const struct flag run_log_flags[] = {
 	BOOL("follow", "go on with what comes, until the run ends or Ctrl-C"),
-	BOOL("raw", "print control characters as they are"),
+	BOOL("raw", "print what it wrote as it is: lines of JSON, control characters"),
 };
 static const struct flag events_flags[] = {
 	BOOL("follow", "go on with what comes, until Ctrl-C"),

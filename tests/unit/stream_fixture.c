@@ -68,7 +68,7 @@ void fact_dump(struct buf *out, const struct fact *f)
 	buf_addf(out, " @%llu\n", (unsigned long long)f->offset);
 }
 
-static void on_fact(void *user, const struct fact *f)
+void heard_fact(void *user, const struct fact *f)
 {
 	struct heard *h = user;
 
@@ -89,7 +89,7 @@ void heard_done(struct heard *h)
 
 void heard_feed(struct heard *h, const char *format, str output, str errors, size_t piece)
 {
-	struct stream *s = stream_new(format_find(str_from(format)), on_fact, h);
+	struct stream *s = stream_new(format_find(str_from(format)), heard_fact, h);
 
 	if (!piece)
 		piece = MAX(output.n, errors.n) + 1;

@@ -21,6 +21,8 @@ struct heard {
 	ov_time at; /* when everything is heard */
 };
 
+/* Hears one fact; user: a struct heard. */
+void heard_fact(void *user, const struct fact *f);
 void heard_init(struct heard *h);
 void heard_done(struct heard *h);
 /* Feeds a stream of this format in pieces of this size (0: whole), and ends it. */

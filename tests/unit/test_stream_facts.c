@@ -1,0 +1,587 @@
+/* Framing, and what single lines of each format mean that no capture shows. */
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "tests/rng.h"
+#include "tests/test.h"
+#include "tests/unit/stream_fixture.h"
+
+#define THREAD "{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n"
+#define TURN "{\"type\":\"turn.started\"}\n"
+
+/* The facts without their offsets, which are tested apart. */
+static const char *without_offsets(struct buf *facts)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < facts->n; i++) {
+		if (facts->p[i] == '\n')
+			while (facts->p[n - 1] != '@' || facts->p[n - 2] != ' ')
+				n--;
+		if (facts->p[i] == '\n')
+			n -= 2;
+		facts->p[n++] = facts->p[i];
+	}
+	facts->n = n;
+	buf_reserve(facts, 1);
+	facts->p[n] = '\0';
+	return buf_cstr(facts);
+}
+
+static void facts_are(const char *format, const char *output, const char *errors,
+		const char *expected)
+{
+	struct heard h;
+
+	heard_init(&h);
+	heard_feed(&h, format, str_from(output), str_from(errors), 0);
+	assert_string_equal(without_offsets(&h.facts), expected);
+	heard_done(&h);
+}
+
+/* ---- framing ---- */
+
+TEST(lines_that_say_nothing_are_passed_over)
+{
+	struct heard h;
+
+	heard_init(&h);
+	heard_feed(&h, "codex",
+			STR("\n  \r\nnot JSON\n[1]\n{\"type\":\n{}\n{\"type\":7}\n"
+			    "{\"type\":\"new.thing\",\"x\":[{}]}\n{\"TYPE\":\"turn.started\"}"
+			    "\n" TURN),
+			(str){ 0 }, 0);
+	assert_string_equal(without_offsets(&h.facts), "turn_started\n");
+	assert_int_equal(h.counts.lines, 8);
+	assert_int_equal(h.counts.skipped, 3);
+	heard_done(&h);
+}
+
+TEST(the_last_line_needs_no_newline)
+{
+	facts_are("codex", THREAD "{\"type\":\"turn.started\"}", "",
+			"ready session=\"t\"\nturn_started\n");
+}
+
+TEST(a_line_that_is_too_long_is_skipped)
+{
+	size_t n = STREAM_LINE_MAX + 10;
+	char *long_line = mem_alloc(n + 1);
+	struct buf text = BUF_INIT;
+
+	memset(long_line, 'x', n);
+	long_line[n] = '\n';
+	for (int whole = 0; whole < 2; whole++) {
+		struct heard h;
+
+		buf_clear(&text);
+		buf_adds(&text, STR(TURN "{\"a\":\""));
+		buf_add(&text, long_line, n + 1);
+		buf_adds(&text, STR(TURN));
+		heard_init(&h);
+		heard_feed(&h, "codex", buf_str(&text), (str){ 0 }, whole ? 0 : 4096);
+		assert_int_equal(h.counts.too_long, 1);
+		assert_int_equal(h.counts.lines, 2);
+		heard_done(&h);
+	}
+	buf_done(&text);
+	mem_free(long_line);
+}
+
+/* A line of ten megabytes is read; one of as many values would take a hundred times its memory. */
+TEST(a_large_line_is_read_but_not_a_rich_one)
+{
+	struct buf text = BUF_INIT;
+	struct heard h;
+
+	buf_adds(&text, STR("{\"type\":\"turn.started\",\"x\":\""));
+	for (int i = 0; i < 10 << 20; i++)
+		buf_addc(&text, i % 7 ? 'a' : ',');
+	buf_adds(&text, STR("\"}\n{\"type\":\"turn.started\",\"x\":["));
+	for (int i = 0; i < 2 << 20; i++)
+		buf_adds(&text, STR("1,"));
+	buf_adds(&text, STR("1]}\n"));
+	heard_init(&h);
+	heard_feed(&h, "codex", buf_str(&text), (str){ 0 }, 65536);
+	assert_int_equal(h.account.turns, 1);
+	assert_int_equal(h.counts.too_long, 1);
+	heard_done(&h);
+	buf_done(&text);
+}
+
+TEST(deep_nesting_is_skipped)
+{
+	struct buf text = BUF_INIT;
+	struct heard h;
+
+	buf_adds(&text, STR("{\"type\":\"turn.started\",\"x\":"));
+	for (int i = 0; i < 100000; i++)
+		buf_addc(&text, '[');
+	buf_adds(&text, STR("\n" TURN));
+	heard_init(&h);
+	heard_feed(&h, "codex", buf_str(&text), (str){ 0 }, 0);
+	assert_int_equal(h.counts.skipped, 1);
+	assert_int_equal(h.account.turns, 1);
+	heard_done(&h);
+	buf_done(&text);
+}
+
+TEST(characters_that_are_none_are_replaced)
+{
+	facts_are("codex",
+			"{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\","
+			"\"text\":"
+			"\"a\xff\xc3 \\ud83d \\ude00\\ud83d\\ude00 \\\\ud83d \\\"\"}}\n",
+			"",
+			"message text=\"a\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd \xef\xbf\xbd"
+			"\xf0\x9f\x98\x80 \\ud83d \"\"\n");
+}
+
+struct counted {
+	size_t n;
+	uint64_t offset;
+};
+
+static void count(void *user, const struct fact *f)
+{
+	struct counted *c = user;
+
+	c->n++;
+	c->offset = f->offset;
+}
+
+TEST(gaps_and_repeats)
+{
+	struct counted c = { 0 };
+	struct stream *s = stream_new(format_find(STR("codex")), count, &c);
+
+	stream_bytes(s, STR(TURN), 0);
+	stream_bytes(s, STR(TURN), 0); /* heard before */
+	assert_int_equal(c.n, 1);
+	stream_bytes(s, STR("rned\"}\n" TURN), 17); /* overlaps */
+	assert_int_equal(c.n, 2);
+	assert_int_equal(c.offset, 48);
+	stream_bytes(s, STR("{\"type\":"), 48);
+	stream_bytes(s, STR(TURN "{\"ty"), 1000); /* the rest of the line is lost */
+	assert_int_equal(c.n, 3);
+	assert_int_equal(c.offset, 1024);
+	assert_int_equal(stream_counts(s).gaps, 1);
+	stream_bytes(s, (str){ "\0\0\0", 3 }, 1028);
+	stream_bytes(s, (str){ "\0\0" TURN, 26 }, 1031);
+	assert_int_equal(c.n, 4);
+	assert_int_equal(stream_counts(s).gaps, 2);
+	stream_free(s);
+	assert_null(stream_free(NULL));
+}
+
+/* Any split of any mixture of lines, good and bad, gives the same. */
+TEST(splits_do_not_matter)
+{
+	static const char *const lines[] = { THREAD, TURN, "garbage\n", "\n",
+		"{\"type\":\"error\"}\n",
+		"{\"type\":\"item.started\",\"item\":{\"id\":\"1\",\"type\":\"web_search\"}}\n",
+		"{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":5}}\n", "\xff\xfe{}\n",
+		"{\"type\":\"turn.failed\",\"error\":{\"message\":\"\\ud800\"}}\n" };
+	struct rng rng = { 11 };
+
+	for (int round = 0; round < 300; round++) {
+		struct buf text = BUF_INIT;
+		struct heard whole, parts;
+		struct stream *s;
+		size_t at = 0;
+
+		for (size_t i = rng_below(&rng, 20); i > 0; i--) {
+			buf_adds(&text, str_from(lines[rng_below(&rng, ARRAY_LEN(lines))]));
+			if (rng_below(&rng, 10) == 0) /* two writers at once */
+				text.n -= MIN(text.n, rng_below(&rng, 9));
+		}
+		heard_init(&whole);
+		heard_init(&parts);
+		heard_feed(&whole, "codex", buf_str(&text), (str){ 0 }, 0);
+		s = stream_new(format_find(STR("codex")), heard_fact, &parts);
+		while (at < text.n) {
+			size_t n = 1 + rng_below(&rng, 40);
+
+			stream_bytes(s, str_sub(buf_str(&text), at, n), at);
+			at += n;
+		}
+		stream_end(s);
+		stream_free(s);
+		assert_string_equal(buf_cstr(&whole.facts), buf_cstr(&parts.facts));
+		heard_done(&whole);
+		heard_done(&parts);
+		buf_done(&text);
+	}
+}
+
+TEST(nobody_reads_what_has_no_form)
+{
+	facts_are("raw", TURN, "error: x\n", "");
+}
+
+/* ---- troubles ---- */
+
+TEST(troubles_by_status)
+{
+	static const struct {
+		int status;
+		enum trouble trouble;
+	} cases[] = { { 0, TROUBLE_NONE }, { 200, TROUBLE_NONE }, { 400, TROUBLE_REFUSED },
+		{ 401, TROUBLE_LOGIN }, { 402, TROUBLE_RATE_LIMITED }, { 403, TROUBLE_LOGIN },
+		{ 404, TROUBLE_REFUSED }, { 408, TROUBLE_NETWORK }, { 413, TROUBLE_CONTEXT },
+		{ 429, TROUBLE_RATE_LIMITED }, { 500, TROUBLE_OVERLOADED },
+		{ 529, TROUBLE_OVERLOADED } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(trouble_of_status(cases[i].status), cases[i].trouble);
+}
+
+TEST(troubles_by_words)
+{
+	static const struct {
+		const char *text;
+		enum trouble trouble;
+		int status;
+	} cases[] = {
+		{ "exceeded retry limit, last status: 429 Too Many Requests", TROUBLE_RATE_LIMITED,
+				429 },
+		{ "unexpected status 401 Unauthorized: bad key", TROUBLE_LOGIN, 401 },
+		{ "API Error: 400 bad thing", TROUBLE_REFUSED, 400 },
+		{ "API Error: 400 prompt is too long: 9 tokens", TROUBLE_CONTEXT, 400 },
+		{ "Your credit balance is too low", TROUBLE_RATE_LIMITED, 0 },
+		{ "{\"error\":{\"code\":503}}", TROUBLE_OVERLOADED, 503 },
+		{ "You've hit your usage limit.", TROUBLE_RATE_LIMITED, 0 },
+		{ "connect ECONNREFUSED 127.0.0.1:4444", TROUBLE_NETWORK, 0 },
+		{ "stream disconnected before completion", TROUBLE_NETWORK, 0 },
+		{ "Invalid API key \xc2\xb7 Please run /login", TROUBLE_LOGIN, 0 },
+		{ "No conversation found with session ID: x", TROUBLE_SESSION_LOST, 0 },
+		{ "Maximum session turns exceeded", TROUBLE_MAX_TURNS, 0 },
+		{ "Operation aborted", TROUBLE_INTERRUPTED, 0 },
+		{ "error on line 404040 of status.c", TROUBLE_OTHER, 0 },
+		{ "it is broken", TROUBLE_OTHER, 0 },
+		{ "", TROUBLE_OTHER, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		int status = -1;
+
+		assert_int_equal(trouble_of_text(str_from(cases[i].text), &status),
+				cases[i].trouble);
+		assert_int_equal(status, cases[i].status);
+		assert_int_equal(trouble_of_text(str_from(cases[i].text), NULL), cases[i].trouble);
+	}
+}
+
+TEST(when_it_may_be_tried_again)
+{
+	static const struct {
+		const char *text;
+		ov_time resets_at;
+		int64_t wait_ms;
+	} cases[] = {
+		{ "Claude AI usage limit reached|1749924000", 1749924000000, 0 },
+		{ "Claude AI usage limit reached|soon", 0, 0 },
+		{ "limit reached|99999999999999999999999", 0, 0 },
+		{ "Please try again in 2 days 3 hours 5 minutes.", 0,
+				2 * OV_DAY + 3 * OV_HOUR + 5 * OV_MINUTE },
+		{ "Your quota will reset after 18h32m10s.", 0,
+				18 * OV_HOUR + 32 * OV_MINUTE + 10 * OV_SECOND },
+		{ "Please retry in 12.7s, thanks", 0, 12 * OV_SECOND },
+		{ "retry after 250ms", 0, 250 },
+		{ "try again in a moment", 0, 0 },
+		{ "try again in 5", 0, 0 },
+		{ "try again in 5 parsecs", 0, 0 },
+		{ "nothing", 0, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		ov_time at;
+		int64_t wait;
+
+		trouble_when(str_from(cases[i].text), &at, &wait);
+		assert_int_equal(at, cases[i].resets_at);
+		assert_int_equal(wait, cases[i].wait_ms);
+	}
+}
+
+TEST(names)
+{
+	for (int i = 0; i < TROUBLE_COUNT; i++)
+		assert_int_equal(trouble_parse(str_from(trouble_name((enum trouble)i))), i);
+	assert_int_equal(trouble_parse(STR("nonsense")), -1);
+	assert_string_equal(fact_name(FACT_RETRYING), "retrying");
+	assert_null(format_find(STR("nonsense")));
+}
+
+/* ---- Claude Code ---- */
+
+TEST(claude_limits)
+{
+	facts_are("claude",
+			"{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":"
+			"\"allowed\"}}\n"
+			"{\"rate_limit_info\":{\"status\":\"rejected\",\"resetsAt\":1749924000,"
+			"\"rateLimitType\":\"five_hour\"},\"type\":\"rate_limit_event\"}\n"
+			"{\"type\":\"assistant\",\"error\":\"rate_limit\",\"api_error_status\":429,"
+			"\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"You've hit your "
+			"limit\"}]},"
+			"\"api_error_params\":{\"rate_limit_info\":{\"resetsAt\":1749925000}}}\n"
+			"{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,"
+			"\"result\":\"You've hit your limit\"}\n",
+			"",
+			"trouble trouble=rate_limited resets=1749924000000 text=\"five_hour\"\n"
+			"trouble failed trouble=rate_limited status=429 resets=1749925000000 "
+			"text=\"You've hit your limit\"\n"
+			"usage cost=-1\n"
+			"turn_ended failed trouble=rate_limited status=429 resets=1749925000000 "
+			"text=\"You've hit your limit\"\n");
+}
+
+TEST(claude_says_why_in_many_ways)
+{
+	facts_are("claude",
+			"{\"type\":\"system\",\"subtype\":\"api_retry\",\"error_status\":null,"
+			"\"error\":\"unknown\",\"attempt\":2,\"retry_delay_ms\":7.5}\n"
+			"{\"type\":\"system\",\"subtype\":\"api_retry\",\"error_status\":404,"
+			"\"error\":\"unknown\"}\n"
+			"{\"type\":\"tool_progress\",\"tool_use_id\":\"x\",\"elapsed_time_"
+			"seconds\":30}\n"
+			"{\"type\":\"tool_progress\",\"tool_use_id\":\"x\",\"subagent_retry\":"
+			"{\"attempt\":3,\"error_status\":529,\"error_category\":\"overloaded\"}}\n"
+			"{\"type\":\"assistant\",\"error\":\"model_not_found\",\"message\":{"
+			"\"content\":"
+			"[{\"type\":\"text\",\"text\":\"?\"}]}}\n"
+			"{\"type\":\"result\",\"subtype\":\"error_during_execution\",\"errors\":["
+			"\"?\"]}\n",
+			"",
+			"retrying trouble=network attempt=2 wait=7 text=\"unknown\"\n"
+			"retrying trouble=refused status=404 text=\"unknown\"\n"
+			"retrying child trouble=overloaded status=529 attempt=3 "
+			"text=\"overloaded\"\n"
+			"trouble failed trouble=refused text=\"?\"\n"
+			"usage cost=-1\n"
+			"turn_ended failed trouble=refused text=\"?\"\n");
+}
+
+TEST(claude_asks_and_thinks)
+{
+	facts_are("claude",
+			"{\"type\":\"control_request\",\"request\":{\"subtype\":\"can_use_tool\","
+			"\"tool_name\":\"Bash\",\"tool_use_id\":\"t\",\"input\":{\"command\":"
+			"\"ls\"}}}\n"
+			"{\"type\":\"control_request\",\"request\":{\"subtype\":\"initialize\"}}\n"
+			"{\"type\":\"stream_event\",\"event\":{\"type\":\"content_block_delta\"}}\n"
+			"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"thinking\"},"
+			"{\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"web_search\","
+			"\"input\":"
+			"{\"a\":1}},{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"s\"}]}}"
+			"\n"
+			"{\"type\":\"system\",\"subtype\":\"notification\",\"text\":\"hm\"}\n",
+			"error: unknown option\nsome warning\n",
+			"permission_wanted id=\"t\" name=\"Bash\" text=\"ls\"\n"
+			"progress\n"
+			"progress\n"
+			"tool_started id=\"s\" name=\"web_search\" text=\"{\"a\":1}\"\n"
+			"tool_ended id=\"s\"\n"
+			"notice text=\"hm\"\n"
+			"trouble failed trouble=other text=\"error: unknown option\"\n");
+}
+
+/* The same status again and again is a timer. */
+TEST(claude_compacts)
+{
+#define STATUS(s) "{\"type\":\"system\",\"subtype\":\"status\",\"status\":" s "}\n"
+	facts_are("claude",
+			STATUS("\"requesting\"") STATUS("\"compacting\"") STATUS(
+					"\"compacting\"") STATUS("null")
+					STATUS("\"compacting\"") "{\"type\":\"system\",\"subtype\":"
+								 "\"compact_boundary\",\"compact_"
+								 "metadata\":"
+								 "{\"post_tokens\":9}}\n",
+			"",
+			"compaction_started\ncompaction_ended\ncompaction_started\n"
+			"compaction_ended\ncontext used=9\n");
+}
+
+/* Numbers that cannot be, and things in the place of others. */
+TEST(claude_is_not_believed_everything)
+{
+	struct heard h;
+
+	heard_init(&h);
+	heard_feed(&h, "claude",
+			STR("{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"usage\":{"
+			    "\"input_tokens\":-5,\"output_tokens\":1e300},\"content\":{\"a\":1}}}\n"
+			    "{\"type\":\"result\",\"modelUsage\":[1,2],\"total_cost_usd\":1e99}\n"
+			    "{\"type\":\"result\",\"modelUsage\":{\"m\":{\"costUSD\":-1},\"n\":7}}"
+			    "\n"
+			    "{\"type\":\"result\",\"model_usage_since_last_result\":{\"m\":{"
+			    "\"costUSD\":"
+			    "0.5,\"inputTokens\":3}}}\n"
+			    "{\"type\":\"user\",\"message\":{\"content\":[7,{\"type\":\"tool_"
+			    "result\"}]},"
+			    "\"tool_result_meta\":{\"x\":1}}\n{\"type\":\"system\"}\n"),
+			(str){ 0 }, 0);
+	assert_int_equal(h.account.usage.input, 3);
+	assert_int_equal(h.account.usage.output, 0);
+	assert_int_equal(h.account.cost_microusd, 500000);
+	heard_done(&h);
+}
+
+/* ---- Codex ---- */
+
+TEST(codex_items)
+{
+	facts_are("codex",
+			"{\"type\":\"item.started\",\"item\":{\"id\":\"1\",\"type\":\"todo_list\","
+			"\"items\":[{\"text\":\"a\"}]}}\n"
+			"{\"type\":\"item.updated\",\"item\":{\"id\":\"1\",\"type\":\"todo_list\"}}"
+			"\n"
+			"{\"type\":\"item.completed\",\"item\":{\"id\":\"1\",\"type\":\"todo_"
+			"list\"}}\n"
+			"{\"type\":\"item.completed\",\"item\":{\"id\":\"2\",\"type\":\"web_"
+			"search\","
+			"\"query\":\"q\"}}\n"
+			"{\"type\":\"item.completed\",\"item\":{\"id\":\"3\",\"type\":\"file_"
+			"change\","
+			"\"changes\":[{\"path\":\"a\"},{\"path\":\"b\"}],\"status\":\"declined\"}}"
+			"\n"
+			"{\"type\":\"item.completed\",\"item\":{\"id\":\"4\",\"type\":\"mcp_tool_"
+			"call\","
+			"\"server\":\"s\",\"tool\":\"t\",\"arguments\":{\"path\":\"p\"},"
+			"\"error\":{\"message\":\"no\"},\"status\":\"failed\"}}\n"
+			"{\"type\":\"item.started\",\"item\":{\"id\":\"5\",\"type\":\"agent_"
+			"message\"}}\n"
+			"{\"type\":\"item.completed\",\"item\":{\"id\":\"6\",\"type\":"
+			"\"reasoning\"}}\n"
+			"{\"type\":\"error\",\"message\":\"Reconnecting... x\"}\n"
+			"{\"type\":\"turn.completed\"}\n",
+			"",
+			"tool_started id=\"1\" name=\"update_plan\" text=\"[{\"text\":\"a\"}]\"\n"
+			"progress\n"
+			"tool_ended id=\"1\" name=\"update_plan\"\n"
+			"tool_started id=\"2\" name=\"web_search\" text=\"q\"\n"
+			"tool_ended id=\"2\" name=\"web_search\"\n"
+			"tool_started id=\"3\" name=\"apply_patch\" text=\"a b\"\n"
+			"tool_ended id=\"3\" name=\"apply_patch\" failed\n"
+			"permission_denied id=\"3\" name=\"apply_patch\" failed\n"
+			"tool_started id=\"4\" name=\"mcp__s__t\" text=\"p\"\n"
+			"tool_ended id=\"4\" name=\"mcp__s__t\" failed text=\"no\"\n"
+			"progress\n"
+			"retrying failed trouble=other text=\"Reconnecting... x\"\n"
+			"turn_ended\n");
+}
+
+/* Its input counts what came from the cache. */
+TEST(codex_usage)
+{
+	facts_are("codex",
+			"{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":1000,"
+			"\"cached_input_tokens\":300,\"cache_write_input_tokens\":50,"
+			"\"output_tokens\":20,\"reasoning_output_tokens\":5}}\n",
+			"2026-11-15T00:08:53Z ERROR codex_core: error=unsupported\nWARNING: "
+			"proceeding\n"
+			"Error: no rollout found for thread id x\n",
+			"usage total in=650 out=20 read=300 write=50 cost=-1\nturn_ended\n"
+			"trouble failed trouble=session_lost text=\"Error: no rollout found for "
+			"thread id "
+			"x\"\n");
+}
+
+/* ---- Gemini CLI ---- */
+
+TEST(gemini_says_more_than_its_result)
+{
+	facts_are("gemini",
+			"{\"type\":\"init\",\"session_id\":\"s\"}\n"
+			"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"a\",\"delta\":"
+			"true}\n"
+			"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"b\",\"delta\":"
+			"true}\n"
+			"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"c\"}\n"
+			"{\"type\":\"error\",\"severity\":\"warning\",\"message\":\"hm\"}\n"
+			"{\"type\":\"error\",\"severity\":\"error\","
+			"\"message\":\"Maximum session turns exceeded\"}\n"
+			"{\"type\":\"result\",\"status\":\"success\",\"stats\":{\"total_tokens\":"
+			"100,"
+			"\"input_tokens\":60,\"output_tokens\":30,\"cached\":10}}\n",
+			"Attempt 3 failed with status 429. Retrying with backoff... _ApiError: x\n"
+			"    at throwErrorIfNotOK (status 500)\n  status: 429\nWarning: quota\n",
+			"ready session=\"s\"\nturn_started\nprogress\nprogress\n"
+			"message text=\"ab\"\nprogress\nmessage text=\"c\"\n"
+			"notice text=\"hm\"\n"
+			"trouble failed trouble=max_turns text=\"Maximum session turns exceeded\"\n"
+			"usage in=50 out=40 read=10 cost=-1\n"
+			"turn_ended failed trouble=max_turns text=\"Maximum session turns "
+			"exceeded\"\n"
+			"retrying failed trouble=rate_limited status=429 attempt=3 text=\"Attempt "
+			"3 "
+			"failed with status 429. Retrying with backoff... _ApiError: x\"\n");
+}
+
+TEST(gemini_tools_and_last_words)
+{
+	facts_are("gemini",
+			"{\"type\":\"tool_result\",\"tool_id\":\"t\",\"status\":\"error\","
+			"\"error\":"
+			"{\"type\":\"policy_violation\",\"message\":\"no\"}}\n"
+			"{\"type\":\"message\",\"role\":\"user\",\"content\":\"u\"}\n"
+			"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"last\","
+			"\"delta\":true}\n",
+			"",
+			"tool_ended id=\"t\" failed text=\"no\"\n"
+			"permission_denied id=\"t\" failed text=\"no\"\n"
+			"progress\nmessage text=\"last\"\n");
+}
+
+/* ---- opencode ---- */
+
+TEST(opencode_ends_in_many_ways)
+{
+	facts_are("opencode",
+			"{\"type\":\"step_start\",\"sessionID\":\"s\"}\n"
+			"{\"type\":\"reasoning\",\"sessionID\":\"s\"}\n"
+			"{\"type\":\"tool_use\",\"part\":{\"tool\":\"bash\",\"callID\":\"1\","
+			"\"state\":"
+			"{\"status\":\"running\",\"input\":{\"command\":\"ls\"}}}}\n"
+			"{\"type\":\"tool_use\",\"part\":{\"tool\":\"edit\",\"callID\":\"2\","
+			"\"state\":"
+			"{\"status\":\"error\",\"error\":\"rejected permission to use\"}}}\n"
+			"{\"type\":\"step_finish\",\"part\":{\"reason\":\"length\",\"cost\":0.5,"
+			"\"tokens\":"
+			"{\"input\":1,\"output\":2,\"reasoning\":3,\"cache\":{\"read\":4,\"write\":"
+			"5}}}}\n"
+			"{\"type\":\"error\",\"error\":{\"name\":\"MessageAbortedError\"}}\n",
+			"",
+			"ready session=\"s\"\nturn_started\nprogress\n"
+			"tool_started id=\"1\" name=\"bash\" text=\"ls\"\n"
+			"tool_started id=\"2\" name=\"edit\"\n"
+			"tool_ended id=\"2\" name=\"edit\" failed text=\"rejected permission to "
+			"use\"\n"
+			"permission_denied id=\"2\" name=\"edit\" failed text=\"rejected "
+			"permission to "
+			"use\"\n"
+			"usage in=1 out=5 read=4 write=5 cost=500000\ncontext used=15\n"
+			"turn_ended failed trouble=context text=\"length\"\n"
+			"turn_ended failed trouble=interrupted text=\"MessageAbortedError\"\n");
+}
+
+TEST(opencode_retries_in_its_log)
+{
+	facts_are("opencode", "",
+			"level=ERROR message=\"stream error\" session.id=ses_1 small=true "
+			"error.error=\"x\"\n"
+			"level=ERROR run=1 message=\"stream error\" session.id=ses_1 small=false "
+			"error.error=\"AI_APICallError: \\\"Too Many Requests\\\"\"\n"
+			"level=ERROR message=\"stream error\" session.id=ses_1 small=false "
+			"error.error=boom\n"
+			"level=ERROR message=other error=\"401 Unauthorized\"\n"
+			"\x1b[91m\x1b[1mError: \x1b[0mSession not found\nlevel\nx=\"",
+			"ready session=\"ses_1\"\n"
+			"retrying failed trouble=rate_limited attempt=1 text=\"AI_APICallError: "
+			"\\\"Too Many Requests\\\"\"\n"
+			"retrying failed trouble=other attempt=2 text=\"boom\"\n"
+			"trouble failed trouble=session_lost text=\"Error: Session not found\"\n");
+}
+
+TEST_MAIN
