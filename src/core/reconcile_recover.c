@@ -126,7 +126,7 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 {
 	struct voice v = voice_judge(t->w->policy, as, o, t->now);
 	struct decision d = about(DEC_MUTE, as), heard = about(DEC_SETTLED, as);
-	str tool = o && sign == LIFE_TOOL ? o->tool : STR("");
+	str tool = o && o->tool_in_flight ? o->tool : STR("");
 
 	if (as->run->mute_at && v.heard_at > as->run->mute_at)
 		heard.escalation = open_question(t, as, "mute");
@@ -145,8 +145,10 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 			"for " STR_FMT ". It is left alone; if it hangs: overseer run stop " STR_FMT
 			" --reason TEXT",
 			STR_ARG(as->run->id), status_name(&life_signs, (int)sign),
-			tool.n ? " " : "", STR_ARG(tool),
-			STR_ARG(duration_format_short(t->a, t->now - v.heard_at)),
+			!tool.n                             ? ""
+					: sign == LIFE_TOOL ? " "
+							    : ", tool ",
+			STR_ARG(tool), STR_ARG(duration_format_short(t->a, t->now - v.heard_at)),
 			STR_ARG(as->run->id));
 	tick_add(t, d);
 }

@@ -246,6 +246,46 @@ TEST(what_cannot_be_read_is_unknown)
 	site_close(&s);
 }
 
+TEST(of_an_agent_that_speaks_its_words_count_and_not_its_bytes)
+{
+	struct site s;
+	static struct account c;
+	const struct observation *o;
+
+	account_init(&c, NULL, 0);
+	site_open(&s, "echo up; exec sleep 300");
+	wait_output(&s);
+	c.life_at = 1000;
+	c.tools[c.tools_n++] = (struct account_tool){ .name = "Bash", .since = 900 };
+	observe_account(s.o, STR("run_1"), &c, 12, COST_UNKNOWN);
+	/* The look finds a file that was written to just now. */
+	o = look(&s);
+	assert_int_equal(o->output_at, 1000);
+	assert_true(o->tool_in_flight && str_is(o->tool, "Bash"));
+	assert_int_equal(o->tool_since, 900);
+	assert_int_equal(o->tokens, 12);
+	assert_int_equal(o->cost_microusd, 0);
+	/* While it tries again no tool of it is life, and nothing that it wrote is. */
+	c.retrying = true;
+	c.retrying_since = 1100;
+	c.trouble = TROUBLE_LOGIN;
+	c.status = 401;
+	snprintf(c.waiting_for, sizeof(c.waiting_for), "Bash");
+	observe_account(s.o, STR("run_1"), &c, 12, 7);
+	o = look(&s);
+	assert_int_equal(o->output_at, 1000);
+	assert_true(o->retrying && !o->tool_in_flight);
+	assert_int_equal(o->retrying_since, 1100);
+	assert_true(str_is(o->trouble, "HTTP 401, login"));
+	assert_true(str_is(o->waiting_for, "permission: Bash"));
+	assert_int_equal(o->cost_microusd, 7);
+	/* A clock of the agent's that is wrong does not reach into the future. */
+	c.life_at = clock_wall() + OV_HOUR;
+	observe_account(s.o, STR("run_1"), &c, 12, 7);
+	assert_true(seen(&s)->output_at <= clock_wall());
+	site_close(&s);
+}
+
 TEST(looks_are_taken_once_and_may_outlive_their_run)
 {
 	struct site s;
