@@ -19,7 +19,8 @@
 
 enum {
 	RUN_MS = 5 * 60 * 1000, /* of one run */
-	INTERRUPT_MS = 10 * 1000,
+	QUIET_MS = 10 * 1000,   /* in a turn: some tell of a tool only when it is over */
+	NOTHING_MS = 60 * 1000,
 	CONFIG_MAX = 1024 * 1024,
 };
 
@@ -43,13 +44,18 @@ static void on_output(void *user, str bytes, uint64_t at)
 	t->seen.bytes += bytes.n;
 }
 
-/* A tool is at work: now there is something to interrupt. */
-static void interrupt(struct agent_test *t)
+/* It is in the middle of something. */
+static void interrupt(void *user)
 {
+	struct agent_test *t = user;
+
+	if (t->seen.interrupted)
+		return;
+	loop_timer_off(t->quiet);
 	t->seen.interrupted = true;
 	t->seen.interrupted_us = clock_mono_us();
 	if (t->driver->interrupt(t->run, NULL) == 0)
-		loop_timer_in(t->timer, INTERRUPT_MS);
+		loop_timer_in(t->timer, t->config->interrupt_grace);
 }
 
 static void on_fact(void *user, const struct fact *f, ov_time at)
@@ -62,8 +68,10 @@ static void on_fact(void *user, const struct fact *f, ov_time at)
 	t->seen.hooks += hook;
 	if (!t->seen.first_us)
 		t->seen.first_us = clock_mono_us();
-	if (t->interrupts && f->kind == FACT_TOOL_STARTED && !t->seen.interrupted)
+	if (t->interrupts && f->kind == FACT_TOOL_STARTED)
 		interrupt(t);
+	else if (t->interrupts && !t->seen.interrupted)
+		loop_timer_in(t->quiet, QUIET_MS);
 }
 
 static void on_taken(void *user, str dispatch_id)
@@ -115,11 +123,15 @@ static int follow(struct agent_test *t, const struct driver_ask *ask, struct ov_
 		return r;
 	t->timer = loop_timer(t->loop, on_time, t);
 	loop_timer_in(t->timer, RUN_MS);
+	t->quiet = loop_timer(t->loop, interrupt, t);
+	if (t->interrupts)
+		loop_timer_in(t->quiet, NOTHING_MS);
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		sources[i] = loop_signal(t->loop, signals[i], on_signal, t);
 	loop_run(t->loop);
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		loop_source_free(sources[i]);
+	loop_source_free(t->quiet);
 	loop_source_free(t->timer);
 	return 0;
 }

@@ -246,7 +246,8 @@ static int fourth(struct agent_test *t, struct ov_err *err)
 		skipped(t, "interrupts", "it did not run the command that was to be interrupted");
 	else
 		passed(t, "interrupts", !t->seen.killed,
-				t->seen.killed ? STR("it did not end after SIGINT, and was killed")
+				t->seen.killed ? STR("it did not end within "
+						     "supervisor.interrupt_grace, and was killed")
 					       : arena_printf(t->a, "it ended within " STR_FMT,
 								 STR_ARG(seconds(t,
 										 t->seen.interrupted_us,

@@ -20,11 +20,11 @@ struct agent_test {
 	const struct agent_format *format;
 	const struct driver *driver;
 	struct loop *loop;
-	struct loop_source *timer;
+	struct loop_source *timer, *quiet;
 	struct driver_run *run;
 	str session;
 	int runs;
-	bool interrupts; /* the run is to be interrupted at its first tool */
+	bool interrupts; /* the run is to be interrupted in the middle of something */
 	bool cancelled;  /* by a signal to us */
 	bool failed;
 	struct account account;

@@ -70,6 +70,15 @@ static value *roles_value(struct arena *a, const struct config *c, str agent)
 	return v;
 }
 
+/* The scope as configured; null: all that it has. */
+static value *tools_value(struct op_ctx *cx, const struct config_agent *agent)
+{
+	const struct policy_agent *p = &cx->config->policy.agents[agent - cx->config->agents];
+
+	return p->scope.allow || p->scope.deny_n ? tool_scope_value(cx->arena, &p->scope)
+						 : value_null(cx->arena);
+}
+
 static value *agent_value(struct op_ctx *cx, const struct config_agent *agent)
 {
 	struct arena *a = cx->arena;
@@ -89,6 +98,7 @@ static value *agent_value(struct op_ctx *cx, const struct config_agent *agent)
 	value_put(a, v, "in_use", value_int(a, in_use(cx->state, agent->name)));
 	value_put(a, v, "concurrency", value_int(a, agent->concurrency));
 	value_put(a, v, "limit", lane_value(a, state_lane(cx->state, agent->name)));
+	value_put(a, v, "tools", tools_value(cx, agent));
 	value_put(a, v, "resumes", value_bool(a, f->resumes));
 	value_put(a, v, "hooks", value_bool(a, f->hooks));
 	value_put(a, v, "description", value_str(a, agent->description));

@@ -30,6 +30,18 @@ static void state_cell(struct out *o, const value *x)
 		cell(o, S_GREEN, STR("ready"));
 }
 
+/* "read, edit; not web" */
+static str tools_text(struct arena *a, const value *tools)
+{
+	str allow = joined(a, value_at(tools, "allow"), ", "),
+	    deny = joined(a, value_at(tools, "deny"), ", ");
+
+	if (!allow.n)
+		allow = STR("all");
+	return deny.n ? arena_printf(a, STR_FMT "; not " STR_FMT, STR_ARG(allow), STR_ARG(deny))
+		      : allow;
+}
+
 static void agent_row(struct out *o, const value *x)
 {
 	str tags = joined(o->arena, value_at(x, "capabilities"), ", "),
@@ -43,11 +55,12 @@ static void agent_row(struct out *o, const value *x)
 	cell_f(o, S_PLAIN, "%lld of %lld", (long long)value_int_at(x, "in_use"),
 			(long long)value_int_at(x, "concurrency"));
 	state_cell(o, x);
+	cell(o, S_PLAIN, out_short(o, tools_text(o->arena, value_at(x, "tools")), 40));
 	cell(o, S_DIM, out_short(o, tags.n ? tags : about, 40));
 	row_end(o);
 }
 
-static const char *const heads[] = { "AGENT", "KIND", "MODEL", "IN USE", "STATE", "FOR" };
+static const char *const heads[] = { "AGENT", "KIND", "MODEL", "IN USE", "STATE", "TOOLS", "FOR" };
 
 int cmd_agent_list(struct cli *c, struct ov_err *err)
 {

@@ -22,6 +22,8 @@ description = "knows much"
 capabilities = ["c", "review"]
 cost_tier = "high"
 concurrency = 3
+tools = ["read", "shell"]
+tools_deny = ["web"]
 [agents.bare]
 format = "codex"
 [roles]
@@ -93,7 +95,7 @@ class AgentTest(SiteCase):
     ALL = ["starts", "streams", "edits", "usage", "hooks", "resumes", "denies", "interrupts"]
 
     def trial(self, broken="", code=0):
-        site = self.site("[supervisor]\nstop_grace = \"1s\"\n" + CONFIG)
+        site = self.site("[supervisor]\nstop_grace = \"1s\"\ninterrupt_grace = \"2s\"\n" + CONFIG)
         os.makedirs(os.path.join(site.root, "bin"))
         os.chmod(site.write("../bin/claude", CLAUDE), 0o755)
         site.env["PATH"] = os.path.join(site.root, "bin") + ":" + site.env["PATH"]
@@ -171,11 +173,13 @@ class AgentList(SiteCase):
         self.assertEqual((known["title"], known["model"], known["program"]), ("Claude Code", "some-model", None))
         self.assertEqual((known["capabilities"], known["cost_tier"]), (["c", "review"], "high"))
         self.assertEqual((known["roles"], known["in_use"], known["concurrency"]), (["reviewer"], 0, 3))
+        self.assertEqual(known["tools"], {"allow": ["read", "shell"], "deny": ["web"]})
+        self.assertIsNone(found["bare"]["tools"])
         self.assertTrue(known["hooks"] and known["resumes"])
         self.assertEqual(found["bare"]["program"], os.path.join(site.root, "bin/codex"))
         text = site.cli("agent", "list")
         self.assertRegex(text, r"script \* +exec/raw +- +0 of 256 +ready")
-        self.assertRegex(text, r"known +exec/claude +some-model +0 of 3 +\S+/missing is not found +c, review")
+        self.assertRegex(text, r"known +exec/claude +some-model +0 of 3 +\S+/missing is not found +read, shell; not web +c, review")
         # Without a daemon, from the store as it lies there.
         site.down()
         self.assertEqual(list(self.agents(site)), ["script", "known", "bare"])
