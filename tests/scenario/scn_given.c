@@ -112,19 +112,21 @@ static void given_agent(struct scn *s, const struct args *a)
 	struct policy *p = &s->f.policy;
 	struct policy_agent *x = &s->agents[p->agents_n];
 	str recovery = pair_value(s, a, 1, "recovery");
+	str name = pair_value(s, a, 1, "format");
+	const struct agent_format *format = name.n ? format_find(name) : NULL;
 	int rung = recovery.n ? status_parse(&rungs, recovery) : (int)RUNG_RESEND;
 
-	if (p->agents_n == SCN_AGENTS || rung < 0)
-		scn_fail(s, "too many agents, or no such rung");
+	if (p->agents_n == SCN_AGENTS || rung < 0 || (name.n && !format))
+		scn_fail(s, "too many agents, or no such rung or format");
 	pairs_only(s, a, 1, keys, ARRAY_LEN(keys));
 	*x = (struct policy_agent){
 		.name = a->v[0].s,
 		.concurrency = pair_number(s, a, "concurrency", 256),
-		.input = !str_is(pair_value(s, a, 1, "input"), "none"),
+		.input = !str_is(pair_value(s, a, 1, "input"), "none") && !format,
+		.format = format,
 		.rate_limit_exit = pair_number(s, a, "rate_limit_exit", 0),
 		.login_exit = pair_number(s, a, "login_exit", 0),
 		.recovery = (enum rung)rung,
-		.format = format_find(pair_value(s, a, 1, "format")),
 	};
 	x->scope.allow = scn_list(s, pair_value(s, a, 1, "tools"), &x->scope.allow_n);
 	x->scope.deny = scn_list(s, pair_value(s, a, 1, "tools_deny"), &x->scope.deny_n);

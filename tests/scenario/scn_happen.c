@@ -245,6 +245,28 @@ static void is_lost(struct scn *s, const struct args *a)
 	end_run(s, a, "'exit_code': -1, 'lost': true");
 }
 
+static void is_ready(struct scn *s, const struct args *a)
+{
+	world_submit(s, "run.session",
+			json(&s->f, "{'run': '" STR_FMT "', 'session': '" STR_FMT "'}",
+					STR_ARG(running(s, a)->id), STR_ARG(a->v[1].s)));
+}
+
+static void ends_well(struct scn *s, const struct args *a)
+{
+	end_run(s, a, "'exit_code': 1, 'signal': 0, 'verdict': 'ok'");
+}
+
+static void ends_in_trouble(struct scn *s, const struct args *a)
+{
+	end_run(s, a,
+			arena_cstr(&s->f.arena,
+					arena_printf(&s->f.arena,
+							"'exit_code': 0, 'verdict': 'failed', "
+							"'trouble': '" STR_FMT "'",
+							STR_ARG(a->v[1].s))));
+}
+
 static const struct {
 	const char *word;
 	enum effect_kind kind;
@@ -380,6 +402,10 @@ const struct rule happen_rules[] = {
 	{ "NODE ends with exit NUM TEXT?", ends_with_exit, "and what it said" },
 	{ "NODE ends by signal NUM", ends_by_signal, "it was killed" },
 	{ "NODE is lost", is_lost, "nobody knows how it ended" },
+	{ "NODE is ready as NAME", is_ready, "the agent says which session it is" },
+	{ "NODE ends well", ends_well, "the agent says so, whatever its exit status" },
+	{ "NODE ends in trouble NAME TEXT?", ends_in_trouble,
+			"the agent says so: max_turns, session_lost, rate_limited ..." },
 	{ STEP " " OUTCOME, step_ends, "the step under way, or the next such step" },
 	{ "every " STEP " " OUTCOME, every_step_ends, "all from now on" },
 	{ STEP " takes DUR", step_takes, "the step under way, or the next such step" },

@@ -150,6 +150,19 @@ static void unblocks(struct scn *s, const struct args *a)
 	update_work(s, a, "queued");
 }
 
+static void says(struct scn *s, const struct args *a)
+{
+	value *p = value_object(&s->f.arena);
+	const struct node *n = scn_node(s, a->v[0].s);
+
+	put_text(s, p, "node", n->id);
+	put_text(s, p, "goal", n->goal->id);
+	put_text(s, p, "message", a->v[1].s);
+	if (a->n > 2)
+		value_put(&s->f.arena, p, "now", value_bool(&s->f.arena, true));
+	command(s, "work.nudge", p);
+}
+
 static void stops_run(struct scn *s, const struct args *a)
 {
 	const struct assignment *as = scn_node(s, a->v[0].s)->assignment;
@@ -368,6 +381,8 @@ const struct rule people_rules[] = {
 	{ "person blocks NODE TEXT?", blocks, "and why" },
 	{ "person unblocks NODE TEXT?", unblocks, "and why" },
 	{ "person stops the run of NODE TEXT?", stops_run, "and why" },
+	{ "person tells NODE TEXT", says, "when it can be told" },
+	{ "person tells NODE TEXT now", says, "for which its run is ended" },
 	{ "person answers NUM TEXT", answers, "the question with this number" },
 	{ "person dismisses NUM TEXT?", dismisses, "the question with this number" },
 	{ "NODE reports progress|done|blocked TEXT?", reports,
