@@ -93,6 +93,7 @@ static enum place place_of(const value *r)
 static void running_row(struct out *o, const value *r)
 {
 	str stage = value_str_at(r, "stage");
+	const char *resumed = value_bool_at(r, "resumed") ? ", session resumed" : "";
 
 	cell(o, S_PLAIN, value_str_at(r, "worker").n ? value_str_at(r, "worker") : STR("-"));
 	cell(o, S_PLAIN, value_str_at(r, "agent"));
@@ -104,11 +105,12 @@ static void running_row(struct out *o, const value *r)
 				STR_ARG(out_until(o, value_str_at(r, "not_before"))),
 				STR_ARG(out_short(o, value_str_at(r, "reason"), 60)));
 	else if (value_at(r, "now"))
-		cell(o, S_CYAN, out_short(o, value_str_at(value_at(r, "now"), "text"), 60));
+		cell_f(o, S_CYAN, STR_FMT "%s",
+				STR_ARG(out_short(o, value_str_at(value_at(r, "now"), "text"), 60)),
+				resumed);
 	else if (value_int_at(r, "attempt") > 1)
 		cell_f(o, S_CYAN, STR_FMT ", attempt %lld%s", STR_ARG(stage),
-				(long long)value_int_at(r, "attempt"),
-				value_bool_at(r, "resumed") ? ", session resumed" : "");
+				(long long)value_int_at(r, "attempt"), resumed);
 	else
 		cell(o, S_CYAN, stage);
 	row_end(o);

@@ -281,6 +281,7 @@ static int act(struct cli *c, const char *method, const char *status, const valu
 	static const char *const options[][2] = { { "goal", "goal" }, { "reason", "reason" },
 		{ "unblock_when", "unblock-when" }, { "kind", "kind" }, { "needs", "needs" },
 		{ "configure", "configure" }, { "agent", "agent" }, { "message", "message" } };
+	static const char *const flags[] = { "force", "now" };
 	value *params = value_object(c->arena);
 
 	value_put(c->arena, params, "node", value_str(c->arena, c->args[0]));
@@ -288,8 +289,9 @@ static int act(struct cli *c, const char *method, const char *status, const valu
 		value_put(c->arena, params, "status", value_cstr(c->arena, status));
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		cli_param(c, params, options[i][0], options[i][1]);
-	if (cli_has(c, "force"))
-		value_put(c->arena, params, "force", value_bool(c->arena, true));
+	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+		if (cli_has(c, flags[i]))
+			value_put(c->arena, params, flags[i], value_bool(c->arena, true));
 	return cli_call(c, CALL_WRITE, method, params, ret, ret_done, err);
 }
 

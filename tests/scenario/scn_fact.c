@@ -71,7 +71,7 @@ static const struct fact_rule {
 			"an instruction for a new run" },
 	{ EV_DISPATCH_RESULT, NULL, NULL, "delivery", false, { "result" }, "notes", NULL,
 			"what became of an instruction" },
-	{ EV_RUN_CREATED, "resume", "true", "resume", true, { "session", "attempt" }, NULL, NULL,
+	{ EV_RUN_CREATED, "resume", "true", "resume", true, { "attempt" }, "session", NULL,
 			"a run is started that goes on with a session: which, which attempt" },
 	{ EV_RUN_CREATED, NULL, NULL, "start", true, { "agent", "worker", "attempt" }, NULL, NULL,
 			"a run is started: agent, worker, which attempt" },

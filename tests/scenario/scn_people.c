@@ -150,7 +150,7 @@ static void unblocks(struct scn *s, const struct args *a)
 	update_work(s, a, "queued");
 }
 
-static void says(struct scn *s, const struct args *a)
+static void say_to(struct scn *s, const struct args *a, bool now)
 {
 	value *p = value_object(&s->f.arena);
 	const struct node *n = scn_node(s, a->v[0].s);
@@ -158,9 +158,18 @@ static void says(struct scn *s, const struct args *a)
 	put_text(s, p, "node", n->id);
 	put_text(s, p, "goal", n->goal->id);
 	put_text(s, p, "message", a->v[1].s);
-	if (a->n > 2)
-		value_put(&s->f.arena, p, "now", value_bool(&s->f.arena, true));
+	value_put(&s->f.arena, p, "now", value_bool(&s->f.arena, now));
 	command(s, "work.nudge", p);
+}
+
+static void says(struct scn *s, const struct args *a)
+{
+	say_to(s, a, false);
+}
+
+static void says_now(struct scn *s, const struct args *a)
+{
+	say_to(s, a, true);
 }
 
 static void stops_run(struct scn *s, const struct args *a)
@@ -382,7 +391,7 @@ const struct rule people_rules[] = {
 	{ "person unblocks NODE TEXT?", unblocks, "and why" },
 	{ "person stops the run of NODE TEXT?", stops_run, "and why" },
 	{ "person tells NODE TEXT", says, "when it can be told" },
-	{ "person tells NODE TEXT now", says, "for which its run is ended" },
+	{ "person tells NODE TEXT now", says_now, "for which its run is ended" },
 	{ "person answers NUM TEXT", answers, "the question with this number" },
 	{ "person dismisses NUM TEXT?", dismisses, "the question with this number" },
 	{ "NODE reports progress|done|blocked TEXT?", reports,

@@ -223,6 +223,52 @@ class Told(SpokenCase):
         self.s.wait_goal(self.goal)
 
 
+    def test_now(self):
+        """Who cannot wait ends the run: its session goes on with the words at once, and nothing has failed."""
+        run = self.begin()
+        refused = self.s.cli("work", "nudge", "T1", "--now", code=4)
+        self.assertIn("no session of its agent is known", refused)
+        self.agent.say(claude_init())
+        self.s.wait_type("run.session", run=run)
+        said = self.s.cli("work", "nudge", "T1", "--message", "Stop that", "--now")
+        self.assertIn("is interrupted; its session goes on", said)
+        self.ended(run)
+        second = self.agent.up()
+        self.assertIn(f"--resume={SESSION}", self.agent.argv()[1])
+        self.assertIn("Stop that", self.s.home("prompt.2"))
+        self.agent.say(claude_init())
+        self.s.wait_type("dispatch.result", result="ok", taken=True)
+        self.assertIn(f"resumed {SESSION}", self.s.cli("run", "show", second))
+        self.assertIn("session resumed", self.s.cli("status"))
+        self.assertIn(f"resumed session {SESSION}", self.s.cli("explain", "T1"))
+        self.agent.sh(WORK)
+        self.agent.say(claude_result())
+        self.agent.end()
+        self.s.wait_goal(self.goal)
+        self.assertEqual(self.of("node.failed"), [])
+
+
+class Asked(SpokenCase):
+    def test_silence(self):
+        """A silent agent is asked by a new run of its session; the same stall goes on, one nudge richer."""
+        top = ('\n[supervisor]\nidle_after = "1s"\nmin_resend_interval = "100ms"\nbackoff.base = "100ms"\n'
+               'backoff.max = "200ms"\n')
+        run = self.begin(top=top)
+        self.agent.say(claude_init())
+        rung = self.s.wait_type("episode.rung", rung="nudge")
+        self.assertNotIn("skipped", rung["data"])
+        self.ended(run)
+        self.agent.up()
+        self.assertIn(f"--resume={SESSION}", self.agent.argv()[1])
+        self.assertIn("Nothing has been heard of task T1", self.s.home("prompt.2"))
+        self.agent.say(claude_init())
+        self.agent.sh(WORK)
+        self.agent.say(claude_result())
+        self.agent.end()
+        self.s.wait_goal(self.goal)
+        self.assertEqual(self.of("node.failed"), [])
+
+
 class Life(SpokenCase):
     def test_tool_is_life(self):
         """A tool that takes its time is no silence."""
