@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import unittest
 
@@ -150,6 +151,21 @@ class AgentTest(SiteCase):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"failed +starts +it could not be started: .*nonexistent")
         self.assertIn("there is no [agents.y]", site.cli("agent", "test", "y", code=3))
+
+
+    def test_ctrl_c_leaves_nothing(self):
+        site = self.site(agent='echo $$ > "$HOME/a.here"\nexec tail -f /dev/null\n')
+        gate = site.gate("a")
+        test = subprocess.Popen([CLI, "agent", "test", "script"], cwd=site.repo, env=site.env, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(test.kill)
+        pid = gate.wait()
+        os.killpg(test.pid, signal.SIGINT)
+        out, err = test.communicate(timeout=PATIENCE)
+        self.assertRegex(out, r"failed +starts +the test was cancelled")
+        self.assertEqual((test.returncode, err), (1, ""), out)
+        self.assertFalse(os.path.exists(f"/proc/{pid}"))
+        self.assertEqual(os.listdir(os.path.join(site.dir, "agent-test")), [])
 
 
 class AgentList(SiteCase):
