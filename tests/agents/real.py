@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -45,6 +46,7 @@ class Claude:
     model = "claude-sonnet-4-5"
     wire = "messages"
     shell_tool, edit_tool = "Bash", "Write"
+    tool_shown = "Bash"
 
     @staticmethod
     def environment(home, url):
@@ -53,6 +55,9 @@ class Claude:
                 "CLAUDE_CODE_TMPDIR": f"{home}/tmp", "ENABLE_TOOL_SEARCH": "false"}
 
     secret = {"ANTHROPIC_API_KEY": "not-a-real-key"}
+    no_retries = {"CLAUDE_CODE_MAX_RETRIES": "0"}
+    gives_up_on = (400, 401, 429, 500, 529)
+    retries_on = 401
 
     @staticmethod
     def prepare(home, url):
@@ -76,7 +81,11 @@ class Codex:
     model = "fake-model"
     wire = "responses"
     shell_tool, edit_tool = "exec_command", "exec_command"
-    secret = {"FAKE_KEY": "not-a-real-key"}
+    tool_shown = "Bash"
+    secret = {"OPENAI_API_KEY": "not-a-real-key"}
+    no_retries = {}  # by its configuration file, below
+    gives_up_on = (400, 401, 429, 500, 529)
+    retries_on = None
 
     @staticmethod
     def environment(home, url):
@@ -94,7 +103,7 @@ enabled = false
 [model_providers.fake]
 name = "Fake"
 base_url = "{url}/v1"
-env_key = "FAKE_KEY"
+env_key = "OPENAI_API_KEY"
 wire_api = "responses"
 request_max_retries = 1
 stream_max_retries = 1
@@ -102,7 +111,8 @@ stream_max_retries = 1
 
     @staticmethod
     def shell(command):
-        return {"tool": "exec_command", "input": {"cmd": command}}
+        # Otherwise it is told after some seconds that the command still runs.
+        return {"tool": "exec_command", "input": {"cmd": command, "yield_time_ms": 300000}}
 
     @classmethod
     def edit(cls, path, text):
@@ -119,7 +129,11 @@ class Gemini:
     model = "gemini-2.5-pro"
     wire = "gemini"
     shell_tool, edit_tool = "run_shell_command", "write_file"
+    tool_shown = "run_shell_command"
     secret = {"GEMINI_API_KEY": "not-a-real-key"}
+    no_retries = {}
+    gives_up_on = (400, 401)  # the others it tries ten times, for minutes
+    retries_on = 429
 
     @staticmethod
     def environment(home, url):
@@ -152,7 +166,11 @@ class Opencode:
     model = "fake/fake-model"
     wire = "chat"
     shell_tool, edit_tool = "bash", "write"
+    tool_shown = "bash"
     secret = {}
+    no_retries = {}
+    gives_up_on = (400, 401)  # the others it tries for ever
+    retries_on = 500
 
     @staticmethod
     def environment(home, url):
@@ -186,6 +204,7 @@ class Opencode:
 AGENTS = {kind.name: kind for kind in (Claude, Codex, Gemini, Opencode)}
 
 
+
 class AgentCase(unittest.TestCase):
     """A model, and real agents that ask it."""
 
@@ -211,3 +230,85 @@ class AgentCase(unittest.TestCase):
         done = subprocess.run([program(kind.name), *kind.direct(prompt)], env=env, cwd=cwd, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, errors="replace", timeout=harness.PATIENCE, check=False)
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines() if line], done.stderr
+
+
+# Waits of a fraction of a second instead of minutes; silence is judged in seconds where a test asks for it.
+QUICK = """
+[retry]
+delays = ["10ms", "10ms", "10ms"]
+[supervisor]
+stop_grace = "5s"
+"""
+
+
+# A model that calls what it was not offered.
+FORCE = {"force": True}
+
+
+class Agent:
+    """An entry of the configuration: an agent under a name of its own, with variables and options."""
+
+    def __init__(self, kind, name=None, env=None, **options):
+        self.kind, self.name, self.env, self.options = kind, name or kind.name, env or {}, options
+
+
+class RealCase(AgentCase):
+    """Real agents under a real daemon."""
+
+    def site(self, *agents, config=QUICK, more="", start=True, **options):
+        """A site whose agents are these; the first takes what names none. options: of each of them."""
+        agents = [a if isinstance(a, Agent) else Agent(a) for a in agents]
+        root = tempfile.mkdtemp(prefix="overseer-test-")
+        site = harness.Site(config + self.agents_config(agents, self.home(root), options) + more, root=root)
+        self.addCleanup(site.close)
+        for agent in agents:
+            site.env.update(agent.kind.secret)
+        if start:
+            site.up()
+        return site
+
+    def agents_config(self, agents, home, options):
+        text = f'[defaults]\nagent = "{agents[0].name}"\n'
+        for agent in agents:
+            kind = agent.kind
+            rows = {"format": kind.name, "command": [program(kind.name)], "model": kind.model, **options, **agent.options}
+            env = {**self.environment(kind, home), **agent.env}
+            for table, members in ((f"agents.{agent.name}", rows), (f"agents.{agent.name}.env", env)):
+                text += f"[{table}]\n" + "".join(f"{name} = {json.dumps(v)}\n" for name, v in members.items())
+        return text
+
+    def goal(self, site, *tasks, **more):
+        return site.call("goal.create", title=more.pop("title", "real work"), plan=harness.plan(*tasks), **more)["goal"]
+
+    def wait_goals(self, site, goals):
+        """Until all of these are completed; the log may be longer than what can be followed from its beginning."""
+        after = site.seq()
+        open_goals = {g["id"] for g in site.call("goal.list")["goals"] if g["status"] != "completed"} & set(goals)
+        while open_goals:
+            event = site.wait_type("goal.status", after=after, to="completed")
+            open_goals.discard(event["goal"])
+            after = event["seq"]
+
+    def task(self, node, *lists, deps=(), **more):
+        """A task whose agent does as the lists of steps say, one list per turn."""
+        return harness.task(node, deps, objective=turns(*lists), **more)
+
+    def run_of(self, site, node, n=-1):
+        """The record of a node's n-th run."""
+        runs = [r for r in site.runs() if r["node_id"] == node]
+        return site.call("run.show", run=runs[n]["id"])
+
+    def wait_output(self, site, run, wanted):
+        """Until a run's output holds these bytes."""
+        while wanted not in (output := site.output(run)):
+            page = site.call("run.log", run=run, offset=len(output), wait_ms=30000)
+            if page["size"] == len(output):
+                raise AssertionError(f"{wanted} did not come: {output[-2000:]}")
+
+    def cli(self, site, *args, status=0):
+        done = subprocess.run([harness.CLI, "--dir", site.dir, *args], env=site.env, cwd=site.repo,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=harness.PATIENCE,
+                              check=False)
+        if done.returncode != status:
+            raise AssertionError(f"overseer {' '.join(args)}: {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout

@@ -182,6 +182,8 @@ class Model(unittest.TestCase):
             self.assertEqual(self.ask(wire, talk, stream=stream)[0], "one")
             talk += [("answer", "a"), ("user", "<system-reminder>more</system-reminder>")]
             self.assertEqual(self.ask(wire, talk, stream=stream)[0], "one and a half")
+            # What comes after it is another answer all the same.
+            self.assertEqual(self.ask(wire, talk + [("answer", "b")], stream=stream)[0], "The script is at its end.")
 
     def test_a_tool_that_is_not_offered_is_not_called(self):
         talk = [("user", script({"tool": "web", "input": {}}))]
@@ -250,6 +252,11 @@ class Model(unittest.TestCase):
         text = script(step, {"text": "\u00e4 \\ \""})
         for quoted in (text, '"' + text.replace('"', '\\"') + '"'):
             self.assertEqual(find_script(quoted)["turns"], [[step, {"text": "\u00e4 \\ \""}]])
+        # What is given to a sub-agent is within what its parent is given.
+        outer = script({"tool": "Agent", "input": {"prompt": text}}, {"text": "outer"})
+        for quoted in (outer, '"' + outer.replace('"', '\\"') + '"'):
+            self.assertEqual(find_script(quoted)["turns"][0][1], {"text": "outer"})
+            self.assertEqual(find_script(quoted + " and " + text)["turns"][0][0], step)
         self.assertIsNone(find_script("MODEL-SCRIPT: [1] MODEL-SCRIPT: {broken MODEL-SCRIPT: {}"))
 
     def test_bodies(self):

@@ -5,6 +5,7 @@ message): the body of a failure, and answer(body, reply, match): a document, or 
 as pairs of a kind and its data.
 """
 
+import html
 import itertools
 import json
 import re
@@ -21,17 +22,27 @@ NOT_SAID = re.compile(
 NO_USAGE = {"input": 100, "output": 20, "cache_read": 0, "cache_write": 0}
 
 
+def read_script(text):
+    """A script at the beginning of a text, and where it ends; one agent puts a backslash before each quote."""
+    for quote in ('"', '\\"'):
+        plain = text.replace(quote, '"')
+        try:
+            found, end = json.JSONDecoder().raw_decode(plain)
+        except ValueError:
+            continue
+        if isinstance(found, dict) and isinstance(found.get("turns"), list):
+            return found, end + plain.count('"', 0, end) * (len(quote) - 1)
+    return None, 0
+
+
 def find_script(text):
-    """The last script in a text, or None. One agent puts a backslash before each quote of its prompt."""
-    for at in reversed([m.end() for m in re.finditer(re.escape(MARKER), text)]):
-        for candidate in (text[at:], text[at:].replace('\\"', '"')):
-            try:
-                found, _ = json.JSONDecoder().raw_decode(candidate)
-            except ValueError:
-                continue
-            if isinstance(found, dict) and isinstance(found.get("turns"), list):
-                return found
-    return None
+    """The last script in a text, or None. One that is within another (a sub-agent's) is not meant."""
+    last, at = None, 0
+    while (at := text.find(MARKER, at)) >= 0:
+        at += len(MARKER)
+        found, length = read_script(text[at:])
+        last, at = found or last, at + length
+    return last
 
 
 class Talk:
@@ -42,9 +53,11 @@ class Talk:
         self.entries = []
 
     def said(self, text):
+        # One agent hands on what a hook says as XML.
+        if text.lstrip().startswith("<hook_prompt"):
+            text = html.unescape(text)
         text = NOT_SAID.sub("", text).strip()
-        if text:
-            self.entries.append(("prompt", text))
+        self.entries.append(("prompt", text) if text else ("aside", ""))
 
     def add(self, kind):
         # The parts of one answer are one answer.

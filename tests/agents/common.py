@@ -1,0 +1,323 @@
+"""What every agent must do under Overseer, whatever it is called: one class, a subclass per agent."""
+
+import os
+import signal
+
+import real
+from real import FORCE, QUICK, harness, script
+
+
+def children_of(pid):
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
+                if name.isdigit() and int(f.read().rsplit(")", 1)[1].split()[1]) == pid:
+                    found.append(int(name))
+        except OSError:
+            continue
+    return found
+
+
+def command_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as f:
+            return f.read().split("\0")
+    except OSError:
+        return [""]
+
+
+def running(text):
+    """Processes that name this text on their command line; zombies have none."""
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
+            if pid != os.getpid() and any(text in word for word in command_of(pid))]
+
+
+class Common(real.RealCase):
+    kind = None  # one of real.AGENTS
+
+    def work(self, node, said="All done."):
+        """The steps of a turn that makes NODE.txt."""
+        return [self.kind.shell(f"echo work of {node} > {node}.txt"), {"text": said}]
+
+    def endless(self, site):
+        """A step with a tool that writes a file, says at the gate that it is there, and never ends."""
+        self.token = site.write("../token", "")
+        self.gate = site.gate("tool")
+        return self.kind.shell(f"echo half > half.txt; echo up > {site.root}/tool.here; tail -f {self.token}")
+
+    def impatient(self, site, **durations):
+        """From now on silence is judged in seconds; an agent's slow start has not been."""
+        text = "".join(f'{name} = "{value}"\n' for name, value in durations.items())
+        before = self.__dict__.setdefault("patient", site.read(".overseer/config.toml"))
+        site.configure(before.replace("[supervisor]\n", "[supervisor]\n" + text))
+        site.call("config.reload")
+
+    def agent_pid(self, site):
+        """The process of the one run: the shim's child."""
+        shims = [pid for pid in running(site.root) if command_of(pid)[0].endswith("/overseer-run")]
+        self.assertEqual(len(shims), 1)
+        agents = children_of(shims[0])
+        self.assertEqual(len(agents), 1)
+        return agents[0]
+
+    def kinds_of(self, site, kind):
+        return [e for e in site.events() if e["type"] == kind]
+
+    def test_a_goal_is_accepted(self):
+        site = self.site(self.kind)
+        worktree = f"{site.dir}/worktrees/pool-1"
+        goal = self.goal(
+            site,
+            self.task("T1", [self.kind.edit(f"{worktree}/T1.txt", "edited\n"), {"text": "Edited it."}]),
+            self.task("T2", [{"thinking": "hm", **self.kind.shell("cat T1.txt > T2.txt")}, {
+                "text": "Copied it.", "usage": {"input": 1000, "output": 50, "cache_read": 300}}], deps=["T1"]))
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "main:T1.txt").strip(), "edited")
+        self.assertEqual(site.git("show", "main:T2.txt").strip(), "edited")
+        self.assertEqual([r["note"] for r in self.model.requests if not r["side"]], [""] * 4)
+        for node in "T1", "T2":
+            run = self.run_of(site, node)
+            self.assertEqual((run["verdict"], run["trouble"], run["resumed"]), ("ok", "none", False), run)
+            self.assertTrue(run["session"] and run["model"], run)
+            self.assertEqual(run["tool_calls"], 1, run)
+            self.assertGreaterEqual(run["turns"], 1, run)
+        self.assertEqual({k: run[f"tokens_{k}"] for k in ("input", "output", "cache_read")},
+                         {"input": 1100, "output": 70, "cache_read": 300}, run)
+        self.assertEqual(site.live_pids(), [])
+
+    def test_a_failed_check_goes_back_to_the_same_session(self):
+        site = self.site(self.kind, more='[workspace]\ncheck_command = "test -e fixed.txt || { echo not yet; exit 1; }"\n')
+        goal = self.goal(site, self.task("T1", self.work("T1"), [self.kind.shell("echo x > fixed.txt"),
+                                                               {"text": "Now it is."}]))
+        site.wait_goal(goal)
+        first, second = self.run_of(site, "T1", 0), self.run_of(site, "T1", 1)
+        self.assertEqual((first["session"], False, True), (second["session"], first["resumed"], second["resumed"]))
+        again = [r for r in self.model.requests if r["turn"] == 1 and not r["side"]]
+        self.assertEqual([r["step"] for r in again], [0, 1])
+        # The model sees the conversation so far, and what the check said.
+        self.assertGreaterEqual(again[0]["answers"], 2)
+        self.assertIn("not yet", again[0]["prompts"][-1])
+        # What the second run used is its own.
+        self.assertEqual([r[f"tokens_{k}"] for r in (first, second) for k in ("input", "output")], [200, 40] * 2)
+
+    def test_interrupted_in_a_tool_and_gone_on_with(self):
+        site = self.site(self.kind)
+        goal = self.goal(site, self.task("T1", [self.endless(site)], self.work("T1")))
+        self.gate.wait()
+        site.wait_type("run.session")
+        site.call("work.nudge", node="T1", now=True, message="Leave it, and finish.")
+        site.wait_type("run.ended")
+        self.assertEqual(running(self.token), [])
+        site.wait_goal(goal)
+        self.assertEqual(site.live_pids(), [])
+        self.assertEqual(site.git("show", "main:half.txt"), "half\n", "what it had made is kept")
+        first, last = self.run_of(site, "T1", 0), self.run_of(site, "T1")
+        self.assertEqual((last["session"], last["resumed"], last["verdict"]), (first["session"], True, "ok"), last)
+        again = self.model.wait(lambda r: r["turn"] == 1)
+        self.assertGreaterEqual(again["answers"], 1)
+        self.assertIn("Leave it, and finish.", again["prompts"][-1])
+
+    def test_stopped_in_a_tool(self):
+        site = self.site(self.kind)
+        goal = self.goal(site, self.task("T1", [self.endless(site)]))
+        self.gate.wait()
+        site.call("goal.pause", goal=goal, now=True)
+        site.wait_type("run.ended")
+        self.assertEqual((site.live_pids(), running(self.token)), ([], []))
+        kept = site.wait_type("run.harvested", node="T1")["data"]
+        self.assertEqual(site.git("show", kept["rescue_ref"] + ":half.txt"), "half\n", kept)
+
+    def test_killed_in_a_tool(self):
+        site = self.site(self.kind)
+        goal = self.goal(site, self.task("T1", [self.endless(site)], self.work("T1")))
+        self.gate.wait()
+        site.wait_type("run.session")
+        os.kill(self.agent_pid(site), signal.SIGKILL)
+        ended = site.wait_type("run.ended")
+        self.assertEqual((site.live_pids(), running(self.token)), ([], []), "the tool does not outlive its agent")
+        self.assertEqual(ended["data"]["signal"], signal.SIGKILL, ended)
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "main:half.txt"), "half\n", "what it had made is kept")
+        first, last = self.run_of(site, "T1", 0), self.run_of(site, "T1")
+        self.assertEqual((first["verdict"], first["trouble"]), ("failed", "unfinished"), first)
+        self.assertEqual((last["session"], last["resumed"], last["verdict"]), (first["session"], True, "ok"), last)
+
+    def restarted(self, end):
+        """A daemon that goes away while its agent waits for the model; the agent goes on."""
+        site = self.site(self.kind)
+        goal = self.goal(site, self.task("T1", [{"gate": "g", **self.kind.shell("echo x > T1.txt")}, {"text": "Done."}]))
+        self.model.wait(lambda r: not r["side"])
+        site.wait_type("run.session")
+        agent = self.agent_pid(site)
+        end(site)
+        return site, goal, agent
+
+    def adopted(self, site, goal):
+        site.wait_goal(goal)
+        run = self.run_of(site, "T1")
+        self.assertEqual((run["verdict"], run["trouble"], run["resumed"], run["tool_calls"]), ("ok", "none", False, 1), run)
+        self.assertEqual((run["tokens_input"], run["tokens_output"]), (200, 40), run)
+        self.assertEqual(len(self.kinds_of(site, "run.created")), 1)
+        self.assertEqual(site.git("show", "main:T1.txt"), "x\n")
+        self.assertEqual(len([r for r in self.model.requests if not r["side"]]), 2)
+
+    def test_adopted_by_the_next_daemon(self):
+        site, goal, agent = self.restarted(lambda site: site.down())
+        site.up()
+        os.kill(agent, 0)
+        self.model.open("g")
+        self.adopted(site, goal)
+
+    def test_adopted_after_a_crash(self):
+        site, goal, agent = self.restarted(lambda site: site.kill())
+        site.up()
+        os.kill(agent, 0)
+        self.model.open("g")
+        self.adopted(site, goal)
+
+    def test_finished_while_no_daemon_was_there(self):
+        site, goal, agent = self.restarted(lambda site: site.kill())
+        self.model.open("g")
+        harness.wait_gone(agent)
+        site.up()
+        self.adopted(site, goal)
+
+    def test_a_denied_tool(self):
+        """Denied in the first turn, in one that a person's nudge begins, and after a restart."""
+        def attempt(n):
+            return [{**self.kind.shell(f"echo {n} > {site.root}/denied.{n}"), **FORCE}, {"gate": "never", "text": "x"}]
+
+        site = self.site(self.kind, tools_deny=["shell"])
+        self.goal(site, self.task("T1", attempt(0), attempt(1), attempt(2)))
+
+        def came(turn):
+            self.model.wait(lambda r: r["turn"] == turn and r["step"] == 1 and not r["side"])
+            site.wait_event(lambda e: e["type"] == "run.session" and e["run"] == site.runs()[-1]["id"])
+
+        came(0)
+        site.call("work.nudge", node="T1", now=True)
+        came(1)
+        site.kill()
+        site.up()
+        site.call("work.nudge", node="T1", now=True, force=True)
+        came(2)
+        self.assertEqual([name for name in os.listdir(site.root) if name.startswith("denied.")], [])
+        self.assertEqual(len({r["session"] for r in site.runs()}), 1)
+        for request in self.model.requests:
+            self.assertNotIn(self.kind.shell_tool, request["tools"], f"offered in turn {request['turn']}")
+
+    # The name of the trouble of each failure of the model's server, and what it does to the agent's lane.
+    TROUBLES = {400: ("refused", None), 401: ("login", "login"), 429: ("rate_limited", "rate_limited"),
+                500: ("overloaded", "rate_limited"), 529: ("overloaded", "rate_limited")}
+
+    def test_failures_of_the_model(self):
+        """Each status by an agent of its own, so that each has a lane of its own."""
+        statuses = self.kind.gives_up_on
+        site = self.site(*(real.Agent(self.kind, f"a{status}", self.kind.no_retries) for status in statuses),
+                         config=QUICK + 'backoff.base = "10ms"\n[workers]\nmax = 5\n')
+        self.goal(site, *(self.task(f"T{status}", [{"fail": {"status": status, "message": f"no luck {status}"}}],
+                                    suggestedAgent=f"a{status}") for status in statuses))
+        for status in statuses:
+            with self.subTest(status=status):
+                trouble, lane = self.TROUBLES[status]
+                ended = site.wait_type("run.ended", node=f"T{status}")["data"]
+                self.assertEqual((ended.get("verdict"), ended.get("trouble")), ("failed", trouble), ended)
+                if status not in (429, 500):  # of which Codex does not tell what the server said
+                    self.assertIn(f"no luck {status}", ended["message"])
+                if lane:
+                    limited = site.wait_type("agent.limited", node=f"T{status}")["data"]
+                    self.assertEqual((limited["agent"], limited["kind"]), (f"a{status}", lane))
+                else:
+                    asked = site.wait_type("escalation.opened", node=f"T{status}")["data"]
+                    self.assertIn(f"no luck {status}", str(asked))
+        # The same request again would be refused again: a new session, twice, and then once more by another one.
+        refused = [r for r in site.runs() if r["node_id"] == "T400"]
+        self.assertEqual([r["resumed"] for r in refused], [False] * 4)
+        self.assertEqual(len({r["session"] for r in refused}), 4)
+        inbox = self.cli(site, "inbox")
+        self.assertIn("agent a401 is logged out", inbox)
+        self.assertIn("T400", inbox)
+
+    def test_a_limit_that_passes(self):
+        """The server is out of quota for a moment: the lane waits, and the work goes on."""
+        if 429 not in self.kind.gives_up_on:
+            self.skipTest(f"{self.kind.name} tries again by itself")
+        site = self.site(real.Agent(self.kind, env=self.kind.no_retries), config=QUICK + """
+backoff.base = "100ms"
+""")
+        goal = self.goal(site, self.task("T1", [{"fail": {"status": 429, "message": "quota used up", "times": 1},
+                                                 **self.kind.shell("echo x > T1.txt")}, {"text": "Done."}]))
+        limited = site.wait_type("agent.limited")["data"]
+        self.assertEqual((limited["agent"], limited["kind"]), (self.kind.name, "rate_limited"))
+        site.wait_goal(goal)
+        self.assertEqual([(r["trouble"], r["verdict"]) for r in site.runs()], [("rate_limited", "failed"), ("none", "ok")])
+        site.wait_type("agent.cleared")
+        self.assertEqual(self.kinds_of(site, "node.failed"), [], "a limit is no failure of the work")
+
+    def test_endless_retries_are_a_stall(self):
+        """An agent that only tries again is no sign of life; asked again in a new turn, it works."""
+        if not self.kind.retries_on:
+            self.skipTest(f"{self.kind.name} gives up by itself")
+        site = self.site(self.kind)
+        goal = self.goal(site, self.task("T1", [{"fail": {"status": self.kind.retries_on, "message": "no luck"}}],
+                                         self.work("T1")))
+        self.model.wait(lambda r: r["status"] != 200, count=2)
+        site.wait_type("run.session")
+        self.impatient(site, idle_after="2s", min_resend_interval="100ms", **{"backoff.base": "100ms"})
+        stall = site.wait_type("episode.opened")["data"]
+        self.assertRegex(" ".join(stall["evidence"]), f"retrying for .*{self.kind.retries_on}", stall)
+        # The new run is given the time that it needs.
+        self.model.wait(lambda r: r["turn"] == 1)
+        self.impatient(site, idle_after="1m")
+        site.wait_goal(goal)
+        first, last = self.run_of(site, "T1", 0), self.run_of(site, "T1")
+        self.assertEqual((last["verdict"], last["resumed"], last["session"]), ("ok", True, first["session"]))
+        self.assertEqual(len(site.runs()), 2)
+
+    def test_a_tool_that_hangs(self):
+        """A tool in flight is life; when nothing comes of it for long, a person is told which one it is."""
+        site = self.site(self.kind)
+        self.goal(site, self.task("T1", [self.endless(site)]))
+        self.gate.wait()
+        self.impatient(site, idle_after="1s", mute_after="2s")
+        asked = site.wait_type("escalation.opened")["data"]
+        self.assertEqual(asked["kind"], "mute", asked)
+        self.assertIn(f"tool {self.kind.tool_shown}", asked["question"])
+        self.assertEqual(self.kinds_of(site, "episode.opened"), [])
+        self.assertIn(self.kind.tool_shown, self.cli(site, "status"))
+
+
+class Hooked(Common):
+    """Of agents that call `overseer hook`."""
+
+    def test_stop_hands_over_the_next_instruction(self):
+        """A person's message reaches the agent when it wants to stop: the same run goes on."""
+        site = self.site(self.kind)
+        goal = self.goal(site, self.task("T1", [{"gate": "g", "text": "The first part is done."}]))
+        self.model.wait(lambda r: not r["side"])
+        site.wait_type("run.session")
+        after = site.seq()
+        self.cli(site, "work", "nudge", "T1", "--message", script(*self.work("T1", "Both parts are done.")))
+        self.model.open("g")
+        site.wait_goal(goal)
+        second = [r for r in self.model.requests if r["answers"] and not r["side"]]
+        self.assertEqual([(r["turn"], r["step"]) for r in second], [(0, 0), (0, 1)], "a script of its own")
+        self.assertIn("The first part", str(second[0]["body"]))
+        self.assertEqual(len(self.kinds_of(site, "run.created")), 1)
+        site.wait_type("dispatch.result", after=after, taken=True)
+        self.assertEqual(self.run_of(site, "T1")["tool_calls"], 1)
+        self.assertEqual(site.git("show", "main:T1.txt"), "work of T1\n")
+
+    def test_a_message_that_comes_too_late_is_another_turn(self):
+        """It had no more use for a Stop hook: the session is gone on with for what a person said."""
+        site = self.site(self.kind)
+        goal = self.goal(site, self.task("T1", [self.endless(site), {"text": "never said"}], self.work("T1")))
+        self.gate.wait()
+        site.wait_type("run.session")
+        site.call("work.nudge", node="T1", message="Mind the gap.")
+        os.kill(self.agent_pid(site), signal.SIGKILL)
+        site.wait_goal(goal)
+        again = self.model.wait(lambda r: r["turn"] == 1)
+        self.assertIn("Mind the gap.", "\n".join(again["prompts"][1:]))
+        self.assertTrue(self.run_of(site, "T1")["resumed"])

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""The real Claude under a real daemon."""
+
+import json
+import unittest
+
+import common
+import real
+from real import script
+
+
+class Claude(common.Hooked):
+    kind = real.Claude
+
+    def test_a_limit_of_turns(self):
+        site = self.site(self.kind, max_turns=1)
+        goal = self.goal(site, self.task("T1", [self.kind.shell("echo half > half.txt"), {"text": "never said"}],
+                                         [{"text": "It is all there."}]))
+        site.wait_goal(goal)
+        first, last = self.run_of(site, "T1", 0), self.run_of(site, "T1")
+        self.assertEqual((first["verdict"], first["trouble"], first["exit_code"]), ("failed", "max_turns", 1))
+        self.assertEqual((last["session"], last["resumed"], last["verdict"]), (first["session"], True, "ok"))
+
+    def test_several_results_in_one_run(self):
+        """A sub-agent in the background ends after its parent's turn, and begins another one."""
+        site = self.site(self.kind)
+        sub = script({"text": "The sub-agent is done."})
+        work, said = self.work("T1")
+        goal = self.goal(site, self.task("T1", [
+            {"tool": "Agent", "input": {"description": "sub", "prompt": sub, "subagent_type": "general-purpose"}},
+            {"gate": "parent", "text": "The parent is done."}, {"gate": "second", **work}, said]))
+        self.model.wait(lambda r: r["turn"] == 0 and r["step"] == 1)
+        run = site.runs()[0]["id"]
+        self.wait_output(site, run, b'"task_notification"')
+        self.model.open("parent")
+        self.model.wait(lambda r: r["step"] == 2)
+        self.wait_output(site, run, b'"result":"The parent is done."')
+        self.assertEqual(self.kinds_of(site, "run.ended"), [], "the first result is not the end")
+        self.model.open("second")
+        site.wait_goal(goal)
+        self.assertEqual(len(site.runs()), 1)
+        self.assertEqual(site.git("show", "main:T1.txt"), "work of T1\n")
+        lines = [json.loads(line) for line in site.output(run).splitlines()]
+        self.assertEqual([line["result"] for line in lines if line["type"] == "result"],
+                         ["The parent is done.", "All done."])
+        record = self.run_of(site, "T1")
+        self.assertEqual((record["tokens_input"], record["tokens_output"]), (500, 100), "its sub-agent's, too")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

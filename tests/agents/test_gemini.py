@@ -1,0 +1,15 @@
+#!/usr/bin/env python3
+"""The real Gemini under a real daemon."""
+
+import unittest
+
+import common
+import real
+
+
+class Gemini(common.Common):
+    kind = real.Gemini
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
