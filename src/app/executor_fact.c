@@ -94,7 +94,7 @@ static void tell_session(struct live_run *lr)
 	struct arena a = ARENA_INIT;
 	struct engine *e = lr->x->engine;
 	const struct run *r = state_run(engine_state(e), lr->id);
-	str session = str_from(lr->account->session), model = str_from(lr->account->model);
+	str session = str_from(lr->account->session), model = model_of(lr);
 	value *v;
 
 	if (!r || !session.n ||
@@ -109,16 +109,19 @@ static void tell_session(struct live_run *lr)
 	INJECT("after-run-session");
 }
 
-/* So much was used that the tick has to judge the budget again? Then also where to ask next time. */
-static bool passes_mark(struct live_run *lr, enum resource resource, int64_t used, int64_t *mark)
+/*
+ * So much was used since the tick was last asked that it has to judge the budget again? By the budget as
+ * it is now: it may have been lowered since.
+ */
+static bool passes_mark(struct live_run *lr, enum resource resource, int64_t used, int64_t *asked)
 {
 	const struct state *s = engine_state(lr->x->engine);
 	const struct run *r = state_run(s, lr->id);
 	const struct goal *g = r ? state_goal(s, r->goal_id) : NULL;
 
-	if (used < *mark || !g)
+	if (!g || used < budget_next_mark(&lr->x->o.config->policy, g, resource, *asked))
 		return false;
-	*mark = budget_next_mark(&lr->x->o.config->policy, g, resource, used);
+	*asked = used;
 	return true;
 }
 
@@ -135,8 +138,8 @@ void live_account_told(struct live_run *lr)
 	/* Only what a tick would judge otherwise is worth one. */
 	if (waits != lr->waits ||
 			(c->life_at > lr->life_at && hearing_is_awaited(x->engine, lr->id)) ||
-			passes_mark(lr, RES_TOKENS, tokens, &lr->tokens_mark) ||
-			passes_mark(lr, RES_COST_MICROUSD, cost, &lr->cost_mark))
+			passes_mark(lr, RES_TOKENS, tokens, &lr->tokens_asked) ||
+			passes_mark(lr, RES_COST_MICROUSD, cost, &lr->cost_asked))
 		engine_touch(x->engine);
 	lr->waits = waits;
 	lr->life_at = c->life_at;

@@ -49,7 +49,8 @@ struct live_run {
 	struct account *account; /* NULL: its output is text */
 	bool waits;              /* as the tick was told last */
 	ov_time life_at;
-	int64_t tokens_mark, cost_mark; /* where the tick is to look at the budget again */
+	int64_t tokens_asked,
+			cost_asked; /* used when the tick was last asked to judge the budget */
 };
 
 struct executor {

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "core/usage.h"
 #include "core/view.h"
 #include "data/json.h"
 #include "net/rpchttp.h"
@@ -74,6 +75,47 @@ static int64_t resident_bytes(void)
 	return (int64_t)pages * sysconf(_SC_PAGESIZE);
 }
 
+/* As the text format wants the value of a label. */
+static void add_label(struct buf *b, str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '"' || s.p[i] == '\\')
+			buf_addc(b, '\\');
+		buf_addc(b, s.p[i] == '\n' ? ' ' : s.p[i]);
+	}
+}
+
+/* What has ended, by agent: what runs is counted at its end, so that a counter never falls. */
+static void metric_usage(struct buf *b, const struct state *s)
+{
+	static const struct {
+		const char *key, *name, *help;
+	} counters[] = {
+		{ "runs", "agent_runs_total", "Runs that have ended." },
+		{ "tokens", "agent_tokens_total", "Tokens of runs that have ended." },
+		{ "cost_microusd", "agent_cost_microusd_total",
+				"Known cost of runs that have ended, in millionths of a dollar." },
+		{ "unpriced_runs", "agent_unpriced_runs_total",
+				"Runs that have ended whose cost is not known." },
+	};
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct usage_query q = { .by = USAGE_AGENT, .ended = true };
+	const value *rows = value_at(usage_view(&a, s, &q), "rows");
+
+	for (size_t i = 0; i < ARRAY_LEN(counters); i++) {
+		buf_addf(b, "# HELP overseer_%s %s\n# TYPE overseer_%s counter\n", counters[i].name,
+				counters[i].help, counters[i].name);
+		for (size_t k = 0; k < value_count(rows); k++) {
+			buf_addf(b, "overseer_%s{agent=\"", counters[i].name);
+			add_label(b, value_str_at(value_item(rows, k), "key"));
+			buf_addf(b, "\"} %lld\n",
+					(long long)value_int_at(value_item(rows, k),
+							counters[i].key));
+		}
+	}
+}
+
 static void handle_metrics(void *user, struct http_req *req)
 {
 	struct daemon *d = user;
@@ -98,6 +140,7 @@ static void handle_metrics(void *user, struct http_req *req)
 	metric_counts(&b, "goals", "Goals by status.", &goal_statuses, goals);
 	metric_counts(&b, "nodes", "Nodes without children by status.", &node_statuses, nodes);
 	metric_counts(&b, "runs", "Runs of live assignments by status.", &run_statuses, runs);
+	metric_usage(&b, s);
 	metric(&b, "escalations_open", "gauge", "Questions that wait for a person.",
 			(int64_t)open_escalations);
 	metric(&b, "jobs_running", "gauge", "Git and check jobs under way.",

@@ -95,6 +95,11 @@ static const struct op_param goal_list[] = {
 	{ "tag", PARAM_TEXT, false, "only goals with this tag", 0 },
 };
 static const struct op_param goal_show[] = { GOAL };
+static const struct op_param cost_get[] = {
+	{ "by", PARAM_TEXT, false, "goal (the default), agent, model, day or node", 0 },
+	{ "since", PARAM_TEXT, false, "only days from this time on, or from \"7d\" ago", 0 },
+	GOAL_OPT,
+};
 static const struct op_param plan_apply[] = { GOAL,
 	{ "plan", PARAM_OBJECT, true, "a plan document", 0 },
 	{ "version", PARAM_INT, false,
@@ -227,6 +232,10 @@ static const struct op table[] = {
 	{ "status.get", OP_READ, OP_HUMAN,
 			"What needs a person, what runs, and how the goals stand.", NO_PARAMS,
 			op_status },
+	{ "cost.get", OP_READ, OP_HUMAN,
+			"What was used and what it cost, with what is under way; tells what has "
+			"no known cost.",
+			PARAMS(cost_get), op_cost_get },
 	{ "goal.create", OP_WRITE, OP_HUMAN, "Creates a goal, with its plan if one is given.",
 			PARAMS(goal_create), NULL },
 	{ "goal.update", OP_WRITE, OP_HUMAN, "Changes what a goal says, its priority or budget.",

@@ -3,7 +3,6 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/budget.h"
 #include "core/event.h"
 #include "core/view.h"
 
@@ -41,27 +40,6 @@ int op_goal_list(struct op_ctx *cx, const value *params, value **ret, struct ov_
 	return 0;
 }
 
-/* What each resource comes to: the goal's own figures where it has some, else the configured ones. */
-static value *usage(struct op_ctx *cx, const struct goal *g)
-{
-	const struct policy *p = &cx->config->policy;
-	value *v = value_object(cx->arena);
-
-	for (int i = 0; i < RESOURCE_COUNT; i++) {
-		int64_t limit = budget_limit(p, g, (enum resource)i);
-		value *one = value_object(cx->arena);
-
-		value_put(cx->arena, one, "used", value_int(cx->arena, g->spent[i]));
-		value_put(cx->arena, one, "estimate",
-				value_int(cx->arena, budget_estimate(p, g, (enum resource)i)));
-		value_put(cx->arena, one, "limit",
-				limit < 0 ? value_cstr(cx->arena, "unlimited")
-					  : value_int(cx->arena, limit));
-		value_put(cx->arena, v, status_name(&resources, i), one);
-	}
-	return v;
-}
-
 /* Where the plan came from, as the log has it; null when nobody was asked. */
 static value *origin_view(struct op_ctx *cx, const struct goal *g)
 {
@@ -86,7 +64,7 @@ int op_goal_show(struct op_ctx *cx, const value *params, value **ret, struct ov_
 	if (r < 0)
 		return r;
 	*ret = view_goal(cx->arena, cx->state, g);
-	value_put(cx->arena, *ret, "usage", usage(cx, g));
+	value_put(cx->arena, *ret, "usage", op_goal_usage(cx, g));
 	value_put(cx->arena, *ret, "planner", origin_view(cx, g));
 	value_put(cx->arena, *ret, "planning",
 			value_bool(cx->arena, g->effect && g->effect->kind == FX_PLAN));

@@ -54,6 +54,7 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 		value *one = (value *)value_item(value_at(s, "running"), i);
 
 		op_put_now(cx, one, value_str_at(one, "run"));
+		op_live_usage(cx, one, value_str_at(one, "run"));
 	}
 	value_put(cx->arena, v, "daemon", daemon_view(cx));
 	value_put(cx->arena, v, "safe_mode", safe_view(cx->arena, cx->daemon->safe));
@@ -62,6 +63,7 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 				safe_need(cx->arena, cx->daemon->safe));
 	for (size_t i = 0; i < s->object.n; i++)
 		value_set(cx->arena, v, s->object.members[i].key, s->object.members[i].value);
+	value_put(cx->arena, v, "today", op_usage_today(cx));
 	value_put(cx->arena, v, "planner", planner_view(cx));
 	value_put(cx->arena, v, "workers_max", value_int(cx->arena, cx->config->workers_max));
 	*ret = v;

@@ -194,13 +194,19 @@ static void show_usage(struct out *o, const value *usage)
 	for (int i = 0; i < RESOURCE_COUNT; i++) {
 		const value *one = value_at(usage, status_name(&resources, i)),
 			    *limit = value_at(one, "limit");
+		str used;
 
 		if (!limit)
 			continue;
 		cell(o, S_DIM, i ? STR("") : STR("Used"));
-		cell(o, S_PLAIN,
-				budget_text(o->arena, (enum resource)i, value_int_at(one, "used"),
-						value_int_or(limit, -1)));
+		used = budget_text(o->arena, (enum resource)i, value_int_at(one, "used"),
+				value_int_or(limit, -1));
+		if (value_int_at(one, "live"))
+			used = arena_printf(o->arena, STR_FMT " (" STR_FMT " of it by what runs)",
+					STR_ARG(used),
+					STR_ARG(budget_amount(o->arena, (enum resource)i,
+							value_int_at(one, "live"))));
+		cell(o, S_PLAIN, used);
 		row_end(o);
 	}
 }

@@ -28,7 +28,7 @@ static void show_safe_mode(struct out *o, const value *safe)
 
 static void show_daemon(struct out *o, const value *s)
 {
-	const value *d = value_at(s, "daemon");
+	const value *d = value_at(s, "daemon"), *today = value_at(s, "today");
 
 	if (value_bool_at(d, "read_only"))
 		out_styled(o, S_YELLOW, STR("overseerd is down"));
@@ -37,8 +37,15 @@ static void show_daemon(struct out *o, const value *s)
 				STR_ARG(duration_format_short(o->arena,
 						value_int_at(d, "uptime_ms") / OV_SECOND *
 								OV_SECOND)));
-	out_f(o, "   %lld of %lld workers busy\n", (long long)value_int_at(s, "workers_busy"),
+	out_f(o, "   %lld of %lld workers busy", (long long)value_int_at(s, "workers_busy"),
 			(long long)value_int_at(s, "workers_max"));
+	if (value_int_at(today, "cost_microusd"))
+		out_f(o, "   today " STR_FMT,
+				STR_ARG(cost_text(o->arena, value_int_at(today, "cost_microusd"))));
+	else if (value_int_at(today, "tokens"))
+		out_f(o, "   today " STR_FMT " tokens",
+				STR_ARG(tokens_text(o->arena, value_int_at(today, "tokens"))));
+	out_f(o, "\n");
 	show_safe_mode(o, value_at(s, "safe_mode"));
 }
 
@@ -113,6 +120,8 @@ static void running_row(struct out *o, const value *r)
 				(long long)value_int_at(r, "attempt"), resumed);
 	else
 		cell(o, S_CYAN, stage);
+	if (value_int_at(r, "cost_microusd"))
+		cell(o, S_PLAIN, cost_text(o->arena, value_int_at(r, "cost_microusd")));
 	row_end(o);
 }
 

@@ -158,6 +158,11 @@ static const struct flag events_flags[] = {
 	INT("after", "only events with a greater number"),
 	INT("limit", "at most so many (100)"),
 };
+static const struct flag cost_flags[] = {
+	TEXT("by", "WORD", "goal (the default), agent, model, day or node"),
+	TEXT("since", "TIME", "only days since then: 2026-11-15T08:30:00Z, or 7d ago"),
+	GOAL,
+};
 static const struct flag explain_flags[] = {
 	OF_GOAL,
 	BOOL("all", "also facts that others imply"),
@@ -193,6 +198,10 @@ const struct command commands[] = {
 	{ "down", NULL, "Stop the daemon; runs go on", "", 0, 0, NO_FLAGS, cmd_down, NULL },
 	{ "status", NULL, "What needs you, what runs, how the goals stand", "", 0, 0,
 			FLAGS(status_flags), cmd_status, NULL },
+	{ "cost", NULL, "What was used and what it cost", "", 0, 0, FLAGS(cost_flags), cmd_cost,
+			"Runs under way are in the figures and told apart. A cost with + is of "
+			"some runs only, ? is not known:\nwhat has no price is said below the "
+			"table." },
 	{ "goal", "create", "Create a goal, with its plan if you have one", "", 0, 0,
 			FLAGS(goal_create_flags), cmd_goal_create,
 			"Without --plan the configured planner makes one, and this waits for it "

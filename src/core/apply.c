@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "core/apply_impl.h"
 #include "core/limits.h"
+#include "core/usage.h"
 
 str ev_text(const struct event *e, const char *key)
 {
@@ -166,6 +167,7 @@ static int apply_goal_spent(struct state *s, const struct event *e, struct ov_er
 		return ev_missing(e, g ? "such resource" : "goal", e->goal, err);
 	for (int i = 0; i < RESOURCE_COUNT; i++)
 		g->spent[i] += amounts[i];
+	usage_fold(s, e, amounts);
 	return 0;
 }
 
@@ -259,6 +261,31 @@ static int apply_node_accepted(struct state *s, const struct event *e, struct ov
 	return 0;
 }
 
+/* It is taken up by the next assignment, or by nobody. */
+static void take_session(struct node *n, struct assignment *as, bool taken)
+{
+	if (taken) {
+		record_set_str(&as->session, n->session);
+		record_set_str(&as->session_usage, n->session_usage);
+		/* What is said now is met with it for every run: it never gets more than it had. */
+		record_set_str(&as->tools, n->session_tools);
+	}
+	record_set_str(&n->session, STR(""));
+	record_set_str(&n->session_agent, STR(""));
+	record_set_str(&n->session_worker, STR(""));
+	record_set_str(&n->session_usage, STR(""));
+	record_set_str(&n->session_tools, STR(""));
+}
+
+static void keep_session(struct node *n, const struct assignment *as)
+{
+	record_set_str(&n->session, as->session);
+	record_set_str(&n->session_agent, as->agent);
+	record_set_str(&n->session_worker, as->worker);
+	record_set_str(&n->session_usage, as->session_usage);
+	record_set_str(&n->session_tools, as->tools);
+}
+
 static int apply_assignment_created(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct node *n = state_node(s, e->goal, e->node);
@@ -288,6 +315,7 @@ static int apply_assignment_created(struct state *s, const struct event *e, stru
 	policy = status_parse(&rungs, ev_text(e, "recovery_policy"));
 	as->recovery_policy = policy < 0 ? RUNG_RESEND : (enum rung)policy;
 	record_set_str(&n->wanted_agent, STR(""));
+	take_session(n, as, value_bool_at(e->data, "session_taken"));
 	as->epoch = n->epoch = ev_num(e, "epoch");
 	as->stage = STAGE_WORKSPACE;
 	as->created_at = as->updated_at = e->at;
@@ -316,6 +344,8 @@ static int apply_assignment_moved(struct state *s, const struct event *e, struct
 							stage == STAGE_HARVEST));
 	as->updated_at = e->at;
 	record_set_str(&as->reason, ev_text(e, "reason"));
+	if (as->node && value_bool_at(e->data, "session_kept"))
+		keep_session(as->node, as);
 	if (feedback)
 		record_set_str(&as->feedback, feedback->s);
 	if (value_at(e->data, "purpose"))

@@ -144,7 +144,7 @@ ov_time budget_wake_at(const struct policy *p, const struct goal *g, const struc
 	return add(now, left / runs + (left % runs != 0));
 }
 
-static str amount_text(struct arena *a, enum resource resource, int64_t n)
+str budget_amount(struct arena *a, enum resource resource, int64_t n)
 {
 	if (resource == RES_WALL_MS)
 		return duration_format_short(a, n);
@@ -160,12 +160,12 @@ str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t l
 		[RES_WALL_MS] = " of run time",
 		[RES_TOKENS] = " tokens",
 		[RES_COST_MICROUSD] = "" };
-	str n = amount_text(a, resource, used);
+	str n = budget_amount(a, resource, used);
 
 	if (limit < 0)
 		return arena_printf(a, STR_FMT "%s, unlimited", STR_ARG(n), units[resource]);
 	return arena_printf(a, STR_FMT " of " STR_FMT "%s", STR_ARG(n),
-			STR_ARG(amount_text(a, resource, limit)), units[resource]);
+			STR_ARG(budget_amount(a, resource, limit)), units[resource]);
 }
 
 str budget_option(struct arena *a, enum resource resource, int64_t amount)

@@ -14,10 +14,9 @@ int64_t budget_estimate(const struct policy *p, const struct goal *g, enum resou
 int64_t budget_limit(const struct policy *p, const struct goal *g, enum resource resource);
 
 /*
- * A run of the goal has used so much: the use of it at which the tick should look again, because the
- * level of the goal's budget may change there. INT64_MAX: never. The marks themselves, and steps of a
- * 64th of the budget, since other runs of the goal use it up meanwhile. For what reads an agent's
- * figures: one comparison for each, and a call of this when it was passed.
+ * The tick was asked to judge when a run of the goal had used so much: the use of it at which it has to
+ * be asked again, because the level of the budget may change there. INT64_MAX: never. The marks
+ * themselves, and steps of a 64th of the budget, since other runs of the goal use it up meanwhile.
  */
 int64_t budget_next_mark(const struct policy *p, const struct goal *g, enum resource resource,
 		int64_t used_by_run);
@@ -53,6 +52,8 @@ bool budget_stops(const struct policy *p, const struct goal *g, const struct bud
 /* When time alone changes the level, if the runs go on; OV_TIME_MAX: it does not. */
 ov_time budget_wake_at(const struct policy *p, const struct goal *g, const struct budget_live *live,
 		ov_time now);
+/* "13h", "$2.50", "400" */
+str budget_amount(struct arena *a, enum resource resource, int64_t n);
 /* "13h of 24h of run time", "4 runs, unlimited", for people. */
 str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t limit);
 

@@ -1,8 +1,9 @@
 /* What goals use up, and what follows from it. */
+#include "core/decide_budget.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/budget.h"
-#include "core/decide_impl.h"
+#include "core/usage.h"
 
 /* How long the run took, as far as that is known. */
 static ov_time wall_time(const struct decide_ctx *cx, const struct run *r,
@@ -17,6 +18,45 @@ static ov_time wall_time(const struct decide_ctx *cx, const struct run *r,
 	return MAX(to - from, (ov_time)0);
 }
 
+/* Whatever an agent says: so that no sum of it can overflow. */
+#define MOST ((int64_t)1000 * 1000 * 1000 * 1000 * 1000)
+
+static int64_t figure(const value *ended, const char *key)
+{
+	return MIN(MAX(value_int_at(ended, key), (int64_t)0), MOST);
+}
+
+static const char *const token_kinds[] = { "tokens_input", "tokens_output", "tokens_cache_read",
+	"tokens_cache_write" };
+
+/* Where the agent gives only the kinds, their sum. */
+static int64_t tokens_of(const value *ended)
+{
+	int64_t sum = 0;
+
+	if (value_at(ended, "tokens"))
+		return figure(ended, "tokens");
+	for (size_t i = 0; i < ARRAY_LEN(token_kinds); i++)
+		sum += figure(ended, token_kinds[i]);
+	return sum;
+}
+
+struct event *emit_spent(struct decide_ctx *cx, struct subject about, const char *on,
+		const int64_t amounts[RESOURCE_COUNT])
+{
+	struct event *e = emit(cx, EV_GOAL_SPENT, about);
+	value *v = value_object(cx->arena);
+
+	for (int i = 0; i < RESOURCE_COUNT; i++)
+		if (amounts[i])
+			value_put(cx->arena, v, status_name(&resources, i),
+					value_int(cx->arena, amounts[i]));
+	value_put(cx->arena, e->data, "amounts", v);
+	ev_cstr(cx, e, "on", on);
+	ev_int(cx, e, "day", usage_day(cx->now + cx->policy->utc_offset));
+	return e;
+}
+
 void run_spent(struct decide_ctx *cx, const struct run *r, const struct assignment *as,
 		const value *ended)
 {
@@ -24,19 +64,21 @@ void run_spent(struct decide_ctx *cx, const struct run *r, const struct assignme
 		/* A try that finds the agent out of quota is none: a long limit is not work. */
 		[RES_ITERATIONS] = !end_is_limit(cx->policy, as, ended),
 		[RES_WALL_MS] = wall_time(cx, r, as, ended),
-		[RES_TOKENS] = MAX(value_int_at(ended, "tokens"), (int64_t)0),
-		[RES_COST_MICROUSD] = MAX(value_int_at(ended, "cost_microusd"), (int64_t)0),
+		[RES_TOKENS] = tokens_of(ended),
+		[RES_COST_MICROUSD] = figure(ended, "cost_microusd"),
 	};
-	struct event *e = emit(cx, EV_GOAL_SPENT,
-			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
-	value *amounts = value_object(cx->arena);
+	struct event *e = emit_spent(cx,
+			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id }, "run",
+			spent);
 
-	for (int i = 0; i < RESOURCE_COUNT; i++)
-		if (spent[i])
-			value_put(cx->arena, amounts, status_name(&resources, i),
-					value_int(cx->arena, spent[i]));
-	value_put(cx->arena, e->data, "amounts", amounts);
-	ev_cstr(cx, e, "on", "run");
+	ev_str(cx, e, "agent", r->agent);
+	if (r->model.n)
+		ev_str(cx, e, "model", r->model);
+	for (size_t i = 0; i < ARRAY_LEN(token_kinds); i++)
+		if (figure(ended, token_kinds[i]))
+			ev_int(cx, e, token_kinds[i], figure(ended, token_kinds[i]));
+	if (value_str_at(ended, "cost_source").n)
+		ev_str(cx, e, "cost_source", value_str_at(ended, "cost_source"));
 }
 
 void tick_budget(struct decide_ctx *cx, const struct decision *d)

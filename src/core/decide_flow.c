@@ -7,6 +7,7 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/decide_budget.h"
 #include "core/decide_impl.h"
 #include "core/limits.h"
 #include "core/prompt.h"

@@ -181,14 +181,6 @@ value *work_result(struct decide_ctx *cx, const struct node *n, enum node_status
 void escalation_answer(struct decide_ctx *cx, const struct escalation *x, str answer,
 		enum esc_status as);
 
-/* Counts a run that has ended; `ended` is the data of its end. Once per run. */
-void run_spent(struct decide_ctx *cx, const struct run *r, const struct assignment *as,
-		const value *ended);
-/* The decisions of a tick about goals as wholes. */
-void tick_budget(struct decide_ctx *cx, const struct decision *d);
-void tick_budget_stop(struct decide_ctx *cx, const struct decision *d);
-void tick_settled(struct decide_ctx *cx, const struct decision *d);
-
 decide_fn decide_goal_update, decide_goal_pause, decide_goal_resume, decide_goal_cancel,
 		decide_goal_reopen, decide_goal_archive;
 decide_fn decide_goal_create, decide_planner_health, decide_plan_apply, decide_work_update,

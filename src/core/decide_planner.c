@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/decide_budget.h"
 #include "core/decide_impl.h"
 #include "core/plan_make.h"
 #include "core/recover.h"
@@ -23,19 +24,37 @@ static void emit_generated(struct decide_ctx *cx, const struct effect *fx, const
 					value_copy(cx->arena, value_at(data, others[i])));
 }
 
-static void emit_spent(struct decide_ctx *cx, const struct goal *g, const value *data)
+/* By the name with its provider, else by the model's own: "anthropic/NAME". */
+static int64_t planner_cost(const struct decide_ctx *cx, str model, const struct usage *u)
 {
-	int64_t tokens = value_int_at(data, "tokens_in") + value_int_at(data, "tokens_out");
-	value *amounts = value_object(cx->arena);
+	int64_t cost = price_of(&cx->policy->prices, model, u);
+	size_t slash = str_find_byte(model, '/');
+
+	return cost == COST_UNKNOWN && slash < model.n
+			? price_of(&cx->policy->prices, str_sub(model, slash + 1, model.n), u)
+			: cost;
+}
+
+static void planner_spent(struct decide_ctx *cx, const struct goal *g, const value *data)
+{
+	const struct usage u = { .input = value_int_at(data, "tokens_in"),
+		.output = value_int_at(data, "tokens_out") };
+	str model = value_str_at(data, "model_ref");
+	int64_t cost = planner_cost(cx, model, &u),
+		amounts[RESOURCE_COUNT] = { [RES_TOKENS] = u.input + u.output,
+			[RES_COST_MICROUSD] = MAX(cost, (int64_t)0) };
 	struct event *e;
 
-	if (tokens <= 0)
+	if (amounts[RES_TOKENS] <= 0)
 		return;
-	value_put(cx->arena, amounts, status_name(&resources, RES_TOKENS),
-			value_int(cx->arena, tokens));
-	e = emit(cx, EV_GOAL_SPENT, about_goal(g));
-	value_put(cx->arena, e->data, "amounts", amounts);
-	ev_cstr(cx, e, "on", "plan");
+	e = emit_spent(cx, about_goal(g), "plan", amounts);
+	ev_cstr(cx, e, "agent", "planner");
+	if (model.n)
+		ev_str(cx, e, "model", model);
+	ev_int(cx, e, "tokens_input", u.input);
+	ev_int(cx, e, "tokens_output", u.output);
+	if (cost != COST_UNKNOWN)
+		ev_cstr(cx, e, "cost_source", "prices");
 }
 
 /* The texts of a list, borrowed. */
@@ -190,7 +209,7 @@ void plan_ended(struct decide_ctx *cx, const struct effect *fx, const struct out
 		return;
 	if (value_str_at(o->data, "template_id").n)
 		emit_generated(cx, fx, o->data);
-	emit_spent(cx, g, o->data);
+	planner_spent(cx, g, o->data);
 	if (g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED)
 		return;
 	if (str_is(fx->purpose, "create"))

@@ -372,13 +372,16 @@ static void tick_outage_over(struct decide_ctx *cx, const struct decision *d)
 static void tick_unblock(struct decide_ctx *cx, const struct decision *d)
 {
 	node_to(cx, d->node, node_is_ready(cx->state, d->node) ? NODE_QUEUED : NODE_TODO, d->why);
-	if (d->node->assignment)
-		assignment_wind_down(cx, d->node->assignment, AS_CANCELLED, d->why);
+	if (!d->node->assignment)
+		return;
+	assignment_wind_down(cx, d->node->assignment, AS_CANCELLED, d->why);
+	session_keep(cx, d->node->assignment);
 }
 
 static void tick_yield(struct decide_ctx *cx, const struct decision *d)
 {
 	node_reassign(cx, d->assignment, STR(""), d->why);
+	session_keep(cx, d->assignment);
 }
 
 static void tick_remind(struct decide_ctx *cx, const struct decision *d)

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "core/decide_budget.h"
 #include "core/decide_impl.h"
 #include "core/limits.h"
 #include "core/session.h"
@@ -76,6 +77,19 @@ void session_interrupt(struct decide_ctx *cx, const struct assignment *as, const
 	ev_note(cx, e, "feedback", text);
 	ev_cstr(cx, e, "purpose", purpose);
 	node_to(cx, as->node, NODE_QUEUED, reason);
+}
+
+void session_keep(struct decide_ctx *cx, const struct assignment *as)
+{
+	/* What a run that still lives has used of it is not known yet. */
+	if (!session_resumes(cx->policy, as) || !as->run || as->run->status != RUN_ENDED)
+		return;
+	for (size_t i = cx->out->n; i-- > 0;)
+		if (cx->out->p[i]->kind == EV_ASSIGNMENT_MOVED &&
+				str_eq(cx->out->p[i]->assignment, as->id)) {
+			ev_flag(cx, cx->out->p[i], "session_kept", true);
+			return;
+		}
 }
 
 /*

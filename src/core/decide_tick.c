@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/budget.h"
+#include "core/decide_budget.h"
 #include "core/decide_impl.h"
 #include "core/prompt.h"
 #include "core/redact.h"
@@ -53,6 +54,9 @@ static void tick_assign(struct decide_ctx *cx, const struct decision *d)
 	ev_int(cx, e, "epoch", d->node->epoch + 1);
 	ev_scope(cx, e, &scope);
 	ev_str(cx, e, "reason", d->why);
+	ev_flag(cx, e, "session_taken",
+			d->node->session.n && str_eq(d->node->session_agent, d->agent) &&
+					str_eq(d->node->session_worker, d->worker));
 	e = emit(cx, EV_WORKER_STATUS, (struct subject){ 0 });
 	ev_str(cx, e, "worker", d->worker);
 	ev_cstr(cx, e, "from", w ? status_name(&worker_statuses, (int)w->status) : "idle");

@@ -5,6 +5,7 @@
 #include "core/budget.h"
 #include "core/decide_impl.h"
 #include "core/limits.h"
+#include "core/session.h"
 
 void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
 		str reason)
@@ -167,6 +168,11 @@ void work_unblock(struct decide_ctx *cx, const struct node *n, str reason)
 	if (n->assignment)
 		assignment_wind_down(cx, n->assignment, AS_CANCELLED,
 				STR("the node was unblocked"));
+	/* It only had to wait. */
+	if (n->assignment &&
+			(n->block == BLOCK_PAUSED || n->block == BLOCK_LOGIN ||
+					n->block == BLOCK_RATE_LIMITED))
+		session_keep(cx, n->assignment);
 	work_settled(cx, n, reason);
 }
 

@@ -87,6 +87,15 @@ static const struct event_field goal_spent[] = {
 	{ "amounts", V_OBJECT, true, "by resource: iterations, wall_ms, tokens, cost_microusd",
 			V_NULL },
 	TEXT("on", "what it was used for: run, plan"),
+	NUM_OPT("day", "the local day, counted from 1970-01-01"),
+	TEXT_OPT("agent", "that used it"),
+	TEXT_OPT("model", "as the agent calls it"),
+	NUM_OPT("tokens_input", "of the tokens: not cached"),
+	NUM_OPT("tokens_output", "of the tokens: written by the model"),
+	NUM_OPT("tokens_cache_read", "of the tokens"),
+	NUM_OPT("tokens_cache_write", "of the tokens"),
+	TEXT_OPT("cost_source",
+			"where the cost comes from: agent or prices; none: it is not known"),
 };
 static const struct event_field goal_budget[] = {
 	TEXT("level", "fine, warned or spent"),
@@ -222,6 +231,8 @@ static const struct event_field assignment_created[] = {
 	OBJECT_OPT("tools", "its tool scope: allow, deny; without it, all tools"),
 	NUM("epoch", "grows with each assignment of the node"),
 	TEXT("reason", "why this node, this agent, now"),
+	FLAG_OPT("session_taken",
+			"it goes on with the session of the one before, which had to wait"),
 };
 static const struct event_field assignment_moved[] = {
 	TEXT("from", "status before"),
@@ -232,6 +243,7 @@ static const struct event_field assignment_moved[] = {
 	TEXT_OPT("feedback", "what the next run must know"),
 	FLAG_OPT("stopping", "its run is ended by us, which is no failure"),
 	TEXT_OPT("purpose", "of the next run, where it is not simply the next: nudge or message"),
+	FLAG_OPT("session_kept", "the next assignment of the node can go on with its session"),
 };
 static const struct event_field run_created[] = {
 	TEXT("dispatch", "idempotency key of the start"),

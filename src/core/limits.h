@@ -11,5 +11,6 @@ enum {
 	LIMIT_GOALS = 100000,
 	LIMIT_NODES = 10000, /* of one goal, those that replans removed included */
 	LIMIT_KEPT = 200,    /* newest entries kept of lists that grow for ever */
+	LIMIT_USAGE = 2000,  /* rows of what was used; older ones become one per agent */
 	LIMIT_PLAN_BYTES = 1024 * 1024,
 };

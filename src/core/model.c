@@ -96,6 +96,11 @@ static const struct field node_fields[] = {
 	FIELD(node, wanted_agent, F_STR),
 	FIELD(node, answer, F_STR),
 	FIELD(node, said, F_JSON),
+	FIELD(node, session, F_STR),
+	FIELD(node, session_agent, F_STR),
+	FIELD(node, session_worker, F_STR),
+	FIELD(node, session_usage, F_JSON),
+	FIELD(node, session_tools, F_JSON),
 	FIELD(node, episode, F_INT),
 	FIELD(node, episode_open, F_BOOL),
 	FIELD(node, episode_reason, F_STR),
@@ -112,6 +117,7 @@ static const struct field node_fields[] = {
 	FIELD(node, commit, F_STR),
 	FIELD(node, epoch, F_INT),
 	COUNTS(node, failures, causes),
+	AMOUNTS(node, spent, resources),
 	FIELD(node, created_at, F_TIME),
 	FIELD(node, updated_at, F_TIME),
 	FIELD(node, queued_at, F_TIME),
@@ -291,6 +297,21 @@ static const struct field lane_fields[] = {
 	FIELD(lane, times, F_INT),
 };
 RECORD(lane);
+
+static const struct field usage_row_fields[] = {
+	FIELD(usage_row, day, F_INT),
+	FIELD(usage_row, goal_id, F_STR),
+	FIELD(usage_row, agent, F_STR),
+	FIELD(usage_row, model, F_STR),
+	AMOUNTS(usage_row, spent, resources),
+	FIELD(usage_row, tokens_input, F_INT),
+	FIELD(usage_row, tokens_output, F_INT),
+	FIELD(usage_row, tokens_cache_read, F_INT),
+	FIELD(usage_row, tokens_cache_write, F_INT),
+	FIELD(usage_row, unpriced, F_INT),
+	FIELD(usage_row, untold, F_INT),
+};
+RECORD(usage_row);
 
 static const struct field crystallization_fields[] = {
 	FIELD(crystallization, id, F_STR),

@@ -71,6 +71,10 @@ struct node {
 	str wanted_agent; /* by a person's word, for the next assignment */
 	str answer;       /* of a person, for every run until the node is finished */
 	str said; /* JSON: [{"dispatch", "run", "text"}], words of people that no agent has taken */
+	/* The conversation of an assignment that had to wait; goes on with the same agent and worker. */
+	str session, session_agent, session_worker;
+	str session_usage; /* JSON: what it had used */
+	str session_tools; /* JSON: its tool scope */
 
 	/* The stall that is being recovered from: one episode, from its first sign to progress. */
 	int64_t episode; /* episodes so far */
@@ -87,6 +91,7 @@ struct node {
 	str commit;    /* on the target branch, once accepted */
 	int64_t epoch; /* of the newest assignment */
 	int32_t failures[CAUSE_COUNT];
+	int64_t spent[RESOURCE_COUNT]; /* by its runs */
 	ov_time created_at, updated_at, queued_at, started_at, ended_at;
 	struct seqs history; /* the newest events about this node, LIMIT_KEPT of them */
 

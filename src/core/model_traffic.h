@@ -86,5 +86,15 @@ struct lane {
 	int64_t times;            /* in a row */
 };
 
+/* What was used on one day, for one goal, by one agent with one model. */
+struct usage_row {
+	int64_t day; /* local, counted from 1970-01-01; 0: earlier ones, of all goals and models */
+	str goal_id, agent, model;
+	int64_t spent[RESOURCE_COUNT];
+	int64_t tokens_input, tokens_output, tokens_cache_read, tokens_cache_write;
+	int64_t unpriced; /* runs whose tokens are known and their cost is not */
+	int64_t untold;   /* runs of which neither is */
+};
+
 extern const struct record_type dispatch_record, crystallization_record, effect_record,
-		escalation_record, lane_record;
+		escalation_record, lane_record, usage_row_record;

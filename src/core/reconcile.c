@@ -98,6 +98,30 @@ static int64_t *agent_loads(struct tick *t)
 	return loads;
 }
 
+/* By another node of this tick. */
+static bool worker_is_taken(const struct tick *t, str name)
+{
+	for (size_t i = 0; i < t->out.n; i++)
+		if (t->out.p[i].kind == DEC_ASSIGN && str_eq(t->out.p[i].worker, name))
+			return true;
+	return false;
+}
+
+/* Where the node's conversation took place: there it can go on. */
+static bool take_former_worker(struct tick *t, struct decision *d)
+{
+	const struct worker *w = d->node->session.n
+			? state_worker(t->w->state, d->node->session_worker)
+			: NULL;
+
+	if (!w || !w->pool || w->status != WORKER_IDLE || worker_is_taken(t, w->name))
+		return false;
+	d->worker = w->name;
+	t->busy++;
+	t->former = true;
+	return true;
+}
+
 /* An idle pool worker, or the name of one more, while fewer than workers_max are at work. */
 static bool take_worker(struct tick *t, struct decision *d)
 {
@@ -106,10 +130,13 @@ static bool take_worker(struct tick *t, struct decision *d)
 	/* There may be more of them than that: the configuration can be changed. */
 	if ((int64_t)t->busy >= t->w->policy->workers_max)
 		return false;
+	if (take_former_worker(t, d))
+		return true;
 	for (; t->next_idle < s->workers.n; t->next_idle++) {
 		const struct worker *w = s->workers.p[t->next_idle];
 
-		if (w->pool && w->status == WORKER_IDLE) {
+		if (w->pool && w->status == WORKER_IDLE &&
+				!(t->former && worker_is_taken(t, w->name))) {
 			d->worker = w->name;
 			t->next_idle++;
 			t->busy++;

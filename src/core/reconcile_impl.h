@@ -22,6 +22,7 @@ struct tick {
 	size_t busy;      /* of them, those taken by this tick included */
 	size_t next_idle; /* index into state->workers from which to look */
 	bool accepting;
+	bool former; /* a worker was taken out of turn, because it was the node's before */
 	struct spending *spending; /* of goals by their order */
 };
 

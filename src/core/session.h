@@ -18,6 +18,11 @@ extern const struct trouble_rule trouble_rules[TROUBLE_COUNT];
 /* The next run of the assignment would go on with the session that is known. */
 bool session_resumes(const struct policy *p, const struct assignment *as);
 /*
+ * The assignment, which this batch cancels because it has to wait, leaves its session for the next one
+ * of its node.
+ */
+void session_keep(struct decide_ctx *cx, const struct assignment *as);
+/*
  * What the next run is started with: the session that goes on, an id for a new one, or nothing where
  * the agent chooses that itself. An id that was given to a run is never given to another new session.
  */

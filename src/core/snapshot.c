@@ -82,6 +82,7 @@ void snapshot_write(struct buf *out, const struct state *s)
 	PUT_VEC(workers, worker);
 	PUT_VEC(escalations, escalation);
 	PUT_VEC(lanes, lane);
+	PUT_VEC(usage, usage_row);
 	PUT_LIST(live, assignment);
 	PUT_LIST(finished, assignment);
 	push_dispatches(&a, dispatches, &s->finished);
@@ -155,6 +156,15 @@ static int read_lane(struct state *s, const value *v, struct ov_err *err)
 	if (l)
 		state_add_lane(s, l);
 	return l ? 0 : OV_EINVALID;
+}
+
+static int read_usage_row(struct state *s, const value *v, struct ov_err *err)
+{
+	struct usage_row *row = READ(usage_row, v);
+
+	if (row)
+		vec_push(&s->usage, row);
+	return row ? 0 : OV_EINVALID;
 }
 
 static int read_dispatch(struct state *s, const value *v, struct ov_err *err)
@@ -240,6 +250,7 @@ static const struct {
 	{ "workers", read_worker },
 	{ "escalations", read_escalation },
 	{ "lanes", read_lane },
+	{ "usage", read_usage_row },
 	{ "finished", read_assignment },
 	{ "live", read_assignment },
 	{ "dispatches", read_dispatch },

@@ -81,6 +81,7 @@ struct state *state_free(struct state *s)
 	FREE_VEC(&s->workers, &worker_record);
 	FREE_VEC(&s->escalations, &escalation_record);
 	FREE_VEC(&s->lanes, &lane_record);
+	FREE_VEC(&s->usage, &usage_row_record);
 	list_each (it, &s->live)
 		assignment_free(s, list_entry(it, struct assignment, link));
 	list_each (it, &s->finished)

@@ -19,7 +19,8 @@ struct state {
 	VEC(struct worker *) workers;
 	VEC(struct escalation *) escalations; /* open ones, and the newest closed ones */
 
-	VEC(struct lane *) lanes; /* of agents that have to wait */
+	VEC(struct lane *) lanes;      /* of agents that have to wait */
+	VEC(struct usage_row *) usage; /* by day, oldest first */
 
 	struct list ready;    /* leaves that are todo with all dependencies met, in active goals */
 	struct list queued;   /* leaves that are queued, in active goals */

@@ -235,6 +235,9 @@ static void take_assignment_created(struct checker *c, const struct event *e)
 	as->epoch = value_int_at(e->data, "epoch");
 	as->stage = STAGE_WORKSPACE;
 	as->moved_at = e->at;
+	if (n->kept && value_bool_at(e->data, "session_taken"))
+		as->session = n->kept->session;
+	n->kept = NULL;
 	n->as = as;
 	n->epoch = as->epoch;
 	map_put(&c->assignments, as->id, as);
@@ -256,6 +259,8 @@ static void take_assignment_moved(struct checker *c, const struct event *e)
 					(as->stage == STAGE_STOP || as->stage == STAGE_RUNNING ||
 							as->stage == STAGE_HARVEST));
 	as->moved_at = e->at;
+	if (value_bool_at(e->data, "session_kept"))
+		as->node->kept = as;
 	put_live(c, as);
 }
 

@@ -27,7 +27,8 @@ struct node_book {
 	enum node_status status;
 	ov_time blocked_until;
 	int64_t epoch;
-	struct as_book *as; /* the newest */
+	struct as_book *as;   /* the newest */
+	struct as_book *kept; /* one_session: that had to wait, and left its session */
 	ov_time reported_at, rung_at;
 	str reported;    /* status, as the agent said */
 	int64_t episode; /* episodes so far */
@@ -147,6 +148,8 @@ struct checker {
 	ov_time outage_over_at, outage_ignored_until; /* on the clock of the log */
 	uint64_t usurped_head;                        /* one_writer: when the younger came */
 	int usurper;
+	int64_t told_tokens, told_cost; /* books_balance */
+	uint64_t balanced_seq;
 	ov_time steps_t; /* next_step: looked for last */
 	uint64_t steps_seq, steps_looks;
 	bool steps_lost;               /* somebody seems to be, and is looked at again soon */
@@ -223,6 +226,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(spending_stops)        \
 	X(one_session)           \
 	X(words_reach)           \
+	X(books_balance)         \
 	X(paused_is_paused)      \
 	X(over_is_over)          \
 	X(idle_is_idle)          \

@@ -25,8 +25,8 @@ struct exec_run {
 	str worktree;    /* owned */
 	uint64_t offset; /* output before this was heard */
 	struct observation seen;
-	int64_t look_tokens, look_cost; /* use at which the tick is asked again */
-	bool compares;                  /* there was a look to compare the next one with */
+	int64_t asked_tokens, asked_cost; /* used when the tick was last asked */
+	bool compares;                    /* there was a look to compare the next one with */
 	uint64_t usage;
 	str fingerprint; /* owned */
 	bool looking, session_told;

@@ -43,10 +43,13 @@ static void hear_usage(struct exec_run *er, const struct sim_run *r)
 	struct observation *o = &er->seen;
 
 	machine_used(r, &o->tokens, &o->cost_microusd);
-	if (!g || (o->tokens < er->look_tokens && o->cost_microusd < er->look_cost))
+	if (!g ||
+			(o->tokens < budget_next_mark(p, g, RES_TOKENS, er->asked_tokens) &&
+					o->cost_microusd < budget_next_mark(p, g, RES_COST_MICROUSD,
+									   er->asked_cost)))
 		return;
-	er->look_tokens = budget_next_mark(p, g, RES_TOKENS, o->tokens);
-	er->look_cost = budget_next_mark(p, g, RES_COST_MICROUSD, o->cost_microusd);
+	er->asked_tokens = o->tokens;
+	er->asked_cost = o->cost_microusd;
 	tape_call(er->x->d->tape, er->x->d->engine, TAPE_TOUCH);
 }
 

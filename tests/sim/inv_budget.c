@@ -170,3 +170,77 @@ const struct invariant inv_spending_stops = {
 	.step = stops_step,
 	.sabotage = stops_sabotage,
 };
+
+/* ---- books_balance ---- */
+
+/* What the runs said at their ends, by our own count; what people and programs are shown of it. */
+static void balance_event(struct checker *c, const struct event *e)
+{
+	if (e->kind != EV_RUN_ENDED)
+		return;
+	c->told_tokens += value_int_at(e->data, "tokens");
+	c->told_cost += value_int_at(e->data, "cost_microusd");
+}
+
+static void balance_look(struct checker *c)
+{
+	for (int r = 0; r < RESOURCE_COUNT; r++) {
+		int64_t rows = 0, goals = 0, books = 0;
+
+		for (size_t i = 0; i < c->shadow->usage.n; i++)
+			rows += c->shadow->usage.p[i]->spent[r];
+		for (size_t i = 0; i < c->shadow->goals.n; i++)
+			goals += c->shadow->goals.p[i]->spent[r];
+		for (size_t i = 0; i < c->goal_list.n; i++)
+			books += c->goal_list.p[i]->spent[r];
+		if (r == RES_COST_MICROUSD && books != c->told_cost)
+			sim_violated(c->s, inv_books_balance.name,
+					"runs said that they cost %lld in all, and %lld were "
+					"counted",
+					(long long)c->told_cost, (long long)books);
+		/* A planner tells tokens, too. */
+		if (r == RES_TOKENS && books < c->told_tokens)
+			sim_violated(c->s, inv_books_balance.name,
+					"runs told of %lld tokens, and %lld were counted",
+					(long long)c->told_tokens, (long long)books);
+		if (rows != goals || goals != books)
+			sim_violated(c->s, inv_books_balance.name,
+					"%s: %lld by rows, %lld by goals, %lld by events",
+					status_name(&resources, r), (long long)rows,
+					(long long)goals, (long long)books);
+	}
+}
+
+static void balance_step(struct checker *c)
+{
+	if (c->shadow_failed || c->balanced_seq == c->seen ||
+			(c->s->stats.steps % (4 * EVERY) && !c->fresh))
+		return;
+	c->balanced_seq = c->seen;
+	balance_look(c);
+}
+
+static void balance_end(struct checker *c)
+{
+	if (!c->shadow_failed)
+		balance_look(c);
+}
+
+static bool balance_sabotage(struct checker *c)
+{
+	if (!c->goal_list.n || c->shadow_failed)
+		return false;
+	c->goal_list.p[0]->spent[RES_WALL_MS]++;
+	balance_look(c);
+	return true;
+}
+
+const struct invariant inv_books_balance = {
+	.name = "books_balance",
+	.sentence = "what runs say that they used, what goals have spent, and the table of it by "
+		    "day and agent are the same",
+	.event = balance_event,
+	.step = balance_step,
+	.end = balance_end,
+	.sabotage = balance_sabotage,
+};

@@ -53,10 +53,24 @@ static void session_created(struct checker *c, const struct event *e)
 				EV_ARG(e), STR_ARG(session));
 }
 
+/* What an assignment left that had to wait goes on where it was: with its agent, at its worker. */
+static void session_taken(struct checker *c, const struct event *e)
+{
+	const struct as_book *kept = book_node(c, e->goal, e->node)->kept;
+
+	if (!kept || !kept->session.n || (kept->run && kept->run->status != RUN_ENDED) ||
+			!str_eq(kept->agent, value_str_at(e->data, "agent")) ||
+			!str_eq(kept->worker, value_str_at(e->data, "worker")))
+		sim_violated(c->s, inv_one_session.name,
+				EV_FMT ": takes a session that nobody left for it", EV_ARG(e));
+}
+
 static void session_event(struct checker *c, const struct event *e)
 {
 	struct as_book *as = book_as(c, e->assignment);
 
+	if (e->kind == EV_ASSIGNMENT_CREATED && value_bool_at(e->data, "session_taken"))
+		session_taken(c, e);
 	if (e->kind == EV_RUN_CREATED)
 		session_created(c, e);
 	if (e->kind == EV_RUN_SESSION && as) {
@@ -89,7 +103,8 @@ static bool session_sabotage(struct checker *c)
 const struct invariant inv_one_session = {
 	.name = "one_session",
 	.sentence = "a session is one live run's at most, and goes on only where an earlier run of "
-		    "the same assignment was heard of with it; a new one has a new id",
+		    "the same assignment, or of one that had to wait, was heard of with it; a new "
+		    "one has a new id",
 	.event = session_event,
 	.sabotage = session_sabotage,
 };

@@ -1,0 +1,159 @@
+#include "base/duration.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "core/budget.h"
+
+/* "950", "12.3k", "4.1M" */
+str tokens_text(struct arena *a, int64_t n)
+{
+	static const char units[] = " kMGT";
+	int64_t tenths = n * 10;
+	size_t unit = 0;
+
+	if (n < 1000 || n > INT64_MAX / 10)
+		return arena_printf(a, "%lld", (long long)n);
+	for (; tenths >= 10 * 1000 && unit + 2 < sizeof(units); unit++)
+		tenths /= 1000;
+	return arena_printf(a, "%lld.%lld%c", (long long)tenths / 10, (long long)tenths % 10,
+			units[unit]);
+}
+
+/* "$3.12"; what is less than a cent is not nothing. */
+str cost_text(struct arena *a, int64_t microusd)
+{
+	if (microusd > 0 && microusd < 10000)
+		return arena_printf(a, "$%lld.%06lld", (long long)microusd / 1000000,
+				(long long)microusd % 1000000);
+	return arena_printf(a, "$%lld.%02lld", (long long)microusd / 1000000,
+			(long long)microusd % 1000000 / 10000);
+}
+
+static str running_text(struct out *o, const value *x)
+{
+	const value *live = value_at(x, "live");
+	str text;
+
+	if (!live)
+		return STR("");
+	text = arena_printf(o->arena, "%lld running", (long long)value_int_at(x, "live_runs"));
+	if (value_int_at(live, "cost_microusd"))
+		text = arena_printf(o->arena, STR_FMT ", " STR_FMT " of it so far", STR_ARG(text),
+				STR_ARG(cost_text(o->arena, value_int_at(live, "cost_microusd"))));
+	else if (value_int_at(live, "tokens"))
+		text = arena_printf(o->arena, STR_FMT ", " STR_FMT " tokens of it so far",
+				STR_ARG(text),
+				STR_ARG(tokens_text(o->arena, value_int_at(live, "tokens"))));
+	return text;
+}
+
+static void figures(struct out *o, enum style style, const value *x)
+{
+	int64_t cost = value_int_at(x, "cost_microusd"),
+		unpriced = value_int_at(x, "unpriced_runs");
+
+	cell_right(o, style, arena_printf(o->arena, "%lld", (long long)value_int_at(x, "runs")));
+	cell_right(o, style, duration_format_short(o->arena, value_int_at(x, "wall_ms")));
+	cell_right(o, style, tokens_text(o->arena, value_int_at(x, "tokens")));
+	cell_right(o, style,
+			cost || !unpriced ? arena_printf(o->arena, STR_FMT "%s",
+							    STR_ARG(cost_text(o->arena, cost)),
+							    unpriced ? "+" : "")
+					  : STR("?"));
+	cell(o, S_CYAN, running_text(o, x));
+	row_end(o);
+}
+
+static void head(struct out *o, const value *res)
+{
+	static const char *const columns[] = { "RUNS", "TIME", "TOKENS", "COST" };
+	str by = value_str_at(res, "by");
+	char upper[16] = "";
+
+	for (size_t i = 0; i < by.n && i + 1 < sizeof(upper); i++)
+		upper[i] = (char)(by.p[i] - 'a' + 'A');
+	cell(o, S_DIM, str_from(upper));
+	cell(o, S_DIM, STR(""));
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+		cell_right(o, S_DIM, str_from(columns[i]));
+	cell(o, S_DIM, STR(""));
+	row_end(o);
+}
+
+/* The key as one would type it. */
+static str key_text(struct out *o, const value *res, const value *x)
+{
+	str key = value_str_at(x, "key"), by = value_str_at(res, "by");
+
+	if (!key.n)
+		return str_is(by, "day") || str_is(by, "goal") ? STR("earlier") : STR("unknown");
+	return str_is(by, "goal") || str_is(by, "node") ? out_prose(o, key) : key;
+}
+
+static void show_table(struct out *o, const value *res)
+{
+	const value *rows = value_at(res, "rows");
+
+	head(o, res);
+	for (size_t i = 0; i < value_count(rows); i++) {
+		const value *x = value_item(rows, i);
+
+		cell(o, S_BOLD, key_text(o, res, x));
+		cell(o, S_PLAIN, out_short(o, value_str_at(x, "title"), 40));
+		figures(o, S_PLAIN, x);
+	}
+	cell(o, S_BOLD, STR("total"));
+	cell(o, S_PLAIN, STR(""));
+	figures(o, S_BOLD, value_at(res, "total"));
+	table_end(o, "");
+}
+
+static const char *runs_word(int64_t n)
+{
+	return n == 1 ? "run" : "runs";
+}
+
+/* What is not in the sum is said, and what to do about it. */
+static void show_unknown(struct out *o, const value *res)
+{
+	const value *total = value_at(res, "total"), *models = value_at(res, "unpriced_models");
+	int64_t unpriced = value_int_at(total, "unpriced_runs"),
+		untold = value_int_at(total, "untold_runs");
+
+	if (unpriced) {
+		out_f(o, "%lld %s without a price: what they cost is not in it; set",
+				(long long)unpriced, runs_word(unpriced));
+		for (size_t i = 0; i < value_count(models); i++) {
+			str model = value_str_or(value_item(models, i), STR(""));
+
+			out_f(o, "%s [prices.\"" STR_FMT "\"]", i ? "," : "",
+					STR_ARG(out_clean(o, model.n ? model : STR("MODEL"))));
+		}
+		out_f(o, " in config.toml\n");
+	}
+	if (untold)
+		out_f(o, "%lld %s of agents that do not tell what they use\n", (long long)untold,
+				runs_word(untold));
+}
+
+int cmd_cost(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res;
+	bool done;
+	int r;
+
+	cli_param(c, params, "by", "by");
+	cli_param(c, params, "since", "since");
+	cli_param(c, params, "goal", "goal");
+	r = cli_call(c, CALL_READ, "cost.get", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	if (value_count(value_at(res, "rows")) == 0) {
+		out_f(&c->out, "Nothing was used%s.\n",
+				cli_has(c, "since") ? " since then" : " yet");
+		return 0;
+	}
+	show_table(&c->out, res);
+	show_unknown(&c->out, res);
+	return 0;
+}
