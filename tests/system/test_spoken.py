@@ -321,6 +321,8 @@ class Codex(SpokenCase):
         one = self.ended(first)
         self.assertEqual((one["verdict"], one["tokens_input"], one["tokens_output"]), ("ok", 200, 40))
         self.assertEqual((one["cost_microusd"], one["cost_source"]), (800, "prices"))
+        # It does not name its model: what it was told to use is what it is.
+        self.assertEqual(self.s.call("run.show", run=first)["model"], "gpt-x")
         second = self.agent.up()  # it changed nothing, so it is asked once more
         self.assertIn("resume", self.agent.argv()[1])
         self.agent.sh(WORK)
