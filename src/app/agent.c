@@ -5,6 +5,7 @@
 
 #include "agent/hook.h"
 #include "agent/launch.h"
+#include "app/sandbox.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -103,8 +104,8 @@ static void find_git(struct arena *a, struct launch_ask *how)
 						  arena_alloc(a, PATH_MAX));
 }
 
-static int build(struct arena *a, const struct driver_ask *ask, const struct agent_format *format,
-		const char *prompt_file, struct launch *ret, struct ov_err *err)
+static struct launch_ask how_to(struct arena *a, const struct driver_ask *ask,
+		const struct agent_format *format, const char *prompt_file)
 {
 	const struct config_agent *agent = ask->agent;
 	struct launch_ask how = {
@@ -127,7 +128,7 @@ static int build(struct arena *a, const struct driver_ask *ask, const struct age
 	};
 
 	find_git(a, &how);
-	return launch_build(a, &how, ret, err);
+	return how;
 }
 
 static int write_files(struct arena *a, const struct driver_ask *ask, const struct launch *l,
@@ -154,6 +155,8 @@ int agent_prepare(struct arena *a, const struct driver_ask *ask, struct agent_la
 {
 	const struct agent_format *format = format_find(ask->agent->format);
 	const char *prompt_file = path_join(a, ask->dir, "instruction");
+	const char *const *env;
+	struct launch_ask how;
 	struct launch launch;
 	int r = dir_make(ask->dir, 0700, err);
 
@@ -162,16 +165,24 @@ int agent_prepare(struct arena *a, const struct driver_ask *ask, struct agent_la
 		r = file_write_atomic(prompt_file, ask->prompt, 0600, err);
 	if (r < 0)
 		return ov_wrap(err, r, "writing the instruction");
-	r = build(a, ask, format, prompt_file, &launch, err);
+	how = how_to(a, ask, format, prompt_file);
+	r = launch_build(a, &how, &launch, err);
 	if (r == 0)
 		r = write_files(a, ask, &launch, err);
 	if (r < 0)
 		return r;
+	env = environment(a, ask, &launch, prompt_file);
+	if (ask->agent->sandbox != SANDBOX_NONE) {
+		r = sandbox_enter(a, ask, &how, env, &launch.argv, err);
+		if (r < 0)
+			return r;
+	}
 	*ret = (struct agent_launch){
 		.format = format,
 		.hooks = format->hooks && ask->overseer,
 		.argv = launch.argv,
-		.env = environment(a, ask, &launch, prompt_file),
+		.env = env,
+		.sandboxed = ask->agent->sandbox != SANDBOX_NONE,
 		.cwd = ask->worktree,
 		.input = launch.input,
 	};

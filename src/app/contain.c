@@ -1,16 +1,24 @@
 #include "app/contain.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "sys/cgroup.h"
 #include "sys/file.h"
+#include "sys/proc.h"
 
-enum { GROUPS_MAX = 65536 };
+enum { GROUPS_MAX = 65536, TRY_MS = 5000 };
 
 struct contain {
 	struct arena arena;
-	const char *cgroup;
+	const char *cgroup, *bwrap; /* bwrap: that works */
 };
 
 void contain_set_config(struct contain *k, const struct config *c)
@@ -46,6 +54,65 @@ void contain_free(struct contain *k)
 		return;
 	arena_done(&k->arena);
 	mem_free(k);
+}
+
+/* As much of it as can be missing: namespaces, mounts, a file system of processes. */
+static int try_sandbox(const char *bwrap, struct ov_err *err)
+{
+	const char *const argv[] = { bwrap, "--die-with-parent", "--unshare-pid", "--unshare-ipc",
+		"--unshare-uts", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev",
+		"--proc", "/proc", "--tmpfs", "/run", "--", "/bin/sh", "-c", "exit 0", NULL };
+	struct proc_spec spec = PROC_SPEC_INIT;
+	struct proc_exit status = { .code = -1 };
+	struct proc p;
+	char words[512] = "";
+	int fds[2], r;
+	ssize_t n;
+
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return ov_fail_errno(err, errno, "pipe");
+	spec.argv = argv;
+	spec.err = fds[1];
+	r = proc_spawn(&spec, &p, err);
+	close(fds[1]);
+	if (r == 0) {
+		if (!proc_ended(&p, TRY_MS))
+			proc_signal(&p, SIGKILL, NULL);
+		proc_ended(&p, TRY_MS);
+		proc_reap(&p, &status, NULL);
+		proc_done(&p);
+		n = read(fds[0], words, sizeof(words) - 1);
+		words[MAX(n, (ssize_t)0)] = '\0';
+		if (status.code != 0)
+			r = ov_fail(err, OV_EUNAVAILABLE, "%s does not work here: " STR_FMT, bwrap,
+					STR_ARG(n > 0 ? str_trim(str_from(words))
+						      : STR("it failed without a word")));
+	}
+	close(fds[0]);
+	return r;
+}
+
+int contain_sandbox(struct contain *k, const char **ret, struct ov_err *err)
+{
+	const char *bwrap = k->bwrap;
+	int r = 0;
+
+	if (!bwrap)
+		bwrap = file_in_path(&k->arena, getenv("PATH"), "bwrap");
+	if (!bwrap) {
+		ov_fail(err, OV_EUNAVAILABLE,
+				"a sandbox is configured, but bubblewrap (bwrap) is not installed");
+		return ov_next(err, "install the package bubblewrap, or set sandbox = \"none\"");
+	}
+	if (!k->bwrap)
+		r = try_sandbox(bwrap, err);
+	if (r < 0) {
+		ov_wrap(err, OV_EUNAVAILABLE, "a sandbox is configured, but cannot be made");
+		return ov_next(err, "overseer doctor");
+	}
+	k->bwrap = bwrap;
+	*ret = bwrap;
+	return 0;
 }
 
 const char *contain_cgroup(const struct contain *k)

@@ -17,6 +17,11 @@ void contain_set_config(struct contain *k, const struct config *c);
 /* The folder below which runs get their groups; NULL: they get none. */
 const char *contain_cgroup(const struct contain *k);
 /*
+ * The program bwrap, found and tried (once, until it works): OV_EUNAVAILABLE says why it cannot be used.
+ * Waits for it, some milliseconds.
+ */
+int contain_sandbox(struct contain *k, const char **ret, struct ov_err *err);
+/*
  * Ends and removes groups of runs that are over by the state: their shim was killed when no daemon was
  * there to see it. Groups of others are left alone.
  */

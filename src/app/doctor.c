@@ -148,6 +148,7 @@ static const struct doctor_check checks[] = {
 	{ "config", "the configuration", check_config, NULL, false },
 	{ "git", "the version of git", check_git, NULL, false },
 	{ "shim", "the program that runs agents", check_shim, NULL, false },
+	{ "sandbox", "whether agents can be put into a sandbox", doctor_sandbox, NULL, false },
 	{ "containment", "what holds the processes of a run together", doctor_containment, NULL,
 			false },
 };

@@ -66,6 +66,7 @@ int doctor_fix_permissions(struct doctor *d, struct ov_err *err);
 
 /* doctor_contain.c */
 void doctor_containment(struct doctor *d);
+void doctor_sandbox(struct doctor *d);
 
 /* rebuild.c: a new store from what can be verified; says in *ret what was done. */
 int doctor_rebuild(struct doctor *d, value **ret, struct ov_err *err);

@@ -1,6 +1,7 @@
 /* How runs are held together here, and what of that is missing. */
 #include "app/doctor.h"
 
+#include "app/contain.h"
 #include "base/arena.h"
 #include "sys/cgroup.h"
 
@@ -50,4 +51,27 @@ void doctor_containment(struct doctor *d)
 		doctor_next(d,
 				"run the daemon in a delegated group, such as a service with "
 				"Delegate=yes");
+}
+
+void doctor_sandbox(struct doctor *d)
+{
+	const struct config *c = d->cx->config;
+	struct contain *k = contain_new(c);
+	struct ov_err err = { 0 };
+	const char *bwrap;
+	size_t wanted = 0;
+
+	for (size_t i = 0; i < c->agents_n; i++)
+		wanted += c->agents[i].sandbox != SANDBOX_NONE;
+	if (contain_sandbox(k, &bwrap, &err) == 0) {
+		doctor_say(d, DOCTOR_OK, "%s works; %zu of %zu agents are put into a sandbox",
+				bwrap, wanted, c->agents_n);
+	} else if (wanted) {
+		doctor_say(d, DOCTOR_PROBLEM, "%s: %zu of %zu agents cannot be run", err.msg,
+				wanted, c->agents_n);
+		doctor_next(d, "install the package bubblewrap, or set sandbox = \"none\"");
+	} else {
+		doctor_say(d, DOCTOR_OK, "not available, and no agent is to be put into one");
+	}
+	contain_free(k);
 }

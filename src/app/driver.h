@@ -11,6 +11,7 @@
 #include "core/config.h"
 #include "drive/run.h"
 
+struct contain;
 struct loop;
 struct driver_run;
 
@@ -19,7 +20,7 @@ struct driver_ask {
 	const struct config *config;
 	const struct config_agent *agent; /* NULL: not configured any more, so only adopt can be */
 	const char *shim, *overseer;      /* programs; the second is NULL when it was not found */
-	const char *cgroup;               /* where the run may get a control group, or NULL */
+	struct contain *contain;          /* how runs are held together here */
 	const char *store, *repo, *dir;   /* the store's folder, the checkout, the run's folder */
 	const char *worktree;
 	str run_id, goal_id, node_id, assignment_id;

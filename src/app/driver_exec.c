@@ -8,6 +8,7 @@
 #include "agent/hook.h"
 #include "agent/stream.h"
 #include "app/agent.h"
+#include "app/contain.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -247,7 +248,8 @@ static int spawn(struct driver_run *d, struct arena *a, const struct driver_ask 
 		.split_errors = d->stream != NULL,
 		.stop_grace_ms = ask->config->stop_grace,
 		.interrupt_signal = d->format->interrupts ? SIGINT : 0,
-		.cgroup = ask->cgroup,
+		.sandboxed = launch.sandboxed,
+		.cgroup = contain_cgroup(ask->contain),
 		.memory_max_bytes = ask->agent->memory_max_bytes,
 		.pids_max = ask->agent->pids_max,
 		.interrupt_grace_ms = ask->config->interrupt_grace,

@@ -142,7 +142,7 @@ static struct driver_ask ask_about(const struct live_run *lr, const struct run *
 		.agent = agent_find(x->o.config, r->agent),
 		.shim = x->o.shim,
 		.overseer = x->o.overseer,
-		.cgroup = contain_cgroup(x->contain),
+		.contain = x->contain,
 		.store = x->o.dir,
 		.repo = x->o.repo,
 		.dir = lr->dir,

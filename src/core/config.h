@@ -16,6 +16,8 @@
 
 enum planner_provider { PROVIDER_NONE, PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_COMMAND };
 enum agent_input { INPUT_NONE, INPUT_STDIN };
+enum sandbox { SANDBOX_NONE, SANDBOX_BWRAP };
+enum sandbox_home { HOME_PRIVATE, HOME_SHARED };
 
 /* [agents.NAME] */
 struct config_agent {
@@ -35,6 +37,11 @@ struct config_agent {
 	const str *env_pass; /* names of variables handed on from the daemon's environment */
 	size_t env_pass_n;
 	int64_t concurrency;
+	enum sandbox sandbox;
+	enum sandbox_home home;      /* in a sandbox */
+	bool network;                /* of a sandbox */
+	const str *sandbox_writable; /* paths that stay writable in it, absolute */
+	size_t sandbox_writable_n;
 	int64_t memory_max_bytes, pids_max;  /* of all processes of a run; 0: no limit */
 	enum agent_input input;              /* how it gets further instructions while it runs */
 	int64_t rate_limit_exit, login_exit; /* 0: none */

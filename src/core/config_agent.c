@@ -95,12 +95,31 @@ static void add_env_pass(struct config_reader *r, struct config_agent *agent,
 	agent->env_pass_n += more;
 }
 
+/* What is said about a sandbox that is none would be believed. */
+static void check_sandbox(struct config_reader *r, str path, const struct config_agent *agent,
+		const value *doc)
+{
+	static const char *const keys[] = { "home", "network", "sandbox_writable" };
+
+	for (size_t i = 0; agent->sandbox == SANDBOX_NONE && i < ARRAY_LEN(keys); i++)
+		if (value_at(doc, keys[i]))
+			config_problem(r, key_of(r, path, keys[i]),
+					"it says something about a sandbox, which needs sandbox = "
+					"\"bwrap\"");
+	for (size_t i = 0; i < agent->sandbox_writable_n; i++)
+		if (!str_starts(agent->sandbox_writable[i], STR("/")))
+			config_problem(r, key_of(r, path, "sandbox_writable"),
+					"\"" STR_FMT "\" is not an absolute path",
+					STR_ARG(agent->sandbox_writable[i]));
+}
+
 void config_check_format(struct config_reader *r, str path, struct config_agent *agent,
 		const value *doc)
 {
 	const struct agent_format *f = format_find(agent->format);
 
 	check_card(r, path, agent);
+	check_sandbox(r, path, agent, doc);
 	if (!f)
 		return; /* which was said */
 	if (!f->program) {

@@ -220,6 +220,8 @@ static const struct option options[] = {
 static const char *const runtimes[] = { "exec", NULL };
 static const char *const prompts[] = { "stdin", "arg", "file", NULL }; /* enum prompt_by */
 static const char *const inputs[] = { "none", "stdin", NULL };         /* enum agent_input */
+static const char *const sandboxes[] = { "none", "bwrap", NULL };      /* enum sandbox */
+static const char *const homes[] = { "private", "shared", NULL };      /* enum sandbox_home */
 static const char *const tiers[] = { "low", "medium", "high", NULL };
 static const char *const recoveries[] = { "resend", "replan", "reassign", "escalate", NULL };
 
@@ -268,6 +270,19 @@ static const struct option agent_options[] = {
 			LIST_AT(env_pass) },
 	{ "concurrency", OPT_INT, 1, 256, "256", "The most nodes that it works on at a time.",
 			AT(concurrency) },
+	{ "sandbox", OPT_CHOICE, 0, 0, "\"none\"",
+			"Whether its runs are in a sandbox: bwrap (bubblewrap) lets them write to "
+			"their worktree and little else.",
+			sandboxes, AT(sandbox) },
+	{ "home", OPT_CHOICE, 0, 0, "\"private\"",
+			"In a sandbox: a home of its own for each assignment, which hides the "
+			"user's, or that one to be read, with the agent's own folders writable.",
+			homes, AT(home) },
+	{ "network", OPT_BOOL, 0, 0, "true", "In a sandbox: whether there is a network.",
+			AT(network) },
+	{ "sandbox_writable", OPT_TEXTS, 0, LIMIT_NOTE, "[]",
+			"In a sandbox: further paths that are writable, such as a cache.",
+			LIST_AT(sandbox_writable) },
 	{ "memory_max", OPT_BYTES, 0, 1024 * TIB, "\"0\"",
 			"The most memory that all processes of a run may use together, where runs "
 			"get control groups with that controller (`overseer doctor` says); \"0\": "

@@ -29,6 +29,8 @@ struct run_spec {
 	 * half of it each; the middle becomes a hole in the file, so offsets stay true.
 	 */
 	uint64_t max_output_bytes;
+	/* argv is a sandbox, and the agent its only child's child: signals go inside. */
+	bool sandboxed;
 	bool split_errors;     /* stderr goes to DIR/errors instead of among the output */
 	int64_t stop_grace_ms; /* between SIGTERM and SIGKILL when stopping */
 	int interrupt_signal; /* makes this agent leave off in order, as SIGINT; 0: there is none */

@@ -168,9 +168,52 @@ void agent_feed(struct shim *s)
 		close_fd(&s->to_agent);
 }
 
-/* Right after the fork the group does not exist yet; then a signal waits for the child itself. */
+/* The parent of a live process; 0 for one that has ended or cannot be read. */
+static pid_t parent_of(const char *pid)
+{
+	char path[32], text[512], *p, state;
+	ssize_t n;
+	int fd, ppid;
+
+	snprintf(path, sizeof(path), "/proc/%.10s/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ')');
+	if (!p || sscanf(p, ") %c %d", &state, &ppid) != 2 || state == 'Z' || state == 'X')
+		return 0;
+	return ppid;
+}
+
+static pid_t a_child_of(pid_t parent)
+{
+	DIR *d = opendir("/proc");
+	pid_t found = 0;
+
+	for (struct dirent *e; d && !found && (e = readdir(d));)
+		if (isdigit((unsigned char)e->d_name[0]) && parent_of(e->d_name) == parent)
+			found = (pid_t)atoi(e->d_name);
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/*
+ * Right after the fork the group does not exist yet; then a signal waits for the child itself. A
+ * sandbox has one child, the first process of its namespace, which leads the session that the agent is
+ * in and does not mind signals itself; the sandbox would end by one, and the agent with it, unasked.
+ */
 int agent_signal(struct shim *s, int signo)
 {
+	pid_t inner = s->sandboxed ? a_child_of(s->agent) : 0;
+
+	if (inner > 0 && kill(-inner, signo) == 0)
+		return 0;
 	if (kill(-s->agent, signo) == 0)
 		return 0;
 	return kill(s->agent, signo);
@@ -200,28 +243,6 @@ void agent_stop(struct shim *s)
 		ask_to_end(s);
 	}
 	agent_signal(s, SIGCONT); /* a paused agent has to hear it */
-}
-
-/* The parent of a live process; 0 for one that has ended or cannot be read. */
-static pid_t parent_of(const char *pid)
-{
-	char path[32], text[512], *p, state;
-	ssize_t n;
-	int fd, ppid;
-
-	snprintf(path, sizeof(path), "/proc/%.10s/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	p = strrchr(text, ')');
-	if (!p || sscanf(p, ") %c %d", &state, &ppid) != 2 || state == 'Z' || state == 'X')
-		return 0;
-	return ppid;
 }
 
 bool agent_note(struct shim *s, pid_t pid)

@@ -48,6 +48,7 @@ static int usage(const char *what)
 			"usage: overseer-run --dir DIR --id ID --cwd CWD --max-output BYTES"
 			" --stop-grace MS [--interrupt-signal N --interrupt-grace MS] "
 			"[--split-errors]"
+			" [--sandboxed]"
 			" [--cgroup DIR [--memory-max BYTES] [--pids-max N]] -- PROGRAM "
 			"[ARGUMENT...]\n",
 			what);
@@ -102,6 +103,7 @@ static int parse_options(struct shim *s, int argc, char **argv)
 		{ "interrupt-signal", required_argument, NULL, 's' },
 		{ "interrupt-grace", required_argument, NULL, 't' },
 		{ "split-errors", no_argument, NULL, 'e' },
+		{ "sandboxed", no_argument, NULL, 'b' },
 		{ "cgroup", required_argument, NULL, 'G' },
 		{ "memory-max", required_argument, NULL, 'M' },
 		{ "pids-max", required_argument, NULL, 'P' },
@@ -119,6 +121,7 @@ static int parse_options(struct shim *s, int argc, char **argv)
 		case 's': t.interrupt = str_from(optarg); break;
 		case 't': t.interrupt_grace = str_from(optarg); break;
 		case 'e': s->split_errors = true; break;
+		case 'b': s->sandboxed = true; break;
 		case 'G': s->cgroup = optarg; break;
 		case 'M': s->memory_max = optarg; break;
 		case 'P': s->pids_max = optarg; break;

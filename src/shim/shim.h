@@ -64,7 +64,8 @@ struct shim {
 	int interrupt_signal; /* makes the agent leave off in order; 0: there is none */
 	int64_t interrupt_grace_ms;
 	bool split_errors;
-	const char *cgroup;                /* below which the run's group is made, or NULL */
+	bool sandboxed;     /* the program is a sandbox, and the agent is inside of it */
+	const char *cgroup; /* below which the run's group is made, or NULL */
 	const char *memory_max, *pids_max; /* of the group, or NULL */
 
 	int dirfd, lock, listener, signals; /* dirfd is also our working directory */
