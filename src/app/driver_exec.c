@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/hook.h"
@@ -38,9 +39,11 @@ struct driver_run {
 	bool input; /* its standard input is open for what it is told */
 	struct run_handle *run;
 	struct stream *stream; /* NULL: its output is text */
-	uint64_t old_bytes; /* of its output: written before we knew it, at `old_at` at the latest */
+	/* Written before we knew it, at `old_at` at the latest. */
+	uint64_t old_bytes, old_errors;
 	ov_time old_at;
-	struct follow *events; /* of its hooks; NULL: it has none */
+	bool errors_read, errors_old; /* errors are being read, and these are old */
+	struct follow *events;        /* of its hooks; NULL: it has none */
 	struct ndjson lines;
 };
 
@@ -50,7 +53,9 @@ static void on_fact(void *user, const struct fact *f)
 {
 	struct driver_run *d = user;
 
-	d->ev.fact(d->user, f, f->offset <= d->old_bytes ? d->old_at : loop_now(d->loop));
+	bool old = d->errors_read ? d->errors_old : f->offset && f->offset <= d->old_bytes;
+
+	d->ev.fact(d->user, f, old ? d->old_at : loop_now(d->loop));
 }
 
 static void on_output(void *user, str bytes, uint64_t at)
@@ -66,8 +71,10 @@ static void on_errors(void *user, str bytes, uint64_t at)
 {
 	struct driver_run *d = user;
 
-	(void)at;
+	d->errors_read = true;
+	d->errors_old = at < d->old_errors;
 	stream_errors(d->stream, bytes);
+	d->errors_read = false;
 }
 
 static void on_events(void *user, str bytes, uint64_t at)
@@ -216,7 +223,15 @@ static uint64_t read_from(const struct driver_run *d, const struct driver_ask *a
 
 static void note_old(struct driver_run *d)
 {
-	d->old_at = MIN(run_written(d->run, &d->old_bytes), loop_now(d->loop));
+	const char *errors = path_join(&d->strings, d->dir, "errors");
+	struct stat st;
+
+	d->old_at = run_written(d->run, &d->old_bytes);
+	if (d->stream && stat(errors, &st) == 0 && st.st_size > 0) {
+		d->old_errors = (uint64_t)st.st_size;
+		d->old_at = MAX(d->old_at, (ov_time)st.st_mtim.tv_sec * OV_SECOND);
+	}
+	d->old_at = MIN(d->old_at, loop_now(d->loop));
 }
 
 static int spawn(struct driver_run *d, struct arena *a, const struct driver_ask *ask,

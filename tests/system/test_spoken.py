@@ -296,6 +296,19 @@ class Life(SpokenCase):
         self.assertEqual(now["trouble"], "login")
         self.assertIn("HTTP 401", self.s.cli("run", "show", run))
 
+    def test_retries_before_the_first_line(self):
+        """An agent that tells them among its errors, and nothing else: since when is known, also after a restart."""
+        self.begin("gemini", top=IDLE)
+        self.agent.err("Attempt 1 failed with status 500. Retrying with backoff... no luck\n")
+        now = self.agent.now(lambda n: n["state"] == "retrying")
+        self.assertLess(now["retrying_for_ms"], 60000)
+        self.s.kill()
+        self.s.up()
+        now = self.agent.now(lambda n: n["state"] == "retrying")
+        self.assertLess(now["retrying_for_ms"], 60000)
+        stalled = self.s.wait_type("episode.opened", node="T1")
+        self.assertIn("HTTP 500", json.dumps(stalled["data"]))
+
     def test_chatter_is_not_written(self):
         """Lines alone decide nothing: the log stays as it is."""
         self.begin()
