@@ -94,13 +94,16 @@ static value *goal_evidence(const struct explain *x, const struct goal *g)
 {
 	value *list = value_array(x->arena);
 	const struct node *last = NULL;
+	struct budget_live live = budget_live_of(x->state, g, x->observations, x->now);
 
 	for (int r = 0; r < RESOURCE_COUNT; r++)
-		if (g->spent[r])
-			explain_show(x, list, 0, "used: " STR_FMT,
-					STR_ARG(budget_text(x->arena, (enum resource)r, g->spent[r],
+		if (g->spent[r] || live.used[r])
+			explain_show(x, list, 0, "used: " STR_FMT "%s",
+					STR_ARG(budget_text(x->arena, (enum resource)r,
+							g->spent[r] + live.used[r],
 							budget_limit(x->policy, g,
-									(enum resource)r))));
+									(enum resource)r))),
+					live.used[r] ? ", with what runs" : "");
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = g->nodes.p[i];
 
