@@ -156,26 +156,19 @@ static bool digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Where the needle, in lower case, is in the text of any case; text.n when nowhere. */
-static size_t find_lower(str text, const char *needle)
+/* The beginning of a text in lower case, so that looking for many phrases is cheap. */
+static str lowered(str text, char room[static TEXT_LOOK])
 {
-	size_t n = strlen(needle);
-
-	for (size_t i = 0; i + n <= text.n; i++) {
-		size_t k = 0;
-
-		while (k < n && lower(text.p[i + k]) == needle[k])
-			k++;
-		if (k == n)
-			return i;
-	}
-	return text.n;
+	text = str_sub(text, 0, TEXT_LOOK);
+	for (size_t i = 0; i < text.n; i++)
+		room[i] = lower(text.p[i]);
+	return (str){ room, text.n };
 }
 
 static enum trouble by_phrase(str text, const struct phrase *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (find_lower(text, p[i].text) < text.n)
+		if (str_contains(text, str_from(p[i].text)))
 			return p[i].trouble;
 	return TROUBLE_NONE;
 }
@@ -189,7 +182,7 @@ static int status_in(str text)
 		str rest = text;
 		size_t at;
 
-		while ((at = find_lower(rest, words[w])) < rest.n) {
+		while ((at = str_find(rest, str_from(words[w]))) < rest.n) {
 			rest = str_sub(rest, at + strlen(words[w]), rest.n);
 			for (size_t i = 0; i < 8 && i + 3 <= rest.n; i++) {
 				int64_t n;
@@ -209,10 +202,11 @@ static int status_in(str text)
 
 enum trouble trouble_of_text(str text, int *ret_status)
 {
+	char room[TEXT_LOOK];
 	enum trouble t;
 	int status;
 
-	text = str_sub(text, 0, TEXT_LOOK);
+	text = lowered(text, room);
 	status = status_in(text);
 	if (ret_status)
 		*ret_status = status;
@@ -249,14 +243,14 @@ static int64_t wait_at(str s)
 		while (i < s.n && s.p[i] == ' ')
 			i++;
 		for (size_t k = 0; i < s.n && k < ARRAY_LEN(units); k++)
-			if (lower(s.p[i]) == units[k].letter)
+			if (s.p[i] == units[k].letter)
 				unit = units[k].ms;
-		if (i + 1 < s.n && lower(s.p[i]) == 'm' && lower(s.p[i + 1]) == 's')
+		if (i + 1 < s.n && s.p[i] == 'm' && s.p[i + 1] == 's')
 			unit = 1;
 		if (!unit)
 			return total;
 		total += n * unit;
-		while (i < s.n && ((s.p[i] | 0x20) >= 'a' && (s.p[i] | 0x20) <= 'z'))
+		while (i < s.n && s.p[i] >= 'a' && s.p[i] <= 'z')
 			i++;
 		s = str_sub(s, i, s.n);
 	}
@@ -266,12 +260,13 @@ void trouble_when(str text, ov_time *ret_resets_at, int64_t *ret_wait_ms)
 {
 	static const char *const before[] = { "try again in ", "retry in ", "retry after ",
 		"reset after ", "resets in ", "reset in " };
+	char room[TEXT_LOOK];
 	size_t at;
 
-	text = str_sub(text, 0, TEXT_LOOK);
+	text = lowered(text, room);
 	*ret_resets_at = 0;
 	*ret_wait_ms = 0;
-	at = find_lower(text, "limit reached|");
+	at = str_find(text, STR("limit reached|"));
 	if (at < text.n) {
 		str rest = str_sub(text, at + strlen("limit reached|"), text.n);
 		size_t n = 0;
@@ -283,7 +278,7 @@ void trouble_when(str text, ov_time *ret_resets_at, int64_t *ret_wait_ms)
 			*ret_resets_at = seconds * 1000;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(before) && !*ret_resets_at && !*ret_wait_ms; i++) {
-		at = find_lower(text, before[i]);
+		at = str_find(text, str_from(before[i]));
 		if (at < text.n)
 			*ret_wait_ms = wait_at(str_sub(text, at + strlen(before[i]), text.n));
 	}
