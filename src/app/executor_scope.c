@@ -2,14 +2,41 @@
  * Tools that were taken away from a run while it goes on: its process was started with more, but its
  * hooks ask before each tool. So what they read is written anew, and the next call is judged by it.
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "agent/hook.h"
 #include "app/engine.h"
 #include "app/executor_impl.h"
+#include "base/buf.h"
 #include "base/str.h"
 #include "core/event.h"
 #include "core/scope.h"
 #include "core/state.h"
 #include "sys/file.h"
+
+/*
+ * In place, since the file may be mounted into a sandbox, and by one write with blanks up to its former
+ * length, so that nobody reads half of it. The agent can put anything there: only a file of ours counts.
+ */
+static void overwrite(const char *path, str text, size_t least)
+{
+	_cleanup_(fd_closep)
+	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct buf b = BUF_INIT;
+	struct stat st;
+
+	buf_adds(&b, text);
+	while (b.n < least)
+		buf_addc(&b, ' ');
+	/* What cannot be written comes with the next run. */
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+			pwrite(fd, b.p, b.n, 0) < 0)
+		errno = 0;
+	buf_done(&b);
+}
 
 static void refresh(struct executor *x, const struct live_run *lr, const struct run *r)
 {
@@ -21,17 +48,14 @@ static void refresh(struct executor *x, const struct live_run *lr, const struct 
 	const char *path = path_join(&a, lr->dir, HOOK_SCOPE);
 	str now, then;
 
-	/*
-	 * One that has no such file has no hooks. What was taken away once stays away, whatever the
-	 * configuration says by now; what cannot be written comes with the next run.
-	 */
+	/* One that has no such file has no hooks. What was taken away once stays away for this process. */
 	if (as && agent && agent->format && file_read(&a, path, HOOK_FILE_MAX, &then, NULL) == 0 &&
 			scope_for_run(&a, agent, as, &scope, NULL) == 0) {
 		if (hook_scope_read(&a, then, &f, &before, NULL) == 0)
 			(void)scope_meet(&a, agent->format, &scope, &before, &scope, NULL);
 		now = hook_scope_text(&a, agent->format, &scope);
-		if (!str_eq(now, then))
-			(void)file_write_atomic(path, now, 0600, NULL);
+		if (!str_eq(now, str_trim(then)))
+			overwrite(path, now, then.n);
 	}
 	arena_done(&a);
 }
