@@ -677,3 +677,75 @@ TEST(who_says_the_same_twice_is_heard_once)
 	assert_int_equal(as->node->said.n, 0);
 	fixture_done(&f);
 }
+
+/* ---- who waits ---- */
+
+/* Its worker waits behind it: somebody has to know. */
+TEST(a_run_that_does_not_end_for_the_next_one_is_put_before_a_person)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	ready(&f, as, "s-1");
+	nudge(&f, ", 'now': true");
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	settle(&f);
+	assert_int_equal(as->stage, STAGE_RUNNING);
+	assert_int_equal(f.state->escalations.n, 0);
+	f.now += f.policy.idle_after;
+	settle(&f);
+	assert_int_equal(f.state->escalations.n, 1);
+	assert_true(str_is(vec_last(&f.state->escalations)->kind, "overdue"));
+	end_with(&f, as, 130, ", 'verdict': 'failed', 'trouble': 'interrupted'");
+	assert_int_equal(vec_last(&f.state->escalations)->status, ESC_DISMISSED);
+	fixture_done(&f);
+}
+
+TEST(a_permission_that_is_wanted_is_asked_for_by_its_name)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+	str question;
+
+	ready(&f, as, "s-1");
+	observe(&f, as->node)->waiting_for = STR("Bash");
+	silence(&f, RUNG_ESCALATE);
+	question = vec_last(&f.state->escalations)->question;
+	assert_true(str_contains(question, STR("agent a waits for a permission")));
+	assert_true(str_contains(question, STR(": Bash. Allow that")));
+	/* It is not asked for its status first: only a person can answer. */
+	assert_int_equal(as->node->rungs[RUNG_NUDGE], 0);
+	fixture_done(&f);
+}
+
+/* What a later program writes into a log is one thing; an older log has none of it. */
+TEST(an_end_without_words_is_judged_by_its_status_also_of_an_agent_that_speaks)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	end_with(&f, as, 0, "");
+	harvested(&f);
+	assert_int_equal(as->stage, STAGE_ACCEPT);
+	fixture_done(&f);
+}
+
+/* Another assignment is another conversation. */
+TEST(who_takes_over_begins_a_session_of_its_own)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+	struct node *n = as->node;
+
+	ready(&f, as, "s-1");
+	submit(&f, "work.reassign", json(&f, "{'node': 'T1', 'reason': 'another'}"));
+	settle(&f);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	end_with(&f, as, 130, ", 'verdict': 'failed', 'trouble': 'interrupted'");
+	harvested(&f);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	assert_ptr_not_equal(n->assignment, as);
+	assert_false(n->assignment->run->resumed);
+	assert_int_equal(n->assignment->session.n, 0);
+	fixture_done(&f);
+}
