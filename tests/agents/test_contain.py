@@ -93,6 +93,9 @@ class Boxed(real.RealCase):
         self.assertEqual(site.git("show", "main:T1.txt"), "inside\n")
         self.assertEqual(site.git("show", "main:token.txt"), "")
         self.assertFalse(os.path.exists(out))
+        # Its hooks could be called from inside, and write where they may.
+        events = site.read(f".overseer/runs/{site.runs()[0]['id']}/hooks/events")
+        self.assertIn("Stop", events)
 
     def test_claude(self):
         self.check(Claude)

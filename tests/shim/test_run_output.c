@@ -1,4 +1,7 @@
 /* What a run writes, as it is kept and heard: its two streams, and its bounds. */
+#include <sched.h>
+#include <sys/mount.h>
+
 #include "tests/shim/world.h"
 
 #define assert_errors(s, literal) assert_string_equal(buf_cstr(&(s)->errors), literal)
@@ -168,6 +171,32 @@ TEST(a_lost_run_beyond_its_bound_is_measured)
 	assert_int_equal(s.end.output_bytes + s.end.dropped_bytes, 3000003);
 	assert_in_range(s.end.output_bytes, BOUND - BOUND / 8, BOUND);
 	seen_done(&s);
+	world_done(&w);
+}
+
+/* A file system that cannot give back the middle of a file, in a mount namespace of our own. */
+TEST(where_there_are_no_holes_the_beginning_is_kept)
+{
+	struct world w;
+	struct seen s = { 0 };
+
+	world_init(&w, "head -c 3000000 /dev/zero; echo the result");
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+			mount("ramfs", w.p.root, "ramfs", 0, NULL) < 0) {
+		world_done(&w);
+		skip();
+	}
+	w.spec.max_output_bytes = BOUND;
+	start(&w, &s);
+	finish(&w, &s);
+	assert_int_equal(s.out.n, BOUND);
+	assert_int_equal(s.end.output_bytes, BOUND);
+	assert_int_equal(s.end.dropped_bytes, 3000011 - BOUND);
+	assert_int_equal(s.end.exit_code, 0);
+	assert_non_null(strstr(slurp(&w.p, run_path(&w.p, RUN_EXIT)).p,
+			"\"output_kept\":\"beginning\""));
+	seen_done(&s);
+	assert_int_equal(umount2(w.p.root, MNT_DETACH), 0);
 	world_done(&w);
 }
 
