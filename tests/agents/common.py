@@ -65,7 +65,12 @@ class Common(real.RealCase):
         return [e for e in site.events() if e["type"] == kind]
 
     def test_a_goal_is_accepted(self):
-        site = self.site(self.kind)
+        site = self.site(self.kind, more=f"""
+[prices."{self.kind.model}"]
+input_usd_per_mtok = 1
+output_usd_per_mtok = 2
+cache_read_usd_per_mtok = 0.1
+""")
         worktree = f"{site.dir}/worktrees/pool-1"
         goal = self.goal(
             site,
@@ -85,6 +90,12 @@ class Common(real.RealCase):
         self.assertEqual({k: run[f"tokens_{k}"] for k in ("input", "output", "cache_read")},
                          {"input": 1100, "output": 70, "cache_read": 300}, run)
         self.assertEqual(site.live_pids(), [])
+        # As the agent says, or else by the prices.
+        self.assertEqual(run["cost_source"], "agent" if self.kind.tells_cost else "prices", run)
+        if not self.kind.tells_cost:
+            self.assertEqual(run["cost_microusd"], 1100 + 2 * 70 + 30)
+        shown = self.cli(site, "cost", "--by", "agent")
+        self.assertRegex(shown, self.kind.name + r".*\$0\.0")
 
     def test_a_failed_check_goes_back_to_the_same_session(self):
         site = self.site(self.kind, more='[workspace]\ncheck_command = "test -e fixed.txt || { echo not yet; exit 1; }"\n')
@@ -115,7 +126,7 @@ class Common(real.RealCase):
         first, last = self.run_of(site, "T1", 0), self.run_of(site, "T1")
         self.assertEqual((last["session"], last["resumed"], last["verdict"]), (first["session"], True, "ok"), last)
         again = self.model.wait(lambda r: r["turn"] == 1)
-        self.assertGreaterEqual(again["answers"], 1)
+        self.assertGreaterEqual(len(again["prompts"]), 2, "it knows what it was asked before")
         self.assertIn("Leave it, and finish.", again["prompts"][-1])
 
     def test_stopped_in_a_tool(self):
@@ -148,7 +159,8 @@ class Common(real.RealCase):
         site = self.site(self.kind)
         goal = self.goal(site, self.task("T1", [{"gate": "g", **self.kind.shell("echo x > T1.txt")}, {"text": "Done."}]))
         self.model.wait(lambda r: not r["side"])
-        site.wait_type("run.session")
+        if not self.kind.tells_late:
+            site.wait_type("run.session")
         agent = self.agent_pid(site)
         end(site)
         return site, goal, agent
@@ -263,13 +275,19 @@ backoff.base = "100ms"
         goal = self.goal(site, self.task("T1", [{"fail": {"status": self.kind.retries_on, "message": "no luck"}}],
                                          self.work("T1")))
         self.model.wait(lambda r: r["status"] != 200, count=2)
-        site.wait_type("run.session")
+        if not self.kind.tells_late:
+            site.wait_type("run.session")
         self.impatient(site, idle_after="2s", min_resend_interval="100ms", **{"backoff.base": "100ms"})
         stall = site.wait_type("episode.opened")["data"]
         self.assertRegex(" ".join(stall["evidence"]), f"retrying for .*{self.kind.retries_on}", stall)
+        if self.kind.tells_late:
+            return  # there is no session that it could be asked in
+        if self.kind is real.Gemini:
+            self.assertEqual(site.wait_type("agent.limited")["data"]["kind"], "rate_limited")
+            return
         # The new run is given the time that it needs.
-        self.model.wait(lambda r: r["turn"] == 1)
-        self.impatient(site, idle_after="1m")
+        site.wait_type("run.created", attempt=2)
+        self.impatient(site, idle_after="5m")
         site.wait_goal(goal)
         first, last = self.run_of(site, "T1", 0), self.run_of(site, "T1")
         self.assertEqual((last["verdict"], last["resumed"], last["session"]), ("ok", True, first["session"]))
@@ -281,6 +299,10 @@ backoff.base = "100ms"
         self.goal(site, self.task("T1", [self.endless(site)]))
         self.gate.wait()
         self.impatient(site, idle_after="1s", mute_after="2s")
+        if self.kind.tells_late:
+            # Nobody knows that it is in a tool: it is silent, or only busy.
+            site.wait_event(lambda e: e["type"] in ("episode.opened", "escalation.opened"))
+            return
         asked = site.wait_type("escalation.opened")["data"]
         self.assertEqual(asked["kind"], "mute", asked)
         self.assertIn(f"tool {self.kind.tool_shown}", asked["question"])

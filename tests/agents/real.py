@@ -43,10 +43,12 @@ def program(name):
 
 class Claude:
     name = "claude"
+    tells_cost = True
     model = "claude-sonnet-4-5"
     wire = "messages"
     shell_tool, edit_tool = "Bash", "Write"
     tool_shown = "Bash"
+    tells_late = False
 
     @staticmethod
     def environment(home, url):
@@ -78,10 +80,12 @@ class Claude:
 
 class Codex:
     name = "codex"
+    tells_cost = False
     model = "fake-model"
     wire = "responses"
     shell_tool, edit_tool = "exec_command", "exec_command"
     tool_shown = "Bash"
+    tells_late = False
     secret = {"OPENAI_API_KEY": "not-a-real-key"}
     no_retries = {}  # by its configuration file, below
     gives_up_on = (400, 401, 429, 500, 529)
@@ -126,14 +130,16 @@ stream_max_retries = 1
 
 class Gemini:
     name = "gemini"
+    tells_cost = False
     model = "gemini-2.5-pro"
     wire = "gemini"
     shell_tool, edit_tool = "run_shell_command", "write_file"
     tool_shown = "run_shell_command"
+    tells_late = False
     secret = {"GEMINI_API_KEY": "not-a-real-key"}
     no_retries = {}
     gives_up_on = (400, 401)  # the others it tries ten times, for minutes
-    retries_on = 429
+    retries_on = 429  # which is what it ends with when it is interrupted, and then its lane waits
 
     @staticmethod
     def environment(home, url):
@@ -163,10 +169,12 @@ class Gemini:
 
 class Opencode:
     name = "opencode"
+    tells_cost = True
     model = "fake/fake-model"
     wire = "chat"
     shell_tool, edit_tool = "bash", "write"
     tool_shown = "bash"
+    tells_late = True  # its session with the first answer of the model, and a tool when it is over
     secret = {}
     no_retries = {}
     gives_up_on = (400, 401)  # the others it tries for ever

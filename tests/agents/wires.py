@@ -349,7 +349,10 @@ class Gemini:
                 continue
             if any("functionResponse" in p for p in parts):
                 talk.add("result")
-            talk.said("\n".join(p["text"] for p in parts if "text" in p))
+            # Prompts between which there was no answer are parts of one content.
+            for part in parts:
+                if "text" in part:
+                    talk.said(part["text"])
         return talk
 
     def error(self, status, message):
