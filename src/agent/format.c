@@ -5,20 +5,20 @@
 #include "base/str.h"
 
 /* Where it keeps what it knows, where its model is, and its key: none of it by a command line. */
+#define PROXIES "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"
 static const char *const env_claude[] = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
 	"ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR",
-	"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "HTTPS_PROXY", "NO_PROXY",
-	"NODE_EXTRA_CA_CERTS", NULL };
+	"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "NODE_EXTRA_CA_CERTS", PROXIES, NULL };
 static const char *const env_codex[] = { "CODEX_HOME", "CODEX_API_KEY", "OPENAI_API_KEY",
-	"OPENAI_BASE_URL", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", NULL };
+	"OPENAI_BASE_URL", "SSL_CERT_FILE", PROXIES, NULL };
 static const char *const env_gemini[] = { "GEMINI_API_KEY", "GOOGLE_API_KEY",
 	"GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA",
 	"GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS",
-	"HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS", NULL };
+	"NODE_EXTRA_CA_CERTS", PROXIES, NULL };
 static const char *const env_opencode[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY",
 	"OPENROUTER_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "XDG_CONFIG_HOME",
-	"XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "HTTPS_PROXY", "NO_PROXY",
-	"NODE_EXTRA_CA_CERTS", NULL };
+	"XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "NODE_EXTRA_CA_CERTS", PROXIES, NULL };
+#undef PROXIES
 
 static const char *const modes_claude[] = { "acceptEdits", "auto", "bypassPermissions", "default",
 	"dontAsk", "manual", "plan", NULL };
