@@ -3,22 +3,30 @@
 #include "cli/command.h"
 #include "data/json.h"
 
-/* How it ended, in a word or two. */
+/* How it ended, in a word or two: by its own words where it has some, else by its process. */
 static str outcome(struct arena *a, const value *x)
 {
+	str verdict = value_str_at(x, "verdict"), trouble = value_str_at(x, "trouble");
+
 	if (!str_is(value_str_at(x, "status"), "ended"))
 		return value_str_at(x, "status");
 	if (value_bool_at(x, "lost"))
 		return STR("lost");
 	if (value_int_at(x, "signal"))
 		return arena_printf(a, "signal %lld", (long long)value_int_at(x, "signal"));
+	if (str_is(verdict, "failed") && trouble.n && !str_is(trouble, "none"))
+		return arena_printf(a, "failed, " STR_FMT, STR_ARG(trouble));
+	if (verdict.n)
+		return verdict;
 	return arena_printf(a, "exit %lld", (long long)value_int_at(x, "exit_code"));
 }
 
 static enum style outcome_style(const value *x)
 {
-	bool bad = value_bool_at(x, "lost") || value_int_at(x, "signal") ||
-			value_int_at(x, "exit_code");
+	str verdict = value_str_at(x, "verdict");
+	bool bad = verdict.n ? !str_is(verdict, "ok")
+			     : value_bool_at(x, "lost") || value_int_at(x, "signal") ||
+					value_int_at(x, "exit_code");
 
 	return !str_is(value_str_at(x, "status"), "ended") ? S_CYAN : bad ? S_RED : S_GREEN;
 }
@@ -81,6 +89,29 @@ static str containment(const value *x)
 					      : STR("");
 }
 
+static str started(struct out *o, str at)
+{
+	if (at.n == 0)
+		return STR("not yet");
+	return arena_printf(o->arena, STR_FMT " (" STR_FMT " ago)", STR_ARG(out_clock(o, at)),
+			STR_ARG(out_age(o, at)));
+}
+
+/* Tokens and cost, as far as they are known. */
+static str used(struct arena *a, const value *x)
+{
+	bool priced = value_str_at(x, "cost_source").n > 0;
+
+	if (value_int_at(x, "tokens") == 0 && !priced)
+		return STR("");
+	return arena_printf(a, STR_FMT " tokens (" STR_FMT " in, " STR_FMT " out), " STR_FMT,
+			STR_ARG(tokens_text(a, value_int_at(x, "tokens"))),
+			STR_ARG(tokens_text(a, value_int_at(x, "tokens_input"))),
+			STR_ARG(tokens_text(a, value_int_at(x, "tokens_output"))),
+			STR_ARG(priced ? cost_text(a, value_int_at(x, "cost_microusd"))
+				       : STR("cost unknown")));
+}
+
 static void show_run(struct cli *c, const value *x)
 {
 	struct out *o = &c->out;
@@ -107,18 +138,7 @@ static void show_run(struct cli *c, const value *x)
 						STR_ARG(value_str_at(x, "session")),
 						value_str_at(x, "model").n ? ", model " : "",
 						STR_ARG(value_str_at(x, "model"))));
-	out_field(o, "Started",
-			value_str_at(x, "started_at").n
-					? arena_printf(a, STR_FMT " (" STR_FMT " ago)",
-							  STR_ARG(out_clock(o,
-									  value_str_at(x,
-											  "started_"
-											  "at"))),
-							  STR_ARG(out_age(o,
-									  value_str_at(x,
-											  "started_"
-											  "at"))))
-					: STR("not yet"));
+	out_field(o, "Started", started(o, value_str_at(x, "started_at")));
 	out_field(o, "Now", value_str_at(value_at(x, "now"), "text"));
 	out_field(o, "Message", value_str_at(x, "message"));
 	out_field(o, "Verified",
@@ -135,6 +155,7 @@ static void show_run(struct cli *c, const value *x)
 							: ""));
 	out_field(o, "Rescue", value_str_at(x, "rescue_ref"));
 	out_field(o, "Contained", containment(x));
+	out_field(o, "Used", used(a, x));
 	out_field(o, "Output",
 			arena_printf(a, STR_FMT "%s" STR_FMT "%s in " STR_FMT,
 					STR_ARG(out_bytes(o, value_int_at(x, "output_bytes"))),

@@ -58,6 +58,7 @@ class Claude(SpokenCase):
         spent = self.of("goal.spent", run=run)[0]["data"]["amounts"]
         self.assertEqual((spent["tokens"], spent["cost_microusd"]), (372, 2400))
         self.assertNotIn("now", self.s.call("run.show", run=run))
+        self.assertRegex(self.s.cli("run", "show", run), r"Used +372 tokens \(300 in, 60 out\), \$0.002400")
 
     def test_resume(self):
         """A run that failed is gone on with: the next process is given the session's id."""
@@ -85,6 +86,7 @@ class Claude(SpokenCase):
         self.agent.end(0)
         end = self.ended(run)
         self.assertEqual((end["verdict"], end["exit_code"], end["trouble"]), ("failed", 0, "interrupted"))
+        self.assertIn("failed, interrupted", self.s.cli("run", "list"))
 
     def test_success_that_is_none(self):
         """API 400: the subtype says success, the flag does not."""
