@@ -321,6 +321,8 @@ class Hooked(Common):
         site.wait_type("run.session")
         after = site.seq()
         self.cli(site, "work", "nudge", "T1", "--message", script(*self.work("T1", "Both parts are done.")))
+        # The daemon answers before it lays the message where the hook finds it.
+        site.wait_type("dispatch.result", after=after, result="accepted")
         self.model.open("g")
         site.wait_goal(goal)
         second = [r for r in self.model.requests if r["answers"] and not r["side"]]
