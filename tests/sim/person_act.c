@@ -148,6 +148,22 @@ static void fill_nudge(struct acting *x, value *params)
 		value_put(x->a, params, "now", value_bool(x->a, true));
 }
 
+static void fill_scope(struct acting *x, value *params)
+{
+	value *deny = value_array(x->a);
+
+	value_push(x->a, deny, value_cstr(x->a, odds(x, 500) ? "web" : "agents"));
+	value_put(x->a, params, "deny", deny);
+	fill_reason(x, params);
+}
+
+static void fill_cost(struct acting *x, value *params)
+{
+	static const char *const bys[] = { "goal", "agent", "model", "day", "node" };
+
+	params_text(x->a, params, "by", bys[below(x, ARRAY_LEN(bys))]);
+}
+
 static void fill_events(struct acting *x, value *params)
 {
 	if (odds(x, 300))
@@ -188,12 +204,14 @@ static const struct act node_acts[] = {
 	{ "work.nudge", 100, "in_progress", fill_nudge, NULL, NULL },
 	{ "queue.retry", 60, "in_progress", NULL, NULL, NULL },
 	{ "queue.drop", 10, "queued", fill_reason, NULL, NULL },
+	{ "work.scope", 40, "in_progress", fill_scope, NULL, NULL },
 };
 static const struct act run_acts[] = {
 	{ "run.stop", 50, "running", fill_reason, NULL, NULL },
 };
 static const struct act goal_reads[] = {
 	{ "goal.show", 10, NULL, NULL, NULL, NULL },
+	{ "cost.get", 5, NULL, fill_cost, NULL, NULL },
 	{ "plan.show", 10, NULL, NULL, NULL, NULL },
 	{ "plan.history", 5, NULL, NULL, NULL, NULL },
 	{ "plan.diff", 5, NULL, NULL, NULL, NULL },
@@ -232,6 +250,7 @@ static const struct noun {
 	{ "run.list", "runs", "run", ACTS(run_acts), ACTS(run_reads), 10 },
 	{ "queue.list", "accept", "node", ACTS(node_acts), ACTS(node_reads), 10 },
 	{ "queue.list", "dispatch", "node", ACTS(node_acts), ACTS(node_reads), 10 },
+	{ "agent.list", "agents", "name", NULL, 0, NULL, 0, 3 },
 	{ "inbox.list", "inbox", "number", NULL, 0, ACTS(inbox_reads), 10 },
 	{ "status.get", "goals", "goal", ACTS(goal_acts), ACTS(goal_reads), 10 },
 };
