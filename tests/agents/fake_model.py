@@ -117,7 +117,7 @@ class FakeModel:
             self.gates[gate] = True
             self.lock.notify_all()
 
-    def wait(self, wanted, timeout=60, count=1):
+    def wait(self, wanted, timeout=120, count=1):
         """The first `count` requests that `wanted` accepts (the last of them); waits for them as they come."""
         def found():
             return [r for r in self.requests if wanted(r)]

@@ -18,6 +18,9 @@ sys.path.insert(1, str(TOP / "tests/system"))
 import harness  # noqa: E402
 from fake_model import FakeModel, script, turns  # noqa: E402,F401
 
+# They are slow to start where many do at once.
+harness.PATIENCE = max(harness.PATIENCE, 120)
+
 
 def find():
     done = subprocess.run([TOP / "tools/agents-cache", "--look"], stdin=subprocess.DEVNULL, capture_output=True,
