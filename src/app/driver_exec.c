@@ -10,23 +10,21 @@
 #include "agent/stream.h"
 #include "app/agent.h"
 #include "app/contain.h"
+#include "app/run_note.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "data/json.h"
 #include "data/ndjson.h"
 #include "sys/file.h"
 #include "sys/follow.h"
 #include "sys/inject.h"
 #include "sys/loop.h"
 
-/* What it was started as, in its folder: the configuration may have changed when it is found again. */
-#define NOTE "driver.json"
 #define TAKEN HOOK_NEXT "."
 
-enum { NOTE_MAX = 4096, HOOK_FILES_MAX = 4096 };
+enum { HOOK_FILES_MAX = 4096 };
 
 struct driver_run {
 	struct loop *loop;
@@ -34,9 +32,7 @@ struct driver_run {
 	void *user;
 	struct arena strings;
 	const char *dir;
-	const struct agent_format *format;
-	bool hooks; /* it calls `overseer hook` */
-	bool input; /* its standard input is open for what it is told */
+	struct run_note as; /* what it was started as */
 	struct run_handle *run;
 	struct stream *stream; /* NULL: its output is text */
 	/* Written before we knew it, at `old_at` at the latest. */
@@ -89,7 +85,7 @@ static void on_events(void *user, str bytes, uint64_t at)
 	ndjson_feed(&d->lines, bytes.p, bytes.n);
 	while (ndjson_next(&d->lines, &line, NULL) > 0) {
 		taken = STR("");
-		if (hook_fact(&a, line, d->format, &f, &taken))
+		if (hook_fact(&a, line, d->as.format, &f, &taken))
 			d->ev.fact(d->user, &f, f.at ? f.at : loop_now(d->loop));
 		if (taken.n)
 			d->ev.taken(d->user, taken);
@@ -136,37 +132,6 @@ static const struct run_ops *ops_of(const struct driver_run *d)
 	return d->stream ? &lines_ops : &text_ops;
 }
 
-/* ---- what it was started as ---- */
-
-static int note_write(struct arena *a, const struct driver_run *d, struct ov_err *err)
-{
-	_cleanup_(buf_done)
-	struct buf text = BUF_INIT;
-	value *v = value_object(a);
-
-	value_put(a, v, "runtime", value_cstr(a, driver_exec.runtime));
-	value_put(a, v, "format", value_cstr(a, d->format->name));
-	value_put(a, v, "hooks", value_bool(a, d->hooks));
-	value_put(a, v, "input", value_bool(a, d->input));
-	json_write(&text, v);
-	return file_write_atomic(path_join(a, d->dir, NOTE), buf_str(&text), 0600, err);
-}
-
-/* Without one it is text: such runs were started before there were notes. */
-static void note_read(struct arena *a, struct driver_run *d)
-{
-	value *v = NULL;
-	str text;
-
-	if (file_read(a, path_join(a, d->dir, NOTE), NOTE_MAX, &text, NULL) == 0)
-		(void)json_parse(a, text, NULL, &v, NULL);
-	d->format = v ? format_find(value_str_at(v, "format")) : NULL;
-	if (!d->format)
-		d->format = format_find(STR("raw"));
-	d->hooks = v && value_bool_at(v, "hooks");
-	d->input = !v || value_bool_at(v, "input");
-}
-
 /* ---- life cycle ---- */
 
 static struct driver_run *driver_run_new(struct loop *l, const struct driver_ask *ask,
@@ -202,9 +167,9 @@ static int listen_to(struct driver_run *d, struct ov_err *err)
 	int fd = -1;
 	int r;
 
-	if (d->format->structured)
-		d->stream = stream_new(d->format, on_fact, d);
-	if (!d->hooks)
+	if (d->as.format->structured)
+		d->stream = stream_new(d->as.format, on_fact, d);
+	if (!d->as.hooks)
 		return 0;
 	r = dir_make(path_join(&d->strings, d->dir, HOOK_DIR), 0700, err);
 	if (r < 0)
@@ -243,12 +208,12 @@ static int spawn(struct driver_run *d, struct arena *a, const struct driver_ask 
 
 	if (r < 0)
 		return r;
-	d->format = launch.format;
-	d->hooks = launch.hooks;
-	d->input = !launch.input.p;
+	d->as = (struct run_note){ .format = launch.format,
+		.hooks = launch.hooks,
+		.input = !launch.input.p };
 	r = listen_to(d, err);
 	if (r == 0)
-		r = note_write(a, d, err);
+		r = run_note_write(d->dir, str_from(driver_exec.runtime), &d->as, err);
 	if (r < 0)
 		return r;
 	spec = (struct run_spec){
@@ -262,7 +227,7 @@ static int spawn(struct driver_run *d, struct arena *a, const struct driver_ask 
 		.max_output_bytes = (uint64_t)ask->config->limits_run_output_bytes,
 		.split_errors = d->stream != NULL,
 		.stop_grace_ms = ask->config->stop_grace,
-		.interrupt_signal = d->format->interrupts ? SIGINT : 0,
+		.interrupt_signal = d->as.format->interrupts ? SIGINT : 0,
 		.sandboxed = launch.sandboxed,
 		.cgroup = contain_cgroup(ask->contain),
 		.memory_max_bytes = ask->agent->memory_max_bytes,
@@ -303,7 +268,7 @@ static int exec_adopt(struct loop *l, const struct driver_ask *ask, const struct
 	if (!file_exists(ask->dir))
 		return ov_fail(err, OV_ENOTFOUND, "there is no folder %s", ask->dir);
 	d = driver_run_new(l, ask, ev, user);
-	note_read(&a, d);
+	d->as = run_note_read(d->dir);
 	r = listen_to(d, err);
 	if (r == 0)
 		r = run_adopt(l, ask->dir, arena_cstr(&a, ask->run_id), read_from(d, ask),
@@ -357,13 +322,13 @@ static int exec_send(struct driver_run *d, str dispatch_id, str text, driver_sen
 	struct arena a = ARENA_INIT;
 	int r;
 
-	if (d->input)
+	if (d->as.input)
 		return run_deliver(d->run, dispatch_id,
 				arena_printf(&a, STR_FMT "\n", STR_ARG(text)), done, user, err);
-	if (!d->hooks)
+	if (!d->as.hooks)
 		return ov_fail(err, OV_ESTATE,
 				"this run of %s takes no instructions while it works",
-				d->format->title);
+				d->as.format->title);
 	r = lay_next(d, dispatch_id, text, err);
 	if (r == 0)
 		done(user, 0, NULL);
@@ -372,9 +337,9 @@ static int exec_send(struct driver_run *d, str dispatch_id, str text, driver_sen
 
 static int exec_interrupt(struct driver_run *d, struct ov_err *err)
 {
-	if (!d->format->interrupts)
+	if (!d->as.format->interrupts)
 		return ov_fail(err, OV_ESTATE, "%s cannot be interrupted, only stopped",
-				d->format->title);
+				d->as.format->title);
 	return run_interrupt(d->run, err);
 }
 
@@ -390,7 +355,7 @@ static const struct run_handle *exec_handle(const struct driver_run *d)
 
 static const struct agent_format *exec_format(const struct driver_run *d)
 {
-	return d->format;
+	return d->as.format;
 }
 
 const struct driver driver_exec = {

@@ -6,6 +6,7 @@
 
 #include "app/executor.h"
 #include "app/ops.h"
+#include "app/run_note.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -163,14 +164,6 @@ static str whole_chars(str s)
 	return s;
 }
 
-/* How its output is to be read, as far as its agent is still configured. */
-static const char *format_of(struct op_ctx *cx, const struct run *x)
-{
-	const struct policy_agent *agent = policy_agent(&cx->config->policy, x->agent);
-
-	return agent && agent->format ? agent->format->name : "raw";
-}
-
 int op_run_log(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	size_t max = value_at(params, "max_bytes") ? (size_t)value_int_at(params, "max_bytes")
@@ -183,15 +176,15 @@ int op_run_log(struct op_ctx *cx, const value *params, value **ret, struct ov_er
 	int fd = -1;
 	struct stat st = { 0 };
 	struct run *x;
-	char *bytes;
+	char *bytes, *dir;
 	ssize_t n = 0;
 	str text;
 	int r = state_find_run(cx->state, value_str_at(params, "run"), &x, err);
 
 	if (r < 0)
 		return r;
-	fd = open(path_join(a, executor_run_dir(a, cx->daemon->dir, x->id),
-				  value_bool_at(params, "errors") ? "errors" : "output"),
+	dir = executor_run_dir(a, cx->daemon->dir, x->id);
+	fd = open(path_join(a, dir, value_bool_at(params, "errors") ? "errors" : "output"),
 			O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno != ENOENT)
 		return ov_fail_errno(err, errno, "reading the output of " STR_FMT, STR_ARG(x->id));
@@ -207,7 +200,7 @@ int op_run_log(struct op_ctx *cx, const value *params, value **ret, struct ov_er
 		text = whole_chars(text);
 	*ret = value_object(a);
 	value_put(a, *ret, "run", value_str(a, x->id));
-	value_put(a, *ret, "format", value_cstr(a, format_of(cx, x)));
+	value_put(a, *ret, "format", value_cstr(a, run_note_read(dir).format->name));
 	value_put(a, *ret, "text", value_str(a, utf8_valid(text) ? text : utf8_clean(a, text)));
 	value_put(a, *ret, "offset", value_int(a, (int64_t)offset));
 	if ((int64_t)offset > asked)

@@ -62,6 +62,12 @@ All done.
         self.assertEqual(self.s.cli("run", "log", run, "--raw"), text)
         page = json.loads(self.s.cli("run", "log", run, "--json"))
         self.assertEqual((page["format"], page["text"], page["ended"]), ("claude", text, True))
+        # What it was started as counts, whatever its agent is by now.
+        config = self.s.read(".overseer/config.toml")
+        self.assertIn('format = "claude"', config)
+        self.s.configure(config.replace('format = "claude"', 'format = "raw"'))
+        self.s.call("config.reload")
+        self.assertIn("> Bash  cat a.txt", self.s.cli("run", "log", run))
 
     def test_retries_in_the_errors(self):
         """Gemini says on its errors alone that it retries."""

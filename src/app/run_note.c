@@ -1,0 +1,41 @@
+#include "app/run_note.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "data/json.h"
+#include "sys/file.h"
+
+#define NOTE "driver.json"
+
+enum { NOTE_MAX = 64 << 10 };
+
+int run_note_write(const char *dir, str runtime, const struct run_note *n, struct ov_err *err)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *v = value_object(&a);
+
+	value_put(&a, v, "runtime", value_str(&a, runtime));
+	value_put(&a, v, "format", value_cstr(&a, n->format->name));
+	value_put(&a, v, "hooks", value_bool(&a, n->hooks));
+	value_put(&a, v, "input", value_bool(&a, n->input));
+	return file_write_atomic(path_join(&a, dir, NOTE), json_text(&a, v), 0600, err);
+}
+
+struct run_note run_note_read(const char *dir)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct run_note n = { 0 };
+	value *v = NULL;
+	str text;
+
+	if (file_read(&a, path_join(&a, dir, NOTE), NOTE_MAX, &text, NULL) == 0)
+		(void)json_parse(&a, text, NULL, &v, NULL);
+	n.format = v ? format_find(value_str_at(v, "format")) : NULL;
+	if (!n.format)
+		n.format = format_find(STR("raw"));
+	n.hooks = v && value_bool_at(v, "hooks");
+	n.input = !v || value_bool_at(v, "input");
+	return n;
+}

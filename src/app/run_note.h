@@ -1,0 +1,17 @@
+#pragma once
+/*
+ * What a run was started as, kept in its folder: whoever finds the run again, or reads its output
+ * later, must not depend on a configuration that may have changed since.
+ */
+#include "agent/format.h"
+#include "base/ov.h"
+
+struct run_note {
+	const struct agent_format *format; /* never NULL */
+	bool hooks;                        /* they were installed */
+	bool input;                        /* its standard input stayed open */
+};
+
+int run_note_write(const char *dir, str runtime, const struct run_note *n, struct ov_err *err);
+/* Without one it is text with an open input: such runs were started before there were notes. */
+struct run_note run_note_read(const char *dir);
