@@ -270,7 +270,7 @@ class RealCase(AgentCase):
         """A site whose agents are these; the first takes what names none. options: of each of them."""
         agents = [a if isinstance(a, Agent) else Agent(a) for a in agents]
         root = tempfile.mkdtemp(prefix="overseer-test-")
-        site = harness.Site(config + self.agents_config(agents, self.home(root), options) + more, root=root)
+        site = harness.Site(config + self.agents_config(agents, root, options) + more, root=root)
         self.addCleanup(site.close)
         for agent in agents:
             site.env.update(agent.kind.secret)
@@ -278,12 +278,13 @@ class RealCase(AgentCase):
             site.up()
         return site
 
-    def agents_config(self, agents, home, options):
+    def agents_config(self, agents, root, options):
+        """Each has a home of its own: not all of them can be started for the first time twice at once."""
         text = f'[defaults]\nagent = "{agents[0].name}"\n'
         for agent in agents:
             kind = agent.kind
             rows = {"format": kind.name, "command": [program(kind.name)], "model": kind.model, **options, **agent.options}
-            env = {**self.environment(kind, home), **agent.env}
+            env = {**self.environment(kind, self.home(f"{root}/{agent.name}")), **agent.env}
             for table, members in ((f"agents.{agent.name}", rows), (f"agents.{agent.name}.env", env)):
                 text += f"[{table}]\n" + "".join(f"{name} = {json.dumps(v)}\n" for name, v in members.items())
         return text

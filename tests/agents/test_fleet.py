@@ -7,7 +7,7 @@ import real
 from real import QUICK, harness
 
 # How many of each work at the same time; all of them wait for one another.
-FLEET = {"claude": 24, "codex": 24, "gemini": 6, "opencode": 4} if harness.SOAK else {
+FLEET = {"claude": 24, "codex": 24, "gemini": 6, "opencode": 1} if harness.SOAK else {
     "codex": 16, "claude": 6, "gemini": 1, "opencode": 1}
 
 
