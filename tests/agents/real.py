@@ -224,9 +224,9 @@ class AgentCase(unittest.TestCase):
         self.model = FakeModel()
         self.addCleanup(self.model.close)
 
-    def home(self, root):
+    def home(self, root, *name):
         """A home that agents may litter."""
-        home = os.path.join(root, "home")
+        home = os.path.join(root, "home", *name)
         os.makedirs(os.path.join(home, "tmp"), exist_ok=True)
         return home
 
@@ -284,7 +284,7 @@ class RealCase(AgentCase):
         for agent in agents:
             kind = agent.kind
             rows = {"format": kind.name, "command": [program(kind.name)], "model": kind.model, **options, **agent.options}
-            env = {**self.environment(kind, self.home(f"{root}/{agent.name}")), **agent.env}
+            env = {**self.environment(kind, self.home(root, agent.name)), **agent.env}
             for table, members in ((f"agents.{agent.name}", rows), (f"agents.{agent.name}.env", env)):
                 text += f"[{table}]\n" + "".join(f"{name} = {json.dumps(v)}\n" for name, v in members.items())
         return text

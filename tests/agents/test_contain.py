@@ -105,4 +105,4 @@ class Boxed(real.RealCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)
