@@ -109,14 +109,13 @@ static void sends_end(struct sim_exec *x, str run_id)
 	}
 }
 
-/* As agent/account judges: by what it said; a limit is a trouble like any other. */
+/* As agent/account judges: by what it said, whatever its exit status; a limit is a trouble like any other. */
 static void put_verdict(struct arena *a, value *v, const struct machine_end *end)
 {
-	bool ok = end->exit_code == 0 && !end->signal && !end->lost;
 	str trouble = end->limit.n ? end->limit : end->trouble;
 
-	value_put(a, v, "verdict", value_cstr(a, ok ? "ok" : "failed"));
-	if (!ok)
+	value_put(a, v, "verdict", value_cstr(a, end->result ? "ok" : "failed"));
+	if (!end->result)
 		value_put(a, v, "trouble",
 				trouble.n ? value_str(a, trouble) : value_cstr(a, "unfinished"));
 }

@@ -354,6 +354,7 @@ void run_end(struct sim_run *r, int64_t exit_code, int64_t signal, bool lost, st
 	r->end.lost = lost;
 	r->end.exit_code = exit_code;
 	r->end.signal = signal;
+	r->end.result = exit_code == 0 && !signal && !lost && (!r->spec.keeps || r->session);
 	r->end.ended_at = sim_now(m->s);
 	r->end.message = arena_str(&m->strings, message);
 	m->orphans += (unsigned)r->orphans;

@@ -29,7 +29,8 @@ struct machine_end {
 	ov_time ended_at; /* as the clock showed */
 	str message;
 	int64_t tokens, cost_microusd;
-	bool speaks; /* it says itself how it went: the trouble tells */
+	bool speaks; /* it says itself how it went: the result and the trouble tell */
+	bool result; /* a turn of it ended well: none does before it is ready */
 	str trouble; /* "session_lost" ...; empty: none */
 	str limit;   /* "rate_limited", "login", "": as the agent says itself */
 	ov_time resets_at;

@@ -138,8 +138,8 @@ static void tree(struct sim *s, const char *path, const char *branch)
 
 #define INSTRUCTION "Task T1: do it\n"
 
-static int start_as(struct sim *s, const char *run, const char *node, const char *wt,
-		const char *text)
+static int start_kept(struct sim *s, const char *run, const char *node, const char *wt,
+		const char *text, bool keeps)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -154,10 +154,17 @@ static int start_as(struct sim *s, const char *run, const char *node, const char
 		.epoch = 1,
 		.attempt = 1,
 		.text = str_from(text),
-		.input = true,
+		.input = !keeps,
+		.keeps = keeps,
 	};
 
 	return machine_start(s->machine, &spec, NULL);
+}
+
+static int start_as(struct sim *s, const char *run, const char *node, const char *wt,
+		const char *text)
+{
+	return start_kept(s, run, node, wt, text, false);
 }
 
 static struct sim_run *begun(struct sim *s, const char *script)
@@ -661,6 +668,34 @@ TEST(when_nobody_answers_agents_all_of_them_sit_still)
 	assert_false(machine_lives(r));
 	assert_int_equal(machine_end_of(r)->exit_code, 0);
 	world_free(s);
+}
+
+/* It was asked to stop, and ends by itself: of work that it never began it cannot say that it is done. */
+TEST(who_was_never_ready_has_no_result)
+{
+	unsigned without = 0, with = 0;
+
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		struct sim *s = world_new(seed);
+		const struct machine_end *end;
+		struct sim_run *r;
+
+		s->machine->frozen_until = seed % 2 ? 5 * OV_HOUR : 0;
+		s->machine->only = script_named("finish");
+		tree(s, "/w1", "overseer/t1");
+		start_kept(s, "R_1", "T1", "/w1", "Task T1\nnote-1.\n", true);
+		r = machine_find(s->machine, STR("R_1"));
+		pass(s, 2 * OV_MINUTE);
+		machine_stop(s->machine, r->spec.run_id);
+		pass(s, OV_HOUR);
+		end = machine_end_of(r);
+		assert_int_equal(machine_noted(s->machine, STR("note-1")), seed % 2 ? 0 : 1);
+		assert_false(end->result && seed % 2);
+		without += end->exit_code == 0 && !end->result;
+		with += end->result;
+		world_free(s);
+	}
+	assert_true(without > 0 && with > 0);
 }
 
 TEST(old_runs_are_made_small_and_stay_known)

@@ -584,6 +584,32 @@ TEST(what_a_person_said_survives_a_session_that_is_lost)
 	fixture_done(&f);
 }
 
+/* Handed on before it was ready: whoever takes the work over is told, and as long as it takes. */
+TEST(what_a_person_said_survives_a_run_that_was_stopped_before_it_was_ready)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	ready(&f, as, "s-1");
+	nudge(&f, ", 'message': 'mind the tests'");
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	for (int i = 0; i < 2; i++) {
+		submit(&f, "work.reassign", json(&f, "{'node': 'T1', 'reason': 'another'}"));
+		settle(&f);
+		effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+		/* It ended by itself, without a result. */
+		end_with(&f, as, 0, ", 'verdict': 'failed', 'trouble': 'unfinished'");
+		harvested(&f);
+		bring_to(&f, "T1", STAGE_RUNNING);
+		as = node_of(&f, "T1")->assignment;
+		assert_true(as->node->said.n > 0);
+		assert_true(told(&f, "mind the tests"));
+	}
+	ready(&f, as, "s-2");
+	assert_int_equal(as->node->said.n, 0);
+	fixture_done(&f);
+}
+
 /* A report says nothing about what waits for the agent's next stop. */
 TEST(a_report_is_no_answer_to_what_was_not_taken)
 {
