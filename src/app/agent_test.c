@@ -7,6 +7,7 @@
 #include "agent/account.h"
 #include "app/agent.h"
 #include "app/agent_test_impl.h"
+#include "app/contain.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -143,6 +144,7 @@ int test_run(struct agent_test *t, const char *prompt, const struct tool_scope *
 		.agent = t->agent,
 		.shim = t->o->shim,
 		.overseer = t->o->overseer,
+		.contain = t->contain,
 		.store = t->o->dir,
 		.repo = t->o->worktree,
 		.dir = arena_cstr(t->a, arena_printf(t->a, "%s/run-%d", t->o->scratch, ++t->runs)),
@@ -220,8 +222,11 @@ int agent_test_run(const struct agent_test_options *o)
 	struct config *c = NULL;
 	int r = load(&t, &c, &err);
 
-	if (r == 0)
+	if (r == 0) {
+		t.contain = contain_new(c);
 		r = test_all(&t, &err);
+		contain_free(t.contain);
+	}
 	config_free(c);
 	if (r < 0) {
 		fprintf(stderr, "overseerd: %s\n", err.msg);

@@ -15,6 +15,7 @@ struct agent_test_seen {
 struct agent_test {
 	struct arena *a;
 	const struct agent_test_options *o;
+	struct contain *contain;
 	const struct config *config;
 	const struct config_agent *agent;
 	const struct agent_format *format;

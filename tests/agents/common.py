@@ -252,18 +252,19 @@ cache_read_usd_per_mtok = 0.1
         self.assertIn("T400", inbox)
 
     def test_a_limit_that_passes(self):
-        """The server is out of quota for a moment: the lane waits, and the work goes on."""
+        """The server is out of quota for a moment: the lane waits, and the session goes on."""
         if 429 not in self.kind.gives_up_on:
             self.skipTest(f"{self.kind.name} tries again by itself")
         site = self.site(real.Agent(self.kind, env=self.kind.no_retries), config=QUICK + """
 backoff.base = "100ms"
 """)
-        goal = self.goal(site, self.task("T1", [{"fail": {"status": 429, "message": "quota used up", "times": 1},
-                                                 **self.kind.shell("echo x > T1.txt")}, {"text": "Done."}]))
+        goal = self.goal(site, self.task("T1", [{"fail": {"status": 429, "message": "quota used up"}}], self.work("T1")))
         limited = site.wait_type("agent.limited")["data"]
         self.assertEqual((limited["agent"], limited["kind"]), (self.kind.name, "rate_limited"))
         site.wait_goal(goal)
-        self.assertEqual([(r["trouble"], r["verdict"]) for r in site.runs()], [("rate_limited", "failed"), ("none", "ok")])
+        self.assertEqual([(r["trouble"], r["verdict"], r["resumed"]) for r in site.runs()],
+                         [("rate_limited", "failed", False), ("none", "ok", True)])
+        self.assertEqual(len({r["session"] for r in site.runs()}), 1)
         site.wait_type("agent.cleared")
         self.assertEqual(self.kinds_of(site, "node.failed"), [], "a limit is no failure of the work")
 

@@ -33,7 +33,7 @@ class Killed(real.RealCase):
         """A site whose agent has a tool running that never ends: (site, run, shim, agent, everybody below the shim)."""
         site = self.site(kind, **options)
         self.goal(site, self.task("T1", [kind.shell("echo kept > kept.txt; " + HANG), {"text": "Never said."}]))
-        run = site.wait_type("run.started")["run"]
+        run = site.wait_type("run.session")["run"]
         shim = int(site.read(f".overseer/runs/{run}/lock").split()[0])
         while True:
             all_of = parents()
