@@ -153,6 +153,7 @@ int test_run(struct agent_test *t, const char *prompt, const struct tool_scope *
 		.goal_id = STR("agent-test"),
 		.node_id = STR("T1"),
 		.assignment_id = STR("agent-test"),
+		.home = STR("agent-test"),
 		.attempt = t->runs,
 		.prompt = arena_printf(t->a, "%s%s%s", prompt, t->o->note ? "\n\n" : "",
 				t->o->note ? t->o->note : ""),

@@ -24,6 +24,7 @@ struct driver_ask {
 	const char *store, *repo, *dir;   /* the store's folder, the checkout, the run's folder */
 	const char *worktree;
 	str run_id, goal_id, node_id, assignment_id;
+	str home; /* what its private home is called, where it has one */
 	int64_t attempt;
 	str prompt;
 	str session; /* native id to resume, or to give to a new session; empty: the agent chooses */

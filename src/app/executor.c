@@ -4,6 +4,7 @@
 
 #include "app/contain.h"
 #include "app/engine.h"
+#include "app/homes.h"
 #include "app/planning.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -34,6 +35,13 @@ static void looked(void *user, str run_id)
 	engine_touch(x->engine);
 }
 
+static const struct state *state_now(void *user)
+{
+	const struct executor *x = user;
+
+	return engine_state(x->engine);
+}
+
 int executor_new(const struct executor_options *o, struct executor **ret, struct ov_err *err)
 {
 	struct executor *x = mem_zalloc(1, sizeof(*x));
@@ -56,6 +64,7 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 			.looked = looked,
 			.user = x });
 	x->contain = contain_new(o->config);
+	x->homes = homes_new(o->loop, o->dir, state_now, x);
 	*ret = x;
 	return 0;
 }
@@ -424,5 +433,6 @@ void executor_free(struct executor *x)
 	planning_free(x->planning);
 	observe_free(x->observe);
 	contain_free(x->contain);
+	homes_free(x->homes);
 	mem_free(x);
 }

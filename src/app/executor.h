@@ -30,7 +30,10 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 /* The engine comes after the executor, since it performs effects. */
 void executor_set_engine(struct executor *x, struct engine *e);
 void executor_set_config(struct executor *x, const struct config *c);
-/* What was committed: tools that were taken away are taken from runs that go on, too. */
+/*
+ * What was committed: tools that were taken away are taken from runs that go on, too, and what nobody
+ * needs any more of assignments that are over is removed.
+ */
 void executor_published(struct executor *x, const struct event *const *events, size_t n);
 /* Finds the runs of the previous daemon again; call before engine_start. */
 void executor_adopt(struct executor *x);

@@ -11,6 +11,7 @@
 #include "data/value.h"
 
 struct git;
+struct homes;
 struct job;
 struct loop_source;
 struct contain;
@@ -60,6 +61,7 @@ struct executor {
 	struct planning *planning;
 	struct observe *observe;
 	struct contain *contain;
+	struct homes *homes;
 	struct list tasks;
 	struct map runs;     /* id -> struct live_run */
 	struct map accounts; /* id -> struct account, of those that have one */

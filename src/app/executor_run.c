@@ -4,6 +4,7 @@
 #include "app/agent.h"
 #include "app/contain.h"
 #include "app/engine.h"
+#include "app/homes.h"
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -210,6 +211,7 @@ static void launch_run(struct task *t, const struct assignment *as, struct live_
 		r = instruction(t, as->run, &ask.prompt, &err);
 	ask.session = as->run->session;
 	ask.resume = as->run->resumed;
+	ask.home = homes_name(as);
 	if (r == 0)
 		r = scope_parse(&t->arena, as->run->tools, &scope, &err);
 	ask.scope = scope_is_all(&scope) ? NULL : &scope;
@@ -329,6 +331,7 @@ void executor_adopt(struct executor *x)
 	}
 	executor_scopes(x, STR(""), STR(""));
 	contain_clear(x->contain, engine_state(x->engine));
+	homes_look(x->homes);
 	if (all)
 		return;
 	if (!x->adopt_again)

@@ -10,6 +10,7 @@
 #include "agent/hook.h"
 #include "app/engine.h"
 #include "app/executor_impl.h"
+#include "app/homes.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "core/event.h"
@@ -76,7 +77,17 @@ void executor_scopes(struct executor *x, str goal, str node)
 
 void executor_published(struct executor *x, const struct event *const *events, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		const struct assignment *as;
+
 		if (events[i]->kind == EV_NODE_SCOPED)
 			executor_scopes(x, events[i]->goal, events[i]->node);
+		if (events[i]->kind != EV_ASSIGNMENT_MOVED &&
+				events[i]->kind != EV_ASSIGNMENT_CREATED)
+			continue;
+		/* It is over, or took up what was left of another one, or did not. */
+		as = state_assignment(engine_state(x->engine), events[i]->assignment);
+		if (!as || !as->live || events[i]->kind == EV_ASSIGNMENT_CREATED)
+			homes_look(x->homes);
+	}
 }

@@ -108,9 +108,7 @@ int sandbox_enter(struct arena *a, const struct driver_ask *ask, const struct la
 		const char *const *env, const char *const **argv, struct ov_err *err)
 {
 	const char *home = env_value(env, "HOME");
-	const char *own = arena_printf(a, "%s/home/" STR_FMT, ask->store,
-			STR_ARG(ask->assignment_id))
-					  .p;
+	const char *own = arena_printf(a, "%s/home/" STR_FMT, ask->store, STR_ARG(ask->home)).p;
 	struct sandbox_ask in = {
 		.argv = *argv,
 		.worktree = ask->worktree,

@@ -2,7 +2,8 @@
 /*
  * Puts a run into its agent's sandbox: finds what agent/sandbox.h has to be told, makes the folders
  * that it needs, and puts its words before the command. The agent's home and temporary folder are
- * its assignment's, below home/ in the store's folder, so that a session can be gone on with.
+ * its assignment's, below home/ in the store's folder, so that a session can be gone on with; when
+ * they go is said in app/homes.h.
  */
 #include "agent/launch.h"
 #include "app/driver.h"

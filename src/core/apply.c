@@ -267,6 +267,7 @@ static void take_session(struct node *n, struct assignment *as, bool taken)
 	if (taken) {
 		record_set_str(&as->session, n->session);
 		record_set_str(&as->session_usage, n->session_usage);
+		record_set_str(&as->home, n->session_home);
 		/* What is said now is met with it for every run: it never gets more than it had. */
 		record_set_str(&as->tools, n->session_tools);
 	}
@@ -275,6 +276,7 @@ static void take_session(struct node *n, struct assignment *as, bool taken)
 	record_set_str(&n->session_worker, STR(""));
 	record_set_str(&n->session_usage, STR(""));
 	record_set_str(&n->session_tools, STR(""));
+	record_set_str(&n->session_home, STR(""));
 }
 
 static void keep_session(struct node *n, const struct assignment *as)
@@ -284,6 +286,7 @@ static void keep_session(struct node *n, const struct assignment *as)
 	record_set_str(&n->session_worker, as->worker);
 	record_set_str(&n->session_usage, as->session_usage);
 	record_set_str(&n->session_tools, as->tools);
+	record_set_str(&n->session_home, as->home.n ? as->home : as->id);
 }
 
 static int apply_assignment_created(struct state *s, const struct event *e, struct ov_err *err)

@@ -75,6 +75,7 @@ struct node {
 	str session, session_agent, session_worker;
 	str session_usage; /* JSON: what it had used */
 	str session_tools; /* JSON: its tool scope */
+	str session_home;  /* the assignment that it began with, whose private home it is in */
 
 	/* The stall that is being recovered from: one episode, from its first sign to progress. */
 	int64_t episode; /* episodes so far */
@@ -119,6 +120,7 @@ struct assignment {
 	str session_key; /* "agent:AGENT:ASSIGNMENT" */
 	str tools;       /* JSON: the tool scope of its session, never wider again; empty: all */
 	str session;     /* the agent's own id of the conversation that the next run goes on with */
+	str home;        /* the assignment whose private home that is in; empty: its own */
 	str purpose;     /* of the next run, where it is not simply the next: nudge, message */
 	str session_usage;    /* JSON: what that had used when its last run ended */
 	str instruction_hash; /* of the last instruction; its text is in the dispatch's event */

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """The sandbox of an agent, with the real bubblewrap: what it can do, and what it cannot."""
 
+import json
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
-from harness import FAST, Gate, Site, SiteCase, plan, task, wait_gone
+from harness import FAST, PATIENCE, Gate, Site, SiteCase, plan, task, wait_gone
+from spoken import claude_init, claude_result, claude_says
 
 # Each line of the probe is "NAME RESULT": 0 when it could be done.
 PROBE = r"""
@@ -110,12 +113,6 @@ try unmount umount "$SITE/repo/.overseer"
         self.assertFalse(os.path.exists("/usr/ov-probe"))
         self.assertEqual(site.read("README"), "hello\n")
         self.assertEqual(site.read("../user/private"), "the user's\n")
-        # What it wrote to its home is in the assignment's, for the next run of the session.
-        homes = os.path.join(site.dir, "home")
-        assignment = os.listdir(homes)
-        self.assertEqual(len(assignment), 1)
-        self.assertEqual(site.read(f".overseer/home/{assignment[0]}/home/mine"), "x\n")
-        self.assertEqual(os.stat(homes).st_mode & 0o077, 0)
         self.assertEqual(site.runs()[0]["exit_code"], 0)
 
     def test_git_works_and_cannot_be_turned_against_others(self):
@@ -216,6 +213,76 @@ try cache writes "$SITE/cache/x"
             last = set(found)
             found |= {pid for pid, parent in parents.items() if parent in found}
         return sorted(found - {shim})
+
+    def leave(self, site, name, *more):
+        """A home that an earlier daemon did not come to remove."""
+        path = os.path.join(site.dir, "home", name, *more)
+        os.makedirs(path)
+        return path
+
+    def gone(self, path):
+        end = time.monotonic() + PATIENCE
+        while os.path.lexists(path):
+            self.assertLess(time.monotonic(), end, path + " is still there")
+            time.sleep(0.01)
+
+    def test_a_home_goes_with_its_assignment(self):
+        """What it wrote there is for the next run of its session; when nobody can go on with that it is removed."""
+        site, gate = self.begin(r"""
+echo x > "$HOME/mine"; ln -s "$SITE/user/private" "$HOME/link"; ln -s "$SITE/user" "$HOME/folder"
+mkdir -p "$HOME/closed/in"; echo x > "$HOME/closed/in/it"; chmod 0 "$HOME/closed/in" "$HOME/closed"
+""" + GATE + COMMIT)
+        gate.wait()
+        homes = os.path.join(site.dir, "home")
+        self.assertEqual(os.stat(homes).st_mode & 0o077, 0)
+        own, = os.listdir(homes)
+        self.assertEqual(site.runs()[0]["assignment_id"], own)
+        # What died with a daemon goes at the next start: not what lives, what is not ours, or what links lead to.
+        site.kill()
+        old = self.leave(site, "A_01HZZZZZZZZZZZZZZZZZZZZZZZ", "home", "x")
+        others = self.leave(site, "notes")
+        link = os.path.join(homes, "A_01HZZZZZZZZZZZZZZZZZZZZZZY")
+        os.symlink(os.path.join(site.root, "user"), link)
+        site.up()
+        self.gone(os.path.dirname(os.path.dirname(old)))
+        self.assertEqual(site.read(f".overseer/home/{own}/home/mine"), "x\n")
+        gate.go()
+        site.wait_type("goal.status", to="completed")
+        self.gone(os.path.join(homes, own))
+        self.assertEqual(sorted(os.listdir(homes)), sorted([os.path.basename(link), os.path.basename(others)]))
+        self.assertEqual(site.read("../user/private"), "the user's\n")
+        self.assertTrue(os.path.exists(os.path.join(site.root, "user", "bin", "agent.sh")))
+
+    def test_a_session_that_has_to_wait_finds_its_home_again(self):
+        """Its budget is used up: the next assignment goes on with the session, in the home where it began."""
+        lines = [json.dumps(line) for line in (claude_init(), claude_says("Hm."), claude_result())]
+        site, gate = self.begin(rf"""
+echo '{lines[0]}'
+if [ -e "$HOME/mine" ]; then
+	cp "$HOME/mine" found; {COMMIT.strip()}
+	echo '{lines[2]}'; exit 0
+fi
+echo x > "$HOME/mine"
+{GATE}
+echo '{lines[1]}'
+read x < "$GATES/g.go"
+""", more='format = "claude"\n')
+        gate.wait()
+        goal = site.call("goal.list")["goals"][0]["id"]
+        own, = os.listdir(os.path.join(site.dir, "home"))
+        old = self.leave(site, "A_01HZZZZZZZZZZZZZZZZZZZZZZZ")
+        site.call("goal.update", goal=goal, budget={"tokens": 100})
+        gate.go()
+        self.assertTrue(site.wait_type("assignment.moved", to="cancelled", session_kept=True))
+        # It was looked, and the one that waits stays.
+        self.gone(old)
+        self.assertEqual(site.read(f".overseer/home/{own}/home/mine"), "x\n")
+        site.call("goal.update", goal=goal, budget={"tokens": 100000})
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "main:found"), "x\n")
+        self.assertEqual(len({run["assignment_id"] for run in site.runs()}), 2)
+        self.gone(os.path.join(site.dir, "home", own))
+        self.assertEqual(os.listdir(os.path.join(site.dir, "home")), [])
 
     def test_a_sandbox_that_cannot_be_made_is_an_error(self):
         """Nothing is run without it; what is wrong is said, and by doctor too."""

@@ -82,8 +82,11 @@ TEST(a_session_outlives_a_spent_budget)
 {
 	struct fixture f;
 	const struct assignment *as;
+	str first;
 
 	spend_all(&f);
+	first = arena_str(&f.arena, node_of(&f, "T2")->session_home);
+	assert_true(state_assignment(f.state, first) != NULL);
 	/* The first worker comes last: each node goes on where its conversation took place. */
 	submit(&f, "work.update", json(&f, "{'node': 'T1', 'status': 'blocked', 'reason': 'r'}"));
 	more_budget(&f);
@@ -92,6 +95,9 @@ TEST(a_session_outlives_a_spent_budget)
 	assert_true(str_is(as->session, "T2"));
 	assert_true(str_contains(as->session_usage, STR("60")));
 	assert_int_equal(node_of(&f, "T2")->session.n, 0);
+	/* In the home where it began, however often it had to wait. */
+	assert_true(str_eq(as->home, first) && !str_eq(as->id, first));
+	assert_int_equal(node_of(&f, "T2")->session_home.n, 0);
 	submit(&f, "work.update", json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'r'}"));
 	settle(&f);
 	as = node_of(&f, "T1")->assignment;
@@ -116,6 +122,8 @@ TEST(another_worker_begins_a_new_session)
 	as = node_of(&f, "T1")->assignment;
 	assert_int_equal(as->session.n, 0);
 	assert_int_equal(as->session_usage.n, 0);
+	assert_int_equal(as->home.n, 0);
 	assert_int_equal(node_of(&f, "T1")->session.n, 0);
+	assert_int_equal(node_of(&f, "T1")->session_home.n, 0);
 	fixture_done(&f);
 }
