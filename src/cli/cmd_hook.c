@@ -117,7 +117,10 @@ static void append(const struct box *b, str line, off_t max)
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 			st.st_size + (off_t)line.n >= max)
 		return;
-	/* A disk that was full may have left half a line. */
+	/*
+	 * A disk that was full may have left half a line. Another hook that is writing just now looks
+	 * the same: what comes of that is an empty line, which means nothing.
+	 */
 	if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1)
 		last = '\n';
 	if (last != '\n')
