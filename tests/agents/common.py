@@ -33,8 +33,20 @@ def running(text):
             if pid != os.getpid() and any(text in word for word in command_of(pid))]
 
 
+# Of agents that take seconds to start.
+SLOW = ("test_adopted_by_the_next_daemon", "test_finished_while_no_daemon_was_there", "test_stopped_in_a_tool",
+        "test_a_limit_that_passes", "test_a_tool_that_hangs")
+
+
 class Common(real.RealCase):
     kind = None  # one of real.AGENTS
+    soak = ()  # tests of it that only `make soak` runs: what they show depends little on the agent
+
+    def __init_subclass__(cls, **more):
+        super().__init_subclass__(**more)
+        for name in () if harness.SOAK else cls.soak:
+            assert callable(getattr(cls, name))
+            setattr(cls, name, None)
 
     def work(self, node, said="All done."):
         """The steps of a turn that makes NODE.txt."""

@@ -9,6 +9,7 @@ import real
 
 class Gemini(common.Common):
     kind = real.Gemini
+    soak = common.SLOW
 
 
 if __name__ == "__main__":

@@ -36,9 +36,10 @@ class Trial(real.AgentCase):
         self.assertEqual(os.listdir(os.path.join(site.dir, "agent-test")), [])
         return done.returncode, {x["check"]: x for x in found["checks"]}
 
-    def test_every_agent(self):
-        with concurrent.futures.ThreadPoolExecutor(len(AGENTS)) as pool:
-            found = dict(zip(AGENTS, pool.map(self.trial, AGENTS.values())))
+    def test_agents(self):
+        names = list(AGENTS) if harness.SOAK else ["claude", "codex"]
+        with concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
+            found = dict(zip(names, pool.map(self.trial, (AGENTS[name] for name in names))))
         for name, (code, checks) in found.items():
             self.assertEqual(list(checks), CHECKS, (name, checks))
             for check, x in checks.items():
