@@ -9,6 +9,7 @@ import real
 
 class Codex(common.Hooked):
     kind = real.Codex
+    test_endless_retries_are_a_stall = None  # it gives up by itself
 
 
 if __name__ == "__main__":
