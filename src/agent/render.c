@@ -271,7 +271,7 @@ void render_end(struct render *r, bool ended)
 {
 	const struct account *c = &r->account;
 	const struct usage *u = &c->usage;
-	int64_t tokens = u->input + u->output + u->cache_read + u->cache_write;
+	int64_t cached = u->cache_read + u->cache_write, tokens = u->input + u->output + cached;
 	struct arena a = ARENA_INIT;
 	str text;
 
@@ -283,7 +283,7 @@ void render_end(struct render *r, bool ended)
 	if (tokens)
 		text = arena_printf(&a, STR_FMT ", %lld tokens (%lld in, %lld out, %lld cached)",
 				STR_ARG(text), (long long)tokens, (long long)u->input,
-				(long long)u->output, (long long)(u->cache_read + u->cache_write));
+				(long long)u->output, (long long)cached);
 	if (c->cost_microusd != COST_UNKNOWN)
 		text = arena_printf(&a, STR_FMT ", $%lld.%04lld", STR_ARG(text),
 				(long long)(c->cost_microusd / 1000000),

@@ -102,7 +102,7 @@ static str repaired(struct arena *a, str line)
 
 	for (size_t i = 0; i < line.n;) {
 		str rest = str_sub(line, i, line.n);
-		size_t take = utf8_len(rest);
+		size_t take = utf8_len(rest), skip = 0;
 		int unit = unit_at(rest);
 		const char *from = rest.p;
 
@@ -115,14 +115,13 @@ static str repaired(struct arena *a, str line)
 		} else if (rest.p[0] == '\\' && rest.n > 1 && (unsigned char)rest.p[1] < 0x80) {
 			take = 2;
 		} else if (!take) {
-			memcpy(p + n, "\xef\xbf\xbd", 3);
-			n += 3;
-			i++;
-			continue;
+			from = "\xef\xbf\xbd";
+			take = 3;
+			skip = 1;
 		}
 		memcpy(p + n, from, take);
 		n += take;
-		i += take;
+		i += skip ? skip : take;
 	}
 	return (str){ p, n };
 }

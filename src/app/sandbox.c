@@ -71,7 +71,8 @@ static const char *const *find_programs(struct arena *a, const struct driver_ask
 	if (ask->overseer && is_hidden(ask->overseer, home))
 		vec_push(&list, ask->overseer);
 	ret = arena_array(a, const char *, list.n + 1);
-	memcpy(ret, list.p, list.n * sizeof(*ret));
+	for (size_t i = 0; i < list.n; i++)
+		ret[i] = list.p[i];
 	vec_done(&list);
 	return ret;
 }
