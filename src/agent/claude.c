@@ -33,7 +33,8 @@ static bool keep(char *to, size_t size, str s)
 {
 	if (s.n >= size || str_is(s, to))
 		return false;
-	memcpy(to, s.p, s.n);
+	if (s.n)
+		memcpy(to, s.p, s.n);
 	to[s.n] = '\0';
 	return true;
 }
