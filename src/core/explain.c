@@ -20,11 +20,11 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_GOAL_STATUS] = "goal {from} -> {to}: {reason}",
 	[EV_PLAN_APPLIED] = "{actor} applied plan version {version}[ ({source})][: {reason}]",
 	[EV_PLAN_GENERATED] = "{model_ref} answered ({purpose}), template {template_id}",
-	[EV_NODE_STATUS] = "{from} -> {to}[{?override}, by {actor} past the ordinary rules]: "
-			   "{reason}[; unblocked when: {unblock_when}]",
+	[EV_NODE_STATUS] = ("{from} -> {to}[{?override}, by {actor} past the ordinary rules]: "
+			    "{reason}[; unblocked when: {unblock_when}]"),
 	[EV_NODE_FAILED] = "failed ({cause}, {count}x): {detail}",
-	[EV_NODE_ACCEPTED] = "accepted: commit {commit} is on {target}[, the agent's own commits "
-			     "are kept in {rescue_ref}]",
+	[EV_NODE_ACCEPTED] = ("accepted: commit {commit} is on {target}[, the agent's own commits "
+			      "are kept in {rescue_ref}]"),
 	[EV_NODE_REPORTED] = "the agent reports[: {status}][, which is not taken: {error}]",
 	[EV_NODE_WANTED] = "{actor} wants it done by {agent}: {reason}",
 	[EV_NODE_SCOPED] = "{actor} took tools away from it: {reason}",
@@ -42,23 +42,22 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_ASSIGNMENT_ACTIVITY] = "sign of life: {sign}",
 	[EV_DISPATCH_INTENDED] = "dispatch {dispatch} intended: {purpose}, {mode} to {target}",
 	[EV_DISPATCH_RESULT] = "dispatch {dispatch}: {result}[, {notes}]",
-	[EV_RUN_CREATED] = "dispatch {dispatch} intended: run {run}, attempt {attempt}[{?resume}, "
-			   "which resumes session {session}]",
+	[EV_RUN_CREATED] = ("dispatch {dispatch} intended: run {run}, attempt {attempt}[{?resume}, "
+			    "which resumes session {session}]"),
 	[EV_RUN_STARTED] = "run {run} started",
 	[EV_RUN_SESSION] = "run {run} is ready: session {session}[, model {model}]",
-	[EV_RUN_ENDED] = "run {run} [{?lost}was lost][{!lost}ended: ][{!lost}{?signal}signal "
-			 "{signal}][{!lost}{!signal}exit status {exit_code}][, {verdict}][ "
-			 "({trouble})][, {message}][{?session_forgotten}; its session is not gone "
-			 "on "
-			 "with]",
+	[EV_RUN_ENDED] = ("run {run} [{?lost}was lost][{!lost}ended: ][{!lost}{?signal}signal "
+			  "{signal}][{!lost}{!signal}exit status {exit_code}][, {verdict}][ "
+			  "({trouble})][, {message}][{?session_forgotten}; its session is not "
+			  "gone on with]"),
 	[EV_RUN_HARVESTED] =
-			"kept: {commits} commit(s), {files_changed} file(s) changed[{?leftovers}, "
-			"uncommitted work was committed for it][, as it was: {rescue_ref}]",
+			("kept: {commits} commit(s), {files_changed} file(s) changed[{?leftovers}, "
+			 "uncommitted work was committed for it][, as it was: {rescue_ref}]"),
 	[EV_RUN_VERIFIED] = "verification {verdict}: {detail}",
 	[EV_WORKER_CREATED] = "worker {worker} made",
 	[EV_WORKER_STATUS] = "worker {worker} {from} -> {to}: {reason}",
-	[EV_WORKSPACE_READY] = "worktree of {worker} ready at {base}[, what was there is kept in "
-			       "{rescue_ref}]",
+	[EV_WORKSPACE_READY] = ("worktree of {worker} ready at {base}[, what was there is kept in "
+				"{rescue_ref}]"),
 	[EV_EFFECT_INTENDED] = "{kind} intended ({effect})",
 	[EV_EFFECT_ENDED] = "{kind}: {outcome}[, {detail}]",
 	[EV_ESCALATION_OPENED] = "#{escalation} a person is needed ({kind}): {question}",

@@ -117,8 +117,8 @@ static str dispatch_words(const struct explain *x, const struct dispatch *d)
 	static const char *const words[2][DISPATCH_RESULT_COUNT] = {
 		{
 				[RESULT_PENDING] = "is being handed over",
-				[RESULT_ACCEPTED] = "was handed over; the agent has not "
-						    "acknowledged it yet",
+				[RESULT_ACCEPTED] = ("was handed over; the agent has not "
+						     "acknowledged it yet"),
 				[RESULT_OK] = "was acknowledged",
 				[RESULT_TIMEOUT] = "was handed over, but not answered in time",
 				[RESULT_ERROR] = "could not be handed over",

@@ -32,7 +32,7 @@ class Table(Cost):
         """A run under way and then one that has ended, by goal, agent, model, day and node."""
         run = self.begin()
         self.agent.say(claude_init(), claude_says("Hm."))
-        self.agent.now(lambda now: now["state"] != "starting" and now["session"] == SESSION)
+        self.agent.now(lambda now: now["state"] != "starting" and now.get("session") == SESSION)
         live = self.cost()["total"]
         self.assertEqual((live["runs"], live["live_runs"], live["tokens"]), (0, 1, 120))
         self.assertIn("1 running, 120 tokens of it so far", self.s.cli("cost"))
@@ -146,7 +146,7 @@ class Budget(Cost):
             self.s.kill()
             self.agent.say(claude_says("More.", number=number))
             self.s.up()
-        self.agent.now(lambda now: now["session"] == SESSION)
+        self.agent.now(lambda now: now.get("session") == SESSION)
         self.assertEqual(self.used()["tokens"]["used"], 360)
         self.agent.sh(WORK)
         self.agent.say(claude_result())
@@ -159,7 +159,7 @@ class Budget(Cost):
         """A run whose shim dies has used what it had told of."""
         run = self.begin(top=FAST)
         self.agent.say(claude_init(), claude_says("One."))
-        self.agent.now(lambda now: now["session"] == SESSION)
+        self.agent.now(lambda now: now.get("session") == SESSION)
         os.kill(self.shim(), signal.SIGKILL)
         end = self.ended(run)
         self.assertTrue(end["lost"])
