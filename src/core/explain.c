@@ -31,8 +31,8 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_NODE_ANSWERED] = "answer to #{escalation}, for whoever works on it: {answer}",
 	[EV_EPISODE_OPENED] = "stalled, episode {episode}: {reason}",
 	[EV_EPISODE_RUNG] =
-			"episode {episode}: {rung} {count} [{?skipped}skipped: ][{!skipped}taken: "
-			"]{reason}",
+			("episode {episode}: {rung} {count} [{?skipped}skipped: ][{!skipped}taken: "
+			 "]{reason}"),
 	[EV_EPISODE_ADVISED] = "episode {episode}: a model was asked, and gave advice",
 	[EV_EPISODE_CLOSED] = "episode {episode} is over: {reason}",
 	[EV_CRYSTALLIZED] = "a handoff was written",
