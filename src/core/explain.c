@@ -65,8 +65,8 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_AGENT_LIMITED] = "agent {agent} has to wait ({kind}, {times}x): {detail}",
 	[EV_AGENT_CLEARED] = "agent {agent} can be used again: {reason}",
 	[EV_OUTAGE_SUSPECTED] =
-			"{silent} of {live} runs fell silent at once: taken for an outage of "
-			"ours, none is touched",
+			("{silent} of {live} runs fell silent at once: taken for an outage of "
+			 "ours, none is touched"),
 	[EV_OUTAGE_OVER] = "the outage is over: {reason}",
 	[EV_ESCALATION_CLOSED] = "#{escalation} {status}: {answer}",
 };

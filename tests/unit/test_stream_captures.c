@@ -205,16 +205,6 @@ TEST(pieces_do_not_matter)
 	each_capture(same_in_pieces);
 }
 
-/* Sanitizers take ten times as long: there every so many bytes, and around the ends of lines, must do. */
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { CUT_EVERY = 31, CUT_AROUND = 2 };
-#else
-enum { CUT_EVERY = 1, CUT_AROUND = 8 };
-#endif
-
 static void cut_at(const char *format, str output, str whole, size_t n)
 {
 	struct heard cut;
@@ -227,15 +217,18 @@ static void cut_at(const char *format, str output, str whole, size_t n)
 
 static void cut_everywhere(const char *format, str output, str errors _unused_)
 {
+	/* These take ten times as long: every so many bytes, and around the ends of lines, must do. */
+	bool slow = getenv("OV_SANITIZED") || getenv("OV_VALGRIND");
+	size_t every = slow ? 31 : 1, near_by = slow ? 2 : 8;
 	struct heard whole;
 
 	heard_init(&whole);
 	heard_feed(&whole, format, output, (str){ 0 }, 0);
 	for (size_t n = 0; n < output.n; n++) {
-		size_t from = n < CUT_AROUND ? 0 : n - CUT_AROUND;
-		str around = str_sub(output, from, 2 * CUT_AROUND);
+		size_t from = n < near_by ? 0 : n - near_by;
+		str around = str_sub(output, from, 2 * near_by);
 		/* Of large ones, around the ends of lines, where it matters. */
-		bool near = (output.n <= 65536 && n % CUT_EVERY == 0) ||
+		bool near = (output.n <= 65536 && n % every == 0) ||
 				str_find_byte(around, '\n') < around.n;
 
 		if (near)
