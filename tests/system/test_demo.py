@@ -24,7 +24,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"Done in \d+ s: 5 tasks, 6 runs, 5 commits on main, nothing lost\.")
         self.assertIn("Hello, Ada!\nGoodbye, Ada.\n", done.stdout)
-        self.assertIn("t2  failed (run, 1x): the agent was ended by signal 11", done.stdout)
+        self.assertRegex(done.stdout, r"t2 +failed \(run, 1x\): the agent was ended by signal 11")
         self.assertIn("uncommitted work was committed for it", done.stdout)
         # The three commands to look further work, with the daemon gone.
         commands = re.findall(r"^  (\S*(?:overseer|git) .*?)  +\S", done.stdout, re.M)
@@ -54,14 +54,19 @@ class Readme(SiteCase):
         bin_dir = os.path.join(site.root, "bin")
         os.makedirs(bin_dir)
         os.symlink(harness.CLI, os.path.join(bin_dir, "overseer"))
+        # It is found, but has no model to do the toy task with.
+        site.write("../bin/claude", "#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
+        os.chmod(os.path.join(bin_dir, "claude"), 0o755)
         env = {**site.env, "PATH": bin_dir + ":" + site.env["PATH"], "OVERSEERD": harness.DAEMON}
         for line in lines:
             # What follows for ever is given a moment, and must then still be there.
             command = f"timeout 1 {line}" if "--follow" in line else line
             done = subprocess.run(["sh", "-c", command], cwd=site.repo, env=env, capture_output=True, text=True,
                                   stdin=subprocess.DEVNULL, timeout=harness.PATIENCE)
-            want = 124 if "--follow" in line else 0
+            want = 124 if "--follow" in line else 1 if "agent test" in line else 0
             self.assertEqual(done.returncode, want, f"{line}\n{done.stdout}{done.stderr}")
+            if "agent test" in line:
+                self.assertIn("claude cannot be relied on", done.stdout)
 
 
 if __name__ == "__main__":
