@@ -68,8 +68,6 @@ void http_close(struct daemon *d);
 void identity_init(struct daemon *d);
 /* The lease's holder text, in the daemon's arena. */
 str identity_holder(struct daemon *d);
-/* "another daemon holds this store: pid ..." from a holder's text. */
-int identity_conflict(str holder, struct ov_err *err);
 int register_write(struct daemon *d, struct ov_err *err);
 void register_remove(struct daemon *d);
 

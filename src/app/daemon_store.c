@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "app/daemon_impl.h"
+#include "app/holder.h"
 #include "app/log.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -22,19 +23,6 @@ static void store_traced(void *user, const char *text)
 	log_info("store: %s", text);
 }
 
-static int take_lease(struct daemon *d, struct store *s, struct ov_err *err)
-{
-	struct store_lease lease = { 0 };
-	struct ov_err lease_err = { 0 };
-	int r = store_lease_take(s, identity_holder(d), &d->arena, &lease, &lease_err);
-
-	if (r == OV_ECONFLICT)
-		return identity_conflict(lease.holder, err);
-	if (r < 0 && err)
-		*err = lease_err;
-	return r;
-}
-
 static int open_store(struct daemon *d, struct store **ret, struct ov_err *err)
 {
 	struct store *s;
@@ -45,7 +33,7 @@ static int open_store(struct daemon *d, struct store **ret, struct ov_err *err)
 		return r;
 	if (d->config->store_trace)
 		s = store_trace_wrap(s, store_traced, NULL);
-	r = take_lease(d, s, err);
+	r = holder_take_lease(d, s, err);
 	if (r < 0)
 		store_close(s);
 	else
@@ -85,7 +73,7 @@ static int enter_safe_mode(struct daemon *d, struct safe_store *s, struct engine
 	if (r == 0 && !s->safe.on)
 		r = ov_fail(err, OV_EUNAVAILABLE, "the store was repaired meanwhile: start again");
 	if (r == 0)
-		r = take_lease(d, s->store, err);
+		r = holder_take_lease(d, s->store, err);
 	if (r < 0) {
 		safe_done(s);
 		return r;

@@ -4,6 +4,7 @@
 #include "app/backup.h"
 #include "app/doctor.h"
 #include "app/fold.h"
+#include "app/holder.h"
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/err.h"
@@ -11,7 +12,6 @@
 #include "core/snapshot.h"
 #include "data/json.h"
 #include "sys/file.h"
-#include "sys/proc.h"
 #include "sys/rand.h"
 
 enum { REGISTRATION_MAX = 64 * 1024, DIR_MAX = 100000 };
@@ -178,17 +178,6 @@ int doctor_fix_snapshot(struct doctor *d, struct ov_err *err)
 	return r;
 }
 
-static bool registered_lives(struct doctor *d, const value *v)
-{
-	char boot[37];
-	int64_t pid = value_int_at(v, "pid");
-
-	(void)d;
-	proc_boot_id(boot);
-	return pid > 0 && pid < INT32_MAX && str_is(value_str_at(v, "boot_id"), boot) &&
-			proc_start_time((int)pid) == (uint64_t)value_int_at(v, "start_time");
-}
-
 static const char *socket_file(struct doctor *d)
 {
 	return path_join(d->a, d->dir, "overseer.sock");
@@ -200,7 +189,7 @@ void doctor_lease(struct doctor *d)
 	value *v = NULL;
 	str text;
 	bool there = file_read(d->a, file, REGISTRATION_MAX, &text, NULL) == 0,
-	     lives = there && json_parse(d->a, text, NULL, &v, NULL) == 0 && registered_lives(d, v);
+	     lives = there && json_parse(d->a, text, NULL, &v, NULL) == 0 && holder_lives(v);
 
 	if (d->held && lives)
 		doctor_say(d, DOCTOR_OK, "a daemon runs (pid %lld)",

@@ -2,7 +2,6 @@
 
 #include "app/daemon_impl.h"
 #include "base/buf.h"
-#include "base/duration.h"
 #include "base/err.h"
 #include "base/sha256.h"
 #include "base/str.h"
@@ -46,27 +45,6 @@ static value *identity_view(struct arena *a, struct daemon *d)
 str identity_holder(struct daemon *d)
 {
 	return json_text(&d->arena, identity_view(&d->arena, d));
-}
-
-int identity_conflict(str holder, struct ov_err *err)
-{
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	ov_time since = 0;
-	value *v;
-
-	if (json_parse(&a, holder, NULL, &v, NULL) < 0) {
-		ov_fail(err, OV_ECONFLICT, "another daemon holds this store");
-		return ov_next(err, "overseer status     or     overseer down");
-	}
-	(void)time_parse(value_str_at(v, "started_at"), &since);
-	ov_fail(err, OV_ECONFLICT,
-			"another daemon holds this store: pid %lld (instance " STR_FMT
-			", up " STR_FMT ", host " STR_FMT ")",
-			(long long)value_int_at(v, "pid"), STR_ARG(value_str_at(v, "instance_id")),
-			STR_ARG(duration_format_short(&a, MAX(clock_wall() - since, (ov_time)0))),
-			STR_ARG(value_str_at(v, "host")));
-	return ov_next(err, "overseer status     or     overseer down");
 }
 
 static const char *register_path(struct daemon *d)

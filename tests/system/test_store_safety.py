@@ -253,6 +253,7 @@ class Damage(SafetyCase):
         said = site.hear(ready)
         self.assertEqual(process.wait(60), 4, said)
         self.assertIn("E_CONFLICT", said)
+        self.assertIn(f"another daemon holds this store: pid {site.daemon.pid} ", said)
         self.assert_safe(site, 0)
 
     def test_runs_go_on(self):

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """One store, one daemon: the second refuses and names the first; a dead one's lock is taken over."""
 
+import fcntl
 import hashlib
 import json
 import os
+import select
 import socket
 import unittest
 
@@ -86,6 +88,37 @@ class Two(SiteCase):
         self.assertEqual(started, [old["instance_id"], new["instance_id"]])
         self.assertEqual(site.down(), 0)
         self.assertEqual(sorted(set(os.listdir(site.dir)) & {"daemon.json", "overseer.sock"}), [])
+
+    def left_behind(self):
+        """A site whose daemon was killed, and its lock still held: as by a child that it was just about to start."""
+        site = self.site(FAST, COMMIT)
+        site.up()
+        dead = site.daemon.pid
+        site.kill()
+        lock = os.open(os.path.join(site.dir, "store.db.lock"), os.O_RDWR | os.O_CLOEXEC)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return site, dead, lock
+
+    def test_what_is_left_of_a_dead_daemon_is_waited_for(self):
+        site, dead, lock = self.left_behind()
+        site.daemon, ready = site.popen()
+        waits = f"waiting for what is left of the daemon that held this store: pid {dead} "
+        while waits not in site.daemon_log():
+            self.assertEqual(select.select([ready], [], [], 0.01)[0], [], "it said something already")
+        os.close(lock)
+        self.assertEqual(site.hear(ready), "ready\n", site.daemon_log())
+        self.assertEqual(site.daemon_json()["pid"], site.daemon.pid)
+
+    def test_what_is_left_of_a_dead_daemon_does_not_end(self):
+        site, dead, lock = self.left_behind()
+        said, status = self.second(site)
+        lines = said.split("\n")
+        self.assertEqual((lines[0], status), ("error E_CONFLICT", 4))
+        self.assertRegex(lines[1], rf"the daemon that held this store is gone, pid {dead} \(.*\), "
+                                   "but a process that is left of it still has the lock")
+        self.assertIn("fuser", lines[2])
+        os.close(lock)
+        site.up()
 
     def test_stale_files_are_replaced(self):
         """Registration and socket of nobody, whatever they hold."""
