@@ -48,14 +48,15 @@ class Killed(real.RealCase):
         agent = [pid for pid in below if all_of[pid][0] == shim]
         return site, run, shim, agent, sorted(below - {shim})
 
-    def check(self, kind, victim, config, containment):
+    def check(self, kind, victim, config, containment, swept=1):
+        """Nothing is left, and at least `swept` processes were there to be swept."""
         site, run, shim, agent, below = self.hanging(kind, config=real.QUICK + config)
         self.assertGreaterEqual(len(below), 2)
         os.kill(shim if victim == "shim" else agent[0], signal.SIGKILL)
         ended = site.wait_type("run.ended", run=run)["data"]
         wait_gone(*below)
         self.assertEqual((ended.get("lost", False), ended["containment"]), (victim == "shim", containment))
-        self.assertGreaterEqual(ended["swept"], 1)
+        self.assertGreaterEqual(ended["swept"], swept)
         # What it had done is kept.
         harvested = site.wait_type("run.harvested", run=run)["data"]
         self.assertEqual(site.git("show", harvested["head"] + ":kept.txt"), "kept\n")
@@ -64,7 +65,8 @@ class Killed(real.RealCase):
         self.check(Claude, "agent", "cgroups = false\n", "sweep")
 
     def test_codex_is_killed(self):
-        self.check(Codex, "agent", "cgroups = false\n", "sweep")
+        # Its tools ask the kernel to die with it, and may have done so before anybody looks.
+        self.check(Codex, "agent", "cgroups = false\n", "sweep", swept=0)
 
     def test_the_shim_of_claude_is_killed(self):
         self.check(Claude, "shim", "cgroups = false\n", "sweep")
