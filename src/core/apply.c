@@ -62,7 +62,8 @@ static bool define_goal(struct goal *g, const value *data)
 		const char *key;
 		str *field;
 	} texts[] = { { "title", &g->title }, { "problem_statement", &g->problem_statement },
-		{ "owner", &g->owner }, { "repo_context", &g->repo_context } };
+		{ "owner", &g->owner }, { "repo_context", &g->repo_context },
+		{ "standing", &g->standing } };
 	const struct {
 		const char *key;
 		struct strs *field;
@@ -327,6 +328,19 @@ static int apply_assignment_created(struct state *s, const struct event *e, stru
 	return 0;
 }
 
+/* Since when it waits for its turn, and which commit it is about while it has it. */
+static void note_accept(struct assignment *as, const struct event *e)
+{
+	if (!stage_is_good(as->stage))
+		as->good_at = 0;
+	else if (!as->good_at)
+		as->good_at = e->at;
+	if (value_at(e->data, "candidate"))
+		record_set_str(&as->candidate, ev_text(e, "candidate"));
+	else if (!stage_is_accepting(as->stage))
+		record_set_str(&as->candidate, STR(""));
+}
+
 static int apply_assignment_moved(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct assignment *as = state_assignment(s, e->assignment);
@@ -353,6 +367,7 @@ static int apply_assignment_moved(struct state *s, const struct event *e, struct
 		record_set_str(&as->feedback, feedback->s);
 	if (value_at(e->data, "purpose"))
 		record_set_str(&as->purpose, ev_text(e, "purpose"));
+	note_accept(as, e);
 	state_index_assignment(s, as);
 	return 0;
 }
@@ -391,6 +406,16 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_RUN_HARVESTED] = apply_run_harvested,
 	[EV_RUN_VERIFIED] = apply_run_verified,
 	[EV_WORKER_CREATED] = apply_worker_created,
+	[EV_NODE_ADDED] = apply_node_added,
+	[EV_NODE_REVERTED] = apply_node_reverted,
+	[EV_WORKER_WANTED] = apply_worker_wanted,
+	[EV_WORKER_REMOVED] = apply_worker_removed,
+	[EV_PATROL_FOUND] = apply_patrol_found,
+	[EV_AUTO_STARTED] = apply_auto_started,
+	[EV_AUTO_STOPPED] = apply_auto_stopped,
+	[EV_AUTO_POOL] = apply_auto_pool,
+	[EV_CONFLICT_PREDICTED] = apply_conflict_predicted,
+	[EV_CONFLICT_CLEARED] = apply_conflict_cleared,
 	[EV_WORKER_STATUS] = apply_worker_status,
 	[EV_WORKSPACE_READY] = apply_workspace_ready,
 	[EV_EFFECT_INTENDED] = apply_effect_intended,

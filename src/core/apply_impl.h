@@ -32,4 +32,7 @@ apply_fn apply_plan_applied, apply_run_created, apply_run_started, apply_run_ses
 		apply_escalation_closed, apply_agent_limited, apply_agent_cleared,
 		apply_outage_suspected, apply_outage_over, apply_node_reported, apply_node_wanted,
 		apply_node_scoped, apply_node_answered, apply_episode_opened, apply_episode_rung,
-		apply_episode_closed, apply_episode_advised, apply_assignment_activity;
+		apply_episode_closed, apply_episode_advised, apply_assignment_activity,
+		apply_node_added, apply_node_reverted, apply_worker_wanted, apply_worker_removed,
+		apply_patrol_found, apply_auto_started, apply_auto_stopped, apply_auto_pool,
+		apply_conflict_predicted, apply_conflict_cleared;

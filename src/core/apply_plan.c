@@ -85,6 +85,31 @@ static struct node *make(struct state *s, struct goal *g, const struct entry *e,
 	return n;
 }
 
+int apply_node_added(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct goal *g = state_goal(s, e->goal);
+	int tier = status_parse(&node_tiers, ev_text(e, "tier"));
+	struct entry entry = { value_at(e->data, "definition"), (enum node_tier)tier, e->node,
+		ev_text(e, "parent") };
+	struct node *n;
+
+	if (!g || !g->standing.n)
+		return ev_missing(e, "standing goal", e->goal, err);
+	if (tier < 0 || !id_valid(e->node) || state_node(s, g->id, e->node) ||
+			(entry.parent.n && !state_node(s, g->id, entry.parent)))
+		return ev_missing(e, "place for a node", e->node, err);
+	n = make(s, g, &entry, e->at);
+	define(n, &entry);
+	record_set_str(&n->wanted_worker, ev_text(e, "worker"));
+	record_set_str(&n->wanted_agent, ev_text(e, "agent"));
+	record_set_str(&n->claim, ev_text(e, "claim"));
+	g->updated_at = e->at;
+	g->reopened = false;
+	state_link_nodes(s, g);
+	state_index_goal(s, g);
+	return 0;
+}
+
 /* Nodes as the document has them, then those that it has not. */
 static void rebuild(struct state *s, struct goal *g, struct plan_fold *f, ov_time at)
 {

@@ -168,6 +168,7 @@ int apply_run_verified(struct state *s, const struct event *e, struct ov_err *er
 int apply_worker_created(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct worker *w;
+	int kind;
 
 	if (!id_valid(ev_text(e, "worker")))
 		return ev_missing(e, "such name", ev_text(e, "worker"), err);
@@ -177,9 +178,14 @@ int apply_worker_created(struct state *s, const struct event *e, struct ov_err *
 	w = mem_zalloc(1, sizeof(*w));
 	record_set_str(&w->name, ev_text(e, "worker"));
 	record_set_str(&w->path, ev_text(e, "path"));
-	w->pool = value_bool_at(e->data, "pool");
+	kind = status_parse(&worker_kinds, ev_text(e, "kind"));
+	w->kind = kind >= 0                              ? (enum worker_kind)kind
+			: value_bool_at(e->data, "pool") ? WORKER_POOL
+							 : WORKER_MANUAL;
+	w->excluded = value_bool_at(e->data, "excluded");
+	record_set_str(&w->agent, ev_text(e, "agent"));
 	w->status = WORKER_IDLE;
-	w->since = e->at;
+	w->created_at = w->since = e->at;
 	state_add_worker(s, w);
 	return 0;
 }
@@ -196,6 +202,7 @@ int apply_worker_status(struct state *s, const struct event *e, struct ov_err *e
 		return r;
 	w->status = (enum worker_status)to;
 	w->since = e->at;
+	record_set_str(&w->reason, ev_text(e, "reason"));
 	if (to == WORKER_IDLE || to == WORKER_OFFLINE)
 		record_set_str(&w->assignment_id, STR(""));
 	return 0;
@@ -227,6 +234,7 @@ int apply_effect_intended(struct state *s, const struct event *e, struct ov_err 
 	record_set_str(&fx->run_id, e->run);
 	record_set_str(&fx->dispatch_id, ev_text(e, "dispatch"));
 	record_set_str(&fx->purpose, ev_text(e, "purpose"));
+	record_set_str(&fx->worker, ev_text(e, "worker"));
 	if (ev_text(e, "evidence_hash").n && state_node(s, e->goal, e->node))
 		record_set_str(&state_node(s, e->goal, e->node)->diagnosed,
 				ev_text(e, "evidence_hash"));

@@ -72,11 +72,29 @@ struct config {
 	int64_t limits_max_load_pct;          /* of the number of processors; 0: not looked at */
 	int64_t limits_run_output_bytes;
 	int64_t workers_max;
-	str workspace_check_command;
-	ov_time workspace_check_timeout;
+	str workspace_check_command, workspace_setup_command;
+	ov_time workspace_check_timeout, workspace_setup_timeout;
+	bool workspace_serena;
+	bool rescue_ignored; /* [rescue]: files that git ignores, too */
+	ov_time rescue_keep;
+	int64_t rescue_keep_count;
 	str accept_target; /* empty: the branch that the checkout is on when the daemon starts */
 	int64_t accept_conflict_rounds, accept_dirty_tries;
 	ov_time accept_dirty_wait, accept_dirty_wait_max;
+	enum accept_review accept_review;
+	enum accept_leftovers accept_leftovers;
+	ov_time accept_ageing;
+	str accept_remote;
+	bool accept_push;
+	struct accept_commands accept,
+			automatic; /* [accept]; [auto]: of its tasks, where it says so */
+	str auto_agent, task_pool_command;
+	ov_time task_pool_timeout, pool_wait, pool_wait_max;
+	enum pool_failure task_pool_on_failure;
+	int64_t auto_concurrency;
+	int64_t patrol_restarts, patrol_resends; /* [patrol] */
+	ov_time patrol_confirm;
+	bool radar; /* supervisor.radar */
 	ov_time idle_after, max_run, mute_after, done_grace, min_resend_interval, backoff_base,
 			backoff_max;
 	int64_t max_retries;

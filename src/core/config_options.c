@@ -14,6 +14,16 @@
 static const char *const providers[] = { "none", "anthropic", "openai", "command",
 	NULL }; /* enum planner_provider */
 
+static const char *const reviews[] = { "never", "high_risk", "always",
+	NULL };                                                      /* enum accept_review */
+static const char *const leftovers[] = { "keep", "refuse", NULL };   /* enum accept_leftovers */
+static const char *const pool_failures[] = { "fail", "warn", NULL }; /* enum pool_failure */
+static const char *const pre_failures[] = { "retry", "fail", NULL }; /* enum pre_failure */
+static const char *const auto_pre_failures[] = { "retry", "fail", "", NULL };
+static const char *const post_failures[] = { "fail", "warn", "revert",
+	NULL }; /* enum post_failure */
+static const char *const auto_post_failures[] = { "fail", "warn", "revert", "", NULL };
+
 static const struct option options[] = {
 	{ "defaults.agent", OPT_STR, 0, LIMIT_NAME, "\"\"",
 			"The agent that takes nodes which name neither an agent nor a role.",
@@ -169,6 +179,115 @@ static const struct option options[] = {
 			AT(workspace_check_command) },
 	{ "workspace.check_timeout", OPT_DURATION, 10, 7 * OV_DAY, "\"15m\"",
 			"A check that takes longer has failed.", AT(workspace_check_timeout) },
+	{ "workspace.setup_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"Run by sh -c in every worktree that is new or was reset, before an agent "
+			"works in it; OVERSEER_WORKER, OVERSEER_WORKTREE and OVERSEER_SESSION tell "
+			"where. One runs at a time.",
+			AT(workspace_setup_command) },
+	{ "workspace.setup_timeout", OPT_DURATION, 10, 7 * OV_DAY, "\"10m\"",
+			"A set-up that takes longer has failed.", AT(workspace_setup_timeout) },
+	{ "workspace.serena", OPT_BOOL, 0, 0, "false",
+			"Give each worktree a Serena project of its own.", AT(workspace_serena) },
+	{ "rescue.ignored", OPT_BOOL, 0, 0, "false",
+			"Keep files that git ignores, too, when a worktree is reset or removed.",
+			AT(rescue_ignored) },
+	{ "rescue.keep", OPT_DURATION, 0, 3650 * OV_DAY, "\"30d\"",
+			"`rescue prune` leaves what is younger; the newest of each node stays in "
+			"any case.",
+			AT(rescue_keep) },
+	{ "rescue.keep_count", OPT_INT, 1, MILLION, "500",
+			"And so many of the newest, however old they are.", AT(rescue_keep_count) },
+	{ "supervisor.radar", OPT_BOOL, 0, 0, "true",
+			"Look ahead for conflicts between branches under way and the target, and "
+			"tell those who work on them.",
+			AT(radar) },
+	{ "patrol.restarts", OPT_INT, 0, 20, "2",
+			"How often a session that is gone is started again before its worker is "
+			"in error and a person is asked.",
+			AT(patrol_restarts) },
+	{ "patrol.confirm", OPT_DURATION, 10, OV_DAY, "\"30s\"",
+			"An instruction typed into a terminal that is not confirmed after this is "
+			"given again.",
+			AT(patrol_confirm) },
+	{ "patrol.resends", OPT_INT, 0, 20, "3", "How often that happens before it has failed.",
+			AT(patrol_resends) },
+	{ "accept.review", OPT_CHOICE, 0, 0, "\"never\"",
+			"Whose work waits for a person (`worker review`) before it is accepted: "
+			"nobody's, that of nodes with a high risk, everybody's.",
+			reviews, AT(accept_review) },
+	{ "accept.leftovers", OPT_CHOICE, 0, 0, "\"keep\"",
+			"What an agent left uncommitted is committed for it, or the work goes back "
+			"to it.",
+			leftovers, AT(accept_leftovers) },
+	{ "accept.ageing", OPT_DURATION, 10, 365 * OV_DAY, "\"30m\"",
+			"Work that has waited for this long is served as if its priority were one "
+			"step higher.",
+			AT(accept_ageing) },
+	{ "accept.remote", OPT_STR, 0, LIMIT_NAME, "\"\"",
+			"A remote from which the target branch is fast-forwarded before work is "
+			"rebased onto it; empty: only the local branch counts.",
+			AT(accept_remote) },
+	{ "accept.push", OPT_BOOL, 0, 0, "false",
+			"Push the target branch to accept.remote after each accept.",
+			AT(accept_push) },
+	{ "accept.pre_accept_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"Run by sh -c in the worktree, on the work as it would be on the target "
+			"branch: it is accepted only when this succeeds.",
+			AT(accept.pre) },
+	{ "accept.pre_accept_timeout", OPT_DURATION, 10, 7 * OV_DAY, "\"15m\"",
+			"It fails when it takes longer.", AT(accept.pre_timeout) },
+	{ "accept.pre_accept_on_failure", OPT_CHOICE, 0, 0, "\"retry\"",
+			"Then the work goes back to its agent (retry), or nothing more is accepted "
+			"until a person says so (fail).",
+			pre_failures, AT(accept.pre_on_failure) },
+	{ "accept.post_accept_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"Run by sh -c in the repository after each accept; the queue waits for it.",
+			AT(accept.post) },
+	{ "accept.post_accept_timeout", OPT_DURATION, 10, 7 * OV_DAY, "\"1h\"",
+			"It fails when it takes longer.", AT(accept.post_timeout) },
+	{ "accept.post_accept_on_failure", OPT_CHOICE, 0, 0, "\"fail\"",
+			"Then nothing more is accepted until a person says so (fail), a person is "
+			"told (warn), or the change is taken back and the work goes back to its "
+			"agent (revert).",
+			post_failures, AT(accept.post_on_failure) },
+	{ "auto.task_pool_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"Run by sh -c in the repository whenever an auto worker is free: prints "
+			"the next task. Exit status 0 and nothing, or 4: none now; any other: "
+			"failed.",
+			AT(task_pool_command) },
+	{ "auto.task_pool_timeout", OPT_DURATION, 10, OV_DAY, "\"1m\"",
+			"It fails when it takes longer.", AT(task_pool_timeout) },
+	{ "auto.task_pool_on_failure", OPT_CHOICE, 0, 0, "\"fail\"",
+			"Then auto mode ends, and with it a daemon that was started for it (fail), "
+			"or a person is told and it is asked again later (warn).",
+			pool_failures, AT(task_pool_on_failure) },
+	{ "auto.pool_wait", OPT_DURATION, 10, OV_DAY, "\"10s\"",
+			"When there was no task: how long until it is asked again; twice as long "
+			"each further time. Accepted work ends the wait.",
+			AT(pool_wait) },
+	{ "auto.pool_wait_max", OPT_DURATION, 10, 7 * OV_DAY, "\"5m\"", "The longest such wait.",
+			AT(pool_wait_max) },
+	{ "auto.concurrency", OPT_INT, 1, 256, "1", "The most auto workers: auto-1, auto-2 ...",
+			AT(auto_concurrency) },
+	{ "auto.agent", OPT_STR, 0, LIMIT_NAME, "\"\"",
+			"The agent that does the tasks of the pool; empty: defaults.agent.",
+			AT(auto_agent) },
+	{ "auto.pre_accept_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"For these tasks instead of accept.pre_accept_command.",
+			AT(automatic.pre) },
+	{ "auto.pre_accept_timeout", OPT_DURATION, 0, 7 * OV_DAY, "\"0s\"",
+			"Its timeout; \"0s\": as in [accept].", AT(automatic.pre_timeout) },
+	{ "auto.pre_accept_on_failure", OPT_CHOICE, 0, 0, "\"\"",
+			"What its failure means; empty: as in [accept].", auto_pre_failures,
+			AT(automatic.pre_on_failure) },
+	{ "auto.post_accept_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"For these tasks instead of accept.post_accept_command.",
+			AT(automatic.post) },
+	{ "auto.post_accept_timeout", OPT_DURATION, 0, 7 * OV_DAY, "\"0s\"",
+			"Its timeout; \"0s\": as in [accept].", AT(automatic.post_timeout) },
+	{ "auto.post_accept_on_failure", OPT_CHOICE, 0, 0, "\"\"",
+			"What its failure means; empty: as in [accept].", auto_post_failures,
+			AT(automatic.post_on_failure) },
 	{ "accept.target", OPT_STR, 0, LIMIT_NAME, "\"\"",
 			"The branch that accepted work goes to; empty: the one that is checked "
 			"out when the daemon starts.",

@@ -4,6 +4,7 @@
  */
 #include "base/str.h"
 #include "core/config_impl.h"
+#include "core/model.h"
 
 static bool any(str name)
 {
@@ -177,6 +178,24 @@ const struct policy_agent *policy_agent(const struct policy *p, str name)
 	return NULL;
 }
 
+struct accept_commands policy_accept(const struct policy *p, const struct goal *g)
+{
+	struct accept_commands c = p->accept;
+	const struct accept_commands *own = &p->automatic;
+
+	if (!str_is(g->standing, "auto"))
+		return c;
+	c.pre = own->pre.n ? own->pre : c.pre;
+	c.post = own->post.n ? own->post : c.post;
+	c.pre_timeout = own->pre_timeout ? own->pre_timeout : c.pre_timeout;
+	c.post_timeout = own->post_timeout ? own->post_timeout : c.post_timeout;
+	if (own->pre_on_failure != PRE_AS_ACCEPT)
+		c.pre_on_failure = own->pre_on_failure;
+	if (own->post_on_failure != POST_AS_ACCEPT)
+		c.post_on_failure = own->post_on_failure;
+	return c;
+}
+
 void config_fill_policy(struct config *c)
 {
 	c->policy = (struct policy){
@@ -195,6 +214,19 @@ void config_fill_policy(struct config *c)
 		.dirty_tries = c->accept_dirty_tries,
 		.dirty_wait = c->accept_dirty_wait,
 		.dirty_wait_max = c->accept_dirty_wait_max,
+		.review = c->accept_review,
+		.leftovers = c->accept_leftovers,
+		.ageing = c->accept_ageing,
+		.accept = c->accept,
+		.automatic = c->automatic,
+		.auto_agent = c->auto_agent.n ? c->auto_agent : c->default_agent,
+		.auto_concurrency = c->auto_concurrency,
+		.pool_on_failure = c->task_pool_on_failure,
+		.pool_wait = c->pool_wait,
+		.pool_wait_max = c->pool_wait_max,
+		.patrol_restarts = c->patrol_restarts,
+		.patrol_resends = c->patrol_resends,
+		.patrol_confirm = c->patrol_confirm,
 		.idle_after = c->idle_after,
 		.max_run = c->max_run,
 		.mute_after = c->mute_after,

@@ -33,6 +33,9 @@
 	X(EV_NODE_ANSWERED, "node.answered",                                                       \
 			"A person answered; whoever works on the node is told.")                   \
 	X(EV_NODE_SCOPED, "node.scoped", "A person took tools away from the node.")                \
+	X(EV_NODE_ADDED, "node.added", "A task was added to a standing goal.")                     \
+	X(EV_NODE_REVERTED, "node.reverted",                                                       \
+			"The node's change was taken back from the target branch.")                \
 	X(EV_EPISODE_OPENED, "episode.opened", "Work on the node stalled.")                        \
 	X(EV_EPISODE_RUNG, "episode.rung", "A rung of the recovery ladder was taken, or skipped.") \
 	X(EV_EPISODE_ADVISED, "episode.advised", "A model advised what to do about a stall.")      \
@@ -58,6 +61,17 @@
 	X(EV_RUN_VERIFIED, "run.verified", "Our own check of the run's result.")                   \
 	X(EV_WORKER_CREATED, "worker.created", "A worker slot exists.")                            \
 	X(EV_WORKER_STATUS, "worker.status", "A worker changed its status.")                       \
+	X(EV_WORKER_WANTED, "worker.wanted",                                                       \
+			"A person wants the worker reset or removed once its task lets go.")       \
+	X(EV_WORKER_REMOVED, "worker.removed", "A worker and its worktree are gone.")              \
+	X(EV_PATROL_FOUND, "patrol.found",                                                         \
+			"Something is not as it should be, and what is done about it.")            \
+	X(EV_AUTO_STARTED, "auto.started", "Auto mode was switched on.")                           \
+	X(EV_AUTO_STOPPED, "auto.stopped", "Auto mode is over, or cannot go on.")                  \
+	X(EV_AUTO_POOL, "auto.pool", "The pool of tasks answered, or did not.")                    \
+	X(EV_CONFLICT_PREDICTED, "conflict.predicted",                                             \
+			"Work under way would conflict with other work, or with the target.")      \
+	X(EV_CONFLICT_CLEARED, "conflict.cleared", "It would no longer.")                          \
 	X(EV_WORKSPACE_READY, "workspace.ready",                                                   \
 			"The worker's worktree stands on the assignment's branch.")                \
 	X(EV_EFFECT_INTENDED, "effect.intended",                                                   \

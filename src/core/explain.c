@@ -55,6 +55,18 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 			 "uncommitted work was committed for it][, as it was: {rescue_ref}]"),
 	[EV_RUN_VERIFIED] = "verification {verdict}: {detail}",
 	[EV_WORKER_CREATED] = "worker {worker} made",
+	[EV_NODE_ADDED] = "added[ for {worker}]: {reason}",
+	[EV_NODE_REVERTED] = "commit {commit} was taken back by {by}: {reason}",
+	[EV_WORKER_WANTED] = "{actor} wants worker {worker}: {wanted}; {reason}",
+	[EV_WORKER_REMOVED] =
+			"worker {worker} removed: {reason}[, its work is kept in {rescue_ref}]",
+	[EV_PATROL_FOUND] = "found[ at {worker}]: {finding}, {detail}; repair {count}: {repair}",
+	[EV_AUTO_STARTED] = "auto mode on, {concurrency} workers",
+	[EV_AUTO_STOPPED] = "auto mode [{?failed}failed][{!failed}off]: {reason}",
+	[EV_AUTO_POOL] = "the pool answered: {answer}[, {detail}]",
+	[EV_CONFLICT_PREDICTED] = "would conflict: {a} with [{b}][{!b}the target branch]",
+	[EV_CONFLICT_CLEARED] =
+			"would no longer conflict: {a} with [{b}][{!b}the target branch]: {reason}",
 	[EV_WORKER_STATUS] = "worker {worker} {from} -> {to}: {reason}",
 	[EV_WORKSPACE_READY] = ("worktree of {worker} ready at {base}[, what was there is kept in "
 				"{rescue_ref}]"),

@@ -2,7 +2,13 @@
 
 #define NAME(sym, name) [sym] = name,
 static const char *const effect_names[] = { EFFECT_KINDS(NAME) };
+static const char *const worker_kind_names[] = { WORKER_KINDS(NAME) };
+static const char *const patrol_names[] = { PATROL_FACTS(NAME) };
 #undef NAME
+const struct status_table worker_kinds = { "kind of worker", worker_kind_names,
+	ARRAY_LEN(worker_kind_names), NULL, NULL };
+const struct status_table patrol_facts = { "finding", patrol_names, ARRAY_LEN(patrol_names), NULL,
+	NULL };
 const struct status_table effect_kinds = { "effect", effect_names, ARRAY_LEN(effect_names), NULL,
 	NULL };
 
@@ -28,6 +34,7 @@ const struct status_table effect_kinds = { "effect", effect_names, ARRAY_LEN(eff
 static const struct field goal_fields[] = {
 	FIELD(goal, id, F_STR),
 	FIELD(goal, title, F_STR),
+	FIELD(goal, standing, F_STR),
 	FIELD(goal, owner, F_STR),
 	STATUS(goal, status, goal_statuses),
 	STATUS(goal, health, goal_healths),
@@ -94,6 +101,8 @@ static const struct field node_fields[] = {
 	FIELD(node, reported_status, F_STR),
 	FIELD(node, handover, F_STR),
 	FIELD(node, wanted_agent, F_STR),
+	FIELD(node, wanted_worker, F_STR),
+	FIELD(node, claim, F_STR),
 	FIELD(node, answer, F_STR),
 	FIELD(node, said, F_JSON),
 	FIELD(node, session, F_STR),
@@ -116,6 +125,7 @@ static const struct field node_fields[] = {
 	FIELD(node, diagnosed, F_STR),
 	FIELD(node, advice, F_JSON),
 	FIELD(node, commit, F_STR),
+	FIELD(node, reverts, F_INT),
 	FIELD(node, epoch, F_INT),
 	COUNTS(node, failures, causes),
 	AMOUNTS(node, spent, resources),
@@ -145,6 +155,8 @@ static const struct field assignment_fields[] = {
 	FIELD(assignment, base, F_STR),
 	FIELD(assignment, head, F_STR),
 	FIELD(assignment, tree, F_STR),
+	FIELD(assignment, candidate, F_STR),
+	FIELD(assignment, good_at, F_TIME),
 	FIELD(assignment, feedback, F_STR),
 	FIELD(assignment, session_key, F_STR),
 	FIELD(assignment, tools, F_JSON),
@@ -247,9 +259,16 @@ RECORD(run);
 static const struct field worker_fields[] = {
 	FIELD(worker, name, F_STR),
 	STATUS(worker, status, worker_statuses),
-	FIELD(worker, pool, F_BOOL),
+	STATUS(worker, kind, worker_kinds),
+	FIELD(worker, excluded, F_BOOL),
+	FIELD(worker, agent, F_STR),
 	FIELD(worker, assignment_id, F_STR),
 	FIELD(worker, path, F_STR),
+	FIELD(worker, reason, F_STR),
+	FIELD(worker, wanted, F_STR),
+	COUNTS(worker, repairs, patrol_facts),
+	FIELD(worker, repaired_at, F_TIME),
+	FIELD(worker, created_at, F_TIME),
 	FIELD(worker, since, F_TIME),
 };
 RECORD(worker);
@@ -263,9 +282,34 @@ static const struct field effect_fields[] = {
 	FIELD(effect, run_id, F_STR),
 	FIELD(effect, dispatch_id, F_STR),
 	FIELD(effect, purpose, F_STR),
+	FIELD(effect, worker, F_STR),
 	FIELD(effect, created_at, F_TIME),
 };
 RECORD(effect);
+
+static const struct field auto_mode_fields[] = {
+	FIELD(auto_mode, on, F_BOOL),
+	FIELD(auto_mode, instance, F_STR),
+	FIELD(auto_mode, concurrency, F_INT),
+	FIELD(auto_mode, completed, F_INT),
+	FIELD(auto_mode, errors, F_INT),
+	FIELD(auto_mode, empty, F_INT),
+	FIELD(auto_mode, failures, F_INT),
+	FIELD(auto_mode, ask_at, F_TIME),
+	FIELD(auto_mode, since, F_TIME),
+	FIELD(auto_mode, stopped_at, F_TIME),
+	FIELD(auto_mode, stop_reason, F_STR),
+	FIELD(auto_mode, failed, F_BOOL),
+};
+RECORD(auto_mode);
+
+static const struct field conflict_fields[] = {
+	FIELD(conflict, a, F_STR),
+	FIELD(conflict, b, F_STR),
+	FIELD(conflict, files, F_STRS),
+	FIELD(conflict, at, F_TIME),
+};
+RECORD(conflict);
 
 static const struct field escalation_fields[] = {
 	FIELD(escalation, number, F_INT),

@@ -1,7 +1,8 @@
 #pragma once
 /*
- * The things that Overseer keeps: goals, their nodes, assignments, runs, workers, and
- * (in core/model_traffic.h) what passes between Overseer, agents and people. Plain data, owned by struct state and changed only by the fold (core/apply). The
+ * The things that Overseer keeps: goals, their nodes, assignments, runs, and (in
+ * core/model_worker.h) workers, (in core/model_traffic.h) what passes between Overseer, agents and
+ * people. Plain data, owned by struct state and changed only by the fold (core/apply). The
  * first part of each struct is its record, described by the table in model.c; the second part,
  * marked "derived", is rebuilt from it and never stored.
  */
@@ -10,6 +11,7 @@
 #include "base/ov.h"
 #include "base/vec.h"
 #include "core/model_traffic.h"
+#include "core/model_worker.h"
 #include "core/record.h"
 #include "core/transition.h"
 
@@ -18,6 +20,7 @@ struct assignment;
 
 struct goal {
 	str id, title, owner;
+	str standing; /* auto or manual: tasks are added to it one by one (core/standing); empty: a plan */
 	enum goal_status status;
 	enum goal_health health;
 	str status_reason;
@@ -69,7 +72,9 @@ struct node {
 	str reported_status; /* as the agent said: in_progress, blocked, done */
 	str handover;     /* commit that a former assignment left, for the next one to go on from */
 	str wanted_agent; /* by a person's word, for the next assignment */
-	str answer;       /* of a person, for every run until the node is finished */
+	str wanted_worker; /* only this one may do it; empty: as its goal says */
+	str claim;         /* of a task of the pool: the effect that asked for it */
+	str answer;        /* of a person, for every run until the node is finished */
 	str said; /* JSON: [{"dispatch", "run", "text"}], words of people that no agent has taken */
 	/* The conversation of an assignment that had to wait; goes on with the same agent and worker. */
 	str session, session_agent, session_worker;
@@ -89,8 +94,9 @@ struct node {
 	str diagnosed; /* hash of the evidence that a model was asked about last */
 	str advice;    /* JSON: the action that it advises, until it is taken or skipped */
 
-	str commit;    /* on the target branch, once accepted */
-	int64_t epoch; /* of the newest assignment */
+	str commit;      /* on the target branch, once accepted */
+	int64_t reverts; /* how often that was taken back again */
+	int64_t epoch;   /* of the newest assignment */
 	int32_t failures[CAUSE_COUNT];
 	int64_t spent[RESOURCE_COUNT]; /* by its runs */
 	ov_time created_at, updated_at, queued_at, started_at, ended_at;
@@ -116,7 +122,8 @@ struct assignment {
 	str run_id;      /* the newest run */
 	int64_t attempt; /* runs so far */
 	str branch, base, head, tree;
-	str feedback;    /* what the next run must know of the last one */
+	str candidate; /* while it is being accepted: the one commit that is to become the target */
+	str feedback;  /* what the next run must know of the last one */
 	str session_key; /* "agent:AGENT:ASSIGNMENT" */
 	str tools;       /* JSON: the tool scope of its session, never wider again; empty: all */
 	str session;     /* the agent's own id of the conversation that the next run goes on with */
@@ -126,6 +133,7 @@ struct assignment {
 	str instruction_hash; /* of the last instruction; its text is in the dispatch's event */
 	enum rung recovery_policy; /* the first rung after the nudges */
 	ov_time created_at, last_dispatch_at;
+	ov_time good_at; /* since when its work waits to be accepted; 0: it does not */
 	enum as_status status;
 	enum stage stage;
 	enum life_sign activity;
@@ -187,14 +195,4 @@ struct run {
 	struct list link; /* in state->runs or state->retired_runs */
 };
 
-struct worker {
-	str name;
-	enum worker_status status;
-	bool pool;
-	str assignment_id; /* whom it works for now */
-	str path;          /* its worktree, relative to the store's folder */
-	ov_time since;
-};
-
-extern const struct record_type goal_record, node_record, assignment_record, run_record,
-		worker_record;
+extern const struct record_type goal_record, node_record, assignment_record, run_record;

@@ -45,7 +45,13 @@ struct dispatch {
 	X(FX_PLAN, "plan")           \
 	X(FX_HARVEST, "harvest")     \
 	X(FX_CHECK, "check")         \
-	X(FX_ACCEPT, "accept")
+	X(FX_ACCEPT, "accept")       \
+	X(FX_REBASE, "rebase")       \
+	X(FX_GATE, "gate")           \
+	X(FX_POST, "post_accept")    \
+	X(FX_REVERT, "revert")       \
+	X(FX_POOL, "pool")           \
+	X(FX_WORKER, "worker")
 #define FX_ENUM(sym, name) sym,
 enum effect_kind { EFFECT_KINDS(FX_ENUM) EFFECT_KIND_COUNT };
 #undef FX_ENUM
@@ -57,7 +63,8 @@ struct effect {
 	enum effect_kind kind;
 	str goal_id, node_id, assignment_id, run_id;
 	str dispatch_id; /* of a send */
-	str purpose;     /* of a plan: create, split, diagnose */
+	str purpose; /* of a plan: create, split, diagnose; of a worker: reset, nuke, rebase, pick */
+	str worker;  /* of a worker, and for whom the pool is asked */
 	ov_time created_at;
 
 	/* derived */

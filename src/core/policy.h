@@ -27,7 +27,31 @@ struct policy_role {
 	str name, agent;
 };
 
+/*
+ * What happens when a command fails. fail: nothing more is accepted, or asked for, until a person
+ * says so, and auto mode ends; warn: a person is told, and it goes on; retry: the work goes back to
+ * its agent; revert: the change is taken back from the target branch first. as_accept: what
+ * [accept] says.
+ */
+enum pool_failure { POOL_FAIL, POOL_WARN };
+enum pre_failure { PRE_RETRY, PRE_FAIL, PRE_AS_ACCEPT };
+enum post_failure { POST_FAIL, POST_WARN, POST_REVERT, POST_AS_ACCEPT };
+
+/* Run by sh -c; empty: there is none. */
+struct accept_commands {
+	str pre, post;
+	ov_time pre_timeout, post_timeout; /* 0: as in [accept] */
+	enum pre_failure pre_on_failure;
+	enum post_failure post_on_failure;
+};
+
+enum accept_review { REVIEW_NEVER, REVIEW_HIGH_RISK, REVIEW_ALWAYS };
+enum accept_leftovers { LEFTOVERS_KEEP, LEFTOVERS_REFUSE };
+
 struct policy;
+struct goal;
+/* What its work has to pass. */
+struct accept_commands policy_accept(const struct policy *p, const struct goal *g);
 /* The configured agent with this name, or NULL. */
 const struct policy_agent *policy_agent(const struct policy *p, str name);
 
@@ -49,6 +73,19 @@ struct policy {
 	int64_t moved_tries; /* the target branch keeps moving under us */
 	int64_t dirty_tries;
 	ov_time dirty_wait, dirty_wait_max;
+	enum accept_review review;
+	enum accept_leftovers leftovers;
+	ov_time ageing; /* waiting so long for its turn counts as one step of priority */
+	struct accept_commands accept, automatic;
+
+	bool auto_mode; /* the daemon was started for it; it has a command to ask for tasks */
+	str auto_agent; /* empty: the default one */
+	int64_t auto_concurrency;
+	enum pool_failure pool_on_failure;
+	ov_time pool_wait, pool_wait_max; /* before it is asked again when there was no task */
+
+	int64_t patrol_restarts, patrol_resends; /* per episode */
+	ov_time patrol_confirm; /* an instruction that is not confirmed after this is sent again */
 
 	ov_time idle_after; /* silence after which a run is stalled */
 	ov_time max_run;    /* a run that takes longer is put before a person */

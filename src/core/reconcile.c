@@ -114,7 +114,7 @@ static bool take_former_worker(struct tick *t, struct decision *d)
 			? state_worker(t->w->state, d->node->session_worker)
 			: NULL;
 
-	if (!w || !w->pool || w->status != WORKER_IDLE || worker_is_taken(t, w->name))
+	if (!w || w->kind != WORKER_POOL || w->status != WORKER_IDLE || worker_is_taken(t, w->name))
 		return false;
 	d->worker = w->name;
 	t->busy++;
@@ -135,7 +135,7 @@ static bool take_worker(struct tick *t, struct decision *d)
 	for (; t->next_idle < s->workers.n; t->next_idle++) {
 		const struct worker *w = s->workers.p[t->next_idle];
 
-		if (w->pool && w->status == WORKER_IDLE &&
+		if (w->kind == WORKER_POOL && w->status == WORKER_IDLE &&
 				!(t->former && worker_is_taken(t, w->name))) {
 			d->worker = w->name;
 			t->next_idle++;
@@ -330,8 +330,9 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 	for (size_t i = 0; i < w->state->workers.n; i++) {
 		const struct worker *x = w->state->workers.p[i];
 
-		tick.pool += x->pool;
-		tick.busy += x->pool && x->status != WORKER_IDLE && x->status != WORKER_OFFLINE;
+		tick.pool += x->kind == WORKER_POOL;
+		tick.busy += x->kind == WORKER_POOL && x->status != WORKER_IDLE &&
+				x->status != WORKER_OFFLINE;
 	}
 	reconcile_spending(&tick);
 	queue_ready(&tick);

@@ -76,6 +76,7 @@ void snapshot_write(struct buf *out, const struct state *s)
 	value_put(&a, doc, "outage_since", value_time(&a, s->outage_since));
 	value_put(&a, doc, "outage_over_at", value_time(&a, s->outage_over_at));
 	value_put(&a, doc, "outage_ignored_until", value_time(&a, s->outage_ignored_until));
+	value_put(&a, doc, "automatic", record_pack(&a, &auto_mode_record, &s->automatic));
 	for (size_t i = 0; i < s->goals.n; i++)
 		value_push(&a, goals, goal_doc(&a, s->goals.p[i]));
 	value_put(&a, doc, "goals", goals);
@@ -83,6 +84,7 @@ void snapshot_write(struct buf *out, const struct state *s)
 	PUT_VEC(escalations, escalation);
 	PUT_VEC(lanes, lane);
 	PUT_VEC(usage, usage_row);
+	PUT_VEC(conflicts, conflict);
 	PUT_LIST(live, assignment);
 	PUT_LIST(finished, assignment);
 	push_dispatches(&a, dispatches, &s->finished);
@@ -165,6 +167,15 @@ static int read_usage_row(struct state *s, const value *v, struct ov_err *err)
 	if (row)
 		vec_push(&s->usage, row);
 	return row ? 0 : OV_EINVALID;
+}
+
+static int read_conflict(struct state *s, const value *v, struct ov_err *err)
+{
+	struct conflict *c = READ(conflict, v);
+
+	if (c)
+		state_add_conflict(s, c);
+	return c ? 0 : OV_EINVALID;
 }
 
 static int read_dispatch(struct state *s, const value *v, struct ov_err *err)
@@ -251,6 +262,7 @@ static const struct {
 	{ "escalations", read_escalation },
 	{ "lanes", read_lane },
 	{ "usage", read_usage_row },
+	{ "conflicts", read_conflict },
 	{ "finished", read_assignment },
 	{ "live", read_assignment },
 	{ "dispatches", read_dispatch },
@@ -258,6 +270,14 @@ static const struct {
 	{ "retired_runs", read_retired_run },
 	{ "effects", read_effect },
 };
+
+static int read_automatic(struct state *s, const value *v, struct ov_err *err)
+{
+	int r = v ? record_from_value(&auto_mode_record, &s->automatic, v, err)
+		  : ov_fail(err, OV_EINVALID, "it is missing");
+
+	return r < 0 ? ov_wrap(err, r, "snapshot: automatic") : 0;
+}
 
 static int read_sections(struct state *s, const value *doc, struct ov_err *err)
 {
@@ -294,6 +314,8 @@ int snapshot_read(str bytes, uint64_t hash_seed, struct state **ret, struct ov_e
 	(void)time_parse(value_str_at(doc, "outage_ignored_until"), &s->outage_ignored_until);
 	s->seq = (uint64_t)value_int_at(doc, "seq");
 	r = read_sections(s, doc, err);
+	if (r == 0)
+		r = read_automatic(s, value_at(doc, "automatic"), err);
 	if (r < 0) {
 		state_free(s);
 		return r;

@@ -82,6 +82,8 @@ struct state *state_free(struct state *s)
 	FREE_VEC(&s->escalations, &escalation_record);
 	FREE_VEC(&s->lanes, &lane_record);
 	FREE_VEC(&s->usage, &usage_row_record);
+	FREE_VEC(&s->conflicts, &conflict_record);
+	record_done(&auto_mode_record, &s->automatic);
 	list_each (it, &s->live)
 		assignment_free(s, list_entry(it, struct assignment, link));
 	list_each (it, &s->finished)
@@ -157,6 +159,26 @@ struct lane *state_lane(const struct state *s, str agent)
 	for (size_t i = 0; i < s->lanes.n; i++)
 		if (str_eq(s->lanes.p[i]->agent, agent))
 			return s->lanes.p[i];
+	return NULL;
+}
+
+struct conflict *state_conflict(const struct state *s, str a, str b)
+{
+	for (size_t i = 0; i < s->conflicts.n; i++)
+		if (str_eq(s->conflicts.p[i]->a, a) && str_eq(s->conflicts.p[i]->b, b))
+			return s->conflicts.p[i];
+	return NULL;
+}
+
+struct goal *state_standing(const struct state *s, const char *kind)
+{
+	for (size_t i = s->goals.n; i-- > 0;) {
+		struct goal *g = s->goals.p[i];
+
+		if (str_is(g->standing, kind) &&
+				(g->status == GOAL_ACTIVE || g->status == GOAL_PAUSED))
+			return g;
+	}
 	return NULL;
 }
 
@@ -253,6 +275,17 @@ void state_add_worker(struct state *s, struct worker *w)
 	map_put(&s->workers_by_name, w->name, w);
 }
 
+void state_remove_worker(struct state *s, struct worker *w)
+{
+	map_remove(&s->workers_by_name, w->name);
+	for (size_t i = 0; i < s->workers.n; i++)
+		if (s->workers.p[i] == w) {
+			vec_remove(&s->workers, i);
+			break;
+		}
+	record_free(&worker_record, w);
+}
+
 void state_add_effect(struct state *s, struct effect *e)
 {
 	struct assignment *as = state_assignment(s, e->assignment_id);
@@ -261,6 +294,10 @@ void state_add_effect(struct state *s, struct effect *e)
 	list_append(&s->effects, &e->link);
 	map_put(&s->effects_by_id, e->id, e);
 	s->accepting += e->kind == FX_ACCEPT;
+	if (e->kind == FX_POOL)
+		s->pool = e;
+	if (e->kind == FX_WORKER && state_worker(s, e->worker))
+		state_worker(s, e->worker)->effect = e;
 	if (as)
 		as->effect = e;
 	if (g)
@@ -275,11 +312,30 @@ void state_remove_effect(struct state *s, struct effect *e)
 	list_remove(&e->link);
 	map_remove(&s->effects_by_id, e->id);
 	s->accepting -= e->kind == FX_ACCEPT;
+	if (s->pool == e)
+		s->pool = NULL;
+	if (e->kind == FX_WORKER && state_worker(s, e->worker))
+		state_worker(s, e->worker)->effect = NULL;
 	if (as && as->effect == e)
 		as->effect = NULL;
 	if (g && g->effect == e)
 		g->effect = NULL;
 	record_free(&effect_record, e);
+}
+
+void state_add_conflict(struct state *s, struct conflict *c)
+{
+	vec_push(&s->conflicts, c);
+}
+
+void state_remove_conflict(struct state *s, struct conflict *c)
+{
+	for (size_t i = 0; i < s->conflicts.n; i++)
+		if (s->conflicts.p[i] == c) {
+			vec_remove(&s->conflicts, i);
+			break;
+		}
+	record_free(&conflict_record, c);
 }
 
 void state_add_escalation(struct state *s, struct escalation *e)

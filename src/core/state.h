@@ -19,8 +19,11 @@ struct state {
 	VEC(struct worker *) workers;
 	VEC(struct escalation *) escalations; /* open ones, and the newest closed ones */
 
-	VEC(struct lane *) lanes;      /* of agents that have to wait */
-	VEC(struct usage_row *) usage; /* by day, oldest first */
+	VEC(struct lane *) lanes;         /* of agents that have to wait */
+	VEC(struct usage_row *) usage;    /* by day, oldest first */
+	VEC(struct conflict *) conflicts; /* that were seen coming and are still to come */
+	struct auto_mode automatic;
+	struct effect *pool; /* the pool is being asked, or NULL: one question at a time */
 
 	struct list ready;    /* leaves that are todo with all dependencies met, in active goals */
 	struct list queued;   /* leaves that are queued, in active goals */
@@ -50,6 +53,9 @@ struct effect *state_effect(const struct state *s, str id);
 struct dispatch *state_dispatch(const struct state *s, str id);
 struct escalation *state_escalation(const struct state *s, int64_t number);
 struct lane *state_lane(const struct state *s, str agent);
+struct conflict *state_conflict(const struct state *s, str a, str b);
+/* The newest goal of this kind that is open, to which tasks are added; NULL: there is none. */
+struct goal *state_standing(const struct state *s, const char *kind);
 
 /*
  * What a person typed: an id, any unique prefix of one, and for nodes GOAL/NODE or a node id that
@@ -62,6 +68,19 @@ int state_find_run(const struct state *s, str text, struct run **ret, struct ov_
 int state_find_assignment(const struct state *s, str text, struct assignment **ret,
 		struct ov_err *err);
 int state_find_dispatch(const struct state *s, str text, struct dispatch **ret, struct ov_err *err);
+
+/* Verified work that is on its way to the target branch, its turn or not. */
+static inline bool stage_is_good(enum stage stage)
+{
+	return stage == STAGE_REVIEW || stage >= STAGE_REBASE || stage == STAGE_ACCEPT;
+}
+
+/* It has its turn in the accept queue: nobody else is served until it is through. */
+static inline bool stage_is_accepting(enum stage stage)
+{
+	return stage == STAGE_GATE || stage == STAGE_ACCEPT || stage == STAGE_POST ||
+			stage == STAGE_REVERT;
+}
 
 /* A node without children: the only kind that is worked on and whose status is set. */
 static inline bool node_is_leaf(const struct node *n)
@@ -95,12 +114,15 @@ void state_link_nodes(struct state *s, struct goal *g);
 void state_add_assignment(struct state *s, struct assignment *as);
 void state_add_run(struct state *s, struct run *r);
 void state_add_worker(struct state *s, struct worker *w);
+void state_remove_worker(struct state *s, struct worker *w);
 void state_add_effect(struct state *s, struct effect *e);
 void state_remove_effect(struct state *s, struct effect *e);
 void state_add_escalation(struct state *s, struct escalation *e);
 void state_add_dispatch(struct state *s, struct dispatch *d); /* its assignment must be there */
 void state_add_lane(struct state *s, struct lane *l);
 void state_remove_lane(struct state *s, struct lane *l);
+void state_add_conflict(struct state *s, struct conflict *c);
+void state_remove_conflict(struct state *s, struct conflict *c);
 /* The newest handoff of its node or goal takes the place of the one before. */
 void state_set_handoff(struct state *s, struct crystallization *c);
 /* After a change of status, stage or dependencies: puts it into the right list. */

@@ -98,7 +98,8 @@ static bool worker_is_free(const struct queue *q)
 	for (size_t i = 0; i < q->s->workers.n; i++) {
 		const struct worker *w = q->s->workers.p[i];
 
-		busy += w->pool && w->status != WORKER_IDLE && w->status != WORKER_OFFLINE;
+		busy += w->kind == WORKER_POOL && w->status != WORKER_IDLE &&
+				w->status != WORKER_OFFLINE;
 	}
 	return busy < q->p->workers_max;
 }

@@ -111,6 +111,53 @@ struct git_accept {
  * New files that a check has left there since then stay there and are not accepted.
  */
 void git_accept(struct git *g, const struct git_accept *spec, git_done_fn *done, void *user);
+/*
+ * The parts of an accept, for work that is checked between its rebase and the move of the target.
+ *
+ * rebase: fast-forwards the target from `remote` first, where that is given; then rebases and
+ * squashes by a merge of trees, as git_accept, into one commit on the target's head: the candidate.
+ * The branch's commits as they were are kept under rescue_ref, then branch and worktree follow to
+ * the candidate. GIT_OK: commit is the candidate, base the target's head. GIT_ALREADY: commit is on
+ * the target. GIT_NO_CHANGES, GIT_CONFLICT: nothing was changed. GIT_DIRTY: the checkout of the
+ * target is not clean, so that an advance would have to wait anyway.
+ */
+struct git_rebase {
+	str path, branch, target;
+	str remote;                    /* empty: none */
+	str message, key;              /* as in git_accept */
+	str author_name, author_email; /* likewise */
+	str rescue_ref;
+};
+void git_rebase(struct git *g, const struct git_rebase *spec, git_done_fn *done, void *user);
+/*
+ * Moves the target to the candidate, fast-forward only, and the checkout that has it, if that is
+ * clean. GIT_OK, GIT_ALREADY, GIT_DIRTY, GIT_MOVED: the target is no longer the candidate's parent.
+ * With `push` the target is pushed to the remote; that it could not be is in .detail, no failure.
+ */
+struct git_advance {
+	str path, target, candidate, key;
+	str remote;
+	bool push;
+};
+void git_advance(struct git *g, const struct git_advance *spec, git_done_fn *done, void *user);
+/*
+ * Takes `commit` back by one commit on the head of the target, once per key ("Overseer-Revert: KEY").
+ * GIT_OK, GIT_ALREADY, GIT_CONFLICT, GIT_DIRTY, GIT_MOVED as above.
+ */
+struct git_revert {
+	str target, commit, message, key;
+};
+void git_revert(struct git *g, const struct git_revert *spec, git_done_fn *done, void *user);
+/*
+ * Puts all that is in a worktree now (commits, index, untracked files) onto the target as one commit,
+ * and leaves the worktree as it is. Outcomes as of git_accept.
+ */
+struct git_pick {
+	str path, target, message, key, rescue_ref;
+};
+void git_pick(struct git *g, const struct git_pick *spec, git_done_fn *done, void *user);
+/* Would these two commits or branches conflict? GIT_OK, or GIT_CONFLICT with the files. Takes no lock. */
+void git_predict(struct git *g, str a, str b, git_done_fn *done, void *user);
 /* Rescues what no other ref keeps, then removes the worktree and its branch. Absent is fine. */
 void git_remove(struct git *g, str path, str rescue_ref, git_done_fn *done, void *user);
 /*

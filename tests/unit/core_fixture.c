@@ -803,7 +803,7 @@ void check_invariants(const struct state *s, const struct policy *p)
 	for (size_t i = 0; i < s->workers.n; i++) {
 		const struct worker *w = s->workers.p[i];
 
-		pool += w->pool;
+		pool += (w->kind == WORKER_POOL);
 		assert_int_equal(w->assignment_id.n > 0, w->status != WORKER_IDLE);
 	}
 	assert_true((int64_t)pool <= p->workers_max);

@@ -156,13 +156,23 @@ TEST(names)
 		{ &goal_healths, "healthy warning critical paused aborted" },
 		{ &verifications, "pending running passed failed skipped" },
 		{ &node_tiers, "phase task subtask" },
-		{ &stages, "none workspace start running stop harvest check accept" },
+		{ &stages,
+				"none workspace start running stop harvest check accept review "
+				"rebase gate "
+				"post_accept revert" },
 		{ &causes,
 				"none workspace start run lost harvest no_changes check verify "
 				"accept "
 				"conflict "
-				"dirty moved" },
-		{ &effect_kinds, "workspace run_start run_stop send plan harvest check accept" },
+				"dirty moved gate post_accept review" },
+		{ &effect_kinds,
+				"workspace run_start run_stop send plan harvest check accept "
+				"rebase "
+				"gate post_accept revert pool worker" },
+		{ &worker_kinds, "pool manual auto" },
+		{ &patrol_facts,
+				"session_gone process_gone undelivered stale_rebase no_worktree "
+				"stray_worktree orphaned_claim missing_worker" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {

@@ -1,0 +1,122 @@
+/*
+ * The fold of what workers, patrols, auto mode and the radar tell besides the pipeline of an
+ * assignment, which is in apply_run.c.
+ */
+#include "base/alloc.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/apply_impl.h"
+
+int apply_node_reverted(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct node *n = state_node(s, e->goal, e->node);
+
+	if (!n)
+		return ev_missing(e, "node", e->node, err);
+	record_set_str(&n->commit, STR(""));
+	n->reverts++;
+	return 0;
+}
+
+int apply_worker_wanted(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct worker *w = state_worker(s, ev_text(e, "worker"));
+
+	if (!w)
+		return ev_missing(e, "worker", ev_text(e, "worker"), err);
+	record_set_str(&w->wanted, ev_text(e, "wanted"));
+	return 0;
+}
+
+/* Its history is in the log; a later worker of the same name is another one. */
+int apply_worker_removed(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct worker *w = state_worker(s, ev_text(e, "worker"));
+
+	if (!w || w->effect || w->assignment_id.n)
+		return ev_missing(e, "worker at rest", ev_text(e, "worker"), err);
+	state_remove_worker(s, w);
+	return 0;
+}
+
+int apply_patrol_found(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct worker *w = state_worker(s, ev_text(e, "worker"));
+	int fact = status_parse(&patrol_facts, ev_text(e, "finding"));
+
+	if (fact < 0)
+		return ev_missing(e, "such finding", ev_text(e, "finding"), err);
+	if (w) {
+		w->repairs[fact] = (int32_t)ev_num(e, "count");
+		w->repaired_at = e->at;
+	}
+	return 0;
+}
+
+int apply_auto_started(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct auto_mode *m = &s->automatic;
+
+	(void)err;
+	m->on = true;
+	m->failed = false;
+	m->concurrency = ev_num(e, "concurrency");
+	m->since = e->at;
+	m->stopped_at = m->ask_at = 0;
+	m->empty = m->failures = 0;
+	record_set_str(&m->instance, ev_text(e, "instance"));
+	record_set_str(&m->stop_reason, STR(""));
+	return 0;
+}
+
+int apply_auto_stopped(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct auto_mode *m = &s->automatic;
+
+	(void)err;
+	m->on = false;
+	m->failed = value_bool_at(e->data, "failed");
+	m->stopped_at = e->at;
+	record_set_str(&m->stop_reason, ev_text(e, "reason"));
+	return 0;
+}
+
+int apply_auto_pool(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct auto_mode *m = &s->automatic;
+	str answer = ev_text(e, "answer");
+
+	(void)err;
+	m->empty = str_is(answer, "none") ? m->empty + 1 : 0;
+	m->failures = str_is(answer, "failed") ? m->failures + 1 : 0;
+	m->errors += str_is(answer, "failed");
+	m->ask_at = ev_num(e, "ask_at_ms");
+	return 0;
+}
+
+int apply_conflict_predicted(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct conflict *c = state_conflict(s, ev_text(e, "a"), ev_text(e, "b"));
+
+	if (!state_assignment(s, ev_text(e, "a")))
+		return ev_missing(e, "assignment", ev_text(e, "a"), err);
+	if (!c) {
+		c = mem_zalloc(1, sizeof(*c));
+		record_set_str(&c->a, ev_text(e, "a"));
+		record_set_str(&c->b, ev_text(e, "b"));
+		c->at = e->at;
+		state_add_conflict(s, c);
+	}
+	record_set_strs(&c->files, value_at(e->data, "files"));
+	return 0;
+}
+
+int apply_conflict_cleared(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct conflict *c = state_conflict(s, ev_text(e, "a"), ev_text(e, "b"));
+
+	if (!c)
+		return ev_missing(e, "conflict foreseen for", ev_text(e, "a"), err);
+	state_remove_conflict(s, c);
+	return 0;
+}

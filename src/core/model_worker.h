@@ -1,0 +1,74 @@
+#pragma once
+/*
+ * The third part of the model: workers, the auto mode that gives them tasks, and the conflicts that
+ * are seen coming between what they do. See core/model.h.
+ */
+#include "base/ov.h"
+#include "core/record.h"
+#include "core/transition.h"
+
+struct effect;
+
+/* Whom a worker works for. */
+#define WORKER_KINDS(X)            \
+	X(WORKER_POOL, "pool")     \
+	X(WORKER_MANUAL, "manual") \
+	X(WORKER_AUTO, "auto")
+
+/* What a patrol finds amiss; what is done about each is in core/decide_patrol.c. */
+#define PATROL_FACTS(X)                            \
+	X(PATROL_SESSION_GONE, "session_gone")     \
+	X(PATROL_PROCESS_GONE, "process_gone")     \
+	X(PATROL_UNDELIVERED, "undelivered")       \
+	X(PATROL_STALE_REBASE, "stale_rebase")     \
+	X(PATROL_NO_WORKTREE, "no_worktree")       \
+	X(PATROL_STRAY_WORKTREE, "stray_worktree") \
+	X(PATROL_ORPHANED_CLAIM, "orphaned_claim") \
+	X(PATROL_MISSING_WORKER, "missing_worker")
+
+#define STATUS_ENUM(sym, name) sym,
+enum worker_kind { WORKER_KINDS(STATUS_ENUM) WORKER_KIND_COUNT };
+enum patrol_fact { PATROL_FACTS(STATUS_ENUM) PATROL_FACT_COUNT };
+#undef STATUS_ENUM
+extern const struct status_table worker_kinds, patrol_facts;
+
+/* A named slot: a worktree, and at most one assignment. */
+struct worker {
+	str name;
+	enum worker_status status;
+	enum worker_kind kind;
+	bool excluded;     /* of a manual one: ordinary goals leave it alone */
+	str agent;         /* of a manual one: who works in it unless said otherwise */
+	str assignment_id; /* whom it works for now */
+	str path;          /* its worktree, relative to the store's folder */
+	str reason;        /* of its status, for people */
+	str wanted;        /* reset or nuke: what happens once its assignment has wound down */
+	int32_t repairs[PATROL_FACT_COUNT]; /* by patrols since it last got on */
+	ov_time repaired_at;
+	ov_time created_at, since;
+
+	/* derived */
+	struct effect *effect; /* open one about the worker itself, or NULL */
+};
+
+/* Auto mode: tasks come from the pool's command, workers of kind auto do them. */
+struct auto_mode {
+	bool on;
+	str instance; /* of the daemon that it was switched on for */
+	int64_t concurrency;
+	int64_t completed, errors; /* tasks accepted; tasks, workers and commands that failed */
+	int64_t empty, failures;   /* answers of the pool in a row: none now; no answer */
+	ov_time ask_at;            /* it is not asked before this */
+	ov_time since, stopped_at;
+	str stop_reason;
+	bool failed; /* it stopped because it could not go on */
+};
+
+/* Two branches, or a branch and the target, that would conflict; found by looking ahead. */
+struct conflict {
+	str a, b; /* assignments, a < b; b empty: the target branch */
+	struct strs files;
+	ov_time at;
+};
+
+extern const struct record_type worker_record, auto_mode_record, conflict_record;
