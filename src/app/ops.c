@@ -6,357 +6,7 @@
 #include "base/str.h"
 #include "core/event.h"
 #include "core/limits.h"
-#include "core/scope.h"
 #include "data/schema.h"
-
-#define GOAL_OPT                                                                   \
-	{                                                                          \
-		"goal", PARAM_TEXT, false, "goal id, or a unique prefix of one", 0 \
-	}
-#define GOAL                                                                      \
-	{                                                                         \
-		"goal", PARAM_TEXT, true, "goal id, or a unique prefix of one", 0 \
-	}
-#define NODE                                                         \
-	{                                                            \
-		"node", PARAM_TEXT, true, "node id, or GOAL/NODE", 0 \
-	}
-#define RUN                                                                     \
-	{                                                                       \
-		"run", PARAM_TEXT, true, "run id, or a unique prefix of one", 0 \
-	}
-#define LIMIT(text)                                   \
-	{                                             \
-		"limit", PARAM_INT, false, text, 1000 \
-	}
-#define AFTER                                                                              \
-	{                                                                                  \
-		"after", PARAM_INT, false, "only events with a greater sequence number", 0 \
-	}
-
-/* The definition of a goal, as `goal.create` and `goal.update` take it. */
-#define GOAL_DEFINITION                                                                           \
-	{ "problem_statement", PARAM_TEXT, false, "what is to be solved", LIMIT_TEXT },           \
-			{ "success_criteria", PARAM_TEXTS, false,                                 \
-				"what must be observable at the end", LIMIT_LIST },               \
-			{ "non_goals", PARAM_TEXTS, false, "what is not asked for", LIMIT_LIST }, \
-			{ "constraints", PARAM_TEXTS, false, "what must be kept", LIMIT_LIST },   \
-			{ "assumptions", PARAM_TEXTS, false, "what is taken for granted",         \
-				LIMIT_LIST },                                                     \
-			{ "stakeholders", PARAM_TEXTS, false, "who else cares", LIMIT_LIST },     \
-			{ "risks", PARAM_OBJECTS, false,                                          \
-				"what may go wrong: {risk, impact, mitigation}", LIMIT_LIST },    \
-			{ "tags", PARAM_TEXTS, false, "for finding it again", LIMIT_LIST },       \
-			{ "owner", PARAM_TEXT, false, "who answers for it", LIMIT_NAME },         \
-			{ "repo_context", PARAM_TEXT, false,                                      \
-				"what is assumed about the repository", LIMIT_TEXT },             \
-			{ "priority", PARAM_TEXT, false,                                          \
-				"urgent, high, normal (the default), low or background", 0 },     \
-			{ "estimate", PARAM_OBJECT, false,                                        \
-				"what it is expected to use: iterations, wall_ms, tokens, "       \
-				"cost_microusd; \"default\": as configured",                      \
-				0 },                                                              \
-	{                                                                                         \
-		"budget", PARAM_OBJECT, false,                                                    \
-				"what it may use, as for the estimate, or \"unlimited\"", 0       \
-	}
-#define REASON_OPT                                                                              \
-	{                                                                                       \
-		"reason", PARAM_TEXT, false, "why; recorded with the caller's name", LIMIT_NOTE \
-	}
-#define REASON                                                                                 \
-	{                                                                                      \
-		"reason", PARAM_TEXT, true, "why; recorded with the caller's name", LIMIT_NOTE \
-	}
-
-static const struct op_param goal_create[] = {
-	{ "title", PARAM_TEXT, true, "one line", LIMIT_TITLE },
-	GOAL_DEFINITION,
-	{ "origin_session", PARAM_TEXT, false, "the session that asked for it", LIMIT_NAME },
-	{ "origin_context", PARAM_OBJECT, false, "how to reach who asked", 0 },
-	{ "plan", PARAM_OBJECT, false, "a plan document, applied at once", 0 },
-	{ "no_plan", PARAM_BOOL, false, "leave it without a plan until plan.apply", 0 },
-};
-static const struct op_param goal_update[] = {
-	GOAL,
-	{ "title", PARAM_TEXT, false, "one line", LIMIT_TITLE },
-	GOAL_DEFINITION,
-	REASON_OPT,
-};
-static const struct op_param goal_pause[] = {
-	GOAL,
-	REASON_OPT,
-	{ "now", PARAM_BOOL, false, "stop what runs, too; its work is kept", 0 },
-};
-static const struct op_param goal_step[] = { GOAL, REASON_OPT };
-static const struct op_param goal_override[] = { GOAL, REASON };
-static const struct op_param goal_list[] = {
-	{ "status", PARAM_TEXT, false, "only goals with this status", 0 },
-	{ "tag", PARAM_TEXT, false, "only goals with this tag", 0 },
-};
-static const struct op_param goal_show[] = { GOAL };
-static const struct op_param cost_get[] = {
-	{ "by", PARAM_TEXT, false, "goal (the default), agent, model, day or node", 0 },
-	{ "since", PARAM_TEXT, false, "only days from this time on, or from \"7d\" ago", 0 },
-	GOAL_OPT,
-};
-static const struct op_param plan_apply[] = { GOAL,
-	{ "plan", PARAM_OBJECT, true, "a plan document", 0 },
-	{ "version", PARAM_INT, false,
-			"the plan version that the caller has seen; another one is refused "
-			"(E_CONFLICT)",
-			0 },
-	{ "reason", PARAM_TEXT, false, "why; recorded with the caller's name", LIMIT_NOTE } };
-static const struct op_param plan_check_params[] = { GOAL,
-	{ "plan", PARAM_OBJECT, true, "a plan document", 0 } };
-static const struct op_param plan_show[] = { GOAL,
-	{ "document", PARAM_BOOL, false,
-			"also the plan as a document, as it would be the next version", 0 } };
-static const struct op_param plan_diff_params[] = { GOAL,
-	{ "from", PARAM_INT, false, "a version (the one before `to`); 0 is before the first", 0 },
-	{ "to", PARAM_INT, false, "a version (the present one)", 0 } };
-static const struct op_param work_list[] = { GOAL_OPT,
-	{ "status", PARAM_TEXT, false, "only nodes with this status", 0 } };
-static const struct op_param work_show[] = { NODE, GOAL_OPT };
-static const struct op_param work_update[] = {
-	NODE,
-	GOAL_OPT,
-	{ "status", PARAM_TEXT, true, "done (an override), blocked, or queued (unblock)", 0 },
-	{ "reason", PARAM_TEXT, true, "recorded with the caller's name", LIMIT_NOTE },
-	{ "unblock_when", PARAM_TEXT, false, "what would unblock it", LIMIT_NOTE },
-	{ "kind", PARAM_TEXT, false, "of a block: person (the default), paused or credential", 0 },
-	{ "needs", PARAM_TEXT, false, "kind credential: which one; never the credential itself",
-			LIMIT_NAME },
-	{ "configure", PARAM_TEXT, false, "kind credential: where to put it", LIMIT_NAME },
-};
-static const struct op_param work_settle[] = { NODE, GOAL_OPT, REASON };
-static const struct op_param work_reassign[] = {
-	NODE,
-	GOAL_OPT,
-	REASON,
-	{ "agent", PARAM_TEXT, false, "who shall do it; the usual one when absent", LIMIT_ID },
-};
-static const struct op_param work_nudge[] = {
-	{ "node", PARAM_TEXT, true, "node id, or GOAL/NODE, or the id of its newest run", 0 },
-	GOAL_OPT,
-	{ "message", PARAM_TEXT, false, "said before the request for a status", LIMIT_NOTE },
-	{ "force", PARAM_BOOL, false, "even if the same was sent a moment ago", 0 },
-	{ "now", PARAM_BOOL, false, "end the run, and go on with its session at once", 0 },
-};
-static const struct op_param work_scope[] = {
-	NODE,
-	GOAL_OPT,
-	REASON,
-	{ "allow", PARAM_TEXTS, false, "only these tools, or classes of tools", SCOPE_ENTRY },
-	{ "deny", PARAM_TEXTS, false, "these not", SCOPE_ENTRY },
-};
-static const struct op_param run_stop[] = { RUN, REASON };
-static const struct op_param queue_retry[] = { NODE, GOAL_OPT };
-#define NUMBER                                                                \
-	{                                                                     \
-		"number", PARAM_INT, true, "its number: #12 is 12", INT64_MAX \
-	}
-static const struct op_param inbox_list[] = {
-	GOAL_OPT,
-	{ "all", PARAM_BOOL, false, "also what is over", 0 },
-};
-static const struct op_param inbox_show[] = { NUMBER };
-static const struct op_param inbox_answer[] = {
-	NUMBER,
-	{ "answer", PARAM_TEXT, true,
-			"one of its options, or a unique prefix of one; retry, done or cancel; or "
-			"any text, which the next run is told",
-			LIMIT_NOTE },
-};
-static const struct op_param inbox_dismiss[] = {
-	NUMBER,
-	{ "reason", PARAM_TEXT, false, "recorded with the caller's name", LIMIT_NOTE },
-};
-static const struct op_param run_list[] = {
-	GOAL_OPT,
-	{ "node", PARAM_TEXT, false, "only runs of this node", 0 },
-	{ "status", PARAM_TEXT, false, "starting, running or ended", 0 },
-};
-static const struct op_param run_show[] = { RUN };
-static const struct op_param run_log[] = {
-	RUN,
-	{ "offset", PARAM_INT, false, "byte to begin with", 0 },
-	{ "max_bytes", PARAM_INT, false, "at most so many (65536)", 512 * 1024 },
-	{ "errors", PARAM_BOOL, false, "what it wrote to its errors, where that is kept apart", 0 },
-	{ "wait_ms", PARAM_INT, false,
-			"when there is nothing yet: wait for output or the end, so long at most",
-			30000 },
-};
-static const struct op_param events_list[] = {
-	AFTER,
-	LIMIT("at most so many (100)"),
-	GOAL_OPT,
-	{ "node", PARAM_TEXT, false, "only events about this node", 0 },
-	{ "type", PARAM_TEXT, false, "only events of this type, or of all that begin with \"run.\"",
-			0 },
-	{ "since", PARAM_TEXT, false, "only events at or after this time, or since \"2h\" ago", 0 },
-};
-static const struct op_param goal_history[] = {
-	GOAL,
-	{ "at", PARAM_TEXT, true, "a time in RFC 3339, or how long ago (\"2h\")", 0 },
-};
-static const struct op_param events_follow[] = { AFTER };
-static const struct op_param explain[] = {
-	{ "id", PARAM_TEXT, true, "a goal, node, assignment, run or dispatch", 0 },
-	GOAL_OPT,
-};
-static const struct op_param handoff_show[] = {
-	{ "id", PARAM_TEXT, true, "a goal or a node", 0 },
-	GOAL_OPT,
-};
-static const struct op_param tick_now[] = {
-	{ "dry_run", PARAM_BOOL, false, "only say what would be decided", 0 },
-};
-
-static const struct op_param store_file_opt[] = {
-	{ "file", PARAM_TEXT, false, "absolute path of a new file", 0 },
-};
-static const struct op_param store_file[] = {
-	{ "file", PARAM_TEXT, true, "absolute path of the file", 0 },
-};
-static const struct op_param doctor_run[] = {
-	{ "fix", PARAM_BOOL, false, "repair what can be repaired safely, after a backup", 0 },
-	{ "rebuild", PARAM_BOOL, false,
-			"write a new store from what can be verified of a damaged one", 0 },
-};
-
-#define PARAMS(list) list, ARRAY_LEN(list)
-#define NO_PARAMS NULL, 0
-
-static const struct op table[] = {
-	{ "status.get", OP_READ, OP_HUMAN,
-			"What needs a person, what runs, and how the goals stand.", NO_PARAMS,
-			op_status },
-	{ "cost.get", OP_READ, OP_HUMAN,
-			"What was used and what it cost, with what is under way; tells what has "
-			"no known cost.",
-			PARAMS(cost_get), op_cost_get },
-	{ "goal.create", OP_WRITE, OP_HUMAN, "Creates a goal, with its plan if one is given.",
-			PARAMS(goal_create), NULL },
-	{ "goal.update", OP_WRITE, OP_HUMAN, "Changes what a goal says, its priority or budget.",
-			PARAMS(goal_update), NULL },
-	{ "goal.pause", OP_WRITE, OP_HUMAN,
-			"Nothing new starts; what runs is brought to a safe end, and not accepted.",
-			PARAMS(goal_pause), NULL },
-	{ "goal.resume", OP_WRITE, OP_HUMAN, "Lets a paused goal go on.", PARAMS(goal_step), NULL },
-	{ "goal.cancel", OP_WRITE, OP_HUMAN,
-			"Cancels all open nodes of a goal and the goal; what was done is kept.",
-			PARAMS(goal_override), NULL },
-	{ "goal.reopen", OP_WRITE, OP_HUMAN,
-			"Makes a completed or aborted goal active again (an override).",
-			PARAMS(goal_override), NULL },
-	{ "goal.archive", OP_WRITE, OP_HUMAN, "Puts a completed or cancelled goal away.",
-			PARAMS(goal_step), NULL },
-	{ "goal.list", OP_READ, OP_HUMAN,
-			"Lists goals, oldest first; archived ones only by their status.",
-			PARAMS(goal_list), op_goal_list },
-	{ "goal.show", OP_READ, OP_HUMAN, "Shows a goal's record and progress.", PARAMS(goal_show),
-			op_goal_show },
-	{ "goal.history", OP_CHILD, OP_HUMAN, "Shows a goal and its nodes as they were at a time.",
-			PARAMS(goal_history), op_goal_history },
-	{ "plan.apply", OP_WRITE, OP_HUMAN,
-			"Checks a plan and makes it the goal's plan; a later one is applied as a "
-			"diff.",
-			PARAMS(plan_apply), NULL },
-	{ "plan.check", OP_READ, OP_HUMAN,
-			"Says what would be wrong with a plan for this goal, or what it would "
-			"change.",
-			PARAMS(plan_check_params), op_plan_check },
-	{ "plan.show", OP_READ, OP_HUMAN, "Shows a goal's nodes as a tree.", PARAMS(plan_show),
-			op_plan_show },
-	{ "plan.history", OP_READ, OP_HUMAN, "Lists the versions of a goal's plan, and why.",
-			PARAMS(goal_show), op_plan_history },
-	{ "plan.diff", OP_READ, OP_HUMAN, "Compares two versions of a goal's plan.",
-			PARAMS(plan_diff_params), op_plan_diff },
-	{ "work.list", OP_READ, OP_HUMAN, "Lists nodes without children.", PARAMS(work_list),
-			op_work_list },
-	{ "work.show", OP_READ, OP_HUMAN, "Shows a node, its assignment and its runs.",
-			PARAMS(work_show), op_work_show },
-	{ "work.update", OP_WRITE, OP_HUMAN, "Declares a node done, blocks it, or unblocks it.",
-			PARAMS(work_update), NULL },
-	{ "work.cancel", OP_WRITE, OP_HUMAN, "Cancels a node; what was made is kept.",
-			PARAMS(work_settle), NULL },
-	{ "work.reopen", OP_WRITE, OP_HUMAN, "Queues a node that was done, and its goal with it.",
-			PARAMS(work_settle), NULL },
-	{ "work.reassign", OP_WRITE, OP_HUMAN,
-			"Stops the node's run, keeps its work, and lets somebody else go on.",
-			PARAMS(work_reassign), NULL },
-	{ "work.rerun", OP_WRITE, OP_HUMAN,
-			"Stops the node's run, keeps its work, and starts a new one.",
-			PARAMS(work_settle), NULL },
-	{ "work.nudge", OP_WRITE, OP_HUMAN, "Asks a node's live run for its status now.",
-			PARAMS(work_nudge), NULL },
-	{ "work.scope", OP_WRITE, OP_HUMAN,
-			"Takes tools away from a node, for every later run of it; never gives any.",
-			PARAMS(work_scope), NULL },
-	{ "run.stop", OP_WRITE, OP_HUMAN,
-			"Stops a run, keeps its work, and pauses its node for the caller.",
-			PARAMS(run_stop), NULL },
-	{ "agent.list", OP_READ, OP_HUMAN,
-			"Lists the configured agents, what each is, and what it waits for.",
-			NO_PARAMS, op_agent_list },
-	{ "queue.list", OP_READ, OP_HUMAN,
-			"Lists what waits to be accepted or begun, in order, and why.", NO_PARAMS,
-			op_queue_list },
-	{ "queue.retry", OP_WRITE, OP_HUMAN, "Ends a node's wait before its next step.",
-			PARAMS(queue_retry), NULL },
-	{ "queue.drop", OP_WRITE, OP_HUMAN, "Takes a node out of the queue and blocks it.",
-			PARAMS(work_settle), NULL },
-	{ "inbox.list", OP_READ, OP_HUMAN, "Lists what needs a person, the most pressing first.",
-			PARAMS(inbox_list), op_inbox_list },
-	{ "inbox.show", OP_READ, OP_HUMAN, "Shows an escalation, and what led to it.",
-			PARAMS(inbox_show), op_inbox_show },
-	{ "inbox.answer", OP_WRITE, OP_HUMAN, "Answers an escalation, and does what that says.",
-			PARAMS(inbox_answer), NULL },
-	{ "inbox.dismiss", OP_WRITE, OP_HUMAN,
-			"Closes an escalation; what is blocked waits for the caller.",
-			PARAMS(inbox_dismiss), NULL },
-	{ "run.list", OP_READ, OP_HUMAN, "Lists runs, oldest first.", PARAMS(run_list),
-			op_run_list },
-	{ "run.show", OP_READ, OP_HUMAN,
-			"Shows a run, and what its agent is doing now, by its own account.",
-			PARAMS(run_show), op_run_show },
-	{ "run.log", OP_READ, OP_HUMAN, "Reads a run's output; can wait for more.", PARAMS(run_log),
-			op_run_log },
-	{ "events.list", OP_READ, OP_HUMAN, "Reads the event log.", PARAMS(events_list),
-			op_events_list },
-	{ "events.follow", OP_DAEMON, OP_HUMAN,
-			"Sends every further event as a notification \"event\" (socket only).",
-			PARAMS(events_follow), NULL },
-	{ "handoff.show", OP_READ, OP_HUMAN,
-			"Shows the newest handoff of a node or goal, and what the next agent is "
-			"told of it.",
-			PARAMS(handoff_show), op_handoff_show },
-	{ "explain.get", OP_READ, OP_HUMAN,
-			"Tells the chain of facts and decisions behind a state.", PARAMS(explain),
-			op_explain },
-	{ "tick.now", OP_DAEMON, OP_HUMAN, "Reconciles now, or says what that would decide.",
-			PARAMS(tick_now), NULL },
-	{ "config.show", OP_READ, OP_HUMAN, "Shows the effective configuration.", NO_PARAMS,
-			op_config_show },
-	{ "config.reload", OP_DAEMON, OP_HUMAN,
-			"Reads config.toml again; a bad file changes nothing.", NO_PARAMS, NULL },
-	{ "doctor.run", OP_CHILD, OP_HUMAN,
-			"Checks the store, its files, its locks and its worktrees; can repair.",
-			PARAMS(doctor_run), op_doctor_run },
-	{ "store.verify", OP_CHILD, OP_HUMAN,
-			"Verifies the whole store: the file and the hash chain.", NO_PARAMS,
-			op_store_verify },
-	{ "store.backup", OP_CHILD, OP_HUMAN,
-			"Writes a verified copy of the store, while it is in use.",
-			PARAMS(store_file_opt), op_store_backup },
-	{ "store.export", OP_CHILD, OP_HUMAN, "Writes the whole store as one JSON document.",
-			PARAMS(store_file), op_store_export },
-	{ "store.import", OP_CHILD, OP_HUMAN, "Reads an exported document into an empty store.",
-			PARAMS(store_file), op_store_import },
-	{ "daemon.stop", OP_DAEMON, OP_HUMAN, "Stops the daemon gracefully; runs go on.", NO_PARAMS,
-			NULL },
-};
 
 /* Names that other systems use for the same thing. */
 static const struct {
@@ -369,7 +19,8 @@ static const struct {
 
 struct ops {
 	struct arena arena;
-	struct schema *schemas[ARRAY_LEN(table)];
+	struct schema **schemas; /* of each operation, like its name in the arena */
+	const char **names;
 };
 
 static value *param_schema(struct arena *a, const struct op_param *p)
@@ -425,11 +76,14 @@ struct ops *ops_new(void)
 {
 	struct ops *o = mem_zalloc(1, sizeof(*o));
 
-	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-		int r = schema_compile(&o->arena, op_schema(&o->arena, &table[i]), &o->schemas[i],
-				NULL);
+	o->schemas = arena_array(&o->arena, struct schema *, op_table_n);
+	o->names = arena_array(&o->arena, const char *, op_table_n);
+	for (size_t i = 0; i < op_table_n; i++) {
+		int r = schema_compile(&o->arena, op_schema(&o->arena, &op_table[i]),
+				&o->schemas[i], NULL);
 
 		assert(r == 0);
+		o->names[i] = op_table[i].name;
 	}
 	return o;
 }
@@ -468,24 +122,23 @@ static int check_texts(const struct op *op, const value *params, struct ov_err *
 int ops_find(const struct ops *o, str name, const value *params, const struct op **ret,
 		struct ov_err *err)
 {
-	const char *names[ARRAY_LEN(table)], *near;
+	const char *near;
 	str want = resolve(name);
 	value empty = { .kind = V_OBJECT };
 	int r;
 
-	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-		names[i] = table[i].name;
-		if (!str_is(want, table[i].name))
+	for (size_t i = 0; i < op_table_n; i++) {
+		if (!str_is(want, op_table[i].name))
 			continue;
 		r = schema_check(o->schemas[i], params ? params : &empty, err);
 		if (r == 0)
-			r = check_texts(&table[i], params, err);
+			r = check_texts(&op_table[i], params, err);
 		if (r < 0)
-			return ov_wrap(err, r, "%s", table[i].name);
-		*ret = &table[i];
+			return ov_wrap(err, r, "%s", op_table[i].name);
+		*ret = &op_table[i];
 		return 0;
 	}
-	near = str_nearest(want, names, ARRAY_LEN(names));
+	near = str_nearest(want, o->names, op_table_n);
 	if (near)
 		return ov_fail(err, OV_ENOTFOUND,
 				"there is no operation \"" STR_FMT "\"; did you mean \"%s\"?",
@@ -511,7 +164,8 @@ void ops_docs(struct buf *out)
 		[OP_CHILD] = "a process of its own" };
 
 	buf_adds(out,
-			STR("# Operations\n\nGenerated from the table in `src/app/ops.c`; do not "
+			STR("# Operations\n\nGenerated from the table in `src/app/ops_table.c`; do "
+			    "not "
 			    "edit.\n\n"
 			    "JSON-RPC 2.0, one message per line on `.overseer/overseer.sock`, or "
 			    "`POST /rpc` with the bearer token of "
@@ -521,15 +175,15 @@ void ops_docs(struct buf *out)
 			    "`overseer.wake`, are aliases.\n"
 			    "Callers: a person (the socket's peer, or the token). A process of an "
 			    "agent's run may only read.\n"));
-	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-		buf_addf(out, "\n## `%s`\n\n%s (%s)\n", table[i].name, table[i].help,
-				kinds[table[i].kind]);
-		if (table[i].params_n)
+	for (size_t i = 0; i < op_table_n; i++) {
+		buf_addf(out, "\n## `%s`\n\n%s (%s)\n", op_table[i].name, op_table[i].help,
+				kinds[op_table[i].kind]);
+		if (op_table[i].params_n)
 			buf_adds(out,
 					STR("\n| parameter | type | | meaning "
 					    "|\n|---|---|---|---|\n"));
-		for (size_t k = 0; k < table[i].params_n; k++) {
-			const struct op_param *p = &table[i].params[k];
+		for (size_t k = 0; k < op_table[i].params_n; k++) {
+			const struct op_param *p = &op_table[i].params[k];
 
 			buf_addf(out, "| `%s` | %s | %s | %s |\n", p->name, param_names[p->type],
 					p->required ? "required" : "", p->help);

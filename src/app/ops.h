@@ -61,6 +61,9 @@ struct op {
 	op_read_fn *read; /* OP_READ and OP_CHILD only */
 };
 
+extern const struct op op_table[];
+extern const size_t op_table_n;
+
 /* The compiled table. */
 struct ops;
 
