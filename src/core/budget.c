@@ -14,8 +14,10 @@ int64_t budget_estimate(const struct policy *p, const struct goal *g, enum resou
 {
 	if (g->estimate[resource])
 		return g->estimate[resource];
-	return resource == RES_ITERATIONS ? p->estimate[resource] * MAX((int64_t)g->leaves, 1)
-					  : p->estimate[resource];
+	/* The tasks of a standing goal have nothing to do with each other: each is as much as a goal. */
+	return resource == RES_ITERATIONS || g->standing.n
+			? p->estimate[resource] * MAX((int64_t)g->leaves, 1)
+			: p->estimate[resource];
 }
 
 int64_t budget_limit(const struct policy *p, const struct goal *g, enum resource resource)

@@ -7,7 +7,6 @@
 #include "data/json.h"
 
 static const char *const priorities[] = { "urgent", "high", "normal", "low", "background" };
-enum { PRIORITY_NORMAL = 3 };
 #define AMOUNT_MAX ((int64_t)1000 * 1000 * 1000 * 1000 * 1000)
 
 static int parse_priority(str text, int64_t *ret, struct ov_err *err)

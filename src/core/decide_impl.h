@@ -2,6 +2,8 @@
 /* What the decide_*.c files share: emitting events, and the steps of the pipeline. Private to core. */
 #include "core/decide.h"
 
+enum { PRIORITY_NORMAL = 3 };
+
 struct subject {
 	str goal, node, assignment, run;
 };

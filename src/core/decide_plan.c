@@ -106,6 +106,13 @@ static int check_accepting(const struct decide_ctx *cx, const struct adoption *a
 
 static int check_goal(const struct goal *g, struct ov_err *err)
 {
+	if (g->standing.n) {
+		ov_fail(err, OV_ESTATE,
+				"goal " STR_FMT
+				" holds tasks that were added one by one; it has no plan",
+				STR_ARG(g->id));
+		return ov_next(err, "overseer goal create TITLE --plan FILE");
+	}
 	if (g->status == GOAL_ACTIVE || g->status == GOAL_PAUSED)
 		return 0;
 	ov_fail(err, OV_ESTATE,

@@ -78,7 +78,6 @@ static const struct event_field goal_updated[] = {
 	NUM_OPT("priority", "1 urgent, 2 high, 3 normal, 4 low, 5 background"),
 	OBJECT_OPT("estimate", "what it is expected to use, by resource"),
 	OBJECT_OPT("budget", "what it may use, by resource; -1: unlimited"),
-	TEXT_OPT("standing", "empty: no further task is added to it"),
 	TEXT("reason", "why"),
 };
 static const struct event_field goal_spent[] = {

@@ -72,8 +72,8 @@ static str goal_now(const struct explain *x, const struct goal *g, value *v)
 	value *groups = value_object(x->arena);
 	str held = goal_held(x->policy, g), now;
 
-	now = g->plan_version ? arena_printf(x->arena, "%zu of %zu done", g->leaves_done, g->leaves)
-			      : STR("it has no plan yet");
+	now = g->leaves ? arena_printf(x->arena, "%zu of %zu done", g->leaves_done, g->leaves)
+			: STR("it has no plan yet");
 	for (size_t i = 0; i < ARRAY_LEN(conditions); i++) {
 		value *ids = value_array(x->arena);
 		str names = named(x, g, &conditions[i], ids);

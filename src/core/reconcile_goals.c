@@ -41,7 +41,7 @@ static void look_at(struct tick *t, const struct goal *g)
 		d.why = budget_text(t->a, v.resource, v.used, v.limit);
 		tick_add(t, d);
 	}
-	if (g->status == GOAL_ACTIVE && g->leaves && !g->reopened &&
+	if (g->status == GOAL_ACTIVE && g->leaves && !g->reopened && !goal_stands(g) &&
 			g->leaves_done + g->leaves_cancelled == g->leaves) {
 		d.kind = DEC_GOAL_END;
 		d.why = STR("all of its nodes are finished");

@@ -73,6 +73,8 @@ static const char *resend_hindrance(const struct world *w, const struct assignme
 static const char *replan_hindrance(const struct world *w, const struct assignment *as, int quiet)
 {
 	(void)quiet;
+	if (as->node->goal->standing.n)
+		return "its goal has no plan: tasks are added to it one by one";
 	if (!w->policy->planner)
 		return "no planner is configured";
 	return goal_held(w->policy, as->node->goal).n ? "nothing new may be begun for its goal"

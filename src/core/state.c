@@ -175,7 +175,7 @@ struct goal *state_standing(const struct state *s, const char *kind)
 	for (size_t i = s->goals.n; i-- > 0;) {
 		struct goal *g = s->goals.p[i];
 
-		if (str_is(g->standing, kind) &&
+		if (str_is(g->standing, kind) && goal_stands(g) &&
 				(g->status == GOAL_ACTIVE || g->status == GOAL_PAUSED))
 			return g;
 	}

@@ -7,6 +7,7 @@
  */
 #include "base/map.h"
 #include "base/ov.h"
+#include "core/limits.h"
 #include "core/model.h"
 
 struct state {
@@ -54,7 +55,7 @@ struct dispatch *state_dispatch(const struct state *s, str id);
 struct escalation *state_escalation(const struct state *s, int64_t number);
 struct lane *state_lane(const struct state *s, str agent);
 struct conflict *state_conflict(const struct state *s, str a, str b);
-/* The newest goal of this kind that is open, to which tasks are added; NULL: there is none. */
+/* The goal of this kind that is open and has room, to which tasks are added; NULL: there is none. */
 struct goal *state_standing(const struct state *s, const char *kind);
 
 /*
@@ -80,6 +81,12 @@ static inline bool stage_is_accepting(enum stage stage)
 {
 	return stage == STAGE_GATE || stage == STAGE_ACCEPT || stage == STAGE_POST ||
 			stage == STAGE_REVERT;
+}
+
+/* Its tasks are added one by one, and there is room for more: it is not over when they are. */
+static inline bool goal_stands(const struct goal *g)
+{
+	return g->standing.n && g->leaves < LIMIT_STANDING;
 }
 
 /* A node without children: the only kind that is worked on and whose status is set. */
