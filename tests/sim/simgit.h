@@ -40,6 +40,16 @@ int simgit_restore(struct simgit *g, str path, str rescue_ref, int steps, struct
 		struct git_result *ret, struct ov_err *err);
 int simgit_accept(struct simgit *g, const struct git_accept *spec, int steps, struct arena *a,
 		struct git_result *ret, struct ov_err *err);
+int simgit_rebase(struct simgit *g, const struct git_rebase *spec, int steps, struct arena *a,
+		struct git_result *ret, struct ov_err *err);
+int simgit_advance(struct simgit *g, const struct git_advance *spec, int steps, struct arena *a,
+		struct git_result *ret, struct ov_err *err);
+int simgit_revert(struct simgit *g, const struct git_revert *spec, int steps, struct arena *a,
+		struct git_result *ret, struct ov_err *err);
+int simgit_pick(struct simgit *g, const struct git_pick *spec, int steps, struct arena *a,
+		struct git_result *ret, struct ov_err *err);
+int simgit_predict(struct simgit *g, str one, str other, int steps, struct arena *a,
+		struct git_result *ret, struct ov_err *err);
 int simgit_remove(struct simgit *g, str path, str rescue_ref, int steps, struct arena *a,
 		struct git_result *ret, struct ov_err *err);
 int simgit_fingerprint(struct simgit *g, str path, int steps, struct arena *a,
@@ -133,10 +143,7 @@ struct simgit_accepted {
 	str commit;                   /* the first of them */
 	struct simgit_change *change; /* what it changed, by path */
 	size_t change_n;
-	/*
-	 * Every file that the branch changed, as kept under refs/overseer/accepted/, is in the
-	 * commit as the branch had it.
-	 */
+	/* The branch is kept as it was, and every file that it changed is in the commit as there. */
 	bool whole;
 };
 void simgit_accepted(struct simgit *g, str key, struct arena *a, struct simgit_accepted *ret);

@@ -1,37 +1,32 @@
-/* accept: the order and the decisions of drive/git_accept.c. */
+/* accept: the order and the decisions of drive/git_accept.c, and what its parts share. */
 #include "tests/sim/simgit_parts.h"
 
 #include "base/sha256.h"
 #include "drive/git_call.h"
 
-/* What an accept works on. */
-struct accept {
-	struct sg_ref *branch, *target, *kept;
-	uint32_t at, onto, keep; /* where branch, target and the ref that keeps were at the start */
-	uint32_t key, commit;
-	bool done; /* the outcome stands, the branch does not follow */
-};
-
-static int check_accept(const struct git_accept *spec, struct ov_err *err)
+int sg_check_key(str key, struct ov_err *err)
 {
-	bool ok = spec->key.n > 0 && spec->key.n <= 200;
+	bool ok = key.n > 0 && key.n <= 200;
 
-	if (!git_ref_valid(spec->branch) || !git_ref_valid(spec->target) ||
-			str_eq(spec->branch, spec->target))
-		return ov_fail(err, OV_EINVALID,
-				"cannot accept branch \"" STR_FMT "\" into \"" STR_FMT "\"",
-				STR_ARG(spec->branch), STR_ARG(spec->target));
-	for (size_t i = 0; i < spec->key.n; i++)
-		ok = ok && spec->key.p[i] > ' ' && spec->key.p[i] <= '~';
+	for (size_t i = 0; i < key.n; i++)
+		ok = ok && key.p[i] > ' ' && key.p[i] <= '~';
 	if (!ok)
 		return ov_fail(err, OV_EINVALID,
 				"accept key \"" STR_FMT "\" must be one word of visible ASCII",
-				STR_ARG(spec->key));
+				STR_ARG(key));
 	return 0;
 }
 
-/* The commit on the target with the key, no older than `since`; 0: none. */
-static uint32_t search(struct simgit *g, uint32_t key, uint32_t target, uint32_t since)
+int sg_check_branches(str branch, str target, struct ov_err *err)
+{
+	if (git_ref_valid(branch) && git_ref_valid(target) && !str_eq(branch, target))
+		return 0;
+	return ov_fail(err, OV_EINVALID,
+			"cannot accept branch \"" STR_FMT "\" into \"" STR_FMT "\"",
+			STR_ARG(branch), STR_ARG(target));
+}
+
+uint32_t sg_key_search(struct simgit *g, uint32_t key, uint32_t target, uint32_t since)
 {
 	uint32_t found = 0;
 
@@ -45,8 +40,7 @@ static uint32_t search(struct simgit *g, uint32_t key, uint32_t target, uint32_t
 	return found;
 }
 
-/* Is the checkout that has the target fit to go forward? */
-static bool holder_ready(struct sg_call *c, const struct accept *ac, struct sg_wt **ret)
+bool sg_holder_ready(struct sg_call *c, const struct sg_accept *ac, struct sg_wt **ret)
 {
 	struct simgit *g = c->g;
 
@@ -66,7 +60,7 @@ static bool holder_ready(struct sg_call *c, const struct accept *ac, struct sg_w
 	return false;
 }
 
-static void tell_conflicts(struct sg_call *c, sg_changes *ch)
+void sg_tell_conflicts(struct sg_call *c, sg_changes *ch)
 {
 	struct buf b = BUF_INIT;
 
@@ -90,23 +84,23 @@ void sg_key_note(struct simgit *g, uint32_t key, uint32_t commit)
 	g->key_last.p[key] = commit;
 }
 
-/* Rebase and squash in one merge of trees; false: the outcome is told by what came of it. */
-static bool squash(struct sg_call *c, struct accept *ac, uint32_t base)
+bool sg_squash(struct sg_call *c, struct sg_accept *ac, const struct sg_tree *base,
+		const struct sg_tree *work)
 {
 	struct simgit *g = c->g;
 	sg_changes conflicts = { 0 };
-	struct sg_tree t = sg_merge(g, &g->commits.p[base].tree, &g->commits.p[ac->onto].tree,
-			&g->commits.p[ac->at].tree, &conflicts);
+	struct sg_tree t = sg_merge(g, base, &g->commits.p[ac->onto].tree, work, &conflicts);
 	bool made = false;
 
 	if (conflicts.n) {
-		tell_conflicts(c, &conflicts);
+		sg_tell_conflicts(c, &conflicts);
 	} else if (sg_same(&t, &g->commits.p[ac->onto].tree)) {
-		ac->commit = search(g, ac->key, ac->onto, 0);
+		ac->commit = sg_key_search(g, ac->key, ac->onto, 0);
 		c->res.outcome = ac->commit ? GIT_ALREADY : GIT_NO_CHANGES;
 	} else {
 		ac->commit = sg_hold(c, sg_commit_new(g, &t, &ac->onto, 1));
 		sg_key_note(g, ac->key, ac->commit);
+		g->commits.p[ac->commit].of = ac->at;
 		made = true;
 	}
 	sg_tree_drop(g, &t);
@@ -114,8 +108,7 @@ static bool squash(struct sg_call *c, struct accept *ac, uint32_t base)
 	return made;
 }
 
-/* The one step that counts. */
-static int forward(struct sg_call *c, struct accept *ac, struct ov_err *err)
+int sg_forward(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 {
 	struct simgit *g = c->g;
 	struct sg_wt *holder;
@@ -125,7 +118,7 @@ static int forward(struct sg_call *c, struct accept *ac, struct ov_err *err)
 	if (r < 0)
 		return r;
 	ac->done = true;
-	if (!holder_ready(c, ac, &holder))
+	if (!sg_holder_ready(c, ac, &holder))
 		return 0;
 	if (ac->target->commit != ac->onto) {
 		c->res.outcome = GIT_MOVED;
@@ -145,23 +138,31 @@ static int forward(struct sg_call *c, struct accept *ac, struct ov_err *err)
 	return 0;
 }
 
-static int make(struct sg_call *c, struct accept *ac, uint32_t base, struct ov_err *err)
+int sg_may_begin(struct sg_call *c, const struct sg_accept *ac, struct ov_err *err)
 {
-	struct simgit *g = c->g;
-	struct sg_wt *holder;
-	int r;
-
 	if (!ac->at)
 		return ov_fail(err, OV_ENOTFOUND, "branch %s does not exist", ac->branch->name);
 	if (c->wt && c->wt->folder && c->wt->on != ac->branch)
 		return ov_fail(err, OV_ESTATE, "%s is not on branch %s: harvest it first", c->path,
 				ac->branch->name);
-	if (c->wt && sg_changed(g, c->wt))
+	if (c->wt && sg_changed(c->g, c->wt))
 		return ov_fail(err, OV_ESTATE, "%s has uncommitted changes", c->path);
-	ac->done = !holder_ready(c, ac, &holder);
+	return 0;
+}
+
+static int make(struct sg_call *c, struct sg_accept *ac, uint32_t base, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	struct sg_wt *holder;
+	int r;
+
+	r = sg_may_begin(c, ac, err);
+	if (r < 0)
+		return r;
+	ac->done = !sg_holder_ready(c, ac, &holder);
 	if (ac->done)
 		return 0;
-	if (!squash(c, ac, base)) {
+	if (!sg_squash(c, ac, &g->commits.p[base].tree, &g->commits.p[ac->at].tree)) {
 		ac->done = c->res.outcome != GIT_ALREADY;
 		return 0;
 	}
@@ -172,11 +173,11 @@ static int make(struct sg_call *c, struct accept *ac, uint32_t base, struct ov_e
 		sg_ref_set(g, ac->kept, ac->at);
 		ac->keep = ac->at;
 	}
-	return forward(c, ac, err);
+	return sg_forward(c, ac, err);
 }
 
 /* The branch follows, but not over work that came later, and not over anything in the folder. */
-static int follow(struct sg_call *c, struct accept *ac, struct ov_err *err)
+static int follow(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 {
 	struct simgit *g = c->g;
 	struct sg_wt *w = c->wt;
@@ -211,7 +212,7 @@ str sg_kept_name(struct arena *a, str key)
 static int accept_steps(struct sg_call *c, const struct git_accept *spec, struct ov_err *err)
 {
 	struct simgit *g = c->g;
-	struct accept ac = {
+	struct sg_accept ac = {
 		.branch = sg_branch(g, spec->branch),
 		.target = sg_branch(g, spec->target),
 		.kept = sg_ref_make(g, sg_kept_name(c->a, spec->key)),
@@ -230,7 +231,7 @@ static int accept_steps(struct sg_call *c, const struct git_accept *spec, struct
 	if (ac.at)
 		base = sg_merge_base(g, ac.at, ac.onto);
 	/* An earlier accept kept the branch as it was; since then it may have merged its commit. */
-	ac.commit = search(g, ac.key, ac.onto, ac.keep ? sg_merge_base(g, ac.keep, ac.onto) : base);
+	ac.commit = sg_key_search(g, ac.key, ac.onto, ac.keep ? sg_merge_base(g, ac.keep, ac.onto) : base);
 	if (ac.commit)
 		c->res.outcome = GIT_ALREADY;
 	else
@@ -245,7 +246,9 @@ int simgit_accept(struct simgit *g, const struct git_accept *spec, int steps, st
 	int r = sg_begin(&c, g, "accept", spec->path, steps, a, err);
 
 	if (r == 0)
-		r = check_accept(spec, err);
+		r = sg_check_branches(spec->branch, spec->target, err);
+	if (r == 0)
+		r = sg_check_key(spec->key, err);
 	if (r == 0)
 		r = accept_steps(&c, spec, err);
 	/* Nothing that comes after the target moved makes it a failure, as with the real one. */

@@ -48,6 +48,7 @@ struct sg_commit {
 	uint32_t depth, jump; /* along first parents; jump: an ancestor some way down */
 	uint32_t parent[SG_PARENTS], parents;
 	uint32_t key, same_key; /* accepted under this key; the commit before it that was, too */
+	uint32_t of;            /* accepted: the commit that it was made of, without a reference */
 	uint32_t stamp, colour; /* of the walk that came by last */
 	bool work;              /* an agent's, or of what an agent left */
 	bool given_up;
@@ -132,7 +133,7 @@ struct sg_call {
 	struct git_result res;
 	struct sg_wt *wt; /* there, or NULL */
 	const char *path;
-	uint32_t held[4]; /* commits that live as long as the call */
+	uint32_t held[8]; /* commits that live as long as the call */
 	size_t held_n;
 	/* of the last rescue */
 	bool kept;

@@ -77,7 +77,29 @@ struct sg_rescue {
 	bool by_all;
 };
 int sg_rescue(struct sg_call *c, const struct sg_rescue *want, struct ov_err *err);
+/* What an accept, or a part of one, works on. */
+struct sg_accept {
+	struct sg_ref *branch, *target, *kept;
+	uint32_t at, onto, keep; /* where branch, target and the ref that keeps were at the start */
+	uint32_t key, commit;
+	bool done; /* the outcome stands, the branch does not follow */
+};
+
 /* simgit_accept.c */
+int sg_check_key(str key, struct ov_err *err);
+int sg_check_branches(str branch, str target, struct ov_err *err);
+/* The commit on the target with the key, no older than `since`; 0: none. */
+uint32_t sg_key_search(struct simgit *g, uint32_t key, uint32_t target, uint32_t since);
+/* Is the checkout that has the target fit to go forward? */
+bool sg_holder_ready(struct sg_call *c, const struct sg_accept *ac, struct sg_wt **ret);
+void sg_tell_conflicts(struct sg_call *c, sg_changes *ch);
+/* The branch is there, and its worktree on it with nothing uncommitted. */
+int sg_may_begin(struct sg_call *c, const struct sg_accept *ac, struct ov_err *err);
+/* Rebase and squash in one merge of trees; false: the outcome is told by what came of it. */
+bool sg_squash(struct sg_call *c, struct sg_accept *ac, const struct sg_tree *base,
+		const struct sg_tree *work);
+/* The one step that counts: the target moves to ac->commit, or ac->done. */
+int sg_forward(struct sg_call *c, struct sg_accept *ac, struct ov_err *err);
 void sg_key_note(struct simgit *g, uint32_t key, uint32_t commit);
 str sg_kept_name(struct arena *a, str key); /* the ref that keeps the branch of an accept */
 

@@ -147,11 +147,10 @@ bool simgit_user_intact(struct simgit *g, struct buf *ret_why)
 
 /* accepted */
 
-static bool whole(struct simgit *g, str kept_ref, uint32_t commit)
+static bool whole(struct simgit *g, uint32_t commit)
 {
-	const struct sg_ref *kept = sg_ref_find(g, kept_ref);
-	uint32_t tip = kept ? kept->commit : 0, onto = g->commits.p[commit].parent[0], base;
-	bool ok = tip != 0;
+	uint32_t tip = g->commits.p[commit].of, onto = g->commits.p[commit].parent[0], base;
+	bool ok = tip && g->commits.p[tip].refs;
 
 	if (!ok)
 		return false;
@@ -179,7 +178,7 @@ void simgit_accepted(struct simgit *g, str key, struct arena *a, struct simgit_a
 	if (!first)
 		return;
 	ret->commit = sg_oid(a, first);
-	ret->whole = whole(g, sg_kept_name(a, key), first);
+	ret->whole = whole(g, first);
 	sg_diff(g, &g->commits.p[g->commits.p[first].parent[0]].tree, &g->commits.p[first].tree,
 			&ch);
 	sg_by_name(g, &ch);
