@@ -35,8 +35,9 @@ struct node_book {
 	bool episode_open;
 	uint64_t person_seq;
 
-	bool accepted;   /* done_means_accepted: since it was last opened */
-	size_t accepts;  /* change_once */
+	bool accepted;  /* done_means_accepted: since it was last opened */
+	size_t accepts; /* change_once */
+	int64_t reverts;
 	ov_time lost_at; /* next_step: since when nobody goes on with it */
 	bool lost;
 

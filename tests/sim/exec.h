@@ -15,3 +15,5 @@ void exec_adopt(struct sim_exec *x);
 void exec_perform(struct sim_exec *x, const struct effect *fx);
 void exec_look(struct sim_exec *x, const struct run *r);
 const struct map *exec_observations(const struct sim_exec *x);
+/* What makes an accept of this assignment happen once, after so many reverts of its node. */
+str exec_accept_key(struct arena *a, str assignment, int64_t reverts);

@@ -12,8 +12,8 @@ struct exec_task {
 	struct list link;
 	struct arena arena;
 	enum effect_kind kind;
-	str effect_id, run_id, dispatch_id, goal_id, node_id, purpose;
-	str worktree, branch, start, base, rescue_ref, message, key;
+	str effect_id, run_id, dispatch_id, goal_id, node_id, purpose, worker;
+	str worktree, branch, start, base, rescue_ref, candidate, commit, key;
 	uint64_t number; /* distinguishes it from a later one for the same effect */
 	bool sent;       /* a send: on its way to the shim */
 };
@@ -52,6 +52,16 @@ void exec_tell(struct exec_task *t, const char *outcome, str detail, const value
 void exec_tell_error(struct exec_task *t, const struct ov_err *err);
 struct sim_exec *exec_of(struct sim *s, int life);
 const struct state *exec_state(const struct sim_exec *x);
+
+/* exec_git.c */
+void exec_git(struct exec_task *t);
+/* The daemon died: git that was at work may have done any part of it. */
+void exec_git_cut(struct exec_task *t);
+
+/* exec_pool.c */
+void exec_post(struct exec_task *t);
+void exec_pool(struct exec_task *t);
+void exec_pool_cut(struct exec_task *t);
 
 /* exec_run.c */
 void exec_start_run(struct exec_task *t);

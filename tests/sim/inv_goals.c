@@ -209,7 +209,8 @@ static void paused_event(struct checker *c, const struct event *e)
 		return;
 	kind = e->kind == EV_EFFECT_INTENDED ? event_status(e, "kind", &effect_kinds) : -1;
 	if (e->kind == EV_ASSIGNMENT_CREATED || e->kind == EV_RUN_CREATED || kind == FX_WORKSPACE ||
-			kind == FX_RUN_START || kind == FX_ACCEPT || kind == FX_PLAN)
+			kind == FX_RUN_START || kind == FX_REBASE || kind == FX_PLAN ||
+			kind == FX_POOL)
 		sim_violated(c->s, inv_paused_is_paused.name,
 				EV_FMT ": begun, though the goal is %s", EV_ARG(e),
 				status_name(&goal_statuses, (int)g->status));

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "tests/sim/check_impl.h"
+#include "tests/sim/exec.h"
 #include "tests/sim/simgit.h"
 
 /* ---- done_means_accepted ---- */
@@ -61,6 +62,14 @@ static void done_verified(struct checker *c, const struct event *e, struct as_bo
 						 : str_is(verdict, "skipped") && !wanted;
 }
 
+/* Rebasing may find that it is there already. */
+static bool is_accept(const struct event *e)
+{
+	int kind = event_status(e, "kind", &effect_kinds);
+
+	return kind == FX_REBASE || kind == FX_ACCEPT;
+}
+
 static void done_event(struct checker *c, const struct event *e)
 {
 	struct as_book *as = book_as(c, e->assignment);
@@ -77,8 +86,7 @@ static void done_event(struct checker *c, const struct event *e)
 		as->passed = str_is(value_str_at(e->data, "outcome"), "ok");
 	else if (e->kind == EV_RUN_VERIFIED)
 		done_verified(c, e, as);
-	else if (e->kind == EV_EFFECT_INTENDED &&
-			event_status(e, "kind", &effect_kinds) == FX_ACCEPT) {
+	else if (e->kind == EV_EFFECT_INTENDED && is_accept(e)) {
 		if (!as->verified)
 			sim_violated(c->s, inv_done_means_accepted.name,
 					EV_FMT ": the work of " STR_FMT
@@ -119,11 +127,13 @@ const struct invariant inv_done_means_accepted = {
 
 /* ---- change_once ---- */
 
-static size_t on_target(struct checker *c, const struct as_book *as, bool *ret_whole)
+/* As the accept that comes after so many reverts of its node. */
+static size_t on_target(struct checker *c, const struct as_book *as, int64_t reverts,
+		bool *ret_whole)
 {
 	struct simgit_accepted a;
 
-	simgit_accepted(c->s->git, as->id, &c->scratch, &a);
+	simgit_accepted(c->s->git, exec_accept_key(&c->scratch, as->id, reverts), &c->scratch, &a);
 	if (a.count > 1)
 		sim_violated(c->s, inv_change_once.name,
 				"the change of " STR_FMT " (" STR_FMT
@@ -138,9 +148,11 @@ static void change_event(struct checker *c, const struct event *e)
 	struct as_book *as = e->kind == EV_NODE_ACCEPTED ? book_as(c, e->assignment) : NULL;
 	bool whole;
 
+	if (e->kind == EV_NODE_REVERTED && book_node(c, e->goal, e->node))
+		book_node(c, e->goal, e->node)->reverts++;
 	if (!as)
 		return;
-	if (on_target(c, as, &whole) != 1)
+	if (on_target(c, as, as->node->reverts, &whole) != 1)
 		sim_violated(c->s, inv_change_once.name,
 				EV_FMT ": accepted, but the change of " STR_FMT
 				       " is not on the target",
@@ -163,8 +175,8 @@ static void change_end(struct checker *c)
 		size_t there = 0, open = 0;
 
 		for (size_t k = 0; k < c->as_list.n; k++)
-			if (c->as_list.p[k]->node == n)
-				there += on_target(c, c->as_list.p[k], &whole);
+			for (int64_t r = 0; c->as_list.p[k]->node == n && r <= n->reverts; r++)
+				there += on_target(c, c->as_list.p[k], r, &whole);
 		for (size_t k = 0; k < c->open_effects.n; k++)
 			open += c->open_effects.p[k]->kind == FX_ACCEPT &&
 					c->open_effects.p[k]->as &&
@@ -186,7 +198,7 @@ static bool change_sabotage(struct checker *c)
 		const struct assignment *real = state_assignment(c->shadow, as->id);
 		struct git_accept spec = { .target = c->s->config->policy.target_branch,
 			.message = STR("again"),
-			.key = as->id };
+			.key = exec_accept_key(&c->scratch, as->id, as->node->reverts) };
 
 		if (!as->node->accepts || !real || as->node->as != as)
 			continue;

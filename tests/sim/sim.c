@@ -258,6 +258,7 @@ void sim_free(struct sim *s)
 	people_free(s->people);
 	machine_free(s->machine);
 	simgit_free(s->git);
+	vec_done(&s->pool);
 	disk_free(s->disk);
 	queue_free(s->queue);
 	setup_done(s);

@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/ov.h"
 #include "base/sha256.h"
+#include "base/vec.h"
 #include "core/config.h"
 #include "core/event.h"
 #include "tests/rng.h"
@@ -53,6 +54,7 @@ enum sim_stream {
 	RNG_ENTROPY,
 	RNG_DISK,
 	RNG_SESSION,
+	RNG_POOL,
 	RNG_STREAMS
 };
 
@@ -96,6 +98,7 @@ extern const struct sim_fault_info sim_faults[FAULT_COUNT];
 /* ---- the world of a seed ---- */
 struct sim_setup {
 	int64_t agents, workers, goals, nodes; /* nodes: of all goals together, at most */
+	int64_t tasks;                         /* that the pool has to give */
 	ov_time quiet_at;                      /* faults stop */
 	ov_time patience; /* and so long after that every goal must have ended, or be with a person */
 	uint32_t faults;    /* bit per enum sim_fault that is on */
@@ -128,6 +131,14 @@ struct sim_stats {
 	uint64_t same_moment;    /* steps without a step of time */
 };
 
+/* A question to the pool of tasks, and what its file holds. */
+struct sim_question {
+	char effect[SIM_NAME_MAX];
+	int exit_code;
+	int64_t task;   /* given out with it, from 1; 0: none */
+	bool uncertain; /* it was cut off: there is a text, and no word that it is whole */
+};
+
 struct sim {
 	struct sim_options o;
 	struct sim_setup setup;
@@ -140,6 +151,8 @@ struct sim {
 	struct simgit *git;
 	struct machine *machine;
 	struct people *people;
+	VEC(struct sim_question) pool;
+	int64_t tasks; /* that the pool has given out */
 	struct checker *checker;
 	struct sim_daemon *daemons[SIM_DAEMONS]; /* NULL: not up */
 	int lives;                               /* daemons so far: their numbers, from 1 */

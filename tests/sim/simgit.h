@@ -148,6 +148,13 @@ struct simgit_accepted {
 };
 void simgit_accepted(struct simgit *g, str key, struct arena *a, struct simgit_accepted *ret);
 
+/*
+ * The gate, as a test of the whole: one tree in so many does not pass it, so that work which was good
+ * by itself may fail with what came to the target meanwhile.
+ */
+bool simgit_gate_tree(const struct simgit *g, str tree);     /* of what is in the folder */
+bool simgit_gate_commit(const struct simgit *g, str commit); /* false, too: it is not known */
+
 /* Counts everything anew and compares; slow. For the tests of the model itself. */
 bool simgit_audit(struct simgit *g, struct buf *ret_why);
 

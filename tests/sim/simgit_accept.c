@@ -231,7 +231,8 @@ static int accept_steps(struct sg_call *c, const struct git_accept *spec, struct
 	if (ac.at)
 		base = sg_merge_base(g, ac.at, ac.onto);
 	/* An earlier accept kept the branch as it was; since then it may have merged its commit. */
-	ac.commit = sg_key_search(g, ac.key, ac.onto, ac.keep ? sg_merge_base(g, ac.keep, ac.onto) : base);
+	ac.commit = sg_key_search(g, ac.key, ac.onto,
+			ac.keep ? sg_merge_base(g, ac.keep, ac.onto) : base);
 	if (ac.commit)
 		c->res.outcome = GIT_ALREADY;
 	else

@@ -192,3 +192,26 @@ void simgit_accepted(struct simgit *g, str key, struct arena *a, struct simgit_a
 	}
 	vec_done(&ch);
 }
+
+/* the gate */
+
+static bool passes(const struct sg_tree *t)
+{
+	uint64_t x = t->sum * 0x9e3779b97f4a7c15ULL;
+
+	return (x ^ x >> 29) % 16 != 0;
+}
+
+bool simgit_gate_tree(const struct simgit *g, str tree)
+{
+	const struct sg_wt *w = sg_wt_find(g, tree);
+
+	return w && passes(&w->files);
+}
+
+bool simgit_gate_commit(const struct simgit *g, str commit)
+{
+	uint32_t c = sg_commit_known(g, commit);
+
+	return c && passes(&g->commits.p[c].tree);
+}
