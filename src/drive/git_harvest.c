@@ -57,7 +57,7 @@ static int yes_no_judge(struct git_call *c, const struct git_out *o, struct ov_e
 
 static int rescue_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (!c->dirty && c->ok && !git_unfinished(c))
+	if (!c->dirty && c->ok && !git_unfinished(c) && !c->rescue.extra.n)
 		return GIT_SKIP;
 	c->res.leftovers = c->dirty;
 	/* Words of its own: the same commit as that of the leftovers could not be told from it. */
@@ -275,6 +275,7 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("name the branch", name_branch, NULL),
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
 	STEP_RUN("see whether HEAD left the branch", moved_build, yes_no_judge),
+	STEP_SUB("find what was left behind", NULL, git_strays_steps),
 	STEP_SUB("rescue what is in the worktree", rescue_build, git_rescue_steps,
 			.inject = "git-harvest-rescued"),
 	STEP_SUB("take back what was left unfinished", abort_needed, git_abort_steps),

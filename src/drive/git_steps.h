@@ -55,6 +55,9 @@ void git_rescue_extra(struct git_call *c, str oid);
 void git_rescue_done(struct git_rescue_state *rs);
 void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested out */
 
+/* git_strays.c: adds to what is rescued the commits that only the log of HEAD still knows */
+extern const struct git_step git_strays_steps[];
+
 /* git_unfinished.c: rebases, merges and the like that somebody began and did not end */
 bool git_unfinished(struct git_call *c);
 extern const struct git_step git_abort_steps[]; /* takes them back; c->unmerged must be known */

@@ -179,6 +179,34 @@ TEST(resolved_merge_is_concluded)
 	fixture_close(&f);
 }
 
+/* By amending, resetting and rebasing; and once, however often it is harvested. */
+TEST(commits_left_behind_are_rescued)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; c() { git add -A; git commit -qm \"$1\"; git rev-parse HEAD "
+			">>../../../../made; }; echo 1 >1; c one; echo 2 >1; git commit -qam two "
+			"--amend; git rev-parse HEAD >>../../../../made; echo 3 >3; c three; git "
+			"reset -q --hard HEAD~1; (cd \"$R\"; echo m >m; git add m; git commit -qm "
+			"m); git rebase -q main");
+	a = harvest(&f, e.base);
+	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/harvest");
+	assert_false(a.leftovers);
+	assert_sh(&f, "0",
+			"for c in $(cat ../made); do git for-each-ref --contains $c | grep -q . || "
+			"echo "
+			"$c; done | wc -l");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	sh(&f, "cp .git/refs/overseer/rescue/harvest ../was");
+	harvest(&f, a.base);
+	assert_sh(&f, "", "diff .git/refs/overseer/rescue/harvest ../was");
+	fixture_close(&f);
+}
+
 TEST(base_that_is_no_ancestor)
 {
 	struct fixture f;

@@ -43,6 +43,7 @@ void simgit_free(struct simgit *g)
 	}
 	for (size_t i = 0; i < g->wts.n; i++) {
 		vec_done(&g->wts.p[i]->conflicts);
+		vec_done(&g->wts.p[i]->left);
 		mem_free(g->wts.p[i]->path);
 		mem_free(g->wts.p[i]);
 	}
@@ -96,6 +97,9 @@ void sg_wt_clear(struct simgit *g, struct sg_wt *w)
 	sg_tree_drop(g, &w->files);
 	sg_tree_drop(g, &w->nested);
 	vec_clear(&w->conflicts);
+	for (size_t i = 0; i < w->left.n; i++)
+		sg_commit_drop(g, w->left.p[i]);
+	vec_clear(&w->left);
 	w->there = w->folder = w->lock = false;
 	w->branch = w->target = NULL;
 }

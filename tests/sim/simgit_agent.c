@@ -146,6 +146,7 @@ int simgit_agent_reset(struct simgit *g, str tree)
 		return OV_ESTATE;
 	before = sg_act_begin(g, SG_AGENT, "an agent resets its branch");
 	sg_give_up(g, head, to);
+	vec_push(&w->left, sg_commit_ref(g, head));
 	sg_hard(g, w, &g->commits.p[to].tree);
 	sg_advance(g, w, to);
 	return sg_act_end(g, before, 0);
@@ -222,6 +223,7 @@ static void rebase(struct simgit *g, struct sg_wt *w, uint32_t onto, uint32_t au
 	if (!ok)
 		return;
 	sg_give_up(g, head, sg_head(w));
+	vec_push(&w->left, sg_commit_ref(g, head));
 	sg_ref_set(g, branch, sg_head(w));
 	sg_head_set(g, w, branch, 0);
 	sg_op_set(g, w, SG_NONE, NULL, 0);

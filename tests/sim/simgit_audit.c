@@ -38,6 +38,8 @@ static void count_roots(struct audit *au)
 
 		count_commit(au, w->at);
 		count_commit(au, w->other);
+		for (size_t k = 0; k < w->left.n; k++)
+			count_commit(au, w->left.p[k]);
 		count_child(au, 0, w->index.root);
 		count_child(au, 0, w->files.root);
 		count_child(au, 0, w->nested.root);

@@ -192,7 +192,7 @@ int sg_rescue(struct sg_call *c, const struct sg_rescue *want, struct ov_err *er
 	struct parents p = { 0 };
 
 	c->kept = kept_elsewhere(g, head, want) && kept_elsewhere(g, other, want) &&
-			kept_elsewhere(g, want->branch, want);
+			kept_elsewhere(g, want->branch, want) && !want->strays_n;
 	if (!gone && (!w || !sg_dirty(g, w)) && c->kept)
 		return 0;
 	if (gone && c->kept && !w->conflicts.n && sg_same(&w->index, &tree))
@@ -208,6 +208,8 @@ int sg_rescue(struct sg_call *c, const struct sg_rescue *want, struct ov_err *er
 	if (staged && !sg_same(&w->index, &tree) && !sg_same(&w->index, &g->commits.p[head].tree))
 		add_parent(&p, index_commit(c, &w->index, head, ref->commit));
 	add_parent(&p, other);
+	for (size_t i = 0; i < want->strays_n; i++)
+		add_parent(&p, want->strays[i]);
 	add_parent(&p, want->branch);
 	if (!w)
 		tree = g->commits.p[p.id[0]].tree;

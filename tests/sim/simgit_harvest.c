@@ -186,11 +186,32 @@ static int harvest_told(struct sg_call *c, str base_oid, str rescue_ref, struct 
 	return 0;
 }
 
+static bool kept_by_a_ref(struct simgit *g, uint32_t commit)
+{
+	for (size_t i = 0; i < g->refs.n; i++)
+		if (g->refs.p[i]->commit && sg_is_ancestor(g, commit, g->refs.p[i]->commit))
+			return true;
+	return false;
+}
+
+/* As drive/git_strays.c: what the agent left behind and nothing keeps, the newest first. */
+static size_t find_strays(struct simgit *g, const struct sg_wt *w, uint32_t *strays)
+{
+	size_t n = 0;
+
+	for (size_t i = w->left.n; i-- > 0 && n < SG_STRAYS;)
+		if (!sg_is_ancestor(g, w->left.p[i], sg_head(w)) && !kept_by_a_ref(g, w->left.p[i]))
+			strays[n++] = w->left.p[i];
+	return n;
+}
+
 static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_err *err)
 {
 	struct simgit *g = c->g;
 	struct sg_wt *w = c->wt;
+	uint32_t strays[SG_STRAYS];
 	struct sg_ref *branch;
+	size_t left;
 	bool moved;
 	int r = 0;
 
@@ -203,8 +224,13 @@ static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_
 				c->path);
 	moved = w->on != branch && branch->commit && !sg_is_ancestor(g, branch->commit, sg_head(w));
 	c->res.leftovers = sg_dirty(g, w);
-	if (c->res.leftovers || moved || w->op != SG_NONE)
-		r = sg_rescue(c, &(struct sg_rescue){ .ref = rescue_ref, .branch = branch->commit },
+	left = find_strays(g, w, strays);
+	if (c->res.leftovers || moved || w->op != SG_NONE || left)
+		r = sg_rescue(c,
+				&(struct sg_rescue){ .ref = rescue_ref,
+						.branch = branch->commit,
+						.strays = strays,
+						.strays_n = left },
 				err);
 	if (r == 0)
 		r = abort_unfinished(c, err);

@@ -15,7 +15,7 @@
 #include "tests/sim/simgit.h"
 
 enum { SG_BITS = 4, SG_FAN = 1 << SG_BITS, SG_LEVELS = 4, SG_PATHS = 1 << (SG_BITS * SG_LEVELS) };
-enum { SG_PARENTS = 6 };
+enum { SG_PARENTS = 16, SG_STRAYS = 8 };
 
 /* By whose doing something happens: only what we do may not lose anything. */
 enum sg_actor { SG_US, SG_AGENT, SG_USER };
@@ -78,6 +78,7 @@ struct sg_wt {
 	bool lock;                      /* index.lock */
 	struct sg_tree nested;          /* files of repositories inside */
 	struct sg_ref *branch, *target; /* what ensure noted */
+	VEC(uint32_t) left;             /* what the log of HEAD knows besides; references */
 };
 
 /* What user_intact compares with; holds references. */

@@ -70,7 +70,9 @@ int sg_target_missing(struct simgit *g, str target, struct ov_err *err);
 /* What a rescue is asked for. */
 struct sg_rescue {
 	str ref;
-	uint32_t branch;  /* a commit to keep too, or 0 */
+	uint32_t branch;        /* a commit to keep too, or 0 */
+	const uint32_t *strays; /* and these */
+	size_t strays_n;
 	uint32_t kept_by; /* what this has needs no rescue */
 	const struct sg_ref *
 			by_refs; /* nor what other refs have than this one; NULL: they do not count */
