@@ -52,6 +52,12 @@ struct driver_events {
  */
 typedef void driver_sent_fn(void *user, int r, const struct ov_err *err);
 
+/* How people can look at a run that has a terminal, as commands; ends with NULL. */
+struct driver_place {
+	const char *const *attach; /* takes the terminal over until one leaves it */
+	const char *const *peek;   /* prints what it shows */
+};
+
 struct driver {
 	const char *runtime;
 	/* Twice with the same folder starts one agent. */
@@ -71,6 +77,9 @@ struct driver {
 	/* What it speaks; as it was started, whatever is configured by now. */
 	const struct agent_format *(*format)(const struct driver_run *r);
 	void (*close)(struct driver_run *r); /* the run goes on; NULL allowed */
+	/* By names alone: asks nobody. NULL: runs of this runtime have no terminal. */
+	void (*place)(struct arena *a, const char *store, str worker, str run_id,
+			struct driver_place *ret);
 };
 
 /* NULL when there is none of this name. */

@@ -211,7 +211,7 @@ static const char *const git_outcomes[] = {
 	[GIT_MOVED] = "moved",
 };
 
-static void git_done(void *user, int r, const struct git_result *res, const struct ov_err *err)
+void task_git_done(void *user, int r, const struct git_result *res, const struct ov_err *err)
 {
 	struct task *t = user;
 	value *data;
@@ -258,7 +258,7 @@ static void perform_workspace(struct task *t, const struct assignment *as)
 		.rescue_ref = rescue_ref(t, as, t->effect_id),
 	};
 
-	git_ensure(t->x->git, &spec, git_done, t);
+	git_ensure(t->x->git, &spec, task_git_done, t);
 }
 
 static void perform_harvest(struct task *t, const struct assignment *as)
@@ -268,7 +268,7 @@ static void perform_harvest(struct task *t, const struct assignment *as)
 			STR_ARG(as->agent), STR_ARG(as->node_id));
 
 	git_harvest(t->x->git, worktree(t, as), as->base, rescue_ref(t, as, as->run_id), message,
-			git_done, t);
+			task_git_done, t);
 }
 
 static void perform_accept(struct task *t, const struct assignment *as)
@@ -281,7 +281,7 @@ static void perform_accept(struct task *t, const struct assignment *as)
 		.key = as->id,
 	};
 
-	git_accept(t->x->git, &spec, git_done, t);
+	git_accept(t->x->git, &spec, task_git_done, t);
 }
 
 /* Whatever the check left is not the agent's work: it must not be harvested with the next run. */
@@ -396,10 +396,11 @@ const struct effect_row effect_rows[EFFECT_KIND_COUNT] = {
 	[FX_RUN_START] = { perform_run_start, "begin-run-start", "end-run-start" },
 	[FX_RUN_STOP] = { perform_run_stop, "begin-run-stop", "end-run-stop" },
 	[FX_SEND] = { perform_send, "begin-send", "end-send" },
-	[FX_PLAN] = { perform_plan, "begin-plan", "end-plan" },
+	[FX_PLAN] = { perform_plan, "begin-plan", "end-plan", .bare = true },
 	[FX_HARVEST] = { perform_harvest, "begin-harvest", "end-harvest" },
 	[FX_CHECK] = { perform_check, "begin-check", "end-check" },
 	[FX_ACCEPT] = { perform_accept, "begin-accept", "end-accept" },
+	[FX_WORKER] = { perform_worker, "begin-worker", "end-worker", .bare = true },
 };
 
 void executor_perform(struct executor *x, const struct effect *fx)
@@ -408,7 +409,7 @@ void executor_perform(struct executor *x, const struct effect *fx)
 
 	if (task_find(x, fx->id))
 		return;
-	assert(fx->kind == FX_PLAN || (as && as->node));
+	assert(effect_rows[fx->kind].bare || (as && as->node));
 	INJECT(effect_rows[fx->kind].begin);
 	effect_rows[fx->kind].perform(task_new(x, fx), as);
 }

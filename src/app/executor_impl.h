@@ -74,6 +74,7 @@ struct effect_row {
 	void (*perform)(struct task *t, const struct assignment *as);
 	const char *begin; /* the intent is durable, nothing was done */
 	const char *end;   /* it was done, and nobody knows yet */
+	bool bare;         /* it need not be about an assignment */
 };
 
 /* executor.c */
@@ -86,6 +87,9 @@ void task_report(struct task *t);
 void report_later(struct task *t);
 void ok_later(struct task *t);
 void fail_later(struct task *t, const struct ov_err *err);
+/* Of a call of git that is all there is to an effect: reports what came of it. */
+struct git_result;
+void task_git_done(void *user, int r, const struct git_result *res, const struct ov_err *err);
 /* The worktree of an assignment. */
 str worktree(struct task *t, const struct assignment *as);
 /* Where what an effect finds there is kept; id tells it from others'. */
@@ -114,3 +118,6 @@ void executor_scopes(struct executor *x, str goal, str node);
 
 /* executor_plan.c: about a goal, so there is no assignment */
 void perform_plan(struct task *t, const struct assignment *none);
+
+/* executor_worker.c: about a worker, so there may be no assignment */
+void perform_worker(struct task *t, const struct assignment *as);

@@ -146,6 +146,35 @@ static const struct op_param work_scope[] = {
 };
 static const struct op_param run_stop[] = { RUN, REASON };
 static const struct op_param queue_retry[] = { NODE, GOAL_OPT };
+#define WORKER                                                      \
+	{                                                           \
+		"worker", PARAM_TEXT, true, "name of a worker", LIMIT_ID \
+	}
+#define AGENT_OPT(text)                                      \
+	{                                                    \
+		"agent", PARAM_TEXT, false, text, LIMIT_ID \
+	}
+static const struct op_param worker_add[] = {
+	WORKER,
+	{ "excluded", PARAM_BOOL, false, "ordinary goals leave it alone", 0 },
+	AGENT_OPT("who does its tasks unless said otherwise"),
+};
+static const struct op_param worker_show[] = { WORKER };
+static const struct op_param worker_start[] = {
+	WORKER,
+	{ "task", PARAM_TEXT, true, "what is to be done; its first line becomes the name",
+			LIMIT_TEXT },
+	AGENT_OPT("who shall do it"),
+};
+static const struct op_param worker_message[] = {
+	WORKER,
+	{ "text", PARAM_TEXT, true, "what its agent is told", LIMIT_NOTE },
+};
+static const struct op_param worker_wish[] = {
+	{ "worker", PARAM_TEXT, false, "name of a worker", LIMIT_ID },
+	{ "all", PARAM_BOOL, false, "all workers, instead of one", 0 },
+	REASON_OPT,
+};
 #define NUMBER                                                                \
 	{                                                                     \
 		"number", PARAM_INT, true, "its number: #12 is 12", INT64_MAX \
@@ -301,6 +330,26 @@ const struct op op_table[] = {
 			PARAMS(queue_retry), NULL },
 	{ "queue.drop", OP_WRITE, OP_HUMAN, "Takes a node out of the queue and blocks it.",
 			PARAMS(work_settle), NULL },
+	{ "worker.add", OP_WRITE, OP_HUMAN, "Adds a worker of the caller's own.",
+			PARAMS(worker_add), NULL },
+	{ "worker.list", OP_READ, OP_HUMAN, "Lists workers, and how auto mode stands.", NO_PARAMS,
+			op_worker_list },
+	{ "worker.show", OP_READ, OP_HUMAN,
+			"Shows a worker, its task, and how its run can be looked at.",
+			PARAMS(worker_show), op_worker_show },
+	{ "worker.start", OP_WRITE, OP_HUMAN, "Gives an idle worker a task.", PARAMS(worker_start),
+			NULL },
+	{ "worker.message", OP_WRITE, OP_HUMAN,
+			"Tells a worker's agent something: now if it can be told, else with its "
+			"next run.",
+			PARAMS(worker_message), NULL },
+	{ "worker.reset", OP_WRITE, OP_HUMAN,
+			"Stops what a worker does, keeps what it made, and gives it a clean "
+			"worktree.",
+			PARAMS(worker_wish), NULL },
+	{ "worker.nuke", OP_WRITE, OP_HUMAN,
+			"Stops what a worker does, keeps what it made, and removes it.",
+			PARAMS(worker_wish), NULL },
 	{ "inbox.list", OP_READ, OP_HUMAN, "Lists what needs a person, the most pressing first.",
 			PARAMS(inbox_list), op_inbox_list },
 	{ "inbox.show", OP_READ, OP_HUMAN, "Shows an escalation, and what led to it.",

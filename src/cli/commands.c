@@ -133,6 +133,18 @@ static const struct flag nudge_flags[] = {
 static const struct flag stop_flags[] = {
 	NEED("reason", "TEXT", "why; recorded with your name"),
 };
+static const struct flag worker_add_flags[] = {
+	BOOL("excluded-from-pool", "goals leave it alone: only you give it tasks"),
+	TEXT("agent", "NAME", "who does its tasks, unless you say otherwise"),
+};
+static const struct flag worker_start_flags[] = {
+	NEED("task", "TEXT|@FILE", "what is to be done; its first line becomes the name"),
+	TEXT("agent", "NAME", "who shall do it"),
+};
+static const struct flag worker_end_flags[] = {
+	BOOL("all", "all workers, instead of one"),
+	TEXT("reason", "TEXT", "why; recorded with your name"),
+};
 static const struct flag dismiss_flags[] = {
 	TEXT("reason", "TEXT", "why; recorded with your name"),
 };
@@ -301,6 +313,27 @@ const struct command commands[] = {
 			FLAGS(of_goal_flags), cmd_queue_retry, NULL },
 	{ "queue", "drop", "Take a node out of the queue", "ID", 1, 1, FLAGS(reason_flags),
 			cmd_queue_drop, "It is blocked, and what was made stays on its branch." },
+	{ "worker", "add", "Add a worker of your own", "NAME", 1, 1, FLAGS(worker_add_flags),
+			cmd_worker_add,
+			"Its worktree is .overseer/worktrees/NAME. Workers of the pool and of auto "
+			"mode are made by themselves." },
+	{ "worker", "list", "What each worker does", "", 0, 0, NO_FLAGS, cmd_worker_list, NULL },
+	{ "worker", "start", "Give an idle worker a task", "NAME", 1, 1, FLAGS(worker_start_flags),
+			cmd_worker_start,
+			"The task becomes a node of the standing goal of such tasks: it is "
+			"checked, retried and accepted like\nany other, but only this worker does "
+			"it." },
+	{ "worker", "message", "Tell a worker's agent something", "NAME TEXT", 2, ARGS_MAX,
+			NO_FLAGS, cmd_worker_message, NULL },
+	{ "worker", "reset", "Stop a worker and give it a clean worktree", "[NAME]", 0, 1,
+			FLAGS(worker_end_flags), cmd_worker_reset,
+			"Its run is stopped, and all that is in its worktree is kept under a "
+			"rescue ref. A task that you gave to it\nwaits for you; any other one is "
+			"done anew, from what was made. Waits until it is done; Ctrl-C leaves it "
+			"at work." },
+	{ "worker", "nuke", "Stop a worker and remove it with its worktree", "[NAME]", 0, 1,
+			FLAGS(worker_end_flags), cmd_worker_nuke,
+			"As worker reset; then the worker is gone." },
 	{ "inbox", "list", "What needs you, the most pressing first", "", 0, 0, FLAGS(inbox_flags),
 			cmd_inbox, NULL },
 	{ "inbox", "show", "Show an entry and what led to it", "N", 1, 1, NO_FLAGS, cmd_inbox_show,

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "core/budget.h"
 #include "core/decide_impl.h"
+#include "core/decide_worker.h"
 #include "core/limits.h"
 #include "core/redact.h"
 
@@ -294,6 +295,11 @@ static const struct command commands[] = {
 	{ "run.stop", decide_run_stop },
 	{ "queue.retry", decide_queue_retry },
 	{ "queue.drop", decide_queue_drop },
+	{ "worker.add", decide_worker_add },
+	{ "worker.start", decide_worker_start },
+	{ "worker.message", decide_worker_message },
+	{ "worker.reset", decide_worker_reset },
+	{ "worker.nuke", decide_worker_nuke },
 	{ "inbox.answer", decide_inbox_answer },
 	{ "inbox.dismiss", decide_inbox_dismiss },
 	{ "effect.end", decide_effect_end },

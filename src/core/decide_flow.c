@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "core/decide_budget.h"
 #include "core/decide_impl.h"
+#include "core/decide_worker.h"
 #include "core/limits.h"
 #include "core/prompt.h"
 #include "core/session.h"
@@ -512,6 +513,8 @@ int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_re
 		send_ended(cx, fx, &o);
 	else if (fx->kind == FX_PLAN)
 		plan_ended(cx, fx, &o);
+	else if (fx->kind == FX_WORKER)
+		worker_ended(cx, fx, &o);
 	else if (o.as)
 		ended[fx->kind](cx, &o);
 	return 0;

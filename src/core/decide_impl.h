@@ -171,6 +171,8 @@ int work_read(struct decide_ctx *cx, const value *params, const char *verb, bool
 		struct work *ret, struct ov_err *err);
 /* 0, or OV_ESTATE: this cannot be done to a node that is what it is; says what can. */
 int work_check(struct decide_ctx *cx, const char *verb, const struct node *n, struct ov_err *err);
+/* 0, or why the agent cannot be given work; says which can. */
+int agent_check(struct decide_ctx *cx, str agent, struct ov_err *err);
 /* 0, or OV_ESTATE: it has children, so that nothing can be done about it itself. */
 int leaf_check(const struct node *n, struct ov_err *err);
 /* 0, or OV_ESTATE: its change is on the way to the target branch right now. */

@@ -5,6 +5,7 @@
 #include "core/budget.h"
 #include "core/decide_budget.h"
 #include "core/decide_impl.h"
+#include "core/decide_worker.h"
 #include "core/prompt.h"
 #include "core/redact.h"
 #include "core/scope.h"
@@ -36,7 +37,9 @@ static void tick_assign(struct decide_ctx *cx, const struct decision *d)
 		ev_str(cx, e, "worker", d->worker);
 		ev_str(cx, e, "path",
 				arena_printf(cx->arena, "worktrees/" STR_FMT, STR_ARG(d->worker)));
-		ev_flag(cx, e, "pool", true);
+		ev_flag(cx, e, "pool", d->worker_kind == WORKER_POOL);
+		if (d->worker_kind != WORKER_POOL)
+			ev_cstr(cx, e, "kind", status_name(&worker_kinds, (int)d->worker_kind));
 	}
 	about.assignment = make_id(cx, "A_");
 	e = emit(cx, EV_ASSIGNMENT_CREATED, about);
@@ -182,6 +185,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_BUDGET] = tick_budget,
 	[DEC_BUDGET_STOP] = tick_budget_stop,
 	[DEC_SETTLED] = tick_settled,
+	[DEC_WORKER] = tick_worker,
 };
 
 void decide_tick(struct decide_ctx *cx, const struct decisions *ds)

@@ -351,7 +351,7 @@ static str agent_names(struct decide_ctx *cx)
 }
 
 /* A person may hand work from any agent to any other one: the list of crossings binds us, not them. */
-static int agent_check(struct decide_ctx *cx, str agent, struct ov_err *err)
+int agent_check(struct decide_ctx *cx, str agent, struct ov_err *err)
 {
 	if (!policy_agent(cx->policy, agent))
 		ov_fail(err, OV_EINVALID,

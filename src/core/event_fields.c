@@ -324,6 +324,7 @@ static const struct event_field worker_wanted[] = {
 	TEXT("worker", "name"),
 	TEXT("wanted", "reset or nuke; empty: no longer"),
 	TEXT("reason", "why"),
+	TEXT_OPT("rescue_ref", "ref that keeps what was in its worktree"),
 };
 static const struct event_field worker_removed[] = {
 	TEXT("worker", "name"),
@@ -379,6 +380,7 @@ static const struct event_field effect_intended[] = {
 	TEXT_OPT("dispatch", "that is sent"),
 	TEXT_OPT("purpose", "of a plan: create, split, diagnose; of a worker: what is done to it"),
 	TEXT_OPT("worker", "that it is about, or for whom the pool is asked"),
+	TEXT_OPT("reason", "why a person wants it"),
 	TEXT_OPT("evidence_hash", "of what a diagnosis is about"),
 };
 static const struct event_field effect_ended[] = {

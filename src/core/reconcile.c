@@ -98,59 +98,6 @@ static int64_t *agent_loads(struct tick *t)
 	return loads;
 }
 
-/* By another node of this tick. */
-static bool worker_is_taken(const struct tick *t, str name)
-{
-	for (size_t i = 0; i < t->out.n; i++)
-		if (t->out.p[i].kind == DEC_ASSIGN && str_eq(t->out.p[i].worker, name))
-			return true;
-	return false;
-}
-
-/* Where the node's conversation took place: there it can go on. */
-static bool take_former_worker(struct tick *t, struct decision *d)
-{
-	const struct worker *w = d->node->session.n
-			? state_worker(t->w->state, d->node->session_worker)
-			: NULL;
-
-	if (!w || w->kind != WORKER_POOL || w->status != WORKER_IDLE || worker_is_taken(t, w->name))
-		return false;
-	d->worker = w->name;
-	t->busy++;
-	t->former = true;
-	return true;
-}
-
-/* An idle pool worker, or the name of one more, while fewer than workers_max are at work. */
-static bool take_worker(struct tick *t, struct decision *d)
-{
-	const struct state *s = t->w->state;
-
-	/* There may be more of them than that: the configuration can be changed. */
-	if ((int64_t)t->busy >= t->w->policy->workers_max)
-		return false;
-	if (take_former_worker(t, d))
-		return true;
-	for (; t->next_idle < s->workers.n; t->next_idle++) {
-		const struct worker *w = s->workers.p[t->next_idle];
-
-		if (w->kind == WORKER_POOL && w->status == WORKER_IDLE &&
-				!(t->former && worker_is_taken(t, w->name))) {
-			d->worker = w->name;
-			t->next_idle++;
-			t->busy++;
-			return true;
-		}
-	}
-	if ((int64_t)t->pool >= t->w->policy->workers_max)
-		return false;
-	d->worker = arena_printf(t->a, "pool-%zu", ++t->pool);
-	d->new_worker = true;
-	t->busy++;
-	return true;
-}
-
 static void decide_about(struct tick *t, const struct node *node, enum decision_kind kind,
 		const char *why)
 {
@@ -201,10 +148,8 @@ static void assign_queued(struct tick *t)
 			continue;
 		load = &loads[agent - t->w->policy->agents];
 		/* What is held takes no worker from the others. */
-		if (full || *load >= agent->concurrency || tick_held(t, &d))
-			continue;
-		full = !take_worker(t, &d);
-		if (full)
+		if (full || *load >= agent->concurrency || tick_held(t, &d) ||
+				!tick_take_worker(t, &d))
 			continue;
 		d.agent = agent->name;
 		d.why = arena_printf(t->a, "ready; " STR_FMT " is %s; worker " STR_FMT " is free",
@@ -327,17 +272,12 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 	struct decisions d = { 0 };
 
 	tick.accepting = w->state->accepting > 0;
-	for (size_t i = 0; i < w->state->workers.n; i++) {
-		const struct worker *x = w->state->workers.p[i];
-
-		tick.pool += x->kind == WORKER_POOL;
-		tick.busy += x->kind == WORKER_POOL && x->status != WORKER_IDLE &&
-				x->status != WORKER_OFFLINE;
-	}
+	tick_count_workers(&tick);
 	reconcile_spending(&tick);
 	queue_ready(&tick);
 	assign_queued(&tick);
 	advance_all(&tick);
+	reconcile_workers(&tick);
 	reconcile_runs(&tick);
 	reconcile_waits(&tick);
 	reconcile_goals(&tick);
@@ -368,10 +308,11 @@ const char *decision_name(enum decision_kind kind)
 
 str decision_key(struct arena *a, const struct decision *d)
 {
-	return arena_printf(a, "%s " STR_FMT "/" STR_FMT " %lld", names[d->kind],
+	return arena_printf(a, "%s " STR_FMT "/" STR_FMT " %lld" STR_FMT, names[d->kind],
 			STR_ARG(d->goal ? d->goal->id : STR("")),
 			STR_ARG(d->node ? d->node->id : STR("")),
-			(long long)(d->escalation ? d->escalation->number : 0));
+			(long long)(d->escalation ? d->escalation->number : 0),
+			STR_ARG(d->kind == DEC_WORKER ? d->worker : STR("")));
 }
 
 value *decisions_view(struct arena *a, const struct decisions *d)

@@ -33,6 +33,7 @@
 	X(DEC_BUDGET, "budget", "its use came to another level of its budget") \
 	X(DEC_BUDGET_STOP, "budget_stop", "its goal's budget is spent")        \
 	X(DEC_SETTLED, "settled", "what a person was asked for is there")      \
+	X(DEC_WORKER, "worker", "a person wants the worker reset or removed")  \
 	X(DEC_EXPIRE, "expire", "nobody answered in time")
 #define DEC_ENUM(sym, name, why) sym,
 enum decision_kind { DECISIONS(DEC_ENUM) DECISION_KIND_COUNT };
@@ -45,6 +46,7 @@ struct decision {
 	const struct assignment *assignment;
 	str agent, worker; /* assign */
 	bool new_worker;
+	enum worker_kind worker_kind; /* of a new one */
 	enum effect_kind effect; /* effect */
 	enum rung rung;          /* recover */
 	bool skip;

@@ -10,6 +10,12 @@ struct spending {
 	bool stops;              /* and must therefore be stopped */
 };
 
+/* Of one kind; with what this tick makes and takes. */
+struct tick_workers {
+	size_t n, busy;
+	size_t last; /* the number that was given last */
+};
+
 struct tick {
 	struct arena *a;
 	const struct world *w;
@@ -18,11 +24,11 @@ struct tick {
 	VEC(struct decision) out;
 	VEC(const struct run *) looks;
 	ov_time wake_at;
-	size_t pool;      /* workers that there are, those made by this tick included */
-	size_t busy;      /* of them, those taken by this tick included */
-	size_t next_idle; /* index into state->workers from which to look */
+	struct tick_workers workers[WORKER_KIND_COUNT];
+	/* By whom a worker is looked for: ordinary goals, the auto mode's. */
+	size_t next_idle[2]; /* index into state->workers from which to look */
+	bool no_worker[2];   /* there is none left */
 	bool accepting;
-	bool former; /* a worker was taken out of turn, because it was the node's before */
 	struct spending *spending; /* of goals by their order */
 };
 
@@ -82,6 +88,11 @@ static inline bool tick_stops(const struct tick *t, const struct assignment *as)
 
 /* What the runs under way have used so far; before anything is decided. */
 void reconcile_spending(struct tick *t);
+void tick_count_workers(struct tick *t);
+/* A free worker for the decision's node, or the name of a new one. */
+bool tick_take_worker(struct tick *t, struct decision *d);
+/* Workers that are to be reset or removed. */
+void reconcile_workers(struct tick *t);
 /* Runs under way: signs of life, stalls, and the ladder of recovery. */
 void reconcile_runs(struct tick *t);
 /* Time passes for those who wait: blocked nodes, people who were asked. */

@@ -62,7 +62,26 @@ value *view_worker(struct arena *a, const struct state *s, const struct worker *
 	const struct assignment *as = w->assignment_id.n ? state_assignment(s, w->assignment_id)
 							 : NULL;
 
-	value_put(a, v, "node", as ? value_str(a, as->node->key) : value_null(a));
+	value_put(a, v, "node", as && as->node ? value_str(a, as->node->key) : value_null(a));
+	value_put(a, v, "task", value_str(a, as && as->node ? as->node->name : STR("")));
+	value_put(a, v, "stage",
+			value_cstr(a, status_name(&stages, as ? (int)as->stage : STAGE_NONE)));
+	value_put(a, v, "run", value_str(a, as ? as->run_id : STR("")));
+	value_put(a, v, "works_as", value_str(a, as ? as->agent : STR("")));
+	value_put(a, v, "branch", value_str(a, as ? as->branch : STR("")));
+	value_put(a, v, "under_way",
+			w->effect ? value_str(a, w->effect->purpose) : value_null(a));
+	return v;
+}
+
+value *view_auto(struct arena *a, const struct state *s)
+{
+	value *v = record_to_value(a, &auto_mode_record, &s->automatic);
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->workers.n; i++)
+		n += s->workers.p[i]->kind == WORKER_AUTO;
+	value_put(a, v, "workers", value_int(a, (int64_t)n));
 	return v;
 }
 
@@ -168,7 +187,8 @@ value *view_status(struct arena *a, const struct world *w, ov_time now)
 		if (s->goals.p[i]->status != GOAL_ARCHIVED)
 			value_push(a, goals, view_goal_brief(a, s->goals.p[i]));
 	for (size_t i = 0; i < s->workers.n; i++) {
-		busy += s->workers.p[i]->assignment_id.n > 0;
+		busy += s->workers.p[i]->kind == WORKER_POOL &&
+				s->workers.p[i]->assignment_id.n > 0;
 		value_push(a, workers, view_worker(a, s, s->workers.p[i]));
 	}
 	value_put(a, v, "seq", value_int(a, (int64_t)s->seq));
@@ -177,6 +197,7 @@ value *view_status(struct arena *a, const struct world *w, ov_time now)
 	value_put(a, v, "stalled", stalled(a, w, now));
 	value_put(a, v, "workers", workers);
 	value_put(a, v, "workers_busy", value_int(a, (int64_t)busy));
+	value_put(a, v, "auto", view_auto(a, s));
 	value_put(a, v, "goals", goals);
 	return v;
 }

@@ -25,6 +25,8 @@ bool node_is_stalled(const struct node *n) _pure_;
 value *view_plan(struct arena *a, const struct state *s, const struct goal *g);
 value *view_run(struct arena *a, const struct run *r, ov_time now);
 value *view_worker(struct arena *a, const struct state *s, const struct worker *w);
+/* How auto mode stands, with the number of its workers. */
+value *view_auto(struct arena *a, const struct state *s);
 /* What needs a person, ranked, of one goal or (empty) of all; with `all` also what is over. */
 value *view_inbox(struct arena *a, const struct state *s, str goal, bool all);
 value *view_escalation(struct arena *a, const struct state *s, const struct escalation *x);

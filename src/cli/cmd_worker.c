@@ -1,0 +1,180 @@
+/* Workers: what each does, tasks and words for them, and their end. */
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/worker.h"
+#include "core/limits.h"
+
+value *worker_params(struct cli *c)
+{
+	value *params = value_object(c->arena);
+
+	value_put(c->arena, params, "worker", value_str(c->arena, c->args[0]));
+	cli_param(c, params, "reason", "reason");
+	return params;
+}
+
+/* What is being done to it, or to be done, comes before what it does. */
+static void status_cell(struct out *o, const value *w)
+{
+	str status = value_str_at(w, "status"), wanted = value_str_at(w, "wanted"),
+	    under_way = value_str_at(w, "under_way");
+
+	if (under_way.n || wanted.n)
+		cell_f(o, S_YELLOW, STR_FMT ", %s " STR_FMT, STR_ARG(status),
+				under_way.n ? "under way:" : "then",
+				STR_ARG(under_way.n ? under_way : wanted));
+	else
+		cell(o, status_style(status), status);
+}
+
+void worker_row(struct out *o, const value *w)
+{
+	str task = value_str_at(w, "task");
+
+	cell(o, S_BOLD, value_str_at(w, "name"));
+	status_cell(o, w);
+	cell_right(o, S_DIM, out_age(o, value_str_at(w, "since")));
+	cell(o, S_PLAIN, value_str_at(w, "works_as"));
+	cell(o, task.n ? S_PLAIN : S_DIM,
+			out_short(o, task.n ? task : value_str_at(w, "reason"), 50));
+	row_end(o);
+}
+
+void auto_summary(struct out *o, const value *mode)
+{
+	out_f(o, "Auto Mode: %lld workers, %lld tasks completed, %lld errors",
+			(long long)value_int_at(mode, "workers"),
+			(long long)value_int_at(mode, "completed"),
+			(long long)value_int_at(mode, "errors"));
+	if (value_bool_at(mode, "on"))
+		out_f(o, "\n");
+	else
+		out_f(o, " (%s: " STR_FMT ")\n",
+				value_bool_at(mode, "failed") ? "it could not go on" : "off",
+				STR_ARG(out_short(o, value_str_at(mode, "stop_reason"), 60)));
+}
+
+bool auto_was_used(const value *mode)
+{
+	return value_bool_at(mode, "on") || value_str_at(mode, "since").n ||
+			value_int_at(mode, "workers");
+}
+
+static size_t count_kind(const value *list, const char *kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < value_count(list); i++)
+		n += str_is(value_str_at(value_item(list, i), "kind"), kind);
+	return n;
+}
+
+static void list_kind(struct out *o, const char *title, const value *list, const char *kind)
+{
+	size_t n = count_kind(list, kind);
+
+	if (!n)
+		return;
+	out_styled(o, S_BOLD, str_from(title));
+	out_f(o, " (%zu)\n", n);
+	for (size_t i = 0; i < value_count(list); i++)
+		if (str_is(value_str_at(value_item(list, i), "kind"), kind))
+			worker_row(o, value_item(list, i));
+	table_end(o, "  ");
+}
+
+int cmd_worker_list(struct cli *c, struct ov_err *err)
+{
+	const value *res, *list;
+	bool done;
+	int r = cli_call(c, CALL_READ, "worker.list", NULL, &res, &done, err);
+
+	if (r != 0 || done)
+		return r;
+	list = value_at(res, "workers");
+	list_kind(&c->out, "Workers of the pool", list, "pool");
+	list_kind(&c->out, "Workers of people", list, "manual");
+	list_kind(&c->out, "Auto Workers", list, "auto");
+	if (auto_was_used(value_at(res, "auto")))
+		auto_summary(&c->out, value_at(res, "auto"));
+	if (value_count(list) == 0)
+		out_f(&c->out,
+				"No workers yet: they are made when there is work.\n"
+				"Next  overseer worker add NAME, for one of your own\n");
+	return 0;
+}
+
+int cmd_worker_add(struct cli *c, struct ov_err *err)
+{
+	value *params = worker_params(c);
+	const value *res;
+	bool done;
+	int r;
+
+	cli_param(c, params, "agent", "agent");
+	if (cli_has(c, "excluded-from-pool"))
+		value_put(c->arena, params, "excluded", value_bool(c->arena, true));
+	r = cli_call(c, CALL_WRITE, "worker.add", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	out_f(&c->out, "Worker " STR_FMT " was added%s.\nNext  overseer worker start " STR_FMT
+			" --task TEXT\n",
+			STR_ARG(out_clean(&c->out, c->args[0])),
+			cli_has(c, "excluded-from-pool") ? "; goals leave it alone" : "",
+			STR_ARG(out_clean(&c->out, c->args[0])));
+	return 0;
+}
+
+int cmd_worker_start(struct cli *c, struct ov_err *err)
+{
+	value *params = worker_params(c);
+	const value *res;
+	bool done;
+	str task, node;
+	int r = input_text(c, cli_flag(c, "task"), LIMIT_TEXT, &task, err);
+
+	if (r < 0)
+		return r;
+	value_put(c->arena, params, "task", value_str(c->arena, task));
+	cli_param(c, params, "agent", "agent");
+	r = cli_call(c, CALL_WRITE, "worker.start", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	node = out_clean(&c->out, value_str_at(res, "node"));
+	out_f(&c->out, "Worker " STR_FMT " begins with " STR_FMT ".\nNext  overseer worker peek "
+			STR_FMT ", overseer explain " STR_FMT "\n",
+			STR_ARG(out_clean(&c->out, c->args[0])), STR_ARG(node),
+			STR_ARG(out_clean(&c->out, c->args[0])), STR_ARG(node));
+	return 0;
+}
+
+/* The words need no quotes. */
+static str words(struct cli *c)
+{
+	str text = c->args[1];
+
+	for (size_t i = 2; i < c->args_n; i++)
+		text = arena_printf(c->arena, STR_FMT " " STR_FMT, STR_ARG(text),
+				STR_ARG(c->args[i]));
+	return text;
+}
+
+int cmd_worker_message(struct cli *c, struct ov_err *err)
+{
+	value *params = worker_params(c);
+	const value *res;
+	bool done;
+	int r;
+
+	value_put(c->arena, params, "text", value_str(c->arena, words(c)));
+	r = cli_call(c, CALL_WRITE, "worker.message", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	out_f(&c->out, "%s\n",
+			str_is(value_str_at(res, "told"), "now")
+					? "Its agent is told."
+					: "Its agent cannot be told while it runs: it is told with "
+					  "its next run.");
+	return 0;
+}

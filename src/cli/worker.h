@@ -1,0 +1,11 @@
+#pragma once
+/* What the commands about workers, and the picture of everything, share. */
+#include "cli/command.h"
+
+/* {"worker": the first argument, "reason": if given} */
+value *worker_params(struct cli *c);
+/* One row of a table: name, state, time in it, agent, task. */
+void worker_row(struct out *o, const value *w);
+/* "Auto Mode: N workers, M tasks completed, L errors" */
+void auto_summary(struct out *o, const value *mode);
+bool auto_was_used(const value *mode);

@@ -1,0 +1,25 @@
+#include "core/worker.h"
+
+bool assignment_is_accepting(const struct assignment *as)
+{
+	static const bool kinds[EFFECT_KIND_COUNT] = {
+		[FX_REBASE] = true, [FX_GATE] = true,  [FX_ACCEPT] = true,
+		[FX_POST] = true,   [FX_REVERT] = true,
+	};
+
+	return stage_is_accepting(as->stage) || (as->effect && kinds[as->effect->kind]);
+}
+
+enum worker_step worker_next_step(const struct state *s, const struct worker *w)
+{
+	const struct assignment *as = w->assignment_id.n ? state_assignment(s, w->assignment_id)
+							 : NULL;
+
+	if (!w->wanted.n || w->effect)
+		return WORKER_STEP_NONE;
+	if (!as || as->stage == STAGE_NONE)
+		return WORKER_STEP_ACT;
+	if (assignment_is_final(as) || as->status == AS_BLOCKED || assignment_is_accepting(as))
+		return WORKER_STEP_NONE;
+	return WORKER_STEP_SETTLE;
+}
