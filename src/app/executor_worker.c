@@ -30,8 +30,8 @@ static void perform_reset(struct task *t, const struct effect *fx)
 	struct place p = place_of(t, fx);
 	struct git_ensure spec = {
 		.path = p.path,
-		.branch = arena_printf(&t->arena, "overseer/" STR_FMT "/" STR_FMT, STR_ARG(p.worker),
-				STR_ARG(t->effect_id)),
+		.branch = arena_printf(&t->arena, "overseer/" STR_FMT "/" STR_FMT,
+				STR_ARG(p.worker), STR_ARG(t->effect_id)),
 		.target = t->x->o.config->policy.target_branch,
 		.rescue_ref = p.ref,
 	};

@@ -146,12 +146,12 @@ static const struct op_param work_scope[] = {
 };
 static const struct op_param run_stop[] = { RUN, REASON };
 static const struct op_param queue_retry[] = { NODE, GOAL_OPT };
-#define WORKER                                                      \
-	{                                                           \
+#define WORKER                                                           \
+	{                                                                \
 		"worker", PARAM_TEXT, true, "name of a worker", LIMIT_ID \
 	}
-#define AGENT_OPT(text)                                      \
-	{                                                    \
+#define AGENT_OPT(text)                                    \
+	{                                                  \
 		"agent", PARAM_TEXT, false, text, LIMIT_ID \
 	}
 static const struct op_param worker_add[] = {

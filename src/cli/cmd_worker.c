@@ -118,7 +118,8 @@ int cmd_worker_add(struct cli *c, struct ov_err *err)
 	r = cli_call(c, CALL_WRITE, "worker.add", params, &res, &done, err);
 	if (r != 0 || done)
 		return r;
-	out_f(&c->out, "Worker " STR_FMT " was added%s.\nNext  overseer worker start " STR_FMT
+	out_f(&c->out,
+			"Worker " STR_FMT " was added%s.\nNext  overseer worker start " STR_FMT
 			" --task TEXT\n",
 			STR_ARG(out_clean(&c->out, c->args[0])),
 			cli_has(c, "excluded-from-pool") ? "; goals leave it alone" : "",
@@ -142,8 +143,9 @@ int cmd_worker_start(struct cli *c, struct ov_err *err)
 	if (r != 0 || done)
 		return r;
 	node = out_clean(&c->out, value_str_at(res, "node"));
-	out_f(&c->out, "Worker " STR_FMT " begins with " STR_FMT ".\nNext  overseer worker peek "
-			STR_FMT ", overseer explain " STR_FMT "\n",
+	out_f(&c->out,
+			"Worker " STR_FMT " begins with " STR_FMT
+			".\nNext  overseer worker peek " STR_FMT ", overseer explain " STR_FMT "\n",
 			STR_ARG(out_clean(&c->out, c->args[0])), STR_ARG(node),
 			STR_ARG(out_clean(&c->out, c->args[0])), STR_ARG(node));
 	return 0;

@@ -47,14 +47,17 @@ static void see(struct wait *w, const value *e)
 	     reset = str_is(type, "worker.wanted") && !value_str_at(data, "wanted").n,
 	     failed = str_is(type, "worker.status") && str_is(value_str_at(data, "to"), "error");
 
-	if (!x || !(removed || failed || (reset && value_at(data, "rescue_ref")) ||
-			  (reset && str_is(value_str_at(data, "reason"), "it was reset"))))
+	if (!x ||
+			!(removed || failed || (reset && value_at(data, "rescue_ref")) ||
+					(reset &&
+							str_is(value_str_at(data, "reason"),
+									"it was reset"))))
 		return;
 	x->over = true;
 	w->left--;
 	w->failed |= failed;
 	out_f(o, STR_FMT " %s", STR_ARG(out_clean(o, name)),
-			failed                  ? "failed: "
+			failed                    ? "failed: "
 					: removed ? "was removed\n"
 						  : "was reset\n");
 	if (failed)

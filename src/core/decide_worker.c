@@ -76,8 +76,8 @@ static int not_now(struct decide_ctx *cx, const struct worker_verb *v, const str
 					others.n ? ", " : "", verbs[i].verb);
 		}
 	ov_fail(err, OV_ESTATE,
-			"worker " STR_FMT " is %s, so it cannot be asked to %s; what can be done: "
-			STR_FMT,
+			"worker " STR_FMT
+			" is %s, so it cannot be asked to %s; what can be done: " STR_FMT,
 			STR_ARG(w->name), status_name(&worker_statuses, (int)w->status), v->verb,
 			STR_ARG(others));
 	ov_next(err, "overseer worker %s " STR_FMT "%s", first->verb, STR_ARG(w->name),
@@ -93,8 +93,8 @@ static int busy_check(const struct worker *w, struct ov_err *err)
 	if (!what.n)
 		return 0;
 	ov_fail(err, OV_ESTATE, "worker " STR_FMT " is waiting for a %s (" STR_FMT ")",
-			STR_ARG(w->name), w->effect ? "step that is under way" : "wish of a person's",
-			STR_ARG(what));
+			STR_ARG(w->name),
+			w->effect ? "step that is under way" : "wish of a person's", STR_ARG(what));
 	ov_next(err, "overseer worker list");
 	return OV_ESTATE;
 }
@@ -165,12 +165,14 @@ static int name_check(const struct decide_ctx *cx, str name, struct ov_err *err)
 		manual += cx->state->workers.p[i]->kind == WORKER_MANUAL;
 	if (!name_is_fit(name))
 		return ov_fail(err, OV_EINVALID,
-				"a worker's name is 1 to %d letters, digits, - and _, beginning with "
+				"a worker's name is 1 to %d letters, digits, - and _, beginning "
+				"with "
 				"a letter or digit",
 				WORKER_NAME_MAX);
 	if (name_is_kept(name))
 		return ov_fail(err, OV_EINVALID,
-				"names that begin with pool- or auto- are those of workers that are "
+				"names that begin with pool- or auto- are those of workers that "
+				"are "
 				"made on demand; choose another one");
 	if (state_worker(cx->state, name)) {
 		ov_fail(err, OV_ECONFLICT, "there is a worker " STR_FMT " already", STR_ARG(name));

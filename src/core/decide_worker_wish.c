@@ -50,9 +50,11 @@ static void block_waiting(struct decide_ctx *cx, const struct worker *w, const s
 
 		if (!n->assignment && str_eq(n->wanted_worker, w->name))
 			work_block(cx, n, BLOCK_PERSON,
-					arena_printf(cx->arena, "worker " STR_FMT " is to be removed",
+					arena_printf(cx->arena,
+							"worker " STR_FMT " is to be removed",
 							STR_ARG(w->name)),
-					arena_printf(cx->arena, "there is a worker " STR_FMT " again",
+					arena_printf(cx->arena,
+							"there is a worker " STR_FMT " again",
 							STR_ARG(w->name)));
 	}
 }
@@ -92,7 +94,8 @@ static value *wish_result(struct decide_ctx *cx, const struct worker *w, str wan
 static int decide_wish(struct decide_ctx *cx, const value *params, const char *wanted,
 		value **ret_result, struct ov_err *err)
 {
-	str name = value_str_at(params, "worker"), reason = str_trim(value_str_at(params, "reason"));
+	str name = value_str_at(params, "worker"),
+	    reason = str_trim(value_str_at(params, "reason"));
 	bool all = value_bool_at(params, "all");
 	value *list = value_array(cx->arena);
 	struct worker *w = NULL;

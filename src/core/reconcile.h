@@ -47,8 +47,8 @@ struct decision {
 	str agent, worker; /* assign */
 	bool new_worker;
 	enum worker_kind worker_kind; /* of a new one */
-	enum effect_kind effect; /* effect */
-	enum rung rung;          /* recover */
+	enum effect_kind effect;      /* effect */
+	enum rung rung;               /* recover */
 	bool skip;
 	int quiet;          /* signals that are known to be quiet */
 	str waiting_for;    /* recover: what only a person can give the run */

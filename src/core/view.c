@@ -69,8 +69,7 @@ value *view_worker(struct arena *a, const struct state *s, const struct worker *
 	value_put(a, v, "run", value_str(a, as ? as->run_id : STR("")));
 	value_put(a, v, "works_as", value_str(a, as ? as->agent : STR("")));
 	value_put(a, v, "branch", value_str(a, as ? as->branch : STR("")));
-	value_put(a, v, "under_way",
-			w->effect ? value_str(a, w->effect->purpose) : value_null(a));
+	value_put(a, v, "under_way", w->effect ? value_str(a, w->effect->purpose) : value_null(a));
 	return v;
 }
 

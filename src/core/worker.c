@@ -3,8 +3,11 @@
 bool assignment_is_accepting(const struct assignment *as)
 {
 	static const bool kinds[EFFECT_KIND_COUNT] = {
-		[FX_REBASE] = true, [FX_GATE] = true,  [FX_ACCEPT] = true,
-		[FX_POST] = true,   [FX_REVERT] = true,
+		[FX_REBASE] = true,
+		[FX_GATE] = true,
+		[FX_ACCEPT] = true,
+		[FX_POST] = true,
+		[FX_REVERT] = true,
 	};
 
 	return stage_is_accepting(as->stage) || (as->effect && kinds[as->effect->kind]);

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Workers of all kinds, as people handle them: tasks, words, and their end; nothing is ever lost."""
+
+import os
+import subprocess
+import unittest
+
+from harness import CLI, FAST, PATIENCE, RpcError, SiteCase, plan, task, wait_gone
+
+# Commits one file, leaves one uncommitted, and stands at the gate "g" until it is let go on.
+AT_GATE = r"""
+echo made > "made-$OVERSEER_NODE.txt"; git add -A; git commit -qm "work of $OVERSEER_NODE"
+echo left > "left-$OVERSEER_NODE.txt"
+echo "$(basename "$PWD") $$" > "$HOME/g.here"
+read x < "$HOME/g.go"
+"""
+
+
+class Workers(SiteCase):
+    def workers(self, site):
+        return {w["name"]: w for w in site.call("worker.list")["workers"]}
+
+    def cli_error(self, site, *args):
+        done = subprocess.run([CLI, *args], cwd=site.repo, env=site.env, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        return done.stderr
+
+    def kept(self, site, worker):
+        """The files of all rescue refs of a worker."""
+        refs = site.git("for-each-ref", "--format=%(refname)", f"refs/overseer/rescue/{worker}").split()
+        return {name for ref in refs for name in site.git("ls-tree", "-r", "--name-only", ref).split("\n")}
+
+    def test_a_worker_of_ones_own(self):
+        """add, list, start, message, reset, start again, nuke; its work is found again each time."""
+        site = self.site(FAST, AT_GATE)
+        gate = site.gate("g")
+        site.up()
+        self.assertIn("No workers yet", site.cli("worker", "list"))
+        self.assertIn("goals leave it alone", site.cli("worker", "add", "mine", "--excluded-from-pool"))
+        self.assertIn("mine", site.cli("worker", "list"))
+        said = site.cli("worker", "start", "mine", "--task", "Write a file\nand nothing else")
+        self.assertIn("Worker mine begins with", said)
+        worker, pid = gate.wait().split()
+        self.assertEqual(worker, "mine")
+        w = self.workers(site)["mine"]
+        self.assertEqual((w["status"], w["kind"], w["excluded"], w["task"]), ("working", "manual", True, "Write a file"))
+        self.assertIn("Write a file", site.cli("worker", "list"))
+        node = w["node"]
+        # A busy one takes no further task; words wait for its next run, since it reads none.
+        self.assertIn("is working, so it cannot be asked to start", self.cli_error(site, "worker", "start", "mine", "--task", "x"))
+        self.assertIn("with its next run", site.cli("worker", "message", "mine", "use", "tabs"))
+        # Reset: the run is ended, its task waits for the person, what it made is kept, the worktree is clean.
+        self.assertIn("mine was reset", site.cli("worker", "reset", "mine"))
+        wait_gone(int(pid))
+        self.assertEqual(self.workers(site)["mine"]["status"], "idle")
+        shown = site.node(node)
+        self.assertEqual((shown["status"], shown["block"]), ("blocked", "person"))
+        tree = os.path.join(site.dir, "worktrees/mine")
+        self.assertEqual(sorted(os.listdir(tree)), [".git", "README"])
+        kept = self.kept(site, "mine")
+        self.assertTrue(any(n.startswith("left-") for n in kept), kept)
+        self.assertTrue(any(n.startswith("made-") for n in kept), kept)
+        # It goes on where it was when the person says so, in the same worker, and is told the words.
+        after = site.seq()
+        site.cli("work", "unblock", node, "--reason", "go on")
+        gate.wait()
+        self.assertTrue(any(n.startswith("made-") for n in os.listdir(tree)))
+        run = site.wait_type("run.created", after=after)["run"]
+        self.assertIn("use tabs", site.read(f".overseer/runs/{run}/instruction"))
+        gate.go()
+        site.wait_type("node.status", after=after, to="done")
+        # Nuked, it is gone with its worktree.
+        self.assertIn("mine was removed", site.cli("worker", "nuke", "--all"))
+        self.assertEqual(self.workers(site), {})
+        self.assertFalse(os.path.exists(tree))
+        self.assertNotIn("worktrees/mine", site.git("worktree", "list"))
+
+    def test_ordinary_goals_leave_it_alone(self):
+        """An excluded worker gets no task of a goal, one that is not does; both beside the pool."""
+        site = self.site("workers.max = 1\n" + FAST, AT_GATE)
+        gate = site.gate("g")
+        site.up()
+        site.cli("worker", "add", "mine", "--excluded-from-pool")
+        site.cli("worker", "add", "yours")
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1"), task("T2"), task("T3")))["goal"]
+        self.assertEqual({gate.wait().split()[0], gate.wait().split()[0]}, {"pool-1", "yours"})
+        self.assertEqual(self.workers(site)["mine"]["status"], "idle")
+        # One of the pool is reset while it works: its task is done anew, once, from what it had made.
+        site.cli("worker", "reset", "pool-1")
+        gate.go(3)
+        site.wait_goal(goal)
+        subjects = site.git("log", "--format=%s", "main").split("\n")
+        for node in ("T1", "T2", "T3"):
+            self.assertEqual(subjects.count(f"Task {node}"), 1)
+        self.assertEqual(set(self.workers(site)), {"mine", "yours", "pool-1"})
+
+    def test_errors(self):
+        site = self.site(FAST, AT_GATE)
+        site.up()
+        site.cli("worker", "add", "mine")
+        for args, words in (
+                (("add", "mine"), "there is a worker mine already"),
+                (("add", "../x"), "letters, digits"),
+                (("add", "auto-7"), "made on demand"),
+                (("add", "x", "--agent", "nobody"), "not configured"),
+                (("start", "mien", "--task", "x"), 'did you mean "mine"?'),
+                (("start", "mine", "--task", " "), "a task is needed"),
+                (("message", "mine", "x"), "is idle, so it cannot be asked to message; what can be done: start"),
+                (("reset",), "name one worker, or give --all"),
+                (("nuke", "mine", "--all"), "name one worker, or give --all")):
+            self.assertIn(words, self.cli_error(site, "worker", *args))
+        with self.assertRaises(RpcError) as e:
+            site.call("worker.reset", worker="nobody")
+        self.assertEqual((e.exception.code, e.exception.next), ("E_NOT_FOUND", "overseer worker list"))
+
+
+if __name__ == "__main__":
+    unittest.main()
