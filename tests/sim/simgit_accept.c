@@ -84,12 +84,12 @@ void sg_key_note(struct simgit *g, uint32_t key, uint32_t commit)
 	g->key_last.p[key] = commit;
 }
 
-bool sg_squash(struct sg_call *c, struct sg_accept *ac, const struct sg_tree *base,
-		const struct sg_tree *work)
+bool sg_squash(struct sg_call *c, struct sg_accept *ac, uint32_t base, const struct sg_tree *work)
 {
 	struct simgit *g = c->g;
 	sg_changes conflicts = { 0 };
-	struct sg_tree t = sg_merge(g, base, &g->commits.p[ac->onto].tree, work, &conflicts);
+	struct sg_tree t = sg_merge(g, &g->commits.p[base].tree, &g->commits.p[ac->onto].tree, work,
+			&conflicts);
 	bool made = false;
 
 	if (conflicts.n) {
@@ -101,6 +101,7 @@ bool sg_squash(struct sg_call *c, struct sg_accept *ac, const struct sg_tree *ba
 		ac->commit = sg_hold(c, sg_commit_new(g, &t, &ac->onto, 1));
 		sg_key_note(g, ac->key, ac->commit);
 		g->commits.p[ac->commit].of = ac->at;
+		g->commits.p[ac->commit].of_base = base;
 		made = true;
 	}
 	sg_tree_drop(g, &t);
@@ -162,7 +163,7 @@ static int make(struct sg_call *c, struct sg_accept *ac, uint32_t base, struct o
 	ac->done = !sg_holder_ready(c, ac, &holder);
 	if (ac->done)
 		return 0;
-	if (!sg_squash(c, ac, &g->commits.p[base].tree, &g->commits.p[ac->at].tree)) {
+	if (!sg_squash(c, ac, base, &g->commits.p[ac->at].tree)) {
 		ac->done = c->res.outcome != GIT_ALREADY;
 		return 0;
 	}

@@ -31,7 +31,7 @@ void model_close(struct model *m)
 	arena_done(&m->arena);
 }
 
-static int steps_of(struct model *m)
+int steps_of(struct model *m)
 {
 	int n = m->steps;
 
@@ -88,6 +88,25 @@ int accept_of(struct model *m, const char *branch, const char *key)
 int accepted(struct model *m, const char *key)
 {
 	return accept_of(m, BRANCH, key);
+}
+
+int accepted_in_parts(struct model *m, const char *key)
+{
+	struct git_rebase re = { .path = STR(TREE),
+		.branch = STR(BRANCH),
+		.target = STR("main"),
+		.message = STR("Task"),
+		.key = str_from(key),
+		.rescue_ref = STR(RESCUE "-rebase") };
+	struct git_advance ad = { .path = re.path, .target = re.target, .key = re.key };
+	int steps = steps_of(m), r = simgit_rebase(m->g, &re, steps, &m->arena, &m->res, &m->err);
+
+	if (r < 0 || m->res.outcome != GIT_OK)
+		return r;
+	if (steps != SIMGIT_ALL)
+		steps -= simgit_steps(m->g);
+	ad.candidate = m->res.commit;
+	return simgit_advance(m->g, &ad, steps, &m->arena, &m->res, &m->err);
 }
 
 void write_file(struct model *m, const char *path)

@@ -35,6 +35,9 @@ int restore(struct model *m);
 int removed(struct model *m);
 int accept_of(struct model *m, const char *branch, const char *key);
 int accepted(struct model *m, const char *key);
+/* By rebase and advance; steps are counted over both. */
+int accepted_in_parts(struct model *m, const char *key);
+int steps_of(struct model *m); /* that the next call may take */
 
 /* The agent's. */
 void write_file(struct model *m, const char *path);

@@ -48,7 +48,7 @@ struct sg_commit {
 	uint32_t depth, jump; /* along first parents; jump: an ancestor some way down */
 	uint32_t parent[SG_PARENTS], parents;
 	uint32_t key, same_key; /* accepted under this key; the commit before it that was, too */
-	uint32_t of;            /* accepted: the commit that it was made of, without a reference */
+	uint32_t of, of_base;   /* accepted: what it was made of, since when; without references */
 	uint32_t stamp, colour; /* of the walk that came by last */
 	bool work;              /* an agent's, or of what an agent left */
 	bool given_up;

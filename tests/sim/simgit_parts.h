@@ -98,8 +98,7 @@ void sg_tell_conflicts(struct sg_call *c, sg_changes *ch);
 /* The branch is there, and its worktree on it with nothing uncommitted. */
 int sg_may_begin(struct sg_call *c, const struct sg_accept *ac, struct ov_err *err);
 /* Rebase and squash in one merge of trees; false: the outcome is told by what came of it. */
-bool sg_squash(struct sg_call *c, struct sg_accept *ac, const struct sg_tree *base,
-		const struct sg_tree *work);
+bool sg_squash(struct sg_call *c, struct sg_accept *ac, uint32_t base, const struct sg_tree *work);
 /* The one step that counts: the target moves to ac->commit, or ac->done. */
 int sg_forward(struct sg_call *c, struct sg_accept *ac, struct ov_err *err);
 void sg_key_note(struct simgit *g, uint32_t key, uint32_t commit);

@@ -3,14 +3,13 @@
 
 #include "drive/git_call.h"
 
-/* What both have in common once the target is known; 0: there already, or it has to wait. */
-static bool may_move(struct sg_call *c, struct sg_accept *ac)
+/* Once the target is known; false: it is there already, or has to wait. */
+static bool may_move(struct sg_call *c, struct sg_accept *ac, uint32_t since)
 {
 	struct simgit *g = c->g;
 	struct sg_wt *holder;
 
-	ac->onto = sg_hold(c, sg_commit_ref(g, ac->target->commit));
-	ac->commit = sg_key_search(g, ac->key, ac->onto, 0);
+	ac->commit = sg_key_search(g, ac->key, ac->onto, since);
 	if (ac->commit) {
 		c->res.outcome = GIT_ALREADY;
 		c->res.commit = sg_oid(c->a, ac->commit);
@@ -41,15 +40,21 @@ static int revert_steps(struct sg_call *c, const struct git_revert *spec, struct
 	ac.key = sg_name(&g->keys, arena_printf(c->a, "revert " STR_FMT, STR_ARG(spec->key)));
 	if (!ac.target->commit)
 		return sg_target_missing(g, spec->target, err);
-	if (!may_move(c, &ac))
-		return 0;
+	ac.onto = sg_hold(c, sg_commit_ref(g, ac.target->commit));
 	if (!what || !g->commits.p[what].parents || !sg_is_ancestor(g, what, ac.onto))
-		return ov_fail(err, OV_ENOTFOUND, "commit " STR_FMT " is not on " STR_FMT,
+		return ov_fail(err, OV_ESTATE, "commit " STR_FMT " is not on " STR_FMT,
 				STR_ARG(spec->commit), STR_ARG(spec->target));
-	/* The way back is a merge of what was before, as seen from the commit. */
-	if (!sg_squash(c, &ac, &g->commits.p[what].tree,
-			    &g->commits.p[g->commits.p[what].parent[0]].tree))
+	if (!may_move(c, &ac, what))
 		return 0;
+	/* The way back is a merge of what was before, as seen from the commit. */
+	if (!sg_squash(c, &ac, what, &g->commits.p[g->commits.p[what].parent[0]].tree)) {
+		/* Somebody has taken it back by hand. */
+		if (c->res.outcome == GIT_NO_CHANGES) {
+			c->res.outcome = GIT_ALREADY;
+			c->res.commit = sg_oid(c->a, ac.onto);
+		}
+		return 0;
+	}
 	return move(c, &ac, err);
 }
 
@@ -81,17 +86,18 @@ static int pick_steps(struct sg_call *c, const struct git_pick *spec, struct ov_
 		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path, g->repo);
 	if (!ac.target->commit)
 		return sg_target_missing(g, spec->target, err);
-	if (!may_move(c, &ac))
-		return 0;
-	base = sg_merge_base(g, sg_head(w), ac.onto);
-	if (!sg_squash(c, &ac, &g->commits.p[base].tree, &w->files))
-		return 0;
-	/* What was picked is what is kept. */
+	ac.onto = sg_hold(c, sg_commit_ref(g, ac.target->commit));
+	/* What is picked is what is kept. */
 	r = sg_rescue(c, &(struct sg_rescue){ .ref = spec->rescue_ref }, err);
 	if (r < 0)
 		return r;
-	g->commits.p[ac.commit].of = sg_commit_known(g, c->res.commit);
+	ac.at = sg_commit_known(g, c->res.commit);
 	c->res.commit = (str){ 0 };
+	if (w->conflicts.n)
+		return ov_fail(err, OV_ESTATE, "%s has conflicts that are not resolved", c->path);
+	base = sg_merge_base(g, sg_head(w), ac.onto);
+	if (!may_move(c, &ac, base) || !sg_squash(c, &ac, base, &w->files))
+		return 0;
 	return move(c, &ac, err);
 }
 

@@ -1,15 +1,34 @@
 /* rebase and advance: an accept in two parts, as drive/git.h says, with a gate between them. */
 #include "tests/sim/simgit_parts.h"
 
+#include "drive/git_call.h"
+
 /* The branch is the candidate already: an earlier call got so far, and the target has not moved. */
 static bool is_candidate(const struct simgit *g, const struct sg_accept *ac)
 {
 	const struct sg_commit *at = &g->commits.p[ac->at];
 
-	return at->key == ac->key && at->parents == 1 && at->parent[0] == ac->onto &&
-			!sg_same(&at->tree, &g->commits.p[ac->onto].tree);
+	return ac->keep && at->key == ac->key && at->parents == 1 && at->parent[0] == ac->onto;
 }
 
+/* What the ref keeps already is not let go of. */
+static int keep(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	uint32_t both[] = { ac->at, ac->keep }, id = ac->at;
+	int r;
+
+	if (ac->keep && sg_is_ancestor(g, ac->at, ac->keep))
+		return 0;
+	if (ac->keep)
+		id = sg_hold(c, sg_commit_new(g, &g->commits.p[ac->at].tree, both, 2));
+	r = sg_step(c, "keep the branch's commits", err);
+	if (r == 0)
+		sg_ref_set(g, ac->kept, id);
+	return r;
+}
+
+/* New files that are in the way are rescued first. */
 static int follow(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 {
 	struct simgit *g = c->g;
@@ -21,28 +40,45 @@ static int follow(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 	if (ac->branch->commit != ac->at)
 		return ov_fail(err, OV_EIO, "branch %s moved meanwhile", ac->branch->name);
 	if (w && w->folder &&
-			!sg_move(g, w, &g->commits.p[ac->at].tree, &g->commits.p[ac->commit].tree))
-		return ov_fail(err, OV_ESTATE, "something is in the way in %s", c->path);
+			!sg_move(g, w, &g->commits.p[ac->at].tree,
+					&g->commits.p[ac->commit].tree)) {
+		r = sg_rescue(c, &(struct sg_rescue){ .ref = str_from(ac->kept->name) }, err);
+		if (r == 0)
+			r = sg_step(c, "let the branch follow by force", err);
+		if (r < 0)
+			return r;
+		sg_diff(g, &g->commits.p[ac->at].tree, &g->commits.p[ac->commit].tree, &g->diff);
+		for (size_t i = 0; i < g->diff.n; i++)
+			sg_set(g, &w->files, g->diff.p[i].path, g->diff.p[i].b);
+		sg_tree_put(g, &w->index, g->commits.p[ac->commit].tree);
+	}
 	sg_ref_set(g, ac->branch, ac->commit);
 	return 0;
 }
 
 /* The candidate, with the branch on it. */
-static int make(struct sg_call *c, struct sg_accept *ac, str rescue_ref, struct ov_err *err)
+static int make(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 {
 	struct simgit *g = c->g;
-	uint32_t base = sg_merge_base(g, ac->at, ac->onto);
-	int r;
+	struct sg_wt *holder;
+	uint32_t base;
+	int r = sg_may_begin(c, ac, err);
 
+	if (r < 0)
+		return r;
+	ac->done = !sg_holder_ready(c, ac, &holder);
+	if (ac->done)
+		return 0;
 	if (is_candidate(g, ac)) {
 		ac->commit = ac->at;
 		return 0;
 	}
-	if (!sg_squash(c, ac, &g->commits.p[base].tree, &g->commits.p[ac->at].tree)) {
-		ac->done = true;
+	base = sg_merge_base(g, ac->at, ac->onto);
+	if (!sg_squash(c, ac, base, &g->commits.p[ac->at].tree)) {
+		ac->done = c->res.outcome != GIT_ALREADY;
 		return 0;
 	}
-	r = sg_rescue(c, &(struct sg_rescue){ .ref = rescue_ref, .branch = ac->at }, err);
+	r = keep(c, ac, err);
 	return r < 0 ? r : follow(c, ac, err);
 }
 
@@ -52,10 +88,11 @@ static int rebase_steps(struct sg_call *c, const struct git_rebase *spec, struct
 	struct sg_accept ac = {
 		.branch = sg_branch(g, spec->branch),
 		.target = sg_branch(g, spec->target),
+		.kept = sg_ref_make(g, spec->rescue_ref),
 		.key = sg_name(&g->keys, spec->key),
 	};
-	struct sg_wt *holder;
-	int r;
+	uint32_t since;
+	int r = 0;
 
 	if (c->wt)
 		c->wt->lock = false;
@@ -63,21 +100,21 @@ static int rebase_steps(struct sg_call *c, const struct git_rebase *spec, struct
 		return sg_target_missing(g, spec->target, err);
 	ac.at = sg_hold(c, sg_commit_ref(g, ac.branch->commit));
 	ac.onto = sg_hold(c, sg_commit_ref(g, ac.target->commit));
-	ac.commit = sg_key_search(g, ac.key, ac.onto, 0);
-	if (ac.commit) {
+	ac.keep = ac.kept->commit;
+	since = ac.keep ? ac.keep : ac.at;
+	ac.commit = sg_key_search(g, ac.key, ac.onto, since ? sg_merge_base(g, since, ac.onto) : 0);
+	if (ac.commit)
 		c->res.outcome = GIT_ALREADY;
-		c->res.commit = sg_oid(c->a, ac.commit);
-		return 0;
-	}
-	r = sg_may_begin(c, &ac, err);
-	if (r < 0 || !sg_holder_ready(c, &ac, &holder))
+	else
+		r = make(c, &ac, err);
+	if (r < 0 || ac.done)
 		return r;
-	r = make(c, &ac, spec->rescue_ref, err);
-	if (r == 0 && !ac.done) {
-		c->res.commit = sg_oid(c->a, ac.commit);
-		c->res.base = sg_oid(c->a, ac.onto);
-	}
-	return r;
+	c->res.commit = sg_oid(c->a, ac.commit);
+	c->res.base = sg_oid(c->a, ac.onto);
+	c->res.rescue_ref = (str){ 0 };
+	if (c->res.outcome == GIT_OK || ac.keep)
+		c->res.rescue_ref = arena_str(c->a, spec->rescue_ref);
+	return 0;
 }
 
 int simgit_rebase(struct simgit *g, const struct git_rebase *spec, int steps, struct arena *a,
@@ -99,6 +136,20 @@ int simgit_rebase(struct simgit *g, const struct git_rebase *spec, int steps, st
 
 /* advance */
 
+/* Of a candidate that is not next on the target, and of one that is gone. */
+static void not_next(struct sg_call *c, struct sg_accept *ac)
+{
+	struct simgit *g = c->g;
+	uint32_t since = ac->commit ? sg_merge_base(g, ac->commit, ac->onto) : 0;
+	uint32_t found = sg_key_search(g, ac->key, ac->onto, since);
+
+	c->res.outcome = found ? GIT_ALREADY : GIT_MOVED;
+	if (found)
+		c->res.commit = sg_oid(c->a, found);
+	if (!ac->commit)
+		c->res.detail = STR("the candidate is not in the repository any more");
+}
+
 static int advance_steps(struct sg_call *c, const struct git_advance *spec, struct ov_err *err)
 {
 	struct simgit *g = c->g;
@@ -107,27 +158,20 @@ static int advance_steps(struct sg_call *c, const struct git_advance *spec, stru
 		.key = sg_name(&g->keys, spec->key),
 		.commit = sg_commit_known(g, spec->candidate),
 	};
-	struct sg_wt *holder;
-	uint32_t found;
 	int r;
 
+	if (c->wt)
+		c->wt->lock = false;
 	if (!ac.target->commit)
 		return sg_target_missing(g, spec->target, err);
 	ac.onto = sg_hold(c, sg_commit_ref(g, ac.target->commit));
-	found = sg_key_search(g, ac.key, ac.onto, 0);
-	if (found) {
-		c->res.outcome = GIT_ALREADY;
-		c->res.commit = sg_oid(c->a, found);
-		return 0;
-	}
-	if (!ac.commit)
-		return ov_fail(err, OV_ENOTFOUND, "commit " STR_FMT " does not exist",
-				STR_ARG(spec->candidate));
-	sg_hold(c, sg_commit_ref(g, ac.commit));
-	if (!sg_holder_ready(c, &ac, &holder))
-		return 0;
-	if (g->commits.p[ac.commit].parent[0] != ac.onto) {
-		c->res.outcome = GIT_MOVED;
+	if (ac.commit)
+		sg_hold(c, sg_commit_ref(g, ac.commit));
+	if (ac.commit && g->commits.p[ac.commit].key != ac.key)
+		return ov_fail(err, OV_EINVALID, "commit " STR_FMT " is no candidate for " STR_FMT,
+				STR_ARG(spec->candidate), STR_ARG(spec->key));
+	if (!ac.commit || g->commits.p[ac.commit].parent[0] != ac.onto) {
+		not_next(c, &ac);
 		return 0;
 	}
 	r = sg_forward(c, &ac, err);
@@ -144,6 +188,9 @@ int simgit_advance(struct simgit *g, const struct git_advance *spec, int steps, 
 
 	if (r == 0)
 		r = sg_check_key(spec->key, err);
+	if (r == 0 && !git_oid_valid(spec->candidate))
+		r = ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is no commit",
+				STR_ARG(spec->candidate));
 	if (r == 0)
 		r = advance_steps(&c, spec, err);
 	/* Nothing that comes after the target moved makes it a failure. */

@@ -84,6 +84,7 @@ static bool force(struct simgit *g, const struct git_accept *spec, bool part)
 	c = sg_commit_new(g, &t, &target->commit, 1);
 	sg_key_note(g, sg_name(&g->keys, spec->key), c);
 	g->commits.p[c].of = from;
+	g->commits.p[c].of_base = base;
 	sg_ref_set(g, kept, from);
 	if (!holder || sg_move(g, holder, &g->commits.p[target->commit].tree, &t))
 		sg_ref_set(g, target, c);

@@ -149,12 +149,11 @@ bool simgit_user_intact(struct simgit *g, struct buf *ret_why)
 
 static bool whole(struct simgit *g, uint32_t commit)
 {
-	uint32_t tip = g->commits.p[commit].of, onto = g->commits.p[commit].parent[0], base;
+	uint32_t tip = g->commits.p[commit].of, base = g->commits.p[commit].of_base;
 	bool ok = tip && g->commits.p[tip].refs;
 
 	if (!ok)
 		return false;
-	base = sg_merge_base(g, tip, onto);
 	sg_diff(g, &g->commits.p[base].tree, &g->commits.p[tip].tree, &g->diff);
 	for (size_t i = 0; i < g->diff.n; i++)
 		ok = ok &&

@@ -76,6 +76,49 @@ static int call_accept(struct model *m)
 	return accepted(m, "A_1");
 }
 
+/* Both parts: a candidate that is not told is made again, or found. */
+static int call_parts(struct model *m)
+{
+	return accepted_in_parts(m, "A_1");
+}
+
+static int call_pick(struct model *m)
+{
+	struct git_pick spec = { .path = STR(TREE),
+		.target = STR("main"),
+		.key = STR("A_1"),
+		.rescue_ref = STR(RESCUE) };
+
+	return simgit_pick(m->g, &spec, steps_of(m), &m->arena, &m->res, &m->err);
+}
+
+static int call_revert(struct model *m)
+{
+	struct simgit_accepted ac;
+	struct git_revert spec = { .target = STR("main"), .key = STR("A_1") };
+
+	simgit_accepted(m->g, STR("A_1"), &m->arena, &ac);
+	spec.commit = ac.commit;
+	return simgit_revert(m->g, &spec, steps_of(m), &m->arena, &m->res, &m->err);
+}
+
+static void prepare_accepted(struct model *m)
+{
+	work(m);
+	assert_int_equal(accepted_in_parts(m, "A_1"), 0);
+	simgit_user_write(m->g, STR("f2"));
+	simgit_user_commit(m->g);
+}
+
+/* Something new lies where the target has a file. */
+static void prepare_in_the_way(struct model *m)
+{
+	work(m);
+	simgit_user_write(m->g, STR("built"));
+	simgit_user_commit(m->g);
+	write_file(m, "built");
+}
+
 static void judge_ensured(struct model *m)
 {
 	assert_true(simgit_clean(m->g, STR(TREE)));
@@ -112,6 +155,29 @@ static void judge_accepted(struct model *m)
 	assert_int_equal(at(m, "refs/heads/" BRANCH, "new"), at(m, "refs/heads/main", "new"));
 }
 
+static void judge_picked(struct model *m)
+{
+	struct simgit_accepted ac;
+
+	simgit_accepted(m->g, STR("A_1"), &m->arena, &ac);
+	assert_int_equal(ac.count, 1);
+	assert_true(ac.whole);
+	assert_true(at(m, "refs/heads/main", "loose") != 0);
+	assert_int_equal(at(m, "refs/heads/main", "f2"), 0);
+	assert_true(in_tree(m, TREE, "loose") != 0); /* it is as it was */
+}
+
+static void judge_reverted(struct model *m)
+{
+	struct simgit_accepted ac;
+
+	simgit_accepted(m->g, STR("A_1"), &m->arena, &ac);
+	assert_int_equal(ac.count, 1);
+	assert_int_equal(at(m, "refs/heads/main", "new"), 0);
+	assert_int_equal(at(m, "refs/heads/main", "f1"), ac.change[0].before);
+	assert_true(simgit_clean(m->g, STR(REPO)));
+}
+
 static void judge_restored(struct model *m)
 {
 	assert_true(in_tree(m, TREE, "f2") != 0);
@@ -137,6 +203,11 @@ static const struct scene scenes[] = {
 	{ "harvest, half a merge", prepare_merging, call_harvest, judge_harvested },
 	{ "accept", work, call_accept, judge_accepted },
 	{ "accept, the user elsewhere", prepare_elsewhere, call_accept, judge_accepted },
+	{ "rebase and advance", work, call_parts, judge_accepted },
+	{ "rebase and advance, the user elsewhere", prepare_elsewhere, call_parts, judge_accepted },
+	{ "rebase and advance, a file in the way", prepare_in_the_way, call_parts, judge_accepted },
+	{ "pick", prepare_mess, call_pick, judge_picked },
+	{ "revert", prepare_accepted, call_revert, judge_reverted },
 	{ "restore", prepare_mess, restore, judge_restored },
 	{ "remove", work, removed, judge_removed },
 	{ "remove, a mess", prepare_mess, removed, judge_removed },
@@ -191,8 +262,10 @@ enum { WORKERS = 4, PATHS = 40 };
 
 struct worker {
 	char path[64], branch[64], key[32], run[32], rescue[80];
+	char aside[96]; /* where a rebase keeps what was */
+	char candidate[72];
 	str base;
-	int task, phase; /* 0: to be ensured, 1: worked on, 2: to be accepted */
+	int task, phase; /* 0: to be ensured, 1: worked on, 2: to be accepted, 3: to advance */
 	bool told;       /* the acceptance was */
 };
 
@@ -292,6 +365,15 @@ static int call_phase(struct storm *s, struct worker *w)
 		.branch = str_from(w->branch),
 		.target = STR("main"),
 		.key = str_from(w->key) };
+	struct git_rebase re = { .path = ac.path,
+		.branch = ac.branch,
+		.target = ac.target,
+		.key = ac.key,
+		.rescue_ref = str_from(w->aside) };
+	struct git_advance ad = { .path = ac.path,
+		.target = ac.target,
+		.candidate = str_from(w->candidate),
+		.key = ac.key };
 	int steps = any_steps(s);
 
 	switch (w->phase) {
@@ -299,7 +381,12 @@ static int call_phase(struct storm *s, struct worker *w)
 	case 1:
 		return simgit_harvest(m->g, en.path, w->base, en.rescue_ref, steps, &m->arena,
 				&m->res, &m->err);
-	default: return simgit_accept(m->g, &ac, steps, &m->arena, &m->res, &m->err);
+	case 2:
+		/* Every other one is made in parts. */
+		if (w->task % 2)
+			return simgit_accept(m->g, &ac, steps, &m->arena, &m->res, &m->err);
+		return simgit_rebase(m->g, &re, steps, &m->arena, &m->res, &m->err);
+	default: return simgit_advance(m->g, &ad, steps, &m->arena, &m->res, &m->err);
 	}
 }
 
@@ -313,6 +400,7 @@ static void next_task(struct worker *w, size_t i)
 	snprintf(w->key, sizeof(w->key), "A_%zu_%d", i, w->task);
 	snprintf(w->run, sizeof(w->run), "R_%zu_%d", i, w->task);
 	snprintf(w->rescue, sizeof(w->rescue), "refs/overseer/rescue/w%zu/%d", i, w->task);
+	snprintf(w->aside, sizeof(w->aside), "%s-rebase", w->rescue);
 }
 
 static void check_accepted(struct storm *s, const struct worker *w)
@@ -343,7 +431,11 @@ static void we_act(struct storm *s, size_t i)
 	}
 	if (w->phase == 0)
 		w->base = arena_str(&s->names, s->m.res.base);
-	if (w->phase++ < 2)
+	if (w->phase == 2 && w->task % 2 == 0 && s->m.res.outcome == GIT_OK)
+		snprintf(w->candidate, sizeof(w->candidate), STR_FMT, STR_ARG(s->m.res.commit));
+	else if (w->phase >= 2)
+		w->phase = 3;
+	if (w->phase++ < 3)
 		return;
 	s->outcomes[s->m.res.outcome]++;
 	w->told = s->m.res.outcome == GIT_OK || s->m.res.outcome == GIT_ALREADY;
@@ -354,6 +446,31 @@ static void we_act(struct storm *s, size_t i)
 		w->phase = 1;
 }
 
+/* A person takes what is in a worktree right now, or takes back what is on the target. */
+static void person_acts(struct storm *s, struct worker *w)
+{
+	struct model *m = &s->m;
+	struct simgit_accepted ac;
+	str key = arena_printf(&m->arena, "P_%s", w->key);
+	struct git_pick pick = { .path = str_from(w->path),
+		.target = STR("main"),
+		.key = key,
+		.rescue_ref = arena_printf(&m->arena, "%s-pick", w->rescue) };
+	struct git_revert back = { .target = STR("main"), .key = key };
+	int steps = any_steps(s);
+
+	simgit_accepted(m->g, key, &m->arena, &ac);
+	back.commit = ac.commit;
+	if (!ac.count)
+		simgit_pick(m->g, &pick, steps, &m->arena, &m->res, &m->err);
+	else
+		simgit_revert(m->g, &back, steps, &m->arena, &m->res, &m->err);
+	simgit_accepted(m->g, key, &m->arena, &ac);
+	if (ac.count > 1 || (ac.count && !ac.whole))
+		fail_msg(STR_FMT " is %zu times on the target, or a part of it", STR_ARG(key),
+				ac.count);
+}
+
 static void storm_step(struct storm *s)
 {
 	size_t what = rng_below(&s->rng, 10), i = rng_below(&s->rng, WORKERS);
@@ -362,6 +479,8 @@ static void storm_step(struct storm *s)
 		agent_acts(s, &s->worker[i]);
 	else if (what < 6)
 		user_acts(s);
+	else if (what == 6 && rng_below(&s->rng, 4) == 0)
+		person_acts(s, &s->worker[i]);
 	else
 		we_act(s, i);
 	check_accepted(s, &s->worker[i]);
