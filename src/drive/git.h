@@ -25,7 +25,7 @@ enum git_outcome {
 	GIT_OK,
 	GIT_ALREADY,    /* accept: this key is on the target branch already */
 	GIT_NO_CHANGES, /* accept: nothing to squash */
-	GIT_CONFLICT, /* accept: the rebase conflicts; it was aborted, the worktree is as before */
+	GIT_CONFLICT,   /* accept: it conflicts with the target; nothing was changed */
 	/*
 	 * accept: the checkout that has the target branch is not clean, is being rebased, is locked by
 	 * another git, or has untracked files in the way; it was not touched. Try again later.
@@ -114,12 +114,15 @@ void git_accept(struct git *g, const struct git_accept *spec, git_done_fn *done,
 /*
  * The parts of an accept, for work that is checked between its rebase and the move of the target.
  *
- * rebase: fast-forwards the target from `remote` first, where that is given; then rebases and
- * squashes by a merge of trees, as git_accept, into one commit on the target's head: the candidate.
- * The branch's commits as they were are kept under rescue_ref, then branch and worktree follow to
- * the candidate. GIT_OK: commit is the candidate, base the target's head. GIT_ALREADY: commit is on
+ * rebase: fast-forwards the target from `remote` first, where that is given and has the branch (a
+ * remote that cannot be reached or has gone another way is an error); then rebases and squashes by a
+ * merge of trees, as git_accept, into one commit on the target's head: the candidate. The branch's
+ * commits as they were are kept under rescue_ref, then branch and worktree follow to the candidate.
+ * New files that are in the way there are rescued, too; others stay. Repeated, it finds the candidate
+ * that it made. GIT_OK: commit is the candidate, base the target's head. GIT_ALREADY: commit is on
  * the target. GIT_NO_CHANGES, GIT_CONFLICT: nothing was changed. GIT_DIRTY: the checkout of the
- * target is not clean, so that an advance would have to wait anyway.
+ * target is not clean, so that an advance would have to wait anyway. GIT_MOVED: somebody moved the
+ * target just when it was brought up to date.
  */
 struct git_rebase {
 	str path, branch, target;
@@ -131,7 +134,8 @@ struct git_rebase {
 void git_rebase(struct git *g, const struct git_rebase *spec, git_done_fn *done, void *user);
 /*
  * Moves the target to the candidate, fast-forward only, and the checkout that has it, if that is
- * clean. GIT_OK, GIT_ALREADY, GIT_DIRTY, GIT_MOVED: the target is no longer the candidate's parent.
+ * clean. GIT_OK, GIT_ALREADY (commit is what carries the key there), GIT_DIRTY, GIT_MOVED: the
+ * target is no longer the candidate's parent, or the candidate is gone: rebase again.
  * With `push` the target is pushed to the remote; that it could not be is in .detail, no failure.
  */
 struct git_advance {
@@ -142,7 +146,8 @@ struct git_advance {
 void git_advance(struct git *g, const struct git_advance *spec, git_done_fn *done, void *user);
 /*
  * Takes `commit` back by one commit on the head of the target, once per key ("Overseer-Revert: KEY").
- * GIT_OK, GIT_ALREADY, GIT_CONFLICT, GIT_DIRTY, GIT_MOVED as above.
+ * GIT_OK; GIT_ALREADY: done before, or nothing of it is left there; GIT_CONFLICT, GIT_DIRTY,
+ * GIT_MOVED as above. A commit that is not on the target is an error.
  */
 struct git_revert {
 	str target, commit, message, key;
@@ -150,13 +155,17 @@ struct git_revert {
 void git_revert(struct git *g, const struct git_revert *spec, git_done_fn *done, void *user);
 /*
  * Puts all that is in a worktree now (commits, index, untracked files) onto the target as one commit,
- * and leaves the worktree as it is. Outcomes as of git_accept.
+ * and leaves the worktree as it is; a run may be at work there. What was picked is under rescue_ref.
+ * Outcomes as of git_accept; unresolved conflicts in the worktree are an error.
  */
 struct git_pick {
 	str path, target, message, key, rescue_ref;
 };
 void git_pick(struct git *g, const struct git_pick *spec, git_done_fn *done, void *user);
-/* Would these two commits or branches conflict? GIT_OK, or GIT_CONFLICT with the files. Takes no lock. */
+/*
+ * Would these two commits or branches conflict? GIT_OK, or GIT_CONFLICT with the files. Waits for no
+ * other call, takes no lock, and leaves nothing in the repository.
+ */
 void git_predict(struct git *g, str a, str b, git_done_fn *done, void *user);
 /* Rescues what no other ref keeps, then removes the worktree and its branch. Absent is fine. */
 void git_remove(struct git *g, str path, str rescue_ref, git_done_fn *done, void *user);

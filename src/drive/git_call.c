@@ -13,7 +13,11 @@
  * Commands that only look, and those that may have to check out a large tree. The first bound is
  * generous too: a cold page cache on a busy disk is no reason to give up.
  */
-enum { READ_TIMEOUT_MS = 120 * 1000, WRITE_TIMEOUT_MS = 30 * 60 * 1000 };
+enum {
+	READ_TIMEOUT_MS = 120 * 1000,
+	NET_TIMEOUT_MS = 120 * 1000,
+	WRITE_TIMEOUT_MS = 30 * 60 * 1000
+};
 enum { ORPHAN_POLL_MS = 20, ORPHAN_WAIT_MS = 10 * 60 * 1000 };
 enum { OUTPUT_MAX = 64 << 20 };
 
@@ -43,6 +47,7 @@ void git_call_free(struct git_call *c)
 	list_remove(&c->node);
 	if (c->job)
 		job_abandon(c->job);
+	git_predict_done(c);
 	loop_source_free(c->wake);
 	loop_source_free(c->child_end);
 	git_child_done(&c->child);
@@ -70,6 +75,8 @@ static bool call_waits(const struct git_call *c)
 	for (const struct list *n = c->node.prev; n != &c->g->calls; n = n->prev) {
 		const struct git_call *o = list_entry(n, const struct git_call, node);
 
+		if (o->loose || c->loose)
+			continue;
 		if (strcmp(o->path, c->path) == 0 || (o->exclusive && c->exclusive))
 			return true;
 	}
@@ -206,6 +213,12 @@ static void call_job_done(void *user, const struct job_result *r)
 	struct ov_err err;
 
 	c->job = NULL;
+	if (r->timed_out && c->flags & GIT_NET) {
+		o = (struct git_out){ .code = 128,
+			.err = STR("the remote did not answer in time") };
+		call_ended(c, &o);
+		return;
+	}
 	if (r->exit.code >= 0 && !r->timed_out && !r->out_cut) {
 		call_ended(c, &o);
 		return;
@@ -256,7 +269,13 @@ static int call_spawn(struct git_call *c, struct ov_err *err)
 	spec.proc.argv = c->argv.p;
 	spec.proc.env = c->env.p;
 	spec.proc.cwd = c->cwd;
-	spec.timeout_ms = c->flags & GIT_READS ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS;
+	spec.timeout_ms = WRITE_TIMEOUT_MS;
+	if (c->flags & GIT_READS)
+		spec.timeout_ms = READ_TIMEOUT_MS;
+	if (c->flags & GIT_NET) {
+		spec.timeout_ms = NET_TIMEOUT_MS;
+		spec.proc.new_session = true; /* no terminal to ask at */
+	}
 	return job_start(c->g->loop, &spec, call_job_done, c, &c->job, err);
 }
 

@@ -21,7 +21,7 @@ struct job;
 struct loop_source;
 struct git_call;
 
-enum { GIT_DEPTH = 3, GIT_MAX_WORKTREES = 4096, GIT_FILE_MAX = 1 << 20 };
+enum { GIT_DEPTH = 5, GIT_MAX_WORKTREES = 4096, GIT_FILE_MAX = 1 << 20 };
 
 struct git {
 	struct loop *loop;
@@ -99,6 +99,7 @@ enum git_where {
 enum git_flag {
 	GIT_READS = 1,      /* takes no optional locks; short timeout */
 	GIT_TEMP_INDEX = 2, /* with the temporary index in place of the real one */
+	GIT_NET = 8,        /* talks to a remote: asks nobody anything */
 	GIT_WHOLE = 4,      /* never cut short by us: it changes the user's checkout, or refs */
 };
 
@@ -130,6 +131,7 @@ struct git_call {
 	 * worktrees, since git fails on one that another git is just registering.
 	 */
 	bool exclusive;
+	bool loose; /* only reads objects: waits for nobody, and nobody for it */
 	int64_t waited_ms;
 	struct ov_err refused; /* the arguments were wrong; reported from the loop */
 
@@ -149,6 +151,9 @@ struct git_call {
 	/* what was asked for */
 	const char *path;
 	str branch, target, start, rescue_ref, message, base, key, author_name, author_email;
+	str remote;
+	const char *trailer; /* whose value is the key */
+	bool push;
 
 	/* what was found out */
 	const char *admin;      /* the worktree's own git directory, or NULL: not registered */
@@ -156,13 +161,19 @@ struct git_call {
 	bool no_name, no_email; /* none is configured: ours is given */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool fresh;                    /* ensure: the worktree is new, or never was complete */
-	bool ok;                       /* the answer of the last yes-or-no step */
-	size_t unfinished_at;          /* how far git_unfinished.c came in its table */
+	bool forced;          /* rebase: an earlier one was cut off while the worktree followed */
+	bool keeps;           /* rebase: the ref holds the branch already */
+	bool forwarded;       /* the target was brought up to date from the remote */
+	bool plain_ssh;       /* no other way to call ssh is configured */
+	bool ok;              /* the answer of the last yes-or-no step */
+	size_t unfinished_at; /* how far git_unfinished.c came in its table */
 	str head, head_tree, head_ref; /* of the worktree; head_ref empty: detached */
 	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
 	str merge_base, tree, commit;
-	str kept_ref;       /* accept: keeps the branch as it was before the squash */
-	const char *holder; /* accept: the worktree that has the target checked out, or NULL */
+	str side; /* what is merged with the target: the branch, or a commit made for that */
+	const char *objects; /* predict: where its objects go, or NULL */
+	str kept_ref;        /* accept: keeps the branch as it was before the squash */
+	const char *holder;  /* accept: the worktree that has the target checked out, or NULL */
 	VEC(const char *) nested; /* repositories inside the worktree that are not part of it */
 	struct git_rescue_state rescue;
 };

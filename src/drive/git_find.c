@@ -107,6 +107,18 @@ int git_find_required(struct git_call *c, struct ov_err *err)
 	return GIT_SKIP;
 }
 
+int git_find_any(struct git_call *c, struct ov_err *err)
+{
+	int r = git_find(c, err);
+
+	if (r < 0)
+		return r;
+	if (!c->admin)
+		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path,
+				c->g->repo);
+	return GIT_SKIP;
+}
+
 bool git_admin_has(struct git_call *c, const char *name)
 {
 	return file_exists(path_join(&c->arena, c->admin, name));
@@ -144,6 +156,11 @@ static void drop_lock(struct git_call *c, const char *lock)
 		unlink(lock); /* if that fails, git says so */
 }
 
+void git_drop_ref_lock(struct git_call *c, str ref)
+{
+	drop_lock(c, arena_printf(&c->arena, "%s/" STR_FMT ".lock", c->g->common, STR_ARG(ref)).p);
+}
+
 /*
  * Left by a git that was killed. The worktree and the refs are ours alone, the run there has ended
  * and no child of an earlier daemon lives, so a lock that is older than this call is nobody's.
@@ -157,15 +174,9 @@ void git_drop_locks(struct git_call *c)
 	drop_lock(c, path_join(a, c->admin, "index.lock"));
 	drop_lock(c, path_join(a, c->admin, "HEAD.lock"));
 	if (c->branch.n)
-		drop_lock(c,
-				arena_printf(a, "%s/refs/heads/" STR_FMT ".lock", c->g->common,
-						STR_ARG(c->branch))
-						.p);
+		git_drop_ref_lock(c, arena_printf(a, "refs/heads/" STR_FMT, STR_ARG(c->branch)));
 	if (c->rescue_ref.n)
-		drop_lock(c,
-				arena_printf(a, "%s/" STR_FMT ".lock", c->g->common,
-						STR_ARG(c->rescue_ref))
-						.p);
+		git_drop_ref_lock(c, c->rescue_ref);
 }
 
 int git_move_aside(struct git_call *c, const char *what, struct ov_err *err)

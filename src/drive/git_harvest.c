@@ -309,10 +309,7 @@ void git_harvest(struct git *g, str path, str base, str rescue_ref, str message,
 	if (base.n && !git_oid_valid(base))
 		r = ov_fail(&err, OV_EINVALID, "base \"" STR_FMT "\" is not a commit's name",
 				STR_ARG(base));
-	else if (!git_ref_valid(rescue_ref) || !str_starts(rescue_ref, STR("refs/overseer/")))
-		r = ov_fail(&err, OV_EINVALID,
-				"rescue ref \"" STR_FMT
-				"\" must be a valid name under refs/overseer/",
-				STR_ARG(rescue_ref));
+	else
+		r = git_rescue_ref_check(rescue_ref, &err);
 	git_call_start(c, harvest_steps, r, &err);
 }

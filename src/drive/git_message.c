@@ -6,8 +6,6 @@
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 
-#define TRAILER "Overseer-Accept: "
-
 static bool starts_fold(str s, str prefix)
 {
 	return s.n >= prefix.n && strncasecmp(s.p, prefix.p, prefix.n) == 0;
@@ -22,6 +20,7 @@ static bool line_dropped(str line)
 		STR_INIT("generated-by:"),
 		STR_INIT("generated with "),
 		STR_INIT("overseer-accept:"),
+		STR_INIT("overseer-revert:"),
 	};
 	str s = str_trim(line);
 
@@ -66,7 +65,7 @@ static bool ends_in_trailers(str message)
 	return true;
 }
 
-str git_message_squash(struct arena *a, str message, str fallback, str key)
+str git_message_squash(struct arena *a, str message, str fallback, const char *trailer, str key)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
@@ -90,6 +89,6 @@ str git_message_squash(struct arena *a, str message, str fallback, str key)
 		buf_addc(&b, '\n');
 	}
 	text = b.n ? buf_str(&b) : arena_printf(a, STR_FMT "\n", STR_ARG(fallback));
-	return arena_printf(a, STR_FMT "%s" TRAILER STR_FMT "\n", STR_ARG(text),
-			ends_in_trailers(str_trim(text)) ? "" : "\n", STR_ARG(key));
+	return arena_printf(a, STR_FMT "%s%s: " STR_FMT "\n", STR_ARG(text),
+			ends_in_trailers(str_trim(text)) ? "" : "\n", trailer, STR_ARG(key));
 }

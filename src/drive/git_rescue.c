@@ -18,6 +18,16 @@
 
 #define TEMP_PREFIX "overseer-rescue-"
 
+int git_rescue_ref_check(str ref, struct ov_err *err)
+{
+	if (!str_starts(ref, STR("refs/overseer/")) || !git_ref_valid(ref))
+		return ov_fail(err, OV_EINVALID,
+				"rescue ref \"" STR_FMT
+				"\" must be a valid name under refs/overseer/",
+				STR_ARG(ref));
+	return 0;
+}
+
 void git_rescue_prepare(struct git_call *c, str ref, str message)
 {
 	static const char *const files[] = {

@@ -22,6 +22,8 @@ bool git_orphan_alive(const char *path);
 int git_find(struct git_call *c, struct ov_err *err);
 /* A step: as above, for a worktree that has to exist and is not the user's checkout. */
 int git_find_required(struct git_call *c, struct ov_err *err);
+/* A step: as above, for any registered one, where somebody may be at work: no lock is dropped. */
+int git_find_any(struct git_call *c, struct ov_err *err);
 bool git_is_checkout(const struct git_call *c); /* is c->path the user's checkout? */
 bool git_admin_has(struct git_call *c, const char *name);
 /* One-line file in the admin folder; empty when absent. */
@@ -29,6 +31,7 @@ str git_admin_line(struct git_call *c, const char *name);
 /* The commits named by a file in the admin folder (MERGE_HEAD), added to c->rescue.extra. */
 void git_admin_commits(struct git_call *c, const char *name);
 void git_drop_locks(struct git_call *c);
+void git_drop_ref_lock(struct git_call *c, str ref); /* of a ref that is ours alone */
 /* Renames `what` to a free name beside c->path; nothing is removed. */
 int git_move_aside(struct git_call *c, const char *what, struct ov_err *err);
 /* Is the branch (full ref) in the middle of a rebase in any worktree? */
@@ -51,6 +54,7 @@ void git_holder_parse(struct git_call *c, str list, str branch);
 extern const struct git_step git_rescue_steps[];
 /* Names what has to be kept; the table then keeps it under `ref`, or finds nothing to keep. */
 void git_rescue_prepare(struct git_call *c, str ref, str message);
+int git_rescue_ref_check(str ref, struct ov_err *err);
 void git_rescue_extra(struct git_call *c, str oid);
 void git_rescue_done(struct git_rescue_state *rs);
 void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested out */
@@ -63,5 +67,32 @@ bool git_unfinished(struct git_call *c);
 extern const struct git_step git_abort_steps[]; /* takes them back; c->unmerged must be known */
 extern const struct git_step git_quit_steps[];  /* forgets them where they are */
 
+/* git_target.c: the target branch */
+str git_target_ref(struct git_call *c);
+int git_find_ours(struct git_call *c,
+		struct ov_err *err); /* a step: the worktree, if it is there */
+int git_key_check(str key, struct ov_err *err);
+extern const struct git_step git_earlier_steps[]; /* c->key on it: GIT_ALREADY and c->commit */
+/* Ends the call with GIT_DIRTY where the target cannot be moved now. */
+extern const struct git_step git_holder_steps[];
+/*
+ * c->commit: c->side merged with the target, with c->message. Ends the call with GIT_CONFLICT; the
+ * outcome is GIT_NO_CHANGES or GIT_ALREADY, and c->commit no new one, where nothing differs.
+ */
+extern const struct git_step git_squash_steps[];
+int git_merge_judge(struct git_call *c, const struct git_out *o, struct ov_err *err);
+extern const struct git_step git_move_steps[]; /* to c->commit, or the call ends */
+
+/* git_remote.c */
+int git_remote_check(str remote, struct ov_err *err);
+/* Fast-forwards the target from c->remote, if there is one; c->forwarded says that it moved. */
+extern const struct git_step git_fetch_steps[];
+extern const struct git_step git_push_steps[]; /* c->commit as the target; a failure is .detail */
+
+/* git_predict.c */
+void git_predict_done(struct git_call *c); /* after it has left the list of calls */
+
 /* git_message.c: pure */
-str git_message_squash(struct arena *a, str message, str fallback, str key);
+#define GIT_ACCEPT "Overseer-Accept"
+#define GIT_REVERT "Overseer-Revert"
+str git_message_squash(struct arena *a, str message, str fallback, const char *trailer, str key);

@@ -257,15 +257,6 @@ static int check_ref(str ref, const char *what, struct ov_err *err)
 			STR_ARG(ref));
 }
 
-static int check_rescue_ref(str ref, struct ov_err *err)
-{
-	if (!str_starts(ref, STR("refs/overseer/")))
-		return ov_fail(err, OV_EINVALID,
-				"rescue ref \"" STR_FMT "\" must be under refs/overseer/",
-				STR_ARG(ref));
-	return check_ref(ref, "rescue ref", err);
-}
-
 void git_ensure(struct git *g, const struct git_ensure *spec, git_done_fn *done, void *user)
 {
 	struct git_call *c = git_call_new(g, "ensure", spec->path, done, user);
@@ -289,23 +280,11 @@ void git_ensure(struct git *g, const struct git_ensure *spec, git_done_fn *done,
 		r = ov_fail(&err, OV_EINVALID, "start \"" STR_FMT "\" is not a commit's name",
 				STR_ARG(spec->start));
 	if (r == 0)
-		r = check_rescue_ref(spec->rescue_ref, &err);
+		r = git_rescue_ref_check(spec->rescue_ref, &err);
 	git_call_start(c, ensure_steps, r, &err);
 }
 
 /* rescue */
-
-static int rescue_find(struct git_call *c, struct ov_err *err)
-{
-	int r = git_find(c, err);
-
-	if (r < 0)
-		return r;
-	if (!c->admin)
-		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path,
-				c->g->repo);
-	return GIT_SKIP;
-}
 
 static int rescue_prepare(struct git_call *c, struct ov_err *err _unused_)
 {
@@ -314,7 +293,7 @@ static int rescue_prepare(struct git_call *c, struct ov_err *err _unused_)
 }
 
 static const struct git_step rescue_steps[] = {
-	STEP_RUN("find the worktree", rescue_find, NULL),
+	STEP_RUN("find the worktree", git_find_any, NULL),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
 	STEP_SUB("rescue the worktree", rescue_prepare, git_rescue_steps),
 	STEP_END,
@@ -324,7 +303,7 @@ void git_rescue(struct git *g, str path, str ref, str message, git_done_fn *done
 {
 	struct git_call *c = git_call_new(g, "rescue", path, done, user);
 	struct ov_err err;
-	int r = check_rescue_ref(ref, &err);
+	int r = git_rescue_ref_check(ref, &err);
 
 	c->rescue_ref = arena_str(&c->arena, ref);
 	c->message = arena_str(&c->arena, message);
@@ -341,7 +320,7 @@ static int restore_find(struct git_call *c, struct ov_err *err)
 	if (r < 0)
 		return r;
 	git_drop_locks(c);
-	return rescue_find(c, err);
+	return git_find_any(c, err);
 }
 
 static int dirty_only(struct git_call *c, struct ov_err *err _unused_)
@@ -379,7 +358,7 @@ void git_restore(struct git *g, str path, str rescue_ref, git_done_fn *done, voi
 {
 	struct git_call *c = git_call_new(g, "restore", path, done, user);
 	struct ov_err err;
-	int r = check_rescue_ref(rescue_ref, &err);
+	int r = git_rescue_ref_check(rescue_ref, &err);
 
 	c->rescue_ref = arena_str(&c->arena, rescue_ref);
 	c->message = arena_printf(&c->arena, "Rescue of %s before it is restored", c->path);
@@ -466,7 +445,7 @@ void git_remove(struct git *g, str path, str rescue_ref, git_done_fn *done, void
 {
 	struct git_call *c = git_call_new(g, "remove", path, done, user);
 	struct ov_err err;
-	int r = check_rescue_ref(rescue_ref, &err);
+	int r = git_rescue_ref_check(rescue_ref, &err);
 
 	c->exclusive = true;
 	c->rescue_ref = arena_str(&c->arena, rescue_ref);

@@ -47,7 +47,20 @@ check_command = "test -e README"
 snapshot_every = 40
 """
 # The daemon removes no worktree; tests/git cuts that off at every turn of the loop.
-ELSEWHERE = {"git-remove-rescued", "git-remove-branch"}
+ELSEWHERE = {
+    "git-advance-moved",
+    "git-advance-pushed",
+    "git-pick-moved",
+    "git-pick-squashed",
+    "git-rebase-fetched",
+    "git-rebase-followed",
+    "git-rebase-kept",
+    "git-rebase-squashed",
+    "git-remove-branch",
+    "git-remove-rescued",
+    "git-revert-made",
+    "git-revert-moved",
+}
 
 
 def demo_points():

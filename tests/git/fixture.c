@@ -194,6 +194,68 @@ void start_accept(struct fixture *f, const char *branch, const char *key, const 
 	git_accept(f->git, &spec, on_done, ret);
 }
 
+void start_rebase(struct fixture *f, const char *branch, const char *key, const char *remote,
+		struct answer *ret)
+{
+	char ref[128];
+	struct git_rebase spec = {
+		.path = str_from(f->tree),
+		.branch = str_from(branch),
+		.target = STR("main"),
+		.remote = str_from(remote),
+		.message = STR("Task"),
+		.key = str_from(key),
+	};
+
+	snprintf(ref, sizeof(ref), "refs/overseer/rescue/%s", key);
+	spec.rescue_ref = str_from(ref);
+	*ret = (struct answer){ 0 };
+	git_rebase(f->git, &spec, on_done, ret);
+}
+
+void start_advance(struct fixture *f, const char *candidate, const char *key, const char *remote,
+		struct answer *ret)
+{
+	struct git_advance spec = {
+		.path = str_from(f->tree),
+		.target = STR("main"),
+		.candidate = str_from(candidate),
+		.key = str_from(key),
+		.remote = str_from(remote),
+		.push = true,
+	};
+
+	*ret = (struct answer){ 0 };
+	git_advance(f->git, &spec, on_done, ret);
+}
+
+void start_revert(struct fixture *f, const char *commit, const char *key, struct answer *ret)
+{
+	struct git_revert spec = {
+		.target = STR("main"),
+		.commit = str_from(commit),
+		.message = STR("Take it back"),
+		.key = str_from(key),
+	};
+
+	*ret = (struct answer){ 0 };
+	git_revert(f->git, &spec, on_done, ret);
+}
+
+void start_pick(struct fixture *f, const char *key, struct answer *ret)
+{
+	struct git_pick spec = {
+		.path = str_from(f->tree),
+		.target = STR("main"),
+		.message = STR("Picked"),
+		.key = str_from(key),
+		.rescue_ref = STR("refs/overseer/rescue/pick"),
+	};
+
+	*ret = (struct answer){ 0 };
+	git_pick(f->git, &spec, on_done, ret);
+}
+
 void start_remove(struct fixture *f, const char *ref, struct answer *ret)
 {
 	*ret = (struct answer){ 0 };
@@ -236,6 +298,47 @@ struct answer accept_key(struct fixture *f, const char *branch, const char *key)
 
 	start_accept(f, branch, key, "Do the task\n\nAnd say why.", &a);
 	return waited(f, &a, "accept");
+}
+
+struct answer rebase(struct fixture *f, const char *branch, const char *key)
+{
+	struct answer a;
+
+	start_rebase(f, branch, key, "", &a);
+	return waited(f, &a, "rebase");
+}
+
+struct answer advance(struct fixture *f, const char *candidate, const char *key)
+{
+	struct answer a;
+
+	start_advance(f, candidate, key, "", &a);
+	return waited(f, &a, "advance");
+}
+
+struct answer revert(struct fixture *f, const char *commit, const char *key)
+{
+	struct answer a;
+
+	start_revert(f, commit, key, &a);
+	return waited(f, &a, "revert");
+}
+
+struct answer pick(struct fixture *f, const char *key)
+{
+	struct answer a;
+
+	start_pick(f, key, &a);
+	return waited(f, &a, "pick");
+}
+
+struct answer predict(struct fixture *f, const char *a, const char *b)
+{
+	struct answer ret = { 0 };
+
+	git_predict(f->git, str_from(a), str_from(b), on_done, &ret);
+	finish(f, &ret);
+	return ret;
 }
 
 struct answer rescue(struct fixture *f, const char *path, const char *ref)

@@ -45,6 +45,13 @@ void start_ensure_at(struct fixture *f, const char *branch, const char *start, c
 void start_harvest(struct fixture *f, const char *base, const char *ref, struct answer *ret);
 void start_accept(struct fixture *f, const char *branch, const char *key, const char *message,
 		struct answer *ret);
+/* Keeps at refs/overseer/rescue/KEY; the message is "Task". */
+void start_rebase(struct fixture *f, const char *branch, const char *key, const char *remote,
+		struct answer *ret);
+void start_advance(struct fixture *f, const char *candidate, const char *key, const char *remote,
+		struct answer *ret);
+void start_revert(struct fixture *f, const char *commit, const char *key, struct answer *ret);
+void start_pick(struct fixture *f, const char *key, struct answer *ret);
 void start_restore(struct fixture *f, const char *ref, struct answer *ret);
 void start_remove(struct fixture *f, const char *ref, struct answer *ret);
 /* Turns the loop until the answer is there. */
@@ -54,6 +61,11 @@ void finish(struct fixture *f, struct answer *a);
 struct answer ensure(struct fixture *f, const char *branch);
 struct answer harvest(struct fixture *f, const char *base);
 struct answer accept_key(struct fixture *f, const char *branch, const char *key);
+struct answer rebase(struct fixture *f, const char *branch, const char *key);
+struct answer advance(struct fixture *f, const char *candidate, const char *key);
+struct answer revert(struct fixture *f, const char *commit, const char *key);
+struct answer pick(struct fixture *f, const char *key);
+struct answer predict(struct fixture *f, const char *a, const char *b); /* may fail: see r */
 struct answer rescue(struct fixture *f, const char *path, const char *ref);
 struct answer restore(struct fixture *f, const char *ref);
 struct answer remove_tree(struct fixture *f);

@@ -2,7 +2,7 @@
  * The daemon ends in the middle of a call: after every number of turns of the loop the handle is
  * closed (which kills what is running), opened again, and the call repeated. In the end it must be
  * as if nothing had happened: one commit on the target, nothing lost. With OV_SOAK every number of
- * turns is tried, otherwise every fifth.
+ * turns is tried, otherwise every ninth.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static bool turn(struct fixture *f, struct answer *a, int n)
 
 static int stride(void)
 {
-	return getenv("OV_SOAK") ? 1 : 5;
+	return getenv("OV_SOAK") ? 1 : 9;
 }
 
 static bool cut_accept(int n, bool on_target)
@@ -70,6 +70,181 @@ TEST(accept_cut_at_every_turn)
 		n += stride();
 	assert_true(n > 15);
 	for (n = 1; !cut_accept(n, false);)
+		n += stride();
+	assert_true(n > 15);
+}
+
+/* Nothing of the agent's is lost, wherever the worktree stands. */
+static void check_kept(struct fixture *f, int n)
+{
+	if (sh_status(f, "git log --all --format=%%s | grep -qx agent") != 0)
+		fail_msg("after %d turns: the agent's commit is lost", n);
+}
+
+static bool cut_rebase(int n, bool in_the_way)
+{
+	struct fixture f;
+	struct answer a;
+	bool whole;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo w >work; git rm -q src/two; git add work; git commit -qm "
+			"agent; cd \"$R\"; mkdir t; for i in 1 2 3; do echo $i >t/$i; done; echo x "
+			">>src/one; git add -A; git commit -qm theirs");
+	if (in_the_way)
+		sh(&f, "mkdir \"$W/t\"; echo mine >\"$W/t/2\"");
+	start_rebase(&f, BRANCH, "D_1", "", &a);
+	whole = turn(&f, &a, n);
+	fixture_reopen(&f);
+	check_kept(&f, n);
+	start_rebase(&f, BRANCH, "D_1", "", &a);
+	finish(&f, &a);
+	if (a.r < 0)
+		fail_msg("after %d turns: %s", n, a.msg);
+	if (a.outcome != GIT_OK)
+		fail_msg("after %d turns: outcome %d: %s", n, (int)a.outcome, a.detail);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, a.commit, "git -C \"$W\" rev-parse HEAD");
+	assert_sh(&f, BRANCH, "git -C \"$W\" branch --show-current");
+	assert_sh(&f, "D\tsrc/two\nA\twork", "git diff --name-status main %s", a.commit);
+	sh(&f, "git log --format=%%s refs/overseer/rescue/D_1 | grep -qx agent");
+	if (in_the_way)
+		sh(&f,
+				"git rev-list --objects refs/overseer/rescue/D_1 | grep -q $(echo "
+				"mine | git hash-object --stdin)");
+	assert_sh(&f, "", "find .git -name 'overseer-*' -a ! -name overseer-worktree");
+	assert_sh(&f, "theirs", "git log -1 --format=%%s main");
+	fixture_close(&f);
+	return whole;
+}
+
+TEST(rebase_cut_at_every_turn)
+{
+	int n = 1;
+
+	while (!cut_rebase(n, false))
+		n += stride();
+	assert_true(n > 15);
+	for (n = 1; !cut_rebase(n, true);)
+		n += stride();
+	assert_true(n > 15);
+}
+
+/* The checkout of a killed git is half done: files are written, index and branch are not. */
+TEST(half_a_checkout_is_told_from_changes)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; cd \"$R\"; "
+			"echo t >t; echo x >>src/one; git add -A; git commit -qm theirs");
+	sh(&f,
+			"cd \"$W\"; git update-ref refs/overseer/rescue/D_1 HEAD; echo x "
+			">>src/one; echo t >t; admin=$(git rev-parse --git-dir); touch "
+			"\"$admin/index.lock\"; echo candidate >\"$admin/overseer-following\"");
+	a = rebase(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, "A\twork", "git diff --name-status main %s", a.commit);
+	/* The same without the note is somebody's work, and is not passed over. */
+	sh(&f, "echo y >>\"$W/src/one\"");
+	start_rebase(&f, BRANCH, "D_1", "", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_ESTATE);
+	fixture_close(&f);
+}
+
+/* Advance, then revert, each cut off and made again: both happen once. */
+static bool cut_advance(int n, bool on_target)
+{
+	struct fixture f;
+	struct answer a, b;
+	bool whole;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"git init -q --bare -b main ../origin.git; git push -q ../origin.git main; "
+			"cd \"$W\"; echo w >work; git add work; git commit -qm agent");
+	if (!on_target)
+		sh(&f, "git checkout -q -b elsewhere");
+	a = rebase(&f, BRANCH, "D_1");
+	start_advance(&f, a.commit, "D_1", "../origin.git", &b);
+	whole = turn(&f, &b, n);
+	fixture_reopen(&f);
+	start_advance(&f, a.commit, "D_1", "../origin.git", &b);
+	finish(&f, &b);
+	if (b.r < 0)
+		fail_msg("advance after %d turns: %s", n, b.msg);
+	if (b.outcome != GIT_OK && b.outcome != GIT_ALREADY)
+		fail_msg("advance after %d turns: %d: %s", n, (int)b.outcome, b.detail);
+	assert_sh(&f, a.commit, "git rev-parse main");
+	assert_sh(&f, a.commit, "git -C ../origin.git rev-parse main");
+	assert_sh(&f, "", "git status --porcelain");
+
+	start_revert(&f, a.commit, "D_1", &b);
+	whole &= turn(&f, &b, n);
+	fixture_reopen(&f);
+	start_revert(&f, a.commit, "D_1", &b);
+	finish(&f, &b);
+	if (b.r < 0)
+		fail_msg("revert after %d turns: %s", n, b.msg);
+	assert_sh(&f, "Take it back\nTask\nsecond\nfirst", "git log --format=%%s main");
+	assert_sh(&f, "", "git diff main~2 main");
+	assert_sh(&f, "", "git status --porcelain");
+	check_kept(&f, n);
+	fixture_close(&f);
+	return whole;
+}
+
+TEST(advance_and_revert_cut_at_every_turn)
+{
+	int n = 1;
+
+	while (!cut_advance(n, true))
+		n += stride();
+	assert_true(n > 15);
+	for (n = 1; !cut_advance(n, false);)
+		n += stride();
+	assert_true(n > 15);
+}
+
+static bool cut_pick(int n)
+{
+	struct fixture f;
+	struct answer a;
+	bool whole;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; echo l "
+			">left; cd \"$R\"; echo t >t; git add t; git commit -qm theirs");
+	start_pick(&f, "P_1", &a);
+	whole = turn(&f, &a, n);
+	fixture_reopen(&f);
+	start_pick(&f, "P_1", &a);
+	finish(&f, &a);
+	if (a.r < 0)
+		fail_msg("after %d turns: %s", n, a.msg);
+	assert_sh(&f, "Picked\ntheirs\nsecond\nfirst", "git log --format=%%s main");
+	assert_sh(&f, "l\nw", "cat left work");
+	assert_sh(&f, "?? left", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, "agent", "git -C \"$W\" log -1 --format=%%s");
+	fixture_close(&f);
+	return whole;
+}
+
+TEST(pick_cut_at_every_turn)
+{
+	int n = 1;
+
+	while (!cut_pick(n))
 		n += stride();
 	assert_true(n > 15);
 }

@@ -35,7 +35,8 @@ TEST(squash_messages)
 	struct arena a = ARENA_INIT;
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		str s = git_message_squash(&a, str_from(cases[i].in), STR("Work of b"), STR("K"));
+		str s = git_message_squash(&a, str_from(cases[i].in), STR("Work of b"), GIT_ACCEPT,
+				STR("K"));
 
 		assert_string_equal(arena_cstr(&a, s), cases[i].out);
 	}

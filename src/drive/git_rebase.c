@@ -1,0 +1,294 @@
+/*
+ * Rebase: the branch's work becomes one commit on top of the target, the candidate, and branch and
+ * worktree follow to it. Up to that last step nothing that anybody can see changes. The step is
+ * announced by a note in the worktree's git directory, so that a repeated call can tell the half of
+ * a checkout that was cut off from changes that somebody made.
+ */
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "drive/git_call.h"
+#include "drive/git_steps.h"
+#include "sys/file.h"
+
+#define FOLLOWING "overseer-following"
+
+static str branch_ref(struct git_call *c)
+{
+	return arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(c->branch));
+}
+
+static int side(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->side = c->branch_oid;
+	return GIT_SKIP;
+}
+
+/* May it begin? */
+
+static int begin(struct git_call *c, struct ov_err *err)
+{
+	if (c->res.outcome == GIT_ALREADY)
+		return GIT_LEAVE;
+	if (!c->branch_oid.n)
+		return ov_fail(err, OV_ENOTFOUND, "branch " STR_FMT " does not exist",
+				STR_ARG(c->branch));
+	if (c->admin && c->folder && !str_eq(c->head_ref, branch_ref(c)))
+		return ov_fail(err, OV_ESTATE, "%s is not on branch " STR_FMT ": harvest it first",
+				c->path, STR_ARG(c->branch));
+	c->forced = c->admin && c->folder && git_admin_has(c, FOLLOWING);
+	return GIT_SKIP;
+}
+
+/* New files are what a check built since the harvest: no part of this, and they stay. */
+static int clean_check(struct git_call *c, struct ov_err *err)
+{
+	if (c->changed && !c->forced)
+		return ov_fail(err, OV_ESTATE,
+				"%s has uncommitted changes, made after its harvest or by the "
+				"check command",
+				c->path);
+	return GIT_SKIP;
+}
+
+static int forwarded(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->forwarded ? GIT_NEXT : GIT_SKIP;
+}
+
+/*
+ * A call that is repeated may find its candidate on the branch, and must not make another: the
+ * first may be known by name already.
+ */
+static int made_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->kept_oid.n)
+		return GIT_SKIP;
+	return git_run(c, AT_REPO, GIT_READS, "log", "-1", "--format=%P%n%an%n%ae%n%B",
+			c->branch_oid.p, "--", NULL);
+}
+
+static bool is(str have, str want)
+{
+	return !want.n || str_eq(have, want);
+}
+
+static int made_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str rest = o->out, parents = { 0 }, name = { 0 }, email = { 0 };
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	str_split(&rest, '\n', &parents);
+	str_split(&rest, '\n', &name);
+	str_split(&rest, '\n', &email);
+	if (str_eq(parents, c->target_oid) && is(name, c->author_name) &&
+			is(email, c->author_email) && str_eq(str_trim(rest), str_trim(c->message)))
+		c->commit = c->branch_oid;
+	return GIT_NEXT;
+}
+
+static int squash(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->commit.n ? GIT_SKIP : GIT_NEXT;
+}
+
+static int changed_only(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (c->res.outcome == GIT_NO_CHANGES)
+		return GIT_FINISH;
+	return c->res.outcome == GIT_ALREADY ? GIT_LEAVE : GIT_SKIP;
+}
+
+/* Keeping the branch as it was; what the ref keeps already is not let go of. */
+
+static int kept_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->kept_oid.n || str_eq(c->commit, c->branch_oid))
+		return GIT_SKIP;
+	return git_run(c, AT_REPO, GIT_READS, "merge-base", "--is-ancestor", c->branch_oid.p,
+			c->kept_oid.p, NULL);
+}
+
+static int kept_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code > 1)
+		return git_fail(c, o, err);
+	c->keeps = o->code == 0;
+	return GIT_NEXT;
+}
+
+static int both_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->side = c->branch_oid;
+	if (!c->kept_oid.n || c->keeps || str_eq(c->commit, c->branch_oid))
+		return GIT_SKIP;
+	git_run(c, AT_REPO, 0, "commit-tree",
+			arena_printf(&c->arena, "%s^{tree}", c->branch_oid.p).p, "-p",
+			c->branch_oid.p, "-p", c->kept_oid.p, NULL);
+	c->input = arena_printf(&c->arena, "What " STR_FMT " held, and what was kept before\n",
+			STR_ARG(c->branch));
+	return GIT_NEXT;
+}
+
+static int both_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->side = git_line(c, o);
+	return GIT_NEXT;
+}
+
+static int keep_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (c->keeps || str_eq(c->commit, c->branch_oid))
+		return GIT_SKIP;
+	/* The old value is checked; empty means that the ref must not exist. */
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: rebase",
+			c->rescue_ref.p, c->side.p, c->kept_oid.n ? c->kept_oid.p : "", NULL);
+}
+
+static const struct git_step keep_steps[] = {
+	STEP_RUN("see what is kept", kept_build, kept_judge),
+	STEP_RUN("keep the branch's commits", both_build, both_judge),
+	STEP_RUN("keep the branch's commits", keep_build, NULL),
+	STEP_END,
+};
+
+/* Following. */
+
+static int checkout(struct git_call *c, const char *force)
+{
+	return git_run(c, AT_TREE, 0, "checkout", "--quiet", "--no-track", force, "-B",
+			arena_cstr(&c->arena, c->branch), c->commit.p, NULL);
+}
+
+static int follow_build(struct git_call *c, struct ov_err *err)
+{
+	int r;
+
+	c->ok = true;
+	if (!c->admin || !c->folder) {
+		if (str_eq(c->commit, c->branch_oid))
+			return GIT_SKIP;
+		return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", branch_ref(c).p, c->commit.p,
+				c->branch_oid.p, NULL);
+	}
+	if (c->forced || str_eq(c->commit, c->branch_oid)) {
+		c->ok = !c->forced;
+		return GIT_SKIP;
+	}
+	r = file_write_atomic(path_join(&c->arena, c->admin, FOLLOWING), c->commit, 0644, err);
+	return r < 0 ? r : checkout(c, "--no-overwrite-ignore");
+}
+
+/* New files are in the way: they are rescued first. Where there is no folder it is a failure. */
+static int follow_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	c->ok = o->code == 0;
+	if (!c->ok && !c->folder)
+		return git_fail(c, o, err);
+	return GIT_NEXT;
+}
+
+static int follow_rescue(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (c->ok)
+		return GIT_SKIP;
+	git_rescue_prepare(c, c->rescue_ref,
+			arena_printf(&c->arena, "Rescue of %s before its rebase", c->path));
+	return GIT_NEXT;
+}
+
+static int force_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->ok ? GIT_SKIP : checkout(c, "--force");
+}
+
+static int followed(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (c->admin && c->folder)
+		unlink(path_join(&c->arena, c->admin, FOLLOWING));
+	return GIT_SKIP;
+}
+
+static const struct git_step follow_steps[] = {
+	STEP_RUN("let the branch follow", follow_build, follow_judge),
+	STEP_SUB("rescue what is in the way", follow_rescue, git_rescue_steps),
+	STEP_RUN("let the branch follow", force_build, NULL),
+	STEP_RUN("let the branch follow", followed, NULL),
+	STEP_END,
+};
+
+static const struct git_step make_steps[] = {
+	STEP_RUN("begin", begin, NULL),
+	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
+	STEP_RUN("begin", clean_check, NULL),
+	STEP_SUB("bring the target up to date", NULL, git_fetch_steps,
+			.inject = "git-rebase-fetched"),
+	STEP_SUB("read the branches", forwarded, git_refs_steps),
+	STEP_SUB("look at the user's checkout", NULL, git_holder_steps),
+	STEP_RUN("look for an earlier candidate", made_build, made_judge),
+	STEP_SUB("rebase onto the target", squash, git_squash_steps,
+			.inject = "git-rebase-squashed"),
+	STEP_RUN("go on", changed_only, NULL),
+	STEP_SUB("keep the branch's commits", NULL, keep_steps, .inject = "git-rebase-kept"),
+	STEP_SUB("let the branch follow", NULL, follow_steps, .inject = "git-rebase-followed"),
+	STEP_END,
+};
+
+static int result(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->res.commit = c->commit;
+	c->res.base = c->target_oid;
+	c->res.rescue_ref = c->res.outcome == GIT_OK || c->kept_oid.n ? c->rescue_ref : (str){ 0 };
+	return GIT_SKIP;
+}
+
+static const struct git_step rebase_steps[] = {
+	STEP_RUN("find the worktree", git_find_ours, NULL),
+	STEP_SUB("read the branches", NULL, git_refs_steps),
+	STEP_SUB("find the target branch", NULL, git_target_steps),
+	STEP_RUN("find the branch", side, NULL),
+	STEP_SUB("look for an earlier accept", NULL, git_earlier_steps),
+	STEP_SUB("rebase", NULL, make_steps),
+	STEP_RUN("rebase", result, NULL),
+	STEP_END,
+};
+
+static int check_spec(const struct git_rebase *spec, struct ov_err *err)
+{
+	int r;
+
+	if (!git_ref_valid(spec->branch) || !git_ref_valid(spec->target) ||
+			str_eq(spec->branch, spec->target))
+		return ov_fail(err, OV_EINVALID,
+				"cannot rebase branch \"" STR_FMT "\" onto \"" STR_FMT "\"",
+				STR_ARG(spec->branch), STR_ARG(spec->target));
+	r = git_rescue_ref_check(spec->rescue_ref, err);
+	if (r == 0)
+		r = git_remote_check(spec->remote, err);
+	return r < 0 ? r : git_key_check(spec->key, err);
+}
+
+void git_rebase(struct git *g, const struct git_rebase *spec, git_done_fn *done, void *user)
+{
+	struct git_call *c = git_call_new(g, "rebase", spec->path, done, user);
+	struct arena *a = &c->arena;
+	struct ov_err err;
+	int r = check_spec(spec, &err);
+
+	c->exclusive = true;
+	c->branch = arena_str(a, spec->branch);
+	c->target = arena_str(a, spec->target);
+	c->remote = arena_str(a, spec->remote);
+	c->rescue_ref = c->kept_ref = arena_str(a, spec->rescue_ref);
+	c->trailer = GIT_ACCEPT;
+	c->key = arena_str(a, spec->key);
+	c->message = git_message_squash(a, spec->message,
+			arena_printf(a, "Work of " STR_FMT, STR_ARG(spec->branch)), GIT_ACCEPT,
+			spec->key);
+	c->author_name = utf8_clean(a, spec->author_name);
+	c->author_email = utf8_clean(a, spec->author_email);
+	git_call_start(c, rebase_steps, r, &err);
+}

@@ -1,0 +1,307 @@
+/*
+ * What is done to the target branch: finding out whether something is on it already, merging with it
+ * as trees (so that neither a worktree nor the user's checkout is in between states), and moving it.
+ * It moves in a single step that checks its old value; the trailer with the key, looked for first,
+ * makes that step happen at most once.
+ */
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "drive/git_call.h"
+#include "drive/git_steps.h"
+
+str git_target_ref(struct git_call *c)
+{
+	return arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(c->target));
+}
+
+int git_find_ours(struct git_call *c, struct ov_err *err)
+{
+	int r = git_find(c, err);
+
+	if (r < 0)
+		return r;
+	if (git_is_checkout(c))
+		return ov_fail(err, OV_EINVALID,
+				"%s is the user's own checkout, not a worktree of ours", c->path);
+	git_drop_locks(c);
+	return GIT_SKIP;
+}
+
+/* One word of visible ASCII: it is a trailer's value and, mostly, a part of a ref's name. */
+int git_key_check(str key, struct ov_err *err)
+{
+	bool valid = key.n > 0 && key.n <= 200;
+
+	for (size_t i = 0; i < key.n; i++)
+		valid &= key.p[i] > ' ' && key.p[i] <= '~';
+	return valid ? 0
+		     : ov_fail(err, OV_EINVALID,
+				       "accept key \"" STR_FMT "\" must be one word of visible "
+				       "ASCII",
+				       STR_ARG(key));
+}
+
+/* Is it there already? */
+
+static int merge_base_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->side.n)
+		return GIT_SKIP;
+	return git_run(c, AT_REPO, GIT_READS, "merge-base", c->side.p, c->target_oid.p, NULL);
+}
+
+static int merge_base_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code == 1)
+		return ov_fail(err, OV_ESTATE,
+				"what %s holds has no commit in common with branch " STR_FMT,
+				c->path, STR_ARG(c->target));
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->merge_base = git_line(c, o);
+	return GIT_NEXT;
+}
+
+/*
+ * An earlier call for this key kept the branch as it was, and its commit is younger than where that
+ * began. The branch itself may have merged it since, and then begins after it.
+ */
+static int kept_base_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->kept_oid.n)
+		return GIT_SKIP;
+	return git_run(c, AT_REPO, GIT_READS, "merge-base", c->kept_oid.p, c->target_oid.p, NULL);
+}
+
+static int kept_base_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code > 1)
+		return git_fail(c, o, err);
+	c->merge_base = o->code == 0 ? git_line(c, o) : (str){ 0 };
+	return GIT_NEXT;
+}
+
+/* `since` is included: after a call that was cut off late the branch stands on its commit. */
+static int search(struct git_call *c, str since)
+{
+	git_run(c, AT_REPO, GIT_READS, "log", "--fixed-strings",
+			arena_printf(&c->arena, "--grep=%s: " STR_FMT, c->trailer, STR_ARG(c->key))
+					.p,
+			arena_printf(&c->arena,
+					"--format=%%H "
+					"%%(trailers:key=%s,valueonly,separator=%%x20)",
+					c->trailer)
+					.p,
+			c->target_oid.p, NULL);
+	if (since.n)
+		git_args(c, "--not", arena_printf(&c->arena, STR_FMT "^@", STR_ARG(since)).p, NULL);
+	git_args(c, "--", NULL);
+	return GIT_NEXT;
+}
+
+static int search_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return search(c, c->merge_base);
+}
+
+static int search_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str lines = o->out, line, oid, key;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	while (str_split(&lines, '\n', &line)) {
+		str_split(&line, ' ', &oid);
+		while (str_split(&line, ' ', &key))
+			if (str_eq(key, c->key)) {
+				c->commit = arena_str(&c->arena, oid);
+				c->res.outcome = GIT_ALREADY;
+			}
+	}
+	return GIT_NEXT;
+}
+
+const struct git_step git_earlier_steps[] = {
+	STEP_RUN("find where the branch began", merge_base_build, merge_base_judge),
+	STEP_RUN("find where an earlier accept began", kept_base_build, kept_base_judge),
+	STEP_RUN("look for an earlier accept", search_build, search_judge),
+	STEP_END,
+};
+
+/* The checkout that has the target, usually the user's. */
+
+static int holder_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	git_holder_parse(c, o->out, c->target);
+	if (!git_branch_rebasing(c, git_target_ref(c)))
+		return GIT_NEXT;
+	c->res.outcome = GIT_DIRTY;
+	c->res.detail = arena_printf(&c->arena, "branch " STR_FMT " is being rebased",
+			STR_ARG(c->target));
+	return GIT_FINISH;
+}
+
+static int holder_status_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->holder)
+		return GIT_SKIP;
+	git_run(c, AT_REPO, GIT_READS, "status", "--porcelain=v1", "--untracked-files=no",
+			"--ignore-submodules=dirty", NULL);
+	c->cwd = c->holder;
+	return GIT_NEXT;
+}
+
+static int holder_status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	if (!o->out.n)
+		return GIT_NEXT;
+	c->res.outcome = GIT_DIRTY;
+	c->res.detail = arena_printf(&c->arena, "%s has uncommitted changes:\n" STR_FMT, c->holder,
+			STR_ARG(utf8_truncate(o->out, 8192)));
+	return GIT_FINISH;
+}
+
+const struct git_step git_holder_steps[] = {
+	STEP_RUN("see who has the target branch", git_holder_build, holder_judge),
+	STEP_RUN("see whether that checkout is clean", holder_status_build, holder_status_judge),
+	STEP_END,
+};
+
+/* One commit on the target: the merge of its tree and that of c->side. */
+
+static int merge_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	bool tree = c->admin && c->folder; /* there attributes and merge drivers are found */
+
+	return git_run(c, tree ? AT_TREE : AT_REPO, 0, "merge-tree", "--write-tree", "-z",
+			"--name-only", "--no-messages", c->target_oid.p, c->side.p, NULL);
+}
+
+int git_merge_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	_cleanup_(buf_done)
+	struct buf files = BUF_INIT;
+	str rest = o->out, name;
+
+	if (o->code > 1 || !str_split(&rest, '\0', &name) || !git_oid_valid(name))
+		return git_fail(c, o, err);
+	c->tree = arena_str(&c->arena, name);
+	if (o->code == 0)
+		return GIT_NEXT;
+	while (str_split(&rest, '\0', &name) && name.n)
+		buf_addf(&files, "%s" STR_FMT, files.n ? "\n" : "", STR_ARG(name));
+	c->res.outcome = GIT_CONFLICT;
+	c->res.detail = arena_str(&c->arena, buf_str(&files));
+	return GIT_FINISH;
+}
+
+/* Before "nothing to do" is said, the key is looked for in all of the target's history. */
+static int nothing_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!str_eq(c->tree, c->target_tree))
+		return GIT_SKIP;
+	return search(c, (str){ 0 });
+}
+
+static int nothing_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	int r;
+
+	c->res.outcome = GIT_NO_CHANGES;
+	r = search_judge(c, o, err);
+	return r < 0 ? r : GIT_LEAVE;
+}
+
+static int squash_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	git_run(c, AT_REPO, 0, "commit-tree", c->tree.p, "-p", c->target_oid.p, NULL);
+	if (c->author_name.n)
+		git_env_add(c, "GIT_AUTHOR_NAME", c->author_name.p);
+	if (c->author_email.n)
+		git_env_add(c, "GIT_AUTHOR_EMAIL", c->author_email.p);
+	c->input = c->message;
+	return GIT_NEXT;
+}
+
+static int squash_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->commit = git_line(c, o);
+	return GIT_NEXT;
+}
+
+const struct git_step git_squash_steps[] = {
+	STEP_RUN("merge with the target", merge_build, git_merge_judge),
+	STEP_RUN("look for an earlier accept", nothing_build, nothing_judge),
+	STEP_SUB("read who commits", NULL, git_identity_steps),
+	STEP_RUN("squash", squash_build, squash_judge),
+	STEP_END,
+};
+
+/* The one step that counts. */
+
+static int forward_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	const char *why = arena_printf(&c->arena, "overseer: %s", c->name).p;
+
+	if (!c->holder)
+		return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", why, git_target_ref(c).p,
+				c->commit.p, c->target_oid.p, NULL);
+	git_run(c, AT_REPO, GIT_WHOLE, "merge", "--quiet", "--ff-only", "--no-stat",
+			"--no-autostash", "--no-overwrite-ignore", "--no-verify-signatures",
+			c->commit.p, NULL);
+	c->cwd = c->holder;
+	return GIT_NEXT;
+}
+
+static int forward_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
+{
+	c->ok = o->code == 0;
+	c->res.detail = arena_str(&c->arena, utf8_truncate(str_trim(o->err), 8192));
+	return GIT_NEXT;
+}
+
+/* Where the target is now says what happened, whatever the command said. */
+static int check_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return git_run(c, AT_REPO, GIT_READS, "rev-parse", "--verify", "--quiet",
+			git_target_ref(c).p, NULL);
+}
+
+static int check_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str now = git_line(c, o);
+
+	/* It cannot be read; but it moved, as the command that moved it said. */
+	if (o->code > 1 && c->ok)
+		now = c->commit;
+	else if (o->code > 1)
+		return git_fail(c, o, err);
+	if (str_eq(now, c->commit)) {
+		c->res.detail = (str){ 0 };
+		return GIT_NEXT;
+	}
+	if (c->ok)
+		return ov_fail(err, OV_EIO,
+				"git said that the target branch moved, but it did not");
+	if (!str_eq(now, c->target_oid))
+		c->res.outcome = GIT_MOVED;
+	else if (c->holder)
+		/* Something is in the way there; git's words say what. */
+		c->res.outcome = GIT_DIRTY;
+	else
+		return ov_fail(err, OV_EIO, STR_FMT, STR_ARG(c->res.detail));
+	return GIT_FINISH;
+}
+
+const struct git_step git_move_steps[] = {
+	STEP_SUB("look at the user's checkout", NULL, git_holder_steps),
+	STEP_RUN("move the target branch", forward_build, forward_judge),
+	STEP_RUN("read the target branch", check_build, check_judge),
+	STEP_END,
+};
