@@ -24,7 +24,9 @@ enum {
 struct log {
 	struct cli *c;
 	struct arena *arena; /* of one page */
-	bool follow;
+	str run;
+	bool follow, raw;
+	int64_t lines; /* only so many of the last ones; 0: all */
 	int64_t offset, errors_offset;
 	/* Of a run whose format is known; NULL: it is printed as it is. */
 	struct stream *stream;
@@ -109,7 +111,7 @@ static int read_page(struct log *g, bool errors, int64_t wait_ms, const value **
 	struct cli *c = g->c;
 	value *params = value_object(g->arena);
 
-	value_put(g->arena, params, "run", value_str(g->arena, c->args[0]));
+	value_put(g->arena, params, "run", value_str(g->arena, g->run));
 	value_put(g->arena, params, "offset",
 			value_int(g->arena, errors ? g->errors_offset : g->offset));
 	value_put(g->arena, params, "max_bytes", value_int(g->arena, LOG_PAGE));
@@ -139,14 +141,14 @@ static void print_page(struct log *g, const value *page)
 		buf_addc(&c->out.buf, '\n');
 		return;
 	}
-	if (left_out && !cli_has(c, "raw"))
+	if (left_out && !g->raw)
 		show_left_out(&c->out, left_out);
 	if (g->stream) { /* what was not valid is replaced: the offsets of the page are not those of its text */
 		g->fed += (uint64_t)left_out;
 		stream_bytes(g->stream, text, g->fed);
 		g->fed += text.n;
 	} else {
-		buf_adds(&c->out.buf, cli_has(c, "raw") ? text : out_clean_lines(&c->out, text));
+		buf_adds(&c->out.buf, g->raw ? text : out_clean_lines(&c->out, text));
 	}
 }
 
@@ -173,7 +175,7 @@ static void begin(struct log *g, const value *page)
 {
 	const struct agent_format *f = format_find(value_str_at(page, "format"));
 
-	if (g->stream || g->c->json || cli_has(g->c, "raw") || !f || !f->structured)
+	if (g->stream || g->c->json || g->raw || !f || !f->structured)
 		return;
 	g->stream = stream_new(f, on_fact, g);
 	render_init(&g->render, g->follow, on_line, g);
@@ -212,7 +214,9 @@ static int log_loop(struct log *g, struct ov_err *err)
 			r = read_errors(g, err);
 		if (r == 0 && over)
 			end(g, ended);
-		if (r == 0)
+		if (g->lines)
+			out_keep_lines(&g->c->out, g->lines);
+		if (r == 0 && (over || !g->lines))
 			r = out_flush(&g->c->out, STDOUT_FILENO, err);
 		if (r != 0 || over)
 			return r;
@@ -220,12 +224,13 @@ static int log_loop(struct log *g, struct ov_err *err)
 	}
 }
 
-int cmd_run_log(struct cli *c, struct ov_err *err)
+static int show(struct log g, struct ov_err *err)
 {
+	struct cli *c = g.c;
 	struct arena *whole = c->arena, a = ARENA_INIT;
-	struct log g = { .c = c, .arena = &a, .follow = cli_has(c, "follow") };
 	int r = cli_store(c, err);
 
+	g.arena = &a;
 	if (r == 0 && g.follow)
 		r = client_connect(&c->client, err);
 	if (r == 0 && g.follow)
@@ -238,4 +243,21 @@ int cmd_run_log(struct cli *c, struct ov_err *err)
 	stream_free(g.stream);
 	arena_done(&a);
 	return r == CLIENT_SIGNAL ? 130 : r;
+}
+
+int cmd_run_log(struct cli *c, struct ov_err *err)
+{
+	struct log g = { .c = c,
+		.run = c->args[0],
+		.follow = cli_has(c, "follow"),
+		.raw = cli_has(c, "raw") };
+
+	return show(g, err);
+}
+
+int run_log_last(struct cli *c, str run, int64_t lines, struct ov_err *err)
+{
+	struct log g = { .c = c, .run = run, .lines = lines };
+
+	return show(g, err);
 }

@@ -3,6 +3,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/worker.h"
 #include "data/json.h"
 #include "sys/clock.h"
 
@@ -227,6 +228,7 @@ static void show_status(struct out *o, const value *s)
 	show_running(o, value_at(s, "running"), RUNNING);
 	show_running(o, value_at(s, "running"), WAITING);
 	show_stalled(o, value_at(s, "stalled"));
+	show_workers(o, s);
 	show_goals(o, value_at(s, "goals"));
 	if (value_count(value_at(s, "goals")) == 0)
 		out_f(o,

@@ -84,6 +84,41 @@ static void list_kind(struct out *o, const char *title, const value *list, const
 	table_end(o, "  ");
 }
 
+/* Those of people, and whoever waits for somebody: what the others do is told by their runs. */
+static bool is_worth_a_row(const value *w)
+{
+	static const char *const seen[] = { "idle", "offline", "working", "rebasing" };
+	bool quiet = false;
+
+	if (str_is(value_str_at(w, "kind"), "auto"))
+		return false;
+	if (str_is(value_str_at(w, "kind"), "manual") || value_str_at(w, "wanted").n)
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(seen); i++)
+		quiet |= str_is(value_str_at(w, "status"), seen[i]);
+	return !quiet;
+}
+
+void show_workers(struct out *o, const value *status)
+{
+	const value *list = value_at(status, "workers"), *mode = value_at(status, "auto");
+	size_t n = 0;
+
+	for (size_t i = 0; i < value_count(list); i++)
+		n += is_worth_a_row(value_item(list, i));
+	if (n) {
+		out_styled(o, S_BOLD, STR("WORKERS"));
+		out_f(o, " (%zu)\n", n);
+	}
+	for (size_t i = 0; i < value_count(list); i++)
+		if (is_worth_a_row(value_item(list, i)))
+			worker_row(o, value_item(list, i));
+	table_end(o, "  ");
+	list_kind(o, "Auto Workers", list, "auto");
+	if (auto_was_used(mode))
+		auto_summary(o, mode);
+}
+
 int cmd_worker_list(struct cli *c, struct ov_err *err)
 {
 	const value *res, *list;

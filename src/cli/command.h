@@ -136,6 +136,8 @@ int cmd_worker_add(struct cli *c, struct ov_err *err);
 int cmd_worker_list(struct cli *c, struct ov_err *err);
 int cmd_worker_start(struct cli *c, struct ov_err *err);
 int cmd_worker_message(struct cli *c, struct ov_err *err);
+int cmd_worker_peek(struct cli *c, struct ov_err *err);
+int cmd_worker_attach(struct cli *c, struct ov_err *err);
 int cmd_worker_reset(struct cli *c, struct ov_err *err);
 int cmd_worker_nuke(struct cli *c, struct ov_err *err);
 int cmd_inbox(struct cli *c, struct ov_err *err);
@@ -164,6 +166,8 @@ int cmd_import(struct cli *c, struct ov_err *err);
 int cmd_version(struct cli *c, struct ov_err *err);
 int cmd_help(struct cli *c, struct ov_err *err);
 
+/* cmd_run_log.c: the last lines of what a run wrote. */
+int run_log_last(struct cli *c, str run, int64_t lines, struct ov_err *err);
 /*
  * planwait.c: tells how the planner gets on with a goal, until it is through; at once when nobody
  * plans it. 130 when the person would not wait.

@@ -141,6 +141,9 @@ static const struct flag worker_start_flags[] = {
 	NEED("task", "TEXT|@FILE", "what is to be done; its first line becomes the name"),
 	TEXT("agent", "NAME", "who shall do it"),
 };
+static const struct flag worker_peek_flags[] = {
+	INT("lines", "at most so many of the last ones (40)"),
+};
 static const struct flag worker_end_flags[] = {
 	BOOL("all", "all workers, instead of one"),
 	TEXT("reason", "TEXT", "why; recorded with your name"),
@@ -325,6 +328,12 @@ const struct command commands[] = {
 			"it." },
 	{ "worker", "message", "Tell a worker's agent something", "NAME TEXT", 2, ARGS_MAX,
 			NO_FLAGS, cmd_worker_message, NULL },
+	{ "worker", "peek", "Look at what a worker's agent shows", "NAME", 1, 1,
+			FLAGS(worker_peek_flags), cmd_worker_peek,
+			"The end of its run's log, or its terminal where it has one (runtime "
+			"tmux)." },
+	{ "worker", "attach", "Go to a worker's terminal", "NAME", 1, 1, NO_FLAGS,
+			cmd_worker_attach, "For agents whose runtime is tmux." },
 	{ "worker", "reset", "Stop a worker and give it a clean worktree", "[NAME]", 0, 1,
 			FLAGS(worker_end_flags), cmd_worker_reset,
 			"Its run is stopped, and all that is in its worktree is kept under a "

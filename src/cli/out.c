@@ -175,6 +175,18 @@ void out_styled(struct out *o, enum style style, str s)
 	add_styled(o, style, out_clean(o, s));
 }
 
+void out_keep_lines(struct out *o, int64_t lines)
+{
+	str all = buf_str(&o->buf);
+	size_t at = all.n;
+
+	if (at && all.p[at - 1] == '\n')
+		at--;
+	while (at && (all.p[at - 1] != '\n' || --lines > 0))
+		at--;
+	buf_consume(&o->buf, at);
+}
+
 void out_lines(struct out *o, const char *prefix, str s)
 {
 	str rest = out_clean_lines(o, s), line;

@@ -7,7 +7,9 @@
 #include "base/vec.h"
 #include "core/budget.h"
 #include "core/reconcile.h"
+#include "core/standing.h"
 #include "core/view.h"
+#include "core/worker.h"
 
 struct queue {
 	struct arena *a;
@@ -91,17 +93,44 @@ static void count_loads(struct queue *q)
 	}
 }
 
-static bool worker_is_free(const struct queue *q)
+static size_t busy_workers(const struct queue *q, enum worker_kind kind)
 {
-	int64_t busy = 0;
+	size_t busy = 0;
 
 	for (size_t i = 0; i < q->s->workers.n; i++) {
 		const struct worker *w = q->s->workers.p[i];
 
-		busy += w->kind == WORKER_POOL && w->status != WORKER_IDLE &&
-				w->status != WORKER_OFFLINE;
+		busy += w->kind == kind && w->status != WORKER_IDLE && w->status != WORKER_OFFLINE;
 	}
-	return busy < q->p->workers_max;
+	return busy;
+}
+
+/* Why no worker takes it; empty when one does. */
+static str worker_text(struct queue *q, const struct node *n)
+{
+	bool automatic = str_is(n->goal->standing, STANDING_AUTO);
+	int64_t max = automatic ? q->s->automatic.concurrency : q->p->workers_max;
+	str name = n->wanted_worker;
+	const struct worker *w = name.n ? state_worker(q->s, name) : NULL;
+
+	if (name.n && !w)
+		return arena_printf(q->a, "there is no worker " STR_FMT " (overseer worker add)",
+				STR_ARG(name));
+	if (w && worker_is_free(w))
+		return STR("");
+	if (w)
+		return arena_printf(q->a, "worker " STR_FMT " is %s", STR_ARG(name),
+				w->wanted.n ? "to be reset or removed"
+					    : status_name(&worker_statuses, (int)w->status));
+	for (size_t i = 0; i < q->s->workers.n; i++) {
+		w = q->s->workers.p[i];
+		if (w->kind == WORKER_MANUAL && worker_is_free(w) && worker_serves(w, n))
+			return STR("");
+	}
+	if ((int64_t)busy_workers(q, automatic ? WORKER_AUTO : WORKER_POOL) < max)
+		return STR("");
+	return arena_printf(q->a, "no worker is free (%s is %lld)",
+			automatic ? "auto.concurrency" : "workers.max", (long long)max);
 }
 
 static str lane_text(struct queue *q, const struct lane *l)
@@ -150,10 +179,8 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 						" has all that it may take at once "
 						"(%lld)",
 						STR_ARG(want), (long long)agent->concurrency));
-	if (!worker_is_free(q))
-		return row(q, n, "worker",
-				arena_printf(q->a, "no worker is free (workers.max is %lld)",
-						(long long)q->p->workers_max));
+	if (worker_text(q, n).n)
+		return row(q, n, "worker", worker_text(q, n));
 	return row(q, n, "next", STR("it is about to be assigned"));
 }
 

@@ -238,6 +238,11 @@ def status(**more):
             "workers_max": 2, **more}
 
 
+def worker(name, kind, **more):
+    return {"name": name, "kind": kind, "status": "idle", "since": ago(190), "task": "Fix it", "reason": "T1", "wanted": "",
+            "under_way": None, "works_as": "claude", "run": "", "node": None, **more}
+
+
 def event(seq=1, text="something happened", **more):
     return {"seq": seq, "at": ago(5), "type": "node.status", "actor": "actor:system:overseer", "data": {},
             "text": text, **more}

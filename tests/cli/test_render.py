@@ -3,7 +3,7 @@
 import json
 import re
 
-from cli_case import Case, Refuse, ago, event, goal, main, running, status
+from cli_case import Case, Refuse, ago, event, goal, main, running, status, worker
 
 RUN = {"id": "R_01JC9AAAAAAAAAAAAAAAAAAAAA", "goal_id": goal()["id"], "node_id": "S1.2.3", "assignment_id": "A_1",
        "dispatch_id": "D_1", "agent": "claude", "worker": "pool-1", "attempt": 2, "epoch": 3, "status": "ended",
@@ -53,6 +53,29 @@ class Status(Case):
                                       "  pool-1  claude  S2.1.9  Slow one  17m  nudged once, next: nudge in 4m"])
         self.assertEqual(lines[9:], ["GOALS (2)", "  goal_01JC8  Rate limiting  ######----  9/15  healthy",
                                      "  goal_01JD0  Held up        ----------   0/2  healthy  1 blocked"])
+
+    def test_workers(self):
+        """Workers of people are shown, those of auto mode apart with their sum; others only when they wait."""
+        mode = {"on": True, "workers": 2, "completed": 41, "errors": 1, "since": ago(900), "stop_reason": ""}
+        workers = [worker("pool-1", "pool", status="working"),
+                   worker("pool-2", "pool", status="error", task="", reason="it could not be reset: x"),
+                   worker("mine", "manual", status="working", wanted="reset"),
+                   worker("auto-1", "auto", status="working", task="a task with a name that is " + "long " * 20),
+                   worker("auto-2", "auto", status="idle", task="", reason="its work was accepted")]
+        self.fake({"status.get": status(workers=workers, auto=mode),
+                   "worker.list": {"workers": workers, "auto": mode, "workers_max": 2}})
+        lines = self.ok("status").out.splitlines()
+        self.assertEqual(lines[1], "WORKERS (2)")
+        self.assertRegex(lines[2], r"^  pool-2  error +3m  claude  it could not be reset: x$")
+        self.assertRegex(lines[3], r"^  mine    working, then reset  3m  claude  Fix it$")
+        self.assertEqual(lines[4], "Auto Workers (2)")
+        self.assertRegex(lines[5], r"^  auto-1  working  3m  claude  a task with a name that is long .{1,40}$")
+        self.assertEqual(lines[7], "Auto Mode: 2 workers, 41 tasks completed, 1 errors")
+        listed = self.ok("worker", "list").out
+        for title in ("Workers of the pool (2)", "Workers of people (1)", "Auto Workers (2)"):
+            self.assertIn(title, listed)
+        mode.update(on=False, failed=True, stop_reason="the pool failed")
+        self.assertIn("1 errors (it could not go on: the pool failed)", self.ok("status").out)
 
     def test_ids_are_as_long_as_they_must_be(self):
         goals = [goal("goal_01JC8AAAAAAAAAAAAAAAAAAAAA"), goal("goal_01JC8AAAAAAABAAAAAAAAAAAAA"),

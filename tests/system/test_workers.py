@@ -11,6 +11,7 @@ from harness import CLI, FAST, PATIENCE, RpcError, SiteCase, plan, task, wait_go
 AT_GATE = r"""
 echo made > "made-$OVERSEER_NODE.txt"; git add -A; git commit -qm "work of $OVERSEER_NODE"
 echo left > "left-$OVERSEER_NODE.txt"
+for i in 1 2 3 4 5; do echo "line $i"; done
 echo "$(basename "$PWD") $$" > "$HOME/g.here"
 read x < "$HOME/g.go"
 """
@@ -49,6 +50,9 @@ class Workers(SiteCase):
         # A busy one takes no further task; words wait for its next run, since it reads none.
         self.assertIn("is working, so it cannot be asked to start", self.cli_error(site, "worker", "start", "mine", "--task", "x"))
         self.assertIn("with its next run", site.cli("worker", "message", "mine", "use", "tabs"))
+        self.assertEqual(site.cli("worker", "peek", "mine", "--lines", "2"), "line 4\nline 5\n")
+        self.assertIn("overseer run log", self.cli_error(site, "worker", "attach", "mine"))
+        self.assertIn("working", site.cli("status"))
         # Reset: the run is ended, its task waits for the person, what it made is kept, the worktree is clean.
         self.assertIn("mine was reset", site.cli("worker", "reset", "mine"))
         wait_gone(int(pid))
@@ -106,6 +110,7 @@ class Workers(SiteCase):
                 (("start", "mien", "--task", "x"), 'did you mean "mine"?'),
                 (("start", "mine", "--task", " "), "a task is needed"),
                 (("message", "mine", "x"), "is idle, so it cannot be asked to message; what can be done: start"),
+                (("peek", "mine"), "there is no run to look at"),
                 (("reset",), "name one worker, or give --all"),
                 (("nuke", "mine", "--all"), "name one worker, or give --all")):
             self.assertIn(words, self.cli_error(site, "worker", *args))
