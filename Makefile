@@ -52,8 +52,9 @@ packages-%:
 
 build/build.ninja:
 	CC=gcc $(MESON) setup build
+# For what clang has to say, and for its traces of the simulator: neither needs its optimiser.
 build-clang/build.ninja:
-	CC=clang $(MESON) setup build-clang
+	CC=clang $(MESON) setup build-clang -Doptimization=0 -Ddebug=false
 build-inject/build.ninja:
 	CC=gcc $(MESON) setup build-inject -Dinject=true
 build-san/build.ninja:
@@ -73,7 +74,8 @@ demo: packages-run-build
 	@examples/demo/run build
 
 check: packages-run-build-test
-	@$(MAKE) --no-print-directory compile-build compile-build-inject compile-build-clang
+	@$(MAKE) --no-print-directory compile-build compile-build-clang
+	@$(MAKE) --no-print-directory compile-build-inject NINJA_TARGETS=crash-programs
 	@$(if $(filter skip,$(PACKAGES)),,tools/install-packages agents &&) tools/agents-cache >build/agents.json || \
 		{ cat build/agents.json; echo 'The real agents are not here: their tests will say so.'; }
 	@tools/run-tests --results build/results.txt $(CI_STEPS) \
@@ -81,7 +83,7 @@ check: packages-run-build-test
 
 check-san: packages-run-build-test
 	@$(MAKE) --no-print-directory compile-build compile-build-san
-	@tools/run-tests --results build-san/results.txt build-san:$(SAN_SUITES) $(CRASH:%=build-san:%) build:unit@valgrind
+	@tools/run-tests --results build-san/results.txt build-san:$(SAN_SUITES)$(CRASH:%=,%) build:unit@valgrind
 
 # SEED=n shows one history, and takes what a failure prints: WITHOUT= SKIP= GOALS= NODES= FLEET=1.
 SIM = build/tests/sim/sim

@@ -244,7 +244,8 @@ test('three', python, args: ['-c', THREE], suite: 'plain')
         self.assertEqual(self.result(tap, "", "", "tap"), (1, "1 passed, 1 failed, 0 skipped"))
 
     def test_a_suite_without_tests_is_a_failure(self):
-        self.assertEqual(self.result("", "", "", "none"), (1, "0 passed, 1 failed, 0 skipped"))
+        tap = 'print("1..1\\nok 1 - a")'
+        self.assertEqual(self.result(tap, "", "", "tap,none", "none"), (1, "1 passed, 2 failed, 0 skipped"))
 
 
 class CoveredCorpus(Lint):
