@@ -7,10 +7,14 @@
 #include "app/log.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/event.h"
 #include "data/json.h"
 #include "data/jsonrpc.h"
+#include "sys/clock.h"
+#include "sys/file.h"
 #include "sys/job.h"
 
 enum { CHILDREN_MAX = 4, CHILD_MS = 60 * 60 * 1000, ANSWER_MAX = 4 * 1024 * 1024 };
@@ -102,43 +106,111 @@ void child_call(struct daemon *d, struct rpc_call *call)
 	list_append(&d->children, &c->link);
 }
 
-static void verified(void *user, const struct job_result *r)
+/* The answer to a question of our own, whose child is then forgotten; NULL with what went wrong. */
+static const value *own_answer(struct child *c, struct arena *a, const struct job_result *r,
+		str *ret_problem)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	struct child *c = user;
-	struct daemon *d = c->d;
 	struct rpc_msg m = { 0 };
 	int rpc_code;
 	value *doc;
 
 	list_remove(&c->link);
 	mem_free(c);
-	if (r->out_cut || json_parse(&a, str_trim(r->out), NULL, &doc, NULL) < 0 ||
+	*ret_problem = str_sub(str_trim(r->err), 0, 400);
+	if (r->out_cut || json_parse(a, str_trim(r->out), NULL, &doc, NULL) < 0 ||
 			rpc_parse(doc, &m, &rpc_code, NULL) < 0)
-		log_warn("the store could not be verified: " STR_FMT,
-				STR_ARG(str_sub(str_trim(r->err), 0, 400)));
-	else if (m.kind == RPC_ERROR)
-		log_warn("the store could not be verified: " STR_FMT, STR_ARG(m.error_message));
-	else if (!value_bool_at(m.result, "ok"))
-		daemon_damaged(d, value_str_at(m.result, "reason"));
-	else
-		log_info("the store was verified up to event %lld",
-				(long long)value_int_at(m.result, "last_seq"));
+		return NULL;
+	*ret_problem = m.error_message;
+	return m.kind == RPC_ERROR ? NULL : m.result;
 }
 
-void child_verify(struct daemon *d)
+static void own_question(struct daemon *d, str method, job_done_fn *done, const char *what)
 {
 	struct child *c = mem_zalloc(1, sizeof(*c));
 	struct ov_err err = { 0 };
 
 	c->d = d;
-	if (start(c, STR("store.verify"), NULL, verified, &err) < 0) {
-		log_warn("the store could not be verified: %s", err.msg);
+	if (start(c, method, NULL, done, &err) < 0) {
+		log_warn("%s: %s", what, err.msg);
 		mem_free(c);
 		return;
 	}
 	list_append(&d->children, &c->link);
+}
+
+static void verified(void *user, const struct job_result *r)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct child *c = user;
+	struct daemon *d = c->d;
+	str problem;
+	const value *v = own_answer(c, &a, r, &problem);
+
+	if (!v)
+		log_warn("the store could not be verified: " STR_FMT, STR_ARG(problem));
+	else if (!value_bool_at(v, "ok"))
+		daemon_damaged(d, value_str_at(v, "reason"));
+	else
+		log_info("the store was verified up to event %lld",
+				(long long)value_int_at(v, "last_seq"));
+}
+
+void child_verify(struct daemon *d)
+{
+	own_question(d, STR("store.verify"), verified, "the store could not be verified");
+}
+
+static void pruned(void *user, const struct job_result *r)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	str problem;
+	const value *v = own_answer(user, &a, r, &problem);
+
+	if (!v)
+		log_warn("what was rescued long ago was not pruned: " STR_FMT, STR_ARG(problem));
+	else if (value_int_at(v, "removed") || value_int_at(v, "failed"))
+		log_info("of what was rescued, %lld old refs were removed and %lld are kept; %lld "
+			 "could not be removed",
+				(long long)value_int_at(v, "removed"),
+				(long long)value_int_at(v, "kept"),
+				(long long)value_int_at(v, "failed"));
+}
+
+/*
+ * When it was done last is remembered by a file, so that restarts do not repeat it. Where there is
+ * none, nothing can be old enough yet.
+ */
+static bool prune_due(struct daemon *d, ov_time now)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	const char *file;
+	bool due = true;
+	str text;
+
+	if (d->pruned_at && d->pruned_at <= now && now - d->pruned_at < OV_DAY)
+		return false;
+	file = path_join(&a, d->o->dir, "rescue-pruned");
+	if (!d->pruned_at) {
+		due = file_read(&a, file, 100, &text, NULL) == 0 &&
+				time_parse(str_trim(text), &d->pruned_at);
+		if (due && d->pruned_at <= now && now - d->pruned_at < OV_DAY)
+			return false;
+	}
+	d->pruned_at = now;
+	(void)file_write_atomic(file, time_format(&a, now), 0600, NULL);
+	return due;
+}
+
+void child_published(struct daemon *d, const struct event *const *events, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (events[i]->kind == EV_WORKSPACE_READY && !d->stopping &&
+				prune_due(d, clock_wall()))
+			own_question(d, STR("rescue.prune"), pruned,
+					"what was rescued long ago was not pruned");
 }
 
 void child_done(struct daemon *d)

@@ -66,6 +66,7 @@ static void world_published(void *user, const struct event *const *events, size_
 
 	executor_published(d->executor, events, n);
 	server_published(d, events, n);
+	child_published(d, events, n);
 }
 
 static void world_wake_at(void *user, ov_time at)

@@ -41,6 +41,7 @@ struct daemon {
 	bool stopping, store_failing, archiving;
 	bool fenced; /* the store is another daemon's, and so is what is written about us */
 	const char *stop_reason;
+	ov_time pruned_at; /* rescue refs; 0: not yet known */
 	char capacity[200];
 };
 
@@ -57,6 +58,8 @@ void child_call(struct daemon *d, struct rpc_call *call);
  * snapshot. Damage leads to safe mode.
  */
 void child_verify(struct daemon *d);
+/* Has old rescue refs pruned, at most once a day while there is work. */
+void child_published(struct daemon *d, const struct event *const *events, size_t n);
 /* Forgets them; the processes are ended. */
 void child_done(struct daemon *d);
 

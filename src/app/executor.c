@@ -56,6 +56,7 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 		mem_free(x);
 		return r;
 	}
+	git_keep_ignored(x->git, o->config->rescue_ignored);
 	x->planning = planning_new(&(struct planning_options){ .loop = o->loop,
 			.dir = o->dir,
 			.repo = o->repo });
@@ -78,6 +79,7 @@ void executor_set_config(struct executor *x, const struct config *c)
 {
 	x->o.config = c;
 	contain_set_config(x->contain, c);
+	git_keep_ignored(x->git, c->rescue_ignored);
 	executor_scopes(x, STR(""), STR(""));
 }
 

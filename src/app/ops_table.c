@@ -247,6 +247,23 @@ static const struct op_param doctor_run[] = {
 	{ "rebuild", PARAM_BOOL, false,
 			"write a new store from what can be verified of a damaged one", 0 },
 };
+static const struct op_param rescue_list[] = {
+	{ "worker", PARAM_TEXT, false, "only what was in this worker's worktree", 0 },
+	{ "node", PARAM_TEXT, false, "only of this node, or GOAL/NODE", 0 },
+	LIMIT("at most so many, the newest (50)"),
+};
+#define RESCUE                                                                             \
+	{                                                                                  \
+		"id", PARAM_TEXT, true, "a ref, an id of one, or a unique prefix of it", 0 \
+	}
+static const struct op_param rescue_show[] = { RESCUE };
+static const struct op_param rescue_restore[] = {
+	RESCUE,
+	{ "branch", PARAM_TEXT, false, "its name; one is made up when absent", LIMIT_NAME },
+};
+static const struct op_param rescue_prune[] = {
+	{ "dry_run", PARAM_BOOL, false, "only say what would go", 0 },
+};
 
 #define PARAMS(list) list, ARRAY_LEN(list)
 #define NO_PARAMS NULL, 0
@@ -387,6 +404,16 @@ const struct op op_table[] = {
 	{ "doctor.run", OP_CHILD, OP_HUMAN,
 			"Checks the store, its files, its locks and its worktrees; can repair.",
 			PARAMS(doctor_run), op_doctor_run },
+	{ "rescue.list", OP_CHILD, OP_HUMAN,
+			"Lists what was kept before worktrees were used again, newest first.",
+			PARAMS(rescue_list), op_rescue_list },
+	{ "rescue.show", OP_CHILD, OP_HUMAN, "Shows the commits and changes of what was rescued.",
+			PARAMS(rescue_show), op_rescue_show },
+	{ "rescue.restore", OP_CHILD, OP_HUMAN, "Makes a branch of what was rescued.",
+			PARAMS(rescue_restore), op_rescue_restore },
+	{ "rescue.prune", OP_CHILD, OP_HUMAN,
+			"Lets go of what is older than is to be kept; the newest of a node stays.",
+			PARAMS(rescue_prune), op_rescue_prune },
 	{ "store.verify", OP_CHILD, OP_HUMAN,
 			"Verifies the whole store: the file and the hash chain.", NO_PARAMS,
 			op_store_verify },

@@ -163,6 +163,10 @@ int cmd_doctor(struct cli *c, struct ov_err *err);
 int cmd_backup(struct cli *c, struct ov_err *err);
 int cmd_export(struct cli *c, struct ov_err *err);
 int cmd_import(struct cli *c, struct ov_err *err);
+int cmd_rescue_list(struct cli *c, struct ov_err *err);
+int cmd_rescue_show(struct cli *c, struct ov_err *err);
+int cmd_rescue_restore(struct cli *c, struct ov_err *err);
+int cmd_rescue_prune(struct cli *c, struct ov_err *err);
 int cmd_version(struct cli *c, struct ov_err *err);
 int cmd_help(struct cli *c, struct ov_err *err);
 

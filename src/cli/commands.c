@@ -193,6 +193,20 @@ static const struct flag doctor_flags[] = {
 	BOOL("fix", "repair what can be repaired safely, after a backup"),
 	BOOL("rebuild", "write a new store from what can be verified of a damaged one"),
 };
+static const struct flag rescue_list_flags[] = {
+	TEXT("worker", "NAME", "only what was in this worker's worktree"),
+	TEXT("node", "ID", "only of this node"),
+	INT("limit", "at most so many, the newest (50)"),
+};
+static const struct flag rescue_show_flags[] = {
+	BOOL("stat", "the files only, without the changes in them"),
+};
+static const struct flag rescue_restore_flags[] = {
+	TEXT("branch", "NAME", "the branch to make (rescue/WORKER-END-OF-ID)"),
+};
+static const struct flag rescue_prune_flags[] = {
+	BOOL("dry-run", "only say what would go"),
+};
 static const struct flag help_flags[] = {
 	BOOL("markdown", "everything, as docs/commands.md"),
 };
@@ -382,6 +396,19 @@ const struct command commands[] = {
 			"Without FILE the store's config.toml. FILE may be - for standard input." },
 	{ "config", "reload", "Let the daemon read config.toml again", "", 0, 0, NO_FLAGS,
 			cmd_config_reload, "A file with an error changes nothing." },
+	{ "rescue", "list", "What was kept of agents' work, newest first", "", 0, 0,
+			FLAGS(rescue_list_flags), cmd_rescue_list,
+			"Before a worktree is reset, removed, rebased or its run stopped, "
+			"everything in it is kept under a ref of its own." },
+	{ "rescue", "show", "Show commits and changes of what was kept", "ID", 1, 1,
+			FLAGS(rescue_show_flags), cmd_rescue_show, NULL },
+	{ "rescue", "restore", "Make a branch of what was kept", "ID", 1, 1,
+			FLAGS(rescue_restore_flags), cmd_rescue_restore,
+			"Nothing else is changed: look at the branch, merge or pick from it." },
+	{ "rescue", "prune", "Let go of what is old", "", 0, 0, FLAGS(rescue_prune_flags),
+			cmd_rescue_prune,
+			"By rescue.keep and rescue.keep_count; the newest of each node stays, and "
+			"what somebody goes on from. The daemon does the\nsame once a day." },
 	{ "doctor", NULL, "Check the store and all around it; can repair", "", 0, 0,
 			FLAGS(doctor_flags), cmd_doctor,
 			"Works with the daemon running or not; --rebuild needs it down. Nothing "

@@ -124,6 +124,11 @@ int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *
 	return 0;
 }
 
+void git_keep_ignored(struct git *g, bool yes)
+{
+	g->keep_ignored = yes;
+}
+
 void git_close(struct git *g)
 {
 	list_each (n, &g->calls)

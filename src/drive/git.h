@@ -8,8 +8,8 @@
  * All strings passed in are copied; results are valid during the callback.
  *
  * Calls on one worktree, and all that add, remove or list worktrees (ensure, remove, accept), are
- * carried out one after another in the order in which they were made. Ignored files (what a build made) are not rescued: ensure leaves them in place,
- * remove takes them away. A folder or repository that git cannot rescue is renamed to
+ * carried out one after another in the order in which they were made. Ignored files (what a build made) are rescued only if git_keep_ignored says so: ensure
+ * leaves them in place, remove takes them away. A folder or repository that git cannot rescue is renamed to
  * PATH.aside-N instead of being removed; .detail then says so. Rescue refs are under refs/overseer/;
  * a rescue ref that exists already becomes a parent of what is rescued to it. No hook of the user's
  * runs. Locks that a killed git left in our worktrees are removed; in the user's checkout never.
@@ -62,6 +62,8 @@ typedef void git_done_fn(void *user, int r, const struct git_result *res, const 
  * common info/exclude. Waits for three short git commands.
  */
 int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *err);
+/* Are files that git ignores rescued with the rest, from now on? Not unless this says so. */
+void git_keep_ignored(struct git *g, bool yes);
 /* Abandons calls that are under way; a command that is changing the user's checkout runs to its end. */
 void git_close(struct git *g);
 

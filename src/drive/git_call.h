@@ -32,6 +32,7 @@ struct git {
 	VEC(const char *) env;  /* of every git child; strings in the arena */
 	VEC(const char *) seen; /* paths that were checked for children of an earlier daemon */
 	struct list calls;      /* oldest first */
+	bool keep_ignored;      /* ignored files are rescued, too */
 };
 
 /* What build and judge answer; negative: enum ov_code. */
@@ -197,4 +198,3 @@ int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err);
 str git_line(struct git_call *c, const struct git_out *o); /* first line of the output, copied */
 bool git_oid_valid(str s) _pure_;
 bool git_ref_valid(str ref) _pure_; /* a full name, or a branch's short one */
-extern const struct git_step git_identity_steps[];

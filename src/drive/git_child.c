@@ -47,7 +47,7 @@ int git_child_start(const char *const *argv, const char *const *env, const char 
 	return 0;
 }
 
-static str read_memfd(struct arena *a, int fd)
+static str read_memfd(struct arena *a, int fd, size_t max)
 {
 	struct stat st;
 	size_t n;
@@ -56,7 +56,7 @@ static str read_memfd(struct arena *a, int fd)
 
 	if (fstat(fd, &st) < 0)
 		return (str){ 0 };
-	n = MIN((size_t)st.st_size, (size_t)GIT_FILE_MAX);
+	n = MIN((size_t)st.st_size, max);
 	p = arena_alloc(a, n + 1);
 	got = pread(fd, p, n, 0);
 	return got < 0 ? (str){ 0 } : (str){ p, (size_t)got };
@@ -78,13 +78,20 @@ int git_child_wait(struct git_child *ch, int timeout_ms, struct ov_err *err)
 int git_child_collect(struct git_child *ch, struct arena *a, struct git_out *ret,
 		struct ov_err *err)
 {
+	return git_child_collect_some(ch, a, GIT_FILE_MAX, ret, err);
+}
+
+int git_child_collect_some(struct git_child *ch, struct arena *a, size_t max, struct git_out *ret,
+		struct ov_err *err)
+{
 	struct proc_exit ex;
 	int r = proc_reap(&ch->proc, &ex, err);
 
 	if (r == 0 && ex.code < 0)
 		r = ov_fail(err, OV_EIO, "git was ended by signal %d", ex.signal);
 	if (r == 0)
-		*ret = (struct git_out){ ex.code, read_memfd(a, ch->out), read_memfd(a, ch->err) };
+		*ret = (struct git_out){ ex.code, read_memfd(a, ch->out, max),
+			read_memfd(a, ch->err, GIT_FILE_MAX) };
 	git_child_done(ch);
 	return r;
 }

@@ -28,7 +28,7 @@ static const char *const env_dropped[] = { "GIT_", "LC_", "LANG=", "LANGUAGE=", 
  * Configuration that our bookkeeping does not follow: no hooks and no signatures (both may ask or
  * refuse), nothing in the background, and patience with locks that others hold for a moment.
  */
-static const char *const config[] = {
+const char *const git_options[] = {
 	"core.hooksPath=/dev/null",
 	"commit.gpgSign=false",
 	"gc.auto=0",
@@ -44,6 +44,7 @@ static const char *const config[] = {
 	"advice.addEmbeddedRepo=false",
 	"log.showSignature=false",
 };
+const size_t git_options_n = ARRAY_LEN(git_options);
 
 static bool starts_with_any(const char *s, const char *const *list, size_t n)
 {
@@ -122,8 +123,8 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 	}
 	c->flags = flags;
 	vec_push(&c->argv, "git");
-	for (size_t i = 0; i < ARRAY_LEN(config); i++)
-		git_args(c, "-c", config[i], NULL);
+	for (size_t i = 0; i < git_options_n; i++)
+		git_args(c, "-c", git_options[i], NULL);
 	add_identity(c);
 	va_start(ap, flags);
 	add_args(c, ap);

@@ -3,7 +3,8 @@
  * (built in a copy of the index, so neither index nor folder is touched), HEAD as its first parent,
  * then a commit of the index where that differs from both (as git stash does), then whatever else
  * would become unreachable. A ref that is there already is never lost: it becomes a parent too.
- * Ignored files are not rescued; callers that reset a worktree leave them in place.
+ * Ignored files are rescued only where that is asked for; callers that reset a worktree leave them
+ * in place.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -157,7 +158,7 @@ static int index_copy(struct git_call *c, struct ov_err *err)
 	bool absent;
 	int r;
 
-	if (!c->admin || (c->folder && !c->dirty)) {
+	if (!c->admin || (c->folder && !c->dirty && !c->g->keep_ignored)) {
 		rs->tree = c->head_tree;
 		return rs->kept ? GIT_LEAVE : GIT_SKIP;
 	}
@@ -211,7 +212,8 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 	}
 	if (!c->folder)
 		return GIT_SKIP;
-	git_run(c, AT_TREE, GIT_TEMP_INDEX, "add", "-A", "--", ":(top)", NULL);
+	git_run(c, AT_TREE, GIT_TEMP_INDEX, "add", "-A", c->g->keep_ignored ? "-f" : "--no-force",
+			"--", ":(top)", NULL);
 	git_exclude_nested(c);
 	return GIT_NEXT;
 }
@@ -246,8 +248,9 @@ static int tree_judge(struct git_call *c, const struct git_out *o, struct ov_err
 
 	if (o->code == 0) {
 		rs->tree = git_line(c, o);
-		return !c->folder && rs->kept && str_eq(rs->tree, c->head_tree) ? GIT_LEAVE
-										: GIT_NEXT;
+		return (!c->folder || !c->dirty) && rs->kept && str_eq(rs->tree, c->head_tree)
+				? GIT_LEAVE
+				: GIT_NEXT;
 	}
 	/* Conflicts in the index of a folder that is gone: HEAD is what can be kept. */
 	if (!c->folder && c->head_tree.n) {

@@ -206,6 +206,27 @@ TEST(restore_after_a_killed_git_and_of_the_checkout)
 	fixture_close(&f);
 }
 
+TEST(ignored_files_only_if_asked_for)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; echo '*.log' >.gitignore; git add -A; git commit -qm ignore; "
+			"echo l >a.log");
+	a = rescue(&f, f.tree, "refs/overseer/rescue/without");
+	assert_int_equal(sh_status(&f, "git cat-file -e %s:a.log", a.commit), 128);
+	git_keep_ignored(f.git, true);
+	a = rescue(&f, f.tree, "refs/overseer/rescue/with");
+	assert_sh(&f, "l", "git show %s:a.log", a.commit);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	a = remove_tree(&f);
+	assert_sh(&f, "l", "git show %s:a.log", a.rescue_ref);
+	fixture_close(&f);
+}
+
 TEST(failure_is_told)
 {
 	struct fixture f;

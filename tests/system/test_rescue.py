@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""What was rescued is listed with whose it is, shown, made a branch of, and let go by age and count only."""
+
+import json
+import os
+import time
+import unittest
+
+from harness import FAST, PATIENCE, RpcError, SiteCase, plan, task
+
+AGENT = r"""
+if [ "$(cat "$HOME/mode")" = leave ]; then
+    echo committed > committed.txt; git add committed.txt; git commit -qm "agent's own"
+    echo staged > staged.txt; git add staged.txt
+    echo loose > loose.txt
+    echo here > "$HOME/work.here"; read x < "$HOME/work.go"
+else
+    echo done > "$OVERSEER_NODE.txt"; git add -A; git commit -qm "$OVERSEER_NODE"
+fi
+"""
+CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def ulid(ms, end):
+    """An id that was made at a time."""
+    text = ""
+    for _ in range(10):
+        text, ms = CROCKFORD[ms & 31] + text, ms >> 5
+    return text + end.rjust(16, "0")
+
+
+class Rescue(SiteCase):
+    maxDiff = None
+
+    def refs(self, site):
+        return set(site.git("for-each-ref", "--format=%(refname)", "refs/overseer/").split())
+
+    def stopped(self, site):
+        """A run with work of every kind was stopped; what the stop rescued."""
+        gate = site.gate("work")
+        site.write("../mode", "leave")
+        goal = site.call("goal.create", title="Work", plan=plan(task("T1")))["goal"]
+        gate.wait()
+        site.call("run.stop", run=site.runs()[0]["id"], reason="enough")
+        site.wait_event(lambda e: e["type"] == "assignment.moved" and e["data"]["to"] == "cancelled"
+                        or e["type"] == "run.harvested")
+        rows = site.call("rescue.list")["rescued"]
+        stop = [r for r in rows if r["why"].startswith("work in progress")]
+        self.assertEqual(len(stop), 1, rows)
+        return goal, stop[0], rows
+
+    def test_whole_life(self):
+        config = FAST + '[rescue]\nkeep = "0s"\nkeep_count = 1\n'
+        site = self.site(config, AGENT)
+        site.up()
+        self.assertIn("Nothing was rescued", site.cli("rescue", "list"))
+        goal, row, rows = self.stopped(site)
+        self.listed(site, goal, row, rows)
+        self.shown(site, row)
+        self.restored(site, row)
+        self.pruned(site, goal, row)
+        self.unreadable(site)
+
+    def listed(self, site, goal, row, rows):
+        self.assertEqual((row["goal"], row["node"], row["worker"]), (goal, "T1", "pool-1"))
+        self.assertEqual((row["commits"], row["files"]), (3, 3))  # the agent's, the index, the folder
+        self.assertTrue(row["ref"].startswith("refs/overseer/rescue/pool-1/"))
+        self.assertEqual([r["at"] for r in rows], sorted((r["at"] for r in rows), reverse=True))
+        text = site.cli("rescue", "list")
+        self.assertIn(row["id"], text)
+        self.assertRegex(text, r"pool-1 .*/T1 .*3 commits, 3 files .*before its run was stopped")
+        self.assertEqual(len(site.call("rescue.list", limit=1)["rescued"]), 1)
+        self.assertEqual(site.call("rescue.list", worker="pool-9")["rescued"], [])
+        self.assertEqual(len(site.call("rescue.list", node=f"{goal}/T1")["rescued"]), len(rows))
+
+    def shown(self, site, row):
+        text = site.cli("rescue", "show", row["id"])
+        for words in ("+committed", "+staged", "+loose", "agent's own", "3 files changed", row["run"]):
+            self.assertIn(words, text)
+        self.assertNotIn("+loose", site.cli("rescue", "show", "--stat", row["ref"]))
+        error = site.cli("rescue", "show", "X_NOSUCH", code=3)
+        self.assertIn("overseer rescue list", error)
+
+    def restored(self, site, row):
+        head = site.git("rev-parse", "HEAD")
+        branch = json.loads(site.cli("rescue", "restore", row["id"], "--json"))["branch"]
+        self.assertTrue(branch.startswith("rescue/pool-1-"), branch)
+        for name in ("committed", "staged", "loose"):
+            self.assertEqual(site.git("show", f"{branch}:{name}.txt"), f"{name}\n")
+        self.assertEqual(site.git("rev-parse", "HEAD"), head)
+        self.assertEqual(site.git("status", "--porcelain"), "")
+        site.cli("rescue", "restore", row["id"])  # again is fine
+        self.assertIn("exists", site.cli("rescue", "restore", row["id"], "--branch", "main", code=4))
+        for bad in ("-x", "a..b", "a b"):
+            with self.assertRaises(RpcError) as raised:
+                site.call("rescue.restore", id=row["id"], branch=bad)
+            self.assertEqual(raised.exception.code, "E_INVALID")
+        site.cli("rescue", "restore", row["ref"], "--branch", "mine")
+        self.assertEqual(site.git("rev-parse", "mine").strip(), row["commit"])
+
+    def pruned(self, site, goal, row):
+        """Of what is old, all but the newest of each node, and what the node goes on from."""
+        old = int(time.time() * 1000) - 90 * 86400 * 1000
+        start = site.git("rev-list", "--max-parents=0", "HEAD").strip()
+        commit = site.git("-c", "user.name=x", "commit-tree", "-m", "old", f"{start}^{{tree}}", "-p", start).strip()
+        site.git("update-ref", f"refs/overseer/rescue/pool-7/X_{ulid(old, 'A')}", start)
+        site.git("update-ref", f"refs/overseer/rescue/pool-7/X_{ulid(old + 1, 'B')}", start)
+        site.git("update-ref", f"refs/overseer/rescue/pool-8/X_{ulid(old, 'C')}", commit)
+        # The work that was stopped is what the node goes on from; others use its worktree meanwhile.
+        handover = site.node("T1", goal=goal)["handover"]
+        self.assertEqual(site.git("show", f"{handover}:loose.txt"), "loose\n")
+        site.write("../mode", "work")
+        site.wait_goal(site.call("goal.create", title="Other", plan=plan(task("T2")))["goal"])
+        needed = {r["ref"]: r for r in site.call("rescue.list")["rescued"] if r["needed"]}
+        self.assertEqual({r["node"] for r in needed.values()}, {"T1", "T2"})
+        before = self.refs(site)
+        self.assertIn("would be removed", site.cli("rescue", "prune", "--dry-run"))
+        self.assertEqual(self.refs(site), before)
+        gone = json.loads(site.cli("rescue", "prune", "--json"))
+        left = self.refs(site)
+        self.assertEqual({r["ref"] for r in gone["rescued"]}, before - left)
+        self.assertEqual((gone["removed"], gone["kept"]), (len(before) - len(left), len(left)))
+        self.assertNotIn(f"refs/overseer/rescue/pool-7/X_{ulid(old, 'A')}", left)
+        self.assertIn(f"refs/overseer/rescue/pool-7/X_{ulid(old + 1, 'B')}", left)
+        self.assertLessEqual(set(needed), left)
+        # What is done and replaced by something newer goes.
+        site.call("work.cancel", node="T1", goal=goal, reason="test")
+        site.wait_goal(goal, ("completed", "cancelled"))
+        site.cli("rescue", "prune")
+        self.assertNotIn(row["ref"], self.refs(site))
+        self.assertTrue(any(r["node"] == "T1" for r in site.call("rescue.list")["rescued"]))
+        self.assertEqual(json.loads(site.cli("rescue", "prune", "--json"))["removed"], 0)
+
+    def unreadable(self, site):
+        """Without the daemon, and without a store that can say whose things are."""
+        site.down()
+        self.assertIn("pool-1", site.cli("rescue", "list"))
+        path = os.path.join(site.dir, "store.db")
+        os.rename(path, path + ".away")
+        before = self.refs(site)
+        self.assertIn("could not be found out", site.cli("rescue", "list"))
+        self.assertIn("nothing is pruned", site.cli("rescue", "prune", code=4))
+        self.assertEqual(self.refs(site), before)
+        os.rename(path + ".away", path)
+
+    def test_the_daemon_prunes_once_a_day(self):
+        site = self.site(FAST + '[rescue]\nkeep = "0s"\nkeep_count = 1\n', AGENT)
+        site.write("../mode", "work")
+        site.write(".overseer/rescue-pruned", "2020-01-01T00:00:00.000Z")
+        ref = "refs/overseer/rescue/pool-7/X_" + ulid(1600000000000, "A")
+        site.git("update-ref", ref, "HEAD")
+        site.git("update-ref", "refs/overseer/rescue/pool-7/X_" + ulid(1600000000001, "B"), "HEAD")
+        site.up()
+        site.wait_goal(site.call("goal.create", title="Work", plan=plan(task("T1")))["goal"])
+        end = time.monotonic() + PATIENCE
+        while ref in self.refs(site) and time.monotonic() < end:
+            site.call("rescue.list")  # takes its time, as the pruning does
+        self.assertNotIn(ref, self.refs(site))
+        self.assertNotIn("2020", site.read(".overseer/rescue-pruned"))
+        # Not again on the same day.
+        site.git("update-ref", ref, "HEAD")
+        site.wait_goal(site.call("goal.create", title="More", plan=plan(task("T2")))["goal"])
+        site.call("rescue.list")
+        self.assertEqual(site.down(), 0)
+        self.assertIn(ref, self.refs(site))
+
+
+if __name__ == "__main__":
+    unittest.main()
