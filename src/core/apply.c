@@ -323,6 +323,8 @@ static int apply_assignment_created(struct state *s, const struct event *e, stru
 	as->epoch = n->epoch = ev_num(e, "epoch");
 	as->stage = STAGE_WORKSPACE;
 	as->created_at = as->updated_at = e->at;
+	record_set_str(&as->feedback, n->feedback);
+	record_set_str(&n->feedback, STR(""));
 	record_set_str(&w->assignment_id, as->id);
 	state_add_assignment(s, as);
 	return 0;
@@ -339,6 +341,8 @@ static void note_accept(struct assignment *as, const struct event *e)
 		record_set_str(&as->candidate, ev_text(e, "candidate"));
 	else if (!stage_is_accepting(as->stage))
 		record_set_str(&as->candidate, STR(""));
+	if (value_at(e->data, "base"))
+		record_set_str(&as->base, ev_text(e, "base"));
 }
 
 static int apply_assignment_moved(struct state *s, const struct event *e, struct ov_err *err)

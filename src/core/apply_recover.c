@@ -12,7 +12,7 @@ static void forgive(struct node *n, enum life_sign sign)
 {
 	n->failures[CAUSE_RUN] = n->failures[CAUSE_LOST] = 0;
 	if (sign == LIFE_TREE)
-		n->failures[CAUSE_CHECK] = 0;
+		n->failures[CAUSE_CHECK] = n->failures[CAUSE_GATE] = 0;
 }
 
 int apply_assignment_activity(struct state *s, const struct event *e, struct ov_err *err)

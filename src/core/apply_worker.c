@@ -14,6 +14,8 @@ int apply_node_reverted(struct state *s, const struct event *e, struct ov_err *e
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
 	record_set_str(&n->commit, STR(""));
+	record_set_str(&n->handover, ev_text(e, "handover"));
+	record_set_str(&n->feedback, ev_text(e, "feedback"));
 	n->reverts++;
 	return 0;
 }

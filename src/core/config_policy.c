@@ -211,6 +211,7 @@ void config_fill_policy(struct config *c)
 		.no_changes_attempts = 2,
 		.conflict_rounds = c->accept_conflict_rounds,
 		.moved_tries = 100,
+		.review_rounds = 100,
 		.dirty_tries = c->accept_dirty_tries,
 		.dirty_wait = c->accept_dirty_wait,
 		.dirty_wait_max = c->accept_dirty_wait_max,

@@ -1,6 +1,6 @@
 /*
- * The pipeline of an assignment: workspace, run, harvest, check, accept. A tick's decisions become
- * intents here; outcomes of effects and ends of runs move the assignment on, or count as a failure
+ * The pipeline of an assignment: workspace, run, harvest, check; what is good goes on in
+ * decide_accept.c. Outcomes of effects and ends of runs move the assignment on, or count as a failure
  * of a cause and are tried again within that cause's cap, then put before a person.
  */
 #include "base/arena.h"
@@ -8,46 +8,44 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/decide_budget.h"
-#include "core/decide_impl.h"
+#include "core/decide_flow.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"
-#include "core/prompt.h"
 #include "core/session.h"
 
 /* How a failure of each cause is tried again: from which stage, how often, after which wait. */
 enum wait { WAIT_NONE, WAIT_SHORT, WAIT_RETRY, WAIT_DIRTY };
 
+#define RULE(cause, stage, max, wait, worker, ladder) \
+	[cause] = { stage, offsetof(struct policy, max), wait, worker, ladder }
 static const struct {
 	enum stage stage;
 	size_t max; /* offset in struct policy: how often it may happen before a person is asked */
 	enum wait wait;
-	bool ladder; /* the agent's failure: the ladder comes before a person */
+	enum worker_status worker; /* what its worker is until it is tried again */
+	bool ladder;               /* the agent's failure: the ladder comes before a person */
 } cause_rules[CAUSE_COUNT] = {
-	[CAUSE_NONE] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY,
-			false },
-	[CAUSE_WORKSPACE] = { STAGE_WORKSPACE, offsetof(struct policy, retry_max_attempts),
-			WAIT_RETRY, false },
-	[CAUSE_START] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY,
-			false },
-	[CAUSE_RUN] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY,
-			true },
-	[CAUSE_LOST] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY,
-			true },
-	[CAUSE_HARVEST] = { STAGE_HARVEST, offsetof(struct policy, retry_max_attempts), WAIT_RETRY,
-			false },
-	[CAUSE_NO_CHANGES] = { STAGE_START, offsetof(struct policy, no_changes_attempts),
-			WAIT_RETRY, false },
-	[CAUSE_CHECK] = { STAGE_START, offsetof(struct policy, retry_max_attempts), WAIT_RETRY,
-			true },
-	[CAUSE_VERIFY] = { STAGE_CHECK, offsetof(struct policy, retry_max_attempts), WAIT_RETRY,
-			false },
-	[CAUSE_ACCEPT] = { STAGE_ACCEPT, offsetof(struct policy, retry_max_attempts), WAIT_RETRY,
-			false },
-	[CAUSE_CONFLICT] = { STAGE_START, offsetof(struct policy, conflict_rounds), WAIT_NONE,
-			false },
-	[CAUSE_DIRTY] = { STAGE_ACCEPT, offsetof(struct policy, dirty_tries), WAIT_DIRTY, false },
-	[CAUSE_MOVED] = { STAGE_ACCEPT, offsetof(struct policy, moved_tries), WAIT_SHORT, false },
+	RULE(CAUSE_NONE, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, false),
+	RULE(CAUSE_WORKSPACE, STAGE_WORKSPACE, retry_max_attempts, WAIT_RETRY, WORKER_WORKING,
+			false),
+	RULE(CAUSE_START, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, false),
+	RULE(CAUSE_RUN, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, true),
+	RULE(CAUSE_LOST, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, true),
+	RULE(CAUSE_HARVEST, STAGE_HARVEST, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, false),
+	RULE(CAUSE_NO_CHANGES, STAGE_START, no_changes_attempts, WAIT_RETRY, WORKER_NO_CHANGES,
+			false),
+	RULE(CAUSE_CHECK, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, true),
+	RULE(CAUSE_VERIFY, STAGE_CHECK, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, false),
+	RULE(CAUSE_ACCEPT, STAGE_REBASE, retry_max_attempts, WAIT_RETRY, WORKER_NEEDS_REVIEW,
+			false),
+	RULE(CAUSE_CONFLICT, STAGE_START, conflict_rounds, WAIT_NONE, WORKER_REBASING, false),
+	RULE(CAUSE_DIRTY, STAGE_REBASE, dirty_tries, WAIT_DIRTY, WORKER_NEEDS_REVIEW, false),
+	RULE(CAUSE_MOVED, STAGE_REBASE, moved_tries, WAIT_SHORT, WORKER_NEEDS_REVIEW, false),
+	RULE(CAUSE_GATE, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, true),
+	RULE(CAUSE_POST, STAGE_NONE, retry_max_attempts, WAIT_NONE, WORKER_IDLE, false),
+	RULE(CAUSE_REVIEW, STAGE_START, review_rounds, WAIT_NONE, WORKER_REJECTED, false),
 };
+#undef RULE
 
 static ov_time doubled(ov_time base, int64_t times, ov_time most)
 {
@@ -68,13 +66,18 @@ static ov_time wait_time(const struct policy *p, enum wait wait, int64_t count)
 	return 0;
 }
 
-static int64_t cause_max(const struct policy *p, enum cause cause)
+ov_time flow_wait(const struct policy *p, enum cause cause, int64_t count)
+{
+	return wait_time(p, cause_rules[cause].wait, count);
+}
+
+int64_t flow_max(const struct policy *p, enum cause cause)
 {
 	return *(const int64_t *)(const void *)((const char *)p + cause_rules[cause].max);
 }
 
-static void move_with_wait(struct decide_ctx *cx, const struct assignment *as, enum stage stage,
-		ov_time wait, str reason, str feedback, const char *purpose)
+void flow_move(struct decide_ctx *cx, const struct assignment *as, enum stage stage, ov_time wait,
+		str reason, str feedback, const char *purpose)
 {
 	/* A step of ours is repeated as it is; a new run puts the node back into the queue meanwhile. */
 	bool again = stage == STAGE_START || stage == STAGE_WORKSPACE;
@@ -114,36 +117,40 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 	escalate(cx, as->node, name, reason);
 }
 
-/* Counts a failure; tries again or gives up. `feedback` is for the next run, `detail` for people. */
-static void fail_within(struct decide_ctx *cx, const struct assignment *as, enum cause cause,
-		int64_t most, str detail, str feedback)
+int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail)
 {
 	int64_t count = as->node->failures[cause] + 1;
-	enum stage stage = cause_rules[cause].stage;
 	struct event *e = emit(cx, EV_NODE_FAILED, about_assignment(as));
-	const struct worker *w = state_worker(cx->state, as->worker);
 
 	ev_cstr(cx, e, "cause", status_name(&causes, (int)cause));
 	ev_int(cx, e, "count", count);
 	ev_note(cx, e, "detail", detail);
+	return count;
+}
+
+static void fail_within(struct decide_ctx *cx, const struct assignment *as, enum cause cause,
+		int64_t most, str detail, str feedback)
+{
+	int64_t count = flow_count(cx, as, cause, detail);
+	const struct worker *w = state_worker(cx->state, as->worker);
+
 	if (count >= most) {
 		give_up(cx, as, cause, count, detail);
 		return;
 	}
-	move_with_wait(cx, as, stage, wait_time(cx->policy, cause_rules[cause].wait, count), detail,
+	flow_move(cx, as, cause_rules[cause].stage, flow_wait(cx->policy, cause, count), detail,
 			feedback, NULL);
-	if (w && w->status == WORKER_REBASING && stage != STAGE_ACCEPT)
-		worker_to(cx, w, WORKER_WORKING, detail);
+	if (w && str_eq(w->assignment_id, as->id))
+		worker_to(cx, w, cause_rules[cause].worker, detail);
 }
 
-static void fail(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail,
+void flow_fail(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail,
 		str feedback)
 {
-	fail_within(cx, as, cause, cause_max(cx->policy, cause), detail, feedback);
+	fail_within(cx, as, cause, flow_max(cx->policy, cause), detail, feedback);
 }
 
-/* The assignment was settled while this step ran: keep what there is, free the worker. */
-static void release(struct decide_ctx *cx, const struct assignment *as)
+void flow_release(struct decide_ctx *cx, const struct assignment *as)
 {
 	const struct worker *w = state_worker(cx->state, as->worker);
 
@@ -152,7 +159,7 @@ static void release(struct decide_ctx *cx, const struct assignment *as)
 		worker_to(cx, w, WORKER_IDLE, STR("its assignment was settled"));
 }
 
-static bool winding_down(const struct assignment *as)
+bool flow_winding_down(const struct assignment *as)
 {
 	return assignment_is_final(as) || as->status == AS_BLOCKED;
 }
@@ -161,12 +168,12 @@ static void workspace_ended(struct decide_ctx *cx, const struct outcome *o)
 {
 	struct event *e;
 
-	if (winding_down(o->as)) {
-		release(cx, o->as);
+	if (flow_winding_down(o->as)) {
+		flow_release(cx, o->as);
 		return;
 	}
 	if (!o->ok) {
-		fail(cx, o->as, CAUSE_WORKSPACE, o->detail, STR(""));
+		flow_fail(cx, o->as, CAUSE_WORKSPACE, o->detail, STR(""));
 		return;
 	}
 	e = emit(cx, EV_WORKSPACE_READY, about_assignment(o->as));
@@ -189,7 +196,7 @@ static void start_ended(struct decide_ctx *cx, const struct outcome *o)
 		/* Of others it is known only when they say that they are ready. */
 		if (!session_speaks(cx->policy, o->as) && o->as->node)
 			said_given(cx, o->as->node, o->as->run);
-		if (winding_down(o->as) || o->as->stage == STAGE_STOP)
+		if (flow_winding_down(o->as) || o->as->stage == STAGE_STOP)
 			assignment_move(cx, o->as, o->as->status, STAGE_STOP,
 					STR("settled before it started"));
 		else
@@ -203,10 +210,10 @@ static void start_ended(struct decide_ctx *cx, const struct outcome *o)
 	ev_note(cx, e, "message", o->detail);
 	if (o->as->run)
 		run_spent(cx, o->as->run, o->as, e->data);
-	if (winding_down(o->as))
-		release(cx, o->as);
+	if (flow_winding_down(o->as))
+		flow_release(cx, o->as);
 	else
-		fail(cx, o->as, CAUSE_START, o->detail, STR(""));
+		flow_fail(cx, o->as, CAUSE_START, o->detail, STR(""));
 }
 
 static void stop_ended(struct decide_ctx *cx, const struct outcome *o)
@@ -255,7 +262,7 @@ static int64_t run_max(const struct policy *p, const struct run *r, enum cause c
 {
 	int64_t most = r->resumed ? 0 : trouble_rules[r->trouble].most;
 
-	return most ? MIN(most, cause_max(p, cause)) : cause_max(p, cause);
+	return most ? MIN(most, flow_max(p, cause)) : flow_max(p, cause);
 }
 
 static void run_failed(struct decide_ctx *cx, const struct assignment *as)
@@ -280,16 +287,6 @@ str check_command(const struct decide_ctx *cx, const struct node *n)
 	return n->check_command.n ? n->check_command : cx->policy->check_command;
 }
 
-static void to_accept(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
-		str detail)
-{
-	struct event *e = emit(cx, EV_RUN_VERIFIED, about_assignment(as));
-
-	ev_cstr(cx, e, "verdict", verdict);
-	ev_note(cx, e, "detail", detail);
-	assignment_move(cx, as, as->status, STAGE_ACCEPT, detail);
-}
-
 /* What it wanted to say may be in a report that could not be taken: both sides are told so. */
 static void no_changes(struct decide_ctx *cx, const struct assignment *as)
 {
@@ -307,16 +304,30 @@ static void no_changes(struct decide_ctx *cx, const struct assignment *as)
 				STR_FMT " Your last report could not be taken: " STR_FMT,
 				STR_ARG(feedback), STR_ARG(error));
 	}
-	fail(cx, as, CAUSE_NO_CHANGES, detail, feedback);
+	flow_fail(cx, as, CAUSE_NO_CHANGES, detail, feedback);
 }
 
 /* A person said something that the agent did not take before it ended: it is told before it is judged. */
 static void go_on_with_message(struct decide_ctx *cx, const struct assignment *as)
 {
-	move_with_wait(cx, as, STAGE_START, 0,
+	flow_move(cx, as, STAGE_START, 0,
 			STR("it ended before it took what a person said; its session goes on with "
 			    "that"),
 			STR("You had ended before you could be told this."), "message");
+}
+
+/* Kept, but not taken: whoever made it has to say that it belongs to the work. */
+static void refuse_leftovers(struct decide_ctx *cx, const struct assignment *as)
+{
+	str detail = STR("the agent left work uncommitted (accept.leftovers is refuse)");
+	struct event *e = emit(cx, EV_RUN_VERIFIED, about_assignment(as));
+
+	ev_cstr(cx, e, "verdict", "failed");
+	ev_str(cx, e, "detail", detail);
+	flow_fail(cx, as, CAUSE_CHECK, detail,
+			STR("You left files uncommitted. They are the last commit on your branch "
+			    "now: keep what belongs to the task, take out what does not, and "
+			    "commit everything that you want to hand in."));
 }
 
 static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
@@ -338,11 +349,14 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		go_on_with_message(cx, as);
 	else if (value_int_at(o->data, "files_changed") == 0)
 		no_changes(cx, as);
+	else if (value_bool_at(o->data, "leftovers") &&
+			cx->policy->leftovers == LEFTOVERS_REFUSE)
+		refuse_leftovers(cx, as);
 	else if (check_command(cx, as->node).n)
 		assignment_move(cx, as, as->status, STAGE_CHECK,
 				STR("the work is kept; now it is checked"));
 	else
-		to_accept(cx, as, "skipped", STR("no check command is configured"));
+		accept_begin(cx, as, "skipped", STR("no check command is configured"));
 }
 
 /* The first of a list of texts, as the executor gave it. */
@@ -363,10 +377,10 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 	struct event *e;
 
 	if (!o->ok) {
-		if (winding_down(o->as))
-			release(cx, o->as);
+		if (flow_winding_down(o->as))
+			flow_release(cx, o->as);
 		else
-			fail(cx, o->as, CAUSE_HARVEST, o->detail, STR(""));
+			flow_fail(cx, o->as, CAUSE_HARVEST, o->detail, STR(""));
 		return;
 	}
 	e = emit(cx, EV_RUN_HARVESTED, about_assignment(o->as));
@@ -379,8 +393,8 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 	ev_flag(cx, e, "leftovers", value_bool_at(o->data, "leftovers"));
 	if (value_str_at(o->data, "rescue_ref").n)
 		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
-	if (winding_down(o->as))
-		release(cx, o->as);
+	if (flow_winding_down(o->as))
+		flow_release(cx, o->as);
 	else
 		harvest_judged(cx, o);
 }
@@ -389,86 +403,26 @@ static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 {
 	struct event *e;
 
-	if (winding_down(o->as)) {
-		release(cx, o->as);
+	if (flow_winding_down(o->as)) {
+		flow_release(cx, o->as);
 		return;
 	}
 	if (o->ok) {
-		to_accept(cx, o->as, "passed",
+		accept_begin(cx, o->as, "passed",
 				o->detail.n ? o->detail : STR("the check command passed"));
 		return;
 	}
 	/* We could not check: that says nothing about the work. */
 	if (str_is(o->outcome, "error")) {
-		fail(cx, o->as, CAUSE_VERIFY, o->detail, STR(""));
+		flow_fail(cx, o->as, CAUSE_VERIFY, o->detail, STR(""));
 		return;
 	}
 	e = emit(cx, EV_RUN_VERIFIED, about_assignment(o->as));
 	ev_cstr(cx, e, "verdict", "failed");
 	ev_note(cx, e, "detail", o->detail);
-	fail(cx, o->as, CAUSE_CHECK, STR("the check command failed"),
+	flow_fail(cx, o->as, CAUSE_CHECK, STR("the check command failed"),
 			arena_printf(cx->arena, "The check command failed on your work:\n" STR_FMT,
 					STR_ARG(o->detail)));
-}
-
-static void accepted(struct decide_ctx *cx, const struct outcome *o)
-{
-	const struct assignment *as = o->as;
-	struct event *e = emit(cx, EV_NODE_ACCEPTED, about_assignment(as));
-
-	ev_str(cx, e, "commit", value_str_at(o->data, "commit"));
-	ev_str(cx, e, "target", value_str_at(o->data, "target"));
-	if (value_str_at(o->data, "rescue_ref").n)
-		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
-	if (winding_down(as)) {
-		release(cx, as);
-		return;
-	}
-	assignment_move(cx, as, AS_DONE, STAGE_NONE, STR("accepted"));
-	node_to(cx, as->node, NODE_DONE,
-			arena_printf(cx->arena, "accepted as " STR_FMT,
-					STR_ARG(str_sub(value_str_at(o->data, "commit"), 0, 12))));
-	close_escalations(cx, as->node, ESC_DISMISSED, STR("its work was accepted"));
-	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE,
-			STR("its work was accepted"));
-}
-
-static void accept_ended(struct decide_ctx *cx, const struct outcome *o)
-{
-	static const struct {
-		const char *outcome;
-		enum cause cause;
-		const char *detail;
-	} failures[] = {
-		{ "conflict", CAUSE_CONFLICT, "the work conflicts with the target branch" },
-		{ "dirty", CAUSE_DIRTY,
-				"the checkout of the target branch has uncommitted changes" },
-		{ "moved", CAUSE_MOVED, "the target branch moved meanwhile" },
-		{ "no_changes", CAUSE_NO_CHANGES, "the work changes nothing on the target branch" },
-	};
-
-	if (o->ok) {
-		accepted(cx, o);
-		return;
-	}
-	if (winding_down(o->as)) {
-		release(cx, o->as);
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(failures); i++)
-		if (str_is(o->outcome, failures[i].outcome)) {
-			str detail = arena_printf(cx->arena, "%s: " STR_FMT, failures[i].detail,
-					STR_ARG(o->detail));
-
-			fail(cx, o->as, failures[i].cause, detail,
-					failures[i].cause == CAUSE_CONFLICT
-							? prompt_conflict(cx->arena,
-									  cx->policy->target_branch,
-									  o->detail)
-							: STR(""));
-			return;
-		}
-	fail(cx, o->as, CAUSE_ACCEPT, o->detail, STR(""));
 }
 
 static void (*const ended[EFFECT_KIND_COUNT])(struct decide_ctx *cx, const struct outcome *o) = {
@@ -477,7 +431,11 @@ static void (*const ended[EFFECT_KIND_COUNT])(struct decide_ctx *cx, const struc
 	[FX_RUN_STOP] = stop_ended,
 	[FX_HARVEST] = harvest_ended,
 	[FX_CHECK] = check_ended,
+	[FX_REBASE] = rebase_ended,
+	[FX_GATE] = gate_ended,
 	[FX_ACCEPT] = accept_ended,
+	[FX_POST] = post_ended,
+	[FX_REVERT] = revert_ended,
 };
 
 void emit_effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail)

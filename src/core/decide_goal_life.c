@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/accept.h"
 #include "core/decide_impl.h"
 #include "core/limits.h"
 
@@ -119,7 +120,7 @@ static int check_accepting(const struct goal *g, struct ov_err *err)
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct assignment *as = g->nodes.p[i]->assignment;
 
-		if (as && as->effect && as->effect->kind == FX_ACCEPT)
+		if (accept_is_committed(as))
 			return ov_fail(err, OV_ESTATE,
 					"node " STR_FMT
 					" is being accepted right now; try again when that is over",

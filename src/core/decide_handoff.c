@@ -16,7 +16,8 @@
 /* What the batch says of a node: the newest event of each kind. */
 struct note {
 	const struct node *node;
-	const struct event *status, *moved, *ended, *harvested, *verified, *accepted, *reported;
+	const struct event *status, *moved, *ended, *harvested, *verified, *accepted, *reverted,
+			*reported;
 	bool judged;    /* a parent: whether it is finished is known */
 	value *handoff; /* written by this pass; NULL: none */
 };
@@ -56,6 +57,7 @@ static const struct event **slot(struct note *n, enum event_kind kind)
 	case EV_RUN_HARVESTED: return &n->harvested;
 	case EV_RUN_VERIFIED: return &n->verified;
 	case EV_NODE_ACCEPTED: return &n->accepted;
+	case EV_NODE_REVERTED: return &n->reverted;
 	case EV_NODE_REPORTED: return &n->reported;
 	default: return NULL;
 	}
@@ -172,6 +174,8 @@ static struct node node_after(struct arena *a, const struct note *note)
 	}
 	if (note->accepted)
 		x.commit = value_str_at(note->accepted->data, "commit");
+	if (note->reverted)
+		x.commit = STR("");
 	if (note->reported && !value_str_at(note->reported->data, "error").n) {
 		json_write_canonical(&text, value_at(note->reported->data, "update"));
 		x.report = arena_str(a, buf_str(&text));

@@ -6,7 +6,9 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/accept.h"
 #include "core/decide_impl.h"
+#include "core/decide_review.h"
 #include "core/limits.h"
 #include "core/session.h"
 
@@ -193,6 +195,16 @@ static void answer_outage(struct decide_ctx *cx, const struct answer *a)
 	outage_denied(cx);
 }
 
+static int check_accept(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	return accept_answer_check(cx, a->x, a->text, err);
+}
+
+static void answer_accept(struct decide_ctx *cx, const struct answer *a)
+{
+	accept_answered(cx, a->x, a->text);
+}
+
 static void acknowledge(struct decide_ctx *cx, const struct answer *a)
 {
 	(void)cx, (void)a;
@@ -216,6 +228,10 @@ static const struct rule {
 	{ "login", ABOUT_ANY, check_option, answer_login, true },
 	{ "outage", ABOUT_ANY, check_option, answer_outage, true },
 	{ "internal", ABOUT_ANY, NULL, acknowledge, false },
+	{ ASK_REVIEW, ABOUT_NODE, check_accept, answer_accept, true },
+	{ ASK_PRE, ABOUT_NODE, check_accept, answer_accept, true },
+	{ ASK_POST, ABOUT_NODE, check_accept, answer_accept, true },
+	{ ASK_POST_WARNING, ABOUT_NODE, NULL, acknowledge, false },
 }, node_rule = { "", ABOUT_NODE, check_node, answer_node, false },
   goal_rule = { "", ABOUT_ANY, NULL, acknowledge, false };
 

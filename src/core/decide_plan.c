@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/accept.h"
 #include "core/decide_impl.h"
 #include "core/limits.h"
 #include "core/plan_diff.h"
@@ -91,8 +92,7 @@ static int check_accepting(const struct decide_ctx *cx, const struct adoption *a
 	for (size_t i = 0; i < ad->diff.n; i++) {
 		const struct node *n = loses_work(cx, ad, &ad->diff.p[i]);
 
-		if (!n || !n->assignment || !n->assignment->effect ||
-				n->assignment->effect->kind != FX_ACCEPT)
+		if (!n || !accept_is_committed(n->assignment))
 			continue;
 		ov_fail(err, OV_ESTATE,
 				"node " STR_FMT " is being accepted right now and the plan would "

@@ -72,7 +72,7 @@ int decide_queue_drop(struct decide_ctx *cx, const value *params, value **ret_re
 				"a reason is needed: it is recorded with your name");
 	if (n->status != NODE_QUEUED &&
 			!(n->status == NODE_IN_PROGRESS && n->assignment &&
-					n->assignment->stage == STAGE_ACCEPT))
+					stage_is_good(n->assignment->stage)))
 		return not_waiting(n, "it is in no queue", err);
 	work_block(cx, n, BLOCK_PERSON, reason, STR(""));
 	*ret_result = work_result(cx, n, NODE_BLOCKED);

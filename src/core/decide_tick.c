@@ -81,6 +81,7 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 	/* As it is recorded, and so as it is given: the hash is of that. */
 	str dispatch, prompt, session;
 	const struct policy_agent *agent = policy_agent(cx->policy, as->agent);
+	const struct worker *w = state_worker(cx->state, as->worker);
 	struct tool_scope scope = { 0 };
 	struct ov_err err;
 	struct event *e;
@@ -119,13 +120,18 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 	effect_intend(cx, FX_RUN_START, dispatch, about);
 	assignment_move(cx, as, AS_DISPATCHED, STAGE_START, d->why);
 	node_to(cx, as->node, NODE_IN_PROGRESS, d->why);
+	/* Whoever resolves a conflict is rebasing until that is over. */
+	if (w && w->status != WORKER_REBASING)
+		worker_to(cx, w, WORKER_WORKING, as->node->id);
 }
 
 static void tick_effect(struct decide_ctx *cx, const struct decision *d)
 {
-	if (d->effect == FX_ACCEPT)
-		worker_to(cx, state_worker(cx->state, d->assignment->worker), WORKER_REBASING,
-				d->why);
+	const struct worker *w = state_worker(cx->state, d->assignment->worker);
+
+	/* A person may have begun to look at it; what is not in review is not theirs to stop. */
+	if (d->effect == FX_REBASE || stage_is_accepting(d->assignment->stage))
+		worker_to(cx, w, WORKER_REBASING, d->why);
 	effect_intend(cx, d->effect, make_id(cx, "X_"), about_assignment(d->assignment));
 }
 

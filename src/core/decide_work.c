@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/accept.h"
 #include "core/budget.h"
 #include "core/decide_impl.h"
 #include "core/limits.h"
@@ -96,14 +97,9 @@ int work_check(struct decide_ctx *cx, const char *verb, const struct node *n, st
 	return OV_ESTATE;
 }
 
-static bool being_accepted(const struct node *n)
-{
-	return n->assignment && n->assignment->effect && n->assignment->effect->kind == FX_ACCEPT;
-}
-
 int accept_check(const struct node *n, struct ov_err *err)
 {
-	if (!being_accepted(n))
+	if (!accept_is_committed(n->assignment))
 		return 0;
 	ov_fail(err, OV_ESTATE,
 			"node " STR_FMT " is being accepted right now; try again when that is over",
@@ -293,6 +289,9 @@ int decide_work_update(struct decide_ctx *cx, const value *params, value **ret_r
 	r = work_read(cx, params, kinds[k].verb, true, &w, err);
 	if (r == 0 && kinds[k].to == NODE_BLOCKED)
 		r = update_block(cx, params, &w, err);
+	/* What is being taken back is not done, whoever says so. */
+	if (r == 0 && w.n->assignment && w.n->assignment->stage == STAGE_REVERT)
+		r = accept_check(w.n, err);
 	if (r < 0)
 		return r;
 	if (kinds[k].to == NODE_DONE)

@@ -182,6 +182,8 @@ static const struct event_field node_reverted[] = {
 	TEXT("commit", "that was taken back"),
 	TEXT("by", "the commit that did so"),
 	TEXT("reason", "why"),
+	TEXT_OPT("handover", "the commit that the next assignment begins with"),
+	TEXT_OPT("feedback", "what the next assignment must know"),
 };
 static const struct event_field episode_opened[] = {
 	NUM("episode", "first, second ... of the node"),
@@ -255,6 +257,7 @@ static const struct event_field assignment_moved[] = {
 	FLAG_OPT("stopping", "its run is ended by us, which is no failure"),
 	TEXT_OPT("purpose", "of the next run, where it is not simply the next: nudge or message"),
 	TEXT_OPT("candidate", "the commit that is to become the target branch"),
+	TEXT_OPT("base", "the head of the target branch that it was rebased onto"),
 	FLAG_OPT("session_kept", "the next assignment of the node can go on with its session"),
 };
 static const struct event_field run_created[] = {

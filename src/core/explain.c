@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/duration.h"
 #include "base/str.h"
+#include "core/accept.h"
 #include "core/view.h"
 
 /*
@@ -178,9 +179,27 @@ static str waiting_deps(struct arena *a, const struct state *s, const struct nod
 	return out;
 }
 
-static str assignment_now(struct arena *a, const struct assignment *as, ov_time now)
+/* What the accept queue does about it; empty where it does not speak for itself. */
+static str accept_now(struct arena *a, const struct state *s, const struct assignment *as)
+{
+	const struct escalation *x = accept_question(s, as);
+
+	if (x)
+		return arena_printf(a, STR_FMT "; answer #%lld", STR_ARG(as->reason),
+				(long long)x->number);
+	if (as->stage == STAGE_REVIEW)
+		return arena_printf(a, "its work is good, and waits for review in " STR_FMT,
+				STR_ARG(as->worker));
+	if (as->stage == STAGE_REBASE && !as->effect)
+		return STR("its work is good, and waits for its turn to be accepted");
+	return STR("");
+}
+
+static str assignment_now(struct arena *a, const struct state *s, const struct assignment *as,
+		ov_time now)
 {
 	const char *stage = status_name(&stages, (int)as->stage);
+	str accept;
 
 	if (as->not_before > now)
 		return arena_printf(a, "waits " STR_FMT " before the next step (%s): " STR_FMT,
@@ -194,6 +213,9 @@ static str assignment_now(struct arena *a, const struct assignment *as, ov_time 
 				(long long)as->attempt,
 				as->run && as->run->resumed ? ", resumed session " : "",
 				STR_ARG(as->run && as->run->resumed ? as->run->session : STR("")));
+	accept = accept_now(a, s, as);
+	if (accept.n)
+		return accept;
 	return arena_printf(a, "next step: %s, %s", stage,
 			as->effect ? "under way" : "about to begin");
 }
@@ -216,7 +238,7 @@ str explain_now(struct arena *a, const struct state *s, const struct node *n, ov
 		return arena_printf(a, "its goal is %s",
 				status_name(&goal_statuses, (int)n->goal->status));
 	if (n->assignment && n->assignment->stage != STAGE_NONE)
-		return assignment_now(a, n->assignment, now);
+		return assignment_now(a, s, n->assignment, now);
 	if (!node_is_ready(s, n))
 		return arena_printf(a, "waits for " STR_FMT, STR_ARG(waiting_deps(a, s, n)));
 	if (n->goal->budget_level == BUDGET_SPENT)

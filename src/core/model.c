@@ -100,6 +100,7 @@ static const struct field node_fields[] = {
 	FIELD(node, reported_at, F_TIME),
 	FIELD(node, reported_status, F_STR),
 	FIELD(node, handover, F_STR),
+	FIELD(node, feedback, F_STR),
 	FIELD(node, wanted_agent, F_STR),
 	FIELD(node, wanted_worker, F_STR),
 	FIELD(node, claim, F_STR),

@@ -70,7 +70,8 @@ struct policy {
 	ov_time retry_delay[3];      /* before the second, third, every further attempt */
 	int64_t no_changes_attempts; /* runs that changed nothing, before a person is asked */
 	int64_t conflict_rounds;
-	int64_t moved_tries; /* the target branch keeps moving under us */
+	int64_t moved_tries;   /* the target branch keeps moving under us */
+	int64_t review_rounds; /* a person rejected the work */
 	int64_t dirty_tries;
 	ov_time dirty_wait, dirty_wait_max;
 	enum accept_review review;

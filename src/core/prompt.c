@@ -147,6 +147,44 @@ str prompt_conflict(struct arena *a, str target, str files)
 			STR_ARG(target), STR_ARG(target), STR_ARG(files));
 }
 
+str prompt_no_effect(struct arena *a, str target)
+{
+	return arena_printf(a,
+			"On top of " STR_FMT " as it is now, your work changes nothing: somebody "
+			"else may have done the same meanwhile. Look at what is there, and make "
+			"the change that is still missing. If nothing is missing, report that you "
+			"are done and say why.",
+			STR_ARG(target));
+}
+
+str prompt_gate(struct arena *a, str target, str output)
+{
+	return arena_printf(a,
+			"Your work was put on top of " STR_FMT
+			" as it is now (your branch stands there), and the command that it has to "
+			"pass before it is accepted failed. Make it pass, and commit. What it "
+			"said:\n" STR_FMT,
+			STR_ARG(target), STR_ARG(output));
+}
+
+str prompt_post(struct arena *a, str target, str output)
+{
+	return arena_printf(a,
+			"Your change was accepted to " STR_FMT
+			", the command that runs after that failed, and so the change was taken "
+			"back. Your branch has it; correct it, and commit. What the command "
+			"said:\n" STR_FMT,
+			STR_ARG(target), STR_ARG(output));
+}
+
+str prompt_rejected(struct arena *a, str reason)
+{
+	return arena_printf(a,
+			"A person reviewed your work and did not accept it. Correct it, and "
+			"commit. What they say:\n" STR_FMT,
+			STR_ARG(reason));
+}
+
 str prompt_hash(struct arena *a, str prompt)
 {
 	return sha256_hex(a, prompt);

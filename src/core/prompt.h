@@ -18,6 +18,12 @@ str prompt_interrupted(struct arena *a, const char *why, str text);
 str prompt_with_nonce(struct arena *a, str text, str nonce);
 /* What an agent is told whose work conflicts with the target branch. */
 str prompt_conflict(struct arena *a, str target, str files);
+/* The same, of work that others have made superfluous: it changes nothing on the target branch. */
+str prompt_no_effect(struct arena *a, str target);
+/* What an agent is told whose work a command of the accept queue, or a person, did not let pass. */
+str prompt_gate(struct arena *a, str target, str output);
+str prompt_post(struct arena *a, str target, str output);
+str prompt_rejected(struct arena *a, str reason);
 str prompt_hash(struct arena *a, str prompt);
 /* The message of the accepted commit: a subject line from the node's name, then why. */
 str prompt_commit_message(struct arena *a, const struct node *n);

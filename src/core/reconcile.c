@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/accept.h"
 #include "core/budget.h"
 #include "core/reconcile_impl.h"
 
@@ -171,7 +172,11 @@ static const struct {
 	[STAGE_STOP] = { true, FX_RUN_STOP },
 	[STAGE_HARVEST] = { true, FX_HARVEST },
 	[STAGE_CHECK] = { true, FX_CHECK },
+	[STAGE_REBASE] = { true, FX_REBASE },
+	[STAGE_GATE] = { true, FX_GATE },
 	[STAGE_ACCEPT] = { true, FX_ACCEPT },
+	[STAGE_POST] = { true, FX_POST },
+	[STAGE_REVERT] = { true, FX_REVERT },
 };
 
 static bool is_start(const struct assignment *as)
@@ -182,10 +187,14 @@ static bool is_start(const struct assignment *as)
 /* Whether a next step is due; if one only has to be waited for, says until when. */
 static bool is_due(struct tick *t, const struct assignment *as)
 {
-	if (as->effect || as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || !as->node)
+	if (as->effect || as->stage == STAGE_NONE || as->stage == STAGE_RUNNING ||
+			as->stage == STAGE_REVIEW || !as->node)
 		return false;
 	/* What is under way while its goal is paused is brought to a safe end, and kept there. */
-	if (as->stage == STAGE_ACCEPT && as->node->goal->status != GOAL_ACTIVE)
+	if (stage_is_good(as->stage) && !accept_is_committed(as) &&
+			as->node->goal->status != GOAL_ACTIVE)
+		return false;
+	if (accept_question(t->w->state, as))
 		return false;
 	if (is_start(as) && tick_goal_held(t, as->node->goal).n)
 		return true;
@@ -229,10 +238,9 @@ static void advance(struct tick *t, const struct assignment *as)
 	assert(stage_effect[as->stage].has);
 	d.kind = DEC_EFFECT;
 	d.effect = stage_effect[as->stage].kind;
-	/* One at a time: each accept must see the target branch as the last one left it. */
-	if ((d.effect == FX_ACCEPT && t->accepting) || tick_held(t, &d))
+	/* One at a time: each must see the target branch as the last one left it. */
+	if (stage_is_good(as->stage) && as != t->turn)
 		return;
-	t->accepting |= d.effect == FX_ACCEPT;
 	d.why = arena_printf(t->a, "next step: %s", status_name(&stages, (int)as->stage));
 	tick_add(t, d);
 }
@@ -245,6 +253,27 @@ int assignment_order(const void *pa, const void *pb)
 	int64_t x = node_priority(a->node), y = node_priority(b->node);
 
 	return x != y ? (x < y ? -1 : 1) : str_cmp(a->id, b->id);
+}
+
+/* Of those whose next step is due: the first of those who wait for their turn, unless one has it. */
+static const struct assignment *next_turn(struct tick *t, const struct assignment *const *due,
+		size_t n)
+{
+	const struct policy *p = t->w->policy;
+	const struct assignment *found = accept_holder(t->w->state, p);
+
+	if (found)
+		return found;
+	for (size_t i = 0; i < n; i++) {
+		struct decision d = { .kind = DEC_EFFECT,
+			.goal = due[i]->node->goal,
+			.node = due[i]->node };
+
+		if (accept_waits(due[i]) && !tick_held(t, &d) &&
+				(!found || accept_order(p, due[i], found) < 0))
+			found = due[i];
+	}
+	return found;
 }
 
 static void advance_all(struct tick *t)
@@ -260,6 +289,7 @@ static void advance_all(struct tick *t)
 	}
 	if (due.n)
 		qsort(due.p, due.n, sizeof(*due.p), assignment_order);
+	t->turn = next_turn(t, due.p, due.n);
 	for (size_t i = 0; i < due.n; i++)
 		advance(t, due.p[i]);
 	vec_done(&due);
@@ -271,7 +301,6 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 	struct tick tick = { .a = a, .w = w, .t = t, .now = now, .wake_at = OV_TIME_MAX };
 	struct decisions d = { 0 };
 
-	tick.accepting = w->state->accepting > 0;
 	tick_count_workers(&tick);
 	reconcile_spending(&tick);
 	queue_ready(&tick);

@@ -293,7 +293,6 @@ void state_add_effect(struct state *s, struct effect *e)
 
 	list_append(&s->effects, &e->link);
 	map_put(&s->effects_by_id, e->id, e);
-	s->accepting += e->kind == FX_ACCEPT;
 	if (e->kind == FX_POOL)
 		s->pool = e;
 	if (e->kind == FX_WORKER && state_worker(s, e->worker))
@@ -311,7 +310,6 @@ void state_remove_effect(struct state *s, struct effect *e)
 
 	list_remove(&e->link);
 	map_remove(&s->effects_by_id, e->id);
-	s->accepting -= e->kind == FX_ACCEPT;
 	if (s->pool == e)
 		s->pool = NULL;
 	if (e->kind == FX_WORKER && state_worker(s, e->worker))

@@ -35,7 +35,6 @@ struct state {
 	struct list retired_runs; /* the newest others, oldest first */
 	struct list effects;      /* open ones, oldest first: the outbox */
 	size_t finished_count, retired_count;
-	size_t accepting; /* open accept effects: at most one is allowed */
 	int64_t next_escalation;
 	ov_time outage_ignored_until; /* a person said that it was none */
 	ov_time outage_over_at;       /* when the last one was over */

@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "core/accept.h"
 #include "core/budget.h"
 #include "core/reconcile.h"
 #include "core/standing.h"
@@ -34,6 +35,7 @@ static value *row(struct queue *q, const struct node *n, const char *state, str 
 	value_put(a, v, "agent", value_str(a, as ? as->agent : node_wants(q->p, n)));
 	value_put(a, v, "worker", value_str(a, as ? as->worker : STR("")));
 	value_put(a, v, "branch", value_str(a, as ? as->branch : STR("")));
+	value_put(a, v, "step", value_cstr(a, as ? status_name(&stages, (int)as->stage) : ""));
 	value_put(a, v, "state", value_cstr(a, state));
 	value_put(a, v, "why", value_str(a, why));
 	value_put(a, v, "not_before", value_time(a, until));
@@ -41,10 +43,48 @@ static value *row(struct queue *q, const struct node *n, const char *state, str 
 	return v;
 }
 
-static value *accept_row(struct queue *q, const struct assignment *as, bool first)
+/* What somebody who has its turn is doing with it. */
+static const char *const steps[STAGE_COUNT] = {
+	[STAGE_REVIEW] = "waits for a person's review",
+	[STAGE_REBASE] = "is being rebased onto the target branch",
+	[STAGE_GATE] = "the pre_accept command runs on it",
+	[STAGE_ACCEPT] = "its change is being put on the target branch",
+	[STAGE_POST] = "its change is on the target branch; the post_accept command runs",
+	[STAGE_REVERT] = "its change is being taken back from the target branch",
+};
+
+static value *turn_row(struct queue *q, const struct assignment *as)
 {
-	if (as->effect)
-		return row(q, as->node, "accepting", STR("its change is being accepted"));
+	const struct escalation *x = accept_question(q->s, as);
+
+	if (x)
+		return row(q, as->node, "held",
+				arena_printf(q->a, STR_FMT "; #%lld waits for your answer",
+						STR_ARG(as->reason), (long long)x->number));
+	if (!as->effect && as->not_before > q->now)
+		return row(q, as->node, "waits", as->reason);
+	return row(q, as->node, "accepting", str_from(steps[as->stage]));
+}
+
+static str behind(struct queue *q, const struct assignment *holder)
+{
+	const struct escalation *x = accept_question(q->s, holder);
+
+	if (x)
+		return arena_printf(q->a, "nothing is accepted until #%lld is answered",
+				(long long)x->number);
+	return arena_printf(q->a, STR_FMT " has its turn", STR_ARG(holder->node->key));
+}
+
+static value *waiting_row(struct queue *q, const struct assignment *as,
+		const struct assignment *holder, bool first)
+{
+	if (as->stage == STAGE_REVIEW)
+		return row(q, as->node, "review",
+				arena_printf(q->a,
+						"waits for a person: overseer worker review "
+						STR_FMT,
+						STR_ARG(as->worker)));
 	if (as->node->goal->status != GOAL_ACTIVE)
 		return row(q, as->node, "held",
 				arena_printf(q->a, "its goal is %s",
@@ -52,12 +92,32 @@ static value *accept_row(struct queue *q, const struct assignment *as, bool firs
 								(int)as->node->goal->status)));
 	if (as->not_before > q->now)
 		return row(q, as->node, "waits", as->reason);
+	if (holder)
+		return row(q, as->node, "next", behind(q, holder));
 	return row(q, as->node, "next",
 			first ? STR("it is its turn") : STR("others are before it"));
 }
 
+/* Those in review come last: they are in nobody's way. */
+static int queue_order(const void *pa, const void *pb, void *queue)
+{
+	const struct queue *q = queue;
+	const struct assignment *a = *(const struct assignment *const *)pa,
+				*b = *(const struct assignment *const *)pb;
+	bool x = a->stage == STAGE_REVIEW, y = b->stage == STAGE_REVIEW;
+
+	return x != y ? x - y : accept_order(q->p, a, b);
+}
+
+static void push_row(struct queue *q, value *list, value *v)
+{
+	value_put(q->a, v, "position", value_int(q->a, (int64_t)value_count(list) + 1));
+	value_push(q->a, list, v);
+}
+
 static value *accept_queue(struct queue *q)
 {
+	const struct assignment *holder = accept_holder(q->s, q->p);
 	VEC(const struct assignment *) waiting = { 0 };
 	value *list = value_array(q->a);
 	bool first = true;
@@ -65,19 +125,18 @@ static value *accept_queue(struct queue *q)
 	list_each (it, &q->s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (as->stage == STAGE_ACCEPT && as->node && !assignment_is_final(as) &&
-				as->status != AS_BLOCKED)
+		if (stage_is_good(as->stage) && as->node && as != holder &&
+				!assignment_is_final(as) && as->status != AS_BLOCKED)
 			vec_push(&waiting, as);
 	}
 	if (waiting.n)
-		qsort(waiting.p, waiting.n, sizeof(*waiting.p), assignment_order);
-	for (int under_way = 1; under_way >= 0; under_way--)
-		for (size_t i = 0; i < waiting.n; i++) {
-			if ((waiting.p[i]->effect != NULL) != (under_way == 1))
-				continue;
-			value_push(q->a, list, accept_row(q, waiting.p[i], first));
-			first &= waiting.p[i]->not_before > q->now;
-		}
+		qsort_r(waiting.p, waiting.n, sizeof(*waiting.p), queue_order, q);
+	if (holder)
+		push_row(q, list, turn_row(q, holder));
+	for (size_t i = 0; i < waiting.n; i++) {
+		push_row(q, list, waiting_row(q, waiting.p[i], holder, first));
+		first &= waiting.p[i]->not_before > q->now;
+	}
 	vec_done(&waiting);
 	return list;
 }

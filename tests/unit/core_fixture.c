@@ -34,6 +34,8 @@ struct policy fixture_policy(void)
 		.no_changes_attempts = 2,
 		.conflict_rounds = 3,
 		.moved_tries = 100,
+		.review_rounds = 100,
+		.ageing = 30 * OV_MINUTE,
 		.dirty_tries = 10,
 		.dirty_wait = OV_MINUTE,
 		.dirty_wait_max = OV_HOUR,
@@ -303,6 +305,8 @@ void run_end(struct fixture *f, const char *node, int exit_code)
 }
 
 #define HARVEST "'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': 2"
+#define REBASED "'commit': 'c0ffee', 'base': 'b2', 'rescue_ref': 'r'"
+#define ACCEPTED "'commit': 'c0ffee', 'target': 'main'"
 
 void bring_to(struct fixture *f, const char *node, enum stage stage)
 {
@@ -323,6 +327,10 @@ void bring_to(struct fixture *f, const char *node, enum stage stage)
 		case STAGE_RUNNING: run_end(f, node, 0); break;
 		case STAGE_HARVEST: effect_end(f, node, FX_HARVEST, "ok", "", HARVEST); break;
 		case STAGE_CHECK: effect_end(f, node, FX_CHECK, "ok", "", ""); break;
+		case STAGE_REBASE: effect_end(f, node, FX_REBASE, "ok", "", REBASED); break;
+		case STAGE_GATE: effect_end(f, node, FX_GATE, "ok", "", ""); break;
+		case STAGE_ACCEPT: effect_end(f, node, FX_ACCEPT, "ok", "", ACCEPTED); break;
+		case STAGE_POST: effect_end(f, node, FX_POST, "failed", "d", ""); break;
 		default: fail_msg("%s is at stage %d", node, (int)as->stage);
 		}
 	}
@@ -331,7 +339,7 @@ void bring_to(struct fixture *f, const char *node, enum stage stage)
 
 void accept_node(struct fixture *f, const char *node)
 {
-	effect_end(f, node, FX_ACCEPT, "ok", "", "'commit': 'c0ffee', 'target': 'main'");
+	effect_end(f, node, FX_ACCEPT, "ok", "", ACCEPTED);
 	settle(f);
 }
 
@@ -358,7 +366,11 @@ static const char *const good_data[EFFECT_KIND_COUNT] = {
 	[FX_RUN_STOP] = "",
 	[FX_HARVEST] = HARVEST,
 	[FX_CHECK] = "",
-	[FX_ACCEPT] = "'commit': 'c0ffee', 'target': 'main', 'rescue_ref': 'r'",
+	[FX_REBASE] = REBASED,
+	[FX_GATE] = "",
+	[FX_ACCEPT] = ACCEPTED ", 'rescue_ref': 'r'",
+	[FX_POST] = "",
+	[FX_REVERT] = "'commit': 'feed'",
 	[FX_SEND] = "",
 	[FX_PLAN] = "",
 };
@@ -488,12 +500,13 @@ static void random_replan(struct fixture *f, struct rng *rng)
 
 static void random_effect_end(struct fixture *f, struct rng *rng)
 {
-	static const char *const outcomes[] = { "ok", "ok", "ok", "ok", "error" };
-	static const char *const accepts[] = { "ok", "ok", "conflict", "dirty", "moved",
-		"no_changes", "error" };
+	static const char *const outcomes[] = { "ok", "ok", "ok", "ok", "error" },
+				*const commands[] = { "ok", "ok", "failed", "error" },
+				*const gits[] = { "ok", "ok", "conflict", "dirty", "moved",
+					"no_changes", "error", "already" };
 	size_t i = rng_below(rng, 4);
 	const struct effect *fx = NULL;
-	const char *data;
+	const char *data, *outcome;
 
 	list_each (it, &f->state->effects) {
 		fx = list_entry(it, struct effect, link);
@@ -505,10 +518,15 @@ static void random_effect_end(struct fixture *f, struct rng *rng)
 	data = good_data[fx->kind];
 	if (fx->kind == FX_HARVEST && rng_below(rng, 4) == 0)
 		data = "'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0";
-	end_effect(f, fx,
-			fx->kind == FX_ACCEPT ? accepts[rng_below(rng, ARRAY_LEN(accepts))]
-					      : outcomes[rng_below(rng, ARRAY_LEN(outcomes))],
-			data);
+	switch (fx->kind) {
+	case FX_REBASE:
+	case FX_ACCEPT:
+	case FX_REVERT: outcome = gits[rng_below(rng, ARRAY_LEN(gits) - (fx->kind != FX_REBASE))]; break;
+	case FX_GATE:
+	case FX_POST: outcome = commands[rng_below(rng, ARRAY_LEN(commands))]; break;
+	default: outcome = outcomes[rng_below(rng, ARRAY_LEN(outcomes))]; break;
+	}
+	end_effect(f, fx, outcome, data);
 }
 
 static void random_run_end(struct fixture *f, struct rng *rng)
@@ -792,13 +810,12 @@ void check_invariants(const struct state *s, const struct policy *p)
 		const struct assignment *as = state_assignment(s, fx->assignment_id);
 
 		effects++;
-		accepting += fx->kind == FX_ACCEPT;
+		accepting += fx->kind >= FX_ACCEPT && fx->kind <= FX_REVERT;
 		assert_ptr_equal(state_effect(s, fx->id), fx);
 		assert_true(fx->kind == FX_PLAN ? state_goal(s, fx->goal_id)->effect == fx
 						: as && as->live && as->effect == fx);
 	}
 	assert_int_equal(effects, s->effects_by_id.n);
-	assert_int_equal(accepting, s->accepting);
 	assert_true(accepting <= 1);
 	for (size_t i = 0; i < s->workers.n; i++) {
 		const struct worker *w = s->workers.p[i];

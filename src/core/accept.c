@@ -1,0 +1,89 @@
+#include "core/accept.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+
+int accept_order(const struct policy *p, const struct assignment *a, const struct assignment *b)
+{
+	/* The moment at which it would be due had all the same priority: later by each step of it. */
+	ov_time x = a->good_at + node_priority(a->node) * p->ageing,
+		y = b->good_at + node_priority(b->node) * p->ageing;
+
+	if (x != y)
+		return x < y ? -1 : 1;
+	if (a->good_at != b->good_at)
+		return a->good_at < b->good_at ? -1 : 1;
+	return str_cmp(a->id, b->id);
+}
+
+static bool is_step(enum effect_kind kind)
+{
+	return kind == FX_REBASE || kind == FX_GATE || kind == FX_ACCEPT || kind == FX_POST ||
+			kind == FX_REVERT;
+}
+
+static bool is_after(enum stage stage)
+{
+	return stage == STAGE_POST || stage == STAGE_REVERT;
+}
+
+/* How firmly it holds its turn; 0: not at all. */
+static int hold(const struct state *s, const struct assignment *as)
+{
+	if (!as->node)
+		return 0;
+	if (as->effect && is_step(as->effect->kind))
+		return 3;
+	if (is_after(as->stage) || (as->stage == STAGE_GATE && accept_question(s, as)))
+		return 2;
+	return stage_is_accepting(as->stage) && as->node->goal->status == GOAL_ACTIVE;
+}
+
+const struct assignment *accept_holder(const struct state *s, const struct policy *p)
+{
+	const struct assignment *found = NULL;
+	int best = 0;
+
+	list_each (it, &s->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+		int h = hold(s, as);
+
+		if (h > best || (h && h == best && accept_order(p, as, found) < 0)) {
+			found = as;
+			best = h;
+		}
+	}
+	return found;
+}
+
+bool accept_waits(const struct assignment *as)
+{
+	return as->stage == STAGE_REBASE && as->node && !assignment_is_final(as) &&
+			as->status != AS_BLOCKED;
+}
+
+const struct escalation *accept_question(const struct state *s, const struct assignment *as)
+{
+	if (!stage_is_accepting(as->stage))
+		return NULL;
+	for (size_t i = 0; i < s->escalations.n; i++) {
+		const struct escalation *x = s->escalations.p[i];
+
+		if (x->status == ESC_OPEN && str_eq(x->assignment_id, as->id) &&
+				(str_is(x->kind, ASK_PRE) || str_is(x->kind, ASK_POST)))
+			return x;
+	}
+	return NULL;
+}
+
+bool accept_is_committed(const struct assignment *as)
+{
+	return as && (is_after(as->stage) || (as->effect && as->effect->kind == FX_ACCEPT));
+}
+
+str accept_key(struct arena *a, const struct assignment *as)
+{
+	if (!as->node || !as->node->reverts)
+		return as->id;
+	return arena_printf(a, STR_FMT ".%lld", STR_ARG(as->id), (long long)as->node->reverts);
+}

@@ -1,0 +1,34 @@
+#pragma once
+/* What the steps of an assignment share: failing within caps, trying again, letting go. Private to core. */
+#include "core/decide_impl.h"
+
+/*
+ * Counts a failure of the cause; tries again from the stage that its rule names, or gives up and
+ * asks a person. `feedback` is for the next run, `detail` for people.
+ */
+void flow_fail(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail,
+		str feedback);
+/* The first half of that: the event; returns the count, this failure included. */
+int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum cause cause,
+		str detail);
+/* How often it may happen before a person is asked, and the wait after the count-th time. */
+int64_t flow_max(const struct policy *p, enum cause cause);
+ov_time flow_wait(const struct policy *p, enum cause cause, int64_t count);
+/* To a stage, after a wait; feedback may be empty, purpose NULL. */
+void flow_move(struct decide_ctx *cx, const struct assignment *as, enum stage stage, ov_time wait,
+		str reason, str feedback, const char *purpose);
+/* The assignment was settled while this step ran: keep what there is, free the worker. */
+void flow_release(struct decide_ctx *cx, const struct assignment *as);
+bool flow_winding_down(const struct assignment *as);
+
+/* decide_accept.c: its work is good, by this verdict; it waits for a person, or for its turn. */
+void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
+		str detail);
+void rebase_ended(struct decide_ctx *cx, const struct outcome *o);
+void gate_ended(struct decide_ctx *cx, const struct outcome *o);
+void accept_ended(struct decide_ctx *cx, const struct outcome *o);
+void post_ended(struct decide_ctx *cx, const struct outcome *o);
+void revert_ended(struct decide_ctx *cx, const struct outcome *o);
+/* The question about it was answered so: the change stays, and the node is done; or it is taken back. */
+void accept_go_on(struct decide_ctx *cx, const struct assignment *as);
+void accept_take_back(struct decide_ctx *cx, const struct assignment *as, str feedback);

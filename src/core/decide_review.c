@@ -1,0 +1,134 @@
+#include "core/decide_review.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/accept.h"
+#include "core/decide_flow.h"
+#include "core/prompt.h"
+
+int review_check(const struct assignment *as, bool reject, struct ov_err *err)
+{
+	if (as->stage == STAGE_REVIEW || (reject && accept_waits(as) && !as->effect))
+		return 0;
+	ov_fail(err, OV_ESTATE, "the work on " STR_FMT " is not in review; its next step: %s",
+			STR_ARG(as->node_id), status_name(&stages, (int)as->stage));
+	ov_next(err, "overseer queue list");
+	return OV_ESTATE;
+}
+
+/* Nobody needs to answer what was said another way. */
+static void close_question(struct decide_ctx *cx, const struct assignment *as, str answer)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status == ESC_OPEN && str_is(x->kind, ASK_REVIEW) &&
+				str_eq(x->assignment_id, as->id))
+			escalation_close(cx, x, ESC_ANSWERED, answer);
+	}
+}
+
+void review_accept(struct decide_ctx *cx, const struct assignment *as, str reason)
+{
+	str why = reason.n ? arena_printf(cx->arena, "a person accepted it: " STR_FMT,
+					     STR_ARG(reason))
+			   : STR("a person accepted it");
+
+	close_question(cx, as, STR("accept"));
+	assignment_move(cx, as, as->status, STAGE_REBASE, why);
+	worker_to(cx, state_worker(cx->state, as->worker), WORKER_NEEDS_REVIEW, why);
+}
+
+void review_reject(struct decide_ctx *cx, const struct assignment *as, str reason)
+{
+	close_question(cx, as, arena_printf(cx->arena, "reject: " STR_FMT, STR_ARG(reason)));
+	flow_fail(cx, as, CAUSE_REVIEW,
+			arena_printf(cx->arena, "a person rejected the work: " STR_FMT,
+					STR_ARG(reason)),
+			prompt_rejected(cx->arena, reason));
+}
+
+/* ---- answers ---- */
+
+/* "reject: WHY": what follows the colon; empty when it is something else. */
+static str rejection(str text)
+{
+	if (!str_starts(text, STR("reject:")))
+		return STR("");
+	return str_trim(str_sub(text, strlen("reject:"), text.n));
+}
+
+static bool is_option(const struct escalation *x, str text)
+{
+	for (size_t i = 0; i < x->options.n; i++)
+		if (str_eq(x->options.p[i], text))
+			return true;
+	return false;
+}
+
+int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, str text,
+		struct ov_err *err)
+{
+	str names = STR("");
+
+	if (is_option(x, text) || (str_is(x->kind, ASK_REVIEW) && rejection(text).n))
+		return 0;
+	for (size_t i = 0; i < x->options.n; i++)
+		names = arena_printf(cx->arena, STR_FMT "%s\"" STR_FMT "\"", STR_ARG(names),
+				i ? ", " : "", STR_ARG(x->options.p[i]));
+	ov_fail(err, OV_EINVALID, "the queue waits for an answer to this; the answers are: " STR_FMT
+			"%s",
+			STR_ARG(names), str_is(x->kind, ASK_REVIEW) ? ", \"reject: WHY\"" : "");
+	ov_next(err, "overseer inbox show %lld", (long long)x->number);
+	return OV_EINVALID;
+}
+
+static void answer_review(struct decide_ctx *cx, const struct assignment *as, str text)
+{
+	if (as->stage != STAGE_REVIEW)
+		return;
+	if (str_is(text, "accept"))
+		review_accept(cx, as, STR(""));
+	else
+		review_reject(cx, as, rejection(text));
+}
+
+static void answer_pre(struct decide_ctx *cx, const struct assignment *as, str text)
+{
+	if (as->stage != STAGE_GATE || as->effect)
+		return;
+	if (str_is(text, "try again")) {
+		assignment_move(cx, as, as->status, STAGE_REBASE, STR("a person wants it tried again"));
+		worker_to(cx, state_worker(cx->state, as->worker), WORKER_NEEDS_REVIEW,
+				STR("its work waits for its turn to be accepted"));
+	} else {
+		flow_fail(cx, as, CAUSE_GATE, STR("the pre_accept command failed"), as->feedback);
+	}
+}
+
+static void answer_post(struct decide_ctx *cx, const struct assignment *as, str text)
+{
+	if ((as->stage != STAGE_POST && as->stage != STAGE_REVERT) || as->effect)
+		return;
+	if (str_is(text, "go on"))
+		accept_go_on(cx, as);
+	else if (str_is(text, "take back"))
+		accept_take_back(cx, as, as->feedback);
+	else
+		assignment_move(cx, as, as->status, STAGE_POST, STR("a person wants it run again"));
+}
+
+void accept_answered(struct decide_ctx *cx, const struct escalation *x, str text)
+{
+	static const struct {
+		const char *kind;
+		void (*answer)(struct decide_ctx *cx, const struct assignment *as, str text);
+	} kinds[] = { { ASK_REVIEW, answer_review }, { ASK_PRE, answer_pre },
+		{ ASK_POST, answer_post } };
+	const struct assignment *as = state_assignment(cx->state, x->assignment_id);
+
+	for (size_t i = 0; as && as->node && !flow_winding_down(as) && i < ARRAY_LEN(kinds); i++)
+		if (str_is(x->kind, kinds[i].kind))
+			kinds[i].answer(cx, as, text);
+}

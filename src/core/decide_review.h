@@ -1,0 +1,13 @@
+#pragma once
+/* What people say about good work: in review, or when a command of the accept queue failed. */
+#include "core/decide.h"
+
+/* As `worker accept` and `worker reject`, and as answers. The stage must be review, or (reject) rebase. */
+void review_accept(struct decide_ctx *cx, const struct assignment *as, str reason);
+void review_reject(struct decide_ctx *cx, const struct assignment *as, str reason);
+/* 0, or why not: OV_ESTATE with what the work does instead. */
+int review_check(const struct assignment *as, bool reject, struct ov_err *err);
+/* Answers of people to what accept.h says they are asked; the caller has closed the escalation. */
+int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, str text,
+		struct ov_err *err);
+void accept_answered(struct decide_ctx *cx, const struct escalation *x, str text);
