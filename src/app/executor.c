@@ -1,10 +1,11 @@
 #include "app/executor_impl.h"
 
-#include <unistd.h>
-
 #include "app/contain.h"
 #include "app/engine.h"
+#include "app/executor_accept.h"
+#include "app/executor_command.h"
 #include "app/homes.h"
+#include "app/journal.h"
 #include "app/planning.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -12,19 +13,11 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/prompt.h"
-#include "core/redact.h"
 #include "drive/git.h"
 #include "sys/file.h"
 #include "sys/inject.h"
 #include "sys/job.h"
 #include "sys/loop.h"
-#include "sys/proc.h"
-
-/* In the environment of a check command and of all that it starts: the effect's id. */
-#define CHECK_ENV "OVERSEER_CHECK"
-
-enum { CHECK_TAIL_BYTES = 3000 };
 
 /* What was seen may change what is to be done. */
 static void looked(void *user, str run_id)
@@ -44,6 +37,8 @@ static const struct state *state_now(void *user)
 
 int executor_new(const struct executor_options *o, struct executor **ret, struct ov_err *err)
 {
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	struct executor *x = mem_zalloc(1, sizeof(*x));
 	int r;
 
@@ -65,6 +60,7 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 			.looked = looked,
 			.user = x });
 	x->contain = contain_new(o->config);
+	x->journal = journal_new(arena_printf(&a, "%s/logs", o->dir).p);
 	x->homes = homes_new(o->loop, o->dir, state_now, x);
 	*ret = x;
 	return 0;
@@ -223,14 +219,18 @@ void task_git_done(void *user, int r, const struct git_result *res, const struct
 		task_report(t);
 		return;
 	}
-	data = outcome_new(t, str_from(git_outcomes[res->outcome]), res->detail);
+	/* Only a rebase finds out that there is nothing left to do. */
+	data = outcome_new(t,
+			t->kind == FX_REBASE && res->outcome == GIT_ALREADY
+					? STR("already")
+					: str_from(git_outcomes[res->outcome]),
+			res->detail);
 	put_text(t, data, "base", res->base);
 	put_text(t, data, "head", res->head);
 	put_text(t, data, "tree", res->tree);
 	put_text(t, data, "commit", res->commit);
-	put_text(t, data, "rescue_ref", res->rescue_ref);
-	put_text(t, data, "target",
-			t->kind == FX_ACCEPT ? t->x->o.config->policy.target_branch : STR(""));
+	put_text(t, data, "rescue_ref", t->kept_ref.n ? t->kept_ref : res->rescue_ref);
+	put_text(t, data, "target", t->x->o.config->policy.target_branch);
 	value_put(&t->arena, data, "commits", value_int(&t->arena, res->commits));
 	value_put(&t->arena, data, "files_changed", value_int(&t->arena, res->files_changed));
 	put_texts(t, data, "files", res->files, res->files_n);
@@ -273,126 +273,6 @@ static void perform_harvest(struct task *t, const struct assignment *as)
 			task_git_done, t);
 }
 
-static void perform_accept(struct task *t, const struct assignment *as)
-{
-	struct git_accept spec = {
-		.path = worktree(t, as),
-		.branch = as->branch,
-		.target = t->x->o.config->policy.target_branch,
-		.message = prompt_commit_message(&t->arena, as->node),
-		.key = as->id,
-	};
-
-	git_accept(t->x->git, &spec, task_git_done, t);
-}
-
-/* Whatever the check left is not the agent's work: it must not be harvested with the next run. */
-static void check_restored(void *user, int r, const struct git_result *res,
-		const struct ov_err *err)
-{
-	struct task *t = user;
-
-	(void)res;
-	if (r < 0)
-		outcome_new(t, STR("error"), str_from(err->msg));
-	task_report(t);
-}
-
-/*
- * A check outlives a daemon that is killed, and may leave servers behind: whoever still writes into
- * the worktree would spoil the next check, or what it is to be restored to.
- */
-static void clear_worktree(struct task *t, git_done_fn *then)
-{
-	struct ov_err err = { 0 };
-	size_t killed;
-
-	if (proc_sweep_env(STR(CHECK_ENV), t->effect_id, &killed, &err) < 0)
-		fail_later(t, &err);
-	else
-		git_restore(t->x->git, t->check_cwd, t->check_ref, then, t);
-}
-
-static void check_done(void *user, const struct job_result *r)
-{
-	struct task *t = user;
-	/* Before it is cut: what is left of a secret would not be known for one. */
-	str out = redact(&t->arena, r->out), tail, how;
-
-	tail = str_sub(out, out.n > CHECK_TAIL_BYTES ? out.n - CHECK_TAIL_BYTES : 0,
-			CHECK_TAIL_BYTES);
-	t->job = NULL;
-	if (r->timed_out)
-		how = STR("it took longer than workspace.check_timeout");
-	else if (r->exit.signal)
-		how = arena_printf(&t->arena, "ended by signal %d", r->exit.signal);
-	else
-		how = arena_printf(&t->arena, "exit status %d", r->exit.code);
-	if (!r->timed_out && r->exit.code == 0)
-		outcome_new(t, STR("ok"), STR("the check command passed"));
-	else
-		outcome_new(t, STR("failed"),
-				arena_printf(&t->arena, STR_FMT "\n" STR_FMT, STR_ARG(how),
-						STR_ARG(tail)));
-	INJECT("after-check");
-	clear_worktree(t, check_restored);
-}
-
-static const char *const *check_env(struct task *t)
-{
-	size_t n = 0;
-	const char **env;
-
-	while (environ[n])
-		n++;
-	env = arena_array(&t->arena, const char *, n + 2);
-	memcpy(env, environ, n * sizeof(*env));
-	env[n] = arena_printf(&t->arena, CHECK_ENV "=" STR_FMT, STR_ARG(t->effect_id)).p;
-	env[n + 1] = NULL;
-	return env;
-}
-
-static void check_begin(void *user, int r, const struct git_result *res,
-		const struct ov_err *git_err)
-{
-	struct task *t = user;
-	const char *argv[] = { "sh", "-c", t->check_command, NULL };
-	struct job_spec spec = {
-		.proc = PROC_SPEC_INIT,
-		.keep_tail = true,
-		.timeout_ms = t->x->o.config->workspace_check_timeout,
-	};
-	struct ov_err err = { 0 };
-
-	(void)res;
-	if (r < 0) {
-		outcome_new(t, STR("error"), str_from(git_err->msg));
-		task_report(t);
-		return;
-	}
-	spec.proc.argv = argv;
-	spec.proc.env = check_env(t);
-	spec.proc.cwd = t->check_cwd.p;
-	INJECT("before-check");
-	if (job_start(t->x->o.loop, &spec, check_done, t, &t->job, &err) < 0)
-		fail_later(t, &err);
-	INJECT("during-check");
-}
-
-/* On the harvested commit, also when an earlier daemon died during the same check. */
-static void perform_check(struct task *t, const struct assignment *as)
-{
-	const struct config *c = t->x->o.config;
-	str command = as->node->check_command.n ? as->node->check_command : c->policy.check_command;
-
-	/* Both streams into one, so that the end of the output is the end of what happened. */
-	t->check_command = arena_cstr(&t->arena,
-			arena_printf(&t->arena, "exec 2>&1\n" STR_FMT, STR_ARG(command)));
-	t->check_cwd = worktree(t, as);
-	t->check_ref = rescue_ref(t, as, t->effect_id);
-	clear_worktree(t, check_begin);
-}
-
 const struct effect_row effect_rows[EFFECT_KIND_COUNT] = {
 	[FX_WORKSPACE] = { perform_workspace, "begin-workspace", "end-workspace" },
 	[FX_RUN_START] = { perform_run_start, "begin-run-start", "end-run-start" },
@@ -401,7 +281,11 @@ const struct effect_row effect_rows[EFFECT_KIND_COUNT] = {
 	[FX_PLAN] = { perform_plan, "begin-plan", "end-plan", .bare = true },
 	[FX_HARVEST] = { perform_harvest, "begin-harvest", "end-harvest" },
 	[FX_CHECK] = { perform_check, "begin-check", "end-check" },
+	[FX_REBASE] = { perform_rebase, "begin-rebase", "end-rebase" },
+	[FX_GATE] = { perform_gate, "begin-gate", "end-gate" },
 	[FX_ACCEPT] = { perform_accept, "begin-accept", "end-accept" },
+	[FX_POST] = { perform_post, "begin-post", "end-post" },
+	[FX_REVERT] = { perform_revert, "begin-revert", "end-revert" },
 	[FX_WORKER] = { perform_worker, "begin-worker", "end-worker", .bare = true },
 };
 
@@ -437,5 +321,6 @@ void executor_free(struct executor *x)
 	observe_free(x->observe);
 	contain_free(x->contain);
 	homes_free(x->homes);
+	journal_free(x->journal);
 	mem_free(x);
 }

@@ -11,12 +11,29 @@
 #include "data/value.h"
 
 struct git;
+struct git_result;
 struct homes;
 struct job;
+struct journal;
 struct loop_source;
 struct contain;
 struct planning;
 struct planning_job;
+
+/* A configured command under way; its texts live in the task's arena. */
+struct task_command {
+	const char *name; /* "check command" */
+	const char *text;
+	str cwd;
+	str restore_ref; /* what it changes in the worktree goes there; empty: nothing is restored */
+	ov_time timeout;
+	const char *timeout_option;
+	const char *journal; /* log for its output; NULL: none */
+	str worker, subject; /* of an entry there */
+	const char **env;    /* "NAME=VALUE" besides our own */
+	size_t env_n;
+	const char *points[3]; /* injection points: before, during and after it */
+};
 
 /* One effect under way. */
 struct task {
@@ -27,8 +44,8 @@ struct task {
 	struct loop_source *later; /* an outcome known at once is reported from the loop */
 	struct job *job;
 	struct planning_job *planning;
-	const char *check_command; /* of a check; these live in the arena */
-	str check_cwd, check_ref;
+	struct task_command command; /* of a check, or of the accept queue */
+	str kept_ref;                /* of an accept: what keeps the agent's own commits */
 	struct arena arena; /* of the outcome, and what it takes to get there */
 	value *outcome;
 };
@@ -62,6 +79,7 @@ struct executor {
 	struct observe *observe;
 	struct contain *contain;
 	struct homes *homes;
+	struct journal *journal;
 	struct list tasks;
 	struct map runs;     /* id -> struct live_run */
 	struct map accounts; /* id -> struct account, of those that have one */
@@ -88,7 +106,6 @@ void report_later(struct task *t);
 void ok_later(struct task *t);
 void fail_later(struct task *t, const struct ov_err *err);
 /* Of a call of git that is all there is to an effect: reports what came of it. */
-struct git_result;
 void task_git_done(void *user, int r, const struct git_result *res, const struct ov_err *err);
 /* The worktree of an assignment. */
 str worktree(struct task *t, const struct assignment *as);

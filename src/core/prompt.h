@@ -27,3 +27,5 @@ str prompt_rejected(struct arena *a, str reason);
 str prompt_hash(struct arena *a, str prompt);
 /* The message of the accepted commit: a subject line from the node's name, then why. */
 str prompt_commit_message(struct arena *a, const struct node *n);
+/* The message of the commit that takes the accepted one back. */
+str prompt_revert_message(struct arena *a, const struct node *n);

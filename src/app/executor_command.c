@@ -1,0 +1,220 @@
+/*
+ * The commands that people configure about work: checks, and what comes before and after an accept.
+ * Each runs by sh -c. Its processes carry the effect's id in their environment, so that what a killed
+ * daemon's command left is ended before it is run again.
+ */
+#include "app/executor_command.h"
+
+#include <unistd.h>
+
+#include "app/journal.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "core/redact.h"
+#include "drive/git.h"
+#include "sys/inject.h"
+#include "sys/job.h"
+#include "sys/proc.h"
+
+/* In the environment of such a command and of all that it starts: the effect's id. */
+#define COMMAND_ENV "OVERSEER_CHECK"
+
+enum { COMMAND_TAIL_BYTES = 3000, COMMAND_VARIABLES = 8 };
+
+/* Whatever the command left is not the agent's work: it must not be harvested with the next run. */
+static void restored(void *user, int r, const struct git_result *res, const struct ov_err *err)
+{
+	struct task *t = user;
+
+	(void)res;
+	if (r < 0)
+		outcome_new(t, STR("error"), str_from(err->msg));
+	task_report(t);
+}
+
+/*
+ * A command outlives a daemon that is killed, and may leave servers behind: whoever still writes into
+ * the worktree would spoil the next one, or what it is to be restored to.
+ */
+static bool sweep(struct task *t)
+{
+	struct ov_err err = { 0 };
+	size_t killed;
+
+	if (proc_sweep_env(STR(COMMAND_ENV), t->effect_id, &killed, &err) == 0)
+		return true;
+	fail_later(t, &err);
+	return false;
+}
+
+static void clear_worktree(struct task *t, git_done_fn *then)
+{
+	if (sweep(t))
+		git_restore(t->x->git, t->command.cwd, t->command.restore_ref, then, t);
+}
+
+static str how_it_ended(struct task *t, const struct job_result *r)
+{
+	if (r->timed_out)
+		return arena_printf(&t->arena, "it took longer than %s", t->command.timeout_option);
+	if (r->exit.signal)
+		return arena_printf(&t->arena, "ended by signal %d", r->exit.signal);
+	return arena_printf(&t->arena, "exit status %d", r->exit.code);
+}
+
+static void command_done(void *user, const struct job_result *r)
+{
+	struct task *t = user;
+	const struct task_command *c = &t->command;
+	/* Before it is cut: what is left of a secret would not be known for one. */
+	str out = redact(&t->arena, r->out), tail, how = how_it_ended(t, r);
+
+	tail = str_sub(out, out.n > COMMAND_TAIL_BYTES ? out.n - COMMAND_TAIL_BYTES : 0,
+			COMMAND_TAIL_BYTES);
+	t->job = NULL;
+	if (c->journal)
+		journal_write(t->x->journal, c->journal, c->worker,
+				arena_printf(&t->arena, STR_FMT ": " STR_FMT, STR_ARG(c->subject),
+						STR_ARG(how)),
+				out);
+	if (!r->timed_out && !r->exit.signal && r->exit.code == 0)
+		outcome_new(t, STR("ok"), arena_printf(&t->arena, "the %s passed", c->name));
+	else
+		outcome_new(t, STR("failed"),
+				arena_printf(&t->arena, STR_FMT "\n" STR_FMT, STR_ARG(how),
+						STR_ARG(tail)));
+	INJECT(c->points[2]);
+	/* After an accept it may be meant to leave something running, and the checkout is the user's. */
+	if (c->restore_ref.n)
+		clear_worktree(t, restored);
+	else
+		task_report(t);
+}
+
+static const char *const *environment(struct task *t)
+{
+	size_t n = 0;
+	const char **env;
+
+	while (environ[n])
+		n++;
+	env = arena_array(&t->arena, const char *, n + COMMAND_VARIABLES + 2);
+	memcpy(env, environ, n * sizeof(*env));
+	for (size_t i = 0; i < t->command.env_n; i++)
+		env[n++] = t->command.env[i];
+	env[n++] = arena_printf(&t->arena, COMMAND_ENV "=" STR_FMT, STR_ARG(t->effect_id)).p;
+	env[n] = NULL;
+	return env;
+}
+
+static void command_begin(void *user, int r, const struct git_result *res,
+		const struct ov_err *git_err)
+{
+	struct task *t = user;
+	const char *argv[] = { "sh", "-c", t->command.text, NULL };
+	struct job_spec spec = {
+		.proc = PROC_SPEC_INIT,
+		.keep_tail = true,
+		.max_output = t->command.journal ? JOURNAL_BYTES : 0,
+		.timeout_ms = t->command.timeout,
+	};
+	struct ov_err err = { 0 };
+
+	(void)res;
+	if (r < 0) {
+		outcome_new(t, STR("error"), str_from(git_err->msg));
+		task_report(t);
+		return;
+	}
+	spec.proc.argv = argv;
+	spec.proc.env = environment(t);
+	spec.proc.cwd = t->command.cwd.p;
+	INJECT(t->command.points[0]);
+	if (job_start(t->x->o.loop, &spec, command_done, t, &t->job, &err) < 0)
+		fail_later(t, &err);
+	INJECT(t->command.points[1]);
+}
+
+/* Both streams into one, so that the end of the output is the end of what happened. */
+static void command_run(struct task *t, str command)
+{
+	if (!command.n) {
+		ok_later(t);
+		return;
+	}
+	t->command.text = arena_cstr(&t->arena,
+			arena_printf(&t->arena, "exec 2>&1\n" STR_FMT, STR_ARG(command)));
+	if (t->command.restore_ref.n)
+		clear_worktree(t, command_begin);
+	else if (sweep(t))
+		command_begin(t, 0, NULL, NULL);
+}
+
+/* On the harvested commit, also when an earlier daemon died during the same check. */
+void perform_check(struct task *t, const struct assignment *as)
+{
+	const struct config *c = t->x->o.config;
+
+	t->command = (struct task_command){ .name = "check command",
+		.cwd = worktree(t, as),
+		.restore_ref = rescue_ref(t, as, t->effect_id),
+		.timeout = c->workspace_check_timeout,
+		.timeout_option = "workspace.check_timeout",
+		.points = { "before-check", "during-check", "after-check" } };
+	command_run(t, as->node->check_command.n ? as->node->check_command
+						 : c->policy.check_command);
+}
+
+static void put_variable(struct task *t, const char *name, str v)
+{
+	assert(t->command.env_n < COMMAND_VARIABLES);
+	if (!t->command.env)
+		t->command.env = arena_array(&t->arena, const char *, COMMAND_VARIABLES);
+	t->command.env[t->command.env_n++] =
+			arena_printf(&t->arena, "%s=" STR_FMT, name, STR_ARG(v)).p;
+}
+
+static void describe(struct task *t, const struct assignment *as, str commit)
+{
+	t->command.worker = arena_str(&t->arena, as->worker);
+	t->command.subject = arena_printf(&t->arena, STR_FMT " " STR_FMT, STR_ARG(as->node->key),
+			STR_ARG(str_sub(commit, 0, 12)));
+	put_variable(t, "OVERSEER_REPO", str_from(t->x->o.repo));
+	put_variable(t, "OVERSEER_WORKER", as->worker);
+	put_variable(t, "OVERSEER_NODE", as->node_id);
+	put_variable(t, "OVERSEER_GOAL", as->goal_id);
+	put_variable(t, "OVERSEER_COMMIT", commit);
+	put_variable(t, "OVERSEER_TARGET", t->x->o.config->policy.target_branch);
+}
+
+/* In the worktree, which stands on what is to become the target. */
+void perform_gate(struct task *t, const struct assignment *as)
+{
+	struct accept_commands c = policy_accept(&t->x->o.config->policy, as->node->goal);
+
+	t->command = (struct task_command){ .name = "pre_accept command",
+		.cwd = worktree(t, as),
+		.restore_ref = rescue_ref(t, as, t->effect_id),
+		.timeout = c.pre_timeout,
+		.timeout_option = "pre_accept_timeout",
+		.journal = "pre_accept",
+		.points = { "before-gate", "during-gate", "after-gate" } };
+	describe(t, as, as->candidate);
+	command_run(t, c.pre);
+}
+
+/* In the repository. */
+void perform_post(struct task *t, const struct assignment *as)
+{
+	struct accept_commands c = policy_accept(&t->x->o.config->policy, as->node->goal);
+
+	t->command = (struct task_command){ .name = "post_accept command",
+		.cwd = str_from(t->x->o.repo),
+		.timeout = c.post_timeout,
+		.timeout_option = "post_accept_timeout",
+		.journal = "post_accept",
+		.points = { "before-post", "during-post", "after-post" } };
+	describe(t, as, as->node->commit);
+	command_run(t, c.post);
+}
