@@ -54,7 +54,7 @@ static const char *assigned_step(const struct state *s, const struct node *n)
 
 	if (as->stage == STAGE_RUNNING && as->run->status == RUN_RUNNING)
 		step = as->status != AS_STALLED || ladder_goes_on(n) ? "a run" : NULL;
-	else if (as->stage != STAGE_NONE)
+	else if (as->stage != STAGE_NONE && as->stage != STAGE_REVIEW)
 		step = "a stage";
 	else if (as->status == AS_STALLED && ladder_goes_on(n))
 		step = "a rung";

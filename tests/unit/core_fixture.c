@@ -572,7 +572,9 @@ static void random_update(struct fixture *f, struct rng *rng)
 /* Anything that a person may type about a run or an entry of the inbox. */
 static void random_word(struct fixture *f, struct rng *rng)
 {
-	static const char *const answers[] = { "retry", "done", "cancel", "use the other one" };
+	static const char *const answers[] = { "retry", "done", "cancel", "use the other one",
+		"accept", "reject: no", "go on", "run again", "take back", "try again",
+		"back to its agent" };
 	const struct run *r = some_run(f, RUN_RUNNING, rng_below(rng, 4));
 	long long number = (long long)rng_below(rng, (size_t)f->state->next_escalation + 1);
 	size_t choice = rng_below(rng, 3);

@@ -100,7 +100,7 @@ TEST(a_login_is_back_when_a_run_that_began_later_works)
 	submit(&f, "work.update", json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'r'}"));
 	assert_int_equal(f.state->lanes.n, 0);
 	assert_int_equal(node_of(&f, "T2")->block, BLOCK_LOGIN);
-	bring_to(&f, "T1", STAGE_ACCEPT);
+	bring_to(&f, "T1", STAGE_REBASE);
 	assert_int_equal(node_of(&f, "T2")->status, NODE_QUEUED);
 	assert_int_not_equal(vec_last(&f.state->escalations)->status, ESC_OPEN);
 	fixture_done(&f);

@@ -275,6 +275,10 @@ static const struct place places[] = {
 	{ STAGE_HARVEST, true },
 	{ STAGE_CHECK, false },
 	{ STAGE_CHECK, true },
+	{ STAGE_REBASE, false },
+	{ STAGE_REBASE, true },
+	{ STAGE_GATE, false },
+	{ STAGE_GATE, true },
 	{ STAGE_ACCEPT, false },
 	{ STAGE_ACCEPT, true },
 };
@@ -284,6 +288,7 @@ static void go_to(struct fixture *f, const struct place *p)
 {
 	fixture_init(f);
 	f->policy.check_command = STR("make test");
+	f->policy.accept.pre = STR("make check");
 	create_goal(f, flat_plan(f, 2), NULL);
 	submit(f, "work.update", update(f, "T2", "blocked")); /* it keeps the goal open */
 	if (p->stage == STAGE_WORKSPACE && !p->begun) {
@@ -307,6 +312,14 @@ static void go_to(struct fixture *f, const struct place *p)
 	case STAGE_CHECK:
 		bring_to(f, "T1", STAGE_HARVEST);
 		effect_end(f, "T1", FX_HARVEST, "ok", "", "'head': 'h', 'files_changed': 1");
+		break;
+	case STAGE_GATE:
+		bring_to(f, "T1", STAGE_REBASE);
+		effect_end(f, "T1", FX_REBASE, "ok", "", "'commit': 'c0ffee'");
+		break;
+	case STAGE_ACCEPT:
+		bring_to(f, "T1", STAGE_GATE);
+		effect_end(f, "T1", FX_GATE, "ok", "", "");
 		break;
 	default:
 		bring_to(f, "T1", STAGE_CHECK);

@@ -240,14 +240,14 @@ TEST(pause_holds_what_is_new)
 	assert_int_equal(newest(&f)->health, HEALTH_PAUSED);
 	settle(&f);
 	assert_int_equal(node_of(&f, "T1")->assignment->stage, STAGE_RUNNING);
-	bring_to(&f, "T1", STAGE_ACCEPT);
+	bring_to(&f, "T1", STAGE_REBASE);
 	settle(&f);
 	assert_null(effect_of(&f, "T1"));
 	assert_null(node_of(&f, "T3")->assignment);
 	submit(&f, "goal.resume", about(&f, ""));
 	assert_int_equal(newest(&f)->health, HEALTH_HEALTHY);
 	settle(&f);
-	assert_int_equal(effect_of(&f, "T1")->kind, FX_ACCEPT);
+	assert_int_equal(effect_of(&f, "T1")->kind, FX_REBASE);
 	drain(&f);
 	assert_int_equal(newest(&f)->status, GOAL_COMPLETED);
 	fixture_done(&f);

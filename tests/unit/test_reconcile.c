@@ -50,6 +50,8 @@ TEST(happy_path)
 		{ STAGE_RUNNING, NODE_IN_PROGRESS, AS_ACTIVE },
 		{ STAGE_HARVEST, NODE_IN_PROGRESS, AS_ACTIVE },
 		{ STAGE_CHECK, NODE_IN_PROGRESS, AS_ACTIVE },
+		{ STAGE_REBASE, NODE_IN_PROGRESS, AS_ACTIVE },
+		{ STAGE_GATE, NODE_IN_PROGRESS, AS_ACTIVE },
 		{ STAGE_ACCEPT, NODE_IN_PROGRESS, AS_ACTIVE },
 	};
 	struct fixture f;
@@ -57,6 +59,7 @@ TEST(happy_path)
 
 	begin(&f, 1);
 	f.policy.check_command = STR("make test");
+	f.policy.accept.pre = STR("make check");
 	n = node_of(&f, "T1");
 	for (size_t i = 0; i < ARRAY_LEN(path); i++) {
 		bring_to(&f, "T1", path[i].stage);
@@ -225,7 +228,7 @@ TEST(steps_that_fail)
 		{ STAGE_WORKSPACE, FX_WORKSPACE, CAUSE_WORKSPACE },
 		{ STAGE_START, FX_RUN_START, CAUSE_START },
 		{ STAGE_HARVEST, FX_HARVEST, CAUSE_HARVEST },
-		{ STAGE_ACCEPT, FX_ACCEPT, CAUSE_ACCEPT },
+		{ STAGE_REBASE, FX_REBASE, CAUSE_ACCEPT },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -359,15 +362,15 @@ TEST(conflict_rounds)
 	begin(&f, 1);
 	n = node_of(&f, "T1");
 	for (int k = 1; k <= 3; k++) {
-		bring_to(&f, "T1", STAGE_ACCEPT);
+		bring_to(&f, "T1", STAGE_REBASE);
 		assert_int_equal(f.state->workers.p[0]->status, WORKER_REBASING);
-		effect_end(&f, "T1", FX_ACCEPT, "conflict", "src/a.c", "");
+		effect_end(&f, "T1", FX_REBASE, "conflict", "src/a.c", "");
 		assert_int_equal(n->failures[CAUSE_CONFLICT], k);
 		if (k < 3) {
 			/* At once, by the same agent, who is told what to do. */
 			assert_int_equal(n->assignment->stage, STAGE_START);
 			assert_int_equal(n->assignment->not_before, 0);
-			assert_int_equal(f.state->workers.p[0]->status, WORKER_WORKING);
+			assert_int_equal(f.state->workers.p[0]->status, WORKER_REBASING);
 			assert_true(str_contains(n->assignment->feedback, STR("src/a.c")));
 			assert_true(str_contains(n->assignment->feedback, STR("onto main")));
 		}
@@ -386,9 +389,9 @@ TEST(dirty_checkout_waits_double_up_to_the_longest)
 
 	begin(&f, 1);
 	n = node_of(&f, "T1");
-	bring_to(&f, "T1", STAGE_ACCEPT);
+	bring_to(&f, "T1", STAGE_REBASE);
 	for (size_t i = 0; i < ARRAY_LEN(minutes); i++) {
-		effect_end(&f, "T1", FX_ACCEPT, "dirty", "2 files", "");
+		effect_end(&f, "T1", FX_REBASE, "dirty", "2 files", "");
 		assert_int_equal(tick(&f), 0);
 		assert_int_equal(f.wake_at, f.now + minutes[i] * OV_MINUTE);
 		assert_int_equal(n->status, NODE_IN_PROGRESS);
@@ -396,7 +399,7 @@ TEST(dirty_checkout_waits_double_up_to_the_longest)
 		settle(&f);
 	}
 	assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
-	effect_end(&f, "T1", FX_ACCEPT, "dirty", "2 files", "");
+	effect_end(&f, "T1", FX_REBASE, "dirty", "2 files", "");
 	assert_int_equal(n->status, NODE_BLOCKED);
 	assert_true(str_is(f.state->escalations.p[0]->kind, "dirty"));
 	fixture_done(&f);
@@ -409,9 +412,9 @@ TEST(dirty_checkout_for_ever)
 
 	begin(&f, 1);
 	f.policy.dirty_tries = 200;
-	bring_to(&f, "T1", STAGE_ACCEPT);
+	bring_to(&f, "T1", STAGE_REBASE);
 	for (int i = 0; i < 150; i++) {
-		effect_end(&f, "T1", FX_ACCEPT, "dirty", "", "");
+		effect_end(&f, "T1", FX_REBASE, "dirty", "", "");
 		assert_int_equal(tick(&f), 0);
 		assert_true(f.wake_at > f.now && f.wake_at <= f.now + OV_HOUR);
 		f.now = f.wake_at;
@@ -430,10 +433,12 @@ TEST(moved_target_is_tried_again_soon)
 	bring_to(&f, "T1", STAGE_ACCEPT);
 	for (int i = 1; i < 100; i++) {
 		effect_end(&f, "T1", FX_ACCEPT, "moved", "", "");
+		assert_int_equal(n->assignment->stage, STAGE_REBASE);
+		assert_int_equal(n->assignment->candidate.n, 0);
 		assert_int_equal(tick(&f), 0);
 		assert_int_equal(f.wake_at, f.now + OV_SECOND);
 		f.now = f.wake_at;
-		settle(&f);
+		bring_to(&f, "T1", STAGE_ACCEPT);
 	}
 	assert_int_equal(n->failures[CAUSE_MOVED], 99);
 	accept_node(&f, "T1");
@@ -684,7 +689,7 @@ TEST(paused_goal)
 	settle(&f);
 	effect_end(&f, "T1", FX_HARVEST, "ok", "", HARVESTED);
 	settle(&f);
-	assert_int_equal(as_of(&f, "T1")->stage, STAGE_ACCEPT);
+	assert_int_equal(as_of(&f, "T1")->stage, STAGE_REBASE);
 	assert_null(effect_of(&f, "T1"));
 	assert_null(as_of(&f, "T2"));
 	goal_status(&f, 0, "paused", "active");
@@ -755,13 +760,13 @@ TEST(one_accept_at_a_time)
 	effect_end(&f, "T2", FX_HARVEST, "ok", "", HARVESTED);
 	effect_end(&f, "T3", FX_HARVEST, "ok", "", HARVESTED);
 	settle(&f);
-	assert_int_equal(effect_of(&f, "T1")->kind, FX_ACCEPT);
+	assert_int_equal(effect_of(&f, "T1")->kind, FX_REBASE);
 	assert_null(effect_of(&f, "T2"));
 	assert_null(effect_of(&f, "T3"));
 	/* While one waits for a dirty checkout, another may go on. */
-	effect_end(&f, "T1", FX_ACCEPT, "dirty", "", "");
+	effect_end(&f, "T1", FX_REBASE, "dirty", "", "");
 	settle(&f);
-	assert_int_equal(effect_of(&f, "T3")->kind, FX_ACCEPT);
+	assert_int_equal(effect_of(&f, "T3")->kind, FX_REBASE);
 	assert_null(effect_of(&f, "T2"));
 	drain(&f);
 	assert_int_equal(f.state->goals.p[0]->status, GOAL_COMPLETED);

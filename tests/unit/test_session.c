@@ -198,7 +198,7 @@ TEST(the_verdict_decides_not_the_exit_code)
 
 	end_with(&f, as, 3, ", 'verdict': 'ok'");
 	harvested(&f);
-	assert_int_equal(as->stage, STAGE_ACCEPT);
+	assert_int_equal(as->stage, STAGE_REBASE);
 	fixture_done(&f);
 
 	as = running(&f, "a");
@@ -310,7 +310,7 @@ TEST(a_run_that_went_well_has_no_trouble)
 	ready(&f, as, "s-1");
 	end_with(&f, as, 0, ", 'verdict': 'ok', 'trouble': 'rate_limited'");
 	harvested(&f);
-	assert_int_equal(as->stage, STAGE_ACCEPT);
+	assert_int_equal(as->stage, STAGE_REBASE);
 	assert_int_equal(as->run->trouble, TROUBLE_NONE);
 	assert_true(str_is(as->session, "s-1"));
 	fixture_done(&f);
@@ -533,7 +533,7 @@ TEST(what_an_agent_with_hooks_takes_is_not_said_again)
 	assert_int_equal(as->node->said.n, 0);
 	end_with(&f, as, 0, ", 'verdict': 'ok'");
 	harvested(&f);
-	assert_int_equal(as->stage, STAGE_ACCEPT);
+	assert_int_equal(as->stage, STAGE_REBASE);
 	fixture_done(&f);
 }
 
@@ -558,7 +558,7 @@ TEST(what_a_person_said_and_nobody_took_is_told_before_the_work_is_judged)
 	assert_int_equal(as->node->said.n, 0);
 	end_with(&f, as, 0, ", 'verdict': 'ok'");
 	harvested(&f);
-	assert_int_equal(as->stage, STAGE_ACCEPT);
+	assert_int_equal(as->stage, STAGE_REBASE);
 	assert_int_equal(as->attempt, 2);
 	fixture_done(&f);
 }
@@ -752,7 +752,7 @@ TEST(an_end_without_words_is_judged_by_its_status_also_of_an_agent_that_speaks)
 
 	end_with(&f, as, 0, "");
 	harvested(&f);
-	assert_int_equal(as->stage, STAGE_ACCEPT);
+	assert_int_equal(as->stage, STAGE_REBASE);
 	fixture_done(&f);
 }
 

@@ -309,6 +309,11 @@ TEST(nothing_is_refused_and_nothing_lies_about)
 		f.policy.fallback = true;
 		f.policy.workers_max = seed & 4 ? 12 : 3;
 		f.policy.default_after = seed & 8 ? OV_HOUR : 0;
+		f.policy.review = seed % 5 == 1 ? REVIEW_ALWAYS : REVIEW_NEVER;
+		f.policy.accept.pre = seed % 3 ? STR("pre") : STR("");
+		f.policy.accept.pre_on_failure = seed % 7 < 4 ? PRE_RETRY : PRE_FAIL;
+		f.policy.accept.post = seed % 4 ? STR("post") : STR("");
+		f.policy.accept.post_on_failure = (enum post_failure)(seed / 4 % 3);
 		for (int i = 0; seed & 128 && i < RESOURCE_COUNT; i++)
 			f.policy.budget[i] = -1;
 		if (seed & 16)

@@ -476,7 +476,7 @@ TEST(queue_retry_ends_a_wait)
 	submit(&f, "queue.retry", json(&f, "{'node': 'T1'}"));
 	assert_int_equal(as->not_before, 0);
 	refused(&f, "queue.retry", json(&f, "{'node': 'T1'}"), OV_ESTATE);
-	settle(&f);
+	bring_to(&f, "T1", STAGE_ACCEPT);
 	accept_node(&f, "T1");
 	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
 	fixture_done(&f);
