@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/worker.h"
 
 int accept_order(const struct policy *p, const struct assignment *a, const struct assignment *b)
 {
@@ -16,12 +17,6 @@ int accept_order(const struct policy *p, const struct assignment *a, const struc
 	return str_cmp(a->id, b->id);
 }
 
-static bool is_step(enum effect_kind kind)
-{
-	return kind == FX_REBASE || kind == FX_GATE || kind == FX_ACCEPT || kind == FX_POST ||
-			kind == FX_REVERT;
-}
-
 static bool is_after(enum stage stage)
 {
 	return stage == STAGE_POST || stage == STAGE_REVERT;
@@ -32,7 +27,7 @@ static int hold(const struct state *s, const struct assignment *as)
 {
 	if (!as->node)
 		return 0;
-	if (as->effect && is_step(as->effect->kind))
+	if (as->effect && assignment_is_accepting(as))
 		return 3;
 	if (is_after(as->stage) || (as->stage == STAGE_GATE && accept_question(s, as)))
 		return 2;

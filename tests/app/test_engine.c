@@ -448,6 +448,7 @@ static const char *const good_data[EFFECT_KIND_COUNT] = {
 	[FX_RUN_STOP] = "",
 	[FX_HARVEST] = "'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': 1",
 	[FX_CHECK] = "",
+	[FX_REBASE] = "'commit': '0123456789abcdef', 'base': 'b'",
 	[FX_ACCEPT] = "'commit': '0123456789abcdef', 'target': 'main'",
 };
 
@@ -851,6 +852,7 @@ TEST(a_bad_decision_holds_up_nobody_else)
 	bug_of_one((struct decision){ .kind = DEC_QUEUE });
 	bug_of_one((struct decision){ .kind = DEC_ASSIGN });
 	bug_of_one((struct decision){ .kind = DEC_EFFECT, .effect = FX_WORKSPACE });
+	bug_of_one((struct decision){ .kind = DEC_EFFECT, .effect = FX_REBASE });
 	bug_of_one((struct decision){ .kind = DEC_EFFECT, .effect = FX_ACCEPT });
 }
 
@@ -1259,7 +1261,7 @@ static void random_step(struct site *s)
 			i = rng_below(&s->rng, s->todo.n);
 			end_effect(s, i,
 					rng_below(&s->rng, 8) ? "ok"
-							: s->todo.p[i].kind == FX_ACCEPT
+							: s->todo.p[i].kind == FX_REBASE
 							? accepts[rng_below(&s->rng,
 									  ARRAY_LEN(accepts))]
 							: "error");

@@ -272,21 +272,25 @@ static const struct {
 	enum effect_kind kind;
 } steps[] = { { "workspace", FX_WORKSPACE }, { "start", FX_RUN_START }, { "stop", FX_RUN_STOP },
 	{ "send", FX_SEND }, { "planner", FX_PLAN }, { "harvest", FX_HARVEST },
-	{ "check", FX_CHECK }, { "accept", FX_ACCEPT } };
+	{ "check", FX_CHECK }, { "rebase", FX_REBASE }, { "gate", FX_GATE },
+	{ "accept", FX_ACCEPT }, { "post", FX_POST }, { "revert", FX_REVERT } };
 
+#define B(kind) (1u << (kind))
+#define GIT (B(FX_REBASE) | B(FX_ACCEPT) | B(FX_REVERT))
 static const struct {
 	const char *word, *outcome;
-	enum effect_kind only;
+	unsigned only; /* bits of enum effect_kind; 0: any */
 } outcomes[] = {
-	{ "fails", "error", EFFECT_KIND_COUNT },
-	{ "rejects", "failed", FX_CHECK },
-	{ "conflicts", "conflict", FX_ACCEPT },
-	{ "dirty", "dirty", FX_ACCEPT },
-	{ "moves", "moved", FX_ACCEPT },
-	{ "empty", "no_changes", FX_ACCEPT },
-	{ "uncertain", "timeout", FX_SEND },
-	{ "succeeds", NULL, EFFECT_KIND_COUNT },
+	{ "fails", "error", 0 },
+	{ "rejects", "failed", B(FX_CHECK) | B(FX_GATE) | B(FX_POST) },
+	{ "conflicts", "conflict", B(FX_REBASE) | B(FX_REVERT) },
+	{ "dirty", "dirty", GIT },
+	{ "moves", "moved", B(FX_ACCEPT) | B(FX_REVERT) },
+	{ "empty", "no_changes", B(FX_REBASE) | B(FX_REVERT) },
+	{ "uncertain", "timeout", B(FX_SEND) },
+	{ "succeeds", NULL, 0 },
 };
+#undef GIT
 
 static enum effect_kind step_kind(struct scn *s, str word)
 {
@@ -312,7 +316,7 @@ static struct twist twist_from(struct scn *s, const struct args *a)
 	for (size_t i = 0; i < ARRAY_LEN(outcomes); i++) {
 		if (!str_is(a->v[3].s, outcomes[i].word))
 			continue;
-		if (outcomes[i].only != EFFECT_KIND_COUNT && outcomes[i].only != t.kind)
+		if (outcomes[i].only && !(outcomes[i].only & B(t.kind)))
 			scn_fail(s, "this step cannot end like that");
 		t.outcome = outcomes[i].outcome;
 		t.detail = a->n > 4 ? a->v[4].s : STR("");
@@ -378,7 +382,9 @@ static void option_changes(struct scn *s, const struct args *a)
 	world_settle(s);
 }
 
-#define STEP "workspace|start|stop|send|planner|harvest|check|accept of|to|for NODE"
+#define STEP \
+	"workspace|start|stop|send|planner|harvest|check|rebase|gate|accept|post|revert " \
+	"of|to|for NODE"
 #define OUTCOME "fails|rejects|conflicts|dirty|moves|empty|uncertain|succeeds TEXT?"
 
 const struct rule happen_rules[] = {

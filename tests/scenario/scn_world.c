@@ -116,7 +116,9 @@ static const char *const good_data[EFFECT_KIND_COUNT] = {
 	[FX_WORKSPACE] = "{'base': 'b0'}",
 	[FX_HARVEST] = "{'head': 'h1', 'tree': 't1', 'commits': 1, 'files_changed': 2, "
 		       "'rescue_ref': 'refs/overseer/rescue/1'}",
+	[FX_REBASE] = "{'commit': 'c0ffee', 'base': 'b1'}",
 	[FX_ACCEPT] = "{'commit': 'c0ffee', 'target': 'main'}",
+	[FX_REVERT] = "{'commit': 'feed'}",
 };
 
 struct job *job_of(struct scn *s, enum effect_kind kind, str node)

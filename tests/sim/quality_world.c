@@ -207,6 +207,7 @@ static const char *const good_data[EFFECT_KIND_COUNT] = {
 	[FX_RUN_STOP] = "",
 	[FX_HARVEST] = "'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': 2",
 	[FX_CHECK] = "",
+	[FX_REBASE] = "'commit': 'c0ffee', 'base': 'b'",
 	[FX_ACCEPT] = "'commit': 'c0ffee', 'target': 'main'",
 	[FX_SEND] = "",
 	[FX_PLAN] = "",
