@@ -162,8 +162,9 @@ void perform_check(struct task *t, const struct assignment *as)
 		.timeout = c->workspace_check_timeout,
 		.timeout_option = "workspace.check_timeout",
 		.points = { "before-check", "during-check", "after-check" } };
-	command_run(t, as->node->check_command.n ? as->node->check_command
-						 : c->policy.check_command);
+	command_run(t,
+			as->node->check_command.n ? as->node->check_command
+						  : c->policy.check_command);
 }
 
 static void put_variable(struct task *t, const char *name, str v)

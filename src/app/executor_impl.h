@@ -46,7 +46,7 @@ struct task {
 	struct planning_job *planning;
 	struct task_command command; /* of a check, or of the accept queue */
 	str kept_ref;                /* of an accept: what keeps the agent's own commits */
-	struct arena arena; /* of the outcome, and what it takes to get there */
+	struct arena arena;          /* of the outcome, and what it takes to get there */
 	value *outcome;
 };
 

@@ -3,12 +3,12 @@
  * decide_accept.c. Outcomes of effects and ends of runs move the assignment on, or count as a failure
  * of a cause and are tried again within that cause's cap, then put before a person.
  */
+#include "core/decide_flow.h"
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/decide_budget.h"
-#include "core/decide_flow.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"
 #include "core/session.h"
@@ -349,8 +349,7 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		go_on_with_message(cx, as);
 	else if (value_int_at(o->data, "files_changed") == 0)
 		no_changes(cx, as);
-	else if (value_bool_at(o->data, "leftovers") &&
-			cx->policy->leftovers == LEFTOVERS_REFUSE)
+	else if (value_bool_at(o->data, "leftovers") && cx->policy->leftovers == LEFTOVERS_REFUSE)
 		refuse_leftovers(cx, as);
 	else if (check_command(cx, as->node).n)
 		assignment_move(cx, as, as->status, STAGE_CHECK,

@@ -31,9 +31,9 @@ static void close_question(struct decide_ctx *cx, const struct assignment *as, s
 
 void review_accept(struct decide_ctx *cx, const struct assignment *as, str reason)
 {
-	str why = reason.n ? arena_printf(cx->arena, "a person accepted it: " STR_FMT,
-					     STR_ARG(reason))
-			   : STR("a person accepted it");
+	str why = reason.n
+			? arena_printf(cx->arena, "a person accepted it: " STR_FMT, STR_ARG(reason))
+			: STR("a person accepted it");
 
 	close_question(cx, as, STR("accept"));
 	assignment_move(cx, as, as->status, STAGE_REBASE, why);
@@ -77,8 +77,8 @@ int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, str t
 	for (size_t i = 0; i < x->options.n; i++)
 		names = arena_printf(cx->arena, STR_FMT "%s\"" STR_FMT "\"", STR_ARG(names),
 				i ? ", " : "", STR_ARG(x->options.p[i]));
-	ov_fail(err, OV_EINVALID, "the queue waits for an answer to this; the answers are: " STR_FMT
-			"%s",
+	ov_fail(err, OV_EINVALID,
+			"the queue waits for an answer to this; the answers are: " STR_FMT "%s",
 			STR_ARG(names), str_is(x->kind, ASK_REVIEW) ? ", \"reject: WHY\"" : "");
 	ov_next(err, "overseer inbox show %lld", (long long)x->number);
 	return OV_EINVALID;
@@ -99,7 +99,8 @@ static void answer_pre(struct decide_ctx *cx, const struct assignment *as, str t
 	if (as->stage != STAGE_GATE || as->effect)
 		return;
 	if (str_is(text, "try again")) {
-		assignment_move(cx, as, as->status, STAGE_REBASE, STR("a person wants it tried again"));
+		assignment_move(cx, as, as->status, STAGE_REBASE,
+				STR("a person wants it tried again"));
 		worker_to(cx, state_worker(cx->state, as->worker), WORKER_NEEDS_REVIEW,
 				STR("its work waits for its turn to be accepted"));
 	} else {

@@ -70,8 +70,8 @@ struct node {
 	str report;            /* JSON: what agents reported of it, merged */
 	ov_time reported_at;
 	str reported_status; /* as the agent said: in_progress, blocked, done */
-	str handover; /* commit that a former assignment left, for the next one to go on from */
-	str feedback; /* what the next assignment must know */
+	str handover;     /* commit that a former assignment left, for the next one to go on from */
+	str feedback;     /* what the next assignment must know */
 	str wanted_agent; /* by a person's word, for the next assignment */
 	str wanted_worker; /* only this one may do it; empty: as its goal says */
 	str claim;         /* of a task of the pool: the effect that asked for it */

@@ -202,8 +202,7 @@ str prompt_commit_message(struct arena *a, const struct node *n)
 str prompt_revert_message(struct arena *a, const struct node *n)
 {
 	return arena_printf(a,
-			"Revert \"" STR_FMT
-			"\"\n\nThis takes back commit " STR_FMT
+			"Revert \"" STR_FMT "\"\n\nThis takes back commit " STR_FMT
 			": the command that runs after an accept failed.\n\nTask " STR_FMT
 			" of \"" STR_FMT "\".\n",
 			STR_ARG(n->name), STR_ARG(n->commit), STR_ARG(n->id),

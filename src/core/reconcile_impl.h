@@ -26,10 +26,10 @@ struct tick {
 	ov_time wake_at;
 	struct tick_workers workers[WORKER_KIND_COUNT];
 	/* By whom a worker is looked for: ordinary goals, the auto mode's. */
-	size_t next_idle[2]; /* index into state->workers from which to look */
-	bool no_worker[2];   /* there is none left */
+	size_t next_idle[2];           /* index into state->workers from which to look */
+	bool no_worker[2];             /* there is none left */
 	const struct assignment *turn; /* whose step in the accept queue may be taken */
-	struct spending *spending; /* of goals by their order */
+	struct spending *spending;     /* of goals by their order */
 };
 
 /* Beyond this many decisions the rest waits for the next tick. */

@@ -550,7 +550,7 @@ TEST(a_goal_is_worked_on_to_its_end)
 	assert_int_equal(a.count, 1);
 	finish(&s);
 	assert_int_equal(engine_state(s.engine)->goals.p[0]->status, GOAL_COMPLETED);
-	assert_int_equal(s.performed, 3 * 4 + 1);
+	assert_int_equal(s.performed, 3 * 5 + 1);
 	/* Idle costs nothing. */
 	assert_true(s.wake_at == OV_TIME_MAX);
 	check_fold(&s);

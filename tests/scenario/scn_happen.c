@@ -382,7 +382,7 @@ static void option_changes(struct scn *s, const struct args *a)
 	world_settle(s);
 }
 
-#define STEP \
+#define STEP                                                                              \
 	"workspace|start|stop|send|planner|harvest|check|rebase|gate|accept|post|revert " \
 	"of|to|for NODE"
 #define OUTCOME "fails|rejects|conflicts|dirty|moves|empty|uncertain|succeeds TEXT?"

@@ -106,7 +106,7 @@ class Goals(SiteCase):
         self.assertIn("overseer goal resume", said)
         gate.go()
         site.wait_type("run.harvested", node=first)
-        site.wait_type("assignment.moved", node=first, stage="accept")
+        site.wait_type("assignment.moved", node=first, stage="rebase")
         self.assertEqual(site.kill(), -9)
         site.up()
         shown = self.ask(site, "goal", "show", goal)

@@ -501,9 +501,9 @@ static void random_replan(struct fixture *f, struct rng *rng)
 static void random_effect_end(struct fixture *f, struct rng *rng)
 {
 	static const char *const outcomes[] = { "ok", "ok", "ok", "ok", "error" },
-				*const commands[] = { "ok", "ok", "failed", "error" },
-				*const gits[] = { "ok", "ok", "conflict", "dirty", "moved",
-					"no_changes", "error", "already" };
+				 *const commands[] = { "ok", "ok", "failed", "error" },
+				 *const gits[] = { "ok", "ok", "conflict", "dirty", "moved",
+					 "no_changes", "error", "already" };
 	size_t i = rng_below(rng, 4);
 	const struct effect *fx = NULL;
 	const char *data, *outcome;
@@ -521,7 +521,9 @@ static void random_effect_end(struct fixture *f, struct rng *rng)
 	switch (fx->kind) {
 	case FX_REBASE:
 	case FX_ACCEPT:
-	case FX_REVERT: outcome = gits[rng_below(rng, ARRAY_LEN(gits) - (fx->kind != FX_REBASE))]; break;
+	case FX_REVERT:
+		outcome = gits[rng_below(rng, ARRAY_LEN(gits) - (fx->kind != FX_REBASE))];
+		break;
 	case FX_GATE:
 	case FX_POST: outcome = commands[rng_below(rng, ARRAY_LEN(commands))]; break;
 	default: outcome = outcomes[rng_below(rng, ARRAY_LEN(outcomes))]; break;

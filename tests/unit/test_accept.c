@@ -314,8 +314,7 @@ TEST(failed_gate_holds_the_queue_until_a_person_answers)
 	struct fixture f;
 
 	begin(&f, 2);
-	f.policy.accept = (struct accept_commands){ .pre = STR("pre"),
-		.pre_on_failure = PRE_FAIL };
+	f.policy.accept = (struct accept_commands){ .pre = STR("pre"), .pre_on_failure = PRE_FAIL };
 	bring_to(&f, "T2", STAGE_HARVEST);
 	bring_to(&f, "T1", STAGE_GATE);
 	effect_end(&f, "T2", FX_HARVEST, "ok", "", HARVESTED);
@@ -361,8 +360,7 @@ TEST(cancelling_what_holds_the_queue_lets_it_go_on)
 	struct fixture f;
 
 	begin(&f, 2);
-	f.policy.accept = (struct accept_commands){ .pre = STR("pre"),
-		.pre_on_failure = PRE_FAIL };
+	f.policy.accept = (struct accept_commands){ .pre = STR("pre"), .pre_on_failure = PRE_FAIL };
 	bring_to(&f, "T2", STAGE_HARVEST);
 	bring_to(&f, "T1", STAGE_GATE);
 	effect_end(&f, "T1", FX_GATE, "failed", "red", "");
@@ -651,7 +649,8 @@ TEST(paused_goal_lets_others_pass)
 	create_goal(&f, flat_plan(&f, 1), NULL);
 	bring_to(&f, "T1", STAGE_HARVEST);
 	effect_end(&f, "T1", FX_HARVEST, "ok", "", HARVESTED);
-	submit(&f, "goal.pause", json(&f, "{'goal': '" STR_FMT "', 'reason': 'r'}", STR_ARG(first)));
+	submit(&f, "goal.pause",
+			json(&f, "{'goal': '" STR_FMT "', 'reason': 'r'}", STR_ARG(first)));
 	settle(&f);
 	assert_null(effect_of(&f, "T1"));
 	submit(&f, "effect.end",
@@ -722,7 +721,8 @@ TEST(drop_from_every_step)
 		int r;
 
 		begin(&f, 1);
-		f.policy.accept = (struct accept_commands){ .pre = STR("pre"), .post = STR("post") };
+		f.policy.accept = (struct accept_commands){ .pre = STR("pre"),
+			.post = STR("post") };
 		if (cases[i].stage == STAGE_REVIEW)
 			f.policy.review = REVIEW_ALWAYS;
 		bring_to(&f, "T1", cases[i].stage);
