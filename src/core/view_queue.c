@@ -83,7 +83,7 @@ static value *waiting_row(struct queue *q, const struct assignment *as,
 		return row(q, as->node, "review",
 				arena_printf(q->a,
 						"waits for a person: overseer worker "
-		                                "review " STR_FMT,
+						"review " STR_FMT,
 						STR_ARG(as->worker)));
 	if (as->node->goal->status != GOAL_ACTIVE)
 		return row(q, as->node, "held",
