@@ -1,11 +1,14 @@
 /*
- * What people have done to a worker as such: its worktree put back to the target's head, or removed.
- * Each is one call of git that rescues first and can be made again after a crash.
+ * What people have done to a worker as such: its worktree put back to the target's head, or removed;
+ * what is in it rebased, or put onto the target branch. Each is one call of git that keeps what was
+ * there and can be made again after a crash.
  */
 #include "app/engine.h"
+#include "app/executor_accept.h"
 #include "app/executor_impl.h"
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/prompt.h"
 #include "core/state.h"
 #include "drive/git.h"
 
@@ -39,6 +42,56 @@ static void perform_reset(struct task *t, const struct effect *fx)
 	git_ensure(t->x->git, &spec, task_git_done, t);
 }
 
+/* As the accept queue does it, so that it finds what was done here. */
+static void perform_worker_rebase(struct task *t, const struct effect *fx)
+{
+	const struct assignment *as = state_assignment(engine_state(t->x->engine),
+			fx->assignment_id);
+
+	if (as && as->node) {
+		perform_rebase(t, as);
+		return;
+	}
+	outcome_new(t, STR("error"), STR("its task is gone"));
+	report_later(t);
+}
+
+/* What is told of it is the commit. */
+static void picked(void *user, int r, const struct git_result *res, const struct ov_err *err)
+{
+	struct task *t = user;
+	bool ok = r == 0 && (res->outcome == GIT_OK || res->outcome == GIT_ALREADY);
+
+	if (!ok) {
+		task_git_done(t, r, res, err);
+		return;
+	}
+	outcome_new(t, STR("ok"), arena_str(&t->arena, res->commit));
+	task_report(t);
+}
+
+static void perform_pick(struct task *t, const struct effect *fx)
+{
+	const struct state *s = engine_state(t->x->engine);
+	const struct worker *w = state_worker(s, fx->worker);
+	const struct assignment *as = w && w->assignment_id.n
+			? state_assignment(s, w->assignment_id)
+			: NULL;
+	struct place p = place_of(t, fx);
+	struct git_pick spec = {
+		.path = p.path,
+		.target = t->x->o.config->policy.target_branch,
+		.message = as && as->node
+				? prompt_commit_message(&t->arena, as->node)
+				: arena_printf(&t->arena, "Take over what is in worker " STR_FMT,
+						  STR_ARG(p.worker)),
+		.key = t->effect_id,
+		.rescue_ref = p.ref,
+	};
+
+	git_pick(t->x->git, &spec, picked, t);
+}
+
 static void perform_nuke(struct task *t, const struct effect *fx)
 {
 	struct place p = place_of(t, fx);
@@ -54,6 +107,8 @@ void perform_worker(struct task *t, const struct assignment *as)
 	} rows[] = {
 		{ "reset", perform_reset },
 		{ "nuke", perform_nuke },
+		{ "rebase", perform_worker_rebase },
+		{ "pick", perform_pick },
 	};
 	const struct effect *fx = state_effect(engine_state(t->x->engine), t->effect_id);
 

@@ -170,6 +170,8 @@ static const struct op_param worker_message[] = {
 	WORKER,
 	{ "text", PARAM_TEXT, true, "what its agent is told", LIMIT_NOTE },
 };
+static const struct op_param worker_act[] = { WORKER, REASON_OPT };
+static const struct op_param worker_reason[] = { WORKER, REASON };
 static const struct op_param worker_wish[] = {
 	{ "worker", PARAM_TEXT, false, "name of a worker", LIMIT_ID },
 	{ "all", PARAM_BOOL, false, "all workers, instead of one", 0 },
@@ -360,6 +362,22 @@ const struct op op_table[] = {
 			"Tells a worker's agent something: now if it can be told, else with its "
 			"next run.",
 			PARAMS(worker_message), NULL },
+	{ "worker.review", OP_WRITE, OP_HUMAN,
+			"Says that somebody looks at what a worker made; it waits for that.",
+			PARAMS(worker_show), NULL },
+	{ "worker.accept", OP_WRITE, OP_HUMAN,
+			"Lets reviewed work go on to the target branch, in its turn.",
+			PARAMS(worker_act), NULL },
+	{ "worker.reject", OP_WRITE, OP_HUMAN,
+			"Gives good work back to its agent, which is told why.",
+			PARAMS(worker_reason), NULL },
+	{ "worker.rebase", OP_WRITE, OP_HUMAN,
+			"Rebases good work onto the target branch now; conflicts go to its agent.",
+			PARAMS(worker_show), NULL },
+	{ "worker.pick", OP_WRITE, OP_HUMAN,
+			"Puts what is in a worker's worktree onto the target branch now, past "
+			"review and check.",
+			PARAMS(worker_reason), NULL },
 	{ "worker.reset", OP_WRITE, OP_HUMAN,
 			"Stops what a worker does, keeps what it made, and gives it a clean "
 			"worktree.",

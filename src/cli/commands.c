@@ -348,6 +348,22 @@ const struct command commands[] = {
 			"tmux)." },
 	{ "worker", "attach", "Go to a worker's terminal", "NAME", 1, 1, NO_FLAGS,
 			cmd_worker_attach, "For agents whose runtime is tmux." },
+	{ "worker", "review", "Look at what a worker made", "NAME", 1, 1, NO_FLAGS,
+			cmd_worker_review,
+			"Shows what its branch changes, and says that you are looking. What waits "
+			"for a review is said by accept.review." },
+	{ "worker", "accept", "Let reviewed work go to the target branch", "NAME", 1, 1,
+			FLAGS(goal_step_flags), cmd_worker_accept,
+			"In its turn: it is rebased, and passes the pre_accept command first." },
+	{ "worker", "reject", "Give work back to its agent", "NAME", 1, 1,
+			FLAGS(goal_override_flags), cmd_worker_reject,
+			"The agent is told the reason, and goes on from what it made." },
+	{ "worker", "rebase", "Rebase good work onto the target branch now", "NAME", 1, 1,
+			NO_FLAGS, cmd_worker_rebase, "Conflicts go to its agent." },
+	{ "worker", "pick", "Put a worker's work onto the target branch now", "NAME", 1, 1,
+			FLAGS(goal_override_flags), cmd_worker_pick,
+			"All that is in its worktree becomes one commit, past review and check; "
+			"the worker goes on.\nA conflict changes nothing." },
 	{ "worker", "reset", "Stop a worker and give it a clean worktree", "[NAME]", 0, 1,
 			FLAGS(worker_end_flags), cmd_worker_reset,
 			"Its run is stopped, and all that is in its worktree is kept under a "

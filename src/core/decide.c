@@ -167,7 +167,9 @@ void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status
 {
 	struct event *e;
 
-	if (!w || w->status == to)
+	/* One in error stays so, whatever its task does, until it is let go of or reset. */
+	if (!w || w->status == to ||
+			(w->status == WORKER_ERROR && to != WORKER_IDLE && to != WORKER_OFFLINE))
 		return;
 	e = emit_move(cx, EV_WORKER_STATUS, (struct subject){ 0 }, &worker_statuses, (int)w->status,
 			(int)to, reason);
@@ -298,6 +300,11 @@ static const struct command commands[] = {
 	{ "worker.add", decide_worker_add },
 	{ "worker.start", decide_worker_start },
 	{ "worker.message", decide_worker_message },
+	{ "worker.review", decide_worker_review },
+	{ "worker.accept", decide_worker_accept },
+	{ "worker.reject", decide_worker_reject },
+	{ "worker.rebase", decide_worker_rebase },
+	{ "worker.pick", decide_worker_pick },
 	{ "worker.reset", decide_worker_reset },
 	{ "worker.nuke", decide_worker_nuke },
 	{ "inbox.answer", decide_inbox_answer },

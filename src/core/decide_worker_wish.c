@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/accept.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"
 #include "core/standing.h"
@@ -86,7 +87,7 @@ static value *wish_result(struct decide_ctx *cx, const struct worker *w, str wan
 			as && as->node ? value_str(cx->arena, arena_str(cx->arena, as->node->key))
 				       : value_null(cx->arena));
 	value_put(cx->arena, v, "accepting",
-			value_bool(cx->arena, as && as->node && assignment_is_accepting(as)));
+			value_bool(cx->arena, as && as->node && accept_is_committed(as)));
 	return v;
 }
 
@@ -224,6 +225,7 @@ void worker_ended(struct decide_ctx *cx, const struct effect *fx, const struct o
 	} rows[] = {
 		{ "reset", wish_ended },
 		{ "nuke", wish_ended },
+		{ "rebase", worker_rebased },
 	};
 	const struct worker *w = state_worker(cx->state, fx->worker);
 

@@ -1,5 +1,7 @@
 #include "core/worker.h"
 
+#include "core/accept.h"
+
 bool assignment_is_accepting(const struct assignment *as)
 {
 	static const bool kinds[EFFECT_KIND_COUNT] = {
@@ -22,7 +24,7 @@ enum worker_step worker_next_step(const struct state *s, const struct worker *w)
 		return WORKER_STEP_NONE;
 	if (!as || as->stage == STAGE_NONE)
 		return WORKER_STEP_ACT;
-	if (assignment_is_final(as) || as->status == AS_BLOCKED || assignment_is_accepting(as))
+	if (assignment_is_final(as) || as->status == AS_BLOCKED || accept_is_committed(as))
 		return WORKER_STEP_NONE;
 	return WORKER_STEP_SETTLE;
 }

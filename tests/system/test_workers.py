@@ -26,6 +26,11 @@ class Workers(SiteCase):
         self.assertNotEqual(done.returncode, 0, done.stdout)
         return done.stderr
 
+    def cli_out(self, site, code, *args):
+        done = subprocess.run([CLI, *args], cwd=site.repo, env=site.env, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout
+
     def kept(self, site, worker):
         """The files of all rescue refs of a worker."""
         refs = site.git("for-each-ref", "--format=%(refname)", f"refs/overseer/rescue/{worker}").split()
@@ -97,6 +102,58 @@ class Workers(SiteCase):
         for node in ("T1", "T2", "T3"):
             self.assertEqual(subjects.count(f"Task {node}"), 1)
         self.assertEqual(set(self.workers(site)), {"mine", "yours", "pool-1"})
+
+    def test_review(self):
+        """review, reject, rebase with and without a conflict, accept, pick: each as a person sees it."""
+        site = self.site(FAST + '[accept]\nreview = "always"\n', r"""
+prompt=$(cat); echo "$prompt" > "$HOME/prompt.$OVERSEER_ATTEMPT"
+case "$prompt" in *onflict*) git reset -q --hard main; echo solved > shared.txt; git add -A; git commit -qm solved; exit ;; esac
+echo "attempt $OVERSEER_ATTEMPT" > work.txt; echo mine > shared.txt; git add -A; git commit -qm work
+""")
+        site.up()
+        site.cli("worker", "add", "mine")
+        site.cli("worker", "start", "mine", "--task", "Make work.txt")
+        seen = site.wait_type("worker.status", to="needs_review")["seq"]
+        shown = site.cli("worker", "review", "mine")
+        self.assertIn("+attempt 1", shown)
+        self.assertIn("work.txt", shown)
+        self.assertEqual(self.workers(site)["mine"]["status"], "reviewing")
+        # Rejected: the agent is told, and the next attempt waits for review again.
+        site.cli("worker", "reject", "mine", "--reason", "make it attempt two")
+        seen = site.wait_type("worker.status", after=seen + 1, to="needs_review")["seq"]
+        self.assertIn("make it attempt two", site.home("prompt.2"))
+        moves = [e["data"]["to"] for e in site.events() if e["type"] == "worker.status"]
+        self.assertEqual(moves, ["working", "needs_review", "reviewing", "rejected", "working", "needs_review"])
+        self.assertEqual(site.git("log", "--format=%s", "main").strip(), "start", "nothing goes past review")
+        # Rebased: onto what the user committed meanwhile.
+        site.write("user.txt", "user\n")
+        site.git("add", "-A")
+        site.git("commit", "-qm", "by the user")
+        self.assertEqual(site.cli("worker", "rebase", "mine"), "Rebased.\n")
+        branch = self.workers(site)["mine"]["branch"]
+        self.assertEqual(site.git("rev-parse", branch + "~1"), site.git("rev-parse", "main"))
+        self.assertEqual(self.workers(site)["mine"]["status"], "needs_review")
+        # Picked: what is there is on main now, and the worker goes on as if nothing was.
+        self.assertIn("Picked as commit", site.cli("worker", "pick", "mine", "--reason", "needed today"))
+        self.assertEqual(site.git("show", "main:work.txt"), "attempt 2\n")
+        intended = [e for e in site.events() if e["type"] == "effect.intended" and e["data"].get("purpose") == "pick"]
+        self.assertEqual([(e["data"]["reason"], e["actor"].startswith("human:")) for e in intended], [("needed today", True)])
+        self.assertEqual(self.workers(site)["mine"]["status"], "needs_review")
+        # A conflict: refused by pick, resolved by the agent after rebase, then accepted.
+        site.write("shared.txt", "theirs\n")
+        site.git("commit", "-qam", "by the user, again")
+        self.assertIn("It conflicts; nothing was changed on the target branch:\n  shared.txt",
+                      self.cli_out(site, 1, "worker", "pick", "mine", "--reason", "x"))
+        self.assertEqual(site.git("log", "-1", "--format=%s", "main").strip(), "by the user, again")
+        seen = site.seq()
+        self.assertIn("It conflicts", self.cli_out(site, 1, "worker", "rebase", "mine"))
+        site.wait_type("worker.status", after=seen, to="needs_review")
+        self.assertIn("shared.txt", site.home("prompt.3"))
+        self.assertIn("Make work.txt", site.home("prompt.3"))
+        self.assertIn("goes to main when its turn comes", site.cli("worker", "accept", "mine", "--reason", "fine"))
+        site.wait_type("node.status", after=seen, to="done")
+        self.assertEqual(site.read("shared.txt"), "solved\n")
+        self.assertEqual(self.workers(site)["mine"]["status"], "idle")
 
     def test_errors(self):
         site = self.site(FAST, AT_GATE)

@@ -373,6 +373,7 @@ static const char *const good_data[EFFECT_KIND_COUNT] = {
 	[FX_REVERT] = "'commit': 'feed'",
 	[FX_SEND] = "",
 	[FX_PLAN] = "",
+	[FX_WORKER] = "'base': 'b', 'rescue_ref': 'r'",
 };
 
 static void end_effect(struct fixture *f, const struct effect *fx, const char *outcome,
@@ -521,6 +522,7 @@ static void random_effect_end(struct fixture *f, struct rng *rng)
 	switch (fx->kind) {
 	case FX_REBASE:
 	case FX_ACCEPT:
+	case FX_WORKER:
 	case FX_REVERT:
 		outcome = gits[rng_below(rng, ARRAY_LEN(gits) - (fx->kind != FX_REBASE))];
 		break;
@@ -593,6 +595,27 @@ static void random_word(struct fixture *f, struct rng *rng)
 				NULL);
 	else
 		(void)try_submit(f, "inbox.dismiss", json(f, "{'number': %lld}", number), NULL);
+}
+
+/* Anything that a person may do about a worker, of whatever kind; most of it is refused. */
+static void random_worker(struct fixture *f, struct rng *rng)
+{
+	static const char *const commands[] = { "worker.add", "worker.start", "worker.start",
+		"worker.message", "worker.review", "worker.accept", "worker.reject",
+		"worker.rebase", "worker.pick", "worker.reset", "worker.nuke" };
+	static const char *const names[] = { "w1", "w2", "w3" };
+	const char *command = commands[rng_below(rng, ARRAY_LEN(commands))];
+	size_t n = f->state->workers.n;
+	str name = n && rng_below(rng, 2) ? f->state->workers.p[rng_below(rng, n)]->name
+					  : str_from(names[rng_below(rng, ARRAY_LEN(names))]);
+
+	(void)try_submit(f, command,
+			json(f,
+					"{'worker': '" STR_FMT
+					"', 'task': 'do it', 'text': 'look', 'reason': "
+					"'because', 'excluded': %s}",
+					STR_ARG(name), rng_below(rng, 2) ? "true" : "false"),
+			NULL);
 }
 
 /* Whatever a person may say about a goal; mostly pauses and resumes. */
@@ -672,9 +695,11 @@ static void random_report(struct fixture *f, struct rng *rng)
 
 void random_step(struct fixture *f, struct rng *rng)
 {
-	size_t choice = rng_below(rng, 110);
+	size_t choice = rng_below(rng, 114);
 
-	if (choice >= 108)
+	if (choice >= 110)
+		random_worker(f, rng);
+	else if (choice >= 108)
 		random_report(f, rng);
 	else if (choice >= 100)
 		random_observation(f, rng);
@@ -816,8 +841,12 @@ void check_invariants(const struct state *s, const struct policy *p)
 		effects++;
 		accepting += fx->kind >= FX_ACCEPT && fx->kind <= FX_REVERT;
 		assert_ptr_equal(state_effect(s, fx->id), fx);
-		assert_true(fx->kind == FX_PLAN ? state_goal(s, fx->goal_id)->effect == fx
-						: as && as->live && as->effect == fx);
+		if (fx->kind == FX_WORKER)
+			assert_ptr_equal(state_worker(s, fx->worker)->effect, fx);
+		if (fx->kind == FX_PLAN)
+			assert_ptr_equal(state_goal(s, fx->goal_id)->effect, fx);
+		else if (fx->kind != FX_WORKER || fx->assignment_id.n)
+			assert_true(as && as->live && as->effect == fx);
 	}
 	assert_int_equal(effects, s->effects_by_id.n);
 	assert_true(accepting <= 1);
@@ -825,7 +854,10 @@ void check_invariants(const struct state *s, const struct policy *p)
 		const struct worker *w = s->workers.p[i];
 
 		pool += (w->kind == WORKER_POOL);
-		assert_int_equal(w->assignment_id.n > 0, w->status != WORKER_IDLE);
+		/* One in error may have no task: it could not be reset. */
+		assert_true(!w->assignment_id.n || w->status != WORKER_IDLE);
+		assert_true(w->assignment_id.n || w->status == WORKER_IDLE ||
+				w->status == WORKER_OFFLINE || w->status == WORKER_ERROR);
 	}
 	assert_true((int64_t)pool <= p->workers_max);
 }
