@@ -46,18 +46,14 @@ check_command = "test -e README"
 [store]
 snapshot_every = 40
 """
-# The daemon removes no worktree; tests/git cuts that off at every turn of the loop.
+# tests/git cuts these off at every turn of the loop.
 ELSEWHERE = {
     "git-advance-moved",
     "git-advance-pushed",
-    "git-pick-moved",
-    "git-pick-squashed",
     "git-rebase-fetched",
     "git-rebase-followed",
     "git-rebase-kept",
     "git-rebase-squashed",
-    "git-remove-branch",
-    "git-remove-rescued",
     "git-revert-made",
     "git-revert-moved",
 }
@@ -287,6 +283,81 @@ read x < "$HOME/g.go"
     promises.nothing_left(site)
 
 
+# Commits something, leaves something, and works on until it is stopped.
+BUSY = r"""
+echo "$OVERSEER_RUN" >> "$HOME/started"
+mkdir -p work
+echo committed > committed.txt; git add -A; git commit -qm "work of $OVERSEER_NODE"
+echo "$OVERSEER_RUN" > "work/$OVERSEER_RUN.txt"
+echo "$$" > "$HOME/g.here"
+read x < "$HOME/g.go"
+"""
+
+
+def busy_worker(site, point):
+    """A worker of a person's own whose agent is at work, in a daemon that will die; the agent's process."""
+    site.write("../agent.sh", "#!/bin/sh\n" + BUSY)
+    site.configure(FAST + '[supervisor]\nstop_grace = "20ms"\n' + site.agent_config())
+    gate = site.gate("g")
+    site.up(OVERSEER_INJECT=point)
+    site.call("worker.add", worker="mine")
+    site.call("worker.start", worker="mine", task="Do it")
+    return int(gate.wait())
+
+
+def asked(site, point, method, **params):
+    """A command during which, or after which, the daemon dies; the next one is up when this returns."""
+    try:
+        site.call(method, **params)
+    except ConnectionError:
+        pass  # the step may begin in the same turn
+    dead(site, point)
+    site.up()
+
+
+def kept_all(site, pid):
+    """Its run is over, and all of its work is reachable."""
+    wait_gone(pid)
+    T.assertEqual(len([e for e in site.events() if e["type"] == "run.created"]), 1)
+    T.assertEqual(site.git("log", "--format=%s", "main"), "start\n")
+    T.assertEqual(site.down(), 0)
+    promises.work_kept(site)
+    T.assertIn("committed.txt", site.git("rev-list", "--objects", "--all"))
+    promises.nothing_left(site)
+
+
+def resetting(site, point):
+    """A worker that is reset: its worktree is clean once its work is kept, and its task waits."""
+    pid = busy_worker(site, point)
+    asked(site, point, "worker.reset", worker="mine")
+    site.wait_type("worker.wanted", wanted="")
+    T.assertEqual(sorted(os.listdir(os.path.join(site.dir, "worktrees/mine"))), [".git", "README"])
+    T.assertEqual([w["status"] for w in site.call("worker.list")["workers"]], ["idle"])
+    T.assertEqual(site.node("t1")["status"], "blocked")
+    kept_all(site, pid)
+
+
+def removing(site, point):
+    """A worker that is removed: gone with its worktree, once its work is kept."""
+    pid = busy_worker(site, point)
+    asked(site, point, "worker.nuke", worker="mine")
+    site.wait_type("worker.removed")
+    T.assertEqual(os.listdir(os.path.join(site.dir, "worktrees")), [])
+    T.assertEqual(site.call("worker.list")["workers"], [])
+    kept_all(site, pid)
+
+
+def picking(site, point):
+    """What a person picks is on the target branch once, and the worker goes on."""
+    busy_worker(site, point)
+    asked(site, point, "worker.pick", worker="mine", reason="today")
+    site.wait_event(lambda e: e["type"] == "effect.ended" and e["data"]["kind"] == "worker" and e["data"]["outcome"] == "ok")
+    T.assertEqual(site.git("log", "--format=%s", "main").split("\n"), ["Do it", "start", ""])
+    T.assertEqual(site.git("show", "main:committed.txt"), "committed\n")
+    T.assertEqual([w["status"] for w in site.call("worker.list")["workers"]], ["working"])
+    T.assertEqual(site.git("status", "--porcelain"), "")
+
+
 def planned(site, point):
     """A goal without a plan gets one, once, however often the planner has to be asked."""
     model = FakeModel(json.dumps(plan(task("T1.1"), task("T1.2", deps=["T1.1"]))))
@@ -401,6 +472,9 @@ SCENARIOS = {
     telling: ["begin-send", "next-laid", "after-send", "end-send"],
     wandering: ["git-harvest-attached", "git-restore-rescued"],
     stopping: ["begin-run-stop", "before-stop", "end-run-stop"],
+    resetting: ["begin-worker", "end-worker"],
+    removing: ["begin-worker", "git-remove-rescued", "git-remove-branch", "end-worker"],
+    picking: ["begin-worker", "git-pick-squashed", "git-pick-moved", "end-worker"],
     planned: ["begin-plan", "before-plan-outcome", "end-plan"],
     backup: ["backup-copied", "backup-verified"],
     importing: ["new-store-written", "new-store-replace"],
