@@ -58,7 +58,8 @@ int cmd_worker_accept(struct cli *c, struct ov_err *err)
 	int r = cli_call(c, CALL_WRITE, "worker.accept", worker_params(c), &res, &done, err);
 
 	if (r == 0 && !done)
-		out_f(&c->out, "It goes to " STR_FMT " when its turn comes.\n"
+		out_f(&c->out,
+				"It goes to " STR_FMT " when its turn comes.\n"
 				"Next  overseer queue list\n",
 				STR_ARG(out_clean(&c->out, value_str_at(res, "target"))));
 	return r;
@@ -71,8 +72,9 @@ int cmd_worker_reject(struct cli *c, struct ov_err *err)
 	int r = cli_call(c, CALL_WRITE, "worker.reject", worker_params(c), &res, &done, err);
 
 	if (r == 0 && !done)
-		out_f(&c->out, "Its agent is told, and goes on.\nNext  overseer worker peek " STR_FMT
-				"\n",
+		out_f(&c->out,
+				"Its agent is told, and goes on.\nNext  overseer worker "
+		                "peek " STR_FMT "\n",
 				STR_ARG(out_clean(&c->out, c->args[0])));
 	return r;
 }
@@ -112,7 +114,9 @@ static int tell_end(struct cli *c, const value *data, const char *well)
 	if (str_is(outcome, "ok")) {
 		out_f(&c->out, "%s" STR_FMT "\n", well,
 				STR_ARG(str_ends(str_from(well), STR(" "))
-								? str_sub(out_clean(&c->out, detail), 0, 12)
+								? str_sub(out_clean(&c->out,
+											  detail),
+										  0, 12)
 								: STR("")));
 		return 0;
 	}

@@ -358,8 +358,8 @@ const struct command commands[] = {
 	{ "worker", "reject", "Give work back to its agent", "NAME", 1, 1,
 			FLAGS(goal_override_flags), cmd_worker_reject,
 			"The agent is told the reason, and goes on from what it made." },
-	{ "worker", "rebase", "Rebase good work onto the target branch now", "NAME", 1, 1,
-			NO_FLAGS, cmd_worker_rebase, "Conflicts go to its agent." },
+	{ "worker", "rebase", "Rebase good work onto the target branch now", "NAME", 1, 1, NO_FLAGS,
+			cmd_worker_rebase, "Conflicts go to its agent." },
 	{ "worker", "pick", "Put a worker's work onto the target branch now", "NAME", 1, 1,
 			FLAGS(goal_override_flags), cmd_worker_pick,
 			"All that is in its worktree becomes one commit, past review and check; "

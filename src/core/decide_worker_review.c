@@ -36,10 +36,8 @@ static value *task_result(struct decide_ctx *cx, const struct worker *w,
 {
 	value *v = worker_result(cx, w, status);
 
-	value_put(cx->arena, v, "node",
-			value_str(cx->arena, arena_str(cx->arena, as->node->key)));
-	value_put(cx->arena, v, "branch",
-			value_str(cx->arena, arena_str(cx->arena, as->branch)));
+	value_put(cx->arena, v, "node", value_str(cx->arena, arena_str(cx->arena, as->node->key)));
+	value_put(cx->arena, v, "branch", value_str(cx->arena, arena_str(cx->arena, as->branch)));
 	value_put(cx->arena, v, "stage",
 			value_cstr(cx->arena, status_name(&stages, (int)as->stage)));
 	value_put(cx->arena, v, "target",
@@ -114,7 +112,8 @@ int decide_worker_rebase(struct decide_ctx *cx, const value *params, value **ret
 	if (r < 0)
 		return r;
 	if (as->effect || (as->stage != STAGE_REVIEW && as->stage != STAGE_REBASE)) {
-		ov_fail(err, OV_ESTATE, "the work of worker " STR_FMT " is being accepted right now",
+		ov_fail(err, OV_ESTATE,
+				"the work of worker " STR_FMT " is being accepted right now",
 				STR_ARG(w->name));
 		ov_next(err, "overseer queue list");
 		return OV_ESTATE;

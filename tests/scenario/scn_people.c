@@ -182,6 +182,22 @@ static void stops_run(struct scn *s, const struct args *a)
 	command(s, "run.stop", p);
 }
 
+/* Workers are named as the core names them: pool-1, or as the person added them. */
+static void does_to_worker(struct scn *s, const struct args *a)
+{
+	static const char *const verbs[][2] = { { "adds", "add" }, { "resets", "reset" },
+		{ "removes", "nuke" } };
+	value *p = value_object(&s->f.arena);
+	size_t i = 0;
+
+	while (!str_is(a->v[0].s, verbs[i][0]))
+		i++;
+	put_text(s, p, "worker", a->v[1].s);
+	if (i)
+		put_text(s, p, "reason", reason_in(a));
+	command(s, arena_printf(&s->f.arena, "worker.%s", verbs[i][1]).p, p);
+}
+
 static value *number_params(struct scn *s, const struct args *a)
 {
 	value *p = value_object(&s->f.arena);
@@ -392,6 +408,7 @@ const struct rule people_rules[] = {
 	{ "person stops the run of NODE TEXT?", stops_run, "and why" },
 	{ "person tells NODE TEXT", says, "when it can be told" },
 	{ "person tells NODE TEXT now", says_now, "for which its run is ended" },
+	{ "person adds|resets|removes worker NAME TEXT?", does_to_worker, "and why" },
 	{ "person answers NUM TEXT", answers, "the question with this number" },
 	{ "person dismisses NUM TEXT?", dismisses, "the question with this number" },
 	{ "NODE reports progress|done|blocked TEXT?", reports,

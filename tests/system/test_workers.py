@@ -2,11 +2,14 @@
 """Workers of all kinds, as people handle them: tasks, words, and their end; nothing is ever lost."""
 
 import os
+import re
+import shlex
 import subprocess
 import unittest
 
 from harness import CLI, FAST, PATIENCE, RpcError, SiteCase, plan, task, wait_gone
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 # Commits one file, leaves one uncommitted, and stands at the gate "g" until it is let go on.
 AT_GATE = r"""
 echo made > "made-$OVERSEER_NODE.txt"; git add -A; git commit -qm "work of $OVERSEER_NODE"
@@ -154,6 +157,32 @@ echo "attempt $OVERSEER_ATTEMPT" > work.txt; echo mine > shared.txt; git add -A;
         site.wait_type("node.status", after=seen, to="done")
         self.assertEqual(site.read("shared.txt"), "solved\n")
         self.assertEqual(self.workers(site)["mine"]["status"], "idle")
+
+    def test_the_lines_of_the_documentation(self):
+        """Every `overseer` line of docs/workers.md, in order."""
+        with open(os.path.join(ROOT, "docs/workers.md"), encoding="utf-8") as f:
+            lines = re.findall(r"^    overseer (.+)$", f.read(), re.M)
+        self.assertGreaterEqual(len(lines), 12)
+        site = self.site(FAST + '[accept]\nreview = "always"\n', r"""
+[ "$OVERSEER_ATTEMPT" = 1 ] && { echo one > NOTES; echo here > "$HOME/g.here"; read x < "$HOME/g.go"; } || echo two >> NOTES
+""")
+        gate = site.gate("g")
+        site.up()
+        seq = 0
+        for line in lines:
+            words = shlex.split(line)
+            if words[1] in ("review", "accept"):  # its work has to be good first
+                seq = site.wait_type("worker.status", after=seq, to="needs_review")["seq"]
+            if words[1] == "reset":
+                site.wait_type("node.status", to="done")
+            site.cli(*words)
+            if words[1] == "start":
+                gate.wait()
+            if words[1] == "peek":
+                gate.go()
+            if words[1] == "reject":
+                seq = site.seq()
+        self.assertEqual(site.git("show", "main:NOTES"), "one\ntwo\n")
 
     def test_errors(self):
         site = self.site(FAST, AT_GATE)

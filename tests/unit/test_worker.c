@@ -102,13 +102,13 @@ static const struct {
 					[WORKER_REJECTED] = TO(WORKER_REJECTED),
 					[WORKER_NO_CHANGES] = TO(WORKER_NO_CHANGES),
 					[WORKER_ERROR] = TO(WORKER_ERROR) } },
-	/* What has not begun lets go at once; a step under way ends first. */
-#define ANY(idle)                                                                           \
-	{                                                                                   \
-		[WORKER_OFFLINE] = TO(WORKER_OFFLINE), [WORKER_IDLE] = TO(WORKER_IDLE),     \
-		[WORKER_WORKING] = TO(WORKER_WORKING), [WORKER_NEEDS_REVIEW] = TO(idle),    \
-		[WORKER_REVIEWING] = TO(idle), [WORKER_REJECTED] = TO(idle),                \
-		[WORKER_REBASING] = TO(WORKER_REBASING),                                    \
+/* What has not begun lets go at once; a step under way ends first. */
+#define ANY(idle)                                                                              \
+	{                                                                                      \
+		[WORKER_OFFLINE] = TO(WORKER_OFFLINE), [WORKER_IDLE] = TO(WORKER_IDLE),        \
+		[WORKER_WORKING] = TO(WORKER_WORKING), [WORKER_NEEDS_REVIEW] = TO(idle),       \
+		[WORKER_REVIEWING] = TO(idle), [WORKER_REJECTED] = TO(idle),                   \
+		[WORKER_REBASING] = TO(WORKER_REBASING),                                       \
 		[WORKER_NO_CHANGES] = TO(WORKER_NO_CHANGES), [WORKER_ERROR] = TO(WORKER_ERROR) \
 	}
 	{ "worker.reset", "'reason': 'r'", ANY(WORKER_IDLE) },
@@ -161,9 +161,11 @@ TEST(the_end_of_each)
 			} else {
 				assert_int_equal(worker_of(&f, "w")->status, WORKER_IDLE);
 				assert_true(worker_is_free(worker_of(&f, "w")));
-				assert_string_equal(arena_cstr(&f.arena,
-							value_str_at(last_event(&f, EV_WORKER_WANTED)->data,
-									"rescue_ref")),
+				assert_string_equal(
+						arena_cstr(&f.arena,
+								value_str_at(last_event(&f, EV_WORKER_WANTED)
+												->data,
+										"rescue_ref")),
 						"r");
 			}
 			if (s == WORKER_IDLE || s == WORKER_OFFLINE) {
@@ -175,9 +177,12 @@ TEST(the_end_of_each)
 			assert_int_equal(n->block, BLOCK_PERSON);
 			/* A person says so, and it goes on: once, in the same worker. */
 			submit(&f, "work.update",
-					json(&f, "{'node': 't1', 'status': 'queued', 'reason': 'r'}"));
+					json(&f,
+							"{'node': 't1', 'status': 'queued', "
+			                                "'reason': 'r'}"));
 			drain(&f);
-			assert_int_equal(node_of(&f, "t1")->status, nuke ? NODE_QUEUED : NODE_IN_PROGRESS);
+			assert_int_equal(node_of(&f, "t1")->status,
+					nuke ? NODE_QUEUED : NODE_IN_PROGRESS);
 			fixture_done(&f);
 		}
 }
@@ -218,7 +223,9 @@ TEST(a_failed_reset_is_told)
 	assert_int_equal(fx->kind, FX_WORKER);
 	refused(&f, "worker.start", json(&f, "{'worker': 'w', 'task': 'x'}"), OV_ESTATE);
 	submit(&f, "effect.end",
-			json(&f, "{'effect': '" STR_FMT "', 'outcome': 'error', 'detail': 'disk full'}",
+			json(&f,
+					"{'effect': '" STR_FMT
+					"', 'outcome': 'error', 'detail': 'disk full'}",
 					STR_ARG(fx->id)));
 	settle(&f);
 	assert_int_equal(worker_of(&f, "w")->status, WORKER_ERROR);
@@ -285,6 +292,30 @@ TEST(who_serves_whom)
 	fixture_done(&f);
 }
 
+/* Those of auto mode get their tasks from the pool, whatever they do at the moment. */
+TEST(auto_workers_are_refused)
+{
+	struct fixture f;
+	struct event e = { .kind = EV_WORKER_CREATED, .actor = STR("overseer") };
+
+	fixture_init(&f);
+	e.at = f.now;
+	e.data = json(&f, "{'worker': 'auto-1', 'path': 'worktrees/auto-1', 'kind': 'auto'}");
+	assert_int_equal(append(&f, &e, NULL), 0);
+	assert_non_null(strstr(refused(&f, "worker.start",
+					       json(&f, "{'worker': 'auto-1', 'task': 'x'}"),
+					       OV_ESTATE),
+			"gets its tasks from the pool"));
+	/* Nor does an ordinary goal use it. */
+	create_goal(&f, flat_plan(&f, 3), NULL);
+	settle(&f);
+	assert_int_equal(worker_of(&f, "auto-1")->status, WORKER_IDLE);
+	submit(&f, "worker.nuke", json(&f, "{'worker': 'auto-1'}"));
+	drain(&f);
+	assert_null(worker_of(&f, "auto-1"));
+	fixture_done(&f);
+}
+
 TEST(names)
 {
 	static const struct {
@@ -314,7 +345,8 @@ TEST(names)
 	settle(&f);
 	assert_true(str_is(state_assignment(f.state, worker_of(&f, "A_b-9")->assignment_id)->agent,
 			"b"));
-	assert_non_null(strstr(refused(&f, "worker.start", json(&f, "{'worker': 'ww', 'task': 'x'}"),
+	assert_non_null(strstr(refused(&f, "worker.start",
+					       json(&f, "{'worker': 'ww', 'task': 'x'}"),
 					       OV_ENOTFOUND),
 			"did you mean \"w\"?"));
 	fixture_done(&f);
@@ -327,7 +359,8 @@ TEST(a_second_task_is_refused)
 
 	begin(&f);
 	submit(&f, "worker.start", json(&f, "{'worker': 'w', 'task': 'one'}"));
-	assert_non_null(strstr(refused(&f, "worker.start", json(&f, "{'worker': 'w', 'task': 'two'}"),
+	assert_non_null(strstr(refused(&f, "worker.start",
+					       json(&f, "{'worker': 'w', 'task': 'two'}"),
 					       OV_ESTATE),
 			"has a task already: one"));
 	/* Removed before it began: nobody else may do it, and a person is told what would help. */
