@@ -58,7 +58,8 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_WORKER_CREATED] = "worker {worker} made",
 	[EV_NODE_ADDED] = "added[ for {worker}]: {reason}",
 	[EV_NODE_REVERTED] = "commit {commit} was taken back by {by}: {reason}",
-	[EV_WORKER_WANTED] = "{actor} wants worker {worker}: {wanted}; {reason}",
+	[EV_WORKER_WANTED] = ("worker {worker}: [{actor} wants a {wanted}; ]{reason}[, its work is "
+			      "kept in {rescue_ref}]"),
 	[EV_WORKER_REMOVED] =
 			"worker {worker} removed: {reason}[, its work is kept in {rescue_ref}]",
 	[EV_PATROL_FOUND] = "found[ at {worker}]: {finding}, {detail}; repair {count}: {repair}",
