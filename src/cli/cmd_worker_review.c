@@ -74,7 +74,7 @@ int cmd_worker_reject(struct cli *c, struct ov_err *err)
 	if (r == 0 && !done)
 		out_f(&c->out,
 				"Its agent is told, and goes on.\nNext  overseer worker "
-		                "peek " STR_FMT "\n",
+				"peek " STR_FMT "\n",
 				STR_ARG(out_clean(&c->out, c->args[0])));
 	return r;
 }

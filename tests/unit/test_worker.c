@@ -179,7 +179,7 @@ TEST(the_end_of_each)
 			submit(&f, "work.update",
 					json(&f,
 							"{'node': 't1', 'status': 'queued', "
-			                                "'reason': 'r'}"));
+							"'reason': 'r'}"));
 			drain(&f);
 			assert_int_equal(node_of(&f, "t1")->status,
 					nuke ? NODE_QUEUED : NODE_IN_PROGRESS);
