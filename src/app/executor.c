@@ -7,6 +7,7 @@
 #include "app/homes.h"
 #include "app/journal.h"
 #include "app/planning.h"
+#include "app/setup.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -61,6 +62,7 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 			.user = x });
 	x->contain = contain_new(o->config);
 	x->journal = journal_new(arena_printf(&a, "%s/logs", o->dir).p);
+	x->setup = setup_new(o->loop, x->git, x->journal, o->repo);
 	x->homes = homes_new(o->loop, o->dir, state_now, x);
 	*ret = x;
 	return 0;
@@ -250,19 +252,6 @@ str rescue_ref(struct task *t, const struct assignment *as, str id)
 			STR_ARG(as->worker), STR_ARG(id));
 }
 
-static void perform_workspace(struct task *t, const struct assignment *as)
-{
-	struct git_ensure spec = {
-		.path = worktree(t, as),
-		.branch = as->branch,
-		.target = t->x->o.config->policy.target_branch,
-		.start = as->node->handover,
-		.rescue_ref = rescue_ref(t, as, t->effect_id),
-	};
-
-	git_ensure(t->x->git, &spec, task_git_done, t);
-}
-
 static void perform_harvest(struct task *t, const struct assignment *as)
 {
 	str message = arena_printf(&t->arena,
@@ -316,6 +305,7 @@ void executor_free(struct executor *x)
 			planning_cancel(t->planning);
 		task_free(t);
 	}
+	setup_free(x->setup);
 	git_close(x->git);
 	planning_free(x->planning);
 	observe_free(x->observe);

@@ -19,6 +19,7 @@ struct loop_source;
 struct contain;
 struct planning;
 struct planning_job;
+struct setup;
 
 /* A configured command under way; its texts live in the task's arena. */
 struct task_command {
@@ -80,6 +81,7 @@ struct executor {
 	struct contain *contain;
 	struct homes *homes;
 	struct journal *journal;
+	struct setup *setup;
 	struct list tasks;
 	struct map runs;     /* id -> struct live_run */
 	struct map accounts; /* id -> struct account, of those that have one */
@@ -111,6 +113,9 @@ void task_git_done(void *user, int r, const struct git_result *res, const struct
 str worktree(struct task *t, const struct assignment *as);
 /* Where what an effect finds there is kept; id tells it from others'. */
 str rescue_ref(struct task *t, const struct assignment *as, str id);
+
+/* executor_workspace.c */
+void perform_workspace(struct task *t, const struct assignment *as);
 
 /* executor_run.c */
 void perform_run_start(struct task *t, const struct assignment *as);

@@ -187,7 +187,10 @@ static const struct option options[] = {
 	{ "workspace.setup_timeout", OPT_DURATION, 10, 7 * OV_DAY, "\"10m\"",
 			"A set-up that takes longer has failed.", AT(workspace_setup_timeout) },
 	{ "workspace.serena", OPT_BOOL, 0, 0, "false",
-			"Give each worktree a Serena project of its own.", AT(workspace_serena) },
+			("Give each worktree a Serena project of its own: its name in "
+			 ".serena/project.local.yml, "
+			 "which is not committed."),
+			AT(workspace_serena) },
 	{ "rescue.ignored", OPT_BOOL, 0, 0, "false",
 			"Keep files that git ignores, too, when a worktree is reset or removed.",
 			AT(rescue_ignored) },

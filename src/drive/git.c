@@ -76,9 +76,8 @@ static int find_dirs(struct git *g, const char *repo, struct ov_err *err)
 }
 
 /* What we put into the repository is not its content, in no worktree of it. */
-static int exclude(struct git *g, struct ov_err *err)
+int git_exclude(struct git *g, str line, struct ov_err *err)
 {
-	static const str line = STR_INIT("/.overseer/");
 	const char *dir = path_join(&g->arena, g->common, "info"),
 		   *file = path_join(&g->arena, dir, "exclude");
 	_cleanup_(buf_done)
@@ -114,7 +113,7 @@ int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *
 	if (r == 0)
 		r = find_dirs(g, repo, err);
 	if (r == 0)
-		r = exclude(g, err);
+		r = git_exclude(g, STR("/.overseer/"), err);
 	g->env.n--; /* calls add to it and end it themselves */
 	if (r < 0) {
 		git_close(g);

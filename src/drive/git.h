@@ -62,6 +62,8 @@ typedef void git_done_fn(void *user, int r, const struct git_result *res, const 
  * common info/exclude. Waits for three short git commands.
  */
 int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *err);
+/* Adds a line to the common info/exclude, unless it is there: this is no worktree's content. */
+int git_exclude(struct git *g, str line, struct ov_err *err);
 /* Are files that git ignores rescued with the rest, from now on? Not unless this says so. */
 void git_keep_ignored(struct git *g, bool yes);
 /* Abandons calls that are under way; a command that is changing the user's checkout runs to its end. */
