@@ -159,6 +159,20 @@ static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)
 	escalate(cx, d->node, "no_agent", reason);
 }
 
+/* It was removed after the task was given to it, or before somebody opened the task again. */
+static void tick_no_worker(struct decide_ctx *cx, const struct decision *d)
+{
+	str name = d->node->wanted_worker;
+	str reason = arena_printf(cx->arena,
+			"it was given to worker " STR_FMT
+			", which is gone: `overseer worker add " STR_FMT "` makes it again",
+			STR_ARG(name), STR_ARG(name));
+
+	node_block_as(cx, d->node, BLOCK_PERSON, reason, STR("overseer"),
+			STR("there is a worker of that name again; then unblock the node"), 0);
+	escalate(cx, d->node, "no_worker", reason);
+}
+
 static void tick_queue(struct decide_ctx *cx, const struct decision *d)
 {
 	node_to(cx, d->node, d->kind == DEC_QUEUE ? NODE_QUEUED : NODE_TODO, d->why);
@@ -171,6 +185,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_UNQUEUE] = tick_queue,
 	[DEC_ASSIGN] = tick_assign,
 	[DEC_NO_AGENT] = tick_no_agent,
+	[DEC_NO_WORKER] = tick_no_worker,
 	[DEC_START] = tick_start,
 	[DEC_EFFECT] = tick_effect,
 	[DEC_GOAL_END] = tick_goal_end,

@@ -280,6 +280,23 @@ int decide_worker_start(struct decide_ctx *cx, const value *params, value **ret_
 	return 0;
 }
 
+/* Whoever's work is judged has no next run that would hear of it, unless it comes back. */
+static int judged_check(const struct worker *w, const struct assignment *as, struct ov_err *err)
+{
+	if (as->stage != STAGE_CHECK && !stage_is_good(as->stage))
+		return 0;
+	ov_fail(err, OV_ESTATE,
+			"the work of worker " STR_FMT
+			" is done, and is being checked or accepted (next step: %s): there is no "
+			"run that could be told",
+			STR_ARG(w->name), status_name(&stages, (int)as->stage));
+	if (as->stage == STAGE_CHECK)
+		ov_next(err, "overseer worker list");
+	else
+		ov_next(err, "overseer worker reject " STR_FMT " --reason TEXT", STR_ARG(w->name));
+	return OV_ESTATE;
+}
+
 /*
  * To its run, if that can be told something while it runs; else to the next one, which there is
  * before its work is judged if its session can go on.
@@ -303,6 +320,9 @@ int decide_worker_message(struct decide_ctx *cx, const value *params, value **re
 	if (!as || !as->node || assignment_is_final(as))
 		return ov_fail(err, OV_ESTATE, "worker " STR_FMT " has no task that could be told",
 				STR_ARG(w->name));
+	r = judged_check(w, as, err);
+	if (r < 0)
+		return r;
 	if (!said_fits(as->node, words))
 		return ov_fail(err, OV_ELIMIT,
 				"worker " STR_FMT " has not taken what it was told before",

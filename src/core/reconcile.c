@@ -145,6 +145,11 @@ static void assign_queued(struct tick *t)
 			decide_about(t, node, DEC_NO_AGENT, "no configured agent can take it");
 			continue;
 		}
+		if (node->wanted_worker.n && !state_worker(t->w->state, node->wanted_worker)) {
+			decide_about(t, node, DEC_NO_WORKER,
+					"the worker that it was given to is gone");
+			continue;
+		}
 		if (lane_waits(t, agent->name))
 			continue;
 		load = &loads[agent - t->w->policy->agents];

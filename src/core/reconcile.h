@@ -9,31 +9,32 @@
 #include "core/state.h"
 #include "data/value.h"
 
-#define DECISIONS(X)                                                           \
-	X(DEC_QUEUE, "queue", "its dependencies are met")                      \
-	X(DEC_UNQUEUE, "unqueue", "a dependency was reopened")                 \
-	X(DEC_ASSIGN, "assign", "it is ready, and a worker is free")           \
-	X(DEC_NO_AGENT, "no_agent", "no configured agent can take it")         \
-	X(DEC_START, "start", "the workspace is ready")                        \
-	X(DEC_EFFECT, "effect", "the pipeline's next step")                    \
-	X(DEC_GOAL_END, "goal_end", "all of its nodes are finished")           \
-	X(DEC_ACTIVITY, "activity", "a sign of life was seen")                 \
-	X(DEC_STALL, "stall", "no sign of life for too long")                  \
-	X(DEC_REVIVE, "revive", "a stalled run shows signs of life")           \
-	X(DEC_RUNG, "recover", "the next rung of the ladder")                  \
-	X(DEC_DIAGNOSE, "diagnose", "a model is asked what to do")             \
-	X(DEC_FINISH, "finish", "it reported done, and is quiet")              \
-	X(DEC_OVERDUE, "overdue", "the run takes too long")                    \
-	X(DEC_MUTE, "mute", "the run is busy, but shows nothing of it")        \
-	X(DEC_OUTAGE, "outage", "too many fell silent at once")                \
-	X(DEC_OUTAGE_OVER, "outage_over", "signs of life came back")           \
-	X(DEC_UNBLOCK, "unblock", "the time that it waited for came")          \
-	X(DEC_REMIND, "remind", "a person is still needed")                    \
-	X(DEC_YIELD, "yield", "it has to wait; others need the worker")        \
-	X(DEC_BUDGET, "budget", "its use came to another level of its budget") \
-	X(DEC_BUDGET_STOP, "budget_stop", "its goal's budget is spent")        \
-	X(DEC_SETTLED, "settled", "what a person was asked for is there")      \
-	X(DEC_WORKER, "worker", "a person wants the worker reset or removed")  \
+#define DECISIONS(X)                                                             \
+	X(DEC_QUEUE, "queue", "its dependencies are met")                        \
+	X(DEC_UNQUEUE, "unqueue", "a dependency was reopened")                   \
+	X(DEC_ASSIGN, "assign", "it is ready, and a worker is free")             \
+	X(DEC_NO_AGENT, "no_agent", "no configured agent can take it")           \
+	X(DEC_NO_WORKER, "no_worker", "the worker that it was given to is gone") \
+	X(DEC_START, "start", "the workspace is ready")                          \
+	X(DEC_EFFECT, "effect", "the pipeline's next step")                      \
+	X(DEC_GOAL_END, "goal_end", "all of its nodes are finished")             \
+	X(DEC_ACTIVITY, "activity", "a sign of life was seen")                   \
+	X(DEC_STALL, "stall", "no sign of life for too long")                    \
+	X(DEC_REVIVE, "revive", "a stalled run shows signs of life")             \
+	X(DEC_RUNG, "recover", "the next rung of the ladder")                    \
+	X(DEC_DIAGNOSE, "diagnose", "a model is asked what to do")               \
+	X(DEC_FINISH, "finish", "it reported done, and is quiet")                \
+	X(DEC_OVERDUE, "overdue", "the run takes too long")                      \
+	X(DEC_MUTE, "mute", "the run is busy, but shows nothing of it")          \
+	X(DEC_OUTAGE, "outage", "too many fell silent at once")                  \
+	X(DEC_OUTAGE_OVER, "outage_over", "signs of life came back")             \
+	X(DEC_UNBLOCK, "unblock", "the time that it waited for came")            \
+	X(DEC_REMIND, "remind", "a person is still needed")                      \
+	X(DEC_YIELD, "yield", "it has to wait; others need the worker")          \
+	X(DEC_BUDGET, "budget", "its use came to another level of its budget")   \
+	X(DEC_BUDGET_STOP, "budget_stop", "its goal's budget is spent")          \
+	X(DEC_SETTLED, "settled", "what a person was asked for is there")        \
+	X(DEC_WORKER, "worker", "a person wants the worker reset or removed")    \
 	X(DEC_EXPIRE, "expire", "nobody answered in time")
 #define DEC_ENUM(sym, name, why) sym,
 enum decision_kind { DECISIONS(DEC_ENUM) DECISION_KIND_COUNT };

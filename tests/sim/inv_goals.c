@@ -168,7 +168,7 @@ static void goal_has_ended(struct checker *c, const struct goal_book *b)
 					status_name(&node_statuses, (int)n->status),
 					(long long)((c->s->t - c->s->setup.quiet_at) / OV_HOUR));
 	}
-	if (!open && !(g && person_has(c, g, NULL)))
+	if (!open && !(g && g->standing.n) && !(g && person_has(c, g, NULL)))
 		sim_violated(c->s, inv_goals_end.name,
 				"goal " STR_FMT " has nothing left to do, and is %s",
 				STR_ARG(b->id), status_name(&goal_statuses, (int)b->status));

@@ -284,7 +284,8 @@ static void places_agent(struct checker *c, const struct event *e, str agent)
 	if (e->kind != EV_ASSIGNMENT_CREATED)
 		return;
 	for (size_t i = 0; i < c->live.n; i++) {
-		busy += c->live.p[i]->stage != STAGE_NONE;
+		busy += c->live.p[i]->stage != STAGE_NONE &&
+				str_starts(c->live.p[i]->worker, STR("pool-"));
 		load += c->live.p[i]->stage != STAGE_NONE && str_eq(c->live.p[i]->agent, agent);
 	}
 	for (size_t i = 0; i < p->agents_n; i++)
@@ -292,7 +293,7 @@ static void places_agent(struct checker *c, const struct event *e, str agent)
 			sim_violated(c->s, inv_places.name,
 					EV_FMT ": agent " STR_FMT " does %lld things already",
 					EV_ARG(e), STR_ARG(agent), (long long)load);
-	if (busy >= p->workers_max)
+	if (busy >= p->workers_max && str_starts(value_str_at(e->data, "worker"), STR("pool-")))
 		sim_violated(c->s, inv_places.name, EV_FMT ": %lld workers work already", EV_ARG(e),
 				(long long)busy);
 }

@@ -157,6 +157,20 @@ static void fill_scope(struct acting *x, value *params)
 	fill_reason(x, params);
 }
 
+static void fill_task(struct acting *x, value *params)
+{
+	value_put(x->a, params, "task",
+			value_strf(x->a, "task %llu\n\nas a person wants it",
+					(unsigned long long)++x->p->notes));
+}
+
+static void fill_words(struct acting *x, value *params)
+{
+	value_put(x->a, params, "text",
+			value_strf(x->a, "how far are you? " MACHINE_NOTE "%llu.",
+					(unsigned long long)++x->p->notes));
+}
+
 static void fill_cost(struct acting *x, value *params)
 {
 	static const char *const bys[] = { "goal", "agent", "model", "day", "node" };
@@ -209,6 +223,22 @@ static const struct act node_acts[] = {
 static const struct act run_acts[] = {
 	{ "run.stop", 50, "running", fill_reason, NULL, NULL },
 };
+static const struct act worker_acts[] = {
+	{ "worker.start", 60, "idle", fill_task, NULL, NULL },
+	{ "worker.message", 20, "working", fill_words, NULL, NULL },
+	{ "worker.review", 40, "needs_review", NULL, NULL, NULL },
+	{ "worker.accept", 40, "needs_review", NULL, NULL, NULL },
+	{ "worker.accept", 60, "reviewing", NULL, NULL, NULL },
+	{ "worker.reject", 20, "reviewing", fill_reason, NULL, NULL },
+	{ "worker.rebase", 20, "needs_review", NULL, NULL, NULL },
+	{ "worker.pick", 6, "working", fill_reason, NULL, NULL },
+	{ "worker.reset", 8, NULL, fill_reason, NULL, NULL },
+	{ "worker.reset", 80, "error", fill_reason, NULL, NULL },
+	{ "worker.nuke", 5, NULL, fill_reason, NULL, NULL },
+};
+static const struct act worker_reads[] = {
+	{ "worker.show", 10, NULL, NULL, NULL, NULL },
+};
 static const struct act goal_reads[] = {
 	{ "goal.show", 10, NULL, NULL, NULL, NULL },
 	{ "cost.get", 5, NULL, fill_cost, NULL, NULL },
@@ -252,6 +282,7 @@ static const struct noun {
 	{ "queue.list", "dispatch", "node", ACTS(node_acts), ACTS(node_reads), 10 },
 	{ "agent.list", "agents", "name", NULL, 0, NULL, 0, 3 },
 	{ "inbox.list", "inbox", "number", NULL, 0, ACTS(inbox_reads), 10 },
+	{ "worker.list", "workers", "worker", ACTS(worker_acts), ACTS(worker_reads), 15 },
 	{ "status.get", "goals", "goal", ACTS(goal_acts), ACTS(goal_reads), 10 },
 };
 
@@ -286,7 +317,9 @@ static value *params_of(struct acting *x, const struct noun *noun, const char *k
 	str id = value_str_at(x->row, "id"), goal = value_str_at(x->row, "goal");
 	value *params = value_object(x->a);
 
-	if (!id.n)
+	if (strcmp(noun->key, "worker") == 0)
+		id = value_str_at(x->row, "name");
+	else if (!id.n)
 		id = value_str_at(x->row, "node");
 	if (strcmp(noun->key, "number") == 0)
 		value_put(x->a, params, noun->key, value_int(x->a, value_int_at(x->row, "number")));
@@ -350,6 +383,24 @@ static void look_at_some(struct people *p, int who, heard_fn *heard)
 	ask(p, who, nouns[i].list_op, NULL, heard, (int64_t)i);
 }
 
+/* Somebody wants a worker of his own, or does away with all of them. */
+static void act_workers(struct people *p, int who)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *params = value_object(&a);
+
+	if (sim_odds(p->s, RNG_PERSON, 30)) {
+		value_put(&a, params, "all", value_bool(&a, true));
+		ask(p, who, sim_odds(p->s, RNG_PERSON, 500) ? "worker.reset" : "worker.nuke",
+				params, NULL, 0);
+		return;
+	}
+	value_put(&a, params, "worker", value_strf(&a, "mine-%zu", sim_below(p->s, RNG_PERSON, 4)));
+	value_put(&a, params, "excluded", value_bool(&a, sim_odds(p->s, RNG_PERSON, 400)));
+	ask(p, who, "worker.add", params, NULL, 0);
+}
+
 void act_meddle(struct people *p, int who)
 {
 	_cleanup_(arena_done)
@@ -363,7 +414,10 @@ void act_meddle(struct people *p, int who)
 			value_put(&a, params, "dry_run", value_bool(&a, true));
 		ask(p, who, "tick.now", params, NULL, 0);
 	}
-	look_at_some(p, who, heard_to_act);
+	if (sim_odds(p->s, RNG_PERSON, 60))
+		act_workers(p, who);
+	else
+		look_at_some(p, who, heard_to_act);
 }
 
 void act_read(struct people *p, int who)

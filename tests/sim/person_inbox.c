@@ -93,12 +93,31 @@ static void answer_option(struct looking *k, const value *options)
 	answer(k, value_str_or(value_item(options, at), STR("")));
 }
 
+/* Nothing but one of the options will do; who has no hope takes the work away. */
+static void answer_queue(struct looking *k, size_t times)
+{
+	str node = arena_printf(k->a, STR_FMT "/" STR_FMT, STR_ARG(value_str_at(k->x, "goal_id")),
+			STR_ARG(value_str_at(k->x, "node_id")));
+	value *params = params_about(k->a, "node", node);
+
+	if (is_kind(k, "review") && times < HOPE && odds(k, 300)) {
+		answer(k, STR("reject: do it another way"));
+	} else if (times < 2 * HOPE || is_kind(k, "review")) {
+		answer_option(k, value_at(k->x, "options"));
+	} else {
+		params_text(k->a, params, "reason", "nothing helps");
+		ask(k->p, k->who, "work.cancel", params, NULL, 0);
+	}
+}
+
 /* About a node: go on, in one way or another, until there is no hope. */
 static void answer_node(struct looking *k, size_t times)
 {
 	const value *options = value_at(k->x, "options");
 
-	if (times >= HOPE)
+	if (is_kind(k, "review") || is_kind(k, "pre_accept") || is_kind(k, "post_accept"))
+		answer_queue(k, times);
+	else if (times >= HOPE)
 		answer(k, odds(k, 300) ? STR("done") : STR("cancel"));
 	else if (is_kind(k, "question") && value_count(options))
 		answer_option(k, options);
@@ -198,6 +217,12 @@ static void blocked_seen(struct people *p, const struct asked *q, int r, const v
 	}
 }
 
+/* Such a goal waits for more to do, and nobody has to end it. */
+static bool is_standing(const value *goal)
+{
+	return str_starts(value_str_at(goal, "title"), STR("Tasks "));
+}
+
 /* Active, but nothing is left to do in it, and its question was closed: it gets a plan, or is over. */
 static void idle_seen(struct people *p, const struct asked *q, int r, const value *result)
 {
@@ -212,7 +237,7 @@ static void idle_seen(struct people *p, const struct asked *q, int r, const valu
 			over = value_int_at(progress, "done") + value_int_at(progress, "cancelled");
 		str key = arena_printf(&a, "idle " STR_FMT, STR_ARG(value_str_at(g, "id")));
 
-		if (leaves > over || times_answered(p, key) < HOPE)
+		if (is_standing(g) || leaves > over || times_answered(p, key) < HOPE)
 			continue;
 		params_text(&a, params, "reason", "all is quiet");
 		if (leaves == 0 && times_answered(p, key) < 2 * HOPE)
@@ -238,6 +263,25 @@ static void goals_seen(struct people *p, const struct asked *q, int r, const val
 	}
 }
 
+/* What waits for a look and has no entry in the inbox any more, and workers that are in trouble. */
+static void workers_seen(struct people *p, const struct asked *q, int r, const value *result)
+{
+	const value *workers = value_at(result, "workers");
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	for (size_t i = 0; r == 0 && i < value_count(workers); i++) {
+		const value *w = value_item(workers, i);
+		value *params = params_about(&a, "worker", value_str_at(w, "name"));
+		str status = value_str_at(w, "status");
+
+		if (str_is(status, "needs_review") || str_is(status, "reviewing"))
+			ask(p, q->who, "worker.accept", params, NULL, 0);
+		else if (str_is(status, "error"))
+			ask(p, q->who, "worker.reset", params, NULL, 0);
+	}
+}
+
 static void tidy(struct people *p, int who)
 {
 	_cleanup_(arena_done)
@@ -246,6 +290,7 @@ static void tidy(struct people *p, int who)
 	ask(p, who, "goal.list", params_about(&a, "status", STR("paused")), goals_seen, 0);
 	ask(p, who, "goal.list", params_about(&a, "status", STR("active")), idle_seen, 0);
 	ask(p, who, "work.list", params_about(&a, "status", STR("blocked")), blocked_seen, 0);
+	ask(p, who, "worker.list", NULL, workers_seen, 0);
 }
 
 void act_look(struct people *p, int who)

@@ -124,6 +124,37 @@ static void add_rest(struct sim *s, struct buf *b)
 	}
 }
 
+static const char *word(struct sim *s, const char *const *words, size_t n)
+{
+	return words[sim_below(s, RNG_QUEUE, n)];
+}
+
+/* Review, and the commands before and after an accept. A measured fleet has none of it. */
+static void add_accept(struct sim *s, struct buf *b)
+{
+	static const char *const reviews[] = { "never", "high_risk", "always" },
+				 *const pre[] = { "retry", "fail" },
+				 *const post[] = { "fail", "warn", "revert" };
+
+	if (s->o.fleet)
+		return;
+	if (sim_odds(s, RNG_QUEUE, 250))
+		buf_addf(b, "accept.review = \"%s\"\n", word(s, reviews, ARRAY_LEN(reviews)));
+	if (sim_odds(s, RNG_QUEUE, 400))
+		buf_addf(b,
+				"accept.pre_accept_command = \"gate\"\n"
+				"accept.pre_accept_on_failure = \"%s\"\n",
+				word(s, pre, ARRAY_LEN(pre)));
+	if (sim_odds(s, RNG_QUEUE, 350))
+		buf_addf(b,
+				"accept.post_accept_command = \"deploy\"\n"
+				"accept.post_accept_on_failure = \"%s\"\n",
+				word(s, post, ARRAY_LEN(post)));
+	if (sim_odds(s, RNG_QUEUE, 150))
+		buf_adds(b, STR("accept.leftovers = \"refuse\"\n"));
+	buf_addf(b, "accept.ageing = \"%zum\"\n", 1 + sim_below(s, RNG_QUEUE, 60));
+}
+
 /* Its format, when it keeps sessions: NULL when it is any command. */
 static const char *draw_format(struct sim *s)
 {
@@ -175,6 +206,7 @@ void setup_draw(struct sim *s)
 	buf_adds(&toml, STR("defaults.agent = \"a1\"\n"));
 	add_supervisor(s, &toml);
 	add_rest(s, &toml);
+	add_accept(s, &toml);
 	add_agents(s, &toml);
 	if (config_parse(buf_str(&toml), &s->config, &err) < 0) {
 		fprintf(stderr, "the configuration of seed %llu is not valid: %s\n%s\n",

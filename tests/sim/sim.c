@@ -211,6 +211,17 @@ static void pulse(struct sim *s, void *arg)
 	sim_in(s, PULSE_MS, 0, pulse, 0);
 }
 
+/* A standing goal waits for more when all that it has is finished. */
+static bool is_open(const struct goal *g)
+{
+	if (g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED)
+		return false;
+	for (size_t i = 0; g->standing.n && i < g->nodes.n; i++)
+		if (node_is_leaf(g->nodes.p[i]) && !node_is_final(g->nodes.p[i]))
+			return true;
+	return !g->standing.n;
+}
+
 /* Every goal has ended, nothing is under way and nobody has anything more to ask for. */
 static bool has_settled(struct sim *s)
 {
@@ -220,7 +231,7 @@ static bool has_settled(struct sim *s)
 	if (!st || !sim_quiet(s) || !people_are_done(s->people) || !list_empty(&st->effects))
 		return false;
 	for (size_t i = 0; i < st->goals.n; i++)
-		if (st->goals.p[i]->status == GOAL_ACTIVE || st->goals.p[i]->status == GOAL_PAUSED)
+		if (is_open(st->goals.p[i]))
 			return false;
 	list_each (it, &st->runs)
 		if (list_entry(it, struct run, link)->status != RUN_ENDED)

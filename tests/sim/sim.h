@@ -55,6 +55,7 @@ enum sim_stream {
 	RNG_DISK,
 	RNG_SESSION,
 	RNG_POOL,
+	RNG_QUEUE,
 	RNG_STREAMS
 };
 

@@ -399,6 +399,49 @@ TEST(nudge_of_one_who_cannot_hear)
 }
 
 /* Whoever speaks of a run that is not the newest is out of date. */
+/* Nobody would hear it before the work is accepted. */
+TEST(a_worker_whose_work_is_judged_is_told_nothing)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	f.policy.agents = listening;
+	f.policy.agents_n = ARRAY_LEN(listening);
+	f.policy.check_command = STR("make");
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	submit(&f, "worker.message", json(&f, "{'worker': 'pool-1', 'text': 'and the cache'}"));
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	bring_to(&f, "T1", STAGE_CHECK);
+	assert_non_null(strstr(refused(&f, "worker.message",
+					       json(&f, "{'worker': 'pool-1', 'text': 'wait'}"),
+					       OV_ESTATE),
+			"checked or accepted"));
+	fixture_done(&f);
+}
+
+/* It would be queued for ever, and nobody would know why. */
+TEST(a_task_whose_worker_is_gone_is_with_a_person)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	submit(&f, "worker.add", json(&f, "{'worker': 'mine'}"));
+	submit(&f, "worker.start", json(&f, "{'worker': 'mine', 'task': 'sweep'}"));
+	submit(&f, "worker.nuke", json(&f, "{'worker': 'mine'}"));
+	tick(&f);
+	submit(&f, "effect.end",
+			json(&f, "{'effect': '" STR_FMT "', 'outcome': 'ok', 'data': {}}",
+					STR_ARG(state_worker(f.state, STR("mine"))->effect->id)));
+	assert_null(state_worker(f.state, STR("mine")));
+	assert_int_equal(node_of(&f, "t1")->status, NODE_BLOCKED);
+	submit(&f, "work.update", json(&f, "{'node': 't1', 'status': 'queued', 'reason': 'r'}"));
+	settle(&f);
+	assert_int_equal(node_of(&f, "t1")->status, NODE_BLOCKED);
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+	fixture_done(&f);
+}
+
 TEST(an_old_run_is_fenced)
 {
 	struct fixture f;
