@@ -220,6 +220,7 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 		record_set_str(&n->answer, STR(""));
 		record_set_str(&n->said, STR(""));
 	}
+	auto_count_task(s, n, (enum node_status)to, ev_text(e, "block"));
 	n->status = (enum node_status)to;
 	n->updated_at = e->at;
 	if (to == NODE_QUEUED)
@@ -247,6 +248,8 @@ static int apply_node_failed(struct state *s, const struct event *e, struct ov_e
 		return ev_missing(e, "node or cause", n ? ev_text(e, "cause") : e->node, err);
 	n->failures[cause] = (int32_t)ev_num(e, "count");
 	n->updated_at = e->at;
+	if (cause == CAUSE_POST && str_is(n->goal->standing, STANDING_AUTO))
+		s->automatic.errors++;
 	return 0;
 }
 

@@ -101,7 +101,6 @@ int apply_node_added(struct state *s, const struct event *e, struct ov_err *err)
 	n = make(s, g, &entry, e->at);
 	define(n, &entry);
 	record_set_str(&n->wanted_worker, ev_text(e, "worker"));
-	record_set_str(&n->wanted_agent, ev_text(e, "agent"));
 	record_set_str(&n->claim, ev_text(e, "claim"));
 	g->updated_at = e->at;
 	g->reopened = false;

@@ -200,6 +200,8 @@ int apply_worker_status(struct state *s, const struct event *e, struct ov_err *e
 	r = ev_move(e, &worker_statuses, w->name, (int)w->status, &to, err);
 	if (r < 0)
 		return r;
+	if (w->kind == WORKER_AUTO && to == WORKER_ERROR && w->status != WORKER_ERROR)
+		s->automatic.errors++;
 	w->status = (enum worker_status)to;
 	w->since = e->at;
 	record_set_str(&w->reason, ev_text(e, "reason"));

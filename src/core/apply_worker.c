@@ -55,6 +55,16 @@ int apply_patrol_found(struct state *s, const struct event *e, struct ov_err *er
 	return 0;
 }
 
+/* A task that a person reopens is not completed any more. */
+void auto_count_task(struct state *s, const struct node *n, enum node_status to, str block)
+{
+	if (!str_is(n->goal->standing, STANDING_AUTO))
+		return;
+	s->automatic.completed += (to == NODE_DONE) - (n->status == NODE_DONE);
+	s->automatic.errors += to == NODE_BLOCKED && n->status != NODE_BLOCKED &&
+			str_is(block, "failed");
+}
+
 int apply_auto_started(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct auto_mode *m = &s->automatic;

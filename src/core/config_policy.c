@@ -183,7 +183,7 @@ struct accept_commands policy_accept(const struct policy *p, const struct goal *
 	struct accept_commands c = p->accept;
 	const struct accept_commands *own = &p->automatic;
 
-	if (!str_is(g->standing, "auto"))
+	if (!str_is(g->standing, STANDING_AUTO))
 		return c;
 	c.pre = own->pre.n ? own->pre : c.pre;
 	c.post = own->post.n ? own->post : c.post;

@@ -317,6 +317,8 @@ static const struct command commands[] = {
 	{ "daemon.start", decide_daemon_start },
 	{ "daemon.stop", decide_daemon_stop },
 	{ "daemon.contradicted", decide_daemon_contradicted },
+	{ "auto.start", decide_auto_start },
+	{ "auto.stop", decide_auto_stop },
 };
 
 const struct command *command_find(str name)

@@ -472,6 +472,8 @@ int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_re
 		plan_ended(cx, fx, &o);
 	else if (fx->kind == FX_WORKER)
 		worker_ended(cx, fx, &o);
+	else if (fx->kind == FX_POOL)
+		pool_ended(cx, fx, &o);
 	else if (o.as)
 		ended[fx->kind](cx, &o);
 	return 0;

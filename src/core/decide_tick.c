@@ -207,6 +207,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_BUDGET_STOP] = tick_budget_stop,
 	[DEC_SETTLED] = tick_settled,
 	[DEC_WORKER] = tick_worker,
+	[DEC_POOL] = tick_pool,
 };
 
 void decide_tick(struct decide_ctx *cx, const struct decisions *ds)

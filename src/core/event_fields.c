@@ -174,7 +174,6 @@ static const struct event_field node_added[] = {
 	TEXT_OPT("parent", "the node that it is a part of"),
 	{ "definition", V_OBJECT, true, "as in a plan", V_NULL },
 	TEXT_OPT("worker", "the only one that may do it"),
-	TEXT_OPT("agent", "who shall do it"),
 	TEXT_OPT("claim", "the question to the pool that it answers"),
 	TEXT("reason", "where it comes from"),
 };
@@ -351,7 +350,7 @@ static const struct event_field auto_stopped[] = {
 };
 static const struct event_field auto_pool[] = {
 	TEXT("effect", "the question"),
-	TEXT("answer", "task, none or failed"),
+	TEXT("answer", "task, none, failed or uncertain"),
 	TEXT("detail", "for people"),
 	NUM("exit_code", "of the command; -1: it had none"),
 	NUM_OPT("ask_at_ms", "the next question comes no earlier"),
@@ -381,7 +380,9 @@ static const struct event_field effect_intended[] = {
 	TEXT("effect", "id; the dispatch id for run_start"),
 	TEXT("kind", "what will be done"),
 	TEXT_OPT("dispatch", "that is sent"),
-	TEXT_OPT("purpose", "of a plan: create, split, diagnose; of a worker: what is done to it"),
+	TEXT_OPT("purpose",
+			"of a plan: create, split, diagnose; of a worker: what is done to it; of "
+			"the pool: the daemon that asks"),
 	TEXT_OPT("worker", "that it is about, or for whom the pool is asked"),
 	TEXT_OPT("reason", "why a person wants it"),
 	TEXT_OPT("evidence_hash", "of what a diagnosis is about"),

@@ -63,8 +63,9 @@ struct effect {
 	enum effect_kind kind;
 	str goal_id, node_id, assignment_id, run_id;
 	str dispatch_id; /* of a send */
-	str purpose; /* of a plan: create, split, diagnose; of a worker: reset, nuke, rebase, pick */
-	str worker;  /* of a worker, and for whom the pool is asked */
+	str purpose; /* of a plan: create, split, diagnose; of a worker: reset, nuke, rebase, pick; of
+			the pool: the daemon that asks */
+	str worker; /* of a worker, and for whom the pool is asked */
 	ov_time created_at;
 
 	/* derived */

@@ -109,8 +109,7 @@ static void decide_about(struct tick *t, const struct node *node, enum decision_
 					.why = str_from(why) });
 }
 
-/* Out of quota or logged out: nothing new is given to this agent until that is over. */
-static bool lane_waits(struct tick *t, str agent)
+bool lane_waits(struct tick *t, str agent)
 {
 	const struct lane *l = state_lane(t->w->state, agent);
 
@@ -315,6 +314,7 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 	reconcile_runs(&tick);
 	reconcile_waits(&tick);
 	reconcile_goals(&tick);
+	reconcile_auto(&tick);
 	d.n = tick.out.n;
 	d.p = arena_array(a, struct decision, d.n + 1);
 	if (d.n)

@@ -35,6 +35,7 @@
 	X(DEC_BUDGET_STOP, "budget_stop", "its goal's budget is spent")          \
 	X(DEC_SETTLED, "settled", "what a person was asked for is there")        \
 	X(DEC_WORKER, "worker", "a person wants the worker reset or removed")    \
+	X(DEC_POOL, "pool", "a worker of auto mode has nothing to do")           \
 	X(DEC_EXPIRE, "expire", "nobody answered in time")
 #define DEC_ENUM(sym, name, why) sym,
 enum decision_kind { DECISIONS(DEC_ENUM) DECISION_KIND_COUNT };
@@ -45,7 +46,7 @@ struct decision {
 	const struct goal *goal;
 	const struct node *node;
 	const struct assignment *assignment;
-	str agent, worker; /* assign */
+	str agent, worker; /* assign; for whom the pool is asked */
 	bool new_worker;
 	enum worker_kind worker_kind; /* of a new one */
 	enum effect_kind effect;      /* effect */

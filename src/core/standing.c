@@ -61,8 +61,9 @@ static str begin_goal(struct decide_ctx *cx, const char *kind, str reason)
 }
 
 /* The text as it is; its first line that says something is its name. */
-static value *definition(struct decide_ctx *cx, str text)
+static value *definition(struct decide_ctx *cx, const struct standing_task *task)
 {
+	str text = task->text;
 	value *v = value_object(cx->arena);
 	str rest = str_trim(text), name = STR("");
 
@@ -73,6 +74,9 @@ static value *definition(struct decide_ctx *cx, str text)
 	value_put(cx->arena, v, "name", value_str(cx->arena, arena_str(cx->arena, name)));
 	value_put(cx->arena, v, "objective",
 			value_str(cx->arena, arena_str(cx->arena, str_trim(text))));
+	if (task->agent.n)
+		value_put(cx->arena, v, "suggestedAgent",
+				value_str(cx->arena, arena_str(cx->arena, task->agent)));
 	return v;
 }
 
@@ -85,12 +89,10 @@ str standing_add(struct decide_ctx *cx, const char *kind, const struct standing_
 	struct event *e;
 
 	assert(utf8_valid(task->text) && task->text.n <= LIMIT_TEXT);
-	e = add_node(cx, goal, node, TIER_TASK, definition(cx, task->text), task->reason);
+	e = add_node(cx, goal, node, TIER_TASK, definition(cx, task), task->reason);
 	ev_cstr(cx, e, "parent", TASKS);
 	if (task->worker.n)
 		ev_str(cx, e, "worker", task->worker);
-	if (task->agent.n)
-		ev_str(cx, e, "agent", task->agent);
 	if (task->claim.n)
 		ev_str(cx, e, "claim", task->claim);
 	return arena_printf(cx->arena, STR_FMT "/" STR_FMT, STR_ARG(goal), STR_ARG(node));

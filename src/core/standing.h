@@ -7,9 +7,6 @@
  */
 #include "core/decide.h"
 
-#define STANDING_AUTO "auto"
-#define STANDING_MANUAL "manual"
-
 struct standing_task {
 	str text;   /* what is to be done, LIMIT_TEXT at most: its first line becomes the name */
 	str agent;  /* empty: as usual */

@@ -81,6 +81,7 @@ value *view_auto(struct arena *a, const struct state *s)
 	for (size_t i = 0; i < s->workers.n; i++)
 		n += s->workers.p[i]->kind == WORKER_AUTO;
 	value_put(a, v, "workers", value_int(a, (int64_t)n));
+	value_put(a, v, "asking", value_bool(a, s->pool != NULL));
 	return v;
 }
 

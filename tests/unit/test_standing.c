@@ -52,7 +52,7 @@ TEST(a_task_begins_a_goal_and_the_next_joins_it)
 	n = node_of(&f, "t1");
 	assert_true(str_is(n->name, "Mend the fence"));
 	assert_true(str_is(n->objective, "Mend the fence \nby Friday"));
-	assert_true(str_is(n->wanted_worker, "ann") && str_is(n->wanted_agent, "b"));
+	assert_true(str_is(n->wanted_worker, "ann") && str_is(n->suggested_agent, "b"));
 	assert_true(str_is(n->claim, "X_1") && str_is(n->parent_id, "tasks"));
 	assert_int_equal(node_of(&f, "t2")->status, NODE_TODO);
 	add_text(&f, STANDING_AUTO, "Another kind");

@@ -1,0 +1,189 @@
+/*
+ * Auto mode: switched on and off by the daemon that was started for it; the pool's answers become
+ * tasks of the standing goal, each exactly once, since the answer and the end of the question are
+ * one batch of events.
+ */
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "core/decide_impl.h"
+#include "core/pool.h"
+#include "core/standing.h"
+
+enum { SHOWN_BYTES = 2000 }; /* of an answer that a person has to judge */
+
+static void close_kind(struct decide_ctx *cx, const char *kind, str answer)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status == ESC_OPEN && str_is(x->kind, kind))
+			escalation_close(cx, x, ESC_ANSWERED, answer);
+	}
+}
+
+static bool kind_is_open(const struct decide_ctx *cx, const char *kind)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++)
+		if (cx->state->escalations.p[i]->status == ESC_OPEN &&
+				str_is(cx->state->escalations.p[i]->kind, kind))
+			return true;
+	return false;
+}
+
+static void tell(struct decide_ctx *cx, const char *kind, str question)
+{
+	escalate_about(cx, (struct subject){ 0 },
+			&(struct escalation_spec){ .kind = kind, .question = question });
+}
+
+/* {"instance"}: a daemon was started for it. */
+int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	const struct auto_mode *m = &cx->state->automatic;
+	str instance = value_str_at(params, "instance");
+	struct event *e;
+
+	(void)ret_result, (void)err;
+	if (m->on && str_eq(m->instance, instance))
+		return 0;
+	e = emit(cx, EV_AUTO_STARTED, (struct subject){ 0 });
+	ev_str(cx, e, "instance", instance);
+	ev_int(cx, e, "concurrency", cx->policy->auto_concurrency);
+	close_kind(cx, "auto", STR("auto mode was switched on again"));
+	return 0;
+}
+
+/* {"reason"}: its daemon stops, or one was started without it. */
+int decide_auto_stop(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	struct event *e;
+
+	(void)ret_result, (void)err;
+	if (!cx->state->automatic.on)
+		return 0;
+	e = emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 });
+	ev_note(cx, e, "reason", value_str_at(params, "reason"));
+	return 0;
+}
+
+void auto_fail(struct decide_ctx *cx, str reason)
+{
+	struct event *e;
+
+	if (!cx->state->automatic.on)
+		return;
+	for (size_t i = 0; i < cx->out->n; i++)
+		if (cx->out->p[i]->kind == EV_AUTO_STOPPED)
+			return;
+	e = emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 });
+	ev_note(cx, e, "reason", reason);
+	ev_flag(cx, e, "failed", true);
+	tell(cx, "auto",
+			arena_printf(cx->arena,
+					"auto mode stopped: " STR_FMT
+					". No further task is asked for; what is under way is kept "
+					"and goes on. When it is mended: overseer up --auto",
+					STR_ARG(reason)));
+}
+
+void tick_pool(struct decide_ctx *cx, const struct decision *d)
+{
+	struct event *e = effect_intend(cx, FX_POOL, make_id(cx, "X_"), (struct subject){ 0 });
+
+	ev_str(cx, e, "worker", d->worker);
+	ev_str(cx, e, "purpose", cx->state->automatic.instance);
+}
+
+static ov_time doubled(ov_time base, int64_t times, ov_time most)
+{
+	while (times-- > 0 && base < most)
+		base *= 2;
+	return MIN(base, most);
+}
+
+/* Asked in vain so often in a row: the wait before the next question. */
+static ov_time ask_again_at(const struct decide_ctx *cx, int64_t before)
+{
+	return cx->now + doubled(cx->policy->pool_wait, before, cx->policy->pool_wait_max);
+}
+
+static void emit_answer(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o,
+		const char *answer, str detail, ov_time ask_at)
+{
+	struct event *e = emit(cx, EV_AUTO_POOL, (struct subject){ 0 });
+	const value *code = value_at(o->data, "exit_code");
+
+	ev_str(cx, e, "effect", fx->id);
+	ev_cstr(cx, e, "answer", answer);
+	ev_note(cx, e, "detail", detail);
+	ev_int(cx, e, "exit_code", value_int_or(code, -1));
+	if (ask_at)
+		ev_int(cx, e, "ask_at_ms", ask_at);
+}
+
+static void task_given(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	struct standing_task task = { .text = value_str_at(o->data, "text"),
+		.claim = fx->id,
+		.reason = arena_printf(cx->arena, "the pool gave it to " STR_FMT,
+				STR_ARG(fx->worker)) };
+
+	if (!str_eq(cx->policy->auto_agent, cx->policy->default_agent))
+		task.agent = cx->policy->auto_agent;
+	emit_answer(cx, fx, o, "task", standing_add(cx, STANDING_AUTO, &task), 0);
+	close_kind(cx, "task_pool", STR("it gives out tasks again"));
+}
+
+static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	str reason = arena_printf(cx->arena, "the task pool's command failed: " STR_FMT,
+			STR_ARG(o->detail));
+
+	emit_answer(cx, fx, o, "failed", o->detail,
+			ask_again_at(cx, cx->state->automatic.failures));
+	if (cx->policy->pool_on_failure == POOL_FAIL)
+		auto_fail(cx, reason);
+	else if (!kind_is_open(cx, "task_pool"))
+		tell(cx, "task_pool",
+				arena_printf(cx->arena,
+						STR_FMT ". It is asked again and again "
+							"(auto.task_pool_on_failure = \"warn\")",
+						STR_ARG(reason)));
+}
+
+/*
+ * It was ended half-way, perhaps after it gave out a task: taking what it wrote for one could be
+ * wrong, and throwing it away could lose it.
+ */
+static void pool_uncertain(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	emit_answer(cx, fx, o, "uncertain", STR("it was ended while it answered"),
+			ask_again_at(cx, 0));
+	tell(cx, "task_pool_uncertain",
+			arena_printf(cx->arena,
+					"the task pool's command was ended while it answered, so "
+					"nobody knows whether this is a task that it gave out "
+					"(question " STR_FMT "): " STR_FMT,
+					STR_ARG(fx->id),
+					STR_ARG(utf8_truncate(value_str_at(o->data, "text"),
+							SHOWN_BYTES))));
+}
+
+void pool_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	int answer = status_parse(&pool_answers, o->outcome);
+
+	switch (answer) {
+	case ANSWER_TASK: task_given(cx, fx, o); break;
+	case ANSWER_NONE:
+		emit_answer(cx, fx, o, "none", o->detail,
+				ask_again_at(cx, cx->state->automatic.empty));
+		close_kind(cx, "task_pool", STR("it answers again"));
+		break;
+	case ANSWER_UNCERTAIN: pool_uncertain(cx, fx, o); break;
+	default: pool_failed(cx, fx, o); break;
+	}
+}
