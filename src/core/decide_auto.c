@@ -37,7 +37,7 @@ static void tell(struct decide_ctx *cx, const char *kind, str question)
 			&(struct escalation_spec){ .kind = kind, .question = question });
 }
 
-/* {"instance"}: a daemon was started for it. */
+/* {"instance"}: a daemon was started for it, or its configuration was read again. */
 int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
@@ -46,7 +46,8 @@ int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_re
 	struct event *e;
 
 	(void)ret_result, (void)err;
-	if (m->on && str_eq(m->instance, instance))
+	if (m->on && str_eq(m->instance, instance) &&
+			m->concurrency == cx->policy->auto_concurrency)
 		return 0;
 	e = emit(cx, EV_AUTO_STARTED, (struct subject){ 0 });
 	ev_str(cx, e, "instance", instance);

@@ -69,7 +69,7 @@ static bool somebody_is_free(const struct tick *t, const struct policy_agent *ag
 {
 	struct load l = count(t);
 
-	return l.tasks < t->w->policy->auto_concurrency - l.unusable &&
+	return l.tasks < t->w->state->automatic.concurrency - l.unusable &&
 			l.of_agent + l.waiting < agent->concurrency;
 }
 

@@ -247,7 +247,9 @@ TEST(no_more_than_its_agent_can_do)
 	settle(&f);
 	assert_false(asked(&f));
 	submit(&f, "work.cancel", json(&f, "{'node':'t1','reason':'no'}"));
+	f.policy.auto_mode = false;
 	drain(&f);
+	f.policy.auto_mode = true;
 	assert_true(asked(&f));
 	fixture_done(&f);
 }
