@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "core/budget.h"
+#include "core/decide_auto.h"
 #include "core/decide_impl.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"

@@ -3,6 +3,8 @@
  * tasks of the standing goal, each exactly once, since the answer and the end of the question are
  * one batch of events.
  */
+#include "core/decide_auto.h"
+
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"

@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/decide_auto.h"
 #include "core/decide_budget.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/budget.h"
+#include "core/decide_auto.h"
 #include "core/decide_budget.h"
 #include "core/decide_impl.h"
 #include "core/decide_worker.h"

@@ -18,10 +18,6 @@
 struct node;
 struct assignment;
 
-/* Goals to which tasks are added one by one (core/standing): those of the pool, those of people. */
-#define STANDING_AUTO "auto"
-#define STANDING_MANUAL "manual"
-
 struct goal {
 	str id, title, owner;
 	str standing; /* auto or manual: tasks are added to it one by one (core/standing); empty: a plan */

@@ -9,6 +9,10 @@
 
 struct effect;
 
+/* Goals to which tasks are added one by one (core/standing): those of the pool, those of people. */
+#define STANDING_AUTO "auto"
+#define STANDING_MANUAL "manual"
+
 /* Whom a worker works for. */
 #define WORKER_KINDS(X)            \
 	X(WORKER_POOL, "pool")     \

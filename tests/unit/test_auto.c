@@ -88,7 +88,7 @@ static void answer(struct fixture *f, const char *outcome, const char *detail, c
 static void give_task(struct fixture *f)
 {
 	assert_true(asked(f));
-	answer(f, "ok", "", "{'text':'Mend it','exit_code':0}");
+	answer(f, "task", "", "{'text':'Mend it','exit_code':0}");
 }
 
 TEST(a_task_becomes_one_node)
@@ -104,7 +104,7 @@ TEST(a_task_becomes_one_node)
 	assert_true(str_is(f.state->pool->purpose, "I_1"));
 	tick(&f);
 	assert_int_equal(count_events(&f, EV_EFFECT_INTENDED), 1);
-	answer(&f, "ok", "", "{'text':'Mend it','exit_code':0}");
+	answer(&f, "task", "", "{'text':'Mend it','exit_code':0}");
 	assert_int_equal(count_events(&f, EV_NODE_ADDED), 2); /* with its phase */
 	n = node_of(&f, "t1");
 	assert_true(str_eq(n->claim, effect));
@@ -301,7 +301,7 @@ TEST(switching_off_and_on)
 	submit(&f, "auto.stop", json(&f, "{'reason':'down'}"));
 	assert_int_equal(count_events(&f, EV_AUTO_STOPPED), 1);
 	/* What was asked before is not lost, and a failure stops nothing any more. */
-	answer(&f, "ok", "", "{'text':'Mend it','exit_code':0}");
+	answer(&f, "task", "", "{'text':'Mend it','exit_code':0}");
 	assert_int_equal(count_events(&f, EV_NODE_ADDED), 2);
 	assert_false(asked(&f));
 	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 0);
