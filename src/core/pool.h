@@ -7,7 +7,7 @@
 #include "core/transition.h"
 
 #define POOL_ANSWERS(X)            \
-	X(ANSWER_TASK, "ok")       \
+	X(ANSWER_TASK, "task")     \
 	X(ANSWER_NONE, "none")     \
 	X(ANSWER_FAILED, "failed") \
 	X(ANSWER_UNCERTAIN, "uncertain") /* nobody knows how it ended, but it wrote something */
