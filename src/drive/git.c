@@ -1,5 +1,6 @@
 /* Opening a repository: where its git directories are, whether git is new enough, what is excluded. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/buf.h"
 #include "drive/git_call.h"
@@ -114,6 +115,7 @@ int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *
 		r = find_dirs(g, repo, err);
 	if (r == 0)
 		r = git_exclude(g, STR("/.overseer/"), err);
+	g->no_lfs = !file_in_path(&g->arena, getenv("PATH"), "git-lfs");
 	g->env.n--; /* calls add to it and end it themselves */
 	if (r < 0) {
 		git_close(g);

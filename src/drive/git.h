@@ -8,11 +8,13 @@
  * All strings passed in are copied; results are valid during the callback.
  *
  * Calls on one worktree, and all that add, remove or list worktrees (ensure, remove, accept), are
- * carried out one after another in the order in which they were made. Ignored files (what a build made) are rescued only if git_keep_ignored says so: ensure
- * leaves them in place, remove takes them away. A folder or repository that git cannot rescue is renamed to
- * PATH.aside-N instead of being removed; .detail then says so. Rescue refs are under refs/overseer/;
+ * carried out one after another in the order in which they were made. Ignored files (what a build
+ * made) are rescued only if git_keep_ignored() says so: ensure leaves them in place, remove takes
+ * them away. A folder or repository that git cannot rescue is renamed to PATH.aside-N instead of
+ * being removed; .detail then says so. Rescue refs are under refs/overseer/;
  * a rescue ref that exists already becomes a parent of what is rescued to it. No hook of the user's
- * runs. Locks that a killed git left in our worktrees are removed; in the user's checkout never.
+ * runs; where git-lfs is configured but absent, its files are taken as they are. Locks that a killed
+ * git left in our worktrees are removed; in the user's checkout never.
  */
 #include "base/ov.h"
 

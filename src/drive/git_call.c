@@ -31,6 +31,7 @@ struct git_call *git_call_new(struct git *g, const char *name, str path, git_don
 
 	c->g = g;
 	c->name = name;
+	c->keep_ignored = g->keep_ignored;
 	c->done = done;
 	c->user = user;
 	c->child = (struct git_child)GIT_CHILD_INIT;
@@ -195,6 +196,8 @@ static void call_ended(struct git_call *c, const struct git_out *o)
 
 	if (step->judge)
 		r = step->judge(c, o, &err);
+	else if (!(c->flags & (GIT_READS | GIT_NET)) && git_loosen(c, o))
+		r = GIT_AGAIN;
 	else
 		r = o->code == 0 ? GIT_NEXT : git_fail(c, o, &err);
 	if (r < 0)

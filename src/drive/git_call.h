@@ -32,7 +32,8 @@ struct git {
 	VEC(const char *) env;  /* of every git child; strings in the arena */
 	VEC(const char *) seen; /* paths that were checked for children of an earlier daemon */
 	struct list calls;      /* oldest first */
-	bool keep_ignored;      /* ignored files are rescued, too */
+	bool keep_ignored;      /* rescue ignored files, too */
+	bool no_lfs;            /* its program is not there: its filter is passed over */
 };
 
 /* What build and judge answer; negative: enum ov_code. */
@@ -126,11 +127,8 @@ struct git_call {
 	void *user;
 	struct git_result res;
 	struct timespec since; /* locks older than this are nobody's */
-	bool running;
-	/*
-	 * One at a time: accepts, since each builds on the last, and whatever changes or lists the
-	 * worktrees, since git fails on one that another git is just registering.
-	 */
+	bool running, push;
+	/* One at a time: accepts, and what lists worktrees: git fails on one that is half registered. */
 	bool exclusive;
 	bool loose; /* only reads objects: waits for nobody, and nobody for it */
 	int64_t waited_ms;
@@ -151,10 +149,9 @@ struct git_call {
 
 	/* what was asked for */
 	const char *path;
-	str branch, target, start, rescue_ref, message, base, key, author_name, author_email;
-	str remote;
+	str branch, target, start, rescue_ref, message, base, key, remote;
+	str author_name, author_email;
 	const char *trailer; /* whose value is the key */
-	bool push;
 
 	/* what was found out */
 	const char *admin;      /* the worktree's own git directory, or NULL: not registered */
@@ -162,6 +159,7 @@ struct git_call {
 	bool no_name, no_email; /* none is configured: ours is given */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool fresh;                    /* ensure: the worktree is new, or never was complete */
+	bool loosened;                 /* what was read-only in the worktree was made writable */
 	bool forced;          /* rebase: an earlier one was cut off while the worktree followed */
 	bool keeps;           /* rebase: the ref holds the branch already */
 	bool forwarded;       /* the target was brought up to date from the remote */
@@ -172,9 +170,11 @@ struct git_call {
 	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
 	str merge_base, tree, commit;
 	str side; /* what is merged with the target: the branch, or a commit made for that */
-	const char *objects; /* predict: where its objects go, or NULL */
-	str kept_ref;        /* accept: keeps the branch as it was before the squash */
-	const char *holder;  /* accept: the worktree that has the target checked out, or NULL */
+	const char *objects;             /* predict: where its objects go, or NULL */
+	str kept_ref;                    /* accept: keeps the branch as it was before the squash */
+	const char *holder;              /* the worktree that has the target checked out, or NULL */
+	const char *other_holder;        /* a second one, against git's advice */
+	bool keep_ignored, look_ignored; /* rescue ignored files; they count as uncommitted now */
 	VEC(const char *) nested; /* repositories inside the worktree that are not part of it */
 	struct git_rescue_state rescue;
 };

@@ -46,6 +46,14 @@ const char *const git_options[] = {
 };
 const size_t git_options_n = ARRAY_LEN(git_options);
 
+/* Without its program the filter refuses every file; as it is, a file is better than none. */
+static const char *const no_lfs[] = {
+	"filter.lfs.required=false",
+	"filter.lfs.process=",
+	"filter.lfs.clean=",
+	"filter.lfs.smudge=",
+};
+
 static bool starts_with_any(const char *s, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -125,6 +133,8 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 	vec_push(&c->argv, "git");
 	for (size_t i = 0; i < git_options_n; i++)
 		git_args(c, "-c", git_options[i], NULL);
+	for (size_t i = 0; c->g->no_lfs && i < ARRAY_LEN(no_lfs); i++)
+		git_args(c, "-c", no_lfs[i], NULL);
 	add_identity(c);
 	va_start(ap, flags);
 	add_args(c, ap);

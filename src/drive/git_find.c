@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -177,6 +178,25 @@ void git_drop_locks(struct git_call *c)
 		git_drop_ref_lock(c, arena_printf(a, "refs/heads/" STR_FMT, STR_ARG(c->branch)));
 	if (c->rescue_ref.n)
 		git_drop_ref_lock(c, c->rescue_ref);
+}
+
+static int loosen(const char *path, const struct stat *st, int kind, struct FTW *ftw _unused_)
+{
+	mode_t want = kind == FTW_D || kind == FTW_DNR ? S_IRWXU : S_IRUSR;
+
+	if (kind != FTW_SL && kind != FTW_NS && (st->st_mode & want) != want)
+		chmod(path, (st->st_mode | want) & 07777); /* if that fails, git says so */
+	return 0;
+}
+
+bool git_loosen(struct git_call *c, const struct git_out *o)
+{
+	if (c->loosened || !c->admin || git_is_checkout(c) ||
+			!str_contains(o->err, STR("Permission denied")))
+		return false;
+	c->loosened = true;
+	nftw(c->path, loosen, 64, FTW_PHYS);
+	return true;
 }
 
 int git_move_aside(struct git_call *c, const char *what, struct ov_err *err)

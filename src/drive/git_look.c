@@ -127,8 +127,11 @@ static int status_build(struct git_call *c, struct ov_err *err _unused_)
 	vec_clear(&c->nested);
 	if (!c->admin || !c->folder)
 		return GIT_SKIP;
-	return git_run(c, AT_TREE, GIT_READS, "status", "--porcelain=v1", "-z",
-			"--untracked-files=all", "--ignore-submodules=dirty", "--no-renames", NULL);
+	git_run(c, AT_TREE, GIT_READS, "status", "--porcelain=v1", "-z", "--untracked-files=all",
+			"--ignore-submodules=dirty", "--no-renames", NULL);
+	if (c->look_ignored)
+		git_args(c, "--ignored", NULL);
+	return GIT_NEXT;
 }
 
 /*
@@ -138,6 +141,7 @@ static int status_build(struct git_call *c, struct ov_err *err _unused_)
 static int status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	str rest = o->out, e;
+	bool fresh;
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
@@ -146,12 +150,13 @@ static int status_judge(struct git_call *c, const struct git_out *o, struct ov_e
 
 		if (!name.n)
 			continue;
-		if (str_is(xy, "??") && name.p[name.n - 1] == '/') {
+		fresh = str_is(xy, "??") || str_is(xy, "!!");
+		if (fresh && name.p[name.n - 1] == '/') {
 			vec_push(&c->nested, arena_cstr(&c->arena, name));
 			continue;
 		}
 		c->dirty = true;
-		c->changed |= !str_is(xy, "??");
+		c->changed |= !fresh;
 		if (str_find_byte(xy, 'U') < xy.n || str_is(xy, "AA") || str_is(xy, "DD"))
 			c->unmerged = true;
 	}
@@ -173,13 +178,13 @@ void git_holder_parse(struct git_call *c, str list, str branch)
 	str want = arena_printf(&c->arena, "branch refs/heads/" STR_FMT, STR_ARG(branch)), field,
 	    folder = { 0 };
 
-	c->holder = NULL;
-	while (!c->holder && str_split(&list, '\0', &field)) {
+	c->holder = c->other_holder = NULL;
+	while (str_split(&list, '\0', &field)) {
 		if (str_starts(field, STR("worktree ")))
 			folder = str_sub(field, 9, field.n);
-		if (str_eq(field, want))
-			c->holder = arena_cstr(&c->arena, folder);
+		if (!str_eq(field, want) || !file_exists(arena_cstr(&c->arena, folder)))
+			continue;
+		c->other_holder = c->holder;
+		c->holder = arena_cstr(&c->arena, folder);
 	}
-	if (c->holder && !file_exists(c->holder))
-		c->holder = NULL;
 }

@@ -182,10 +182,10 @@ static int follow_build(struct git_call *c, struct ov_err *err)
 	return r < 0 ? r : checkout(c, "--no-overwrite-ignore");
 }
 
-/* New files are in the way: they are rescued first. Where there is no folder it is a failure. */
+/* New files are in the way, or not all could be written: they are rescued first. Where there is no folder it is a failure. */
 static int follow_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	c->ok = o->code == 0;
+	c->ok = o->code == 0 && !git_loosen(c, o);
 	if (!c->ok && !c->folder)
 		return git_fail(c, o, err);
 	return GIT_NEXT;
@@ -216,6 +216,7 @@ static const struct git_step follow_steps[] = {
 	STEP_RUN("let the branch follow", follow_build, follow_judge),
 	STEP_SUB("rescue what is in the way", follow_rescue, git_rescue_steps),
 	STEP_RUN("let the branch follow", force_build, NULL),
+	STEP_SUB("let the submodules follow", NULL, git_submodule_steps),
 	STEP_RUN("let the branch follow", followed, NULL),
 	STEP_END,
 };

@@ -43,7 +43,7 @@ static int ssh_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 	return GIT_NEXT;
 }
 
-static void ask_nobody(struct git_call *c)
+void git_ask_nobody(struct git_call *c)
 {
 	git_env_add(c, "GIT_ASKPASS", "true");
 	git_env_add(c, "SSH_ASKPASS", "true");
@@ -62,7 +62,7 @@ static int fetch_build(struct git_call *c, struct ov_err *err _unused_)
 	git_run(c, AT_REPO, GIT_NET, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
 			"--no-recurse-submodules", "--no-auto-maintenance", "--refmap=", "--",
 			c->remote.p, refspec.p, NULL);
-	ask_nobody(c);
+	git_ask_nobody(c);
 	return GIT_NEXT;
 }
 
@@ -153,7 +153,7 @@ static int push_build(struct git_call *c, struct ov_err *err _unused_)
 					STR_ARG(c->target))
 					.p,
 			NULL);
-	ask_nobody(c);
+	git_ask_nobody(c);
 	return GIT_NEXT;
 }
 

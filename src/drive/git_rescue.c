@@ -158,7 +158,7 @@ static int index_copy(struct git_call *c, struct ov_err *err)
 	bool absent;
 	int r;
 
-	if (!c->admin || (c->folder && !c->dirty && !c->g->keep_ignored)) {
+	if (!c->admin || (c->folder && !c->dirty)) {
 		rs->tree = c->head_tree;
 		return rs->kept ? GIT_LEAVE : GIT_SKIP;
 	}
@@ -212,8 +212,12 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 	}
 	if (!c->folder)
 		return GIT_SKIP;
-	git_run(c, AT_TREE, GIT_TEMP_INDEX, "add", "-A", c->g->keep_ignored ? "-f" : "--no-force",
-			"--", ":(top)", NULL);
+	git_run(c, AT_TREE, GIT_TEMP_INDEX, "add", "-A", NULL);
+	if (c->keep_ignored)
+		git_args(c, "--force", NULL);
+	git_args(c, "--", ":(top)", NULL);
+	if (c->keep_ignored)
+		git_args(c, ":(top,exclude).overseer", NULL);
 	git_exclude_nested(c);
 	return GIT_NEXT;
 }
@@ -227,6 +231,8 @@ static int add_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 		rs->rebuilt = true;
 		return GIT_AGAIN;
 	}
+	if (o->code != 0 && git_loosen(c, o))
+		return GIT_AGAIN;
 	/* The index may be damaged: begin again from HEAD, once. */
 	if (o->code != 0 && !rs->read_head && !rs->rebuilt) {
 		rs->read_head = true;
@@ -385,8 +391,22 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 			rs->commit.p, rs->old.n ? rs->old.p : "", NULL);
 }
 
+static int look_begin(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->look_ignored = c->keep_ignored;
+	return GIT_SKIP;
+}
+
+static int look_end(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->look_ignored = false;
+	return GIT_SKIP;
+}
+
 const struct git_step git_rescue_steps[] = {
+	STEP_RUN("see what is uncommitted", look_begin, NULL),
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
+	STEP_RUN("see what is uncommitted", look_end, NULL),
 	STEP_RUN("see which commits are kept", kept_build, kept_judge),
 	STEP_RUN("copy the index", index_copy, NULL),
 	STEP_SUB("read who commits", NULL, git_identity_steps),

@@ -39,6 +39,11 @@ str git_admin_line(struct git_call *c, const char *name);
 void git_admin_commits(struct git_call *c, const char *name);
 void git_drop_locks(struct git_call *c);
 void git_drop_ref_lock(struct git_call *c, str ref); /* of a ref that is ours alone */
+/*
+ * If git was not permitted something in our worktree, makes its folders writable and its files
+ * readable, once: true when the command is worth another try.
+ */
+bool git_loosen(struct git_call *c, const struct git_out *o);
 /* Renames `what` to a free name beside c->path; nothing is removed. */
 int git_move_aside(struct git_call *c, const char *what, struct ov_err *err);
 /* Is the branch (full ref) in the middle of a rebase in any worktree? */
@@ -92,9 +97,16 @@ extern const struct git_step git_move_steps[]; /* to c->commit, or the call ends
 
 /* git_remote.c */
 int git_remote_check(str remote, struct ov_err *err);
+void git_ask_nobody(struct git_call *c); /* the environment of a command that talks to a remote */
 /* Fast-forwards the target from c->remote, if there is one; c->forwarded says that it moved. */
 extern const struct git_step git_fetch_steps[];
 extern const struct git_step git_push_steps[]; /* c->commit as the target; a failure is .detail */
+
+/* git_submodule.c */
+extern const struct git_step git_submodule_steps[];      /* they follow the worktree */
+extern const struct git_step git_submodule_hold_steps[]; /* c->ok: they hold nothing of their own */
+/* Their repositories are moved to a free name beside c->path. */
+int git_submodule_aside(struct git_call *c, struct ov_err *err);
 
 /* git_predict.c */
 void git_predict_done(struct git_call *c); /* after it has left the list of calls */

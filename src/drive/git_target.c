@@ -135,20 +135,27 @@ static int holder_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	if (o->code != 0)
 		return git_fail(c, o, err);
 	git_holder_parse(c, o->out, c->target);
-	if (!git_branch_rebasing(c, git_target_ref(c)))
+	if (git_branch_rebasing(c, git_target_ref(c)))
+		c->res.detail = arena_printf(&c->arena, "branch " STR_FMT " is being rebased",
+				STR_ARG(c->target));
+	else if (c->other_holder)
+		/* One of them could follow; the other would seem to take everything back. */
+		c->res.detail = arena_printf(&c->arena,
+				"branch " STR_FMT " is checked out twice, in %s and in %s",
+				STR_ARG(c->target), c->other_holder, c->holder);
+	else
 		return GIT_NEXT;
 	c->res.outcome = GIT_DIRTY;
-	c->res.detail = arena_printf(&c->arena, "branch " STR_FMT " is being rebased",
-			STR_ARG(c->target));
 	return GIT_FINISH;
 }
 
+/* What submodules stand on is not touched by a merge, so it is in nobody's way. */
 static int holder_status_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->holder)
 		return GIT_SKIP;
 	git_run(c, AT_REPO, GIT_READS, "status", "--porcelain=v1", "--untracked-files=no",
-			"--ignore-submodules=dirty", NULL);
+			"--ignore-submodules=all", NULL);
 	c->cwd = c->holder;
 	return GIT_NEXT;
 }

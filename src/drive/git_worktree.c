@@ -163,10 +163,15 @@ static int stray_build(struct git_call *c, struct ov_err *err)
 	return r < 0 ? r : GIT_SKIP;
 }
 
-static int unregister_build(struct git_call *c, struct ov_err *err _unused_)
+static int unregister_build(struct git_call *c, struct ov_err *err)
 {
+	int r;
+
 	if (!c->admin || (c->folder && !c->fresh))
 		return GIT_SKIP;
+	r = git_submodule_aside(c, err);
+	if (r < 0)
+		return r;
 	return git_run(c, AT_REPO, 0, "worktree", "remove", "--force", "--force", c->path, NULL);
 }
 
@@ -244,6 +249,7 @@ static const struct git_step ensure_steps[] = {
 	STEP_RUN("add the worktree", add_build, NULL, .inject = "git-ensure-added"),
 	STEP_RUN("reset the worktree", reset_build, NULL, .inject = "git-ensure-reset"),
 	STEP_RUN("clean the worktree", clean_build, NULL, .inject = "git-ensure-cleaned"),
+	STEP_SUB("let the submodules follow", NULL, git_submodule_steps),
 	STEP_RUN("switch to the branch", switch_build, NULL),
 	STEP_RUN("remove the accepted branch", old_branch_build, repair_judge),
 	STEP_END,
@@ -398,13 +404,14 @@ static int gone_build(struct git_call *c, struct ov_err *err)
 
 	if (!c->admin)
 		return stray_build(c, err) < 0 ? err->code : GIT_FINISH;
-	if (!c->folder || !c->nested.n)
-		return GIT_SKIP;
-	r = git_move_aside(c, c->path, err); /* it holds repositories of their own */
-	if (r < 0)
-		return r;
-	c->folder = false;
-	return GIT_SKIP;
+	if (c->folder && (c->nested.n || !c->ok)) {
+		r = git_move_aside(c, c->path, err); /* it holds repositories of their own */
+		if (r < 0)
+			return r;
+		c->folder = false;
+	}
+	r = c->ok ? 0 : git_submodule_aside(c, err);
+	return r < 0 ? r : GIT_SKIP;
 }
 
 /* The branch goes before the worktree, which knows its name: a repeated call finds both or none. */
@@ -434,6 +441,7 @@ static const struct git_step remove_steps[] = {
 	STEP_SUB("read the branches", NULL, git_refs_steps),
 	STEP_SUB("rescue what is in the worktree", remove_rescue, git_rescue_steps,
 			.inject = "git-remove-rescued"),
+	STEP_SUB("see what the submodules hold", NULL, git_submodule_hold_steps),
 	STEP_RUN("move the folder aside", gone_build, NULL),
 	STEP_RUN("leave the branch", detach_build, NULL),
 	STEP_RUN("remove the branch", branch_build, NULL, .inject = "git-remove-branch"),

@@ -25,6 +25,17 @@ static const struct {
 			"Add it\n\nOverseer-Accept: K\n" },
 	{ "Add it\n\nThis was generated with care.",
 			"Add it\n\nThis was generated with care.\n\nOverseer-Accept: K\n" },
+	/* Prose is prose, also where it begins as a credit does. */
+	{ "Add it\n\nGenerated with care.",
+			"Add it\n\nGenerated with care.\n\nOverseer-Accept: K\n" },
+	{ "Add it\n\nGenerated with Flex now:\nco-authored-by: is a trailer\nof git's.",
+			"Add it\n\nGenerated with Flex now:\nco-authored-by: is a trailer\nof "
+			"git's.\n\nOverseer-Accept: K\n" },
+	{ "Add it\n\nBody\n\nGenerated with Tool\nFixes: #1\n\nAssisted-by: T",
+			"Add it\n\nBody\n\nFixes: #1\nOverseer-Accept: K\n" },
+	{ "Co-authored-by: Tool <t@t>", "Work of b\n\nOverseer-Accept: K\n" },
+	{ "fix: it\nCo-authored-by: Tool <t@t>",
+			"fix: it\nCo-authored-by: Tool <t@t>\n\nOverseer-Accept: K\n" },
 	{ "Add \xff it\r\n\r\nBody \t",
 			"Add \xef\xbf\xbd it\xef\xbf\xbd\n\xef\xbf\xbd\nBody\n\nOverseer-Accept: "
 			"K\n" },

@@ -80,6 +80,36 @@ TEST(conflicts_are_kept)
 	fixture_close(&f);
 }
 
+TEST(ignored_files_if_wanted)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	git_keep_ignored(f.git, true);
+	sh(&f,
+			"cd \"$W\"; mkdir out; echo o >out/a.o; git init -q deep.o; echo n "
+			">deep.o/n; cd \"$R\"; echo u >u.o");
+	a = rescue(&f, f.tree, "refs/overseer/rescue/1");
+	assert_sh(&f, "o", "git show refs/overseer/rescue/1:out/a.o");
+	assert_sh(&f, "0", "git ls-tree -r refs/overseer/rescue/1 | grep -c deep || :");
+	/* Of the user's checkout, too; but not what is ours in it. */
+	a = rescue(&f, f.repo, "refs/overseer/rescue/2");
+	assert_sh(&f, "u", "git show refs/overseer/rescue/2:u.o");
+	assert_sh(&f, "0", "git ls-tree -r refs/overseer/rescue/2 | grep -c overseer || :");
+	/* A removal takes them away, and so keeps them first. */
+	sh(&f, "rm -rf \"$W/deep.o\"");
+	a = remove_tree(&f);
+	assert_sh(&f, "o", "git show %s:out/a.o", a.rescue_ref);
+	git_keep_ignored(f.git, false);
+	ensure(&f, "overseer/w1/b");
+	sh(&f, "echo o >\"$W/b.o\"");
+	a = rescue(&f, f.tree, "refs/overseer/rescue/3");
+	assert_sh(&f, a.commit, "git rev-parse main");
+	fixture_close(&f);
+}
+
 TEST(users_checkout)
 {
 	struct fixture f;
