@@ -11,6 +11,7 @@ static void queue_row(struct out *o, const value *x, const struct ids *goals, si
 	cell(o, S_PLAIN, out_short(o, value_str_at(x, "name"), 40));
 	cell_f(o, S_DIM, "priority %lld", (long long)value_int_at(x, "priority"));
 	cell(o, S_PLAIN, value_str_at(x, "agent"));
+	cell(o, S_PLAIN, value_str_at(x, "step"));
 	cell_right(o, S_DIM, out_age(o, value_str_at(x, "since")));
 	if (until.n)
 		cell_f(o, S_YELLOW, "again " STR_FMT ": " STR_FMT, STR_ARG(out_until(o, until)),

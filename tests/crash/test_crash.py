@@ -48,14 +48,11 @@ snapshot_every = 40
 """
 # tests/git cuts these off at every turn of the loop.
 ELSEWHERE = {
-    "git-advance-moved",
+    "git-accept-followed",
+    "git-accept-kept",
+    "git-accept-merged",
+    "git-accept-squashed",
     "git-advance-pushed",
-    "git-rebase-fetched",
-    "git-rebase-followed",
-    "git-rebase-kept",
-    "git-rebase-squashed",
-    "git-revert-made",
-    "git-revert-moved",
 }
 
 
@@ -80,7 +77,7 @@ def source_points():
         with open(path, encoding="utf-8") as f:
             text = f.read()
         found.update(re.findall(r'(?:INJECT\(|\.inject = )"([a-z-]+)"', text))
-        found.update(re.findall(r'"((?:begin|end)-[a-z-]+)"', text))
+        found.update(re.findall(r'"((?:begin|end)-[a-z-]+|(?:before|during|after)-(?:check|gate|post))"', text))
     return found
 
 
@@ -466,7 +463,42 @@ def rebuilding(site, point):
     T.assertTrue(site.call("store.verify")["ok"])
 
 
+# What it makes first is bad, as the command after the accept finds out; what it makes of that is good.
+CORRECTS_ITSELF = r"""
+echo "$OVERSEER_RUN" >> "$HOME/started"
+mkdir -p work
+echo "$OVERSEER_RUN" > "work/$OVERSEER_RUN.txt"
+if [ -e T1.txt ]; then echo good > T1.txt; else echo bad > T1.txt; fi
+git add -A && git commit -qm "work of $OVERSEER_NODE"
+"""
+
+
+def taking_back(site, point):
+    """A change that passes the gate, is accepted, found bad, taken back and made anew: each once."""
+    site.write("../agent.sh", "#!/bin/sh\n" + CORRECTS_ITSELF)
+    site.configure(FAST + site.agent_config() + """
+[accept]
+pre_accept_command = "test $(git rev-parse HEAD) = $OVERSEER_COMMIT"
+post_accept_command = "! grep bad T1.txt"
+post_accept_on_failure = "revert"
+""")
+    goal = create_goal(site, point, title="take back", plan=plan(task("T1")))
+    site.wait_goal(goal)
+    log = site.git("log", "--reverse", "--format=%s", "main").split("\n")
+    T.assertEqual(log[:-1], ["start", "Task T1", 'Revert "Task T1"', "Task T1"])
+    T.assertEqual(site.read("T1.txt"), "good\n")
+    T.assertEqual(len([e for e in site.events() if e["type"] == "node.accepted"]), 2)
+    T.assertEqual(len([e for e in site.events() if e["type"] == "node.reverted"]), 1)
+    promises.runs_once(site, site.events())
+    T.assertEqual(site.git("status", "--porcelain"), "")
+    T.assertEqual(site.down(), 0)
+    promises.work_kept(site)
+    promises.nothing_left(site)
+
+
 SCENARIOS = {
+    taking_back: [f"{when}-{step}" for step in ("gate", "post") for when in ("begin", "before", "during", "after", "end")]
+    + ["begin-revert", "git-revert-made", "git-revert-moved", "end-revert"],
     asking: ["before-send", "after-send", "before-run-report", "after-run-report", "begin-send", "end-send"],
     speaking: ["before-run-session", "after-run-session", "before-run-report", "after-run-report", "before-run-end"],
     telling: ["begin-send", "next-laid", "after-send", "end-send"],

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""The accept queue with a real daemon and a real repository: every step, and a user who works there, too."""
+
+import os
+import unittest
+
+from harness import FAST, RpcError, SiteCase, plan, task
+
+# What each node's agent does; a second run of the same node corrects what the first one did.
+AGENT = r"""
+echo "$OVERSEER_NODE" >> "$HOME/runs"
+n=$(grep -cx "$OVERSEER_NODE" "$HOME/runs")
+case $OVERSEER_NODE in
+GATE) [ $n = 1 ] && echo bad > GATE.txt || echo good > GATE.txt ;;
+BOTH)
+    if [ $n = 1 ]; then
+        sed -i '1s/.*/ours/' shared.txt
+        echo BOTH > "$HOME/g.here"; read -r _ < "$HOME/g.go"
+    else
+        git rebase -q main || {
+            printf 'theirs\nours\n' > shared.txt
+            git add shared.txt && GIT_EDITOR=true git rebase --continue
+        }
+    fi ;;
+LAZY) [ $n = 1 ] || echo now > LAZY.txt ;;
+BACK) [ -e BACK.txt ] && echo good > BACK.txt || echo broken > BACK.txt ;;
+*) echo "$n" > "$OVERSEER_NODE.txt" ;;
+esac
+git add -A && git commit -qm "work of $OVERSEER_NODE" || exit 0
+"""
+
+ACCEPT = """
+[workers]
+max = 1
+[accept]
+dirty_wait = "20ms"
+dirty_wait_max = "100ms"
+dirty_tries = 1000
+"""
+
+
+class Accept(SiteCase):
+    def goal(self, site, *tasks):
+        return site.call("goal.create", title="Test", plan=plan(*tasks))["goal"]
+
+    def asked(self, site, about, after=0):
+        return site.wait_event(lambda e: e["type"] == "escalation.opened" and e["data"]["kind"] == about, after)
+
+    def subjects(self, site):
+        return site.git("log", "--reverse", "--format=%s", "main").split("\n")[1:-1]
+
+    def test_gate_conflict_and_no_changes(self):
+        """What does not pass goes back to its agent, with what it has to know, and comes again."""
+        site = self.site(FAST + ACCEPT + """
+pre_accept_command = '''
+test "$(git rev-parse HEAD)" = "$OVERSEER_COMMIT" || exit 9
+echo "gate of $OVERSEER_NODE for $OVERSEER_TARGET"
+touch left-by-the-gate
+! grep -qs bad *.txt
+'''
+""", AGENT)
+        site.write("shared.txt", "base\n")
+        site.git("add", "shared.txt")
+        site.git("commit", "-qm", "shared")
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, task("GATE"), task("BOTH"), task("LAZY"))
+        gate.wait()
+        site.write("shared.txt", "theirs\n")
+        site.git("commit", "-qam", "of the user")
+        gate.go()
+        site.wait_goal(goal)
+        failed = [(e["node"], e["data"]["cause"]) for e in site.events() if e["type"] == "node.failed"]
+        self.assertEqual(sorted(failed), [("BOTH", "conflict"), ("GATE", "gate"), ("LAZY", "no_changes")])
+        self.assertEqual(site.read("shared.txt"), "theirs\nours\n")
+        self.assertEqual((site.read("GATE.txt"), site.read("LAZY.txt")), ("good\n", "now\n"))
+        # What the gate leaves in the worktree is in nobody's work.
+        self.assertFalse(os.path.exists(os.path.join(site.repo, "left-by-the-gate")))
+        told = {e["node"]: e["data"]["instruction"] for e in site.events() if e["type"] == "dispatch.intended"}
+        self.assertIn("shared.txt", told["BOTH"])
+        self.assertIn("gate of GATE for main", told["GATE"])
+        # The worker was what it did.
+        states = [e["data"]["to"] for e in site.events() if e["type"] == "worker.status"]
+        for state in ("working", "needs_review", "rebasing", "no_changes", "idle"):
+            self.assertIn(state, states)
+        log = site.read(".overseer/logs/pre_accept.log")
+        self.assertIn("gate of BOTH for main", log)
+        self.assertIn("pool-1", log)
+
+    def test_the_users_checkout(self):
+        """Left alone while it is dirty or elsewhere; whatever it is on, the work gets to its branch."""
+        site = self.site(FAST + ACCEPT, AGENT)
+        site.up()
+        site.write("README", "the user is at work\n")
+        goal = self.goal(site, task("T1"))
+        first = site.wait_type("node.failed", node="T1", cause="dirty")
+        site.kill()  # and the count is kept
+        site.up()
+        again = site.wait_type("node.failed", after=first["seq"], node="T1", cause="dirty")
+        self.assertGreater(again["data"]["count"], first["data"]["count"])
+        self.assertEqual(site.read("README"), "the user is at work\n")
+        row = site.call("queue.list")["accept"][0]
+        self.assertEqual((row["node"], row["position"]), ("T1", 1))
+        site.git("commit", "-qam", "of the user")
+        site.wait_goal(goal)
+        self.assertEqual(site.read("T1.txt"), "1\n")
+        # On another branch, with changes there: the target moves, the checkout does not.
+        site.git("checkout", "-qb", "other")
+        site.write("README", "on another branch\n")
+        goal = self.goal(site, task("T2"))
+        site.wait_goal(goal)
+        self.assertEqual(site.git("status", "--porcelain"), " M README\n")
+        self.assertFalse(os.path.exists(os.path.join(site.repo, "T2.txt")))
+        # Detached.
+        site.git("commit", "-qam", "other work")
+        site.git("checkout", "-q", "--detach")
+        goal = self.goal(site, task("T3"))
+        site.wait_goal(goal)
+        self.assertEqual(self.subjects(site), ["of the user", "Task T1", "Task T2", "Task T3"])
+        site.git("checkout", "-q", "main")
+        self.assertEqual(site.read("T3.txt"), "1\n")
+
+    def test_post_accept(self):
+        """It may be long, while everything else is answered; its failure is what the configuration says."""
+        site = self.site(FAST, AGENT)
+        config = FAST + ACCEPT + """post_accept_command = '''
+echo "post of $OVERSEER_NODE at $(pwd)"
+[ "$OVERSEER_NODE" != LONG ] || { echo LONG > "$HOME/p.here"; read -r _ < "$HOME/p.go"; }
+! grep -qs broken "$OVERSEER_NODE.txt" && test ! -e "$HOME/broken"
+'''
+post_accept_on_failure = "%s"
+""" + site.agent_config() + "\n[planner]\nfallback = false\n"
+        site.configure(config.replace("max = 1", "max = 2") % "fail")
+        gate = site.gate("p")
+        site.up()
+        long = self.goal(site, task("LONG"), task("T1"), task("AFTER", ["LONG"]))
+        gate.wait()
+        site.wait_type("run.verified", node="T1")
+        rows = site.call("queue.list")["accept"]
+        self.assertEqual([(r["node"], r["step"], r["state"]) for r in rows],
+                         [("LONG", "post_accept", "accepting"), ("T1", "rebase", "next")])
+        self.assertIn("has its turn", rows[1]["why"])
+        self.assertIn("post_accept", site.cli("queue", "list"))
+        self.assertEqual(self.subjects(site), ["Task LONG"])
+        self.assertEqual(site.node("LONG")["status"], "in_progress")
+        self.assertEqual(site.node("AFTER")["status"], "todo")
+        # Killed while it runs: it is run again, and nothing is accepted twice.
+        site.kill()
+        site.up()
+        gate.wait()
+        gate.go()
+        site.wait_goal(long)
+        self.assertEqual(sorted(self.subjects(site)), ["Task AFTER", "Task LONG", "Task T1"])
+        self.assertIn(f"post of LONG at {site.repo}", site.read(".overseer/logs/post_accept.log"))
+        # fail: nothing goes on until a person says so; then as they say.
+        site.write("../broken", "")
+        held = self.goal(site, task("T4"), task("T5", ["T4"]))
+        asked = self.asked(site, "post_accept")["data"]
+        self.assertEqual(site.call("queue.list")["accept"][0]["state"], "held")
+        with self.assertRaises(RpcError):
+            site.call("inbox.dismiss", number=asked["escalation"])
+        os.unlink(os.path.join(site.root, "broken"))
+        site.call("inbox.answer", number=asked["escalation"], answer="run again")
+        site.wait_goal(held)
+        # warn: it is told, and goes on.
+        site.configure(config % "warn")
+        site.call("config.reload")
+        site.write("../broken", "")
+        site.wait_goal(self.goal(site, task("T6")))
+        self.assertEqual(self.asked(site, "post_accept_warning")["node"], "T6")
+        os.unlink(os.path.join(site.root, "broken"))
+        # revert: a commit takes it back, and it is done again, better.
+        site.configure(config % "revert")
+        site.call("config.reload")
+        site.wait_goal(self.goal(site, task("BACK")))
+        self.assertEqual(self.subjects(site)[-3:], ["Task BACK", 'Revert "Task BACK"', "Task BACK"])
+        self.assertEqual(site.read("BACK.txt"), "good\n")
+        second = [e for e in site.events() if e["type"] == "dispatch.intended" and e["node"] == "BACK"][1]
+        self.assertIn("post of BACK", second["data"]["instruction"])
+        self.assertEqual(site.node("BACK")["epoch"], 2)
+
+    def test_review(self):
+        """Good work waits for a person, who accepts it or sends it back with a reason."""
+        site = self.site(FAST + ACCEPT + 'review = "always"\n', AGENT)
+        site.up()
+        goal = self.goal(site, task("T1"))
+        asked = self.asked(site, "review")
+        self.assertEqual(site.call("queue.list")["accept"][0]["state"], "review")
+        self.assertEqual(self.subjects(site), [])
+        with self.assertRaises(RpcError):
+            site.call("inbox.answer", number=asked["data"]["escalation"], answer="hm")
+        site.call("inbox.answer", number=asked["data"]["escalation"], answer="reject: count further")
+        again = self.asked(site, "review", asked["seq"])
+        told = [e for e in site.events() if e["type"] == "dispatch.intended"][-1]
+        self.assertIn("count further", told["data"]["instruction"])
+        site.kill()
+        site.up()
+        self.assertEqual(self.subjects(site), [])
+        site.call("inbox.answer", number=again["data"]["escalation"], answer="accept")
+        site.wait_goal(goal)
+        self.assertEqual(site.read("T1.txt"), "2\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
