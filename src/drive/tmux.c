@@ -260,7 +260,7 @@ static bool take(struct tmux *t, const struct tmux_said *said)
 			broken(t, "it does not start");
 			return false;
 		}
-		/* fallthrough */
+		break;
 	case TMUX_DONE: break;
 	}
 	t->up = true;

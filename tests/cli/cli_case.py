@@ -8,10 +8,14 @@ import select
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 import unittest
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../system"))
+import leaks  # noqa: E402
 
 BUILD = os.environ.get("OV_BUILD", "")
 CLI = os.path.join(BUILD, "src/cli/overseer")
@@ -57,6 +61,8 @@ class Case(unittest.TestCase):
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
             if name in os.environ:
                 self.env[name] = os.environ[name]
+        if SANITIZED and not leaks.wanted(self.id()):
+            leaks.ignore(self.env)
 
     def path(self, *names):
         return os.path.join(self.root, *names)

@@ -18,6 +18,8 @@ import tempfile
 import time
 import unittest
 
+import leaks as look_for_leaks
+
 BUILD = os.environ.get("OV_BUILD", "")
 DAEMON = os.path.join(BUILD, "src/app/overseerd")
 SHIM = os.path.join(BUILD, "src/shim/overseer-run")
@@ -150,7 +152,7 @@ class Site:
             if name in os.environ:
                 self.env[name] = os.environ[name]
         if SANITIZED and not leaks:
-            self.env["ASAN_OPTIONS"] = self.env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+            look_for_leaks.ignore(self.env)
         # Looking for leaks takes seconds at each exit, also at that of the child beside each start.
         if SANITIZED and leaks and "store" not in config:
             config = "store.verify_at_start = false\n" + config
@@ -370,7 +372,7 @@ class Site:
         env = dict(self.env)
         # Looking for leaks takes seconds each time: a few operations will do, each once.
         if SANITIZED and (method in LEAKS_LOOKED_FOR or len(LEAKS_LOOKED_FOR) >= 4):
-            env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+            look_for_leaks.ignore(env)
         LEAKS_LOOKED_FOR.add(method)
         done = subprocess.run([DAEMON, "--read-only", "--dir", self.dir], env=env, cwd=self.root, timeout=PATIENCE,
                               input=json.dumps(request) + "\n", capture_output=True, text=True)
@@ -444,7 +446,7 @@ class SiteCase(unittest.TestCase):
     leaks = True
 
     def site(self, config="", agent=None):
-        site = Site(config, agent, leaks=self.leaks)
+        site = Site(config, agent, leaks=self.leaks and look_for_leaks.wanted(self.id()))
         self.addCleanup(site.close)
         return site
 
