@@ -263,19 +263,19 @@ static void perform_harvest(struct task *t, const struct assignment *as)
 }
 
 const struct effect_row effect_rows[EFFECT_KIND_COUNT] = {
-	[FX_WORKSPACE] = { perform_workspace, "begin-workspace", "end-workspace" },
-	[FX_RUN_START] = { perform_run_start, "begin-run-start", "end-run-start" },
-	[FX_RUN_STOP] = { perform_run_stop, "begin-run-stop", "end-run-stop" },
-	[FX_SEND] = { perform_send, "begin-send", "end-send" },
-	[FX_PLAN] = { perform_plan, "begin-plan", "end-plan", .bare = true },
-	[FX_HARVEST] = { perform_harvest, "begin-harvest", "end-harvest" },
-	[FX_CHECK] = { perform_check, "begin-check", "end-check" },
-	[FX_REBASE] = { perform_rebase, "begin-rebase", "end-rebase" },
-	[FX_GATE] = { perform_gate, "begin-gate", "end-gate" },
-	[FX_ACCEPT] = { perform_accept, "begin-accept", "end-accept" },
-	[FX_POST] = { perform_post, "begin-post", "end-post" },
-	[FX_REVERT] = { perform_revert, "begin-revert", "end-revert" },
-	[FX_WORKER] = { perform_worker, "begin-worker", "end-worker", .bare = true },
+	[FX_WORKSPACE] = { perform_workspace, "begin-workspace", "end-workspace", false },
+	[FX_RUN_START] = { perform_run_start, "begin-run-start", "end-run-start", false },
+	[FX_RUN_STOP] = { perform_run_stop, "begin-run-stop", "end-run-stop", false },
+	[FX_SEND] = { perform_send, "begin-send", "end-send", false },
+	[FX_PLAN] = { perform_plan, "begin-plan", "end-plan", true },
+	[FX_HARVEST] = { perform_harvest, "begin-harvest", "end-harvest", false },
+	[FX_CHECK] = { perform_check, "begin-check", "end-check", false },
+	[FX_REBASE] = { perform_rebase, "begin-rebase", "end-rebase", false },
+	[FX_GATE] = { perform_gate, "begin-gate", "end-gate", false },
+	[FX_ACCEPT] = { perform_accept, "begin-accept", "end-accept", false },
+	[FX_POST] = { perform_post, "begin-post", "end-post", false },
+	[FX_REVERT] = { perform_revert, "begin-revert", "end-revert", false },
+	[FX_WORKER] = { perform_worker, "begin-worker", "end-worker", true },
 };
 
 void executor_perform(struct executor *x, const struct effect *fx)
