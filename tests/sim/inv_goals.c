@@ -126,17 +126,32 @@ static bool person_has(struct checker *c, const struct goal *g, const struct nod
 	return n && str_starts(n->blocked_by, STR("human:"));
 }
 
-/* It waits for a worker, and those who have them wait for a person. */
+/* Nobody's turn to be accepted comes before a person has answered. */
+static bool queue_is_held(struct checker *c)
+{
+	list_each (it, &c->shadow->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (stage_is_accepting(as->stage) && person_has(c, as->node->goal, as->node))
+			return true;
+	}
+	return false;
+}
+
+/* It waits for a worker, or its turn, and those who have it wait for a person. */
 static bool waits_behind_person(struct checker *c, const struct node *n)
 {
+	bool held = queue_is_held(c);
 	size_t busy = 0;
 
+	if (n->assignment && n->assignment->stage == STAGE_REBASE)
+		return held;
 	if (n->status != NODE_QUEUED || n->assignment)
 		return false;
 	list_each (it, &c->shadow->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (as->stage == STAGE_NONE)
+		if (as->stage == STAGE_NONE || (held && as->stage == STAGE_REBASE))
 			continue;
 		if (!person_has(c, as->node->goal, as->node))
 			return false;

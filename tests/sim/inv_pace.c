@@ -36,6 +36,7 @@ static int64_t cause_cap(const struct policy *p, enum cause cause)
 	case CAUSE_CONFLICT: return p->conflict_rounds;
 	case CAUSE_DIRTY: return p->dirty_tries;
 	case CAUSE_MOVED: return p->moved_tries;
+	case CAUSE_REVIEW: return p->review_rounds;
 	default: return p->retry_max_attempts;
 	}
 }
@@ -45,7 +46,9 @@ static ov_time cause_wait(const struct policy *p, enum cause cause, int64_t coun
 	ov_time wait = p->dirty_wait;
 
 	switch (cause) {
-	case CAUSE_CONFLICT: return 0;
+	case CAUSE_CONFLICT:
+	case CAUSE_POST:
+	case CAUSE_REVIEW: return 0;
 	case CAUSE_MOVED: return OV_SECOND;
 	case CAUSE_DIRTY:
 		for (int64_t i = 1; i < count && wait < p->dirty_wait_max; i++)
