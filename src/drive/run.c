@@ -47,7 +47,11 @@ struct run_handle {
 	struct loop_source *timer; /* another look at the folder, or the end of the run */
 	int64_t retry_ms;
 	int read_tries;
-	bool child; /* of ours, so its status says why it ended */
+	bool child;        /* of ours, so its status says why it ended */
+	bool awaited;      /* somebody else is to start it */
+	int begun;         /* the process that somebody started for it, and */
+	uint64_t begun_at; /* when it was: so that no other is taken for it; or 0 */
+	bool never;        /* nothing was started, nor will be */
 
 	int complaints; /* the shim's stderr: closed when the agent is up */
 	struct loop_source *complaining;
@@ -195,7 +199,7 @@ static int find_end(struct run_handle *r, struct arena *a, struct run_end *ret)
 		run_lost(a, r->dir, r->id,
 				arena_printf(a, "the exit record cannot be read: %s", err.msg).p,
 				ret);
-	else if (file_exists(r->started))
+	else if (!r->never && file_exists(r->started))
 		run_lost(a, r->dir, r->id, "the run's shim ended without an exit record", ret);
 	else if (r->complaint.n)
 		ret->message = str_trim(buf_str(&r->complaint));
@@ -335,6 +339,8 @@ static int attach(struct run_handle *r, struct ov_err *err)
 	} else if (file_exists(r->exit_record) || file_exists(r->started)) {
 		r->concluding = true;
 		loop_timer_in(r->timer, 0);
+	} else if (r->begun_at && proc_start_time(r->begun) == r->begun_at) {
+		look_later(r);
 	} else {
 		return ov_fail(err, OV_ENOTFOUND, "run %s: nothing was started in %s", r->id,
 				r->dir);
@@ -427,7 +433,8 @@ int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
 	if (code == 0)
 		code = follow_files(r, offset, err);
 	INJECT("run-prepared");
-	if (code == 0)
+	r->awaited = code == 0 && spec->terminal;
+	if (code == 0 && !spec->terminal)
 		code = spawn_shim(r, spec, err);
 	if (code < 0) {
 		run_free(r);
@@ -435,6 +442,39 @@ int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
 	}
 	*ret = r;
 	return 0;
+}
+
+const char *const *run_argv(struct arena *a, const struct run_spec *spec)
+{
+	return run_shim_argv(a, spec);
+}
+
+bool run_is_awaited(const struct run_handle *r)
+{
+	return r->awaited;
+}
+
+void run_began(struct run_handle *r, int pid)
+{
+	assert(r->awaited);
+	r->awaited = false;
+	r->begun = pid;
+	r->begun_at = proc_start_time(pid);
+	loop_timer_in(r->timer, 0);
+}
+
+/*
+ * Whoever was asked may still be about to start it, unheard: the mark of a start keeps the shim from
+ * that. Where the shim has been first, the run is as alive as any.
+ */
+void run_never_began(struct run_handle *r, const char *why)
+{
+	assert(r->awaited);
+	r->awaited = false;
+	buf_clear(&r->complaint);
+	buf_adds(&r->complaint, str_from(why));
+	r->never = file_create_atomic(r->started, STR("0\n"), 0600, NULL) == 0;
+	loop_timer_in(r->timer, 0);
 }
 
 static int check_live(const struct run_handle *r, struct ov_err *err)

@@ -31,6 +31,11 @@ struct run_spec {
 	uint64_t max_output_bytes;
 	/* argv is a sandbox, and the agent its only child's child: signals go inside. */
 	bool sandboxed;
+	/*
+	 * The agent gets a terminal, and the shim is started by somebody else in another one: argv of
+	 * it from run_argv, then run_began. The run waits for that.
+	 */
+	bool terminal;
 	bool split_errors;     /* stderr goes to DIR/errors instead of among the output */
 	int64_t stop_grace_ms; /* between SIGTERM and SIGKILL when stopping */
 	int interrupt_signal; /* makes this agent leave off in order, as SIGINT; 0: there is none */
@@ -74,6 +79,12 @@ struct run_ops {
  */
 int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
 		const struct run_ops *ops, void *user, struct run_handle **ret, struct ov_err *err);
+/* What is to be started for a run in a terminal; and whether it still is. */
+const char *const *run_argv(struct arena *a, const struct run_spec *spec);
+bool run_is_awaited(const struct run_handle *r);
+/* It was started as this process; or it was not (why), and will not be any more. ended() follows then. */
+void run_began(struct run_handle *r, int pid);
+void run_never_began(struct run_handle *r, const char *why);
 /* Finds a run of a previous daemon by its folder; OV_ENOTFOUND when the folder shows no start. */
 int run_adopt(struct loop *l, const char *dir, const char *id, uint64_t offset,
 		const struct run_ops *ops, void *user, struct run_handle **ret, struct ov_err *err);

@@ -28,6 +28,7 @@ const char *const *run_shim_argv(struct arena *a, const struct run_spec *spec)
 		{ spec->cgroup && spec->pids_max ? "--pids-max" : NULL, number(a, spec->pids_max) },
 		{ spec->sandboxed ? "--sandboxed" : NULL, NULL },
 		{ spec->split_errors ? "--split-errors" : NULL, NULL },
+		{ spec->terminal ? "--terminal" : NULL, NULL },
 	};
 	size_t n = 0, at = 0;
 	const char **argv;

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,6 +46,8 @@ _noreturn_ static void become_agent(struct shim *s, const int io[3], int report,
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != shim)
 		_exit(RUN_STATUS_FAILED);
+	if (s->terminal.on)
+		(void)ioctl(io[1], TIOCSCTTY, 0);
 	for (int i = 1; i <= SIGRTMAX; i++)
 		sigaction(i, &dfl, NULL);
 	sigemptyset(&none);
@@ -92,8 +95,12 @@ static int open_pipe(struct kept *k, int *ret)
 /* The three files of the agent and the pipe for its last words before exec. */
 static int open_files(struct shim *s, int io[3], int report[2])
 {
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return -1;
+	if (s->terminal.on)
+		return terminal_open(s, io);
 	io[0] = open_input(s);
-	if (io[0] < 0 || open_pipe(&s->output, &io[1]) < 0 || pipe2(report, O_CLOEXEC) < 0)
+	if (io[0] < 0 || open_pipe(&s->output, &io[1]) < 0)
 		return -1;
 	if (s->split_errors)
 		return open_pipe(&s->errors, &io[2]);
@@ -243,6 +250,17 @@ void agent_stop(struct shim *s)
 		ask_to_end(s);
 	}
 	agent_signal(s, SIGCONT); /* a paused agent has to hear it */
+}
+
+void agent_hang_up(struct shim *s)
+{
+	if (s->phase != PH_RUNNING)
+		return;
+	group_freeze(s, false);
+	agent_signal(s, SIGHUP);
+	agent_signal(s, SIGCONT);
+	s->phase = PH_INTERRUPTED;
+	s->due = mono_ms() + s->grace_ms;
 }
 
 bool agent_note(struct shim *s, pid_t pid)

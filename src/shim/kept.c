@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE = 65536, STEPS = 16 };
+enum { PIECE = 65536, STEPS = 16, TERMINAL_HOLDS = 1 << 20 };
 
 int kept_open(struct kept *k, const char *file)
 {
@@ -93,6 +93,8 @@ static bool read_piece(struct shim *s, struct kept *k, size_t max, size_t *ret_n
 		return false;
 	}
 	keep(s, k, piece, (size_t)n);
+	if (k == &s->output)
+		terminal_show(s, piece, (size_t)n);
 	*ret_n = (size_t)n;
 	return true;
 }
@@ -113,7 +115,12 @@ void kept_end(struct shim *s, struct kept *k)
 	int left = 0;
 	size_t n;
 
-	if (k->pipe < 0 || ioctl(k->pipe, FIONREAD, &left) < 0)
+	if (k->pipe < 0)
+		return;
+	/* A terminal does not say how much that is; it holds no more than this. */
+	if (s->terminal.on)
+		left = TERMINAL_HOLDS;
+	else if (ioctl(k->pipe, FIONREAD, &left) < 0)
 		left = 0;
 	while (left > 0 && k->pipe >= 0 && read_piece(s, k, (size_t)left, &n))
 		left -= (int)n;

@@ -48,7 +48,7 @@ static int usage(const char *what)
 			"usage: overseer-run --dir DIR --id ID --cwd CWD --max-output BYTES"
 			" --stop-grace MS [--interrupt-signal N --interrupt-grace MS] "
 			"[--split-errors]"
-			" [--sandboxed]"
+			" [--sandboxed] [--terminal]"
 			" [--cgroup DIR [--memory-max BYTES] [--pids-max N]] -- PROGRAM "
 			"[ARGUMENT...]\n",
 			what);
@@ -104,6 +104,7 @@ static int parse_options(struct shim *s, int argc, char **argv)
 		{ "interrupt-grace", required_argument, NULL, 't' },
 		{ "split-errors", no_argument, NULL, 'e' },
 		{ "sandboxed", no_argument, NULL, 'b' },
+		{ "terminal", no_argument, NULL, 'T' },
 		{ "cgroup", required_argument, NULL, 'G' },
 		{ "memory-max", required_argument, NULL, 'M' },
 		{ "pids-max", required_argument, NULL, 'P' },
@@ -122,6 +123,7 @@ static int parse_options(struct shim *s, int argc, char **argv)
 		case 't': t.interrupt_grace = str_from(optarg); break;
 		case 'e': s->split_errors = true; break;
 		case 'b': s->sandboxed = true; break;
+		case 'T': s->terminal.on = true; break;
 		case 'G': s->cgroup = optarg; break;
 		case 'M': s->memory_max = optarg; break;
 		case 'P': s->pids_max = optarg; break;
@@ -145,6 +147,8 @@ static int detach(struct shim *s)
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	if (s->terminal.on)
+		sigaddset(&set, SIGWINCH);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
@@ -182,6 +186,9 @@ static int set_up(struct shim *s)
 
 	if (r)
 		return r;
+	r = s->terminal.on ? terminal_hold(s) : 0;
+	if (r)
+		return r;
 	s->dirfd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->dirfd < 0 || fchdir(s->dirfd) < 0)
 		return record_complain("cannot open the run's folder");
@@ -209,7 +216,9 @@ static void read_signals(struct shim *s)
 	struct signalfd_siginfo info;
 
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info))
-		if (info.ssi_signo != SIGCHLD)
+		if (info.ssi_signo == SIGWINCH)
+			terminal_resized(s);
+		else if (info.ssi_signo != SIGCHLD)
 			agent_stop(s);
 	agent_reap(s);
 }
@@ -224,6 +233,7 @@ static void turn(struct shim *s)
 		INPUT,
 		EXEC,
 		LISTENER,
+		PANE,
 		CONNS,
 		COUNT = CONNS + SHIM_CONNS
 	};
@@ -233,11 +243,12 @@ static void turn(struct shim *s)
 	/* poll skips negative fds; the waiting side of a full pipe is asked for only then. */
 	p[SIGNALS] = (struct pollfd){ s->signals, POLLIN, 0 };
 	p[GROUP] = (struct pollfd){ s->group.events, POLLPRI, 0 };
-	p[OUTPUT] = (struct pollfd){ s->output.pipe, POLLIN, 0 };
+	p[OUTPUT] = (struct pollfd){ terminal_is_full(s) ? -1 : s->output.pipe, POLLIN, 0 };
 	p[ERRORS] = (struct pollfd){ s->errors.pipe, POLLIN, 0 };
 	p[INPUT] = (struct pollfd){ s->input.n ? s->to_agent : -1, POLLOUT, 0 };
 	p[EXEC] = (struct pollfd){ s->exec_status, POLLIN, 0 };
 	p[LISTENER] = (struct pollfd){ s->listener, POLLIN, 0 };
+	p[PANE] = (struct pollfd){ s->terminal.pane, terminal_events(s), 0 };
 	for (size_t i = 0; i < SHIM_CONNS; i++)
 		p[CONNS + i] = (struct pollfd){ s->conns[i].fd, POLLIN, 0 };
 	if (s->due >= 0)
@@ -250,6 +261,8 @@ static void turn(struct shim *s)
 		kept_read(s, &s->errors);
 	if (p[INPUT].revents)
 		agent_feed(s);
+	if (p[PANE].revents)
+		terminal_serve(s, p[PANE].revents);
 	if (p[EXEC].revents)
 		agent_exec_status(s);
 	for (size_t i = 0; i < SHIM_CONNS; i++)
@@ -283,6 +296,7 @@ int main(int argc, char **argv)
 		.listener = -1,
 		.signals = -1,
 		.group = { .dir = -1, .events = -1 },
+		.terminal = { .pane = -1 },
 		.output = { .pipe = -1, .file = -1 },
 		.errors = { .pipe = -1, .file = -1 },
 		.to_agent = -1,

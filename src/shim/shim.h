@@ -2,9 +2,10 @@
 /*
  * The inside of overseer-run: one struct that owns everything, and the parts that work on it.
  * main.c reads the options, sets up the folder and turns the loop; agent.c starts the agent and ends
- * what it left behind; group.c holds its processes together; kept.c keeps what it writes; control.c serves the socket; record.c keeps the
- * files that prove what happened.
+ * what it left behind; group.c holds its processes together; kept.c keeps what it writes; terminal.c
+ * gives it a terminal; control.c serves the socket; record.c keeps the files that prove what happened.
  */
+#include <poll.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -55,6 +56,13 @@ struct group {
 	int dir, events; /* -1: there is none */
 };
 
+/* The one that we were started in, where the agent is to have one; its own is then what we read and feed. */
+struct terminal {
+	bool on;
+	int pane;         /* -1: there is none, or it has hung up */
+	struct buf shown; /* what waits to be written there */
+};
+
 struct shim {
 	/* options */
 	const char *dir, *id, *cwd;
@@ -70,6 +78,7 @@ struct shim {
 
 	int dirfd, lock, listener, signals; /* dirfd is also our working directory */
 	struct group group;
+	struct terminal terminal;
 	struct kept output, errors; /* DIR/output, DIR/errors */
 	int to_agent;               /* pipe; -1 with a prompt file */
 	int exec_status;            /* says why the agent could not be executed */
@@ -109,6 +118,8 @@ int agent_interrupt(struct shim *s);
 /* The first step of the ladder; the others follow by shim_step until the agent has ended. */
 void agent_stop(struct shim *s);
 void agent_reap(struct shim *s);
+/* Its terminal is gone: SIGHUP instead of the ladder's first steps. */
+void agent_hang_up(struct shim *s);
 /* One that is asked to end: counted once. False when it is known already. */
 bool agent_note(struct shim *s, pid_t pid);
 void shim_step(struct shim *s);
@@ -130,6 +141,16 @@ void kept_read(struct shim *s, struct kept *k);
 const char *kept_what(const struct kept *k);
 /* The last words: what is in the pipe now. Then the pipe is closed. */
 void kept_end(struct shim *s, struct kept *k);
+
+/* terminal.c: the first two return an exit status as record.c does, and -1 with errno set */
+int terminal_hold(struct shim *s);
+int terminal_open(struct shim *s, int io[3]);
+void terminal_resized(struct shim *s);
+void terminal_show(struct shim *s, const char *p, size_t n);
+void terminal_flush(struct shim *s);
+bool terminal_is_full(const struct shim *s);
+short terminal_events(const struct shim *s); /* that poll is to wait for */
+void terminal_serve(struct shim *s, short events);
 
 /* control.c */
 void control_accept(struct shim *s);
