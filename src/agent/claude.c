@@ -409,6 +409,14 @@ void claude_line(struct stream *s, const value *v)
 			kinds[i].fn(s, v);
 }
 
+/* Its messages stand there as in the output, among much else; failures are its hooks' to tell. */
+void claude_transcript_line(struct stream *s, const value *v)
+{
+	if (str_is(value_str_at(v, "type"), "assistant") && !value_bool_at(v, "isSidechain") &&
+			!value_bool_at(v, "isApiErrorMessage"))
+		on_assistant(s, v);
+}
+
 void claude_error_line(struct stream *s, str line)
 {
 	struct fact f;

@@ -157,21 +157,24 @@ static void on_turn(struct stream *s, const value *v _unused_)
 	stream_tell(s, (struct fact){ .kind = FACT_TURN_STARTED });
 }
 
-static void on_turn_completed(struct stream *s, const value *v)
+static void tell_usage(struct stream *s, const value *u)
 {
-	const value *u = value_at(v, "usage");
 	struct fact f = { .kind = FACT_USAGE, .usage_total = true, .cost_microusd = COST_UNKNOWN };
 
-	if (u) {
-		/* Its input counts what came from the cache, too. */
-		f.usage.cache_read = count_at(u, "cached_input_tokens");
-		f.usage.cache_write = count_at(u, "cache_write_input_tokens");
-		f.usage.input = MAX(count_at(u, "input_tokens") - f.usage.cache_read -
-						f.usage.cache_write,
-				0);
-		f.usage.output = count_at(u, "output_tokens");
-		stream_tell(s, f);
-	}
+	if (!u)
+		return;
+	/* Its input counts what came from the cache, too. */
+	f.usage.cache_read = count_at(u, "cached_input_tokens");
+	f.usage.cache_write = count_at(u, "cache_write_input_tokens");
+	f.usage.input = MAX(count_at(u, "input_tokens") - f.usage.cache_read - f.usage.cache_write,
+			0);
+	f.usage.output = count_at(u, "output_tokens");
+	stream_tell(s, f);
+}
+
+static void on_turn_completed(struct stream *s, const value *v)
+{
+	tell_usage(s, value_at(v, "usage"));
 	stream_tell(s, (struct fact){ .kind = FACT_TURN_ENDED });
 }
 
@@ -219,6 +222,26 @@ void codex_line(struct stream *s, const value *v)
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (str_is(type, kinds[i].type))
 			kinds[i].fn(s, v);
+}
+
+/* A line of the file that it keeps of a session. */
+void codex_rollout_line(struct stream *s, const value *v)
+{
+	const value *p = value_at(v, "payload"), *info = value_at(p, "info");
+	str type = value_str_at(p, "type");
+	struct fact window = { .kind = FACT_CONTEXT, .cost_microusd = COST_UNKNOWN };
+
+	if (str_is(type, "message") && str_is(value_str_at(p, "role"), "assistant")) {
+		stream_tell(s,
+				(struct fact){ .kind = FACT_MESSAGE,
+						.text = content_text(stream_arena(s),
+								value_at(p, "content")) });
+	} else if (str_is(type, "token_count") && info) {
+		tell_usage(s, value_at(info, "total_token_usage"));
+		window.context_used = count_at(value_at(info, "last_token_usage"), "total_tokens");
+		window.context_window = count_at(info, "model_context_window");
+		stream_tell(s, window);
+	}
 }
 
 /* Its errors are a log as well; only what ended it is told here, as nothing of it is in the output. */

@@ -28,13 +28,15 @@ static const char *const modes_gemini[] = { "yolo", "auto_edit", "default", "pla
 static const char *const modes_opencode[] = { "default", "auto", NULL };
 
 const struct agent_format agent_formats[] = {
-	{ .name = "raw", .title = "any command", .launch = launch_raw },
+	{ .name = "raw", .title = "any command", .terminal = true, .launch = launch_raw },
 	{ .name = "claude",
 			.title = "Claude Code",
 			.program = "claude",
 			.probe = "--version",
 			.line = claude_line,
 			.error_line = claude_error_line,
+			.transcript = claude_transcript_line,
+			.terminal = true,
 			.structured = true,
 			.resumes = true,
 			.names_session = true,
@@ -53,6 +55,9 @@ const struct agent_format agent_formats[] = {
 			.probe = "--version",
 			.line = codex_line,
 			.error_line = codex_error_line,
+			.transcript = codex_rollout_line,
+			.terminal = true,
+			.starts_late = true,
 			.structured = true,
 			.resumes = true,
 			.hooks = true,

@@ -45,6 +45,9 @@ struct agent_format {
 	bool costs;         /* it says what it cost */
 	bool interrupts;    /* SIGINT ends the turn in order */
 
+	bool terminal;    /* it can be run in a terminal, where its hooks tell what it does */
+	bool starts_late; /* its first hook there comes with the first prompt */
+
 	bool limits_turns; /* it can be told to end after so many */
 	/* What permission_mode may be, first the one for unattended work; NULL: it has none. */
 	const char *const *permission_modes;
@@ -52,6 +55,8 @@ struct agent_format {
 	const struct tool_name *tools; /* ends with a NULL name; may be NULL */
 	/* One line of its output, parsed; tells facts by stream_tell. Unknown lines are ignored. */
 	void (*line)(struct stream *s, const value *v);
+	/* The same of the file that it keeps of a session, told by its hooks; may be NULL. */
+	void (*transcript)(struct stream *s, const value *v);
 	/* One line of its errors, which is text; may be NULL. */
 	void (*error_line)(struct stream *s, str line);
 	/* Nothing more comes; may be NULL. */

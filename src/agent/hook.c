@@ -88,6 +88,7 @@ int hook_read(struct arena *a, str json, str event, struct hook_call *ret, struc
 	c.error = value_str_at(v, "error");
 	c.child = value_str_at(v, "agent_id");
 	c.input = value_at(v, "tool_input");
+	c.transcript = value_str_at(v, "transcript_path");
 	c.stop_hook_active = value_bool_at(v, "stop_hook_active");
 	*ret = c;
 	return 0;
@@ -273,6 +274,9 @@ str hook_line(struct arena *a, const struct hook_call *c, ov_time now, bool deni
 	put(a, v, "notification", c->notification, NAME_BYTES);
 	put(a, v, "error", c->error, NAME_BYTES);
 	put(a, v, "child", c->child, NAME_BYTES);
+	/* Where it is said once, it is known. */
+	if (str_is(c->event, "SessionStart") && c->transcript.n <= HOOK_PATH_MAX)
+		put(a, v, "transcript", c->transcript, HOOK_PATH_MAX);
 	if (denied)
 		value_put(a, v, "denied", value_bool(a, true));
 	put(a, v, "text", text_of(a, c, meaning_of(c->event)), TEXT_MAX);
@@ -352,6 +356,14 @@ bool hook_fact(struct arena *a, str line, const struct agent_format *format, str
 	*ret = f;
 	*ret_taken = value_str_at(v, "taken");
 	return true;
+}
+
+str hook_transcript(struct arena *a, str line)
+{
+	static const struct json_limits limits = { .max_bytes = HOOK_LINE_MAX };
+	value *v;
+
+	return json_parse(a, line, &limits, &v, NULL) < 0 ? STR("") : value_str_at(v, "transcript");
 }
 
 str hook_scope_text(struct arena *a, const struct agent_format *f, const struct tool_scope *s)

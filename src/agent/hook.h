@@ -23,6 +23,7 @@ enum {
 	HOOK_EVENTS_MAX = 8 << 20,  /* of the file; a last line tells that more was dropped */
 	HOOK_EVENTS_KEEP = 1 << 20, /* of that, for lines that tell of an instruction handed over */
 	HOOK_FILE_MAX = 256 << 10,  /* of scope.json and next */
+	HOOK_PATH_MAX = 2000,       /* of the name of a transcript; a longer one is not told */
 	HOOK_DISPATCH_MAX = 64,     /* of the name of a dispatch: letters, digits, '_', '-' */
 };
 
@@ -33,6 +34,7 @@ struct hook_call {
 	str error;          /* why a tool or a turn failed, in the agent's word */
 	str child;          /* the sub-agent that it is about; empty: the session itself */
 	const value *input; /* of the tool; may be NULL */
+	str transcript;     /* the file that the agent keeps of its session */
 	bool stop_hook_active;
 };
 
@@ -68,6 +70,9 @@ str hook_line_dropped(struct arena *a, ov_time now);
  */
 bool hook_fact(struct arena *a, str line, const struct agent_format *f, struct fact *ret,
 		str *ret_taken);
+
+/* The file that the agent keeps of its session, where a line names it. */
+str hook_transcript(struct arena *a, str line);
 
 /* scope.json as text, to be in place before the agent starts; and read again. s NULL: all tools. */
 str hook_scope_text(struct arena *a, const struct agent_format *f, const struct tool_scope *s);

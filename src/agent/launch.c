@@ -19,7 +19,7 @@ void launcher_init(struct launcher *l, struct arena *a, const struct launch_ask 
 		.argv_cap = ask->command_n + LAUNCH_WORDS,
 		.env = arena_array(a, struct launch_pair, LAUNCH_PAIRS),
 		.files = arena_array(a, struct launch_file, LAUNCH_FILES),
-		.input = STR("") };
+		.input = ask->terminal ? (str){ 0 } : STR("") };
 	l->argv = arena_array(a, const char *, l->argv_cap + 1);
 	for (size_t i = 0; i < ask->command_n; i++)
 		launch_word(l, ask->command[i]);

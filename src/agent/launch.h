@@ -25,6 +25,8 @@ struct launch_ask {
 	const char *run_dir, *worktree; /* absolute */
 	/* Of the worktree, and the one that all worktrees share; absolute. NULL: it is in no repository. */
 	const char *git_dir, *git_common_dir;
+	/* It gets a terminal, and the prompt is typed there. */
+	bool terminal;
 	bool keep_input; /* standard input stays open for what is sent later */
 };
 

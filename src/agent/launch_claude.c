@@ -1,5 +1,5 @@
 /*
- * Claude Code: one `-p` process per run. Options are written with '=', as some of them would take
+ * Claude Code: one `-p` process per run, or an interactive one in a terminal. Options are written with '=', as some of them would take
  * every word that follows. Its hooks come by a settings file of the run, beside the user's own.
  */
 #include "agent/launch_impl.h"
@@ -157,9 +157,11 @@ int launch_claude(struct arena *a, const struct launch_ask *ask, struct launch *
 	str prompt;
 
 	launcher_init(&l, a, ask);
-	launch_word(&l, STR("-p"));
-	launch_word(&l, STR("--output-format=stream-json"));
-	launch_word(&l, STR("--verbose"));
+	if (!ask->terminal) {
+		launch_word(&l, STR("-p"));
+		launch_word(&l, STR("--output-format=stream-json"));
+		launch_word(&l, STR("--verbose"));
+	}
 	if (ask->session.n)
 		launch_wordf(&l, "%s=" STR_FMT, ask->resume ? "--resume" : "--session-id",
 				STR_ARG(ask->session));
@@ -167,11 +169,11 @@ int launch_claude(struct arena *a, const struct launch_ask *ask, struct launch *
 		launch_wordf(&l, "--model=" STR_FMT, STR_ARG(ask->model));
 	launch_wordf(&l, "--permission-mode=%s", launch_mode(ask));
 	add_tools(&l);
-	if (ask->max_turns)
+	if (ask->max_turns && !ask->terminal)
 		launch_wordf(&l, "--max-turns=%lld", (long long)ask->max_turns);
 	if (ask->hook)
 		add_settings(&l);
-	prompt = launch_prompt(&l);
+	prompt = ask->terminal ? (str){ 0 } : launch_prompt(&l);
 	if (prompt.p) {
 		launch_word(&l, STR("--"));
 		launch_word(&l, prompt);

@@ -1,5 +1,5 @@
 /*
- * Codex: one `codex exec` per run. Everything goes by `-c`, which `exec` and `exec resume` both
+ * Codex: one `codex exec` per run, or an interactive one in a terminal. Everything goes by `-c`, which `exec` and `exec resume` both
  * take, so that a session that goes on is narrowed as it was when it began; nothing in the user's
  * CODEX_HOME or in the worktree is written.
  */
@@ -107,6 +107,20 @@ static void add_hook_settings(struct launcher *l)
 	launch_hooks(l);
 }
 
+/* Whether the folder is trusted, and whether there is a newer version, is not for a dialog to ask. */
+static void add_no_dialogs(struct launcher *l)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+
+	launch_word(l, STR("--no-daemon"));
+	setting(l, STR("check_for_update_on_startup=false"));
+	buf_adds(&b, STR("projects={"));
+	json_write_string(&b, str_from(l->ask->worktree));
+	buf_adds(&b, STR("={trust_level=\"trusted\"}}"));
+	setting(l, arena_str(l->a, buf_str(&b)));
+}
+
 int launch_codex(struct arena *a, const struct launch_ask *ask, struct launch *ret,
 		struct ov_err *err)
 {
@@ -114,11 +128,16 @@ int launch_codex(struct arena *a, const struct launch_ask *ask, struct launch *r
 	str prompt;
 
 	launcher_init(&l, a, ask);
-	launch_word(&l, STR("exec"));
+	if (!ask->terminal)
+		launch_word(&l, STR("exec"));
 	if (ask->resume)
 		launch_word(&l, STR("resume"));
-	launch_word(&l, STR("--json"));
-	launch_word(&l, STR("--skip-git-repo-check"));
+	if (ask->terminal) {
+		add_no_dialogs(&l);
+	} else {
+		launch_word(&l, STR("--json"));
+		launch_word(&l, STR("--skip-git-repo-check"));
+	}
 	if (ask->model.n)
 		launch_wordf(&l, "--model=" STR_FMT, STR_ARG(ask->model));
 	add_sandbox(&l);
@@ -127,7 +146,9 @@ int launch_codex(struct arena *a, const struct launch_ask *ask, struct launch *r
 	launch_word(&l, STR("--"));
 	if (ask->resume)
 		launch_word(&l, ask->session);
-	prompt = launch_prompt(&l);
-	launch_word(&l, prompt.p ? prompt : STR("-"));
+	if (!ask->terminal) {
+		prompt = launch_prompt(&l);
+		launch_word(&l, prompt.p ? prompt : STR("-"));
+	}
 	return launcher_done(&l, ret, err);
 }

@@ -35,7 +35,7 @@ int launch_raw(struct arena *a, const struct launch_ask *ask, struct launch *ret
 	launcher_init(&l, a, &bare);
 	if (ask->keep_input)
 		l.input = (str){ 0 };
-	else if (ask->prompt_by == PROMPT_STDIN)
+	else if (ask->prompt_by == PROMPT_STDIN) /* in a terminal, too: one can only look on then */
 		l.input = ask->prompt;
 	return launcher_done(&l, ret, err);
 }

@@ -12,11 +12,13 @@ enum { KEEP = 256 << 10 };
 
 struct stream {
 	const struct agent_format *format;
+	void (*line)(struct stream *s, const value *v);
 	fact_fn *fn;
 	void *user;
 	struct arena arena; /* of the current line */
 	struct stream_counts counts;
 	struct buf pending; /* the beginning of a line */
+	bool transcript;    /* turns and tools are told by hooks */
 	bool skipping;      /* the rest of a line that is too long */
 	bool in_hole;
 	uint64_t next; /* offset of the byte that comes next */
@@ -32,8 +34,24 @@ struct stream *stream_new(const struct agent_format *f, fact_fn *fn, void *user)
 	struct stream *s = mem_zalloc(1, sizeof(*s));
 
 	s->format = f;
+	s->line = f->line;
 	s->fn = fn;
 	s->user = user;
+	return s;
+}
+
+static bool of_transcript(enum fact_kind k)
+{
+	return k == FACT_MESSAGE || k == FACT_USAGE || k == FACT_CONTEXT;
+}
+
+struct stream *stream_new_transcript(const struct agent_format *f, fact_fn *fn, void *user)
+{
+	struct stream *s = stream_new(f, fn, user);
+
+	assert(f->transcript);
+	s->line = f->transcript;
+	s->transcript = true;
 	return s;
 }
 
@@ -147,7 +165,7 @@ static void read_line(struct stream *s, str line, uint64_t end)
 			json_parse(&s->arena, repaired(&s->arena, line), NULL, &v, NULL) < 0)
 		s->counts.skipped++;
 	else
-		s->format->line(s, v);
+		s->line(s, v);
 	arena_reset(&s->arena);
 }
 
@@ -293,6 +311,8 @@ struct stream_counts stream_counts(const struct stream *s)
 
 void stream_tell(struct stream *s, struct fact f)
 {
+	if (s->transcript && !of_transcript(f.kind))
+		return;
 	f.offset = s->told;
 	s->fn(s->user, &f);
 }

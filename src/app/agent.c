@@ -125,6 +125,7 @@ static struct launch_ask how_to(struct arena *a, const struct driver_ask *ask,
 		.run_dir = ask->dir,
 		.worktree = ask->worktree,
 		.keep_input = agent->input == INPUT_STDIN,
+		.terminal = str_is(agent->runtime, "tmux"),
 	};
 
 	find_git(a, &how);

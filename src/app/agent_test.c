@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "data/json.h"
+#include "drive/tmux.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/loop.h"
@@ -154,6 +155,7 @@ int test_run(struct agent_test *t, const char *prompt, const struct tool_scope *
 		.node_id = STR("T1"),
 		.assignment_id = STR("agent-test"),
 		.home = STR("agent-test"),
+		.worker = STR("agent-test"),
 		.attempt = t->runs,
 		.prompt = arena_printf(t->a, "%s%s%s", prompt, t->o->note ? "\n\n" : "",
 				t->o->note ? t->o->note : ""),
@@ -166,7 +168,9 @@ int test_run(struct agent_test *t, const char *prompt, const struct tool_scope *
 		return r;
 	t->seen = (struct agent_test_seen){ .begun_us = clock_mono_us() };
 	account_init(&t->account, NULL, 0);
+	ask.tmux = tmux_new(t->loop, &(struct tmux_options){ .store = t->o->scratch });
 	r = follow(t, &ask, err);
+	tmux_free(ask.tmux);
 	t->loop = loop_free(t->loop);
 	if (r == 0 && t->account.session[0])
 		t->session = arena_str(t->a, str_from(t->account.session));

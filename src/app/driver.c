@@ -1,9 +1,10 @@
 #include "app/driver.h"
 
 #include "app/driver_exec.h"
+#include "app/driver_tmux.h"
 #include "base/str.h"
 
-static const struct driver *const drivers[] = { &driver_exec };
+static const struct driver *const drivers[] = { &driver_exec, &driver_tmux };
 
 const struct driver *driver_find(str runtime)
 {

@@ -12,6 +12,7 @@
 #include "drive/run.h"
 
 struct contain;
+struct tmux;
 struct loop;
 struct driver_run;
 
@@ -21,9 +22,10 @@ struct driver_ask {
 	const struct config_agent *agent; /* NULL: not configured any more, so only adopt can be */
 	const char *shim, *overseer;      /* programs; the second is NULL when it was not found */
 	struct contain *contain;          /* how runs are held together here */
+	struct tmux *tmux;                /* where terminals are */
 	const char *store, *repo, *dir;   /* the store's folder, the checkout, the run's folder */
 	const char *worktree;
-	str run_id, goal_id, node_id, assignment_id;
+	str run_id, goal_id, node_id, assignment_id, worker;
 	str home; /* what its private home is called, where it has one */
 	int64_t attempt;
 	str prompt;

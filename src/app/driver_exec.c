@@ -10,6 +10,7 @@
 #include "agent/stream.h"
 #include "app/agent.h"
 #include "app/contain.h"
+#include "app/driver_hook.h"
 #include "app/run_note.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -21,10 +22,6 @@
 #include "sys/follow.h"
 #include "sys/inject.h"
 #include "sys/loop.h"
-
-#define TAKEN HOOK_NEXT "."
-
-enum { HOOK_FILES_MAX = 4096 };
 
 struct driver_run {
 	struct loop *loop;
@@ -39,8 +36,7 @@ struct driver_run {
 	uint64_t old_bytes, old_errors;
 	ov_time old_at;
 	bool errors_read, errors_old; /* errors are being read, and these are old */
-	struct follow *events;        /* of its hooks; NULL: it has none */
-	struct ndjson lines;
+	struct driver_hooks *hooks;   /* NULL: it has none */
 };
 
 /* ---- what is heard ---- */
@@ -73,52 +69,13 @@ static void on_errors(void *user, str bytes, uint64_t at)
 	d->errors_read = false;
 }
 
-static void on_events(void *user, str bytes, uint64_t at)
-{
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	struct driver_run *d = user;
-	struct fact f;
-	str line, taken;
-
-	(void)at;
-	ndjson_feed(&d->lines, bytes.p, bytes.n);
-	while (ndjson_next(&d->lines, &line, NULL) > 0) {
-		taken = STR("");
-		if (hook_fact(&a, line, d->as.format, &f, &taken))
-			d->ev.fact(d->user, &f, f.at ? f.at : loop_now(d->loop));
-		if (taken.n)
-			d->ev.taken(d->user, taken);
-		arena_reset(&a);
-	}
-}
-
-/* A hook that was killed in between took it without telling so. */
-static void tell_taken(struct driver_run *d)
-{
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	str prefix = str_sub(STR(TAKEN), sizeof(HOOK_DIR), sizeof(TAKEN));
-	str *names;
-	size_t n;
-
-	if (dir_list(&a, path_join(&a, d->dir, HOOK_DIR), HOOK_FILES_MAX, &names, &n, NULL) < 0)
-		return;
-	for (size_t i = 0; i < n; i++)
-		if (str_starts(names[i], prefix))
-			d->ev.taken(d->user, str_sub(names[i], prefix.n, names[i].n));
-}
-
 static void on_ended(void *user, const struct run_end *end)
 {
 	struct driver_run *d = user;
 
 	if (d->stream)
 		stream_end(d->stream);
-	if (d->events) {
-		(void)follow_drain(d->events, SIZE_MAX, NULL);
-		tell_taken(d);
-	}
+	driver_hooks_end(d->hooks);
 	d->ev.ended(d->user, end);
 }
 
@@ -143,7 +100,6 @@ static struct driver_run *driver_run_new(struct loop *l, const struct driver_ask
 	d->ev = *ev;
 	d->user = user;
 	d->dir = arena_cstr(&d->strings, str_from(ask->dir));
-	ndjson_init(&d->lines, HOOK_LINE_MAX);
 	return d;
 }
 
@@ -152,32 +108,31 @@ static void exec_close(struct driver_run *d)
 	if (!d)
 		return;
 	run_close(d->run);
-	follow_close(d->events);
+	driver_hooks_close(d->hooks);
 	stream_free(d->stream);
-	ndjson_done(&d->lines);
 	arena_done(&d->strings);
 	mem_free(d);
+}
+
+static void on_hook(void *user, const struct fact *f, str taken, str line)
+{
+	struct driver_run *d = user;
+
+	(void)line;
+	if (f)
+		d->ev.fact(d->user, f, f->at ? f->at : loop_now(d->loop));
+	if (taken.n)
+		d->ev.taken(d->user, taken);
 }
 
 /* Before the run: the files that are followed are there, and nothing of them is missed. */
 static int listen_to(struct driver_run *d, struct ov_err *err)
 {
-	const char *events = path_join(&d->strings, d->dir, HOOK_EVENTS);
-	_cleanup_(fd_closep)
-	int fd = -1;
-	int r;
-
 	if (d->as.format->structured)
 		d->stream = stream_new(d->as.format, on_fact, d);
-	if (!d->as.hooks)
-		return 0;
-	r = dir_make(path_join(&d->strings, d->dir, HOOK_DIR), 0700, err);
-	if (r < 0)
-		return r;
-	fd = open(events, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return ov_fail_errno(err, errno, "%s", events);
-	return follow_open(d->loop, events, 0, on_events, d, &d->events, err);
+	return d->as.hooks ? driver_hooks_open(d->loop, d->dir, d->as.format, on_hook, d, &d->hooks,
+					     err)
+			   : 0;
 }
 
 /* Lines are read from the first one on, since what they amount to is nowhere else. */
@@ -208,12 +163,13 @@ static int spawn(struct driver_run *d, struct arena *a, const struct driver_ask 
 
 	if (r < 0)
 		return r;
-	d->as = (struct run_note){ .format = launch.format,
+	d->as = (struct run_note){ .runtime = driver_exec.runtime,
+		.format = launch.format,
 		.hooks = launch.hooks,
 		.input = !launch.input.p };
 	r = listen_to(d, err);
 	if (r == 0)
-		r = run_note_write(d->dir, str_from(driver_exec.runtime), &d->as, err);
+		r = run_note_write(d->dir, &d->as, err);
 	if (r < 0)
 		return r;
 	spec = (struct run_spec){
@@ -284,37 +240,6 @@ static int exec_adopt(struct loop *l, const struct driver_ask *ask, const struct
 
 /* ---- telling it things ---- */
 
-/*
- * For its next Stop hook, one at a time. Performed again after a crash it is found: still there, or
- * under the name that it got when it was taken.
- */
-static int lay_next(struct driver_run *d, str dispatch_id, str text, struct ov_err *err)
-{
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	const char *next = path_join(&a, d->dir, HOOK_NEXT);
-	str json, old, waits, ignored;
-	int r = hook_next_text(&a, dispatch_id, text, &json, err);
-
-	if (r < 0 ||
-			file_exists(arena_printf(&a, "%s/" TAKEN STR_FMT, d->dir,
-					STR_ARG(dispatch_id))
-							.p))
-		return r;
-	r = file_create_atomic(next, json, 0600, err);
-	INJECT("next-laid");
-	if (r != OV_ECONFLICT)
-		return r;
-	if (file_read(&a, next, HOOK_FILE_MAX, &old, NULL) == 0 &&
-			hook_next_read(&a, old, &waits, &ignored, NULL) == 0 &&
-			str_eq(waits, dispatch_id))
-		return 0;
-	return ov_fail(err, OV_ESTATE,
-			"the agent has not taken what it was told before yet; it does when it is "
-			"done "
-			"with what it does now");
-}
-
 static int exec_send(struct driver_run *d, str dispatch_id, str text, driver_sent_fn *done,
 		void *user, struct ov_err *err)
 {
@@ -329,7 +254,7 @@ static int exec_send(struct driver_run *d, str dispatch_id, str text, driver_sen
 		return ov_fail(err, OV_ESTATE,
 				"this run of %s takes no instructions while it works",
 				d->as.format->title);
-	r = lay_next(d, dispatch_id, text, err);
+	r = driver_hooks_lay(d->dir, dispatch_id, text, err);
 	if (r == 0)
 		done(user, 0, NULL);
 	return r;

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "drive/git.h"
+#include "drive/tmux.h"
 #include "sys/file.h"
 #include "sys/inject.h"
 #include "sys/job.h"
@@ -63,6 +64,7 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 	x->contain = contain_new(o->config);
 	x->journal = journal_new(arena_printf(&a, "%s/logs", o->dir).p);
 	x->setup = setup_new(o->loop, x->git, x->journal, o->repo);
+	x->tmux = tmux_new(o->loop, &(struct tmux_options){ .store = o->dir });
 	x->homes = homes_new(o->loop, o->dir, state_now, x);
 	*ret = x;
 	return 0;
@@ -310,6 +312,7 @@ void executor_free(struct executor *x)
 	planning_free(x->planning);
 	observe_free(x->observe);
 	contain_free(x->contain);
+	tmux_free(x->tmux);
 	homes_free(x->homes);
 	journal_free(x->journal);
 	mem_free(x);

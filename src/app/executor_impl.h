@@ -17,6 +17,7 @@ struct job;
 struct journal;
 struct loop_source;
 struct contain;
+struct tmux;
 struct planning;
 struct planning_job;
 struct setup;
@@ -79,6 +80,7 @@ struct executor {
 	struct planning *planning;
 	struct observe *observe;
 	struct contain *contain;
+	struct tmux *tmux;
 	struct homes *homes;
 	struct journal *journal;
 	struct setup *setup;

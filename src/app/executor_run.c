@@ -5,6 +5,7 @@
 #include "app/contain.h"
 #include "app/engine.h"
 #include "app/homes.h"
+#include "app/run_note.h"
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -17,11 +18,15 @@
 
 enum { ADOPT_AGAIN_MS = 5000 };
 
-/* Of an agent that is not configured any more: only a process can still be found. */
-static const struct driver *driver_of(const struct config_agent *agent)
+/* As it was started, whatever is configured by now; else as it is to be. */
+static const struct driver *driver_of(const struct config_agent *agent, const char *dir)
 {
-	const struct driver *d = agent ? driver_find(agent->runtime) : NULL;
+	struct run_note note;
+	const struct driver *d;
 
+	if (run_note_find(dir, &note))
+		return driver_find(str_from(note.runtime));
+	d = agent ? driver_find(agent->runtime) : NULL;
 	return d ? d : driver_find(STR("exec"));
 }
 
@@ -35,7 +40,7 @@ static struct live_run *live_run_new(struct executor *x, const struct run *r)
 	lr->worktree = arena_printf(&lr->strings, "%s/worktrees/" STR_FMT, x->o.dir,
 			STR_ARG(r->worker));
 	lr->offset = (uint64_t)r->update_offset;
-	lr->driver = driver_of(agent_find(x->o.config, r->agent));
+	lr->driver = driver_of(agent_find(x->o.config, r->agent), lr->dir);
 	hearing_init(&lr->hearing, x->engine, lr->id, lr->dir, lr->offset);
 	return lr;
 }
@@ -144,6 +149,7 @@ static struct driver_ask ask_about(const struct live_run *lr, const struct run *
 		.shim = x->o.shim,
 		.overseer = x->o.overseer,
 		.contain = x->contain,
+		.tmux = x->tmux,
 		.store = x->o.dir,
 		.repo = x->o.repo,
 		.dir = lr->dir,
@@ -152,6 +158,8 @@ static struct driver_ask ask_about(const struct live_run *lr, const struct run *
 		.goal_id = r->goal_id,
 		.node_id = r->node_id,
 		.assignment_id = r->assignment_id,
+		.worker = r->worker,
+		.resume = r->resumed,
 		.attempt = r->attempt,
 		.offset = lr->offset,
 	};

@@ -9,17 +9,26 @@
 
 enum { NOTE_MAX = 64 << 10 };
 
-int run_note_write(const char *dir, str runtime, const struct run_note *n, struct ov_err *err)
+int run_note_write(const char *dir, const struct run_note *n, struct ov_err *err)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
-	value_put(&a, v, "runtime", value_str(&a, runtime));
+	value_put(&a, v, "runtime", value_cstr(&a, n->runtime));
 	value_put(&a, v, "format", value_cstr(&a, n->format->name));
 	value_put(&a, v, "hooks", value_bool(&a, n->hooks));
 	value_put(&a, v, "input", value_bool(&a, n->input));
 	return file_write_atomic(path_join(&a, dir, NOTE), json_text(&a, v), 0600, err);
+}
+
+bool run_note_find(const char *dir, struct run_note *ret)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	*ret = run_note_read(dir);
+	return file_exists(path_join(&a, dir, NOTE));
 }
 
 struct run_note run_note_read(const char *dir)
@@ -35,6 +44,7 @@ struct run_note run_note_read(const char *dir)
 	n.format = v ? format_find(value_str_at(v, "format")) : NULL;
 	if (!n.format)
 		n.format = format_find(STR("raw"));
+	n.runtime = v && str_is(value_str_at(v, "runtime"), "tmux") ? "tmux" : "exec";
 	n.hooks = v && value_bool_at(v, "hooks");
 	n.input = !v || value_bool_at(v, "input");
 	return n;

@@ -7,11 +7,14 @@
 #include "base/ov.h"
 
 struct run_note {
+	const char *runtime;               /* "exec" where it is not known */
 	const struct agent_format *format; /* never NULL */
 	bool hooks;                        /* they were installed */
 	bool input;                        /* its standard input stayed open */
 };
 
-int run_note_write(const char *dir, str runtime, const struct run_note *n, struct ov_err *err);
+int run_note_write(const char *dir, const struct run_note *n, struct ov_err *err);
+/* False when there is none. */
+bool run_note_find(const char *dir, struct run_note *ret);
 /* Without one it is text with an open input: such runs were started before there were notes. */
 struct run_note run_note_read(const char *dir);

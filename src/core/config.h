@@ -22,7 +22,7 @@ enum sandbox_home { HOME_PRIVATE, HOME_SHARED };
 /* [agents.NAME] */
 struct config_agent {
 	str name;
-	str runtime; /* "exec" */
+	str runtime; /* "exec", "tmux" */
 	str format;  /* of agent_formats */
 	/* Of raw: argv; a word with {prompt} or {prompt_file} is there unless prompt_by is stdin. */
 	const str *command;

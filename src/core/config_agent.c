@@ -122,6 +122,12 @@ void config_check_format(struct config_reader *r, str path, struct config_agent 
 	check_sandbox(r, path, agent, doc);
 	if (!f)
 		return; /* which was said */
+	if (str_is(agent->runtime, "tmux") && !f->terminal)
+		config_problem(r, key_of(r, path, "runtime"),
+				"%s cannot be run in a terminal: nothing would tell what it does; "
+				"use "
+				"\"exec\"",
+				f->title);
 	if (!f->program) {
 		check_raw(r, path, doc);
 		return;

@@ -339,7 +339,7 @@ static const struct option options[] = {
 #undef AT
 #undef LIST_AT
 
-static const char *const runtimes[] = { "exec", NULL };
+static const char *const runtimes[] = { "exec", "tmux", NULL };
 static const char *const prompts[] = { "stdin", "arg", "file", NULL }; /* enum prompt_by */
 static const char *const inputs[] = { "none", "stdin", NULL };         /* enum agent_input */
 static const char *const sandboxes[] = { "none", "bwrap", NULL };      /* enum sandbox */
@@ -352,8 +352,10 @@ static const char *const recoveries[] = { "resend", "replan", "reassign", "escal
 
 static const struct option agent_options[] = {
 	{ "runtime", OPT_WORD, 0, 0, "\"exec\"",
-			"How the agent is run: exec is one process per run.", runtimes,
-			AT(runtime) },
+			"How the agent is run: exec is one process per run; tmux is an "
+			"interactive one in a terminal that people can attach to (raw, claude and "
+			"codex).",
+			runtimes, AT(runtime) },
 	{ "format", OPT_WORD, 0, 0, "\"raw\"",
 			"Which agent it is, and so how it is started and heard: raw is any command "
 			"and any text.",

@@ -33,7 +33,8 @@ enum {
 struct tmux {
 	struct loop *loop;
 	struct arena strings;
-	const char *program, *label, *prefix, *socket;
+	const char *program;
+	struct tmux_names names;
 	const char *env[3];
 
 	struct list requests; /* in order; all of them are written when there is a connection */
@@ -87,24 +88,32 @@ static void on_linger(void *user)
 
 static void on_silent(void *user);
 
+struct tmux_names tmux_names(struct arena *a, const char *store, const char *tmp)
+{
+	str hex = str_sub(sha256_hex(a, str_from(store)), 0, HEX);
+	struct tmux_names n;
+
+	tmp = tmp ? tmp : getenv("TMUX_TMPDIR");
+	n.tmp = arena_cstr(a, str_from(tmp && *tmp ? tmp : "/tmp"));
+	n.label = arena_printf(a, "overseer-" STR_FMT, STR_ARG(hex)).p;
+	n.prefix = arena_printf(a, "ov-" STR_FMT, STR_ARG(hex)).p;
+	n.socket = arena_printf(a, "%s/tmux-%u/%s", n.tmp, (unsigned)getuid(), n.label).p;
+	return n;
+}
+
 struct tmux *tmux_new(struct loop *l, const struct tmux_options *o)
 {
 	struct tmux *t = mem_zalloc(1, sizeof(*t));
 	struct arena *a = &t->strings;
-	const char *path = getenv("PATH"), *tmp = o->tmp ? o->tmp : getenv("TMUX_TMPDIR");
-	str hex;
+	const char *path = getenv("PATH");
 
 	t->loop = l;
 	t->complaints = -1;
 	list_init(&t->requests);
-	hex = str_sub(sha256_hex(a, str_from(o->store)), 0, HEX);
-	tmp = arena_cstr(a, str_from(tmp && *tmp ? tmp : "/tmp"));
+	t->names = tmux_names(a, o->store, o->tmp);
 	t->program = arena_cstr(a, str_from(o->program ? o->program : "tmux"));
-	t->label = arena_printf(a, "overseer-" STR_FMT, STR_ARG(hex)).p;
-	t->prefix = arena_printf(a, "ov-" STR_FMT, STR_ARG(hex)).p;
-	t->socket = arena_printf(a, "%s/tmux-%u/%s", tmp, (unsigned)getuid(), t->label).p;
 	t->env[0] = arena_printf(a, "PATH=%s", path ? path : "/usr/local/bin:/usr/bin:/bin").p;
-	t->env[1] = arena_printf(a, "TMUX_TMPDIR=%s", tmp).p;
+	t->env[1] = arena_printf(a, "TMUX_TMPDIR=%s", t->names.tmp).p;
 	t->reply_timer = loop_timer(l, on_silent, t);
 	t->linger_timer = loop_timer(l, on_linger, t);
 	t->again_timer = loop_timer(l, on_again, t);
@@ -125,14 +134,9 @@ void tmux_free(struct tmux *t)
 	mem_free(t);
 }
 
-const char *tmux_socket(const struct tmux *t)
-{
-	return t->socket;
-}
-
 str tmux_session_name(struct arena *a, const struct tmux *t, str name)
 {
-	return arena_printf(a, "%s-" STR_FMT, t->prefix, STR_ARG(name));
+	return arena_printf(a, "%s-" STR_FMT, t->names.prefix, STR_ARG(name));
 }
 
 void tmux_hold(struct tmux *t)
@@ -293,9 +297,9 @@ static int spawn_client(struct tmux *t, int fd, int err_fd, struct ov_err *err)
 	 * The first session is the client's own, and goes with it: a server without another one ends.
 	 * All of this is one step of the server's, so nothing of it is ever left half done.
 	 */
-	const char *const argv[] = { t->program, "-L", t->label, "-f", "/dev/null", "-u", "-C",
-		"new-session", "-A", "-s", t->prefix, "-x", "80", "-y", "24", "cat", ";",
-		"set-option", "destroy-unattached", "on", ";", "set-option", "-g",
+	const char *const argv[] = { t->program, "-L", t->names.label, "-f", "/dev/null", "-u",
+		"-C", "new-session", "-A", "-s", t->names.prefix, "-x", "80", "-y", "24", "cat",
+		";", "set-option", "destroy-unattached", "on", ";", "set-option", "-g",
 		"update-environment", "", ";", "set-option", "-g", "history-limit", "10000", ";",
 		"set-option", "-s", "escape-time", "50", ";", "set-option", "-g", "status-right",
 		"leave it running: C-b d", ";", "set-option", "-g", "status-left-length", "60",

@@ -27,8 +27,14 @@ struct tmux *tmux_new(struct loop *l, const struct tmux_options *o);
 /* Nothing is called any more; sessions go on. NULL allowed. */
 void tmux_free(struct tmux *t);
 
-/* For `tmux -S`. */
-const char *tmux_socket(const struct tmux *t);
+/* By which everything of a store is known. tmp: as in the options. */
+struct tmux_names {
+	const char *socket; /* for `tmux -S` */
+	const char *label;  /* its last part, for -L */
+	const char *prefix; /* of its sessions */
+	const char *tmp;
+};
+struct tmux_names tmux_names(struct arena *a, const char *store, const char *tmp);
 /* The session of this name, as tmux knows it: no other store has one of that name. */
 str tmux_session_name(struct arena *a, const struct tmux *t, str name);
 

@@ -123,7 +123,7 @@ static void until_seen(struct world *w, str end)
 static bool server_gone(struct world *w)
 {
 	const char *command = arena_printf(&w->p.a, "tmux -S %s list-sessions >/dev/null 2>&1",
-			tmux_socket(w->tmux))
+			tmux_names(&w->p.a, w->p.root, w->p.root).socket)
 					      .p;
 
 	loop_step(w->loop, 20000);
@@ -229,7 +229,8 @@ TEST(a_server_that_was_killed_has_no_sessions)
 	world_open(&w, NULL);
 	tmux_hold(w.tmux);
 	open_session(&w, "run1");
-	assert_int_equal(system(arena_printf(&w.p.a, "tmux -S %s kill-server", tmux_socket(w.tmux))
+	assert_int_equal(system(arena_printf(&w.p.a, "tmux -S %s kill-server",
+					 tmux_names(&w.p.a, w.p.root, w.p.root).socket)
 							 .p),
 			0);
 	/* Of the broken connection it is not known; of the next one it is. */

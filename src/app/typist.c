@@ -1,0 +1,267 @@
+#include "app/typist.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "drive/tmux.h"
+#include "drive/tmux_wire.h"
+#include "sys/file.h"
+#include "sys/inject.h"
+#include "sys/loop.h"
+
+#define TYPED "typed" /* in the run's folder: how often was pasted */
+
+enum {
+	SETTLE_MS = 300,  /* an agent that says it is ready has yet to draw itself */
+	SUBMIT_MS = 400,  /* a key right after a paste is taken for a part of it */
+	AGAIN_MS = 1000,  /* until the key is pressed again, and twice as long each time */
+	PRESSES = 4,      /* of that key, per paste */
+	SHOWN_BYTES = 24, /* of the text that are looked for on the screen */
+};
+
+/* What the timer is for. */
+enum step { STEP_LATE, STEP_PASTE, STEP_SUBMIT, STEP_CONFIRM, STEP_DONE };
+
+struct typist {
+	struct typist_options o;
+	struct arena strings;
+	struct loop_source *timer;
+	enum step step;
+	int64_t typed; /* pastes, those of daemons before us included */
+	int presses;
+	uint64_t pasted_us; /* when the newest one was */
+	bool asks, held;    /* the agent waits for a person; a step was due meanwhile */
+	bool busy;          /* tmux is asked */
+};
+
+static void on_timer(void *user);
+
+static int64_t read_typed(const char *dir)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	int64_t n = 0;
+	str text;
+
+	if (file_read(&a, path_join(&a, dir, TYPED), 32, &text, NULL) < 0 ||
+			!str_to_i64(str_trim(text), &n))
+		return 0;
+	return MAX(n, 0);
+}
+
+static void next(struct typist *t, enum step step, int64_t ms)
+{
+	t->step = step;
+	loop_timer_in(t->timer, ms);
+}
+
+struct typist *typist_new(const struct typist_options *o)
+{
+	struct typist *t = mem_zalloc(1, sizeof(*t));
+
+	t->o = *o;
+	t->o.session = arena_str(&t->strings, o->session);
+	t->o.text = arena_str(&t->strings, str_trim(o->text));
+	t->o.dir = arena_cstr(&t->strings, str_from(o->dir));
+	t->timer = loop_timer(o->loop, on_timer, t);
+	t->typed = read_typed(t->o.dir);
+	t->pasted_us = loop_mono_us(o->loop);
+	/* What a daemon before us pasted may be confirmed yet. */
+	next(t, t->typed ? STEP_CONFIRM : STEP_LATE, o->confirm_ms);
+	return t;
+}
+
+void typist_free(struct typist *t)
+{
+	if (!t)
+		return;
+	tmux_forget(t->o.tmux, t);
+	loop_source_free(t->timer);
+	arena_done(&t->strings);
+	mem_free(t);
+}
+
+void typist_ready(struct typist *t)
+{
+	if (t && t->step == STEP_LATE)
+		next(t, STEP_PASTE, SETTLE_MS);
+}
+
+void typist_taken(struct typist *t)
+{
+	if (!t)
+		return;
+	t->step = STEP_DONE;
+	loop_timer_off(t->timer);
+}
+
+void typist_asks(struct typist *t, bool asks)
+{
+	if (!t)
+		return;
+	t->asks = asks;
+	if (!asks && t->held && t->step != STEP_DONE) {
+		t->held = false;
+		loop_timer_in(t->timer, SETTLE_MS);
+	}
+}
+
+bool typist_is_done(const struct typist *t)
+{
+	return !t || t->step == STEP_DONE;
+}
+
+/* ---- the steps ---- */
+
+static int64_t since_paste_ms(const struct typist *t)
+{
+	return (int64_t)((loop_mono_us(t->o.loop) - t->pasted_us) / 1000);
+}
+
+/* Until the key is pressed again, or the time is up. */
+static void wait_on(struct typist *t)
+{
+	int64_t left = MAX(t->o.confirm_ms - since_paste_ms(t), (int64_t)0);
+	int64_t again = AGAIN_MS << MIN(t->presses, PRESSES);
+
+	if (t->presses < PRESSES && again < left)
+		next(t, STEP_SUBMIT, again);
+	else
+		next(t, STEP_CONFIRM, left);
+}
+
+/* A session that is gone took its run along, which is told elsewhere; otherwise time tells. */
+static void on_pressed(void *user, int r, str text, const struct ov_err *err)
+{
+	struct typist *t = user;
+
+	(void)r, (void)text, (void)err;
+	t->busy = false;
+	if (t->step != STEP_DONE)
+		wait_on(t);
+}
+
+static void submit(struct typist *t)
+{
+	t->presses++;
+	t->busy = true;
+	tmux_press(t->o.tmux, t->o.session, "Enter", on_pressed, t);
+}
+
+static void on_pasted(void *user, int r, str text, const struct ov_err *err)
+{
+	struct typist *t = user;
+
+	(void)text, (void)err;
+	t->busy = false;
+	INJECT("after-paste");
+	if (t->step == STEP_DONE)
+		return;
+	if (r < 0)
+		next(t, STEP_CONFIRM, t->o.confirm_ms);
+	else
+		next(t, STEP_SUBMIT, SUBMIT_MS);
+}
+
+static void give_up(struct typist *t, const char *why)
+{
+	t->step = STEP_DONE;
+	t->o.failed(t->o.user, why);
+}
+
+/* Said before it is done: whoever comes after us looks before it pastes again. */
+static void paste(struct typist *t)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct ov_err err = { 0 };
+
+	if (file_write_atomic(path_join(&a, t->o.dir, TYPED),
+			    arena_printf(&a, "%lld\n", (long long)++t->typed), 0600, &err) < 0) {
+		give_up(t, err.msg);
+		return;
+	}
+	INJECT("before-paste");
+	t->presses = 0;
+	t->pasted_us = loop_mono_us(t->o.loop);
+	t->busy = true;
+	tmux_paste(t->o.tmux, t->o.session, t->o.text, on_pasted, t);
+}
+
+/* Does the screen show what we pasted, or what agents show instead of a long text? */
+static bool is_shown(const struct typist *t, str screen)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	str text = tmux_clean(&a, t->o.text), first;
+
+	if (!str_split(&text, '\n', &first))
+		return false;
+	return str_contains(screen, STR("[Pasted ")) ||
+			(first.n && str_contains(screen, utf8_truncate(first, SHOWN_BYTES)));
+}
+
+static void on_screen(void *user, int r, str text, const struct ov_err *err)
+{
+	struct typist *t = user;
+
+	(void)err;
+	t->busy = false;
+	if (t->step == STEP_DONE)
+		return;
+	t->o.look(t->o.user);
+	if (t->step == STEP_DONE)
+		return;
+	if (t->asks) {
+		t->held = true;
+	} else if (r == 0 && is_shown(t, text)) {
+		t->presses = 0;
+		t->typed++;
+		t->pasted_us = loop_mono_us(t->o.loop);
+		submit(t);
+	} else {
+		paste(t);
+	}
+}
+
+static void confirm(struct typist *t)
+{
+	char why[160];
+
+	if (t->typed > t->o.resends) {
+		snprintf(why, sizeof(why),
+				"the agent did not confirm its instruction, which was typed %lld "
+				"times",
+				(long long)t->typed);
+		give_up(t, why);
+		return;
+	}
+	t->busy = true;
+	tmux_capture(t->o.tmux, t->o.session, 0, on_screen, t);
+}
+
+static void on_timer(void *user)
+{
+	struct typist *t = user;
+
+	if (t->busy)
+		return;
+	t->o.look(t->o.user);
+	if (t->step == STEP_DONE)
+		return;
+	if (t->asks) {
+		t->held = true;
+		return;
+	}
+	switch (t->step) {
+	case STEP_LATE: t->o.late(t->o.user); break;
+	case STEP_PASTE: paste(t); break;
+	case STEP_SUBMIT: submit(t); break;
+	case STEP_CONFIRM: confirm(t); break;
+	case STEP_DONE: break;
+	}
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""The real Claude Code and the real Codex, interactive, in terminals of tmux: each does a task."""
+
+import json
+import unittest
+from pathlib import Path
+
+import real
+
+
+def trusted(home, repo, key):
+    """What Claude Code asks before it begins, answered once for the repository, as people do."""
+    Path(home, ".claude.json").write_text(json.dumps({
+        "hasCompletedOnboarding": True, "theme": "dark", "projects": {repo: {"hasTrustDialogAccepted": True}},
+        "customApiKeyResponses": {"approved": [key[-20:]], "rejected": []}}), encoding="utf-8")
+
+
+CHECK = '[workspace]\ncheck_command = "test -e fixed.txt || { echo not yet; exit 1; }"\n'
+
+
+class Tmux(real.RealCase):
+    def terminal_site(self, kind):
+        site = self.site(kind, start=False, runtime="tmux", more=CHECK)
+        site.env["TMUX_TMPDIR"] = site.root
+        trusted(self.home(site.root, kind.name), site.repo, "not-a-real-key")
+        site.up()
+        return site
+
+    def accepted(self, kind):
+        """A task, typed and done; what a failed check says is typed into the same conversation, and done too."""
+        site = self.terminal_site(kind)
+        goal = self.goal(site, self.task("T1", [kind.shell("echo x > T1.txt"), {"text": "Did it."}],
+                                         [kind.shell("echo x > fixed.txt"), {"text": "Now it is."}]))
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "main:T1.txt"), "x\n")
+        first, second = self.run_of(site, "T1", 0), self.run_of(site, "T1", 1)
+        for run in first, second:
+            self.assertEqual((run["verdict"], run["trouble"], run["tool_calls"], run["turns"]), ("ok", "none", 1, 1), run)
+            self.assertEqual((run["tokens_input"], run["tokens_output"]), (200, 40), run)
+        self.assertTrue(first["session"], first)
+        self.assertEqual((second["session"], second["resumed"]), (first["session"], True), second)
+        self.assertIn("not yet", [r for r in self.model.requests if r["turn"] == 1 and not r["side"]][0]["prompts"][-1])
+        self.assertEqual(site.live_pids(), [])
+        self.assertIn("Did it.", self.cli(site, "run", "log", first["id"]))
+
+    def test_claude(self):
+        self.accepted(real.Claude)
+
+    def test_codex(self):
+        self.accepted(real.Codex)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Agents in terminals of tmux, with the real daemon and the real tmux: what is typed, and when, and what comes of it."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import time
+import unittest
+
+from harness import CLI, FAST, PATIENCE, SiteCase, plan, task, wait_gone
+
+TYPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "typed.py")
+
+CONFIG = FAST + """
+[patrol]
+confirm = "{confirm}"
+resends = {resends}
+[supervisor]
+stop_grace = "5s"
+[defaults]
+agent = "typed"
+[agents.typed]
+runtime = "tmux"
+format = "{format}"
+command = {command}
+env_pass = ["HOME", "PATH", "LC_ALL", "ASAN_OPTIONS", "UBSAN_OPTIONS"]
+"""
+
+
+class Tmux(SiteCase):
+    def terminal_site(self, command=None, confirm="20s", resends=2, **more):
+        site = self.site(CONFIG.format(format="raw" if command else "claude", confirm=confirm, resends=resends,
+                                       command=json.dumps(command or [TYPED])), **more)
+        site.env["TMUX_TMPDIR"] = site.root
+        self.addCleanup(self.no_server, site)
+        return site
+
+    def goal(self, site, *lines):
+        objective = "Do as the lines say.\n" + "\n".join(lines)
+        return site.call("goal.create", title="Test", plan=plan(task("T1", objective=objective)))["goal"]
+
+    def log(self, site, what=None):
+        try:
+            found = [json.loads(line) for line in site.home("typed.log").splitlines()]
+        except FileNotFoundError:
+            return []
+        return [entry for entry in found if what in (None, entry["what"])]
+
+    def tmux(self, site, *args):
+        """Of the one server of the site."""
+        folder = os.path.join(site.root, f"tmux-{os.getuid()}")
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        self.assertLessEqual(len(names), 1, names)
+        if not names:
+            return ""
+        return subprocess.run(["tmux", "-S", os.path.join(folder, names[0]), *args], env=site.env, capture_output=True,
+                              text=True, timeout=PATIENCE, check=False).stdout
+
+    def no_server(self, site):
+        self.tmux(site, "kill-server")
+
+    def sessions(self, site):
+        return self.tmux(site, "list-sessions", "-F", "#{session_name}").split()
+
+    def place(self, site, worker="pool-1"):
+        return site.call("worker.show", worker=worker)["place"]
+
+    def peek(self, site):
+        return subprocess.run(self.place(site)["peek"], env=site.env, capture_output=True, text=True, timeout=PATIENCE,
+                              check=True).stdout
+
+    def attach_and_leave(self, site, command, text):
+        """As a person does, in a terminal of the test's own, until the text is there."""
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execvpe(command[0], command, {**site.env, "TERM": "xterm"})
+        shown, left = b"", False
+        try:
+            while True:
+                self.assertTrue(select.select([fd], [], [], PATIENCE)[0], shown)
+                shown += os.read(fd, 65536)
+                if text in shown and not left:
+                    os.write(fd, b"\x02")
+                    os.write(fd, b"d")
+                    left = True
+        except OSError:  # the terminal's other end is closed
+            pass
+        finally:
+            os.close(fd)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0, shown)
+        self.assertTrue(left)
+        self.assertIn(b"detached", shown)
+
+    def until_it_waits(self, site):
+        site.wait_type("run.created")
+        end = time.monotonic() + PATIENCE
+        while site.call("worker.show", worker="pool-1").get("now", {}).get("state") != "waiting":
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def test_a_task_is_typed_and_accepted(self):
+        site = self.terminal_site()
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, "!echo 'x' > T1.txt", "!wait g", "!say All of it is done.")
+        gate.wait()
+        # One can look at it meanwhile, and attach: the terminal shows what was typed.
+        self.assertIn("Do as the lines say.", self.peek(site))
+        attach = self.place(site)["attach"]
+        self.assertEqual((attach[0], attach[3]), ("tmux", "attach-session"))
+        self.attach_and_leave(site, attach, b"Do as the lines say.")
+        gate.go()
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "main:T1.txt"), "x\n")
+        run = site.call("run.show", run=site.runs()[0]["id"])
+        self.assertEqual((run["verdict"], run["trouble"], run["turns"], run["tool_calls"]), ("ok", "none", 1, 1), run)
+        self.assertEqual((run["tokens_input"], run["tokens_output"]), (10, 5), run)
+        self.assertEqual([len(self.log(site, what)) for what in ("paste", "prompt")], [1, 1])
+        # Its instruction came through the terminal as it is.
+        typed = self.log(site, "prompt")[0]["text"]
+        self.assertIn("!say All of it is done.", typed)
+        self.assertIn("Welcome", site.cli("run", "log", run["id"]))
+        self.assertEqual(site.live_pids(), [])
+        site.down()
+        self.assertEqual(self.sessions(site), [])
+
+    def test_nothing_is_typed_before_it_is_ready(self):
+        site = self.terminal_site(confirm="300ms")
+        late = site.gate("late")
+        site.up()
+        goal = self.goal(site, "!touch T1.txt")
+        late.wait()
+        # A dialog may be open: a person is told that it waits.
+        self.until_it_waits(site)
+        self.assertEqual(self.log(site), [])
+        late.go()
+        site.wait_goal(goal)
+        self.assertEqual(len(self.log(site, "paste")), 1)
+
+    def test_a_paste_that_got_lost_is_made_again(self):
+        site = self.terminal_site(confirm="1500ms")
+        site.write("../lose", "1")
+        site.up()
+        goal = self.goal(site, "!touch T1.txt")
+        site.wait_goal(goal)
+        self.assertEqual([e["what"] for e in self.log(site)], ["lost", "paste", "prompt"])
+        self.assertEqual(len(site.runs()), 1)
+
+    def test_a_key_that_got_lost_is_pressed_again(self):
+        """The text stands there already: it is not pasted twice."""
+        site = self.terminal_site(confirm="1500ms")
+        site.write("../deaf", "2")
+        site.up()
+        goal = self.goal(site, "!touch T1.txt")
+        site.wait_goal(goal)
+        self.assertEqual([e["what"] for e in self.log(site)], ["paste", "deaf", "deaf", "prompt"])
+
+    def test_what_is_never_confirmed_fails_loudly(self):
+        site = self.terminal_site(confirm="700ms", resends=1)
+        site.write("../lose", "2")
+        site.up()
+        goal = self.goal(site, "!touch T1.txt")
+        ended = site.wait_type("run.ended")
+        self.assertIn("did not confirm its instruction, which was typed 2 times", ended["data"]["message"])
+        # The next run is another try, with the same conversation or a new one.
+        site.wait_goal(goal)
+        self.assertEqual(len(self.log(site, "lost")), 2)
+
+    def test_a_permission_prompt_is_left_to_people(self):
+        site = self.terminal_site()
+        site.up()
+        goal = self.goal(site, "!ask", "!touch T1.txt")
+        self.until_it_waits(site)
+        # What it is told meanwhile waits for its next stop.
+        site.call("work.nudge", node="T1", message="Also:\n!touch told.txt")
+        site.wait_type("dispatch.result", after=site.wait_type("run.created")["seq"])
+        self.assertEqual(self.log(site, "answer"), [])
+        session = self.sessions(site)[-1]
+        self.tmux(site, "send-keys", "-t", f"={session}:", "Enter")
+        site.wait_goal(goal)
+        self.assertEqual(len(self.log(site, "answer")), 1)
+        self.assertIn("told.txt", site.git("ls-tree", "--name-only", "main"))
+        self.assertEqual([len(self.log(site, what)) for what in ("paste", "prompt")], [1, 2])
+
+    def test_a_killed_session_is_tried_again(self):
+        site = self.terminal_site()
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, "!echo x > T1.txt", "!wait g")
+        pid = int(gate.wait())
+        self.tmux(site, "kill-server")
+        ended = site.wait_type("run.ended")
+        self.assertIn("its terminal was closed", ended["data"]["message"])
+        wait_gone(pid)
+        gate.wait()
+        gate.go()
+        site.wait_goal(goal)
+        runs = [site.call("run.show", run=r["id"]) for r in site.runs()]
+        self.assertEqual([r["verdict"] for r in runs], ["failed", "ok"])
+        self.assertEqual(len({r["session"] for r in runs}), 1, "it went on with its session")
+
+    def test_found_again_by_the_next_daemons(self):
+        site = self.terminal_site()
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, "!echo x > T1.txt", "!wait g", "!say Done with it.")
+        pid = int(gate.wait())
+        site.kill()
+        site.up()
+        self.assertIn("Do as the lines say.", self.peek(site))
+        site.down()
+        gate.go()  # the agent ends its turn while nobody is there
+        site.up()
+        site.wait_goal(goal)
+        wait_gone(pid)
+        run = site.call("run.show", run=site.runs()[0]["id"])
+        self.assertEqual((len(site.runs()), run["verdict"], run["tokens_input"]), (1, "ok", 10), run)
+        self.assertEqual([len(self.log(site, what)) for what in ("paste", "prompt")], [1, 1])
+
+    def test_a_daemon_that_dies_while_it_waits_to_be_ready(self):
+        site = self.terminal_site(confirm="1500ms")
+        late = site.gate("late")
+        site.up()
+        goal = self.goal(site, "!touch T1.txt")
+        late.wait()
+        site.kill()
+        late.go()
+        site.up()
+        site.wait_goal(goal)
+        self.assertEqual([len(self.log(site, what)) for what in ("paste", "prompt")], [1, 1])
+
+    def test_any_command(self):
+        site = self.terminal_site(["sh", "-c", 'test -t 1 && cat > T1.txt && stty size < /dev/tty && echo "said \\"so\\""'])
+        site.up()
+        goal = self.goal(site, "typed nowhere")
+        site.wait_goal(goal)
+        self.assertIn("typed nowhere", site.git("show", "main:T1.txt"))
+        run = site.runs()[0]["id"]
+        self.assertIn(b'50 160\r\nsaid "so"\r\n', site.output(run))
+        self.assertEqual(site.live_pids(), [])
+
+    def test_stopped(self):
+        site = self.terminal_site(["sh", "-c", "echo up > $HOME/g.here; echo left > left.txt; exec sleep 1000"])
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, "x")
+        gate.wait()
+        pids = site.live_pids()
+        site.call("goal.cancel", goal=goal, reason="enough")
+        site.wait_type("run.ended")
+        wait_gone(*pids)
+        site.down()
+        self.assertEqual(self.sessions(site), [])
+
+    def test_what_cannot_be_is_said(self):
+        site = self.terminal_site()
+        site.configure('[agents.g]\nruntime = "tmux"\nformat = "gemini"\n')
+        done = subprocess.run([CLI, "config", "check"], cwd=site.repo, env=site.env, capture_output=True, text=True,
+                              timeout=PATIENCE, check=False)
+        self.assertIn("cannot be run in a terminal", done.stdout + done.stderr)
+        self.assertNotEqual(done.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
