@@ -23,18 +23,17 @@ static const struct worker_verb {
 } verbs[] = {
 #define B(s) (1u << (s))
 #define GOOD (B(WORKER_NEEDS_REVIEW) | B(WORKER_REVIEWING))
-#define TASKED (GOOD | B(WORKER_WORKING) | B(WORKER_REJECTED) | B(WORKER_REBASING))
+#define AT_WORK (B(WORKER_WORKING) | B(WORKER_REJECTED))
 	{ "start", B(WORKER_IDLE), " --task TEXT" },
 	{ "review", GOOD, "" },
 	{ "accept", GOOD, "" },
 	{ "reject", GOOD, " --reason TEXT" },
 	{ "rebase", GOOD, "" },
-	{ "message", TASKED, " TEXT" },
-	{ "pick", (TASKED & ~B(WORKER_REBASING)) | B(WORKER_NO_CHANGES) | B(WORKER_ERROR),
-			" --reason TEXT" },
+	{ "message", AT_WORK | B(WORKER_REBASING), " TEXT" },
+	{ "pick", AT_WORK | GOOD | B(WORKER_NO_CHANGES) | B(WORKER_ERROR), " --reason TEXT" },
 	{ "reset", B(WORKER_STATUS_COUNT) - 1, "" },
 	{ "nuke", B(WORKER_STATUS_COUNT) - 1, "" },
-#undef TASKED
+#undef AT_WORK
 #undef GOOD
 #undef B
 };

@@ -28,6 +28,7 @@ struct tick {
 	/* By whom a worker is looked for: ordinary goals, the auto mode's. */
 	size_t next_idle[2];           /* index into state->workers from which to look */
 	bool no_worker[2];             /* there is none left */
+	bool out_of_turn;              /* a certain one was looked for: some may be taken already */
 	const struct assignment *turn; /* whose step in the accept queue may be taken */
 	struct spending *spending;     /* of goals by their order */
 };

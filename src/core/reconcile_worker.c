@@ -47,7 +47,7 @@ static bool take(struct tick *t, struct decision *d, const struct worker *w)
 {
 	if (!w || !worker_is_free(w) || !worker_serves(w, d->node) ||
 			t->workers[w->kind].busy >= workers_max(t, w->kind) ||
-			worker_is_taken(t, w->name))
+			(t->out_of_turn && worker_is_taken(t, w->name)))
 		return false;
 	d->worker = w->name;
 	t->workers[w->kind].busy++;
@@ -72,6 +72,13 @@ static bool take_new(struct tick *t, struct decision *d, enum worker_kind kind)
 	return true;
 }
 
+/* Others may have been there before, or come there in their turn. */
+static bool take_named(struct tick *t, struct decision *d, str name)
+{
+	t->out_of_turn = true;
+	return take(t, d, state_worker(t->w->state, name));
+}
+
 bool tick_take_worker(struct tick *t, struct decision *d)
 {
 	const struct state *s = t->w->state;
@@ -79,11 +86,11 @@ bool tick_take_worker(struct tick *t, struct decision *d)
 	size_t *next = &t->next_idle[automatic];
 
 	if (d->node->wanted_worker.n)
-		return take(t, d, state_worker(s, d->node->wanted_worker));
+		return take_named(t, d, d->node->wanted_worker);
 	if (t->no_worker[automatic])
 		return false;
 	/* Where the node's conversation took place it can go on. */
-	if (d->node->session.n && take(t, d, state_worker(s, d->node->session_worker)))
+	if (d->node->session.n && take_named(t, d, d->node->session_worker))
 		return true;
 	while (*next < s->workers.n)
 		if (take(t, d, s->workers.p[(*next)++]))

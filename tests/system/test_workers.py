@@ -69,6 +69,7 @@ class Workers(SiteCase):
         self.assertEqual((shown["status"], shown["block"]), ("blocked", "person"))
         tree = os.path.join(site.dir, "worktrees/mine")
         self.assertEqual(sorted(os.listdir(tree)), [".git", "README"])
+        self.assertIn("mine", site.cli("rescue", "list"))
         kept = self.kept(site, "mine")
         self.assertTrue(any(n.startswith("left-") for n in kept), kept)
         self.assertTrue(any(n.startswith("made-") for n in kept), kept)

@@ -835,8 +835,10 @@ TEST(every_open_item_has_a_next_step)
 									!node_is_ready(f.state,
 											n)));
 			}
+		/* One that could not be reset is before a person, too. */
 		for (size_t i = 0; i < f.state->workers.n; i++)
-			assert_int_equal(f.state->workers.p[i]->status, WORKER_IDLE);
+			assert_true(f.state->workers.p[i]->status == WORKER_IDLE ||
+					f.state->workers.p[i]->status == WORKER_ERROR);
 		fixture_done(&f);
 	}
 }
