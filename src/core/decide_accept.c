@@ -167,6 +167,8 @@ static void ask(struct decide_ctx *cx, const struct assignment *as, const char *
 			&(struct escalation_spec){ .kind = kind,
 					.options = options,
 					.question = question });
+	if (is_automatic(as->node))
+		auto_fail(cx, question);
 }
 
 static void ask_pre(struct decide_ctx *cx, const struct assignment *as, str feedback, str detail)

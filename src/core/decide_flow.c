@@ -13,6 +13,7 @@
 #include "core/decide_worker.h"
 #include "core/limits.h"
 #include "core/session.h"
+#include "core/standing.h"
 
 /* How a failure of each cause is tried again: from which stage, how often, after which wait. */
 enum wait { WAIT_NONE, WAIT_SHORT, WAIT_RETRY, WAIT_DIRTY };
@@ -116,6 +117,9 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE,
 			STR("its assignment waits for a person"));
 	escalate(cx, as->node, name, reason);
+	/* It will be the same for every task that follows. */
+	if (cause == CAUSE_DIRTY && str_is(as->node->goal->standing, STANDING_AUTO))
+		auto_fail(cx, reason);
 }
 
 int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail)

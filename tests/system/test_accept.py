@@ -120,6 +120,57 @@ touch left-by-the-gate
         site.git("checkout", "-q", "main")
         self.assertEqual(site.read("T3.txt"), "1\n")
 
+    def test_the_user_acts_between_the_steps(self):
+        """After the rebase, before the target moves: the gate itself plays the user, once for each node."""
+        site = self.site(FAST + ACCEPT + """
+pre_accept_command = '''
+cd "$OVERSEER_REPO" && test ! -e "$HOME/done.$OVERSEER_NODE" || exit 0
+: > "$HOME/done.$OVERSEER_NODE"
+case $OVERSEER_NODE in
+COMMITS) echo "$OVERSEER_NODE" > user.txt; git add user.txt; git commit -qm "of the user" ;;
+EDITS) echo edited >> README ;;
+SWITCHES) git checkout -qb feature ;;
+DETACHES) git checkout -q --detach ;;
+RESETS) git checkout -q main; git reset -q --hard HEAD~1 ;;
+esac
+'''
+""", AGENT)
+        site.up()
+        site.wait_goal(self.goal(site, task("COMMITS")))
+        self.assertEqual(self.subjects(site), ["of the user", "Task COMMITS"])
+        edits = self.goal(site, task("EDITS"))
+        site.wait_type("node.failed", node="EDITS", cause="dirty")
+        self.assertEqual(site.read("README"), "hello\nedited\n")
+        site.git("checkout", "-q", "README")
+        site.wait_goal(edits)
+        site.wait_goal(self.goal(site, task("SWITCHES")))
+        self.assertEqual(site.git("branch", "--show-current"), "feature\n")
+        site.wait_goal(self.goal(site, task("DETACHES")))
+        self.assertEqual(site.git("branch", "--show-current"), "")
+        # The user takes the last one back: what comes after is put on what is left.
+        site.wait_goal(self.goal(site, task("RESETS")))
+        self.assertEqual(self.subjects(site), ["of the user", "Task COMMITS", "Task EDITS", "Task SWITCHES", "Task RESETS"])
+        self.assertEqual(site.git("status", "--porcelain"), "")
+        causes = [(e["node"], e["data"]["cause"]) for e in site.events() if e["type"] == "node.failed"]
+        self.assertEqual([c for c in causes if c[0] != "EDITS"], [("COMMITS", "moved"), ("RESETS", "moved")])
+
+    def test_remote(self):
+        """The target is brought forward from the remote before, and pushed after."""
+        site = self.site(FAST + ACCEPT + 'remote = "origin"\npush = true\n', AGENT)
+        other, bare = (os.path.join(site.root, name) for name in ("other", "bare.git"))
+        site.git("clone", "-q", "--bare", site.repo, bare)
+        site.git("remote", "add", "origin", bare)
+        site.git("clone", "-q", bare, other)
+        with open(os.path.join(other, "elsewhere.txt"), "w", encoding="utf-8") as f:
+            f.write("x\n")
+        for args in (("add", "-A"), ("-c", "user.name=u", "-c", "user.email=u@localhost", "commit", "-qm", "elsewhere"),
+                     ("push", "-q", "origin", "main")):
+            site.git("-C", other, *args)
+        site.up()
+        site.wait_goal(self.goal(site, task("T1")))
+        self.assertEqual(self.subjects(site), ["elsewhere", "Task T1"])
+        self.assertEqual(site.git("-C", bare, "rev-parse", "main"), site.git("rev-parse", "main"))
+
     def test_post_accept(self):
         """It may be long, while everything else is answered; its failure is what the configuration says."""
         site = self.site(FAST, AGENT)

@@ -546,6 +546,35 @@ TEST(post_that_cannot_be_run_is_tried_again_then_asked_about)
 	fixture_done(&f);
 }
 
+/* What fails for one task of the pool will fail for all that follow: no further one is asked for. */
+TEST(commands_and_checkout_that_fail_end_auto_mode)
+{
+	static const struct {
+		enum stage stage;
+		const char *outcome;
+	} cases[] = { { STAGE_GATE, "failed" }, { STAGE_POST, "failed" }, { STAGE_REBASE, "dirty" },
+		{ STAGE_REBASE, "conflict" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture f;
+
+		begin(&f, 1);
+		f.policy.dirty_tries = 1;
+		f.policy.accept = (struct accept_commands){ .pre = STR("pre"),
+			.post = STR("post"),
+			.pre_on_failure = PRE_FAIL };
+		f.policy.automatic = (struct accept_commands){ .pre_on_failure = PRE_AS_ACCEPT,
+			.post_on_failure = POST_AS_ACCEPT };
+		bring_to(&f, "T1", cases[i].stage);
+		record_set_str(&node_of(&f, "T1")->goal->standing, STR("auto"));
+		f.state->automatic.on = true;
+		effect_end(&f, "T1", effect_of(&f, "T1")->kind, cases[i].outcome, "d", "");
+		assert_int_equal(count_events(&f, EV_AUTO_STOPPED),
+				strcmp(cases[i].outcome, "conflict") != 0);
+		fixture_done(&f);
+	}
+}
+
 /* ---- review ---- */
 
 TEST(who_is_reviewed)
