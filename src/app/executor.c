@@ -7,6 +7,7 @@
 #include "app/homes.h"
 #include "app/journal.h"
 #include "app/planning.h"
+#include "app/radar.h"
 #include "app/setup.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -37,6 +38,13 @@ static const struct state *state_now(void *user)
 	return engine_state(x->engine);
 }
 
+static void sighted(void *user, const value *params)
+{
+	struct executor *x = user;
+
+	engine_report(x->engine, STR("radar.report"), params);
+}
+
 int executor_new(const struct executor_options *o, struct executor **ret, struct ov_err *err)
 {
 	_cleanup_(arena_done)
@@ -65,6 +73,13 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 	x->journal = journal_new(arena_printf(&a, "%s/logs", o->dir).p);
 	x->setup = setup_new(o->loop, x->git, x->journal, o->repo);
 	x->tmux = tmux_new(o->loop, &(struct tmux_options){ .store = o->dir });
+	x->radar = radar_new(&(struct radar_options){ .loop = o->loop,
+			.git = x->git,
+			.dir = o->dir,
+			.state = state_now,
+			.report = sighted,
+			.user = x });
+	radar_set(x->radar, o->config->radar, o->config->policy.target_branch);
 	x->homes = homes_new(o->loop, o->dir, state_now, x);
 	*ret = x;
 	return 0;
@@ -80,6 +95,8 @@ void executor_set_config(struct executor *x, const struct config *c)
 	x->o.config = c;
 	contain_set_config(x->contain, c);
 	git_keep_ignored(x->git, c->rescue_ignored);
+	radar_set(x->radar, c->radar, c->policy.target_branch);
+	radar_look(x->radar);
 	executor_scopes(x, STR(""), STR(""));
 }
 
@@ -308,6 +325,7 @@ void executor_free(struct executor *x)
 		task_free(t);
 	}
 	setup_free(x->setup);
+	radar_free(x->radar);
 	git_close(x->git);
 	planning_free(x->planning);
 	observe_free(x->observe);

@@ -20,6 +20,7 @@ struct contain;
 struct tmux;
 struct planning;
 struct planning_job;
+struct radar;
 struct setup;
 
 /* A configured command under way; its texts live in the task's arena. */
@@ -84,6 +85,7 @@ struct executor {
 	struct homes *homes;
 	struct journal *journal;
 	struct setup *setup;
+	struct radar *radar;
 	struct list tasks;
 	struct map runs;     /* id -> struct live_run */
 	struct map accounts; /* id -> struct account, of those that have one */

@@ -5,6 +5,7 @@
 #include "app/contain.h"
 #include "app/engine.h"
 #include "app/homes.h"
+#include "app/radar.h"
 #include "app/run_note.h"
 #include "base/alloc.h"
 #include "base/err.h"
@@ -340,6 +341,7 @@ void executor_adopt(struct executor *x)
 	executor_scopes(x, STR(""), STR(""));
 	contain_clear(x->contain, engine_state(x->engine));
 	homes_look(x->homes);
+	radar_look(x->radar);
 	if (all)
 		return;
 	if (!x->adopt_again)

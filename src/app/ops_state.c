@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/event.h"
+#include "core/radar.h"
 #include "core/view.h"
 #include "version.h"
 
@@ -63,6 +64,7 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 				safe_need(cx->arena, cx->daemon->safe));
 	for (size_t i = 0; i < s->object.n; i++)
 		value_set(cx->arena, v, s->object.members[i].key, s->object.members[i].value);
+	value_put(cx->arena, v, "conflicts", view_conflicts(cx->arena, cx->state));
 	value_put(cx->arena, v, "today", op_usage_today(cx));
 	value_put(cx->arena, v, "planner", planner_view(cx));
 	value_put(cx->arena, v, "workers_max", value_int(cx->arena, cx->config->workers_max));

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "app/journal.h"
+#include "app/worktree.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -81,17 +82,6 @@ struct setup *setup_free(struct setup *s)
 
 /* ---- the mark ---- */
 
-/* The worktree's own git folder, which its .git file names; NULL when it is none of git's. */
-static const char *admin_of(struct arena *a, str path)
-{
-	str line;
-
-	if (file_read(a, path_join(a, arena_cstr(a, path), ".git"), 8192, &line, NULL) < 0 ||
-			!str_starts(line, STR("gitdir: ")))
-		return NULL;
-	return arena_cstr(a, str_trim(str_sub(line, strlen("gitdir: "), line.n)));
-}
-
 /* What was done, and for whom: another branch is another use, another command another set-up. */
 static str mark_of(struct setup_job *j)
 {
@@ -104,7 +94,7 @@ static str mark_of(struct setup_job *j)
 
 static bool is_done(struct setup_job *j)
 {
-	const char *admin = admin_of(&j->arena, j->spec.path);
+	const char *admin = worktree_admin(&j->arena, j->spec.path);
 	str found;
 
 	return admin &&
@@ -115,7 +105,7 @@ static bool is_done(struct setup_job *j)
 
 static int mark_done(struct setup_job *j, struct ov_err *err)
 {
-	const char *admin = admin_of(&j->arena, j->spec.path);
+	const char *admin = worktree_admin(&j->arena, j->spec.path);
 
 	if (!admin)
 		return ov_fail(err, OV_EIO, STR_FMT " is no worktree any more",

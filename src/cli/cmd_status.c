@@ -221,6 +221,31 @@ static void show_goals(struct out *o, const value *goals)
 		out_f(o, "  and %zu that are over: overseer goal list\n", left);
 }
 
+/* Both sides of a conflict that is seen coming, and where. */
+static void show_conflicts(struct out *o, const value *list)
+{
+	if (value_count(list) == 0)
+		return;
+	out_styled(o, S_BOLD, STR("CONFLICTS AHEAD"));
+	out_f(o, " (%zu)\n", value_count(list));
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *x = value_item(list, i), *b = value_at(x, "b"),
+			    *files = value_at(x, "files");
+
+		cell(o, S_BOLD, value_str_at(value_at(x, "a"), "node"));
+		cell(o, S_PLAIN,
+				value_str_at(b, "node").n ? value_str_at(b, "node")
+							  : STR("the target branch"));
+		cell_right(o, S_DIM, out_age(o, value_str_at(x, "at")));
+		cell_f(o, S_YELLOW, STR_FMT "%s",
+				STR_ARG(out_short(o, value_str_or(value_item(files, 0), STR("")),
+						50)),
+				value_count(files) > 1 ? " and others" : "");
+		row_end(o);
+	}
+	table_end(o, "  ");
+}
+
 static void show_status(struct out *o, const value *s)
 {
 	show_daemon(o, s);
@@ -228,6 +253,7 @@ static void show_status(struct out *o, const value *s)
 	show_running(o, value_at(s, "running"), RUNNING);
 	show_running(o, value_at(s, "running"), WAITING);
 	show_stalled(o, value_at(s, "stalled"));
+	show_conflicts(o, value_at(s, "conflicts"));
 	show_workers(o, s);
 	show_goals(o, value_at(s, "goals"));
 	if (value_count(value_at(s, "goals")) == 0)

@@ -315,6 +315,7 @@ static const struct command commands[] = {
 	{ "run.end", decide_run_end },
 	{ "run.report", decide_run_report },
 	{ "dispatch.ack", decide_dispatch_ack },
+	{ "radar.report", decide_radar_report },
 	{ "daemon.start", decide_daemon_start },
 	{ "daemon.stop", decide_daemon_stop },
 	{ "daemon.contradicted", decide_daemon_contradicted },

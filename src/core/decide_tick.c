@@ -7,7 +7,9 @@
 #include "core/decide_budget.h"
 #include "core/decide_impl.h"
 #include "core/decide_worker.h"
+#include "core/limits.h"
 #include "core/prompt.h"
+#include "core/radar.h"
 #include "core/redact.h"
 #include "core/scope.h"
 #include "core/session.h"
@@ -80,7 +82,7 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 	const struct assignment *as = d->assignment;
 	struct subject about = about_assignment(as);
 	/* As it is recorded, and so as it is given: the hash is of that. */
-	str dispatch, prompt, session;
+	str dispatch, prompt, notes, session;
 	const struct policy_agent *agent = policy_agent(cx->policy, as->agent);
 	const struct worker *w = state_worker(cx->state, as->worker);
 	struct tool_scope scope = { 0 };
@@ -96,8 +98,11 @@ static void tick_start(struct decide_ctx *cx, const struct decision *d)
 	dispatch = make_id(cx, "D_");
 	about.run = make_id(cx, "R_");
 	session = session_for_run(cx, as, &resume);
-	prompt = redact(cx->arena,
-			resume ? prompt_resume(cx->arena, as) : prompt_build(cx->arena, as));
+	prompt = resume ? prompt_resume(cx->arena, as) : prompt_build(cx->arena, as);
+	notes = radar_notes(cx->arena, cx->state, as, cx->policy->target_branch);
+	if (prompt.n + notes.n <= LIMIT_INSTRUCTION)
+		prompt = arena_printf(cx->arena, STR_FMT STR_FMT, STR_ARG(prompt), STR_ARG(notes));
+	prompt = redact(cx->arena, prompt);
 	e = emit(cx, EV_DISPATCH_INTENDED, about);
 	ev_str(cx, e, "dispatch", dispatch);
 	ev_cstr(cx, e, "mode", status_name(&dispatch_modes, resume ? MODE_RESUME : MODE_SPAWN));

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "core/budget.h"
 #include "core/liveness.h"
+#include "core/radar.h"
 #include "core/recover.h"
 #include "core/session.h"
 #include "core/view.h"
@@ -222,6 +223,13 @@ static void assignment_evidence(const struct explain *x, const struct assignment
 		life_evidence(x, as, evidence);
 	else if (as && as->run)
 		work_evidence(x, as->run, evidence);
+	for (size_t i = 0; as && i < x->state->conflicts.n; i++) {
+		str line = radar_line(x->arena, x->state, x->state->conflicts.p[i], as);
+
+		if (line.n)
+			explain_show(x, evidence, x->state->conflicts.p[i]->at, STR_FMT,
+					STR_ARG(line));
+	}
 	put_dispatch(x, v, evidence, as);
 	if (lane)
 		explain_show(x, evidence, 0, "agent " STR_FMT " has to wait (%s): " STR_FMT,

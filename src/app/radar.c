@@ -1,0 +1,415 @@
+#include "app/radar.h"
+
+#include <sys/stat.h>
+
+#include "app/worktree.h"
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "core/event.h"
+#include "drive/git.h"
+#include "sys/file.h"
+#include "sys/follow.h"
+#include "sys/loop.h"
+
+enum { GATHER_MS = 250, PAUSE_MS = 1000, TAIL = 4096, OID_MAX = 64, SEEN_MAX = 20000 };
+
+/* A branch that may move: of an assignment, or (without one) the target. */
+struct line {
+	struct radar *r;
+	struct list link;
+	str id, worker; /* owned; both empty: the target */
+	struct follow *log;
+	char head[OID_MAX + 1]; /* empty: not known */
+	char part[TAIL];        /* of a line of the log that is not complete */
+	size_t part_n;
+};
+
+struct radar {
+	struct radar_options o;
+	struct list lines; /* of branches under way */
+	struct line target;
+	str target_name; /* owned */
+	bool on, busy;   /* a git is at work */
+	struct loop_source *timer;
+	size_t looked; /* pairs in this round */
+
+	/* Of the pair that git is at work on, and of what this round found. */
+	struct line *a, *b;
+	struct arena arena;
+	value *pairs;
+	/* "COMMIT COMMIT", which were compared; those that conflict are in the state. */
+	struct map seen;
+	struct arena seen_names;
+};
+
+static void look_later(struct radar *r, int64_t ms)
+{
+	if (r->on && !r->busy)
+		loop_timer_in(r->timer, ms);
+}
+
+static void owned_set(str *to, str s)
+{
+	record_set_str(to, s);
+}
+
+/* ---- logs of heads ---- */
+
+/* Also where git keeps no log: a run's end tells where its branch stands, an accept the target. */
+static void line_moved(struct line *l, str head)
+{
+	if (!l || !head.n || head.n > OID_MAX || str_is(head, l->head))
+		return;
+	memcpy(l->head, head.p, head.n);
+	l->head[head.n] = '\0';
+	look_later(l->r, GATHER_MS);
+}
+
+/* "OLD NEW who when\tmessage" */
+static void heard_line(struct line *l, str text)
+{
+	str old, oid;
+
+	if (str_split(&text, ' ', &old) && str_split(&text, ' ', &oid) &&
+			(oid.n == 40 || oid.n == 64))
+		line_moved(l, oid);
+}
+
+static void heard(void *user, str bytes, uint64_t at _unused_)
+{
+	struct line *l = user;
+	size_t end;
+
+	while ((end = str_find_byte(bytes, '\n')) < bytes.n) {
+		/* Of a line that is cut the front counts: the commits stand there. */
+		size_t room = MIN(end, sizeof(l->part) - l->part_n);
+
+		memcpy(l->part + l->part_n, bytes.p, room);
+		heard_line(l, (str){ l->part, l->part_n + room });
+		l->part_n = 0;
+		bytes = str_sub(bytes, end + 1, bytes.n);
+	}
+	end = MIN(bytes.n, sizeof(l->part) - l->part_n);
+	if (end)
+		memcpy(l->part + l->part_n, bytes.p, end);
+	l->part_n += end;
+}
+
+/* From shortly before its end: the last line tells where it stands. */
+static void follow_log(struct line *l, const char *path)
+{
+	struct stat st;
+	uint64_t size = stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+
+	follow_close(l->log);
+	l->log = NULL;
+	l->part_n = 0;
+	/* Where git keeps no such log, the ends of runs tell. */
+	(void)follow_open(l->r->o.loop, path, size > TAIL ? size - TAIL : 0, heard, l, &l->log,
+			NULL);
+}
+
+static void line_close(struct line *l)
+{
+	follow_close(l->log);
+	l->log = NULL;
+	owned_set(&l->id, STR(""));
+	owned_set(&l->worker, STR(""));
+}
+
+static void line_free(struct line *l)
+{
+	struct radar *r = l->r;
+
+	if (r->a == l || r->b == l)
+		r->a = r->b = NULL; /* what git finds is of no interest any more */
+	list_remove(&l->link);
+	line_close(l);
+	mem_free(l);
+}
+
+/* ---- who is under way ---- */
+
+/* Its worktree stands on its branch, and nobody is just moving that to the target. */
+static bool is_flying(const struct assignment *as)
+{
+	return as->live && as->node && !assignment_is_final(as) && as->base.n &&
+			as->stage != STAGE_WORKSPACE && as->stage != STAGE_NONE &&
+			!stage_is_accepting(as->stage);
+}
+
+static struct line *line_of(struct radar *r, str id)
+{
+	list_each (it, &r->lines) {
+		struct line *l = list_entry(it, struct line, link);
+
+		if (str_eq(l->id, id))
+			return l;
+	}
+	return NULL;
+}
+
+static void line_add(struct radar *r, const struct assignment *as)
+{
+	struct line *l = mem_zalloc(1, sizeof(*l));
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	const char *admin;
+	str path = arena_printf(&a, "%s/worktrees/" STR_FMT, r->o.dir, STR_ARG(as->worker));
+
+	l->r = r;
+	owned_set(&l->id, as->id);
+	owned_set(&l->worker, as->worker);
+	list_append(&r->lines, &l->link);
+	admin = worktree_admin(&a, path);
+	if (!admin)
+		return;
+	follow_log(l, path_join(&a, admin, "logs/HEAD"));
+	if (!r->target.log)
+		follow_log(&r->target,
+				arena_printf(&a, "%s/logs/refs/heads/" STR_FMT,
+						worktree_common(&a, admin), STR_ARG(r->target_name))
+						.p);
+}
+
+/* Conflicts of work that is over are taken back, though nothing is left to look at. */
+static bool has_stale(const struct state *s)
+{
+	for (size_t i = 0; i < s->conflicts.n; i++) {
+		const struct conflict *c = s->conflicts.p[i];
+		const struct assignment *a = state_assignment(s, c->a),
+					*b = state_assignment(s, c->b);
+
+		if (!a || !a->live || assignment_is_final(a) ||
+				(c->b.n && (!b || !b->live || assignment_is_final(b))))
+			return true;
+	}
+	return false;
+}
+
+static void take_stock(struct radar *r)
+{
+	const struct state *s = r->o.state(r->o.user);
+
+	list_each (it, &r->lines) {
+		struct line *l = list_entry(it, struct line, link);
+		const struct assignment *as = state_assignment(s, l->id);
+
+		if (!as || !is_flying(as))
+			line_free(l);
+	}
+	list_each (it, &s->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (is_flying(as) && !line_of(r, as->id))
+			line_add(r, as);
+	}
+	if (has_stale(s))
+		look_later(r, GATHER_MS);
+}
+
+/* ---- looking ---- */
+
+static str pair_key(struct arena *a, const struct line *x, const struct line *y)
+{
+	return arena_printf(a, "%s %s", x->head, y->head);
+}
+
+static bool is_new(struct radar *r, const struct line *x, const struct line *y)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	return x->head[0] && y->head[0] && !map_get(&r->seen, pair_key(&a, x, y));
+}
+
+/* The next pair that was not looked at as it is now. */
+static bool find_pair(struct radar *r)
+{
+	list_each (it, &r->lines) {
+		r->a = list_entry(it, struct line, link);
+		r->b = &r->target;
+		if (is_new(r, r->a, r->b))
+			return true;
+		for (struct list *k = it->next; k != &r->lines; k = k->next) {
+			r->b = list_entry(k, struct line, link);
+			if (is_new(r, r->a, r->b))
+				return true;
+		}
+	}
+	r->a = r->b = NULL;
+	return false;
+}
+
+static bool is_foreseen(struct radar *r, str a, str b)
+{
+	bool swap = b.n && str_cmp(a, b) > 0;
+
+	return state_conflict(r->o.state(r->o.user), swap ? b : a, swap ? a : b);
+}
+
+/* That there is none is news only where one was foreseen. */
+static void note(struct radar *r, str files)
+{
+	struct arena *a = &r->arena;
+	value *v, *list;
+	str name;
+
+	if (!r->a || (!files.n && !is_foreseen(r, r->a->id, r->b->id)))
+		return;
+	v = value_object(a);
+	list = value_array(a);
+	value_put(a, v, "a", value_str(a, arena_str(a, r->a->id)));
+	value_put(a, v, "b", value_str(a, arena_str(a, r->b->id)));
+	while (str_split(&files, '\n', &name))
+		if (name.n)
+			value_push(a, list, value_str(a, utf8_clean(a, name)));
+	value_put(a, v, "files", list);
+	value_push(a, r->pairs, v);
+}
+
+static void look(struct radar *r);
+
+static void predicted(void *user, int got, const struct git_result *res, const struct ov_err *err)
+{
+	struct radar *r = user;
+
+	(void)err;
+	r->busy = false;
+	/* A commit that git cannot read, or an odd history: nothing is known, nothing is said. */
+	if (got == 0)
+		note(r, res->outcome == GIT_CONFLICT ? res->detail : STR(""));
+	look(r);
+}
+
+static void begin_round(struct radar *r)
+{
+	arena_reset(&r->arena);
+	r->pairs = value_array(&r->arena);
+	r->looked = 0;
+}
+
+static void end_round(struct radar *r, bool more)
+{
+	value *v = value_object(&r->arena);
+
+	value_put(&r->arena, v, "pairs", r->pairs);
+	if (value_count(r->pairs) || has_stale(r->o.state(r->o.user)))
+		r->o.report(r->o.user, v);
+	begin_round(r);
+	if (more)
+		look_later(r, PAUSE_MS);
+}
+
+static void look(struct radar *r)
+{
+	if (r->seen.n > SEEN_MAX) {
+		map_done(&r->seen);
+		map_init(&r->seen, 0);
+		arena_reset(&r->seen_names);
+	}
+	while (r->on && find_pair(r)) {
+		if (r->looked >= RADAR_ROUND) {
+			end_round(r, true);
+			return;
+		}
+		r->looked++;
+		map_put(&r->seen, pair_key(&r->seen_names, r->a, r->b), r);
+		if (strcmp(r->a->head, r->b->head) == 0) {
+			note(r, STR(""));
+			continue;
+		}
+		r->busy = true;
+		git_predict(r->o.git, str_from(r->a->head), str_from(r->b->head), predicted, r);
+		return;
+	}
+	end_round(r, false);
+}
+
+static void timer_fired(void *user)
+{
+	struct radar *r = user;
+
+	loop_timer_off(r->timer);
+	if (!r->busy)
+		look(r);
+}
+
+/* ---- life ---- */
+
+struct radar *radar_new(const struct radar_options *o)
+{
+	struct radar *r = mem_zalloc(1, sizeof(*r));
+
+	r->o = *o;
+	list_init(&r->lines);
+	list_init(&r->target.link);
+	r->target.r = r;
+	map_init(&r->seen, 0);
+	r->timer = loop_timer(o->loop, timer_fired, r);
+	begin_round(r);
+	return r;
+}
+
+static void forget(struct radar *r)
+{
+	list_each (it, &r->lines)
+		line_free(list_entry(it, struct line, link));
+	line_close(&r->target);
+	r->target.head[0] = '\0';
+}
+
+struct radar *radar_free(struct radar *r)
+{
+	if (!r)
+		return NULL;
+	r->on = false;
+	forget(r);
+	owned_set(&r->target_name, STR(""));
+	loop_source_free(r->timer);
+	map_done(&r->seen);
+	arena_done(&r->seen_names);
+	arena_done(&r->arena);
+	mem_free(r);
+	return NULL;
+}
+
+void radar_set(struct radar *r, bool on, str target)
+{
+	if (on == r->on && str_eq(target, r->target_name))
+		return;
+	forget(r);
+	r->on = on;
+	owned_set(&r->target_name, target);
+}
+
+void radar_look(struct radar *r)
+{
+	if (r->on)
+		take_stock(r);
+}
+
+void radar_published(struct radar *r, const struct event *const *events, size_t n)
+{
+	bool changed = false;
+
+	for (size_t i = 0; r->on && i < n; i++)
+		changed |= events[i]->kind == EV_ASSIGNMENT_MOVED ||
+				events[i]->kind == EV_WORKSPACE_READY ||
+				events[i]->kind == EV_RUN_HARVESTED ||
+				events[i]->kind == EV_NODE_ACCEPTED;
+	if (!changed)
+		return;
+	take_stock(r);
+	for (size_t i = 0; i < n; i++) {
+		if (events[i]->kind == EV_RUN_HARVESTED)
+			line_moved(line_of(r, events[i]->assignment),
+					value_str_at(events[i]->data, "head"));
+		if (events[i]->kind == EV_NODE_ACCEPTED)
+			line_moved(&r->target, value_str_at(events[i]->data, "commit"));
+	}
+}
