@@ -1,0 +1,240 @@
+/*
+ * What git work costs beside the bare commands: accepted tasks (harvest, rebase, advance) per minute
+ * against the fewest git commands that do the same by hand, and the radar's look at all pairs of 30
+ * branches against bare merge-tree. Wall time of alternating rounds, the best of each: both sides
+ * wait for the same children, so the ratio says what our looking and checking adds.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "drive/git.h"
+#include "sys/loop.h"
+#include "tests/bench/figure.h"
+
+enum { FILES = 400, TASKS = 6, ROUNDS = 5, BRANCHES = 30 };
+
+struct bench {
+	char dir[64];
+	struct loop *loop;
+	struct git *git;
+};
+
+struct answer {
+	bool done;
+	enum git_outcome outcome;
+	char base[72], commit[72];
+};
+
+__attribute__((noreturn)) static void die(const char *what)
+{
+	fprintf(stderr, "bench_git: %s\n", what);
+	exit(2);
+}
+
+static void sh(const char *script)
+{
+	if (system(script) != 0)
+		die(script);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void on_done(void *user, int r, const struct git_result *res, const struct ov_err *err)
+{
+	struct answer *a = user;
+
+	if (r < 0)
+		die(err->msg);
+	a->done = true;
+	a->outcome = res->outcome;
+	snprintf(a->base, sizeof(a->base), STR_FMT, STR_ARG(res->base));
+	snprintf(a->commit, sizeof(a->commit), STR_FMT, STR_ARG(res->commit));
+}
+
+static void finish(struct bench *b, struct answer *a, enum git_outcome want)
+{
+	while (!a->done)
+		loop_step(b->loop, 60 * 1000 * 1000);
+	if (a->outcome != want)
+		die("an outcome that was not expected");
+}
+
+static void set_up(struct bench *b)
+{
+	struct ov_err err;
+
+	*b = (struct bench){ .dir = "/tmp/ov-bench-XXXXXX" };
+	if (!mkdtemp(b->dir) || chdir(b->dir) < 0)
+		die("no folder");
+	setenv("HOME", b->dir, 1);
+	setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
+	sh("git init -q -b main repo && cd repo && git config user.name B && git config "
+	   "user.email b@b && git config gc.auto 0 && mkdir d && for i in $(seq 400); do seq $i "
+	   "$((i + 50)) >d/$i; done && git add -A && git commit -qm first && git worktree add -q "
+	   "../bare -b bare");
+	if (chdir("repo") < 0 || loop_new(&b->loop, &err) < 0 ||
+			git_open(b->loop, ".", &b->git, &err) < 0)
+		die("no repository");
+}
+
+/* The work of one task: a commit on the branch where the worktree stands. */
+static void work(const char *tree, int n)
+{
+	char script[256];
+
+	snprintf(script, sizeof(script),
+			"cd '%s' && echo %d >>d/%d && git commit -qam 'task %d' --no-verify", tree,
+			n, n % FILES + 1, n);
+	sh(script);
+}
+
+/* As an accept does: what is uncommitted, merge, commit, keep, follow, move, with the checkout looked at. */
+static double accept_bare(void)
+{
+	double from = now();
+
+	sh("set -e; test -z \"$(git -C ../bare status --porcelain)\"; test -z \"$(git status "
+	   "--porcelain -uno)\"; t=$(git merge-tree --write-tree main bare); c=$(git commit-tree "
+	   "-p main -m task $t); git update-ref refs/keep/x bare; git -C ../bare checkout -q -B "
+	   "bare $c; git merge -q --ff-only $c");
+	return now() - from;
+}
+
+static double accept_ours(struct bench *b, const char *branch, const char *base, int n)
+{
+	struct answer a = { 0 };
+	double from = now();
+	char key[32], ref[64];
+	struct git_rebase spec = { .path = STR(".overseer/worktrees/w"),
+		.branch = str_from(branch),
+		.target = STR("main"),
+		.message = STR("task") };
+
+	snprintf(key, sizeof(key), "D_%d", n);
+	snprintf(ref, sizeof(ref), "refs/overseer/rescue/w/%d", n);
+	spec.key = str_from(key);
+	spec.rescue_ref = str_from(ref);
+	git_harvest(b->git, spec.path, str_from(base), spec.rescue_ref, STR("left"), on_done, &a);
+	finish(b, &a, GIT_OK);
+	a = (struct answer){ 0 };
+	git_rebase(b->git, &spec, on_done, &a);
+	finish(b, &a, GIT_OK);
+	strcpy(ref, a.commit);
+	a = (struct answer){ 0 };
+	git_advance(b->git,
+			&(struct git_advance){ .path = spec.path,
+					.target = spec.target,
+					.candidate = str_from(ref),
+					.key = spec.key },
+			on_done, &a);
+	finish(b, &a, GIT_OK);
+	return now() - from;
+}
+
+static int accepts(struct bench *b)
+{
+	double ours = 1e9, bare = 1e9;
+	struct answer a = { 0 };
+	int missed, n = 0;
+
+	git_ensure(b->git,
+			&(struct git_ensure){ .path = STR(".overseer/worktrees/w"),
+					.branch = STR("overseer/w/a"),
+					.target = STR("main"),
+					.rescue_ref = STR("refs/overseer/rescue/e") },
+			on_done, &a);
+	finish(b, &a, GIT_OK);
+	for (int round = 0; round < ROUNDS; round++) {
+		double sum = 0, floor = 0;
+
+		for (int i = 0; i < TASKS; i++) {
+			work(".overseer/worktrees/w", ++n);
+			sum += accept_ours(b, "overseer/w/a", a.base, n);
+			work("../bare", ++n);
+			floor += accept_bare();
+		}
+		ours = sum < ours ? sum : ours;
+		bare = floor < bare ? floor : bare;
+	}
+	missed = figure("accepts_per_minute", 60 * TASKS / ours, "1/min", FIGURE_AT_LEAST, 0);
+	missed += figure("accepts_per_minute_bare_git", 60 * TASKS / bare, "1/min", FIGURE_AT_LEAST,
+			0);
+	missed += figure("accept_wall_vs_bare_git", ours / bare, "ratio", FIGURE_AT_MOST, 3);
+	return missed;
+}
+
+static double radar_ours(struct bench *b)
+{
+	double from = now();
+
+	for (int i = 0; i < BRANCHES; i++)
+		for (int k = 0; k < i; k++) {
+			struct answer a = { 0 };
+			char one[16], two[16];
+
+			snprintf(one, sizeof(one), "r%d", i);
+			snprintf(two, sizeof(two), "r%d", k);
+			git_predict(b->git, str_from(one), str_from(two), on_done, &a);
+			finish(b, &a, i % 10 == k % 10 ? GIT_CONFLICT : GIT_OK);
+		}
+	return now() - from;
+}
+
+static double radar_bare(void)
+{
+	double from = now();
+
+	sh("i=0; while [ $i -lt 30 ]; do k=0; while [ $k -lt $i ]; do git merge-tree --write-tree "
+	   "-z --name-only --no-messages r$i r$k >../out || [ $? = 1 ] || exit 1; k=$((k + 1)); "
+	   "done; i=$((i + 1)); done");
+	return now() - from;
+}
+
+static int radar(struct bench *b)
+{
+	double ours = 1e9, bare = 1e9, t;
+	int pairs = BRANCHES * (BRANCHES - 1) / 2;
+
+	/* One in ten pairs of them conflicts. */
+	sh("for i in $(seq 0 29); do git checkout -q -b r$i main && echo $i >d/$((i % 10 + 1)) && "
+	   "git commit -qam $i; done; git checkout -q main");
+	for (int round = 0; round < 2; round++) {
+		t = radar_ours(b);
+		ours = t < ours ? t : ours;
+		t = radar_bare();
+		bare = t < bare ? t : bare;
+	}
+	return figure("radar_30_branches_all_pairs_s", ours, "s", FIGURE_AT_MOST, 0) +
+			figure("radar_us_per_pair", ours / pairs * 1e6, "us", FIGURE_AT_MOST, 0) +
+			figure("radar_wall_vs_bare_merge_tree", ours / bare, "ratio",
+					FIGURE_AT_MOST, 1.5);
+}
+
+int main(void)
+{
+	struct bench b;
+	char script[128];
+	int missed;
+
+	set_up(&b);
+	missed = accepts(&b) + radar(&b);
+	git_close(b.git);
+	loop_free(b.loop);
+	if (chdir("/") == 0) {
+		snprintf(script, sizeof(script), "rm -rf '%s'", b.dir);
+		sh(script);
+	}
+	return missed ? 1 : 0;
+}
