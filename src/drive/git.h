@@ -43,8 +43,8 @@ struct git_result {
 	str tree;   /* harvest: its tree hash */
 	str commit; /* accept: the commit on the target branch; rescue: the rescue commit */
 	/*
-	 * harvest, ensure, remove: the ref that keeps what was there; empty if nothing. accept: the ref
-	 * that keeps the branch's commits as they were before the squash.
+	 * harvest, ensure, remove: the ref that keeps what was there; empty if nothing. rebase: the
+	 * one that keeps the branch's commits as they were before the squash.
 	 */
 	str rescue_ref;
 	int64_t commits, files_changed; /* harvest: between base and head */
@@ -102,28 +102,15 @@ void git_restore(struct git *g, str path, str rescue_ref, git_done_fn *done, voi
 void git_harvest(struct git *g, str path, str base, str rescue_ref, str message, git_done_fn *done,
 		void *user);
 
-struct git_accept {
-	str path, branch; /* the worktree and its branch */
-	str target;       /* local branch that receives the commit */
-	str message;      /* subject and body; the trailer with the key is added */
-	str key;          /* "Overseer-Accept: KEY": makes acceptance happen at most once */
-	str author_name, author_email; /* empty: as git's configuration says */
-};
 /*
- * Rebase onto the target, squash to one commit, fast-forward the target; then the branch, and the
- * worktree if it is clean, follow to that commit. Rebase and squash are one merge of trees: until
- * the target moves, nothing that anybody can see changes. Lines that credit a tool are taken out of
- * the message. The worktree must be on the branch, without uncommitted changes: harvest comes first.
- * New files that a check has left there since then stay there and are not accepted.
- */
-void git_accept(struct git *g, const struct git_accept *spec, git_done_fn *done, void *user);
-/*
- * The parts of an accept, for work that is checked between its rebase and the move of the target.
+ * An accept in parts, since the work is checked between its rebase and the move of the target. The
+ * worktree must be on the branch, without uncommitted changes: harvest comes first.
  *
  * rebase: fast-forwards the target from `remote` first, where that is given and has the branch (a
  * remote that cannot be reached or has gone another way is an error); then rebases and squashes by a
- * merge of trees, as git_accept, into one commit on the target's head: the candidate. The branch's
- * commits as they were are kept under rescue_ref, then branch and worktree follow to the candidate.
+ * merge of trees into one commit on the target's head: the candidate. Until then nothing that anybody
+ * can see changes. The branch's commits as they were are kept under rescue_ref, then branch and
+ * worktree follow to the candidate. Lines that credit a tool are taken out of the message.
  * New files that are in the way there are rescued, too; others stay. Repeated, it finds the candidate
  * that it made. GIT_OK: commit is the candidate, base the target's head. GIT_ALREADY: commit is on
  * the target. GIT_NO_CHANGES, GIT_CONFLICT: nothing was changed. GIT_DIRTY: the checkout of the
@@ -133,8 +120,9 @@ void git_accept(struct git *g, const struct git_accept *spec, git_done_fn *done,
 struct git_rebase {
 	str path, branch, target;
 	str remote;                    /* empty: none */
-	str message, key;              /* as in git_accept */
-	str author_name, author_email; /* likewise */
+	str message;                   /* subject and body; the trailer with the key is added */
+	str key;                       /* "Overseer-Accept: KEY": it happens at most once */
+	str author_name, author_email; /* empty: as git's configuration says */
 	str rescue_ref;
 };
 void git_rebase(struct git *g, const struct git_rebase *spec, git_done_fn *done, void *user);
@@ -162,7 +150,7 @@ void git_revert(struct git *g, const struct git_revert *spec, git_done_fn *done,
 /*
  * Puts all that is in a worktree now (commits, index, untracked files) onto the target as one commit,
  * and leaves the worktree as it is; a run may be at work there. What was picked is under rescue_ref.
- * Outcomes as of git_accept; unresolved conflicts in the worktree are an error.
+ * Outcomes as of an accept; unresolved conflicts in the worktree are an error.
  */
 struct git_pick {
 	str path, target, message, key, rescue_ref;

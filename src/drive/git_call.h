@@ -171,7 +171,7 @@ struct git_call {
 	str merge_base, tree, commit;
 	str side; /* what is merged with the target: the branch, or a commit made for that */
 	const char *objects;             /* predict: where its objects go, or NULL */
-	str kept_ref;                    /* accept: keeps the branch as it was before the squash */
+	str kept_ref;                    /* rebase: keeps the branch as it was before the squash */
 	const char *holder;              /* the worktree that has the target checked out, or NULL */
 	const char *other_holder;        /* a second one, against git's advice */
 	bool keep_ignored, look_ignored; /* rescue ignored files; they count as uncommitted now */

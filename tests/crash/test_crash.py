@@ -47,13 +47,7 @@ check_command = "test -e README"
 snapshot_every = 40
 """
 # tests/git cuts these off at every turn of the loop.
-ELSEWHERE = {
-    "git-accept-followed",
-    "git-accept-kept",
-    "git-accept-merged",
-    "git-accept-squashed",
-    "git-advance-pushed",
-}
+ELSEWHERE = {"git-advance-pushed"}
 
 
 def demo_points():

@@ -133,7 +133,8 @@ static void on_done(void *user, int r, const struct git_result *res, const struc
 	copy(a->head, sizeof(a->head), res->head);
 	copy(a->tree, sizeof(a->tree), res->tree);
 	copy(a->commit, sizeof(a->commit), res->commit);
-	copy(a->rescue_ref, sizeof(a->rescue_ref), res->rescue_ref);
+	if (res->rescue_ref.n || !a->git)
+		copy(a->rescue_ref, sizeof(a->rescue_ref), res->rescue_ref);
 	copy(a->fingerprint, sizeof(a->fingerprint), res->fingerprint);
 	copy(a->detail, sizeof(a->detail), res->detail);
 	a->commits = res->commits;
@@ -179,10 +180,27 @@ void start_harvest(struct fixture *f, const char *base, const char *ref, struct 
 			STR("Leftovers of w1"), on_done, ret);
 }
 
+static void on_rebased(void *user, int r, const struct git_result *res, const struct ov_err *err)
+{
+	struct answer *a = user;
+	struct git_advance spec = { .target = STR("main"),
+		.path = str_from(a->path),
+		.key = str_from(a->key) };
+
+	if (r < 0 || res->outcome != GIT_OK) {
+		on_done(user, r, res, err);
+		return;
+	}
+	spec.candidate = res->commit;
+	copy(a->rescue_ref, sizeof(a->rescue_ref), res->rescue_ref);
+	git_advance(a->git, &spec, on_done, a);
+}
+
 void start_accept(struct fixture *f, const char *branch, const char *key, const char *message,
 		struct answer *ret)
 {
-	struct git_accept spec = {
+	char ref[512];
+	struct git_rebase spec = {
 		.path = str_from(f->tree),
 		.branch = str_from(branch),
 		.target = STR("main"),
@@ -190,8 +208,15 @@ void start_accept(struct fixture *f, const char *branch, const char *key, const 
 		.key = str_from(key),
 	};
 
-	*ret = (struct answer){ 0 };
-	git_accept(f->git, &spec, on_done, ret);
+	snprintf(ref, sizeof(ref), "refs/overseer/accepted/%s", key);
+	for (char *p = ref; *p; p++)
+		if (strchr(":[*]^$. ", *p))
+			*p = '_';
+	spec.rescue_ref = str_from(ref);
+	*ret = (struct answer){ .git = f->git };
+	snprintf(ret->path, sizeof(ret->path), "%s", f->tree);
+	snprintf(ret->key, sizeof(ret->key), "%s", key);
+	git_rebase(f->git, &spec, on_rebased, ret);
 }
 
 void start_rebase(struct fixture *f, const char *branch, const char *key, const char *remote,

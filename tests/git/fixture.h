@@ -27,6 +27,9 @@ struct answer {
 	char files[GIT_LISTED_BYTES + GIT_LISTED + 1], newest[72]; /* a path per line; a commit */
 	size_t files_n, listed, commit_ids_n;
 	char msg[1100];
+	/* of start_accept: what it does after the rebase */
+	struct git *git;
+	char path[256], key[240];
 };
 
 void fixture_open(struct fixture *f);
@@ -43,6 +46,7 @@ void start_ensure(struct fixture *f, const char *branch, const char *ref, struct
 void start_ensure_at(struct fixture *f, const char *branch, const char *start, const char *ref,
 		struct answer *ret);
 void start_harvest(struct fixture *f, const char *base, const char *ref, struct answer *ret);
+/* A rebase, then the move of the target; kept at refs/overseer/accepted/KEY. */
 void start_accept(struct fixture *f, const char *branch, const char *key, const char *message,
 		struct answer *ret);
 /* Keeps at refs/overseer/rescue/KEY; the message is "Task". */

@@ -1,4 +1,4 @@
-/* accept: one commit on the target, once; the user's checkout untouched unless clean. */
+/* rebase and advance, one after the other: one commit on the target, once; the user's checkout untouched unless clean. */
 #include <stdio.h>
 #include <string.h>
 
@@ -402,57 +402,29 @@ TEST(lost_folder_is_accepted_from_the_branch)
 	fixture_close(&f);
 }
 
-struct other {
-	bool done;
-	int r;
-	enum git_outcome outcome;
-};
-
-static void other_done(void *user, int r, const struct git_result *res, const struct ov_err *err)
-{
-	struct other *o = user;
-
-	o->done = true;
-	o->r = r;
-	o->outcome = r < 0 ? GIT_OK : res->outcome;
-	(void)err;
-}
-
-/* Two workers at once: the accepts go one after another and both arrive. */
+/* Two workers at once: each call waits for the one before it, and both arrive. */
 TEST(two_accepts_at_once)
 {
 	struct fixture f;
-	struct other o = { 0 };
-	struct answer a;
-	char path2[300];
-	struct git_accept spec = { .branch = STR("overseer/w2/a"),
-		.target = STR("main"),
-		.message = STR("Two"),
-		.key = STR("D_2") };
+	struct answer a, b;
+	char path[256];
 
 	work(&f);
-	snprintf(path2, sizeof(path2), "%s2", f.tree);
-	git_ensure(f.git,
-			&(struct git_ensure){ .path = str_from(path2),
-					.branch = STR("overseer/w2/a"),
-					.target = STR("main"),
-					.rescue_ref = STR("refs/overseer/rescue/2") },
-			other_done, &o);
-	while (!o.done)
-		assert_true(loop_step(f.loop, 60000000));
-	assert_int_equal(o.r, 0);
-	sh(&f, "cd '%s'; echo 2 >two; git add two; git commit -qm two", path2);
-	o = (struct other){ 0 };
-	spec.path = str_from(path2);
+	strcpy(path, f.tree);
+	strcat(f.tree, "2");
+	ensure(&f, "overseer/w2/a");
+	sh(&f, "cd \"$W\"; echo 2 >two; git add two; git commit -qm two");
+	start_accept(&f, "overseer/w2/a", "D_2", "Two", &b);
+	strcpy(f.tree, path);
 	start_accept(&f, BRANCH, "D_1", "One", &a);
-	git_accept(f.git, &spec, other_done, &o);
 	finish(&f, &a);
-	while (!o.done)
-		assert_true(loop_step(f.loop, 60000000));
+	finish(&f, &b);
+	/* Both were rebased onto the same head; the second has to be rebased again. */
+	assert_int_equal(b.outcome, GIT_OK);
+	assert_int_equal(a.outcome, GIT_MOVED);
+	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_OK);
-	assert_int_equal(o.r, 0);
-	assert_int_equal(o.outcome, GIT_OK);
-	assert_sh(&f, "Two\nOne\nsecond\nfirst", "git log --format=%%s main");
+	assert_sh(&f, "Do the task\nTwo\nsecond\nfirst", "git log --format=%%s main");
 	assert_sh(&f, "", "git status --porcelain");
 	fixture_close(&f);
 }
@@ -472,7 +444,7 @@ TEST(target_moves_meanwhile)
 		start_accept(&f, BRANCH, "D_1", "m", &a);
 		while (!a.done) {
 			assert_true(loop_step(f.loop, 60000000));
-			/* The commits are kept just before the target is moved: move it first. */
+			/* The commits are kept before the target is moved: move it first. */
 			if (!moved && !a.done &&
 					sh_status(&f,
 							"git rev-parse -q --verify "

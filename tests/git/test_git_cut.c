@@ -28,52 +28,6 @@ static int stride(void)
 	return getenv("OV_SOAK") ? 1 : 9;
 }
 
-static bool cut_accept(int n, bool on_target)
-{
-	struct fixture f;
-	struct answer a;
-	bool whole;
-
-	fixture_open(&f);
-	ensure(&f, BRANCH);
-	sh(&f,
-			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; cd \"$R\"; "
-			"echo t >t; git add t; git commit -qm theirs");
-	if (!on_target)
-		sh(&f, "git checkout -q -b elsewhere");
-	start_accept(&f, BRANCH, "D_1", "Task", &a);
-	whole = turn(&f, &a, n);
-	fixture_reopen(&f);
-	start_accept(&f, BRANCH, "D_1", "Task", &a);
-	finish(&f, &a);
-	if (a.r < 0)
-		fail_msg("after %d turns: %s", n, a.msg);
-	if (a.outcome != GIT_OK && a.outcome != GIT_ALREADY)
-		fail_msg("after %d turns: outcome %d: %s", n, (int)a.outcome, a.detail);
-	assert_sh(&f, "Task\ntheirs\nsecond\nfirst", "git log --format=%%s main");
-	assert_sh(&f, "w", "git show main:work");
-	assert_sh(&f, "", "git status --porcelain");
-	assert_sh(&f, "agent", "git log -1 --format=%%s refs/overseer/accepted/D_1");
-	/* The worktree is fit for its next use. */
-	a = ensure(&f, "overseer/w1/b");
-	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
-	sh(&f, "git fsck --no-dangling --no-progress");
-	fixture_close(&f);
-	return whole;
-}
-
-TEST(accept_cut_at_every_turn)
-{
-	int n = 1;
-
-	while (!cut_accept(n, true))
-		n += stride();
-	assert_true(n > 15);
-	for (n = 1; !cut_accept(n, false);)
-		n += stride();
-	assert_true(n > 15);
-}
-
 /* Nothing of the agent's is lost, wherever the worktree stands. */
 static void check_kept(struct fixture *f, int n)
 {

@@ -28,6 +28,11 @@ enum { SIMGIT_STEPS_MAX = 16, SIMGIT_ALL = INT_MAX };
 struct simgit *simgit_new(str repo, str target);
 void simgit_free(struct simgit *g);
 
+/* A rebase and the move of the target in one, where nothing is checked in between. */
+struct git_accept {
+	str path, branch, target, message, key;
+};
+
 /*
  * The calls of drive/git.h. Of a call's steps (changes that others can see; the last one is telling
  * the outcome) the first `steps` happen; a call that is cut off by that gives OV_EUNAVAILABLE.

@@ -163,22 +163,39 @@ static struct answer call_real(struct both *b, enum call call)
 	return a;
 }
 
+/* As start_accept does it. */
+static int accept_model(struct both *b, struct git_result *ret, struct ov_err *err)
+{
+	struct worker *w = b->w;
+	struct git_rebase re = { .path = tree_of(b),
+		.branch = str_from(w->branch),
+		.target = STR("main"),
+		.message = STR("Task"),
+		.key = str_from(w->key),
+		.rescue_ref = arena_printf(&b->arena, "refs/overseer/accepted/%s", w->key) };
+	struct git_advance ad = { .path = re.path, .target = re.target, .key = re.key };
+	int r = simgit_rebase(b->g, &re, SIMGIT_ALL, &b->arena, ret, err);
+
+	if (r < 0 || ret->outcome != GIT_OK)
+		return r;
+	ad.candidate = ret->commit;
+	r = simgit_advance(b->g, &ad, SIMGIT_ALL, &b->arena, ret, err);
+	ret->rescue_ref = re.rescue_ref;
+	return r;
+}
+
 static int call_model(struct both *b, enum call call, struct git_result *ret, struct ov_err *err)
 {
 	struct worker *w = b->w;
 	str tree = tree_of(b), branch = str_from(w->branch), rescue = str_from(w->rescue);
 	struct git_ensure en = { tree, branch, STR("main"), str_from(w->model_start), rescue };
-	struct git_accept ac = { .path = tree,
-		.branch = branch,
-		.target = STR("main"),
-		.key = str_from(w->key) };
 
 	switch (call) {
 	case ENSURE: return simgit_ensure(b->g, &en, SIMGIT_ALL, &b->arena, ret, err);
 	case HARVEST:
 		return simgit_harvest(b->g, tree, str_from(w->model_base), rescue, SIMGIT_ALL,
 				&b->arena, ret, err);
-	case ACCEPT: return simgit_accept(b->g, &ac, SIMGIT_ALL, &b->arena, ret, err);
+	case ACCEPT: return accept_model(b, ret, err);
 	case RESTORE: return simgit_restore(b->g, tree, rescue, SIMGIT_ALL, &b->arena, ret, err);
 	default: return simgit_remove(b->g, tree, rescue, SIMGIT_ALL, &b->arena, ret, err);
 	}
