@@ -138,6 +138,7 @@ struct checker {
 	size_t dispatches_settled; /* all before this one are */
 	VEC(struct escalation_book *) escalations;
 	VEC(struct lane_book *) lanes;
+	VEC(str) claims; /* pool_once: questions of which nodes were made */
 
 	/* ---- of single invariants ---- */
 	VEC(struct effect_name) performed; /* intent_first: since the log was last read */
@@ -212,6 +213,9 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(answer_survives)       \
 	X(done_means_accepted)   \
 	X(change_once)           \
+	X(one_accept)            \
+	X(gate_kept)             \
+	X(pool_once)             \
 	X(work_kept)             \
 	X(user_intact)           \
 	X(next_step)             \

@@ -382,15 +382,25 @@ void daemon_settle(struct sim *s)
 	bury_dead(s);
 }
 
+static value *params_instance(struct arena *a, int life)
+{
+	value *v = value_object(a);
+
+	value_put(a, v, "instance", value_str(a, arena_printf(a, "life-%d", life)));
+	return v;
+}
+
 static void announce(struct sim_daemon *d)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
-	value *v = value_object(&a);
+	value *v = params_instance(&a, d->life);
 
-	value_put(&a, v, "instance", value_str(&a, arena_printf(&a, "life-%d", d->life)));
 	value_put(&a, v, "version", value_cstr(&a, "sim"));
 	tape_report(d->tape, d->engine, STR("daemon.start"), v);
+	if (d->s->config->policy.auto_mode)
+		tape_report(d->tape, d->engine, STR("auto.start"),
+				params_instance(&a, d->life));
 }
 
 static int open_store(struct sim *s, int life, struct store **ret, struct ov_err *err)

@@ -298,7 +298,7 @@ const struct invariant inv_over_is_over = {
 static bool is_idle(const struct state *s)
 {
 	if (!list_empty(&s->ready) || !list_empty(&s->queued) || !list_empty(&s->waiting) ||
-			!list_empty(&s->effects) || s->outage_since)
+			!list_empty(&s->effects) || s->outage_since || s->automatic.on)
 		return false;
 	list_each (it, &s->live)
 		if (list_entry(it, struct assignment, link)->stage != STAGE_NONE ||

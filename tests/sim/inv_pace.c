@@ -153,7 +153,7 @@ static void pace_forgive(const struct event *e, struct node_book *n)
 	if (sign == LIFE_TREE || sign == LIFE_PROGRESS)
 		n->failures[CAUSE_RUN] = n->failures[CAUSE_LOST] = 0;
 	if (sign == LIFE_TREE)
-		n->failures[CAUSE_CHECK] = 0;
+		n->failures[CAUSE_CHECK] = n->failures[CAUSE_GATE] = 0;
 }
 
 static void pace_intended(struct checker *c, const struct event *e)

@@ -155,6 +155,23 @@ static void add_accept(struct sim *s, struct buf *b)
 	buf_addf(b, "accept.ageing = \"%zum\"\n", 1 + sim_below(s, RNG_QUEUE, 60));
 }
 
+/* Auto mode, with a pool that has so many tasks. */
+static void add_auto(struct sim *s, struct buf *b)
+{
+	static const char *const failures[] = { "fail", "warn" };
+
+	if (s->o.fleet || !sim_odds(s, RNG_QUEUE, 350))
+		return;
+	s->setup.tasks = 1 + (int64_t)sim_below(s, RNG_QUEUE, 12);
+	if (s->o.nodes_max)
+		s->setup.tasks = MIN(s->setup.tasks, s->o.nodes_max);
+	buf_addf(b,
+			"auto.task_pool_command = \"pool\"\nauto.concurrency = %zu\n"
+			"auto.task_pool_on_failure = \"%s\"\nauto.pool_wait = \"%zus\"\n",
+			1 + sim_below(s, RNG_QUEUE, 4), word(s, failures, ARRAY_LEN(failures)),
+			1 + sim_below(s, RNG_QUEUE, 60));
+}
+
 /* Its format, when it keeps sessions: NULL when it is any command. */
 static const char *draw_format(struct sim *s)
 {
@@ -207,12 +224,14 @@ void setup_draw(struct sim *s)
 	add_supervisor(s, &toml);
 	add_rest(s, &toml);
 	add_accept(s, &toml);
+	add_auto(s, &toml);
 	add_agents(s, &toml);
 	if (config_parse(buf_str(&toml), &s->config, &err) < 0) {
 		fprintf(stderr, "the configuration of seed %llu is not valid: %s\n%s\n",
 				(unsigned long long)s->o.seed, err.msg, buf_cstr(&toml));
 		abort();
 	}
+	s->config->policy.auto_mode = s->setup.tasks > 0;
 	sim_trace(s, "seed %llu: %lld workers, %lld goals, %lld nodes, faults %08x at %u %%",
 			(unsigned long long)s->o.seed, (long long)s->setup.workers,
 			(long long)s->setup.goals, (long long)s->setup.nodes, s->setup.faults,

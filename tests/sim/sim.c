@@ -180,6 +180,14 @@ static void jump(struct sim *s, ov_time by)
 }
 
 /* What happens to everybody at once. */
+/* A daemon that was started for auto mode ends with it, and is started again by somebody. */
+static bool auto_has_failed(struct sim *s)
+{
+	const struct sim_daemon *d = daemon_up(s);
+
+	return d && engine_state(d->engine)->automatic.failed && !sim_quiet(s);
+}
+
 static void pulse(struct sim *s, void *arg)
 {
 	(void)arg;
@@ -206,7 +214,7 @@ static void pulse(struct sim *s, void *arg)
 		daemon_boot(s);
 	if (sim_fault(s, FAULT_LOCK_REMOVED))
 		daemon_usurp(s);
-	if (sim_fault(s, FAULT_STOP))
+	if (sim_fault(s, FAULT_STOP) || auto_has_failed(s))
 		daemon_stop(s);
 	sim_in(s, PULSE_MS, 0, pulse, 0);
 }
@@ -228,7 +236,8 @@ static bool has_settled(struct sim *s)
 	struct sim_daemon *d = daemon_up(s);
 	const struct state *st = d ? engine_state(d->engine) : NULL;
 
-	if (!st || !sim_quiet(s) || !people_are_done(s->people) || !list_empty(&st->effects))
+	/* The pool has to be asked until it has nothing more. */
+	if (!st || (st->automatic.on && s->tasks < s->setup.tasks) || !sim_quiet(s) || !people_are_done(s->people) || !list_empty(&st->effects))
 		return false;
 	for (size_t i = 0; i < st->goals.n; i++)
 		if (is_open(st->goals.p[i]))
