@@ -399,8 +399,7 @@ static void announce(struct sim_daemon *d)
 	value_put(&a, v, "version", value_cstr(&a, "sim"));
 	tape_report(d->tape, d->engine, STR("daemon.start"), v);
 	if (d->s->config->policy.auto_mode)
-		tape_report(d->tape, d->engine, STR("auto.start"),
-				params_instance(&a, d->life));
+		tape_report(d->tape, d->engine, STR("auto.start"), params_instance(&a, d->life));
 }
 
 static int open_store(struct sim *s, int life, struct store **ret, struct ov_err *err)

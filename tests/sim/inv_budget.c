@@ -17,7 +17,8 @@ static int64_t limit_of(struct checker *c, const struct goal_book *b, int r)
 		return p->budget[r];
 	return 3 *
 			(b->estimate[r] ? b->estimate[r]
-							: r == RES_ITERATIONS || (g && g->standing.n)
+							: r == RES_ITERATIONS ||
+									(g && g->standing.n)
 							? p->estimate[r] * leaves
 							: p->estimate[r]);
 }

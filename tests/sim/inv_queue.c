@@ -14,8 +14,9 @@ static bool is_being_accepted(const struct checker *c, const struct as_book *as)
 		const struct effect_book *x = c->open_effects.p[i];
 
 		if (x->as == as &&
-				(x->kind == FX_REBASE || x->kind == FX_GATE || x->kind == FX_ACCEPT ||
-						x->kind == FX_POST || x->kind == FX_REVERT))
+				(x->kind == FX_REBASE || x->kind == FX_GATE ||
+						x->kind == FX_ACCEPT || x->kind == FX_POST ||
+						x->kind == FX_REVERT))
 			return true;
 	}
 	return false;
@@ -144,9 +145,9 @@ static void pool_event(struct checker *c, const struct event *e)
 			sim_violated(c->s, inv_pool_once.name,
 					EV_FMT ": made of the answer to " STR_FMT ", which %s",
 					EV_ARG(e), STR_ARG(claim),
-					!q || !q->task ? "gave no task"
-					: q->uncertain ? "a person has to judge"
-						       : "is a node already");
+					!q || !q->task                 ? "gave no task"
+							: q->uncertain ? "a person has to judge"
+								       : "is a node already");
 		vec_push(&c->claims, arena_str(&c->kept, claim));
 	}
 	if (e->kind != EV_AUTO_POOL)

@@ -237,7 +237,8 @@ static bool has_settled(struct sim *s)
 	const struct state *st = d ? engine_state(d->engine) : NULL;
 
 	/* The pool has to be asked until it has nothing more. */
-	if (!st || (st->automatic.on && s->tasks < s->setup.tasks) || !sim_quiet(s) || !people_are_done(s->people) || !list_empty(&st->effects))
+	if (!st || (st->automatic.on && s->tasks < s->setup.tasks) || !sim_quiet(s) ||
+			!people_are_done(s->people) || !list_empty(&st->effects))
 		return false;
 	for (size_t i = 0; i < st->goals.n; i++)
 		if (is_open(st->goals.p[i]))
