@@ -548,9 +548,10 @@ static void tmux_place(struct arena *a, const char *store, str worker, str run_i
 	const char *pane = arena_printf(a, "%s:", session).p;
 
 	(void)run_id;
+	/* Whoever is inside a tmux already means this one all the same. */
 	ret->attach = copy_words(a,
-			(const char *const[]){ "tmux", "-S", n.socket, "attach-session", "-t",
-					session, NULL });
+			(const char *const[]){ "env", "-u", "TMUX", "tmux", "-S", n.socket,
+					"attach-session", "-t", session, NULL });
 	ret->peek = copy_words(a,
 			(const char *const[]){ "tmux", "-S", n.socket, "capture-pane", "-p", "-t",
 					pane, NULL });

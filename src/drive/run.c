@@ -15,7 +15,6 @@
 #include "drive/run_link.h"
 #include "drive/run_lost.h"
 #include "drive/run_record.h"
-#include "drive/run_shim.h"
 #include "shim/proto.h"
 #include "sys/file.h"
 #include "sys/follow.h"
@@ -312,6 +311,12 @@ static bool find_owner(struct run_handle *r)
 	return found;
 }
 
+/* Somebody started a shim for it, which has not come as far as its lock. */
+static bool is_beginning(const struct run_handle *r)
+{
+	return r->begun_at && !file_exists(r->started) && proc_start_time(r->begun) == r->begun_at;
+}
+
 static void look_later(struct run_handle *r)
 {
 	loop_timer_in(r->timer, r->retry_ms);
@@ -334,13 +339,11 @@ static int attach(struct run_handle *r, struct ov_err *err)
 	if (held && find_owner(r)) {
 		watch_shim(r);
 		run_link_ready(r->link);
-	} else if (held) {
+	} else if (held || is_beginning(r)) {
 		look_later(r);
 	} else if (file_exists(r->exit_record) || file_exists(r->started)) {
 		r->concluding = true;
 		loop_timer_in(r->timer, 0);
-	} else if (r->begun_at && proc_start_time(r->begun) == r->begun_at) {
-		look_later(r);
 	} else {
 		return ov_fail(err, OV_ENOTFOUND, "run %s: nothing was started in %s", r->id,
 				r->dir);
@@ -385,7 +388,7 @@ static int spawn_shim(struct run_handle *r, const struct run_spec *spec, struct 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return ov_fail_errno(err, errno, "pipe for the shim");
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	p.argv = run_shim_argv(&r->strings, spec);
+	p.argv = run_argv(&r->strings, spec);
 	p.env = spec->env;
 	p.err = fds[1];
 	p.new_session = true;
@@ -442,11 +445,6 @@ int run_start(struct loop *l, const struct run_spec *spec, uint64_t offset,
 	}
 	*ret = r;
 	return 0;
-}
-
-const char *const *run_argv(struct arena *a, const struct run_spec *spec)
-{
-	return run_shim_argv(a, spec);
 }
 
 bool run_is_awaited(const struct run_handle *r)

@@ -1,4 +1,4 @@
-#include "drive/run_shim.h"
+#include "drive/run.h"
 
 #include <inttypes.h>
 
@@ -9,7 +9,7 @@ static const char *number(struct arena *a, int64_t n)
 	return arena_printf(a, "%" PRId64, MAX(n, (int64_t)0)).p;
 }
 
-const char *const *run_shim_argv(struct arena *a, const struct run_spec *spec)
+const char *const *run_argv(struct arena *a, const struct run_spec *spec)
 {
 	const char *interrupt = spec->interrupt_signal ? "--interrupt-signal" : NULL;
 	const struct {

@@ -64,18 +64,15 @@ class Tmux(SiteCase):
     def sessions(self, site):
         return self.tmux(site, "list-sessions", "-F", "#{session_name}").split()
 
-    def place(self, site, worker="pool-1"):
-        return site.call("worker.show", worker=worker)["place"]
-
     def peek(self, site):
-        return subprocess.run(self.place(site)["peek"], env=site.env, capture_output=True, text=True, timeout=PATIENCE,
-                              check=True).stdout
+        return site.cli("worker", "peek", "pool-1")
 
-    def attach_and_leave(self, site, command, text):
+    def attach_and_leave(self, site, worker, text):
         """As a person does, in a terminal of the test's own, until the text is there."""
         pid, fd = pty.fork()
         if pid == 0:
-            os.execvpe(command[0], command, {**site.env, "TERM": "xterm"})
+            os.chdir(site.repo)
+            os.execve(CLI, [CLI, "worker", "attach", worker], {**site.env, "TERM": "xterm", "TMUX": "/of/ones,own,0"})
         shown, left = b"", False
         try:
             while True:
@@ -108,9 +105,7 @@ class Tmux(SiteCase):
         gate.wait()
         # One can look at it meanwhile, and attach: the terminal shows what was typed.
         self.assertIn("Do as the lines say.", self.peek(site))
-        attach = self.place(site)["attach"]
-        self.assertEqual((attach[0], attach[3]), ("tmux", "attach-session"))
-        self.attach_and_leave(site, attach, b"Do as the lines say.")
+        self.attach_and_leave(site, "pool-1", b"Do as the lines say.")
         gate.go()
         site.wait_goal(goal)
         self.assertEqual(site.git("show", "main:T1.txt"), "x\n")

@@ -139,6 +139,28 @@ TEST(what_a_prompt_says_is_not_noted)
 	arena_done(&arena);
 }
 
+TEST(the_beginning_of_a_session_names_its_transcript)
+{
+	struct hook_call c;
+	str line;
+
+	arena = ARENA_INIT;
+	c = call_of("{'hook_event_name':'SessionStart','transcript_path':'/h/t.jsonl'}");
+	line = hook_line(&arena, &c, 1, false, STR(""));
+	assert_true(str_is(hook_transcript(&arena, line), "/h/t.jsonl"));
+	c = call_of("{'hook_event_name':'Stop','transcript_path':'/h/t.jsonl'}");
+	line = hook_line(&arena, &c, 1, false, STR(""));
+	assert_int_equal(hook_transcript(&arena, line).n, 0);
+	assert_int_equal(hook_transcript(&arena, STR("no JSON")).n, 0);
+	/* Half of a name is none. */
+	c.event = STR("SessionStart");
+	c.transcript = (str){ arena_array(&arena, char, HOOK_PATH_MAX + 1), HOOK_PATH_MAX + 1 };
+	memset((char *)c.transcript.p, 'x', c.transcript.n);
+	line = hook_line(&arena, &c, 1, false, STR(""));
+	assert_int_equal(hook_transcript(&arena, line).n, 0);
+	arena_done(&arena);
+}
+
 TEST(calls_that_are_none)
 {
 	static const char *const bad[] = { "", "{", "[]", "'x'", "{}", "{'hook_event_name':1}",

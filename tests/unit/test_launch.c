@@ -139,6 +139,62 @@ TEST(each_form_as_a_whole)
 	}
 }
 
+/* Nothing of the prompt is on the command line, nor on standard input, which is the terminal. */
+TEST(in_a_terminal_the_prompt_is_typed)
+{
+	static const struct {
+		const char *format, *session;
+		bool resume;
+		enum prompt_by by;
+		const char *words;
+	} cases[] = {
+		{ "codex", "", false, PROMPT_STDIN,
+				"codex\n--no-daemon\n-c\ncheck_for_update_on_startup=false\n"
+				"-c\nprojects={\"/wt\"={trust_level=\"trusted\"}}\n"
+				"-c\napproval_policy=\"never\"\n"
+				"-c\nsandbox_mode=\"workspace-write\"\n--\n" },
+		{ "codex", "01a1-x", true, PROMPT_ARG,
+				"codex\nresume\n--no-daemon\n-c\ncheck_for_update_on_startup="
+				"false\n"
+				"-c\nprojects={\"/wt\"={trust_level=\"trusted\"}}\n"
+				"-c\napproval_policy=\"never\"\n"
+				"-c\nsandbox_mode=\"workspace-write\"\n--\n01a1-x\n" },
+	};
+	struct launch_ask ask;
+	struct launch l;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		ask = ask_of(cases[i].format);
+		ask.terminal = true;
+		ask.session = str_from(cases[i].session);
+		ask.resume = cases[i].resume;
+		ask.prompt_by = cases[i].by;
+		l = build(&ask);
+		assert_string_equal(lines(&l), cases[i].words);
+		assert_null(l.input.p);
+	}
+	ask = ask_of("claude");
+	ask.terminal = true;
+	ask.session = STR("1111-x");
+	ask.max_turns = 3;
+	l = build(&ask);
+	assert_string_equal(l.argv[0], "claude");
+	assert_string_equal(l.argv[1], "--session-id=1111-x");
+	assert_false(has(&l, "-p") || has(&l, "--verbose") || has(&l, "--max-turns=3") ||
+			has(&l, "--do it"));
+	assert_null(l.input.p);
+	/* A command that reads its prompt from standard input still does. */
+	ask = ask_of("raw");
+	ask.terminal = true;
+	ask.command = (const str[]){ STR("cat") };
+	ask.command_n = 1;
+	l = build(&ask);
+	assert_true(str_is(l.input, "--do it"));
+	ask.prompt_by = PROMPT_FILE;
+	l = build(&ask);
+	assert_null(l.input.p);
+}
+
 TEST(claude_begins_and_goes_on)
 {
 	struct launch_ask ask = ask_of("claude");
@@ -452,6 +508,9 @@ TEST(every_row_is_whole)
 		assert_int_equal(f->program != NULL, f->structured);
 		assert_int_equal(f->tools != NULL, f->scoped);
 		assert_int_equal(f->permission_modes != NULL, f->structured);
+		/* In a terminal it is only heard by its hooks and its transcript. */
+		assert_int_equal(f->terminal, !f->structured || f->hooks);
+		assert_int_equal(f->transcript != NULL, f->terminal && f->structured);
 	}
 	assert_null(agent_format_names[agent_formats_n]);
 	for (int i = 0; i < TOOL_CLASS_COUNT; i++)

@@ -584,4 +584,61 @@ TEST(opencode_retries_in_its_log)
 			"trouble failed trouble=session_lost text=\"Error: Session not found\"\n");
 }
 
+static const char *transcript_facts(struct heard *h, const char *format, const char *lines)
+{
+	struct stream *s = stream_new_transcript(format_find(str_from(format)), heard_fact, h);
+
+	stream_bytes(s, str_from(lines), 0);
+	stream_end(s);
+	stream_free(s);
+	return without_offsets(&h->facts);
+}
+
+/* Of what an agent keeps of a session only its words and what they used count. */
+TEST(transcripts)
+{
+	struct heard h;
+	const char *told;
+
+	heard_init(&h);
+	told = transcript_facts(&h, "claude",
+			"{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"do "
+			"it\"}}\n"
+			"{\"isSidechain\":false,\"message\":{\"id\":\"m1\",\"content\":["
+			"{\"type\":\"text\",\"text\":\"On it.\"},"
+			"{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Bash\",\"input\":{}}],"
+			"\"usage\":{\"input_tokens\":100,\"output_tokens\":20}},"
+			"\"type\":\"assistant\"}\n"
+			"{\"isSidechain\":true,\"message\":{\"id\":\"m2\",\"content\":["
+			"{\"type\":\"text\",\"text\":\"A helper.\"}]},\"type\":\"assistant\"}\n"
+			"{\"type\":\"result\",\"subtype\":\"success\",\"result\":\"x\"}\n");
+	assert_non_null(strstr(told, "On it."));
+	assert_null(strstr(told, "A helper."));
+	assert_null(strstr(told, "tool_"));
+	assert_null(strstr(told, "turn_"));
+	assert_int_equal(h.account.usage.input, 100);
+	assert_int_equal(h.account.usage.output, 20);
+	heard_done(&h);
+	heard_init(&h);
+	told = transcript_facts(&h, "codex",
+			"{\"type\":\"response_item\",\"payload\":{\"type\":\"message\","
+			"\"role\":\"user\",\"content\":[{\"type\":\"input_text\","
+			"\"text\":\"do it\"}]}}\n"
+			"{\"type\":\"event_msg\",\"payload\":{\"type\":\"token_count\",\"info\":{"
+			"\"total_token_usage\":{\"input_tokens\":100,\"cached_input_tokens\":30,"
+			"\"output_tokens\":20},\"last_token_usage\":{\"total_tokens\":120},"
+			"\"model_context_window\":1000}}}\n"
+			"{\"type\":\"event_msg\",\"payload\":{\"type\":\"token_count\",\"info\":"
+			"null}}\n"
+			"{\"type\":\"response_item\",\"payload\":{\"type\":\"message\","
+			"\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\","
+			"\"text\":\"All done.\"}]}}\n");
+	assert_null(strstr(told, "do it"));
+	assert_non_null(strstr(told, "All done."));
+	assert_int_equal(h.account.usage.input, 70);
+	assert_int_equal(h.account.usage.cache_read, 30);
+	assert_int_equal(h.account.context_window, 1000);
+	heard_done(&h);
+}
+
 TEST_MAIN
