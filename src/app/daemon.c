@@ -66,6 +66,7 @@ static void world_published(void *user, const struct event *const *events, size_
 
 	executor_published(d->executor, events, n);
 	server_published(d, events, n);
+	daemon_auto_published(d, events, n);
 	child_published(d, events, n);
 }
 
@@ -143,10 +144,11 @@ static void finish_if_drained(struct daemon *d, bool time_is_up)
 	v = value_object(&a);
 	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
 	value_put(&a, v, "reason", value_cstr(&a, d->stop_reason));
+	daemon_auto_stop(d, d->stop_reason);
 	engine_report(d->engine, STR("daemon.stop"), v);
 	engine_commit(d->engine);
 	(void)engine_snapshot(d->engine, NULL);
-	loop_quit(d->loop, 0);
+	loop_quit(d->loop, d->exit_status);
 	d->stopping = false;
 }
 
@@ -188,7 +190,7 @@ static void signal_stop(void *user, int signo)
 
 	/* The second one means now: what is under way is taken up again by the next daemon. */
 	if (d->stop_reason)
-		loop_quit(d->loop, 0);
+		loop_quit(d->loop, d->exit_status);
 	else
 		daemon_stop(d, signo == SIGTERM ? "SIGTERM" : "SIGINT");
 }
@@ -202,11 +204,11 @@ static void signal_reload(void *user, int signo)
 		log_warn("config.toml was not reloaded: %s", err.msg);
 }
 
-int daemon_load_config(const char *dir, const char *target, struct config **ret, struct ov_err *err)
+int daemon_load_config(const struct config_source *from, struct config **ret, struct ov_err *err)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
-	const char *path = path_join(&a, dir, "config.toml");
+	const char *path = path_join(&a, from->dir, "config.toml");
 	struct config *c;
 	str text = STR("");
 	int r;
@@ -215,13 +217,15 @@ int daemon_load_config(const char *dir, const char *target, struct config **ret,
 	if (r == OV_ENOTFOUND)
 		r = 0;
 	if (r == 0)
-		r = config_parse(text, &c, err);
+		r = from->o ? config_parse_with(text, from->o->sets, from->o->sets_n, &c, err)
+			    : config_parse(text, &c, err);
 	if (r < 0) {
 		ov_wrap(err, r, "%s", path);
 		return ov_next(err, "overseer config check");
 	}
 	if (!c->policy.target_branch.n)
-		c->policy.target_branch = arena_str(&c->arena, str_from(target));
+		c->policy.target_branch = arena_str(&c->arena, str_from(from->target));
+	c->policy.auto_mode = from->o && from->o->automatic && c->task_pool_command.n;
 	c->policy.utc_offset = clock_utc_offset(clock_wall());
 	*ret = c;
 	return 0;
@@ -246,7 +250,7 @@ int daemon_reload(struct daemon *d, struct ov_err *err)
 	/* Without accept.target: the branch of the start, or, when that was not looked up, the last one. */
 	const char *target = d->target_branch ? d->target_branch
 					      : arena_cstr(&a, old->policy.target_branch);
-	int r = daemon_load_config(d->o->dir, target, &fresh, err);
+	int r = daemon_load_config(&(struct config_source){ d->o->dir, target, d->o }, &fresh, err);
 
 	if (r < 0)
 		return r;
@@ -258,6 +262,7 @@ int daemon_reload(struct daemon *d, struct ov_err *err)
 	engine_set_policy(d->engine, &fresh->policy, fresh->tick_every);
 	config_free(old);
 	check_planner(d);
+	daemon_auto_start(d);
 	log_info("config.toml was reloaded");
 	return 0;
 }
@@ -383,7 +388,10 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	}
 	r = loop_new(&d->loop, err);
 	if (r == 0)
-		r = daemon_load_config(d->o->dir, "", &d->config, err);
+		r = daemon_load_config(&(struct config_source){ d->o->dir, "", d->o }, &d->config,
+				err);
+	if (r == 0)
+		r = daemon_auto_check(d, err);
 	if (r == 0 && !d->config->policy.target_branch.n) {
 		r = find_target_branch(d, err);
 		if (r == 0)
@@ -409,6 +417,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	d->after = loop_after(d->loop, after_iteration, d);
 	announce_start(d);
 	check_planner(d);
+	daemon_auto_start(d);
 	executor_adopt(d->executor);
 	engine_start(d->engine);
 	engine_commit(d->engine);
@@ -428,6 +437,7 @@ static void close_all(struct daemon *d)
 	loop_source_free(d->wake_steady);
 	loop_source_free(d->drain);
 	loop_source_free(d->archive);
+	loop_source_free(d->auto_failed);
 	engine_close(d->engine);
 	ops_free(d->ops);
 	config_free(d->config);

@@ -7,12 +7,18 @@
 #include "base/ov.h"
 
 struct daemon_options {
-	const char *dir;      /* the store's folder, absolute */
-	const char *repo;     /* root of the checkout, absolute */
-	const char *shim;     /* path of overseer-run */
-	const char *overseer; /* path of the program that hooks call; NULL: it was not found */
-	int ready_fd;         /* told when we are ready, or why not; -1: nobody asks */
+	const char *dir;         /* the store's folder, absolute */
+	const char *repo;        /* root of the checkout, absolute */
+	const char *shim;        /* path of overseer-run */
+	const char *overseer;    /* path of the program that hooks call; NULL: it was not found */
+	const char *const *sets; /* options in place of the file's: "KEY=VALUE" */
+	size_t sets_n;
+	bool automatic; /* tasks are asked for; when that fails, the daemon ends */
+	int ready_fd;   /* told when we are ready, or why not; -1: nobody asks */
 };
+
+/* The exit status of a daemon whose auto mode could not go on. */
+enum { DAEMON_AUTO_FAILED = 20 };
 
 /* Runs until stopped; returns the exit status. */
 int daemon_run(const struct daemon_options *o);

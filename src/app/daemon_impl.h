@@ -31,7 +31,7 @@ struct daemon {
 	struct ov_err refusal; /* in safe mode: what whoever wants to change something is told */
 	bool partly_read;      /* the start began with a snapshot */
 
-	struct loop_source *after, *wake, *wake_steady, *drain, *archive, *signals[3];
+	struct loop_source *after, *wake, *wake_steady, *drain, *archive, *auto_failed, *signals[3];
 	struct list followers; /* of events, over the socket */
 	struct list log_waits; /* calls of run.log that wait for output */
 	struct list children;  /* calls that processes of their own answer */
@@ -41,6 +41,7 @@ struct daemon {
 	bool stopping, store_failing, archiving;
 	bool fenced; /* the store is another daemon's, and so is what is written about us */
 	const char *stop_reason;
+	int exit_status;
 	ov_time pruned_at; /* rescue refs; 0: not yet known */
 	char capacity[200];
 };
@@ -84,7 +85,21 @@ void daemon_archive_later(struct daemon *d);
 void daemon_archive(void *user);
 
 /* daemon.c */
-int daemon_load_config(const char *dir, const char *target, struct config **ret,
-		struct ov_err *err);
+struct config_source {
+	const char *dir;
+	const char *target;             /* where the file names none */
+	const struct daemon_options *o; /* NULL: there is no daemon */
+};
+int daemon_load_config(const struct config_source *from, struct config **ret, struct ov_err *err);
 void daemon_stop(struct daemon *d, const char *reason);
 int daemon_reload(struct daemon *d, struct ov_err *err);
+
+/* daemon_auto.c */
+/* 0, or what auto mode lacks. */
+int daemon_auto_check(const struct daemon *d, struct ov_err *err);
+/* Auto mode is on from now on, or off, as this daemon was started. */
+void daemon_auto_start(struct daemon *d);
+/* It is off: the daemon stops for this reason. */
+void daemon_auto_stop(struct daemon *d, const char *reason);
+/* Ends the daemon when its auto mode cannot go on. */
+void daemon_auto_published(struct daemon *d, const struct event *const *events, size_t n);

@@ -7,6 +7,7 @@
 #include "app/homes.h"
 #include "app/journal.h"
 #include "app/planning.h"
+#include "app/pool.h"
 #include "app/radar.h"
 #include "app/setup.h"
 #include "base/alloc.h"
@@ -104,9 +105,15 @@ size_t executor_busy(const struct executor *x)
 {
 	size_t n = 0;
 
-	/* A model may take minutes, and is asked again after a restart. */
-	list_each (it, &x->tasks)
-		n += list_entry(it, struct task, link)->kind != FX_PLAN;
+	/*
+	 * A model may take minutes, and is asked again after a restart; the pool's command goes on, and
+	 * its answer is there for the next daemon.
+	 */
+	list_each (it, &x->tasks) {
+		const struct task *t = list_entry(it, struct task, link);
+
+		n += t->kind != FX_PLAN && t->kind != FX_POOL;
+	}
 	return n;
 }
 
@@ -294,6 +301,7 @@ const struct effect_row effect_rows[EFFECT_KIND_COUNT] = {
 	[FX_ACCEPT] = { perform_accept, "begin-accept", "end-accept", false },
 	[FX_POST] = { perform_post, "begin-post", "end-post", false },
 	[FX_REVERT] = { perform_revert, "begin-revert", "end-revert", false },
+	[FX_POOL] = { perform_pool, "begin-pool", "end-pool", true },
 	[FX_WORKER] = { perform_worker, "begin-worker", "end-worker", true },
 };
 
@@ -322,6 +330,8 @@ void executor_free(struct executor *x)
 			job_abandon(t->job);
 		if (t->planning)
 			planning_cancel(t->planning);
+		if (t->pool)
+			pool_leave(t->pool);
 		task_free(t);
 	}
 	setup_free(x->setup);

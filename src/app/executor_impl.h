@@ -20,6 +20,7 @@ struct contain;
 struct tmux;
 struct planning;
 struct planning_job;
+struct pool_question;
 struct radar;
 struct setup;
 
@@ -47,6 +48,7 @@ struct task {
 	struct loop_source *later; /* an outcome known at once is reported from the loop */
 	struct job *job;
 	struct planning_job *planning;
+	struct pool_question *pool;
 	struct task_command command; /* of a check, or of the accept queue */
 	str kept_ref;                /* of an accept: what keeps the agent's own commits */
 	struct arena arena;          /* of the outcome, and what it takes to get there */
@@ -147,3 +149,7 @@ void perform_plan(struct task *t, const struct assignment *none);
 
 /* executor_worker.c: about a worker, so there may be no assignment */
 void perform_worker(struct task *t, const struct assignment *as);
+
+/* executor_pool.c: about nobody in particular, so there is no assignment */
+void perform_pool(struct task *t, const struct assignment *none);
+void executor_auto_published(struct executor *x, const struct event *e);

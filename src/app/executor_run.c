@@ -5,6 +5,7 @@
 #include "app/contain.h"
 #include "app/engine.h"
 #include "app/homes.h"
+#include "app/pool.h"
 #include "app/radar.h"
 #include "app/run_note.h"
 #include "base/alloc.h"
@@ -339,6 +340,7 @@ void executor_adopt(struct executor *x)
 			all &= adopt_one(x, r);
 	}
 	executor_scopes(x, STR(""), STR(""));
+	pool_tidy(x->o.dir, engine_state(x->engine));
 	contain_clear(x->contain, engine_state(x->engine));
 	homes_look(x->homes);
 	radar_look(x->radar);

@@ -82,6 +82,7 @@ void executor_published(struct executor *x, const struct event *const *events, s
 	for (size_t i = 0; i < n; i++) {
 		const struct assignment *as;
 
+		executor_auto_published(x, events[i]);
 		if (events[i]->kind == EV_NODE_SCOPED)
 			executor_scopes(x, events[i]->goal, events[i]->node);
 		if (events[i]->kind != EV_ASSIGNMENT_MOVED &&

@@ -16,7 +16,8 @@
 #include "version.h"
 
 static const char usage[] =
-		"usage: overseerd --dir DIR [--repo DIR] [--shim PATH] [--ready-fd N]\n"
+		"usage: overseerd --dir DIR [--repo DIR] [--shim PATH] [--ready-fd N] [--auto] "
+		"[--set KEY=VALUE]...\n"
 		"       overseerd --read-only --dir DIR     one JSON-RPC request on "
 		"stdin, the answer on stdout\n"
 		"       overseerd --once --dir DIR          the same, also for doctor, backup, "
@@ -70,11 +71,9 @@ static const char *find_beside(struct arena *a, const char *const *places)
 	return NULL;
 }
 
-static int run_daemon(struct arena *a, const char *dir, const char *repo, const char *shim,
-		int ready_fd)
+static int run_daemon(struct arena *a, struct daemon_options o, const char *dir, const char *repo,
+		const char *shim)
 {
-	struct daemon_options o = { .ready_fd = ready_fd };
-
 	o.dir = realpath(dir, arena_alloc(a, PATH_MAX));
 	if (!o.dir) {
 		fprintf(stderr, "overseerd: %s: %m\n", dir);
@@ -134,6 +133,8 @@ int main(int argc, char **argv)
 		{ "repo", required_argument, NULL, 'r' },
 		{ "shim", required_argument, NULL, 's' },
 		{ "ready-fd", required_argument, NULL, 'f' },
+		{ "auto", no_argument, NULL, 'a' },
+		{ "set", required_argument, NULL, 'e' },
 		{ "read-only", no_argument, NULL, 'o' },
 		{ "once", no_argument, NULL, 'O' },
 		{ "agent-test", required_argument, NULL, 't' },
@@ -149,6 +150,8 @@ int main(int argc, char **argv)
 	struct arena a = ARENA_INIT;
 	const char *dir = NULL, *repo = NULL, *shim = NULL;
 	struct agent_test_options test = { 0 };
+	const char **sets = arena_array(&a, const char *, (size_t)argc + 1);
+	struct daemon_options o = { .sets = sets };
 	bool read_only = false, once = false;
 	int64_t ready_fd = -1;
 	int c;
@@ -165,6 +168,8 @@ int main(int argc, char **argv)
 				return 2;
 			}
 			break;
+		case 'a': o.automatic = true; break;
+		case 'e': sets[o.sets_n++] = optarg; break;
 		case 'o': read_only = true; break;
 		case 'O': once = true; break;
 		case 't': test.agent = optarg; break;
@@ -181,8 +186,9 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
+	o.ready_fd = (int)ready_fd;
 	if (test.agent)
 		return test_agent(&a, &test, dir, shim);
 	return read_only || once ? answer_once(&a, dir, repo, shim, once)
-				 : run_daemon(&a, dir, repo, shim, (int)ready_fd);
+				 : run_daemon(&a, o, dir, repo, shim);
 }

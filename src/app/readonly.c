@@ -35,7 +35,7 @@ static int load_config(struct op_daemon *self, const struct op *op, struct arena
 		struct config **ret, struct ov_err *err)
 {
 	struct ov_err found = { 0 };
-	int r = daemon_load_config(self->dir, "", ret, &found);
+	int r = daemon_load_config(&(struct config_source){ self->dir, "", NULL }, ret, &found);
 
 	if (r < 0 && op->kind == OP_CHILD) {
 		self->config_problem = arena_cstr(a, str_from(found.msg));

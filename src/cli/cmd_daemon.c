@@ -101,14 +101,69 @@ static int died(struct cli *c, int pid, const char *log, struct ov_err *err)
 	return ov_next(err, "less %s", log);
 }
 
+/* Flags of auto mode that stand for options. */
+static const struct {
+	const char *flag, *option;
+} auto_flags[] = {
+	{ "task-pool-command", "auto.task_pool_command" },
+	{ "concurrency", "auto.concurrency" },
+	{ "agent", "auto.agent" },
+	{ "pre-accept-command", "auto.pre_accept_command" },
+	{ "post-accept-command", "auto.post_accept_command" },
+};
+
+static void push_set(struct cli *c, const char **argv, size_t *n, str set)
+{
+	argv[(*n)++] = "--set";
+	argv[(*n)++] = arena_cstr(c->arena, set);
+}
+
+/* What the daemon is started with, besides its program. ready_fd: who waits for it, or NULL. */
+static int daemon_args(struct cli *c, const char *program, const char *ready_fd,
+		const char *const **ret, struct ov_err *err)
+{
+	const value *sets = cli_list(c, "set");
+	const char **argv = arena_array(c->arena, const char *,
+			2 * (ARRAY_LEN(auto_flags) + value_count(sets)) + 8);
+	size_t n = 0;
+
+	argv[n++] = program;
+	argv[n++] = "--dir";
+	argv[n++] = c->client.dir;
+	if (ready_fd) {
+		argv[n++] = "--ready-fd";
+		argv[n++] = ready_fd;
+	}
+	if (cli_has(c, "auto"))
+		argv[n++] = "--auto";
+	for (size_t i = 0; i < value_count(sets); i++)
+		push_set(c, argv, &n, value_str_or(value_item(sets, i), STR("")));
+	for (size_t i = 0; i < ARRAY_LEN(auto_flags); i++) {
+		if (!cli_has(c, auto_flags[i].flag))
+			continue;
+		if (!cli_has(c, "auto")) {
+			ov_fail(err, OV_EINVALID, "--%s is of auto mode: it needs --auto",
+					auto_flags[i].flag);
+			return ov_next(err, "overseer up --auto --%s ...", auto_flags[i].flag);
+		}
+		push_set(c, argv, &n,
+				arena_printf(c->arena, "%s=" STR_FMT, auto_flags[i].option,
+						STR_ARG(cli_flag(c, auto_flags[i].flag))));
+	}
+	*ret = argv;
+	return 0;
+}
+
 static int start_background(struct cli *c, const char *program, struct ov_err *err)
 {
-	const char *argv[] = { program, "--dir", c->client.dir, "--ready-fd", "3", NULL };
+	const char *const *argv;
 	const char *logs = path_join(c->arena, c->client.dir, "logs"),
 		   *log = path_join(c->arena, logs, "daemon.log");
-	int pid, fd, r = dir_make(logs, 0700, err);
+	int pid, fd, r = daemon_args(c, program, "3", &argv, err);
 	str report;
 
+	if (r == 0)
+		r = dir_make(logs, 0700, err);
 	if (r == 0)
 		r = spawn_daemon(argv, path_join(c->arena, c->client.dir, ".."), log, &pid, &fd,
 				err);
@@ -149,7 +204,12 @@ static void tell_up(struct cli *c, const value *s)
 	}
 	for (size_t i = 0; i < value_count(goals); i++)
 		open += str_is(value_str_at(value_item(goals, i), "status"), "active");
-	if (open || busy)
+	if (value_bool_at(value_at(s, "auto"), "on"))
+		out_f(o,
+				"Auto mode is on, with up to %lld workers.  Next: overseer status "
+				"--watch\n",
+				(long long)value_int_at(value_at(s, "auto"), "concurrency"));
+	else if (open || busy)
 		out_f(o,
 				"%zu goal%s open, %zu piece%s of work under way.  Next: overseer "
 				"status --watch\n",
@@ -162,7 +222,7 @@ static void tell_up(struct cli *c, const value *s)
 
 int cmd_up(struct cli *c, struct ov_err *err)
 {
-	const char *program;
+	const char *program, *const *argv;
 	const value *s, *res;
 	int r = cli_store(c, err);
 
@@ -171,7 +231,10 @@ int cmd_up(struct cli *c, struct ov_err *err)
 	if (r < 0)
 		return r;
 	if (cli_has(c, "foreground")) {
-		execl(program, program, "--dir", c->client.dir, (char *)NULL);
+		r = daemon_args(c, program, NULL, &argv, err);
+		if (r < 0)
+			return r;
+		execv(program, (char *const *)argv);
 		return ov_fail_errno(err, errno, "starting %s", program);
 	}
 	r = start_background(c, program, err);

@@ -27,6 +27,16 @@
 
 static const struct flag up_flags[] = {
 	BOOL("foreground", "stay in the foreground, for service managers"),
+	BOOL("auto", "get tasks from a pool, and end when that fails (exit status 20)"),
+	TEXT("task-pool-command", "CMD",
+			"with --auto: prints the next task, as auto.task_pool_command"),
+	INT("concurrency", "with --auto: so many workers, as auto.concurrency"),
+	TEXT("agent", "NAME", "with --auto: who does the tasks, as auto.agent"),
+	TEXT("pre-accept-command", "CMD",
+			"with --auto: must succeed before a task's change is taken"),
+	TEXT("post-accept-command", "CMD", "with --auto: run after a task's change was taken"),
+	LIST("set", "KEY=VALUE",
+			"an option in place of config.toml's, as long as this daemon runs"),
 };
 static const struct flag agent_test_flags[] = {
 	TEXT("note", "TEXT", "further words for the agent, appended to each prompt"),

@@ -286,7 +286,8 @@ static void check_together(struct config_reader *r)
 				"must not exceed supervisor.backoff.max");
 }
 
-static int read_all(struct config *c, str toml, struct ov_err *err)
+static int read_all(struct config *c, str toml, const char *const *sets, size_t sets_n,
+		struct ov_err *err)
 {
 	_cleanup_(buf_done)
 	struct buf problems = BUF_INIT;
@@ -299,6 +300,8 @@ static int read_all(struct config *c, str toml, struct ov_err *err)
 		return ov_fail(err, OV_ELIMIT, "%zu bytes, at most %d are allowed", toml.n,
 				MAX_BYTES);
 	e = toml_parse(&c->arena, arena_str(&c->arena, toml), &doc, err);
+	for (size_t i = 0; e == 0 && i < sets_n; i++)
+		e = config_put_set(&c->arena, doc, arena_str(&c->arena, str_from(sets[i])), err);
 	if (e < 0)
 		return e;
 	c->doc = doc;
@@ -320,8 +323,14 @@ static int read_all(struct config *c, str toml, struct ov_err *err)
 
 int config_parse(str toml, struct config **ret, struct ov_err *err)
 {
+	return config_parse_with(toml, NULL, 0, ret, err);
+}
+
+int config_parse_with(str toml, const char *const *sets, size_t sets_n, struct config **ret,
+		struct ov_err *err)
+{
 	struct config *c = mem_zalloc(1, sizeof(*c));
-	int r = read_all(c, toml, err);
+	int r = read_all(c, toml, sets, sets_n, err);
 
 	if (r < 0) {
 		config_free(c);

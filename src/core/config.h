@@ -127,6 +127,9 @@ struct config {
 
 /* Everything wrong is reported at once in err's message, one problem per line, each with its key. */
 int config_parse(str toml, struct config **ret, struct ov_err *err);
+/* The same, with options that stand in place of the file's: "KEY=VALUE", texts without quotes. */
+int config_parse_with(str toml, const char *const *sets, size_t sets_n, struct config **ret,
+		struct ov_err *err);
 struct config *config_free(struct config *c); /* returns NULL */
 /* Where the planner's model is asked, without a slash at its end; empty for a command. */
 str config_planner_url(const struct config *c);

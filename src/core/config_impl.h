@@ -67,6 +67,9 @@ void config_check_policy(struct config_reader *r);
 void config_fill_policy(struct config *c);
 void config_check_agent(struct config_reader *r, str key, str name); /* is it configured? */
 
+/* Puts "KEY=VALUE" into the document. */
+int config_put_set(struct arena *a, value *doc, str set, struct ov_err *err);
+
 /* The default as a value; null when there is none. */
 value *config_option_default(struct arena *a, const struct option *o);
 /* "1 to 256"; empty for options without a range. */
