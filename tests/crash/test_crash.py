@@ -366,6 +366,34 @@ def planned(site, point):
         model.close()
 
 
+# Two tasks, each given out once.
+POOL = r"""
+n=$(( $(cat "$HOME/given" 2>/dev/null || echo 0) + 1 ))
+[ $n -le 2 ] || exit 4
+echo $n > "$HOME/given"
+echo "Task T$n"
+"""
+
+
+def pooling(site, point):
+    """Whatever the pool gave out becomes one task, whenever the daemon dies."""
+    site.write("../agent.sh", "#!/bin/sh\n" + AGENT)
+    site.write("../pool.sh", POOL)
+    site.configure(FAST + '[auto]\ntask_pool_command = "sh $HOME/pool.sh"\npool_wait = "20ms"\n' + site.agent_config())
+    site.args = ["--auto"]
+    if site.start(OVERSEER_INJECT=point) == "ready\n":
+        dead(site, point)
+    site.up()
+    site.wait_type("node.status", to="done", node="t1")
+    site.wait_type("node.status", to="done", node="t2")
+    events = site.events()
+    T.assertEqual(sorted(site.git("log", "--format=%s", "main").split()), sorted("Task T1 Task T2 start".split()))
+    T.assertEqual([e["data"]["answer"] for e in events if e["type"] == "auto.pool" and e["data"]["answer"] != "none"],
+                  ["task", "task"])
+    promises.runs_once(site, events)
+    T.assertEqual(site.down(), 0)
+
+
 def cli(site, *args, **env):
     return subprocess.run([CLI, "--dir", site.dir, *args], env={**site.env, **env}, cwd=site.root,
                           capture_output=True, text=True, timeout=harness.PATIENCE)
@@ -502,6 +530,7 @@ SCENARIOS = {
     removing: ["begin-worker", "git-remove-rescued", "git-remove-branch", "end-worker"],
     picking: ["begin-worker", "git-pick-squashed", "git-pick-moved", "end-worker"],
     planned: ["begin-plan", "before-plan-outcome", "end-plan"],
+    pooling: ["begin-pool", "after-pool-start", "after-pool-answer", "end-pool"],
     backup: ["backup-copied", "backup-verified"],
     importing: ["new-store-written", "new-store-replace"],
     rebuilding: ["new-store-written", "new-store-replace", "rebuild-replaced"],

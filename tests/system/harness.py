@@ -139,6 +139,7 @@ class Site:
         self.dir = os.path.join(self.repo, ".overseer")
         self.socket = os.path.join(self.dir, "overseer.sock")
         self.daemon = None
+        self.args = []  # further ones of the daemon
         self.log = None
         self.gates = []
         self.env = {
@@ -212,7 +213,7 @@ class Site:
         self.log = os.path.join(self.root, "daemon.log")
         with open(self.log, "ab") as log:
             process = subprocess.Popen(
-                [DAEMON, "--dir", self.dir, "--shim", SHIM, "--ready-fd", str(told)],
+                [DAEMON, "--dir", self.dir, "--shim", SHIM, "--ready-fd", str(told), *self.args],
                 cwd=self.root, env={**self.env, **env}, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 pass_fds=[told])
         os.close(told)

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Auto mode from end to end: a command that gives out tasks, workers that do them, and its end."""
+
+import os
+import signal
+import unittest
+
+from harness import DAEMON, FAST, SiteCase, wait_gone
+
+# Gives out the lines of a file, one per call; what else it does is told by a file.
+POOL = r"""#!/bin/sh
+cd "$HOME" || exit 9
+echo "$OVERSEER_WORKER" >> asked
+[ -e gate-pool ] && { echo $$ > pool.here; read x < pool.go; }
+[ -e odd ] && { mv odd odd.done; . ./odd.done; }
+n=$(( $(cat given 2>/dev/null || echo 0) + 1 ))
+task=$(sed -n "${n}p" tasks)
+[ "$task" ] || exit "$(cat empty-code)"
+echo $n > given
+echo "$task"
+"""
+AGENT = r"""
+echo "$OVERSEER_RUN" > "$OVERSEER_NODE.txt"
+git add -A && git commit -qm "work of $OVERSEER_NODE"
+"""
+QUICK = FAST + """
+[auto]
+task_pool_command = "sh $HOME/pool.sh"
+concurrency = 2
+pool_wait = "30ms"
+pool_wait_max = "30ms"
+"""
+
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Auto(SiteCase):
+    def auto_site(self, tasks=0, config=QUICK, args=("--auto",), agent=AGENT):
+        site = self.site(config, agent)
+        site.args = list(args)
+        site.write("../pool.sh", POOL)
+        site.write("../empty-code", "4\n")
+        site.write("../tasks", "".join(f"Task {n} of the pool\n" for n in range(1, tasks + 1)))
+        return site
+
+    def done(self, site, count):
+        """Waits until so many tasks are done; then each is on main exactly once."""
+        seen = set()
+
+        def last(event):
+            if event["type"] == "node.status" and event["data"]["to"] == "done":
+                seen.add((event["goal"], event["node"]))
+            return len(seen) == count
+
+        site.wait_event(last)
+        subjects = site.git("log", "--format=%s", "main").split("\n")
+        self.assertEqual(sorted(s for s in subjects if s.startswith("Task")),
+                         sorted(f"Task {n} of the pool" for n in range(1, count + 1)))
+        claims = [e["data"]["claim"] for e in site.events() if e["type"] == "node.added" and "claim" in e["data"]]
+        self.assertEqual((len(claims), len(set(claims))), (count, count))
+
+    def answers(self, site):
+        return [e["data"]["answer"] for e in site.events() if e["type"] == "auto.pool"]
+
+    def log(self, site, name):
+        return site.read(f".overseer/logs/{name}.log")
+
+    def test_tasks_are_done_by_two_workers(self):
+        site = self.auto_site(6, args=("--auto", "--set", "auto.agent=script"))
+        site.up()
+        self.done(site, 6)
+        # None now, by exit status 4; then by silence; then there are tasks again.
+        site.wait_type("auto.pool", answer="none", exit_code=4)
+        site.write("../empty-code", "0\n")
+        site.wait_type("auto.pool", answer="none", exit_code=0)
+        with open(os.path.join(site.root, "tasks"), "a", encoding="utf-8") as f:
+            f.write("Task 7 of the pool\n")
+        self.done(site, 7)
+        status = site.call("status.get")
+        self.assertEqual([w["name"] for w in status["workers"]], ["auto-1", "auto-2"])
+        self.assertEqual((status["auto"]["on"], status["auto"]["completed"], status["auto"]["errors"]), (True, 7, 0))
+        self.assertIn("Auto Mode: 2 workers, 7 tasks completed, 0 errors", site.cli("status"))
+        self.assertEqual(set(site.home("asked").split()), {"auto-1", "auto-2"})
+        self.assertEqual(site.down(), 0)
+        self.assertIn("auto.started", self.log(site, "auto"))
+        self.assertEqual(self.log(site, "task_pool").count("of the pool\n"), 7)
+        left = os.listdir(os.path.join(site.dir, "pool"))
+        self.assertLessEqual(len({name.split(".")[0] for name in left}), 1, left)  # asked while it stopped
+        # Without --auto nothing is asked.
+        site.args = []
+        site.up()
+        self.assertEqual(site.call("status.get")["auto"]["on"], False)
+        seq = site.seq()
+        site.call("tick.now")
+        self.assertEqual([e for e in site.events() if e["seq"] > seq and e["type"] == "effect.intended"], [])
+
+    def test_failures_are_told_or_end_it(self):
+        site = self.auto_site(1, config=QUICK + 'task_pool_on_failure = "warn"\ntask_pool_timeout = "2s"\n')
+        site.up()
+        self.done(site, 1)
+        for odd, words in (("head -c 9000 /dev/zero | tr '\\0' x; exit 0", "more than the 8192 bytes"),
+                           ("echo given up >&2; exit 3", "gave up (exit status 3): given up"),
+                           ("echo $$ > pid; exec sleep 1000", "longer than auto.task_pool_timeout")):
+            after = site.seq()
+            site.write("../odd", odd + "\n")
+            event = site.wait_type("auto.pool", after=after, answer="failed")
+            self.assertIn(words, event["data"]["detail"])
+        wait_gone(int(site.home("pid")))
+        told = [e for e in site.events() if e["type"] == "escalation.opened" and e["data"]["kind"] == "task_pool"]
+        self.assertGreaterEqual(len(told), 1)
+        # A worse one: the same, when it is not only told.
+        site.configure(site.read(".overseer/config.toml").replace('"warn"', '"fail"'))
+        site.cli("config", "reload")
+        site.write("../odd", "echo given up >&2; exit 3\n")
+        self.assertEqual(site.ended(), 20)
+        self.assertIn("auto mode stopped: the task pool's command failed: it gave up", site.daemon_log())
+        self.assertTrue(os.path.exists(os.path.join(site.dir, "worktrees/auto-1/README")))
+        site.args = []
+        site.up()
+        self.assertIn("auto mode stopped", site.cli("inbox"))
+        self.assertEqual(site.call("status.get")["auto"]["failed"], True)
+
+    def test_a_killed_daemon_finds_the_answer_again(self):
+        site = self.auto_site(2)
+        pool = site.gate("pool")
+        site.write("../gate-pool", "")
+        site.up()
+        # While the command runs; the next daemon waits for it.
+        pid = int(pool.wait())
+        site.kill()
+        site.up()
+        self.assertEqual(site.call("status.get")["auto"]["asking"], True)
+        os.unlink(os.path.join(site.root, "gate-pool"))
+        pool.go()
+        wait_gone(pid)
+        self.done(site, 2)
+        # It answered while nobody was there.
+        site.write("../gate-pool", "")
+        pid = int(pool.wait())
+        site.kill()
+        with open(os.path.join(site.root, "tasks"), "a", encoding="utf-8") as f:
+            f.write("Task 3 of the pool\n")
+        os.unlink(os.path.join(site.root, "gate-pool"))
+        pool.go()
+        wait_gone(pid)
+        site.up()
+        self.done(site, 3)
+        # It was killed, too, after it wrote something: a person is shown that, and it is asked again.
+        site.write("../gate-pool", "")
+        pool.wait()
+        half = site.gate("half")
+        site.write("../odd", "echo half a ta; echo $$ > half.here; exec sleep 1000\n")
+        os.unlink(os.path.join(site.root, "gate-pool"))
+        pool.go()
+        pid = int(half.wait())
+        site.kill()
+        for one in (self.shell_of(pid), pid):
+            os.kill(one, signal.SIGKILL)
+        site.up()
+        site.wait_type("auto.pool", answer="uncertain")
+        self.assertIn("half a ta", site.cli("inbox", "show", "1"))
+        site.wait_type("auto.pool", after=site.seq(), answer="none")
+
+    @staticmethod
+    def shell_of(pid):
+        """The process that records how the command with this process ended."""
+        while True:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                if b".overseer/pool/" in f.read():
+                    return pid
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+                pid = int(f.read().rsplit(")", 1)[1].split()[1])
+
+    def test_what_is_wrong_is_said_at_once(self):
+        site = self.auto_site(0, config=FAST)
+        site.env["OVERSEERD"] = DAEMON
+        self.assertIn("auto.task_pool_command is not set", site.cli("up", "--auto", code=2))
+        self.assertIn("needs --auto", site.cli("up", "--concurrency", "2", code=2))
+        self.assertIn("auto.concurrency", site.cli("up", "--auto", "--task-pool-command", "true", "--concurrency", "0", code=2))
+        self.assertIn("no such option", site.cli("up", "--set", "auto.concurency=2", code=2))
+
+    def test_flags_stand_in_place_of_the_file_and_a_failing_post_accept_ends_it(self):
+        # The pool is the one of docs/auto.md.
+        with open(os.path.join(HERE, "../../docs/auto.md"), encoding="utf-8") as f:
+            example = f.read().split("```sh\n")[1].split("```")[0]
+        site = self.auto_site(1, args=("--auto", "--set", "auto.task_pool_command=sh pool.sh",
+                                       "--set", "auto.post_accept_command=echo broken; exit 1",
+                                       "--set", "auto.concurrency=1"))
+        site.write("pool.sh", example)
+        site.write("tasks/first", "Task 1 of the pool\n")
+        site.configure(site.read(".overseer/config.toml").replace("concurrency = 2", 'concurrency = 2\npost_accept_on_failure = "fail"'))
+        site.up()
+        self.assertEqual(site.ended(), 20)
+        self.assertIn("broken", self.log(site, "post_accept"))
+        self.assertEqual(site.git("log", "--format=%s", "main"), "Task 1 of the pool\nstart\n")
+        site.args = []
+        site.up()
+        self.assertIn("broken", site.cli("inbox", "show", "1"))
+        self.assertIn("auto mode stopped", site.cli("inbox"))
+
+
+if __name__ == "__main__":
+    unittest.main()
