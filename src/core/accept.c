@@ -57,18 +57,32 @@ bool accept_waits(const struct assignment *as)
 			as->status != AS_BLOCKED;
 }
 
-const struct escalation *accept_question(const struct state *s, const struct assignment *as)
+static const struct escalation *open_about(const struct state *s, const struct assignment *as,
+		const char *kind)
 {
-	if (!stage_is_accepting(as->stage))
-		return NULL;
 	for (size_t i = 0; i < s->escalations.n; i++) {
 		const struct escalation *x = s->escalations.p[i];
 
-		if (x->status == ESC_OPEN && str_eq(x->assignment_id, as->id) &&
-				(str_is(x->kind, ASK_PRE) || str_is(x->kind, ASK_POST)))
+		if (x->status == ESC_OPEN && str_is(x->kind, kind) &&
+				str_eq(x->assignment_id, as->id))
 			return x;
 	}
 	return NULL;
+}
+
+const struct escalation *accept_question(const struct state *s, const struct assignment *as)
+{
+	const struct escalation *x;
+
+	if (!stage_is_accepting(as->stage))
+		return NULL;
+	x = open_about(s, as, ASK_PRE);
+	return x ? x : open_about(s, as, ASK_POST);
+}
+
+const struct escalation *review_question(const struct state *s, const struct assignment *as)
+{
+	return open_about(s, as, ASK_REVIEW);
 }
 
 bool accept_is_committed(const struct assignment *as)

@@ -22,6 +22,8 @@ const struct assignment *accept_holder(const struct state *s, const struct polic
 bool accept_waits(const struct assignment *as);
 /* What a person is asked about its turn, so that nobody goes on before that is answered; or NULL. */
 const struct escalation *accept_question(const struct state *s, const struct assignment *as);
+/* A person is asked to review it: also while a conflict that was found meanwhile is resolved; or NULL. */
+const struct escalation *review_question(const struct state *s, const struct assignment *as);
 /* Its change is on the target branch, or is being put there: it cannot be called back. */
 bool accept_is_committed(const struct assignment *as);
 /* "Overseer-Accept: KEY" makes the acceptance happen once; after a revert it is another one. */

@@ -57,7 +57,7 @@ void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char
 	worker_to(cx, worker_of(cx, as), WORKER_NEEDS_REVIEW,
 			review ? STR("its work waits for a person")
 			       : STR("its work waits for its turn to be accepted"));
-	if (review)
+	if (review && !review_question(cx->state, as))
 		ask_review(cx, as);
 }
 

@@ -20,13 +20,10 @@ int review_check(const struct assignment *as, bool reject, struct ov_err *err)
 /* Nobody needs to answer what was said another way. */
 static void close_question(struct decide_ctx *cx, const struct assignment *as, str answer)
 {
-	for (size_t i = 0; i < cx->state->escalations.n; i++) {
-		const struct escalation *x = cx->state->escalations.p[i];
+	const struct escalation *x = review_question(cx->state, as);
 
-		if (x->status == ESC_OPEN && str_is(x->kind, ASK_REVIEW) &&
-				str_eq(x->assignment_id, as->id))
-			escalation_close(cx, x, ESC_ANSWERED, answer);
-	}
+	if (x)
+		escalation_close(cx, x, ESC_ANSWERED, answer);
 }
 
 void review_accept(struct decide_ctx *cx, const struct assignment *as, str reason)
@@ -70,8 +67,12 @@ static bool is_option(const struct escalation *x, str text)
 int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, str text,
 		struct ov_err *err)
 {
+	const struct assignment *as = state_assignment(cx->state, x->assignment_id);
 	str names = STR("");
 
+	/* Its agent resolves a conflict that was found meanwhile: there will be other work to look at. */
+	if (str_is(x->kind, ASK_REVIEW) && as && as->stage != STAGE_REVIEW)
+		return review_check(as, false, err);
 	if (is_option(x, text) || (str_is(x->kind, ASK_REVIEW) && rejection(text).n))
 		return 0;
 	for (size_t i = 0; i < x->options.n; i++)

@@ -645,6 +645,30 @@ TEST(review_accepts_and_rejects)
 	fixture_done(&f);
 }
 
+/* A conflict that a rebase finds while it waits: resolved by its agent, and asked about once. */
+TEST(review_is_asked_for_once)
+{
+	struct fixture f;
+
+	begin(&f, 1);
+	f.policy.review = REVIEW_ALWAYS;
+	bring_to(&f, "T1", STAGE_REVIEW);
+	submit(&f, "worker.rebase", json(&f, "{'worker': 'pool-1'}"));
+	effect_end(&f, "T1", FX_WORKER, "conflict", "a.c", "");
+	assert_int_equal(as_of(&f, "T1")->stage, STAGE_START);
+	refused(&f, "inbox.answer",
+			json(&f, "{'number': %lld, 'answer': 'accept'}",
+					(long long)open_question(&f, ASK_REVIEW)->number),
+			OV_ESTATE);
+	bring_to(&f, "T1", STAGE_REVIEW);
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+	folds(&f);
+	answer(&f, ASK_REVIEW, "accept");
+	drain(&f);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
+	fixture_done(&f);
+}
+
 /* ---- the rest ---- */
 
 TEST(leftovers_are_refused_where_that_is_configured)
