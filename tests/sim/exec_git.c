@@ -41,14 +41,11 @@ static int git_accept_(struct exec_task *t, int steps, struct git_result *ret, s
 		.target = t->x->s->config->policy.target_branch,
 		.candidate = t->candidate,
 		.key = t->key };
-	struct git_accept whole = { .path = t->worktree,
-		.branch = t->branch,
-		.target = spec.target,
-		.message = STR("work"),
-		.key = t->key };
 
-	if (!t->candidate.n)
-		return simgit_accept(t->x->s->git, &whole, steps, &t->arena, ret, err);
+	if (!t->candidate.n) {
+		ret->outcome = GIT_MOVED;
+		return 0;
+	}
 	return simgit_advance(t->x->s->git, &spec, steps, &t->arena, ret, err);
 }
 
