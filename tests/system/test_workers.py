@@ -185,6 +185,34 @@ echo "attempt $OVERSEER_ATTEMPT" > work.txt; echo mine > shared.txt; git add -A;
                 seq = site.seq()
         self.assertEqual(site.git("show", "main:NOTES"), "one\ntwo\n")
 
+    def test_workers_of_auto_mode(self):
+        """They are made by themselves, shown apart, refused by start; all else works on them as on others."""
+        site = self.site(FAST + r"""
+[auto]
+concurrency = 1
+task_pool_command = '[ -e "$HOME/given" ] && exit 4; : > "$HOME/given"; echo The only task'
+pool_wait = "10ms"
+pool_wait_max = "10ms"
+""", AT_GATE)
+        site.args = ["--auto"]
+        gate = site.gate("g")
+        site.up()
+        self.assertEqual(gate.wait().split()[0], "auto-1")
+        shown = site.cli("status")
+        self.assertRegex(shown, r"Auto Workers \(1\)\n  auto-1  working .*The only task\n")
+        self.assertIn("Auto Mode: 1 workers, 0 tasks completed, 0 errors", shown)
+        said = self.cli_error(site, "worker", "start", "auto-1", "--task", "mine")
+        self.assertIn("worker auto-1 gets its tasks from the pool (auto mode)", said)
+        self.assertIn("overseer worker add NAME", said)
+        self.assertEqual(site.cli("worker", "peek", "auto-1", "--lines", "1"), "line 5\n")
+        # Its task is done again, once, by one that is made anew.
+        self.assertIn("auto-1 was removed", site.cli("worker", "nuke", "auto-1"))
+        self.assertEqual(gate.wait().split()[0], "auto-1")
+        gate.go()
+        site.wait_type("node.status", to="done")
+        self.assertEqual(site.git("log", "--format=%s", "main").split("\n").count("The only task"), 1)
+        self.assertTrue(any(n.startswith("left-") for n in self.kept(site, "auto-1")))
+
     def test_errors(self):
         site = self.site(FAST, AT_GATE)
         site.up()
