@@ -126,6 +126,16 @@ static int test_agent(struct arena *a, struct agent_test_options *o, const char 
 	return agent_test_run(o);
 }
 
+static bool take_fd(const char *text, int *ret)
+{
+	int64_t fd;
+
+	if (!str_to_i64(str_from(text), &fd) || fd < 3 || fd > 1024)
+		return false;
+	*ret = (int)fd;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -151,9 +161,8 @@ int main(int argc, char **argv)
 	const char *dir = NULL, *repo = NULL, *shim = NULL;
 	struct agent_test_options test = { 0 };
 	const char **sets = arena_array(&a, const char *, (size_t)argc + 1);
-	struct daemon_options o = { .sets = sets };
+	struct daemon_options o = { .sets = sets, .ready_fd = -1 };
 	bool read_only = false, once = false;
-	int64_t ready_fd = -1;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
@@ -162,12 +171,10 @@ int main(int argc, char **argv)
 		case 'r': repo = optarg; break;
 		case 's': shim = optarg; break;
 		case 'f':
-			if (!str_to_i64(str_from(optarg), &ready_fd) || ready_fd < 3 ||
-					ready_fd > 1024) {
-				fputs(usage, stderr);
-				return 2;
-			}
-			break;
+			if (take_fd(optarg, &o.ready_fd))
+				break;
+			fputs(usage, stderr);
+			return 2;
 		case 'a': o.automatic = true; break;
 		case 'e': sets[o.sets_n++] = optarg; break;
 		case 'o': read_only = true; break;
@@ -186,7 +193,6 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	o.ready_fd = (int)ready_fd;
 	if (test.agent)
 		return test_agent(&a, &test, dir, shim);
 	return read_only || once ? answer_once(&a, dir, repo, shim, once)

@@ -278,7 +278,7 @@ TEST(it_is_not_asked_while_its_agent_has_to_wait)
 	e.data = json(&f,
 			"{'agent':'a','kind':'rate_limited','detail':'','times':1,"
 			"'resets_at_ms':%lld}",
-			(long long)(f.now + OV_MINUTE));
+			(long long)f.now + OV_MINUTE);
 	assert_int_equal(append(&f, &e, NULL), 0);
 	assert_false(asked(&f));
 	assert_int_equal(f.wake_at, f.now + OV_MINUTE);

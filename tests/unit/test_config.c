@@ -621,4 +621,35 @@ TEST(any_prefix)
 	}
 }
 
+TEST(options_of_the_command_line_stand_in_place_of_the_files)
+{
+	static const char *const sets[] = { "workers.max=7", "auto.task_pool_command=echo a=b",
+		"auto.pool_wait=3s", "supervisor.radar=false", "workers.max=8" };
+	static const struct {
+		const char *set, *words;
+	} bad[] = {
+		{ "workers.max=x", "--set workers.max=x" },
+		{ "workers.max=0", "out of range" },
+		{ "workers.mx=1", "there is no such option" },
+		{ "workers.max", "a value is missing" },
+		{ "auto.pool_wait=soon", "auto.pool_wait" },
+	};
+	struct config *c;
+	struct ov_err err = { 0 };
+
+	assert_int_equal(config_parse_with(STR("[workers]\nmax = 2\n[auto]\nconcurrency = 3\n"),
+					 sets, ARRAY_LEN(sets), &c, &err),
+			0);
+	assert_int_equal(c->workers_max, 8);
+	assert_int_equal(c->auto_concurrency, 3);
+	assert_int_equal(c->pool_wait, 3 * OV_SECOND);
+	assert_true(str_is(c->task_pool_command, "echo a=b"));
+	assert_false(c->radar);
+	config_free(c);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		assert_int_equal(config_parse_with(STR(""), &bad[i].set, 1, &c, &err), OV_EINVALID);
+		assert_non_null(strstr(err.msg, bad[i].words));
+	}
+}
+
 TEST_MAIN
