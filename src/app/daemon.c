@@ -20,7 +20,7 @@
 #include "sys/rand.h"
 #include "version.h"
 
-enum { CONFIG_MAX = 1024 * 1024, DRAIN_MS = 20000, SOCKET_PATH_MAX = 100, GIT_MS = 20000 };
+enum { CONFIG_MAX = 1024 * 1024, DRAIN_MS = 20000, SOCKET_PATH_MAX = 100 };
 
 static ov_time world_now(void *user)
 {
@@ -267,48 +267,6 @@ int daemon_reload(struct daemon *d, struct ov_err *err)
 	return 0;
 }
 
-/* A short git command, waited for: only before the daemon serves anyone. */
-struct branch_query {
-	struct daemon *d;
-	bool done;
-	struct ov_err err;
-};
-
-static void branch_found(void *user, const struct job_result *r)
-{
-	struct branch_query *q = user;
-
-	q->done = true;
-	if (r->exit.code == 0 && str_trim(r->out).n) {
-		q->d->target_branch = arena_cstr(&q->d->arena, str_trim(r->out));
-		return;
-	}
-	ov_fail(&q->err, OV_ESTATE,
-			"%s is not on a branch, so there is nowhere to put accepted work",
-			q->d->o->repo);
-	ov_next(&q->err, "git switch BRANCH     or     set accept.target in config.toml");
-}
-
-static int find_target_branch(struct daemon *d, struct ov_err *err)
-{
-	const char *const argv[] = { "git", "-C", d->o->repo, "symbolic-ref", "--short", "-q",
-		"HEAD", NULL };
-	struct job_spec spec = { .proc = PROC_SPEC_INIT, .timeout_ms = GIT_MS };
-	struct branch_query q = { .d = d };
-	struct job *job;
-	int r;
-
-	spec.proc.argv = argv;
-	r = job_start(d->loop, &spec, branch_found, &q, &job, err);
-	if (r < 0)
-		return r;
-	while (!q.done)
-		(void)loop_step(d->loop, -1);
-	if (q.err.code && err)
-		*err = q.err;
-	return q.err.code;
-}
-
 /* A socket's path is short by nature; deep folders get one under the runtime directory. */
 static int choose_socket(struct daemon *d, struct ov_err *err)
 {
@@ -369,6 +327,7 @@ static void announce_start(struct daemon *d)
 
 	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
 	value_put(&a, v, "version", value_cstr(&a, OV_VERSION));
+	value_put(&a, v, "target", value_str(&a, d->config->policy.target_branch));
 	engine_report(d->engine, STR("daemon.start"), v);
 }
 
@@ -392,11 +351,6 @@ static int open_all(struct daemon *d, struct ov_err *err)
 				err);
 	if (r == 0)
 		r = daemon_auto_check(d, err);
-	if (r == 0 && !d->config->policy.target_branch.n) {
-		r = find_target_branch(d, err);
-		if (r == 0)
-			d->config->policy.target_branch = str_from(d->target_branch);
-	}
 	if (r < 0)
 		return r;
 	d->self.store_url = d->config->store_url.n
@@ -406,6 +360,8 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	r = make_folders(d, err);
 	if (r == 0)
 		r = daemon_open_engine(d, &world, err);
+	if (r == 0 && !d->config->policy.target_branch.n)
+		r = daemon_choose_target(d, err);
 	if (r == 0)
 		r = open_sockets(d, err);
 	if (r < 0)

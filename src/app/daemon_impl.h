@@ -84,6 +84,9 @@ void daemon_damaged(struct daemon *d, str reason);
 void daemon_archive_later(struct daemon *d);
 void daemon_archive(void *user);
 
+/* target.c: sets the target branch, which the configuration leaves open. */
+int daemon_choose_target(struct daemon *d, struct ov_err *err);
+
 /* daemon.c */
 struct config_source {
 	const char *dir;

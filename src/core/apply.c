@@ -49,6 +49,14 @@ static int apply_nothing(struct state *s, const struct event *e, struct ov_err *
 	return 0;
 }
 
+static int apply_daemon_started(struct state *s, const struct event *e, struct ov_err *err)
+{
+	(void)err;
+	if (ev_text(e, "target").n)
+		record_set_str(&s->target, ev_text(e, "target"));
+	return 0;
+}
+
 /* What ids are made into keys and branch names with. */
 bool id_valid(str id)
 {
@@ -380,7 +388,7 @@ static int apply_assignment_moved(struct state *s, const struct event *e, struct
 }
 
 static apply_fn *const table[EVENT_KIND_COUNT] = {
-	[EV_DAEMON_STARTED] = apply_nothing,
+	[EV_DAEMON_STARTED] = apply_daemon_started,
 	[EV_DAEMON_STOPPED] = apply_nothing,
 	[EV_GOAL_CREATED] = apply_goal_created,
 	[EV_GOAL_UPDATED] = apply_goal_updated,

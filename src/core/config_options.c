@@ -292,8 +292,8 @@ static const struct option options[] = {
 			"What its failure means; empty: as in [accept].", auto_post_failures,
 			AT(automatic.post_on_failure) },
 	{ "accept.target", OPT_STR, 0, LIMIT_NAME, "\"\"",
-			"The branch that accepted work goes to; empty: the one that is checked "
-			"out when the daemon starts.",
+			"The branch that accepted work goes to; empty: the one that was checked "
+			"out when the first daemon started.",
 			AT(accept_target) },
 	{ "accept.conflict_rounds", OPT_INT, 1, 100, "3",
 			"How often an agent resolves conflicts with the target branch before a "

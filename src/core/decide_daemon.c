@@ -11,6 +11,8 @@ int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_
 	(void)ret_result, (void)err;
 	ev_str(cx, e, "instance", value_str_at(params, "instance"));
 	ev_str(cx, e, "version", value_str_at(params, "version"));
+	if (value_str_at(params, "target").n)
+		ev_str(cx, e, "target", value_str_at(params, "target"));
 	return 0;
 }
 

@@ -39,6 +39,7 @@
 static const struct event_field daemon_started[] = {
 	TEXT("instance", "identity of the daemon's process"),
 	TEXT("version", "version of the program"),
+	TEXT_OPT("target", "the branch that accepted work goes to"),
 };
 static const struct event_field daemon_stopped[] = {
 	TEXT("instance", "identity of the daemon's process"),

@@ -107,6 +107,8 @@ touch left-by-the-gate
         # On another branch, with changes there: the target moves, the checkout does not.
         site.git("checkout", "-qb", "other")
         site.write("README", "on another branch\n")
+        site.kill()  # and the target stays what it was
+        site.up()
         goal = self.goal(site, task("T2"))
         site.wait_goal(goal)
         self.assertEqual(site.git("status", "--porcelain"), " M README\n")
