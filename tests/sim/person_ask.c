@@ -106,8 +106,11 @@ static struct promise promise_of(const struct call *c, const struct sim_daemon *
 		node = str_sub(node, slash + 1, node.n);
 	}
 	sim_name(m.op, str_from(c->op->name));
-	sim_name(m.goal, goal);
-	sim_name(m.node, node);
+	/* What is done to a worker is no event of the task that its answer names. */
+	if (!str_starts(str_from(m.op), STR("worker.")) || str_is(str_from(m.op), "worker.start")) {
+		sim_name(m.goal, goal);
+		sim_name(m.node, node);
+	}
 	m.escalation = value_int_at(result, "escalation");
 	return m;
 }
