@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""A night of auto mode with the real Claude Code and the real Codex, each by exec and in terminals of tmux,
+a person at work in the checkout, and a daemon that is killed. What must hold in the morning: night.py.
+
+OV_TASKS and OV_KILLS set the sizes; make soak takes the full ones. OV_SEED repeats a night.
+"""
+
+import os
+import random
+import subprocess
+import unittest
+
+import real
+from real import harness, turns
+from test_tmux import trusted
+
+import night
+
+TASKS = int(os.environ.get("OV_TASKS") or (20 if harness.SOAK else 5))
+KILLS = int(os.environ.get("OV_KILLS") or (10 if harness.SOAK else 2))
+SEED = int(os.environ.get("OV_SEED") or 1)
+KINDS = ("conflict", "broken", "conflict", "leave", "owngit", "finish", "nothing")
+TURNS = 8  # more than any task is given
+
+
+class RealNight(night.Night, real.RealCase):
+    def words(self, n, kind):
+        """Each turn does what the agent of a scripted night does in one run."""
+        turn = [self.agent_of(n).kind.shell(f"echo job {n} {kind} | HOME={self.root} sh {self.root}/agent.sh"),
+                {"text": f"Job {n} is done."}]
+        return turns(*[turn] * TURNS)
+
+    def agent_of(self, n):
+        return self.agents[(n - 1) % len(self.agents)]
+
+    def go_on(self, tasks):
+        """One task after the other is given out, each to the next agent."""
+        if len(tasks) != self.given or self.given == self.total:
+            return
+        self.given += 1
+        self.place.configure(self.config.replace("[auto]\n", f'[auto]\nagent = "{self.agent_of(self.given).name}"\n'))
+        self.place.call("config.reload")
+        self.place.write("../limit", f"{self.given}\n")
+
+    def test_a_night(self):
+        self.agents = [real.Agent(real.Claude), real.Agent(real.Codex),
+                       real.Agent(real.Claude, "claude-terminal", runtime="tmux"),
+                       real.Agent(real.Codex, "codex-terminal", runtime="tmux")]
+        site = self.site(*self.agents, config=real.QUICK + night.CONFIG, start=False)
+        self.root, self.given = site.root, 0
+        self.config = site.read(".overseer/config.toml")
+        site.env["TMUX_TMPDIR"] = site.root
+        trusted(self.home(site.root, "claude-terminal"), site.repo, "not-a-real-key")
+        kinds = [KINDS[i % len(KINDS)] for i in range(TASKS)]
+        random.Random(SEED).shuffle(kinds)
+        self.prepare(site, kinds, KILLS, SEED, pace=1.0)
+        site.write("../agent.sh", night.AGENT)
+        site.write("../limit", "0\n")
+        self.addCleanup(self.tmux, "kill-server")
+        self.night_and_morning()
+        self.assertEqual(self.tmux("list-sessions").stdout, "")
+
+    def tmux(self, *args):
+        """Of the one server of the site, if it still has one."""
+        folder = os.path.join(self.root, f"tmux-{os.getuid()}")
+        (name,) = os.listdir(folder) if os.path.isdir(folder) else [""]
+        return subprocess.run(["tmux", "-S", os.path.join(folder, name), *args], env=self.place.env,
+                              capture_output=True, text=True, timeout=harness.PATIENCE, check=False)
+
+    def night(self):
+        super().night()
+        ran = {(r["node_id"], r["agent"]) for r in self.place.runs()}
+        self.assertEqual(ran, {(node["id"], self.agent_of(n).name) for n, node in self.tasks().items()})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
