@@ -114,13 +114,14 @@ static bool left_out(const struct assignment *as, enum rung rung)
 	return rung != RUNG_NUDGE && rung < as->recovery_policy;
 }
 
-/* When its run was last asked for its status, by the ladder or by a person; 0: not yet. */
+/* When its run was last asked for its status, or told something by a person; 0: not yet. */
 static ov_time asked_at(const struct assignment *as)
 {
 	for (size_t i = as->dispatches.n; i-- > 0;) {
 		const struct dispatch *d = as->dispatches.p[i];
 
-		if (str_eq(d->run_id, as->run_id) && str_is(d->purpose, "nudge"))
+		if (str_eq(d->run_id, as->run_id) &&
+				(str_is(d->purpose, "nudge") || str_is(d->purpose, "message")))
 			return d->at;
 	}
 	return 0;

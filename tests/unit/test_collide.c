@@ -525,6 +525,31 @@ TEST(a_resend_counts_as_the_last_time)
 }
 
 /* A person who lets it go on is not the last one who hears of it. */
+/* What a person told it is the last that was sent, and the ladder would send that again. */
+TEST(what_a_person_told_it_counts_as_the_last_time)
+{
+	struct fixture f;
+	struct node *n;
+	ov_time told;
+
+	stall_all(&f, 1);
+	n = node_of(&f, "T1");
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	f.now += f.policy.min_resend_interval - OV_SECOND;
+	submit(&f, "worker.message", json(&f, "{'worker': 'pool-1', 'text': 'well?'}"));
+	effect_end(&f, "T1", FX_SEND, "ok", "", "");
+	told = f.now;
+	while (f.now < told + f.policy.min_resend_interval - 10 * OV_SECOND) {
+		int32_t before = n->rungs[RUNG_NUDGE] + n->rungs[RUNG_RESEND];
+
+		f.now += 10 * OV_SECOND;
+		look_at(&f, "T1");
+		settle(&f);
+		assert_int_equal(n->rungs[RUNG_NUDGE] + n->rungs[RUNG_RESEND], before);
+	}
+	fixture_done(&f);
+}
+
 TEST(an_overdue_run_that_goes_on_is_asked_about_again)
 {
 	struct fixture f;
