@@ -86,8 +86,8 @@ static void step_failed(struct decide_ctx *cx, const struct outcome *o)
 		else if (failures[i].cause == CAUSE_NO_CHANGES)
 			feedback = prompt_no_effect(cx->arena, target);
 		flow_fail(cx, o->as, failures[i].cause,
-				arena_printf(cx->arena, "%s: " STR_FMT, failures[i].detail,
-						STR_ARG(o->detail)),
+				arena_printf(cx->arena, "%s%s" STR_FMT, failures[i].detail,
+						o->detail.n ? ": " : "", STR_ARG(o->detail)),
 				feedback);
 		return;
 	}

@@ -239,6 +239,17 @@ TEST(outcomes_that_let_go_of_the_turn)
 	}
 }
 
+TEST(a_target_that_moved_is_told_in_a_whole_sentence)
+{
+	struct fixture f;
+
+	begin(&f, 1);
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	effect_end(&f, "T1", FX_ACCEPT, "moved", "", "");
+	assert_true(str_is(as_of(&f, "T1")->reason, "the target branch moved meanwhile"));
+	fixture_done(&f);
+}
+
 TEST(what_an_agent_is_told)
 {
 	static const struct {
