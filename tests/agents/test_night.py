@@ -63,8 +63,9 @@ class RealNight(night.Night, real.RealCase):
     def tmux(self, *args):
         """Of the one server of the site, if it still has one."""
         folder = os.path.join(self.root, f"tmux-{os.getuid()}")
-        (name,) = os.listdir(folder) if os.path.isdir(folder) else [""]
-        return subprocess.run(["tmux", "-S", os.path.join(folder, name), *args], env=self.place.env,
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        self.assertLessEqual(len(names), 1, names)
+        return subprocess.run(["tmux", "-S", os.path.join(folder, *names), *args], env=self.place.env,
                               capture_output=True, text=True, timeout=harness.PATIENCE, check=False)
 
     def night(self):
