@@ -58,6 +58,7 @@ struct driver_run {
 	struct loop_source
 			*timer; /* the session again, or the end of an agent whose turn is over */
 	char failure[256];
+	bool undelivered;
 };
 
 /* ---- what is heard ---- */
@@ -178,6 +179,7 @@ static void on_ended(void *user, const struct run_end *end)
 	transcript_end(d->transcript);
 	if (d->failure[0])
 		told.message = str_from(d->failure);
+	told.undelivered = d->undelivered;
 	d->ev.ended(d->user, &told);
 }
 
@@ -215,6 +217,7 @@ static void typist_failed(void *user, const char *why)
 	struct driver_run *d = user;
 
 	fail(d, why);
+	d->undelivered = true;
 	(void)run_stop(d->run, NULL);
 }
 

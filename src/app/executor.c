@@ -6,6 +6,7 @@
 #include "app/executor_command.h"
 #include "app/homes.h"
 #include "app/journal.h"
+#include "app/patrol.h"
 #include "app/planning.h"
 #include "app/pool.h"
 #include "app/radar.h"
@@ -46,6 +47,13 @@ static void sighted(void *user, const value *params)
 	engine_report(x->engine, STR("radar.report"), params);
 }
 
+static void found(void *user, const value *params)
+{
+	struct executor *x = user;
+
+	engine_report(x->engine, STR("patrol.report"), params);
+}
+
 int executor_new(const struct executor_options *o, struct executor **ret, struct ov_err *err)
 {
 	_cleanup_(arena_done)
@@ -81,6 +89,13 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 			.report = sighted,
 			.user = x });
 	radar_set(x->radar, o->config->radar, o->config->policy.target_branch);
+	x->patrol = patrol_new(&(struct patrol_options){ .loop = o->loop,
+			.git = x->git,
+			.dir = o->dir,
+			.state = state_now,
+			.report = found,
+			.user = x });
+	patrol_set(x->patrol, o->config->tick_every);
 	x->homes = homes_new(o->loop, o->dir, state_now, x);
 	*ret = x;
 	return 0;
@@ -98,6 +113,7 @@ void executor_set_config(struct executor *x, const struct config *c)
 	git_keep_ignored(x->git, c->rescue_ignored);
 	radar_set(x->radar, c->radar, c->policy.target_branch);
 	radar_look(x->radar);
+	patrol_set(x->patrol, c->tick_every);
 	executor_scopes(x, STR(""), STR(""));
 }
 
@@ -336,6 +352,7 @@ void executor_free(struct executor *x)
 	}
 	setup_free(x->setup);
 	radar_free(x->radar);
+	patrol_free(x->patrol);
 	git_close(x->git);
 	planning_free(x->planning);
 	observe_free(x->observe);

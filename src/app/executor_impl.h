@@ -21,6 +21,7 @@ struct tmux;
 struct planning;
 struct planning_job;
 struct pool_question;
+struct patrol;
 struct radar;
 struct setup;
 
@@ -88,6 +89,7 @@ struct executor {
 	struct journal *journal;
 	struct setup *setup;
 	struct radar *radar;
+	struct patrol *patrol;
 	struct list tasks;
 	struct map runs;     /* id -> struct live_run */
 	struct map accounts; /* id -> struct account, of those that have one */

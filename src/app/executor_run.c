@@ -5,6 +5,7 @@
 #include "app/contain.h"
 #include "app/engine.h"
 #include "app/homes.h"
+#include "app/patrol.h"
 #include "app/pool.h"
 #include "app/radar.h"
 #include "app/run_note.h"
@@ -130,6 +131,9 @@ static void run_ended(void *user, const struct run_end *end)
 
 	/* Its last words come before its end. */
 	hearing_end(&lr->hearing);
+	if (end->undelivered)
+		patrol_note(x->patrol, PATROL_UNDELIVERED,
+				state_run(engine_state(x->engine), lr->id), end->message);
 	report_run_end(x, lr->id, lr, end);
 	x->o.run_changed(x->o.user, lr->id);
 	live_run_free(lr);
@@ -344,6 +348,7 @@ void executor_adopt(struct executor *x)
 	contain_clear(x->contain, engine_state(x->engine));
 	homes_look(x->homes);
 	radar_look(x->radar);
+	patrol_look(x->patrol);
 	if (all)
 		return;
 	if (!x->adopt_again)

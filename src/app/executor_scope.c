@@ -11,6 +11,7 @@
 #include "app/engine.h"
 #include "app/executor_impl.h"
 #include "app/homes.h"
+#include "app/patrol.h"
 #include "app/radar.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -79,6 +80,7 @@ void executor_scopes(struct executor *x, str goal, str node)
 void executor_published(struct executor *x, const struct event *const *events, size_t n)
 {
 	radar_published(x->radar, events, n);
+	patrol_published(x->patrol, events, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct assignment *as;
 

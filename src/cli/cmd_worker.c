@@ -4,6 +4,7 @@
 #include "cli/input.h"
 #include "cli/worker.h"
 #include "core/limits.h"
+#include "core/model_worker.h"
 
 value *worker_params(struct cli *c)
 {
@@ -99,6 +100,28 @@ static bool is_worth_a_row(const value *w)
 	return !quiet;
 }
 
+/* What patrols had to repair there since the worker last got on. */
+static void show_repairs(struct out *o, const value *list)
+{
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *w = value_item(list, i), *repairs = value_at(w, "repairs");
+
+		for (int k = 0; k < PATROL_FACT_COUNT; k++) {
+			const char *name = status_name(&patrol_facts, k);
+			int64_t n = value_int_at(repairs, name);
+
+			if (!n)
+				continue;
+			cell(o, S_BOLD, value_str_at(w, "name"));
+			cell_f(o, S_YELLOW, "found amiss: %s, %lld time%s", name, (long long)n,
+					n == 1 ? "" : "s");
+			cell_right(o, S_DIM, out_age(o, value_str_at(w, "repaired_at")));
+			row_end(o);
+		}
+	}
+	table_end(o, "  ");
+}
+
 void show_workers(struct out *o, const value *status)
 {
 	const value *list = value_at(status, "workers"), *mode = value_at(status, "auto");
@@ -115,6 +138,7 @@ void show_workers(struct out *o, const value *status)
 			worker_row(o, value_item(list, i));
 	table_end(o, "  ");
 	list_kind(o, "Auto Workers", list, "auto");
+	show_repairs(o, list);
 	if (auto_was_used(mode))
 		auto_summary(o, mode);
 }

@@ -101,6 +101,13 @@ static void end_usage(struct run *r, const struct event *e)
 	record_set_str(&r->cost_source, ev_text(e, "cost_source"));
 }
 
+/* What was repaired before has helped. */
+static void worker_got_on(struct worker *w)
+{
+	if (w)
+		memset(w->repairs, 0, sizeof(w->repairs));
+}
+
 int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct run *r = state_run(s, e->run);
@@ -128,6 +135,8 @@ int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 	r->resets_at = ev_num(e, "resets_at_ms");
 	r->ended_at = ev_num(e, "ended_at_ms") ? ev_num(e, "ended_at_ms") : e->at;
 	record_set_str(&r->message, ev_text(e, "message"));
+	if (run_ended_well(r))
+		worker_got_on(state_worker(s, r->worker));
 	if (as && as->run == r)
 		end_session(as, e);
 	return 0;
@@ -200,6 +209,8 @@ int apply_worker_status(struct state *s, const struct event *e, struct ov_err *e
 	r = ev_move(e, &worker_statuses, w->name, (int)w->status, &to, err);
 	if (r < 0)
 		return r;
+	if (w->status == WORKER_ERROR)
+		worker_got_on(w);
 	if (w->kind == WORKER_AUTO && to == WORKER_ERROR && w->status != WORKER_ERROR)
 		s->automatic.errors++;
 	w->status = (enum worker_status)to;

@@ -151,6 +151,7 @@ static const struct policy_agent *policy_agents(struct config *c)
 			.format = format_find(from->format),
 			.concurrency = from->concurrency,
 			.input = from->input != INPUT_NONE,
+			.terminal = str_is(from->runtime, "tmux"),
 			.rate_limit_exit = from->rate_limit_exit,
 			.login_exit = from->login_exit,
 			.recovery = (enum rung)(RUNG_RESEND + from->recovery),

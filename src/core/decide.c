@@ -9,6 +9,7 @@
 #include "core/budget.h"
 #include "core/decide_auto.h"
 #include "core/decide_impl.h"
+#include "core/decide_patrol.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"
 #include "core/redact.h"
@@ -316,6 +317,7 @@ static const struct command commands[] = {
 	{ "run.report", decide_run_report },
 	{ "dispatch.ack", decide_dispatch_ack },
 	{ "radar.report", decide_radar_report },
+	{ "patrol.report", decide_patrol_report },
 	{ "daemon.start", decide_daemon_start },
 	{ "daemon.stop", decide_daemon_stop },
 	{ "daemon.contradicted", decide_daemon_contradicted },

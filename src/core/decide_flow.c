@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "core/decide_auto.h"
 #include "core/decide_budget.h"
+#include "core/decide_patrol.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"
 #include "core/session.h"
@@ -97,6 +98,20 @@ void flow_move(struct decide_ctx *cx, const struct assignment *as, enum stage st
 		node_to(cx, as->node, NODE_QUEUED, reason);
 }
 
+void flow_block(struct decide_ctx *cx, const struct assignment *as, enum worker_status worker,
+		const char *kind, str reason)
+{
+	/* What a person was asked about the stall is no longer the question. */
+	if (ladder_is_over(as->node))
+		close_escalations(cx, as->node, ESC_DISMISSED, reason);
+	assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, reason);
+	node_block_as(cx, as->node, BLOCK_FAILED, reason, STR("overseer"),
+			STR("a person unblocks it or declares it done"), 0);
+	worker_to(cx, state_worker(cx->state, as->worker), worker,
+			worker == WORKER_ERROR ? reason : STR("its assignment waits for a person"));
+	escalate(cx, as->node, kind, reason);
+}
+
 static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cause cause,
 		int64_t count, str detail)
 {
@@ -108,15 +123,7 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 		ladder_begin(cx, as, reason);
 		return;
 	}
-	/* What a person was asked about the stall is no longer the question. */
-	if (ladder_is_over(as->node))
-		close_escalations(cx, as->node, ESC_DISMISSED, reason);
-	assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, reason);
-	node_block_as(cx, as->node, BLOCK_FAILED, reason, STR("overseer"),
-			STR("a person unblocks it or declares it done"), 0);
-	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE,
-			STR("its assignment waits for a person"));
-	escalate(cx, as->node, name, reason);
+	flow_block(cx, as, WORKER_IDLE, name, reason);
 	/* It will be the same for every task that follows. */
 	if (cause == CAUSE_DIRTY && str_is(as->node->goal->standing, STANDING_AUTO))
 		auto_fail(cx, reason);
@@ -276,15 +283,10 @@ static void run_failed(struct decide_ctx *cx, const struct assignment *as)
 	str failure = run_failure(cx, as->run);
 	enum cause cause = run_cause(as->run);
 
+	if (cause == CAUSE_LOST && patrol_lost(cx, as, failure))
+		return;
 	fail_within(cx, as, cause, run_max(cx->policy, as->run, cause), failure,
 			feedback ? str_from(feedback) : failure);
-}
-
-static bool run_succeeded(const struct run *r)
-{
-	if (r->verdict.n)
-		return str_is(r->verdict, "ok");
-	return !r->lost && r->signal == 0 && r->exit_code == 0;
 }
 
 str check_command(const struct decide_ctx *cx, const struct node *n)
@@ -348,7 +350,7 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 	if (run_was_limited(cx, as))
 		return;
 	/* A run that we ended because it had reported that it is done did not fail. */
-	if (!run_succeeded(as->run) && !as->stopping)
+	if (!run_ended_well(as->run) && !as->stopping)
 		run_failed(cx, as);
 	else if (as->node->said.n && session_resumes(cx->policy, as))
 		go_on_with_message(cx, as);

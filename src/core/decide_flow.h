@@ -18,6 +18,9 @@ ov_time flow_wait(const struct policy *p, enum cause cause, int64_t count);
 void flow_move(struct decide_ctx *cx, const struct assignment *as, enum stage stage, ov_time wait,
 		str reason, str feedback, const char *purpose);
 /* The assignment was settled while this step ran: keep what there is, free the worker. */
+/* Its node waits for a person, who is asked; its worker is idle, or in error for the same reason. */
+void flow_block(struct decide_ctx *cx, const struct assignment *as, enum worker_status worker,
+		const char *kind, str reason);
 void flow_release(struct decide_ctx *cx, const struct assignment *as);
 bool flow_winding_down(const struct assignment *as);
 

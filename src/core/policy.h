@@ -13,6 +13,7 @@ struct policy_agent {
 	const struct agent_format *format;   /* NULL: raw */
 	int64_t concurrency;                 /* assignments at work at most */
 	bool input;                          /* it reads further instructions while it runs */
+	bool terminal;                       /* it runs in a session of tmux */
 	int64_t rate_limit_exit, login_exit; /* exit codes that say so; 0: none */
 	enum rung recovery;                  /* the first rung after the nudges */
 	struct tool_scope scope;             /* of its tools, as configured */

@@ -407,6 +407,13 @@ static void drop_oldest_finished(struct state *s)
 	s->finished_count--;
 }
 
+bool run_ended_well(const struct run *r)
+{
+	if (r->verdict.n)
+		return str_is(r->verdict, "ok");
+	return !r->lost && r->signal == 0 && r->exit_code == 0;
+}
+
 void state_index_assignment(struct state *s, struct assignment *as)
 {
 	bool live = as->stage != STAGE_NONE || !assignment_is_final(as);

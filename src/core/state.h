@@ -105,6 +105,9 @@ static inline bool assignment_is_final(const struct assignment *a)
 	return a->status == AS_DONE || a->status == AS_CANCELLED;
 }
 
+/* By what it said, else by its exit status. */
+bool run_ended_well(const struct run *r);
+
 /* Are its own dependencies and those of its parents met? A cancelled dependency no longer holds anyone up. */
 bool node_is_ready(const struct state *s, const struct node *n);
 /* The priority that counts: its own, else its goal's. */

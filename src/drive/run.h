@@ -52,6 +52,7 @@ struct run_end {
 	ov_time started_at, ended_at;
 	uint64_t output_bytes;  /* that are there */
 	uint64_t dropped_bytes; /* that it wrote too, and that are not there any more */
+	bool undelivered;       /* it was ended because it never took its instruction */
 	bool grouped; /* it was in a control group of its own: no process can have got away */
 	size_t swept; /* descendants that outlived the agent and were killed */
 	str message;  /* valid during the callback */

@@ -343,6 +343,7 @@ static void site_init(struct site *s, uint64_t seed)
 		.workers_max = 2,
 		.target_branch = STR("main"),
 		.retry_max_attempts = 100,
+		.patrol_restarts = 100,
 		.retry_delay = { OV_SECOND, OV_SECOND, OV_SECOND },
 		.no_changes_attempts = 2,
 		.conflict_rounds = 3,

@@ -28,6 +28,7 @@ static struct policy policy_for(size_t workers)
 		.retry_delay = { 5000, 30000, 120000 },
 		.no_changes_attempts = 2,
 		.conflict_rounds = 3,
+		.patrol_restarts = 2,
 		.moved_tries = 100,
 		.dirty_tries = 10,
 		.dirty_wait = OV_MINUTE,

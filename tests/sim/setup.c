@@ -103,6 +103,7 @@ static void add_rest(struct sim *s, struct buf *b)
 			    "planner.max_subtasks_per_task = 20\n"));
 	add_duration(s, b, "accept.dirty_wait", 10 * OV_SECOND, 2 * OV_MINUTE);
 	add_int(s, b, "accept.conflict_rounds", 1, 4);
+	add_int(s, b, "patrol.restarts", 0, 4);
 	add_int(s, b, "accept.dirty_tries", 2, 10);
 	/* A measured fleet keeps the default. */
 	if (!s->o.fleet)

@@ -30,6 +30,7 @@ struct policy fixture_policy(void)
 		.workers_max = 2,
 		.target_branch = STR("main"),
 		.retry_max_attempts = 3,
+		.patrol_restarts = 2,
 		.retry_delay = { 5 * OV_SECOND, 30 * OV_SECOND, 2 * OV_MINUTE },
 		.no_changes_attempts = 2,
 		.conflict_rounds = 3,

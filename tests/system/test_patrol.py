@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Whatever is not as the state says is found, repaired within a cap, and told."""
+
+import os
+import shutil
+import signal
+import unittest
+
+from harness import FAST, SiteCase, plan, task
+
+AGENT = r"""
+echo "$PPID" > "$HOME/$OVERSEER_NODE.here"; read x < "$HOME/$OVERSEER_NODE.go"
+echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"
+git add -A && git commit -qm "$OVERSEER_NODE"
+"""
+
+
+class Patrol(SiteCase):
+    def setUp(self):
+        self.s = self.site(FAST + '[workers]\nmax = 1\n[patrol]\nrestarts = 1\n[supervisor]\ntick_every = "1s"\n', AGENT)
+
+    def found(self, finding, after=0):
+        return self.s.wait_type("patrol.found", after=after, finding=finding)
+
+    def begin(self, node):
+        gate = self.s.gate(node)
+        goal = self.s.call("goal.create", title=node, plan=plan(task(node)))["goal"]
+        return gate, goal
+
+    def worktree(self, name="pool-1"):
+        return os.path.join(self.s.dir, "worktrees", name)
+
+    def questions(self):
+        return [x["question"] for x in self.s.call("inbox.list")["inbox"]]
+
+    def test_whole_round(self):
+        s = self.s
+        s.up()
+        # Under a busy worker: its run is stopped, the worktree made again, the task done.
+        gate, goal = self.begin("T1")
+        gate.wait()
+        shutil.rmtree(self.worktree())
+        self.found("no_worktree")
+        gate.wait()
+        gate.go()
+        s.wait_goal(goal)
+        self.assertEqual(s.git("show", "main:T1.txt"), "T1\n")
+        self.assertEqual(s.call("worker.list")["workers"][0]["status"], "idle")
+
+        # While nothing runs nobody looks: a start does.
+        before = s.seq()
+        s.down()
+        shutil.rmtree(self.worktree())
+        s.git("worktree", "add", "-q", "-b", "mine", self.worktree("mine"))
+        s.write(".overseer/worktrees/mine/precious.txt", "precious\n")
+        os.mkdir(self.worktree("empty"))
+        for suffix, text in (("lock", ""), ("rc", "0\n"), ("out", "Do what nobody knows\n")):
+            s.write(f".overseer/pool/X_01ARZ3NDEKTSV4RRFFQ69G5FAV.{suffix}", text)
+        s.up()
+        self.found("no_worktree", before)
+        told = s.wait_event(lambda e: e["type"] == "patrol.found" and "rescue/mine/stray" in e["data"]["detail"])
+        self.assertEqual(told["data"]["repair"], "none")
+        self.assertEqual(s.git("show", "refs/overseer/rescue/mine/stray:precious.txt"), "precious\n")
+        self.assertTrue(os.path.exists(os.path.join(self.worktree("mine"), "precious.txt")))
+        self.found("orphaned_claim", before)
+        questions = "\n".join(self.questions())
+        for words in ("Do what nobody knows", "worktrees/empty is no worker's", "worktrees/mine belongs to no worker"):
+            self.assertIn(words, questions)
+        asked = len(self.questions())
+
+        # An idle worker's is made again by the next task; a rebase that nobody finishes is undone by it.
+        gate, goal = self.begin("T2")
+        gate.wait()
+        gate.go()
+        s.wait_goal(goal)
+        before = s.seq()
+        s.down()
+        admin = s.git("-C", self.worktree(), "rev-parse", "--absolute-git-dir").strip()
+        os.mkdir(os.path.join(admin, "rebase-merge"))
+        s.up()
+        self.found("stale_rebase", before)
+        self.assertEqual(len(self.questions()), asked, "nobody is asked twice")
+
+        # Runs that are lost are begun again, so often; then the worker is in error.
+        shutil.rmtree(os.path.join(admin, "rebase-merge"))
+        gate, goal = self.begin("T3")
+        for count in (1, 2):
+            shim = int(gate.wait())
+            os.kill(shim, signal.SIGKILL)
+            lost = s.wait_type("patrol.found", finding="process_gone", count=count)
+            self.assertEqual(lost["data"]["repair"], "none" if count == 2 else "its run is begun again")
+        s.wait_type("worker.status", to="error")
+        self.assertIn("was repaired 1 times (process_gone)", "\n".join(self.questions()))
+        self.assertEqual(s.node(f"{goal}/T3")["status"], "blocked")
+        self.assertIn("process_gone", s.cli("status"))
+        # Reset, and on.
+        s.cli("worker", "reset", "pool-1")
+        s.cli("work", "unblock", "T3", "--reason", "again")
+        gate.wait()
+        gate.go()
+        s.wait_goal(goal)
+
+
+if __name__ == "__main__":
+    unittest.main()
