@@ -159,6 +159,7 @@ class Tmux(SiteCase):
         goal = self.goal(site, "!touch T1.txt")
         ended = site.wait_type("run.ended")
         self.assertIn("did not confirm its instruction, which was typed 2 times", ended["data"]["message"])
+        self.assertEqual(site.wait_type("patrol.found")["data"]["finding"], "undelivered")
         # The next run is another try, with the same conversation or a new one.
         site.wait_goal(goal)
         self.assertEqual(len(self.log(site, "lost")), 2)
