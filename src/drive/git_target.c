@@ -303,6 +303,26 @@ static int check_judge(struct git_call *c, const struct git_out *o, struct ov_er
 		c->res.outcome = GIT_DIRTY;
 	else
 		return ov_fail(err, OV_EIO, STR_FMT, STR_ARG(c->res.detail));
+	return c->holder ? GIT_NEXT : GIT_FINISH;
+}
+
+/*
+ * Git writes the checkout first and moves the branch then; a commit of the user's in between leaves
+ * our files there, staged, as if they were the user's. Those that are still as we wrote them become
+ * as they are on the branch; if anything else was changed, git refuses, and changes nothing.
+ */
+static int undo_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (c->res.outcome != GIT_MOVED && c->res.outcome != GIT_DIRTY)
+		return GIT_SKIP;
+	git_run(c, AT_REPO, GIT_WHOLE, "read-tree", "-m", "-u", c->commit.p, "HEAD", NULL);
+	c->cwd = c->holder;
+	return GIT_NEXT;
+}
+
+static int undo_judge(struct git_call *c _unused_, const struct git_out *o _unused_,
+		struct ov_err *err _unused_)
+{
 	return GIT_FINISH;
 }
 
@@ -310,5 +330,6 @@ const struct git_step git_move_steps[] = {
 	STEP_SUB("look at the user's checkout", NULL, git_holder_steps),
 	STEP_RUN("move the target branch", forward_build, forward_judge),
 	STEP_RUN("read the target branch", check_build, check_judge),
+	STEP_RUN("take back what was left in the checkout", undo_build, undo_judge),
 	STEP_END,
 };

@@ -468,4 +468,33 @@ TEST(target_moves_meanwhile)
 	}
 }
 
+/* The user commits after git has written the checkout, and before it moves the branch there. */
+TEST(user_commits_while_the_checkout_follows)
+{
+	struct fixture f;
+	struct answer a;
+
+	work(&f);
+	sh(&f,
+			"printf '#!/bin/sh\\ncat; test -d .git && test ! -e ../raced || exit 0; "
+			"echo >../raced; git update-ref refs/heads/main "
+			"$(git commit-tree -p main -m raced main^{tree})\\n' >../race; chmod +x "
+	                "../race;"
+			"git config filter.race.smudge \"%s/race\"; "
+			"echo 'work filter=race' >.git/info/attributes",
+			f.dir);
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.r, 0);
+	assert_int_equal(a.outcome, GIT_MOVED);
+	assert_sh(&f, "raced", "git log -1 --format=%%s main");
+	/* Nothing of it is left there, as if the user had put it there. */
+	assert_sh(&f, "", "git status --porcelain");
+	assert_int_equal(sh_status(&f, "test -e work"), 1);
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	check_once(&f, "D_1");
+	assert_sh(&f, "", "git status --porcelain");
+	fixture_close(&f);
+}
+
 TEST_MAIN
