@@ -479,7 +479,7 @@ TEST(user_commits_while_the_checkout_follows)
 			"printf '#!/bin/sh\\ncat; test -d .git && test ! -e ../raced || exit 0; "
 			"echo >../raced; git update-ref refs/heads/main "
 			"$(git commit-tree -p main -m raced main^{tree})\\n' >../race; chmod +x "
-	                "../race;"
+			"../race;"
 			"git config filter.race.smudge \"%s/race\"; "
 			"echo 'work filter=race' >.git/info/attributes",
 			f.dir);
