@@ -186,8 +186,9 @@ post_accept_on_failure = "%s"
         site.configure(config.replace("max = 1", "max = 2") % "fail")
         gate = site.gate("p")
         site.up()
-        long = self.goal(site, task("LONG"), task("T1"), task("AFTER", ["LONG"]))
+        long = self.goal(site, task("LONG"), task("AFTER", ["LONG"]))
         gate.wait()
+        other = self.goal(site, task("T1"))  # only now, or it might be accepted first
         site.wait_type("run.verified", node="T1")
         rows = site.call("queue.list")["accept"]
         self.assertEqual([(r["node"], r["step"], r["state"]) for r in rows],
@@ -203,6 +204,7 @@ post_accept_on_failure = "%s"
         gate.wait()
         gate.go()
         site.wait_goal(long)
+        site.wait_goal(other)
         self.assertEqual(sorted(self.subjects(site)), ["Task AFTER", "Task LONG", "Task T1"])
         self.assertIn(f"post of LONG at {site.repo}", site.read(".overseer/logs/post_accept.log"))
         # fail: nothing goes on until a person says so; then as they say.
