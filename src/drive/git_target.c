@@ -4,10 +4,16 @@
  * It moves in a single step that checks its old value; the trailer with the key, looked for first,
  * makes that step happen at most once.
  */
+#include <sys/stat.h>
+
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "sys/file.h"
+
+/* How long another git may be at work in the user's checkout, each look taking about so long. */
+enum { LATE_WAIT_MS = 2000, LATE_LOOK_MS = 4, LOCK_FRESH_S = 10 };
 
 str git_target_ref(struct git_call *c)
 {
@@ -326,10 +332,69 @@ static int undo_judge(struct git_call *c _unused_, const struct git_out *o _unus
 	return GIT_FINISH;
 }
 
+/*
+ * A user who goes to the target in the moment between our look and its move stands on a branch that
+ * moved under his feet: his checkout would seem to take the change back. It is taken along, as git
+ * itself would have done a moment later; what he changed there stays, or stops it.
+ */
+
+/* Is another git just at work in the user's checkout, perhaps going to the target? */
+static bool checkout_is_busy(struct git_call *c)
+{
+	struct stat st;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return stat(path_join(&c->arena, c->g->git_dir, "index.lock"), &st) == 0 &&
+			now.tv_sec - st.st_mtim.tv_sec < LOCK_FRESH_S;
+}
+
+static int late_build(struct git_call *c, struct ov_err *err)
+{
+	return c->holder ? GIT_LEAVE : git_holder_build(c, err);
+}
+
+static int late_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
+{
+	if (o->code != 0)
+		return GIT_LEAVE; /* it moved, which is what counts */
+	if (checkout_is_busy(c) && c->waited_ms < LATE_WAIT_MS) {
+		c->waited_ms += LATE_LOOK_MS;
+		return GIT_AGAIN;
+	}
+	git_holder_parse(c, o->out, c->target);
+	return c->holder ? GIT_NEXT : GIT_LEAVE;
+}
+
+static int along_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	git_run(c, AT_REPO, GIT_WHOLE, "read-tree", "-m", "-u", c->target_oid.p, c->commit.p, NULL);
+	c->cwd = c->holder;
+	return GIT_NEXT;
+}
+
+static int along_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
+{
+	if (o->code != 0)
+		c->res.detail = arena_printf(&c->arena,
+				"%s was switched to branch " STR_FMT
+				" while that moved, and could not be brought along: " STR_FMT,
+				c->holder, STR_ARG(c->target),
+				STR_ARG(utf8_truncate(str_trim(o->err), 2000)));
+	return GIT_NEXT;
+}
+
+static const struct git_step late_steps[] = {
+	STEP_RUN("see who came to the target branch meanwhile", late_build, late_judge),
+	STEP_RUN("bring that checkout along", along_build, along_judge),
+	STEP_END,
+};
+
 const struct git_step git_move_steps[] = {
 	STEP_SUB("look at the user's checkout", NULL, git_holder_steps),
 	STEP_RUN("move the target branch", forward_build, forward_judge),
 	STEP_RUN("read the target branch", check_build, check_judge),
 	STEP_RUN("take back what was left in the checkout", undo_build, undo_judge),
+	STEP_SUB("bring along who came meanwhile", NULL, late_steps),
 	STEP_END,
 };

@@ -86,6 +86,44 @@ TEST(rebase_cut_at_every_turn)
 	assert_true(n > 15);
 }
 
+/* The user goes to the target after n turns; true when that was after the end. */
+static bool switch_at(int n)
+{
+	struct fixture f;
+	struct answer a, b;
+	bool whole;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo w >work; git rm -q src/two; git add work; git commit -qm "
+			"agent; cd "
+			"\"$R\"; git switch -qc mine; echo m >m; git add m; git commit -qm mine");
+	a = rebase(&f, BRANCH, "D_1");
+	start_advance(&f, a.commit, "D_1", "", &b);
+	whole = turn(&f, &b, n);
+	sh(&f, "git switch -q main; echo draft >>src/one");
+	finish(&f, &b);
+	if (b.r < 0 || (b.outcome != GIT_OK && b.outcome != GIT_DIRTY))
+		fail_msg("after %d turns: outcome %d: %s", n, (int)b.outcome, b.msg);
+	/* His draft, and nothing else, is uncommitted. */
+	if (strcmp(sh(&f, "git status --porcelain"), "M src/one") != 0 &&
+			strcmp(sh(&f, "git status --porcelain"), " M src/one") != 0)
+		fail_msg("after %d turns: %s", n, sh(&f, "git status --porcelain"));
+	assert_sh(&f, "mine", "git log -1 --format=%%s mine");
+	fixture_close(&f);
+	return whole;
+}
+
+TEST(user_goes_to_the_target_at_every_turn)
+{
+	int n = 1;
+
+	while (!switch_at(n))
+		n++;
+	assert_true(n > 5);
+}
+
 /* The checkout of a killed git is half done: files are written, index and branch are not. */
 TEST(half_a_checkout_is_told_from_changes)
 {
