@@ -78,9 +78,10 @@ class Tmux(SiteCase):
             while True:
                 self.assertTrue(select.select([fd], [], [], PATIENCE)[0], shown)
                 shown += os.read(fd, 65536)
+                # Keys that come at once are taken for a paste, so that none of them is a command.
                 if text in shown and not left:
-                    os.write(fd, b"\x02")
-                    os.write(fd, b"d")
+                    clients = self.tmux(site, "list-clients", "-F", "#{client_control_mode} #{client_tty}").split("\n")
+                    self.tmux(site, "detach-client", "-t", next(c[2:] for c in clients if c.startswith("0 ")))
                     left = True
         except OSError:  # the terminal's other end is closed
             pass
