@@ -394,6 +394,30 @@ def pooling(site, point):
     T.assertEqual(site.down(), 0)
 
 
+def typing(site, point):
+    """An instruction that is typed into a terminal is taken once, whenever the daemon dies."""
+    site.env["TMUX_TMPDIR"] = site.root
+    site.configure(FAST + f"""
+[patrol]
+confirm = "1500ms"
+[defaults]
+agent = "typed"
+[agents.typed]
+runtime = "tmux"
+format = "claude"
+command = ["{HERE}/../system/typed.py"]
+env_pass = ["HOME", "PATH", "LC_ALL", "ASAN_OPTIONS", "UBSAN_OPTIONS"]
+""")
+    goal = create_goal(site, point, title="crash", plan=plan(task("T1", objective="Do as the lines say.\n!echo x > T1.txt")))
+    site.wait_goal(goal)
+    T.assertEqual(site.git("show", "main:T1.txt"), "x\n")
+    typed = [json.loads(line)["what"] for line in site.home("typed.log").splitlines()]
+    T.assertEqual(typed.count("prompt"), 1, typed)
+    T.assertEqual(len(site.runs()), 1)
+    T.assertEqual(site.down(), 0)
+    promises.nothing_left(site)
+
+
 def cli(site, *args, **env):
     return subprocess.run([CLI, "--dir", site.dir, *args], env={**site.env, **env}, cwd=site.root,
                           capture_output=True, text=True, timeout=harness.PATIENCE)
@@ -531,6 +555,7 @@ SCENARIOS = {
     picking: ["begin-worker", "git-pick-squashed", "git-pick-moved", "end-worker"],
     planned: ["begin-plan", "before-plan-outcome", "end-plan"],
     pooling: ["begin-pool", "after-pool-start", "after-pool-answer", "end-pool"],
+    typing: ["after-session", "before-paste", "after-paste"],
     backup: ["backup-copied", "backup-verified"],
     importing: ["new-store-written", "new-store-replace"],
     rebuilding: ["new-store-written", "new-store-replace", "rebuild-replaced"],
