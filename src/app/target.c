@@ -4,6 +4,7 @@
  */
 #include "app/daemon_impl.h"
 #include "app/engine.h"
+#include "app/executor.h"
 #include "app/log.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -83,5 +84,6 @@ int daemon_choose_target(struct daemon *d, struct ov_err *err)
 				STR_ARG(before), STR_ARG(q.out));
 	d->target_branch = arena_cstr(&d->arena, exists ? before : q.out);
 	d->config->policy.target_branch = str_from(d->target_branch);
+	executor_set_config(d->executor, d->config);
 	return 0;
 }

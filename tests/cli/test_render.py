@@ -402,14 +402,14 @@ class Inbox(Case):
 class Queue(Case):
     def test_list(self):
         entry = {"goal": goal()["id"], "node": "T1", "name": "First", "priority": 3, "agent": "claude", "worker": "pool-1",
-                 "branch": "b", "state": "waits", "why": "the checkout is dirty", "not_before": ago(-125), "since": ago(65)}
-        self.fake({"queue.list": {"accept": [entry], "dispatch": [{**entry, "node": "T2", "not_before": None,
+                 "branch": "b", "step": "rebase", "state": "waits", "why": "the checkout is dirty", "not_before": ago(-125), "since": ago(65)}
+        self.fake({"queue.list": {"accept": [entry], "dispatch": [{**entry, "node": "T2", "step": "", "not_before": None,
                                                                     "why": "no worker is free"}]}})
         lines = self.ok("queue", "list").out.splitlines()
         self.assertEqual(lines[0], "TO BE ACCEPTED (1)")
-        self.assertRegex(lines[1], r"^  1  goal_\w+/T1  First  priority 3  claude  1m  again in 2m: the checkout is dirty$")
+        self.assertRegex(lines[1], r"^  1  goal_\w+/T1  First  priority 3  claude  rebase  1m  again in 2m: the checkout is dirty$")
         self.assertEqual(lines[2], "TO BE BEGUN (1)")
-        self.assertRegex(lines[3], r"^  1  goal_\w+/T2  First  priority 3  claude  1m  no worker is free$")
+        self.assertRegex(lines[3], r"^  1  goal_\w+/T2  First  priority 3  claude +1m  no worker is free$")
 
 
 if __name__ == "__main__":
