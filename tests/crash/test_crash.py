@@ -399,7 +399,7 @@ def typing(site, point):
     site.env["TMUX_TMPDIR"] = site.root
     site.configure(FAST + f"""
 [patrol]
-confirm = "1500ms"
+confirm = "3s"
 [defaults]
 agent = "typed"
 [agents.typed]
