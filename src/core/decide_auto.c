@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/decide_impl.h"
+#include "core/decide_flow.h"
 #include "core/pool.h"
 #include "core/standing.h"
 
@@ -100,17 +100,10 @@ void tick_pool(struct decide_ctx *cx, const struct decision *d)
 	ev_str(cx, e, "purpose", cx->state->automatic.instance);
 }
 
-static ov_time doubled(ov_time base, int64_t times, ov_time most)
-{
-	while (times-- > 0 && base < most)
-		base *= 2;
-	return MIN(base, most);
-}
-
 /* Asked in vain so often in a row: the wait before the next question. */
 static ov_time ask_again_at(const struct decide_ctx *cx, int64_t before)
 {
-	return cx->now + doubled(cx->policy->pool_wait, before, cx->policy->pool_wait_max);
+	return cx->now + flow_doubled(cx->policy->pool_wait, before, cx->policy->pool_wait_max);
 }
 
 static void emit_answer(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o,

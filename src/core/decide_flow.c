@@ -50,7 +50,7 @@ static const struct {
 };
 #undef RULE
 
-static ov_time doubled(ov_time base, int64_t times, ov_time most)
+ov_time flow_doubled(ov_time base, int64_t times, ov_time most)
 {
 	while (times-- > 0 && base < most)
 		base *= 2;
@@ -64,7 +64,7 @@ static ov_time wait_time(const struct policy *p, enum wait wait, int64_t count)
 	case WAIT_NONE: return 0;
 	case WAIT_SHORT: return OV_SECOND;
 	case WAIT_RETRY: return p->retry_delay[MIN(count, (int64_t)ARRAY_LEN(p->retry_delay)) - 1];
-	case WAIT_DIRTY: return doubled(p->dirty_wait, count - 1, p->dirty_wait_max);
+	case WAIT_DIRTY: return flow_doubled(p->dirty_wait, count - 1, p->dirty_wait_max);
 	}
 	return 0;
 }

@@ -14,13 +14,15 @@ int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum caus
 /* How often it may happen before a person is asked, and the wait after the count-th time. */
 int64_t flow_max(const struct policy *p, enum cause cause);
 ov_time flow_wait(const struct policy *p, enum cause cause, int64_t count);
+/* A wait that was doubled so often, up to the longest. */
+ov_time flow_doubled(ov_time base, int64_t times, ov_time most);
 /* To a stage, after a wait; feedback may be empty, purpose NULL. */
 void flow_move(struct decide_ctx *cx, const struct assignment *as, enum stage stage, ov_time wait,
 		str reason, str feedback, const char *purpose);
-/* The assignment was settled while this step ran: keep what there is, free the worker. */
 /* Its node waits for a person, who is asked; its worker is idle, or in error for the same reason. */
 void flow_block(struct decide_ctx *cx, const struct assignment *as, enum worker_status worker,
 		const char *kind, str reason);
+/* The assignment was settled while this step ran: keep what there is, free the worker. */
 void flow_release(struct decide_ctx *cx, const struct assignment *as);
 bool flow_winding_down(const struct assignment *as);
 

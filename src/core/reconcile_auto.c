@@ -48,15 +48,6 @@ static struct load count(const struct tick *t)
 	return l;
 }
 
-/* By a task of this tick. */
-static bool is_taken(const struct tick *t, str name)
-{
-	for (size_t i = 0; i < t->out.n; i++)
-		if (t->out.p[i].kind == DEC_ASSIGN && str_eq(t->out.p[i].worker, name))
-			return true;
-	return false;
-}
-
 /* An idle one, or the first name that nobody has. */
 static str asker(const struct tick *t)
 {
@@ -66,11 +57,11 @@ static str asker(const struct tick *t)
 	for (size_t i = 0; i < s->workers.n; i++)
 		if (s->workers.p[i]->kind == WORKER_AUTO &&
 				s->workers.p[i]->status == WORKER_IDLE &&
-				!is_taken(t, s->workers.p[i]->name))
+				!worker_is_taken(t, s->workers.p[i]->name))
 			return s->workers.p[i]->name;
 	for (size_t i = 1;; i++) {
 		name = arena_printf(t->a, "auto-%zu", i);
-		if (!state_worker(s, name) && !is_taken(t, name))
+		if (!state_worker(s, name) && !worker_is_taken(t, name))
 			return name;
 	}
 }

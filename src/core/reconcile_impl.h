@@ -87,6 +87,8 @@ static inline bool tick_stops(const struct tick *t, const struct assignment *as)
 			!assignment_is_final(as) && as->status != AS_BLOCKED;
 }
 
+/* By another node of this tick. */
+bool worker_is_taken(const struct tick *t, str name);
 /* What the runs under way have used so far; before anything is decided. */
 void reconcile_spending(struct tick *t);
 void tick_count_workers(struct tick *t);

@@ -34,8 +34,7 @@ static size_t workers_max(const struct tick *t, enum worker_kind kind)
 	return SIZE_MAX;
 }
 
-/* By another node of this tick. */
-static bool worker_is_taken(const struct tick *t, str name)
+bool worker_is_taken(const struct tick *t, str name)
 {
 	for (size_t i = 0; i < t->out.n; i++)
 		if (t->out.p[i].kind == DEC_ASSIGN && str_eq(t->out.p[i].worker, name))
