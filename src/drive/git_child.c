@@ -4,16 +4,12 @@
  * a lock where the user's own git trips over it. Output goes to memory files, so such a child is
  * never stopped by a pipe that nobody reads.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
@@ -107,47 +103,10 @@ void git_child_done(struct git_child *ch)
 	*ch = (struct git_child)GIT_CHILD_INIT;
 }
 
-/* Does the environment of /proc/NAME hold this entry? Processes of other users cannot be ours. */
-static bool proc_has_env(int dir, const char *name, str entry)
-{
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
-	_cleanup_(fd_closep)
-	int fd = -1;
-	char path[64];
-	str rest, one;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "%.20s/environ", name);
-	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	do {
-		buf_reserve(&b, 16384);
-		n = read(fd, b.p + b.n, 16384);
-		if (n > 0)
-			b.n += (size_t)n;
-	} while (n > 0 && b.n < GIT_FILE_MAX);
-	rest = buf_str(&b);
-	while (str_split(&rest, '\0', &one))
-		if (str_eq(one, entry))
-			return true;
-	return false;
-}
-
 bool git_orphan_alive(const char *path)
 {
-	struct arena a = ARENA_INIT;
-	str entry = arena_printf(&a, GIT_MARK "=%s", path);
-	DIR *d = opendir("/proc");
-	struct dirent *e;
-	bool found = false;
+	bool found;
 
-	while (d && !found && (e = readdir(d)))
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-			found = proc_has_env(dirfd(d), e->d_name, entry);
-	if (d)
-		closedir(d);
-	arena_done(&a);
-	return found;
+	/* Who cannot look must not touch what somebody may be at work on. */
+	return proc_find_env(STR(GIT_MARK), str_from(path), &found, NULL) < 0 || found;
 }

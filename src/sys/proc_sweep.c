@@ -28,6 +28,8 @@ enum {
 	KTHREADD = 2, /* parent of the kernel's own threads, which have no environment */
 };
 
+static const struct timespec round_pause = { .tv_nsec = ROUND_NS };
+
 /*
  * First everybody is stopped, then everybody is killed: who is killed while others run on gives
  * them reason to start something new. While its parent is only stopped, a child is known by it,
@@ -39,6 +41,7 @@ struct sweep {
 	VEC(struct proc) caught;
 	size_t unsure; /* seen in this round: alive, with an environment that shows nothing */
 	size_t killed, stuck;
+	bool found;
 };
 
 /* The whole of /proc/PID/environ; false when it cannot be read (not ours, or gone). */
@@ -123,7 +126,9 @@ static bool belongs(struct sweep *sw, int pid)
 	return environ_has(buf_str(&sw->text), buf_str(&sw->entry));
 }
 
-static void sweep_one(struct sweep *sw, int pid)
+typedef void sweep_fn(struct sweep *sw, int pid);
+
+static void stop_one(struct sweep *sw, int pid)
 {
 	struct proc p = { .pid = pid, .pidfd = pidfd_open(pid, 0) };
 
@@ -135,7 +140,12 @@ static void sweep_one(struct sweep *sw, int pid)
 		proc_done(&p);
 }
 
-static int sweep_round(struct sweep *sw, struct ov_err *err)
+static void find_one(struct sweep *sw, int pid)
+{
+	sw->found = sw->found || belongs(sw, pid);
+}
+
+static int sweep_round(struct sweep *sw, sweep_fn *each, struct ov_err *err)
 {
 	VEC(int) pids = { 0 };
 	struct dirent *e;
@@ -151,7 +161,7 @@ static int sweep_round(struct sweep *sw, struct ov_err *err)
 	sw->unsure = 0;
 	for (size_t i = 0; i < pids.n; i++)
 		if (pids.p[i] != getpid() && !is_caught(sw, pids.p[i]))
-			sweep_one(sw, pids.p[i]);
+			each(sw, pids.p[i]);
 	vec_done(&pids);
 	return 0;
 }
@@ -159,20 +169,19 @@ static int sweep_round(struct sweep *sw, struct ov_err *err)
 /* Stops everybody, until nobody new is found. */
 static int catch_all(struct sweep *sw, struct ov_err *err)
 {
-	static const struct timespec pause = { .tv_nsec = ROUND_NS };
 	int clean = 0, unsure = 0, r;
 
 	for (int i = 0; i < MAX_ROUNDS; i++) {
 		size_t before = sw->caught.n;
 
-		r = sweep_round(sw, err);
+		r = sweep_round(sw, stop_one, err);
 		if (r < 0)
 			return r;
 		clean = sw->caught.n == before ? clean + 1 : 0;
 		unsure = sw->unsure ? unsure + 1 : 0;
 		if (clean >= CLEAN_ROUNDS && (unsure == 0 || unsure >= UNSURE_ROUNDS))
 			return 0;
-		nanosleep(&pause, NULL);
+		nanosleep(&round_pause, NULL);
 	}
 	return ov_fail(err, OV_EIO, "processes with %s keep appearing (%zu found)",
 			buf_cstr(&sw->entry), sw->caught.n);
@@ -204,19 +213,48 @@ static int sweep_run(struct sweep *sw, struct ov_err *err)
 	return r;
 }
 
+static void sweep_init(struct sweep *sw, str name, str value)
+{
+	assert(name.n > 0 && value.n > 0);
+	*sw = (struct sweep){ 0 };
+	buf_adds(&sw->entry, name);
+	buf_addc(&sw->entry, '=');
+	buf_adds(&sw->entry, value);
+}
+
+static void sweep_done(struct sweep *sw)
+{
+	buf_done(&sw->entry);
+	buf_done(&sw->text);
+}
+
 int proc_sweep_env(str name, str value, size_t *ret_killed, struct ov_err *err)
 {
-	struct sweep sw = { 0 };
+	struct sweep sw;
 	int r;
 
-	assert(name.n > 0 && value.n > 0);
-	buf_adds(&sw.entry, name);
-	buf_addc(&sw.entry, '=');
-	buf_adds(&sw.entry, value);
+	sweep_init(&sw, name, value);
 	r = sweep_run(&sw, err);
 	if (r == 0)
 		*ret_killed = sw.killed;
-	buf_done(&sw.entry);
-	buf_done(&sw.text);
+	sweep_done(&sw);
+	return r;
+}
+
+int proc_find_env(str name, str value, bool *ret_found, struct ov_err *err)
+{
+	struct sweep sw;
+	int r;
+
+	sweep_init(&sw, name, value);
+	for (int i = 0;; i++) {
+		r = sweep_round(&sw, find_one, err);
+		if (r < 0 || sw.found || !sw.unsure || i >= UNSURE_ROUNDS)
+			break;
+		nanosleep(&round_pause, NULL);
+	}
+	if (r == 0)
+		*ret_found = sw.found;
+	sweep_done(&sw);
 	return r;
 }

@@ -391,6 +391,37 @@ TEST(a_sweep_ends_those_who_start_others_again)
 	}
 }
 
+/* Between a program's start and its first instruction its environment shows nothing. */
+TEST(a_process_is_found_right_after_its_start)
+{
+	const char *argv[] = { "sleep", "100", NULL };
+	char entry[80], value[60];
+	struct ov_err err;
+
+	for (int i = 0; i < 40; i++) {
+		struct proc_spec spec = PROC_SPEC_INIT;
+		struct proc_exit ex;
+		bool found = false;
+		struct proc p;
+
+		snprintf(value, sizeof(value), "find-%d-%d", (int)getpid(), i);
+		snprintf(entry, sizeof(entry), "OV_TEST_MARK=%s", value);
+		spec.argv = argv;
+		spec.env = (const char *[]){ "PATH=/usr/bin:/bin", entry, NULL };
+		assert_int_equal(proc_spawn(&spec, &p, &err), 0);
+		assert_int_equal(proc_find_env(STR("OV_TEST_MARK"), str_from(value), &found, &err),
+				0);
+		assert_true(found);
+		assert_int_equal(proc_signal(&p, SIGKILL, &err), 0);
+		assert_true(proc_ended(&p, 10000));
+		assert_int_equal(proc_reap(&p, &ex, &err), 0);
+		assert_int_equal(proc_find_env(STR("OV_TEST_MARK"), str_from(value), &found, &err),
+				0);
+		assert_false(found);
+		proc_done(&p);
+	}
+}
+
 TEST(a_sweep_ends_all_descendants_and_nobody_else)
 {
 	SKIP_WITHOUT_PIDFDS();
