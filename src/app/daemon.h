@@ -17,10 +17,7 @@ struct daemon_options {
 	int ready_fd;   /* told when we are ready, or why not; -1: nobody asks */
 };
 
-/* The exit status of a daemon whose auto mode could not go on. */
-enum { DAEMON_AUTO_FAILED = 20 };
-
-/* Runs until stopped; returns the exit status. */
+/* Runs until stopped; returns the exit status (enum daemon_exit). */
 int daemon_run(const struct daemon_options *o);
 /*
  * Answers one request from stdin to stdout from the store as it is; returns the exit status. With

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/event.h"
+#include "data/vital.h"
 
 int daemon_auto_check(const struct daemon *d, struct ov_err *err)
 {

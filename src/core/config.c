@@ -281,6 +281,7 @@ static void check_together(struct config_reader *r)
 		config_problem(r, STR("accept.dirty_wait"),
 				"must not exceed accept.dirty_wait_max");
 	config_check_planner(r);
+	config_check_watch(r);
 	if (c->backoff_base > c->backoff_max)
 		config_problem(r, STR("supervisor.backoff.base"),
 				"must not exceed supervisor.backoff.max");

@@ -54,6 +54,16 @@ struct config_agent {
 	size_t tools_n, tools_deny_n;
 };
 
+/* [watch]: the watchdog's. */
+struct config_watch {
+	str start_command;
+	str remediation_agent, remediation_command; /* not both; both empty: nobody mends */
+	str remediation_prompt, remediation_dir;
+	ov_time remediation_timeout, registration_timeout, heartbeat_timeout, stall_timeout, grace,
+			restart_cooldown;
+	int64_t max_restarts;
+};
+
 struct config {
 	struct arena arena;
 	const value *doc; /* the file as it was read */
@@ -114,6 +124,7 @@ struct config {
 	bool store_verify_at_start;   /* all of it, beside the start */
 	bool store_archive; /* events up to those of archived goals go to a file of their own */
 	int64_t store_backups_kept; /* of those in the folder backups */
+	struct config_watch watch;
 
 	struct config_agent *agents;
 	size_t agents_n;

@@ -62,6 +62,8 @@ void config_check_format(struct config_reader *r, str path, struct config_agent 
 		const value *doc);
 /* What is contradictory in [planner]. */
 void config_check_planner(struct config_reader *r);
+/* What is contradictory in [watch]. */
+void config_check_watch(struct config_reader *r);
 /* What only the core is told, checked against the rest: allowed agents, budgets, quiet hours. */
 void config_check_policy(struct config_reader *r);
 void config_fill_policy(struct config *c);

@@ -335,6 +335,52 @@ static const struct option options[] = {
 	{ "store.backups_kept", OPT_INT, 1, 10000, "7",
 			"Backups that are kept in the folder `backups`; older ones are removed.",
 			AT(store_backups_kept) },
+	{ "watch.start_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"Run by sh -c in the repository, with OVERSEER_DIR set, by `overseer "
+			"watch` to start the daemon, which it must become (exec); empty: overseer "
+			"up --foreground, as PATH finds it.",
+			AT(watch.start_command) },
+	{ "watch.remediation_agent", OPT_STR, 0, LIMIT_NAME, "\"\"",
+			"The agent of [agents.NAME] that is asked to mend what made the daemon "
+			"fail; empty: nobody, the daemon is only started again.",
+			AT(watch.remediation_agent) },
+	{ "watch.remediation_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"Instead of an agent: run by sh -c, with the prompt on standard input and "
+			"its file's name in OVERSEER_PROMPT_FILE.",
+			AT(watch.remediation_command) },
+	{ "watch.remediation_prompt", OPT_STR, 0, LIMIT_INSTRUCTION, "\"\"",
+			"What it is told first: the project, what usually goes wrong, how it is "
+			"mended. What happened is added.",
+			AT(watch.remediation_prompt) },
+	{ "watch.remediation_dir", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"Where it works, absolute or from the repository; empty: the repository.",
+			AT(watch.remediation_dir) },
+	{ "watch.remediation_timeout", OPT_DURATION, 10, 7 * OV_DAY, "\"30m\"",
+			"A remediation that takes longer is ended, and has failed.",
+			AT(watch.remediation_timeout) },
+	{ "watch.registration_timeout", OPT_DURATION, 10, OV_DAY, "\"1m\"",
+			"The time that a daemon has from its start until it is up.",
+			AT(watch.registration_timeout) },
+	{ "watch.heartbeat_timeout", OPT_DURATION, 10, OV_DAY, "\"30s\"",
+			"A daemon whose main loop has not turned for this long has failed. It "
+			"beats every 5 seconds, or three times in this time.",
+			AT(watch.heartbeat_timeout) },
+	{ "watch.stall_timeout", OPT_DURATION, 10, 30 * OV_DAY, "\"1h\"",
+			"A daemon under which nothing has moved for this long, though work is due, "
+			"is started again.",
+			AT(watch.stall_timeout) },
+	{ "watch.grace", OPT_DURATION, 10, OV_DAY, "\"30s\"",
+			"The time between asking a daemon that failed to end (SIGTERM) and killing "
+			"it.",
+			AT(watch.grace) },
+	{ "watch.restart_cooldown", OPT_DURATION, 0, OV_DAY, "\"1m\"",
+			"A daemon that fails again after a remediation without having been healthy "
+			"for this long is left to a person.",
+			AT(watch.restart_cooldown) },
+	{ "watch.max_restarts", OPT_INT, 1, 1000, "20",
+			"The most starts after a failure within 24 hours; then it is left to a "
+			"person.",
+			AT(watch.max_restarts) },
 };
 #undef AT
 #undef LIST_AT

@@ -652,4 +652,35 @@ TEST(options_of_the_command_line_stand_in_place_of_the_files)
 	}
 }
 
+static void refuse(const char *toml, const char *why)
+{
+	struct ov_err err = { 0 };
+	struct config *c;
+
+	assert_int_equal(config_parse(str_from(toml), &c, &err), OV_EINVALID);
+	assert_non_null(strstr(err.msg, why));
+}
+
+TEST(who_mends_is_an_agent_that_can)
+{
+	struct config *c = parse("[agents.fix]\ncommand = \"x\"\n[watch]\n"
+				 "remediation_agent = \"fix\"\nstall_timeout = \"2h\"\n");
+
+	assert_true(str_is(c->watch.remediation_agent, "fix"));
+	assert_int_equal(c->watch.stall_timeout, 2 * OV_HOUR);
+	assert_int_equal(c->watch.heartbeat_timeout, 30 * OV_SECOND);
+	assert_int_equal(c->watch.max_restarts, 20);
+	config_free(c);
+	refuse("[watch]\nremediation_agent = \"fix\"\n", "watch.remediation_agent");
+	refuse("[agents.fix]\ncommand = \"x\"\nsandbox = \"bwrap\"\n[watch]\n"
+	       "remediation_agent = \"fix\"\n",
+			"sandbox");
+	refuse("[agents.fix]\ncommand = \"x\"\nruntime = \"tmux\"\n[watch]\n"
+	       "remediation_agent = \"fix\"\n",
+			"terminal");
+	refuse("[agents.fix]\ncommand = \"x\"\n[watch]\nremediation_agent = \"fix\"\n"
+	       "remediation_command = \"y\"\n",
+			"leave one");
+}
+
 TEST_MAIN

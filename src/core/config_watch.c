@@ -1,0 +1,28 @@
+/* [watch]: what its options mean together. */
+#include "base/str.h"
+#include "core/config_impl.h"
+
+void config_check_watch(struct config_reader *r)
+{
+	const struct config_watch *w = &r->c->watch;
+	const struct config_agent *agent = NULL;
+
+	if (!w->remediation_agent.n)
+		return;
+	if (w->remediation_command.n)
+		config_problem(r, STR("watch.remediation_command"),
+				"stands in place of an agent: leave one of the two out");
+	config_check_agent(r, STR("watch.remediation_agent"), w->remediation_agent);
+	for (size_t i = 0; i < r->c->agents_n; i++)
+		if (str_eq(r->c->agents[i].name, w->remediation_agent))
+			agent = &r->c->agents[i];
+	if (agent && !str_is(agent->runtime, "exec"))
+		config_problem(r, STR("watch.remediation_agent"),
+				"\"" STR_FMT
+				"\" runs in a terminal; it must be one with runtime exec",
+				STR_ARG(agent->name));
+	if (agent && agent->sandbox != SANDBOX_NONE)
+		config_problem(r, STR("watch.remediation_agent"),
+				"\"" STR_FMT "\" runs in a sandbox, in which it could mend nothing",
+				STR_ARG(agent->name));
+}
