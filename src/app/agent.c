@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "agent/environment.h"
 #include "agent/hook.h"
 #include "agent/launch.h"
 #include "app/sandbox.h"
@@ -19,63 +20,31 @@ const struct config_agent *agent_find(const struct config *c, str name)
 	return NULL;
 }
 
-struct env_list {
-	struct arena *a;
-	const char **p;
-	size_t n;
-};
-
-/* A name stands there once: who reads it would find the first, who starts a program the last. */
-static void env_add(struct env_list *l, str name, str val)
-{
-	str entry = arena_printf(l->a, STR_FMT "=" STR_FMT, STR_ARG(name), STR_ARG(val));
-	str prefix = str_sub(entry, 0, name.n + 1);
-	size_t i = 0;
-
-	while (i < l->n && !str_starts(str_from(l->p[i]), prefix))
-		i++;
-	l->n += i == l->n;
-	l->p[i] = entry.p;
-}
-
-static void env_pass(struct env_list *l, const char *name)
-{
-	const char *v = getenv(name);
-
-	if (v)
-		env_add(l, str_from(name), str_from(v));
-}
-
-/* What is said last counts: our own names are the agent's to read, not to choose. */
 static const char *const *environment(struct arena *a, const struct driver_ask *ask,
 		const struct launch *launch, const char *prompt_file)
 {
 	const struct config_agent *agent = ask->agent;
-	const struct {
-		const char *name;
-		str value;
-	} own[] = {
-		{ "OVERSEER_GOAL", ask->goal_id },
-		{ "OVERSEER_NODE", ask->node_id },
-		{ "OVERSEER_ASSIGNMENT", ask->assignment_id },
-		{ "OVERSEER_ATTEMPT", arena_printf(a, "%lld", (long long)ask->attempt) },
-		{ "OVERSEER_WORKTREE", str_from(ask->worktree) },
-		{ "OVERSEER_PROMPT_FILE", str_from(prompt_file) },
-		{ HOOK_RUN_DIR, str_from(ask->dir) },
+	const struct env_pair own[] = {
+		{ STR("OVERSEER_GOAL"), ask->goal_id },
+		{ STR("OVERSEER_NODE"), ask->node_id },
+		{ STR("OVERSEER_ASSIGNMENT"), ask->assignment_id },
+		{ STR("OVERSEER_ATTEMPT"), arena_printf(a, "%lld", (long long)ask->attempt) },
+		{ STR("OVERSEER_WORKTREE"), str_from(ask->worktree) },
+		{ STR("OVERSEER_PROMPT_FILE"), str_from(prompt_file) },
+		{ STR(HOOK_RUN_DIR), str_from(ask->dir) },
 	};
-	struct env_list l = { .a = a };
 
-	l.p = arena_array(a, const char *,
-			agent->env_pass_n + launch->env_n + agent->env_n + ARRAY_LEN(own) + 1);
-	for (size_t i = 0; i < agent->env_pass_n; i++)
-		env_pass(&l, arena_cstr(a, agent->env_pass[i]));
-	for (size_t i = 0; i < launch->env_n; i++)
-		env_add(&l, str_from(launch->env[i].name), str_from(launch->env[i].value));
-	for (size_t i = 0; i < agent->env_n; i++)
-		env_add(&l, agent->env[i].name, agent->env[i].value);
-	for (size_t i = 0; i < ARRAY_LEN(own); i++)
-		env_add(&l, str_from(own[i].name), own[i].value);
-	return l.p;
+	return environment_build(a,
+			&(struct environment_ask){
+					.pass = agent->env_pass,
+					.pass_n = agent->env_pass_n,
+					.get = getenv,
+					.launch = launch,
+					.configured = agent->env,
+					.configured_n = agent->env_n,
+					.own = own,
+					.own_n = ARRAY_LEN(own),
+			});
 }
 
 /* The one line of a small file of git's, after what it begins with; empty when it is not there. */

@@ -6,7 +6,7 @@
  * daemon. An unknown key is an error that names the nearest one. A struct config owns everything in
  * it through its arena and is never changed after config_parse; a reload makes a new one.
  */
-#include "agent/launch.h"
+#include "agent/environment.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/ov.h"
@@ -30,9 +30,7 @@ struct config_agent {
 	str model, permission_mode; /* empty: the agent's own, that for unattended work */
 	int64_t max_turns;          /* 0: no limit */
 	enum prompt_by prompt_by;
-	const struct config_env {
-		str name, value;
-	} * env; /* [agents.NAME.env] */
+	const struct env_pair *env; /* [agents.NAME.env] */
 	size_t env_n;
 	const str *env_pass; /* names of variables handed on from the daemon's environment */
 	size_t env_pass_n;

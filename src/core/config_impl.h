@@ -13,7 +13,7 @@ enum option_type {
 	OPT_CHOICE,   /* enum (int), the index in choices */
 	OPT_NAMES,    /* const str *, count: names of environment variables */
 	OPT_COMMAND,  /* const str *, count: one text for the shell, or the words of a command */
-	OPT_ENV,      /* const struct config_env *, count */
+	OPT_ENV,      /* const struct env_pair *, count */
 	OPT_TEXTS,    /* const str *, count */
 	OPT_USD,      /* int64_t, millionths of a dollar */
 	OPT_CLOCK,    /* int64_t, minutes of the day; -1 for the empty text */

@@ -312,10 +312,10 @@ static bool read_budget_word(struct config_reader *r, str key, const value *v, i
 	return true;
 }
 
-static void read_env(struct config_reader *r, str key, const value *v,
-		const struct config_env **ret, size_t *ret_n)
+static void read_env(struct config_reader *r, str key, const value *v, const struct env_pair **ret,
+		size_t *ret_n)
 {
-	struct config_env *env;
+	struct env_pair *env;
 
 	if (!config_want(r, key, v, V_OBJECT))
 		return;
@@ -323,7 +323,7 @@ static void read_env(struct config_reader *r, str key, const value *v,
 		config_problem(r, key, "%zu entries, at most %d are allowed", v->object.n, MAX_ENV);
 		return;
 	}
-	env = arena_array(&r->c->arena, struct config_env, v->object.n + 1);
+	env = arena_array(&r->c->arena, struct env_pair, v->object.n + 1);
 	for (size_t i = 0; i < v->object.n; i++) {
 		const struct member *m = &v->object.members[i];
 		str at = arena_printf(&r->c->arena, STR_FMT "." STR_FMT, STR_ARG(key),
@@ -373,7 +373,7 @@ static void read_value(struct config_reader *r, str key, const struct option *o,
 		read_command(r, key, v, FIELD(base, o->offset, const str *), count);
 		break;
 	case OPT_ENV:
-		read_env(r, key, v, FIELD(base, o->offset, const struct config_env *), count);
+		read_env(r, key, v, FIELD(base, o->offset, const struct env_pair *), count);
 		break;
 	case OPT_TEXTS: read_texts(r, key, o, v, FIELD(base, o->offset, const str *), count); break;
 	case OPT_USD: read_usd(r, key, o, v, FIELD(base, o->offset, int64_t)); break;
@@ -413,7 +413,7 @@ static value *strs_value(struct arena *a, const str *p, size_t n)
 }
 
 /* Names only: a value may be a secret. */
-static value *env_value(struct arena *a, const struct config_env *env, size_t n)
+static value *env_value(struct arena *a, const struct env_pair *env, size_t n)
 {
 	value *v = value_object(a);
 
@@ -466,7 +466,7 @@ value *config_option_value(struct arena *a, const struct option *o, const void *
 	case OPT_NAMES:
 	case OPT_TEXTS:
 	case OPT_COMMAND: return strs_value(a, *CFIELD(base, o->offset, const str *), n);
-	case OPT_ENV: return env_value(a, *CFIELD(base, o->offset, const struct config_env *), n);
+	case OPT_ENV: return env_value(a, *CFIELD(base, o->offset, const struct env_pair *), n);
 	case OPT_USD: return usd_value(a, *CFIELD(base, o->offset, int64_t));
 	case OPT_CLOCK: return clock_value(a, *CFIELD(base, o->offset, int64_t));
 	}

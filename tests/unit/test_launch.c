@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "agent/environment.h"
 #include "agent/hook.h"
 #include "agent/launch.h"
 #include "base/arena.h"
@@ -516,6 +517,38 @@ TEST(every_row_is_whole)
 	for (int i = 0; i < TOOL_CLASS_COUNT; i++)
 		assert_int_equal(tool_class_parse(str_from(tool_class_name((enum tool_class)i))),
 				i);
+}
+
+static char *given(const char *name)
+{
+	static char home[] = "/h/a", lang[] = "C";
+
+	return strcmp(name, "HOME") == 0 ? home : strcmp(name, "LANG") == 0 ? lang : NULL;
+}
+
+TEST(what_is_said_last_counts_and_each_name_is_there_once)
+{
+	const str pass[] = { STR("HOME"), STR("LANG"), STR("ABSENT") };
+	const struct launch_pair needed[] = { { "LANG", "C.UTF-8" }, { "QUIET", "1" } };
+	const struct env_pair configured[] = { { STR("QUIET"), STR("0") },
+		{ STR("OVERSEER_GOAL"), STR("chosen") } };
+	const struct env_pair own[] = { { STR("OVERSEER_GOAL"), STR("ours") } };
+	const struct launch l = { .env = needed, .env_n = ARRAY_LEN(needed) };
+	const char *const *env = environment_build(&arena,
+			&(struct environment_ask){ .pass = pass,
+					.pass_n = ARRAY_LEN(pass),
+					.get = given,
+					.launch = &l,
+					.configured = configured,
+					.configured_n = ARRAY_LEN(configured),
+					.own = own,
+					.own_n = ARRAY_LEN(own) });
+	static const char *const want[] = { "HOME=/h/a", "LANG=C.UTF-8", "QUIET=0",
+		"OVERSEER_GOAL=ours" };
+
+	for (size_t i = 0; i < ARRAY_LEN(want); i++)
+		assert_string_equal(env[i], want[i]);
+	assert_null(env[ARRAY_LEN(want)]);
 }
 
 TEST_MAIN
