@@ -87,16 +87,20 @@ static void world_store_failed(void *user, const struct ov_err *err)
 {
 	struct daemon *d = user;
 
-	d->store_failing = err != NULL;
 	/*
 	 * Another daemon owns the store now. Whatever this one still shows or does is of the past, so
 	 * it ends at once; its runs go on, and are the other's.
 	 */
 	if (err && err->code == OV_EFENCED) {
 		log_warn("%s; another daemon owns the store: this one ends", err->msg);
-		d->fenced = true;
+		health_say(&d->health, HEALTH_FAILED, "another daemon owns the store: %s",
+				err->msg);
+		d->store_failing = d->fenced = true;
 		loop_quit(d->loop, ov_code_info(OV_EFENCED)->exit_status);
-	} else if (err)
+		return;
+	}
+	daemon_store_failed(d, err);
+	if (err)
 		log_warn("the store could not be written: %s; nothing of it happened, trying again",
 				err->msg);
 	else
@@ -339,6 +343,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	list_init(&d->log_waits);
 	list_init(&d->children);
 	identity_init(d);
+	health_init(&d->health, path_join(&d->arena, d->o->dir, VITAL_HEALTH), d->self.instance);
 	d->self.dir = d->o->dir;
 	d->self.config_file = path_join(&d->arena, d->o->dir, "config.toml");
 	if (!file_exists(d->o->dir)) {
@@ -397,6 +402,7 @@ static void close_all(struct daemon *d)
 	engine_close(d->engine);
 	ops_free(d->ops);
 	config_free(d->config);
+	health_done(&d->health);
 	loop_free(d->loop);
 	record_set_str(&d->caller, STR(""));
 	arena_done(&d->arena);
@@ -441,12 +447,14 @@ int daemon_run(const struct daemon_options *o)
 			STR_ARG(d.config->policy.target_branch));
 	if (d.safe.on)
 		log_warn("%s", d.refusal.msg);
+	daemon_up(&d);
 	tell(o->ready_fd, NULL);
 	if (d.partly_read && !d.safe.on && d.config->store_verify_at_start)
 		child_verify(&d);
 	status = loop_run(d.loop);
 	if (!d.fenced)
 		register_remove(&d);
+	daemon_ended(&d, status);
 	close_all(&d);
 	log_info("stopped");
 	return status;

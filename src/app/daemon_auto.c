@@ -69,7 +69,10 @@ void daemon_auto_published(struct daemon *d, const struct event *const *events, 
 			continue;
 		log_warn("auto mode stopped: " STR_FMT,
 				STR_ARG(value_str_at(events[i]->data, "reason")));
-		if (d->o->automatic && !d->auto_failed)
-			d->auto_failed = loop_defer(d->loop, end_daemon, d);
+		if (!d->o->automatic || d->auto_failed)
+			continue;
+		health_say(&d->health, HEALTH_FAILED, "auto mode: " STR_FMT,
+				STR_ARG(value_str_at(events[i]->data, "reason")));
+		d->auto_failed = loop_defer(d->loop, end_daemon, d);
 	}
 }

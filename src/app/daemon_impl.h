@@ -3,6 +3,7 @@
 #include "app/daemon.h"
 #include "app/engine.h"
 #include "app/executor.h"
+#include "app/health.h"
 #include "app/ops.h"
 #include "app/safe.h"
 #include "base/arena.h"
@@ -39,6 +40,9 @@ struct daemon {
 	str caller; /* name of the last caller, owned */
 	uid_t caller_uid;
 	bool stopping, store_failing, archiving;
+	char store_trouble[1100]; /* while it is failing */
+	struct health_log health;
+	bool registered, degraded; /* as health.jsonl has it */
 	bool fenced; /* the store is another daemon's, and so is what is written about us */
 	const char *stop_reason;
 	int exit_status;
@@ -74,6 +78,17 @@ void identity_init(struct daemon *d);
 str identity_holder(struct daemon *d);
 int register_write(struct daemon *d, struct ov_err *err);
 void register_remove(struct daemon *d);
+
+/* daemon_vital.c: what is said of our health. */
+/* Why we cannot do all of our work, or NULL; a restart would not help. */
+const char *daemon_trouble(const struct daemon *d);
+void daemon_trouble_changed(struct daemon *d);
+/* The store refuses to be written, or can be again (NULL). */
+void daemon_store_failed(struct daemon *d, const struct ov_err *err);
+/* We are registered. */
+void daemon_up(struct daemon *d);
+/* The last that is heard of us. */
+void daemon_ended(struct daemon *d, int status);
 
 /* daemon_store.c: the store, its state and the engine on it; safe mode when it is damaged. */
 int daemon_open_engine(struct daemon *d, const struct engine_world *world, struct ov_err *err);

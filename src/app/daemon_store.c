@@ -194,6 +194,7 @@ void daemon_damaged(struct daemon *d, str reason)
 	d->self.safe = &d->safe;
 	engine_refuse(d->engine, &d->refusal);
 	log_warn("%s", d->refusal.msg);
+	daemon_trouble_changed(d);
 }
 
 void daemon_archive_later(struct daemon *d)

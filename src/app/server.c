@@ -310,6 +310,8 @@ static void call_daemon_stop(struct daemon *d, struct rpc_call *call)
 
 	value_put(call->arena, v, "stopping", value_bool(call->arena, true));
 	value_put(call->arena, v, "pid", value_int(call->arena, d->self.pid));
+	if (!d->stop_reason)
+		health_say(&d->health, HEALTH_REQUESTED, "by " STR_FMT, STR_ARG(caller(d, call)));
 	rpc_call_result(call, v);
 	daemon_stop(d, "asked to");
 }
