@@ -24,7 +24,7 @@ CRASH = $(filter crash,$(folders))
 CI_STEPS = $(if $(CI),--step 'clang-tidy on changed files' tools/tidy)
 
 .PHONY: all demo check check-san sim sim-mutants soak bench fuzz coverage lint tidy check-fresh install docs \
-	format clean help packages-% compile-%
+	failure-times format clean help packages-% compile-%
 
 all: compile-build
 
@@ -44,6 +44,7 @@ help:
 	@echo 'make check-fresh  make demo and make check in a new Debian 12 (debootstrap, root)'
 	@echo 'make install      PREFIX=/usr/local DESTDIR='
 	@echo 'make docs         regenerate the documents that come from tables'
+	@echo 'make failure-times  measure the times of docs/failures.md anew'
 	@echo 'make format       clang-format'
 	@echo 'make clean        remove all build directories'
 
@@ -137,6 +138,13 @@ install: all
 
 docs: all
 	@tools/gen-docs build
+	@tools/failures-table
+
+# What the recovery of each row of docs/failures.md takes.
+failure-times: all
+	@rm -f build/failure-times.jsonl
+	OV_FAILURE_TIMES=$(CURDIR)/build/failure-times.jsonl $(MESON) test -C build --no-rebuild --suite failures
+	@tools/failures-table --times build/failure-times.jsonl
 
 format:
 	@tools/check-format --fix

@@ -248,6 +248,40 @@ test('three', python, args: ['-c', THREE], suite: 'plain')
         self.assertEqual(self.result(tap, "", "", "tap,none", "none"), (1, "1 passed, 2 failed, 0 skipped"))
 
 
+class FailuresTable(Lint):
+    ROW = '[[group.row]]\nid = "%s"\nfailure = "f"\ninjection = "i"\nrecovery = "r"\nby = "%s"\n'
+
+    def check(self, rows, marks, *args):
+        (self.dir / "docs").mkdir(exist_ok=True)
+        folder = self.dir / "tests/failures"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "table.toml").write_text('[[group]]\ntitle = "t"\n' + "".join(self.ROW % r for r in rows))
+        (folder / "test_x.py").write_text("class X:\n    y = 0\n" + "".join(
+            f'    @row("{m}")\n    def test_{m}_{n}(self): pass\n' for n, m in enumerate(marks)))
+        return run(TOOLS / "failures-table", *args, self.dir)
+
+    def test_each_row_has_its_test_and_each_test_its_row(self):
+        row = ("1", "person")
+        self.refused(self.check([row], []), "row 1: 0 tests")
+        self.refused(self.check([row], ["1", "1"]), "row 1: 2 tests")
+        self.refused(self.check([row], ["1", "2a"]), "test_x.X.test_2a_1: there is no row 2a")
+        self.refused(self.check([row, row], ["1"]), "twice")
+        self.refused(self.check([("1", "luck")], ["1"]), "by is of automatic")
+
+    def test_the_document_is_up_to_date_whatever_the_times(self):
+        row = ("1", "automatic, person")
+        self.refused(self.check([row], ["1"], "--check"), "not up to date")
+        times = self.dir / "times"
+        times.write_text('{"row": "1", "seconds": 1.25}\n')
+        self.accepted(self.check([row], ["1"], "--times", times))
+        self.assertIn("| 1.2 s |", (self.dir / "docs/failures.md").read_text())
+        self.accepted(self.check([row], ["1"]))
+        self.assertIn("| 1.2 s |", (self.dir / "docs/failures.md").read_text())
+        times.write_text('{"row": "1", "seconds": 9}\n')
+        self.accepted(self.check([row], ["1"], "--check", "--times", times))
+        self.refused(self.check([("1", "person")], ["1"], "--check"), "not up to date")
+
+
 class CoveredCorpus(Lint):
     def test_an_empty_corpus_is_a_failure(self):
         fuzzer = self.dir / "fuzz_x.c"

@@ -1,0 +1,157 @@
+"""What the tests of the table of failures share: one test per row of table.toml, and its time to recovery.
+
+A test is marked with the row's id and bears it in its name:
+
+    class Pool(RowCase):
+        @row("3")
+        def test_3_empty(self):
+            ...
+            self.injected()        # the failure is there now, or since an event
+            ...
+            self.recovered(event)  # the event by which everything is well, or a person knows what to do
+
+Time is that between the two. Where OV_FAILURE_TIMES names a file it is appended there, for
+`tools/failures-table --times`. Waits are scaled, so it says what the recovery itself costs.
+"""
+
+import datetime
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../system"))
+
+import harness  # noqa: E402
+# Tests get all from here, since harness is in the other folder.
+from harness import BUILD, CLI, DAEMON, FAST, PATIENCE, plan, task, wait_gone  # noqa: E402,F401
+
+WATCH = os.path.join(BUILD, "src/watch/overseer-watch")
+
+
+def row(number):
+    """Of the one test of that row."""
+    def mark(test):
+        assert test.__name__.startswith(f"test_{number}_"), test.__name__
+
+        @functools.wraps(test)
+        def measured(self):
+            self.begin = self.end = None
+            test(self)
+            self.assertTrue(self.begin and self.end, "the time to recovery was not measured")
+            self.assertGreaterEqual(self.end, self.begin)
+            if os.environ.get("OV_FAILURE_TIMES"):
+                with open(os.environ["OV_FAILURE_TIMES"], "a", encoding="utf-8") as f:
+                    f.write(json.dumps({"row": number, "seconds": round(self.end - self.begin, 3)}) + "\n")
+        return measured
+    return mark
+
+
+def when(event):
+    """An event's time, or now."""
+    if event is None:
+        return time.time()
+    return datetime.datetime.fromisoformat(event["at"].replace("Z", "+00:00")).timestamp()
+
+
+class RowCase(harness.SiteCase):
+    maxDiff = None
+
+    def injected(self, event=None):
+        self.begin = when(event)
+
+    def recovered(self, event=None):
+        self.end = when(event)
+
+    def inbox(self, site):
+        return site.call("inbox.list")["inbox"]
+
+    def asked(self, site, kind, after=0):
+        """The event by which a person is asked something of this kind."""
+        return site.wait_event(lambda e: e["type"] == "escalation.opened" and e["data"]["kind"] == kind, after)
+
+    def subjects(self, site):
+        """Of what is on the target since the first commit, oldest first."""
+        return site.git("log", "--reverse", "--format=%s", "main").split("\n")[1:-1]
+
+    def workers(self, site):
+        return {w["name"]: w["status"] for w in site.call("worker.list")["workers"]}
+
+    def watch(self, site, *args):
+        """A watchdog for the site's daemon; ended, with that, after the test."""
+        watch = Watch(site, args)
+        self.addCleanup(watch.close)
+        return watch
+
+
+class Watch:
+    """`overseer watch` in the site's repository; what it says goes to a file."""
+
+    def __init__(self, site, args):
+        self.site = site
+        self.log = os.path.join(site.root, "watch.log")
+        self.start(args)
+
+    def start(self, args):
+        site = self.site
+        site.log = os.path.join(site.dir, "logs", "daemon.log")
+        site.env.update(OVERSEERD=DAEMON, OVERSEER_WATCH=WATCH,
+                        PATH=os.path.dirname(CLI) + ":" + os.environ["PATH"])
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen([CLI, "watch", *args], cwd=site.repo, env=site.env,
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def said(self):
+        with open(self.log, encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def acts(self, kind=None):
+        """What it did, by its own log."""
+        try:
+            with open(os.path.join(self.site.dir, "logs/watch.jsonl"), encoding="utf-8") as f:
+                found = [json.loads(line) for line in f if line.endswith("\n")]
+        except FileNotFoundError:
+            return []
+        return [act for act in found if kind in (None, act["kind"])]
+
+    def wait_act(self, kind, count=1):
+        """Its count-th act of that kind."""
+        end = time.monotonic() + PATIENCE
+        while len(self.acts(kind)) < count:
+            if self.process.poll() is not None and len(self.acts(kind)) < count:
+                raise AssertionError(f"it ended with {self.process.returncode}: {self.said()}")
+            if time.monotonic() > end:
+                raise AssertionError(f"no {kind}: {self.said()}\n{self.daemon_log()}")
+            time.sleep(0.02)
+        return self.acts(kind)[count - 1]
+
+    def daemon_log(self):
+        return self.site.daemon_log() if os.path.exists(self.site.log) else ""
+
+    def ended(self):
+        return self.process.wait(PATIENCE)
+
+    def close(self):
+        """The watchdog first, or it would start another daemon."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.end_daemon()
+
+    def end_daemon(self):
+        try:
+            daemon = self.site.daemon_json()
+            with open(f"/proc/{daemon['pid']}/stat", encoding="ascii") as f:
+                if int(f.read().rsplit(")", 1)[1].split()[19]) != daemon["start_time"]:
+                    return
+            os.kill(daemon["pid"], signal.SIGKILL)
+            harness.wait_gone(daemon["pid"])
+        except (OSError, ValueError, KeyError):
+            pass
