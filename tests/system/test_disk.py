@@ -7,10 +7,10 @@ The stores lie on small file systems of their own, mounted in a mount namespace 
 import json
 import os
 import subprocess
-import sys
 import unittest
 
 from harness import FAST, RpcError, Site, SiteCase, plan, task, wait_gone
+from small_disk import Small, mount, private_mounts
 
 COMMIT = r"""
 echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"
@@ -21,35 +21,6 @@ GATED = COMMIT + r"""
 echo "$OVERSEER_RUN $$ $PPID" > "$HOME/g.here"
 read x < "$HOME/g.go"
 """
-
-
-def mount(*args):
-    subprocess.run(["mount", *args], check=True, capture_output=True)
-
-
-class Small:
-    """A small tmpfs at a folder, which can be filled to the last byte."""
-
-    def __init__(self, folder, size):
-        self.folder = folder
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        mount("-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs", folder)
-
-    def fill(self):
-        fd = os.open(os.path.join(self.folder, "ballast"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        for size in (65536, 4096, 1):
-            try:
-                while True:
-                    os.write(fd, b"x" * size)
-            except OSError:
-                pass
-        os.close(fd)
-
-    def free(self):
-        os.unlink(os.path.join(self.folder, "ballast"))
-
-    def close(self):
-        subprocess.run(["umount", "-l", self.folder], check=False)
 
 
 @unittest.skipUnless(os.environ.get("OV_MOUNTS"), "needs root or user namespaces: a small file system has to be mounted")
@@ -296,15 +267,6 @@ echo "spoken" > "$HOME/s.here"
         site.call("work.update", node="T2", status="queued", reason="writable again")
         site.wait_goal(goal)
         self.verify(site)
-
-
-def private_mounts():
-    """Runs this file again where mounts are its own; returns when that is not possible."""
-    for unshare in (["unshare", "-m", "--propagation", "private"], ["unshare", "-r", "-m", "--propagation", "private"]):
-        test = subprocess.run(unshare + ["mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False)
-        if test.returncode == 0:
-            os.environ["OV_MOUNTS"] = "1"
-            os.execvp(unshare[0], unshare + [sys.executable, *sys.argv])
 
 
 if __name__ == "__main__":
