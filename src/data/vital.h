@@ -46,6 +46,18 @@ enum daemon_exit { DAEMON_EXITS(DAEMON_EXIT_ENUM) };
 /* What a status of the daemon means, for people. */
 const char *daemon_exit_text(int status);
 
+/* Exit statuses of the watchdog; 2 and 4 as of every other program. */
+#define WATCH_EXITS(X)                                                                             \
+	X(WATCH_ENDED, 0, "ended as it was asked to, and so did the daemon")                       \
+	X(WATCH_SPIRAL, 21, "the daemon failed again after it had been mended")                    \
+	X(WATCH_MANUAL, 22, "a file manual_intervention_needed_<time>.txt asks for a person")      \
+	X(WATCH_TOO_MANY, 23, "the daemon was started again watch.max_restarts times in 24 hours") \
+	X(WATCH_STUCK, 24, "the daemon cannot be ended")                                           \
+	X(WATCH_AT_ONCE, 130, "asked to end a second time: at once, the daemon left as it was")
+#define WATCH_EXIT_ENUM(id, status, text) id = (status),
+enum watch_exit { WATCH_EXITS(WATCH_EXIT_ENUM) };
+#undef WATCH_EXIT_ENUM
+
 /* A process for good: pids come again, and so do start times after a reboot. */
 struct identity {
 	int pid;
