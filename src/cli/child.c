@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,22 @@ enum { READY_FD = 3 };
 const char *program_in_path(struct arena *a, const char *name)
 {
 	return file_in_path(a, getenv("PATH"), name);
+}
+
+int program_own(struct arena *a, const char **ret, struct ov_err *err)
+{
+	const char *found = program_in_path(a, "overseer");
+	char self[PATH_MAX];
+	struct stat us, other;
+
+	if (stat("/proc/self/exe", &us) < 0 || !realpath("/proc/self/exe", self))
+		return ov_fail_errno(err, errno, "the name of this program");
+	if (found && found[0] == '/' && stat(found, &other) == 0 && other.st_dev == us.st_dev &&
+			other.st_ino == us.st_ino)
+		*ret = found;
+	else
+		*ret = arena_cstr(a, str_from(self));
+	return 0;
 }
 
 static const char *beside_us(struct arena *a, const char *name)

@@ -11,6 +11,11 @@ int program_find(struct arena *a, const char *name, const char *env, const char 
 		struct ov_err *err);
 /* The full name of a program in PATH, or NULL. */
 const char *program_in_path(struct arena *a, const char *name);
+/*
+ * The full name of this program, for whoever starts it later: as PATH has it where that is the same
+ * file, so that a new version put in its place is the one that is started.
+ */
+int program_own(struct arena *a, const char **ret, struct ov_err *err);
 
 /*
  * Runs argv in cwd (NULL: ours) with `input` on its standard input, to its end or the timeout

@@ -99,6 +99,7 @@ int cli_store(struct cli *c, struct ov_err *err);
 int cmd_init(struct cli *c, struct ov_err *err);
 int cmd_up(struct cli *c, struct ov_err *err);
 int cmd_down(struct cli *c, struct ov_err *err);
+int cmd_install_service(struct cli *c, struct ov_err *err);
 int cmd_status(struct cli *c, struct ov_err *err);
 int cmd_goal_create(struct cli *c, struct ov_err *err);
 int cmd_goal_list(struct cli *c, struct ov_err *err);

@@ -38,6 +38,13 @@ static const struct flag up_flags[] = {
 	LIST("set", "KEY=VALUE",
 			"an option in place of config.toml's, as long as this daemon runs"),
 };
+static const struct flag service_flags[] = {
+	BOOL("auto", "the service takes tasks from the pool, as up --auto"),
+	TEXT("name", "NAME", "of the unit, overseer-NAME.service; the repository's when absent"),
+	BOOL("print", "print the unit, and write nothing"),
+	BOOL("remove", "take the unit away again"),
+	BOOL("force", "in place of any unit that is there, and although it is enabled"),
+};
 static const struct flag agent_test_flags[] = {
 	TEXT("note", "TEXT", "further words for the agent, appended to each prompt"),
 };
@@ -235,6 +242,12 @@ const struct command commands[] = {
 			"The daemon is looked for beside this program, then in PATH; $OVERSEERD "
 			"names another one." },
 	{ "down", NULL, "Stop the daemon; runs go on", "", 0, 0, NO_FLAGS, cmd_down, NULL },
+	{ "install-service", NULL, "Write a systemd user unit that keeps the daemon running", "", 0,
+			0, FLAGS(service_flags), cmd_install_service,
+			"Instead of overseer watch, where systemd is to see to the daemon. Writes "
+			"$XDG_CONFIG_HOME/systemd/user/overseer-NAME.service\nand says what to "
+			"type next; systemd itself is not asked to do anything. A unit that is "
+			"there and differs is kept." },
 	{ "status", NULL, "What needs you, what runs, how the goals stand", "", 0, 0,
 			FLAGS(status_flags), cmd_status, NULL },
 	{ "cost", NULL, "What was used and what it cost", "", 0, 0, FLAGS(cost_flags), cmd_cost,
