@@ -20,7 +20,7 @@
 #include "sys/rand.h"
 #include "version.h"
 
-enum { CONFIG_MAX = 1024 * 1024, DRAIN_MS = 20000, SOCKET_PATH_MAX = 100 };
+enum { CONFIG_MAX = 1024 * 1024, SOCKET_PATH_MAX = 100 };
 
 static ov_time world_now(void *user)
 {
@@ -66,7 +66,7 @@ static void world_published(void *user, const struct event *const *events, size_
 
 	executor_published(d->executor, events, n);
 	server_published(d, events, n);
-	daemon_auto_published(d, events, n);
+	daemon_fail_published(d, events, n);
 	child_published(d, events, n);
 }
 
@@ -163,6 +163,8 @@ static void after_iteration(void *user)
 	engine_commit(d->engine);
 	if (d->stopping)
 		finish_if_drained(d, false);
+	else if (d->halting)
+		daemon_fail_step(d);
 	else
 		daemon_archive_later(d);
 }
@@ -171,7 +173,17 @@ static void drain_timeout(void *user)
 {
 	log_warn("not everything under way came to an end in time; the next daemon will go on with "
 		 "it");
+	/* It may fail and not even have begun to stop: then what is left of it is told so. */
+	daemon_stop(user, "the time was up");
 	finish_if_drained(user, true);
+}
+
+void daemon_drain(struct daemon *d)
+{
+	if (d->drain)
+		return;
+	d->drain = loop_timer(d->loop, drain_timeout, d);
+	loop_timer_in(d->drain, d->config->drain_timeout);
 }
 
 void daemon_stop(struct daemon *d, const char *reason)
@@ -184,16 +196,20 @@ void daemon_stop(struct daemon *d, const char *reason)
 	server_done(d);
 	engine_stop(d->engine);
 	rpcd_drain(d->rpcd);
-	d->drain = loop_timer(d->loop, drain_timeout, d);
-	loop_timer_in(d->drain, DRAIN_MS);
+	daemon_drain(d);
 }
 
 static void signal_stop(void *user, int signo)
 {
 	struct daemon *d = user;
 
+	/* It is about to end by itself, and does that better when it is left alone. */
+	if (d->failed && !d->hurried) {
+		d->hurried = true;
+		return;
+	}
 	/* The second one means now: what is under way is taken up again by the next daemon. */
-	if (d->stop_reason)
+	if (d->stop_reason || d->failed)
 		loop_quit(d->loop, d->exit_status);
 	else
 		daemon_stop(d, signo == SIGTERM ? "SIGTERM" : "SIGINT");
@@ -398,7 +414,7 @@ static void close_all(struct daemon *d)
 	loop_source_free(d->wake_steady);
 	loop_source_free(d->drain);
 	loop_source_free(d->archive);
-	loop_source_free(d->auto_failed);
+	loop_source_free(d->failed);
 	engine_close(d->engine);
 	ops_free(d->ops);
 	config_free(d->config);

@@ -1,11 +1,8 @@
-/* A daemon that was started for auto mode: what it needs for that, and its end when it fails. */
+/* A daemon that was started for auto mode: what it needs for that, and its beginning and end. */
 #include "app/daemon_impl.h"
-#include "app/log.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "core/event.h"
-#include "data/vital.h"
 
 int daemon_auto_check(const struct daemon *d, struct ov_err *err)
 {
@@ -51,28 +48,4 @@ void daemon_auto_start(struct daemon *d)
 void daemon_auto_stop(struct daemon *d, const char *reason)
 {
 	report(d, "auto.stop", "reason", reason);
-}
-
-/* Gracefully: runs go on under their shims, worktrees stay, and the next daemon finds everything again. */
-static void end_daemon(void *user)
-{
-	struct daemon *d = user;
-
-	d->exit_status = DAEMON_AUTO_FAILED;
-	daemon_stop(d, "auto mode failed");
-}
-
-void daemon_auto_published(struct daemon *d, const struct event *const *events, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (events[i]->kind != EV_AUTO_STOPPED || !value_bool_at(events[i]->data, "failed"))
-			continue;
-		log_warn("auto mode stopped: " STR_FMT,
-				STR_ARG(value_str_at(events[i]->data, "reason")));
-		if (!d->o->automatic || d->auto_failed)
-			continue;
-		health_say(&d->health, HEALTH_FAILED, "auto mode: " STR_FMT,
-				STR_ARG(value_str_at(events[i]->data, "reason")));
-		d->auto_failed = loop_defer(d->loop, end_daemon, d);
-	}
 }

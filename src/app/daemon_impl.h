@@ -32,7 +32,7 @@ struct daemon {
 	struct ov_err refusal; /* in safe mode: what whoever wants to change something is told */
 	bool partly_read;      /* the start began with a snapshot */
 
-	struct loop_source *after, *wake, *wake_steady, *drain, *archive, *auto_failed, *signals[3];
+	struct loop_source *after, *wake, *wake_steady, *drain, *archive, *failed, *signals[3];
 	struct list followers; /* of events, over the socket */
 	struct list log_waits; /* calls of run.log that wait for output */
 	struct list children;  /* calls that processes of their own answer */
@@ -43,7 +43,9 @@ struct daemon {
 	char store_trouble[1100]; /* while it is failing */
 	struct health_log health;
 	bool registered, degraded; /* as health.jsonl has it */
-	bool fenced; /* the store is another daemon's, and so is what is written about us */
+	bool fenced;  /* the store is another daemon's, and so is what is written about us */
+	bool halting; /* it cannot go on: runs are being stopped, then it is */
+	bool hurried; /* and was asked to end meanwhile */
 	const char *stop_reason;
 	int exit_status;
 	ov_time pruned_at; /* rescue refs; 0: not yet known */
@@ -110,6 +112,8 @@ struct config_source {
 };
 int daemon_load_config(const struct config_source *from, struct config **ret, struct ov_err *err);
 void daemon_stop(struct daemon *d, const char *reason);
+/* From now on there is so much time for what is under way to end, and no more. */
+void daemon_drain(struct daemon *d);
 int daemon_reload(struct daemon *d, struct ov_err *err);
 
 /* daemon_auto.c */
@@ -119,5 +123,15 @@ int daemon_auto_check(const struct daemon *d, struct ov_err *err);
 void daemon_auto_start(struct daemon *d);
 /* It is off: the daemon stops for this reason. */
 void daemon_auto_stop(struct daemon *d, const char *reason);
-/* Ends the daemon when its auto mode cannot go on. */
-void daemon_auto_published(struct daemon *d, const struct event *const *events, size_t n);
+
+/* daemon_fail.c: the end of a daemon that cannot go on. */
+struct daemon_failure {
+	const char *cause; /* as the core knows it */
+	int exit_status;
+	const char *text;
+};
+/* It cannot: recorded first, and carried out when that is durable. */
+void daemon_fail(struct daemon *d, const struct daemon_failure *f);
+void daemon_fail_published(struct daemon *d, const struct event *const *events, size_t n);
+/* After each iteration, while it fails: ends it when no run is left, or the time is up. */
+void daemon_fail_step(struct daemon *d);

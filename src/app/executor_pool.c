@@ -6,6 +6,7 @@
 #include "app/pool.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "core/event.h"
 #include "core/redact.h"
 #include "core/standing.h"
@@ -34,6 +35,20 @@ static void note_answer(struct task *t, const struct pool_end *end, enum pool_an
 					STR_ARG(errors)));
 }
 
+enum { CONTEXT_BYTES = 2000 };
+
+/* What whoever has to mend it may want to see: the command, and the end of all that it wrote. */
+static void put_context(struct task *t, value *data, const struct pool_end *end, str errors)
+{
+	struct arena *a = &t->arena;
+	str output = errors.n ? errors : end->output;
+
+	if (output.n > CONTEXT_BYTES)
+		output = str_sub(output, output.n - CONTEXT_BYTES, CONTEXT_BYTES);
+	value_put(a, data, "command", value_str(a, redact(a, t->x->o.config->task_pool_command)));
+	value_put(a, data, "output", value_str(a, redact(a, utf8_clean(a, output))));
+}
+
 static void answered(void *user, const struct pool_end *end, str errors)
 {
 	struct task *t = user;
@@ -51,6 +66,8 @@ static void answered(void *user, const struct pool_end *end, str errors)
 	value_put(a, data, "exit_code", value_int(a, end->known ? end->code : -1));
 	if (is_text)
 		value_put(a, data, "text", value_str(a, text));
+	if (answer == ANSWER_FAILED)
+		put_context(t, data, end, errors);
 	task_report(t);
 }
 

@@ -49,9 +49,17 @@ static int apply_nothing(struct state *s, const struct event *e, struct ov_err *
 	return 0;
 }
 
+static int apply_daemon_failed(struct state *s, const struct event *e, struct ov_err *err)
+{
+	(void)err;
+	record_set_str(&s->failing, ev_text(e, "instance"));
+	return 0;
+}
+
 static int apply_daemon_started(struct state *s, const struct event *e, struct ov_err *err)
 {
 	(void)err;
+	record_set_str(&s->failing, STR(""));
 	if (ev_text(e, "target").n)
 		record_set_str(&s->target, ev_text(e, "target"));
 	return 0;
@@ -390,6 +398,7 @@ static int apply_assignment_moved(struct state *s, const struct event *e, struct
 static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STARTED] = apply_daemon_started,
 	[EV_DAEMON_STOPPED] = apply_nothing,
+	[EV_DAEMON_FAILED] = apply_daemon_failed,
 	[EV_GOAL_CREATED] = apply_goal_created,
 	[EV_GOAL_UPDATED] = apply_goal_updated,
 	[EV_GOAL_SPENT] = apply_goal_spent,

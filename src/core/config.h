@@ -114,6 +114,7 @@ struct config {
 	int64_t quiet_from, quiet_to;                             /* minutes of the day; -1: none */
 	bool cgroups;                                             /* supervisor.cgroups */
 	ov_time interrupt_grace, stop_grace; /* [supervisor]: before SIGTERM, and before SIGKILL */
+	ov_time drain_timeout;               /* [supervisor] */
 	bool http_enabled;
 	int64_t http_port;
 	str store_url;                /* empty: sqlite in the store's folder */

@@ -65,6 +65,10 @@ static const struct option options[] = {
 	{ "supervisor.stop_grace", OPT_DURATION, 0, OV_HOUR, "\"10s\"",
 			"The time between asking a run to end (SIGTERM) and killing it.",
 			AT(stop_grace) },
+	{ "supervisor.drain_timeout", OPT_DURATION, 0, OV_HOUR, "\"20s\"",
+			"How long a daemon that ends waits for what is under way; one that cannot "
+			"go on waits so long for its agents, too, which it has asked to stop.",
+			AT(drain_timeout) },
 	{ "retry.max_attempts", OPT_INT, 1, 20, "3",
 			"How often one cause may make a node fail before a person is asked.",
 			AT(retry_max_attempts) },

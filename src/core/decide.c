@@ -320,6 +320,7 @@ static const struct command commands[] = {
 	{ "patrol.report", decide_patrol_report },
 	{ "daemon.start", decide_daemon_start },
 	{ "daemon.stop", decide_daemon_stop },
+	{ "daemon.fail", decide_daemon_fail },
 	{ "daemon.contradicted", decide_daemon_contradicted },
 	{ "auto.start", decide_auto_start },
 	{ "auto.stop", decide_auto_stop },

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/accept.h"
+#include "core/decide_auto.h"
 #include "core/decide_flow.h"
 #include "core/prompt.h"
 #include "core/standing.h"
@@ -161,14 +162,17 @@ void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
 
 /* Nobody's turn comes before a person has said what is to be done. */
 static void ask(struct decide_ctx *cx, const struct assignment *as, const char *kind,
-		const char *const *options, str question)
+		const char *const *options, str command, str question)
 {
 	escalate_about(cx, about_assignment(as),
 			&(struct escalation_spec){ .kind = kind,
 					.options = options,
 					.question = question });
 	if (is_automatic(as->node))
-		auto_fail(cx, question);
+		auto_fail(cx,
+				(struct hard_failure){ .text = question,
+						.worker = as->worker,
+						.command = command });
 }
 
 static void ask_pre(struct decide_ctx *cx, const struct assignment *as, str feedback, str detail)
@@ -177,7 +181,7 @@ static void ask_pre(struct decide_ctx *cx, const struct assignment *as, str feed
 
 	flow_move(cx, as, STAGE_GATE, 0, STR("the pre_accept command failed; a person is asked"),
 			feedback, NULL);
-	ask(cx, as, ASK_PRE, options,
+	ask(cx, as, ASK_PRE, options, policy_accept(cx->policy, as->node->goal).pre,
 			arena_printf(cx->arena,
 					"nothing more is accepted: the pre_accept command failed "
 					"on the work of " STR_FMT " (" STR_FMT "). " STR_FMT,
@@ -225,7 +229,7 @@ static void ask_post(struct decide_ctx *cx, const struct assignment *as, const c
 {
 	static const char *const options[] = { "go on", "run again", "take back", NULL };
 
-	ask(cx, as, ASK_POST, options,
+	ask(cx, as, ASK_POST, options, policy_accept(cx->policy, as->node->goal).post,
 			arena_printf(cx->arena,
 					"nothing more is accepted: %s; the change of " STR_FMT
 					" (" STR_FMT ") is commit " STR_FMT " on " STR_FMT

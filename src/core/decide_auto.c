@@ -11,6 +11,7 @@
 #include "core/decide_flow.h"
 #include "core/pool.h"
 #include "core/standing.h"
+#include "data/vital.h"
 
 enum { SHOWN_BYTES = 2000 }; /* of an answer that a person has to judge */
 
@@ -72,8 +73,9 @@ int decide_auto_stop(struct decide_ctx *cx, const value *params, value **ret_res
 	return 0;
 }
 
-void auto_fail(struct decide_ctx *cx, str reason)
+void auto_fail(struct decide_ctx *cx, struct hard_failure f)
 {
+	str reason = f.text;
 	struct event *e;
 
 	if (!cx->state->automatic.on)
@@ -84,12 +86,10 @@ void auto_fail(struct decide_ctx *cx, str reason)
 	e = emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 });
 	ev_note(cx, e, "reason", reason);
 	ev_flag(cx, e, "failed", true);
-	tell(cx, "auto",
-			arena_printf(cx->arena,
-					"auto mode stopped: " STR_FMT
-					". No further task is asked for; what is under way is kept "
-					"and goes on. When it is mended: overseer up --auto",
-					STR_ARG(reason)));
+	f.cause = STR("auto");
+	f.instance = cx->state->automatic.instance;
+	f.exit_status = DAEMON_AUTO_FAILED;
+	hard_fail(cx, &f);
 }
 
 void tick_pool(struct decide_ctx *cx, const struct decision *d)
@@ -141,7 +141,11 @@ static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const st
 	emit_answer(cx, fx, o, "failed", o->detail,
 			ask_again_at(cx, cx->state->automatic.failures));
 	if (cx->policy->pool_on_failure == POOL_FAIL)
-		auto_fail(cx, reason);
+		auto_fail(cx,
+				(struct hard_failure){ .text = reason,
+						.worker = fx->worker,
+						.command = value_str_at(o->data, "command"),
+						.output = value_str_at(o->data, "output") });
 	else if (!kind_is_open(cx, "task_pool"))
 		tell(cx, "task_pool",
 				arena_printf(cx->arena,

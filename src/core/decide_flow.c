@@ -126,7 +126,7 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 	flow_block(cx, as, WORKER_IDLE, name, reason);
 	/* It will be the same for every task that follows. */
 	if (cause == CAUSE_DIRTY && str_is(as->node->goal->standing, STANDING_AUTO))
-		auto_fail(cx, reason);
+		auto_fail(cx, (struct hard_failure){ .text = reason, .worker = as->worker });
 }
 
 int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail)

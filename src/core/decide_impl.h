@@ -110,8 +110,6 @@ void lane_clear(struct decide_ctx *cx, str agent, str reason);
 /* An effect of kind send or plan has ended. */
 struct outcome;
 void plan_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);
-/* Auto mode, if it is on, cannot go on: it is over, once, and a person is told. */
-void auto_fail(struct decide_ctx *cx, str reason);
 void send_ended(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o);
 /* For a goal that this batch creates without a plan: the planner is asked, or its own words are its plan. */
 enum plan_begun { PLAN_NOBODY, PLAN_ASKED_FOR, PLAN_MADE };
@@ -194,5 +192,5 @@ decide_fn decide_goal_create, decide_planner_health, decide_plan_apply, decide_w
 		decide_work_nudge, decide_work_scope, decide_run_stop, decide_queue_retry,
 		decide_queue_drop, decide_inbox_answer, decide_inbox_dismiss, decide_effect_end,
 		decide_run_session, decide_run_end, decide_run_report, decide_dispatch_ack,
-		decide_daemon_start, decide_daemon_stop, decide_radar_report,
+		decide_daemon_start, decide_daemon_stop, decide_daemon_fail, decide_radar_report,
 		decide_daemon_contradicted;

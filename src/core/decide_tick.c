@@ -5,6 +5,7 @@
 #include "core/budget.h"
 #include "core/decide_auto.h"
 #include "core/decide_budget.h"
+#include "core/decide_daemon.h"
 #include "core/decide_impl.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"
@@ -214,6 +215,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_SETTLED] = tick_settled,
 	[DEC_WORKER] = tick_worker,
 	[DEC_POOL] = tick_pool,
+	[DEC_HALT] = tick_halt,
 };
 
 void decide_tick(struct decide_ctx *cx, const struct decisions *ds)

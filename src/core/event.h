@@ -11,7 +11,9 @@
 #define EVENTS(X)                                                                                  \
 	X(EV_DAEMON_STARTED, "daemon.started", "A daemon took the store over and began to work.")  \
 	X(EV_DAEMON_STOPPED, "daemon.stopped",                                                     \
-			"A daemon stopped by request; runs go on without it.")                     \
+			"A daemon ended by itself; what runs are left go on without it.")          \
+	X(EV_DAEMON_FAILED, "daemon.failed",                                                       \
+			"A daemon cannot go on: agents are asked to stop, and it ends.")           \
 	X(EV_GOAL_CREATED, "goal.created", "A goal was created.")                                  \
 	X(EV_GOAL_UPDATED, "goal.updated",                                                         \
 			"A person changed a goal's definition, priority or budget.")               \

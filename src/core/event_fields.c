@@ -45,6 +45,15 @@ static const struct event_field daemon_stopped[] = {
 	TEXT("instance", "identity of the daemon's process"),
 	TEXT("reason", "why it stopped"),
 };
+static const struct event_field daemon_failed[] = {
+	TEXT("instance", "identity of the daemon's process"),
+	TEXT("cause", "auto, store or another word"),
+	TEXT("text", "what happened"),
+	NUM("exit_status", "that it ends with"),
+	TEXT_OPT("worker", "for whom it happened"),
+	TEXT_OPT("command", "that failed"),
+	TEXT_OPT("output", "the last that it wrote"),
+};
 static const struct event_field goal_created[] = {
 	TEXT("title", "one line"),
 	TEXT_OPT("problem_statement", "what is to be solved"),
@@ -218,7 +227,7 @@ static const struct event_field assignment_activity[] = {
 static const struct event_field dispatch_intended[] = {
 	TEXT("dispatch", "id: the idempotency key"),
 	TEXT("mode", "spawn, resume, send or escalate"),
-	TEXT("purpose", "start, retry, nudge, message, answer, rerun or escalate"),
+	TEXT("purpose", "start, retry, resume, nudge, message, answer, rerun or escalate"),
 	TEXT("target", "session key, or number of the escalation"),
 	TEXT("instruction", "the whole text"),
 	TEXT("instruction_hash", "SHA-256 of it, without the nonce"),
@@ -445,6 +454,7 @@ static const struct event_field outage_over[] = {
 const struct event_fields event_fields[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STARTED] = FIELDS(daemon_started),
 	[EV_DAEMON_STOPPED] = FIELDS(daemon_stopped),
+	[EV_DAEMON_FAILED] = FIELDS(daemon_failed),
 	[EV_GOAL_CREATED] = FIELDS(goal_created),
 	[EV_GOAL_UPDATED] = FIELDS(goal_updated),
 	[EV_GOAL_SPENT] = FIELDS(goal_spent),

@@ -299,22 +299,55 @@ static void advance_all(struct tick *t)
 	vec_done(&due);
 }
 
+/*
+ * The daemon cannot go on: runs are stopped, with nothing held against them, and nothing else is
+ * begun. What is decided about them here is carried out by this daemon or, if it is killed, the next.
+ */
+static void reconcile_halt(struct tick *t)
+{
+	list_each (it, &t->w->state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->stage == STAGE_STOP && is_due(t, as))
+			advance(t, as);
+		else if (as->stage == STAGE_RUNNING && as->node && !as->effect && !as->stopping &&
+				as->run && as->run->status == RUN_RUNNING &&
+				!assignment_is_final(as) && as->status != AS_BLOCKED)
+			tick_add(t,
+					(struct decision){ .kind = DEC_HALT,
+							.goal = as->node->goal,
+							.node = as->node,
+							.assignment = as,
+							.why = STR("the daemon cannot go on; the "
+								   "next one goes on with its "
+								   "session") });
+	}
+}
+
+static void reconcile_all(struct tick *t)
+{
+	tick_count_workers(t);
+	reconcile_spending(t);
+	queue_ready(t);
+	assign_queued(t);
+	advance_all(t);
+	reconcile_workers(t);
+	reconcile_runs(t);
+	reconcile_waits(t);
+	reconcile_goals(t);
+	reconcile_auto(t);
+}
+
 struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t,
 		ov_time now)
 {
 	struct tick tick = { .a = a, .w = w, .t = t, .now = now, .wake_at = OV_TIME_MAX };
 	struct decisions d = { 0 };
 
-	tick_count_workers(&tick);
-	reconcile_spending(&tick);
-	queue_ready(&tick);
-	assign_queued(&tick);
-	advance_all(&tick);
-	reconcile_workers(&tick);
-	reconcile_runs(&tick);
-	reconcile_waits(&tick);
-	reconcile_goals(&tick);
-	reconcile_auto(&tick);
+	if (w->state->failing.n)
+		reconcile_halt(&tick);
+	else
+		reconcile_all(&tick);
 	d.n = tick.out.n;
 	d.p = arena_array(a, struct decision, d.n + 1);
 	if (d.n)

@@ -36,6 +36,7 @@
 	X(DEC_SETTLED, "settled", "what a person was asked for is there")        \
 	X(DEC_WORKER, "worker", "a person wants the worker reset or removed")    \
 	X(DEC_POOL, "pool", "a worker of auto mode has nothing to do")           \
+	X(DEC_HALT, "halt", "the daemon cannot go on: its session waits")        \
 	X(DEC_EXPIRE, "expire", "nobody answered in time")
 #define DEC_ENUM(sym, name, why) sym,
 enum decision_kind { DECISIONS(DEC_ENUM) DECISION_KIND_COUNT };

@@ -77,6 +77,7 @@ void snapshot_write(struct buf *out, const struct state *s)
 	value_put(&a, doc, "outage_over_at", value_time(&a, s->outage_over_at));
 	value_put(&a, doc, "outage_ignored_until", value_time(&a, s->outage_ignored_until));
 	value_put(&a, doc, "target", value_str(&a, s->target));
+	value_put(&a, doc, "failing", value_str(&a, s->failing));
 	value_put(&a, doc, "automatic", record_pack(&a, &auto_mode_record, &s->automatic));
 	for (size_t i = 0; i < s->goals.n; i++)
 		value_push(&a, goals, goal_doc(&a, s->goals.p[i]));
@@ -315,6 +316,7 @@ int snapshot_read(str bytes, uint64_t hash_seed, struct state **ret, struct ov_e
 	(void)time_parse(value_str_at(doc, "outage_ignored_until"), &s->outage_ignored_until);
 	s->seq = (uint64_t)value_int_at(doc, "seq");
 	record_set_str(&s->target, value_str_at(doc, "target"));
+	record_set_str(&s->failing, value_str_at(doc, "failing"));
 	r = read_sections(s, doc, err);
 	if (r == 0)
 		r = read_automatic(s, value_at(doc, "automatic"), err);

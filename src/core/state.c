@@ -85,6 +85,7 @@ struct state *state_free(struct state *s)
 	FREE_VEC(&s->conflicts, &conflict_record);
 	record_done(&auto_mode_record, &s->automatic);
 	record_set_str(&s->target, STR(""));
+	record_set_str(&s->failing, STR(""));
 	list_each (it, &s->live)
 		assignment_free(s, list_entry(it, struct assignment, link));
 	list_each (it, &s->finished)

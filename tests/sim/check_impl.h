@@ -234,6 +234,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(books_balance)         \
 	X(paused_is_paused)      \
 	X(over_is_over)          \
+	X(failing_is_over)       \
 	X(idle_is_idle)          \
 	X(time_goes_on)          \
 	X(store_opens)           \

@@ -112,7 +112,7 @@ static bool may_stop(struct checker *c, const struct event *e, const struct node
 	if ((n->reported_at == e->at && str_is(n->reported, "blocked")) ||
 			n->goal->planned_at == e->at)
 		return true;
-	if (budget_orders_stop(c, n))
+	if (budget_orders_stop(c, n) || c->shadow->failing.n)
 		return true;
 	return str_is(n->reported, "done") && e->at - quiet_since >= policy_of(c)->done_grace;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/disk.h"
 
@@ -18,6 +19,45 @@ const struct invariant inv_time_goes_on = {
 	.sentence = "nobody turns in circles: of any moment there is an end",
 	.sabotage = time_sabotage,
 };
+
+/* ---- failing_is_over ---- */
+
+static bool begins(const struct event *e)
+{
+	str kind = value_str_at(e->data, "kind");
+
+	return e->kind == EV_RUN_CREATED || e->kind == EV_ASSIGNMENT_CREATED ||
+			(e->kind == EV_EFFECT_INTENDED && !str_is(kind, "run_stop") &&
+					!str_is(kind, "plan") && !str_is(kind, "send") &&
+					!str_is(kind, "worker"));
+}
+
+static void failing_event(struct checker *c, const struct event *e)
+{
+	if (c->shadow->failing.n && begins(e) && str_is(e->actor, "overseer"))
+		sim_violated(c->s, inv_failing_is_over.name,
+				EV_FMT ": begun by daemon " STR_FMT ", which cannot go on",
+				EV_ARG(e), STR_ARG(c->shadow->failing));
+}
+
+static bool failing_sabotage(struct checker *c)
+{
+	struct node_book *n = some_node(c, NODE_QUEUED);
+
+	if (!c->shadow->failing.n || !n)
+		return false;
+	forge_show(c, forge(c, EV_ASSIGNMENT_CREATED, n));
+	return c->s->violated;
+}
+
+const struct invariant inv_failing_is_over = {
+	.name = "failing_is_over",
+	.sentence = "nothing new begins under a daemon that cannot go on",
+	.event = failing_event,
+	.sabotage = failing_sabotage,
+};
+
+/* ---- the store ---- */
 
 static void overwrite(struct checker *c, const char *name)
 {

@@ -179,15 +179,15 @@ static void jump(struct sim *s, ov_time by)
 	daemon_clock_jumped(s);
 }
 
-/* What happens to everybody at once. */
-/* A daemon that was started for auto mode ends with it, and is started again by somebody. */
-static bool auto_has_failed(struct sim *s)
+/* A daemon that cannot go on has stopped its runs meanwhile, ends, and is started again by somebody. */
+static bool daemon_has_failed(struct sim *s)
 {
 	const struct sim_daemon *d = daemon_up(s);
 
-	return d && engine_state(d->engine)->automatic.failed && !sim_quiet(s);
+	return d && engine_state(d->engine)->failing.n;
 }
 
+/* What happens to everybody at once. */
 static void pulse(struct sim *s, void *arg)
 {
 	(void)arg;
@@ -214,7 +214,7 @@ static void pulse(struct sim *s, void *arg)
 		daemon_boot(s);
 	if (sim_fault(s, FAULT_LOCK_REMOVED))
 		daemon_usurp(s);
-	if (sim_fault(s, FAULT_STOP) || auto_has_failed(s))
+	if (sim_fault(s, FAULT_STOP) || daemon_has_failed(s))
 		daemon_stop(s);
 	sim_in(s, PULSE_MS, 0, pulse, 0);
 }

@@ -114,7 +114,7 @@ class Auto(SiteCase):
         site.cli("config", "reload")
         site.write("../odd", "echo given up >&2; exit 3\n")
         self.assertEqual(site.ended(), 20)
-        self.assertIn("auto mode stopped: the task pool's command failed: it gave up", site.daemon_log())
+        self.assertIn("the daemon cannot go on (auto): the task pool's command failed: it gave up", site.daemon_log())
         self.assertTrue(os.path.exists(os.path.join(site.dir, "worktrees/auto-1/README")))
         site.args = []
         site.up()

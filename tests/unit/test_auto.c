@@ -4,6 +4,7 @@
 #include "core/limits.h"
 #include "core/pool.h"
 #include "core/standing.h"
+#include "data/vital.h"
 #include "tests/unit/core_fixture.h"
 
 TEST(answers)
@@ -165,7 +166,12 @@ TEST(a_failure_ends_it)
 	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
 	f.now += OV_DAY;
 	assert_false(asked(&f));
+	/* Its daemon ends with it. */
+	assert_true(str_is(f.state->failing, "I_1"));
+	assert_int_equal(value_int_at(last_event(&f, EV_DAEMON_FAILED)->data, "exit_status"),
+			DAEMON_AUTO_FAILED);
 	/* The next daemon begins afresh, and what a person was told is settled. */
+	submit(&f, "daemon.start", json(&f, "{'instance':'I_2','version':'1'}"));
 	submit(&f, "auto.start", json(&f, "{'instance':'I_2'}"));
 	assert_int_equal(f.state->escalations.p[0]->status, ESC_ANSWERED);
 	assert_true(asked(&f));
