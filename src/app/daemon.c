@@ -9,6 +9,7 @@
 #include "app/daemon_impl.h"
 #include "app/log.h"
 #include "app/planning.h"
+#include "app/watching.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/sha256.h"
@@ -392,6 +393,8 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	d->wake_steady = loop_timer(d->loop, wake_fired, d);
 	d->archive = loop_timer(d->loop, daemon_archive, d);
 	d->after = loop_after(d->loop, after_iteration, d);
+	/* Before our own start: that is the order in which it happened. */
+	d->watching = watching_open(d->loop, d->o->dir, d->engine);
 	announce_start(d);
 	check_planner(d);
 	daemon_auto_start(d);
@@ -403,6 +406,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 
 static void close_all(struct daemon *d)
 {
+	watching_close(d->watching);
 	child_done(d);
 	http_close(d);
 	rpcd_close(d->rpcd);

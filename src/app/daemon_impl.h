@@ -21,6 +21,7 @@ struct daemon {
 	struct config *config;
 	struct engine *engine;
 	struct executor *executor;
+	struct watching *watching;
 	struct ops *ops;
 	struct rpcd *rpcd;
 	struct httpd *httpd;

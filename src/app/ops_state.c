@@ -3,6 +3,7 @@
 #include "app/ops.h"
 #include "app/planning.h"
 #include "app/safe.h"
+#include "app/watching.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -58,6 +59,7 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 		op_live_usage(cx, one, value_str_at(one, "run"));
 	}
 	value_put(cx->arena, v, "daemon", daemon_view(cx));
+	value_put(cx->arena, v, "watch", watching_view(cx->arena, cx->daemon->dir, cx->now));
 	value_put(cx->arena, v, "safe_mode", safe_view(cx->arena, cx->daemon->safe));
 	if (cx->daemon->safe)
 		value_push(cx->arena, (value *)value_at(s, "needs_you"),

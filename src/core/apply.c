@@ -399,6 +399,7 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STARTED] = apply_daemon_started,
 	[EV_DAEMON_STOPPED] = apply_nothing,
 	[EV_DAEMON_FAILED] = apply_daemon_failed,
+	[EV_WATCH_ACTED] = apply_watch_acted,
 	[EV_GOAL_CREATED] = apply_goal_created,
 	[EV_GOAL_UPDATED] = apply_goal_updated,
 	[EV_GOAL_SPENT] = apply_goal_spent,
@@ -453,13 +454,31 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_OUTAGE_OVER] = apply_outage_over,
 };
 
-/* The node remembers the newest events about it, so that explaining it never scans the log. */
+/* What the daemon itself, its watchdog, or a bug of ours did. */
+static bool is_about_daemon(const struct event *e)
+{
+	switch (e->kind) {
+	case EV_DAEMON_STARTED:
+	case EV_DAEMON_STOPPED:
+	case EV_DAEMON_FAILED:
+	case EV_WATCH_ACTED: return true;
+	case EV_ESCALATION_OPENED: return str_is(ev_text(e, "kind"), "internal");
+	default: return false;
+	}
+}
+
+/*
+ * The node remembers the newest events about it, and so does the daemon, so that explaining them
+ * never scans the log.
+ */
 static void remember(struct state *s, const struct event *e)
 {
 	struct node *n = e->node.n ? state_node(s, e->goal, e->node) : NULL;
 
 	if (n)
 		seqs_keep(&n->history, e->seq);
+	if (is_about_daemon(e))
+		seqs_keep(&s->vigil.history, e->seq);
 }
 
 int apply(struct state *s, const struct event *e, struct ov_err *err)

@@ -35,7 +35,7 @@ apply_fn apply_plan_applied, apply_run_created, apply_run_started, apply_run_ses
 		apply_episode_closed, apply_episode_advised, apply_assignment_activity,
 		apply_node_added, apply_node_reverted, apply_worker_wanted, apply_worker_removed,
 		apply_patrol_found, apply_auto_started, apply_auto_stopped, apply_auto_pool,
-		apply_conflict_predicted, apply_conflict_cleared;
+		apply_conflict_predicted, apply_conflict_cleared, apply_watch_acted;
 
 /* Before a node's status changes: what `status` says that auto mode has done, and what went wrong. */
 void auto_count_task(struct state *s, const struct node *n, enum node_status to, str block);

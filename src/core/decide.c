@@ -322,6 +322,7 @@ static const struct command commands[] = {
 	{ "daemon.stop", decide_daemon_stop },
 	{ "daemon.fail", decide_daemon_fail },
 	{ "daemon.contradicted", decide_daemon_contradicted },
+	{ "watch.report", decide_watch_report },
 	{ "auto.start", decide_auto_start },
 	{ "auto.stop", decide_auto_stop },
 };

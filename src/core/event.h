@@ -14,6 +14,8 @@
 			"A daemon ended by itself; what runs are left go on without it.")          \
 	X(EV_DAEMON_FAILED, "daemon.failed",                                                       \
 			"A daemon cannot go on: agents are asked to stop, and it ends.")           \
+	X(EV_WATCH_ACTED, "watch.acted",                                                           \
+			"A watchdog did something about the daemon, as it wrote it down.")         \
 	X(EV_GOAL_CREATED, "goal.created", "A goal was created.")                                  \
 	X(EV_GOAL_UPDATED, "goal.updated",                                                         \
 			"A person changed a goal's definition, priority or budget.")               \

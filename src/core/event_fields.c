@@ -54,6 +54,15 @@ static const struct event_field daemon_failed[] = {
 	TEXT_OPT("command", "that failed"),
 	TEXT_OPT("output", "the last that it wrote"),
 };
+static const struct event_field watch_acted[] = {
+	NUM("n", "its number: with the watchdog's instance, what it is known by"),
+	TEXT("act", "watching, started, adopted, healthy, failed, terminated, remediating ..."),
+	TEXT_OPT("failure", "of failed: died, unregistered, heartbeat, health, identity or stall"),
+	TEXT("watch", "identity of the watchdog's process"),
+	TEXT_OPT("instance", "of the daemon that it is about"),
+	TEXT("text", "for people"),
+	NUM("at_ms", "when it was; the event itself says when it was recorded"),
+};
 static const struct event_field goal_created[] = {
 	TEXT("title", "one line"),
 	TEXT_OPT("problem_statement", "what is to be solved"),
@@ -455,6 +464,7 @@ const struct event_fields event_fields[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STARTED] = FIELDS(daemon_started),
 	[EV_DAEMON_STOPPED] = FIELDS(daemon_stopped),
 	[EV_DAEMON_FAILED] = FIELDS(daemon_failed),
+	[EV_WATCH_ACTED] = FIELDS(watch_acted),
 	[EV_GOAL_CREATED] = FIELDS(goal_created),
 	[EV_GOAL_UPDATED] = FIELDS(goal_updated),
 	[EV_GOAL_SPENT] = FIELDS(goal_spent),

@@ -15,6 +15,7 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STARTED] = "daemon {version} started (instance {instance})",
 	[EV_DAEMON_STOPPED] = "daemon stopped: {reason}",
 	[EV_DAEMON_FAILED] = "the daemon cannot go on ({cause}): {text}",
+	[EV_WATCH_ACTED] = "watchdog: {act}[ ({failure})][: {text}]",
 	[EV_GOAL_CREATED] = "{actor} created the goal \"{title}\"",
 	[EV_GOAL_UPDATED] = "{actor} changed the goal: {reason}",
 	[EV_GOAL_SPENT] = "used on a {on}",

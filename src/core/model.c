@@ -1,5 +1,7 @@
 #include "core/model.h"
 
+#include "core/vigil.h"
+
 #define NAME(sym, name) [sym] = name,
 static const char *const effect_names[] = { EFFECT_KINDS(NAME) };
 static const char *const worker_kind_names[] = { WORKER_KINDS(NAME) };
@@ -303,6 +305,20 @@ static const struct field auto_mode_fields[] = {
 	FIELD(auto_mode, failed, F_BOOL),
 };
 RECORD(auto_mode);
+
+static const struct field watcher_fields[] = {
+	FIELD(watcher, instance, F_STR),
+	FIELD(watcher, n, F_INT),
+	FIELD(watcher, at, F_TIME),
+};
+RECORD(watcher);
+
+static const struct field vigil_fields[] = {
+	FIELD(vigil, history, F_SEQS),
+	FIELD(vigil, forgotten_n, F_INT),
+	FIELD(vigil, forgotten_at, F_TIME),
+};
+RECORD(vigil);
 
 static const struct field conflict_fields[] = {
 	FIELD(conflict, a, F_STR),

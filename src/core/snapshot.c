@@ -79,6 +79,7 @@ void snapshot_write(struct buf *out, const struct state *s)
 	value_put(&a, doc, "target", value_str(&a, s->target));
 	value_put(&a, doc, "failing", value_str(&a, s->failing));
 	value_put(&a, doc, "automatic", record_pack(&a, &auto_mode_record, &s->automatic));
+	value_put(&a, doc, "vigil", record_pack(&a, &vigil_record, &s->vigil));
 	for (size_t i = 0; i < s->goals.n; i++)
 		value_push(&a, goals, goal_doc(&a, s->goals.p[i]));
 	value_put(&a, doc, "goals", goals);
@@ -87,6 +88,7 @@ void snapshot_write(struct buf *out, const struct state *s)
 	PUT_VEC(lanes, lane);
 	PUT_VEC(usage, usage_row);
 	PUT_VEC(conflicts, conflict);
+	PUT_VEC(watchers, watcher);
 	PUT_LIST(live, assignment);
 	PUT_LIST(finished, assignment);
 	push_dispatches(&a, dispatches, &s->finished);
@@ -180,6 +182,15 @@ static int read_conflict(struct state *s, const value *v, struct ov_err *err)
 	return c ? 0 : OV_EINVALID;
 }
 
+static int read_watcher(struct state *s, const value *v, struct ov_err *err)
+{
+	struct watcher *w = READ(watcher, v);
+
+	if (w)
+		vec_push(&s->watchers, w);
+	return w ? 0 : OV_EINVALID;
+}
+
 static int read_dispatch(struct state *s, const value *v, struct ov_err *err)
 {
 	struct dispatch *d = READ(dispatch, v);
@@ -265,6 +276,7 @@ static const struct {
 	{ "lanes", read_lane },
 	{ "usage", read_usage_row },
 	{ "conflicts", read_conflict },
+	{ "watchers", read_watcher },
 	{ "finished", read_assignment },
 	{ "live", read_assignment },
 	{ "dispatches", read_dispatch },
@@ -273,12 +285,25 @@ static const struct {
 	{ "effects", read_effect },
 };
 
-static int read_automatic(struct state *s, const value *v, struct ov_err *err)
+/* What there is one of. */
+static int read_singles(struct state *s, const value *doc, struct ov_err *err)
 {
-	int r = v ? record_from_value(&auto_mode_record, &s->automatic, v, err)
-		  : ov_fail(err, OV_EINVALID, "it is missing");
+	const struct {
+		const char *key;
+		const struct record_type *type;
+		void *record;
+	} singles[] = { { "automatic", &auto_mode_record, &s->automatic },
+		{ "vigil", &vigil_record, &s->vigil } };
 
-	return r < 0 ? ov_wrap(err, r, "snapshot: automatic") : 0;
+	for (size_t i = 0; i < ARRAY_LEN(singles); i++) {
+		const value *v = value_at(doc, singles[i].key);
+		int r = v ? record_from_value(singles[i].type, singles[i].record, v, err)
+			  : ov_fail(err, OV_EINVALID, "it is missing");
+
+		if (r < 0)
+			return ov_wrap(err, r, "snapshot: %s", singles[i].key);
+	}
+	return 0;
 }
 
 static int read_sections(struct state *s, const value *doc, struct ov_err *err)
@@ -319,7 +344,7 @@ int snapshot_read(str bytes, uint64_t hash_seed, struct state **ret, struct ov_e
 	record_set_str(&s->failing, value_str_at(doc, "failing"));
 	r = read_sections(s, doc, err);
 	if (r == 0)
-		r = read_automatic(s, value_at(doc, "automatic"), err);
+		r = read_singles(s, doc, err);
 	if (r < 0) {
 		state_free(s);
 		return r;

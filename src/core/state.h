@@ -9,6 +9,7 @@
 #include "base/ov.h"
 #include "core/limits.h"
 #include "core/model.h"
+#include "core/vigil.h"
 
 struct state {
 	uint64_t seq; /* of the last applied event */
@@ -25,6 +26,8 @@ struct state {
 	VEC(struct lane *) lanes;         /* of agents that have to wait */
 	VEC(struct usage_row *) usage;    /* by day, oldest first */
 	VEC(struct conflict *) conflicts; /* that were seen coming and are still to come */
+	VEC(struct watcher *) watchers;   /* the one that was heard of last stands last */
+	struct vigil vigil;
 	struct auto_mode automatic;
 	struct effect *pool; /* the pool is being asked, or NULL: one question at a time */
 

@@ -194,7 +194,7 @@ void step_add(struct sim_run *r, ov_time wait, bool busy, act_fn *act, int64_t a
 /* Does the instruction speak of a conflict? Then of which branch. */
 str text_conflict(const struct sim_run *r);
 bool text_has(const struct sim_run *r, const char *what);
-act_fn act_none, act_beat, act_write, act_write_shared, act_write_bad, act_mend, act_delete,
+act_fn act_none, act_beat, act_edit, act_write_shared, act_write_bad, act_mend, act_delete,
 		act_commit, act_rebase, act_leave_rebase, act_detach, act_branch, act_reset,
 		act_nested, act_lock, act_vanish, act_exit, act_signal, act_lost, act_orphans,
 		act_unstartable, act_limit, act_login, act_wait, act_claim, act_progress, act_ask,

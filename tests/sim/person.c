@@ -95,7 +95,7 @@ static void take_turn(struct sim *s, void *arg)
 	static void (*const acts[TURN_COUNT])(struct people * p, int who) = {
 		[TURN_LOOK] = act_look,
 		[TURN_MEDDLE] = act_meddle,
-		[TURN_READ] = act_read,
+		[TURN_READ] = act_browse,
 	};
 	const struct turn_block *b = arg;
 

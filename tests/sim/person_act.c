@@ -420,7 +420,7 @@ void act_meddle(struct people *p, int who)
 		look_at_some(p, who, heard_to_act);
 }
 
-void act_read(struct people *p, int who)
+void act_browse(struct people *p, int who)
 {
 	if (sim_odds(p->s, RNG_PERSON, 50))
 		ask(p, who, "config.show", NULL, NULL, 0);

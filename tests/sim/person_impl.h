@@ -95,7 +95,7 @@ void calls_free(struct people *p);
 /* person_act.c: what one does when it is his turn. */
 void act_look(struct people *p, int who);
 void act_meddle(struct people *p, int who);
-void act_read(struct people *p, int who);
+void act_browse(struct people *p, int who);
 
 /* person_plan.c */
 value *plan_draw(struct people *p, struct arena *a, size_t nodes);

@@ -24,7 +24,7 @@ static void work(struct sim_run *r, ov_time lo, ov_time hi, size_t most, bool co
 		bool busy = run_odds(r, 850);
 		bool edits = i + files >= beats;
 
-		step_add(r, wait, busy, edits ? act_write : act_beat, (int64_t)(beats - i));
+		step_add(r, wait, busy, edits ? act_edit : act_beat, (int64_t)(beats - i));
 		if (edits && commits && run_odds(r, 300))
 			step_add(r, OV_SECOND, true, act_commit, 0);
 	}
@@ -107,7 +107,7 @@ static void compose_no_report(struct sim_run *r)
 static void compose_quick(struct sim_run *r)
 {
 	begin(r);
-	soon(r, act_write, 1);
+	soon(r, act_edit, 1);
 	soon(r, act_commit, 0);
 	soon(r, act_exit, 0);
 }
@@ -115,7 +115,7 @@ static void compose_quick(struct sim_run *r)
 /* Over before anybody has heard that it began. */
 static void compose_instant(struct sim_run *r)
 {
-	step_add(r, run_between(r, 1, 20), true, act_write, 1);
+	step_add(r, run_between(r, 1, 20), true, act_edit, 1);
 	step_add(r, run_between(r, 1, 20), true, act_exit, 0);
 }
 
@@ -138,11 +138,11 @@ static void compose_slow(struct sim_run *r)
 		case 2: /* edits */
 			for (int k = 0; k < 4; k++)
 				step_add(r, run_between(r, 2 * OV_MINUTE, 12 * OV_MINUTE), false,
-						act_write, -1 - k);
+						act_edit, -1 - k);
 			break;
 		default: work(r, 10 * OV_MINUTE, OV_HOUR, 4, false);
 		}
-	soon(r, act_write, 1);
+	soon(r, act_edit, 1);
 	soon(r, act_commit, 0);
 	compose_end(r);
 }
@@ -170,7 +170,7 @@ static void compose_linger(struct sim_run *r)
 static void compose_claim_early(struct sim_run *r)
 {
 	begin(r);
-	soon(r, act_write, 1);
+	soon(r, act_edit, 1);
 	soon(r, act_claim, 0);
 	usual_work(r, true);
 	soon(r, act_exit, 0);
@@ -200,7 +200,7 @@ static void compose_orphans(struct sim_run *r)
 static void compose_permission(struct sim_run *r)
 {
 	begin(r);
-	soon(r, act_write, 1);
+	soon(r, act_edit, 1);
 	step_add(r, run_between(r, OV_SECOND, OV_MINUTE), false, act_wait, 0);
 }
 
@@ -228,7 +228,7 @@ static void compose_odd_git(struct sim_run *r)
 	soon(r, odd[run_below(r, ARRAY_LEN(odd))], 0);
 	usual_work(r, true);
 	soon(r, act_delete, (int64_t)run_below(r, 3));
-	soon(r, act_write, 4);
+	soon(r, act_edit, 4);
 	if (run_odds(r, 700))
 		soon(r, act_commit, 0);
 	compose_end(r);
@@ -390,7 +390,7 @@ void compose_tidies(struct sim_run *r)
 void compose_writes(struct sim_run *r)
 {
 	for (int64_t i = 0; i < 10; i++)
-		step_add(r, run_between(r, 100, 3 * OV_SECOND), true, act_write, -1 - i % 4);
+		step_add(r, run_between(r, 100, 3 * OV_SECOND), true, act_edit, -1 - i % 4);
 	soon(r, act_write_shared, 0);
 }
 

@@ -64,7 +64,7 @@ static bool write_file(struct sim_run *r, str path)
 }
 
 /* A negative number: without a word about it. */
-void act_write(struct sim_run *r, int64_t arg)
+void act_edit(struct sim_run *r, int64_t arg)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;

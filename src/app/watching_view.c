@@ -1,0 +1,131 @@
+/* What watch.json says, checked: nothing of it is believed of a process that is not there. */
+#include "app/holder.h"
+#include "app/watching.h"
+#include "base/arena.h"
+#include "base/duration.h"
+#include "base/str.h"
+#include "data/json.h"
+#include "data/vital.h"
+#include "sys/file.h"
+
+enum { LAST_SHOWN = 5 };
+
+static value *text_or_null(struct arena *a, str s)
+{
+	return s.n ? value_str(a, s) : value_null(a);
+}
+
+/* A moment, or null when it is none. */
+static value *moment(struct arena *a, str s)
+{
+	ov_time at;
+
+	return time_parse(s, &at) ? value_time(a, at) : value_null(a);
+}
+
+static value *act_view(struct arena *a, const struct act *x)
+{
+	value *v = value_object(a);
+
+	value_put(a, v, "n", value_int(a, x->n));
+	value_put(a, v, "at", value_time(a, x->at));
+	value_put(a, v, "act", value_cstr(a, act_kind_name(x->kind)));
+	value_put(a, v, "failure",
+			x->failure == FAILURE_NONE ? value_null(a)
+						   : value_cstr(a, failure_name(x->failure)));
+	value_put(a, v, "text", value_str(a, arena_str(a, str_from(x->text))));
+	return v;
+}
+
+/* The newest, oldest of them first. */
+static value *last_view(struct arena *a, const value *list)
+{
+	value *out = value_array(a);
+	size_t n = value_count(list), skip = n > LAST_SHOWN ? n - LAST_SHOWN : 0;
+
+	for (size_t i = skip; i < n; i++) {
+		struct act x;
+
+		if (act_read(json_text(a, value_item(list, i)), &x))
+			value_push(a, out, act_view(a, &x));
+	}
+	return out;
+}
+
+static value *remediation_view(struct arena *a, const value *r)
+{
+	value *v;
+
+	if (!r || r->kind != V_OBJECT)
+		return value_null(a);
+	v = value_object(a);
+	value_put(a, v, "since", moment(a, value_str_at(r, "since")));
+	value_put(a, v, "agent", text_or_null(a, value_str_at(r, "agent")));
+	value_put(a, v, "failure", text_or_null(a, value_str_at(r, "failure")));
+	value_put(a, v, "log", text_or_null(a, value_str_at(r, "log")));
+	return v;
+}
+
+static str state_of(const value *doc, bool known, bool alive)
+{
+	static const char *const words[] = { "running", "remediating", "stopped" };
+	str said = value_str_at(doc, "state");
+
+	for (size_t i = 0; known && i < ARRAY_LEN(words); i++)
+		if (str_is(said, words[i]))
+			return alive || str_is(said, "stopped") ? said : STR("gone");
+	return STR("unknown");
+}
+
+static void put_daemon(struct arena *a, value *v, const value *daemon, ov_time now)
+{
+	struct identity id;
+	ov_time since;
+	bool lives = identity_read(daemon, &id) && holder_lives(daemon);
+
+	value_put(a, v, "daemon_pid", lives ? value_int(a, id.pid) : value_null(a));
+	value_put(a, v, "daemon_uptime_ms",
+			lives && time_parse(value_str_at(daemon, "since"), &since)
+					? value_int(a, MAX(now - since, (ov_time)0))
+					: value_null(a));
+}
+
+/* NULL when there is no file; an empty object when it is none of a watchdog's. */
+static const value *read_doc(struct arena *a, const char *dir)
+{
+	value *doc = NULL;
+	str text = STR("");
+	int r = file_read(a, path_join(a, dir, VITAL_WATCH), VITAL_FILE_MAX, &text, NULL);
+
+	if (r == OV_ENOTFOUND)
+		return NULL;
+	if (r == 0)
+		r = json_parse(a, text, NULL, &doc, NULL);
+	return r == 0 && doc->kind == V_OBJECT ? doc : value_object(a);
+}
+
+value *watching_view(struct arena *a, const char *dir, ov_time now)
+{
+	const value *doc = read_doc(a, dir);
+	struct identity id = { 0 };
+	bool known, alive;
+	value *v;
+
+	if (!doc)
+		return value_null(a);
+	known = identity_read(doc, &id);
+	alive = known && holder_lives(doc);
+	v = value_object(a);
+	value_put(a, v, "state", value_str(a, state_of(doc, known, alive)));
+	value_put(a, v, "detail", text_or_null(a, value_str_at(doc, "detail")));
+	value_put(a, v, "pid", known ? value_int(a, id.pid) : value_null(a));
+	value_put(a, v, "since", moment(a, value_str_at(doc, "since")));
+	value_put(a, v, "alive", value_bool(a, alive));
+	put_daemon(a, v, value_at(doc, "daemon"), now);
+	value_put(a, v, "remediation",
+			alive ? remediation_view(a, value_at(doc, "remediation")) : value_null(a));
+	value_put(a, v, "restarts_24h", value_int(a, value_int_at(doc, "restarts_24h")));
+	value_put(a, v, "reason", text_or_null(a, value_str_at(doc, "reason")));
+	value_put(a, v, "last", last_view(a, value_at(doc, "last")));
+	return v;
+}

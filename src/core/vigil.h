@@ -1,0 +1,34 @@
+#pragma once
+/*
+ * What is remembered of watchdogs and of the daemon itself. A watchdog writes down each of its acts
+ * with a number that grows; the daemon makes an event of each, once, however often the file is read:
+ * an act is known by its watchdog's instance and its number. Watchdogs that were not heard of for
+ * long are forgotten, but not how far they had come, so that old files are not read anew.
+ */
+#include "base/ov.h"
+#include "core/record.h"
+
+struct state;
+
+enum {
+	LIMIT_WATCHERS = 64,
+	LIMIT_ACTS = 500, /* of one command */
+};
+
+/* One watchdog, and its newest act that was recorded. */
+struct watcher {
+	str instance;
+	int64_t n;
+	ov_time at;
+};
+
+struct vigil {
+	struct seqs history; /* the newest events about the daemon and its watchdog, LIMIT_KEPT */
+	int64_t forgotten_n; /* the greatest of the watchers that were forgotten */
+	ov_time forgotten_at;
+};
+
+extern const struct record_type watcher_record, vigil_record;
+
+/* Is this act of the watchdog not yet recorded? */
+bool vigil_is_new(const struct state *s, str watch, int64_t n, ov_time at);
