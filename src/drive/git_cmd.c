@@ -2,80 +2,17 @@
 #include "base/utf8.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "sys/git_env.h"
 
 extern char **environ;
 
-/*
- * Of the daemon's own GIT_ variables only those pass that say where configuration and programs are,
- * and who commits: GIT_DIR and the like would point our commands at another repository.
- */
-static const char *const env_kept[] = {
-	"GIT_CONFIG_GLOBAL=",
-	"GIT_CONFIG_SYSTEM=",
-	"GIT_CONFIG_NOSYSTEM=",
-	"GIT_EXEC_PATH=",
-	"GIT_AUTHOR_NAME=",
-	"GIT_AUTHOR_EMAIL=",
-	"GIT_COMMITTER_NAME=",
-	"GIT_COMMITTER_EMAIL=",
-	"GIT_SSL_CAINFO=",
-	"GIT_SSH_COMMAND=",
-};
-
-static const char *const env_dropped[] = { "GIT_", "LC_", "LANG=", "LANGUAGE=", (GIT_MARK "=") };
-
-/*
- * Configuration that our bookkeeping does not follow: no hooks and no signatures (both may ask or
- * refuse), nothing in the background, and patience with locks that others hold for a moment.
- */
-const char *const git_options[] = {
-	"core.hooksPath=/dev/null",
-	"commit.gpgSign=false",
-	"gc.auto=0",
-	"maintenance.auto=false",
-	"core.fsmonitor=false",
-	"core.safecrlf=false",
-	"submodule.recurse=false",
-	"core.filesRefLockTimeout=5000",
-	"core.packedRefsTimeout=5000",
-	"i18n.commitEncoding=UTF-8",
-	"i18n.logOutputEncoding=UTF-8",
-	"color.ui=false",
-	"advice.addEmbeddedRepo=false",
-	"log.showSignature=false",
-};
-const size_t git_options_n = ARRAY_LEN(git_options);
-
-/* Without its program the filter refuses every file; as it is, a file is better than none. */
-static const char *const no_lfs[] = {
-	"filter.lfs.required=false",
-	"filter.lfs.process=",
-	"filter.lfs.clean=",
-	"filter.lfs.smudge=",
-};
-
-static bool starts_with_any(const char *s, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strncmp(s, list[i], strlen(list[i])) == 0)
-			return true;
-	return false;
-}
-
 void git_env_init(struct git *g)
 {
-	for (char **e = environ; *e; e++) {
-		if (starts_with_any(*e, env_dropped, ARRAY_LEN(env_dropped)) &&
-				!starts_with_any(*e, env_kept, ARRAY_LEN(env_kept)))
-			continue;
-		vec_push(&g->env, arena_cstr(&g->arena, str_from(*e)));
-	}
-	vec_push(&g->env, "LC_ALL=C");
-	vec_push(&g->env, "GIT_TERMINAL_PROMPT=0");
-	vec_push(&g->env, "GIT_EDITOR=true");
-	vec_push(&g->env, "GIT_SEQUENCE_EDITOR=true");
-	vec_push(&g->env, "GIT_PAGER=cat");
-	vec_push(&g->env, "GIT_MERGE_AUTOEDIT=no");
+	for (char **e = environ; *e; e++)
+		if (git_env_passes(*e) && !str_starts(str_from(*e), STR(GIT_MARK "=")))
+			vec_push(&g->env, arena_cstr(&g->arena, str_from(*e)));
+	for (size_t i = 0; i < git_env_fixed_n; i++)
+		vec_push(&g->env, git_env_fixed[i]);
 }
 
 void git_env_add(struct git_call *c, const char *name, const char *value)
@@ -133,8 +70,8 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 	vec_push(&c->argv, "git");
 	for (size_t i = 0; i < git_options_n; i++)
 		git_args(c, "-c", git_options[i], NULL);
-	for (size_t i = 0; c->g->no_lfs && i < ARRAY_LEN(no_lfs); i++)
-		git_args(c, "-c", no_lfs[i], NULL);
+	for (size_t i = 0; c->g->no_lfs && i < git_no_lfs_n; i++)
+		git_args(c, "-c", git_no_lfs[i], NULL);
 	add_identity(c);
 	va_start(ap, flags);
 	add_args(c, ap);

@@ -5,8 +5,6 @@
  */
 #include "drive/git_call.h"
 
-extern const char *const git_options[]; /* git_cmd.c: for -c, of every command */
-extern const size_t git_options_n;
 extern const struct git_step git_identity_steps[]; /* who commits, where nobody is configured */
 
 /* git_child.c */
