@@ -1,10 +1,6 @@
 #include "watch/keep.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -95,8 +91,8 @@ static int git_list(struct git *g, const char *const *args, str *ret, struct ov_
 		return r;
 	if (end.status != 0)
 		return ov_fail(err, OV_EIO, "git %s: " STR_FMT, args[0],
-				STR_ARG(utf8_truncate(
-						str_trim(utf8_clean(g->a, end.err)), WORDS_MAX)));
+				STR_ARG(utf8_truncate(str_trim(utf8_clean(g->a, end.err)),
+						WORDS_MAX)));
 	if (end.cut)
 		return ov_fail(err, OV_ELIMIT, "git %s: its answer is too long", args[0]);
 	if (end.out.n && end.out.p[end.out.n - 1] == '\n')
@@ -124,20 +120,6 @@ static int git(struct git *g, str *ret, struct ov_err *err, ...)
 
 /* ---- where it is ---- */
 
-static bool has_git_above(struct arena *a, const char *path)
-{
-	char *dir = arena_cstr(a, str_from(path)), *slash;
-
-	do {
-		if (access(path_join(a, dir, ".git"), F_OK) == 0)
-			return true;
-		slash = strrchr(dir, '/');
-		if (slash)
-			*slash = '\0';
-	} while (slash && *dir);
-	return false;
-}
-
 int keep_find(struct arena *a, const char *path, int stop_fd, struct checkout *ret,
 		struct ov_err *err)
 {
@@ -145,11 +127,11 @@ int keep_find(struct arena *a, const char *path, int stop_fd, struct checkout *r
 	str out, top = { 0 };
 	int r = git(&g, &out, err, "rev-parse", "--show-toplevel", "--absolute-git-dir", NULL);
 
-	/* Git also says so of one whose files are damaged. */
+	/* Git says the same of one whose files are damaged; that is no reason to go on. */
+	if (r < 0 && g.failed_quietly && !file_exists(path_join(a, path, ".git")))
+		return ov_fail(err, OV_ENOTFOUND, "%s is in no checkout of git", path);
 	if (r < 0)
-		return r != OV_ESTATE && !has_git_above(a, path)
-				? ov_fail(err, OV_ENOTFOUND, "%s is in no checkout of git", path)
-				: r;
+		return r;
 	(void)str_split(&out, '\n', &top);
 	*ret = (struct checkout){ .top = arena_cstr(a, top), .git_dir = arena_cstr(a, out) };
 	return 0;
@@ -173,61 +155,81 @@ static void leave_out(struct keep *k, str path)
 			arena_printf(k->g.a, ":(top,exclude,literal)" STR_FMT, STR_ARG(path)).p);
 }
 
-static int look(struct keep *k, struct ov_err *err)
+static int find_head(struct keep *k, struct ov_err *err)
 {
-	str top = arena_printf(k->g.a, "%s/", k->ask->at.top), out, entry,
-	    ours = str_from(k->ask->leave_out);
-	int r;
+	int r = git(&k->g, &k->head, NULL, "rev-parse", "--verify", "-q", "HEAD^{commit}", NULL);
 
-	r = git(&k->g, &k->head, NULL, "rev-parse", "--verify", "-q", "HEAD^{commit}", NULL);
 	if (r == 0)
 		r = git(&k->g, &k->head_tree, err, "rev-parse", "--verify", "-q", "HEAD^{tree}",
 				NULL);
 	else if (k->g.failed_quietly)
 		r = 0;
-	if (r == 0)
-		r = git(&k->g, &out, err, "status", "--porcelain=v1", "-z", "--no-renames",
-				"--untracked-files=all", "--ignore-submodules=none", NULL);
+	return r;
+}
+
+static int list_changes(struct keep *k, struct ov_err *err)
+{
+	str top = arena_printf(k->g.a, "%s/", k->ask->at.top), out, entry,
+	    ours = str_from(k->ask->leave_out);
+	int r = git(&k->g, &out, err, "status", "--porcelain=v1", "-z", "--no-renames",
+			"--untracked-files=all", "--ignore-submodules=none", NULL);
+
 	if (r < 0)
-		return ov_wrap(err, r, "looking at the checkout");
-	if (ours.n && str_starts(ours, top))
-		leave_out(k, str_sub(ours, top.n, ours.n));
+		return r;
+	ours = str_starts(ours, top) ? str_sub(ours, top.n, ours.n) : STR("");
+	if (ours.n)
+		leave_out(k, ours);
 	while (str_split(&out, '\0', &entry)) {
 		str path = str_sub(entry, 3, entry.n);
 
-		k->dirty |= entry.n > 3;
+		if (entry.n <= 3 || (ours.n && str_starts(path, ours)))
+			continue;
 		if (str_starts(entry, STR("??")) && str_ends(path, STR("/")))
 			leave_out(k, str_sub(path, 0, path.n - 1));
+		else
+			k->dirty = true;
 	}
 	return 0;
 }
 
 /* ---- the trees ---- */
 
-/*
- * With the times of the original: a file that is no older than the index is read by git, since it may
- * have been changed in the moment in which that was written.
- */
-static int copy_index(const char *from, const char *to, bool *ret_absent, struct ov_err *err)
+static int index_from_head(struct keep *k, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int in = open(from, O_RDONLY | O_CLOEXEC), out = -1;
-	struct stat st;
-	ssize_t n;
+	str out;
 
-	*ret_absent = in < 0 && errno == ENOENT;
-	if (in < 0)
-		return *ret_absent ? 0 : ov_fail_errno(err, errno, "open %s", from);
-	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (out < 0)
-		return ov_fail_errno(err, errno, "create %s", to);
-	do
-		n = sendfile(out, in, NULL, 1 << 30);
-	while (n > 0 || (n < 0 && errno == EINTR));
-	if (n < 0 || fstat(in, &st) < 0 ||
-			futimens(out, (struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
-		return ov_fail_errno(err, errno, "copy %s", from);
-	return 0;
+	unlink(k->g.index);
+	return git(&k->g, &out, err, "read-tree",
+			k->head.n ? arena_cstr(k->g.a, k->head) : "--empty", NULL);
+}
+
+/* From here on everything is asked of an index of our own. */
+static int look(struct keep *k, struct ov_err *err)
+{
+	const char *index = path_join(k->g.a, k->ask->at.git_dir, "index");
+	bool absent = !file_exists(index);
+	int r;
+
+	k->g.index = arena_printf(k->g.a, "%s/overseer-%s.index", k->ask->at.git_dir, k->ask->name)
+				     .p;
+	unlink(k->g.index);
+	/*
+	 * With the times of the original: a file that is no older than the index is read by git, since
+	 * it may have been changed in the moment in which that was written.
+	 */
+	r = absent ? index_from_head(k, err) : file_copy(index, k->g.index, 0600, err);
+	/* With conflicts in it an index has no tree; what is in the folder is kept all the same. */
+	if (r == 0 && !absent && git(&k->g, &k->index_tree, NULL, "write-tree", NULL) < 0)
+		k->index_tree = STR("");
+	if (r == 0)
+		r = list_changes(k, err);
+	/* It may be damaged: once more from HEAD. */
+	if (r < 0 && r != OV_ESTATE && !absent) {
+		r = index_from_head(k, err);
+		if (r == 0)
+			r = list_changes(k, err);
+	}
+	return r;
 }
 
 static int add_all(struct keep *k, struct ov_err *err)
@@ -246,37 +248,6 @@ static int add_all(struct keep *k, struct ov_err *err)
 	vec_push(&args, NULL);
 	r = git_list(&k->g, args.p, &out, err);
 	vec_done(&args);
-	return r;
-}
-
-static int from_head(struct keep *k, struct ov_err *err)
-{
-	str out;
-
-	unlink(k->g.index);
-	return git(&k->g, &out, err, "read-tree",
-			k->head.n ? arena_cstr(k->g.a, k->head) : "--empty", NULL);
-}
-
-static int write_trees(struct keep *k, struct ov_err *err)
-{
-	bool absent;
-	int r = copy_index(path_join(k->g.a, k->ask->at.git_dir, "index"), k->g.index, &absent,
-			err);
-
-	if (r == 0 && absent)
-		r = from_head(k, err);
-	/* With conflicts in it an index has no tree; what is in the folder is kept all the same. */
-	if (r == 0 && !absent && git(&k->g, &k->index_tree, NULL, "write-tree", NULL) < 0)
-		k->index_tree = STR("");
-	if (r == 0)
-		r = add_all(k, err);
-	/* It may be damaged: once more from HEAD. */
-	if (r < 0 && r != OV_ESTATE && !absent) {
-		r = from_head(k, err);
-		if (r == 0)
-			r = add_all(k, err);
-	}
 	if (r == 0)
 		r = git(&k->g, &k->tree, err, "write-tree", NULL);
 	return r;
@@ -323,9 +294,12 @@ static int commit_all(struct keep *k, str old, str *ret, struct ov_err *err)
 static int keep(struct keep *k, str *ret_words, struct ov_err *err)
 {
 	const char *ref = arena_printf(k->g.a, KEEP_PREFIX "%s", k->ask->name).p;
-	str kept = k->head, old = STR(""), out;
-	int r = look(k, err);
+	str kept, old = STR(""), out;
+	int r = find_head(k, err);
 
+	if (r == 0)
+		r = look(k, err);
+	kept = k->head;
 	if (r == 0 && !k->dirty && !k->head.n) {
 		*ret_words = arena_printf(k->g.a, "%s is empty: nothing to keep", k->ask->at.top);
 		return 0;
@@ -333,7 +307,7 @@ static int keep(struct keep *k, str *ret_words, struct ov_err *err)
 	if (r == 0 && git(&k->g, &old, NULL, "rev-parse", "--verify", "-q", ref, NULL) < 0)
 		old = STR("");
 	if (r == 0 && k->dirty)
-		r = write_trees(k, err);
+		r = add_all(k, err);
 	if (r == 0 && k->dirty)
 		r = commit_all(k, old, &kept, err);
 	if (r == 0 && (k->dirty || !old.n))
@@ -350,12 +324,10 @@ int keep_checkout(struct arena *a, const struct keep_ask *ask, str *ret_words, s
 {
 	struct keep k = { .ask = ask,
 		.g = { .a = a, .cwd = ask->at.top, .stop_fd = ask->stop_fd } };
-	int r;
+	int r = keep(&k, ret_words, err);
 
-	k.g.index = arena_printf(a, "%s/overseer-%s.index", ask->at.git_dir, ask->name).p;
-	unlink(k.g.index);
-	r = keep(&k, ret_words, err);
-	unlink(k.g.index);
+	if (k.g.index)
+		unlink(k.g.index);
 	vec_done(&k.left_out);
 	return r < 0 ? ov_wrap(err, r, "keeping %s", ask->at.top) : 0;
 }

@@ -84,9 +84,9 @@ static void add_part(const struct prompt_part *part, const struct mark *m, struc
 		return;
 	}
 	buf_addf(out, "%s%s:\n<<<<<<<< %s\n" STR_FMT "%s>>>>>>>> %s\n\n", part->title,
-			!cut            ? ""
-			: part->end ? " (its end)"
-				    : " (its beginning)",
+			!cut                        ? ""
+					: part->end ? " (its end)"
+						    : " (its beginning)",
 			m->text, STR_ARG(text), text.n ? "\n" : "", m->text);
 }
 
@@ -130,7 +130,8 @@ static void add_ending(const struct prompt_ask *p, struct buf *out)
 
 	buf_addf(out,
 			"# How to end\n\n"
-			"After fixing the issue, exit normally. The watchdog then starts the daemon "
+			"After fixing the issue, exit normally. The watchdog then starts the "
+			"daemon "
 			"again; do not leave one running yourself. Only if it stays healthy has "
 			"this succeeded; if it fails again soon, a person is called.\n\n"
 			"If the issue cannot be fixed, create the file " STR_FMT
@@ -146,7 +147,8 @@ void prompt_build(const struct prompt_ask *p, struct buf *out)
 
 	buf_addf(out, STR_FMT "\n\n",
 			STR_ARG(told.n ? told
-				       : STR("The daemon of Overseer, which supervises coding agents "
+				       : STR("The daemon of Overseer, which supervises coding "
+					     "agents "
 					     "in this repository, has failed. Find out why, and "
 					     "mend it.")));
 	add_failure(p, &m, out);

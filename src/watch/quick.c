@@ -94,8 +94,7 @@ static int attend(struct running *x, struct ov_err *err)
 		if (n > 0 && x->p[PROC].revents)
 			return 0;
 		if (n > 0 && x->p[STOP].revents)
-			return ov_fail(err, OV_ESTATE, "it was ended before %s had",
-					x->q->argv[0]);
+			return ov_fail(err, OV_ESTATE, "it was ended before %s had", x->q->argv[0]);
 		if (n == 0)
 			return ov_fail(err, OV_EUNAVAILABLE, "%s did not end within %d s",
 					x->q->argv[0], x->q->timeout_ms / 1000);

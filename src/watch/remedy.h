@@ -1,29 +1,31 @@
 #pragma once
 /*
  * One remediation: a process of its own, forked from the watchdog and not executed, so that it works
- * whatever became of our programs on disk. In order, it writes the prompt (what is configured; what
- * failed, who was registered, the last lines of each log, the workers, git status; how to end, with
- * the name of the file that asks for a person) to logs/remediation_<time>.txt, keeps the checkout as
- * it is under refs/overseer/rescue/, and runs the agent with its whole output appended to that log;
- * an agent that dies is started once more. The outcome and the duration end the log. SIGTERM to it
- * ends the agent first. If the checkout cannot be kept, the agent is not run.
+ * whatever became of our programs on disk. In order, it keeps the checkout as it is under
+ * refs/overseer/rescue/, writes the prompt (what is configured; what failed, who was registered, the
+ * last lines of each log, the workers, git status; how to end, with the name of the file that asks for
+ * a person) to logs/remediation_<time>.txt, and runs the agent with its whole output appended to that
+ * log; an agent that dies is started once more. The outcome and the duration end the log. SIGTERM to it
+ * ends the agent first. If the checkout cannot be kept, the agent is not run; if the log cannot be
+ * written, that is said on standard error and all else is done.
  *
- * Every process of it has OVERSEER_REMEDIATION=<time> in its environment, so that remedy_sweep finds
- * what it left behind.
+ * Every process of it has REMEDY_MARK=<time> in its environment, so that remedy_sweep finds what it
+ * left behind. A daemon that `overseer up` starts has it no more.
  */
 #include "base/ov.h"
 #include "data/vital.h"
 
 /* How somebody who mends is run; strings of the watchdog's spec. */
 struct remedy_launch {
-	const char *const *
-			argv; /* words in which REMEDY_PROMPT stands get the prompt there; NULL: nobody */
-	const char *const *env;  /* whole environment */
+	/* Words in which REMEDY_PROMPT stands get the prompt there. NULL: nobody. */
+	const char *const *argv;
+	const char *const *env;  /* whole environment; the mark is added */
 	const char *cwd;         /* absolute */
 	bool prompt_on_stdin;    /* otherwise stdin is empty */
 	const char *prompt_file; /* absolute, or NULL: written before it is run */
 };
 
+#define REMEDY_MARK "OVERSEER_REMEDIATION"
 /* Stands for the prompt in words of argv: not a text that a configuration would hold. */
 #define REMEDY_PROMPT "\x02overseer-prompt\x03"
 
