@@ -1,5 +1,6 @@
 /* Explaining: what the state says of a thing, and the facts of the log that led there. */
-#include "app/ops.h"
+#include "app/ops_explain.h"
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -36,7 +37,8 @@ static bool is_minor(const struct event *e)
 	}
 }
 
-static value *fact(struct arena *a, int64_t seq, ov_time at, const char *type, str text, bool minor)
+value *explain_fact(struct arena *a, int64_t seq, ov_time at, const char *type, str text,
+		bool minor)
 {
 	value *f = value_object(a);
 
@@ -78,7 +80,7 @@ static int node_facts(struct op_ctx *cx, const struct node *n, const struct fact
 			return r;
 		if (wanted(filter, &e))
 			value_push(cx->arena, facts,
-					fact(cx->arena, (int64_t)e.seq, e.at,
+					explain_fact(cx->arena, (int64_t)e.seq, e.at,
 							event_info(e.kind).name,
 							explain_event(cx->arena, &e),
 							is_minor(&e)));
@@ -101,7 +103,7 @@ static int goal_facts(struct op_ctx *cx, const struct goal *g, value *v, struct 
 		if (r < 0)
 			return r;
 		value_push(a, facts,
-				fact(a, (int64_t)e.seq, e.at, event_info(e.kind).name,
+				explain_fact(a, (int64_t)e.seq, e.at, event_info(e.kind).name,
 						explain_event(a, &e), false));
 	}
 	for (size_t i = 0; i < g->nodes.n; i++) {
@@ -111,7 +113,7 @@ static int goal_facts(struct op_ctx *cx, const struct goal *g, value *v, struct 
 		if (!node_is_leaf(n) || n->removed_in)
 			continue;
 		value_push(a, facts,
-				fact(a, seq, n->updated_at, "node",
+				explain_fact(a, seq, n->updated_at, "node",
 						arena_printf(a,
 								STR_FMT " \"" STR_FMT
 									"\" is %s: " STR_FMT,
@@ -188,6 +190,11 @@ int op_explain(struct op_ctx *cx, const value *params, value **ret, struct ov_er
 	struct goal *g;
 	int r;
 
+	/* A node of that name is told by its goal: in trouble nobody shall have to look for words. */
+	if (str_is(id, "daemon") && !value_str_at(params, "goal").n) {
+		*ret = explain_daemon(cx);
+		return 0;
+	}
 	if (str_starts(id, STR("goal_")) && str_find_byte(id, '/') == id.n) {
 		r = state_find_goal(cx->state, id, &g, err);
 		if (r < 0)

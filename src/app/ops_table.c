@@ -227,7 +227,7 @@ static const struct op_param goal_history[] = {
 };
 static const struct op_param events_follow[] = { AFTER };
 static const struct op_param explain[] = {
-	{ "id", PARAM_TEXT, true, "a goal, node, assignment, run or dispatch", 0 },
+	{ "id", PARAM_TEXT, true, "a goal, node, assignment, run or dispatch; or daemon", 0 },
 	GOAL_OPT,
 };
 static const struct op_param handoff_show[] = {

@@ -3,6 +3,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/status_watch.h"
 #include "cli/worker.h"
 #include "data/json.h"
 #include "sys/clock.h"
@@ -38,6 +39,7 @@ static void show_daemon(struct out *o, const value *s)
 				STR_ARG(duration_format_short(o->arena,
 						value_int_at(d, "uptime_ms") / OV_SECOND *
 								OV_SECOND)));
+	watch_word(o, s);
 	out_f(o, "   %lld of %lld workers busy", (long long)value_int_at(s, "workers_busy"),
 			(long long)value_int_at(s, "workers_max"));
 	if (value_int_at(today, "cost_microusd"))
@@ -249,6 +251,7 @@ static void show_conflicts(struct out *o, const value *list)
 static void show_status(struct out *o, const value *s)
 {
 	show_daemon(o, s);
+	show_watch(o, s);
 	show_needs(o, value_at(s, "needs_you"));
 	show_running(o, value_at(s, "running"), RUNNING);
 	show_running(o, value_at(s, "running"), WAITING);

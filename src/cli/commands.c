@@ -413,7 +413,9 @@ const struct command commands[] = {
 	{ "events", NULL, "What happened, in order", "", 0, 0, FLAGS(events_flags), cmd_events,
 			NULL },
 	{ "explain", NULL, "Why something is as it is", "ID", 1, 1, FLAGS(explain_flags),
-			cmd_explain, "ID is a goal, a node, an assignment, a run or a dispatch." },
+			cmd_explain,
+			"ID is a goal, a node, an assignment, a run or a dispatch; or the word "
+			"daemon: how it is, and its story." },
 	{ "handoff", "show", "What whoever goes on with a node is told of it", "ID", 1, 1,
 			FLAGS(of_goal_flags), cmd_handoff_show,
 			"ID is a node or a goal. With --json the whole record: decisions, "

@@ -16,7 +16,7 @@ def act(n, kind="started", watch="a" * 16, at="2026-01-02T03:04:05.678Z", failur
             "text": text or f"act {n}"}
 
 
-class Acts(SiteCase):
+class WatchCase(SiteCase):
     @staticmethod
     def path(site, name="logs/watch.jsonl"):
         os.makedirs(os.path.join(site.dir, "logs"), exist_ok=True)
@@ -26,6 +26,8 @@ class Acts(SiteCase):
         with open(self.path(site, name), "ab") as f:
             f.write(b"".join(json.dumps(a).encode() + b"\n" for a in acts) + raw)
 
+
+class Acts(WatchCase):
     @staticmethod
     def recorded(site):
         """[(watch, n)] of the log."""
@@ -84,6 +86,117 @@ class Acts(SiteCase):
         site.up()
         self.assertEqual(self.recorded(site), [("a", n) for n in range(1, 1301)])
         site.down()
+
+
+def identity(pid=None, start_time=None):
+    """Of a process, or of one that is gone."""
+    pid = pid or os.getpid()
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        started = int(f.read().rsplit(")", 1)[1].split()[19])
+    with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as f:
+        boot = f.read().strip()
+    return {"pid": pid, "start_time": start_time or started, "boot_id": boot, "instance_id": "c" * 16}
+
+
+class Status(WatchCase):
+    @staticmethod
+    def say(site, **members):
+        """watch.json, as a watchdog writes it."""
+        doc = {**identity(), "started_at": "2026-01-02T03:04:05.000Z", "state": "running", "detail": "running",
+               "since": "2026-01-02T03:04:05.000Z", "daemon": None, "remediation": None, "restarts_24h": 0,
+               "last": [], **members}
+        site.write(".overseer/watch.json", json.dumps(doc))
+
+    def test_section(self):
+        site = self.site()
+        site.up()
+        self.assertIsNone(site.call("status.get")["watch"])
+        self.assertNotIn("watchdog", site.cli("status").lower())
+        # It runs.
+        daemon = {**site.daemon_json(), "since": "2026-01-02T03:04:05.000Z"}
+        self.say(site, daemon=daemon, restarts_24h=3, last=[act(n) for n in range(1, 11)])
+        watch = site.call("status.get")["watch"]
+        self.assertEqual(set(watch), KNOWN)
+        self.assertEqual((watch["state"], watch["alive"], watch["pid"]), ("running", True, os.getpid()))
+        self.assertEqual((watch["daemon_pid"], watch["restarts_24h"]), (site.daemon.pid, 3))
+        self.assertGreater(watch["daemon_uptime_ms"], 0)
+        self.assertEqual([x["n"] for x in watch["last"]], [6, 7, 8, 9, 10])
+        self.assertEqual(set(watch["last"][0]), {"n", "at", "act", "failure", "text"})
+        self.assertEqual((watch["remediation"], watch["reason"]), (None, None))
+        head, rest = site.cli("status").split("\n", 1)
+        self.assertRegex(head, r"^overseerd up \S+   watchdog running   0 of")
+        self.assertNotIn("WATCHDOG", rest)
+        # It has the daemon mended; that is told without a daemon, too.
+        self.say(site, state="remediating", detail="remediating", last=[act(1, "failed", failure="died", text="gone")],
+                 remediation={"stamp": "s", "since": "2026-01-02T03:04:05.000Z", "agent": "script",
+                              "log": "logs/remediation_s.txt", "failure": "died"})
+        self.assertEqual(site.down(), 0)
+        answer, status = site.read_only("status.get")
+        self.assertEqual((status, answer["result"]["watch"]["remediation"]["agent"]), (0, "script"))
+        out = site.cli("status")
+        self.assertRegex(out, r"overseerd is down   watchdog remediating")
+        self.assertRegex(out, r"WATCHDOG remediating for \S+   script is asked to mend it for \S+ \(died\); "
+                              r"see logs/remediation_s.txt\n +\S.* failed \(died\) +gone\n")
+        # It gave up; it was asked to end; it is gone; it cannot be told.
+        self.say(site, state="stopped", reason="the daemon failed again within 10m", **identity(start_time=1))
+        self.assertIn("WATCHDOG stopped for", site.cli("status"))
+        self.assertIn("the daemon failed again within 10m", site.cli("status"))
+        self.say(site, state="stopped", **identity(start_time=1))
+        self.assertNotIn("watchdog", site.cli("status").lower())
+        self.say(site, **identity(start_time=1))
+        out = site.cli("status")
+        self.assertIn("watchdog gone", out)
+        self.assertIn("nobody watches the daemon", out)
+        for text in ("", "{", "[]", "{}", '{"state": "running"}', "x" * 70000):
+            site.write(".overseer/watch.json", text)
+            watch = site.read_only("status.get")[0]["result"]["watch"]
+            self.assertEqual((set(watch), watch["state"], watch["alive"]), (KNOWN, "unknown", False))
+            self.assertIn("watch.json cannot be read", site.cli("status"))
+
+    def test_explain_daemon(self):
+        site = self.site()
+        site.up()
+        first = site.daemon_json()["instance_id"]
+        self.assertRegex(site.cli("explain", "daemon"), r'^daemon "overseerd \S+" is UP since ')
+        site.kill()
+        # Nobody saw that.
+        site.up()
+        story = site.call("explain.get", id="daemon")
+        self.assertEqual([f["cause"] for f in story["failures"]], ["vanished"])
+        self.assertIn("the one before it had ended without a word", site.cli("explain", "daemon"))
+        self.assertNotEqual(site.daemon_json()["instance_id"], first)
+        # The next one is seen by a watchdog, and told before there is a daemon again.
+        second = site.daemon_json()["instance_id"]
+        site.kill()
+        at = "2099-01-02T03:04:{}.000Z".format
+        self.add(site, act(1, "failed", at=at("05"), failure="died", instance=second, text="signal 9"),
+                 act(2, "remediating", at=at("06"), text="script is asked"),
+                 act(3, "remediated", at=at("10"), text="after 4 s"), act(4, "started", at=at("11")))
+        answer, status = site.read_only("explain.get", id="daemon")
+        self.assertEqual(status, 0)
+        told = answer["result"]
+        self.assertEqual((told["state"], told["failures"][-1]["recovered_at"]), ("down", None))
+        self.assertEqual(told["facts"][-1]["seq"], 0)
+        out = site.cli("explain", "daemon")
+        self.assertIn("failed (died): signal 9; it has not been up again since", out)
+        self.assertIn("4 acts of the watchdog are not in the log yet", out)
+        self.assertIn("overseer up", out)
+        site.up()
+        self.add(site, act(5, "healthy", at=at("17"), instance=site.daemon_json()["instance_id"]))
+        site.wait_type("watch.acted", n=5)
+        failure = site.call("explain.get", id="daemon")["failures"][-1]
+        self.assertEqual((failure["cause"], failure["text"], failure["recovery_ms"]), ("died", "signal 9", 12000))
+        self.assertEqual([d["text"].split(":")[1].strip() for d in failure["done"][:3]],
+                         ["remediating", "remediated", "started"])
+        self.assertIn("failed (died): signal 9; healthy again after 12s", site.cli("explain", "daemon"))
+        self.assertEqual(len(site.call("explain.get", id="daemon")["failures"]), 2)
+        # An end by request is no failure, and many facts are not all told.
+        self.assertEqual(site.down(), 0)
+        self.add(site, *[act(n, "adopted") for n in range(6, 106)])
+        site.up()
+        story = site.call("explain.get", id="daemon")
+        self.assertEqual((len(story["failures"]), len(story["facts"])), (2, 50))
+        self.assertEqual(story["facts"][-1]["type"], "daemon.started")
 
 
 if __name__ == "__main__":
