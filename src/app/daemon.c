@@ -21,7 +21,11 @@
 #include "sys/rand.h"
 #include "version.h"
 
-enum { CONFIG_MAX = 1024 * 1024, SOCKET_PATH_MAX = 100 };
+enum {
+	CONFIG_MAX = 1024 * 1024,
+	SOCKET_PATH_MAX = 100,
+	CLOCK_JUMP_MS = 60000, /* more than a clock is ever slewed by between two looks */
+};
 
 static ov_time world_now(void *user)
 {
@@ -157,10 +161,28 @@ static void finish_if_drained(struct daemon *d, bool time_is_up)
 	d->stopping = false;
 }
 
+/* Told before anything is decided by the new time. */
+static void look_at_clock(struct daemon *d)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	int64_t ahead = clock_wall_ahead(), by = ahead - d->clock_ahead;
+	value *v;
+
+	d->clock_ahead = ahead;
+	if (by > -CLOCK_JUMP_MS && by < CLOCK_JUMP_MS)
+		return;
+	log_warn("the machine's clock jumped by %lld s", (long long)(by / 1000));
+	v = value_object(&a);
+	value_put(&a, v, "by_ms", value_int(&a, by));
+	engine_report(d->engine, STR("daemon.clock"), v);
+}
+
 static void after_iteration(void *user)
 {
 	struct daemon *d = user;
 
+	look_at_clock(d);
 	engine_commit(d->engine);
 	if (d->stopping)
 		finish_if_drained(d, false);
@@ -392,6 +414,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	d->wake = loop_timer(d->loop, wake_fired, d);
 	d->wake_steady = loop_timer(d->loop, wake_fired, d);
 	d->archive = loop_timer(d->loop, daemon_archive, d);
+	d->clock_ahead = clock_wall_ahead();
 	d->after = loop_after(d->loop, after_iteration, d);
 	/* Before our own start: that is the order in which it happened. */
 	d->watching = watching_open(d->loop, d->o->dir, d->engine);

@@ -49,7 +49,8 @@ struct daemon {
 	bool hurried; /* and was asked to end meanwhile */
 	const char *stop_reason;
 	int exit_status;
-	ov_time pruned_at; /* rescue refs; 0: not yet known */
+	ov_time pruned_at;   /* rescue refs; 0: not yet known */
+	int64_t clock_ahead; /* clock_wall_ahead at the last look */
 	char capacity[200];
 };
 

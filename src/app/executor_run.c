@@ -116,6 +116,8 @@ static void report_run_end(struct executor *x, str id, const struct live_run *lr
 	value_put(&a, v, "containment", value_cstr(&a, end->grouped ? "cgroup" : "sweep"));
 	if (end->ended_at)
 		value_put(&a, v, "ended_at_ms", value_int(&a, end->ended_at));
+	if (end->ran_ms)
+		value_put(&a, v, "ran_ms", value_int(&a, end->ran_ms));
 	if (end->message.n)
 		value_put(&a, v, "message", value_str(&a, utf8_clean(&a, end->message)));
 	if (lr && lr->account)

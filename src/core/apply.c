@@ -400,6 +400,7 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STOPPED] = apply_nothing,
 	[EV_DAEMON_FAILED] = apply_daemon_failed,
 	[EV_WATCH_ACTED] = apply_watch_acted,
+	[EV_CLOCK_MOVED] = apply_clock_moved,
 	[EV_GOAL_CREATED] = apply_goal_created,
 	[EV_GOAL_UPDATED] = apply_goal_updated,
 	[EV_GOAL_SPENT] = apply_goal_spent,

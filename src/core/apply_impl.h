@@ -30,12 +30,13 @@ apply_fn apply_plan_applied, apply_run_created, apply_run_started, apply_run_ses
 		apply_effect_ended, apply_dispatch_intended, apply_dispatch_result,
 		apply_crystallized, apply_escalation_opened, apply_escalation_reminded,
 		apply_escalation_closed, apply_agent_limited, apply_agent_cleared,
-		apply_outage_suspected, apply_outage_over, apply_node_reported, apply_node_wanted,
-		apply_node_scoped, apply_node_answered, apply_episode_opened, apply_episode_rung,
-		apply_episode_closed, apply_episode_advised, apply_assignment_activity,
-		apply_node_added, apply_node_reverted, apply_worker_wanted, apply_worker_removed,
-		apply_patrol_found, apply_auto_started, apply_auto_stopped, apply_auto_pool,
-		apply_conflict_predicted, apply_conflict_cleared, apply_watch_acted;
+		apply_outage_suspected, apply_outage_over, apply_clock_moved, apply_node_reported,
+		apply_node_wanted, apply_node_scoped, apply_node_answered, apply_episode_opened,
+		apply_episode_rung, apply_episode_closed, apply_episode_advised,
+		apply_assignment_activity, apply_node_added, apply_node_reverted,
+		apply_worker_wanted, apply_worker_removed, apply_patrol_found, apply_auto_started,
+		apply_auto_stopped, apply_auto_pool, apply_conflict_predicted,
+		apply_conflict_cleared, apply_watch_acted;
 
 /* Before a node's status changes: what `status` says that auto mode has done, and what went wrong. */
 void auto_count_task(struct state *s, const struct node *n, enum node_status to, str block);

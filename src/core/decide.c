@@ -321,6 +321,7 @@ static const struct command commands[] = {
 	{ "daemon.start", decide_daemon_start },
 	{ "daemon.stop", decide_daemon_stop },
 	{ "daemon.fail", decide_daemon_fail },
+	{ "daemon.clock", decide_daemon_clock },
 	{ "daemon.contradicted", decide_daemon_contradicted },
 	{ "watch.report", decide_watch_report },
 	{ "auto.start", decide_auto_start },

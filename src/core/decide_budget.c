@@ -5,21 +5,23 @@
 #include "core/budget.h"
 #include "core/usage.h"
 
+/* Whatever an agent says: so that no sum of it can overflow. */
+#define MOST ((int64_t)1000 * 1000 * 1000 * 1000 * 1000)
+
 /* How long the run took, as far as that is known. */
 static ov_time wall_time(const struct decide_ctx *cx, const struct run *r,
 		const struct assignment *as, const value *ended)
 {
 	ov_time from = r->started_at ? r->started_at : r->created_at, to = cx->now;
 
+	if (value_int_at(ended, "ran_ms") > 0)
+		return MIN(value_int_at(ended, "ran_ms"), MOST);
 	if (value_int_at(ended, "ended_at_ms"))
 		to = value_int_at(ended, "ended_at_ms");
 	else if (value_bool_at(ended, "lost"))
 		to = as->last_activity_at; /* we may have been away for days since */
 	return MAX(to - from, (ov_time)0);
 }
-
-/* Whatever an agent says: so that no sum of it can overflow. */
-#define MOST ((int64_t)1000 * 1000 * 1000 * 1000 * 1000)
 
 static int64_t figure(const value *ended, const char *key)
 {

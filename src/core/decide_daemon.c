@@ -145,6 +145,16 @@ void tick_halt(struct decide_ctx *cx, const struct decision *d)
 			d->why);
 }
 
+int decide_daemon_clock(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	(void)ret_result, (void)err;
+	if (value_int_at(params, "by_ms"))
+		ev_int(cx, emit(cx, EV_CLOCK_MOVED, (struct subject){ 0 }), "by_ms",
+				value_int_at(params, "by_ms"));
+	return 0;
+}
+
 static bool was_told(const struct decide_ctx *cx, struct subject s, str question)
 {
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {

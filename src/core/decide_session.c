@@ -144,8 +144,9 @@ static bool end_is_ok(const value *params)
 static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
 {
 	static const char *const numbers[] = { "output_bytes", "dropped_bytes", "swept",
-		"ended_at_ms", "turns", "tool_calls", "tokens", "tokens_input", "tokens_output",
-		"tokens_cache_read", "tokens_cache_write", "cost_microusd", "resets_at_ms" };
+		"ended_at_ms", "ran_ms", "turns", "tool_calls", "tokens", "tokens_input",
+		"tokens_output", "tokens_cache_read", "tokens_cache_write", "cost_microusd",
+		"resets_at_ms" };
 	const value *usage = value_at(params, "session_usage");
 
 	ev_int(cx, e, "exit_code", value_int_at(params, "exit_code"));

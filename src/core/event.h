@@ -16,6 +16,8 @@
 			"A daemon cannot go on: agents are asked to stop, and it ends.")           \
 	X(EV_WATCH_ACTED, "watch.acted",                                                           \
 			"A watchdog did something about the daemon, as it wrote it down.")         \
+	X(EV_CLOCK_MOVED, "clock.moved",                                                           \
+			"The machine's clock jumped; runs under way are as old as before.")        \
 	X(EV_GOAL_CREATED, "goal.created", "A goal was created.")                                  \
 	X(EV_GOAL_UPDATED, "goal.updated",                                                         \
 			"A person changed a goal's definition, priority or budget.")               \

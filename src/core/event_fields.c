@@ -63,6 +63,9 @@ static const struct event_field watch_acted[] = {
 	TEXT("text", "for people"),
 	NUM("at_ms", "when it was; the event itself says when it was recorded"),
 };
+static const struct event_field clock_moved[] = {
+	NUM("by_ms", "forwards; below 0: backwards"),
+};
 static const struct event_field goal_created[] = {
 	TEXT("title", "one line"),
 	TEXT_OPT("problem_statement", "what is to be solved"),
@@ -302,6 +305,7 @@ static const struct event_field run_ended[] = {
 	NUM_OPT("swept", "descendants that outlived the agent and were ended"),
 	TEXT_OPT("containment", "what held its processes together: cgroup, or the sweep alone"),
 	NUM_OPT("ended_at_ms", "when the agent ended"),
+	NUM_OPT("ran_ms", "how long it ran, by a clock that is never set"),
 	TEXT_OPT("verdict", "ok or failed, by what it said; without it the exit status tells"),
 	TEXT_OPT("trouble", "why it could not do its work, as far as it said"),
 	NUM_OPT("turns", "that it took"),
@@ -465,6 +469,7 @@ const struct event_fields event_fields[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STOPPED] = FIELDS(daemon_stopped),
 	[EV_DAEMON_FAILED] = FIELDS(daemon_failed),
 	[EV_WATCH_ACTED] = FIELDS(watch_acted),
+	[EV_CLOCK_MOVED] = FIELDS(clock_moved),
 	[EV_GOAL_CREATED] = FIELDS(goal_created),
 	[EV_GOAL_UPDATED] = FIELDS(goal_updated),
 	[EV_GOAL_SPENT] = FIELDS(goal_spent),

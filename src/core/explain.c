@@ -16,6 +16,7 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STOPPED] = "daemon stopped: {reason}",
 	[EV_DAEMON_FAILED] = "the daemon cannot go on ({cause}): {text}",
 	[EV_WATCH_ACTED] = "watchdog: {act}[ ({failure})][: {text}]",
+	[EV_CLOCK_MOVED] = "the machine's clock jumped by {by_ms} ms",
 	[EV_GOAL_CREATED] = "{actor} created the goal \"{title}\"",
 	[EV_GOAL_UPDATED] = "{actor} changed the goal: {reason}",
 	[EV_GOAL_SPENT] = "used on a {on}",

@@ -50,6 +50,7 @@ struct run_end {
 	int exit_code; /* or -1 */
 	int signal;    /* or 0 */
 	ov_time started_at, ended_at;
+	int64_t ran_ms;         /* also where the clock was set meanwhile; 0: not known */
 	uint64_t output_bytes;  /* that are there */
 	uint64_t dropped_bytes; /* that it wrote too, and that are not there any more */
 	bool undelivered;       /* it was ended because it never took its instruction */

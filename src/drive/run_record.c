@@ -38,6 +38,7 @@ int run_record_parse(struct arena *a, str text, const char *id, struct run_end *
 	ret->dropped_bytes = (uint64_t)dropped;
 	ret->swept = (size_t)swept;
 	/* Not in the records of older shims. */
+	ret->ran_ms = MAX(value_int_at(v, "ran_ms"), (int64_t)0);
 	ret->grouped = str_is(value_str_at(v, "containment"), "cgroup");
 	return 0;
 }

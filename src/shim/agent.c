@@ -328,6 +328,7 @@ static void agent_ended(struct shim *s, int status)
 	s->agent = 0;
 	s->status = status;
 	s->ended_at = wall_ms();
+	s->ran_ms = mono_ms() - s->began;
 	agent_exec_status(s);
 	buf_done(&s->input);
 	close_fd(&s->to_agent);

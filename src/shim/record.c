@@ -80,6 +80,7 @@ int record_started(struct shim *s)
 		return errno == EEXIST ? RUN_STATUS_STARTED
 				       : record_complain("cannot record the start");
 	s->started_at = wall_ms();
+	s->began = mono_ms();
 	if (dprintf(fd, "%" PRId64 "\n", s->started_at) < 0 || fsync(fd) < 0 ||
 			fsync(s->dirfd) < 0) {
 		r = record_complain("cannot record the start");
@@ -117,8 +118,8 @@ static void exit_text(const struct shim *s, struct buf *b)
 	add_string(b, &a, s->id);
 	buf_addf(b, ",\"started\":%s,\"exit_code\":%d,\"signal\":%d", s->started ? "true" : "false",
 			exited ? WEXITSTATUS(s->status) : -1, sig);
-	buf_addf(b, ",\"started_at\":%" PRId64 ",\"ended_at\":%" PRId64, s->started_at,
-			s->ended_at);
+	buf_addf(b, ",\"started_at\":%" PRId64 ",\"ended_at\":%" PRId64 ",\"ran_ms\":%" PRId64,
+			s->started_at, s->ended_at, s->ran_ms);
 	buf_addf(b, ",\"output_bytes\":%" PRIu64 ",\"dropped_bytes\":%" PRIu64 ",\"swept\":%zu",
 			s->output.bytes, s->output.dropped, s->swept);
 	buf_addf(b, ",\"errors_bytes\":%" PRIu64 ",\"errors_dropped_bytes\":%" PRIu64,

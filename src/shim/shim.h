@@ -100,6 +100,7 @@ struct shim {
 	bool started;
 	int status; /* of waitpid */
 	int64_t started_at, ended_at;
+	int64_t began, ran_ms; /* by the clock that is never set */
 	size_t swept;
 	bool grouped; /* the agent was started in its group */
 	char message[512];

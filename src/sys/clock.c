@@ -10,12 +10,31 @@ ov_time clock_wall(void)
 	return (ov_time)ts.tv_sec * OV_SECOND + ts.tv_nsec / 1000000;
 }
 
-uint64_t clock_mono_us(void)
+static uint64_t us(clockid_t id)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+uint64_t clock_mono_us(void)
+{
+	return us(CLOCK_MONOTONIC);
+}
+
+int64_t clock_wall_ahead(void)
+{
+	uint64_t before, after;
+	ov_time wall;
+
+	/* Whoever was stopped between two looks compares different moments. */
+	do {
+		before = us(CLOCK_BOOTTIME);
+		wall = clock_wall();
+		after = us(CLOCK_BOOTTIME);
+	} while (after - before > 100000);
+	return wall - (int64_t)(after / 1000);
 }
 
 ov_time clock_utc_offset(ov_time at)
