@@ -35,6 +35,18 @@ bool acts_is_current(const struct acts *r, const char *path)
 			ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
+/* After a power loss a line may stand behind half of another. */
+static bool read_act(str line, struct act *ret)
+{
+	const str begin = STR("{\"n\":");
+	size_t at;
+
+	if (act_read(line, ret))
+		return true;
+	at = line.n ? str_find(str_sub(line, 1, line.n), begin) + 1 : 0;
+	return at < line.n && act_read(str_sub(line, at, line.n), ret);
+}
+
 static void take_line(struct acts *r, str line, acts_fn *fn, void *user)
 {
 	struct act x;
@@ -46,7 +58,7 @@ static void take_line(struct acts *r, str line, acts_fn *fn, void *user)
 	line = str_trim(line);
 	if (!line.n)
 		return;
-	if (act_read(line, &x))
+	if (read_act(line, &x))
 		fn(user, &x);
 	else
 		r->bad++;

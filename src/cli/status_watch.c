@@ -8,7 +8,11 @@
 /* Somebody asked it to end: then its absence is nothing to tell. */
 static bool was_asked(const value *w)
 {
-	return str_is(value_str_at(w, "state"), "stopped") && !value_str_at(w, "reason").n;
+	const value *last = value_at(w, "last");
+	size_t n = value_count(last);
+
+	return str_is(value_str_at(w, "state"), "stopped") && n &&
+			str_is(value_str_at(value_item(last, n - 1), "act"), "left");
 }
 
 static enum style state_style(str state)

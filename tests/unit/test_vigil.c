@@ -67,7 +67,7 @@ TEST(an_act_is_recorded_once)
 	assert_int_equal(value_int_at(e->data, "at_ms"), 2000);
 	assert_true(str_eq(value_str_at(e->data, "failure"), STR("died")));
 	assert_true(str_eq(value_str_at(f.log.p[f.log.n - 2]->data, "failure"), STR("")));
-	assert_true(str_eq(explain_event(&f.arena, e), STR("watchdog: failed (died): act 2 of 1")));
+	assert_true(str_eq(explain_event(&f.arena, e), STR("watchdog (died): act 2 of 1")));
 	report(&f, acts, 3);
 	report_one(&f, 1, 1, 1000);
 	assert_int_equal(recorded(&f), 2);
