@@ -462,6 +462,7 @@ static bool is_about_daemon(const struct event *e)
 	case EV_DAEMON_STARTED:
 	case EV_DAEMON_STOPPED:
 	case EV_DAEMON_FAILED:
+	case EV_CLOCK_MOVED:
 	case EV_WATCH_ACTED: return true;
 	case EV_ESCALATION_OPENED: return str_is(ev_text(e, "kind"), "internal");
 	default: return false;
