@@ -159,7 +159,7 @@ struct git_call {
 	bool no_name, no_email; /* none is configured: ours is given */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool fresh;                    /* ensure: the worktree is new, or never was complete */
-	bool loosened;                 /* what was read-only in the worktree was made writable */
+	bool loosened, index_aside, index_anew; /* what was read-only, or damaged, and is mended */
 	bool forced;          /* rebase: an earlier one was cut off while the worktree followed */
 	bool keeps;           /* rebase: the ref holds the branch already */
 	bool forwarded;       /* the target was brought up to date from the remote */

@@ -89,6 +89,8 @@ int git_find(struct git_call *c, struct ov_err *err)
 		if (str_eq(admin_folder(a, admin), path))
 			c->admin = admin;
 	}
+	if (c->admin)
+		git_mend_head(c);
 	return 0;
 }
 

@@ -127,6 +127,8 @@ static int status_build(struct git_call *c, struct ov_err *err _unused_)
 	vec_clear(&c->nested);
 	if (!c->admin || !c->folder)
 		return GIT_SKIP;
+	if (c->index_anew)
+		return git_run(c, AT_TREE, 0, "read-tree", "HEAD", NULL);
 	git_run(c, AT_TREE, GIT_READS, "status", "--porcelain=v1", "-z", "--untracked-files=all",
 			"--ignore-submodules=dirty", "--no-renames", NULL);
 	if (c->look_ignored)
@@ -143,6 +145,14 @@ static int status_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	str rest = o->out, e;
 	bool fresh;
 
+	if (o->code == 0 && c->index_anew) {
+		c->index_anew = false;
+		return GIT_AGAIN;
+	}
+	if (o->code != 0 && git_index_aside(c, o)) {
+		c->index_anew = true;
+		return GIT_AGAIN;
+	}
 	if (o->code != 0)
 		return git_fail(c, o, err);
 	while (str_split(&rest, '\0', &e)) {

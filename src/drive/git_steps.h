@@ -51,6 +51,12 @@ bool git_branch_rebasing(struct git_call *c, str ref);
 int git_note_write(struct git_call *c, struct ov_err *err);
 void git_note_read(struct git_call *c, str *ret_branch, str *ret_target);
 
+/* git_mend.c: what git needs in a worktree of ours, made anew where it is damaged */
+bool git_link_is_right(struct git_call *c, const char *link); /* the .git file names c->admin */
+void git_mend_head(struct git_call *c);
+/* If a command failed since the index cannot be read: puts it aside, once; then it is to be read anew. */
+bool git_index_aside(struct git_call *c, const struct git_out *o);
+
 /* git_look.c: steps that only look */
 extern const struct git_step git_refs_steps[]; /* HEAD, branch, target, rescue ref: the oids in c */
 extern const struct git_step

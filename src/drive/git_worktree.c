@@ -42,9 +42,12 @@ static int repair_build(struct git_call *c, struct ov_err *err)
 		return git_run(c, AT_REPO, 0, "worktree", "repair",
 				NULL); /* rewrites a lost .git file */
 	}
+	if (S_ISREG(st.st_mode) && c->admin)
+		return git_link_is_right(c, link)
+				? GIT_SKIP
+				: git_run(c, AT_REPO, 0, "worktree", "repair", NULL);
 	if (S_ISREG(st.st_mode))
-		return c->admin ? GIT_SKIP
-				: git_run(c, AT_REPO, 0, "worktree", "repair", c->path, NULL);
+		return git_run(c, AT_REPO, 0, "worktree", "repair", c->path, NULL);
 	/* Somebody made a repository of its own here; it is kept beside the worktree. */
 	r = c->admin ? git_move_aside(c, link, err) : 0;
 	if (r < 0)

@@ -23,13 +23,35 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../system"))
+SYSTEM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../system")
+sys.path.insert(0, SYSTEM)
 
 import harness  # noqa: E402
 # Tests get all from here, since harness is in the other folder.
 from harness import BUILD, CLI, DAEMON, FAST, PATIENCE, plan, task, wait_gone  # noqa: E402,F401
 
 WATCH = os.path.join(BUILD, "src/watch/overseer-watch")
+
+# Everything that is waited for is short; `supervisor` are further options of that table.
+WORKERS = """
+[workers]
+max = 2
+[patrol]
+restarts = 2
+confirm = "20s"
+[retry]
+max_attempts = 2
+delays = ["10ms", "10ms", "10ms"]
+[supervisor]
+tick_every = "500ms"
+{supervisor}
+min_resend_interval = "10ms"
+interrupt_grace = "50ms"
+stop_grace = "100ms"
+[supervisor.backoff]
+base = "10ms"
+max = "10ms"
+"""
 
 
 def row(number):
@@ -79,6 +101,16 @@ class RowCase(harness.SiteCase):
 
     def workers(self, site):
         return {w["name"]: w["status"] for w in site.call("worker.list")["workers"]}
+
+    def mended(self, site, node):
+        """A person does what the inbox says: the task is done after all."""
+        if os.path.exists(os.path.join(site.root, f"do.{node}")):
+            os.unlink(os.path.join(site.root, f"do.{node}"))
+        after = site.seq()
+        site.cli("work", "unblock", node, "--reason", "it is mended")
+        site.wait_type("node.status", after=after, node=node, to="done")
+        self.assertEqual(site.git("show", f"main:{node}.txt"), f"{node}\n")
+        self.assertEqual(self.inbox(site), [])
 
     def watch(self, site, *args):
         """A watchdog for the site's daemon; ended, with that, after the test."""

@@ -266,6 +266,38 @@ TEST(files_and_commits_are_listed)
 	fixture_close(&f);
 }
 
+/* What git needs there is overwritten with garbage: nothing of the work is lost by it. */
+TEST(damaged_link_head_and_index)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; echo c >committed; git add -A; git commit -qm one; echo l "
+			">left; "
+			"echo garbage >.git; cd \"$R\"/.git/worktrees/w1; echo garbage >HEAD; "
+			"head -c 5000 /dev/urandom >index");
+	ensure(&f, "overseer/w1/a");
+	a = harvest(&f, e.base);
+	assert_int_equal(a.commits, 2);
+	assert_true(a.leftovers);
+	assert_sh(&f, "committed\nleft", "git diff --name-only %s overseer/w1/a", e.base);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	/* A short one is another error. */
+	sh(&f, "echo x >>\"$W\"/left; echo >.git/worktrees/w1/index");
+	a = harvest(&f, e.base);
+	assert_int_equal(a.commits, 3);
+	/* Where nothing says that it is ours, nothing is touched. */
+	sh(&f, "cd .git/worktrees/w1; rm overseer-worktree; echo garbage >index");
+	start_harvest(&f, "", "refs/overseer/rescue/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_EIO);
+	assert_sh(&f, "garbage", "cat .git/worktrees/w1/index");
+	fixture_close(&f);
+}
+
 TEST(no_worktree)
 {
 	struct fixture f;
