@@ -71,13 +71,8 @@ str launch_hook_command(struct launcher *l, const char *event)
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
 
-	buf_addc(&b, '\'');
-	for (const char *p = l->ask->hook; *p; p++)
-		if (*p == '\'')
-			buf_adds(&b, STR("'\\''"));
-		else
-			buf_addc(&b, *p);
-	buf_addf(&b, "' hook %s", event);
+	buf_add_word(&b, str_from(l->ask->hook));
+	buf_addf(&b, " hook %s", event);
 	return arena_str(l->a, buf_str(&b));
 }
 

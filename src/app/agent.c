@@ -12,14 +12,6 @@
 #include "base/str.h"
 #include "sys/file.h"
 
-const struct config_agent *agent_find(const struct config *c, str name)
-{
-	for (size_t i = 0; i < c->agents_n; i++)
-		if (str_eq(c->agents[i].name, name))
-			return &c->agents[i];
-	return NULL;
-}
-
 static const char *const *environment(struct arena *a, const struct driver_ask *ask,
 		const struct launch *launch, const char *prompt_file)
 {

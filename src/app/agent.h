@@ -17,8 +17,6 @@ struct agent_launch {
 	str input; /* of stdin: the prompt, or nothing; absent: it stays open for what is sent later */
 };
 
-/* NULL when it is not configured. */
-const struct config_agent *agent_find(const struct config *c, str name);
 /*
  * Also writes the files that the agent reads from the run's folder, and the prompt: what was asked
  * stays to be seen.

@@ -204,7 +204,7 @@ static int load(struct agent_test *t, struct config **ret, struct ov_err *err)
 	if (r < 0)
 		return r;
 	t->config = c;
-	t->agent = agent_find(c, str_from(t->o->agent));
+	t->agent = config_agent(c, str_from(t->o->agent));
 	if (!t->agent) {
 		config_free(c);
 		ov_fail(err, OV_ENOTFOUND, "there is no [agents.%s] in %s", t->o->agent, file);

@@ -71,7 +71,7 @@ static int64_t tokens_of(const struct usage *u)
 static str model_of(const struct live_run *lr)
 {
 	const struct run *r = state_run(engine_state(lr->x->engine), lr->id);
-	const struct config_agent *agent = r ? agent_find(lr->x->o.config, r->agent) : NULL;
+	const struct config_agent *agent = r ? config_agent(lr->x->o.config, r->agent) : NULL;
 	str model = str_from(lr->account->model);
 
 	return model.n || !agent ? model : agent->model;

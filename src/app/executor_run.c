@@ -43,7 +43,7 @@ static struct live_run *live_run_new(struct executor *x, const struct run *r)
 	lr->worktree = arena_printf(&lr->strings, "%s/worktrees/" STR_FMT, x->o.dir,
 			STR_ARG(r->worker));
 	lr->offset = (uint64_t)r->update_offset;
-	lr->driver = driver_of(agent_find(x->o.config, r->agent), lr->dir);
+	lr->driver = driver_of(config_agent(x->o.config, r->agent), lr->dir);
 	hearing_init(&lr->hearing, x->engine, lr->id, lr->dir, lr->offset);
 	return lr;
 }
@@ -153,7 +153,7 @@ static struct driver_ask ask_about(const struct live_run *lr, const struct run *
 
 	return (struct driver_ask){
 		.config = x->o.config,
-		.agent = agent_find(x->o.config, r->agent),
+		.agent = config_agent(x->o.config, r->agent),
 		.shim = x->o.shim,
 		.overseer = x->o.overseer,
 		.contain = x->contain,

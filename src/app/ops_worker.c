@@ -34,7 +34,7 @@ static value *argv_value(struct arena *a, const char *const *argv)
 /* Commands that show what its run's terminal shows; null where it has none. */
 static value *place_value(struct op_ctx *cx, const struct worker *w, const struct assignment *as)
 {
-	const struct config_agent *agent = agent_find(cx->config, as->agent);
+	const struct config_agent *agent = config_agent(cx->config, as->agent);
 	const struct driver *d = agent ? driver_find(agent->runtime) : NULL;
 	struct driver_place p = { 0 };
 	value *v = value_object(cx->arena);

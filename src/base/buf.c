@@ -73,6 +73,17 @@ void buf_addf(struct buf *b, const char *fmt, ...)
 	va_end(ap);
 }
 
+void buf_add_word(struct buf *b, str s)
+{
+	buf_addc(b, '\'');
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] == '\'')
+			buf_adds(b, STR("'\\''"));
+		else
+			buf_addc(b, s.p[i]);
+	buf_addc(b, '\'');
+}
+
 void buf_consume(struct buf *b, size_t n)
 {
 	assert(n <= b->n);

@@ -21,6 +21,8 @@ void buf_adds(struct buf *b, str s);
 void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) _printf_(2, 3);
 void buf_vaddf(struct buf *b, const char *fmt, va_list ap) _printf_(2, 0);
+/* As one word of a command for a shell, whatever is in it. */
+void buf_add_word(struct buf *b, str s);
 /* Drops the first n bytes. */
 void buf_consume(struct buf *b, size_t n);
 str buf_str(const struct buf *b);

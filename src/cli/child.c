@@ -45,7 +45,8 @@ int program_own(struct arena *a, const char **ret, struct ov_err *err)
 
 static const char *beside_us(struct arena *a, const char *name)
 {
-	static const char *const places[] = { ".", "../app", "../libexec" };
+	static const char *const places[] = { ".", "../app", "../watch", "../libexec",
+		"../libexec/overseer" };
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 

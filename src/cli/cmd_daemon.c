@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "data/json.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+#include "watch/remedy.h"
 
 enum { STOP_MS = 60 * 1000, REPORT_MAX = 16 * 1024, LOG_TAIL = 2000, LOG_MAX = 64 * 1024 * 1024 };
 
@@ -112,21 +114,52 @@ static const struct {
 	{ "post-accept-command", "auto.post_accept_command" },
 };
 
-static void push_set(struct cli *c, const char **argv, size_t *n, str set)
+static int not_automatic(struct cli *c, const char *flag, struct ov_err *err)
 {
-	argv[(*n)++] = "--set";
-	argv[(*n)++] = arena_cstr(c->arena, set);
+	ov_fail(err, OV_EINVALID, "--%s is of auto mode: it needs --auto", flag);
+	return ov_next(err, "overseer " STR_FMT " --auto --%s ...",
+			STR_ARG(command_name(c->arena, c->command)), flag);
 }
 
-/* What the daemon is started with, besides its program. ready_fd: who waits for it, or NULL. */
+int daemon_options(struct cli *c, const char *const **ret, size_t *ret_n, struct ov_err *err)
+{
+	const value *sets = cli_list(c, "set");
+	const char **words = arena_array(c->arena, const char *,
+			2 * (ARRAY_LEN(auto_flags) + value_count(sets)) + 2);
+	size_t n = 0;
+
+	if (cli_has(c, "auto"))
+		words[n++] = "--auto";
+	for (size_t i = 0; i < value_count(sets); i++) {
+		words[n++] = "--set";
+		words[n++] = arena_cstr(c->arena, value_str_or(value_item(sets, i), STR("")));
+	}
+	for (size_t i = 0; i < ARRAY_LEN(auto_flags); i++) {
+		if (!cli_has(c, auto_flags[i].flag))
+			continue;
+		if (!cli_has(c, "auto"))
+			return not_automatic(c, auto_flags[i].flag, err);
+		words[n++] = "--set";
+		words[n++] = arena_printf(c->arena, "%s=" STR_FMT, auto_flags[i].option,
+				STR_ARG(cli_flag(c, auto_flags[i].flag)))
+					     .p;
+	}
+	*ret = words;
+	*ret_n = n;
+	return 0;
+}
+
+/* ready_fd: who waits for the daemon, or NULL. */
 static int daemon_args(struct cli *c, const char *program, const char *ready_fd,
 		const char *const **ret, struct ov_err *err)
 {
-	const value *sets = cli_list(c, "set");
-	const char **argv = arena_array(c->arena, const char *,
-			2 * (ARRAY_LEN(auto_flags) + value_count(sets)) + 8);
-	size_t n = 0;
+	const char **argv, *const *options;
+	size_t n = 0, options_n;
+	int r = daemon_options(c, &options, &options_n, err);
 
+	if (r < 0)
+		return r;
+	argv = arena_array(c->arena, const char *, options_n + 6);
 	argv[n++] = program;
 	argv[n++] = "--dir";
 	argv[n++] = c->client.dir;
@@ -134,22 +167,8 @@ static int daemon_args(struct cli *c, const char *program, const char *ready_fd,
 		argv[n++] = "--ready-fd";
 		argv[n++] = ready_fd;
 	}
-	if (cli_has(c, "auto"))
-		argv[n++] = "--auto";
-	for (size_t i = 0; i < value_count(sets); i++)
-		push_set(c, argv, &n, value_str_or(value_item(sets, i), STR("")));
-	for (size_t i = 0; i < ARRAY_LEN(auto_flags); i++) {
-		if (!cli_has(c, auto_flags[i].flag))
-			continue;
-		if (!cli_has(c, "auto")) {
-			ov_fail(err, OV_EINVALID, "--%s is of auto mode: it needs --auto",
-					auto_flags[i].flag);
-			return ov_next(err, "overseer up --auto --%s ...", auto_flags[i].flag);
-		}
-		push_set(c, argv, &n,
-				arena_printf(c->arena, "%s=" STR_FMT, auto_flags[i].option,
-						STR_ARG(cli_flag(c, auto_flags[i].flag))));
-	}
+	for (size_t i = 0; i < options_n; i++)
+		argv[n++] = options[i];
 	*ret = argv;
 	return 0;
 }
@@ -226,6 +245,8 @@ int cmd_up(struct cli *c, struct ov_err *err)
 	const value *s, *res;
 	int r = cli_store(c, err);
 
+	/* Whoever mends may start it to see: it is none of what is swept afterwards. */
+	(void)unsetenv(REMEDY_MARK);
 	if (r == 0)
 		r = program_find(c->arena, "overseerd", "OVERSEERD", &program, err);
 	if (r < 0)

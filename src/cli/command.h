@@ -99,6 +99,7 @@ int cli_store(struct cli *c, struct ov_err *err);
 int cmd_init(struct cli *c, struct ov_err *err);
 int cmd_up(struct cli *c, struct ov_err *err);
 int cmd_down(struct cli *c, struct ov_err *err);
+int cmd_watch(struct cli *c, struct ov_err *err);
 int cmd_install_service(struct cli *c, struct ov_err *err);
 int cmd_status(struct cli *c, struct ov_err *err);
 int cmd_goal_create(struct cli *c, struct ov_err *err);
@@ -176,6 +177,8 @@ int cmd_rescue_prune(struct cli *c, struct ov_err *err);
 int cmd_version(struct cli *c, struct ov_err *err);
 int cmd_help(struct cli *c, struct ov_err *err);
 
+/* cmd_daemon.c: what of the command line is the daemon's: --auto, and --set for each option. */
+int daemon_options(struct cli *c, const char *const **ret, size_t *ret_n, struct ov_err *err);
 /* cmd_run_log.c: the last lines of what a run wrote. */
 int run_log_last(struct cli *c, str run, int64_t lines, struct ov_err *err);
 /*

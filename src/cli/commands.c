@@ -25,19 +25,26 @@
 #define OF_GOAL \
 	TEXT("goal", "ID", "the goal that the node belongs to, when several have such a node")
 
+#define DAEMON_FLAGS                                                                             \
+	BOOL("auto", "get tasks from a pool, and end when that fails (exit status 20)"),         \
+			TEXT("task-pool-command", "CMD",                                         \
+					"with --auto: prints the next task, as "                 \
+					"auto.task_pool_command"),                               \
+			INT("concurrency", "with --auto: so many workers, as auto.concurrency"), \
+			TEXT("agent", "NAME", "with --auto: who does the tasks, as auto.agent"), \
+			TEXT("pre-accept-command", "CMD",                                        \
+					"with --auto: must succeed before a task's change is "   \
+					"taken"),                                                \
+			TEXT("post-accept-command", "CMD",                                       \
+					"with --auto: run after a task's change was taken"),     \
+			LIST("set", "KEY=VALUE",                                                 \
+					"an option in place of config.toml's, as long as this "  \
+					"daemon runs")
 static const struct flag up_flags[] = {
 	BOOL("foreground", "stay in the foreground, for service managers"),
-	BOOL("auto", "get tasks from a pool, and end when that fails (exit status 20)"),
-	TEXT("task-pool-command", "CMD",
-			"with --auto: prints the next task, as auto.task_pool_command"),
-	INT("concurrency", "with --auto: so many workers, as auto.concurrency"),
-	TEXT("agent", "NAME", "with --auto: who does the tasks, as auto.agent"),
-	TEXT("pre-accept-command", "CMD",
-			"with --auto: must succeed before a task's change is taken"),
-	TEXT("post-accept-command", "CMD", "with --auto: run after a task's change was taken"),
-	LIST("set", "KEY=VALUE",
-			"an option in place of config.toml's, as long as this daemon runs"),
+	DAEMON_FLAGS,
 };
+static const struct flag watch_flags[] = { DAEMON_FLAGS };
 static const struct flag service_flags[] = {
 	BOOL("auto", "the service takes tasks from the pool, as up --auto"),
 	TEXT("name", "NAME", "of the unit, overseer-NAME.service; the repository's when absent"),
@@ -242,6 +249,17 @@ const struct command commands[] = {
 			"The daemon is looked for beside this program, then in PATH; $OVERSEERD "
 			"names another one." },
 	{ "down", NULL, "Stop the daemon; runs go on", "", 0, 0, NO_FLAGS, cmd_down, NULL },
+	{ "watch", NULL, "Keep the daemon running: start it, watch it, have it mended", "", 0, 0,
+			FLAGS(watch_flags), cmd_watch,
+			"Stays in the foreground. A daemon that runs is taken over, otherwise one "
+			"is started with these options.\nWhat is wrong with one that fails is "
+			"mended by [watch] remediation_agent or remediation_command, then it is\n"
+			"started again; one that fails again at once is left to you. Ctrl-C ends "
+			"both, a second one at once.\nThe watchdog is looked for beside this "
+			"program, then in PATH; $OVERSEER_WATCH names another one.\nExit status: "
+			"0 asked to end, 4 there is another, 21 failed again at once, 22 a person "
+			"is asked for,\n23 too many restarts, 24 the daemon cannot be ended, 130 a "
+			"second Ctrl-C." },
 	{ "install-service", NULL, "Write a systemd user unit that keeps the daemon running", "", 0,
 			0, FLAGS(service_flags), cmd_install_service,
 			"Instead of overseer watch, where systemd is to see to the daemon. Writes "

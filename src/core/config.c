@@ -341,6 +341,14 @@ int config_parse_with(str toml, const char *const *sets, size_t sets_n, struct c
 	return 0;
 }
 
+const struct config_agent *config_agent(const struct config *c, str name)
+{
+	for (size_t i = 0; i < c->agents_n; i++)
+		if (str_eq(c->agents[i].name, name))
+			return &c->agents[i];
+	return NULL;
+}
+
 struct config *config_free(struct config *c)
 {
 	if (c)

@@ -141,6 +141,8 @@ int config_parse(str toml, struct config **ret, struct ov_err *err);
 int config_parse_with(str toml, const char *const *sets, size_t sets_n, struct config **ret,
 		struct ov_err *err);
 struct config *config_free(struct config *c); /* returns NULL */
+/* [agents.NAME], or NULL. */
+const struct config_agent *config_agent(const struct config *c, str name);
 /* Where the planner's model is asked, without a slash at its end; empty for a command. */
 str config_planner_url(const struct config *c);
 /* The model as its provider calls it: without "PROVIDER/" before it. */

@@ -341,8 +341,9 @@ static const struct option options[] = {
 			AT(store_backups_kept) },
 	{ "watch.start_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
 			"Run by sh -c in the repository, with OVERSEER_DIR set, by `overseer "
-			"watch` to start the daemon, which it must become (exec); empty: overseer "
-			"up --foreground, as PATH finds it.",
+			"watch` to start the daemon, which it must become (exec); empty: exec "
+			"overseer up --foreground \"$@\", as PATH finds it. \"$@\" are the options "
+			"that watch was given.",
 			AT(watch.start_command) },
 	{ "watch.remediation_agent", OPT_STR, 0, LIMIT_NAME, "\"\"",
 			"The agent of [agents.NAME] that is asked to mend what made the daemon "

@@ -5,7 +5,7 @@
 void config_check_watch(struct config_reader *r)
 {
 	const struct config_watch *w = &r->c->watch;
-	const struct config_agent *agent = NULL;
+	const struct config_agent *agent = config_agent(r->c, w->remediation_agent);
 
 	if (!w->remediation_agent.n)
 		return;
@@ -13,9 +13,6 @@ void config_check_watch(struct config_reader *r)
 		config_problem(r, STR("watch.remediation_command"),
 				"stands in place of an agent: leave one of the two out");
 	config_check_agent(r, STR("watch.remediation_agent"), w->remediation_agent);
-	for (size_t i = 0; i < r->c->agents_n; i++)
-		if (str_eq(r->c->agents[i].name, w->remediation_agent))
-			agent = &r->c->agents[i];
 	if (agent && !str_is(agent->runtime, "exec"))
 		config_problem(r, STR("watch.remediation_agent"),
 				"\"" STR_FMT

@@ -81,4 +81,15 @@ TEST(formatting_longer_than_the_buffer)
 	buf_done(&b);
 }
 
+TEST(a_word_for_a_shell)
+{
+	struct buf b = BUF_INIT;
+
+	buf_add_word(&b, STR("it's $HOME"));
+	buf_addc(&b, ' ');
+	buf_add_word(&b, STR(""));
+	assert_string_equal(buf_cstr(&b), "'it'\\''s $HOME' ''");
+	buf_done(&b);
+}
+
 TEST_MAIN
