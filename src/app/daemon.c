@@ -73,6 +73,7 @@ static void world_published(void *user, const struct event *const *events, size_
 	server_published(d, events, n);
 	daemon_fail_published(d, events, n);
 	child_published(d, events, n);
+	daemon_vital_published(d, events, n);
 }
 
 static void world_wake_at(void *user, ov_time at)
@@ -216,6 +217,7 @@ void daemon_stop(struct daemon *d, const char *reason)
 	log_info("stopping: %s", reason);
 	d->stopping = true;
 	d->stop_reason = reason;
+	daemon_ends(d);
 	server_done(d);
 	engine_stop(d->engine);
 	rpcd_drain(d->rpcd);
@@ -304,6 +306,8 @@ int daemon_reload(struct daemon *d, struct ov_err *err)
 	executor_set_config(d->executor, fresh);
 	engine_set_policy(d->engine, &fresh->policy, fresh->tick_every);
 	config_free(old);
+	if (d->beat)
+		beat_set_timeout(d->beat, fresh->watch.heartbeat_timeout);
 	check_planner(d);
 	daemon_auto_start(d);
 	log_info("config.toml was reloaded");
@@ -430,6 +434,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 static void close_all(struct daemon *d)
 {
 	watching_close(d->watching);
+	beat_free(d->beat);
 	child_done(d);
 	http_close(d);
 	rpcd_close(d->rpcd);
@@ -446,6 +451,7 @@ static void close_all(struct daemon *d)
 	ops_free(d->ops);
 	config_free(d->config);
 	health_done(&d->health);
+	notify_close(&d->manager);
 	loop_free(d->loop);
 	record_set_str(&d->caller, STR(""));
 	arena_done(&d->arena);
@@ -476,8 +482,10 @@ int daemon_run(const struct daemon_options *o)
 	struct ov_err err = { 0 };
 	int r, status;
 
+	notify_open(&d.manager);
 	r = open_all(&d, &err);
 	if (r < 0) {
+		daemon_not_up(&d, &err);
 		log_warn("%s", err.msg);
 		tell(o->ready_fd, &err);
 		if (o->ready_fd < 0 && err.next[0])

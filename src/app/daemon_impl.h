@@ -1,5 +1,6 @@
 #pragma once
 /* The daemon's parts as its own files see them. Private to app. */
+#include "app/beat.h"
 #include "app/daemon.h"
 #include "app/engine.h"
 #include "app/executor.h"
@@ -13,6 +14,7 @@
 #include "net/rpcd.h"
 #include "net/ssehub.h"
 #include "sys/loop.h"
+#include "sys/notify.h"
 
 struct daemon {
 	const struct daemon_options *o;
@@ -43,6 +45,10 @@ struct daemon {
 	bool stopping, store_failing, archiving;
 	char store_trouble[1100]; /* while it is failing */
 	struct health_log health;
+	struct notify manager;
+	struct beat *beat;
+	uint64_t progress;         /* of the heartbeat */
+	uint64_t progress_mark;    /* what was observed of runs at the last beat */
 	bool registered, degraded; /* as health.jsonl has it */
 	bool fenced;  /* the store is another daemon's, and so is what is written about us */
 	bool halting; /* it cannot go on: runs are being stopped, then it is */
@@ -83,7 +89,7 @@ str identity_holder(struct daemon *d);
 int register_write(struct daemon *d, struct ov_err *err);
 void register_remove(struct daemon *d);
 
-/* daemon_vital.c: what is said of our health. */
+/* daemon_vital.c: what is said of our health, and to whom. */
 /* Why we cannot do all of our work, or NULL; a restart would not help. */
 const char *daemon_trouble(const struct daemon *d);
 void daemon_trouble_changed(struct daemon *d);
@@ -91,6 +97,11 @@ void daemon_trouble_changed(struct daemon *d);
 void daemon_store_failed(struct daemon *d, const struct ov_err *err);
 /* We are registered. */
 void daemon_up(struct daemon *d);
+/* We do not come up. */
+void daemon_not_up(struct daemon *d, const struct ov_err *err);
+/* We begin to end. */
+void daemon_ends(struct daemon *d);
+void daemon_vital_published(struct daemon *d, const struct event *const *events, size_t n);
 /* The last that is heard of us. */
 void daemon_ended(struct daemon *d, int status);
 

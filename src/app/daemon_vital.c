@@ -1,7 +1,10 @@
-/* The daemon's signs of life: what it says of its health, and when. */
+/* The daemon's signs of life: its health, its heartbeat, and what a service manager is told. */
 #include <stdio.h>
+#include <string.h>
 
 #include "app/daemon_impl.h"
+#include "base/str.h"
+#include "core/due.h"
 #include "version.h"
 
 const char *daemon_trouble(const struct daemon *d)
@@ -9,6 +12,23 @@ const char *daemon_trouble(const struct daemon *d)
 	if (d->safe.on)
 		return d->refusal.msg;
 	return d->store_failing ? d->store_trouble : NULL;
+}
+
+/* A line of theirs is one assignment: no text of ours may begin another. */
+static int first_line(const char *text)
+{
+	return (int)strcspn(text, "\n");
+}
+
+static void tell_status(const struct daemon *d, const char *first)
+{
+	const char *trouble = daemon_trouble(d);
+
+	if (trouble)
+		notify_tell(&d->manager, "%sSTATUS=cannot do all of its work: %.*s", first,
+				first_line(trouble), trouble);
+	else
+		notify_tell(&d->manager, "%sSTATUS=up, instance %s", first, d->self.instance);
 }
 
 void daemon_trouble_changed(struct daemon *d)
@@ -22,6 +42,7 @@ void daemon_trouble_changed(struct daemon *d)
 		health_say(&d->health, HEALTH_DEGRADED, "%s", trouble);
 	else
 		health_say(&d->health, HEALTH_RESTORED, "the store can be written again");
+	tell_status(d, "");
 }
 
 void daemon_store_failed(struct daemon *d, const struct ov_err *err)
@@ -33,11 +54,47 @@ void daemon_store_failed(struct daemon *d, const struct ov_err *err)
 	daemon_trouble_changed(d);
 }
 
+void daemon_vital_published(struct daemon *d, const struct event *const *events, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		d->progress += event_is_movement(events[i]->kind);
+}
+
+static void beat_sign(void *user, struct heartbeat *ret)
+{
+	struct daemon *d = user;
+	uint64_t mark = observations_mark(executor_observations(d->executor));
+
+	d->progress += mark != d->progress_mark;
+	d->progress_mark = mark;
+	ret->progress = d->progress;
+	ret->degraded = d->degraded;
+	ret->due = !d->degraded && !d->stop_reason && engine_due(d->engine);
+}
+
 void daemon_up(struct daemon *d)
 {
 	d->registered = true;
 	health_say(&d->health, HEALTH_STARTED, "overseerd %s, pid %d", OV_VERSION, d->self.pid);
 	daemon_trouble_changed(d);
+	d->beat = beat_new(&(struct beat_options){ .loop = d->loop,
+			.dir = d->o->dir,
+			.instance = d->self.instance,
+			.manager = &d->manager,
+			.timeout = d->config->watch.heartbeat_timeout,
+			.sign = beat_sign,
+			.user = d });
+	tell_status(d, "READY=1\n");
+}
+
+void daemon_not_up(struct daemon *d, const struct ov_err *err)
+{
+	notify_tell(&d->manager, "STATUS=%.*s", first_line(err->msg), err->msg);
+}
+
+void daemon_ends(struct daemon *d)
+{
+	notify_tell(&d->manager, "STOPPING=1\nSTATUS=stopping: %s", d->stop_reason);
 }
 
 void daemon_ended(struct daemon *d, int status)

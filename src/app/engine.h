@@ -103,6 +103,8 @@ void engine_touch(struct engine *e);
 value *engine_tick_now(struct engine *e, struct arena *a);
 /* What a tick would decide, changing nothing. */
 value *engine_tick_dry(struct engine *e, struct arena *a);
+/* Is there work that should move by itself, and does not wait for anything? Costs what a tick costs. */
+bool engine_due(struct engine *e);
 /* A reloaded configuration: takes effect with the next decision. */
 void engine_set_policy(struct engine *e, const struct policy *p, ov_time tick_every);
 /* Are there events of archived goals, or older ones, that the store could move to its archive? */

@@ -6,20 +6,42 @@
 #include "base/list.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "core/due.h"
 
 enum {
 	TICK_ROUNDS = 16,     /* decisions of one tick enable others: so many rounds at most */
 	SEARCH_ROUNDS = 1000, /* and so many when one of them is a bug that has to be found */
 };
 
-static struct decisions tick_once(struct engine *e, struct arena *a)
+static struct telemetry telemetry(const struct engine *e)
 {
-	struct world w = { e->state, e->policy };
 	struct telemetry t = { 0 };
 
 	e->world->telemetry(e->user, &t);
 	t.held = e->held.n ? &e->held_by_key : NULL;
+	return t;
+}
+
+static struct decisions tick_once(struct engine *e, struct arena *a)
+{
+	struct world w = { e->state, e->policy };
+	struct telemetry t = telemetry(e);
+
 	return reconcile(a, &w, &t, e->world->now(e->user));
+}
+
+/* One that may not decide anything owes nothing; why it may not is told elsewhere. */
+bool engine_due(struct engine *e)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct world w = { e->state, e->policy };
+	struct telemetry t;
+
+	if (!e->started || e->refusal || e->apply_failed)
+		return false;
+	t = telemetry(e);
+	return work_due(&a, &w, &t, e->world->now(e->user));
 }
 
 /* Work that goes on by itself: what waits for a person does not. */

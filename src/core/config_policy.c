@@ -197,6 +197,15 @@ struct accept_commands policy_accept(const struct policy *p, const struct goal *
 	return c;
 }
 
+/* No effect runs more than all of the commands there are. */
+static ov_time effect_longest(const struct config *c)
+{
+	return c->workspace_setup_timeout + c->workspace_check_timeout + c->accept.pre_timeout +
+			c->accept.post_timeout + c->automatic.pre_timeout +
+			c->automatic.post_timeout + c->task_pool_timeout +
+			c->planner_timeout * (c->planner_max_repairs + 1);
+}
+
 void config_fill_policy(struct config *c)
 {
 	c->policy = (struct policy){
@@ -229,6 +238,7 @@ void config_fill_policy(struct config *c)
 		.patrol_restarts = c->patrol_restarts,
 		.patrol_resends = c->patrol_resends,
 		.patrol_confirm = c->patrol_confirm,
+		.effect_longest = effect_longest(c),
 		.idle_after = c->idle_after,
 		.max_run = c->max_run,
 		.mute_after = c->mute_after,

@@ -7,9 +7,10 @@ The stores lie on small file systems of their own, mounted in a mount namespace 
 import json
 import os
 import subprocess
+import time
 import unittest
 
-from harness import FAST, RpcError, Site, SiteCase, plan, task, wait_gone
+from harness import FAST, PATIENCE, RpcError, Site, SiteCase, plan, task, wait_gone
 from small_disk import Small, mount, private_mounts
 
 COMMIT = r"""
@@ -75,9 +76,29 @@ class Disk(SiteCase):
         self.assertEqual((status, json.loads(body)["ok"]), (503, False) if is_failing else (200, True))
         self.assertEqual(site.metrics()["overseer_store_failing"], is_failing)
 
+    def beat(self, site, **wanted):
+        """A beat that comes from now on and says this: the disk has nothing to do with it."""
+        path = os.path.join(site.dir, "heartbeat")
+        first, end = None, time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            try:
+                with open(path, encoding="ascii") as f:
+                    beat = json.load(f)
+            except (FileNotFoundError, ValueError):  # not yet, or just being written
+                continue
+            first = first or beat["loop"]
+            if beat["loop"] > first and wanted.items() <= beat.items():
+                return
+        raise AssertionError(f"no beat says {wanted}")
+
+    def health(self, site):
+        with open(os.path.join(site.dir, "health.jsonl"), encoding="utf-8") as f:
+            return [json.loads(line)["kind"] for line in f]
+
     def full(self, where):
         site, disk = self.small_site(where)
-        site.up()
+        site.up(WATCHDOG_USEC="60000")
+        self.beat(site, degraded=False)
         answered = {}
         answered[site.call("goal.create", title="before")["goal"]] = "before"
         self.failing(site, False)
@@ -86,6 +107,7 @@ class Disk(SiteCase):
         self.assertEqual(error.code, "E_IO")
         self.assertRegex(error.message, "full|space")
         self.failing(site, True)
+        self.beat(site, degraded=True, due=False)
         seq = site.seq()
         for _ in range(5):
             with self.assertRaises(RpcError) as e:
@@ -97,6 +119,8 @@ class Disk(SiteCase):
         disk.free()
         answered[site.call("goal.create", title="after")["goal"]] = "after"
         self.failing(site, False)
+        self.beat(site, degraded=False)
+        self.assertEqual(self.health(site), ["started", "degraded", "restored"])  # short lines: their page was there
         self.check_goals(site, answered)
         site.kill()
         site.up()
