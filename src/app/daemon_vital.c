@@ -69,7 +69,7 @@ static void beat_sign(void *user, struct heartbeat *ret)
 	d->progress_mark = mark;
 	ret->progress = d->progress;
 	ret->degraded = d->degraded;
-	ret->due = !d->degraded && !d->stop_reason && engine_due(d->engine);
+	ret->due = !d->degraded && !d->halting && !d->stop_reason && engine_due(d->engine);
 }
 
 void daemon_up(struct daemon *d)

@@ -28,6 +28,8 @@ bool work_due(struct arena *a, const struct world *w, const struct telemetry *t,
 static const bool is_standstill[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STARTED] = true,
 	[EV_DAEMON_STOPPED] = true,
+	[EV_DAEMON_FAILED] = true,
+	[EV_WATCH_ACTED] = true,
 	[EV_ESCALATION_REMINDED] = true,
 	[EV_OUTAGE_SUSPECTED] = true,
 };

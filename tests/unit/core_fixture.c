@@ -846,6 +846,8 @@ void check_invariants(const struct state *s, const struct policy *p)
 			assert_ptr_equal(state_worker(s, fx->worker)->effect, fx);
 		if (fx->kind == FX_PLAN)
 			assert_ptr_equal(state_goal(s, fx->goal_id)->effect, fx);
+		else if (fx->kind == FX_POOL)
+			assert_ptr_equal(s->pool, fx);
 		else if (fx->kind != FX_WORKER || fx->assignment_id.n)
 			assert_true(as && as->live && as->effect == fx);
 	}
