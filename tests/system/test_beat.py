@@ -100,7 +100,7 @@ class Health(SiteCase):
         self.assertEqual(site.ended(), 20)
         lines = self.lines(site)
         self.assertEqual([line[:2] for line in lines], [(instance, kind) for kind in ("started", "failed", "stopped")])
-        self.assertIn("auto mode: ", lines[1][2])
+        self.assertIn("no such pool", lines[1][2])
         self.assertEqual(lines[2][2], "20")
 
     def test_damaged(self):
