@@ -125,8 +125,8 @@ void guard_start(struct watch *w)
 		watch_post(w, WE_DIED);
 		return;
 	}
-	report_act(&w->report, ACT_STARTED, FAILURE_NONE, "", TONE_GOOD, "%s the daemon: %s",
-			w->restarted ? "Restarting" : "Starting", w->spec.start_command);
+	report_act(&w->report, ACT_STARTED, FAILURE_NONE, "", TONE_GOOD, "%s the daemon",
+			w->restarted ? "Restarting" : "Starting");
 	w->due_ms = mono_ms() + w->spec.registration_timeout;
 }
 

@@ -15,7 +15,8 @@
 
 enum {
 	CHUNK = 16 * 1024, /* of health.jsonl, longer than its longest line */
-	FIRST_MS = 1000,   /* how often the first beat is looked for, at most */
+	FIRST_MS = 20,     /* after a registration, until the first beat is looked for */
+	STALL_MS = 1000,   /* how often it is looked whether a stall is over, at most */
 };
 
 void vitals_init(struct vitals *v, struct arena *a, const char *dir)
@@ -249,11 +250,15 @@ int64_t vitals_healthy_ms(struct vitals *v, enum failure f, int64_t now_ms, int6
 int64_t vitals_due_ms(const struct vitals *v, int64_t now_ms, int64_t beat_timeout,
 		int64_t stall_timeout)
 {
-	int64_t every = MAX(beat_timeout / 2, (int64_t)1), soon = MIN(every, (int64_t)FIRST_MS);
-	int64_t due = now_ms + (v->beats ? every : soon), stalled = v->progress_ms + stall_timeout;
+	int64_t every = MAX(beat_timeout / 2, (int64_t)1), due = now_ms + every;
+	/* The first beat is looked for at once, and then less and less often. */
+	int64_t first = MIN(every, MAX(now_ms - v->begun_ms, (int64_t)FIRST_MS));
+	int64_t stalled = MAX(v->progress_ms + stall_timeout,
+			now_ms + MIN(every, (int64_t)STALL_MS));
 
-	due = MIN(due, MAX(v->beat_ms + beat_timeout, now_ms + 1));
-	if (v->beats && v->beat.due && !v->beat.degraded)
-		due = MIN(due, MAX(stalled, now_ms + soon));
-	return due;
+	if (!v->beats)
+		due = now_ms + first;
+	else if (v->beat.due && !v->beat.degraded)
+		due = MIN(due, stalled);
+	return MIN(due, MAX(v->beat_ms + beat_timeout, now_ms + 1));
 }

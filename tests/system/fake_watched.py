@@ -10,7 +10,8 @@ usage: fake_watched.py [STEP]...
     run MS           lets its heart beat for so long
     hang             does not turn its loop any more
     exit STATUS      ends at once
-    forever          beats until it is told to end: by SIGTERM, or a line on the fifo `control`
+    forever          beats until it is told to end: by SIGTERM, or by steps on the fifo control.PID
+    stop             ends as if a person had asked for it
     deaf             does not hear SIGTERM
 """
 
@@ -30,7 +31,9 @@ class Fake:
         self.instance = os.urandom(8).hex()
         self.loop = 0
         self.beats = self.due = False
-        self.control = None
+        path = os.path.join(DIR, f"control.{os.getpid()}")
+        os.mkfifo(path)
+        self.control = os.open(path, os.O_RDWR | os.O_NONBLOCK)
         self.held = open(os.path.join(DIR, "store.fake"), "a", encoding="utf-8")
 
     def identity(self):
@@ -53,10 +56,6 @@ class Fake:
 
     def turn(self):
         """One turn of the main loop."""
-        if self.control is None:
-            path = os.path.join(DIR, f"control.{os.getpid()}")
-            os.mkfifo(path)
-            self.control = os.open(path, os.O_RDWR | os.O_NONBLOCK)
         self.loop += 1
         if self.beats:
             beat = {"instance_id": self.instance, "loop": self.loop, "progress": 7 if self.due else self.loop,
