@@ -3,9 +3,11 @@
 
 import json
 import os
+import signal
 import unittest
 
-from harness import SiteCase
+from harness import DAEMON, PATIENCE, SHIM, SiteCase
+from watched import Watchdog, acts, end_watching
 
 KNOWN = {"state", "detail", "pid", "since", "alive", "daemon_pid", "daemon_uptime_ms", "remediation",
          "restarts_24h", "reason", "last"}
@@ -204,6 +206,65 @@ class Status(WatchCase):
         story = site.call("explain.get", id="daemon")
         self.assertEqual((len(story["failures"]), len(story["facts"])), (2, 50))
         self.assertEqual(story["facts"][-1]["type"], "daemon.started")
+
+
+class Watched(SiteCase):
+    """A watchdog, and what it did, told by the daemon that it started."""
+
+    @staticmethod
+    def end_daemon(site):
+        """One that is left over is registered, and of this site."""
+        try:
+            pid = site.daemon_json()["pid"]
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                ours = site.dir.encode() in f.read().split(b"\0")
+        except OSError:
+            return
+        if ours:
+            os.kill(pid, signal.SIGKILL)
+
+    def test_killed_and_started_again(self):
+        site = self.site()
+        site.watchdogs = []
+        self.addCleanup(self.end_daemon, site)
+        self.addCleanup(end_watching, site)
+        command = f"exec {DAEMON} --dir {site.dir} --shim {SHIM}"
+        watchdog = Watchdog(site, command, remedy="exit 0", heartbeat_timeout=PATIENCE * 1000)
+        watchdog.wait("its heart beats")
+        first = site.daemon_json()
+        watch = site.call("status.get")["watch"]
+        self.assertEqual((watch["state"], watch["pid"], watch["daemon_pid"], watch["alive"]),
+                         ("running", watchdog.process.pid, first["pid"], True))
+        self.assertIn("watchdog running", site.cli("status"))
+        os.kill(first["pid"], signal.SIGKILL)
+        watchdog.wait("Restarting the daemon")
+        watchdog.wait("its heart beats")
+        self.assertNotEqual(site.daemon_json()["instance_id"], first["instance_id"])
+        site.log = os.path.join(site.dir, "logs/daemon.log")
+        healthy = [a for a in acts(site) if a["kind"] == "healthy"][-1]
+        site.wait_type("watch.acted", n=healthy["n"])
+        # Each act is an event, in order, and the story is told whole.
+        recorded = [e["data"] for e in site.events() if e["type"] == "watch.acted"]
+        self.assertEqual([(e["n"], e["act"], e["text"]) for e in recorded],
+                         [(a["n"], a["kind"], a["text"]) for a in acts(site)])
+        story = site.call("explain.get", id="daemon")
+        self.assertEqual([(f["cause"], len(f["done"])) for f in story["failures"]], [("died", 4)])
+        self.assertGreaterEqual(story["failures"][0]["recovery_ms"], 0)
+        self.assertRegex(site.cli("explain", "daemon"), r"watchdog \(died\): The daemon failed: .*; healthy again after ")
+        # It is killed: that harms nobody, and is told.
+        watchdog.kill()
+        self.assertEqual(site.call("status.get")["watch"]["state"], "gone")
+        self.assertIn("nobody watches the daemon", site.cli("status"))
+        # The next one finds the daemon; it ends with it, asked to.
+        watchdog = Watchdog(site, command, heartbeat_timeout=PATIENCE * 1000)
+        watchdog.wait("Watching the daemon that runs")
+        watchdog.wait("its heart beats")
+        watchdog.interrupt()
+        self.assertEqual(watchdog.ended(), 0)
+        self.assertNotIn("watchdog", site.cli("status").lower())
+        told = site.read_only("explain.get", id="daemon")[0]["result"]
+        self.assertEqual((told["state"], len(told["failures"]), told["facts"][-1]["type"]), ("down", 1, "watch.acted"))
+        self.assertIn("Ended, and so did the daemon", told["facts"][-1]["text"])
 
 
 if __name__ == "__main__":
