@@ -394,6 +394,43 @@ def pooling(site, point):
     T.assertEqual(site.down(), 0)
 
 
+def failing(site, point):
+    """A daemon that cannot go on is killed while it ends: the next one goes on with everything."""
+    site.write("../agent.sh", "#!/bin/sh\n" + r"""
+echo "$OVERSEER_RUN" >> "$HOME/started"
+mkdir -p work
+echo "$OVERSEER_RUN" > "work/$OVERSEER_RUN.txt"
+[ -e "$HOME/again" ] || { echo $$ > "$HOME/g.here"; read x < "$HOME/g.go"; }
+git add -A
+git commit -qm work
+""")
+    site.write("../pool.sh", r"""
+[ -e "$HOME/broken" ] && { rm "$HOME/broken"; exit 3; }
+[ -e "$HOME/given" ] && exit 4
+echo x > "$HOME/given"
+echo "Task T1"
+""")
+    site.configure(FAST + '[supervisor]\nstop_grace = "20ms"\n[auto]\ntask_pool_command = "sh $HOME/pool.sh"\n'
+                   'concurrency = 2\npool_wait = "20ms"\npool_wait_max = "20ms"\n' + site.agent_config())
+    site.args = ["--auto"]
+    gate = site.gate("g")
+    site.up(OVERSEER_INJECT=point)
+    gate.wait()
+    site.write("../again", "")
+    site.write("../broken", "")
+    dead(site, point)
+    gate.go()
+    site.up()
+    site.wait_type("node.status", to="done", node="t1")
+    events = site.events()
+    T.assertEqual([e for e in events if e["type"] == "node.failed"], [])
+    T.assertEqual(len([e for e in events if e["type"] == "daemon.failed"]), 1)
+    promises.runs_once(site, events)
+    T.assertEqual(site.down(), 0)
+    promises.work_kept(site)
+    promises.nothing_left(site)
+
+
 def typing(site, point):
     """An instruction that is typed into a terminal is taken once, whenever the daemon dies."""
     site.env["TMUX_TMPDIR"] = site.root
@@ -555,6 +592,7 @@ SCENARIOS = {
     picking: ["begin-worker", "git-pick-squashed", "git-pick-moved", "end-worker"],
     planned: ["begin-plan", "before-plan-outcome", "end-plan"],
     pooling: ["begin-pool", "after-pool-start", "after-pool-answer", "end-pool"],
+    failing: ["before-halt", "begin-run-stop", "before-stop", "end-run-stop", "after-halt"],
     typing: ["after-session", "before-paste", "after-paste"],
     backup: ["backup-copied", "backup-verified"],
     importing: ["new-store-written", "new-store-replace"],
