@@ -72,8 +72,7 @@ static void step_failed(struct decide_ctx *cx, const struct outcome *o)
 		const char *detail;
 	} failures[] = {
 		{ "conflict", CAUSE_CONFLICT, "the work conflicts with the target branch" },
-		{ "dirty", CAUSE_DIRTY,
-				"the checkout of the target branch has uncommitted changes" },
+		{ "dirty", CAUSE_DIRTY, "the checkout of the target branch is in the way" },
 		{ "moved", CAUSE_MOVED, "the target branch moved meanwhile" },
 		{ "no_changes", CAUSE_NO_CHANGES, "the work changes nothing on the target branch" },
 	};

@@ -295,7 +295,7 @@ git commit -qam "work of $OVERSEER_NODE"
         site.up()
         site.call("goal.create", title="Test", plan=plan(task("T1")))
         asked = site.wait_type("escalation.opened")
-        self.assertIn("failed 2 times (dirty): the checkout of the target branch has uncommitted changes",
+        self.assertIn("failed 2 times (dirty): the checkout of the target branch is in the way",
                       asked["data"]["question"])
         self.assertEqual(site.read("README"), "mine, unfinished\n")
 

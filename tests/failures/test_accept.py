@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""The table of failures: the way of good work to the target branch."""
+
+import os
+import unittest
+
+from row import WORKERS, RowCase, plan, row, task
+
+# Each node's work is one file; what `do.NODE` says comes before, which may end it.
+AGENT = r"""
+[ ! -e "$HOME/do.$OVERSEER_NODE" ] || . "$HOME/do.$OVERSEER_NODE"
+echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"
+git add -A && { git diff --cached --quiet || git commit -qm "$OVERSEER_NODE"; }
+"""
+# The first time the agent changes what a person is about to change, too, and stands at its gate; then it takes both sides.
+BOTH = r"""
+if git merge-base --is-ancestor main HEAD; then
+    for i in 1 2 3 4 5; do echo agent > shared-$i.txt; done
+    git add -A; git commit -qm "work of the agent"
+    echo here > "$HOME/g.here"; read x < "$HOME/g.go"
+else
+    [ ! -e "$HOME/helpless" ] || exit 0
+    git rebase -q main || {
+        for i in 1 2 3 4 5; do printf 'person\nagent\n' > shared-$i.txt; done
+        git add -A; GIT_EDITOR=true git rebase --continue
+    }
+fi
+"""
+ACCEPT = """
+[accept]
+conflict_rounds = 2
+dirty_wait = "50ms"
+dirty_wait_max = "400ms"
+dirty_tries = 4
+"""
+
+
+class Accept(RowCase):
+    def accept_site(self, config="", agent=AGENT):
+        site = self.site(WORKERS.format(supervisor="") + ACCEPT + config, agent)
+        for i in range(1, 6):
+            site.write(f"shared-{i}.txt", "first\n")
+        site.git("add", "-A")
+        site.git("commit", "-qm", "what many change")
+        return site
+
+    def goal(self, site, *nodes):
+        return site.call("goal.create", title="Test", plan=plan(*map(task, nodes)))["goal"]
+
+    def diverge(self, site, gate):
+        """A person commits to the same files while the agent works."""
+        gate.wait()
+        for i in range(1, 6):
+            site.write(f"shared-{i}.txt", "person\n")
+        site.git("commit", "-qam", "of a person")
+        self.injected()
+        gate.go()
+
+    @row("13")
+    def test_13_a_conflict(self):
+        site = self.accept_site()
+        site.write("../do.T1", BOTH)
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, "T1")
+        self.diverge(site, gate)
+        failed = site.wait_type("node.failed", cause="conflict")
+        site.wait_type("worker.status", after=failed["seq"] - 3, to="rebasing")
+        self.recovered(site.wait_goal(goal))
+        told = [e["data"]["instruction"] for e in site.events() if e["type"] == "dispatch.intended"][-1]
+        self.assertIn("shared-3.txt", told)
+        self.assertEqual(self.subjects(site)[-2:], ["of a person", "Task T1"])
+        self.assertEqual(site.read("shared-3.txt"), "person\nagent\n")
+        self.assertEqual(self.inbox(site), [])
+
+    @row("14")
+    def test_14_the_target_is_far_away(self):
+        site = self.accept_site()
+        site.write("../do.T1", BOTH)
+        site.write("../helpless", "")
+        gate = site.gate("g")
+        site.up()
+        self.goal(site, "T1")
+        self.diverge(site, gate)
+        asked = self.asked(site, "conflict")
+        self.recovered(asked)
+        shown = site.cli("inbox", "show", str(asked["data"]["escalation"]))
+        self.assertIn("failed 2 times (conflict): the work conflicts with the target branch: shared-1.txt shared-2.txt", shown)
+        self.assertIn("overseer inbox answer 1 retry", shown)
+        # Others get on, and after a person has helped it does, too.
+        site.wait_goal(self.goal(site, "T2"))
+        os.unlink(os.path.join(site.root, "helpless"))
+        self.mended(site, "T1", keep=True)
+        self.assertEqual(site.read("shared-3.txt"), "person\nagent\n")
+
+    @row("15")
+    def test_15_a_lock_is_stuck(self):
+        site = self.accept_site()
+        # Of gits that were killed: in the agent's worktree, and in the user's checkout.
+        site.write("../do.T1", 'echo T1 > T1.txt; : > "$(git rev-parse --git-path index.lock)"\n'
+                               'echo here > "$HOME/g.here"; read x < "$HOME/g.go"; exit 0\n')
+        gate = site.gate("g")
+        site.up()
+        self.goal(site, "T1")
+        gate.wait()
+        lock = site.write(".git/index.lock", "")
+        self.injected()
+        gate.go()
+        asked = self.asked(site, "dirty")
+        self.recovered(asked)
+        # Ours was nobody's and is gone; the user's is left to the user, who is told its name.
+        self.assertFalse(os.path.exists(os.path.join(site.repo, ".git/worktrees/pool-1/index.lock")))
+        self.assertIn(f"Unable to create '{lock}': File exists", asked["data"]["question"])
+        counts = [e["data"]["count"] for e in site.events() if e["type"] == "node.failed"]
+        self.assertEqual(counts, [1, 2, 3, 4])
+        self.assertEqual(self.workers(site), {"pool-1": "idle"})
+        os.unlink(lock)
+        self.mended(site, "T1")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
