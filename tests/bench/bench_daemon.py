@@ -21,7 +21,8 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("build")
 parser.add_argument("--quick", action="store_true")
 parser.add_argument("--full", action="store_true")
-parser.add_argument("--only", choices=["idle", "start", "memory", "status", "goals", "explain", "copies"])
+parser.add_argument("--only", choices=["idle", "start", "memory", "status", "goals", "explain", "copies",
+                                      "watchdog"])
 options = parser.parse_args()
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -296,6 +297,38 @@ def memory():
         site.close()
 
 
+def watchdog():
+    """A healthy daemon, idle, under its watchdog: what either costs, by what it has to do in that time."""
+    timeout = 0.3 if options.quick else 1.5  # heartbeat_timeout; the daemon beats three times in it
+    seconds = 2 if options.quick else 60 if options.full else 15
+    site = Site(AGENT + f'[watch]\nheartbeat_timeout = "{timeout * 1000:.0f}ms"\n')
+    watch = subprocess.Popen([CLI, "watch"], cwd=site.repo, env=site.env, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL)
+    try:
+        state = os.path.join(site.dir, "watch.json")
+        daemon = None
+        while daemon is None:  # until it says whom it watches
+            assert watch.poll() is None, "the watchdog ended"
+            time.sleep(0.05)
+            if os.path.exists(state) and os.path.exists(os.path.join(site.dir, "heartbeat")):
+                with open(state, encoding="utf-8") as f:
+                    found = json.load(f)
+                daemon = found["daemon"]["pid"] if found.get("state") == "running" and found["daemon"] else None
+        time.sleep(2 * timeout)  # the start is over
+        woken = [switches(pid) for pid in (watch.pid, daemon)]
+        time.sleep(seconds)
+        woken = [switches(pid) - before for pid, before in zip((watch.pid, daemon), woken)]
+        # As many as can fall into that time, its ends included.
+        deadlines, beats = (int(seconds / period) + 1 for period in (timeout / 2, timeout / 3))
+        report("watchdog_resident", resident_mb(watch.pid), "MB", 3)
+        report("watchdog_wakeups_per_deadline", woken[0] / deadlines, "ratio", 1)
+        report("idle_watched_daemon_wakeups_per_beat", woken[1] / beats, "ratio", 1)
+    finally:
+        watch.terminate()
+        watch.wait()
+        site.close()
+
+
 def status():
     """The command line against a bare client, and the shim, in bench_status."""
     global missed
@@ -309,7 +342,7 @@ def status():
         site.close()
 
 
-for bench in [idle, status, goals, explain, memory, copies, start]:
+for bench in [idle, watchdog, status, goals, explain, memory, copies, start]:
     if not options.only or options.only == bench.__name__:
         bench()
 sys.exit(1 if missed else 0)

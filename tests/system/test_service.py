@@ -5,12 +5,17 @@ import json
 import os
 import re
 import shutil
+import signal
+import socket
+import struct
 import subprocess
 import tempfile
 import unittest
 
-from harness import CLI, PATIENCE, SiteCase
+from harness import CLI, PATIENCE, SiteCase, plan, task
+from watched import alive
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 # Everything that means something to a shell, to a unit or to git.
 ODD = "a b'\"c%d%%e\\x20f$HOME;ü"
 
@@ -179,6 +184,173 @@ class Unit(ServiceCase):
         self.assertFalse(os.path.exists(file))
         self.assertIn("overseer config check", self.install(top, code=2))
         self.assertFalse(os.path.exists(file))
+
+
+class Manager:
+    """As much of systemd as a service of Type=notify sees of it."""
+
+    def __init__(self, case, unit, env):
+        self.path = os.path.join(case.root, "notify")
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.settimeout(PATIENCE)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self.socket.bind(self.path)
+        case.addCleanup(self.socket.close)
+        self.words = case.words(unit["Command Line"][0])
+        self.folder = unit["WorkingDirectory"][0]
+        microseconds = int(re.fullmatch("([0-9]+)ms", unit["WatchdogSec"][0])[1]) * 1000
+        self.env = {**env, **dict(pair.split("=", 1) for pair in unit["Environment"]), "NOTIFY_SOCKET": self.path,
+                    "WATCHDOG_USEC": str(microseconds)}
+        self.process = None
+
+    def start(self):
+        # WATCHDOG_PID is the process that is to beat: the one that becomes the daemon.
+        self.process = subprocess.Popen(["sh", "-c", 'export WATCHDOG_PID=$$; exec "$@"', "sh", *self.words],
+                                        env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def heard(self, wanted):
+        """Waits for a line of what the main process says; with NotifyAccess=main nobody else is listened to."""
+        while True:
+            message, said_by, _, _ = self.socket.recvmsg(65536, socket.CMSG_SPACE(12))
+            pid = struct.unpack("3i", said_by[0][2])[0]
+            if pid != self.process.pid:
+                raise AssertionError(f"{message} came from process {pid}, not from {self.process.pid}")
+            if wanted in message.decode().split("\n"):
+                return
+
+    def stop(self):
+        self.process.terminate()
+        self.heard("STOPPING=1")
+        return self.process.wait(PATIENCE)
+
+
+class Service(ServiceCase):
+    def test_as_systemd_would_run_it(self):
+        """Up, alive, down; and a run that the daemon's restart does not touch."""
+        site = self.site('[watch]\nheartbeat_timeout = "300ms"\n', agent=(
+            'env > "$HOME/env"; echo here > "$HOME/g.here"; read x < "$HOME/g.go"; echo x > x\n'))
+        gate = site.gate("g")
+        self.env["HOME"] = site.root
+        unit = self.understood(self.installed(site.repo))
+        self.assertEqual((unit["WatchdogSec"], unit["KillMode"]), (["300ms"], ["process"]))
+        manager = Manager(self, unit, site.env)
+        manager.start()
+        site.daemon = manager.process
+        manager.heard("READY=1")
+        for _ in range(5):
+            manager.heard("WATCHDOG=1")
+        self.assertIn("overseer down", self.install(site.repo))
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+        gate.wait()
+        site.wait_type("run.started")
+        with open(os.path.join(site.root, "env"), encoding="utf-8") as f:
+            self.assertNotRegex(f.read(), "(?m)^(NOTIFY_SOCKET|WATCHDOG_)")
+        # What stopping a unit with KillMode=process does: the main process alone.
+        self.assertEqual(manager.stop(), 0)
+        manager.start()
+        site.daemon = manager.process
+        manager.heard("READY=1")
+        gate.go()
+        site.wait_goal(goal)
+        self.assertEqual(len(site.runs()), 1)
+        manager.heard("WATCHDOG=1")
+        self.assertEqual(manager.stop(), 0)
+        site.daemon = None
+
+    def test_statuses_that_a_restart_cannot_mend(self):
+        top = self.store("repo")
+        unit = self.understood(self.installed(top))
+        with open(os.path.join(top, ".overseer/config.toml"), "w", encoding="utf-8") as f:
+            f.write("broken")
+        done = subprocess.run(self.words(unit["Command Line"][0]), env=self.env, cwd=top, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("config.toml", done.stderr)
+
+
+class Document(ServiceCase):
+    """What docs/watch.md says is what the programs do."""
+
+    def setUp(self):
+        super().setUp()
+        with open(os.path.join(ROOT, "docs/watch.md"), encoding="utf-8") as f:
+            self.text = f.read()
+
+    def test_exit_statuses_and_options(self):
+        with open(os.path.join(ROOT, "src/data/vital.h"), encoding="utf-8") as f:
+            exits = re.findall(r"X\(DAEMON_\w+, (\d+), ", f.read())
+        of_daemon = self.text.split("| of the daemon")[1].split("\n\n")[0]
+        self.assertEqual(sorted(exits), sorted(set(exits) & set(re.findall(r"^\| (\d+) \|", of_daemon, re.M))))
+        options = set(re.findall(r"^\| (`.*?`) \|", self.text.split("## Options")[1].split("##")[0], re.M))
+        named = set(re.findall(r"`(\w+)`", " ".join(options)))
+        with open(os.path.join(ROOT, "docs/configuration.md"), encoding="utf-8") as f:
+            known = set(re.findall(r"^\| `(\w+)`", f.read().split("## [watch]")[1].split("\n## ")[0], re.M))
+        self.assertEqual(named, known)
+
+    def test_example(self):
+        top = self.store("repo", re.search("```toml\n(.*?)```", self.text, re.S)[1] + '[agents.claude]\nformat = "claude"\n')
+        done = subprocess.run([CLI, "config", "check", "--dir", top], env=self.env, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def watch(self, site, *args):
+        process = subprocess.Popen([CLI, *args], cwd=site.repo, env=site.env, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(self.end_all, site, process)
+        return process
+
+    @staticmethod
+    def end_all(site, watchdog):
+        """What a failure left: first who would start the daemon again."""
+        watchdog.kill()
+        watchdog.wait()
+        watchdog.stdout.close()
+        if os.path.exists(os.path.join(site.dir, "daemon.json")) and alive(site.daemon_json()["pid"]):
+            os.kill(site.daemon_json()["pid"], signal.SIGKILL)
+
+    @staticmethod
+    def said(watchdog, words):
+        """Waits for a line of the watchdog with these words."""
+        before = []
+        for line in watchdog.stdout:
+            if words in line:
+                return
+            before.append(line)
+        raise AssertionError(f"it ended without a word of {words!r}:\n" + "".join(before))
+
+    def test_the_lines(self):
+        """Every `overseer` line, in order: each watchdog is ended by the one after it, or by the end."""
+        lines = re.findall(r"^overseer (.+?)(?:  .*| (?:takes|writes) .*)?$", self.text, re.M)
+        self.assertEqual([line.split()[0] for line in lines],
+                         ["watch", "watch", "status", "down", "up"] + 3 * ["install-service"])
+        site = self.site('[watch]\nheartbeat_timeout = "2s"\n[auto]\ntask_pool_command = "exit 4"\n', "exit 0\n")
+        self.env["HOME"] = site.root
+        watchdog = None
+        for line in lines:
+            words = line.split()
+            if words[0] == "watch":
+                self.end(watchdog)
+                watchdog = self.watch(site, *words)
+                self.said(watchdog, "its heart beats")
+            elif words[0] == "install-service":
+                self.install(site.repo, *words[1:])
+            else:
+                out = site.cli(*words)
+                if words[0] == "status":
+                    self.assertIn("watchdog running", out)
+                if words[0] == "down":
+                    self.said(watchdog, "waiting for the next one")
+                if words[0] == "up":
+                    self.said(watchdog, "its heart beats")
+        self.end(watchdog)
+        self.assertFalse(os.path.exists(os.path.join(site.root, ".config/systemd/user/overseer-repo.service")))
+        self.assertEqual(site.live_pids(), [])
+
+    def end(self, watchdog):
+        if watchdog is not None:
+            watchdog.send_signal(signal.SIGINT)
+            self.said(watchdog, "Ended, and so did the daemon")
+            self.assertEqual(watchdog.wait(PATIENCE), 0)
 
 
 if __name__ == "__main__":
