@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "data/vital.h"
 #include "drive/git_ask.h"
 
 enum {
@@ -180,7 +181,8 @@ int op_rescue_show(struct op_ctx *cx, const value *params, value **ret, struct o
 /* "rescue/pool-1-4kq9x2ab": the end of the id, which is its random part. */
 static str default_branch(struct op_ctx *cx, const struct rescue *x)
 {
-	str tail = str_sub(x->id, x->id.n > SHORT_ID ? x->id.n - SHORT_ID : 0, SHORT_ID);
+	bool whole = x->id.n <= SHORT_ID || str_starts(x->id, STR(VITAL_REMEDIATION));
+	str tail = str_sub(x->id, whole ? 0 : x->id.n - SHORT_ID, x->id.n);
 	char *low = arena_cstr(cx->arena, tail);
 
 	for (char *p = low; *p; p++)

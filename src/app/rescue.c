@@ -5,12 +5,14 @@
 
 #include "app/safe.h"
 #include "base/arena.h"
+#include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "base/ulid.h"
 #include "base/utf8.h"
 #include "core/event.h"
 #include "core/retain.h"
+#include "data/vital.h"
 #include "drive/git_ask.h"
 #include "sys/rand.h"
 
@@ -192,6 +194,22 @@ static void take_name(struct rescue *x)
 		x->worker = before;
 }
 
+/* What somebody mended in: "remediation_20261115T185901Z", and "_dir" where there were two. */
+static void take_remediation(struct arena *a, struct rescue *x)
+{
+	str time;
+
+	if (!str_starts(x->id, STR(VITAL_REMEDIATION)))
+		return;
+	x->why = STR("the checkout, before the daemon was mended");
+	time = str_sub(x->id, strlen(VITAL_REMEDIATION), strlen("20261115T185901Z"));
+	if (time.n == strlen("20261115T185901Z"))
+		(void)time_parse(arena_printf(a, "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", time.p,
+						 time.p + 4, time.p + 6, time.p + 9, time.p + 11,
+						 time.p + 13),
+				&x->at);
+}
+
 /*
  * The id tells when it was made, or the log; where neither does, the commit. Its date is its maker's
  * word, so that it counts only up to now.
@@ -244,7 +262,8 @@ static int read_refs(struct rescues *r, struct ov_err *err)
 		(void)str_to_i64(when, &seconds);
 		x->subject = utf8_clean(cx->arena, line);
 		take_name(x);
-		x->at = made_at(x, seconds * OV_SECOND, cx->now);
+		take_remediation(cx->arena, x);
+		x->at = x->at ? x->at : made_at(x, seconds * OV_SECOND, cx->now);
 		r->n++;
 	}
 	sort_by_age(r);

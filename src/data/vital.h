@@ -22,6 +22,8 @@
 #define VITAL_ACTS "logs/watch.jsonl"
 /* Of the file by which a remediation says that a person is needed; ".txt" ends it. */
 #define VITAL_MANUAL "manual_intervention_needed_"
+/* Of a remediation's log and of the checkout that it kept; the same time ends each. */
+#define VITAL_REMEDIATION "remediation_"
 
 enum {
 	VITAL_INSTANCE = 16,       /* hexadecimal digits */

@@ -171,24 +171,28 @@ static int list_changes(struct keep *k, struct ov_err *err)
 {
 	str top = arena_printf(k->g.a, "%s/", k->ask->at.top), out, entry,
 	    ours = str_from(k->ask->leave_out);
+	bool seen = false;
 	int r = git(&k->g, &out, err, "status", "--porcelain=v1", "-z", "--no-renames",
 			"--untracked-files=all", "--ignore-submodules=none", NULL);
 
 	if (r < 0)
 		return r;
 	ours = str_starts(ours, top) ? str_sub(ours, top.n, ours.n) : STR("");
-	if (ours.n)
-		leave_out(k, ours);
 	while (str_split(&out, '\0', &entry)) {
 		str path = str_sub(entry, 3, entry.n);
 
-		if (entry.n <= 3 || (ours.n && str_starts(path, ours)))
+		if (entry.n <= 3)
 			continue;
-		if (str_starts(entry, STR("??")) && str_ends(path, STR("/")))
+		/* Named only where git does not ignore it already: that would be an error. */
+		if (ours.n && str_starts(path, ours))
+			seen = true;
+		else if (str_starts(entry, STR("??")) && str_ends(path, STR("/")))
 			leave_out(k, str_sub(path, 0, path.n - 1));
 		else
 			k->dirty = true;
 	}
+	if (seen)
+		leave_out(k, ours);
 	return 0;
 }
 

@@ -25,7 +25,7 @@
 
 void remedy_log_name(const char *stamp, char *ret, size_t size)
 {
-	snprintf(ret, size, "remediation_%s.txt", stamp);
+	snprintf(ret, size, VITAL_REMEDIATION "%s.txt", stamp);
 }
 
 static void complain(const struct remedy *r, const char *what, int errnum)
@@ -93,7 +93,8 @@ static int keep_all(struct remedy *r, str *ret_words, struct ov_err *err)
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		struct keep_ask keep = {
-			.name = arena_printf(&r->arena, "remediation_%s%s", ask->stamp, suffixes[i])
+			.name = arena_printf(&r->arena, VITAL_REMEDIATION "%s%s", ask->stamp,
+					suffixes[i])
 						.p,
 			.message = arena_printf(&r->arena, "The checkout before remediation %s",
 					ask->stamp)

@@ -179,6 +179,11 @@ TEST(a_checkout_is_kept_as_it_is_and_not_touched)
 	assert_string_equal(sh("sha256sum < repo/.git/index"), index);
 	assert_string_equal(sh("ls repo/.git | grep -c overseer || true"), "0");
 	assert_has(log_text(), "(with what is not committed)");
+	/* Ignored, as it is usually, our folder needs no leaving out. */
+	sh("cd repo; rm .git/index.lock; echo .overseer >> .git/info/exclude; echo yet more > a");
+	assert_int_equal(finish(start("true", "")), REMEDY_OK);
+	assert_string_equal(sh("git -C repo show %s:a", ref), "yet more");
+	assert_string_equal(sh("git -C repo show %s^3:a", ref), "more");
 	teardown();
 }
 
