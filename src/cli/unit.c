@@ -145,7 +145,13 @@ static void add_start(const struct unit *u, struct buf *b)
 	buf_adds(b, STR("\"\n"));
 }
 
-/* Statuses after which it would only fail again: a person has to change something first. */
+/*
+ * After these it would only fail again: somebody has to change something first. Whatever the daemon
+ * has a status of its own for is of that kind.
+ */
+#define STATUS(id, status, text) id,
+static const enum daemon_exit own_exits[] = { DAEMON_EXITS(STATUS) };
+#undef STATUS
 static const enum ov_code hopeless[] = { OV_EINVALID, OV_ENOTFOUND, OV_ECONFLICT, OV_EUNAUTHORIZED,
 	OV_ELIMIT };
 
@@ -162,8 +168,11 @@ static void add_restart(const struct unit *u, struct buf *b)
 			    "RestartSec=5s\n"
 			    "RestartPreventExitStatus="));
 	for (size_t i = 0; i < ARRAY_LEN(hopeless); i++)
-		buf_addf(b, "%d ", ov_code_info(hopeless[i])->exit_status);
-	buf_addf(b, "%d %d\n", DAEMON_AUTO_FAILED, DAEMON_STORE_LOST);
+		buf_addf(b, i ? " %d" : "%d", ov_code_info(hopeless[i])->exit_status);
+	for (size_t i = 0; i < ARRAY_LEN(own_exits); i++)
+		if (own_exits[i] != DAEMON_ENDED)
+			buf_addf(b, " %d", own_exits[i]);
+	buf_addc(b, '\n');
 }
 
 /*

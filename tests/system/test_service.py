@@ -12,7 +12,8 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import CLI, PATIENCE, SiteCase, plan, task
+import leaks
+from harness import CLI, PATIENCE, SANITIZED, SiteCase, plan, task
 from watched import alive
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
@@ -28,6 +29,8 @@ class ServiceCase(SiteCase):
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
             if name in os.environ:
                 self.env[name] = os.environ[name]
+        if SANITIZED and not leaks.wanted(self.id()):
+            leaks.ignore(self.env)
         self.units = os.path.join(self.root, ".config/systemd/user")
 
     def store(self, name, config=""):
@@ -278,9 +281,11 @@ class Document(ServiceCase):
 
     def test_exit_statuses_and_options(self):
         with open(os.path.join(ROOT, "src/data/vital.h"), encoding="utf-8") as f:
-            exits = re.findall(r"X\(DAEMON_\w+, (\d+), ", f.read())
-        of_daemon = self.text.split("| of the daemon")[1].split("\n\n")[0]
-        self.assertEqual(sorted(exits), sorted(set(exits) & set(re.findall(r"^\| (\d+) \|", of_daemon, re.M))))
+            vital = f.read()
+        for table, title in (("DAEMON_EXITS", "| of the daemon"), ("WATCH_EXITS", "| of `overseer watch`")):
+            rows = re.search(rf"#define {table}\(X\)((?:.*\\\n)+.*)", vital)[1]
+            told = re.findall(r"^\| (\d+) \|", self.text.split(title)[1].split("\n\n")[0], re.M)
+            self.assertEqual(set(re.findall(r"X\(\w+, (\d+),", rows)) - set(told), set(), table)
         options = set(re.findall(r"^\| (`.*?`) \|", self.text.split("## Options")[1].split("##")[0], re.M))
         named = set(re.findall(r"`(\w+)`", " ".join(options)))
         with open(os.path.join(ROOT, "docs/configuration.md"), encoding="utf-8") as f:
