@@ -19,7 +19,7 @@ static void sweep(struct watch *w)
 	struct ov_err err = { 0 };
 	size_t killed = 0;
 
-	if (remedy_sweep(w->mending.stamp, &killed, &err) < 0)
+	if (remedy_sweep(w->spec.dir, w->mending.stamp, &killed, &err) < 0)
 		report_say(&w->report, TONE_WARN, "What the remediation left: %s", err.msg);
 	else if (killed)
 		report_say(&w->report, TONE_WARN, "The remediation left %zu process%s; killed",

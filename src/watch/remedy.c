@@ -183,6 +183,7 @@ static enum remedy_status work(const struct remedy_ask *ask, int stop_fd)
 _noreturn_ static void child(const struct remedy_ask *ask, const sigset_t *ends)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), stop_fd;
+	char mark[REMEDY_MARK_MAX];
 
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "overseer-remedy");
@@ -194,7 +195,8 @@ _noreturn_ static void child(const struct remedy_ask *ask, const sigset_t *ends)
 	(void)close_range(STDERR_FILENO + 1, ~0U, 0);
 	stop_fd = signalfd(-1, ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	umask(077);
-	(void)setenv(REMEDY_MARK, ask->stamp, 1);
+	remedy_mark(ask->dir, ask->stamp, mark);
+	(void)setenv(REMEDY_MARK, mark, 1);
 	_exit((int)work(ask, stop_fd));
 }
 
@@ -219,9 +221,17 @@ int remedy_start(const struct remedy_ask *ask, int *ret_pid, struct ov_err *err)
 	return 0;
 }
 
-int remedy_sweep(const char *stamp, size_t *ret_killed, struct ov_err *err)
+void remedy_mark(const char *dir, const char *stamp, char ret[static REMEDY_MARK_MAX])
 {
-	return proc_sweep_env(STR(REMEDY_MARK), str_from(stamp), ret_killed, err);
+	snprintf(ret, REMEDY_MARK_MAX, "%s@%s", stamp, dir);
+}
+
+int remedy_sweep(const char *dir, const char *stamp, size_t *ret_killed, struct ov_err *err)
+{
+	char mark[REMEDY_MARK_MAX];
+
+	remedy_mark(dir, stamp, mark);
+	return proc_sweep_env(STR(REMEDY_MARK), str_from(mark), ret_killed, err);
 }
 
 /* ---- a person is needed ---- */

@@ -9,8 +9,8 @@
  * ends the agent first. If the checkout cannot be kept, the agent is not run; if the log cannot be
  * written, that is said on standard error and all else is done.
  *
- * Every process of it has REMEDY_MARK=<time> in its environment, so that remedy_sweep finds what it
- * left behind. A daemon that `overseer up` starts has it no more.
+ * Every process of it has REMEDY_MARK=<time>@<dir> in its environment, so that remedy_sweep finds what
+ * it left behind, and nothing of another store's remediation of the same second. A daemon that `overseer up` starts has it no more.
  */
 #include "base/ov.h"
 #include "data/vital.h"
@@ -26,6 +26,7 @@ struct remedy_launch {
 };
 
 #define REMEDY_MARK "OVERSEER_REMEDIATION"
+enum { REMEDY_MARK_MAX = 4096 + 64 };
 /* Stands for the prompt in words of argv: not a text that a configuration would hold. */
 #define REMEDY_PROMPT "\x02overseer-prompt\x03"
 
@@ -50,7 +51,9 @@ enum remedy_status { /* exit statuses of the process */
 /* Forks; the pid is of a process that leads a session of its own. */
 int remedy_start(const struct remedy_ask *ask, int *ret_pid, struct ov_err *err);
 /* What it must have ended; says how many processes were left. */
-int remedy_sweep(const char *stamp, size_t *ret_killed, struct ov_err *err);
+int remedy_sweep(const char *dir, const char *stamp, size_t *ret_killed, struct ov_err *err);
+/* The value of REMEDY_MARK. */
+void remedy_mark(const char *dir, const char *stamp, char ret[static REMEDY_MARK_MAX]);
 /* The name of its log in dir/logs, into ret. */
 void remedy_log_name(const char *stamp, char *ret, size_t size);
 /*

@@ -131,6 +131,7 @@ static const char *const *words(struct remedy *r)
 static const char *const *environment(struct remedy *r)
 {
 	const char *const *env = r->ask->launch->env;
+	char mark[REMEDY_MARK_MAX];
 	const char **list;
 	size_t n = 0, kept = 0;
 
@@ -140,7 +141,8 @@ static const char *const *environment(struct remedy *r)
 	for (size_t i = 0; i < n; i++)
 		if (!str_starts(str_from(env[i]), STR(REMEDY_MARK "=")))
 			list[kept++] = env[i];
-	list[kept] = arena_printf(&r->arena, REMEDY_MARK "=%s", r->ask->stamp).p;
+	remedy_mark(r->ask->dir, r->ask->stamp, mark);
+	list[kept] = arena_printf(&r->arena, REMEDY_MARK "=%s", mark).p;
 	return list;
 }
 
@@ -257,7 +259,7 @@ static bool run_once(struct remedy *r)
 		got = proc_reap(&x.proc, &end, &err);
 	}
 	/* Also whoever holds its output open: only what is there is read. */
-	(void)remedy_sweep(r->ask->stamp, &left, NULL);
+	(void)remedy_sweep(r->ask->dir, r->ask->stamp, &left, NULL);
 	if (x.p[OUT].fd >= 0)
 		take_output(&x);
 	write_end(&x);

@@ -112,9 +112,9 @@ class RowCase(harness.SiteCase):
         self.assertEqual(site.git("show", f"main:{node}.txt"), f"{node}\n")
         self.assertEqual(self.inbox(site), [])
 
-    def watch(self, site, *args):
+    def watch(self, site, *args, **env):
         """A watchdog for the site's daemon; ended, with that, after the test."""
-        watch = Watch(site, args)
+        watch = Watch(site, args, env)
         self.addCleanup(watch.close)
         return watch
 
@@ -122,16 +122,17 @@ class RowCase(harness.SiteCase):
 class Watch:
     """`overseer watch` in the site's repository; what it says goes to a file."""
 
-    def __init__(self, site, args):
+    def __init__(self, site, args, env=None):
         self.site = site
         self.log = os.path.join(site.root, "watch.log")
+        self.env = env or {}
         self.start(args)
 
     def start(self, args):
         site = self.site
         site.log = os.path.join(site.dir, "logs", "daemon.log")
-        site.env.update(OVERSEERD=DAEMON, OVERSEER_WATCH=WATCH,
-                        PATH=os.path.dirname(CLI) + ":" + os.environ["PATH"])
+        site.env.update({"OVERSEERD": DAEMON, "OVERSEER_WATCH": WATCH,
+                         "PATH": os.path.dirname(CLI) + ":" + os.environ["PATH"], **self.env})
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen([CLI, "watch", *args], cwd=site.repo, env=site.env,
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)

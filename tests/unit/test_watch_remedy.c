@@ -242,6 +242,7 @@ TEST(an_agent_that_dies_is_started_once_more)
 TEST(asked_to_end_it_leaves_nothing_behind)
 {
 	bool found = true;
+	char mark[REMEDY_MARK_MAX];
 	int pid;
 
 	setup(true);
@@ -256,7 +257,8 @@ TEST(asked_to_end_it_leaves_nothing_behind)
 	assert_int_equal(kill(pid, SIGTERM), 0);
 	assert_int_equal(finish(pid), REMEDY_ENDED);
 	assert_has(log_text(), "failed: it was ended");
-	assert_int_equal(proc_find_env(STR(REMEDY_MARK), STR(STAMP), &found, NULL), 0);
+	remedy_mark(in("repo/.overseer"), STAMP, mark);
+	assert_int_equal(proc_find_env(STR(REMEDY_MARK), str_from(mark), &found, NULL), 0);
 	assert_false(found);
 	teardown();
 }
@@ -285,6 +287,23 @@ TEST(without_a_log_all_else_is_done)
 	sh("rm -rf repo/.overseer/logs; touch repo/.overseer/logs");
 	assert_int_equal(finish(start("cat > $TOP/got", "")), REMEDY_OK);
 	assert_true(file_exists(in("got")));
+	teardown();
+}
+
+TEST(what_another_store_has_mended_is_left_alone)
+{
+	char mark[REMEDY_MARK_MAX];
+	size_t killed = 0;
+	int pid;
+
+	setup(false);
+	remedy_mark(in("other/.overseer"), STAMP, mark);
+	pid = atoi(sh(REMEDY_MARK "='%s' sleep 1000 > /dev/null & echo $!", mark));
+	assert_int_equal(remedy_sweep(in("repo/.overseer"), STAMP, &killed, NULL), 0);
+	assert_int_equal(killed, 0);
+	assert_int_equal(kill(pid, 0), 0);
+	assert_int_equal(remedy_sweep(in("other/.overseer"), STAMP, &killed, NULL), 0);
+	assert_int_equal(killed, 1);
 	teardown();
 }
 
