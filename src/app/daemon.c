@@ -147,6 +147,8 @@ static void finish_if_drained(struct daemon *d, bool time_is_up)
 	struct arena a = ARENA_INIT;
 	value *v;
 
+	if (!daemon_files_hold(d))
+		return;
 	if (!time_is_up &&
 			(executor_busy(d->executor) || rpcd_pending(d->rpcd) ||
 					rpcd_queued(d->rpcd)))
@@ -184,6 +186,8 @@ static void after_iteration(void *user)
 	struct daemon *d = user;
 
 	look_at_clock(d);
+	if (!daemon_files_hold(d))
+		return;
 	engine_commit(d->engine);
 	if (d->stopping)
 		finish_if_drained(d, false);
@@ -228,6 +232,9 @@ static void signal_stop(void *user, int signo)
 {
 	struct daemon *d = user;
 
+	/* What is not saved yet would be lost with us. */
+	if (d->files.lost)
+		return;
 	/* It is about to end by itself, and does that better when it is left alone. */
 	if (d->failed && !d->hurried) {
 		d->hurried = true;
@@ -408,6 +415,8 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	r = make_folders(d, err);
 	if (r == 0)
 		r = daemon_open_engine(d, &world, err);
+	if (r == 0)
+		daemon_files_mark(d);
 	if (r == 0 && !d->config->policy.target_branch.n)
 		r = daemon_choose_target(d, err);
 	if (r == 0)
@@ -428,11 +437,15 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	executor_adopt(d->executor);
 	engine_start(d->engine);
 	engine_commit(d->engine);
-	return register_write(d, err);
+	r = register_write(d, err);
+	if (r == 0)
+		daemon_files_open(d);
+	return r;
 }
 
 static void close_all(struct daemon *d)
 {
+	daemon_files_close(d);
 	watching_close(d->watching);
 	beat_free(d->beat);
 	child_done(d);

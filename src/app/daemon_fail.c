@@ -59,6 +59,9 @@ void daemon_fail_published(struct daemon *d, const struct event *const *events, 
 				STR_ARG(value_str_at(e->data, "cause")),
 				STR_ARG(value_str_at(e->data, "text")));
 		log_context(e);
+		/* Without a store nothing can be stopped so that it is known: runs go on. */
+		if (d->files.lost)
+			continue;
 		health_say(&d->health, HEALTH_FAILED, STR_FMT ": " STR_FMT,
 				STR_ARG(value_str_at(e->data, "cause")),
 				STR_ARG(value_str_at(e->data, "text")));

@@ -2,6 +2,7 @@
 /* The daemon's parts as its own files see them. Private to app. */
 #include "app/beat.h"
 #include "app/daemon.h"
+#include "app/daemon_files.h"
 #include "app/engine.h"
 #include "app/executor.h"
 #include "app/health.h"
@@ -50,7 +51,8 @@ struct daemon {
 	uint64_t progress;         /* of the heartbeat */
 	uint64_t progress_mark;    /* what was observed of runs at the last beat */
 	bool registered, degraded; /* as health.jsonl has it */
-	bool fenced;  /* the store is another daemon's, and so is what is written about us */
+	bool fenced; /* the store is another daemon's, and so is what is written about us */
+	struct daemon_files files;
 	bool halting; /* it cannot go on: runs are being stopped, then it is */
 	bool hurried; /* and was asked to end meanwhile */
 	const char *stop_reason;

@@ -117,8 +117,11 @@ static int check_emptied(struct daemon *d, struct ov_err *err)
 static int open_state(struct daemon *d, struct engine_options *e, struct ov_err *err)
 {
 	struct safe_store s = { 0 };
-	int r = safe_open(d->self.store_url, rand_u64(), &s, err);
+	int r = daemon_lost_check(&d->arena, d->self.store_url, err);
 
+	if (r < 0)
+		return r;
+	r = safe_open(d->self.store_url, rand_u64(), &s, err);
 	if (r < 0 && s.newer) {
 		ov_next(err, "install the newer version again; the store was not touched");
 		return r;

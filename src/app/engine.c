@@ -381,6 +381,19 @@ static void commit_failed(struct engine *e, struct batch *b, int r, const struct
 	vec_done(&told);
 }
 
+void engine_discard(struct engine *e, const struct ov_err *err)
+{
+	struct waiters told = { 0 };
+
+	assert(!e->writing && !e->committing);
+	batch_take_reports(&e->retry, e->staged);
+	batch_take_waiters(&told, e->staged);
+	batch_clear(e->staged);
+	(void)refold(e);
+	waiters_answer(&told, err->code, err);
+	vec_done(&told);
+}
+
 static void append_done(void *user, int r, uint64_t head, const struct ov_err *err)
 {
 	struct engine *e = user;

@@ -70,6 +70,12 @@ void engine_start(struct engine *e);
 /* From now on as if opened with this refusal; what is staged is still written. */
 void engine_refuse(struct engine *e, const struct ov_err *refusal);
 
+/*
+ * Nothing of what is staged happens, as after a failed transaction: callers are told the error, and
+ * what the daemon itself reported is submitted again by the next commit.
+ */
+void engine_discard(struct engine *e, const struct ov_err *err);
+
 /* No more ticks: what is under way is still reported and written, nothing new begins. */
 void engine_stop(struct engine *e);
 

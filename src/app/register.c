@@ -69,7 +69,17 @@ int register_write(struct daemon *d, struct ov_err *err)
 	return file_write_atomic(register_path(d), buf_str(&text), 0600, err);
 }
 
+/* Only our own: the folder may be another one by now, with a daemon of its own. */
 void register_remove(struct daemon *d)
 {
-	(void)file_remove(register_path(d), NULL);
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct identity id;
+	value *v;
+	str text;
+
+	if (file_read(&a, register_path(d), VITAL_FILE_MAX, &text, NULL) == 0 &&
+			json_parse(&a, text, NULL, &v, NULL) == 0 && identity_read(v, &id) &&
+			strcmp(id.instance, d->self.instance) == 0)
+		(void)file_remove(register_path(d), NULL);
 }

@@ -150,36 +150,60 @@ static int copy_parts(struct arena *a, const char *path, const char *copy, struc
 	return r < 0 ? r : copy_database(a, path, copy, err);
 }
 
-int safe_copy_aside(struct arena *a, const char *path, const char **ret, struct ov_err *err)
+int safe_beside(struct arena *a, const char *path, const char *sort, const char ***ret,
+		size_t *ret_n, struct ov_err *err)
 {
-	const char *dir, *copy;
-	size_t n, copies = 0;
+	const char *dir, **files;
+	size_t n = 0, found = 0;
 	str stem, prefix, *names;
 	int r;
 
 	split_path(a, path, &dir, &stem);
-	prefix = arena_printf(a, STR_FMT ".corrupt-", STR_ARG(stem));
+	prefix = arena_printf(a, STR_FMT ".%s-", STR_ARG(stem), sort);
 	r = dir_list(a, dir, DIR_MAX, &names, &n, err);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < n; i++) {
-		if (!str_starts(names[i], prefix) || !str_ends(names[i], STR(".db")))
-			continue;
-		copies++;
-		copy = arena_cstr(a, arena_printf(a, "%s" STR_FMT, dir, STR_ARG(names[i])));
-		if (is_copy(a, path, copy)) {
-			*ret = copy;
+	files = arena_array(a, const char *, n + 1);
+	/* Sorted by name, and so by time. */
+	for (size_t i = 0; i < n; i++)
+		if (str_starts(names[i], prefix) && str_ends(names[i], STR(".db")))
+			files[found++] = arena_cstr(a,
+					arena_printf(a, "%s" STR_FMT, dir, STR_ARG(names[i])));
+	*ret = files;
+	*ret_n = found;
+	return 0;
+}
+
+const char *safe_beside_new(struct arena *a, const char *path, const char *sort, ov_time now)
+{
+	const char *dir;
+	str stem;
+
+	split_path(a, path, &dir, &stem);
+	return arena_cstr(a,
+			arena_printf(a, "%s" STR_FMT ".%s-" STR_FMT ".db", dir, STR_ARG(stem), sort,
+					STR_ARG(safe_stamp(a, now))));
+}
+
+int safe_copy_aside(struct arena *a, const char *path, const char **ret, struct ov_err *err)
+{
+	const char **copies, *copy;
+	size_t n;
+	int r = safe_beside(a, path, "corrupt", &copies, &n, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		if (is_copy(a, path, copies[i])) {
+			*ret = copies[i];
 			return 0;
 		}
+	if (n >= SAFE_COPIES_MAX) {
+		ov_fail(err, OV_ELIMIT, "there are %zu copies of damaged stores beside %s already",
+				n, path);
+		return ov_next(err, "move some of them elsewhere, %s for example", copies[0]);
 	}
-	if (copies >= SAFE_COPIES_MAX) {
-		ov_fail(err, OV_ELIMIT, "there are %zu copies of damaged stores in %s already",
-				copies, dir);
-		return ov_next(err, "move some of %s" STR_FMT "* elsewhere", dir, STR_ARG(prefix));
-	}
-	copy = arena_cstr(a,
-			arena_printf(a, "%s" STR_FMT STR_FMT ".db", dir, STR_ARG(prefix),
-					STR_ARG(safe_stamp(a, clock_wall()))));
+	copy = safe_beside_new(a, path, "corrupt", clock_wall());
 	r = copy_parts(a, path, copy, err);
 	if (r == 0)
 		*ret = copy;

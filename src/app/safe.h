@@ -43,6 +43,11 @@ int safe_path(struct arena *a, const char *url, const char **ret, struct ov_err 
  * when there are too many already.
  */
 int safe_copy_aside(struct arena *a, const char *path, const char **ret, struct ov_err *err);
+/* The store's files of this sort that lie beside it, as "store.SORT-TIME.db": paths, oldest first. */
+int safe_beside(struct arena *a, const char *path, const char *sort, const char ***ret,
+		size_t *ret_n, struct ov_err *err);
+/* The name of a new one. */
+const char *safe_beside_new(struct arena *a, const char *path, const char *sort, ov_time now);
 /* "20261115T014235123Z", for names of files. */
 str safe_stamp(struct arena *a, ov_time t);
 /* Why nothing is written now. */

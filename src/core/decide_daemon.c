@@ -12,11 +12,16 @@ enum { OUTPUT_BYTES = 2000, QUESTION_BYTES = 1500 }; /* of what a person is told
 
 /* Why a daemon cannot go on: what a person is told, and under which kind. */
 static const struct {
-	const char *cause, *kind, *what, *next;
+	const char *cause, *kind, *what, *after, *next;
 } hard_rules[] = {
-	{ "auto", "auto", "auto mode stopped", "overseer up --auto" },
+	{ "auto", "auto", "auto mode stopped",
+			("agents at work are asked to stop and go on where they were with the "
+			 "next daemon, and all worktrees stay"),
+			"overseer up --auto" },
 	/* A daemon that comes up has a store: that closes it. */
-	{ "store", "daemon", "the daemon lost its store", "overseer up" },
+	{ "store", "daemon", "the daemon lost its store",
+			"all that it held was saved beside its place, and agents at work go on",
+			"overseer up" },
 };
 
 int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_result,
@@ -71,12 +76,11 @@ static str hard_question(struct decide_ctx *cx, const struct hard_failure *f, si
 		str output)
 {
 	str q = arena_printf(cx->arena,
-			"%s: " STR_FMT ". The daemon ends. Nothing is lost: agents at work are "
-			"asked to stop and go on where they were with the next one, and all "
-			"worktrees stay. When it is mended: %s",
+			"%s: " STR_FMT ". The daemon ends. Nothing is lost: %s. When it is mended: "
+			"%s",
 			hard_rules[rule].what,
 			STR_ARG(utf8_truncate(redact(cx->arena, f->text), QUESTION_BYTES)),
-			hard_rules[rule].next);
+			hard_rules[rule].after, hard_rules[rule].next);
 
 	q = with(cx, q, "worker", f->worker);
 	q = with(cx, q, "command", f->command);

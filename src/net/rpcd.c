@@ -369,6 +369,26 @@ int rpcd_open(struct loop *l, const char *path, const struct rpcd_ops *ops, void
 	return 0;
 }
 
+bool rpcd_is_reachable(const struct rpcd *d)
+{
+	return unixsock_is_there(&d->sock);
+}
+
+int rpcd_listen_again(struct rpcd *d, struct ov_err *err)
+{
+	struct unixsock fresh;
+	int r = unixsock_listen(d->sock.path, &fresh, err);
+
+	if (r < 0)
+		return r;
+	/* Whoever waited at the old one for being accepted finds it closed, and comes again. */
+	loop_source_free(d->accepting);
+	close(d->sock.fd);
+	d->sock = fresh;
+	d->accepting = loop_io(d->loop, fresh.fd, d->draining ? 0 : LOOP_READ, accept_some, d);
+	return 0;
+}
+
 void rpcd_close(struct rpcd *d)
 {
 	if (!d)

@@ -34,6 +34,13 @@ struct rpcd_limits {
  */
 int rpcd_open(struct loop *l, const char *path, const struct rpcd_ops *ops, void *user,
 		const struct rpcd_limits *limits, struct rpcd **ret, struct ov_err *err);
+/* Its socket file is there, and is its own. */
+bool rpcd_is_reachable(const struct rpcd *d);
+/*
+ * Listens anew on its path, where the socket file was removed or replaced; what is there is treated as
+ * by rpcd_open. Connections stay. On failure everything is as before.
+ */
+int rpcd_listen_again(struct rpcd *d, struct ov_err *err);
 /* Removes the socket file, ends all connections (watchers run). NULL allowed; not from ops. */
 void rpcd_close(struct rpcd *d);
 /* Stops accepting and reading, so that what is under way can be answered before rpcd_close. */

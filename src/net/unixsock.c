@@ -83,11 +83,16 @@ int unixsock_listen(const char *path, struct unixsock *ret, struct ov_err *err)
 	return 0;
 }
 
-void unixsock_close(struct unixsock *s)
+bool unixsock_is_there(const struct unixsock *s)
 {
 	struct stat st;
 
-	if (lstat(s->path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino)
+	return lstat(s->path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino;
+}
+
+void unixsock_close(struct unixsock *s)
+{
+	if (unixsock_is_there(s))
 		unlink(s->path);
 	close(s->fd);
 	s->fd = -1;

@@ -17,5 +17,7 @@ struct unixsock {
 
 int unixsock_listen(const char *path, struct unixsock *ret, struct ov_err *err);
 void unixsock_close(struct unixsock *s);
+/* Its file is where it was made, and whoever connects there comes to us. */
+bool unixsock_is_there(const struct unixsock *s);
 /* Who is at the other end; false when the kernel does not say. */
 bool unixsock_peer(int fd, struct rpc_peer *ret);

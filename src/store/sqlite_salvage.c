@@ -210,6 +210,8 @@ int sqlite_copy(struct store *store, const char *path, struct ov_err *err)
 			r = copy_pages(s, to, path, err);
 		if (r == 0)
 			r = sqlite_archive_into(s, to, path, err);
+		if (r == OV_EUNAVAILABLE)
+			r = 0;
 		sqlite3_close(to);
 	} while (r == 0 && !sqlite_is_fresh(s));
 	if (r < 0)

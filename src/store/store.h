@@ -114,7 +114,11 @@ struct store_ops {
 			struct ov_err *err);
 	/* The last record that was moved, 0: none. */
 	int (*border)(struct store *s, uint64_t *ret_seq, struct ov_err *err);
-	/* A consistent copy to a new file, archive included, whoever writes meanwhile: slow, not synced. */
+	/*
+	 * A consistent copy to a new file, archive included, whoever writes meanwhile: slow, not synced.
+	 * Also of a store whose file was removed while it is open. Where the archive is missing the copy
+	 * misses it, too, and says so when it is read.
+	 */
 	int (*copy)(struct store *s, const char *path, struct ov_err *err);
 	/* What salvage found wrong; empty when nothing is. Valid as long as the store. */
 	str (*damage)(struct store *s);

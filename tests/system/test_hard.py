@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 """A daemon that cannot go on: it says why, asks its agents to stop, keeps everything, and ends with its status."""
 
+import glob
 import json
 import os
+import shutil
 import signal
+import socket
+import subprocess
+import threading
+import time
 import unittest
 
-from harness import FAST, SiteCase, wait_gone
+from harness import FAST, PATIENCE, RpcError, SiteCase, plan, task, wait_gone
 from spoken import SCRIPT, SESSION, Spoken, claude_init, claude_result, config
 
 POOL = r"""#!/bin/sh
@@ -116,6 +122,171 @@ class Hard(SiteCase):
         site.up()
         gate.go()
         site.wait_type("node.status", node="t1", to="done")
+
+
+class Files(SiteCase):
+    """What the daemon is found by, and its store, are removed while it runs."""
+
+    def lost(self, site):
+        """The daemon has ended since its store is lost; returns where it was saved."""
+        self.assertEqual(site.ended(), 21)
+        saved = glob.glob(os.path.join(site.dir, "store.lost-*.db"))
+        self.assertEqual(len(saved), 1, os.listdir(site.dir))
+        self.assertEqual([name for name in os.listdir(site.dir) if ".tmp-" in name], [])
+        last = json.loads(site.read(".overseer/health.jsonl").splitlines()[-2])
+        self.assertEqual(last["kind"], "failed")
+        self.assertIn(saved[0], last["text"])
+        return saved[0]
+
+    def put_back(self, site, saved, goals):
+        """A start is refused until the person does what the message says; then everything is there."""
+        said = site.start()
+        self.assertIn("error", said)
+        self.assertIn(saved, said)
+        command = said.strip().split("\n")[-1]
+        self.assertIn(command, site.daemon_log())
+        subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+        site.up()
+        created = [e["data"]["title"] for e in site.events() if e["type"] == "goal.created"]
+        # The one that was just being written may be there, too, though nobody was told so.
+        self.assertEqual(created[:len(goals)], goals)
+        self.assertLessEqual(len(created), len(goals) + 1)
+        failed = [e["data"] for e in site.events() if e["type"] == "daemon.failed"]
+        self.assertEqual([(x["cause"], x["exit_status"]) for x in failed], [("store", 21)])
+        self.assertNotIn("#1", site.cli("inbox"))
+        site.cli("doctor")
+
+    def test_a_store_that_is_removed(self):
+        site = self.site("", "exit 0")
+        site.up()
+        site.call("goal.create", title="kept", plan=plan(task("T1", deps=[])), priority="low")
+        db = os.path.join(site.dir, "store.db")
+        os.unlink(db)
+        saved = self.lost(site)
+        self.put_back(site, saved, ["kept"])
+        # Another one is moved over it: that stays as it is.
+        other = self.site("", "exit 0")
+        other.up()
+        other.call("goal.create", title="other")
+        self.assertEqual(other.down(), 0)
+        os.rename(os.path.join(other.dir, "store.db"), db)
+        saved = self.lost(site)
+        said = site.start()
+        self.assertIn("another store", said)
+        kept = os.path.join(site.root, "elsewhere.db")
+        os.rename(saved, kept)
+        for name in ("-wal", "-shm"):
+            if os.path.exists(db + name):
+                os.unlink(db + name)
+        site.up()
+        self.assertEqual([g["title"] for g in site.call("goal.list")["goals"]], ["other"])
+
+    def test_a_folder_that_is_removed(self):
+        site = self.site("", "exit 0")
+        site.up()
+        goals = [f"kept {n}" for n in range(20)]
+        for title in goals:
+            site.call("goal.create", title=title)
+        config = site.read(".overseer/config.toml")
+        while os.path.exists(os.path.join(site.dir, "store.db")):
+            shutil.rmtree(site.dir, ignore_errors=True)
+        saved = self.lost(site)
+        site.configure(config)
+        self.put_back(site, saved, goals)
+
+    def test_nothing_is_answered_that_nobody_will_find(self):
+        """Whoever writes while the store is removed is told that it did not happen, or finds it afterwards."""
+        site = self.site("", "exit 0")
+        site.up()
+        done, failed = [], threading.Event()
+
+        def create():
+            connection = site.connect()
+            try:
+                for n in range(100000):
+                    connection.call("goal.create", title=f"goal {n}")
+                    done.append(f"goal {n}")
+            except (RpcError, ConnectionError, OSError):
+                failed.set()
+            finally:
+                connection.close()
+
+        thread = threading.Thread(target=create)
+        thread.start()
+        while len(done) < 20:
+            pass
+        os.unlink(os.path.join(site.dir, "store.db"))
+        self.assertTrue(failed.wait(60))
+        thread.join()
+        self.put_back(site, self.lost(site), done)
+
+    def test_a_store_that_is_overwritten_in_place(self):
+        """It is the same file, with other bytes: read as a whole, and found to be damaged."""
+        site = self.site("", "exit 0")
+        site.up()
+        for n in range(20):
+            site.call("goal.create", title=f"goal {n}")
+        self.assertEqual(site.down(), 0)
+        site.up()
+        self.assertIsNone(site.call("status.get")["safe_mode"])
+        path = os.path.join(site.dir, "store.db")
+        with open(path, "r+b") as f:
+            f.seek(4096)
+            f.write(b"x" * (os.path.getsize(path) - 4096))
+        patiently(lambda: site.call("status.get")["safe_mode"])
+        self.assertEqual(len(site.call("goal.list")["goals"]), 20)
+
+    def test_a_socket_and_a_registration_that_are_removed(self):
+        site = self.site("", "exit 0")
+        site.up()
+        follower = site.connect()
+        seq = follower.call("status.get")["seq"]
+        for name in ("overseer.sock", "daemon.json"):
+            path = os.path.join(site.dir, name)
+            before = os.stat(path).st_ino if name == "overseer.sock" else None
+            text = site.read(".overseer/daemon.json")
+            os.unlink(path)
+            wait_for(path)
+            if before:
+                wait_for_answer(site)
+            else:
+                self.assertEqual(site.read(".overseer/daemon.json"), text)
+        # Who was connected is so still, and a socket that somebody puts in its place is replaced.
+        self.assertEqual(follower.call("status.get")["seq"], seq)
+        follower.close()
+        path = os.path.join(site.dir, "overseer.sock")
+        stray = socket.socket(socket.AF_UNIX)
+        os.unlink(path)
+        wait_for(path)
+        stray.bind(path + ".new")
+        stray.close()
+        os.rename(path + ".new", path)
+        wait_for_answer(site)
+        self.assertEqual(site.daemon.poll(), None)
+        self.assertEqual(site.down(), 0)
+        self.assertFalse(os.path.exists(path))
+        self.assertFalse(os.path.exists(os.path.join(site.dir, "daemon.json")))
+
+
+def patiently(look):
+    end = time.monotonic() + PATIENCE
+    while not look():
+        if time.monotonic() > end:
+            raise AssertionError("waited in vain")
+        time.sleep(0.005)
+
+
+def wait_for(path):
+    patiently(lambda: os.path.exists(path))
+
+
+def wait_for_answer(site):
+    def answers():
+        try:
+            return site.call("status.get")
+        except (OSError, ConnectionError):
+            return None
+    patiently(answers)
 
 
 if __name__ == "__main__":

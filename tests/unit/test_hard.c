@@ -40,7 +40,7 @@ TEST(it_is_told_once_with_all_that_is_known)
 	assert_true(str_is(x->kind, "daemon"));
 	for (size_t i = 0; i < 6; i++) {
 		static const char *const words[] = { "the file is gone", "overseer up",
-			"worker: pool-1", "command: make", "no rule", "worktrees stay" };
+			"worker: pool-1", "command: make", "no rule", "saved beside" };
 
 		assert_non_null(strstr(arena_cstr(&f.arena, x->question), words[i]));
 	}
