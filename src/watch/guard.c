@@ -207,6 +207,12 @@ void guard_check(struct watch *w)
 	}
 	w->due_ms = vitals_due_ms(v, now, w->spec.heartbeat_timeout, w->spec.stall_timeout);
 	(void)report_flush(&w->report);
+	/* A heart beats for whom watch.json names: without it, silence says nothing. */
+	if (f == FAILURE_HEARTBEAT && !saved_stands(w)) {
+		v->beat_ms = now;
+		w->unsaved = true;
+		f = FAILURE_NONE;
+	}
 	if (f != FAILURE_NONE)
 		fail(w, f, text);
 	else if (check_identity(w))
@@ -245,7 +251,12 @@ void guard_ended(struct watch *w)
 	}
 	vitals_read_health(v);
 	how = daemon_how(&w->daemon);
-	if (v->requested && !how.signal && (how.code >= 0 ? how.code : v->stopped) == 0) {
+	/* Also when it was asked to end, could not, and was ended by us: that is what was wanted. */
+	if (v->requested &&
+			(w->asked_ms >= 0 ||
+					(!how.signal &&
+							(how.code >= 0 ? how.code : v->stopped) ==
+									0))) {
 		watch_post(w, WE_STOPPED);
 		return;
 	}

@@ -85,6 +85,9 @@ void loop_turn(struct watch *w)
 			guard_heard(w,
 					asks ? (struct vitals_news){ true, true }
 					     : vitals_hear(&w->vitals));
+		/* A last look, in case that the kernel has not told of a registration. */
+		if (!w->queue_n && has_come(w) && w->state == WS_STARTING)
+			guard_heard(w, (struct vitals_news){ .registration = true });
 		if (!w->queue_n && has_come(w))
 			watch_post(w, WE_DEADLINE);
 	}

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,7 +17,10 @@
 #include "sys/clock.h"
 #include "sys/file.h"
 
-enum { TAIL = 32 * 1024 }; /* more than the longest line of an act */
+enum {
+	TAIL = 32 * 1024, /* more than the longest line of an act */
+	SLOW_MS = 50,     /* that a line on standard output may take */
+};
 
 /* ---- how many there were ---- */
 
@@ -112,6 +116,7 @@ static void print_line(struct report *r, enum tone tone, str text)
 	ov_time now = clock_wall();
 	time_t seconds = (time_t)(now / OV_SECOND);
 	struct tm tm = { 0 };
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
 	char when[40] = "";
 	size_t done = 0;
 
@@ -122,7 +127,8 @@ static void print_line(struct report *r, enum tone tone, str text)
 			r->utf8 ? looks[tone].sign : looks[tone].plain);
 	add_clean(r, text);
 	buf_adds(&r->line, r->colour && *looks[tone].colour ? STR("\033[0m\n") : STR("\n"));
-	while (done < r->line.n) {
+	/* Whoever stopped to read must not stop us; logs/watch.jsonl has it all. */
+	while (done < r->line.n && poll(&out, 1, SLOW_MS) > 0 && out.revents & POLLOUT) {
 		ssize_t n = write(STDOUT_FILENO, r->line.p + done, r->line.n - done);
 
 		if (n < 0 && errno == EINTR)
@@ -135,7 +141,7 @@ static void print_line(struct report *r, enum tone tone, str text)
 
 void report_say(struct report *r, enum tone tone, const char *fmt, ...)
 {
-	char text[1024];
+	char text[2048];
 	va_list ap;
 
 	va_start(ap, fmt);

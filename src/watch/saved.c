@@ -129,6 +129,26 @@ void saved_write(struct watch *w)
 
 /* ---- read ---- */
 
+static value *read_file(struct watch *w)
+{
+	struct arena *a = &w->scratch;
+	value *v;
+	str text;
+
+	if (file_read(a, path_join(a, w->spec.dir, VITAL_WATCH), VITAL_FILE_MAX, &text, NULL) < 0 ||
+			json_parse(a, text, NULL, &v, NULL) < 0)
+		return NULL;
+	return v;
+}
+
+bool saved_stands(struct watch *w)
+{
+	const value *v = read_file(w);
+	struct identity id;
+
+	return v && identity_read(v, &id) && identity_eq(&id, &w->self);
+}
+
 static void take_judge(struct watch *w, const value *v)
 {
 	const value *list = value_at(v, "restarts_ms");
@@ -178,16 +198,11 @@ static int64_t last_act(const value *v)
 
 int64_t saved_read(struct watch *w)
 {
-	struct arena *a = &w->scratch;
+	const value *v = read_file(w);
 	struct identity before;
-	value *v;
-	str text;
 
-	if (file_read(a, path_join(a, w->spec.dir, VITAL_WATCH), VITAL_FILE_MAX, &text, NULL) < 0 ||
-			json_parse(a, text, NULL, &v, NULL) < 0)
-		return 0;
 	/* Its clock is ours only within one boot. */
-	if (identity_read(v, &before) && strcmp(before.boot_id, w->self.boot_id) == 0 &&
+	if (v && identity_read(v, &before) && strcmp(before.boot_id, w->self.boot_id) == 0 &&
 			!str_is(value_str_at(v, "state"), STOPPED)) {
 		take_judge(w, value_at(v, "judge"));
 		take_mending(w, value_at(v, "remediation"));

@@ -113,5 +113,7 @@ void mend_over(struct watch *w); /* tells how it ended, and forgets it */
 
 /* saved.c: watch.json. */
 void saved_write(struct watch *w);
+/* Does the file name us? It may have been removed. */
+bool saved_stands(struct watch *w);
 /* What a watchdog before us left: history, daemon, remediation. Returns the number of its last act. */
 int64_t saved_read(struct watch *w);

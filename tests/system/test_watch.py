@@ -1,17 +1,32 @@
 #!/usr/bin/env python3
 """The watchdog: whatever the daemon does wrong, it ends as the rules say."""
 
+import datetime
+import fcntl
 import json
 import os
 import signal
 import subprocess
+import time
 import unittest
 
-from harness import PATIENCE
-from watched import Place, Watchdog, acts, alive, fake, fakes, kinds, registered, saved, tell
+from harness import CLI, PATIENCE, Gate, SiteCase
+from watched import Place, Watchdog, acts, alive, end_watching, fake, fakes, kinds, registered, saved, tell
 
 UP = fake("register", "beat", "forever")
 UP_LINE = r"The daemon is up and its heart beats"
+
+
+def until(is_so):
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        if time.monotonic() > end:
+            raise AssertionError("it never came to that")
+        time.sleep(0.01)
+
+
+def seconds(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 class WatchCase(unittest.TestCase):
@@ -147,6 +162,16 @@ class Requests(WatchCase):
         w.interrupt()
         self.assertEqual(w.ended(), 0)
         self.assertNotIn("failed", kinds(place))
+
+    def test_one_that_was_asked_to_stop_and_cannot_is_ended_and_not_started_again(self):
+        place = self.place()
+        w = Watchdog(place, fake("deaf", "register", "beat", "forever"), heartbeat_timeout=600, grace=100)
+        w.wait(UP_LINE)
+        tell(place, "health", "requested", "by-a-test", "hang")
+        w.wait("failed: its main loop has not turned")
+        w.wait("stopped by request")
+        self.assertEqual(fakes(place), [])
+        self.assertEqual(kinds(place).count("started"), 1)
 
     def test_an_end_without_a_request_is_a_failure_whatever_its_status(self):
         place = self.place()
@@ -313,19 +338,18 @@ class Remediation(WatchCase):
 
     def test_a_watchdog_that_is_killed_meanwhile(self):
         place = self.place()
-        os.mkfifo(os.path.join(place.root, "go"))
-        w = Watchdog(place, UP, remedy=f"cat >/dev/null; echo here >{place.root}/here; read x <{place.root}/go")
-        os.mkfifo(os.path.join(place.root, "here"))
+        gate = Gate(place.root, "mender")
+        self.addCleanup(gate.close)
+        w = Watchdog(place, UP, remedy=f"echo here >{place.root}/mender.here; read x <{place.root}/mender.go")
         w.wait(UP_LINE)
         tell(place, "exit", "20")
-        with open(os.path.join(place.root, "here"), encoding="utf-8") as f:
-            f.read()
-        self.assertEqual((saved(place)["state"], saved(place)["remediation"]["failure"]), ("remediating", "died"))
+        gate.wait()
+        until(lambda: saved(place)["state"] == "remediating")
+        self.assertEqual(saved(place)["remediation"]["failure"], "died")
         w.kill()
         w = Watchdog(place, UP, remedy="exit 1")
         w.wait("A remediation of an earlier watchdog still runs")
-        with open(os.path.join(place.root, "go"), "w", encoding="utf-8") as f:
-            f.write("\n")
+        gate.go()
         w.wait("Remediation completed")
         w.wait(UP_LINE)
         tell(place, "exit", "20")
@@ -354,6 +378,44 @@ class Remediation(WatchCase):
         self.assertIn("no-money", w.text)
 
 
+class Surroundings(WatchCase):
+    def test_without_watch_json_silence_is_no_failure(self):
+        place = self.place()
+        # Its heart stops beating with the file that says for whom; then the file is back.
+        w = Watchdog(place, fake("register", "beat", "run", "1", "hang"), heartbeat_timeout=500)
+        w.wait(UP_LINE)
+        until(lambda: saved(place)["last"][-1]["kind"] == "healthy")
+        os.unlink(os.path.join(place.dir, "watch.json"))
+        w.wait("failed: its main loop has not turned")
+        self.assertEqual(saved(place)["pid"], w.process.pid)
+        # The first half second was not held against it: the deadline came twice.
+        times = [act["time"] for act in acts(place) if act["kind"] in ("healthy", "failed")]
+        self.assertGreaterEqual(seconds(times[1]) - seconds(times[0]), 0.9)
+
+    def test_files_that_cannot_be_written_do_not_stop_it(self):
+        place = self.place()
+        os.makedirs(os.path.join(place.dir, "watch.json"))
+        os.makedirs(os.path.join(place.dir, "logs", "watch.jsonl"))
+        w = Watchdog(place, UP)
+        w.wait("Cannot write down what is done: .*; it goes on")
+        w.wait("Cannot write watch.json: .*; it goes on")
+        w.wait(UP_LINE)
+        # When it can be written again, nothing is missing.
+        os.rmdir(os.path.join(place.dir, "logs", "watch.jsonl"))
+        tell(place, "exit", "9")
+        w.wait("The daemon failed")
+        self.assertEqual(kinds(place)[:4], ["watching", "started", "healthy", "failed"])
+
+    def test_a_reader_that_sleeps_does_not_stop_it(self):
+        place = self.place()
+        w = Watchdog(place, fake("register", "beat", "exit", "9"), restart_cooldown=0, max_restarts=1000,
+                     env={"LC_ALL": "C"})
+        fcntl.fcntl(w.out, fcntl.F_SETPIPE_SZ, 4096)
+        # Nobody reads: more is done than a pipe holds of it.
+        w.wait("Starting the daemon")
+        until(lambda: len(acts(place)) > 60)
+
+
 class Costs(WatchCase):
     def test_it_is_small_and_sleeps(self):
         place = self.place()
@@ -371,6 +433,32 @@ class Costs(WatchCase):
         tell(place, "run", "1000", "health", "degraded", "tired")
         w.wait("tired")
         self.assertLessEqual(status("voluntary_ctxt_switches") - before, 15)
+
+
+class Real(SiteCase):
+    """With the real daemon, by the command line."""
+
+    def test_it_is_started_watched_stopped_and_taken_up_again(self):
+        site = self.site("[watch]\nheartbeat_timeout = \"20s\"\n")
+        site.watchdogs = []
+        self.addCleanup(end_watching, site)
+        w = Watchdog(site, None, argv=[CLI, "watch"])
+        w.wait(UP_LINE)
+        first = registered(site)["pid"]
+        os.kill(first, signal.SIGKILL)
+        w.wait(r"failed: it was ended by signal 9")
+        w.wait(UP_LINE)
+        second = registered(site)["pid"]
+        self.assertIn("watchdog running", site.cli("status"))
+        site.cli("down")
+        w.wait("stopped by request")
+        self.assertFalse(alive(second))
+        site.up()
+        w.wait(rf"Watching the daemon that runs \(pid {site.daemon.pid}\)")
+        w.wait(UP_LINE)
+        w.interrupt()
+        self.assertEqual(w.ended(), 0)
+        self.assertEqual(site.ended(), 0)
 
 
 if __name__ == "__main__":

@@ -51,9 +51,10 @@ class Place:
 
 
 class Watchdog:
-    """`overseer-watch` on a site's folder. terminal: its output is a terminal's."""
+    """`overseer-watch` on a site's folder. terminal: its output is a terminal's. argv: by another way."""
 
-    def __init__(self, site, command, remedy=None, max_restarts=20, terminal=False, env=None, **times):
+    def __init__(self, site, command, remedy=None, max_restarts=20, terminal=False, env=None, argv=None,
+                 **times):
         self.site = site
         spec = {
             "dir": site.dir, "repo": site.repo, "overseer": None, "start_command": command,
@@ -67,7 +68,7 @@ class Watchdog:
         os.write(fd, json.dumps(spec).encode())
         ours, theirs = pty.openpty() if terminal else os.pipe()
         self.process = subprocess.Popen(
-            [WATCH, "--spec-fd", str(fd)], env={**site.env, **(env or {})}, stdin=subprocess.DEVNULL,
+            argv or [WATCH, "--spec-fd", str(fd)], cwd=site.repo, env={**site.env, **(env or {})}, stdin=subprocess.DEVNULL,
             stdout=theirs, stderr=theirs, pass_fds=[fd], start_new_session=True)
         os.close(fd)
         os.close(theirs)
