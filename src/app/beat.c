@@ -29,6 +29,7 @@ struct beat {
 	struct loop_source *timer, *folder, *end;
 	struct identity watch; /* whom we beat for; pid 0: nobody */
 	struct proc watching;
+	ov_time patience; /* that one's own: it may have been started with other options */
 };
 
 /* ---- the file ---- */
@@ -89,7 +90,7 @@ static ov_time period(const struct beat *b)
 	ov_time every = EVERY_MS;
 
 	if (b->watch.pid)
-		every = MIN(every, b->o.timeout / 3);
+		every = MIN(every, MIN(b->o.timeout, b->patience) / 3);
 	if (b->o.manager->watchdog)
 		every = MIN(every, b->o.manager->watchdog / 3);
 	return MAX(every, (ov_time)1);
@@ -138,7 +139,8 @@ static void watchdog_ended(void *user)
 }
 
 /* Whom watch.json names, if that process lives. */
-static bool find_watchdog(struct beat *b, struct identity *ret, struct proc *ret_proc)
+static bool find_watchdog(struct beat *b, struct identity *ret, ov_time *ret_patience,
+		struct proc *ret_proc)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -149,6 +151,9 @@ static bool find_watchdog(struct beat *b, struct identity *ret, struct proc *ret
 	if (file_read(&a, b->watch_path, VITAL_FILE_MAX, &text, NULL) < 0 ||
 			json_parse(&a, text, NULL, &v, NULL) < 0 || !identity_read(v, ret))
 		return false;
+	*ret_patience = value_int_at(v, "heartbeat_timeout_ms");
+	if (*ret_patience <= 0)
+		*ret_patience = b->o.timeout;
 	proc_boot_id(boot);
 	return strcmp(boot, ret->boot_id) == 0 &&
 			proc_open(ret->pid, ret->start_time, ret_proc, NULL) == 0;
@@ -158,8 +163,9 @@ static void look(struct beat *b)
 {
 	struct identity found;
 	struct proc p;
+	ov_time patience;
 
-	if (!find_watchdog(b, &found, &p))
+	if (!find_watchdog(b, &found, &patience, &p))
 		return; /* one that we know lives until its process ends, whatever the file says */
 	if (b->watch.pid && identity_eq(&found, &b->watch)) {
 		proc_done(&p);
@@ -168,6 +174,7 @@ static void look(struct beat *b)
 	let_go(b);
 	b->watch = found;
 	b->watching = p;
+	b->patience = patience;
 	b->end = loop_pidfd(b->o.loop, p.pidfd, watchdog_ended, b);
 	log_info("a watchdog looks after this daemon: pid %d", found.pid);
 	set_pace(b);

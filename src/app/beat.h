@@ -18,7 +18,8 @@ struct beat_options {
 	struct loop *loop;
 	const char *dir, *instance;
 	const struct notify *manager;
-	ov_time timeout; /* of the watchdog: a third of it lies between beats at most */
+	/* Of a watchdog, unless its own is shorter: a third of it lies between beats at most. */
+	ov_time timeout;
 	/* What there is to say beside the loop's counter; called for each beat, from the loop. */
 	void (*sign)(void *user, struct heartbeat *ret);
 	void *user;

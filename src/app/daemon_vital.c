@@ -35,6 +35,7 @@ void daemon_trouble_changed(struct daemon *d)
 {
 	const char *trouble = daemon_trouble(d);
 
+	d->self.degraded = trouble;
 	if (!d->registered || d->degraded == (trouble != NULL))
 		return;
 	d->degraded = trouble != NULL;

@@ -36,6 +36,7 @@ struct op_daemon {
 	int64_t http_port;
 	bool read_only;
 	const struct safe_mode *safe; /* NULL, or why nothing is written */
+	const char *degraded;         /* NULL, or why it cannot do all of its work */
 };
 
 struct op_ctx {

@@ -28,6 +28,18 @@ static void show_safe_mode(struct out *o, const value *safe)
 				STR_ARG(out_clean(o, value_str_at(safe, "copy"))));
 }
 
+/* Safe mode says it itself, with what to do about it. */
+static void show_degraded(struct out *o, const value *s)
+{
+	str why = value_str_at(value_at(s, "daemon"), "degraded");
+
+	if (!why.n || value_count(value_at(s, "safe_mode")))
+		return;
+	out_styled(o, S_RED, STR("DEGRADED"));
+	out_f(o, "  " STR_FMT "; it goes on by itself when that is mended\n",
+			STR_ARG(out_clean(o, why)));
+}
+
 static void show_daemon(struct out *o, const value *s)
 {
 	const value *d = value_at(s, "daemon"), *today = value_at(s, "today");
@@ -50,6 +62,7 @@ static void show_daemon(struct out *o, const value *s)
 				STR_ARG(tokens_text(o->arena, value_int_at(today, "tokens"))));
 	out_f(o, "\n");
 	show_safe_mode(o, value_at(s, "safe_mode"));
+	show_degraded(o, s);
 }
 
 /* What happens by itself and when, and what to type. */

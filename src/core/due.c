@@ -30,6 +30,7 @@ static const bool is_standstill[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STOPPED] = true,
 	[EV_DAEMON_FAILED] = true,
 	[EV_WATCH_ACTED] = true,
+	[EV_CLOCK_MOVED] = true,
 	[EV_ESCALATION_REMINDED] = true,
 	[EV_OUTAGE_SUSPECTED] = true,
 };

@@ -158,6 +158,10 @@ struct checker {
 	uint64_t idle_wakes, idle_seq; /* idle_is_idle */
 	int idle_life;
 	bool idle;
+	uint64_t moves, owes_moves; /* moves_when_due: all, and those when it was looked at last */
+	ov_time owes_since, owes_looked;
+	int owes_life;
+	bool owes_always; /* a test says so */
 
 	/* ---- breaking one on purpose ---- */
 	const struct invariant *victim;
@@ -236,6 +240,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(over_is_over)          \
 	X(failing_is_over)       \
 	X(idle_is_idle)          \
+	X(moves_when_due)        \
 	X(time_goes_on)          \
 	X(store_opens)           \
 	X(one_writer)            \

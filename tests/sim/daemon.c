@@ -209,6 +209,7 @@ static void world_store_failed(void *user, const struct ov_err *err)
 
 	if (is_gone(d))
 		return;
+	d->failing = err != NULL;
 	/* Not the message: it names the folder, which is another one each time. */
 	sim_trace(d->s, "daemon %d: the store: %s", d->life,
 			err ? ov_code_info(err->code)->name : "works again");

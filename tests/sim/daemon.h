@@ -23,7 +23,8 @@ struct sim_daemon {
 	uint64_t wakes;   /* entries made so far */
 	uint64_t term;
 	bool started, stopping, archiving;
-	bool dead; /* nothing that it does counts any more */
+	bool failing; /* the store refuses to be written */
+	bool dead;    /* nothing that it does counts any more */
 };
 
 /* Tries to start one in a free place; what comes of it is in the trace. It is tried again until one is up. */

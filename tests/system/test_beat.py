@@ -226,9 +226,16 @@ class Heart(SiteCase):
         self.beats(site, after=last)
         # The next daemon finds it when it starts.
         site.down()
+        site.configure(FAST)
         site.up()
         instance = site.daemon_json()["instance_id"]
-        self.beats(site, lambda beat: beat["instance_id"] == instance)
+        slow = self.beats(site, lambda beat: beat["instance_id"] == instance)
+        # One that is less patient than the daemon's configuration says so itself.
+        self.watcher(site).register(heartbeat_timeout_ms=60)
+        begun = time.monotonic()
+        for _ in range(5):
+            slow = self.beats(site, after=slow)
+        self.assertLess(time.monotonic() - begun, 20, "five seconds apart")
 
     def test_idle_but_for_the_beat(self):
         """Watched and idle, it wakes up for its beat alone, a third of the watchdog's patience apart."""

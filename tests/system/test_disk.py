@@ -108,6 +108,8 @@ class Disk(SiteCase):
         self.assertRegex(error.message, "full|space")
         self.failing(site, True)
         self.beat(site, degraded=True, due=False)
+        self.assertRegex(site.call("status.get")["daemon"]["degraded"], "the store cannot be written: .*(full|space)")
+        self.assertRegex(site.cli("status"), r"\nDEGRADED +the store cannot be written: ")
         seq = site.seq()
         for _ in range(5):
             with self.assertRaises(RpcError) as e:
@@ -120,6 +122,8 @@ class Disk(SiteCase):
         answered[site.call("goal.create", title="after")["goal"]] = "after"
         self.failing(site, False)
         self.beat(site, degraded=False)
+        self.assertIsNone(site.call("status.get")["daemon"]["degraded"])
+        self.assertNotIn("DEGRADED", site.cli("status"))
         self.assertEqual(self.health(site), ["started", "degraded", "restored"])  # short lines: their page was there
         self.check_goals(site, answered)
         site.kill()
