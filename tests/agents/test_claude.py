@@ -1,12 +1,20 @@
 #!/usr/bin/env python3
 """The real Claude under a real daemon."""
 
+import glob
 import json
+import os
+import signal
+import sys
+import time
 import unittest
 
 import common
 import real
 from real import script
+
+sys.path.insert(1, str(real.TOP / "tests/failures"))
+from row import Watch  # noqa: E402
 
 
 class Claude(common.Hooked):
@@ -45,6 +53,40 @@ class Claude(common.Hooked):
                          ["The parent is done.", "All done."])
         record = self.run_of(site, "T1")
         self.assertEqual((record["tokens_input"], record["tokens_output"]), (500, 100), "its sub-agent's, too")
+
+    def test_it_mends_the_daemon(self):
+        """Under the watchdog: a configuration by which no daemon can start is put right."""
+        site = self.site(self.kind, start=False)
+        asked = script(self.kind.shell("cp ../good.toml .overseer/config.toml"), {"text": "It starts again."})
+        good = site.read(".overseer/config.toml") + (
+            f'[watch]\nheartbeat_timeout = "10m"\nremediation_agent = "claude"\nremediation_prompt = {json.dumps(asked)}\n')
+        site.configure(good)
+        site.write("../good.toml", good)
+        watch = Watch(site, [])
+        self.addCleanup(watch.close)
+        first = self.wait_instance(watch)
+        site.configure("[watch\n")
+        os.kill(site.daemon_json()["pid"], signal.SIGKILL)
+        self.assertIn("Remediation completed", watch.wait_act("remediated")["text"])
+        self.wait_instance(watch, first)
+        prompt = self.model.requests[0]["prompts"][-1]
+        self.assertIn("Failure: died", prompt)
+        self.assertIn(site.dir + "/manual_intervention_needed_", prompt)
+        log, = glob.glob(site.dir + "/logs/remediation_*.txt")
+        self.assertRegex(site.read(log), r'"name":"Bash"(?s:.*)It starts again\.(?s:.*)==== Outcome ====\ncompleted')
+
+    def wait_instance(self, watch, before=None):
+        """Another daemon than the one before answers."""
+        end = time.monotonic() + real.harness.PATIENCE
+        while time.monotonic() < end:
+            try:
+                instance = watch.site.daemon_json()["instance_id"]
+                if instance != before and watch.site.call("status.get"):
+                    return instance
+            except (OSError, ValueError):
+                pass
+            time.sleep(0.05)
+        raise AssertionError(watch.said() + watch.daemon_log())
 
 
 if __name__ == "__main__":
