@@ -87,6 +87,9 @@ static int git_list(struct git *g, const char *const *args, str *ret, struct ov_
 	vec_done(&argv);
 	vec_done(&env);
 	g->failed_quietly = r == 0 && end.status != 0;
+	/* A program that is not there says nothing about what is to be kept. */
+	if (r == OV_ENOTFOUND)
+		r = OV_EIO;
 	if (r < 0)
 		return r;
 	if (end.status != 0)

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,45 +82,48 @@ static void open_log(struct remedy *r)
 
 /* ---- what is done ---- */
 
+static int keep(struct remedy *r, const struct checkout *at, const char *suffix, str *ret_words,
+		struct ov_err *err)
+{
+	const char *stamp = r->ask->stamp;
+
+	return keep_checkout(&r->arena,
+			&(struct keep_ask){
+					.at = *at,
+					.name = arena_printf(&r->arena, VITAL_REMEDIATION "%s%s",
+							stamp, suffix)
+								.p,
+					.message = arena_printf(&r->arena,
+							"The checkout before remediation %s", stamp)
+								   .p,
+					.leave_out = r->ask->dir,
+					.stop_fd = r->stop_fd,
+			},
+			ret_words, err);
+}
+
 /* The repository's checkout, and the one in which the agent works if that is another. */
 static int keep_all(struct remedy *r, str *ret_words, struct ov_err *err)
 {
-	const struct remedy_ask *ask = r->ask;
-	const char *const paths[] = { ask->repo, ask->launch->cwd };
-	static const char *const suffixes[] = { "", "_dir" };
-	const char *before = "";
-	_cleanup_(buf_done)
-	struct buf words = BUF_INIT;
+	struct checkout repo = { 0 }, cwd = { 0 };
+	str also;
+	int got = keep_find(&r->arena, r->ask->repo, r->stop_fd, &repo, err);
 
-	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
-		struct keep_ask keep = {
-			.name = arena_printf(&r->arena, VITAL_REMEDIATION "%s%s", ask->stamp,
-					suffixes[i])
-						.p,
-			.message = arena_printf(&r->arena, "The checkout before remediation %s",
-					ask->stamp)
-						   .p,
-			.leave_out = ask->dir,
-			.stop_fd = r->stop_fd,
-		};
-		int got = keep_find(&r->arena, paths[i], r->stop_fd, &keep.at, err);
-		str said;
-
-		if (got == OV_ENOTFOUND)
-			said = str_from(err->msg);
-		else if (got < 0)
-			return got;
-		else if (strcmp(keep.at.top, before) == 0)
-			continue;
-		else if ((got = keep_checkout(&r->arena, &keep, &said, err)) < 0)
-			return got;
-		buf_addf(&words, "%s" STR_FMT, words.n ? "; " : "", STR_ARG(said));
-		before = got == 0 ? keep.at.top : "";
-		if (strcmp(paths[0], paths[1]) == 0)
-			break;
-	}
-	*ret_words = arena_str(&r->arena, buf_str(&words));
-	return 0;
+	if (got == OV_ENOTFOUND)
+		*ret_words = arena_str(&r->arena, str_from(err->msg));
+	else if (got == 0)
+		got = keep(r, &repo, "", ret_words, err);
+	if (got < 0 && got != OV_ENOTFOUND)
+		return got;
+	got = keep_find(&r->arena, r->ask->launch->cwd, r->stop_fd, &cwd, err);
+	if (got == OV_ENOTFOUND || (got == 0 && repo.top && strcmp(repo.top, cwd.top) == 0))
+		return 0;
+	if (got == 0)
+		got = keep(r, &cwd, "_dir", &also, err);
+	if (got == 0)
+		*ret_words = arena_printf(&r->arena, STR_FMT "; " STR_FMT, STR_ARG(*ret_words),
+				STR_ARG(also));
+	return got;
 }
 
 static void write_prompt(struct remedy *r, str kept)
@@ -141,6 +145,7 @@ static void write_prompt(struct remedy *r, str kept)
 
 static enum remedy_status mend(struct remedy *r)
 {
+	struct pollfd stop = { .fd = r->stop_fd, .events = POLLIN };
 	struct ov_err err = { 0 };
 	str kept;
 	int got = keep_all(r, &kept, &err);
@@ -149,7 +154,9 @@ static enum remedy_status mend(struct remedy *r)
 		return REMEDY_ENDED;
 	remedy_say(r, "Checkout: " STR_FMT "\n", STR_ARG(got < 0 ? str_from(err.msg) : kept));
 	write_prompt(r, got < 0 ? STR("it could not be kept") : kept);
-	return got < 0 ? REMEDY_NOT_KEPT : remedy_agent(r);
+	if (got < 0)
+		return REMEDY_NOT_KEPT;
+	return poll(&stop, 1, 0) > 0 ? REMEDY_ENDED : remedy_agent(r);
 }
 
 static const char *const outcomes[] = {

@@ -114,6 +114,15 @@ static void assert_has(str text, const char *piece)
 		fail_msg("\"%s\" is not in:\n%.*s", piece, (int)MIN(text.n, (size_t)8000), text.p);
 }
 
+static const char *path_now(void)
+{
+	const char *path = getenv("PATH");
+	static char kept[8192];
+
+	snprintf(kept, sizeof(kept), "%s", path ? path : "");
+	return kept;
+}
+
 static void wait_for(const char *path)
 {
 	for (int i = 0; i < 6000 && !file_exists(path); i++)
@@ -221,6 +230,40 @@ TEST(what_cannot_be_kept_is_not_let_in)
 	assert_false(file_exists(in("ran")));
 	assert_has(log_text(), "failed: the checkout could not be kept");
 	assert_has(log_text(), "==== Prompt ====\n");
+	teardown();
+}
+
+TEST(without_git_nobody_is_let_in)
+{
+	const char *path = path_now();
+
+	setup(true);
+	assert_int_equal(setenv("PATH", top, 1), 0);
+	assert_int_equal(finish(start("touch $TOP/ran", "")), REMEDY_NOT_KEPT);
+	assert_int_equal(setenv("PATH", path, 1), 0);
+	assert_false(file_exists(in("ran")));
+	assert_has(log_text(), "git: no such program in PATH");
+	teardown();
+}
+
+TEST(asked_to_end_before_it_has_begun_it_starts_nobody)
+{
+	const char *path = path_now();
+	int pid;
+
+	setup(true);
+	/* What git is asked with stands still until somebody looks. */
+	sh("mkdir bin; mkfifo held; printf '#!/bin/sh\ntouch %s/here; read x < %s/held\n' > "
+	   "bin/git; chmod +x bin/git",
+			top, top);
+	assert_int_equal(setenv("PATH", in("bin:/usr/bin:/bin"), 1), 0);
+	pid = start("touch $TOP/ran", "");
+	assert_int_equal(setenv("PATH", path, 1), 0);
+	wait_for(in("here"));
+	assert_int_equal(kill(pid, SIGTERM), 0);
+	assert_int_equal(finish(pid), REMEDY_ENDED);
+	assert_false(file_exists(in("ran")));
+	assert_has(log_text(), "failed: it was ended");
 	teardown();
 }
 
