@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """A clock that jumps by a year, forwards and backwards, under a daemon at work."""
 
+import json
 import os
+import signal
 import struct
+import time
 import unittest
 
-from row import RowCase
+from guarded import GuardedCase
 
 from harness import BUILD, SANITIZED, plan, task
 
@@ -20,7 +23,8 @@ git add -A && git commit -qm "work of $OVERSEER_NODE"
 WAITS = '[retry]\ndelays = ["1h", "1h", "1h"]\n'
 
 
-class Clock(RowCase):
+@unittest.skipIf(SANITIZED, "what is preloaded comes before the sanitizers' own library")
+class Clock(GuardedCase):
     def moved_site(self, config, agent):
         """A site whose programs see the clock that self.jump moves."""
         site = self.site(config, agent)
@@ -30,11 +34,15 @@ class Clock(RowCase):
         site.env.update(LD_PRELOAD=os.path.join(BUILD, "tests/failures/libmoved_clock.so"), OV_CLOCK_FILE=self.clock)
         return site
 
-    def jump(self, site, to_ms):
-        """The clock is that far from the right time now, and the daemon has seen it."""
-        after = site.seq()
+    def set_clock(self, to_ms):
+        """The clock is that far from the right time now."""
         with open(self.clock, "r+b") as f:
             f.write(struct.pack("=q", to_ms))
+
+    def jump(self, site, to_ms):
+        """As set_clock, and the daemon has seen it."""
+        after = site.seq()
+        self.set_clock(to_ms)
         site.call("config.show")  # so that it looks around, if it sleeps
         return site.wait_type("clock.moved", after=after)["data"]["by_ms"]
 
@@ -43,7 +51,6 @@ class Clock(RowCase):
         wrong = ("escalation.opened", "goal.budget", "episode.opened", "outage.suspected", "assignment.activity")
         return [e["type"] for e in site.events() if e["type"] in wrong]
 
-    @unittest.skipIf(SANITIZED, "what is preloaded comes before the sanitizers' own library")
     def test_runs_and_waits(self):
         site = self.moved_site(WAITS, AGENT)
         gate = site.gate("g")
@@ -75,6 +82,34 @@ class Clock(RowCase):
         site.up()
         self.assertEqual(sorted(self.subjects(site)), ["Task T1", "Task T2", "Task T3"])
         self.assertEqual(site.down(), 0)
+
+    def beats(self, site):
+        return json.loads(site.read(".overseer/heartbeat"))["loop"]
+
+    def test_watchdog(self):
+        """Its deadlines are of a clock that is never set: nobody is ended too early, nor waited for a year."""
+        site = self.moved_site("", None)
+        self.add_watch(site, "exec sleep 1000\n", heartbeat_timeout="3s", remediation_timeout="2s", grace="1s")
+        watch = self.watch(site, OVERSEER_WATCH=os.path.join(BUILD, "tests/failures/moved_watch"))
+        watch.wait_act("healthy")
+        daemon = self.daemon(site)
+        for to in (YEAR_MS, -YEAR_MS, 0):
+            self.jump(site, to)
+            loop = self.beats(site)
+            self.until(lambda: self.beats(site) > loop + 2, watch.said)
+        self.assertEqual((self.daemon(site), self.failures(watch)), (daemon, []))
+        os.kill(daemon["pid"], signal.SIGKILL)
+        watch.wait_act("remediating")
+        began = time.monotonic()
+        self.set_clock(YEAR_MS)
+        self.until(lambda: self.remedies(site), watch.said)
+        self.set_clock(-YEAR_MS)
+        self.assertIn("took too long", watch.wait_act("remediated")["text"])
+        self.assertGreater(time.monotonic() - began, 1)
+        watch.wait_act("healthy", 2)
+        acts = watch.acts()
+        self.assertEqual([act["n"] for act in acts], list(range(1, len(acts) + 1)))
+        self.assertGreater(max(acts, key=lambda act: act["time"])["time"], acts[-1]["time"], "the clock did not jump for it")
 
 
 if __name__ == "__main__":
