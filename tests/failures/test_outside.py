@@ -8,7 +8,7 @@ import unittest
 
 from row import RowCase, row, when
 
-from harness import FAST, plan, task
+from harness import FAST, SANITIZED, plan, task
 from spoken import claude_init, claude_result, claude_retry, config
 
 # It says what lies in the file of its node, and fails; without that file it does its work.
@@ -37,12 +37,12 @@ class Outside(RowCase):
     @row("18")
     def test_18_rate_limit(self):
         site = self.claude(FAST)
-        resets = int(time.time()) + 2
+        site.up()
+        resets = int(time.time()) + (6 if SANITIZED else 2)
         site.write("../said.T1", lines(claude_init(), {
             "type": "rate_limit_event", "session_id": "s", "rate_limit_info": {
                 "status": "rejected", "resetsAt": resets, "rateLimitType": "five_hour"}},
             claude_result("You've hit your limit", is_error=True, api_error_status=429)))
-        site.up()
         goal = site.call("goal.create", title="Test", plan=plan(task("T1"), task("T2", ["T1"])))["goal"]
         limited = site.wait_type("agent.limited")
         self.injected(limited)

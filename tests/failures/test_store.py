@@ -62,6 +62,22 @@ class Store(GuardedCase):
         self.assertEqual((self.failures(watch), self.remedies(site)), ([], 0))
         self.assertEqual(len(glob.glob(os.path.join(site.dir, "store.corrupt-*.db"))), 1)
 
+    @row("20a")
+    def test_20a_overwritten(self):
+        """As a test does that takes the repository's store for its own."""
+        site = self.guarded_site(GATED, 'cd repo/.overseer\nrm -f store.db store.db-wal store.db-shm\nmv store.lost-*.db store.db\n')
+        watch, gate, goal = self.at_work(site)
+        self.injected()
+        os.unlink(os.path.join(site.dir, "store.db"))
+        site.write(".overseer/store.db", "what a test made of it\n")
+        watch.wait_act("healthy", 2)
+        self.assertEqual((self.failures(watch), self.remedies(site)), (["health"], 1))
+        failed = watch.acts("failed")[0]["text"]
+        self.assertIn("store.db", failed)
+        self.assertIn("store.lost-", site.home("prompt"))
+        # The agent has noticed nothing of it.
+        self.recovered(self.finish(site, gate, goal))
+
     @row("21")
     def test_21_config(self):
         """A start on a broken configuration; one that runs is not harmed by it."""
@@ -82,6 +98,27 @@ class Store(GuardedCase):
         self.assertIn("config.toml", site.cli("config", "reload", code=2))
         self.finish(site, gate, goal)
         self.assertEqual(len(watch.acts("failed")), 1)
+
+    @row("22")
+    def test_22_socket(self):
+        """Nobody has to restart anything: it listens again, and what hooks had to say arrives."""
+        site = self.guarded_site(GATED)
+        watch, gate, goal = self.at_work(site)
+        old = os.stat(site.socket).st_ino
+        self.injected()
+        os.unlink(site.socket)
+        self.until(lambda: os.path.exists(site.socket) and os.stat(site.socket).st_ino != old, "it listens again")
+        self.until(lambda: self.answers(site), "it answers")
+        self.recovered()
+        self.finish(site, gate, goal)
+        self.assertEqual((self.failures(watch), self.remedies(site)), ([], 0))
+
+    @staticmethod
+    def answers(site):
+        try:
+            return site.seq()
+        except OSError:
+            return None
 
     @row("23")
     def test_23_permissions(self):
