@@ -170,6 +170,11 @@ static const struct proc *target(const struct daemon *d)
 	return d->proc.pidfd >= 0 ? &d->proc : &d->command;
 }
 
+bool daemon_exists(const struct daemon *d)
+{
+	return target(d)->pidfd >= 0;
+}
+
 bool daemon_ended(const struct daemon *d)
 {
 	return target(d)->pidfd >= 0 && proc_ended(target(d), 0);

@@ -36,6 +36,8 @@ bool daemon_registered(struct arena *a, const char *dir, struct identity *ret);
 /* Watches the process that was found; OV_ENOTFOUND when it has ended meanwhile. */
 int daemon_take(struct daemon *d, const struct identity *id, struct ov_err *err);
 
+/* Is there a process, alive or not reaped? */
+bool daemon_exists(const struct daemon *d);
 /* Has it ended? The start command's end is its own as long as nobody has registered. */
 bool daemon_ended(const struct daemon *d);
 /* How, after that; code and signal are -1 and 0 when nobody can know. */

@@ -238,19 +238,33 @@ static void describe_end(const struct watch *w, struct proc_exit how, char *ret,
 		snprintf(ret, size, "it has ended%s; nobody knows how", before);
 }
 
+/* Somebody else was quicker, and has not come as far as to register: it has the rest of the time. */
+static void await_other(struct watch *w)
+{
+	daemon_settle(&w->daemon);
+	report_say(&w->report, TONE_PLAIN,
+			"Another daemon has the store: waiting for it to register");
+}
+
 void guard_ended(struct watch *w)
 {
 	struct vitals *v = &w->vitals;
 	char text[VITAL_TEXT];
 	struct proc_exit how;
 
-	/* A start command that leaves a daemon behind has done its work. */
-	if (w->state == WS_STARTING && !w->daemon.registered && find(w)) {
-		watch_post(w, WE_FOUND);
-		return;
+	how = daemon_how(&w->daemon);
+	if (w->state == WS_STARTING && !w->daemon.registered) {
+		/* A start command that leaves a daemon behind has done its work. */
+		if (find(w)) {
+			watch_post(w, WE_FOUND);
+			return;
+		}
+		if (how.code == ov_code_info(OV_ECONFLICT)->exit_status) {
+			await_other(w);
+			return;
+		}
 	}
 	vitals_read_health(v);
-	how = daemon_how(&w->daemon);
 	/* Also when it was asked to end, could not, and was ended by us: that is what was wanted. */
 	if (v->requested &&
 			(w->asked_ms >= 0 ||
@@ -273,6 +287,10 @@ void guard_terminate(struct watch *w)
 	if (w->asked)
 		report_say(&w->report, TONE_PLAIN,
 				"Asked to end: the daemon ends first (once more: at once)");
+	if (!daemon_exists(&w->daemon)) {
+		watch_post(w, WE_DIED);
+		return;
+	}
 	if (daemon_terminate(&w->daemon, &err) < 0 && err.code != OV_ENOTFOUND)
 		report_say(&w->report, TONE_WARN, "%s", err.msg);
 	w->asked_ms = mono_ms();
@@ -283,7 +301,8 @@ void guard_overdue(struct watch *w)
 {
 	char text[VITAL_TEXT];
 
-	snprintf(text, sizeof(text), "it was started, but has not registered within %s",
+	snprintf(text, sizeof(text), "%s, but has not registered within %s",
+			daemon_exists(&w->daemon) ? "it was started" : "another one has the store",
 			duration_format(&w->scratch, w->spec.registration_timeout).p);
 	note_failure(w, FAILURE_UNREGISTERED, text);
 	guard_terminate(w);

@@ -47,7 +47,7 @@ static void stuck(struct watch *w)
 
 static void leave(struct watch *w)
 {
-	bool had = w->daemon.registered || w->daemon.command.pidfd >= 0;
+	bool had = daemon_exists(&w->daemon);
 
 	if (w->mending.stamp[0])
 		mend_over(w);

@@ -19,7 +19,7 @@
 
 enum {
 	TAIL = 32 * 1024, /* more than the longest line of an act */
-	SLOW_MS = 50,     /* that a line on standard output may take */
+	SLOW_MS = 20,     /* that a line on standard output may take */
 };
 
 /* ---- how many there were ---- */

@@ -173,6 +173,21 @@ class Requests(WatchCase):
         self.assertEqual(fakes(place), [])
         self.assertEqual(kinds(place).count("started"), 1)
 
+    def test_somebody_else_was_quicker_with_a_start(self):
+        place = self.place()
+        w = Watchdog(place, "exit 4")
+        w.wait("Another daemon has the store: waiting for it to register")
+        daemon = subprocess.Popen(["/bin/sh", "-c", UP], env={**place.env, "OVERSEER_DIR": place.dir}, cwd=place.repo)
+        w.wait(UP_LINE)
+        w.interrupt()
+        self.assertEqual((w.ended(), daemon.wait(PATIENCE)), (0, 0))
+        self.assertNotIn("failed", kinds(place))
+        # And one that never registers, whoever it is, is a failure.
+        w = Watchdog(place, "exit 4", registration_timeout=100)
+        self.assertEqual(w.ended(), 21)
+        self.assertEqual(self.failures(place), ["unregistered", "unregistered"])
+        self.assertIn("another one has the store, but has not registered", w.text)
+
     def test_an_end_without_a_request_is_a_failure_whatever_its_status(self):
         place = self.place()
         w = Watchdog(place, UP)
@@ -408,8 +423,7 @@ class Surroundings(WatchCase):
 
     def test_a_reader_that_sleeps_does_not_stop_it(self):
         place = self.place()
-        w = Watchdog(place, fake("register", "beat", "exit", "9"), restart_cooldown=0, max_restarts=1000,
-                     env={"LC_ALL": "C"})
+        w = Watchdog(place, "exit 9", restart_cooldown=0, max_restarts=1000)
         fcntl.fcntl(w.out, fcntl.F_SETPIPE_SZ, 4096)
         # Nobody reads: more is done than a pipe holds of it.
         w.wait("Starting the daemon")
