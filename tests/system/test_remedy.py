@@ -23,6 +23,7 @@ echo "mending by $mode"
 case $mode in
 crash) echo nothing > "$HOME/mode"; kill -9 $$;;
 config) cp "$HOME/good.toml" "$OVERSEER_DIR/config.toml";;
+up) overseer up;;
 gate) echo here > "$HOME/mend.here"; read x < "$HOME/mend.go";;
 hang) setsid sh -c 'trap "" TERM; echo here > "$HOME/mend.here"; sleep 1000; :' & sleep 1000; exit 1;;
 person) f=$(grep -o '/[^ ]*/manual_intervention_needed_[^ ]*\.txt' "$HOME/prompt")
@@ -69,7 +70,7 @@ class Remedy(SiteCase):
             time.sleep(0.02)
         raise AssertionError(f"no daemon: {watch.said()}\n{watch.daemon_log()}")
 
-    def fail(self, site, watch):
+    def broken(self, site, watch):
         """The daemon is killed, and somebody is asked to mend it."""
         daemon = site.daemon_json()
         count = len(watch.acts("remediating"))
@@ -104,6 +105,7 @@ class Remedy(SiteCase):
         gate = site.gate("mend")
         self.told_and_kept(site, watch)
         self.crashed(site, watch)
+        self.started_by_who_mends(site, watch)
         self.bad_configuration(site, watch)
         self.outlives_its_watchdog(site, watch, gate)
         self.interrupted(site, watch, gate)
@@ -113,7 +115,7 @@ class Remedy(SiteCase):
         site.write("README", "half done\n")
         site.write("new file", "not committed\n")
         status = site.git("status", "--porcelain")
-        daemon = self.fail(site, watch)
+        daemon = self.broken(site, watch)
         self.assertRegex(self.back(watch, daemon), r"^Remediation completed in \d+\.\d s$")
         prompt = site.home("prompt")
         self.assertTrue(prompt.startswith("Mend the daemon of this test.\n"))
@@ -140,24 +142,32 @@ class Remedy(SiteCase):
 
     def crashed(self, site, watch):
         site.write("../mode", "crash")
-        daemon = self.fail(site, watch)
+        daemon = self.broken(site, watch)
         self.assertIn("completed", self.back(watch, daemon))
         log = self.newest_log(site)[1]
         self.assertIn("---- it was ended by signal 9 ----\n", log)
         self.assertRegex(log, "started once more ====\nmending by nothing\n")
+
+    def started_by_who_mends(self, site, watch):
+        """A daemon that is up when the remediation ends is no leftover of it."""
+        site.write("../mode", "up")
+        daemon = self.broken(site, watch)
+        self.back(watch, daemon)
+        self.assertEqual(len(watch.acts("adopted")), 1, watch.said())
+        self.assertEqual(self.left(site), [])
 
     def bad_configuration(self, site, watch):
         """The daemon cannot start by it; the watchdog has what it needs, and so has who mends."""
         site.write("../good.toml", site.read(".overseer/config.toml"))
         site.write("../mode", "config")
         site.configure("[watch\n")
-        daemon = self.fail(site, watch)
+        daemon = self.broken(site, watch)
         self.assertIn("completed", self.back(watch, daemon))
         self.assertIn("config.toml", site.home("prompt"))
 
     def outlives_its_watchdog(self, site, watch, gate):
         site.write("../mode", "gate")
-        daemon = self.fail(site, watch)
+        daemon = self.broken(site, watch)
         gate.wait()
         watch.process.kill()
         watch.process.wait()
@@ -169,7 +179,7 @@ class Remedy(SiteCase):
 
     def interrupted(self, site, watch, gate):
         site.write("../mode", "hang")
-        self.fail(site, watch)
+        self.broken(site, watch)
         gate.wait()
         watch.process.send_signal(signal.SIGTERM)
         self.assertEqual(watch.ended(), 0, watch.said())
@@ -181,7 +191,7 @@ class Remedy(SiteCase):
         site.write("../mode", "person")
         watch.start([])
         self.wait_up(watch, site.daemon_json()["instance_id"])
-        self.fail(site, watch)
+        self.broken(site, watch)
         self.assertEqual(watch.ended(), 22, watch.said())
         self.assertRegex(watch.said(), r"manual_intervention_needed_\w+\.txt.*The disk is broken: buy another\.")
         path, = glob.glob(os.path.join(site.dir, "manual_intervention_needed_*.txt"))
@@ -192,9 +202,9 @@ class Remedy(SiteCase):
 
     def test_a_useless_one_is_not_repeated(self):
         site, watch = self.watched(f"remediation_command = 'sh {'$HOME'}/agent.sh'", cooldown="1h",
-                                   timeout="20s" if SANITIZED else "5s", mode="hang")
+                                   timeout="15s" if SANITIZED else "5s", mode="hang")
         gate = site.gate("mend")
-        daemon = self.fail(site, watch)
+        daemon = self.broken(site, watch)
         gate.wait()
         self.assertEqual(self.back(watch, daemon), "Remediation issue: it took too long and was ended")
         self.assertEqual(self.left(site), [])
