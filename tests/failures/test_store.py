@@ -101,7 +101,7 @@ class Store(GuardedCase):
 
     @row("22")
     def test_22_socket(self):
-        """Nobody has to restart anything: it listens again, and what hooks had to say arrives."""
+        """Nobody has to restart anything: it listens again."""
         site = self.guarded_site(GATED)
         watch, gate, goal = self.at_work(site)
         old = os.stat(site.socket).st_ino
