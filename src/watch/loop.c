@@ -66,7 +66,7 @@ void loop_turn(struct watch *w)
 		[NOTIFY] = { w->vitals.notify, POLLIN, 0 },
 	};
 	int64_t wait = w->due_ms >= 0 ? MAX(w->due_ms - mono_ms(), (int64_t)0) : -1;
-	bool asks = w->vitals.notify < 0;
+	bool asks = !w->vitals.told;
 
 	if (asks)
 		wait = wait < 0 ? ASK_MS : MIN(wait, (int64_t)ASK_MS);
@@ -81,10 +81,12 @@ void loop_turn(struct watch *w)
 	} else if (p[REMEDY].revents) {
 		watch_handle(w, WE_MENDED);
 	} else {
-		if (p[NOTIFY].revents || asks)
-			guard_heard(w,
-					asks ? (struct vitals_news){ true, true }
-					     : vitals_hear(&w->vitals));
+		if (p[NOTIFY].revents)
+			guard_heard(w, vitals_hear(&w->vitals));
+		if (asks && !w->queue_n) {
+			(void)vitals_watch(&w->vitals, NULL);
+			guard_heard(w, (struct vitals_news){ true, true });
+		}
 		/* A last look, in case that the kernel has not told of a registration. */
 		if (!w->queue_n && has_come(w) && w->state == WS_STARTING)
 			guard_heard(w, (struct vitals_news){ .registration = true });

@@ -275,13 +275,16 @@ static int print_table(const char *as)
 	return 0;
 }
 
+#define EXIT_LINE(id, status, text) "  " #status "  " text "\n"
 static int usage(void)
 {
 	dprintf(STDERR_FILENO,
 			"overseer-watch: started by `overseer watch`\n"
-			"usage: overseer-watch --spec-fd FD | --table dot|markdown\n");
+			"usage: overseer-watch --spec-fd FD | --table dot|markdown\n"
+			"exit statuses:\n" WATCH_EXITS(EXIT_LINE));
 	return 2;
 }
+#undef EXIT_LINE
 
 #ifdef WATCH_SANITIZED
 /* The search for leaks takes seconds, and would take them at the end of every one. */

@@ -174,10 +174,10 @@ static void take_mending(struct watch *w, const value *v)
 	enum failure f;
 
 	if (!stamp.n || stamp.n >= sizeof(m->stamp) || pid <= 0 || pid > INT32_MAX ||
-			!failure_from_name(value_str_at(v, "failure"), &f) ||
-			proc_open((int)pid, (uint64_t)value_int_at(v, "start_time"), &m->proc,
-					NULL) < 0)
+			!failure_from_name(value_str_at(v, "failure"), &f))
 		return;
+	/* When it has ended, what it may have left is still to be looked for. */
+	(void)proc_open((int)pid, (uint64_t)value_int_at(v, "start_time"), &m->proc, NULL);
 	memcpy(m->stamp, stamp.p, stamp.n);
 	m->start_time = (uint64_t)value_int_at(v, "start_time");
 	m->begun_ms = value_int_at(v, "begun_ms");

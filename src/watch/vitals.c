@@ -25,6 +25,7 @@ void vitals_init(struct vitals *v, struct arena *a, const char *dir)
 		.dir = dir,
 		.heartbeat = path_join(a, dir, VITAL_HEARTBEAT),
 		.health = path_join(a, dir, VITAL_HEALTH),
+		.folder_wd = -1,
 		.health_wd = -1,
 		.health_fd = -1,
 		.stopped = -1,
@@ -46,18 +47,15 @@ void vitals_done(struct vitals *v)
  */
 int vitals_watch(struct vitals *v, struct ov_err *err)
 {
+	v->told = false;
 	if (v->notify < 0)
 		return ov_fail(err, OV_EIO, "the kernel gives no inotify");
-	if (inotify_add_watch(v->notify, v->dir, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0)
+	v->folder_wd = inotify_add_watch(v->notify, v->dir, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+	if (v->folder_wd < 0)
 		return ov_fail_errno(err, errno, "watch %s", v->dir);
+	v->told = true;
 	v->health_wd = inotify_add_watch(v->notify, v->health, IN_MODIFY);
 	return 0;
-}
-
-static bool is_temporary(const char *name)
-{
-	return strncmp(name, VITAL_HEALTH, strlen(VITAL_HEALTH)) != 0 &&
-			strcmp(name, VITAL_DAEMON) != 0;
 }
 
 /* Another file has the name: the rest of the old one is read first. */
@@ -71,6 +69,22 @@ static void health_replaced(struct vitals *v)
 	v->health_at = 0;
 }
 
+static void hear_one(struct vitals *v, const struct inotify_event *e, struct vitals_news *news)
+{
+	if (e->mask & IN_Q_OVERFLOW)
+		news->registration = news->health = true;
+	else if (e->mask & IN_IGNORED && e->wd == v->folder_wd)
+		v->told = false; /* the folder is gone */
+	else if (!e->len)
+		news->health = true;
+	else if (strcmp(e->name, VITAL_DAEMON) == 0)
+		news->registration = true;
+	else if (strcmp(e->name, VITAL_HEALTH) == 0) {
+		health_replaced(v);
+		news->health = true;
+	}
+}
+
 struct vitals_news vitals_hear(struct vitals *v)
 {
 	_Alignas(struct inotify_event) char buf[4096];
@@ -82,17 +96,7 @@ struct vitals_news vitals_hear(struct vitals *v)
 			const struct inotify_event *e = (const struct inotify_event *)(void *)p;
 
 			p += sizeof(*e) + e->len;
-			if (e->mask & IN_Q_OVERFLOW) {
-				news.registration = news.health = true;
-			} else if (!e->len) {
-				news.health = true;
-			} else if (!is_temporary(e->name)) {
-				news.registration |= strcmp(e->name, VITAL_DAEMON) == 0;
-				if (strcmp(e->name, VITAL_HEALTH) == 0) {
-					health_replaced(v);
-					news.health = true;
-				}
-			}
+			hear_one(v, e, &news);
 		}
 	return news;
 }

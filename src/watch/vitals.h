@@ -10,8 +10,9 @@
 
 struct vitals {
 	const char *dir, *heartbeat, *health; /* paths */
-	int notify; /* inotify; -1: not to be had, everything is asked for */
-	int health_wd;
+	int notify;                           /* inotify, or -1 */
+	int folder_wd, health_wd;
+	bool told; /* of changes; otherwise somebody has to ask again and again */
 	/* health.jsonl, up to where it was read */
 	int health_fd;
 	int64_t health_at;

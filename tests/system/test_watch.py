@@ -370,6 +370,23 @@ class Remediation(WatchCase):
         tell(place, "exit", "20")
         self.assertEqual(w.ended(), 21)
 
+    def test_what_a_remediation_left_is_swept_by_the_next_watchdog(self):
+        place = self.place()
+        gate = Gate(place.root, "mender")
+        self.addCleanup(gate.close)
+        w = Watchdog(place, UP, remedy=f"echo $$ >{place.root}/mender.here; exec sleep 1000")
+        w.wait(UP_LINE)
+        tell(place, "exit", "20")
+        mender = int(gate.wait())
+        until(lambda: saved(place)["state"] == "remediating")
+        # The remediation and the watchdog are killed, and the agent is left alone.
+        w.kill()
+        os.kill(saved(place)["remediation"]["pid"], signal.SIGKILL)
+        until(lambda: not alive(saved(place)["remediation"]["pid"]))
+        self.assertTrue(alive(mender))
+        Watchdog(place, UP, remedy="exit 1").wait(UP_LINE)
+        self.assertFalse(alive(mender))
+
     def test_asked_to_end_it_ends_the_remediation_first(self):
         place = self.place()
         w = Watchdog(place, UP, remedy="cat >/dev/null; echo $$ >mender.pid; exec sleep 1000")

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "sys/file.h"
 #include "watch/vitals.h"
@@ -270,6 +271,24 @@ TEST(the_file_of_health_may_begin_anew)
 	assert_true(vitals_hear(&p.v).health);
 	vitals_read_health(&p.v);
 	assert_true(p.v.failed);
+	place_done(&p);
+}
+
+TEST(a_folder_that_is_made_anew_is_heard_of_again)
+{
+	struct place p;
+
+	place_init(&p);
+	assert_true(p.v.told);
+	assert_int_equal(rmdir(p.dir), 0);
+	(void)vitals_hear(&p.v);
+	assert_false(p.v.told);
+	assert_int_equal(vitals_watch(&p.v, NULL), OV_EIO);
+	assert_int_equal(dir_make(p.dir, 0700, NULL), 0);
+	assert_int_equal(vitals_watch(&p.v, NULL), 0);
+	put(path_join(&p.arena, p.dir, VITAL_DAEMON), STR("{}"), 0);
+	assert_true(vitals_hear(&p.v).registration);
+	assert_int_equal(file_remove(path_join(&p.arena, p.dir, VITAL_DAEMON), NULL), 0);
 	place_done(&p);
 }
 
