@@ -17,8 +17,12 @@ bool work_due(struct arena *a, const struct world *w, const struct telemetry *t,
 {
 	struct decisions d = reconcile(a, w, t, now);
 
-	if (d.n || d.looks_n)
+	if (d.looks_n)
 		return true;
+	/* That a run lives is noted with the next tick, whenever that is: nobody waits for it. */
+	for (size_t i = 0; i < d.n; i++)
+		if (d.p[i].kind != DEC_ACTIVITY)
+			return true;
 	list_each (it, &w->state->effects)
 		if (effect_is_late(w->policy, list_entry(it, struct effect, link), now))
 			return true;

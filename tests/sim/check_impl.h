@@ -161,7 +161,7 @@ struct checker {
 	uint64_t moves, owes_moves; /* moves_when_due: all, and those when it was looked at last */
 	ov_time owes_since, owes_looked;
 	int owes_life;
-	bool owes_always; /* a test says so */
+	bool owes, owes_always; /* the latter: a test says so */
 
 	/* ---- breaking one on purpose ---- */
 	const struct invariant *victim;

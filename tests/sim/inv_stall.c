@@ -27,28 +27,31 @@ static void due_step(struct checker *c)
 	if (works && c->s->t - c->owes_looked < EVERY)
 		return;
 	c->owes_looked = c->s->t;
-	if (!works || c->owes_life != c->up->life || c->owes_moves != c->moves ||
-			!(c->owes_always || owes(c))) {
+	if (!works || c->owes_life != c->up->life || c->owes_moves != c->moves)
+		c->owes = false;
+	if (works && !(c->owes_always || owes(c)))
+		c->owes = false;
+	else if (works && !c->owes) {
+		c->owes = true;
 		c->owes_since = c->s->t;
 		c->owes_moves = c->moves;
-		c->owes_life = works ? c->up->life : 0;
-	} else if (c->s->t - c->owes_since > LONGEST) {
+		c->owes_life = c->up->life;
+	} else if (works && c->s->t - c->owes_since > LONGEST)
 		sim_violated(c->s, inv_moves_when_due.name,
 				"daemon %d owes something for %lld ms, and nothing has moved since "
 				"event %llu",
 				c->up->life, (long long)(c->s->t - c->owes_since),
 				(unsigned long long)c->seen);
-	}
 }
 
 static bool due_sabotage(struct checker *c)
 {
-	if (!c->state || c->s->t < LONGEST * 2 || c->owes_life != c->up->life ||
-			c->owes_moves != c->moves)
+	if (!c->state || c->s->t < LONGEST * 2)
 		return false;
-	c->owes_always = true;
-	c->owes_looked = 0;
-	c->owes_since = 0;
+	c->owes = c->owes_always = true;
+	c->owes_moves = c->moves;
+	c->owes_life = c->up->life;
+	c->owes_looked = c->owes_since = 0;
 	return true;
 }
 

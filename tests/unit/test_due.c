@@ -273,6 +273,22 @@ TEST(silent_run)
 	fixture_done(&f);
 }
 
+/* That a run lives is noted when there is a tick; nobody waits for the note. */
+TEST(life_is_not_owed)
+{
+	struct fixture f;
+	struct world w;
+
+	begin(&f, 1);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	f.now += f.policy.idle_after;
+	observe(&f, node_of(&f, "T1"))->output_at = f.now;
+	w = (struct world){ f.state, &f.policy };
+	assert_int_equal(reconcile(&f.arena, &w, &f.telemetry, f.now).n, 1);
+	assert_false(due(&f));
+	fixture_done(&f);
+}
+
 /* An effect may take all the time that its commands have; then somebody has forgotten it. */
 TEST(late_effect)
 {
