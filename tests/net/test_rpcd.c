@@ -149,6 +149,42 @@ TEST(socket_file_is_private_and_replaced_only_when_stale)
 	world_close(&w);
 }
 
+TEST(a_socket_file_that_is_gone_is_made_anew)
+{
+	struct world w;
+	struct ov_err err = { 0 };
+	struct client *old, *new;
+	FILE *f;
+
+	world_open(&w, NULL);
+	assert_true(rpcd_is_reachable(w.d));
+	old = client_unix(w.path);
+	client_send(w.loop, old,
+			STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hold\",\"params\":{\"tag\":"
+	                    "7}}\n"));
+	UNTIL(w.loop, w.held.n == 1);
+	/* What lies there and is no socket is not ours to remove: nothing changes. */
+	assert_int_equal(unlink(w.path), 0);
+	f = fopen(w.path, "w");
+	assert_non_null(f);
+	fclose(f);
+	assert_false(rpcd_is_reachable(w.d));
+	assert_int_equal(rpcd_listen_again(w.d, &err), OV_ECONFLICT);
+	assert_int_equal(unlink(w.path), 0);
+	assert_int_equal(rpcd_listen_again(w.d, &err), 0);
+	assert_true(rpcd_is_reachable(w.d));
+	new = client_unix(w.path);
+	client_send(w.loop, new,
+			STR("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"echo\",\"params\":{}}\n"));
+	UNTIL(w.loop, client_has(new, "\n", 1));
+	answer_held(&w, 0);
+	UNTIL(w.loop, client_has(old, "\"result\":7", 1));
+	client_free(old);
+	client_free(new);
+	UNTIL(w.loop, rpcd_conns(w.d) == 0);
+	world_close(&w);
+}
+
 TEST(pipelined_requests_are_all_answered)
 {
 	struct world w;

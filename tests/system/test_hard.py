@@ -154,7 +154,6 @@ class Files(SiteCase):
         failed = [e["data"] for e in site.events() if e["type"] == "daemon.failed"]
         self.assertEqual([(x["cause"], x["exit_status"]) for x in failed], [("store", 21)])
         self.assertNotIn("#1", site.cli("inbox"))
-        site.cli("doctor")
 
     def test_a_store_that_is_removed(self):
         site = self.site("", "exit 0")
@@ -164,6 +163,7 @@ class Files(SiteCase):
         os.unlink(db)
         saved = self.lost(site)
         self.put_back(site, saved, ["kept"])
+        site.cli("doctor")
         # Another one is moved over it: that stays as it is.
         other = self.site("", "exit 0")
         other.up()
@@ -198,7 +198,7 @@ class Files(SiteCase):
         """Whoever writes while the store is removed is told that it did not happen, or finds it afterwards."""
         site = self.site("", "exit 0")
         site.up()
-        done, failed = [], threading.Event()
+        done, created = [], threading.Semaphore(0)
 
         def create():
             connection = site.connect()
@@ -206,17 +206,17 @@ class Files(SiteCase):
                 for n in range(100000):
                     connection.call("goal.create", title=f"goal {n}")
                     done.append(f"goal {n}")
+                    created.release()
             except (RpcError, ConnectionError, OSError):
-                failed.set()
+                pass
             finally:
                 connection.close()
 
         thread = threading.Thread(target=create)
         thread.start()
-        while len(done) < 20:
-            pass
+        for _ in range(20):
+            self.assertTrue(created.acquire(timeout=PATIENCE))
         os.unlink(os.path.join(site.dir, "store.db"))
-        self.assertTrue(failed.wait(60))
         thread.join()
         self.put_back(site, self.lost(site), done)
 
@@ -235,6 +235,21 @@ class Files(SiteCase):
             f.write(b"x" * (os.path.getsize(path) - 4096))
         patiently(lambda: site.call("status.get")["safe_mode"])
         self.assertEqual(len(site.call("goal.list")["goals"]), 20)
+
+    def test_hooks_of_agents_are_heard_without_a_socket(self):
+        """What an agent's hooks say while nobody can connect arrives all the same."""
+        site = self.site("", "")
+        os.chmod(site.write("../agent.sh", "#!/bin/sh\n" + SCRIPT), 0o755)
+        site.configure(FAST + config(site.root))
+        agent = Spoken(site)
+        site.up()
+        site.call("goal.create", title="hooked", plan=plan(task("T1")))
+        agent.up()
+        agent.say(claude_init())
+        os.unlink(os.path.join(site.dir, "overseer.sock"))
+        agent.hook({"at": 1, "event": "PermissionRequest", "session": SESSION, "tool": "Bash"})
+        wait_for_answer(site)
+        self.assertIn("Bash", agent.now(lambda now: now["state"] == "waiting")["text"])
 
     def test_a_socket_and_a_registration_that_are_removed(self):
         site = self.site("", "exit 0")
