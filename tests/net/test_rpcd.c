@@ -161,7 +161,7 @@ TEST(a_socket_file_that_is_gone_is_made_anew)
 	old = client_unix(w.path);
 	client_send(w.loop, old,
 			STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hold\",\"params\":{\"tag\":"
-	                    "7}}\n"));
+			    "7}}\n"));
 	UNTIL(w.loop, w.held.n == 1);
 	/* What lies there and is no socket is not ours to remove: nothing changes. */
 	assert_int_equal(unlink(w.path), 0);
