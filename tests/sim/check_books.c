@@ -307,6 +307,17 @@ static void take_run_moved(struct checker *c, const struct event *e)
 		r->started_at = e->at;
 }
 
+/* What the clock of the log leapt over is not time that a run took. */
+static void take_clock_moved(struct checker *c, const struct event *e)
+{
+	for (size_t i = 0; i < c->live.n; i++) {
+		struct run_book *r = c->live.p[i]->run;
+
+		if (r && r->status == RUN_RUNNING)
+			r->started_at += value_int_at(e->data, "by_ms");
+	}
+}
+
 /* ---- effects, dispatches, escalations, lanes ---- */
 
 static void take_effect_intended(struct checker *c, const struct event *e)
@@ -412,6 +423,7 @@ static void (*const takers[EVENT_KIND_COUNT])(struct checker *c, const struct ev
 	[EV_EPISODE_CLOSED] = take_episode,
 	[EV_ASSIGNMENT_CREATED] = take_assignment_created,
 	[EV_ASSIGNMENT_MOVED] = take_assignment_moved,
+	[EV_CLOCK_MOVED] = take_clock_moved,
 	[EV_RUN_CREATED] = take_run_created,
 	[EV_RUN_SESSION] = take_run_session,
 	[EV_RUN_STARTED] = take_run_moved,

@@ -189,11 +189,25 @@ static void world_wake_at(void *user, ov_time at)
 	w->id = d->wake_id = ++d->wakes;
 }
 
-void daemon_clock_jumped(struct sim *s)
+/* As a real one does, which looks at each iteration by how much its clock was set. */
+static void tell_jump(struct sim_daemon *d, ov_time by)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *v = value_object(&a);
+
+	daemon_enter(d);
+	value_put(&a, v, "by_ms", value_int(&a, by));
+	tape_report(d->tape, d->engine, STR("daemon.clock"), v);
+}
+
+void daemon_clock_jumped(struct sim *s, ov_time by)
 {
 	for (size_t i = 0; i < SIM_DAEMONS; i++) {
 		struct sim_daemon *d = s->daemons[i];
 
+		if (d && d->started && !is_gone(d) && (by >= OV_MINUTE || by <= -OV_MINUTE))
+			tell_jump(d, by);
 		if (d && d->wake_id && d->wake_at <= sim_now(s)) {
 			daemon_enter(d);
 			d->wake_at = OV_TIME_MAX;

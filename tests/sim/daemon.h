@@ -37,7 +37,7 @@ void daemon_stop(struct sim *s);
 /* The lock file of the store is removed and a second one started: the first must find itself fenced off. */
 void daemon_usurp(struct sim *s);
 /* The clock was set: timers on it may be due. */
-void daemon_clock_jumped(struct sim *s);
+void daemon_clock_jumped(struct sim *s, ov_time by);
 /* The history is over: the lives that are not, are replayed as far as they came. */
 void daemon_replay_all(struct sim *s);
 void daemon_free_all(struct sim *s);

@@ -176,7 +176,7 @@ static void jump(struct sim *s, ov_time by)
 {
 	s->skew += by;
 	sim_trace(s, "the clock jumps by %lld ms", (long long)by);
-	daemon_clock_jumped(s);
+	daemon_clock_jumped(s, by);
 }
 
 /* A daemon that cannot go on has stopped its runs meanwhile, ends, and is started again by somebody. */
