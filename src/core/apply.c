@@ -386,6 +386,8 @@ static int apply_assignment_moved(struct state *s, const struct event *e, struct
 	record_set_str(&as->reason, ev_text(e, "reason"));
 	if (as->node && value_bool_at(e->data, "session_kept"))
 		keep_session(as->node, as);
+	if (as->node && value_bool_at(e->data, "anew"))
+		memset(as->node->failures, 0, sizeof(as->node->failures));
 	if (feedback)
 		record_set_str(&as->feedback, feedback->s);
 	if (value_at(e->data, "purpose"))

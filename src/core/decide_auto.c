@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/decide_flow.h"
+#include "core/decide_review.h"
 #include "core/pool.h"
 #include "core/standing.h"
 #include "data/vital.h"
@@ -46,6 +47,7 @@ int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_re
 {
 	const struct auto_mode *m = &cx->state->automatic;
 	str instance = value_str_at(params, "instance");
+	str again = STR("auto mode was switched on again");
 	struct event *e;
 
 	(void)ret_result, (void)err;
@@ -55,7 +57,10 @@ int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_re
 	e = emit(cx, EV_AUTO_STARTED, (struct subject){ 0 });
 	ev_str(cx, e, "instance", instance);
 	ev_int(cx, e, "concurrency", cx->policy->auto_concurrency);
-	close_kind(cx, "auto", STR("auto mode was switched on again"));
+	close_kind(cx, "auto", again);
+	/* Whoever switches it on after a failure has mended that, or wants to know. */
+	if (m->failed)
+		accept_again(cx, again);
 	return 0;
 }
 

@@ -123,10 +123,18 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 		ladder_begin(cx, as, reason);
 		return;
 	}
-	flow_block(cx, as, WORKER_IDLE, name, reason);
-	/* It will be the same for every task that follows. */
-	if (cause == CAUSE_DIRTY && str_is(as->node->goal->standing, STANDING_AUTO))
+	/* It will be the same for every task that follows; the next daemon of auto mode looks again. */
+	if (cause == CAUSE_DIRTY && cx->state->automatic.on &&
+			str_is(as->node->goal->standing, STANDING_AUTO)) {
+		flow_move(cx, as, cause_rules[cause].stage, flow_wait(cx->policy, cause, count),
+				reason, STR(""), NULL);
+		ev_flag(cx, cx->out->p[cx->out->n - 1], "anew", true);
+		worker_to(cx, state_worker(cx->state, as->worker), cause_rules[cause].worker,
+				reason);
 		auto_fail(cx, (struct hard_failure){ .text = reason, .worker = as->worker });
+		return;
+	}
+	flow_block(cx, as, WORKER_IDLE, name, reason);
 }
 
 int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail)

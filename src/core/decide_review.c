@@ -6,6 +6,7 @@
 #include "core/accept.h"
 #include "core/decide_flow.h"
 #include "core/prompt.h"
+#include "core/standing.h"
 
 int review_check(const struct assignment *as, bool reject, struct ov_err *err)
 {
@@ -100,8 +101,7 @@ static void answer_pre(struct decide_ctx *cx, const struct assignment *as, str t
 	if (as->stage != STAGE_GATE || as->effect)
 		return;
 	if (str_is(text, "try again")) {
-		assignment_move(cx, as, as->status, STAGE_REBASE,
-				STR("a person wants it tried again"));
+		assignment_move(cx, as, as->status, STAGE_REBASE, STR("it is to be tried again"));
 		worker_to(cx, state_worker(cx->state, as->worker), WORKER_NEEDS_REVIEW,
 				STR("its work waits for its turn to be accepted"));
 	} else {
@@ -118,7 +118,7 @@ static void answer_post(struct decide_ctx *cx, const struct assignment *as, str 
 	else if (str_is(text, "take back"))
 		accept_take_back(cx, as, as->feedback);
 	else
-		assignment_move(cx, as, as->status, STAGE_POST, STR("a person wants it run again"));
+		assignment_move(cx, as, as->status, STAGE_POST, STR("it is to be run again"));
 }
 
 void accept_answered(struct decide_ctx *cx, const struct escalation *x, str text)
@@ -133,4 +133,48 @@ void accept_answered(struct decide_ctx *cx, const struct escalation *x, str text
 	for (size_t i = 0; as && as->node && !flow_winding_down(as) && i < ARRAY_LEN(kinds); i++)
 		if (str_is(x->kind, kinds[i].kind))
 			kinds[i].answer(cx, as, text);
+}
+
+/* Whoever waits for the user's checkout looks now: somebody may have put that in order. */
+static void look_again(struct decide_ctx *cx)
+{
+	list_each (it, &cx->state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (accept_waits(as) && as->not_before && !as->effect &&
+				str_is(as->node->goal->standing, STANDING_AUTO))
+			assignment_move(cx, as, as->status, STAGE_REBASE,
+					STR("it is to be tried again"));
+	}
+}
+
+/* Was the same asked before, and answered so? */
+static bool answered_so(const struct decide_ctx *cx, const struct escalation *x, str answer)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *y = cx->state->escalations.p[i];
+
+		if (y->status == ESC_ANSWERED && str_eq(y->kind, x->kind) &&
+				str_eq(y->assignment_id, x->assignment_id) &&
+				str_eq(y->answer, answer))
+			return true;
+	}
+	return false;
+}
+
+void accept_again(struct decide_ctx *cx, str why)
+{
+	look_again(cx);
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+		const struct assignment *as = state_assignment(cx->state, x->assignment_id);
+		bool pre = str_is(x->kind, ASK_PRE);
+
+		if (x->status != ESC_OPEN || !(pre || str_is(x->kind, ASK_POST)) || !as ||
+				!as->node || !str_is(as->node->goal->standing, STANDING_AUTO) ||
+				answered_so(cx, x, why))
+			continue;
+		escalation_close(cx, x, ESC_ANSWERED, why);
+		accept_answered(cx, x, pre ? STR("try again") : STR("run again"));
+	}
 }

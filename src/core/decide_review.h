@@ -11,3 +11,8 @@ int review_check(const struct assignment *as, bool reject, struct ov_err *err);
 int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, str text,
 		struct ov_err *err);
 void accept_answered(struct decide_ctx *cx, const struct escalation *x, str text);
+/*
+ * Tasks of auto mode that could not be accepted are tried again: what was asked about a command is
+ * answered by running it, once. If that did not help it is asked again, and left to a person.
+ */
+void accept_again(struct decide_ctx *cx, str why);

@@ -280,6 +280,7 @@ static const struct event_field assignment_moved[] = {
 	TEXT_OPT("candidate", "the commit that is to become the target branch"),
 	TEXT_OPT("base", "the head of the target branch that it was rebased onto"),
 	FLAG_OPT("session_kept", "the next assignment of the node can go on with its session"),
+	FLAG_OPT("anew", "failures of its node are counted anew"),
 };
 static const struct event_field run_created[] = {
 	TEXT("dispatch", "idempotency key of the start"),

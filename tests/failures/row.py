@@ -53,6 +53,38 @@ base = "10ms"
 max = "10ms"
 """
 
+# Auto mode: the oldest file is the next task; `odd` is run first, `empty-code` is how it says that there is none.
+POOL = r"""
+cd "$HOME" || exit 9
+[ ! -e odd ] || . ./odd
+next=$(ls tasks | head -n 1)
+[ -n "$next" ] || exit "$(cat empty-code)"
+mkdir -p given && mv "tasks/$next" given/ && cat "given/$next"
+"""
+# Its work is a file, which tasks of the same name share.
+MAKER = r"""
+name=$(grep -o 'Make [a-z]*' | head -n 1 | cut -d ' ' -f 2)
+echo "$name" > "$name.txt"
+git add -A && git commit -qm "$name" || exit 0
+"""
+# Who is asked to mend keeps what he was told, and mends whatever it is.
+MEND = r"""
+cat > "$HOME/told"
+rm -f "$HOME/odd"
+git diff --quiet || git commit -qam "of a person"
+"""
+AUTO = FAST + """
+[auto]
+task_pool_command = "sh $HOME/pool.sh"
+concurrency = 1
+pool_wait = "50ms"
+pool_wait_max = "400ms"
+task_pool_timeout = "1s"
+[watch]
+remediation_command = "sh $HOME/mend.sh"
+restart_cooldown = "10ms"
+"""
+
 
 def row(number):
     """Of the one test of that row."""
@@ -117,6 +149,36 @@ class RowCase(harness.SiteCase):
         watch = Watch(site, args, env)
         self.addCleanup(watch.close)
         return watch
+
+
+class AutoCase(RowCase):
+    """Auto mode, and the watchdog that has it mended."""
+
+    def auto_site(self, config=""):
+        site = self.site(AUTO + config, MAKER)
+        for name, text in (("pool.sh", POOL), ("mend.sh", MEND), ("empty-code", "0\n"), ("tasks/.keep", "")):
+            site.write("../" + name, text)
+        return site
+
+    def watched(self, site):
+        """Its daemon, under a watchdog; returns that when all is well."""
+        watch = self.watch(site, "--auto")
+        watch.wait_act("healthy")
+        return watch
+
+    def remediated(self, site, watch, count, words):
+        """The daemon failed for the count-th time, said so, ended gracefully, was mended and is well again."""
+        self.assertIn(words, watch.wait_act("failed", count)["text"])
+        watch.wait_act("remediated", count)
+        watch.wait_act("healthy", count + 1)
+        failed = [e for e in site.events() if e["type"] == "daemon.failed"][-1]
+        self.assertIn(words, failed["text"])
+        self.assertIn(words, site.home("told"))
+        health = [json.loads(line) for line in site.read(".overseer/health.jsonl").splitlines()]
+        self.assertEqual([(h["kind"], h["text"]) for h in health if h["kind"] == "stopped"], [("stopped", "20")] * count)
+        self.assertIn(words, [h for h in health if h["kind"] == "failed"][-1]["text"])
+        self.assertIn("Entering remediation", watch.said())
+        self.assertIn(words, site.cli("explain", "daemon"))
 
 
 class Watch:

@@ -4,7 +4,7 @@
 import os
 import unittest
 
-from row import WORKERS, RowCase, plan, row, task
+from row import WORKERS, AutoCase, plan, row, task, when
 
 # Each node's work is one file; what `do.NODE` says comes before, which may end it.
 AGENT = r"""
@@ -35,7 +35,7 @@ dirty_tries = 4
 """
 
 
-class Accept(RowCase):
+class Accept(AutoCase):
     def accept_site(self, config="", agent=AGENT):
         site = self.site(WORKERS.format(supervisor="") + ACCEPT + config, agent)
         for i in range(1, 6):
@@ -116,6 +116,45 @@ class Accept(RowCase):
         self.assertEqual(self.workers(site), {"pool-1": "idle"})
         os.unlink(lock)
         self.mended(site, "T1")
+
+    @row("12")
+    def test_12_work_fails_after_it_was_accepted(self):
+        site = self.auto_site('[accept]\npost_accept_command = "! test -e $HOME/odd || { echo it does not build; exit 1; }"\n')
+        watch = self.watched(site)
+        site.write("../tasks/1", "Make a\n")
+        site.wait_type("node.status", node="t1", to="done")
+        # The pool itself is well; what it gave out is not.
+        site.write("../pool.sh", site.home("pool.sh").replace(". ./odd", ":"))
+        self.injected()
+        site.write("../odd", "")
+        site.write("../tasks/2", "Make b\n")
+        self.remediated(site, watch, 1, "it does not build")
+        self.recovered(site.wait_type("node.status", node="t2", to="done"))
+        self.assertEqual(self.subjects(site), ["Make a", "Make b"])
+        self.assertEqual(self.inbox(site), [])
+
+    @row("15a")
+    def test_15a_the_checkout_is_dirty(self):
+        site = self.auto_site(ACCEPT)
+        watch = self.watched(site)
+        # For a while it is only waited for, ever longer.
+        site.write("README", "being written\n")
+        site.write("../tasks/1", "Make a\n")
+        failed = site.wait_type("node.failed", cause="dirty")
+        site.git("commit", "-qam", "written")
+        site.wait_type("node.status", after=failed["seq"], node="t1", to="done")
+        self.assertEqual(watch.acts("failed"), [])
+        # For ever it is no longer.
+        self.injected()
+        site.write("README", "never finished\n")
+        site.write("../tasks/2", "Make b\n")
+        self.remediated(site, watch, 1, "failed 4 times (dirty)")
+        waits = [e["data"]["not_before_ms"] - round(when(e) * 1000) for e in site.events()
+                 if e["type"] == "assignment.moved" and e["node"] == "t2" and "not_before_ms" in e["data"]]
+        self.assertEqual(waits, [50, 100, 200, 400])
+        self.recovered(site.wait_type("node.status", node="t2", to="done"))
+        self.assertEqual(self.subjects(site), ["written", "Make a", "of a person", "Make b"])
+        self.assertEqual(self.inbox(site), [])
 
 
 if __name__ == "__main__":

@@ -3,47 +3,42 @@
 
 import unittest
 
-from row import FAST, RowCase, row
-
-# The oldest file is the next task; `odd` is run in its place, `empty-code` is how it says that there is none.
-POOL = r"""
-cd "$HOME" || exit 9
-[ -e odd ] && . ./odd
-next=$(ls tasks | head -n 1)
-[ -n "$next" ] || exit "$(cat empty-code)"
-mkdir -p given && mv "tasks/$next" given/ && cat "given/$next"
-"""
-# Its work is a file that tasks of the same name share.
-AGENT = r"""
-name=$(grep -o 'Make [a-z]*' | head -n 1 | cut -d ' ' -f 2)
-echo "$name" > "$name.txt"
-git add -A && git commit -qm "$name" || exit 0
-"""
-CONFIG = FAST + """
-[auto]
-task_pool_command = "sh $HOME/pool.sh"
-concurrency = 1
-pool_wait = "50ms"
-pool_wait_max = "400ms"
-task_pool_timeout = "1s"
-"""
+from row import AutoCase, row, wait_gone
 
 
-class Pool(RowCase):
-    def pool_site(self, config=CONFIG, agent=AGENT):
-        site = self.site(config, agent)
-        site.args = ["--auto"]
-        site.write("../pool.sh", POOL)
-        site.write("../empty-code", "0\n")
-        site.write("../tasks/.keep", "")
-        return site
-
+class Pool(AutoCase):
     def answers(self, site):
         return [e["data"] for e in site.events() if e["type"] == "auto.pool"]
 
+    def failure_is_mended(self, site, watch, odd, words):
+        """The command does something odd: the daemon ends, what is wrong is mended, and the next task is done."""
+        before, tasks = len(watch.acts("failed")), len(self.subjects(site))
+        self.injected()
+        site.write("../odd", odd)
+        self.remediated(site, watch, before + 1, words)
+        site.write(f"../tasks/{tasks + 1}", f"Make {'abc'[tasks]}\n")
+        self.recovered(site.wait_type("node.status", node=f"t{tasks + 1}", to="done"))
+        self.assertEqual(self.inbox(site), [])
+
+    @row("1")
+    def test_1_the_command_fails(self):
+        site = self.auto_site()
+        watch = self.watched(site)
+        self.failure_is_mended(site, watch, "echo no tracker here >&2; exit 1\n", "exit status 1: no tracker here")
+        # Claims that workers do not give back are such a failure, too.
+        self.failure_is_mended(site, watch, "echo too many claims >&2; exit 3\n", "it gave up (exit status 3): too many claims")
+
+    @row("2")
+    def test_2_the_command_hangs(self):
+        site = self.auto_site()
+        watch = self.watched(site)
+        self.failure_is_mended(site, watch, "echo $$ > hung; exec sleep 1000\n", "longer than auto.task_pool_timeout")
+        wait_gone(int(site.home("hung")))
+
     @row("3")
     def test_3_no_tasks(self):
-        site = self.pool_site()
+        site = self.auto_site()
+        site.args = ["--auto"]
         site.up()
         for code in ("0", "4"):
             after = site.seq()
@@ -67,10 +62,11 @@ class Pool(RowCase):
 
     @row("4")
     def test_4_the_same_task_twice(self):
-        site = self.pool_site()
+        site = self.auto_site()
         for n in (1, 2):
             site.write(f"../tasks/{n}", "Make apples\n")
         site.write("../tasks/3", "Make pears\n")
+        site.args = ["--auto"]
         site.up()
         self.injected(site.wait_type("node.added", node="t2"))
         # The second is a task of its own: it finds the work done, and a person is shown it; the next one is done.

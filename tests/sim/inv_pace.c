@@ -82,6 +82,9 @@ static void pace_moved(struct checker *c, const struct event *e, struct node_boo
 	ov_time least = n->wait_least;
 
 	n->wait_least = 0;
+	/* A checkout that stays in the way has ended auto mode: with the next daemon it begins anew. */
+	if (value_bool_at(e->data, "anew"))
+		memset(n->failures, 0, sizeof(n->failures));
 	if (!least || e->at != n->wait_from || event_status(e, "stage", &stages) == STAGE_NONE)
 		return;
 	if (value_int_at(e->data, "not_before_ms") < e->at + least)

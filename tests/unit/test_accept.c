@@ -557,14 +557,18 @@ TEST(post_that_cannot_be_run_is_tried_again_then_asked_about)
 	fixture_done(&f);
 }
 
-/* What fails for one task of the pool will fail for all that follow: no further one is asked for. */
+/*
+ * What fails for one task of the pool will fail for all that follow: no further one is asked for. The
+ * next daemon of auto mode tries it again where it was, since it may have been mended.
+ */
 TEST(commands_and_checkout_that_fail_end_auto_mode)
 {
 	static const struct {
 		enum stage stage;
 		const char *outcome;
-	} cases[] = { { STAGE_GATE, "failed" }, { STAGE_POST, "failed" }, { STAGE_REBASE, "dirty" },
-		{ STAGE_REBASE, "conflict" } };
+		enum effect_kind again;
+	} cases[] = { { STAGE_GATE, "failed", FX_REBASE }, { STAGE_POST, "failed", FX_POST },
+		{ STAGE_REBASE, "dirty", FX_REBASE }, { STAGE_REBASE, "conflict", 0 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct fixture f;
@@ -578,10 +582,30 @@ TEST(commands_and_checkout_that_fail_end_auto_mode)
 			.post_on_failure = POST_AS_ACCEPT };
 		bring_to(&f, "T1", cases[i].stage);
 		record_set_str(&node_of(&f, "T1")->goal->standing, STR("auto"));
-		f.state->automatic.on = true;
+		submit(&f, "auto.start", json(&f, "{'instance': 'I_1'}"));
 		effect_end(&f, "T1", effect_of(&f, "T1")->kind, cases[i].outcome, "d", "");
-		assert_int_equal(count_events(&f, EV_AUTO_STOPPED),
-				strcmp(cases[i].outcome, "conflict") != 0);
+		assert_int_equal(count_events(&f, EV_AUTO_STOPPED), cases[i].again != 0);
+		if (!cases[i].again) {
+			fixture_done(&f);
+			continue;
+		}
+		settle(&f);
+		assert_null(effect_of(&f, "T1"));
+		submit(&f, "daemon.start", json(&f, "{'instance': 'I_2', 'version': '1'}"));
+		submit(&f, "auto.start", json(&f, "{'instance': 'I_2'}"));
+		settle(&f);
+		assert_int_equal(effect_of(&f, "T1")->kind, cases[i].again);
+		for (size_t k = 0; k < f.state->escalations.n; k++)
+			assert_int_not_equal(f.state->escalations.p[k]->status, ESC_OPEN);
+		/* It was not mended: the same again (of a checkout after as many tries as before). */
+		effect_end(&f, "T1", cases[i].again, cases[i].again == FX_POST ? "failed" : "dirty",
+				"d", "");
+		assert_int_equal(count_events(&f, EV_AUTO_STOPPED), 2);
+		submit(&f, "daemon.start", json(&f, "{'instance': 'I_3', 'version': '1'}"));
+		submit(&f, "auto.start", json(&f, "{'instance': 'I_3'}"));
+		settle(&f);
+		assert_int_equal(open_question(&f, ASK_POST) != NULL, cases[i].again == FX_POST);
+		assert_int_equal(effect_of(&f, "T1") == NULL, cases[i].again == FX_POST);
 		fixture_done(&f);
 	}
 }
