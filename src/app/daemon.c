@@ -404,8 +404,8 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	if (r == 0)
 		r = daemon_load_config(&(struct config_source){ d->o->dir, "", d->o }, &d->config,
 				err);
-	if (r == 0)
-		r = daemon_auto_check(d, err);
+	if (r == 0 && d->o->automatic)
+		r = config_check_auto(d->config, "overseer up", err);
 	if (r < 0)
 		return r;
 	d->self.store_url = d->config->store_url.n

@@ -1,29 +1,7 @@
-/* A daemon that was started for auto mode: what it needs for that, and its beginning and end. */
+/* A daemon that was started for auto mode: its beginning and end. */
 #include "app/daemon_impl.h"
 #include "base/arena.h"
-#include "base/err.h"
 #include "base/str.h"
-
-int daemon_auto_check(const struct daemon *d, struct ov_err *err)
-{
-	const struct policy *p = &d->config->policy;
-
-	if (!d->o->automatic)
-		return 0;
-	if (!d->config->task_pool_command.n) {
-		ov_fail(err, OV_EINVALID,
-				"auto mode needs a command that gives out tasks, and "
-				"auto.task_pool_command is not set");
-		return ov_next(err, "overseer up --auto --task-pool-command COMMAND");
-	}
-	if (!policy_agent(p, p->auto_agent)) {
-		ov_fail(err, OV_EINVALID,
-				"auto mode needs an agent, and neither auto.agent nor "
-				"defaults.agent names one that is configured");
-		return ov_next(err, "overseer agent list");
-	}
-	return 0;
-}
 
 static void report(struct daemon *d, const char *command, const char *key, const char *text)
 {

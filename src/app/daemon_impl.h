@@ -132,8 +132,6 @@ void daemon_drain(struct daemon *d);
 int daemon_reload(struct daemon *d, struct ov_err *err);
 
 /* daemon_auto.c */
-/* 0, or what auto mode lacks. */
-int daemon_auto_check(const struct daemon *d, struct ov_err *err);
 /* Auto mode is on from now on, or off, as this daemon was started. */
 void daemon_auto_start(struct daemon *d);
 /* It is off: the daemon stops for this reason. */

@@ -263,8 +263,11 @@ static void show_conflicts(struct out *o, const value *list)
 
 static void show_status(struct out *o, const value *s)
 {
+	bool calm = watch_is_calm(s);
+
 	show_daemon(o, s);
-	show_watch(o, s);
+	if (!calm)
+		show_watch(o, s);
 	show_needs(o, value_at(s, "needs_you"));
 	show_running(o, value_at(s, "running"), RUNNING);
 	show_running(o, value_at(s, "running"), WAITING);
@@ -272,6 +275,8 @@ static void show_status(struct out *o, const value *s)
 	show_conflicts(o, value_at(s, "conflicts"));
 	show_workers(o, s);
 	show_goals(o, value_at(s, "goals"));
+	if (calm)
+		show_watch(o, s);
 	if (value_count(value_at(s, "goals")) == 0)
 		out_f(o,
 				"Nothing to do yet.  Next: overseer goal create --title \"...\" "

@@ -327,6 +327,9 @@ static int prepare(struct watch *w, struct config **config, struct ov_err *err)
 	if (r == 0)
 		r = read_config(w, config, err);
 	w->config = r == 0 ? *config : NULL;
+	/* The daemon would refuse that as well, but after a while, and be mended for it. */
+	if (r == 0 && cli_has(c, "auto"))
+		r = config_check_auto(w->config, "overseer watch", err);
 	return r;
 }
 

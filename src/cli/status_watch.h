@@ -1,9 +1,11 @@
 #pragma once
-/* The watchdog in the picture of everything: a word in its first line, and more when that matters. */
+/* The watchdog in the picture of everything: a word in its first line, and a section. */
 #include "cli/out.h"
 #include "data/value.h"
 
 /* "   watchdog running"; nothing when there is none that anybody would miss. */
 void watch_word(struct out *o, const value *status);
-/* A section while it is not simply running, or the daemon is down. */
+/* All is well: the section is no news, and comes last. */
+bool watch_is_calm(const value *status);
+/* Its section: what it does, for how long, the daemon, the last acts. */
 void show_watch(struct out *o, const value *status);

@@ -2,6 +2,7 @@
  * The part of the configuration by which the core decides: what may not be said together, and how
  * it becomes a struct policy.
  */
+#include "base/err.h"
 #include "base/str.h"
 #include "core/config_impl.h"
 #include "core/model.h"
@@ -265,4 +266,23 @@ void config_fill_policy(struct config *c)
 	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
 	memcpy(c->policy.estimate, c->estimate, sizeof(c->estimate));
 	memcpy(c->policy.budget, c->budget, sizeof(c->budget));
+}
+
+int config_check_auto(const struct config *c, const char *command, struct ov_err *err)
+{
+	const struct policy *p = &c->policy;
+
+	if (!c->task_pool_command.n) {
+		ov_fail(err, OV_EINVALID,
+				"auto mode needs a command that gives out tasks, and "
+				"auto.task_pool_command is not set");
+		return ov_next(err, "%s --auto --task-pool-command COMMAND", command);
+	}
+	if (!policy_agent(p, p->auto_agent)) {
+		ov_fail(err, OV_EINVALID,
+				"auto mode needs an agent, and neither auto.agent nor "
+				"defaults.agent names one that is configured");
+		return ov_next(err, "overseer agent list");
+	}
+	return 0;
 }
