@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "app/daemon_impl.h"
+#include "app/watching.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/sha256.h"
@@ -10,6 +11,7 @@
 #include "core/view.h"
 #include "data/json.h"
 #include "net/rpchttp.h"
+#include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/rand.h"
 #include "version.h"
@@ -116,6 +118,19 @@ static void metric_usage(struct buf *b, const struct state *s)
 	}
 }
 
+static void metric_watch(struct buf *b, const char *dir)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	const value *w = watching_view(&a, dir, clock_wall());
+
+	metric(b, "watchdog_up", "gauge", "1 while a watchdog looks after the daemon.",
+			value_bool_at(w, "alive"));
+	metric(b, "watchdog_restarts_24h", "gauge",
+			"Starts of the daemon after failures, in 24 hours.",
+			value_int_at(w, "restarts_24h"));
+}
+
 static void handle_metrics(void *user, struct http_req *req)
 {
 	struct daemon *d = user;
@@ -152,6 +167,7 @@ static void handle_metrics(void *user, struct http_req *req)
 			d->store_failing);
 	metric(&b, "safe_mode", "gauge", "1 while the store is damaged and nothing is written.",
 			d->safe.on);
+	metric_watch(&b, d->o->dir);
 	http_answer(req, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&b));
 }
 

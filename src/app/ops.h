@@ -30,7 +30,7 @@ struct op_param {
 /* Who is asked, and what it is: for the answers that speak of the daemon. */
 struct op_daemon {
 	const char *dir, *repo, *shim, *store_url, *instance, *config_file;
-	const char *config_problem; /* OP_CHILD: config.toml is not valid, and the defaults are used */
+	const char *config_problem; /* without a daemon: config.toml is bad, the defaults are used */
 	int pid;
 	ov_time started_at;
 	int64_t http_port;

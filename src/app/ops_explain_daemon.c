@@ -133,19 +133,26 @@ static void add_evidence(const struct explain *x, value *evidence, const struct 
 	if (d->safe)
 		explain_show(x, evidence, 0, "safe mode: " STR_FMT,
 				STR_ARG(value_str_at(safe_view(x->arena, d->safe), "reason")));
+	if (d->config_problem)
+		explain_show(x, evidence, 0, "no daemon starts with this configuration: %s",
+				d->config_problem);
 	if (h)
-		explain_show(x, evidence, h->at, "said of its health: %s%s%s",
+		explain_show(x, evidence, h->at, "last said of its health: %s%s%s",
 				health_kind_name(h->kind), h->text[0] ? ", " : "", h->text);
 	if (t->unrecorded)
 		explain_show(x, evidence, 0,
-				"%zu acts of the watchdog are not in the log yet: the next daemon "
-				"records them",
-				t->unrecorded);
+				"%zu act%s of the watchdog %s not in the log yet: the next daemon "
+				"records %s",
+				t->unrecorded, t->unrecorded == 1 ? "" : "s",
+				t->unrecorded == 1 ? "is" : "are",
+				t->unrecorded == 1 ? "it" : "them");
 }
 
 static value *next_commands(struct op_ctx *cx, const value *watch)
 {
 	value *next = value_array(cx->arena);
+	str manual = value_str_at(watch, "manual_file");
+	bool alive = value_bool_at(watch, "alive");
 
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *e = cx->state->escalations.p[i];
@@ -158,11 +165,27 @@ static value *next_commands(struct op_ctx *cx, const value *watch)
 	}
 	if (cx->daemon->safe)
 		value_push(cx->arena, next, value_cstr(cx->arena, "overseer doctor"));
-	if (!value_bool_at(watch, "alive"))
+	if (cx->daemon->config_problem)
+		value_push(cx->arena, next, value_cstr(cx->arena, "overseer config check"));
+	if (manual.n)
+		value_push(cx->arena, next,
+				value_strf(cx->arena, "rm %s/" STR_FMT, cx->daemon->dir,
+						STR_ARG(manual)));
+	if (!alive)
 		value_push(cx->arena, next, value_cstr(cx->arena, "overseer watch"));
-	if (cx->daemon->read_only)
+	/* A watchdog starts it itself, unless it was stopped by request. */
+	if (cx->daemon->read_only && (!alive || str_is(value_str_at(watch, "detail"), "waiting")))
 		value_push(cx->arena, next, value_cstr(cx->arena, "overseer up"));
 	value_push(cx->arena, next, value_cstr(cx->arena, "overseer events --type watch.acted"));
+	/* Nodes may be called like that, too. */
+	for (size_t i = 0; i < cx->state->goals.n; i++) {
+		str goal = cx->state->goals.p[i]->id;
+
+		if (state_node(cx->state, goal, STR("daemon")))
+			value_push(cx->arena, next,
+					value_strf(cx->arena, "overseer explain " STR_FMT "/daemon",
+							STR_ARG(goal)));
+	}
 	return next;
 }
 

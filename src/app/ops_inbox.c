@@ -2,6 +2,7 @@
 #include "app/capacity.h"
 #include "app/ops.h"
 #include "app/safe.h"
+#include "app/watching.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -11,7 +12,7 @@ enum { FACTS_SHOWN = 12 };
 
 int op_inbox_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
-	value *list, *found;
+	value *list, *found, *watch = NULL;
 	struct goal *g = NULL;
 	int r = 0;
 
@@ -22,6 +23,10 @@ int op_inbox_list(struct op_ctx *cx, const value *params, value **ret, struct ov
 	list = value_array(cx->arena);
 	if (cx->daemon->safe)
 		value_push(cx->arena, list, safe_need(cx->arena, cx->daemon->safe));
+	if (!g)
+		watch = watching_need(cx->arena, cx->daemon->dir, cx->now);
+	if (watch)
+		value_push(cx->arena, list, watch);
 	found = view_inbox(cx->arena, cx->state, g ? g->id : STR(""), value_bool_at(params, "all"));
 	for (size_t i = 0; i < value_count(found); i++)
 		value_push(cx->arena, list, (value *)value_item(found, i));

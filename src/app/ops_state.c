@@ -28,6 +28,8 @@ static value *daemon_view(struct op_ctx *cx)
 	value_put(a, v, "dir", value_cstr(a, d->dir));
 	value_put(a, v, "store", value_cstr(a, d->store_url));
 	value_put(a, v, "read_only", value_bool(a, d->read_only));
+	value_put(a, v, "config_problem",
+			d->config_problem ? value_cstr(a, d->config_problem) : value_null(a));
 	value_put(a, v, "degraded", d->degraded ? value_cstr(a, d->degraded) : value_null(a));
 	return v;
 }

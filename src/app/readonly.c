@@ -30,6 +30,21 @@ static int read_request(struct buf *in, struct ov_err *err)
 	return in->n ? 0 : ov_fail(err, OV_EINVALID, "no request on standard input");
 }
 
+/*
+ * Asked by whoever wants to know why there is no daemon. A bad configuration may be just that: it is
+ * told, and the rest as well.
+ */
+static bool is_about_daemon(str method)
+{
+	static const char *const methods[] = { "status.get", "explain.get", "inbox.list",
+		"events.list" };
+
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		if (str_is(method, methods[i]))
+			return true;
+	return false;
+}
+
 /* A bad configuration does not keep anybody from looking after the store. */
 static int load_config(struct op_daemon *self, const struct op *op, struct arena *a,
 		struct config **ret, struct ov_err *err)
@@ -37,7 +52,7 @@ static int load_config(struct op_daemon *self, const struct op *op, struct arena
 	struct ov_err found = { 0 };
 	int r = daemon_load_config(&(struct config_source){ self->dir, "", NULL }, ret, &found);
 
-	if (r < 0 && op->kind == OP_CHILD) {
+	if (r < 0 && (op->kind == OP_CHILD || is_about_daemon(str_from(op->name)))) {
 		self->config_problem = arena_cstr(a, str_from(found.msg));
 		r = config_parse(STR(""), ret, err);
 	} else if (r < 0 && err) {

@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/daemon_impl.h"
@@ -52,6 +53,18 @@ static const char *register_path(struct daemon *d)
 	return path_join(&d->arena, d->o->dir, "daemon.json");
 }
 
+/* Who started us may keep what we say elsewhere: a service manager in its journal. */
+static value *log_file_view(struct arena *a, struct daemon *d)
+{
+	const char *path = path_join(a, d->o->dir, "logs/daemon.log");
+	struct stat there, ours;
+
+	if (stat(path, &there) < 0 || fstat(STDERR_FILENO, &ours) < 0 ||
+			there.st_dev != ours.st_dev || there.st_ino != ours.st_ino)
+		return value_null(a);
+	return value_cstr(a, path);
+}
+
 int register_write(struct daemon *d, struct ov_err *err)
 {
 	_cleanup_(arena_done)
@@ -63,7 +76,7 @@ int register_write(struct daemon *d, struct ov_err *err)
 	value_put(&a, v, "socket", value_cstr(&a, d->socket_path));
 	value_put(&a, v, "http_port",
 			d->self.http_port ? value_int(&a, d->self.http_port) : value_null(&a));
-	value_put(&a, v, "log_file", value_cstr(&a, path_join(&a, d->o->dir, "logs/daemon.log")));
+	value_put(&a, v, "log_file", log_file_view(&a, d));
 	json_write_pretty(&text, v);
 	buf_addc(&text, '\n');
 	return file_write_atomic(register_path(d), buf_str(&text), 0600, err);

@@ -22,6 +22,9 @@ void watching_close(struct watching *w); /* NULL allowed */
 /*
  * As in status.get: null when there never was one, else state (running, remediating, stopped, gone:
  * it ended without saying so, or unknown: the file cannot be read), detail, pid, since, alive,
- * daemon_pid, daemon_uptime_ms, remediation, restarts_24h, reason, last (oldest first).
+ * daemon_pid, daemon_uptime_ms, remediation, restarts_24h, reason, manual_file (which keeps the next
+ * one from starting), last (oldest first).
  */
 value *watching_view(struct arena *a, const char *dir, ov_time now);
+/* An entry of the inbox, as of an escalation, while one has given up; else NULL. */
+value *watching_need(struct arena *a, const char *dir, ov_time now);

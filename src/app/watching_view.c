@@ -8,7 +8,7 @@
 #include "data/vital.h"
 #include "sys/file.h"
 
-enum { LAST_SHOWN = 5 };
+enum { LAST_SHOWN = 5, FILES_MAX = 10000 };
 
 static value *text_or_null(struct arena *a, str s)
 {
@@ -90,6 +90,20 @@ static void put_daemon(struct arena *a, value *v, const value *daemon, ov_time n
 					: value_null(a));
 }
 
+/* The newest file that asks for a person and keeps the next watchdog from starting; their names sort. */
+static value *manual_view(struct arena *a, const char *dir)
+{
+	str *names = NULL;
+	size_t n = 0;
+
+	if (dir_list(a, dir, FILES_MAX, &names, &n, NULL) < 0)
+		return value_null(a);
+	while (n > 0)
+		if (str_starts(names[--n], STR(VITAL_MANUAL)))
+			return value_str(a, names[n]);
+	return value_null(a);
+}
+
 /* NULL when there is no file; an empty object when it is none of a watchdog's. */
 static const value *read_doc(struct arena *a, const char *dir)
 {
@@ -126,6 +140,44 @@ value *watching_view(struct arena *a, const char *dir, ov_time now)
 			alive ? remediation_view(a, value_at(doc, "remediation")) : value_null(a));
 	value_put(a, v, "restarts_24h", value_int(a, value_int_at(doc, "restarts_24h")));
 	value_put(a, v, "reason", text_or_null(a, value_str_at(doc, "reason")));
+	value_put(a, v, "manual_file", alive ? value_null(a) : manual_view(a, dir));
 	value_put(a, v, "last", last_view(a, value_at(doc, "last")));
+	return v;
+}
+
+static bool gave_up(const value *watch)
+{
+	const value *last = value_at(watch, "last");
+	size_t n = value_count(last);
+
+	return str_is(value_str_at(watch, "state"), "stopped") && n &&
+			str_is(value_str_at(value_item(last, n - 1), "act"),
+					act_kind_name(ACT_GAVE_UP));
+}
+
+value *watching_need(struct arena *a, const char *dir, ov_time now)
+{
+	const value *watch = watching_view(a, dir, now);
+	str manual = value_str_at(watch, "manual_file");
+	ov_time since = now;
+	value *v;
+
+	if (!gave_up(watch))
+		return NULL;
+	(void)time_parse(value_str_at(watch, "since"), &since);
+	v = value_object(a);
+	value_put(a, v, "number", value_int(a, 0));
+	value_put(a, v, "goal_id", value_cstr(a, ""));
+	value_put(a, v, "node_id", value_cstr(a, ""));
+	value_put(a, v, "kind", value_cstr(a, "watchdog"));
+	value_put(a, v, "question", value_str(a, arena_str(a, value_str_at(watch, "reason"))));
+	value_put(a, v, "status", value_cstr(a, "open"));
+	value_put(a, v, "answer", value_cstr(a, ""));
+	value_put(a, v, "opened_at", value_time(a, since));
+	value_put(a, v, "closed_at", value_null(a));
+	value_put(a, v, "next",
+			manual.n ? value_strf(a, "rm %s/" STR_FMT " && overseer watch", dir,
+						   STR_ARG(manual))
+				 : value_cstr(a, "overseer explain daemon    overseer watch"));
 	return v;
 }

@@ -405,6 +405,8 @@ int client_next_event(struct client *c, struct arena *a, int timeout_ms, const v
 			continue;
 		}
 		r = read_line(c, deadline, &line, err);
+		if (r < 0)
+			hang_up(c);
 		if (r != CLIENT_EVENT)
 			return r;
 		r = parse_event(a, line, ret, err);

@@ -12,6 +12,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "data/json.h"
+#include "data/vital.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "watch/remedy.h"
@@ -273,6 +274,20 @@ int cmd_up(struct cli *c, struct ov_err *err)
 	return 0;
 }
 
+/* Where the daemon says that its log is; one under a service manager has it elsewhere. */
+static int next_log(struct cli *c, struct ov_err *err)
+{
+	str text, log = STR("");
+	value *v;
+
+	if (file_read(c->arena, path_join(c->arena, c->client.dir, VITAL_DAEMON), VITAL_FILE_MAX,
+			    &text, NULL) == 0 &&
+			json_parse(c->arena, text, NULL, &v, NULL) == 0)
+		log = value_str_at(v, "log_file");
+	return log.n ? ov_next(err, "less " STR_FMT, STR_ARG(log))
+		     : ov_next(err, "overseer explain daemon");
+}
+
 /* Waits for the end of the process that listened on the socket. */
 static int wait_end(struct cli *c, int pidfd, int64_t ms, struct ov_err *err)
 {
@@ -290,8 +305,7 @@ static int wait_end(struct cli *c, int pidfd, int64_t ms, struct ov_err *err)
 	ov_fail(err, OV_EUNAVAILABLE,
 			"the daemon (pid %d) was asked to stop but still runs after %s",
 			c->client.peer_pid, duration_format_short(c->arena, ms).p);
-	ov_next(err, "less %s", path_join(c->arena, c->client.dir, "logs/daemon.log"));
-	return OV_EUNAVAILABLE;
+	return next_log(c, err);
 }
 
 static void tell_down(struct cli *c, const value *s)

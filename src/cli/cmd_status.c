@@ -8,7 +8,7 @@
 #include "data/json.h"
 #include "sys/clock.h"
 
-enum { GOALS_OVER_SHOWN = 5, REDRAW_MS = 250, REFRESH_MS = 5000 };
+enum { GOALS_OVER_SHOWN = 5, REDRAW_MS = 250, REFRESH_MS = 5000, RETRY_MS = 1000 };
 
 static void heading(struct out *o, const char *title, size_t n)
 {
@@ -40,6 +40,19 @@ static void show_degraded(struct out *o, const value *s)
 			STR_ARG(out_clean(o, why)));
 }
 
+/* Without a daemon: what will keep the next one from starting. */
+static void show_config_problem(struct out *o, const value *s)
+{
+	str why = value_str_at(value_at(s, "daemon"), "config_problem");
+
+	if (!why.n)
+		return;
+	out_styled(o, S_RED, STR("BAD CONFIGURATION"));
+	out_f(o, "  no daemon starts with it, and what follows is told with the defaults\n");
+	out_lines(o, "  ", why);
+	out_f(o, "  Next: overseer config check\n");
+}
+
 static void show_daemon(struct out *o, const value *s)
 {
 	const value *d = value_at(s, "daemon"), *today = value_at(s, "today");
@@ -48,9 +61,7 @@ static void show_daemon(struct out *o, const value *s)
 		out_styled(o, S_YELLOW, STR("overseerd is down"));
 	else
 		out_f(o, "overseerd up " STR_FMT,
-				STR_ARG(duration_format_short(o->arena,
-						value_int_at(d, "uptime_ms") / OV_SECOND *
-								OV_SECOND)));
+				STR_ARG(out_age(o, value_str_at(d, "started_at"))));
 	watch_word(o, s);
 	out_f(o, "   %lld of %lld workers busy", (long long)value_int_at(s, "workers_busy"),
 			(long long)value_int_at(s, "workers_max"));
@@ -63,6 +74,7 @@ static void show_daemon(struct out *o, const value *s)
 	out_f(o, "\n");
 	show_safe_mode(o, value_at(s, "safe_mode"));
 	show_degraded(o, s);
+	show_config_problem(o, s);
 }
 
 /* What happens by itself and when, and what to type. */
@@ -319,12 +331,13 @@ static void redraw(struct cli *c, const value *s)
 /* Waits until the picture is to be drawn again: something happened, or the ages in it grew old. */
 static int wait_change(struct cli *c, bool *ret_changed, struct ov_err *err)
 {
+	bool connected = c->client.fd >= 0;
 	const value *event;
 	struct arena a = ARENA_INIT;
-	int r = client_next_event(&c->client, &a, REFRESH_MS, &event, err);
+	int r = client_next_event(&c->client, &a, connected ? REFRESH_MS : RETRY_MS, &event, err);
 	uint64_t until = clock_mono_us() + REDRAW_MS * 1000, now;
 
-	*ret_changed = r == CLIENT_EVENT;
+	*ret_changed = r == CLIENT_EVENT || !connected;
 	/* What follows at once is shown at once: at most four pictures a second. */
 	while (r == CLIENT_EVENT && (now = clock_mono_us()) < until) {
 		arena_reset(&a);
@@ -333,6 +346,34 @@ static int wait_change(struct cli *c, bool *ret_changed, struct ov_err *err)
 			break;
 	}
 	arena_done(&a);
+	if (r == OV_EUNAVAILABLE && connected) {
+		*ret_changed = true;
+		return 0;
+	}
+	return r;
+}
+
+/*
+ * While there is a watchdog there will be a daemon again, and nobody has to ask anew: meanwhile the
+ * picture is that of the store. Otherwise OV_EUNAVAILABLE.
+ */
+static int take_picture(struct cli *c, bool *following, const value **ret, struct ov_err *err)
+{
+	struct client *client = &c->client;
+	struct ov_err why = { 0 };
+	int r = client_connect(client, err);
+
+	if (r == 0 && !*following)
+		r = client_ask(client, "events.follow", NULL, c->timeout_ms, ret, err);
+	if (r == 0) {
+		*following = true;
+		r = client_ask(client, "status.get", NULL, c->timeout_ms, ret, err);
+	}
+	*following = *following && client->fd >= 0;
+	if (r == OV_EUNAVAILABLE && client->fd < 0 &&
+			client_call(client, CALL_READ, "status.get", NULL, ret, &why) == 0 &&
+			value_bool_at(value_at(*ret, "watch"), "alive"))
+		return 0;
 	return r;
 }
 
@@ -340,17 +381,20 @@ static int watch_loop(struct cli *c, struct ov_err *err)
 {
 	struct arena *whole = c->arena, a = ARENA_INIT;
 	const value *s = NULL;
-	bool changed = true;
+	bool changed = true, following = false, cleared = false;
 	int r = 0;
 
 	c->client.arena = c->out.arena = &a;
 	while (r >= 0 && r != CLIENT_SIGNAL) {
 		if (changed) {
 			arena_reset(&a);
-			r = client_ask(&c->client, "status.get", NULL, c->timeout_ms, &s, err);
+			r = take_picture(c, &following, &s, err);
 			if (r != 0)
 				break;
 		}
+		if (!cleared && c->out.terminal && !c->json)
+			buf_adds(&c->out.buf, STR("\033[2J"));
+		cleared = true;
 		if (changed || c->out.terminal)
 			redraw(c, s);
 		r = out_flush(&c->out, STDOUT_FILENO, err);
@@ -364,20 +408,11 @@ static int watch_loop(struct cli *c, struct ov_err *err)
 
 static int watch(struct cli *c, struct ov_err *err)
 {
-	const value *res;
 	int r = cli_store(c, err);
 
 	if (r == 0)
-		r = client_connect(&c->client, err);
-	if (r == 0)
 		r = client_catch_signals(&c->client, err);
-	if (r == 0)
-		r = client_ask(&c->client, "events.follow", NULL, c->timeout_ms, &res, err);
-	if (r != 0)
-		return r == CLIENT_SIGNAL ? 130 : r;
-	if (c->out.terminal && !c->json)
-		buf_adds(&c->out.buf, STR("\033[2J"));
-	return watch_loop(c, err);
+	return r == 0 ? watch_loop(c, err) : r;
 }
 
 int cmd_status(struct cli *c, struct ov_err *err)

@@ -62,32 +62,27 @@ static str remediation(struct out *o, const value *r)
 {
 	str log = value_str_at(r, "log");
 
-	return arena_printf(o->arena,
-			STR_FMT " is asked to mend it for " STR_FMT " (" STR_FMT ")%s" STR_FMT,
-			STR_ARG(value_str_at(r, "agent")),
-			STR_ARG(out_age(o, value_str_at(r, "since"))),
-			STR_ARG(value_str_at(r, "failure")), log.n ? "; see " : "", STR_ARG(log));
+	return arena_printf(o->arena, STR_FMT " is asked to mend it (" STR_FMT ")%s" STR_FMT,
+			STR_ARG(value_str_at(r, "agent")), STR_ARG(value_str_at(r, "failure")),
+			log.n ? "; see " : "", STR_ARG(log));
 }
 
 /* The daemon that it watches, and how often that was started again. */
-static str watched(struct out *o, const value *w)
+static str watched(struct out *o, const value *status)
 {
-	int64_t pid = value_int_at(w, "daemon_pid"), n = value_int_at(w, "restarts_24h");
-	str restarts = n == 1 ? STR("1 restart in 24h")
-			      : arena_printf(o->arena, "%lld restarts in 24h", (long long)n);
+	const value *w = value_at(status, "watch"), *d = value_at(status, "daemon");
+	long long pid = value_int_at(w, "daemon_pid"), n = value_int_at(w, "restarts_24h");
+	str up = pid == value_int_at(d, "pid") ? out_age(o, value_str_at(d, "started_at"))
+					       : STR("-");
 
-	if (!pid)
-		return restarts;
-	return arena_printf(o->arena, "daemon pid %lld up " STR_FMT "   " STR_FMT, (long long)pid,
-			STR_ARG(duration_format_short(o->arena,
-					value_int_at(w, "daemon_uptime_ms") / OV_SECOND *
-							OV_SECOND)),
-			STR_ARG(restarts));
+	return arena_printf(o->arena, "daemon pid %lld up " STR_FMT "   %lld restart%s in 24h", pid,
+			STR_ARG(up), n, n == 1 ? "" : "s");
 }
 
 /* What it is about, in a sentence. */
-static str about(struct out *o, const value *w)
+static str about(struct out *o, const value *status)
 {
+	const value *w = value_at(status, "watch");
 	str state = value_str_at(w, "state"), words = doing(w);
 
 	if (str_is(state, "stopped"))
@@ -100,24 +95,52 @@ static str about(struct out *o, const value *w)
 		return STR("watch.json cannot be read");
 	if (value_str_at(value_at(w, "remediation"), "since").n)
 		return remediation(o, value_at(w, "remediation"));
-	return words.n ? words : watched(o, w);
+	return words.n ? words : watched(o, status);
 }
 
+static enum style act_style(str act)
+{
+	if (str_is(act, "failed") || str_is(act, "gave_up"))
+		return S_RED;
+	return str_is(act, "remediating") || str_is(act, "degraded") ? S_YELLOW : S_PLAIN;
+}
+
+/* The last one may say the same as the line above. */
 static void act_rows(struct out *o, const value *last, size_t shown)
 {
 	size_t n = value_count(last);
 
+	if (n && str_is(value_str_at(value_item(last, n - 1), "act"), "gave_up"))
+		n--;
 	for (size_t i = n > shown ? n - shown : 0; i < n; i++) {
 		const value *x = value_item(last, i);
-		str failure = value_str_at(x, "failure");
 
 		cell_right(o, S_DIM, out_age(o, value_str_at(x, "at")));
-		cell_f(o, S_PLAIN, STR_FMT "%s" STR_FMT "%s", STR_ARG(value_str_at(x, "act")),
-				failure.n ? " (" : "", STR_ARG(failure), failure.n ? ")" : "");
-		cell(o, S_PLAIN, out_short(o, value_str_at(x, "text"), 100));
+		cell(o, act_style(value_str_at(x, "act")),
+				out_short(o, value_str_at(x, "text"), 120));
 		row_end(o);
 	}
 	table_end(o, "  ");
+}
+
+static void show_next(struct out *o, const value *status)
+{
+	const value *w = value_at(status, "watch");
+	str manual = value_str_at(w, "manual_file");
+
+	out_f(o, "  Next: overseer explain daemon");
+	if (manual.n) {
+		out_f(o, "     or, when you have seen to it:  rm ");
+		out_text(o, value_str_at(value_at(status, "daemon"), "dir"));
+		out_f(o, "/");
+		out_text(o, manual);
+		out_f(o, " && overseer watch");
+	} else if (!value_bool_at(w, "alive")) {
+		out_f(o, "     or     overseer watch");
+	} else if (str_is(value_str_at(w, "detail"), "waiting")) {
+		out_f(o, "     or     overseer up");
+	}
+	out_f(o, "\n");
 }
 
 bool watch_is_calm(const value *status)
@@ -131,20 +154,22 @@ bool watch_is_calm(const value *status)
 void show_watch(struct out *o, const value *status)
 {
 	const value *w = value_at(status, "watch");
-	str state = value_str_at(w, "state");
+	str state = value_str_at(w, "state"),
+	    since = value_str_at(value_at(w, "remediation"), "since");
 	bool calm = watch_is_calm(status);
 
 	if (!state.n || was_asked(w))
 		return;
+	if (!since.n)
+		since = value_str_at(w, "since");
 	out_styled(o, S_BOLD, STR("WATCHDOG "));
 	out_styled(o, state_style(state), out_clean(o, state));
-	if (value_str_at(w, "since").n)
-		out_f(o, " for " STR_FMT, STR_ARG(out_age(o, value_str_at(w, "since"))));
+	if (since.n)
+		out_f(o, " for " STR_FMT, STR_ARG(out_age(o, since)));
 	out_f(o, "   ");
-	out_text(o, about(o, w));
+	out_text(o, about(o, status));
 	out_f(o, "\n");
 	act_rows(o, value_at(w, "last"), calm ? ACTS_CALM : ACTS_SHOWN);
 	if (!calm)
-		out_f(o, "  Next: overseer explain daemon%s\n",
-				value_bool_at(w, "alive") ? "" : "     or     overseer watch");
+		show_next(o, status);
 }

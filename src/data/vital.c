@@ -38,14 +38,29 @@ const char *failure_help(enum failure f)
 
 const char *daemon_exit_text(int status)
 {
+	/* Of several codes with one status, what that means for a daemon. */
+	static const struct {
+		enum ov_code code;
+		const char *text;
+	} starts[] = {
+		{ OV_EINVALID, "the configuration is not valid" },
+		{ OV_ENOTFOUND, "there is no store" },
+		{ OV_ECONFLICT, "the store is another daemon's, or of a newer version" },
+		{ OV_EUNAUTHORIZED, "something may not be read or written" },
+		{ OV_ELIMIT, "something is too large" },
+		{ OV_EUNAVAILABLE, "something that it needs does not answer" },
+		{ OV_EIO, "input or output failed" },
+		{ OV_EINTERNAL, "a mistake of ours" },
+	};
+
 #define ROW(id, number, text)   \
 	if (status == (number)) \
 		return text;
 	DAEMON_EXITS(ROW)
 #undef ROW
-	for (int code = -1; code > -(int)OV_CODE_COUNT; code--)
-		if (ov_code_info(code)->exit_status == status)
-			return ov_code_info(code)->name;
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		if (ov_code_info(starts[i].code)->exit_status == status)
+			return starts[i].text;
 	return "not a status of the daemon's";
 }
 

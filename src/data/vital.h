@@ -45,7 +45,7 @@ enum {
 #define DAEMON_EXIT_ENUM(id, status, text) id = (status),
 enum daemon_exit { DAEMON_EXITS(DAEMON_EXIT_ENUM) };
 #undef DAEMON_EXIT_ENUM
-/* What a status of the daemon means, for people. */
+/* What a status of the daemon means, for people; a static text. */
 const char *daemon_exit_text(int status);
 
 /* Exit statuses of the watchdog; 2 and 4 as of every other program. */

@@ -350,7 +350,7 @@ void guard_judge(struct watch *w)
 		report_act(&w->report, ACT_TERMINATED, w->failure, w->failed.instance, TONE_PLAIN,
 				"Ended the daemon by %s, after %s",
 				w->killed ? "SIGKILL" : "SIGTERM",
-				duration_format(&w->scratch, now - w->asked_ms).p);
+				duration_format_short(&w->scratch, now - w->asked_ms).p);
 	daemon_settle(&w->daemon);
 	w->restarted = true;
 	switch (judge_failure(&w->judge, w->failure, w->healthy_ms, now)) {
@@ -358,19 +358,19 @@ void guard_judge(struct watch *w)
 	case VERDICT_MEND: watch_post(w, WE_MEND); return;
 	case VERDICT_SPIRAL:
 		snprintf(reason, sizeof(reason),
-				"the daemon failed again (%s) after %s, healthy for %s, less than "
-				"the %s of watch.restart_cooldown: a person has to look at it",
-				w->failure_text,
+				"the daemon failed again, healthy for only %s after %s "
+				"(watch.restart_cooldown is %s): %s",
+				duration_format_short(&w->scratch, w->healthy_ms).p,
 				w->judge.can_mend ? "a remediation" : "it was started again",
-				duration_format(&w->scratch, w->healthy_ms).p,
-				duration_format(&w->scratch, w->spec.restart_cooldown).p);
+				duration_format(&w->scratch, w->spec.restart_cooldown).p,
+				w->failure_text);
 		give_up(w, WATCH_SPIRAL, reason);
 		return;
 	case VERDICT_TOO_MANY:
 		snprintf(reason, sizeof(reason),
-				"the daemon failed (%s) after it was started again %zu times in 24 "
-				"hours (watch.max_restarts): a person has to look at it",
-				w->failure_text, w->judge.restarts_n);
+				"the daemon was started again %zu times in 24 hours "
+				"(watch.max_restarts), and failed: %s",
+				w->judge.restarts_n, w->failure_text);
 		give_up(w, WATCH_TOO_MANY, reason);
 		return;
 	}

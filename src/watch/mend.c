@@ -9,9 +9,12 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "watch/watch.h"
+
+enum { ASKS_SHOWN = 240 }; /* bytes of what a person is asked for, so that the file is named, too */
 
 /* Whatever of it still runs. */
 static void sweep(struct watch *w)
@@ -187,6 +190,7 @@ void mend_conclude(struct watch *w)
 {
 	char name[256] = "", text[512] = "";
 	struct ov_err err = { 0 };
+	str asks, shown;
 
 	mend_over(w);
 	w->restarted = true;
@@ -197,7 +201,10 @@ void mend_conclude(struct watch *w)
 		return;
 	}
 	w->exit_status = WATCH_MANUAL;
-	snprintf(w->reason, sizeof(w->reason), "the remediation asks for a person (%s): %s", name,
-			text);
+	asks = str_trim(str_from(text));
+	shown = utf8_truncate(asks, ASKS_SHOWN);
+	snprintf(w->reason, sizeof(w->reason),
+			"the remediation asks for a person%s" STR_FMT "%s (%s)", asks.n ? ": " : "",
+			STR_ARG(shown), shown.n < asks.n ? "..." : "", name);
 	watch_post(w, WE_GIVE_UP);
 }

@@ -211,7 +211,7 @@ static void say_for(char *ret, size_t size, const char *what, int64_t ms, const 
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 
-	snprintf(ret, size, "%s for %s%s", what, duration_format(&a, ms).p, more);
+	snprintf(ret, size, "%s for %s%s", what, duration_format_short(&a, ms).p, more);
 }
 
 enum failure vitals_check(struct vitals *v, int64_t now_ms, int64_t slept_ms, int64_t beat_timeout,

@@ -260,7 +260,7 @@ class Follow(Case):
         self.assertLessEqual(number[0], 4)
 
     def test_watch_on_a_terminal(self):
-        answers = [status(goals=[goal()]), FakeDaemon.HANG_UP]
+        answers = [status(goals=[goal()]), FakeDaemon.HANG_UP, FakeDaemon.HANG_UP]
         self.fake({"status.get": lambda _: answers.pop(0), "events.follow": {"head": 1}, "events": [event(2)]})
         code, shown = self.on_terminal("status", "--watch")
         self.assertEqual(code, 7)

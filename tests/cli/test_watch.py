@@ -42,7 +42,8 @@ class Watch(Case):
             "max_restarts": 20, "remediation_prompt": ""})
 
     def test_options_reach_the_daemon_and_the_watchdog(self):
-        self.config("watch.grace = \"7s\"\nwatch.start_command = 'printf \"%s|\" \"$@\"'\n")
+        self.config("watch.grace = \"7s\"\nwatch.start_command = 'printf \"%s|\" \"$@\"'\n"
+                    'defaults.agent = "a"\n[agents.a]\ncommand = ["true"]\n')
         spec = self.spec("--auto", "--task-pool-command", "echo 'it''s' $X", "--set", "watch.max_restarts=3",
                          "--concurrency", "2")
         self.assertEqual((spec["watch"]["grace_ms"], spec["watch"]["max_restarts"]), (7000, 3))
@@ -51,6 +52,12 @@ class Watch(Case):
                                       "--set|auto.concurrency=2|")
         self.assertIn("it needs --auto", self.fails(2, "watch", "--concurrency", "2").err)
         self.assertIn("overseer watch --auto --concurrency", self.fails(2, "watch", "--concurrency", "2").err)
+
+    def test_auto_mode_that_cannot_work(self):
+        done = self.fails(2, "watch", "--auto")
+        self.assertIn("auto.task_pool_command is not set", done.err)
+        self.assertIn("Next  overseer watch --auto --task-pool-command COMMAND", done.err)
+        self.assertIn("needs an agent", self.fails(2, "watch", "--auto", "--task-pool-command", "true").err)
 
     def test_an_agent_mends(self):
         program = self.write("bin/claude", "#!/bin/sh\n", 0o755)

@@ -193,7 +193,7 @@ class Remedy(SiteCase):
         self.wait_up(watch, site.daemon_json()["instance_id"])
         self.broken(site, watch)
         self.assertEqual(watch.ended(), 22, watch.said())
-        self.assertRegex(watch.said(), r"manual_intervention_needed_\w+\.txt.*The disk is broken: buy another\.")
+        self.assertRegex(watch.said(), r"The disk is broken: buy another\. \(manual_intervention_needed_\w+\.txt\)")
         path, = glob.glob(os.path.join(site.dir, "manual_intervention_needed_*.txt"))
         self.assertEqual(re.sub(r"\D*(\w+)\.txt$", r"\1", os.path.basename(path)),
                          re.sub(r"\D*(\w+)\.txt$", r"\1", os.path.basename(self.newest_log(site)[0])))

@@ -4,13 +4,14 @@
 import json
 import os
 import signal
+import subprocess
 import unittest
 
-from harness import DAEMON, PATIENCE, SHIM, SiteCase
+from harness import CLI, DAEMON, PATIENCE, SHIM, SiteCase, plan, task
 from watched import Watchdog, acts, end_watching
 
 KNOWN = {"state", "detail", "pid", "since", "alive", "daemon_pid", "daemon_uptime_ms", "remediation",
-         "restarts_24h", "reason", "last"}
+         "restarts_24h", "reason", "manual_file", "last"}
 
 
 def act(n, kind="started", watch="a" * 16, at="2026-01-02T03:04:05.678Z", failure="none", instance="", text=""):
@@ -120,7 +121,9 @@ class Status(WatchCase):
         site = self.site()
         site.up()
         self.assertIsNone(site.call("status.get")["watch"])
+        self.assertIsNone(site.daemon_json()["log_file"])  # its standard error is another file
         self.assertNotIn("watchdog", site.cli("status").lower())
+        self.assertEqual((site.metrics()["overseer_watchdog_up"], site.metrics()["overseer_watchdog_restarts_24h"]), (0, 0))
         # It runs.
         daemon = {**site.daemon_json(), "since": "2026-01-02T03:04:05.000Z"}
         self.say(site, daemon=daemon, restarts_24h=3, last=[act(n) for n in range(1, 11)])
@@ -132,9 +135,12 @@ class Status(WatchCase):
         self.assertEqual([x["n"] for x in watch["last"]], [6, 7, 8, 9, 10])
         self.assertEqual(set(watch["last"][0]), {"n", "at", "act", "failure", "text"})
         self.assertEqual((watch["remediation"], watch["reason"]), (None, None))
+        self.assertEqual((site.metrics()["overseer_watchdog_up"], site.metrics()["overseer_watchdog_restarts_24h"]), (1, 3))
         head, rest = site.cli("status").split("\n", 1)
         self.assertRegex(head, r"^overseerd up \S+   watchdog running   0 of")
-        self.assertNotIn("WATCHDOG", rest)
+        # It comes last, with the newest acts and no advice: all is well.
+        self.assertRegex(rest, rf"^WATCHDOG running for \S+   daemon pid {site.daemon.pid} up \d+m?s   3 restarts in 24h\n"
+                               r" +\S+  act 8\n +\S+  act 9\n +\S+  act 10\nNothing to do yet")
         # It has the daemon mended; that is told without a daemon, too.
         self.say(site, state="remediating", detail="remediating", last=[act(1, "failed", failure="died", text="gone")],
                  remediation={"stamp": "s", "since": "2026-01-02T03:04:05.000Z", "agent": "script",
@@ -144,12 +150,41 @@ class Status(WatchCase):
         self.assertEqual((status, answer["result"]["watch"]["remediation"]["agent"]), (0, "script"))
         out = site.cli("status")
         self.assertRegex(out, r"overseerd is down   watchdog remediating")
-        self.assertRegex(out, r"WATCHDOG remediating for \S+   script is asked to mend it for \S+ \(died\); "
-                              r"see logs/remediation_s.txt\n +\S.* failed \(died\) +gone\n")
+        self.assertRegex(out, r"\nWATCHDOG remediating for \S+   script is asked to mend it \(died\); "
+                              r"see logs/remediation_s.txt\n +\S+  gone\n  Next: overseer explain daemon\n")
+        # It waits for the next one, which a person starts.
+        self.say(site, detail="waiting", restarts_24h=1)
+        out = site.cli("status")
+        self.assertRegex(out, r"WATCHDOG running for \S+   the daemon was stopped by request; the next one will be watched\n"
+                              r"  Next: overseer explain daemon     or     overseer up\n")
+        self.assertIn("overseer up", site.read_only("explain.get", id="daemon")[0]["result"]["next"])
+        self.say(site, detail="starting")
+        self.assertIn("   starts the daemon\n", site.cli("status"))
+        self.assertNotIn("overseer up", site.read_only("explain.get", id="daemon")[0]["result"]["next"])
+        self.assertEqual(site.cli("inbox"), "Nothing needs you.\n")
         # It gave up; it was asked to end; it is gone; it cannot be told.
-        self.say(site, state="stopped", reason="the daemon failed again within 10m", **identity(start_time=1))
-        self.assertIn("WATCHDOG stopped for", site.cli("status"))
-        self.assertIn("the daemon failed again within 10m", site.cli("status"))
+        self.say(site, state="stopped", reason="the daemon failed again within 10m", last=[act(1), act(2, "gave_up")],
+                 **identity(start_time=1))
+        self.assertRegex(site.cli("status"), r"WATCHDOG stopped for \S+   the daemon failed again within 10m\n +\S+  act 1\n"
+                                             r"  Next: overseer explain daemon     or     overseer watch\n")
+        self.assertRegex(site.cli("inbox"), r'^#0  watchdog  -  "the daemon failed again within 10m"  \S+  waits for you\n'
+                                            r" +overseer explain daemon    overseer watch\n$")
+        # It asked for a person: the next one would be refused as long as the file is there.
+        for stamp in ("20260101T000000Z", "20260102T000000Z"):
+            site.write(f".overseer/manual_intervention_needed_{stamp}.txt", "buy a disk")
+        words = f"rm {site.dir}/manual_intervention_needed_20260102T000000Z.txt"
+        self.assertIn(words + " && overseer watch", site.cli("status"))
+        self.assertIn(words + " && overseer watch", site.cli("inbox"))
+        self.assertIn(words, site.read_only("explain.get", id="daemon")[0]["result"]["next"])
+        # A configuration that is broken as well keeps nobody from being told all of this.
+        good = site.read(".overseer/config.toml")
+        site.write(".overseer/config.toml", "nonsense = 1\n")
+        out = site.cli("status")
+        self.assertRegex(out, r"\nBAD CONFIGURATION  .*\n  .*/config.toml: nonsense: unknown\n  Next: overseer config check\n")
+        self.assertIn("WATCHDOG stopped for", out)
+        self.assertIn("no daemon starts with this configuration", site.cli("explain", "daemon"))
+        self.assertIn("waits for you", site.cli("inbox"))
+        site.write(".overseer/config.toml", good)
         self.say(site, state="stopped", reason="it was asked to end", last=[act(1, "left")], **identity(start_time=1))
         self.assertNotIn("watchdog", site.cli("status").lower())
         self.say(site, **identity(start_time=1))
@@ -206,6 +241,10 @@ class Status(WatchCase):
         story = site.call("explain.get", id="daemon")
         self.assertEqual((len(story["failures"]), len(story["facts"])), (2, 50))
         self.assertEqual(story["facts"][-1]["type"], "daemon.started")
+        # A node may be called like that: it is told of, by its whole name.
+        goal = site.call("goal.create", title="Test", plan=plan(task("daemon")))["goal"]
+        self.assertIn(f"overseer explain {goal}/daemon", site.call("explain.get", id="daemon")["next"])
+        self.assertEqual(site.call("explain.get", id=f"{goal}/daemon")["noun"], "node")
 
 
 class Watched(SiteCase):
@@ -223,23 +262,44 @@ class Watched(SiteCase):
         if ours:
             os.kill(pid, signal.SIGKILL)
 
+    def sees(self, looker, state, pid):
+        """Until a picture shows that."""
+        for text in looker.stdout:
+            status = json.loads(text)
+            if (status["watch"]["state"], status["daemon"]["pid"]) == (state, pid):
+                return
+        self.fail(f"{state}, {pid} was never shown: {looker.stderr.read()}")
+
     def test_killed_and_started_again(self):
         site = self.site()
         site.watchdogs = []
         self.addCleanup(self.end_daemon, site)
         self.addCleanup(end_watching, site)
         command = f"exec {DAEMON} --dir {site.dir} --shim {SHIM}"
-        watchdog = Watchdog(site, command, remedy="exit 0", heartbeat_timeout=PATIENCE * 1000)
+        gate = os.path.join(site.root, "mend")
+        os.mkfifo(gate)
+        watchdog = Watchdog(site, command, remedy=f"read x < '{gate}'", heartbeat_timeout=PATIENCE * 1000)
         watchdog.wait("its heart beats")
         first = site.daemon_json()
+        self.assertEqual(first["log_file"], os.path.join(site.dir, "logs/daemon.log"))
         watch = site.call("status.get")["watch"]
         self.assertEqual((watch["state"], watch["pid"], watch["daemon_pid"], watch["alive"]),
                          ("running", watchdog.process.pid, first["pid"], True))
         self.assertIn("watchdog running", site.cli("status"))
+        looker = subprocess.Popen([CLI, "status", "--watch", "--json"], cwd=site.repo, env=site.env, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(looker.communicate)
+        self.addCleanup(looker.kill)
+        self.sees(looker, "running", first["pid"])
         os.kill(first["pid"], signal.SIGKILL)
+        # Who looks on is told of it all, and does not have to ask anew.
+        self.sees(looker, "remediating", None)
+        with open(gate, "w", encoding="utf-8") as f:
+            f.write("go\n")
         watchdog.wait("Restarting the daemon")
         watchdog.wait("its heart beats")
         self.assertNotEqual(site.daemon_json()["instance_id"], first["instance_id"])
+        self.sees(looker, "running", site.daemon_json()["pid"])
         site.log = os.path.join(site.dir, "logs/daemon.log")
         healthy = [a for a in acts(site) if a["kind"] == "healthy"][-1]
         site.wait_type("watch.acted", n=healthy["n"])
@@ -261,6 +321,8 @@ class Watched(SiteCase):
         watchdog.wait("its heart beats")
         watchdog.interrupt()
         self.assertEqual(watchdog.ended(), 0)
+        # Nobody will start it again.
+        self.assertEqual(looker.wait(PATIENCE), 7)
         self.assertNotIn("watchdog", site.cli("status").lower())
         told = site.read_only("explain.get", id="daemon")[0]["result"]
         self.assertEqual((told["state"], len(told["failures"]), told["facts"][-1]["type"]), ("down", 1, "watch.acted"))

@@ -130,7 +130,7 @@ TEST(who_it_is)
 TEST(every_exit_status_has_a_text)
 {
 	assert_string_equal(daemon_exit_text(20), "auto mode cannot go on: a command of it failed");
-	assert_string_equal(daemon_exit_text(8), "E_IO");
+	assert_string_equal(daemon_exit_text(8), "input or output failed");
 	assert_string_equal(daemon_exit_text(99), "not a status of the daemon's");
 }
 
