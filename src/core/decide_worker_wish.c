@@ -203,6 +203,9 @@ static void wish_ended(struct decide_ctx *cx, const struct worker *w, const stru
 	}
 	worker_asked_close(cx, w, nuke ? STR("it was removed") : STR("it was reset"));
 	if (nuke) {
+		/* One in error still holds the task that waits for a person. */
+		if (w->assignment_id.n)
+			worker_to(cx, w, WORKER_IDLE, STR("it is removed"));
 		e = emit(cx, EV_WORKER_REMOVED, (struct subject){ 0 });
 		ev_str(cx, e, "worker", w->name);
 		ev_cstr(cx, e, "reason", "a person asked for it");

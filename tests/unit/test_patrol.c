@@ -89,6 +89,30 @@ static void lost_runs(bool terminal, enum patrol_fact fact)
 	fixture_done(&f);
 }
 
+/* A worker in error is what one wants to be rid of: its task waits for a person, and is not lost. */
+TEST(one_in_error_can_be_removed)
+{
+	struct fixture f;
+
+	begin(&f);
+	f.policy.patrol_restarts = 0;
+	lose(&f);
+	assert_int_equal(worker(&f)->status, WORKER_ERROR);
+	submit(&f, "worker.nuke", json(&f, "{'worker': 'pool-1'}"));
+	settle(&f);
+	submit(&f, "effect.end",
+			json(&f, "{'effect': '" STR_FMT "', 'outcome': 'ok', 'data': {}}",
+					STR_ARG(worker(&f)->effect->id)));
+	assert_int_equal(count_events(&f, EV_WORKER_REMOVED), 1);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_BLOCKED);
+	check_invariants(f.state, &f.policy);
+	submit(&f, "work.update",
+			json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'again'}"));
+	drain(&f);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_DONE);
+	fixture_done(&f);
+}
+
 TEST(lost_runs_are_begun_again_within_a_cap)
 {
 	lost_runs(false, PATROL_PROCESS_GONE);
