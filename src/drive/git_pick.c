@@ -56,6 +56,7 @@ static const struct git_step pick_steps[] = {
 	STEP_SUB("keep what is in the worktree", rescue, git_rescue_steps),
 	STEP_RUN("gather what is in the worktree", whole_build, whole_judge),
 	STEP_SUB("look for an earlier pick", NULL, git_earlier_steps),
+	STEP_SUB("move the target branch", NULL, git_moved_steps),
 	STEP_SUB("look at the user's checkout", unless_already, git_holder_steps),
 	STEP_SUB("merge with the target", unless_already, git_squash_steps,
 			.inject = "git-pick-squashed"),

@@ -98,6 +98,8 @@ extern const struct git_step git_holder_steps[];
 extern const struct git_step git_squash_steps[];
 int git_merge_judge(struct git_call *c, const struct git_out *o, struct ov_err *err);
 extern const struct git_step git_move_steps[]; /* to c->commit, or the call ends */
+/* Where an earlier call has moved it (GIT_ALREADY): what that may not have come to. */
+extern const struct git_step git_moved_steps[];
 
 /* git_remote.c */
 int git_remote_check(str remote, struct ov_err *err);

@@ -390,6 +390,44 @@ static const struct git_step late_steps[] = {
 	STEP_END,
 };
 
+/*
+ * A call that was cut off between the move and that left it to the one that is made again: the
+ * checkout stands on the new commit, and its index is to the last entry that of the commit before it.
+ */
+static int behind_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!str_eq(c->target_oid, c->commit))
+		return GIT_LEAVE;
+	c->target_oid = arena_printf(&c->arena, "%s^", c->commit.p);
+	git_run(c, AT_REPO, GIT_READS, "diff-index", "--cached", "--quiet", c->target_oid.p, "--",
+			NULL);
+	c->cwd = c->holder;
+	return GIT_NEXT;
+}
+
+static int behind_judge(struct git_call *c _unused_, const struct git_out *o,
+		struct ov_err *err _unused_)
+{
+	return o->code == 0 ? GIT_NEXT : GIT_LEAVE;
+}
+
+static const struct git_step behind_steps[] = {
+	STEP_RUN("see who came to the target branch meanwhile", late_build, late_judge),
+	STEP_RUN("see whether that checkout stayed behind", behind_build, behind_judge),
+	STEP_RUN("bring that checkout along", along_build, along_judge),
+	STEP_END,
+};
+
+static int already_only(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->res.outcome == GIT_ALREADY ? GIT_NEXT : GIT_SKIP;
+}
+
+const struct git_step git_moved_steps[] = {
+	STEP_SUB("bring along who came meanwhile", already_only, behind_steps),
+	STEP_END,
+};
+
 const struct git_step git_move_steps[] = {
 	STEP_SUB("look at the user's checkout", NULL, git_holder_steps),
 	STEP_RUN("move the target branch", forward_build, forward_judge),

@@ -124,6 +124,47 @@ TEST(user_goes_to_the_target_at_every_turn)
 	assert_true(n > 5);
 }
 
+/* He goes there after n turns, and `more` turns later the daemon is gone; true when that was after the end. */
+static bool switch_and_cut_at(int n, int more)
+{
+	struct fixture f;
+	struct answer a, b;
+	bool whole;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo w >work; git rm -q src/two; git add work; git commit -qm "
+			"agent; cd \"$R\"; git switch -qc mine");
+	a = rebase(&f, BRANCH, "D_1");
+	start_advance(&f, a.commit, "D_1", "", &b);
+	whole = turn(&f, &b, n);
+	sh(&f, "git switch -q main; echo draft >>src/one");
+	if (!whole)
+		whole = turn(&f, &b, more);
+	fixture_reopen(&f);
+	start_advance(&f, a.commit, "D_1", "", &b);
+	finish(&f, &b);
+	if (b.r < 0)
+		fail_msg("after %d and %d turns: %s", n, more, b.msg);
+	if (b.outcome != GIT_DIRTY)
+		assert_sh(&f, a.commit, "git rev-parse main");
+	assert_sh(&f, "M src/one", "git status --porcelain | sed 's/^ *//'");
+	fixture_close(&f);
+	return whole;
+}
+
+TEST(user_goes_to_the_target_and_the_daemon_is_killed)
+{
+	bool whole = false;
+	int n;
+
+	for (n = 5; !whole; n++)
+		for (int more = 1 + n % 2; more <= 6 && !whole; more += 2)
+			whole = switch_and_cut_at(n, more) && more <= 2;
+	assert_true(n > 6);
+}
+
 /* The checkout of a killed git is half done: files are written, index and branch are not. */
 TEST(half_a_checkout_is_told_from_changes)
 {
