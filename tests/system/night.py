@@ -305,4 +305,20 @@ class Night:
         locks = subprocess.run(["find", ".git", "-name", "*.lock"], cwd=site.repo, capture_output=True, text=True)
         self.assertEqual(locks.stdout, "")
         site.git("fsck", "--no-dangling", "--no-progress")
-        self.assertEqual(os.listdir(os.path.join(site.dir, "pool")), [])
+        # A question that was open when the daemon ended has its answer there for the next one.
+        left = {name.split(".")[0] for name in os.listdir(os.path.join(site.dir, "pool"))}
+        self.assertLessEqual(left, self.open_questions() if left else set())
+
+    def open_questions(self):
+        """Of a store without a daemon: what the pool was asked and has not answered."""
+        found, after = set(), 0
+        while True:
+            page = self.place.read_only("events.list", after=after, limit=1000)[0]["result"]
+            for event in page["events"]:
+                if event["type"] == "effect.intended" and event["data"]["kind"] == "pool":
+                    found.add(event["data"]["effect"])
+                elif event["type"] == "effect.ended":
+                    found.discard(event["data"]["effect"])
+            if not page["events"]:
+                return found
+            after = page["next_after"]
