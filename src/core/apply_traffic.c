@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/accept.h"
 #include "core/apply_impl.h"
 #include "core/limits.h"
 #include "data/json.h"
@@ -48,6 +49,15 @@ static void overdue_answered(struct state *s, const struct escalation *esc, ov_t
 	as->run->patience_from = at;
 }
 
+/* A person looked at it: what kept the change from being taken back is counted anew. */
+static void post_answered(struct state *s, const struct escalation *esc)
+{
+	struct node *n = state_node(s, esc->goal_id, esc->node_id);
+
+	if (n)
+		n->failures[CAUSE_DIRTY] = n->failures[CAUSE_MOVED] = 0;
+}
+
 int apply_escalation_closed(struct state *s, const struct event *e, struct ov_err *err)
 {
 	int status = status_parse(&esc_statuses, ev_text(e, "status"));
@@ -64,6 +74,8 @@ int apply_escalation_closed(struct state *s, const struct event *e, struct ov_er
 		esc->closed_at = e->at;
 		if (str_is(esc->kind, "overdue"))
 			overdue_answered(s, esc, e->at);
+		if (str_is(esc->kind, ASK_POST) && esc->status == ESC_ANSWERED)
+			post_answered(s, esc);
 		state_prune_escalations(s);
 		return 0;
 	}

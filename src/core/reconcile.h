@@ -27,7 +27,7 @@
 	X(DEC_OVERDUE, "overdue", "the run takes too long")                      \
 	X(DEC_MUTE, "mute", "the run is busy, but shows nothing of it")          \
 	X(DEC_OUTAGE, "outage", "too many fell silent at once")                  \
-	X(DEC_OUTAGE_OVER, "outage_over", "signs of life came back")             \
+	X(DEC_OUTAGE_OVER, "outage_over", "not so many are silent any more")     \
 	X(DEC_UNBLOCK, "unblock", "the time that it waited for came")            \
 	X(DEC_REMIND, "remind", "a person is still needed")                      \
 	X(DEC_YIELD, "yield", "it has to wait; others need the worker")          \

@@ -315,7 +315,7 @@ static void judge_silence(struct tick *t, struct watch *w)
 	if (!outage && known)
 		tick_add(t,
 				(struct decision){ .kind = DEC_OUTAGE_OVER,
-						.why = STR("signs of life came back") });
+						.why = STR("not so many are silent any more") });
 	if (outage) {
 		tick_wake(t, t->now + t->w->policy->idle_after);
 		return;
@@ -430,6 +430,13 @@ static void climb_all(struct tick *t, const struct watch *w)
 		climb(t, w->ladder.p[i]);
 }
 
+/* What is stopped for another reason is nobody's to judge, but it is as silent as it was. */
+static void count_stopped(const struct tick *t, struct watch *w, const struct assignment *as)
+{
+	w->live++;
+	w->stalled += as->status == AS_STALLED && fell_silent_lately(t, as);
+}
+
 /* One pass over all: in a big fleet, going from one to the next is what costs. */
 void reconcile_runs(struct tick *t)
 {
@@ -439,8 +446,10 @@ void reconcile_runs(struct tick *t)
 	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (tick_stops(t, as))
+		if (tick_stops(t, as)) {
+			count_stopped(t, &w, as);
 			continue;
+		}
 		if (on_ladder(as))
 			vec_push(&w.ladder, as);
 		if (is_stopping(as) && as->node && !as->effect && !tick_full(t))

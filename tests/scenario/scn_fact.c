@@ -104,7 +104,7 @@ static const struct fact_rule {
 	{ EV_OUTAGE_SUSPECTED, NULL, NULL, "outage", true, { "silent", "live" }, NULL, NULL,
 			"so many are silent that the fault is ours" },
 	{ EV_OUTAGE_OVER, NULL, NULL, "outage_over", true, { 0 }, "reason", NULL,
-			"signs of life came back" },
+			"not so many are silent any more" },
 	{ EVENT_KIND_COUNT, NULL, NULL, "refused", true, { 0 }, NULL, NULL,
 			"what a person wanted was refused" },
 };

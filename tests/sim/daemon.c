@@ -175,18 +175,24 @@ static void wake_fired(struct sim *s, void *arg)
 }
 
 /* As in the real daemon the first of two timers: on the clock, and one that no clock can put off. */
+static void wake_in(struct sim_daemon *d)
+{
+	struct wake *w = sim_in(d->s, d->wake_at - sim_now(d->s), d->life, wake_fired, sizeof(*w));
+
+	w->life = d->life;
+	w->id = d->wake_id;
+}
+
 static void world_wake_at(void *user, ov_time at)
 {
 	struct sim_daemon *d = user;
-	struct wake *w;
 
 	d->wake_at = at;
 	d->wake_id = 0;
 	if (at == OV_TIME_MAX || is_gone(d))
 		return;
-	w = sim_in(d->s, at - sim_now(d->s), d->life, wake_fired, sizeof(*w));
-	w->life = d->life;
-	w->id = d->wake_id = ++d->wakes;
+	d->wake_id = ++d->wakes;
+	wake_in(d);
 }
 
 /* As a real one does, which looks at each iteration by how much its clock was set. */
@@ -213,6 +219,9 @@ void daemon_clock_jumped(struct sim *s, ov_time by)
 			d->wake_at = OV_TIME_MAX;
 			d->wake_id = 0;
 			tape_call(d->tape, d->engine, TAPE_WAKE);
+		} else if (d && d->wake_id) {
+			/* One timer goes by the clock, one by the time that passes: the first of them. */
+			wake_in(d);
 		}
 	}
 }

@@ -172,6 +172,16 @@ static void pace_intended(struct checker *c, const struct event *e)
 				STR_ARG(as->id), (long long)(as->not_before - e->at));
 }
 
+/* A person looked at what kept a change from being taken back. */
+static void pace_answered(struct checker *c, const struct event *e, struct node_book *n)
+{
+	const struct escalation_book *x = book_escalation(c, value_int_at(e->data, "escalation"));
+
+	if (x && str_is(x->kind, "post_accept") &&
+			str_is(value_str_at(e->data, "status"), "answered"))
+		n->failures[CAUSE_DIRTY] = n->failures[CAUSE_MOVED] = 0;
+}
+
 static void pace_event(struct checker *c, const struct event *e)
 {
 	struct node_book *n = book_node(c, e->goal, e->node);
@@ -190,6 +200,7 @@ static void pace_event(struct checker *c, const struct event *e)
 	case EV_NODE_WANTED: memset(n->failures, 0, sizeof(n->failures)); break;
 	case EV_NODE_STATUS:
 	case EV_ASSIGNMENT_ACTIVITY: pace_forgive(e, n); break;
+	case EV_ESCALATION_CLOSED: pace_answered(c, e, n); break;
 	case EV_EFFECT_INTENDED: pace_intended(c, e); break;
 	case EV_DISPATCH_INTENDED:
 		r = book_run(c, e->run);

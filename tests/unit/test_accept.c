@@ -534,6 +534,24 @@ TEST(what_cannot_be_taken_back_is_a_persons_to_decide)
 	fixture_done(&f);
 }
 
+/* Each answer of a person gives it all of its tries again. */
+TEST(what_is_in_the_way_of_taking_back_is_counted_anew_after_an_answer)
+{
+	struct fixture f;
+
+	post_fails(&f, POST_REVERT);
+	f.policy.dirty_tries = 1;
+	for (int i = 0; i < 3; i++) {
+		effect_end(&f, "T1", FX_REVERT, "dirty", "uncommitted changes", "");
+		settle(&f);
+		assert_int_equal(node_of(&f, "T1")->failures[CAUSE_DIRTY], 1);
+		answer(&f, ASK_POST, "take back");
+		assert_int_equal(node_of(&f, "T1")->failures[CAUSE_DIRTY], 0);
+	}
+	folds(&f);
+	fixture_done(&f);
+}
+
 /* That it could not be run says nothing about the change. */
 TEST(post_that_cannot_be_run_is_tried_again_then_asked_about)
 {
