@@ -95,7 +95,7 @@ static int walk_archive(struct sqlite_store *s, uint64_t after, uint64_t *ret_la
 	} while (!sqlite_is_fresh(ar));
 	if (r == 0 && *ret_last < s->border)
 		return sqlite_broken(ar, *ret_last + 1, "the record is missing", err);
-	if (r == 0 && memcmp(hash, s->border_hash, SHA256_LEN))
+	if (r == 0 && memcmp(hash, s->border_hash, SHA256_LEN) != 0)
 		return sqlite_broken(ar, s->border, "the store goes on from another record", err);
 	return r;
 }
