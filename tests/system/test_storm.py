@@ -11,13 +11,13 @@ import json
 import os
 import random
 import signal
+import subprocess
 import time
 import unittest
 
 import harness
 import night
 import test_overnight
-import guarded
 
 FAILURES = int(os.environ.get("OV_FAILURES") or (200 if harness.SOAK else 20))
 TASKS = int(os.environ.get("OV_TASKS") or max(10, FAILURES))
@@ -50,6 +50,112 @@ exit 0
 """
 
 POOL = '[ ! -e "$HOME/pool.fail" ] || { echo "the pool is broken" >&2; exit 1; }\n' + night.POOL
+
+
+class Watched(harness.Site):
+    """A site under `overseer watch`. Its daemon comes and goes; whoever asks it waits for the next one."""
+
+    watch_args = ()
+    watchdog = None
+
+    def watch(self, *args, **env):
+        """Starts the watchdog; what it prints goes to watch.out."""
+        assert self.watchdog is None
+        self.watch_args = args or self.watch_args
+        self.log = os.path.join(self.dir, "logs", "daemon.log")
+        with open(os.path.join(self.root, "watch.out"), "ab") as out:
+            self.watchdog = subprocess.Popen([harness.CLI, "watch", *self.watch_args], cwd=self.repo,
+                                             env={**self.env, **env}, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                             start_new_session=True)
+
+    def watch_log(self):
+        return self.read(os.path.join(self.root, "watch.out"))
+
+    def kill_watchdog(self):
+        self.watchdog.kill()
+        self.watchdog.wait()
+        self.watchdog = None
+
+    def watch_ended(self):
+        status = self.watchdog.wait(harness.PATIENCE)
+        self.watchdog = None
+        return status
+
+    def acts(self, after=0):
+        """What the watchdog did, in order, whole lines only."""
+        found = []
+        for name in ("watch.jsonl.1", "watch.jsonl"):
+            try:
+                text = self.read(os.path.join(self.dir, "logs", name))
+            except FileNotFoundError:
+                continue
+            found += [json.loads(line) for line in text.split("\n")[:-1]]
+        return [a for a in found if a["n"] > after]
+
+    def last_act(self):
+        return max((a["n"] for a in self.acts()), default=0)
+
+    def wait_act(self, *kinds, after=0, **members):
+        """The first act of one of these kinds after that number."""
+        end = time.monotonic() + harness.PATIENCE
+        while True:
+            for act in self.acts(after):
+                if act["kind"] in kinds and all(act.get(k) == v for k, v in members.items()):
+                    return act
+            if time.monotonic() > end or self.watchdog is not None and self.watchdog.poll() is not None:
+                raise AssertionError(f"no {kinds} after {after}: {self.watch_log()[-4000:]}\n{self.daemon_log()[-3000:]}")
+            time.sleep(0.01)
+
+    def daemon_log(self):
+        try:
+            return super().daemon_log()
+        except FileNotFoundError:
+            return ""
+
+    def call(self, method, **params):
+        """From whichever daemon is up, or will be."""
+        end = time.monotonic() + harness.PATIENCE
+        while True:
+            try:
+                return super().call(method, **params)
+            except (OSError, harness.RpcError) as e:
+                gone = isinstance(e, OSError) or e.code == "E_UNAVAILABLE"
+                if not gone or time.monotonic() > end:
+                    raise
+            time.sleep(0.02)
+
+    def daemon_pid(self):
+        end = time.monotonic() + harness.PATIENCE
+        while True:
+            try:
+                return self.daemon_json()["pid"]
+            except (FileNotFoundError, ValueError, KeyError):
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+
+    def close(self):
+        if self.watchdog is not None:
+            self.kill_watchdog()
+        for pid in self.ours():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        super().close()
+
+    def ours(self):
+        """Everybody who was started for this site, the watchdog and us excepted."""
+        found, own = [], {os.getpid(), self.watchdog.pid if self.watchdog else 0}
+        for path in glob.glob("/proc/[0-9]*/environ"):
+            pid = int(path.split("/")[2])
+            try:
+                with open(path, "rb") as f:
+                    if self.root.encode() in f.read() and pid not in own:
+                        found.append(pid)
+            except OSError:
+                continue
+        return found
 
 
 def pids_of(pattern, site):
@@ -158,7 +264,7 @@ class Storm(night.Night, unittest.TestCase):
         return self.fail_kill()
 
     def prepare_storm(self):
-        site = guarded.Guarded(CONFIG, night.AGENT, leaks=False)
+        site = Watched(CONFIG, night.AGENT, leaks=False)
         self.addCleanup(site.close)
         kinds = [test_overnight.KINDS[i % len(test_overnight.KINDS)] for i in range(TASKS)]
         random.Random(SEED).shuffle(kinds)
@@ -214,12 +320,23 @@ class Storm(night.Night, unittest.TestCase):
         tasks = self.tasks()
         inbox = {x["node_id"] for x in site.call("inbox.list")["inbox"]}
         self.explained()
+        self.left_alone()
         site.watchdog.send_signal(signal.SIGINT)
         self.assertEqual(site.watch_ended(), 0, site.watch_log()[-2000:])
         self.every_task_once(tasks, inbox)
         self.every_commit_reachable()
         self.nothing_of_the_users_lost()
         self.nothing_left()
+
+    def left_alone(self):
+        """Neither the end of all workers nor that of the daemon is the watchdog's."""
+        site = self.place
+        mark = site.last_act()
+        site.cli("worker", "nuke", "--all", "--reason", "they have done their work")
+        site.cli("down")
+        site.wait_act("waiting", after=mark)
+        site.cli("up", "--auto")
+        self.healthy(mark)
 
     def explained(self):
         """Every failure that the watchdog acted on is an event, once, and `explain daemon` tells the newest of them."""
