@@ -65,10 +65,12 @@ class Accept(AutoCase):
         goal = self.goal(site, "T1")
         self.diverge(site, gate)
         failed = site.wait_type("node.failed", cause="conflict")
-        site.wait_type("worker.status", after=failed["seq"] - 3, to="rebasing")
+        # Its agent is told while the worker is rebasing.
+        site.wait_type("dispatch.intended", after=failed["seq"])
         self.recovered(site.wait_goal(goal))
         told = [e["data"]["instruction"] for e in site.events() if e["type"] == "dispatch.intended"][-1]
         self.assertIn("shared-3.txt", told)
+        self.assertIn("rebasing", [e["data"]["to"] for e in site.events() if e["type"] == "worker.status"])
         self.assertEqual(self.subjects(site)[-2:], ["of a person", "Task T1"])
         self.assertEqual(site.read("shared-3.txt"), "person\nagent\n")
         self.assertEqual(self.inbox(site), [])
