@@ -286,14 +286,32 @@ static int usage(void)
 }
 #undef EXIT_LINE
 
-#ifdef WATCH_SANITIZED
-/* The search for leaks takes seconds, and would take them at the end of every one. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
+static int watch(struct watch *w, int spec_fd)
 {
-	return "detect_leaks=0";
+	struct ov_err err = { 0 };
+	int r = read_spec(w, spec_fd, &err);
+
+	if (r < 0)
+		return refuse(ov_code_info(r)->exit_status, &err);
+	close_range(3, ~0U, 0);
+	r = set_up(w, &err);
+	if (r)
+		return r;
+	run(w);
+	return w->exit_status;
 }
-#endif
+
+static void watch_done(struct watch *w)
+{
+	proc_done(&w->mending.proc);
+	daemon_done(&w->daemon);
+	vitals_done(&w->vitals);
+	report_done(&w->report);
+	fd_closep(&w->signals);
+	fd_closep(&w->lock);
+	arena_done(&w->scratch);
+	arena_done(&w->arena);
+}
 
 int main(int argc, char **argv)
 {
@@ -308,9 +326,9 @@ int main(int argc, char **argv)
 		.due_ms = -1,
 		.asked_ms = -1,
 		.daemon = DAEMON_INIT,
+		.vitals = { .notify = -1, .health_fd = -1 },
 		.mending = { .proc = { .pidfd = -1 } },
 	};
-	struct ov_err err = { 0 };
 	int64_t fd = -1;
 	int r;
 
@@ -323,13 +341,7 @@ int main(int argc, char **argv)
 	if (fd < 0 || optind < argc)
 		return usage();
 	umask(077);
-	r = read_spec(&w, (int)fd, &err);
-	if (r < 0)
-		return refuse(ov_code_info(r)->exit_status, &err);
-	close_range(3, ~0U, 0);
-	r = set_up(&w, &err);
-	if (r)
-		return r;
-	run(&w);
-	return w.exit_status;
+	r = watch(&w, (int)fd);
+	watch_done(&w);
+	return r;
 }

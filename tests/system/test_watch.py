@@ -10,6 +10,7 @@ import subprocess
 import time
 import unittest
 
+import leaks as look_for_leaks
 from harness import CLI, PATIENCE, Gate, SiteCase
 from watched import Place, Watchdog, acts, alive, end_watching, fake, fakes, kinds, registered, saved, tell
 
@@ -31,7 +32,7 @@ def seconds(text):
 
 class WatchCase(unittest.TestCase):
     def place(self):
-        place = Place()
+        place = Place(leaks=look_for_leaks.wanted(self.id()))
         self.addCleanup(place.close)
         return place
 

@@ -13,7 +13,8 @@ import sys
 import tempfile
 import time
 
-from harness import BUILD, PATIENCE
+import leaks as look_for_leaks
+from harness import BUILD, PATIENCE, SANITIZED
 
 WATCH = os.path.join(BUILD, "src/watch/overseer-watch")
 FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_watched.py")
@@ -36,13 +37,15 @@ def fake(*steps):
 class Place:
     """A store's folder without a store: all that a watchdog needs."""
 
-    def __init__(self):
+    def __init__(self, leaks=True):
         self.root = tempfile.mkdtemp(prefix="overseer-test-")
         self.repo = os.path.join(self.root, "repo")
         self.dir = os.path.join(self.repo, ".overseer")
         os.makedirs(self.dir, mode=0o700)
         self.env = {name: os.environ[name] for name in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
         self.env["LC_ALL"] = "C.UTF-8"
+        if SANITIZED and not leaks:
+            look_for_leaks.ignore(self.env)
         self.watchdogs = []
 
     def close(self):
