@@ -291,7 +291,7 @@ int client_ask(struct client *c, const char *method, const value *params, int64_
 		if (r == CLIENT_TIMEOUT) {
 			r = ov_fail(err, OV_EUNAVAILABLE, "the daemon did not answer %s within %s",
 					method, duration_format_short(c->arena, timeout_ms).p);
-			ov_next(err, "overseer status     or     --timeout 2m");
+			ov_next(err, "--timeout 2m     or, when it hangs:     overseer watch");
 			break;
 		}
 		if (r == OV_ELIMIT)
