@@ -460,11 +460,11 @@ class Costs(WatchCase):
 
         if not os.environ.get("OV_SANITIZED"):
             self.assertLess(status("VmRSS"), 3 * 1024)
-        # Fifty beats later it has not been awake once.
+        # A hundred beats later it has not been awake once; the rest is what it writes about the end.
         before = status("voluntary_ctxt_switches")
-        tell(place, "run", "1000", "health", "degraded", "tired")
+        tell(place, "run", "2000", "health", "degraded", "tired")
         w.wait("tired")
-        self.assertLessEqual(status("voluntary_ctxt_switches") - before, 15)
+        self.assertLess(status("voluntary_ctxt_switches") - before, 50)
 
 
 class Real(SiteCase):
