@@ -67,7 +67,8 @@ static void steps_look(struct checker *c)
 
 static void steps_step(struct checker *c)
 {
-	if (!c->state || c->shadow_failed || c->s->t < c->steps_t ||
+	/* One that cannot go on leaves everything to the next one. */
+	if (!c->state || c->shadow->failing.n || c->shadow_failed || c->s->t < c->steps_t ||
 			(c->seen == c->steps_seq && !c->steps_lost))
 		return;
 	c->steps_seq = c->seen;

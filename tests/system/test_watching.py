@@ -123,7 +123,7 @@ class Status(WatchCase):
         self.assertIsNone(site.call("status.get")["watch"])
         self.assertIsNone(site.daemon_json()["log_file"])  # its standard error is another file
         self.assertNotIn("watchdog", site.cli("status").lower())
-        self.assertEqual((site.metrics()["overseer_watchdog_up"], site.metrics()["overseer_watchdog_restarts_24h"]), (0, 0))
+        self.assertEqual((site.metrics()["overseer_watchdog_up"], site.metrics()["overseer_watchdog_restarts"]), (0, 0))
         # It runs.
         daemon = {**site.daemon_json(), "since": "2026-01-02T03:04:05.000Z"}
         self.say(site, daemon=daemon, restarts_24h=3, last=[act(n) for n in range(1, 11)])
@@ -135,7 +135,7 @@ class Status(WatchCase):
         self.assertEqual([x["n"] for x in watch["last"]], [6, 7, 8, 9, 10])
         self.assertEqual(set(watch["last"][0]), {"n", "at", "act", "failure", "text"})
         self.assertEqual((watch["remediation"], watch["reason"]), (None, None))
-        self.assertEqual((site.metrics()["overseer_watchdog_up"], site.metrics()["overseer_watchdog_restarts_24h"]), (1, 3))
+        self.assertEqual((site.metrics()["overseer_watchdog_up"], site.metrics()["overseer_watchdog_restarts"]), (1, 3))
         head, rest = site.cli("status").split("\n", 1)
         self.assertRegex(head, r"^overseerd up \S+   watchdog running   0 of")
         # It comes last, with the newest acts and no advice: all is well.
