@@ -126,8 +126,7 @@ static void metric_watch(struct buf *b, const char *dir)
 
 	metric(b, "watchdog_up", "gauge", "1 while a watchdog looks after the daemon.",
 			value_bool_at(w, "alive"));
-	metric(b, "watchdog_restarts", "gauge",
-			"Starts of the daemon after failures, in 24 hours.",
+	metric(b, "watchdog_restarts", "gauge", "Starts of the daemon after failures, in 24 hours.",
 			value_int_at(w, "restarts_24h"));
 }
 

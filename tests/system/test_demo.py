@@ -57,13 +57,17 @@ class Readme(SiteCase):
         # It is found, but has no model to do the toy task with.
         site.write("../bin/claude", "#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
         os.chmod(os.path.join(bin_dir, "claude"), 0o755)
+        # Nothing to do now.
+        site.write("next-task", "#!/bin/sh\nexit 4\n")
+        os.chmod(os.path.join(site.repo, "next-task"), 0o755)
         env = {**site.env, "PATH": bin_dir + ":" + site.env["PATH"], "OVERSEERD": harness.DAEMON}
         for line in lines:
-            # What follows for ever is given a moment, and must then still be there.
-            command = f"timeout 1 {line}" if "--follow" in line else line
+            # What goes on for ever is given a moment, must then still be there, and ends when it is asked to.
+            for_ever = "--follow" in line or line.startswith("overseer watch ")
+            command = f"timeout -s INT 1 {line}" if for_ever else line
             done = subprocess.run(["sh", "-c", command], cwd=site.repo, env=env, capture_output=True, text=True,
                                   stdin=subprocess.DEVNULL, timeout=harness.PATIENCE)
-            want = 124 if "--follow" in line else 1 if "agent test" in line else 0
+            want = 124 if for_ever else 1 if "agent test" in line else 0
             self.assertEqual(done.returncode, want, f"{line}\n{done.stdout}{done.stderr}")
             if "agent test" in line:
                 self.assertIn("claude cannot be relied on", done.stdout)
