@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "sys/file.h"
 #include "sys/proc.h"
+#include "tests/pidfd.h"
 #include "tests/test.h"
 #include "watch/keep.h"
 #include "watch/remedy.h"
@@ -135,6 +136,7 @@ TEST(the_agent_gets_the_prompt_and_the_log_tells_all)
 	struct stat st;
 	str log;
 
+	SKIP_WITHOUT_PIDFDS();
 	setup(true);
 	assert_int_equal(finish(start("cat > $TOP/got; pwd > $TOP/where; printf %s \"$0\" > "
 				      "$TOP/word; "
@@ -169,6 +171,7 @@ TEST(a_checkout_is_kept_as_it_is_and_not_touched)
 {
 	const char *ref = KEEP_PREFIX "remediation_" STAMP, *status, *index;
 
+	SKIP_WITHOUT_PIDFDS();
 	setup(true);
 	sh("cd repo; echo staged > a; git add a; echo more > a; echo changed > b; echo new > "
 	   "'un tracked'; echo obj > x.o; git init -q nested; echo n > nested/n; touch "
@@ -198,6 +201,7 @@ TEST(a_checkout_is_kept_as_it_is_and_not_touched)
 
 TEST(no_commit_a_damaged_index_and_no_repository_are_no_obstacle)
 {
+	SKIP_WITHOUT_PIDFDS();
 	setup(false);
 	assert_int_equal(finish(start("true", "")), REMEDY_OK);
 	assert_has(log_text(), "is in no checkout of git");
@@ -212,6 +216,7 @@ TEST(no_commit_a_damaged_index_and_no_repository_are_no_obstacle)
 
 TEST(another_checkout_in_which_it_works_is_kept_too)
 {
+	SKIP_WITHOUT_PIDFDS();
 	setup(true);
 	sh("cd repo/sub; git init -q; echo w > w");
 	assert_int_equal(finish(start("true", "")), REMEDY_OK);
@@ -224,6 +229,7 @@ TEST(another_checkout_in_which_it_works_is_kept_too)
 
 TEST(what_cannot_be_kept_is_not_let_in)
 {
+	SKIP_WITHOUT_PIDFDS();
 	setup(true);
 	sh("cd repo; rm -rf .git/objects .git/HEAD");
 	assert_int_equal(finish(start("touch $TOP/ran", "")), REMEDY_NOT_KEPT);
@@ -237,6 +243,7 @@ TEST(without_git_nobody_is_let_in)
 {
 	const char *path = path_now();
 
+	SKIP_WITHOUT_PIDFDS();
 	setup(true);
 	assert_int_equal(setenv("PATH", top, 1), 0);
 	assert_int_equal(finish(start("touch $TOP/ran", "")), REMEDY_NOT_KEPT);
@@ -251,6 +258,7 @@ TEST(asked_to_end_before_it_has_begun_it_starts_nobody)
 	const char *path = path_now();
 	int pid;
 
+	SKIP_WITHOUT_PIDFDS();
 	setup(true);
 	/* What git is asked with stands still until somebody looks. */
 	sh("mkdir bin; mkfifo held; printf '#!/bin/sh\ntouch %s/here; read x < %s/held\n' > "
@@ -269,6 +277,7 @@ TEST(asked_to_end_before_it_has_begun_it_starts_nobody)
 
 TEST(an_agent_that_dies_is_started_once_more)
 {
+	SKIP_WITHOUT_PIDFDS();
 	setup(true);
 	assert_int_equal(finish(start("test -e $TOP/again || { touch $TOP/again; kill -9 $$; }; "
 				      "echo better",
@@ -288,6 +297,7 @@ TEST(asked_to_end_it_leaves_nothing_behind)
 	char mark[REMEDY_MARK_MAX];
 	int pid;
 
+	SKIP_WITHOUT_PIDFDS();
 	setup(true);
 	pid = start("trap '' TERM; setsid sh -c 'trap \"\" TERM; touch $TOP/there; while :; do "
 		    "sleep 1; done' & while :; do sleep 1; done",
@@ -310,6 +320,7 @@ TEST(of_a_long_output_the_beginning_and_the_end_are_kept)
 {
 	str log;
 
+	SKIP_WITHOUT_PIDFDS();
 	setup(true);
 	assert_int_equal(finish(start("echo the first; head -c 20000000 /dev/zero | tr '\\0' x; "
 				      "echo the last",
@@ -326,6 +337,7 @@ TEST(of_a_long_output_the_beginning_and_the_end_are_kept)
 
 TEST(without_a_log_all_else_is_done)
 {
+	SKIP_WITHOUT_PIDFDS();
 	setup(true);
 	sh("rm -rf repo/.overseer/logs; touch repo/.overseer/logs");
 	assert_int_equal(finish(start("cat > $TOP/got", "")), REMEDY_OK);
@@ -339,6 +351,7 @@ TEST(what_another_store_has_mended_is_left_alone)
 	size_t killed = 0;
 	int pid;
 
+	SKIP_WITHOUT_PIDFDS();
 	setup(false);
 	remedy_mark(in("other/.overseer"), STAMP, mark);
 	pid = atoi(sh(REMEDY_MARK "='%s' sleep 1000 > /dev/null & echo $!", mark));
