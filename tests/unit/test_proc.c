@@ -398,6 +398,7 @@ TEST(a_process_is_found_right_after_its_start)
 	char entry[80], value[60];
 	struct ov_err err;
 
+	SKIP_WITHOUT_PIDFDS();
 	for (int i = 0; i < 40; i++) {
 		struct proc_spec spec = PROC_SPEC_INIT;
 		struct proc_exit ex;
