@@ -4,9 +4,9 @@
  * no concern of a watchdog that runs.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -289,20 +289,16 @@ static int spec_value(struct watch *w, value **ret, struct ov_err *err)
 /* In memory: an environment may hold what must not be on disk or in a list of processes. */
 static int spec_fd(struct watch *w, const value *spec, int *ret, struct ov_err *err)
 {
-	str rest = json_text(w->c->arena, spec);
-	int fd = memfd_create("spec", 0);
+	str text = json_text(w->c->arena, spec);
+	int fd, r;
 
-	if (rest.n > SPEC_MAX)
+	if (text.n > SPEC_MAX)
 		return ov_fail(err, OV_ELIMIT, "the environment is too large for a watchdog");
-	while (fd >= 0 && rest.n) {
-		ssize_t n = write(fd, rest.p, rest.n);
-
-		if (n < 0 && errno != EINTR)
-			break;
-		rest = str_sub(rest, n > 0 ? (size_t)n : 0, rest.n);
-	}
-	if (fd < 0 || rest.n || lseek(fd, 0, SEEK_SET) < 0)
-		return ov_fail_errno(err, errno, "handing the configuration to the watchdog");
+	r = file_in_memory(text, &fd, err);
+	if (r == 0 && fcntl(fd, F_SETFD, 0) < 0)
+		r = ov_fail_errno(err, errno, "a file in memory");
+	if (r < 0)
+		return ov_wrap(err, r, "handing the configuration to the watchdog");
 	*ret = fd;
 	return 0;
 }

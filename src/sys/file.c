@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -142,6 +143,20 @@ static int write_all(int fd, str bytes)
 		bytes.p += n;
 		bytes.n -= (size_t)n;
 	}
+	return 0;
+}
+
+int file_in_memory(str bytes, int *ret_fd, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int fd = memfd_create("overseer", MFD_CLOEXEC);
+	int e = fd < 0 ? errno : write_all(fd, bytes);
+
+	if (!e && lseek(fd, 0, SEEK_SET) < 0)
+		e = errno;
+	if (e)
+		return ov_fail_errno(err, e, "a file in memory");
+	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
 

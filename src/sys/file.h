@@ -20,6 +20,8 @@ int file_create_atomic(const char *path, str bytes, unsigned mode, struct ov_err
 int file_copy(const char *from, const char *to, unsigned mode, struct ov_err *err);
 /* Makes a finished temporary file durable and gives it its name, in place of what had it. */
 int file_commit(const char *tmp, const char *path, struct ov_err *err);
+/* A nameless file in memory that holds these bytes, close-on-exec, to be read from its beginning. */
+int file_in_memory(str bytes, int *ret_fd, struct ov_err *err);
 bool file_exists(const char *path);
 int file_remove(const char *path, struct ov_err *err); /* absent is fine */
 /* mkdir -p; existing is fine. */

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -146,26 +145,6 @@ static const char *const *environment(struct remedy *r)
 	return list;
 }
 
-/* In memory: a pipe would have to be fed, and a file could not be written on a full disk. */
-static int prompt_fd(struct remedy *r, int *ret, struct ov_err *err)
-{
-	_cleanup_(fd_closep)
-	int fd = memfd_create("prompt", MFD_CLOEXEC);
-	str rest = buf_str(&r->prompt);
-
-	while (fd >= 0 && rest.n) {
-		ssize_t n = write(fd, rest.p, rest.n);
-
-		if (n < 0 && errno != EINTR)
-			break;
-		rest = str_sub(rest, n > 0 ? (size_t)n : 0, rest.n);
-	}
-	if (fd < 0 || rest.n || lseek(fd, 0, SEEK_SET) < 0)
-		return ov_fail_errno(err, errno, "handing the prompt over");
-	*ret = TAKE_FD(fd);
-	return 0;
-}
-
 static int start(struct agent *x, struct ov_err *err)
 {
 	const struct remedy_launch *l = x->r->ask->launch;
@@ -174,8 +153,9 @@ static int start(struct agent *x, struct ov_err *err)
 	int in = -1, out = -1;
 	int ends[2], got = 0;
 
+	/* In memory: a pipe would have to be fed, and a file could not be written on a full disk. */
 	if (l->prompt_on_stdin)
-		got = prompt_fd(x->r, &in, err);
+		got = file_in_memory(buf_str(&x->r->prompt), &in, err);
 	if (got == 0 && pipe2(ends, O_CLOEXEC) < 0)
 		got = ov_fail_errno(err, errno, "reading from the agent");
 	if (got < 0)
