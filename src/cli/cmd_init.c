@@ -2,7 +2,7 @@
 #include "base/str.h"
 #include "cli/child.h"
 #include "cli/command.h"
-#include "cli/detect.h"
+#include "cli/surroundings.h"
 #include "core/config.h"
 #include "data/json.h"
 #include "sys/file.h"

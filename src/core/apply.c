@@ -102,6 +102,8 @@ static bool define_goal(struct goal *g, const value *data)
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 		if (value_at(data, lists[i].key))
 			record_set_strs(lists[i].field, value_at(data, lists[i].key));
+	if (value_at(data, "oversight"))
+		record_set_json(&g->oversight, value_at(data, "oversight"));
 	if (value_at(data, "risks"))
 		record_set_json(&g->risks, value_at(data, "risks"));
 	if (value_at(data, "priority"))
@@ -149,6 +151,7 @@ static int apply_goal_status(struct state *s, const struct event *e, struct ov_e
 	if (health < 0)
 		health = to == GOAL_PAUSED ? HEALTH_PAUSED : HEALTH_HEALTHY;
 	g->health = (enum goal_health)health;
+	g->freezes = to == GOAL_PAUSED && value_bool_at(e->data, "freezes");
 	g->reopened = to == GOAL_ACTIVE && value_bool_at(e->data, "override");
 	g->updated_at = e->at;
 	if (to == GOAL_COMPLETED || to == GOAL_CANCELLED)
@@ -244,6 +247,11 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 	if (to == NODE_IN_PROGRESS && !n->started_at)
 		n->started_at = e->at;
 	n->ended_at = node_is_final(n) ? e->at : 0;
+	if (node_is_final(n)) {
+		node_drop_iterations(n);
+		record_set_str(&n->guidance, STR(""));
+		n->alarm = SEVERITY_NONE;
+	}
 	n->goal->reopened = false;
 	record_set_str(&n->status_reason, ev_text(e, "reason"));
 	block = status_parse(&block_kinds, ev_text(e, "block"));
@@ -264,6 +272,8 @@ static int apply_node_failed(struct state *s, const struct event *e, struct ov_e
 		return ev_missing(e, "node or cause", n ? ev_text(e, "cause") : e->node, err);
 	n->failures[cause] = (int32_t)ev_num(e, "count");
 	n->updated_at = e->at;
+	if (cause_is_of_work((enum cause)cause))
+		run_judged(s, e, (enum cause)cause, ev_text(e, "detail"));
 	if (cause == CAUSE_POST && str_is(n->goal->standing, STANDING_AUTO))
 		s->automatic.errors++;
 	return 0;
@@ -451,6 +461,17 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_ESCALATION_OPENED] = apply_escalation_opened,
 	[EV_ESCALATION_REMINDED] = apply_escalation_reminded,
 	[EV_ESCALATION_CLOSED] = apply_escalation_closed,
+	[EV_ESCALATION_SNOOZED] = apply_escalation_snoozed,
+	[EV_ESCALATION_RAISED] = apply_escalation_raised,
+	[EV_ITERATION_RECORDED] = apply_iteration_recorded,
+	[EV_DETECTION_MADE] = apply_detection_made,
+	[EV_INTERVENTION_APPLIED] = apply_intervention_applied,
+	[EV_DETECTION_JUDGED] = apply_detection_judged,
+	[EV_OVERSIGHT_RENEWED] = apply_oversight_renewed,
+	[EV_GOAL_HEALTH] = apply_goal_health,
+	[EV_RUN_FROZEN] = apply_run_frozen,
+	[EV_NOTICE_OPENED] = apply_notice_opened,
+	[EV_NOTICE_TRIED] = apply_notice_tried,
 	[EV_AGENT_LIMITED] = apply_agent_limited,
 	[EV_AGENT_CLEARED] = apply_agent_cleared,
 	[EV_OUTAGE_SUSPECTED] = apply_outage_suspected,

@@ -36,7 +36,16 @@ apply_fn apply_plan_applied, apply_run_created, apply_run_started, apply_run_ses
 		apply_assignment_activity, apply_node_added, apply_node_reverted,
 		apply_worker_wanted, apply_worker_removed, apply_patrol_found, apply_auto_started,
 		apply_auto_stopped, apply_auto_pool, apply_conflict_predicted,
-		apply_conflict_cleared, apply_watch_acted;
+		apply_conflict_cleared, apply_watch_acted, apply_iteration_recorded,
+		apply_detection_made, apply_intervention_applied, apply_detection_judged,
+		apply_oversight_renewed, apply_goal_health, apply_run_frozen,
+		apply_escalation_snoozed, apply_escalation_raised, apply_notice_opened,
+		apply_notice_tried;
+
+/* The event says what is thought of its run's work: an iteration is to be made of it. */
+void run_judged(struct state *s, const struct event *e, enum cause cause, str failure);
+/* Failures by these are the agent's: others are ours, or nobody's. */
+bool cause_is_of_work(enum cause cause);
 
 /* Before a node's status changes: what `status` says that auto mode has done, and what went wrong. */
 void auto_count_task(struct state *s, const struct node *n, enum node_status to, str block);

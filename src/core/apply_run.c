@@ -126,6 +126,10 @@ int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 	r->dropped_bytes = ev_num(e, "dropped_bytes");
 	r->swept = ev_num(e, "swept");
 	record_set_str(&r->containment, ev_text(e, "containment"));
+	record_set_str(&r->tool, ev_text(e, "tool"));
+	record_set_str(&r->tool_digest, ev_text(e, "tool_digest"));
+	r->tool_repeats = ev_num(e, "tool_repeats");
+	r->frozen = false;
 	end_usage(r, e);
 	record_set_str(&r->verdict, ev_text(e, "verdict"));
 	trouble = status_parse(&troubles, ev_text(e, "trouble"));
@@ -153,6 +157,7 @@ int apply_run_harvested(struct state *s, const struct event *e, struct ov_err *e
 	r->files_changed = ev_num(e, "files_changed");
 	record_set_strs(&r->files, value_at(e->data, "files"));
 	record_set_strs(&r->commit_ids, value_at(e->data, "commit_ids"));
+	record_set_strs(&r->touched, value_at(e->data, "touched"));
 	r->leftovers = value_bool_at(e->data, "leftovers");
 	record_set_str(&r->rescue_ref, ev_text(e, "rescue_ref"));
 	record_set_str(&as->head, ev_text(e, "head"));
@@ -160,6 +165,21 @@ int apply_run_harvested(struct state *s, const struct event *e, struct ov_err *e
 	if (as->node && r->files_changed)
 		record_set_str(&as->node->handover, ev_text(e, "head"));
 	return 0;
+}
+
+/* What the check told of tests and coverage. */
+static void verified_tests(struct run *r, const struct event *e)
+{
+	int tests = status_parse(&tests_states, ev_text(e, "tests"));
+
+	r->tests = tests < 0 ? TESTS_UNKNOWN : (enum tests_state)tests;
+	record_set_str(&r->tests_format, ev_text(e, "tests_format"));
+	r->tests_passed = ev_num(e, "tests_passed");
+	r->tests_failed = ev_num(e, "tests_failed");
+	r->tests_skipped = ev_num(e, "tests_skipped");
+	record_set_strs(&r->failing_tests, value_at(e->data, "failing_tests"));
+	record_set_str(&r->coverage_format, ev_text(e, "coverage_format"));
+	r->coverage_centi = ev_num(e, "coverage_centi");
 }
 
 int apply_run_verified(struct state *s, const struct event *e, struct ov_err *err)
@@ -171,6 +191,9 @@ int apply_run_verified(struct state *s, const struct event *e, struct ov_err *er
 		return ev_missing(e, "run or verdict", e->run, err);
 	r->verification = (enum verification)verdict;
 	record_set_str(&r->verification_detail, ev_text(e, "detail"));
+	verified_tests(r, e);
+	if (verdict == VERIFY_PASSED || verdict == VERIFY_SKIPPED)
+		run_judged(s, e, CAUSE_NONE, STR(""));
 	return 0;
 }
 

@@ -16,9 +16,12 @@ static const struct {
 
 struct event_info event_info(enum event_kind kind)
 {
+	const struct event_fields *f = &event_fields[kind];
+
 	assert(kind < EVENT_KIND_COUNT);
-	return (struct event_info){ names_of[kind].name, names_of[kind].help,
-		event_fields[kind].fields, event_fields[kind].n };
+	if (!f->n)
+		f = &oversight_event_fields[kind];
+	return (struct event_info){ names_of[kind].name, names_of[kind].help, f->fields, f->n };
 }
 
 int event_kind_parse(str name)

@@ -86,6 +86,22 @@
 	X(EV_ESCALATION_OPENED, "escalation.opened", "A person is needed.")                        \
 	X(EV_ESCALATION_REMINDED, "escalation.reminded", "A person was reminded.")                 \
 	X(EV_ESCALATION_CLOSED, "escalation.closed", "A person is no longer needed.")              \
+	X(EV_ESCALATION_SNOOZED, "escalation.snoozed", "A person wants to be asked later.")        \
+	X(EV_ESCALATION_RAISED, "escalation.raised",                                               \
+			"There is new evidence about what a person is asked.")                     \
+	X(EV_ITERATION_RECORDED, "iteration.recorded",                                             \
+			"A run was analysed: what it did, and what came of it.")                   \
+	X(EV_DETECTION_MADE, "detection.made",                                                     \
+			"A pattern was found that does not get better by itself.")                 \
+	X(EV_INTERVENTION_APPLIED, "intervention.applied", "How a detection was answered.")        \
+	X(EV_DETECTION_JUDGED, "detection.judged", "Whether it helped, by what came after it.")    \
+	X(EV_OVERSIGHT_RENEWED, "oversight.renewed",                                               \
+			"A person had a say: detectors look at what comes after it.")              \
+	X(EV_GOAL_HEALTH, "goal.health", "The goal's health changed.")                             \
+	X(EV_RUN_FROZEN, "run.frozen", "The run's processes are held, or go on.")                  \
+	X(EV_NOTICE_OPENED, "notice.opened",                                                       \
+			"A person is to be told by a channel of the configuration.")               \
+	X(EV_NOTICE_TRIED, "notice.tried", "What came of an attempt to tell them.")                \
 	X(EV_AGENT_LIMITED, "agent.limited",                                                       \
 			"An agent cannot be used for a while: its lane waits.")                    \
 	X(EV_AGENT_CLEARED, "agent.cleared", "The agent can be used again.")                       \

@@ -1,41 +1,6 @@
 /* What each kind of event holds: the fields of its data. */
 #include "core/event_impl.h"
 
-#define TEXT(name, help)                        \
-	{                                       \
-		name, V_STR, true, help, V_NULL \
-	}
-#define TEXT_OPT(name, help)                     \
-	{                                        \
-		name, V_STR, false, help, V_NULL \
-	}
-#define NUM(name, help)                         \
-	{                                       \
-		name, V_INT, true, help, V_NULL \
-	}
-#define NUM_OPT(name, help)                      \
-	{                                        \
-		name, V_INT, false, help, V_NULL \
-	}
-#define FLAG_OPT(name, help)                      \
-	{                                         \
-		name, V_BOOL, false, help, V_NULL \
-	}
-#define LIST_OPT(name, help)                       \
-	{                                          \
-		name, V_ARRAY, false, help, V_NULL \
-	}
-
-#define OBJECTS_OPT(name, help)                      \
-	{                                            \
-		name, V_ARRAY, false, help, V_OBJECT \
-	}
-
-#define OBJECT_OPT(name, help)                      \
-	{                                           \
-		name, V_OBJECT, false, help, V_NULL \
-	}
-
 static const struct event_field daemon_started[] = {
 	TEXT("instance", "identity of the daemon's process"),
 	TEXT("version", "version of the program"),
@@ -82,6 +47,7 @@ static const struct event_field goal_created[] = {
 	TEXT_OPT("repo_context", "what was assumed about the repository"),
 	OBJECT_OPT("estimate", "what it is expected to use, by resource"),
 	OBJECT_OPT("budget", "what it may use, by resource; -1: unlimited"),
+	OBJECT_OPT("oversight", "thresholds and levels of its own"),
 	NUM("priority", "1 urgent, 2 high, 3 normal, 4 low, 5 background"),
 	TEXT_OPT("standing", "auto or manual: tasks are added to it one by one"),
 };
@@ -100,6 +66,7 @@ static const struct event_field goal_updated[] = {
 	NUM_OPT("priority", "1 urgent, 2 high, 3 normal, 4 low, 5 background"),
 	OBJECT_OPT("estimate", "what it is expected to use, by resource"),
 	OBJECT_OPT("budget", "what it may use, by resource; -1: unlimited"),
+	OBJECT_OPT("oversight", "thresholds and levels of its own"),
 	TEXT("reason", "why"),
 };
 static const struct event_field goal_spent[] = {
@@ -128,6 +95,7 @@ static const struct event_field goal_status[] = {
 	TEXT("reason", "why"),
 	TEXT_OPT("health", "when it is not the one that goes with the status"),
 	FLAG_OPT("override", "by a person, past the ordinary rules"),
+	FLAG_OPT("freezes", "its runs are held meanwhile"),
 };
 static const struct event_field plan_applied[] = {
 	NUM("version", "1 for the first plan, growing by one"),
@@ -320,6 +288,9 @@ static const struct event_field run_ended[] = {
 	TEXT_OPT("cost_source", "who says so: agent, or prices of the configuration"),
 	OBJECT_OPT("session_usage", "what its session has used so far, all runs of it together"),
 	FLAG_OPT("session_forgotten", "the session cannot go on: the next run begins a new one"),
+	TEXT_OPT("tool", "the call of a tool that it repeated most, for people"),
+	TEXT_OPT("tool_digest", "of that call, to know it again"),
+	NUM_OPT("tool_repeats", "how often"),
 	TEXT_OPT("limit", "what kept the agent from working: rate_limited or login"),
 	NUM_OPT("resets_at_ms", "when that limit resets, where the agent says so"),
 	TEXT_OPT("message", "why it could not be started, or what is known"),
@@ -331,12 +302,21 @@ static const struct event_field run_harvested[] = {
 	NUM("files_changed", "since the base"),
 	LIST_OPT("files", "paths changed since the base, the first of them"),
 	LIST_OPT("commit_ids", "commits since the base, the newest of them"),
+	LIST_OPT("touched", "of the paths: those that this run changed"),
 	FLAG_OPT("leftovers", "the agent left work uncommitted; it was kept"),
 	TEXT_OPT("rescue_ref", "ref that keeps the state as the agent left it"),
 };
 static const struct event_field run_verified[] = {
 	TEXT("verdict", "passed, failed or skipped"),
 	TEXT("detail", "what was checked and seen"),
+	TEXT_OPT("tests", "passing or failing, where the command tells"),
+	TEXT_OPT("tests_format", "by what: tap, junit, pytest ...; exit: its status alone"),
+	NUM_OPT("tests_passed", "tests"),
+	NUM_OPT("tests_failed", "tests"),
+	NUM_OPT("tests_skipped", "tests"),
+	LIST_OPT("failing_tests", "names of the first of them"),
+	TEXT_OPT("coverage_format", "lcov or cobertura"),
+	NUM_OPT("coverage_centi", "covered lines, in hundredths of a percent"),
 };
 static const struct event_field worker_created[] = {
 	TEXT("worker", "name"),
@@ -456,15 +436,6 @@ static const struct event_field outage_over[] = {
 	NUM_OPT("ignore_until_ms", "a person said that it is none: until then none is suspected"),
 };
 
-/* run.started says all in its envelope. */
-#define NO_FIELDS       \
-	{               \
-		NULL, 0 \
-	}
-#define FIELDS(list)                  \
-	{                             \
-		list, ARRAY_LEN(list) \
-	}
 const struct event_fields event_fields[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STARTED] = FIELDS(daemon_started),
 	[EV_DAEMON_STOPPED] = FIELDS(daemon_stopped),

@@ -86,6 +86,19 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 			 "ours, none is touched"),
 	[EV_OUTAGE_OVER] = "the outage is over: {reason}",
 	[EV_ESCALATION_CLOSED] = "#{escalation} {status}: {answer}",
+	[EV_ESCALATION_SNOOZED] = "{actor} wants to be asked about #{escalation} later: {reason}",
+	[EV_ESCALATION_RAISED] = "#{escalation} again: {reason}",
+	[EV_ITERATION_RECORDED] = ("iteration {iteration.number}[{?iteration.failed} failed "
+				   "({iteration.failure_class})][: {iteration.error}]"),
+	[EV_DETECTION_MADE] = "{detection.type} ({detection.severity}): {detection.message}",
+	[EV_INTERVENTION_APPLIED] = "{level}: {did}[; #{escalation} asks a person]",
+	[EV_DETECTION_JUDGED] = "what was detected: the answer was {effectiveness}, {because}",
+	[EV_OVERSIGHT_RENEWED] = "detectors look at what comes from here on: {reason}",
+	[EV_GOAL_HEALTH] = "health {from} -> {to}: {reason}",
+	[EV_RUN_FROZEN] = "its processes [{?frozen}are held][{!frozen}go on]: {reason}",
+	[EV_NOTICE_OPENED] = ("{notice.channel} is to tell a person ({notice.urgency}): "
+			      "{notice.subject}"),
+	[EV_NOTICE_TRIED] = "notice {notice} is {status} after attempt {attempts}[: {error}]",
 };
 
 static str envelope(const struct event *e, str key)
@@ -102,10 +115,19 @@ static str envelope(const struct event *e, str key)
 	return (str){ 0 };
 }
 
+/* A member, or with a dot a member of a member. */
+static const value *find(const struct event *e, str key)
+{
+	size_t dot = str_find_byte(key, '.');
+	const value *v = value_get(e->data, str_sub(key, 0, dot));
+
+	return dot == key.n ? v : value_get(v, str_sub(key, dot + 1, key.n));
+}
+
 /* The text of a member; commits are cut to what people read. */
 static str lookup(struct arena *a, const struct event *e, str key)
 {
-	const value *v = value_get(e->data, key);
+	const value *v = find(e, key);
 	bool commit = str_is(key, "commit") || str_is(key, "base");
 
 	if (!v)
@@ -117,7 +139,7 @@ static str lookup(struct arena *a, const struct event *e, str key)
 
 static bool is_there(const struct event *e, str key)
 {
-	const value *v = value_get(e->data, key);
+	const value *v = find(e, key);
 
 	return value_bool_or(v, false) || value_int_or(v, 0) || value_str_or(v, STR("")).n;
 }

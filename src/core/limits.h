@@ -9,9 +9,11 @@ enum {
 	LIMIT_INSTRUCTION = 16 * 1024,
 	LIMIT_LIST = 64, /* entries of a list of texts in one record */
 	LIMIT_GOALS = 100000,
-	LIMIT_NODES = 10000,  /* of one goal, those that replans removed included */
-	LIMIT_KEPT = 200,     /* newest entries kept of lists that grow for ever */
-	LIMIT_USAGE = 2000,   /* rows of what was used; older ones become one per agent */
-	LIMIT_STANDING = 200, /* tasks of a standing goal; further ones begin a new goal */
+	LIMIT_NODES = 10000,   /* of one goal, those that replans removed included */
+	LIMIT_KEPT = 200,      /* newest entries kept of lists that grow for ever */
+	LIMIT_ITERATIONS = 16, /* newest ones kept with a node: no window of a detector is longer */
+	LIMIT_DETECTIONS = 64, /* newest ones kept with a goal */
+	LIMIT_USAGE = 2000,    /* rows of what was used; older ones become one per agent */
+	LIMIT_STANDING = 200,  /* tasks of a standing goal; further ones begin a new goal */
 	LIMIT_PLAN_BYTES = 1024 * 1024,
 };

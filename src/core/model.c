@@ -1,5 +1,6 @@
 #include "core/model.h"
 
+#include "core/record_table.h"
 #include "core/vigil.h"
 
 #define NAME(sym, name) [sym] = name,
@@ -13,25 +14,6 @@ const struct status_table patrol_facts = { "finding", patrol_names, ARRAY_LEN(pa
 	NULL };
 const struct status_table effect_kinds = { "effect", effect_names, ARRAY_LEN(effect_names), NULL,
 	NULL };
-
-#define FIELD(type, name, ftype)                                \
-	{                                                       \
-#name, ftype, offsetof(struct type, name), NULL \
-	}
-#define STATUS(type, name, table)                                      \
-	{                                                              \
-#name, F_STATUS, offsetof(struct type, name), &(table) \
-	}
-#define COUNTS(type, name, table)                                      \
-	{                                                              \
-#name, F_COUNTS, offsetof(struct type, name), &(table) \
-	}
-#define AMOUNTS(type, name, table)                                      \
-	{                                                               \
-#name, F_AMOUNTS, offsetof(struct type, name), &(table) \
-	}
-#define RECORD(noun) \
-	const struct record_type noun##_record = { #noun, noun##_fields, ARRAY_LEN(noun##_fields) }
 
 static const struct field goal_fields[] = {
 	FIELD(goal, id, F_STR),
@@ -61,6 +43,9 @@ static const struct field goal_fields[] = {
 	AMOUNTS(goal, budget, resources),
 	AMOUNTS(goal, spent, resources),
 	STATUS(goal, budget_level, budget_levels),
+	FIELD(goal, oversight, F_JSON),
+	FIELD(goal, round, F_INT),
+	FIELD(goal, freezes, F_BOOL),
 	FIELD(goal, reopened, F_BOOL),
 	FIELD(goal, archived_seq, F_INT),
 	FIELD(goal, created_at, F_TIME),
@@ -127,6 +112,12 @@ static const struct field node_fields[] = {
 	FIELD(node, sent_at, F_TIME),
 	FIELD(node, diagnosed, F_STR),
 	FIELD(node, advice, F_JSON),
+	FIELD(node, oversight, F_JSON),
+	FIELD(node, iterations_n, F_INT),
+	FIELD(node, round, F_INT),
+	FIELD(node, round_from, F_INT),
+	STATUS(node, alarm, severities),
+	FIELD(node, guidance, F_STR),
 	FIELD(node, commit, F_STR),
 	FIELD(node, reverts, F_INT),
 	FIELD(node, epoch, F_INT),
@@ -253,6 +244,24 @@ static const struct field run_fields[] = {
 	FIELD(run, files_changed, F_INT),
 	FIELD(run, files, F_STRS),
 	FIELD(run, commit_ids, F_STRS),
+	FIELD(run, touched, F_STRS),
+	STATUS(run, tests, tests_states),
+	FIELD(run, tests_format, F_STR),
+	FIELD(run, tests_passed, F_INT),
+	FIELD(run, tests_failed, F_INT),
+	FIELD(run, tests_skipped, F_INT),
+	FIELD(run, failing_tests, F_STRS),
+	FIELD(run, coverage_format, F_STR),
+	FIELD(run, coverage_centi, F_INT),
+	FIELD(run, tool, F_STR),
+	FIELD(run, tool_digest, F_STR),
+	FIELD(run, tool_repeats, F_INT),
+	STATUS(run, cause, causes),
+	FIELD(run, failure, F_STR),
+	FIELD(run, judged_seq, F_INT),
+	FIELD(run, reviewed_seq, F_INT),
+	FIELD(run, iteration, F_INT),
+	FIELD(run, frozen, F_BOOL),
 	FIELD(run, created_at, F_TIME),
 	FIELD(run, started_at, F_TIME),
 	FIELD(run, ended_at, F_TIME),

@@ -1,7 +1,7 @@
 #pragma once
 /*
- * The things that Overseer keeps: goals, their nodes, assignments, runs, and (in
- * core/model_worker.h) workers, (in core/model_traffic.h) what passes between Overseer, agents and
+ * The things that Overseer keeps: goals, their nodes, assignments, and (in core/model_run.h) runs,
+ * (in core/model_oversight.h) iterations and detections, (in core/model_worker.h) workers, (in core/model_traffic.h) what passes between Overseer, agents and
  * people. Plain data, owned by struct state and changed only by the fold (core/apply). The
  * first part of each struct is its record, described by the table in model.c; the second part,
  * marked "derived", is rebuilt from it and never stored.
@@ -10,6 +10,8 @@
 #include "base/list.h"
 #include "base/ov.h"
 #include "base/vec.h"
+#include "core/model_oversight.h"
+#include "core/model_run.h"
 #include "core/model_traffic.h"
 #include "core/model_worker.h"
 #include "core/record.h"
@@ -40,15 +42,19 @@ struct goal {
 	int64_t budget[RESOURCE_COUNT];   /* 0: as configured, -1: unlimited */
 	int64_t spent[RESOURCE_COUNT];
 	enum budget_level budget_level;
+	str oversight;        /* JSON: thresholds and levels of its own */
+	int64_t round;        /* of oversight: grows when a person had a say */
+	bool freezes;         /* paused by oversight: its runs are held */
 	bool reopened;        /* and nothing has been added or reopened in it since */
 	int64_t archived_seq; /* the event that put it away; 0: it is not */
 	ov_time created_at, updated_at, ended_at;
 
 	/* derived */
-	struct crystallization *handoff; /* the newest, owned */
-	struct effect *effect;           /* open one about the goal itself, or NULL */
-	size_t order;                    /* in state->goals */
-	VEC(struct node *) nodes;        /* in plan order, parents before children; removed last */
+	struct crystallization *handoff;    /* the newest, owned */
+	VEC(struct detection *) detections; /* the newest, owned; LIMIT_DETECTIONS of them */
+	struct effect *effect;              /* open one about the goal itself, or NULL */
+	size_t order;                       /* in state->goals */
+	VEC(struct node *) nodes; /* in plan order, parents before children; removed last */
 	size_t leaves, leaves_done, leaves_cancelled, leaves_blocked;
 };
 
@@ -95,6 +101,13 @@ struct node {
 	str diagnosed; /* hash of the evidence that a model was asked about last */
 	str advice;    /* JSON: the action that it advises, until it is taken or skipped */
 
+	str oversight;        /* JSON: thresholds and levels of its own, of the plan */
+	int64_t iterations_n; /* so far */
+	int64_t round;        /* of oversight: grows when a person had a say */
+	int64_t round_from;   /* detectors look at iterations after this one only */
+	enum severity alarm;  /* the worst of what the last iteration showed */
+	str guidance;         /* of oversight: stands in front of the next instruction */
+
 	str commit;      /* on the target branch, once accepted */
 	int64_t reverts; /* how often that was taken back again */
 	int64_t epoch;   /* of the newest assignment */
@@ -108,11 +121,12 @@ struct node {
 	struct goal *goal;
 	struct node *parent;
 	VEC(struct node *) children;
-	VEC(struct node *) dependants;   /* nodes that wait for this one */
-	struct crystallization *handoff; /* the newest, owned */
-	struct assignment *assignment;   /* the newest, while it is live */
-	size_t position;                 /* in goal->nodes */
-	struct list link;                /* in state->ready, queued or waiting */
+	VEC(struct node *) dependants;      /* nodes that wait for this one */
+	struct crystallization *handoff;    /* the newest, owned */
+	struct assignment *assignment;      /* the newest, while it is live */
+	VEC(struct iteration *) iterations; /* the newest, owned; LIMIT_ITERATIONS of them */
+	size_t position;                    /* in goal->nodes */
+	struct list link;                   /* in state->ready, queued or waiting */
 };
 
 /* Of these and of runs there are many: what every tick looks at stands together, last. */
@@ -153,47 +167,4 @@ struct assignment {
 	VEC(struct dispatch *) dispatches; /* newest last, owned */
 };
 
-struct run {
-	str goal_id, node_id, assignment_id, dispatch_id, agent, worker;
-	int64_t attempt, epoch;
-	str instruction_hash;
-	str tools;             /* JSON: its tool scope; empty: all */
-	str dispatch_result;   /* accepted, ok, timeout, error */
-	str update_identity;   /* of the last report that was taken from its output */
-	int64_t update_offset; /* output beyond this has not been read for reports */
-	str report_error;      /* why its last report was not taken; empty: it was */
-	str session;           /* the agent's own id: heard from it, or chosen for it */
-	str model;
-	bool resumed;         /* it goes on with a session of a run before it */
-	bool ready;           /* it said so, and which session it is */
-	str verdict;          /* ok or failed, by what it said; empty: its exit status tells */
-	enum trouble trouble; /* why it could not do its work, as far as it said */
-	int64_t turns, tool_calls;
-	int64_t tokens, tokens_input, tokens_output, tokens_cache_read, tokens_cache_write;
-	int64_t cost_microusd;
-	str cost_source;   /* agent or prices */
-	ov_time resets_at; /* when the limit is over, where the agent says so */
-	int64_t exit_code, signal;
-	str message;
-	int64_t output_bytes, dropped_bytes, swept;
-	str containment; /* cgroup or sweep; empty until it has ended */
-	enum verification verification;
-	str verification_detail;
-	bool leftovers;
-	str rescue_ref;
-	int64_t commits, files_changed;
-	struct strs files, commit_ids; /* what git saw; LIMIT_KEPT of each at most */
-	str id;
-	enum run_status status;
-	enum block_kind limit; /* what kept the agent from working, as it says itself */
-	bool overdue;          /* it takes longer than a run may, and a person is asked */
-	bool lost;
-	ov_time patience_from; /* a person said that it may go on; 0: nobody was asked yet */
-	ov_time created_at, started_at, ended_at;
-	ov_time mute_at; /* a person was told that it is busy but shows nothing of it; 0: never */
-
-	/* derived */
-	struct list link; /* in state->runs or state->retired_runs */
-};
-
-extern const struct record_type goal_record, node_record, assignment_record, run_record;
+extern const struct record_type goal_record, node_record, assignment_record;

@@ -51,7 +51,8 @@ struct dispatch {
 	X(FX_POST, "post_accept")    \
 	X(FX_REVERT, "revert")       \
 	X(FX_POOL, "pool")           \
-	X(FX_WORKER, "worker")
+	X(FX_WORKER, "worker")       \
+	X(FX_NOTIFY, "notify")
 #define FX_ENUM(sym, name) sym,
 enum effect_kind { EFFECT_KINDS(FX_ENUM) EFFECT_KIND_COUNT };
 #undef FX_ENUM
@@ -64,7 +65,7 @@ struct effect {
 	str goal_id, node_id, assignment_id, run_id;
 	str dispatch_id; /* of a send */
 	str purpose; /* of a plan: create, split, diagnose; of a worker: reset, nuke, rebase, pick; of
-			the pool: the daemon that asks */
+			the pool: the daemon that asks; of a notification: the notice */
 	str worker; /* of a worker, and for whom the pool is asked */
 	ov_time created_at;
 

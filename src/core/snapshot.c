@@ -42,6 +42,27 @@ static void push_dispatches(struct arena *a, value *out, const struct list *head
 	}
 }
 
+static value *iterations_doc(struct arena *a, const struct goal *g)
+{
+	value *list = value_array(a);
+
+	for (size_t i = 0; i < g->nodes.n; i++)
+		for (size_t k = 0; k < g->nodes.p[i]->iterations.n; k++)
+			value_push(a, list,
+					record_pack(a, &iteration_record,
+							g->nodes.p[i]->iterations.p[k]));
+	return list;
+}
+
+static value *detections_doc(struct arena *a, const struct goal *g)
+{
+	value *list = value_array(a);
+
+	for (size_t i = 0; i < g->detections.n; i++)
+		value_push(a, list, record_pack(a, &detection_record, g->detections.p[i]));
+	return list;
+}
+
 static value *goal_doc(struct arena *a, const struct goal *g)
 {
 	value *doc = value_object(a), *nodes = value_array(a);
@@ -51,6 +72,8 @@ static value *goal_doc(struct arena *a, const struct goal *g)
 	value_put(a, doc, "goal", record_pack(a, &goal_record, g));
 	value_put(a, doc, "nodes", nodes);
 	value_put(a, doc, "handoffs", handoffs_doc(a, g));
+	value_put(a, doc, "iterations", iterations_doc(a, g));
+	value_put(a, doc, "detections", detections_doc(a, g));
 	return doc;
 }
 
@@ -85,6 +108,7 @@ void snapshot_write(struct buf *out, const struct state *s)
 	value_put(&a, doc, "goals", goals);
 	PUT_VEC(workers, worker);
 	PUT_VEC(escalations, escalation);
+	PUT_VEC(notices, notice);
 	PUT_VEC(lanes, lane);
 	PUT_VEC(usage, usage_row);
 	PUT_VEC(conflicts, conflict);
@@ -135,10 +159,42 @@ static int read_handoffs(struct state *s, const struct goal *g, const value *lis
 	return 0;
 }
 
+static int read_iterations(struct state *s, const struct goal *g, const value *list,
+		struct ov_err *err)
+{
+	for (size_t i = 0; i < value_count(list); i++) {
+		struct iteration *it = READ(iteration, value_item(list, i));
+		struct node *n = it ? state_node(s, g->id, it->node_id) : NULL;
+
+		if (!it)
+			return OV_EINVALID;
+		if (!n) {
+			record_done(&iteration_record, it);
+			mem_free(it);
+			return ov_fail(err, OV_EINVALID, "an iteration belongs to nothing");
+		}
+		state_add_iteration(s, n, it);
+	}
+	return 0;
+}
+
+static int read_detections(struct state *s, struct goal *g, const value *list, struct ov_err *err)
+{
+	for (size_t i = 0; i < value_count(list); i++) {
+		struct detection *d = READ(detection, value_item(list, i));
+
+		if (!d)
+			return OV_EINVALID;
+		state_add_detection(s, g, d);
+	}
+	return 0;
+}
+
 static int read_goal(struct state *s, const value *doc, struct ov_err *err)
 {
 	const value *nodes = value_at(doc, "nodes");
 	struct goal *g = READ(goal, value_at(doc, "goal"));
+	int r;
 
 	if (!g)
 		return OV_EINVALID;
@@ -152,7 +208,19 @@ static int read_goal(struct state *s, const value *doc, struct ov_err *err)
 	}
 	state_link_nodes(s, g);
 	state_index_goal(s, g);
-	return read_handoffs(s, g, value_at(doc, "handoffs"), err);
+	r = read_handoffs(s, g, value_at(doc, "handoffs"), err);
+	if (r == 0)
+		r = read_iterations(s, g, value_at(doc, "iterations"), err);
+	return r < 0 ? r : read_detections(s, g, value_at(doc, "detections"), err);
+}
+
+static int read_notice(struct state *s, const value *v, struct ov_err *err)
+{
+	struct notice *x = READ(notice, v);
+
+	if (x)
+		state_add_notice(s, x);
+	return x ? 0 : OV_EINVALID;
 }
 
 static int read_lane(struct state *s, const value *v, struct ov_err *err)
@@ -273,6 +341,7 @@ static const struct {
 	{ "goals", read_goal },
 	{ "workers", read_worker },
 	{ "escalations", read_escalation },
+	{ "notices", read_notice },
 	{ "lanes", read_lane },
 	{ "usage", read_usage_row },
 	{ "conflicts", read_conflict },

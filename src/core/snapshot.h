@@ -8,7 +8,7 @@
 #include "base/ov.h"
 #include "core/state.h"
 
-enum { SNAPSHOT_FORMAT = 6 };
+enum { SNAPSHOT_FORMAT = 7 };
 
 void snapshot_write(struct buf *out, const struct state *s);
 int snapshot_read(str bytes, uint64_t hash_seed, struct state **ret, struct ov_err *err);

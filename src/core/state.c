@@ -11,7 +11,7 @@ struct state *state_new(uint64_t hash_seed)
 	struct map *maps[] = { &s->goals_by_id, &s->nodes_by_key, &s->assignments_by_id,
 		&s->runs_by_id, &s->workers_by_name, &s->effects_by_id, &s->dispatches_by_id };
 	struct list *lists[] = { &s->ready, &s->queued, &s->waiting, &s->live, &s->finished,
-		&s->runs, &s->retired_runs, &s->effects };
+		&s->runs, &s->retired_runs, &s->judged, &s->effects };
 
 	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
 		map_init(maps[i], hash_seed);
@@ -29,9 +29,17 @@ static void record_free(const struct record_type *t, void *record)
 	mem_free(record);
 }
 
+#define FREE_VEC(vec, type)                             \
+	do {                                            \
+		for (size_t i = 0; i < (vec)->n; i++)   \
+			record_free(type, (vec)->p[i]); \
+		vec_done(vec);                          \
+	} while (0)
+
 static void node_free(struct node *n)
 {
 	record_free(&crystallization_record, n->handoff);
+	node_drop_iterations(n);
 	record_done(&node_record, n);
 	mem_free((char *)n->key.p);
 	vec_done(&n->children);
@@ -44,6 +52,7 @@ static void goal_free(struct goal *g)
 	for (size_t i = 0; i < g->nodes.n; i++)
 		node_free(g->nodes.p[i]);
 	vec_done(&g->nodes);
+	FREE_VEC(&g->detections, &detection_record);
 	record_free(&crystallization_record, g->handoff);
 	record_done(&goal_record, g);
 	mem_free(g);
@@ -59,12 +68,6 @@ static void assignment_free(struct state *s, struct assignment *as)
 	record_free(&assignment_record, as);
 }
 
-#define FREE_VEC(vec, type)                             \
-	do {                                            \
-		for (size_t i = 0; i < (vec)->n; i++)   \
-			record_free(type, (vec)->p[i]); \
-		vec_done(vec);                          \
-	} while (0)
 #define FREE_LIST(head, type, record)                                    \
 	do {                                                             \
 		list_each (it, head)                                     \
@@ -80,6 +83,7 @@ struct state *state_free(struct state *s)
 	vec_done(&s->goals);
 	FREE_VEC(&s->workers, &worker_record);
 	FREE_VEC(&s->escalations, &escalation_record);
+	FREE_VEC(&s->notices, &notice_record);
 	FREE_VEC(&s->lanes, &lane_record);
 	FREE_VEC(&s->usage, &usage_row_record);
 	FREE_VEC(&s->conflicts, &conflict_record);
@@ -271,6 +275,8 @@ void state_add_run(struct state *s, struct run *r)
 	list_append(&s->runs, &r->link);
 	if (as && as->live && str_eq(as->run_id, r->id))
 		as->run = r;
+	list_init(&r->judged);
+	state_index_run(s, r);
 }
 
 void state_add_worker(struct state *s, struct worker *w)
@@ -301,6 +307,8 @@ void state_add_effect(struct state *s, struct effect *e)
 		s->pool = e;
 	if (e->kind == FX_WORKER && state_worker(s, e->worker))
 		state_worker(s, e->worker)->effect = e;
+	if (e->kind == FX_NOTIFY && state_notice(s, e->purpose))
+		state_notice(s, e->purpose)->effect = e;
 	if (as)
 		as->effect = e;
 	if (g)
@@ -318,6 +326,8 @@ void state_remove_effect(struct state *s, struct effect *e)
 		s->pool = NULL;
 	if (e->kind == FX_WORKER && state_worker(s, e->worker))
 		state_worker(s, e->worker)->effect = NULL;
+	if (e->kind == FX_NOTIFY && state_notice(s, e->purpose))
+		state_notice(s, e->purpose)->effect = NULL;
 	if (as && as->effect == e)
 		as->effect = NULL;
 	if (g && g->effect == e)
@@ -443,6 +453,7 @@ void state_retire_run(struct state *s, struct run *r)
 		return;
 	r = list_entry(s->retired_runs.next, struct run, link);
 	list_remove(&r->link);
+	list_remove(&r->judged);
 	map_remove(&s->runs_by_id, r->id);
 	record_free(&run_record, r);
 	s->retired_count--;

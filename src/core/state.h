@@ -23,6 +23,7 @@ struct state {
 	VEC(struct worker *) workers;
 	VEC(struct escalation *) escalations; /* open ones, and the newest closed ones */
 
+	VEC(struct notice *) notices;     /* waiting ones, and the newest others; oldest first */
 	VEC(struct lane *) lanes;         /* of agents that have to wait */
 	VEC(struct usage_row *) usage;    /* by day, oldest first */
 	VEC(struct conflict *) conflicts; /* that were seen coming and are still to come */
@@ -38,6 +39,7 @@ struct state {
 	struct list finished; /* the newest others, oldest first */
 	struct list runs;     /* newest runs of live assignments, and runs that have not ended */
 	struct list retired_runs; /* the newest others, oldest first */
+	struct list judged;       /* runs of which an iteration is to be made */
 	struct list effects;      /* open ones, oldest first: the outbox */
 	size_t finished_count, retired_count;
 	int64_t next_escalation;
@@ -57,6 +59,8 @@ struct worker *state_worker(const struct state *s, str name);
 struct effect *state_effect(const struct state *s, str id);
 struct dispatch *state_dispatch(const struct state *s, str id);
 struct escalation *state_escalation(const struct state *s, int64_t number);
+struct notice *state_notice(const struct state *s, str id);
+struct detection *state_detection(const struct goal *g, str id);
 struct lane *state_lane(const struct state *s, str agent);
 struct conflict *state_conflict(const struct state *s, str a, str b);
 /* The goal of this kind that is open and has room, to which tasks are added; NULL: there is none. */
@@ -139,6 +143,16 @@ void state_add_conflict(struct state *s, struct conflict *c);
 void state_remove_conflict(struct state *s, struct conflict *c);
 /* The newest handoff of its node or goal takes the place of the one before. */
 void state_set_handoff(struct state *s, struct crystallization *c);
+/* A number that the node has replaces it; the oldest beyond LIMIT_ITERATIONS go. */
+void state_add_iteration(struct state *s, struct node *n, struct iteration *it);
+void state_add_detection(struct state *s, struct goal *g, struct detection *d);
+void state_add_notice(struct state *s, struct notice *x);
+/* Drops the oldest settled notices beyond LIMIT_KEPT. */
+void state_prune_notices(struct state *s);
+/* After it was judged, or an iteration was made of it. */
+void state_index_run(struct state *s, struct run *r);
+/* The node is finished, or gone: the log has its iterations. */
+void node_drop_iterations(struct node *n);
 /* After a change of status, stage or dependencies: puts it into the right list. */
 void state_index_node(struct state *s, struct node *n);
 void state_index_assignment(struct state *s, struct assignment *as);

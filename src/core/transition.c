@@ -26,6 +26,14 @@ static const char *const block_names[] = { BLOCK_KINDS(NAME) };
 static const char *const resource_names[] = { RESOURCES(NAME) };
 static const char *const budget_names[] = { BUDGET_LEVELS(NAME) };
 static const char *const trouble_names[] = { TROUBLES(NAME) };
+static const char *const detector_names[] = { DETECTORS(NAME) };
+static const char *const severity_names[] = { SEVERITIES(NAME) };
+static const char *const level_names[] = { LEVELS(NAME) };
+static const char *const effectiveness_names[] = { EFFECTIVENESS(NAME) };
+static const char *const urgency_names[] = { URGENCIES(NAME) };
+static const char *const notice_names[] = { NOTICE_STATUSES(NAME) };
+static const char *const tests_names[] = { TESTS(NAME) };
+static const char *const completion_names[] = { COMPLETION_SOURCES(NAME) };
 #undef NAME
 
 #define B(s) (1u << (s))
@@ -101,6 +109,11 @@ static const uint32_t result_allowed[DISPATCH_RESULT_COUNT] = {
 	[RESULT_ERROR] = B(RESULT_OK) | B(RESULT_PENDING),
 };
 
+/* One that failed is tried again until it is given up: then it stays failed. */
+static const uint32_t notice_allowed[NOTICE_STATUS_COUNT] = {
+	[NOTICE_WAITING] = B(NOTICE_SENT) | B(NOTICE_FAILED),
+};
+
 #define TABLE(noun, names, allowed, over)                    \
 	{                                                    \
 		noun, names, ARRAY_LEN(names), allowed, over \
@@ -124,6 +137,14 @@ const struct status_table block_kinds = TABLE("block", block_names, NULL, NULL);
 const struct status_table resources = TABLE("resource", resource_names, NULL, NULL);
 const struct status_table troubles = TABLE("trouble", trouble_names, NULL, NULL);
 const struct status_table budget_levels = TABLE("budget level", budget_names, NULL, NULL);
+const struct status_table detectors = TABLE("detector", detector_names, NULL, NULL);
+const struct status_table severities = TABLE("severity", severity_names, NULL, NULL);
+const struct status_table levels = TABLE("level", level_names, NULL, NULL);
+const struct status_table effectivenesses = TABLE("effectiveness", effectiveness_names, NULL, NULL);
+const struct status_table urgencies = TABLE("urgency", urgency_names, NULL, NULL);
+const struct status_table notice_statuses = TABLE("notice", notice_names, notice_allowed, NULL);
+const struct status_table tests_states = TABLE("tests", tests_names, NULL, NULL);
+const struct status_table completion_sources = TABLE("completion", completion_names, NULL, NULL);
 
 const char *status_name(const struct status_table *t, int status)
 {

@@ -5,6 +5,7 @@
  */
 #include "base/ov.h"
 #include "core/status.h"
+#include "core/status_oversight.h"
 
 /* Names and legal transitions of one kind of status. Bit t of allowed[f]: f may become t. */
 struct status_table {
@@ -18,7 +19,8 @@ struct status_table {
 extern const struct status_table node_statuses, as_statuses, goal_statuses, worker_statuses,
 		goal_healths, run_statuses, verifications, esc_statuses, node_tiers, stages, causes,
 		dispatch_modes, dispatch_results, rungs, life_signs, block_kinds, resources,
-		budget_levels, troubles;
+		budget_levels, troubles, detectors, severities, levels, effectivenesses, urgencies,
+		notice_statuses, tests_states, completion_sources;
 
 const char *status_name(const struct status_table *t, int status);
 /* The status with this name, or -1. */

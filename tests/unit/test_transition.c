@@ -58,6 +58,12 @@ static const struct row esc_rows[] = {
 	{ "dismissed", "", "" },
 };
 
+static const struct row notice_rows[] = {
+	{ "waiting", "sent failed", "" },
+	{ "sent", "", "" },
+	{ "failed", "", "" },
+};
+
 #define ROWS(table, rows)                       \
 	{                                       \
 		&(table), rows, ARRAY_LEN(rows) \
@@ -68,6 +74,7 @@ static const struct {
 	size_t n;
 } tables[] = {
 	ROWS(node_statuses, node_rows),
+	ROWS(notice_statuses, notice_rows),
 	ROWS(as_statuses, as_rows),
 	ROWS(goal_statuses, goal_rows),
 	ROWS(worker_statuses, worker_rows),
@@ -143,7 +150,7 @@ TEST(every_pair_of_every_table)
 			pairs += (size_t)t->n;
 		}
 	}
-	assert_int_equal(pairs, 36 + 49 + 25 + 81 + 9 + 16);
+	assert_int_equal(pairs, 36 + 9 + 49 + 25 + 81 + 9 + 16);
 }
 
 /* Words by which the log and the API know them: changing one breaks every store. */
@@ -168,7 +175,14 @@ TEST(names)
 		{ &effect_kinds,
 				"workspace run_start run_stop send plan harvest check accept "
 				"rebase "
-				"gate post_accept revert pool worker" },
+				"gate post_accept revert pool worker notify" },
+		{ &detectors, "stuck oscillation deviation scope_creep resource_burn regression" },
+		{ &severities, "none low medium high critical" },
+		{ &levels, "none log warn redirect pause abort" },
+		{ &effectivenesses, "open helpful unhelpful unknown" },
+		{ &urgencies, "info warning critical emergency" },
+		{ &tests_states, "unknown passing failing" },
+		{ &completion_sources, "unknown accepted reported" },
 		{ &worker_kinds, "pool manual auto" },
 		{ &patrol_facts,
 				"session_gone process_gone undelivered stale_rebase no_worktree "

@@ -1,4 +1,4 @@
-#include "cli/detect.h"
+#include "cli/surroundings.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

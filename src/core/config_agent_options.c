@@ -1,0 +1,121 @@
+/* The options of [agents.NAME]. */
+#include "core/config_impl.h"
+
+#include "core/limits.h"
+#include "core/scope.h"
+
+#define KIB ((int64_t)1024)
+#define MIB (1024 * KIB)
+#define TIB (1024 * 1024 * MIB)
+
+static const char *const runtimes[] = { "exec", "tmux", NULL };
+static const char *const prompts[] = { "stdin", "arg", "file", NULL }; /* enum prompt_by */
+static const char *const inputs[] = { "none", "stdin", NULL };         /* enum agent_input */
+static const char *const sandboxes[] = { "none", "bwrap", NULL };      /* enum sandbox */
+static const char *const homes[] = { "private", "shared", NULL };      /* enum sandbox_home */
+static const char *const tiers[] = { "low", "medium", "high", NULL };
+static const char *const recoveries[] = { "resend", "replan", "reassign", "escalate", NULL };
+
+#define AT(member) .offset = offsetof(struct config_agent, member)
+#define LIST_AT(member) AT(member), .count_offset = offsetof(struct config_agent, member##_n)
+
+static const struct option agent_options[] = {
+	{ "runtime", OPT_WORD, 0, 0, "\"exec\"",
+			"How the agent is run: exec is one process per run; tmux is an "
+			"interactive one in a terminal that people can attach to (raw, claude and "
+			"codex).",
+			runtimes, AT(runtime) },
+	{ "format", OPT_WORD, 0, 0, "\"raw\"",
+			"Which agent it is, and so how it is started and heard: raw is any command "
+			"and any text.",
+			agent_format_names, AT(format) },
+	{ "command", OPT_COMMAND, 0, 0, NULL,
+			"Of raw, where it must be given: a text is run by sh -c, with the prompt "
+			"(or the name of its file) as \"$1\"; a list is the command and its "
+			"arguments, in which {prompt} and {prompt_file} are replaced. Of others: a "
+			"list, to which our options are appended; left out, it is the format's "
+			"name.",
+			LIST_AT(command), .optional = true },
+	{ "model", OPT_STR, 0, LIMIT_NAME, "\"\"",
+			"The model, as the agent calls it; empty: the agent's own choice.",
+			AT(model) },
+	{ "permission_mode", OPT_STR, 0, LIMIT_NAME, "\"\"",
+			"What the agent may do without asking, in its own words; empty: what lets "
+			"it work unattended in its worktree (claude: acceptEdits with all tools of "
+			"its scope granted; codex: workspace-write; gemini: yolo; opencode: "
+			"default).",
+			AT(permission_mode) },
+	{ "max_turns", OPT_INT, 0, 100000, "0",
+			"The most turns of one run, where the agent can be told so (claude); 0: no "
+			"limit.",
+			AT(max_turns) },
+	{ "prompt", OPT_CHOICE, 0, 0, "\"stdin\"",
+			"How the agent gets its prompt: on standard input, as an argument, or in "
+			"a file.",
+			prompts, AT(prompt_by) },
+	{ "env", OPT_ENV, 0, 0, "{}", "Variables set in the agent's environment.", LIST_AT(env) },
+	{ "env_pass", OPT_NAMES, 0, 0,
+			"[\"HOME\", \"PATH\", \"USER\", \"LANG\", \"LC_ALL\", \"TMPDIR\", "
+			"\"TERM\"]",
+			"Names of the variables that are handed on from the daemon's environment; "
+			"nothing else of it is. Unless this is given, those that the format needs "
+			"are added, such as ANTHROPIC_API_KEY or CODEX_HOME.",
+			LIST_AT(env_pass) },
+	{ "concurrency", OPT_INT, 1, 256, "256", "The most nodes that it works on at a time.",
+			AT(concurrency) },
+	{ "sandbox", OPT_CHOICE, 0, 0, "\"none\"",
+			"Whether its runs are in a sandbox: bwrap (bubblewrap) lets them write to "
+			"their worktree and little else.",
+			sandboxes, AT(sandbox) },
+	{ "home", OPT_CHOICE, 0, 0, "\"private\"",
+			"In a sandbox: a home of its own for each assignment, which hides the "
+			"user's, or that one to be read, with the agent's own folders writable.",
+			homes, AT(home) },
+	{ "network", OPT_BOOL, 0, 0, "true", "In a sandbox: whether there is a network.",
+			AT(network) },
+	{ "sandbox_writable", OPT_TEXTS, 0, LIMIT_NOTE, "[]",
+			"In a sandbox: further paths that are writable, such as a cache.",
+			LIST_AT(sandbox_writable) },
+	{ "memory_max", OPT_BYTES, 0, 1024 * TIB, "\"0\"",
+			"The most memory that all processes of a run may use together, where runs "
+			"get control groups with that controller (`overseer doctor` says); \"0\": "
+			"no limit.",
+			AT(memory_max_bytes) },
+	{ "pids_max", OPT_INT, 0, 4194304, "0",
+			"The most processes and threads of a run, likewise; 0: no limit.",
+			AT(pids_max) },
+	{ "input", OPT_CHOICE, 0, 0, "\"none\"",
+			"How it gets further instructions while it runs: not at all, or as lines "
+			"on "
+			"standard input.",
+			inputs, AT(input) },
+	{ "rate_limit_exit", OPT_INT, 0, 255, "75",
+			"The exit code that says that its quota is used up; 0: none does.",
+			AT(rate_limit_exit) },
+	{ "login_exit", OPT_INT, 0, 255, "77",
+			"The exit code that says that it is not logged in; 0: none does.",
+			AT(login_exit) },
+	{ "recovery", OPT_CHOICE, 0, 0, "\"resend\"",
+			"The first rung of the ladder once nudges did not help.", recoveries,
+			AT(recovery) },
+	{ "description", OPT_STR, 0, LIMIT_TITLE, "\"\"", "What it is good for, in a line.",
+			AT(description) },
+	{ "capabilities", OPT_TEXTS, 0, LIMIT_ID, "[]",
+			"What it can do, as tags such as \"rust\" or \"review\".",
+			LIST_AT(capabilities) },
+	{ "cost_tier", OPT_WORD, 0, 0, "\"medium\"", "What its work costs, roughly.", tiers,
+			AT(cost_tier) },
+	{ "tools", OPT_TEXTS, 0, SCOPE_ENTRY, NULL,
+			"The tools that it may use, by the agent's own names (a \"*\" at the end "
+			"stands for the rest) or by class: read, edit, shell, web, agents, mcp. "
+			"Left out: all.",
+			.optional = true, LIST_AT(tools) },
+	{ "tools_deny", OPT_TEXTS, 0, SCOPE_ENTRY, NULL,
+			"The tools that it may not use, whatever else allows them.",
+			.optional = true, LIST_AT(tools_deny) },
+};
+
+struct options config_agent_options(void)
+{
+	return (struct options){ agent_options, ARRAY_LEN(agent_options) };
+}

@@ -1,0 +1,68 @@
+#pragma once
+/* The closed sets of names of oversight and of notices; see core/status.h. */
+
+/* Patterns in a node's iterations that do not get better by themselves (core/detect). */
+#define DETECTORS(X)                         \
+	X(DETECT_STUCK, "stuck")             \
+	X(DETECT_OSCILLATION, "oscillation") \
+	X(DETECT_DEVIATION, "deviation")     \
+	X(DETECT_SCOPE_CREEP, "scope_creep") \
+	X(DETECT_BURN, "resource_burn")      \
+	X(DETECT_REGRESSION, "regression")
+
+#define SEVERITIES(X)                \
+	X(SEVERITY_NONE, "none")     \
+	X(SEVERITY_LOW, "low")       \
+	X(SEVERITY_MEDIUM, "medium") \
+	X(SEVERITY_HIGH, "high")     \
+	X(SEVERITY_CRITICAL, "critical")
+
+/* The graded answers to a detection. */
+#define LEVELS(X)                     \
+	X(LEVEL_NONE, "none")         \
+	X(LEVEL_LOG, "log")           \
+	X(LEVEL_WARN, "warn")         \
+	X(LEVEL_REDIRECT, "redirect") \
+	X(LEVEL_PAUSE, "pause")       \
+	X(LEVEL_ABORT, "abort")
+
+/* What became of the work after a detection was answered. */
+#define EFFECTIVENESS(X)                 \
+	X(EFFECT_OPEN, "open")           \
+	X(EFFECT_HELPFUL, "helpful")     \
+	X(EFFECT_UNHELPFUL, "unhelpful") \
+	X(EFFECT_UNKNOWN, "unknown")
+
+/* How loudly a person is told. */
+#define URGENCIES(X)                    \
+	X(URGENCY_INFO, "info")         \
+	X(URGENCY_WARNING, "warning")   \
+	X(URGENCY_CRITICAL, "critical") \
+	X(URGENCY_EMERGENCY, "emergency")
+
+#define NOTICE_STATUSES(X)           \
+	X(NOTICE_WAITING, "waiting") \
+	X(NOTICE_SENT, "sent")       \
+	X(NOTICE_FAILED, "failed")
+
+#define TESTS(X)                    \
+	X(TESTS_UNKNOWN, "unknown") \
+	X(TESTS_PASSING, "passing") \
+	X(TESTS_FAILING, "failing")
+
+/* Who says how far the work has come. */
+#define COMPLETION_SOURCES(X)              \
+	X(COMPLETION_UNKNOWN, "unknown")   \
+	X(COMPLETION_ACCEPTED, "accepted") \
+	X(COMPLETION_REPORTED, "reported")
+
+#define STATUS_ENUM(sym, name) sym,
+enum detector { DETECTORS(STATUS_ENUM) DETECTOR_COUNT };
+enum severity { SEVERITIES(STATUS_ENUM) SEVERITY_COUNT };
+enum level { LEVELS(STATUS_ENUM) LEVEL_COUNT };
+enum effectiveness { EFFECTIVENESS(STATUS_ENUM) EFFECTIVENESS_COUNT };
+enum urgency { URGENCIES(STATUS_ENUM) URGENCY_COUNT };
+enum notice_status { NOTICE_STATUSES(STATUS_ENUM) NOTICE_STATUS_COUNT };
+enum tests_state { TESTS(STATUS_ENUM) TESTS_STATE_COUNT };
+enum completion_source { COMPLETION_SOURCES(STATUS_ENUM) COMPLETION_SOURCE_COUNT };
+#undef STATUS_ENUM
