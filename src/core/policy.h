@@ -7,6 +7,7 @@
 #include "base/ov.h"
 #include "core/plan.h"
 #include "core/price.h"
+#include "core/transition.h"
 
 struct policy_agent {
 	str name;
@@ -26,6 +27,18 @@ struct policy_cross {
 
 struct policy_role {
 	str name, agent;
+};
+
+/* A way to tell people outside; how it is done is none of the core's business. */
+struct policy_channel {
+	str name;
+	enum channel_type type;
+};
+
+/* Names of channels, of types of them, or "*". */
+struct policy_route {
+	const str *to;
+	size_t n;
 };
 
 /*
@@ -99,6 +112,14 @@ struct policy {
 	ov_time remind_after; /* between reminders of an escalation */
 	int64_t max_reminders;
 	ov_time default_after; /* questions of agents are answered by default after this; 0: never */
+
+	const struct policy_channel *channels; /* by which people outside can be told */
+	size_t channels_n;
+	struct policy_route routes[URGENCY_COUNT]; /* who is told how loudly */
+	bool notify;                               /* otherwise only an abort is told outside */
+	int64_t notice_attempts;                   /* before a notice is given up */
+	int64_t notices_per_hour;                  /* of one channel */
+	ov_time notice_retry, notice_retry_max;    /* before the second attempt; and at most */
 
 	bool planner;  /* one is configured */
 	bool fallback; /* a goal that nobody plans becomes one task */

@@ -43,7 +43,18 @@
 #define NOTICE_STATUSES(X)           \
 	X(NOTICE_WAITING, "waiting") \
 	X(NOTICE_SENT, "sent")       \
-	X(NOTICE_FAILED, "failed")
+	X(NOTICE_FAILED, "failed")   \
+	X(NOTICE_WITHDRAWN, "withdrawn")
+
+/* What a channel of the configuration is made of. */
+#define CHANNEL_TYPES(X)              \
+	X(CHANNEL_DESKTOP, "desktop") \
+	X(CHANNEL_GITEA, "gitea")     \
+	X(CHANNEL_GITHUB, "github")   \
+	X(CHANNEL_WEBHOOK, "webhook") \
+	X(CHANNEL_SLACK, "slack")     \
+	X(CHANNEL_DISCORD, "discord") \
+	X(CHANNEL_HOOK, "hook")
 
 #define TESTS(X)                    \
 	X(TESTS_UNKNOWN, "unknown") \
@@ -63,6 +74,7 @@ enum level { LEVELS(STATUS_ENUM) LEVEL_COUNT };
 enum effectiveness { EFFECTIVENESS(STATUS_ENUM) EFFECTIVENESS_COUNT };
 enum urgency { URGENCIES(STATUS_ENUM) URGENCY_COUNT };
 enum notice_status { NOTICE_STATUSES(STATUS_ENUM) NOTICE_STATUS_COUNT };
+enum channel_type { CHANNEL_TYPES(STATUS_ENUM) CHANNEL_TYPE_COUNT };
 enum tests_state { TESTS(STATUS_ENUM) TESTS_STATE_COUNT };
 enum completion_source { COMPLETION_SOURCES(STATUS_ENUM) COMPLETION_SOURCE_COUNT };
 #undef STATUS_ENUM

@@ -32,6 +32,7 @@ static const char *const level_names[] = { LEVELS(NAME) };
 static const char *const effectiveness_names[] = { EFFECTIVENESS(NAME) };
 static const char *const urgency_names[] = { URGENCIES(NAME) };
 static const char *const notice_names[] = { NOTICE_STATUSES(NAME) };
+static const char *const channel_names[] = { CHANNEL_TYPES(NAME) };
 static const char *const tests_names[] = { TESTS(NAME) };
 static const char *const completion_names[] = { COMPLETION_SOURCES(NAME) };
 #undef NAME
@@ -109,9 +110,13 @@ static const uint32_t result_allowed[DISPATCH_RESULT_COUNT] = {
 	[RESULT_ERROR] = B(RESULT_OK) | B(RESULT_PENDING),
 };
 
-/* One that failed is tried again until it is given up: then it stays failed. */
+/* One that failed was tried often enough, and stays failed; unless a person wants it tried again. */
 static const uint32_t notice_allowed[NOTICE_STATUS_COUNT] = {
-	[NOTICE_WAITING] = B(NOTICE_SENT) | B(NOTICE_FAILED),
+	[NOTICE_WAITING] = B(NOTICE_SENT) | B(NOTICE_FAILED) | B(NOTICE_WITHDRAWN),
+};
+
+static const uint32_t notice_override[NOTICE_STATUS_COUNT] = {
+	[NOTICE_FAILED] = B(NOTICE_WAITING),
 };
 
 #define TABLE(noun, names, allowed, over)                    \
@@ -142,7 +147,9 @@ const struct status_table severities = TABLE("severity", severity_names, NULL, N
 const struct status_table levels = TABLE("level", level_names, NULL, NULL);
 const struct status_table effectivenesses = TABLE("effectiveness", effectiveness_names, NULL, NULL);
 const struct status_table urgencies = TABLE("urgency", urgency_names, NULL, NULL);
-const struct status_table notice_statuses = TABLE("notice", notice_names, notice_allowed, NULL);
+const struct status_table notice_statuses = TABLE("notice", notice_names, notice_allowed,
+		notice_override);
+const struct status_table channel_types = TABLE("channel type", channel_names, NULL, NULL);
 const struct status_table tests_states = TABLE("tests", tests_names, NULL, NULL);
 const struct status_table completion_sources = TABLE("completion", completion_names, NULL, NULL);
 

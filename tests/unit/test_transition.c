@@ -59,9 +59,10 @@ static const struct row esc_rows[] = {
 };
 
 static const struct row notice_rows[] = {
-	{ "waiting", "sent failed", "" },
+	{ "waiting", "sent failed withdrawn", "" },
 	{ "sent", "", "" },
-	{ "failed", "", "" },
+	{ "failed", "", "waiting" },
+	{ "withdrawn", "", "" },
 };
 
 #define ROWS(table, rows)                       \
@@ -181,6 +182,7 @@ TEST(names)
 		{ &levels, "none log warn redirect pause abort" },
 		{ &effectivenesses, "open helpful unhelpful unknown" },
 		{ &urgencies, "info warning critical emergency" },
+		{ &channel_types, "desktop gitea github webhook slack discord hook" },
 		{ &tests_states, "unknown passing failing" },
 		{ &completion_sources, "unknown accepted reported" },
 		{ &worker_kinds, "pool manual auto" },
