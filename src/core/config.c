@@ -38,22 +38,27 @@ static bool part_below(const struct option *o, str table, str *ret, bool *ret_de
 	return true;
 }
 
-/* Tables and the keys in them; [agents], [roles] and [prices] have readers of their own. */
+/* Tables of tables, which have readers of their own. */
+static const struct {
+	const char *path, *name;
+} own_readers[] = { { "", "agents" }, { "", "roles" }, { "", "prices" },
+	{ "escalation", "channels" } };
+
+/* Tables and the keys in them. */
 static void check_table(struct config_reader *r, str path, const value *v)
 {
 	struct options all = config_options();
-	const char **names = arena_array(&r->c->arena, const char *, all.n + 3);
-	bool *deeper = arena_array(&r->c->arena, bool, all.n + 3);
+	const char **names = arena_array(&r->c->arena, const char *,
+			all.n + ARRAY_LEN(own_readers));
+	bool *deeper = arena_array(&r->c->arena, bool, all.n + ARRAY_LEN(own_readers));
 	size_t n = 0;
 	str part;
 
 	if (!config_want(r, path, v, V_OBJECT))
 		return;
-	if (!path.n) {
-		names[n++] = "agents";
-		names[n++] = "roles";
-		names[n++] = "prices";
-	}
+	for (size_t i = 0; i < ARRAY_LEN(own_readers); i++)
+		if (str_is(path, own_readers[i].path))
+			names[n++] = own_readers[i].name;
 	for (size_t i = 0; i < all.n; i++)
 		if (part_below(&all.p[i], path, &part, &deeper[n]) &&
 				(n == 0 || !str_is(part, names[n - 1])))
@@ -75,7 +80,7 @@ static void check_table(struct config_reader *r, str path, const value *v)
 	}
 }
 
-static bool agent_name_valid(str s)
+bool config_name_valid(str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
@@ -160,28 +165,20 @@ static void check_agent_tools(struct config_reader *r, str path, const value *se
 		config_problem(r, path, "%s", err.msg);
 }
 
-static void read_agent(struct config_reader *r, const struct member *m, struct config_agent *agent)
+void config_read_section(struct config_reader *r, str path, const value *v, struct options all,
+		void *base)
 {
 	struct arena *a = &r->c->arena;
-	struct options all = config_agent_options();
 	const char **names = arena_array(a, const char *, all.n);
-	str path = arena_printf(a, "agents." STR_FMT, STR_ARG(m->key));
 
-	agent->name = m->key;
-	if (!agent_name_valid(m->key))
-		config_problem(r, path,
-				"a name has 1 to %d characters of a-z, 0-9, \"-\" and \"_\"",
-				LIMIT_ID);
-	if (!config_want(r, path, m->value, V_OBJECT))
-		return;
 	for (size_t i = 0; i < all.n; i++) {
 		str key = arena_printf(a, STR_FMT ".%s", STR_ARG(path), all.p[i].key);
 
 		names[i] = all.p[i].key;
-		config_read_option(r, key, &all.p[i], value_at(m->value, all.p[i].key), agent);
+		config_read_option(r, key, &all.p[i], value_at(v, all.p[i].key), base);
 	}
-	for (size_t i = 0; i < m->value->object.n; i++) {
-		str key = m->value->object.members[i].key;
+	for (size_t i = 0; i < v->object.n; i++) {
+		str key = v->object.members[i].key;
 		bool known = false;
 
 		for (size_t k = 0; k < all.n; k++)
@@ -189,6 +186,21 @@ static void read_agent(struct config_reader *r, const struct member *m, struct c
 		if (!known)
 			config_unknown(r, path, key, names, all.n);
 	}
+}
+
+static void read_agent(struct config_reader *r, const struct member *m, struct config_agent *agent)
+{
+	struct arena *a = &r->c->arena;
+	str path = arena_printf(a, "agents." STR_FMT, STR_ARG(m->key));
+
+	agent->name = m->key;
+	if (!config_name_valid(m->key))
+		config_problem(r, path,
+				"a name has 1 to %d characters of a-z, 0-9, \"-\" and \"_\"",
+				LIMIT_ID);
+	if (!config_want(r, path, m->value, V_OBJECT))
+		return;
+	config_read_section(r, path, m->value, config_agent_options(), agent);
 	check_agent_ways(r, path, agent);
 	config_check_format(r, path, agent, m->value);
 	if (str_is(agent->format, "raw"))
@@ -313,6 +325,7 @@ static int read_all(struct config *c, str toml, const char *const *sets, size_t 
 	read_agents(&r, value_at(doc, "agents"));
 	read_roles(&r, value_at(doc, "roles"));
 	config_read_prices(&r, value_at(doc, "prices"));
+	config_read_channels(&r, config_lookup(doc, STR("escalation.channels")));
 	check_together(&r);
 	config_check_policy(&r);
 	problems = r.problems;

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/ov.h"
+#include "core/config_channel.h"
 #include "core/policy.h"
 #include "core/price.h"
 #include "data/value.h"
@@ -131,6 +132,10 @@ struct config {
 	size_t roles_n;
 
 	struct prices prices; /* [prices."MODEL"] */
+	bool escalation_desktop;
+	str escalation_hook;
+	struct config_channel *channels; /* [escalation.channels.NAME], and those without a table */
+	size_t channels_n;
 
 	struct policy policy; /* what the core decides by; borrows from the above */
 };

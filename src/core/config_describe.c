@@ -49,6 +49,39 @@ static void view_prices(struct arena *a, value *out, const struct config *c)
 		}
 }
 
+/* The address of a chat lets whoever knows it write there; people need only see where it leads. */
+static value *channel_value(struct arena *a, const struct option *o,
+		const struct config_channel *ch)
+{
+	bool open = ch->type == CHANNEL_GITEA || ch->type == CHANNEL_GITHUB;
+	size_t host = str_find(ch->url, STR("://")) + 3, path;
+
+	if (open || !str_is(STR("url"), o->key) || ch->url.n == 0)
+		return config_option_value(a, o, ch);
+	path = str_find_byte(str_sub(ch->url, host, SIZE_MAX), '/');
+	return value_strf(a, STR_FMT "/(hidden)", STR_ARG(str_sub(ch->url, 0, host + path)));
+}
+
+static void view_channels(struct arena *a, value *out, const struct config *c)
+{
+	struct options all = config_channel_options();
+
+	for (size_t i = 0; i < c->channels_n; i++) {
+		const struct config_channel *ch = &c->channels[i];
+		const value *doc = value_get(config_lookup(c->doc, STR("escalation.channels")),
+				ch->name);
+
+		for (size_t k = 0; doc && k < all.n; k++)
+			value_set(a, out,
+					arena_printf(a, "escalation.channels." STR_FMT ".%s",
+							STR_ARG(ch->name), all.p[k].key),
+					entry(a, channel_value(a, &all.p[k], ch),
+							config_option_default(a, &all.p[k]),
+							value_at(doc, all.p[k].key) != NULL,
+							all.p[k].help));
+	}
+}
+
 value *config_view(struct arena *a, const struct config *c)
 {
 	struct options all = config_options();
@@ -68,6 +101,7 @@ value *config_view(struct arena *a, const struct config *c)
 		value_set(a, out, arena_printf(a, "roles." STR_FMT, STR_ARG(c->roles[i].name)),
 				entry(a, value_str(a, c->roles[i].agent), value_null(a), true,
 						"The agent that takes nodes of this role."));
+	view_channels(a, out, c);
 	view_prices(a, out, c);
 	return out;
 }
@@ -142,7 +176,7 @@ void config_docs(struct buf *out)
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 	struct options all = config_options(), agent = config_agent_options(),
-		       price = config_price_options();
+		       channel = config_channel_options(), price = config_price_options();
 	str section = STR("");
 
 	buf_adds(out,
@@ -171,6 +205,9 @@ void config_docs(struct buf *out)
 			STR("| `NAME` | text | | an agent of `[agents.*]` | The agent that takes "
 			    "nodes "
 			    "of this role. |\n"));
+	doc_head(out, STR("escalation.channels.NAME"));
+	for (size_t i = 0; i < channel.n; i++)
+		doc_row(out, &a, &channel.p[i], str_from(channel.p[i].key));
 	doc_head(out, STR("prices.\"MODEL\""));
 	for (size_t i = 0; i < price.n; i++)
 		doc_row(out, &a, &price.p[i], str_from(price.p[i].key));
@@ -216,6 +253,18 @@ void config_template(struct buf *out)
 		add_comment(out, str_from(o->help));
 		buf_addf(out, "#%s = %s\n", o->key, o->def);
 	}
+	buf_adds(out,
+			STR("\n# Further ways to tell people outside: gitea, github, webhook, "
+			    "slack, "
+			    "discord or a hook (a command);\n"
+			    "# such tables go to the end of this file. `overseer escalation test "
+			    "NAME` tries one.\n"
+			    "#\n"
+			    "# [escalation.channels.tracker]\n"
+			    "# type = \"gitea\"\n"
+			    "# url = \"https://git.example.org\"\n"
+			    "# repo = \"owner/name\"\n"
+			    "# token_file = \"~/.config/gitea/token\"\n"));
 	buf_adds(out,
 			STR("\n# What tokens cost, for agents that do not tell it themselves; such "
 			    "tables go to the end of this\n"

@@ -36,9 +36,10 @@ struct options {
 	size_t n;
 };
 
-struct options config_options(void);       /* offsets in struct config */
-struct options config_agent_options(void); /* offsets in struct config_agent */
-struct options config_price_options(void); /* offsets in struct price */
+struct options config_options(void);         /* offsets in struct config */
+struct options config_agent_options(void);   /* offsets in struct config_agent */
+struct options config_price_options(void);   /* offsets in struct price */
+struct options config_channel_options(void); /* offsets in struct config_channel */
 
 /* Collects what is wrong, one line each: "workers.max: 0 is out of range: 1 to 256". */
 struct config_reader {
@@ -52,11 +53,18 @@ bool config_want(struct config_reader *r, str key, const value *v, enum value_ki
 void config_unknown(struct config_reader *r, str path, str key, const char *const *known, size_t n);
 /* False when v is no text at all. */
 bool config_read_text(struct config_reader *r, str key, const value *v, size_t max, str *ret);
+bool config_env_name_valid(str s); /* of an environment variable */
+bool config_name_valid(str s);     /* of an agent or a channel */
+/* Every option of one [agents.NAME] or the like into the struct at base; others are unknown. */
+void config_read_section(struct config_reader *r, str path, const value *v, struct options all,
+		void *base);
 /* What the file says (v, or NULL), else the default, into the struct at base. */
 void config_read_option(struct config_reader *r, str key, const struct option *o, const value *v,
 		void *base);
 
 void config_read_prices(struct config_reader *r, const value *v);
+/* [escalation.channels.NAME] and those that are there without a table; v may be NULL. */
+void config_read_channels(struct config_reader *r, const value *v);
 /* What the format of an agent asks for and does not go with; doc: its table in the file. */
 void config_check_format(struct config_reader *r, str path, struct config_agent *agent,
 		const value *doc);

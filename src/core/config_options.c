@@ -83,6 +83,15 @@ static const struct option options[] = {
 			"A question of an agent that names a default is answered with it after "
 			"this; \"0s\": never.",
 			AT(default_after) },
+	{ "escalation.desktop", OPT_BOOL, 0, 0, "true",
+			"Whether there is the channel \"desktop\": notifications in the session of "
+			"the user who runs the daemon, where there is one.",
+			AT(escalation_desktop) },
+	{ "escalation.hook", OPT_STR, 0, LIMIT_NOTE, "\"\"",
+			"The command of the channel \"hook\", run by sh -c in the repository: it "
+			"gets each alarm as JSON on standard input; exit status 0 says that it is "
+			"delivered. Empty: there is no such channel.",
+			AT(escalation_hook) },
 	{ "policy.allow_agents", OPT_TEXTS, 0, LIMIT_ID, "[\"*\"]",
 			"The agents that may be given work; \"*\": every configured one.",
 			LIST_AT(allow_agents) },

@@ -12,80 +12,6 @@ static const struct {
 	[PROVIDER_COMMAND] = { "command", "", "" },
 };
 
-/* The host of a URL, brackets of IPv6 included; without the port. */
-static str host_of(str url)
-{
-	str rest = str_sub(url, str_find(url, STR("://")) + 3, SIZE_MAX);
-
-	for (size_t i = 0; i < rest.n; i++)
-		if (strchr("/?#", rest.p[i])) {
-			rest = str_sub(rest, 0, i);
-			break;
-		}
-	if (str_starts(rest, STR("[")))
-		return str_sub(rest, 0, str_find_byte(rest, ']') + 1);
-	return str_sub(rest, 0, str_find_byte(rest, ':'));
-}
-
-/* Four numbers, the first of them 127; a name that only begins so is somebody else's. */
-static bool is_loopback_number(str host)
-{
-	uint64_t n;
-	str part;
-	int parts = 0;
-
-	while (str_split(&host, '.', &part)) {
-		if (!str_to_u64(part, &n) || n > 255 || (parts == 0 && n != 127))
-			return false;
-		parts++;
-	}
-	return parts == 4;
-}
-
-static bool is_loopback(str host)
-{
-	return str_is(host, "localhost") || str_is(host, "[::1]") || is_loopback_number(host);
-}
-
-static bool url_plain(str url)
-{
-	for (size_t i = 0; i < url.n; i++)
-		if ((unsigned char)url.p[i] <= ' ' || strchr("@?#\\\"", url.p[i]) ||
-				(unsigned char)url.p[i] >= 127)
-			return false;
-	return true;
-}
-
-static void check_url(struct config_reader *r, str url)
-{
-	str key = STR("planner.base_url");
-	bool tls = str_starts(url, STR("https://"));
-
-	if (!tls && !str_starts(url, STR("http://")))
-		config_problem(r, key, "must begin with https:// or http://");
-	else if (!url_plain(url) || host_of(url).n == 0)
-		config_problem(r, key,
-				"must be a host, a port and a path only: no user, password or "
-				"query");
-	else if (!tls && !is_loopback(host_of(url)))
-		config_problem(r, key,
-				"http:// is only for this machine (localhost, 127.0.0.1, [::1]); "
-				"use "
-				"https://");
-}
-
-static bool env_name_valid(str s)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
-				    (i && c >= '0' && c <= '9')))
-			return false;
-	}
-	return true;
-}
-
 void config_check_planner(struct config_reader *r)
 {
 	const struct config *c = r->c;
@@ -107,13 +33,14 @@ void config_check_planner(struct config_reader *r)
 	if (!api && c->planner_base_url.n)
 		config_problem(r, STR("planner.base_url"),
 				"needs the provider \"anthropic\" or \"openai\"");
-	else if (c->planner_base_url.n)
-		check_url(r, c->planner_base_url);
+	else if (c->planner_base_url.n && config_url_problem(c->planner_base_url, false))
+		config_problem(r, STR("planner.base_url"), "%s",
+				config_url_problem(c->planner_base_url, false));
 	if (!api && c->planner_api_key_env.n)
 		config_problem(r, STR("planner.api_key_env"),
 				"needs the provider \"anthropic\" or \"openai\"");
 	/* Not repeated in the message: it may well be the key itself. */
-	if (!env_name_valid(c->planner_api_key_env))
+	if (c->planner_api_key_env.n && !config_env_name_valid(c->planner_api_key_env))
 		config_problem(r, STR("planner.api_key_env"),
 				"must be the name of an environment variable, not the key");
 	if (p == PROVIDER_NONE && c->planner_diagnose)
@@ -155,6 +82,6 @@ str config_planner_key_env(const struct config *c, bool *ret_needed)
 		return c->planner_api_key_env;
 	}
 	if (config_planner_url(c).n)
-		*ret_needed = !is_loopback(host_of(config_planner_url(c)));
+		*ret_needed = !config_url_local(config_planner_url(c));
 	return str_from(providers[c->planner_provider].key_env);
 }

@@ -172,6 +172,15 @@ static const struct policy_cross *policy_crosses(struct config *c)
 	return cross;
 }
 
+static const struct policy_channel *policy_channels(struct config *c)
+{
+	struct policy_channel *p = arena_array(&c->arena, struct policy_channel, c->channels_n + 1);
+
+	for (size_t i = 0; i < c->channels_n; i++)
+		p[i] = (struct policy_channel){ c->channels[i].name, c->channels[i].type };
+	return p;
+}
+
 const struct policy_agent *policy_agent(const struct policy *p, str name)
 {
 	for (size_t i = 0; i < p->agents_n; i++)
@@ -201,8 +210,12 @@ struct accept_commands policy_accept(const struct policy *p, const struct goal *
 /* No effect runs more than all of the commands there are. */
 static ov_time effect_longest(const struct config *c)
 {
-	return c->workspace_setup_timeout + c->workspace_check_timeout + c->accept.pre_timeout +
-			c->accept.post_timeout + c->automatic.pre_timeout +
+	ov_time notice = 0;
+
+	for (size_t i = 0; i < c->channels_n; i++)
+		notice = MAX(notice, c->channels[i].timeout);
+	return notice + c->workspace_setup_timeout + c->workspace_check_timeout +
+			c->accept.pre_timeout + c->accept.post_timeout + c->automatic.pre_timeout +
 			c->automatic.post_timeout + c->task_pool_timeout +
 			c->planner_timeout * (c->planner_max_repairs + 1);
 }
@@ -259,6 +272,8 @@ void config_fill_policy(struct config *c)
 		.cross = policy_crosses(c),
 		.cross_n = c->allow_cross_agent_n,
 		.prices = c->prices,
+		.channels = policy_channels(c),
+		.channels_n = c->channels_n,
 		.quiet_from = c->quiet_from,
 		.quiet_to = c->quiet_to,
 		.plan = { c->planner_max_phases, c->planner_max_tasks, c->planner_max_subtasks },

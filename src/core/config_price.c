@@ -38,7 +38,6 @@ static bool model_valid(str s)
 static void read_price(struct config_reader *r, const struct member *m, struct price *price)
 {
 	struct arena *a = &r->c->arena;
-	const char *names[ARRAY_LEN(options)];
 	str path = arena_printf(a, "prices.\"" STR_FMT "\"", STR_ARG(m->key));
 
 	*price = (struct price){ m->key, PRICE_UNKNOWN, PRICE_UNKNOWN, PRICE_UNKNOWN,
@@ -49,20 +48,7 @@ static void read_price(struct config_reader *r, const struct member *m, struct p
 				LIMIT_NAME);
 	if (!config_want(r, path, m->value, V_OBJECT))
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
-		names[i] = options[i].key;
-		config_read_option(r, arena_printf(a, STR_FMT ".%s", STR_ARG(path), names[i]),
-				&options[i], value_at(m->value, names[i]), price);
-	}
-	for (size_t i = 0; i < m->value->object.n; i++) {
-		str key = m->value->object.members[i].key;
-		size_t k = 0;
-
-		while (k < ARRAY_LEN(names) && !str_is(key, names[k]))
-			k++;
-		if (k == ARRAY_LEN(names))
-			config_unknown(r, path, key, names, k);
-	}
+	config_read_section(r, path, m->value, config_price_options(), price);
 }
 
 void config_read_prices(struct config_reader *r, const value *v)

@@ -174,7 +174,7 @@ static int read_choice(struct config_reader *r, str key, const struct option *o,
 	return -1;
 }
 
-static bool env_name_valid(str s)
+bool config_env_name_valid(str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
@@ -201,7 +201,8 @@ static void read_names(struct config_reader *r, str key, const value *v, const s
 	for (size_t i = 0; i < v->array.n; i++) {
 		const value *item = v->array.items[i];
 
-		if (config_want(r, item_key(r, key, i), item, V_STR) && !env_name_valid(item->s))
+		if (config_want(r, item_key(r, key, i), item, V_STR) &&
+				!config_env_name_valid(item->s))
 			config_problem(r, item_key(r, key, i),
 					"\"" STR_FMT "\" is not a variable's name",
 					STR_ARG(item->s));
@@ -329,7 +330,7 @@ static void read_env(struct config_reader *r, str key, const value *v, const str
 		str at = arena_printf(&r->c->arena, STR_FMT "." STR_FMT, STR_ARG(key),
 				STR_ARG(m->key));
 
-		if (!env_name_valid(m->key))
+		if (!config_env_name_valid(m->key))
 			config_problem(r, at, "\"" STR_FMT "\" is not a variable's name",
 					STR_ARG(m->key));
 		env[i].name = m->key;
