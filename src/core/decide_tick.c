@@ -7,6 +7,7 @@
 #include "core/decide_budget.h"
 #include "core/decide_daemon.h"
 #include "core/decide_impl.h"
+#include "core/decide_oversee.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"
 #include "core/prompt.h"
@@ -216,6 +217,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_WORKER] = tick_worker,
 	[DEC_POOL] = tick_pool,
 	[DEC_HALT] = tick_halt,
+	[DEC_REVIEW] = tick_review,
 };
 
 void decide_tick(struct decide_ctx *cx, const struct decisions *ds)

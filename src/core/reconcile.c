@@ -328,6 +328,7 @@ static void reconcile_all(struct tick *t)
 {
 	tick_count_workers(t);
 	reconcile_spending(t);
+	reconcile_oversight(t);
 	queue_ready(t);
 	assign_queued(t);
 	advance_all(t);

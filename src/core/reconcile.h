@@ -37,6 +37,7 @@
 	X(DEC_WORKER, "worker", "a person wants the worker reset or removed")    \
 	X(DEC_POOL, "pool", "a worker of auto mode has nothing to do")           \
 	X(DEC_HALT, "halt", "the daemon cannot go on: its session waits")        \
+	X(DEC_REVIEW, "review", "a run was judged: an iteration is made of it")  \
 	X(DEC_EXPIRE, "expire", "nobody answered in time")
 #define DEC_ENUM(sym, name, why) sym,
 enum decision_kind { DECISIONS(DEC_ENUM) DECISION_KIND_COUNT };
@@ -47,7 +48,8 @@ struct decision {
 	const struct goal *goal;
 	const struct node *node;
 	const struct assignment *assignment;
-	str agent, worker; /* assign; for whom the pool is asked */
+	const struct run *run; /* review */
+	str agent, worker;     /* assign; for whom the pool is asked */
 	bool new_worker;
 	enum worker_kind worker_kind; /* of a new one */
 	enum effect_kind effect;      /* effect */

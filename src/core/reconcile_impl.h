@@ -31,6 +31,7 @@ struct tick {
 	bool out_of_turn;              /* a certain one was looked for: some may be taken already */
 	const struct assignment *turn; /* whose step in the accept queue may be taken */
 	struct spending *spending;     /* of goals by their order */
+	bool *reviewed; /* by their order: nothing else is decided about these; NULL: none */
 };
 
 /* Beyond this many decisions the rest waits for the next tick. */
@@ -47,9 +48,21 @@ static inline bool tick_held(const struct tick *t, const struct decision *d)
 	return t->t->held && map_get(t->t->held, decision_key(t->a, d));
 }
 
+/* What oversight finds may stop all that goes on in the goal: first that, the rest in the next round. */
+static inline bool tick_awaits_review(const struct tick *t, const struct decision *d)
+{
+	const struct goal *g = d->goal;
+
+	if (!t->reviewed || d->kind == DEC_REVIEW)
+		return false;
+	if (!g && d->escalation)
+		g = state_goal(t->w->state, d->escalation->goal_id);
+	return g && t->reviewed[g->order];
+}
+
 static inline void tick_add(struct tick *t, struct decision d)
 {
-	if (!tick_held(t, &d))
+	if (!tick_awaits_review(t, &d) && !tick_held(t, &d))
 		vec_push(&t->out, d);
 }
 
@@ -87,6 +100,8 @@ static inline bool tick_stops(const struct tick *t, const struct assignment *as)
 			!assignment_is_final(as) && as->status != AS_BLOCKED;
 }
 
+/* Runs that were judged and of which no iteration was made yet; before anything else is decided. */
+void reconcile_oversight(struct tick *t);
 /* By another node of this tick. */
 bool worker_is_taken(const struct tick *t, str name);
 /* What the runs under way have used so far; before anything is decided. */
