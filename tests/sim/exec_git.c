@@ -134,17 +134,34 @@ static void tell_git(struct exec_task *t, const struct git_result *res)
 			res->detail, data);
 }
 
-static void tell_check(struct exec_task *t)
+static void tell_gate(struct exec_task *t)
 {
-	bool gate = t->kind == FX_GATE;
-	bool ok = gate ? simgit_gate_tree(t->x->s->git, t->worktree)
-		       : machine_check_passes(t->x->s->machine, t->worktree);
-
-	if (ok)
-		exec_tell(t, "ok", gate ? STR("the gate is open") : STR("the check command passed"),
-				NULL);
+	if (simgit_gate_tree(t->x->s->git, t->worktree))
+		exec_tell(t, "ok", STR("the gate is open"), NULL);
 	else
 		exec_tell(t, "failed", STR("exit status 1\nthe tests do not pass"), NULL);
+}
+
+/* As app/executor reads what the command printed and the reports that it wrote. */
+static void tell_check(struct exec_task *t)
+{
+	struct arena *a = &t->arena;
+	value *data = value_object(a);
+	struct machine_check found;
+
+	machine_check(t->x->s->machine, t->worktree, a, &found);
+	if (found.tests) {
+		value_put(a, data, "tests", value_cstr(a, found.tests));
+		value_put(a, data, "tests_format", value_cstr(a, "tap"));
+		value_put(a, data, "tests_passed", value_int(a, found.passed));
+		value_put(a, data, "tests_failed", value_int(a, found.failed));
+		value_put(a, data, "tests_skipped", value_int(a, 0));
+	}
+	if (found.coverage_centi >= 0) {
+		value_put(a, data, "coverage_format", value_cstr(a, "lcov"));
+		value_put(a, data, "coverage_centi", value_int(a, found.coverage_centi));
+	}
+	exec_tell(t, found.passes ? "ok" : "failed", found.text, data);
 }
 
 static int (*const acts[EFFECT_KIND_COUNT])(struct exec_task *t, int steps, struct git_result *ret,
@@ -176,7 +193,9 @@ void exec_git(struct exec_task *t)
 		daemon_kill(t->x->d, "in the middle of an action");
 	else if (r < 0)
 		exec_tell_error(t, &err);
-	else if (t->kind == FX_CHECK || t->kind == FX_GATE)
+	else if (t->kind == FX_GATE)
+		tell_gate(t);
+	else if (t->kind == FX_CHECK)
 		tell_check(t);
 	else
 		tell_git(t, &res);

@@ -140,6 +140,7 @@ static struct node_memory *node_of(struct machine *m, const struct machine_spec 
 	if (!n) {
 		n = mem_zalloc(1, sizeof(*n));
 		n->key = key;
+		habit_draw(m, n);
 		vec_push(&m->node_list, n);
 		map_put(&m->nodes, n->key, n);
 	}

@@ -29,10 +29,11 @@ struct machine_end {
 	ov_time ended_at; /* as the clock showed */
 	str message;
 	int64_t tokens, cost_microusd;
-	bool speaks; /* it says itself how it went: the result and the trouble tell */
-	bool result; /* a turn of it ended well: none does before it is ready */
-	str trouble; /* "session_lost" ...; empty: none */
-	str limit;   /* "rate_limited", "login", "": as the agent says itself */
+	bool speaks;    /* it says itself how it went: the result and the trouble tell */
+	bool result;    /* a turn of it ended well: none does before it is ready */
+	str trouble;    /* "session_lost" ...; empty: none */
+	str limit;      /* "rate_limited", "login", "": as the agent says itself */
+	unsigned calls; /* of one tool with the same words, as its account would count them */
 	ov_time resets_at;
 };
 
@@ -79,6 +80,15 @@ void machine_restart(struct machine *m);
  * agent made without care. Later attempts mend them.
  */
 bool machine_check_passes(struct machine *m, str worktree);
+/* What that command prints, and what is in it for who reads test summaries and coverage reports. */
+struct machine_check {
+	bool passes;
+	str text;
+	const char *tests; /* "passing" or "failing"; NULL: it says nothing of tests */
+	int64_t passed, failed;
+	int64_t coverage_centi; /* -1: not known */
+};
+void machine_check(struct machine *m, str worktree, struct arena *a, struct machine_check *ret);
 /* Files that agents of all nodes write to, and so may the user: "shared-0" and so on. */
 enum { MACHINE_SHARED_FILES = 6 };
 str machine_shared_file(struct arena *a, size_t i);
@@ -105,6 +115,21 @@ unsigned machine_orphans(const struct machine *m);
 str machine_note_in(str text);
 unsigned machine_noted(const struct machine *m, str note);
 str machine_repeated(const struct machine *m);
+/*
+ * What a run was a turn of, when it came to its end undisturbed: a loop of some kind, or one that only
+ * takes long. The instruction begins with these words when there is a new strategy in it.
+ */
+#define MACHINE_GUIDANCE "The overseer says"
+enum machine_loop {
+	LOOP_NONE,
+	LOOP_HEALTHY,
+	LOOP_STUCK,   /* the same error again and again */
+	LOOP_IDLE,    /* nothing is changed, the same is called */
+	LOOP_SWAP,    /* what is done is undone, and done */
+	LOOP_REGRESS, /* tests break, and coverage drops */
+	LOOP_BURN,    /* something else fails each time, without end */
+};
+enum machine_loop machine_loop_of(const struct machine *m, str run_id);
 /* For tests that break an invariant on purpose: a second agent for a run that lives; input twice. */
 void machine_sabotage_second(struct machine *m, str run_id);
 void machine_sabotage_deafness(struct machine *m, bool no_dedupe);

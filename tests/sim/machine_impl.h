@@ -57,6 +57,9 @@ struct node_memory {
 	bool asked;
 	struct buf block; /* the last update that one of its agents wrote */
 	VEC(struct bad_file) bad;
+	const struct habit *habit; /* script_loop.c; NULL: each run is as it comes */
+	unsigned turns, turns_needed;
+	uint32_t swap[2]; /* the two contents between which it cannot decide */
 };
 
 /* What all agents of a kind share: an account with its limits. */
@@ -94,6 +97,9 @@ struct sim_run {
 	ov_time busy_since, strong_at, started_at; /* since the beginning */
 	uint64_t usage;
 	unsigned files, commits; /* so far */
+	const struct habit *habit;
+	unsigned turn;          /* of its node's habit */
+	enum machine_loop loop; /* that it has been a turn of */
 
 	struct buf output;
 	ov_time output_at;
@@ -140,6 +146,7 @@ struct machine {
 	bool no_dedupe;
 	ov_time frozen_until;           /* nobody answers agents: they sit still */
 	const struct script *only;      /* for tests: every agent follows this one */
+	const struct habit *habit;      /* for tests: every node has this one */
 	char nonces[NONCES][NONCE_MAX]; /* of requests to anybody */
 	size_t nonces_n;
 };
@@ -189,13 +196,22 @@ const struct script *script_named(const char *name);
 size_t script_choose(struct sim_run *r, const unsigned *weights, size_t n);
 void script_reply(struct sim_run *r, enum reply reply, str nonce);
 
+/* ---- script_loop.c ---- */
+const struct habit *habit_named(const char *script);
+void habit_draw(struct machine *m, struct node_memory *n);
+const struct script *habit_pick(struct sim_run *r); /* NULL: it has none */
+void compose_loop(struct sim_run *r);
+
 /* ---- script_act.c ---- */
 void step_add(struct sim_run *r, ov_time wait, bool busy, act_fn *act, int64_t arg);
 /* Does the instruction speak of a conflict? Then of which branch. */
 str text_conflict(const struct sim_run *r);
 bool text_has(const struct sim_run *r, const char *what);
+/* A file of the node's own; goals have nodes of the same names. */
+str own_file(struct sim_run *r, struct arena *a, int64_t k);
+bool write_file(struct sim_run *r, str path);
 act_fn act_none, act_beat, act_edit, act_write_shared, act_write_bad, act_mend, act_delete,
 		act_commit, act_rebase, act_leave_rebase, act_detach, act_branch, act_reset,
 		act_nested, act_lock, act_vanish, act_exit, act_signal, act_lost, act_orphans,
 		act_unstartable, act_limit, act_login, act_wait, act_claim, act_progress, act_ask,
-		act_again, act_former, act_foreign, act_garbage, act_babble;
+		act_again, act_former, act_foreign, act_garbage, act_babble, act_percent;

@@ -486,6 +486,26 @@ const struct script scripts[] = {
 			DEAF, MIXED },
 	{ "wreck", "throws its work or its worktree away and crashes", 4, false, compose_wreck,
 			DEAF, MIXED },
+	/* Habits of nodes, never drawn for one run. */
+	{ "loop_error", "runs into the same error again and again", 0, false, compose_loop, DEAF,
+			MEEK },
+	{ "loop_crash", "crashes again and again, always alike", 0, false, compose_loop, DEAF,
+			MEEK },
+	{ "loop_idle", "calls the same tool again and again and changes nothing", 0, false,
+			compose_loop, DEAF, MEEK },
+	{ "loop_swap", "undoes what it did, and does it again", 0, false, compose_loop, DEAF,
+			MEEK },
+	{ "loop_worse", "breaks tests that passed, and drops what they reach", 0, false,
+			compose_loop, DEAF, MEEK },
+	{ "loop_burn", "fails in another way each time, without end", 0, false, compose_loop, DEAF,
+			MEEK },
+	{ "loop_slow", "needs some runs, each of which brings it nearer", 0, true, compose_loop,
+			DEAF, MEEK },
+	{ "loop_growing", "works on two files by turns, and gets there", 0, true, compose_loop,
+			DEAF, MEEK },
+	{ "loop_flaky", "fails once, and passes then", 0, true, compose_loop, DEAF, MEEK },
+	{ "loop_wide", "changes many files in each of some runs", 0, true, compose_loop, DEAF,
+			MEEK },
 };
 const size_t scripts_n = ARRAY_LEN(scripts);
 static_assert(ARRAY_LEN(scripts) <= SIM_SCRIPTS_MAX, "a bit for each");

@@ -41,8 +41,7 @@ void act_none(struct sim_run *r, int64_t arg)
 
 /* ---- files ---- */
 
-/* A file of the node's own; goals have nodes of the same names. */
-static str own_file(struct sim_run *r, struct arena *a, int64_t k)
+str own_file(struct sim_run *r, struct arena *a, int64_t k)
 {
 	str goal = r->spec.goal_id;
 	size_t from = goal.n > 6 ? goal.n - 6 : 0;
@@ -51,7 +50,7 @@ static str own_file(struct sim_run *r, struct arena *a, int64_t k)
 			STR_ARG(r->spec.node_id), (long long)(k % OWN_FILES));
 }
 
-static bool write_file(struct sim_run *r, str path)
+bool write_file(struct sim_run *r, str path)
 {
 	int code = simgit_agent_write(r->m->s->git, r->spec.worktree, path, r->spec.run_id);
 

@@ -21,7 +21,7 @@ void script_draw(struct machine *m)
 {
 	m->badness = m->s->o.fleet ? BAD_IN_FLEET : 50 + (unsigned)sim_below(m->s, RNG_AGENT, 550);
 	for (size_t i = 0; i < scripts_n; i++)
-		if (scripts[i].honest || sim_odds(m->s, RNG_AGENT, 500))
+		if (scripts[i].honest || (scripts[i].weight && sim_odds(m->s, RNG_AGENT, 500)))
 			m->on |= (uint64_t)1 << i;
 }
 
@@ -57,6 +57,7 @@ static const struct script *pick_among(struct sim_run *r, bool honest)
 const struct script *script_pick(struct sim_run *r)
 {
 	const struct sim *s = r->m->s;
+	const struct script *habit;
 	unsigned bad = sim_quiet(s) ? MIN(r->m->badness, (unsigned)BAD_WHEN_QUIET) : r->m->badness;
 
 	if (run_lane(r)->limited_until > s->t)
@@ -65,6 +66,9 @@ const struct script *script_pick(struct sim_run *r)
 		return script_named("logged_out");
 	if (r->node->flaps > 0)
 		return script_named("flap");
+	habit = habit_pick(r);
+	if (habit)
+		return habit;
 	if (text_has(r, "Since your last attempt") || text_has(r, "A person answered"))
 		bad /= FEEDBACK_DIV;
 	return pick_among(r, !run_odds(r, bad));

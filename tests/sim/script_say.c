@@ -1,4 +1,6 @@
 /* What agents say: progress, claims, questions, and all that is not what it looks like. */
+#include <stdio.h>
+
 #include "base/str.h"
 #include "tests/sim/machine_impl.h"
 
@@ -52,6 +54,14 @@ void act_progress(struct sim_run *r, int64_t arg)
 {
 	(void)arg;
 	say_update(r, "in_progress", "under way", STR(", \"next\": \"go on\""));
+}
+
+void act_percent(struct sim_run *r, int64_t arg)
+{
+	char more[40];
+
+	snprintf(more, sizeof(more), ", \"percentComplete\": %lld", (long long)arg);
+	say_update(r, "in_progress", "under way", str_from(more));
 }
 
 void act_ask(struct sim_run *r, int64_t arg)

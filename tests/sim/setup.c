@@ -78,6 +78,8 @@ static void add_int(struct sim *s, struct buf *b, const char *key, size_t lo, si
 
 static void add_supervisor(struct sim *s, struct buf *b)
 {
+	size_t attempts;
+
 	add_duration(s, b, "supervisor.idle_after", 3 * OV_MINUTE, 30 * OV_MINUTE);
 	add_duration(s, b, "supervisor.max_run", OV_HOUR, 8 * OV_HOUR);
 	add_duration(s, b, "supervisor.tick_every", 10 * OV_SECOND, 5 * OV_MINUTE);
@@ -85,7 +87,9 @@ static void add_supervisor(struct sim *s, struct buf *b)
 	add_duration(s, b, "supervisor.backoff.base", 10 * OV_SECOND, 5 * OV_MINUTE);
 	add_duration(s, b, "supervisor.backoff.max", 5 * OV_MINUTE, OV_HOUR);
 	add_int(s, b, "supervisor.max_retries", 0, 4);
-	add_int(s, b, "retry.max_attempts", 1, 5);
+	attempts = 1 + below(s, 5);
+	buf_addf(b, "retry.max_attempts = %zu\n",
+			s->setup.loops ? attempts + sim_below(s, RNG_LOOP, 16) : attempts);
 	add_duration(s, b, "escalation.remind_after", 10 * OV_MINUTE, 8 * OV_HOUR);
 	add_int(s, b, "escalation.max_reminders", 0, 4);
 	if (odds(s, 300))
@@ -123,6 +127,14 @@ static void add_rest(struct sim *s, struct buf *b)
 		buf_addf(b, "planner.diagnose = %s\n", odds(s, 500) ? "true" : "false");
 		buf_addf(b, "planner.fallback = %s\n", odds(s, 800) ? "true" : "false");
 	}
+}
+
+/* Where nodes go in circles they are let to: it is oversight that has to end them. */
+static void add_oversight(struct sim *s, struct buf *b)
+{
+	if (!s->setup.loops)
+		return;
+	buf_addf(b, "estimate.iterations = %zu\n", 3 + sim_below(s, RNG_LOOP, 8));
 }
 
 static const char *word(struct sim *s, const char *const *words, size_t n)
@@ -217,6 +229,7 @@ void setup_draw(struct sim *s)
 		fleet_size(s);
 	else
 		draw_size(s);
+	s->setup.loops = !s->o.fleet && sim_odds(s, RNG_LOOP, 350);
 	if (s->o.goals_max)
 		s->setup.goals = MIN(s->setup.goals, s->o.goals_max);
 	if (s->o.nodes_max)
@@ -224,6 +237,7 @@ void setup_draw(struct sim *s)
 	buf_adds(&toml, STR("defaults.agent = \"a1\"\n"));
 	add_supervisor(s, &toml);
 	add_rest(s, &toml);
+	add_oversight(s, &toml);
 	add_accept(s, &toml);
 	add_auto(s, &toml);
 	add_agents(s, &toml);

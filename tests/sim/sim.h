@@ -56,6 +56,7 @@ enum sim_stream {
 	RNG_SESSION,
 	RNG_POOL,
 	RNG_QUEUE,
+	RNG_LOOP,
 	RNG_STREAMS
 };
 
@@ -105,6 +106,7 @@ struct sim_setup {
 	uint32_t faults;    /* bit per enum sim_fault that is on */
 	uint32_t intensity; /* of all rates, in percent */
 	bool sessions;      /* some agents keep sessions */
+	bool loops;         /* some nodes have habits: machine.h */
 	bool planner;       /* goals come without a plan, and a model makes one */
 };
 

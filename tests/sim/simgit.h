@@ -76,6 +76,8 @@ void simgit_fail_at(struct simgit *g, int step);
  */
 int simgit_agent_write(struct simgit *g, str tree, str path, str run);
 int simgit_agent_delete(struct simgit *g, str tree, str path);
+/* As it was before: a content that the file has had. */
+int simgit_agent_restore(struct simgit *g, str tree, str path, uint32_t content);
 int simgit_agent_stage(struct simgit *g, str tree); /* all that is in the folder */
 /* Stages all and commits, where HEAD is; nothing to commit is fine. Concludes a merge. */
 int simgit_agent_commit(struct simgit *g, str tree, str run);

@@ -35,32 +35,45 @@ static int settled(const struct sg_wt *w)
 	return w->op != SG_NONE || w->conflicts.n ? OV_ESTATE : 0;
 }
 
-static int put(struct simgit *g, str tree, str path, uint32_t author, bool there)
+/* The content that the file shall have: 0, none. */
+static int put(struct simgit *g, str tree, uint32_t id, uint32_t content)
 {
 	struct sg_wt *w = worktree(g, tree);
 	enum sg_actor before;
-	uint32_t id, old;
+	uint32_t old;
 
 	if (!w)
 		return OV_ENOTFOUND;
 	before = sg_act_begin(g, SG_AGENT, "an agent writes");
-	id = sg_name(&g->paths, path);
 	old = sg_get(g, &w->files, id);
 	/* An index with conflicts cannot be kept, so what it alone has is the agent's loss. */
 	if (w->conflicts.n && old)
 		g->contents.p[old].given_up = true;
-	sg_set(g, &w->files, id, there ? sg_content_new(g, id, author) : 0);
+	sg_set(g, &w->files, id, content);
 	return sg_act_end(g, before, 0);
 }
 
 int simgit_agent_write(struct simgit *g, str tree, str path, str run)
 {
-	return put(g, tree, path, sg_name(&g->authors, run), true);
+	uint32_t id;
+
+	if (!worktree(g, tree))
+		return OV_ENOTFOUND;
+	id = sg_name(&g->paths, path);
+	return put(g, tree, id, sg_content_new(g, id, sg_name(&g->authors, run)));
 }
 
 int simgit_agent_delete(struct simgit *g, str tree, str path)
 {
-	return put(g, tree, path, 0, false);
+	return put(g, tree, sg_name(&g->paths, path), 0);
+}
+
+int simgit_agent_restore(struct simgit *g, str tree, str path, uint32_t content)
+{
+	uint32_t id = sg_name(&g->paths, path);
+
+	assert(content && content < g->contents.n && g->contents.p[content].path == id);
+	return put(g, tree, id, content);
 }
 
 int simgit_agent_stage(struct simgit *g, str tree)

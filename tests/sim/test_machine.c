@@ -470,10 +470,77 @@ static void check_script(size_t i, uint64_t seed)
 	world_free(s);
 }
 
+/* What becomes of each habit in its turns: loops do not pass, what takes long does. */
+static const struct {
+	const char *script;
+	enum machine_loop loop;
+	bool checked, passes;
+	unsigned trees; /* different ones in six turns; 0: it is over before */
+} habitual[] = {
+	{ "loop_error", LOOP_STUCK, true, false, 6 },
+	{ "loop_crash", LOOP_STUCK, false, false, 6 },
+	{ "loop_idle", LOOP_IDLE, true, false, 1 },
+	{ "loop_swap", LOOP_SWAP, true, false, 2 },
+	{ "loop_worse", LOOP_REGRESS, true, false, 6 },
+	{ "loop_burn", LOOP_BURN, true, false, 6 },
+	{ "loop_slow", LOOP_HEALTHY, true, true, 0 },
+	{ "loop_growing", LOOP_HEALTHY, true, true, 0 },
+	{ "loop_flaky", LOOP_HEALTHY, true, true, 0 },
+	{ "loop_wide", LOOP_HEALTHY, true, true, 0 },
+};
+
+static str harvested(struct sim *s, struct arena *a)
+{
+	struct git_result res = { 0 };
+
+	assert_int_equal(simgit_harvest(s->git, STR("/w1"), STR(""), STR("refs/overseer/rescue/t1"),
+					 SIMGIT_ALL, a, &res, NULL),
+			0);
+	return res.tree;
+}
+
+static void check_habit(size_t i)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct sim *s = world_new(i);
+	struct machine_check found = { 0 };
+	str trees[6];
+	unsigned different = 0, n = 0;
+
+	tree(s, "/w1", "overseer/t1");
+	s->machine->habit = habit_named(habitual[i].script);
+	while (n < 6 && !found.passes) {
+		str id = arena_printf(&a, "R_%u", ++n), made;
+		size_t k = 0;
+
+		assert_int_equal(start_as(s, arena_cstr(&a, id), "T1", "/w1", INSTRUCTION), 0);
+		pass(s, 12 * OV_HOUR); /* agents may have to sit still for some of it */
+		assert_int_equal(machine_loop_of(s->machine, id), habitual[i].loop);
+		made = harvested(s, &a);
+		while (k < different && !str_eq(trees[k], made))
+			k++;
+		if (k == different)
+			trees[different++] = made;
+		if (habitual[i].checked)
+			machine_check(s->machine, STR("/w1"), &a, &found);
+	}
+	assert_int_equal(found.passes, habitual[i].passes);
+	if (habitual[i].trees)
+		assert_int_equal(different, habitual[i].trees);
+	world_free(s);
+}
+
+TEST(habits_are_what_they_are_called)
+{
+	for (size_t i = 0; i < ARRAY_LEN(habitual); i++)
+		check_habit(i);
+}
+
 TEST(each_script_ends_as_it_says)
 {
 	/* One more, "question", has its own test. */
-	assert_int_equal(ARRAY_LEN(expected) + 1, scripts_n);
+	assert_int_equal(ARRAY_LEN(expected) + 1 + ARRAY_LEN(habitual), scripts_n);
 	for (size_t i = 0; i < ARRAY_LEN(expected); i++)
 		for (uint64_t seed = 0; seed < 12; seed++)
 			check_script(i, seed);
