@@ -228,7 +228,15 @@ int apply_escalation_raised(struct state *s, const struct event *e, struct ov_er
 	if (!x)
 		return ev_missing(e, "open escalation", STR("with that number"), err);
 	x->snoozed_until = 0;
+	x->raised_at = e->at;
 	record_set_str(&x->question, ev_text(e, "question"));
+	if (!ev_text(e, "fingerprint").n)
+		return 0;
+	/* It is another question now, and people are reminded of it anew. */
+	record_set_str(&x->fingerprint, ev_text(e, "fingerprint"));
+	record_set_str(&x->detection, ev_text(e, "detection"));
+	x->raised++;
+	x->reminders = 0;
 	return 0;
 }
 

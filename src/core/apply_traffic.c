@@ -28,6 +28,8 @@ int apply_escalation_opened(struct state *s, const struct event *e, struct ov_er
 	esc->expires_at = ev_num(e, "expires_at_ms");
 	esc->notify_at = ev_num(e, "notify_at_ms");
 	esc->episode = ev_num(e, "episode");
+	record_set_str(&esc->detection, ev_text(e, "detection"));
+	record_set_str(&esc->fingerprint, ev_text(e, "fingerprint"));
 	esc->opened_at = e->at;
 	state_add_escalation(s, esc);
 	/* One of these at a time per run. */

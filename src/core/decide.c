@@ -205,13 +205,17 @@ static int64_t escalation_number(const struct decide_ctx *cx)
 	return cx->state->next_escalation;
 }
 
-void escalate_about(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x)
+int64_t escalate_about(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x)
 {
-	int64_t number = escalation_number(cx);
-	struct event *e = emit(cx, EV_ESCALATION_OPENED, s);
+	int64_t number = x->fingerprint.n ? escalation_again(cx, s, x) : 0;
+	struct event *e;
 	value *options = x->options ? value_array(cx->arena) : NULL;
 	ov_time quiet = quiet_until(cx->policy, cx->now);
 
+	if (number)
+		return number;
+	number = escalation_number(cx);
+	e = emit(cx, EV_ESCALATION_OPENED, s);
 	ev_int(cx, e, "escalation", number);
 	ev_cstr(cx, e, "kind", x->kind);
 	ev_note(cx, e, "question", x->question);
@@ -227,6 +231,11 @@ void escalate_about(struct decide_ctx *cx, struct subject s, const struct escala
 		ev_int(cx, e, "notify_at_ms", quiet);
 	if (x->episode)
 		ev_int(cx, e, "episode", x->episode);
+	if (x->detection.n)
+		ev_str(cx, e, "detection", x->detection);
+	if (x->fingerprint.n)
+		ev_str(cx, e, "fingerprint", x->fingerprint);
+	return number;
 }
 
 void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question)

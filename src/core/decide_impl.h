@@ -1,6 +1,7 @@
 #pragma once
 /* What the decide_*.c files share: emitting events, and the steps of the pipeline. Private to core. */
 #include "core/decide.h"
+#include "core/decide_ask.h"
 
 enum { PRIORITY_NORMAL = 3 };
 
@@ -56,25 +57,6 @@ void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as
 void emit_effect_ended(struct decide_ctx *cx, const struct effect *fx, str outcome, str detail);
 struct event *effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct subject s);
 
-/* What a person is asked. */
-struct escalation_spec {
-	const char *kind;
-	str question;
-	const char *const *options; /* ends with NULL; may be NULL */
-	str default_answer;         /* given by itself at expires_at; may be empty */
-	ov_time expires_at;
-	int64_t episode;
-};
-/* About a node, an assignment, a goal, or nothing in particular. */
-void escalate_about(struct decide_ctx *cx, struct subject s, const struct escalation_spec *x);
-void escalate(struct decide_ctx *cx, const struct node *n, const char *kind, str question);
-/* This batch has closed it. */
-bool escalation_is_closing(const struct decide_ctx *cx, int64_t number);
-/* Nothing when this batch has closed it already. */
-void escalation_close(struct decide_ctx *cx, const struct escalation *x, enum esc_status status,
-		str answer);
-void close_escalations(struct decide_ctx *cx, const struct node *n, enum esc_status status,
-		str answer);
 /* 0, or why a text from outside cannot be taken: too long, or with a NUL byte. */
 int text_check(str what, str s, size_t max, struct ov_err *err);
 /* Ends what an assignment is doing because its node was settled without it. */
@@ -178,13 +160,6 @@ int leaf_check(const struct node *n, struct ov_err *err);
 /* 0, or OV_ESTATE: its change is on the way to the target branch right now. */
 int accept_check(const struct node *n, struct ov_err *err);
 value *work_result(struct decide_ctx *cx, const struct node *n, enum node_status status);
-/*
- * Closes an open escalation with an answer, and does what the answer says; `as` is ESC_ANSWERED, or
- * ESC_EXPIRED when it is the default answer that nobody contradicted in time.
- */
-void escalation_answer(struct decide_ctx *cx, const struct escalation *x, str answer,
-		enum esc_status as);
-
 decide_fn decide_goal_update, decide_goal_pause, decide_goal_resume, decide_goal_cancel,
 		decide_goal_reopen, decide_goal_archive;
 decide_fn decide_goal_create, decide_planner_health, decide_plan_apply, decide_work_update,

@@ -209,6 +209,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_OUTAGE_OVER] = tick_recover,
 	[DEC_UNBLOCK] = tick_recover,
 	[DEC_REMIND] = tick_recover,
+	[DEC_RAISE] = tick_raise,
 	[DEC_EXPIRE] = tick_recover,
 	[DEC_YIELD] = tick_recover,
 	[DEC_BUDGET] = tick_budget,

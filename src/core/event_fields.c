@@ -406,6 +406,8 @@ static const struct event_field escalation_opened[] = {
 	NUM_OPT("expires_at_ms", "when that happens"),
 	NUM_OPT("notify_at_ms", "nobody is disturbed before this"),
 	NUM_OPT("episode", "of the stall that it is about"),
+	TEXT_OPT("detection", "of oversight, that it is about"),
+	TEXT_OPT("fingerprint", "by which the same evidence is known again"),
 };
 static const struct event_field escalation_reminded[] = {
 	NUM("escalation", "its number"),

@@ -48,6 +48,8 @@ static const struct event_field escalation_raised[] = {
 	NUM("escalation", "its number"),
 	TEXT("question", "what is asked now"),
 	TEXT("reason", "what is new"),
+	TEXT_OPT("detection", "of oversight, that it is about now"),
+	TEXT_OPT("fingerprint", "of the new evidence; without one there is none"),
 };
 static const struct event_field notice_opened[] = {
 	RECORD_OF("notice", "whom it goes to, what about, how urgent"),

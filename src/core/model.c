@@ -357,6 +357,10 @@ static const struct field escalation_fields[] = {
 	FIELD(escalation, expires_at, F_TIME),
 	FIELD(escalation, reminded_at, F_TIME),
 	FIELD(escalation, snoozed_until, F_TIME),
+	FIELD(escalation, detection, F_STR),
+	FIELD(escalation, fingerprint, F_STR),
+	FIELD(escalation, raised, F_INT),
+	FIELD(escalation, raised_at, F_TIME),
 };
 RECORD(escalation);
 

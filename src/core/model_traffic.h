@@ -84,6 +84,9 @@ struct escalation {
 	ov_time opened_at, closed_at;
 	ov_time notify_at; /* not before this: quiet hours */
 	ov_time expires_at, reminded_at, snoozed_until;
+	str detection, fingerprint; /* of oversight, the newest that it is about; empty: none */
+	int64_t raised;             /* times that it was asked again, on new evidence */
+	ov_time raised_at;
 };
 
 /* An agent that cannot be used for a while, whoever wants it: out of quota, or logged out. */

@@ -30,6 +30,7 @@
 	X(DEC_OUTAGE_OVER, "outage_over", "not so many are silent any more")     \
 	X(DEC_UNBLOCK, "unblock", "the time that it waited for came")            \
 	X(DEC_REMIND, "remind", "a person is still needed")                      \
+	X(DEC_RAISE, "raise", "a person wanted to be asked again now")           \
 	X(DEC_YIELD, "yield", "it has to wait; others need the worker")          \
 	X(DEC_BUDGET, "budget", "its use came to another level of its budget")   \
 	X(DEC_BUDGET_STOP, "budget_stop", "its goal's budget is spent")          \
@@ -61,7 +62,7 @@ struct decision {
 	enum life_sign sign;
 	const value *evidence;               /* stall */
 	str diagnosis;                       /* diagnose: hash of what it is about */
-	const struct escalation *escalation; /* remind, expire */
+	const struct escalation *escalation; /* remind, raise, expire */
 	size_t silent, live;                 /* outage */
 	enum budget_level level;             /* budget, with the resource that gives it */
 	enum resource resource;

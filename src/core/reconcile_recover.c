@@ -472,7 +472,7 @@ void reconcile_runs(struct tick *t)
 static void check_escalation(struct tick *t, const struct escalation *x)
 {
 	const struct policy *p = t->w->policy;
-	ov_time since = MAX(MAX(x->opened_at, x->reminded_at), x->notify_at), at;
+	ov_time since = MAX(MAX(x->opened_at, x->reminded_at), MAX(x->notify_at, x->raised_at)), at;
 	struct decision d = { .escalation = x };
 
 	if (x->expires_at && t->now >= x->expires_at) {
@@ -483,9 +483,19 @@ static void check_escalation(struct tick *t, const struct escalation *x)
 	}
 	if (x->expires_at)
 		tick_wake(t, x->expires_at);
+	if (x->snoozed_until && t->now < x->snoozed_until) {
+		tick_wake(t, x->snoozed_until);
+		return;
+	}
+	if (x->snoozed_until) {
+		d.kind = DEC_RAISE;
+		d.why = STR("it was put off until now");
+		tick_add(t, d);
+		return;
+	}
 	if (!p->remind_after || x->reminders >= p->max_reminders)
 		return;
-	at = MAX(since + p->remind_after, x->snoozed_until);
+	at = since + p->remind_after;
 	at = MAX(at, quiet_until(p, MAX(at, t->now)));
 	if (t->now < at) {
 		tick_wake(t, at);

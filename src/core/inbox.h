@@ -1,0 +1,34 @@
+#pragma once
+/*
+ * The kinds of entries of the inbox, as one table: how pressing each is, why a person is needed, what
+ * can be answered, and what it means to approve or deny it. What an answer does is core/decide_inbox's,
+ * how an entry is shown core/view_inbox's. Pure; nothing is kept here.
+ */
+#include "base/ov.h"
+#include "core/model.h"
+
+/* Kinds of oversight: nothing goes on until a person says so. */
+#define ASK_PAUSED "paused"
+#define ASK_ABORTED "aborted"
+
+enum inbox_about { ABOUT_ANY, ABOUT_GOAL, ABOUT_NODE };
+
+struct inbox_kind {
+	const char *kind;       /* NULL: of those that are not in the table */
+	enum inbox_about about; /* holds only for one that is about at least this */
+	enum urgency urgency;
+	const char *why;   /* a person is needed */
+	const char *words; /* what can be answered, "a|b"; NULL: its options */
+	bool closed;       /* and nothing else */
+	bool holds;        /* others wait for the answer: it cannot be dismissed */
+	/* The answers that these stand for, "%" being the reason; NULL: they stand for none. */
+	const char *approve, *deny;
+};
+
+const struct inbox_kind *inbox_kind_of(const struct escalation *x);
+/* How loudly people are told of a question of this kind. */
+enum urgency inbox_urgency(str kind, bool about_node);
+/* What may stand after "inbox answer N", for people: "redis|in-process|TEXT". */
+str inbox_words(struct arena *a, const struct escalation *x);
+/* All kinds of the table, for tests; NULL at the end. */
+const struct inbox_kind *inbox_kind_at(size_t i);
