@@ -57,6 +57,7 @@ static void on_tool_started(struct account *c, const struct fact *f, ov_time at)
 		return;
 	KEEP(t.id, f->id);
 	KEEP(t.name, f->name);
+	t.call = calls_made(&c->calls, f);
 	c->tool_calls++;
 	c->last_tool = t;
 	KEEP(c->last_tool_input, f->text);
@@ -69,8 +70,10 @@ static void on_tool_ended(struct account *c, const struct fact *f, ov_time at _u
 {
 	size_t i = tool_find(c, f->id);
 
-	if (i < c->tools_n)
-		tool_remove(c, i);
+	if (i == c->tools_n)
+		return;
+	calls_answered(&c->calls, c->tools[i].call, f);
+	tool_remove(c, i);
 }
 
 /* ---- turns ---- */
@@ -249,6 +252,7 @@ static void output_speaks(struct account *c)
 	c->in_turn = c->has_result = c->result_failed = false;
 	c->tools_n = 0;
 	c->turns = c->tool_calls = c->denials = 0;
+	c->calls = (struct calls){ 0 };
 	c->last_tool = (struct account_tool){ 0 };
 	c->last_tool_input[0] = '\0';
 }

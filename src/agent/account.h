@@ -9,6 +9,7 @@
  * spoken it counts for turns and tools, and hooks are signs of life beside it; where there is no
  * output to be read, hooks count alone.
  */
+#include "agent/calls.h"
 #include "agent/fact.h"
 #include "base/ov.h"
 #include "data/value.h"
@@ -18,7 +19,8 @@ enum { ACCOUNT_TOOLS = 32, ACCOUNT_TEXT = 2048, ACCOUNT_NAME = 128 };
 struct account_tool {
 	char id[ACCOUNT_NAME], name[ACCOUNT_NAME];
 	ov_time since;
-	bool child; /* of a sub-agent */
+	uint64_t call; /* in calls */
+	bool child;    /* of a sub-agent */
 };
 
 struct account {
@@ -40,6 +42,7 @@ struct account {
 	char trouble_text[ACCOUNT_TEXT];
 	char message[ACCOUNT_TEXT]; /* the last one, cut */
 	int64_t turns, tool_calls, denials;
+	struct calls calls;    /* which of them were the same again */
 	struct usage usage;    /* of this run */
 	struct usage baseline; /* of the session before this run, where totals are told */
 	int64_t cost_microusd; /* of this run, or COST_UNKNOWN: it was never told */

@@ -222,6 +222,7 @@ static void on_block(struct stream *s, const value *v, const value *block)
 		f.id = value_str_at(block, "id");
 		f.name = value_str_at(block, "name");
 		f.text = call_text(stream_arena(s), value_at(block, "input"));
+		f.digest = call_digest(stream_arena(s), f.name, value_at(block, "input"));
 	} else if (value_str_at(block, "tool_use_id").n) { /* of a tool that the server ran */
 		f.kind = FACT_TOOL_ENDED;
 		f.id = value_str_at(block, "tool_use_id");

@@ -64,6 +64,17 @@ static str call_input(struct arena *a, const value *item)
 	return value_at(item, "items") ? call_text(a, value_at(item, "items")) : call_text(a, item);
 }
 
+/* Of a change it says which files, not what became of them: two of the same files may differ. */
+static str call_known(struct arena *a, str name, const value *item)
+{
+	static const char *const telling[] = { "command", "arguments", "query", "items", "prompt" };
+
+	for (size_t i = 0; i < ARRAY_LEN(telling); i++)
+		if (value_at(item, telling[i]))
+			return call_digest(a, name, value_at(item, telling[i]));
+	return (str){ 0 };
+}
+
 static str call_output(struct arena *a, const value *item)
 {
 	str text = value_str_at(item, "aggregated_output");
@@ -95,6 +106,7 @@ static void on_call(struct stream *s, const value *item, const char *name, bool 
 
 	f.name = call_name(a, item, name);
 	f.text = call_input(a, item);
+	f.digest = call_known(a, f.name, item);
 	if (is_new(s, f.id))
 		stream_tell(s, f);
 	else if (!over)
@@ -102,6 +114,7 @@ static void on_call(struct stream *s, const value *item, const char *name, bool 
 	if (!over)
 		return;
 	f.kind = FACT_TOOL_ENDED;
+	f.digest = (str){ 0 };
 	f.failed = str_is(status, "failed") || str_is(status, "declined") ||
 			value_int_at(item, "exit_code") != 0;
 	f.text = call_output(a, item);

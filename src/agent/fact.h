@@ -66,6 +66,11 @@ struct fact {
 	ov_time at;      /* where the agent or the hook says so; 0: it does not */
 	str session, model;
 	str id, name, text;
+	/*
+	 * In hexadecimal: of a tool's name and all that it was called with, of which the text is only
+	 * what people need; or of its answer, where the text is not that. Empty: not known.
+	 */
+	str digest;
 	bool failed;
 	bool child; /* of a sub-agent: no turn of the session itself */
 	enum trouble trouble;

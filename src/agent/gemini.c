@@ -69,6 +69,7 @@ static void on_tool_use(struct stream *s, const value *v)
 	f.id = value_str_at(v, "tool_id");
 	f.name = value_str_at(v, "tool_name");
 	f.text = call_text(stream_arena(s), value_at(v, "parameters"));
+	f.digest = call_digest(stream_arena(s), f.name, value_at(v, "parameters"));
 	stream_tell(s, f);
 }
 

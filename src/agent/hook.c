@@ -1,5 +1,6 @@
 #include "agent/hook.h"
 
+#include "agent/parsers.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -88,6 +89,7 @@ int hook_read(struct arena *a, str json, str event, struct hook_call *ret, struc
 	c.error = value_str_at(v, "error");
 	c.child = value_str_at(v, "agent_id");
 	c.input = value_at(v, "tool_input");
+	c.answer = value_at(v, "tool_response");
 	c.transcript = value_str_at(v, "transcript_path");
 	c.stop_hook_active = value_bool_at(v, "stop_hook_active");
 	*ret = c;
@@ -253,6 +255,16 @@ static str text_of(struct arena *a, const struct hook_call *c, const struct mean
 	return STR("");
 }
 
+/* The text is short: it does not tell whether two calls or answers are the same. */
+static str digest_of(struct arena *a, const struct hook_call *c, const struct meaning *m)
+{
+	if (m && m->kind == FACT_TOOL_STARTED && c->input)
+		return call_digest(a, c->tool, c->input);
+	if (m && m->kind == FACT_TOOL_ENDED && c->answer)
+		return call_digest(a, c->tool, c->answer);
+	return STR("");
+}
+
 static void put(struct arena *a, value *line, const char *key, str s, size_t max)
 {
 	if (s.n)
@@ -280,6 +292,7 @@ str hook_line(struct arena *a, const struct hook_call *c, ov_time now, bool deni
 	if (denied)
 		value_put(a, v, "denied", value_bool(a, true));
 	put(a, v, "text", text_of(a, c, meaning_of(c->event)), TEXT_MAX);
+	put(a, v, "digest", digest_of(a, c, meaning_of(c->event)), NAME_BYTES);
 	s = json_text(a, v);
 	assert(s.n < HOOK_LINE_MAX);
 	return s;
@@ -351,6 +364,7 @@ bool hook_fact(struct arena *a, str line, const struct agent_format *format, str
 	f.id = value_str_at(v, "tool_id");
 	f.child = value_str_at(v, "child").n > 0;
 	f.text = value_str_at(v, "text");
+	f.digest = value_str_at(v, "digest");
 	if (f.kind == FACT_NOTICE && f.text.n == 0)
 		f.text = event;
 	*ret = f;

@@ -31,10 +31,11 @@ enum {
 struct hook_call {
 	str event; /* "PreToolUse" */
 	str session, tool, tool_id, message, notification, reason, source, model;
-	str error;          /* why a tool or a turn failed, in the agent's word */
-	str child;          /* the sub-agent that it is about; empty: the session itself */
-	const value *input; /* of the tool; may be NULL */
-	str transcript;     /* the file that the agent keeps of its session */
+	str error;           /* why a tool or a turn failed, in the agent's word */
+	str child;           /* the sub-agent that it is about; empty: the session itself */
+	const value *input;  /* of the tool; may be NULL */
+	const value *answer; /* of the tool, when it ended; may be NULL */
+	str transcript;      /* the file that the agent keeps of its session */
 	bool stop_hook_active;
 };
 

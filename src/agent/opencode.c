@@ -70,12 +70,14 @@ static void on_tool(struct stream *s, const value *v)
 	f.id = value_str_at(part, "callID");
 	f.name = value_str_at(part, "tool");
 	f.text = call_text(stream_arena(s), value_at(state, "input"));
+	f.digest = call_digest(stream_arena(s), f.name, value_at(state, "input"));
 	if (count_at(value_at(state, "time"), "start"))
 		f.at = count_at(value_at(state, "time"), "start");
 	stream_tell(s, f);
 	if (!str_is(status, "completed") && !str_is(status, "error"))
 		return;
 	f.kind = FACT_TOOL_ENDED;
+	f.digest = (str){ 0 };
 	f.at = count_at(v, "timestamp");
 	f.failed = str_is(status, "error") ||
 			value_int_at(value_at(state, "metadata"), "exit") != 0;

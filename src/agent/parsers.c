@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/sha256.h"
 #include "base/str.h"
 #include "data/json.h"
 
@@ -25,6 +26,35 @@ str call_text(struct arena *a, const value *input)
 			return s;
 	}
 	return value_count(input) ? json_text(a, input) : (str){ 0 };
+}
+
+/* Beside a command stands what it is good for, in other words each time. */
+static const value *what_counts(struct arena *a, const value *input)
+{
+	value *v;
+
+	if (!value_str_at(input, "command").n || !value_at(input, "description"))
+		return input;
+	v = value_object(a);
+	for (size_t i = 0; i < input->object.n; i++)
+		if (!str_is(input->object.members[i].key, "description"))
+			value_append_member(a, v, input->object.members[i].key,
+					input->object.members[i].value);
+	return v;
+}
+
+str call_digest(struct arena *a, str name, const value *input)
+{
+	struct buf b = BUF_INIT;
+	str digest;
+
+	buf_adds(&b, name);
+	buf_addc(&b, '\0');
+	if (input)
+		json_write_canonical(&b, what_counts(a, input));
+	digest = sha256_hex(a, buf_str(&b));
+	buf_done(&b);
+	return digest;
 }
 
 str content_text(struct arena *a, const value *content)

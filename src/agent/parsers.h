@@ -27,6 +27,8 @@ int word_find(const struct word *words, size_t n, str name, int otherwise);
 
 /* What a tool was called with, in short: its command, file or pattern; else its arguments as JSON. */
 str call_text(struct arena *a, const value *input);
+/* What two calls have in common only when they are the same: see struct fact. */
+str call_digest(struct arena *a, str name, const value *input);
 /* The words of an answer: a text, or the texts of a list of blocks. */
 str content_text(struct arena *a, const value *content);
 /* An amount in dollars as millionths; COST_UNKNOWN when it is no amount. */

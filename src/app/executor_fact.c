@@ -19,7 +19,8 @@
 #include "sys/file.h"
 #include "sys/inject.h"
 
-enum { ERRORS_READ = 256 * 1024, ERRORS_TOLD = 2000 };
+/* SAME_CALLS: in a row; fewer are no reason to look at the run. */
+enum { ERRORS_READ = 256 * 1024, ERRORS_TOLD = 2000, SAME_CALLS = 3 };
 
 /* What the session had used before this run, where it goes on with one. */
 static void baseline(struct arena *a, const struct run *r, const struct assignment *as,
@@ -136,12 +137,13 @@ void live_account_told(struct live_run *lr)
 	cost = cost_of(lr, &source);
 	observe_account(x->observe, lr->id, c, tokens, cost);
 	/* Only what a tick would judge otherwise is worth one. */
-	if (waits != lr->waits ||
+	if (waits != lr->waits || (c->calls.same >= SAME_CALLS && c->calls.same > lr->same_calls) ||
 			(c->life_at > lr->life_at && hearing_is_awaited(x->engine, lr->id)) ||
 			passes_mark(lr, RES_TOKENS, tokens, &lr->tokens_asked) ||
 			passes_mark(lr, RES_COST_MICROUSD, cost, &lr->cost_asked))
 		engine_touch(x->engine);
 	lr->waits = waits;
+	lr->same_calls = c->calls.same;
 	lr->life_at = c->life_at;
 }
 
@@ -245,6 +247,13 @@ void live_account_end(struct arena *a, const struct live_run *lr, const struct r
 	put_verdict(a, lr, end, v);
 	value_put(a, v, "turns", value_int(a, c->turns));
 	value_put(a, v, "tool_calls", value_int(a, c->tool_calls));
+	/* Once is no repetition. */
+	if (c->calls.most > 1) {
+		value_put(a, v, "tool", value_str(a, utf8_clean(a, str_from(c->calls.text))));
+		value_put(a, v, "tool_digest",
+				value_str(a, arena_str(a, str_from(c->calls.digest))));
+		value_put(a, v, "tool_repeats", value_int(a, c->calls.most));
+	}
 	value_put(a, v, "tokens", value_int(a, tokens_of(&c->usage)));
 	put_usage(a, v, "tokens_", &c->usage);
 	if (cost != COST_UNKNOWN) {

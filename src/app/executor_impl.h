@@ -72,6 +72,7 @@ struct live_run {
 	/* Of one that speaks a format. */
 	struct account *account; /* NULL: its output is text */
 	bool waits;              /* as the tick was told last */
+	int64_t same_calls;      /* the same */
 	ov_time life_at;
 	int64_t tokens_asked,
 			cost_asked; /* used when the tick was last asked to judge the budget */

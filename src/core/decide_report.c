@@ -196,6 +196,8 @@ static void take_report(struct decide_ctx *cx, const struct assignment *as, cons
 
 	if (as->node->report.n)
 		(void)json_parse(cx->arena, as->node->report, NULL, &old, NULL);
+	if (old && as->node->reported_at < as->run->created_at)
+		old = update_of_earlier_run(cx->arena, old);
 	merged = update_merge(cx->arena, old, u);
 	more = says_more(cx, as->node, merged);
 	ev_flag(cx, emit_reported(cx, as, params, merged, str_from(status)), "progress", more);

@@ -144,9 +144,9 @@ static bool end_is_ok(const value *params)
 static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
 {
 	static const char *const numbers[] = { "output_bytes", "dropped_bytes", "swept",
-		"ended_at_ms", "ran_ms", "turns", "tool_calls", "tokens", "tokens_input",
-		"tokens_output", "tokens_cache_read", "tokens_cache_write", "cost_microusd",
-		"resets_at_ms" };
+		"ended_at_ms", "ran_ms", "turns", "tool_calls", "tool_repeats", "tokens",
+		"tokens_input", "tokens_output", "tokens_cache_read", "tokens_cache_write",
+		"cost_microusd", "resets_at_ms" };
 	const value *usage = value_at(params, "session_usage");
 
 	ev_int(cx, e, "exit_code", value_int_at(params, "exit_code"));
@@ -157,6 +157,8 @@ static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
 	copy_str(cx, e, params, "verdict");
 	copy_str(cx, e, params, "cost_source");
 	copy_str(cx, e, params, "containment");
+	copy_str(cx, e, params, "tool");
+	copy_str(cx, e, params, "tool_digest");
 	if (usage)
 		value_put(cx->arena, e->data, "session_usage", value_copy(cx->arena, usage));
 	if (value_str_at(params, "message").n)

@@ -24,10 +24,12 @@ static void bullets(struct buf *b, const char *title, const struct strs *list)
 }
 
 /* The words in angle brackets are ours: a block that repeats them is not taken for an answer. */
-#define UPDATE_BLOCK                                                                            \
-	"```json\n{\"overseerUpdate\": {\"status\": \"<in_progress, blocked or done>\", "       \
-	"\"summary\": \"<what changed>\", \"next\": \"<next concrete action>\", \"blockers\": " \
-	"[\"<what is needed to go on>\"], \"evidence\": {\"filesTouched\": [], \"testsRun\": "  \
+#define UPDATE_BLOCK                                                                           \
+	"```json\n{\"overseerUpdate\": {\"status\": \"<in_progress, blocked or done>\", "      \
+	"\"percentComplete\": <0 to 100>, \"summary\": \"<what changed>\", \"next\": \"<next " \
+	"concrete action>\", \"blockers\": "                                                   \
+	"[\"<what is needed to go on>\"], \"learnings\": [\"<what you found out>\"], "         \
+	"\"evidence\": {\"filesTouched\": [], \"testsRun\": "                                  \
 	"[], \"commits\": []}}}\n```\n"
 
 static const char update_contract[] =

@@ -94,6 +94,9 @@ struct observation {
 	bool retrying; /* it says that it tries the same again and again: no sign of life */
 	ov_time retrying_since;
 	str trouble; /* what with, for people */
+	/* Of its newest calls of tools: so many in a row were the same, with the same answer. */
+	int64_t same_calls;
+	str same_call; /* the one that it made most often, for people */
 };
 
 /* What was seen, as plain facts. */

@@ -11,7 +11,15 @@
 static const char top_key[] = "overseerUpdate";
 
 /* What the value of a key must be. */
-enum want { WANT_ID, WANT_STATUS, WANT_TEXT, WANT_TEXTS, WANT_DECISIONS, WANT_EVIDENCE };
+enum want {
+	WANT_ID,
+	WANT_STATUS,
+	WANT_TEXT,
+	WANT_TEXTS,
+	WANT_PERCENT,
+	WANT_DECISIONS,
+	WANT_EVIDENCE
+};
 
 struct key_rule {
 	const char *name;
@@ -29,6 +37,8 @@ struct key_rule {
 	X("blockers", WANT_TEXTS, UPDATE_LIST)       \
 	X("openQuestions", WANT_TEXTS, UPDATE_LIST)  \
 	X("decisions", WANT_DECISIONS, UPDATE_LIST)  \
+	X("percentComplete", WANT_PERCENT, 100)      \
+	X("learnings", WANT_TEXTS, UPDATE_LIST)      \
 	X("evidence", WANT_EVIDENCE, 0)
 
 #define RULE(name, want, max) { name, want, max },
@@ -150,6 +160,15 @@ static void check_status(struct check *c, str path, const value *v)
 				STR_ARG(utf8_clean(c->a, utf8_truncate(v->s, LIMIT_ID))));
 }
 
+/* Written so that what is no number at all is not in the range either. */
+static void check_percent(struct check *c, str path, const value *v, size_t max)
+{
+	if (v->kind != V_INT && v->kind != V_REAL)
+		problem(c, path, "expected a number, found %s", value_kind_name(v->kind));
+	else if (!(value_real_or(v, -1) >= 0 && value_real_or(v, -1) <= (double)max))
+		problem(c, path, "must be from 0 to %zu", max);
+}
+
 static void check_decision(struct check *c, str path, const value *v)
 {
 	static const char *const names[] = { "decision", "rationale" };
@@ -198,6 +217,7 @@ static void check_member(struct check *c, str path, const struct key_rule *rule,
 	case WANT_STATUS: check_status(c, path, v); break;
 	case WANT_TEXT: check_text(c, path, v, rule->max, true); break;
 	case WANT_TEXTS: check_texts(c, path, v, rule->max); break;
+	case WANT_PERCENT: check_percent(c, path, v, rule->max); break;
 	case WANT_DECISIONS: check_decisions(c, path, v, rule->max); break;
 	case WANT_EVIDENCE: check_evidence(c, path, v); break;
 	}
@@ -432,6 +452,19 @@ value *update_merge(struct arena *a, const value *stored, const struct update *u
 		value_put(a, merged, rule->name, v);
 	}
 	return merged;
+}
+
+value *update_of_earlier_run(struct arena *a, const value *stored)
+{
+	value *kept = value_object(a);
+
+	for (size_t i = 0; i < value_count(stored); i++) {
+		const struct member *m = &stored->object.members[i];
+
+		if (!str_is(m->key, "learnings"))
+			value_append_member(a, kept, m->key, m->value);
+	}
+	return kept;
 }
 
 value *update_to_value(struct arena *a, const struct update *u)

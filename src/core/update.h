@@ -19,14 +19,18 @@
  */
 #include "base/buf.h"
 #include "base/ov.h"
+#include "core/record.h"
 #include "core/transition.h"
 #include "data/value.h"
+
+struct node;
+struct run;
 
 enum {
 	UPDATE_WINDOW = 64 * 1024, /* bytes of one block, and so the memory of a scan */
 	UPDATE_SUMMARY = 8 * 1024, /* also currentState */
 	UPDATE_NEXT = 4 * 1024,    /* also every entry of a list */
-	UPDATE_LIST = 64,          /* entries of blockers, decisions, openQuestions */
+	UPDATE_LIST = 64,          /* entries of blockers, decisions, openQuestions, learnings */
 	UPDATE_EVIDENCE = 200,     /* entries of a list of evidence */
 	UPDATE_PROBLEMS = 20,      /* more are not told */
 };
@@ -122,8 +126,21 @@ value *update_to_value(struct arena *a, const struct update *u);
  * added, the same one is kept once, and of too many the newest stay.
  */
 value *update_merge(struct arena *a, const value *stored, const struct update *u);
+/*
+ * What is stored of an earlier run, as the report of a new one is merged into it: what that one
+ * learnt is not what this one learns. Borrows.
+ */
+value *update_of_earlier_run(struct arena *a, const value *stored);
 /* SHA-256, in hexadecimal, of run, place and bytes: the same block of the same run only once. */
 str update_identity(struct arena *a, str run_id, const struct update_block *b);
 /* The keys of an update and of its evidence, in order, for prompts and documents; *ret_n of them. */
 const char *const *update_keys(size_t *ret_n);
 const char *const *update_evidence_keys(size_t *ret_n);
+
+/* ---- what the stored report of a node says ---- */
+
+/* How far it is, in hundredths of a percentage point, as its agents said last; false: they did not. */
+bool report_completion(const struct node *n, int64_t *ret_centi);
+/* The texts of a list of it (blockers, learnings) as this run said; empty when it reported nothing. */
+struct strs report_texts(struct arena *a, const struct node *n, const struct run *r,
+		const char *key);

@@ -126,6 +126,96 @@ TEST(tools_are_bounded)
 	arena_done(&a);
 }
 
+static struct fact call(enum fact_kind kind, const char *id, str digest, const char *text)
+{
+	struct fact f = tool(kind, id);
+
+	f.digest = digest;
+	f.text = str_from(text);
+	return f;
+}
+
+/* A call that is answered at once. */
+static void call_and_answer(struct account *c, str digest, const char *answer)
+{
+	tell(c, call(FACT_TOOL_STARTED, "x", digest, "make test"), T0);
+	tell(c, call(FACT_TOOL_ENDED, "x", (str){ 0 }, answer), T0);
+}
+
+TEST(the_same_call_again_is_counted)
+{
+	struct account c = fresh();
+	struct arena a = ARENA_INIT;
+	str one = sha256_hex(&a, STR("1")), two = sha256_hex(&a, STR("2"));
+	struct fact child = call(FACT_TOOL_STARTED, "c", two, "");
+
+	call_and_answer(&c, one, "red");
+	assert_int_equal(c.calls.same, 1);
+	call_and_answer(&c, one, "red");
+	call_and_answer(&c, one, "red");
+	assert_int_equal(c.calls.most, 3);
+	assert_int_equal(c.calls.same, 3);
+	assert_string_equal(c.calls.text, "Bash: make test");
+	assert_string_equal(c.calls.digest, one.p);
+	/* Another answer, another call, one of which nothing is known: each ends the row. */
+	call_and_answer(&c, one, "green");
+	assert_int_equal(c.calls.same, 1);
+	call_and_answer(&c, two, "green");
+	assert_int_equal(c.calls.same, 1);
+	call_and_answer(&c, STR(""), "green");
+	assert_int_equal(c.calls.same, 0);
+	call_and_answer(&c, two, "green");
+	assert_int_equal(c.calls.same, 1);
+	assert_int_equal(c.calls.most, 4);
+	/* What sub-agents do is not counted. */
+	child.child = true;
+	for (int i = 0; i < 9; i++) {
+		child.kind = FACT_TOOL_STARTED;
+		tell(&c, child, T0);
+		child.kind = FACT_TOOL_ENDED;
+		tell(&c, child, T0);
+	}
+	assert_int_equal(c.calls.most, 4);
+	assert_int_equal(c.calls.same, 1);
+	arena_done(&a);
+}
+
+TEST(what_is_repeated_stays_in_a_full_table)
+{
+	struct account c = fresh();
+	struct arena a = ARENA_INIT;
+	str again = sha256_hex(&a, STR("again"));
+
+	for (int i = 0; i < 10 * CALLS_KEPT; i++) {
+		call_and_answer(&c, sha256_hex(&a, arena_printf(&a, "%d", i)), "");
+		if (i % CALLS_KEPT == 0)
+			call_and_answer(&c, again, "");
+		/* Twice is enough to outlast all that came once. */
+		if (i == 1)
+			call_and_answer(&c, again, "");
+	}
+	assert_int_equal(c.calls.n, CALLS_KEPT);
+	assert_int_equal(c.calls.most, 11);
+	assert_string_equal(c.calls.digest, again.p);
+	arena_done(&a);
+}
+
+TEST(a_long_call_is_cut_between_words)
+{
+	struct account c = fresh();
+	struct arena a = ARENA_INIT;
+	char long_word[600];
+	struct fact f;
+
+	memset(long_word, 'k', sizeof(long_word) - 1);
+	long_word[sizeof(long_word) - 1] = '\0';
+	f = call(FACT_TOOL_STARTED, "x", sha256_hex(&a, STR("1")),
+			arena_printf(&a, "curl -H %s", long_word).p);
+	tell(&c, f, T0);
+	assert_string_equal(c.calls.text, "Bash: curl -H ");
+	arena_done(&a);
+}
+
 TEST(the_end_of_a_turn_clears)
 {
 	struct account c = fresh();

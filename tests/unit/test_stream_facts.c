@@ -39,6 +39,56 @@ static void facts_are(const char *format, const char *output, const char *errors
 	heard_done(&h);
 }
 
+/* How often the call was made that was made most often. */
+static int64_t most_calls(const char *format, const char *output)
+{
+	struct heard h;
+	int64_t most;
+
+	heard_init(&h);
+	heard_feed(&h, format, str_from(output), (str){ 0 }, 0);
+	most = h.account.calls.most;
+	heard_done(&h);
+	return most;
+}
+
+#define CLAUDE_CALL(id, name, input)                                                       \
+	"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":" \
+	"\"" id "\",\"name\":\"" name "\",\"input\":" input "}]}}\n"
+#define EDIT(id, text) CLAUDE_CALL(id, "Edit", "{\"file_path\":\"a\",\"new_string\":\"" text "\"}")
+#define SHELL(id, why) CLAUDE_CALL(id, "Bash", "{\"command\":\"make\",\"description\":\"" why "\"}")
+#define GEMINI_CALL(id, text)                                                      \
+	"{\"type\":\"tool_use\",\"tool_id\":\"" id "\",\"tool_name\":\"replace\"," \
+	"\"parameters\":{\"file_path\":\"a\",\"new_string\":\"" text "\"}}\n"
+#define OPENCODE_CALL(id, text)                                                               \
+	"{\"type\":\"tool_use\",\"part\":{\"callID\":\"" id "\",\"tool\":\"edit\",\"state\":" \
+	"{\"status\":\"running\",\"input\":{\"filePath\":\"a\",\"newString\":\"" text "\"}}}}\n"
+#define CODEX_CALL(id, type, more)                                                                \
+	"{\"type\":\"item.started\",\"item\":{\"id\":\"" id "\",\"type\":\"" type "\"," more "}}" \
+	"\n"
+#define CODEX_PATCH(id) CODEX_CALL(id, "file_change", "\"changes\":[{\"path\":\"a\"}]")
+
+TEST(calls_are_the_same_by_all_that_they_say)
+{
+	assert_int_equal(most_calls("claude", EDIT("1", "x") EDIT("2", "y")), 1);
+	assert_int_equal(most_calls("claude", EDIT("1", "x") EDIT("2", "y") EDIT("3", "x")), 2);
+	/* What it is good for is said in other words each time. */
+	assert_int_equal(most_calls("claude", SHELL("1", "try") SHELL("2", "again")), 2);
+	assert_int_equal(most_calls("gemini", GEMINI_CALL("1", "x") GEMINI_CALL("2", "y")), 1);
+	assert_int_equal(most_calls("gemini", GEMINI_CALL("1", "x") GEMINI_CALL("2", "x")), 2);
+	assert_int_equal(most_calls("opencode", OPENCODE_CALL("1", "x") OPENCODE_CALL("2", "y")),
+			1);
+	assert_int_equal(most_calls("opencode", OPENCODE_CALL("1", "x") OPENCODE_CALL("2", "x")),
+			2);
+	assert_int_equal(most_calls("codex",
+					 CODEX_CALL("1", "command_execution", "\"command\":\"ls\"")
+							 CODEX_CALL("2", "command_execution",
+									 "\"command\":\"ls\"")),
+			2);
+	/* Of a patch it does not say what it is: two of the same file are not known to be the same. */
+	assert_int_equal(most_calls("codex", CODEX_PATCH("1") CODEX_PATCH("2")), 0);
+}
+
 /* ---- framing ---- */
 
 TEST(lines_that_say_nothing_are_passed_over)

@@ -103,6 +103,18 @@ static const struct row rows[] = {
 			"'decisions':[{'decision':'d','rationale':'r'}],'evidence':{'filesTouched':"
 			"['f'],'commandsRun':['m'],'testsRun':['t'],'commits':['c'],'prs':['p'],"
 			"'issues':['i'],'externalRefs':['e']}}" },
+	{ "how far, and what was learnt", UP("'learnings':['l'],'percentComplete':40"), UPDATE_OK,
+			"{'percentComplete':40,'learnings':['l']}" },
+	{ "a part of a percent", UP("'percentComplete': 99.5"), UPDATE_OK,
+			"{'percentComplete':99.5}" },
+	{ "more than all of it", UP("'percentComplete': 100.5"), UPDATE_BAD,
+			"overseerUpdate.percentComplete: must be from 0 to 100" },
+	{ "less than nothing", UP("'percentComplete': -1"), UPDATE_BAD,
+			"overseerUpdate.percentComplete: must be from 0 to 100" },
+	{ "how far as a text", UP("'percentComplete': '40'"), UPDATE_BAD,
+			"overseerUpdate.percentComplete: expected a number, found string" },
+	{ "learnings that are no list", UP("'learnings': 'l'"), UPDATE_BAD,
+			"overseerUpdate.learnings: expected array, found string" },
 	{ "empty lists", UP("'blockers': [], 'evidence': {}"), UPDATE_OK,
 			"{'blockers':[],'evidence':{}}" },
 	{ "an empty summary", UP("'summary': ''"), UPDATE_OK, "{'summary':''}" },
@@ -533,7 +545,7 @@ TEST(the_keys_are_told)
 	const char *const *keys = update_keys(&n),
 			  *const *evidence = update_evidence_keys(&evidence_n);
 
-	assert_int_equal(n, 10);
+	assert_int_equal(n, 12);
 	assert_string_equal(keys[0], "goalId");
 	assert_string_equal(keys[n - 1], "evidence");
 	assert_int_equal(evidence_n, 7);

@@ -1,0 +1,37 @@
+#pragma once
+/*
+ * Which of an agent's calls of tools are the same again: the one that it made most often within the
+ * run, and how many of the newest ones in a row were the same and got the same answer. An agent that
+ * goes in circles shows here first. Calls of sub-agents do not count: several of them may well look at
+ * the same thing.
+ *
+ * Bounded: of each call only a hash and a count are kept, the text of the most frequent one alone. When
+ * the table is full the call with the smallest count that was made longest ago goes; should it come
+ * again it is counted from one. So a count is never too large, and what is repeated stays.
+ */
+#include "agent/fact.h"
+#include "base/ov.h"
+#include "base/sha256.h"
+
+enum { CALLS_KEPT = 64, CALLS_TEXT = 256 };
+
+struct calls {
+	struct calls_row {
+		uint64_t call;
+		int64_t count, at;
+	} rows[CALLS_KEPT];
+	size_t n;
+	int64_t made;
+	/* Most often: how often (0: nothing is known), its digest, and what it was, for people. */
+	int64_t most;
+	char digest[SHA256_HEX + 1];
+	char text[CALLS_TEXT];
+	/* The last that was answered, its answer, and how many in a row were like that. */
+	uint64_t last, last_answer;
+	int64_t same;
+};
+
+/* A call by its fact's digest; returns what it is known by, 0 when it has none. */
+uint64_t calls_made(struct calls *c, const struct fact *f);
+/* That call was answered; call 0: nothing is known of it, and so not that it was the same. */
+void calls_answered(struct calls *c, uint64_t call, const struct fact *f);

@@ -1,0 +1,107 @@
+/* What is known of a run without its agent's help, and what only its agent says. */
+#include "core/update.h"
+#include "tests/test.h"
+#include "tests/unit/core_fixture.h"
+
+static void report(struct fixture *f, int offset, const char *update)
+{
+	submit(f, "run.report",
+			json(f,
+					"{'run': '" STR_FMT
+					"', 'identity': 'i%d', 'offset': %d, 'update': {%s}}",
+					STR_ARG(node_of(f, "T1")->assignment->run_id), offset,
+					offset, update));
+}
+
+static const struct run *run_of(struct fixture *f)
+{
+	return node_of(f, "T1")->assignment->run;
+}
+
+/* The run failed, and the next one is under way. */
+static void next_run(struct fixture *f)
+{
+	run_end(f, "T1", 1);
+	settle(f);
+	effect_end(f, "T1", FX_HARVEST, "ok", "", "'head': 'abc'");
+	f->now += OV_DAY;
+	settle(f);
+	bring_to(f, "T1", STAGE_RUNNING);
+}
+
+TEST(an_agent_says_how_far_it_is_and_what_it_learnt)
+{
+	struct fixture f;
+	const struct node *n;
+	struct strs learnt;
+	int64_t centi = -7;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	n = node_of(&f, "T1");
+	assert_false(report_completion(n, &centi));
+	assert_int_equal(centi, -7);
+	assert_int_equal(report_texts(&f.arena, n, run_of(&f), "learnings").n, 0);
+	f.now += OV_SECOND;
+	report(&f, 10, "'percentComplete': 12.345, 'learnings': ['tabs matter', 'so do spaces']");
+	assert_true(report_completion(n, &centi));
+	assert_int_equal(centi, 1235);
+	learnt = report_texts(&f.arena, n, run_of(&f), "learnings");
+	assert_int_equal(learnt.n, 2);
+	assert_true(str_is(learnt.p[1], "so do spaces"));
+	/* What is not said again stays, within the run. */
+	report(&f, 20, "'percentComplete': 40");
+	assert_true(report_completion(n, &centi));
+	assert_int_equal(centi, 4000);
+	assert_int_equal(report_texts(&f.arena, n, run_of(&f), "learnings").n, 2);
+	fixture_done(&f);
+}
+
+TEST(what_one_run_learnt_the_next_one_has_not)
+{
+	struct fixture f;
+	const struct node *n;
+	int64_t centi;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	n = node_of(&f, "T1");
+	f.now += OV_SECOND;
+	report(&f, 10, "'percentComplete': 40, 'learnings': ['tabs matter']");
+	next_run(&f);
+	assert_int_equal(report_texts(&f.arena, n, run_of(&f), "learnings").n, 0);
+	f.now += OV_SECOND;
+	report(&f, 10, "'summary': 'tried'");
+	assert_int_equal(report_texts(&f.arena, n, run_of(&f), "learnings").n, 0);
+	/* How far the node is, is said of the node. */
+	assert_true(report_completion(n, &centi));
+	assert_int_equal(centi, 4000);
+	report(&f, 20, "'learnings': ['spaces matter']");
+	assert_int_equal(report_texts(&f.arena, n, run_of(&f), "learnings").n, 1);
+	fixture_done(&f);
+}
+
+TEST(a_run_ends_with_the_call_that_it_repeated)
+{
+	struct fixture f;
+	const struct run *r;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	r = run_of(&f);
+	submit(&f, "run.end",
+			json(&f,
+					"{'run': '" STR_FMT
+					"', 'exit_code': 0, 'signal': 0, 'tool': 'Bash: make', "
+					"'tool_digest': 'abc', 'tool_repeats': 7}",
+					STR_ARG(r->id)));
+	assert_true(str_is(r->tool, "Bash: make"));
+	assert_true(str_is(r->tool_digest, "abc"));
+	assert_int_equal(r->tool_repeats, 7);
+	fixture_done(&f);
+}
+
+TEST_MAIN
