@@ -281,6 +281,7 @@ void config_fill_policy(struct config *c)
 	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
 	memcpy(c->policy.estimate, c->estimate, sizeof(c->estimate));
 	memcpy(c->policy.budget, c->budget, sizeof(c->budget));
+	oversight_preset(&c->policy.oversight, PRESET_DEFAULT);
 }
 
 int config_check_auto(const struct config *c, const char *command, struct ov_err *err)

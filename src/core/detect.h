@@ -8,6 +8,7 @@
  * into words (only when there is something to say).
  */
 #include "base/ov.h"
+#include "core/limits.h"
 #include "core/model_oversight.h"
 #include "core/oversight.h"
 #include "data/value.h"
@@ -30,18 +31,21 @@ enum { FOUND_EVENTS = 2 * LIMIT_ITERATIONS };
 struct found_event {
 	int64_t iteration;
 	bool coverage;    /* it dropped; otherwise tests went from passing to failing */
+	bool recovered;   /* what was lost is back at the newest iteration */
 	int64_t from, to; /* hundredths of a percent */
 };
 
 struct found {
 	enum detector type;
 	enum severity severity;
-	int64_t count;          /* occurrences, cycles, iterations that deviate */
-	int64_t ratio;          /* mean gain (centi), mean similarity, creep, burn (milli) */
-	bool has_ratio;         /* it is known */
-	bool unchanged;         /* stuck: the same tree and call, not the same error */
-	size_t at;              /* index of a sample that shows it best */
-	enum resource resource; /* burn: what of */
+	int64_t count;           /* occurrences, cycles, iterations that deviate */
+	int64_t ratio;           /* mean gain (centi), mean similarity, creep, burn (milli) */
+	bool has_ratio;          /* it is known */
+	bool unchanged;          /* stuck: the same tree and call, not the same error */
+	size_t at;               /* index of a sample that shows it best */
+	uint64_t key;            /* what is peculiar to it: the same as long as it is the same */
+	int64_t inside, outside; /* scope creep: files */
+	enum resource resource;  /* burn: what of */
 	struct found_event events[FOUND_EVENTS];
 	size_t events_n;
 };
@@ -67,10 +71,15 @@ struct detection_words {
 	str fingerprint; /* sha256 of kind, subject, round and what is peculiar to it */
 	str guidance; /* for the agent: what level LEVEL_WARN says, or LEVEL_REDIRECT; else empty */
 	str reason;   /* of the intervention */
+	str abort_reason; /* LEVEL_ABORT: what it is ended for, in one line; else empty */
 };
 
 void detection_describe(struct arena *a, const struct detect_context *cx, const struct found *f,
 		enum level level, struct detection_words *ret);
-/* The level that answers it. An abort for burn of what is nearly complete (90 %) becomes a pause. */
+/*
+ * The level that answers it. An abort for burn of what is nearly complete (90 %) becomes a pause;
+ * LEVEL_NONE: nobody wants to know. A thing found with a fingerprint that was answered at the same or a
+ * higher severity is nothing new.
+ */
 enum level detection_level(const struct oversight *o, const struct history *h,
 		const struct found *f);

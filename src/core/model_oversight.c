@@ -143,6 +143,7 @@ void sample_prepare(struct iteration *it)
 		.inside = it->inside,
 		.outside = it->outside,
 		.tests = it->tests,
+		.failing = it->tests == TESTS_FAILING ? it->tests_failed : 0,
 	};
 	prepare_files(it);
 }

@@ -22,6 +22,7 @@ struct sample {
 	int64_t completion_centi, coverage_centi, similarity_milli;
 	int64_t inside, outside; /* files within the node's scope, and not */
 	enum tests_state tests;
+	int64_t failing; /* how many tests fail; 0: none, or it is not known */
 };
 
 /* The analysed result of a run: what was seen, apart from what its agent says. */

@@ -41,15 +41,20 @@ struct thresholds {
 
 struct oversight {
 	struct thresholds t;
-	enum level levels[DETECTOR_COUNT][SEVERITY_COUNT];
+	enum level levels[DETECTOR_COUNT][SEVERITY_COUNT]; /* LEVEL_NONE: it is not looked for */
 	bool pause_node; /* a pause is of the node alone; otherwise of its goal */
 };
 
 void oversight_preset(struct oversight *ret, enum preset preset);
-/* Takes over what the object says ({"stuck": {"same_error_count": 2}}, preset included), or nothing of it. */
+/*
+ * Takes over what the object says ({"stuck": {"same_error_count": 2}}, preset included; names also in
+ * camelCase), or nothing of it.
+ */
 int oversight_merge(struct oversight *o, const value *doc, struct ov_err *err);
 /* "stuck.same_error_count=2", as of `detect --set`. */
 int oversight_set(struct oversight *o, str assignment, struct ov_err *err);
+/* The same into an object that oversight_merge reads, as of `goal create --oversight`. */
+int oversight_assign(struct arena *a, value *doc, str assignment, struct ov_err *err);
 /* For this node: the configuration's, with what its goal and it say of their own. */
 void oversight_for(const struct policy *p, const struct goal *g, const struct node *n,
 		struct oversight *ret);

@@ -5,6 +5,7 @@
  */
 #include "agent/tools.h"
 #include "base/ov.h"
+#include "core/oversight.h"
 #include "core/plan.h"
 #include "core/price.h"
 #include "core/transition.h"
@@ -132,6 +133,8 @@ struct policy {
 
 	int64_t estimate[RESOURCE_COUNT]; /* of a goal; iterations: of a node */
 	int64_t budget[RESOURCE_COUNT];   /* -1: unlimited; 0: three times the estimate */
+
+	struct oversight oversight; /* see oversight_for */
 
 	struct prices prices; /* of tokens, where the agent tells no cost */
 

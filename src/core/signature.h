@@ -12,7 +12,7 @@ str error_signature(struct arena *a, str error);
 /* The lines of an output that tell what failed, at most ERROR_MAX bytes; empty when it says nothing. */
 str error_pick(struct arena *a, str output);
 /*
- * How much of the objective's words is in the others': thousandths. Case-folded, without punctuation and
- * stop-words. False when either has none.
+ * How many words the objective and the texts share, of those of whichever has fewer: thousandths.
+ * Case-folded, without punctuation, endings and stop-words. False when either has none.
  */
 bool words_similarity(str objective, const str *texts, size_t n, int64_t *ret_milli);

@@ -357,6 +357,7 @@ static void site_init(struct site *s, uint64_t seed)
 				[RES_COST_MICROUSD] = -1 },
 		.plan = PLAN_LIMITS_DEFAULT,
 	};
+	oversight_preset(&s->policy.oversight, PRESET_DEFAULT);
 	s->store.store.ops = &faulty_ops;
 	assert_int_equal(store_open(STR("mem:"), STORE_READ_WRITE, &s->store.inner, NULL), 0);
 	assert_int_equal(store_lease_take(s->store.inner, STR("{}"), &s->arena, &lease, NULL), 0);

@@ -18,7 +18,7 @@ static const str every_agent[] = { STR_INIT("*") };
 
 static struct policy policy_for(size_t workers)
 {
-	return (struct policy){
+	struct policy p = {
 		.default_agent = STR("a"),
 		.agents = agents,
 		.agents_n = ARRAY_LEN(agents),
@@ -47,6 +47,9 @@ static struct policy policy_for(size_t workers)
 		.allow_agents_n = ARRAY_LEN(every_agent),
 		.budget = { -1, -1, -1, -1 },
 	};
+
+	oversight_preset(&p.oversight, PRESET_DEFAULT);
+	return p;
 }
 
 static void must(int r, const struct ov_err *err)

@@ -29,8 +29,10 @@ static void look_at(struct arena *a, const struct state *s)
 	struct world w = { s, &policy };
 	struct telemetry none = { 0 };
 	struct explain x = { a, s, &policy, NULL, s->at };
-	struct decisions d = reconcile(a, &w, &none, s->at);
+	struct decisions d;
 
+	oversight_preset(&policy.oversight, PRESET_DEFAULT);
+	d = reconcile(a, &w, &none, s->at);
 	(void)json_text(a, decisions_view(a, &d));
 	(void)json_text(a, view_status(a, &w, s->at));
 	(void)json_text(a, view_queue(a, s, &policy, STR(""), s->at));

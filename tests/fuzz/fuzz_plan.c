@@ -73,6 +73,7 @@ static void work_on(struct arena *a, const value *plan, size_t nodes, const valu
 		.out = &out };
 	value *params = value_object(a), *result;
 
+	oversight_preset(&policy.oversight, PRESET_DEFAULT);
 	value_put(a, params, "title", value_cstr(a, "t"));
 	value_put(a, params, "plan", (value *)plan);
 	if (decide(&cx, STR("goal.create"), params, &result, NULL) < 0)

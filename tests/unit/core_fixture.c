@@ -21,7 +21,7 @@ static const struct policy_role roles[] = { { STR_INIT("single"), STR_INIT("b") 
 
 struct policy fixture_policy(void)
 {
-	return (struct policy){
+	struct policy p = {
 		.default_agent = STR("a"),
 		.agents = agents,
 		.agents_n = ARRAY_LEN(agents),
@@ -58,6 +58,9 @@ struct policy fixture_policy(void)
 				[RES_TOKENS] = 20 * 1000 * 1000,
 				[RES_COST_MICROUSD] = 20 * 1000 * 1000 },
 	};
+
+	oversight_preset(&p.oversight, PRESET_DEFAULT);
+	return p;
 }
 
 void fixture_init(struct fixture *f)
