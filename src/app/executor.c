@@ -6,6 +6,7 @@
 #include "app/executor_command.h"
 #include "app/homes.h"
 #include "app/journal.h"
+#include "app/notify.h"
 #include "app/patrol.h"
 #include "app/planning.h"
 #include "app/pool.h"
@@ -74,6 +75,8 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 	x->planning = planning_new(&(struct planning_options){ .loop = o->loop,
 			.dir = o->dir,
 			.repo = o->repo });
+	x->notifier = notify_new(&(
+			struct notify_options){ .loop = o->loop, .dir = o->dir, .repo = o->repo });
 	x->observe = observe_new(&(struct observe_options){ .loop = o->loop,
 			.git = x->git,
 			.looked = looked,
@@ -319,6 +322,7 @@ const struct effect_row effect_rows[EFFECT_KIND_COUNT] = {
 	[FX_REVERT] = { perform_revert, "begin-revert", "end-revert", false },
 	[FX_POOL] = { perform_pool, "begin-pool", "end-pool", true },
 	[FX_WORKER] = { perform_worker, "begin-worker", "end-worker", true },
+	[FX_NOTIFY] = { perform_notify, "begin-notify", "end-notify", true },
 };
 
 void executor_perform(struct executor *x, const struct effect *fx)
@@ -348,6 +352,8 @@ void executor_free(struct executor *x)
 			planning_cancel(t->planning);
 		if (t->pool)
 			pool_leave(t->pool);
+		if (t->notify)
+			notify_cancel(t->notify);
 		task_free(t);
 	}
 	setup_free(x->setup);
@@ -355,6 +361,7 @@ void executor_free(struct executor *x)
 	patrol_free(x->patrol);
 	git_close(x->git);
 	planning_free(x->planning);
+	notify_free(x->notifier);
 	observe_free(x->observe);
 	contain_free(x->contain);
 	tmux_free(x->tmux);

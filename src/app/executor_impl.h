@@ -16,6 +16,8 @@ struct homes;
 struct job;
 struct journal;
 struct loop_source;
+struct notifier;
+struct notify_job;
 struct contain;
 struct tmux;
 struct planning;
@@ -50,6 +52,7 @@ struct task {
 	struct job *job;
 	struct planning_job *planning;
 	struct pool_question *pool;
+	struct notify_job *notify;
 	struct task_command command; /* of a check, or of the accept queue */
 	str kept_ref;                /* of an accept: what keeps the agent's own commits */
 	struct arena arena;          /* of the outcome, and what it takes to get there */
@@ -91,6 +94,7 @@ struct executor {
 	struct setup *setup;
 	struct radar *radar;
 	struct patrol *patrol;
+	struct notifier *notifier;
 	struct list tasks;
 	struct map runs;     /* id -> struct live_run */
 	struct map accounts; /* id -> struct account, of those that have one */
@@ -152,6 +156,9 @@ void perform_plan(struct task *t, const struct assignment *none);
 
 /* executor_worker.c: about a worker, so there may be no assignment */
 void perform_worker(struct task *t, const struct assignment *as);
+
+/* executor_notify.c: about a notice, so there is no assignment */
+void perform_notify(struct task *t, const struct assignment *none);
 
 /* executor_pool.c: about nobody in particular, so there is no assignment */
 void perform_pool(struct task *t, const struct assignment *none);

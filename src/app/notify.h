@@ -12,7 +12,7 @@
 #include "data/value.h"
 
 struct loop;
-struct notify;
+struct notifier;
 struct notify_job;
 
 struct notify_options {
@@ -21,9 +21,9 @@ struct notify_options {
 	const char *repo; /* root of the user's checkout: where commands are run */
 };
 
-struct notify *notify_new(const struct notify_options *o);
+struct notifier *notify_new(const struct notify_options *o);
 /* Every job must have ended or been cancelled. NULL allowed. */
-void notify_free(struct notify *n);
+void notify_free(struct notifier *n);
 
 /* What a person is told. Texts may be empty, and quote agents: data, whatever they look like. */
 struct notice_message {
@@ -58,7 +58,7 @@ typedef void notify_done_fn(void *user, const struct notify_outcome *o);
  * The message and the configuration are only read during the call. done comes once, from the loop,
  * never from here, unless the job is cancelled; a channel that is not configured any more fails.
  */
-struct notify_job *notify_start(struct notify *n, const struct config *c,
+struct notify_job *notify_start(struct notifier *n, const struct config *c,
 		const struct notice_message *m, notify_done_fn *done, void *user);
 /* done is not called; what is on its way may arrive. */
 void notify_cancel(struct notify_job *j);
