@@ -253,25 +253,63 @@ int apply_notice_opened(struct state *s, const struct event *e, struct ov_err *e
 	record_set_str(&x->goal_id, e->goal);
 	record_set_str(&x->node_id, e->node);
 	x->created_at = e->at;
+	x->settled_at = x->status == NOTICE_WAITING ? 0 : e->at;
 	state_add_notice(s, x);
+	state_prune_notices(s, e->at);
 	return 0;
+}
+
+/* The notice that the event is about, if it may come to be that. */
+static struct notice *notice_to(struct state *s, const struct event *e, int to, bool by_person,
+		struct ov_err *err)
+{
+	struct notice *x = state_notice(s, ev_text(e, "notice"));
+
+	if (!x || to < 0) {
+		ev_missing(e, "notice or status", ev_text(e, "notice"), err);
+		return NULL;
+	}
+	if (to != (int)x->status &&
+			status_check(&notice_statuses, x->id, (int)x->status, to, by_person, err) <
+					0)
+		return NULL;
+	x->status = (enum notice_status)to;
+	x->settled_at = to == NOTICE_WAITING ? 0 : e->at;
+	return x;
 }
 
 int apply_notice_tried(struct state *s, const struct event *e, struct ov_err *err)
 {
-	struct notice *x = state_notice(s, ev_text(e, "notice"));
 	int to = status_parse(&notice_statuses, ev_text(e, "status"));
+	struct notice *x = notice_to(s, e, to, false, err);
 
-	if (!x || to < 0)
-		return ev_missing(e, "notice or status", ev_text(e, "notice"), err);
-	if (to != (int)x->status && !status_may(&notice_statuses, (int)x->status, to, false))
-		return status_check(&notice_statuses, x->id, (int)x->status, to, false, err);
-	x->status = (enum notice_status)to;
+	if (!x)
+		return OV_EINVALID;
 	x->attempts = ev_num(e, "attempts");
 	record_set_str(&x->ref, ev_text(e, "ref"));
 	record_set_str(&x->error, ev_text(e, "error"));
 	x->not_before = ev_num(e, "not_before_ms");
-	x->settled_at = to == NOTICE_WAITING ? 0 : e->at;
-	state_prune_notices(s);
+	state_prune_notices(s, e->at);
+	return 0;
+}
+
+int apply_notice_withdrawn(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct notice *x = notice_to(s, e, NOTICE_WITHDRAWN, false, err);
+
+	if (!x)
+		return OV_EINVALID;
+	state_prune_notices(s, e->at);
+	return 0;
+}
+
+int apply_notice_retried(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct notice *x = notice_to(s, e, NOTICE_WAITING, true, err);
+
+	if (!x)
+		return OV_EINVALID;
+	x->attempts = 0;
+	x->not_before = e->at;
 	return 0;
 }

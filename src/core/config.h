@@ -109,6 +109,10 @@ struct config {
 	int64_t max_retries;
 	ov_time remind_after, default_after; /* [escalation] */
 	int64_t max_reminders;
+	bool escalation_auto;
+	struct policy_route routes[URGENCY_COUNT]; /* [escalation.routes] */
+	int64_t notice_attempts, notices_per_hour;
+	ov_time notice_retry, notice_retry_max;
 	const str *allow_agents, *allow_cross_agent; /* [policy] */
 	size_t allow_agents_n, allow_cross_agent_n;
 	int64_t estimate[RESOURCE_COUNT], budget[RESOURCE_COUNT]; /* as in struct policy */

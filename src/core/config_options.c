@@ -10,6 +10,8 @@
 #define MILLION ((int64_t)1000 * 1000)
 #define AT(member) .offset = offsetof(struct config, member)
 #define LIST_AT(member) AT(member), .count_offset = offsetof(struct config, member##_n)
+#define ROUTE_AT(urgency) \
+	AT(routes[urgency].to), .count_offset = offsetof(struct config, routes[urgency].n)
 
 static const char *const providers[] = { "none", "anthropic", "openai", "command",
 	NULL }; /* enum planner_provider */
@@ -92,6 +94,36 @@ static const struct option options[] = {
 			"gets each alarm as JSON on standard input; exit status 0 says that it is "
 			"delivered. Empty: there is no such channel.",
 			AT(escalation_hook) },
+	{ "escalation.auto", OPT_BOOL, 0, 0, "true",
+			"Whether people outside are told of whatever needs them; otherwise only of "
+			"emergencies, such as an abort. The inbox has everything in any case.",
+			AT(escalation_auto) },
+	{ "escalation.max_attempts", OPT_INT, 1, 100, "8",
+			"How often a channel is tried with one notice before it is given up.",
+			AT(notice_attempts) },
+	{ "escalation.retry_base", OPT_DURATION, 10, OV_DAY, "\"1m\"",
+			"The wait before the second attempt; it doubles with each further one.",
+			AT(notice_retry) },
+	{ "escalation.retry_max", OPT_DURATION, 10, OV_DAY, "\"1h\"",
+			"The longest wait between two attempts.", AT(notice_retry_max) },
+	{ "escalation.max_per_hour", OPT_INT, 1, 1000, "20",
+			"Notices that one channel gets within an hour; further ones wait, "
+			"emergencies do not.",
+			AT(notices_per_hour) },
+	{ "escalation.routes.info", OPT_TEXTS, 0, LIMIT_ID, "[]",
+			"The channels that are told of what oversight only logs or warns of: names "
+			"of channels, of types of them, or \"*\" for all.",
+			ROUTE_AT(URGENCY_INFO) },
+	{ "escalation.routes.warning", OPT_TEXTS, 0, LIMIT_ID, "[\"desktop\"]",
+			"Those that are told of redirections and of most questions in the inbox.",
+			ROUTE_AT(URGENCY_WARNING) },
+	{ "escalation.routes.critical", OPT_TEXTS, 0, LIMIT_ID, "[\"*\"]",
+			"Those that are told of pauses, spent budgets, outages, agents that are "
+			"logged out.",
+			ROUTE_AT(URGENCY_CRITICAL) },
+	{ "escalation.routes.emergency", OPT_TEXTS, 0, LIMIT_ID, "[\"*\"]",
+			"Those that are told of aborts, at any hour.",
+			ROUTE_AT(URGENCY_EMERGENCY) },
 	{ "policy.allow_agents", OPT_TEXTS, 0, LIMIT_ID, "[\"*\"]",
 			"The agents that may be given work; \"*\": every configured one.",
 			LIST_AT(allow_agents) },
@@ -398,6 +430,7 @@ static const struct option options[] = {
 };
 #undef AT
 #undef LIST_AT
+#undef ROUTE_AT
 
 struct options config_options(void)
 {

@@ -12,6 +12,7 @@
 #include "core/decide_patrol.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"
+#include "core/notices.h"
 #include "core/redact.h"
 
 struct subject about_goal(const struct goal *g)
@@ -235,6 +236,7 @@ int64_t escalate_about(struct decide_ctx *cx, struct subject s, const struct esc
 		ev_str(cx, e, "detection", x->detection);
 	if (x->fingerprint.n)
 		ev_str(cx, e, "fingerprint", x->fingerprint);
+	alarm_opened(cx, s, number, x);
 	return number;
 }
 
@@ -320,6 +322,7 @@ static const struct command commands[] = {
 	{ "worker.nuke", decide_worker_nuke },
 	{ "inbox.answer", decide_inbox_answer },
 	{ "inbox.dismiss", decide_inbox_dismiss },
+	{ "notice.retry", decide_notice_retry },
 	{ "effect.end", decide_effect_end },
 	{ "run.session", decide_run_session },
 	{ "run.end", decide_run_end },

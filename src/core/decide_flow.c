@@ -13,6 +13,7 @@
 #include "core/decide_patrol.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"
+#include "core/notices.h"
 #include "core/session.h"
 #include "core/standing.h"
 
@@ -489,6 +490,8 @@ int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_re
 		worker_ended(cx, fx, &o);
 	else if (fx->kind == FX_POOL)
 		pool_ended(cx, fx, &o);
+	else if (fx->kind == FX_NOTIFY)
+		notify_ended(cx, fx, &o);
 	else if (o.as)
 		ended[fx->kind](cx, &o);
 	return 0;

@@ -1,6 +1,7 @@
 /* Entries of the inbox that are asked again: on new evidence, and when the time for it has come. */
 #include "base/str.h"
 #include "core/decide_impl.h"
+#include "core/notices.h"
 
 /* An open entry, in the state or made by this very batch. */
 struct open_entry {
@@ -82,4 +83,5 @@ void tick_raise(struct decide_ctx *cx, const struct decision *d)
 		return;
 	(void)raise(cx, (struct subject){ .goal = x->goal_id, .node = x->node_id }, x->number,
 			x->question, d->why);
+	alarm_again(cx, x);
 }

@@ -7,6 +7,7 @@
 #include "core/budget.h"
 #include "core/decide_impl.h"
 #include "core/liveness.h"
+#include "core/notices.h"
 #include "core/prompt.h"
 #include "core/recover.h"
 #include "core/session.h"
@@ -396,6 +397,7 @@ static void tick_remind(struct decide_ctx *cx, const struct decision *d)
 			(struct subject){ .goal = x->goal_id, .node = x->node_id });
 	ev_int(cx, e, "escalation", x->number);
 	ev_int(cx, e, "count", x->reminders + 1);
+	alarm_again(cx, x);
 }
 
 static void tick_expire(struct decide_ctx *cx, const struct decision *d)

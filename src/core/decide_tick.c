@@ -10,6 +10,7 @@
 #include "core/decide_oversee.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"
+#include "core/notices.h"
 #include "core/prompt.h"
 #include "core/radar.h"
 #include "core/redact.h"
@@ -219,6 +220,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_POOL] = tick_pool,
 	[DEC_HALT] = tick_halt,
 	[DEC_REVIEW] = tick_review,
+	[DEC_NOTIFY] = tick_notify,
 };
 
 void decide_tick(struct decide_ctx *cx, const struct decisions *ds)

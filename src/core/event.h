@@ -102,6 +102,8 @@
 	X(EV_NOTICE_OPENED, "notice.opened",                                                       \
 			"A person is to be told by a channel of the configuration.")               \
 	X(EV_NOTICE_TRIED, "notice.tried", "What came of an attempt to tell them.")                \
+	X(EV_NOTICE_WITHDRAWN, "notice.withdrawn", "Nobody needs to be told any more.")            \
+	X(EV_NOTICE_RETRIED, "notice.retried", "A person wants it tried again, now.")              \
 	X(EV_AGENT_LIMITED, "agent.limited",                                                       \
 			"An agent cannot be used for a while: its lane waits.")                    \
 	X(EV_AGENT_CLEARED, "agent.cleared", "The agent can be used again.")                       \

@@ -56,11 +56,17 @@ static const struct event_field notice_opened[] = {
 };
 static const struct event_field notice_tried[] = {
 	TEXT("notice", "its id"),
+	TEXT("channel", "that it goes to"),
 	TEXT("status", "sent, waiting for the next attempt, or failed for good"),
 	NUM("attempts", "so far"),
 	TEXT_OPT("ref", "what the channel made of it"),
 	TEXT_OPT("error", "why it was not sent"),
 	NUM_OPT("not_before_ms", "the next attempt comes no earlier"),
+};
+static const struct event_field notice_again[] = {
+	TEXT("notice", "its id"),
+	TEXT("channel", "that it goes to"),
+	TEXT("reason", "why"),
 };
 
 const struct event_fields oversight_event_fields[EVENT_KIND_COUNT] = {
@@ -75,4 +81,6 @@ const struct event_fields oversight_event_fields[EVENT_KIND_COUNT] = {
 	[EV_ESCALATION_RAISED] = FIELDS(escalation_raised),
 	[EV_NOTICE_OPENED] = FIELDS(notice_opened),
 	[EV_NOTICE_TRIED] = FIELDS(notice_tried),
+	[EV_NOTICE_WITHDRAWN] = FIELDS(notice_again),
+	[EV_NOTICE_RETRIED] = FIELDS(notice_again),
 };

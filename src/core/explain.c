@@ -98,7 +98,10 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_RUN_FROZEN] = "its processes [{?frozen}are held][{!frozen}go on]: {reason}",
 	[EV_NOTICE_OPENED] = ("{notice.channel} is to tell a person ({notice.urgency}): "
 			      "{notice.subject}"),
-	[EV_NOTICE_TRIED] = "notice {notice} is {status} after attempt {attempts}[: {error}]",
+	[EV_NOTICE_TRIED] =
+			"the notice to {channel} is {status} after attempt {attempts}[: {error}]",
+	[EV_NOTICE_WITHDRAWN] = "the notice to {channel} is withdrawn: {reason}",
+	[EV_NOTICE_RETRIED] = "{actor} wants the notice to {channel} tried again: {reason}",
 };
 
 static str envelope(const struct event *e, str key)

@@ -141,6 +141,19 @@ int state_find_assignment(const struct state *s, str text, struct assignment **r
 	return r;
 }
 
+int state_find_notice(const struct state *s, str text, struct notice **ret, struct ov_err *err)
+{
+	struct match m = { .text = text };
+	int r;
+
+	for (size_t i = 0; i < s->notices.n; i++)
+		match_try(&m, s->notices.p[i]->id, s->notices.p[i]);
+	r = match_end(&m, "notice", "overseer notice list --all", err);
+	if (r == 0)
+		*ret = m.found;
+	return r;
+}
+
 int state_find_dispatch(const struct state *s, str text, struct dispatch **ret, struct ov_err *err)
 {
 	const struct list *lists[] = { &s->live, &s->finished };

@@ -337,6 +337,7 @@ static void reconcile_all(struct tick *t)
 	reconcile_waits(t);
 	reconcile_goals(t);
 	reconcile_auto(t);
+	reconcile_notices(t);
 }
 
 struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t,
@@ -380,7 +381,9 @@ str decision_key(struct arena *a, const struct decision *d)
 			STR_ARG(d->goal ? d->goal->id : STR("")),
 			STR_ARG(d->node ? d->node->id : STR("")),
 			(long long)(d->escalation ? d->escalation->number : 0),
-			STR_ARG(d->kind == DEC_WORKER ? d->worker : STR("")));
+			STR_ARG(d->kind == DEC_WORKER               ? d->worker
+							: d->notice ? d->notice->id
+								    : STR("")));
 }
 
 value *decisions_view(struct arena *a, const struct decisions *d)
@@ -411,6 +414,8 @@ value *decisions_view(struct arena *a, const struct decisions *d)
 			value_put(a, o, "skip", value_bool(a, true));
 		if (x->escalation)
 			value_put(a, o, "escalation", value_int(a, x->escalation->number));
+		if (x->notice)
+			value_put(a, o, "notice", value_str(a, x->notice->id));
 		value_put(a, o, "why", value_str(a, x->why));
 		value_push(a, list, o);
 	}

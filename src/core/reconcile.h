@@ -39,6 +39,7 @@
 	X(DEC_POOL, "pool", "a worker of auto mode has nothing to do")           \
 	X(DEC_HALT, "halt", "the daemon cannot go on: its session waits")        \
 	X(DEC_REVIEW, "review", "a run was judged: an iteration is made of it")  \
+	X(DEC_NOTIFY, "notify", "people outside are to be told")                 \
 	X(DEC_EXPIRE, "expire", "nobody answered in time")
 #define DEC_ENUM(sym, name, why) sym,
 enum decision_kind { DECISIONS(DEC_ENUM) DECISION_KIND_COUNT };
@@ -62,6 +63,7 @@ struct decision {
 	enum life_sign sign;
 	const value *evidence;               /* stall */
 	str diagnosis;                       /* diagnose: hash of what it is about */
+	const struct notice *notice;         /* notify */
 	const struct escalation *escalation; /* remind, raise, expire */
 	size_t silent, live;                 /* outage */
 	enum budget_level level;             /* budget, with the resource that gives it */

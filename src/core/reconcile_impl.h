@@ -119,5 +119,7 @@ void reconcile_waits(struct tick *t);
 void reconcile_goals(struct tick *t);
 /* The pool of tasks is asked when a worker of auto mode has nothing to do. */
 void reconcile_auto(struct tick *t);
+/* People outside are told. */
+void reconcile_notices(struct tick *t);
 /* Out of quota or logged out: nothing new is given to this agent until that is over. */
 bool lane_waits(struct tick *t, str agent);

@@ -76,6 +76,7 @@ int state_find_node(const struct state *s, str goal, str text, struct node **ret
 int state_find_run(const struct state *s, str text, struct run **ret, struct ov_err *err);
 int state_find_assignment(const struct state *s, str text, struct assignment **ret,
 		struct ov_err *err);
+int state_find_notice(const struct state *s, str text, struct notice **ret, struct ov_err *err);
 int state_find_dispatch(const struct state *s, str text, struct dispatch **ret, struct ov_err *err);
 
 /* Verified work that is on its way to the target branch, its turn or not. */
@@ -147,8 +148,8 @@ void state_set_handoff(struct state *s, struct crystallization *c);
 void state_add_iteration(struct state *s, struct node *n, struct iteration *it);
 void state_add_detection(struct state *s, struct goal *g, struct detection *d);
 void state_add_notice(struct state *s, struct notice *x);
-/* Drops the oldest settled notices beyond LIMIT_KEPT. */
-void state_prune_notices(struct state *s);
+/* Drops the oldest settled notices beyond LIMIT_KEPT; what was sent within the last hour is kept. */
+void state_prune_notices(struct state *s, ov_time now);
 /* After it was judged, or an iteration was made of it. */
 void state_index_run(struct state *s, struct run *r);
 /* The node is finished, or gone: the log has its iterations. */

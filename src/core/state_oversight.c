@@ -69,17 +69,24 @@ void state_add_notice(struct state *s, struct notice *x)
 	vec_push(&s->notices, x);
 }
 
-void state_prune_notices(struct state *s)
+/* Those that were sent just now say how many more may be. */
+static bool notice_is_kept(const struct notice *x, ov_time now)
+{
+	return x->status == NOTICE_WAITING || x->effect ||
+			(x->status == NOTICE_SENT && x->settled_at > now - OV_HOUR);
+}
+
+void state_prune_notices(struct state *s, ov_time now)
 {
 	size_t settled = 0, drop;
 
 	for (size_t i = 0; i < s->notices.n; i++)
-		settled += s->notices.p[i]->status != NOTICE_WAITING;
+		settled += !notice_is_kept(s->notices.p[i], now);
 	drop = settled > LIMIT_KEPT ? settled - LIMIT_KEPT : 0;
 	for (size_t i = 0; drop && i < s->notices.n;) {
 		struct notice *x = s->notices.p[i];
 
-		if (x->status == NOTICE_WAITING || x->effect) {
+		if (notice_is_kept(x, now)) {
 			i++;
 			continue;
 		}

@@ -63,6 +63,29 @@ struct policy fixture_policy(void)
 	return p;
 }
 
+static const struct policy_channel channels[] = {
+	{ STR_INIT("desktop"), CHANNEL_DESKTOP },
+	{ STR_INIT("tracker"), CHANNEL_GITEA },
+	{ STR_INIT("hook"), CHANNEL_HOOK },
+};
+static const str to_desktop[] = { STR_INIT("desktop") },
+		 to_forges[] = { STR_INIT("desktop"), STR_INIT("gitea") },
+		 to_all[] = { STR_INIT("*") };
+
+void fixture_channels(struct fixture *f)
+{
+	f->policy.channels = channels;
+	f->policy.channels_n = ARRAY_LEN(channels);
+	f->policy.routes[URGENCY_WARNING] = (struct policy_route){ to_desktop, 1 };
+	f->policy.routes[URGENCY_CRITICAL] = (struct policy_route){ to_forges, 2 };
+	f->policy.routes[URGENCY_EMERGENCY] = (struct policy_route){ to_all, 1 };
+	f->policy.notify = true;
+	f->policy.notice_attempts = 4;
+	f->policy.notices_per_hour = 20;
+	f->policy.notice_retry = OV_MINUTE;
+	f->policy.notice_retry_max = 5 * OV_MINUTE;
+}
+
 void fixture_init(struct fixture *f)
 {
 	*f = (struct fixture){ .now = 1800000000000, .policy = fixture_policy() };
@@ -208,6 +231,16 @@ const char *refused(struct fixture *f, const char *command, value *params, int c
 	assert_true(err.msg[0]);
 	vec_done(&out);
 	return arena_cstr(&f->arena, str_from(err.msg));
+}
+
+void decide_by(struct fixture *f, void (*step)(struct decide_ctx *cx, void *arg), void *arg)
+{
+	struct events out = { 0 };
+	struct decide_ctx cx = context(f, &out);
+
+	step(&cx, arg);
+	append_all(f, &out);
+	vec_done(&out);
 }
 
 size_t tick(struct fixture *f)
@@ -378,6 +411,7 @@ static const char *const good_data[EFFECT_KIND_COUNT] = {
 	[FX_SEND] = "",
 	[FX_PLAN] = "",
 	[FX_WORKER] = "'base': 'b', 'rescue_ref': 'r'",
+	[FX_NOTIFY] = "'ref': '7'",
 };
 
 static void end_effect(struct fixture *f, const struct effect *fx, const char *outcome,
@@ -847,7 +881,9 @@ void check_invariants(const struct state *s, const struct policy *p)
 		assert_ptr_equal(state_effect(s, fx->id), fx);
 		if (fx->kind == FX_WORKER)
 			assert_ptr_equal(state_worker(s, fx->worker)->effect, fx);
-		if (fx->kind == FX_PLAN)
+		if (fx->kind == FX_NOTIFY)
+			assert_ptr_equal(state_notice(s, fx->purpose)->effect, fx);
+		else if (fx->kind == FX_PLAN)
 			assert_ptr_equal(state_goal(s, fx->goal_id)->effect, fx);
 		else if (fx->kind == FX_POOL)
 			assert_ptr_equal(s->pool, fx);

@@ -31,6 +31,8 @@ struct fixture {
 struct policy fixture_policy(void);
 void fixture_init(struct fixture *f);
 void fixture_done(struct fixture *f);
+/* From now on people outside are told, by the channels "desktop", "tracker" (gitea) and "hook". */
+void fixture_channels(struct fixture *f);
 
 /* Fails the test when it is refused. Returns the result, in the fixture's arena. */
 value *submit(struct fixture *f, const char *command, value *params);
@@ -38,6 +40,8 @@ value *submit(struct fixture *f, const char *command, value *params);
 int try_submit(struct fixture *f, const char *command, value *params, struct ov_err *err);
 /* Must be refused with this code, appending nothing; returns the message. */
 const char *refused(struct fixture *f, const char *command, value *params, int code);
+/* What a step of a decision emits is applied. */
+void decide_by(struct fixture *f, void (*step)(struct decide_ctx *cx, void *arg), void *arg);
 /* Reconciles and applies what was decided; the number of decisions. */
 size_t tick(struct fixture *f);
 /* Ticks until nothing is decided any more. */

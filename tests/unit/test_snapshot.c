@@ -50,6 +50,8 @@ TEST(snapshot_and_tail_is_the_whole)
 
 		fixture_init(&f);
 		f.policy.workers_max = 1 + (int64_t)rng_below(&rng, 4);
+		if (seed % 3 == 0)
+			fixture_channels(&f);
 		create_goal(&f, flat_plan(&f, 5), NULL);
 		for (size_t i = 0; i < 4; i++) {
 			for (size_t k = 0; k < steps / 4; k++)
