@@ -12,7 +12,7 @@
 #include "sys/job.h"
 #include "sys/loop.h"
 
-enum { SECRET_BYTES = 8 * 1024, ERROR_BYTES = 500 };
+enum { SECRET_BYTES = 8 * 1024, ERROR_BYTES = 500, TELLING_BYTES = 8 };
 
 static void (*const channels[CHANNEL_TYPE_COUNT])(struct notify_job *j) = {
 	[CHANNEL_DESKTOP] = desktop_begin,
@@ -81,20 +81,31 @@ void notify_sent(struct notify_job *j, str ref)
 	tell_later(j);
 }
 
+static str replaced(struct arena *a, str s, str secret, str shown)
+{
+	_cleanup_(buf_done)
+	struct buf out = BUF_INIT;
+
+	while (s.n) {
+		size_t at = str_find(s, secret);
+
+		buf_adds(&out, str_sub(s, 0, at));
+		if (at < s.n)
+			buf_adds(&out, shown);
+		s = str_sub(s, at + secret.n, SIZE_MAX);
+	}
+	return arena_str(a, buf_str(&out));
+}
+
 /* What we know to be secret is taken out by what it is, anything else by its shape. */
 static str hide(struct notify_job *j, str s)
 {
-	struct arena *a = &j->arena;
-
 	for (size_t i = 0; i < ARRAY_LEN(j->secrets); i++)
-		while (j->secrets[i].n && str_contains(s, j->secrets[i])) {
-			size_t at = str_find(s, j->secrets[i]);
-
-			s = arena_printf(a, STR_FMT "[redacted]" STR_FMT,
-					STR_ARG(str_sub(s, 0, at)),
-					STR_ARG(str_sub(s, at + j->secrets[i].n, SIZE_MAX)));
-		}
-	return redact(a, s);
+		if (j->secrets[i].text.n)
+			s = replaced(&j->arena, s, j->secrets[i].text,
+					j->secrets[i].shown.n ? j->secrets[i].shown
+							      : STR("[redacted]"));
+	return redact(&j->arena, s);
 }
 
 void notify_failed(struct notify_job *j, enum notify_again again, const char *fmt, ...)
@@ -177,6 +188,23 @@ int notify_secret(struct notify_job *j, const char *what, str file, str env, str
 	return 0;
 }
 
+/* Where it leads may be seen; what follows lets whoever knows it write there. */
+static void hide_address(struct notify_job *j, str url)
+{
+	size_t host = str_find(url, STR("://")) + 3;
+	size_t path = host + str_find_byte(str_sub(url, host, SIZE_MAX), '/') + 1;
+	str rest = str_sub(url, path, SIZE_MAX), part;
+
+	if (!rest.n)
+		return;
+	j->secrets[1].text = url;
+	j->secrets[1].shown = arena_printf(&j->arena, STR_FMT "...",
+			STR_ARG(str_sub(url, 0, path)));
+	while (str_split(&rest, '/', &part))
+		if (part.n >= TELLING_BYTES)
+			j->secrets[2].text = part;
+}
+
 int notify_url(struct notify_job *j, str *ret, struct ov_err *err)
 {
 	str url = j->ch.url;
@@ -187,7 +215,7 @@ int notify_url(struct notify_job *j, str *ret, struct ov_err *err)
 		r = notify_secret(j, "address", j->ch.url_file, j->ch.url_env, &url, err);
 	if (r < 0)
 		return r;
-	j->secrets[1] = url;
+	hide_address(j, url);
 	why = config_url_problem(url, true);
 	if (why)
 		return ov_fail(err, OV_EINVALID, "the address of \"" STR_FMT "\" %s",

@@ -310,7 +310,7 @@ void forge_begin(struct notify_job *j)
 		notify_failed(j, NOTIFY_NEVER, "%s", err.msg);
 		return;
 	}
-	j->secrets[0] = token;
+	j->secrets[0].text = token;
 	j->forge = w;
 	w->forge = j->ch.type == CHANNEL_GITEA ? &gitea : &github;
 	w->base = base_of(j);

@@ -85,7 +85,7 @@ static bool only_now(const struct http_result *r)
 static const char *advice(const struct notify_job *j, int status)
 {
 	if (status == 401 || status == 403)
-		return j->secrets[0].n ? " (is the token right, and may it do that?)" : "";
+		return j->secrets[0].text.n ? " (is the token right, and may it do that?)" : "";
 	if (status == 404)
 		return j->ch.repo.n ? " (are url and repo right, and may the token see them?)" : "";
 	if (status >= 300 && status < 400)

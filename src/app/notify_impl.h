@@ -34,7 +34,9 @@ struct notify_job {
 	struct job *command;
 	struct bus_call *bus;
 	struct forge_work *forge;
-	str secrets[2]; /* what no error may show: the token or secret, the address */
+	struct {
+		str text, shown;
+	} secrets[3]; /* what no error may show: the token or secret, the address, its last part */
 	struct notify_outcome outcome;
 	notify_done_fn *done;
 	void *user;

@@ -38,7 +38,7 @@ void web_begin(struct notify_job *j)
 		notify_failed(j, NOTIFY_NEVER, "%s", err.msg);
 		return;
 	}
-	j->secrets[0] = secret;
+	j->secrets[0].text = secret;
 	rq.url = arena_cstr(a, url);
 	rq.body = body_of(j);
 	if (secret.n)

@@ -108,4 +108,5 @@ op_read_fn op_store_verify, op_store_backup, op_doctor_run, op_store_export, op_
 bool export_read_event(void *user, struct arena *a, uint64_t seq, struct event *ret);
 op_read_fn op_agent_list, op_worker_list, op_worker_show;
 op_read_fn op_inbox_list, op_inbox_show, op_queue_list, op_handoff_show;
+op_read_fn op_escalation_test;
 op_read_fn op_rescue_list, op_rescue_show, op_rescue_restore, op_rescue_prune;

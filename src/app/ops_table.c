@@ -186,6 +186,10 @@ static const struct op_param inbox_list[] = {
 	{ "all", PARAM_BOOL, false, "also what is over", 0 },
 };
 static const struct op_param inbox_show[] = { NUMBER };
+static const struct op_param escalation_test[] = {
+	{ "channel", PARAM_TEXT, true, "the name of a channel", LIMIT_ID },
+	{ "level", PARAM_TEXT, false, "info (the default), warning, critical or emergency", 0 },
+};
 static const struct op_param inbox_answer[] = {
 	NUMBER,
 	{ "answer", PARAM_TEXT, true,
@@ -394,6 +398,9 @@ const struct op op_table[] = {
 	{ "inbox.dismiss", OP_WRITE, OP_HUMAN,
 			"Closes an escalation; what is blocked waits for the caller.",
 			PARAMS(inbox_dismiss), NULL },
+	{ "escalation.test", OP_CHILD, OP_HUMAN,
+			"Sends a notice that says that it is a test through one channel.",
+			PARAMS(escalation_test), op_escalation_test },
 	{ "run.list", OP_READ, OP_HUMAN, "Lists runs, oldest first.", PARAMS(run_list),
 			op_run_list },
 	{ "run.show", OP_READ, OP_HUMAN,

@@ -147,6 +147,7 @@ int cmd_worker_rebase(struct cli *c, struct ov_err *err);
 int cmd_worker_pick(struct cli *c, struct ov_err *err);
 int cmd_worker_reset(struct cli *c, struct ov_err *err);
 int cmd_worker_nuke(struct cli *c, struct ov_err *err);
+int cmd_escalation_test(struct cli *c, struct ov_err *err);
 int cmd_inbox(struct cli *c, struct ov_err *err);
 int cmd_inbox_show(struct cli *c, struct ov_err *err);
 int cmd_inbox_answer(struct cli *c, struct ov_err *err);

@@ -175,6 +175,9 @@ static const struct flag worker_end_flags[] = {
 static const struct flag dismiss_flags[] = {
 	TEXT("reason", "TEXT", "why; recorded with your name"),
 };
+static const struct flag escalation_test_flags[] = {
+	TEXT("level", "WORD", "info (the default), warning, critical or emergency"),
+};
 static const struct flag inbox_flags[] = {
 	GOAL,
 	BOOL("all", "also what is over"),
@@ -428,6 +431,14 @@ const struct command commands[] = {
 			cmd_inbox_dismiss, "A node that is blocked stays so, and waits for you." },
 	{ "inbox", NULL, "As inbox list", "", 0, 0, FLAGS(inbox_flags), cmd_inbox,
 			"See also: inbox show, inbox answer, inbox dismiss." },
+	{ "escalation", "test", "Send a test notice through a channel", "CHANNEL", 1, 1,
+			FLAGS(escalation_test_flags), cmd_escalation_test,
+			"Channels are \"desktop\", \"hook\" and those of "
+			"[escalation.channels.NAME] in config.toml. On a tracker a second test "
+			"becomes "
+			"a comment on the issue that the first one opened, as long as that is "
+			"open. "
+			"See docs/escalation.md." },
 	{ "events", NULL, "What happened, in order", "", 0, 0, FLAGS(events_flags), cmd_events,
 			NULL },
 	{ "explain", NULL, "Why something is as it is", "ID", 1, 1, FLAGS(explain_flags),
