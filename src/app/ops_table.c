@@ -29,30 +29,34 @@
 	}
 
 /* The definition of a goal, as `goal.create` and `goal.update` take it. */
-#define GOAL_DEFINITION                                                                           \
-	{ "problem_statement", PARAM_TEXT, false, "what is to be solved", LIMIT_TEXT },           \
-			{ "success_criteria", PARAM_TEXTS, false,                                 \
-				"what must be observable at the end", LIMIT_LIST },               \
-			{ "non_goals", PARAM_TEXTS, false, "what is not asked for", LIMIT_LIST }, \
-			{ "constraints", PARAM_TEXTS, false, "what must be kept", LIMIT_LIST },   \
-			{ "assumptions", PARAM_TEXTS, false, "what is taken for granted",         \
-				LIMIT_LIST },                                                     \
-			{ "stakeholders", PARAM_TEXTS, false, "who else cares", LIMIT_LIST },     \
-			{ "risks", PARAM_OBJECTS, false,                                          \
-				"what may go wrong: {risk, impact, mitigation}", LIMIT_LIST },    \
-			{ "tags", PARAM_TEXTS, false, "for finding it again", LIMIT_LIST },       \
-			{ "owner", PARAM_TEXT, false, "who answers for it", LIMIT_NAME },         \
-			{ "repo_context", PARAM_TEXT, false,                                      \
-				"what is assumed about the repository", LIMIT_TEXT },             \
-			{ "priority", PARAM_TEXT, false,                                          \
-				"urgent, high, normal (the default), low or background", 0 },     \
-			{ "estimate", PARAM_OBJECT, false,                                        \
-				"what it is expected to use: iterations, wall_ms, tokens, "       \
-				"cost_microusd; \"default\": as configured",                      \
-				0 },                                                              \
-	{                                                                                         \
-		"budget", PARAM_OBJECT, false,                                                    \
-				"what it may use, as for the estimate, or \"unlimited\"", 0       \
+#define GOAL_DEFINITION                                                                            \
+	{ "problem_statement", PARAM_TEXT, false, "what is to be solved", LIMIT_TEXT },            \
+			{ "success_criteria", PARAM_TEXTS, false,                                  \
+				"what must be observable at the end", LIMIT_LIST },                \
+			{ "non_goals", PARAM_TEXTS, false, "what is not asked for", LIMIT_LIST },  \
+			{ "constraints", PARAM_TEXTS, false, "what must be kept", LIMIT_LIST },    \
+			{ "assumptions", PARAM_TEXTS, false, "what is taken for granted",          \
+				LIMIT_LIST },                                                      \
+			{ "stakeholders", PARAM_TEXTS, false, "who else cares", LIMIT_LIST },      \
+			{ "risks", PARAM_OBJECTS, false,                                           \
+				"what may go wrong: {risk, impact, mitigation}", LIMIT_LIST },     \
+			{ "tags", PARAM_TEXTS, false, "for finding it again", LIMIT_LIST },        \
+			{ "owner", PARAM_TEXT, false, "who answers for it", LIMIT_NAME },          \
+			{ "repo_context", PARAM_TEXT, false,                                       \
+				"what is assumed about the repository", LIMIT_TEXT },              \
+			{ "priority", PARAM_TEXT, false,                                           \
+				"urgent, high, normal (the default), low or background", 0 },      \
+			{ "estimate", PARAM_OBJECT, false,                                         \
+				"what it is expected to use: iterations, wall_ms, tokens, "        \
+				"cost_microusd; \"default\": as configured",                       \
+				0 },                                                               \
+			{ "budget", PARAM_OBJECT, false,                                           \
+				"what it may use, as for the estimate, or \"unlimited\"", 0 },     \
+	{                                                                                          \
+		"oversight", PARAM_OBJECT, false,                                                  \
+				"thresholds and levels of its own, as in [oversight]; null takes " \
+				"one back",                                                        \
+				0                                                                  \
 	}
 #define REASON_OPT                                                                              \
 	{                                                                                       \

@@ -257,6 +257,24 @@ static void show_state(struct out *o, const value *g)
 	row_end(o);
 }
 
+static void show_oversight(struct out *o, const value *said)
+{
+	for (size_t i = 0; i < value_count(said); i++) {
+		const struct member *m = &said->object.members[i];
+		bool group = m->value->kind == V_OBJECT;
+
+		for (size_t k = 0; k < (group ? m->value->object.n : 1); k++) {
+			const struct member *x = group ? &m->value->object.members[k] : m;
+
+			cell(o, S_DIM, i || k ? STR("") : STR("Oversight"));
+			cell_f(o, S_PLAIN, STR_FMT "%s" STR_FMT " = " STR_FMT,
+					STR_ARG(group ? m->key : STR("")), group ? "." : "",
+					STR_ARG(x->key), STR_ARG(json_text(o->arena, x->value)));
+			row_end(o);
+		}
+	}
+}
+
 void goal_show_record(struct out *o, const value *g)
 {
 	show_state(o, g);
@@ -267,6 +285,7 @@ void goal_show_record(struct out *o, const value *g)
 	list_texts(o, "Assumed", value_at(g, "assumptions"));
 	list_texts(o, "Stakeholders", value_at(g, "stakeholders"));
 	list_risks(o, value_at(g, "risks"));
+	show_oversight(o, value_at(g, "oversight"));
 	list_texts(o, "Tags", value_at(g, "tags"));
 	show_origin(o, g);
 	table_end(o, "");

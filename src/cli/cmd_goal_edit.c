@@ -4,6 +4,7 @@
 #include "cli/goal.h"
 #include "cli/input.h"
 #include "core/limits.h"
+#include "core/oversight.h"
 #include "data/json.h"
 
 enum { AMOUNT_DIGITS = 18 };
@@ -135,6 +136,22 @@ static int amount_params(struct cli *c, value *params, const char *flag, struct 
 	return r;
 }
 
+static int oversight_params(struct cli *c, value *params, struct ov_err *err)
+{
+	const value *given = cli_list(c, "oversight");
+	value *out = value_object(c->arena);
+
+	for (size_t i = 0; i < value_count(given); i++) {
+		int r = oversight_assign(c->arena, out, value_item(given, i)->s, err);
+
+		if (r < 0)
+			return ov_wrap(err, r, "--oversight");
+	}
+	if (value_count(out))
+		value_put(c->arena, params, "oversight", out);
+	return 0;
+}
+
 static int context_param(struct cli *c, value *params, struct ov_err *err)
 {
 	value *doc;
@@ -161,6 +178,8 @@ int goal_definition(struct cli *c, value *params, struct ov_err *err)
 		r = amount_params(c, params, "estimate", err);
 	if (r == 0)
 		r = amount_params(c, params, "budget", err);
+	if (r == 0)
+		r = oversight_params(c, params, err);
 	return r == 0 ? context_param(c, params, err) : r;
 }
 

@@ -77,7 +77,11 @@ static const struct flag status_flags[] = {
 					"expected iterations, wall, tokens or cost_usd "      \
 					"(repeatable)"),                                      \
 			LIST("budget", "NAME=AMOUNT",                                         \
-					"the most of each, or unlimited, or default (repeatable)")
+					"the most of each, or unlimited, or default "         \
+					"(repeatable)"),                                      \
+			LIST("oversight", "KEY=VALUE",                                        \
+					"as in [oversight], for this goal: "                  \
+					"stuck.same_error_count=2 (repeatable)")
 static const struct flag scope_flags[] = {
 	OF_GOAL,
 	LIST("allow", "TOOL,...", "only these may be used (repeatable)"),

@@ -318,6 +318,7 @@ static int read_all(struct config *c, str toml, const char *const *sets, size_t 
 	if (e < 0)
 		return e;
 	c->doc = doc;
+	config_fill_preset(c);
 	check_table(&r, STR(""), doc);
 	for (size_t i = 0; i < all.n; i++)
 		config_read_option(&r, str_from(all.p[i].key), &all.p[i],

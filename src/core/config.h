@@ -116,8 +116,11 @@ struct config {
 	const str *allow_agents, *allow_cross_agent; /* [policy] */
 	size_t allow_agents_n, allow_cross_agent_n;
 	int64_t estimate[RESOURCE_COUNT], budget[RESOURCE_COUNT]; /* as in struct policy */
-	int64_t quiet_from, quiet_to;                             /* minutes of the day; -1: none */
-	bool cgroups;                                             /* supervisor.cgroups */
+	struct oversight oversight; /* [oversight]: of the preset, and what is said beside it */
+	enum preset oversight_preset;
+	int oversight_pause;                 /* 1: of the node */
+	int64_t quiet_from, quiet_to;        /* minutes of the day; -1: none */
+	bool cgroups;                        /* supervisor.cgroups */
 	ov_time interrupt_grace, stop_grace; /* [supervisor]: before SIGTERM, and before SIGKILL */
 	ov_time drain_timeout;               /* [supervisor] */
 	bool http_enabled;

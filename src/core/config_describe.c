@@ -121,6 +121,8 @@ static const char *const type_names[] = {
 	[OPT_TEXTS] = "list of texts",
 	[OPT_USD] = "number",
 	[OPT_CLOCK] = "time of day",
+	[OPT_MILLI] = "number",
+	[OPT_CENTI] = "number",
 };
 
 /* What a table of Markdown would take for its own. */
@@ -145,8 +147,8 @@ static void add_range(struct buf *out, struct arena *a, const struct option *o)
 static void doc_row(struct buf *out, struct arena *a, const struct option *o, str name)
 {
 	buf_addf(out, "| `" STR_FMT "` | %s | ", STR_ARG(name), type_names[o->type]);
-	if (o->def)
-		buf_addf(out, "`%s`", o->def);
+	if (o->def || o->preset)
+		buf_addf(out, "`" STR_FMT "`", STR_ARG(config_option_default_text(a, o)));
 	else
 		buf_adds(out, o->optional ? STR("none") : STR("must be given"));
 	buf_adds(out, STR(" | "));
@@ -239,6 +241,8 @@ static void add_comment(struct buf *out, str help)
 
 void config_template(struct buf *out)
 {
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	struct options all = config_options();
 
 	buf_adds(out,
@@ -251,7 +255,8 @@ void config_template(struct buf *out)
 		if (i == 0 || !str_eq(section_of(o), section_of(&all.p[i - 1])))
 			buf_addc(out, '\n');
 		add_comment(out, str_from(o->help));
-		buf_addf(out, "#%s = %s\n", o->key, o->def);
+		buf_addf(out, "#%s = " STR_FMT "\n", o->key,
+				STR_ARG(config_option_default_text(&a, o)));
 	}
 	buf_adds(out,
 			STR("\n# Further ways to tell people outside: gitea, github, webhook, "

@@ -17,6 +17,8 @@ enum option_type {
 	OPT_TEXTS,    /* const str *, count */
 	OPT_USD,      /* int64_t, millionths of a dollar */
 	OPT_CLOCK,    /* int64_t, minutes of the day; -1 for the empty text */
+	OPT_MILLI,    /* int64_t, thousandths of a number */
+	OPT_CENTI,    /* int64_t, hundredths of a number */
 };
 
 struct option {
@@ -28,6 +30,7 @@ struct option {
 	const char *const *choices; /* ends with NULL */
 	size_t offset, count_offset;
 	bool optional; /* may be left out though there is no default: a number stays -1 */
+	bool preset;   /* left out, it is as oversight.preset says: nothing is read */
 	bool budget;   /* a number that may also be "unlimited" (-1) or "3x estimate" (0) */
 };
 
@@ -75,13 +78,16 @@ void config_check_watch(struct config_reader *r);
 /* What only the core is told, checked against the rest: allowed agents, budgets, quiet hours. */
 void config_check_policy(struct config_reader *r);
 void config_fill_policy(struct config *c);
+/* The values of the preset that the document names, before what it says itself is read. */
+void config_fill_preset(struct config *c);
 void config_check_agent(struct config_reader *r, str key, str name); /* is it configured? */
 
 /* Puts "KEY=VALUE" into the document. */
 int config_put_set(struct arena *a, value *doc, str set, struct ov_err *err);
 
-/* The default as a value; null when there is none. */
+/* The default as a value; null when there is none. And as it is written; empty when there is none. */
 value *config_option_default(struct arena *a, const struct option *o);
+str config_option_default_text(struct arena *a, const struct option *o);
 /* "1 to 256"; empty for options without a range. */
 str config_option_range(struct arena *a, const struct option *o);
 /* The value of an option in memory, as one would write it in the file. */

@@ -3,6 +3,7 @@
 
 #include "core/limits.h"
 #include "core/scope.h"
+#include "core/thresholds.h"
 
 #define KIB ((int64_t)1024)
 #define MIB (1024 * KIB)
@@ -25,6 +26,28 @@ static const char *const auto_pre_failures[] = { "retry", "fail", "", NULL };
 static const char *const post_failures[] = { "fail", "warn", "revert",
 	NULL }; /* enum post_failure */
 static const char *const auto_post_failures[] = { "fail", "warn", "revert", "", NULL };
+
+#define NAME(sym, name) name,
+static const char *const preset_names[] = { PRESETS(NAME) NULL };
+static const char *const level_names[] = { LEVELS(NAME) NULL };
+#undef NAME
+static const char *const pauses[] = { "goal", "node", NULL };
+
+#define THRESHOLD(group, key, type, member, min, max, ...)                               \
+	{ "oversight." group "." key, OPT_OF_##type, min, max, NULL, FIFTH(__VA_ARGS__), \
+		CHOICES_OF_##type, offsetof(struct config, oversight.member), .preset = true },
+#define FIFTH(...) FIFTH_OF(__VA_ARGS__)
+#define FIFTH_OF(a, b, c, d, e) e
+#define OPT_OF_COUNT OPT_INT
+#define OPT_OF_MILLI OPT_MILLI
+#define OPT_OF_CENTI OPT_CENTI
+#define OPT_OF_BOOL OPT_BOOL
+#define OPT_OF_LEVEL OPT_CHOICE
+#define CHOICES_OF_COUNT NULL
+#define CHOICES_OF_MILLI NULL
+#define CHOICES_OF_CENTI NULL
+#define CHOICES_OF_BOOL NULL
+#define CHOICES_OF_LEVEL level_names
 
 static const struct option options[] = {
 	{ "defaults.agent", OPT_STR, 0, LIMIT_NAME, "\"\"",
@@ -353,7 +376,14 @@ static const struct option options[] = {
 			AT(accept_dirty_wait) },
 	{ "accept.dirty_wait_max", OPT_DURATION, 10, 7 * OV_DAY, "\"1h\"", "The longest such wait.",
 			AT(accept_dirty_wait_max) },
-	{ "http.enabled", OPT_BOOL, 0, 0, "true",
+	{ "oversight.preset", OPT_CHOICE, 0, 0, "\"default\"",
+			"The values of what is left out below: strict finds more, relaxed less; "
+			"ci aborts at any regression.",
+			preset_names, AT(oversight_preset) },
+	{ "oversight.pause", OPT_CHOICE, 0, 0, "\"goal\"",
+			"What level pause holds: the whole goal, or only the node.", pauses,
+			AT(oversight_pause) },
+	THRESHOLDS(THRESHOLD){ "http.enabled", OPT_BOOL, 0, 0, "true",
 			"Serve HTTP (dashboard, /rpc, /events, /metrics) on the loopback address.",
 			AT(http_enabled) },
 	{ "http.port", OPT_INT, 0, 65535, "0",

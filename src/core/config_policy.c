@@ -220,6 +220,13 @@ static ov_time effect_longest(const struct config *c)
 			c->planner_timeout * (c->planner_max_repairs + 1);
 }
 
+void config_fill_preset(struct config *c)
+{
+	int preset = status_parse(&presets, value_str_at(value_at(c->doc, "oversight"), "preset"));
+
+	oversight_preset(&c->oversight, preset < 0 ? PRESET_DEFAULT : (enum preset)preset);
+}
+
 void config_fill_policy(struct config *c)
 {
 	c->policy = (struct policy){
@@ -276,6 +283,7 @@ void config_fill_policy(struct config *c)
 		.allow_agents_n = c->allow_agents_n,
 		.cross = policy_crosses(c),
 		.cross_n = c->allow_cross_agent_n,
+		.oversight = c->oversight,
 		.prices = c->prices,
 		.channels = policy_channels(c),
 		.channels_n = c->channels_n,
@@ -286,7 +294,7 @@ void config_fill_policy(struct config *c)
 	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
 	memcpy(c->policy.estimate, c->estimate, sizeof(c->estimate));
 	memcpy(c->policy.budget, c->budget, sizeof(c->budget));
-	oversight_preset(&c->policy.oversight, PRESET_DEFAULT);
+	c->policy.oversight.pause_node = c->oversight_pause == 1;
 }
 
 int config_check_auto(const struct config *c, const char *command, struct ov_err *err)

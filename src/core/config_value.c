@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "core/config_impl.h"
 #include "core/limits.h"
+#include "data/json.h"
 #include "data/toml.h"
 
 enum { MAX_ENV = 256 };
@@ -273,6 +274,25 @@ static void read_usd(struct config_reader *r, str key, const struct option *o, c
 		*ret = (int64_t)micro;
 }
 
+static double scale_of(const struct option *o)
+{
+	return o->type == OPT_MILLI ? 1000 : 100;
+}
+
+static void read_decimal(struct config_reader *r, str key, const struct option *o, const value *v,
+		int64_t *ret)
+{
+	double n = value_real_or(v, 0), scaled = n * scale_of(o);
+
+	if (v->kind != V_INT && v->kind != V_REAL)
+		config_problem(r, key, "expected a number, found %s", value_kind_name(v->kind));
+	else if (!(scaled >= (double)o->min && scaled <= (double)o->max)) /* nor nan */
+		config_problem(r, key, "%g is out of range: " STR_FMT, n,
+				STR_ARG(config_option_range(&r->c->arena, o)));
+	else
+		*ret = (int64_t)(scaled + 0.5);
+}
+
 /* "22:00", or nothing */
 static void read_clock(struct config_reader *r, str key, const value *v, int64_t *ret)
 {
@@ -378,6 +398,8 @@ static void read_value(struct config_reader *r, str key, const struct option *o,
 		break;
 	case OPT_TEXTS: read_texts(r, key, o, v, FIELD(base, o->offset, const str *), count); break;
 	case OPT_USD: read_usd(r, key, o, v, FIELD(base, o->offset, int64_t)); break;
+	case OPT_MILLI:
+	case OPT_CENTI: read_decimal(r, key, o, v, FIELD(base, o->offset, int64_t)); break;
 	case OPT_CLOCK: read_clock(r, key, v, FIELD(base, o->offset, int64_t)); break;
 	}
 }
@@ -387,11 +409,22 @@ value *config_option_default(struct arena *a, const struct option *o)
 	value *doc;
 	int r;
 
+	if (o->preset) {
+		struct config *c = arena_new(a, struct config);
+
+		oversight_preset(&c->oversight, PRESET_DEFAULT);
+		return config_option_value(a, o, c);
+	}
 	if (!o->def)
 		return value_null(a);
 	r = toml_parse(a, arena_printf(a, "v = %s", o->def), &doc, NULL);
 	assert(r == 0);
 	return (value *)value_at(doc, "v");
+}
+
+str config_option_default_text(struct arena *a, const struct option *o)
+{
+	return o->preset ? json_text(a, config_option_default(a, o)) : str_from(o->def);
 }
 
 /* The default is read by the same code as the file. */
@@ -400,7 +433,7 @@ void config_read_option(struct config_reader *r, str key, const struct option *o
 {
 	if (v || o->def)
 		read_value(r, key, o, v ? v : config_option_default(&r->c->arena, o), base);
-	else if (!o->optional)
+	else if (!o->optional && !o->preset)
 		config_problem(r, key, "is missing");
 }
 
@@ -469,6 +502,9 @@ value *config_option_value(struct arena *a, const struct option *o, const void *
 	case OPT_COMMAND: return strs_value(a, *CFIELD(base, o->offset, const str *), n);
 	case OPT_ENV: return env_value(a, *CFIELD(base, o->offset, const struct env_pair *), n);
 	case OPT_USD: return usd_value(a, *CFIELD(base, o->offset, int64_t));
+	case OPT_MILLI:
+	case OPT_CENTI:
+		return value_real(a, (double)*CFIELD(base, o->offset, int64_t) / scale_of(o));
 	case OPT_CLOCK: return clock_value(a, *CFIELD(base, o->offset, int64_t));
 	}
 	return value_null(a);
@@ -484,6 +520,9 @@ str config_option_range(struct arena *a, const struct option *o)
 	if (o->type == OPT_BYTES)
 		return arena_printf(a, STR_FMT " to " STR_FMT, STR_ARG(bytes_format(a, o->min)),
 				STR_ARG(bytes_format(a, o->max)));
+	if (o->type == OPT_MILLI || o->type == OPT_CENTI)
+		return arena_printf(a, "%g to %g", (double)o->min / scale_of(o),
+				(double)o->max / scale_of(o));
 	if (o->type == OPT_USD)
 		return arena_printf(a, "%g to %g", (double)o->min / MICROUSD,
 				(double)o->max / MICROUSD);

@@ -121,6 +121,23 @@ static int copy_amounts(struct decide_ctx *cx, struct event *e, const value *par
 	return r;
 }
 
+static int copy_oversight(struct decide_ctx *cx, struct event *e, const value *params,
+		struct ov_err *err)
+{
+	const value *said = value_at(params, "oversight");
+	const struct goal *g = state_goal(cx->state, e->goal);
+	value *all;
+	int r;
+
+	if (!said)
+		return 0;
+	r = oversight_join(cx->arena, g ? g->oversight : STR(""), said, &all, err);
+	if (r < 0)
+		return ov_wrap(err, r, "oversight");
+	value_put(cx->arena, e->data, "oversight", all);
+	return 0;
+}
+
 static void copy_member(struct decide_ctx *cx, struct event *e, const value *params,
 		const char *key)
 {
@@ -157,6 +174,8 @@ static int define(struct decide_ctx *cx, struct event *e, const value *params, s
 		r = copy_amounts(cx, e, params, "estimate", err);
 	if (r == 0)
 		r = copy_amounts(cx, e, params, "budget", err);
+	if (r == 0)
+		r = copy_oversight(cx, e, params, err);
 	if (r == 0 && value_at(e->data, "title")) {
 		ev_str(cx, e, "title", str_trim(value_str_at(params, "title")));
 		if (!value_str_at(e->data, "title").n)

@@ -41,7 +41,7 @@ struct thresholds {
 
 struct oversight {
 	struct thresholds t;
-	enum level levels[DETECTOR_COUNT][SEVERITY_COUNT]; /* LEVEL_NONE: it is not looked for */
+	enum level levels[DETECTOR_COUNT][SEVERITY_COUNT]; /* LEVEL_NONE: it is not recorded */
 	bool pause_node; /* a pause is of the node alone; otherwise of its goal */
 };
 
@@ -51,10 +51,12 @@ void oversight_preset(struct oversight *ret, enum preset preset);
  * camelCase), or nothing of it.
  */
 int oversight_merge(struct oversight *o, const value *doc, struct ov_err *err);
-/* "stuck.same_error_count=2", as of `detect --set`. */
+/* "stuck.same_error_count=2", as of `detect --set`; "stuck.same_error_count=" says nothing. */
 int oversight_set(struct oversight *o, str assignment, struct ov_err *err);
 /* The same into an object that oversight_merge reads, as of `goal create --oversight`. */
 int oversight_assign(struct arena *a, value *doc, str assignment, struct ov_err *err);
+/* What is said already (JSON, or empty) with what is said now, key by key; null takes one back. */
+int oversight_join(struct arena *a, str json, const value *patch, value **ret, struct ov_err *err);
 /* For this node: the configuration's, with what its goal and it say of their own. */
 void oversight_for(const struct policy *p, const struct goal *g, const struct node *n,
 		struct oversight *ret);

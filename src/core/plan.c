@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "core/limits.h"
+#include "core/oversight.h"
 #include "core/redact.h"
 #include "core/scope.h"
 
@@ -20,6 +21,7 @@ enum want {
 	WANT_RISK,
 	WANT_PRIORITY,
 	WANT_OBJECT,
+	WANT_OVERSIGHT,
 	WANT_NODES
 };
 
@@ -52,6 +54,7 @@ static const struct key_rule key_rules[] = {
 	{ "role", WANT_NAME, T | S, 0 },
 	{ "checkCommand", WANT_TEXT, T | S, 0 },
 	{ "verification", WANT_OBJECT, T | S, 0 },
+	{ "oversight", WANT_OVERSIGHT, T | S, 0 },
 	{ "priority", WANT_PRIORITY, T | S, 0 },
 	{ "tasks", WANT_NODES, P, P },
 	{ "subtasks", WANT_NODES, T, 0 },
@@ -130,6 +133,16 @@ static void check_text(struct check *c, str path, const value *v, size_t max, bo
 		problem(c, path, "must not be empty");
 	if (str_find_byte(v->s, '\0') < v->s.n)
 		problem(c, path, "must not contain NUL");
+}
+
+static void check_oversight(struct check *c, str path, const value *v)
+{
+	struct oversight o;
+	struct ov_err err;
+
+	oversight_preset(&o, PRESET_DEFAULT);
+	if (oversight_merge(&o, v, &err) < 0)
+		problem(c, path, "%s", err.msg);
 }
 
 static void check_texts(struct check *c, str path, const value *v)
@@ -226,6 +239,7 @@ static void check_member(struct check *c, str path, const struct key_rule *rule,
 	case WANT_RISK: check_risk(c, path, v); break;
 	case WANT_PRIORITY: check_priority(c, path, v); break;
 	case WANT_OBJECT: want_kind(c, path, v, V_OBJECT); break;
+	case WANT_OVERSIGHT: check_oversight(c, path, v); break;
 	case WANT_NODES: want_kind(c, path, v, V_ARRAY); break;
 	}
 }

@@ -30,6 +30,7 @@ const struct plan_member plan_members[] = {
 	MEMBER("role", F_STR, role),
 	MEMBER("checkCommand", F_STR, check_command),
 	MEMBER("verification", F_JSON, verification),
+	MEMBER("oversight", F_JSON, oversight),
 	MEMBER("priority", F_INT, priority),
 };
 const size_t plan_members_n = ARRAY_LEN(plan_members);

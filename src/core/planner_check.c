@@ -177,7 +177,8 @@ static size_t final_part(const value *parts)
 static value *make_part(const struct check *k, const struct place *p, const value *parts,
 		const value *ids, size_t i)
 {
-	static const char *const inherited[] = { "suggestedAgent", "role", "priority" },
+	static const char *const inherited[] = { "suggestedAgent", "role", "priority",
+		"oversight" },
 				 *const of_the_whole[] = { "checkCommand", "verification" };
 	struct arena *a = k->arena;
 	value *part = value_copy(a, value_item(parts, i)), *deps = value_array(a);

@@ -137,6 +137,8 @@ static int read_row(struct oversight *o, const struct threshold *row, const valu
 	int64_t n = 0;
 	int r = 0;
 
+	if (v->kind == V_NULL)
+		return 0;
 	if (row->type == LEVEL)
 		r = one_of(arena_printf(&a, "%s.%s", row->group, row->key), v, levels.names,
 				(size_t)levels.n, &n, err);
@@ -197,7 +199,7 @@ static int merge_member(struct oversight *o, const struct member *m, struct ov_e
 
 	if (is_group(m->key))
 		return merge_group(o, m->key, m->value, err);
-	if (str_is(m->key, "preset"))
+	if (str_is(m->key, "preset") || (str_is(m->key, "pause") && m->value->kind == V_NULL))
 		return 0;
 	if (!str_is(m->key, "pause"))
 		return unknown(STR(""), m->key, known, ARRAY_LEN(known), err);
@@ -217,7 +219,7 @@ int oversight_merge(struct oversight *o, const value *doc, struct ov_err *err)
 	if (!doc || doc->kind != V_OBJECT)
 		return ov_fail(err, OV_EINVALID, "expected object, found %s",
 				value_kind_name(doc ? doc->kind : V_NULL));
-	if (preset) {
+	if (preset && preset->kind != V_NULL) {
 		r = one_of(STR("preset"), preset, preset_names, PRESET_COUNT, &which, err);
 		if (r < 0)
 			return r;
@@ -231,11 +233,14 @@ int oversight_merge(struct oversight *o, const value *doc, struct ov_err *err)
 	return r;
 }
 
-/* Words need no quotes. */
+/* Words need no quotes; nothing takes back what was said. */
 static value *read_text(struct arena *a, str text)
 {
 	static const struct json_limits small = { .max_bytes = 64, .max_depth = 1 };
 	value *v;
+
+	if (!text.n)
+		return value_null(a);
 
 	return json_parse(a, text, &small, &v, NULL) == 0 ? v : value_str(a, text);
 }
@@ -273,6 +278,71 @@ int oversight_set(struct oversight *o, str assignment, struct ov_err *err)
 	int r = oversight_assign(&a, doc, assignment, err);
 
 	return r < 0 ? r : oversight_merge(o, doc, err);
+}
+
+static const struct threshold *find_row(str group, str key)
+{
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if (str_is(group, table[i].group) && is_named(key, table[i].key))
+			return &table[i];
+	return NULL;
+}
+
+/* The members of an object that say something, with names as the configuration has them. */
+static void copy_said(struct arena *a, value *to, str group, const value *from)
+{
+	for (size_t i = 0; i < value_count(from); i++) {
+		const struct member *m = &from->object.members[i];
+		const struct threshold *row = find_row(group, m->key);
+		str key = row ? str_from(row->key) : arena_str(a, m->key);
+
+		value_set(a, to, key, value_copy(a, m->value));
+	}
+}
+
+/* Without what was taken back. */
+static value *drop_nulls(struct arena *a, const value *v)
+{
+	value *out = value_object(a);
+
+	for (size_t i = 0; i < value_count(v); i++) {
+		const struct member *m = &v->object.members[i];
+		value *kept = m->value->kind == V_OBJECT ? drop_nulls(a, m->value) : m->value;
+
+		if (kept->kind != V_NULL && (kept->kind != V_OBJECT || kept->object.n))
+			value_set(a, out, m->key, kept);
+	}
+	return out;
+}
+
+int oversight_join(struct arena *a, str json, const value *patch, value **ret, struct ov_err *err)
+{
+	value *old, *all = value_object(a);
+	struct oversight o;
+	int r;
+
+	oversight_preset(&o, PRESET_DEFAULT);
+	r = oversight_merge(&o, patch, err);
+	if (r < 0)
+		return r;
+	if (!json.n || json_parse(a, json, NULL, &old, NULL) < 0)
+		old = value_object(a);
+	copy_said(a, all, STR(""), old);
+	for (size_t i = 0; i < patch->object.n; i++) {
+		const struct member *m = &patch->object.members[i];
+		value *group = (value *)value_get(all, m->key);
+
+		if (m->value->kind != V_OBJECT) {
+			value_set(a, all, arena_str(a, m->key), value_copy(a, m->value));
+			continue;
+		}
+		if (!group || group->kind != V_OBJECT)
+			group = value_object(a);
+		copy_said(a, group, m->key, m->value);
+		value_set(a, all, arena_str(a, m->key), group);
+	}
+	*ret = drop_nulls(a, all);
+	return 0;
 }
 
 /* What was checked when it was taken in; should it no longer be known, the rest stays. */

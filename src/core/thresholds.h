@@ -53,7 +53,7 @@
 			500, 1000, 100,                                                            \
 			"So is coverage that dropped by so many percentage points.")               \
 	X("levels", "stuck_high", LEVEL, LEVEL_OF(STUCK, HIGH), 0, LEVEL_ABORT, ALL(REDIRECT),     \
-			"What answers it; none: it is not looked for.")                            \
+			"What answers it; none: it is not recorded.")                              \
 	X("levels", "stuck_critical", LEVEL, LEVEL_OF(STUCK, CRITICAL), 0, LEVEL_ABORT,            \
 			ALL(PAUSE), "What answers it.")                                            \
 	X("levels", "oscillation_high", LEVEL, LEVEL_OF(OSCILLATION, HIGH), 0, LEVEL_ABORT,        \

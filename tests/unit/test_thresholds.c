@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/config.h"
 #include "core/model.h"
 #include "core/policy.h"
 #include "data/json.h"
@@ -200,6 +201,115 @@ TEST(view_and_layers)
 	assert_memory_equal(&again, &o, sizeof(o));
 	oversight_for(&p, NULL, NULL, &o);
 	assert_memory_equal(&o, &p.oversight, sizeof(o));
+}
+
+/* What the file leaves out is as the preset says, and is shown so. */
+TEST(configured)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct config *c = NULL;
+	struct oversight want;
+	const value *view;
+
+	assert_int_equal(config_parse(STR("[oversight]\npreset = \"strict\"\npause = \"node\"\n"
+					  "stuck.same_error_count = 4\n"
+					  "deviation.objective_similarity = 0.25\n"
+					  "resource.cost_multiplier = 3\n"
+					  "levels.resource_burn_critical = \"pause\"\n"),
+					 &c, NULL),
+			0);
+	oversight_preset(&want, PRESET_STRICT);
+	want.pause_node = true;
+	want.t.same_error_count = 4;
+	want.t.objective_similarity_milli = 250;
+	want.t.cost_milli = 3000;
+	want.levels[DETECT_BURN][SEVERITY_CRITICAL] = LEVEL_PAUSE;
+	assert_memory_equal(&c->policy.oversight, &want, sizeof(want));
+	view = config_view(&a, c);
+	assert_string_equal(
+			arena_cstr(&a,
+					json_text(&a,
+							value_at(value_at(view,
+										 "oversight.stuck."
+										 "no_progress_"
+										 "iterations"),
+									"value"))),
+			"3");
+	assert_string_equal(
+			arena_cstr(&a,
+					json_text(&a,
+							value_at(value_at(view,
+										 "oversight.stuck."
+										 "no_progress_"
+										 "iterations"),
+									"default"))),
+			"5");
+	config_free(c);
+}
+
+TEST(misconfigured)
+{
+	static const struct {
+		const char *toml, *message;
+	} cases[] = {
+		{ "oversight.preset = \"mild\"",
+				"oversight.preset: \"mild\" is not one of: \"default\", "
+				"\"strict\", "
+				"\"relaxed\", \"ci\"" },
+		{ "oversight.stuck.same_error_count = 1",
+				"oversight.stuck.same_error_count: 1 is out of range: 2 to 16" },
+		{ "oversight.stuck.min_gain = 100.5",
+				"oversight.stuck.min_gain: 100.5 is out of range: 0 to 100" },
+		{ "oversight.stuck.min_gain = nan",
+				"oversight.stuck.min_gain: nan is out of range: 0 to 100" },
+		{ "oversight.resource.cost_multiplier = \"2\"",
+				"oversight.resource.cost_multiplier: expected a number, found "
+				"string" },
+		{ "oversight.levels.stuck_low = \"log\"", "oversight.levels.stuck_low: unknown" },
+		{ "oversight.stuck.sameErrorCount = 3",
+				"oversight.stuck.sameErrorCount: unknown (did you mean "
+				"\"same_error_count\"?)" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct config *c = NULL;
+		struct ov_err err;
+
+		assert_int_equal(config_parse(str_from(cases[i].toml), &c, &err), OV_EINVALID);
+		assert_string_equal(err.msg, cases[i].message);
+	}
+}
+
+/* What a goal says grows key by key, under the names of the configuration. */
+TEST(joins)
+{
+	static const struct {
+		const char *old, *patch, *want;
+	} cases[] = {
+		{ "", "{\"stuck\":{\"sameErrorCount\":2}}",
+				"{\"stuck\":{\"same_error_count\":2}}" },
+		{ "{\"stuck\":{\"same_error_count\":2}}", "{\"stuck\":{\"min_gain\":1.5}}",
+				"{\"stuck\":{\"same_error_count\":2,\"min_gain\":1.5}}" },
+		{ "{\"stuck\":{\"same_error_count\":2},\"pause\":\"node\"}",
+				"{\"stuck\":{\"same_error_count\":null},\"preset\":\"ci\"}",
+				"{\"pause\":\"node\",\"preset\":\"ci\"}" },
+		{ "{\"pause\":\"node\"}", "{\"pause\":null}", "{}" },
+		{ "{\"pause\":\"node\"}", "{\"pause\":\"all\"}", NULL },
+		{ "", "{\"stuck\":{\"foo\":null}}", NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_(arena_done)
+		struct arena a = ARENA_INIT;
+		value *patch, *all;
+
+		assert_int_equal(json_parse(&a, str_from(cases[i].patch), NULL, &patch, NULL), 0);
+		assert_int_equal(oversight_join(&a, str_from(cases[i].old), patch, &all, NULL),
+				cases[i].want ? 0 : OV_EINVALID);
+		if (cases[i].want)
+			assert_string_equal(arena_cstr(&a, json_text(&a, all)), cases[i].want);
+	}
 }
 
 TEST_MAIN
