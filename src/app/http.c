@@ -118,6 +118,36 @@ static void metric_usage(struct buf *b, const struct state *s)
 	}
 }
 
+/* What oversight found and did, how the goals are, and whether people could be told. */
+static void metric_oversight(struct buf *b, const struct state *s)
+{
+	size_t healths[GOAL_HEALTH_COUNT] = { 0 }, told[NOTICE_STATUS_COUNT] = { 0 };
+
+	metric(b, "iterations_total", "counter", "Runs that were analysed.", s->tally.iterations);
+	buf_addf(b,
+			"# HELP overseer_detections_total Patterns found in iterations.\n"
+			"# TYPE overseer_detections_total counter\n");
+	for (int i = 0; i < DETECTOR_COUNT; i++)
+		for (int k = SEVERITY_LOW; k < SEVERITY_COUNT; k++)
+			buf_addf(b, "overseer_detections_total{type=\"%s\",severity=\"%s\"} %d\n",
+					status_name(&detectors, i), status_name(&severities, k),
+					(int)s->tally.found[k][i]);
+	buf_addf(b,
+			"# HELP overseer_interventions_total Answers to detections.\n"
+			"# TYPE overseer_interventions_total counter\n");
+	for (int i = LEVEL_LOG; i < LEVEL_COUNT; i++)
+		buf_addf(b, "overseer_interventions_total{level=\"%s\"} %d\n",
+				status_name(&levels, i), (int)s->tally.answered[i]);
+	for (size_t i = 0; i < s->notices.n; i++)
+		told[s->notices.p[i]->status]++;
+	metric_counts(b, "notices", "Notices to people outside, the newest, by status.",
+			&notice_statuses, told);
+	for (size_t i = 0; i < s->goals.n; i++)
+		healths[s->goals.p[i]->health] += s->goals.p[i]->status == GOAL_ACTIVE ||
+				s->goals.p[i]->status == GOAL_PAUSED;
+	metric_counts(b, "goal_health", "Open goals by health.", &goal_healths, healths);
+}
+
 static void metric_watch(struct buf *b, const char *dir)
 {
 	_cleanup_(arena_done)
@@ -155,6 +185,7 @@ static void handle_metrics(void *user, struct http_req *req)
 	metric_counts(&b, "nodes", "Nodes without children by status.", &node_statuses, nodes);
 	metric_counts(&b, "runs", "Runs of live assignments by status.", &run_statuses, runs);
 	metric_usage(&b, s);
+	metric_oversight(&b, s);
 	metric(&b, "escalations_open", "gauge", "Questions that wait for a person.",
 			(int64_t)open_escalations);
 	metric(&b, "jobs_running", "gauge", "Git and check jobs under way.",

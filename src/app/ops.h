@@ -109,4 +109,5 @@ bool export_read_event(void *user, struct arena *a, uint64_t seq, struct event *
 op_read_fn op_agent_list, op_worker_list, op_worker_show;
 op_read_fn op_inbox_list, op_inbox_show, op_queue_list, op_handoff_show;
 op_read_fn op_escalation_test;
+op_read_fn op_report_goal, op_report_detectors, op_report_period;
 op_read_fn op_rescue_list, op_rescue_show, op_rescue_restore, op_rescue_prune;

@@ -233,6 +233,10 @@ static const struct op_param goal_history[] = {
 	GOAL,
 	{ "at", PARAM_TEXT, true, "a time in RFC 3339, or how long ago (\"2h\")", 0 },
 };
+static const struct op_param report_detectors[] = { GOAL_OPT };
+static const struct op_param report_period[] = {
+	{ "since", PARAM_TEXT, true, "a time in RFC 3339, or how long ago (\"12h\")", 0 },
+};
 static const struct op_param events_follow[] = { AFTER };
 static const struct op_param explain[] = {
 	{ "id", PARAM_TEXT, true, "a goal, node, assignment, run or dispatch; or daemon", 0 },
@@ -309,6 +313,15 @@ const struct op op_table[] = {
 			op_goal_show },
 	{ "goal.history", OP_CHILD, OP_HUMAN, "Shows a goal and its nodes as they were at a time.",
 			PARAMS(goal_history), op_goal_history },
+	{ "report.goal", OP_CHILD, OP_HUMAN,
+			"How a goal went: progress, spending, iterations, detections, notices, "
+			"questions.",
+			PARAMS(goal_show), op_report_goal },
+	{ "report.detectors", OP_CHILD, OP_HUMAN,
+			"How often each detector was right, and what follows for the thresholds.",
+			PARAMS(report_detectors), op_report_detectors },
+	{ "report.period", OP_CHILD, OP_HUMAN, "What happened since a moment, counted.",
+			PARAMS(report_period), op_report_period },
 	{ "plan.apply", OP_WRITE, OP_HUMAN,
 			"Checks a plan and makes it the goal's plan; a later one is applied as a "
 			"diff.",

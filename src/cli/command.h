@@ -158,6 +158,7 @@ int cmd_run_log(struct cli *c, struct ov_err *err);
 int cmd_events(struct cli *c, struct ov_err *err);
 int cmd_explain(struct cli *c, struct ov_err *err);
 int cmd_cost(struct cli *c, struct ov_err *err);
+int cmd_report(struct cli *c, struct ov_err *err);
 /* For people: "12.3k"; "$3.12". */
 str tokens_text(struct arena *a, int64_t n);
 str cost_text(struct arena *a, int64_t microusd);

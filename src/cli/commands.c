@@ -209,6 +209,15 @@ static const struct flag cost_flags[] = {
 	TEXT("since", "TIME", "only days since then: 2026-11-15T08:30:00Z, or 7d ago"),
 	GOAL,
 };
+static const struct flag report_flags[] = {
+	TEXT("html", "FILE",
+			"write the report of a goal as HTML, with charts; - is standard output"),
+	BOOL("markdown", "the report of a goal as Markdown (the default)"),
+	BOOL("detectors", "how well the detectors do, and what follows for their thresholds"),
+	GOAL,
+	TEXT("since", "TIME",
+			"what happened since then: yesterday, today, 2h, 2026-11-15T08:30:00Z"),
+};
 static const struct flag explain_flags[] = {
 	OF_GOAL,
 	BOOL("all", "also facts that others imply"),
@@ -279,6 +288,12 @@ const struct command commands[] = {
 			"Runs under way are in the figures and told apart. A cost with + is of "
 			"some runs only, ? is not known:\nwhat has no price is said below the "
 			"table." },
+	{ "report", NULL, "How a goal, the detectors, or a night went", "[GOAL]", 0, 1,
+			FLAGS(report_flags), cmd_report,
+			"With GOAL: progress, cost, iterations, detections and their answers, who "
+			"was told and asked, what is next.\nWithout: what happened in the last "
+			"day, or --since. With --detectors: how often each was right; --goal "
+			"takes one\ngoal alone. Works without the daemon." },
 	{ "goal", "create", "Create a goal, with its plan if you have one", "", 0, 0,
 			FLAGS(goal_create_flags), cmd_goal_create,
 			"Without --plan the configured planner makes one, and this waits for it "

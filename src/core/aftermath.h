@@ -11,7 +11,6 @@
 
 enum {
 	AFTERMATH_PATIENCE = 3, /* iterations after which it stays unknown */
-	AFTERMATH_LINES = 5,    /* of what helped, in one handoff */
 	AFTERMATH_LINE = 300,   /* bytes of each */
 };
 
@@ -41,7 +40,7 @@ void aftermath_settle(struct decide_ctx *cx, size_t from);
 void detection_judge(struct decide_ctx *cx, const struct detection *d, enum effectiveness verdict,
 		str because, bool false_positive);
 /*
- * What helped, for a handoff: a list of texts, the newest AFTERMATH_LINES of those about the node, or
+ * What helped, for a handoff: a list of texts, the newest HANDOFF_OVERSIGHT of those about the node, or
  * about the goal as a whole when it is NULL. The events of the batch from `from` on count.
  */
 value *aftermath_lines(struct decide_ctx *cx, size_t from, const struct goal *g,

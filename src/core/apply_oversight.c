@@ -59,6 +59,7 @@ int apply_iteration_recorded(struct state *s, const struct event *e, struct ov_e
 		drop(&iteration_record, it);
 		return ev_missing(e, "such number", e->node, err);
 	}
+	s->tally.iterations += it->number > n->iterations_n;
 	record_set_str(&it->goal_id, e->goal);
 	record_set_str(&it->node_id, e->node);
 	record_set_str(&it->assignment_id, e->assignment);
@@ -96,6 +97,7 @@ int apply_detection_made(struct state *s, const struct event *e, struct ov_err *
 	record_set_str(&d->node_id, e->node);
 	record_set_str(&d->run_id, e->run);
 	d->at = e->at;
+	s->tally.found[d->severity][d->type]++;
 	if (n)
 		n->alarm = MAX(n->alarm, d->severity);
 	state_add_detection(s, g, d);
@@ -130,6 +132,7 @@ int apply_intervention_applied(struct state *s, const struct event *e, struct ov
 	if (!d || level < 0)
 		return ev_missing(e, "such detection or level", ev_text(e, "detection"), err);
 	d->level = (enum level)level;
+	s->tally.answered[level]++;
 	record_set_str(&d->reason, ev_text(e, "reason"));
 	record_set_str(&d->did, ev_text(e, "did"));
 	record_set_str(&d->text, ev_text(e, "text"));

@@ -6,6 +6,7 @@
 #include "base/ulid.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "core/aftermath.h"
 #include "core/budget.h"
 #include "core/decide_auto.h"
 #include "core/decide_impl.h"
@@ -362,6 +363,7 @@ int decide(struct decide_ctx *cx, str name, const value *params, value **ret_res
 		cx->out->n = before;
 		return r;
 	}
+	aftermath_settle(cx, before);
 	handoffs_write(cx, before);
 	events_seal(cx, before);
 	*ret_result = result ? result : value_object(cx->arena);

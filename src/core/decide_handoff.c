@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "core/aftermath.h"
 #include "core/decide_impl.h"
 #include "core/handoff.h"
 #include "data/json.h"
@@ -24,6 +25,7 @@ struct note {
 
 struct notes {
 	struct decide_ctx *cx;
+	size_t from; /* the batch begins there */
 	struct map by_key;
 	VEC(struct note *) list;
 };
@@ -192,8 +194,9 @@ static const struct assignment *assignment_of(struct decide_ctx *cx, const struc
 	return note->moved ? state_assignment(cx->state, note->moved->assignment) : as;
 }
 
-static void write_leaf(struct decide_ctx *cx, struct note *note)
+static void write_leaf(struct notes *ns, struct note *note)
 {
+	struct decide_ctx *cx = ns->cx;
 	bool over = note->moved && ends_assignment(note->moved);
 	bool done = note->status && ends_node(note->status) &&
 			status_after(note->node, note) == NODE_DONE;
@@ -225,6 +228,7 @@ static void write_leaf(struct decide_ctx *cx, struct note *note)
 		run = run_after(cx->arena, as->run, note);
 		l.run = &run;
 	}
+	l.oversight = aftermath_lines(cx, ns->from, note->node->goal, note->node);
 	note->handoff = handoff_leaf(cx->arena, &l);
 	if (as) {
 		value_put(cx->arena, note->handoff, "agent", value_str(cx->arena, as->agent));
@@ -276,7 +280,7 @@ static void write_whole(struct notes *ns, struct note *note)
 
 	for (size_t i = 0; i < n->children.n; i++)
 		add_part(ns, n->children.p[i], &parts[i]);
-	note->handoff = handoff_whole(ns->cx->arena, parts, n->children.n);
+	note->handoff = handoff_whole(ns->cx->arena, parts, n->children.n, NULL);
 	emit_handoff(ns->cx, about_node(n), note->handoff, whole_after(ns, n));
 }
 
@@ -312,14 +316,16 @@ static void write_goal(struct notes *ns, const struct event *e)
 	for (size_t i = 0; i < g->nodes.n; i++)
 		if (!g->nodes.p[i]->parent && !g->nodes.p[i]->removed_in)
 			add_part(ns, g->nodes.p[i], &parts[n++]);
-	emit_handoff(ns->cx, about_goal(g), handoff_whole(ns->cx->arena, parts, n),
+	emit_handoff(ns->cx, about_goal(g),
+			handoff_whole(ns->cx->arena, parts, n,
+					aftermath_lines(ns->cx, ns->from, g, NULL)),
 			str_is(value_str_at(e->data, "to"), "completed") ? NODE_DONE
 									 : NODE_CANCELLED);
 }
 
 void handoffs_write(struct decide_ctx *cx, size_t from)
 {
-	struct notes ns = { .cx = cx };
+	struct notes ns = { .cx = cx, .from = from };
 	size_t end = cx->out->n, i = from;
 
 	while (i < end && !ends_node(cx->out->p[i]) && !ends_assignment(cx->out->p[i]) &&
@@ -330,7 +336,7 @@ void handoffs_write(struct decide_ctx *cx, size_t from)
 	map_init(&ns.by_key, 0);
 	read_batch(&ns, from);
 	for (size_t k = 0, n = ns.list.n; k < n; k++)
-		write_leaf(cx, ns.list.p[k]);
+		write_leaf(&ns, ns.list.p[k]);
 	for (int tier = NODE_TIER_COUNT - 1; tier >= 0; tier--)
 		write_wholes(&ns, (enum node_tier)tier);
 	for (i = from; i < end; i++)

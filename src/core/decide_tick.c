@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/aftermath.h"
 #include "core/budget.h"
 #include "core/decide_auto.h"
 #include "core/decide_budget.h"
@@ -229,6 +230,7 @@ void decide_tick(struct decide_ctx *cx, const struct decisions *ds)
 
 	for (size_t i = 0; i < ds->n; i++)
 		tick_table[ds->p[i].kind](cx, &ds->p[i]);
+	aftermath_settle(cx, before);
 	handoffs_write(cx, before);
 	events_seal(cx, before);
 }

@@ -45,6 +45,13 @@ static void put_list(struct arena *a, value *v, const char *key, value *list)
 		value_put(a, v, key, list);
 }
 
+/* Lines about what helped: few enough to be read. */
+static void oversight_add(struct arena *a, value *list, const value *more)
+{
+	for (size_t i = 0; i < value_count(more) && value_count(list) < HANDOFF_OVERSIGHT; i++)
+		list_add(a, list, value_str_or(value_item(more, i), STR("")));
+}
+
 static void put_text(struct arena *a, value *v, const char *key, str s)
 {
 	s = bounded(a, s, HANDOFF_TEXT);
@@ -303,7 +310,7 @@ value *handoff_leaf(struct arena *a, const struct handoff_leaf *l)
 {
 	const value *report = parsed(a, l->node->report), *claims = value_at(report, "evidence");
 	str said = value_str_at(report, "currentState"), facts = seen(a, l);
-	value *v = value_object(a), *transcript;
+	value *v = value_object(a), *helped = value_array(a), *transcript;
 
 	put_text(a, v, "summary", summary(a, l, report));
 	/* What we saw must not be what is cut. */
@@ -313,6 +320,8 @@ value *handoff_leaf(struct arena *a, const struct handoff_leaf *l)
 			       : facts);
 	put_list(a, v, "decisions", decisions(a, l, report));
 	put_outlook(a, v, l, report);
+	oversight_add(a, helped, l->oversight);
+	put_list(a, v, "oversight", helped);
 	put_evidence(a, v, l, claims);
 	put_references(a, v, claims);
 	if (l->run) {
@@ -348,18 +357,22 @@ static str parts_text(struct arena *a, const struct handoff_part *parts, size_t 
 	return arena_str(a, buf_str(&b));
 }
 
-value *handoff_whole(struct arena *a, const struct handoff_part *parts, size_t n)
+value *handoff_whole(struct arena *a, const struct handoff_part *parts, size_t n,
+		const value *oversight)
 {
 	static const char *const lists[] = { "next_actions", "open_questions", "known_blockers",
 		"files_touched", "commands_run", "tests_run", "commits", "prs", "issues",
 		"external_refs" };
-	value *v = value_object(a), *all = value_array(a);
+	value *v = value_object(a), *all = value_array(a), *helped = value_array(a);
 	size_t done = 0;
 
+	oversight_add(a, helped, oversight);
 	for (size_t i = 0; i < n; i++) {
 		done += parts[i].status == NODE_DONE;
 		add_decisions(a, all, value_at(parts[i].handoff, "decisions"));
+		oversight_add(a, helped, value_at(parts[i].handoff, "oversight"));
 	}
+	put_list(a, v, "oversight", helped);
 	put_text(a, v, "summary",
 			arena_printf(a, "%zu of %zu parts done, %zu cancelled.\n" STR_FMT, done, n,
 					n - done, STR_ARG(parts_text(a, parts, n, "summary"))));
@@ -438,6 +451,7 @@ str handoff_text(struct arena *a, const struct crystallization *c, str handover)
 	quote_list(&b, "In the way:", &c->known_blockers, 300);
 	quote_list(&b, "Open questions:", &c->open_questions, 300);
 	quote_decisions(&b, a, c->decisions, 300);
+	quote_list(&b, "What helped when it went in circles:", &c->oversight, 300);
 	quote_list(&b, "Files changed:", &c->files_touched, 300);
 	quote_list(&b, "Tests:", &c->tests_run, 200);
 	return arena_str(a, utf8_truncate(buf_str(&b), HANDOFF_PROMPT));

@@ -14,6 +14,7 @@ enum {
 	HANDOFF_ENTRY = 1024,           /* of a list */
 	HANDOFF_LIST_BYTES = 16 * 1024, /* of all entries of a list */
 	HANDOFF_PROMPT = 4 * 1024,      /* what the next agent is given */
+	HANDOFF_OVERSIGHT = 5,          /* lines about what helped */
 };
 
 /* A node without children, its records being as they are once the handoff is written. */
@@ -23,6 +24,7 @@ struct handoff_leaf {
 	const struct run *run;               /* its newest; may be NULL */
 	str check_command;                   /* empty: none */
 	str person;                          /* who declared it done; empty: nobody */
+	const value *oversight;              /* lines about what helped; NULL: none */
 };
 
 /* The members of struct crystallization that say something, without its ids and time. */
@@ -35,8 +37,12 @@ struct handoff_part {
 	const value *handoff; /* NULL: none was written */
 };
 
-/* As handoff_leaf, of a whole all of whose parts are finished. */
-value *handoff_whole(struct arena *a, const struct handoff_part *parts, size_t n);
+/*
+ * As handoff_leaf, of a whole all of whose parts are finished. oversight: lines about what helped the
+ * whole, or NULL; those of its parts follow them, HANDOFF_OVERSIGHT in all.
+ */
+value *handoff_whole(struct arena *a, const struct handoff_part *parts, size_t n,
+		const value *oversight);
 
 /*
  * What the next agent is told of what was done before it: HANDOFF_PROMPT bytes at most, every line

@@ -404,6 +404,7 @@ static const struct field crystallization_fields[] = {
 	FIELD(crystallization, next_actions, F_STRS),
 	FIELD(crystallization, open_questions, F_STRS),
 	FIELD(crystallization, known_blockers, F_STRS),
+	FIELD(crystallization, oversight, F_STRS),
 	FIELD(crystallization, files_touched, F_STRS),
 	FIELD(crystallization, commands_run, F_STRS),
 	FIELD(crystallization, tests_run, F_STRS),

@@ -92,6 +92,21 @@ static const struct field notice_fields[] = {
 };
 RECORD(notice);
 
+#define FOUND(severity, name)                                                                 \
+	{                                                                                     \
+		name, F_COUNTS, offsetof(struct oversight_tally, found[SEVERITY_##severity]), \
+				&detectors                                                    \
+	}
+static const struct field oversight_tally_fields[] = {
+	FIELD(oversight_tally, iterations, F_INT),
+	FOUND(LOW, "found_low"),
+	FOUND(MEDIUM, "found_medium"),
+	FOUND(HIGH, "found_high"),
+	FOUND(CRITICAL, "found_critical"),
+	COUNTS(oversight_tally, answered, levels),
+};
+RECORD(oversight_tally);
+
 static int hash_order(const void *pa, const void *pb)
 {
 	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;

@@ -101,7 +101,15 @@ struct notice {
 	struct effect *effect; /* open one, or NULL */
 };
 
-extern const struct record_type iteration_record, detection_record, notice_record;
+/* How much there was of it since the beginning: of most the state keeps only the newest. */
+struct oversight_tally {
+	int64_t iterations;
+	int32_t found[SEVERITY_COUNT][DETECTOR_COUNT];
+	int32_t answered[LEVEL_COUNT];
+};
+
+extern const struct record_type iteration_record, detection_record, notice_record,
+		oversight_tally_record;
 
 /* Hashes what is compared; owns nothing but the list of files. Called by the fold. */
 void sample_prepare(struct iteration *it);

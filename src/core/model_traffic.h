@@ -16,6 +16,7 @@ struct crystallization {
 	str summary, current_state;
 	str decisions; /* JSON: [{"decision", "rationale"}] */
 	struct strs next_actions, open_questions, known_blockers;
+	struct strs oversight; /* what it found and how that helped, a few lines */
 	struct strs files_touched, commands_run, tests_run, commits, prs, issues, external_refs;
 	str claimed; /* JSON: {"files", "commits"} that the agent speaks of and git does not show */
 	str transcript; /* JSON: {"run", "from_byte", "to_byte"} */

@@ -103,6 +103,7 @@ void snapshot_write(struct buf *out, const struct state *s)
 	value_put(&a, doc, "failing", value_str(&a, s->failing));
 	value_put(&a, doc, "automatic", record_pack(&a, &auto_mode_record, &s->automatic));
 	value_put(&a, doc, "vigil", record_pack(&a, &vigil_record, &s->vigil));
+	value_put(&a, doc, "tally", record_pack(&a, &oversight_tally_record, &s->tally));
 	for (size_t i = 0; i < s->goals.n; i++)
 		value_push(&a, goals, goal_doc(&a, s->goals.p[i]));
 	value_put(&a, doc, "goals", goals);
@@ -362,7 +363,8 @@ static int read_singles(struct state *s, const value *doc, struct ov_err *err)
 		const struct record_type *type;
 		void *record;
 	} singles[] = { { "automatic", &auto_mode_record, &s->automatic },
-		{ "vigil", &vigil_record, &s->vigil } };
+		{ "vigil", &vigil_record, &s->vigil },
+		{ "tally", &oversight_tally_record, &s->tally } };
 
 	for (size_t i = 0; i < ARRAY_LEN(singles); i++) {
 		const value *v = value_at(doc, singles[i].key);

@@ -23,6 +23,7 @@ struct state {
 	VEC(struct worker *) workers;
 	VEC(struct escalation *) escalations; /* open ones, and the newest closed ones */
 
+	struct oversight_tally tally;     /* of oversight */
 	VEC(struct notice *) notices;     /* waiting ones, and the newest others; oldest first */
 	VEC(struct lane *) lanes;         /* of agents that have to wait */
 	VEC(struct usage_row *) usage;    /* by day, oldest first */

@@ -1,0 +1,319 @@
+/* Reports: of a goal (Markdown, HTML), of the detectors, and of a period. */
+#include <time.h>
+
+#include "base/duration.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "core/report.h"
+#include "core/transition.h"
+#include "sys/file.h"
+
+static const char *plural(int64_t n, const char *one, const char *many)
+{
+	return n == 1 ? one : many;
+}
+
+static ov_time utc_offset(ov_time now)
+{
+	time_t t = (time_t)(now / 1000);
+	struct tm tm;
+
+	return localtime_r(&t, &tm) ? (ov_time)tm.tm_gmtoff * 1000 : 0;
+}
+
+/* ---- a goal ---- */
+
+static int write_html(struct cli *c, str path, const value *doc, const struct report_style *style,
+		struct ov_err *err)
+{
+	_cleanup_(buf_done)
+	struct buf page = BUF_INIT;
+	int r;
+
+	report_html(&page, doc, style);
+	if (str_is(path, "-")) {
+		buf_adds(&c->out.buf, buf_str(&page));
+		return 0;
+	}
+	r = file_write_atomic(arena_cstr(c->arena, path), buf_str(&page), 0644, err);
+	if (r == 0)
+		out_f(&c->out, "Wrote " STR_FMT ": open it in a browser.\n",
+				STR_ARG(out_clean(&c->out, path)));
+	return r;
+}
+
+static int show_goal(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	_cleanup_(buf_done)
+	struct buf text = BUF_INIT;
+	struct report_style style = { utc_offset(c->out.now) };
+	const value *doc;
+	bool done;
+	int r;
+
+	if (cli_has(c, "html") && c->json) {
+		ov_fail(err, OV_EINVALID, "--html and --json are two forms of the same");
+		return usage_next(c, c->command, err);
+	}
+	value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
+	r = cli_call(c, CALL_CHILD, "report.goal", params, &doc, &done, err);
+	if (r != 0 || done)
+		return r;
+	if (cli_has(c, "html"))
+		return write_html(c, cli_flag(c, "html"), doc, &style, err);
+	report_markdown(&text, doc, &style);
+	buf_adds(&c->out.buf, out_clean_lines(&c->out, buf_str(&text)));
+	return 0;
+}
+
+/* ---- the detectors ---- */
+
+static str precision_text(struct cli *c, const value *row)
+{
+	const value *p = value_at(row, "precision_milli");
+
+	if (!p || p->kind != V_INT)
+		return STR("-");
+	return arena_printf(c->arena, "%lld.%lld %%", (long long)p->i / 10, (long long)p->i % 10);
+}
+
+static void detector_row(struct cli *c, enum style style, str name, const value *row)
+{
+	static const char *const columns[] = { "detections", "helpful", "unhelpful", "unknown",
+		"open", "false_positives" };
+	const value *by_level = value_at(row, "levels");
+	str answers = STR("");
+
+	cell(&c->out, style, name);
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+		cell_right(&c->out, style,
+				arena_printf(c->arena, "%lld",
+						(long long)value_int_at(row, columns[i])));
+	cell_right(&c->out, style, precision_text(c, row));
+	for (size_t i = 0; by_level && i < by_level->object.n; i++) {
+		int64_t n = value_int_or(by_level->object.members[i].value, 0);
+
+		if (n)
+			answers = arena_printf(c->arena, STR_FMT "%s%lld " STR_FMT,
+					STR_ARG(answers), answers.n ? ", " : "", (long long)n,
+					STR_ARG(by_level->object.members[i].key));
+	}
+	cell(&c->out, S_DIM, answers);
+	row_end(&c->out);
+}
+
+static void show_hints(struct cli *c, const value *hints)
+{
+	for (size_t i = 0; i < value_count(hints); i++) {
+		const value *h = value_item(hints, i), *now = value_at(h, "now");
+		_cleanup_(buf_done)
+		struct buf text = BUF_INIT;
+
+		if (now && now->kind == V_INT)
+			buf_addf(&text, " (now %lld)", (long long)now->i);
+		else if (now && now->kind == V_REAL)
+			buf_addf(&text, " (now %g)", now->r);
+		out_styled(&c->out, S_YELLOW, STR("Hint  "));
+		out_f(&c->out,
+				STR_FMT ": " STR_FMT ".\n      To " STR_FMT ": " STR_FMT STR_FMT
+					" in config.toml, then " STR_FMT "\n",
+				STR_ARG(value_str_at(h, "observation")),
+				STR_ARG(value_str_at(h, "likely")),
+				STR_ARG(value_str_at(h, "adjust")),
+				STR_ARG(value_str_at(h, "option")), STR_ARG(buf_str(&text)),
+				STR_ARG(value_str_at(h, "command")));
+	}
+}
+
+static int show_detectors(struct cli *c, struct ov_err *err)
+{
+	static const char *const head[] = { "FOUND", "HELPFUL", "UNHELPFUL", "UNKNOWN", "OPEN",
+		"FALSE", "PRECISION" };
+	value *params = value_object(c->arena);
+	const value *doc, *rows;
+	bool done;
+	int r;
+
+	cli_param(c, params, "goal", "goal");
+	if (c->args_n)
+		value_put(c->arena, params, "goal", value_str(c->arena, c->args[0]));
+	r = cli_call(c, CALL_CHILD, "report.detectors", params, &doc, &done, err);
+	if (r != 0 || done)
+		return r;
+	rows = value_at(doc, "detectors");
+	out_f(&c->out, "%lld %s looked at, %lld %s.\n", (long long)value_int_at(doc, "iterations"),
+			plural(value_int_at(doc, "iterations"), "iteration", "iterations"),
+			(long long)value_int_at(value_at(doc, "total"), "detections"),
+			plural(value_int_at(value_at(doc, "total"), "detections"), "detection",
+					"detections"));
+	cell(&c->out, S_DIM, STR("DETECTOR"));
+	for (size_t i = 0; i < ARRAY_LEN(head); i++)
+		cell_right(&c->out, S_DIM, str_from(head[i]));
+	cell(&c->out, S_DIM, STR("ANSWERED BY"));
+	row_end(&c->out);
+	for (size_t i = 0; i < value_count(rows); i++)
+		detector_row(c, S_PLAIN, value_str_at(value_item(rows, i), "type"),
+				value_item(rows, i));
+	detector_row(c, S_BOLD, STR("total"), value_at(doc, "total"));
+	table_end(&c->out, "");
+	show_hints(c, value_at(doc, "hints"));
+	return 0;
+}
+
+/* ---- a period ---- */
+
+/* A clause of a sentence, unless there is nothing to say. */
+static void clause(struct buf *b, const char *sep, int64_t n, const char *one, const char *many)
+{
+	if (n)
+		buf_addf(b, "%s%lld %s", b->n ? sep : "", (long long)n, plural(n, one, many));
+}
+
+static void sentence(struct cli *c, struct buf *b)
+{
+	if (b->n)
+		out_f(&c->out, STR_FMT ".\n", STR_ARG(buf_str(b)));
+	buf_clear(b);
+}
+
+static void say_work(struct cli *c, const value *doc)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	int64_t fixed = value_int_at(doc, "fixed_on_retry"),
+		resolved = value_int_at(doc, "conflicts_resolved");
+
+	buf_addf(&b, "%lld %s, %lld accepted", (long long)value_int_at(doc, "runs"),
+			plural(value_int_at(doc, "runs"), "run", "runs"),
+			(long long)value_int_at(doc, "accepted"));
+	clause(&b, ", ", value_int_at(doc, "rejected"), "rejected by verification",
+			"rejected by verification");
+	if (fixed)
+		buf_addf(&b, " (%lld fixed on retry)", (long long)fixed);
+	clause(&b, ", ", value_int_at(doc, "conflicts"), "rebase conflict", "rebase conflicts");
+	if (resolved)
+		buf_addf(&b, " (%lld resolved)", (long long)resolved);
+	clause(&b, ", ", value_int_at(doc, "reverted"), "reverted", "reverted");
+	clause(&b, ", ", value_int_at(doc, "goals_completed"), "goal completed", "goals completed");
+	sentence(c, &b);
+}
+
+static void say_troubles(struct cli *c, const value *doc)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	const value *by = value_at(doc, "stalls_recovered_by"),
+		    *levels_of = value_at(doc, "interventions");
+	int64_t crashes = value_int_at(doc, "daemon_crashes");
+
+	clause(&b, ", ", value_int_at(doc, "stalls"), "stall", "stalls");
+	for (size_t i = 0; by && i < by->object.n; i++) {
+		int64_t n = value_int_or(by->object.members[i].value, 0);
+
+		if (n)
+			buf_addf(&b, ", %lld over after %s " STR_FMT, (long long)n,
+					str_is(by->object.members[i].key, "escalate") ? "an" : "a",
+					STR_ARG(by->object.members[i].key));
+	}
+	clause(&b, ", ", value_int_at(doc, "stalls_over_by_themselves"), "over by itself",
+			"over by themselves");
+	sentence(c, &b);
+	clause(&b, ", ", value_int_at(doc, "detections"), "pattern found by oversight",
+			"patterns found by oversight");
+	for (size_t i = 0; levels_of && i < levels_of->object.n; i++) {
+		int64_t n = value_int_or(levels_of->object.members[i].value, 0);
+
+		if (n)
+			buf_addf(&b, ", %lld " STR_FMT, (long long)n,
+					STR_ARG(levels_of->object.members[i].key));
+	}
+	sentence(c, &b);
+	if (crashes)
+		out_f(&c->out,
+				"The daemon was started again %lld %s without having stopped; "
+				"last " STR_FMT ".\n",
+				(long long)crashes, plural(crashes, "time", "times"),
+				STR_ARG(out_clock(&c->out, value_str_at(doc, "crashed_at"))));
+}
+
+static void say_waiting(struct cli *c, const value *doc)
+{
+	const value *waiting = value_at(doc, "waiting");
+	int64_t cost = value_int_at(doc, "cost_microusd"), tokens = value_int_at(doc, "tokens");
+
+	if (cost)
+		out_f(&c->out, STR_FMT ".  ", STR_ARG(cost_text(c->arena, cost)));
+	else if (tokens)
+		out_f(&c->out, STR_FMT " tokens.  ", STR_ARG(tokens_text(c->arena, tokens)));
+	out_f(&c->out, value_count(waiting) ? "Waiting for you:" : "Nothing waits for you.\n");
+	for (size_t i = 0; i < value_count(waiting); i++)
+		out_f(&c->out, "%s #%lld", i ? "," : "",
+				(long long)value_int_or(value_item(waiting, i), 0));
+	if (value_count(waiting))
+		out_f(&c->out, "   overseer inbox\n");
+}
+
+/* "yesterday" and "today" are local days; everything else is the daemon's to read. */
+static str since_param(struct cli *c, str text)
+{
+	ov_time offset = utc_offset(c->out.now), day = (ov_time)24 * 3600 * 1000;
+	ov_time midnight = (c->out.now + offset) / day * day - offset;
+
+	if (!text.n)
+		return STR("1d");
+	if (str_is(text, "today"))
+		return time_format(c->arena, midnight);
+	if (str_is(text, "yesterday"))
+		return time_format(c->arena, midnight - day);
+	return text;
+}
+
+static int show_period(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	int64_t people;
+	const value *doc;
+	bool done;
+	int r;
+
+	value_put(c->arena, params, "since",
+			value_str(c->arena, since_param(c, cli_flag(c, "since"))));
+	r = cli_call(c, CALL_CHILD, "report.period", params, &doc, &done, err);
+	if (r != 0 || done)
+		return r;
+	people = value_int_at(doc, "people");
+	out_f(&c->out, STR_FMT " unattended%s. ",
+			STR_ARG(duration_format_short(c->arena,
+					value_int_at(doc, "unattended_ms"))),
+			people ? arena_cstr(c->arena,
+						 arena_printf(c->arena, "; since " STR_FMT,
+								 STR_ARG(out_clock(&c->out,
+										 value_str_at(doc,
+												 "s"
+												 "i"
+												 "n"
+												 "c"
+												 "e")))))
+			       : "");
+	say_work(c, doc);
+	say_troubles(c, doc);
+	say_waiting(c, doc);
+	return 0;
+}
+
+int cmd_report(struct cli *c, struct ov_err *err)
+{
+	bool of_goal_only = cli_has(c, "html") || cli_has(c, "markdown");
+
+	if (cli_has(c, "detectors") && !of_goal_only && !cli_has(c, "since"))
+		return show_detectors(c, err);
+	if (!cli_has(c, "detectors") && !cli_has(c, "since") && c->args_n)
+		return show_goal(c, err);
+	if (!cli_has(c, "detectors") && !of_goal_only && !c->args_n && !cli_has(c, "goal"))
+		return show_period(c, err);
+	ov_fail(err, OV_EINVALID,
+			"a report is of a GOAL, of the detectors (--detectors), or of a period "
+			"(--since), in forms that go with it");
+	return usage_next(c, c->command, err);
+}
