@@ -125,13 +125,13 @@ size_t executor_busy(const struct executor *x)
 	size_t n = 0;
 
 	/*
-	 * A model may take minutes, and is asked again after a restart; the pool's command goes on, and
-	 * its answer is there for the next daemon.
+	 * A model may take minutes, and is asked again after a restart, as channels are; the pool's
+	 * command goes on, and its answer is there for the next daemon.
 	 */
 	list_each (it, &x->tasks) {
 		const struct task *t = list_entry(it, struct task, link);
 
-		n += t->kind != FX_PLAN && t->kind != FX_POOL;
+		n += t->kind != FX_PLAN && t->kind != FX_POOL && t->kind != FX_NOTIFY;
 	}
 	return n;
 }

@@ -126,6 +126,36 @@ static void check_cross(struct config_reader *r)
 	}
 }
 
+static bool is_channel(const struct config *c, str name)
+{
+	return any(name) || status_parse(&channel_types, name) >= 0 || config_channel(c, name);
+}
+
+static void check_route(struct config_reader *r, enum urgency urgency)
+{
+	struct arena *a = &r->c->arena;
+	const struct policy_route *route = &r->c->routes[urgency];
+	const char **names = arena_array(a, const char *, r->c->channels_n + CHANNEL_TYPE_COUNT);
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->c->channels_n; i++)
+		names[n++] = arena_cstr(a, r->c->channels[i].name);
+	for (int i = 0; i < CHANNEL_TYPE_COUNT; i++)
+		names[n++] = status_name(&channel_types, i);
+	for (size_t i = 0; i < route->n; i++) {
+		const char *near = str_nearest(route->to[i], names, n);
+
+		if (!is_channel(r->c, route->to[i]))
+			config_problem(r,
+					arena_printf(a, "escalation.routes.%s[%zu]",
+							status_name(&urgencies, (int)urgency), i),
+					"there is no [escalation.channels." STR_FMT
+					"], and no type of channel of that name%s%s%s",
+					STR_ARG(route->to[i]), near ? " (did you mean \"" : "",
+					near ? near : "", near ? "\"?)" : "");
+	}
+}
+
 void config_check_policy(struct config_reader *r)
 {
 	const struct config *c = r->c;
@@ -133,6 +163,11 @@ void config_check_policy(struct config_reader *r)
 	check_allow_agents(r);
 	check_routes(r);
 	check_cross(r);
+	for (int i = 0; i < URGENCY_COUNT; i++)
+		check_route(r, (enum urgency)i);
+	if (c->notice_retry > c->notice_retry_max)
+		config_problem(r, STR("escalation.retry_base"),
+				"must not exceed escalation.retry_max");
 	if ((c->quiet_from < 0) != (c->quiet_to < 0))
 		config_problem(r, c->quiet_from < 0 ? STR("quiet.from") : STR("quiet.to"),
 				"is missing: quiet hours need both quiet.from and quiet.to");
@@ -292,6 +327,7 @@ void config_fill_policy(struct config *c)
 		.plan = { c->planner_max_phases, c->planner_max_tasks, c->planner_max_subtasks },
 	};
 	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
+	memcpy(c->policy.routes, c->routes, sizeof(c->routes));
 	memcpy(c->policy.estimate, c->estimate, sizeof(c->estimate));
 	memcpy(c->policy.budget, c->budget, sizeof(c->budget));
 	c->policy.oversight.pause_node = c->oversight_pause == 1;

@@ -227,6 +227,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(reminders)             \
 	X(places)                \
 	X(one_escalation)        \
+	X(told_means_told)       \
 	X(no_harm_to_the_living) \
 	X(not_all_at_once)       \
 	X(stop_is_no_failure)    \

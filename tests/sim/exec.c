@@ -146,6 +146,7 @@ static const struct {
 	[FX_REVERT] = { 200, 5000, exec_git },
 	[FX_POOL] = { 100, OV_MINUTE, exec_pool },
 	[FX_WORKER] = { 200, 8000, exec_git },
+	[FX_NOTIFY] = { 5, 10 * OV_SECOND, exec_notify },
 };
 
 struct act {
@@ -198,7 +199,7 @@ void exec_perform(struct sim_exec *x, const struct effect *fx)
 	if (exec_task_find(x, fx->id))
 		return;
 	assert(fx->kind == FX_PLAN || fx->kind == FX_POOL || fx->kind == FX_WORKER ||
-			(as && as->node));
+			fx->kind == FX_NOTIFY || (as && as->node));
 	t = mem_zalloc(1, sizeof(*t));
 	t->x = x;
 	t->kind = fx->kind;
@@ -220,6 +221,8 @@ void exec_free(struct sim_exec *x)
 
 		if (t->kind == FX_POOL)
 			exec_pool_cut(t);
+		else if (t->kind == FX_NOTIFY)
+			exec_notify_cut(t);
 		else
 			exec_git_cut(t);
 		exec_task_free(t);

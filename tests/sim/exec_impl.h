@@ -63,6 +63,10 @@ void exec_post(struct exec_task *t);
 void exec_pool(struct exec_task *t);
 void exec_pool_cut(struct exec_task *t);
 
+/* exec_notify.c */
+void exec_notify(struct exec_task *t);
+void exec_notify_cut(struct exec_task *t);
+
 /* exec_run.c */
 void exec_start_run(struct exec_task *t);
 void exec_stop_run(struct exec_task *t);

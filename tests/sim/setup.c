@@ -137,6 +137,21 @@ static void add_oversight(struct sim *s, struct buf *b)
 	buf_addf(b, "estimate.iterations = %zu\n", 3 + sim_below(s, RNG_LOOP, 8));
 }
 
+/* Whether people outside are told of anything, by one channel or two. */
+static void add_escalation(struct sim *s, struct buf *b)
+{
+	if (s->o.fleet || !sim_odds(s, RNG_NOTICE, 400)) {
+		buf_adds(b, STR("escalation.desktop = false\n"));
+		return;
+	}
+	if (sim_odds(s, RNG_NOTICE, 500))
+		buf_adds(b, STR("escalation.hook = \"tell\"\n"));
+	if (sim_odds(s, RNG_NOTICE, 200))
+		buf_adds(b, STR("escalation.auto = false\n"));
+	buf_addf(b, "escalation.max_attempts = %zu\nescalation.max_per_hour = %zu\n",
+			1 + sim_below(s, RNG_NOTICE, 8), 2 + sim_below(s, RNG_NOTICE, 30));
+}
+
 static const char *word(struct sim *s, const char *const *words, size_t n)
 {
 	return words[sim_below(s, RNG_QUEUE, n)];
@@ -238,6 +253,7 @@ void setup_draw(struct sim *s)
 	add_supervisor(s, &toml);
 	add_rest(s, &toml);
 	add_oversight(s, &toml);
+	add_escalation(s, &toml);
 	add_accept(s, &toml);
 	add_auto(s, &toml);
 	add_agents(s, &toml);

@@ -280,6 +280,7 @@ void sim_free(struct sim *s)
 	machine_free(s->machine);
 	simgit_free(s->git);
 	vec_done(&s->pool);
+	vec_done(&s->told);
 	disk_free(s->disk);
 	queue_free(s->queue);
 	setup_done(s);

@@ -57,6 +57,7 @@ enum sim_stream {
 	RNG_POOL,
 	RNG_QUEUE,
 	RNG_LOOP,
+	RNG_NOTICE,
 	RNG_STREAMS
 };
 
@@ -142,6 +143,11 @@ struct sim_question {
 	bool uncertain; /* it was cut off: there is a text, and no word that it is whole */
 };
 
+/* A notice that its channel took; after a crash maybe a second time. */
+struct sim_told {
+	char notice[SIM_NAME_MAX];
+};
+
 struct sim {
 	struct sim_options o;
 	struct sim_setup setup;
@@ -155,7 +161,8 @@ struct sim {
 	struct machine *machine;
 	struct people *people;
 	VEC(struct sim_question) pool;
-	int64_t tasks; /* that the pool has given out */
+	VEC(struct sim_told) told; /* people outside */
+	int64_t tasks;             /* that the pool has given out */
 	struct checker *checker;
 	struct sim_daemon *daemons[SIM_DAEMONS]; /* NULL: not up */
 	int lives;                               /* daemons so far: their numbers, from 1 */

@@ -166,6 +166,31 @@ TEST(repositories_and_labels)
 	refused(GITEA "token_env = \"T\"\nlabels = [\"a,b\"]\n", "x.labels[0]: a label is");
 }
 
+TEST(routes)
+{
+	struct config *c = parse("");
+	const struct policy_route *r = c->policy.routes;
+
+	assert_int_equal(r[URGENCY_INFO].n, 0);
+	assert_true(r[URGENCY_WARNING].n == 1 && str_is(r[URGENCY_WARNING].to[0], "desktop"));
+	assert_true(r[URGENCY_CRITICAL].n == 1 && str_is(r[URGENCY_CRITICAL].to[0], "*"));
+	assert_true(r[URGENCY_EMERGENCY].n == 1 && str_is(r[URGENCY_EMERGENCY].to[0], "*"));
+	assert_true(c->policy.notify);
+	assert_int_equal(c->policy.notice_attempts, 8);
+	assert_int_equal(c->policy.notice_retry, OV_MINUTE);
+	assert_int_equal(c->policy.notice_retry_max, OV_HOUR);
+	config_free(c);
+	/* Types may be named before there is one of them. */
+	c = parse("escalation.routes.info = [\"gitea\", \"x\"]\nescalation.auto = false\n" CH
+		  "type = \"hook\"\ncommand = \"true\"\n");
+	assert_int_equal(c->policy.routes[URGENCY_INFO].n, 2);
+	assert_false(c->policy.notify);
+	config_free(c);
+	refused("escalation.routes.warning = [\"desktopp\"]", "did you mean \"desktop\"?");
+	refused("escalation.routes.loud = []", "escalation.routes.loud");
+	refused("escalation.retry_base = \"2h\"", "escalation.retry_base");
+}
+
 TEST(shown_without_the_secret_part)
 {
 	_cleanup_(arena_done)
