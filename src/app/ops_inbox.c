@@ -68,6 +68,7 @@ int op_inbox_show(struct op_ctx *cx, const value *params, value **ret, struct ov
 {
 	int64_t number = value_int_at(params, "number");
 	const struct escalation *x = state_escalation(cx->state, number);
+	struct world w = { cx->state, &cx->config->policy };
 	value *v;
 	int r;
 
@@ -77,6 +78,7 @@ int op_inbox_show(struct op_ctx *cx, const value *params, value **ret, struct ov
 		return OV_ENOTFOUND;
 	}
 	v = view_escalation(cx->arena, cx->state, x);
+	value_put(cx->arena, v, "notices", view_notices_about(cx->arena, &w, number, cx->now));
 	r = put_evidence(cx, x, v, err);
 	if (r == 0)
 		*ret = v;

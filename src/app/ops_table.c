@@ -205,6 +205,16 @@ static const struct op_param inbox_dismiss[] = {
 	NUMBER,
 	{ "reason", PARAM_TEXT, false, "recorded with the caller's name", LIMIT_NOTE },
 };
+#define NOTICE                                                                        \
+	{                                                                             \
+		"notice", PARAM_TEXT, true, "notice id, or a unique prefix of one", 0 \
+	}
+static const struct op_param notice_list[] = {
+	GOAL_OPT,
+	{ "all", PARAM_BOOL, false, "also those that were sent, withdrawn, or are settled", 0 },
+};
+static const struct op_param notice_show[] = { NOTICE };
+static const struct op_param notice_retry[] = { NOTICE, REASON_OPT };
 static const struct op_param run_list[] = {
 	GOAL_OPT,
 	{ "node", PARAM_TEXT, false, "only runs of this node", 0 },
@@ -418,6 +428,13 @@ const struct op op_table[] = {
 	{ "escalation.test", OP_CHILD, OP_HUMAN,
 			"Sends a notice that says that it is a test through one channel.",
 			PARAMS(escalation_test), op_escalation_test },
+	{ "notice.list", OP_READ, OP_HUMAN,
+			"Lists what people outside are still to be told, and could not be told.",
+			PARAMS(notice_list), op_notice_list },
+	{ "notice.show", OP_READ, OP_HUMAN, "Shows a notice, and what came of its attempts.",
+			PARAMS(notice_show), op_notice_show },
+	{ "notice.retry", OP_WRITE, OP_HUMAN, "Tries a notice that failed or waits again, now.",
+			PARAMS(notice_retry), NULL },
 	{ "run.list", OP_READ, OP_HUMAN, "Lists runs, oldest first.", PARAMS(run_list),
 			op_run_list },
 	{ "run.show", OP_READ, OP_HUMAN,

@@ -110,7 +110,7 @@ static void show_facts(struct out *o, const value *facts)
 
 static void show_state(struct out *o, const value *x)
 {
-	const value *options = value_at(x, "options");
+	const value *options = value_at(x, "options"), *told = value_at(x, "notices");
 
 	out_field(o, "About", about(o, x));
 	out_field(o, "Opened",
@@ -134,6 +134,8 @@ static void show_state(struct out *o, const value *x)
 						STR_ARG(value_str_at(x, "answered_by")),
 						STR_ARG(out_age(o, value_str_at(x, "closed_at"))),
 						STR_ARG(value_str_at(x, "answer"))));
+	for (size_t i = 0; i < value_count(told); i++)
+		out_field(o, i ? "" : "Told", notice_standing(o, value_item(told, i)));
 	out_field(o, "Now", out_prose(o, value_str_at(x, "now")));
 	table_end(o, "");
 }

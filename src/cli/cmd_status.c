@@ -115,6 +115,22 @@ static void show_needs(struct out *o, const value *list)
 	table_end(o, "  ");
 }
 
+/* Nobody outside was told, though somebody should have been. */
+static void show_lost(struct out *o, const value *list)
+{
+	size_t n = value_count(list);
+
+	if (!n)
+		return;
+	out_styled(o, S_YELLOW,
+			arena_printf(o->arena, "%zu notice%s could not be sent", n,
+					n == 1 ? "" : "s"));
+	out_f(o, ", the last one: " STR_FMT "   ",
+			STR_ARG(out_short(o, notice_standing(o, value_item(list, 0)), 90)));
+	out_styled(o, S_DIM, STR("overseer notice list"));
+	out_f(o, "\n");
+}
+
 enum place { RUNNING, WAITING, ELSEWHERE };
 
 /* What is stalled has a list of its own. */
@@ -281,6 +297,7 @@ static void show_status(struct out *o, const value *s)
 	if (!calm)
 		show_watch(o, s);
 	show_needs(o, value_at(s, "needs_you"));
+	show_lost(o, value_at(s, "notices_lost"));
 	show_running(o, value_at(s, "running"), RUNNING);
 	show_running(o, value_at(s, "running"), WAITING);
 	show_stalled(o, value_at(s, "stalled"));

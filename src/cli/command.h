@@ -148,6 +148,11 @@ int cmd_worker_pick(struct cli *c, struct ov_err *err);
 int cmd_worker_reset(struct cli *c, struct ov_err *err);
 int cmd_worker_nuke(struct cli *c, struct ov_err *err);
 int cmd_escalation_test(struct cli *c, struct ov_err *err);
+/* "desktop: waiting (quiet hours, in 4h)" */
+str notice_standing(struct out *o, const value *x);
+int cmd_notice_list(struct cli *c, struct ov_err *err);
+int cmd_notice_show(struct cli *c, struct ov_err *err);
+int cmd_notice_retry(struct cli *c, struct ov_err *err);
 int cmd_inbox(struct cli *c, struct ov_err *err);
 int cmd_inbox_show(struct cli *c, struct ov_err *err);
 int cmd_inbox_answer(struct cli *c, struct ov_err *err);

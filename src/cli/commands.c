@@ -186,6 +186,10 @@ static const struct flag inbox_flags[] = {
 	GOAL,
 	BOOL("all", "also what is over"),
 };
+static const struct flag notice_flags[] = {
+	GOAL,
+	BOOL("all", "also those that were sent or withdrawn"),
+};
 static const struct flag run_list_flags[] = {
 	GOAL,
 	TEXT("node", "ID", "only runs of this node"),
@@ -458,6 +462,13 @@ const struct command commands[] = {
 			"a comment on the issue that the first one opened, as long as that is "
 			"open. "
 			"See docs/escalation.md." },
+	{ "notice", "list", "What people outside are still to be told, or could not be", "", 0, 0,
+			FLAGS(notice_flags), cmd_notice_list, NULL },
+	{ "notice", "show", "Show a notice and what came of its attempts", "ID", 1, 1, NO_FLAGS,
+			cmd_notice_show, NULL },
+	{ "notice", "retry", "Try a notice again, now", "ID", 1, 1, FLAGS(dismiss_flags),
+			cmd_notice_retry,
+			"One that failed gets as many attempts as a new one. Quiet hours hold." },
 	{ "events", NULL, "What happened, in order", "", 0, 0, FLAGS(events_flags), cmd_events,
 			NULL },
 	{ "explain", NULL, "Why something is as it is", "ID", 1, 1, FLAGS(explain_flags),

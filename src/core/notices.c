@@ -312,7 +312,7 @@ int decide_notice_retry(struct decide_ctx *cx, const value *params, value **ret_
 		struct ov_err *err)
 {
 	str reason = str_trim(value_str_at(params, "reason"));
-	struct notice *x;
+	struct notice *x, now;
 	struct event *e;
 	int r = state_find_notice(cx->state, value_str_at(params, "notice"), &x, err);
 
@@ -341,5 +341,9 @@ int decide_notice_retry(struct decide_ctx *cx, const value *params, value **ret_
 			value_str(cx->arena, arena_str(cx->arena, x->id)));
 	value_put(cx->arena, *ret_result, "channel",
 			value_str(cx->arena, arena_str(cx->arena, x->channel)));
+	now = *x;
+	now.not_before = cx->now;
+	value_put(cx->arena, *ret_result, "due_at",
+			value_time(cx->arena, notice_due(cx->policy, &now, cx->now)));
 	return 0;
 }

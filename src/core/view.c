@@ -193,6 +193,7 @@ value *view_status(struct arena *a, const struct world *w, ov_time now)
 	}
 	value_put(a, v, "seq", value_int(a, (int64_t)s->seq));
 	value_put(a, v, "needs_you", view_inbox(a, s, STR(""), false));
+	value_put(a, v, "notices_lost", view_notices_lost(a, w, now));
 	value_put(a, v, "running", running(a, s, now));
 	value_put(a, v, "stalled", stalled(a, w, now));
 	value_put(a, v, "workers", workers);

@@ -30,6 +30,13 @@ value *view_auto(struct arena *a, const struct state *s);
 /* What needs a person, ranked, of one goal or (empty) of all; with `all` also what is over. */
 value *view_inbox(struct arena *a, const struct state *s, str goal, bool all);
 value *view_escalation(struct arena *a, const struct state *s, const struct escalation *x);
+/* A notice, with when and why it goes next, and whether nobody was told though somebody should be. */
+value *view_notice(struct arena *a, const struct world *w, const struct notice *x, ov_time now);
+/* Those that wait or are lost, newest first, of one goal or (empty) of all; with `all` every one kept. */
+value *view_notices(struct arena *a, const struct world *w, str goal, bool all, ov_time now);
+/* Those about an entry of the inbox, oldest first; and all that are lost, newest first. */
+value *view_notices_about(struct arena *a, const struct world *w, int64_t escalation, ov_time now);
+value *view_notices_lost(struct arena *a, const struct world *w, ov_time now);
 /* What waits to be accepted or begun, in order, and why; no_capacity as in struct telemetry. */
 value *view_queue(struct arena *a, const struct state *s, const struct policy *p, str no_capacity,
 		ov_time now);
