@@ -281,6 +281,7 @@ void task_git_done(void *user, int r, const struct git_result *res, const struct
 	value_put(&t->arena, data, "commits", value_int(&t->arena, res->commits));
 	value_put(&t->arena, data, "files_changed", value_int(&t->arena, res->files_changed));
 	put_texts(t, data, "files", res->files, res->files_n);
+	put_texts(t, data, "touched", res->touched, res->touched_n);
 	put_texts(t, data, "commit_ids", res->commit_ids, res->commit_ids_n);
 	value_put(&t->arena, data, "leftovers", value_bool(&t->arena, res->leftovers));
 	task_report(t);
@@ -303,8 +304,10 @@ static void perform_harvest(struct task *t, const struct assignment *as)
 			"Keep what " STR_FMT " left uncommitted\n\nTask " STR_FMT ".\n",
 			STR_ARG(as->agent), STR_ARG(as->node_id));
 
-	git_harvest(t->x->git, worktree(t, as), as->base, rescue_ref(t, as, as->run_id), message,
-			task_git_done, t);
+	/* It began with what the run before it left, or an assignment before this one. */
+	git_harvest(t->x->git, worktree(t, as), as->base,
+			as->head.n ? as->head : as->node->handover, rescue_ref(t, as, as->run_id),
+			message, task_git_done, t);
 }
 
 const struct effect_row effect_rows[EFFECT_KIND_COUNT] = {

@@ -7,12 +7,14 @@
 
 #include <unistd.h>
 
+#include "app/executor_check.h"
 #include "app/journal.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/redact.h"
 #include "drive/git.h"
+#include "sys/clock.h"
 #include "sys/inject.h"
 #include "sys/job.h"
 #include "sys/proc.h"
@@ -69,6 +71,8 @@ static void command_done(void *user, const struct job_result *r)
 	const struct task_command *c = &t->command;
 	/* Before it is cut: what is left of a secret would not be known for one. */
 	str out = redact(&t->arena, r->out), tail, how = how_it_ended(t, r);
+	bool passed = !r->timed_out && !r->exit.signal && r->exit.code == 0;
+	value *data;
 
 	tail = str_sub(out, out.n > COMMAND_TAIL_BYTES ? out.n - COMMAND_TAIL_BYTES : 0,
 			COMMAND_TAIL_BYTES);
@@ -78,12 +82,13 @@ static void command_done(void *user, const struct job_result *r)
 				arena_printf(&t->arena, STR_FMT ": " STR_FMT, STR_ARG(c->subject),
 						STR_ARG(how)),
 				out);
-	if (!r->timed_out && !r->exit.signal && r->exit.code == 0)
-		outcome_new(t, STR("ok"), arena_printf(&t->arena, "the %s passed", c->name));
-	else
-		outcome_new(t, STR("failed"),
-				arena_printf(&t->arena, STR_FMT "\n" STR_FMT, STR_ARG(how),
-						STR_ARG(tail)));
+	data = outcome_new(t, passed ? STR("ok") : STR("failed"),
+			passed ? arena_printf(&t->arena, "the %s passed", c->name)
+			       : arena_printf(&t->arena, STR_FMT "\n" STR_FMT, STR_ARG(how),
+						 STR_ARG(tail)));
+	/* Before the worktree is cleared: its reports lie there. */
+	if (c->tests)
+		check_evidence(t, data, out, passed);
 	INJECT(c->points[2]);
 	/* After an accept it may be meant to leave something running, and the checkout is the user's. */
 	if (c->restore_ref.n)
@@ -130,6 +135,7 @@ static void command_begin(void *user, int r, const struct git_result *res,
 	spec.proc.argv = argv;
 	spec.proc.env = environment(t);
 	spec.proc.cwd = t->command.cwd.p;
+	t->command.started_at = clock_file();
 	INJECT(t->command.points[0]);
 	if (job_start(t->x->o.loop, &spec, command_done, t, &t->job, &err) < 0)
 		fail_later(t, &err);
@@ -161,7 +167,8 @@ void perform_check(struct task *t, const struct assignment *as)
 		.restore_ref = rescue_ref(t, as, t->effect_id),
 		.timeout = c->workspace_check_timeout,
 		.timeout_option = "workspace.check_timeout",
-		.points = { "before-check", "during-check", "after-check" } };
+		.points = { "before-check", "during-check", "after-check" },
+		.tests = true };
 	command_run(t,
 			as->node->check_command.n ? as->node->check_command
 						  : c->policy.check_command);

@@ -40,6 +40,8 @@ struct task_command {
 	const char **env;    /* "NAME=VALUE" besides our own */
 	size_t env_n;
 	const char *points[3]; /* injection points: before, during and after it */
+	bool tests;            /* it tells of tests: what it says of them is evidence */
+	ov_time started_at;    /* by clock_file() */
 };
 
 /* One effect under way. */

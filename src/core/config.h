@@ -83,6 +83,8 @@ struct config {
 	int64_t workers_max;
 	str workspace_check_command, workspace_setup_command;
 	ov_time workspace_check_timeout, workspace_setup_timeout;
+	const str *workspace_test_report, *workspace_coverage_report;
+	size_t workspace_test_report_n, workspace_coverage_report_n;
 	bool workspace_serena;
 	bool rescue_ignored; /* [rescue]: files that git ignores, too */
 	ov_time rescue_keep;

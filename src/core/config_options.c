@@ -247,6 +247,14 @@ static const struct option options[] = {
 			AT(workspace_check_command) },
 	{ "workspace.check_timeout", OPT_DURATION, 10, 7 * OV_DAY, "\"15m\"",
 			"A check that takes longer has failed.", AT(workspace_check_timeout) },
+	{ "workspace.test_report", OPT_TEXTS, 0, LIMIT_NOTE, "[]",
+			"Files beneath the worktree that the check command writes about its tests "
+			"(JUnit XML, or what a test tool prints), as names or patterns such as "
+			"\"build/*.xml\". Only what it wrote itself counts, before what it prints.",
+			LIST_AT(workspace_test_report) },
+	{ "workspace.coverage_report", OPT_TEXTS, 0, LIMIT_NOTE, "[]",
+			"The same for coverage: lcov or Cobertura XML.",
+			LIST_AT(workspace_coverage_report) },
 	{ "workspace.setup_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
 			"Run by sh -c in every worktree that is new or was reset, before an agent "
 			"works in it; OVERSEER_WORKER, OVERSEER_WORKTREE and OVERSEER_SESSION tell "

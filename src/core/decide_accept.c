@@ -47,13 +47,11 @@ static void ask_review(struct decide_ctx *cx, const struct assignment *as)
 }
 
 void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
-		str detail)
+		str detail, const value *evidence)
 {
 	bool review = wants_review(cx->policy, as->node);
-	struct event *e = emit(cx, EV_RUN_VERIFIED, about_assignment(as));
 
-	ev_cstr(cx, e, "verdict", verdict);
-	ev_note(cx, e, "detail", detail);
+	run_verified(cx, as, verdict, detail, evidence);
 	assignment_move(cx, as, as->status, review ? STAGE_REVIEW : STAGE_REBASE, detail);
 	worker_to(cx, worker_of(cx, as), WORKER_NEEDS_REVIEW,
 			review ? STR("its work waits for a person")

@@ -336,10 +336,8 @@ static void go_on_with_message(struct decide_ctx *cx, const struct assignment *a
 static void refuse_leftovers(struct decide_ctx *cx, const struct assignment *as)
 {
 	str detail = STR("the agent left work uncommitted (accept.leftovers is refuse)");
-	struct event *e = emit(cx, EV_RUN_VERIFIED, about_assignment(as));
 
-	ev_cstr(cx, e, "verdict", "failed");
-	ev_str(cx, e, "detail", detail);
+	run_verified(cx, as, "failed", detail, NULL);
 	flow_fail(cx, as, CAUSE_CHECK, detail,
 			STR("You left files uncommitted. They are the last commit on your branch "
 			    "now: keep what belongs to the task, take out what does not, and "
@@ -371,14 +369,13 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		assignment_move(cx, as, as->status, STAGE_CHECK,
 				STR("the work is kept; now it is checked"));
 	else
-		accept_begin(cx, as, "skipped", STR("no check command is configured"));
+		accept_begin(cx, as, "skipped", STR("no check command is configured"), NULL);
 }
 
 /* The first of a list of texts, as the executor gave it. */
-static void copy_list(struct decide_ctx *cx, struct event *e, const struct outcome *o,
-		const char *key)
+static void copy_list(struct decide_ctx *cx, struct event *e, const value *data, const char *key)
 {
-	const value *from = value_at(o->data, key);
+	const value *from = value_at(data, key);
 	value *list = value_array(cx->arena);
 
 	for (size_t i = 0; i < value_count(from) && i < LIMIT_KEPT; i++)
@@ -403,8 +400,9 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 	ev_str(cx, e, "tree", value_str_at(o->data, "tree"));
 	ev_int(cx, e, "commits", value_int_at(o->data, "commits"));
 	ev_int(cx, e, "files_changed", value_int_at(o->data, "files_changed"));
-	copy_list(cx, e, o, "files");
-	copy_list(cx, e, o, "commit_ids");
+	copy_list(cx, e, o->data, "files");
+	copy_list(cx, e, o->data, "touched");
+	copy_list(cx, e, o->data, "commit_ids");
 	ev_flag(cx, e, "leftovers", value_bool_at(o->data, "leftovers"));
 	if (value_str_at(o->data, "rescue_ref").n)
 		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
@@ -414,17 +412,41 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 		harvest_judged(cx, o);
 }
 
+static void copy_tests(struct decide_ctx *cx, struct event *e, const value *evidence)
+{
+	static const char *const numbers[] = { "tests_passed", "tests_failed", "tests_skipped" };
+
+	ev_str(cx, e, "tests", value_str_at(evidence, "tests"));
+	ev_str(cx, e, "tests_format", value_str_at(evidence, "tests_format"));
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		ev_int(cx, e, numbers[i], value_int_at(evidence, numbers[i]));
+	copy_list(cx, e, evidence, "failing_tests");
+}
+
+void run_verified(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
+		str detail, const value *evidence)
+{
+	struct event *e = emit(cx, EV_RUN_VERIFIED, about_assignment(as));
+
+	ev_cstr(cx, e, "verdict", verdict);
+	ev_note(cx, e, "detail", detail);
+	if (status_parse(&tests_states, value_str_at(evidence, "tests")) > TESTS_UNKNOWN)
+		copy_tests(cx, e, evidence);
+	if (value_str_at(evidence, "coverage_format").n) {
+		ev_str(cx, e, "coverage_format", value_str_at(evidence, "coverage_format"));
+		ev_int(cx, e, "coverage_centi", value_int_at(evidence, "coverage_centi"));
+	}
+}
+
 static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 {
-	struct event *e;
-
 	if (flow_winding_down(o->as)) {
 		flow_release(cx, o->as);
 		return;
 	}
 	if (o->ok) {
 		accept_begin(cx, o->as, "passed",
-				o->detail.n ? o->detail : STR("the check command passed"));
+				o->detail.n ? o->detail : STR("the check command passed"), o->data);
 		return;
 	}
 	/* We could not check: that says nothing about the work. */
@@ -432,9 +454,7 @@ static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 		flow_fail(cx, o->as, CAUSE_VERIFY, o->detail, STR(""));
 		return;
 	}
-	e = emit(cx, EV_RUN_VERIFIED, about_assignment(o->as));
-	ev_cstr(cx, e, "verdict", "failed");
-	ev_note(cx, e, "detail", o->detail);
+	run_verified(cx, o->as, "failed", o->detail, o->data);
 	flow_fail(cx, o->as, CAUSE_CHECK, STR("the check command failed"),
 			arena_printf(cx->arena, "The check command failed on your work:\n" STR_FMT,
 					STR_ARG(o->detail)));

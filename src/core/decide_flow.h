@@ -26,9 +26,13 @@ void flow_block(struct decide_ctx *cx, const struct assignment *as, enum worker_
 void flow_release(struct decide_ctx *cx, const struct assignment *as);
 bool flow_winding_down(const struct assignment *as);
 
+/* What was found out about its work; evidence: of tests and coverage, as the executor gave it, or NULL. */
+void run_verified(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
+		str detail, const value *evidence);
+
 /* decide_accept.c: its work is good, by this verdict; it waits for a person, or for its turn. */
 void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
-		str detail);
+		str detail, const value *evidence);
 void rebase_ended(struct decide_ctx *cx, const struct outcome *o);
 void gate_ended(struct decide_ctx *cx, const struct outcome *o);
 void accept_ended(struct decide_ctx *cx, const struct outcome *o);

@@ -51,6 +51,8 @@ struct git_result {
 	/* harvest: the paths, and the newest of the commits; GIT_LISTED of each at most */
 	const str *files, *commit_ids;
 	size_t files_n, commit_ids_n;
+	const str *touched; /* harvest: the paths that this run changed, as many */
+	size_t touched_n;
 	bool leftovers;  /* harvest: the agent left work uncommitted, it was committed for it */
 	str fingerprint; /* fingerprint: of the worktree, in hexadecimal */
 	str detail;      /* conflict: the files, one per line; dirty: the status or git's words */
@@ -97,10 +99,11 @@ void git_restore(struct git *g, str path, str rescue_ref, git_done_fn *done, voi
  * The branch is the one of ensure: if HEAD is elsewhere, the branch is moved to it, and what it was
  * is rescued. An unfinished rebase or conflicting merge is rescued, then aborted. A base that is no
  * ancestor of HEAD is replaced by the merge base with the target. Repositories that were made
- * inside the worktree are not committed and stay where they are.
+ * inside the worktree are not committed and stay where they are. since: the commit that the run began
+ * with, for what it touched; one that is not known counts as the base.
  */
-void git_harvest(struct git *g, str path, str base, str rescue_ref, str message, git_done_fn *done,
-		void *user);
+void git_harvest(struct git *g, str path, str base, str since, str rescue_ref, str message,
+		git_done_fn *done, void *user);
 
 /*
  * An accept in parts, since the work is checked between its rebase and the move of the target. The

@@ -251,6 +251,64 @@ static int paths_judge(struct git_call *c, const struct git_out *o, struct ov_er
 	return GIT_NEXT;
 }
 
+/* Did this run go on from there? Otherwise the branch was moved: rebased, amended, taken back. */
+static int since_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->ok = true;
+	if (!c->start.n || str_eq(c->start, c->base) || str_eq(c->start, c->head))
+		return GIT_SKIP;
+	return git_run(c, AT_ADMIN, GIT_READS, "merge-base", "--is-ancestor", c->start.p, c->head.p,
+			NULL);
+}
+
+/* 128: no such commit here any more, so everything counts. */
+static int since_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
+{
+	if (o->code > 1)
+		c->start = (str){ 0 };
+	c->ok = o->code == 0;
+	return GIT_NEXT;
+}
+
+static int touched_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->start.n || str_eq(c->start, c->base)) {
+		c->res.touched = c->res.files;
+		c->res.touched_n = c->res.files_n;
+		return GIT_SKIP;
+	}
+	if (str_eq(c->start, c->head))
+		return GIT_SKIP;
+	return git_run(c, AT_ADMIN, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
+			"--name-only", c->start.p, c->head.p, "--", NULL);
+}
+
+static bool is_listed(const str *list, size_t n, str path)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_eq(list[i], path))
+			return true;
+	return false;
+}
+
+/* After a move there is more between the two than the run's own: of that, what differs from the base. */
+static int touched_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	const str *all;
+	str *own;
+	size_t n;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	all = listed(c, o->out, '\0', &n);
+	own = arena_array(&c->arena, str, n);
+	for (size_t i = 0; i < n; i++)
+		if (c->ok || is_listed(c->res.files, c->res.files_n, all[i]))
+			own[c->res.touched_n++] = all[i];
+	c->res.touched = own;
+	return GIT_NEXT;
+}
+
 static int commits_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->res.commits)
@@ -292,18 +350,22 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("count the commits", count_build, count_judge),
 	STEP_RUN("count the files", files_build, files_judge),
 	STEP_RUN("list the files", paths_build, paths_judge),
+	STEP_RUN("see where the run began", since_build, since_judge),
+	STEP_RUN("list what the run changed", touched_build, touched_judge),
 	STEP_RUN("list the commits", commits_build, commits_judge),
 	STEP_END,
 };
 
-void git_harvest(struct git *g, str path, str base, str rescue_ref, str message, git_done_fn *done,
-		void *user)
+void git_harvest(struct git *g, str path, str base, str since, str rescue_ref, str message,
+		git_done_fn *done, void *user)
 {
 	struct git_call *c = git_call_new(g, "harvest", path, done, user);
 	struct ov_err err;
 	int r = 0;
 
 	c->base = arena_str(&c->arena, base);
+	if (git_oid_valid(since))
+		c->start = arena_str(&c->arena, since);
 	c->rescue_ref = arena_str(&c->arena, rescue_ref);
 	c->message = arena_str(&c->arena, message);
 	if (base.n && !git_oid_valid(base))

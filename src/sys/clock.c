@@ -10,6 +10,14 @@ ov_time clock_wall(void)
 	return (ov_time)ts.tv_sec * OV_SECOND + ts.tv_nsec / 1000000;
 }
 
+ov_time clock_file(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &ts);
+	return (ov_time)ts.tv_sec * OV_SECOND + ts.tv_nsec / 1000000;
+}
+
 static uint64_t us(clockid_t id)
 {
 	struct timespec ts;

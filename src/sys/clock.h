@@ -3,6 +3,8 @@
 #include "base/ov.h"
 
 ov_time clock_wall(void);
+/* The clock that files are stamped by, which may be a little behind. */
+ov_time clock_file(void);
 uint64_t clock_mono_us(void);
 /*
  * What the wall clock is ahead of a clock that only runs forward, also while the machine sleeps, in ms:

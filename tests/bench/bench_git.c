@@ -126,7 +126,8 @@ static double accept_ours(struct bench *b, const char *branch, const char *base,
 	snprintf(ref, sizeof(ref), "refs/overseer/rescue/w/%d", n);
 	spec.key = str_from(key);
 	spec.rescue_ref = str_from(ref);
-	git_harvest(b->git, spec.path, str_from(base), spec.rescue_ref, STR("left"), on_done, &a);
+	git_harvest(b->git, spec.path, str_from(base), (str){ 0 }, spec.rescue_ref, STR("left"),
+			on_done, &a);
 	finish(b, &a, GIT_OK);
 	a = (struct answer){ 0 };
 	git_rebase(b->git, &spec, on_done, &a);

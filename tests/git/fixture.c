@@ -144,6 +144,9 @@ static void on_done(void *user, int r, const struct git_result *res, const struc
 		a->files_n += (size_t)snprintf(a->files + a->files_n, sizeof(a->files) - a->files_n,
 				STR_FMT "\n", STR_ARG(res->files[i]));
 	a->listed = res->files_n;
+	for (size_t i = 0, n = 0; i < res->touched_n; i++)
+		n += (size_t)snprintf(a->touched + n, sizeof(a->touched) - n, STR_FMT "\n",
+				STR_ARG(res->touched[i]));
 	a->commit_ids_n = res->commit_ids_n;
 	if (res->commit_ids_n)
 		copy(a->newest, sizeof(a->newest), res->commit_ids[0]);
@@ -176,7 +179,7 @@ void start_ensure_at(struct fixture *f, const char *branch, const char *start, c
 void start_harvest(struct fixture *f, const char *base, const char *ref, struct answer *ret)
 {
 	*ret = (struct answer){ 0 };
-	git_harvest(f->git, str_from(f->tree), str_from(base), str_from(ref),
+	git_harvest(f->git, str_from(f->tree), str_from(base), str_from(f->since), str_from(ref),
 			STR("Leftovers of w1"), on_done, ret);
 }
 

@@ -13,6 +13,7 @@ struct fixture {
 	char dir[64], repo[128], tree[256]; /* tree: the worktree under test */
 	struct loop *loop;
 	struct git *git;
+	char since[72]; /* that a run began with, for harvest; empty: not known */
 };
 
 /* A result that outlives the callback; strings on the heap. */
@@ -26,6 +27,7 @@ struct answer {
 	bool leftovers;
 	char files[GIT_LISTED_BYTES + GIT_LISTED + 1], newest[72]; /* a path per line; a commit */
 	size_t files_n, listed, commit_ids_n;
+	char touched[GIT_LISTED_BYTES + GIT_LISTED + 1];
 	char msg[1100];
 	/* of start_accept: what it does after the rebase */
 	struct git *git;

@@ -29,6 +29,43 @@ TEST(committed_work)
 	fixture_close(&f);
 }
 
+/* Of all that the branch has, what came since the run began. */
+TEST(what_a_run_touched)
+{
+	struct fixture f;
+	struct answer e, a, b;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f, "cd \"$W\"; echo 1 >1; echo 2 >2");
+	a = harvest(&f, e.base);
+	assert_string_equal(a.touched, "1\n2\n");
+	strcpy(f.since, a.head);
+	b = harvest(&f, e.base);
+	assert_string_equal(b.files, "1\n2\n");
+	assert_string_equal(b.touched, "");
+	/* What is as it was before everything was touched, too. */
+	sh(&f, "cd \"$W\"; rm 1; echo 3 >3");
+	b = harvest(&f, e.base);
+	assert_string_equal(b.files, "2\n3\n");
+	assert_string_equal(b.touched, "1\n3\n");
+	/* Rebased: what others did to the target is not the run's. */
+	sh(&f, "echo x >other; git add other; git commit -qm other");
+	sh(&f,
+			"cd \"$W\"; echo 4 >4; git add 4; git commit -qm four; git rebase -q main; "
+			"git reset "
+			"-q --soft main; git commit -qm all");
+	strcpy(f.since, b.head);
+	a = harvest(&f, sh(&f, "git rev-parse main"));
+	assert_string_equal(a.files, "2\n3\n4\n");
+	assert_string_equal(a.touched, "4\n");
+	/* A commit that is not there any more. */
+	strcpy(f.since, "0123456789012345678901234567890123456789");
+	a = harvest(&f, sh(&f, "git rev-parse main"));
+	assert_string_equal(a.touched, "2\n3\n4\n");
+	fixture_close(&f);
+}
+
 TEST(leftovers_are_rescued_then_committed)
 {
 	struct fixture f;

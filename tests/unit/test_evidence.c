@@ -104,4 +104,67 @@ TEST(a_run_ends_with_the_call_that_it_repeated)
 	fixture_done(&f);
 }
 
+TEST(a_check_tells_of_tests_and_coverage)
+{
+	struct fixture f;
+	const struct run *r;
+
+	fixture_init(&f);
+	f.policy.check_command = STR("make test");
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	r = run_of(&f);
+	run_end(&f, "T1", 0);
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "",
+			"'head': 'abc', 'tree': 'def', 'files_changed': 2, 'files': ['a', 'b'], "
+			"'touched': ['b']");
+	assert_int_equal(r->touched.n, 1);
+	assert_true(str_is(r->touched.p[0], "b"));
+	settle(&f);
+	effect_end(&f, "T1", FX_CHECK, "failed", "exit status 1",
+			"'tests': 'failing', 'tests_format': 'tap', 'tests_passed': 3, "
+			"'tests_failed': 2, 'tests_skipped': 1, 'failing_tests': ['x', 'y'], "
+			"'coverage_format': 'lcov', 'coverage_centi': 7150");
+	assert_int_equal(r->verification, VERIFY_FAILED);
+	assert_int_equal(r->tests, TESTS_FAILING);
+	assert_true(str_is(r->tests_format, "tap"));
+	assert_int_equal(r->tests_passed, 3);
+	assert_int_equal(r->tests_failed, 2);
+	assert_int_equal(r->tests_skipped, 1);
+	assert_int_equal(r->failing_tests.n, 2);
+	assert_true(str_is(r->coverage_format, "lcov"));
+	assert_int_equal(r->coverage_centi, 7150);
+	fixture_done(&f);
+}
+
+TEST(a_check_that_passes_tells_of_tests_too)
+{
+	struct fixture f;
+	const struct run *r;
+
+	fixture_init(&f);
+	f.policy.check_command = STR("make test");
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_CHECK);
+	r = run_of(&f);
+	effect_end(&f, "T1", FX_CHECK, "ok", "", "'tests': 'passing', 'tests_format': 'exit'");
+	assert_int_equal(r->verification, VERIFY_PASSED);
+	assert_int_equal(r->tests, TESTS_PASSING);
+	assert_int_equal(r->coverage_format.n, 0);
+	fixture_done(&f);
+}
+
+TEST(without_a_check_nothing_is_known_of_tests)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_REBASE);
+	assert_int_equal(run_of(&f)->verification, VERIFY_SKIPPED);
+	assert_int_equal(run_of(&f)->tests, TESTS_UNKNOWN);
+	fixture_done(&f);
+}
+
 TEST_MAIN
