@@ -124,16 +124,19 @@ static void node_total(struct reading *r, str line)
 		}
 }
 
-/* "name (1.5ms)", with what follows. */
+/* "name (1.5ms)", with a directive where one was given. */
 static void node_name(struct reading *r, str line)
 {
-	size_t at = line.n;
+	struct tap_line t = { 0 };
+	size_t at;
 
-	for (size_t i = 0; i + 1 < line.n; i++)
-		if (line.p[i] == ' ' && line.p[i + 1] == '(')
+	directive(line, &t);
+	at = t.name.n;
+	for (size_t i = 0; i + 1 < t.name.n; i++)
+		if (t.name.p[i] == ' ' && t.name.p[i + 1] == '(')
 			at = i;
-	if (!str_contains(str_sub(line, at, line.n), STR("# TODO")))
-		reading_name(r, str_sub(line, 0, at));
+	if (!t.todo)
+		reading_name(r, str_sub(t.name, 0, at));
 }
 
 static void node_line(struct reading *r, str line)
