@@ -193,9 +193,6 @@ static int apply_goal_spent(struct state *s, const struct event *e, struct ov_er
 
 static int apply_goal_budget(struct state *s, const struct event *e, struct ov_err *err)
 {
-	static const enum goal_health healths[] = { [BUDGET_FINE] = HEALTH_HEALTHY,
-		[BUDGET_WARNED] = HEALTH_WARNING,
-		[BUDGET_SPENT] = HEALTH_CRITICAL };
 	struct goal *g = state_goal(s, e->goal);
 	int level = status_parse(&budget_levels, ev_text(e, "level"));
 
@@ -203,7 +200,7 @@ static int apply_goal_budget(struct state *s, const struct event *e, struct ov_e
 		return ev_missing(e, g ? "such level" : "goal", e->goal, err);
 	g->budget_level = (enum budget_level)level;
 	if (g->status == GOAL_ACTIVE)
-		g->health = healths[level];
+		g->health = goal_health_due(g);
 	g->updated_at = e->at;
 	return 0;
 }

@@ -49,6 +49,7 @@ int apply_iteration_recorded(struct state *s, const struct event *e, struct ov_e
 	struct node *n = state_node(s, e->goal, e->node);
 	struct run *r = state_run(s, e->run);
 	struct iteration *it;
+	int alarm = status_parse(&severities, ev_text(e, "alarm"));
 
 	if (!n || !r)
 		return ev_missing(e, n ? "run" : "node", n ? e->run : e->node, err);
@@ -71,10 +72,13 @@ int apply_iteration_recorded(struct state *s, const struct event *e, struct ov_e
 	record_set_str(&n->guidance, STR(""));
 	n->alarm = SEVERITY_NONE;
 	state_index_run(s, r);
-	if (node_is_final(n))
+	if (node_is_final(n)) {
 		drop(&iteration_record, it);
-	else
-		state_add_iteration(s, n, it);
+		return 0;
+	}
+	if (alarm >= 0)
+		n->alarm = (enum severity)alarm;
+	state_add_iteration(s, n, it);
 	return 0;
 }
 
@@ -180,6 +184,7 @@ int apply_oversight_renewed(struct state *s, const struct event *e, struct ov_er
 		return 0;
 	}
 	g->round++;
+	memcpy(g->round_spent, g->spent, sizeof(g->round_spent));
 	for (size_t i = 0; i < g->nodes.n; i++)
 		renew(g->nodes.p[i]);
 	return 0;

@@ -94,7 +94,7 @@ static const struct option options[] = {
 			"How long a daemon that ends waits for what is under way; one that cannot "
 			"go on waits so long for its agents, too, which it has asked to stop.",
 			AT(drain_timeout) },
-	{ "retry.max_attempts", OPT_INT, 1, 20, "3",
+	{ "retry.max_attempts", OPT_INT, 1, 1000, "3",
 			"How often one cause may make a node fail before a person is asked.",
 			AT(retry_max_attempts) },
 	{ "retry.delays", OPT_DELAYS, 0, OV_DAY, "[\"5s\", \"30s\", \"2m\"]",

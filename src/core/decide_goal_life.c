@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "core/accept.h"
 #include "core/decide_impl.h"
+#include "core/decide_oversee.h"
 #include "core/limits.h"
 
 /* The goal and the reason, checked; a reason that must be given is asked for. */
@@ -31,18 +32,16 @@ static int find(struct decide_ctx *cx, const value *params, const char *what, st
 void goal_to(struct decide_ctx *cx, const struct goal *g, enum goal_status to, str reason,
 		bool by_override, value **ret_result)
 {
-	/* A budget that is nearly spent does not get better by a pause. */
-	static const enum goal_health healths[] = { [BUDGET_FINE] = HEALTH_HEALTHY,
-		[BUDGET_WARNED] = HEALTH_WARNING,
-		[BUDGET_SPENT] = HEALTH_CRITICAL };
 	struct event *e = emit(cx, EV_GOAL_STATUS, about_goal(g));
 
 	ev_cstr(cx, e, "from", status_name(&goal_statuses, (int)g->status));
 	ev_cstr(cx, e, "to", status_name(&goal_statuses, (int)to));
 	ev_str(cx, e, "reason", reason);
 	ev_flag(cx, e, "override", by_override);
+	/* A budget that is nearly spent does not get better by a pause. */
 	if (to == GOAL_ACTIVE && g->budget_level != BUDGET_FINE)
-		ev_cstr(cx, e, "health", status_name(&goal_healths, (int)healths[g->budget_level]));
+		ev_cstr(cx, e, "health",
+				status_name(&goal_healths, (int)budget_health(g->budget_level)));
 	*ret_result = value_object(cx->arena);
 	value_put(cx->arena, *ret_result, "goal", value_str(cx->arena, e->goal));
 	value_put(cx->arena, *ret_result, "status",
@@ -54,8 +53,7 @@ static bool is_live_run(const struct assignment *as)
 	return !assignment_is_final(as) && as->run && as->run->status != RUN_ENDED;
 }
 
-/* Live runs are stopped, what they did is kept, and their nodes are queued for later. */
-static int64_t stop_runs(struct decide_ctx *cx, const struct goal *g, str reason)
+int64_t goal_stop_runs(struct decide_ctx *cx, const struct goal *g, str reason)
 {
 	int64_t n = 0;
 
@@ -85,7 +83,7 @@ int decide_goal_pause(struct decide_ctx *cx, const value *params, value **ret_re
 	if (r < 0)
 		return r;
 	if (value_bool_at(params, "now"))
-		stopped = stop_runs(cx, g, reason);
+		stopped = goal_stop_runs(cx, g, reason);
 	goal_to(cx, g, GOAL_PAUSED, reason, false, ret_result);
 	value_put(cx->arena, *ret_result, "stopping_runs", value_int(cx->arena, stopped));
 	return 0;
@@ -110,6 +108,8 @@ int decide_goal_resume(struct decide_ctx *cx, const value *params, value **ret_r
 		ov_next(err, "overseer goal reopen " STR_FMT " --reason TEXT", STR_ARG(g->id));
 		return OV_ESTATE;
 	}
+	if (g->detections.n)
+		oversight_renew(cx, g, NULL, reason);
 	goal_to(cx, g, GOAL_ACTIVE, reason, false, ret_result);
 	return 0;
 }
@@ -189,6 +189,8 @@ int decide_goal_reopen(struct decide_ctx *cx, const value *params, value **ret_r
 		return OV_ESTATE;
 	}
 	open = g->leaves > g->leaves_done + g->leaves_cancelled;
+	if (g->detections.n)
+		oversight_renew(cx, g, NULL, reason);
 	goal_to(cx, g, GOAL_ACTIVE, reason, true, ret_result);
 	if (!open)
 		escalate_about(cx, about_goal(g),

@@ -222,6 +222,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_HALT] = tick_halt,
 	[DEC_REVIEW] = tick_review,
 	[DEC_NOTIFY] = tick_notify,
+	[DEC_HEALTH] = tick_health,
 };
 
 void decide_tick(struct decide_ctx *cx, const struct decisions *ds)

@@ -5,6 +5,7 @@
 #include "core/accept.h"
 #include "core/budget.h"
 #include "core/decide_impl.h"
+#include "core/decide_oversee.h"
 #include "core/limits.h"
 #include "core/session.h"
 
@@ -169,6 +170,10 @@ void work_unblock(struct decide_ctx *cx, const struct node *n, str reason)
 			(n->block == BLOCK_PAUSED || n->block == BLOCK_LOGIN ||
 					n->block == BLOCK_RATE_LIMITED))
 		session_keep(cx, n->assignment);
+	/* Who only had to wait for quota or a login was not looked at by anybody. */
+	if (n->block != BLOCK_LOGIN && n->block != BLOCK_RATE_LIMITED &&
+			n->iterations_n > n->round_from)
+		oversight_renew(cx, n->goal, n, reason);
 	work_settled(cx, n, reason);
 }
 

@@ -8,6 +8,7 @@
 
 static const struct event_field iteration_recorded[] = {
 	RECORD_OF("iteration", "all that was seen; the same number again replaces it"),
+	TEXT_OPT("alarm", "the worst severity that is seen in it, answered before or not"),
 };
 static const struct event_field detection_made[] = {
 	RECORD_OF("detection", "type, severity, message, evidence, recommendations, fingerprint"),

@@ -14,18 +14,6 @@ enum {
 	CENTI = 100,
 };
 
-static str pick(struct arena *a, str output)
-{
-	(void)a;
-	return str_trim(output);
-}
-
-static bool similar(str objective, const str *texts, size_t n, int64_t *ret_milli)
-{
-	*ret_milli = 1000;
-	return objective.n && n && texts[0].n;
-}
-
 int64_t iteration_number(const struct node *n, const struct run *r)
 {
 	/* A number that is not the newest cannot be replaced: what is judged so late is another one. */
@@ -54,7 +42,7 @@ static str check_error(struct arena *a, const struct run *r)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
-	str told = pick(a, r->verification_detail);
+	str told = error_pick(a, r->verification_detail);
 
 	for (size_t i = 0; i < r->failing_tests.n && b.n < ERROR_MAX; i++)
 		buf_addf(&b, "%s" STR_FMT, i ? ", " : "failing: ", STR_ARG(r->failing_tests.p[i]));
@@ -72,7 +60,7 @@ static str error_of(struct arena *a, const struct run *r)
 	switch (r->cause) {
 	case CAUSE_NONE: return STR("");
 	case CAUSE_CHECK: return check_error(a, r);
-	default: told = pick(a, r->failure);
+	default: told = error_pick(a, r->failure);
 	}
 	return arena_str(a, utf8_truncate(told.n ? told : r->failure, ERROR_MAX));
 }
@@ -119,7 +107,7 @@ static void take_words(struct arena *a, const struct node *n, const value *repor
 	for (size_t i = 0; i < ARRAY_LEN(aims); i++) {
 		int64_t milli;
 
-		if (!similar(aims[i], texts, count, &milli))
+		if (!words_similarity(aims[i], texts, count, &milli))
 			continue;
 		it->similarity_milli = MAX(it->similarity_milli, milli);
 		it->has_similarity = true;
@@ -186,7 +174,7 @@ void iteration_make(struct arena *a, const struct state *s, const struct node *n
 		.tool_digest = r->tool_digest,
 		.tool_repeats = r->tool_repeats,
 	};
-	ret->signature = ret->error.n ? ret->error : STR("");
+	ret->signature = ret->error.n ? error_signature(a, ret->error) : STR("");
 	take_check(r, ret);
 	take_scope(n, ret);
 	take_completion(n, r, report, ret);

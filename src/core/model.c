@@ -45,6 +45,7 @@ static const struct field goal_fields[] = {
 	STATUS(goal, budget_level, budget_levels),
 	FIELD(goal, oversight, F_JSON),
 	FIELD(goal, round, F_INT),
+	AMOUNTS(goal, round_spent, resources),
 	FIELD(goal, freezes, F_BOOL),
 	FIELD(goal, reopened, F_BOOL),
 	FIELD(goal, archived_seq, F_INT),

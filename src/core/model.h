@@ -42,9 +42,10 @@ struct goal {
 	int64_t budget[RESOURCE_COUNT];   /* 0: as configured, -1: unlimited */
 	int64_t spent[RESOURCE_COUNT];
 	enum budget_level budget_level;
-	str oversight;        /* JSON: thresholds and levels of its own */
-	int64_t round;        /* of oversight: grows when a person had a say */
-	bool freezes;         /* paused by oversight: its runs are held */
+	str oversight;                       /* JSON: thresholds and levels of its own */
+	int64_t round;                       /* of oversight: grows when a person had a say */
+	int64_t round_spent[RESOURCE_COUNT]; /* what had been spent when it began */
+	bool freezes;                        /* paused by oversight: its runs are held */
 	bool reopened;        /* and nothing has been added or reopened in it since */
 	int64_t archived_seq; /* the event that put it away; 0: it is not */
 	ov_time created_at, updated_at, ended_at;

@@ -15,6 +15,16 @@ static void section(struct buf *b, const char *title, str s)
 		buf_addf(b, "\n%s\n" STR_FMT "\n", title, STR_ARG(s));
 }
 
+/* Before everything else, the task included: whoever goes in circles has read that often enough. */
+static void guidance(struct buf *b, const struct node *n)
+{
+	if (n->guidance.n)
+		buf_addf(b,
+				"From the overseer of this task, before everything "
+				"else:\n\n" STR_FMT "\n\n",
+				STR_ARG(n->guidance));
+}
+
 static void bullets(struct buf *b, const char *title, const struct strs *list)
 {
 	if (list->n)
@@ -93,6 +103,7 @@ str prompt_build(struct arena *a, const struct assignment *as)
 	const struct node *n = as->node;
 	const struct goal *g = n->goal;
 
+	guidance(&b, n);
 	buf_addf(&b, "Task " STR_FMT ": " STR_FMT "\n", STR_ARG(n->id), STR_ARG(n->name));
 	buf_addf(&b, "Goal: " STR_FMT "\n", STR_ARG(g->title));
 	/* What must be said is said first: a long description is what gets cut. */
@@ -122,6 +133,7 @@ str prompt_resume(struct arena *a, const struct assignment *as)
 	struct buf b = BUF_INIT;
 	const struct node *n = as->node;
 
+	guidance(&b, n);
 	buf_addf(&b,
 			"Go on with task " STR_FMT ": " STR_FMT
 			". You are where you were: in your worktree, on branch " STR_FMT

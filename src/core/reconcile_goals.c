@@ -41,6 +41,13 @@ static void look_at(struct tick *t, const struct goal *g)
 		d.why = budget_text(t->a, v.resource, v.used, v.limit);
 		tick_add(t, d);
 	}
+	if (g->status == GOAL_ACTIVE && v.level == g->budget_level &&
+			g->health != goal_health_due(g)) {
+		d.kind = DEC_HEALTH;
+		d.why = g->health < goal_health_due(g) ? STR("oversight found something")
+						       : STR("what was found is over");
+		tick_add(t, d);
+	}
 	if (g->status == GOAL_ACTIVE && g->leaves && !g->reopened && !goal_stands(g) &&
 			g->leaves_done + g->leaves_cancelled == g->leaves) {
 		d.kind = DEC_GOAL_END;

@@ -115,6 +115,10 @@ static inline bool assignment_is_final(const struct assignment *a)
 	return a->status == AS_DONE || a->status == AS_CANCELLED;
 }
 
+/* While it is active: the worse of what its budget and what its nodes' alarms amount to. */
+enum goal_health goal_health_due(const struct goal *g);
+/* The same of the budget alone. */
+enum goal_health budget_health(enum budget_level level);
 /* By what it said, else by its exit status. */
 bool run_ended_well(const struct run *r);
 

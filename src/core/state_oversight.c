@@ -102,3 +102,30 @@ void state_index_run(struct state *s, struct run *r)
 	if (r->judged_seq > r->reviewed_seq)
 		list_append(&s->judged, &r->judged);
 }
+
+enum goal_health budget_health(enum budget_level level)
+{
+	static const enum goal_health healths[] = { [BUDGET_FINE] = HEALTH_HEALTHY,
+		[BUDGET_WARNED] = HEALTH_WARNING,
+		[BUDGET_SPENT] = HEALTH_CRITICAL };
+
+	return healths[level];
+}
+
+enum goal_health goal_health_due(const struct goal *g)
+{
+	static const enum goal_health healths[SEVERITY_COUNT] = { [SEVERITY_NONE] = HEALTH_HEALTHY,
+		[SEVERITY_LOW] = HEALTH_HEALTHY,
+		[SEVERITY_MEDIUM] = HEALTH_WARNING,
+		[SEVERITY_HIGH] = HEALTH_WARNING,
+		[SEVERITY_CRITICAL] = HEALTH_CRITICAL };
+	enum goal_health worst = budget_health(g->budget_level);
+
+	/* Without a detection nothing was ever alarming: most goals are not walked through. */
+	for (size_t i = 0; g->detections.n && i < g->nodes.n; i++) {
+		enum goal_health here = healths[g->nodes.p[i]->alarm];
+
+		worst = MAX(worst, here);
+	}
+	return worst;
+}

@@ -40,6 +40,8 @@ static const struct {
 	OPTION("default_after", OPT_DUR, default_after),
 	OPTION("planner", OPT_FLAG, planner),
 	OPTION("diagnose", OPT_FLAG, diagnose),
+	OPTION("same_errors", OPT_NUM, oversight.t.same_error_count),
+	OPTION("critical_errors", OPT_NUM, oversight.t.critical_error_count),
 	OPTION("estimate_runs", OPT_NUM, estimate[RES_ITERATIONS]),
 	OPTION("budget_runs", OPT_NUM, budget[RES_ITERATIONS]),
 	OPTION("budget_time", OPT_LIMIT, budget[RES_WALL_MS]),

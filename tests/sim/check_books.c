@@ -151,6 +151,14 @@ static void take_plan(struct checker *c, const struct event *e)
 		g->planned_at = e->at;
 }
 
+static void take_detection(struct checker *c, const struct event *e)
+{
+	struct goal_book *g = book_goal(c, e->goal);
+
+	if (g)
+		g->detected_at = e->at;
+}
+
 static void take_goal_spent(struct checker *c, const struct event *e)
 {
 	struct goal_book *g = book_goal(c, e->goal);
@@ -417,6 +425,7 @@ static void (*const takers[EVENT_KIND_COUNT])(struct checker *c, const struct ev
 	[EV_GOAL_STATUS] = take_goal_status,
 	[EV_GOAL_SPENT] = take_goal_spent,
 	[EV_PLAN_APPLIED] = take_plan,
+	[EV_DETECTION_MADE] = take_detection,
 	[EV_NODE_STATUS] = take_node_status,
 	[EV_NODE_REPORTED] = take_node_reported,
 	[EV_EPISODE_OPENED] = take_episode,

@@ -15,8 +15,9 @@
 struct goal_book {
 	str id;
 	enum goal_status status;
-	bool by_person;     /* who gave it its status */
-	ov_time planned_at; /* the newest plan */
+	bool by_person;      /* who gave it its status */
+	ov_time planned_at;  /* the newest plan */
+	ov_time detected_at; /* something was found in its iterations, for which it may be stopped */
 	int64_t budget[RESOURCE_COUNT], estimate[RESOURCE_COUNT], spent[RESOURCE_COUNT];
 	uint64_t person_seq; /* the first event about it that a person caused */
 };

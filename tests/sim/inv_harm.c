@@ -112,6 +112,9 @@ static bool may_stop(struct checker *c, const struct event *e, const struct node
 	if ((n->reported_at == e->at && str_is(n->reported, "blocked")) ||
 			n->goal->planned_at == e->at)
 		return true;
+	/* By oversight, which aborts its goal. */
+	if (n->goal->detected_at == e->at)
+		return true;
 	if (budget_orders_stop(c, n) || c->shadow->failing.n)
 		return true;
 	return str_is(n->reported, "done") && e->at - quiet_since >= policy_of(c)->done_grace;

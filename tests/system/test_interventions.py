@@ -5,6 +5,9 @@ import unittest
 
 from harness import FAST, SiteCase, plan, task
 
+# Attempts go on until oversight says that it is enough.
+PATIENT = FAST.replace("[retry]", "[retry]\nmax_attempts = 50")
+
 # Hands in something else at each run, and leaves what it was told for the test to read.
 AGENT = r"""
 n=$(cat "$HOME/n" 2>/dev/null || echo 0); n=$((n + 1)); echo $n > "$HOME/n"
@@ -18,7 +21,7 @@ class Interventions(SiteCase):
     maxDiff = None
 
     def begin(self, check, more=""):
-        site = self.site(FAST + f'[workspace]\ncheck_command = "{check}"\n' + more, agent=AGENT)
+        site = self.site(PATIENT + f'[workspace]\ncheck_command = "{check}"\n' + more, agent=AGENT)
         site.up()
         return site
 
@@ -31,6 +34,48 @@ class Interventions(SiteCase):
         self.assertEqual([i.get("failed", False) for i in found], [True, True, False])
         self.assertIn("it is not three", found[0]["error"])
         self.assertEqual(len({i["tree"] for i in found}), 3)
+
+    def test_stuck_is_redirected_then_paused_and_a_restart_changes_nothing(self):
+        site = self.begin('echo error: no such function parse in line $(cat T1.txt); exit 1')
+        goal = site.call("goal.create", title="Parse", plan=plan(task("T1"), task("T2", deps=["T1"])))["goal"]
+        redirect = site.wait_type("intervention.applied", level="redirect")
+        self.assertIn("OVERRIDE", redirect["data"]["text"])
+        site.wait_type("goal.status", to="paused")
+        found = [(e["data"]["detection"]["type"], e["data"]["detection"]["severity"]) for e in site.events() if e["type"] == "detection.made"]
+        self.assertEqual(found, [("stuck", "high"), ("stuck", "critical")])
+        # Found at the third, told to the fourth, before everything else; the others were told nothing.
+        for n in (1, 2, 3, 4, 5):
+            prompt = site.home(f"prompt.{n}")
+            self.assertEqual(prompt.startswith("From the overseer of this task, before everything else:"), n == 4, prompt)
+            self.assertEqual("OVERRIDE" in prompt, n == 4)
+            self.assertIn("Task T1: Task T1", prompt)
+        shown = site.call("goal.show", goal=goal)
+        self.assertEqual((shown["status"], shown["health"]), ("paused", "paused"))
+        self.assertEqual([x["kind"] for x in site.call("inbox.list")["inbox"]], ["paused"])
+        seq = site.seq()
+        site.kill()
+        site.up()
+        again = site.call("goal.show", goal=goal)
+        self.assertEqual((again["status"], again["health"], again["freezes"]), ("paused", "paused", True))
+        after = [e["type"] for e in site.events() if e["seq"] > seq]
+        self.assertNotIn("run.created", after)
+        self.assertNotIn("detection.made", after)
+        site.cli("goal", "resume", goal, "--reason", "the function is there now")
+        site.wait_type("run.created", after=seq)
+        site.wait_type("detection.made", after=seq)
+        self.assertEqual([e["data"]["detection"].get("round") for e in site.events() if e["type"] == "detection.made"][-1], 1)
+
+    def test_burn_aborts_until_somebody_reopens(self):
+        site = self.begin('echo error: $(cat T1.txt | tr 0-9 a-j) is missing; exit 1',
+                          "[estimate]\niterations = 2\n")
+        goal = site.call("goal.create", title="Burn", plan=plan(task("T1")))["goal"]
+        site.wait_type("goal.status", to="paused")
+        shown = site.call("goal.show", goal=goal)
+        self.assertEqual((shown["status"], shown["health"]), ("paused", "aborted"))
+        self.assertIn("overseer goal reopen", site.cli("goal", "resume", goal, code=4))
+        seq = site.seq()
+        site.cli("goal", "reopen", goal, "--reason", "it is worth it")
+        site.wait_type("run.created", after=seq)
 
 
 if __name__ == "__main__":

@@ -154,7 +154,8 @@ tar -cf "$HOME/left.tar" --exclude=.git .
 
     def test_cap_asks_a_person_and_unblock_goes_on(self):
         """Three failures of one cause: another session tries; three more: a person is asked. Unblock is a new epoch."""
-        site = self.site(FAST, '[ -e "$HOME/fixed" ] || exit 3' + COMMIT)
+        # Oversight would ask before that.
+        site = self.site(FAST + "[oversight.stuck]\ncritical_error_count = 16\n", '[ -e "$HOME/fixed" ] || exit 3' + COMMIT)
         site.up()
         goal = site.call("goal.create", title="Test", plan=plan(task("T1"), task("T2", ["T1"])))["goal"]
         reason = "failed 3 times (run): the agent ended with exit status 3"

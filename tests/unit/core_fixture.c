@@ -94,6 +94,11 @@ void fixture_init(struct fixture *f)
 	f->telemetry.observations = &f->observations;
 }
 
+void oversight_off(struct fixture *f)
+{
+	memset(f->policy.oversight.levels, 0, sizeof(f->policy.oversight.levels));
+}
+
 struct observation *observe(struct fixture *f, const struct node *n)
 {
 	struct observation *o = map_get(&f->observations, n->assignment->run_id);

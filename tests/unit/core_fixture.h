@@ -30,6 +30,8 @@ struct fixture {
 /* A policy with the agents "a" (256 at a time) and "b" (1 at a time), "a" being the default. */
 struct policy fixture_policy(void);
 void fixture_init(struct fixture *f);
+/* Nothing is looked for in iterations: for tests of what comes after many failures without that. */
+void oversight_off(struct fixture *f);
 void fixture_done(struct fixture *f);
 /* From now on people outside are told, by the channels "desktop", "tracker" (gitea) and "hook". */
 void fixture_channels(struct fixture *f);

@@ -442,13 +442,14 @@ TEST(all_problems_at_once)
 	struct config *c = NULL;
 	struct ov_err err = { 0 };
 
-	assert_int_equal(config_parse(STR("workers.max = 0\nhttp.prt = 1\nretry.max_attempts = 21\n"
+	assert_int_equal(config_parse(STR("workers.max = 0\nhttp.prt = 1\nretry.max_attempts = "
+					  "1001\n"
 					  "[agents.x]\n[roles]\nr = \"zebra\"\n"),
 					 &c, &err),
 			OV_EINVALID);
 	assert_string_equal(err.msg,
 			"http.prt: unknown (did you mean \"port\"?)\n"
-			"retry.max_attempts: 21 is out of range: 1 to 20\n"
+			"retry.max_attempts: 1001 is out of range: 1 to 1000\n"
 			"workers.max: 0 is out of range: 1 to 256\n"
 			"agents.x.command: is missing\n"
 			"roles.r: there is no [agents.zebra]");

@@ -1,6 +1,8 @@
 /* Runs become iterations, and what detectors find in them is answered. */
 #include "tests/test.h"
 
+#include <stdio.h>
+
 #include "core/iteration.h"
 #include "core/snapshot.h"
 #include "tests/unit/core_fixture.h"
@@ -120,12 +122,299 @@ TEST(the_newest_iterations_are_kept)
 	struct fixture f;
 
 	begin(&f);
+	oversight_off(&f);
 	f.policy.estimate[RES_ITERATIONS] = 1000;
 	for (int i = 0; i < LIMIT_ITERATIONS + 5; i++)
 		fail_check(&f, "error: red");
 	settle(&f);
 	assert_int_equal(node_of(&f, "T1")->iterations.n, LIMIT_ITERATIONS);
 	assert_int_equal(newest(&f, "T1")->number, LIMIT_ITERATIONS + 5);
+	check_restart(&f);
+	fixture_done(&f);
+}
+
+/* ---- what is found is answered ---- */
+
+static const struct detection *last_detection(struct fixture *f)
+{
+	const struct goal *g = f->state->goals.p[0];
+
+	return g->detections.n ? vec_last(&g->detections) : NULL;
+}
+
+static str dispatched(struct fixture *f)
+{
+	return value_str_at(last_event(f, EV_DISPATCH_INTENDED)->data, "instruction");
+}
+
+TEST(three_equal_errors_redirect_the_next_instruction_and_five_pause_the_goal)
+{
+	struct fixture f;
+	const struct node *n;
+	const struct goal *g;
+
+	begin(&f);
+	n = node_of(&f, "T1");
+	g = n->goal;
+	for (int i = 0; i < 2; i++)
+		fail_check(&f, "error: no such function parse()");
+	settle(&f);
+	assert_int_equal(g->detections.n, 0);
+	assert_int_equal(g->health, HEALTH_HEALTHY);
+	fail_check(&f, "error: no such function parse()");
+	settle(&f);
+	assert_int_equal(g->detections.n, 1);
+	assert_int_equal(last_detection(&f)->type, DETECT_STUCK);
+	assert_int_equal(last_detection(&f)->severity, SEVERITY_HIGH);
+	assert_int_equal(last_detection(&f)->level, LEVEL_REDIRECT);
+	assert_int_equal(g->health, HEALTH_WARNING);
+	assert_true(n->guidance.n > 0);
+	check_restart(&f);
+	/* The fourth run is told so before anything else. */
+	f.now += 3 * OV_MINUTE;
+	settle(&f);
+	assert_true(str_starts(dispatched(&f), STR("From the overseer of this task")));
+	assert_true(str_contains(dispatched(&f), n->guidance));
+	assert_true(str_contains(dispatched(&f), STR("Task T1")));
+	/* The same once more is nothing new, but no better either. */
+	fail_check(&f, "error: no such function parse()");
+	settle(&f);
+	assert_int_equal(g->detections.n, 1);
+	assert_int_equal(g->health, HEALTH_WARNING);
+	assert_int_equal(n->guidance.n, 0);
+	fail_check(&f, "error: no such function parse()");
+	settle(&f);
+	assert_int_equal(g->detections.n, 2);
+	assert_int_equal(last_detection(&f)->severity, SEVERITY_CRITICAL);
+	assert_int_equal(last_detection(&f)->level, LEVEL_PAUSE);
+	assert_int_equal(g->status, GOAL_PAUSED);
+	assert_int_equal(g->health, HEALTH_PAUSED);
+	assert_true(g->freezes);
+	assert_int_equal(f.state->escalations.n, 1);
+	assert_true(str_is(f.state->escalations.p[0]->kind, "paused"));
+	assert_int_equal(last_detection(&f)->escalation, f.state->escalations.p[0]->number);
+	check_restart(&f);
+	/* Nothing is begun, whatever time it is. */
+	f.now += OV_DAY;
+	settle(&f);
+	assert_int_equal(g->status, GOAL_PAUSED);
+	assert_true(n->assignment == NULL || n->assignment->stage == STAGE_NONE);
+	fixture_done(&f);
+}
+
+static void resume(struct fixture *f, const char *verb)
+{
+	submit(f, verb,
+			json(f, "{'goal': '" STR_FMT "', 'reason': 'I saw it'}",
+					STR_ARG(f->state->goals.p[0]->id)));
+	settle(f);
+}
+
+TEST(a_person_who_resumes_begins_another_round)
+{
+	struct fixture f;
+	const struct goal *g;
+	size_t before;
+
+	begin(&f);
+	g = f.state->goals.p[0];
+	for (int i = 0; i < 5; i++)
+		fail_check(&f, "error: the same");
+	settle(&f);
+	assert_int_equal(g->status, GOAL_PAUSED);
+	before = g->detections.n;
+	resume(&f, "goal.resume");
+	assert_int_equal(g->status, GOAL_ACTIVE);
+	assert_int_equal(g->health, HEALTH_HEALTHY);
+	assert_false(g->freezes);
+	assert_int_equal(f.state->escalations.p[0]->status, ESC_ANSWERED);
+	assert_int_equal(node_of(&f, "T1")->round, 1);
+	/* What was seen before counts no more: two are nothing, three are. */
+	for (int i = 0; i < 2; i++)
+		fail_check(&f, "error: the same");
+	settle(&f);
+	assert_int_equal(g->detections.n, before);
+	fail_check(&f, "error: the same");
+	settle(&f);
+	assert_int_equal(g->detections.n, before + 1);
+	assert_int_equal(last_detection(&f)->round, 1);
+	check_restart(&f);
+	fixture_done(&f);
+}
+
+/* Burns more than twice and a half of what was expected, with another error each time. */
+static void burn(struct fixture *f, int64_t times)
+{
+	for (int64_t i = 0; i < times; i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "error: %c%c is not there", (char)('a' + i % 26),
+				(char)('k' + i / 2 % 11));
+		fail_check(f, text);
+	}
+	settle(f);
+}
+
+TEST(an_abort_stops_the_runs_and_lasts_until_somebody_reopens_the_goal)
+{
+	struct fixture f;
+	const struct goal *g;
+	const struct node *other;
+
+	fixture_init(&f);
+	f.policy.check_command = STR("make check");
+	f.policy.retry_max_attempts = 100;
+	create_goal(&f, flat_plan(&f, 2), NULL);
+	settle(&f);
+	g = f.state->goals.p[0];
+	other = node_of(&f, "T2");
+	bring_to(&f, "T2", STAGE_RUNNING);
+	burn(&f, 9);
+	assert_int_equal(g->status, GOAL_ACTIVE);
+	burn(&f, 1);
+	assert_int_equal(last_detection(&f)->type, DETECT_BURN);
+	assert_int_equal(last_detection(&f)->level, LEVEL_ABORT);
+	assert_int_equal(g->status, GOAL_PAUSED);
+	assert_int_equal(g->health, HEALTH_ABORTED);
+	assert_int_equal(other->status, NODE_QUEUED);
+	assert_int_equal(f.state->escalations.n, 1);
+	assert_true(str_is(f.state->escalations.p[0]->kind, "aborted"));
+	check_restart(&f);
+	/* What the other run did is kept. */
+	effect_end(&f, "T2", FX_RUN_STOP, "ok", "", "");
+	run_end(&f, "T2", 143);
+	settle(&f);
+	effect_end(&f, "T2", FX_HARVEST, "ok", "",
+			"'head': 'kept', 'tree': 't', 'commits': 1, 'files_changed': 1");
+	settle(&f);
+	assert_true(str_is(other->handover, "kept"));
+	assert_int_equal(g->health, HEALTH_ABORTED);
+	refused(&f, "goal.resume", json(&f, "{'goal': '" STR_FMT "'}", STR_ARG(g->id)), OV_ESTATE);
+	resume(&f, "goal.reopen");
+	assert_int_equal(g->status, GOAL_ACTIVE);
+	assert_int_equal(g->health, HEALTH_HEALTHY);
+	assert_int_equal(f.state->escalations.p[0]->status, ESC_ANSWERED);
+	assert_true(other->assignment && other->assignment->stage != STAGE_NONE);
+	check_restart(&f);
+	fixture_done(&f);
+}
+
+TEST(a_node_can_be_paused_alone)
+{
+	struct fixture f;
+	const struct node *n, *other;
+
+	fixture_init(&f);
+	f.policy.check_command = STR("make check");
+	f.policy.retry_max_attempts = 100;
+	f.policy.oversight.pause_node = true;
+	create_goal(&f, flat_plan(&f, 2), NULL);
+	settle(&f);
+	n = node_of(&f, "T1");
+	other = node_of(&f, "T2");
+	bring_to(&f, "T2", STAGE_RUNNING);
+	for (int i = 0; i < 5; i++)
+		fail_check(&f, "error: the same");
+	settle(&f);
+	assert_int_equal(n->status, NODE_BLOCKED);
+	assert_int_equal(n->block, BLOCK_PAUSED);
+	assert_int_equal(n->goal->status, GOAL_ACTIVE);
+	assert_int_equal(other->status, NODE_IN_PROGRESS);
+	assert_true(str_is(f.state->escalations.p[0]->kind, "paused"));
+	assert_true(str_is(f.state->escalations.p[0]->node_id, "T1"));
+	check_restart(&f);
+	submit(&f, "work.update",
+			json(&f, "{'node': 'T1', 'status': 'queued', 'reason': 'go on'}"));
+	settle(&f);
+	assert_int_equal(n->round, 1);
+	assert_int_equal(other->round, 0);
+	assert_int_equal(f.state->escalations.p[0]->status, ESC_ANSWERED);
+	assert_int_equal(n->goal->health, HEALTH_HEALTHY);
+	fixture_done(&f);
+}
+
+/* Each level does what it does, for the same finding; the table is the configuration's. */
+TEST(every_level)
+{
+	static const struct {
+		enum level level;
+		enum goal_status status;
+		enum goal_health health;
+		bool guidance;
+		size_t asked, detections;
+	} rows[] = {
+		{ LEVEL_NONE, GOAL_ACTIVE, HEALTH_HEALTHY, false, 0, 0 },
+		{ LEVEL_LOG, GOAL_ACTIVE, HEALTH_WARNING, false, 0, 1 },
+		{ LEVEL_WARN, GOAL_ACTIVE, HEALTH_WARNING, true, 0, 1 },
+		{ LEVEL_REDIRECT, GOAL_ACTIVE, HEALTH_WARNING, true, 0, 1 },
+		{ LEVEL_PAUSE, GOAL_PAUSED, HEALTH_PAUSED, false, 1, 1 },
+		{ LEVEL_ABORT, GOAL_PAUSED, HEALTH_ABORTED, false, 1, 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fixture f;
+		const struct goal *g;
+
+		begin(&f);
+		f.policy.oversight.levels[DETECT_STUCK][SEVERITY_HIGH] = rows[i].level;
+		g = f.state->goals.p[0];
+		for (int k = 0; k < 3; k++)
+			fail_check(&f, "error: the same");
+		settle(&f);
+		assert_int_equal(g->status, rows[i].status);
+		assert_int_equal(g->health, rows[i].health);
+		assert_int_equal(node_of(&f, "T1")->guidance.n > 0, rows[i].guidance);
+		assert_int_equal(f.state->escalations.n, rows[i].asked);
+		assert_int_equal(g->detections.n, rows[i].detections);
+		assert_int_equal(count_events(&f, EV_INTERVENTION_APPLIED), rows[i].detections);
+		if (rows[i].detections)
+			assert_true(last_detection(&f)->did.n > 0);
+		check_restart(&f);
+		fixture_done(&f);
+	}
+}
+
+TEST(work_that_is_good_at_last_is_not_stopped)
+{
+	struct fixture f;
+	const struct goal *g;
+
+	begin(&f);
+	g = f.state->goals.p[0];
+	burn(&f, 9);
+	f.now += 3 * OV_MINUTE;
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	assert_int_equal(g->status, GOAL_ACTIVE);
+	assert_int_equal(node_of(&f, "T1")->iterations_n, 10);
+	accept_node(&f, "T1");
+	assert_int_equal(g->status, GOAL_COMPLETED);
+	check_restart(&f);
+	fixture_done(&f);
+}
+
+TEST(money_is_the_goals_and_is_counted_anew_after_a_persons_word)
+{
+	struct fixture f;
+	const struct goal *g;
+
+	begin(&f);
+	g = f.state->goals.p[0];
+	f.policy.estimate[RES_COST_MICROUSD] = 1000000;
+	f.policy.budget[RES_COST_MICROUSD] = -1;
+	bring_to(&f, "T1", STAGE_RUNNING);
+	submit(&f, "run.end",
+			json(&f, "{'run': '" STR_FMT "', 'exit_code': 0, 'cost_microusd': 2600000}",
+					STR_ARG(node_of(&f, "T1")->assignment->run_id)));
+	fail_check(&f, "error: too dear");
+	settle(&f);
+	assert_int_equal(last_detection(&f)->type, DETECT_BURN);
+	assert_int_equal(last_detection(&f)->node_id.n, 0);
+	assert_int_equal(g->health, HEALTH_ABORTED);
+	resume(&f, "goal.reopen");
+	fail_check(&f, "error: still dear");
+	settle(&f);
+	assert_int_equal(g->status, GOAL_ACTIVE);
+	assert_int_equal(g->detections.n, 1);
 	check_restart(&f);
 	fixture_done(&f);
 }

@@ -130,6 +130,7 @@ TEST(crashes_are_retried_after_their_delays_then_reassigned_then_escalated)
 	const struct node *n;
 
 	begin(&f, 1);
+	oversight_off(&f);
 	n = node_of(&f, "T1");
 	crash_until_the_last(&f, 1);
 	crash(&f, "T1", 7);
@@ -171,6 +172,7 @@ TEST(third_delay)
 	struct fixture f;
 
 	begin(&f, 1);
+	oversight_off(&f);
 	f.policy.retry_max_attempts = 10;
 	for (int i = 0; i < 5; i++) {
 		crash(&f, "T1", 1);

@@ -253,6 +253,7 @@ TEST(absurd_figures)
 	struct fixture f;
 
 	fixture_init(&f);
+	oversight_off(&f);
 	create_goal(&f, flat_plan(&f, 1), NULL);
 	f.policy.budget[RES_TOKENS] = f.policy.budget[RES_COST_MICROUSD] = -1;
 	for (int i = 0; i < 2; i++) {

@@ -1,0 +1,214 @@
+/*
+ * The graded answers to what detectors find: log, warn, redirect, pause, abort. Each is recorded with
+ * what it did; what stops work asks a person, and only a person lets it go on.
+ */
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/accept.h"
+#include "core/decide_oversee.h"
+#include "core/inbox.h"
+#include "core/notices.h"
+
+/* What came of an intervention. */
+struct done {
+	str text; /* for people */
+	int64_t escalation;
+	bool goal_wide;
+};
+
+bool goal_is_stopping(const struct decide_ctx *cx, const struct goal *g)
+{
+	for (size_t i = 0; i < cx->out->n; i++)
+		if (cx->out->p[i]->kind == EV_GOAL_STATUS && str_eq(cx->out->p[i]->goal, g->id))
+			return true;
+	return false;
+}
+
+/* NULL, or why there is nothing left to stop. */
+static const char *is_stopped(const struct decide_ctx *cx, const struct goal *g)
+{
+	if (g->health == HEALTH_ABORTED)
+		return "the goal is aborted already";
+	return goal_is_stopping(cx, g) ? "the goal was stopped for something else at the same time"
+				       : NULL;
+}
+
+static str full_reason(struct decide_ctx *cx, const struct intervention *x)
+{
+	return arena_printf(cx->arena, STR_FMT ": " STR_FMT, STR_ARG(x->reason),
+			STR_ARG(x->message));
+}
+
+static int64_t ask(struct decide_ctx *cx, const struct intervention *x, struct subject about,
+		const char *kind, const char *const *options)
+{
+	return escalate_about(cx, about,
+			&(struct escalation_spec){ .kind = kind,
+					.question = full_reason(cx, x),
+					.options = options,
+					.detection = x->detection,
+					.fingerprint = x->fingerprint });
+}
+
+/* Questions of oversight about the goal itself, or the node. */
+static void close_asked(struct decide_ctx *cx, const struct goal *g, const struct node *n,
+		const char *kind, enum esc_status status, str answer)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status == ESC_OPEN && str_is(x->kind, kind) && str_eq(x->goal_id, g->id) &&
+				str_eq(x->node_id, n ? n->id : STR("")))
+			escalation_close(cx, x, status, answer);
+	}
+}
+
+void oversight_renew(struct decide_ctx *cx, const struct goal *g, const struct node *n, str reason)
+{
+	struct event *e = emit(cx, EV_OVERSIGHT_RENEWED, n ? about_node(n) : about_goal(g));
+
+	ev_note(cx, e, "reason", reason);
+	close_asked(cx, g, n, ASK_PAUSED, ESC_ANSWERED, reason);
+	close_asked(cx, g, n, ASK_ABORTED, ESC_ANSWERED, reason);
+}
+
+int64_t goal_abort(struct decide_ctx *cx, const struct goal *g, str reason)
+{
+	int64_t stopped = goal_stop_runs(cx, g, reason);
+	value *ignored = NULL;
+
+	close_asked(cx, g, NULL, ASK_PAUSED, ESC_DISMISSED, STR("the goal was aborted"));
+	goal_to(cx, g, GOAL_PAUSED, reason, false, &ignored);
+	ev_cstr(cx, cx->out->p[cx->out->n - 1], "health", "aborted");
+	return stopped;
+}
+
+static void do_log(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
+{
+	(void)cx, (void)x;
+	ret->text = STR("recorded");
+}
+
+static void do_warn(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
+{
+	(void)cx, (void)x;
+	ret->text = STR("a warning stands in front of the next instruction");
+}
+
+static void do_redirect(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
+{
+	(void)cx, (void)x;
+	ret->text = STR("the next instruction demands another strategy");
+}
+
+/* Work that is good, or that waits for a person anyway, is not stopped. */
+static const char *why_not_paused(const struct node *n)
+{
+	if (n->status == NODE_BLOCKED)
+		return "the node is blocked already";
+	if (node_is_final(n))
+		return "the node is finished";
+	if (n->assignment && stage_is_good(n->assignment->stage))
+		return "the work is about to be accepted: nothing was stopped";
+	return NULL;
+}
+
+static void pause_node(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
+{
+	static const char *const options[] = { "resume", "cancel", NULL };
+	const char *why_not = why_not_paused(x->node);
+
+	if (why_not) {
+		ret->text = str_from(why_not);
+		return;
+	}
+	work_block(cx, x->node, BLOCK_PAUSED, full_reason(cx, x),
+			STR("a person lets it go on: `overseer work unblock`, or an answer in the "
+			    "inbox"));
+	ret->escalation = ask(cx, x, about_node(x->node), ASK_PAUSED, options);
+	ret->text = STR("the node is paused until a person lets it go on");
+}
+
+static void pause_goal(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
+{
+	static const char *const options[] = { "resume", "abort", NULL };
+	value *ignored = NULL;
+
+	ret->goal_wide = true;
+	if (x->goal->status == GOAL_ACTIVE) {
+		goal_to(cx, x->goal, GOAL_PAUSED, full_reason(cx, x), false, &ignored);
+		ev_flag(cx, cx->out->p[cx->out->n - 1], "freezes", true);
+	}
+	ret->escalation = ask(cx, x, about_goal(x->goal), ASK_PAUSED, options);
+	ret->text = x->goal->status == GOAL_ACTIVE
+			? STR("the goal is paused until a person resumes it")
+			: STR("the goal is paused already; a person is asked");
+}
+
+static void do_pause(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
+{
+	const char *stopped = is_stopped(cx, x->goal);
+
+	if (stopped)
+		ret->text = str_from(stopped);
+	else if (x->node && x->pause_node)
+		pause_node(cx, x, ret);
+	else
+		pause_goal(cx, x, ret);
+}
+
+static void do_abort(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
+{
+	static const char *const options[] = { "reopen", "cancel", NULL };
+	const char *before = is_stopped(cx, x->goal);
+	int64_t stopped;
+
+	ret->goal_wide = true;
+	if (before) {
+		ret->text = str_from(before);
+		return;
+	}
+	stopped = goal_abort(cx, x->goal, full_reason(cx, x));
+	ret->escalation = ask(cx, x, about_goal(x->goal), ASK_ABORTED, options);
+	ret->text = arena_printf(cx->arena,
+			"the goal is aborted until a person reopens it; %lld %s stopped, the work "
+			"is kept",
+			(long long)stopped, stopped == 1 ? "run is" : "runs are");
+}
+
+static void (*const levels_do[LEVEL_COUNT])(struct decide_ctx *cx, const struct intervention *x,
+		struct done *ret) = {
+	[LEVEL_NONE] = do_log,
+	[LEVEL_LOG] = do_log,
+	[LEVEL_WARN] = do_warn,
+	[LEVEL_REDIRECT] = do_redirect,
+	[LEVEL_PAUSE] = do_pause,
+	[LEVEL_ABORT] = do_abort,
+};
+
+void intervene(struct decide_ctx *cx, const struct intervention *x)
+{
+	struct done done = { 0 };
+	struct event *e;
+
+	levels_do[x->level](cx, x, &done);
+	e = emit(cx, EV_INTERVENTION_APPLIED, x->about);
+	ev_str(cx, e, "detection", x->detection);
+	ev_cstr(cx, e, "level", status_name(&levels, (int)x->level));
+	ev_note(cx, e, "reason", x->reason);
+	ev_str(cx, e, "did", done.text);
+	if (x->text.n)
+		ev_note(cx, e, "text", x->text);
+	ev_flag(cx, e, "goal_wide", done.goal_wide);
+	if (done.escalation)
+		ev_int(cx, e, "escalation", done.escalation);
+	if (alarm_wanted(cx->policy, x->level))
+		alarm_raise(cx,
+				&(struct alarm){ .goal = x->goal,
+						.node = x->node,
+						.detection = x->detection,
+						.escalation = done.escalation,
+						.urgency = urgency_of(x->level, x->severity),
+						.fingerprint = x->fingerprint,
+						.subject = full_reason(cx, x) });
+}
