@@ -18,6 +18,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "system"))
 import harness  # noqa: E402
+import peers  # noqa: E402
 import promises  # noqa: E402
 import spoken  # noqa: E402
 from fake_model import FakeModel  # noqa: E402
@@ -394,6 +395,37 @@ def pooling(site, point):
     T.assertEqual(site.down(), 0)
 
 
+def alarming(site, point):
+    """What needs a person becomes one issue of a tracker, whenever the daemon dies."""
+    tracker = peers.Gitea()
+    try:
+        os.chmod(site.write("../token", tracker.TOKEN), 0o600)
+        site.write("../agent.sh", "#!/bin/sh\nexit 1\n")
+        site.configure(site.agent_config() + f"""
+[retry]
+max_attempts = 1
+[supervisor.backoff]
+base = "10ms"
+max = "10ms"
+[escalation]
+desktop = false
+routes.warning = ["tracker"]
+[escalation.channels.tracker]
+type = "gitea"
+url = "{tracker.url}"
+repo = "{tracker.repo}"
+token_file = "~/token"
+""")
+        goal = create_goal(site, point, title="alarm", plan=plan(task("T1")))
+        sent = site.wait_type("notice.tried", goal=goal, status="sent")
+        T.assertEqual(sent["data"]["ref"], "1")
+        T.assertEqual([issue["comments"] for issue in tracker.issues], [[]])
+        T.assertEqual(tracker.wrong, [])
+        T.assertEqual(site.down(), 0)
+    finally:
+        tracker.close()
+
+
 def failing(site, point):
     """A daemon that cannot go on is killed while it ends: the next one goes on with everything."""
     site.write("../agent.sh", "#!/bin/sh\n" + r"""
@@ -592,6 +624,7 @@ SCENARIOS = {
     picking: ["begin-worker", "git-pick-squashed", "git-pick-moved", "end-worker"],
     planned: ["begin-plan", "before-plan-outcome", "end-plan"],
     pooling: ["begin-pool", "after-pool-start", "after-pool-answer", "end-pool"],
+    alarming: ["begin-notify", "end-notify"],
     failing: ["before-halt", "begin-run-stop", "before-stop", "end-run-stop", "after-halt"],
     typing: ["after-session", "before-paste", "after-paste"],
     backup: ["backup-copied", "backup-verified"],

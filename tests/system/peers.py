@@ -188,7 +188,7 @@ class Desktop:
 
     def __init__(self, mode=""):
         self.process = subprocess.Popen(["dbus-run-session", "--", SERVICE, mode], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.bus = json.loads(self.process.stdout.readline())["bus"]
 
     def shown(self):

@@ -221,5 +221,122 @@ class Channels(unittest.TestCase):
         self.assertIn("escalation.channels.tracker.command: is missing", self.send("tracker", code=2))
 
 
+class Alarms(unittest.TestCase):
+    """Through the daemon: what needs a person goes out by every channel, each on its own."""
+
+    def setUp(self):
+        self.peers = {name: kind() for name, kind in (
+            ("tracker", peers.Gitea), ("flaky", peers.Peer), ("wrong", peers.Peer), ("mute", peers.Peer),
+            ("slow", peers.GitHub))}
+        for peer in self.peers.values():
+            self.addCleanup(peer.close)
+        self.site = harness.Site(agent="echo 'it went wrong <@here>'; exit 1")
+        self.addCleanup(self.site.close)
+        os.chmod(self.site.write("../token", peers.Forge.TOKEN), 0o600)
+        self.desktop = peers.Desktop()
+        self.addCleanup(self.desktop.close)
+
+    def configure(self, **escalation):
+        url = {name: peer.url for name, peer in self.peers.items()}
+        text = """[retry]
+max_attempts = 1
+[supervisor.backoff]
+base = "10ms"
+max = "10ms"
+[planner]
+fallback = false
+[escalation]
+max_attempts = 3
+retry_base = "10ms"
+retry_max = "20ms"
+hook = "cat >> ../heard"
+routes.warning = ["*"]
+""" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in escalation.items())
+        forge = {"repo": "fleet/alarms", "token_file": "~/token"}
+        self.site.configure(
+            text + table("tracker", type="gitea", url=url["tracker"], **forge)
+            + table("flaky", type="webhook", url=url["flaky"])
+            + table("wrong", type="webhook", url=url["wrong"] + "/very-secret")
+            + table("mute", type="slack", url=url["mute"], timeout="200ms")
+            + table("slow", type="github", url=url["slow"], **forge) + self.site.agent_config())
+
+    def block(self, title):
+        return self.site.call("goal.create", title=title, plan=harness.plan(harness.task("T1")))["goal"]
+
+    def tried(self, goal, channel, status, after=0):
+        """The event that settled the goal's notice on a channel."""
+        return self.site.wait_type("notice.tried", after=after, goal=goal, channel=channel, status=status)["data"]
+
+    def test_each_channel_on_its_own(self):
+        self.configure()
+        self.peers["flaky"].first = [(500, {"message": "down"}), (429, b"", {"Retry-After": "0"})]
+        self.peers["wrong"].answer = lambda request: (401, {"message": "who are you?"})
+        self.peers["mute"].answer = lambda request: (None, b"")
+        self.site.up(DBUS_SESSION_BUS_ADDRESS=self.desktop.bus)
+        goal = self.block("first")
+        sent = {name: self.tried(goal, name, "sent") for name in ("tracker", "slow", "flaky", "hook", "desktop")}
+        self.assertEqual((sent["tracker"]["ref"], sent["slow"]["ref"]), ("1", "1"))
+        self.assertEqual(sent["flaky"]["attempts"], 3)
+        wrong, mute = self.tried(goal, "wrong", "failed"), self.tried(goal, "mute", "failed")
+        self.assertEqual((wrong["attempts"], mute["attempts"]), (1, 3))
+        self.assertIn("status 401: who are you?", wrong["error"])
+        self.assertEqual(len(self.peers["wrong"].requests), 1)
+        self.assertEqual(len(self.peers["mute"].requests), 3)
+
+        # What they were told is about that goal, and says how it is answered.
+        issue, = self.peers["tracker"].issues
+        self.assertEqual(issue["labels"], ["overseer", "warning", "automated"])
+        self.assertIn("**Task:** Task T1", issue["body"])
+        self.assertIn("    overseer inbox answer 1 ", issue["body"])
+        documents = self.peers["flaky"].posts()
+        self.assertEqual(len({d["id"] for d in documents}), 1)
+        self.assertEqual(documents[0]["context"]["loopId"], f"{goal}/T1")
+        self.assertEqual(json.loads(self.site.home("heard"))["context"]["inbox"], 1)
+        first = self.desktop.shown()
+        self.assertEqual((first["title"], first["replaces"]), ("Overseer: WARNING", 0))
+        self.assertEqual([peer.wrong for peer in self.peers.values()], [[]] * 5)
+
+        # A reminder is about the same: a comment on the issue, in place of the notification.
+        self.peers["wrong"].answer = self.peers["mute"].answer = lambda request: (200, b"ok")
+        before = self.site.seq()
+        self.configure(remind_after="10ms", max_reminders=1)
+        self.site.call("config.reload")
+        for name in ("tracker", "slow", "desktop", "wrong", "mute"):
+            self.tried(goal, name, "sent", after=before)
+        comment, = issue["comments"]
+        self.assertIn("Alert: again", comment)
+        self.assertEqual([len(self.peers[name].issues) for name in ("tracker", "slow")], [1, 1])
+        second = self.desktop.shown()
+        self.assertEqual(second["replaces"], first["id"])
+
+        # Nothing secret came anywhere near the log.
+        for text in (json.dumps(self.site.events()), self.site.daemon_log()):
+            self.assertNotIn(peers.Forge.TOKEN, text)
+            self.assertNotIn("very-secret", text)
+        self.assertEqual(self.site.down(), 0)
+
+    def test_a_notice_that_was_sent_before_the_daemon_died_is_not_sent_twice(self):
+        self.configure()
+        # The issue is made, the answer never comes: what a daemon sees that is killed just then.
+        tracker = self.peers["tracker"]
+        made, gate = tracker.made, self.site.gate("made")
+
+        def lost(document):
+            made(document)
+            os.write(gate.fds[0], b"made\n")
+            return None, b""
+
+        tracker.made = lost
+        self.site.up()
+        goal = self.block("once")
+        gate.wait()
+        self.site.kill()
+        del tracker.made
+        self.site.up()
+        self.assertEqual(self.tried(goal, "tracker", "sent")["ref"], "1")
+        self.assertEqual(len(tracker.issues), 1)
+        self.assertEqual(tracker.issues[0]["comments"], [])
+
+
 if __name__ == "__main__":
     unittest.main()
