@@ -13,6 +13,7 @@ void books_init(struct checker *c)
 	map_init(&c->dispatches, 6);
 	map_init(&c->sessions, 7);
 	map_init(&c->said, 8);
+	map_init(&c->answered, 9);
 }
 
 void books_done(struct checker *c)
@@ -25,6 +26,9 @@ void books_done(struct checker *c)
 	map_done(&c->dispatches);
 	map_done(&c->sessions);
 	map_done(&c->said);
+	map_done(&c->answered);
+	for (size_t i = 0; i < c->node_list.n; i++)
+		vec_done(&c->node_list.p[i]->guidance);
 	vec_done(&c->goal_list);
 	vec_done(&c->node_list);
 	vec_done(&c->as_list);
@@ -77,6 +81,7 @@ struct node_book *book_node(struct checker *c, str goal, str node)
 	n->key = arena_str(&c->kept, key);
 	n->id = str_sub(n->key, goal.n + 1, node.n);
 	n->goal = book_goal(c, goal);
+	n->loop.pure = true;
 	map_put(&c->nodes, n->key, n);
 	vec_push(&c->node_list, n);
 	return n;

@@ -20,6 +20,23 @@ struct goal_book {
 	ov_time detected_at; /* something was found in its iterations, for which it may be stopped */
 	int64_t budget[RESOURCE_COUNT], estimate[RESOURCE_COUNT], spent[RESOURCE_COUNT];
 	uint64_t person_seq; /* the first event about it that a person caused */
+	bool held, aborted;  /* stopped_stays: by oversight */
+	int budget_level;    /* health_true */
+	ov_time unwell_t;    /* since when something else is told */
+	bool lies;           /* a test says so */
+};
+
+/* loops_broken, healthy_left_alone: of the round. */
+struct loop_book {
+	int kind;       /* enum machine_loop, of the newest iteration; 0: none, or disturbed */
+	int64_t turns;  /* of that kind in a row */
+	int64_t number; /* of the newest iteration */
+	int64_t from;   /* of the last one of the round before */
+	str assignment;
+	bool pure;                  /* nothing but healthy turns */
+	bool good, worse;           /* its tests pass; they did before it, and now do not */
+	bool due;                   /* to be judged when the transaction was seen */
+	int answer[DETECTOR_COUNT]; /* the highest level so far */
 };
 
 struct node_book {
@@ -50,6 +67,13 @@ struct node_book {
 	ov_time wait_from;
 
 	int64_t asked_episode; /* one_escalation */
+
+	struct loop_book loop;
+	bool held;          /* stopped_stays */
+	int alarm;          /* health_true */
+	int64_t iterations; /* iterations_counted */
+	VEC(str) guidance;  /* guidance_heard: for the next instruction */
+	str guided;         /* and the last that an earlier one had */
 };
 
 struct run_book {
@@ -61,6 +85,8 @@ struct run_book {
 	ov_time sent_at;
 	int64_t reported; /* report_once: its output up to there */
 	str session;      /* one_session: intended, or heard from it */
+	bool judged;      /* iterations_counted: and not looked at since */
+	int64_t iteration;
 };
 
 struct as_book {
@@ -129,6 +155,10 @@ struct checker {
 	struct arena kept;
 	struct map goals, nodes, assignments, runs, effects, dispatches;
 	struct map said;     /* words_reach: note of a person -> unsigned, how often it was said */
+	struct map answered; /* answered_once: goal, fingerprint, severity -> event */
+	str answered_last;
+	ov_time health_t;    /* health_true: looked at no earlier */
+	int found_type;      /* loops_broken: of the newest detection */
 	struct map sessions; /* every id that was ever intended or heard of */
 	VEC(struct goal_book *) goal_list;
 	VEC(struct node_book *) node_list;
@@ -238,6 +268,13 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(one_session)           \
 	X(words_reach)           \
 	X(books_balance)         \
+	X(iterations_counted)    \
+	X(answered_once)         \
+	X(guidance_heard)        \
+	X(loops_broken)          \
+	X(stopped_stays)         \
+	X(health_true)           \
+	X(healthy_left_alone)    \
 	X(paused_is_paused)      \
 	X(over_is_over)          \
 	X(failing_is_over)       \

@@ -125,6 +125,8 @@ static void tell_git(struct exec_task *t, const struct git_result *res)
 	value_put(a, data, "commits", value_int(a, res->commits));
 	value_put(a, data, "files_changed", value_int(a, res->files_changed));
 	put_texts(t, data, "files", res->files, res->files_n);
+	if (t->kind == FX_HARVEST)
+		put_texts(t, data, "touched", res->files, res->files_n);
 	put_texts(t, data, "commit_ids", res->commit_ids, res->commit_ids_n);
 	value_put(a, data, "leftovers", value_bool(a, res->leftovers));
 	exec_tell(t,

@@ -120,6 +120,19 @@ static void put_verdict(struct arena *a, value *v, const struct machine_end *end
 				trouble.n ? value_str(a, trouble) : value_cstr(a, "unfinished"));
 }
 
+/* As agent/account counts calls of tools. */
+static void put_tool(struct arena *a, value *v, const struct machine_end *end)
+{
+	uint8_t digest[SHA256_LEN];
+	char hex[SHA256_HEX + 1];
+
+	sha256(end->tool.p, end->tool.n, digest);
+	hex_format(digest, sizeof(digest), hex);
+	value_put(a, v, "tool", value_str(a, end->tool));
+	value_put(a, v, "tool_digest", value_cstr(a, hex));
+	value_put(a, v, "tool_repeats", value_int(a, end->calls));
+}
+
 static void report_end(struct sim_exec *x, str run_id, const struct machine_end *end, size_t bytes)
 {
 	_cleanup_(arena_done)
@@ -145,6 +158,8 @@ static void report_end(struct sim_exec *x, str run_id, const struct machine_end 
 		put_verdict(&a, v, end);
 	else if (end->limit.n)
 		value_put(&a, v, "limit", value_str(&a, end->limit));
+	if (end->tool.n)
+		put_tool(&a, v, end);
 	if (end->resets_at)
 		value_put(&a, v, "resets_at_ms", value_int(&a, end->resets_at));
 	sim_trace(x->s, "run " STR_FMT " has ended: exit %lld, signal %lld%s", STR_ARG(run_id),

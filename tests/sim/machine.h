@@ -33,7 +33,8 @@ struct machine_end {
 	bool result;    /* a turn of it ended well: none does before it is ready */
 	str trouble;    /* "session_lost" ...; empty: none */
 	str limit;      /* "rate_limited", "login", "": as the agent says itself */
-	unsigned calls; /* of one tool with the same words, as its account would count them */
+	str tool;       /* that it called most with the same words; empty: nothing is known */
+	unsigned calls; /* and how often */
 	ov_time resets_at;
 };
 
@@ -119,7 +120,7 @@ str machine_repeated(const struct machine *m);
  * What a run was a turn of, when it came to its end undisturbed: a loop of some kind, or one that only
  * takes long. The instruction begins with these words when there is a new strategy in it.
  */
-#define MACHINE_GUIDANCE "The overseer says"
+#define MACHINE_GUIDANCE "From the overseer of this task"
 enum machine_loop {
 	LOOP_NONE,
 	LOOP_HEALTHY,

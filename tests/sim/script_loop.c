@@ -215,6 +215,10 @@ static void act_loop(struct sim_run *r, int64_t arg)
 	(void)arg;
 	r->habit->make(r);
 	r->end.calls = r->habit->calls;
+	if (r->habit->loop == LOOP_IDLE)
+		r->end.tool = STR("Read parse.c");
+	else if (r->habit->calls)
+		r->end.tool = arena_printf(&r->m->strings, "Read part-%u.c", r->turn);
 	if (r->habit->tells)
 		act_percent(r, MIN((int64_t)r->turn * 9, (int64_t)99));
 }
@@ -223,7 +227,13 @@ static void act_loop(struct sim_run *r, int64_t arg)
 static void act_loop_end(struct sim_run *r, int64_t arg)
 {
 	r->loop = r->habit->loop;
-	act_exit(r, arg);
+	if (!arg) {
+		act_exit(r, arg);
+		return;
+	}
+	r->end.trouble = STR("other");
+	run_tell(r);
+	run_end(r, arg, 0, false, STR(""));
 }
 
 void compose_loop(struct sim_run *r)
@@ -238,8 +248,7 @@ void compose_loop(struct sim_run *r)
 	if (text_conflict(r).n)
 		step_add(r, run_between(r, OV_SECOND, OV_MINUTE), true, act_rebase, 0);
 	step_add(r, run_between(r, 10 * OV_SECOND, 2 * OV_MINUTE), true, act_loop, 0);
-	if (run_odds(r, 700))
-		step_add(r, run_between(r, 100, 20 * OV_SECOND), true, act_commit, 0);
+	step_add(r, run_between(r, 100, 20 * OV_SECOND), true, act_commit, 0);
 	step_add(r, run_between(r, 50, 5 * OV_SECOND), false, act_loop_end, r->habit->exit_code);
 }
 
