@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "core/limits.h"
 #include "core/signature.h"
+#include "core/update.h"
 #include "data/json.h"
 
 enum {
@@ -117,14 +118,14 @@ static void take_words(struct arena *a, const struct node *n, const value *repor
 static void take_completion(const struct node *n, const struct run *r, const value *report,
 		struct iteration *it)
 {
-	const value *percent = value_at(report, "completionPercent");
+	int64_t reported;
 
 	if (r->cause == CAUSE_NONE && r->verification == VERIFY_PASSED && n->acceptance.n) {
 		it->completion_source = COMPLETION_ACCEPTED;
 		it->completion_centi = (int64_t)100 * CENTI;
-	} else if (percent) {
+	} else if (report && report_completion(n, &reported)) {
 		it->completion_source = COMPLETION_REPORTED;
-		it->completion_centi = value_int_at(report, "completionPercent") * CENTI;
+		it->completion_centi = reported;
 	}
 }
 
