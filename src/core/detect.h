@@ -65,7 +65,7 @@ struct detect_context {
 
 struct detection_words {
 	str message;
-	value *evidence; /* the seed's keys */
+	value *evidence; /* camelCase, like the documents of `detect` */
 	const char *const *recommendations;
 	size_t recommendations_n;
 	str fingerprint; /* sha256 of kind, subject, round and what is peculiar to it */

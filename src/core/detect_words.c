@@ -1,4 +1,4 @@
-/* What was found, in words: for people, for the agent, and as evidence in the seed's keys. */
+/* What was found, in words: for people, for the agent, and as evidence. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/duration.h"

@@ -63,7 +63,7 @@ struct detection {
 	enum detector type;
 	enum severity severity;
 	str message;
-	str evidence; /* JSON, in the seed's words */
+	str evidence; /* JSON, in camelCase like the documents of `detect` */
 	struct strs recommendations;
 	str fingerprint;   /* with the severity: what is answered once */
 	int64_t iteration; /* at which it was found */
