@@ -24,7 +24,7 @@ static const char usage[] =
 		"export and import\n"
 		"       overseerd --agent-test NAME --dir DIR --scratch DIR --worktree DIR "
 		"[--note TEXT]\n"
-		"       overseerd --docs operations|events|configuration\n"
+		"       overseerd --docs operations|events|configuration|thresholds\n"
 		"       overseerd --version\n";
 
 static int print_docs(str what)
@@ -38,6 +38,8 @@ static int print_docs(str what)
 		events_docs(&out);
 	else if (str_is(what, "configuration"))
 		config_docs(&out);
+	else if (str_is(what, "thresholds"))
+		oversight_docs(&out);
 	else {
 		fputs(usage, stderr);
 		return 2;

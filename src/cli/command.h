@@ -102,6 +102,7 @@ int cmd_down(struct cli *c, struct ov_err *err);
 int cmd_watch(struct cli *c, struct ov_err *err);
 int cmd_install_service(struct cli *c, struct ov_err *err);
 int cmd_status(struct cli *c, struct ov_err *err);
+int cmd_detect(struct cli *c, struct ov_err *err);
 int cmd_goal_create(struct cli *c, struct ov_err *err);
 int cmd_goal_list(struct cli *c, struct ov_err *err);
 int cmd_goal_show(struct cli *c, struct ov_err *err);

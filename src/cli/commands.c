@@ -230,6 +230,11 @@ static const struct flag tick_flags[] = {
 	BOOL("now", "at once; this is what the command does anyway"),
 	BOOL("dry-run", "only say what would be decided"),
 };
+static const struct flag detect_flags[] = {
+	TEXT("preset", "NAME", "default, strict, relaxed or ci"),
+	LIST("set", "KEY=VALUE", "as in [oversight]: stuck.same_error_count=2 (repeatable)"),
+	BOOL("exit-zero", "exit with 0 whatever is found"),
+};
 static const struct flag config_show_flags[] = {
 	BOOL("effective", "defaults too"),
 };
@@ -489,6 +494,13 @@ const struct command commands[] = {
 			"what it is told next.\nEVENT is meant where the call itself names none." },
 	{ "tick", NULL, "Look at everything now, and decide", "", 0, 0, FLAGS(tick_flags), cmd_tick,
 			NULL },
+	{ "detect", NULL, "Run the detectors on a history; needs no daemon", "FILE", 1, 1,
+			FLAGS(detect_flags), cmd_detect,
+			"FILE is {\"history\": [...]} or JSON Lines, - for standard input; "
+			"docs/oversight.md has the fields. Exit status 0 when the\nloop is "
+			"healthy, "
+			"1 when something was found that calls for more than a note, 2 when the "
+			"input is bad." },
 	{ "config", "show", "Show the configuration in use", "", 0, 0, FLAGS(config_show_flags),
 			cmd_config_show, NULL },
 	{ "config", "check", "Check a configuration; needs no daemon", "[FILE]", 0, 1, NO_FLAGS,

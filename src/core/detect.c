@@ -232,14 +232,15 @@ static bool creeps(const struct sample *s, const struct thresholds *t)
 static uint64_t episode(const struct history *h, const struct thresholds *t,
 		bool (*bad)(const struct sample *, const struct thresholds *))
 {
+	struct window w = newest(h, LIMIT_ITERATIONS);
 	uint64_t start = 0;
 	size_t good = 0;
 
-	for (size_t i = h->n; i-- > 0 && good < 2;) {
-		bool is_bad = bad(h->samples[i], t);
+	for (size_t i = w.n; i-- > 0 && good < 2;) {
+		bool is_bad = bad(w.p[i], t);
 
 		good = is_bad ? 0 : good + 1;
-		start = is_bad ? (uint64_t)h->samples[i]->number : start;
+		start = is_bad ? (uint64_t)w.p[i]->number : start;
 	}
 	return good < 2 ? 0 : start;
 }

@@ -62,3 +62,5 @@ void oversight_for(const struct policy *p, const struct goal *g, const struct no
 		struct oversight *ret);
 /* The effective values, in the shape that oversight_merge reads. */
 value *oversight_view(struct arena *a, const struct oversight *o);
+/* docs/thresholds.md */
+void oversight_docs(struct buf *out);

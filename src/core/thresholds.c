@@ -24,12 +24,12 @@ struct threshold {
 	size_t offset;
 	int64_t min, max;
 	int64_t values[PRESET_COUNT];
+	const char *help;
 };
 
-#define ROW(group, key, type, member, min, max, ...) \
-	{ group, key, type, offsetof(struct oversight, member), min, max, { FIRST4(__VA_ARGS__) } },
-#define FIRST4(...) FIRST4_OF(__VA_ARGS__)
-#define FIRST4_OF(a, b, c, d, ...) a, b, c, d
+#define ROW(...) ROW_OF(__VA_ARGS__)
+#define ROW_OF(group, key, type, member, min, max, a, b, c, d, help) \
+	{ group, key, type, offsetof(struct oversight, member), min, max, { a, b, c, d }, help },
 static const struct threshold table[] = { THRESHOLDS(ROW) };
 #undef ROW
 
@@ -390,4 +390,35 @@ value *oversight_view(struct arena *a, const struct oversight *o)
 	}
 	value_put(a, out, "pause", value_cstr(a, pause_names[o->pause_node]));
 	return out;
+}
+
+static void doc_row(struct buf *out, struct arena *a, const struct threshold *row)
+{
+	struct oversight o;
+
+	buf_addf(out, "| `%s.%s` |", row->group, row->key);
+	for (int i = 0; i < PRESET_COUNT; i++) {
+		oversight_preset(&o, (enum preset)i);
+		buf_addf(out, " " STR_FMT " |",
+				STR_ARG(row->type == LEVEL ? str_from(status_name(&levels,
+									     (int)get(&o, row)))
+							   : json_text(a, row_value(a, &o, row))));
+	}
+	buf_addf(out, " %s |\n", row->help);
+}
+
+void oversight_docs(struct buf *out)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	buf_adds(out,
+			STR("# Thresholds of oversight\n\nMade from the table of thresholds; do "
+			    "not "
+			    "edit. [Oversight](oversight.md) says what they are for,\n[the "
+			    "configuration](configuration.md) has their ranges.\n\n"
+			    "| `[oversight]` | default | strict | relaxed | ci | meaning |\n"
+			    "|---|---|---|---|---|---|\n"));
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		doc_row(out, &a, &table[i]);
 }
