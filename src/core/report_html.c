@@ -37,7 +37,7 @@ static const char style_sheet[] =
 		 "th{text-align:left;color:var(--dim);font-weight:600;white-space:nowrap}\n"
 		 "th,td{padding:.3rem .6rem;border-bottom:1px solid var(--rule);"
 		 "vertical-align:top;overflow-wrap:anywhere;min-width:3rem}\n"
-		 ".n{text-align:right;white-space:nowrap}\n"
+		 ".n,.time{white-space:nowrap}.n{text-align:right}\n"
 		 ".ok,.healthy,.passing,.sent,.completed{color:var(--ok)}\n"
 		 ".warning,.medium,.warn,.waiting{color:var(--warn)}\n"
 		 ".high,.redirect,.paused,.pause{color:var(--high)}\n"

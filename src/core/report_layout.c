@@ -172,10 +172,10 @@ static void lay_detections_line(struct laying *l)
 	}
 	item(l,
 			arena_printf(l->arena,
-					"%lld detection(s), answered by: " STR_FMT
+					"%lld detection%s, answered by: " STR_FMT
 					". Helpful: %lld, unhelpful: %lld, unknown: %lld, still "
 					"open: %lld.",
-					(long long)total, STR_ARG(how),
+					(long long)total, total == 1 ? "" : "s", STR_ARG(how),
 					(long long)count_rows(rows, "effectiveness", "helpful"),
 					(long long)count_rows(rows, "effectiveness", "unhelpful"),
 					(long long)count_rows(rows, "effectiveness", "unknown"),
@@ -187,7 +187,8 @@ static void lay_standing(struct laying *l)
 	const value *g = value_at(l->doc, "goal"), *its = value_at(l->doc, "iterations"),
 		    *curve = value_at(l->doc, "progress");
 	size_t n = value_count(curve);
-	int64_t centi = n ? value_int_at(value_item(curve, n - 1), "progress_centi") : 0;
+	int64_t centi = n ? value_int_at(value_item(curve, n - 1), "progress_centi") : 0,
+		total = value_int_at(its, "total");
 
 	l->sink->heading(l->b, "Where it stands");
 	l->sink->items_begin(l->b);
@@ -202,8 +203,8 @@ static void lay_standing(struct laying *l)
 					STR_ARG(report_percent(l->arena, centi))));
 	lay_usage(l);
 	item(l,
-			arena_printf(l->arena, "%lld iteration(s), %lld of them failed",
-					(long long)value_int_at(its, "total"),
+			arena_printf(l->arena, "%lld iteration%s, %lld of them failed",
+					(long long)total, total == 1 ? "" : "s",
 					(long long)value_int_at(its, "failed")));
 	lay_detections_line(l);
 	l->sink->items_end(l->b);
@@ -244,7 +245,7 @@ static void lay_detections(struct laying *l)
 		    found = value_str_at(x, "effectiveness");
 
 		row_begin(l, columns);
-		cell(l, when(l, x, "at"));
+		cell_of(l, when(l, x, "at"), "time");
 		cell(l, where.n ? where : STR("the whole goal"));
 		cell_int(l, value_int_at(x, "iteration"));
 		cell(l,
@@ -274,8 +275,8 @@ static str tests_text(struct laying *l, const value *x)
 		return STR("");
 	if (!passed && !failed)
 		return tests;
-	return arena_printf(l->arena, "%lld of %lld pass", (long long)passed,
-			(long long)(passed + failed));
+	return arena_printf(l->arena, "%lld/%lld", (long long)passed,
+			(long long)passed + (long long)failed);
 }
 
 static str result_text(struct laying *l, const value *x)
@@ -297,7 +298,7 @@ static void lay_iteration(struct laying *l, const value *x)
 
 	cell_int(l, value_int_at(x, "number"));
 	cell(l, value_str_at(x, "node"));
-	cell(l, when(l, x, "at"));
+	cell_of(l, when(l, x, "at"), "time");
 	cell(l, value_str_at(x, "agent"));
 	cell_of(l, result_text(l, x), value_bool_at(x, "failed") ? "failed" : "ok");
 	cell_word(l, &tests_states, tests_text(l, x));
@@ -358,7 +359,7 @@ static void lay_notices(struct laying *l)
 		str error = value_str_at(x, "error");
 
 		row_begin(l, columns);
-		cell(l, when(l, x, "at"));
+		cell_of(l, when(l, x, "at"), "time");
 		cell(l, value_str_at(x, "channel"));
 		cell_word(l, &urgencies, value_str_at(x, "urgency"));
 		cell(l, value_str_at(x, "subject"));
@@ -387,7 +388,7 @@ static void lay_inbox(struct laying *l)
 
 		row_begin(l, columns);
 		cell_int(l, value_int_at(x, "number"));
-		cell(l, when(l, x, "at"));
+		cell_of(l, when(l, x, "at"), "time");
 		cell(l, value_str_at(x, "node"));
 		cell(l, value_str_at(x, "kind"));
 		cell(l, value_str_at(x, "question"));
@@ -414,7 +415,7 @@ static void lay_changes(struct laying *l)
 		const value *x = value_item(rows, i);
 
 		row_begin(l, columns);
-		cell(l, when(l, x, "at"));
+		cell_of(l, when(l, x, "at"), "time");
 		cell(l, value_str_at(x, "what"));
 		cell_word(l, &goal_healths, value_str_at(x, "to"));
 		cell(l, value_str_at(x, "reason"));

@@ -3,6 +3,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/aftermath.h"
+#include "core/handoff.h"
+#include "tests/unit/core_fixture.h"
 
 static const struct thresholds thresholds = {
 	.same_error_count = 3,
@@ -180,6 +182,90 @@ TEST(a_goal_is_judged_by_its_end)
 	assert_int_equal(aftermath_judge(&a, &d, &m).effectiveness, EFFECT_UNKNOWN);
 	m.accepted = true;
 	assert_int_equal(aftermath_judge(&a, &d, &m).effectiveness, EFFECT_HELPFUL);
+}
+
+/* ---- in the core ---- */
+
+static void find_one(struct fixture *f, str goal, const char *node, const char *type, int iteration)
+{
+	struct event e = { .kind = EV_DETECTION_MADE,
+		.actor = STR("overseer"),
+		.goal = goal,
+		.node = str_from(node),
+		.data = json(f,
+				"{'detection': {'id': 'D_%s_%d', 'type': '%s', 'severity': 'high', "
+				"'message': 'm', 'fingerprint': '%d', 'iteration': %d}}",
+				type, iteration, type, iteration, iteration) };
+
+	assert_int_equal(append(f, &e, NULL), 0);
+	e.kind = EV_INTERVENTION_APPLIED;
+	e.data = json(f, "{'detection': 'D_%s_%d', 'level': 'redirect', 'reason': 'r', 'did': 'd'}",
+			type, iteration);
+	assert_int_equal(append(f, &e, NULL), 0);
+}
+
+static str verdict_on(struct fixture *f, const char *id)
+{
+	for (size_t i = f->log.n; i-- > 0;)
+		if (f->log.p[i]->kind == EV_DETECTION_JUDGED &&
+				str_is(value_str_at(f->log.p[i]->data, "detection"), id))
+			return value_str_at(f->log.p[i]->data, "effectiveness");
+	return STR("");
+}
+
+/* Accepted work judges what was open about it, and the handoffs say what helped: few lines of it. */
+TEST(what_helped_is_handed_on)
+{
+	_cleanup_(fixture_done)
+	struct fixture f;
+	const struct goal *g;
+	str goal;
+
+	fixture_init(&f);
+	goal = create_goal(&f, flat_plan(&f, 1), "normal");
+	settle(&f);
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	for (int i = 1; i <= HANDOFF_OVERSIGHT + 3; i++)
+		find_one(&f, goal, "T1", "stuck", i);
+	find_one(&f, goal, "", "resource_burn", 1);
+	accept_node(&f, "T1");
+	assert_true(str_is(verdict_on(&f, "D_stuck_1"), "helpful"));
+	assert_int_equal(node_of(&f, "T1")->handoff->oversight.n, HANDOFF_OVERSIGHT);
+	assert_true(str_eq(node_of(&f, "T1")->handoff->oversight.p[0],
+			STR("oversight: stuck (high) at iteration 8, answered by redirect, helped: "
+			    "the "
+			    "work was accepted after it")));
+	settle(&f);
+	g = state_goal(f.state, goal);
+	assert_int_equal(g->status, GOAL_COMPLETED);
+	assert_true(str_is(verdict_on(&f, "D_resource_burn_1"), "helpful"));
+	assert_int_equal(count_events(&f, EV_DETECTION_JUDGED), HANDOFF_OVERSIGHT + 4);
+	assert_int_equal(g->handoff->oversight.n, HANDOFF_OVERSIGHT);
+	assert_true(str_starts(g->handoff->oversight.p[0], STR("oversight: resource_burn (high)")));
+	assert_true(str_contains(handoff_text(&f.arena, node_of(&f, "T1")->handoff, STR("")),
+			STR("> oversight: stuck (high) at iteration 8")));
+}
+
+/* What ends without having shown anything stays unknown, and nothing is said of it. */
+TEST(what_is_cancelled_tells_nothing)
+{
+	_cleanup_(fixture_done)
+	struct fixture f;
+	str goal;
+
+	fixture_init(&f);
+	goal = create_goal(&f, flat_plan(&f, 2), "normal");
+	settle(&f);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	find_one(&f, goal, "T1", "oscillation", 1);
+	find_one(&f, goal, "T2", "stuck", 1);
+	submit(&f, "work.cancel", json(&f, "{'node': 'T1', 'reason': 'no longer wanted'}"));
+	assert_true(str_is(verdict_on(&f, "D_oscillation_1"), "unknown"));
+	assert_true(str_is(verdict_on(&f, "D_stuck_1"), ""));
+	submit(&f, "work.update",
+			json(&f, "{'node': 'T2', 'status': 'done', 'reason': 'by hand'}"));
+	assert_true(str_is(verdict_on(&f, "D_stuck_1"), "unknown"));
+	assert_int_equal(node_of(&f, "T2")->handoff->oversight.n, 0);
 }
 
 TEST_MAIN

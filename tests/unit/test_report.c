@@ -48,8 +48,8 @@ static const char markdown[] =
 		 "- 1 of 4 tasks done, 1 blocked, 0 cancelled: 25.0 %\n"
 		 "- 3 of 12 runs; expected: 4\n"
 		 "- $1.50, unlimited; expected: $2.00\n"
-		 "- 60 iteration(s), 2 of them failed\n"
-		 "- 1 detection(s), answered by: 1 redirect. Helpful: 0, unhelpful: 1, unknown: 0, "
+		 "- 60 iterations, 2 of them failed\n"
+		 "- 1 detection, answered by: 1 redirect. Helpful: 0, unhelpful: 1, unknown: 0, "
 		 "still open: 0.\n"
 		 "\n## What is next\n\n- do it `overseer goal resume goal_1`\n"
 		 "\n## Progress\n\n| when | | progress |\n|---|---|---:|\n"
@@ -69,7 +69,7 @@ static const char markdown[] =
 		 "| # | task | when | agent | result | tests | coverage | complete | tokens | cost "
 		 "| "
 		 "took |\n|---:|---|---|---|---|---|---:|---:|---:|---:|---:|\n"
-		 "| 3 | T1 | 2026-11-15 11:00 | a | check: E1 \\</td\\> | 1 of 3 pass | 81.5 % | "
+		 "| 3 | T1 | 2026-11-15 11:00 | a | check: E1 \\</td\\> | 1/3 | 81.5 % | "
 		 "12.5 % reported | 300 | $0.50 | 1m1s |\n");
 
 TEST(markdown_says_it_and_means_nothing_else)
