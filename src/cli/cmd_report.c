@@ -272,7 +272,7 @@ static str since_param(struct cli *c, str text)
 static int show_period(struct cli *c, struct ov_err *err)
 {
 	value *params = value_object(c->arena);
-	int64_t people;
+	str unattended;
 	const value *doc;
 	bool done;
 	int r;
@@ -282,20 +282,13 @@ static int show_period(struct cli *c, struct ov_err *err)
 	r = cli_call(c, CALL_CHILD, "report.period", params, &doc, &done, err);
 	if (r != 0 || done)
 		return r;
-	people = value_int_at(doc, "people");
-	out_f(&c->out, STR_FMT " unattended%s. ",
-			STR_ARG(duration_format_short(c->arena,
-					value_int_at(doc, "unattended_ms"))),
-			people ? arena_cstr(c->arena,
-						 arena_printf(c->arena, "; since " STR_FMT,
-								 STR_ARG(out_clock(&c->out,
-										 value_str_at(doc,
-												 "s"
-												 "i"
-												 "n"
-												 "c"
-												 "e")))))
-			       : "");
+	unattended = duration_format_short(c->arena, value_int_at(doc, "unattended_ms"));
+	if (value_int_at(doc, "people"))
+		out_f(&c->out, "Since " STR_FMT " (the last " STR_FMT " unattended): ",
+				STR_ARG(out_clock(&c->out, value_str_at(doc, "since"))),
+				STR_ARG(unattended));
+	else
+		out_f(&c->out, STR_FMT " unattended. ", STR_ARG(unattended));
 	say_work(c, doc);
 	say_troubles(c, doc);
 	say_waiting(c, doc);

@@ -78,7 +78,7 @@ void aftermath_review(struct decide_ctx *cx, const struct node *n, const struct 
 		const struct detection *d = g->detections.p[i];
 
 		if (d->effectiveness == EFFECT_OPEN && str_eq(d->node_id, n->id) &&
-				d->iteration < now->number)
+				d->iteration < now->number && !judged_in(cx, 0, d->id))
 			judge(cx, g, d, &m);
 	}
 }

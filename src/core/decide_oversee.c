@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "core/aftermath.h"
 #include "core/budget.h"
 #include "core/detect.h"
 #include "core/iteration.h"
@@ -229,6 +230,7 @@ void tick_review(struct decide_ctx *cx, const struct decision *d)
 	if (!is_over(&x))
 		x.found_n = detect(&x.h, &x.o.t, x.found);
 	record(cx, &x);
+	aftermath_review(cx, x.n, &x.now);
 	answer_all(cx, &x);
 	mem_free((void *)x.now.sample.files);
 }

@@ -248,10 +248,7 @@ static void lay_detections(struct laying *l)
 		cell_of(l, when(l, x, "at"), "time");
 		cell(l, where.n ? where : STR("the whole goal"));
 		cell_int(l, value_int_at(x, "iteration"));
-		cell(l,
-				arena_printf(l->arena, STR_FMT ": " STR_FMT,
-						STR_ARG(value_str_at(x, "type")),
-						STR_ARG(value_str_at(x, "message"))));
+		cell(l, value_str_at(x, "message"));
 		cell_word(l, &severities, value_str_at(x, "severity"));
 		cell_word(l, &levels, value_str_at(x, "level"));
 		cell(l, value_str_at(x, "did"));

@@ -79,6 +79,9 @@ void report_curve_add(struct report_curve *c, ov_time at, int64_t v0, int64_t v1
 {
 	struct report_point point = { at, { v0, v1 } };
 
+	/* A value holds until the next one. */
+	if (c->n && c->p[c->n - 1].v[0] == v0 && c->p[c->n - 1].v[1] == v1)
+		return;
 	if (!c->stride)
 		c->stride = 1;
 	if (c->n && c->skipped + 1 < c->stride) {

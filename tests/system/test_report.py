@@ -18,7 +18,7 @@ echo $n > "$OVERSEER_NODE.txt"
 [ "$OVERSEER_NODE $told" = "T1 yes" ] && echo good >> T1.txt
 git add -A; git commit -qm "attempt $n"
 """
-CHECK = """'''grep -q good $OVERSEER_NODE.txt || { echo "error: </td><script>no()</script> in line $(cat $OVERSEER_NODE.txt)"; exit 1; }'''"""
+CHECK = """'''f=T1.txt; [ -e T2.txt ] && f=T2.txt; grep -q good $f || { echo "error: </td><script>no()</script> in line $(cat $f)"; exit 1; }'''"""
 
 
 class Report(SiteCase):
@@ -47,7 +47,7 @@ class Report(SiteCase):
         self.assertEqual(judged[1][2], "iteration 4 has the same error again")
 
     def handed_on(self, site):
-        lines = json.loads(site.cli("handoff", "show", "T1", "--json"))["handoff"]["oversight"]
+        lines = json.loads(site.cli("handoff", "show", "T1", "--json"))["crystallization"]["oversight"]
         self.assertEqual(len(lines), 1)
         self.assertTrue(lines[0].startswith("oversight: stuck (high) at iteration 3, answered by redirect, helped: "), lines)
 

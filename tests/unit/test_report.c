@@ -62,7 +62,7 @@ static const char markdown[] =
 		 "| when | where | iteration | found | severity | answer | what was done | did it "
 		 "help "
 		 "|\n|---|---|---:|---|---|---|---|---|\n"
-		 "| 2026-11-15 11:30 | T1 | 3 | stuck: 3 times \"E1\" | high | redirect | told it "
+		 "| 2026-11-15 11:30 | T1 | 3 | 3 times \"E1\" | high | redirect | told it "
 		 "| "
 		 "unhelpful (false positive): again |\n"
 		 "\n## Iterations\n\nThe newest 1 of 60.\n\n"
