@@ -262,6 +262,18 @@ void config_fill_preset(struct config *c)
 	oversight_preset(&c->oversight, preset < 0 ? PRESET_DEFAULT : (enum preset)preset);
 }
 
+static void fill_notices(struct config *c, struct policy *p)
+{
+	p->channels = policy_channels(c);
+	p->channels_n = c->channels_n;
+	memcpy(p->routes, c->routes, sizeof(c->routes));
+	p->notify = c->escalation_auto;
+	p->notice_attempts = c->notice_attempts;
+	p->notices_per_hour = c->notices_per_hour;
+	p->notice_retry = c->notice_retry;
+	p->notice_retry_max = c->notice_retry_max;
+}
+
 void config_fill_policy(struct config *c)
 {
 	c->policy = (struct policy){
@@ -306,11 +318,6 @@ void config_fill_policy(struct config *c)
 		.remind_after = c->remind_after,
 		.max_reminders = c->max_reminders,
 		.default_after = c->default_after,
-		.notify = c->escalation_auto,
-		.notice_attempts = c->notice_attempts,
-		.notices_per_hour = c->notices_per_hour,
-		.notice_retry = c->notice_retry,
-		.notice_retry_max = c->notice_retry_max,
 		.planner = c->planner_provider != PROVIDER_NONE,
 		.fallback = c->planner_fallback,
 		.diagnose = c->planner_diagnose,
@@ -320,17 +327,15 @@ void config_fill_policy(struct config *c)
 		.cross_n = c->allow_cross_agent_n,
 		.oversight = c->oversight,
 		.prices = c->prices,
-		.channels = policy_channels(c),
-		.channels_n = c->channels_n,
 		.quiet_from = c->quiet_from,
 		.quiet_to = c->quiet_to,
 		.plan = { c->planner_max_phases, c->planner_max_tasks, c->planner_max_subtasks },
 	};
 	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
-	memcpy(c->policy.routes, c->routes, sizeof(c->routes));
 	memcpy(c->policy.estimate, c->estimate, sizeof(c->estimate));
 	memcpy(c->policy.budget, c->budget, sizeof(c->budget));
 	c->policy.oversight.pause_node = c->oversight_pause == 1;
+	fill_notices(c, &c->policy);
 }
 
 int config_check_auto(const struct config *c, const char *command, struct ov_err *err)

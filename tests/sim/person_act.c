@@ -264,6 +264,12 @@ static const struct act run_reads[] = {
 static const struct act inbox_reads[] = {
 	{ "inbox.show", 10, NULL, NULL, NULL, NULL },
 };
+static const struct act notice_acts[] = {
+	{ "notice.retry", 10, "failed", fill_reason, NULL, NULL },
+};
+static const struct act notice_reads[] = {
+	{ "notice.show", 10, NULL, NULL, NULL, NULL },
+};
 
 #define ACTS(list) list, ARRAY_LEN(list)
 /* Where one looks first, and what can be done about a row of it. */
@@ -282,6 +288,7 @@ static const struct noun {
 	{ "queue.list", "dispatch", "node", ACTS(node_acts), ACTS(node_reads), 10 },
 	{ "agent.list", "agents", "name", NULL, 0, NULL, 0, 3 },
 	{ "inbox.list", "inbox", "number", NULL, 0, ACTS(inbox_reads), 10 },
+	{ "notice.list", "notices", "notice", ACTS(notice_acts), ACTS(notice_reads), 5 },
 	{ "worker.list", "workers", "worker", ACTS(worker_acts), ACTS(worker_reads), 15 },
 	{ "status.get", "goals", "goal", ACTS(goal_acts), ACTS(goal_reads), 10 },
 };

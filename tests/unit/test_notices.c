@@ -498,10 +498,12 @@ TEST(what_is_put_off_is_withdrawn)
 	struct fixture f;
 	struct event e = { .kind = EV_ESCALATION_SNOOZED };
 	struct notice *x;
+	ov_time until;
 
 	init(&f);
+	until = f.now + OV_HOUR;
 	e.data = json(&f, "{'escalation': %lld, 'until_ms': %lld, 'reason': 'r'}",
-			(long long)ask(&f, "outage"), (long long)(f.now + OV_HOUR));
+			(long long)ask(&f, "outage"), (long long)until);
 	x = newest(&f, "desktop");
 	assert_int_equal(append(&f, &e, NULL), 0);
 	settle(&f);
