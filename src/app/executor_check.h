@@ -9,6 +9,7 @@
 /*
  * Into the data of the outcome: tests, tests_format, tests_passed, ... A command that failed has
  * failing tests, whatever they say; one that passed has them when they say so. Without a report or
- * summary its status is all that is known (format "exit"). since: only what was written after that.
+ * summary its status is all that is known (format "exit"). Only reports that were written since the
+ * command began count.
  */
 void check_evidence(struct task *t, value *data, str output, bool passed);

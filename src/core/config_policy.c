@@ -156,10 +156,31 @@ static void check_route(struct config_reader *r, enum urgency urgency)
 	}
 }
 
+/* Reports are looked for beneath the worktree alone: whatever leads out of it finds none. */
+static void check_reports(struct config_reader *r, const char *name, const str *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		str rest = list[i], part;
+		bool out = !list[i].n || list[i].p[0] == '/';
+
+		while (str_split(&rest, '/', &part))
+			out |= str_is(part, "..");
+		if (out)
+			config_problem(r, arena_printf(&r->c->arena, "%s[%zu]", name, i),
+					"\"" STR_FMT "\" is no path beneath a worktree, such as "
+					"\"build/*.xml\"",
+					STR_ARG(list[i]));
+	}
+}
+
 void config_check_policy(struct config_reader *r)
 {
 	const struct config *c = r->c;
 
+	check_reports(r, "workspace.test_report", c->workspace_test_report,
+			c->workspace_test_report_n);
+	check_reports(r, "workspace.coverage_report", c->workspace_coverage_report,
+			c->workspace_coverage_report_n);
 	check_allow_agents(r);
 	check_routes(r);
 	check_cross(r);
