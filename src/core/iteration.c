@@ -118,14 +118,14 @@ static void take_words(struct arena *a, const struct node *n, const value *repor
 static void take_completion(const struct node *n, const struct run *r, const value *report,
 		struct iteration *it)
 {
-	int64_t reported;
+	int64_t centi;
 
 	if (r->cause == CAUSE_NONE && r->verification == VERIFY_PASSED && n->acceptance.n) {
 		it->completion_source = COMPLETION_ACCEPTED;
 		it->completion_centi = (int64_t)100 * CENTI;
-	} else if (report && report_completion(n, &reported)) {
+	} else if (update_completion(report, &centi)) {
 		it->completion_source = COMPLETION_REPORTED;
-		it->completion_centi = reported;
+		it->completion_centi = centi;
 	}
 }
 

@@ -467,6 +467,16 @@ value *update_of_earlier_run(struct arena *a, const value *stored)
 	return kept;
 }
 
+bool update_completion(const value *stored, int64_t *ret_centi)
+{
+	double percent = value_real_or(value_at(stored, "percentComplete"), -1);
+
+	if (!(percent >= 0 && percent <= 100))
+		return false;
+	*ret_centi = (int64_t)(percent * 100 + 0.5);
+	return true;
+}
+
 value *update_to_value(struct arena *a, const struct update *u)
 {
 	return update_merge(a, NULL, u);

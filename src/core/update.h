@@ -19,12 +19,8 @@
  */
 #include "base/buf.h"
 #include "base/ov.h"
-#include "core/record.h"
 #include "core/transition.h"
 #include "data/value.h"
-
-struct node;
-struct run;
 
 enum {
 	UPDATE_WINDOW = 64 * 1024, /* bytes of one block, and so the memory of a scan */
@@ -136,11 +132,5 @@ str update_identity(struct arena *a, str run_id, const struct update_block *b);
 /* The keys of an update and of its evidence, in order, for prompts and documents; *ret_n of them. */
 const char *const *update_keys(size_t *ret_n);
 const char *const *update_evidence_keys(size_t *ret_n);
-
-/* ---- what the stored report of a node says ---- */
-
-/* How far it is, in hundredths of a percentage point, as its agents said last; false: they did not. */
-bool report_completion(const struct node *n, int64_t *ret_centi);
-/* The texts of a list of it (blockers, learnings) as this run said; empty when it reported nothing. */
-struct strs report_texts(struct arena *a, const struct node *n, const struct run *r,
-		const char *key);
+/* How far the work is, in hundredths of a percentage point, as the stored says; false: it does not. */
+bool update_completion(const value *stored, int64_t *ret_centi);

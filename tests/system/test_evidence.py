@@ -94,6 +94,13 @@ class Evidence(SiteCase):
         self.assertEqual(tests(runs["T6"][0]), ("passed", "failing", "junit", 2, 1, 0, ["s.c"]))
         shown = json.loads(site.cli("run", "show", first["id"], "--json"))
         self.assertEqual(tests(shown.get("run", shown)), tests(first))
+        # And so it is what an iteration is made of.
+        iteration = site.wait_type("iteration.recorded", run=first["id"])["data"]["iteration"]
+        self.assertEqual([iteration[key] for key in ("number", "failed", "files", "tests", "tests_format",
+                                                     "tests_failed", "failing_tests")],
+                         [1, True, ["T1.txt"], "failing", "pytest", 1, ["tests/test_a.py::test_one"]])
+        iteration = site.wait_type("iteration.recorded", run=runs["T3"][0]["id"])["data"]["iteration"]
+        self.assertEqual((iteration["coverage_format"], iteration["coverage_centi"]), ("lcov", 7500))
         # All of it is in the log, so it is there after a restart.
         site.down()
         site.up()
@@ -123,6 +130,10 @@ class Evidence(SiteCase):
         end = site.wait_type("run.ended", run=run)["data"]
         self.assertEqual((end["tool"], end["tool_repeats"], end["tool_calls"]), ("Bash: make test", 4, 6))
         self.assertRegex(end["tool_digest"], "^[0-9a-f]{64}$")
+        iteration = site.wait_type("iteration.recorded", run=run)["data"]["iteration"]
+        self.assertEqual([iteration[key] for key in ("tool", "tool_repeats", "completion_source", "completion_centi",
+                                                     "learnings")],
+                         ["Bash: make test", 4, "reported", 3750, ["the tests need a database"]])
         site.wait_goal(goal)
         report = site.node("T1")["report"]
         self.assertEqual((report["percentComplete"], report["learnings"]), (37.5, ["the tests need a database"]))

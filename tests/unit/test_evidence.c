@@ -1,5 +1,5 @@
 /* What is known of a run without its agent's help, and what only its agent says. */
-#include "core/update.h"
+#include "core/iteration.h"
 #include "tests/test.h"
 #include "tests/unit/core_fixture.h"
 
@@ -29,57 +29,60 @@ static void next_run(struct fixture *f)
 	bring_to(f, "T1", STAGE_RUNNING);
 }
 
+static struct iteration iteration_of(struct fixture *f)
+{
+	struct iteration it;
+
+	iteration_make(&f->arena, f->state, node_of(f, "T1"), run_of(f), &it);
+	return it;
+}
+
 TEST(an_agent_says_how_far_it_is_and_what_it_learnt)
 {
 	struct fixture f;
-	const struct node *n;
-	struct strs learnt;
-	int64_t centi = -7;
+	struct iteration it;
 
 	fixture_init(&f);
 	create_goal(&f, flat_plan(&f, 1), NULL);
 	bring_to(&f, "T1", STAGE_RUNNING);
-	n = node_of(&f, "T1");
-	assert_false(report_completion(n, &centi));
-	assert_int_equal(centi, -7);
-	assert_int_equal(report_texts(&f.arena, n, run_of(&f), "learnings").n, 0);
+	it = iteration_of(&f);
+	assert_int_equal(it.completion_source, COMPLETION_UNKNOWN);
+	assert_int_equal(it.learnings.n, 0);
 	f.now += OV_SECOND;
 	report(&f, 10, "'percentComplete': 12.345, 'learnings': ['tabs matter', 'so do spaces']");
-	assert_true(report_completion(n, &centi));
-	assert_int_equal(centi, 1235);
-	learnt = report_texts(&f.arena, n, run_of(&f), "learnings");
-	assert_int_equal(learnt.n, 2);
-	assert_true(str_is(learnt.p[1], "so do spaces"));
+	it = iteration_of(&f);
+	assert_int_equal(it.completion_source, COMPLETION_REPORTED);
+	assert_int_equal(it.completion_centi, 1235);
+	assert_int_equal(it.learnings.n, 2);
+	assert_true(str_is(it.learnings.p[1], "so do spaces"));
 	/* What is not said again stays, within the run. */
 	report(&f, 20, "'percentComplete': 40");
-	assert_true(report_completion(n, &centi));
-	assert_int_equal(centi, 4000);
-	assert_int_equal(report_texts(&f.arena, n, run_of(&f), "learnings").n, 2);
+	it = iteration_of(&f);
+	assert_int_equal(it.completion_centi, 4000);
+	assert_int_equal(it.learnings.n, 2);
 	fixture_done(&f);
 }
 
 TEST(what_one_run_learnt_the_next_one_has_not)
 {
 	struct fixture f;
-	const struct node *n;
-	int64_t centi;
+	struct iteration it;
 
 	fixture_init(&f);
 	create_goal(&f, flat_plan(&f, 1), NULL);
 	bring_to(&f, "T1", STAGE_RUNNING);
-	n = node_of(&f, "T1");
 	f.now += OV_SECOND;
 	report(&f, 10, "'percentComplete': 40, 'learnings': ['tabs matter']");
 	next_run(&f);
-	assert_int_equal(report_texts(&f.arena, n, run_of(&f), "learnings").n, 0);
+	assert_int_equal(iteration_of(&f).learnings.n, 0);
 	f.now += OV_SECOND;
 	report(&f, 10, "'summary': 'tried'");
-	assert_int_equal(report_texts(&f.arena, n, run_of(&f), "learnings").n, 0);
+	it = iteration_of(&f);
+	assert_int_equal(it.learnings.n, 0);
 	/* How far the node is, is said of the node. */
-	assert_true(report_completion(n, &centi));
-	assert_int_equal(centi, 4000);
+	assert_int_equal(it.completion_centi, 4000);
 	report(&f, 20, "'learnings': ['spaces matter']");
-	assert_int_equal(report_texts(&f.arena, n, run_of(&f), "learnings").n, 1);
+	assert_int_equal(iteration_of(&f).learnings.n, 1);
 	fixture_done(&f);
 }
 
