@@ -223,8 +223,17 @@ static bool carry_out(struct world_sim *w)
 	if (list_empty(&w->f.state->effects))
 		return false;
 	fx = list_entry(w->f.state->effects.next, struct effect, link);
-	p = player_of(w, fx->node_id);
 	kind = fx->kind;
+	/* People outside are told: that is about no player. */
+	if (kind == FX_NOTIFY) {
+		submit(&w->f, "effect.end",
+				json(&w->f,
+						"{'effect': '" STR_FMT
+						"', 'outcome': 'ok', 'detail': '', 'data': {}}",
+						STR_ARG(fx->id)));
+		return true;
+	}
+	p = player_of(w, fx->node_id);
 	effect_end(&w->f, p->node, kind, "ok", "", good_data[kind]);
 	if (kind == FX_SEND && p->plays->answers)
 		p->answered_at = w->f.now + ANSWER_AFTER;
