@@ -41,7 +41,7 @@ static void say_detection(struct arena *a, const struct detection *d, struct not
 static void say_commands(struct arena *a, const struct state *s, struct notice_message *m)
 {
 	const struct escalation *x = m->escalation ? state_escalation(s, m->escalation) : NULL;
-	const value *list = x ? value_at(view_escalation(a, s, x), "commands") : NULL;
+	const value *list = x ? value_at(view_escalation(a, s, x, s->at), "commands") : NULL;
 	size_t n = value_count(list);
 	str *commands = arena_array(a, str, n + 1);
 

@@ -14,12 +14,14 @@ int op_inbox_list(struct op_ctx *cx, const value *params, value **ret, struct ov
 {
 	value *list, *found, *watch = NULL;
 	struct goal *g = NULL;
+	str goal;
 	int r = 0;
 
 	if (value_str_at(params, "goal").n)
 		r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
 	if (r < 0)
 		return r;
+	goal = g ? g->id : STR("");
 	list = value_array(cx->arena);
 	if (cx->daemon->safe)
 		value_push(cx->arena, list, safe_need(cx->arena, cx->daemon->safe));
@@ -27,11 +29,14 @@ int op_inbox_list(struct op_ctx *cx, const value *params, value **ret, struct ov
 		watch = watching_need(cx->arena, cx->daemon->dir, cx->now);
 	if (watch)
 		value_push(cx->arena, list, watch);
-	found = view_inbox(cx->arena, cx->state, g ? g->id : STR(""), value_bool_at(params, "all"));
+	found = view_inbox(cx->arena, cx->state, goal, cx->now,
+			value_bool_at(params, "all") ? INBOX_ALL : INBOX_DUE);
 	for (size_t i = 0; i < value_count(found); i++)
 		value_push(cx->arena, list, (value *)value_item(found, i));
 	*ret = value_object(cx->arena);
 	value_put(cx->arena, *ret, "inbox", list);
+	value_put(cx->arena, *ret, "snoozed",
+			value_int(cx->arena, view_inbox_later(cx->state, goal, cx->now)));
 	return 0;
 }
 
@@ -77,7 +82,7 @@ int op_inbox_show(struct op_ctx *cx, const value *params, value **ret, struct ov
 		ov_next(err, "overseer inbox list --all");
 		return OV_ENOTFOUND;
 	}
-	v = view_escalation(cx->arena, cx->state, x);
+	v = view_escalation(cx->arena, cx->state, x, cx->now);
 	value_put(cx->arena, v, "notices", view_notices_about(cx->arena, &w, number, cx->now));
 	r = put_evidence(cx, x, v, err);
 	if (r == 0)

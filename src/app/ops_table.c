@@ -187,7 +187,7 @@ static const struct op_param worker_wish[] = {
 	}
 static const struct op_param inbox_list[] = {
 	GOAL_OPT,
-	{ "all", PARAM_BOOL, false, "also what is over", 0 },
+	{ "all", PARAM_BOOL, false, "also what was put off, and what is over", 0 },
 };
 static const struct op_param inbox_show[] = { NUMBER };
 static const struct op_param escalation_test[] = {
@@ -200,10 +200,21 @@ static const struct op_param inbox_answer[] = {
 			"one of its options, or a unique prefix of one; retry, done or cancel; or "
 			"any text, which the next run is told",
 			LIMIT_NOTE },
+	{ "estimate", PARAM_OBJECT, false, "of its goal from now on, as of goal.update", 0 },
+	{ "budget", PARAM_OBJECT, false, "of its goal from now on, as of goal.update", 0 },
+	REASON_OPT,
+};
+static const struct op_param inbox_judge[] = { NUMBER, REASON_OPT };
+static const struct op_param inbox_snooze[] = {
+	NUMBER,
+	{ "for_ms", PARAM_INT, true, "for how long", (size_t)365 * OV_DAY },
+	REASON_OPT,
 };
 static const struct op_param inbox_dismiss[] = {
 	NUMBER,
-	{ "reason", PARAM_TEXT, false, "recorded with the caller's name", LIMIT_NOTE },
+	{ "false_positive", PARAM_BOOL, false,
+			"there was nothing for oversight to find: what it stopped goes on", 0 },
+	REASON_OPT,
 };
 #define NOTICE                                                                        \
 	{                                                                             \
@@ -422,6 +433,17 @@ const struct op op_table[] = {
 			PARAMS(inbox_show), op_inbox_show },
 	{ "inbox.answer", OP_WRITE, OP_HUMAN, "Answers an escalation, and does what that says.",
 			PARAMS(inbox_answer), NULL },
+	{ "inbox.approve", OP_WRITE, OP_HUMAN,
+			"Gives the answer that lets go on what waits; kinds of entries without one "
+			"refuse.",
+			PARAMS(inbox_judge), NULL },
+	{ "inbox.deny", OP_WRITE, OP_HUMAN,
+			"Gives the answer that ends what waits; kinds of entries without one "
+			"refuse.",
+			PARAMS(inbox_judge), NULL },
+	{ "inbox.snooze", OP_WRITE, OP_HUMAN,
+			"Puts an escalation off; it comes back then, or on new evidence.",
+			PARAMS(inbox_snooze), NULL },
 	{ "inbox.dismiss", OP_WRITE, OP_HUMAN,
 			"Closes an escalation; what is blocked waits for the caller.",
 			PARAMS(inbox_dismiss), NULL },

@@ -123,7 +123,7 @@ static int amount_param(struct cli *c, value *out, const char *flag, str given, 
 			flag, STR_ARG(given));
 }
 
-static int amount_params(struct cli *c, value *params, const char *flag, struct ov_err *err)
+int amount_params(struct cli *c, value *params, const char *flag, struct ov_err *err)
 {
 	const value *given = cli_list(c, flag);
 	value *out = value_object(c->arena);

@@ -1,13 +1,14 @@
+#include "base/duration.h"
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/goal.h"
+#include "cli/inbox.h"
 
-/* "default in 39m: in-process", or nothing. */
-static str deadline(struct out *o, const value *x)
+str inbox_unanswered(struct out *o, const value *x)
 {
 	str at = value_str_at(x, "expires_at");
 
 	if (!at.n || !value_str_at(x, "default_answer").n)
-		return STR("");
+		return STR("waits for you");
 	return arena_printf(o->arena, "default " STR_FMT ": " STR_FMT, STR_ARG(out_until(o, at)),
 			STR_ARG(value_str_at(x, "default_answer")));
 }
@@ -37,22 +38,34 @@ static void commands_row(struct out *o, const value *x)
 	row_end(o);
 }
 
+static enum style number_style(const value *x)
+{
+	str urgency = value_str_at(x, "urgency");
+
+	if (!str_is(value_str_at(x, "status"), "open") || value_bool_at(x, "snoozed"))
+		return S_DIM;
+	return str_is(urgency, "critical") || str_is(urgency, "emergency") ? S_RED : S_YELLOW;
+}
+
 static void entry_rows(struct out *o, const value *x)
 {
 	str status = value_str_at(x, "status");
 	bool open = str_is(status, "open");
 
-	cell_f(o, open ? S_YELLOW : S_DIM, "#%lld", (long long)value_int_at(x, "number"));
+	cell_f(o, number_style(x), "#%lld", (long long)value_int_at(x, "number"));
 	cell(o, S_BOLD, value_str_at(x, "kind"));
 	cell(o, S_PLAIN, about(o, x));
 	cell_f(o, S_PLAIN, "\"" STR_FMT "\"",
 			STR_ARG(out_short(o, value_str_at(x, "question"), 70)));
 	cell_right(o, S_DIM, out_age(o, value_str_at(x, "opened_at")));
-	if (!open)
+	if (open && value_bool_at(x, "snoozed"))
+		cell_f(o, S_DIM, "put off, back " STR_FMT,
+				STR_ARG(out_until(o, value_str_at(x, "snoozed_until"))));
+	else if (!open)
 		cell_f(o, status_style(status), STR_FMT ": " STR_FMT, STR_ARG(status),
 				STR_ARG(out_short(o, value_str_at(x, "answer"), 40)));
 	else
-		cell(o, S_YELLOW, deadline(o, x).n ? deadline(o, x) : STR("waits for you"));
+		cell(o, S_YELLOW, inbox_unanswered(o, x));
 	row_end(o);
 	if (open)
 		commands_row(o, x);
@@ -77,6 +90,9 @@ int cmd_inbox(struct cli *c, struct ov_err *err)
 	table_end(&c->out, "");
 	if (value_count(list) == 0)
 		out_f(&c->out, "Nothing needs you.\n");
+	if (value_int_at(res, "snoozed") > 0 && !cli_has(c, "all"))
+		out_f(&c->out, "%lld more put off.  Next  overseer inbox --all\n",
+				(long long)value_int_at(res, "snoozed"));
 	return 0;
 }
 
@@ -110,22 +126,44 @@ static void show_facts(struct out *o, const value *facts)
 
 static void show_state(struct out *o, const value *x)
 {
-	const value *options = value_at(x, "options"), *told = value_at(x, "notices");
+	const value *options = value_at(x, "options"), *told = value_at(x, "notices"),
+		    *found = value_at(x, "detection");
+	bool open = str_is(value_str_at(x, "status"), "open");
 
 	out_field(o, "About", about(o, x));
+	out_field(o, "Why", value_str_at(x, "why"));
+	if (value_str_at(found, "type").n)
+		out_field(o, "Found",
+				arena_printf(o->arena, STR_FMT ", " STR_FMT ": " STR_FMT,
+						STR_ARG(value_str_at(found, "type")),
+						STR_ARG(value_str_at(found, "severity")),
+						STR_ARG(value_str_at(found, "message"))));
 	out_field(o, "Opened",
 			arena_printf(o->arena, STR_FMT " ago, reminded %lld times",
 					STR_ARG(out_age(o, value_str_at(x, "opened_at"))),
 					(long long)value_int_at(x, "reminders")));
+	if (value_int_at(x, "raised"))
+		out_field(o, "Raised",
+				arena_printf(o->arena, "again, %lld times; last " STR_FMT " ago",
+						(long long)value_int_at(x, "raised"),
+						STR_ARG(out_age(o, value_str_at(x, "raised_at")))));
+	if (open && value_bool_at(x, "snoozed"))
+		out_field(o, "Put off",
+				arena_printf(o->arena, "comes back " STR_FMT,
+						STR_ARG(out_until(o,
+								value_str_at(x,
+										"snoozed_"
+										"until")))));
 	for (size_t i = 0; i < value_count(options); i++)
 		out_field(o, i ? "" : "Options", value_str_or(value_item(options, i), STR("")));
-	out_field(o, "Deadline", deadline(o, x));
+	if (open)
+		out_field(o, "Otherwise", inbox_unanswered(o, x));
 	if (value_int_at(x, "blocks"))
 		out_field(o, "Holds up",
 				arena_printf(o->arena, "%lld more piece%s of work",
 						(long long)value_int_at(x, "blocks"),
 						value_int_at(x, "blocks") == 1 ? "" : "s"));
-	if (!str_is(value_str_at(x, "status"), "open"))
+	if (!open)
 		out_field(o, "Answer",
 				arena_printf(o->arena,
 						STR_FMT " by " STR_FMT ", " STR_FMT
@@ -136,6 +174,8 @@ static void show_state(struct out *o, const value *x)
 						STR_ARG(value_str_at(x, "answer"))));
 	for (size_t i = 0; i < value_count(told); i++)
 		out_field(o, i ? "" : "Told", notice_standing(o, value_item(told, i)));
+	if (value_str_at(x, "reason").n)
+		out_field(o, "Reason", value_str_at(x, "reason"));
 	out_field(o, "Now", out_prose(o, value_str_at(x, "now")));
 	table_end(o, "");
 }
@@ -166,6 +206,9 @@ int cmd_inbox_show(struct cli *c, struct ov_err *err)
 		out_text(o, value_str_or(value_item(next, i), STR("")));
 		out_f(o, "\n");
 	}
+	if (value_count(next))
+		out_f(o, "      overseer inbox snooze %lld 4h\n",
+				(long long)value_int_at(x, "number"));
 	return 0;
 }
 
@@ -211,12 +254,66 @@ int cmd_inbox_answer(struct cli *c, struct ov_err *err)
 {
 	value *params = value_object(c->arena);
 	str text = c->args[1];
+	int r;
 
 	for (size_t i = 2; i < c->args_n; i++)
 		text = arena_printf(c->arena, STR_FMT " " STR_FMT, STR_ARG(text),
 				STR_ARG(c->args[i]));
 	value_put(c->arena, params, "answer", value_str(c->arena, text));
-	return close_entry(c, "inbox.answer", params, err);
+	cli_param(c, params, "reason", "reason");
+	r = amount_params(c, params, "estimate", err);
+	if (r == 0)
+		r = amount_params(c, params, "budget", err);
+	return r == 0 ? close_entry(c, "inbox.answer", params, err) : r;
+}
+
+static int judge(struct cli *c, const char *method, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+
+	cli_param(c, params, "reason", "reason");
+	return close_entry(c, method, params, err);
+}
+
+int cmd_inbox_approve(struct cli *c, struct ov_err *err)
+{
+	return judge(c, "inbox.approve", err);
+}
+
+int cmd_inbox_deny(struct cli *c, struct ov_err *err)
+{
+	return judge(c, "inbox.deny", err);
+}
+
+int cmd_inbox_snooze(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res;
+	int64_t wait;
+	bool done;
+	int r;
+
+	if (!duration_parse(c->args[1], &wait)) {
+		ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a duration such as 30m, 4h or 2d",
+				STR_ARG(c->args[1]));
+		return ov_next(err, "overseer inbox snooze " STR_FMT " 4h", STR_ARG(c->args[0]));
+	}
+	value_put(c->arena, params, "for_ms", value_int(c->arena, wait));
+	cli_param(c, params, "reason", "reason");
+	r = number_param(c, params, err);
+	if (r == 0)
+		r = cli_call(c, CALL_WRITE, "inbox.snooze", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	out_f(&c->out,
+			"#%lld is put off: it comes back " STR_FMT
+			", or when there is new evidence.\n",
+			(long long)value_int_at(res, "escalation"),
+			STR_ARG(out_until(&c->out, value_str_at(res, "snoozed_until"))));
+	if (value_str_at(res, "expires_at").n)
+		out_f(&c->out, "Its deadline stays: " STR_FMT ".\n",
+				STR_ARG(out_until(&c->out, value_str_at(res, "expires_at"))));
+	return 0;
 }
 
 int cmd_inbox_dismiss(struct cli *c, struct ov_err *err)
@@ -224,5 +321,7 @@ int cmd_inbox_dismiss(struct cli *c, struct ov_err *err)
 	value *params = value_object(c->arena);
 
 	cli_param(c, params, "reason", "reason");
+	if (cli_has(c, "false-positive"))
+		value_put(c->arena, params, "false_positive", value_bool(c->arena, true));
 	return close_entry(c, "inbox.dismiss", params, err);
 }

@@ -2,7 +2,7 @@
 
 #include "base/duration.h"
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/inbox.h"
 #include "cli/status_watch.h"
 #include "cli/worker.h"
 #include "data/json.h"
@@ -80,15 +80,9 @@ static void show_daemon(struct out *o, const value *s)
 /* What happens by itself and when, and what to type. */
 static void needs_answer(struct out *o, const value *e)
 {
-	str words = value_str_at(e, "answers"), by_default = value_str_at(e, "default_answer");
-	bool expires = value_str_at(e, "expires_at").n && by_default.n;
+	str words = value_str_at(e, "answers");
 
-	if (expires)
-		cell_f(o, S_YELLOW, "default: " STR_FMT " " STR_FMT,
-				STR_ARG(out_short(o, by_default, 20)),
-				STR_ARG(out_until(o, value_str_at(e, "expires_at"))));
-	else
-		cell(o, S_PLAIN, STR(""));
+	cell(o, S_YELLOW, out_short(o, inbox_unanswered(o, e), 40));
 	cell_f(o, S_DIM, "overseer inbox answer %lld " STR_FMT,
 			(long long)value_int_at(e, "number"),
 			STR_ARG(words.n ? out_short(o, words, 40) : STR("TEXT")));
@@ -298,6 +292,9 @@ static void show_status(struct out *o, const value *s)
 		show_watch(o, s);
 	show_needs(o, value_at(s, "needs_you"));
 	show_lost(o, value_at(s, "notices_lost"));
+	if (value_int_at(s, "snoozed") > 0)
+		out_f(o, "PUT OFF (%lld)  overseer inbox --all\n",
+				(long long)value_int_at(s, "snoozed"));
 	show_running(o, value_at(s, "running"), RUNNING);
 	show_running(o, value_at(s, "running"), WAITING);
 	show_stalled(o, value_at(s, "stalled"));

@@ -176,7 +176,16 @@ static const struct flag worker_end_flags[] = {
 	BOOL("all", "all workers, instead of one"),
 	TEXT("reason", "TEXT", "why; recorded with your name"),
 };
+static const struct flag judge_flags[] = {
+	TEXT("reason", "TEXT", "why; recorded with your name"),
+};
+static const struct flag answer_flags[] = {
+	LIST("budget", "NAME=AMOUNT", "the most that its goal may use from now on (repeatable)"),
+	LIST("estimate", "NAME=AMOUNT", "what its goal is expected to use (repeatable)"),
+	TEXT("reason", "TEXT", "why; recorded with your name"),
+};
 static const struct flag dismiss_flags[] = {
+	BOOL("false-positive", "there was nothing for oversight to find: what it stopped goes on"),
 	TEXT("reason", "TEXT", "why; recorded with your name"),
 };
 static const struct flag escalation_test_flags[] = {
@@ -184,7 +193,7 @@ static const struct flag escalation_test_flags[] = {
 };
 static const struct flag inbox_flags[] = {
 	GOAL,
-	BOOL("all", "also what is over"),
+	BOOL("all", "also what was put off, and what is over"),
 };
 static const struct flag notice_flags[] = {
 	GOAL,
@@ -449,16 +458,38 @@ const struct command commands[] = {
 			cmd_inbox, NULL },
 	{ "inbox", "show", "Show an entry and what led to it", "N", 1, 1, NO_FLAGS, cmd_inbox_show,
 			NULL },
-	{ "inbox", "answer", "Answer an entry", "N TEXT", 2, ARGS_MAX, NO_FLAGS, cmd_inbox_answer,
+	{ "inbox", "answer", "Answer an entry", "N TEXT", 2, ARGS_MAX, FLAGS(answer_flags),
+			cmd_inbox_answer,
 			"TEXT is one of the options or a unique prefix of one; or retry, done or "
-			"cancel, "
-			"which do that to the\nnode; or any other text: then the node goes on, and "
-			"its "
-			"next run is told." },
+			"cancel, which do that to the\nnode; or any other text: then the node goes "
+			"on, and its next run is told. A goal that oversight stopped\ngoes on by "
+			"resume (paused) or reopen (aborted), or with any text for its agent. A "
+			"budget that is spent:\nraise doubles it, unless --budget says how much." },
+	{ "inbox", "approve", "Let go on what an entry is about", "N", 1, 1, FLAGS(judge_flags),
+			cmd_inbox_approve,
+			"paused: resume; aborted: reopen; review: accept; budget: raise; "
+			"pre_accept: "
+			"try again; post_accept:\ngo on. Other entries have answers of their "
+			"own." },
+	{ "inbox", "deny", "Do not let go on what an entry is about", "N", 1, 1, FLAGS(judge_flags),
+			cmd_inbox_deny,
+			"paused: abort (a node: cancel); aborted, budget, planner: cancel the "
+			"goal; "
+			"review: reject, for the\nreason; pre_accept: back to its agent; "
+			"post_accept: take back." },
+	{ "inbox", "snooze", "Put an entry off", "N DURATION", 2, 2, FLAGS(judge_flags),
+			cmd_inbox_snooze,
+			"It comes back by itself, or when there is new evidence. A deadline that "
+			"it "
+			"has stays." },
 	{ "inbox", "dismiss", "Close an entry without an answer", "N", 1, 1, FLAGS(dismiss_flags),
-			cmd_inbox_dismiss, "A node that is blocked stays so, and waits for you." },
+			cmd_inbox_dismiss,
+			"A node that is blocked stays so, and waits for you. What others wait for "
+			"cannot be dismissed; a false\nalarm of oversight can: then it is judged "
+			"as "
+			"one, and what was stopped goes on." },
 	{ "inbox", NULL, "As inbox list", "", 0, 0, FLAGS(inbox_flags), cmd_inbox,
-			"See also: inbox show, inbox answer, inbox dismiss." },
+			"See also: inbox show, answer, approve, deny, snooze, dismiss." },
 	{ "escalation", "test", "Send a test notice through a channel", "CHANNEL", 1, 1,
 			FLAGS(escalation_test_flags), cmd_escalation_test,
 			"Channels are \"desktop\", \"hook\" and those of "
@@ -471,7 +502,7 @@ const struct command commands[] = {
 			FLAGS(notice_flags), cmd_notice_list, NULL },
 	{ "notice", "show", "Show a notice and what came of its attempts", "ID", 1, 1, NO_FLAGS,
 			cmd_notice_show, NULL },
-	{ "notice", "retry", "Try a notice again, now", "ID", 1, 1, FLAGS(dismiss_flags),
+	{ "notice", "retry", "Try a notice again, now", "ID", 1, 1, FLAGS(judge_flags),
 			cmd_notice_retry,
 			"One that failed gets as many attempts as a new one. Quiet hours hold." },
 	{ "events", NULL, "What happened, in order", "", 0, 0, FLAGS(events_flags), cmd_events,

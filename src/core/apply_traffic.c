@@ -73,6 +73,7 @@ int apply_escalation_closed(struct state *s, const struct event *e, struct ov_er
 		esc->status = (enum esc_status)status;
 		record_set_str(&esc->answer, ev_text(e, "answer"));
 		record_set_str(&esc->answered_by, e->actor);
+		record_set_str(&esc->reason, ev_text(e, "reason"));
 		esc->closed_at = e->at;
 		if (str_is(esc->kind, "overdue"))
 			overdue_answered(s, esc, e->at);

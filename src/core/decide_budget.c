@@ -1,8 +1,10 @@
 /* What goals use up, and what follows from it. */
 #include "core/decide_budget.h"
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "core/budget.h"
+#include "core/decide_inbox.h"
 #include "core/usage.h"
 
 /* Whatever an agent says: so that no sum of it can overflow. */
@@ -83,18 +85,29 @@ void run_spent(struct decide_ctx *cx, const struct run *r, const struct assignme
 		ev_str(cx, e, "cost_source", value_str_at(ended, "cost_source"));
 }
 
+static void emit_level(struct decide_ctx *cx, const struct goal *g, const struct budget_verdict *v)
+{
+	struct event *e = emit(cx, EV_GOAL_BUDGET, about_goal(g));
+
+	ev_cstr(cx, e, "level", status_name(&budget_levels, (int)v->level));
+	ev_cstr(cx, e, "resource", status_name(&resources, (int)v->resource));
+	ev_int(cx, e, "used", v->used);
+	ev_int(cx, e, "limit", v->limit);
+}
+
+static int64_t twice_of(int64_t used, int64_t limit)
+{
+	return MIN(2 * MIN(MAX(used, limit), MOST), MOST);
+}
+
 void tick_budget(struct decide_ctx *cx, const struct decision *d)
 {
-	struct event *e = emit(cx, EV_GOAL_BUDGET, about_goal(d->goal));
-	int64_t twice;
+	const struct budget_verdict v = { d->level, d->resource, d->used, d->limit };
+	int64_t twice = twice_of(d->used, d->limit);
 
-	ev_cstr(cx, e, "level", status_name(&budget_levels, (int)d->level));
-	ev_cstr(cx, e, "resource", status_name(&resources, (int)d->resource));
-	ev_int(cx, e, "used", d->used);
-	ev_int(cx, e, "limit", d->limit);
+	emit_level(cx, d->goal, &v);
 	if (d->level != BUDGET_SPENT)
 		return;
-	twice = d->limit > INT64_MAX / 2 ? d->limit : 2 * MAX(d->used, d->limit);
 	escalate_about(cx, about_goal(d->goal),
 			&(struct escalation_spec){ .kind = "budget",
 					.question = arena_printf(cx->arena,
@@ -105,6 +118,70 @@ void tick_budget(struct decide_ctx *cx, const struct decision *d)
 							STR_ARG(d->why), STR_ARG(d->goal->id),
 							STR_ARG(budget_option(cx->arena,
 									d->resource, twice))) });
+}
+
+value *budget_twice(struct decide_ctx *cx, const struct goal *g)
+{
+	struct budget_live live = budget_live_of(cx->state, g, NULL, cx->now);
+	struct budget_verdict worst = budget_judge(cx->policy, g, &live);
+	value *params = value_object(cx->arena), *budget = value_object(cx->arena);
+
+	for (int i = 0; i < RESOURCE_COUNT; i++) {
+		int64_t limit = budget_limit(cx->policy, g, (enum resource)i),
+			used = g->spent[i] + live.used[i];
+
+		if (limit > 0 && (used >= limit || i == (int)worst.resource))
+			value_put(cx->arena, budget, status_name(&resources, i),
+					value_int(cx->arena, twice_of(used, limit)));
+	}
+	value_put(cx->arena, params, "budget", budget);
+	return params;
+}
+
+/* As it will be when the event is applied. */
+static struct goal granted(const struct goal *g, const struct event *updated)
+{
+	const value *budget = value_at(updated->data, "budget"),
+		    *estimate = value_at(updated->data, "estimate");
+	struct goal then = *g;
+
+	if (budget)
+		(void)record_read_amounts(&resources, then.budget, budget);
+	if (estimate)
+		(void)record_read_amounts(&resources, then.estimate, estimate);
+	return then;
+}
+
+int budget_grant(struct decide_ctx *cx, const struct goal *g, const value *params, str reason,
+		struct ov_err *err)
+{
+	static const char *const keys[] = { "budget", "estimate" };
+	value *update = value_object(cx->arena), *ignored = NULL;
+	struct budget_live live = budget_live_of(cx->state, g, NULL, cx->now);
+	struct budget_verdict v;
+	struct goal then;
+	int r;
+
+	value_put(cx->arena, update, "goal", value_str(cx->arena, g->id));
+	value_put(cx->arena, update, "reason", value_str(cx->arena, reason));
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (value_at(params, keys[i]))
+			value_put(cx->arena, update, keys[i],
+					value_copy(cx->arena, value_at(params, keys[i])));
+	r = decide_goal_update(cx, update, &ignored, err);
+	if (r < 0 || g->budget_level != BUDGET_SPENT)
+		return r;
+	then = granted(g, cx->out->p[cx->out->n - 1]);
+	v = budget_judge(cx->policy, &then, &live);
+	if (v.level != BUDGET_SPENT) {
+		emit_level(cx, g, &v);
+		return 0;
+	}
+	ov_fail(err, OV_EINVALID, "the budget of goal " STR_FMT " is spent even so: " STR_FMT,
+			STR_ARG(g->id),
+			STR_ARG(budget_text(cx->arena, v.resource, v.used, v.limit)));
+	ov_next(err, "overseer cost --goal " STR_FMT, STR_ARG(g->id));
+	return OV_EINVALID;
 }
 
 /*

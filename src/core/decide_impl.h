@@ -165,7 +165,8 @@ decide_fn decide_goal_update, decide_goal_pause, decide_goal_resume, decide_goal
 decide_fn decide_goal_create, decide_planner_health, decide_plan_apply, decide_work_update,
 		decide_work_cancel, decide_work_reopen, decide_work_reassign, decide_work_rerun,
 		decide_work_nudge, decide_work_scope, decide_run_stop, decide_queue_retry,
-		decide_queue_drop, decide_inbox_answer, decide_inbox_dismiss, decide_effect_end,
-		decide_run_session, decide_run_end, decide_run_report, decide_dispatch_ack,
-		decide_daemon_start, decide_daemon_stop, decide_daemon_fail, decide_daemon_clock,
-		decide_radar_report, decide_daemon_contradicted, decide_watch_report;
+		decide_queue_drop, decide_inbox_answer, decide_inbox_approve, decide_inbox_deny,
+		decide_inbox_snooze, decide_inbox_dismiss, decide_effect_end, decide_run_session,
+		decide_run_end, decide_run_report, decide_dispatch_ack, decide_daemon_start,
+		decide_daemon_stop, decide_daemon_fail, decide_daemon_clock, decide_radar_report,
+		decide_daemon_contradicted, decide_watch_report;

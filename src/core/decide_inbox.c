@@ -2,24 +2,17 @@
  * Answers of people to escalations, and what each does: a node goes on with the answer, is done or
  * is cancelled by it; a run that waits for it is told; what is only a notice is acknowledged.
  */
+#include "core/decide_inbox.h"
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/accept.h"
-#include "core/decide_impl.h"
+#include "core/decide_oversee.h"
 #include "core/decide_review.h"
+#include "core/inbox.h"
 #include "core/limits.h"
 #include "core/session.h"
-
-/* An answer on its way. */
-struct answer {
-	const struct escalation *x;
-	const struct goal *g;
-	const struct node *n; /* NULL: it is about the goal, or about none */
-	str text;
-	bool option; /* it is one of those that were offered */
-};
 
 static bool goal_is_over(const struct goal *g)
 {
@@ -79,6 +72,9 @@ static void go_on(struct decide_ctx *cx, const struct answer *a, str text)
 		ev_int(cx, e, "escalation", a->x->number);
 		ev_note(cx, e, "answer", text);
 	}
+	/* Detectors look at what comes of the answer; who was blocked is renewed by going on. */
+	if (a->n->status != NODE_BLOCKED && a->n->iterations_n > a->n->round_from)
+		oversight_renew(cx, a->g, a->n, reason);
 	if (a->n->status == NODE_BLOCKED)
 		work_unblock(cx, a->n, reason);
 	else if (live && text.n && can_be_told(cx, a->n, stuck))
@@ -119,28 +115,30 @@ static int check_node(struct decide_ctx *cx, const struct answer *a, struct ov_e
 	return str_is(a->text, "cancel") ? accept_check(a->n, err) : 0;
 }
 
-/* May the goal be given up? */
-static int check_cancel(const struct answer *a, struct ov_err *err)
+int answer_check_cancel(const struct goal *g, struct ov_err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < a->g->nodes.n; i++)
-		r = accept_check(a->g->nodes.p[i], err);
+	for (size_t i = 0; r == 0 && i < g->nodes.n; i++)
+		r = accept_check(g->nodes.p[i], err);
 	return r;
 }
 
-/* Nothing but a greater budget lets a goal go on; that is another command, with its own checks. */
+/* Nothing but a greater budget lets a goal go on. */
 static int check_budget(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
 {
-	if (str_is(a->text, "cancel"))
-		return check_cancel(a, err);
 	(void)cx;
+	if (str_is(a->text, "cancel"))
+		return answer_check_cancel(a->g, err);
+	if (str_is(a->text, "raise"))
+		return 0;
 	ov_fail(err, OV_ESTATE,
 			"the budget of goal " STR_FMT
-			" is spent: raise it, or answer \"cancel\" to give the goal up",
+			" is spent: answer \"raise\" for twice as much, with --budget for another "
+			"amount, or \"cancel\" to give the goal up",
 			STR_ARG(a->g->id));
-	ov_next(err, "overseer goal update " STR_FMT " --budget NAME=AMOUNT --reason TEXT",
-			STR_ARG(a->g->id));
+	ov_next(err, "overseer inbox answer %lld raise --budget NAME=AMOUNT",
+			(long long)a->x->number);
 	return OV_ESTATE;
 }
 
@@ -151,7 +149,7 @@ static int check_plan(struct decide_ctx *cx, const struct answer *a, struct ov_e
 
 	(void)cx;
 	if (str_is(a->text, "cancel"))
-		return check_cancel(a, err);
+		return answer_check_cancel(a->g, err);
 	if (!lacking || goal_is_over(a->g))
 		return 0;
 	ov_fail(err, OV_ESTATE,
@@ -162,15 +160,31 @@ static int check_plan(struct decide_ctx *cx, const struct answer *a, struct ov_e
 	return OV_ESTATE;
 }
 
-static void answer_goal(struct decide_ctx *cx, const struct answer *a)
+value *answer_params(struct decide_ctx *cx, const struct answer *a)
 {
-	value *params = value_object(cx->arena), *ignored = NULL;
+	value *params = value_object(cx->arena);
 
 	value_put(cx->arena, params, "goal", value_str(cx->arena, a->g->id));
 	value_put(cx->arena, params, "reason",
-			value_strf(cx->arena, "answer to #%lld", (long long)a->x->number));
+			a->reason.n ? value_strf(cx->arena, "answer to #%lld: " STR_FMT,
+						      (long long)a->x->number, STR_ARG(a->reason))
+				    : value_strf(cx->arena, "answer to #%lld",
+						      (long long)a->x->number));
+	return params;
+}
+
+void answer_cancel(struct decide_ctx *cx, const struct answer *a)
+{
+	value *ignored = NULL;
+
+	if (a->g && !goal_is_over(a->g))
+		(void)decide_goal_cancel(cx, answer_params(cx, a), &ignored, NULL);
+}
+
+static void answer_goal(struct decide_ctx *cx, const struct answer *a)
+{
 	if (str_is(a->text, "cancel"))
-		(void)decide_goal_cancel(cx, params, &ignored, NULL);
+		answer_cancel(cx, a);
 }
 
 /* What else could be said would leave it where it is, and nobody would be asked again. */
@@ -210,34 +224,44 @@ static void acknowledge(struct decide_ctx *cx, const struct answer *a)
 	(void)cx, (void)a;
 }
 
-enum about { ABOUT_ANY, ABOUT_GOAL, ABOUT_NODE };
+/* Paused is the node alone. */
+static void answer_paused_node(struct decide_ctx *cx, const struct answer *a)
+{
+	struct answer b = *a;
+
+	if (str_is(a->text, "resume"))
+		b.text = STR("retry");
+	answer_node(cx, &b);
+}
 
 /* By kind of escalation; a kind that is not here goes by whether it is about a node. */
 static const struct rule {
 	const char *kind;
-	enum about about; /* holds only for one that is about at least this */
+	enum inbox_about about; /* holds only for one that is about at least this */
 	/* May refuse; NULL: never. */
 	int (*check)(struct decide_ctx *cx, const struct answer *a, struct ov_err *err);
 	void (*answer)(struct decide_ctx *cx, const struct answer *a);
-	bool holds; /* others wait for the answer: it cannot be dismissed */
 } rules[] = {
-	{ "question", ABOUT_NODE, NULL, answer_question, false },
-	{ "budget", ABOUT_GOAL, check_budget, answer_goal, true },
-	{ "planner", ABOUT_GOAL, check_plan, answer_goal, true },
-	{ "reopened", ABOUT_GOAL, check_plan, answer_goal, true },
-	{ "login", ABOUT_ANY, check_option, answer_login, true },
-	{ "outage", ABOUT_ANY, check_option, answer_outage, true },
-	{ "internal", ABOUT_ANY, NULL, acknowledge, false },
-	{ ASK_REVIEW, ABOUT_NODE, check_accept, answer_accept, true },
-	{ ASK_PRE, ABOUT_NODE, check_accept, answer_accept, true },
-	{ ASK_POST, ABOUT_NODE, check_accept, answer_accept, true },
-	{ ASK_POST_WARNING, ABOUT_NODE, NULL, acknowledge, false },
-}, node_rule = { "", ABOUT_NODE, check_node, answer_node, false },
-  goal_rule = { "", ABOUT_ANY, NULL, acknowledge, false };
+	{ ASK_PAUSED, ABOUT_NODE, answer_check_paused, answer_paused_node },
+	{ ASK_PAUSED, ABOUT_GOAL, answer_check_paused, answer_paused },
+	{ ASK_ABORTED, ABOUT_GOAL, answer_check_aborted, answer_aborted },
+	{ "question", ABOUT_NODE, NULL, answer_question },
+	{ "budget", ABOUT_GOAL, check_budget, answer_goal },
+	{ "planner", ABOUT_GOAL, check_plan, answer_goal },
+	{ "reopened", ABOUT_GOAL, check_plan, answer_goal },
+	{ "login", ABOUT_ANY, check_option, answer_login },
+	{ "outage", ABOUT_ANY, check_option, answer_outage },
+	{ "internal", ABOUT_ANY, NULL, acknowledge },
+	{ ASK_REVIEW, ABOUT_NODE, check_accept, answer_accept },
+	{ ASK_PRE, ABOUT_NODE, check_accept, answer_accept },
+	{ ASK_POST, ABOUT_NODE, check_accept, answer_accept },
+	{ ASK_POST_WARNING, ABOUT_NODE, NULL, acknowledge },
+}, node_rule = { "", ABOUT_NODE, check_node, answer_node },
+  goal_rule = { "", ABOUT_ANY, NULL, acknowledge };
 
 static const struct rule *rule_for(const struct answer *a)
 {
-	enum about about = a->n ? ABOUT_NODE : a->g ? ABOUT_GOAL : ABOUT_ANY;
+	enum inbox_about about = a->n ? ABOUT_NODE : a->g ? ABOUT_GOAL : ABOUT_ANY;
 
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
 		if (str_is(a->x->kind, rules[i].kind) && about >= rules[i].about)
@@ -288,8 +312,8 @@ static int resolve(struct decide_ctx *cx, const struct escalation *x, str *text,
 	return 0;
 }
 
-static int read_escalation(struct decide_ctx *cx, const value *params,
-		const struct escalation **ret, struct ov_err *err)
+int inbox_read(struct decide_ctx *cx, const value *params, const struct escalation **ret,
+		struct ov_err *err)
 {
 	int64_t number = value_int_at(params, "number");
 	const struct escalation *x = state_escalation(cx->state, number);
@@ -312,8 +336,7 @@ static int read_escalation(struct decide_ctx *cx, const value *params,
 	return 0;
 }
 
-/* What came of it, for the one who asked: read from the events of the batch. */
-static value *result_of(struct decide_ctx *cx, const struct escalation *x, size_t before)
+value *inbox_result(struct decide_ctx *cx, const struct escalation *x, size_t before)
 {
 	struct arena *a = cx->arena;
 	value *v = value_object(a);
@@ -340,17 +363,41 @@ static value *result_of(struct decide_ctx *cx, const struct escalation *x, size_
 	return v;
 }
 
-int decide_inbox_answer(struct decide_ctx *cx, const value *params, value **ret_result,
+/* What is granted with the answer: as it says, or what "raise" stands for. */
+static int grant(struct decide_ctx *cx, const struct answer *a, const value *params,
 		struct ov_err *err)
 {
-	str text = str_trim(value_str_at(params, "answer"));
-	const struct escalation *x;
+	bool given = value_at(params, "budget") || value_at(params, "estimate"),
+	     raise = str_is(a->x->kind, "budget") && str_is(a->text, "raise");
+
+	if (!given && !raise)
+		return 0;
+	if (a->g && !goal_is_over(a->g) && !str_is(a->text, "cancel"))
+		return budget_grant(cx, a->g, given ? params : budget_twice(cx, a->g),
+				value_str_at(answer_params(cx, a), "reason"), err);
+	ov_fail(err, OV_EINVALID,
+			"#%lld gives no goal anything to go on with: a budget or an "
+			"estimate says nothing here",
+			(long long)a->x->number);
+	ov_next(err, "overseer inbox show %lld", (long long)a->x->number);
+	return OV_EINVALID;
+}
+
+static void note_reason(struct decide_ctx *cx, size_t from, const struct answer *a)
+{
+	for (size_t i = from; a->reason.n && i < cx->out->n; i++)
+		if (cx->out->p[i]->kind == EV_ESCALATION_CLOSED &&
+				value_int_at(cx->out->p[i]->data, "escalation") == a->x->number)
+			ev_note(cx, cx->out->p[i], "reason", a->reason);
+}
+
+int inbox_answer(struct decide_ctx *cx, const struct escalation *x, str text, const value *params,
+		struct ov_err *err)
+{
 	size_t before = cx->out->n;
 	struct answer a;
-	int r = read_escalation(cx, params, &x, err);
+	int r = text_check(STR("answer"), text, LIMIT_NOTE, err);
 
-	if (r == 0)
-		r = text_check(STR("answer"), text, LIMIT_NOTE, err);
 	if (r == 0 && text.n == 0)
 		r = ov_fail(err, OV_EINVALID, "an answer needs a text");
 	if (r == 0)
@@ -358,40 +405,51 @@ int decide_inbox_answer(struct decide_ctx *cx, const value *params, value **ret_
 	if (r < 0)
 		return r;
 	a = answer_of(cx, x, text);
-	if (rule_for(&a)->check)
+	a.reason = str_trim(value_str_at(params, "reason"));
+	r = text_check(STR("reason"), a.reason, LIMIT_NOTE, err);
+	if (r == 0 && rule_for(&a)->check)
 		r = rule_for(&a)->check(cx, &a, err);
+	if (r == 0)
+		r = grant(cx, &a, params, err);
 	if (r < 0)
 		return r;
-	escalation_answer(cx, x, text, ESC_ANSWERED);
-	*ret_result = result_of(cx, x, before);
+	escalation_close(cx, x, ESC_ANSWERED, text);
+	rule_for(&a)->answer(cx, &a);
+	note_reason(cx, before, &a);
 	return 0;
 }
 
-/* Nothing is done about it; who said so is the one whom a blocked node waits for. */
-int decide_inbox_dismiss(struct decide_ctx *cx, const value *params, value **ret_result,
+int decide_inbox_answer(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
-	str reason = str_trim(value_str_at(params, "reason"));
 	const struct escalation *x;
 	size_t before = cx->out->n;
-	struct answer a;
-	int r = read_escalation(cx, params, &x, err);
+	int r = inbox_read(cx, params, &x, err);
 
 	if (r == 0)
-		r = text_check(STR("reason"), reason, LIMIT_NOTE, err);
-	if (r < 0)
-		return r;
-	a = answer_of(cx, x, STR(""));
-	/* Without an answer others would wait for it, and nobody would know. */
-	if (rule_for(&a)->holds)
-		r = rule_for(&a)->check(cx, &a, err);
-	if (r < 0)
-		return r;
+		r = inbox_answer(cx, x, str_trim(value_str_at(params, "answer")), params, err);
+	if (r == 0)
+		*ret_result = inbox_result(cx, x, before);
+	return r;
+}
+
+/* Without an answer others would wait for it, and nobody would know. */
+int inbox_check_dismiss(struct decide_ctx *cx, const struct escalation *x, struct ov_err *err)
+{
+	struct answer a = answer_of(cx, x, STR(""));
+
+	return inbox_kind_of(x)->holds && rule_for(&a)->check ? rule_for(&a)->check(cx, &a, err)
+							      : 0;
+}
+
+/* Nothing is done about it; who said so is the one whom a blocked node waits for. */
+void inbox_dismiss(struct decide_ctx *cx, const struct escalation *x, str reason)
+{
+	struct answer a = answer_of(cx, x, STR(""));
+
 	escalation_close(cx, x, ESC_DISMISSED, reason.n ? reason : STR("no reason was given"));
 	if (a.n && a.n->status == NODE_BLOCKED && node_is_leaf(a.n))
 		node_blocked_by(cx, a.n, cx->actor);
 	else if (a.n && ladder_is_over(a.n) && x->episode == a.n->episode)
 		stall_anew(cx, a.n, STR("a person dismissed the question"));
-	*ret_result = result_of(cx, x, before);
-	return 0;
 }

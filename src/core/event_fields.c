@@ -417,6 +417,7 @@ static const struct event_field escalation_closed[] = {
 	NUM("escalation", "its number"),
 	TEXT("status", "answered, expired or dismissed"),
 	TEXT("answer", "or why it is closed"),
+	TEXT_OPT("reason", "of the answer"),
 };
 static const struct event_field agent_limited[] = {
 	TEXT("agent", "configured agent"),

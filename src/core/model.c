@@ -350,6 +350,7 @@ static const struct field escalation_fields[] = {
 	STATUS(escalation, status, esc_statuses),
 	FIELD(escalation, answer, F_STR),
 	FIELD(escalation, answered_by, F_STR),
+	FIELD(escalation, reason, F_STR),
 	FIELD(escalation, episode, F_INT),
 	FIELD(escalation, reminders, F_INT),
 	FIELD(escalation, opened_at, F_TIME),

@@ -81,6 +81,7 @@ struct escalation {
 	str default_answer; /* given by itself at expires_at */
 	enum esc_status status;
 	str answer, answered_by;
+	str reason; /* of the answer; may be empty */
 	int64_t episode, reminders;
 	ov_time opened_at, closed_at;
 	ov_time notify_at; /* not before this: quiet hours */

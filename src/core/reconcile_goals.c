@@ -1,6 +1,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/budget.h"
+#include "core/inbox.h"
 #include "core/reconcile_impl.h"
 
 static bool is_open(const struct goal *g)
@@ -56,6 +57,20 @@ static void look_at(struct tick *t, const struct goal *g)
 	}
 }
 
+/* Oversight stopped it, and asks whether it may go on: that was said, or is another question now. */
+static str held(const struct goal *g, const struct escalation *x)
+{
+	bool aborted = g->health == HEALTH_ABORTED, paused = g->status == GOAL_PAUSED;
+
+	if (str_is(x->kind, ASK_PAUSED) && (!paused || aborted))
+		return !is_open(g)       ? STR("the goal has ended")
+				: paused ? STR("the goal was aborted")
+					 : STR("the goal goes on");
+	if (str_is(x->kind, ASK_ABORTED) && (!paused || !aborted))
+		return is_open(g) ? STR("the goal was reopened") : STR("the goal has ended");
+	return STR("");
+}
+
 /* Questions about a goal that ask for something to be done, which was done. */
 static str settled(const struct tick *t, const struct goal *g, const struct escalation *x)
 {
@@ -70,7 +85,7 @@ static str settled(const struct tick *t, const struct goal *g, const struct esca
 	/* Asked for, where there is none; one that is only meant to be looked at stays. */
 	if (str_is(kind, "planner") && x->options.n == 0 && (!is_open(g) || g->plan_version))
 		return is_open(g) ? STR("it has a plan") : STR("the goal has ended");
-	return STR("");
+	return held(g, x);
 }
 
 static void stop_spending(struct tick *t)

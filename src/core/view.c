@@ -39,7 +39,7 @@ value *view_goal(struct arena *a, const struct state *s, const struct goal *g)
 	value *v = record_to_value(a, &goal_record, g);
 
 	value_put(a, v, "progress", progress(a, g));
-	value_put(a, v, "escalations", view_inbox(a, s, g->id, false));
+	value_put(a, v, "escalations", view_inbox(a, s, g->id, s->at, INBOX_OPEN));
 	value_put(a, v, "handoff",
 			g->handoff ? record_to_value(a, &crystallization_record, g->handoff)
 				   : value_null(a));
@@ -192,8 +192,9 @@ value *view_status(struct arena *a, const struct world *w, ov_time now)
 		value_push(a, workers, view_worker(a, s, s->workers.p[i]));
 	}
 	value_put(a, v, "seq", value_int(a, (int64_t)s->seq));
-	value_put(a, v, "needs_you", view_inbox(a, s, STR(""), false));
 	value_put(a, v, "notices_lost", view_notices_lost(a, w, now));
+	value_put(a, v, "needs_you", view_inbox(a, s, STR(""), now, INBOX_DUE));
+	value_put(a, v, "snoozed", value_int(a, view_inbox_later(s, STR(""), now)));
 	value_put(a, v, "running", running(a, s, now));
 	value_put(a, v, "stalled", stalled(a, w, now));
 	value_put(a, v, "workers", workers);

@@ -27,9 +27,6 @@ value *view_run(struct arena *a, const struct run *r, ov_time now);
 value *view_worker(struct arena *a, const struct state *s, const struct worker *w);
 /* How auto mode stands, with the number of its workers. */
 value *view_auto(struct arena *a, const struct state *s);
-/* What needs a person, ranked, of one goal or (empty) of all; with `all` also what is over. */
-value *view_inbox(struct arena *a, const struct state *s, str goal, bool all);
-value *view_escalation(struct arena *a, const struct state *s, const struct escalation *x);
 /* A notice, with when and why it goes next, and whether nobody was told though somebody should be. */
 value *view_notice(struct arena *a, const struct world *w, const struct notice *x, ov_time now);
 /* Those that wait or are lost, newest first, of one goal or (empty) of all; with `all` every one kept. */
@@ -37,6 +34,15 @@ value *view_notices(struct arena *a, const struct world *w, str goal, bool all, 
 /* Those about an entry of the inbox, oldest first; and all that are lost, newest first. */
 value *view_notices_about(struct arena *a, const struct world *w, int64_t escalation, ov_time now);
 value *view_notices_lost(struct arena *a, const struct world *w, ov_time now);
+/* What needs a person now; with what was put off; and with what is over. */
+enum inbox_part { INBOX_DUE, INBOX_OPEN, INBOX_ALL };
+/* What needs a person, ranked, of one goal or (empty) of all. */
+value *view_inbox(struct arena *a, const struct state *s, str goal, ov_time now,
+		enum inbox_part part);
+/* How many more were put off. */
+int64_t view_inbox_later(const struct state *s, str goal, ov_time now);
+value *view_escalation(struct arena *a, const struct state *s, const struct escalation *x,
+		ov_time now);
 /* What waits to be accepted or begun, in order, and why; no_capacity as in struct telemetry. */
 value *view_queue(struct arena *a, const struct state *s, const struct policy *p, str no_capacity,
 		ov_time now);

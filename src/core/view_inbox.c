@@ -1,14 +1,21 @@
-/* What needs a person, ranked: urgent things first, then what holds most up, then what waits longest. */
+/*
+ * What needs a person, ranked: alarms first, then what is urgent, then what holds most up, then what waits
+ * longest. What was put off stands apart.
+ */
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/duration.h"
 #include "base/str.h"
+#include "core/inbox.h"
 #include "core/view.h"
 
 struct entry {
 	const struct escalation *x;
 	const struct goal *g; /* may be NULL */
 	const struct node *n; /* may be NULL */
+	const struct inbox_kind *kind;
+	bool later; /* a person put it off */
 	int64_t priority;
 	size_t blocks; /* pieces of work that wait for it */
 };
@@ -46,9 +53,12 @@ static size_t blocks_count(struct arena *a, const struct node *n)
 	return count;
 }
 
-static struct entry entry_of(struct arena *a, const struct state *s, const struct escalation *x)
+static struct entry entry_of(struct arena *a, const struct state *s, const struct escalation *x,
+		ov_time now)
 {
-	struct entry e = { .x = x, .priority = 3 };
+	struct entry e = { .x = x, .kind = inbox_kind_of(x), .priority = 3 };
+
+	e.later = x->status == ESC_OPEN && x->snoozed_until > now;
 
 	e.g = x->goal_id.n ? state_goal(s, x->goal_id) : NULL;
 	e.n = x->node_id.n ? state_node(s, x->goal_id, x->node_id) : NULL;
@@ -66,6 +76,10 @@ static int rank_order(const void *pa, const void *pb)
 {
 	const struct entry *a = pa, *b = pb;
 
+	if (a->later != b->later)
+		return a->later ? 1 : -1;
+	if (a->kind->urgency != b->kind->urgency)
+		return a->kind->urgency > b->kind->urgency ? -1 : 1;
 	if (a->priority != b->priority)
 		return a->priority < b->priority ? -1 : 1;
 	if (a->blocks != b->blocks)
@@ -75,69 +89,80 @@ static int rank_order(const void *pa, const void *pb)
 	return (a->x->number > b->x->number) - (a->x->number < b->x->number);
 }
 
-/* Kinds with answers of their own: these only, or (NULL) only the options that were given. */
-static const struct {
-	const char *kind, *words;
-} closed_kinds[] = { { "budget", "cancel" }, { "login", NULL }, { "outage", NULL } };
-
-/* Others wait for the answer, so it cannot be dismissed either. */
-static bool is_closed_kind(const struct escalation *x)
-{
-	for (size_t i = 0; i < ARRAY_LEN(closed_kinds); i++)
-		if (str_is(x->kind, closed_kinds[i].kind))
-			return true;
-	return false;
-}
-
-/* What may stand after "inbox answer N", for people: its options, or the words that do something. */
-static str answer_words(struct arena *a, const struct entry *e)
-{
-	bool closed = is_closed_kind(e->x);
-	str words = STR("");
-
-	for (size_t i = 0; i < e->x->options.n; i++)
-		words = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(words), words.n ? "|" : "",
-				STR_ARG(e->x->options.p[i]));
-	for (size_t i = 0; i < ARRAY_LEN(closed_kinds); i++)
-		if (str_is(e->x->kind, closed_kinds[i].kind) && closed_kinds[i].words)
-			words = str_from(closed_kinds[i].words);
-	if (closed && words.n)
-		return words;
-	if (!words.n && e->n)
-		words = STR("retry|done|cancel");
-	return arena_printf(a, STR_FMT "%sTEXT", STR_ARG(words), words.n ? "|" : "");
-}
-
 static void push_command(struct arena *a, value *list, str text)
 {
 	value_push(a, list, value_str(a, text));
 }
 
-static value *commands_of(struct arena *a, const struct entry *e)
+static void push_about(struct arena *a, value *list, const struct entry *e)
 {
-	value *list = value_array(a);
-	long long number = (long long)e->x->number;
-
-	if (e->x->status != ESC_OPEN)
-		return list;
-	if (str_is(e->x->kind, "budget") && e->g)
-		push_command(a, list,
-				arena_printf(a,
-						"overseer goal update " STR_FMT
-						" --budget NAME=AMOUNT --reason TEXT",
-						STR_ARG(e->g->id)));
-	push_command(a, list,
-			arena_printf(a, "overseer inbox answer %lld " STR_FMT, number,
-					STR_ARG(answer_words(a, e))));
 	if (e->n)
 		push_command(a, list,
 				arena_printf(a, "overseer explain " STR_FMT, STR_ARG(e->n->key)));
 	else if (e->g)
 		push_command(a, list,
 				arena_printf(a, "overseer explain " STR_FMT, STR_ARG(e->g->id)));
-	if (!is_closed_kind(e->x))
+}
+
+static value *commands_of(struct arena *a, const struct entry *e)
+{
+	value *list = value_array(a);
+	long long number = (long long)e->x->number;
+	str words = inbox_words(a, e->x);
+
+	if (e->x->status != ESC_OPEN)
+		return list;
+	if (str_is(e->x->kind, "budget"))
+		words = STR("raise --budget NAME=AMOUNT");
+	push_command(a, list,
+			arena_printf(a, "overseer inbox answer %lld " STR_FMT, number,
+					STR_ARG(words)));
+	if (e->kind->approve)
+		push_command(a, list, arena_printf(a, "overseer inbox approve %lld", number));
+	if (e->kind->deny)
+		push_command(a, list,
+				arena_printf(a, "overseer inbox deny %lld%s", number,
+						strchr(e->kind->deny, '%') ? " --reason WHY" : ""));
+	push_about(a, list, e);
+	if (!e->kind->holds)
 		push_command(a, list, arena_printf(a, "overseer inbox dismiss %lld", number));
+	else if (e->x->detection.n)
+		push_command(a, list,
+				arena_printf(a, "overseer inbox dismiss %lld --false-positive",
+						number));
 	return list;
+}
+
+/* What happens by itself. */
+static str if_unanswered(struct arena *a, const struct escalation *x)
+{
+	if (x->status != ESC_OPEN)
+		return STR("");
+	if (!x->expires_at || !x->default_answer.n)
+		return STR("waits for you");
+	return arena_printf(a, "at " STR_FMT " the answer is: " STR_FMT,
+			STR_ARG(time_format(a, x->expires_at)), STR_ARG(x->default_answer));
+}
+
+/* The newest finding of oversight that it is about, or null. */
+static value *detection_of(struct arena *a, const struct entry *e)
+{
+	const struct detection *d = e->g && e->x->detection.n
+			? state_detection(e->g, e->x->detection)
+			: NULL;
+	value *v;
+
+	if (!d)
+		return value_null(a);
+	v = value_object(a);
+	value_put(a, v, "id", value_str(a, d->id));
+	value_put(a, v, "type", value_cstr(a, status_name(&detectors, (int)d->type)));
+	value_put(a, v, "severity", value_cstr(a, status_name(&severities, (int)d->severity)));
+	value_put(a, v, "level", value_cstr(a, status_name(&levels, (int)d->level)));
+	value_put(a, v, "node", value_str(a, d->node_id));
+	value_put(a, v, "iteration", value_int(a, d->iteration));
+	value_put(a, v, "message", value_str(a, d->message));
+	return v;
 }
 
 static value *entry_view(struct arena *a, const struct entry *e)
@@ -145,21 +170,44 @@ static value *entry_view(struct arena *a, const struct entry *e)
 	value *v = record_to_value(a, &escalation_record, e->x);
 
 	value_put(a, v, "name", value_str(a, e->n ? e->n->name : e->g ? e->g->title : STR("")));
+	value_put(a, v, "urgency", value_cstr(a, status_name(&urgencies, (int)e->kind->urgency)));
+	value_put(a, v, "why", value_cstr(a, e->kind->why));
+	value_put(a, v, "detection", detection_of(a, e));
+	value_put(a, v, "if_unanswered", value_str(a, if_unanswered(a, e->x)));
+	value_put(a, v, "snoozed", value_bool(a, e->later));
 	value_put(a, v, "priority", value_int(a, e->priority));
 	value_put(a, v, "blocks", value_int(a, (int64_t)e->blocks));
-	value_put(a, v, "answers", value_str(a, answer_words(a, e)));
+	value_put(a, v, "answers", value_str(a, inbox_words(a, e->x)));
 	value_put(a, v, "commands", commands_of(a, e));
 	return v;
 }
 
-value *view_escalation(struct arena *a, const struct state *s, const struct escalation *x)
+value *view_escalation(struct arena *a, const struct state *s, const struct escalation *x,
+		ov_time now)
 {
-	struct entry e = entry_of(a, s, x);
+	struct entry e = entry_of(a, s, x, now);
 
 	return entry_view(a, &e);
 }
 
-value *view_inbox(struct arena *a, const struct state *s, str goal, bool all)
+static bool is_of(const struct escalation *x, str goal)
+{
+	return !goal.n || str_eq(goal, x->goal_id);
+}
+
+int64_t view_inbox_later(const struct state *s, str goal, ov_time now)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < s->escalations.n; i++)
+		n += s->escalations.p[i]->status == ESC_OPEN &&
+				s->escalations.p[i]->snoozed_until > now &&
+				is_of(s->escalations.p[i], goal);
+	return n;
+}
+
+value *view_inbox(struct arena *a, const struct state *s, str goal, ov_time now,
+		enum inbox_part part)
 {
 	struct entry *entries = arena_array(a, struct entry, s->escalations.n + 1);
 	value *list = value_array(a);
@@ -168,18 +216,19 @@ value *view_inbox(struct arena *a, const struct state *s, str goal, bool all)
 	for (size_t i = 0; i < s->escalations.n; i++) {
 		const struct escalation *x = s->escalations.p[i];
 
-		if (x->status == ESC_OPEN && (!goal.n || str_eq(goal, x->goal_id)))
-			entries[n++] = entry_of(a, s, x);
+		if (x->status == ESC_OPEN && is_of(x, goal) &&
+				(part != INBOX_DUE || x->snoozed_until <= now))
+			entries[n++] = entry_of(a, s, x, now);
 	}
 	qsort(entries, n, sizeof(*entries), rank_order);
 	for (size_t i = 0; i < n; i++)
 		value_push(a, list, entry_view(a, &entries[i]));
 	/* What is over comes last, the newest first. */
-	for (size_t i = s->escalations.n; all && i-- > 0;) {
+	for (size_t i = s->escalations.n; part == INBOX_ALL && i-- > 0;) {
 		const struct escalation *x = s->escalations.p[i];
 
-		if (x->status != ESC_OPEN && (!goal.n || str_eq(goal, x->goal_id)))
-			value_push(a, list, view_escalation(a, s, x));
+		if (x->status != ESC_OPEN && is_of(x, goal))
+			value_push(a, list, view_escalation(a, s, x, now));
 	}
 	return list;
 }

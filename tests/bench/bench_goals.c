@@ -210,7 +210,7 @@ static value *list_view(struct arena *a, const struct fleet *f)
 
 static value *inbox_view(struct arena *a, const struct fleet *f)
 {
-	return view_inbox(a, f->state, STR(""), false);
+	return view_inbox(a, f->state, STR(""), 0, INBOX_OPEN);
 }
 
 /* An answer with its text. */

@@ -44,7 +44,7 @@ class Status(Case):
                                         goals=[goal(), held_up], stalled=[stalled])})
         lines = self.ok("status").out.splitlines()
         self.assertEqual(lines[1], "NEEDS YOU (1)")
-        self.assertRegex(lines[2], r"^  #12  S2\.1\.2  Redis or in-process counters\?  21m  default: in-process in 39m  "
+        self.assertRegex(lines[2], r"^  #12  S2\.1\.2  Redis or in-process counters\?  21m  default in 39m: in-process  "
                                    r"overseer inbox answer 12 redis\|in-process\|TEXT$")
         self.assertEqual(lines[3:5], ["RUNNING (1)", "  pool-1  claude  S1.2.3  Token bucket  18m  running"])
         self.assertEqual(lines[5], "WAITING (1)")
@@ -391,6 +391,49 @@ class Inbox(Case):
         out = self.ok("inbox", "answer", "#12", "use", "redis").out
         self.assertEqual(fake.asked[-1][1], {"answer": "use redis", "number": 12})
         self.assertIn("S2.1.2 is queued.", out)
+
+    HELD = {"number": 11, "goal_id": goal()["id"], "node_id": "", "kind": "paused", "question": "stuck: same error 5 times",
+            "status": "open", "opened_at": ago(7230), "urgency": "critical", "why": "oversight paused the goal",
+            "detection": {"id": "D_1", "type": "stuck", "severity": "critical", "message": "same error 5 times"},
+            "answers": "resume|abort|TEXT", "raised": 2, "raised_at": ago(65),
+            "commands": ["overseer inbox answer 11 resume|abort|TEXT"]}
+
+    def test_what_oversight_stopped(self):
+        self.fake({"inbox.list": {"inbox": [self.HELD], "snoozed": 0}, "inbox.show": self.HELD})
+        self.assertRegex(self.ok("inbox").out, r'#11  paused  goal_\w+  "stuck: same error 5 times"  2h  waits for you\n')
+        out = self.ok("inbox", "show", "11").out
+        for text in ("oversight paused the goal", "stuck, critical: same error 5 times", "again, 2 times; last 1m ago",
+                     "waits for you", "overseer inbox snooze 11 4h"):
+            self.assertIn(text, out)
+
+    def test_what_was_put_off(self):
+        later = {**self.HELD, "snoozed": True, "snoozed_until": ago(-3700)}
+        self.fake({"inbox.list": {"inbox": [later], "snoozed": 1}, "status.get": status(snoozed=1)})
+        self.assertRegex(self.ok("inbox", "--all").out, r"2h  put off, back in 1h1m\n")
+        self.assertIn("PUT OFF (1)  overseer inbox --all\n", self.ok("status").out)
+
+    def test_only_what_was_put_off(self):
+        self.fake({"inbox.list": {"inbox": [], "snoozed": 2}})
+        self.assertEqual(self.ok("inbox").out, "Nothing needs you.\n2 more put off.  Next  overseer inbox --all\n")
+
+    def test_words(self):
+        done = {"escalation": 12, "goal": goal()["id"], "node": "", "status": "answered", "answer": "resume",
+                "goal_status": "active"}
+        fake = self.fake({"inbox.approve": done, "inbox.deny": done, "inbox.dismiss": done, "inbox.answer": done,
+                          "inbox.snooze": {**done, "snoozed_until": ago(-7230), "expires_at": None}})
+        self.assertIn("Its goal is active.", self.ok("inbox", "approve", "12", "--reason", "fine").out)
+        self.assertEqual(fake.asked[-1], ("inbox.approve", {"number": 12, "reason": "fine"}))
+        self.ok("inbox", "deny", "12")
+        self.assertEqual(fake.asked[-1], ("inbox.deny", {"number": 12}))
+        self.ok("inbox", "dismiss", "12", "--false-positive")
+        self.assertEqual(fake.asked[-1], ("inbox.dismiss", {"number": 12, "false_positive": True}))
+        self.ok("inbox", "answer", "12", "resume", "--budget", "iterations=30", "--estimate", "cost_usd=2.5")
+        self.assertEqual(fake.asked[-1][1], {"number": 12, "answer": "resume", "budget": {"iterations": 30},
+                                             "estimate": {"cost_microusd": 2500000}})
+        self.assertIn("comes back in 2h, or when there is new evidence", self.ok("inbox", "snooze", "12", "2h").out)
+        self.assertEqual(fake.asked[-1], ("inbox.snooze", {"number": 12, "for_ms": 7200000}))
+        self.assertIn("is not a duration such as 30m", self.fails(2, "inbox", "snooze", "12", "later").err)
+        self.assertIn("iterations, wall, tokens or cost_usd", self.fails(2, "inbox", "answer", "12", "x", "--budget", "runs=3").err)
 
     def test_usage(self):
         self.fake({})

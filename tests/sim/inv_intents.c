@@ -144,6 +144,8 @@ static const struct {
 	{ .op = "goal.archive", .goal = { GOAL_ARCHIVED, GOAL_ARCHIVED }, .of_goal = true },
 	{ .op = "work.cancel", .node = NODE_CANCELLED, .of_node = true },
 	{ .op = "inbox.answer", .closed = true },
+	{ .op = "inbox.approve", .closed = true },
+	{ .op = "inbox.deny", .closed = true },
 	{ .op = "inbox.dismiss", .closed = true },
 };
 

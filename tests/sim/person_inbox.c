@@ -35,15 +35,42 @@ static bool is_kind(const struct looking *k, const char *kind)
 	return str_is(value_str_at(k->x, "kind"), kind);
 }
 
-static void answer(struct looking *k, str text)
+static value *about_entry(struct looking *k)
 {
 	value *params = value_object(k->a);
 
 	value_put(k->a, params, "number", value_int(k->a, value_int_at(k->x, "number")));
+	return params;
+}
+
+static void answer(struct looking *k, str text)
+{
+	value *params = about_entry(k);
+
 	value_put(k->a, params, "answer", value_str(k->a, text));
 	ask(k->p, k->who, "inbox.answer", params, NULL, 0);
 	if (odds(k, k->p->person[k->who].temper->twice))
 		ask(k->p, k->who, "inbox.answer", params, NULL, 0);
+}
+
+/* In one word, where the kind of it has one; otherwise he is told that it has none. */
+static void say(struct looking *k, const char *op)
+{
+	value *params = about_entry(k);
+
+	params_text(k->a, params, "reason", "it is in the inbox");
+	ask(k->p, k->who, op, params, NULL, 0);
+}
+
+static void put_off(struct looking *k)
+{
+	value *params = about_entry(k);
+
+	value_put(k->a, params, "for_ms",
+			value_int(k->a,
+					(int64_t)(1 + sim_below(k->p->s, RNG_PERSON, 120)) *
+							OV_MINUTE));
+	ask(k->p, k->who, "inbox.snooze", params, NULL, 0);
 }
 
 static void about_goal(struct looking *k, const char *op)
@@ -64,6 +91,10 @@ static void answer_budget(struct looking *k, size_t times)
 		answer(k, STR("cancel"));
 		return;
 	}
+	if (odds(k, 300)) {
+		say(k, "inbox.approve");
+		return;
+	}
 	params_text(k->a, budget, "iterations", "unlimited");
 	params_text(k->a, budget, "wall_ms", "unlimited");
 	params_text(k->a, budget, "tokens", "unlimited");
@@ -71,6 +102,29 @@ static void answer_budget(struct looking *k, size_t times)
 	value_put(k->a, params, "budget", budget);
 	params_text(k->a, params, "reason", "it is worth it");
 	ask(k->p, k->who, "goal.update", params, NULL, 0);
+}
+
+/* Oversight stopped it: it goes on, with or without a word to its agent, until there is no hope. */
+static void answer_held(struct looking *k, size_t times)
+{
+	bool aborted = is_kind(k, "aborted");
+	value *params = about_entry(k);
+
+	if (times >= HOPE) {
+		say(k, "inbox.deny");
+	} else if (odds(k, 400)) {
+		say(k, "inbox.approve");
+	} else if (odds(k, 200)) {
+		value_put(k->a, params, "false_positive", value_bool(k->a, true));
+		ask(k->p, k->who, "inbox.dismiss", params, NULL, 0);
+	} else if (odds(k, 300)) {
+		about_goal(k, aborted ? "goal.reopen" : "goal.resume");
+	} else {
+		answer(k,
+				odds(k, 500)              ? STR("try it from the other end")
+						: aborted ? STR("reopen")
+							  : STR("resume"));
+	}
 }
 
 /* It has no plan, or nothing left in it: it gets one, or is given up. */
@@ -136,6 +190,8 @@ static void answer_sensibly(struct looking *k)
 
 	if (is_kind(k, "budget"))
 		answer_budget(k, times);
+	else if (is_kind(k, "paused") || is_kind(k, "aborted"))
+		answer_held(k, times);
 	else if (!node.n &&
 			(is_kind(k, "reopened") ||
 					(is_kind(k, "planner") && !value_count(options))))
@@ -158,10 +214,7 @@ static void answer_badly(struct looking *k)
 
 static void dismiss(struct looking *k)
 {
-	value *params = value_object(k->a);
-
-	value_put(k->a, params, "number", value_int(k->a, value_int_at(k->x, "number")));
-	ask(k->p, k->who, "inbox.dismiss", params, NULL, 0);
+	ask(k->p, k->who, "inbox.dismiss", about_entry(k), NULL, 0);
 }
 
 static void inbox_seen(struct people *p, const struct asked *q, int r, const value *result)
@@ -174,6 +227,8 @@ static void inbox_seen(struct people *p, const struct asked *q, int r, const val
 	for (size_t i = 0; r == 0 && i < value_count(inbox); i++) {
 		struct looking k = { .p = p, .who = q->who, .a = &a, .x = value_item(inbox, i) };
 
+		if (!str_is(value_str_at(k.x, "status"), "open"))
+			continue;
 		if (sim_quiet(p->s))
 			answer_sensibly(&k);
 		else if (!odds(&k, t->answers))
@@ -182,6 +237,10 @@ static void inbox_seen(struct people *p, const struct asked *q, int r, const val
 			answer_badly(&k);
 		else if (odds(&k, t->dismisses))
 			dismiss(&k);
+		else if (odds(&k, t->dismisses))
+			put_off(&k);
+		else if (odds(&k, t->dismisses))
+			say(&k, odds(&k, 500) ? "inbox.approve" : "inbox.deny");
 		else
 			answer_sensibly(&k);
 	}
@@ -296,9 +355,15 @@ static void tidy(struct people *p, int who)
 void act_look(struct people *p, int who)
 {
 	const struct temper *t = p->person[who].temper;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *params = value_object(&a);
 
 	if (sim_quiet(p->s))
 		tidy(p, who);
+	/* In the end also what he put off. */
+	if (sim_quiet(p->s))
+		value_put(&a, params, "all", value_bool(&a, true));
 	if (t->answers)
-		ask(p, who, "inbox.list", NULL, inbox_seen, 0);
+		ask(p, who, "inbox.list", params, inbox_seen, 0);
 }

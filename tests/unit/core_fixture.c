@@ -621,7 +621,11 @@ static void random_word(struct fixture *f, struct rng *rng)
 {
 	static const char *const answers[] = { "retry", "done", "cancel", "use the other one",
 		"accept", "reject: no", "go on", "run again", "take back", "try again",
-		"back to its agent" };
+		"back to its agent", "resume", "abort", "reopen", "raise" };
+	static const char *const words[][2] = { { "inbox.dismiss", "" },
+		{ "inbox.dismiss", ", 'false_positive': true" }, { "inbox.approve", "" },
+		{ "inbox.deny", ", 'reason': 'no'" }, { "inbox.snooze", ", 'for_ms': 600000" } };
+	size_t word = rng_below(rng, ARRAY_LEN(words));
 	const struct run *r = some_run(f, RUN_RUNNING, rng_below(rng, 4));
 	long long number = (long long)rng_below(rng, (size_t)f->state->next_escalation + 1);
 	size_t choice = rng_below(rng, 3);
@@ -637,7 +641,8 @@ static void random_word(struct fixture *f, struct rng *rng)
 						answers[rng_below(rng, ARRAY_LEN(answers))]),
 				NULL);
 	else
-		(void)try_submit(f, "inbox.dismiss", json(f, "{'number': %lld}", number), NULL);
+		(void)try_submit(f, words[word][0],
+				json(f, "{'number': %lld%s}", number, words[word][1]), NULL);
 }
 
 /* Anything that a person may do about a worker, of whatever kind; most of it is refused. */

@@ -377,10 +377,10 @@ TEST(a_budget_is_raised_or_the_goal_given_up)
 	create_goal(&f, flat_plan(&f, 1), NULL);
 	bring_to(&f, "T1", STAGE_RUNNING);
 	number = ask(&f, "budget", "", "");
-	entry = value_item(view_inbox(&f.arena, f.state, STR(""), false), 0);
-	assert_true(str_is(value_str_at(entry, "answers"), "cancel"));
+	entry = value_item(view_inbox(&f.arena, f.state, STR(""), f.now, INBOX_DUE), 0);
+	assert_true(str_is(value_str_at(entry, "answers"), "raise|cancel"));
 	assert_true(str_starts(value_str_or(value_item(value_at(entry, "commands"), 0), STR("")),
-			STR("overseer goal update goal_")));
+			STR("overseer inbox answer ")));
 	/* Nobody is told to dismiss what cannot be dismissed. */
 	for (size_t i = 0; i < value_count(value_at(entry, "commands")); i++)
 		assert_false(str_contains(value_str_or(value_item(value_at(entry, "commands"), i),
@@ -389,7 +389,7 @@ TEST(a_budget_is_raised_or_the_goal_given_up)
 	refused(&f, "inbox.dismiss", json(&f, "{'number': %lld}", (long long)number), OV_ESTATE);
 	assert_int_equal(try_submit(&f, "inbox.answer", answer(&f, number, "continue"), &err),
 			OV_ESTATE);
-	assert_non_null(strstr(err.next, "overseer goal update goal_"));
+	assert_non_null(strstr(err.next, " raise --budget NAME=AMOUNT"));
 	submit(&f, "inbox.answer", answer(&f, number, "cancel"));
 	assert_int_equal(vec_last(&f.state->goals)->status, GOAL_CANCELLED);
 	assert_int_equal(state_escalation(f.state, number)->status, ESC_ANSWERED);
@@ -446,7 +446,7 @@ TEST(the_most_pressing_comes_first)
 	want[1] = ask(&f, "question", "T2", "'yes', 'no'");
 	create_goal(&f, flat_plan(&f, 1), "urgent");
 	want[0] = ask(&f, "question", "T1", "");
-	list = view_inbox(&f.arena, f.state, STR(""), false);
+	list = view_inbox(&f.arena, f.state, STR(""), f.now, INBOX_DUE);
 	assert_int_equal(value_count(list), 4);
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(value_int_at(value_item(list, i), "number"), want[i]);

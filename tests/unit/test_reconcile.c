@@ -799,6 +799,17 @@ TEST(pure)
 	fixture_done(&f);
 }
 
+/* Every one of them could not be reset, and a person is asked about it. */
+static bool all_workers_in_error(const struct fixture *f)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < f->state->workers.n; i++)
+		n += f->state->workers.p[i]->kind == WORKER_POOL &&
+				f->state->workers.p[i]->status == WORKER_ERROR;
+	return n >= f->policy.workers_max;
+}
+
 /* Whatever happened before, once everything works again all work comes to an end. */
 TEST(every_open_item_has_a_next_step)
 {
@@ -832,7 +843,9 @@ TEST(every_open_item_has_a_next_step)
 				if (node_is_leaf(n))
 					assert_true(node_is_final(n) || n->status == NODE_BLOCKED ||
 							(n->status == NODE_QUEUED &&
-									f.state->lanes.n) ||
+									(f.state->lanes.n ||
+											all_workers_in_error(
+													&f))) ||
 							(n->status == NODE_TODO &&
 									!node_is_ready(f.state,
 											n)));

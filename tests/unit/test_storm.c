@@ -152,8 +152,9 @@ static void plan_end(struct fixture *f, struct rng *rng)
 
 static void any_inbox(struct fixture *f, struct rng *rng)
 {
-	static const char *const answers[] = { "retry", "done", "cancel", "hang", "keep",
-		"use the other one" };
+	static const char *const answers[] = { "retry", "done", "cancel", "hang", "keep", "raise",
+		"resume", "use the other one" };
+	static const char *const words[] = { "inbox.dismiss", "inbox.approve", "inbox.deny" };
 	size_t n = f->state->escalations.n;
 	const struct escalation *x = n ? f->state->escalations.p[rng_below(rng, n)] : NULL;
 
@@ -165,7 +166,7 @@ static void any_inbox(struct fixture *f, struct rng *rng)
 						answers[rng_below(rng, ARRAY_LEN(answers))]),
 				NULL);
 	else
-		(void)try_submit(f, "inbox.dismiss",
+		(void)try_submit(f, words[rng_below(rng, ARRAY_LEN(words))],
 				json(f, "{'number': %lld}", (long long)x->number), NULL);
 }
 

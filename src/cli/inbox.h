@@ -1,0 +1,6 @@
+#pragma once
+/* What the commands that show entries of the inbox share. */
+#include "cli/command.h"
+
+/* What happens to an entry by itself: "default in 39m: in-process", "waits for you". */
+str inbox_unanswered(struct out *o, const value *x);
