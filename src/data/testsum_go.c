@@ -110,8 +110,17 @@ static void go_json_line(struct reading *r, str line)
 		if (value_str_at(v, "FailedBuild").n) {
 			reading_add(&r->sum.failed, 1);
 			reading_name(r, package);
+		} else if (str_is(action, "fail")) {
+			reading_add(&r->failed, 1);
 		}
 	}
 }
 
-const struct reader go_json_reader = { "go", go_json_line, NULL, NULL };
+/* Packages failed, and none of their tests: outside of them. */
+static void go_json_end(struct reading *r)
+{
+	if (!r->sum.failed)
+		reading_add(&r->sum.failed, r->failed);
+}
+
+const struct reader go_json_reader = { "go", go_json_line, NULL, go_json_end };

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "agent/account.h"
 #include "agent/hook.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -337,6 +338,47 @@ TEST(stop_hands_over_what_is_next)
 	assert_true(hook_fact(&arena, hook_line(&arena, &stop, 1, false, STR("D_1")), NULL, &f,
 			&taken));
 	assert_true(str_is(taken, "D_1"));
+	arena_done(&arena);
+}
+
+/* As an agent on a screen tells it: by hooks alone. */
+static void heard(struct account *c, const char *json)
+{
+	struct hook_call call = call_of(json);
+	struct fact f;
+	str taken;
+
+	assert_true(hook_fact(&arena, hook_line(&arena, &call, 1000, false, STR("")), NULL, &f,
+			&taken));
+	account_fact(c, &f, 1000);
+}
+
+#define PRE(id, input)                                                          \
+	"{'hook_event_name':'PreToolUse','tool_name':'Edit','tool_use_id':'" id \
+	"','tool_input':" input "}"
+#define POST(id, answer)                                                         \
+	"{'hook_event_name':'PostToolUse','tool_name':'Edit','tool_use_id':'" id \
+	"','tool_response':" answer "}"
+
+TEST(the_same_call_is_known_by_hooks_too)
+{
+	struct account c;
+
+	account_init(&c, NULL, 0);
+	heard(&c, PRE("1", "{'file_path':'a','new_string':'x'}"));
+	heard(&c, POST("1", "{'ok':true}"));
+	heard(&c, PRE("2", "{'new_string':'x','file_path':'a'}"));
+	heard(&c, POST("2", "{'ok':true}"));
+	assert_int_equal(c.calls.most, 2);
+	assert_int_equal(c.calls.same, 2);
+	heard(&c, PRE("3", "{'file_path':'a','new_string':'x'}"));
+	heard(&c, POST("3", "{'ok':false}"));
+	assert_int_equal(c.calls.most, 3);
+	assert_int_equal(c.calls.same, 1);
+	heard(&c, PRE("4", "{'file_path':'a','new_string':'y'}"));
+	heard(&c, POST("4", "{'ok':false}"));
+	assert_int_equal(c.calls.most, 3);
+	assert_int_equal(c.calls.same, 1);
 	arena_done(&arena);
 }
 

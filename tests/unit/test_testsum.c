@@ -217,6 +217,18 @@ TEST(what_the_formats_allow_besides)
 		{ "a package that fails outside of its tests", "panic: x\nFAIL\tdemo\t0.1s\n",
 				"go 0/1/0: demo" },
 		{ "a package without tests", "ok  \tdemo\t0.1s [no tests to run]\n", "go 0/0/0" },
+		{ "the same as JSON",
+				"{\"Action\":\"pass\",\"Package\":\"p\",\"Test\":\"T\"}\n"
+				"{\"Action\":\"fail\",\"Package\":\"p\"}\n",
+				"go 1/1/0" },
+		{ "a package that cannot be built, as newer ones say it",
+				"{\"ImportPath\":\"p\",\"Action\":\"build-fail\"}\n"
+				"{\"Action\":\"fail\",\"Package\":\"p\",\"FailedBuild\":\"p\"}\n",
+				"go 0/1/0: p" },
+		{ "other JSON",
+				"{\"Action\":\"fail\",\"Test\":\"x\"}\n{\"Action\":7}\n{"
+				"\"Action\"\n",
+				"nothing" },
 		{ "two runs of node",
 				"\xe2\x84\xb9 tests 1\n\xe2\x84\xb9 pass 1\n\xe2\x84\xb9 fail 0\n"
 				"\xe2\x84\xb9 cancelled 0\n# tests 2\n# pass 1\n# fail 0\n# "
