@@ -169,7 +169,8 @@ class Http(SiteCase):
                 self.assertTrue(match, line)
                 declared.add(match[1] or match[2])
                 continue
-            match = re.fullmatch(r'(overseer_[a-z_]+)(\{(?:status|agent)="[a-z_-]+"\})? (\d+)', line)
+            label = r'(?:status|agent|type|severity|level)="[a-z_-]+"'
+            match = re.fullmatch(rf"(overseer_[a-z_]+)(\{{{label}(?:,{label})*\}})? (\d+)", line)
             self.assertTrue(match, line)
             self.assertIn(match[1], declared)
         found = site.metrics()
