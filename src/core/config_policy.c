@@ -295,6 +295,18 @@ static void fill_notices(struct config *c, struct policy *p)
 	p->notice_retry_max = c->notice_retry_max;
 }
 
+static void fill_recovery(const struct config *c, struct policy *p)
+{
+	p->idle_after = c->idle_after;
+	p->max_run = c->max_run;
+	p->mute_after = c->mute_after;
+	p->done_grace = c->done_grace;
+	p->max_nudges = c->max_retries;
+	p->min_resend_interval = c->min_resend_interval;
+	p->backoff_base = c->backoff_base;
+	p->backoff_max = c->backoff_max;
+}
+
 void config_fill_policy(struct config *c)
 {
 	c->policy = (struct policy){
@@ -328,14 +340,6 @@ void config_fill_policy(struct config *c)
 		.patrol_resends = c->patrol_resends,
 		.patrol_confirm = c->patrol_confirm,
 		.effect_longest = effect_longest(c),
-		.idle_after = c->idle_after,
-		.max_run = c->max_run,
-		.mute_after = c->mute_after,
-		.done_grace = c->done_grace,
-		.max_nudges = c->max_retries,
-		.min_resend_interval = c->min_resend_interval,
-		.backoff_base = c->backoff_base,
-		.backoff_max = c->backoff_max,
 		.remind_after = c->remind_after,
 		.max_reminders = c->max_reminders,
 		.default_after = c->default_after,
@@ -356,6 +360,7 @@ void config_fill_policy(struct config *c)
 	memcpy(c->policy.estimate, c->estimate, sizeof(c->estimate));
 	memcpy(c->policy.budget, c->budget, sizeof(c->budget));
 	c->policy.oversight.pause_node = c->oversight_pause == 1;
+	fill_recovery(c, &c->policy);
 	fill_notices(c, &c->policy);
 }
 
