@@ -23,9 +23,9 @@ struct forge {
 };
 
 static const struct forge gitea = { "/api/v1", "token", "application/json", NULL,
-	"issues?state=all&type=issues&page=1&limit=30", true };
+	"issues?state=all&type=issues&page=1&limit=20", true };
 static const struct forge github = { "", "Bearer", "application/vnd.github+json", "2022-11-28",
-	"issues?state=all&sort=created&direction=desc&per_page=30", false };
+	"issues?state=all&sort=created&direction=desc&per_page=20", false };
 
 struct forge_work {
 	const struct forge *forge;
@@ -169,7 +169,7 @@ static void find_comment(struct notify_job *j)
 	ov_time since = MAX(j->m.at - OV_DAY, (ov_time)0);
 
 	ask(j, "GET",
-			arena_printf(a, STR_FMT "?since=" STR_FMT "&per_page=100",
+			arena_printf(a, STR_FMT "?since=" STR_FMT "&per_page=50",
 					STR_ARG(comments_path(j)), STR_ARG(time_format(a, since))),
 			NULL, found_comments);
 }

@@ -6,7 +6,8 @@
 #include "data/json.h"
 #include "sys/loop.h"
 
-enum { RESPONSE_MAX = 4 * 1024 * 1024, SAID_BYTES = 200, RETRY_AFTER_MAX_S = 24 * 60 * 60 };
+/* The longest answer is a page of issues, each as long as its service lets it be. */
+enum { RESPONSE_MAX = 16 * 1024 * 1024, SAID_BYTES = 200, RETRY_AFTER_MAX_S = 24 * 60 * 60 };
 
 /* Only the host: the rest of an address may be a secret. */
 static str host_of(const char *url)

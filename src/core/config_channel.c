@@ -274,6 +274,11 @@ void config_read_channels(struct config_reader *r, const value *v)
 		read_channel(r, &v->object.members[i], &r->c->channels[i]);
 	if (r->c->escalation_desktop)
 		add_channel(r, CHANNEL_DESKTOP, STR(""));
+	else if (config_channel(r->c, STR("desktop")))
+		config_problem(r, STR("escalation.desktop"),
+				"is false, and [escalation.channels.desktop] is there; leave one "
+				"of "
+				"them out");
 	if (r->c->escalation_hook.n)
 		add_channel(r, CHANNEL_HOOK, r->c->escalation_hook);
 }

@@ -89,6 +89,8 @@ TEST(names)
 	refused("escalation.hook = \"a\"\n[escalation.channels.hook]\ntype = \"hook\"\n"
 		"command = \"b\"\n",
 			"escalation.hook: [escalation.channels.hook] is there, too");
+	refused("escalation.desktop = false\n[escalation.channels.desktop]\ntype = \"desktop\"\n",
+			"escalation.desktop: is false");
 	refused("escalation.channels = 3\n", "escalation.channels: expected");
 	refused("[escalation]\nchanels = {}\n", "did you mean \"channels\"?");
 	refused(CH "type = \"desktop\"\nurk = \"\"\n", "x.urk: unknown (did you mean \"url\"?)");
