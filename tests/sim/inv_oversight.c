@@ -35,8 +35,9 @@ static void counted_iteration(struct checker *c, const struct event *e)
 				EV_ARG(e), (long long)number);
 		return;
 	}
-	if (number != n->iterations + 1 &&
-			(number != r->iteration || r->iteration != n->iterations))
+	if (number !=
+			(r->iteration && r->iteration == n->iterations ? r->iteration
+								       : n->iterations + 1))
 		sim_violated(c->s, inv_iterations_counted.name,
 				EV_FMT ": number %lld, after %lld of the node and %lld of the run",
 				EV_ARG(e), (long long)number, (long long)n->iterations,

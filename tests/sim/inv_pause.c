@@ -35,6 +35,11 @@ static void stopped_event(struct checker *c, const struct event *e)
 
 	if (e->kind == EV_GOAL_STATUS && g)
 		stopped_goal(c, e, g);
+	else if (e->kind == EV_INTERVENTION_APPLIED && value_int_at(e->data, "escalation") &&
+			value_bool_at(e->data, "goal_wide") && g && g->status != GOAL_PAUSED)
+		sim_violated(c->s, inv_stopped_stays.name,
+				EV_FMT ": said to have stopped the goal, which is %s", EV_ARG(e),
+				status_name(&goal_statuses, (int)g->status));
 	else if (e->kind == EV_NODE_STATUS && n)
 		stopped_node(c, e, n);
 }
