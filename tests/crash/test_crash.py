@@ -611,6 +611,46 @@ post_accept_on_failure = "revert"
     promises.nothing_left(site)
 
 
+# Hands in something else each time, which fails in the same way each time; keeps what it was told.
+CIRCLING = r"""
+echo "$OVERSEER_RUN" >> "$HOME/started"
+cat > "$HOME/told.$OVERSEER_RUN"
+mkdir -p work
+echo "$OVERSEER_RUN" > "work/$OVERSEER_RUN.txt"
+git add -A && git commit -qm "work of $OVERSEER_NODE"
+"""
+
+
+def overseeing(site, point):
+    """A loop is redirected once and paused once, and the next agent is told once, whenever the daemon dies."""
+    site.write("../agent.sh", "#!/bin/sh\n" + CIRCLING)
+    site.configure(FAST.replace("[retry]", "[retry]\nmax_attempts = 50") + site.agent_config() + """
+[workspace]
+check_command = "echo error: no such function parse; exit 1"
+""")
+    goal = create_goal(site, point, title="circles", plan=plan(task("T1")))
+    site.wait_type("goal.status", to="paused")
+    events = site.events()
+
+    def of(kind):
+        return [e for e in events if e["type"] == kind]
+
+    T.assertEqual([e["data"]["iteration"]["number"] for e in of("iteration.recorded")], [1, 2, 3, 4, 5])
+    T.assertEqual([(d["type"], d["severity"]) for d in (e["data"]["detection"] for e in of("detection.made"))],
+                  [("stuck", "high"), ("stuck", "critical")])
+    T.assertEqual([e["data"]["level"] for e in of("intervention.applied")], ["redirect", "pause"])
+    # Found at the third run, said to the fourth, and to nobody else.
+    told = [site.home("told." + e["run"]).count("OVERRIDE") for e in of("iteration.recorded")]
+    T.assertEqual([n > 0 for n in told], [False, False, False, True, False])
+    T.assertEqual([x["kind"] for x in site.call("inbox.list")["inbox"]], ["paused"])
+    shown = site.call("goal.show", goal=goal)
+    T.assertEqual((shown["status"], shown["health"]), ("paused", "paused"))
+    promises.runs_once(site, events)
+    T.assertEqual(site.down(), 0)
+    promises.work_kept(site)
+    promises.nothing_left(site)
+
+
 SCENARIOS = {
     taking_back: [f"{when}-{step}" for step in ("gate", "post") for when in ("begin", "before", "during", "after", "end")]
     + ["begin-revert", "git-revert-made", "git-revert-moved", "end-revert"],
@@ -624,6 +664,8 @@ SCENARIOS = {
     picking: ["begin-worker", "git-pick-squashed", "git-pick-moved", "end-worker"],
     planned: ["begin-plan", "before-plan-outcome", "end-plan"],
     pooling: ["begin-pool", "after-pool-start", "after-pool-answer", "end-pool"],
+    overseeing: [f"{point}:{n}" for n in (18, 24, 30, 36) for point in ("before-commit", "after-commit")]
+    + ["after-effects:27", "begin-check:3", "end-check:3"],
     alarming: ["begin-notify", "end-notify"],
     failing: ["before-halt", "begin-run-stop", "before-stop", "end-run-stop", "after-halt"],
     typing: ["after-session", "before-paste", "after-paste"],
@@ -659,7 +701,7 @@ def load_tests(loader, tests, pattern):
     del loader, tests, pattern
     points = demo_points()
     assert len(points) >= 30, f"only {points} were passed"
-    Crash.points.update(points, *SCENARIOS.values())
+    Crash.points.update(points, (p.split(":")[0] for here in SCENARIOS.values() for p in here))
     if harness.SOAK:
         points = [f"{p}:{n}" for p in points for n in (1, 2, 5)]
     beside, suite = promises.Beside(), unittest.TestSuite([Crash("test_no_point_is_left_out")])
