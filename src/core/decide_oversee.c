@@ -174,6 +174,7 @@ static void answer(struct decide_ctx *cx, const struct review *x, const struct f
 					.fingerprint = w.fingerprint,
 					.message = w.message,
 					.reason = w.reason,
+					.quote = value_str_at(w.evidence, "repeatedError"),
 					.text = w.guidance,
 					.pause_node = x->o.pause_node });
 }

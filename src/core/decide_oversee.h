@@ -20,6 +20,7 @@ struct intervention {
 	enum severity severity;
 	enum level level;
 	str fingerprint, message, reason, text;
+	str quote;       /* the error that comes again and again; may be empty */
 	bool pause_node; /* a pause is of the node alone */
 };
 

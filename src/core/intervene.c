@@ -4,10 +4,13 @@
  */
 #include "base/arena.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "core/accept.h"
 #include "core/decide_oversee.h"
 #include "core/inbox.h"
 #include "core/notices.h"
+
+enum { QUOTE_BYTES = 200 };
 
 /* What came of an intervention. */
 struct done {
@@ -33,10 +36,13 @@ static const char *is_stopped(const struct decide_ctx *cx, const struct goal *g)
 				       : NULL;
 }
 
+/* For people: where it was found, what, and the words by which they know it again. */
 static str full_reason(struct decide_ctx *cx, const struct intervention *x)
 {
-	return arena_printf(cx->arena, STR_FMT ": " STR_FMT, STR_ARG(x->reason),
-			STR_ARG(x->message));
+	return arena_printf(cx->arena, STR_FMT "%s" STR_FMT "%s" STR_FMT "%s",
+			STR_ARG(x->node ? x->node->id : STR("")), x->node ? ": " : "",
+			STR_ARG(x->message), x->quote.n ? " (" : "",
+			STR_ARG(utf8_truncate(x->quote, QUOTE_BYTES)), x->quote.n ? ")" : "");
 }
 
 static int64_t ask(struct decide_ctx *cx, const struct intervention *x, struct subject about,

@@ -96,12 +96,23 @@ static void push_command(struct arena *a, value *list, str text)
 
 static void push_about(struct arena *a, value *list, const struct entry *e)
 {
-	if (e->n)
+	const struct detection *d = e->g && e->x->detection.n
+			? state_detection(e->g, e->x->detection)
+			: NULL;
+
+	if (d && d->node_id.n)
+		push_command(a, list,
+				arena_printf(a, "overseer explain " STR_FMT "/" STR_FMT,
+						STR_ARG(d->goal_id), STR_ARG(d->node_id)));
+	else if (e->n)
 		push_command(a, list,
 				arena_printf(a, "overseer explain " STR_FMT, STR_ARG(e->n->key)));
 	else if (e->g)
 		push_command(a, list,
 				arena_printf(a, "overseer explain " STR_FMT, STR_ARG(e->g->id)));
+	if (d)
+		push_command(a, list,
+				arena_printf(a, "overseer report " STR_FMT, STR_ARG(e->g->id)));
 }
 
 static value *commands_of(struct arena *a, const struct entry *e)
