@@ -37,7 +37,8 @@ static void alive(struct checker *c, const struct event *e, const char *what)
 	const struct observation *o = known(c, e);
 	ov_time idle = policy_of(c)->idle_after;
 
-	if (o && last_life(o) && e->at - last_life(o) < idle)
+	/* One that lies ahead is of a clock that was set back since. */
+	if (o && last_life(o) && last_life(o) <= e->at && e->at - last_life(o) < idle)
 		sim_violated(c->s, inv_no_harm_to_the_living.name,
 				EV_FMT ": %s, though run " STR_FMT
 				       " gave a sign of life %lld s ago (idle after %lld s)",

@@ -229,7 +229,7 @@ static const struct act worker_acts[] = {
 	{ "worker.review", 40, "needs_review", NULL, NULL, NULL },
 	{ "worker.accept", 40, "needs_review", NULL, NULL, NULL },
 	{ "worker.accept", 60, "reviewing", NULL, NULL, NULL },
-	{ "worker.reject", 20, "reviewing", fill_reason, NULL, NULL },
+	{ "worker.reject", 60, "reviewing", fill_reason, NULL, NULL },
 	{ "worker.rebase", 20, "needs_review", NULL, NULL, NULL },
 	{ "worker.pick", 6, "working", fill_reason, NULL, NULL },
 	{ "worker.reset", 8, NULL, fill_reason, NULL, NULL },
@@ -288,7 +288,7 @@ static const struct noun {
 	{ "queue.list", "dispatch", "node", ACTS(node_acts), ACTS(node_reads), 10 },
 	{ "agent.list", "agents", "name", NULL, 0, NULL, 0, 3 },
 	{ "inbox.list", "inbox", "number", NULL, 0, ACTS(inbox_reads), 10 },
-	{ "notice.list", "notices", "notice", ACTS(notice_acts), ACTS(notice_reads), 5 },
+	{ "notice.list", "notices", "notice", ACTS(notice_acts), ACTS(notice_reads), 12 },
 	{ "worker.list", "workers", "worker", ACTS(worker_acts), ACTS(worker_reads), 15 },
 	{ "status.get", "goals", "goal", ACTS(goal_acts), ACTS(goal_reads), 10 },
 };
