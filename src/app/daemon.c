@@ -14,6 +14,8 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "core/config_channel.h"
+#include "sys/bus.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/inject.h"
@@ -279,6 +281,8 @@ int daemon_load_config(const struct config_source *from, struct config **ret, st
 		c->policy.target_branch = arena_str(&c->arena, str_from(from->target));
 	c->policy.auto_mode = from->o && from->o->automatic && c->task_pool_command.n;
 	c->policy.utc_offset = clock_utc_offset(clock_wall());
+	if (!bus_has_session())
+		config_without_desktop(c);
 	*ret = c;
 	return 0;
 }

@@ -283,6 +283,24 @@ void config_read_channels(struct config_reader *r, const value *v)
 		add_channel(r, CHANNEL_HOOK, r->c->escalation_hook);
 }
 
+void config_without_desktop(struct config *c)
+{
+	struct policy *p = &c->policy;
+	struct policy_channel *rest = arena_array(&c->arena, struct policy_channel,
+			p->channels_n + 1);
+	size_t n = 0;
+
+	if (config_lookup(c->doc, STR("escalation.desktop")) ||
+			config_lookup(c->doc, STR("escalation.routes")) ||
+			config_lookup(c->doc, STR("escalation.channels.desktop")))
+		return;
+	for (size_t i = 0; i < p->channels_n; i++)
+		if (!str_is(p->channels[i].name, "desktop"))
+			rest[n++] = p->channels[i];
+	p->channels = rest;
+	p->channels_n = n;
+}
+
 const struct config_channel *config_channel(const struct config *c, str name)
 {
 	for (size_t i = 0; i < c->channels_n; i++)

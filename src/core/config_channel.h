@@ -28,6 +28,11 @@ struct config_channel {
 
 const struct config_channel *config_channel(const struct config *c, str name); /* or NULL */
 /*
+ * There is no session to show anything in: nobody is told by a desktop that the file does not ask for,
+ * neither by escalation.desktop nor by a route. Before the configuration is used.
+ */
+void config_without_desktop(struct config *c);
+/*
  * Why an address cannot be used, or NULL: only https, except on this machine, and no password in it.
  * query: "?..." may follow. The text does not repeat the address.
  */

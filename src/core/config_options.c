@@ -110,7 +110,8 @@ static const struct option options[] = {
 			AT(default_after) },
 	{ "escalation.desktop", OPT_BOOL, 0, 0, "true",
 			"Whether there is the channel \"desktop\": notifications in the session of "
-			"the user who runs the daemon, where there is one.",
+			"the user who runs the daemon. Where there is no session, and the file "
+			"names the channel nowhere, it is left out.",
 			AT(escalation_desktop) },
 	{ "escalation.hook", OPT_STR, 0, LIMIT_NOTE, "\"\"",
 			"The command of the channel \"hook\", run by sh -c in the repository: it "

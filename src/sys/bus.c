@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
@@ -231,4 +233,16 @@ struct bus_call *bus_notify(struct loop *l, const struct bus_notification *n, bu
 	loop_timer_in(c->deadline, n->timeout_ms);
 	look(c);
 	return c;
+}
+
+bool bus_has_session(void)
+{
+	const char *address = getenv("DBUS_SESSION_BUS_ADDRESS"),
+		   *runtime = getenv("XDG_RUNTIME_DIR");
+	char path[PATH_MAX];
+
+	if (address && *address)
+		return true;
+	return runtime && snprintf(path, sizeof(path), "%s/bus", runtime) < (int)sizeof(path) &&
+			access(path, F_OK) == 0;
 }

@@ -235,6 +235,7 @@ class Oversight(SiteCase):
 [accept]
 pre_accept_command = "echo 'the changelog says nothing of it'; exit 1"
 [escalation]
+desktop = true
 hook = "cat > $HOME/hooked.json"
 [escalation.channels.alerts]
 type = "webhook"
