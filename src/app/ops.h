@@ -108,6 +108,7 @@ op_read_fn op_store_verify, op_store_backup, op_doctor_run, op_store_export, op_
 bool export_read_event(void *user, struct arena *a, uint64_t seq, struct event *ret);
 op_read_fn op_agent_list, op_worker_list, op_worker_show;
 op_read_fn op_notice_list, op_notice_show;
+op_read_fn op_iteration_list, op_detection_list;
 op_read_fn op_inbox_list, op_inbox_show, op_queue_list, op_handoff_show;
 op_read_fn op_escalation_test;
 op_read_fn op_report_goal, op_report_detectors, op_report_period;

@@ -224,6 +224,10 @@ static const struct op_param notice_list[] = {
 	GOAL_OPT,
 	{ "all", PARAM_BOOL, false, "also those that were sent, withdrawn, or are settled", 0 },
 };
+static const struct op_param detection_list[] = {
+	GOAL,
+	{ "node", PARAM_TEXT, false, "only what was found in this node", 0 },
+};
 static const struct op_param notice_show[] = { NOTICE };
 static const struct op_param notice_retry[] = { NOTICE, REASON_OPT };
 static const struct op_param run_list[] = {
@@ -450,6 +454,13 @@ const struct op op_table[] = {
 	{ "escalation.test", OP_CHILD, OP_HUMAN,
 			"Sends a notice that says that it is a test through one channel.",
 			PARAMS(escalation_test), op_escalation_test },
+	{ "iteration.list", OP_READ, OP_HUMAN,
+			"Lists the newest iterations of a node: what each run showed of its work.",
+			PARAMS(work_show), op_iteration_list },
+	{ "detection.list", OP_READ, OP_HUMAN,
+			"Lists what oversight found in a goal and how it was answered, newest "
+	                "first.",
+			PARAMS(detection_list), op_detection_list },
 	{ "notice.list", OP_READ, OP_HUMAN,
 			"Lists what people outside are still to be told, and could not be told.",
 			PARAMS(notice_list), op_notice_list },

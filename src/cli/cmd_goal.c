@@ -312,6 +312,7 @@ int cmd_goal_show(struct cli *c, struct ov_err *err)
 	out_text(o, value_str_at(g, "title"));
 	out_f(o, "\n");
 	goal_show_record(o, g);
+	show_detections(o, value_at(g, "detections"), 5);
 	asks = value_at(g, "escalations");
 	for (size_t i = 0; i < value_count(asks); i++) {
 		out_f(o, "\nNeeds you (#%lld): ",

@@ -217,7 +217,8 @@ static void goal_row(struct out *o, const value *g, const struct ids *ids)
 {
 	const value *p = value_at(g, "progress");
 	str health = value_str_at(g, "health"), status = value_str_at(g, "status");
-	str word = str_is(status, "active") ? health : status;
+	bool aborted = str_is(status, "paused") && str_is(health, "aborted");
+	str word = str_is(status, "active") || aborted ? health : status;
 
 	cell(o, S_BOLD, ids_short(ids, value_str_at(g, "id")));
 	cell(o, S_PLAIN, out_short(o, value_str_at(g, "title"), 50));

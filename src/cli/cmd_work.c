@@ -254,9 +254,14 @@ static void show_node(struct cli *c, const value *n)
 	table_end(o, "");
 	show_dispatches(o, value_at(as, "dispatches"));
 	show_runs(o, value_at(n, "runs"));
-	out_f(o, "Next  overseer explain " STR_FMT "/" STR_FMT "\n",
+	show_detections(o, value_at(n, "detections"), 5);
+	out_f(o, "Next  overseer explain " STR_FMT "/" STR_FMT,
 			STR_ARG(id_short(value_str_at(n, "goal"))),
 			STR_ARG(out_clean(o, value_str_at(n, "id"))));
+	if (value_int_at(n, "iterations_n"))
+		out_f(o, "      overseer work iterations " STR_FMT,
+				STR_ARG(out_clean(o, value_str_at(n, "id"))));
+	out_f(o, "\n");
 }
 
 int cmd_work_show(struct cli *c, struct ov_err *err)

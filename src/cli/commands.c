@@ -195,6 +195,9 @@ static const struct flag inbox_flags[] = {
 	GOAL,
 	BOOL("all", "also what was put off, and what is over"),
 };
+static const struct flag goal_detections_flags[] = {
+	TEXT("node", "ID", "only what was found in this node"),
+};
 static const struct flag notice_flags[] = {
 	GOAL,
 	BOOL("all", "also those that were sent or withdrawn"),
@@ -319,6 +322,8 @@ const struct command commands[] = {
 			"task, in its own words." },
 	{ "goal", "list", "List goals", "", 0, 0, FLAGS(goal_list_flags), cmd_goal_list, NULL },
 	{ "goal", "show", "Show a goal", "ID", 1, 1, NO_FLAGS, cmd_goal_show, NULL },
+	{ "goal", "detections", "What oversight found in a goal, and how it answered", "ID", 1, 1,
+			FLAGS(goal_detections_flags), cmd_goal_detections, NULL },
 	{ "goal", "history", "Show a goal as it was at a time", "ID", 1, 1,
 			FLAGS(goal_history_flags), cmd_goal_history, NULL },
 	{ "goal", "update", "Change what a goal says, its priority or its budget", "ID", 1, 1,
@@ -357,6 +362,8 @@ const struct command commands[] = {
 			cmd_work_list, NULL },
 	{ "work", "show", "Show a node, its assignment and its runs", "ID", 1, 1,
 			FLAGS(of_goal_flags), cmd_work_show, NULL },
+	{ "work", "iterations", "What each of the newest runs of a node showed of its work", "ID",
+			1, 1, FLAGS(of_goal_flags), cmd_work_iterations, NULL },
 	{ "work", "done", "Declare a node done, past the ordinary checks", "ID", 1, 1,
 			FLAGS(reason_flags), cmd_work_done, NULL },
 	{ "work", "block", "Keep a node from being worked on", "ID", 1, 1, FLAGS(block_flags),

@@ -7,6 +7,8 @@
 
 enum { NAMED = 12 };
 
+enum { SHOWN_DETECTIONS = 3 }; /* the newest */
+
 static bool is_stalled(const struct state *s, const struct node *n)
 {
 	(void)s;
@@ -104,6 +106,15 @@ static value *goal_evidence(const struct explain *x, const struct goal *g)
 							budget_limit(x->policy, g,
 									(enum resource)r))),
 					live.used[r] ? ", with what runs" : "");
+	for (size_t i = g->detections.n; i > 0 && i + SHOWN_DETECTIONS > g->detections.n; i--) {
+		const struct detection *d = g->detections.p[i - 1];
+
+		explain_show(x, list, d->at,
+				"oversight found%s" STR_FMT ": " STR_FMT " (%s); %s: " STR_FMT,
+				d->node_id.n ? " in " : "", STR_ARG(d->node_id),
+				STR_ARG(d->message), status_name(&severities, (int)d->severity),
+				status_name(&levels, (int)d->level), STR_ARG(d->did));
+	}
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = g->nodes.p[i];
 
@@ -132,7 +143,14 @@ static value *goal_next(const struct explain *x, const struct goal *g)
 	}
 	if (g->status == GOAL_PAUSED)
 		value_push(x->arena, next,
-				value_strf(x->arena, "overseer goal resume " STR_FMT,
+				value_strf(x->arena, "overseer goal %s " STR_FMT "%s",
+						g->health == HEALTH_ABORTED ? "reopen" : "resume",
+						STR_ARG(g->id),
+						g->health == HEALTH_ABORTED ? " --reason TEXT"
+									    : ""));
+	if (g->detections.n)
+		value_push(x->arena, next,
+				value_strf(x->arena, "overseer goal detections " STR_FMT,
 						STR_ARG(g->id)));
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		value_push(x->arena, next,

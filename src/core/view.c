@@ -40,6 +40,7 @@ value *view_goal(struct arena *a, const struct state *s, const struct goal *g)
 
 	value_put(a, v, "progress", progress(a, g));
 	value_put(a, v, "escalations", view_inbox(a, s, g->id, s->at, INBOX_OPEN));
+	value_put(a, v, "detections", view_detections(a, g, NULL));
 	value_put(a, v, "handoff",
 			g->handoff ? record_to_value(a, &crystallization_record, g->handoff)
 				   : value_null(a));

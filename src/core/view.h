@@ -28,6 +28,9 @@ value *view_worker(struct arena *a, const struct state *s, const struct worker *
 /* How auto mode stands, with the number of its workers. */
 value *view_auto(struct arena *a, const struct state *s);
 /* A notice, with when and why it goes next, and whether nobody was told though somebody should be. */
+/* The newest of a node, oldest first; what was found in a goal (n: about this node), newest first. */
+value *view_iterations(struct arena *a, const struct node *n);
+value *view_detections(struct arena *a, const struct goal *g, const struct node *n);
 value *view_notice(struct arena *a, const struct world *w, const struct notice *x, ov_time now);
 /* Those that wait or are lost, newest first, of one goal or (empty) of all; with `all` every one kept. */
 value *view_notices(struct arena *a, const struct world *w, str goal, bool all, ov_time now);

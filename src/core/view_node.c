@@ -117,6 +117,8 @@ value *view_node(struct arena *a, const struct state *s, const struct node *n)
 			n->assignment ? assignment_view(a, n->assignment) : value_null(a));
 	value_put(a, v, "last_assignment", newest ? assignment_view(a, newest) : value_null(a));
 	value_put(a, v, "runs", runs);
+	value_put(a, v, "iterations", view_iterations(a, n));
+	value_put(a, v, "detections", view_detections(a, n->goal, n));
 	value_put(a, v, "handoff",
 			n->handoff ? record_to_value(a, &crystallization_record, n->handoff)
 				   : value_null(a));

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Oversight with a real daemon: runs become iterations, and what is found in them is answered."""
 
+import json
 import unittest
 
 from harness import FAST, SiteCase, plan, task
@@ -52,6 +53,15 @@ class Interventions(SiteCase):
         shown = site.call("goal.show", goal=goal)
         self.assertEqual((shown["status"], shown["health"]), ("paused", "paused"))
         self.assertEqual([x["kind"] for x in site.call("inbox.list")["inbox"]], ["paused"])
+        for said, args in {"stuck": ("goal", "show", goal), "redirect": ("work", "show", "T1"),
+                           "no such function": ("work", "iterations", "T1"), "critical": ("goal", "detections", goal),
+                           "oversight found in T1": ("explain", goal), "paused": ("status",)}.items():
+            self.assertIn(said, site.cli(*args), args)
+        listed = json.loads(site.cli("work", "iterations", "T1", "--json"))
+        self.assertEqual(([i["number"] for i in listed["iterations"]], listed["count"]), ([1, 2, 3, 4, 5], 5))
+        listed = json.loads(site.cli("goal", "detections", goal, "--node", "T1", "--json"))["detections"]
+        self.assertEqual([d["level"] for d in listed], ["pause", "redirect"])
+        self.assertEqual(listed[0]["evidence"]["occurrences"], 5)
         seq = site.seq()
         site.kill()
         site.up()
