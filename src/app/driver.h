@@ -75,7 +75,7 @@ struct driver {
 	int (*interrupt)(struct driver_run *r, struct ov_err *err);
 	/* Interrupt, then SIGTERM, then SIGKILL for all that is left, each after its grace. */
 	int (*stop)(struct driver_run *r, struct ov_err *err);
-	const struct run_handle *(*handle)(const struct driver_run *r);
+	struct run_handle *(*handle)(const struct driver_run *r);
 	/* What it speaks; as it was started, whatever is configured by now. */
 	const struct agent_format *(*format)(const struct driver_run *r);
 	void (*close)(struct driver_run *r); /* the run goes on; NULL allowed */

@@ -273,7 +273,7 @@ static int exec_stop(struct driver_run *d, struct ov_err *err)
 	return run_stop(d->run, err);
 }
 
-static const struct run_handle *exec_handle(const struct driver_run *d)
+static struct run_handle *exec_handle(const struct driver_run *d)
 {
 	return d->run;
 }

@@ -533,7 +533,7 @@ static int tmux_stop(struct driver_run *d, struct ov_err *err)
 	return run_stop(d->run, err);
 }
 
-static const struct run_handle *tmux_handle(const struct driver_run *d)
+static struct run_handle *tmux_handle(const struct driver_run *d)
 {
 	return d->run;
 }

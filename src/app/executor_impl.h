@@ -73,6 +73,8 @@ struct live_run {
 	const struct driver *driver;
 	struct driver_run *run;
 	struct hearing hearing;
+	bool freezing;    /* it is asked to freeze or thaw */
+	bool unfreezable; /* and said that it cannot */
 
 	/* Of one that speaks a format. */
 	struct account *account; /* NULL: its output is text */

@@ -1,5 +1,6 @@
 /* Runs: starting, stopping, hearing and talking to them, and finding those of a previous daemon again. */
 #include "app/executor_impl.h"
+#include "app/freeze.h"
 
 #include "app/agent.h"
 #include "app/contain.h"
@@ -346,6 +347,7 @@ void executor_adopt(struct executor *x)
 			all &= adopt_one(x, r);
 	}
 	executor_scopes(x, STR(""), STR(""));
+	freeze_look(x);
 	pool_tidy(x->o.dir, engine_state(x->engine));
 	contain_clear(x->contain, engine_state(x->engine));
 	homes_look(x->homes);

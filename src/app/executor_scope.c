@@ -10,6 +10,7 @@
 #include "agent/hook.h"
 #include "app/engine.h"
 #include "app/executor_impl.h"
+#include "app/freeze.h"
 #include "app/homes.h"
 #include "app/patrol.h"
 #include "app/radar.h"
@@ -85,6 +86,7 @@ void executor_published(struct executor *x, const struct event *const *events, s
 		const struct assignment *as;
 
 		executor_auto_published(x, events[i]);
+		freeze_published(x, events[i]);
 		if (events[i]->kind == EV_NODE_SCOPED)
 			executor_scopes(x, events[i]->goal, events[i]->node);
 		if (events[i]->kind != EV_ASSIGNMENT_MOVED &&

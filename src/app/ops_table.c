@@ -459,7 +459,7 @@ const struct op op_table[] = {
 			PARAMS(work_show), op_iteration_list },
 	{ "detection.list", OP_READ, OP_HUMAN,
 			"Lists what oversight found in a goal and how it was answered, newest "
-	                "first.",
+			"first.",
 			PARAMS(detection_list), op_detection_list },
 	{ "notice.list", OP_READ, OP_HUMAN,
 			"Lists what people outside are still to be told, and could not be told.",

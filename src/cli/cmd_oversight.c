@@ -53,9 +53,9 @@ static void iteration_row(struct out *o, const value *it)
 							  STR_ARG(percent(o,
 									  value_int_at(it,
 											  "completi"
-	                                                                                  "on_"
-	                                                                                  "cent"
-	                                                                                  "i"))),
+											  "on_"
+											  "cent"
+											  "i"))),
 							  STR_ARG(source)));
 	cell_right(o, S_DIM, duration_format_short(o->arena, value_int_at(it, "duration_ms")));
 	cell_right(o, S_DIM, out_age(o, value_str_at(it, "at")));

@@ -205,10 +205,26 @@ int apply_goal_health(struct state *s, const struct event *e, struct ov_err *err
 int apply_run_frozen(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct run *r = state_run(s, e->run);
+	struct assignment *as = state_assignment(s, e->assignment);
+	bool frozen = value_bool_at(e->data, "frozen");
 
 	if (!r)
 		return ev_missing(e, "run", e->run, err);
-	r->frozen = value_bool_at(e->data, "frozen") && r->status != RUN_ENDED;
+	if (r->status == RUN_ENDED || r->frozen == frozen)
+		return 0;
+	r->frozen = frozen;
+	if (frozen) {
+		r->frozen_at = e->at;
+		return 0;
+	}
+	r->frozen_ms += MAX(e->at - r->frozen_at, (ov_time)0);
+	r->frozen_at = 0;
+	/* Nothing could be heard of it meanwhile: patience begins anew. */
+	r->patience_from = e->at;
+	if (as && as->run == r) {
+		as->last_activity_at = e->at;
+		as->expected_at = 0;
+	}
 	return 0;
 }
 

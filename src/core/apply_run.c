@@ -129,7 +129,10 @@ int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 	record_set_str(&r->tool, ev_text(e, "tool"));
 	record_set_str(&r->tool_digest, ev_text(e, "tool_digest"));
 	r->tool_repeats = ev_num(e, "tool_repeats");
+	if (r->frozen)
+		r->frozen_ms += MAX(e->at - r->frozen_at, (ov_time)0);
 	r->frozen = false;
+	r->frozen_at = 0;
 	end_usage(r, e);
 	record_set_str(&r->verdict, ev_text(e, "verdict"));
 	trouble = status_parse(&troubles, ev_text(e, "trouble"));

@@ -30,6 +30,8 @@ struct budget_live {
 	size_t runs;
 };
 
+/* How long it was held so far: that is nobody's time. */
+ov_time run_frozen_ms(const struct run *r, ov_time now);
 /* Adds a run unless it has ended. o: what was seen of it; NULL: nothing. */
 void budget_add_live(struct budget_live *l, const struct run *r, const struct observation *o,
 		ov_time now);

@@ -329,6 +329,7 @@ static const struct command commands[] = {
 	{ "notice.retry", decide_notice_retry },
 	{ "effect.end", decide_effect_end },
 	{ "run.session", decide_run_session },
+	{ "run.frozen", decide_run_frozen },
 	{ "run.end", decide_run_end },
 	{ "run.report", decide_run_report },
 	{ "dispatch.ack", decide_dispatch_ack },

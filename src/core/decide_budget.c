@@ -14,15 +14,16 @@
 static ov_time wall_time(const struct decide_ctx *cx, const struct run *r,
 		const struct assignment *as, const value *ended)
 {
-	ov_time from = r->started_at ? r->started_at : r->created_at, to = cx->now;
+	ov_time from = r->started_at ? r->started_at : r->created_at, to = cx->now,
+		held = run_frozen_ms(r, cx->now);
 
 	if (value_int_at(ended, "ran_ms") > 0)
-		return MIN(value_int_at(ended, "ran_ms"), MOST);
+		return MIN(MAX(value_int_at(ended, "ran_ms") - held, (ov_time)0), MOST);
 	if (value_int_at(ended, "ended_at_ms"))
 		to = value_int_at(ended, "ended_at_ms");
 	else if (value_bool_at(ended, "lost"))
 		to = as->last_activity_at; /* we may have been away for days since */
-	return MAX(to - from, (ov_time)0);
+	return MAX(to - from - held, (ov_time)0);
 }
 
 static int64_t figure(const value *ended, const char *key)

@@ -218,3 +218,22 @@ void intervene(struct decide_ctx *cx, const struct intervention *x)
 						.fingerprint = x->fingerprint,
 						.subject = full_reason(cx, x) });
 }
+
+/* {"run", "frozen"}: its processes are held, or go on. */
+int decide_run_frozen(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	const struct run *r = state_run(cx->state, value_str_at(params, "run"));
+	bool frozen = value_bool_at(params, "frozen");
+	struct event *e;
+
+	(void)ret_result, (void)err;
+	/* It ended meanwhile, or it is known: both change nothing. */
+	if (!r || r->status == RUN_ENDED || r->frozen == frozen)
+		return 0;
+	e = emit(cx, EV_RUN_FROZEN,
+			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
+	ev_flag(cx, e, "frozen", frozen);
+	ev_str(cx, e, "reason", frozen ? STR("its goal is paused") : STR("its goal goes on"));
+	return 0;
+}

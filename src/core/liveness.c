@@ -83,6 +83,7 @@ static ov_time heard_at(const struct assignment *as, const struct observation *o
 {
 	ov_time at = MAX(as->run->started_at, MAX(o->output_at, o->tree_at));
 
+	at = MAX(at, as->run->patience_from);
 	if (life_is_progress(as->activity) || as->activity == LIFE_STREAM)
 		at = MAX(at, as->last_activity_at);
 	return MIN(at, now);

@@ -263,6 +263,8 @@ static const struct field run_fields[] = {
 	FIELD(run, reviewed_seq, F_INT),
 	FIELD(run, iteration, F_INT),
 	FIELD(run, frozen, F_BOOL),
+	FIELD(run, frozen_at, F_TIME),
+	FIELD(run, frozen_ms, F_INT),
 	FIELD(run, created_at, F_TIME),
 	FIELD(run, started_at, F_TIME),
 	FIELD(run, ended_at, F_TIME),

@@ -57,6 +57,8 @@ struct run {
 	bool overdue;          /* it takes longer than a run may, and a person is asked */
 	bool lost;
 	bool frozen;           /* its processes are held, because its goal is paused */
+	ov_time frozen_at;     /* since then */
+	ov_time frozen_ms;     /* and so long before that */
 	ov_time patience_from; /* a person said that it may go on; 0: nobody was asked yet */
 	ov_time created_at, started_at, ended_at;
 	ov_time mute_at; /* a person was told that it is busy but shows nothing of it; 0: never */

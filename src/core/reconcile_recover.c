@@ -454,7 +454,8 @@ void reconcile_runs(struct tick *t)
 			vec_push(&w.ladder, as);
 		if (is_stopping(as) && as->node && !as->effect && !tick_full(t))
 			check_stopping(t, as);
-		if (!is_running(as) || as->effect)
+		/* One that is held says nothing, and takes no time. */
+		if (!is_running(as) || as->effect || as->run->frozen)
 			continue;
 		full = tick_full(t);
 		if (full)

@@ -571,13 +571,14 @@ int run_interrupt(struct run_handle *r, struct ov_err *err)
 	return code < 0 ? code : run_link_request(r->link, STR("interrupt\n"), 1, NULL, NULL, err);
 }
 
-int run_freeze(struct run_handle *r, bool frozen, struct ov_err *err)
+int run_freeze(struct run_handle *r, bool frozen, run_delivered_fn *done, void *user,
+		struct ov_err *err)
 {
 	int code = check_live(r, err);
 
 	return code < 0 ? code
 			: run_link_request(r->link, frozen ? STR("freeze\n") : STR("thaw\n"), 1,
-					  NULL, NULL, err);
+					  done, user, err);
 }
 
 /* Not by the socket: SIGTERM means stop to the shim, and needs nothing of it but its life. */

@@ -113,8 +113,12 @@ int run_usage(const struct run_handle *r, const struct proc_table *t, struct pro
 int run_shim(const struct run_handle *r);
 int run_close_input(struct run_handle *r, struct ov_err *err);
 int run_signal(struct run_handle *r, int signo, struct ov_err *err);
-/* Pauses all processes of the run and lets them go on; an error of the next request where that cannot be. */
-int run_freeze(struct run_handle *r, bool frozen, struct ov_err *err);
+/*
+ * Pauses all processes of the run, or lets them go on. done as of run_deliver: OV_ESTATE where that
+ * cannot be. Without one that is the error of the next request.
+ */
+int run_freeze(struct run_handle *r, bool frozen, run_delivered_fn *done, void *user,
+		struct ov_err *err);
 /* The agent's own signal for that; where it has none, the error of the next request says so. */
 int run_interrupt(struct run_handle *r, struct ov_err *err);
 /*

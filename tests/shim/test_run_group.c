@@ -171,16 +171,16 @@ TEST(a_run_is_frozen_and_goes_on)
 	NEED_GROUPS(&w);
 	start(&w, &s);
 	wait_pid(&w.p, "up");
-	assert_int_equal(run_freeze(s.run, true, NULL), 0);
+	assert_int_equal(run_freeze(s.run, true, NULL, NULL, NULL), 0);
 	STEP_UNTIL(&w, is_frozen(&w));
 	spit(place_path(&w.p, "go"), STR(""));
 	for (int i = 0; i < 10; i++)
 		loop_step(w.loop, 5000);
 	assert_int_equal(s.out.n, 0);
-	assert_int_equal(run_freeze(s.run, false, NULL), 0);
+	assert_int_equal(run_freeze(s.run, false, NULL, NULL, NULL), 0);
 	STEP_UNTIL(&w, s.out.n == 3);
 	/* A frozen one hears that it is to stop. */
-	assert_int_equal(run_freeze(s.run, true, NULL), 0);
+	assert_int_equal(run_freeze(s.run, true, NULL, NULL, NULL), 0);
 	STEP_UNTIL(&w, is_frozen(&w));
 	assert_int_equal(run_stop(s.run, NULL), 0);
 	finish(&w, &s);
@@ -196,8 +196,8 @@ TEST(without_a_group_freezing_is_refused)
 
 	world_init(&w, "while ! [ -e $W/go ]; do sleep 0.01; done");
 	start(&w, &s);
-	assert_int_equal(run_freeze(s.run, true, NULL), 0);
-	STEP_UNTIL(&w, run_freeze(s.run, true, &w.err) < 0);
+	assert_int_equal(run_freeze(s.run, true, NULL, NULL, NULL), 0);
+	STEP_UNTIL(&w, run_freeze(s.run, true, NULL, NULL, &w.err) < 0);
 	assert_non_null(strstr(w.err.msg, "no control group"));
 	spit(place_path(&w.p, "go"), STR(""));
 	finish(&w, &s);

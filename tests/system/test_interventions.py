@@ -2,15 +2,18 @@
 """Oversight with a real daemon: runs become iterations, and what is found in them is answered."""
 
 import json
+import os
 import unittest
 
 from harness import FAST, SiteCase, plan, task
+from test_contain import own_group
 
 # Attempts go on until oversight says that it is enough.
 PATIENT = FAST.replace("[retry]", "[retry]\nmax_attempts = 50")
 
 # Hands in something else at each run, and leaves what it was told for the test to read.
 AGENT = r"""
+[ "$OVERSEER_NODE" = T9 ] && { echo "$OVERSEER_RUN" > "$HOME/g.here"; read x < "$HOME/g.go"; }
 n=$(cat "$HOME/n" 2>/dev/null || echo 0); n=$((n + 1)); echo $n > "$HOME/n"
 cat > "$HOME/prompt.$n"
 echo $n > "$OVERSEER_NODE.txt"
@@ -86,6 +89,30 @@ class Interventions(SiteCase):
         seq = site.seq()
         site.cli("goal", "reopen", goal, "--reason", "it is worth it")
         site.wait_type("run.created", after=seq)
+    def test_runs_are_held_while_the_goal_is_paused(self):
+        group = own_group()
+        if not group:
+            self.skipTest("no control group can be made here")
+        site = self.site(PATIENT + '[workspace]\ncheck_command = "test -e T9.txt || { echo error: the same; exit 1; }"\n', agent=AGENT)
+        gate = site.gate("g")
+        site.up()
+        goal = site.call("goal.create", title="Two", plan=plan(task("T9"), task("T1")))["goal"]
+        run = gate.wait()
+        self.assertTrue(site.wait_type("run.frozen", run=run)["data"]["frozen"])
+
+        def held():
+            with open(os.path.join(group, "overseer-" + run, "cgroup.freeze"), encoding="utf-8") as f:
+                return f.read().strip() == "1"
+        self.assertTrue(held())
+        site.kill()
+        site.up()
+        self.assertTrue(held())
+        self.assertTrue(site.call("run.show", run=run)["frozen"])
+        gate.go()
+        seq = site.seq()
+        site.cli("goal", "resume", goal, "--reason", "go on")
+        site.wait_type("run.frozen", after=seq, run=run)
+        site.wait_type("run.ended", after=seq, run=run)
 
 
 if __name__ == "__main__":

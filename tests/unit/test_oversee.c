@@ -419,6 +419,65 @@ TEST(money_is_the_goals_and_is_counted_anew_after_a_persons_word)
 	fixture_done(&f);
 }
 
+static void freeze(struct fixture *f, const char *node, bool frozen)
+{
+	submit(f, "run.frozen",
+			json(f, "{'run': '" STR_FMT "', 'frozen': %s}",
+					STR_ARG(node_of(f, node)->assignment->run_id),
+					frozen ? "true" : "false"));
+	settle(f);
+}
+
+TEST(a_run_that_is_held_is_neither_silent_nor_late_and_uses_no_time)
+{
+	struct fixture f;
+	const struct assignment *as;
+
+	begin(&f);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	as = node_of(&f, "T1")->assignment;
+	observe(&f, as->node)->output_at = f.now;
+	f.now += OV_MINUTE;
+	freeze(&f, "T1", true);
+	assert_true(as->run->frozen);
+	check_restart(&f);
+	f.now += 30 * OV_DAY;
+	observe(&f, as->node)->looked_at = f.now;
+	settle(&f);
+	assert_int_equal(as->status, AS_ACTIVE);
+	assert_int_equal(f.state->escalations.n, 0);
+	assert_int_equal(as->node->goal->budget_level, BUDGET_FINE);
+	/* Its time goes on when it does. */
+	freeze(&f, "T1", false);
+	settle(&f);
+	assert_int_equal(as->status, AS_ACTIVE);
+	assert_int_equal(f.state->escalations.n, 0);
+	f.now += OV_MINUTE;
+	run_end(&f, "T1", 0);
+	assert_int_equal(as->node->goal->spent[RES_WALL_MS], 2 * OV_MINUTE);
+	check_restart(&f);
+	fixture_done(&f);
+}
+
+TEST(after_it_was_held_a_run_can_be_silent_again)
+{
+	struct fixture f;
+	const struct assignment *as;
+
+	begin(&f);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	as = node_of(&f, "T1")->assignment;
+	observe(&f, as->node)->output_at = f.now;
+	freeze(&f, "T1", true);
+	f.now += OV_DAY;
+	freeze(&f, "T1", false);
+	f.now += f.policy.idle_after + OV_MINUTE;
+	observe(&f, as->node)->looked_at = f.now;
+	settle(&f);
+	assert_int_equal(as->status, AS_STALLED);
+	fixture_done(&f);
+}
+
 TEST(a_path_is_in_scope_by_whole_names)
 {
 	static const struct {
