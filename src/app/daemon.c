@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "app/box.h"
 #include "app/capacity.h"
 #include "app/daemon_impl.h"
 #include "app/log.h"
@@ -76,6 +77,7 @@ static void world_published(void *user, const struct event *const *events, size_
 	daemon_fail_published(d, events, n);
 	child_published(d, events, n);
 	daemon_vital_published(d, events, n);
+	box_published(events, n);
 }
 
 static void world_wake_at(void *user, ov_time at)

@@ -1,6 +1,7 @@
 #include "base/str.h"
 #include "cli/goal.h"
 #include "cli/input.h"
+#include "cli/oversight.h"
 #include "core/budget.h"
 #include "data/json.h"
 

@@ -1,7 +1,8 @@
 /* What oversight saw: the iterations of a node, and what was found in a goal. */
+#include "cli/oversight.h"
+
 #include "base/duration.h"
 #include "base/str.h"
-#include "cli/command.h"
 
 static enum style severity_style(str severity)
 {

@@ -1,6 +1,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/oversight.h"
 
 static void list_row(struct out *o, const value *n, const struct ids *goals, bool many)
 {

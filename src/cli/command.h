@@ -150,10 +150,6 @@ int cmd_worker_reset(struct cli *c, struct ov_err *err);
 int cmd_worker_nuke(struct cli *c, struct ov_err *err);
 int cmd_escalation_test(struct cli *c, struct ov_err *err);
 /* "desktop: waiting (quiet hours, in 4h)" */
-int cmd_work_iterations(struct cli *c, struct ov_err *err);
-int cmd_goal_detections(struct cli *c, struct ov_err *err);
-/* The newest of what oversight found, with a heading; nothing when there is none. */
-void show_detections(struct out *o, const value *list, size_t most);
 str notice_standing(struct out *o, const value *x);
 int cmd_notice_list(struct cli *c, struct ov_err *err);
 int cmd_notice_show(struct cli *c, struct ov_err *err);

@@ -3,9 +3,11 @@
 
 import json
 import os
+import pty
+import threading
 import unittest
 
-from harness import FAST, SiteCase, plan, task
+from harness import FAST, PATIENCE, SiteCase, plan, task
 from test_contain import own_group
 
 # Attempts go on until oversight says that it is enough.
@@ -21,11 +23,42 @@ git add -A; git commit -qm "attempt $n"
 """
 
 
+class Shown(threading.Thread):
+    """What is shown on a terminal, read as it comes so that nobody has to wait for us."""
+
+    def __init__(self, master):
+        super().__init__(daemon=True)
+        self.master, self.text, self.more = master, "", threading.Condition()
+        self.start()
+
+    def run(self):
+        try:
+            while True:
+                piece = os.read(self.master, 65536).decode(errors="replace")
+                with self.more:
+                    self.text += piece
+                    self.more.notify_all()
+        except OSError:
+            pass  # the other end is closed
+
+    def until(self, wanted):
+        with self.more:
+            if not self.more.wait_for(lambda: wanted in self.text, PATIENCE):
+                raise AssertionError(f"{wanted} was not shown: {self.text}")
+            return self.text
+
+    def close(self):
+        self.join(PATIENCE)
+        os.close(self.master)
+
+
 class Interventions(SiteCase):
     maxDiff = None
 
-    def begin(self, check, more=""):
+    def begin(self, check, more="", terminal=None):
         site = self.site(PATIENT + f'[workspace]\ncheck_command = "{check}"\n' + more, agent=AGENT)
+        if terminal:  # the daemon's own
+            os.symlink(terminal, os.path.join(site.root, "daemon.log"))
         site.up()
         return site
 
@@ -79,16 +112,23 @@ class Interventions(SiteCase):
         self.assertEqual([e["data"]["detection"].get("round") for e in site.events() if e["type"] == "detection.made"][-1], 1)
 
     def test_burn_aborts_until_somebody_reopens(self):
+        master, slave = pty.openpty()
         site = self.begin('echo error: $(cat T1.txt | tr 0-9 a-j) is missing; exit 1',
-                          "[estimate]\niterations = 2\n")
+                          "[estimate]\niterations = 2\n", terminal=os.ttyname(slave))
+        shown = Shown(master)
         goal = site.call("goal.create", title="Burn", plan=plan(task("T1")))["goal"]
         site.wait_type("goal.status", to="paused")
-        shown = site.call("goal.show", goal=goal)
-        self.assertEqual((shown["status"], shown["health"]), ("paused", "aborted"))
+        seen = site.call("goal.show", goal=goal)
+        self.assertEqual((seen["status"], seen["health"]), ("paused", "aborted"))
         self.assertIn("overseer goal reopen", site.cli("goal", "resume", goal, code=4))
+        self.assertIn("OVERSEER: LOOP ABORTED", shown.until(f"overseer goal reopen {goal}"))
         seq = site.seq()
         site.cli("goal", "reopen", goal, "--reason", "it is worth it")
         site.wait_type("run.created", after=seq)
+        site.down()
+        os.close(slave)
+        shown.close()
+
     def test_runs_are_held_while_the_goal_is_paused(self):
         group = own_group()
         if not group:
