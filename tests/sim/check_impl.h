@@ -33,6 +33,7 @@ struct loop_book {
 	int64_t number; /* of the newest iteration */
 	int64_t from;   /* of the last one of the round before */
 	str assignment;
+	str trees[2];               /* after the newest turn, and after the one before it */
 	bool pure;                  /* nothing but healthy turns */
 	bool good, worse;           /* its tests pass; they did before it, and now do not */
 	bool due;                   /* to be judged when the transaction was seen */

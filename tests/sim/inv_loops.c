@@ -50,6 +50,14 @@ static bool goes_on(const struct loop_book *l, enum machine_loop loop, const str
 	return l->kind == (int)loop && (same_place || str_eq(l->assignment, e->assignment));
 }
 
+/* Somebody else may have been at its files: then it is back at nothing it had before. */
+static bool is_back(const struct loop_book *l, enum machine_loop loop, str tree)
+{
+	if (loop == LOOP_SWAP)
+		return l->turns < 2 || str_eq(tree, l->trees[1]);
+	return loop != LOOP_IDLE || l->turns < 1 || str_eq(tree, l->trees[0]);
+}
+
 static void loop_turn(struct checker *c, const struct event *e, struct node_book *n)
 {
 	const value *it = value_at(e->data, "iteration");
@@ -59,8 +67,10 @@ static void loop_turn(struct checker *c, const struct event *e, struct node_book
 
 	if (!l->number)
 		expected = as_expected(loop, it);
-	if (!expected || !goes_on(l, loop, e))
+	if (!expected || !goes_on(l, loop, e) || !is_back(l, loop, value_str_at(it, "tree")))
 		l->turns = 0;
+	l->trees[1] = l->trees[0];
+	l->trees[0] = arena_str(&c->kept, value_str_at(it, "tree"));
 	l->turns += expected;
 	l->kind = expected ? loop : LOOP_NONE;
 	l->pure &= expected && loop == LOOP_HEALTHY;
