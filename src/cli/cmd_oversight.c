@@ -20,15 +20,14 @@ static str percent(struct out *o, int64_t centi)
 /* "4 of 6 tests pass, 81.5% covered" */
 static str quality(struct out *o, const value *it)
 {
-	int64_t passed = value_int_at(it, "tests_passed"),
-		failed = value_int_at(it, "tests_failed");
+	long long passed = value_int_at(it, "tests_passed"),
+		  failed = value_int_at(it, "tests_failed");
 	str tests = value_str_at(it, "tests");
 
 	if (str_is(tests, "unknown"))
 		tests = STR("");
 	else if (passed || failed)
-		tests = arena_printf(o->arena, "%lld of %lld tests pass", (long long)passed,
-				(long long)(passed + failed));
+		tests = arena_printf(o->arena, "%lld of %lld tests pass", passed, passed + failed);
 	else
 		tests = arena_printf(o->arena, "tests " STR_FMT, STR_ARG(tests));
 	if (!value_str_at(it, "coverage_format").n)
