@@ -86,6 +86,7 @@ struct run_book {
 	ov_time sent_at;
 	int64_t reported; /* report_once: its output up to there */
 	str session;      /* one_session: intended, or heard from it */
+	ov_time held_t;   /* held_goes_on: since when its goal wants it to go on */
 	bool judged;      /* iterations_counted: and not looked at since */
 	int64_t iteration;
 };
@@ -159,6 +160,7 @@ struct checker {
 	struct map answered; /* answered_once: goal, fingerprint, severity -> event */
 	str answered_last;
 	ov_time health_t;    /* health_true: looked at no earlier */
+	bool held_always;    /* held_goes_on: a test says so */
 	int found_type;      /* loops_broken: of the newest detection */
 	struct map sessions; /* every id that was ever intended or heard of */
 	VEC(struct goal_book *) goal_list;
@@ -275,6 +277,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(loops_broken)          \
 	X(stopped_stays)         \
 	X(health_true)           \
+	X(held_goes_on)          \
 	X(healthy_left_alone)    \
 	X(paused_is_paused)      \
 	X(over_is_over)          \

@@ -153,6 +153,7 @@ static void world_published(void *user, const struct event *const *events, size_
 							STR_ARG(explain_event(&a, events[i]))));
 	}
 	checker_published(d->s->checker, d, events, n);
+	exec_published(d->exec, events, n);
 	d->s->stats.events += n;
 	d->s->stats.commits++;
 }

@@ -4,6 +4,7 @@
  * git and machine, in the time that they take, listens to runs (with the real app/hearing), takes the
  * looks that the tick asks for. Dies with its daemon: what was under way then is cut off anywhere.
  */
+#include "core/event.h"
 #include "core/model.h"
 #include "tests/sim/daemon.h"
 
@@ -14,6 +15,8 @@ void exec_free(struct sim_exec *x);
 void exec_adopt(struct sim_exec *x);
 void exec_perform(struct sim_exec *x, const struct effect *fx);
 void exec_look(struct sim_exec *x, const struct run *r);
+/* Some of what is durable now asks for more than effects. */
+void exec_published(struct sim_exec *x, const struct event *const *events, size_t n);
 const struct map *exec_observations(const struct sim_exec *x);
 /* What makes an accept of this assignment happen once, after so many reverts of its node. */
 str exec_accept_key(struct arena *a, str assignment, int64_t reverts);

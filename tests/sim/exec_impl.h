@@ -30,6 +30,7 @@ struct exec_run {
 	uint64_t usage;
 	str fingerprint; /* owned */
 	bool looking, session_told;
+	bool freezing, unfreezable; /* it was asked to hold still, or not to; it cannot */
 	struct hearing hearing;
 };
 
@@ -66,6 +67,9 @@ void exec_pool_cut(struct exec_task *t);
 /* exec_notify.c */
 void exec_notify(struct exec_task *t);
 void exec_notify_cut(struct exec_task *t);
+
+/* exec_freeze.c */
+void exec_freeze_look(struct sim_exec *x);
 
 /* exec_run.c */
 void exec_start_run(struct exec_task *t);

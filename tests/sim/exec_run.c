@@ -424,6 +424,7 @@ void exec_adopt(struct sim_exec *x)
 		else
 			report_end(x, run->id, &gone, 0);
 	}
+	exec_freeze_look(x);
 	if (!all)
 		*(int *)sim_in(x->s, ADOPT_AGAIN_MS, x->d->life, adopt_again,
 				sizeof(int)) = x->d->life;

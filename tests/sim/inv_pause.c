@@ -1,6 +1,7 @@
 /* What oversight has stopped stays so until a person has a say, and how a goal fares is told truly. */
 #include "base/str.h"
 #include "tests/sim/check_impl.h"
+#include "tests/sim/machine.h"
 
 /* ---- stopped_stays ---- */
 
@@ -200,4 +201,57 @@ const struct invariant inv_health_true = {
 	.step = health_step,
 	.restart = health_restart,
 	.sabotage = health_sabotage,
+};
+
+/* ---- held_goes_on ---- */
+
+static void held_event(struct checker *c, const struct event *e)
+{
+	const struct run *r = state_run(c->shadow, e->run);
+
+	if (e->kind == EV_EPISODE_OPENED && r && r->frozen)
+		sim_violated(c->s, inv_held_goes_on.name,
+				EV_FMT ": called stalled, though it is we who hold it", EV_ARG(e));
+}
+
+/* With a daemon up that could see to it. */
+static void held_step(struct checker *c)
+{
+	for (size_t i = 0; c->state && i < c->live.n; i++) {
+		struct run_book *r = c->live.p[i]->run;
+		bool held = r && (machine_held_since(c->s->machine, r->id) || c->held_always) &&
+				c->live.p[i]->node->goal->status == GOAL_ACTIVE;
+
+		if (!r)
+			continue;
+		if (!held || !r->held_t)
+			r->held_t = held ? c->s->t : 0;
+		else if (c->s->t - r->held_t > TOLD_WITHIN)
+			sim_violated(c->s, inv_held_goes_on.name,
+					"run " STR_FMT " is held, and its goal is active",
+					STR_ARG(r->id));
+	}
+}
+
+static void held_restart(struct checker *c)
+{
+	for (size_t i = 0; i < c->live.n; i++)
+		if (c->live.p[i]->run)
+			c->live.p[i]->run->held_t = 0;
+}
+
+static bool held_sabotage(struct checker *c)
+{
+	c->held_always = some_live(c, true) != NULL;
+	return c->held_always;
+}
+
+const struct invariant inv_held_goes_on = {
+	.name = "held_goes_on",
+	.sentence = "a run that is held while its goal is paused is not called stalled, and goes "
+		    "on when the goal does",
+	.event = held_event,
+	.step = held_step,
+	.restart = held_restart,
+	.sabotage = held_sabotage,
 };

@@ -283,6 +283,10 @@ static void step_due(struct sim *s, void *arg)
 
 	if (!r->alive || r->serial != d->serial)
 		return;
+	if (r->held) {
+		r->held_step = true;
+		return;
+	}
 	if (s->t < s->machine->frozen_until && !r->stopping) {
 		freeze(r);
 		return;
@@ -310,6 +314,40 @@ static void go_on(struct sim_run *r)
 	r->serial++;
 	if (r->at < r->steps.n)
 		step_in(r, r->steps.p[r->at].wait, r->steps.p[r->at].busy);
+}
+
+static void thaw(struct sim_run *r)
+{
+	r->held = false;
+	r->held_since = 0;
+	if (r->held_step)
+		step_in(r, run_between(r, 1, OV_SECOND), false);
+	r->held_step = false;
+}
+
+/* A fifth of the runs have no control group. */
+bool machine_hold(struct machine *m, str run_id, bool held)
+{
+	struct sim_run *r = map_get(&m->runs, run_id);
+
+	if (!r || !r->alive || (held && (r->stopping || r->rng.state % 5 == 0)))
+		return false;
+	sim_trace(m->s, "run " STR_FMT " %s", STR_ARG(run_id), held ? "is held" : "goes on");
+	if (!held) {
+		thaw(r);
+		return true;
+	}
+	run_busy(r, false);
+	r->held = true;
+	r->held_since = m->s->t;
+	return true;
+}
+
+ov_time machine_held_since(const struct machine *m, str run_id)
+{
+	const struct sim_run *r = map_get(&m->runs, run_id);
+
+	return r && r->alive ? r->held_since : 0;
 }
 
 void run_recast(struct sim_run *r, void (*compose)(struct sim_run *r))
@@ -568,6 +606,8 @@ void machine_stop(struct machine *m, str run_id)
 	if (!r || !r->alive || r->stopping)
 		return;
 	r->stopping = true;
+	/* Its shim thaws it for that. */
+	thaw(r);
 	d = sim_in(m->s, m->s->config ? m->s->config->stop_grace : GRACE_MS, 0, grace_over,
 			sizeof(*d));
 	sim_name(d->run, run_id);

@@ -67,6 +67,10 @@ void machine_listen(struct machine *m, struct sim_run *r, int life, machine_hear
 int machine_deliver(struct machine *m, str run_id, str dispatch_id, str text, struct ov_err *err);
 /* Asks it to stop; killed after the grace. Its end follows. */
 void machine_stop(struct machine *m, str run_id);
+/* Its processes are held, or go on; false: it has no group by which that could be done, or is over. */
+bool machine_hold(struct machine *m, str run_id, bool held);
+/* Since when it is held, on the clock of the world; 0: it is not. */
+ov_time machine_held_since(const struct machine *m, str run_id);
 /* CPU and IO that its processes have used so far: grows while they do anything. OV_ENOTFOUND: not known. */
 int machine_usage(struct machine *m, str run_id, uint64_t *ret, struct ov_err *err);
 /* The session that it has said it is; empty: nothing was said yet. */

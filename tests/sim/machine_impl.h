@@ -89,6 +89,8 @@ struct sim_run {
 	struct rng rng;
 
 	bool alive, stopping;
+	bool held, held_step; /* its processes are frozen; a step came meanwhile */
+	ov_time held_since;
 	unsigned copies; /* sabotage: further agents of the same run */
 	VEC(struct step) steps;
 	size_t at;
