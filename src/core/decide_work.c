@@ -338,6 +338,9 @@ int decide_work_reopen(struct decide_ctx *cx, const value *params, value **ret_r
 	if (g->status == GOAL_COMPLETED)
 		goal_to(cx, g, GOAL_ACTIVE, w.reason, true, ret_result);
 	emit_node_status(cx, w.n, NODE_QUEUED, w.reason, true);
+	/* What was found in it before was of work that is over. */
+	if (w.n->iterations_n > w.n->round_from)
+		oversight_renew(cx, g, w.n, w.reason);
 	*ret_result = work_result(cx, w.n, NODE_QUEUED);
 	value_put(cx->arena, *ret_result, "goal_reopened",
 			value_bool(cx->arena, g->status == GOAL_COMPLETED));

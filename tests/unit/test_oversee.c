@@ -242,6 +242,30 @@ TEST(a_person_who_resumes_begins_another_round)
 	fixture_done(&f);
 }
 
+/* Its old iterations are gone, and so must what was answered of them be. */
+TEST(a_task_that_is_opened_again_begins_another_round)
+{
+	struct fixture f;
+	const struct goal *g;
+
+	begin(&f);
+	g = f.state->goals.p[0];
+	for (int i = 0; i < 3; i++)
+		fail_check(&f, "error: the same");
+	settle(&f);
+	assert_int_equal(g->detections.n, 1);
+	submit(&f, "work.update", json(&f, "{'node':'T1','status':'done','reason':'it is'}"));
+	submit(&f, "work.reopen", json(&f, "{'node':'T1','reason':'it is not'}"));
+	assert_int_equal(node_of(&f, "T1")->round, 1);
+	for (int i = 0; i < 3; i++)
+		fail_check(&f, "error: the same");
+	settle(&f);
+	assert_int_equal(g->detections.n, 2);
+	assert_int_equal(last_detection(&f)->round, 1);
+	check_restart(&f);
+	fixture_done(&f);
+}
+
 /* Burns more than twice and a half of what was expected, with another error each time. */
 static void burn(struct fixture *f, int64_t times)
 {
