@@ -115,7 +115,8 @@ static struct need loop_need(struct checker *c, const struct node_book *n,
 		const struct thresholds *t)
 {
 	const struct loop_book *l = &n->loop;
-	int64_t burnt = estimated(c, n) ? (l->number - l->from) * 1000 / estimated(c, n) : 0;
+	int64_t known = estimated(c, n), estimate = MAX(known, (int64_t)1),
+		burnt = (l->number - l->from) * 1000 / estimate;
 
 	switch (l->kind) {
 	case LOOP_STUCK:
