@@ -110,6 +110,11 @@ static void health_event(struct checker *c, const struct event *e)
 			g->budget_level = event_status(e, "level", &budget_levels);
 		break;
 	case EV_OVERSIGHT_RENEWED: alarm_over(c, e); break;
+	case EV_GOAL_STATUS:
+		/* One that had ended begins anew: its budget is judged anew. */
+		if (g && str_is(value_str_at(e->data, "from"), "completed"))
+			g->budget_level = BUDGET_FINE;
+		break;
 	case EV_NODE_STATUS:
 		if (n &&
 				(str_is(value_str_at(e->data, "to"), "done") ||
