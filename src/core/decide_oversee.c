@@ -38,10 +38,10 @@ static int64_t expected_iterations(const struct policy *p, const struct goal *g)
 	return own && g->leaves == 1 ? own : p->estimate[RES_ITERATIONS];
 }
 
-static struct consumption consumed(const struct policy *p, const struct goal *g, enum resource res)
+static struct consumption consumed(const struct goal *g, enum resource res, int64_t estimate)
 {
 	return (struct consumption){ .used = g->spent[res] - g->round_spent[res],
-		.estimate = budget_estimate(p, g, res) };
+		.estimate = estimate };
 }
 
 /* What is looked at: the newest iterations since a person had a say, this one last. */
@@ -61,8 +61,10 @@ static void review_history(const struct policy *p, struct review *x)
 		.samples = x->samples,
 		.n = n,
 		.iterations = { x->now.number - x->n->round_from, expected_iterations(p, x->g) },
-		.cost_microusd = consumed(p, x->g, RES_COST_MICROUSD),
-		.wall_ms = consumed(p, x->g, RES_WALL_MS),
+		.cost_microusd = consumed(x->g, RES_COST_MICROUSD,
+				budget_estimate(p, x->g, RES_COST_MICROUSD)),
+		/* Time does no harm by itself: what goals take as a rule says nothing of a large one. */
+		.wall_ms = consumed(x->g, RES_WALL_MS, x->g->estimate[RES_WALL_MS]),
 		.completion_centi = -1,
 	};
 	for (size_t i = 0; i < n; i++) {

@@ -162,6 +162,7 @@ struct checker {
 	ov_time health_t;    /* health_true: looked at no earlier */
 	bool held_always;    /* held_goes_on: a test says so */
 	int found_type;      /* loops_broken: of the newest detection */
+	bool found_wide;     /* it is about the goal as a whole */
 	struct map sessions; /* every id that was ever intended or heard of */
 	VEC(struct goal_book *) goal_list;
 	VEC(struct node_book *) node_list;

@@ -178,6 +178,7 @@ static void broken_event(struct checker *c, const struct event *e)
 	case EV_DETECTION_MADE:
 		c->found_type = status_parse(&detectors,
 				value_str_at(value_at(e->data, "detection"), "type"));
+		c->found_wide = !e->node.n;
 		break;
 	case EV_INTERVENTION_APPLIED: loop_answered(c, e, n); break;
 	case EV_ITERATION_RECORDED:
@@ -235,6 +236,9 @@ static void healthy_event(struct checker *c, const struct event *e)
 	const struct node_book *n = book_node(c, e->goal, e->node);
 	int level = e->kind == EV_INTERVENTION_APPLIED ? event_status(e, "level", &levels) : -1;
 
+	/* Money is the goal's: others may have spent it. */
+	if (c->found_wide)
+		return;
 	if (!n || level < LEVEL_REDIRECT || n->loop.kind != LOOP_HEALTHY || !n->loop.pure ||
 			has_burnt(c, n))
 		return;
@@ -251,6 +255,7 @@ static bool healthy_sabotage(struct checker *c)
 
 		if (n->loop.kind != LOOP_HEALTHY || !n->loop.pure || has_burnt(c, n))
 			continue;
+		c->found_wide = false;
 		e = forge(c, EV_INTERVENTION_APPLIED, n);
 		forge_text(c, e, "level", STR("pause"));
 		forge_text(c, e, "reason", STR("it was broken on purpose"));
