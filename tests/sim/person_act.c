@@ -241,6 +241,7 @@ static const struct act worker_reads[] = {
 };
 static const struct act goal_reads[] = {
 	{ "goal.show", 10, NULL, NULL, NULL, NULL },
+	{ "detection.list", 20, NULL, NULL, NULL, NULL },
 	{ "cost.get", 5, NULL, fill_cost, NULL, NULL },
 	{ "plan.show", 10, NULL, NULL, NULL, NULL },
 	{ "plan.history", 5, NULL, NULL, NULL, NULL },
@@ -254,6 +255,7 @@ static const struct act goal_reads[] = {
 };
 static const struct act node_reads[] = {
 	{ "work.show", 10, NULL, NULL, NULL, NULL },
+	{ "iteration.list", 20, NULL, NULL, NULL, NULL },
 	{ "explain.get", 10, NULL, NULL, NULL, "id" },
 	{ "handoff.show", 10, NULL, NULL, NULL, "id" },
 };
