@@ -226,7 +226,7 @@ static const struct act run_acts[] = {
 static const struct act worker_acts[] = {
 	{ "worker.start", 60, "idle", fill_task, NULL, NULL },
 	{ "worker.message", 20, "working", fill_words, NULL, NULL },
-	{ "worker.review", 40, "needs_review", NULL, NULL, NULL },
+	{ "worker.review", 80, "needs_review", NULL, NULL, NULL },
 	{ "worker.accept", 40, "needs_review", NULL, NULL, NULL },
 	{ "worker.accept", 60, "reviewing", NULL, NULL, NULL },
 	{ "worker.reject", 60, "reviewing", fill_reason, NULL, NULL },
