@@ -123,13 +123,8 @@ static void put_verdict(struct arena *a, value *v, const struct machine_end *end
 /* As agent/account counts calls of tools. */
 static void put_tool(struct arena *a, value *v, const struct machine_end *end)
 {
-	uint8_t digest[SHA256_LEN];
-	char hex[SHA256_HEX + 1];
-
-	sha256(end->tool.p, end->tool.n, digest);
-	hex_format(digest, sizeof(digest), hex);
 	value_put(a, v, "tool", value_str(a, end->tool));
-	value_put(a, v, "tool_digest", value_cstr(a, hex));
+	value_put(a, v, "tool_digest", value_str(a, sha256_hex(a, end->tool)));
 	value_put(a, v, "tool_repeats", value_int(a, end->calls));
 }
 
