@@ -109,19 +109,22 @@ cache_read_usd_per_mtok = 0.1
         self.assertRegex(shown, self.kind.name + r".*\$0\.0")
 
     def test_a_failed_check_goes_back_to_the_same_session(self):
-        site = self.site(self.kind, more='[workspace]\ncheck_command = "test -e fixed.txt || { echo not yet; exit 1; }"\n')
-        goal = self.goal(site, self.task("T1", self.work("T1"), [self.kind.shell("echo x > fixed.txt"),
-                                                               {"text": "Now it is."}]))
+        """And when it fails in the same way again, the agent is told first of all to change its approach."""
+        site = self.site(self.kind, more=real.STUCK)
+        goal = self.goal(site, self.task("T1", self.work("T1"), self.work("T2"),
+                                         [self.kind.shell("echo x > fixed.txt"), {"text": "Now it is."}]))
         site.wait_goal(goal)
-        first, second = self.run_of(site, "T1", 0), self.run_of(site, "T1", 1)
-        self.assertEqual((first["session"], False, True), (second["session"], first["resumed"], second["resumed"]))
+        runs = [self.run_of(site, "T1", n) for n in range(len(site.runs()))]
+        self.assertEqual([r["resumed"] for r in runs], [False, True, True])
+        self.assertEqual(len({r["session"] for r in runs}), 1)
         again = [r for r in self.model.requests if r["turn"] == 1 and not r["side"]]
         self.assertEqual([r["step"] for r in again], [0, 1])
         # The model sees the conversation so far, and what the check said.
         self.assertGreaterEqual(again[0]["answers"], 2)
         self.assertIn("not yet", again[0]["prompts"][-1])
-        # What the second run used is its own.
-        self.assertEqual([r[f"tokens_{k}"] for r in (first, second) for k in ("input", "output")], [200, 40] * 2)
+        # What each run used is its own.
+        self.assertEqual([r[f"tokens_{k}"] for r in runs for k in ("input", "output")], [200, 40] * 3)
+        self.assertEqual(self.redirected("T1"), [2])
 
     def test_interrupted_in_a_tool_and_gone_on_with(self):
         site = self.site(self.kind)

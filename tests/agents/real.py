@@ -252,6 +252,14 @@ stop_grace = "5s"
 """
 
 
+# A check that fails in the same way until the work is right; the second time is one too many.
+STUCK = """
+[workspace]
+check_command = "test -e fixed.txt || { echo error: it is not yet fixed; exit 1; }"
+[oversight]
+stuck.same_error_count = 2
+"""
+
 # A model that calls what it was not offered.
 FORCE = {"force": True}
 
@@ -309,6 +317,18 @@ class RealCase(AgentCase):
         """The record of a node's n-th run."""
         runs = [r for r in site.runs() if r["node_id"] == node]
         return site.call("run.show", run=runs[n]["id"])
+
+    def redirected(self, node):
+        """The turns whose own prompt begins with what oversight says; that they remember it does not count."""
+        found = []
+        for request in self.model.requests:
+            prompt = request["prompts"][-1] if request["prompts"] else ""
+            if not request["side"] and not request["step"] and "OVERRIDE: Change approach immediately." in prompt:
+                said, task = prompt.index("OVERRIDE: Change"), prompt.index(f"ask {node}: ")
+                self.assertLess(said, task, prompt)
+                self.assertIn("it is not yet fixed", prompt[said:task])
+                found.append(request["turn"])
+        return found
 
     def wait_output(self, site, run, wanted):
         """Until a run's output holds these bytes."""

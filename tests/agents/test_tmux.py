@@ -15,31 +15,31 @@ def trusted(home, repo, key):
         "customApiKeyResponses": {"approved": [key[-20:]], "rejected": []}}), encoding="utf-8")
 
 
-CHECK = '[workspace]\ncheck_command = "test -e fixed.txt || { echo not yet; exit 1; }"\n'
-
-
 class Tmux(real.RealCase):
     def terminal_site(self, kind):
-        site = self.site(kind, start=False, runtime="tmux", more=CHECK)
+        site = self.site(kind, start=False, runtime="tmux", more=real.STUCK)
         site.env["TMUX_TMPDIR"] = site.root
         trusted(self.home(site.root, kind.name), site.repo, "not-a-real-key")
         site.up()
         return site
 
     def accepted(self, kind):
-        """A task, typed and done; what a failed check says is typed into the same conversation, and done too."""
+        """A task, typed and done; what a failed check says is typed into the same conversation, what oversight says of
+        the second time, too, and done."""
         site = self.terminal_site(kind)
         goal = self.goal(site, self.task("T1", [kind.shell("echo x > T1.txt"), {"text": "Did it."}],
+                                         [kind.shell("echo x > T2.txt"), {"text": "Did more."}],
                                          [kind.shell("echo x > fixed.txt"), {"text": "Now it is."}]))
         site.wait_goal(goal)
         self.assertEqual(site.git("show", "main:T1.txt"), "x\n")
-        first, second = self.run_of(site, "T1", 0), self.run_of(site, "T1", 1)
-        for run in first, second:
+        first, *others = runs = [self.run_of(site, "T1", n) for n in range(3)]
+        for run in runs:
             self.assertEqual((run["verdict"], run["trouble"], run["tool_calls"], run["turns"]), ("ok", "none", 1, 1), run)
             self.assertEqual((run["tokens_input"], run["tokens_output"]), (200, 40), run)
         self.assertTrue(first["session"], first)
-        self.assertEqual((second["session"], second["resumed"]), (first["session"], True), second)
+        self.assertEqual([(r["session"], r["resumed"]) for r in others], [(first["session"], True)] * 2)
         self.assertIn("not yet", [r for r in self.model.requests if r["turn"] == 1 and not r["side"]][0]["prompts"][-1])
+        self.assertEqual(self.redirected("T1"), [2])
         self.assertEqual(site.live_pids(), [])
         self.assertIn("Did it.", self.cli(site, "run", "log", first["id"]))
 

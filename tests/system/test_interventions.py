@@ -111,6 +111,39 @@ class Interventions(SiteCase):
         site.wait_type("detection.made", after=seq)
         self.assertEqual([e["data"]["detection"].get("round") for e in site.events() if e["type"] == "detection.made"][-1], 1)
 
+    def test_however_an_agent_gets_its_prompt(self):
+        """On standard input, as an argument (and more on standard input while it runs), or in a file."""
+        ways = {"T1": ("cat", "", 'prompt = "stdin"'), "T2": ('printf %s "$1"', "{prompt}", 'prompt = "arg"\ninput = "stdin"'),
+                "T3": ('cat "$1"', "{prompt_file}", 'prompt = "file"')}
+        site = self.site(PATIENT + """
+[workers]
+max = 3
+[workspace]
+check_command = "if grep -qvx 4 T*.txt; then echo error: it is not four; exit 1; fi"
+[oversight]
+stuck.same_error_count = 2
+""")
+        config = site.read(".overseer/config.toml")
+        for node, (read, arg, rows) in ways.items():
+            script = site.write(f"../{node}.sh", f"""#!/bin/sh
+n=$(ls "$HOME" | grep -c "^{node}.prompt"); n=$((n + 1))
+{read} > "$HOME/{node}.prompt.$n"
+echo $n > {node}.txt; git add -A; git commit -qm "attempt $n"
+""")
+            os.chmod(script, 0o755)
+            config += f'[agents.{node.lower()}]\ncommand = {json.dumps([script, arg][:2 if arg else 1])}\n{rows}\n'
+            config += 'env_pass = ["HOME", "PATH", "LC_ALL", "ASAN_OPTIONS", "UBSAN_OPTIONS"]\n'
+        site.configure(config)
+        site.up()
+        goals = [site.call("goal.create", title=node, plan=plan(task(node, suggestedAgent=node.lower())))["goal"] for node in ways]
+        for goal in goals:
+            site.wait_goal(goal)
+        for node in ways:
+            prompts = [site.home(f"{node}.prompt.{n}") for n in (1, 2, 3, 4)]
+            self.assertEqual(["OVERRIDE: Change approach immediately." in p for p in prompts], [False, False, True, False])
+            self.assertTrue(prompts[2].startswith("From the overseer of this task, before everything else:"), prompts[2])
+            self.assertIn("it is not four", prompts[2].split(f"Task {node}: ")[0])
+
     def test_burn_aborts_until_somebody_reopens(self):
         master, slave = pty.openpty()
         site = self.begin('echo error: $(cat T1.txt | tr 0-9 a-j) is missing; exit 1',

@@ -228,6 +228,24 @@ class Tmux(SiteCase):
         site.wait_goal(goal)
         self.assertEqual([len(self.log(site, what)) for what in ("paste", "prompt")], [1, 1])
 
+    def test_what_oversight_says_is_typed_first(self):
+        site = self.terminal_site()
+        site.configure(site.read(".overseer/config.toml") + """[workspace]
+check_command = "test $(wc -l < T1.txt) -ge 3 || { echo error: it is too short; exit 1; }"
+[oversight]
+stuck.same_error_count = 2
+""")
+        site.up()
+        site.wait_goal(self.goal(site, "!echo x >> T1.txt"))
+        typed = [entry["text"] for entry in self.log(site, "prompt")]
+        # Found in the second turn, typed at the third one.
+        self.assertEqual(["OVERRIDE: Change approach immediately." in text for text in typed], [False, False, True])
+        self.assertTrue(typed[2].startswith("From the overseer of this task, before everything else:"), typed[2])
+        self.assertIn("it is too short", typed[2].split("Go on with task T1")[0])
+        runs = [site.call("run.show", run=r["id"]) for r in site.runs()]
+        self.assertEqual([r["resumed"] for r in runs], [False, True, True])
+        self.assertEqual(len({r["session"] for r in runs}), 1)
+
     def test_any_command(self):
         site = self.terminal_site(["sh", "-c", 'test -t 1 && cat > T1.txt && stty size < /dev/tty && echo "said \\"so\\""'])
         site.up()
