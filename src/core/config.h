@@ -120,7 +120,7 @@ struct config {
 	int64_t estimate[RESOURCE_COUNT], budget[RESOURCE_COUNT]; /* as in struct policy */
 	struct oversight oversight; /* [oversight]: of the preset, and what is said beside it */
 	enum preset oversight_preset;
-	int oversight_pause;                 /* 1: of the node */
+	int oversight_pause;                 /* enum pause_scope */
 	int64_t quiet_from, quiet_to;        /* minutes of the day; -1: none */
 	bool cgroups;                        /* supervisor.cgroups */
 	ov_time interrupt_grace, stop_grace; /* [supervisor]: before SIGTERM, and before SIGKILL */

@@ -31,7 +31,7 @@ static const char *const auto_post_failures[] = { "fail", "warn", "revert", "", 
 static const char *const preset_names[] = { PRESETS(NAME) NULL };
 static const char *const level_names[] = { LEVELS(NAME) NULL };
 #undef NAME
-static const char *const pauses[] = { "goal", "node", NULL };
+static const char *const pauses[] = { "auto", "goal", "node", NULL }; /* enum pause_scope */
 
 #define THRESHOLD(group, key, type, member, min, max, ...)                               \
 	{ "oversight." group "." key, OPT_OF_##type, min, max, NULL, FIFTH(__VA_ARGS__), \
@@ -389,9 +389,10 @@ static const struct option options[] = {
 			"The values of what is left out below: strict finds more, relaxed less; "
 			"ci aborts at any regression.",
 			preset_names, AT(oversight_preset) },
-	{ "oversight.pause", OPT_CHOICE, 0, 0, "\"goal\"",
-			"What level pause holds: the whole goal, or only the node.", pauses,
-			AT(oversight_pause) },
+	{ "oversight.pause", OPT_CHOICE, 0, 0, "\"auto\"",
+			"What level pause holds: the whole goal, or only the node; auto: the node "
+			"while other work of its goal can go on without it, otherwise the goal.",
+			pauses, AT(oversight_pause) },
 	THRESHOLDS(THRESHOLD){ "http.enabled", OPT_BOOL, 0, 0, "true",
 			"Serve HTTP (dashboard, /rpc, /events, /metrics) on the loopback address.",
 			AT(http_enabled) },

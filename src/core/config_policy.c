@@ -359,7 +359,7 @@ void config_fill_policy(struct config *c)
 	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
 	memcpy(c->policy.estimate, c->estimate, sizeof(c->estimate));
 	memcpy(c->policy.budget, c->budget, sizeof(c->budget));
-	c->policy.oversight.pause_node = c->oversight_pause == 1;
+	c->policy.oversight.pause = (enum pause_scope)c->oversight_pause;
 	fill_recovery(c, &c->policy);
 	fill_notices(c, &c->policy);
 }

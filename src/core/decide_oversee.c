@@ -178,7 +178,7 @@ static void answer(struct decide_ctx *cx, const struct review *x, const struct f
 					.reason = w.reason,
 					.quote = value_str_at(w.evidence, "repeatedError"),
 					.text = w.guidance,
-					.pause_node = x->o.pause_node });
+					.pause = x->o.pause });
 }
 
 /* The mildest first, but of those that stop the work the strongest. */

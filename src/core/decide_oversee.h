@@ -20,8 +20,8 @@ struct intervention {
 	enum severity severity;
 	enum level level;
 	str fingerprint, message, reason, text;
-	str quote;       /* the error that comes again and again; may be empty */
-	bool pause_node; /* a pause is of the node alone */
+	str quote; /* the error that comes again and again; may be empty */
+	enum pause_scope pause;
 };
 
 /* By an event of this very batch, which the state does not know yet. */

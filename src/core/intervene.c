@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "core/accept.h"
 #include "core/decide_oversee.h"
+#include "core/dependants.h"
 #include "core/inbox.h"
 #include "core/notices.h"
 
@@ -151,13 +152,20 @@ static void pause_goal(struct decide_ctx *cx, const struct intervention *x, stru
 			: STR("the goal is paused already; a person is asked");
 }
 
+/* What an agent got stuck in need not hold up those who do something else. */
+static bool holds_node(struct decide_ctx *cx, const struct intervention *x)
+{
+	return x->pause == PAUSE_NODE ||
+			(x->pause == PAUSE_AUTO && others_can_go_on(cx->arena, x->node));
+}
+
 static void do_pause(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
 {
 	const char *stopped = is_stopped(cx, x->goal);
 
 	if (stopped)
 		ret->text = str_from(stopped);
-	else if (x->node && x->pause_node)
+	else if (x->node && holds_node(cx, x))
 		pause_node(cx, x, ret);
 	else
 		pause_goal(cx, x, ret);

@@ -39,10 +39,13 @@ struct thresholds {
 	int64_t coverage_drop_centi;
 };
 
+/* What a pause holds. auto: the node while other work of its goal can go on without it, else the goal. */
+enum pause_scope { PAUSE_AUTO, PAUSE_GOAL, PAUSE_NODE };
+
 struct oversight {
 	struct thresholds t;
 	enum level levels[DETECTOR_COUNT][SEVERITY_COUNT]; /* LEVEL_NONE: it is not recorded */
-	bool pause_node; /* a pause is of the node alone; otherwise of its goal */
+	enum pause_scope pause;
 };
 
 void oversight_preset(struct oversight *ret, enum preset preset);

@@ -14,7 +14,7 @@ static const char *const preset_names[] = { PRESETS(NAME) };
 #undef NAME
 const struct status_table presets = { "preset", preset_names, PRESET_COUNT, NULL, NULL };
 
-static const char *const pause_names[] = { "goal", "node" }; /* as a bool: the node alone */
+static const char *const pause_names[] = { "auto", "goal", "node" }; /* enum pause_scope */
 
 enum type { COUNT, MILLI, CENTI, BOOL, LEVEL };
 
@@ -194,7 +194,7 @@ static int merge_member(struct oversight *o, const struct member *m, struct ov_e
 {
 	static const char *const known[] = { "preset", "pause", "stuck", "oscillation", "deviation",
 		"resource", "regression", "levels" };
-	int64_t node;
+	int64_t pause;
 	int r;
 
 	if (is_group(m->key))
@@ -203,9 +203,9 @@ static int merge_member(struct oversight *o, const struct member *m, struct ov_e
 		return 0;
 	if (!str_is(m->key, "pause"))
 		return unknown(STR(""), m->key, known, ARRAY_LEN(known), err);
-	r = one_of(m->key, m->value, pause_names, ARRAY_LEN(pause_names), &node, err);
+	r = one_of(m->key, m->value, pause_names, ARRAY_LEN(pause_names), &pause, err);
 	if (r == 0)
-		o->pause_node = node;
+		o->pause = (enum pause_scope)pause;
 	return r;
 }
 
@@ -224,7 +224,7 @@ int oversight_merge(struct oversight *o, const value *doc, struct ov_err *err)
 		if (r < 0)
 			return r;
 		oversight_preset(&merged, (enum preset)which);
-		merged.pause_node = o->pause_node;
+		merged.pause = o->pause;
 	}
 	for (size_t i = 0; r == 0 && i < doc->object.n; i++)
 		r = merge_member(&merged, &doc->object.members[i], err);
@@ -388,7 +388,7 @@ value *oversight_view(struct arena *a, const struct oversight *o)
 		}
 		value_put(a, group, table[i].key, row_value(a, o, &table[i]));
 	}
-	value_put(a, out, "pause", value_cstr(a, pause_names[o->pause_node]));
+	value_put(a, out, "pause", value_cstr(a, pause_names[o->pause]));
 	return out;
 }
 

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"
+#include "core/dependants.h"
 #include "core/inbox.h"
 #include "core/view.h"
 
@@ -20,39 +21,6 @@ struct entry {
 	size_t blocks; /* pieces of work that wait for it */
 };
 
-static void mark_leaves(const struct node *n, bool *marks);
-
-/* Whoever waits for the node, and whoever waits for them. */
-static void mark_dependants(const struct node *n, bool *marks)
-{
-	for (const struct node *at = n; at; at = at->parent)
-		for (size_t i = 0; i < at->dependants.n; i++)
-			mark_leaves(at->dependants.p[i], marks);
-}
-
-static void mark_leaves(const struct node *n, bool *marks)
-{
-	if (marks[n->position] || node_is_final(n))
-		return;
-	marks[n->position] = true;
-	for (size_t i = 0; i < n->children.n; i++)
-		mark_leaves(n->children.p[i], marks);
-	mark_dependants(n, marks);
-}
-
-static size_t blocks_count(struct arena *a, const struct node *n)
-{
-	size_t count = 0, all = n->goal->nodes.n;
-	bool *marks = arena_array(a, bool, all + 1);
-
-	marks[n->position] = true;
-	mark_dependants(n, marks);
-	marks[n->position] = false;
-	for (size_t i = 0; i < all; i++)
-		count += marks[i] && node_is_leaf(n->goal->nodes.p[i]);
-	return count;
-}
-
 static struct entry entry_of(struct arena *a, const struct state *s, const struct escalation *x,
 		ov_time now)
 {
@@ -64,7 +32,7 @@ static struct entry entry_of(struct arena *a, const struct state *s, const struc
 	e.n = x->node_id.n ? state_node(s, x->goal_id, x->node_id) : NULL;
 	if (e.n) {
 		e.priority = node_priority(e.n);
-		e.blocks = blocks_count(a, e.n);
+		e.blocks = dependants_count(a, e.n);
 	} else if (e.g) {
 		e.priority = e.g->priority;
 		e.blocks = e.g->leaves - e.g->leaves_done - e.g->leaves_cancelled;

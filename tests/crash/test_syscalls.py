@@ -25,7 +25,7 @@ from harness import plan, task  # noqa: E402
 from killat import AFTER, BEFORE, HALF  # noqa: E402
 
 ALL = harness.SOAK or bool(os.environ.get("OV_CRASH_ALL"))
-RANDOM_CALLS = 50
+RANDOM_CALLS = 15
 SEED = 20240229
 POINTS_PER_SITE = 5
 

@@ -331,7 +331,7 @@ TEST(a_node_can_be_paused_alone)
 	fixture_init(&f);
 	f.policy.check_command = STR("make check");
 	f.policy.retry_max_attempts = 100;
-	f.policy.oversight.pause_node = true;
+	f.policy.oversight.pause = PAUSE_NODE;
 	create_goal(&f, flat_plan(&f, 2), NULL);
 	settle(&f);
 	n = node_of(&f, "T1");

@@ -53,7 +53,7 @@ TEST(presets_are_as_documented)
 		assert_int_equal(o.t.burn_critical_milli, want[i].burn_critical);
 		assert_int_equal(o.t.coverage_drop_centi, want[i].coverage);
 		assert_true(o.t.test_pass_to_fail);
-		assert_false(o.pause_node);
+		assert_int_equal(o.pause, PAUSE_AUTO);
 		assert_int_equal(o.levels[DETECT_REGRESSION][SEVERITY_LOW], want[i].low);
 		assert_int_equal(o.levels[DETECT_REGRESSION][SEVERITY_HIGH], want[i].high);
 		assert_int_equal(o.levels[DETECT_REGRESSION][SEVERITY_CRITICAL], LEVEL_ABORT);
@@ -87,7 +87,7 @@ TEST(merges_deeply)
 	whole.t.objective_similarity_milli = 350;
 	whole.t.test_pass_to_fail = false;
 	whole.t.coverage_drop_centi = 250;
-	whole.pause_node = true;
+	whole.pause = PAUSE_NODE;
 	whole.levels[DETECT_BURN][SEVERITY_CRITICAL] = LEVEL_PAUSE;
 	assert_memory_equal(&o, &whole, sizeof(o));
 	assert_int_equal(oversight_set(&o, STR("resource.cost_multiplier=1.25"), NULL), 0);
@@ -101,7 +101,7 @@ TEST(merges_deeply)
 			0);
 	oversight_preset(&whole, PRESET_RELAXED);
 	whole.t.same_error_count = 4;
-	whole.pause_node = true;
+	whole.pause = PAUSE_NODE;
 	assert_memory_equal(&o, &whole, sizeof(o));
 }
 
@@ -134,7 +134,7 @@ TEST(refuses_what_it_does_not_know)
 				"preset: \"mild\" is not one of: default, strict, relaxed, ci" },
 		{ "{\"pause\":true}", "pause: expected string, found boolean" },
 		{ "{\"stuck\":{\"same_error_count\":2},\"pause\":\"all\"}",
-				"pause: \"all\" is not one of: goal, node" },
+				"pause: \"all\" is not one of: auto, goal, node" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -220,7 +220,7 @@ TEST(configured)
 					 &c, NULL),
 			0);
 	oversight_preset(&want, PRESET_STRICT);
-	want.pause_node = true;
+	want.pause = PAUSE_NODE;
 	want.t.same_error_count = 4;
 	want.t.objective_similarity_milli = 250;
 	want.t.cost_milli = 3000;
