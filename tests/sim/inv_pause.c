@@ -18,14 +18,17 @@ static void stopped_goal(struct checker *c, const struct event *e, struct goal_b
 	g->held = to == GOAL_PAUSED && (!by_person(e) || g->aborted);
 }
 
+/* One that a new plan leaves out does not go on. */
 static void stopped_node(struct checker *c, const struct event *e, struct node_book *n)
 {
-	if (n->held && event_status(e, "to", &node_statuses) != NODE_BLOCKED && !by_person(e))
+	int to = event_status(e, "to", &node_statuses);
+
+	if (n->held && to != NODE_BLOCKED && to != NODE_CANCELLED && !by_person(e))
 		sim_violated(c->s, inv_stopped_stays.name,
 				EV_FMT " by " STR_FMT ": oversight has paused it, and no person "
 				       "let it go on",
 				EV_ARG(e), STR_ARG(e->actor));
-	n->held = event_status(e, "to", &node_statuses) == NODE_BLOCKED && !by_person(e) &&
+	n->held = to == NODE_BLOCKED && !by_person(e) &&
 			str_is(value_str_at(e->data, "block"), "paused");
 }
 
