@@ -66,13 +66,13 @@ static void on_tool_started(struct account *c, const struct fact *f, ov_time at)
 	c->tools[c->tools_n++] = t;
 }
 
-static void on_tool_ended(struct account *c, const struct fact *f, ov_time at _unused_)
+static void on_tool_ended(struct account *c, const struct fact *f, ov_time at)
 {
 	size_t i = tool_find(c, f->id);
 
 	if (i == c->tools_n)
 		return;
-	calls_answered(&c->calls, c->tools[i].call, f);
+	calls_answered(&c->calls, c->tools[i].call, f, at);
 	tool_remove(c, i);
 }
 

@@ -30,24 +30,24 @@ static struct calls_row *row_for(struct calls *c, uint64_t call)
 }
 
 /* "Bash: make test"; cut between words, so that nothing is left of one that is to be kept secret. */
-static void keep_text(struct calls *c, const struct fact *f)
+static void keep_text(char to[CALLS_TEXT], const struct fact *f)
 {
 	str name = utf8_truncate(f->name, CALLS_TEXT / 4), text = f->text, cut;
 	size_t n = 0, room;
 
 	if (name.n)
-		memcpy(c->text, name.p, n = name.n);
+		memcpy(to, name.p, n = name.n);
 	room = CALLS_TEXT - 1 - n - 2;
 	cut = utf8_truncate(text, room);
 	while (cut.n && cut.n < text.n && !strchr(" \t\n", cut.p[cut.n - 1]))
 		cut.n--;
 	if (n && cut.n) {
-		memcpy(c->text + n, ": ", 2);
+		memcpy(to + n, ": ", 2);
 		n += 2;
 	}
 	if (cut.n)
-		memcpy(c->text + n, cut.p, cut.n);
-	c->text[n + cut.n] = '\0';
+		memcpy(to + n, cut.p, cut.n);
+	to[n + cut.n] = '\0';
 }
 
 uint64_t calls_made(struct calls *c, const struct fact *f)
@@ -63,21 +63,26 @@ uint64_t calls_made(struct calls *c, const struct fact *f)
 		c->most = row->count;
 		memcpy(c->digest, f->digest.p, SHA256_HEX);
 		c->digest[SHA256_HEX] = '\0';
-		keep_text(c, f);
+		keep_text(c->text, f);
 	}
+	/* Others may be made beside one that is repeated. */
+	if (row->call == c->last || c->same < 2)
+		keep_text(c->same_text, f);
 	return row->call;
 }
 
-void calls_answered(struct calls *c, uint64_t call, const struct fact *f)
+void calls_answered(struct calls *c, uint64_t call, const struct fact *f, ov_time at)
 {
 	uint64_t answer = hash_of(f->digest.n ? f->digest : f->text) ^ (f->failed ? 1 : 0);
 
 	if (f->child)
 		return;
-	if (call && call == c->last && answer == c->last_answer)
+	if (call && call == c->last && answer == c->last_answer) {
 		c->same++;
-	else
+	} else {
 		c->same = call ? 1 : 0;
+		c->same_since = at;
+	}
 	c->last = call;
 	c->last_answer = answer;
 }

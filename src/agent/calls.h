@@ -26,12 +26,14 @@ struct calls {
 	int64_t most;
 	char digest[SHA256_HEX + 1];
 	char text[CALLS_TEXT];
-	/* The last that was answered, its answer, and how many in a row were like that. */
+	/* The last that was answered, its answer, how many in a row were like that, and since when. */
 	uint64_t last, last_answer;
 	int64_t same;
+	ov_time same_since;
+	char same_text[CALLS_TEXT]; /* what it was, for people */
 };
 
 /* A call by its fact's digest; returns what it is known by, 0 when it has none. */
 uint64_t calls_made(struct calls *c, const struct fact *f);
 /* That call was answered; call 0: nothing is known of it, and so not that it was the same. */
-void calls_answered(struct calls *c, uint64_t call, const struct fact *f);
+void calls_answered(struct calls *c, uint64_t call, const struct fact *f, ov_time at);

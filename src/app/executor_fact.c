@@ -19,8 +19,7 @@
 #include "sys/file.h"
 #include "sys/inject.h"
 
-/* SAME_CALLS: in a row; fewer are no reason to look at the run. */
-enum { ERRORS_READ = 256 * 1024, ERRORS_TOLD = 2000, SAME_CALLS = 3 };
+enum { ERRORS_READ = 256 * 1024, ERRORS_TOLD = 2000 };
 
 /* What the session had used before this run, where it goes on with one. */
 static void baseline(struct arena *a, const struct run *r, const struct assignment *as,
@@ -137,7 +136,8 @@ void live_account_told(struct live_run *lr)
 	cost = cost_of(lr, &source);
 	observe_account(x->observe, lr->id, c, tokens, cost);
 	/* Only what a tick would judge otherwise is worth one. */
-	if (waits != lr->waits || (c->calls.same >= SAME_CALLS && c->calls.same > lr->same_calls) ||
+	if (waits != lr->waits ||
+			(c->calls.same >= LOOP_CALLS_LEAST && c->calls.same > lr->same_calls) ||
 			(c->life_at > lr->life_at && hearing_is_awaited(x->engine, lr->id)) ||
 			passes_mark(lr, RES_TOKENS, tokens, &lr->tokens_asked) ||
 			passes_mark(lr, RES_COST_MICROUSD, cost, &lr->cost_asked))

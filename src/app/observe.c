@@ -166,7 +166,8 @@ void observe_account(struct observe *o, str run_id, const struct account *c, int
 	seen->retrying_since = c->retrying ? c->retrying_since : 0;
 	seen->trouble = c->trouble == TROUBLE_NONE ? STR("") : put_trouble(w, c);
 	seen->same_calls = c->calls.same;
-	seen->same_call = str_from(c->calls.text);
+	seen->same_since = c->calls.same_since;
+	seen->same_call = str_from(c->calls.same_text);
 	seen->tokens = tokens;
 	seen->cost_microusd = MAX(cost_microusd, (int64_t)0);
 }

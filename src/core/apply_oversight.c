@@ -44,6 +44,38 @@ static void drop(const struct record_type *t, void *record)
 	mem_free(record);
 }
 
+/* Texts of several detections at once follow each other. */
+static void add_guidance(struct node *n, str text)
+{
+	char *both;
+	size_t gap = n->guidance.n ? 2 : 0;
+
+	if (!text.n || n->guidance.n + gap + text.n > LIMIT_NOTE)
+		return;
+	both = mem_zalloc(n->guidance.n + gap + text.n + 1, 1);
+	if (gap) {
+		memcpy(both, n->guidance.p, n->guidance.n);
+		memcpy(both + n->guidance.n, "\n\n", gap);
+	}
+	memcpy(both + n->guidance.n + gap, text.p, text.n);
+	record_set_str(&n->guidance, (str){ both, n->guidance.n + gap + text.n });
+	mem_free(both);
+}
+
+/*
+ * The run that it was for has come and gone; what was found in that very run while it went on, or when it
+ * was judged for the first time, nobody was told yet.
+ */
+static void guidance_renew(struct node *n, str run)
+{
+	const struct goal *g = n->goal;
+
+	record_set_str(&n->guidance, STR(""));
+	for (size_t i = 0; !node_is_final(n) && i < g->detections.n; i++)
+		if (str_eq(g->detections.p[i]->run_id, run))
+			add_guidance(n, g->detections.p[i]->text);
+}
+
 int apply_iteration_recorded(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct node *n = state_node(s, e->goal, e->node);
@@ -68,8 +100,7 @@ int apply_iteration_recorded(struct state *s, const struct event *e, struct ov_e
 	it->at = e->at;
 	n->iterations_n = r->iteration = it->number;
 	r->reviewed_seq = (int64_t)e->seq;
-	/* The run that it was for has come and gone. */
-	record_set_str(&n->guidance, STR(""));
+	guidance_renew(n, e->run);
 	n->alarm = SEVERITY_NONE;
 	state_index_run(s, r);
 	if (node_is_final(n)) {
@@ -106,24 +137,6 @@ int apply_detection_made(struct state *s, const struct event *e, struct ov_err *
 		n->alarm = MAX(n->alarm, d->severity);
 	state_add_detection(s, g, d);
 	return 0;
-}
-
-/* Texts of several detections at once follow each other. */
-static void add_guidance(struct node *n, str text)
-{
-	char *both;
-	size_t gap = n->guidance.n ? 2 : 0;
-
-	if (!text.n || n->guidance.n + gap + text.n > LIMIT_NOTE)
-		return;
-	both = mem_zalloc(n->guidance.n + gap + text.n + 1, 1);
-	if (gap) {
-		memcpy(both, n->guidance.p, n->guidance.n);
-		memcpy(both + n->guidance.n, "\n\n", gap);
-	}
-	memcpy(both + n->guidance.n + gap, text.p, text.n);
-	record_set_str(&n->guidance, (str){ both, n->guidance.n + gap + text.n });
-	mem_free(both);
 }
 
 int apply_intervention_applied(struct state *s, const struct event *e, struct ov_err *err)

@@ -122,20 +122,17 @@ static str evidence_text(struct arena *a, const value *evidence)
 	return arena_str(a, buf_str(&b));
 }
 
-/* As an event; returns its id. */
-static str detection_emit(struct decide_ctx *cx, const struct review *x, const struct found *f,
-		const struct detection_words *w)
+str detection_emit(struct decide_ctx *cx, struct subject about, const struct found *f,
+		const struct detection_words *w, int64_t iteration, int64_t round)
 {
-	bool wide = is_goal_wide(f);
-	struct subject about = about_run(x->r);
 	struct detection d = { .id = make_id(cx, "F_"),
 		.type = f->type,
 		.severity = f->severity,
 		.message = w->message,
 		.evidence = evidence_text(cx->arena, w->evidence),
 		.fingerprint = w->fingerprint,
-		.iteration = x->now.number,
-		.round = wide ? x->g->round : x->n->round };
+		.iteration = iteration,
+		.round = round };
 	struct event *e;
 
 	d.recommendations.p = arena_array(cx->arena, str, w->recommendations_n + 1);
@@ -144,8 +141,6 @@ static str detection_emit(struct decide_ctx *cx, const struct review *x, const s
 
 		d.recommendations.p[i] = str_from(w->recommendations[i]);
 	}
-	if (wide)
-		about.node = about.assignment = STR("");
 	e = emit(cx, EV_DETECTION_MADE, about);
 	value_put(cx->arena, e->data, "detection", record_pack(cx->arena, &detection_record, &d));
 	return d.id;
@@ -160,13 +155,18 @@ static void answer(struct decide_ctx *cx, const struct review *x, const struct f
 		.objective = x->n->objective.n ? x->n->objective : x->n->name,
 		.subject = wide ? x->g->id : x->n->key,
 		.round = wide ? x->g->round : x->n->round };
+	struct subject about = about_run(x->r);
 	struct detection_words w;
+	str id;
 
 	detection_describe(cx->arena, &context, f, level, &w);
 	if (is_answered(cx, x->g, w.fingerprint, f->severity))
 		return;
+	if (wide)
+		about.node = about.assignment = STR("");
+	id = detection_emit(cx, about, f, &w, x->now.number, context.round);
 	intervene(cx,
-			&(struct intervention){ .detection = detection_emit(cx, x, f, &w),
+			&(struct intervention){ .detection = id,
 					.about = about_run(x->r),
 					.goal = x->g,
 					.node = wide ? NULL : x->n,

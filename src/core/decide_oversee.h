@@ -4,9 +4,12 @@
  * node, and each thing found is answered once per fingerprint and severity. Private to core.
  */
 #include "core/decide_impl.h"
+#include "core/detect.h"
 
 /* DEC_REVIEW: an iteration is made of the run, and what follows from it. */
 void tick_review(struct decide_ctx *cx, const struct decision *d);
+/* DEC_LOOP: a run that goes on makes the same call again and again. */
+void tick_loop(struct decide_ctx *cx, const struct decision *d);
 /* DEC_HEALTH: what budget and alarms of an active goal amount to has changed. */
 void tick_health(struct decide_ctx *cx, const struct decision *d);
 
@@ -15,7 +18,8 @@ struct intervention {
 	str detection;        /* its id */
 	struct subject about; /* the run in which it was found: its node is given the text */
 	const struct goal *goal;
-	const struct node *node; /* NULL: of the whole goal */
+	const struct node *node;       /* NULL: of the whole goal */
+	const struct assignment *live; /* found while its run goes on; NULL: after its end */
 	enum detector type;
 	enum severity severity;
 	enum level level;
@@ -24,6 +28,9 @@ struct intervention {
 	enum pause_scope pause;
 };
 
+/* A detection as an event; about a node, or its goal alone when the subject names none. */
+str detection_emit(struct decide_ctx *cx, struct subject about, const struct found *f,
+		const struct detection_words *w, int64_t iteration, int64_t round);
 /* By an event of this very batch, which the state does not know yet. */
 bool goal_is_stopping(const struct decide_ctx *cx, const struct goal *g);
 /* Carries out the level, and records what was done. */

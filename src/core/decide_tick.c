@@ -221,6 +221,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_POOL] = tick_pool,
 	[DEC_HALT] = tick_halt,
 	[DEC_REVIEW] = tick_review,
+	[DEC_LOOP] = tick_loop,
 	[DEC_NOTIFY] = tick_notify,
 	[DEC_HEALTH] = tick_health,
 };

@@ -42,6 +42,7 @@ struct found {
 	int64_t ratio;           /* mean gain (centi), mean similarity, creep, burn (milli) */
 	bool has_ratio;          /* it is known */
 	bool unchanged;          /* stuck: the same tree and call, not the same error */
+	bool in_run;             /* stuck: the same call within a run that goes on */
 	size_t at;               /* index of a sample that shows it best */
 	uint64_t key;            /* what is peculiar to it: the same as long as it is the same */
 	int64_t inside, outside; /* scope creep: files */
@@ -59,6 +60,7 @@ struct detect_context {
 	const struct history *history;
 	const struct iteration *const *iterations; /* as history->samples */
 	str objective;
+	str call;    /* in_run: the one that is made again and again */
 	str subject; /* what it is about, for the fingerprint: "GOAL/NODE", or a goal */
 	int64_t round;
 };
@@ -76,6 +78,8 @@ struct detection_words {
 
 void detection_describe(struct arena *a, const struct detect_context *cx, const struct found *f,
 		enum level level, struct detection_words *ret);
+/* As detection_words has it: the same for what differs in its numbers alone, severity included. */
+str detection_fingerprint(struct arena *a, const struct detect_context *cx, const struct found *f);
 /*
  * The level that answers it. An abort for burn of what is nearly complete (90 %) becomes a pause;
  * LEVEL_NONE: nobody wants to know. A thing found with a fingerprint that was answered at the same or a

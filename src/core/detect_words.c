@@ -123,16 +123,16 @@ static value *recent_blockers(struct arena *a, const struct detect_context *cx)
 static value *stuck_evidence(struct arena *a, const struct detect_context *cx,
 		const struct found *f)
 {
-	const struct iteration *it = cx->iterations[f->at];
+	const struct iteration *it = f->in_run ? NULL : cx->iterations[f->at];
 	value *v = value_object(a), *blockers = recent_blockers(a, cx);
 
-	if (f->unchanged) {
+	if (!it || f->unchanged)
 		value_put(a, v, "repeatedToolCall",
-				value_str(a, one_line(a, it->tool, SHOWN_ERROR)));
-		value_put(a, v, "treeHash", value_str(a, it->tree));
-	} else {
+				value_str(a, one_line(a, it ? it->tool : cx->call, SHOWN_ERROR)));
+	else
 		value_put(a, v, "repeatedError", value_str(a, shown_error(a, it, SHOWN_ERROR)));
-	}
+	if (it && f->unchanged)
+		value_put(a, v, "treeHash", value_str(a, it->tree));
 	value_put(a, v, "occurrences", value_int(a, f->count));
 	if (f->has_ratio)
 		value_put(a, v, "avgProgressRate", decimal(a, f->ratio, 100));
@@ -298,20 +298,28 @@ static str burn_message(struct arena *a, const struct history *h, const struct f
 	}
 }
 
+static str stuck_message(struct arena *a, const struct found *f)
+{
+	long long n = f->count;
+
+	if (f->in_run)
+		return arena_printf(a, "Loop stuck: Same tool call repeated %lld times in one run",
+				n);
+	if (f->unchanged)
+		return arena_printf(a,
+				"Loop stuck: Same tool call repeated and nothing changed in %lld "
+				"iterations",
+				n);
+	return arena_printf(a, "Loop stuck: Same error repeated %lld times with minimal progress",
+			n);
+}
+
 static str message(struct arena *a, const struct detect_context *cx, const struct found *f)
 {
 	long long n = f->count;
 
 	switch (f->type) {
-	case DETECT_STUCK:
-		return f->unchanged ? arena_printf(a,
-						      "Loop stuck: Same tool call repeated and "
-						      "nothing changed in %lld iterations",
-						      n)
-				    : arena_printf(a,
-						      "Loop stuck: Same error repeated %lld times "
-						      "with minimal progress",
-						      n);
+	case DETECT_STUCK: return stuck_message(a, f);
 	case DETECT_OSCILLATION:
 		return arena_printf(a, "Oscillation detected: %lld undo/redo cycle%s", n,
 				n == 1 ? "" : "s");
@@ -344,25 +352,29 @@ static str warning(struct arena *a, const struct found *f, const struct detectio
 	for (size_t i = 0; i < w->recommendations_n; i++)
 		buf_addf(&text, "%zu. %s\n", i + 1, w->recommendations[i]);
 	buf_addf(&text, "\n%s",
-			f->unchanged ? "You are making the same call again and again, and nothing "
-				       "changes. Stop and try a different approach."
-				     : kinds[f->type].guidance);
+			f->unchanged || f->in_run
+					? "You are making the same call again and again, and "
+					  "nothing changes. Stop and try a different approach."
+					: kinds[f->type].guidance);
 	return arena_str(a, buf_str(&text));
 }
 
 static str stuck_override(struct arena *a, const struct detect_context *cx, const struct found *f)
 {
-	const struct iteration *it = cx->iterations[f->at];
-	str what = f->unchanged ? one_line(a, it->tool, QUOTED_ERROR)
-				: shown_error(a, it, QUOTED_ERROR);
+	const struct iteration *it = f->in_run ? NULL : cx->iterations[f->at];
+	bool call = f->in_run || f->unchanged;
+	str what = call ? one_line(a, it ? it->tool : cx->call, QUOTED_ERROR)
+			: shown_error(a, it, QUOTED_ERROR);
 
 	return arena_printf(a,
 			"OVERRIDE: Change approach immediately.\n"
 			"The current method is not working. You have %s \"" STR_FMT
 			"\" %lld times%s.\n"
 			"Try a completely different solution strategy.",
-			f->unchanged ? "called" : "hit", STR_ARG(what), (long long)f->count,
-			f->unchanged ? " and changed nothing" : "");
+			call ? "called" : "hit", STR_ARG(what), (long long)f->count,
+			f->in_run              ? " in a row, with the same answer each time"
+					: call ? " and changed nothing"
+					       : "");
 }
 
 static str override(struct arena *a, const struct detect_context *cx, const struct found *f)
@@ -432,7 +444,7 @@ static const char *subject_of(const struct found *f)
 	return "Coverage regression";
 }
 
-static str fingerprint(struct arena *a, const struct detect_context *cx, const struct found *f)
+str detection_fingerprint(struct arena *a, const struct detect_context *cx, const struct found *f)
 {
 	return sha256_hex(a,
 			arena_printf(a, "%s\n" STR_FMT "\n%lld\n%016llx",
@@ -450,7 +462,7 @@ void detection_describe(struct arena *a, const struct detect_context *cx, const 
 		.evidence = evidence(a, cx, f),
 		.recommendations = late ? burn_late_advice : kinds[f->type].advice,
 		.recommendations_n = late ? ARRAY_LEN(burn_late_advice) : kinds[f->type].advice_n,
-		.fingerprint = fingerprint(a, cx, f),
+		.fingerprint = detection_fingerprint(a, cx, f),
 		.reason = arena_printf(a, "%s - %s", subject_of(f), consequences[level]),
 	};
 	if (level == LEVEL_WARN)

@@ -10,6 +10,8 @@
 #include "core/dependants.h"
 #include "core/inbox.h"
 #include "core/notices.h"
+#include "core/prompt.h"
+#include "core/session.h"
 
 enum { QUOTE_BYTES = 200 };
 
@@ -102,10 +104,24 @@ static void do_warn(struct decide_ctx *cx, const struct intervention *x, struct 
 	ret->text = STR("a warning stands in front of the next instruction");
 }
 
+/* A run that goes on is interrupted only where its session can: otherwise its work would be lost. */
 static void do_redirect(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
 {
-	(void)cx, (void)x;
-	ret->text = STR("the next instruction demands another strategy");
+	if (!x->live) {
+		ret->text = STR("the next instruction demands another strategy");
+		return;
+	}
+	if (!session_resumes(cx->policy, x->live)) {
+		ret->text = STR("the run is left to finish, as its session cannot go on; the next "
+				"instruction demands another strategy");
+		return;
+	}
+	session_interrupt(cx, x->live, "redirect",
+			prompt_interrupted(cx->arena, "you made the same call again and again",
+					STR("Look at what you have, and go on in another way.")),
+			STR("it goes in circles: its session goes on with another strategy"));
+	ret->text = STR("the run is interrupted; its session goes on with an order for another "
+			"strategy");
 }
 
 /* Work that is good, or that waits for a person anyway, is not stopped. */

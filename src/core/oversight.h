@@ -29,6 +29,7 @@ struct thresholds {
 	int64_t critical_error_count;   /* the same, critical */
 	int64_t no_progress_iterations; /* the window in which they are counted */
 	int64_t min_gain_centi;         /* a mean gain per iteration below this is no progress */
+	int64_t same_call_count;        /* stuck: equal calls within one run; 0: never */
 	int64_t undo_redo_cycles;       /* oscillation */
 	int64_t file_churn_milli;       /* files of two iterations before that come again */
 	int64_t objective_similarity_milli;

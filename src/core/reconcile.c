@@ -360,6 +360,7 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 	if (d.looks_n)
 		memcpy(d.looks, tick.looks.p, d.looks_n * sizeof(*d.looks));
 	vec_done(&tick.looks);
+	vec_done(&tick.looping);
 	d.wake_at = tick.wake_at;
 	return d;
 }

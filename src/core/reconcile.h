@@ -39,6 +39,7 @@
 	X(DEC_POOL, "pool", "a worker of auto mode has nothing to do")           \
 	X(DEC_HALT, "halt", "the daemon cannot go on: its session waits")        \
 	X(DEC_REVIEW, "review", "a run was judged: an iteration is made of it")  \
+	X(DEC_LOOP, "loop", "a run makes the same call again and again")         \
 	X(DEC_NOTIFY, "notify", "people outside are to be told")                 \
 	X(DEC_HEALTH, "health", "the goal is better or worse off than it was")   \
 	X(DEC_EXPIRE, "expire", "nobody answered in time")
@@ -58,8 +59,10 @@ struct decision {
 	enum effect_kind effect;      /* effect */
 	enum rung rung;               /* recover */
 	bool skip;
-	int quiet;          /* signals that are known to be quiet */
-	str waiting_for;    /* recover: what only a person can give the run */
+	int quiet;       /* signals that are known to be quiet */
+	str waiting_for; /* recover: what only a person can give the run */
+	int64_t calls;   /* loop: so many in a row were the same, this one */
+	str call;
 	ov_time at, due_at; /* activity */
 	enum life_sign sign;
 	const value *evidence;               /* stall */
@@ -99,8 +102,12 @@ struct observation {
 	str trouble; /* what with, for people */
 	/* Of its newest calls of tools: so many in a row were the same, with the same answer. */
 	int64_t same_calls;
-	str same_call; /* the one that it made most often, for people */
+	ov_time same_since;
+	str same_call; /* for people */
 };
+
+/* Fewer equal calls in a row are no reason to look at a run. */
+enum { LOOP_CALLS_LEAST = 3 };
 
 /* What was seen, as plain facts. */
 struct telemetry {

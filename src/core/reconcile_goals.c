@@ -17,9 +17,13 @@ void reconcile_spending(struct tick *t)
 	list_each (it, &s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (as->run && as->node && as->run->status != RUN_ENDED)
-			budget_add_live(&t->spending[as->node->goal->order].live, as->run,
-					tick_observation(t, as->run), t->now);
+		const struct observation *o = tick_observation(t, as->run);
+
+		if (!as->run || !as->node || as->run->status == RUN_ENDED)
+			continue;
+		budget_add_live(&t->spending[as->node->goal->order].live, as->run, o, t->now);
+		if (o && o->same_calls >= LOOP_CALLS_LEAST)
+			vec_push(&t->looping, as);
 	}
 	for (size_t i = 0; i < s->goals.n; i++)
 		t->spending[i].stops = t->spending[i].live.runs && is_open(s->goals.p[i]) &&

@@ -31,6 +31,7 @@ struct tick {
 	bool out_of_turn;              /* a certain one was looked for: some may be taken already */
 	const struct assignment *turn; /* whose step in the accept queue may be taken */
 	struct spending *spending;     /* of goals by their order */
+	VEC(const struct assignment *) looping; /* their runs make the same call again and again */
 	bool *reviewed; /* by their order: nothing else is decided about these; NULL: none */
 };
 
@@ -100,11 +101,14 @@ static inline bool tick_stops(const struct tick *t, const struct assignment *as)
 			!assignment_is_final(as) && as->status != AS_BLOCKED;
 }
 
-/* Runs that were judged and of which no iteration was made yet; before anything else is decided. */
+/*
+ * Runs that were judged and of which no iteration was made yet, and runs that go in circles; before
+ * anything else is decided.
+ */
 void reconcile_oversight(struct tick *t);
 /* By another node of this tick. */
 bool worker_is_taken(const struct tick *t, str name);
-/* What the runs under way have used so far; before anything is decided. */
+/* What the runs under way have used so far, and which repeat themselves; before anything is decided. */
 void reconcile_spending(struct tick *t);
 void tick_count_workers(struct tick *t);
 /* A free worker for the decision's node, or the name of a new one. */

@@ -1,8 +1,13 @@
-/* Judged runs wait for their iterations: each is reviewed before anything is begun in its goal. */
+/*
+ * Judged runs wait for their iterations: each is reviewed before anything is begun in its goal. A run
+ * that goes on is looked at when it makes the same call again and again.
+ */
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/list.h"
+#include "base/str.h"
+#include "core/circle.h"
 #include "core/reconcile_impl.h"
 
 static int judged_order(const void *pa, const void *pb)
@@ -39,14 +44,12 @@ static void review(struct tick *t, const struct run *r)
 		t->reviewed[n->goal->order] = true;
 }
 
-void reconcile_oversight(struct tick *t)
+static void review_judged(struct tick *t)
 {
 	const struct state *s = t->w->state;
 	const struct run **runs;
 	size_t n = 0;
 
-	if (list_empty(&s->judged))
-		return;
 	list_each (it, &s->judged)
 		n++;
 	runs = arena_array(t->a, const struct run *, n);
@@ -54,7 +57,52 @@ void reconcile_oversight(struct tick *t)
 	list_each (it, &s->judged)
 		runs[n++] = list_entry(it, struct run, judged);
 	qsort(runs, n, sizeof(*runs), judged_order);
-	t->reviewed = arena_array(t->a, bool, s->goals.n + 1);
 	for (size_t i = 0; i < n && !tick_full(t); i++)
 		review(t, runs[i]);
+}
+
+/* Nothing else is being done about it, nor would its goal let it go on anyway. */
+static bool may_be_told(const struct tick *t, const struct assignment *as)
+{
+	const struct run *r = as->run;
+
+	return as->stage == STAGE_RUNNING && r->status == RUN_RUNNING && !r->frozen &&
+			!as->effect && !as->stopping &&
+			(as->status == AS_ACTIVE || as->status == AS_DISPATCHED) &&
+			as->node->goal->status == GOAL_ACTIVE && !tick_stops(t, as);
+}
+
+static void look_for_loop(struct tick *t, const struct assignment *as)
+{
+	const struct observation *o = tick_observation(t, as->run);
+	struct decision d = { .kind = DEC_LOOP,
+		.goal = as->node->goal,
+		.node = as->node,
+		.assignment = as,
+		.run = as->run,
+		.calls = o->same_calls,
+		.call = o->same_call };
+	size_t before = t->out.n;
+	struct circle c;
+
+	/* What it does has its effect, though the answer is the same. */
+	if (!may_be_told(t, as) || o->tree_at > o->same_since)
+		return;
+	if (!circle_judge(t->w->policy, as, o->same_calls, o->same_call, &c))
+		return;
+	d.why = arena_printf(t->a, "its last %lld calls were the same: " STR_FMT,
+			(long long)o->same_calls, STR_ARG(o->same_call));
+	tick_add(t, d);
+	if (t->out.n > before)
+		t->reviewed[d.goal->order] = true;
+}
+
+void reconcile_oversight(struct tick *t)
+{
+	if (list_empty(&t->w->state->judged) && !t->looping.n)
+		return;
+	t->reviewed = arena_array(t->a, bool, t->w->state->goals.n + 1);
+	review_judged(t);
+	for (size_t i = 0; i < t->looping.n && !tick_full(t); i++)
+		look_for_loop(t, t->looping.p[i]);
 }

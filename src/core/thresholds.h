@@ -27,6 +27,10 @@
 	X("stuck", "min_gain", CENTI, t.min_gain_centi, 0, 10000, 200, 200, 200, 200,              \
 			"A mean gain below this, in percentage points of completion per "          \
 			"iteration, is no progress.")                                              \
+	X("stuck", "same_call_count", COUNT, t.same_call_count, 0, 1000, 20, 12, 40, 20,           \
+			"So many equal calls of a tool in a row, with equal answers, within one "  \
+			"run that goes on are stuck: high; critical when the run after it does "   \
+			"the same. 0: never; fewer than 3 count as 3.")                            \
 	X("oscillation", "undo_redo_cycles", COUNT, t.undo_redo_cycles, 1, MOST, 2, 2, 2, 2,       \
 			"So often back at what was there before is oscillation.")                  \
 	X("oscillation", "file_churn_threshold", MILLI, t.file_churn_milli, 1, 1000, 800, 800,     \

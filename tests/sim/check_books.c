@@ -27,8 +27,10 @@ void books_done(struct checker *c)
 	map_done(&c->sessions);
 	map_done(&c->said);
 	map_done(&c->answered);
-	for (size_t i = 0; i < c->node_list.n; i++)
+	for (size_t i = 0; i < c->node_list.n; i++) {
 		vec_done(&c->node_list.p[i]->guidance);
+		vec_done(&c->node_list.p[i]->guidance_of);
+	}
 	vec_done(&c->goal_list);
 	vec_done(&c->node_list);
 	vec_done(&c->as_list);

@@ -70,11 +70,12 @@ struct node_book {
 	int64_t asked_episode; /* one_escalation */
 
 	struct loop_book loop;
-	bool held;          /* stopped_stays */
-	int alarm;          /* health_true */
-	int64_t iterations; /* iterations_counted */
-	VEC(str) guidance;  /* guidance_heard: for the next instruction */
-	str guided;         /* and the last that an earlier one had */
+	bool held;            /* stopped_stays */
+	int alarm;            /* health_true */
+	int64_t iterations;   /* iterations_counted */
+	VEC(str) guidance;    /* guidance_heard: for the next instruction */
+	VEC(str) guidance_of; /* the runs in which it was found */
+	str guided;           /* and the last that an earlier one had */
 };
 
 struct run_book {

@@ -196,8 +196,10 @@ static void guidance_said(struct checker *c, const struct event *e, struct node_
 
 	for (size_t i = 0; i < n->guidance.n; i++)
 		all += n->guidance.p[i].n + 2;
-	if (text.n && all + text.n <= LIMIT_NOTE)
-		vec_push(&n->guidance, arena_str(&c->kept, text));
+	if (!text.n || all + text.n > LIMIT_NOTE)
+		return;
+	vec_push(&n->guidance, arena_str(&c->kept, text));
+	vec_push(&n->guidance_of, arena_str(&c->kept, e->run));
 }
 
 static void guidance_given(struct checker *c, const struct event *e, const struct node_book *n)
@@ -220,6 +222,18 @@ static void guidance_given(struct checker *c, const struct event *e, const struc
 				EV_ARG(e), STR_ARG(n->guided));
 }
 
+/* What was found in the run that is judged now, nobody was told yet. */
+static void guidance_over(struct node_book *n, str run)
+{
+	for (size_t i = n->guidance.n; i-- > 0;) {
+		if (str_eq(n->guidance_of.p[i], run))
+			continue;
+		n->guided = n->guidance.p[i];
+		vec_remove(&n->guidance, i);
+		vec_remove(&n->guidance_of, i);
+	}
+}
+
 static void guidance_event(struct checker *c, const struct event *e)
 {
 	struct node_book *n = book_node(c, e->goal, e->node);
@@ -233,12 +247,12 @@ static void guidance_event(struct checker *c, const struct event *e)
 	/* A node that is over has no next instruction, and what is opened again begins anew. */
 	if (e->kind == EV_NODE_STATUS &&
 			(str_is(value_str_at(e->data, "to"), "done") ||
-					str_is(value_str_at(e->data, "to"), "cancelled")))
+					str_is(value_str_at(e->data, "to"), "cancelled"))) {
 		vec_clear(&n->guidance);
-	if (e->kind != EV_ITERATION_RECORDED || !n->guidance.n)
-		return;
-	n->guided = vec_last(&n->guidance);
-	vec_clear(&n->guidance);
+		vec_clear(&n->guidance_of);
+	}
+	if (e->kind == EV_ITERATION_RECORDED)
+		guidance_over(n, e->run);
 }
 
 static bool guidance_sabotage(struct checker *c)

@@ -169,6 +169,7 @@ static void seen_free(struct tape_seen *x)
 	mem_free((char *)x->o.waiting_for.p);
 	mem_free((char *)x->o.tool.p);
 	mem_free((char *)x->o.trouble.p);
+	mem_free((char *)x->o.same_call.p);
 	mem_free(x);
 }
 
@@ -187,7 +188,9 @@ static bool same_observation(const struct observation *a, const struct observati
 			a->retrying == b->retrying && a->retrying_since == b->retrying_since &&
 			a->tokens == b->tokens && a->cost_microusd == b->cost_microusd &&
 			a->tool_since == b->tool_since && str_eq(a->waiting_for, b->waiting_for) &&
-			str_eq(a->tool, b->tool) && str_eq(a->trouble, b->trouble);
+			str_eq(a->tool, b->tool) && str_eq(a->trouble, b->trouble) &&
+			a->same_calls == b->same_calls && a->same_since == b->same_since &&
+			str_eq(a->same_call, b->same_call);
 }
 
 static void note_seen(struct tape *t, str run, const struct observation *o)
@@ -206,10 +209,12 @@ static void note_seen(struct tape *t, str run, const struct observation *o)
 	mem_free((char *)x->o.waiting_for.p);
 	mem_free((char *)x->o.tool.p);
 	mem_free((char *)x->o.trouble.p);
+	mem_free((char *)x->o.same_call.p);
 	x->o = *o;
 	x->o.waiting_for = own(o->waiting_for);
 	x->o.tool = own(o->tool);
 	x->o.trouble = own(o->trouble);
+	x->o.same_call = own(o->same_call);
 	tape_entry(t, T_SEEN);
 	tape_str(t, run);
 	tape_u64(t, (uint64_t)o->output_at);
@@ -227,6 +232,9 @@ static void note_seen(struct tape *t, str run, const struct observation *o)
 	tape_str(t, o->waiting_for);
 	tape_str(t, o->tool);
 	tape_str(t, o->trouble);
+	tape_u64(t, (uint64_t)o->same_calls);
+	tape_u64(t, (uint64_t)o->same_since);
+	tape_str(t, o->same_call);
 }
 
 /* Whoever is no longer observed. */

@@ -242,6 +242,9 @@ static void see(struct player *p)
 	o->waiting_for = get_str(p);
 	o->tool = get_str(p);
 	o->trouble = get_str(p);
+	o->same_calls = (int64_t)get_u64(p);
+	o->same_since = (ov_time)get_u64(p);
+	o->same_call = get_str(p);
 	map_put(&p->seen, run, o);
 }
 

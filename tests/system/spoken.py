@@ -46,20 +46,30 @@ class Spoken:
 
     def up(self):
         """Waits for the next run; returns its id."""
-        word, self.run = self.gate.wait().split()
+        word, *run = self.gate.wait().split()
+        if word == "done":  # of the one before, which was ended for what it had said last
+            word, *run = self.gate.wait().split()
         assert word == "up", word
+        self.run, = run
         return self.run
 
     def tell(self, what, text):
+        self.order(what, text)
+        assert self.gate.wait() == "done"
+
+    def order(self, what, text):
         self.files += 1
         name = f"word.{self.files}"
         with open(os.path.join(self.site.root, name), "w", encoding="utf-8") as f:
             f.write(text)
         os.write(self.gate.fds[1], f"{what} {name}\n".encode())
-        assert self.gate.wait() == "done"
 
     def say(self, *lines):
         self.tell("say", "".join(json.dumps(line) + "\n" if isinstance(line, dict) else line for line in lines))
+
+    def say_last(self, *lines):
+        """What its run is ended for, maybe before it is done with it."""
+        self.order("say", "".join(json.dumps(line) + "\n" for line in lines))
 
     def err(self, text):
         self.tell("err", text)

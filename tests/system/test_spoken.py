@@ -250,6 +250,48 @@ class Told(SpokenCase):
         self.assertEqual(self.of("node.failed"), [])
 
 
+class Circles(SpokenCase):
+    def calls(self, command, first, n):
+        """So many calls with the same answer."""
+        return [line for i in range(first, first + n) for line in
+                (claude_tool(tool_id=f"toolu_{i}", number=i, command=command), claude_tool_result(f"toolu_{i}", "1 failed"))]
+
+    def test_same_call(self):
+        """Who makes the same call again and again is interrupted; who does it once more is paused."""
+        run = self.begin(top="[oversight]\npause = 'node'\n[oversight.stuck]\nsame_call_count = 5")
+        self.agent.say(claude_init(), *self.calls("make", 10, 4), *self.calls("make test", 20, 4))
+        self.s.wait_type("run.session", run=run)
+        self.agent.say_last(*self.calls("make test", 30, 1))
+        found = self.s.wait_type("detection.made", run=run)["data"]["detection"]
+        self.assertEqual((found["type"], found["severity"], found["message"]),
+                         ("stuck", "high", "Loop stuck: Same tool call repeated 5 times in one run"))
+        self.assertEqual(found["evidence"], {"repeatedToolCall": "Bash: make test", "occurrences": 5})
+        answer = self.s.wait_type("intervention.applied", run=run)["data"]
+        self.assertEqual(answer["level"], "redirect")
+        self.assertIn("the run is interrupted", answer["did"])
+        self.ended(run)
+        second = self.agent.up()
+        self.assertIn(f"--resume={SESSION}", self.agent.argv()[1])
+        prompt = self.s.home("prompt.2")
+        self.assertTrue(prompt.startswith("From the overseer of this task"), prompt)
+        self.assertIn('You have called "Bash: make test" 5 times in a row', prompt)
+        self.assertIn("Same tool call repeated", self.s.cli("explain", "T1"))
+        self.assertEqual(self.of("node.failed"), [])
+        # A daemon that hears all of it anew finds nothing new.
+        self.s.down()
+        self.s.up()
+        self.agent.say(claude_init())
+        self.s.wait_type("run.session", run=second)
+        self.assertEqual(len(self.of("detection.made")), 1)
+        self.agent.say_last(*self.calls("make test", 40, 6))
+        again = self.s.wait_type("detection.made", run=second)["data"]["detection"]
+        self.assertEqual((again["severity"], again["fingerprint"]), ("critical", found["fingerprint"]))
+        self.s.wait_type("node.status", node="T1", to="blocked")
+        self.ended(second)
+        asked = [x["question"] for x in self.s.call("inbox.list")["inbox"] if x["kind"] == "paused"]
+        self.assertIn("Bash: make test", asked[0])
+
+
 class Asked(SpokenCase):
     def test_silence(self):
         """A silent agent is asked by a new run of its session; the same stall goes on, one nudge richer."""
@@ -318,7 +360,8 @@ class Life(SpokenCase):
         self.agent.now(lambda n: n.get("message") == "Well.")
         seq = self.s.seq()
         for n in range(50):
-            self.agent.say(claude_tool(tool_id=f"toolu_{n}", number=n + 10), claude_tool_result(f"toolu_{n}"))
+            self.agent.say(claude_tool(tool_id=f"toolu_{n}", number=n + 10, command=f"cat {n}"),
+                           claude_tool_result(f"toolu_{n}"))
         self.agent.now(lambda n: n["tool_calls"] == 50)
         self.assertEqual(self.s.seq(), seq)
 

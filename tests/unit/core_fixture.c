@@ -712,12 +712,17 @@ static void random_observation(struct fixture *f, struct rng *rng)
 	o = observe(f, as->node);
 	if (rng_below(rng, 4) == 0)
 		f->now += (ov_time)rng_below(rng, 20 * OV_MINUTE);
-	switch (rng_below(rng, 6)) {
+	switch (rng_below(rng, 7)) {
 	case 0: o->output_at = f->now; break;
 	case 1: o->process_at = o->looked_at = f->now; break;
 	case 2: o->tree_at = o->looked_at = f->now; break;
 	case 3: o->process_unknown = !o->process_unknown; break;
 	case 4: o->tree_unknown = !o->tree_unknown; break;
+	case 5:
+		o->same_calls = (int64_t)rng_below(rng, 40);
+		o->same_since = f->now;
+		o->same_call = STR("Bash: make");
+		break;
 	default: o->looked_at = f->now; break;
 	}
 }

@@ -157,6 +157,8 @@ TEST(the_same_call_again_is_counted)
 	assert_int_equal(c.calls.same, 3);
 	assert_string_equal(c.calls.text, "Bash: make test");
 	assert_string_equal(c.calls.digest, one.p);
+	assert_string_equal(c.calls.same_text, "Bash: make test");
+	assert_int_equal(c.calls.same_since, T0);
 	/* Another answer, another call, one of which nothing is known: each ends the row. */
 	call_and_answer(&c, one, "green");
 	assert_int_equal(c.calls.same, 1);

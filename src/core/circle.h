@@ -1,0 +1,21 @@
+#pragma once
+/*
+ * Loops within a run that goes on: its agent makes the same call of a tool again and again and gets the
+ * same answer. No iteration tells of them before the run ends, if it ever does; so they are judged by
+ * what is observed, once per run. Pure; private to core.
+ */
+#include "core/detect.h"
+#include "core/model.h"
+#include "core/policy.h"
+
+struct circle {
+	struct oversight o;
+	struct found found;
+	enum level level;
+};
+
+/* So many of its newest calls in a row were this one: true when that is to be answered now. */
+bool circle_judge(const struct policy *p, const struct assignment *as, int64_t calls, str call,
+		struct circle *ret);
+/* What the words about it are made of. */
+struct detect_context circle_context(const struct assignment *as, str call);

@@ -1,0 +1,94 @@
+#include "core/circle.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/decide_oversee.h"
+
+enum { CALL_SEED = 6 };
+
+/* There are none: it is about this run alone. */
+static const struct history no_history = { .completion_centi = -1 };
+
+struct detect_context circle_context(const struct assignment *as, str call)
+{
+	const struct node *n = as->node;
+
+	return (struct detect_context){ .history = &no_history,
+		.objective = n->objective.n ? n->objective : n->name,
+		.call = call,
+		.subject = n->key,
+		.round = n->round };
+}
+
+/* What is found when a run is judged comes after its end. */
+static bool is_answered(const struct goal *g, const struct run *r)
+{
+	for (size_t i = g->detections.n; i-- > 0;)
+		if (g->detections.p[i]->type == DETECT_STUCK &&
+				str_eq(g->detections.p[i]->run_id, r->id))
+			return true;
+	return false;
+}
+
+/* A run before this one did the same, and nobody had a say since. */
+static bool was_found(const struct assignment *as, str call, const struct found *f)
+{
+	const struct goal *g = as->node->goal;
+	struct detect_context cx = circle_context(as, call);
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	str fingerprint = detection_fingerprint(&a, &cx, f);
+
+	for (size_t i = g->detections.n; i-- > 0;)
+		if (str_eq(g->detections.p[i]->fingerprint, fingerprint))
+			return true;
+	return false;
+}
+
+bool circle_judge(const struct policy *p, const struct assignment *as, int64_t calls, str call,
+		struct circle *ret)
+{
+	if (calls < LOOP_CALLS_LEAST || is_answered(as->node->goal, as->run))
+		return false;
+	oversight_for(p, as->node->goal, as->node, &ret->o);
+	if (!ret->o.t.same_call_count || calls < ret->o.t.same_call_count)
+		return false;
+	ret->found = (struct found){ .type = DETECT_STUCK,
+		.count = calls,
+		.in_run = true,
+		.key = str_hash(call, CALL_SEED) };
+	ret->found.severity = was_found(as, call, &ret->found) ? SEVERITY_CRITICAL : SEVERITY_HIGH;
+	ret->level = detection_level(&ret->o, &no_history, &ret->found);
+	return ret->level != LEVEL_NONE;
+}
+
+void tick_loop(struct decide_ctx *cx, const struct decision *d)
+{
+	const struct assignment *as = d->assignment;
+	struct detect_context context = circle_context(as, d->call);
+	struct subject about = about_assignment(as);
+	struct detection_words w;
+	struct circle c;
+	str id;
+
+	if (!circle_judge(cx->policy, as, d->calls, d->call, &c))
+		return;
+	detection_describe(cx->arena, &context, &c.found, c.level, &w);
+	/* Its run is not counted among the iterations yet. */
+	id = detection_emit(cx, about, &c.found, &w, as->node->iterations_n, as->node->round);
+	intervene(cx,
+			&(struct intervention){ .detection = id,
+					.about = about,
+					.goal = d->goal,
+					.node = d->node,
+					.live = as,
+					.type = c.found.type,
+					.severity = c.found.severity,
+					.level = c.level,
+					.fingerprint = w.fingerprint,
+					.message = w.message,
+					.reason = w.reason,
+					.quote = value_str_at(w.evidence, "repeatedToolCall"),
+					.text = w.guidance,
+					.pause = c.o.pause });
+}

@@ -1,0 +1,289 @@
+/* Loops within one run: found while it goes on, answered once, and told where it can be told. */
+#include "tests/test.h"
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "core/snapshot.h"
+#include "tests/unit/core_fixture.h"
+
+TEST_MAIN
+
+/* T1 runs by an agent whose sessions can go on ("a"), or not ("b"). */
+static const struct node *running(struct fixture *f, const char *agent)
+{
+	struct policy_agent *agents;
+
+	fixture_init(f);
+	agents = arena_array(&f->arena, struct policy_agent, 2);
+	agents[0] = (struct policy_agent){ .name = STR("a"),
+		.concurrency = 8,
+		.format = format_find(STR("claude")),
+		.recovery = RUNG_RESEND };
+	agents[1] = (struct policy_agent){ .name = STR("b"), .concurrency = 8 };
+	f->policy.agents = agents;
+	f->policy.agents_n = 2;
+	f->policy.default_agent = str_from(agent);
+	f->policy.check_command = STR("make check");
+	f->policy.retry_max_attempts = 100;
+	create_goal(f, flat_plan(f, 2), NULL);
+	bring_to(f, "T1", STAGE_RUNNING);
+	return node_of(f, "T1");
+}
+
+static void ready(struct fixture *f, const struct node *n)
+{
+	submit(f, "run.session",
+			json(f, "{'run': '" STR_FMT "', 'session': 's-1', 'model': 'm'}",
+					STR_ARG(n->assignment->run_id)));
+}
+
+static struct observation *repeats(struct fixture *f, const struct node *n, int64_t calls)
+{
+	struct observation *o = observe(f, n);
+
+	o->output_at = f->now;
+	o->same_calls = calls;
+	o->same_since = f->now - OV_MINUTE;
+	o->same_call = STR("Bash: make test");
+	settle(f);
+	return o;
+}
+
+static size_t found(const struct node *n)
+{
+	return n->goal->detections.n;
+}
+
+static const struct detection *newest(const struct node *n)
+{
+	return vec_last(&n->goal->detections);
+}
+
+/* The state is its snapshot, and the fold of the log. */
+static void check_restart(struct fixture *f)
+{
+	str shot = snapshot_of(f, f->state);
+	struct state *read = NULL, *folded = state_new(7);
+	struct ov_err err = { 0 };
+
+	if (snapshot_read(shot, 3, &read, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_true(str_eq(shot, snapshot_of(f, read)));
+	for (size_t i = 0; i < f->log.n; i++)
+		if (apply(folded, f->log.p[i], &err) < 0)
+			fail_msg("%s", err.msg);
+	assert_true(str_eq(shot, snapshot_of(f, folded)));
+	check_invariants(f->state, &f->policy);
+	state_free(read);
+	state_free(folded);
+}
+
+static str instruction(struct fixture *f)
+{
+	return value_str_at(last_event(f, EV_DISPATCH_INTENDED)->data, "instruction");
+}
+
+/* The interrupted run comes to its end, and its session goes on. */
+static void goes_on(struct fixture *f)
+{
+	effect_end(f, "T1", FX_RUN_STOP, "ok", "", "");
+	submit(f, "run.end",
+			json(f, "{'run': '" STR_FMT "', 'exit_code': 143, 'signal': 0}",
+					STR_ARG(node_of(f, "T1")->assignment->run_id)));
+	settle(f);
+	effect_end(f, "T1", FX_HARVEST, "ok", "",
+			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
+	settle(f);
+	effect_end(f, "T1", FX_RUN_START, "ok", "", "");
+	settle(f);
+}
+
+static void set(struct fixture *f, const char *assignment)
+{
+	struct ov_err err = { 0 };
+
+	if (oversight_set(&f->policy.oversight, str_from(assignment), &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+TEST(a_run_whose_session_can_go_on_is_interrupted_once)
+{
+	struct fixture f;
+	const struct node *n = running(&f, "a");
+
+	ready(&f, n);
+	repeats(&f, n, 19);
+	assert_int_equal(found(n), 0);
+	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
+	repeats(&f, n, 20);
+	assert_int_equal(found(n), 1);
+	assert_int_equal(newest(n)->type, DETECT_STUCK);
+	assert_int_equal(newest(n)->severity, SEVERITY_HIGH);
+	assert_int_equal(newest(n)->level, LEVEL_REDIRECT);
+	assert_true(str_is(newest(n)->message,
+			"Loop stuck: Same tool call repeated 20 times in one run"));
+	assert_true(str_is(newest(n)->evidence,
+			"{\"occurrences\":20,\"repeatedToolCall\":\"Bash: make test\"}"));
+	assert_true(str_contains(newest(n)->did, STR("the run is interrupted")));
+	assert_true(n->assignment->stopping);
+	assert_int_equal(n->goal->health, HEALTH_WARNING);
+	check_restart(&f);
+	repeats(&f, n, 30);
+	assert_int_equal(found(n), 1);
+	goes_on(&f);
+	assert_true(str_is(n->assignment->run->session, "s-1"));
+	assert_true(str_starts(instruction(&f), STR("From the overseer of this task")));
+	assert_true(str_contains(instruction(&f),
+			STR("You have called \"Bash: make test\" 20 times in a row, with the same "
+			    "answer each time.")));
+	assert_true(str_contains(instruction(&f), STR("You were interrupted")));
+	/* Nothing has failed by it, and no attempt is used up. */
+	assert_int_equal(count_events(&f, EV_NODE_FAILED), 0);
+	assert_int_equal(count_events(&f, EV_ITERATION_RECORDED), 0);
+	check_restart(&f);
+	fixture_done(&f);
+}
+
+TEST(who_does_the_same_again_after_that_is_paused)
+{
+	struct fixture f;
+	const struct node *n = running(&f, "a");
+
+	ready(&f, n);
+	set(&f, "pause=goal");
+	repeats(&f, n, 20);
+	goes_on(&f);
+	ready(&f, n);
+	repeats(&f, n, 25);
+	assert_int_equal(found(n), 2);
+	assert_int_equal(newest(n)->severity, SEVERITY_CRITICAL);
+	assert_int_equal(n->goal->status, GOAL_PAUSED);
+	assert_true(n->goal->freezes);
+	assert_int_equal(f.state->escalations.n, 1);
+	assert_true(str_contains(f.state->escalations.p[0]->question, STR("Bash: make test")));
+	check_restart(&f);
+	/* A person lets it go on: what was seen of this run is not held against it again. */
+	submit(&f, "goal.resume",
+			json(&f, "{'goal': '" STR_FMT "', 'reason': 'it waits for CI'}",
+					STR_ARG(n->goal->id)));
+	repeats(&f, n, 26);
+	assert_int_equal(found(n), 2);
+	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
+	fixture_done(&f);
+}
+
+TEST(a_run_that_cannot_go_on_is_left_to_finish_and_the_next_is_told)
+{
+	struct fixture f;
+	const struct node *n = running(&f, "b");
+
+	repeats(&f, n, 20);
+	assert_int_equal(found(n), 1);
+	assert_true(str_contains(newest(n)->did, STR("left to finish")));
+	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
+	assert_false(n->assignment->stopping);
+	repeats(&f, n, 40);
+	assert_int_equal(found(n), 1);
+	/* Its own iteration does not take away what only the next run can be told. */
+	bring_to(&f, "T1", STAGE_CHECK);
+	settle(&f);
+	effect_end(&f, "T1", FX_CHECK, "failed", "error: red", "");
+	settle(&f);
+	assert_int_equal(count_events(&f, EV_ITERATION_RECORDED), 1);
+	assert_true(str_contains(n->guidance, STR("OVERRIDE")));
+	check_restart(&f);
+	f.now += OV_HOUR;
+	bring_to(&f, "T1", STAGE_RUNNING);
+	assert_true(str_contains(instruction(&f), STR("OVERRIDE: Change approach immediately.")));
+	bring_to(&f, "T1", STAGE_CHECK);
+	settle(&f);
+	effect_end(&f, "T1", FX_CHECK, "failed", "error: still red", "");
+	settle(&f);
+	assert_int_equal(n->guidance.n, 0);
+	check_restart(&f);
+	fixture_done(&f);
+}
+
+TEST(what_changes_the_tree_is_no_loop)
+{
+	struct fixture f;
+	const struct node *n = running(&f, "a");
+	struct observation *o = observe(&f, n);
+
+	ready(&f, n);
+	o->tree_at = f.now;
+	repeats(&f, n, 50);
+	assert_int_equal(found(n), 0);
+	o->tree_at = f.now - OV_HOUR;
+	settle(&f);
+	assert_int_equal(found(n), 1);
+	fixture_done(&f);
+}
+
+TEST(the_configuration_says_from_when_on_and_how)
+{
+	struct fixture f;
+	const struct node *n = running(&f, "a");
+
+	ready(&f, n);
+	set(&f, "stuck.same_call_count=0");
+	repeats(&f, n, 1000);
+	assert_int_equal(found(n), 0);
+	set(&f, "stuck.same_call_count=5");
+	set(&f, "levels.stuck_high=none");
+	repeats(&f, n, 1001);
+	assert_int_equal(found(n), 0);
+	set(&f, "levels.stuck_high=warn");
+	repeats(&f, n, 1002);
+	assert_int_equal(found(n), 1);
+	assert_int_equal(newest(n)->level, LEVEL_WARN);
+	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
+	assert_true(str_contains(n->guidance, STR("the same call again and again")));
+	check_restart(&f);
+	fixture_done(&f);
+}
+
+TEST(a_pause_may_be_of_the_node_alone_and_an_abort_stops_the_run)
+{
+	static const char *const levels_of[] = { "levels.stuck_high=pause",
+		"levels.stuck_high=abort" };
+
+	for (size_t i = 0; i < ARRAY_LEN(levels_of); i++) {
+		struct fixture f;
+		const struct node *n = running(&f, "a");
+
+		ready(&f, n);
+		set(&f, levels_of[i]);
+		set(&f, "pause=node");
+		repeats(&f, n, 20);
+		assert_int_equal(found(n), 1);
+		assert_int_equal(n->goal->status, i ? GOAL_PAUSED : GOAL_ACTIVE);
+		assert_int_equal(n->goal->health == HEALTH_ABORTED, i);
+		assert_int_equal(n->block == BLOCK_PAUSED, !i);
+		assert_int_equal(f.state->escalations.n, 1);
+		check_restart(&f);
+		fixture_done(&f);
+	}
+}
+
+TEST(nothing_is_found_in_a_run_that_is_held_or_being_ended)
+{
+	struct fixture f;
+	const struct node *n = running(&f, "a");
+	struct observation *o;
+
+	ready(&f, n);
+	submit(&f, "goal.pause",
+			json(&f, "{'goal': '" STR_FMT "', 'reason': 'lunch'}",
+					STR_ARG(n->goal->id)));
+	o = repeats(&f, n, 20);
+	assert_int_equal(found(n), 0);
+	o->same_calls = 0;
+	submit(&f, "goal.resume",
+			json(&f, "{'goal': '" STR_FMT "', 'reason': 'back'}",
+					STR_ARG(n->goal->id)));
+	submit(&f, "work.nudge", json(&f, "{'node': 'T1', 'now': true}"));
+	repeats(&f, n, 20);
+	assert_int_equal(found(n), 0);
+	fixture_done(&f);
+}
