@@ -166,7 +166,8 @@ echo $n > {node}.txt; git add -A; git commit -qm "attempt $n"
         group = own_group()
         if not group:
             self.skipTest("no control group can be made here")
-        site = self.site(PATIENT + '[workspace]\ncheck_command = "test -e T9.txt || { echo error: the same; exit 1; }"\n', agent=AGENT)
+        site = self.site(PATIENT + '[workspace]\ncheck_command = "test -e T9.txt || { echo error: the same; exit 1; }"\n'
+                         '[oversight]\npause = "goal"\n', agent=AGENT)
         gate = site.gate("g")
         site.up()
         goal = site.call("goal.create", title="Two", plan=plan(task("T9"), task("T1")))["goal"]
