@@ -10,20 +10,7 @@ MINUTES ?= 1
 # PACKAGES=skip leaves the machine's packages alone.
 PACKAGES ?= install
 
-# The suites of the first tier: each folder of tests/ is a suite of its name. Lints
-# and crashes have builds of their own: the crash suite needs the injection points.
-comma = ,
-empty =
-space = $(empty) $(empty)
-folders = $(patsubst tests/%/meson.build,%,$(wildcard tests/*/meson.build))
-SUITES = $(subst $(space),$(comma),$(strip \
-	$(patsubst fuzz,fuzz-corpus,$(filter-out lint bench crash,$(folders)))))
-# Sanitizers find nothing in other people's programs that they do not find without them.
-SAN_SUITES = $(subst agents$(comma),,$(SUITES))
-CRASH = $(filter crash,$(folders))
-CI_STEPS = $(if $(CI),--step 'clang-tidy on changed files' tools/tidy)
-
-.PHONY: all demo check check-san sim sim-mutants soak bench fuzz coverage lint tidy check-fresh install docs \
+.PHONY: all demo quick check check-full check-san agents-here sim sim-mutants soak bench fuzz coverage lint tidy check-fresh install docs \
 	failure-times format clean help packages-% compile-%
 
 all: compile-build
@@ -31,8 +18,10 @@ all: compile-build
 help:
 	@echo 'make              build (gcc) in build/'
 	@echo 'make demo         install what is missing, build, show the main job in a scratch repository'
-	@echo 'make check        install what is missing, build with gcc and clang, lint, test (15 min at most)'
-	@echo 'make check-san    the tests under ASan and UBSan, the unit tests under valgrind (15 min at most)'
+	@echo 'make quick        lint, unit, scenario and store tests (15 s after a build)'
+	@echo 'make check        install what is missing, build with gcc and clang, lint, test (10 min at most)'
+	@echo 'make check-full   after check: sanitizers, valgrind, all real agents, full sizes (50 min at most)'
+	@echo 'make check-san    of check-full only what runs with ASan and UBSan'
 	@echo 'make sim          the simulator: fixed seeds; SEED=n shows one, MINUTES=m explores new ones'
 	@echo 'make sim-mutants  planted bugs, and by which invariant the simulator finds each of them'
 	@echo 'make soak         everything at full size; the result goes to docs/soak.md'
@@ -74,17 +63,32 @@ demo: packages-run-build
 	@$(MAKE) --no-print-directory all
 	@examples/demo/run build
 
+# tests/tiers.toml says which test runs in which tier.
+quick: packages-run-build-test
+	@$(MAKE) --no-print-directory compile-build
+	@tools/run-tests --tier quick
+
 check: packages-run-build-test
 	@$(MAKE) --no-print-directory compile-build compile-build-clang
 	@$(MAKE) --no-print-directory compile-build-inject NINJA_TARGETS=crash-programs
-	@$(if $(filter skip,$(PACKAGES)),,tools/install-packages agents &&) tools/agents-cache >build/agents.json || \
-		{ cat build/agents.json; echo 'The real agents are not here: their tests will say so.'; }
-	@tools/run-tests --results build/results.txt $(CI_STEPS) \
-		--step 'the same traces with gcc and clang' 'tools/sim-same build build-clang' build:lint,$(SUITES) $(CRASH:%=build-inject:%)
+	@$(MAKE) --no-print-directory agents-here
+	@tools/run-tests --results build/results.txt --tier check \
+		--step 'the same traces with gcc and clang' 'tools/sim-same build build-clang'
+
+check-full: packages-run-build-test
+	@$(MAKE) --no-print-directory compile-build compile-build-clang compile-build-san
+	@$(MAKE) --no-print-directory compile-build-inject NINJA_TARGETS=crash-programs
+	@$(MAKE) --no-print-directory agents-here
+	@tools/run-tests --results build-san/results.txt --tier full \
+		--step 'clang-tidy on changed files' tools/tidy
 
 check-san: packages-run-build-test
-	@$(MAKE) --no-print-directory compile-build compile-build-san
-	@tools/run-tests --results build-san/results.txt build-san:$(SAN_SUITES)$(CRASH:%=,%) build:unit@valgrind
+	@$(MAKE) --no-print-directory compile-build-san
+	@tools/run-tests --tier full --only build-san
+
+agents-here:
+	@$(if $(filter skip,$(PACKAGES)),,tools/install-packages agents &&) tools/agents-cache >build/agents.json || \
+		{ cat build/agents.json; echo 'The real agents are not here: their tests will say so.'; }
 
 # SEED=n shows one history, and takes what a failure prints: WITHOUT= SKIP= GOALS= NODES= FLEET=1.
 SIM = build/tests/sim/sim

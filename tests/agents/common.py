@@ -39,11 +39,11 @@ SLOW = ("test_finished_while_no_daemon_was_there", "test_stopped_in_a_tool", "te
 
 class Common(real.RealCase):
     kind = None  # one of real.AGENTS
-    soak = ()  # tests of it that only `make soak` runs: what they show depends little on the agent
+    slow = ()  # tests of it that only run at full size: what they show depends little on the agent
 
     def __init_subclass__(cls, **more):
         super().__init_subclass__(**more)
-        for name in () if harness.SOAK else cls.soak:
+        for name in () if harness.FULL else cls.slow:
             assert callable(getattr(cls, name))
             setattr(cls, name, None)
 

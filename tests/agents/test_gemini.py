@@ -10,7 +10,7 @@ import real
 class Gemini(common.Common):
     kind = real.Gemini
     test_a_limit_that_passes = None  # it tries again by itself
-    soak = common.SLOW
+    slow = common.SLOW
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """A night of auto mode with the real Claude Code and the real Codex, each by exec and in terminals of tmux,
 a person at work in the checkout, and a daemon that is killed. What must hold in the morning: night.py.
 
-OV_TASKS and OV_KILLS set the sizes; make soak takes the full ones. OV_SEED repeats a night.
+OV_TASKS and OV_KILLS set the sizes, which are otherwise those of the tier. OV_SEED repeats a night.
 """
 
 import os
@@ -16,8 +16,8 @@ from test_tmux import trusted
 
 import night
 
-TASKS = int(os.environ.get("OV_TASKS") or (20 if harness.SOAK else 5))
-KILLS = int(os.environ.get("OV_KILLS") or (10 if harness.SOAK else 2))
+TASKS = int(os.environ.get("OV_TASKS") or harness.sized(5, 5, 20))
+KILLS = int(os.environ.get("OV_KILLS") or harness.sized(2, 2, 10))
 SEED = int(os.environ.get("OV_SEED") or 1)
 KINDS = ("conflict", "broken", "conflict", "leave", "owngit", "finish", "nothing")
 TURNS = 8  # more than any task is given

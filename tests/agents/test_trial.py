@@ -37,7 +37,7 @@ class Trial(real.AgentCase):
         return done.returncode, {x["check"]: x for x in found["checks"]}
 
     def test_agents(self):
-        names = list(AGENTS) if harness.SOAK else ["claude", "codex"]
+        names = list(AGENTS) if harness.FULL else ["claude", "codex"]
         with concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
             found = dict(zip(names, pool.map(self.trial, (AGENTS[name] for name in names))))
         for name, (code, checks) in found.items():

@@ -1,5 +1,6 @@
 """The lints must catch what they are there for: plant a violation, expect a refusal."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -233,6 +234,17 @@ test('three', python, args: ['-c', THREE], suite: 'plain')
         self.assertEqual(self.result("", skips, "", "py,plain"), (0, "1 passed, 0 failed, 2 skipped"))
         self.assertEqual(self.out[-2], "2 skipped (agents: no npm (it is not there))")
 
+    def test_forbidden_namespaces_are_counted_apart(self):
+        skips = ("import unittest\nclass T(unittest.TestCase):\n"
+                 "  def test_a(self): self.skipTest(\"namespaces: forbidden\")\nunittest.main(verbosity=2)")
+        self.assertEqual(self.result("", skips, "", "py,plain"), (0, "1 passed, 0 failed, 1 skipped"))
+        self.assertEqual(self.out[-2], "1 skipped (namespaces: forbidden)")
+
+    def test_the_slowest_are_shown(self):
+        self.result("", "", "import time\ntime.sleep(0.5)", "py,plain")
+        first = self.out.index("The 2 slowest:") + 1
+        self.assertRegex(self.out[first], r"^ +[0-9.]+ s  b: plain / three$")
+
     def test_failures_crashes_and_missing_tests_are_counted(self):
         tap = 'print("1..3\\nok 1 - a\\nnot ok 2 - b")'
         self.assertEqual(self.result(tap, self.UNITTEST % "False", "raise SystemExit(3)",
@@ -246,6 +258,48 @@ test('three', python, args: ['-c', THREE], suite: 'plain')
     def test_a_suite_without_tests_is_a_failure(self):
         tap = 'print("1..1\\nok 1 - a")'
         self.assertEqual(self.result(tap, "", "", "tap,none", "none"), (1, "1 passed, 2 failed, 0 skipped"))
+
+
+class Tiers(Lint):
+    """Each test is in a tier (tests/tiers.toml)."""
+
+    def check(self, table, tests=("a/one", "a/two", "b/three")):
+        info = self.dir / "b" / "meson-info"
+        info.mkdir(parents=True, exist_ok=True)
+        (info / "intro-tests.json").write_text(json.dumps(
+            [{"suite": ["x:" + test.split("/")[0]], "name": test.split("/")[1]} for test in tests]))
+        (self.dir / "tiers.toml").write_text(table)
+        return run(TOOLS / "check-tiers", self.dir / "b", self.dir / "tiers.toml")
+
+    QUICK = '[[quick]]\nbuild = "build"\ntests = ["a/one"]\n'
+
+    def test_a_test_that_no_part_names(self):
+        self.refused(self.check(self.QUICK), "a/two runs in no tier", "b/three runs in no tier")
+        self.accepted(self.check(self.QUICK + '[[full]]\nbuild = "build"\ntests = ["a", "b"]\n'))
+
+    def test_a_test_that_is_left_out_everywhere(self):
+        rest = '[[check]]\nbuild = "build"\ntests = ["a", "b"]\nexcept = ["a/tw*"]\n'
+        self.refused(self.check(self.QUICK + rest), "a/two runs in no tier")
+        self.accepted(self.check(self.QUICK + rest + '[[full]]\nbuild = "build"\ntests = ["a/two"]\n'))
+
+    def test_another_build_does_not_count_for_the_plain_one(self):
+        for other in ('build = "build-san"\n', 'build = "build"\nwrapper = "valgrind"\n'):
+            self.refused(self.check(self.QUICK + "[[full]]\n" + other + 'tests = ["a", "b"]\n'), "a/two runs in no tier")
+
+    def test_names_without_a_test(self):
+        rest = '[[full]]\nbuild = "build"\ntests = ["a", "b", "gone", "a/gone"]\n'
+        self.refused(self.check(self.QUICK + rest), "[[full]] names gone", "[[full]] names a/gone")
+
+    def test_two_tests_of_one_name(self):
+        rest = '[[full]]\nbuild = "build"\ntests = ["a", "b"]\n'
+        self.refused(self.check(self.QUICK + rest, ("a/one", "b/one")), "2 tests are called one")
+
+    def test_a_table_that_is_wrong(self):
+        for text in ('[[slow]]\nbuild = "build"\ntests = ["a"]\n', '[[quick]]\ntests = ["a"]\n',
+                     '[[quick]]\nbuild = "build"\ntests = "a"\n', self.QUICK + "fulll = true\n"):
+            status, out = self.check(text)
+            self.assertNotEqual(status, 0, text)
+            self.assertIn("tiers.toml", out)
 
 
 class FailuresTable(Lint):

@@ -285,15 +285,10 @@ static uint64_t count_calls(const struct script *s)
 	return rig.calls;
 }
 
-static bool is_soak(void)
-{
-	return getenv("OV_SOAK") != NULL;
-}
-
-/* Of n variants of what happens at a call two are tried, in turn; all of them in a soak. */
+/* Of n variants of what happens at a call two are tried, in turn; all of them at full size. */
 static bool is_turn(uint64_t at, size_t i, size_t n)
 {
-	return is_soak() || (at + i) % n < 2;
+	return getenv("OV_FULL") || getenv("OV_SOAK") || (at + i) % n < 2;
 }
 
 static const enum disk_fault deaths[] = { DISK_KILL, DISK_KILL_AFTER, DISK_TORN };
@@ -341,7 +336,7 @@ TEST(the_store_forgets_only_what_the_archive_has_on_disk)
 
 TEST(the_store_survives_a_power_cut_at_every_call)
 {
-	uint64_t n = count_calls(whole), seeds = is_soak() ? 100 : 2, lost = 0;
+	uint64_t n = count_calls(whole), seeds = getenv("OV_SOAK") ? 100 : 2, lost = 0;
 
 	for (uint64_t at = 1; at <= n; at++) {
 		for (uint64_t i = 0; i < seeds; i++) {

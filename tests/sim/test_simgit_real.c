@@ -1,7 +1,7 @@
 /*
  * The model of git against git itself: the same acts of agents, user and ours on the model and, by
  * drive/git, on a repository on disk must give the same answers and leave the same refs, files and
- * worktrees. OV_SOAK: more of it. SIMGIT_SEED=n: only the sequence of that seed.
+ * worktrees. OV_FULL, OV_SOAK: more of it. SIMGIT_SEED=n: only the sequence of that seed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -322,6 +322,7 @@ TEST(the_model_does_as_git_does)
 	const char *from = getenv("SIMGIT_SEED");
 	uint64_t first = from ? strtoull(from, NULL, 10) : 1,
 		 n = getenv("OV_SOAK")           ? 300
+			: getenv("OV_FULL")      ? 60
 			: getenv("OV_SANITIZED") ? 10
 						 : 20;
 	size_t outcomes[GIT_MOVED + 1] = { 0 }, calls = 0;

@@ -25,10 +25,16 @@ DAEMON = os.path.join(BUILD, "src/app/overseerd")
 SHIM = os.path.join(BUILD, "src/shim/overseer-run")
 CLI = os.path.join(BUILD, "src/cli/overseer")
 SANITIZED = bool(os.environ.get("OV_SANITIZED"))
+# Sizes: those of `make check`, of `make check-full`, of `make soak`.
 SOAK = bool(os.environ.get("OV_SOAK"))
+FULL = SOAK or bool(os.environ.get("OV_FULL"))
 # An upper bound for everything that is waited for; reached only when something is wrong.
 PATIENCE = 120 if SANITIZED else 60
 LEAKS_LOOKED_FOR = set()
+
+
+def sized(check, full, soak):
+    return soak if SOAK else full if FULL else check
 
 
 class RpcError(Exception):

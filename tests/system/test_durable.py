@@ -4,9 +4,9 @@
 import threading
 import unittest
 
-from harness import SANITIZED, SOAK, RpcError, SiteCase
+from harness import SANITIZED, RpcError, SiteCase, sized
 
-KILLS = 10 if SANITIZED else 1000 if SOAK else 250
+KILLS = 10 if SANITIZED else sized(60, 250, 1000)
 CLIENTS = 10
 
 

@@ -3,7 +3,7 @@
 person at work in the checkout, and a daemon that is killed again and again. In the morning every task
 is accepted exactly once or with a person, and nothing of anybody's is lost.
 
-OV_TASKS and OV_KILLS set the sizes; make soak takes the full ones. OV_SEED repeats a night.
+OV_TASKS and OV_KILLS set the sizes, which are otherwise those of the tier. OV_SEED repeats a night.
 """
 
 import os
@@ -13,8 +13,8 @@ import unittest
 import harness
 import night
 
-TASKS = int(os.environ.get("OV_TASKS") or (200 if harness.SOAK else 20))
-KILLS = int(os.environ.get("OV_KILLS") or (20 if harness.SOAK else 2))
+TASKS = int(os.environ.get("OV_TASKS") or harness.sized(16, 60, 200))
+KILLS = int(os.environ.get("OV_KILLS") or harness.sized(2, 6, 20))
 SEED = int(os.environ.get("OV_SEED") or 1)
 KINDS = ("finish", "crash", "conflict", "leave", "hang", "owngit", "broken", "nothing")
 

@@ -3,7 +3,7 @@
 being worked on and a person is at work in the checkout. In the end every task is accepted once or with a
 person, nothing is lost, nothing is left over, and the log of events explains what happened to the daemon.
 
-OV_FAILURES and OV_TASKS set the sizes; make soak takes the full ones. OV_SEED repeats a storm.
+OV_FAILURES and OV_TASKS set the sizes, which are otherwise those of the tier. OV_SEED repeats a storm.
 """
 
 import glob
@@ -19,7 +19,7 @@ import harness
 import night
 import test_overnight
 
-FAILURES = int(os.environ.get("OV_FAILURES") or (200 if harness.SOAK else 20))
+FAILURES = int(os.environ.get("OV_FAILURES") or harness.sized(20, 60, 200))
 TASKS = int(os.environ.get("OV_TASKS") or max(10, FAILURES))
 SEED = int(os.environ.get("OV_SEED") or 1)
 
