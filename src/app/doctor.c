@@ -78,6 +78,17 @@ int doctor_ask(struct doctor *d, const char *const *argv, str *ret_out, struct o
 	return q.status;
 }
 
+/* Nothing is wrong with that, but who goes to bed should know it. */
+static void check_unchecked(struct doctor *d)
+{
+	bool automatic = d->cx->config->task_pool_command.n > 0;
+
+	if (!policy_waits_unchecked(&d->cx->config->policy, automatic))
+		return;
+	doctor_say(d, DOCTOR_WARNING, UNCHECKED_NOTE);
+	doctor_next(d, UNCHECKED_NEXT);
+}
+
 static void check_config(struct doctor *d)
 {
 	if (d->cx->daemon->config_problem) {
@@ -85,6 +96,7 @@ static void check_config(struct doctor *d)
 		doctor_next(d, "overseer config check");
 	} else {
 		doctor_say(d, DOCTOR_OK, "config.toml is valid");
+		check_unchecked(d);
 	}
 }
 

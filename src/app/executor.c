@@ -283,7 +283,10 @@ void task_git_done(void *user, int r, const struct git_result *res, const struct
 	put_texts(t, data, "files", res->files, res->files_n);
 	put_texts(t, data, "touched", res->touched, res->touched_n);
 	put_texts(t, data, "commit_ids", res->commit_ids, res->commit_ids_n);
+	value_put(&t->arena, data, "lines_added", value_int(&t->arena, res->lines_added));
+	value_put(&t->arena, data, "lines_removed", value_int(&t->arena, res->lines_removed));
 	value_put(&t->arena, data, "leftovers", value_bool(&t->arena, res->leftovers));
+	put_texts(t, data, "leftover_files", res->leftover_files, res->leftover_files_n);
 	task_report(t);
 }
 

@@ -20,6 +20,20 @@ static int find_planned(struct op_ctx *cx, const value *params, struct goal **re
 	return ov_next(err, "overseer plan apply --goal " STR_FMT " FILE", STR_ARG((*ret)->id));
 }
 
+/* Open tasks whose work will wait for a person only because nothing checks it. */
+static int64_t unchecked(const struct op_ctx *cx, const struct goal *g)
+{
+	const struct policy *p = &cx->config->policy;
+	int64_t n = 0;
+
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct node *x = g->nodes.p[i];
+
+		n += node_is_leaf(x) && !node_is_final(x) && !x->removed_in && !policy_checks(p, x);
+	}
+	return p->unchecked == UNCHECKED_REVIEW && p->review != REVIEW_ALWAYS ? n : 0;
+}
+
 int op_plan_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	struct goal *g;
@@ -29,6 +43,7 @@ int op_plan_show(struct op_ctx *cx, const value *params, value **ret, struct ov_
 	if (r < 0)
 		return r;
 	*ret = view_plan(cx->arena, cx->state, g);
+	value_put(cx->arena, *ret, "unchecked_waits", value_int(cx->arena, unchecked(cx, g)));
 	if (!value_bool_at(params, "document"))
 		return 0;
 	/* Meant to be edited and applied: it says what it would become, so a stale one is found out. */

@@ -72,6 +72,10 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 	value_put(cx->arena, v, "conflicts", view_conflicts(cx->arena, cx->state));
 	value_put(cx->arena, v, "today", op_usage_today(cx));
 	value_put(cx->arena, v, "planner", planner_view(cx));
+	value_put(cx->arena, v, "unchecked_waits",
+			value_bool(cx->arena,
+					policy_waits_unchecked(&cx->config->policy,
+							cx->state->automatic.on)));
 	value_put(cx->arena, v, "workers_max", value_int(cx->arena, cx->config->workers_max));
 	*ret = v;
 	return 0;

@@ -238,6 +238,7 @@ static void tell_up(struct cli *c, const value *s)
 		out_f(o,
 				"Nothing to do yet.  Next: overseer goal create --title \"...\" "
 				"[--plan plan.json]\n");
+	tell_unchecked(o, s);
 }
 
 int cmd_up(struct cli *c, struct ov_err *err)

@@ -63,6 +63,7 @@ static void tell_plan(struct cli *c, str goal)
 			STR_ARG(plural(c, t.phases, "phase")), STR_ARG(plural(c, t.tasks, "task")),
 			STR_ARG(plural(c, t.subtasks, "subtask")),
 			STR_ARG(out_short(&c->out, t.ready.n ? t.ready : STR("none"), 200)));
+	tell_unchecked(&c->out, plan);
 }
 
 int cmd_goal_create(struct cli *c, struct ov_err *err)

@@ -7,7 +7,7 @@
 #include "data/json.h"
 #include "sys/file.h"
 
-enum { EXCLUDE_MAX = 1024 * 1024 };
+enum { EXCLUDE_MAX = 1024 * 1024, CONFIG_MAX = 1024 * 1024 };
 
 struct init {
 	struct repo repo;
@@ -18,6 +18,7 @@ struct init {
 	const struct found_agent *usual; /* the first that works; NULL: none */
 	const char *dir, *config;
 	bool wrote_config;
+	bool unchecked; /* as the file says: finished work waits for a person */
 };
 
 static void add_agent(struct buf *b, const struct found_agent *f)
@@ -97,6 +98,23 @@ static int write_config(struct init *in, struct ov_err *err)
 		return 0; /* another init was quicker: its file is kept */
 	in->wrote_config = r == 0;
 	return r;
+}
+
+/* A file that cannot be read or is wrong is none of init's business: `config check` tells. */
+static void look_at_checks(struct cli *c, struct init *in)
+{
+	struct config *config;
+	str text;
+
+	if (file_read(c->arena, in->config, CONFIG_MAX, &text, NULL) < 0 ||
+			config_parse(text, &config, NULL) < 0)
+		return;
+	in->unchecked = policy_waits_unchecked(&config->policy, false);
+	if (!in->wrote_config) {
+		in->check = arena_str(c->arena, config->workspace_check_command);
+		in->check_file = "config.toml";
+	}
+	config_free(config);
 }
 
 static bool has_line(str text, str want)
@@ -230,10 +248,12 @@ static void tell(struct cli *c, const struct init *in)
 	tell_agents(c, in);
 	label(o, "Checks");
 	if (in->check.n)
-		cell_f(o, S_PLAIN, STR_FMT "  (found in %s)  -> workspace.check_command",
-				STR_ARG(in->check), in->check_file);
+		cell_f(o, S_PLAIN, STR_FMT "  (found in %s)%s", STR_ARG(in->check), in->check_file,
+				in->wrote_config ? "  -> workspace.check_command" : "");
+	else if (in->unchecked)
+		cell(o, S_YELLOW, STR(UNCHECKED_NOTE));
 	else
-		cell(o, S_PLAIN, STR("no test command found; set workspace.check_command"));
+		cell(o, S_PLAIN, STR("workspace.check_command is not set"));
 	row_end(o);
 	label(o, in->wrote_config ? "Wrote" : "Kept");
 	cell(o, S_PLAIN,
@@ -259,6 +279,13 @@ static void tell(struct cli *c, const struct init *in)
 				arena_cstr(c->arena,
 						arena_printf(c->arena, "overseer agent test %s",
 								in->usual->format->name)));
+		row_end(o);
+		label(o, "");
+	}
+	if (in->unchecked) {
+		cell(o, S_PLAIN,
+				STR("edit .overseer/config.toml    set a check: "
+				    "workspace.check_command"));
 		row_end(o);
 		label(o, "");
 	}
@@ -297,6 +324,7 @@ static void tell_json(struct cli *c, const struct init *in)
 			in->wrote_config && in->usual ? value_cstr(a, in->usual->format->name)
 						      : value_null(a));
 	value_put(a, v, "check_command", value_str(a, in->check));
+	value_put(a, v, "unchecked_waits", value_bool(a, in->unchecked));
 	json_write(&c->out.buf, v);
 	buf_addc(&c->out.buf, '\n');
 }
@@ -314,6 +342,7 @@ int cmd_init(struct cli *c, struct ov_err *err)
 		r = write_config(&in, err);
 	if (r < 0)
 		return r;
+	look_at_checks(c, &in);
 	if (c->json)
 		tell_json(c, &in);
 	else

@@ -187,6 +187,9 @@ static void say_work(struct cli *c, const value *doc)
 	buf_addf(&b, "%lld %s, %lld accepted", (long long)value_int_at(doc, "runs"),
 			plural(value_int_at(doc, "runs"), "run", "runs"),
 			(long long)value_int_at(doc, "accepted"));
+	if (value_int_at(doc, "accepted_unchecked"))
+		buf_addf(&b, " (%lld not checked)",
+				(long long)value_int_at(doc, "accepted_unchecked"));
 	clause(&b, ", ", value_int_at(doc, "rejected"), "rejected by verification",
 			"rejected by verification");
 	if (fixed)

@@ -153,6 +153,8 @@ static void running_row(struct out *o, const value *r)
 		cell_f(o, S_CYAN, STR_FMT "%s",
 				STR_ARG(out_short(o, value_str_at(value_at(r, "now"), "text"), 60)),
 				resumed);
+	else if (str_is(stage, "review"))
+		cell(o, S_YELLOW, out_short(o, value_str_at(r, "reason"), 60));
 	else if (value_int_at(r, "attempt") > 1)
 		cell_f(o, S_CYAN, STR_FMT ", attempt %lld%s", STR_ARG(stage),
 				(long long)value_int_at(r, "attempt"), resumed);
@@ -229,6 +231,8 @@ static void goal_row(struct out *o, const value *g, const struct ids *ids)
 	cell(o, status_style(word), word);
 	if (!is_over(g) && value_int_at(p, "blocked"))
 		cell_f(o, S_RED, "%lld blocked", (long long)value_int_at(p, "blocked"));
+	if (value_int_at(p, "unchecked"))
+		cell_f(o, S_DIM, "%lld not checked", (long long)value_int_at(p, "unchecked"));
 	row_end(o);
 }
 
@@ -302,6 +306,8 @@ static void show_status(struct out *o, const value *s)
 	show_conflicts(o, value_at(s, "conflicts"));
 	show_workers(o, s);
 	show_goals(o, value_at(s, "goals"));
+	if (value_count(value_at(s, "goals")))
+		tell_unchecked(o, s);
 	if (calm)
 		show_watch(o, s);
 	if (value_count(value_at(s, "goals")) == 0)

@@ -96,3 +96,17 @@ str accept_key(struct arena *a, const struct assignment *as)
 		return as->id;
 	return arena_printf(a, STR_FMT ".%lld", STR_ARG(as->id), (long long)as->node->reverts);
 }
+
+str accept_checked_by(const struct assignment *as)
+{
+	if (as->run && as->run->verification == VERIFY_PASSED)
+		return STR("check");
+	return as->approved_by.n ? as->approved_by : STR("nothing");
+}
+
+const char *accept_words(str checked_by)
+{
+	if (str_is(checked_by, "nothing"))
+		return ", not checked";
+	return str_is(checked_by, "review") ? ", not checked but reviewed" : "";
+}

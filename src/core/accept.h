@@ -29,6 +29,11 @@ bool accept_is_committed(const struct assignment *as);
 /* "Overseer-Accept: KEY" makes the acceptance happen once; after a revert it is another one. */
 str accept_key(struct arena *a, const struct assignment *as);
 
+/* What says that its work is good: check, pre_accept, review (a person's word) or nothing. */
+str accept_checked_by(const struct assignment *as);
+/* What people are told of it, after "accepted as ...": empty, or that it was not checked. */
+const char *accept_words(str checked_by);
+
 /* Kinds of escalations about the queue. The first two hold it up until they are answered. */
 #define ASK_PRE "pre_accept"
 #define ASK_POST "post_accept"

@@ -283,6 +283,8 @@ static int apply_node_accepted(struct state *s, const struct event *e, struct ov
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
 	record_set_str(&n->commit, ev_text(e, "commit"));
+	record_set_str(&n->checked_by, ev_text(e, "checked_by"));
+	record_set_strs(&n->leftover_files, NULL);
 	/* What was left for the next one is on the target now. */
 	record_set_str(&n->handover, STR(""));
 	return 0;
@@ -356,9 +358,15 @@ static int apply_assignment_created(struct state *s, const struct event *e, stru
 	return 0;
 }
 
-/* Since when it waits for its turn, and which commit it is about while it has it. */
-static void note_accept(struct assignment *as, const struct event *e)
+/* Since when it waits for its turn, who let it pass, and which commit it is about while it has it. */
+static void note_accept(struct assignment *as, enum stage from, const struct event *e)
 {
+	if (from == STAGE_REVIEW && as->stage == STAGE_REBASE)
+		record_set_str(&as->approved_by, STR("review"));
+	else if (from == STAGE_GATE && as->stage == STAGE_ACCEPT)
+		record_set_str(&as->approved_by, STR("pre_accept"));
+	else if (!stage_is_good(as->stage) || as->stage == STAGE_REVIEW)
+		record_set_str(&as->approved_by, STR(""));
 	if (!stage_is_good(as->stage))
 		as->good_at = 0;
 	else if (!as->good_at)
@@ -376,12 +384,14 @@ static int apply_assignment_moved(struct state *s, const struct event *e, struct
 	struct assignment *as = state_assignment(s, e->assignment);
 	int to, stage = status_parse(&stages, ev_text(e, "stage")), r;
 	const value *feedback = value_at(e->data, "feedback");
+	enum stage from;
 
 	if (!as || !as->live || stage < 0)
 		return ev_missing(e, "live assignment or stage", e->assignment, err);
 	r = ev_move(e, &as_statuses, as->id, (int)as->status, &to, err);
 	if (r < 0)
 		return r;
+	from = as->stage;
 	as->status = (enum as_status)to;
 	as->stage = (enum stage)stage;
 	as->not_before = ev_num(e, "not_before_ms");
@@ -399,7 +409,7 @@ static int apply_assignment_moved(struct state *s, const struct event *e, struct
 		record_set_str(&as->feedback, feedback->s);
 	if (value_at(e->data, "purpose"))
 		record_set_str(&as->purpose, ev_text(e, "purpose"));
-	note_accept(as, e);
+	note_accept(as, from, e);
 	state_index_assignment(s, as);
 	return 0;
 }

@@ -161,10 +161,15 @@ int apply_run_harvested(struct state *s, const struct event *e, struct ov_err *e
 	record_set_strs(&r->files, value_at(e->data, "files"));
 	record_set_strs(&r->commit_ids, value_at(e->data, "commit_ids"));
 	record_set_strs(&r->touched, value_at(e->data, "touched"));
+	r->lines_added = ev_num(e, "lines_added");
+	r->lines_removed = ev_num(e, "lines_removed");
 	r->leftovers = value_bool_at(e->data, "leftovers");
+	record_set_strs(&r->leftover_files, value_at(e->data, "leftover_files"));
 	record_set_str(&r->rescue_ref, ev_text(e, "rescue_ref"));
 	record_set_str(&as->head, ev_text(e, "head"));
 	record_set_str(&as->tree, ev_text(e, "tree"));
+	if (as->node)
+		record_set_strs(&as->node->leftover_files, value_at(e->data, "leftover_files"));
 	if (as->node && r->files_changed)
 		record_set_str(&as->node->handover, ev_text(e, "head"));
 	return 0;

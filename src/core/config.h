@@ -94,6 +94,7 @@ struct config {
 	ov_time accept_dirty_wait, accept_dirty_wait_max;
 	enum accept_review accept_review;
 	enum accept_leftovers accept_leftovers;
+	enum accept_unchecked accept_unchecked;
 	ov_time accept_ageing;
 	str accept_remote;
 	bool accept_push;

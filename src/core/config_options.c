@@ -18,8 +18,10 @@ static const char *const providers[] = { "none", "anthropic", "openai", "command
 	NULL }; /* enum planner_provider */
 
 static const char *const reviews[] = { "never", "high_risk", "always",
-	NULL };                                                      /* enum accept_review */
-static const char *const leftovers[] = { "keep", "refuse", NULL };   /* enum accept_leftovers */
+	NULL }; /* enum accept_review */
+static const char *const leftovers[] = { "keep", "ask", "refuse",
+	NULL };                                                      /* enum accept_leftovers */
+static const char *const unchecked[] = { "review", "accept", NULL }; /* enum accept_unchecked */
 static const char *const pool_failures[] = { "fail", "warn", NULL }; /* enum pool_failure */
 static const char *const pre_failures[] = { "retry", "fail", NULL }; /* enum pre_failure */
 static const char *const auto_pre_failures[] = { "retry", "fail", "", NULL };
@@ -296,9 +298,16 @@ static const struct option options[] = {
 			"nobody's, that of nodes with a high risk, everybody's.",
 			reviews, AT(accept_review) },
 	{ "accept.leftovers", OPT_CHOICE, 0, 0, "\"keep\"",
-			"What an agent left uncommitted is committed for it, or the work goes back "
-			"to it.",
+			"What happens to files that an agent left uncommitted. keep: they are "
+			"committed and become part of its work. ask: also, and the work waits for "
+			"your review with a list of them, even if it was checked. refuse: the work "
+			"goes back to the agent.",
 			leftovers, AT(accept_leftovers) },
+	{ "accept.unchecked", OPT_CHOICE, 0, 0, "\"review\"",
+			"What happens to finished work that nothing checked: no check command, no "
+			"pre-accept command and no review. review: it waits for your review. "
+			"accept: it is accepted all the same.",
+			unchecked, AT(accept_unchecked) },
 	{ "accept.ageing", OPT_DURATION, 10, 365 * OV_DAY, "\"30m\"",
 			"Work that has waited for this long is served as if its priority were one "
 			"step higher.",

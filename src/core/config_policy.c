@@ -263,6 +263,18 @@ struct accept_commands policy_accept(const struct policy *p, const struct goal *
 	return c;
 }
 
+bool policy_checks(const struct policy *p, const struct node *n)
+{
+	return n->check_command.n || p->check_command.n || policy_accept(p, n->goal).pre.n;
+}
+
+bool policy_waits_unchecked(const struct policy *p, bool automatic)
+{
+	return p->unchecked == UNCHECKED_REVIEW && p->review != REVIEW_ALWAYS &&
+			!p->check_command.n && !p->accept.pre.n &&
+			!(automatic && p->automatic.pre.n);
+}
+
 /* No effect runs more than all of the commands there are. */
 static ov_time effect_longest(const struct config *c)
 {
@@ -328,6 +340,7 @@ void config_fill_policy(struct config *c)
 		.dirty_wait_max = c->accept_dirty_wait_max,
 		.review = c->accept_review,
 		.leftovers = c->accept_leftovers,
+		.unchecked = c->accept_unchecked,
 		.ageing = c->accept_ageing,
 		.accept = c->accept,
 		.automatic = c->automatic,

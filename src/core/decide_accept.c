@@ -9,6 +9,7 @@
 #include "core/accept.h"
 #include "core/decide_auto.h"
 #include "core/decide_flow.h"
+#include "core/decide_review.h"
 #include "core/prompt.h"
 #include "core/standing.h"
 
@@ -22,42 +23,15 @@ static bool is_automatic(const struct node *n)
 	return str_is(n->goal->standing, STANDING_AUTO);
 }
 
-static bool wants_review(const struct policy *p, const struct node *n)
-{
-	if (p->review == REVIEW_HIGH_RISK)
-		return str_is(n->risk, "high") && !is_automatic(n);
-	return p->review == REVIEW_ALWAYS;
-}
-
-static void ask_review(struct decide_ctx *cx, const struct assignment *as)
-{
-	static const char *const options[] = { "accept", NULL };
-
-	escalate_about(cx, about_assignment(as),
-			&(struct escalation_spec){ .kind = ASK_REVIEW,
-					.options = options,
-					.question = arena_printf(cx->arena,
-							"the work of " STR_FMT " on \"" STR_FMT
-							"\" waits for your review: `overseer "
-							"worker review " STR_FMT
-							"` shows it. Answer \"accept\", or "
-							"\"reject: WHY\"",
-							STR_ARG(as->agent), STR_ARG(as->node->name),
-							STR_ARG(as->worker)) });
-}
-
 void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
 		str detail, const value *evidence)
 {
-	bool review = wants_review(cx->policy, as->node);
-
 	run_verified(cx, as, verdict, detail, evidence);
-	assignment_move(cx, as, as->status, review ? STAGE_REVIEW : STAGE_REBASE, detail);
+	if (review_begin(cx, as, strcmp(verdict, "passed") == 0))
+		return;
+	assignment_move(cx, as, as->status, STAGE_REBASE, detail);
 	worker_to(cx, worker_of(cx, as), WORKER_NEEDS_REVIEW,
-			review ? STR("its work waits for a person")
-			       : STR("its work waits for its turn to be accepted"));
-	if (review && !review_question(cx->state, as))
-		ask_review(cx, as);
+			STR("its work waits for its turn to be accepted"));
 }
 
 /* ---- before the target has moved ---- */
@@ -116,6 +90,7 @@ static void accepted(struct decide_ctx *cx, const struct outcome *o)
 
 	ev_str(cx, e, "commit", commit);
 	ev_str(cx, e, "target", value_str_at(o->data, "target"));
+	ev_str(cx, e, "checked_by", accept_checked_by(as));
 	if (value_str_at(o->data, "rescue_ref").n)
 		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
 	if (flow_winding_down(as)) {
@@ -134,7 +109,7 @@ static void accepted(struct decide_ctx *cx, const struct outcome *o)
 void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
 {
 	bool gate = policy_accept(cx->policy, o->as->node->goal).pre.n > 0;
-	struct event *e;
+	size_t at;
 
 	/* An accept of before, whose outcome nobody heard of. */
 	if (str_is(o->outcome, "already")) {
@@ -149,12 +124,14 @@ void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
 		step_failed(cx, o);
 		return;
 	}
-	assignment_move(cx, o->as, o->as->status, gate ? STAGE_GATE : STAGE_ACCEPT,
-			STR("rebased onto the target branch"));
-	e = cx->out->p[cx->out->n - 1];
-	ev_str(cx, e, "candidate", value_str_at(o->data, "commit"));
+	at = cx->out->n;
+	if (gate || !review_overlooked(cx, o->as)) {
+		assignment_move(cx, o->as, o->as->status, gate ? STAGE_GATE : STAGE_ACCEPT,
+				STR("rebased onto the target branch"));
+		ev_str(cx, cx->out->p[at], "candidate", value_str_at(o->data, "commit"));
+	}
 	if (value_str_at(o->data, "base").n)
-		ev_str(cx, e, "base", value_str_at(o->data, "base"));
+		ev_str(cx, cx->out->p[at], "base", value_str_at(o->data, "base"));
 }
 
 /* Nobody's turn comes before a person has said what is to be done. */

@@ -384,6 +384,42 @@ static void copy_list(struct decide_ctx *cx, struct event *e, const value *data,
 		value_put(cx->arena, e->data, key, list);
 }
 
+static bool lists(const value *list, str s)
+{
+	for (size_t i = 0; i < value_count(list); i++)
+		if (str_eq(value_str_or(value_item(list, i), STR("")), s))
+			return true;
+	return false;
+}
+
+/*
+ * What agents left uncommitted and is in the work: of this run, and of those before it whose work it
+ * continued. What no longer differs from the base is left out, where all that does is known.
+ */
+static void put_leftovers(struct decide_ctx *cx, struct event *e, const struct outcome *o)
+{
+	const value *own = value_at(o->data, "leftover_files"), *files = value_at(o->data, "files");
+	const value *before = o->as->node ? strs_to_value(cx->arena, &o->as->node->leftover_files)
+					  : NULL;
+	bool all_known = (int64_t)value_count(files) == value_int_at(o->data, "files_changed");
+	value *list = value_array(cx->arena);
+
+	for (size_t i = 0; i < value_count(before) + value_count(own); i++) {
+		size_t n = value_count(before);
+		str name = value_str_or(i < n ? value_item(before, i) : value_item(own, i - n),
+				STR(""));
+
+		if (name.n && value_count(list) < LIMIT_KEPT && !lists(list, name) &&
+				(!all_known || lists(files, name)))
+			/* A copy: the node's list changes when the event is applied. */
+			value_push(cx->arena, list,
+					value_str(cx->arena, arena_str(cx->arena, name)));
+	}
+	ev_flag(cx, e, "leftovers", value_bool_at(o->data, "leftovers"));
+	if (value_count(list))
+		value_put(cx->arena, e->data, "leftover_files", list);
+}
+
 static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 {
 	struct event *e;
@@ -403,7 +439,9 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 	copy_list(cx, e, o->data, "files");
 	copy_list(cx, e, o->data, "touched");
 	copy_list(cx, e, o->data, "commit_ids");
-	ev_flag(cx, e, "leftovers", value_bool_at(o->data, "leftovers"));
+	ev_int(cx, e, "lines_added", value_int_at(o->data, "lines_added"));
+	ev_int(cx, e, "lines_removed", value_int_at(o->data, "lines_removed"));
+	put_leftovers(cx, e, o);
 	if (value_str_at(o->data, "rescue_ref").n)
 		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
 	if (flow_winding_down(o->as))

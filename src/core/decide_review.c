@@ -1,12 +1,166 @@
 #include "core/decide_review.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "core/accept.h"
 #include "core/decide_flow.h"
 #include "core/prompt.h"
 #include "core/standing.h"
+
+enum { FILES_SHOWN = 10, FILE_SHOWN = 120 };
+
+/* ---- what is reviewed, and why ---- */
+
+/* What the newest run left, as run.harvested tells: of this very batch, or as it is in the state. */
+static const value *work_of(const struct decide_ctx *cx, const struct assignment *as)
+{
+	for (size_t i = cx->out->n; i-- > 0;)
+		if (cx->out->p[i]->kind == EV_RUN_HARVESTED &&
+				str_eq(cx->out->p[i]->run, as->run_id))
+			return cx->out->p[i]->data;
+	return as->run ? record_to_value(cx->arena, &run_record, as->run) : NULL;
+}
+
+static bool is_unchecked(const struct decide_ctx *cx, const struct assignment *as, bool checked)
+{
+	return !checked && !policy_checks(cx->policy, as->node) &&
+			cx->policy->unchecked == UNCHECKED_REVIEW;
+}
+
+static bool has_leftovers(const struct decide_ctx *cx, const struct assignment *as,
+		bool checked _unused_)
+{
+	const value *work = work_of(cx, as);
+
+	return cx->policy->leftovers == LEFTOVERS_ASK &&
+			(value_bool_at(work, "leftovers") ||
+					value_count(value_at(work, "leftover_files")));
+}
+
+static bool is_wanted(const struct decide_ctx *cx, const struct assignment *as,
+		bool checked _unused_)
+{
+	if (cx->policy->review == REVIEW_HIGH_RISK)
+		return str_is(as->node->risk, "high") &&
+				!str_is(as->node->goal->standing, STANDING_AUTO);
+	return cx->policy->review == REVIEW_ALWAYS;
+}
+
+/* The first that holds is what people are told first. */
+static const struct {
+	bool (*holds)(const struct decide_ctx *cx, const struct assignment *as, bool checked);
+	const char *reason, *title; /* of its state; of the entry, before "the work of" */
+} reasons[] = {
+	{ is_unchecked, "waits for your review: nothing checked its work", "nothing checked" },
+	{ has_leftovers, "waits for your review: its agent left files uncommitted",
+			"files left uncommitted are in" },
+	{ is_wanted, "waits for your review: accept.review asks for it",
+			"accept.review asks you to look at" },
+};
+
+/* The row that holds; the number of rows: none does. */
+static size_t find_reason(const struct decide_ctx *cx, const struct assignment *as, bool checked)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(reasons) && !reasons[i].holds(cx, as, checked))
+		i++;
+	return i;
+}
+
+/* The first names of a list, each on one line and of bounded length. */
+static void add_files(struct buf *b, const char *before, const value *files, int64_t all)
+{
+	size_t n = value_count(files), shown = MIN(n, (size_t)FILES_SHOWN);
+
+	for (size_t i = 0; i < shown; i++) {
+		str name = utf8_truncate(value_str_or(value_item(files, i), STR("")), FILE_SHOWN);
+
+		buf_adds(b, i ? STR(", ") : str_from(before));
+		for (size_t k = 0; k < name.n; k++)
+			buf_addc(b, (unsigned char)name.p[k] < ' ' ? '?' : name.p[k]);
+	}
+	if (MAX(all, (int64_t)n) > (int64_t)shown)
+		buf_addf(b, " and %lld more", (long long)(MAX(all, (int64_t)n) - (int64_t)shown));
+}
+
+static void add_work(struct buf *b, const value *work)
+{
+	int64_t files = value_int_at(work, "files_changed");
+
+	buf_addf(b, "\nIt changes %lld file%s (+%lld -%lld)", (long long)files,
+			files == 1 ? "" : "s", (long long)value_int_at(work, "lines_added"),
+			(long long)value_int_at(work, "lines_removed"));
+	add_files(b, ": ", value_at(work, "files"), files);
+	if (value_count(value_at(work, "leftover_files")))
+		add_files(b, "\nThe agent left these uncommitted, and they are included: ",
+				value_at(work, "leftover_files"), 0);
+	else if (value_bool_at(work, "leftovers"))
+		buf_adds(b, STR("\nFiles that the agent left uncommitted are included."));
+}
+
+static str review_text(struct decide_ctx *cx, const struct assignment *as, const char *title,
+		const value *work, bool checked)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+
+	buf_addf(&b, "%s the work of " STR_FMT " on \"" STR_FMT "\": it waits for your review.",
+			title, STR_ARG(as->agent), STR_ARG(as->node->name));
+	add_work(&b, work);
+	buf_addf(&b,
+			"\nSee the diff: overseer worker review " STR_FMT
+			"\nAnswer \"accept\", or \"reject: WHY\" to send it back to its agent.",
+			STR_ARG(as->worker));
+	if (!checked && !policy_checks(cx->policy, as->node))
+		buf_adds(&b,
+				STR("\nTo have work checked by a command, set "
+				    "workspace.check_command in config.toml, then run: overseer "
+				    "config reload"));
+	return arena_str(cx->arena, buf_str(&b));
+}
+
+static void ask(struct decide_ctx *cx, const struct assignment *as, const char *title, bool checked)
+{
+	static const char *const options[] = { "accept", NULL };
+	const value *work = work_of(cx, as);
+	str head = value_str_at(work, "head");
+	struct escalation_spec x = { .kind = ASK_REVIEW,
+		.options = options,
+		.question = review_text(cx, as, title, work, checked) };
+
+	if (!review_question(cx->state, as)) {
+		escalate_about(cx, about_assignment(as), &x);
+		return;
+	}
+	/* Other work than the one that was asked about before. */
+	x.fingerprint = head.n ? head : as->head;
+	(void)escalation_again(cx, about_assignment(as), &x);
+}
+
+bool review_begin(struct decide_ctx *cx, const struct assignment *as, bool checked)
+{
+	size_t i = find_reason(cx, as, checked);
+
+	if (i == ARRAY_LEN(reasons))
+		return false;
+	assignment_move(cx, as, as->status, STAGE_REVIEW, str_from(reasons[i].reason));
+	worker_to(cx, state_worker(cx->state, as->worker), WORKER_NEEDS_REVIEW,
+			str_from(reasons[i].reason));
+	ask(cx, as, reasons[i].title, checked);
+	return true;
+}
+
+bool review_overlooked(struct decide_ctx *cx, const struct assignment *as)
+{
+	return str_is(accept_checked_by(as), "nothing") && is_unchecked(cx, as, false) &&
+			review_begin(cx, as, false);
+}
+
+/* ---- what people say about it ---- */
 
 int review_check(const struct assignment *as, bool reject, struct ov_err *err)
 {

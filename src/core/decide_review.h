@@ -2,6 +2,14 @@
 /* What people say about good work: in review, or when a command of the accept queue failed. */
 #include "core/decide.h"
 
+/*
+ * Finished work waits for a person before it is accepted if nothing checked it, its agent left files
+ * uncommitted, or accept.review wants it, as the configuration says. False: it needs no review.
+ * An entry that is open from before is brought up to date. checked: the check command passed.
+ */
+bool review_begin(struct decide_ctx *cx, const struct assignment *as, bool checked);
+/* Just before the target moves: nothing checked it after all, since a command was taken away. */
+bool review_overlooked(struct decide_ctx *cx, const struct assignment *as);
 /* As `worker accept` and `worker reject`, and as answers. The stage must be review, or (reject) rebase. */
 void review_accept(struct decide_ctx *cx, const struct assignment *as, str reason);
 void review_reject(struct decide_ctx *cx, const struct assignment *as, str reason);

@@ -144,7 +144,7 @@ void worker_rebased(struct decide_ctx *cx, const struct worker *w, const struct 
 	}
 	if (o->ok) {
 		assignment_move(cx, o->as, o->as->status, STAGE_REVIEW,
-				STR("rebased onto the target branch"));
+				STR("waits for your review: rebased onto the target branch"));
 		ev_str(cx, cx->out->p[cx->out->n - 1], "base", value_str_at(o->data, "base"));
 	}
 	worker_to(cx, w, WORKER_NEEDS_REVIEW,

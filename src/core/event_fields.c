@@ -138,6 +138,7 @@ static const struct event_field node_accepted[] = {
 	TEXT("commit", "the commit on the target branch"),
 	TEXT("target", "the branch"),
 	TEXT_OPT("rescue_ref", "ref that keeps the agent's own commits, before they were made one"),
+	TEXT_OPT("checked_by", "check, pre_accept, review (a person) or nothing"),
 };
 static const struct event_field node_reported[] = {
 	TEXT("identity", "of the report; applied once"),
@@ -303,7 +304,10 @@ static const struct event_field run_harvested[] = {
 	LIST_OPT("files", "paths changed since the base, the first of them"),
 	LIST_OPT("commit_ids", "commits since the base, the newest of them"),
 	LIST_OPT("touched", "of the paths: those that this run changed"),
+	NUM_OPT("lines_added", "since the base, binary files aside"),
+	NUM_OPT("lines_removed", "since the base, binary files aside"),
 	FLAG_OPT("leftovers", "the agent left work uncommitted; it was kept"),
+	LIST_OPT("leftover_files", "paths in the work that its agents left uncommitted, the first"),
 	TEXT_OPT("rescue_ref", "ref that keeps the state as the agent left it"),
 };
 static const struct event_field run_verified[] = {

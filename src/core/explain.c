@@ -27,7 +27,8 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_NODE_STATUS] = ("{from} -> {to}[{?override}, by {actor} past the ordinary rules]: "
 			    "{reason}[; unblocked when: {unblock_when}]"),
 	[EV_NODE_FAILED] = "failed ({cause}, {count}x): {detail}",
-	[EV_NODE_ACCEPTED] = ("accepted: commit {commit} is on {target}[, the agent's own commits "
+	[EV_NODE_ACCEPTED] = ("accepted: commit {commit} is on {target}[, checked by: "
+			      "{checked_by}][, the agent's own commits "
 			      "are kept in {rescue_ref}]"),
 	[EV_NODE_REPORTED] = "the agent reports[: {status}][, which is not taken: {error}]",
 	[EV_NODE_WANTED] = "{actor} wants it done by {agent}: {reason}",
@@ -217,8 +218,8 @@ static str accept_now(struct arena *a, const struct state *s, const struct assig
 		return arena_printf(a, STR_FMT "; answer #%lld", STR_ARG(as->reason),
 				(long long)x->number);
 	if (as->stage == STAGE_REVIEW)
-		return arena_printf(a, "its work is good, and waits for review in " STR_FMT,
-				STR_ARG(as->worker));
+		return arena_printf(a, STR_FMT ": overseer worker review " STR_FMT,
+				STR_ARG(as->reason), STR_ARG(as->worker));
 	if (as->stage == STAGE_REBASE && !as->effect)
 		return STR("its work is good, and waits for its turn to be accepted");
 	return STR("");

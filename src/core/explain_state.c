@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "core/accept.h"
 #include "core/budget.h"
 #include "core/liveness.h"
 #include "core/radar.h"
@@ -190,6 +191,15 @@ static void work_evidence(const struct explain *x, const struct run *r, value *e
 		explain_show(x, evidence, 0, "our check %s: " STR_FMT,
 				status_name(&verifications, (int)r->verification),
 				STR_ARG(utf8_truncate(r->verification_detail, SHOWN)));
+	else if (r->verification == VERIFY_SKIPPED)
+		explain_show(x, evidence, 0, "not checked: " STR_FMT,
+				STR_ARG(utf8_truncate(r->verification_detail, SHOWN)));
+	if (r->leftover_files.n)
+		explain_show(x, evidence, 0,
+				"%zu file(s) that were left uncommitted are in its work, the first "
+				"is " STR_FMT,
+				r->leftover_files.n,
+				STR_ARG(utf8_truncate(r->leftover_files.p[0], SHOWN)));
 }
 
 static void node_evidence(const struct explain *x, const struct node *n, value *evidence)
@@ -206,7 +216,8 @@ static void node_evidence(const struct explain *x, const struct node *n, value *
 		explain_show(x, evidence, 0, "said by a person, and not taken yet: " STR_FMT,
 				STR_ARG(utf8_truncate(said_text(x->arena, n), SHOWN)));
 	if (n->commit.n)
-		explain_show(x, evidence, 0, "accepted as commit " STR_FMT, STR_ARG(n->commit));
+		explain_show(x, evidence, 0, "accepted as commit " STR_FMT "%s", STR_ARG(n->commit),
+				accept_words(n->checked_by));
 	if (n->handover.n)
 		explain_show(x, evidence, 0, "left to go on from: commit " STR_FMT,
 				STR_ARG(n->handover));

@@ -109,7 +109,9 @@ struct node {
 	enum severity alarm;  /* the worst of what the last iteration showed */
 	str guidance;         /* of oversight: stands in front of the next instruction */
 
-	str commit;      /* on the target branch, once accepted */
+	struct strs leftover_files; /* in the work so far; LIMIT_KEPT at most */
+	str commit;                 /* on the target branch, once accepted */
+	str checked_by;  /* then: check, pre_accept, review or nothing; empty: not known */
 	int64_t reverts; /* how often that was taken back again */
 	int64_t epoch;   /* of the newest assignment */
 	int32_t failures[CAUSE_COUNT];
@@ -139,7 +141,8 @@ struct assignment {
 	int64_t attempt; /* runs so far */
 	str branch, base, head, tree;
 	str candidate; /* while it is being accepted: the one commit that is to become the target */
-	str feedback;  /* what the next run must know of the last one */
+	str approved_by; /* review or pre_accept, whichever passed its work last; empty: neither */
+	str feedback;    /* what the next run must know of the last one */
 	str session_key; /* "agent:AGENT:ASSIGNMENT" */
 	str tools;       /* JSON: the tool scope of its session, never wider again; empty: all */
 	str session;     /* the agent's own id of the conversation that the next run goes on with */

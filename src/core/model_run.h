@@ -33,8 +33,9 @@ struct run {
 	enum verification verification;
 	str verification_detail;
 	bool leftovers;
+	struct strs leftover_files; /* also those of runs before it that are in its work */
 	str rescue_ref;
-	int64_t commits, files_changed;
+	int64_t commits, files_changed, lines_added, lines_removed;
 	struct strs files, commit_ids; /* what git saw; LIMIT_KEPT of each at most */
 	struct strs touched;           /* of the files: those that this run changed */
 	/* What our check said of tests and coverage, as in struct iteration. */

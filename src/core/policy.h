@@ -61,12 +61,26 @@ struct accept_commands {
 };
 
 enum accept_review { REVIEW_NEVER, REVIEW_HIGH_RISK, REVIEW_ALWAYS };
-enum accept_leftovers { LEFTOVERS_KEEP, LEFTOVERS_REFUSE };
+enum accept_leftovers { LEFTOVERS_KEEP, LEFTOVERS_ASK, LEFTOVERS_REFUSE };
+enum accept_unchecked { UNCHECKED_REVIEW, UNCHECKED_ACCEPT };
 
 struct policy;
 struct goal;
+struct node;
 /* What its work has to pass. */
 struct accept_commands policy_accept(const struct policy *p, const struct goal *g);
+/* Is there a command that judges work on the node? */
+bool policy_checks(const struct policy *p, const struct node *n);
+/*
+ * Will finished work wait for a person only because nothing checks it? Asked about the configuration
+ * as a whole: tasks of the pool (automatic) or others, with no check command of their own.
+ */
+bool policy_waits_unchecked(const struct policy *p, bool automatic);
+/* What people are told when it is so, and what to do about it. */
+#define UNCHECKED_NOTE "no check is configured: finished work will wait for your review"
+#define UNCHECKED_NEXT                                                                            \
+	"set workspace.check_command in config.toml (for example \"make test\"), then: overseer " \
+	"config reload"
 /* The configured agent with this name, or NULL. */
 const struct policy_agent *policy_agent(const struct policy *p, str name);
 
@@ -91,6 +105,7 @@ struct policy {
 	ov_time dirty_wait, dirty_wait_max;
 	enum accept_review review;
 	enum accept_leftovers leftovers;
+	enum accept_unchecked unchecked;
 	ov_time ageing; /* waiting so long for its turn counts as one step of priority */
 	struct accept_commands accept, automatic;
 

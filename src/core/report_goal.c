@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "core/report.h"
 #include "core/report_rows.h"
+#include "core/view.h"
 
 enum { ROWS = 50, DETECTIONS = 200, SHORT = 300, COMPLETE = 10000 };
 
@@ -322,6 +323,7 @@ static value *goal_view(struct arena *a, const struct goal *g)
 	value_put(a, v, "leaves_done", value_int(a, (int64_t)g->leaves_done));
 	value_put(a, v, "leaves_cancelled", value_int(a, (int64_t)g->leaves_cancelled));
 	value_put(a, v, "leaves_blocked", value_int(a, (int64_t)g->leaves_blocked));
+	value_put(a, v, "leaves_unchecked", value_int(a, (int64_t)goal_unchecked(g)));
 	return v;
 }
 

@@ -201,6 +201,10 @@ static void lay_standing(struct laying *l)
 					(long long)value_int_at(g, "leaves_blocked"),
 					(long long)value_int_at(g, "leaves_cancelled"),
 					STR_ARG(report_percent(l->arena, centi))));
+	if (value_int_at(g, "leaves_unchecked"))
+		item(l,
+				arena_printf(l->arena, "%lld accepted without a check or a review",
+						(long long)value_int_at(g, "leaves_unchecked")));
 	lay_usage(l);
 	item(l,
 			arena_printf(l->arena, "%lld iteration%s, %lld of them failed",

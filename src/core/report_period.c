@@ -15,7 +15,7 @@ struct report_period {
 	struct arena arena;
 	ov_time since, people_at;
 	struct map nodes;
-	int64_t people, runs, accepted, rejected, fixed, conflicts, resolved, stalls;
+	int64_t people, runs, accepted, unchecked, rejected, fixed, conflicts, resolved, stalls;
 	int64_t recovered[RUNG_COUNT], by_itself, completed, reverted;
 	int64_t starts, crashes, detections, interventions[LEVEL_COUNT];
 	int64_t cost, tokens;
@@ -66,6 +66,7 @@ static void on_accepted(struct report_period *r, const struct event *e)
 	struct node_note *n = node_note(r, e);
 
 	r->accepted++;
+	r->unchecked += str_is(value_str_at(e->data, "checked_by"), "nothing");
 	r->fixed += n->rejected;
 	r->resolved += n->conflict;
 	n->rejected = n->conflict = false;
@@ -215,7 +216,8 @@ value *report_period_view(struct arena *a, const struct report_period *r, const 
 		int64_t n;
 	} figures[] = { { "period_ms", now - r->since },
 		{ "unattended_ms", now - MAX(r->since, r->people_at) }, { "people", r->people },
-		{ "runs", r->runs }, { "accepted", r->accepted }, { "rejected", r->rejected },
+		{ "runs", r->runs }, { "accepted", r->accepted },
+		{ "accepted_unchecked", r->unchecked }, { "rejected", r->rejected },
 		{ "fixed_on_retry", r->fixed }, { "conflicts", r->conflicts },
 		{ "conflicts_resolved", r->resolved }, { "reverted", r->reverted },
 		{ "goals_completed", r->completed }, { "stalls", r->stalls },

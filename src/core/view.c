@@ -4,11 +4,22 @@
 #include "base/str.h"
 #include "core/recover.h"
 
+size_t goal_unchecked(const struct goal *g)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->nodes.n; i++)
+		n += g->nodes.p[i]->status == NODE_DONE &&
+				str_is(g->nodes.p[i]->checked_by, "nothing");
+	return n;
+}
+
 static value *progress(struct arena *a, const struct goal *g)
 {
 	value *v = value_object(a);
 	size_t counted = g->leaves - g->leaves_cancelled;
 
+	value_put(a, v, "unchecked", value_int(a, (int64_t)goal_unchecked(g)));
 	value_put(a, v, "leaves", value_int(a, (int64_t)g->leaves));
 	value_put(a, v, "done", value_int(a, (int64_t)g->leaves_done));
 	value_put(a, v, "cancelled", value_int(a, (int64_t)g->leaves_cancelled));

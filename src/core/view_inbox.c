@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"
+#include "core/accept.h"
 #include "core/dependants.h"
 #include "core/inbox.h"
 #include "core/view.h"
@@ -19,7 +20,28 @@ struct entry {
 	bool later; /* a person put it off */
 	int64_t priority;
 	size_t blocks; /* pieces of work that wait for it */
+	value *work;   /* to be reviewed; or null */
 };
+
+/* What is to be reviewed, or null. */
+static value *work_of(struct arena *a, const struct state *s, const struct escalation *x)
+{
+	static const char *const keys[] = { "files_changed", "lines_added", "lines_removed",
+		"commits", "files", "leftover_files", "verification_detail" };
+	const struct assignment *as = state_assignment(s, x->assignment_id);
+	const value *run;
+	value *v;
+
+	if (!str_is(x->kind, ASK_REVIEW) || !as || !as->run)
+		return value_null(a);
+	run = record_to_value(a, &run_record, as->run);
+	v = value_object(a);
+	value_put(a, v, "worker", value_str(a, as->worker));
+	value_put(a, v, "checked_by", value_str(a, accept_checked_by(as)));
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		value_put(a, v, keys[i], value_copy(a, value_at(run, keys[i])));
+	return v;
+}
 
 static struct entry entry_of(struct arena *a, const struct state *s, const struct escalation *x,
 		ov_time now)
@@ -27,7 +49,7 @@ static struct entry entry_of(struct arena *a, const struct state *s, const struc
 	struct entry e = { .x = x, .kind = inbox_kind_of(x), .priority = 3 };
 
 	e.later = x->status == ESC_OPEN && x->snoozed_until > now;
-
+	e.work = work_of(a, s, x);
 	e.g = x->goal_id.n ? state_goal(s, x->goal_id) : NULL;
 	e.n = x->node_id.n ? state_node(s, x->goal_id, x->node_id) : NULL;
 	if (e.n) {
@@ -102,6 +124,10 @@ static value *commands_of(struct arena *a, const struct entry *e)
 		push_command(a, list,
 				arena_printf(a, "overseer inbox deny %lld%s", number,
 						strchr(e->kind->deny, '%') ? " --reason WHY" : ""));
+	if (value_str_at(e->work, "worker").n)
+		push_command(a, list,
+				arena_printf(a, "overseer worker review " STR_FMT,
+						STR_ARG(value_str_at(e->work, "worker"))));
 	push_about(a, list, e);
 	if (!e->kind->holds)
 		push_command(a, list, arena_printf(a, "overseer inbox dismiss %lld", number));
@@ -152,6 +178,7 @@ static value *entry_view(struct arena *a, const struct entry *e)
 	value_put(a, v, "urgency", value_cstr(a, status_name(&urgencies, (int)e->kind->urgency)));
 	value_put(a, v, "why", value_cstr(a, e->kind->why));
 	value_put(a, v, "detection", detection_of(a, e));
+	value_put(a, v, "work", e->work);
 	value_put(a, v, "if_unanswered", value_str(a, if_unanswered(a, e->x)));
 	value_put(a, v, "snoozed", value_bool(a, e->later));
 	value_put(a, v, "priority", value_int(a, e->priority));

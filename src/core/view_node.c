@@ -21,6 +21,8 @@ value *view_node_brief(struct arena *a, const struct node *n)
 	value_put(a, v, "status_reason", value_str(a, n->status_reason));
 	value_put(a, v, "deps", strs_to_value(a, &n->deps));
 	value_put(a, v, "commit", value_str(a, n->commit));
+	if (n->checked_by.n)
+		value_put(a, v, "checked_by", value_str(a, n->checked_by));
 	value_put(a, v, "updated_at", value_time(a, n->updated_at));
 	if (n->status == NODE_BLOCKED && node_is_leaf(n))
 		value_put(a, v, "block", value_cstr(a, status_name(&block_kinds, (int)n->block)));

@@ -53,7 +53,10 @@ struct git_result {
 	size_t files_n, commit_ids_n;
 	const str *touched; /* harvest: the paths that this run changed, as many */
 	size_t touched_n;
-	bool leftovers;  /* harvest: the agent left work uncommitted, it was committed for it */
+	int64_t lines_added, lines_removed; /* harvest: between base and head, binary files aside */
+	bool leftovers; /* harvest: the agent left work uncommitted, it was committed for it */
+	const str *leftover_files; /* harvest: the paths of that, as many */
+	size_t leftover_files_n;
 	str fingerprint; /* fingerprint: of the worktree, in hexadecimal */
 	str detail;      /* conflict: the files, one per line; dirty: the status or git's words */
 };

@@ -204,17 +204,26 @@ static int files_build(struct git_call *c, struct ov_err *err _unused_)
 			c->base.p, c->head.p, "--", NULL);
 }
 
-/* " 3 files changed, ..."; nothing when nothing changed. */
+/* " 3 files changed, 4 insertions(+), 1 deletion(-)"; nothing when nothing changed. */
 static int files_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	str line = str_trim(o->out);
+	str line = str_trim(o->out), part;
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	if (line.n &&
-			!str_to_i64(str_sub(line, 0, str_find_byte(line, ' ')),
-					&c->res.files_changed))
-		return ov_fail(err, OV_EIO, "git diff-tree gave no number");
+	while (str_split(&line, ',', &part)) {
+		str trimmed = str_trim(part);
+		int64_t n;
+
+		if (!str_to_i64(str_sub(trimmed, 0, str_find_byte(trimmed, ' ')), &n))
+			return ov_fail(err, OV_EIO, "git diff-tree gave no number");
+		if (str_contains(trimmed, STR("(+)")))
+			c->res.lines_added = n;
+		else if (str_contains(trimmed, STR("(-)")))
+			c->res.lines_removed = n;
+		else
+			c->res.files_changed = n;
+	}
 	return GIT_NEXT;
 }
 
@@ -248,6 +257,25 @@ static int paths_judge(struct git_call *c, const struct git_out *o, struct ov_er
 	if (o->code != 0)
 		return git_fail(c, o, err);
 	c->res.files = listed(c, o->out, '\0', &c->res.files_n);
+	return GIT_NEXT;
+}
+
+/* They are the last commit of the branch, also when a call that was cut off made it. */
+static int leftovers_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	str parent = arena_printf(&c->arena, STR_FMT "^", STR_ARG(c->head));
+
+	if (!c->res.leftovers)
+		return GIT_SKIP;
+	return git_run(c, AT_ADMIN, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
+			"--name-only", parent.p, c->head.p, "--", NULL);
+}
+
+/* 128: the first commit of all has no parent; then there is no list, only the fact. */
+static int leftovers_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
+{
+	if (o->code == 0)
+		c->res.leftover_files = listed(c, o->out, '\0', &c->res.leftover_files_n);
 	return GIT_NEXT;
 }
 
@@ -350,6 +378,7 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("count the commits", count_build, count_judge),
 	STEP_RUN("count the files", files_build, files_judge),
 	STEP_RUN("list the files", paths_build, paths_judge),
+	STEP_RUN("list the leftovers", leftovers_build, leftovers_judge),
 	STEP_RUN("see where the run began", since_build, since_judge),
 	STEP_RUN("list what the run changed", touched_build, touched_judge),
 	STEP_RUN("list the commits", commits_build, commits_judge),

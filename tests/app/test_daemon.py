@@ -33,7 +33,7 @@ class Reload(SiteCase):
         site.up()
         with open(os.path.join(site.dir, "config.toml"), encoding="utf-8") as f:
             config = f.read()
-        site.configure(config.replace('[accept]\ntarget = "main"\n', ""))
+        site.configure(config.replace('target = "main"\n', ""))
         site.call("config.reload")
         site.wait_goal(site.call("goal.create", title="g", plan=plan(task("T1")))["goal"])
         self.assertEqual(site.git("show", "main:T1.txt"), "T1\n")

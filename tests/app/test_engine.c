@@ -351,6 +351,7 @@ static void site_init(struct site *s, uint64_t seed)
 		.dirty_tries = 10,
 		.dirty_wait = OV_MINUTE,
 		.dirty_wait_max = OV_HOUR,
+		.unchecked = UNCHECKED_ACCEPT,
 		.budget = { [RES_ITERATIONS] = -1,
 				[RES_WALL_MS] = -1,
 				[RES_TOKENS] = -1,

@@ -158,6 +158,20 @@ class Accept(AutoCase):
         self.assertEqual(self.subjects(site), ["written", "Make a", "of a person", "Make b"])
         self.assertEqual(self.inbox(site), [])
 
+    @row("15b")
+    def test_15b_nothing_checks_it(self):
+        site = self.site(WORKERS.format(supervisor="") + '[accept]\nunchecked = "review"\n', AGENT + "echo x > forgotten\n")
+        site.up()
+        self.injected()
+        goal = self.goal(site, "T1")
+        asked = site.wait_type("escalation.opened")["data"]
+        self.assertIn("nothing checked the work", asked["question"])
+        self.assertIn("forgotten", asked["question"])
+        self.assertEqual(site.git("log", "--format=%s", "main"), "start\n")
+        site.cli("inbox", "answer", str(asked["escalation"]), "accept")
+        self.recovered(site.wait_goal(goal))
+        self.assertEqual(site.git("show", "main:T1.txt"), "T1\n")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -139,7 +139,12 @@ static void on_done(void *user, int r, const struct git_result *res, const struc
 	copy(a->detail, sizeof(a->detail), res->detail);
 	a->commits = res->commits;
 	a->files_changed = res->files_changed;
+	a->lines_added = res->lines_added;
+	a->lines_removed = res->lines_removed;
 	a->leftovers = res->leftovers;
+	for (size_t i = 0, n = 0; i < res->leftover_files_n; i++)
+		n += (size_t)snprintf(a->leftover_files + n, sizeof(a->leftover_files) - n,
+				STR_FMT "\n", STR_ARG(res->leftover_files[i]));
 	for (size_t i = 0; i < res->files_n; i++)
 		a->files_n += (size_t)snprintf(a->files + a->files_n, sizeof(a->files) - a->files_n,
 				STR_FMT "\n", STR_ARG(res->files[i]));

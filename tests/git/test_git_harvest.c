@@ -87,6 +87,9 @@ TEST(leftovers_are_rescued_then_committed)
 	assert_string_equal(a.rescue_ref, "refs/overseer/rescue/harvest");
 	assert_int_equal(a.commits, 1);
 	assert_int_equal(a.files_changed, 6);
+	assert_string_equal(a.leftover_files, "l\nnew\nsp ace\nsrc/one\nst\ntool\n");
+	assert_int_equal(a.lines_added, 5);
+	assert_int_equal(a.lines_removed, 1);
 	assert_same_content(&f, "overseer/w1/a", "../before");
 	assert_same_content(&f, a.rescue_ref, "../before");
 	assert_sh(&f, "Leftovers of w1", "git log -1 --format=%%s overseer/w1/a");
@@ -96,6 +99,7 @@ TEST(leftovers_are_rescued_then_committed)
 	b = harvest(&f, e.base);
 	assert_string_equal(a.head, b.head);
 	assert_true(b.leftovers);
+	assert_string_equal(b.leftover_files, a.leftover_files);
 	assert_string_equal(b.rescue_ref, a.rescue_ref);
 	assert_int_equal(b.commits, 1);
 	fixture_close(&f);

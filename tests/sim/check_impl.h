@@ -104,6 +104,7 @@ struct as_book {
 	struct run_book *run; /* the newest */
 
 	bool passed, verified, accepting; /* done_means_accepted */
+	bool judged, seen;                /* unchecked_waits: by a command; by a person */
 	str session;                      /* one_session: that its newest runs were heard of with */
 	ov_time over_t;                   /* spending_stops: since when there is no budget for it */
 };
@@ -255,6 +256,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(change_once)           \
 	X(one_accept)            \
 	X(gate_kept)             \
+	X(unchecked_waits)       \
 	X(pool_once)             \
 	X(work_kept)             \
 	X(user_intact)           \

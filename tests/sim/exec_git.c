@@ -129,6 +129,7 @@ static void tell_git(struct exec_task *t, const struct git_result *res)
 		put_texts(t, data, "touched", res->files, res->files_n);
 	put_texts(t, data, "commit_ids", res->commit_ids, res->commit_ids_n);
 	value_put(a, data, "leftovers", value_bool(a, res->leftovers));
+	put_texts(t, data, "leftover_files", res->leftover_files, res->leftover_files_n);
 	exec_tell(t,
 			t->kind == FX_REBASE && res->outcome == GIT_ALREADY
 					? "already"

@@ -113,6 +113,71 @@ const struct invariant inv_gate_kept = {
 	.sabotage = gate_sabotage,
 };
 
+/* ---- unchecked_waits ---- */
+
+/* What commands and people said of the work that the newest run left. */
+static void hear_judgement(struct as_book *as, const struct event *e)
+{
+	int kind = e->kind == EV_EFFECT_ENDED ? event_status(e, "kind", &effect_kinds) : -1;
+	bool ok = str_is(value_str_at(e->data, "outcome"), "ok");
+
+	if (e->kind == EV_RUN_CREATED)
+		as->judged = as->seen = false;
+	else if (kind == FX_CHECK || kind == FX_GATE)
+		as->judged = as->judged || ok;
+	else if (e->kind == EV_ASSIGNMENT_MOVED && as->stage == STAGE_REVIEW &&
+			event_status(e, "stage", &stages) == STAGE_REBASE)
+		as->seen = by_person(e);
+}
+
+static void unchecked_event(struct checker *c, const struct event *e)
+{
+	const struct policy *p = &c->s->config->policy;
+	struct as_book *as = book_as(c, e->assignment);
+	bool nothing = as && !as->judged && !as->seen;
+
+	if (!as)
+		return;
+	hear_judgement(as, e);
+	if (e->kind != EV_NODE_ACCEPTED)
+		return;
+	if (nothing && p->unchecked != UNCHECKED_ACCEPT)
+		sim_violated(c->s, inv_unchecked_waits.name,
+				EV_FMT ": the work of " STR_FMT
+				       " is on the target, and neither a command nor a person "
+				       "looked at it",
+				EV_ARG(e), STR_ARG(as->id));
+	if (nothing != str_is(value_str_at(e->data, "checked_by"), "nothing"))
+		sim_violated(c->s, inv_unchecked_waits.name,
+				EV_FMT ": it is said to be checked by " STR_FMT, EV_ARG(e),
+				STR_ARG(value_str_at(e->data, "checked_by")));
+}
+
+static bool unchecked_sabotage(struct checker *c)
+{
+	for (size_t i = 0; i < c->live.n; i++) {
+		struct as_book *as = c->live.p[i];
+		struct event *e;
+
+		if (as->judged || as->seen || as->node->as != as)
+			continue;
+		e = forge(c, EV_NODE_ACCEPTED, as->node);
+		forge_text(c, e, "commit", STR("0123456789"));
+		forge_text(c, e, "checked_by", STR("check"));
+		forge_show(c, e);
+		return true;
+	}
+	return false;
+}
+
+const struct invariant inv_unchecked_waits = {
+	.name = "unchecked_waits",
+	.sentence = "work that nothing checked gets to the target only when a person accepted it, "
+		    "unless the policy says so, and the log tells which",
+	.event = unchecked_event,
+	.sabotage = unchecked_sabotage,
+};
+
 /* ---- pool_once ---- */
 
 static const struct sim_question *question_of(const struct checker *c, str effect)

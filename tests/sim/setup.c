@@ -162,10 +162,15 @@ static void add_accept(struct sim *s, struct buf *b)
 {
 	static const char *const reviews[] = { "never", "high_risk", "always" },
 				 *const pre[] = { "retry", "fail" },
-				 *const post[] = { "fail", "warn", "revert" };
+				 *const post[] = { "fail", "warn", "revert" },
+				 *const unchecked[] = { "review", "accept" },
+				 *const leftovers[] = { "ask", "refuse" };
 
-	if (s->o.fleet)
+	if (s->o.fleet) {
+		buf_adds(b, STR("accept.unchecked = \"accept\"\n"));
 		return;
+	}
+	buf_addf(b, "accept.unchecked = \"%s\"\n", word(s, unchecked, ARRAY_LEN(unchecked)));
 	if (sim_odds(s, RNG_QUEUE, 250))
 		buf_addf(b, "accept.review = \"%s\"\n", word(s, reviews, ARRAY_LEN(reviews)));
 	if (sim_odds(s, RNG_QUEUE, 400))
@@ -178,8 +183,9 @@ static void add_accept(struct sim *s, struct buf *b)
 				"accept.post_accept_command = \"deploy\"\n"
 				"accept.post_accept_on_failure = \"%s\"\n",
 				word(s, post, ARRAY_LEN(post)));
-	if (sim_odds(s, RNG_QUEUE, 150))
-		buf_adds(b, STR("accept.leftovers = \"refuse\"\n"));
+	if (sim_odds(s, RNG_QUEUE, 300))
+		buf_addf(b, "accept.leftovers = \"%s\"\n",
+				word(s, leftovers, ARRAY_LEN(leftovers)));
 	buf_addf(b, "accept.ageing = \"%zum\"\n", 1 + sim_below(s, RNG_QUEUE, 60));
 }
 

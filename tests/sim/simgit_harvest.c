@@ -123,27 +123,41 @@ static int find_base(struct sg_call *c, str given, uint32_t head, uint32_t *ret,
 	return 0;
 }
 
-static void list_files(struct sg_call *c, uint32_t base, uint32_t head)
+/* The paths that differ, within the bounds of a list; all of them are counted. */
+static size_t list_files(struct sg_call *c, uint32_t base, uint32_t head, const str **ret,
+		size_t *ret_n)
 {
 	struct simgit *g = c->g;
 	sg_changes ch = { 0 };
-	size_t bytes = 0;
+	size_t bytes = 0, n = 0, all;
 	str *list;
 
 	sg_diff(g, &g->commits.p[base].tree, &g->commits.p[head].tree, &ch);
 	sg_by_name(g, &ch);
-	c->res.files_changed = (int64_t)ch.n;
 	list = arena_array(c->a, str, MIN(ch.n, (size_t)GIT_LISTED));
-	for (size_t i = 0; i < ch.n && c->res.files_n < GIT_LISTED; i++) {
+	for (size_t i = 0; i < ch.n && n < GIT_LISTED; i++) {
 		str name = sg_text(&g->paths, ch.p[i].path);
 
 		bytes += name.n;
 		if (bytes > GIT_LISTED_BYTES)
 			break;
-		list[c->res.files_n++] = arena_str(c->a, name);
+		list[n++] = arena_str(c->a, name);
 	}
-	c->res.files = list;
+	*ret = list;
+	*ret_n = n;
+	all = ch.n;
 	vec_done(&ch);
+	return all;
+}
+
+/* They are the last commit of the branch, also when a call that was cut off made it. */
+static void list_leftovers(struct sg_call *c, uint32_t head)
+{
+	const struct sg_commit *last = &c->g->commits.p[head];
+
+	if (c->res.leftovers && last->parents)
+		(void)list_files(c, last->parent[0], head, &c->res.leftover_files,
+				&c->res.leftover_files_n);
 }
 
 static void list_commits(struct sg_call *c, uint32_t base, uint32_t head)
@@ -182,7 +196,8 @@ static int harvest_told(struct sg_call *c, str base_oid, str rescue_ref, struct 
 		c->res.leftovers = true;
 	}
 	list_commits(c, base, head);
-	list_files(c, base, head);
+	c->res.files_changed = (int64_t)list_files(c, base, head, &c->res.files, &c->res.files_n);
+	list_leftovers(c, head);
 	return 0;
 }
 

@@ -222,6 +222,13 @@ static void compare_answers(struct both *b, const struct answer *a, const struct
 	b->files[at] = '\0';
 	if (strcmp(b->files, a->files) != 0)
 		differ(b, "files %s, of the model %s", a->files, b->files);
+	at = 0;
+	for (size_t i = 0; i < res->leftover_files_n; i++)
+		at += (size_t)snprintf(b->files + at, sizeof(b->files) - at, STR_FMT "\n",
+				STR_ARG(res->leftover_files[i]));
+	b->files[at] = '\0';
+	if (strcmp(b->files, a->leftover_files) != 0)
+		differ(b, "leftovers %s, of the model %s", a->leftover_files, b->files);
 	if (a->outcome == GIT_CONFLICT && !str_is(res->detail, a->detail))
 		differ(b, "conflicts %s, of the model " STR_FMT, a->detail, STR_ARG(res->detail));
 	if ((a->detail[0] != '\0') != (res->detail.n > 0))

@@ -186,6 +186,10 @@ class Site:
         return text
 
     def configure(self, text):
+        """Writes config.toml. Few tests are about checks: without a word of theirs, work needs none."""
+        if "unchecked" not in text:
+            line = 'unchecked = "accept"\n'
+            text = text.replace("[accept]\n", "[accept]\n" + line) if "[accept]\n" in text else f"accept.{line}{text}"
         with open(os.path.join(self.dir, "config.toml"), "w", encoding="utf-8") as f:
             f.write(text)
 

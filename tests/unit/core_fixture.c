@@ -37,6 +37,7 @@ struct policy fixture_policy(void)
 		.moved_tries = 100,
 		.review_rounds = 100,
 		.ageing = 30 * OV_MINUTE,
+		.unchecked = UNCHECKED_ACCEPT, /* most stories are not about checks */
 		.dirty_tries = 10,
 		.dirty_wait = OV_MINUTE,
 		.dirty_wait_max = OV_HOUR,
