@@ -211,7 +211,7 @@ static int files_judge(struct git_call *c, const struct git_out *o, struct ov_er
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	while (str_split(&line, ',', &part)) {
+	while (line.n && str_split(&line, ',', &part)) {
 		str trimmed = str_trim(part);
 		int64_t n;
 

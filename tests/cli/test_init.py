@@ -48,7 +48,7 @@ class Init(Case):
         self.assertIn("repo (branch main, clean)", done.out)
         self.assertIn("none of claude, codex, gemini, opencode is in PATH", done.out)
         self.assertIn("defaults.agent", done.out)
-        self.assertIn("no test command found", done.out)
+        self.assertIn("no check is configured: finished work will wait for your review", done.out)
         self.assertEqual(done.out.splitlines()[-1].split("  ")[-1].strip(), "start the daemon")
         mode = os.stat(os.path.join(self.cwd, ".overseer")).st_mode
         self.assertEqual(stat.S_IMODE(mode), 0o700)

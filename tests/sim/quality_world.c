@@ -328,6 +328,7 @@ void world_play(const struct policy *policy, const struct test_case *c, ov_time 
 	w.f.policy = *policy;
 	w.f.policy.agents = &agent;
 	w.f.policy.workers_max = (int64_t)c->n;
+	w.f.policy.unchecked = UNCHECKED_ACCEPT; /* nobody is asked about what is good */
 	w.f.policy.plan.max_tasks = FLEET_MAX;
 	/* Silence is what is judged here; what runs make of their work is not. */
 	oversight_off(&w.f);
