@@ -4,25 +4,20 @@
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/err.h"
+#include "base/moment.h"
 #include "base/str.h"
 #include "core/view.h"
+#include "sys/clock.h"
 #include "sys/rand.h"
 
 int op_moment(struct op_ctx *cx, const char *what, str text, ov_time *ret, struct ov_err *err)
 {
-	ov_time t;
+	struct moment_clock clock = { cx->now, clock_utc_offset };
 
-	if (time_parse(text, &t))
-		*ret = t;
-	else if (duration_parse(text, &t))
-		*ret = MAX(cx->now - t, (ov_time)0);
-	else
-		return ov_fail(err, OV_EINVALID,
-				"%s: \"" STR_FMT
-				"\" is neither a time such as \"2026-11-15T08:30:00Z\" nor a "
-				"duration such as \"2h\" ago",
-				what, STR_ARG(text));
-	return 0;
+	if (moment_parse(text, MOMENT_PAST, &clock, ret))
+		return 0;
+	return ov_fail(err, OV_EINVALID, "%s: \"" STR_FMT "\" is not a time such as %s", what,
+			STR_ARG(text), MOMENT_FORMS);
 }
 
 /* Times in the log grow, but for a clock that was put back: one step per bit of its length. */

@@ -1,5 +1,6 @@
 /* The table of operations, and the parameters of each. */
 #include "app/ops.h"
+#include "base/moment.h"
 #include "core/limits.h"
 #include "core/scope.h"
 
@@ -95,7 +96,7 @@ static const struct op_param goal_list[] = {
 static const struct op_param goal_show[] = { GOAL };
 static const struct op_param cost_get[] = {
 	{ "by", PARAM_TEXT, false, "goal (the default), agent, model, day or node", 0 },
-	{ "since", PARAM_TEXT, false, "only days from this time on, or from \"7d\" ago", 0 },
+	{ "since", PARAM_TEXT, false, "only days from this time on: " MOMENT_FORMS, 0 },
 	GOAL_OPT,
 };
 static const struct op_param plan_apply[] = { GOAL,
@@ -252,15 +253,15 @@ static const struct op_param events_list[] = {
 	{ "node", PARAM_TEXT, false, "only events about this node", 0 },
 	{ "type", PARAM_TEXT, false, "only events of this type, or of all that begin with \"run.\"",
 			0 },
-	{ "since", PARAM_TEXT, false, "only events at or after this time, or since \"2h\" ago", 0 },
+	{ "since", PARAM_TEXT, false, "only events at or after this time: " MOMENT_FORMS, 0 },
 };
 static const struct op_param goal_history[] = {
 	GOAL,
-	{ "at", PARAM_TEXT, true, "a time in RFC 3339, or how long ago (\"2h\")", 0 },
+	{ "at", PARAM_TEXT, true, "a time: " MOMENT_FORMS, 0 },
 };
 static const struct op_param report_detectors[] = { GOAL_OPT };
 static const struct op_param report_period[] = {
-	{ "since", PARAM_TEXT, true, "a time in RFC 3339, or how long ago (\"12h\")", 0 },
+	{ "since", PARAM_TEXT, true, "a time: " MOMENT_FORMS, 0 },
 };
 static const struct op_param events_follow[] = { AFTER };
 static const struct op_param explain[] = {

@@ -1,13 +1,15 @@
 #include "base/duration.h"
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/input.h"
+#include "sys/clock.h"
 
 const struct flag global_flags[] = {
 	{ "dir", "DIR", "the store: a .overseer folder, or the folder that has it ($OVERSEER_DIR)",
 			FLAG_TEXT, false },
 	{ "json", NULL, "print the answer as JSON; errors too, on standard error", FLAG_BOOL,
 			false },
-	{ "timeout", "TIME", "how long to wait for the daemon's answer (30s)", FLAG_TEXT, false },
+	{ "timeout", "DURATION", "how long to wait for the daemon's answer (30s)", FLAG_TEXT,
+			false },
 	{ "help", NULL, "show the command's help", FLAG_BOOL, false },
 };
 const size_t global_flags_n = ARRAY_LEN(global_flags);
@@ -36,6 +38,31 @@ static int unknown_flag(struct cli *c, const struct command *cmd, str name, stru
 	ov_fail(err, OV_EINVALID, "unknown option --" STR_FMT "%s%s%s", STR_ARG(name),
 			near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "");
 	return usage_next(c, cmd, err);
+}
+
+int cli_moment(struct cli *c, str what, str text, enum moment_side side, ov_time *ret,
+		struct ov_err *err)
+{
+	struct moment_clock clock = { c->out.now, clock_utc_offset };
+
+	if (moment_parse(text, side, &clock, ret))
+		return 0;
+	ov_fail(err, OV_EINVALID, STR_FMT ": \"" STR_FMT "\" is not a time such as %s",
+			STR_ARG(what), STR_ARG(text),
+			side == MOMENT_PAST ? MOMENT_FORMS : MOMENT_FORMS_FUTURE);
+	return usage_next(c, c->command, err);
+}
+
+/* Every command gets a time in the same form, whichever the person used. */
+static int take_time(struct cli *c, const struct flag *f, str *text, struct ov_err *err)
+{
+	ov_time at;
+	int r = cli_moment(c, arena_printf(c->arena, "--%s", f->name), *text, MOMENT_PAST, &at,
+			err);
+
+	if (r == 0)
+		*text = time_format(c->arena, at);
+	return r;
 }
 
 /* One option with its value: "--name=value", or "--name" and the next word. */
@@ -72,6 +99,8 @@ static int take_flag(struct cli *c, const struct command *cmd, str word, char **
 				STR_ARG(text));
 		return usage_next(c, cmd, err);
 	}
+	if (f->kind == FLAG_TIME && take_time(c, f, &text, err) < 0)
+		return usage_next(c, cmd, err);
 	if (f->kind != FLAG_LIST && cli_has(c, f->name)) {
 		ov_fail(err, OV_EINVALID, "--%s is given twice", f->name);
 		return usage_next(c, cmd, err);

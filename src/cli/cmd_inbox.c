@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "cli/goal.h"
 #include "cli/inbox.h"
+#include "cli/input.h"
 
 str inbox_unanswered(struct out *o, const value *x)
 {
@@ -289,16 +290,18 @@ int cmd_inbox_snooze(struct cli *c, struct ov_err *err)
 {
 	value *params = value_object(c->arena);
 	const value *res;
-	int64_t wait;
+	ov_time until, now = c->out.now;
 	bool done;
-	int r;
+	int r = cli_moment(c, STR("TIME"), c->args[1], MOMENT_FUTURE, &until, err);
 
-	if (!duration_parse(c->args[1], &wait)) {
-		ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not a duration such as 30m, 4h or 2d",
+	if (r < 0)
+		return r;
+	if (until <= now) {
+		ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not in the future",
 				STR_ARG(c->args[1]));
 		return ov_next(err, "overseer inbox snooze " STR_FMT " 4h", STR_ARG(c->args[0]));
 	}
-	value_put(c->arena, params, "for_ms", value_int(c->arena, wait));
+	value_put(c->arena, params, "for_ms", value_int(c->arena, until - now));
 	cli_param(c, params, "reason", "reason");
 	r = number_param(c, params, err);
 	if (r == 0)

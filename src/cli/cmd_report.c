@@ -6,19 +6,12 @@
 #include "cli/command.h"
 #include "core/report.h"
 #include "core/transition.h"
+#include "sys/clock.h"
 #include "sys/file.h"
 
 static const char *plural(int64_t n, const char *one, const char *many)
 {
 	return n == 1 ? one : many;
-}
-
-static ov_time utc_offset(ov_time now)
-{
-	time_t t = (time_t)(now / 1000);
-	struct tm tm;
-
-	return localtime_r(&t, &tm) ? (ov_time)tm.tm_gmtoff * 1000 : 0;
 }
 
 /* ---- a goal ---- */
@@ -47,7 +40,7 @@ static int show_goal(struct cli *c, struct ov_err *err)
 	value *params = value_object(c->arena);
 	_cleanup_(buf_done)
 	struct buf text = BUF_INIT;
-	struct report_style style = { utc_offset(c->out.now) };
+	struct report_style style = { clock_utc_offset(c->out.now) };
 	const value *doc;
 	bool done;
 	int r;
@@ -257,21 +250,6 @@ static void say_waiting(struct cli *c, const value *doc)
 		out_f(&c->out, "   overseer inbox\n");
 }
 
-/* "yesterday" and "today" are local days; everything else is the daemon's to read. */
-static str since_param(struct cli *c, str text)
-{
-	ov_time offset = utc_offset(c->out.now), day = (ov_time)24 * 3600 * 1000;
-	ov_time midnight = (c->out.now + offset) / day * day - offset;
-
-	if (!text.n)
-		return STR("1d");
-	if (str_is(text, "today"))
-		return time_format(c->arena, midnight);
-	if (str_is(text, "yesterday"))
-		return time_format(c->arena, midnight - day);
-	return text;
-}
-
 static int show_period(struct cli *c, struct ov_err *err)
 {
 	value *params = value_object(c->arena);
@@ -281,7 +259,8 @@ static int show_period(struct cli *c, struct ov_err *err)
 	int r;
 
 	value_put(c->arena, params, "since",
-			value_str(c->arena, since_param(c, cli_flag(c, "since"))));
+			cli_has(c, "since") ? value_str(c->arena, cli_flag(c, "since"))
+					    : value_cstr(c->arena, "1d"));
 	r = cli_call(c, CALL_CHILD, "report.period", params, &doc, &done, err);
 	if (r != 0 || done)
 		return r;

@@ -10,11 +10,12 @@
 #include "cli/out.h"
 #include "data/value.h"
 
-enum flag_kind { FLAG_BOOL, FLAG_TEXT, FLAG_LIST, FLAG_INT };
+/* FLAG_TIME: a point in time in the past, as base/moment.h; the command gets it as RFC 3339. */
+enum flag_kind { FLAG_BOOL, FLAG_TEXT, FLAG_LIST, FLAG_INT, FLAG_TIME };
 
 struct flag {
-	const char *name; /* without the dashes */
-	const char *arg;  /* what stands for the value in help; NULL for FLAG_BOOL */
+	const char *name,
+			*arg; /* without the dashes; what stands for its value, NULL for FLAG_BOOL */
 	const char *help;
 	enum flag_kind kind;
 	bool required;

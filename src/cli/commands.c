@@ -18,6 +18,10 @@
 	{                                         \
 		name, arg, help, FLAG_LIST, false \
 	}
+#define TIME(name, help, required)                      \
+	{                                               \
+		name, "TIME", help, FLAG_TIME, required \
+	}
 #define INT(name, help)                          \
 	{                                        \
 		name, "N", help, FLAG_INT, false \
@@ -114,7 +118,7 @@ static const struct flag goal_override_flags[] = {
 	NEED("reason", "TEXT", "why; recorded with your name"),
 };
 static const struct flag goal_history_flags[] = {
-	NEED("at", "TIME", "a time such as 2026-11-15T08:30:00Z, or how long ago: 2h"),
+	TIME("at", "how it was at this time", true),
 };
 static const struct flag goal_list_flags[] = {
 	TEXT("status", "WORD", "active, paused, completed, cancelled or archived"),
@@ -217,13 +221,13 @@ static const struct flag events_flags[] = {
 	GOAL,
 	TEXT("node", "ID", "only events about this node"),
 	TEXT("type", "WORD", "only events of this type (docs/events.md); \"run.\": all of runs"),
-	TEXT("since", "TIME", "only events since then: 2026-11-15T08:30:00Z, or 2h ago"),
+	TIME("since", "only events since then", false),
 	INT("after", "only events with a greater number"),
 	INT("limit", "at most so many (100)"),
 };
 static const struct flag cost_flags[] = {
 	TEXT("by", "WORD", "goal (the default), agent, model, day or node"),
-	TEXT("since", "TIME", "only days since then: 2026-11-15T08:30:00Z, or 7d ago"),
+	TIME("since", "only days since then", false),
 	GOAL,
 };
 static const struct flag report_flags[] = {
@@ -232,8 +236,7 @@ static const struct flag report_flags[] = {
 	BOOL("markdown", "the report of a goal as Markdown (the default)"),
 	BOOL("detectors", "how well the detectors do, and what follows for their thresholds"),
 	GOAL,
-	TEXT("since", "TIME",
-			"what happened since then: yesterday, today, 2h, 2026-11-15T08:30:00Z"),
+	TIME("since", "what happened since then (default 1d)", false),
 };
 static const struct flag explain_flags[] = {
 	OF_GOAL,
@@ -485,7 +488,7 @@ const struct command commands[] = {
 			"goal; "
 			"review: reject, for the\nreason; pre_accept: back to its agent; "
 			"post_accept: take back." },
-	{ "inbox", "snooze", "Put an entry off", "N DURATION", 2, 2, FLAGS(judge_flags),
+	{ "inbox", "snooze", "Put an entry off", "N TIME", 2, 2, FLAGS(judge_flags),
 			cmd_inbox_snooze,
 			"It comes back by itself, or when there is new evidence. A deadline that "
 			"it "

@@ -1,4 +1,5 @@
 /* Help, usage errors and docs/commands.md, all from the table of commands. */
+#include "base/moment.h"
 #include "base/str.h"
 #include "cli/command.h"
 
@@ -108,7 +109,7 @@ static void list_flags(struct out *o, const struct flag *flags, size_t n)
 void help_all(struct out *o)
 {
 	out_f(o,
-			"usage: overseer [--dir DIR] [--json] [--timeout TIME] COMMAND ...\n\n"
+			"usage: overseer [--dir DIR] [--json] [--timeout DURATION] COMMAND ...\n\n"
 			"Supervises coding agents: keeps plans, hands out work, checks it, merges "
 			"it.\n\n");
 	for (size_t i = 0; i < commands_n; i++)
@@ -144,6 +145,19 @@ static str usage_line(struct arena *a, const struct command *cmd)
 	return arena_printf(a, STR_FMT "%s%s", STR_ARG(s), *cmd->args ? " " : "", cmd->args);
 }
 
+/* What may stand for TIME, where an option or the argument takes one. */
+static str time_words(const struct command *cmd)
+{
+	for (size_t i = 0; i < cmd->flags_n; i++)
+		if (cmd->flags[i].kind == FLAG_TIME)
+			return STR("TIME is " MOMENT_FORMS
+				   "; local time unless it says otherwise.");
+	return str_contains(str_from(cmd->args), STR("TIME"))
+			? STR("TIME is " MOMENT_FORMS_FUTURE
+			      "; local time unless it says otherwise.")
+			: STR("");
+}
+
 void help_command(struct cli *c, const struct command *cmd)
 {
 	struct out *o = &c->out;
@@ -156,6 +170,8 @@ void help_command(struct cli *c, const struct command *cmd)
 		list_flags(o, cmd->flags, cmd->flags_n);
 		table_end(o, "  ");
 	}
+	if (time_words(cmd).n)
+		out_f(o, "\n" STR_FMT "\n", STR_ARG(time_words(cmd)));
 	out_f(o, "\nOptions of every command\n");
 	list_flags(o, global_flags, global_flags_n);
 	table_end(o, "  ");
@@ -194,6 +210,8 @@ void help_markdown(struct cli *c)
 			out_f(o, "%s\n", cmd->more);
 		if (cmd->flags_n)
 			markdown_flags(o, cmd->flags, cmd->flags_n);
+		if (time_words(cmd).n)
+			out_f(o, "\n" STR_FMT "\n", STR_ARG(time_words(cmd)));
 	}
 	out_f(o,
 			"\n## Exit status\n\n0 success, 130 ended by Ctrl-C, else by the kind of "

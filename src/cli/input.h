@@ -1,5 +1,6 @@
 #pragma once
 /* Files that people name on the command line; "-" is standard input. Everything is bounded. */
+#include "base/moment.h"
 #include "cli/command.h"
 
 int input_read(struct cli *c, str path, size_t max, str *ret, struct ov_err *err);
@@ -16,3 +17,6 @@ int plan_read(struct cli *c, str path, const value **ret, struct ov_err *err);
 void plan_print_problems(struct cli *c, str path, const value *problems);
 /* The nodes of a plan as rows of a table, below each other; lead and depth: "" and 0. */
 void plan_tree_rows(struct cli *c, const value *nodes, str lead, int depth);
+/* args.c: a point in time as people write it; `what` is what it was given as. */
+int cli_moment(struct cli *c, str what, str text, enum moment_side side, ov_time *ret,
+		struct ov_err *err);

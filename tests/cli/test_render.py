@@ -432,7 +432,7 @@ class Inbox(Case):
                                              "estimate": {"cost_microusd": 2500000}})
         self.assertIn("comes back in 2h, or when there is new evidence", self.ok("inbox", "snooze", "12", "2h").out)
         self.assertEqual(fake.asked[-1], ("inbox.snooze", {"number": 12, "for_ms": 7200000}))
-        self.assertIn("is not a duration such as 30m", self.fails(2, "inbox", "snooze", "12", "later").err)
+        self.assertIn("is not a time such as 4h, tomorrow", self.fails(2, "inbox", "snooze", "12", "later").err)
         self.assertIn("iterations, wall, tokens or cost_usd", self.fails(2, "inbox", "answer", "12", "x", "--budget", "runs=3").err)
 
     def test_usage(self):
