@@ -32,15 +32,22 @@ static void add_agent(struct buf *b, const struct found_agent *f)
 	if (f->problem.n)
 		buf_addf(b, "# It was found but does not work: " STR_FMT ".\n",
 				STR_ARG(f->problem));
-	buf_addf(b, "#model = \"\"\n#permission_mode = \"%s\"\n#concurrency = 2\n",
-			f->format->permission_modes[0]);
+	config_template_agent(b);
+}
+
+static str quoted(struct arena *a, str s)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+
+	json_write_string(&b, s);
+	return arena_str(a, buf_str(&b));
 }
 
 static void add_example(struct buf *b)
 {
 	buf_adds(b,
-			STR("#defaults.agent = \"mine\"\n\n"
-			    "# Known by name:"));
+			STR("# Known by name:"));
 	for (size_t i = 0; agent_format_names[i]; i++)
 		if (agent_formats[i].program)
 			buf_addf(b, " %s", agent_format_names[i]);
@@ -53,14 +60,18 @@ static void add_example(struct buf *b)
 			    "#format = \"claude\"\n"));
 }
 
-/* The keys that we found out, then the agents: dotted keys come before tables. */
-static void add_findings(const struct init *in, struct buf *b)
+/* What is known goes to its section, the agents to the end. */
+static void add_findings(struct arena *a, const struct init *in, struct buf *b)
 {
-	if (in->check.n) {
-		buf_addf(b, "\n# Found in %s.\nworkspace.check_command = ", in->check_file);
-		json_write_string(b, in->check);
-		buf_addc(b, '\n');
-	}
+	struct config_found found[2];
+	size_t n = 0;
+
+	if (in->check.n)
+		found[n++] = (struct config_found){ "workspace.check_command", quoted(a, in->check) };
+	if (in->usual)
+		found[n++] = (struct config_found){ "defaults.agent",
+			quoted(a, str_from(in->usual->format->name)) };
+	config_template(b, found, n);
 	buf_addf(b,
 			"\n# Agents. A run is one process; it gets the prompt on its standard "
 			"input and works in a\n"
@@ -68,17 +79,13 @@ static void add_findings(const struct init *in, struct buf *b)
 			in->agents_n ? "These were found on this machine."
 				     : "None was found on this machine; this is how one is "
 				       "written.");
-	if (!in->agents_n) {
+	if (!in->agents_n)
 		add_example(b);
-		return;
-	}
-	if (in->usual)
-		buf_addf(b, "defaults.agent = \"%s\"\n", in->usual->format->name);
 	for (size_t i = 0; i < in->agents_n; i++)
 		add_agent(b, &in->agents[i]);
 }
 
-static int write_config(struct init *in, struct ov_err *err)
+static int write_config(struct cli *c, struct init *in, struct ov_err *err)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
@@ -87,8 +94,7 @@ static int write_config(struct init *in, struct ov_err *err)
 
 	if (file_exists(in->config))
 		return 0;
-	config_template(&b);
-	add_findings(in, &b);
+	add_findings(c->arena, in, &b);
 	r = config_parse(buf_str(&b), &config, err);
 	if (r < 0)
 		return ov_wrap(err, OV_EINTERNAL, "the configuration that was to be written");
@@ -198,8 +204,7 @@ static void tell_none(struct out *o)
 	row_end(o);
 	label(o, "");
 	cell(o, S_PLAIN,
-			STR("[agents.mine]  command = [\"/path/to/agent\"]   and   "
-			    "defaults.agent = \"mine\""));
+			STR("[agents.mine]  command = [\"/path/to/agent\"]"));
 	row_end(o);
 }
 
@@ -264,8 +269,8 @@ static void tell(struct cli *c, const struct init *in)
 	label(o, "Next");
 	if (in->wrote_config && !in->usual) {
 		cell(o, S_PLAIN,
-				STR("edit .overseer/config.toml    choose the agent: "
-				    "defaults.agent"));
+				STR("edit .overseer/config.toml    name an agent: "
+				    "[agents.NAME]"));
 		row_end(o);
 		label(o, "");
 	}
@@ -339,7 +344,7 @@ int cmd_init(struct cli *c, struct ov_err *err)
 	if (r == 0)
 		r = write_exclude(c, &in, err);
 	if (r == 0)
-		r = write_config(&in, err);
+		r = write_config(c, &in, err);
 	if (r < 0)
 		return r;
 	look_at_checks(c, &in);

@@ -312,7 +312,7 @@ static int read_all(struct config *c, str toml, const char *const *sets, size_t 
 	if (toml.n > MAX_BYTES)
 		return ov_fail(err, OV_ELIMIT, "%zu bytes, at most %d are allowed", toml.n,
 				MAX_BYTES);
-	e = toml_parse(&c->arena, arena_str(&c->arena, toml), &doc, err);
+	e = toml_parse_parts(&c->arena, arena_str(&c->arena, toml), &doc, err);
 	for (size_t i = 0; e == 0 && i < sets_n; i++)
 		e = config_put_set(&c->arena, doc, arena_str(&c->arena, str_from(sets[i])), err);
 	if (e < 0)
@@ -327,6 +327,8 @@ static int read_all(struct config *c, str toml, const char *const *sets, size_t 
 	read_roles(&r, value_at(doc, "roles"));
 	config_read_prices(&r, value_at(doc, "prices"));
 	config_read_channels(&r, config_lookup(doc, STR("escalation.channels")));
+	if (!c->default_agent.n && c->agents_n == 1)
+		c->default_agent = c->agents[0].name; /* there is nothing to choose */
 	check_together(&r);
 	config_check_policy(&r);
 	problems = r.problems;

@@ -178,8 +178,16 @@ str config_planner_key_env(const struct config *c, bool *ret_needed);
 value *config_view(struct arena *a, const struct config *c);
 /* docs/configuration.md */
 void config_docs(struct buf *out);
+/* The value of an option that `init` found out, as TOML. */
+struct config_found {
+	const char *key;
+	str toml;
+};
 /*
- * The commented file that `init` writes: every option with its default, as a dotted key, so that
- * each line stands for itself. The caller appends further dotted keys, then the [agents.NAME].
+ * The file that `init` writes: every section with its options, commented out with their defaults, and
+ * what was found as it is. Tables may follow. It is TOML, and stays good whichever line a person
+ * uncomments and wherever between two sections tables are pasted.
  */
-void config_template(struct buf *out);
+void config_template(struct buf *out, const struct config_found *found, size_t found_n);
+/* The options of an agent that are changed most, below its header: commented out, as the others. */
+void config_template_agent(struct buf *out);

@@ -239,31 +239,70 @@ static void add_comment(struct buf *out, str help)
 	buf_addc(out, '\n');
 }
 
-void config_template(struct buf *out)
+/* One option, below the header of its section: the default as a comment, or what was found out. */
+static void template_option(struct buf *out, const struct option *o, str section,
+		const struct config_found *found, size_t found_n)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
+	const char *key = o->key + section.n + 1;
+
+	add_comment(out, str_from(o->help));
+	for (size_t i = 0; i < found_n; i++)
+		if (strcmp(found[i].key, o->key) == 0) {
+			buf_addf(out, "%s = " STR_FMT "\n", key, STR_ARG(found[i].toml));
+			return;
+		}
+	buf_addf(out, "#%s = " STR_FMT "\n", key, STR_ARG(config_option_default_text(&a, o)));
+}
+
+void config_template_agent(struct buf *out)
+{
+	static const char *const keys[] = { "model", "permission_mode", "concurrency" };
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct options agent = config_agent_options();
+
+	for (size_t i = 0; i < agent.n; i++)
+		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
+			if (strcmp(agent.p[i].key, keys[k]) == 0)
+				buf_addf(out, "#%s = " STR_FMT "\n", keys[k],
+						STR_ARG(config_option_default_text(&a,
+								&agent.p[i])));
+}
+
+static bool is_first_of_section(const struct options *all, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (str_eq(section_of(&all->p[i]), section_of(&all->p[at])))
+			return false;
+	return true;
+}
+
+void config_template(struct buf *out, const struct config_found *found, size_t found_n)
+{
 	struct options all = config_options();
 
 	buf_adds(out,
 			STR("# Overseer's configuration. What is commented out is the default; "
-			    "remove "
-			    "the # to change it.\n"));
+			    "remove the # to change it.\n"
+			    "# A [table] may be written in several parts, so that you can paste "
+			    "tables at the end of this file.\n"));
 	for (size_t i = 0; i < all.n; i++) {
-		const struct option *o = &all.p[i];
+		str section = section_of(&all.p[i]);
 
-		if (i == 0 || !str_eq(section_of(o), section_of(&all.p[i - 1])))
-			buf_addc(out, '\n');
-		add_comment(out, str_from(o->help));
-		buf_addf(out, "#%s = " STR_FMT "\n", o->key,
-				STR_ARG(config_option_default_text(&a, o)));
+		if (!is_first_of_section(&all, i))
+			continue;
+		buf_addf(out, "\n[" STR_FMT "]\n", STR_ARG(section));
+		for (size_t k = i; k < all.n; k++)
+			if (str_eq(section_of(&all.p[k]), section))
+				template_option(out, &all.p[k], section, found, found_n);
 	}
 	buf_adds(out,
 			STR("\n# Further ways to tell people outside: gitea, github, webhook, "
 			    "slack, "
 			    "discord or a hook (a command);\n"
-			    "# such tables go to the end of this file. `overseer escalation test "
-			    "NAME` tries one.\n"
+			    "# `overseer escalation test NAME` tries one.\n"
 			    "#\n"
 			    "# [escalation.channels.tracker]\n"
 			    "# type = \"gitea\"\n"
@@ -271,10 +310,9 @@ void config_template(struct buf *out)
 			    "# repo = \"owner/name\"\n"
 			    "# token_file = \"~/.config/gitea/token\"\n"));
 	buf_adds(out,
-			STR("\n# What tokens cost, for agents that do not tell it themselves; such "
-			    "tables go to the end of this\n"
-			    "# file. \"*\" at the end of a name stands for any rest of it. The "
-			    "numbers only show the form.\n"
+			STR("\n# What tokens cost, for agents that do not tell it themselves. \"*\" at "
+			    "the end of a name\n"
+			    "# stands for any rest of it. The numbers only show the form.\n"
 			    "#\n"
 			    "# [prices.\"some-model-*\"]\n"
 			    "# input_usd_per_mtok = 1.00\n"

@@ -53,7 +53,8 @@ static const char *const pauses[] = { "auto", "goal", "node", NULL }; /* enum pa
 
 static const struct option options[] = {
 	{ "defaults.agent", OPT_STR, 0, LIMIT_NAME, "\"\"",
-			"The agent that takes nodes which name neither an agent nor a role.",
+			"The agent that takes tasks which name neither an agent nor a role; empty: "
+			"the only agent there is.",
 			AT(default_agent) },
 	{ "supervisor.tick_every", OPT_DURATION, 10, OV_DAY, "\"2m\"",
 			"The longest time between two ticks while work is open.", AT(tick_every) },

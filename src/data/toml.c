@@ -44,6 +44,7 @@ struct reader {
 	struct map index;     /* the address of the parent's slot and the key -> slot */
 	struct slot *section; /* the table of the last header */
 	struct key key;       /* the last key: too big for the frames of a recursion */
+	bool parts;           /* a table may be written in several parts */
 };
 
 /* All that is known of a closed value is how it was written, so these serve for all of them. */
@@ -179,7 +180,7 @@ static int walk_dots(struct reader *r, struct slot *t, const struct key *k, stru
 		}
 		if (next->how == BY_PATH)
 			next->how = BY_DOTS;
-		if (next->how != BY_DOTS)
+		if (next->how != BY_DOTS && !(r->parts && next->how == BY_HEADER))
 			return clash(r, k, i, next->how);
 		t = next;
 	}
@@ -323,9 +324,9 @@ static int open_table(struct reader *r, struct slot *parent, const struct key *k
 
 		if (e < 0)
 			return e;
-	} else if (t->how == BY_PATH) {
+	} else if (t->how == BY_PATH || (r->parts && t->how == BY_DOTS)) {
 		t->how = BY_HEADER;
-	} else {
+	} else if (!(r->parts && t->how == BY_HEADER)) {
 		return clash(r, k, k->n - 1, t->how);
 	}
 	r->section = t;
@@ -417,9 +418,9 @@ static int check_text(const struct toml_scan *s)
 			(unsigned char)s->text.p[at]);
 }
 
-int toml_parse(struct arena *a, str text, value **ret, struct ov_err *err)
+static int parse(struct arena *a, str text, bool parts, value **ret, struct ov_err *err)
 {
-	struct reader r = { .s = { .arena = a, .text = text, .err = err } };
+	struct reader r = { .s = { .arena = a, .text = text, .err = err }, .parts = parts };
 	struct slot *root;
 	int e;
 
@@ -436,4 +437,14 @@ int toml_parse(struct arena *a, str text, value **ret, struct ov_err *err)
 	buf_done(&r.name);
 	buf_done(&r.s.scratch);
 	return e;
+}
+
+int toml_parse(struct arena *a, str text, value **ret, struct ov_err *err)
+{
+	return parse(a, text, false, ret, err);
+}
+
+int toml_parse_parts(struct arena *a, str text, value **ret, struct ov_err *err)
+{
+	return parse(a, text, true, ret, err);
 }

@@ -1,6 +1,7 @@
 """`overseer init` in real repositories."""
 
 import os
+import re
 import stat
 import time
 import tomllib
@@ -10,8 +11,9 @@ from cli_case import Case, main
 
 class Init(Case):
     def config(self):
+        """What the file says: it is TOML, and tables in which all is commented out say nothing."""
         with open(os.path.join(self.cwd, ".overseer/config.toml"), "rb") as f:
-            return tomllib.load(f)
+            return {name: table for name, table in tomllib.load(f).items() if table}
 
     def exclude(self, common=None):
         with open(os.path.join(common or os.path.join(self.cwd, ".git"), "info/exclude")) as f:
@@ -47,7 +49,7 @@ class Init(Case):
         done = self.ok("init")
         self.assertIn("repo (branch main, clean)", done.out)
         self.assertIn("none of claude, codex, gemini, opencode is in PATH", done.out)
-        self.assertIn("defaults.agent", done.out)
+        self.assertIn("name an agent: [agents.NAME]", done.out)
         self.assertIn("no check is configured: finished work will wait for your review", done.out)
         self.assertEqual(done.out.splitlines()[-1].split("  ")[-1].strip(), "start the daemon")
         mode = os.stat(os.path.join(self.cwd, ".overseer")).st_mode
@@ -78,7 +80,7 @@ class Init(Case):
         self.assertIn("codex 0.166.0  (hooks, resume, tool scope)  -> [agents.codex]", done.out)
         self.assertIn('gemini does not work: "gemini --version" failed with status 3', done.out)
         self.assertIn("opencode (version unknown)", done.out)
-        self.assertNotIn("choose the agent", done.out)
+        self.assertNotIn("name an agent", done.out)
         config = self.config()
         self.assertEqual(config["defaults"]["agent"], "claude")
         self.assertEqual(config["agents"], {name: {"format": name} for name in ("claude", "codex", "opencode")})
@@ -94,13 +96,46 @@ class Init(Case):
             f.write(text[:start] + "\n".join(lines) + "\n")
         self.assertIn("good, 4 agents", self.ok("config", "check").out)
 
+    def test_snippets_can_be_pasted_anywhere(self):
+        """README's agent, before, after and between all tables of the file; then any line of it is uncommented."""
+        with open(os.path.join(os.path.dirname(__file__), "../../README.md")) as f:
+            blocks = re.findall(r"(?:^    .*\n)+", f.read(), re.M)
+        snippet, = [re.sub("^    ", "", b, flags=re.M) for b in blocks if "[agents.mine]" in b]
+        section = '[auto]\ntask_pool_command = "./next"\n[accept]\nreview = "always"\n'
+        for agents in ((), ("claude",)):
+            self.repository(f"repo{len(agents)}")
+            self.write(f"repo{len(agents)}/Makefile", "test:\n\ttrue\n")
+            if agents:
+                self.write("bin/claude", "#!/bin/sh\n", 0o755)
+            else:
+                self.bare_path()
+            self.ok("init")
+            path = os.path.join(self.cwd, ".overseer/config.toml")
+            with open(path) as f:
+                template = f.read()
+            places = [m.start() for m in re.finditer(r"^\[", template, re.M)] + [len(template)]
+            self.assertGreater(len(places), 15)
+            for text in (snippet, snippet + section, section + snippet):
+                for at in [0] + places:
+                    self.check(path, template[:at] + text + template[at:], len(agents) + 1)
+            for text in (snippet + template, template + snippet):
+                keys = list(re.finditer(r"^#(?=[a-z_.]+ = )", text[:text.index("# Agents.")], re.M))
+                self.assertGreater(len(keys), 100)
+                for key in keys if not agents else ():
+                    self.check(path, text[:key.start()] + text[key.end():], 1)
+
+    def check(self, path, text, agents):
+        with open(path, "w") as f:
+            f.write(text)
+        self.assertIn(f"good, {agents} agent", self.ok("config", "check").out)
+
     def test_all_agents_broken(self):
         self.repository()
         self.bare_path("codex")
         self.write("bin/codex", "#!/nonexistent\n", 0o755)
         done = self.ok("init")
         self.assertIn("codex does not work", done.out)
-        self.assertIn("choose the agent", done.out)
+        self.assertIn("name an agent", done.out)
         self.assertEqual(self.config(), {})
 
     def test_an_agent_that_does_not_answer_is_not_waited_for(self):

@@ -511,9 +511,10 @@ TEST(template_is_the_defaults)
 	value *v, *doc;
 	str rest, line;
 
-	config_template(&text);
+	config_template(&text, NULL, 0);
 	assert_int_equal(toml_parse(&a, buf_str(&text), &doc, NULL), 0);
-	assert_int_equal(value_count(doc), 0);
+	for (size_t i = 0; i < doc->object.n; i++)
+		assert_int_equal(value_count(doc->object.members[i].value), 0);
 	rest = buf_str(&text);
 	while (str_split(&rest, '\n', &line)) {
 		assert_true(line.n <= 100);
@@ -536,6 +537,92 @@ TEST(template_is_the_defaults)
 	buf_done(&text);
 	buf_done(&plain);
 	arena_done(&a);
+}
+
+TEST(template_of_an_agent_is_the_defaults)
+{
+	static const char *const keys[] = { "model", "permission_mode", "concurrency" };
+	struct buf text = BUF_INIT, plain = BUF_INIT;
+	struct arena a = ARENA_INIT;
+	struct config *c;
+	value *v;
+	str rest, line;
+
+	config_template_agent(&text);
+	buf_adds(&plain, STR("[agents.x]\nformat = \"claude\"\n"));
+	rest = buf_str(&text);
+	while (str_split(&rest, '\n', &line))
+		buf_addf(&plain, STR_FMT "\n", STR_ARG(str_sub(line, line.n > 0, line.n)));
+	c = parse(buf_cstr(&plain));
+	v = config_view(&a, c);
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const value *entry = value_at(v, arena_printf(&a, "agents.x.%s", keys[i]).p);
+
+		assert_true(value_bool_at(entry, "set"));
+		assert_true(value_equal(value_at(entry, "value"), value_at(entry, "default")));
+	}
+	config_free(c);
+	buf_done(&text);
+	buf_done(&plain);
+	arena_done(&a);
+}
+
+/* What was found out stands in its section, in place of the default. */
+TEST(template_has_what_was_found)
+{
+	static const struct config_found found[] = {
+		{ "workspace.check_command", STR_INIT("\"make test\"") },
+		{ "workers.max", STR_INIT("7") },
+	};
+	struct buf text = BUF_INIT;
+	struct arena a = ARENA_INIT;
+	struct config *c;
+	value *doc;
+
+	config_template(&text, found, ARRAY_LEN(found));
+	assert_int_equal(toml_parse(&a, buf_str(&text), &doc, NULL), 0);
+	c = parse(buf_cstr(&text));
+	assert_true(str_is(c->workspace_check_command, "make test"));
+	assert_int_equal(c->workers_max, 7);
+	assert_false(str_contains(buf_str(&text), STR("#max = 2")));
+	config_free(c);
+	buf_done(&text);
+	arena_done(&a);
+}
+
+TEST(tables_may_be_written_in_parts)
+{
+	struct ov_err err;
+	struct config *c = parse("accept.dirty_tries = 4\n[accept]\nreview = \"always\"\n"
+				 "[workers]\nmax = 3\n[agents.x]\ncommand = [\"x\"]\n"
+				 "[accept]\nconflict_rounds = 7\n[supervisor]\nbackoff.base = \"1s\"\n"
+				 "[supervisor.backoff]\nmax = \"9s\"\n");
+
+	assert_int_equal(c->accept_dirty_tries, 4);
+	assert_int_equal(c->accept_review, REVIEW_ALWAYS);
+	assert_int_equal(c->accept_conflict_rounds, 7);
+	assert_int_equal(c->backoff_base, 1000);
+	assert_int_equal(c->backoff_max, 9000);
+	config_free(c);
+	/* Which of two values is meant nobody can know. */
+	assert_int_equal(config_parse(STR("[workers]\nmax = 3\n[workers]\nmax = 4\n"), &c, &err),
+			OV_EINVALID);
+	assert_non_null(strstr(err.msg, "\"max\" already has a value"));
+}
+
+TEST(the_only_agent_is_the_default)
+{
+	struct config *c = parse("[agents.x]\ncommand = [\"x\"]\n");
+
+	assert_true(str_is(c->policy.default_agent, "x"));
+	config_free(c);
+	c = parse("[agents.x]\ncommand = [\"x\"]\n[agents.y]\ncommand = [\"y\"]\n");
+	assert_int_equal(c->policy.default_agent.n, 0);
+	config_free(c);
+	c = parse("[defaults]\nagent = \"y\"\n[agents.x]\ncommand = [\"x\"]\n"
+		  "[agents.y]\ncommand = [\"y\"]\n");
+	assert_true(str_is(c->policy.default_agent, "y"));
+	config_free(c);
 }
 
 TEST(docs_name_every_option)
