@@ -46,8 +46,7 @@ static str quoted(struct arena *a, str s)
 
 static void add_example(struct buf *b)
 {
-	buf_adds(b,
-			STR("# Known by name:"));
+	buf_adds(b, STR("# Known by name:"));
 	for (size_t i = 0; agent_format_names[i]; i++)
 		if (agent_formats[i].program)
 			buf_addf(b, " %s", agent_format_names[i]);
@@ -67,7 +66,8 @@ static void add_findings(struct arena *a, const struct init *in, struct buf *b)
 	size_t n = 0;
 
 	if (in->check.n)
-		found[n++] = (struct config_found){ "workspace.check_command", quoted(a, in->check) };
+		found[n++] = (struct config_found){ "workspace.check_command",
+			quoted(a, in->check) };
 	if (in->usual)
 		found[n++] = (struct config_found){ "defaults.agent",
 			quoted(a, str_from(in->usual->format->name)) };
@@ -203,8 +203,7 @@ static void tell_none(struct out *o)
 			    "command will do:"));
 	row_end(o);
 	label(o, "");
-	cell(o, S_PLAIN,
-			STR("[agents.mine]  command = [\"/path/to/agent\"]"));
+	cell(o, S_PLAIN, STR("[agents.mine]  command = [\"/path/to/agent\"]"));
 	row_end(o);
 }
 

@@ -173,13 +173,20 @@ static str section_of(const struct option *o)
 	return str_sub(key, 0, str_find_byte(key, '.'));
 }
 
+static bool is_first_of_section(const struct options *all, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (str_eq(section_of(&all->p[i]), section_of(&all->p[at])))
+			return false;
+	return true;
+}
+
 void config_docs(struct buf *out)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 	struct options all = config_options(), agent = config_agent_options(),
 		       channel = config_channel_options(), price = config_price_options();
-	str section = STR("");
 
 	buf_adds(out,
 			STR("# Configuration\n\n"
@@ -188,16 +195,21 @@ void config_docs(struct buf *out)
 			    "in TOML.\n"
 			    "A duration is a text such as `\"250ms\"`, `\"90s\"`, `\"15m\"`, "
 			    "`\"1h30m\"`, `\"2d\"`; a size is a text such as\n"
-			    "`\"512KiB\"`, `\"256MiB\"`, `\"2GiB\"`. An unknown key is an error. "
+			    "`\"512KiB\"`, `\"256MiB\"`, `\"2GiB\"`. A table may be written in "
+			    "several parts. An unknown key, or one that is set twice, is an error. "
 			    "`overseer config check` finds what is wrong,\n"
 			    "`overseer config show --effective` shows every value.\n"));
 	for (size_t i = 0; i < all.n; i++) {
-		if (!str_eq(section_of(&all.p[i]), section)) {
-			section = section_of(&all.p[i]);
-			doc_head(out, section);
-		}
-		doc_row(out, &a, &all.p[i],
-				str_sub(str_from(all.p[i].key), section.n + 1, SIZE_MAX));
+		str section = section_of(&all.p[i]);
+
+		if (!is_first_of_section(&all, i))
+			continue;
+		doc_head(out, section);
+		for (size_t k = i; k < all.n; k++)
+			if (str_eq(section_of(&all.p[k]), section))
+				doc_row(out, &a, &all.p[k],
+						str_sub(str_from(all.p[k].key), section.n + 1,
+								SIZE_MAX));
 	}
 	doc_head(out, STR("agents.NAME"));
 	for (size_t i = 0; i < agent.n; i++)
@@ -271,14 +283,6 @@ void config_template_agent(struct buf *out)
 								&agent.p[i])));
 }
 
-static bool is_first_of_section(const struct options *all, size_t at)
-{
-	for (size_t i = 0; i < at; i++)
-		if (str_eq(section_of(&all->p[i]), section_of(&all->p[at])))
-			return false;
-	return true;
-}
-
 void config_template(struct buf *out, const struct config_found *found, size_t found_n)
 {
 	struct options all = config_options();
@@ -310,7 +314,8 @@ void config_template(struct buf *out, const struct config_found *found, size_t f
 			    "# repo = \"owner/name\"\n"
 			    "# token_file = \"~/.config/gitea/token\"\n"));
 	buf_adds(out,
-			STR("\n# What tokens cost, for agents that do not tell it themselves. \"*\" at "
+			STR("\n# What tokens cost, for agents that do not tell it themselves. "
+	                    "\"*\" at "
 			    "the end of a name\n"
 			    "# stands for any rest of it. The numbers only show the form.\n"
 			    "#\n"

@@ -354,5 +354,34 @@ class CoveredCorpus(Lint):
         self.accepted(run(program, corpus))
 
 
+class Options(Lint):
+    """What documents name is in the tables of commands and options."""
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(ROOT / "docs", self.dir / "docs")
+        for name in ("README.md", "CONTRIBUTING.md"):
+            shutil.copy(ROOT / name, self.dir / name)
+        (self.dir / "examples").mkdir()
+
+    def check(self, line):
+        with open(self.dir / "README.md", "a") as f:
+            f.write("\n" + line + "\n")
+        return run(sys.executable, TOOLS / "check-options", self.dir)
+
+    def test_what_exists(self):
+        self.accepted(self.check("`accept.review`, `agents.NAME.command`, `--follow`, `overseer events --follow --since 2h`, "
+                                 "`git rebase --continue`, `run.started`, `config.toml`\n\n    overseer --json goal create --title x"))
+
+    def test_what_does_not(self):
+        for line, word in (("`accept.reviews`", "there is no option accept.reviews"),
+                           ("`--folow`", "no command has the option --folow"),
+                           ("`overseer events --title x`", '"overseer events" has no option --title'),
+                           ("    overseer goal create --titel x", '"overseer goal create" has no option --titel'),
+                           ("`overseer evnts`", 'there is no command "overseer evnts"')):
+            self.setUp()
+            self.refused(self.check(line), "README.md", word)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -593,10 +593,11 @@ TEST(template_has_what_was_found)
 TEST(tables_may_be_written_in_parts)
 {
 	struct ov_err err;
-	struct config *c = parse("accept.dirty_tries = 4\n[accept]\nreview = \"always\"\n"
-				 "[workers]\nmax = 3\n[agents.x]\ncommand = [\"x\"]\n"
-				 "[accept]\nconflict_rounds = 7\n[supervisor]\nbackoff.base = \"1s\"\n"
-				 "[supervisor.backoff]\nmax = \"9s\"\n");
+	struct config *c = parse(
+			"accept.dirty_tries = 4\n[accept]\nreview = \"always\"\n"
+			"[workers]\nmax = 3\n[agents.x]\ncommand = [\"x\"]\n"
+			"[accept]\nconflict_rounds = 7\n[supervisor]\nbackoff.base = \"1s\"\n"
+			"[supervisor.backoff]\nmax = \"9s\"\n");
 
 	assert_int_equal(c->accept_dirty_tries, 4);
 	assert_int_equal(c->accept_review, REVIEW_ALWAYS);
