@@ -301,6 +301,7 @@ static int prepare(struct planning_job *j, const struct planning_request *rq, st
 
 	j->task.purpose = rq->purpose;
 	j->task.limits = c->policy.plan;
+	j->task.roles = value_copy(&j->arena, policy_role_names(&j->arena, &c->policy));
 	j->task.max_repairs = c->planner_max_repairs;
 	j->model_ref = config_planner_ref(&j->arena, c);
 	copy_goal(j, rq);

@@ -1,3 +1,4 @@
+#include "base/buf.h"
 #include "base/str.h"
 #include "cli/goal.h"
 #include "cli/input.h"
@@ -5,41 +6,24 @@
 #include "core/budget.h"
 #include "data/json.h"
 
-/* Is this node finished, anywhere in the tree? */
-static bool is_final(const value *nodes, str id)
-{
-	for (size_t i = 0; i < value_count(nodes); i++) {
-		const value *n = value_item(nodes, i);
-		str status = value_str_at(n, "status");
-
-		if (str_eq(value_str_at(n, "id"), id))
-			return str_is(status, "done") || str_is(status, "cancelled");
-		if (is_final(value_at(n, "children"), id))
-			return true;
-	}
-	return false;
-}
-
 struct census {
 	size_t phases, tasks, subtasks;
-	str ready;
+	struct buf ready; /* as many ids as can be shown */
 };
 
-/* Counts the nodes and names the leaves of which all dependencies are met. */
-static void count_nodes(struct cli *c, const value *all, const value *nodes, int depth, bool open,
-		struct census *t)
+enum { READY_SHOWN = 400 };
+
+/* Counts the nodes and names the leaves that nothing is in the way of. */
+static void count_nodes(const value *nodes, int depth, struct census *t)
 {
 	for (size_t i = 0; i < value_count(nodes) && depth < 8; i++) {
-		const value *n = value_item(nodes, i), *deps = value_at(n, "deps");
-		bool ready = open;
+		const value *n = value_item(nodes, i);
 
 		*(depth == 0 ? &t->phases : depth == 1 ? &t->tasks : &t->subtasks) += 1;
-		for (size_t k = 0; k < value_count(deps); k++)
-			ready = ready && is_final(all, value_str_or(value_item(deps, k), STR("")));
-		if (ready && value_count(value_at(n, "children")) == 0)
-			t->ready = arena_printf(c->arena, STR_FMT "%s" STR_FMT, STR_ARG(t->ready),
-					t->ready.n ? ", " : "", STR_ARG(value_str_at(n, "id")));
-		count_nodes(c, all, value_at(n, "children"), depth + 1, ready, t);
+		if (value_bool_at(n, "ready") && t->ready.n < READY_SHOWN)
+			buf_addf(&t->ready, "%s" STR_FMT, t->ready.n ? ", " : "",
+					STR_ARG(value_str_at(n, "id")));
+		count_nodes(value_at(n, "children"), depth + 1, t);
 	}
 }
 
@@ -51,19 +35,21 @@ static str plural(struct cli *c, size_t n, const char *noun)
 static void tell_plan(struct cli *c, str goal)
 {
 	value *params = value_object(c->arena);
-	struct census t = { .ready = STR("") };
+	struct census t = { .ready = BUF_INIT };
 	struct ov_err err = { 0 };
 	const value *plan;
 
 	value_put(c->arena, params, "goal", value_str(c->arena, goal));
 	if (client_call(&c->client, CALL_READ, "plan.show", params, &plan, &err) != 0)
 		return;
-	count_nodes(c, value_at(plan, "phases"), value_at(plan, "phases"), 0, true, &t);
+	count_nodes(value_at(plan, "phases"), 0, &t);
 	out_f(&c->out, STR_FMT ", " STR_FMT ", " STR_FMT ". Ready now: " STR_FMT "\n",
 			STR_ARG(plural(c, t.phases, "phase")), STR_ARG(plural(c, t.tasks, "task")),
 			STR_ARG(plural(c, t.subtasks, "subtask")),
-			STR_ARG(out_short(&c->out, t.ready.n ? t.ready : STR("none"), 200)));
+			STR_ARG(out_short(&c->out, t.ready.n ? buf_str(&t.ready) : STR("none"),
+					200)));
 	tell_unchecked(&c->out, plan);
+	buf_done(&t.ready);
 }
 
 int cmd_goal_create(struct cli *c, struct ov_err *err)

@@ -1,15 +1,18 @@
+#include "base/buf.h"
 #include "base/str.h"
 #include "cli/input.h"
 #include "data/json.h"
 
+/* Only as much of it as can be shown: a plan may have 10,000 nodes. */
 static str id_list(struct cli *c, const value *ids)
 {
-	str s = STR("");
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
 
-	for (size_t i = 0; i < value_count(ids); i++)
-		s = arena_printf(c->arena, STR_FMT "%s" STR_FMT, STR_ARG(s), i ? ", " : "",
+	for (size_t i = 0; i < value_count(ids) && b.n < 200; i++)
+		buf_addf(&b, "%s" STR_FMT, i ? ", " : "",
 				STR_ARG(value_str_or(value_item(ids, i), STR(""))));
-	return s;
+	return arena_str(c->arena, buf_str(&b));
 }
 
 static size_t how_many(const value *ids)
@@ -72,6 +75,13 @@ static void print_nodes(struct cli *c, const value *list, const char *sign, enum
 
 static void print_diff(struct cli *c, const value *d)
 {
+	const value *order = value_at(d, "sequential");
+
+	if (order)
+		out_f(&c->out, "~ plan\n    sequential: %s %s %s\n",
+				value_bool_at(order, "from") ? "true" : "false",
+				c->out.utf8 ? "→" : "->",
+				value_bool_at(order, "to") ? "true" : "false");
 	print_nodes(c, value_at(d, "added"), "+", S_GREEN);
 	print_nodes(c, value_at(d, "changed"), "~", S_YELLOW);
 	print_nodes(c, value_at(d, "removed"), "-", S_RED);
@@ -149,6 +159,16 @@ int cmd_plan_apply(struct cli *c, struct ov_err *err)
 	return 0;
 }
 
+/* What it waits for: "after T1, T2; after P1 (sequential)". */
+static str after_text(struct cli *c, const value *n)
+{
+	str deps = id_list(c, value_at(n, "deps")), before = value_str_at(n, "follows");
+
+	return arena_printf(c->arena, "%s" STR_FMT "%s%s" STR_FMT "%s", deps.n ? "after " : "",
+			STR_ARG(deps), deps.n && before.n ? "; " : "", before.n ? "after " : "",
+			STR_ARG(before), before.n ? " (sequential)" : "");
+}
+
 /* What a row of the tree says beyond its status. */
 static str remark(struct cli *c, const value *n)
 {
@@ -166,9 +186,8 @@ static str remark(struct cli *c, const value *n)
 		return out_short(&c->out, value_str_at(n, "status_reason"), 60);
 	if (value_bool_at(n, "ready"))
 		return STR("ready");
-	if (str_is(status, "todo") && value_count(value_at(n, "deps")))
-		return arena_printf(c->arena, "after " STR_FMT,
-				STR_ARG(id_list(c, value_at(n, "deps"))));
+	if (str_is(status, "todo"))
+		return after_text(c, n);
 	return STR("");
 }
 

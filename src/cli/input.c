@@ -5,7 +5,6 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "core/config.h"
 #include "core/limits.h"
 #include "core/plan.h"
 #include "data/json.h"
@@ -54,24 +53,6 @@ int input_text(struct cli *c, str arg, size_t max, str *ret, struct ov_err *err)
 	return r;
 }
 
-/* The limits of the store's configuration where there is one, else the usual ones. */
-static struct plan_limits limits(struct cli *c)
-{
-	struct plan_limits l = PLAN_LIMITS_DEFAULT;
-	struct config *config;
-	str toml;
-
-	if (cli_store(c, NULL) < 0 ||
-			file_read(c->arena, path_join(c->arena, c->client.dir, "config.toml"),
-					1024 * 1024, &toml, NULL) < 0 ||
-			config_parse(toml, &config, NULL) < 0)
-		return l;
-	l = (struct plan_limits){ config->planner_max_phases, config->planner_max_tasks,
-		config->planner_max_subtasks };
-	config_free(config);
-	return l;
-}
-
 void plan_print_problems(struct cli *c, str path, const value *problems)
 {
 	struct out *o = &c->out;
@@ -105,6 +86,17 @@ static void print_json(struct cli *c, str path, const struct plan_report *r)
 	buf_addc(&c->out.buf, '\n');
 }
 
+static void print_good(struct cli *c, str path, const struct plan_report *r)
+{
+	out_f(&c->out, STR_FMT ": a good plan: %zu phases, %zu tasks, %zu subtasks\n",
+			STR_ARG(out_clean(&c->out, path)), r->phases, r->tasks, r->subtasks);
+	out_f(&c->out, "%zu of %zu can start at once\n", r->ready, r->leaves);
+	if (r->phases > 1 && !r->sequential)
+		out_f(&c->out,
+				"Phases do not make tasks wait: only \"deps\" and "
+				"\"sequential\": true do.\n");
+}
+
 int plan_read(struct cli *c, str path, const value **ret, struct ov_err *err)
 {
 	value *doc;
@@ -122,7 +114,6 @@ int plan_read(struct cli *c, str path, const value **ret, struct ov_err *err)
 
 int plan_load(struct cli *c, str path, const value **ret, struct ov_err *err)
 {
-	struct plan_limits l = limits(c);
 	struct plan_report report;
 	bool checking = c->command->run == cmd_plan_check;
 	const value *doc;
@@ -130,7 +121,7 @@ int plan_load(struct cli *c, str path, const value **ret, struct ov_err *err)
 
 	if (r < 0)
 		return r;
-	plan_check(c->arena, doc, &l, &report);
+	plan_check_by(c->arena, doc, &PLAN_RULES_WRITTEN, &report);
 	*ret = doc;
 	if (report.problems.n && daemon_decides(c, &report)) {
 		plan_report_done(&report);
@@ -144,9 +135,7 @@ int plan_load(struct cli *c, str path, const value **ret, struct ov_err *err)
 		plan_print_problems(c, path,
 				value_at(plan_report_view(c->arena, &report), "problems"));
 	else if (checking)
-		out_f(&c->out, STR_FMT ": a good plan: %zu phases, %zu tasks, %zu subtasks\n",
-				STR_ARG(out_clean(&c->out, path)), report.phases, report.tasks,
-				report.subtasks);
+		print_good(c, path, &report);
 	if (r == 0 && report.problems.n)
 		r = ov_code_info(OV_EINVALID_PLAN)->exit_status;
 	plan_report_done(&report);

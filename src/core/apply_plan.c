@@ -61,6 +61,7 @@ static void set_member(struct node *n, const struct plan_member *m, const value 
 	switch (m->type) {
 	case F_STR: record_set_str(at, value_str_or(v, STR(""))); break;
 	case F_STRS: record_set_strs(at, v); break;
+	case F_BOOL: *(bool *)at = v && v->kind == V_BOOL && v->b; break;
 	case F_INT: *(int64_t *)at = value_int_or(v, 0); break;
 	case F_JSON: record_set_json(at, v); break;
 	default: assert(false);
@@ -220,6 +221,7 @@ int apply_plan_applied(struct state *s, const struct event *e, struct ov_err *er
 		return ev_missing(e, "node in the plan of", e->goal, err);
 	g->plan_version = ev_num(e, "version");
 	g->reopened = false;
+	g->sequential = value_bool_at(value_at(e->data, "plan"), "sequential");
 	record_set_str(&g->plan_source, ev_text(e, "source"));
 	g->updated_at = e->at;
 	seqs_keep(&g->plan_seqs, e->seq);

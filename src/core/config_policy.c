@@ -237,6 +237,15 @@ static const struct policy_channel *policy_channels(struct config *c)
 	return p;
 }
 
+value *policy_role_names(struct arena *a, const struct policy *p)
+{
+	value *names = value_array(a);
+
+	for (size_t i = 0; i < p->roles_n; i++)
+		value_push(a, names, value_str(a, p->roles[i].name));
+	return names;
+}
+
 const struct policy_agent *policy_agent(const struct policy *p, str name)
 {
 	for (size_t i = 0; i < p->agents_n; i++)

@@ -24,7 +24,7 @@ int plan_refuse(struct decide_ctx *cx, const value *plan, struct ov_err *err)
 	struct plan_report report;
 	int r;
 
-	plan_check(cx->arena, plan, &cx->policy->plan, &report);
+	plan_check_by(cx->arena, plan, &PLAN_RULES_WRITTEN, &report);
 	r = plan_report_error(&report, err);
 	plan_report_done(&report);
 	return r;
@@ -124,15 +124,29 @@ static int check_goal(const struct goal *g, struct ov_err *err)
 	return OV_ESTATE;
 }
 
-static int prepare(struct decide_ctx *cx, struct adoption *ad, const value *plan,
-		struct ov_err *err)
+/*
+ * A whole plan of a model's is judged as one, here again: whoever asked it may be mistaken. A split is the
+ * goal's own plan with parts of a model's, which were judged when it answered.
+ */
+static struct plan_rules rules_for(struct decide_ctx *cx, const char *source)
 {
+	if (strcmp(source, "planner") != 0)
+		return PLAN_RULES_WRITTEN;
+	return (struct plan_rules){ .limits = cx->policy->plan,
+		.model = true,
+		.roles = policy_role_names(cx->arena, cx->policy) };
+}
+
+static int prepare(struct decide_ctx *cx, struct adoption *ad, const value *plan,
+		const char *source, struct ov_err *err)
+{
+	struct plan_rules rules = rules_for(cx, source);
 	struct plan_report report;
 	int r = check_goal(ad->g, err);
 
 	if (r < 0)
 		return r;
-	plan_check_replan(cx->arena, cx->state, ad->g, plan, &cx->policy->plan, &report);
+	plan_check_replan(cx->arena, cx->state, ad->g, plan, &rules, &report);
 	r = plan_report_error(&report, err);
 	plan_report_done(&report);
 	if (r < 0)
@@ -150,7 +164,7 @@ static int prepare(struct decide_ctx *cx, struct adoption *ad, const value *plan
 
 static bool changes_nothing(struct decide_ctx *cx, const struct adoption *ad)
 {
-	return ad->g->plan_version &&
+	return ad->g->plan_version && ad->diff.was_sequential == ad->diff.is_sequential &&
 			value_equal(value_at(plan_document(cx->arena, ad->g), "phases"),
 					value_at(ad->plan, "phases"));
 }
@@ -180,7 +194,7 @@ static void take_work_away(struct decide_ctx *cx, const struct adoption *ad)
 static int adopt(struct decide_ctx *cx, struct adoption *ad, const value *plan, const char *source,
 		struct ov_err *err)
 {
-	int r = prepare(cx, ad, plan, err);
+	int r = prepare(cx, ad, plan, source, err);
 
 	if (r < 0)
 		return r;

@@ -197,7 +197,12 @@ static str waiting_deps(struct arena *a, const struct state *s, const struct nod
 {
 	str out = STR("");
 
-	for (const struct node *at = n; at; at = at->parent)
+	for (const struct node *at = n; at; at = at->parent) {
+		if (at->before && !node_is_final(at->before))
+			out = arena_printf(a, STR_FMT "%s%s " STR_FMT " (sequential)", STR_ARG(out),
+					out.n ? ", " : "",
+					status_name(&node_tiers, (int)at->before->tier),
+					STR_ARG(at->before->id));
 		for (size_t i = 0; i < at->deps.n; i++) {
 			const struct node *d = state_node(s, n->goal->id, at->deps.p[i]);
 
@@ -206,6 +211,7 @@ static str waiting_deps(struct arena *a, const struct state *s, const struct nod
 						out.n ? ", " : "", STR_ARG(d->id),
 						status_name(&node_statuses, (int)d->status));
 		}
+	}
 	return out;
 }
 

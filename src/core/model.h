@@ -46,6 +46,7 @@ struct goal {
 	int64_t round;                       /* of oversight: grows when a person had a say */
 	int64_t round_spent[RESOURCE_COUNT]; /* what had been spent when it began */
 	bool freezes;                        /* paused by oversight: its runs are held */
+	bool sequential;                     /* its phases are worked on one after another */
 	bool reopened;        /* and nothing has been added or reopened in it since */
 	int64_t archived_seq; /* the event that put it away; 0: it is not */
 	ov_time created_at, updated_at, ended_at;
@@ -67,6 +68,7 @@ struct node {
 	struct strs tools_allow, tools_deny; /* of the plan; they hold for its parts, too */
 	str tools_narrowed;                  /* JSON: what a person took away besides */
 	str suggested_agent, role, check_command, effort, risk;
+	bool sequential;  /* its children are worked on one after another */
 	str verification; /* JSON */
 	int64_t priority; /* 0: as the goal */
 	enum node_status status;
@@ -123,13 +125,16 @@ struct node {
 	str key; /* "GOAL/NODE", owned */
 	struct goal *goal;
 	struct node *parent;
+	struct node *before; /* that it waits for, since their parent is sequential; or NULL */
 	VEC(struct node *) children;
 	VEC(struct node *) dependants;      /* nodes that wait for this one */
 	struct crystallization *handoff;    /* the newest, owned */
 	struct assignment *assignment;      /* the newest, while it is live */
 	VEC(struct iteration *) iterations; /* the newest, owned; LIMIT_ITERATIONS of them */
 	size_t position;                    /* in goal->nodes */
-	struct list link;                   /* in state->ready, queued or waiting */
+	bool counted;                       /* among the leaves of its goal, and as what */
+	enum node_status counted_as;
+	struct list link; /* in state->ready, queued or waiting */
 };
 
 /* Of these and of runs there are many: what every tick looks at stands together, last. */

@@ -122,6 +122,8 @@ struct plan_diff plan_diff(struct arena *a, const value *before, const value *af
 	for (size_t i = 0; i < x.list.n; i++)
 		if (!side_find(&y, x.list.p[i].id))
 			d.p[d.n++] = change_of(PLAN_REMOVED, &x.list.p[i]);
+	d.was_sequential = value_bool_at(before, "sequential");
+	d.is_sequential = value_bool_at(after, "sequential");
 	for (size_t i = 0; i < d.n; i++)
 		d.counts[d.p[i].kind]++;
 	side_done(&x);
@@ -183,5 +185,12 @@ value *plan_diff_view(struct arena *a, const struct plan_diff *d)
 		value_put(a, v, lists[k].key, list);
 	}
 	value_put(a, v, "kept", plan_diff_ids(a, d, PLAN_KEPT));
+	if (d->was_sequential != d->is_sequential) {
+		value *x = value_object(a);
+
+		value_put(a, x, "from", value_bool(a, d->was_sequential));
+		value_put(a, x, "to", value_bool(a, d->is_sequential));
+		value_put(a, v, "sequential", x);
+	}
 	return v;
 }

@@ -29,11 +29,13 @@ struct plan_diff {
 	struct plan_change *p;
 	size_t n;
 	size_t counts[PLAN_REMOVED + 1];
+	bool was_sequential, is_sequential; /* the plans themselves, in the order of their phases */
 };
 
 /* The first node with an id counts; what is no node is passed over. Either document may be NULL. */
 struct plan_diff plan_diff(struct arena *a, const value *before, const value *after);
 /* The ids of one kind of change. */
 value *plan_diff_ids(struct arena *a, const struct plan_diff *d, enum plan_change_kind kind);
-/* {"added": [...], "changed": [{"id", ..., "changes": [{"key", "from", "to"}]}], "removed", "kept"} */
+/* {"added": [...], "changed": [{"id", ..., "changes": [{"key", "from", "to"}]}], "removed", "kept"}, with
+ * "sequential" where the plans themselves differ in that. */
 value *plan_diff_view(struct arena *a, const struct plan_diff *d);

@@ -32,6 +32,7 @@ const struct plan_member plan_members[] = {
 	MEMBER("verification", F_JSON, verification),
 	MEMBER("oversight", F_JSON, oversight),
 	MEMBER("priority", F_INT, priority),
+	MEMBER("sequential", F_BOOL, sequential),
 };
 const size_t plan_members_n = ARRAY_LEN(plan_members);
 
@@ -45,7 +46,8 @@ const value *plan_children(const value *doc, int tier)
 
 bool plan_member_empty(const value *v)
 {
-	return !v || v->kind == V_NULL || (v->kind == V_STR && v->s.n == 0) ||
+	return !v || v->kind == V_NULL || (v->kind == V_BOOL && !v->b) ||
+			(v->kind == V_STR && v->s.n == 0) ||
 			(v->kind == V_ARRAY && v->array.n == 0);
 }
 
@@ -57,6 +59,7 @@ static value *member_value(struct arena *a, const struct plan_member *m, const s
 	switch (m->type) {
 	case F_STR: return value_str(a, *(const str *)at);
 	case F_STRS: return strs_to_value(a, at);
+	case F_BOOL: return value_bool(a, *(const bool *)at);
 	case F_INT: return *(const int64_t *)at ? value_int(a, *(const int64_t *)at) : NULL;
 	case F_JSON: (void)json_parse(a, *(const str *)at, NULL, &v, NULL); return v;
 	default: return NULL;
@@ -98,6 +101,8 @@ value *plan_document(struct arena *a, const struct goal *g)
 			value_push(a, phases, node_tree(a, g->nodes.p[i]));
 	if (g->plan_version)
 		value_put(a, doc, "planVersion", value_int(a, g->plan_version));
+	if (g->sequential)
+		value_put(a, doc, "sequential", value_bool(a, true));
 	value_put(a, doc, "phases", phases);
 	return doc;
 }

@@ -92,25 +92,17 @@ static void check_node(struct replan *rp, const struct plan_node *p, const struc
 		check_deps_on_removed(rp, p);
 }
 
-/* The finished nodes and those that are gone: what a dependency may name besides the document's own. */
-static void known_ids(const struct goal *g, struct map *ret)
-{
-	map_init(ret, 0);
-	for (size_t i = 0; i < g->nodes.n; i++)
-		if (node_is_final(g->nodes.p[i]))
-			map_put(ret, g->nodes.p[i]->id, g->nodes.p[i]);
-}
-
 void plan_check_replan(struct arena *a, const struct state *s, const struct goal *g,
-		const value *doc, const struct plan_limits *limits, struct plan_report *ret)
+		const value *doc, const struct plan_rules *rules, struct plan_report *ret)
 {
 	struct replan rp = { .a = a, .s = s, .g = g, .r = ret };
-	struct map known, changes;
+	struct plan_rules own = *rules;
 	struct plan_diff diff;
+	struct map changes;
 
-	known_ids(g, &known);
-	plan_check_with(a, doc, limits, &known, ret);
-	map_done(&known);
+	own.state = s;
+	own.goal = g;
+	plan_check_by(a, doc, &own, ret);
 	if (!g->plan_version)
 		return;
 	diff = plan_diff(a, plan_document(a, g), doc);
@@ -226,6 +218,8 @@ value *plan_effective(struct arena *a, const struct goal *g, const value *doc, i
 	value_put(a, v, "planVersion", value_int(a, version));
 	if (value_at(doc, "goal"))
 		value_put(a, v, "goal", value_copy(a, value_at(doc, "goal")));
+	if (value_bool_at(doc, "sequential"))
+		value_put(a, v, "sequential", value_bool(a, true));
 	put_children(&m, v, -1, NULL, plan_children(doc, -1));
 	map_done(&m.named);
 	map_done(&m.present);

@@ -11,10 +11,10 @@
 /*
  * As plan_check, and against the goal: what the document may not do to the nodes that are there is
  * told with its path, too. Dependencies may name finished nodes that the document leaves out. For a
- * goal without a plan this is plan_check.
+ * goal without a plan this is plan_check_by.
  */
 void plan_check_replan(struct arena *a, const struct state *s, const struct goal *g,
-		const value *doc, const struct plan_limits *limits, struct plan_report *ret);
+		const value *doc, const struct plan_rules *rules, struct plan_report *ret);
 /*
  * The effective document of a checked one, as version `version`. Finished nodes that it leaves out
  * come first among their siblings, in their old order, and bring their parents with them.

@@ -6,7 +6,6 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/limits.h"
 #include "data/json.h"
 
 enum { MAX_VARS = 12 };
@@ -82,6 +81,7 @@ static void task_vars(struct arena *a, const struct planner_task *t, struct vars
 	var_json(a, v, "successCriteriaJson", t->success_criteria);
 	var_json(a, v, "constraintsJson", t->constraints);
 	var(v, "repoContextSnapshot", t->repo_context);
+	var_json(a, v, "rolesJson", t->roles);
 	if (t->purpose == PLANNER_CREATE) {
 		var_int(a, v, "maxPhases", t->limits.max_phases);
 		var_int(a, v, "maxTasksPerPhase", t->limits.max_tasks);
@@ -193,7 +193,7 @@ static void problem(struct arena *a, value *problems, const char *text)
 
 static bool parse(struct planner *p, str answer, value *problems)
 {
-	struct json_limits limits = { .max_bytes = LIMIT_PLAN_BYTES, .max_depth = 32 };
+	struct json_limits limits = { .max_bytes = PLANNER_ANSWER_BYTES, .max_depth = 32 };
 	struct ov_err err = { 0 };
 	const value *accepted = NULL;
 	value *doc;

@@ -3,6 +3,7 @@
  * Asking a model for a plan, as a pure machine: the prompt, then for each answer either acceptance, a
  * repair prompt with everything that was wrong, or giving up. Whoever asks the model is outside. An
  * answer is untrusted: it is strict JSON of the shape that its purpose demands, or it is refused.
+ * A model plans work; it sets no policy. Of the keys of a plan it may use those whose row says so (plan_keys).
  *
  *   create    a plan document (core/plan.h)
  *   split     {"subtasks": [...]} for one stalled node; gives the goal's plan with that node split
@@ -22,6 +23,7 @@ enum {
 	PLANNER_MAX_PROBLEMS = 40, /* told to the model per attempt */
 	PLANNER_PROBLEM_BYTES = 8 * 1024,
 	PLANNER_PREVIOUS_BYTES = 48 * 1024,
+	PLANNER_ANSWER_BYTES = 1024 * 1024,
 	PLANNER_INPUT_BYTES = 4 * 1024, /* of each input, as kept */
 	PLANNER_MAX_ACTIONS = 3,
 	PLANNER_MESSAGE_BYTES = 2000,
@@ -38,6 +40,7 @@ const char *planner_template_id(enum planner_purpose p);
 struct planner_task {
 	enum planner_purpose purpose;
 	struct plan_limits limits;
+	const value *roles; /* the configured ones, as texts: a model may name no others */
 	int64_t max_repairs;
 	struct template prompt, repair; /* the texts really used */
 

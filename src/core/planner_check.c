@@ -1,12 +1,14 @@
 /*
  * Answers of a model, checked by purpose: a whole plan, the parts of one node, or what to do about a
- * stall. Nothing that a model wrote is run by a shell of ours: it may not choose check commands.
+ * stall. Nothing that a model wrote is run by a shell of ours, and what a person said about the node (its
+ * agent, its priority, how it is watched, what it may touch) holds for the parts that a model makes of it.
  */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "core/limits.h"
+#include "core/iteration.h"
+#include "core/plan_impl.h"
 #include "core/planner.h"
 
 struct check {
@@ -34,9 +36,12 @@ static void problem(const struct check *k, const char *fmt, ...)
 static void check_document(const struct check *k, const value *doc,
 		const struct plan_limits *limits, str prefix)
 {
+	const struct plan_rules rules = { .limits = *limits,
+		.model = true,
+		.roles = k->task->roles };
 	struct plan_report report;
 
-	plan_check(k->arena, doc, limits, &report);
+	plan_check_by(k->arena, doc, &rules, &report);
 	for (size_t i = 0; i < report.problems.n; i++) {
 		str path = report.problems.p[i].path;
 
@@ -44,15 +49,6 @@ static void check_document(const struct check *k, const value *doc,
 			path = str_sub(path, prefix.n, SIZE_MAX);
 		problem(k, STR_FMT "%s" STR_FMT, STR_ARG(path), path.n ? ": " : "",
 				STR_ARG(report.problems.p[i].text));
-	}
-	for (size_t i = 0; i < report.nodes.n; i++) {
-		str path = report.nodes.p[i].path;
-
-		if (value_at(report.nodes.p[i].doc, "checkCommand"))
-			problem(k, STR_FMT ": a planner may not give a checkCommand",
-					STR_ARG(str_starts(path, prefix) ? str_sub(path, prefix.n,
-											   SIZE_MAX)
-									 : path));
 	}
 	plan_report_done(&report);
 }
@@ -173,13 +169,32 @@ static size_t final_part(const value *parts)
 	return 0;
 }
 
+/* What the node says takes the place of what the part says. */
+static void inherit(struct arena *a, value *part, const value *node, const char *key)
+{
+	const value *v = value_at(node, key);
+
+	if (!plan_member_empty(v))
+		value_put(a, part, key, value_copy(a, v));
+}
+
+static int risk_rank(const value *node)
+{
+	static const char *const risks[] = { "low", "med", "high" };
+
+	for (size_t i = 0; i < ARRAY_LEN(risks); i++)
+		if (str_is(value_str_at(node, "risk"), risks[i]))
+			return (int)i + 1;
+	return 0;
+}
+
 /* One part as a subtask of the plan: its new id, its deps, and what it takes over from the node. */
 static value *make_part(const struct check *k, const struct place *p, const value *parts,
 		const value *ids, size_t i)
 {
-	static const char *const inherited[] = { "suggestedAgent", "role", "priority",
-		"oversight" },
-				 *const of_the_whole[] = { "checkCommand", "verification" };
+	/* A task's tools hold for its parts anyway; a subtask makes way for them. */
+	static const char *const inherited[] = { "suggestedAgent", "role", "priority", "oversight",
+		"toolsAllow", "toolsDeny" };
 	struct arena *a = k->arena;
 	value *part = value_copy(a, value_item(parts, i)), *deps = value_array(a);
 	const value *own = value_at(value_item(parts, i), "deps"),
@@ -196,13 +211,13 @@ static value *make_part(const struct check *k, const struct place *p, const valu
 			add_new(a, deps, value_item(ids, d));
 	value_put(a, part, "deps", deps);
 	for (size_t m = 0; m < ARRAY_LEN(inherited); m++)
-		if (value_at(p->node, inherited[m]) && !value_at(part, inherited[m]))
-			value_put(a, part, inherited[m],
-					value_copy(a, value_at(p->node, inherited[m])));
-	for (size_t m = 0; last && m < ARRAY_LEN(of_the_whole); m++)
-		if (value_at(p->node, of_the_whole[m]))
-			value_put(a, part, of_the_whole[m],
-					value_copy(a, value_at(p->node, of_the_whole[m])));
+		inherit(a, part, p->node, inherited[m]);
+	if (last)
+		inherit(a, part, p->node, "checkCommand");
+	if (!value_count(value_at(part, "scopePaths")))
+		inherit(a, part, p->node, "scopePaths");
+	if (risk_rank(part) < risk_rank(p->node))
+		inherit(a, part, p->node, "risk");
 	return part;
 }
 
@@ -254,6 +269,46 @@ static const value *split_plan(const struct check *k, const struct place *p, con
 	return plan;
 }
 
+/* Parts may narrow where the node may write, never widen it. */
+static void check_part_scopes(const struct check *k, const struct place *p, const value *parts)
+{
+	const value *own = value_at(p->node, "scopePaths");
+	struct strs scope = { arena_array(k->arena, str, value_count(own) + 1), value_count(own) };
+
+	for (size_t i = 0; i < scope.n; i++)
+		scope.p[i] = value_str_or(value_item(own, i), STR(""));
+	for (size_t i = 0; scope.n && i < value_count(parts); i++) {
+		const value *paths = value_at(value_item(parts, i), "scopePaths");
+
+		for (size_t n = 0; n < value_count(paths); n++) {
+			str path = value_item(paths, n)->s;
+
+			if (str_starts(path, STR("./")))
+				path = str_sub(path, 2, SIZE_MAX);
+			if (!path_in_scope(&scope, path))
+				problem(k,
+						"subtasks[%zu].scopePaths[%zu]: outside of the "
+						"node's own scopePaths",
+						i, n);
+		}
+	}
+}
+
+/* In a sequential task each part waits for the one before it. */
+static void check_part_order(const struct check *k, const value *parts)
+{
+	for (size_t i = 0; i < value_count(parts); i++) {
+		const value *deps = value_at(value_item(parts, i), "deps");
+
+		for (size_t n = 0; n < value_count(deps); n++)
+			if (part_index(parts, value_item(deps, n)->s) > i)
+				problem(k,
+						"subtasks[%zu].deps[%zu]: names a later subtask; "
+						"they are done in the order in which they stand",
+						i, n);
+	}
+}
+
 static const value *check_split(const struct check *k, const value *answer)
 {
 	static const char *const known[] = { "subtasks" };
@@ -292,7 +347,10 @@ static const value *check_split(const struct check *k, const value *answer)
 	if (value_count(k->problems) ||
 			!place_of(k->task->plan, value_str_at(k->task->node, "id"), &p))
 		return NULL;
-	return split_plan(k, &p, parts);
+	check_part_scopes(k, &p, parts);
+	if (value_bool_at(p.task, "sequential"))
+		check_part_order(k, parts);
+	return value_count(k->problems) ? NULL : split_plan(k, &p, parts);
 }
 
 /* ---- diagnose ---- */

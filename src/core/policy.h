@@ -83,6 +83,8 @@ bool policy_waits_unchecked(const struct policy *p, bool automatic);
 	"config reload"
 /* The configured agent with this name, or NULL. */
 const struct policy_agent *policy_agent(const struct policy *p, str name);
+/* The configured roles, as texts; borrowed from the policy. */
+value *policy_role_names(struct arena *a, const struct policy *p);
 
 struct policy {
 	str default_agent;

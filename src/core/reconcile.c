@@ -55,7 +55,7 @@ static void queue_ready(struct tick *t)
 				(struct decision){ .kind = DEC_QUEUE,
 						.goal = nodes[i]->goal,
 						.node = nodes[i],
-						.why = nodes[i]->deps.n
+						.why = node_waits(nodes[i])
 								? STR("its dependencies are done")
 								: STR("it depends on nothing") });
 }

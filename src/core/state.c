@@ -190,18 +190,6 @@ struct goal *state_standing(const struct state *s, const char *kind)
 	return NULL;
 }
 
-bool node_is_ready(const struct state *s, const struct node *n)
-{
-	for (const struct node *at = n; at; at = at->parent)
-		for (size_t i = 0; i < at->deps.n; i++) {
-			const struct node *d = state_node(s, n->goal->id, at->deps.p[i]);
-
-			if (d && !node_is_final(d))
-				return false;
-		}
-	return true;
-}
-
 int64_t node_priority(const struct node *n)
 {
 	return n->priority ? n->priority : n->goal->priority;
@@ -227,33 +215,6 @@ void state_add_node(struct state *s, struct goal *g, struct node *n)
 	list_init(&n->link);
 	vec_push(&g->nodes, n);
 	map_put(&s->nodes_by_key, n->key, n);
-}
-
-void state_link_nodes(struct state *s, struct goal *g)
-{
-	for (size_t i = 0; i < g->nodes.n; i++) {
-		vec_clear(&g->nodes.p[i]->children);
-		vec_clear(&g->nodes.p[i]->dependants);
-	}
-	for (size_t i = 0; i < g->nodes.n; i++) {
-		struct node *n = g->nodes.p[i];
-
-		n->position = i;
-		n->parent = NULL;
-		/* Who was removed stands for itself: no parent, nobody that waits for it or for whom it waits. */
-		if (n->removed_in)
-			continue;
-		if (n->parent_id.n)
-			n->parent = state_node(s, g->id, n->parent_id);
-		if (n->parent)
-			vec_push(&n->parent->children, n);
-		for (size_t k = 0; k < n->deps.n; k++) {
-			struct node *d = state_node(s, g->id, n->deps.p[k]);
-
-			if (d)
-				vec_push(&d->dependants, n);
-		}
-	}
 }
 
 void state_add_assignment(struct state *s, struct assignment *as)
@@ -396,19 +357,6 @@ void state_set_handoff(struct state *s, struct crystallization *c)
 	*place = c;
 }
 
-void state_index_node(struct state *s, struct node *n)
-{
-	list_remove(&n->link);
-	if (!node_is_leaf(n) || n->removed_in || n->goal->status != GOAL_ACTIVE)
-		return;
-	if (n->status == NODE_TODO && node_is_ready(s, n))
-		list_append(&s->ready, &n->link);
-	else if (n->status == NODE_QUEUED)
-		list_append(&s->queued, &n->link);
-	else if (n->status == NODE_BLOCKED && n->blocked_until)
-		list_append(&s->waiting, &n->link);
-}
-
 /* Makes room among the finished: the oldest goes. Its newest run retired before it did. */
 static void drop_oldest_finished(struct state *s)
 {
@@ -457,90 +405,6 @@ void state_retire_run(struct state *s, struct run *r)
 	map_remove(&s->runs_by_id, r->id);
 	record_free(&run_record, r);
 	s->retired_count--;
-}
-
-/* The rule for a node with children: it is never set, always derived from them. */
-static enum node_status derived_status(const struct node *n)
-{
-	size_t count[NODE_STATUS_COUNT] = { 0 }, total = n->children.n;
-
-	for (size_t i = 0; i < total; i++)
-		count[n->children.p[i]->status]++;
-	if (count[NODE_CANCELLED] == total)
-		return NODE_CANCELLED;
-	if (count[NODE_DONE] + count[NODE_CANCELLED] == total)
-		return NODE_DONE;
-	if (count[NODE_IN_PROGRESS])
-		return NODE_IN_PROGRESS;
-	if (count[NODE_QUEUED])
-		return count[NODE_DONE] ? NODE_IN_PROGRESS : NODE_QUEUED;
-	if (count[NODE_BLOCKED])
-		return NODE_BLOCKED;
-	return count[NODE_DONE] ? NODE_IN_PROGRESS : NODE_TODO;
-}
-
-static void index_leaves(struct state *s, struct node *n)
-{
-	if (node_is_leaf(n))
-		state_index_node(s, n);
-	for (size_t i = 0; i < n->children.n; i++)
-		index_leaves(s, n->children.p[i]);
-}
-
-static void index_dependants(struct state *s, struct node *n)
-{
-	for (size_t i = 0; i < n->dependants.n; i++)
-		index_leaves(s, n->dependants.p[i]);
-}
-
-/* Sets the status that follows from the children; true when that changed it. */
-static bool derive(struct state *s, struct node *p)
-{
-	enum node_status before = p->status;
-
-	p->status = derived_status(p);
-	if (p->status == before)
-		return false;
-	p->updated_at = s->at;
-	if (p->status == NODE_IN_PROGRESS && !p->started_at)
-		p->started_at = s->at;
-	p->ended_at = node_is_final(p) ? s->at : 0;
-	return true;
-}
-
-static void count_leaves(struct goal *g)
-{
-	g->leaves = g->leaves_done = g->leaves_cancelled = g->leaves_blocked = 0;
-	for (size_t i = 0; i < g->nodes.n; i++) {
-		const struct node *n = g->nodes.p[i];
-
-		if (!node_is_leaf(n) || n->removed_in)
-			continue;
-		g->leaves++;
-		g->leaves_done += n->status == NODE_DONE;
-		g->leaves_cancelled += n->status == NODE_CANCELLED;
-		g->leaves_blocked += n->status == NODE_BLOCKED;
-	}
-}
-
-void state_roll_up(struct state *s, struct node *leaf)
-{
-	state_index_node(s, leaf);
-	index_dependants(s, leaf);
-	for (struct node *p = leaf->parent; p; p = p->parent)
-		if (derive(s, p))
-			index_dependants(s, p);
-	count_leaves(leaf->goal);
-}
-
-void state_index_goal(struct state *s, struct goal *g)
-{
-	for (size_t i = g->nodes.n; i-- > 0;)
-		if (!node_is_leaf(g->nodes.p[i]))
-			(void)derive(s, g->nodes.p[i]);
-	for (size_t i = 0; i < g->nodes.n; i++)
-		state_index_node(s, g->nodes.p[i]);
-	count_leaves(g);
 }
 
 void state_prune_escalations(struct state *s)

@@ -124,6 +124,8 @@ bool run_ended_well(const struct run *r);
 
 /* Are its own dependencies and those of its parents met? A cancelled dependency no longer holds anyone up. */
 bool node_is_ready(const struct state *s, const struct node *n);
+/* It, or what it is a part of, comes after something else, finished or not. */
+bool node_waits(const struct node *n);
 /* The priority that counts: its own, else its goal's. */
 int64_t node_priority(const struct node *n);
 

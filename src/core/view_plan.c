@@ -46,6 +46,10 @@ static value *tree(struct arena *a, const struct state *s, const struct node *n,
 								node_is_ready(s, n)));
 	else
 		value_put(a, v, "progress", progress(a, &own));
+	if (n->before)
+		value_put(a, v, "follows", value_str(a, n->before->id));
+	if (n->sequential)
+		value_put(a, v, "sequential", value_bool(a, true));
 	value_put(a, v, "children", children);
 	t->leaves += own.leaves;
 	t->done += own.done;
@@ -71,6 +75,8 @@ value *view_plan(struct arena *a, const struct state *s, const struct goal *g)
 			value_push(a, phases, tree(a, s, n, &all));
 		}
 	}
+	if (g->sequential)
+		value_put(a, v, "sequential", value_bool(a, true));
 	value_put(a, v, "phases", phases);
 	value_put(a, v, "removed", removed);
 	return v;

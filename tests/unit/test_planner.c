@@ -269,7 +269,9 @@ TEST(a_model_chooses_no_commands)
 							"'x'],'checkCommand':'rm -rf /'}]}]}"),
 					&p),
 			PLANNER_ASK);
-	assert_true(has(p.prompt, "phases[0].tasks[0]: a planner may not give a checkCommand"));
+	assert_true(has(p.prompt,
+			"phases[0].tasks[0]: a planner may not set \"checkCommand\"; leave it "
+	                "out"));
 	arena_done(&a);
 }
 

@@ -41,6 +41,24 @@ static void begin(struct fixture *f, const char *plan)
 	settle(f);
 }
 
+/* As a log of another time has it: a plan that would be refused now. */
+static void begin_stored(struct fixture *f, const char *plan)
+{
+	struct event e = { .kind = EV_PLAN_APPLIED };
+	struct ov_err err = { 0 };
+
+	fixture_init(f);
+	submit(f, "goal.create", json(f, "{'title': 'old', 'no_plan': true}"));
+	e.goal = goal_of(f);
+	e.data = json(f,
+			"{'version': 1, 'reason': 'given', 'source': 'file', 'summary': {}, "
+			"'plan': %s}",
+			plan);
+	if (append(f, &e, &err) < 0)
+		fail_msg("%s", err.msg);
+	settle(f);
+}
+
 static const char *ids(struct fixture *f, const value *v, const char *key)
 {
 	return arena_cstr(&f->arena, json_text(&f->arena, value_at(v, key)));
@@ -359,7 +377,7 @@ TEST(no_change_is_no_version)
 	size_t events;
 	value *v;
 
-	begin(&f,
+	begin_stored(&f,
 			PLAN(P("P1",
 					T("T1",
 							", 'verification': {'b': 1, 'a': [2]}, "
@@ -430,28 +448,25 @@ TEST(what_is_left_decides_about_the_goal)
 TEST(a_goal_does_not_grow_for_ever)
 {
 	struct fixture f;
-	struct plan_limits wide = { 1, 1, 4000 };
 	const char *msg = NULL;
 	int i;
 
 	begin(&f, PLAN(P("P1", T("T1", ""))));
-	f.policy.plan = wide;
 	for (i = 0; i < 4 && !msg; i++) {
-		value *p = apply_params(&f,
-				PLAN(P("P1",
-						"{'id': 'T2', 'name': 'n', 'acceptance': ['x'], "
-						"'subtasks': []}")));
-		const value *task = value_item(
-				value_at(value_item(value_at(value_at(p, "plan"), "phases"), 0),
-						"tasks"),
-				0);
+		value *p = apply_params(&f, PLAN(P("P1", T("T2", ""))));
+		value *phases = (value *)value_at(value_at(p, "plan"), "phases");
 
-		for (int k = 0; k < 3500; k++)
-			value_push(&f.arena, (value *)value_at(task, "subtasks"),
-					json(&f,
-							"{'id': 'S%d.%d', 'name': 'n', "
-							"'acceptance': ['x']}",
-							i, k));
+		for (int k = 0; k < 18; k++) {
+			value *phase = json(&f, "{'id': 'P%d.%d', 'name': 'n', 'tasks': []}", i, k);
+
+			for (int n = 0; n < 193; n++)
+				value_push(&f.arena, (value *)value_at(phase, "tasks"),
+						json(&f,
+								"{'id': 'T%d.%d.%d', 'name': 'n', "
+								"'acceptance': ['x']}",
+								i, k, n));
+			value_push(&f.arena, phases, phase);
+		}
 		if (i < 2)
 			submit(&f, "plan.apply", p);
 		else
@@ -475,6 +490,7 @@ TEST(documents)
 					"'requiredTools': ['git'], 'suggestedAgent': 'a', 'role': "
 					"'r', 'checkCommand': 'make', "
 					"'verification': {'x': [1, {'y': null}]}, 'priority': 4, "
+					"'sequential': true, "
 					"'subtasks': [" S("S1") "]") "]}, " P("P2",
 					T("T2", "")) "]}";
 	struct plan_limits limits = PLAN_LIMITS_DEFAULT;
@@ -483,7 +499,7 @@ TEST(documents)
 	struct goal g = { .title = STR("Rate limiting") };
 	value *doc;
 
-	begin(&f, all);
+	begin_stored(&f, all);
 	assert_true(value_equal(value_at(json(&f, all), "phases"),
 			value_at(plan_document(&f.arena, vec_last(&f.state->goals)), "phases")));
 	doc = plan_fallback(&f.arena, &g);
