@@ -16,6 +16,7 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "core/config_channel.h"
+#include "core/limits.h"
 #include "sys/bus.h"
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -362,11 +363,13 @@ static int make_folders(struct daemon *d, struct ov_err *err)
 static int open_sockets(struct daemon *d, struct ov_err *err)
 {
 	static const struct rpcd_ops ops = { .call = server_call };
+	static const struct rpcd_limits limits = { .max_frame = LIMIT_REQUEST_BYTES,
+		.max_queued = LIMIT_ANSWER_BYTES };
 	int r = choose_socket(d, err);
 
 	d->ops = ops_new();
 	if (r == 0)
-		r = rpcd_open(d->loop, d->socket_path, &ops, d, NULL, &d->rpcd, err);
+		r = rpcd_open(d->loop, d->socket_path, &ops, d, &limits, &d->rpcd, err);
 	if (r == 0)
 		r = http_open(d, err);
 	return r;

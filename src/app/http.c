@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "core/limits.h"
 #include "core/usage.h"
 #include "core/view.h"
 #include "data/json.h"
@@ -16,7 +17,7 @@
 #include "sys/rand.h"
 #include "version.h"
 
-enum { TOKEN_BYTES = 32, MAX_BODY = 1024 * 1024 };
+enum { TOKEN_BYTES = 32 };
 
 static void handle_rpc(void *user, struct http_req *req)
 {
@@ -202,7 +203,7 @@ static void handle_metrics(void *user, struct http_req *req)
 }
 
 static const struct httpd_route routes[] = {
-	{ .method = "POST", .path = "/rpc", .max_body = MAX_BODY, .handler = handle_rpc },
+	{ .method = "POST", .path = "/rpc", .max_body = LIMIT_REQUEST_BYTES, .handler = handle_rpc },
 	{ .method = "GET", .path = "/events", .handler = handle_events },
 	{ .method = "GET", .path = "/metrics", .handler = handle_metrics },
 	{ .method = "GET", .path = "/healthz", .flags = HTTPD_OPEN, .handler = handle_health },

@@ -5,27 +5,26 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/limits.h"
 #include "data/json.h"
 #include "data/jsonrpc.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/rand.h"
 
-enum { REQUEST_MAX = 1024 * 1024 };
-
 /* The first line of stdin. */
 static int read_request(struct buf *in, struct ov_err *err)
 {
-	char piece[4096];
+	char piece[65536];
 	ssize_t n;
 
 	while ((n = read(STDIN_FILENO, piece, sizeof(piece))) > 0) {
 		buf_add(in, piece, (size_t)n);
-		if (str_find_byte(buf_str(in), '\n') < in->n)
+		if (memchr(piece, '\n', (size_t)n))
 			return 0;
-		if (in->n > REQUEST_MAX)
+		if (in->n > LIMIT_REQUEST_BYTES)
 			return ov_fail(err, OV_ELIMIT, "the request has more than %d bytes",
-					REQUEST_MAX);
+					LIMIT_REQUEST_BYTES);
 	}
 	return in->n ? 0 : ov_fail(err, OV_EINVALID, "no request on standard input");
 }

@@ -20,7 +20,9 @@ static void count_nodes(const value *nodes, int depth, struct census *t)
 		const value *n = value_item(nodes, i);
 
 		*(depth == 0 ? &t->phases : depth == 1 ? &t->tasks : &t->subtasks) += 1;
-		if (value_bool_at(n, "ready") && t->ready.n < READY_SHOWN)
+		/* Also what was begun meanwhile: nothing was in its way. */
+		if (value_count(value_at(n, "children")) == 0 && !value_bool_at(n, "waits") &&
+				t->ready.n < READY_SHOWN)
 			buf_addf(&t->ready, "%s" STR_FMT, t->ready.n ? ", " : "",
 					STR_ARG(value_str_at(n, "id")));
 		count_nodes(value_at(n, "children"), depth + 1, t);

@@ -101,10 +101,15 @@ int plan_read(struct cli *c, str path, const value **ret, struct ov_err *err)
 {
 	value *doc;
 	str text;
-	int r = input_read(c, path, LIMIT_PLAN_BYTES, &text, err);
+	/* However it is indented: what `plan show --document` prints can be applied. */
+	int r = input_read(c, path, 4 * (size_t)LIMIT_PLAN_BYTES, &text, err);
 
 	if (r == 0)
 		r = json_parse(c->arena, text, NULL, &doc, err);
+	if (r == 0 && text.n > LIMIT_PLAN_BYTES && json_text(c->arena, doc).n > LIMIT_PLAN_BYTES)
+		r = ov_fail(err, OV_ELIMIT,
+				"the plan has %zu bytes without spaces, at most %d are allowed",
+				json_text(c->arena, doc).n, LIMIT_PLAN_BYTES);
 	if (r < 0)
 		return ov_wrap(err, r == OV_EINVALID ? OV_EINVALID_PLAN : r, STR_FMT,
 				STR_ARG(path));

@@ -1,5 +1,6 @@
 /* Plans: the first one, and every later one as a diff against the nodes that are there. */
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "core/accept.h"
@@ -9,6 +10,7 @@
 #include "core/plan_impl.h"
 #include "core/plan_make.h"
 #include "core/plan_replan.h"
+#include "data/json.h"
 
 /* One plan on its way to become the goal's. */
 struct adoption {
@@ -137,6 +139,22 @@ static struct plan_rules rules_for(struct decide_ctx *cx, const char *source)
 		.roles = policy_role_names(cx->arena, cx->policy) };
 }
 
+/* The log keeps every version whole: it must fit into one event, also with all that is finished. */
+static int check_size(const struct adoption *ad, struct ov_err *err)
+{
+	_cleanup_(buf_done)
+	struct buf text = BUF_INIT;
+
+	json_write(&text, ad->plan);
+	if (text.n <= LIMIT_PLAN_STORED)
+		return 0;
+	return ov_fail(err, OV_ELIMIT,
+			"the plan of goal " STR_FMT
+			" would have %zu bytes with its finished nodes, at most %d are allowed; "
+			"create a new goal for the rest",
+			STR_ARG(ad->g->id), text.n, LIMIT_PLAN_STORED);
+}
+
 static int prepare(struct decide_ctx *cx, struct adoption *ad, const value *plan,
 		const char *source, struct ov_err *err)
 {
@@ -159,7 +177,8 @@ static int prepare(struct decide_ctx *cx, struct adoption *ad, const value *plan
 				"most %d are allowed; begin a new goal for what is left",
 				STR_ARG(ad->g->id), ad->g->nodes.n + ad->diff.counts[PLAN_ADDED],
 				LIMIT_NODES);
-	return check_accepting(cx, ad, err);
+	r = check_size(ad, err);
+	return r < 0 ? r : check_accepting(cx, ad, err);
 }
 
 static bool changes_nothing(struct decide_ctx *cx, const struct adoption *ad)

@@ -28,6 +28,16 @@ static value *progress(struct arena *a, const struct tally *t)
 	return v;
 }
 
+/* Ready: nothing is in its way, and nobody has begun. */
+static void put_ready(struct arena *a, value *v, const struct state *s, const struct node *n)
+{
+	bool waits = !node_is_ready(s, n),
+	     begun = n->status != NODE_TODO && n->status != NODE_QUEUED;
+
+	value_put(a, v, "waits", value_bool(a, waits));
+	value_put(a, v, "ready", value_bool(a, !waits && !begun));
+}
+
 static value *tree(struct arena *a, const struct state *s, const struct node *n, struct tally *t)
 {
 	value *v = view_node_brief(a, n), *children = value_array(a);
@@ -37,13 +47,8 @@ static value *tree(struct arena *a, const struct state *s, const struct node *n,
 		count_leaf(&own, n);
 	for (size_t i = 0; i < n->children.n; i++)
 		value_push(a, children, tree(a, s, n->children.p[i], &own));
-	/* Ready: nothing is in its way, and nobody has begun. */
 	if (node_is_leaf(n))
-		value_put(a, v, "ready",
-				value_bool(a,
-						(n->status == NODE_TODO ||
-								n->status == NODE_QUEUED) &&
-								node_is_ready(s, n)));
+		put_ready(a, v, s, n);
 	else
 		value_put(a, v, "progress", progress(a, &own));
 	if (n->before)

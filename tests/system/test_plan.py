@@ -137,6 +137,110 @@ class Plans(SiteCase):
         self.assertEqual(site.call("plan.show", goal=goal)["progress"]["leaves"], 245)
         self.assertEqual(len(site.call("plan.diff", goal=goal)["changed"]), 245)
 
+    def test_phases_alone_do_not_wait_and_sequential_ones_do(self):
+        """Both phases begin at once, until the plan says that they are sequential."""
+        site = self.site("workers.max = 2\n" + FAST, AGENT)
+        gate = site.gate("g")
+        site.up()
+        phases = [{"id": f"P{p}", "name": f"Phase {p}", "tasks": [task(f"T{p}.1"), task(f"T{p}.2")]} for p in (1, 2)]
+        path = site.write("../plan.json", json.dumps({"phases": phases}))
+        said = self.cli(site, "plan", "check", path).stdout
+        self.assertIn("4 of 4 can start at once", said)
+        self.assertIn("Phases do not make tasks wait", said)
+        path = site.write("../plan.json", json.dumps({"sequential": True, "phases": phases}))
+        said = self.cli(site, "plan", "check", path).stdout
+        self.assertIn("2 of 4 can start at once", said)
+        self.assertNotIn("Phases do not make", said)
+        said = self.cli(site, "goal", "create", "--title", "In order", "--plan", path).stdout
+        self.assertIn("Ready now: T1.1, T1.2", said)
+        goal = site.call("goal.list")["goals"][0]["id"]
+        self.assertEqual({gate.wait(), gate.wait()}, {"T1.1", "T1.2"})
+        self.assertIn("waits for phase P1 (sequential)", self.cli(site, "explain", "T2.1").stdout)
+        self.assertIn("after P1 (sequential)", self.cli(site, "plan", "show", goal).stdout)
+        self.assertIn("T1.1", [n["id"] for n in site.call("plan.show", goal=goal)["phases"][0]["children"]])
+        # What is printed to be edited is what was given, and changes nothing.
+        document = self.cli(site, "plan", "show", "--document", goal).stdout
+        self.assertTrue(json.loads(document)["sequential"])
+        path = site.write("../again.json", document)
+        self.assertIn("Plan version 1", self.cli(site, "plan", "apply", "--goal", goal, path).stdout)
+        gate.go(2)
+        self.assertEqual({gate.wait(), gate.wait()}, {"T2.1", "T2.2"})
+        # A later version takes the order back, or makes another one.
+        changed = json.loads(document)
+        changed["sequential"] = False
+        changed["phases"][1]["sequential"] = True
+        said = self.cli(site, "plan", "check", "--goal", goal, site.write("../other.json", json.dumps(changed))).stdout
+        self.assertIn("sequential: true", said)
+        gate.go(2)
+        site.wait_goal(goal)
+        # An order that contradicts itself is found before it is applied.
+        phases[0]["tasks"][0]["deps"] = ["T2.1"]
+        path = site.write("../plan.json", json.dumps({"sequential": True, "phases": phases}))
+        said = self.cli(site, "plan", "check", path, code=2)
+        self.assertIn('dependency cycle: P2 waits for P1 because the plan is "sequential"', said.stdout)
+
+    def test_contracts_that_nothing_looks_at_are_refused(self):
+        site = self.site(FAST)
+        site.up()
+        path = self.file(site, task("T1"), task("T1.2", verification={"tests": ["x"]}))
+        reason = 'verification contracts are not supported yet; remove "verification" from T1.2'
+        goal = site.call("goal.create", title="Empty", no_plan=True)["goal"]
+        for args in (["plan", "check", path], ["goal", "create", "--title", "x", "--plan", path],
+                     ["plan", "apply", "--goal", goal, path], ["plan", "check", "--goal", goal, path]):
+            done = self.cli(site, *args, code=2)
+            self.assertIn(reason, done.stdout + done.stderr, args)
+        with self.assertRaises(RpcError) as caught:
+            site.call("goal.create", title="x", plan=plan(task("T1", verification={})))
+        self.assertIn("not supported yet", caught.exception.message)
+        self.assertEqual([g["id"] for g in site.call("goal.list")["goals"]], [goal])
+
+    def test_as_many_nodes_as_a_plan_may_have(self):
+        """9,950 nodes and nearly 4 MiB: by the command line, the socket and HTTP, and after a restart."""
+        site = self.site(FAST)
+        site.up()
+        document = {"sequential": True, "phases": [{"id": f"P{p}", "name": "p", "tasks": [
+            {"id": f"T{p}.{t}", "name": "t", "acceptance": ["x"], "objective": "y" * 320} for t in range(200)]}
+            for p in range(49)]}
+        path = site.write("../plan.json", json.dumps(document))
+        self.assertIn("49 phases, 9800 tasks", self.cli(site, "plan", "check", path).stdout)
+        follower = site.connect()
+        follower.call("events.follow", after=0)
+        said = self.cli(site, "goal", "create", "--title", "Large", "--plan", path).stdout
+        self.assertIn("49 phases, 9800 tasks, 0 subtasks. Ready now: T0.0, T0.1,", said)
+        goal = site.call("goal.list")["goals"][0]["id"]
+        event = follower.event()
+        while event["type"] != "plan.applied":
+            event = follower.event()
+        self.assertEqual(len(event["data"]["plan"]["phases"]), 49)
+        follower.close()
+        shown = self.cli(site, "plan", "show", "--document", goal).stdout
+        self.assertEqual(json.loads(shown)["phases"], document["phases"])
+        path = site.write("../again.json", shown)
+        self.assertIn("Plan version 1", self.cli(site, "plan", "apply", "--goal", goal, path).stdout)
+        document["phases"][40]["tasks"][199]["name"] = "another"
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "plan.apply", "params": {"goal": goal, "plan": document}})
+        status, _, answer = site.http("POST", "/rpc", body, {"Content-Type": "application/json"})
+        self.assertEqual(status, 200, answer[:300])
+        result = json.loads(answer)["result"]
+        self.assertEqual((result["version"], result["changed"], len(result["kept"])), (2, ["T40.199"], 9848))
+        before = site.call("plan.show", goal=goal)
+        exported = site.write("../export.json", self.cli(site, "export").stdout)
+        self.assertEqual(site.down(), 0)
+        self.assertIn("49 phases, 9800 tasks", self.cli(site, "plan", "check", path).stdout)
+        self.assertIn("0 added, 1 changed", self.cli(site, "plan", "check", "--goal", goal, path).stdout)
+        site.up()
+        self.assertEqual(site.call("plan.show", goal=goal), before)
+        other = self.site(FAST)
+        other.cli("import", exported)
+        other.up()
+        self.assertEqual(other.call("plan.show", goal=goal)["progress"], before["progress"])
+        # One more of anything is refused, with the bound.
+        document["phases"][0]["tasks"][0]["subtasks"] = [task(f"S{i}") for i in range(51)]
+        document["phases"].append({"id": "P50", "name": "p", "tasks": [task(f"U{i}") for i in range(199)]})
+        said = self.cli(site, "plan", "check", site.write("../plan.json", json.dumps(document)), code=2).stdout
+        self.assertIn("51 subtasks, at most 50 are allowed", said)
+        self.assertIn("more than 10000 phases, tasks and subtasks", said)
+
 
 if __name__ == "__main__":
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")

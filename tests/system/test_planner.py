@@ -174,6 +174,11 @@ class Planner(SiteCase):
             "split": {"subtasks": [{"id": "1", "name": "Small one", "acceptance": ["a"]},
                                    {"id": "2", "name": "Small two", "acceptance": ["b"], "deps": ["1"]}]},
         }
+        # Each first answer says more than a model may; it is told so and asked again.
+        greedy = {
+            "diagnose": {"actions": [{"type": "reassign", "agent": "other"}]},
+            "split": {"subtasks": [{**part, "priority": 1, "oversight": {}} for part in answers["split"]["subtasks"]]},
+        }
         # It answers by what it is asked: the prompts tell themselves apart.
         config = """
 [planner]
@@ -182,8 +187,8 @@ diagnose = true
 command = '''
 cat > "$HOME/prompt"
 if grep -q "Choose what to do next" "$HOME/prompt"; then kind=diagnose; else kind=split; fi
-cp "$HOME/prompt" "$HOME/asked.$kind"
-cat "$HOME/$kind"
+if grep -q "Validation errors" "$HOME/prompt"; then cp "$HOME/prompt" "$HOME/again.$kind"; cat "$HOME/$kind"
+else cp "$HOME/prompt" "$HOME/asked.$kind"; cat "$HOME/greedy.$kind"; fi
 '''
 [retry]
 max_attempts = 1
@@ -199,6 +204,7 @@ name=$OVERSEER_RUN.txt; echo work > "$name"; git add "$name"; git commit -qm "$n
         site = self.site(config, agent)
         for name, answer in answers.items():
             site.write(f"../{name}", json.dumps(answer))
+            site.write(f"../greedy.{name}", json.dumps(greedy[name]))
         site.up()
         goal = site.call("goal.create", title="Big", plan=plan(task("T1.1")))["goal"]
         site.wait_goal(goal)
@@ -211,6 +217,36 @@ name=$OVERSEER_RUN.txt; echo work > "$name"; git add "$name"; git commit -qm "$n
                          ["diagnose", "split"])
         self.assertIn("Task T1.1", site.home("asked.diagnose"))
         self.assertIn("Stalled: ", site.home("asked.split"))
+        self.assertIn('unknown key "agent"', site.home("again.diagnose"))
+        self.assertIn('a planner may not set "priority"', site.home("again.split"))
+        self.assertIn('a planner may not set "oversight"', site.home("again.split"))
+
+    def test_a_model_sets_no_policy(self):
+        """What it may not say goes back to it; a model that insists gets nothing of it."""
+        extras = {"oversight": {"levels": {"stuckCritical": "none"}}, "suggestedAgent": "other", "priority": 1,
+                  "checkCommand": "true", "verification": {}, "toolsAllow": ["edit"], "toolsDeny": ["edit"]}
+        greedy = plan(task("T1.1", **extras))
+        greedy["sequential"] = True
+        stranger = json.dumps(plan(task("T1.1", role="root")))
+        model = self.model(json.dumps(greedy), stranger, json.dumps(plan(task("T1.1", role="writer", risk="low"))),
+                           json.dumps(greedy))
+        site, goal = self.planned(model.config(max_repair_attempts=2) + '[roles]\nwriter = "script"\n'
+                                  '[agents.script]\ncommand = ["true"]\n')
+        applied = self.applied(site, goal)
+        self.assertEqual(applied["source"], "planner")
+        errors = model.prompt(1).split("Validation errors:")[1].split("Previous output:")[0]
+        for key in ["sequential", *extras]:
+            self.assertIn(f'a planner may not set "{key}"', errors)
+        self.assertIn('"root" is not a configured role (one of ["writer"])', model.prompt(2))
+        self.assertIn('role (only one of ["writer"])', model.prompt(0))
+        node = site.node("T1.1")
+        self.assertEqual((node["role"], node["oversight"], node["suggested_agent"], node["priority"]), ("writer", None, "", 0))
+        # The last answer is repeated for ever: the goal becomes one task, and a person is told why.
+        other = site.call("goal.create", title="Another")["goal"]
+        self.assertEqual(self.applied(site, other)["source"], "fallback")
+        need = [n for n in site.call("status.get")["needs_you"] if n["kind"] == "planner"]
+        self.assertIn("may not set", need[0]["question"])
+        self.assertEqual(site.node(f"{other}/T1.1")["priority"], 0)
 
     def test_the_command_line_waits_for_the_plan(self):
         model = self.model("no JSON", GOOD, {"status": 400, "body": "no"})
