@@ -112,7 +112,6 @@ static value *read_two(struct arena *a, str bytes, value **ret_second)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct plan_limits limits = PLAN_LIMITS_DEFAULT;
 	struct arena a = ARENA_INIT;
 	struct plan_report report;
 	struct ov_err err = { 0 };
@@ -120,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (doc) {
 		compare(&a, doc, second);
-		plan_check(&a, doc, &limits, &report);
+		plan_check_by(&a, doc, &PLAN_RULES_WRITTEN, &report);
 		for (size_t i = 0; i < report.problems.n; i++)
 			if (!report.problems.p[i].path.n || !report.problems.p[i].text.n)
 				abort();

@@ -32,6 +32,7 @@ static struct planner_task task_for(struct arena *a, enum planner_purpose purpos
 	return (struct planner_task){
 		.purpose = purpose,
 		.limits = PLAN_LIMITS_DEFAULT,
+		.roles = parse(a, "[\"writer\"]"),
 		.max_repairs = 1,
 		.prompt = *template_find(str_from(planner_template_id(purpose))),
 		.repair = *template_find(str_from(planner_template_id(PLANNER_PURPOSES))),
@@ -45,12 +46,15 @@ static struct planner_task task_for(struct arena *a, enum planner_purpose purpos
 	};
 }
 
+/* Good, and without a word that only people may say. */
 static void check_plan(struct arena *a, const value *plan)
 {
-	struct plan_limits limits = PLAN_LIMITS_DEFAULT;
+	const struct plan_rules rules = { .limits = PLAN_LIMITS_DEFAULT,
+		.model = true,
+		.roles = parse(a, "[\"writer\"]") };
 	struct plan_report report;
 
-	plan_check(a, plan, &limits, &report);
+	plan_check_by(a, plan, &rules, &report);
 	check(report.problems.n == 0);
 	plan_report_done(&report);
 }

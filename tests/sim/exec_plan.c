@@ -20,8 +20,10 @@ static void add_plan(struct sim *s, struct buf *b)
 				"[\"it works\"]",
 				i > 1 ? ", " : "", i, i);
 		if (i > 1 && sim_odds(s, RNG_EXEC, 500))
-			buf_addf(b, ", \"dependsOn\": [\"T1.%zu\"]",
-					1 + sim_below(s, RNG_EXEC, i - 1));
+			buf_addf(b, ", \"deps\": [\"T1.%zu\"]", 1 + sim_below(s, RNG_EXEC, i - 1));
+		/* More than a model may say: nothing of such a plan is used. */
+		if (sim_odds(s, RNG_EXEC, 50))
+			buf_adds(b, STR(", \"priority\": 1"));
 		buf_addc(b, '}');
 	}
 	buf_adds(b, STR("]}]}"));

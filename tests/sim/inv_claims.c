@@ -296,13 +296,33 @@ static bool is_over(struct checker *c, const struct node *n)
 	return b && (b->status == NODE_DONE || b->status == NODE_CANCELLED);
 }
 
+/* The sibling before it where they are worked on one after another, by the plan alone; or NULL. */
+static const struct node *sequential_before(const struct node *n)
+{
+	const struct node *found = NULL;
+
+	if (n->parent ? !n->parent->sequential : !n->goal->sequential)
+		return NULL;
+	for (size_t i = 0; i < n->goal->nodes.n && n->goal->nodes.p[i] != n; i++)
+		if (!n->goal->nodes.p[i]->removed_in && n->goal->nodes.p[i]->parent == n->parent)
+			found = n->goal->nodes.p[i];
+	return found;
+}
+
 static void order_event(struct checker *c, const struct event *e)
 {
 	const struct node *n;
 
 	if (e->kind != EV_ASSIGNMENT_CREATED)
 		return;
-	for (n = state_node(c->shadow, e->goal, e->node); n; n = n->parent)
+	for (n = state_node(c->shadow, e->goal, e->node); n; n = n->parent) {
+		const struct node *before = sequential_before(n);
+
+		if (before && !is_over(c, before))
+			sim_violated(c->s, inv_order_kept.name,
+					EV_FMT ": " STR_FMT " comes after " STR_FMT
+					       ", which is not finished",
+					EV_ARG(e), STR_ARG(n->id), STR_ARG(before->id));
 		for (size_t i = 0; i < n->deps.n; i++) {
 			const struct node *d = state_node(c->shadow, e->goal, n->deps.p[i]);
 
@@ -312,6 +332,7 @@ static void order_event(struct checker *c, const struct event *e)
 						       ", which is not finished",
 						EV_ARG(e), STR_ARG(n->id), STR_ARG(d->id));
 		}
+	}
 }
 
 static bool order_sabotage(struct checker *c)
@@ -331,7 +352,8 @@ static bool order_sabotage(struct checker *c)
 
 const struct invariant inv_order_kept = {
 	.name = "order_kept",
-	.sentence = "nobody is given a node before everything that it depends on is finished",
+	.sentence = "nobody is given a node before everything that it depends on, or that a sequential "
+		    "plan has before it, is finished",
 	.event = order_event,
 	.sabotage = order_sabotage,
 };

@@ -148,6 +148,8 @@ static size_t add_task(struct draft *d, value *tasks, shape_fn *shape, size_t le
 		value_put(d->a, task, "deps", deps);
 	if (subs)
 		add_subtasks(d, task, id, subs);
+	if (subs && odds(d, 200))
+		value_put(d->a, task, "sequential", value_bool(d->a, true));
 	value_push(d->a, tasks, task);
 	d->ids[d->n++] = id;
 	return MAX(subs, (size_t)1);
@@ -178,9 +180,13 @@ value *plan_draw(struct people *p, struct arena *a, size_t nodes)
 		value_put(a, phase, "name", value_strf(a, "phase %zu", i + 1));
 		if (i && below(&d, 3) == 0)
 			value_put(a, phase, "deps", texts(a, arena_printf(a, "P%zu", i)));
+		if (odds(&d, 150))
+			value_put(a, phase, "sequential", value_bool(a, true));
 		value_put(a, phase, "tasks", tasks);
 		value_push(a, phases, phase);
 	}
+	if (odds(&d, 150))
+		value_put(a, doc, "sequential", value_bool(a, true));
 	value_put(a, doc, "phases", phases);
 	return doc;
 }
@@ -207,6 +213,8 @@ void plan_alter(struct people *p, struct arena *a, value *doc)
 		value_put(a, doc, "phases", (value *)value_at(fresh, "phases"));
 		return;
 	}
+	if (odds(&d, 100))
+		value_put(a, doc, "sequential", value_bool(a, !value_bool_at(doc, "sequential")));
 	tasks = (value *)value_at(value_item(phases, below(&d, n)), "tasks");
 	n = value_count(tasks);
 	/* To drop what others wait for, or the last one, is refused, which is an answer too. */
