@@ -203,7 +203,10 @@ static void handle_metrics(void *user, struct http_req *req)
 }
 
 static const struct httpd_route routes[] = {
-	{ .method = "POST", .path = "/rpc", .max_body = LIMIT_REQUEST_BYTES, .handler = handle_rpc },
+	{ .method = "POST",
+			.path = "/rpc",
+			.max_body = LIMIT_REQUEST_BYTES,
+			.handler = handle_rpc },
 	{ .method = "GET", .path = "/events", .handler = handle_events },
 	{ .method = "GET", .path = "/metrics", .handler = handle_metrics },
 	{ .method = "GET", .path = "/healthz", .flags = HTTPD_OPEN, .handler = handle_health },

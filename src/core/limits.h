@@ -15,8 +15,9 @@ enum {
 	LIMIT_DETECTIONS = 64, /* newest ones kept with a goal */
 	LIMIT_USAGE = 2000,    /* rows of what was used; older ones become one per agent */
 	LIMIT_STANDING = 200,  /* tasks of a standing goal; further ones begin a new goal */
-	LIMIT_PLAN_BYTES = 4 * 1024 * 1024, /* as people write it */
+	LIMIT_PLAN_BYTES = 4 * 1024 * 1024,   /* as people write it */
 	LIMIT_PLAN_STORED = 12 * 1024 * 1024, /* with the finished nodes that it left out */
-	LIMIT_REQUEST_BYTES = LIMIT_PLAN_BYTES + 1024 * 1024, /* of a call, over whatever it comes */
-	LIMIT_ANSWER_BYTES = 32 * 1024 * 1024,                /* that wait for a slow reader */
+	LIMIT_REQUEST_BYTES = LIMIT_PLAN_BYTES +
+			1024 * 1024,           /* of a call, over whatever it comes */
+	LIMIT_ANSWER_BYTES = 32 * 1024 * 1024, /* that wait for a slow reader */
 };

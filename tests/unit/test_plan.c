@@ -161,7 +161,7 @@ TEST(each_rule)
 				"\"checkCommand\" instead\n" },
 		{ ONE(TASK("T1", ", 'sequential': 1")),
 				"phases[0].tasks[0].sequential: expected boolean, found "
-		                "integer\n" },
+				"integer\n" },
 		{ ONE(TASK("T1", ", 'subtasks': [" TASK("S1", ", 'sequential': true") "]")),
 				"phases[0].tasks[0].subtasks[0]: unknown key \"sequential\"\n" },
 		{ ONE(TASK("T1", ", 'subtasks': 1")),

@@ -246,16 +246,16 @@ TEST(a_split_keeps_what_people_said)
 	static const char node[] =
 			"{'id':'S1','name':'n','acceptance':['x'],'suggestedAgent':'b','role':"
 			"'writer','priority':2,'risk':'high','toolsAllow':['edit'],'toolsDeny':['"
-	                "web'],"
+			"web'],"
 			"'oversight':{'stuck':{'sameErrorCount':2}},'scopePaths':['src']}";
 	static const char *const kept[] = { "suggestedAgent", "role", "priority", "risk",
 		"toolsAllow", "toolsDeny", "oversight" };
 	struct arena a = ARENA_INIT;
 	const value *parts = split_first(&a, node,
 				    "{'subtasks':[{'id':'1','name':'n','acceptance':['x'],'risk':'"
-	                            "low','role':"
+				    "low','role':"
 				    "'tester','scopePaths':['./src/"
-	                            "a']},{'id':'2','name':'n','acceptance':['x']"
+				    "a']},{'id':'2','name':'n','acceptance':['x']"
 				    "}]}"),
 		    *was = parse(&a, node);
 
@@ -292,9 +292,9 @@ TEST(a_plan_that_says_more_is_not_applied)
 			json(&f,
 					"{'effect':'" STR_FMT "','outcome':'ok','detail':'',"
 					"'data':{'purpose':'create','model_ref':'m','plan_version':"
-	                                "0,"
+					"0,"
 					"'plan':{'phases':[{'id':'P1','name':'n','tasks':[{'id':'"
-	                                "T1',"
+					"T1',"
 					"'name':'n','acceptance':['x'],'oversight':{'levels':{"
 					"'stuckCritical':'none'}}}]}]}}}",
 					STR_ARG(g->effect->id)));
@@ -346,7 +346,7 @@ TEST(new_contracts_are_refused_and_old_ones_stay)
 	value_put(&f.arena, p, "plan",
 			json(&f,
 					"{'phases': [{'id': 'P1', 'name': 'n', 'tasks': [{'id': "
-	                                "'T1', "
+					"'T1', "
 					"'name': 'n', 'acceptance': ['x']}]}]}"));
 	submit(&f, "plan.apply", p);
 	assert_int_equal(node_of(&f, "T1")->verification.n, 0);

@@ -271,7 +271,7 @@ TEST(a_model_chooses_no_commands)
 			PLANNER_ASK);
 	assert_true(has(p.prompt,
 			"phases[0].tasks[0]: a planner may not set \"checkCommand\"; leave it "
-	                "out"));
+			"out"));
 	arena_done(&a);
 }
 

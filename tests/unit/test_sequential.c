@@ -89,7 +89,7 @@ TEST(tasks_of_a_phase_and_subtasks_of_a_task)
 	begin(&f,
 			PLAN(P("P1",
 					     T("T1") "," T("T2") ",{'id': 'T3', 'name': 'n', "
-	                                                         "'acceptance': "
+								 "'acceptance': "
 								 "['x']" ORDERED
 								 ", 'subtasks': [" T("S1") "," T(
 										 "S2") "]}",
@@ -179,7 +179,7 @@ TEST(finished_nodes_hold_nobody_up)
 	replan(&f,
 			PLAN(P("P1",
 					     T("T4") ",{'id': 'T3', 'name': 'n', 'acceptance': "
-	                                             "['x'], 'deps': ['T4']}",
+						     "['x'], 'deps': ['T4']}",
 					     ORDERED),
 					""));
 	assert_int_equal(node_of(&f, "T4")->dependants.n, 1);
@@ -205,7 +205,7 @@ TEST(order_costs_one_edge_per_node)
 			value_push(&f.arena, (value *)value_at(phase, "tasks"),
 					json(&f,
 							"{'id': 'T%d.%d', 'name': 'n', "
-			                                "'acceptance': ['x']}",
+							"'acceptance': ['x']}",
 							p, t));
 		value_push(&f.arena, phases, phase);
 	}
