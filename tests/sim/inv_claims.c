@@ -353,7 +353,7 @@ static bool order_sabotage(struct checker *c)
 const struct invariant inv_order_kept = {
 	.name = "order_kept",
 	.sentence = "nobody is given a node before everything that it depends on, or that a "
-	            "sequential "
+		    "sequential "
 		    "plan has before it, is finished",
 	.event = order_event,
 	.sabotage = order_sabotage,

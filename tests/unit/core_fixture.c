@@ -291,13 +291,21 @@ str create_goal(struct fixture *f, value *plan, const char *priority)
 
 value *flat_plan(struct fixture *f, size_t n)
 {
+	const size_t most = (size_t)PLAN_LIMITS_WRITTEN.max_tasks;
 	value *plan = json(f, "{'phases': [{'id': 'P1', 'name': 'one', 'tasks': []}]}");
-	value *tasks = (value *)value_at(value_item(value_at(plan, "phases"), 0), "tasks");
+	value *phases = (value *)value_at(plan, "phases");
 
-	for (size_t i = 1; i <= n; i++)
-		value_push(&f->arena, tasks,
+	for (size_t i = 1; i <= n; i++) {
+		if (i > 1 && i % most == 1)
+			value_push(&f->arena, phases,
+					json(f, "{'id': 'P%zu', 'name': 'more', 'tasks': []}",
+							i / most + 1));
+		value_push(&f->arena,
+				(value *)value_at(value_item(phases, value_count(phases) - 1),
+						"tasks"),
 				json(f, "{'id': 'T%zu', 'name': 'task %zu', 'acceptance': ['x']}",
 						i, i));
+	}
 	return plan;
 }
 

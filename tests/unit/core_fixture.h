@@ -57,7 +57,7 @@ value *json(struct fixture *f, const char *fmt, ...) _printf_(2, 3);
 struct observation *observe(struct fixture *f, const struct node *n);
 /* Creates a goal with a plan; its id. */
 str create_goal(struct fixture *f, value *plan, const char *priority);
-/* A plan with one phase P1 and n tasks T1..Tn that depend on nothing. */
+/* A plan with n tasks T1..Tn that depend on nothing, in phase P1; those that it has no room for in P2... */
 value *flat_plan(struct fixture *f, size_t n);
 
 struct node *node_of(struct fixture *f, const char *id); /* in the newest goal */

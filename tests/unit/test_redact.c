@@ -568,8 +568,7 @@ TEST(nothing_that_is_decided_holds_a_secret)
 			"{'phases': [{'id': 'P1', 'name': 'use " GHP "', 'tasks': [{'id': 'T1',"
 			" 'name': 't', 'objective': '" HTTPS "me:hunter2@host/',"
 			" 'acceptance': ['" AWS
-			"'], 'checkCommand': 'curl -H \\'Cookie: a=hunter2hunter2\\'',"
-			" 'verification': {'command': 'x', 'deep': [{'a': '" ANT "'}]}}]}]}");
+			"'], 'checkCommand': 'curl -H \\'Cookie: a=hunter2hunter2\\''}]}]}");
 	submit(&f, "goal.create",
 			json(&f,
 					"{'title': 'fix " GHP "', 'problem_statement': 'Key: " ANT
