@@ -117,7 +117,14 @@ class PlanCheck(Case):
 
     def test_good(self):
         done = self.check(plan(phase("P1", task("T1.1"), task("T1.2", deps=["T1.1"]))), 0)
-        self.assertEqual(done.out, "plan.json: a good plan: 1 phases, 2 tasks, 0 subtasks\n")
+        self.assertEqual(done.out, "plan.json: a good plan: 1 phases, 2 tasks, 0 subtasks\n1 of 2 can start at once\n")
+
+    def test_phases_alone_make_nobody_wait(self):
+        text = plan(phase("P1", task("T1.1")), phase("P2", task("T2.1")))
+        self.assertTrue(self.check(text, 0).out.endswith(
+            '2 of 2 can start at once\nPhases do not make tasks wait: only "deps" and "sequential": true do.\n'))
+        text = json.dumps({**json.loads(text), "sequential": True})
+        self.assertTrue(self.check(text, 0).out.endswith("1 of 2 can start at once\n"))
 
     def test_what_the_documents_show_is_good(self):
         page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/plans.md")
@@ -171,8 +178,15 @@ class PlanCheck(Case):
 
     def test_missing_and_too_big(self):
         self.fails(3, "plan", "check", "nothing.json")
-        self.write("plan.json", " " * (1024 * 1024 + 1))
+        self.write("plan.json", " " * (16 * 1024 * 1024 + 1))
         self.fails(6, "plan", "check", "plan.json")
+        # Indentation does not count; words do.
+        tasks = [task(f"T{i}", objective="x" * 8000) for i in range(200)]
+        phases = [phase(f"P{p}", *[{**t, "id": f"{t['id']}.{p}"} for t in tasks]) for p in range(3)]
+        self.write("plan.json", " " * 1024 * 1024 + plan(*phases[:2]))
+        self.ok("plan", "check", "plan.json")
+        self.write("plan.json", plan(*phases))
+        self.assertIn("bytes without spaces, at most 4194304", self.fails(6, "plan", "check", "plan.json").err)
 
     def test_folder(self):
         os.mkdir(self.path("d"))
@@ -182,12 +196,14 @@ class PlanCheck(Case):
         text = plan(phase("P1", task("T1.1")))
         self.assertIn("a good plan", self.ok("plan", "check", "-", stdin=text).out)
 
-    def test_limits_of_the_store(self):
+    def test_limits_of_the_planner_are_not_those_of_people(self):
         self.write(".overseer/config.toml", "planner.max_tasks_per_phase = 1\n")
-        text = plan(phase("P1", task("T1.1"), task("T1.2")))
-        self.assertIn("1 problem", self.check(text).out)
-        self.write(".overseer/config.toml", "planner.max_tasks_per_phase = 2\n")
-        self.check(text, 0)
+        self.check(plan(phase("P1", *[task(f"T{i}") for i in range(200)])), 0)
+        self.assertIn("201 tasks, at most 200", self.check(plan(phase("P1", *[task(f"T{i}") for i in range(201)]))).out)
+
+    def test_verification_is_refused_with_the_reason(self):
+        done = self.check(plan(phase("P1", task("T1.2", verification={"tests": []}))))
+        self.assertIn('remove "verification" from T1.2, or give it a "checkCommand"', done.out)
 
     def test_hostile_names(self):
         text = plan(phase("P1", task("T1.1", deps=["\x1b[31mred\x07"])))

@@ -221,12 +221,12 @@ class Terminal(Case):
 class Goals(Case):
     def test_create(self):
         tree = {**goal(), "phases": [{"id": "P1", "deps": [], "status": "todo", "children": [
-            {"id": "T1.1", "deps": [], "status": "done", "children": []},
+            {"id": "T1.1", "deps": [], "status": "done", "waits": False, "children": []},
             {"id": "T1.2", "deps": ["T1.1"], "status": "todo", "children": [
-                {"id": "S1.2.1", "deps": [], "status": "todo", "children": []},
-                {"id": "S1.2.2", "deps": ["S1.2.1"], "status": "todo", "children": []}]}]},
+                {"id": "S1.2.1", "deps": [], "status": "todo", "waits": False, "children": []},
+                {"id": "S1.2.2", "deps": ["S1.2.1"], "status": "todo", "waits": True, "children": []}]}]},
             {"id": "P2", "deps": ["P1"], "status": "todo", "children": [
-                {"id": "T2.1", "deps": [], "status": "todo", "children": []}]}]}
+                {"id": "T2.1", "deps": [], "status": "todo", "waits": True, "children": []}]}]}
         daemon = self.fake({"goal.create": {"goal": goal()["id"]}, "plan.show": tree})
         self.write("plan.json", json.dumps({"phases": [{"id": "P1", "name": "One", "tasks": [
             {"id": "T1.1", "name": "A", "acceptance": ["b"]}]}]}))
