@@ -18,6 +18,7 @@ enum {
 	LIMIT_PLAN_BYTES = 4 * 1024 * 1024,   /* as people write it */
 	LIMIT_PLAN_STORED = 12 * 1024 * 1024, /* with the finished nodes that it left out */
 	LIMIT_REQUEST_BYTES = LIMIT_PLAN_BYTES +
-			1024 * 1024,           /* of a call, over whatever it comes */
-	LIMIT_ANSWER_BYTES = 32 * 1024 * 1024, /* that wait for a slow reader */
+			1024 * 1024, /* of a call, over whatever it comes */
+	LIMIT_ANSWER_BYTES = 12 * 1024 *
+			1024, /* that wait for a slow reader: the largest plan, twice */
 };
