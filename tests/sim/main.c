@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "tests/sim/check.h"
+#include "tests/sim/dump.h"
 #include "tests/sim/machine.h"
 #include "tests/sim/shrink.h"
 #include "tests/sim/sum.h"
@@ -23,6 +24,7 @@ struct arguments {
 	uint64_t first, last;
 	double minutes;
 	const char *seeds_file;
+	FILE *reports;
 	bool verbose, hash, no_shrink, list, keep_going;
 	VEC(uint64_t) skip;
 };
@@ -41,6 +43,7 @@ static const char help[] =
 		"  --goals N        at most so many goals; --nodes N: nodes\n"
 		"  --sabotage NAME  break this invariant on purpose\n"
 		"  --hash           print the hash of each trace\n"
+		"  --reports FILE   write each log, its reports and rescue refs as lines of JSON\n"
 		"  --quiet          no trace; --verbose: with; --no-shrink: a failing seed as it "
 		"is; --all: go on\n"
 		"  --invariants     list them\n"
@@ -143,6 +146,8 @@ static bool run_seed(const struct arguments *a, uint64_t seed, struct sum *sum)
 		print_hash(s);
 	if (violated)
 		report_failure(s);
+	else if (a->reports)
+		dump_reports(s, a->reports);
 	sim_free(s);
 	/* There is one world at a time. */
 	if (violated && !a->no_shrink && !o.sabotage)
@@ -214,6 +219,7 @@ enum option_code {
 	OPT_NODES,
 	OPT_SABOTAGE,
 	OPT_HASH,
+	OPT_REPORTS,
 	OPT_QUIET,
 	OPT_VERBOSE,
 	OPT_NO_SHRINK,
@@ -236,6 +242,7 @@ static const struct option options[] = {
 	{ "nodes", required_argument, NULL, OPT_NODES },
 	{ "sabotage", required_argument, NULL, OPT_SABOTAGE },
 	{ "hash", no_argument, NULL, OPT_HASH },
+	{ "reports", required_argument, NULL, OPT_REPORTS },
 	{ "quiet", no_argument, NULL, OPT_QUIET },
 	{ "verbose", no_argument, NULL, OPT_VERBOSE },
 	{ "no-shrink", no_argument, NULL, OPT_NO_SHRINK },
@@ -285,6 +292,17 @@ static void explore(struct arguments *a)
 	a->last = UINT64_MAX - 1;
 }
 
+static FILE *open_reports(const char *path)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f) {
+		perror(path);
+		exit(2);
+	}
+	return f;
+}
+
 static void take_option(struct arguments *a, int code)
 {
 	switch (code) {
@@ -302,6 +320,7 @@ static void take_option(struct arguments *a, int code)
 	case OPT_NODES: a->sim.nodes_max = strtoll(optarg, NULL, 10); break;
 	case OPT_SABOTAGE: a->sim.sabotage = optarg; break;
 	case OPT_HASH: a->hash = true; break;
+	case OPT_REPORTS: a->reports = open_reports(optarg); break;
 	case OPT_QUIET: a->verbose = false; break;
 	case OPT_VERBOSE: a->verbose = true; break;
 	case OPT_NO_SHRINK: a->no_shrink = true; break;
@@ -335,5 +354,9 @@ int main(int argc, char **argv)
 		held = run_seeds(&a, &sum);
 	sum_print(&sum, cpu_seconds());
 	vec_done(&a.skip);
+	if (a.reports && fclose(a.reports) != 0) {
+		perror("sim: --reports");
+		return 2;
+	}
 	return held ? 0 : 1;
 }

@@ -175,3 +175,14 @@ bool simgit_sabotage_branch(struct simgit *g, str branch); /* moves it back by a
 bool simgit_sabotage_accept(struct simgit *g, const struct git_accept *spec);
 /* Accepts all but one of the files. */
 bool simgit_sabotage_accept_part(struct simgit *g, const struct git_accept *spec);
+
+/* A ref of ours, and whose work it really holds. */
+struct simgit_rescued {
+	str ref, commit;
+	bool on_target; /* all of it is on the target branch */
+	size_t changed; /* files that are not as where it parts from the target */
+	str *runs;      /* that wrote these, each once */
+	size_t runs_n;
+};
+/* All refs below refs/overseer/, by name. */
+void simgit_rescued(struct simgit *g, struct arena *a, struct simgit_rescued **ret, size_t *ret_n);

@@ -192,6 +192,45 @@ void simgit_accepted(struct simgit *g, str key, struct arena *a, struct simgit_a
 	vec_done(&ch);
 }
 
+/* rescued */
+
+static void add_run(struct simgit_rescued *x, str run)
+{
+	for (size_t i = 0; i < x->runs_n; i++)
+		if (str_eq(x->runs[i], run))
+			return;
+	if (run.n)
+		x->runs[x->runs_n++] = run;
+}
+
+static void rescued_one(struct simgit *g, struct arena *a, const struct sg_ref *r,
+		struct simgit_rescued *x)
+{
+	uint32_t base = sg_merge_base(g, r->commit, g->target->commit);
+	const struct sg_tree none = { 0 };
+	sg_changes ch = { 0 };
+
+	*x = (struct simgit_rescued){ .ref = arena_str(a, str_from(r->name)),
+		.commit = sg_oid(a, r->commit),
+		.on_target = sg_is_ancestor(g, r->commit, g->target->commit) };
+	sg_diff(g, base ? &g->commits.p[base].tree : &none, &g->commits.p[r->commit].tree, &ch);
+	x->changed = ch.n;
+	x->runs = arena_array(a, str, ch.n);
+	for (size_t i = 0; i < ch.n; i++)
+		if (ch.p[i].b)
+			add_run(x, arena_str(a, simgit_author(g, ch.p[i].b)));
+	vec_done(&ch);
+}
+
+void simgit_rescued(struct simgit *g, struct arena *a, struct simgit_rescued **ret, size_t *ret_n)
+{
+	*ret = arena_array(a, struct simgit_rescued, g->refs.n);
+	*ret_n = 0;
+	for (size_t i = 0; i < g->refs.n; i++)
+		if (g->refs.p[i]->commit && sg_ref_under(g->refs.p[i], "refs/overseer/"))
+			rescued_one(g, a, g->refs.p[i], &(*ret)[(*ret_n)++]);
+}
+
 /* the gate */
 
 static bool passes(const struct sg_tree *t)
