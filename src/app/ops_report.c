@@ -97,6 +97,12 @@ static int goal_report(struct op_ctx *cx, struct reading *l, const struct goal *
 	r = op_seq_at(l->store, l->head, g->created_at - 1, &from, err);
 	if (r == 0)
 		r = read_log(l, from, report_goal_wants, add_goal, report, err);
+	/* The clock was set back since: times do not tell where it began. */
+	if (r == 0 && from && !report_goal_begun(report)) {
+		report_goal_free(report);
+		report = report_goal_new(g->id);
+		r = read_log(l, 0, report_goal_wants, add_goal, report, err);
+	}
 	if (r == 0) {
 		*ret = report_goal_view(cx->arena, report, l->state, cx->now);
 		value_put(cx->arena, *ret, "usage", op_goal_usage(&with_state, g));
@@ -124,18 +130,79 @@ static int detectors_report(struct op_ctx *cx, struct reading *l, const struct g
 	return r;
 }
 
+/* What a page of the log says of the time before a period. */
+struct before {
+	ov_time since;
+	uint64_t from;   /* the period begins after this event */
+	bool known, up;  /* what the last event about a daemon before that said */
+	bool all_before; /* nothing on the page is of the period */
+};
+
+static void look_back(struct before *b, const struct store_record *recs, size_t n)
+{
+	uint64_t until = b->from;
+	bool known = false, up = false;
+
+	b->all_before = true;
+	for (size_t i = 0; i < n && recs[i].seq <= until && b->all_before; i++) {
+		bool started = str_is(recs[i].kind, "daemon.started");
+
+		if (recs[i].at >= b->since) {
+			b->all_before = false;
+			b->from = recs[i].seq - 1;
+		} else if (started || str_is(recs[i].kind, "daemon.stopped")) {
+			known = true;
+			up = started;
+		}
+	}
+	/* A page that is read later is older. */
+	if (!b->all_before || !b->known) {
+		b->known = known;
+		b->up = up;
+	}
+}
+
+/*
+ * Where a period begins, and whether a daemon was up then. Times may go back where the clock was set:
+ * the search for the first event may have ended too late.
+ */
+static int find_begin(struct reading *l, struct before *b, struct ov_err *err)
+{
+	uint64_t end;
+	int r = op_seq_at(l->store, l->head, b->since - 1, &b->from, err);
+
+	for (end = b->from; r == 0 && end > 0;) {
+		_cleanup_(arena_done)
+		struct arena page = ARENA_INIT;
+		uint64_t start = end > PAGE ? end - PAGE : 0;
+		struct store_record *recs;
+		size_t n;
+
+		r = store_read(l->store, start, end - start, &page, &recs, &n, err);
+		if (r == 0)
+			look_back(b, recs, n);
+		if (r < 0 || (b->all_before && b->known))
+			break;
+		end = start;
+	}
+	return r;
+}
+
 static int period_report(struct op_ctx *cx, struct reading *l, ov_time since, value **ret,
 		struct ov_err *err)
 {
 	struct report_period *report = report_period_new(since);
-	uint64_t from = 0;
-	int r = op_seq_at(l->store, l->head, since - 1, &from, err);
+	struct before begin = { .since = since };
+	int r = find_begin(l, &begin, err);
 
+	if (r == 0 && begin.up)
+		report_period_up(report);
 	if (r == 0)
-		r = read_log(l, from, report_period_wants, add_period, report, err);
+		r = read_log(l, begin.from, report_period_wants, add_period, report, err);
 	if (r == 0)
 		*ret = value_copy(cx->arena,
-				report_period_view(cx->arena, report, l->state, cx->now));
+				report_period_view(cx->arena, report, l->state, &cx->config->policy,
+						cx->now));
 	report_period_free(report);
 	return r;
 }

@@ -8,6 +8,7 @@
 #include "base/ov.h"
 #include "core/event.h"
 #include "core/oversight.h"
+#include "core/policy.h"
 #include "core/state.h"
 
 /* ---- one goal ---- */
@@ -18,6 +19,8 @@ struct report_goal *report_goal_free(struct report_goal *r); /* returns NULL */
 /* Does the report need events of this kind? The others need not be decoded. */
 bool report_goal_wants(str kind);
 void report_goal_add(struct report_goal *r, const struct event *e);
+/* Was the creation of the goal among the events? Otherwise they begin too late. */
+bool report_goal_begun(const struct report_goal *r);
 /*
  * The document; what the log does not say comes from the state as it is after those events. Whoever
  * knows what is under way adds "usage": by resource used, estimate and limit.
@@ -42,9 +45,12 @@ struct report_period;
 struct report_period *report_period_new(ov_time since);
 struct report_period *report_period_free(struct report_period *r);
 bool report_period_wants(str kind);
+/* Before the first event: a daemon was up when the period began. */
+void report_period_up(struct report_period *r);
+/* Events of before the period are passed over. */
 void report_period_add(struct report_period *r, const struct event *e);
 value *report_period_view(struct arena *a, const struct report_period *r, const struct state *s,
-		ov_time now);
+		const struct policy *policy, ov_time now);
 
 /* ---- for people ---- */
 

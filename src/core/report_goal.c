@@ -4,25 +4,30 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "core/budget.h"
 #include "core/report.h"
 #include "core/report_rows.h"
+#include "core/report_tasks.h"
 #include "core/view.h"
 
-enum { ROWS = 50, DETECTIONS = 200, SHORT = 300, COMPLETE = 10000 };
+enum { ROWS = 50, DETECTIONS = 200, SHORT = 300 };
 
-/* How far a leaf is, in hundredths of a percent. */
-struct part {
-	int64_t reported;
-	bool done, gone;
+/* The newest iteration of a node: recorded once more it counts once. */
+struct node_note {
+	int64_t number;
+	bool failed;
 };
 
 struct report_goal {
 	struct arena arena;
 	str goal;
-	struct map parts; /* by the node's id */
+	bool begun;             /* its creation was read */
+	struct report_tasks *tasks;
+	struct map nodes;    /* struct node_note, by the node's id */
+	struct map verdicts; /* enum effectiveness, by the detection's id */
 	struct report_curve progress, spending;
 	int64_t cost, tokens, failed;
-	int64_t by_level[LEVEL_COUNT];
+	int64_t by_level[LEVEL_COUNT], by_verdict[EFFECTIVENESS_COUNT];
 	struct report_rows iterations, detections, changes, notices, inbox;
 };
 
@@ -31,7 +36,9 @@ struct report_goal *report_goal_new(str goal)
 	struct report_goal *r = mem_zalloc(1, sizeof(*r));
 
 	r->goal = arena_str(&r->arena, goal);
-	map_init(&r->parts, 0);
+	r->tasks = report_tasks_new();
+	map_init(&r->nodes, 0);
+	map_init(&r->verdicts, 0);
 	report_rows_init(&r->iterations, ROWS);
 	report_rows_init(&r->detections, DETECTIONS);
 	report_rows_init(&r->changes, ROWS);
@@ -49,7 +56,9 @@ struct report_goal *report_goal_free(struct report_goal *r)
 	report_rows_done(&r->changes);
 	report_rows_done(&r->notices);
 	report_rows_done(&r->inbox);
-	map_done(&r->parts);
+	report_tasks_free(r->tasks);
+	map_done(&r->nodes);
+	map_done(&r->verdicts);
 	arena_done(&r->arena);
 	mem_free(r);
 	return NULL;
@@ -90,45 +99,13 @@ static void take(struct report_row *row, const value *from, const char *const *k
 
 /* ---- progress ---- */
 
-static struct part *part_of(struct report_goal *r, str node)
+static void on_tasks(struct report_goal *r, const struct event *e)
 {
-	struct part *p = map_get(&r->parts, node);
+	const struct goal *g = report_tasks_add(r->tasks, e);
 
-	if (!p) {
-		p = arena_new(&r->arena, struct part);
-		map_put(&r->parts, arena_str(&r->arena, node), p);
-	}
-	return p;
-}
-
-static void mark_progress(struct report_goal *r, ov_time at)
-{
-	int64_t sum = 0, done = 0;
-	void *p;
-	str key;
-
-	for (size_t i = 0; map_next(&r->parts, &i, &key, &p);) {
-		const struct part *part = p;
-
-		if (!part->gone)
-			sum += part->done ? COMPLETE : part->reported;
-		done += part->done;
-	}
-	report_curve_add(&r->progress, at, sum, done);
-}
-
-static void on_node_status(struct report_goal *r, const struct event *e)
-{
-	str to = value_str_at(e->data, "to");
-	struct part *p;
-
-	if (!str_is(to, "done") && !str_is(to, "cancelled") &&
-			!str_is(value_str_at(e->data, "from"), "done"))
-		return;
-	p = part_of(r, e->node);
-	p->done = str_is(to, "done");
-	p->gone = str_is(to, "cancelled");
-	mark_progress(r, e->at);
+	if (g)
+		report_curve_add(&r->progress, e->at, goal_progress_centi(g),
+				(int64_t)g->leaves_done);
 }
 
 static void on_spent(struct report_goal *r, const struct event *e)
@@ -142,6 +119,17 @@ static void on_spent(struct report_goal *r, const struct event *e)
 
 /* ---- iterations and detections ---- */
 
+static struct node_note *node_of(struct report_goal *r, str node)
+{
+	struct node_note *n = map_get(&r->nodes, node);
+
+	if (!n) {
+		n = arena_new(&r->arena, struct node_note);
+		map_put(&r->nodes, arena_str(&r->arena, node), n);
+	}
+	return n;
+}
+
 static void on_iteration(struct report_goal *r, const struct event *e)
 {
 	static const char *const keys[] = { "number", "agent", "failed", "failure_class", "error",
@@ -149,24 +137,39 @@ static void on_iteration(struct report_goal *r, const struct event *e)
 		"coverage_centi", "completion_source", "completion_centi", "tokens",
 		"cost_microusd", "duration_ms", "tree" };
 	const value *it = value_at(e->data, "iteration");
-	struct report_row *row = report_rows_find(&r->iterations, "run", e->run);
+	struct node_note *note = node_of(r, e->node);
+	int64_t number = value_int_at(it, "number");
+	bool again = note->number == number; /* judged once more: the newest word counts */
+	struct report_row *row = again ? report_rows_find(&r->iterations, "run", e->run) : NULL;
 
-	if (row) { /* judged once more: the newest word counts */
-		r->failed -= value_bool_at(row->v, "failed");
+	if (row) {
 		arena_reset(&row->arena);
 		row->v = value_object(&row->arena);
 	} else {
 		row = report_rows_add(&r->iterations);
+		r->iterations.total -= again; /* its row was dropped */
 	}
+	r->failed += value_bool_at(it, "failed") - (again && note->failed);
+	*note = (struct node_note){ number, value_bool_at(it, "failed") };
 	put_time(row, "at", e->at);
 	put(row, "node", e->node);
 	put(row, "run", e->run);
 	take(row, it, keys, ARRAY_LEN(keys));
-	r->failed += value_bool_at(it, "failed");
-	if (!str_is(value_str_at(it, "completion_source"), "unknown")) {
-		part_of(r, e->node)->reported = value_int_at(it, "completion_centi");
-		mark_progress(r, e->at);
+}
+
+/* Of every detection, also of those whose row was dropped. */
+static void note_verdict(struct report_goal *r, str detection, enum effectiveness to)
+{
+	enum effectiveness *v = map_get(&r->verdicts, detection);
+
+	if (v) {
+		r->by_verdict[*v]--;
+	} else {
+		v = arena_new(&r->arena, enum effectiveness);
+		map_put(&r->verdicts, arena_str(&r->arena, detection), v);
 	}
+	*v = to;
+	r->by_verdict[to]++;
 }
 
 static void on_detection(struct report_goal *r, const struct event *e)
@@ -180,6 +183,7 @@ static void on_detection(struct report_goal *r, const struct event *e)
 	take(row, d, keys, ARRAY_LEN(keys));
 	put(row, "level", str_from(status_name(&levels, LEVEL_NONE)));
 	put(row, "effectiveness", str_from(status_name(&effectivenesses, EFFECT_OPEN)));
+	note_verdict(r, value_str_at(d, "id"), EFFECT_OPEN);
 }
 
 static void on_intervention(struct report_goal *r, const struct event *e)
@@ -200,7 +204,10 @@ static void on_judged(struct report_goal *r, const struct event *e)
 	static const char *const keys[] = { "effectiveness", "because", "false_positive" };
 	struct report_row *row = report_rows_find(&r->detections, "id",
 			value_str_at(e->data, "detection"));
+	int verdict = status_parse(&effectivenesses, value_str_at(e->data, "effectiveness"));
 
+	if (verdict >= 0)
+		note_verdict(r, value_str_at(e->data, "detection"), (enum effectiveness)verdict);
 	if (row)
 		take(row, e->data, keys, ARRAY_LEN(keys));
 }
@@ -215,6 +222,23 @@ static void on_change(struct report_goal *r, const struct event *e)
 	put(row, "what", e->kind == EV_GOAL_HEALTH ? STR("health") : STR("status"));
 	put(row, "to", value_str_at(e->data, "to"));
 	put(row, "reason", value_str_at(e->data, "reason"));
+	put(row, "by", e->actor);
+}
+
+/* The health of an active goal follows from it, without an event of its own. */
+static void on_budget(struct report_goal *r, const struct event *e)
+{
+	struct report_row *row = report_rows_add(&r->changes);
+	int res = status_parse(&resources, value_str_at(e->data, "resource"));
+
+	put_time(row, "at", e->at);
+	put(row, "what", STR("budget"));
+	put(row, "to", value_str_at(e->data, "level"));
+	if (res >= 0)
+		put(row, "reason",
+				budget_text(&row->arena, (enum resource)res,
+						value_int_at(e->data, "used"),
+						value_int_at(e->data, "limit")));
 	put(row, "by", e->actor);
 }
 
@@ -238,6 +262,21 @@ static void on_notice_tried(struct report_goal *r, const struct event *e)
 		take(row, e->data, keys, ARRAY_LEN(keys));
 }
 
+static void on_notice_moved(struct report_goal *r, const struct event *e)
+{
+	struct report_row *row = report_rows_find(&r->notices, "id",
+			value_str_at(e->data, "notice"));
+	bool withdrawn = e->kind == EV_NOTICE_WITHDRAWN;
+
+	if (!row)
+		return;
+	put(row, "status",
+			str_from(status_name(&notice_statuses,
+					withdrawn ? NOTICE_WITHDRAWN : NOTICE_WAITING)));
+	if (!withdrawn)
+		put_int(row, "attempts", 0);
+}
+
 static void on_question(struct report_goal *r, const struct event *e)
 {
 	static const char *const keys[] = { "kind", "question" };
@@ -248,6 +287,16 @@ static void on_question(struct report_goal *r, const struct event *e)
 	put(row, "node", e->node);
 	take(row, e->data, keys, ARRAY_LEN(keys));
 	put(row, "status", str_from(status_name(&esc_statuses, ESC_OPEN)));
+}
+
+/* Something new was found about it: the question is another one now. */
+static void on_question_raised(struct report_goal *r, const struct event *e)
+{
+	struct report_row *row = report_rows_find_int(&r->inbox, "number",
+			value_int_at(e->data, "escalation"));
+
+	if (row)
+		put(row, "question", value_str_at(e->data, "question"));
 }
 
 static void on_answer(struct report_goal *r, const struct event *e)
@@ -267,7 +316,8 @@ static void on_answer(struct report_goal *r, const struct event *e)
 
 static void on_created(struct report_goal *r, const struct event *e)
 {
-	report_curve_add(&r->progress, e->at, 0, 0);
+	r->begun = true;
+	on_tasks(r, e);
 	report_curve_add(&r->spending, e->at, 0, 0);
 }
 
@@ -276,16 +326,24 @@ typedef void add_fn(struct report_goal *r, const struct event *e);
 static add_fn *const adders[EVENT_KIND_COUNT] = {
 	[EV_GOAL_CREATED] = on_created,
 	[EV_GOAL_SPENT] = on_spent,
+	[EV_GOAL_BUDGET] = on_budget,
 	[EV_GOAL_STATUS] = on_change,
 	[EV_GOAL_HEALTH] = on_change,
-	[EV_NODE_STATUS] = on_node_status,
+	[EV_PLAN_APPLIED] = on_tasks,
+	[EV_NODE_ADDED] = on_tasks,
+	[EV_NODE_STATUS] = on_tasks,
+	[EV_NODE_ACCEPTED] = on_tasks,
+	[EV_NODE_REVERTED] = on_tasks,
 	[EV_ITERATION_RECORDED] = on_iteration,
 	[EV_DETECTION_MADE] = on_detection,
 	[EV_INTERVENTION_APPLIED] = on_intervention,
 	[EV_DETECTION_JUDGED] = on_judged,
 	[EV_NOTICE_OPENED] = on_notice,
 	[EV_NOTICE_TRIED] = on_notice_tried,
+	[EV_NOTICE_WITHDRAWN] = on_notice_moved,
+	[EV_NOTICE_RETRIED] = on_notice_moved,
 	[EV_ESCALATION_OPENED] = on_question,
+	[EV_ESCALATION_RAISED] = on_question_raised,
 	[EV_ESCALATION_CLOSED] = on_answer,
 };
 
@@ -300,10 +358,17 @@ bool report_goal_wants(str kind)
 void report_goal_add(struct report_goal *r, const struct event *e)
 {
 	/* What follows a notice or a question need not name the goal. */
-	bool known = e->kind == EV_NOTICE_TRIED || e->kind == EV_ESCALATION_CLOSED;
+	bool known = e->kind == EV_NOTICE_TRIED || e->kind == EV_NOTICE_WITHDRAWN ||
+			e->kind == EV_NOTICE_RETRIED || e->kind == EV_ESCALATION_RAISED ||
+			e->kind == EV_ESCALATION_CLOSED;
 
 	if (adders[e->kind] && (known || str_eq(e->goal, r->goal)))
 		adders[e->kind](r, e);
+}
+
+bool report_goal_begun(const struct report_goal *r)
+{
+	return r->begun;
 }
 
 /* ---- the document ---- */
@@ -324,21 +389,17 @@ static value *goal_view(struct arena *a, const struct goal *g)
 	value_put(a, v, "leaves_cancelled", value_int(a, (int64_t)g->leaves_cancelled));
 	value_put(a, v, "leaves_blocked", value_int(a, (int64_t)g->leaves_blocked));
 	value_put(a, v, "leaves_unchecked", value_int(a, (int64_t)goal_unchecked(g)));
+	value_put(a, v, "progress_centi", value_int(a, goal_progress_centi(g)));
 	return v;
 }
 
-/* The sum of the leaves becomes a share of those that there are now. */
+/* It ends where the goal is now. */
 static value *progress_view(struct arena *a, const struct report_goal *r, const struct goal *g)
 {
-	int64_t leaves = (int64_t)(g->leaves - g->leaves_cancelled);
 	struct report_curve *c = arena_new(a, struct report_curve);
 
 	*c = r->progress;
-	for (size_t i = 0; i < c->n; i++) {
-		int64_t share = leaves > 0 ? c->p[i].v[0] / leaves : 0;
-
-		c->p[i].v[0] = MIN(share, (int64_t)COMPLETE);
-	}
+	report_curve_add(c, g->updated_at, goal_progress_centi(g), (int64_t)g->leaves_done);
 	return report_curve_view(a, c, "progress_centi", "done");
 }
 
@@ -402,12 +463,14 @@ value *report_goal_view(struct arena *a, const struct report_goal *r, const stru
 		ov_time now)
 {
 	const struct goal *g = state_goal(s, r->goal);
-	value *v = value_object(a), *iterations, *detections, *by_level = value_object(a);
+	value *v = value_object(a), *iterations, *detections, *by_level = value_object(a),
+	      *verdicts = value_object(a);
 
 	assert(g);
 	value_put(a, v, "at", value_time(a, now));
 	value_put(a, v, "goal", goal_view(a, g));
 	value_put(a, v, "progress", progress_view(a, r, g));
+	value_put(a, v, "tasks", report_tasks_view(a, r->tasks, g));
 	value_put(a, v, "spending", report_curve_view(a, &r->spending, "cost_microusd", "tokens"));
 	iterations = report_rows_view(a, &r->iterations);
 	value_put(a, iterations, "failed", value_int(a, r->failed));
@@ -416,6 +479,10 @@ value *report_goal_view(struct arena *a, const struct report_goal *r, const stru
 	for (int i = LEVEL_LOG; i < LEVEL_COUNT; i++)
 		value_put(a, by_level, status_name(&levels, i), value_int(a, r->by_level[i]));
 	value_put(a, detections, "by_level", by_level);
+	for (int i = 0; i < EFFECTIVENESS_COUNT; i++)
+		value_put(a, verdicts, status_name(&effectivenesses, i),
+				value_int(a, r->by_verdict[i]));
+	value_put(a, detections, "verdicts", verdicts);
 	value_put(a, v, "detections", detections);
 	value_put(a, v, "changes", report_rows_view(a, &r->changes));
 	value_put(a, v, "notices", report_rows_view(a, &r->notices));

@@ -3,24 +3,48 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "core/budget.h"
 #include "core/report.h"
+#include "core/report_tasks.h"
 
-/* A node in this period. */
-struct node_note {
-	bool rejected, conflict; /* and not accepted since */
-	int rung;                /* the last one that was taken in its stall; -1: none */
+/* What happened to a task in this period; what became of it in the end is the state's to say. */
+enum mark {
+	MARK_ACCEPTED = 1 << 0,
+	MARK_REVERTED = 1 << 1,
+	MARK_DONE = 1 << 2,
+	MARK_OVERRIDDEN = 1 << 3, /* when it was last done */
+	MARK_CANCELLED = 1 << 4,
+	MARK_REOPENED = 1 << 5,
+	MARK_REJECTED = 1 << 6, /* and not accepted since */
+	MARK_CONFLICT = 1 << 7,
+	MARK_FIXED = 1 << 8, /* accepted after it was rejected */
+	MARK_RESOLVED = 1 << 9,
+};
+
+struct task_note {
+	str goal, node;
+	unsigned marks;
+	bool stalled; /* since a moment of this period */
+	int rung;     /* the last one that was taken in that stall; -1: none */
+};
+
+struct goal_note {
+	str id;
+	int64_t plan; /* the first version that was applied in this period; 0: none was */
+	bool completed;
+	int64_t cost;
 };
 
 struct report_period {
 	struct arena arena;
 	ov_time since, people_at;
-	struct map nodes;
-	int64_t people, runs, accepted, unchecked, rejected, fixed, conflicts, resolved, stalls;
-	int64_t recovered[RUNG_COUNT], by_itself, completed, reverted;
+	struct map tasks, goals;
+	int64_t people, runs, rejected, conflicts, stalls;
+	int64_t recovered[RUNG_COUNT], by_itself;
 	int64_t starts, crashes, detections, interventions[LEVEL_COUNT];
 	int64_t cost, tokens;
 	ov_time crashed_at;
-	bool up; /* a daemon was started in this period and has not stopped by itself since */
+	bool up; /* a daemon was started, and has not stopped by itself since */
 };
 
 struct report_period *report_period_new(ov_time since)
@@ -28,7 +52,8 @@ struct report_period *report_period_new(ov_time since)
 	struct report_period *r = mem_zalloc(1, sizeof(*r));
 
 	r->since = since;
-	map_init(&r->nodes, 0);
+	map_init(&r->tasks, 0);
+	map_init(&r->goals, 0);
 	return r;
 }
 
@@ -36,21 +61,36 @@ struct report_period *report_period_free(struct report_period *r)
 {
 	if (!r)
 		return NULL;
-	map_done(&r->nodes);
+	map_done(&r->tasks);
+	map_done(&r->goals);
 	arena_done(&r->arena);
 	mem_free(r);
 	return NULL;
 }
 
-static struct node_note *node_note(struct report_period *r, const struct event *e)
+static struct task_note *task_of(struct report_period *r, const struct event *e)
 {
 	str key = arena_printf(&r->arena, STR_FMT "/" STR_FMT, STR_ARG(e->goal), STR_ARG(e->node));
-	struct node_note *n = map_get(&r->nodes, key);
+	struct task_note *n = map_get(&r->tasks, key);
 
 	if (!n) {
-		n = arena_new(&r->arena, struct node_note);
-		n->rung = -1;
-		map_put(&r->nodes, key, n);
+		n = arena_new(&r->arena, struct task_note);
+		*n = (struct task_note){ .goal = arena_str(&r->arena, e->goal),
+			.node = arena_str(&r->arena, e->node),
+			.rung = -1 };
+		map_put(&r->tasks, key, n);
+	}
+	return n;
+}
+
+static struct goal_note *goal_of(struct report_period *r, str goal)
+{
+	struct goal_note *n = map_get(&r->goals, goal);
+
+	if (!n) {
+		n = arena_new(&r->arena, struct goal_note);
+		n->id = arena_str(&r->arena, goal);
+		map_put(&r->goals, n->id, n);
 	}
 	return n;
 }
@@ -63,19 +103,43 @@ static void on_run_ended(struct report_period *r, const struct event *e)
 
 static void on_accepted(struct report_period *r, const struct event *e)
 {
-	struct node_note *n = node_note(r, e);
+	struct task_note *n = task_of(r, e);
 
-	r->accepted++;
-	r->unchecked += str_is(value_str_at(e->data, "checked_by"), "nothing");
-	r->fixed += n->rejected;
-	r->resolved += n->conflict;
-	n->rejected = n->conflict = false;
+	if (n->marks & MARK_REJECTED)
+		n->marks |= MARK_FIXED;
+	if (n->marks & MARK_CONFLICT)
+		n->marks |= MARK_RESOLVED;
+	n->marks = (n->marks & ~(unsigned)(MARK_REJECTED | MARK_CONFLICT)) | MARK_ACCEPTED;
 }
 
 static void on_reverted(struct report_period *r, const struct event *e)
 {
-	(void)e;
-	r->reverted++;
+	task_of(r, e)->marks |= MARK_REVERTED;
+}
+
+static void on_node_status(struct report_period *r, const struct event *e)
+{
+	str to = value_str_at(e->data, "to");
+	bool done = str_is(to, "done");
+	struct task_note *n;
+
+	if (!done && !str_is(to, "cancelled") && !str_is(value_str_at(e->data, "from"), "done"))
+		return;
+	n = task_of(r, e);
+	n->marks &= ~(unsigned)MARK_OVERRIDDEN;
+	if (done && value_bool_at(e->data, "override"))
+		n->marks |= MARK_OVERRIDDEN;
+	n->marks |= done                             ? MARK_DONE
+			: str_is(to, "cancelled") ? MARK_CANCELLED
+						  : MARK_REOPENED;
+}
+
+static void on_plan(struct report_period *r, const struct event *e)
+{
+	struct goal_note *g = goal_of(r, e->goal);
+
+	if (!g->plan)
+		g->plan = value_int_at(e->data, "version");
 }
 
 static void on_verified(struct report_period *r, const struct event *e)
@@ -83,7 +147,7 @@ static void on_verified(struct report_period *r, const struct event *e)
 	if (!str_is(value_str_at(e->data, "verdict"), "failed"))
 		return;
 	r->rejected++;
-	node_note(r, e)->rejected = true;
+	task_of(r, e)->marks |= MARK_REJECTED;
 }
 
 static void on_failed(struct report_period *r, const struct event *e)
@@ -91,13 +155,16 @@ static void on_failed(struct report_period *r, const struct event *e)
 	if (!str_is(value_str_at(e->data, "cause"), status_name(&causes, CAUSE_CONFLICT)))
 		return;
 	r->conflicts++;
-	node_note(r, e)->conflict = true;
+	task_of(r, e)->marks |= MARK_CONFLICT;
 }
 
 static void on_stall(struct report_period *r, const struct event *e)
 {
+	struct task_note *n = task_of(r, e);
+
 	r->stalls++;
-	node_note(r, e)->rung = -1;
+	n->stalled = true;
+	n->rung = -1;
 }
 
 static void on_rung(struct report_period *r, const struct event *e)
@@ -105,18 +172,19 @@ static void on_rung(struct report_period *r, const struct event *e)
 	int rung = status_parse(&rungs, value_str_at(e->data, "rung"));
 
 	if (rung >= 0 && !value_bool_at(e->data, "skipped"))
-		node_note(r, e)->rung = rung;
+		task_of(r, e)->rung = rung;
 }
 
+/* Of a stall that began before nobody here knows what was done about it. */
 static void on_stall_over(struct report_period *r, const struct event *e)
 {
-	struct node_note *n = node_note(r, e);
+	struct task_note *n = task_of(r, e);
 
-	if (n->rung >= 0)
+	if (n->stalled && n->rung >= 0)
 		r->recovered[n->rung]++;
-	else
+	else if (n->stalled)
 		r->by_itself++;
-	n->rung = -1;
+	n->stalled = false;
 }
 
 static void on_started(struct report_period *r, const struct event *e)
@@ -137,14 +205,18 @@ static void on_stopped(struct report_period *r, const struct event *e)
 
 static void on_goal_status(struct report_period *r, const struct event *e)
 {
-	r->completed += str_is(value_str_at(e->data, "to"), "completed");
+	if (str_is(value_str_at(e->data, "to"), "completed"))
+		goal_of(r, e->goal)->completed = true;
 }
 
 static void on_spent(struct report_period *r, const struct event *e)
 {
 	const value *amounts = value_at(e->data, "amounts");
 
-	r->cost += value_int_at(amounts, status_name(&resources, RES_COST_MICROUSD));
+	int64_t cost = value_int_at(amounts, status_name(&resources, RES_COST_MICROUSD));
+
+	r->cost += cost;
+	goal_of(r, e->goal)->cost += cost;
 	r->tokens += value_int_at(amounts, status_name(&resources, RES_TOKENS));
 }
 
@@ -169,6 +241,8 @@ static add_fn *const adders[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_STOPPED] = on_stopped,
 	[EV_GOAL_STATUS] = on_goal_status,
 	[EV_GOAL_SPENT] = on_spent,
+	[EV_PLAN_APPLIED] = on_plan,
+	[EV_NODE_STATUS] = on_node_status,
 	[EV_NODE_ACCEPTED] = on_accepted,
 	[EV_NODE_REVERTED] = on_reverted,
 	[EV_NODE_FAILED] = on_failed,
@@ -188,14 +262,138 @@ bool report_period_wants(str kind)
 	return true;
 }
 
+void report_period_up(struct report_period *r)
+{
+	r->up = true;
+}
+
 void report_period_add(struct report_period *r, const struct event *e)
 {
+	if (e->at < r->since) /* the clock was set back */
+		return;
 	if (str_starts(e->actor, STR("human"))) {
 		r->people++;
 		r->people_at = e->at;
 	}
 	if (adders[e->kind])
 		adders[e->kind](r, e);
+}
+
+/* ---- the document ---- */
+
+/* Each task once, by what finally became of it. */
+struct ends {
+	int64_t accepted, unchecked, done, overridden, cancelled, cancelled_on_target, removed, reverted,
+			reopened, fixed, resolved;
+};
+
+static void count_task(struct ends *x, const struct task_note *t, const struct node *n)
+{
+	enum task_end end = task_end_of(n, t->marks & MARK_OVERRIDDEN);
+
+	if (end == END_CANCELLED && (t->marks & MARK_CANCELLED)) {
+		x->cancelled++;
+		x->cancelled_on_target += n->commit.n > 0;
+	} else if (end == END_ACCEPTED && (t->marks & MARK_ACCEPTED)) {
+		x->accepted++;
+		x->unchecked += str_is(n->checked_by, "nothing");
+		x->fixed += (t->marks & MARK_FIXED) != 0;
+		x->resolved += (t->marks & MARK_RESOLVED) != 0;
+	} else if (end == END_DONE && (t->marks & MARK_DONE)) {
+		x->done++;
+	} else if (end == END_OVERRIDDEN && (t->marks & MARK_DONE)) {
+		x->overridden++;
+	} else if (end < END_DONE && (t->marks & MARK_REVERTED) && !n->commit.n) {
+		x->reverted++;
+	} else if (end < END_DONE && (t->marks & MARK_REOPENED)) {
+		x->reopened++;
+	}
+}
+
+/* Nobody is a part of it, nor was when it went. */
+static bool had_no_parts(const struct goal *g, const struct node *n)
+{
+	for (size_t i = 0; i < g->nodes.n; i++)
+		if (str_eq(g->nodes.p[i]->parent_id, n->id))
+			return false;
+	return true;
+}
+
+static int64_t count_removed(const struct goal *g, int64_t since_version)
+{
+	int64_t count = 0;
+
+	for (size_t i = g->nodes.n; i-- > 0 && g->nodes.p[i]->removed_in;)
+		count += g->nodes.p[i]->removed_in >= since_version &&
+				had_no_parts(g, g->nodes.p[i]);
+	return count;
+}
+
+static struct ends count_ends(const struct report_period *r, const struct state *s)
+{
+	struct ends x = { 0 };
+	void *p;
+	str key;
+
+	for (size_t i = 0; map_next(&r->tasks, &i, &key, &p);) {
+		const struct task_note *t = p;
+		const struct node *n = state_node(s, t->goal, t->node);
+
+		if (n)
+			count_task(&x, t, n);
+	}
+	for (size_t i = 0; map_next(&r->goals, &i, &key, &p);) {
+		const struct goal_note *t = p;
+		const struct goal *g = state_goal(s, t->id);
+
+		if (g && t->plan)
+			x.removed += count_removed(g, t->plan);
+	}
+	return x;
+}
+
+static int64_t count_completed(const struct report_period *r, const struct state *s)
+{
+	int64_t count = 0;
+	void *p;
+	str key;
+
+	for (size_t i = 0; map_next(&r->goals, &i, &key, &p);) {
+		const struct goal_note *t = p;
+		const struct goal *g = state_goal(s, t->id);
+
+		count += t->completed && g &&
+				(g->status == GOAL_COMPLETED || g->status == GOAL_ARCHIVED);
+	}
+	return count;
+}
+
+/*
+ * What could be spent: the budgets of those that spent something, less what each had spent before.
+ * Null where one of them has no limit.
+ */
+static value *budget_view(struct arena *a, const struct report_period *r, const struct state *s,
+		const struct policy *policy)
+{
+	int64_t sum = 0;
+	bool limited = false;
+	void *p;
+	str key;
+
+	for (size_t i = 0; map_next(&r->goals, &i, &key, &p);) {
+		const struct goal_note *t = p;
+		const struct goal *g = state_goal(s, t->id);
+		int64_t limit, before;
+
+		if (!t->cost)
+			continue;
+		limit = g ? budget_limit(policy, g, RES_COST_MICROUSD) : -1;
+		before = g ? MAX(g->spent[RES_COST_MICROUSD] - t->cost, (int64_t)0) : 0;
+		if (limit < 0 || __builtin_add_overflow(sum, MAX(limit - before, (int64_t)0), &sum))
+			return value_null(a);
+		limited = true;
+	}
+	return limited ? value_int(a, sum) : value_null(a);
 }
 
 static value *waiting_view(struct arena *a, const struct state *s)
@@ -208,28 +406,41 @@ static value *waiting_view(struct arena *a, const struct state *s)
 	return list;
 }
 
-value *report_period_view(struct arena *a, const struct report_period *r, const struct state *s,
-		ov_time now)
+static void put_figures(struct arena *a, value *v, const struct report_period *r,
+		const struct state *s, ov_time now)
 {
+	struct ends x = count_ends(r, s);
+	ov_time alone = now - MAX(r->since, r->people_at);
 	const struct {
 		const char *key;
 		int64_t n;
 	} figures[] = { { "period_ms", now - r->since },
-		{ "unattended_ms", now - MAX(r->since, r->people_at) }, { "people", r->people },
-		{ "runs", r->runs }, { "accepted", r->accepted },
-		{ "accepted_unchecked", r->unchecked }, { "rejected", r->rejected },
-		{ "fixed_on_retry", r->fixed }, { "conflicts", r->conflicts },
-		{ "conflicts_resolved", r->resolved }, { "reverted", r->reverted },
-		{ "goals_completed", r->completed }, { "stalls", r->stalls },
+		{ "unattended_ms", MAX(alone, (ov_time)0) }, { "people", r->people },
+		{ "runs", r->runs }, { "accepted", x.accepted },
+		{ "accepted_unchecked", x.unchecked }, { "done", x.done },
+		{ "overridden", x.overridden }, { "cancelled", x.cancelled },
+		{ "cancelled_on_target", x.cancelled_on_target }, { "removed", x.removed },
+		{ "reverted", x.reverted }, { "reopened", x.reopened }, { "rejected", r->rejected },
+		{ "fixed_on_retry", x.fixed }, { "conflicts", r->conflicts },
+		{ "conflicts_resolved", x.resolved },
+		{ "goals_completed", count_completed(r, s) }, { "stalls", r->stalls },
 		{ "stalls_over_by_themselves", r->by_itself }, { "daemon_starts", r->starts },
 		{ "daemon_crashes", r->crashes }, { "detections", r->detections },
 		{ "cost_microusd", r->cost }, { "tokens", r->tokens } };
+
+	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
+		value_put(a, v, figures[i].key, value_int(a, figures[i].n));
+}
+
+value *report_period_view(struct arena *a, const struct report_period *r, const struct state *s,
+		const struct policy *policy, ov_time now)
+{
 	value *v = value_object(a), *recovered = value_object(a), *answered = value_object(a);
 
 	value_put(a, v, "since", value_time(a, r->since));
 	value_put(a, v, "at", value_time(a, now));
-	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
-		value_put(a, v, figures[i].key, value_int(a, figures[i].n));
+	put_figures(a, v, r, s, now);
+	value_put(a, v, "budget_microusd", budget_view(a, r, s, policy));
 	value_put(a, v, "people_at", value_time(a, r->people_at));
 	value_put(a, v, "crashed_at", value_time(a, r->crashed_at));
 	for (int i = 0; i < RUNG_COUNT; i++)

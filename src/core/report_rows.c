@@ -82,6 +82,9 @@ void report_curve_add(struct report_curve *c, ov_time at, int64_t v0, int64_t v1
 	/* A value holds until the next one. */
 	if (c->n && c->p[c->n - 1].v[0] == v0 && c->p[c->n - 1].v[1] == v1)
 		return;
+	/* Nor does it go back in time when the clock does. */
+	if (c->n)
+		point.at = MAX(at, c->p[c->n - 1].at);
 	if (!c->stride)
 		c->stride = 1;
 	if (c->n && c->skipped + 1 < c->stride) {

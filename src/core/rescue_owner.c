@@ -17,9 +17,22 @@ static const char *const kinds[EFFECT_KIND_COUNT] = {
 	[FX_WORKER] = "what was in the worktree before it was reset or removed",
 };
 
+/* An assignment, with its newest run. */
+struct work {
+	str id, goal, node, worker, run, base;
+};
+
+/* A worker's worktree: whose work is in it. */
+struct place {
+	const struct work *work;
+	str clearing; /* the effect that empties it, or "" */
+};
+
 struct rescue_owners {
 	struct arena arena;
-	struct map by_id; /* struct rescue_owner */
+	struct map by_id;  /* struct rescue_owner */
+	struct map works;  /* struct work, by the assignment's id */
+	struct map places; /* struct place, by the worker's name */
 };
 
 struct rescue_owners *rescue_owners_new(uint64_t seed)
@@ -27,6 +40,8 @@ struct rescue_owners *rescue_owners_new(uint64_t seed)
 	struct rescue_owners *o = mem_zalloc(1, sizeof(*o));
 
 	map_init(&o->by_id, seed);
+	map_init(&o->works, seed);
+	map_init(&o->places, seed);
 	return o;
 }
 
@@ -35,47 +50,140 @@ struct rescue_owners *rescue_owners_free(struct rescue_owners *o)
 	if (!o)
 		return NULL;
 	map_done(&o->by_id);
+	map_done(&o->works);
+	map_done(&o->places);
 	arena_done(&o->arena);
 	mem_free(o);
 	return NULL;
 }
 
-bool rescue_owners_wants(str kind)
+/* ---- the fold ---- */
+
+static struct place *place_of(struct rescue_owners *o, str worker)
 {
-	return str_is(kind, "effect.intended") || str_is(kind, "run.created") ||
-			str_is(kind, "run.harvested") || str_is(kind, "assignment.created");
+	struct place *p = map_get(&o->places, worker);
+
+	if (!p) {
+		p = arena_new(&o->arena, struct place);
+		map_put(&o->places, arena_str(&o->arena, worker), p);
+	}
+	return p;
 }
 
-void rescue_owners_add(struct rescue_owners *s, const struct event *e)
+/* Work that nothing is known of is nobody's. */
+static void own(struct rescue_owners *o, str id, const struct work *w, const char *why, ov_time at)
 {
-	struct arena *a = &s->arena;
-	struct rescue_owner *o;
-	int kind = -1;
-	str id = STR("");
+	struct rescue_owner *x = arena_new(&o->arena, struct rescue_owner);
 
-	if (e->kind == EV_EFFECT_INTENDED) {
-		id = value_str_at(e->data, "effect");
-		kind = status_parse(&effect_kinds, value_str_at(e->data, "kind"));
-	} else if (e->kind == EV_RUN_CREATED || e->kind == EV_RUN_HARVESTED) {
-		id = e->run;
-	} else if (e->kind == EV_ASSIGNMENT_CREATED) {
-		id = e->assignment;
+	*x = (struct rescue_owner){ .why = why, .at = at };
+	if (w) {
+		x->goal = w->goal;
+		x->node = w->node;
+		x->assignment = w->id;
+		x->run = w->run;
+		x->base = w->base;
 	}
-	if (!id.n || (e->kind == EV_EFFECT_INTENDED && (kind < 0 || !kinds[kind])))
-		return;
-	o = arena_new(a, struct rescue_owner);
-	*o = (struct rescue_owner){ .goal = arena_str(a, e->goal),
+	map_put(&o->by_id, arena_str(&o->arena, id), x);
+}
+
+static void on_assignment(struct rescue_owners *o, const struct event *e)
+{
+	struct arena *a = &o->arena;
+	struct work *w = arena_new(a, struct work);
+
+	*w = (struct work){ .id = arena_str(a, e->assignment),
+		.goal = arena_str(a, e->goal),
 		.node = arena_str(a, e->node),
-		.assignment = arena_str(a, e->assignment),
-		.run = arena_str(a, e->run),
-		.at = e->at };
-	if (e->kind == EV_EFFECT_INTENDED)
-		o->why = kinds[kind];
-	else
-		o->why = e->kind == EV_ASSIGNMENT_CREATED
-				? "its own commits, before they were made one"
-				: "as its run left it";
-	map_put(&s->by_id, arena_str(a, id), o);
+		.worker = arena_str(a, value_str_at(e->data, "worker")) };
+	map_put(&o->works, w->id, w);
+	own(o, w->id, w, "its own commits, before they were made one", e->at);
+}
+
+/* The worktree is this assignment's from now on. */
+static void on_workspace(struct rescue_owners *o, const struct event *e)
+{
+	struct work *w = map_get(&o->works, e->assignment);
+
+	if (!w)
+		return;
+	w->base = arena_str(&o->arena, value_str_at(e->data, "base"));
+	*place_of(o, w->worker) = (struct place){ .work = w };
+}
+
+/* Its accept, whenever that comes, is of what its newest run left. */
+static void on_run(struct rescue_owners *o, const struct event *e)
+{
+	struct work *w = map_get(&o->works, e->assignment);
+
+	if (!w)
+		return;
+	if (!str_eq(w->run, e->run))
+		w->run = arena_str(&o->arena, e->run);
+	own(o, w->run, w, "as its run left it", e->at);
+	own(o, w->id, w, "its own commits, before they were made one", e->at);
+}
+
+/*
+ * A step finds the work of its own assignment in the worktree. But what a worktree is made ready for
+ * comes next: what is found there is the work of the one before.
+ */
+static void on_effect(struct rescue_owners *o, const struct event *e)
+{
+	int kind = status_parse(&effect_kinds, value_str_at(e->data, "kind"));
+	const struct work *w = map_get(&o->works, e->assignment);
+	str id = value_str_at(e->data, "effect"), worker = value_str_at(e->data, "worker"),
+	    purpose = value_str_at(e->data, "purpose");
+
+	if (!id.n || kind < 0 || !kinds[kind])
+		return;
+	if (!worker.n && w)
+		worker = w->worker;
+	if (kind == FX_WORKSPACE || kind == FX_WORKER)
+		w = place_of(o, worker)->work;
+	own(o, id, w, kinds[kind], e->at);
+	if (kind == FX_WORKER && (str_is(purpose, "reset") || str_is(purpose, "nuke")))
+		place_of(o, worker)->clearing = arena_str(&o->arena, id);
+}
+
+static void on_effect_end(struct rescue_owners *o, const struct event *e)
+{
+	str id = value_str_at(e->data, "effect"), worker;
+	void *p;
+
+	if (!str_is(value_str_at(e->data, "kind"), status_name(&effect_kinds, FX_WORKER)) ||
+			!str_is(value_str_at(e->data, "outcome"), "ok"))
+		return;
+	for (size_t i = 0; map_next(&o->places, &i, &worker, &p);) {
+		struct place *x = p;
+
+		if (str_eq(x->clearing, id))
+			*x = (struct place){ 0 };
+	}
+}
+
+typedef void add_fn(struct rescue_owners *o, const struct event *e);
+
+static add_fn *const adders[EVENT_KIND_COUNT] = {
+	[EV_ASSIGNMENT_CREATED] = on_assignment,
+	[EV_WORKSPACE_READY] = on_workspace,
+	[EV_RUN_CREATED] = on_run,
+	[EV_RUN_HARVESTED] = on_run,
+	[EV_EFFECT_INTENDED] = on_effect,
+	[EV_EFFECT_ENDED] = on_effect_end,
+};
+
+bool rescue_owners_wants(str kind)
+{
+	for (int i = 0; i < EVENT_KIND_COUNT; i++)
+		if (adders[i] && str_is(kind, event_info((enum event_kind)i).name))
+			return true;
+	return false;
+}
+
+void rescue_owners_add(struct rescue_owners *o, const struct event *e)
+{
+	if (adders[e->kind])
+		adders[e->kind](o, e);
 }
 
 const struct rescue_owner *rescue_owners_find(const struct rescue_owners *o, str id)

@@ -61,6 +61,19 @@
 	X(TESTS_PASSING, "passing") \
 	X(TESTS_FAILING, "failing")
 
+/* What finally became of a task, for reports: its status, or more exactly. The first are NODE_STATUSES. */
+#define TASK_ENDS(X)                     \
+	X(END_TODO, "todo")               \
+	X(END_QUEUED, "queued")           \
+	X(END_IN_PROGRESS, "in_progress") \
+	X(END_BLOCKED, "blocked")         \
+	X(END_DONE, "done")               \
+	X(END_CANCELLED, "cancelled")     \
+	X(END_ACCEPTED, "accepted")       \
+	X(END_OVERRIDDEN, "overridden")   \
+	X(END_SPLIT, "split")             \
+	X(END_REMOVED, "removed")
+
 /* Who says how far the work has come. */
 #define COMPLETION_SOURCES(X)              \
 	X(COMPLETION_UNKNOWN, "unknown")   \
@@ -76,5 +89,6 @@ enum urgency { URGENCIES(STATUS_ENUM) URGENCY_COUNT };
 enum notice_status { NOTICE_STATUSES(STATUS_ENUM) NOTICE_STATUS_COUNT };
 enum channel_type { CHANNEL_TYPES(STATUS_ENUM) CHANNEL_TYPE_COUNT };
 enum tests_state { TESTS(STATUS_ENUM) TESTS_STATE_COUNT };
+enum task_end { TASK_ENDS(STATUS_ENUM) TASK_END_COUNT };
 enum completion_source { COMPLETION_SOURCES(STATUS_ENUM) COMPLETION_SOURCE_COUNT };
 #undef STATUS_ENUM

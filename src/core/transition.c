@@ -34,6 +34,7 @@ static const char *const urgency_names[] = { URGENCIES(NAME) };
 static const char *const notice_names[] = { NOTICE_STATUSES(NAME) };
 static const char *const channel_names[] = { CHANNEL_TYPES(NAME) };
 static const char *const tests_names[] = { TESTS(NAME) };
+static const char *const task_end_names[] = { TASK_ENDS(NAME) };
 static const char *const completion_names[] = { COMPLETION_SOURCES(NAME) };
 #undef NAME
 
@@ -151,6 +152,7 @@ const struct status_table notice_statuses = TABLE("notice", notice_names, notice
 		notice_override);
 const struct status_table channel_types = TABLE("channel type", channel_names, NULL, NULL);
 const struct status_table tests_states = TABLE("tests", tests_names, NULL, NULL);
+const struct status_table task_ends = TABLE("end of a task", task_end_names, NULL, NULL);
 const struct status_table completion_sources = TABLE("completion", completion_names, NULL, NULL);
 
 const char *status_name(const struct status_table *t, int status)

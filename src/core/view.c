@@ -12,20 +12,27 @@ size_t goal_unchecked(const struct goal *g)
 		n += g->nodes.p[i]->status == NODE_DONE &&
 				str_is(g->nodes.p[i]->checked_by, "nothing");
 	return n;
+int64_t progress_centi(int64_t done, int64_t counted)
+{
+	return counted ? done * 10000 / counted : 0;
+}
+
+int64_t goal_progress_centi(const struct goal *g)
+{
+	return progress_centi((int64_t)g->leaves_done,
+			(int64_t)(g->leaves - g->leaves_cancelled));
 }
 
 static value *progress(struct arena *a, const struct goal *g)
 {
 	value *v = value_object(a);
-	size_t counted = g->leaves - g->leaves_cancelled;
 
 	value_put(a, v, "unchecked", value_int(a, (int64_t)goal_unchecked(g)));
 	value_put(a, v, "leaves", value_int(a, (int64_t)g->leaves));
 	value_put(a, v, "done", value_int(a, (int64_t)g->leaves_done));
 	value_put(a, v, "cancelled", value_int(a, (int64_t)g->leaves_cancelled));
 	value_put(a, v, "blocked", value_int(a, (int64_t)g->leaves_blocked));
-	value_put(a, v, "done_pct",
-			value_int(a, counted ? (int64_t)(g->leaves_done * 100 / counted) : 0));
+	value_put(a, v, "done_pct", value_int(a, goal_progress_centi(g) / 100));
 	return v;
 }
 

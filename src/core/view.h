@@ -9,6 +9,9 @@
 #include "core/reconcile.h"
 #include "core/state.h"
 
+/* Done of all tasks that are not cancelled, in hundredths of a percent: what everybody shows. */
+int64_t progress_centi(int64_t done, int64_t counted) _pure_;
+int64_t goal_progress_centi(const struct goal *g) _pure_;
 value *view_goal(struct arena *a, const struct state *s, const struct goal *g);
 value *view_goal_brief(struct arena *a, const struct goal *g);
 value *view_node(struct arena *a, const struct state *s, const struct node *n);

@@ -24,7 +24,7 @@ static value *progress(struct arena *a, const struct tally *t)
 	value_put(a, v, "done", value_int(a, t->done));
 	value_put(a, v, "cancelled", value_int(a, t->cancelled));
 	value_put(a, v, "blocked", value_int(a, t->blocked));
-	value_put(a, v, "done_pct", value_int(a, counted ? t->done * 100 / counted : 0));
+	value_put(a, v, "done_pct", value_int(a, progress_centi(t->done, counted) / 100));
 	return v;
 }
 

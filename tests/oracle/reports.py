@@ -160,6 +160,8 @@ class Goal:
                     self.ended = 0
             elif kind == "goal.health":
                 self.health = d["to"]
+            elif kind == "goal.budget" and self.status == "active":
+                self.health = None  # the worst of this and of what its newest iterations showed
             elif kind == "goal.spent":
                 self.cost += d["amounts"].get("cost_microusd", 0)
                 self.tokens += d["amounts"].get("tokens", 0)
@@ -169,7 +171,8 @@ class Goal:
 
     def heads(self):
         t = self.tree
-        return {"id": self.id, "title": self.title, "status": self.status, "health": self.health,
+        known = {"health": self.health} if self.health else {}
+        return {**known, "id": self.id, "title": self.title, "status": self.status,
                 "status_reason": self.reason, "created_at": self.created, "ended_at": self.ended,
                 "leaves": len(t.tasks()), "leaves_done": t.count("done"), "leaves_cancelled": t.count("cancelled"),
                 "leaves_blocked": t.count("blocked"), "progress_centi": t.centi()}
@@ -242,8 +245,9 @@ class Goal:
         return list(found.values())
 
     def changes(self):
-        return [{"at": e["at"], "what": "health" if e["type"] == "goal.health" else "status", "to": e["data"]["to"],
-                 "by": e["actor"]} for e in self.events if e["type"] in ("goal.status", "goal.health")]
+        """Of status and health, and of the level of its budget, from which health follows."""
+        return [{"at": e["at"], "what": e["type"][len("goal."):], "to": e["data"].get("to") or e["data"]["level"], "by": e["actor"]}
+                for e in self.events if e["type"] in ("goal.status", "goal.health", "goal.budget")]
 
 
 def period(events, since, now):

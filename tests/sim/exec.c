@@ -188,6 +188,10 @@ static void fill_in(struct exec_task *t, const struct effect *fx, const struct a
 	t->commit = arena_str(a, as->node->commit);
 	if (fx->kind != FX_WORKER)
 		t->key = exec_accept_key(a, as->id, as->node->reverts);
+	/* The commits of a branch are kept under the key of the accept that makes them one. */
+	if (fx->kind == FX_REBASE)
+		t->rescue_ref = arena_printf(a, "refs/overseer/rescue/" STR_FMT "/" STR_FMT,
+				STR_ARG(worker), STR_ARG(t->key));
 }
 
 void exec_perform(struct sim_exec *x, const struct effect *fx)
