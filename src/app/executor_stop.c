@@ -84,6 +84,6 @@ void perform_run_stop(struct task *t, const struct assignment *as)
 	s->ref = rescue_ref(t, as, t->effect_id);
 	t->later = loop_timer(t->x->o.loop, waited_enough, s);
 	loop_timer_in(t->later, RESCUE_MS);
-	git_rescue(t->x->git, worktree(t, as), s->ref,
+	git_rescue(t->x->git, worktree(t, as), as->base, s->ref,
 			STR("Work in progress, before its run was stopped"), rescued, s);
 }

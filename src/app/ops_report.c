@@ -162,14 +162,35 @@ static void look_back(struct before *b, const struct store_record *recs, size_t 
 	}
 }
 
+/* The last event before a moment, as far as times grow: up to where the clock was set. */
+static int seq_before(struct reading *l, ov_time since, uint64_t *ret, struct ov_err *err)
+{
+	const struct seqs *history = &l->state->vigil.history; /* knows when the clock was set */
+	int r = op_seq_at(l->store, l->head, since - 1, ret, err);
+
+	for (size_t i = 0; r == 0 && i < history->n; i++) {
+		_cleanup_(arena_done)
+		struct arena a = ARENA_INIT;
+		struct store_record *rec;
+		uint64_t found = *ret;
+		size_t n;
+
+		r = store_read(l->store, history->p[i] - 1, 1, &a, &rec, &n, err);
+		if (r == 0 && n && str_is(rec->kind, "clock.moved") && rec->seq > 1)
+			r = op_seq_at(l->store, rec->seq - 1, since - 1, &found, err);
+		*ret = MIN(*ret, found);
+	}
+	return r;
+}
+
 /*
  * Where a period begins, and whether a daemon was up then. Times may go back where the clock was set:
- * the search for the first event may have ended too late.
+ * events of before the period are among those that follow.
  */
 static int find_begin(struct reading *l, struct before *b, struct ov_err *err)
 {
 	uint64_t end;
-	int r = op_seq_at(l->store, l->head, b->since - 1, &b->from, err);
+	int r = seq_before(l, b->since, &b->from, err);
 
 	for (end = b->from; r == 0 && end > 0;) {
 		_cleanup_(arena_done)

@@ -156,8 +156,9 @@ static void kept(void *user, int r, const struct git_result *res, const struct o
 	value *facts = value_array(a);
 	str what;
 
-	(void)res;
-	if (r == 0)
+	if (r == 0 && !res->rescue_ref.n)
+		what = STR("all that is in it is kept elsewhere");
+	else if (r == 0)
 		what = arena_printf(a, "what is in it is kept as " STR_FMT, STR_ARG(k->ref));
 	else
 		what = arena_printf(a, "what is in it could not be kept (%s)", err->msg);
@@ -207,7 +208,7 @@ static void look_at_stray(struct patrol *p, str name)
 	list_append(&p->keeping, &k->link);
 	k->name = arena_str(&k->arena, name);
 	k->ref = arena_printf(&k->arena, "refs/overseer/rescue/" STR_FMT "/stray", STR_ARG(name));
-	git_rescue(p->o.git, arena_str(&k->arena, path), k->ref,
+	git_rescue(p->o.git, arena_str(&k->arena, path), STR(""), k->ref,
 			STR("Keep what was in a worktree that belongs to no worker"), kept, k);
 }
 

@@ -269,8 +269,11 @@ void report_period_up(struct report_period *r)
 
 void report_period_add(struct report_period *r, const struct event *e)
 {
-	if (e->at < r->since) /* the clock was set back */
+	if (e->at < r->since) { /* the clock was set back */
+		if (e->kind == EV_DAEMON_STARTED || e->kind == EV_DAEMON_STOPPED)
+			r->up = e->kind == EV_DAEMON_STARTED;
 		return;
+	}
 	if (str_starts(e->actor, STR("human"))) {
 		r->people++;
 		r->people_at = e->at;

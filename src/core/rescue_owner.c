@@ -33,6 +33,7 @@ struct rescue_owners {
 	struct map by_id;  /* struct rescue_owner */
 	struct map works;  /* struct work, by the assignment's id */
 	struct map places; /* struct place, by the worker's name */
+	struct map runs;   /* str: the newest run of a node, by goal and node */
 };
 
 struct rescue_owners *rescue_owners_new(uint64_t seed)
@@ -42,6 +43,7 @@ struct rescue_owners *rescue_owners_new(uint64_t seed)
 	map_init(&o->by_id, seed);
 	map_init(&o->works, seed);
 	map_init(&o->places, seed);
+	map_init(&o->runs, seed);
 	return o;
 }
 
@@ -52,6 +54,7 @@ struct rescue_owners *rescue_owners_free(struct rescue_owners *o)
 	map_done(&o->by_id);
 	map_done(&o->works);
 	map_done(&o->places);
+	map_done(&o->runs);
 	arena_done(&o->arena);
 	mem_free(o);
 	return NULL;
@@ -86,6 +89,19 @@ static void own(struct rescue_owners *o, str id, const struct work *w, const cha
 	map_put(&o->by_id, arena_str(&o->arena, id), x);
 }
 
+static str *run_of_node(struct rescue_owners *o, const struct event *e)
+{
+	str key = arena_printf(&o->arena, STR_FMT "/" STR_FMT, STR_ARG(e->goal), STR_ARG(e->node)),
+	    *run = map_get(&o->runs, key);
+
+	if (!run) {
+		run = arena_new(&o->arena, str);
+		map_put(&o->runs, key, run);
+	}
+	return run;
+}
+
+/* It begins with what the last run of its node left. */
 static void on_assignment(struct rescue_owners *o, const struct event *e)
 {
 	struct arena *a = &o->arena;
@@ -94,7 +110,8 @@ static void on_assignment(struct rescue_owners *o, const struct event *e)
 	*w = (struct work){ .id = arena_str(a, e->assignment),
 		.goal = arena_str(a, e->goal),
 		.node = arena_str(a, e->node),
-		.worker = arena_str(a, value_str_at(e->data, "worker")) };
+		.worker = arena_str(a, value_str_at(e->data, "worker")),
+		.run = *run_of_node(o, e) };
 	map_put(&o->works, w->id, w);
 	own(o, w->id, w, "its own commits, before they were made one", e->at);
 }
@@ -118,7 +135,7 @@ static void on_run(struct rescue_owners *o, const struct event *e)
 	if (!w)
 		return;
 	if (!str_eq(w->run, e->run))
-		w->run = arena_str(&o->arena, e->run);
+		*run_of_node(o, e) = w->run = arena_str(&o->arena, e->run);
 	own(o, w->run, w, "as its run left it", e->at);
 	own(o, w->id, w, "its own commits, before they were made one", e->at);
 }

@@ -87,11 +87,15 @@ struct git_ensure {
  * target. A worktree that already stands on `branch` is left as it is (the call is being repeated).
  * A start that is on the target already, or not in the repository any more, counts as none; .detail
  * says the latter. The branch of an earlier use is removed if it is under overseer/ and all of it is
- * on the target.
+ * on the target or in start.
  */
 void git_ensure(struct git *g, const struct git_ensure *spec, git_done_fn *done, void *user);
-/* Keeps everything in the worktree under `ref` with a separate index; touches nothing in it. */
-void git_rescue(struct git *g, str path, str ref, str message, git_done_fn *done, void *user);
+/*
+ * Keeps everything in the worktree under `ref` with a separate index; touches nothing in it. Work that
+ * changed nothing since `base` gets no ref; where base is empty: nothing that other refs do not have.
+ */
+void git_rescue(struct git *g, str path, str base, str ref, str message, git_done_fn *done,
+		void *user);
 /*
  * Makes the worktree what its last commit says, ignored files aside; what was uncommitted is rescued
  * to `rescue_ref` first. Of a clean one nothing is changed and rescue_ref is empty.

@@ -108,7 +108,7 @@ enum git_flag {
 /* What the rescue table works on; see git_rescue.c. */
 struct git_rescue_state {
 	str ref, message;
-	str kept_by;             /* a commit whose ancestors need no rescue; empty: none */
+	str kept_by[2];          /* commits whose ancestors need no rescue; empty: none */
 	bool kept_by_refs;       /* what other refs contain needs no rescue either */
 	VEC(const char *) extra; /* further commits to keep */
 	const char *index;       /* the temporary index, or NULL */

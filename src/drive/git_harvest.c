@@ -64,6 +64,7 @@ static int rescue_build(struct git_call *c, struct ov_err *err _unused_)
 	git_rescue_prepare(c, c->rescue_ref,
 			arena_printf(&c->arena, "Rescue of %s before its harvest", c->path));
 	git_rescue_extra(c, c->branch_oid);
+	c->rescue.kept_by[0] = c->base; /* what it began with is no work of its own */
 	return GIT_NEXT;
 }
 

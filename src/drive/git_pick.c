@@ -9,6 +9,7 @@ static int rescue(struct git_call *c, struct ov_err *err _unused_)
 {
 	git_rescue_prepare(c, c->rescue_ref,
 			arena_printf(&c->arena, "What was in %s when it was picked", c->path));
+	c->rescue.kept_by[0] = c->target_oid;
 	return GIT_NEXT;
 }
 

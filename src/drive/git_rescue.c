@@ -83,8 +83,9 @@ static int kept_build(struct git_call *c, struct ov_err *err _unused_)
 	for (size_t i = 0; i < rs->extra.n; i++)
 		git_args(c, rs->extra.p[i], NULL);
 	git_args(c, "--not", NULL);
-	if (rs->kept_by.n)
-		git_args(c, rs->kept_by.p, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(rs->kept_by); i++)
+		if (rs->kept_by[i].n)
+			git_args(c, rs->kept_by[i].p, NULL);
 	if (rs->kept_by_refs) {
 		git_args(c, "--exclude=overseer/*", NULL);
 		if (c->branch.n)
@@ -248,15 +249,23 @@ static int tree_build(struct git_call *c, struct ov_err *err _unused_)
 	return git_run(c, AT_ADMIN, GIT_TEMP_INDEX, "write-tree", NULL);
 }
 
+/* Is it all in HEAD, which is kept: the folder, and the index as far as it can be told? */
+static bool nothing_to_keep(const struct git_call *c)
+{
+	const struct git_rescue_state *rs = &c->rescue;
+
+	if (!rs->kept || !str_eq(rs->tree, c->head_tree))
+		return false;
+	return !c->folder || !c->dirty || str_eq(rs->index_tree, c->head_tree);
+}
+
 static int tree_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	struct git_rescue_state *rs = &c->rescue;
 
 	if (o->code == 0) {
 		rs->tree = git_line(c, o);
-		return (!c->folder || !c->dirty) && rs->kept && str_eq(rs->tree, c->head_tree)
-				? GIT_LEAVE
-				: GIT_NEXT;
+		return nothing_to_keep(c) ? GIT_LEAVE : GIT_NEXT;
 	}
 	/* Conflicts in the index of a folder that is gone: HEAD is what can be kept. */
 	if (!c->folder && c->head_tree.n) {

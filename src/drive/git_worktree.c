@@ -151,7 +151,9 @@ static int ensure_rescue(struct git_call *c, struct ov_err *err _unused_)
 	}
 	git_rescue_prepare(c, c->rescue_ref, c->message);
 	git_rescue_extra(c, c->branch_oid);
-	c->rescue.kept_by = c->target_oid;
+	/* What it begins with is held by its branch from now on. */
+	c->rescue.kept_by[0] = c->target_oid;
+	c->rescue.kept_by[1] = c->start;
 	return GIT_NEXT;
 }
 
@@ -227,7 +229,7 @@ static int switch_build(struct git_call *c, struct ov_err *err)
 			arena_cstr(&c->arena, c->branch), c->start.p, NULL);
 }
 
-/* The branch of an earlier assignment whose work is on the target has nothing left to say. */
+/* The branch of an earlier assignment whose work is on the target, or in this one, has nothing left to say. */
 static int old_branch_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->rescue.kept || !c->head.n || !str_starts(c->head_ref, STR(OURS)) ||
@@ -301,19 +303,29 @@ static int rescue_prepare(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
+static int rescue_since(struct git_call *c, struct ov_err *err)
+{
+	c->rescue.kept_by[0] = c->base;
+	c->rescue.kept_by_refs = !c->base.n;
+	return rescue_prepare(c, err);
+}
+
 static const struct git_step rescue_steps[] = {
 	STEP_RUN("find the worktree", git_find_any, NULL),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
-	STEP_SUB("rescue the worktree", rescue_prepare, git_rescue_steps),
+	STEP_SUB("rescue the worktree", rescue_since, git_rescue_steps),
 	STEP_END,
 };
 
-void git_rescue(struct git *g, str path, str ref, str message, git_done_fn *done, void *user)
+void git_rescue(struct git *g, str path, str base, str ref, str message, git_done_fn *done,
+		void *user)
 {
 	struct git_call *c = git_call_new(g, "rescue", path, done, user);
 	struct ov_err err;
 	int r = git_rescue_ref_check(ref, &err);
 
+	if (git_oid_valid(base))
+		c->base = arena_str(&c->arena, base);
 	c->rescue_ref = arena_str(&c->arena, ref);
 	c->message = arena_str(&c->arena, message);
 	git_call_start(c, rescue_steps, r, &err);
@@ -339,6 +351,7 @@ static int dirty_only(struct git_call *c, struct ov_err *err _unused_)
 
 static int restore_rescue(struct git_call *c, struct ov_err *err)
 {
+	c->rescue.kept_by[0] = c->head; /* it stays */
 	return c->dirty ? rescue_prepare(c, err) : GIT_SKIP;
 }
 

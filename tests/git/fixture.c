@@ -378,7 +378,7 @@ struct answer rescue(struct fixture *f, const char *path, const char *ref)
 {
 	struct answer a = { 0 };
 
-	git_rescue(f->git, str_from(path), str_from(ref), STR("A rescue"), on_done, &a);
+	git_rescue(f->git, str_from(path), STR(""), str_from(ref), STR("A rescue"), on_done, &a);
 	return waited(f, &a, "rescue");
 }
 

@@ -16,7 +16,7 @@ class Node:
         self.children = []
         self.status = "todo"
         self.removed = False
-        self.was_task = False  # it has, or once had, no children
+        self.was_task = False  # it has, or once had, no children; of one that was removed: it had none then
         self.commit = ""       # of it on the target branch, now
         self.accepted = self.reverted = self.reopened = 0
         self.overridden = False
@@ -53,7 +53,7 @@ class Tree:
         for n in self.nodes.values():
             n.children = []
             if n.id not in [i for i, _ in ids] and not n.removed:
-                n.removed, n.at = True, at
+                n.removed, n.at, n.was_task = True, at, n.id in leaf
         for name, parent in ids:
             if name not in self.nodes:
                 self.nodes[name] = Node(name)
@@ -76,7 +76,8 @@ class Tree:
 
     def mark(self):
         for n in self.nodes.values():
-            n.was_task = n.was_task or not n.children
+            if not n.removed:
+                n.was_task = n.was_task or not n.children
 
     def take(self, e):
         kind, d = e["type"], e["data"]

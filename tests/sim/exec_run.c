@@ -313,8 +313,14 @@ void exec_stop_run(struct exec_task *t)
 		exec_tell_error(t, &err);
 		return;
 	}
-	if (er)
+	if (er) {
+		struct git_result kept = { 0 };
+
+		/* Whatever comes of it, the run is stopped; its harvest keeps the work again. */
+		(void)simgit_rescue(x->s->git, t->worktree, t->base, t->rescue_ref, SIMGIT_ALL,
+				&t->arena, &kept, &err);
 		machine_stop(x->s->machine, t->run_id);
+	}
 	exec_tell(t, "ok", STR(""), NULL);
 }
 

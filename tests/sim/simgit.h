@@ -41,6 +41,8 @@ int simgit_ensure(struct simgit *g, const struct git_ensure *spec, int steps, st
 		struct git_result *ret, struct ov_err *err);
 int simgit_harvest(struct simgit *g, str path, str base, str rescue_ref, int steps, struct arena *a,
 		struct git_result *ret, struct ov_err *err);
+int simgit_rescue(struct simgit *g, str path, str base, str ref, int steps, struct arena *a,
+		struct git_result *ret, struct ov_err *err);
 int simgit_restore(struct simgit *g, str path, str rescue_ref, int steps, struct arena *a,
 		struct git_result *ret, struct ov_err *err);
 int simgit_accept(struct simgit *g, const struct git_accept *spec, int steps, struct arena *a,

@@ -111,8 +111,11 @@ static void add_parent(struct parents *p, uint32_t id)
 
 static bool kept_elsewhere(struct simgit *g, uint32_t commit, const struct sg_rescue *want)
 {
-	if (!commit || (want->kept_by && sg_is_ancestor(g, commit, want->kept_by)))
+	if (!commit)
 		return true;
+	for (size_t i = 0; i < ARRAY_LEN(want->kept_by); i++)
+		if (want->kept_by[i] && sg_is_ancestor(g, commit, want->kept_by[i]))
+			return true;
 	for (size_t i = 0; want->by_all && i < g->refs.n; i++) {
 		const struct sg_ref *r = g->refs.p[i];
 

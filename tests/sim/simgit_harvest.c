@@ -245,7 +245,8 @@ static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_
 				&(struct sg_rescue){ .ref = rescue_ref,
 						.branch = branch->commit,
 						.strays = strays,
-						.strays_n = left },
+						.strays_n = left,
+						.kept_by = { sg_commit_known(g, base) } },
 				err);
 	if (r == 0)
 		r = abort_unfinished(c, err);

@@ -73,7 +73,7 @@ struct sg_rescue {
 	uint32_t branch;        /* a commit to keep too, or 0 */
 	const uint32_t *strays; /* and these */
 	size_t strays_n;
-	uint32_t kept_by; /* what this has needs no rescue */
+	uint32_t kept_by[2]; /* what these have needs no rescue */
 	const struct sg_ref *
 			by_refs; /* nor what other refs have than this one; NULL: they do not count */
 	bool by_all;

@@ -88,10 +88,12 @@ static int pick_steps(struct sg_call *c, const struct git_pick *spec, struct ov_
 		return sg_target_missing(g, spec->target, err);
 	ac.onto = sg_hold(c, sg_commit_ref(g, ac.target->commit));
 	/* What is picked is what is kept. */
-	r = sg_rescue(c, &(struct sg_rescue){ .ref = spec->rescue_ref }, err);
+	r = sg_rescue(c,
+			&(struct sg_rescue){ .ref = spec->rescue_ref, .kept_by = { ac.onto } },
+			err);
 	if (r < 0)
 		return r;
-	ac.at = sg_commit_known(g, c->res.commit);
+	ac.at = c->res.commit.n ? sg_commit_known(g, c->res.commit) : sg_head(w);
 	c->res.commit = (str){ 0 };
 	if (w->conflicts.n)
 		return ov_fail(err, OV_ESTATE, "%s has conflicts that are not resolved", c->path);

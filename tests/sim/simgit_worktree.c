@@ -144,7 +144,7 @@ static int ensure_steps(struct sg_call *c, const struct git_ensure *spec, struct
 	r = sg_rescue(c,
 			&(struct sg_rescue){ .ref = spec->rescue_ref,
 					.branch = branch->commit,
-					.kept_by = target->commit },
+					.kept_by = { target->commit, start } },
 			err);
 	if (r == 0)
 		r = ensure_worktree(c, start, err);
@@ -174,6 +174,27 @@ int simgit_ensure(struct simgit *g, const struct git_ensure *spec, int steps, st
 	return sg_end(&c, r, ret, err);
 }
 
+/* rescue */
+
+int simgit_rescue(struct simgit *g, str path, str base, str ref, int steps, struct arena *a,
+		struct git_result *ret, struct ov_err *err)
+{
+	struct sg_call c;
+	int r = sg_begin(&c, g, "rescue", path, steps, a, err);
+
+	if (r == 0)
+		r = sg_check_rescue_ref(ref, err);
+	if (r == 0 && (!c.wt || !c.wt->folder))
+		r = ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c.path, g->repo);
+	if (r == 0)
+		r = sg_rescue(&c,
+				&(struct sg_rescue){ .ref = ref,
+						.kept_by = { sg_commit_known(g, base) },
+						.by_all = !base.n },
+				err);
+	return sg_end(&c, r, ret, err);
+}
+
 /* restore */
 
 static int restore_steps(struct sg_call *c, str rescue_ref, struct ov_err *err)
@@ -187,7 +208,7 @@ static int restore_steps(struct sg_call *c, str rescue_ref, struct ov_err *err)
 	w->lock = false;
 	if (!sg_dirty(g, w))
 		return 0;
-	r = sg_rescue(c, &(struct sg_rescue){ .ref = rescue_ref }, err);
+	r = sg_rescue(c, &(struct sg_rescue){ .ref = rescue_ref, .kept_by = { sg_head(w) } }, err);
 	if (r == 0)
 		r = sg_step(c, "restore the files", err);
 	if (r < 0)
