@@ -34,6 +34,7 @@ static value *rescue_row(struct op_ctx *cx, const struct rescue *x)
 	put(cx, v, "worker", x->worker);
 	put(cx, v, "goal", x->goal);
 	put(cx, v, "node", x->node);
+	put(cx, v, "assignment", x->assignment);
 	put(cx, v, "run", x->run);
 	put(cx, v, "why", x->why.n ? x->why : x->subject);
 	value_put(a, v, "needed", value_bool(a, x->needed));
@@ -98,7 +99,7 @@ int op_rescue_list(struct op_ctx *cx, const value *params, value **ret, struct o
 		str key = arena_printf(cx->arena, STR_FMT "/" STR_FMT, STR_ARG(x->goal),
 				STR_ARG(x->node));
 
-		if ((worker.n && !str_eq(worker, x->worker)) ||
+		if (x->unchanged || (worker.n && !str_eq(worker, x->worker)) ||
 				(node.n && !str_eq(node, x->node) && !str_eq(node, key)))
 			continue;
 		if (matching++ >= limit)

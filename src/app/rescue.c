@@ -11,6 +11,7 @@
 #include "base/ulid.h"
 #include "base/utf8.h"
 #include "core/event.h"
+#include "core/rescue_owner.h"
 #include "core/retain.h"
 #include "data/vital.h"
 #include "drive/git_ask.h"
@@ -45,60 +46,7 @@ int rescue_git(struct op_ctx *cx, size_t max, str *ret, struct ov_err *err, ...)
 
 /* ---- whose they are, by the log ---- */
 
-/* What an effect found in the way, by its kind. */
-static const char *const kinds[EFFECT_KIND_COUNT] = {
-	[FX_WORKSPACE] = "what was in the worktree before its next use",
-	[FX_RUN_STOP] = "work in progress, before its run was stopped",
-	[FX_CHECK] = "what the check command left",
-	[FX_ACCEPT] = "what was in the worktree when it was accepted",
-	[FX_REBASE] = "its commits, before they were rebased",
-	[FX_GATE] = "what the command before the accept left",
-	[FX_WORKER] = "what was in the worktree before it was reset or removed",
-};
-
-struct owner {
-	str goal, node, run;
-	const char *why;
-	ov_time at;
-};
-
-static void learn(struct arena *a, struct map *owners, const struct event *e)
-{
-	struct owner *o;
-	int kind = -1;
-	str id = STR("");
-
-	if (e->kind == EV_EFFECT_INTENDED) {
-		id = value_str_at(e->data, "effect");
-		kind = status_parse(&effect_kinds, value_str_at(e->data, "kind"));
-	} else if (e->kind == EV_RUN_CREATED || e->kind == EV_RUN_HARVESTED) {
-		id = e->run;
-	} else if (e->kind == EV_ASSIGNMENT_CREATED) {
-		id = e->assignment;
-	}
-	if (!id.n || (e->kind == EV_EFFECT_INTENDED && (kind < 0 || !kinds[kind])))
-		return;
-	o = arena_new(a, struct owner);
-	*o = (struct owner){ .goal = arena_str(a, e->goal),
-		.node = arena_str(a, e->node),
-		.run = arena_str(a, e->run),
-		.at = e->at };
-	if (e->kind == EV_EFFECT_INTENDED)
-		o->why = kinds[kind];
-	else
-		o->why = e->kind == EV_ASSIGNMENT_CREATED
-				? "its own commits, before they were made one"
-				: "as its run left it";
-	map_put(owners, arena_str(a, id), o);
-}
-
-static bool tells(str kind)
-{
-	return str_is(kind, "effect.intended") || str_is(kind, "run.created") ||
-			str_is(kind, "run.harvested") || str_is(kind, "assignment.created");
-}
-
-static int learn_owners(struct arena *keep, struct store *s, uint64_t until, struct map *owners,
+static int learn_owners(struct store *s, uint64_t until, struct rescue_owners *owners,
 		struct ov_err *err)
 {
 	uint64_t after = 0;
@@ -114,30 +62,31 @@ static int learn_owners(struct arena *keep, struct store *s, uint64_t until, str
 		r = store_read(s, after, PAGE, &a, &recs, &n, err);
 		for (size_t i = 0; r == 0 && i < n; i++) {
 			after = recs[i].seq;
-			if (after > until || !tells(recs[i].kind))
+			if (after > until || !rescue_owners_wants(recs[i].kind))
 				continue;
 			r = event_decode(&a, recs[i].seq, recs[i].at, recs[i].kind, recs[i].body,
 					&e, err);
 			if (r == 0)
-				learn(keep, owners, &e);
+				rescue_owners_add(owners, &e);
 		}
 	}
 	return r;
 }
 
-static void take_owner(struct rescue *x, const struct map *owners)
+static void take_owner(struct arena *a, struct rescue *x, const struct rescue_owners *owners)
 {
-	/* An accept is named after its assignment, and after reverts with a number: "A_....2". */
-	str id = str_sub(x->id, 0, str_find_byte(x->id, '.'));
-	const struct owner *o = map_get(owners, id);
+	const struct rescue_owner *o = rescue_owners_find(owners, x->id);
 
 	if (!o)
 		return;
-	x->goal = o->goal;
-	x->node = o->node;
-	x->run = o->run;
+	x->goal = arena_str(a, o->goal);
+	x->node = arena_str(a, o->node);
+	x->assignment = arena_str(a, o->assignment);
+	x->run = arena_str(a, o->run);
+	x->base = arena_str(a, o->base);
 	x->why = str_from(o->why);
 	x->at = MAX(x->at, o->at);
+	x->unchanged = x->base.n && str_eq(x->base, x->commit);
 }
 
 /* ---- what somebody goes on from ---- */
@@ -274,22 +223,21 @@ static int ask_store(struct rescues *r, struct ov_err *err)
 {
 	struct op_ctx *cx = r->cx;
 	struct safe_store s = { 0 };
-	struct map owners;
+	struct rescue_owners *owners = rescue_owners_new(rand_u64());
 	int got;
 
-	map_init(&owners, rand_u64());
 	got = safe_open(cx->daemon->store_url, rand_u64(), &s, err);
 	if (got == 0)
-		got = learn_owners(cx->arena, s.store, s.state->seq, &owners, err);
+		got = learn_owners(s.store, s.state->seq, owners, err);
 	for (size_t i = 0; got == 0 && i < r->n; i++)
-		take_owner(&r->list[i], &owners);
+		take_owner(cx->arena, &r->list[i], owners);
 	sort_by_age(r);
 	if (got == 0)
 		got = mark_needed(r, s.state, err);
 	if (got == 0 && s.safe.on)
 		got = ov_fail(err, OV_ESTATE, "the store is damaged: %s", s.safe.reason);
 	safe_done(&s);
-	map_done(&owners);
+	rescue_owners_free(owners);
 	return got;
 }
 
@@ -346,9 +294,14 @@ int rescues_find(const struct rescues *r, str text, const struct rescue **ret, s
 	return got;
 }
 
-/* Of one whose node is not known the newest of its worker stays, or of its part of the names. */
+/*
+ * Of one whose node is not known the newest of its worker stays, or of its part of the names. What holds
+ * nothing stands for no node: the newest that does is to stay.
+ */
 static str group_of(struct arena *a, const struct rescue *x)
 {
+	if (x->unchanged)
+		return STR("unchanged");
 	if (x->node.n)
 		return arena_printf(a, STR_FMT "/" STR_FMT, STR_ARG(x->goal), STR_ARG(x->node));
 	return str_sub(x->ref, 0, x->ref.n - x->id.n);

@@ -15,9 +15,11 @@ struct rescue {
 	str worker, id; /* of "rescue/WORKER/ID"; worker empty where the name says none */
 	ov_time at;
 	str subject;
-	str goal, node, run; /* whose it is; empty where the log does not say */
-	str why;             /* what it was rescued from, for people */
-	bool needed;         /* somebody goes on from it */
+	str goal, node, assignment, run; /* whose work it is; empty where the log does not say */
+	str base;                        /* the commit that this work began with; the same */
+	str why;                         /* what it was rescued from, for people */
+	bool needed;                     /* somebody goes on from it */
+	bool unchanged; /* it is that commit: made by an older program, and holds no work */
 };
 
 struct rescues {

@@ -190,8 +190,27 @@ static void say_work(struct cli *c, const value *doc)
 	clause(&b, ", ", value_int_at(doc, "conflicts"), "rebase conflict", "rebase conflicts");
 	if (resolved)
 		buf_addf(&b, " (%lld resolved)", (long long)resolved);
-	clause(&b, ", ", value_int_at(doc, "reverted"), "reverted", "reverted");
 	clause(&b, ", ", value_int_at(doc, "goals_completed"), "goal completed", "goals completed");
+	sentence(c, &b);
+}
+
+/* What became of the other tasks, each of them once. */
+static void say_ends(struct cli *c, const value *doc)
+{
+	static const struct {
+		const char *key, *text;
+	} ends[] = { { "done", "done without a change" }, { "overridden", "declared done by a person" },
+		{ "cancelled", "cancelled" }, { "removed", "left out by a new plan" },
+		{ "reverted", "taken back from the target branch" }, { "reopened", "reopened" } };
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	int64_t on_target = value_int_at(doc, "cancelled_on_target");
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		clause(&b, ", ", value_int_at(doc, ends[i].key), ends[i].text, ends[i].text);
+		if (strcmp(ends[i].key, "cancelled") == 0 && on_target)
+			buf_addf(&b, " (%lld after its change was accepted)", (long long)on_target);
+	}
 	sentence(c, &b);
 }
 
@@ -235,10 +254,13 @@ static void say_troubles(struct cli *c, const value *doc)
 
 static void say_waiting(struct cli *c, const value *doc)
 {
-	const value *waiting = value_at(doc, "waiting");
+	const value *waiting = value_at(doc, "waiting"), *budget = value_at(doc, "budget_microusd");
 	int64_t cost = value_int_at(doc, "cost_microusd"), tokens = value_int_at(doc, "tokens");
 
-	if (cost)
+	if (cost && budget && budget->kind == V_INT)
+		out_f(&c->out, STR_FMT " of " STR_FMT ".  ", STR_ARG(cost_text(c->arena, cost)),
+				STR_ARG(cost_text(c->arena, budget->i)));
+	else if (cost)
 		out_f(&c->out, STR_FMT ".  ", STR_ARG(cost_text(c->arena, cost)));
 	else if (tokens)
 		out_f(&c->out, STR_FMT " tokens.  ", STR_ARG(tokens_text(c->arena, tokens)));
@@ -272,6 +294,7 @@ static int show_period(struct cli *c, struct ov_err *err)
 	else
 		out_f(&c->out, STR_FMT " unattended. ", STR_ARG(unattended));
 	say_work(c, doc);
+	say_ends(c, doc);
 	say_troubles(c, doc);
 	say_waiting(c, doc);
 	return 0;

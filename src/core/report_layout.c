@@ -151,18 +151,9 @@ static str counts_text(struct laying *l, const value *counts)
 	return arena_str(l->arena, buf_str(&b));
 }
 
-static int64_t count_rows(const value *rows, const char *key, const char *word)
-{
-	int64_t n = 0;
-
-	for (size_t i = 0; i < value_count(rows); i++)
-		n += str_is(value_str_at(value_item(rows, i), key), word);
-	return n;
-}
-
 static void lay_detections_line(struct laying *l)
 {
-	const value *d = value_at(l->doc, "detections"), *rows = value_at(d, "rows");
+	const value *d = value_at(l->doc, "detections"), *verdicts = value_at(d, "verdicts");
 	int64_t total = value_int_at(d, "total");
 	str how = counts_text(l, value_at(d, "by_level"));
 
@@ -176,19 +167,16 @@ static void lay_detections_line(struct laying *l)
 					". Helpful: %lld, unhelpful: %lld, unknown: %lld, still "
 					"open: %lld.",
 					(long long)total, total == 1 ? "" : "s", STR_ARG(how),
-					(long long)count_rows(rows, "effectiveness", "helpful"),
-					(long long)count_rows(rows, "effectiveness", "unhelpful"),
-					(long long)count_rows(rows, "effectiveness", "unknown"),
-					(long long)count_rows(rows, "effectiveness", "open")));
+					(long long)value_int_at(verdicts, "helpful"),
+					(long long)value_int_at(verdicts, "unhelpful"),
+					(long long)value_int_at(verdicts, "unknown"),
+					(long long)value_int_at(verdicts, "open")));
 }
 
 static void lay_standing(struct laying *l)
 {
-	const value *g = value_at(l->doc, "goal"), *its = value_at(l->doc, "iterations"),
-		    *curve = value_at(l->doc, "progress");
-	size_t n = value_count(curve);
-	int64_t centi = n ? value_int_at(value_item(curve, n - 1), "progress_centi") : 0,
-		total = value_int_at(its, "total");
+	const value *g = value_at(l->doc, "goal"), *its = value_at(l->doc, "iterations");
+	int64_t total = value_int_at(its, "total");
 
 	l->sink->heading(l->b, "Where it stands");
 	l->sink->items_begin(l->b);
@@ -200,7 +188,8 @@ static void lay_standing(struct laying *l)
 					(long long)value_int_at(g, "leaves"),
 					(long long)value_int_at(g, "leaves_blocked"),
 					(long long)value_int_at(g, "leaves_cancelled"),
-					STR_ARG(report_percent(l->arena, centi))));
+					STR_ARG(report_percent(l->arena,
+							value_int_at(g, "progress_centi")))));
 	if (value_int_at(g, "leaves_unchecked"))
 		item(l,
 				arena_printf(l->arena, "%lld accepted without a check or a review",
@@ -226,6 +215,51 @@ static void lay_next(struct laying *l)
 		l->sink->item(l->b, value_str_at(value_item(next, i), "text"),
 				value_str_at(value_item(next, i), "command"));
 	l->sink->items_end(l->b);
+}
+
+/* What else there is to say of a task than what became of it. */
+static str task_notes(struct laying *l, const value *x)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	int64_t reverted = value_int_at(x, "reverted"), reopened = value_int_at(x, "reopened");
+	str reason = value_str_at(x, "reason");
+
+	if (reverted)
+		buf_addf(&b, "taken back %lld time%s; ", (long long)reverted,
+				reverted == 1 ? "" : "s");
+	if (reopened)
+		buf_addf(&b, "reopened %lld time%s; ", (long long)reopened,
+				reopened == 1 ? "" : "s");
+	buf_adds(&b, reason);
+	return arena_str(l->arena, buf_str(&b));
+}
+
+static void lay_tasks(struct laying *l)
+{
+	static const struct report_column columns[] = { { "task", false }, { "name", false },
+		{ "became", false }, { "when", false }, { "commit", false }, { "notes", false } };
+	const value *tasks = value_at(l->doc, "tasks"), *rows = value_at(tasks, "rows");
+
+	if (!value_count(rows))
+		return;
+	l->sink->heading(l->b, "Tasks");
+	l->sink->note(l->b, counts_text(l, value_at(tasks, "by")));
+	say_newest(l, "tasks");
+	table_begin(l, columns, ARRAY_LEN(columns));
+	for (size_t i = 0; i < value_count(rows); i++) {
+		const value *x = value_item(rows, i);
+
+		row_begin(l, columns);
+		cell(l, value_str_at(x, "node"));
+		cell(l, value_str_at(x, "name"));
+		cell_word(l, &task_ends, value_str_at(x, "became"));
+		cell_of(l, when(l, x, "at"), "time");
+		cell(l, str_sub(value_str_at(x, "commit"), 0, 12));
+		cell(l, task_notes(l, x));
+		l->sink->row_end(l->b);
+	}
+	l->sink->table_end(l->b);
 }
 
 static void lay_detections(struct laying *l)
@@ -409,7 +443,7 @@ static void lay_changes(struct laying *l)
 
 	if (!value_count(rows))
 		return;
-	l->sink->heading(l->b, "Changes of status and health");
+	l->sink->heading(l->b, "Changes of status, health and budget");
 	say_newest(l, "changes");
 	table_begin(l, columns, ARRAY_LEN(columns));
 	for (size_t i = 0; i < value_count(rows); i++) {
@@ -436,6 +470,7 @@ void report_layout(struct buf *b, const struct report_sink *sink, const value *d
 	lay_title(&l);
 	lay_standing(&l);
 	lay_next(&l);
+	lay_tasks(&l);
 	sink->heading(b, "Progress");
 	sink->chart(b, CHART_PROGRESS, doc, style);
 	sink->heading(b, "Spending");

@@ -374,12 +374,18 @@ struct answer predict(struct fixture *f, const char *a, const char *b)
 	return ret;
 }
 
-struct answer rescue(struct fixture *f, const char *path, const char *ref)
+struct answer rescue_since(struct fixture *f, const char *path, const char *base, const char *ref)
 {
 	struct answer a = { 0 };
 
-	git_rescue(f->git, str_from(path), STR(""), str_from(ref), STR("A rescue"), on_done, &a);
+	git_rescue(f->git, str_from(path), str_from(base), str_from(ref), STR("A rescue"), on_done,
+			&a);
 	return waited(f, &a, "rescue");
+}
+
+struct answer rescue(struct fixture *f, const char *path, const char *ref)
+{
+	return rescue_since(f, path, "", ref);
 }
 
 struct answer restore(struct fixture *f, const char *ref)

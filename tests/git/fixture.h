@@ -74,6 +74,7 @@ struct answer revert(struct fixture *f, const char *commit, const char *key);
 struct answer pick(struct fixture *f, const char *key);
 struct answer predict(struct fixture *f, const char *a, const char *b); /* may fail: see r */
 struct answer rescue(struct fixture *f, const char *path, const char *ref);
+struct answer rescue_since(struct fixture *f, const char *path, const char *base, const char *ref);
 struct answer restore(struct fixture *f, const char *ref);
 struct answer remove_tree(struct fixture *f);
 struct answer fingerprint(struct fixture *f); /* may fail: see r */

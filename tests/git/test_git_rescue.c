@@ -106,7 +106,7 @@ TEST(ignored_files_if_wanted)
 	ensure(&f, "overseer/w1/b");
 	sh(&f, "echo o >\"$W/b.o\"");
 	a = rescue(&f, f.tree, "refs/overseer/rescue/3");
-	assert_sh(&f, a.commit, "git rev-parse main");
+	assert_string_equal(a.commit, "");
 	fixture_close(&f);
 }
 
@@ -126,15 +126,59 @@ TEST(users_checkout)
 	fixture_close(&f);
 }
 
-TEST(clean_worktree_gives_its_head)
+static void assert_no_refs(struct fixture *f)
+{
+	assert_sh(f, "", "git for-each-ref refs/overseer");
+}
+
+/* What changed nothing against its base is no work: no ref, by whatever call. */
+TEST(no_ref_for_work_that_changed_nothing)
 {
 	struct fixture f;
 	struct answer a;
+	char base[80];
+
+	fixture_open(&f);
+	snprintf(base, sizeof(base), "%s", sh(&f, "git rev-parse main"));
+	ensure(&f, "overseer/w1/a");
+	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
+	assert_string_equal(a.commit, "");
+	assert_string_equal(a.rescue_ref, "");
+	/* Nor when it is away from its branch, or its files were changed and changed back. */
+	sh(&f, "cd \"$W\" && git checkout -q --detach && echo x >>src/one && git checkout -q "
+	       "src/one");
+	a = rescue_since(&f, f.tree, base, "refs/overseer/rescue/r");
+	assert_string_equal(a.commit, "");
+	harvest(&f, base);
+	restore(&f, "refs/overseer/rescue/r");
+	/* A repository of its own in it is not part of it. */
+	sh(&f, "git init -q \"$W/inner\" && echo i >\"$W/inner/i\"");
+	restore(&f, "refs/overseer/rescue/r");
+	assert_no_refs(&f);
+	sh(&f, "rm -rf \"$W/inner\"");
+	ensure(&f, "overseer/w1/b");
+	remove_tree(&f);
+	assert_no_refs(&f);
+	fixture_close(&f);
+}
+
+/* Commits since the base are work, whatever else has them; so is what is only staged. */
+TEST(a_ref_for_work_since_its_base)
+{
+	struct fixture f;
+	struct answer a;
+	char base[80], head[80];
 
 	fixture_open(&f);
 	ensure(&f, "overseer/w1/a");
-	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
-	assert_string_equal(a.commit, sh(&f, "git rev-parse main"));
+	snprintf(base, sizeof(base), "%s", sh(&f, "git rev-parse main"));
+	sh(&f, "cd \"$W\" && echo n >n && git add n && git commit -qm n && git branch also");
+	a = rescue_since(&f, f.tree, base, "refs/overseer/rescue/1");
+	assert_sh(&f, a.commit, "git rev-parse also");
+	snprintf(head, sizeof(head), "%s", a.commit);
+	sh(&f, "cd \"$W\" && echo s >n && git add n && git show HEAD:n >n");
+	a = rescue_since(&f, f.tree, head, "refs/overseer/rescue/2");
+	assert_sh(&f, "s", "git show %s^2:n", a.commit);
 	fixture_close(&f);
 }
 

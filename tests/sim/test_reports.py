@@ -68,7 +68,8 @@ def main(sim, first, last, box):
         with tempfile.NamedTemporaryFile() as f:
             ran = subprocess.run([sim, "--seeds", f"{at}..{min(at + STEP - 1, last)}", "--no-shrink", "--all", "--reports", f.name],
                                  stdout=subprocess.PIPE, text=True)
-            if ran.returncode > 1:
+            if ran.returncode:
+                print(ran.stdout)
                 return ran.returncode
             begin = time.process_time()
             for seed in seeds(f.name):

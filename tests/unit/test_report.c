@@ -15,7 +15,14 @@ static const char doc_text[] =
 		 "'status': 'paused', 'health': 'critical', 'status_reason': 'stuck\\n# not a "
 		 "heading', "
 		 "'created_at': '2026-11-15T10:00:00.000Z', 'ended_at': null, 'leaves': 4, "
-		 "'leaves_done': 1, 'leaves_cancelled': 0, 'leaves_blocked': 1}, "
+		 "'leaves_done': 1, 'leaves_cancelled': 0, 'leaves_blocked': 1, "
+		 "'progress_centi': 2500}, "
+		 "'tasks': {'total': 4, 'by': {'todo': 2, 'accepted': 1, 'split': 0, 'cancelled': "
+		 "1}, 'rows': "
+		 "[{'node': 'T1', 'name': 'a|b', 'became': 'accepted', 'at': "
+		 "'2026-11-15T11:00:00.000Z', 'commit': '0123456789abcdef', 'reason': 'accepted "
+		 "as 0', "
+		 "'accepted': 3, 'reverted': 2, 'reopened': 1}]}, "
 		 "'usage': {'iterations': {'used': 3, 'estimate': 4, 'limit': 12}, "
 		 "'cost_microusd': {'used': 1500000, 'estimate': 2000000, 'limit': 'unlimited'}}, "
 		 "'progress': [{'at': '2026-11-15T10:00:00.000Z', 'progress_centi': 0, 'done': 0}, "
@@ -30,7 +37,8 @@ static const char doc_text[] =
 		 "'coverage_centi': 8149, 'completion_source': 'reported', 'completion_centi': "
 		 "1250, "
 		 "'duration_ms': 61000, 'cost_microusd': 500000, 'tokens': 300}]}, "
-		 "'detections': {'total': 1, 'by_level': {'log': 0, 'redirect': 1}, 'rows': "
+		 "'detections': {'total': 1, 'by_level': {'log': 0, 'redirect': 1}, 'verdicts': {'helpful': "
+		 "0, 'unhelpful': 1, 'unknown': 0, 'open': 0}, 'rows': "
 		 "[{'id': 'd', "
 		 "'at': '2026-11-15T11:30:00.000Z', 'node': 'T1', 'iteration': 3, 'type': 'stuck', "
 		 "'severity': 'high', 'message': '3 times \\\"E1\\\"', 'level': 'redirect', "
@@ -52,6 +60,10 @@ static const char markdown[] =
 		 "- 1 detection, answered by: 1 redirect. Helpful: 0, unhelpful: 1, unknown: 0, "
 		 "still open: 0.\n"
 		 "\n## What is next\n\n- do it `overseer goal resume goal_1`\n"
+		 "\n## Tasks\n\n2 todo, 1 accepted, 1 cancelled\n\nThe newest 1 of 4.\n\n"
+		 "| task | name | became | when | commit | notes |\n|---|---|---|---|---|---|\n"
+		 "| T1 | a\\|b | accepted | 2026-11-15 11:00 | 0123456789ab | taken back 2 times; "
+		 "reopened 1 time; accepted as 0 |\n"
 		 "\n## Progress\n\n| when | | progress |\n|---|---|---:|\n"
 		 "| 2026-11-15 10:00 | `------------------------------` | 0.0 % |\n"
 		 "| 2026-11-15 11:00 | `#######-----------------------` | 25.0 % |\n"
@@ -412,17 +424,18 @@ TEST(a_report_is_bounded)
 	assert_in_range(value_count(curve), 100, 400);
 	assert_int_equal(value_int_at(value_item(curve, value_count(curve) - 1), "cost_microusd"),
 			30000);
+	/* What agents say of themselves is no progress; and a curve that lacks its beginning still ends. */
 	curve = value_at(doc, "progress");
-	assert_in_range(value_count(curve), 100, 400);
-	assert_int_equal(value_int_at(value_item(curve, value_count(curve) - 1), "progress_centi"),
-			3000);
+	assert_int_equal(value_count(curve), 1);
+	assert_int_equal(value_int_at(value_item(curve, 0), "progress_centi"), 0);
 	report_goal_free(r);
 }
 
-static void period_event(struct fixture *f, struct report_period *r, enum event_kind kind,
-		const char *actor, const char *data)
+static void period_event(struct fixture *f, struct report_period *r, str goal,
+		enum event_kind kind, const char *actor, const char *data)
 {
-	struct event e = event(f, kind, f->now + 1000, "g", "T1", json(f, "%s", data));
+	struct event e = event(f, kind, f->now + 1000, arena_cstr(&f->arena, goal), "T1",
+			json(f, "%s", data));
 
 	e.actor = str_from(actor);
 	report_period_add(r, &e);
@@ -464,18 +477,23 @@ TEST(a_period_is_counted)
 	struct fixture f;
 	struct report_period *r;
 	const value *doc;
+	str goal;
 
 	fixture_init(&f);
+	f.policy.budget[RES_COST_MICROUSD] = 100;
+	goal = create_goal(&f, flat_plan(&f, 1), "normal");
+	drain(&f);
 	r = report_period_new(f.now);
 	for (size_t i = 0; i < ARRAY_LEN(events); i++)
-		period_event(&f, r, events[i].kind, events[i].actor, events[i].data);
-	doc = report_period_view(&f.arena, r, f.state, f.now);
+		period_event(&f, r, goal, events[i].kind, events[i].actor, events[i].data);
+	doc = report_period_view(&f.arena, r, f.state, &f.policy, f.now);
 	for (size_t i = 0; i < ARRAY_LEN(expected); i++)
 		if (value_int_at(doc, expected[i].key) != expected[i].n)
 			fail_msg("%s: %lld", expected[i].key,
 					(long long)value_int_at(doc, expected[i].key));
 	assert_int_equal(value_int_at(value_at(doc, "stalls_recovered_by"), "nudge"), 1);
 	assert_int_equal(value_int_at(value_at(doc, "interventions"), "warn"), 1);
+	assert_int_equal(value_int_at(doc, "budget_microusd"), 100);
 	report_period_free(r);
 }
 

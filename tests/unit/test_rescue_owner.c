@@ -1,0 +1,122 @@
+/* Whose work a rescue ref holds: that of who was in the worktree, not of who comes next. */
+#include "tests/test.h"
+
+#include "core/rescue_owner.h"
+#include "tests/unit/core_fixture.h"
+
+struct told {
+	enum event_kind kind;
+	const char *node, *assignment, *run, *data;
+};
+
+static struct rescue_owners *learn(struct fixture *f, const struct told *list, size_t n)
+{
+	struct rescue_owners *o = rescue_owners_new(1);
+
+	for (size_t i = 0; i < n; i++) {
+		struct event e = { .kind = list[i].kind,
+			.at = (ov_time)i + 1,
+			.goal = STR("g"),
+			.node = str_from(list[i].node),
+			.assignment = str_from(list[i].assignment),
+			.run = str_from(list[i].run),
+			.data = json(f, "%s", list[i].data) };
+
+		if (rescue_owners_wants(str_from(event_info(e.kind).name)))
+			rescue_owners_add(o, &e);
+	}
+	return o;
+}
+
+static const struct rescue_owner *check(const struct rescue_owners *o, const char *id,
+		const char *node, const char *assignment, const char *run)
+{
+	const struct rescue_owner *x = rescue_owners_find(o, str_from(id));
+
+	assert_non_null(x);
+	if (!str_is(x->node, node) || !str_is(x->assignment, assignment) || !str_is(x->run, run))
+		fail_msg("%s: " STR_FMT " " STR_FMT " " STR_FMT, id, STR_ARG(x->node),
+				STR_ARG(x->assignment), STR_ARG(x->run));
+	return x;
+}
+
+#define AS(node, id, worker) \
+	{ EV_ASSIGNMENT_CREATED, node, id, "", "{'worker': '" worker "'}" }
+#define READY(node, id, base) { EV_WORKSPACE_READY, node, id, "", "{'base': '" base "'}" }
+#define RUN(node, id, run) { EV_RUN_CREATED, node, id, run, "{}" }
+#define EFFECT(node, id, run, effect, kind) \
+	{ EV_EFFECT_INTENDED, node, id, run, "{'effect': '" effect "', 'kind': '" kind "'}" }
+#define WORKER(effect, purpose)                                                           \
+	{ EV_EFFECT_INTENDED, "", "", "",                                                 \
+		"{'effect': '" effect "', 'kind': 'worker', 'worker': 'w', 'purpose': '" purpose "'}" }
+
+TEST(what_lies_in_a_worktree_is_of_who_was_there)
+{
+	static const struct told list[] = {
+		AS("T1", "A_1", "w"),
+		EFFECT("T1", "A_1", "", "X_first", "workspace"),
+		READY("T1", "A_1", "b1"),
+		RUN("T1", "A_1", "R_1"),
+		EFFECT("T1", "A_1", "R_1", "X_stop", "run_stop"),
+		AS("T2", "A_2", "w"),
+		EFFECT("T2", "A_2", "", "X_next", "workspace"),
+		/* That one failed: what is there is still the first one's. */
+		EFFECT("T2", "A_2", "", "X_again", "workspace"),
+		READY("T2", "A_2", "b2"),
+		RUN("T2", "A_2", "R_2"),
+		WORKER("X_pick", "pick"),
+		WORKER("X_reset", "reset"),
+		{ EV_EFFECT_ENDED, "", "", "",
+				"{'effect': 'X_reset', 'kind': 'worker', 'outcome': 'ok'}" },
+		AS("T3", "A_3", "w"),
+		EFFECT("T3", "A_3", "", "X_empty", "workspace"),
+	};
+	_cleanup_(fixture_done)
+	struct fixture f;
+	struct rescue_owners *o;
+
+	fixture_init(&f);
+	o = learn(&f, list, ARRAY_LEN(list));
+	check(o, "X_first", "", "", "");
+	assert_true(str_is(check(o, "X_stop", "T1", "A_1", "R_1")->base, "b1"));
+	check(o, "R_1", "T1", "A_1", "R_1");
+	assert_true(str_is(check(o, "X_next", "T1", "A_1", "R_1")->base, "b1"));
+	check(o, "X_again", "T1", "A_1", "R_1");
+	check(o, "X_pick", "T2", "A_2", "R_2");
+	check(o, "X_reset", "T2", "A_2", "R_2");
+	check(o, "X_empty", "", "", "");
+	check(o, "A_2", "T2", "A_2", "R_2");
+	check(o, "A_2.3", "T2", "A_2", "R_2"); /* accepted again, after reverts */
+	assert_null(rescue_owners_find(o, STR("X_unknown")));
+	rescue_owners_free(o);
+}
+
+/* The next assignment of a node begins with what its last run left, maybe in another worktree. */
+TEST(work_that_is_handed_on_keeps_its_run)
+{
+	static const struct told list[] = {
+		AS("T1", "A_1", "w"),
+		READY("T1", "A_1", "b"),
+		RUN("T1", "A_1", "R_1"),
+		AS("T1", "A_2", "v"),
+		READY("T1", "A_2", "b"),
+		EFFECT("T1", "A_2", "", "X_stop", "check"),
+		RUN("T1", "A_2", "R_2"),
+		AS("T2", "A_3", "v"),
+		EFFECT("T2", "A_3", "", "X_next", "workspace"),
+		AS("T3", "A_4", "w"),
+		EFFECT("T3", "A_4", "", "X_other", "workspace"),
+	};
+	_cleanup_(fixture_done)
+	struct fixture f;
+	struct rescue_owners *o;
+
+	fixture_init(&f);
+	o = learn(&f, list, ARRAY_LEN(list));
+	check(o, "X_stop", "T1", "A_2", "R_1");
+	check(o, "X_next", "T1", "A_2", "R_2");
+	check(o, "X_other", "T1", "A_1", "R_1");
+	rescue_owners_free(o);
+}
+
+TEST_MAIN
