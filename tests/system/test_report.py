@@ -2,10 +2,16 @@
 """Reports of a real daemon's log: whether interventions helped, and pages that show anybody's words as text."""
 
 import json
+import os
+import sys
 import unittest
 import xml.etree.ElementTree as ET
 
 from harness import FAST, SiteCase, plan, task
+from spoken import claude_init, claude_result, claude_says
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle"))
+import compare  # noqa: E402
 
 PATIENT = FAST.replace("[retry]", "[retry]\nmax_attempts = 50")
 TITLE = "Parse <script>alert(1)</script> | *all* of \u202eit"
@@ -19,6 +25,87 @@ echo $n > "$OVERSEER_NODE.txt"
 git add -A; git commit -qm "attempt $n"
 """
 CHECK = """'''f=T1.txt; [ -e T2.txt ] && f=T2.txt; grep -q good $f || { echo "error: </td><script>no()</script> in line $(cat $f)"; exit 1; }'''"""
+
+
+# T1 is good; T2 changes nothing that its check wants; T3 waits to be told to go on.
+TASKS_AGENT = r"""
+case $OVERSEER_NODE in
+T3) echo here > "$HOME/work.here"; read x < "$HOME/work.go" ;;
+esac
+echo "$OVERSEER_RUN" >> "$OVERSEER_NODE.txt"; git add -A; git commit -qm "$OVERSEER_NODE"
+"""
+PRICED = """
+[budget]
+cost_usd = 20
+"""
+
+
+def raw(events):
+    """As the oracle reads them."""
+    return [{"seq": e["seq"], "at": compare.ms(e["at"]), "type": e["type"], "actor": e.get("actor", ""), "data": e["data"],
+             **{k: e.get(k, "") for k in ("goal", "node", "assignment", "run")}} for e in events]
+
+
+class Truth(SiteCase):
+    """What the commands say is what the log says, computed by others."""
+    maxDiff = None
+
+    def compare(self, site):
+        events = raw(site.events())
+        wrong = []
+        for goal in {e["goal"] for e in events if e["type"] == "goal.created"}:
+            wrong += compare.goal(events, goal, json.loads(site.cli("report", goal, "--json")))
+            wrong += compare.detectors(events, goal, json.loads(site.cli("report", "--detectors", "--goal", goal, "--json")))
+        for at in (events[0], events[len(events) // 2]):
+            since = next(e["at"] for e in site.events() if e["seq"] == at["seq"])
+            wrong += compare.period(events, at["at"], json.loads(site.cli("report", "--since", since, "--json")))
+        self.assertEqual(wrong, [])
+
+    def test_tasks_appear_once_with_what_became_of_them(self):
+        site = self.site(FAST + PRICED + "[workers]\nmax = 1\n", agent=TASKS_AGENT)
+        site.up()
+        gate = site.gate("work")
+        tasks = [task(f"T{i}", deps=[f"T{i - 1}"] if i > 1 else []) for i in range(1, 6)]
+        goal = site.call("goal.create", title="Nine", plan=plan(*tasks))["goal"]
+        gate.wait()
+        # Two accepted; one under way is cancelled; one is declared done; one is left out.
+        site.call("work.update", goal=goal, node="T4", status="done", reason="by hand")
+        site.call("work.cancel", goal=goal, node="T3", reason="no longer wanted")
+        site.wait_type("node.status", goal=goal, node="T5", to="done")
+        site.wait_goal(goal)
+        seq = site.seq()
+        site.call("goal.reopen", goal=goal, reason="more")
+        site.call("work.reopen", goal=goal, node="T2", reason="again")
+        site.wait_type("goal.status", after=seq, goal=goal, to="completed")
+        self.compare(site)
+        doc = json.loads(site.cli("report", goal, "--json"))
+        self.assertEqual({t["node"]: t["became"] for t in doc["tasks"]["rows"]},
+                         {"T1": "accepted", "T2": "accepted", "T3": "cancelled", "T4": "overridden", "T5": "accepted"})
+        self.assertEqual(doc["goal"]["progress_centi"], 10000)
+        self.assertEqual(doc["progress"][-1]["done"], 4)
+        status = next(g for g in site.call("goal.list")["goals"] if g["id"] == goal)
+        self.assertEqual(status["progress"]["done_pct"], 100)
+        text = site.cli("report", "--since", "1h")
+        self.assertIn("3 accepted", text)
+        self.assertIn("1 declared done by a person, 1 cancelled.", text)
+        self.assertIn("| T3 |", site.cli("report", goal))
+
+    def test_spent_of_what_budget(self):
+        said = "\n".join(json.dumps(x) for x in (claude_init(), claude_says("Hm."), claude_result(cost=1.25)))
+        site = self.site()
+        script = site.write("../agent.sh", f"""#!/bin/sh
+echo "$OVERSEER_RUN" >> "$OVERSEER_NODE.txt"; git add -A; git commit -qm "$OVERSEER_NODE"
+cat "$HOME/said"
+""")
+        site.write("../said", said + "\n")
+        os.chmod(script, 0o755)
+        site.configure(FAST + PRICED + f'[defaults]\nagent = "priced"\n[agents.priced]\nformat = "claude"\ncommand = ["{script}"]\n')
+        site.up()
+        site.wait_goal(site.call("goal.create", title="One", plan=plan(task("T1"), task("T2")))["goal"])
+        self.assertIn("$2.50 of $20.00.  ", site.cli("report", "--since", "1h"))
+        site.wait_goal(site.call("goal.create", title="Two", plan=plan(task("T1")))["goal"])
+        self.assertIn("$3.75 of $40.00.  ", site.cli("report", "--since", "1h"))
+        self.compare(site)
 
 
 class Report(SiteCase):
@@ -36,6 +123,7 @@ class Report(SiteCase):
         self.markdown(site, goal)
         self.html(site, goal)
         self.wrong_forms(site, goal)
+        Truth.compare(self, site)
         site.down()
         self.without_a_daemon(site, goal)
 

@@ -29,6 +29,87 @@ def ulid(ms, end):
     return text + end.rjust(16, "0")
 
 
+# Each leaves what its name says in the worktree, uncommitted or committed, and fails; "idle" does nothing and waits.
+MAKERS = r"""
+case $OVERSEER_NODE in
+idle*) ;;
+half*) echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt" ;;
+full*) echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"; git add -A; git commit -qm "$OVERSEER_NODE" ;;
+good*) echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"; git add -A; git commit -qm "$OVERSEER_NODE"; exit 0 ;;
+esac
+echo here > "$HOME/work.here"; read x < "$HOME/work.go"
+exit 1
+"""
+
+
+class Whose(SiteCase):
+    """A ref is listed with the task whose work it holds; git itself says whose that is."""
+    maxDiff = None
+
+    def makers(self, site, row):
+        """The tasks whose files the ref has and the target branch has not."""
+        base = site.git("merge-base", "main", row["commit"]).strip()
+        names = site.git("diff", "--name-only", base, row["commit"]).split()
+        return {name[:-len(".txt")] for name in names}
+
+    def check(self, site):
+        rows = site.call("rescue.list", limit=1000)["rescued"]
+        run_of = {e["run"]: (e["goal"], e["node"], e["assignment"]) for e in site.events() if e["type"] == "run.created"}
+        for row in rows:
+            self.assertEqual(self.makers(site, row), {row["node"]}, row)
+            self.assertEqual(run_of[row["run"]], (row["goal"], row["node"], row["assignment"]), row)
+            self.assertGreater(row["files"], 0, row)
+        for ref in site.git("for-each-ref", "--format=%(objectname)", "refs/overseer/rescue").split():
+            self.assertNotIn(ref, site.git("rev-list", "main").split())
+        self.assertEqual({r["ref"] for r in rows}, set(site.git("for-each-ref", "--format=%(refname)", "refs/overseer/").split()))
+        return rows
+
+    def test_work_is_filed_under_its_maker(self):
+        site = self.site(FAST + "[workers]\nmax = 1\n", MAKERS)
+        site.up()
+        gate = site.gate("work")
+        for name in ("half1", "full1", "idle1", "full2", "idle2", "half2"):
+            goal = site.call("goal.create", title=name, plan=plan(task(name)))["goal"]
+            gate.wait()
+            seq = site.seq()
+            if name in ("half1", "idle2"):  # is stopped, its work kept; the others are cancelled at work
+                run = next(r for r in site.runs() if r["status"] == "running")
+                site.call("run.stop", run=run["id"], reason="enough")
+                site.wait_type("run.harvested", goal=goal)
+            site.call("work.cancel", node=name, goal=goal, reason="no longer wanted")
+            site.wait_type("worker.status", after=seq, to="idle")
+            self.check(site)
+        site.wait_goal(site.call("goal.create", title="good", plan=plan(task("good1")))["goal"])
+        # What was in the worktree last is kept before the next use, and no good work is in the way.
+        site.call("worker.reset", worker="pool-1", reason="clean")
+        site.wait_event(lambda e: e["type"] == "effect.ended" and e["data"]["kind"] == "worker")
+        rows = self.check(site)
+        self.assertEqual({r["node"] for r in rows}, {"half1", "full1", "full2", "half2", "good1"})
+
+    def test_refs_of_an_older_program(self):
+        """Those of work that changed nothing are not listed; all of them can be shown, restored and pruned."""
+        site = self.site(FAST, MAKERS)
+        site.up()
+        gate = site.gate("work")
+        goal = site.call("goal.create", title="idle", plan=plan(task("idle1")))["goal"]
+        gate.wait()
+        run = next(r for r in site.runs() if r["status"] == "running")
+        site.call("run.stop", run=run["id"], reason="enough")
+        site.wait_type("run.harvested", goal=goal)
+        self.assertEqual(site.call("rescue.list")["rescued"], [])
+        stop = site.wait_event(lambda e: e["type"] == "effect.intended" and e["data"]["kind"] == "run_stop")["data"]["effect"]
+        for ref in (f"rescue/pool-1/{stop}", f"accepted/{run['assignment_id']}"):
+            site.git("update-ref", f"refs/overseer/{ref}", "main")
+        self.assertEqual(site.call("rescue.list")["rescued"], [])
+        self.assertEqual(site.call("rescue.show", id=stop)["node"], "idle1")
+        self.assertEqual(site.call("rescue.restore", id=stop)["commit"], site.git("rev-parse", "main").strip())
+        commit = site.git("commit-tree", "-m", "old", "-p", "main", "main^{tree}").strip()
+        site.git("update-ref", f"refs/overseer/accepted/{run['assignment_id']}", commit)
+        row, = site.call("rescue.list")["rescued"]
+        self.assertEqual((row["node"], row["run"], row["worker"]), ("idle1", run["id"], ""))
+        self.assertEqual(site.call("rescue.restore", id=row["id"])["commit"], commit)
+
+
 class Rescue(SiteCase):
     maxDiff = None
 
@@ -112,7 +193,7 @@ class Rescue(SiteCase):
         site.write("../mode", "work")
         site.wait_goal(site.call("goal.create", title="Other", plan=plan(task("T2")))["goal"])
         needed = {r["ref"]: r for r in site.call("rescue.list")["rescued"] if r["needed"]}
-        self.assertEqual({r["node"] for r in needed.values()}, {"T1", "T2"})
+        self.assertEqual({r["node"] for r in needed.values()}, {"T1"})
         before = self.refs(site)
         self.assertIn("would be removed", site.cli("rescue", "prune", "--dry-run"))
         self.assertEqual(self.refs(site), before)
