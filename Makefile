@@ -101,6 +101,7 @@ ifdef SEED
 else ifeq ($(origin MINUTES),file)
 	@$(SIM) --file tests/sim/seeds.txt
 	@$(SIM) --seeds 1..2000 $(SIM_OPTIONS)
+	@tests/sim/test_reports.py $(SIM) 1..500
 	@$(MAKE) --no-print-directory compile-build-cov NINJA_TARGETS=tests/sim/sim
 	@tools/sim-coverage build-cov
 else

@@ -12,6 +12,8 @@ size_t goal_unchecked(const struct goal *g)
 		n += g->nodes.p[i]->status == NODE_DONE &&
 				str_is(g->nodes.p[i]->checked_by, "nothing");
 	return n;
+}
+
 int64_t progress_centi(int64_t done, int64_t counted)
 {
 	return counted ? done * 10000 / counted : 0;

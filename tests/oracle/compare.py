@@ -103,9 +103,10 @@ def period(events, since, doc):
 
 def detectors(events, name, doc):
     want = reports.detectors(events, name)
-    out = differ("iterations", want["iterations"], doc["iterations"])
-    for row in doc["detectors"]:
-        out += members(row["type"], want["detectors"][row["type"]], row)
+    out = differ("goal", name, doc["goal"]) + differ("iterations", want["iterations"], doc["iterations"])
+    out += differ("types", list(want["detectors"]), [row["type"] for row in doc["detectors"]])
+    for kind, row in zip(want["detectors"], doc["detectors"]):
+        out += members(kind, want["detectors"][kind], row)
     out += members("total", want["total"], doc["total"])
     return [f"detectors of {name or 'all'}: {x}" for x in out]
 

@@ -18,6 +18,7 @@ class Node:
         self.removed = False
         self.was_task = False  # it has, or once had, no children; of one that was removed: it had none then
         self.commit = ""       # of it on the target branch, now
+        self.checked_by = ""   # when it was last accepted
         self.accepted = self.reverted = self.reopened = 0
         self.overridden = False
         self.at = 0
@@ -94,7 +95,7 @@ class Tree:
             n.status = d["to"]
         elif kind == "node.accepted":
             n = self.nodes[e["node"]]
-            n.commit = d["commit"]
+            n.commit, n.checked_by = d["commit"], d.get("checked_by", "")
             n.accepted += 1
         elif kind == "node.reverted":
             n = self.nodes[e["node"]]
@@ -176,7 +177,8 @@ class Goal:
         return {**known, "id": self.id, "title": self.title, "status": self.status,
                 "status_reason": self.reason, "created_at": self.created, "ended_at": self.ended,
                 "leaves": len(t.tasks()), "leaves_done": t.count("done"), "leaves_cancelled": t.count("cancelled"),
-                "leaves_blocked": t.count("blocked"), "progress_centi": t.centi()}
+                "leaves_blocked": t.count("blocked"),
+                "leaves_unchecked": sum(n.status == "done" and n.checked_by == "nothing" for n in t.nodes.values()), "progress_centi": t.centi()}
 
     def tasks(self):
         """Each task once: those of the plan, those that were split, those that a plan left out."""
@@ -338,7 +340,7 @@ def period(events, since, now):
 
 def tasks_figures(trees, touched):
     """Each task once, by what finally became of it, if that happened in the period."""
-    f = dict.fromkeys(("accepted", "done", "overridden", "cancelled", "cancelled_on_target", "removed", "reverted", "reopened",
+    f = dict.fromkeys(("accepted", "accepted_unchecked", "done", "overridden", "cancelled", "cancelled_on_target", "removed", "reverted", "reopened",
                        "fixed_on_retry", "conflicts_resolved"), 0)
     for (goal, name), marks in touched.items():
         n = trees[goal].nodes.get(name)
@@ -352,6 +354,7 @@ def tasks_figures(trees, touched):
             f["cancelled_on_target"] += bool(n.commit)
         elif word == "accepted" and "accepted" in marks:
             f["accepted"] += 1
+            f["accepted_unchecked"] += n.checked_by == "nothing"
             f["fixed_on_retry"] += "fixed" in marks
             f["conflicts_resolved"] += "resolved" in marks
         elif word in ("done", "overridden") and "done" in marks:
