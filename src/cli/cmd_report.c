@@ -199,8 +199,9 @@ static void say_ends(struct cli *c, const value *doc)
 {
 	static const struct {
 		const char *key, *text;
-	} ends[] = { { "done", "done without a change" }, { "overridden", "declared done by a person" },
-		{ "cancelled", "cancelled" }, { "removed", "left out by a new plan" },
+	} ends[] = { { "done", "done without a change" },
+		{ "overridden", "declared done by a person" }, { "cancelled", "cancelled" },
+		{ "removed", "left out by a new plan" },
 		{ "reverted", "taken back from the target branch" }, { "reopened", "reopened" } };
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;

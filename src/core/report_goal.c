@@ -21,7 +21,7 @@ struct node_note {
 struct report_goal {
 	struct arena arena;
 	str goal;
-	bool begun;             /* its creation was read */
+	bool begun; /* its creation was read */
 	struct report_tasks *tasks;
 	struct map nodes;    /* struct node_note, by the node's id */
 	struct map verdicts; /* enum effectiveness, by the detection's id */

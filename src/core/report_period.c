@@ -129,9 +129,7 @@ static void on_node_status(struct report_period *r, const struct event *e)
 	n->marks &= ~(unsigned)MARK_OVERRIDDEN;
 	if (done && value_bool_at(e->data, "override"))
 		n->marks |= MARK_OVERRIDDEN;
-	n->marks |= done                             ? MARK_DONE
-			: str_is(to, "cancelled") ? MARK_CANCELLED
-						  : MARK_REOPENED;
+	n->marks |= done ? MARK_DONE : str_is(to, "cancelled") ? MARK_CANCELLED : MARK_REOPENED;
 }
 
 static void on_plan(struct report_period *r, const struct event *e)
@@ -425,11 +423,11 @@ static void put_figures(struct arena *a, value *v, const struct report_period *r
 		{ "cancelled_on_target", x.cancelled_on_target }, { "removed", x.removed },
 		{ "reverted", x.reverted }, { "reopened", x.reopened }, { "rejected", r->rejected },
 		{ "fixed_on_retry", x.fixed }, { "conflicts", r->conflicts },
-		{ "conflicts_resolved", x.resolved },
-		{ "goals_completed", count_completed(r, s) }, { "stalls", r->stalls },
-		{ "stalls_over_by_themselves", r->by_itself }, { "daemon_starts", r->starts },
-		{ "daemon_crashes", r->crashes }, { "detections", r->detections },
-		{ "cost_microusd", r->cost }, { "tokens", r->tokens } };
+		{ "conflicts_resolved", x.resolved }, { "goals_completed", count_completed(r, s) },
+		{ "stalls", r->stalls }, { "stalls_over_by_themselves", r->by_itself },
+		{ "daemon_starts", r->starts }, { "daemon_crashes", r->crashes },
+		{ "detections", r->detections }, { "cost_microusd", r->cost },
+		{ "tokens", r->tokens } };
 
 	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
 		value_put(a, v, figures[i].key, value_int(a, figures[i].n));

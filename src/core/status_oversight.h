@@ -62,7 +62,7 @@
 	X(TESTS_FAILING, "failing")
 
 /* What finally became of a task, for reports: its status, or more exactly. The first are NODE_STATUSES. */
-#define TASK_ENDS(X)                     \
+#define TASK_ENDS(X)                      \
 	X(END_TODO, "todo")               \
 	X(END_QUEUED, "queued")           \
 	X(END_IN_PROGRESS, "in_progress") \

@@ -21,8 +21,7 @@ int64_t progress_centi(int64_t done, int64_t counted)
 
 int64_t goal_progress_centi(const struct goal *g)
 {
-	return progress_centi((int64_t)g->leaves_done,
-			(int64_t)(g->leaves - g->leaves_cancelled));
+	return progress_centi((int64_t)g->leaves_done, (int64_t)(g->leaves - g->leaves_cancelled));
 }
 
 static value *progress(struct arena *a, const struct goal *g)

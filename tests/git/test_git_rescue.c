@@ -145,8 +145,10 @@ TEST(no_ref_for_work_that_changed_nothing)
 	assert_string_equal(a.commit, "");
 	assert_string_equal(a.rescue_ref, "");
 	/* Nor when it is away from its branch, or its files were changed and changed back. */
-	sh(&f, "cd \"$W\" && git checkout -q --detach && echo x >>src/one && git checkout -q "
-	       "src/one");
+	sh(&f,
+			"cd \"$W\" && git checkout -q --detach && echo x >>src/one && git checkout "
+	                "-q "
+			"src/one");
 	a = rescue_since(&f, f.tree, base, "refs/overseer/rescue/r");
 	assert_string_equal(a.commit, "");
 	harvest(&f, base);

@@ -169,8 +169,7 @@ static void dump_rescued(struct dump *d)
 		put(d, v, "ref", list[i].ref);
 		put(d, v, "commit", list[i].commit);
 		value_put(&d->arena, v, "on_target", value_bool(&d->arena, list[i].on_target));
-		value_put(&d->arena, v, "changed",
-				value_int(&d->arena, (int64_t)list[i].changed));
+		value_put(&d->arena, v, "changed", value_int(&d->arena, (int64_t)list[i].changed));
 		for (size_t j = 0; j < list[i].runs_n; j++)
 			value_push(&d->arena, runs, value_str(&d->arena, list[i].runs[j]));
 		value_put(&d->arena, v, "runs", runs);

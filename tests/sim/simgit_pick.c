@@ -88,8 +88,7 @@ static int pick_steps(struct sg_call *c, const struct git_pick *spec, struct ov_
 		return sg_target_missing(g, spec->target, err);
 	ac.onto = sg_hold(c, sg_commit_ref(g, ac.target->commit));
 	/* What is picked is what is kept. */
-	r = sg_rescue(c,
-			&(struct sg_rescue){ .ref = spec->rescue_ref, .kept_by = { ac.onto } },
+	r = sg_rescue(c, &(struct sg_rescue){ .ref = spec->rescue_ref, .kept_by = { ac.onto } },
 			err);
 	if (r < 0)
 		return r;

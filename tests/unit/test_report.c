@@ -37,7 +37,8 @@ static const char doc_text[] =
 		 "'coverage_centi': 8149, 'completion_source': 'reported', 'completion_centi': "
 		 "1250, "
 		 "'duration_ms': 61000, 'cost_microusd': 500000, 'tokens': 300}]}, "
-		 "'detections': {'total': 1, 'by_level': {'log': 0, 'redirect': 1}, 'verdicts': {'helpful': "
+		 "'detections': {'total': 1, 'by_level': {'log': 0, 'redirect': 1}, 'verdicts': "
+                 "{'helpful': "
 		 "0, 'unhelpful': 1, 'unknown': 0, 'open': 0}, 'rows': "
 		 "[{'id': 'd', "
 		 "'at': '2026-11-15T11:30:00.000Z', 'node': 'T1', 'iteration': 3, 'type': 'stuck', "
@@ -431,8 +432,8 @@ TEST(a_report_is_bounded)
 	report_goal_free(r);
 }
 
-static void period_event(struct fixture *f, struct report_period *r, str goal,
-		enum event_kind kind, const char *actor, const char *data)
+static void period_event(struct fixture *f, struct report_period *r, str goal, enum event_kind kind,
+		const char *actor, const char *data)
 {
 	struct event e = event(f, kind, f->now + 1000, arena_cstr(&f->arena, goal), "T1",
 			json(f, "%s", data));

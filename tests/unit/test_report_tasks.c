@@ -40,16 +40,15 @@ static void work(struct fixture *f, const char *verb, str goal, const char *node
 {
 	f->now += 1000;
 	submit(f, verb,
-			json(f, "{'node': '" STR_FMT "/%s', 'reason': 'test'}", STR_ARG(goal), node));
+			json(f, "{'node': '" STR_FMT "/%s', 'reason': 'test'}", STR_ARG(goal),
+					node));
 }
 
 static void declare_done(struct fixture *f, str goal, const char *node)
 {
 	f->now += 1000;
 	submit(f, "work.update",
-			json(f,
-					"{'node': '" STR_FMT
-					"/%s', 'status': 'done', 'reason': 'test'}",
+			json(f, "{'node': '" STR_FMT "/%s', 'status': 'done', 'reason': 'test'}",
 					STR_ARG(goal), node));
 }
 
@@ -61,8 +60,7 @@ static const char *became(struct fixture *f, const value *doc, const char *node)
 
 	for (size_t i = 0; i < value_count(rows); i++)
 		if (str_is(value_str_at(value_item(rows, i), "node"), node)) {
-			word = arena_cstr(&f->arena,
-					value_str_at(value_item(rows, i), "became"));
+			word = arena_cstr(&f->arena, value_str_at(value_item(rows, i), "became"));
 			times++;
 		}
 	assert_true(times <= 1);
@@ -123,7 +121,7 @@ TEST(three_of_nine_are_a_third)
 	assert_int_equal(last_of(doc, "progress_centi"), 2500);
 	assert_int_equal(last_of(doc, "done"), 2);
 	assert_int_equal(value_int_at(value_at(view_goal_brief(&f.arena, state_goal(f.state, goal)),
-							"progress"),
+						      "progress"),
 					 "done_pct"),
 			25);
 }
@@ -143,10 +141,14 @@ TEST(a_new_plan_is_seen)
 	submit(&f, "plan.apply",
 			json(&f,
 					"{'goal': '" STR_FMT "', 'reason': 'split', 'plan': "
-					"{'phases': [{'id': 'P1', 'name': 'p', 'tasks': [{'id': 'T2', 'name': 't', "
-					"'acceptance': ['x'], 'subtasks': [{'id': 'S1', 'name': 's', "
-					"'acceptance': ['x']}, {'id': 'S2', 'name': 's', 'acceptance': "
-					"['x']}, {'id': 'S3', 'name': 's', 'acceptance': ['x']}]}]}]}}",
+					"{'phases': [{'id': 'P1', 'name': 'p', 'tasks': [{'id': "
+	                                "'T2', 'name': 't', "
+					"'acceptance': ['x'], 'subtasks': [{'id': 'S1', 'name': "
+	                                "'s', "
+					"'acceptance': ['x']}, {'id': 'S2', 'name': 's', "
+	                                "'acceptance': "
+					"['x']}, {'id': 'S3', 'name': 's', 'acceptance': "
+	                                "['x']}]}]}]}}",
 					STR_ARG(goal)));
 	doc = report_of(&f, goal);
 	assert_string_equal(became(&f, doc, "T1"), "overridden");
@@ -216,7 +218,8 @@ TEST(a_reopened_task_counts_once)
 	fixture_init(&f);
 	goal = create_goal(&f, flat_plan(&f, 2), "normal");
 	drain(&f);
-	submit(&f, "goal.reopen", json(&f, "{'goal': '" STR_FMT "', 'reason': 'x'}", STR_ARG(goal)));
+	submit(&f, "goal.reopen",
+			json(&f, "{'goal': '" STR_FMT "', 'reason': 'x'}", STR_ARG(goal)));
 	work(&f, "work.reopen", goal, "T1");
 	doc = period_of(&f, 0);
 	assert_int_equal(figure(doc, "accepted"), 1);

@@ -40,15 +40,28 @@ static const struct rescue_owner *check(const struct rescue_owners *o, const cha
 	return x;
 }
 
-#define AS(node, id, worker) \
-	{ EV_ASSIGNMENT_CREATED, node, id, "", "{'worker': '" worker "'}" }
-#define READY(node, id, base) { EV_WORKSPACE_READY, node, id, "", "{'base': '" base "'}" }
-#define RUN(node, id, run) { EV_RUN_CREATED, node, id, run, "{}" }
-#define EFFECT(node, id, run, effect, kind) \
-	{ EV_EFFECT_INTENDED, node, id, run, "{'effect': '" effect "', 'kind': '" kind "'}" }
-#define WORKER(effect, purpose)                                                           \
-	{ EV_EFFECT_INTENDED, "", "", "",                                                 \
-		"{'effect': '" effect "', 'kind': 'worker', 'worker': 'w', 'purpose': '" purpose "'}" }
+#define AS(node, id, worker)                                                    \
+	{                                                                       \
+		EV_ASSIGNMENT_CREATED, node, id, "", "{'worker': '" worker "'}" \
+	}
+#define READY(node, id, base)                                            \
+	{                                                                \
+		EV_WORKSPACE_READY, node, id, "", "{'base': '" base "'}" \
+	}
+#define RUN(node, id, run)                          \
+	{                                           \
+		EV_RUN_CREATED, node, id, run, "{}" \
+	}
+#define EFFECT(node, id, run, effect, kind)                                                       \
+	{                                                                                         \
+		EV_EFFECT_INTENDED, node, id, run, "{'effect': '" effect "', 'kind': '" kind "'}" \
+	}
+#define WORKER(effect, purpose)                                                                 \
+	{                                                                                       \
+		EV_EFFECT_INTENDED, "", "", "",                                                 \
+				"{'effect': '" effect                                           \
+				"', 'kind': 'worker', 'worker': 'w', 'purpose': '" purpose "'}" \
+	}
 
 TEST(what_lies_in_a_worktree_is_of_who_was_there)
 {
