@@ -284,8 +284,8 @@ void report_period_add(struct report_period *r, const struct event *e)
 
 /* Each task once, by what finally became of it. */
 struct ends {
-	int64_t accepted, unchecked, done, overridden, cancelled, cancelled_on_target, removed, reverted,
-			reopened, fixed, resolved;
+	int64_t accepted, unchecked, done, overridden, cancelled, cancelled_on_target, removed,
+			reverted, reopened, fixed, resolved;
 };
 
 static void count_task(struct ends *x, const struct task_note *t, const struct node *n)

@@ -147,7 +147,7 @@ TEST(no_ref_for_work_that_changed_nothing)
 	/* Nor when it is away from its branch, or its files were changed and changed back. */
 	sh(&f,
 			"cd \"$W\" && git checkout -q --detach && echo x >>src/one && git checkout "
-	                "-q "
+			"-q "
 			"src/one");
 	a = rescue_since(&f, f.tree, base, "refs/overseer/rescue/r");
 	assert_string_equal(a.commit, "");

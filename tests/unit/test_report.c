@@ -38,7 +38,7 @@ static const char doc_text[] =
 		 "1250, "
 		 "'duration_ms': 61000, 'cost_microusd': 500000, 'tokens': 300}]}, "
 		 "'detections': {'total': 1, 'by_level': {'log': 0, 'redirect': 1}, 'verdicts': "
-                 "{'helpful': "
+		 "{'helpful': "
 		 "0, 'unhelpful': 1, 'unknown': 0, 'open': 0}, 'rows': "
 		 "[{'id': 'd', "
 		 "'at': '2026-11-15T11:30:00.000Z', 'node': 'T1', 'iteration': 3, 'type': 'stuck', "

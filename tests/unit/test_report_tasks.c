@@ -142,13 +142,13 @@ TEST(a_new_plan_is_seen)
 			json(&f,
 					"{'goal': '" STR_FMT "', 'reason': 'split', 'plan': "
 					"{'phases': [{'id': 'P1', 'name': 'p', 'tasks': [{'id': "
-	                                "'T2', 'name': 't', "
+					"'T2', 'name': 't', "
 					"'acceptance': ['x'], 'subtasks': [{'id': 'S1', 'name': "
-	                                "'s', "
+					"'s', "
 					"'acceptance': ['x']}, {'id': 'S2', 'name': 's', "
-	                                "'acceptance': "
+					"'acceptance': "
 					"['x']}, {'id': 'S3', 'name': 's', 'acceptance': "
-	                                "['x']}]}]}]}}",
+					"['x']}]}]}]}}",
 					STR_ARG(goal)));
 	doc = report_of(&f, goal);
 	assert_string_equal(became(&f, doc, "T1"), "overridden");
