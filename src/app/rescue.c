@@ -75,17 +75,17 @@ static int learn_owners(struct store *s, uint64_t until, struct rescue_owners *o
 
 static void take_owner(struct arena *a, struct rescue *x, const struct rescue_owners *owners)
 {
-	const struct rescue_owner *o = rescue_owners_find(owners, x->id);
+	struct rescue_owner o;
 
-	if (!o)
+	if (!rescue_owners_find(owners, x->id, x->commit, &o))
 		return;
-	x->goal = arena_str(a, o->goal);
-	x->node = arena_str(a, o->node);
-	x->assignment = arena_str(a, o->assignment);
-	x->run = arena_str(a, o->run);
-	x->base = arena_str(a, o->base);
-	x->why = str_from(o->why);
-	x->at = MAX(x->at, o->at);
+	x->goal = arena_str(a, o.goal);
+	x->node = arena_str(a, o.node);
+	x->assignment = arena_str(a, o.assignment);
+	x->run = arena_str(a, o.run);
+	x->base = arena_str(a, o.base);
+	x->why = str_from(o.why);
+	x->at = MAX(x->at, o.at);
 	x->unchanged = x->base.n && str_eq(x->base, x->commit);
 }
 

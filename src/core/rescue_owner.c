@@ -34,6 +34,7 @@ struct rescue_owners {
 	struct map works;  /* struct work, by the assignment's id */
 	struct map places; /* struct place, by the worker's name */
 	struct map runs;   /* str: the newest run of a node, by goal and node */
+	struct map heads;  /* struct rescue_owner: who made a commit, by its name */
 };
 
 struct rescue_owners *rescue_owners_new(uint64_t seed)
@@ -44,6 +45,7 @@ struct rescue_owners *rescue_owners_new(uint64_t seed)
 	map_init(&o->works, seed);
 	map_init(&o->places, seed);
 	map_init(&o->runs, seed);
+	map_init(&o->heads, seed);
 	return o;
 }
 
@@ -55,6 +57,7 @@ struct rescue_owners *rescue_owners_free(struct rescue_owners *o)
 	map_done(&o->works);
 	map_done(&o->places);
 	map_done(&o->runs);
+	map_done(&o->heads);
 	arena_done(&o->arena);
 	mem_free(o);
 	return NULL;
@@ -74,7 +77,8 @@ static struct place *place_of(struct rescue_owners *o, str worker)
 }
 
 /* Work that nothing is known of is nobody's. */
-static void own(struct rescue_owners *o, str id, const struct work *w, const char *why, ov_time at)
+static void own_in(struct rescue_owners *o, struct map *in, str id, const struct work *w,
+		const char *why, ov_time at)
 {
 	struct rescue_owner *x = arena_new(&o->arena, struct rescue_owner);
 
@@ -86,7 +90,12 @@ static void own(struct rescue_owners *o, str id, const struct work *w, const cha
 		x->run = w->run;
 		x->base = w->base;
 	}
-	map_put(&o->by_id, arena_str(&o->arena, id), x);
+	map_put(in, arena_str(&o->arena, id), x);
+}
+
+static void own(struct rescue_owners *o, str id, const struct work *w, const char *why, ov_time at)
+{
+	own_in(o, &o->by_id, id, w, why, at);
 }
 
 static str *run_of_node(struct rescue_owners *o, const struct event *e)
@@ -137,6 +146,9 @@ static void on_run(struct rescue_owners *o, const struct event *e)
 	if (!str_eq(w->run, e->run))
 		*run_of_node(o, e) = w->run = arena_str(&o->arena, e->run);
 	own(o, w->run, w, "as its run left it", e->at);
+	/* A later run that adds nothing leaves the same commit: the first one made it. */
+	if (value_int_at(e->data, "commits") && !map_get(&o->heads, value_str_at(e->data, "head")))
+		own_in(o, &o->heads, value_str_at(e->data, "head"), w, "as its run left it", e->at);
 	own(o, w->id, w, "its own commits, before they were made one", e->at);
 }
 
@@ -203,8 +215,20 @@ void rescue_owners_add(struct rescue_owners *o, const struct event *e)
 		adders[e->kind](o, e);
 }
 
-const struct rescue_owner *rescue_owners_find(const struct rescue_owners *o, str id)
+bool rescue_owners_find(const struct rescue_owners *o, str id, str commit, struct rescue_owner *ret)
 {
 	/* An accept is named after its assignment, and after reverts with a number: "A_....2". */
-	return map_get(&o->by_id, str_sub(id, 0, str_find_byte(id, '.')));
+	const struct rescue_owner *named = map_get(&o->by_id,
+						  str_sub(id, 0, str_find_byte(id, '.'))),
+				  *made = map_get(&o->heads, commit);
+
+	if (!named && !made)
+		return false;
+	/* Where the commit itself says who made it, that counts: a worktree may be half ready for another. */
+	*ret = made ? *made : *named;
+	if (named) {
+		ret->why = named->why;
+		ret->at = named->at;
+	}
+	return true;
 }

@@ -20,5 +20,6 @@ struct rescue_owners *rescue_owners_free(struct rescue_owners *o); /* returns NU
 /* Does it need events of this kind? The others need not be decoded. */
 bool rescue_owners_wants(str kind);
 void rescue_owners_add(struct rescue_owners *o, const struct event *e);
-/* By the last part of the ref's name; NULL: the log knows of none. */
-const struct rescue_owner *rescue_owners_find(const struct rescue_owners *o, str id);
+/* By the last part of the ref's name, and the commit it is at; false: the log knows of neither. */
+bool rescue_owners_find(const struct rescue_owners *o, str id, str commit,
+		struct rescue_owner *ret);

@@ -137,23 +137,22 @@ static void dump_periods(struct dump *d)
 
 /* ---- rescue refs ---- */
 
-static value *owner_view(struct dump *d, str ref)
+static value *owner_view(struct dump *d, str ref, str commit)
 {
-	const struct rescue_owner *o;
+	struct rescue_owner o;
 	value *v = value_object(&d->arena);
 	str rest = ref, id = STR("");
 
 	while (str_split(&rest, '/', &id))
 		;
-	o = rescue_owners_find(d->owners, id);
-	if (!o)
+	if (!rescue_owners_find(d->owners, id, commit, &o))
 		return v;
-	put(d, v, "goal", o->goal);
-	put(d, v, "node", o->node);
-	put(d, v, "assignment", o->assignment);
-	put(d, v, "run", o->run);
-	put(d, v, "base", o->base);
-	put(d, v, "why", str_from(o->why));
+	put(d, v, "goal", o.goal);
+	put(d, v, "node", o.node);
+	put(d, v, "assignment", o.assignment);
+	put(d, v, "run", o.run);
+	put(d, v, "base", o.base);
+	put(d, v, "why", str_from(o.why));
 	return v;
 }
 
@@ -173,7 +172,7 @@ static void dump_rescued(struct dump *d)
 		for (size_t j = 0; j < list[i].runs_n; j++)
 			value_push(&d->arena, runs, value_str(&d->arena, list[i].runs[j]));
 		value_put(&d->arena, v, "runs", runs);
-		value_put(&d->arena, v, "owner", owner_view(d, list[i].ref));
+		value_put(&d->arena, v, "owner", owner_view(d, list[i].ref, list[i].commit));
 		line_of(d, pair(d, "rescued", v));
 	}
 }

@@ -28,16 +28,22 @@ static struct rescue_owners *learn(struct fixture *f, const struct told *list, s
 	return o;
 }
 
-static const struct rescue_owner *check(const struct rescue_owners *o, const char *id,
-		const char *node, const char *assignment, const char *run)
+static struct rescue_owner check_at(const struct rescue_owners *o, const char *id,
+		const char *commit, const char *node, const char *assignment, const char *run)
 {
-	const struct rescue_owner *x = rescue_owners_find(o, str_from(id));
+	struct rescue_owner x;
 
-	assert_non_null(x);
-	if (!str_is(x->node, node) || !str_is(x->assignment, assignment) || !str_is(x->run, run))
-		fail_msg("%s: " STR_FMT " " STR_FMT " " STR_FMT, id, STR_ARG(x->node),
-				STR_ARG(x->assignment), STR_ARG(x->run));
+	assert_true(rescue_owners_find(o, str_from(id), str_from(commit), &x));
+	if (!str_is(x.node, node) || !str_is(x.assignment, assignment) || !str_is(x.run, run))
+		fail_msg("%s: " STR_FMT " " STR_FMT " " STR_FMT, id, STR_ARG(x.node),
+				STR_ARG(x.assignment), STR_ARG(x.run));
 	return x;
+}
+
+static struct rescue_owner check(const struct rescue_owners *o, const char *id, const char *node,
+		const char *assignment, const char *run)
+{
+	return check_at(o, id, "c", node, assignment, run);
 }
 
 #define AS(node, id, worker)                                                    \
@@ -87,20 +93,21 @@ TEST(what_lies_in_a_worktree_is_of_who_was_there)
 	_cleanup_(fixture_done)
 	struct fixture f;
 	struct rescue_owners *o;
+	struct rescue_owner none;
 
 	fixture_init(&f);
 	o = learn(&f, list, ARRAY_LEN(list));
 	check(o, "X_first", "", "", "");
-	assert_true(str_is(check(o, "X_stop", "T1", "A_1", "R_1")->base, "b1"));
+	assert_true(str_is(check(o, "X_stop", "T1", "A_1", "R_1").base, "b1"));
 	check(o, "R_1", "T1", "A_1", "R_1");
-	assert_true(str_is(check(o, "X_next", "T1", "A_1", "R_1")->base, "b1"));
+	assert_true(str_is(check(o, "X_next", "T1", "A_1", "R_1").base, "b1"));
 	check(o, "X_again", "T1", "A_1", "R_1");
 	check(o, "X_pick", "T2", "A_2", "R_2");
 	check(o, "X_reset", "T2", "A_2", "R_2");
 	check(o, "X_empty", "", "", "");
 	check(o, "A_2", "T2", "A_2", "R_2");
 	check(o, "A_2.3", "T2", "A_2", "R_2"); /* accepted again, after reverts */
-	assert_null(rescue_owners_find(o, STR("X_unknown")));
+	assert_false(rescue_owners_find(o, STR("X_unknown"), STR("c"), &none));
 	rescue_owners_free(o);
 }
 
@@ -129,6 +136,38 @@ TEST(work_that_is_handed_on_keeps_its_run)
 	check(o, "X_stop", "T1", "A_2", "R_1");
 	check(o, "X_next", "T1", "A_2", "R_2");
 	check(o, "X_other", "T1", "A_1", "R_1");
+	rescue_owners_free(o);
+}
+
+/* A worktree was being made ready for T1, which failed; what is found there is what T1 goes on from. */
+TEST(a_commit_is_of_the_run_that_made_it)
+{
+	static const struct told list[] = {
+		AS("T1", "A_1", "w"),
+		READY("T1", "A_1", "b"),
+		RUN("T1", "A_1", "R_1"),
+		{ EV_RUN_HARVESTED, "T1", "A_1", "R_1", "{'head': 'h1', 'commits': 2}" },
+		RUN("T1", "A_1", "R_2"),
+		{ EV_RUN_HARVESTED, "T1", "A_1", "R_2", "{'head': 'h1', 'commits': 2}" },
+		AS("T2", "A_2", "w"),
+		READY("T2", "A_2", "b"),
+		RUN("T2", "A_2", "R_3"),
+		{ EV_RUN_HARVESTED, "T2", "A_2", "R_3", "{'head': 'b', 'commits': 0}" },
+		AS("T1", "A_3", "w"),
+		EFFECT("T1", "A_3", "", "X_failed", "workspace"),
+		AS("T3", "A_4", "w"),
+		EFFECT("T3", "A_4", "", "X_next", "workspace"),
+	};
+	_cleanup_(fixture_done)
+	struct fixture f;
+	struct rescue_owners *o;
+
+	fixture_init(&f);
+	o = learn(&f, list, ARRAY_LEN(list));
+	assert_string_equal(check_at(o, "X_next", "h1", "T1", "A_1", "R_1").why,
+			"what was in the worktree before its next use");
+	check_at(o, "X_next", "b", "T2", "A_2", "R_3");
+	check_at(o, "stray", "h1", "T1", "A_1", "R_1");
 	rescue_owners_free(o);
 }
 
