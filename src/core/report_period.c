@@ -30,7 +30,7 @@ struct task_note {
 
 struct goal_note {
 	str id;
-	int64_t plan; /* the first version that was applied in this period; 0: none was */
+	bool planned;
 	bool completed;
 	int64_t cost;
 };
@@ -39,6 +39,7 @@ struct report_period {
 	struct arena arena;
 	ov_time since, people_at;
 	struct map tasks, goals;
+	struct map plans; /* "GOAL/VERSION" of those that were applied in this period */
 	int64_t people, runs, rejected, conflicts, stalls;
 	int64_t recovered[RUNG_COUNT], by_itself;
 	int64_t starts, crashes, detections, interventions[LEVEL_COUNT];
@@ -54,6 +55,7 @@ struct report_period *report_period_new(ov_time since)
 	r->since = since;
 	map_init(&r->tasks, 0);
 	map_init(&r->goals, 0);
+	map_init(&r->plans, 0);
 	return r;
 }
 
@@ -63,6 +65,7 @@ struct report_period *report_period_free(struct report_period *r)
 		return NULL;
 	map_done(&r->tasks);
 	map_done(&r->goals);
+	map_done(&r->plans);
 	arena_done(&r->arena);
 	mem_free(r);
 	return NULL;
@@ -132,12 +135,17 @@ static void on_node_status(struct report_period *r, const struct event *e)
 	n->marks |= done ? MARK_DONE : str_is(to, "cancelled") ? MARK_CANCELLED : MARK_REOPENED;
 }
 
+static str plan_key(struct arena *a, str goal, int64_t version)
+{
+	return arena_printf(a, STR_FMT "/%lld", STR_ARG(goal), (long long)version);
+}
+
 static void on_plan(struct report_period *r, const struct event *e)
 {
 	struct goal_note *g = goal_of(r, e->goal);
 
-	if (!g->plan)
-		g->plan = value_int_at(e->data, "version");
+	g->planned = true;
+	map_put(&r->plans, plan_key(&r->arena, e->goal, value_int_at(e->data, "version")), g);
 }
 
 static void on_verified(struct report_period *r, const struct event *e)
@@ -320,13 +328,18 @@ static bool had_no_parts(const struct goal *g, const struct node *n)
 	return true;
 }
 
-static int64_t count_removed(const struct goal *g, int64_t since_version)
+static int64_t count_removed(const struct report_period *r, const struct goal *g)
 {
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	int64_t count = 0;
 
-	for (size_t i = g->nodes.n; i-- > 0 && g->nodes.p[i]->removed_in;)
-		count += g->nodes.p[i]->removed_in >= since_version &&
-				had_no_parts(g, g->nodes.p[i]);
+	for (size_t i = g->nodes.n; i-- > 0 && g->nodes.p[i]->removed_in;) {
+		const struct node *n = g->nodes.p[i];
+
+		count += map_get(&r->plans, plan_key(&a, g->id, n->removed_in)) &&
+				had_no_parts(g, n);
+	}
 	return count;
 }
 
@@ -347,8 +360,8 @@ static struct ends count_ends(const struct report_period *r, const struct state 
 		const struct goal_note *t = p;
 		const struct goal *g = state_goal(s, t->id);
 
-		if (g && t->plan)
-			x.removed += count_removed(g, t->plan);
+		if (g && t->planned)
+			x.removed += count_removed(r, g);
 	}
 	return x;
 }
