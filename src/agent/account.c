@@ -101,6 +101,7 @@ static void keep_trouble(struct account *c, const struct fact *f, ov_time at)
 			c->trouble != TROUBLE_OTHER)
 		return;
 	c->trouble = f->trouble;
+	c->trouble_sign = f->sign == SIGN_NONE ? SIGN_HOOK : f->sign;
 	c->status = f->status;
 	c->resets_at = f->resets_at                              ? f->resets_at
 			: f->wait_ms && f->kind != FACT_RETRYING ? at + f->wait_ms
@@ -112,6 +113,7 @@ static void keep_trouble(struct account *c, const struct fact *f, ov_time at)
 static void forget_trouble(struct account *c)
 {
 	c->trouble = TROUBLE_NONE;
+	c->trouble_sign = SIGN_NONE;
 	c->status = 0;
 	c->resets_at = 0;
 	c->trouble_text[0] = '\0';

@@ -37,6 +37,7 @@ struct account {
 	int64_t attempts;
 	ov_time retrying_since;
 	enum trouble trouble; /* the newest, of what it retries, too; work that goes on ends it */
+	enum fact_sign trouble_sign; /* that told it */
 	int status;
 	ov_time resets_at;
 	char trouble_text[ACCOUNT_TEXT];

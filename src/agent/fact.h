@@ -49,6 +49,18 @@ enum fact_kind { FACTS(FACT_ENUM) FACT_KIND_COUNT };
 enum trouble { TROUBLES(TROUBLE_ENUM) TROUBLE_COUNT };
 #undef TROUBLE_ENUM
 
+/* By which of its signs something about an agent is known. */
+#define FACT_SIGNS(X)                                                         \
+	X(SIGN_NONE, "none")                                                  \
+	X(SIGN_STREAM, "stream") /* its output */                             \
+	X(SIGN_ERRORS, "errors") /* its error output */                       \
+	X(SIGN_HOOK, "hook")                                                  \
+	X(SIGN_TRANSCRIPT, "transcript") /* the file it keeps of a session */ \
+	X(SIGN_EXIT, "exit_code")
+#define SIGN_ENUM(sym, name) sym,
+enum fact_sign { FACT_SIGNS(SIGN_ENUM) FACT_SIGN_COUNT };
+#undef SIGN_ENUM
+
 /* Tokens. input counts those that were not cached. */
 struct usage {
 	int64_t input, output, cache_read, cache_write;
@@ -62,6 +74,7 @@ enum { COST_UNKNOWN = -1 };
 
 struct fact {
 	enum fact_kind kind;
+	enum fact_sign sign; /* that told it; SIGN_NONE: a hook */
 	uint64_t offset; /* of the output after the line that it was read from; 0: from a hook */
 	ov_time at;      /* where the agent or the hook says so; 0: it does not */
 	str session, model;

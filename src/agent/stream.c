@@ -19,6 +19,7 @@ struct stream {
 	struct stream_counts counts;
 	struct buf pending; /* the beginning of a line */
 	bool transcript;    /* turns and tools are told by hooks */
+	bool in_errors;     /* a line of its error output is being read */
 	bool skipping;      /* the rest of a line that is too long */
 	bool in_hole;
 	uint64_t next; /* offset of the byte that comes next */
@@ -273,7 +274,9 @@ static void read_error(struct stream *s)
 	line = str_trim(buf_str(&s->errors));
 	if (line.n && s->format->error_line) {
 		s->told = s->next;
+		s->in_errors = true;
 		s->format->error_line(s, utf8_clean(&s->arena, line));
+		s->in_errors = false;
 		arena_reset(&s->arena);
 	}
 	buf_clear(&s->errors);
@@ -314,6 +317,7 @@ void stream_tell(struct stream *s, struct fact f)
 	if (s->transcript && !of_transcript(f.kind))
 		return;
 	f.offset = s->told;
+	f.sign = s->transcript ? SIGN_TRANSCRIPT : s->in_errors ? SIGN_ERRORS : SIGN_STREAM;
 	s->fn(s->user, &f);
 }
 

@@ -166,6 +166,7 @@ int test_run(struct agent_test *t, const char *prompt, const struct tool_scope *
 
 	if (r < 0)
 		return r;
+	t->run_dir = ask.dir;
 	t->seen = (struct agent_test_seen){ .begun_us = clock_mono_us() };
 	account_init(&t->account, NULL, 0);
 	ask.tmux = tmux_new(t->loop, &(struct tmux_options){ .store = t->o->scratch });

@@ -1,5 +1,6 @@
 /* What is asked of an agent under test, and what its answers amount to. */
 #include "app/agent_test_impl.h"
+#include "app/run_words.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -26,6 +27,12 @@ static const char ask_long[] = "Run the shell command: tail -f /dev/null\n"
 			       "It does not end by itself; that is intended. Run it in the "
 			       "foreground and wait for it.";
 
+/* The last lines of its newest run: they say better than we what is wrong. */
+static str wrote_last(struct agent_test *t)
+{
+	return run_words(t->a, t->run_dir, t->format->structured ? &t->account : NULL);
+}
+
 static void verdict(struct agent_test *t, const char *check, const char *word, bool needed,
 		str text)
 {
@@ -35,6 +42,8 @@ static void verdict(struct agent_test *t, const char *check, const char *word, b
 	value_put(t->a, v, "verdict", value_cstr(t->a, word));
 	value_put(t->a, v, "needed", value_bool(t->a, needed));
 	value_put(t->a, v, "text", value_str(t->a, text));
+	if (str_is(str_from(word), "failed"))
+		value_put(t->a, v, "last_lines", value_str(t->a, wrote_last(t)));
 	test_say(t, v);
 }
 

@@ -24,6 +24,7 @@ struct agent_test {
 	struct loop_source *timer, *quiet;
 	struct driver_run *run;
 	str session;
+	const char *run_dir; /* of the newest run */
 	int runs;
 	bool interrupts; /* the run is to be interrupted in the middle of something */
 	bool cancelled;  /* by a signal to us */

@@ -228,6 +228,9 @@ static void put_verdict(struct arena *a, const struct live_run *lr, const struct
 	if (verdict.ok)
 		return;
 	value_put(a, v, "trouble", value_cstr(a, trouble_name(verdict.trouble)));
+	if (c->trouble_sign != SIGN_NONE)
+		value_put(a, v, "known_by",
+				value_cstr(a, status_name(&fact_signs, (int)c->trouble_sign)));
 	if (c->resets_at)
 		value_put(a, v, "resets_at_ms", value_int(a, c->resets_at));
 	message = joined(a, message, verdict.text);

@@ -10,6 +10,7 @@
 #include "app/pool.h"
 #include "app/radar.h"
 #include "app/run_note.h"
+#include "app/run_words.h"
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -99,6 +100,14 @@ static void run_output(void *user, str bytes, uint64_t at)
 	x->o.run_changed(x->o.user, lr->id);
 }
 
+/* By what it said; where it says nothing about it, by how its process ended. */
+static bool has_failed(const value *told, const struct run_end *end)
+{
+	str verdict = value_str_at(told, "verdict");
+
+	return verdict.n ? !str_is(verdict, "ok") : end->exit_code || end->signal || end->lost;
+}
+
 /* lr: NULL when there is no handle of it. */
 static void report_run_end(struct executor *x, str id, const struct live_run *lr,
 		const struct run_end *end)
@@ -123,6 +132,8 @@ static void report_run_end(struct executor *x, str id, const struct live_run *lr
 		value_put(&a, v, "message", value_str(&a, utf8_clean(&a, end->message)));
 	if (lr && lr->account)
 		live_account_end(&a, lr, end, v);
+	if (lr && has_failed(v, end))
+		value_put(&a, v, "last_lines", value_str(&a, run_words(&a, lr->dir, lr->account)));
 	INJECT("before-run-end");
 	engine_report(x->engine, STR("run.end"), v);
 }

@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/str.h"
 #include "core/transition.h"
+#include "core/view.h"
 #include "sys/file.h"
 
 /* As a run of it would be looked for: in its own PATH, or in the one that is handed on to it. */
@@ -35,20 +36,6 @@ static int64_t in_use(const struct state *s, str agent)
 		n += as->stage != STAGE_NONE && str_eq(as->agent, agent);
 	}
 	return n;
-}
-
-static value *lane_value(struct arena *a, const struct lane *l)
-{
-	value *v = value_object(a);
-
-	if (!l)
-		return value_null(a);
-	value_put(a, v, "kind", value_cstr(a, status_name(&block_kinds, (int)l->kind)));
-	value_put(a, v, "detail", value_str(a, l->detail));
-	value_put(a, v, "since", value_time(a, l->since));
-	value_put(a, v, "resets_at", value_time(a, l->resets_at));
-	value_put(a, v, "times", value_int(a, l->times));
-	return v;
 }
 
 static value *texts_value(struct arena *a, const str *texts, size_t n)
@@ -84,6 +71,7 @@ static value *agent_value(struct op_ctx *cx, const struct config_agent *agent)
 	struct arena *a = cx->arena;
 	const struct agent_format *f = format_find(agent->format);
 	const char *program = program_of(a, agent);
+	struct world w = { cx->state, &cx->config->policy };
 	value *v = value_object(a);
 
 	value_put(a, v, "name", value_str(a, agent->name));
@@ -97,7 +85,7 @@ static value *agent_value(struct op_ctx *cx, const struct config_agent *agent)
 	value_put(a, v, "model", agent->model.n ? value_str(a, agent->model) : value_null(a));
 	value_put(a, v, "in_use", value_int(a, in_use(cx->state, agent->name)));
 	value_put(a, v, "concurrency", value_int(a, agent->concurrency));
-	value_put(a, v, "limit", lane_value(a, state_lane(cx->state, agent->name)));
+	value_put(a, v, "limit", view_lane(a, &w, state_lane(cx->state, agent->name), cx->now));
 	value_put(a, v, "tools", tools_value(cx, agent));
 	value_put(a, v, "resumes", value_bool(a, f->resumes));
 	value_put(a, v, "hooks", value_bool(a, f->hooks));

@@ -1,5 +1,6 @@
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/lane.h"
 
 static str joined(struct arena *a, const value *list, const char *between)
 {
@@ -14,13 +15,10 @@ static str joined(struct arena *a, const value *list, const char *between)
 /* What keeps it from working, or that nothing does. */
 static void state_cell(struct out *o, const value *x)
 {
-	const value *limit = value_at(x, "limit");
-	str resets = value_str_at(limit, "resets_at");
+	str waits = lane_words(o, value_at(x, "limit"));
 
-	if (value_str_at(limit, "kind").n)
-		cell_f(o, S_YELLOW, STR_FMT "%s" STR_FMT, STR_ARG(value_str_at(limit, "kind")),
-				resets.n ? ", again " : ", waits for you",
-				STR_ARG(resets.n ? out_until(o, resets) : STR("")));
+	if (waits.n)
+		cell(o, S_YELLOW, waits);
 	else if (!value_str_at(x, "program").n)
 		cell_f(o, S_RED, STR_FMT " is not found",
 				STR_ARG(out_clean(o,
@@ -60,6 +58,25 @@ static void agent_row(struct out *o, const value *x)
 	row_end(o);
 }
 
+/* Since when, and how that is known, beneath the table: it would make each row too long. */
+static void limit_lines(struct out *o, const value *list)
+{
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *limit = value_at(value_item(list, i), "limit");
+
+		if (!value_bool_at(limit, "waits"))
+			continue;
+		cell(o, S_BOLD, value_str_at(value_item(list, i), "name"));
+		cell_f(o, S_PLAIN, "%s since " STR_FMT " (" STR_FMT " ago)", "not given work",
+				STR_ARG(out_clock(o, value_str_at(limit, "since"))),
+				STR_ARG(out_age(o, value_str_at(limit, "since"))));
+		cell_f(o, S_DIM, "known by " STR_FMT,
+				STR_ARG(out_prose(o, value_str_at(limit, "how"))));
+		row_end(o);
+	}
+	table_end(o, "  ");
+}
+
 static const char *const heads[] = { "AGENT", "KIND", "MODEL", "IN USE", "STATE", "TOOLS", "FOR" };
 
 int cmd_agent_list(struct cli *c, struct ov_err *err)
@@ -84,5 +101,6 @@ int cmd_agent_list(struct cli *c, struct ov_err *err)
 	for (size_t i = 0; i < value_count(list); i++)
 		agent_row(o, value_item(list, i));
 	table_end(o, "");
+	limit_lines(o, list);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "cli/child.h"
 #include "cli/command.h"
+#include "cli/lane.h"
 #include "core/config.h"
 #include "data/json.h"
 #include "sys/file.h"
@@ -86,6 +87,7 @@ static void show_check(struct trial *t, const value *v)
 			arena_printf(t->c->arena, "%-11.*s", STR_ARG(value_str_at(v, "check"))));
 	out_text(o, value_str_at(v, "text"));
 	out_f(o, "\n");
+	show_last_lines(o, "           | ", value_str_at(v, "last_lines"), SIZE_MAX);
 }
 
 static void take_line(void *user, str line)

@@ -3,6 +3,7 @@
 #include "cli/goal.h"
 #include "cli/inbox.h"
 #include "cli/input.h"
+#include "cli/lane.h"
 
 str inbox_unanswered(struct out *o, const value *x)
 {
@@ -198,6 +199,9 @@ int cmd_inbox_show(struct cli *c, struct ov_err *err)
 	out_f(o, "\n");
 	out_lines(o, "  ", value_str_at(x, "question"));
 	show_state(o, x);
+	if (value_str_at(x, "last_lines").n)
+		out_f(o, "The agent wrote last\n");
+	show_last_lines(o, "  | ", value_str_at(x, "last_lines"), SIZE_MAX);
 	if (value_count(value_at(x, "facts")))
 		out_f(o, "What led to it\n");
 	show_facts(o, value_at(x, "facts"));

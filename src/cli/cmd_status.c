@@ -3,11 +3,13 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/inbox.h"
+#include "cli/lane.h"
 #include "cli/status_watch.h"
 #include "cli/worker.h"
 #include "data/json.h"
 #include "sys/clock.h"
 
+enum { NEED_LINES = 2, WAIT_LINES = 1 }; /* of what a failed agent wrote last */
 enum { GOALS_OVER_SHOWN = 5, REDRAW_MS = 250, REFRESH_MS = 5000, RETRY_MS = 1000 };
 
 static void heading(struct out *o, const char *title, size_t n)
@@ -105,6 +107,7 @@ static void show_needs(struct out *o, const value *list)
 		else
 			needs_answer(o, e);
 		row_end(o);
+		last_line_rows(o, value_str_at(e, "last_lines"), NEED_LINES);
 	}
 	table_end(o, "  ");
 }
@@ -163,6 +166,8 @@ static void running_row(struct out *o, const value *r)
 	if (value_int_at(r, "cost_microusd"))
 		cell(o, S_PLAIN, cost_text(o->arena, value_int_at(r, "cost_microusd")));
 	row_end(o);
+	if (place_of(r) == WAITING)
+		last_line_rows(o, value_str_at(r, "last_lines"), WAIT_LINES);
 }
 
 static void show_running(struct out *o, const value *list, enum place place)
@@ -302,6 +307,7 @@ static void show_status(struct out *o, const value *s)
 				(long long)value_int_at(s, "snoozed"));
 	show_running(o, value_at(s, "running"), RUNNING);
 	show_running(o, value_at(s, "running"), WAITING);
+	show_lanes(o, value_at(s, "lanes"));
 	show_stalled(o, value_at(s, "stalled"));
 	show_conflicts(o, value_at(s, "conflicts"));
 	show_workers(o, s);

@@ -112,7 +112,7 @@ int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct run *r = state_run(s, e->run);
 	struct assignment *as = state_assignment(s, e->assignment);
-	int limit, trouble;
+	int limit, trouble, known_by;
 
 	if (!r)
 		return ev_missing(e, "run", e->run, err);
@@ -142,6 +142,9 @@ int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 	r->resets_at = ev_num(e, "resets_at_ms");
 	r->ended_at = ev_num(e, "ended_at_ms") ? ev_num(e, "ended_at_ms") : e->at;
 	record_set_str(&r->message, ev_text(e, "message"));
+	record_set_str(&r->last_lines, ev_text(e, "last_lines"));
+	known_by = status_parse(&fact_signs, ev_text(e, "known_by"));
+	r->known_by = known_by < 0 ? SIGN_NONE : (enum fact_sign)known_by;
 	if (run_ended_well(r))
 		worker_got_on(state_worker(s, r->worker));
 	if (as && as->run == r)

@@ -200,7 +200,8 @@ int apply_crystallized(struct state *s, const struct event *e, struct ov_err *er
 int apply_agent_limited(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct lane *l = state_lane(s, ev_text(e, "agent"));
-	int kind = status_parse(&block_kinds, ev_text(e, "kind"));
+	int kind = status_parse(&block_kinds, ev_text(e, "kind")),
+	    known_by = status_parse(&fact_signs, ev_text(e, "known_by"));
 
 	if (kind < 0)
 		return ev_missing(e, "such kind of block", ev_text(e, "kind"), err);
@@ -214,6 +215,12 @@ int apply_agent_limited(struct state *s, const struct event *e, struct ov_err *e
 	record_set_str(&l->detail, ev_text(e, "detail"));
 	l->times = ev_num(e, "times");
 	l->resets_at = ev_num(e, "resets_at_ms");
+	l->guessed = value_bool_at(e->data, "guessed");
+	l->known_by = known_by < 0 ? SIGN_NONE : (enum fact_sign)known_by;
+	l->exit_code = ev_num(e, "exit_code");
+	record_set_str(&l->run_id, e->run);
+	record_set_str(&l->words, ev_text(e, "words"));
+	l->seen_at = e->at;
 	return 0;
 }
 

@@ -1,12 +1,15 @@
 /*
- * Agents that cannot work for a while: out of quota, or logged out. That is nobody's failure and no
+ * Agents that cannot work for a while: rate limited, or logged out. That is nobody's failure and no
  * stall: the slot is freed, the node waits until the limit resets or a person has logged in again,
- * and meanwhile nothing else is given to the same agent.
+ * and meanwhile nothing else is given to the same agent. The reasons are rows of core/lane.h.
  */
 #include "base/arena.h"
 #include "base/duration.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "core/decide_impl.h"
+#include "core/lane.h"
+#include "core/last_lines.h"
 #include "core/recover.h"
 #include "core/session.h"
 
@@ -42,30 +45,49 @@ bool end_is_limit(const struct policy *p, const struct assignment *as, const val
 			exit_limit(p, as->agent, value_int_at(ended, "exit_code")) != BLOCK_NONE;
 }
 
-static void emit_limited(struct decide_ctx *cx, const struct assignment *as, enum block_kind kind,
-		int64_t times, ov_time resets_at, str detail)
-{
-	struct event *e = emit(cx, EV_AGENT_LIMITED, about_assignment(as));
+/* What the end of a run says of its agent. */
+struct limit {
+	enum block_kind kind;
+	int64_t times;     /* in a row */
+	ov_time resets_at; /* 0: a person ends it */
+	bool guessed;      /* the agent did not say so: it is tried again then */
+	str why;
+};
 
-	ev_str(cx, e, "agent", as->agent);
-	ev_cstr(cx, e, "kind", status_name(&block_kinds, (int)kind));
-	ev_note(cx, e, "detail", detail);
-	ev_int(cx, e, "times", times);
-	if (resets_at)
-		ev_int(cx, e, "resets_at_ms", resets_at);
+/* The last thing that it said, on one line. */
+static str own_words(const struct run *r)
+{
+	return utf8_truncate(last_line(r->last_lines.n ? r->last_lines : r->message),
+			LAST_LINE_BYTES);
 }
 
-static str login_question(struct decide_ctx *cx, str agent)
+static void emit_limited(struct decide_ctx *cx, const struct assignment *as, const struct limit *l)
 {
-	return arena_printf(cx->arena, "agent " STR_FMT " is logged out. Log it in, then say so.",
-			STR_ARG(agent));
+	struct event *e = emit(cx, EV_AGENT_LIMITED, about_assignment(as));
+	enum fact_sign known_by = as->run->known_by;
+	str words = own_words(as->run);
+
+	if (known_by == SIGN_NONE)
+		known_by = as->run->limit != BLOCK_NONE ? SIGN_STREAM : SIGN_EXIT;
+	ev_str(cx, e, "agent", as->agent);
+	ev_cstr(cx, e, "kind", status_name(&block_kinds, (int)l->kind));
+	ev_note(cx, e, "detail", l->why);
+	ev_int(cx, e, "times", l->times);
+	if (l->resets_at)
+		ev_int(cx, e, "resets_at_ms", l->resets_at);
+	ev_flag(cx, e, "guessed", l->guessed);
+	ev_cstr(cx, e, "known_by", status_name(&fact_signs, (int)known_by));
+	if (known_by == SIGN_EXIT)
+		ev_int(cx, e, "exit_code", as->run->exit_code);
+	if (words.n)
+		ev_note(cx, e, "words", words);
 }
 
 /* Asked once for the agent, however many of its nodes wait. */
 static void ask_for_login(struct decide_ctx *cx, const struct assignment *as)
 {
 	static const char *const options[] = { "done", NULL };
-	str question = login_question(cx, as->agent);
+	str question = login_question(cx->arena, as->agent);
 
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
@@ -98,7 +120,7 @@ void lane_clear(struct decide_ctx *cx, str agent, str reason)
 
 static bool asks_for(struct decide_ctx *cx, const struct escalation *x, str agent)
 {
-	return str_eq(x->question, login_question(cx, agent));
+	return str_eq(x->question, login_question(cx->arena, agent));
 }
 
 /* The nodes that wait for the agent that an escalation asks to be logged in. */
@@ -161,33 +183,48 @@ static str limit_words(const struct run *r, enum block_kind kind)
 					.people);
 }
 
-bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
+/*
+ * How often in a row, and until when. Runs that were under way together meet the same limit: that is
+ * one time, and what one of them knows of its end holds for all. Where nobody knows it, the agent is
+ * tried again, later each time.
+ */
+static void limit_measure(struct decide_ctx *cx, const struct assignment *as, struct limit *l)
 {
 	const struct lane *lane = state_lane(cx->state, as->agent);
-	enum block_kind kind = limit_of(cx->policy, as);
-	int64_t times = lane ? lane->times + 1 : 1;
-	ov_time resets_at = 0;
-	str why, when;
+	bool same = lane && lane->kind == l->kind && lane->seen_at >= as->run->created_at;
 
-	if (kind == BLOCK_NONE) {
+	l->times = (lane ? lane->times : 0) + !same;
+	if (as->run->resets_at > cx->now) {
+		l->resets_at = as->run->resets_at;
+	} else if (same && lane->resets_at > cx->now) {
+		l->resets_at = lane->resets_at;
+		l->guessed = lane->guessed;
+	} else if (!lane_rules[l->kind].person) {
+		l->resets_at = cx->now + recovery_backoff(cx->policy, l->times);
+		l->guessed = true;
+	}
+}
+
+bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
+{
+	struct limit l = { .kind = limit_of(cx->policy, as) };
+	str when;
+
+	if (l.kind == BLOCK_NONE) {
 		works_again(cx, as);
 		return false;
 	}
-	/* When the agent does not say when: later each time. */
-	if (as->run->resets_at > cx->now)
-		resets_at = as->run->resets_at;
-	else if (kind == BLOCK_RATE_LIMITED)
-		resets_at = cx->now + recovery_backoff(cx->policy, times);
-	why = limit_words(as->run, kind);
-	when = kind == BLOCK_LOGIN ? STR("a person logs the agent in")
-				   : STR("the limit resets, or the next try finds that it did");
-	emit_limited(cx, as, kind, times, resets_at, why);
-	assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, why);
-	node_block_as(cx, as->node, kind, why,
+	limit_measure(cx, as, &l);
+	l.why = limit_words(as->run, l.kind);
+	when = l.kind == BLOCK_LOGIN ? STR("a person logs the agent in")
+				     : STR("the limit resets, or the next try finds that it did");
+	emit_limited(cx, as, &l);
+	assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, l.why);
+	node_block_as(cx, as->node, l.kind, l.why,
 			arena_printf(cx->arena, "agent " STR_FMT, STR_ARG(as->agent)), when,
-			resets_at);
-	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE, why);
-	if (kind == BLOCK_LOGIN)
+			l.resets_at);
+	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE, l.why);
+	if (l.kind == BLOCK_LOGIN)
 		ask_for_login(cx, as);
 	return true;
 }

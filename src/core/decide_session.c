@@ -9,7 +9,9 @@
 #include "base/str.h"
 #include "core/decide_budget.h"
 #include "core/decide_impl.h"
+#include "core/last_lines.h"
 #include "core/limits.h"
+#include "core/redact.h"
 #include "core/session.h"
 
 const struct trouble_rule trouble_rules[TROUBLE_COUNT] = {
@@ -163,6 +165,12 @@ static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
 		value_put(cx->arena, e->data, "session_usage", value_copy(cx->arena, usage));
 	if (value_str_at(params, "message").n)
 		ev_note(cx, e, "message", value_str_at(params, "message"));
+	if (value_str_at(params, "last_lines").n && !end_is_ok(params))
+		ev_str(cx, e, "last_lines",
+				last_lines(cx->arena,
+						redact(cx->arena,
+								value_str_at(params,
+										"last_lines"))));
 }
 
 /* What follows from its trouble is said in the event: the rules may change, what was done has not. */
@@ -175,6 +183,7 @@ static void put_verdict(struct decide_ctx *cx, struct event *e, const value *par
 	if (trouble <= TROUBLE_NONE || end_is_ok(params))
 		return;
 	ev_cstr(cx, e, "trouble", trouble_name((enum trouble)trouble));
+	copy_str(cx, e, params, "known_by");
 	ev_flag(cx, e, "session_forgotten", rule->forget);
 	if (rule->limit != BLOCK_NONE && !value_str_at(params, "limit").n)
 		ev_cstr(cx, e, "limit", status_name(&block_kinds, (int)rule->limit));

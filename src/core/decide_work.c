@@ -6,6 +6,7 @@
 #include "core/budget.h"
 #include "core/decide_impl.h"
 #include "core/decide_oversee.h"
+#include "core/lane.h"
 #include "core/limits.h"
 #include "core/session.h"
 
@@ -158,21 +159,18 @@ void work_cancel(struct decide_ctx *cx, const struct node *n, str reason)
 /* Blocked no more: what was begun under the old assignment is kept, a new one starts afresh. */
 void work_unblock(struct decide_ctx *cx, const struct node *n, str reason)
 {
-	/* Whoever lets it go on says that its agent is logged in; a quota comes back by itself. */
-	if (n->block == BLOCK_LOGIN && n->assignment)
+	/* Whoever lets it go on says that its agent can work again; a quota comes back by itself. */
+	if (lane_rules[n->block].person && n->assignment)
 		lane_clear(cx, n->assignment->agent, reason);
 	node_to(cx, n, node_is_ready(cx->state, n) ? NODE_QUEUED : NODE_TODO, reason);
 	if (n->assignment)
 		assignment_wind_down(cx, n->assignment, AS_CANCELLED,
 				STR("the node was unblocked"));
 	/* It only had to wait. */
-	if (n->assignment &&
-			(n->block == BLOCK_PAUSED || n->block == BLOCK_LOGIN ||
-					n->block == BLOCK_RATE_LIMITED))
+	if (n->assignment && (n->block == BLOCK_PAUSED || block_is_lane(n->block)))
 		session_keep(cx, n->assignment);
-	/* Who only had to wait for quota or a login was not looked at by anybody. */
-	if (n->block != BLOCK_LOGIN && n->block != BLOCK_RATE_LIMITED &&
-			n->iterations_n > n->round_from)
+	/* A task that only had to wait for its agent was not looked at by anybody. */
+	if (!block_is_lane(n->block) && n->iterations_n > n->round_from)
 		oversight_renew(cx, n->goal, n, reason);
 	work_settled(cx, n, reason);
 }

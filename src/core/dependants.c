@@ -1,6 +1,7 @@
 #include "core/dependants.h"
 
 #include "base/arena.h"
+#include "core/lane.h"
 
 /* Nodes to look at: a plan may be one long chain, too long for recursion. */
 struct marking {
@@ -46,10 +47,22 @@ size_t dependants_count(struct arena *a, const struct node *n)
 	return count;
 }
 
+/* A task that only waits for its agent continues when that is free again. */
+static bool is_open(const struct node *n)
+{
+	return node_is_leaf(n) && !n->removed_in && !node_is_final(n) &&
+			(n->status != NODE_BLOCKED || block_is_lane(n->block));
+}
+
 bool others_can_go_on(struct arena *a, const struct node *n)
 {
-	const struct goal *g = n->goal;
-	size_t open = g->leaves - g->leaves_done - g->leaves_cancelled - g->leaves_blocked;
+	size_t all = n->goal->nodes.n;
+	bool *marks = arena_array(a, bool, all + 1);
 
-	return open > dependants_count(a, n) + 1;
+	marks[n->position] = true;
+	mark_dependants(n, marks);
+	for (size_t i = 0; i < all; i++)
+		if (!marks[i] && is_open(n->goal->nodes.p[i]))
+			return true;
+	return false;
 }

@@ -294,6 +294,8 @@ static const struct event_field run_ended[] = {
 	NUM_OPT("tool_repeats", "how often"),
 	TEXT_OPT("limit", "what kept the agent from working: rate_limited or login"),
 	NUM_OPT("resets_at_ms", "when that limit resets, where the agent says so"),
+	TEXT_OPT("known_by", "how its trouble is known: stream, errors, hook, transcript"),
+	TEXT_OPT("last_lines", "of a run that failed: the last lines that its agent wrote"),
 	TEXT_OPT("message", "why it could not be started, or what is known"),
 };
 static const struct event_field run_harvested[] = {
@@ -429,6 +431,10 @@ static const struct event_field agent_limited[] = {
 	TEXT("detail", "what it said"),
 	NUM("times", "in a row"),
 	NUM_OPT("resets_at_ms", "when it can be used again, where known"),
+	FLAG_OPT("guessed", "nobody said when it can be used again: it is tried then"),
+	TEXT_OPT("known_by", "stream, errors, hook, transcript or exit_code of the run"),
+	NUM_OPT("exit_code", "of the run, where known by it"),
+	TEXT_OPT("words", "of the agent itself"),
 };
 static const struct event_field agent_cleared[] = {
 	TEXT("agent", "configured agent"),

@@ -220,6 +220,7 @@ static const struct field run_fields[] = {
 	FIELD(run, ready, F_BOOL),
 	FIELD(run, verdict, F_STR),
 	STATUS(run, trouble, troubles),
+	STATUS(run, known_by, fact_signs),
 	FIELD(run, turns, F_INT),
 	FIELD(run, tool_calls, F_INT),
 	FIELD(run, tokens, F_INT),
@@ -238,6 +239,7 @@ static const struct field run_fields[] = {
 	FIELD(run, exit_code, F_INT),
 	FIELD(run, signal, F_INT),
 	FIELD(run, message, F_STR),
+	FIELD(run, last_lines, F_STR),
 	FIELD(run, output_bytes, F_INT),
 	FIELD(run, dropped_bytes, F_INT),
 	FIELD(run, swept, F_INT),
@@ -383,6 +385,12 @@ static const struct field lane_fields[] = {
 	FIELD(lane, since, F_TIME),
 	FIELD(lane, resets_at, F_TIME),
 	FIELD(lane, times, F_INT),
+	FIELD(lane, guessed, F_BOOL),
+	FIELD(lane, run_id, F_STR),
+	STATUS(lane, known_by, fact_signs),
+	FIELD(lane, exit_code, F_INT),
+	FIELD(lane, words, F_STR),
+	FIELD(lane, seen_at, F_TIME),
 };
 RECORD(lane);
 

@@ -17,10 +17,11 @@ struct run {
 	str report_error;      /* why its last report was not taken; empty: it was */
 	str session;           /* the agent's own id: heard from it, or chosen for it */
 	str model;
-	bool resumed;         /* it goes on with a session of a run before it */
-	bool ready;           /* it said so, and which session it is */
-	str verdict;          /* ok or failed, by what it said; empty: its exit status tells */
-	enum trouble trouble; /* why it could not do its work, as far as it said */
+	bool resumed;            /* it goes on with a session of a run before it */
+	bool ready;              /* it said so, and which session it is */
+	str verdict;             /* ok or failed, by what it said; empty: its exit status tells */
+	enum trouble trouble;    /* why it could not do its work, as far as it said */
+	enum fact_sign known_by; /* which of its signs told of that */
 	int64_t turns, tool_calls;
 	int64_t tokens, tokens_input, tokens_output, tokens_cache_read, tokens_cache_write;
 	int64_t cost_microusd;
@@ -28,6 +29,7 @@ struct run {
 	ov_time resets_at; /* when the limit is over, where the agent says so */
 	int64_t exit_code, signal;
 	str message;
+	str last_lines; /* of one that failed: what it wrote last, LIMIT_LAST_LINES at most */
 	int64_t output_bytes, dropped_bytes, swept;
 	str containment; /* cgroup or sweep; empty until it has ended */
 	enum verification verification;

@@ -3,6 +3,7 @@
  * The second half of the model: what passes between Overseer and agents or people. Dispatches,
  * crystallizations, effects, escalations, and the lanes of agents that have to wait. See core/model.h.
  */
+#include "agent/fact.h"
 #include "base/list.h"
 #include "base/ov.h"
 #include "core/record.h"
@@ -91,13 +92,19 @@ struct escalation {
 	ov_time raised_at;
 };
 
-/* An agent that cannot be used for a while, whoever wants it: out of quota, or logged out. */
+/* An agent that cannot be used for a while, whoever wants it; core/lane.h has the reasons. */
 struct lane {
 	str agent;
 	enum block_kind kind;
 	str detail;
 	ov_time since, resets_at; /* 0: not known, a person is asked */
 	int64_t times;            /* in a row */
+	bool guessed;             /* nobody said when it resets: it is tried again then */
+	str run_id;               /* whose end showed it; empty: no run did */
+	enum fact_sign known_by;  /* by which of its signs */
+	int64_t exit_code;        /* of that run, where known by it */
+	str words;                /* of the agent itself; empty: it said nothing */
+	ov_time seen_at;          /* when it was last seen to be so */
 };
 
 /* What was used on one day, for one goal, by one agent with one model. */

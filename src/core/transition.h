@@ -19,8 +19,9 @@ struct status_table {
 extern const struct status_table node_statuses, as_statuses, goal_statuses, worker_statuses,
 		goal_healths, run_statuses, verifications, esc_statuses, node_tiers, stages, causes,
 		dispatch_modes, dispatch_results, rungs, life_signs, block_kinds, resources,
-		budget_levels, troubles, detectors, severities, levels, effectivenesses, urgencies,
-		notice_statuses, channel_types, tests_states, task_ends, completion_sources;
+		budget_levels, troubles, fact_signs, detectors, severities, levels, effectivenesses,
+		urgencies, notice_statuses, channel_types, tests_states, task_ends,
+		completion_sources;
 
 const char *status_name(const struct status_table *t, int status);
 /* The status with this name, or -1. */

@@ -132,6 +132,7 @@ static value *running(struct arena *a, const struct state *s, ov_time now)
 		value_put(a, v, "not_before",
 				value_time(a, as->not_before > now ? as->not_before : 0));
 		value_put(a, v, "since", value_time(a, as->updated_at));
+		value_put(a, v, "last_lines", value_str(a, node_last_lines(s, as->node)));
 		value_push(a, list, v);
 	}
 	return list;
@@ -217,6 +218,7 @@ value *view_status(struct arena *a, const struct world *w, ov_time now)
 	value_put(a, v, "snoozed", value_int(a, view_inbox_later(s, STR(""), now)));
 	value_put(a, v, "running", running(a, s, now));
 	value_put(a, v, "stalled", stalled(a, w, now));
+	value_put(a, v, "lanes", view_lanes(a, w, now));
 	value_put(a, v, "workers", workers);
 	value_put(a, v, "workers_busy", value_int(a, (int64_t)busy));
 	value_put(a, v, "auto", view_auto(a, s));

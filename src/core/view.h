@@ -54,6 +54,12 @@ value *view_escalation(struct arena *a, const struct state *s, const struct esca
 /* What waits to be accepted or begun, in order, and why; no_capacity as in struct telemetry. */
 value *view_queue(struct arena *a, const struct state *s, const struct policy *p, str no_capacity,
 		ov_time now);
+/* Why an agent is given no work, since when, until when, how that is known; null: it is given work. */
+value *view_lane(struct arena *a, const struct world *w, const struct lane *l, ov_time now);
+/* Of all agents that are given none now. */
+value *view_lanes(struct arena *a, const struct world *w, ov_time now);
+/* The last lines of the task's newest run, where that failed; empty: it did not, or wrote nothing. */
+str node_last_lines(const struct state *s, const struct node *n);
 /* Everything that `overseer status` shows of the state. */
 value *view_status(struct arena *a, const struct world *w, ov_time now);
 

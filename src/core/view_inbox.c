@@ -10,6 +10,7 @@
 #include "core/accept.h"
 #include "core/dependants.h"
 #include "core/inbox.h"
+#include "core/lane.h"
 #include "core/view.h"
 
 struct entry {
@@ -170,7 +171,18 @@ static value *detection_of(struct arena *a, const struct entry *e)
 	return v;
 }
 
-static value *entry_view(struct arena *a, const struct entry *e)
+/* What the agent wrote whose failure it is about. */
+static str entry_last_lines(struct arena *a, const struct state *s, const struct entry *e)
+{
+	const struct lane *lane = lane_asked_by(a, s, e->x);
+	const struct run *r = lane && lane->run_id.n ? state_run(s, lane->run_id) : NULL;
+
+	if (e->x->status != ESC_OPEN)
+		return STR("");
+	return r ? r->last_lines : e->n ? node_last_lines(s, e->n) : STR("");
+}
+
+static value *entry_view(struct arena *a, const struct state *s, const struct entry *e)
 {
 	value *v = record_to_value(a, &escalation_record, e->x);
 
@@ -185,6 +197,7 @@ static value *entry_view(struct arena *a, const struct entry *e)
 	value_put(a, v, "blocks", value_int(a, (int64_t)e->blocks));
 	value_put(a, v, "answers", value_str(a, inbox_words(a, e->x)));
 	value_put(a, v, "commands", commands_of(a, e));
+	value_put(a, v, "last_lines", value_str(a, entry_last_lines(a, s, e)));
 	return v;
 }
 
@@ -193,7 +206,7 @@ value *view_escalation(struct arena *a, const struct state *s, const struct esca
 {
 	struct entry e = entry_of(a, s, x, now);
 
-	return entry_view(a, &e);
+	return entry_view(a, s, &e);
 }
 
 static bool is_of(const struct escalation *x, str goal)
@@ -228,7 +241,7 @@ value *view_inbox(struct arena *a, const struct state *s, str goal, ov_time now,
 	}
 	qsort(entries, n, sizeof(*entries), rank_order);
 	for (size_t i = 0; i < n; i++)
-		value_push(a, list, entry_view(a, &entries[i]));
+		value_push(a, list, entry_view(a, s, &entries[i]));
 	/* What is over comes last, the newest first. */
 	for (size_t i = s->escalations.n; part == INBOX_ALL && i-- > 0;) {
 		const struct escalation *x = s->escalations.p[i];

@@ -95,6 +95,13 @@ void view_put_place(struct arena *a, value *v, const struct node *n)
 	value_put(a, v, "blocks", blocks);
 }
 
+str node_last_lines(const struct state *s, const struct node *n)
+{
+	const struct assignment *as = newest_assignment(s, n);
+
+	return as && as->run && as->run->status == RUN_ENDED ? as->run->last_lines : STR("");
+}
+
 value *view_node(struct arena *a, const struct state *s, const struct node *n)
 {
 	value *v = record_to_value(a, &node_record, n), *runs = value_array(a),

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "core/accept.h"
 #include "core/budget.h"
+#include "core/lane.h"
 #include "core/reconcile.h"
 #include "core/standing.h"
 #include "core/view.h"
@@ -194,14 +195,15 @@ static str worker_text(struct queue *q, const struct node *n)
 
 static str lane_text(struct queue *q, const struct lane *l)
 {
-	const char *kind = status_name(&block_kinds, (int)l->kind);
+	const struct lane_rule *rule = &lane_rules[l->kind];
 
 	if (!l->resets_at)
-		return arena_printf(q->a, "agent " STR_FMT " waits (%s): " STR_FMT,
-				STR_ARG(l->agent), kind, STR_ARG(l->detail));
-	return arena_printf(q->a, "agent " STR_FMT " waits (%s) until " STR_FMT ": " STR_FMT,
-			STR_ARG(l->agent), kind, STR_ARG(time_format(q->a, l->resets_at)),
-			STR_ARG(l->detail));
+		return arena_printf(q->a, "agent " STR_FMT " is %s until %s: " STR_FMT,
+				STR_ARG(l->agent), rule->state, rule->ends, STR_ARG(l->detail));
+	return arena_printf(q->a, "agent " STR_FMT " is %s%s " STR_FMT ": " STR_FMT,
+			STR_ARG(l->agent), rule->state,
+			l->guessed ? ", until unknown, tried again at" : " until",
+			STR_ARG(time_format(q->a, l->resets_at)), STR_ARG(l->detail));
 }
 
 /* Why a queued node without an assignment has none. */
@@ -227,7 +229,7 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 						"\" is not configured, or may not "
 						"be given work",
 						STR_ARG(want)));
-	if (lane)
+	if (lane_is_shut(lane, q->now))
 		return row(q, n, "lane", lane_text(q, lane));
 	if (q->no_capacity.n)
 		return row(q, n, "capacity", q->no_capacity);

@@ -18,6 +18,13 @@ EXPLAIN = {"id": goal()["id"] + "/S2.1.1", "noun": "node", "title": "Config sche
            "facts": [{"seq": 3, "at": ago(1020), "type": "node.status", "text": "todo -> queued"},
                      {"seq": 9, "at": ago(900), "type": "run.started", "text": f"run {RUN['id']} started"}],
            "next": ["overseer work unblock --reason TEXT S2.1.1", "overseer work show S2.1.1"]}
+
+
+def lane(state, **more):
+    return {"agent": "gemini", "kind": "x", "state": state, "waits": True, "since": ago(1830), "until": None, "tried_again_at": None,
+            "ends_when": "", "waiting": 1, "how": "", "escalation": None, **more}
+
+
 ESC, BELL, BIDI = "\x1b", "\x07", "\u202e"
 
 
@@ -180,7 +187,10 @@ class Terminal(Case):
     def test_text_of_others_cannot_steer_the_terminal(self):
         bad = f"a{ESC}]0;owned{BELL}b{ESC}[2Jc\rd\ne{BIDI}f\u009bg\x7f"
         self.fake({
-            "status.get": status(goals=[goal(title=bad)], running=[running(bad, bad, agent=bad, worker=bad)]),
+            "status.get": status(goals=[goal(title=bad)], lanes=[lane(bad, agent=bad, how=bad, ends_when=bad, until=bad)],
+                                 running=[running(bad, bad, agent=bad, worker=bad, not_before=ago(-60), last_lines=bad)]),
+            "agent.list": {"agents": [{"name": bad, "limit": lane(bad, how=bad, since=bad)}]},
+            "inbox.show": {"number": 1, "question": bad, "kind": bad, "status": "open", "last_lines": bad},
             "goal.list": {"goals": [goal(title=bad, status=bad)]},
             "goal.show": {**goal(title=bad, status_reason=bad), "owner": bad, "problem_statement": bad,
                           "success_criteria": [bad], "constraints": [bad], "non_goals": [bad], "tags": [bad],
@@ -205,7 +215,7 @@ class Terminal(Case):
         for command in (["status"], ["goal", "list"], ["goal", "show", "x"], ["plan", "show", "x"], ["work", "list"],
                         ["work", "show", "x"], ["work", "block", "x", "--reason", "y"], ["run", "list"],
                         ["run", "show", "x"], ["run", "log", "x"], ["events"], ["explain", "x"], ["tick"], ["handoff", "show", "x"],
-                        ["config", "show", "--effective"], ["config", "reload"]):
+                        ["agent", "list"], ["inbox", "show", "1"], ["config", "show", "--effective"], ["config", "reload"]):
             for env in ({}, {"LC_ALL": "C"}):
                 done = self.run_cli(*command, env=env)
                 for text in (done.out, done.err):
@@ -216,6 +226,45 @@ class Terminal(Case):
         self.fake({"run.log": page})
         self.assertEqual(self.run_cli("run", "log", "R_", "--raw", text=False).out.decode(), page["text"])
         self.assertEqual(self.ok("run", "log", "R_").out, "\ufffd[31mred\ufffd[0m\ttab\nbell\ufffd\n")
+
+
+class Lanes(Case):
+    def test_status(self):
+        known = lane("rate limited", until=ago(-725), waiting=2, how='its output (run R_01JC9AAAAAAAAAAAAAAAAAAAAA): "quota"')
+        unknown = lane("rate limited", agent="codex", tried_again_at=ago(-245))
+        out = lane("logged out", agent="claude", ends_when="you log it in", escalation=4)
+        self.fake({"status.get": status(lanes=[known, unknown, out])})
+        text = self.ok("status").out
+        self.assertRegex(text, r'AGENTS WAITING \(3\)\n  gemini  rate limited until (\S+ )?\d\d:\d\d \(in 12m\) +since \S.* +2 tasks wait  '
+                               r'known by its output \(run R_01JC9AAAAAAAAAAA\): "quota"\n')
+        self.assertRegex(text, r"  codex   rate limited, until unknown, tried again at (\S+ )?\d\d:\d\d \(in 4m\) +since .* 1 task waits\n")
+        self.assertRegex(text, r"  claude  logged out until you log it in +since .* 1 task waits  overseer inbox show 4\n")
+
+    def test_another_reason_needs_no_word_here(self):
+        self.fake({"status.get": status(lanes=[lane("out of service", ends_when="you answer", escalation=7)])})
+        self.assertRegex(self.ok("status").out, r"gemini  out of service until you answer +since .*overseer inbox show 7\n")
+
+    def test_agents(self):
+        agent = {"name": "gemini", "runtime": "exec", "format": "gemini", "program": "/x", "in_use": 0, "concurrency": 1}
+        self.fake({"agent.list": {"agents": [{**agent, "limit": lane("rate limited", until=ago(-725), how="its output")},
+                                             {**agent, "name": "b", "limit": lane("rate limited", waits=False, until=ago(9))},
+                                             {**agent, "name": "c", "limit": None}]}})
+        lines = self.ok("agent", "list").out.splitlines()
+        self.assertRegex(lines[1], r"^gemini .* rate limited until (\S+ )?\d\d:\d\d \(in 12m\) ")
+        self.assertRegex(lines[2], r"^b .* ready ")
+        self.assertRegex(lines[3], r"^c .* ready ")
+        self.assertRegex(lines[4], r"^  gemini  not given work since .* \(30m ago\)  known by its output$")
+
+    def test_what_a_failed_agent_wrote(self):
+        need = {"number": 3, "goal_id": goal()["id"], "node_id": "T1", "kind": "failed", "question": "How shall it go on?", "status": "open",
+                "opened_at": ago(60), "answers": "retry|done", "last_lines": "one\ntwo\nthree"}
+        wait = running("T2", "Two", not_before=ago(-60), last_lines="four\nfive")
+        self.fake({"status.get": status(needs_you=[need], running=[wait])})
+        text = self.ok("status").out
+        self.assertRegex(text, r"NEEDS YOU \(1\)\n  #3 .*\n +\| two\n +\| three\n")
+        self.assertRegex(text, r"WAITING \(1\)\n  .*T2.*\n +\| five\n")
+        self.assertNotIn("| one", text)
+        self.assertNotIn("| four", text)
 
 
 class Goals(Case):

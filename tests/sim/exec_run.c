@@ -4,7 +4,9 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/budget.h"
+#include "core/last_lines.h"
 #include "core/record.h"
+#include "core/redact.h"
 #include "tests/sim/exec_impl.h"
 #include "tests/sim/simgit.h"
 #include "tests/sim/tape.h"
@@ -128,7 +130,7 @@ static void put_tool(struct arena *a, value *v, const struct machine_end *end)
 	value_put(a, v, "tool_repeats", value_int(a, end->calls));
 }
 
-static void report_end(struct sim_exec *x, str run_id, const struct machine_end *end, size_t bytes)
+static void report_end(struct sim_exec *x, str run_id, const struct machine_end *end, str output)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -138,13 +140,15 @@ static void report_end(struct sim_exec *x, str run_id, const struct machine_end 
 	value_put(&a, v, "exit_code", value_int(&a, end->exit_code));
 	value_put(&a, v, "signal", value_int(&a, end->signal));
 	value_put(&a, v, "lost", value_bool(&a, end->lost));
-	value_put(&a, v, "output_bytes", value_int(&a, (int64_t)bytes));
+	value_put(&a, v, "output_bytes", value_int(&a, (int64_t)output.n));
 	value_put(&a, v, "dropped_bytes", value_int(&a, 0));
 	value_put(&a, v, "swept", value_int(&a, (int64_t)end->swept));
 	if (end->ended_at)
 		value_put(&a, v, "ended_at_ms", value_int(&a, end->ended_at));
 	if (end->message.n)
 		value_put(&a, v, "message", value_str(&a, utf8_clean(&a, end->message)));
+	if (output.n && (end->exit_code || end->signal || end->lost))
+		value_put(&a, v, "last_lines", value_str(&a, last_lines(&a, redact(&a, output))));
 	if (end->tokens)
 		value_put(&a, v, "tokens", value_int(&a, end->tokens));
 	if (end->cost_microusd)
@@ -182,7 +186,7 @@ static void heard_end(struct sim *s, int life, str run_id)
 		hearing_end(&er->hearing);
 		sends_end(x, run_id);
 	}
-	report_end(x, run_id, &end, machine_output(r).n);
+	report_end(x, run_id, &end, machine_output(r));
 	if (!er)
 		return;
 	map_remove(&x->runs, run_id);
@@ -423,7 +427,7 @@ void exec_adopt(struct sim_exec *x)
 		else if (r)
 			take_in_hand(x, run, r);
 		else
-			report_end(x, run->id, &gone, 0);
+			report_end(x, run->id, &gone, STR(""));
 	}
 	exec_freeze_look(x);
 	if (!all)

@@ -220,7 +220,16 @@ class AgentList(SiteCase):
         site.wait_type("agent.limited")
         limit = self.agents(site)["script"]["limit"]
         self.assertEqual((limit["kind"], limit["times"]), ("rate_limited", 1))
-        self.assertRegex(site.cli("agent", "list"), r"script \* .* rate_limited, again in ")
+        self.assertRegex(site.cli("agent", "list"), r"script \* .* rate limited, until unknown, tried again at ")
+
+    def test_what_a_failed_agent_wrote(self):
+        site = self.site(agent='echo reading; printf "\\033[31mfatal:\\033[0m no key\\n" >&2; exit 3\n')
+        site.git("config", "user.name", "Tester")
+        done = subprocess.run([CLI, "agent", "test", "script"], cwd=site.repo, env=site.env, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stdout, r"  failed  starts +it ended with status 3\n +\| reading\n +\| fatal: no key\n")
+        done = subprocess.run([CLI, "agent", "test", "script", "--json"], cwd=site.repo, env=site.env, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(json.loads(done.stdout)["checks"][0]["last_lines"], "reading\nfatal: no key")
 
     def test_none(self):
         site = self.site()

@@ -1,0 +1,63 @@
+#include "app/run_words.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "core/last_lines.h"
+#include "core/redact.h"
+#include "sys/file.h"
+#include "sys/sparse.h"
+
+/* So much of the end of a file that no secret in the last lines is cut in two. */
+enum { TAIL_BYTES = 64 * 1024 };
+
+static str tail(struct arena *a, const char *dir, const char *name)
+{
+	_cleanup_(fd_closep)
+	int fd = open(path_join(a, dir, name), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	char *p = arena_alloc(a, TAIL_BYTES + 1);
+	struct stat st;
+	uint64_t at;
+	size_t n = 0;
+	bool more = true;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return STR("");
+	at = st.st_size > TAIL_BYTES ? (uint64_t)st.st_size - TAIL_BYTES : 0;
+	while (more && n < TAIL_BYTES) {
+		ssize_t r = sparse_read(fd, p + n, TAIL_BYTES - n, &at, &more);
+
+		if (r <= 0)
+			break;
+		n += (size_t)r;
+		at += (uint64_t)r;
+	}
+	/* Before it is cut: what is left of a secret would not be known for one. */
+	return redact(a, (str){ p, n });
+}
+
+static str joined(struct arena *a, str one, str two)
+{
+	if (!one.n || !two.n)
+		return one.n ? one : two;
+	return arena_printf(a, STR_FMT "\n" STR_FMT, STR_ARG(one), STR_ARG(two));
+}
+
+str run_words(struct arena *a, const char *dir, const struct account *account)
+{
+	str errors, words;
+
+	if (!account)
+		return last_lines(a, tail(a, dir, "output"));
+	errors = last_lines(a, tail(a, dir, "errors"));
+	words = str_from(account->trouble_text);
+	/* What it names as its trouble comes last, since that is what people look at first. */
+	if (words.n)
+		return str_contains(errors, last_lines(a, words))
+				? errors
+				: last_lines(a, joined(a, errors, redact(a, words)));
+	return last_lines(a, joined(a, redact(a, str_from(account->message)), errors));
+}

@@ -1,0 +1,95 @@
+#include "core/lane.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "core/reconcile.h"
+
+const struct lane_rule lane_rules[BLOCK_KIND_COUNT] = {
+	[BLOCK_RATE_LIMITED] = { .state = "rate limited", .ends = "the limit resets" },
+	[BLOCK_LOGIN] = { .state = "logged out",
+			.person = true,
+			.ends = "you log it in",
+			.ask = "login" },
+};
+
+bool block_is_lane(enum block_kind kind)
+{
+	return lane_rules[kind].state;
+}
+
+bool lane_is_shut(const struct lane *l, ov_time now)
+{
+	return l && (!l->resets_at || l->resets_at > now);
+}
+
+str lane_how(struct arena *a, const struct lane *l)
+{
+	static const char *const by[FACT_SIGN_COUNT] = {
+		[SIGN_STREAM] = "its output",
+		[SIGN_ERRORS] = "its error output",
+		[SIGN_HOOK] = "its hook",
+		[SIGN_TRANSCRIPT] = "its transcript",
+		[SIGN_EXIT] = "its exit status",
+	};
+	str how = by[l->known_by] ? str_from(by[l->known_by]) : STR("");
+
+	if (l->known_by == SIGN_EXIT)
+		how = arena_printf(a, STR_FMT " %lld", STR_ARG(how), (long long)l->exit_code);
+	if (l->run_id.n)
+		how = arena_printf(a, STR_FMT "%srun " STR_FMT "%s", STR_ARG(how),
+				how.n ? " (" : "", STR_ARG(l->run_id), how.n ? ")" : "");
+	if (l->words.n)
+		how = arena_printf(a, STR_FMT "%s\"" STR_FMT "\"", STR_ARG(how), how.n ? ": " : "",
+				STR_ARG(l->words));
+	return how;
+}
+
+str login_question(struct arena *a, str agent)
+{
+	return arena_printf(a, "agent " STR_FMT " is logged out. Log it in, then say so.",
+			STR_ARG(agent));
+}
+
+const struct lane *lane_asked_by(struct arena *a, const struct state *s, const struct escalation *x)
+{
+	for (size_t i = 0; i < s->lanes.n; i++) {
+		const struct lane *l = s->lanes.p[i];
+		const char *ask = lane_rules[l->kind].ask;
+
+		if (ask && str_is(x->kind, ask) &&
+				str_starts(x->question,
+						arena_printf(a, "agent " STR_FMT " ",
+								STR_ARG(l->agent))))
+			return l;
+	}
+	return NULL;
+}
+
+static bool is_blocked_by(const struct node *n, str agent)
+{
+	static const str by = STR_INIT("agent ");
+
+	return n->status == NODE_BLOCKED && block_is_lane(n->block) &&
+			str_starts(n->blocked_by, by) &&
+			str_eq(str_sub(n->blocked_by, by.n, n->blocked_by.n), agent);
+}
+
+size_t lane_waiting(const struct state *s, const struct policy *p, str agent)
+{
+	size_t waiting = 0;
+
+	for (size_t g = 0; g < s->goals.n; g++)
+		for (size_t i = 0;
+				s->goals.p[g]->status == GOAL_ACTIVE && i < s->goals.p[g]->nodes.n;
+				i++) {
+			const struct node *n = s->goals.p[g]->nodes.p[i];
+
+			waiting += node_is_leaf(n) &&
+					(is_blocked_by(n, agent) ||
+							(n->status == NODE_QUEUED &&
+									!n->assignment &&
+									str_eq(node_wants(p, n),
+											agent)));
+		}
+	return waiting;
+}

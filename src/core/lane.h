@@ -1,0 +1,30 @@
+#pragma once
+/*
+ * Why an agent is given no work for a while, as one table: a row for each reason, by the kind of block
+ * of the tasks that wait for it. What ends such a wait, what people read, and what it means for a
+ * task that waits follow from the row. Pure; the lanes themselves are in the state.
+ */
+#include "core/policy.h"
+#include "core/state.h"
+
+struct lane_rule {
+	const char *state; /* of the agent, for people; NULL: tasks blocked so wait for no agent */
+	bool person;       /* a person ends it, who is asked in the inbox; otherwise time does */
+	const char *ends;  /* when it is over, where no time is known */
+	const char *ask; /* the kind of entry that asks the person: "agent NAME ..."; NULL: none */
+};
+extern const struct lane_rule lane_rules[BLOCK_KIND_COUNT];
+
+/* The task waits for its agent, and continues when that is free again: it is not stuck. */
+bool block_is_lane(enum block_kind kind);
+/* It is given no work now; what was limited until a time that has passed is not. */
+bool lane_is_shut(const struct lane *l, ov_time now);
+/* How it is known: "its output (run R_1): "quota exceeded""; empty: not recorded. */
+str lane_how(struct arena *a, const struct lane *l);
+/* The text of the entry that asks a person to log the agent in. */
+str login_question(struct arena *a, str agent);
+/* The lane that the entry is about, or NULL. */
+const struct lane *lane_asked_by(struct arena *a, const struct state *s,
+		const struct escalation *x);
+/* Tasks that wait for the agent: blocked by it, or queued for it. */
+size_t lane_waiting(const struct state *s, const struct policy *p, str agent);

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Agents that cannot work for a while, and agents that failed: work starts again by itself, and people see why."""
+
+import datetime
+import json
+import os
+import shutil
+import time
+import unittest
+
+from harness import FAST, SiteCase, plan, task
+
+# Does its task once its limit is over: `until` holds the moment, in seconds; without one it says none.
+LIMITED = r"""
+cat > /dev/null
+echo '{"type":"system","subtype":"init","cwd":"/w","session_id":"bcac89b7-f0ce-4aad-8947-bb6c67a83286","tools":[],"model":"m"}'
+until=$(cat "$HOME/until" 2>/dev/null || echo 0)
+if [ "$(date +%s)" -lt "$until" ]; then
+	echo '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":'$until',"rateLimitType":"five_hour"}}'
+	echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You have hit your five hour limit","num_turns":1}'
+	exit 1
+fi
+echo x > "$OVERSEER_NODE.txt"
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","num_turns":1}'
+"""
+SPEAKS = '[defaults]\nagent = "gemini"\n[agents.gemini]\nformat = "claude"\ncommand = ["{root}/agent.sh"]\n'
+
+# Takes no work until the file `free` is there.
+QUOTA = r"""
+if [ ! -e "$HOME/free" ]; then
+	printf 'reading the plan\n\033[31mquota exceeded\033[0m for key ghp_%s\n' "$(printf abcdef1234567890XYZW%s 16chars0Zq8Wm3Pt)" >&2
+	exit 75
+fi
+echo x > "$OVERSEER_NODE.txt"
+"""
+
+FAILS = r"""
+i=0; while [ $i -lt 20 ]; do i=$((i + 1)); echo "line $i"; done
+printf '\033[1;31mfatal:\033[0m no model \a"x"\n10%%\r50%%\rstopped at 70%%\n' >&2
+exit 3
+"""
+
+
+def moment(rfc3339):
+    return datetime.datetime.fromisoformat(rfc3339.replace("Z", "+00:00")).timestamp()
+
+
+class Lanes(SiteCase):
+    maxDiff = None
+
+    def speaking(self, seconds, *tasks, more=""):
+        """A site whose agent says that it is limited for so many seconds."""
+        site = self.site(FAST + more)
+        os.chmod(site.write("../agent.sh", "#!/bin/sh\n" + LIMITED), 0o755)
+        site.configure(FAST + more + SPEAKS.format(root=site.root) + '[planner]\nfallback = false\n')
+        self.until = int(time.time()) + seconds
+        site.write("../until", str(self.until))
+        site.up()
+        return site, site.call("goal.create", title="Test", plan=plan(*tasks))["goal"]
+
+    def lanes(self, site):
+        return site.call("status.get")["lanes"]
+
+    def test_starts_by_itself_at_the_moment_that_the_agent_named(self):
+        site, goal = self.speaking(4, task("T1"), task("T2", deps=["T1"]))
+        limited = site.wait_type("agent.limited")
+        lane, = self.lanes(site)
+        self.assertEqual((lane["agent"], lane["kind"], lane["state"], lane["waiting"], lane["times"]),
+                         ("gemini", "rate_limited", "rate limited", 1, 1))
+        self.assertEqual((moment(lane["until"]), lane["tried_again_at"]), (self.until, None))
+        self.assertEqual((lane["known_by"], lane["run"], lane["words"]),
+                         ("stream", limited["run"], "You have hit your five hour limit"))
+        self.assertEqual(lane["since"], limited["at"])
+        text = site.cli("status")
+        self.assertRegex(text, r'AGENTS WAITING \(1\)\n  gemini  rate limited until \d\d:\d\d:\d\d \((in \d+s|now)\)  since \S+  '
+                               r'1 task waits  known by its output \(run R_\w+\): "You have hit your five hour limit"\n')
+        self.assertEqual(self.lanes(site), json.loads(site.cli("agent", "list", "--json"))["agents"][0]["limit"] and [lane])
+        self.assertRegex(site.cli("agent", "list"), r"gemini \* .* rate limited until \d\d:\d\d")
+        again = site.wait_type("run.created", after=limited["seq"])
+        self.assertGreaterEqual(moment(again["at"]), self.until)
+        # Nobody asked in between: one tick at that moment, and none before it.
+        between = [e["type"] for e in site.events() if limited["seq"] < e["seq"] < again["seq"]]
+        self.assertFalse({"agent.limited", "run.created", "run.started"} & set(between), between)
+        site.wait_goal(goal)
+        self.assertEqual(self.lanes(site), [])
+        self.assertNotIn("AGENTS WAITING", site.cli("status"))
+        self.assertEqual({e["actor"] for e in site.events() if e["seq"] > limited["seq"]}, {"overseer"})
+
+    def test_over_a_restart_and_while_the_daemon_is_down(self):
+        site, goal = self.speaking(5, task("T1"))
+        limited = site.wait_type("agent.limited")
+        before, = self.lanes(site)
+        site.kill()
+        site.up()
+        after, = self.lanes(site)
+        self.assertEqual(before, after)
+        site.down()
+        # The daemon is back after the moment: what was due meanwhile starts at once.
+        while time.time() < self.until:
+            time.sleep(max(0, self.until - time.time()))
+        site.up()
+        site.wait_goal(goal)
+        self.assertGreaterEqual(moment(site.wait_type("run.created", after=limited["seq"])["at"]), self.until)
+        self.assertEqual(self.lanes(site), [])
+
+    def test_without_a_known_end_it_is_tried_again_later_each_time(self):
+        site = self.site(FAST.replace('"10ms"\n', '"700ms"\n'), agent=QUOTA)
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+        first = site.wait_type("agent.limited")
+        self.assertTrue(first["data"]["guessed"])
+        second = site.wait_type("agent.limited", after=first["seq"], times=2)
+        self.assertGreater(second["data"]["resets_at_ms"] - moment(second["at"]) * 1000,
+                           first["data"]["resets_at_ms"] - moment(first["at"]) * 1000)
+        site.kill()
+        site.up()
+        site.wait_type("agent.limited", after=second["seq"], times=3)
+        lane, = self.lanes(site)
+        self.assertEqual((lane["until"], lane["known_by"]), (None, "exit_code"))
+        self.assertTrue(lane["tried_again_at"])
+        self.assertRegex(lane["how"], r'^its exit status 75 \(run R_\w+\): "quota exceeded for key \[redacted: [^"]*\]"$')
+        self.assertRegex(site.cli("status"), r"script  rate limited, until unknown, tried again at \d\d:\d\d:\d\d \((in \d+s|now)\) ")
+        site.write("../free", "")
+        site.wait_goal(goal)
+        self.assertEqual(self.lanes(site), [])
+
+    def test_logged_out_until_a_person_says_so(self):
+        site = self.site(FAST, agent=QUOTA.replace("75", "77"))
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1"), task("T2")))["goal"]
+        number = site.wait_type("escalation.opened")["data"]["escalation"]
+        second = site.wait_type("agent.limited", after=site.wait_type("agent.limited")["seq"])
+        # Both were under way together: that is one time, and one question.
+        self.assertEqual(second["data"]["times"], 1)
+        lane, = self.lanes(site)
+        self.assertEqual((lane["state"], lane["until"], lane["tried_again_at"], lane["escalation"]), ("logged out", None, None, number))
+        self.assertRegex(site.cli("status"), r"script  logged out until you log it in  .*overseer inbox show 1  known by its exit status 77")
+        self.assertRegex(site.cli("inbox", "show", "1"), r"The agent wrote last\n  \| reading the plan\n  \| quota exceeded for key \[redacted")
+        site.write("../free", "")
+        site.cli("inbox", "answer", "1", "done")
+        site.wait_goal(goal)
+
+    def test_a_stuck_task_does_not_pause_the_goal_while_others_wait_for_their_agent(self):
+        patient = FAST.replace("[retry]", "[retry]\nmax_attempts = 50")
+        site = self.site(patient + '[workspace]\ncheck_command = "test $(ls T2.txt 2>/dev/null) || { echo error: no such function parse; exit 1; }"\n'
+                         '[workers]\nmax = 2\n', agent='date +%N > T1.txt\n')
+        os.chmod(site.write("../quota.sh", "#!/bin/sh\n" + QUOTA), 0o755)
+        site.configure(site.read(".overseer/config.toml") + f'[agents.quota]\ncommand = ["{site.root}/quota.sh"]\n')
+        config = site.read(".overseer/config.toml").replace('base = "10ms"', 'base = "30m"')
+        site.configure(config)
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1", deps=[]), task("T2", suggestedAgent="quota")))["goal"]
+        site.wait_type("agent.limited", agent="quota")
+        done = site.wait_type("intervention.applied", level="pause")
+        self.assertEqual(done["data"]["did"], "the node is paused until a person lets it go on")
+        self.assertEqual(site.call("goal.show", goal=goal)["status"], "active")
+        self.assertEqual(site.node("T1")["block"], "paused")
+        self.assertEqual(site.node("T2")["block"], "rate_limited")
+
+
+class LastLines(SiteCase):
+    maxDiff = None
+    WANTED = ["line 16", "line 17", "line 18", "line 19", "line 20", 'fatal: no model "x"', "stopped at 70%"]
+
+    def failed(self, config=""):
+        site = self.site(FAST.replace("[retry]", "[retry]\nmax_attempts = 1") + config, agent=FAILS)
+        site.up()
+        site.call("goal.create", title="Test", plan=plan(task("T1")))
+        number = site.wait_type("escalation.opened")["data"]["escalation"]
+        return site, number
+
+    def check(self, site, number):
+        run = site.runs()[-1]
+        self.assertEqual(run["last_lines"].split("\n")[1:], self.WANTED)
+        self.assertRegex(site.cli("status"), r'  #1 .*\n +\| fatal: no model "x"\n +\| stopped at 70%\n')
+        self.assertIn("The agent wrote last\n  | line 15\n" + "".join(f"  | {x}\n" for x in self.WANTED), site.cli("inbox", "show", str(number)))
+
+    def test_shown_everywhere_and_kept(self):
+        site, number = self.failed()
+        self.check(site, number)
+        site.down()
+        shutil.rmtree(os.path.join(site.dir, "runs"))
+        site.up()
+        self.check(site, number)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,277 @@
+/* Agents that are given no work for a while: how long, how that is known, and what waits for them. */
+#include "tests/test.h"
+
+#include "core/lane.h"
+#include "core/last_lines.h"
+#include "core/limits.h"
+#include "core/snapshot.h"
+#include "core/view.h"
+#include "tests/unit/core_fixture.h"
+
+static void begin(struct fixture *f, size_t tasks)
+{
+	fixture_init(f);
+	f->policy.check_command = STR("make check");
+	f->policy.retry_max_attempts = 100;
+	create_goal(f, flat_plan(f, tasks), NULL);
+	settle(f);
+}
+
+/* Its run ends so, and what follows from that is decided. */
+static void ends(struct fixture *f, const char *node, const char *members)
+{
+	submit(f, "run.end",
+			json(f, "{'run': '" STR_FMT "', 'signal': 0, %s}",
+					STR_ARG(node_of(f, node)->assignment->run_id), members));
+	settle(f);
+	effect_end(f, node, FX_HARVEST, "ok", "", "'head': 'h', 'files_changed': 0");
+	settle(f);
+}
+
+static void fail_check(struct fixture *f, const char *output)
+{
+	f->now += 3 * OV_SECOND;
+	bring_to(f, "T1", STAGE_CHECK);
+	settle(f);
+	effect_end(f, "T1", FX_CHECK, "failed", output, "");
+	f->now += 3 * OV_MINUTE;
+	settle(f);
+}
+
+static void check_restart(struct fixture *f)
+{
+	str shot = snapshot_of(f, f->state);
+	struct state *read = NULL, *folded = state_new(7);
+	struct ov_err err = { 0 };
+
+	if (snapshot_read(shot, 3, &read, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_true(str_eq(shot, snapshot_of(f, read)));
+	for (size_t i = 0; i < f->log.n; i++)
+		if (apply(folded, f->log.p[i], &err) < 0)
+			fail_msg("%s", err.msg);
+	assert_true(str_eq(shot, snapshot_of(f, folded)));
+	state_free(read);
+	state_free(folded);
+}
+
+static value *lane_view(struct fixture *f)
+{
+	struct world w = { f->state, &f->policy };
+
+	return view_lane(&f->arena, &w, state_lane(f->state, STR("a")), f->now);
+}
+
+TEST(every_reason_has_its_words)
+{
+	for (int i = 0; i < BLOCK_KIND_COUNT; i++) {
+		const struct lane_rule *r = &lane_rules[i];
+
+		assert_int_equal(block_is_lane((enum block_kind)i), r->state != NULL);
+		assert_true(!r->state == !r->ends);
+		assert_true(!r->person || r->ask);
+	}
+	assert_true(block_is_lane(BLOCK_RATE_LIMITED) && block_is_lane(BLOCK_LOGIN));
+	assert_false(block_is_lane(BLOCK_PAUSED) || block_is_lane(BLOCK_NONE));
+}
+
+/* Runs that were under way together are limited once, and what one of them knows holds for all. */
+TEST(one_limit_for_all_that_were_under_way)
+{
+	struct fixture f;
+	const struct lane *l;
+	ov_time until;
+
+	begin(&f, 2);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	bring_to(&f, "T2", STAGE_RUNNING);
+	f.now += OV_MINUTE;
+	until = f.now + OV_HOUR;
+	ends(&f, "T1",
+			arena_printf(&f.arena, "'exit_code': 75, 'resets_at_ms': %lld",
+					(long long)until)
+					.p);
+	l = state_lane(f.state, STR("a"));
+	assert_int_equal(l->times, 1);
+	assert_int_equal(l->resets_at, until);
+	assert_false(l->guessed);
+	f.now += OV_SECOND;
+	ends(&f, "T2", "'exit_code': 75");
+	assert_int_equal(l->times, 1);
+	assert_int_equal(l->resets_at, until);
+	assert_false(l->guessed);
+	assert_int_equal(node_of(&f, "T2")->blocked_until, until);
+	assert_int_equal(value_int_at(lane_view(&f), "waiting"), 2);
+	check_restart(&f);
+	/* At that moment both start by themselves, and nobody looks before it. */
+	settle(&f);
+	assert_int_equal(f.wake_at, until);
+	f.now = until;
+	settle(&f);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	bring_to(&f, "T2", STAGE_RUNNING);
+	fixture_done(&f);
+}
+
+TEST(tried_again_later_each_time)
+{
+	struct fixture f;
+	const struct lane *l;
+
+	begin(&f, 1);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	ends(&f, "T1", "'exit_code': 75, 'last_lines': 'one\\ntwo'");
+	l = state_lane(f.state, STR("a"));
+	assert_true(l->guessed);
+	assert_int_equal(l->resets_at, f.now + 2 * OV_MINUTE);
+	assert_int_equal(l->known_by, SIGN_EXIT);
+	assert_true(str_is(l->words, "two"));
+	assert_true(value_at(lane_view(&f), "until")->kind == V_NULL);
+	assert_true(value_str_at(lane_view(&f), "tried_again_at").n > 0);
+	assert_true(str_ends(lane_how(&f.arena, l), STR("): \"two\"")));
+	f.now = l->resets_at;
+	assert_false(value_bool_at(lane_view(&f), "waits"));
+	settle(&f);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	f.now += OV_SECOND;
+	ends(&f, "T1", "'exit_code': 75");
+	assert_int_equal(l->times, 2);
+	assert_int_equal(l->resets_at, f.now + 4 * OV_MINUTE);
+	check_restart(&f);
+	fixture_done(&f);
+}
+
+TEST(how_it_is_known)
+{
+	static const struct {
+		const char *members, *how;
+	} cases[] = {
+		{ "'exit_code': 75", "its exit status 75 (run " },
+		{ "'exit_code': 1, 'verdict': 'failed', 'trouble': 'rate_limited', 'known_by': "
+		  "'hook', 'last_lines': 'over'",
+				"its hook (run " },
+		{ "'exit_code': 1, 'verdict': 'failed', 'trouble': 'login', 'known_by': 'errors'",
+				"its error output (run " },
+		{ "'exit_code': 1, 'verdict': 'failed', 'trouble': 'overloaded'",
+				"its output (run " },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture f;
+
+		begin(&f, 1);
+		bring_to(&f, "T1", STAGE_RUNNING);
+		ends(&f, "T1", cases[i].members);
+		assert_true(str_starts(lane_how(&f.arena, state_lane(f.state, STR("a"))),
+				str_from(cases[i].how)));
+		check_restart(&f);
+		fixture_done(&f);
+	}
+}
+
+/* What only waits for its agent can continue without the stuck one; what waits for a person cannot. */
+TEST(a_stuck_task_beside_tasks_that_wait_for_their_agent)
+{
+	static const struct {
+		int exit_code;
+		bool alone; /* only the task is paused */
+	} cases[] = { { 75, true }, { 77, true }, { 0, false } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture f;
+		const struct node *n;
+
+		begin(&f, 2);
+		f.policy.oversight.pause = PAUSE_AUTO;
+		n = node_of(&f, "T1");
+		bring_to(&f, "T2", STAGE_RUNNING);
+		if (cases[i].exit_code) {
+			ends(&f, "T2",
+					arena_printf(&f.arena,
+							"'exit_code': %d, 'resets_at_ms': %lld",
+							cases[i].exit_code,
+							(long long)(f.now + OV_DAY))
+							.p);
+			/* T1 is done by somebody else meanwhile. */
+			submit(&f, "work.reassign",
+					json(&f, "{'node': 'T1', 'agent': 'b', 'reason': 'x'}"));
+			settle(&f);
+		} else {
+			submit(&f, "work.update",
+					json(&f,
+							"{'node': 'T2', 'status': 'blocked', "
+							"'reason': "
+							"'x'}"));
+		}
+		for (int k = 0; k < 5; k++)
+			fail_check(&f, "error: no such function parse()");
+		assert_int_equal(n->goal->status, cases[i].alone ? GOAL_ACTIVE : GOAL_PAUSED);
+		if (cases[i].alone)
+			assert_int_equal(n->block, BLOCK_PAUSED);
+		check_restart(&f);
+		fixture_done(&f);
+	}
+}
+
+TEST(lines_are_clean_and_bounded)
+{
+	static const struct {
+		const char *text, *lines;
+	} cases[] = {
+		{ "", "" },
+		{ "one\n", "one" },
+		{ "one\n\n  two  \n\n", "one\ntwo" },
+		{ "\033[31mred\033[0m \a\033]0;title\adone", "red done" },
+		{ "10%\r50%\r100%\r\nnext\r\n", "100%\nnext" },
+		{ "1\n2\n3\n4\n5\n6\n7\n8\n9\n10", "3\n4\n5\n6\n7\n8\n9\n10" },
+		{ "bad \xff byte", "bad \xef\xbf\xbd byte" },
+	};
+	struct arena a = ARENA_INIT;
+	char many[8192];
+	str lines;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		lines = last_lines(&a, str_from(cases[i].text));
+		assert_true(str_is(lines, cases[i].lines));
+		assert_true(str_eq(last_lines(&a, lines), lines));
+	}
+	memset(many, 'x', sizeof(many));
+	for (size_t i = 500; i < sizeof(many); i += 500)
+		many[i] = '\n';
+	lines = last_lines(&a, (str){ many, sizeof(many) });
+	assert_true(lines.n <= LIMIT_LAST_LINES && lines.n > LAST_LINE_BYTES);
+	assert_true(str_contains(lines, STR("...\n")));
+	assert_true(str_is(last_line(STR("a\nb")), "b"));
+	assert_true(str_is(last_line(STR("")), ""));
+	arena_done(&a);
+}
+
+/* Only a run that failed has them; they are kept with it, without secrets. */
+TEST(last_lines_of_a_run)
+{
+	struct fixture f;
+	const struct run *r;
+
+	begin(&f, 1);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	r = node_of(&f, "T1")->assignment->run;
+	ends(&f, "T1",
+			"'exit_code': 1, 'last_lines': 'a\\n\\u001b[1mtoken "
+			"ghp_abcdef1234567890XYZW16chars0Zq8Wm3Pt'");
+	assert_true(str_starts(r->last_lines, STR("a\ntoken [redacted")));
+	assert_true(str_eq(node_last_lines(f.state, node_of(&f, "T1")), r->last_lines));
+	check_restart(&f);
+	f.now += OV_HOUR;
+	settle(&f);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	r = node_of(&f, "T1")->assignment->run;
+	submit(&f, "run.end",
+			json(&f,
+					"{'run': '" STR_FMT "', 'exit_code': 0, 'signal': 0, "
+					"'last_lines': 'fine'}",
+					STR_ARG(r->id)));
+	assert_int_equal(r->last_lines.n, 0);
+	fixture_done(&f);
+}
+
+TEST_MAIN
