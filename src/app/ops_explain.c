@@ -9,11 +9,6 @@
 #include "core/handoff.h"
 #include "core/view.h"
 
-/* Which of a node's facts are told; empty: whatever. */
-struct fact_filter {
-	str run, assignment, dispatch;
-};
-
 static bool wanted(const struct fact_filter *f, const struct event *e)
 {
 	return (!f->run.n || !e->run.n || str_eq(f->run, e->run)) &&
@@ -35,6 +30,39 @@ static bool is_minor(const struct event *e)
 		return str_eq(value_str_at(e->data, "from"), value_str_at(e->data, "to"));
 	default: return false;
 	}
+}
+
+/*
+ * A step of the ordinary way, which the conclusion and the facts beside it imply: people see it with --all.
+ * What is left are turns of the story: who works on it, what failed, what was decided, by whom.
+ */
+static bool is_routine(const struct event *e)
+{
+	str to = value_str_at(e->data, "to");
+
+	switch (e->kind) {
+	case EV_ASSIGNMENT_MOVED:
+	case EV_CRYSTALLIZED:
+	case EV_ITERATION_RECORDED:
+	case EV_RUN_CREATED:
+	case EV_RUN_SESSION:
+	case EV_WORKSPACE_READY: return true;
+	case EV_NODE_STATUS:
+		return str_is(to, "queued") || str_is(to, "in_progress") || str_is(to, "todo");
+	case EV_RUN_HARVESTED:
+		return !value_int_at(e->data, "commits") && !value_int_at(e->data, "files_changed");
+	case EV_DISPATCH_RESULT: {
+		str result = value_str_at(e->data, "result");
+
+		return str_is(result, "accepted") || str_is(result, "ok");
+	}
+	default: return false;
+	}
+}
+
+bool explain_matters(const value *fact)
+{
+	return !value_bool_at(fact, "minor") && !value_bool_at(fact, "routine");
 }
 
 value *explain_fact(struct arena *a, int64_t seq, ov_time at, const char *type, str text,
@@ -66,11 +94,10 @@ static void spare_old_signs(struct arena *a, value *facts)
 	}
 }
 
-/* The facts about a node: its newest events, read one by one by number. */
-static int node_facts(struct op_ctx *cx, const struct node *n, const struct fact_filter *filter,
+int explain_node_facts(struct op_ctx *cx, const struct node *n, const struct fact_filter *filter,
 		value *v, struct ov_err *err)
 {
-	value *facts = value_array(cx->arena);
+	value *facts = value_array(cx->arena), *fact;
 
 	for (size_t i = 0; n && i < n->history.n; i++) {
 		struct event e;
@@ -78,12 +105,12 @@ static int node_facts(struct op_ctx *cx, const struct node *n, const struct fact
 
 		if (r < 0)
 			return r;
-		if (wanted(filter, &e))
-			value_push(cx->arena, facts,
-					explain_fact(cx->arena, (int64_t)e.seq, e.at,
-							event_info(e.kind).name,
-							explain_event(cx->arena, &e),
-							is_minor(&e)));
+		if (!wanted(filter, &e))
+			continue;
+		fact = explain_fact(cx->arena, (int64_t)e.seq, e.at, event_info(e.kind).name,
+				explain_event(cx->arena, &e), is_minor(&e));
+		value_put(cx->arena, fact, "routine", value_bool(cx->arena, is_routine(&e)));
+		value_push(cx->arena, facts, fact);
 	}
 	spare_old_signs(cx->arena, facts);
 	value_put(cx->arena, v, "facts", facts);
@@ -143,7 +170,7 @@ static int explain_sent(struct op_ctx *cx, const struct explain *x, str id, valu
 		return r;
 	value_put(cx->arena, *ret, "instruction",
 			value_str(cx->arena, value_str_at(e.data, "instruction")));
-	return node_facts(cx, state_node(cx->state, d->goal_id, d->node_id),
+	return explain_node_facts(cx, state_node(cx->state, d->goal_id, d->node_id),
 			&(struct fact_filter){ .dispatch = d->id }, *ret, err);
 }
 
@@ -159,7 +186,8 @@ static int explain_bound(struct op_ctx *cx, const struct explain *x, str id, val
 	if (r < 0)
 		return r;
 	*ret = explain_assignment(x, as);
-	return node_facts(cx, as->node, &(struct fact_filter){ .assignment = as->id }, *ret, err);
+	return explain_node_facts(cx, as->node, &(struct fact_filter){ .assignment = as->id }, *ret,
+			err);
 }
 
 static int explain_ran(struct op_ctx *cx, const struct explain *x, str id, value **ret,
@@ -171,13 +199,25 @@ static int explain_ran(struct op_ctx *cx, const struct explain *x, str id, value
 	if (r < 0)
 		return r;
 	*ret = explain_run(x, run);
-	return node_facts(cx, state_node(cx->state, run->goal_id, run->node_id),
+	return explain_node_facts(cx, state_node(cx->state, run->goal_id, run->node_id),
 			&(struct fact_filter){ .run = run->id, .assignment = run->assignment_id },
 			*ret, err);
 }
 
-/* By the prefix of an id; anything else is a node. */
-int op_explain(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+static int explain_whole(struct op_ctx *cx, const struct explain *x, str id, value **ret,
+		struct ov_err *err)
+{
+	struct goal *g;
+	int r = state_find_goal(cx->state, id, &g, err);
+
+	if (r < 0)
+		return r;
+	*ret = explain_goal(x, g);
+	return goal_facts(cx, g, *ret, err);
+}
+
+/* By the prefix of an id; anything else is a node, or what is called like that. */
+static int find(struct op_ctx *cx, str goal, str id, value **ret, struct ov_err *err)
 {
 	static const struct {
 		const char *prefix;
@@ -185,32 +225,42 @@ int op_explain(struct op_ctx *cx, const value *params, value **ret, struct ov_er
 				struct ov_err *err);
 	} kinds[] = { { "D_", explain_sent }, { "A_", explain_bound }, { "R_", explain_ran } };
 	struct explain x = { cx->arena, cx->state, &cx->config->policy, cx->observations, cx->now };
-	str id = value_str_at(params, "id");
 	struct node *n;
-	struct goal *g;
 	int r;
 
-	/* A node of that name is told by its goal: in trouble nobody shall have to look for words. */
-	if (str_is(id, "daemon") && !value_str_at(params, "goal").n) {
-		*ret = explain_daemon(cx);
-		return 0;
-	}
-	if (str_starts(id, STR("goal_")) && str_find_byte(id, '/') == id.n) {
-		r = state_find_goal(cx->state, id, &g, err);
-		if (r < 0)
-			return r;
-		*ret = explain_goal(&x, g);
-		return goal_facts(cx, g, *ret, err);
-	}
+	if (str_starts(id, STR("goal_")) && str_find_byte(id, '/') == id.n)
+		return explain_whole(cx, &x, id, ret, err);
 	/* A node may be called like that, too: it comes first. */
-	r = state_find_node(cx->state, value_str_at(params, "goal"), id, &n, err);
+	r = state_find_node(cx->state, goal, id, &n, err);
 	for (size_t i = 0; r < 0 && i < ARRAY_LEN(kinds); i++)
 		if (str_starts(id, str_from(kinds[i].prefix)))
 			return kinds[i].fn(cx, &x, id, ret, err);
+	if (r == OV_ENOTFOUND && !goal.n)
+		return explain_by_kind(cx, &x, id, ret, err);
 	if (r < 0)
 		return r;
 	*ret = explain_node(&x, n);
-	return node_facts(cx, n, &(struct fact_filter){ 0 }, *ret, err);
+	return explain_node_facts(cx, n, &(struct fact_filter){ 0 }, *ret, err);
+}
+
+int op_explain(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	str id = value_str_at(params, "id"), goal = value_str_at(params, "goal");
+	struct ov_err why = { 0 };
+	int r;
+
+	/* A node of that name is told by its goal: in trouble nobody shall have to look for words. */
+	if (str_is(id, "daemon") && !goal.n) {
+		*ret = explain_daemon(cx);
+		return 0;
+	}
+	r = find(cx, goal, id, ret, &why);
+	if (r < 0) {
+		r = explain_unknown(cx, id, r, &why);
+		if (err)
+			*err = why;
+	}
+	return r;
 }
 
 /* ---- handoffs ---- */

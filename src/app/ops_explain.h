@@ -2,8 +2,25 @@
 /* What the files about explaining share. Private to app. */
 #include "app/ops.h"
 
+struct explain;
+
+/* Which of a node's facts are told; empty: whatever. */
+struct fact_filter {
+	str run, assignment, dispatch;
+};
+
 /* One fact: {"seq", "at", "type", "text", "minor"}; seq is 0 when it is not in the log. */
 value *explain_fact(struct arena *a, int64_t seq, ov_time at, const char *type, str text,
 		bool minor);
+/* Worth a line where only a few are shown. */
+bool explain_matters(const value *fact);
+/* Puts the "facts" about a node: its newest events, read one by one by number. */
+int explain_node_facts(struct op_ctx *cx, const struct node *n, const struct fact_filter *filter,
+		value *v, struct ov_err *err);
 /* `explain daemon`: how the daemon is, and its story. */
 value *explain_daemon(struct op_ctx *cx);
+/* An entry of the inbox, a worker, a notice or an agent; OV_ENOTFOUND leaves err as it was. */
+int explain_by_kind(struct op_ctx *cx, const struct explain *x, str id, value **ret,
+		struct ov_err *err);
+/* Adds to an error that nothing is called so what can be explained, and the nearest name. */
+int explain_unknown(struct op_ctx *cx, str id, int r, struct ov_err *err);

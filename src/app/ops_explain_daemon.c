@@ -216,6 +216,7 @@ value *explain_daemon(struct op_ctx *cx)
 	add_evidence(&x, evidence, &t, said ? &h : NULL);
 	value_put(a, v, "evidence", evidence);
 	value_put(a, v, "next", next_commands(cx, watch));
+	explain_conclude(&x, v, value_str_at(v, "now"), STR(""));
 	value_put(a, v, "watch", watch);
 	value_put(a, v, "failures", newest(a, failures));
 	value_put(a, v, "facts", newest(a, t.story.facts));

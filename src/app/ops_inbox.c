@@ -1,6 +1,6 @@
 /* Reading operations about what waits: for a person, for its turn, for a worker. */
 #include "app/capacity.h"
-#include "app/ops.h"
+#include "app/ops_explain.h"
 #include "app/safe.h"
 #include "app/watching.h"
 #include "base/arena.h"
@@ -60,9 +60,9 @@ static int put_evidence(struct op_ctx *cx, const struct escalation *x, value *v,
 	all = value_at(told, "facts");
 	n = value_count(all);
 	for (size_t i = 0; i < n; i++)
-		major += !value_bool_at(value_item(all, i), "minor");
+		major += explain_matters(value_item(all, i));
 	for (size_t i = 0; i < n; i++)
-		if (!value_bool_at(value_item(all, i), "minor") && major-- <= FACTS_SHOWN)
+		if (explain_matters(value_item(all, i)) && major-- <= FACTS_SHOWN)
 			value_push(cx->arena, facts, (value *)value_item(all, i));
 	value_put(cx->arena, v, "facts", facts);
 	value_put(cx->arena, v, "now", (value *)value_at(told, "now"));

@@ -4,8 +4,9 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/lane.h"
 
-enum { INSTRUCTION_LINES = 12 };
+enum { INSTRUCTION_LINES = 12, FACTS_SHOWN = 12 };
 
 static str upper(struct arena *a, str s)
 {
@@ -16,12 +17,26 @@ static str upper(struct arena *a, str s)
 	return (str){ p, s.n };
 }
 
+static bool is_shown(const value *fact, bool all)
+{
+	return all || !(value_bool_at(fact, "minor") || value_bool_at(fact, "routine"));
+}
+
+/* The newest of those that matter, or all; says how many it leaves out. */
 static void show_facts(struct out *o, const value *facts, bool all)
 {
-	for (size_t i = 0; i < value_count(facts); i++) {
+	size_t n = value_count(facts), major = 0, skip;
+
+	for (size_t i = 0; i < n; i++)
+		major += is_shown(value_item(facts, i), all);
+	skip = all || major <= FACTS_SHOWN ? 0 : major - FACTS_SHOWN;
+	if (major - skip < n)
+		out_f(o, "  %zu fact%s left out  overseer explain --all\n", n - (major - skip),
+				n - (major - skip) == 1 ? "" : "s");
+	for (size_t i = 0; i < n; i++) {
 		const value *f = value_item(facts, i);
 
-		if (value_bool_at(f, "minor") && !all)
+		if (!is_shown(f, all) || (skip && skip--))
 			continue;
 		cell(o, S_DIM, out_clock(o, value_str_at(f, "at")));
 		cell(o, S_PLAIN, out_prose(o, value_str_at(f, "text")));
@@ -63,11 +78,13 @@ static void show_instruction(struct out *o, str text)
 		out_f(o, "  | ... %zu bytes more (--json)\n", rest.n);
 }
 
-static void show_explain(struct cli *c, const value *res)
+/* State, why, what next: who reads no further knows what there is to know. */
+static void show_conclusion(struct cli *c, const value *res)
 {
-	const value *next = value_at(res, "next");
+	const value *why = value_at(res, "conclusion");
 	struct out *o = &c->out;
-	str state = value_str_at(res, "state");
+	str state = value_str_at(res, "state"), since = value_str_at(res, "since"),
+	    reason = value_str_at(why, "why"), next = value_str_at(why, "next");
 
 	if (!state.n)
 		state = value_str_at(res, "status");
@@ -76,15 +93,34 @@ static void show_explain(struct cli *c, const value *res)
 	out_text(o, value_str_at(res, "title"));
 	out_f(o, "\" is ");
 	out_styled(o, status_style(state), upper(c->arena, out_clean(o, state)));
-	out_f(o, " since " STR_FMT " (" STR_FMT " ago).\n",
-			STR_ARG(out_clock(o, value_str_at(res, "since"))),
-			STR_ARG(out_age(o, value_str_at(res, "since"))));
-	show_facts(o, value_at(res, "facts"), cli_has(c, "all"));
+	if (since.n)
+		out_f(o, " since " STR_FMT " (" STR_FMT " ago)", STR_ARG(out_clock(o, since)),
+				STR_ARG(out_age(o, since)));
+	out_f(o, ".\n");
+	if (!next.n)
+		next = value_str_or(value_item(value_at(res, "next"), 0), STR(""));
+	label_row(o, "Why", 0, reason.n ? reason : value_str_at(res, "now"));
+	label_row(o, "Next", 0, next);
+	table_end(o, "");
+}
+
+static void show_explain(struct cli *c, const value *res)
+{
+	const value *next = value_at(res, "next");
+	struct out *o = &c->out;
+	bool all = cli_has(c, "all");
+
+	show_conclusion(c, res);
+	show_facts(o, value_at(res, "facts"), all);
 	show_instruction(o, value_str_at(res, "instruction"));
-	label_row(o, "Now", 0, value_str_at(res, "now"));
+	if (value_str_at(res, "last_lines").n)
+		out_f(o, "The agent wrote last\n");
+	show_last_lines(o, "  | ", value_str_at(res, "last_lines"), SIZE_MAX);
+	if (all)
+		label_row(o, "Now", 0, value_str_at(res, "now"));
 	show_evidence(o, value_at(res, "evidence"));
 	for (size_t i = 0; i < value_count(next); i++)
-		label_row(o, "Next", i, value_str_or(value_item(next, i), STR("")));
+		label_row(o, "Commands", i, value_str_or(value_item(next, i), STR("")));
 	table_end(o, "");
 }
 

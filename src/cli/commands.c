@@ -240,7 +240,7 @@ static const struct flag report_flags[] = {
 };
 static const struct flag explain_flags[] = {
 	OF_GOAL,
-	BOOL("all", "also facts that others imply"),
+	BOOL("all", "Show all facts"),
 };
 static const struct flag tick_flags[] = {
 	BOOL("now", "at once; this is what the command does anyway"),

@@ -164,6 +164,7 @@ value *explain_goal(const struct explain *x, const struct goal *g)
 	struct arena *a = x->arena;
 	value *v = value_object(a);
 	const char *status = status_name(&goal_statuses, (int)g->status);
+	str now;
 
 	value_put(a, v, "id", value_str(a, g->id));
 	value_put(a, v, "noun", value_cstr(a, "goal"));
@@ -172,8 +173,10 @@ value *explain_goal(const struct explain *x, const struct goal *g)
 	value_put(a, v, "state", value_cstr(a, status));
 	value_put(a, v, "since", value_time(a, g->ended_at ? g->ended_at : g->updated_at));
 	value_put(a, v, "health", value_cstr(a, status_name(&goal_healths, (int)g->health)));
-	value_put(a, v, "now", value_str(a, goal_now(x, g, v)));
+	now = goal_now(x, g, v);
+	value_put(a, v, "now", value_str(a, now));
 	value_put(a, v, "evidence", goal_evidence(x, g));
 	value_put(a, v, "next", goal_next(x, g));
+	explain_conclude_goal(x, g, now, v);
 	return v;
 }

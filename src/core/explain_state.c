@@ -10,6 +10,8 @@
 #include "base/utf8.h"
 #include "core/accept.h"
 #include "core/budget.h"
+#include "core/lane.h"
+#include "core/last_lines.h"
 #include "core/liveness.h"
 #include "core/radar.h"
 #include "core/recover.h"
@@ -31,7 +33,7 @@ void explain_show(const struct explain *x, value *evidence, ov_time at, const ch
 	value_push(x->arena, evidence, v);
 }
 
-static value *answer(const struct explain *x, str id, const char *noun, str title,
+value *explain_answer(const struct explain *x, str id, const char *noun, str title,
 		const char *status, ov_time since)
 {
 	struct arena *a = x->arena;
@@ -46,7 +48,7 @@ static value *answer(const struct explain *x, str id, const char *noun, str titl
 	return v;
 }
 
-static void add_command(const struct explain *x, value *next, const char *command, str id)
+void explain_command(const struct explain *x, value *next, const char *command, str id)
 {
 	value_push(x->arena, next,
 			value_strf(x->arena, "overseer %s " STR_FMT, command, STR_ARG(id)));
@@ -59,7 +61,7 @@ static const struct observation *observed(const struct explain *x, str run_id)
 
 /* ---- recovery: which backoff, which rung, and what after that ---- */
 
-static bool recovering(const struct node *n)
+bool explain_recovering(const struct node *n)
 {
 	return n->episode_open && n->assignment && n->assignment->status == AS_STALLED;
 }
@@ -243,9 +245,10 @@ static void assignment_evidence(const struct explain *x, const struct assignment
 	}
 	put_dispatch(x, v, evidence, as);
 	if (lane)
-		explain_show(x, evidence, 0, "agent " STR_FMT " has to wait (%s): " STR_FMT,
-				STR_ARG(lane->agent), status_name(&block_kinds, (int)lane->kind),
-				STR_ARG(lane->detail));
+		explain_show(x, evidence, lane->since,
+				"agent " STR_FMT " is %s: " STR_FMT "; known by " STR_FMT,
+				STR_ARG(lane->agent), lane_rules[lane->kind].state,
+				STR_ARG(lane->detail), STR_ARG(lane_how(x->arena, lane)));
 }
 
 /* ---- what to type ---- */
@@ -270,18 +273,18 @@ static value *node_next(const struct explain *x, const struct node *n)
 
 	add_questions(x, n->goal->id, n->id, next);
 	if (as && as->run_id.n)
-		add_command(x, next, "run log --follow", as->run_id);
+		explain_command(x, next, "run log --follow", as->run_id);
 	if (n->status == NODE_BLOCKED && node_is_leaf(n)) {
-		add_command(x, next, "work unblock --reason TEXT", n->key);
-		add_command(x, next, "work done --reason TEXT", n->key);
+		explain_command(x, next, "work unblock --reason TEXT", n->key);
+		explain_command(x, next, "work done --reason TEXT", n->key);
 	}
-	if (recovering(n) && n->assignment->stage == STAGE_RUNNING)
-		add_command(x, next, "work nudge", n->key);
-	if (recovering(n))
-		add_command(x, next, "work reassign --reason TEXT", n->key);
+	if (explain_recovering(n) && n->assignment->stage == STAGE_RUNNING)
+		explain_command(x, next, "work nudge", n->key);
+	if (explain_recovering(n))
+		explain_command(x, next, "work reassign --reason TEXT", n->key);
 	if (n->handoff)
-		add_command(x, next, "handoff show", n->key);
-	add_command(x, next, "work show", n->key);
+		explain_command(x, next, "handoff show", n->key);
+	explain_command(x, next, "work show", n->key);
 	return next;
 }
 
@@ -302,11 +305,28 @@ const struct assignment *newest_assignment(const struct state *s, const struct n
 	return found;
 }
 
+/* Ready, but nobody gets work whom it wants. */
+static str waits_for_agent(const struct explain *x, const struct node *n, str now)
+{
+	const struct lane *l = state_lane(x->state, node_wants(x->policy, n));
+
+	if (!lane_is_shut(l, x->now) || !node_is_ready(x->state, n))
+		return now;
+	if (!l->resets_at)
+		return arena_printf(x->arena, "ready; agent " STR_FMT " is %s until %s",
+				STR_ARG(l->agent), lane_rules[l->kind].state,
+				lane_rules[l->kind].ends);
+	return arena_printf(x->arena, "ready; agent " STR_FMT " is %s, %s in " STR_FMT,
+			STR_ARG(l->agent), lane_rules[l->kind].state,
+			l->guessed ? "and tried again" : "and free again",
+			STR_ARG(duration_format_short(x->arena, l->resets_at - x->now)));
+}
+
 value *explain_node(const struct explain *x, const struct node *n)
 {
 	const struct assignment *as = newest_assignment(x->state, n);
-	value *v = answer(x, n->key, "node", n->name, status_name(&node_statuses, (int)n->status),
-			      n->updated_at),
+	value *v = explain_answer(x, n->key, "node", n->name,
+			      status_name(&node_statuses, (int)n->status), n->updated_at),
 	      *evidence = value_array(x->arena);
 	str now = explain_now(x->arena, x->state, n, x->now);
 	str held = n->status == NODE_QUEUED && !n->assignment ? goal_held(x->policy, n->goal)
@@ -314,16 +334,16 @@ value *explain_node(const struct explain *x, const struct node *n)
 
 	value_put(x->arena, v, "backoff_until", value_null(x->arena));
 	value_put(x->arena, v, "next_rung", value_null(x->arena));
-	if (recovering(n)) {
+	if (explain_recovering(n)) {
 		value_put(x->arena, v, "state", value_cstr(x->arena, "stalled"));
 		value_put(x->arena, v, "since", value_time(x->arena, n->assignment->updated_at));
 	}
 	if (n->episode_open) {
 		explain_show(x, evidence, 0, "%s a stall, episode %lld: " STR_FMT,
-				recovering(n) ? "in" : "not yet over", (long long)n->episode,
-				STR_ARG(n->episode_reason));
+				explain_recovering(n) ? "in" : "not yet over",
+				(long long)n->episode, STR_ARG(n->episode_reason));
 	}
-	if (recovering(n))
+	if (explain_recovering(n))
 		now = recovery_now(x, n->assignment, v);
 	else if (n->assignment && n->assignment->not_before > x->now)
 		value_put(x->arena, v, "backoff_until",
@@ -331,18 +351,22 @@ value *explain_node(const struct explain *x, const struct node *n)
 	if (held.n)
 		now = arena_printf(x->arena, STR_FMT "; nothing new is started: " STR_FMT,
 				STR_ARG(now), STR_ARG(held));
+	else if (n->status == NODE_QUEUED && !n->assignment)
+		now = waits_for_agent(x, n, now);
 	assignment_evidence(x, as, v, evidence);
 	node_evidence(x, n, evidence);
+	value_put(x->arena, v, "last_lines", value_str(x->arena, node_last_lines(x->state, n)));
 	value_put(x->arena, v, "now", value_str(x->arena, now));
 	value_put(x->arena, v, "evidence", evidence);
 	value_put(x->arena, v, "next", node_next(x, n));
+	explain_conclude_node(x, n, now, v);
 	return v;
 }
 
 value *explain_assignment(const struct explain *x, const struct assignment *as)
 {
 	struct arena *a = x->arena;
-	value *v = answer(x, as->id, "assignment",
+	value *v = explain_answer(x, as->id, "assignment",
 			      arena_printf(a, STR_FMT ", epoch %lld, by " STR_FMT,
 					      STR_ARG(as->node->key), (long long)as->epoch,
 					      STR_ARG(as->agent)),
@@ -355,7 +379,7 @@ value *explain_assignment(const struct explain *x, const struct assignment *as)
 	value_put(a, v, "backoff_until",
 			value_time(a, as->not_before > x->now ? as->not_before : 0));
 	value_put(a, v, "next_rung", value_null(a));
-	if (as->node->assignment == as && recovering(as->node))
+	if (as->node->assignment == as && explain_recovering(as->node))
 		now = arena_printf(a, STR_FMT "; " STR_FMT, STR_ARG(as->reason),
 				STR_ARG(recovery_now(x, as, v)));
 	else if (as->node->assignment == as)
@@ -367,7 +391,29 @@ value *explain_assignment(const struct explain *x, const struct assignment *as)
 	value_put(a, v, "now", value_str(a, now));
 	value_put(a, v, "evidence", evidence);
 	value_put(a, v, "next", node_next(x, as->node));
+	explain_conclude(x, v, now, STR(""));
 	return v;
+}
+
+/* How it ended, or what it does. */
+static str run_why(const struct explain *x, const struct run *r, str now)
+{
+	str said = last_line(r->last_lines), how;
+
+	if (r->status != RUN_ENDED)
+		return now;
+	how = r->lost ? STR("it was lost: nobody saw how it ended")
+			: r->signal
+			? arena_printf(x->arena, "it ended by signal %lld", (long long)r->signal)
+			: arena_printf(x->arena, "it ended with exit status %lld",
+					  (long long)r->exit_code);
+	if (r->trouble != TROUBLE_NONE)
+		how = arena_printf(x->arena, STR_FMT " (%s)", STR_ARG(how),
+				trouble_name(r->trouble));
+	if (said.n)
+		how = arena_printf(x->arena, STR_FMT "; it wrote last: " STR_FMT, STR_ARG(how),
+				STR_ARG(said));
+	return arena_printf(x->arena, STR_FMT "; " STR_FMT, STR_ARG(how), STR_ARG(now));
 }
 
 value *explain_run(const struct explain *x, const struct run *r)
@@ -376,7 +422,7 @@ value *explain_run(const struct explain *x, const struct run *r)
 	const struct assignment *as = state_assignment(x->state, r->assignment_id);
 	const struct node *n = state_node(x->state, r->goal_id, r->node_id);
 	ov_time since = r->ended_at ? r->ended_at : r->started_at ? r->started_at : r->created_at;
-	value *v = answer(x, r->id, "run",
+	value *v = explain_answer(x, r->id, "run",
 			      arena_printf(a,
 					      STR_FMT "/" STR_FMT
 						      ", attempt %lld of epoch %lld, by " STR_FMT,
@@ -399,20 +445,22 @@ value *explain_run(const struct explain *x, const struct run *r)
 					: value_cstr(a,
 							  "it is over; others speak for its node "
 							  "now"));
-	add_command(x, next, r->status == RUN_ENDED ? "run log" : "run log --follow", r->id);
+	explain_command(x, next, r->status == RUN_ENDED ? "run log" : "run log --follow", r->id);
 	if (r->status == RUN_RUNNING)
-		add_command(x, next, "run stop --reason TEXT", r->id);
+		explain_command(x, next, "run stop --reason TEXT", r->id);
 	if (n)
-		add_command(x, next, "explain", n->key);
+		explain_command(x, next, "explain", n->key);
+	value_put(a, v, "last_lines", value_str(a, r->last_lines));
 	value_put(a, v, "evidence", evidence);
 	value_put(a, v, "next", next);
+	explain_conclude(x, v, run_why(x, r, value_str_at(v, "now")), STR(""));
 	return v;
 }
 
 value *explain_dispatch(const struct explain *x, const struct dispatch *d)
 {
 	struct arena *a = x->arena;
-	value *v = answer(x, d->id, "dispatch",
+	value *v = explain_answer(x, d->id, "dispatch",
 			      arena_printf(a, STR_FMT " for " STR_FMT "/" STR_FMT,
 					      STR_ARG(d->purpose), STR_ARG(d->goal_id),
 					      STR_ARG(d->node_id)),
@@ -428,9 +476,10 @@ value *explain_dispatch(const struct explain *x, const struct dispatch *d)
 			STR_ARG(d->instruction_hash));
 	value_put(a, v, "now", value_strf(a, "it " STR_FMT, STR_ARG(dispatch_words(x, d))));
 	value_put(a, v, "evidence", evidence);
-	add_command(x, next, "explain", d->assignment_id);
+	explain_command(x, next, "explain", d->assignment_id);
 	if (d->run_id.n)
-		add_command(x, next, "run log", d->run_id);
+		explain_command(x, next, "run log", d->run_id);
 	value_put(a, v, "next", next);
+	explain_conclude(x, v, value_str_at(v, "now"), STR(""));
 	return v;
 }

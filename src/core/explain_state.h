@@ -5,8 +5,9 @@
  * whoever shows this adds to it. Answers: which assignment is stalled and why; what the last
  * instruction was and whether it was taken; which backoff is active; what shows progress.
  *
- * Every answer is an object with at least id, noun, title, status, state, since, now, evidence (a
- * list of {at, text}) and next (a list of commands); members are only ever added.
+ * Every answer is an object with at least id, noun, title, status, state, since, now, conclusion (why
+ * and what is next, in a line each), evidence (a list of {at, text}) and next (a list of commands);
+ * members are only ever added.
  */
 #include "base/ov.h"
 #include "core/policy.h"
@@ -20,12 +21,30 @@ struct explain {
 	ov_time now;
 };
 
+/* What every answer begins with; what belongs to it is added. */
+value *explain_answer(const struct explain *x, str id, const char *noun, str title,
+		const char *status, ov_time since);
+/* Adds "overseer COMMAND ID" to what can be typed. */
+void explain_command(const struct explain *x, value *next, const char *command, str id);
+/* The conclusion, for people who read three lines: what it is, why, and what happens next. */
+void explain_conclude(const struct explain *x, value *v, str why, str next);
+/* It is stalled, and something is done about that. */
+bool explain_recovering(const struct node *n);
+/* Why a task is as it is, in one line, and what happens next; now: as explain_now says it. */
+void explain_conclude_node(const struct explain *x, const struct node *n, str now, value *v);
+void explain_conclude_goal(const struct explain *x, const struct goal *g, str now, value *v);
+
 value *explain_goal(const struct explain *x, const struct goal *g);
 value *explain_node(const struct explain *x, const struct node *n);
 /* Its node must be there. */
 value *explain_assignment(const struct explain *x, const struct assignment *as);
 value *explain_run(const struct explain *x, const struct run *r);
 value *explain_dispatch(const struct explain *x, const struct dispatch *d);
+value *explain_entry(const struct explain *x, const struct escalation *e);
+value *explain_worker(const struct explain *x, const struct worker *w);
+value *explain_notice(const struct explain *x, const struct notice *n);
+/* It must be configured. */
+value *explain_agent(const struct explain *x, const struct policy_agent *p);
 /* Adds a piece of evidence; at may be 0. */
 void explain_show(const struct explain *x, value *evidence, ov_time at, const char *fmt, ...)
 		_printf_(4, 5);

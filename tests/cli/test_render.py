@@ -205,7 +205,7 @@ class Terminal(Case):
             "run.log": {"text": bad, "offset": 0, "next_offset": 9, "size": 9, "ended": True},
             "events.list": {"events": [event(text=bad, node=bad)], "head": 1, "next_after": 1},
             "handoff.show": {"id": bad, "text": bad},
-            "explain.get": {**EXPLAIN, "id": bad, "title": bad, "now": bad, "next": [bad], "state": bad,
+            "explain.get": {**EXPLAIN, "conclusion": {"state": bad, "why": bad, "next": bad}, "last_lines": bad, "id": bad, "title": bad, "now": bad, "next": [bad], "state": bad,
                             "evidence": [{"at": None, "text": bad}, {"at": bad, "text": bad}], "instruction": bad,
                             "facts": [{"seq": 1, "at": bad, "text": bad}]},
             "tick.now": {"decisions": [{"decision": bad, "goal": bad, "node": bad, "why": bad}], "wake_at": bad},
@@ -361,9 +361,23 @@ class Work(Case):
         self.fake({"explain.get": EXPLAIN})
         lines = self.ok("explain", "S2.1.1").out.splitlines()
         self.assertRegex(lines[0], r'^goal_01JC8AAAAAAAAAAA/S2\.1\.1 "Config schema" is BLOCKED since .* \(17m ago\)\.$')
-        self.assertTrue(lines[2].endswith("run R_01JC9AAAAAAAAAAA started"))
-        self.assertEqual(lines[3], "Now   blocked by overseer: retries used up")
-        self.assertEqual(lines[4], "Next  overseer work unblock --reason TEXT S2.1.1")
+        # A daemon of before says no conclusion: what it says now and what can be typed stand for it.
+        self.assertEqual(lines[1:3], ["Why   blocked by overseer: retries used up", "Next  overseer work unblock --reason TEXT S2.1.1"])
+        self.assertTrue(lines[4].endswith("run R_01JC9AAAAAAAAAAA started"))
+        self.assertEqual(lines[5], "Commands  overseer work unblock --reason TEXT S2.1.1")
+
+    def test_explain_begins_with_the_conclusion(self):
+        facts = [{"seq": i, "at": ago(900 - i), "type": "x", "text": f"fact {i}", "minor": i % 2 == 0} for i in range(40)]
+        answer = {**EXPLAIN, "conclusion": {"state": "blocked", "why": "the agent failed", "next": "it waits for your answer"},
+                  "facts": facts, "last_lines": "one\ntwo"}
+        self.fake({"explain.get": answer})
+        lines = self.ok("explain", "S2.1.1").out.splitlines()
+        self.assertEqual(lines[1:4], ["Why   the agent failed", "Next  it waits for your answer", "  28 facts left out  overseer explain --all"])
+        self.assertEqual([x.split("  ")[2] for x in lines[4:16]], [f"fact {i}" for i in range(17, 40, 2)])
+        self.assertEqual(lines[16:19], ["The agent wrote last", "  | one", "  | two"])
+        every = self.ok("explain", "S2.1.1", "--all").out
+        self.assertEqual((every.count("fact "), "left out" in every), (40, False))
+        self.assertIn("Now       blocked by overseer: retries used up\n", every)
 
     def test_tick(self):
         daemon = self.fake({"tick.now": {"decisions": [{"decision": "assign", "goal": "g", "node": "T1", "agent": "a",

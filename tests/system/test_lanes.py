@@ -4,6 +4,7 @@
 import datetime
 import json
 import os
+import re
 import shutil
 import time
 import unittest
@@ -76,6 +77,8 @@ class Lanes(SiteCase):
                                r'1 task waits  known by its output \(run R_\w+\): "You have hit your five hour limit"\n')
         self.assertEqual(self.lanes(site), json.loads(site.cli("agent", "list", "--json"))["agents"][0]["limit"] and [lane])
         self.assertRegex(site.cli("agent", "list"), r"gemini \* .* rate limited until \d\d:\d\d")
+        self.assertRegex(site.cli("explain", "gemini"), r'^gemini "Claude Code" is RATE LIMITED since .*\n'
+                                                        r'Why .*known by its output .*\nNext +it is free again in .*by itself\n')
         again = site.wait_type("run.created", after=limited["seq"])
         self.assertGreaterEqual(moment(again["at"]), self.until)
         # Nobody asked in between: one tick at that moment, and none before it.
@@ -174,6 +177,12 @@ class LastLines(SiteCase):
         self.assertEqual(run["last_lines"].split("\n")[1:], self.WANTED)
         self.assertRegex(site.cli("status"), r'  #1 .*\n +\| fatal: no model "x"\n +\| stopped at 70%\n')
         self.assertIn("The agent wrote last\n  | line 15\n" + "".join(f"  | {x}\n" for x in self.WANTED), site.cli("inbox", "show", str(number)))
+        text = site.cli("explain", "T1")
+        self.assertRegex(text, r'^goal_\w+/T1 "Task T1" is BLOCKED since .*\n'
+                               r'Why   .*; the agent wrote last: stopped at 70%\n'
+                               rf'Next  it waits for your answer: overseer inbox show {number}\n')
+        for about in ("T1", run["id"], "#1"):
+            self.assertIn("The agent wrote last\n  | line 15\n  | line 16\n", site.cli("explain", about))
 
     def test_shown_everywhere_and_kept(self):
         site, number = self.failed()
@@ -182,6 +191,48 @@ class LastLines(SiteCase):
         shutil.rmtree(os.path.join(site.dir, "runs"))
         site.up()
         self.check(site, number)
+
+    def test_what_can_be_explained(self):
+        site, number = self.failed()
+        for name, noun in (("#1", "entry"), ("1", "entry"), ("pool-1", "worker"), ("script", "agent"), ("T1", "node"), ("daemon", "daemon")):
+            lines = site.cli("explain", name).splitlines()
+            told = site.call("explain.get", id=name)
+            self.assertEqual(told["noun"], noun)
+            self.assertRegex(lines[0], r'^\S+ ".*" is [A-Z_ ]+( since .*)?\.$')
+            self.assertRegex(lines[1], r"^Why +\S")
+            self.assertRegex(lines[2], r"^Next +\S")
+            for key in ("id", "noun", "title", "status", "state", "since", "now", "conclusion", "evidence", "next", "facts"):
+                self.assertIn(key, told, name)
+        self.assertRegex(site.cli("explain", "#1"), r"Next +overseer inbox answer 1 ")
+        self.assertRegex(site.cli("explain", "pool-1"), r"pool-1 .* is IDLE")
+        # Facts that matter, and how many there are besides them.
+        told = site.call("explain.get", id="T1")["facts"]
+        text = site.cli("explain", "T1")
+        left = int(re.search(r"  (\d+) facts? left out  overseer explain --all\n", text).group(1))
+        shown = [x for x in text.splitlines() if re.match(r"  \d\d:\d\d:\d\d  ", x)]
+        self.assertLessEqual(len(shown), 12)
+        self.assertEqual(len(shown) + left, len(told))
+        every = site.cli("explain", "T1", "--all")
+        self.assertNotIn("left out", every)
+        self.assertEqual(len([x for x in every.splitlines() if re.match(r"  \d\d:\d\d:\d\d  ", x)]), len(told))
+
+    def test_unknown_ids(self):
+        site, _ = self.failed()
+        for name, near in (("T2", "T1"), ("pool-7", "pool-1"), ("scipt", "script"), ("#9", "'#1'"), ("deamon", "daemon")):
+            said = site.cli("explain", name, code=3)
+            self.assertIn("explain knows: tasks (T1.2, GOAL/T1.2), goals (goal_...), runs (R_...)", said)
+            self.assertIn("workers (pool-1), agents, daemon", said)
+            self.assertIn(f"overseer explain {near}", said)
+        self.assertNotIn("did you mean", site.cli("explain", "nothing-like-it", code=3))
+
+    def test_notices(self):
+        site, _ = self.failed('[escalation]\nhook = "exit 1"\nroutes.warning = ["hook"]\nretry_base = "1h"\nretry_max = "1h"\n')
+        notice = site.wait_type("notice.opened")["data"]["notice"]["id"]
+        site.wait_type("notice.tried", notice=notice)
+        told = site.call("explain.get", id=notice)
+        self.assertEqual((told["noun"], told["status"]), ("notice", "waiting"))
+        self.assertRegex(site.cli("explain", notice[:20]), r"^N_\w+ \".*\" is WAITING since .*\nWhy   by channel hook, 1 attempt: tried again then\n"
+                                                           r"Next  it is tried again by itself at .*\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /* Agents that are given no work for a while: how long, how that is known, and what waits for them. */
 #include "tests/test.h"
 
+#include "core/explain_state.h"
 #include "core/lane.h"
 #include "core/last_lines.h"
 #include "core/limits.h"
@@ -271,6 +272,48 @@ TEST(last_lines_of_a_run)
 					"'last_lines': 'fine'}",
 					STR_ARG(r->id)));
 	assert_int_equal(r->last_lines.n, 0);
+	fixture_done(&f);
+}
+
+static const value *conclusion(struct fixture *f, value *v)
+{
+	const value *c = value_at(v, "conclusion");
+
+	(void)f;
+	assert_true(value_str_at(c, "state").n && value_str_at(c, "why").n &&
+			value_str_at(c, "next").n);
+	return c;
+}
+
+/* Whatever it is about: a state, a reason, and something that comes next. */
+TEST(conclusions)
+{
+	struct fixture f;
+	struct explain x;
+	const value *c;
+
+	begin(&f, 3);
+	x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now };
+	bring_to(&f, "T1", STAGE_RUNNING);
+	c = conclusion(&f, explain_node(&x, node_of(&f, "T1")));
+	assert_true(str_starts(value_str_at(c, "next"),
+			STR("its work is checked when the run ends")));
+	ends(&f, "T1", "'exit_code': 75, 'last_lines': 'over quota'");
+	x.now = f.now;
+	c = conclusion(&f, explain_node(&x, node_of(&f, "T1")));
+	assert_true(str_ends(value_str_at(c, "why"), STR("the agent wrote last: over quota")));
+	assert_true(str_is(value_str_at(c, "next"), "it continues by itself in 2m"));
+	/* Not said to wait for a worker when it is the agent that it waits for. */
+	c = conclusion(&f, explain_node(&x, node_of(&f, "T3")));
+	assert_true(str_starts(value_str_at(c, "why"),
+			STR("ready; agent a is rate limited, and tried again in 2m")));
+	c = conclusion(&f, explain_agent(&x, policy_agent(&f.policy, STR("a"))));
+	assert_true(str_is(value_str_at(c, "state"), "rate limited"));
+	assert_true(str_contains(value_str_at(c, "next"), STR("tried again in 2m")));
+	c = conclusion(&f, explain_agent(&x, policy_agent(&f.policy, STR("b"))));
+	assert_true(str_is(value_str_at(c, "state"), "ready"));
+	conclusion(&f, explain_goal(&x, node_of(&f, "T1")->goal));
+	conclusion(&f, explain_worker(&x, state_worker(f.state, STR("pool-1"))));
 	fixture_done(&f);
 }
 
