@@ -265,7 +265,10 @@ static const struct op_param report_period[] = {
 };
 static const struct op_param events_follow[] = { AFTER };
 static const struct op_param explain[] = {
-	{ "id", PARAM_TEXT, true, "a goal, node, assignment, run or dispatch; or daemon", 0 },
+	{ "id", PARAM_TEXT, true,
+			"a goal, node, assignment, run, dispatch, notice, worker, agent, #entry; "
+			"or daemon",
+			0 },
 	GOAL_OPT,
 };
 static const struct op_param handoff_show[] = {

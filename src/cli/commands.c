@@ -520,8 +520,9 @@ const struct command commands[] = {
 			NULL },
 	{ "explain", NULL, "Why something is as it is", "ID", 1, 1, FLAGS(explain_flags),
 			cmd_explain,
-			"ID is a goal, a node, an assignment, a run or a dispatch; or the word "
-			"daemon: how it is, and its story." },
+			"ID is a task, goal, run, assignment, dispatch, notice, worker or agent, "
+			"the number of an inbox entry ('#1' or 1), or the word daemon. The first "
+			"three lines are the state, why, and what happens next." },
 	{ "handoff", "show", "What whoever goes on with a node is told of it", "ID", 1, 1,
 			FLAGS(of_goal_flags), cmd_handoff_show,
 			"ID is a node or a goal. With --json the whole record: decisions, "
