@@ -77,7 +77,10 @@ ov_time flow_wait(const struct policy *p, enum cause cause, int64_t count)
 
 int64_t flow_max(const struct policy *p, enum cause cause)
 {
-	return *(const int64_t *)(const void *)((const char *)p + cause_rules[cause].max);
+	int64_t most = *(const int64_t *)(const void *)((const char *)p + cause_rules[cause].max);
+
+	/* Its cap is a rule of ours for want of a better one; who wants fewer attempts gets fewer. */
+	return cause == CAUSE_NO_CHANGES ? MIN(most, p->retry_max_attempts) : most;
 }
 
 void flow_move(struct decide_ctx *cx, const struct assignment *as, enum stage stage, ov_time wait,

@@ -145,8 +145,10 @@ int decide_goal_cancel(struct decide_ctx *cx, const value *params, value **ret_r
 	struct goal *g;
 	str reason, why;
 	int64_t cancelled = 0;
-	int r = find(cx, params, "cancel", &g, &reason, err);
+	int r = find(cx, params, NULL, &g, &reason, err);
 
+	if (!str_trim(value_str_at(params, "reason")).n)
+		reason = asked_by(cx);
 	if (r == 0)
 		r = status_check(&goal_statuses, g->id, (int)g->status, GOAL_CANCELLED, false, err);
 	if (r == 0)

@@ -141,6 +141,8 @@ void work_block(struct decide_ctx *cx, const struct node *n, enum block_kind kin
 void work_rerun(struct decide_ctx *cx, const struct node *n, str reason);
 /* A person settled the matter: what stalled, and what was asked about it, is over. */
 void work_settled(struct decide_ctx *cx, const struct node *n, str reason);
+/* The reason of somebody who gave none. */
+str asked_by(struct decide_ctx *cx);
 /* Can be told something now? NULL, or why not. */
 const char *run_deaf(const struct decide_ctx *cx, const struct node *n);
 

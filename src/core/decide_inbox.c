@@ -407,6 +407,9 @@ int inbox_answer(struct decide_ctx *cx, const struct escalation *x, str text, co
 	a = answer_of(cx, x, text);
 	a.reason = str_trim(value_str_at(params, "reason"));
 	r = text_check(STR("reason"), a.reason, LIMIT_NOTE, err);
+	/* Kinds that have words of their own look at them themselves. */
+	if (r == 0 && value_bool_at(params, "only_options") && !inbox_kind_of(x)->words)
+		r = check_option(cx, &a, err);
 	if (r == 0 && rule_for(&a)->check)
 		r = rule_for(&a)->check(cx, &a, err);
 	if (r == 0)

@@ -105,8 +105,7 @@ int decide_run_stop(struct decide_ctx *cx, const value *params, value **ret_resu
 	if (r < 0)
 		return r;
 	if (reason.n == 0)
-		return ov_fail(err, OV_EINVALID,
-				"a reason is needed: it is recorded with your name");
+		reason = asked_by(cx);
 	r = run_node(cx, x, &n, err);
 	if (r == 0)
 		r = live_check(n, err);

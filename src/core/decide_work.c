@@ -132,6 +132,11 @@ static struct event *emit_node_status(struct decide_ctx *cx, const struct node *
 	return e;
 }
 
+str asked_by(struct decide_ctx *cx)
+{
+	return arena_printf(cx->arena, "asked by " STR_FMT, STR_ARG(cx->actor));
+}
+
 void work_settled(struct decide_ctx *cx, const struct node *n, str reason)
 {
 	episode_close(cx, n, reason);

@@ -128,6 +128,8 @@ static const struct field node_fields[] = {
 	FIELD(node, epoch, F_INT),
 	COUNTS(node, failures, causes),
 	AMOUNTS(node, spent, resources),
+	FIELD(node, unpriced, F_INT),
+	FIELD(node, untold, F_INT),
 	FIELD(node, created_at, F_TIME),
 	FIELD(node, updated_at, F_TIME),
 	FIELD(node, queued_at, F_TIME),

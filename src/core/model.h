@@ -118,6 +118,7 @@ struct node {
 	int64_t epoch;   /* of the newest assignment */
 	int32_t failures[CAUSE_COUNT];
 	int64_t spent[RESOURCE_COUNT]; /* by its runs */
+	int64_t unpriced, untold;      /* of them, as in struct usage_row */
 	ov_time created_at, updated_at, queued_at, started_at, ended_at;
 	struct seqs history; /* the newest events about this node, LIMIT_KEPT of them */
 

@@ -125,6 +125,8 @@ void usage_fold(struct state *s, const struct event *e, const int64_t amounts[RE
 	str agent = value_str_at(d, "agent");
 	int64_t day = value_at(d, "day") ? value_int_at(d, "day") : usage_day(e->at);
 	bool priced = value_str_at(d, "cost_source").n || amounts[RES_COST_MICROUSD] > 0;
+	bool unpriced = !priced && amounts[RES_TOKENS] > 0,
+	     untold = !priced && amounts[RES_TOKENS] == 0 && amounts[RES_ITERATIONS] > 0;
 	struct usage_row *row;
 
 	/* Older logs do not say who it was. */
@@ -135,8 +137,12 @@ void usage_fold(struct state *s, const struct event *e, const int64_t amounts[RE
 		row->spent[i] += amounts[i];
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		*kind_of(row, i) += value_int_at(d, kinds[i].key);
-	row->unpriced += !priced && amounts[RES_TOKENS] > 0;
-	row->untold += !priced && amounts[RES_TOKENS] == 0 && amounts[RES_ITERATIONS] > 0;
+	row->unpriced += unpriced;
+	row->untold += untold;
+	if (n) {
+		n->unpriced += unpriced;
+		n->untold += untold;
+	}
 	for (int i = 0; n && i < RESOURCE_COUNT; i++)
 		n->spent[i] += amounts[i];
 	bound(s);

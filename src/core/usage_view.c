@@ -116,6 +116,8 @@ static void add_nodes(struct table *t)
 			struct usage_row row = { 0 };
 
 			memcpy(row.spent, n->spent, sizeof(row.spent));
+			row.unpriced = n->unpriced;
+			row.untold = n->untold;
 			if (row.spent[RES_ITERATIONS] || row.spent[RES_WALL_MS])
 				add_row(&place(t, 0, g->id, STR(""), STR(""), n->id)->all, &row);
 		}
@@ -161,14 +163,14 @@ static value *sum_view(struct table *t, const struct sum *x)
 	}
 	if (x->live.runs)
 		value_put(t->a, v, "live", live);
+	put(t, v, "unpriced_runs", x->all.unpriced);
+	put(t, v, "untold_runs", x->all.untold);
 	if (!kinds)
 		return v;
 	put(t, v, "tokens_input", x->all.tokens_input);
 	put(t, v, "tokens_output", x->all.tokens_output);
 	put(t, v, "tokens_cache_read", x->all.tokens_cache_read);
 	put(t, v, "tokens_cache_write", x->all.tokens_cache_write);
-	put(t, v, "unpriced_runs", x->all.unpriced);
-	put(t, v, "untold_runs", x->all.untold);
 	return v;
 }
 

@@ -82,6 +82,9 @@ value *view_worker(struct arena *a, const struct state *s, const struct worker *
 	const struct assignment *as = w->assignment_id.n ? state_assignment(s, w->assignment_id)
 							 : NULL;
 
+	/* Why it came to rest says nothing about now; the log has it. */
+	if (w->status == WORKER_IDLE && !as)
+		value_put(a, v, "reason", value_cstr(a, ""));
 	value_put(a, v, "node", as && as->node ? value_str(a, as->node->key) : value_null(a));
 	value_put(a, v, "task", value_str(a, as && as->node ? as->node->name : STR("")));
 	value_put(a, v, "stage",
@@ -202,11 +205,13 @@ value *view_status(struct arena *a, const struct world *w, ov_time now)
 {
 	const struct state *s = w->state;
 	value *v = value_object(a), *goals = value_array(a), *workers = value_array(a);
-	size_t busy = 0;
+	size_t busy = 0, archived = 0;
 
-	for (size_t i = 0; i < s->goals.n; i++)
+	for (size_t i = 0; i < s->goals.n; i++) {
+		archived += s->goals.p[i]->status == GOAL_ARCHIVED;
 		if (s->goals.p[i]->status != GOAL_ARCHIVED)
 			value_push(a, goals, view_goal_brief(a, s->goals.p[i]));
+	}
 	for (size_t i = 0; i < s->workers.n; i++) {
 		busy += s->workers.p[i]->kind == WORKER_POOL &&
 				s->workers.p[i]->assignment_id.n > 0;
@@ -223,5 +228,6 @@ value *view_status(struct arena *a, const struct world *w, ov_time now)
 	value_put(a, v, "workers_busy", value_int(a, (int64_t)busy));
 	value_put(a, v, "auto", view_auto(a, s));
 	value_put(a, v, "goals", goals);
+	value_put(a, v, "goals_archived", value_int(a, (int64_t)archived));
 	return v;
 }

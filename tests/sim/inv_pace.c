@@ -32,7 +32,7 @@ static bool in_quiet_hours(const struct policy *p, ov_time at)
 static int64_t cause_cap(const struct policy *p, enum cause cause)
 {
 	switch (cause) {
-	case CAUSE_NO_CHANGES: return p->no_changes_attempts;
+	case CAUSE_NO_CHANGES: return MIN(p->no_changes_attempts, p->retry_max_attempts);
 	case CAUSE_CONFLICT: return p->conflict_rounds;
 	case CAUSE_DIRTY: return p->dirty_tries;
 	case CAUSE_MOVED: return p->moved_tries;

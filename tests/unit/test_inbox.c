@@ -125,6 +125,35 @@ TEST(options_by_prefix)
 	fixture_done(&f);
 }
 
+/* One answer to several entries: where one has options, only they fit it. */
+TEST(only_its_options)
+{
+	struct fixture f;
+	int64_t number;
+	const char *msg;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	number = ask(&f, "question", "T1", "'redis', 'in-process'");
+	msg = refused(&f, "inbox.answer",
+			json(&f, "{'number': %lld, 'answer': 'retry', 'only_options': true}",
+					(long long)number),
+			OV_EINVALID);
+	assert_non_null(strstr(msg, "redis, in-process"));
+	submit(&f, "inbox.answer",
+			json(&f, "{'number': %lld, 'answer': 'in', 'only_options': true}",
+					(long long)number));
+	assert_true(str_is(node_of(&f, "T1")->answer, "in-process"));
+	/* One without options takes any. */
+	number = ask(&f, "question", "T1", "");
+	submit(&f, "inbox.answer",
+			json(&f, "{'number': %lld, 'answer': 'as you like', 'only_options': true}",
+					(long long)number));
+	assert_true(str_is(node_of(&f, "T1")->answer, "as you like"));
+	fixture_done(&f);
+}
+
 /* An agent's options are its words; choosing one of them is no command of ours. */
 TEST(an_agents_options_are_no_commands)
 {

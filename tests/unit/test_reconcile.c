@@ -280,6 +280,19 @@ TEST(no_changes)
 	fixture_done(&f);
 }
 
+TEST(no_changes_by_the_cap_of_retries)
+{
+	struct fixture f;
+
+	begin(&f, 1);
+	f.policy.retry_max_attempts = 1;
+	bring_to(&f, "T1", STAGE_HARVEST);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "", "'head': 'h', 'files_changed': 0");
+	assert_int_equal(node_of(&f, "T1")->status, NODE_BLOCKED);
+	assert_true(str_is(f.state->escalations.p[0]->kind, "no_changes"));
+	fixture_done(&f);
+}
+
 TEST(a_report_that_cannot_be_taken_is_told_to_both_sides)
 {
 	struct fixture f;

@@ -123,6 +123,11 @@ TEST(a_run_is_a_row)
 	v = view(&f, USAGE_MODEL, NULL, 0);
 	assert_int_equal(value_int_at(row(v, "m-1"), "tokens_output"), 20);
 	assert_int_equal(value_count(value_at(v, "unpriced_models")), 1);
+	/* Of a node it is known as well. */
+	v = view(&f, USAGE_NODE, NULL, 0);
+	x = value_item(value_at(v, "rows"), 0);
+	assert_int_equal(value_int_at(x, "unpriced_runs"), 1);
+	assert_int_equal(value_int_at(x, "untold_runs"), 1);
 	fixture_done(&f);
 }
 
