@@ -57,6 +57,31 @@ static value *ladder_actions(struct arena *a)
 	return list;
 }
 
+static bool is_over(const struct goal *g)
+{
+	return !g || (g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED);
+}
+
+/* A plan for a goal that is over is of no use, and whoever makes it may cost money. */
+void executor_plan_published(struct executor *x, const struct event *e)
+{
+	const struct state *s = engine_state(x->engine);
+
+	if (e->kind != EV_GOAL_STATUS || !is_over(state_goal(s, e->goal)))
+		return;
+	list_each (it, &x->tasks) {
+		struct task *t = list_entry(it, struct task, link);
+		const struct effect *fx = t->planning ? state_effect(s, t->effect_id) : NULL;
+
+		if (!fx || !str_eq(fx->goal_id, e->goal))
+			continue;
+		planning_cancel(t->planning);
+		t->planning = NULL;
+		outcome_new(t, STR("error"), STR("its goal is over"));
+		report_later(t);
+	}
+}
+
 void perform_plan(struct task *t, const struct assignment *none)
 {
 	struct executor *x = t->x;
@@ -68,7 +93,7 @@ void perform_plan(struct task *t, const struct assignment *none)
 	(void)none;
 	rq.goal = state_goal(s, fx->goal_id);
 	rq.node = fx->node_id.n ? state_node(s, fx->goal_id, fx->node_id) : NULL;
-	if (!rq.goal || !planner_purpose_from(fx->purpose, &rq.purpose) ||
+	if (is_over(rq.goal) || !planner_purpose_from(fx->purpose, &rq.purpose) ||
 			(rq.purpose != PLANNER_CREATE && !rq.node)) {
 		ov_fail(&err, OV_ENOTFOUND, "there is nothing to plan for " STR_FMT " any more",
 				STR_ARG(fx->goal_id));

@@ -86,6 +86,7 @@ void executor_published(struct executor *x, const struct event *const *events, s
 		const struct assignment *as;
 
 		executor_auto_published(x, events[i]);
+		executor_plan_published(x, events[i]);
 		freeze_published(x, events[i]);
 		if (events[i]->kind == EV_NODE_SCOPED)
 			executor_scopes(x, events[i]->goal, events[i]->node);
