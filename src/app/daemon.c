@@ -50,7 +50,7 @@ static void world_telemetry(void *user, struct telemetry *ret)
 
 	/* Summer time comes and goes while the daemon is up. */
 	d->config->policy.utc_offset = clock_utc_offset(loop_now(d->loop));
-	*ret = (struct telemetry){ .no_capacity = capacity_lacking(d->config, d->capacity,
+	*ret = (struct telemetry){ .no_capacity = capacity_lacking(d->config, &d->self, d->capacity,
 						   sizeof(d->capacity)),
 		.observations = executor_observations(d->executor) };
 }

@@ -1,6 +1,7 @@
 #pragma once
 /* The daemon's parts as its own files see them. Private to app. */
 #include "app/beat.h"
+#include "app/capacity.h"
 #include "app/daemon.h"
 #include "app/daemon_files.h"
 #include "app/engine.h"
@@ -59,7 +60,7 @@ struct daemon {
 	int exit_status;
 	ov_time pruned_at;   /* rescue refs; 0: not yet known */
 	int64_t clock_ahead; /* clock_wall_ahead at the last look */
-	char capacity[200];
+	char capacity[CAPACITY_TEXT];
 };
 
 /* server.c: calls from the socket and from HTTP. */

@@ -1,4 +1,5 @@
 /* Reading operations that are answered from the state alone. */
+#include "app/capacity.h"
 #include "app/executor.h"
 #include "app/ops.h"
 #include "app/planning.h"
@@ -53,6 +54,10 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 {
 	struct world w = { cx->state, &cx->config->policy };
 	value *v = value_object(cx->arena), *s = view_status(cx->arena, &w, cx->now);
+	char *why = arena_alloc(cx->arena, CAPACITY_TEXT);
+	str lacking = cx->daemon->read_only
+			? STR("")
+			: capacity_lacking(cx->config, cx->daemon, why, CAPACITY_TEXT);
 
 	(void)params, (void)err;
 	for (size_t i = 0; i < value_count(value_at(s, "running")); i++) {
@@ -70,6 +75,8 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 	for (size_t i = 0; i < s->object.n; i++)
 		value_set(cx->arena, v, s->object.members[i].key, s->object.members[i].value);
 	value_put(cx->arena, v, "conflicts", view_conflicts(cx->arena, cx->state));
+	value_put(cx->arena, v, "no_capacity",
+			lacking.n ? value_str(cx->arena, lacking) : value_null(cx->arena));
 	value_put(cx->arena, v, "today", op_usage_today(cx));
 	value_put(cx->arena, v, "planner", planner_view(cx));
 	value_put(cx->arena, v, "unchecked_waits",

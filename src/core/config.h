@@ -78,6 +78,7 @@ struct config {
 	bool planner_fallback, planner_diagnose;
 	int64_t planner_max_phases, planner_max_tasks, planner_max_subtasks;
 	int64_t limits_min_free_memory_bytes; /* 0: not looked at */
+	int64_t limits_min_free_disk_bytes;   /* 0: not looked at */
 	int64_t limits_max_load_pct;          /* of the number of processors; 0: not looked at */
 	int64_t limits_run_output_bytes;
 	int64_t workers_max;

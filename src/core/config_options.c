@@ -236,6 +236,10 @@ static const struct option options[] = {
 	{ "limits.min_free_memory", OPT_BYTES, 0, 1024 * TIB, "\"256MiB\"",
 			"Nothing new is started while less memory is free; \"0\" looks away.",
 			AT(limits_min_free_memory_bytes) },
+	{ "limits.min_free_disk", OPT_BYTES, 0, 1024 * TIB, "\"1GiB\"",
+			"Nothing new starts while less is free on the file system of the store or "
+			"of the worktrees; agents at work continue. \"0\" disables this.",
+			AT(limits_min_free_disk_bytes) },
 	{ "limits.max_load_pct", OPT_INT, 0, 10000, "0",
 			"Nothing new is started while the load average, in percent of the number "
 			"of processors, is higher; 0 looks away.",
