@@ -50,8 +50,9 @@ static void world_telemetry(void *user, struct telemetry *ret)
 
 	/* Summer time comes and goes while the daemon is up. */
 	d->config->policy.utc_offset = clock_utc_offset(loop_now(d->loop));
-	*ret = (struct telemetry){ .no_capacity = capacity_lacking(d->config, &d->self, d->capacity,
-						   sizeof(d->capacity)),
+	*ret = (struct telemetry){ .ending = d->ending,
+		.no_capacity = capacity_lacking(d->config, &d->self, d->capacity,
+				sizeof(d->capacity)),
 		.observations = executor_observations(d->executor) };
 }
 
@@ -145,6 +146,12 @@ static void wake_fired(void *user)
 	engine_wake(d->engine);
 }
 
+/* Runs that are to be stopped, or harvested, before we end. A store that is only read holds nobody up. */
+static size_t runs_left(const struct daemon *d)
+{
+	return d->safe.on ? 0 : ending_left(engine_state(d->engine), d->ending);
+}
+
 /* All that was under way is finished and told; what is left can wait for the next daemon. */
 static void finish_if_drained(struct daemon *d, bool time_is_up)
 {
@@ -155,9 +162,10 @@ static void finish_if_drained(struct daemon *d, bool time_is_up)
 	if (!daemon_files_hold(d))
 		return;
 	if (!time_is_up &&
-			(executor_busy(d->executor) || rpcd_pending(d->rpcd) ||
+			(runs_left(d) || executor_busy(d->executor) || rpcd_pending(d->rpcd) ||
 					rpcd_queued(d->rpcd)))
 		return;
+	engine_stop(d->engine);
 	v = value_object(&a);
 	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
 	value_put(&a, v, "reason", value_cstr(&a, d->stop_reason));
@@ -219,18 +227,34 @@ void daemon_drain(struct daemon *d)
 	loop_timer_in(d->drain, d->config->drain_timeout);
 }
 
-void daemon_stop(struct daemon *d, const char *reason)
+/* Agents that are to stop are told so at once: their time runs. */
+static void stop_runs(struct daemon *d)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	if (runs_left(d))
+		(void)engine_tick_now(d->engine, &a);
+}
+
+void daemon_end(struct daemon *d, const char *reason, enum ending ending)
 {
 	if (d->stop_reason)
 		return;
 	log_info("stopping: %s", reason);
 	d->stopping = true;
 	d->stop_reason = reason;
+	d->ending = ending;
 	daemon_ends(d);
 	server_done(d);
-	engine_stop(d->engine);
 	rpcd_drain(d->rpcd);
 	daemon_drain(d);
+	stop_runs(d);
+}
+
+void daemon_stop(struct daemon *d, const char *reason)
+{
+	daemon_end(d, reason, ENDING_LEAVE);
 }
 
 static void signal_stop(void *user, int signo)

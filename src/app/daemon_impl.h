@@ -54,8 +54,9 @@ struct daemon {
 	bool registered, degraded; /* as health.jsonl has it */
 	bool fenced; /* the store is another daemon's, and so is what is written about us */
 	struct daemon_files files;
-	bool halting; /* it cannot go on: runs are being stopped, then it is */
-	bool hurried; /* and was asked to end meanwhile */
+	enum ending ending; /* what becomes of its runs when it ends */
+	bool halting;       /* it cannot go on: runs are being stopped, then it is */
+	bool hurried;       /* and was asked to end meanwhile */
 	const char *stop_reason;
 	int exit_status;
 	ov_time pruned_at;   /* rescue refs; 0: not yet known */
@@ -128,6 +129,7 @@ struct config_source {
 };
 int daemon_load_config(const struct config_source *from, struct config **ret, struct ov_err *err);
 void daemon_stop(struct daemon *d, const char *reason);
+void daemon_end(struct daemon *d, const char *reason, enum ending ending);
 /* From now on there is so much time for what is under way to end, and no more. */
 void daemon_drain(struct daemon *d);
 int daemon_reload(struct daemon *d, struct ov_err *err);

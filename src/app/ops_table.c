@@ -149,7 +149,7 @@ static const struct op_param work_scope[] = {
 	{ "allow", PARAM_TEXTS, false, "only these tools, or classes of tools", SCOPE_ENTRY },
 	{ "deny", PARAM_TEXTS, false, "these not", SCOPE_ENTRY },
 };
-static const struct op_param run_stop[] = { RUN, REASON };
+static const struct op_param run_stop[] = { RUN, REASON_OPT };
 static const struct op_param queue_retry[] = { NODE, GOAL_OPT };
 #define WORKER                                                           \
 	{                                                                \
@@ -195,6 +195,11 @@ static const struct op_param escalation_test[] = {
 	{ "channel", PARAM_TEXT, true, "the name of a channel", LIMIT_ID },
 	{ "level", PARAM_TEXT, false, "info (the default), warning, critical or emergency", 0 },
 };
+static const struct op_param daemon_stop_params[] = {
+	{ "stop_runs", PARAM_BOOL, false,
+			"stop the agents first; their work is kept, and the next daemon resumes it",
+			0 },
+};
 static const struct op_param inbox_answer[] = {
 	NUMBER,
 	{ "answer", PARAM_TEXT, true,
@@ -203,6 +208,9 @@ static const struct op_param inbox_answer[] = {
 			LIMIT_NOTE },
 	{ "estimate", PARAM_OBJECT, false, "of its goal from now on, as of goal.update", 0 },
 	{ "budget", PARAM_OBJECT, false, "of its goal from now on, as of goal.update", 0 },
+	{ "only_options", PARAM_BOOL, false,
+			"refuse any other text where the entry has options (one answer to several)",
+			0 },
 	REASON_OPT,
 };
 static const struct op_param inbox_judge[] = { NUMBER, REASON_OPT };
@@ -329,7 +337,7 @@ const struct op op_table[] = {
 	{ "goal.resume", OP_WRITE, OP_HUMAN, "Lets a paused goal go on.", PARAMS(goal_step), NULL },
 	{ "goal.cancel", OP_WRITE, OP_HUMAN,
 			"Cancels all open nodes of a goal and the goal; what was done is kept.",
-			PARAMS(goal_override), NULL },
+			PARAMS(goal_step), NULL },
 	{ "goal.reopen", OP_WRITE, OP_HUMAN,
 			"Makes a completed or aborted goal active again (an override).",
 			PARAMS(goal_override), NULL },
@@ -520,7 +528,8 @@ const struct op op_table[] = {
 			PARAMS(store_file), op_store_export },
 	{ "store.import", OP_CHILD, OP_HUMAN, "Reads an exported document into an empty store.",
 			PARAMS(store_file), op_store_import },
-	{ "daemon.stop", OP_DAEMON, OP_HUMAN, "Stops the daemon gracefully; runs go on.", NO_PARAMS,
-			NULL },
+	{ "daemon.stop", OP_DAEMON, OP_HUMAN,
+			"Stops the daemon gracefully; agents continue unless stop_runs is true.",
+			PARAMS(daemon_stop_params), NULL },
 };
 const size_t op_table_n = ARRAY_LEN(op_table);

@@ -306,14 +306,21 @@ static void call_config_reload(struct daemon *d, struct rpc_call *call)
 
 static void call_daemon_stop(struct daemon *d, struct rpc_call *call)
 {
+	bool all = value_bool_at(call->params, "stop_runs");
+	enum ending ending = all ? ENDING_STOP : ENDING_LEAVE;
 	value *v = value_object(call->arena);
 
 	value_put(call->arena, v, "stopping", value_bool(call->arena, true));
 	value_put(call->arena, v, "pid", value_int(call->arena, d->self.pid));
+	value_put(call->arena, v, "stopping_runs",
+			value_int(call->arena,
+					(int64_t)ending_left(engine_state(d->engine), ending)));
+	value_put(call->arena, v, "drain_timeout_ms",
+			value_int(call->arena, d->config->drain_timeout));
 	if (!d->stop_reason)
 		health_say(&d->health, HEALTH_REQUESTED, "by " STR_FMT, STR_ARG(caller(d, call)));
 	rpc_call_result(call, v);
-	daemon_stop(d, "asked to");
+	daemon_end(d, all ? "asked to, with its agents" : "asked to", ending);
 }
 
 static const struct {

@@ -304,28 +304,68 @@ static void advance_all(struct tick *t)
 	vec_done(&due);
 }
 
-/*
- * The daemon cannot go on: runs are stopped, with nothing held against them, and nothing else is
- * begun. What is decided about them here is carried out by this daemon or, if it is killed, the next.
- */
-static void reconcile_halt(struct tick *t)
+static bool run_is_live(const struct assignment *as)
 {
+	return as->run && as->run->status != RUN_ENDED;
+}
+
+/* Its run was told to stop, or is about to be. */
+static bool is_stopping(const struct assignment *as)
+{
+	return as->stage == STAGE_STOP || as->stopping || assignment_is_final(as) ||
+			as->status == AS_BLOCKED;
+}
+
+size_t ending_left(const struct state *s, enum ending ending)
+{
+	size_t n = 0;
+
+	list_each (it, &s->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+		bool live = run_is_live(as);
+
+		if (ending == ENDING_STOP)
+			n += live || as->stage == STAGE_STOP || as->stage == STAGE_HARVEST;
+		else
+			n += ending == ENDING_LEAVE && live && is_stopping(as);
+	}
+	return n;
+}
+
+static void halt(struct tick *t, const struct assignment *as, const char *why)
+{
+	if (as->stage != STAGE_RUNNING || !as->node || as->effect || is_stopping(as) || !as->run ||
+			as->run->status != RUN_RUNNING)
+		return;
+	tick_add(t,
+			(struct decision){ .kind = DEC_HALT,
+					.goal = as->node->goal,
+					.node = as->node,
+					.assignment = as,
+					.why = str_from(why) });
+}
+
+/*
+ * The daemon ends: what was asked to stop is stopped, and nothing else is begun. One that cannot go on,
+ * or was told to, stops all runs, with nothing held against them. What is decided about them here is
+ * carried out by this daemon or, if it is killed, the next.
+ */
+static void reconcile_end(struct tick *t)
+{
+	bool failing = t->w->state->failing.n > 0, all = t->t->ending == ENDING_STOP;
+
 	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (as->stage == STAGE_STOP && is_due(t, as))
+		if ((as->stage == STAGE_STOP || (all && as->stage == STAGE_HARVEST)) &&
+				is_due(t, as))
 			advance(t, as);
-		else if (as->stage == STAGE_RUNNING && as->node && !as->effect && !as->stopping &&
-				as->run && as->run->status == RUN_RUNNING &&
-				!assignment_is_final(as) && as->status != AS_BLOCKED)
-			tick_add(t,
-					(struct decision){ .kind = DEC_HALT,
-							.goal = as->node->goal,
-							.node = as->node,
-							.assignment = as,
-							.why = STR("the daemon cannot go on; the "
-								   "next one goes on with its "
-								   "session") });
+		else if (failing || all)
+			halt(t, as,
+					failing ? "the daemon cannot go on; the next one goes on "
+						  "with its session"
+						: "the daemon was told to stop its agents; the "
+						  "next one resumes this");
 	}
 }
 
@@ -351,8 +391,8 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 	struct tick tick = { .a = a, .w = w, .t = t, .now = now, .wake_at = OV_TIME_MAX };
 	struct decisions d = { 0 };
 
-	if (w->state->failing.n)
-		reconcile_halt(&tick);
+	if (w->state->failing.n || t->ending != ENDING_NO)
+		reconcile_end(&tick);
 	else
 		reconcile_all(&tick);
 	d.n = tick.out.n;

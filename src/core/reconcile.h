@@ -110,7 +110,15 @@ struct observation {
 enum { LOOP_CALLS_LEAST = 3 };
 
 /* What was seen, as plain facts. */
+/* A daemon that ends: what becomes of the agents at work. Nothing new is begun then. */
+enum ending {
+	ENDING_NO,
+	ENDING_LEAVE, /* they go on without it; those that were asked to stop are stopped first */
+	ENDING_STOP,  /* all are stopped, their work is kept, and the next daemon resumes them */
+};
+
 struct telemetry {
+	enum ending ending;
 	str no_capacity;                /* why nothing new may be started now; empty when it may */
 	const struct map *observations; /* run id -> const struct observation *; NULL: none */
 	/* decision_key -> anything: decisions that are not to be taken now; NULL: none */
@@ -128,6 +136,8 @@ struct decisions {
 
 struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t,
 		ov_time now);
+/* Assignments about which a daemon that ends still has something to do. */
+size_t ending_left(const struct state *s, enum ending ending);
 /* For qsort over pointers: the order in which nodes are assigned, and assignments go on. */
 int node_order(const void *pa, const void *pb);
 int assignment_order(const void *pa, const void *pb);

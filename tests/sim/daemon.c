@@ -104,7 +104,8 @@ static void world_telemetry(void *user, struct telemetry *ret)
 {
 	struct sim_daemon *d = user;
 
-	*ret = (struct telemetry){ .observations = exec_observations(d->exec) };
+	*ret = (struct telemetry){ .ending = d->ending,
+		.observations = exec_observations(d->exec) };
 	if (sim_fault(d->s, FAULT_CAPACITY))
 		ret->no_capacity = STR("there is too little free memory");
 }
@@ -530,6 +531,7 @@ void daemon_boot(struct sim *s)
 	d->exec = exec_new(d);
 	d->ops = s->ops;
 	d->started = true;
+	s->runs_end_to = MIN(s->runs_end_to, engine_head(d->engine));
 	s->youngest = d->life;
 	checker_restarted(s->checker);
 	announce(d);
@@ -550,6 +552,7 @@ static void stopped(struct sim *s, void *arg)
 
 	if (!d)
 		return;
+	tape_call(d->tape, d->engine, TAPE_STOP);
 	value_put(&a, v, "instance", value_str(&a, arena_printf(&a, "life-%d", d->life)));
 	value_put(&a, v, "reason", value_cstr(&a, "asked to"));
 	tape_report(d->tape, d->engine, STR("daemon.stop"), v);
@@ -576,8 +579,15 @@ void daemon_stop(struct sim *s)
 		return;
 	sim_trace(s, "daemon %d is told to stop", d->life);
 	d->stopping = true;
-	tape_call(d->tape, d->engine, TAPE_STOP);
-	/* What is under way has a while to come to its end. */
+	d->stopped_at = sim_now(s);
+	/* Every other one is told to stop its agents, too. */
+	d->ending = d->life % 2 ? ENDING_LEAVE : ENDING_STOP;
+	if (d->ending == ENDING_STOP) {
+		s->runs_end_after = engine_head(d->engine);
+		s->runs_end_to = UINT64_MAX;
+	}
+	tape_call(d->tape, d->engine, TAPE_TOUCH);
+	/* What is under way, and what is to be stopped, has a while to come to its end. */
 	st = sim_in(s, 10 * OV_SECOND, d->life, stopped, sizeof(*st));
 	st->life = d->life;
 }

@@ -23,6 +23,8 @@ struct sim_daemon {
 	uint64_t wakes;   /* entries made so far */
 	uint64_t term;
 	bool started, stopping, archiving;
+	ov_time stopped_at; /* when it was told to stop */
+	enum ending ending;
 	bool failing; /* the store refuses to be written */
 	bool dead;    /* nothing that it does counts any more */
 };

@@ -118,6 +118,9 @@ static bool may_stop(struct checker *c, const struct event *e, const struct node
 		return true;
 	if (budget_orders_stop(c, n) || c->shadow->failing.n)
 		return true;
+	/* By a person, who told the daemon to end with its agents. */
+	if (e->seq > c->s->runs_end_after && e->seq <= c->s->runs_end_to)
+		return true;
 	return str_is(n->reported, "done") && e->at - quiet_since >= policy_of(c)->done_grace;
 }
 

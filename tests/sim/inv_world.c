@@ -32,9 +32,27 @@ static bool begins(const struct event *e)
 					!str_is(kind, "worker"));
 }
 
+/* What was decided before it was told may be written only now. */
+static bool told_to_stop(const struct checker *c, const struct event *e)
+{
+	return c->up && c->up->stopping && e->at > c->up->stopped_at;
+}
+
+/* The work of agents that were stopped with it is kept. */
+static bool keeps(const struct checker *c, const struct event *e)
+{
+	return c->up && c->up->ending == ENDING_STOP &&
+			str_is(value_str_at(e->data, "kind"), "harvest");
+}
+
 static void failing_event(struct checker *c, const struct event *e)
 {
-	if (c->shadow->failing.n && begins(e) && str_is(e->actor, "overseer"))
+	if (!begins(e) || keeps(c, e) || !str_is(e->actor, "overseer"))
+		return;
+	if (told_to_stop(c, e))
+		sim_violated(c->s, inv_failing_is_over.name,
+				EV_FMT ": begun by a daemon that was told to stop", EV_ARG(e));
+	if (c->shadow->failing.n)
 		sim_violated(c->s, inv_failing_is_over.name,
 				EV_FMT ": begun by daemon " STR_FMT ", which cannot go on",
 				EV_ARG(e), STR_ARG(c->shadow->failing));
@@ -52,7 +70,7 @@ static bool failing_sabotage(struct checker *c)
 
 const struct invariant inv_failing_is_over = {
 	.name = "failing_is_over",
-	.sentence = "nothing new begins under a daemon that cannot go on",
+	.sentence = "nothing new begins under a daemon that cannot go on or was told to stop",
 	.event = failing_event,
 	.sabotage = failing_sabotage,
 };

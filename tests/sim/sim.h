@@ -167,7 +167,8 @@ struct sim {
 	struct sim_daemon *daemons[SIM_DAEMONS]; /* NULL: not up */
 	int lives;                               /* daemons so far: their numbers, from 1 */
 	int youngest;                            /* of those that came up */
-	bool silent;                             /* nothing of any run is seen */
+	uint64_t runs_end_after, runs_end_to; /* events in which a daemon may stop all its agents */
+	bool silent;                          /* nothing of any run is seen */
 	bool frozen;        /* and looks do not fail: they see everything as it was */
 	ov_time silence_by; /* it comes when many run, and then at the latest; 0: none is due */
 	bool power_is_out;

@@ -273,6 +273,7 @@ static void world_telemetry(void *user, struct telemetry *ret)
 		note_seen(t, key, found);
 	note_unseen(t);
 	tape_entry(t, T_TELEMETRY);
+	tape_u64(t, (uint64_t)ret->ending);
 	tape_str(t, ret->no_capacity);
 }
 

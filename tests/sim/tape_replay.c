@@ -262,8 +262,10 @@ static void world_telemetry(void *user, struct telemetry *ret)
 			see(p);
 	}
 	*ret = (struct telemetry){ .observations = &p->seen };
-	if (take(p, T_TELEMETRY))
-		ret->no_capacity = get_str(p);
+	if (!take(p, T_TELEMETRY))
+		return;
+	ret->ending = (enum ending)get_u64(p);
+	ret->no_capacity = get_str(p);
 }
 
 static void world_perform(void *user, const struct effect *fx)

@@ -128,4 +128,68 @@ TEST(a_run_that_is_being_started_is_stopped_then)
 	fixture_done(&f);
 }
 
+/* Told to end with its agents: they are stopped and their work is kept; the next one resumes them. */
+TEST(a_daemon_that_ends_with_its_agents)
+{
+	struct fixture f;
+	const struct assignment *as;
+
+	begin(&f, 2);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	as = node_of(&f, "T1")->assignment;
+	f.telemetry.ending = ENDING_STOP;
+	assert_int_equal(ending_left(f.state, ENDING_LEAVE), 0);
+	assert_int_equal(ending_left(f.state, ENDING_STOP), 1);
+	settle(&f);
+	assert_int_equal(effect_of(&f, "T1")->kind, FX_RUN_STOP);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	settle(&f);
+	run_end(&f, "T1", 143);
+	settle(&f);
+	assert_int_equal(effect_of(&f, "T1")->kind, FX_HARVEST);
+	assert_int_equal(ending_left(f.state, ENDING_STOP), 1);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "", "'head':'1','tree':'2','commits':0");
+	settle(&f);
+	assert_null(effect_of(&f, "T1"));
+	assert_int_equal(ending_left(f.state, ENDING_STOP), 0);
+	f.telemetry.ending = ENDING_NO;
+	settle(&f);
+	assert_int_equal(effect_of(&f, "T1")->kind, FX_RUN_START);
+	assert_ptr_equal(node_of(&f, "T1")->assignment, as);
+	assert_int_equal(count_events(&f, EV_NODE_FAILED), 0);
+	check_invariants(f.state, &f.policy);
+	fixture_done(&f);
+}
+
+/* One that leaves its agents at work carries out what was asked for before, and begins nothing. */
+TEST(a_daemon_that_ends_carries_out_stops)
+{
+	struct fixture f;
+
+	begin(&f, 2);
+	f.policy.workers_max = 2;
+	bring_to(&f, "T1", STAGE_RUNNING);
+	bring_to(&f, "T2", STAGE_RUNNING);
+	submit(&f, "run.stop",
+			json(&f, "{'run': '" STR_FMT "'}",
+					STR_ARG(node_of(&f, "T1")->assignment->run_id)));
+	assert_true(str_is(node_of(&f, "T1")->status_reason, "asked by human:tester"));
+	f.telemetry.ending = ENDING_LEAVE;
+	settle(&f);
+	assert_int_equal(ending_left(f.state, ENDING_LEAVE), 1);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	settle(&f);
+	/* Told, but not over: the daemon waits for it. */
+	assert_int_equal(ending_left(f.state, ENDING_LEAVE), 1);
+	run_end(&f, "T1", 143);
+	settle(&f);
+	assert_int_equal(ending_left(f.state, ENDING_LEAVE), 0);
+	assert_null(effect_of(&f, "T1"));
+	assert_int_equal(node_of(&f, "T2")->assignment->stage, STAGE_RUNNING);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	settle(&f);
+	assert_int_equal(count_events(&f, EV_ASSIGNMENT_CREATED), 2);
+	fixture_done(&f);
+}
+
 TEST_MAIN
