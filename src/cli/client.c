@@ -26,7 +26,7 @@ enum { ANSWER_MAX = 64 * 1024 * 1024, REGISTRATION_MAX = 64 * 1024, EVENTS_HELD_
 
 void client_init(struct client *c, struct arena *a)
 {
-	*c = (struct client){ .arena = a, .fd = -1, .signal_fd = -1, .next_id = 1 };
+	*c = (struct client){ .arena = a, .fd = -1, .signal_fd = -1, .out_fd = -1, .next_id = 1 };
 	ndjson_init(&c->lines, ANSWER_MAX);
 }
 
@@ -175,7 +175,8 @@ static int read_line(struct client *c, uint64_t deadline, str *ret, struct ov_er
 
 	for (;;) {
 		struct pollfd p[] = { { .fd = c->fd, .events = POLLIN },
-			{ .fd = c->signal_fd, .events = POLLIN } };
+			{ .fd = c->signal_fd, .events = POLLIN },
+			{ .fd = c->out_fd } }; /* only its end */
 		uint64_t now;
 		int wait = -1, r = ndjson_next(&c->lines, ret, err);
 		ssize_t n;
@@ -190,7 +191,8 @@ static int read_line(struct client *c, uint64_t deadline, str *ret, struct ov_er
 			continue;
 		if (r < 0)
 			return ov_fail_errno(err, errno, "waiting for the daemon");
-		if (p[1].revents)
+		c->unread = (p[2].revents & (POLLERR | POLLHUP)) != 0;
+		if (p[1].revents || c->unread)
 			return CLIENT_SIGNAL;
 		if (r == 0)
 			return CLIENT_TIMEOUT;
@@ -367,6 +369,17 @@ int client_catch_signals(struct client *c, struct ov_err *err)
 			(c->signal_fd = signalfd(-1, &set, SFD_CLOEXEC)) < 0)
 		return ov_fail_errno(err, errno, "catching signals");
 	return 0;
+}
+
+int client_follow_signals(struct client *c, struct ov_err *err)
+{
+	c->out_fd = STDOUT_FILENO;
+	return client_catch_signals(c, err);
+}
+
+int client_signal_status(const struct client *c)
+{
+	return c->unread ? 0 : 130;
 }
 
 static int parse_event(struct arena *a, str line, const value **ret, struct ov_err *err)

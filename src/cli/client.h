@@ -19,6 +19,8 @@ struct client {
 	int64_t timeout_ms; /* for one answer */
 	int fd;             /* -1: not connected */
 	int signal_fd;      /* watched too when >= 0: see client_catch_signals */
+	int out_fd;         /* as well: a wait ends when nobody reads it any more */
+	bool unread;        /* that was so */
 	int64_t next_id;
 	int peer_pid;   /* who listens on the socket, as the kernel says; 0: unknown */
 	bool read_only; /* an answer came from the store, without a daemon */
@@ -48,6 +50,10 @@ int client_call(struct client *c, enum call_kind kind, const char *method, const
 /* From now on SIGINT and SIGTERM end a wait with CLIENT_SIGNAL instead of the program. */
 enum { CLIENT_TIMEOUT = 0, CLIENT_EVENT = 1, CLIENT_SIGNAL = 2 };
 int client_catch_signals(struct client *c, struct ov_err *err);
+/* The same, for what has nothing to do once nobody reads standard output any more (`| head`). */
+int client_follow_signals(struct client *c, struct ov_err *err);
+/* The exit status after CLIENT_SIGNAL: nothing is wrong when the reader had enough. */
+int client_signal_status(const struct client *c);
 /*
  * Waits for a notification "event" after events.follow: CLIENT_EVENT and the event in `a`,
  * CLIENT_TIMEOUT after timeout_ms (-1: never), CLIENT_SIGNAL, or a negative code.

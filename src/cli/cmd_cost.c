@@ -46,19 +46,27 @@ static str running_text(struct out *o, const value *x)
 	return text;
 }
 
+/* An amount: "?" where nobody knows, with "+" where it is of some runs only. */
+static str known(struct out *o, int64_t amount, str text, bool partly)
+{
+	if (!partly)
+		return text;
+	return amount ? arena_printf(o->arena, STR_FMT "+", STR_ARG(text)) : STR("?");
+}
+
 static void figures(struct out *o, enum style style, const value *x)
 {
-	int64_t cost = value_int_at(x, "cost_microusd"),
-		unpriced = value_int_at(x, "unpriced_runs");
+	int64_t cost = value_int_at(x, "cost_microusd"), tokens = value_int_at(x, "tokens");
+	/* A run under way that tells nothing yet is as unknown as one that never did. */
+	bool untold = value_int_at(x, "untold_runs") > 0 ||
+			(value_int_at(x, "live_runs") > 0 &&
+					value_int_at(value_at(x, "live"), "tokens") == 0),
+	     unpriced = untold || value_int_at(x, "unpriced_runs") > 0;
 
 	cell_right(o, style, arena_printf(o->arena, "%lld", (long long)value_int_at(x, "runs")));
 	cell_right(o, style, duration_format_short(o->arena, value_int_at(x, "wall_ms")));
-	cell_right(o, style, tokens_text(o->arena, value_int_at(x, "tokens")));
-	cell_right(o, style,
-			cost || !unpriced ? arena_printf(o->arena, STR_FMT "%s",
-							    STR_ARG(cost_text(o->arena, cost)),
-							    unpriced ? "+" : "")
-					  : STR("?"));
+	cell_right(o, style, known(o, tokens, tokens_text(o->arena, tokens), untold));
+	cell_right(o, style, known(o, cost, cost_text(o->arena, cost), unpriced));
 	cell(o, S_CYAN, running_text(o, x));
 	row_end(o);
 }

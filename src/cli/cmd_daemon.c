@@ -1,9 +1,8 @@
-/* Starting and stopping the daemon. */
+/* Starting the daemon. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,13 +10,19 @@
 #include "base/str.h"
 #include "cli/child.h"
 #include "cli/command.h"
+#include "cli/status_watch.h"
+#include "core/config.h"
 #include "data/json.h"
-#include "data/vital.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "watch/remedy.h"
 
-enum { STOP_MS = 60 * 1000, REPORT_MAX = 16 * 1024, LOG_TAIL = 2000, LOG_MAX = 64 * 1024 * 1024 };
+enum {
+	CONFIG_MAX = 1024 * 1024,
+	REPORT_MAX = 16 * 1024,
+	LOG_TAIL = 2000,
+	LOG_MAX = 64 * 1024 * 1024
+};
 
 /* The last lines of the log, for whoever must find out why the daemon died. */
 static str log_tail(struct cli *c, const char *path)
@@ -122,28 +127,100 @@ static int not_automatic(struct cli *c, const char *flag, struct ov_err *err)
 			STR_ARG(command_name(c->arena, c->command)), flag);
 }
 
-int daemon_options(struct cli *c, const char *const **ret, size_t *ret_n, struct ov_err *err)
-{
-	const value *sets = cli_list(c, "set");
-	const char **words = arena_array(c->arena, const char *,
-			2 * (ARRAY_LEN(auto_flags) + value_count(sets)) + 2);
-	size_t n = 0;
+/* What is set on the command line: each as it was typed, and as the daemon takes it. */
+struct sets {
+	const char **values; /* "KEY=VALUE" */
+	const char **typed;  /* "--concurrency 0" */
+	size_t n;
+};
 
-	if (cli_has(c, "auto"))
-		words[n++] = "--auto";
-	for (size_t i = 0; i < value_count(sets); i++) {
-		words[n++] = "--set";
-		words[n++] = arena_cstr(c->arena, value_str_or(value_item(sets, i), STR("")));
+static const char *typed(struct cli *c, const char *flag, str text)
+{
+	const char *quote = str_find_byte(text, ' ') < text.n ? "'" : "";
+
+	return arena_printf(c->arena, "--%s %s" STR_FMT "%s", flag, quote, STR_ARG(text), quote).p;
+}
+
+static int take_sets(struct cli *c, struct sets *ret, struct ov_err *err)
+{
+	const value *given = cli_list(c, "set");
+	size_t most = ARRAY_LEN(auto_flags) + value_count(given);
+	struct sets s = { .values = arena_array(c->arena, const char *, most + 1),
+		.typed = arena_array(c->arena, const char *, most + 1) };
+
+	for (size_t i = 0; i < value_count(given); i++) {
+		str text = value_str_or(value_item(given, i), STR(""));
+
+		s.values[s.n] = arena_cstr(c->arena, text);
+		s.typed[s.n++] = typed(c, "set", text);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(auto_flags); i++) {
+		str text = cli_flag(c, auto_flags[i].flag);
+
 		if (!cli_has(c, auto_flags[i].flag))
 			continue;
 		if (!cli_has(c, "auto"))
 			return not_automatic(c, auto_flags[i].flag, err);
+		s.values[s.n] = arena_printf(c->arena, "%s=" STR_FMT, auto_flags[i].option,
+				STR_ARG(text))
+						.p;
+		s.typed[s.n++] = typed(c, auto_flags[i].flag, text);
+	}
+	*ret = s;
+	return 0;
+}
+
+/* The configuration with the first n of what is set; with a bad file the daemon is the one to complain. */
+static int try_config(struct cli *c, const struct sets *s, size_t n, struct config **ret,
+		struct ov_err *err)
+{
+	str text = STR("");
+	int r = file_read(c->arena, path_join(c->arena, c->client.dir, "config.toml"), CONFIG_MAX,
+			&text, err);
+
+	if (r == OV_ENOTFOUND)
+		r = 0;
+	return r == 0 ? config_parse_with(text, s->values, n, ret, err) : r;
+}
+
+/* What is wrong with an option is said of the option, not of a file that does not have it. */
+static int check_sets(struct cli *c, const struct sets *s, struct ov_err *err)
+{
+	struct ov_err why = { 0 };
+	struct config *config;
+	int r = s->n ? try_config(c, s, 0, &config, &why) : OV_ENOTFOUND;
+
+	for (size_t i = 0; r == 0; i++) {
+		config_free(config);
+		if (i == s->n)
+			return 0;
+		r = try_config(c, s, i + 1, &config, &why);
+		if (r == 0)
+			continue;
+		ov_fail(err, r, "%s: %s", s->typed[i], why.msg);
+		return ov_next(err, "overseer " STR_FMT " --help",
+				STR_ARG(command_name(c->arena, c->command)));
+	}
+	return 0;
+}
+
+int daemon_options(struct cli *c, const char *const **ret, size_t *ret_n, struct ov_err *err)
+{
+	const char **words;
+	struct sets s;
+	size_t n = 0;
+	int r = take_sets(c, &s, err);
+
+	if (r == 0)
+		r = check_sets(c, &s, err);
+	if (r < 0)
+		return r;
+	words = arena_array(c->arena, const char *, 2 * s.n + 2);
+	if (cli_has(c, "auto"))
+		words[n++] = "--auto";
+	for (size_t i = 0; i < s.n; i++) {
 		words[n++] = "--set";
-		words[n++] = arena_printf(c->arena, "%s=" STR_FMT, auto_flags[i].option,
-				STR_ARG(cli_flag(c, auto_flags[i].flag)))
-					     .p;
+		words[n++] = s.values[i];
 	}
 	*ret = words;
 	*ret_n = n;
@@ -202,8 +279,7 @@ static int start_background(struct cli *c, const char *program, struct ov_err *e
 
 static void tell_up(struct cli *c, const value *s)
 {
-	const value *d = value_at(s, "daemon"), *goals = value_at(s, "goals");
-	size_t open = 0, busy = value_count(value_at(s, "running"));
+	const value *d = value_at(s, "daemon");
 	str store = value_str_at(d, "store"), dir = value_str_at(d, "dir");
 	struct out *o = &c->out;
 
@@ -212,39 +288,104 @@ static void tell_up(struct cli *c, const value *s)
 	if (str_starts(store, dir))
 		store = arena_printf(c->arena, ".overseer" STR_FMT,
 				STR_ARG(str_sub(store, dir.n, store.n)));
-	out_f(o, "overseerd " STR_FMT " is up (pid %lld, store " STR_FMT,
+	out_f(o, "overseerd " STR_FMT " is up (pid %lld, store " STR_FMT ")\n",
 			STR_ARG(value_str_at(d, "version")), (long long)value_int_at(d, "pid"),
 			STR_ARG(out_clean(o, store)));
-	if (value_int_at(d, "http_port"))
-		out_f(o, ", http://127.0.0.1:%lld/", (long long)value_int_at(d, "http_port"));
-	out_f(o, ")\n");
-	if (value_count(value_at(s, "safe_mode"))) {
-		out_f(o, "It is in safe mode: the store is damaged.  Next: overseer status\n");
-		return;
-	}
-	for (size_t i = 0; i < value_count(goals); i++)
-		open += str_is(value_str_at(value_item(goals, i), "status"), "active");
-	if (value_bool_at(value_at(s, "auto"), "on"))
-		out_f(o,
-				"Auto mode is on, with up to %lld workers.  Next: overseer status "
-				"--watch\n",
-				(long long)value_int_at(value_at(s, "auto"), "concurrency"));
-	else if (open || busy)
-		out_f(o,
-				"%zu goal%s open, %zu piece%s of work under way.  Next: overseer "
-				"status --watch\n",
-				open, open == 1 ? "" : "s", busy, busy == 1 ? "" : "s");
-	else
-		out_f(o,
-				"Nothing to do yet.  Next: overseer goal create --title \"...\" "
-				"[--plan plan.json]\n");
+	status_outlook(o, s);
 	tell_unchecked(o, s);
+}
+
+/* With --json: the daemon, and whether it was up before. */
+static void write_daemon(struct cli *c, const value *s, bool before)
+{
+	value *v = value_copy(c->arena, value_at(s, "daemon"));
+
+	value_put(c->arena, v, "already_up", value_bool(c->arena, before));
+	json_write(&c->out.buf, v);
+	buf_addc(&c->out.buf, '\n');
+}
+
+/* The options that the daemon that runs does not have, as typed; empty when it has all of them. */
+static int missing_options(struct cli *c, const value *status, str *ret, struct ov_err *err)
+{
+	const value *shown, *theirs, *ours;
+	struct config *config;
+	struct sets s;
+	str missing = STR("");
+	int r = take_sets(c, &s, err);
+
+	if (r == 0)
+		r = client_call(&c->client, CALL_WRITE, "config.show", NULL, &shown, err);
+	if (r == 0)
+		r = try_config(c, &s, s.n, &config, err);
+	if (r < 0)
+		return r;
+	theirs = value_at(shown, "options");
+	ours = config_view(c->arena, config);
+	if (cli_has(c, "auto") && !value_bool_at(value_at(status, "auto"), "on"))
+		missing = STR("--auto");
+	for (size_t i = 0; i < s.n; i++) {
+		str key = str_sub(str_from(s.values[i]), 0,
+				str_find_byte(str_from(s.values[i]), '='));
+
+		if (!value_equal(value_at(value_get(theirs, key), "value"),
+				    value_at(value_get(ours, key), "value")))
+			missing = arena_printf(c->arena, STR_FMT "%s%s", STR_ARG(missing),
+					missing.n ? " " : "", s.typed[i]);
+	}
+	config_free(config);
+	*ret = missing;
+	return 0;
+}
+
+/* What was asked for is the case already, unless it was asked for with options that are not. */
+static int already_up(struct cli *c, struct ov_err *err)
+{
+	const value *s, *d;
+	str missing = STR(""), since;
+	int r = client_call(&c->client, CALL_WRITE, "status.get", NULL, &s, err);
+
+	if (r == 0)
+		r = missing_options(c, s, &missing, err);
+	if (r < 0)
+		return r;
+	d = value_at(s, "daemon");
+	since = out_age(&c->out, value_str_at(d, "started_at"));
+	if (missing.n) {
+		ov_fail(err, OV_ESTATE,
+				"overseerd is already up (pid %lld, up " STR_FMT
+				"), so these options have no effect: " STR_FMT,
+				(long long)value_int_at(d, "pid"), STR_ARG(since),
+				STR_ARG(missing));
+		ov_next(err, "overseer down && overseer up " STR_FMT, STR_ARG(missing));
+		return OV_ESTATE;
+	}
+	if (c->json) {
+		write_daemon(c, s, true);
+		return 0;
+	}
+	out_f(&c->out, "overseerd is already up (pid %lld, up " STR_FMT ").\n",
+			(long long)value_int_at(d, "pid"), STR_ARG(since));
+	status_outlook(&c->out, s);
+	return 0;
+}
+
+static int stay_in_foreground(struct cli *c, const char *program, struct ov_err *err)
+{
+	const char *const *argv;
+	int r = daemon_args(c, program, NULL, &argv, err);
+
+	if (r < 0)
+		return r;
+	execv(program, (char *const *)argv);
+	return ov_fail_errno(err, errno, "starting %s", program);
 }
 
 int cmd_up(struct cli *c, struct ov_err *err)
 {
-	const char *program, *const *argv;
-	const value *s, *res;
+	const char *program, *const *options;
+	const value *s;
+	size_t options_n;
 	int r = cli_store(c, err);
 
 	/* Whoever mends may start it to see: it is none of what is swept afterwards. */
@@ -253,129 +394,25 @@ int cmd_up(struct cli *c, struct ov_err *err)
 		r = program_find(c->arena, "overseerd", "OVERSEERD", &program, err);
 	if (r < 0)
 		return r;
-	if (cli_has(c, "foreground")) {
-		r = daemon_args(c, program, NULL, &argv, err);
-		if (r < 0)
-			return r;
-		execv(program, (char *const *)argv);
-		return ov_fail_errno(err, errno, "starting %s", program);
-	}
+	/* A service manager wants its own daemon, or to be told that it cannot have one. */
+	if (cli_has(c, "foreground"))
+		return stay_in_foreground(c, program, err);
+	r = daemon_options(c, &options, &options_n, err);
+	if (r < 0)
+		return r;
+	if (client_connect(&c->client, NULL) == 0)
+		return already_up(c, err);
 	r = start_background(c, program, err);
+	/* Somebody else was faster. */
+	if (r == OV_ECONFLICT && client_connect(&c->client, NULL) == 0)
+		return already_up(c, err);
 	if (r == 0)
 		r = client_call(&c->client, CALL_WRITE, "status.get", NULL, &s, err);
 	if (r < 0)
 		return r;
-	if (!c->json) {
+	if (c->json)
+		write_daemon(c, s, false);
+	else
 		tell_up(c, s);
-		return 0;
-	}
-	res = value_at(s, "daemon");
-	json_write(&c->out.buf, res);
-	buf_addc(&c->out.buf, '\n');
 	return 0;
-}
-
-/* Where the daemon says that its log is; one under a service manager has it elsewhere. */
-static int next_log(struct cli *c, struct ov_err *err)
-{
-	str text, log = STR("");
-	value *v;
-
-	if (file_read(c->arena, path_join(c->arena, c->client.dir, VITAL_DAEMON), VITAL_FILE_MAX,
-			    &text, NULL) == 0 &&
-			json_parse(c->arena, text, NULL, &v, NULL) == 0)
-		log = value_str_at(v, "log_file");
-	return log.n ? ov_next(err, "less " STR_FMT, STR_ARG(log))
-		     : ov_next(err, "overseer explain daemon");
-}
-
-/* Waits for the end of the process that listened on the socket. */
-static int wait_end(struct cli *c, int pidfd, int64_t ms, struct ov_err *err)
-{
-	uint64_t deadline = clock_mono_us() + (uint64_t)ms * 1000;
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-	int r;
-
-	do {
-		uint64_t now = clock_mono_us();
-
-		r = poll(&p, 1, now < deadline ? (int)((deadline - now) / 1000) + 1 : 0);
-	} while (r < 0 && errno == EINTR);
-	if (r != 0)
-		return r < 0 ? ov_fail_errno(err, errno, "waiting for the daemon's end") : 0;
-	ov_fail(err, OV_EUNAVAILABLE,
-			"the daemon (pid %d) was asked to stop but still runs after %s",
-			c->client.peer_pid, duration_format_short(c->arena, ms).p);
-	return next_log(c, err);
-}
-
-static void tell_down(struct cli *c, const value *s)
-{
-	const value *running = value_at(s, "running");
-	struct out *o = &c->out;
-	size_t n = 0;
-
-	out_f(o, "overseerd stopped (pid %d, was up " STR_FMT ").\n", c->client.peer_pid,
-			STR_ARG(duration_format_short(c->arena,
-					value_int_at(value_at(s, "daemon"), "uptime_ms") /
-							OV_SECOND * OV_SECOND)));
-	for (size_t i = 0; i < value_count(running); i++) {
-		const value *r = value_item(running, i);
-
-		if (!str_is(value_str_at(r, "stage"), "running"))
-			continue;
-		cell(o, S_BOLD, value_str_at(r, "node"));
-		cell(o, S_PLAIN, out_short(o, value_str_at(r, "name"), 50));
-		cell_f(o, S_DIM, "run " STR_FMT, STR_ARG(id_short(value_str_at(r, "run"))));
-		row_end(o);
-		n++;
-	}
-	if (n)
-		out_f(o,
-				"%zu run%s on without it; what %s is kept and taken up by the next "
-				"`overseer up`:\n",
-				n, n == 1 ? " goes" : "s go", n == 1 ? "it does" : "they do");
-	table_end(o, "  ");
-}
-
-static int stop(struct cli *c, struct ov_err *err)
-{
-	const value *s, *res;
-	int64_t wait = cli_has(c, "timeout") ? c->timeout_ms : STOP_MS;
-	int pidfd, r = client_ask(&c->client, "status.get", NULL, c->timeout_ms, &s, err);
-
-	if (r < 0)
-		return r;
-	/* Opened while it still answers, so that it is the daemon and no later process of that number. */
-	pidfd = (int)syscall(SYS_pidfd_open, c->client.peer_pid, 0);
-	if (pidfd < 0)
-		return ov_fail_errno(err, errno, "watching the daemon (pid %d)",
-				c->client.peer_pid);
-	r = client_ask(&c->client, "daemon.stop", NULL, c->timeout_ms, &res, err);
-	if (r == 0)
-		r = wait_end(c, pidfd, wait, err);
-	close(pidfd);
-	if (r < 0)
-		return r;
-	if (c->json) {
-		json_write(&c->out.buf, res);
-		buf_addc(&c->out.buf, '\n');
-	} else {
-		tell_down(c, s);
-	}
-	return 0;
-}
-
-int cmd_down(struct cli *c, struct ov_err *err)
-{
-	int r = cli_store(c, err);
-
-	if (r == 0)
-		r = client_connect(&c->client, err);
-	if (r == OV_EUNAVAILABLE) {
-		/* What was asked for is the case already. */
-		out_f(&c->out, c->json ? "{\"stopping\":false}\n" : "The daemon is not running.\n");
-		return 0;
-	}
-	return r < 0 ? r : stop(c, err);
 }

@@ -112,7 +112,7 @@ static int follow_loop(struct cli *c, const struct filter *f, int64_t after, str
 	}
 	c->out.arena = whole;
 	arena_done(&a);
-	return r == CLIENT_SIGNAL ? 130 : r;
+	return r == CLIENT_SIGNAL ? client_signal_status(&c->client) : r;
 }
 
 /* Prints what the log holds, page by page up to its head; *ret_after is the last event read. */
@@ -157,7 +157,7 @@ static int follow(struct cli *c, struct ov_err *err)
 	if (r == 0)
 		r = client_connect(&c->client, err);
 	if (r == 0)
-		r = client_catch_signals(&c->client, err);
+		r = client_follow_signals(&c->client, err);
 	if (r == 0)
 		r = resolve_filter(c, &f, err);
 	if (r == 0)
@@ -167,7 +167,7 @@ static int follow(struct cli *c, struct ov_err *err)
 		r = client_ask(&c->client, "events.follow", from, c->timeout_ms, &res, err);
 	}
 	if (r != 0)
-		return r == CLIENT_SIGNAL ? 130 : r;
+		return r == CLIENT_SIGNAL ? client_signal_status(&c->client) : r;
 	return follow_loop(c, &f, after, err);
 }
 

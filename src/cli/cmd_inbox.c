@@ -1,6 +1,4 @@
-#include "base/duration.h"
 #include "base/str.h"
-#include "cli/goal.h"
 #include "cli/inbox.h"
 #include "cli/input.h"
 #include "cli/lane.h"
@@ -98,22 +96,6 @@ int cmd_inbox(struct cli *c, struct ov_err *err)
 	return 0;
 }
 
-static int number_param(struct cli *c, value *params, struct ov_err *err)
-{
-	str text = c->args[0];
-	int64_t number;
-
-	if (str_starts(text, STR("#")))
-		text = str_sub(text, 1, text.n);
-	if (!str_to_i64(text, &number) || number < 0) {
-		ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not the number of an entry",
-				STR_ARG(c->args[0]));
-		return ov_next(err, "overseer inbox");
-	}
-	value_put(c->arena, params, "number", value_int(c->arena, number));
-	return 0;
-}
-
 static void show_facts(struct out *o, const value *facts)
 {
 	for (size_t i = 0; i < value_count(facts); i++) {
@@ -188,8 +170,11 @@ int cmd_inbox_show(struct cli *c, struct ov_err *err)
 	struct out *o = &c->out;
 	const value *x, *next;
 	bool done;
-	int r = number_param(c, params, err);
+	int64_t number;
+	int r = inbox_number(c->args[0], &number, err);
 
+	if (r == 0)
+		value_put(c->arena, params, "number", value_int(c->arena, number));
 	if (r == 0)
 		r = cli_call(c, CALL_READ, "inbox.show", params, &x, &done, err);
 	if (r != 0 || done)
@@ -215,120 +200,4 @@ int cmd_inbox_show(struct cli *c, struct ov_err *err)
 		out_f(o, "      overseer inbox snooze %lld 4h\n",
 				(long long)value_int_at(x, "number"));
 	return 0;
-}
-
-/* What came of it, in words. */
-static void show_result(struct cli *c, const value *res)
-{
-	struct out *o = &c->out;
-	str node = value_str_at(res, "node"), goal = value_str_at(res, "goal");
-
-	out_f(o, "#%lld is ", (long long)value_int_at(res, "escalation"));
-	out_styled(o, S_BOLD, value_str_at(res, "status"));
-	out_f(o, ": ");
-	out_text(o, value_str_at(res, "answer"));
-	out_f(o, "\n");
-	if (value_str_at(res, "dispatch").n)
-		out_f(o, "The run that waits for it is told.\n");
-	if (value_str_at(res, "goal_status").n)
-		out_f(o, "Its goal is " STR_FMT ".\n",
-				STR_ARG(out_clean(o, value_str_at(res, "goal_status"))));
-	if (node.n && value_str_at(res, "node_status").n)
-		out_f(o, STR_FMT " is " STR_FMT ".\n", STR_ARG(out_clean(o, node)),
-				STR_ARG(out_clean(o, value_str_at(res, "node_status"))));
-	if (node.n)
-		out_f(o, "Next  overseer explain " STR_FMT "/" STR_FMT "\n",
-				STR_ARG(id_short(goal)), STR_ARG(out_clean(o, node)));
-}
-
-static int close_entry(struct cli *c, const char *method, value *params, struct ov_err *err)
-{
-	const value *res;
-	bool done;
-	int r = number_param(c, params, err);
-
-	if (r == 0)
-		r = cli_call(c, CALL_WRITE, method, params, &res, &done, err);
-	if (r == 0 && !done)
-		show_result(c, res);
-	return r;
-}
-
-/* Words that the shell took apart are one answer. */
-int cmd_inbox_answer(struct cli *c, struct ov_err *err)
-{
-	value *params = value_object(c->arena);
-	str text = c->args[1];
-	int r;
-
-	for (size_t i = 2; i < c->args_n; i++)
-		text = arena_printf(c->arena, STR_FMT " " STR_FMT, STR_ARG(text),
-				STR_ARG(c->args[i]));
-	value_put(c->arena, params, "answer", value_str(c->arena, text));
-	cli_param(c, params, "reason", "reason");
-	r = amount_params(c, params, "estimate", err);
-	if (r == 0)
-		r = amount_params(c, params, "budget", err);
-	return r == 0 ? close_entry(c, "inbox.answer", params, err) : r;
-}
-
-static int judge(struct cli *c, const char *method, struct ov_err *err)
-{
-	value *params = value_object(c->arena);
-
-	cli_param(c, params, "reason", "reason");
-	return close_entry(c, method, params, err);
-}
-
-int cmd_inbox_approve(struct cli *c, struct ov_err *err)
-{
-	return judge(c, "inbox.approve", err);
-}
-
-int cmd_inbox_deny(struct cli *c, struct ov_err *err)
-{
-	return judge(c, "inbox.deny", err);
-}
-
-int cmd_inbox_snooze(struct cli *c, struct ov_err *err)
-{
-	value *params = value_object(c->arena);
-	const value *res;
-	ov_time until, now = c->out.now;
-	bool done;
-	int r = cli_moment(c, STR("TIME"), c->args[1], MOMENT_FUTURE, &until, err);
-
-	if (r < 0)
-		return r;
-	if (until <= now) {
-		ov_fail(err, OV_EINVALID, "\"" STR_FMT "\" is not in the future",
-				STR_ARG(c->args[1]));
-		return ov_next(err, "overseer inbox snooze " STR_FMT " 4h", STR_ARG(c->args[0]));
-	}
-	value_put(c->arena, params, "for_ms", value_int(c->arena, until - now));
-	cli_param(c, params, "reason", "reason");
-	r = number_param(c, params, err);
-	if (r == 0)
-		r = cli_call(c, CALL_WRITE, "inbox.snooze", params, &res, &done, err);
-	if (r != 0 || done)
-		return r;
-	out_f(&c->out,
-			"#%lld is put off: it comes back " STR_FMT
-			", or when there is new evidence.\n",
-			(long long)value_int_at(res, "escalation"),
-			STR_ARG(out_until(&c->out, value_str_at(res, "snoozed_until"))));
-	if (value_str_at(res, "expires_at").n)
-		out_f(&c->out, "Its deadline stays: " STR_FMT ".\n",
-				STR_ARG(out_until(&c->out, value_str_at(res, "expires_at"))));
-	return 0;
-}
-
-int cmd_inbox_dismiss(struct cli *c, struct ov_err *err)
-{
-	value *params = value_object(c->arena);
-
-	cli_param(c, params, "reason", "reason");
-	if (cli_has(c, "false-positive"))
-		value_put(c->arena, params, "false_positive", value_bool(c->arena, true));
-	return close_entry(c, "inbox.dismiss", params, err);
 }

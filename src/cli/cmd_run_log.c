@@ -234,7 +234,7 @@ static int show(struct log g, struct ov_err *err)
 	if (r == 0 && g.follow)
 		r = client_connect(&c->client, err);
 	if (r == 0 && g.follow)
-		r = client_catch_signals(&c->client, err);
+		r = client_follow_signals(&c->client, err);
 	if (r < 0)
 		return r;
 	c->client.arena = c->out.arena = &a;
@@ -242,7 +242,7 @@ static int show(struct log g, struct ov_err *err)
 	c->client.arena = c->out.arena = whole;
 	stream_free(g.stream);
 	arena_done(&a);
-	return r == CLIENT_SIGNAL ? 130 : r;
+	return r == CLIENT_SIGNAL ? client_signal_status(&c->client) : r;
 }
 
 int cmd_run_log(struct cli *c, struct ov_err *err)

@@ -42,6 +42,17 @@ static void show_degraded(struct out *o, const value *s)
 			STR_ARG(out_clean(o, why)));
 }
 
+/* The machine has no room: what runs continues, and nobody has to do anything once there is some. */
+static void show_capacity(struct out *o, const value *s)
+{
+	str why = value_str_at(s, "no_capacity");
+
+	if (!why.n)
+		return;
+	out_styled(o, S_YELLOW, STR("NOTHING NEW STARTS"));
+	out_f(o, "  " STR_FMT "\n", STR_ARG(out_clean(o, why)));
+}
+
 /* Without a daemon: what will keep the next one from starting. */
 static void show_config_problem(struct out *o, const value *s)
 {
@@ -76,6 +87,7 @@ static void show_daemon(struct out *o, const value *s)
 	out_f(o, "\n");
 	show_safe_mode(o, value_at(s, "safe_mode"));
 	show_degraded(o, s);
+	show_capacity(o, s);
 	show_config_problem(o, s);
 }
 
@@ -293,6 +305,49 @@ static void show_conflicts(struct out *o, const value *list)
 	table_end(o, "  ");
 }
 
+static size_t goals_with(const value *goals, const char *status)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < value_count(goals); i++)
+		n += str_is(value_str_at(value_item(goals, i), "status"), status);
+	return n;
+}
+
+void status_outlook(struct out *o, const value *s)
+{
+	static const char create[] = "overseer goal create --title \"...\" [--plan plan.json]";
+	const value *goals = value_at(s, "goals"), *mode = value_at(s, "auto");
+	size_t open = goals_with(goals, "active"), paused = goals_with(goals, "paused"),
+	       busy = value_count(value_at(s, "running")),
+	       needs = value_count(value_at(s, "needs_you"));
+
+	if (value_count(value_at(s, "safe_mode")))
+		out_f(o, "It is in safe mode: the store is damaged.  Next: overseer status\n");
+	else if (value_bool_at(mode, "on"))
+		out_f(o,
+				"Auto mode is on, with up to %lld workers.  Next: overseer status "
+				"--watch\n",
+				(long long)value_int_at(mode, "concurrency"));
+	else if (open || busy)
+		out_f(o,
+				"%zu goal%s open, %zu task%s under way.  Next: overseer status "
+				"--watch\n",
+				open, open == 1 ? "" : "s", busy, busy == 1 ? "" : "s");
+	else if (paused)
+		out_f(o, "%zu goal%s paused.  Next: overseer status\n", paused,
+				paused == 1 ? " is" : "s are");
+	else if (!needs && (value_count(goals) || value_int_at(s, "goals_archived")))
+		out_f(o, "All goals are finished.  Next: %s\n", create);
+	else if (!needs)
+		out_f(o, "Nothing to do yet.  Next: %s\n",
+				value_bool_at(value_at(s, "daemon"), "read_only") ? "overseer up"
+										  : create);
+	if (needs)
+		out_f(o, "%zu inbox entr%s you.  Next: overseer inbox\n", needs,
+				needs == 1 ? "y needs" : "ies need");
+}
+
 static void show_status(struct out *o, const value *s)
 {
 	bool calm = watch_is_calm(s);
@@ -316,10 +371,10 @@ static void show_status(struct out *o, const value *s)
 		tell_unchecked(o, s);
 	if (calm)
 		show_watch(o, s);
-	if (value_count(value_at(s, "goals")) == 0)
-		out_f(o,
-				"Nothing to do yet.  Next: overseer goal create --title \"...\" "
-				"[--plan plan.json]\n");
+	/* Everything else was said above. */
+	if (value_count(value_at(s, "goals")) == 0 && value_count(value_at(s, "needs_you")) == 0 &&
+			value_count(value_at(s, "safe_mode")) == 0)
+		status_outlook(o, s);
 }
 
 /* Writes the picture over the one before: each line is cleared to its end, then what is below. */
@@ -430,7 +485,7 @@ static int watch_loop(struct cli *c, struct ov_err *err)
 	}
 	c->client.arena = c->out.arena = whole;
 	arena_done(&a);
-	return r == CLIENT_SIGNAL ? 130 : r;
+	return r == CLIENT_SIGNAL ? client_signal_status(&c->client) : r;
 }
 
 static int watch(struct cli *c, struct ov_err *err)
@@ -438,7 +493,7 @@ static int watch(struct cli *c, struct ov_err *err)
 	int r = cli_store(c, err);
 
 	if (r == 0)
-		r = client_catch_signals(&c->client, err);
+		r = client_follow_signals(&c->client, err);
 	return r == 0 ? watch_loop(c, err) : r;
 }
 

@@ -49,6 +49,9 @@ static const struct flag up_flags[] = {
 	BOOL("foreground", "stay in the foreground, for service managers"),
 	DAEMON_FLAGS,
 };
+static const struct flag down_flags[] = {
+	BOOL("stop-runs", "stop the agents too; their work is kept and resumed by the next up"),
+};
 static const struct flag watch_flags[] = { DAEMON_FLAGS };
 static const struct flag service_flags[] = {
 	BOOL("auto", "the service takes tasks from the pool, as up --auto"),
@@ -163,9 +166,6 @@ static const struct flag nudge_flags[] = {
 	BOOL("force", "even if the same was sent a moment ago"),
 	BOOL("now", "end the run, and go on with its session at once"),
 };
-static const struct flag stop_flags[] = {
-	NEED("reason", "TEXT", "why; recorded with your name"),
-};
 static const struct flag worker_add_flags[] = {
 	BOOL("excluded-from-pool", "goals leave it alone: only you give it tasks"),
 	TEXT("agent", "NAME", "who does its tasks, unless you say otherwise"),
@@ -181,17 +181,18 @@ static const struct flag worker_end_flags[] = {
 	BOOL("all", "all workers, instead of one"),
 	TEXT("reason", "TEXT", "why; recorded with your name"),
 };
-static const struct flag judge_flags[] = {
-	TEXT("reason", "TEXT", "why; recorded with your name"),
-};
+#define SEVERAL                                                                                 \
+	BOOL("all", "all open entries of --kind"), TEXT("kind", "K", "with --all: their kind"), \
+			TEXT("reason", "TEXT", "why; recorded with your name")
+static const struct flag judge_flags[] = { SEVERAL };
 static const struct flag answer_flags[] = {
 	LIST("budget", "NAME=AMOUNT", "the most that its goal may use from now on (repeatable)"),
 	LIST("estimate", "NAME=AMOUNT", "what its goal is expected to use (repeatable)"),
-	TEXT("reason", "TEXT", "why; recorded with your name"),
+	SEVERAL,
 };
 static const struct flag dismiss_flags[] = {
 	BOOL("false-positive", "there was nothing for oversight to find: what it stopped goes on"),
-	TEXT("reason", "TEXT", "why; recorded with your name"),
+	SEVERAL,
 };
 static const struct flag escalation_test_flags[] = {
 	TEXT("level", "WORD", "info (the default), warning, critical or emergency"),
@@ -287,9 +288,13 @@ const struct command commands[] = {
 			"configuration that exists is kept." },
 	{ "up", NULL, "Start the daemon and return when it is ready", "", 0, 0, FLAGS(up_flags),
 			cmd_up,
-			"The daemon is looked for beside this program, then in PATH; $OVERSEERD "
-			"names another one." },
-	{ "down", NULL, "Stop the daemon; runs go on", "", 0, 0, NO_FLAGS, cmd_down, NULL },
+			"A daemon that is up already is left as it is (exit status 0), unless it "
+			"lacks options that are given (exit status 4).\nThe daemon is looked for "
+			"beside this program, then in PATH; $OVERSEERD names another one." },
+	{ "down", NULL, "Stop the daemon; agents continue unless told otherwise", "", 0, 0,
+			FLAGS(down_flags), cmd_down,
+			"Agents at work continue without it, and the next daemon takes up what "
+			"they did. Those that were asked to stop are stopped first." },
 	{ "watch", NULL, "Keep the daemon running: start it, watch it, have it mended", "", 0, 0,
 			FLAGS(watch_flags), cmd_watch,
 			"Stays in the foreground. A daemon that runs is taken over, otherwise one "
@@ -338,7 +343,7 @@ const struct command commands[] = {
 	{ "goal", "resume", "Let a paused goal go on", "ID", 1, 1, FLAGS(goal_step_flags),
 			cmd_goal_resume, NULL },
 	{ "goal", "cancel", "Give a goal up; what was done is kept", "ID", 1, 1,
-			FLAGS(goal_override_flags), cmd_goal_cancel, NULL },
+			FLAGS(goal_step_flags), cmd_goal_cancel, NULL },
 	{ "goal", "reopen", "Make a completed or aborted goal active again", "ID", 1, 1,
 			FLAGS(goal_override_flags), cmd_goal_reopen, NULL },
 	{ "goal", "archive", "Put a completed or cancelled goal away", "ID", 1, 1,
@@ -403,7 +408,7 @@ const struct command commands[] = {
 	{ "run", "show", "Show a run", "ID", 1, 1, NO_FLAGS, cmd_run_show, NULL },
 	{ "run", "log", "Print what a run wrote", "ID", 1, 1, FLAGS(run_log_flags), cmd_run_log,
 			NULL },
-	{ "run", "stop", "Stop a run; its node waits for you", "ID", 1, 1, FLAGS(stop_flags),
+	{ "run", "stop", "Stop a run; its node waits for you", "ID", 1, 1, FLAGS(goal_step_flags),
 			cmd_run_stop, "Its work is kept." },
 	{ "agent", "list", "The configured agents, and what each waits for", "", 0, 0, NO_FLAGS,
 			cmd_agent_list, NULL },
@@ -469,32 +474,32 @@ const struct command commands[] = {
 			cmd_inbox, NULL },
 	{ "inbox", "show", "Show an entry and what led to it", "N", 1, 1, NO_FLAGS, cmd_inbox_show,
 			NULL },
-	{ "inbox", "answer", "Answer an entry", "N TEXT", 2, ARGS_MAX, FLAGS(answer_flags),
+	{ "inbox", "answer", "Answer entries", "N[,N-N...] TEXT", 1, ARGS_MAX, FLAGS(answer_flags),
 			cmd_inbox_answer,
 			"TEXT is one of the options or a unique prefix of one; or retry, done or "
 			"cancel, which do that to the\nnode; or any other text: then the node goes "
 			"on, and its next run is told. A goal that oversight stopped\ngoes on by "
 			"resume (paused) or reopen (aborted), or with any text for its agent. A "
 			"budget that is spent:\nraise doubles it, unless --budget says how much." },
-	{ "inbox", "approve", "Let go on what an entry is about", "N", 1, 1, FLAGS(judge_flags),
+	{ "inbox", "approve", "Approve entries", "[N[,N-N...]...]", 0, ARGS_MAX, FLAGS(judge_flags),
 			cmd_inbox_approve,
 			"paused: resume; aborted: reopen; review: accept; budget: raise; "
 			"pre_accept: "
 			"try again; post_accept:\ngo on. Other entries have answers of their "
 			"own." },
-	{ "inbox", "deny", "Do not let go on what an entry is about", "N", 1, 1, FLAGS(judge_flags),
+	{ "inbox", "deny", "Deny entries", "[N[,N-N...]...]", 0, ARGS_MAX, FLAGS(judge_flags),
 			cmd_inbox_deny,
 			"paused: abort (a node: cancel); aborted, budget, planner: cancel the "
 			"goal; "
 			"review: reject, for the\nreason; pre_accept: back to its agent; "
 			"post_accept: take back." },
-	{ "inbox", "snooze", "Put an entry off", "N TIME", 2, 2, FLAGS(judge_flags),
-			cmd_inbox_snooze,
+	{ "inbox", "snooze", "Hide entries for a while", "[N[,N-N...]...] TIME", 1, ARGS_MAX,
+			FLAGS(judge_flags), cmd_inbox_snooze,
 			"It comes back by itself, or when there is new evidence. A deadline that "
 			"it "
 			"has stays." },
-	{ "inbox", "dismiss", "Close an entry without an answer", "N", 1, 1, FLAGS(dismiss_flags),
-			cmd_inbox_dismiss,
+	{ "inbox", "dismiss", "Close entries without an answer", "[N[,N-N...]...]", 0, ARGS_MAX,
+			FLAGS(dismiss_flags), cmd_inbox_dismiss,
 			"A node that is blocked stays so, and waits for you. What others wait for "
 			"cannot be dismissed; a false\nalarm of oversight can: then it is judged "
 			"as "
@@ -513,7 +518,7 @@ const struct command commands[] = {
 			FLAGS(notice_flags), cmd_notice_list, NULL },
 	{ "notice", "show", "Show a notice and what came of its attempts", "ID", 1, 1, NO_FLAGS,
 			cmd_notice_show, NULL },
-	{ "notice", "retry", "Try a notice again, now", "ID", 1, 1, FLAGS(judge_flags),
+	{ "notice", "retry", "Try a notice again, now", "ID", 1, 1, FLAGS(goal_step_flags),
 			cmd_notice_retry,
 			"One that failed gets as many attempts as a new one. Quiet hours hold." },
 	{ "events", NULL, "What happened, in order", "", 0, 0, FLAGS(events_flags), cmd_events,

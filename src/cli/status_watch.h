@@ -9,3 +9,6 @@ void watch_word(struct out *o, const value *status);
 bool watch_is_calm(const value *status);
 /* Its section: what it does, for how long, the daemon, the last acts. */
 void show_watch(struct out *o, const value *status);
+
+/* cmd_status.c: what there is to do, in a line or two with what to type next. */
+void status_outlook(struct out *o, const value *status);

@@ -55,10 +55,10 @@ class Day(Case):
 
     def test_day(self):
         up = self.ok("up").out
-        self.assertRegex(up, r"^overseerd \S+ is up \(pid \d+, store \.overseer/store\.db, http:/{2}127[.]0[.]0[.]1:\d+/\)\nNothing to do yet")
-        second = self.fails(4, "up")
+        self.assertRegex(up, r"^overseerd \S+ is up \(pid \d+, store \.overseer/store\.db\)\nNothing to do yet")
+        self.assertRegex(self.ok("up").out, r"^overseerd is already up \(pid \d+, up \d+\w+\)\.\nNothing to do yet")
+        second = self.fails(4, "up", "--foreground")
         self.assertRegex(second.err, r"another daemon holds this store: pid \d+ \(instance \w+, up ")
-        self.assertIn("Next  overseer status     or     overseer down", second.err)
         follow = subprocess.Popen([CLI, "events", "--follow"], cwd=self.cwd, env=self.env, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True)
         created = self.ok("goal", "create", "--title", "A day", "--plan", self.path("plan.json")).out
@@ -107,7 +107,7 @@ class Day(Case):
         self.ok("goal", "create", "--title", "A day", "--plan", self.path("plan.json"))
         self.follow_until(follow, "the agent was started")
         down = self.ok("down").out
-        self.assertIn("1 run goes on without it", down)
+        self.assertIn("1 agent continues without it", down)
         self.assertRegex(down, r"\n  T1\.1  First  run R_\w+\n$")
         self.assertEqual(follow.wait(PATIENCE), 7)
         follow.communicate()
@@ -133,7 +133,10 @@ class Day(Case):
     def test_json(self):
         daemon = self.ok("up", "--json").json()
         self.assertEqual(daemon["dir"], os.path.join(self.cwd, ".overseer"))
-        self.assertEqual(self.fails(4, "up", "--json").error()["code"], "E_CONFLICT")
+        self.assertFalse(daemon["already_up"])
+        self.assertTrue(self.ok("up", "--json").json()["already_up"])
+        refused = self.fails(4, "up", "--set", "workers.max=9", "--json").error()
+        self.assertEqual(refused["code"], "E_STATE")
         self.assertTrue(self.ok("down", "--json").json()["stopping"])
         self.assertFalse(self.ok("down", "--json").json()["stopping"])
 

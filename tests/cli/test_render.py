@@ -501,7 +501,7 @@ class Inbox(Case):
     def test_usage(self):
         self.fake({})
         for args in (["inbox", "answer", "12"], ["inbox", "answer", "x", "y"], ["inbox", "show"], ["inbox", "foo"],
-                     ["queue", "drop", "T1"], ["work", "cancel", "T1"], ["run", "stop", "R_1"]):
+                     ["queue", "drop", "T1"], ["work", "cancel", "T1"], ["run", "stop"]):
             self.assertIn("overseer", self.fails(2, *args).err)
 
 

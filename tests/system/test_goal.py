@@ -90,7 +90,7 @@ class Goals(SiteCase):
             ([], "nothing was given"),
         ):
             self.assertIn(part, self.cli(site, "goal", "update", goal, *args, code=2).stderr)
-        self.assertIn("--reason", self.cli(site, "goal", "cancel", goal, code=2).stderr)
+        self.assertIn("--reason", self.cli(site, "goal", "reopen", goal, code=2).stderr)
         self.assertIn("it can become: paused, completed, cancelled", self.cli(site, "goal", "archive", goal, code=4).stderr)
         self.assertEqual(site.seq(), before)
 
