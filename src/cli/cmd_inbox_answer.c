@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cli/goal.h"
 #include "cli/inbox.h"
+#include "cli/input.h"
 #include "data/json.h"
 
 enum { ENTRIES_MAX = 1000 };

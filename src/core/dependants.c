@@ -26,9 +26,10 @@ static void mark_dependants(struct marking *m, const struct node *n)
 			mark(m, at->dependants.p[i]);
 }
 
-size_t dependants_count(struct arena *a, const struct node *n)
+/* Per position in the plan: the node itself and everything that waits for it, directly or not. */
+static bool *mark_all(struct arena *a, const struct node *n)
 {
-	size_t count = 0, all = n->goal->nodes.n;
+	size_t all = n->goal->nodes.n;
 	struct marking m = { .marks = arena_array(a, bool, all + 1),
 		.left = arena_array(a, const struct node *, all + 1) };
 
@@ -41,9 +42,16 @@ size_t dependants_count(struct arena *a, const struct node *n)
 			mark(&m, at->children.p[i]);
 		mark_dependants(&m, at);
 	}
-	m.marks[n->position] = false;
-	for (size_t i = 0; i < all; i++)
-		count += m.marks[i] && node_is_leaf(n->goal->nodes.p[i]);
+	return m.marks;
+}
+
+size_t dependants_count(struct arena *a, const struct node *n)
+{
+	const bool *marks = mark_all(a, n);
+	size_t count = 0;
+
+	for (size_t i = 0; i < n->goal->nodes.n; i++)
+		count += marks[i] && i != n->position && node_is_leaf(n->goal->nodes.p[i]);
 	return count;
 }
 
@@ -56,12 +64,9 @@ static bool is_open(const struct node *n)
 
 bool others_can_go_on(struct arena *a, const struct node *n)
 {
-	size_t all = n->goal->nodes.n;
-	bool *marks = arena_array(a, bool, all + 1);
+	const bool *marks = mark_all(a, n);
 
-	marks[n->position] = true;
-	mark_dependants(n, marks);
-	for (size_t i = 0; i < all; i++)
+	for (size_t i = 0; i < n->goal->nodes.n; i++)
 		if (!marks[i] && is_open(n->goal->nodes.p[i]))
 			return true;
 	return false;
