@@ -161,6 +161,21 @@ static void metric_watch(struct buf *b, const char *dir)
 			value_int_at(w, "restarts_24h"));
 }
 
+static void metric_loop(struct buf *b, const struct loop *l)
+{
+	static const char *const names[LOOP_CAUSES] = { "io", "timer", "signal", "exit", "file",
+		"deferred" };
+
+	metric(b, "loop_iterations_total", "counter", "Iterations of the event loop.",
+			(int64_t)loop_iterations(l));
+	buf_addf(b,
+			"# HELP overseer_loop_callbacks_total What the event loop woke up for.\n"
+			"# TYPE overseer_loop_callbacks_total counter\n");
+	for (int i = 0; i < LOOP_CAUSES; i++)
+		buf_addf(b, "overseer_loop_callbacks_total{cause=\"%s\"} %llu\n", names[i],
+				(unsigned long long)loop_callbacks(l, (enum loop_cause)i));
+}
+
 static void handle_metrics(void *user, struct http_req *req)
 {
 	struct daemon *d = user;
@@ -191,8 +206,7 @@ static void handle_metrics(void *user, struct http_req *req)
 			(int64_t)open_escalations);
 	metric(&b, "jobs_running", "gauge", "Git and check jobs under way.",
 			(int64_t)executor_busy(d->executor));
-	metric(&b, "loop_iterations_total", "counter", "Iterations of the event loop.",
-			(int64_t)loop_iterations(d->loop));
+	metric_loop(&b, d->loop);
 	metric(&b, "resident_bytes", "gauge", "Resident memory.", resident_bytes());
 	metric(&b, "store_failing", "gauge", "1 while the store refuses to be written.",
 			d->store_failing);

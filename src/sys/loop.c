@@ -43,6 +43,7 @@ enum {
 };
 
 enum source_kind { SRC_IO, SRC_TIMER, SRC_SIGNAL, SRC_PIDFD, SRC_WATCH, SRC_DEFER, SRC_AFTER };
+static_assert(SRC_AFTER == (int)LOOP_CAUSES, "each kind of source is a cause");
 
 struct timers {
 	sd_event_source *src;
@@ -55,8 +56,7 @@ struct loop {
 	struct timers mono, wall;
 	int io_epoll;
 	sd_event_source *io_src;
-	struct epoll_event
-			ready[READY_MAX]; /* reported, not served yet; NULL where one was freed */
+	struct epoll_event ready[READY_MAX]; /* not served yet; NULL where one was freed */
 	int ready_n, ready_at;
 	VEC(struct loop_source *) after; /* in order; NULL where one was freed during the run */
 	bool in_after;
@@ -65,6 +65,7 @@ struct loop {
 	bool quit;
 	int code;
 	size_t n_sources;
+	uint64_t callbacks[LOOP_CAUSES];
 };
 
 struct loop_source {
@@ -83,6 +84,7 @@ struct loop_source {
 	struct list timer; /* SRC_TIMER: in a timers' list while armed */
 	struct timers *on; /* the clock it is armed on, or NULL */
 	uint64_t due_us;
+	bool at_once; /* armed for no time at all: as good as deferred */
 };
 
 static struct loop_source *source_new(struct loop *l, enum source_kind kind, void *user)
@@ -163,6 +165,7 @@ static int on_time(sd_event_source *src _unused_, uint64_t due _unused_, void *u
 		return 0;
 	s = list_entry(t->armed.next, struct loop_source, timer);
 	timer_remove(s);
+	s->loop->callbacks[s->at_once ? SRC_DEFER : SRC_TIMER]++;
 	s->fn.call(s->user);
 	return 0;
 }
@@ -182,6 +185,7 @@ void loop_timer_in(struct loop_source *s, int64_t ms)
 
 	if (ms > INT64_MAX / 1000)
 		in_us = INT64_MAX - now;
+	s->at_once = ms <= 0;
 	timer_insert(&s->loop->mono, s, now + in_us);
 }
 
@@ -189,6 +193,7 @@ void loop_timer_at(struct loop_source *s, ov_time at)
 {
 	uint64_t us = at <= 0 ? 0 : (uint64_t)MIN(at, INT64_MAX / 1000) * 1000;
 
+	s->at_once = false;
 	timer_insert(&s->loop->wall, s, us);
 }
 
@@ -255,6 +260,7 @@ static void io_dispatch(struct loop_source *s, uint32_t revents)
 	events &= s->events;
 	if (revents & (EPOLLHUP | EPOLLERR))
 		events |= LOOP_HANGUP | s->events;
+	s->loop->callbacks[s->kind]++;
 	s->fn.io(s->user, s->fd, events);
 }
 
@@ -475,6 +481,11 @@ uint64_t loop_iterations(const struct loop *l)
 	return n;
 }
 
+uint64_t loop_callbacks(const struct loop *l, enum loop_cause cause)
+{
+	return l->callbacks[cause];
+}
+
 /* ---- other sources ---- */
 
 static int on_signal(sd_event_source *src _unused_, const struct signalfd_siginfo *si,
@@ -482,6 +493,7 @@ static int on_signal(sd_event_source *src _unused_, const struct signalfd_siginf
 {
 	struct loop_source *s = userdata;
 
+	s->loop->callbacks[s->kind]++;
 	s->fn.signal(s->user, (int)si->ssi_signo);
 	return 0;
 }
@@ -505,6 +517,7 @@ static int on_pidfd(sd_event_source *src _unused_, int fd _unused_, uint32_t rev
 {
 	struct loop_source *s = userdata;
 
+	s->loop->callbacks[s->kind]++;
 	s->fn.call(s->user);
 	return 0;
 }
@@ -524,6 +537,7 @@ static int on_watch(sd_event_source *src _unused_, const struct inotify_event *e
 {
 	struct loop_source *s = userdata;
 
+	s->loop->callbacks[s->kind]++;
 	s->fn.watch(s->user, ev->mask, ev->len ? ev->name : NULL);
 	return 0;
 }
@@ -554,6 +568,7 @@ static int on_defer(sd_event_source *src _unused_, void *userdata)
 {
 	struct loop_source *s = userdata;
 
+	s->loop->callbacks[s->kind]++;
 	s->fn.call(s->user);
 	return 0;
 }

@@ -50,6 +50,20 @@ ov_time loop_now(const struct loop *l);
 uint64_t loop_mono_us(const struct loop *l);
 /* Iterations so far: the progress counter of the heartbeat. */
 uint64_t loop_iterations(const struct loop *l);
+/*
+ * How many callbacks there were of each kind. Requests of others cause io and what it defers; all the
+ * rest a process does by itself. A timer that was armed for no time at all counts as deferred.
+ */
+enum loop_cause {
+	LOOP_IO,
+	LOOP_TIMER,
+	LOOP_SIGNALLED,
+	LOOP_EXIT,
+	LOOP_FILE,
+	LOOP_DEFERRED,
+	LOOP_CAUSES,
+};
+uint64_t loop_callbacks(const struct loop *l, enum loop_cause cause);
 
 /*
  * Sockets, pipes and the like, non-blocking: what was reported may have been taken meanwhile. Not for

@@ -281,6 +281,31 @@ TEST(a_flood_does_not_hold_the_after_hooks_up)
 	loop_free(f.loop);
 }
 
+TEST(callbacks_are_counted_by_their_cause)
+{
+	struct loop *l = make_loop();
+	struct buf trace = BUF_INIT;
+	struct marker a = { &trace, 'a', NULL, l }, b = { &trace, 'b', NULL, l },
+		      c = { &trace, 'c', NULL, l };
+
+	a.src = loop_defer(l, mark, &a);
+	b.src = loop_timer(l, mark, &b);
+	c.src = loop_timer(l, mark, &c);
+	loop_timer_in(b.src, 0);
+	loop_timer_in(c.src, 1);
+	while (trace.n < 3)
+		loop_step(l, -1);
+	assert_int_equal(loop_callbacks(l, LOOP_DEFERRED), 2);
+	assert_int_equal(loop_callbacks(l, LOOP_TIMER), 1);
+	assert_int_equal(loop_callbacks(l, LOOP_IO), 0);
+	assert_int_equal(loop_callbacks(l, LOOP_EXIT), 0);
+	loop_source_free(a.src);
+	loop_source_free(b.src);
+	loop_source_free(c.src);
+	loop_free(l);
+	buf_done(&trace);
+}
+
 TEST(quitting_runs_the_after_hooks_a_last_time)
 {
 	struct loop *l = make_loop();
