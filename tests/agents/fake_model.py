@@ -57,7 +57,65 @@ class Gone(Exception):
     """The other side went away, or the test is over."""
 
 
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = 600
+
+    def do_POST(self):
+        self.server.model_of(self).serve(self)
+
+    def do_GET(self):
+        send_json(self, 200, MODELS if self.path.split("?")[0].endswith("/models") else {})
+
+    def do_HEAD(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """One for all tests of a program: the first part of a path names the model that is asked."""
+
+    daemon_threads = True
+    request_queue_size = 256
+    started = None
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.models, self.number = {}, 0
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @classmethod
+    def warm(cls):
+        cls.started = cls.started or cls()
+        return cls.started
+
+    def add(self, model):
+        self.number += 1
+        self.models[f"m{self.number}"] = model
+        return f"/m{self.number}"
+
+    def remove(self, prefix):
+        del self.models[prefix[1:]]
+
+    def model_of(self, handler):
+        model = self.models.get(handler.path.split("/")[1])
+        if not model:
+            handler.close_connection = True
+            raise Gone
+        return model
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], (OSError, Gone)):
+            super().handle_error(request, client_address)
+
+
 class FakeModel:
+    """What one test scripts, asks for and opens. Of its requests nothing is left when it is closed."""
+
     def __init__(self, log=None):
         self.lock = threading.Condition()
         self.requests = []  # what was asked and answered, oldest first
@@ -65,49 +123,18 @@ class FakeModel:
         self.gates = {}
         self.closing = threading.Event()
         self.log = open(log, "a", encoding="utf-8") if log else None
-        model = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            timeout = 600
-
-            def do_POST(self):
-                model.serve(self)
-
-            def do_GET(self):
-                send_json(self, 200, MODELS if self.path.split("?")[0].endswith("/models") else {})
-
-            def do_HEAD(self):
-                self.send_response(200)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *args):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-            request_queue_size = 256
-
-            def handle_error(self, request, client_address):
-                if not isinstance(sys.exc_info()[1], (OSError, Gone)):
-                    super().handle_error(request, client_address)
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self.thread.start()
+        self.server = Server.warm()
+        self.prefix = self.server.add(self)
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.server.server_port}"
+        return f"http://127.0.0.1:{self.server.server_port}{self.prefix}"
 
     def close(self):
         self.closing.set()
+        self.server.remove(self.prefix)
         with self.lock:
             self.lock.notify_all()
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
         if self.log:
             self.log.close()
 

@@ -115,7 +115,7 @@ class Model(unittest.TestCase):
         connection = http.client.HTTPConnection("127.0.0.1", self.model.server.server_port, timeout=30)
         self.addCleanup(connection.close)
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        connection.request("POST", path, raw, {"Authorization": "Bearer secret-1", **(headers or {})})
+        connection.request("POST", self.model.prefix + path, raw, {"Authorization": "Bearer secret-1", **(headers or {})})
         return connection.getresponse()
 
     def ask(self, wire, talk, tools=("shell", "edit"), stream=True):
@@ -238,7 +238,7 @@ class Model(unittest.TestCase):
             path, body = ask_chat([("user", script({"hang": hang, "text": "words " * 20}))], ("shell",), True)
             raw = json.dumps(body).encode()
             with socket.create_connection(("127.0.0.1", self.model.server.server_port), 30) as s:
-                s.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(raw)}\r\n\r\n".encode() + raw)
+                s.sendall(f"POST {self.model.prefix}{path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(raw)}\r\n\r\n".encode() + raw)
                 self.model.wait(lambda r: True)
                 s.settimeout(30 if begins else 0.3)
                 try:
@@ -265,6 +265,20 @@ class Model(unittest.TestCase):
         self.assertEqual(self.post(path, raw, {"Content-Encoding": "gzip"}).status, 200)
         self.assertEqual(self.post(path, b"\xff\xfe no json").status, 200)
         self.assertEqual(self.post("/v1/nothing", {}).status, 404)
+
+    def test_models_of_one_server_know_nothing_of_each_other(self):
+        first, second = self.model, FakeModel()
+        request = [("user", script({"fail": {"status": 500, "times": 1}, "text": "ok"}))]
+        for self.model in (first, second):
+            self.assertEqual(self.post(*ask_chat(request, ("shell",), False)).status, 500)
+            self.assertEqual(self.ask("chat", request)[0], "ok")
+            self.assertEqual(len(self.model.requests), 2)
+        self.assertIs(first.server, second.server)
+        second.close()
+        with self.assertRaises(http.client.HTTPException):
+            self.post(*ask_chat(request, ("shell",), False))
+        self.model = first
+        self.assertEqual(self.ask("chat", request)[0], "ok")
 
     def test_secrets_are_not_kept(self):
         self.ask("chat", [("user", script({"text": "ok"}))])

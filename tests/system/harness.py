@@ -5,6 +5,7 @@ process id; nothing outside its folder is touched. Waiting is for events of the 
 end of a process, never for time to pass.
 """
 
+import atexit
 import glob
 import http.client
 import json
@@ -138,6 +139,35 @@ class Gate:
             os.close(fd)
 
 
+class Template:
+    """A repository with one commit, made once in a program and copied for each site."""
+
+    folder = None
+
+    @classmethod
+    def made(cls):
+        if not cls.folder:
+            root = tempfile.mkdtemp(prefix="overseer-test-")
+            atexit.register(shutil.rmtree, root, ignore_errors=True)
+            cls.folder = os.path.join(root, "repo")
+            cls.make(cls.folder, {"PATH": os.environ["PATH"], "HOME": root, "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"})
+        return cls.folder
+
+    @staticmethod
+    def make(folder, env):
+        def git(*args):
+            subprocess.run(["git", *args], cwd=folder, env=env, check=True)
+
+        os.mkdir(folder)
+        git("init", "-q", "-b", "main", "--template=", ".")
+        git("config", "user.name", "Tester")
+        git("config", "user.email", "tester@localhost")
+        with open(os.path.join(folder, "README"), "w", encoding="utf-8") as f:
+            f.write("hello\n")
+        git("add", "README")
+        git("commit", "-qm", "start")
+
+
 class Site:
     def __init__(self, config="", agent=None, root=None, leaks=True):
         self.root = root or tempfile.mkdtemp(prefix="overseer-test-")
@@ -163,13 +193,8 @@ class Site:
         # Looking for leaks takes seconds at each exit, also at that of the child beside each start.
         if SANITIZED and leaks and "store" not in config:
             config = "store.verify_at_start = false\n" + config
-        os.makedirs(self.dir, mode=0o700, exist_ok=True)
-        self.git("init", "-q", "-b", "main", ".")
-        self.git("config", "user.name", "Tester")
-        self.git("config", "user.email", "tester@localhost")
-        self.write("README", "hello\n")
-        self.git("add", "README")
-        self.git("commit", "-qm", "start")
+        shutil.copytree(Template.made(), self.repo)
+        os.makedirs(self.dir, mode=0o700)
         if agent is not None:
             os.chmod(self.write("../agent.sh", "#!/bin/sh\n" + agent), 0o755)
             config += self.agent_config()
