@@ -31,6 +31,7 @@ os.environ["OV_BUILD"] = BUILD
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(HERE, "..", "system"))
 from harness import CLI, DAEMON, SHIM, Site, plan, task  # noqa: E402  (needs OV_BUILD)
+from live_fleet import LiveFleet, make_store  # noqa: E402
 
 missed = False
 
@@ -40,12 +41,6 @@ def report(name, value, unit, budget=None, at_least=False):
     ok = budget is None or (value >= budget if at_least else value <= budget)
     missed |= not ok
     print(json.dumps({"name": name, "value": round(value, 3), "unit": unit, "budget": budget, "ok": ok}), flush=True)
-
-
-def make_store(site, live, events, tail, tasks=10):
-    done = subprocess.run([os.path.join(BUILD, "tests/bench/make_store"), os.path.join(site.dir, "store.db"),
-                           str(live), str(events), str(tail), str(tasks)], check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
 
 
 def proc(pid, name):
@@ -143,19 +138,28 @@ def once(site, method, **params):
 AGENT = '[defaults]\nagent = "a"\n[agents.a]\ncommand = ["true"]\n'
 
 
-def idle():
-    """A thousand assignments that wait: nothing happens, and nothing is done."""
-    site = Site(AGENT)
+def idle_fleet(name, running, budget_mb):
+    site = Site('[supervisor]\ntick_every = "1h"\n' + AGENT)
+    fleet = None
     try:
-        made = make_store(site, 1000, 0, 0)
+        fleet = LiveFleet(site, 1000, running)
         site.up()
-        pid = site.daemon.pid
+        pid, made = site.daemon.pid, site.seq()
         status = site.call("status.get")
-        assert len(status["running"]) >= 1000, f"only {len(status['running'])} assignments of {made}"
-        quiet(pid, "idle_1000_assignments")
-        report("idle_1000_assignments_resident", resident_mb(pid), "MB", 16)
+        assert len(status["running"]) == 1000, f"{len(status['running'])} assignments are open"
+        quiet(pid, name)
+        assert site.seq() == made, "something happened"
+        report(f"{name}_resident", resident_mb(pid), "MB", budget_mb)
     finally:
         site.close()
+        if fleet:
+            fleet.close()
+
+
+def idle():
+    """A thousand assignments that wait, and a thousand runs that say nothing: nothing is done about them."""
+    idle_fleet("idle_1000_assignments", False, 16)
+    idle_fleet("idle_1000_live_runs", True, 64)
 
 
 def goals():

@@ -1,11 +1,12 @@
 /*
  * Makes a store as a long life leaves it behind: goals that were worked off, step by step, and a
- * fleet of live assignments that wait for their next attempt, a year from now. Everything comes
- * from the core's own decisions, so a daemon reads it as its own.
- * usage: make_store PATH LIVE EVENTS TAIL [TASKS]
+ * fleet of live assignments that wait for their next attempt, a year from now, or whose runs began
+ * a moment ago. Everything comes from the core's own decisions, so a daemon reads it as its own.
+ * usage: make_store PATH LIVE EVENTS TAIL [TASKS [running]]
  *   LIVE assignments, at least EVENTS events, a snapshot TAIL events before the end (-1: none),
  *   TASKS in each goal.
- * Prints what there is as one JSON line.
+ * Prints what there is as one JSON line. A daemon believes in what it says only where the folders
+ * of runs and worktrees agree: tests/system/live_fleet.py makes them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "core/snapshot.h"
@@ -29,6 +31,7 @@ struct maker {
 	VEC(struct store_record) pending;
 	uint64_t head;
 	int tasks; /* of a goal */
+	bool running;
 	const value *plan;
 };
 
@@ -88,7 +91,7 @@ static void make_history(struct maker *m, uint64_t until)
 
 static void make_fleet(struct maker *m, int64_t live)
 {
-	m->fleet.fate = FATE_FAILING;
+	m->fleet.fate = m->running ? FATE_RUNNING : FATE_FAILING;
 	m->fleet.policy.workers_max = live;
 	for (int64_t i = 0; i < live / m->tasks; i++)
 		fleet_goal(&m->fleet, m->plan);
@@ -112,16 +115,17 @@ static size_t make_snapshot(struct maker *m)
 	return bytes.n;
 }
 
-static void maker_open(struct maker *m, const char *path, int tasks)
+static void maker_open(struct maker *m, const char *path, int tasks, bool running)
 {
 	struct store_lease lease;
 	struct ov_err err = { 0 };
 
-	*m = (struct maker){ .tasks = tasks };
+	*m = (struct maker){ .tasks = tasks, .running = running };
 	fleet_init(&m->fleet, POOL, keep, m);
 	m->plan = fleet_plan(&m->arena, 1, tasks, 0, "as it is");
 	m->fleet.fate = FATE_FINISHED;
-	m->fleet.now = (ov_time)time(NULL) * 1000 - OV_DAY;
+	/* What runs is not silent for long: the clock of the fleet ends shortly before now. */
+	m->fleet.now = (ov_time)time(NULL) * 1000 - (running ? 5 * OV_MINUTE : OV_DAY);
 	m->fleet.step = 1;
 	for (size_t i = 0; i < ARRAY_LEN(m->fleet.policy.retry_delay); i++)
 		m->fleet.policy.retry_delay[i] = 365 * OV_DAY;
@@ -129,6 +133,21 @@ static void maker_open(struct maker *m, const char *path, int tasks)
 			     &err),
 			&err);
 	must(store_lease_take(m->store, STR("{}"), &m->arena, &lease, &err), &err);
+}
+
+static void print_fleet(const struct state *s)
+{
+	const char *before = "";
+
+	fputs(",\"runs\":[", stdout);
+	list_each (it, &s->runs) {
+		printf("%s\"" STR_FMT "\"", before, STR_ARG(list_entry(it, struct run, link)->id));
+		before = ",";
+	}
+	fputs("],\"workers\":[", stdout);
+	for (size_t i = 0; i < s->workers.n; i++)
+		printf("%s\"" STR_FMT "\"", i ? "," : "", STR_ARG(s->workers.p[i]->name));
+	fputs("]", stdout);
 }
 
 static void maker_close(struct maker *m)
@@ -146,15 +165,15 @@ int main(int argc, char **argv)
 	const struct state *s;
 	struct maker m;
 
-	if (argc < 5 || argc > 6 || !str_to_i64(str_from(argv[2]), &live) ||
+	if (argc < 5 || argc > 7 || !str_to_i64(str_from(argv[2]), &live) ||
 			!str_to_i64(str_from(argv[3]), &events) ||
 			!str_to_i64(str_from(argv[4]), &tail) ||
-			(argc == 6 && !str_to_i64(str_from(argv[5]), &tasks)) || tasks < 1 ||
-			tasks > TASKS) {
-		fputs("usage: make_store PATH LIVE EVENTS TAIL [TASKS]\n", stderr);
+			(argc >= 6 && !str_to_i64(str_from(argv[5]), &tasks)) || tasks < 1 ||
+			tasks > TASKS || (argc == 7 && !str_is(str_from(argv[6]), "running"))) {
+		fputs("usage: make_store PATH LIVE EVENTS TAIL [TASKS [running]]\n", stderr);
 		return 2;
 	}
-	maker_open(&m, argv[1], (int)tasks);
+	maker_open(&m, argv[1], (int)tasks, argc == 7);
 	s = m.fleet.state;
 	make_history(&m, (uint64_t)MAX(events - live * EVENTS_PER_LIVE - MAX(tail, 0), 0));
 	make_fleet(&m, live);
@@ -164,8 +183,10 @@ int main(int argc, char **argv)
 		make_history(&m, s->seq + (uint64_t)tail);
 	make_history(&m, tail < 0 ? (uint64_t)events : 0);
 	flush(&m);
-	printf("{\"events\":%llu,\"goals\":%zu,\"nodes\":%zu,\"snapshot_bytes\":%zu}\n",
+	printf("{\"events\":%llu,\"goals\":%zu,\"nodes\":%zu,\"snapshot_bytes\":%zu",
 			(unsigned long long)s->seq, s->goals.n, s->nodes_by_key.n, snapshot_bytes);
+	print_fleet(s);
+	puts("}");
 	maker_close(&m);
 	return 0;
 }
