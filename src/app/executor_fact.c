@@ -18,6 +18,7 @@
 #include "data/json.h"
 #include "sys/file.h"
 #include "sys/inject.h"
+#include "sys/loop.h"
 
 enum { ERRORS_READ = 256 * 1024, ERRORS_TOLD = 2000 };
 
@@ -119,7 +120,9 @@ static bool passes_mark(struct live_run *lr, enum resource resource, int64_t use
 	const struct run *r = state_run(s, lr->id);
 	const struct goal *g = r ? state_goal(s, r->goal_id) : NULL;
 
-	if (!g || used < budget_next_mark(&lr->x->o.config->policy, g, resource, *asked))
+	if (!g ||
+			used < budget_next_mark(&lr->x->o.config->policy, g, resource, *asked,
+					       loop_now(lr->x->o.loop)))
 		return false;
 	*asked = used;
 	return true;

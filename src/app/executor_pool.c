@@ -66,6 +66,12 @@ static void answered(void *user, const struct pool_end *end, str errors)
 	value_put(a, data, "exit_code", value_int(a, end->known ? end->code : -1));
 	if (is_text)
 		value_put(a, data, "text", value_str(a, text));
+	if (answer == ANSWER_REFUSED)
+		value_put(a, data, "text",
+				value_str(a,
+						utf8_clean(a,
+								str_sub(str_trim(end->output), 0,
+										CONTEXT_BYTES))));
 	if (answer == ANSWER_FAILED)
 		put_context(t, data, end, errors);
 	task_report(t);
@@ -99,7 +105,9 @@ static bool is_about_auto(const struct state *s, const struct event *e)
 	switch (e->kind) {
 	case EV_AUTO_STARTED:
 	case EV_AUTO_STOPPED:
-	case EV_AUTO_POOL: return true;
+	case EV_AUTO_POOL:
+	case EV_AUTO_PAUSED:
+	case EV_AUTO_RESUMED: return true;
 	case EV_NODE_ADDED:
 	case EV_NODE_STATUS:
 	case EV_NODE_FAILED:

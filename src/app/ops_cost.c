@@ -80,7 +80,10 @@ value *op_goal_usage(struct op_ctx *cx, const struct goal *g)
 		int64_t limit = budget_limit(p, g, (enum resource)i);
 		value *one = value_object(cx->arena);
 
-		value_put(cx->arena, one, "used", value_int(cx->arena, g->spent[i] + live.used[i]));
+		value_put(cx->arena, one, "used",
+				value_int(cx->arena,
+						budget_spent(g, (enum resource)i, cx->now) +
+								live.used[i]));
 		value_put(cx->arena, one, "live", value_int(cx->arena, live.used[i]));
 		value_put(cx->arena, one, "estimate",
 				value_int(cx->arena, budget_estimate(p, g, (enum resource)i)));

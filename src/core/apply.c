@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/apply_impl.h"
+#include "core/auto_mode.h"
 #include "core/limits.h"
 #include "core/usage.h"
 
@@ -187,6 +188,8 @@ static int apply_goal_spent(struct state *s, const struct event *e, struct ov_er
 		return ev_missing(e, g ? "such resource" : "goal", e->goal, err);
 	for (int i = 0; i < RESOURCE_COUNT; i++)
 		g->spent[i] += amounts[i];
+	if (g->automatic)
+		window_add(&s->automatic.window, e->at, amounts);
 	usage_fold(s, e, amounts);
 	return 0;
 }
@@ -221,6 +224,7 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 {
 	struct node *n = state_node(s, e->goal, e->node);
 	int to, r, block;
+	bool given_up;
 
 	if (!n || !node_is_leaf(n))
 		return ev_missing(e, "node without children", e->node, err);
@@ -237,6 +241,9 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 		record_set_str(&n->said, STR(""));
 	}
 	auto_count_task(s, n, (enum node_status)to, ev_text(e, "block"));
+	given_up = task_was_given_up(n);
+	if (n->status == NODE_BLOCKED && to != NODE_BLOCKED && n->block == BLOCK_BUDGET)
+		memcpy(n->spent_before, n->spent, sizeof(n->spent));
 	n->status = (enum node_status)to;
 	n->updated_at = e->at;
 	if (to == NODE_QUEUED)
@@ -256,6 +263,7 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 	n->blocked_until = ev_num(e, "blocked_until_ms");
 	record_set_str(&n->blocked_by, ev_text(e, "blocked_by"));
 	record_set_str(&n->unblock_when, ev_text(e, "unblock_when"));
+	s->automatic.failed_in_a_row += !given_up && task_was_given_up(n);
 	state_roll_up(s, n);
 	return 0;
 }
@@ -271,8 +279,10 @@ static int apply_node_failed(struct state *s, const struct event *e, struct ov_e
 	n->updated_at = e->at;
 	if (cause_is_of_work((enum cause)cause))
 		run_judged(s, e, (enum cause)cause, ev_text(e, "detail"));
-	if (cause == CAUSE_POST && str_is(n->goal->standing, STANDING_AUTO))
+	if (cause == CAUSE_POST && n->goal->automatic)
 		s->automatic.errors++;
+	if (!n->goal->automatic && (cause == CAUSE_START || cause_is_of_work((enum cause)cause)))
+		streak_failed(s, n, e);
 	return 0;
 }
 
@@ -459,6 +469,8 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_AUTO_STARTED] = apply_auto_started,
 	[EV_AUTO_STOPPED] = apply_auto_stopped,
 	[EV_AUTO_POOL] = apply_auto_pool,
+	[EV_AUTO_PAUSED] = apply_auto_paused,
+	[EV_AUTO_RESUMED] = apply_auto_resumed,
 	[EV_CONFLICT_PREDICTED] = apply_conflict_predicted,
 	[EV_CONFLICT_CLEARED] = apply_conflict_cleared,
 	[EV_WORKER_STATUS] = apply_worker_status,

@@ -35,17 +35,22 @@ apply_fn apply_plan_applied, apply_run_created, apply_run_started, apply_run_ses
 		apply_episode_rung, apply_episode_closed, apply_episode_advised,
 		apply_assignment_activity, apply_node_added, apply_node_reverted,
 		apply_worker_wanted, apply_worker_removed, apply_patrol_found, apply_auto_started,
-		apply_auto_stopped, apply_auto_pool, apply_conflict_predicted,
-		apply_conflict_cleared, apply_watch_acted, apply_iteration_recorded,
-		apply_detection_made, apply_intervention_applied, apply_detection_judged,
-		apply_oversight_renewed, apply_goal_health, apply_run_frozen,
-		apply_escalation_snoozed, apply_escalation_raised, apply_notice_opened,
-		apply_notice_tried, apply_notice_withdrawn, apply_notice_retried;
+		apply_auto_stopped, apply_auto_pool, apply_auto_paused, apply_auto_resumed,
+		apply_conflict_predicted, apply_conflict_cleared, apply_watch_acted,
+		apply_iteration_recorded, apply_detection_made, apply_intervention_applied,
+		apply_detection_judged, apply_oversight_renewed, apply_goal_health,
+		apply_run_frozen, apply_escalation_snoozed, apply_escalation_raised,
+		apply_notice_opened, apply_notice_tried, apply_notice_withdrawn,
+		apply_notice_retried;
 
 /* The event says what is thought of its run's work: an iteration is to be made of it. */
 void run_judged(struct state *s, const struct event *e, enum cause cause, str failure);
 /* Failures by these are the agent's: others are ours, or nobody's. */
 bool cause_is_of_work(enum cause cause);
+
+/* A run of the agent failed on the node; or one went well, or a person trusts the agent again. */
+void streak_failed(struct state *s, const struct node *n, const struct event *e);
+void streak_ends(struct state *s, str agent);
 
 /* Before a node's status changes: what `status` says that auto mode has done, and what went wrong. */
 void auto_count_task(struct state *s, const struct node *n, enum node_status to, str block);

@@ -203,8 +203,10 @@ int apply_run_verified(struct state *s, const struct event *e, struct ov_err *er
 	r->verification = (enum verification)verdict;
 	record_set_str(&r->verification_detail, ev_text(e, "detail"));
 	verified_tests(r, e);
-	if (verdict == VERIFY_PASSED || verdict == VERIFY_SKIPPED)
+	if (verdict == VERIFY_PASSED || verdict == VERIFY_SKIPPED) {
 		run_judged(s, e, CAUSE_NONE, STR(""));
+		streak_ends(s, r->agent);
+	}
 	return 0;
 }
 

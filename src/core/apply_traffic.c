@@ -230,6 +230,8 @@ int apply_agent_cleared(struct state *s, const struct event *e, struct ov_err *e
 
 	if (!l)
 		return ev_missing(e, "waiting lane of", ev_text(e, "agent"), err);
+	if (l->kind == BLOCK_FAILING)
+		streak_ends(s, l->agent);
 	state_remove_lane(s, l);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/apply_impl.h"
+#include "core/auto_mode.h"
 
 int apply_node_reverted(struct state *s, const struct event *e, struct ov_err *err)
 {
@@ -61,8 +62,10 @@ void auto_count_task(struct state *s, const struct node *n, enum node_status to,
 	if (!str_is(n->goal->standing, STANDING_AUTO))
 		return;
 	s->automatic.completed += (to == NODE_DONE) - (n->status == NODE_DONE);
+	if (to == NODE_DONE)
+		s->automatic.failed_in_a_row = 0;
 	s->automatic.errors += to == NODE_BLOCKED && n->status != NODE_BLOCKED &&
-			str_is(block, "failed");
+			(str_is(block, "failed") || str_is(block, "budget"));
 }
 
 int apply_auto_started(struct state *s, const struct event *e, struct ov_err *err)
@@ -97,13 +100,85 @@ int apply_auto_pool(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct auto_mode *m = &s->automatic;
 	str answer = ev_text(e, "answer");
+	struct escalation *x = state_escalation(s, ev_num(e, "escalation"));
+	/* The same task again, or one that cannot be taken: there is nothing new to do either. */
+	bool repeated = str_is(answer, "repeated") || str_is(answer, "refused");
 
 	(void)err;
-	m->empty = str_is(answer, "none") ? m->empty + 1 : 0;
+	if (repeated && x)
+		x->repeats++;
+	record_set_str(&m->answer, answer);
+	m->answered_at = e->at;
+	m->empty = repeated || str_is(answer, "none") ? m->empty + 1 : 0;
 	m->failures = str_is(answer, "failed") ? m->failures + 1 : 0;
 	m->errors += str_is(answer, "failed");
 	m->ask_at = ev_num(e, "ask_at_ms");
 	return 0;
+}
+
+int apply_auto_paused(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct auto_mode *m = &s->automatic;
+
+	(void)err;
+	record_set_str(&m->pause_cause, ev_text(e, "cause"));
+	record_set_str(&m->pause_reason, ev_text(e, "reason"));
+	m->pause_entry = ev_num(e, "escalation");
+	m->paused_at = e->at;
+	return 0;
+}
+
+/* A person had a say: what failed before does not count any more. */
+int apply_auto_resumed(struct state *s, const struct event *e, struct ov_err *err)
+{
+	struct auto_mode *m = &s->automatic;
+
+	(void)e, (void)err;
+	if (str_is(m->pause_cause, PAUSE_FAILURES))
+		m->failed_in_a_row = 0;
+	record_set_str(&m->pause_cause, STR(""));
+	record_set_str(&m->pause_reason, STR(""));
+	m->pause_entry = 0;
+	m->empty = m->failures = 0;
+	m->paused_at = m->ask_at = 0;
+	return 0;
+}
+
+static struct streak *streak_of(const struct state *s, str agent)
+{
+	for (size_t i = 0; i < s->streaks.n; i++)
+		if (str_eq(s->streaks.p[i]->agent, agent))
+			return s->streaks.p[i];
+	return NULL;
+}
+
+void streak_failed(struct state *s, const struct node *n, const struct event *e)
+{
+	const struct assignment *as = state_assignment(s, e->assignment);
+	struct streak *k = as ? streak_of(s, as->agent) : NULL;
+
+	if (!as)
+		return;
+	if (!k) {
+		k = mem_zalloc(1, sizeof(*k));
+		record_set_str(&k->agent, as->agent);
+		record_set_str(&k->node, n->key);
+		vec_push(&s->streaks, k);
+	}
+	k->failures++;
+	k->several |= !str_eq(k->node, n->key);
+	record_set_str(&k->detail, ev_text(e, "detail"));
+}
+
+void streak_ends(struct state *s, str agent)
+{
+	for (size_t i = 0; i < s->streaks.n; i++)
+		if (str_eq(s->streaks.p[i]->agent, agent)) {
+			record_done(&streak_record, s->streaks.p[i]);
+			mem_free(s->streaks.p[i]);
+			vec_remove(&s->streaks, i);
+			return;
+		}
 }
 
 int apply_conflict_predicted(struct state *s, const struct event *e, struct ov_err *err)

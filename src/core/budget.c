@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "core/auto_mode.h"
 
 enum {
 	BUDGET_FACTOR = 3, /* of the estimate, where no budget is given */
@@ -26,9 +27,21 @@ int64_t budget_limit(const struct policy *p, const struct goal *g, enum resource
 
 	if (g->budget[resource])
 		return g->budget[resource];
+	if (g->automatic)
+		return p->auto_budget[resource] ? p->auto_budget[resource] : -1;
 	if (p->budget[resource])
 		return p->budget[resource];
 	return estimate > INT64_MAX / BUDGET_FACTOR ? INT64_MAX : estimate * BUDGET_FACTOR;
+}
+
+int64_t budget_spent(const struct goal *g, enum resource resource, ov_time now)
+{
+	return g->automatic ? window_sum(&g->automatic->window, resource, now) : g->spent[resource];
+}
+
+bool budget_is_shared(const struct goal *a, const struct goal *b)
+{
+	return a == b || (a->automatic && a->automatic == b->automatic);
 }
 
 /* From there on a person is warned. */
@@ -37,16 +50,28 @@ static int64_t warn_mark(int64_t limit)
 	return limit - limit / 5;
 }
 
-int64_t budget_next_mark(const struct policy *p, const struct goal *g, enum resource resource,
-		int64_t used_by_run)
+/* In such steps a run's use is looked at; 0: nothing limits it. */
+static int64_t step_of(const struct policy *p, const struct goal *g, enum resource resource)
 {
-	int64_t limit = budget_limit(p, g, resource), spent = g->spent[resource], next;
+	int64_t limit = budget_limit(p, g, resource),
+		task = g->automatic ? p->task_budget[resource] : -1;
+
+	if (limit <= 0 || (task > 0 && task < limit))
+		limit = task;
+	return limit > 0 ? MAX(limit / STEPS, (int64_t)1) : 0;
+}
+
+int64_t budget_next_mark(const struct policy *p, const struct goal *g, enum resource resource,
+		int64_t used_by_run, ov_time now)
+{
+	int64_t limit = budget_limit(p, g, resource), spent = budget_spent(g, resource, now), next,
+		step = step_of(p, g, resource);
 	const int64_t marks[] = { warn_mark(limit) - spent, limit - spent };
 
-	if (limit < 0)
-		return INT64_MAX;
-	if (__builtin_add_overflow(used_by_run, MAX(limit / STEPS, (int64_t)1), &next))
+	if (!step || __builtin_add_overflow(used_by_run, step, &next))
 		next = INT64_MAX;
+	if (limit < 0)
+		return next;
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
 		if (marks[i] > used_by_run)
 			next = MIN(next, marks[i]);
@@ -97,7 +122,7 @@ struct budget_live budget_live_of(const struct state *s, const struct goal *g,
 	list_each (it, &s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (as->run && as->node && as->node->goal == g)
+		if (as->run && as->node && budget_is_shared(as->node->goal, g))
 			budget_add_live(&l, as->run,
 					observations ? map_get(observations, as->run_id) : NULL,
 					now);
@@ -105,18 +130,20 @@ struct budget_live budget_live_of(const struct state *s, const struct goal *g,
 	return l;
 }
 
-static int64_t used_of(const struct goal *g, const struct budget_live *live, int resource)
+static int64_t used_of(const struct goal *g, const struct budget_live *live, int resource,
+		ov_time now)
 {
-	return add(g->spent[resource], live ? live->used[resource] : 0);
+	return add(budget_spent(g, (enum resource)resource, now), live ? live->used[resource] : 0);
 }
 
 struct budget_verdict budget_judge(const struct policy *p, const struct goal *g,
-		const struct budget_live *live)
+		const struct budget_live *live, ov_time now)
 {
 	struct budget_verdict worst = { .limit = -1 };
 
 	for (int i = 0; i < RESOURCE_COUNT; i++) {
-		int64_t limit = budget_limit(p, g, (enum resource)i), used = used_of(g, live, i);
+		int64_t limit = budget_limit(p, g, (enum resource)i),
+			used = used_of(g, live, i, now);
 		enum budget_level level = level_of(used, limit);
 		bool nearer = limit > 0 &&
 				(worst.limit < 0 ||
@@ -129,11 +156,12 @@ struct budget_verdict budget_judge(const struct policy *p, const struct goal *g,
 	return worst;
 }
 
-bool budget_stops(const struct policy *p, const struct goal *g, const struct budget_live *live)
+bool budget_stops(const struct policy *p, const struct goal *g, const struct budget_live *live,
+		ov_time now)
 {
 	for (int i = 0; i < RESOURCE_COUNT; i++)
 		if (i != RES_ITERATIONS &&
-				level_of(used_of(g, live, i),
+				level_of(used_of(g, live, i, now),
 						budget_limit(p, g, (enum resource)i)) ==
 						BUDGET_SPENT)
 			return true;
@@ -143,13 +171,28 @@ bool budget_stops(const struct policy *p, const struct goal *g, const struct bud
 ov_time budget_wake_at(const struct policy *p, const struct goal *g, const struct budget_live *live,
 		ov_time now)
 {
-	int64_t limit = budget_limit(p, g, RES_WALL_MS), used = used_of(g, live, RES_WALL_MS), left,
-		runs = (int64_t)live->runs;
+	int64_t limit = budget_limit(p, g, RES_WALL_MS), used = used_of(g, live, RES_WALL_MS, now),
+		left, runs = (int64_t)live->runs;
 
 	if (limit < 0 || !runs || used >= limit)
 		return OV_TIME_MAX;
 	left = (used < warn_mark(limit) ? warn_mark(limit) : limit) - used;
 	return add(now, left / runs + (left % runs != 0));
+}
+
+ov_time budget_room_at(const struct policy *p, const struct goal *g, ov_time now)
+{
+	ov_time at = 0;
+
+	for (int i = 0; g->automatic && i < RESOURCE_COUNT; i++) {
+		int64_t limit = budget_limit(p, g, (enum resource)i);
+
+		if (limit >= 0 && budget_spent(g, (enum resource)i, now) >= limit)
+			at = MAX(at,
+					window_room_at(&g->automatic->window, (enum resource)i,
+							limit, now));
+	}
+	return at;
 }
 
 str budget_amount(struct arena *a, enum resource resource, int64_t n)
@@ -176,6 +219,36 @@ str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t l
 			STR_ARG(budget_amount(a, resource, limit)), units[resource]);
 }
 
+str budget_spent_text(struct arena *a, const struct policy *p, const struct goal *g,
+		const struct budget_verdict *v, ov_time now)
+{
+	str text = budget_text(a, v->resource, v->used, v->limit);
+	ov_time room = v->level == BUDGET_SPENT ? budget_room_at(p, g, now) : 0, local;
+
+	if (!g->automatic)
+		return text;
+	local = room + p->utc_offset;
+	if (!room || room == OV_TIME_MAX)
+		return arena_printf(a, STR_FMT " in the last 24 h", STR_ARG(text));
+	return arena_printf(a, STR_FMT " in the last 24 h, room again at %02lld:%02lld",
+			STR_ARG(text), (long long)(local % OV_DAY / OV_HOUR),
+			(long long)(local % OV_HOUR / OV_MINUTE));
+}
+
+const struct escalation *budget_entry(const struct state *s, const struct goal *g)
+{
+	for (size_t i = 0; i < s->escalations.n; i++) {
+		const struct escalation *x = s->escalations.p[i];
+		const struct goal *about = x->status == ESC_OPEN && str_is(x->kind, "budget")
+				? state_goal(s, x->goal_id)
+				: NULL;
+
+		if (about && budget_is_shared(about, g))
+			return x;
+	}
+	return NULL;
+}
+
 str budget_option(struct arena *a, enum resource resource, int64_t amount)
 {
 	switch (resource) {
@@ -190,14 +263,33 @@ str budget_option(struct arena *a, enum resource resource, int64_t amount)
 	}
 }
 
-str goal_held(const struct policy *p, const struct goal *g)
+str goal_held(const struct policy *p, const struct goal *g, ov_time now)
 {
 	if (g->status != GOAL_ACTIVE)
 		return STR("its goal is not active");
+	if (g->automatic && (auto_pause_holds(g->automatic) || auto_pause_due(p, g->automatic)))
+		return STR("auto mode is paused");
 	/* What is known of runs under way went into the level, which lasts until it is judged again. */
-	if (g->budget_level == BUDGET_SPENT || budget_judge(p, g, NULL).level == BUDGET_SPENT)
-		return STR("its goal's budget is spent");
+	if (g->budget_level == BUDGET_SPENT || budget_judge(p, g, NULL, now).level == BUDGET_SPENT)
+		return g->automatic ? STR("the budget of the last 24 h is spent")
+				    : STR("its goal's budget is spent");
 	return STR("");
+}
+
+struct budget_verdict task_judge(const struct policy *p, const struct node *n,
+		const struct budget_live *live)
+{
+	struct budget_verdict v = { .limit = -1 };
+
+	for (int i = 0; n->goal->automatic && i < RESOURCE_COUNT; i++) {
+		int64_t limit = p->task_budget[i],
+			used = add(n->spent[i] - n->spent_before[i], live ? live->used[i] : 0);
+
+		/* The count of runs is no reason to stop one that is counted already. */
+		if (limit > 0 && used >= limit && !(live && live->runs && i == RES_ITERATIONS))
+			v = (struct budget_verdict){ BUDGET_SPENT, (enum resource)i, used, limit };
+	}
+	return v;
 }
 
 ov_time quiet_until(const struct policy *p, ov_time now)

@@ -10,8 +10,14 @@
 
 /* What the goal is expected to take: its own estimate, else the configured one (runs: per leaf). */
 int64_t budget_estimate(const struct policy *p, const struct goal *g, enum resource resource);
-/* The goal's own budget, else the configured one, else three times the estimate; -1: unlimited. */
+/*
+ * The goal's own budget, else the configured one, else three times the estimate; -1: unlimited. Of
+ * tasks of the pool it is auto.budget, which is of any 24 hours and of all such goals together.
+ */
 int64_t budget_limit(const struct policy *p, const struct goal *g, enum resource resource);
+/* What counts of what was spent: all, or, for tasks of the pool, what was in the last 24 hours. */
+int64_t budget_spent(const struct goal *g, enum resource resource, ov_time now);
+bool budget_is_shared(const struct goal *a, const struct goal *b);
 
 /*
  * The tick was asked to judge when a run of the goal had used so much: the use of it at which it has to
@@ -19,7 +25,7 @@ int64_t budget_limit(const struct policy *p, const struct goal *g, enum resource
  * themselves, and steps of a 64th of the budget, since other runs of the goal use it up meanwhile.
  */
 int64_t budget_next_mark(const struct policy *p, const struct goal *g, enum resource resource,
-		int64_t used_by_run);
+		int64_t used_by_run, ov_time now);
 
 /*
  * What the runs of a goal that are under way have used so far. Whether a run counts as one of the
@@ -48,9 +54,18 @@ struct budget_verdict {
 
 /* live: NULL when only what has ended counts. */
 struct budget_verdict budget_judge(const struct policy *p, const struct goal *g,
-		const struct budget_live *live);
+		const struct budget_live *live, ov_time now);
 /* Must the runs under way be stopped? Only for what they use up as they go. */
-bool budget_stops(const struct policy *p, const struct goal *g, const struct budget_live *live);
+bool budget_stops(const struct policy *p, const struct goal *g, const struct budget_live *live,
+		ov_time now);
+/* When there is room again because hours are no longer among the last 24; 0: it is not so spent. */
+ov_time budget_room_at(const struct policy *p, const struct goal *g, ov_time now);
+/*
+ * The task's own budget, where it has one (tasks of the pool): spent, and by what, or fine. live:
+ * what its run has used so far; NULL: it has none.
+ */
+struct budget_verdict task_judge(const struct policy *p, const struct node *n,
+		const struct budget_live *live);
 /* When time alone changes the level, if the runs go on; OV_TIME_MAX: it does not. */
 ov_time budget_wake_at(const struct policy *p, const struct goal *g, const struct budget_live *live,
 		ov_time now);
@@ -59,10 +74,16 @@ str budget_amount(struct arena *a, enum resource resource, int64_t n);
 /* "13h of 24h of run time", "4 runs, unlimited", for people. */
 str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t limit);
 
+/* The same of a goal's budget; of the last 24 h where it is of these, and when there is room again. */
+str budget_spent_text(struct arena *a, const struct policy *p, const struct goal *g,
+		const struct budget_verdict *v, ov_time now);
+/* The open entry that says that it is spent; goals that share a budget have one. NULL: none. */
+const struct escalation *budget_entry(const struct state *s, const struct goal *g);
+
 /* The same as an option of `goal update --budget`: "wall=24h". */
 str budget_option(struct arena *a, enum resource resource, int64_t amount);
 /* Why nothing new may be started for the goal; empty when it may. */
-str goal_held(const struct policy *p, const struct goal *g);
+str goal_held(const struct policy *p, const struct goal *g, ov_time now);
 
 /* When the quiet hours that now is in end; 0 when it is in none. */
 ov_time quiet_until(const struct policy *p, ov_time now);

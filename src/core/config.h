@@ -105,6 +105,9 @@ struct config {
 	ov_time task_pool_timeout, pool_wait, pool_wait_max;
 	enum pool_failure task_pool_on_failure;
 	int64_t auto_concurrency;
+	int64_t auto_failures, agent_failures, pool_retries;
+	ov_time pool_retry_wait;
+	int64_t auto_budget[RESOURCE_COUNT], task_budget[RESOURCE_COUNT];
 	int64_t patrol_restarts, patrol_resends; /* [patrol] */
 	ov_time patrol_confirm;
 	bool radar; /* supervisor.radar */

@@ -141,7 +141,9 @@ static void add_range(struct buf *out, struct arena *a, const struct option *o)
 	for (size_t i = 0; o->choices && o->choices[i]; i++)
 		buf_addf(out, "%s`%s`", i ? ", " : "", o->choices[i]);
 	if (o->budget)
-		buf_adds(out, STR(", or `\"unlimited\"`, or `\"3x estimate\"`"));
+		buf_adds(out, STR(", or `\"unlimited\"`"));
+	if (config_budget_of_estimate(o))
+		buf_adds(out, STR(", or `\"3x estimate\"`"));
 }
 
 static void doc_row(struct buf *out, struct arena *a, const struct option *o, str name)

@@ -31,7 +31,7 @@ struct option {
 	size_t offset, count_offset;
 	bool optional; /* may be left out though there is no default: a number stays -1 */
 	bool preset;   /* left out, it is as oversight.preset says: nothing is read */
-	bool budget;   /* a number that may also be "unlimited" (-1) or "3x estimate" (0) */
+	bool budget;   /* a number that may also be "unlimited" (-1), or its default in words (0) */
 };
 
 struct options {
@@ -90,6 +90,8 @@ value *config_option_default(struct arena *a, const struct option *o);
 str config_option_default_text(struct arena *a, const struct option *o);
 /* "1 to 256"; empty for options without a range. */
 str config_option_range(struct arena *a, const struct option *o);
+/* A budget that may be said to follow from the estimate. */
+bool config_budget_of_estimate(const struct option *o);
 /* The value of an option in memory, as one would write it in the file. */
 value *config_option_value(struct arena *a, const struct option *o, const void *base);
 /* The value of an option in the document: {"workers": {"max": 2}} at "workers.max"; or NULL. */

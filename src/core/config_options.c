@@ -22,12 +22,13 @@ static const char *const reviews[] = { "never", "high_risk", "always",
 static const char *const leftovers[] = { "keep", "ask", "refuse",
 	NULL };                                                      /* enum accept_leftovers */
 static const char *const unchecked[] = { "review", "accept", NULL }; /* enum accept_unchecked */
-static const char *const pool_failures[] = { "fail", "warn", NULL }; /* enum pool_failure */
+static const char *const pool_failures[] = { "pause", "warn", "fail",
+	NULL };                                                      /* enum pool_failure */
 static const char *const pre_failures[] = { "retry", "fail", NULL }; /* enum pre_failure */
-static const char *const auto_pre_failures[] = { "retry", "fail", "", NULL };
+static const char *const auto_pre_failures[] = { "retry", "fail", "", "pause", NULL };
 static const char *const post_failures[] = { "fail", "warn", "revert",
 	NULL }; /* enum post_failure */
-static const char *const auto_post_failures[] = { "fail", "warn", "revert", "", NULL };
+static const char *const auto_post_failures[] = { "fail", "warn", "revert", "", "pause", NULL };
 
 #define NAME(sym, name) name,
 static const char *const preset_names[] = { PRESETS(NAME) NULL };
@@ -103,6 +104,11 @@ static const struct option options[] = {
 	{ "retry.delays", OPT_DELAYS, 0, OV_DAY, "[\"5s\", \"30s\", \"2m\"]",
 			"The waits before the second, the third, and every further attempt.",
 			AT(retry_delay) },
+	{ "retry.max_agent_failures", OPT_INT, 0, 1000, "5",
+			"Number of runs of an agent that fail in a row, on at least two tasks of "
+			"ordinary goals, before it is given no more work until a person answers. 0 "
+			"disables.",
+			AT(agent_failures) },
 	{ "escalation.remind_after", OPT_DURATION, 10, 365 * OV_DAY, "\"4h\"",
 			"A person is reminded of an open question after this.", AT(remind_after) },
 	{ "escalation.max_reminders", OPT_INT, 0, 100, "2",
@@ -353,10 +359,46 @@ static const struct option options[] = {
 			AT(task_pool_command) },
 	{ "auto.task_pool_timeout", OPT_DURATION, 10, OV_DAY, "\"1m\"",
 			"It fails when it takes longer.", AT(task_pool_timeout) },
-	{ "auto.task_pool_on_failure", OPT_CHOICE, 0, 0, "\"fail\"",
-			"Then auto mode ends, and with it a daemon that was started for it (fail), "
-			"or a person is told and it is asked again later (warn).",
+	{ "auto.task_pool_retries", OPT_INT, 0, 100, "5",
+			"How often a command that failed is run again before "
+			"auto.task_pool_on_failure counts.",
+			AT(pool_retries) },
+	{ "auto.task_pool_retry_wait", OPT_DURATION, 10, OV_DAY, "\"20s\"",
+			"The wait before the first of these; each further one is twice as long.",
+			AT(pool_retry_wait) },
+	{ "auto.task_pool_on_failure", OPT_CHOICE, 0, 0, "\"pause\"",
+			"Then auto mode pauses until a person answers (pause), it continues to ask "
+			"and a person is told (warn), or it ends together with the daemon that was "
+			"started for it, exit status 20 (fail).",
 			pool_failures, AT(task_pool_on_failure) },
+	{ "auto.max_failures_in_a_row", OPT_INT, 0, 1000, "3",
+			"Number of tasks in a row that are given up before auto mode pauses until "
+			"a person answers; an accepted one starts the count again. 0 disables.",
+			AT(auto_failures) },
+	{ "auto.budget.iterations", OPT_INT, 1, MILLION *MILLION, "200",
+			"Number of runs of all tasks of the pool in any 24 hours. When it is used "
+			"up, auto mode waits until there is room again.",
+			AT(auto_budget[RES_ITERATIONS]), .budget = true },
+	{ "auto.budget.wall", OPT_DURATION, 10, 3650 * OV_DAY, "\"24h\"",
+			"Time of their runs in any 24 hours, all together.",
+			AT(auto_budget[RES_WALL_MS]), .budget = true },
+	{ "auto.budget.tokens", OPT_INT, 1, MILLION *MILLION, "60000000",
+			"Their tokens in any 24 hours.", AT(auto_budget[RES_TOKENS]),
+			.budget = true },
+	{ "auto.budget.cost_usd", OPT_USD, 1, MILLION *MILLION, "60",
+			"Their cost in any 24 hours, in dollars.",
+			AT(auto_budget[RES_COST_MICROUSD]), .budget = true },
+	{ "auto.task_budget.iterations", OPT_INT, 1, MILLION *MILLION, "20",
+			"Number of runs of one task of the pool. A task that uses up its budget is "
+			"stopped with its work kept, and an inbox entry is opened.",
+			AT(task_budget[RES_ITERATIONS]), .budget = true },
+	{ "auto.task_budget.wall", OPT_DURATION, 10, 3650 * OV_DAY, "\"4h\"",
+			"Time of its runs, all together.", AT(task_budget[RES_WALL_MS]),
+			.budget = true },
+	{ "auto.task_budget.tokens", OPT_INT, 1, MILLION *MILLION, "10000000", "Its tokens.",
+			AT(task_budget[RES_TOKENS]), .budget = true },
+	{ "auto.task_budget.cost_usd", OPT_USD, 1, MILLION *MILLION, "10", "Its cost, in dollars.",
+			AT(task_budget[RES_COST_MICROUSD]), .budget = true },
 	{ "auto.pool_wait", OPT_DURATION, 10, OV_DAY, "\"10s\"",
 			"When there was no task: how long until it is asked again; twice as long "
 			"each further time. Accepted work ends the wait.",
@@ -374,16 +416,17 @@ static const struct option options[] = {
 	{ "auto.pre_accept_timeout", OPT_DURATION, 0, 7 * OV_DAY, "\"0s\"",
 			"Its timeout; \"0s\": as in [accept].", AT(automatic.pre_timeout) },
 	{ "auto.pre_accept_on_failure", OPT_CHOICE, 0, 0, "\"\"",
-			"What its failure means; empty: as in [accept].", auto_pre_failures,
-			AT(automatic.pre_on_failure) },
+			"What its failure means. pause: auto mode waits for an answer; fail: it "
+			"ends, and the daemon with exit status 20; empty: as in [accept], where "
+			"fail means pause.",
+			auto_pre_failures, AT(automatic.pre_on_failure) },
 	{ "auto.post_accept_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
 			"For these tasks instead of accept.post_accept_command.",
 			AT(automatic.post) },
 	{ "auto.post_accept_timeout", OPT_DURATION, 0, 7 * OV_DAY, "\"0s\"",
 			"Its timeout; \"0s\": as in [accept].", AT(automatic.post_timeout) },
-	{ "auto.post_accept_on_failure", OPT_CHOICE, 0, 0, "\"\"",
-			"What its failure means; empty: as in [accept].", auto_post_failures,
-			AT(automatic.post_on_failure) },
+	{ "auto.post_accept_on_failure", OPT_CHOICE, 0, 0, "\"\"", "The same after the accept.",
+			auto_post_failures, AT(automatic.post_on_failure) },
 	{ "accept.target", OPT_STR, 0, LIMIT_NAME, "\"\"",
 			"The branch that accepted work goes to; empty: the one that was checked "
 			"out when the first daemon started.",

@@ -267,8 +267,12 @@ struct accept_commands policy_accept(const struct policy *p, const struct goal *
 	c.post_timeout = own->post_timeout ? own->post_timeout : c.post_timeout;
 	if (own->pre_on_failure != PRE_AS_ACCEPT)
 		c.pre_on_failure = own->pre_on_failure;
+	else if (c.pre_on_failure == PRE_FAIL)
+		c.pre_on_failure = PRE_PAUSE;
 	if (own->post_on_failure != POST_AS_ACCEPT)
 		c.post_on_failure = own->post_on_failure;
+	else if (c.post_on_failure == POST_FAIL)
+		c.post_on_failure = POST_PAUSE;
 	return c;
 }
 
@@ -358,6 +362,10 @@ void config_fill_policy(struct config *c)
 		.pool_on_failure = c->task_pool_on_failure,
 		.pool_wait = c->pool_wait,
 		.pool_wait_max = c->pool_wait_max,
+		.pool_retries = c->pool_retries,
+		.pool_retry_wait = c->pool_retry_wait,
+		.auto_failures = c->auto_failures,
+		.agent_failures = c->agent_failures,
 		.patrol_restarts = c->patrol_restarts,
 		.patrol_resends = c->patrol_resends,
 		.patrol_confirm = c->patrol_confirm,
@@ -381,6 +389,8 @@ void config_fill_policy(struct config *c)
 	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
 	memcpy(c->policy.estimate, c->estimate, sizeof(c->estimate));
 	memcpy(c->policy.budget, c->budget, sizeof(c->budget));
+	memcpy(c->policy.auto_budget, c->auto_budget, sizeof(c->auto_budget));
+	memcpy(c->policy.task_budget, c->task_budget, sizeof(c->task_budget));
 	c->policy.oversight.pause = (enum pause_scope)c->oversight_pause;
 	fill_recovery(c, &c->policy);
 	fill_notices(c, &c->policy);

@@ -318,12 +318,18 @@ static bool is_zero(const value *v)
 	return v->kind == V_STR ? duration_parse(v->s, &ms) && ms == 0 : value_real_or(v, 1) == 0;
 }
 
+bool config_budget_of_estimate(const struct option *o)
+{
+	return o->budget && str_contains(str_from(o->def), str_from(from_estimate));
+}
+
 /* True when v was one of the words that stand for a budget, or a mistake. */
-static bool read_budget_word(struct config_reader *r, str key, const value *v, int64_t *ret)
+static bool read_budget_word(struct config_reader *r, str key, const struct option *o,
+		const value *v, int64_t *ret)
 {
 	if (v->kind == V_STR && str_is(v->s, unlimited))
 		*ret = -1;
-	else if (v->kind == V_STR && str_is(v->s, from_estimate))
+	else if (v->kind == V_STR && str_is(v->s, from_estimate) && config_budget_of_estimate(o))
 		*ret = 0;
 	else if (is_zero(v))
 		config_problem(r, key, "0 is not a budget; write \"%s\" if there is to be none",
@@ -366,7 +372,7 @@ static void read_value(struct config_reader *r, str key, const struct option *o,
 	size_t *count = FIELD(base, o->count_offset, size_t);
 	int choice;
 
-	if (o->budget && read_budget_word(r, key, v, FIELD(base, o->offset, int64_t)))
+	if (o->budget && read_budget_word(r, key, o, v, FIELD(base, o->offset, int64_t)))
 		return;
 	switch (o->type) {
 	case OPT_STR:

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/accept.h"
+#include "core/auto_mode.h"
 #include "core/decide_auto.h"
 #include "core/decide_flow.h"
 #include "core/decide_review.h"
@@ -134,19 +135,29 @@ void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
 		ev_str(cx, cx->out->p[at], "base", value_str_at(o->data, "base"));
 }
 
-/* Nobody's turn comes before a person has said what is to be done. */
+/*
+ * Nobody's turn comes before a person has said what is to be done. Auto mode waits for that, too, or
+ * ends, where the configuration says that it is to.
+ */
 static void ask(struct decide_ctx *cx, const struct assignment *as, const char *kind,
-		const char *const *options, str command, str question)
+		const char *const *options, str question)
 {
-	escalate_about(cx, about_assignment(as),
+	struct accept_commands c = policy_accept(cx->policy, as->node->goal);
+	bool pre = str_is(str_from(kind), ASK_PRE);
+	int64_t entry = escalate_about(cx, about_assignment(as),
 			&(struct escalation_spec){ .kind = kind,
 					.options = options,
 					.question = question });
-	if (is_automatic(as->node))
+
+	if (!is_automatic(as->node))
+		return;
+	if (pre ? c.pre_on_failure == PRE_FAIL : c.post_on_failure == POST_FAIL)
 		auto_fail(cx,
 				(struct hard_failure){ .text = question,
 						.worker = as->worker,
-						.command = command });
+						.command = pre ? c.pre : c.post });
+	else
+		auto_pause(cx, PAUSE_ACCEPT, question, entry);
 }
 
 static void ask_pre(struct decide_ctx *cx, const struct assignment *as, str feedback, str detail)
@@ -155,12 +166,17 @@ static void ask_pre(struct decide_ctx *cx, const struct assignment *as, str feed
 
 	flow_move(cx, as, STAGE_GATE, 0, STR("the pre_accept command failed; a person is asked"),
 			feedback, NULL);
-	ask(cx, as, ASK_PRE, options, policy_accept(cx->policy, as->node->goal).pre,
+	ask(cx, as, ASK_PRE, options,
 			arena_printf(cx->arena,
 					"nothing more is accepted: the pre_accept command failed "
 					"on the work of " STR_FMT " (" STR_FMT "). " STR_FMT,
 					STR_ARG(as->node->key), STR_ARG(as->node->name),
 					STR_ARG(detail)));
+}
+
+static bool pre_asks(enum pre_failure how)
+{
+	return how == PRE_FAIL || how == PRE_PAUSE;
 }
 
 void gate_ended(struct decide_ctx *cx, const struct outcome *o)
@@ -176,7 +192,7 @@ void gate_ended(struct decide_ctx *cx, const struct outcome *o)
 	} else if (str_is(o->outcome, "error")) {
 		/* We could not run it: that says nothing about the work. */
 		flow_fail(cx, as, CAUSE_ACCEPT, o->detail, STR(""));
-	} else if (policy_accept(cx->policy, as->node->goal).pre_on_failure == PRE_FAIL) {
+	} else if (pre_asks(policy_accept(cx->policy, as->node->goal).pre_on_failure)) {
 		ask_pre(cx, as, feedback, o->detail);
 	} else {
 		flow_fail(cx, as, CAUSE_GATE,
@@ -203,7 +219,7 @@ static void ask_post(struct decide_ctx *cx, const struct assignment *as, const c
 {
 	static const char *const options[] = { "go on", "run again", "take back", NULL };
 
-	ask(cx, as, ASK_POST, options, policy_accept(cx->policy, as->node->goal).post,
+	ask(cx, as, ASK_POST, options,
 			arena_printf(cx->arena,
 					"nothing more is accepted: %s; the change of " STR_FMT
 					" (" STR_FMT ") is commit " STR_FMT " on " STR_FMT
@@ -245,6 +261,7 @@ static void post_failed(struct decide_ctx *cx, const struct outcome *o)
 		return;
 	case POST_REVERT: accept_take_back(cx, as, feedback); return;
 	case POST_FAIL:
+	case POST_PAUSE:
 	case POST_AS_ACCEPT:
 		flow_move(cx, as, STAGE_POST, 0,
 				STR("the post_accept command failed; a person is asked"), feedback,

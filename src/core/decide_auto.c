@@ -4,13 +4,16 @@
  * one batch of events.
  */
 #include "core/decide_auto.h"
+#include "core/auto_mode.h"
 
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/decide_flow.h"
 #include "core/decide_review.h"
+#include "core/inbox.h"
 #include "core/pool.h"
+#include "core/redact.h"
 #include "core/standing.h"
 #include "data/vital.h"
 
@@ -41,7 +44,10 @@ static void tell(struct decide_ctx *cx, const char *kind, str question)
 			&(struct escalation_spec){ .kind = kind, .question = question });
 }
 
-/* {"instance"}: a daemon was started for it, or its configuration was read again. */
+/*
+ * {"instance", "person"}: a daemon was started for it, its configuration was read again, or a person
+ * switched it on, which ends a pause, and is the only way to switch it on again in the same daemon.
+ */
 int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
@@ -50,9 +56,13 @@ int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_re
 	str again = STR("auto mode was switched on again");
 	struct event *e;
 
+	bool person = value_bool_at(params, "person");
+
 	(void)ret_result, (void)err;
-	if (m->on && str_eq(m->instance, instance) &&
-			m->concurrency == cx->policy->auto_concurrency)
+	if (person)
+		auto_pause_close(cx, again);
+	if (str_eq(m->instance, instance) &&
+			(m->on ? m->concurrency == cx->policy->auto_concurrency : !person))
 		return 0;
 	e = emit(cx, EV_AUTO_STARTED, (struct subject){ 0 });
 	ev_str(cx, e, "instance", instance);
@@ -64,17 +74,18 @@ int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_re
 	return 0;
 }
 
-/* {"reason"}: its daemon stops, or one was started without it. */
+void auto_switch_off(struct decide_ctx *cx, str reason)
+{
+	if (cx->state->automatic.on)
+		ev_note(cx, emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 }), "reason", reason);
+}
+
+/* {"reason"}: its daemon stops, one was started without it, or a person says so. */
 int decide_auto_stop(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
-	struct event *e;
-
 	(void)ret_result, (void)err;
-	if (!cx->state->automatic.on)
-		return 0;
-	e = emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 });
-	ev_note(cx, e, "reason", value_str_at(params, "reason"));
+	auto_switch_off(cx, value_str_at(params, "reason"));
 	return 0;
 }
 
@@ -125,6 +136,52 @@ static void emit_answer(struct decide_ctx *cx, const struct effect *fx, const st
 		ev_int(cx, e, "ask_at_ms", ask_at);
 }
 
+/* It was given up and nobody has answered yet: running it again would end the same way. */
+static bool task_repeated(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	str text = redact(cx->arena, str_trim(value_str_at(o->data, "text")));
+	const struct escalation *x = auto_open_entry(cx->state, text);
+
+	if (!x)
+		return false;
+	emit_answer(cx, fx, o, "repeated",
+			arena_printf(cx->arena,
+					"the same task as in #%lld, which is open; given out %lld "
+					"times since",
+					(long long)x->number, (long long)x->repeats + 1),
+			ask_again_at(cx, cx->state->automatic.empty));
+	ev_int(cx, cx->out->p[cx->out->n - 1], "escalation", x->number);
+	return true;
+}
+
+/* It is longer than any task may be: nothing of it is run, and a person sees how it begins. */
+static void task_refused(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
+{
+	const struct escalation *x = NULL;
+
+	for (size_t i = 0; i < cx->state->escalations.n; i++)
+		if (cx->state->escalations.p[i]->status == ESC_OPEN &&
+				str_is(cx->state->escalations.p[i]->kind, ASK_REFUSED))
+			x = cx->state->escalations.p[i];
+	emit_answer(cx, fx, o, "refused", o->detail, ask_again_at(cx, cx->state->automatic.empty));
+	if (x) {
+		ev_int(cx, cx->out->p[cx->out->n - 1], "escalation", x->number);
+		return;
+	}
+	escalate_about(cx, (struct subject){ 0 },
+			&(struct escalation_spec){ .kind = ASK_REFUSED,
+					.question = arena_printf(cx->arena,
+							"a task of the pool was not taken: " STR_FMT
+							". The pool is asked for others. It "
+							"begins: " STR_FMT,
+							STR_ARG(o->detail),
+							STR_ARG(utf8_truncate(
+									redact(cx->arena,
+											value_str_at(o->data,
+													"text")),
+									SHOWN_BYTES))) });
+}
+
 static void task_given(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
 {
 	struct standing_task task = { .text = value_str_at(o->data, "text"),
@@ -135,7 +192,34 @@ static void task_given(struct decide_ctx *cx, const struct effect *fx, const str
 	if (!str_eq(cx->policy->auto_agent, cx->policy->default_agent))
 		task.agent = cx->policy->auto_agent;
 	emit_answer(cx, fx, o, "task", standing_add(cx, STANDING_AUTO, &task), 0);
-	close_kind(cx, "task_pool", STR("it gives out tasks again"));
+}
+
+/* A retry, or, when there were enough of them, the longest wait. */
+static ov_time failed_again_at(const struct decide_ctx *cx)
+{
+	const struct policy *p = cx->policy;
+	int64_t before = cx->state->automatic.failures;
+
+	return cx->now +
+			(before < p->pool_retries ? flow_doubled(p->pool_retry_wait, before,
+								    pool_longest_wait(p))
+						  : p->pool_wait_max);
+}
+
+static str pause_question(struct decide_ctx *cx, str reason, const struct outcome *o)
+{
+	str output = str_trim(redact(cx->arena, value_str_at(o->data, "output")));
+
+	return arena_printf(cx->arena,
+			"auto mode is paused: " STR_FMT
+			" (%lld times in a row). No task is asked for; those that were given out "
+			"are finished. Answer \"resume\" when the command works again, or "
+			"\"stop\"\ncommand: " STR_FMT "%s" STR_FMT,
+			STR_ARG(utf8_truncate(reason, SHOWN_BYTES / 2)),
+			(long long)cx->state->automatic.failures + 1,
+			STR_ARG(utf8_truncate(value_str_at(o->data, "command"), SHOWN_BYTES / 4)),
+			output.n ? "\nits last output: " : "",
+			STR_ARG(utf8_truncate(output, SHOWN_BYTES / 2)));
 }
 
 static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
@@ -143,14 +227,17 @@ static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const st
 	str reason = arena_printf(cx->arena, "the task pool's command failed: " STR_FMT,
 			STR_ARG(o->detail));
 
-	emit_answer(cx, fx, o, "failed", o->detail,
-			ask_again_at(cx, cx->state->automatic.failures));
+	emit_answer(cx, fx, o, "failed", o->detail, failed_again_at(cx));
+	if (cx->state->automatic.failures < cx->policy->pool_retries)
+		return;
 	if (cx->policy->pool_on_failure == POOL_FAIL)
 		auto_fail(cx,
 				(struct hard_failure){ .text = reason,
 						.worker = fx->worker,
 						.command = value_str_at(o->data, "command"),
 						.output = value_str_at(o->data, "output") });
+	else if (cx->policy->pool_on_failure == POOL_PAUSE)
+		auto_pause_asking(cx, PAUSE_POOL, reason, pause_question(cx, reason, o));
 	else if (!kind_is_open(cx, "task_pool"))
 		tell(cx, "task_pool",
 				arena_printf(cx->arena,
@@ -182,7 +269,12 @@ void pool_ended(struct decide_ctx *cx, const struct effect *fx, const struct out
 	int answer = status_parse(&pool_answers, o->outcome);
 
 	switch (answer) {
-	case ANSWER_TASK: task_given(cx, fx, o); break;
+	case ANSWER_TASK:
+		if (!task_repeated(cx, fx, o))
+			task_given(cx, fx, o);
+		close_kind(cx, "task_pool", STR("it gives out tasks again"));
+		break;
+	case ANSWER_REFUSED: task_refused(cx, fx, o); break;
 	case ANSWER_NONE:
 		emit_answer(cx, fx, o, "none", o->detail,
 				ask_again_at(cx, cx->state->automatic.empty));

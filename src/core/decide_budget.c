@@ -4,7 +4,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/budget.h"
+#include "core/decide_auto.h"
 #include "core/decide_inbox.h"
+#include "core/inbox.h"
 #include "core/usage.h"
 
 /* Whatever an agent says: so that no sum of it can overflow. */
@@ -101,22 +103,48 @@ static int64_t twice_of(int64_t used, int64_t limit)
 	return MIN(2 * MIN(MAX(used, limit), MOST), MOST);
 }
 
+/* By an entry about it, or about a goal that has the same budget. */
+static bool spent_is_told(const struct decide_ctx *cx, const struct goal *g)
+{
+	const struct escalation *x = g->automatic ? budget_entry(cx->state, g) : NULL;
+
+	if (x && !escalation_is_closing(cx, x->number))
+		return true;
+	for (size_t i = 0; g->automatic && i < cx->out->n; i++) {
+		const struct event *e = cx->out->p[i];
+		const struct goal *about = e->kind == EV_ESCALATION_OPENED &&
+						str_is(value_str_at(e->data, "kind"), "budget")
+				? state_goal(cx->state, e->goal)
+				: NULL;
+
+		if (about && budget_is_shared(about, g))
+			return true;
+	}
+	return false;
+}
+
 void tick_budget(struct decide_ctx *cx, const struct decision *d)
 {
 	const struct budget_verdict v = { d->level, d->resource, d->used, d->limit };
 	int64_t twice = twice_of(d->used, d->limit);
 
 	emit_level(cx, d->goal, &v);
-	if (d->level != BUDGET_SPENT)
+	if (d->level != BUDGET_SPENT || spent_is_told(cx, d->goal))
 		return;
 	escalate_about(cx, about_goal(d->goal),
 			&(struct escalation_spec){ .kind = "budget",
 					.question = arena_printf(cx->arena,
 							"the budget is spent (" STR_FMT
-							"): nothing new is started; to go on: "
+							"): nothing new is started; %s"
 							"overseer goal update " STR_FMT
 							" --budget " STR_FMT,
-							STR_ARG(d->why), STR_ARG(d->goal->id),
+							STR_ARG(d->why),
+							d->goal->automatic
+									? ("auto mode continues by "
+									   "itself then. To "
+									   "continue now: ")
+									: "to go on: ",
+							STR_ARG(d->goal->id),
 							STR_ARG(budget_option(cx->arena,
 									d->resource, twice))) });
 }
@@ -124,12 +152,12 @@ void tick_budget(struct decide_ctx *cx, const struct decision *d)
 value *budget_twice(struct decide_ctx *cx, const struct goal *g)
 {
 	struct budget_live live = budget_live_of(cx->state, g, NULL, cx->now);
-	struct budget_verdict worst = budget_judge(cx->policy, g, &live);
+	struct budget_verdict worst = budget_judge(cx->policy, g, &live, cx->now);
 	value *params = value_object(cx->arena), *budget = value_object(cx->arena);
 
 	for (int i = 0; i < RESOURCE_COUNT; i++) {
 		int64_t limit = budget_limit(cx->policy, g, (enum resource)i),
-			used = g->spent[i] + live.used[i];
+			used = budget_spent(g, (enum resource)i, cx->now) + live.used[i];
 
 		if (limit > 0 && (used >= limit || i == (int)worst.resource))
 			value_put(cx->arena, budget, status_name(&resources, i),
@@ -173,7 +201,7 @@ int budget_grant(struct decide_ctx *cx, const struct goal *g, const value *param
 	if (r < 0 || g->budget_level != BUDGET_SPENT)
 		return r;
 	then = granted(g, cx->out->p[cx->out->n - 1]);
-	v = budget_judge(cx->policy, &then, &live);
+	v = budget_judge(cx->policy, &then, &live, cx->now);
 	if (v.level != BUDGET_SPENT) {
 		emit_level(cx, g, &v);
 		return 0;
@@ -207,6 +235,27 @@ void tick_budget_stop(struct decide_ctx *cx, const struct decision *d)
 			    "budget again: go on where you were."));
 	node_to(cx, n, NODE_QUEUED, d->why);
 	episode_end(cx, n, d->why);
+}
+
+/* Stopped, its work and its session kept; it counts as given up. */
+void tick_task_budget(struct decide_ctx *cx, const struct decision *d)
+{
+	const struct assignment *as = d->assignment;
+	const struct node *n = d->node;
+
+	if (as->stage == STAGE_RUNNING && str_is(n->reported_status, "done") &&
+			n->reported_at >= as->run->created_at) {
+		run_finish(cx, as, d->why);
+		return;
+	}
+	work_block(cx, n, BLOCK_BUDGET, d->why, STR("a person gives it a new budget: retry"));
+	escalate(cx, n, ASK_TASK_BUDGET,
+			arena_printf(cx->arena,
+					"the task was stopped: " STR_FMT
+					" (auto.task_budget). Its work is kept. Answer \"retry\" "
+	                                "to "
+					"give it the same budget once more, \"done\" or \"cancel\"",
+					STR_ARG(d->why)));
 }
 
 void tick_settled(struct decide_ctx *cx, const struct decision *d)

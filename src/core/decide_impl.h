@@ -85,6 +85,10 @@ bool run_was_limited(struct decide_ctx *cx, const struct assignment *as);
 bool end_is_limit(const struct policy *p, const struct assignment *as, const value *ended);
 /* A person says that the agent that this asked about is logged in: what waited for it goes on. */
 void login_answered(struct decide_ctx *cx, const struct escalation *x);
+/* The same of an agent that failed again and again: it is given work again. */
+void failing_answered(struct decide_ctx *cx, const struct escalation *x);
+/* The tick saw that it did: it is given no more until a person says so. */
+void tick_agent_failing(struct decide_ctx *cx, const struct decision *d);
 /* A person says that the silent runs really hang: each is treated as a stall of its own. */
 void outage_denied(struct decide_ctx *cx);
 /* The agent can be used again, if it had to wait. */

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/accept.h"
+#include "core/decide_auto.h"
 #include "core/decide_oversee.h"
 #include "core/decide_review.h"
 #include "core/inbox.h"
@@ -209,6 +210,16 @@ static void answer_outage(struct decide_ctx *cx, const struct answer *a)
 	outage_denied(cx);
 }
 
+static void answer_auto(struct decide_ctx *cx, const struct answer *a)
+{
+	auto_pause_settle(cx, a->x, a->text);
+}
+
+static void answer_failing(struct decide_ctx *cx, const struct answer *a)
+{
+	failing_answered(cx, a->x);
+}
+
 static int check_accept(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
 {
 	return accept_answer_check(cx, a->x, a->text, err);
@@ -251,6 +262,8 @@ static const struct rule {
 	{ "reopened", ABOUT_GOAL, check_plan, answer_goal },
 	{ "login", ABOUT_ANY, check_option, answer_login },
 	{ "outage", ABOUT_ANY, check_option, answer_outage },
+	{ ASK_AUTO, ABOUT_ANY, check_option, answer_auto },
+	{ ASK_FAILING, ABOUT_ANY, check_option, answer_failing },
 	{ "internal", ABOUT_ANY, NULL, acknowledge },
 	{ ASK_REVIEW, ABOUT_NODE, check_accept, answer_accept },
 	{ ASK_PRE, ABOUT_NODE, check_accept, answer_accept },

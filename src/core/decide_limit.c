@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/decide_impl.h"
+#include "core/inbox.h"
 #include "core/lane.h"
 #include "core/last_lines.h"
 #include "core/recover.h"
@@ -170,8 +171,43 @@ static void works_again(struct decide_ctx *cx, const struct assignment *as)
 		escalation_close(cx, x, ESC_DISMISSED, reason);
 		login_is_back(cx, x, reason);
 	}
-	if (lane && lane->since < as->run->created_at)
+	/* One that failed too often is used again when a person says so. */
+	if (lane && lane->kind != BLOCK_FAILING && lane->since < as->run->created_at)
 		lane_clear(cx, as->agent, reason);
+}
+
+/* ---- agents that fail again and again ---- */
+
+/* Its lane waits until a person answers: whatever it is given would end the same way. */
+void tick_agent_failing(struct decide_ctx *cx, const struct decision *d)
+{
+	static const char *const options[] = { "resume", NULL };
+	struct event *e = emit(cx, EV_AGENT_LIMITED, (struct subject){ 0 });
+
+	ev_str(cx, e, "agent", d->agent);
+	ev_cstr(cx, e, "kind", status_name(&block_kinds, BLOCK_FAILING));
+	ev_note(cx, e, "detail", d->why);
+	ev_int(cx, e, "times", 1);
+	escalate_about(cx, (struct subject){ 0 },
+			&(struct escalation_spec){ .kind = ASK_FAILING,
+					.question = arena_printf(cx->arena,
+							"agent " STR_FMT
+							" is out of service: " STR_FMT
+							". It is given no more work. "
+							"`overseer agent test " STR_FMT
+							"` tries it out. Answer "
+							"\"resume\" to use it again",
+							STR_ARG(d->agent), STR_ARG(d->why),
+							STR_ARG(d->agent)),
+					.options = options });
+}
+
+void failing_answered(struct decide_ctx *cx, const struct escalation *x)
+{
+	const struct lane *l = lane_asked_by(cx->arena, cx->state, x);
+
+	if (l)
+		lane_clear(cx, l->agent, STR("a person says that it can be used again"));
 }
 
 /* As the agent said it, if it did. */
@@ -207,6 +243,7 @@ static void limit_measure(struct decide_ctx *cx, const struct assignment *as, st
 
 bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 {
+	const struct lane *lane = state_lane(cx->state, as->agent);
 	struct limit l = { .kind = limit_of(cx->policy, as) };
 	str when;
 
@@ -218,7 +255,8 @@ bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 	l.why = limit_words(as->run, l.kind);
 	when = l.kind == BLOCK_LOGIN ? STR("a person logs the agent in")
 				     : STR("the limit resets, or the next try finds that it did");
-	emit_limited(cx, as, &l);
+	if (!lane || lane->kind != BLOCK_FAILING)
+		emit_limited(cx, as, &l);
 	assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, l.why);
 	node_block_as(cx, as->node, l.kind, l.why,
 			arena_printf(cx->arena, "agent " STR_FMT, STR_ARG(as->agent)), when,

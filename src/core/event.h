@@ -75,6 +75,8 @@
 	X(EV_AUTO_STARTED, "auto.started", "Auto mode was switched on.")                           \
 	X(EV_AUTO_STOPPED, "auto.stopped", "Auto mode is over, or cannot go on.")                  \
 	X(EV_AUTO_POOL, "auto.pool", "The pool of tasks answered, or did not.")                    \
+	X(EV_AUTO_PAUSED, "auto.paused", "Auto mode waits for a person.")                          \
+	X(EV_AUTO_RESUMED, "auto.resumed", "Auto mode continues.")                                 \
 	X(EV_CONFLICT_PREDICTED, "conflict.predicted",                                             \
 			"Work under way would conflict with other work, or with the target.")      \
 	X(EV_CONFLICT_CLEARED, "conflict.cleared", "It would no longer.")                          \

@@ -360,10 +360,19 @@ static const struct event_field auto_stopped[] = {
 };
 static const struct event_field auto_pool[] = {
 	TEXT("effect", "the question"),
-	TEXT("answer", "task, none, failed or uncertain"),
+	TEXT("answer", "task, none, failed, uncertain, repeated or refused"),
 	TEXT("detail", "for people"),
 	NUM("exit_code", "of the command; -1: it had none"),
 	NUM_OPT("ask_at_ms", "the next question comes no earlier"),
+	NUM_OPT("escalation", "the open entry about this task: it is counted there"),
+};
+static const struct event_field auto_paused[] = {
+	TEXT("cause", "failures, pool or accept"),
+	TEXT("reason", "for people"),
+	NUM("escalation", "the entry whose answer ends it"),
+};
+static const struct event_field auto_resumed[] = {
+	TEXT("reason", "why"),
 };
 static const struct event_field conflict_predicted[] = {
 	TEXT("a", "assignment"),
@@ -494,6 +503,8 @@ const struct event_fields event_fields[EVENT_KIND_COUNT] = {
 	[EV_AUTO_STARTED] = FIELDS(auto_started),
 	[EV_AUTO_STOPPED] = FIELDS(auto_stopped),
 	[EV_AUTO_POOL] = FIELDS(auto_pool),
+	[EV_AUTO_PAUSED] = FIELDS(auto_paused),
+	[EV_AUTO_RESUMED] = FIELDS(auto_resumed),
 	[EV_CONFLICT_PREDICTED] = FIELDS(conflict_predicted),
 	[EV_CONFLICT_CLEARED] = FIELDS(conflict_cleared),
 	[EV_WORKER_STATUS] = FIELDS(worker_status),

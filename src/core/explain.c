@@ -70,6 +70,8 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_AUTO_STARTED] = "auto mode on, {concurrency} workers",
 	[EV_AUTO_STOPPED] = "auto mode [{?failed}failed][{!failed}off]: {reason}",
 	[EV_AUTO_POOL] = "the pool answered: {answer}[, {detail}]",
+	[EV_AUTO_PAUSED] = "auto mode paused ({cause}), waits for #{escalation}: {reason}",
+	[EV_AUTO_RESUMED] = "auto mode resumed: {reason}",
 	[EV_CONFLICT_PREDICTED] = "would conflict: {a} with [{b}][{!b}the target branch]",
 	[EV_CONFLICT_CLEARED] =
 			"would no longer conflict: {a} with [{b}][{!b}the target branch]: {reason}",

@@ -72,7 +72,7 @@ static str named(const struct explain *x, const struct goal *g, const struct con
 static str goal_now(const struct explain *x, const struct goal *g, value *v)
 {
 	value *groups = value_object(x->arena);
-	str held = goal_held(x->policy, g), now;
+	str held = goal_held(x->policy, g, x->now), now;
 
 	now = g->leaves ? arena_printf(x->arena, "%zu of %zu done", g->leaves_done, g->leaves)
 			: STR("it has no plan yet");
@@ -99,10 +99,12 @@ static value *goal_evidence(const struct explain *x, const struct goal *g)
 	struct budget_live live = budget_live_of(x->state, g, x->observations, x->now);
 
 	for (int r = 0; r < RESOURCE_COUNT; r++)
-		if (g->spent[r] || live.used[r])
-			explain_show(x, list, 0, "used: " STR_FMT "%s",
+		if (budget_spent(g, (enum resource)r, x->now) || live.used[r])
+			explain_show(x, list, 0, "used%s: " STR_FMT "%s",
+					g->automatic ? " in the last 24 h" : "",
 					STR_ARG(budget_text(x->arena, (enum resource)r,
-							g->spent[r] + live.used[r],
+							budget_spent(g, (enum resource)r, x->now) +
+									live.used[r],
 							budget_limit(x->policy, g,
 									(enum resource)r))),
 					live.used[r] ? ", with what runs" : "");

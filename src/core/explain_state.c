@@ -329,8 +329,9 @@ value *explain_node(const struct explain *x, const struct node *n)
 			      status_name(&node_statuses, (int)n->status), n->updated_at),
 	      *evidence = value_array(x->arena);
 	str now = explain_now(x->arena, x->state, n, x->now);
-	str held = n->status == NODE_QUEUED && !n->assignment ? goal_held(x->policy, n->goal)
-							      : STR("");
+	str held = n->status == NODE_QUEUED && !n->assignment
+			? goal_held(x->policy, n->goal, x->now)
+			: STR("");
 
 	value_put(x->arena, v, "backoff_until", value_null(x->arena));
 	value_put(x->arena, v, "next_rung", value_null(x->arena));

@@ -10,6 +10,12 @@
 /* Kinds of oversight: nothing goes on until a person says so. */
 #define ASK_PAUSED "paused"
 #define ASK_ABORTED "aborted"
+/* Auto mode is paused; a task of the pool used up its own budget, or could not be taken. */
+#define ASK_AUTO "auto_paused"
+#define ASK_TASK_BUDGET "task_budget"
+#define ASK_REFUSED "task_refused"
+/* An agent fails again and again, and is given no more work. */
+#define ASK_FAILING "agent_failing"
 
 enum inbox_about { ABOUT_ANY, ABOUT_GOAL, ABOUT_NODE };
 

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/inbox.h"
 #include "core/reconcile.h"
 
 const struct lane_rule lane_rules[BLOCK_KIND_COUNT] = {
@@ -10,6 +11,10 @@ const struct lane_rule lane_rules[BLOCK_KIND_COUNT] = {
 			.person = true,
 			.ends = "you log it in",
 			.ask = "login" },
+	[BLOCK_FAILING] = { .state = "out of service",
+			.person = true,
+			.ends = "you answer its inbox entry",
+			.ask = ASK_FAILING },
 };
 
 bool block_is_lane(enum block_kind kind)

@@ -4,10 +4,10 @@ enum {
 	LIMIT_TITLE = 200,
 	LIMIT_NAME = 200,
 	LIMIT_ID = 64,
-	LIMIT_TEXT = 8 * 1024,   /* problem statements, objectives, outcomes */
+	LIMIT_TEXT = 64 * 1024,  /* tasks, problem statements, objectives, outcomes */
 	LIMIT_NOTE = 4 * 1024,   /* reasons, details */
 	LIMIT_LAST_LINES = 1000, /* of what a failed run wrote last: cut, as nobody chose it */
-	LIMIT_INSTRUCTION = 16 * 1024,
+	LIMIT_INSTRUCTION = 128 * 1024,
 	LIMIT_LIST = 64, /* entries of a list of texts in one record */
 	LIMIT_GOALS = 100000,
 	LIMIT_NODES = 10000,   /* of one goal, those that replans removed included */

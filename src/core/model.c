@@ -130,6 +130,7 @@ static const struct field node_fields[] = {
 	AMOUNTS(node, spent, resources),
 	FIELD(node, unpriced, F_INT),
 	FIELD(node, untold, F_INT),
+	AMOUNTS(node, spent_before, resources),
 	FIELD(node, created_at, F_TIME),
 	FIELD(node, updated_at, F_TIME),
 	FIELD(node, queued_at, F_TIME),
@@ -327,8 +328,30 @@ static const struct field auto_mode_fields[] = {
 	FIELD(auto_mode, stopped_at, F_TIME),
 	FIELD(auto_mode, stop_reason, F_STR),
 	FIELD(auto_mode, failed, F_BOOL),
+	FIELD(auto_mode, pause_cause, F_STR),
+	FIELD(auto_mode, pause_reason, F_STR),
+	FIELD(auto_mode, pause_entry, F_INT),
+	FIELD(auto_mode, paused_at, F_TIME),
+	FIELD(auto_mode, failed_in_a_row, F_INT),
+	FIELD(auto_mode, answer, F_STR),
+	FIELD(auto_mode, answered_at, F_TIME),
 };
 RECORD(auto_mode);
+
+static const struct field spend_hour_fields[] = {
+	FIELD(spend_hour, hour, F_INT),
+	AMOUNTS(spend_hour, spent, resources),
+};
+RECORD(spend_hour);
+
+static const struct field streak_fields[] = {
+	FIELD(streak, agent, F_STR),
+	FIELD(streak, failures, F_INT),
+	FIELD(streak, node, F_STR),
+	FIELD(streak, several, F_BOOL),
+	FIELD(streak, detail, F_STR),
+};
+RECORD(streak);
 
 static const struct field watcher_fields[] = {
 	FIELD(watcher, instance, F_STR),
@@ -377,6 +400,7 @@ static const struct field escalation_fields[] = {
 	FIELD(escalation, fingerprint, F_STR),
 	FIELD(escalation, raised, F_INT),
 	FIELD(escalation, raised_at, F_TIME),
+	FIELD(escalation, repeats, F_INT),
 };
 RECORD(escalation);
 

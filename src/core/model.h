@@ -55,6 +55,7 @@ struct goal {
 	struct crystallization *handoff;    /* the newest, owned */
 	VEC(struct detection *) detections; /* the newest, owned; LIMIT_DETECTIONS of them */
 	struct effect *effect;              /* open one about the goal itself, or NULL */
+	const struct auto_mode *automatic;  /* of tasks of the pool: what all such goals share */
 	size_t order;                       /* in state->goals */
 	VEC(struct node *) nodes; /* in plan order, parents before children; removed last */
 	size_t leaves, leaves_done, leaves_cancelled, leaves_blocked;
@@ -117,8 +118,9 @@ struct node {
 	int64_t reverts; /* how often that was taken back again */
 	int64_t epoch;   /* of the newest assignment */
 	int32_t failures[CAUSE_COUNT];
-	int64_t spent[RESOURCE_COUNT]; /* by its runs */
-	int64_t unpriced, untold;      /* of them, as in struct usage_row */
+	int64_t spent[RESOURCE_COUNT];        /* by its runs */
+	int64_t spent_before[RESOURCE_COUNT]; /* of that, before a person gave it a new budget */
+	int64_t unpriced, untold;             /* of its runs, as in struct usage_row */
 	ov_time created_at, updated_at, queued_at, started_at, ended_at;
 	struct seqs history; /* the newest events about this node, LIMIT_KEPT of them */
 

@@ -90,6 +90,7 @@ struct escalation {
 	str detection, fingerprint; /* of oversight, the newest that it is about; empty: none */
 	int64_t raised;             /* times that it was asked again, on new evidence */
 	ov_time raised_at;
+	int64_t repeats; /* times that the pool gave out the same task since */
 };
 
 /* An agent that cannot be used for a while, whoever wants it; core/lane.h has the reasons. */
@@ -107,6 +108,15 @@ struct lane {
 	ov_time seen_at;          /* when it was last seen to be so */
 };
 
+/* Runs of an agent that failed in a row, in ordinary goals; none once one went well. */
+struct streak {
+	str agent;
+	int64_t failures;
+	str node;     /* the key of the first task */
+	bool several; /* and there was another one */
+	str detail;   /* of the newest failure */
+};
+
 /* What was used on one day, for one goal, by one agent with one model. */
 struct usage_row {
 	int64_t day; /* local, counted from 1970-01-01; 0: earlier ones, of all goals and models */
@@ -118,4 +128,4 @@ struct usage_row {
 };
 
 extern const struct record_type dispatch_record, crystallization_record, effect_record,
-		escalation_record, lane_record, usage_row_record;
+		escalation_record, lane_record, streak_record, usage_row_record;

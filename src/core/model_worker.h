@@ -5,6 +5,7 @@
  */
 #include "base/ov.h"
 #include "core/record.h"
+#include "core/spend_window.h"
 #include "core/transition.h"
 
 struct effect;
@@ -66,6 +67,15 @@ struct auto_mode {
 	ov_time since, stopped_at;
 	str stop_reason;
 	bool failed; /* it stopped because it could not go on */
+	/* It waits for a person: why, and the entry whose answer ends that. Empty: it does not. */
+	str pause_cause, pause_reason;
+	int64_t pause_entry;
+	ov_time paused_at;
+	int64_t failed_in_a_row; /* tasks since the last accept that were given up */
+	str answer;              /* of the pool, the newest */
+	ov_time answered_at;
+
+	struct spend_window window; /* of all of its goals; a section of its own in the snapshot */
 };
 
 /* Two branches, or a branch and the target, that would conflict; found by looking ahead. */

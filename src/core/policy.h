@@ -44,13 +44,13 @@ struct policy_route {
 
 /*
  * What happens when a command fails. fail: nothing more is accepted, or asked for, until a person
- * says so, and auto mode ends; warn: a person is told, and it goes on; retry: the work goes back to
- * its agent; revert: the change is taken back from the target branch first. as_accept: what
- * [accept] says.
+ * says so, and auto mode ends; pause: the same, but auto mode only waits; warn: a person is told,
+ * and it continues; retry: the work goes back to its agent; revert: the change is taken back from
+ * the target branch first. as_accept: what [accept] says, where fail means pause for auto mode.
  */
-enum pool_failure { POOL_FAIL, POOL_WARN };
-enum pre_failure { PRE_RETRY, PRE_FAIL, PRE_AS_ACCEPT };
-enum post_failure { POST_FAIL, POST_WARN, POST_REVERT, POST_AS_ACCEPT };
+enum pool_failure { POOL_PAUSE, POOL_WARN, POOL_FAIL };
+enum pre_failure { PRE_RETRY, PRE_FAIL, PRE_AS_ACCEPT, PRE_PAUSE };
+enum post_failure { POST_FAIL, POST_WARN, POST_REVERT, POST_AS_ACCEPT, POST_PAUSE };
 
 /* Run by sh -c; empty: there is none. */
 struct accept_commands {
@@ -116,6 +116,12 @@ struct policy {
 	int64_t auto_concurrency;
 	enum pool_failure pool_on_failure;
 	ov_time pool_wait, pool_wait_max; /* before it is asked again when there was no task */
+	int64_t pool_retries;             /* after a failure, before that has consequences */
+	ov_time pool_retry_wait; /* before the first of them; each further one twice that */
+	int64_t auto_budget[RESOURCE_COUNT]; /* of its tasks in 24 hours; -1: unlimited */
+	int64_t task_budget[RESOURCE_COUNT]; /* of each; -1: unlimited */
+	int64_t auto_failures;  /* tasks given up in a row before it waits for a person; 0: never */
+	int64_t agent_failures; /* runs in a row, in ordinary goals, before an agent is not used */
 
 	int64_t patrol_restarts, patrol_resends; /* per episode */
 	ov_time patrol_confirm; /* an instruction that is not confirmed after this is sent again */

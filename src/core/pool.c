@@ -14,6 +14,15 @@ static const char *const names[] = {
 };
 const struct status_table pool_answers = { "answer", names, POOL_ANSWER_COUNT, NULL, NULL };
 
+ov_time pool_longest_wait(const struct policy *p)
+{
+	ov_time wait = p->pool_retry_wait;
+
+	for (int64_t i = 1; i < p->pool_retries && wait < OV_DAY; i++)
+		wait *= 2;
+	return MAX(wait, p->pool_wait_max);
+}
+
 static str trouble(struct arena *a, const struct pool_end *e)
 {
 	if (e->timed_out)
@@ -33,10 +42,12 @@ static enum pool_answer judge_text(struct arena *a, str output, str *ret_text)
 		*ret_text = STR("it had no task");
 		return ANSWER_NONE;
 	}
-	if (output.n > LIMIT_TEXT)
-		*ret_text = arena_printf(a, "its task has more than the %d bytes that are allowed",
-				LIMIT_TEXT);
-	else if (str_find_byte(text, '\0') < text.n || !utf8_valid(text))
+	if (text.n > LIMIT_TEXT) {
+		*ret_text = arena_printf(a, "it has more than the %d KiB that a task may have",
+				LIMIT_TEXT / 1024);
+		return ANSWER_REFUSED;
+	}
+	if (str_find_byte(text, '\0') < text.n || !utf8_valid(text))
 		*ret_text = STR("its task is not text in UTF-8");
 	else {
 		*ret_text = arena_str(a, text);
@@ -50,7 +61,7 @@ enum pool_answer pool_judge(struct arena *a, const struct pool_end *e, str *ret_
 	str said = str_trim(e->error_lines);
 
 	if (!e->known) {
-		*ret_text = utf8_truncate(utf8_clean(a, str_trim(e->output)), LIMIT_TEXT);
+		*ret_text = utf8_clean(a, str_trim(e->output));
 		return ret_text->n ? ANSWER_UNCERTAIN : ANSWER_NONE;
 	}
 	if (!e->timed_out && !e->signal && e->code == EXIT_TASK)

@@ -4,12 +4,14 @@
  * decided here, the same for whoever ran it.
  */
 #include "base/ov.h"
+#include "core/policy.h"
 #include "core/transition.h"
 
-#define POOL_ANSWERS(X)            \
-	X(ANSWER_TASK, "task")     \
-	X(ANSWER_NONE, "none")     \
-	X(ANSWER_FAILED, "failed") \
+#define POOL_ANSWERS(X)                                                    \
+	X(ANSWER_TASK, "task")                                             \
+	X(ANSWER_NONE, "none")                                             \
+	X(ANSWER_FAILED, "failed")                                         \
+	X(ANSWER_REFUSED, "refused")     /* a task that cannot be taken */ \
 	X(ANSWER_UNCERTAIN, "uncertain") /* nobody knows how it ended, but it wrote something */
 #define ANSWER_ENUM(sym, name) sym,
 enum pool_answer { POOL_ANSWERS(ANSWER_ENUM) POOL_ANSWER_COUNT };
@@ -17,16 +19,19 @@ enum pool_answer { POOL_ANSWERS(ANSWER_ENUM) POOL_ANSWER_COUNT };
 extern const struct status_table pool_answers;
 
 struct pool_end {
-	bool known;     /* it ended, and how is known */
-	bool timed_out; /* and was ended by us */
-	int code;       /* exit status, or -1 */
-	int signal;     /* or 0 */
-	str output; /* as far as it is kept: LIMIT_TEXT + 1 bytes or more tell that it is too long */
+	bool known;      /* it ended, and how is known */
+	bool timed_out;  /* and was ended by us */
+	int code;        /* exit status, or -1 */
+	int signal;      /* or 0 */
+	str output;      /* as far as it is read, which is more than a task may have */
 	str error_lines; /* the end of its standard error */
 };
 
+/* No wait before the pool is asked again is longer. */
+ov_time pool_longest_wait(const struct policy *p);
+
 /*
- * Exit status 0 with a text is a task, 0 with blanks only or 4 is none now, everything else a
- * failure. *ret_text is the task, or why there is none; in the arena.
+ * Exit status 0 with a text is a task, or is refused when it is too long; 0 with blanks only or 4 is
+ * none now, everything else a failure. *ret_text is the task, or why there is none; in the arena.
  */
 enum pool_answer pool_judge(struct arena *a, const struct pool_end *e, str *ret_text);

@@ -125,6 +125,30 @@ bool lane_waits(struct tick *t, str agent)
 	return true;
 }
 
+/* Whatever it is given fails: that is no matter of one task any more. */
+static void judge_agents(struct tick *t)
+{
+	const struct state *s = t->w->state;
+	int64_t most = t->w->policy->agent_failures;
+
+	for (size_t i = 0; most && i < s->streaks.n; i++) {
+		const struct streak *k = s->streaks.p[i];
+
+		if (k->failures >= most && k->several && !state_lane(s, k->agent))
+			tick_add(t,
+					(struct decision){ .kind = DEC_AGENT_FAILING,
+							.agent = k->agent,
+							.why = arena_printf(t->a,
+									"its last %lld runs "
+			                                                "failed, "
+									"on several tasks; the "
+			                                                "last "
+									"one: " STR_FMT,
+									(long long)k->failures,
+									STR_ARG(k->detail)) });
+	}
+}
+
 static void assign_queued(struct tick *t)
 {
 	size_t n;
@@ -293,7 +317,7 @@ static void advance_all(struct tick *t)
 	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (is_due(t, as))
+		if (is_due(t, as) && !tick_task_over(t, as))
 			vec_push(&due, as);
 	}
 	if (due.n)
@@ -375,6 +399,7 @@ static void reconcile_all(struct tick *t)
 	reconcile_spending(t);
 	reconcile_oversight(t);
 	queue_ready(t);
+	judge_agents(t);
 	assign_queued(t);
 	advance_all(t);
 	reconcile_workers(t);
@@ -406,6 +431,7 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 		memcpy(d.looks, tick.looks.p, d.looks_n * sizeof(*d.looks));
 	vec_done(&tick.looks);
 	vec_done(&tick.looping);
+	vec_done(&tick.over);
 	d.wake_at = tick.wake_at;
 	return d;
 }
@@ -427,7 +453,8 @@ str decision_key(struct arena *a, const struct decision *d)
 			STR_ARG(d->goal ? d->goal->id : STR("")),
 			STR_ARG(d->node ? d->node->id : STR("")),
 			(long long)(d->escalation ? d->escalation->number : 0),
-			STR_ARG(d->kind == DEC_WORKER               ? d->worker
+			STR_ARG(d->kind == DEC_WORKER                                  ? d->worker
+							: d->kind == DEC_AGENT_FAILING ? d->agent
 							: d->notice ? d->notice->id
 								    : STR("")));
 }

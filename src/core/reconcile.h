@@ -37,6 +37,11 @@
 	X(DEC_SETTLED, "settled", "what a person was asked for is there")        \
 	X(DEC_WORKER, "worker", "a person wants the worker reset or removed")    \
 	X(DEC_POOL, "pool", "a worker of auto mode has nothing to do")           \
+	X(DEC_AUTO_PAUSE, "auto_pause", "too many tasks in a row were given up") \
+	X(DEC_AUTO_ABSORB, "auto_absorb", "auto mode is paused for the same")    \
+	X(DEC_AUTO_RESUME, "auto_resume", "the entry of its pause was closed")   \
+	X(DEC_TASK_BUDGET, "task_budget", "the task has used up its budget")     \
+	X(DEC_AGENT_FAILING, "agent_failing", "it failed too often in a row")    \
 	X(DEC_HALT, "halt", "the daemon cannot go on: its session waits")        \
 	X(DEC_REVIEW, "review", "a run was judged: an iteration is made of it")  \
 	X(DEC_LOOP, "loop", "a run makes the same call again and again")         \

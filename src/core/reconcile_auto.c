@@ -1,7 +1,9 @@
 /* Auto mode: when the pool is asked for the next task, and for whom. */
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/auto_mode.h"
 #include "core/budget.h"
+#include "core/pool.h"
 #include "core/reconcile_impl.h"
 #include "core/recover.h"
 #include "core/standing.h"
@@ -81,10 +83,141 @@ static bool may_ask_now(struct tick *t)
 	ov_time at = t->w->state->automatic.ask_at;
 
 	/* One that is longer than any was set by a clock that was wrong: it is over. */
-	if (at <= t->now || at - t->now > t->w->policy->pool_wait_max)
+	if (at <= t->now || at - t->now > pool_longest_wait(t->w->policy))
 		return true;
 	tick_wake(t, at);
 	return false;
+}
+
+/* The newest goal of the pool's tasks, which tells what they may use up; NULL: there was none yet. */
+static const struct goal *newest(const struct state *s)
+{
+	for (size_t i = s->goals.n; i-- > 0;)
+		if (s->goals.p[i]->automatic)
+			return s->goals.p[i];
+	return NULL;
+}
+
+/* Why no task may be begun: the goal that it would go to is held, or the budget is spent. */
+static bool is_held(struct tick *t)
+{
+	const struct goal *g = state_standing(t->w->state, STANDING_AUTO), *last;
+
+	if (g)
+		return tick_goal_held(t, g).n;
+	last = newest(t->w->state);
+	if (!last ||
+			budget_judge(t->w->policy, last, &t->spending[last->order].live, t->now)
+							.level != BUDGET_SPENT)
+		return false;
+	tick_wake(t, MAX(budget_room_at(t->w->policy, last, t->now), t->now + OV_SECOND));
+	return true;
+}
+
+/* ---- what it waits for ---- */
+
+static void absorb_entries(struct tick *t)
+{
+	const struct state *s = t->w->state;
+
+	for (size_t i = 0; i < s->escalations.n; i++) {
+		const struct escalation *x = s->escalations.p[i];
+		const struct node *n = x->status == ESC_OPEN && x->node_id.n
+				? state_node(s, x->goal_id, x->node_id)
+				: NULL;
+
+		if (n && task_was_given_up(n))
+			tick_add(t,
+					(struct decision){ .kind = DEC_AUTO_ABSORB,
+							.goal = n->goal,
+							.node = n,
+							.escalation = x,
+							.why = STR("auto mode is paused for the "
+								   "same") });
+	}
+}
+
+/* True while it waits for a person. */
+static bool is_paused(struct tick *t)
+{
+	const struct auto_mode *m = &t->w->state->automatic;
+	const struct escalation *x = m->pause_cause.n
+			? state_escalation(t->w->state, m->pause_entry)
+			: NULL;
+
+	if (m->pause_cause.n && (!x || x->status != ESC_OPEN)) {
+		tick_add(t,
+				(struct decision){ .kind = DEC_AUTO_RESUME,
+						.why = STR("what it waited for was settled") });
+		return true;
+	}
+	if (str_is(m->pause_cause, PAUSE_FAILURES))
+		absorb_entries(t);
+	if (!auto_pause_due(t->w->policy, m))
+		return m->pause_cause.n;
+	tick_add(t,
+			(struct decision){ .kind = DEC_AUTO_PAUSE,
+					.why = arena_printf(t->a,
+							"%lld tasks in a row were given up",
+							(long long)m->failed_in_a_row) });
+	return true;
+}
+
+/* ---- tasks that have used up their own budget ---- */
+
+static bool may_be_stopped(const struct assignment *as)
+{
+	if (as->effect || as->stopping || assignment_is_final(as) || as->status == AS_BLOCKED ||
+			as->node->status == NODE_BLOCKED)
+		return false;
+	return as->stage == STAGE_START || as->stage == STAGE_WORKSPACE ||
+			(as->stage == STAGE_RUNNING && as->run && as->run->status == RUN_RUNNING);
+}
+
+void reconcile_task(struct tick *t, const struct assignment *as)
+{
+	const struct policy *p = t->w->policy;
+	const struct node *n = as->node;
+	struct budget_live live = { 0 };
+	struct budget_verdict v;
+	int64_t left;
+
+	if (!n || !n->goal->automatic || !may_be_stopped(as))
+		return;
+	if (as->stage == STAGE_RUNNING)
+		budget_add_live(&live, as->run, tick_observation(t, as->run), t->now);
+	v = task_judge(p, n, &live);
+	left = p->task_budget[RES_WALL_MS] -
+			(n->spent[RES_WALL_MS] - n->spent_before[RES_WALL_MS]) -
+			live.used[RES_WALL_MS];
+	if (v.level == BUDGET_SPENT)
+		vec_push(&t->over, ((struct task_over){ as, v }));
+	else if (live.runs && p->task_budget[RES_WALL_MS] > 0)
+		tick_wake(t, t->now + left);
+}
+
+static void give_up_tasks(struct tick *t)
+{
+	for (size_t i = 0; i < t->over.n; i++) {
+		const struct budget_verdict *v = &t->over.p[i].verdict;
+		const struct assignment *as = t->over.p[i].as;
+
+		tick_add(t,
+				(struct decision){ .kind = DEC_TASK_BUDGET,
+						.goal = as->node->goal,
+						.node = as->node,
+						.assignment = as,
+						.resource = v->resource,
+						.used = v->used,
+						.limit = v->limit,
+						.why = arena_printf(t->a,
+								"it has used up its "
+		                                                "budget: " STR_FMT,
+								STR_ARG(budget_text(t->a,
+										v->resource,
+										v->used,
+										v->limit))) });
+	}
 }
 
 void reconcile_auto(struct tick *t)
@@ -92,12 +225,12 @@ void reconcile_auto(struct tick *t)
 	const struct state *s = t->w->state;
 	const struct policy *p = t->w->policy;
 	const struct policy_agent *agent = policy_agent(p, p->auto_agent);
-	const struct goal *g = state_standing(s, STANDING_AUTO);
 
-	if (!p->auto_mode || !s->automatic.on || s->pool || !agent ||
+	give_up_tasks(t);
+	if (is_paused(t) || !p->auto_mode || !s->automatic.on || s->pool || !agent ||
 			!agent_allowed(p, agent->name))
 		return;
-	if (!may_ask_now(t) || (g && tick_goal_held(t, g).n) || lane_waits(t, agent->name) ||
+	if (!may_ask_now(t) || is_held(t) || lane_waits(t, agent->name) ||
 			!somebody_is_free(t, agent))
 		return;
 	/* No event tells that there is capacity again. */

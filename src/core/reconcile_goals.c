@@ -9,6 +9,22 @@ static bool is_open(const struct goal *g)
 	return g->status == GOAL_ACTIVE || g->status == GOAL_PAUSED;
 }
 
+/* What runs use of a budget that several goals have together is used of each of them. */
+static void share_spending(struct tick *t)
+{
+	const struct state *s = t->w->state;
+	struct budget_live all = { 0 };
+
+	for (size_t i = 0; i < s->goals.n; i++) {
+		all.runs += s->goals.p[i]->automatic ? t->spending[i].live.runs : 0;
+		for (int r = 0; s->goals.p[i]->automatic && r < RESOURCE_COUNT; r++)
+			all.used[r] += t->spending[i].live.used[r];
+	}
+	for (size_t i = 0; i < s->goals.n; i++)
+		if (s->goals.p[i]->automatic)
+			t->spending[i].live = all;
+}
+
 void reconcile_spending(struct tick *t)
 {
 	const struct state *s = t->w->state;
@@ -19,31 +35,39 @@ void reconcile_spending(struct tick *t)
 
 		const struct observation *o = tick_observation(t, as->run);
 
+		reconcile_task(t, as);
 		if (!as->run || !as->node || as->run->status == RUN_ENDED)
 			continue;
 		budget_add_live(&t->spending[as->node->goal->order].live, as->run, o, t->now);
 		if (o && o->same_calls >= LOOP_CALLS_LEAST)
 			vec_push(&t->looping, as);
 	}
+	share_spending(t);
 	for (size_t i = 0; i < s->goals.n; i++)
 		t->spending[i].stops = t->spending[i].live.runs && is_open(s->goals.p[i]) &&
-				budget_stops(t->w->policy, s->goals.p[i], &t->spending[i].live);
+				budget_stops(t->w->policy, s->goals.p[i], &t->spending[i].live,
+						t->now);
 }
 
 static void look_at(struct tick *t, const struct goal *g)
 {
 	const struct budget_live *live = &t->spending[g->order].live;
-	struct budget_verdict v = budget_judge(t->w->policy, g, live);
+	struct budget_verdict v = budget_judge(t->w->policy, g, live, t->now);
 	struct decision d = { .goal = g };
 
 	tick_wake(t, budget_wake_at(t->w->policy, g, live, t->now));
-	if (v.level != g->budget_level) {
+	if (v.level == BUDGET_SPENT && budget_room_at(t->w->policy, g, t->now))
+		tick_wake(t, budget_room_at(t->w->policy, g, t->now));
+	/* The entry may have been about another goal that shares the budget, and has ended. */
+	if (v.level != g->budget_level ||
+			(v.level == BUDGET_SPENT && g->automatic &&
+					!budget_entry(t->w->state, g))) {
 		d.kind = DEC_BUDGET;
 		d.level = v.level;
 		d.resource = v.resource;
 		d.used = v.used;
 		d.limit = v.limit;
-		d.why = budget_text(t->a, v.resource, v.used, v.limit);
+		d.why = budget_spent_text(t->a, t->w->policy, g, &v, t->now);
 		tick_add(t, d);
 	}
 	if (g->status == GOAL_ACTIVE && v.level == g->budget_level &&
@@ -82,7 +106,9 @@ static str settled(const struct tick *t, const struct goal *g, const struct esca
 	str kind = x->kind;
 
 	if (str_is(kind, "budget") &&
-			(!is_open(g) || budget_judge(t->w->policy, g, live).level != BUDGET_SPENT))
+			(!is_open(g) ||
+					budget_judge(t->w->policy, g, live, t->now).level !=
+							BUDGET_SPENT))
 		return is_open(g) ? STR("there is budget again") : STR("the goal has ended");
 	if (str_is(kind, "reopened") && (!is_open(g) || !g->reopened))
 		return is_open(g) ? STR("there is work again") : STR("the goal has ended");
@@ -97,7 +123,7 @@ static void stop_spending(struct tick *t)
 	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (tick_stops(t, as))
+		if (tick_stops(t, as) && !tick_task_over(t, as))
 			tick_add(t,
 					(struct decision){ .kind = DEC_BUDGET_STOP,
 							.goal = as->node->goal,

@@ -10,6 +10,11 @@ struct spending {
 	bool stops;              /* and must therefore be stopped */
 };
 
+struct task_over {
+	const struct assignment *as;
+	struct budget_verdict verdict;
+};
+
 /* Of one kind; with what this tick makes and takes. */
 struct tick_workers {
 	size_t n, busy;
@@ -32,6 +37,7 @@ struct tick {
 	const struct assignment *turn; /* whose step in the accept queue may be taken */
 	struct spending *spending;     /* of goals by their order */
 	VEC(const struct assignment *) looping; /* their runs make the same call again and again */
+	VEC(struct task_over) over;             /* tasks that have used up their own budget */
 	bool *reviewed; /* by their order: nothing else is decided about these; NULL: none */
 };
 
@@ -84,13 +90,22 @@ static inline const struct observation *tick_observation(const struct tick *t, c
 /* As goal_held, with what this tick knows of the runs under way. */
 static inline str tick_goal_held(const struct tick *t, const struct goal *g)
 {
-	str held = goal_held(t->w->policy, g);
+	str held = goal_held(t->w->policy, g, t->now);
 
 	if (!held.n &&
-			budget_judge(t->w->policy, g, &t->spending[g->order].live).level ==
+			budget_judge(t->w->policy, g, &t->spending[g->order].live, t->now).level ==
 					BUDGET_SPENT)
 		held = STR("its goal's budget is spent");
 	return held;
+}
+
+/* Its task is given up, since it has used up what it may: nothing else is decided about it. */
+static inline bool tick_task_over(const struct tick *t, const struct assignment *as)
+{
+	for (size_t i = 0; i < t->over.n; i++)
+		if (t->over.p[i].as == as)
+			return true;
+	return false;
 }
 
 /* It uses up what is not there: it is stopped, and nothing else is decided about it. */
@@ -121,6 +136,8 @@ void reconcile_runs(struct tick *t);
 void reconcile_waits(struct tick *t);
 /* Goals as wholes: those that are finished, their budgets, and questions that settled themselves. */
 void reconcile_goals(struct tick *t);
+/* Has the task of the assignment used up its own budget? */
+void reconcile_task(struct tick *t, const struct assignment *as);
 /* The pool of tasks is asked when a worker of auto mode has nothing to do. */
 void reconcile_auto(struct tick *t);
 /* People outside are told. */

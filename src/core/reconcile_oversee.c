@@ -69,7 +69,8 @@ static bool may_be_told(const struct tick *t, const struct assignment *as)
 	return as->stage == STAGE_RUNNING && r->status == RUN_RUNNING && !r->frozen &&
 			!as->effect && !as->stopping &&
 			(as->status == AS_ACTIVE || as->status == AS_DISPATCHED) &&
-			as->node->goal->status == GOAL_ACTIVE && !tick_stops(t, as);
+			as->node->goal->status == GOAL_ACTIVE && !tick_stops(t, as) &&
+			!tick_task_over(t, as);
 }
 
 static void look_for_loop(struct tick *t, const struct assignment *as)

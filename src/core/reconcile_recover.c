@@ -446,7 +446,7 @@ void reconcile_runs(struct tick *t)
 	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (tick_stops(t, as)) {
+		if (tick_stops(t, as) || tick_task_over(t, as)) {
 			count_stopped(t, &w, as);
 			continue;
 		}

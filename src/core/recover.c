@@ -77,8 +77,9 @@ static const char *replan_hindrance(const struct world *w, const struct assignme
 		return "its goal has no plan: tasks are added to it one by one";
 	if (!w->policy->planner)
 		return "no planner is configured";
-	return goal_held(w->policy, as->node->goal).n ? "nothing new may be begun for its goal"
-						      : NULL;
+	return goal_held(w->policy, as->node->goal, w->state->at).n
+			? "nothing new may be begun for its goal"
+			: NULL;
 }
 
 static const char *reassign_hindrance(const struct world *w, const struct assignment *as, int quiet)
@@ -209,7 +210,7 @@ static bool wants_diagnosis(struct arena *a, const struct world *w, const struct
 	size_t colon = str_find_byte(last, ':');
 
 	if (!w->policy->planner || !w->policy->diagnose || rung < RUNG_REPLAN || n->advice.n ||
-			goal_held(w->policy, n->goal).n)
+			goal_held(w->policy, n->goal, w->state->at).n)
 		return false;
 	now = diagnosis_of(a, n);
 	if (last.n &&

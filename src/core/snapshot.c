@@ -77,6 +77,16 @@ static value *goal_doc(struct arena *a, const struct goal *g)
 	return doc;
 }
 
+static value *hours_doc(struct arena *a, const struct spend_window *w)
+{
+	value *list = value_array(a);
+
+	for (size_t i = 0; i < WINDOW_HOURS; i++)
+		if (w->hours[i].hour)
+			value_push(a, list, record_pack(a, &spend_hour_record, &w->hours[i]));
+	return list;
+}
+
 #define PUT_LIST(key, type) \
 	put_list(&a, doc, #key, &s->key, offsetof(struct type, link), &type##_record)
 #define PUT_VEC(key, type)                                                                    \
@@ -111,6 +121,8 @@ void snapshot_write(struct buf *out, const struct state *s)
 	PUT_VEC(escalations, escalation);
 	PUT_VEC(notices, notice);
 	PUT_VEC(lanes, lane);
+	PUT_VEC(streaks, streak);
+	value_put(&a, doc, "spent_hours", hours_doc(&a, &s->automatic.window));
 	PUT_VEC(usage, usage_row);
 	PUT_VEC(conflicts, conflict);
 	PUT_VEC(watchers, watcher);
@@ -233,6 +245,25 @@ static int read_lane(struct state *s, const value *v, struct ov_err *err)
 	return l ? 0 : OV_EINVALID;
 }
 
+static int read_streak(struct state *s, const value *v, struct ov_err *err)
+{
+	struct streak *k = READ(streak, v);
+
+	if (k)
+		vec_push(&s->streaks, k);
+	return k ? 0 : OV_EINVALID;
+}
+
+static int read_spend_hour(struct state *s, const value *v, struct ov_err *err)
+{
+	struct spend_hour h = { 0 };
+	int r = record_from_value(&spend_hour_record, &h, v, err);
+
+	if (r == 0 && h.hour > 0)
+		s->automatic.window.hours[h.hour % WINDOW_HOURS] = h;
+	return r;
+}
+
 static int read_usage_row(struct state *s, const value *v, struct ov_err *err)
 {
 	struct usage_row *row = READ(usage_row, v);
@@ -338,21 +369,24 @@ static int read_effect(struct state *s, const value *v, struct ov_err *err)
 static const struct {
 	const char *key;
 	int (*read)(struct state *s, const value *v, struct ov_err *err);
+	bool newer; /* older snapshots have none */
 } sections[] = {
-	{ "goals", read_goal },
-	{ "workers", read_worker },
-	{ "escalations", read_escalation },
-	{ "notices", read_notice },
-	{ "lanes", read_lane },
-	{ "usage", read_usage_row },
-	{ "conflicts", read_conflict },
-	{ "watchers", read_watcher },
-	{ "finished", read_assignment },
-	{ "live", read_assignment },
-	{ "dispatches", read_dispatch },
-	{ "runs", read_run },
-	{ "retired_runs", read_retired_run },
-	{ "effects", read_effect },
+	{ "goals", read_goal, false },
+	{ "workers", read_worker, false },
+	{ "escalations", read_escalation, false },
+	{ "notices", read_notice, false },
+	{ "lanes", read_lane, false },
+	{ "streaks", read_streak, true },
+	{ "spent_hours", read_spend_hour, true },
+	{ "usage", read_usage_row, false },
+	{ "conflicts", read_conflict, false },
+	{ "watchers", read_watcher, false },
+	{ "finished", read_assignment, false },
+	{ "live", read_assignment, false },
+	{ "dispatches", read_dispatch, false },
+	{ "runs", read_run, false },
+	{ "retired_runs", read_retired_run, false },
+	{ "effects", read_effect, false },
 };
 
 /* What there is one of. */
@@ -381,7 +415,11 @@ static int read_sections(struct state *s, const value *doc, struct ov_err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
 		const value *list;
-		int r = value_need_array(doc, STR("snapshot"), sections[i].key, &list, err);
+		int r;
+
+		if (sections[i].newer && !value_at(doc, sections[i].key))
+			continue;
+		r = value_need_array(doc, STR("snapshot"), sections[i].key, &list, err);
 
 		for (size_t k = 0; r == 0 && k < value_count(list); k++)
 			r = sections[i].read(s, value_item(list, k), err);

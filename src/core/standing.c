@@ -45,6 +45,26 @@ static struct event *add_node(struct decide_ctx *cx, str goal, str node, enum no
 	return e;
 }
 
+/* What a person allowed the goal before it holds for the one that follows it. */
+static void inherit_budget(struct decide_ctx *cx, struct event *e, const char *kind)
+{
+	value *v = value_object(cx->arena);
+
+	for (size_t i = cx->state->goals.n; i-- > 0;) {
+		const struct goal *g = cx->state->goals.p[i];
+
+		if (!str_is(g->standing, kind) || !g->automatic)
+			continue;
+		for (int r = 0; r < RESOURCE_COUNT; r++)
+			if (g->budget[r])
+				value_put(cx->arena, v, status_name(&resources, r),
+						value_int(cx->arena, g->budget[r]));
+		break;
+	}
+	if (value_count(v))
+		value_put(cx->arena, e->data, "budget", v);
+}
+
 static str begin_goal(struct decide_ctx *cx, const char *kind, str reason)
 {
 	const struct standing_kind *k = find_kind(kind);
@@ -55,6 +75,7 @@ static str begin_goal(struct decide_ctx *cx, const char *kind, str reason)
 	ev_cstr(cx, e, "title", k->title);
 	ev_int(cx, e, "priority", PRIORITY_NORMAL);
 	ev_cstr(cx, e, "standing", kind);
+	inherit_budget(cx, e, kind);
 	value_put(cx->arena, phase, "name", value_cstr(cx->arena, "Tasks"));
 	add_node(cx, id, STR(TASKS), TIER_PHASE, phase, reason);
 	return id;

@@ -85,6 +85,7 @@ struct state *state_free(struct state *s)
 	FREE_VEC(&s->escalations, &escalation_record);
 	FREE_VEC(&s->notices, &notice_record);
 	FREE_VEC(&s->lanes, &lane_record);
+	FREE_VEC(&s->streaks, &streak_record);
 	FREE_VEC(&s->usage, &usage_row_record);
 	FREE_VEC(&s->conflicts, &conflict_record);
 	FREE_VEC(&s->watchers, &watcher_record);
@@ -198,6 +199,7 @@ int64_t node_priority(const struct node *n)
 void state_add_goal(struct state *s, struct goal *g)
 {
 	g->order = s->goals.n;
+	g->automatic = str_is(g->standing, STANDING_AUTO) ? &s->automatic : NULL;
 	vec_push(&s->goals, g);
 	map_put(&s->goals_by_id, g->id, g);
 }

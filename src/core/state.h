@@ -26,6 +26,7 @@ struct state {
 	struct oversight_tally tally;     /* of oversight */
 	VEC(struct notice *) notices;     /* waiting ones, and the newest others; oldest first */
 	VEC(struct lane *) lanes;         /* of agents that have to wait */
+	VEC(struct streak *) streaks;     /* of agents whose last run failed */
 	VEC(struct usage_row *) usage;    /* by day, oldest first */
 	VEC(struct conflict *) conflicts; /* that were seen coming and are still to come */
 	VEC(struct watcher *) watchers;   /* the one that was heard of last stands last */

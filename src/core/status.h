@@ -109,7 +109,9 @@
 	X(BLOCK_CREDENTIAL, "credential")     \
 	X(BLOCK_NO_AGENT, "no_agent")         \
 	X(BLOCK_RATE_LIMITED, "rate_limited") \
-	X(BLOCK_LOGIN, "login")
+	X(BLOCK_LOGIN, "login")               \
+	X(BLOCK_BUDGET, "budget")             \
+	X(BLOCK_FAILING, "failing")
 
 /* What a goal may use up. */
 #define RESOURCES(X)                    \

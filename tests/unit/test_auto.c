@@ -1,6 +1,7 @@
 /* Auto mode: what the pool's answers mean, when it is asked, and what becomes of its tasks. */
 #include "tests/test.h"
 
+#include "core/budget.h"
 #include "core/limits.h"
 #include "core/pool.h"
 #include "core/standing.h"
@@ -31,8 +32,8 @@ TEST(answers)
 		{ { .known = true, .timed_out = true, .output = STR("x") }, ANSWER_FAILED,
 				"it took longer than auto.task_pool_timeout" },
 		{ { .known = true, .output = { long_text, LIMIT_TEXT } }, ANSWER_TASK, long_text },
-		{ { .known = true, .output = { long_text, LIMIT_TEXT + 1 } }, ANSWER_FAILED,
-				"its task has more than the 8192 bytes that are allowed" },
+		{ { .known = true, .output = { long_text, LIMIT_TEXT + 1 } }, ANSWER_REFUSED,
+				"it has more than the 64 KiB that a task may have" },
 		{ { .known = true, .output = STR("caf\xe9") }, ANSWER_FAILED,
 				"its task is not text in UTF-8" },
 		{ { .known = true, .output = { "a\0b", 3 } }, ANSWER_FAILED,
@@ -42,7 +43,7 @@ TEST(answers)
 	};
 	struct arena a = ARENA_INIT;
 
-	memset(long_text, 'x', LIMIT_TEXT);
+	memset(long_text, 'x', LIMIT_TEXT + 1);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		str text = STR("untouched");
 
@@ -62,6 +63,8 @@ static void on(struct fixture *f)
 	f->policy.auto_concurrency = 2;
 	f->policy.pool_wait = 10 * OV_SECOND;
 	f->policy.pool_wait_max = 30 * OV_SECOND;
+	f->policy.pool_retry_wait = 20 * OV_SECOND;
+	f->policy.auto_failures = 3;
 	submit(f, "auto.start", json(f, "{'instance':'I_1'}"));
 }
 
@@ -86,10 +89,16 @@ static void answer(struct fixture *f, const char *outcome, const char *detail, c
 	check_invariants(f->state, &f->policy);
 }
 
-static void give_task(struct fixture *f)
+static void give(struct fixture *f, const char *text)
 {
 	assert_true(asked(f));
-	answer(f, "task", "", "{'text':'Mend it','exit_code':0}");
+	answer(f, "task", "",
+			arena_printf(&f->arena, "{'text':'%s','exit_code':0}", text).p);
+}
+
+static void give_task(struct fixture *f)
+{
+	give(f, "Mend it");
 }
 
 TEST(a_task_becomes_one_node)
@@ -158,6 +167,7 @@ TEST(a_failure_ends_it)
 	struct fixture f;
 
 	on(&f);
+	f.policy.pool_on_failure = POOL_FAIL;
 	assert_true(asked(&f));
 	answer(&f, "failed", "it gave up (exit status 3)", "{'exit_code':3}");
 	assert_false(f.state->automatic.on);
@@ -266,7 +276,7 @@ TEST(it_is_not_asked_when_the_budget_is_spent)
 	struct event e = { .kind = EV_GOAL_SPENT, .actor = STR("overseer") };
 
 	on(&f);
-	f.policy.budget[RES_TOKENS] = 100;
+	f.policy.auto_budget[RES_TOKENS] = 100;
 	give_task(&f);
 	e.goal = f.state->goals.p[0]->id;
 	e.data = json(&f, "{'amounts':{'tokens':100},'on':'run'}");
@@ -326,6 +336,322 @@ TEST(what_is_counted)
 	submit(&f, "work.reopen", json(&f, "{'node':'t1','reason':'it was not'}"));
 	assert_int_equal(f.state->automatic.completed, 0);
 	assert_int_equal(f.state->automatic.errors, 0);
+	fixture_done(&f);
+}
+
+/* ---- brakes ---- */
+
+/* Gives out a task that its agent does nothing about, until it is given up. */
+static void give_up(struct fixture *f, const char *text, const char *node)
+{
+	give(f, text);
+	for (int i = 0; i < 20 && node_of(f, node)->status != NODE_BLOCKED; i++) {
+		bring_to(f, node, STAGE_RUNNING);
+		run_end(f, node, 0);
+		settle(f);
+		effect_end(f, node, FX_HARVEST, "ok", "",
+				"'head':'h','tree':'t','commits':0,'files_changed':0");
+		f->now += OV_HOUR;
+	}
+	assert_int_equal(node_of(f, node)->status, NODE_BLOCKED);
+}
+
+static const struct escalation *only_open(const struct fixture *f)
+{
+	const struct escalation *found = NULL;
+
+	for (size_t i = 0; i < f->state->escalations.n; i++)
+		if (f->state->escalations.p[i]->status == ESC_OPEN) {
+			assert_null(found);
+			found = f->state->escalations.p[i];
+		}
+	assert_non_null(found);
+	return found;
+}
+
+static void say(struct fixture *f, const char *text)
+{
+	submit(f, "inbox.answer",
+			json(f, "{'number':%lld,'answer':'%s'}", (long long)only_open(f)->number,
+					text));
+	check_invariants(f->state, &f->policy);
+}
+
+TEST(tasks_given_up_in_a_row_pause_it_with_one_entry)
+{
+	struct fixture f;
+	const struct escalation *x;
+
+	on(&f);
+	f.policy.auto_concurrency = 1;
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1'}"));
+	give_up(&f, "one", "t1");
+	give_up(&f, "two", "t2");
+	assert_int_equal(f.state->automatic.failed_in_a_row, 2);
+	give_up(&f, "three", "t3");
+	assert_false(asked(&f));
+	x = only_open(&f);
+	assert_true(str_is(x->kind, "auto_paused"));
+	assert_true(str_contains(x->question, STR("3 tasks in a row")));
+	assert_true(str_contains(x->question, STR("\"two\"")) &&
+			str_contains(x->question, STR("changed nothing")));
+	assert_true(str_is(f.state->automatic.pause_cause, "failures"));
+	assert_int_equal(f.state->automatic.pause_entry, x->number);
+	assert_int_equal(node_of(&f, "t1")->status, NODE_BLOCKED);
+	f.now += OV_DAY;
+	assert_false(asked(&f));
+	/* The next daemon knows. */
+	submit(&f, "daemon.start", json(&f, "{'instance':'I_2','version':'1'}"));
+	submit(&f, "auto.start", json(&f, "{'instance':'I_2'}"));
+	assert_false(asked(&f));
+	assert_non_null(strstr(refused(&f, "inbox.answer",
+					       json(&f, "{'number':%lld,'answer':'whatever'}",
+							       (long long)x->number),
+					       OV_EINVALID),
+			"resume"));
+	say(&f, "resume");
+	assert_int_equal(count_events(&f, EV_AUTO_RESUMED), 1);
+	assert_int_equal(f.state->automatic.failed_in_a_row, 0);
+	assert_int_equal(node_of(&f, "t1")->status, NODE_BLOCKED);
+	assert_true(str_starts(node_of(&f, "t1")->blocked_by, STR("human:")));
+	assert_true(asked(&f));
+	fixture_done(&f);
+}
+
+TEST(an_accept_begins_the_count_again)
+{
+	struct fixture f;
+
+	on(&f);
+	f.policy.auto_concurrency = 1;
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1'}"));
+	give_up(&f, "one", "t1");
+	give_up(&f, "two", "t2");
+	give(&f, "three");
+	bring_to(&f, "t3", STAGE_ACCEPT);
+	accept_node(&f, "t3");
+	assert_int_equal(f.state->automatic.failed_in_a_row, 0);
+	give_up(&f, "four", "t4");
+	give_up(&f, "five", "t5");
+	assert_true(asked(&f));
+	fixture_done(&f);
+}
+
+TEST(answers_to_the_pause)
+{
+	struct fixture f;
+
+	on(&f);
+	f.policy.auto_failures = 1;
+	f.policy.auto_concurrency = 1;
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1'}"));
+	give_up(&f, "one", "t1");
+	assert_false(asked(&f));
+	say(&f, "retry");
+	assert_int_equal(node_of(&f, "t1")->status, NODE_QUEUED);
+	assert_int_equal(f.state->automatic.pause_cause.n, 0);
+	submit(&f, "work.cancel", json(&f, "{'node':'t1','reason':'no'}"));
+	give_up(&f, "two", "t2");
+	assert_false(asked(&f));
+	say(&f, "stop");
+	assert_false(f.state->automatic.on);
+	/* A reload does not switch on what a person switched off; a person does. */
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1'}"));
+	assert_false(f.state->automatic.on);
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1','person':true}"));
+	assert_true(f.state->automatic.on);
+	give_up(&f, "three", "t3");
+	assert_false(asked(&f));
+	/* Switching it on answers what it waits for. */
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1','person':true}"));
+	assert_true(asked(&f));
+	fixture_done(&f);
+}
+
+/* The others are under way when it pauses: what becomes of them is part of it. */
+TEST(what_fails_during_a_pause_is_part_of_it)
+{
+	struct fixture f;
+
+	on(&f);
+	f.policy.auto_failures = 1;
+	f.policy.no_changes_attempts = 1;
+	give(&f, "slow");
+	bring_to(&f, "t1", STAGE_RUNNING);
+	give_up(&f, "one", "t2");
+	assert_false(asked(&f));
+	run_end(&f, "t1", 0);
+	settle(&f);
+	effect_end(&f, "t1", FX_HARVEST, "ok", "",
+			"'head':'h','tree':'t','commits':0,'files_changed':0");
+	assert_int_equal(node_of(&f, "t1")->status, NODE_BLOCKED);
+	settle(&f);
+	assert_true(str_is(only_open(&f)->kind, "auto_paused"));
+	say(&f, "retry");
+	assert_int_equal(node_of(&f, "t1")->status, NODE_QUEUED);
+	assert_int_equal(node_of(&f, "t2")->status, NODE_QUEUED);
+	fixture_done(&f);
+}
+
+TEST(the_same_task_is_counted_and_not_run)
+{
+	static const ov_time waits[] = { 10, 20, 30, 30 };
+	struct fixture f;
+	size_t runs;
+
+	on(&f);
+	give_up(&f, "one", "t1");
+	runs = count_events(&f, EV_RUN_CREATED);
+	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
+		give(&f, " one ");
+		assert_false(asked(&f));
+		assert_int_equal(f.state->automatic.ask_at, f.now + waits[i] * OV_SECOND);
+		f.now += waits[i] * OV_SECOND;
+	}
+	assert_int_equal(only_open(&f)->repeats, 4);
+	assert_true(str_is(only_open(&f)->node_id, "t1"));
+	assert_int_equal(count_events(&f, EV_RUN_CREATED), runs);
+	/* Once somebody has answered it is a task again. */
+	say(&f, "cancel");
+	give(&f, "one");
+	assert_int_equal(node_of(&f, "t2")->status, NODE_TODO);
+	fixture_done(&f);
+}
+
+TEST(a_task_that_is_too_long_is_refused_alone)
+{
+	struct fixture f;
+
+	on(&f);
+	assert_true(asked(&f));
+	answer(&f, "refused", "it has more than the 64 KiB that a task may have",
+			"{'text':'It begins so','exit_code':0}");
+	assert_true(str_contains(only_open(&f)->question, STR("It begins so")));
+	assert_int_equal(f.state->goals.n, 0);
+	f.now += 10 * OV_SECOND;
+	assert_true(asked(&f));
+	answer(&f, "refused", "it has more than the 64 KiB that a task may have",
+			"{'text':'Another','exit_code':0}");
+	assert_int_equal(only_open(&f)->repeats, 1);
+	f.now += 20 * OV_SECOND;
+	give(&f, "short");
+	assert_int_equal(f.state->goals.n, 1);
+	fixture_done(&f);
+}
+
+TEST(a_failing_pool_is_tried_again_and_then_pauses)
+{
+	static const ov_time waits[] = { 20, 40, 80, 160, 320 };
+	struct fixture f;
+
+	on(&f);
+	f.policy.pool_retries = 5;
+	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
+		assert_true(asked(&f));
+		answer(&f, "failed", "exit status 1", "{'exit_code':1,'output':'no network'}");
+		assert_false(asked(&f));
+		assert_int_equal(f.wake_at, f.now + waits[i] * OV_SECOND);
+		f.now += waits[i] * OV_SECOND;
+		assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 0);
+	}
+	assert_true(asked(&f));
+	answer(&f, "failed", "exit status 1", "{'exit_code':1,'output':'no network'}");
+	assert_true(str_is(f.state->automatic.pause_cause, "pool"));
+	assert_true(f.state->automatic.on);
+	assert_true(str_contains(only_open(&f)->question, STR("no network")));
+	f.now += OV_DAY;
+	assert_false(asked(&f));
+	say(&f, "resume");
+	assert_int_equal(f.state->automatic.failures, 0);
+	assert_true(asked(&f));
+	answer(&f, "failed", "exit status 1", "{'exit_code':1}");
+	assert_int_equal(f.state->automatic.pause_cause.n, 0);
+	fixture_done(&f);
+}
+
+/* What was given out before is finished all the same. */
+TEST(a_failing_pool_holds_no_task_up)
+{
+	struct fixture f;
+
+	on(&f);
+	give(&f, "one");
+	assert_true(asked(&f));
+	answer(&f, "failed", "exit status 1", "{'exit_code':1}");
+	assert_true(str_is(f.state->automatic.pause_cause, "pool"));
+	bring_to(&f, "t1", STAGE_ACCEPT);
+	accept_node(&f, "t1");
+	fixture_done(&f);
+}
+
+static void spend(struct fixture *f, const char *amounts)
+{
+	struct event e = { .kind = EV_GOAL_SPENT, .actor = STR("overseer") };
+
+	e.goal = f->state->goals.p[0]->id;
+	e.data = json(f, "{'amounts':%s,'on':'run'}", amounts);
+	assert_int_equal(append(f, &e, NULL), 0);
+}
+
+TEST(the_budget_of_a_day_has_one_entry_and_comes_back_by_itself)
+{
+	struct fixture f;
+	ov_time room;
+
+	on(&f);
+	f.policy.auto_budget[RES_TOKENS] = 100;
+	give(&f, "one");
+	spend(&f, "{'tokens':60}");
+	f.now += 2 * OV_HOUR;
+	spend(&f, "{'tokens':60}");
+	assert_false(asked(&f));
+	settle(&f);
+	assert_true(str_is(only_open(&f)->kind, "budget"));
+	assert_true(str_contains(only_open(&f)->question, STR("120 of 100 tokens in the last 24 h")));
+	assert_null(node_of(&f, "t1")->assignment);
+	room = budget_room_at(&f.policy, f.state->goals.p[0], f.now);
+	assert_true(room > f.now && room < f.now + OV_DAY);
+	/* That is when it looks again; people are reminded before. */
+	while (f.wake_at < room) {
+		f.now = f.wake_at;
+		settle(&f);
+	}
+	assert_int_equal(f.wake_at, room);
+	f.now = room - 1;
+	assert_false(asked(&f));
+	f.now = room;
+	settle(&f);
+	for (size_t i = 0; i < f.state->escalations.n; i++)
+		assert_int_equal(f.state->escalations.p[i]->status, ESC_ANSWERED);
+	assert_non_null(node_of(&f, "t1")->assignment);
+	assert_true(asked(&f));
+	fixture_done(&f);
+}
+
+TEST(a_task_that_uses_up_its_budget_is_given_up)
+{
+	struct fixture f;
+	struct observation *o;
+
+	on(&f);
+	f.policy.task_budget[RES_TOKENS] = 100;
+	f.policy.task_budget[RES_WALL_MS] = OV_HOUR;
+	give(&f, "one");
+	bring_to(&f, "t1", STAGE_RUNNING);
+	o = observe(&f, node_of(&f, "t1"));
+	o->tokens = 100;
+	settle(&f);
+	assert_int_equal(node_of(&f, "t1")->status, NODE_BLOCKED);
+	assert_int_equal(node_of(&f, "t1")->block, BLOCK_BUDGET);
+	assert_true(str_is(only_open(&f)->kind, "task_budget"));
+	assert_int_equal(f.state->automatic.failed_in_a_row, 1);
+	assert_int_equal(f.state->automatic.errors, 1);
+	/* With the same once more. */
+	say(&f, "retry");
+	answer(&f, "none", "it had no task", "{'exit_code':4}");
+	f.policy.auto_mode = false;
+	drain(&f);
+	assert_int_equal(node_of(&f, "t1")->status, NODE_DONE);
 	fixture_done(&f);
 }
 

@@ -59,7 +59,7 @@ TEST(next_marks)
 		struct goal g = { .budget = { [RES_TOKENS] = cases[i].limit },
 			.spent = { [RES_TOKENS] = cases[i].spent } };
 
-		assert_int_equal(budget_next_mark(&four, &g, RES_TOKENS, cases[i].used),
+		assert_int_equal(budget_next_mark(&four, &g, RES_TOKENS, cases[i].used, 0),
 				cases[i].next);
 	}
 }
@@ -84,25 +84,25 @@ TEST(live_use)
 	assert_int_equal(l.used[RES_WALL_MS], 600);
 	assert_int_equal(l.used[RES_TOKENS], 30);
 	assert_int_equal(l.used[RES_COST_MICROUSD], 7);
-	assert_int_equal(budget_judge(&four, &g, NULL).level, BUDGET_FINE);
-	assert_int_equal(budget_judge(&four, &g, &l).level, BUDGET_WARNED);
-	assert_int_equal(budget_judge(&four, &g, &l).used, 80);
-	assert_false(budget_stops(&four, &g, &l));
+	assert_int_equal(budget_judge(&four, &g, NULL, 0).level, BUDGET_FINE);
+	assert_int_equal(budget_judge(&four, &g, &l, 0).level, BUDGET_WARNED);
+	assert_int_equal(budget_judge(&four, &g, &l, 0).used, 80);
+	assert_false(budget_stops(&four, &g, &l, 0));
 	/* 700 of 1000 ms: 100 to the warning, by three runs at a time. */
 	assert_int_equal(budget_wake_at(&four, &g, &l, 1000), 1000 + 34);
 	l.used[RES_WALL_MS] = 800;
 	assert_int_equal(budget_wake_at(&four, &g, &l, 1000), 1000 + 34);
 	l.used[RES_WALL_MS] = 900;
 	assert_int_equal(budget_wake_at(&four, &g, &l, 1000), OV_TIME_MAX);
-	assert_true(budget_stops(&four, &g, &l));
+	assert_true(budget_stops(&four, &g, &l, 0));
 	l.used[RES_WALL_MS] = INT64_MAX;
-	assert_true(budget_stops(&four, &g, &l));
+	assert_true(budget_stops(&four, &g, &l, 0));
 	g.budget[RES_WALL_MS] = -1;
 	assert_int_equal(budget_wake_at(&four, &g, &l, 1000), OV_TIME_MAX);
-	assert_false(budget_stops(&four, &g, &l));
+	assert_false(budget_stops(&four, &g, &l, 0));
 	g.spent[RES_ITERATIONS] = 2;
-	assert_int_equal(budget_judge(&four, &g, &l).level, BUDGET_SPENT);
-	assert_false(budget_stops(&four, &g, &l));
+	assert_int_equal(budget_judge(&four, &g, &l, 0).level, BUDGET_SPENT);
+	assert_false(budget_stops(&four, &g, &l, 0));
 }
 
 TEST(levels)
@@ -131,7 +131,7 @@ TEST(levels)
 
 			g.budget[res] = cases[i].limit;
 			g.spent[res] = cases[i].used;
-			v = budget_judge(&four, &g, NULL);
+			v = budget_judge(&four, &g, NULL, 0);
 			assert_int_equal(v.level, cases[i].level);
 			if (v.level == BUDGET_FINE)
 				continue;
@@ -145,17 +145,17 @@ TEST(levels)
 TEST(worst_resource)
 {
 	struct goal g = { .budget = { 10, 10, 10, 10 }, .spent = { 9, 9, 10, 9 } };
-	struct budget_verdict v = budget_judge(&four, &g, NULL);
+	struct budget_verdict v = budget_judge(&four, &g, NULL, 0);
 
 	assert_int_equal(v.level, BUDGET_SPENT);
 	assert_int_equal(v.resource, RES_TOKENS);
 	g.budget[RES_TOKENS] = -1;
-	v = budget_judge(&four, &g, NULL);
+	v = budget_judge(&four, &g, NULL, 0);
 	assert_int_equal(v.level, BUDGET_WARNED);
 	assert_int_equal(v.resource, RES_ITERATIONS);
 	g.spent[RES_ITERATIONS] = g.spent[RES_WALL_MS] = 1;
 	g.spent[RES_COST_MICROUSD] = 7;
-	v = budget_judge(&four, &g, NULL);
+	v = budget_judge(&four, &g, NULL, 0);
 	assert_int_equal(v.level, BUDGET_FINE);
 	assert_int_equal(v.resource, RES_COST_MICROUSD);
 }
@@ -180,14 +180,14 @@ TEST(held_goals)
 {
 	struct goal g = { .status = GOAL_ACTIVE, .budget = { 1 } };
 
-	assert_int_equal(goal_held(&four, &g).n, 0);
+	assert_int_equal(goal_held(&four, &g, 0).n, 0);
 	g.budget_level = BUDGET_SPENT; /* by what was under way */
-	assert_int_not_equal(goal_held(&four, &g).n, 0);
+	assert_int_not_equal(goal_held(&four, &g, 0).n, 0);
 	g.budget_level = BUDGET_FINE;
 	g.spent[RES_ITERATIONS] = 1;
-	assert_true(str_contains(goal_held(&four, &g), STR("budget")));
+	assert_true(str_contains(goal_held(&four, &g, 0), STR("budget")));
 	g = (struct goal){ .status = GOAL_PAUSED };
-	assert_true(str_contains(goal_held(&four, &g), STR("not active")));
+	assert_true(str_contains(goal_held(&four, &g, 0), STR("not active")));
 }
 
 TEST(quiet_hours)
@@ -253,6 +253,75 @@ TEST(agents)
 	assert_false(cross_allowed(&p, STR("b"), STR("d")));
 	p.allow_agents_n = 0;
 	assert_false(agent_allowed(&p, STR("a")));
+}
+
+/* Tasks of the pool: what was spent in the last 24 hours, of all of their goals together. */
+TEST(the_last_day_counts)
+{
+	struct auto_mode m = { 0 };
+	struct goal g = { .status = GOAL_ACTIVE, .automatic = &m }, next = g, other = { 0 };
+	struct policy p = { .auto_budget = { 200, OV_DAY, -1, 60000000 },
+		.task_budget = { 20, 4 * OV_HOUR, 1000, 10000000 } };
+	const ov_time t0 = 500000 * OV_HOUR + 10 * OV_MINUTE;
+	int64_t part[RESOURCE_COUNT] = { [RES_ITERATIONS] = 1, [RES_COST_MICROUSD] = 20000000 };
+	struct arena a = ARENA_INIT;
+	struct budget_verdict v;
+
+	assert_int_equal(budget_limit(&p, &g, RES_TOKENS), -1);
+	g.leaves = 50; /* it does not grow with them */
+	assert_int_equal(budget_limit(&p, &g, RES_COST_MICROUSD), 60000000);
+	assert_true(budget_is_shared(&g, &next) && !budget_is_shared(&g, &other));
+	window_add(&m.window, t0, part);
+	window_add(&m.window, t0 + 2 * OV_HOUR, part);
+	assert_int_equal(budget_judge(&p, &g, NULL, t0 + 2 * OV_HOUR).level, BUDGET_FINE);
+	window_add(&m.window, t0 + 2 * OV_HOUR, part);
+	v = budget_judge(&p, &next, NULL, t0 + 3 * OV_HOUR);
+	assert_int_equal(v.level, BUDGET_SPENT);
+	assert_int_equal(v.used, 60000000);
+	assert_int_equal(budget_spent(&g, RES_ITERATIONS, t0 + 3 * OV_HOUR), 3);
+	/* The first hour is over when none of it is younger than 24 hours. */
+	assert_int_equal(budget_room_at(&p, &g, t0 + 3 * OV_HOUR), 500025 * OV_HOUR);
+	assert_true(str_is(budget_spent_text(&a, &p, &g, &v, t0 + 3 * OV_HOUR),
+			"$60.00 of $60.00 in the last 24 h, room again at 09:00"));
+	assert_int_equal(budget_judge(&p, &g, NULL, 500025 * OV_HOUR - 1).level, BUDGET_SPENT);
+	v = budget_judge(&p, &g, NULL, 500025 * OV_HOUR);
+	assert_int_equal(v.level, BUDGET_FINE);
+	assert_int_equal(budget_room_at(&p, &g, 500025 * OV_HOUR), 0);
+	assert_int_equal(budget_spent(&g, RES_COST_MICROUSD, 500025 * OV_HOUR), 40000000);
+	assert_int_equal(budget_spent(&g, RES_COST_MICROUSD, 500027 * OV_HOUR), 0);
+	/* An hour that comes round takes the place of the one 25 hours before. */
+	window_add(&m.window, t0 + 25 * OV_HOUR, part);
+	assert_int_equal(budget_spent(&g, RES_ITERATIONS, t0 + 25 * OV_HOUR), 3);
+	/* What a clock that was wrong noted in the future does not count for ever. */
+	assert_int_equal(budget_spent(&g, RES_ITERATIONS, t0 - 50 * OV_HOUR), 0);
+	/* A person's word for the goal comes before the configuration. */
+	g.budget[RES_COST_MICROUSD] = -1;
+	assert_int_equal(budget_limit(&p, &g, RES_COST_MICROUSD), -1);
+	arena_done(&a);
+}
+
+TEST(a_task_has_a_budget_of_its_own)
+{
+	struct auto_mode m = { 0 };
+	struct goal g = { .status = GOAL_ACTIVE, .automatic = &m };
+	struct node n = { .goal = &g, .spent = { 19, OV_HOUR, 999, 0 } };
+	struct policy p = { .task_budget = { 20, 4 * OV_HOUR, 1000, -1 } };
+	struct budget_live live = { .runs = 1 };
+
+	assert_int_equal(task_judge(&p, &n, NULL).level, BUDGET_FINE);
+	live.used[RES_TOKENS] = 1;
+	assert_int_equal(task_judge(&p, &n, &live).level, BUDGET_SPENT);
+	assert_int_equal(task_judge(&p, &n, &live).resource, RES_TOKENS);
+	live.used[RES_TOKENS] = 0;
+	n.spent[RES_ITERATIONS] = 20;
+	/* It counts already: it may end. */
+	assert_int_equal(task_judge(&p, &n, &live).level, BUDGET_FINE);
+	assert_int_equal(task_judge(&p, &n, NULL).level, BUDGET_SPENT);
+	n.spent_before[RES_ITERATIONS] = 20;
+	assert_int_equal(task_judge(&p, &n, NULL).level, BUDGET_FINE);
+	g.automatic = NULL;
+	n.spent[RES_ITERATIONS] = 100;
+	assert_int_equal(task_judge(&p, &n, NULL).level, BUDGET_FINE);
 }
 
 TEST_MAIN

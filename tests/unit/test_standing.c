@@ -136,7 +136,7 @@ TEST(it_has_no_plan_and_gets_none)
 	fixture_done(&f);
 }
 
-TEST(each_task_adds_to_what_it_may_use)
+TEST(what_people_are_given_grows_and_what_the_pool_gives_does_not)
 {
 	struct fixture f;
 	struct goal *g;
@@ -144,13 +144,34 @@ TEST(each_task_adds_to_what_it_may_use)
 	fixture_init(&f);
 	f.policy.estimate[RES_WALL_MS] = 1000;
 	f.policy.budget[RES_WALL_MS] = 0;
-	add_text(&f, STANDING_AUTO, "first");
+	f.policy.auto_budget[RES_WALL_MS] = 5000;
+	add_text(&f, STANDING_MANUAL, "first");
 	g = f.state->goals.p[0];
 	assert_int_equal(budget_limit(&f.policy, g, RES_WALL_MS), 3000);
-	add_text(&f, STANDING_AUTO, "second");
+	add_text(&f, STANDING_MANUAL, "second");
 	assert_int_equal(budget_limit(&f.policy, g, RES_WALL_MS), 6000);
 	f.policy.budget[RES_WALL_MS] = 500;
 	assert_int_equal(budget_limit(&f.policy, g, RES_WALL_MS), 500);
+	add_text(&f, STANDING_AUTO, "first");
+	add_text(&f, STANDING_AUTO, "second");
+	assert_int_equal(budget_limit(&f.policy, f.state->goals.p[1], RES_WALL_MS), 5000);
+	fixture_done(&f);
+}
+
+TEST(what_a_person_allowed_holds_for_the_next_goal)
+{
+	struct fixture f;
+
+	fixture_init(&f);
+	add_text(&f, STANDING_AUTO, "first");
+	submit(&f, "goal.update",
+			json(&f, "{'goal':'" STR_FMT "','budget':{'tokens':77},'reason':'more'}",
+					STR_ARG(f.state->goals.p[0]->id)));
+	submit(&f, "goal.cancel",
+			json(&f, "{'goal':'" STR_FMT "','reason':'enough'}",
+					STR_ARG(f.state->goals.p[0]->id)));
+	add_text(&f, STANDING_AUTO, "second");
+	assert_int_equal(f.state->goals.p[1]->budget[RES_TOKENS], 77);
 	fixture_done(&f);
 }
 
