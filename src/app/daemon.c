@@ -438,7 +438,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 		r = daemon_load_config(&(struct config_source){ d->o->dir, "", d->o }, &d->config,
 				err);
 	if (r == 0 && d->o->automatic)
-		r = config_check_auto(d->config, "overseer up", err);
+		r = config_check_auto(d->config, "overseer up --auto", err);
 	if (r < 0)
 		return r;
 	d->self.store_url = d->config->store_url.n
@@ -524,10 +524,11 @@ static void tell(int fd, const struct ov_err *err)
 
 int daemon_run(const struct daemon_options *o)
 {
-	struct daemon d = { .o = o };
+	struct daemon d = { .own = *o };
 	struct ov_err err = { 0 };
 	int r, status;
 
+	d.o = &d.own;
 	notify_open(&d.manager);
 	r = open_all(&d, &err);
 	if (r < 0) {

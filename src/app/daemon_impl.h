@@ -19,6 +19,7 @@
 #include "sys/notify.h"
 
 struct daemon {
+	struct daemon_options own; /* as it was started; `auto start` may add to them */
 	const struct daemon_options *o;
 	struct arena arena; /* lives as long as the daemon: paths, identity */
 	struct loop *loop;
@@ -137,6 +138,11 @@ int daemon_reload(struct daemon *d, struct ov_err *err);
 /* daemon_auto.c */
 /* Auto mode is on from now on, or off, as this daemon was started. */
 void daemon_auto_start(struct daemon *d);
+/*
+ * A person wants it on: from now on this daemon is one that was started for it, with these options.
+ * Refused, with nothing changed, when something is missing.
+ */
+int daemon_auto_allow(struct daemon *d, const value *params, struct ov_err *err);
 /* It is off: the daemon stops for this reason. */
 void daemon_auto_stop(struct daemon *d, const char *reason);
 

@@ -287,6 +287,14 @@ static const struct op_param tick_now[] = {
 	{ "dry_run", PARAM_BOOL, false, "only say what would be decided", 0 },
 };
 
+static const struct op_param auto_start[] = {
+	{ "task_pool_command", PARAM_TEXT, false,
+			"in place of auto.task_pool_command, as long as this daemon runs",
+			LIMIT_NOTE },
+	{ "concurrency", PARAM_INT, false, "in place of auto.concurrency", 256 },
+};
+static const struct op_param auto_stop[] = { REASON_OPT };
+
 static const struct op_param store_file_opt[] = {
 	{ "file", PARAM_TEXT, false, "absolute path of a new file", 0 },
 };
@@ -499,6 +507,16 @@ const struct op op_table[] = {
 	{ "explain.get", OP_READ, OP_HUMAN,
 			"Tells the chain of facts and decisions behind a state.", PARAMS(explain),
 			op_explain },
+	{ "auto.start", OP_DAEMON, OP_HUMAN,
+			"Switches auto mode on, as long as this daemon runs; ends its pause.",
+			PARAMS(auto_start), NULL },
+	{ "auto.stop", OP_DAEMON, OP_HUMAN,
+			"Switches auto mode off: no task is asked for; those given out are "
+			"finished.",
+			PARAMS(auto_stop), NULL },
+	{ "auto.get", OP_READ, OP_HUMAN,
+			"Auto mode: whether it is on or paused, its budget, pool and tasks.",
+			NO_PARAMS, op_auto_get },
 	{ "tick.now", OP_DAEMON, OP_HUMAN, "Reconciles now, or says what that would decide.",
 			PARAMS(tick_now), NULL },
 	{ "config.show", OP_READ, OP_HUMAN, "Shows the effective configuration.", NO_PARAMS,

@@ -10,15 +10,25 @@
 int op_worker_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	value *v = value_object(cx->arena), *list = value_array(cx->arena);
+	const struct world w = { cx->state, &cx->config->policy };
 
 	(void)params, (void)err;
 	for (size_t i = 0; i < cx->state->workers.n; i++)
 		value_push(cx->arena, list,
 				view_worker(cx->arena, cx->state, cx->state->workers.p[i]));
 	value_put(cx->arena, v, "workers", list);
-	value_put(cx->arena, v, "auto", view_auto(cx->arena, cx->state));
+	value_put(cx->arena, v, "auto", view_auto(cx->arena, &w, cx->now));
 	value_put(cx->arena, v, "workers_max", value_int(cx->arena, cx->config->workers_max));
 	*ret = v;
+	return 0;
+}
+
+int op_auto_get(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	const struct world w = { cx->state, &cx->config->policy };
+
+	(void)params, (void)err;
+	*ret = view_auto_whole(cx->arena, &w, cx->observations, cx->now);
 	return 0;
 }
 

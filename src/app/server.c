@@ -259,6 +259,11 @@ static void call_events_follow(struct daemon *d, struct rpc_call *call)
 	rpc_call_result(call, v);
 }
 
+struct pending_auto {
+	struct daemon *d;
+	struct rpc_call *call;
+};
+
 /* A tick's decisions, shown once they are durable. */
 struct pending_tick {
 	struct rpc_call *call;
@@ -323,10 +328,62 @@ static void call_daemon_stop(struct daemon *d, struct rpc_call *call)
 	daemon_end(d, all ? "asked to, with its agents" : "asked to", ending);
 }
 
+/* What is known after the change is the answer. */
+static void auto_switched(void *user, int r, const value *result, const struct ov_err *err)
+{
+	struct pending_auto *p = user;
+	const struct world w = { engine_state(p->d->engine), &p->d->config->policy };
+
+	(void)result;
+	if (r < 0)
+		rpc_call_error(p->call, err);
+	else
+		rpc_call_result(p->call,
+				view_auto_whole(p->call->arena, &w, NULL, loop_now(p->d->loop)));
+}
+
+static void switch_auto(struct daemon *d, struct rpc_call *call, const char *command, value *params)
+{
+	struct pending_auto *p = arena_new(call->arena, struct pending_auto);
+
+	*p = (struct pending_auto){ d, call };
+	value_put(call->arena, params, "person", value_bool(call->arena, true));
+	engine_submit(d->engine, str_from(command), params, caller(d, call), auto_switched, p);
+}
+
+static void call_auto_start(struct daemon *d, struct rpc_call *call)
+{
+	value *params = value_object(call->arena);
+	struct ov_err err = { 0 };
+
+	if (d->safe.on || daemon_auto_allow(d, call->params, &err) < 0) {
+		rpc_call_error(call, d->safe.on ? &d->refusal : &err);
+		return;
+	}
+	value_put(call->arena, params, "instance", value_cstr(call->arena, d->self.instance));
+	switch_auto(d, call, "auto.start", params);
+}
+
+static void call_auto_stop(struct daemon *d, struct rpc_call *call)
+{
+	value *params = value_object(call->arena);
+	str reason = value_str_at(call->params, "reason");
+
+	if (d->safe.on) {
+		rpc_call_error(call, &d->refusal);
+		return;
+	}
+	value_put(call->arena, params, "reason",
+			value_str(call->arena, reason.n ? reason : STR("switched off")));
+	switch_auto(d, call, "auto.stop", params);
+}
+
 static const struct {
 	const char *name;
 	void (*call)(struct daemon *d, struct rpc_call *call);
 } daemon_calls[] = {
+	{ "auto.start", call_auto_start },
+	{ "auto.stop", call_auto_stop },
 	{ "events.follow", call_events_follow },
 	{ "tick.now", call_tick_now },
 	{ "config.reload", call_config_reload },

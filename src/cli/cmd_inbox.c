@@ -108,6 +108,15 @@ static void show_facts(struct out *o, const value *facts)
 	table_end(o, "  ");
 }
 
+/* The pool gave out the same task again, which was counted and not run. */
+static void show_repeats(struct out *o, const value *x)
+{
+	if (value_int_at(x, "repeats"))
+		out_field(o, "Repeated",
+				arena_printf(o->arena, "given out %lld times since",
+						(long long)value_int_at(x, "repeats")));
+}
+
 static void show_state(struct out *o, const value *x)
 {
 	const value *options = value_at(x, "options"), *told = value_at(x, "notices"),
@@ -131,6 +140,7 @@ static void show_state(struct out *o, const value *x)
 				arena_printf(o->arena, "again, %lld times; last " STR_FMT " ago",
 						(long long)value_int_at(x, "raised"),
 						STR_ARG(out_age(o, value_str_at(x, "raised_at")))));
+	show_repeats(o, x);
 	if (open && value_bool_at(x, "snoozed"))
 		out_field(o, "Put off",
 				arena_printf(o->arena, "comes back " STR_FMT,

@@ -325,7 +325,7 @@ static int prepare(struct watch *w, struct config **config, struct ov_err *err)
 	w->config = r == 0 ? *config : NULL;
 	/* The daemon would refuse that as well, but after a while, and be mended for it. */
 	if (r == 0 && cli_has(c, "auto"))
-		r = config_check_auto(w->config, "overseer watch", err);
+		r = config_check_auto(w->config, "overseer watch --auto", err);
 	return r;
 }
 

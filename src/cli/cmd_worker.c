@@ -48,7 +48,9 @@ void auto_summary(struct out *o, const value *mode)
 			(long long)value_int_at(mode, "workers"),
 			(long long)value_int_at(mode, "completed"),
 			(long long)value_int_at(mode, "errors"));
-	if (value_bool_at(mode, "on"))
+	if (value_bool_at(mode, "on") && value_str_at(mode, "waits").n)
+		out_f(o, "\n  " STR_FMT "\n", STR_ARG(value_str_at(mode, "waits")));
+	else if (value_bool_at(mode, "on"))
 		out_f(o, "\n");
 	else
 		out_f(o, " (%s: " STR_FMT ")\n",

@@ -31,7 +31,7 @@
 	TEXT("goal", "ID", "the goal that the node belongs to, when several have such a node")
 
 #define DAEMON_FLAGS                                                                             \
-	BOOL("auto", "get tasks from a pool, and end when that fails (exit status 20)"),         \
+	BOOL("auto", "get tasks from a pool (see overseer auto)"),                               \
 			TEXT("task-pool-command", "CMD",                                         \
 					"with --auto: prints the next task, as "                 \
 					"auto.task_pool_command"),                               \
@@ -62,6 +62,13 @@ static const struct flag service_flags[] = {
 };
 static const struct flag agent_test_flags[] = {
 	TEXT("note", "TEXT", "further words for the agent, appended to each prompt"),
+};
+static const struct flag auto_start_flags[] = {
+	TEXT("task-pool-command", "CMD", "prints the next task, as auto.task_pool_command"),
+	INT("concurrency", "number of workers, as auto.concurrency"),
+};
+static const struct flag auto_stop_flags[] = {
+	TEXT("reason", "TEXT", "why; recorded with your name"),
 };
 static const struct flag status_flags[] = {
 	BOOL("watch", "show it again whenever something happens, until Ctrl-C"),
@@ -427,6 +434,14 @@ const struct command commands[] = {
 			FLAGS(of_goal_flags), cmd_queue_retry, NULL },
 	{ "queue", "drop", "Take a node out of the queue", "ID", 1, 1, FLAGS(reason_flags),
 			cmd_queue_drop, "It is blocked, and what was made stays on its branch." },
+	{ "auto", "start", "Switch auto mode on in the running daemon", "", 0, 0,
+			FLAGS(auto_start_flags), cmd_auto_start,
+			"Ends a pause, too. Lasts until the daemon stops: overseer up --auto "
+			"starts one with it." },
+	{ "auto", "stop", "Switch auto mode off; tasks given out are finished", "", 0, 0,
+			FLAGS(auto_stop_flags), cmd_auto_stop, NULL },
+	{ "auto", "status", "Show auto mode: its tasks, budget and pool", "", 0, 0, NO_FLAGS,
+			cmd_auto_status, NULL },
 	{ "worker", "add", "Add a worker of your own", "NAME", 1, 1, FLAGS(worker_add_flags),
 			cmd_worker_add,
 			"Its worktree is .overseer/worktrees/NAME. Workers of the pool and of auto "

@@ -160,7 +160,7 @@ int config_parse(str toml, struct config **ret, struct ov_err *err);
 int config_parse_with(str toml, const char *const *sets, size_t sets_n, struct config **ret,
 		struct ov_err *err);
 struct config *config_free(struct config *c); /* returns NULL */
-/* 0, or what auto mode lacks; `command` is what starts it, for the next step: "overseer up". */
+/* 0, or what auto mode lacks; `command` is what starts it, for the next step: "overseer up --auto". */
 int config_check_auto(const struct config *c, const char *command, struct ov_err *err);
 /* [agents.NAME], or NULL. */
 const struct config_agent *config_agent(const struct config *c, str name);

@@ -404,7 +404,7 @@ int config_check_auto(const struct config *c, const char *command, struct ov_err
 		ov_fail(err, OV_EINVALID,
 				"auto mode needs a command that gives out tasks, and "
 				"auto.task_pool_command is not set");
-		return ov_next(err, "%s --auto --task-pool-command COMMAND", command);
+		return ov_next(err, "%s --task-pool-command COMMAND", command);
 	}
 	if (!policy_agent(p, p->auto_agent)) {
 		ov_fail(err, OV_EINVALID,

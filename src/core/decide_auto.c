@@ -80,11 +80,13 @@ void auto_switch_off(struct decide_ctx *cx, str reason)
 		ev_note(cx, emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 }), "reason", reason);
 }
 
-/* {"reason"}: its daemon stops, one was started without it, or a person says so. */
+/* {"reason", "person"}: its daemon stops, one was started without it, or a person says so. */
 int decide_auto_stop(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
 	(void)ret_result, (void)err;
+	if (value_bool_at(params, "person"))
+		auto_pause_close(cx, STR("auto mode was switched off"));
 	auto_switch_off(cx, value_str_at(params, "reason"));
 	return 0;
 }

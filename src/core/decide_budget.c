@@ -253,7 +253,7 @@ void tick_task_budget(struct decide_ctx *cx, const struct decision *d)
 			arena_printf(cx->arena,
 					"the task was stopped: " STR_FMT
 					" (auto.task_budget). Its work is kept. Answer \"retry\" "
-	                                "to "
+					"to "
 					"give it the same budget once more, \"done\" or \"cancel\"",
 					STR_ARG(d->why)));
 }

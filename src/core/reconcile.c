@@ -140,9 +140,9 @@ static void judge_agents(struct tick *t)
 							.agent = k->agent,
 							.why = arena_printf(t->a,
 									"its last %lld runs "
-			                                                "failed, "
+									"failed, "
 									"on several tasks; the "
-			                                                "last "
+									"last "
 									"one: " STR_FMT,
 									(long long)k->failures,
 									STR_ARG(k->detail)) });

@@ -212,7 +212,7 @@ static void give_up_tasks(struct tick *t)
 						.limit = v->limit,
 						.why = arena_printf(t->a,
 								"it has used up its "
-		                                                "budget: " STR_FMT,
+								"budget: " STR_FMT,
 								STR_ARG(budget_text(t->a,
 										v->resource,
 										v->used,

@@ -96,18 +96,6 @@ value *view_worker(struct arena *a, const struct state *s, const struct worker *
 	return v;
 }
 
-value *view_auto(struct arena *a, const struct state *s)
-{
-	value *v = record_to_value(a, &auto_mode_record, &s->automatic);
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->workers.n; i++)
-		n += s->workers.p[i]->kind == WORKER_AUTO;
-	value_put(a, v, "workers", value_int(a, (int64_t)n));
-	value_put(a, v, "asking", value_bool(a, s->pool != NULL));
-	return v;
-}
-
 static value *running(struct arena *a, const struct state *s, ov_time now)
 {
 	value *list = value_array(a);
@@ -226,7 +214,7 @@ value *view_status(struct arena *a, const struct world *w, ov_time now)
 	value_put(a, v, "lanes", view_lanes(a, w, now));
 	value_put(a, v, "workers", workers);
 	value_put(a, v, "workers_busy", value_int(a, (int64_t)busy));
-	value_put(a, v, "auto", view_auto(a, s));
+	value_put(a, v, "auto", view_auto(a, w, now));
 	value_put(a, v, "goals", goals);
 	value_put(a, v, "goals_archived", value_int(a, (int64_t)archived));
 	return v;

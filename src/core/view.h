@@ -31,7 +31,12 @@ value *view_plan(struct arena *a, const struct state *s, const struct goal *g);
 value *view_run(struct arena *a, const struct run *r, ov_time now);
 value *view_worker(struct arena *a, const struct state *s, const struct worker *w);
 /* How auto mode stands, with the number of its workers. */
-value *view_auto(struct arena *a, const struct state *s);
+value *view_auto(struct arena *a, const struct world *w, ov_time now);
+/* The same in the shape of auto.get; observations as in struct telemetry. */
+value *view_auto_whole(struct arena *a, const struct world *w, const struct map *observations,
+		ov_time now);
+/* Why auto mode draws no task and starts none: it is paused, or its budget is spent; else empty. */
+str auto_waits(struct arena *a, const struct world *w, ov_time now);
 /* A notice, with when and why it goes next, and whether nobody was told though somebody should be. */
 /* The newest of a node, oldest first; what was found in a goal (n: about this node), newest first. */
 value *view_iterations(struct arena *a, const struct node *n);

@@ -46,9 +46,11 @@ static void hear_usage(struct exec_run *er, const struct sim_run *r)
 
 	machine_used(r, &o->tokens, &o->cost_microusd);
 	if (!g ||
-			(o->tokens < budget_next_mark(p, g, RES_TOKENS, er->asked_tokens) &&
+			(o->tokens < budget_next_mark(p, g, RES_TOKENS, er->asked_tokens,
+						     sim_now(er->x->s)) &&
 					o->cost_microusd < budget_next_mark(p, g, RES_COST_MICROUSD,
-									   er->asked_cost)))
+									   er->asked_cost,
+									   sim_now(er->x->s))))
 		return;
 	er->asked_tokens = o->tokens;
 	er->asked_cost = o->cost_microusd;

@@ -96,11 +96,11 @@ class Auto(SiteCase):
         self.assertEqual([e for e in site.events() if e["seq"] > seq and e["type"] == "effect.intended"], [])
 
     def test_failures_are_told_or_end_it(self):
-        site = self.auto_site(1, config=QUICK + 'task_pool_on_failure = "warn"\ntask_pool_timeout = "2s"\n')
+        site = self.auto_site(1, config=QUICK + 'task_pool_on_failure = "warn"\ntask_pool_timeout = "2s"\n'
+                                                'task_pool_retries = 0\n')
         site.up()
         self.done(site, 1)
-        for odd, words in (("head -c 9000 /dev/zero | tr '\\0' x; exit 0", "more than the 8192 bytes"),
-                           ("echo given up >&2; exit 3", "gave up (exit status 3): given up"),
+        for odd, words in (("echo given up >&2; exit 3", "gave up (exit status 3): given up"),
                            ("echo $$ > pid; exec sleep 1000", "longer than auto.task_pool_timeout")):
             after = site.seq()
             site.write("../odd", odd + "\n")
@@ -198,6 +198,127 @@ class Auto(SiteCase):
         site.up()
         self.assertIn("broken", site.cli("inbox", "show", "1"))
         self.assertIn("auto mode stopped", site.cli("inbox"))
+
+    def runs(self, site):
+        return len([e for e in site.events() if e["type"] == "run.created"])
+
+    def open_entries(self, site):
+        return site.call("inbox.list")["inbox"]
+
+    def test_the_same_task_that_changes_nothing_is_run_once(self):
+        """An agent that ends well and changes nothing, with a pool that has one task: it burns no money."""
+        site = self.auto_site(0, config=QUICK.replace("concurrency = 2", "concurrency = 1"),
+                              agent="echo 'I had a look, all is well.'\n")
+        site.write("../pool.sh", "echo The same task again\n")
+        site.up()
+        seen = []
+        site.wait_event(lambda e: e["type"] == "auto.pool" and e["data"]["answer"] == "repeated" and
+                        (seen.append(e["seq"]) or len(seen) >= 4))
+        attempts = self.runs(site)
+        self.assertLessEqual(attempts, 3)
+        entry, = self.open_entries(site)
+        self.assertGreaterEqual(entry["repeats"], 4)
+        self.assertIn("times since", site.cli("inbox", "show", str(entry["number"])))
+        # Once it is answered it is a task like any other.
+        site.cli("inbox", "answer", str(entry["number"]), "cancel")
+        site.wait_event(lambda e: e["type"] == "run.created" and self.runs(site) > attempts)
+
+    def test_tasks_that_fail_in_a_row_pause_it(self):
+        """The pool has a new task each time, and none ends with a change: after three it pauses, with one entry."""
+        site = self.auto_site(30, config=QUICK.replace("concurrency = 2", "concurrency = 1"), agent="echo nothing to do here\n")
+        site.up()
+        paused = site.wait_type("auto.paused", cause="failures")
+        self.assertLessEqual(self.runs(site), 3 * 3)
+        entry = paused["data"]["escalation"]
+        self.assertEqual([x["number"] for x in self.open_entries(site)], [entry])
+        shown = site.cli("inbox", "show", str(entry))
+        for words in ("3 tasks in a row", "Task 1 of the pool", "Task 3 of the pool", "changed nothing"):
+            self.assertIn(words, shown)
+        self.assertIn(f"paused, waits for an answer to #{entry}", site.cli("status"))
+        # The next daemon waits, too.
+        self.assertEqual(site.down(), 0)
+        site.up()
+        status = site.call("auto.get")
+        self.assertEqual((status["on"], status["paused"]["cause"], status["paused"]["entry"]), (True, "failures", entry))
+        self.assertEqual((status["tasks"]["blocked"], status["failures_in_a_row"]), (3, 3))
+        site.cli("tick")
+        self.assertEqual(site.home("given").strip(), "3")
+        site.cli("inbox", "answer", str(entry), "stop")
+        self.assertFalse(site.call("auto.get")["on"])
+        self.assertEqual(self.open_entries(site), [])
+
+    def test_a_pool_that_fails_is_tried_again_then_pauses(self):
+        site = self.auto_site(1, config=QUICK + 'task_pool_retries = 2\ntask_pool_retry_wait = "30ms"\n')
+        site.write("../fails", "")
+        site.write("../pool.sh", "cd $HOME; echo x >> tried; [ -e fails ] && { echo no network >&2; exit 1; }\n" + POOL)
+        site.up()
+        paused = site.wait_type("auto.paused", cause="pool")
+        self.assertEqual(site.home("tried").split(), ["x"] * 3)
+        entry = str(paused["data"]["escalation"])
+        self.assertIn("no network", site.cli("inbox", "show", entry))
+        self.assertEqual(len(self.open_entries(site)), 1)
+        os.unlink(os.path.join(site.root, "fails"))
+        site.cli("inbox", "answer", entry, "resume")
+        self.done(site, 1)
+
+    def test_long_tasks(self):
+        """64 KiB reach the agent whole; what is longer is refused alone."""
+        site = self.auto_site(0, agent='cp "$OVERSEER_PROMPT_FILE" "$HOME/prompt" 2>/dev/null; ' + AGENT)
+        site.write("../pool.sh", r"""
+cd "$HOME" || exit 9
+n=$(( $(cat given 2>/dev/null || echo 0) + 1 )); echo $n > given
+case $n in
+1) echo Too long; head -c 66000 /dev/zero | tr '\\0' x ;;
+2) echo Long; head -c 60000 /dev/zero | tr '\\0' y; echo THE END ;;
+*) exit 4 ;;
+esac
+""".replace("\\\\", "\\"))
+        site.up()
+        refused = site.wait_type("auto.pool", answer="refused")
+        self.assertIn("64 KiB", refused["data"]["detail"])
+        site.wait_type("node.status", to="done")
+        dispatch = [e for e in site.events() if e["type"] == "dispatch.intended"][0]
+        self.assertIn("THE END", dispatch["data"]["instruction"])
+        self.assertIn("y" * 60000, dispatch["data"]["instruction"])
+        entry = self.open_entries(site)
+        self.assertEqual(len(entry), 1)
+        self.assertIn("Too long", entry[0]["question"])
+
+    def test_a_day_s_budget(self):
+        site = self.auto_site(9, config=QUICK.replace("concurrency = 2", "concurrency = 1") + "[auto.budget]\niterations = 2\n")
+        site.up()
+        site.wait_event(lambda e: e["type"] == "escalation.opened" and e["data"]["kind"] == "budget")
+        self.assertEqual(self.runs(site), 2)
+        status = site.call("auto.get")
+        self.assertEqual((status["budget"]["level"], status["budget"]["last_24h"]["iterations"]),
+                         ("spent", {"used": 2, "limit": 2}))
+        self.assertTrue(status["budget"]["room_at"])
+        self.assertIn("2 of 2 runs in the last 24 h, room again at", site.cli("status"))
+        self.assertIn("2 of 2 runs", site.cli("auto", "status"))
+        entry = self.open_entries(site)
+        self.assertEqual(len(entry), 1)
+        # It is one goal's budget to raise, as any.
+        site.cli("inbox", "answer", str(entry[0]["number"]), "raise")
+        site.wait_event(lambda e: e["type"] == "run.created" and self.runs(site) == 4)
+
+    def test_switched_on_and_off_while_the_daemon_runs(self):
+        site = self.auto_site(2, args=(), config=QUICK.replace('task_pool_command = "sh $HOME/pool.sh"\n', ""))
+        site.up()
+        self.assertIn("overseer auto start --task-pool-command", site.cli("auto", "start", code=2))
+        self.assertIn("Auto mode is off", site.cli("auto", "status"))
+        self.assertIn("Auto mode is on", site.cli("auto", "start", "--task-pool-command", "sh $HOME/pool.sh", "--concurrency", "1"))
+        self.done(site, 2)
+        self.assertIn("Auto mode is off: enough", site.cli("auto", "stop", "--reason", "enough"))
+        site.cli("config", "reload")
+        self.assertEqual(site.call("auto.get")["on"], False)
+        with open(os.path.join(site.root, "tasks"), "a", encoding="utf-8") as f:
+            f.write("Task 3 of the pool\n")
+        # What was given with the first start holds as long as the daemon runs.
+        self.assertIn("Auto mode is on", site.cli("auto", "start"))
+        self.done(site, 3)
+        self.assertEqual(site.down(), 0)
+        site.up()
+        self.assertEqual(site.call("auto.get")["on"], False)
 
 
 if __name__ == "__main__":

@@ -92,8 +92,7 @@ static void answer(struct fixture *f, const char *outcome, const char *detail, c
 static void give(struct fixture *f, const char *text)
 {
 	assert_true(asked(f));
-	answer(f, "task", "",
-			arena_printf(&f->arena, "{'text':'%s','exit_code':0}", text).p);
+	answer(f, "task", "", arena_printf(&f->arena, "{'text':'%s','exit_code':0}", text).p);
 }
 
 static void give_task(struct fixture *f)
@@ -607,7 +606,8 @@ TEST(the_budget_of_a_day_has_one_entry_and_comes_back_by_itself)
 	assert_false(asked(&f));
 	settle(&f);
 	assert_true(str_is(only_open(&f)->kind, "budget"));
-	assert_true(str_contains(only_open(&f)->question, STR("120 of 100 tokens in the last 24 h")));
+	assert_true(str_contains(only_open(&f)->question,
+			STR("120 of 100 tokens in the last 24 h")));
 	assert_null(node_of(&f, "t1")->assignment);
 	room = budget_room_at(&f.policy, f.state->goals.p[0], f.now);
 	assert_true(room > f.now && room < f.now + OV_DAY);

@@ -1,0 +1,106 @@
+/* `overseer auto`: switching auto mode of a daemon that runs on and off, and what it does. */
+#include "base/arena.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "core/budget.h"
+#include "data/value.h"
+
+static void show_budget(struct out *o, const value *budget)
+{
+	const value *all = value_at(budget, "last_24h");
+	str room = value_str_at(budget, "room_at");
+
+	for (int i = 0; i < RESOURCE_COUNT; i++) {
+		const value *one = value_at(all, status_name(&resources, i)),
+			    *limit = value_at(one, "limit");
+
+		out_field(o, i ? "" : "Last 24 h",
+				budget_text(o->arena, (enum resource)i, value_int_at(one, "used"),
+						value_int_or(limit, -1)));
+	}
+	if (room.n)
+		out_field(o, "Room at", room);
+}
+
+static void show_tasks(struct out *o, const value *res)
+{
+	const value *tasks = value_at(res, "tasks"), *pool = value_at(res, "pool");
+	str ask_at = value_str_at(pool, "ask_at"), answer = value_str_at(pool, "answer");
+
+	out_field(o, "Tasks",
+			arena_printf(o->arena,
+					"%lld running, %lld waiting, %lld done, %lld blocked",
+					(long long)value_int_at(tasks, "running"),
+					(long long)value_int_at(tasks, "waiting"),
+					(long long)value_int_at(tasks, "done"),
+					(long long)value_int_at(tasks, "blocked")));
+	out_field(o, "Failed",
+			arena_printf(o->arena, "%lld in a row (pauses at %lld)",
+					(long long)value_int_at(res, "failures_in_a_row"),
+					(long long)value_int_at(res, "max_failures_in_a_row")));
+	if (answer.n)
+		out_field(o, "Pool",
+				arena_printf(o->arena, "last answer: " STR_FMT "%s" STR_FMT,
+						STR_ARG(answer),
+						ask_at.n ? ", asked again at " : "",
+						STR_ARG(ask_at)));
+}
+
+static void show(struct cli *c, const value *res)
+{
+	struct out *o = &c->out;
+	str waits = value_str_at(res, "waits"), why = value_str_at(res, "stop_reason");
+
+	out_f(o, "Auto mode is %s%s" STR_FMT "\n", value_bool_at(res, "on") ? "on" : "off",
+			value_bool_at(res, "on") || !why.n ? "" : ": ",
+			STR_ARG(value_bool_at(res, "on") ? STR("") : why));
+	if (waits.n)
+		out_field(o, "Waits", waits);
+	show_tasks(o, res);
+	show_budget(o, value_at(res, "budget"));
+	table_end(o, "");
+	if (value_at(res, "paused") && value_int_at(value_at(res, "paused"), "entry"))
+		out_f(o, "Next  overseer inbox show %lld\n",
+				(long long)value_int_at(value_at(res, "paused"), "entry"));
+	else if (!value_bool_at(res, "on"))
+		out_f(o, "Next  overseer auto start\n");
+}
+
+static int call(struct cli *c, enum call_kind kind, const char *op, value *params,
+		struct ov_err *err)
+{
+	const value *res;
+	bool done;
+	int r = cli_call(c, kind, op, params, &res, &done, err);
+
+	if (r == 0 && !done)
+		show(c, res);
+	return r;
+}
+
+int cmd_auto_start(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+
+	if (cli_has(c, "task-pool-command"))
+		value_put(c->arena, params, "task_pool_command",
+				value_str(c->arena, cli_flag(c, "task-pool-command")));
+	if (cli_has(c, "concurrency"))
+		value_put(c->arena, params, "concurrency",
+				value_int(c->arena, cli_int(c, "concurrency", 0)));
+	return call(c, CALL_WRITE, "auto.start", params, err);
+}
+
+int cmd_auto_stop(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+
+	if (cli_has(c, "reason"))
+		value_put(c->arena, params, "reason", value_str(c->arena, cli_flag(c, "reason")));
+	return call(c, CALL_WRITE, "auto.stop", params, err);
+}
+
+int cmd_auto_status(struct cli *c, struct ov_err *err)
+{
+	return call(c, CALL_READ, "auto.get", NULL, err);
+}
