@@ -1,6 +1,8 @@
 #include "tests/next_step.h"
 
 #include "base/str.h"
+#include "core/auto_mode.h"
+#include "core/budget.h"
 
 static bool asked_about(const struct state *s, const struct node *n)
 {
@@ -30,6 +32,9 @@ static const char *blocked_step(const struct state *s, const struct node *n)
 	if (str_starts(n->blocked_by, STR("human:")) ||
 			(n->block == BLOCK_LOGIN && asked_for(s, "login")))
 		return "a person knows";
+	/* Its entry is part of the one about the pause of auto mode. */
+	if (task_was_given_up(n) && str_is(s->automatic.pause_cause, PAUSE_FAILURES))
+		return asked_for(s, "auto_paused") ? "a person is asked" : NULL;
 	return asked_about(s, n) ? "a person is asked" : NULL;
 }
 
@@ -42,7 +47,7 @@ static bool ladder_goes_on(const struct node *n)
 static const char *queued_step(const struct state *s, const struct node *n)
 {
 	if (n->goal->budget_level == BUDGET_SPENT)
-		return asked_about(s, n) ? "a person is asked" : NULL;
+		return asked_about(s, n) || budget_entry(s, n->goal) ? "a person is asked" : NULL;
 	return "it is queued";
 }
 

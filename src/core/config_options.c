@@ -379,7 +379,7 @@ static const struct option options[] = {
 			"Number of runs of all tasks of the pool in any 24 hours. When it is used "
 			"up, auto mode waits until there is room again.",
 			AT(auto_budget[RES_ITERATIONS]), .budget = true },
-	{ "auto.budget.wall", OPT_DURATION, 10, 3650 * OV_DAY, "\"24h\"",
+	{ "auto.budget.wall", OPT_DURATION, 10, 3650 * OV_DAY, "\"1d\"",
 			"Time of their runs in any 24 hours, all together.",
 			AT(auto_budget[RES_WALL_MS]), .budget = true },
 	{ "auto.budget.tokens", OPT_INT, 1, MILLION *MILLION, "60000000",

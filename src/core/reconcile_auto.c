@@ -98,11 +98,24 @@ static const struct goal *newest(const struct state *s)
 	return NULL;
 }
 
-/* Why no task may be begun: the goal that it would go to is held, or the budget is spent. */
+/* This tick decides about tasks in a way that may pause it: whether it may ask is seen after that. */
+static bool is_undecided(const struct tick *t)
+{
+	const struct state *s = t->w->state;
+
+	for (size_t i = 0; t->reviewed && i < s->goals.n; i++)
+		if (s->goals.p[i]->automatic && t->reviewed[i])
+			return true;
+	return t->over.n;
+}
+
+/* No task may be begun: the goal that it would go to is held, or the budget is spent. */
 static bool is_held(struct tick *t)
 {
 	const struct goal *g = state_standing(t->w->state, STANDING_AUTO), *last;
 
+	if (is_undecided(t))
+		return true;
 	if (g)
 		return tick_goal_held(t, g).n;
 	last = newest(t->w->state);

@@ -32,6 +32,7 @@ void books_done(struct checker *c)
 		vec_done(&c->node_list.p[i]->guidance_of);
 	}
 	vec_done(&c->goal_list);
+	vec_done(&c->auto_spends);
 	vec_done(&c->node_list);
 	vec_done(&c->as_list);
 	vec_done(&c->live);
@@ -122,6 +123,7 @@ static void take_goal_created(struct checker *c, const struct event *e)
 	struct goal_book *g = arena_new(&c->kept, struct goal_book);
 
 	g->id = arena_str(&c->kept, e->goal);
+	g->automatic = str_is(value_str_at(e->data, "standing"), "auto");
 	if (value_at(e->data, "budget"))
 		(void)record_read_amounts(&resources, g->budget, value_at(e->data, "budget"));
 	if (value_at(e->data, "estimate"))
@@ -169,12 +171,20 @@ static void take_detection(struct checker *c, const struct event *e)
 static void take_goal_spent(struct checker *c, const struct event *e)
 {
 	struct goal_book *g = book_goal(c, e->goal);
+	struct node_book *n = e->node.n ? book_node(c, e->goal, e->node) : NULL;
 	int64_t amounts[RESOURCE_COUNT] = { 0 };
 
 	if (!g || !record_read_amounts(&resources, amounts, value_at(e->data, "amounts")))
 		return;
-	for (int i = 0; i < RESOURCE_COUNT; i++)
+	for (int i = 0; i < RESOURCE_COUNT; i++) {
 		g->spent[i] += amounts[i];
+		if (n)
+			n->spent[i] += amounts[i];
+	}
+	if (g->automatic) {
+		vec_push(&c->auto_spends, ((struct auto_spend){ .at = e->at }));
+		memcpy(c->auto_spends.p[c->auto_spends.n - 1].amounts, amounts, sizeof(amounts));
+	}
 }
 
 static void take_node_status(struct checker *c, const struct event *e)
@@ -185,6 +195,11 @@ static void take_node_status(struct checker *c, const struct event *e)
 		return;
 	n->status = (enum node_status)event_status(e, "to", &node_statuses);
 	n->blocked_until = value_int_at(e->data, "blocked_until_ms");
+	/* A person gave it the same once more. */
+	if (n->over_budget && n->status != NODE_BLOCKED)
+		memcpy(n->spent_before, n->spent, sizeof(n->spent));
+	n->over_budget = n->status == NODE_BLOCKED &&
+			str_is(value_str_at(e->data, "block"), "budget");
 }
 
 static void take_node_reported(struct checker *c, const struct event *e)

@@ -14,6 +14,7 @@
 
 struct goal_book {
 	str id;
+	bool automatic; /* of tasks of the pool */
 	enum goal_status status;
 	bool by_person;      /* who gave it its status */
 	ov_time planned_at;  /* the newest plan */
@@ -24,6 +25,18 @@ struct goal_book {
 	int budget_level;    /* health_true */
 	ov_time unwell_t;    /* since when something else is told */
 	bool lies;           /* a test says so */
+};
+
+/* What tasks of the pool used up, all of it. */
+struct auto_spend {
+	ov_time at;
+	int64_t amounts[RESOURCE_COUNT];
+};
+
+/* auto_brakes */
+struct auto_book {
+	bool on, paused, holds, by_failures;
+	int64_t given_up; /* tasks in a row */
 };
 
 /* loops_broken, healthy_left_alone: of the round. */
@@ -68,6 +81,8 @@ struct node_book {
 	ov_time wait_from;
 
 	int64_t asked_episode; /* one_escalation */
+	int64_t spent[RESOURCE_COUNT], spent_before[RESOURCE_COUNT]; /* budget: of a task */
+	bool over_budget; /* it is blocked for that */
 
 	struct loop_book loop;
 	bool held;            /* stopped_stays */
@@ -167,6 +182,8 @@ struct checker {
 	bool found_wide;     /* it is about the goal as a whole */
 	struct map sessions; /* every id that was ever intended or heard of */
 	VEC(struct goal_book *) goal_list;
+	VEC(struct auto_spend) auto_spends;
+	struct auto_book automatic;
 	VEC(struct node_book *) node_list;
 	VEC(struct as_book *) as_list;
 	VEC(struct as_book *) live; /* oldest first */
@@ -271,6 +288,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(stop_is_no_failure)    \
 	X(goals_end)             \
 	X(budget)                \
+	X(auto_brakes)           \
 	X(spending_stops)        \
 	X(one_session)           \
 	X(words_reach)           \

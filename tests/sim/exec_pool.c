@@ -35,7 +35,14 @@ static struct sim_question *ask(struct exec_task *t)
 	q = &s->pool.p[s->pool.n - 1];
 	sim_name(q->effect, t->effect_id);
 	q->exit_code = kind < 30 && s->tasks < s->setup.tasks ? 0 : kind < 39 ? 4 : 3;
-	q->task = q->exit_code ? 0 : ++s->tasks;
+	/* Some pools give out what they gave out before. */
+	q->again = q->exit_code == 4 && s->tasks && sim_odds(s, RNG_POOL, 50);
+	if (q->again) {
+		q->exit_code = 0;
+		q->task = 1 + (int64_t)sim_below(s, RNG_POOL, (size_t)s->tasks);
+	} else {
+		q->task = q->exit_code ? 0 : ++s->tasks;
+	}
 	return q;
 }
 

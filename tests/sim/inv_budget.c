@@ -13,6 +13,8 @@ static int64_t limit_of(struct checker *c, const struct goal_book *b, int r)
 
 	if (b->budget[r])
 		return b->budget[r];
+	if (b->automatic)
+		return p->auto_budget[r];
 	if (p->budget[r])
 		return p->budget[r];
 	return 3 *
@@ -36,16 +38,41 @@ static int64_t live_use(struct checker *c, const struct run_book *r, int resourc
 	}
 }
 
+/*
+ * What tasks of the pool used in the last 24 hours: an hour of it counts until all of it is older.
+ * What was noted by a clock that is far ahead does not count.
+ */
+static void spent_lately(struct checker *c, int64_t used[RESOURCE_COUNT])
+{
+	int64_t hour = sim_now(c->s) / OV_HOUR;
+
+	memset(used, 0, RESOURCE_COUNT * sizeof(*used));
+	for (size_t i = 0; i < c->auto_spends.n; i++) {
+		int64_t at = c->auto_spends.p[i].at / OV_HOUR;
+
+		for (int r = 0; at > hour - 25 && at <= hour + 1 && r < RESOURCE_COUNT; r++)
+			used[r] += c->auto_spends.p[i].amounts[r];
+	}
+}
+
+/* Goals of the pool's tasks have one budget together. */
+static bool shares(const struct goal_book *a, const struct goal_book *b)
+{
+	return a == b || (a->automatic && b->automatic);
+}
+
 /* The resource that the goal has used up, with what is under way; -1: none. */
 static int used_up(struct checker *c, const struct goal_book *g, bool with_live)
 {
 	int64_t used[RESOURCE_COUNT];
 
 	memcpy(used, g->spent, sizeof(used));
+	if (g->automatic)
+		spent_lately(c, used);
 	for (size_t i = 0; with_live && i < c->live.n; i++) {
 		const struct as_book *as = c->live.p[i];
 
-		for (int r = 0; as->node->goal == g && as->run && as->run->status != RUN_ENDED &&
+		for (int r = 0; shares(as->node->goal, g) && as->run && as->run->status != RUN_ENDED &&
 				r < RESOURCE_COUNT;
 				r++)
 			used[r] += live_use(c, as->run, r);
@@ -60,9 +87,35 @@ static int used_up(struct checker *c, const struct goal_book *g, bool with_live)
 	return -1;
 }
 
+/* The same of one task of the pool; as: with what its run has used so far. */
+static int task_used_up(struct checker *c, const struct node_book *n, const struct as_book *as)
+{
+	bool live = as && as->run && as->run->status != RUN_ENDED;
+
+	for (int r = 0; n->goal->automatic && r < RESOURCE_COUNT; r++) {
+		int64_t limit = c->s->config->policy.task_budget[r],
+			used = n->spent[r] - n->spent_before[r] +
+				(live ? live_use(c, as->run, r) : 0);
+
+		if (limit > 0 && used >= limit && !(live && r == RES_ITERATIONS))
+			return r;
+	}
+	return -1;
+}
+
 bool budget_orders_stop(struct checker *c, const struct node_book *n)
 {
-	return used_up(c, n->goal, true) >= 0;
+	return used_up(c, n->goal, true) >= 0 || task_used_up(c, n, n->as) >= 0;
+}
+
+static void task_event(struct checker *c, const struct event *e)
+{
+	const struct node_book *n = book_node(c, e->goal, e->node);
+	int r = n && e->kind == EV_RUN_CREATED ? task_used_up(c, n, NULL) : -1;
+
+	if (r >= 0)
+		sim_violated(c->s, inv_budget.name, EV_FMT ": the %s of the task are used up",
+				EV_ARG(e), status_name(&resources, r));
 }
 
 static void budget_event(struct checker *c, const struct event *e)
@@ -72,6 +125,7 @@ static void budget_event(struct checker *c, const struct event *e)
 
 	if (e->kind != EV_RUN_CREATED && e->kind != EV_ASSIGNMENT_CREATED)
 		return;
+	task_event(c, e);
 	g = book_goal(c, e->goal);
 	r = g ? used_up(c, g, false) : -1;
 	if (g && r < 0 && !is_blind(c, e))
@@ -88,6 +142,8 @@ static bool budget_sabotage(struct checker *c)
 	struct as_book *as = some_live(c, false);
 
 	if (!as || limit_of(c, as->node->goal, RES_ITERATIONS) < 0)
+		return false;
+	if (as->node->goal->automatic)
 		return false;
 	as->node->goal->spent[RES_ITERATIONS] += limit_of(c, as->node->goal, RES_ITERATIONS);
 	forge_show(c, forge(c, EV_RUN_CREATED, as->node));
@@ -156,7 +212,7 @@ static bool stops_sabotage(struct checker *c)
 	struct as_book *as = some_live(c, true);
 
 	if (!as || !c->up || c->fresh || c->s->skew != c->skew || !goes_on(c, as) ||
-			limit_of(c, as->node->goal, RES_TOKENS) < 0)
+			as->node->goal->automatic || limit_of(c, as->node->goal, RES_TOKENS) < 0)
 		return false;
 	as->node->goal->spent[RES_TOKENS] += limit_of(c, as->node->goal, RES_TOKENS);
 	as->over_t = 1;

@@ -218,6 +218,9 @@ static void pool_event(struct checker *c, const struct event *e)
 	if (e->kind != EV_AUTO_POOL)
 		return;
 	q = question_of(c, effect);
+	/* The same again, while a person is asked about it: nothing is made of that. */
+	if (q && q->again && str_is(answer, "repeated") && nodes_of(c, effect) == 0)
+		return;
 	if (!q || (q->task && !q->uncertain) != str_is(answer, "task") ||
 			(q->task && !q->uncertain) != (nodes_of(c, effect) == 1))
 		sim_violated(c->s, inv_pool_once.name,
@@ -239,7 +242,8 @@ static void pool_end(struct checker *c)
 			shown = shown ||
 					str_contains(c->escalations.p[k]->question,
 							str_from(q->effect));
-		if (q->task && nodes_of(c, str_from(q->effect)) != 1 && !shown && x && !x->open)
+		if (q->task && !q->again && nodes_of(c, str_from(q->effect)) != 1 && !shown && x &&
+				!x->open)
 			sim_violated(c->s, inv_pool_once.name,
 					"task %lld of the pool was given out for %s, and nobody "
 					"has it",

@@ -189,10 +189,29 @@ static void add_accept(struct sim *s, struct buf *b)
 	buf_addf(b, "accept.ageing = \"%zum\"\n", 1 + sim_below(s, RNG_QUEUE, 60));
 }
 
+/* What stops auto mode, often enough that it is met. */
+static void add_brakes(struct sim *s, struct buf *b)
+{
+	buf_addf(b,
+			"auto.task_pool_retries = %zu\nauto.task_pool_retry_wait = \"%zus\"\n"
+			"auto.max_failures_in_a_row = %zu\n",
+			sim_below(s, RNG_POOL, 4), 1 + sim_below(s, RNG_POOL, 60),
+			sim_below(s, RNG_POOL, 4));
+	if (sim_odds(s, RNG_POOL, 300))
+		buf_addf(b, "auto.budget.iterations = %zu\n", 2 + sim_below(s, RNG_POOL, 20));
+	if (sim_odds(s, RNG_POOL, 200))
+		buf_addf(b, "auto.budget.cost_usd = %zu\n", 1 + sim_below(s, RNG_POOL, 9));
+	if (sim_odds(s, RNG_POOL, 200))
+		buf_addf(b, "auto.task_budget.iterations = %zu\n", 1 + sim_below(s, RNG_POOL, 5));
+	if (sim_odds(s, RNG_POOL, 200))
+		buf_addf(b, "auto.task_budget.wall = \"%zum\"\n",
+				5 + sim_below(s, RNG_POOL, 120));
+}
+
 /* Auto mode, with a pool that has so many tasks. */
 static void add_auto(struct sim *s, struct buf *b)
 {
-	static const char *const failures[] = { "fail", "warn" };
+	static const char *const failures[] = { "fail", "warn", "pause" };
 
 	if (s->o.fleet || !sim_odds(s, RNG_QUEUE, 350))
 		return;
@@ -204,6 +223,7 @@ static void add_auto(struct sim *s, struct buf *b)
 			"auto.task_pool_on_failure = \"%s\"\nauto.pool_wait = \"%zus\"\n",
 			1 + sim_below(s, RNG_QUEUE, 4), word(s, failures, ARRAY_LEN(failures)),
 			1 + sim_below(s, RNG_QUEUE, 60));
+	add_brakes(s, b);
 }
 
 /* Its format, when it keeps sessions: NULL when it is any command. */

@@ -137,6 +137,7 @@ struct sim_stats {
 
 /* A question to the pool of tasks, and what its file holds. */
 struct sim_question {
+	bool again; /* it gave out a task that it had given out before */
 	char effect[SIM_NAME_MAX];
 	int exit_code;
 	int64_t task;   /* given out with it, from 1; 0: none */

@@ -596,8 +596,8 @@ TEST(commands_and_checkout_that_fail_end_auto_mode)
 		f.policy.accept = (struct accept_commands){ .pre = STR("pre"),
 			.post = STR("post"),
 			.pre_on_failure = PRE_FAIL };
-		f.policy.automatic = (struct accept_commands){ .pre_on_failure = PRE_AS_ACCEPT,
-			.post_on_failure = POST_AS_ACCEPT };
+		f.policy.automatic = (struct accept_commands){ .pre_on_failure = PRE_FAIL,
+			.post_on_failure = POST_FAIL };
 		bring_to(&f, "T1", cases[i].stage);
 		record_set_str(&node_of(&f, "T1")->goal->standing, STR("auto"));
 		submit(&f, "auto.start", json(&f, "{'instance': 'I_1'}"));
@@ -624,6 +624,44 @@ TEST(commands_and_checkout_that_fail_end_auto_mode)
 		settle(&f);
 		assert_int_equal(open_question(&f, ASK_POST) != NULL, cases[i].again == FX_POST);
 		assert_int_equal(effect_of(&f, "T1") == NULL, cases[i].again == FX_POST);
+		fixture_done(&f);
+	}
+}
+
+/* Unless it is to end, auto mode waits for the answer to the very entry about the command. */
+TEST(commands_that_fail_pause_auto_mode)
+{
+	static const struct {
+		enum stage stage;
+		const char *ask, *answer;
+	} cases[] = { { STAGE_GATE, ASK_PRE, "try again" }, { STAGE_POST, ASK_POST, "go on" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture f;
+		const struct escalation *x;
+
+		begin(&f, 1);
+		f.policy.accept = (struct accept_commands){ .pre = STR("pre"),
+			.post = STR("post"),
+			.pre_on_failure = PRE_FAIL };
+		f.policy.automatic = (struct accept_commands){ .pre_on_failure = PRE_AS_ACCEPT,
+			.post_on_failure = POST_AS_ACCEPT };
+		bring_to(&f, "T1", cases[i].stage);
+		record_set_str(&node_of(&f, "T1")->goal->standing, STR("auto"));
+		submit(&f, "auto.start", json(&f, "{'instance': 'I_1'}"));
+		effect_end(&f, "T1", effect_of(&f, "T1")->kind, "failed", "d", "");
+		settle(&f);
+		assert_true(f.state->automatic.on);
+		assert_int_equal(count_events(&f, EV_DAEMON_FAILED), 0);
+		assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+		x = open_question(&f, cases[i].ask);
+		assert_true(str_is(f.state->automatic.pause_cause, "accept"));
+		assert_int_equal(f.state->automatic.pause_entry, x->number);
+		submit(&f, "inbox.answer",
+				json(&f, "{'number': %lld, 'answer': '%s'}", (long long)x->number,
+						cases[i].answer));
+		settle(&f);
+		assert_int_equal(f.state->automatic.pause_cause.n, 0);
 		fixture_done(&f);
 	}
 }

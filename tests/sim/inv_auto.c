@@ -1,0 +1,119 @@
+/* The brakes of auto mode, by our own count: what stops it, and how often people hear of it. */
+#include "base/str.h"
+#include "tests/sim/check_impl.h"
+
+static bool is_given_up(const struct event *e)
+{
+	str block = value_str_at(e->data, "block");
+
+	return str_is(block, "failed") || str_is(block, "stalled") || str_is(block, "budget") ||
+			(str_is(block, "paused") && !str_starts(value_str_at(e->data, "blocked_by"),
+								    STR("human:")));
+}
+
+/* How many tasks in a row were given up. The books have the node as it is after the event. */
+static void count_task(struct checker *c, const struct event *e)
+{
+	const struct goal_book *g = book_goal(c, e->goal);
+
+	if (!g || !g->automatic)
+		return;
+	if (str_is(value_str_at(e->data, "to"), "done"))
+		c->automatic.given_up = 0;
+	else if (str_is(value_str_at(e->data, "to"), "blocked") && is_given_up(e) &&
+			!str_is(value_str_at(e->data, "from"), "blocked"))
+		c->automatic.given_up++;
+}
+
+static void note_pause(struct checker *c, const struct event *e)
+{
+	struct auto_book *b = &c->automatic;
+
+	switch (e->kind) {
+	case EV_AUTO_STARTED: b->on = true; break;
+	case EV_AUTO_STOPPED: b->on = false; break;
+	case EV_AUTO_PAUSED:
+		b->paused = true;
+		b->holds = !str_is(value_str_at(e->data, "cause"), "pool");
+		b->by_failures = str_is(value_str_at(e->data, "cause"), "failures");
+		break;
+	case EV_AUTO_RESUMED:
+		b->given_up = b->by_failures ? 0 : b->given_up;
+		b->paused = b->holds = b->by_failures = false;
+		break;
+	default: break;
+	}
+}
+
+static bool is_due(const struct checker *c)
+{
+	int64_t most = c->s->config->policy.auto_failures;
+
+	return c->automatic.on && most && c->automatic.given_up >= most;
+}
+
+/* Nothing is asked for, and nothing begun, that the brakes forbid. */
+static void check_begun(struct checker *c, const struct event *e)
+{
+	const struct goal_book *g = e->goal.n ? book_goal(c, e->goal) : NULL;
+	bool asks = e->kind == EV_EFFECT_INTENDED && str_is(value_str_at(e->data, "kind"), "pool"),
+	     begins = e->kind == EV_RUN_CREATED && g && g->automatic;
+
+	if ((asks && c->automatic.paused) || (begins && c->automatic.holds))
+		sim_violated(c->s, inv_auto_brakes.name, EV_FMT ": auto mode is paused", EV_ARG(e));
+	if ((asks || begins) && is_due(c))
+		sim_violated(c->s, inv_auto_brakes.name,
+				EV_FMT ": %lld tasks in a row were given up", EV_ARG(e),
+				(long long)c->automatic.given_up);
+}
+
+/* One entry at a time for each cause. */
+static void check_entry(struct checker *c, const struct event *e)
+{
+	static const char *const kinds[] = { "auto_paused", "task_pool", "task_refused" };
+	str kind = value_str_at(e->data, "kind");
+	const struct goal_book *g = e->goal.n ? book_goal(c, e->goal) : NULL;
+	bool budget = str_is(kind, "budget") && g && g->automatic, of_auto = budget;
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		of_auto |= str_is(kind, kinds[i]);
+	for (size_t i = 0; of_auto && i < c->escalations.n; i++) {
+		const struct escalation_book *x = c->escalations.p[i];
+		const struct goal_book *about = x->goal.n ? book_goal(c, x->goal) : NULL;
+
+		if (x->open && str_eq(x->kind, kind) &&
+				x->number != value_int_at(e->data, "escalation") &&
+				(!budget || (about && about->automatic)))
+			sim_violated(c->s, inv_auto_brakes.name,
+					EV_FMT ": #%lld is open for the same cause", EV_ARG(e),
+					(long long)x->number);
+	}
+}
+
+static void brakes_event(struct checker *c, const struct event *e)
+{
+	check_begun(c, e);
+	if (e->kind == EV_NODE_STATUS)
+		count_task(c, e);
+	else if (e->kind == EV_ESCALATION_OPENED)
+		check_entry(c, e);
+	note_pause(c, e);
+}
+
+static bool brakes_sabotage(struct checker *c)
+{
+	struct event *e = forge(c, EV_EFFECT_INTENDED, NULL);
+
+	c->automatic.paused = true;
+	forge_text(c, e, "kind", STR("pool"));
+	forge_show(c, e);
+	return true;
+}
+
+const struct invariant inv_auto_brakes = {
+	.name = "auto_brakes",
+	.sentence = "auto mode asks for nothing and starts nothing while it is paused or has to "
+		    "be, and there is one entry for each cause",
+	.event = brakes_event,
+	.sabotage = brakes_sabotage,
+};
