@@ -445,7 +445,8 @@ echo x > "$HOME/given"
 echo "Task T1"
 """)
     site.configure(FAST + '[supervisor]\nstop_grace = "20ms"\n[auto]\ntask_pool_command = "sh $HOME/pool.sh"\n'
-                   'concurrency = 2\npool_wait = "20ms"\npool_wait_max = "20ms"\n' + site.agent_config())
+                   'concurrency = 2\npool_wait = "20ms"\npool_wait_max = "20ms"\n'
+                   'task_pool_retries = 0\ntask_pool_on_failure = "fail"\n' + site.agent_config())
     site.args = ["--auto"]
     gate = site.gate("g")
     site.up(OVERSEER_INJECT=point)

@@ -80,6 +80,8 @@ concurrency = 1
 pool_wait = "50ms"
 pool_wait_max = "400ms"
 task_pool_timeout = "1s"
+task_pool_retries = 2
+task_pool_retry_wait = "100ms"
 [watch]
 remediation_command = "sh $HOME/mend.sh"
 restart_cooldown = "10ms"
@@ -160,9 +162,9 @@ class AutoCase(RowCase):
             site.write("../" + name, text)
         return site
 
-    def watched(self, site):
+    def watched(self, site, *sets):
         """Its daemon, under a watchdog; returns that when all is well."""
-        watch = self.watch(site, "--auto")
+        watch = self.watch(site, "--auto", *(word for set in sets for word in ("--set", set)))
         watch.wait_act("healthy")
         return watch
 

@@ -122,7 +122,7 @@ class Accept(AutoCase):
     @row("12")
     def test_12_work_fails_after_it_was_accepted(self):
         site = self.auto_site('[accept]\npost_accept_command = "! test -e $HOME/odd || { echo it does not build; exit 1; }"\n')
-        watch = self.watched(site)
+        watch = self.watched(site, "auto.post_accept_on_failure=fail")
         site.write("../tasks/1", "Make a\n")
         site.wait_type("node.status", node="t1", to="done")
         # The pool itself is well; what it gave out is not.
@@ -134,6 +134,19 @@ class Accept(AutoCase):
         self.recovered(site.wait_type("node.status", node="t2", to="done"))
         self.assertEqual(self.subjects(site), ["Make a", "Make b"])
         self.assertEqual(self.inbox(site), [])
+        watch.close()
+        # Without being told to end, auto mode waits for the answer to the one entry about it.
+        site.args = ["--auto"]
+        site.up()
+        site.write("../odd", "")
+        site.write("../tasks/3", "Make c\n")
+        paused = site.wait_type("auto.paused", cause="accept")
+        entry, = self.inbox(site)
+        self.assertEqual((entry["kind"], entry["number"]), ("post_accept", paused["data"]["escalation"]))
+        os.unlink(os.path.join(site.root, "odd"))
+        site.cli("inbox", "answer", str(entry["number"]), "run again")
+        site.wait_type("node.status", node="t3", to="done")
+        site.wait_type("auto.resumed")
 
     @row("15a")
     def test_15a_the_checkout_is_dirty(self):

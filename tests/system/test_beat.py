@@ -93,7 +93,8 @@ class Health(SiteCase):
         self.assertEqual(site.daemon_log().count("health was not written down"), 1)
 
     def test_auto_failed(self):
-        site = self.site(FAST + '[auto]\ntask_pool_command = "echo no such pool >&2; exit 7"\n', "true\n")
+        site = self.site(FAST + '[auto]\ntask_pool_command = "echo no such pool >&2; exit 7"\n'
+                         'task_pool_retries = 0\ntask_pool_on_failure = "fail"\n', "true\n")
         site.args = ["--auto"]
         site.up()
         instance = site.daemon_json()["instance_id"]

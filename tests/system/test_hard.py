@@ -28,6 +28,8 @@ task_pool_command = "sh $HOME/pool.sh"
 concurrency = 2
 pool_wait = "30ms"
 pool_wait_max = "30ms"
+task_pool_retries = 0
+task_pool_on_failure = "fail"
 """
 # It writes a file, and takes its time to end when it is asked to.
 STUBBORN = r"""
