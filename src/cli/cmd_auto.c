@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/worker.h"
 #include "core/budget.h"
 #include "data/value.h"
 

@@ -179,9 +179,6 @@ int cmd_config_show(struct cli *c, struct ov_err *err);
 int cmd_config_check(struct cli *c, struct ov_err *err);
 void tell_unchecked(struct out *o, const value *v); /* that finished work will wait for you */
 int cmd_config_reload(struct cli *c, struct ov_err *err);
-int cmd_auto_start(struct cli *c, struct ov_err *err);
-int cmd_auto_stop(struct cli *c, struct ov_err *err);
-int cmd_auto_status(struct cli *c, struct ov_err *err);
 int cmd_doctor(struct cli *c, struct ov_err *err);
 int cmd_backup(struct cli *c, struct ov_err *err);
 int cmd_export(struct cli *c, struct ov_err *err);

@@ -1,5 +1,6 @@
 /* Every command, as data. */
 #include "cli/command.h"
+#include "cli/worker.h"
 #include "cli/oversight.h"
 
 #define BOOL(name, help)                           \

@@ -11,3 +11,6 @@ void auto_summary(struct out *o, const value *mode);
 bool auto_was_used(const value *mode);
 /* Of the picture of everything: workers of people, and those of auto mode apart. */
 void show_workers(struct out *o, const value *status);
+int cmd_auto_start(struct cli *c, struct ov_err *err);
+int cmd_auto_stop(struct cli *c, struct ov_err *err);
+int cmd_auto_status(struct cli *c, struct ov_err *err);

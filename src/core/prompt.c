@@ -96,6 +96,21 @@ static void former_work(struct buf *b, struct arena *a, const struct assignment 
 				STR_ARG(p->handover));
 }
 
+/* What does not fit is left out at the end, and whoever reads it is told so. */
+static str fit(struct arena *a, const struct buf *b)
+{
+	enum { NOTE_BYTES = 120 };
+	str whole = buf_str(b), cut;
+
+	if (whole.n <= LIMIT_INSTRUCTION)
+		return arena_str(a, whole);
+	cut = utf8_truncate(whole, LIMIT_INSTRUCTION - NOTE_BYTES);
+	return arena_printf(a,
+			STR_FMT
+			"\n[This instruction is cut here: %zu of its %zu bytes are shown.]\n",
+			STR_ARG(cut), cut.n, whole.n);
+}
+
 str prompt_build(struct arena *a, const struct assignment *as)
 {
 	_cleanup_(buf_done)
@@ -124,7 +139,7 @@ str prompt_build(struct arena *a, const struct assignment *as)
 	section(&b, "Objective", n->objective);
 	section(&b, "Expected outcome", n->outcome);
 	section(&b, "Background", g->problem_statement);
-	return arena_str(a, utf8_truncate(buf_str(&b), LIMIT_INSTRUCTION));
+	return fit(a, &b);
 }
 
 str prompt_resume(struct arena *a, const struct assignment *as)
@@ -148,7 +163,7 @@ str prompt_resume(struct arena *a, const struct assignment *as)
 	bullets(&b, "Accepted when", &n->acceptance);
 	bullets(&b, "Work only beneath", &n->scope_paths);
 	section(&b, "Objective", n->objective);
-	return arena_str(a, utf8_truncate(buf_str(&b), LIMIT_INSTRUCTION));
+	return fit(a, &b);
 }
 
 str prompt_conflict(struct arena *a, str target, str files)

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "core/accept.h"
+#include "core/auto_mode.h"
 #include "core/budget.h"
 #include "core/lane.h"
 #include "core/reconcile.h"
@@ -220,8 +221,12 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 		return row(q, n, "goal",
 				arena_printf(q->a, "its goal is %s",
 						status_name(&goal_statuses, (int)n->goal->status)));
+	if (n->goal->automatic && auto_pause_holds(n->goal->automatic))
+		return row(q, n, "auto", STR("auto mode is paused"));
 	if (n->goal->budget_level == BUDGET_SPENT)
-		return row(q, n, "budget", STR("its goal's budget is spent"));
+		return row(q, n, "budget",
+				n->goal->automatic ? STR("the budget of the last 24 h is spent")
+						   : STR("its goal's budget is spent"));
 	if (!agent || !agent_allowed(q->p, want))
 		return row(q, n, "no_agent",
 				arena_printf(q->a,

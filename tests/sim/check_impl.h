@@ -80,9 +80,9 @@ struct node_book {
 	ov_time wait_least; /* after the failure that was just counted */
 	ov_time wait_from;
 
-	int64_t asked_episode; /* one_escalation */
+	int64_t asked_episode;                                       /* one_escalation */
 	int64_t spent[RESOURCE_COUNT], spent_before[RESOURCE_COUNT]; /* budget: of a task */
-	bool over_budget; /* it is blocked for that */
+	bool over_budget;                                            /* it is blocked for that */
 
 	struct loop_book loop;
 	bool held;            /* stopped_stays */

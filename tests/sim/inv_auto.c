@@ -7,8 +7,9 @@ static bool is_given_up(const struct event *e)
 	str block = value_str_at(e->data, "block");
 
 	return str_is(block, "failed") || str_is(block, "stalled") || str_is(block, "budget") ||
-			(str_is(block, "paused") && !str_starts(value_str_at(e->data, "blocked_by"),
-								    STR("human:")));
+			(str_is(block, "paused") &&
+					!str_starts(value_str_at(e->data, "blocked_by"),
+							STR("human:")));
 }
 
 /* How many tasks in a row were given up. The books have the node as it is after the event. */

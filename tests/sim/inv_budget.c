@@ -72,8 +72,8 @@ static int used_up(struct checker *c, const struct goal_book *g, bool with_live)
 	for (size_t i = 0; with_live && i < c->live.n; i++) {
 		const struct as_book *as = c->live.p[i];
 
-		for (int r = 0; shares(as->node->goal, g) && as->run && as->run->status != RUN_ENDED &&
-				r < RESOURCE_COUNT;
+		for (int r = 0; shares(as->node->goal, g) && as->run &&
+				as->run->status != RUN_ENDED && r < RESOURCE_COUNT;
 				r++)
 			used[r] += live_use(c, as->run, r);
 	}

@@ -204,8 +204,7 @@ static void add_brakes(struct sim *s, struct buf *b)
 	if (sim_odds(s, RNG_POOL, 200))
 		buf_addf(b, "auto.task_budget.iterations = %zu\n", 1 + sim_below(s, RNG_POOL, 5));
 	if (sim_odds(s, RNG_POOL, 200))
-		buf_addf(b, "auto.task_budget.wall = \"%zum\"\n",
-				5 + sim_below(s, RNG_POOL, 120));
+		buf_addf(b, "auto.task_budget.wall = \"%zum\"\n", 5 + sim_below(s, RNG_POOL, 120));
 }
 
 /* Auto mode, with a pool that has so many tasks. */

@@ -321,5 +321,28 @@ esac
         self.assertEqual(site.call("auto.get")["on"], False)
 
 
+class Failing(SiteCase):
+    def test_an_agent_that_fails_at_everything_is_taken_out_of_service(self):
+        """Ordinary goals: one entry, and no more runs, however many tasks wait."""
+        site = self.site(FAST.replace("[retry]", "[retry]\nmax_agent_failures = 3\nmax_attempts = 2"), "exit 7\n")
+        site.up()
+        plan = {"phases": [{"id": "P", "name": "P", "tasks": [{"id": f"T{n}", "name": f"task {n}", "acceptance": ["it is there"]} for n in range(6)]}]}
+        site.call("goal.create", title="many", plan=plan)
+        site.wait_event(lambda e: e["type"] == "agent.limited" and e["data"]["kind"] == "failing")
+        entry, = [x for x in site.call("inbox.list")["inbox"] if x["kind"] == "agent_failing"]
+        self.assertIn("out of service", entry["question"])
+        self.assertIn("exit status 7", entry["question"])
+        self.assertIn("failing", site.cli("agent", "list"))
+        self.assertIn("failing", site.cli("queue", "list"))
+        runs = lambda: len([e for e in site.events() if e["type"] == "run.created"])
+        before = runs()
+        self.assertLessEqual(before, 3 + 2)  # two workers
+        site.cli("tick")
+        self.assertEqual(runs(), before)
+        site.write("../agent.sh", "#!/bin/sh\n" + AGENT)
+        site.cli("inbox", "answer", str(entry["number"]), "resume")
+        site.wait_type("node.accepted")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -235,6 +235,7 @@ TEST(prompt_is_bounded)
 	as = node_of(&f, "T1")->assignment;
 	text = prompt_build(&f.arena, as);
 	assert_true(text.n <= LIMIT_INSTRUCTION);
+	assert_true(str_contains(text, STR("[This instruction is cut here")));
 	assert_true(str_contains(text, STR("the reason")));
 	assert_true(str_contains(text, STR("do not merge or push")));
 	buf_done(&euros);
