@@ -1,7 +1,7 @@
 /* Every command, as data. */
 #include "cli/command.h"
-#include "cli/worker.h"
 #include "cli/oversight.h"
+#include "cli/worker.h"
 
 #define BOOL(name, help)                           \
 	{                                          \
