@@ -114,10 +114,22 @@ static void decide_about(struct tick *t, const struct node *node, enum decision_
 					.why = str_from(why) });
 }
 
+/* It failed so often in a row, on several tasks, that it is to be given no more work. */
+static bool is_failing(const struct tick *t, const struct streak *k)
+{
+	int64_t most = t->w->policy->agent_failures;
+
+	return most && k->failures >= most && k->several && !state_lane(t->w->state, k->agent);
+}
+
 bool lane_waits(struct tick *t, str agent)
 {
-	const struct lane *l = state_lane(t->w->state, agent);
+	const struct state *s = t->w->state;
+	const struct lane *l = state_lane(s, agent);
 
+	for (size_t i = 0; i < s->streaks.n; i++)
+		if (str_eq(s->streaks.p[i]->agent, agent) && is_failing(t, s->streaks.p[i]))
+			return true;
 	if (!l || (l->resets_at && l->resets_at <= t->now))
 		return false;
 	if (l->resets_at)
@@ -129,12 +141,11 @@ bool lane_waits(struct tick *t, str agent)
 static void judge_agents(struct tick *t)
 {
 	const struct state *s = t->w->state;
-	int64_t most = t->w->policy->agent_failures;
 
-	for (size_t i = 0; most && i < s->streaks.n; i++) {
+	for (size_t i = 0; i < s->streaks.n; i++) {
 		const struct streak *k = s->streaks.p[i];
 
-		if (k->failures >= most && k->several && !state_lane(s, k->agent))
+		if (is_failing(t, k))
 			tick_add(t,
 					(struct decision){ .kind = DEC_AGENT_FAILING,
 							.agent = k->agent,
