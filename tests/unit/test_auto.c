@@ -353,6 +353,7 @@ static void give_up(struct fixture *f, const char *text, const char *node)
 		f->now += OV_HOUR;
 	}
 	assert_int_equal(node_of(f, node)->status, NODE_BLOCKED);
+	settle(f);
 }
 
 static const struct escalation *only_open(const struct fixture *f)
