@@ -4,7 +4,8 @@
  * short sequence of git commands and reports once from the loop. Calls are idempotent, so that one
  * that was cut off by a crash can simply be made again. Nothing here ever discards work: before a
  * reset or a removal everything (commits, index, untracked files) is under a rescue ref, or the
- * call fails. The user's own checkout is changed only when it is clean and on the target branch.
+ * call fails. The user's own checkout is changed only when it is on the target branch, and then as
+ * git's own fast-forward does it: what is uncommitted there stays, and stops it where it overlaps.
  * All strings passed in are copied; results are valid during the callback.
  *
  * Calls on one worktree, and all that add, remove or list worktrees (ensure, remove, accept), are
@@ -29,8 +30,9 @@ enum git_outcome {
 	GIT_NO_CHANGES, /* accept: nothing to squash */
 	GIT_CONFLICT,   /* accept: it conflicts with the target; nothing was changed */
 	/*
-	 * accept: the checkout that has the target branch is not clean, is being rebased, is locked by
-	 * another git, or has untracked files in the way; it was not touched. Try again later.
+	 * accept: in the checkout that has the target branch the same files are changed, staged or in
+	 * the way (.files), or something of the user's is unfinished there, or another git has locked
+	 * it (.detail); it was not touched. Try again later.
 	 */
 	GIT_DIRTY,
 	GIT_MOVED, /* accept: the target branch moved meanwhile; try again */
@@ -51,14 +53,19 @@ struct git_result {
 	/* harvest: the paths, and the newest of the commits; GIT_LISTED of each at most */
 	const str *files, *commit_ids;
 	size_t files_n, commit_ids_n;
-	const str *touched; /* harvest: the paths that this run changed, as many */
+	/*
+	 * dirty: .files are what overlaps, relative to `checkout`, GIT_LISTED at most; files_changed
+	 * says how many there are. None: the detail tells what else it waits for.
+	 */
+	str checkout, admin; /* dirty: the folder that has the target, and its own git directory */
+	const str *touched;  /* harvest: the paths that this run changed, as many */
 	size_t touched_n;
 	int64_t lines_added, lines_removed; /* harvest: between base and head, binary files aside */
 	bool leftovers; /* harvest: the agent left work uncommitted, it was committed for it */
 	const str *leftover_files; /* harvest: the paths of that, as many */
 	size_t leftover_files_n;
 	str fingerprint; /* fingerprint: of the worktree, in hexadecimal */
-	str detail;      /* conflict: the files, one per line; dirty: the status or git's words */
+	str detail;      /* conflict: the files, one per line; dirty: what is in the way */
 };
 
 /* r is 0 with *res, or an error. */
@@ -123,8 +130,8 @@ void git_harvest(struct git *g, str path, str base, str since, str rescue_ref, s
  * worktree follow to the candidate. Lines that credit a tool are taken out of the message.
  * New files that are in the way there are rescued, too; others stay. Repeated, it finds the candidate
  * that it made. GIT_OK: commit is the candidate, base the target's head. GIT_ALREADY: commit is on
- * the target. GIT_NO_CHANGES, GIT_CONFLICT: nothing was changed. GIT_DIRTY: the checkout of the
- * target is not clean, so that an advance would have to wait anyway. GIT_MOVED: somebody moved the
+ * the target. GIT_NO_CHANGES, GIT_CONFLICT: nothing was changed. GIT_DIRTY: an advance would
+ * have to wait for the user's checkout anyway. GIT_MOVED: somebody moved the
  * target just when it was brought up to date.
  */
 struct git_rebase {
@@ -137,8 +144,8 @@ struct git_rebase {
 };
 void git_rebase(struct git *g, const struct git_rebase *spec, git_done_fn *done, void *user);
 /*
- * Moves the target to the candidate, fast-forward only, and the checkout that has it, if that is
- * clean. GIT_OK, GIT_ALREADY (commit is what carries the key there), GIT_DIRTY, GIT_MOVED: the
+ * Moves the target to the candidate, fast-forward only, and the checkout that has it, if nothing
+ * there is in the way. GIT_OK, GIT_ALREADY (commit is what carries the key there), GIT_DIRTY, GIT_MOVED: the
  * target is no longer the candidate's parent, or the candidate is gone: rebase again.
  * With `push` the target is pushed to the remote; that it could not be is in .detail, no failure.
  */

@@ -21,7 +21,7 @@ struct job;
 struct loop_source;
 struct git_call;
 
-enum { GIT_DEPTH = 5, GIT_MAX_WORKTREES = 4096, GIT_FILE_MAX = 1 << 20 };
+enum { GIT_DEPTH = 6, GIT_MAX_WORKTREES = 4096, GIT_FILE_MAX = 1 << 20 };
 
 struct git {
 	struct loop *loop;
@@ -170,10 +170,12 @@ struct git_call {
 	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
 	str merge_base, tree, commit;
 	str side; /* what is merged with the target: the branch, or a commit made for that */
-	const char *objects;             /* predict: where its objects go, or NULL */
-	str kept_ref;                    /* rebase: keeps the branch as it was before the squash */
-	const char *holder;              /* the worktree that has the target checked out, or NULL */
-	const char *other_holder;        /* a second one, against git's advice */
+	const char *objects;      /* predict: where its objects go, or NULL */
+	str kept_ref;             /* rebase: keeps the branch as it was before the squash */
+	const char *holder;       /* the worktree that has the target checked out, or NULL */
+	const char *other_holder; /* a second one, against git's advice */
+	str changes;              /* raw diff of what the target is to become, for git_overlap.c */
+	bool staged_alike;        /* the user has staged some of it himself, to the byte */
 	bool keep_ignored, look_ignored; /* rescue ignored files; they count as uncommitted now */
 	VEC(const char *) nested; /* repositories inside the worktree that are not part of it */
 	struct git_rescue_state rescue;

@@ -219,33 +219,60 @@ int git_move_aside(struct git_call *c, const char *what, struct ov_err *err)
 			c->path);
 }
 
-static bool admin_rebasing(struct arena *a, const char *admin, str ref)
-{
-	static const char *const names[] = { "rebase-merge/head-name", "rebase-apply/head-name" };
-	str s;
+/* Files that name a branch while something is done to it: by its full name, or its short one. */
+static const struct {
+	const char *file, *what;
+	bool full;
+} busy_files[] = {
+	{ "rebase-merge/head-name", "rebased", true },
+	{ "rebase-apply/head-name", "rebased", true },
+	{ "BISECT_START", "bisected", false },
+};
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (file_read(a, path_join(a, admin, names[i]), 8192, &s, NULL) == 0 &&
-				str_eq(str_trim(s), ref))
-			return true;
-	return false;
+static const char *admin_busy(struct git_call *c, const char *admin, str branch)
+{
+	str full = arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(branch)), s;
+
+	for (size_t i = 0; i < ARRAY_LEN(busy_files); i++)
+		if (file_read(&c->arena, path_join(&c->arena, admin, busy_files[i].file), 8192, &s,
+				    NULL) == 0 &&
+				str_eq(str_trim(s), busy_files[i].full ? full : branch))
+			return busy_files[i].what;
+	return NULL;
 }
 
-bool git_branch_rebasing(struct git_call *c, str ref)
+const char *git_branch_busy(struct git_call *c, str branch)
 {
 	struct arena *a = &c->arena;
 	const char *dir = path_join(a, c->g->common, "worktrees");
+	const char *what = admin_busy(c, c->g->common, branch);
 	str *names = NULL;
 	size_t n = 0;
 
-	if (admin_rebasing(a, c->g->common, ref))
-		return true;
-	if (dir_list(a, dir, GIT_MAX_WORKTREES, &names, &n, NULL) < 0)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (admin_rebasing(a, path_join(a, dir, arena_cstr(a, names[i])), ref))
-			return true;
-	return false;
+	if (what || dir_list(a, dir, GIT_MAX_WORKTREES, &names, &n, NULL) < 0)
+		return what;
+	for (size_t i = 0; i < n && !what; i++)
+		what = admin_busy(c, path_join(a, dir, arena_cstr(a, names[i])), branch);
+	return what;
+}
+
+void git_holder_admin(struct git_call *c)
+{
+	struct arena *a = &c->arena;
+	str line = { 0 }, prefix = STR("gitdir: ");
+	const char *link = path_join(a, c->holder, ".git");
+	struct stat st;
+
+	c->res.checkout = str_from(c->holder);
+	c->res.admin = str_from(link);
+	if (lstat(link, &st) < 0 || !S_ISREG(st.st_mode) ||
+			file_read(a, link, 8192, &line, NULL) < 0)
+		return;
+	line = str_trim(line);
+	if (!str_starts(line, prefix))
+		return;
+	line = arena_str(a, str_sub(line, prefix.n, line.n));
+	c->res.admin = line.p[0] == '/' ? line : str_from(path_join(a, c->holder, line.p));
 }
 
 int git_note_write(struct git_call *c, struct ov_err *err)

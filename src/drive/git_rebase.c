@@ -233,6 +233,7 @@ static const struct git_step make_steps[] = {
 	STEP_SUB("rebase onto the target", squash, git_squash_steps,
 			.inject = "git-rebase-squashed"),
 	STEP_RUN("go on", changed_only, NULL),
+	STEP_SUB("see what is in the way in the user's checkout", NULL, git_overlap_steps),
 	STEP_SUB("keep the branch's commits", NULL, keep_steps, .inject = "git-rebase-kept"),
 	STEP_SUB("let the branch follow", NULL, follow_steps, .inject = "git-rebase-followed"),
 	STEP_END,

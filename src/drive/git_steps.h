@@ -44,8 +44,9 @@ void git_drop_ref_lock(struct git_call *c, str ref); /* of a ref that is ours al
 bool git_loosen(struct git_call *c, const struct git_out *o);
 /* Renames `what` to a free name beside c->path; nothing is removed. */
 int git_move_aside(struct git_call *c, const char *what, struct ov_err *err);
-/* Is the branch (full ref) in the middle of a rebase in any worktree? */
-bool git_branch_rebasing(struct git_call *c, str ref);
+/* What is done to the branch in any worktree: "rebased", "bisected"; NULL: nothing. */
+const char *git_branch_busy(struct git_call *c, str branch);
+void git_holder_admin(struct git_call *c); /* c->res.checkout and .admin, of c->holder */
 
 /* Which branch and target the worktree was made for; kept in its admin folder. */
 int git_note_write(struct git_call *c, struct ov_err *err);
@@ -80,6 +81,8 @@ extern const struct git_step git_strays_steps[];
 
 /* git_unfinished.c: rebases, merges and the like that somebody began and did not end */
 bool git_unfinished(struct git_call *c);
+/* The git command that is unfinished in this git directory; NULL: none. */
+const char *git_unfinished_at(struct git_call *c, const char *admin);
 extern const struct git_step git_abort_steps[]; /* takes them back; c->unmerged must be known */
 extern const struct git_step git_quit_steps[];  /* forgets them where they are */
 
@@ -100,6 +103,10 @@ int git_merge_judge(struct git_call *c, const struct git_out *o, struct ov_err *
 extern const struct git_step git_move_steps[]; /* to c->commit, or the call ends */
 /* Where an earlier call has moved it (GIT_ALREADY): what that may not have come to. */
 extern const struct git_step git_moved_steps[];
+
+/* git_overlap.c: needs c->holder; ends the call with GIT_DIRTY and the files where there are any */
+extern const struct git_step git_overlap_steps[];
+extern const struct git_step git_written_steps[]; /* c->ok: its index is what c->commit wants */
 
 /* git_remote.c */
 int git_remote_check(str remote, struct ov_err *err);

@@ -138,12 +138,21 @@ const struct git_step git_earlier_steps[] = {
 
 static int holder_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
+	const char *busy, *op;
+
 	if (o->code != 0)
 		return git_fail(c, o, err);
 	git_holder_parse(c, o->out, c->target);
-	if (git_branch_rebasing(c, git_target_ref(c)))
-		c->res.detail = arena_printf(&c->arena, "branch " STR_FMT " is being rebased",
-				STR_ARG(c->target));
+	if (c->holder)
+		git_holder_admin(c);
+	busy = git_branch_busy(c, c->target);
+	op = c->holder ? git_unfinished_at(c, c->res.admin.p) : NULL;
+	if (busy)
+		c->res.detail = arena_printf(&c->arena, "branch " STR_FMT " is being %s",
+				STR_ARG(c->target), busy);
+	else if (op)
+		c->res.detail = arena_printf(&c->arena, "a git %s is not finished in %s", op,
+				c->holder);
 	else if (c->other_holder)
 		/* One of them could follow; the other would seem to take everything back. */
 		c->res.detail = arena_printf(&c->arena,
@@ -155,32 +164,8 @@ static int holder_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	return GIT_FINISH;
 }
 
-/* What submodules stand on is not touched by a merge, so it is in nobody's way. */
-static int holder_status_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	if (!c->holder)
-		return GIT_SKIP;
-	git_run(c, AT_REPO, GIT_READS, "status", "--porcelain=v1", "--untracked-files=no",
-			"--ignore-submodules=all", NULL);
-	c->cwd = c->holder;
-	return GIT_NEXT;
-}
-
-static int holder_status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
-{
-	if (o->code != 0)
-		return git_fail(c, o, err);
-	if (!o->out.n)
-		return GIT_NEXT;
-	c->res.outcome = GIT_DIRTY;
-	c->res.detail = arena_printf(&c->arena, "%s has uncommitted changes:\n" STR_FMT, c->holder,
-			STR_ARG(utf8_truncate(o->out, 8192)));
-	return GIT_FINISH;
-}
-
 const struct git_step git_holder_steps[] = {
 	STEP_RUN("see who has the target branch", git_holder_build, holder_judge),
-	STEP_RUN("see whether that checkout is clean", holder_status_build, holder_status_judge),
 	STEP_END,
 };
 
@@ -319,7 +304,7 @@ static int check_judge(struct git_call *c, const struct git_out *o, struct ov_er
  */
 static int undo_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (c->res.outcome != GIT_MOVED && c->res.outcome != GIT_DIRTY)
+	if (!c->ok)
 		return GIT_SKIP;
 	git_run(c, AT_REPO, GIT_WHOLE, "read-tree", "-m", "-u", c->commit.p, "HEAD", NULL);
 	c->cwd = c->holder;
@@ -329,7 +314,30 @@ static int undo_build(struct git_call *c, struct ov_err *err _unused_)
 static int undo_judge(struct git_call *c _unused_, const struct git_out *o _unused_,
 		struct ov_err *err _unused_)
 {
+	return GIT_NEXT;
+}
+
+static int refused_only(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->res.outcome == GIT_DIRTY ? GIT_NEXT : GIT_SKIP;
+}
+
+static int refused_end(struct git_call *c _unused_, struct ov_err *err _unused_)
+{
 	return GIT_FINISH;
+}
+
+static const struct git_step refused_steps[] = {
+	STEP_SUB("see whether the checkout was written", NULL, git_written_steps),
+	STEP_RUN("take back what was left in the checkout", undo_build, undo_judge),
+	STEP_SUB("see what is in the way there", refused_only, git_overlap_steps),
+	STEP_RUN("move the target branch", refused_end, NULL),
+	STEP_END,
+};
+
+static int unless_moved(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->res.outcome == GIT_MOVED || c->res.outcome == GIT_DIRTY ? GIT_NEXT : GIT_SKIP;
 }
 
 /*
@@ -430,9 +438,10 @@ const struct git_step git_moved_steps[] = {
 
 const struct git_step git_move_steps[] = {
 	STEP_SUB("look at the user's checkout", NULL, git_holder_steps),
+	STEP_SUB("see what is in the way there", NULL, git_overlap_steps),
 	STEP_RUN("move the target branch", forward_build, forward_judge),
 	STEP_RUN("read the target branch", check_build, check_judge),
-	STEP_RUN("take back what was left in the checkout", undo_build, undo_judge),
+	STEP_SUB("see what stopped it", unless_moved, refused_steps),
 	STEP_SUB("bring along who came meanwhile", NULL, late_steps),
 	STEP_END,
 };

@@ -4,6 +4,7 @@
  */
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "sys/file.h"
 
 static const struct {
 	const char *file; /* in the worktree's git directory while it is open */
@@ -20,12 +21,17 @@ static const struct {
 	{ "BISECT_LOG", "bisect", "reset", "reset", false },
 };
 
-bool git_unfinished(struct git_call *c)
+const char *git_unfinished_at(struct git_call *c, const char *admin)
 {
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
-		if (git_admin_has(c, ops[i].file))
-			return true;
-	return false;
+		if (file_exists(path_join(&c->arena, admin, ops[i].file)))
+			return ops[i].cmd;
+	return NULL;
+}
+
+bool git_unfinished(struct git_call *c)
+{
+	return git_unfinished_at(c, c->admin) != NULL;
 }
 
 /*

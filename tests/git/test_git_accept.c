@@ -1,4 +1,4 @@
-/* rebase and advance, one after the other: one commit on the target, once; the user's checkout untouched unless clean. */
+/* rebase and advance, one after the other: one commit on the target, once; what the user has uncommitted untouched. */
 #include <stdio.h>
 #include <string.h>
 
@@ -156,13 +156,17 @@ static const char *checkout_sum(struct fixture *f)
 			"sha256sum .git/index .git/HEAD; } | sha256sum");
 }
 
+/* What the user has changed is also what the work changes, or something of his is unfinished. */
 TEST(dirty_checkout_is_untouched)
 {
-	static const char *const dirt[] = { "echo d >>src/two", "echo s >s; git add s",
-		"rm src/two", "git mv src/two src/three",
+	static const char *const dirt[] = { "echo d >>src/one", "echo s >>src/one; git add src/one",
+		"rm src/one; mkdir src/one; echo mine >src/one/x", "git mv src/one src/three",
+		"git rm -q --cached src/one", "echo s >work; git add work",
 		"touch .git/MERGE_HEAD; git rev-parse HEAD >.git/MERGE_HEAD",
+		"git rev-parse HEAD >.git/CHERRY_PICK_HEAD", "git rev-parse HEAD >.git/REVERT_HEAD",
+		"git bisect start -q", "git bisect start -q; git checkout -q --detach",
 		"echo untracked >work", "echo 'work' >>.git/info/exclude; echo secret >work",
-		"touch .git/index.lock" };
+		"mkdir work; echo mine >work/x", "touch .git/index.lock" };
 
 	for (size_t i = 0; i < sizeof(dirt) / sizeof(dirt[0]); i++) {
 		struct fixture f;
@@ -180,12 +184,66 @@ TEST(dirty_checkout_is_untouched)
 		assert_string_equal(checkout_sum(&f), sum);
 		assert_sh(&f, target, "git rev-parse main");
 		/* Cleaned up by its owner, it goes through. */
-		sh(&f, "rm -f .git/index.lock .git/MERGE_HEAD work; git reset -q --hard");
+		sh(&f,
+				"rm -rf .git/index.lock .git/MERGE_HEAD .git/CHERRY_PICK_HEAD "
+				".git/REVERT_HEAD work; git bisect reset >/dev/null 2>&1 || true; "
+		                "git "
+				"reset -q --hard");
 		a = accept_key(&f, BRANCH, "D_1");
 		assert_int_equal(a.outcome, GIT_OK);
 		check_once(&f, "D_1");
 		fixture_close(&f);
 	}
+}
+
+/* Elsewhere it stays as it is, staged where it was staged, and stops nothing. */
+TEST(work_goes_in_beside_uncommitted_changes)
+{
+	static const char *const dirt[] = { "echo d >>src/two", "echo s >s; git add s",
+		"rm src/two", "git mv src/two src/three", "git rm -q src/two",
+		"echo u >untracked; mkdir -p d; echo v >d/v", "touch src/one",
+		"echo s >s; git add s; echo t >>s; echo u >>src/two; git add -N src/../src/two",
+		/* The very same change, staged: git keeps it. */
+		"git show " BRANCH ":src/one >src/one; git add src/one" };
+
+	for (size_t i = 0; i < sizeof(dirt) / sizeof(dirt[0]); i++) {
+		struct fixture f;
+		struct answer a;
+		char before[4096];
+
+		work(&f);
+		sh(&f, "%s", dirt[i]);
+		strcpy(before,
+				sh(&f,
+						"git status --porcelain -uall | grep -v src/one || "
+		                                "true; cat "
+						"src/two s d/v untracked 2>/dev/null || true"));
+		a = accept_key(&f, BRANCH, "D_1");
+		if (a.outcome != GIT_OK)
+			fail_msg("%s: outcome %d: %s", dirt[i], (int)a.outcome, a.detail);
+		check_once(&f, "D_1");
+		assert_sh(&f, before,
+				"git status --porcelain -uall | grep -v src/one || true; cat "
+				"src/two s d/v untracked 2>/dev/null || true");
+		assert_sh(&f, "w1\nw2", "cat work");
+		assert_sh(&f, "", "git diff HEAD -- src/one work");
+		fixture_close(&f);
+	}
+}
+
+/* The files that overlap are named, and which folder they are in. */
+TEST(files_that_overlap_are_named)
+{
+	struct fixture f;
+	struct answer a;
+
+	work(&f);
+	sh(&f, "echo d >>src/one; echo e >>src/two; echo u >work");
+	a = accept_key(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_DIRTY);
+	assert_string_equal(a.files, "src/one\nwork\n");
+	assert_int_equal(a.files_changed, 2);
+	fixture_close(&f);
 }
 
 TEST(dirty_checkout_on_another_branch_does_not_matter)
@@ -212,7 +270,7 @@ TEST(target_in_another_worktree_of_the_users)
 	work(&f);
 	sh(&f,
 			"git checkout -q -b mine; git worktree add -q '../on main' main; echo d "
-			">>'../on main/src/two'");
+			">>'../on main/src/one'");
 	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_DIRTY);
 	sh(&f, "git -C '../on main' checkout -q .");

@@ -135,11 +135,11 @@ TEST(dirty_checkout_and_uncommitted_work)
 
 	work(&f);
 	strcpy(head, sh(&f, "git rev-parse " BRANCH));
-	sh(&f, "echo d >>src/two");
+	sh(&f, "echo d >>src/one");
 	a = rebase(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_DIRTY);
 	stands_on(&f, head);
-	sh(&f, "git checkout -q src/two");
+	sh(&f, "git checkout -q src/one");
 	sh(&f, "echo u >>\"$W/src/two\"");
 	start_rebase(&f, BRANCH, "D_1", "", &a);
 	finish(&f, &a);
@@ -151,10 +151,10 @@ TEST(dirty_checkout_and_uncommitted_work)
 	sh(&f, "git -C \"$W\" checkout -q " BRANCH);
 	a = rebase(&f, BRANCH, "D_1");
 	/* The checkout became dirty after the rebase: the advance waits, and touches nothing. */
-	sh(&f, "echo d >>src/two");
+	sh(&f, "echo d >>src/one");
 	assert_int_equal(advance(&f, a.commit, "D_1").outcome, GIT_DIRTY);
 	assert_sh(&f, "second", "git log -1 --format=%%s main");
-	assert_sh(&f, "M src/two", "git status --porcelain | sed 's/^ //'");
+	assert_sh(&f, "M src/one", "git status --porcelain | sed 's/^ //'");
 	/* On another branch it does not matter. */
 	sh(&f, "git checkout -q -b mine");
 	assert_int_equal(advance(&f, a.commit, "D_1").outcome, GIT_OK);

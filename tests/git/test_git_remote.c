@@ -105,15 +105,14 @@ TEST(dirty_checkout_is_not_forwarded)
 	struct fixture f;
 
 	work(&f);
-	sh(&f, "echo d >>src/two");
-	assert_int_equal(rebase_from(&f, "origin").outcome, GIT_DIRTY);
-	assert_sh(&f, "second", "git log -1 --format=%%s main");
-	/* A file in the way of what the remote brings. */
-	sh(&f, "git checkout -q src/two; echo mine >r");
+	/* A file in the way of what the remote brings; another is in nobody's. */
+	sh(&f, "echo d >>src/two; echo mine >r");
 	assert_int_equal(rebase_from(&f, "origin").outcome, GIT_DIRTY);
 	assert_sh(&f, "mine", "cat r");
+	assert_sh(&f, "second", "git log -1 --format=%%s main");
 	sh(&f, "rm r");
 	assert_int_equal(rebase_from(&f, "origin").outcome, GIT_OK);
+	assert_sh(&f, "M src/two", "git status --porcelain | sed 's/^ //'");
 	fixture_close(&f);
 }
 

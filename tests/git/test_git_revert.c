@@ -45,9 +45,11 @@ TEST(revert_that_cannot_be)
 	fixture_open(&f);
 	strcpy(bad, sh(&f, "echo bad >>src/one; git commit -qam bad; git rev-parse HEAD"));
 	strcpy(side, sh(&f, "git commit-tree -p HEAD~1 -m side HEAD~1^{tree}"));
-	sh(&f, "echo d >>src/two");
+	sh(&f, "echo d >>src/one");
 	assert_int_equal(revert(&f, bad, "D_1").outcome, GIT_DIRTY);
-	sh(&f, "git checkout -q src/two; sed -i s/bad/worse/ src/one; git commit -qam worse");
+	sh(&f,
+			"git checkout -q src/one; echo d >>src/two; sed -i s/bad/worse/ src/one; "
+	                "git commit -qm worse src/one");
 	a = revert(&f, bad, "D_1");
 	assert_int_equal(a.outcome, GIT_CONFLICT);
 	assert_string_equal(a.detail, "src/one");
