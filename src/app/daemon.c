@@ -304,6 +304,8 @@ int daemon_load_config(const struct config_source *from, struct config **ret, st
 		ov_wrap(err, r, "%s", path);
 		return ov_next(err, "overseer config check");
 	}
+	for (size_t i = 0; i < c->obsolete_n; i++)
+		log_warn("%s: " STR_FMT, path, STR_ARG(c->obsolete[i]));
 	if (!c->policy.target_branch.n)
 		c->policy.target_branch = arena_str(&c->arena, str_from(from->target));
 	c->policy.auto_mode = from->o && from->o->automatic && c->task_pool_command.n;

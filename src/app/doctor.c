@@ -98,6 +98,9 @@ static void check_config(struct doctor *d)
 		doctor_say(d, DOCTOR_OK, "config.toml is valid");
 		check_unchecked(d);
 	}
+	for (size_t i = 0; i < d->cx->config->obsolete_n; i++)
+		doctor_say(d, DOCTOR_WARNING, "config.toml: " STR_FMT,
+				STR_ARG(d->cx->config->obsolete[i]));
 }
 
 static void check_git(struct doctor *d)

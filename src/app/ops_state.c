@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "core/event.h"
 #include "core/radar.h"
+#include "core/slots.h"
 #include "core/view.h"
 #include "version.h"
 
@@ -17,8 +18,10 @@ static value *daemon_view(struct op_ctx *cx)
 {
 	const struct op_daemon *d = cx->daemon;
 	struct arena *a = cx->arena;
-	value *v = value_object(a);
+	value *v = value_object(a), *notes = value_array(a);
 
+	for (size_t i = 0; i < cx->config->obsolete_n; i++)
+		value_push(a, notes, value_str(a, cx->config->obsolete[i]));
 	value_put(a, v, "pid", d->read_only ? value_null(a) : value_int(a, d->pid));
 	value_put(a, v, "version", value_cstr(a, OV_VERSION));
 	value_put(a, v, "instance", value_cstr(a, d->instance));
@@ -31,6 +34,7 @@ static value *daemon_view(struct op_ctx *cx)
 	value_put(a, v, "read_only", value_bool(a, d->read_only));
 	value_put(a, v, "config_problem",
 			d->config_problem ? value_cstr(a, d->config_problem) : value_null(a));
+	value_put(a, v, "config_notes", notes);
 	value_put(a, v, "degraded", d->degraded ? value_cstr(a, d->degraded) : value_null(a));
 	return v;
 }
@@ -113,9 +117,18 @@ static value *wrap_list(struct arena *a, const char *key, value *list)
 	return v;
 }
 
+static value *listed(struct op_ctx *cx, struct slots *sl, const struct node *n)
+{
+	value *v = view_node_brief(cx->arena, n);
+
+	view_put_waiting(cx->arena, v, sl, n->assignment);
+	return v;
+}
+
 int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	value *list = value_array(cx->arena);
+	struct slots sl = slots_init(cx->state, &cx->config->policy, cx->now);
 	struct goal *only = NULL;
 	int status, r = status_param(&node_statuses, params, &status, err);
 
@@ -132,7 +145,7 @@ int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_
 			/* What a replan removed is told only to whoever asks for what is cancelled. */
 			if (node_is_leaf(n) &&
 					(status < 0 ? !n->removed_in : (int)n->status == status))
-				value_push(cx->arena, list, view_node_brief(cx->arena, n));
+				value_push(cx->arena, list, listed(cx, &sl, n));
 		}
 	}
 	*ret = wrap_list(cx->arena, "nodes", list);

@@ -49,7 +49,18 @@ static value *problem_list(struct cli *c, const struct ov_err *e)
 	return list;
 }
 
-static void tell_check(struct cli *c, str path, const value *problems, size_t agents)
+static value *note_list(struct cli *c, const struct config *config)
+{
+	value *list = value_array(c->arena);
+
+	for (size_t i = 0; config && i < config->obsolete_n; i++)
+		value_push(c->arena, list,
+				value_str(c->arena, arena_str(c->arena, config->obsolete[i])));
+	return list;
+}
+
+static void tell_check(struct cli *c, str path, const value *problems, const value *notes,
+		size_t agents)
 {
 	struct out *o = &c->out;
 	size_t n = value_count(problems);
@@ -60,6 +71,7 @@ static void tell_check(struct cli *c, str path, const value *problems, size_t ag
 		value_put(c->arena, v, "file", value_str(c->arena, path));
 		value_put(c->arena, v, "ok", value_bool(c->arena, n == 0));
 		value_put(c->arena, v, "problems", (value *)problems);
+		value_put(c->arena, v, "notes", (value *)notes);
 		json_write(&o->buf, v);
 		buf_addc(&o->buf, '\n');
 		return;
@@ -71,6 +83,8 @@ static void tell_check(struct cli *c, str path, const value *problems, size_t ag
 		out_f(o, ": %zu problem%s\n", n, n == 1 ? "" : "s");
 	for (size_t i = 0; i < n; i++)
 		out_lines(o, "  ", value_str_or(value_item(problems, i), STR("")));
+	for (size_t i = 0; i < value_count(notes); i++)
+		out_lines(o, "  ", value_str_or(value_item(notes, i), STR("")));
 }
 
 int cmd_config_check(struct cli *c, struct ov_err *err)
@@ -90,7 +104,8 @@ int cmd_config_check(struct cli *c, struct ov_err *err)
 	if (r < 0)
 		return r;
 	r = config_parse(toml, &config, &found);
-	tell_check(c, path, problem_list(c, &found), r < 0 ? 0 : config->agents_n);
+	tell_check(c, path, problem_list(c, &found), note_list(c, r < 0 ? NULL : config),
+			r < 0 ? 0 : config->agents_n);
 	if (r == 0)
 		config_free(config);
 	return r < 0 ? ov_code_info(OV_EINVALID)->exit_status : 0;

@@ -66,6 +66,15 @@ static void show_config_problem(struct out *o, const value *s)
 	out_f(o, "  Next: overseer config check\n");
 }
 
+/* Why nothing new is started though there is work. */
+static void show_held(struct out *o, const value *list)
+{
+	for (size_t i = 0; i < value_count(list); i++) {
+		out_styled(o, S_YELLOW, value_str_or(value_item(list, i), STR("")));
+		out_f(o, "\n");
+	}
+}
+
 static void show_daemon(struct out *o, const value *s)
 {
 	const value *d = value_at(s, "daemon"), *today = value_at(s, "today");
@@ -78,6 +87,8 @@ static void show_daemon(struct out *o, const value *s)
 	watch_word(o, s);
 	out_f(o, "   %lld of %lld workers busy", (long long)value_int_at(s, "workers_busy"),
 			(long long)value_int_at(s, "workers_max"));
+	if (value_int_at(s, "workers_waiting") > 0)
+		out_f(o, ", %lld waiting", (long long)value_int_at(s, "workers_waiting"));
 	if (value_int_at(today, "cost_microusd"))
 		out_f(o, "   today " STR_FMT,
 				STR_ARG(cost_text(o->arena, value_int_at(today, "cost_microusd"))));
@@ -85,6 +96,7 @@ static void show_daemon(struct out *o, const value *s)
 		out_f(o, "   today " STR_FMT " tokens",
 				STR_ARG(tokens_text(o->arena, value_int_at(today, "tokens"))));
 	out_f(o, "\n");
+	show_held(o, value_at(s, "held"));
 	show_safe_mode(o, value_at(s, "safe_mode"));
 	show_degraded(o, s);
 	show_capacity(o, s);
@@ -147,7 +159,7 @@ static enum place place_of(const value *r)
 {
 	if (str_is(value_str_at(r, "status"), "stalled"))
 		return ELSEWHERE;
-	return value_str_at(r, "not_before").n ? WAITING : RUNNING;
+	return value_str_at(r, "waiting").n || value_str_at(r, "not_before").n ? WAITING : RUNNING;
 }
 
 static void running_row(struct out *o, const value *r)
@@ -160,7 +172,9 @@ static void running_row(struct out *o, const value *r)
 	cell(o, S_BOLD, value_str_at(r, "node"));
 	cell(o, S_PLAIN, out_short(o, value_str_at(r, "name"), 40));
 	cell_right(o, S_DIM, out_age(o, value_str_at(r, "since")));
-	if (place_of(r) == WAITING)
+	if (value_str_at(r, "waiting").n && !str_is(value_str_at(r, "waiting"), "backoff"))
+		cell(o, S_YELLOW, value_str_at(r, "waiting_for"));
+	else if (place_of(r) == WAITING)
 		cell_f(o, S_YELLOW, STR_FMT " " STR_FMT ": " STR_FMT, STR_ARG(stage),
 				STR_ARG(out_until(o, value_str_at(r, "not_before"))),
 				STR_ARG(out_short(o, value_str_at(r, "reason"), 60)));

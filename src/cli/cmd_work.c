@@ -16,6 +16,8 @@ static void list_row(struct out *o, const value *n, const struct ids *goals, boo
 	if (value_str_at(n, "stalled_since").n)
 		cell_f(o, S_YELLOW, STR_FMT ", stalled " STR_FMT, STR_ARG(status),
 				STR_ARG(out_age(o, value_str_at(n, "stalled_since"))));
+	else if (value_str_at(n, "waiting").n)
+		cell(o, S_YELLOW, STR("waiting"));
 	else if (value_str_at(n, "block").n && !str_is(value_str_at(n, "block"), "none"))
 		cell_f(o, status_style(status), STR_FMT " (" STR_FMT ")", STR_ARG(status),
 				STR_ARG(value_str_at(n, "block")));
@@ -23,7 +25,9 @@ static void list_row(struct out *o, const value *n, const struct ids *goals, boo
 		cell(o, status_style(status), status);
 	cell_right(o, S_DIM, out_age(o, value_str_at(n, "updated_at")));
 	cell(o, S_PLAIN, out_short(o, value_str_at(n, "name"), 50));
-	if (value_str_at(n, "worker").n)
+	if (value_str_at(n, "waiting").n)
+		cell(o, S_YELLOW, value_str_at(n, "waiting_for"));
+	else if (value_str_at(n, "worker").n)
 		cell_f(o, S_CYAN, STR_FMT " in " STR_FMT ": " STR_FMT,
 				STR_ARG(value_str_at(n, "agent")),
 				STR_ARG(value_str_at(n, "worker")),

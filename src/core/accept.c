@@ -85,6 +85,18 @@ const struct escalation *review_question(const struct state *s, const struct ass
 	return open_about(s, as, ASK_REVIEW);
 }
 
+bool checkout_told(const struct state *s, const struct assignment *as)
+{
+	for (size_t i = 0; i < s->escalations.n; i++) {
+		const struct escalation *x = s->escalations.p[i];
+
+		if (str_is(x->kind, ASK_CHECKOUT) && str_eq(x->assignment_id, as->id) &&
+				(x->status == ESC_OPEN || x->opened_at > as->waiting_since))
+			return true;
+	}
+	return false;
+}
+
 bool accept_is_committed(const struct assignment *as)
 {
 	return as && (is_after(as->stage) || (as->effect && as->effect->kind == FX_ACCEPT));

@@ -39,3 +39,7 @@ const char *accept_words(str checked_by);
 #define ASK_POST "post_accept"
 #define ASK_POST_WARNING "post_accept_warning"
 #define ASK_REVIEW "review"
+/* Finished work waits for something in the user's checkout; closes itself. */
+#define ASK_CHECKOUT "checkout"
+/* A person was told of the wait that it is in. */
+bool checkout_told(const struct state *s, const struct assignment *as);

@@ -405,6 +405,8 @@ static int apply_assignment_moved(struct state *s, const struct event *e, struct
 	as->status = (enum as_status)to;
 	as->stage = (enum stage)stage;
 	as->not_before = ev_num(e, "not_before_ms");
+	as->waiting = (enum waiting)MAX(status_parse(&waitings, ev_text(e, "waiting")), 0);
+	as->waiting_since = ev_num(e, "waiting_since_ms");
 	as->stopping = value_bool_at(e->data, "stopping") ||
 			(as->stopping &&
 					(stage == STAGE_STOP || stage == STAGE_RUNNING ||

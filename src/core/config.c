@@ -44,6 +44,34 @@ static const struct {
 } own_readers[] = { { "", "agents" }, { "", "roles" }, { "", "prices" },
 	{ "escalation", "channels" } };
 
+static bool is_obsolete(str table, str key)
+{
+	size_t n;
+	const struct obsolete_option *all = config_obsolete(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		str known = str_from(all[i].key);
+
+		if (known.n == table.n + 1 + key.n && str_starts(known, table) &&
+				str_ends(known, key) && known.p[table.n] == '.')
+			return true;
+	}
+	return false;
+}
+
+static void note_obsolete(struct config *c)
+{
+	size_t n;
+	const struct obsolete_option *all = config_obsolete(&n);
+	str *list = arena_array(&c->arena, str, n + 1);
+
+	c->obsolete = list;
+	for (size_t i = 0; i < n; i++)
+		if (config_lookup(c->doc, str_from(all[i].key)))
+			list[c->obsolete_n++] = arena_printf(&c->arena,
+					"%s is obsolete and ignored: %s", all[i].key, all[i].why);
+}
+
 /* Tables and the keys in them. */
 static void check_table(struct config_reader *r, str path, const value *v)
 {
@@ -69,6 +97,8 @@ static void check_table(struct config_reader *r, str path, const value *v)
 
 		while (k < n && !str_is(m->key, names[k]))
 			k++;
+		if (k == n && is_obsolete(path, m->key))
+			continue;
 		if (k == n)
 			config_unknown(r, path, m->key, names, n);
 		else if (deeper[k])
@@ -289,9 +319,6 @@ static void check_together(struct config_reader *r)
 		config_problem(r, STR("accept.target"),
 				"\"" STR_FMT "\" cannot be the name of a branch",
 				STR_ARG(c->accept_target));
-	if (c->accept_dirty_wait > c->accept_dirty_wait_max)
-		config_problem(r, STR("accept.dirty_wait"),
-				"must not exceed accept.dirty_wait_max");
 	config_check_planner(r);
 	config_check_watch(r);
 	if (c->backoff_base > c->backoff_max)
@@ -318,6 +345,7 @@ static int read_all(struct config *c, str toml, const char *const *sets, size_t 
 	if (e < 0)
 		return e;
 	c->doc = doc;
+	note_obsolete(c);
 	config_fill_preset(c);
 	check_table(&r, STR(""), doc);
 	for (size_t i = 0; i < all.n; i++)

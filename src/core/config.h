@@ -65,7 +65,9 @@ struct config_watch {
 
 struct config {
 	struct arena arena;
-	const value *doc; /* the file as it was read */
+	const value *doc;    /* the file as it was read */
+	const str *obsolete; /* options in it that mean nothing any more, a sentence about each */
+	size_t obsolete_n;
 
 	str default_agent;
 	ov_time tick_every;
@@ -81,7 +83,7 @@ struct config {
 	int64_t limits_min_free_disk_bytes;   /* 0: not looked at */
 	int64_t limits_max_load_pct;          /* of the number of processors; 0: not looked at */
 	int64_t limits_run_output_bytes;
-	int64_t workers_max;
+	int64_t workers_max, workers_max_waiting;
 	str workspace_check_command, workspace_setup_command;
 	ov_time workspace_check_timeout, workspace_setup_timeout;
 	const str *workspace_test_report, *workspace_coverage_report;
@@ -91,8 +93,8 @@ struct config {
 	ov_time rescue_keep;
 	int64_t rescue_keep_count;
 	str accept_target; /* empty: the branch that the checkout is on when the daemon starts */
-	int64_t accept_conflict_rounds, accept_dirty_tries;
-	ov_time accept_dirty_wait, accept_dirty_wait_max;
+	int64_t accept_conflict_rounds;
+	ov_time accept_dirty_wait, accept_dirty_notice;
 	enum accept_review accept_review;
 	enum accept_leftovers accept_leftovers;
 	enum accept_unchecked accept_unchecked;

@@ -39,6 +39,12 @@ struct options {
 	size_t n;
 };
 
+/* An option that means nothing any more: it is accepted, ignored, and people are told so. */
+struct obsolete_option {
+	const char *key, *why;
+};
+const struct obsolete_option *config_obsolete(size_t *ret_n);
+
 struct options config_options(void);         /* offsets in struct config */
 struct options config_agent_options(void);   /* offsets in struct config_agent */
 struct options config_price_options(void);   /* offsets in struct price */

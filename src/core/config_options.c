@@ -255,8 +255,15 @@ static const struct option options[] = {
 			"half of it each.",
 			AT(limits_run_output_bytes) },
 	{ "workers.max", OPT_INT, 1, 256, "2",
-			"The most pool workers, each with a worktree of its own.",
+			"Number of pool workers with a run or a step under way. Work that waits "
+	                "(for "
+			"your files, for review, for its next attempt) keeps its worktree but does "
+			"not count.",
 			AT(workers_max) },
+	{ "workers.max_waiting", OPT_INT, 1, 256, "8",
+			"Number of tasks that may wait at once, of the pool and of auto mode each; "
+			"then nothing new is started.",
+			AT(workers_max_waiting) },
 	{ "workspace.check_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
 			"Run by sh -c in the worktree: work is accepted only when it succeeds. A "
 			"node's own check command comes before it.",
@@ -405,7 +412,10 @@ static const struct option options[] = {
 			AT(pool_wait) },
 	{ "auto.pool_wait_max", OPT_DURATION, 10, 7 * OV_DAY, "\"5m\"", "The longest such wait.",
 			AT(pool_wait_max) },
-	{ "auto.concurrency", OPT_INT, 1, 256, "1", "The most auto workers: auto-1, auto-2 ...",
+	{ "auto.concurrency", OPT_INT, 1, 256, "1",
+			"Number of auto workers (auto-1, auto-2 ...) with a run or a step under "
+	                "way; "
+			"see workers.max.",
 			AT(auto_concurrency) },
 	{ "auto.agent", OPT_STR, 0, LIMIT_NAME, "\"\"",
 			"The agent that does the tasks of the pool; empty: defaults.agent.",
@@ -435,15 +445,14 @@ static const struct option options[] = {
 			"How often an agent resolves conflicts with the target branch before a "
 			"person is asked.",
 			AT(accept_conflict_rounds) },
-	{ "accept.dirty_tries", OPT_INT, 1, 1000, "10",
-			"How often an accept waits for a checkout with uncommitted changes before "
-			"a person is asked.",
-			AT(accept_dirty_tries) },
-	{ "accept.dirty_wait", OPT_DURATION, 10, OV_DAY, "\"60s\"",
-			"The first such wait; each further one is twice as long.",
+	{ "accept.dirty_wait", OPT_DURATION, 10, OV_DAY, "\"5m\"",
+			"Work that changes files which you have uncommitted changes in waits, and "
+	                "is "
+			"tried again as soon as those files change, or after this time.",
 			AT(accept_dirty_wait) },
-	{ "accept.dirty_wait_max", OPT_DURATION, 10, 7 * OV_DAY, "\"1h\"", "The longest such wait.",
-			AT(accept_dirty_wait_max) },
+	{ "accept.dirty_notice", OPT_DURATION, 10, OV_DAY, "\"1m\"",
+			"After waiting this long, an inbox entry names the files.",
+			AT(accept_dirty_notice) },
 	{ "oversight.preset", OPT_CHOICE, 0, 0, "\"default\"",
 			"The values of what is left out below: strict finds more, relaxed less; "
 			"ci aborts at any regression.",
@@ -530,6 +539,18 @@ static const struct option options[] = {
 #undef AT
 #undef LIST_AT
 #undef ROUTE_AT
+
+/* What a file of an earlier version may still say. */
+static const struct obsolete_option obsolete[] = {
+	{ "accept.dirty_tries", "work waits until your files are out of its way" },
+	{ "accept.dirty_wait_max", "the time between two attempts is accept.dirty_wait" },
+};
+
+const struct obsolete_option *config_obsolete(size_t *ret_n)
+{
+	*ret_n = ARRAY_LEN(obsolete);
+	return obsolete;
+}
 
 struct options config_options(void)
 {

@@ -9,6 +9,7 @@
 #include "core/accept.h"
 #include "core/auto_mode.h"
 #include "core/decide_auto.h"
+#include "core/decide_checkout.h"
 #include "core/decide_flow.h"
 #include "core/decide_review.h"
 #include "core/prompt.h"
@@ -45,12 +46,15 @@ static void step_failed(struct decide_ctx *cx, const struct outcome *o)
 		const char *detail;
 	} failures[] = {
 		{ "conflict", CAUSE_CONFLICT, "the work conflicts with the target branch" },
-		{ "dirty", CAUSE_DIRTY, "the checkout of the target branch is in the way" },
 		{ "moved", CAUSE_MOVED, "the target branch moved meanwhile" },
 		{ "no_changes", CAUSE_NO_CHANGES, "the work changes nothing on the target branch" },
 	};
 	str target = cx->policy->target_branch, feedback = STR("");
 
+	if (str_is(o->outcome, "dirty")) {
+		checkout_wait(cx, o, STAGE_REBASE);
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
 		if (!str_is(o->outcome, failures[i].outcome))
 			continue;
@@ -112,6 +116,8 @@ void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
 	bool gate = policy_accept(cx->policy, o->as->node->goal).pre.n > 0;
 	size_t at;
 
+	if (!str_is(o->outcome, "dirty"))
+		checkout_settled(cx, o->as);
 	/* An accept of before, whose outcome nobody heard of. */
 	if (str_is(o->outcome, "already")) {
 		accepted(cx, o);
@@ -336,12 +342,14 @@ static void reverted(struct decide_ctx *cx, const struct outcome *o)
 
 void revert_ended(struct decide_ctx *cx, const struct outcome *o)
 {
-	bool dirty = str_is(o->outcome, "dirty"), moved = str_is(o->outcome, "moved");
-
+	if (!str_is(o->outcome, "dirty"))
+		checkout_settled(cx, o->as);
 	if (o->ok || str_is(o->outcome, "no_changes"))
 		reverted(cx, o);
 	else if (flow_winding_down(o->as))
 		flow_release(cx, o->as);
-	else if (!(dirty || moved) || !again(cx, o, dirty ? CAUSE_DIRTY : CAUSE_MOVED))
+	else if (str_is(o->outcome, "dirty"))
+		checkout_wait(cx, o, STAGE_REVERT);
+	else if (!str_is(o->outcome, "moved") || !again(cx, o, CAUSE_MOVED))
 		ask_post(cx, o->as, "the change could not be taken back", o->detail);
 }

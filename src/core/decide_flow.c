@@ -19,6 +19,7 @@
 
 /* How a failure of each cause is tried again: from which stage, how often, after which wait. */
 enum wait { WAIT_NONE, WAIT_SHORT, WAIT_RETRY, WAIT_DIRTY };
+#define NO_CAP SIZE_MAX
 
 #define RULE(cause, stage, max, wait, worker, ladder) \
 	[cause] = { stage, offsetof(struct policy, max), wait, worker, ladder }
@@ -43,7 +44,8 @@ static const struct {
 	RULE(CAUSE_ACCEPT, STAGE_REBASE, retry_max_attempts, WAIT_RETRY, WORKER_NEEDS_REVIEW,
 			false),
 	RULE(CAUSE_CONFLICT, STAGE_START, conflict_rounds, WAIT_NONE, WORKER_REBASING, false),
-	RULE(CAUSE_DIRTY, STAGE_REBASE, dirty_tries, WAIT_DIRTY, WORKER_NEEDS_REVIEW, false),
+	/* Never given up: core/decide_checkout waits for as long as it lasts. */
+	[CAUSE_DIRTY] = { STAGE_REBASE, NO_CAP, WAIT_DIRTY, WORKER_NEEDS_REVIEW, false },
 	RULE(CAUSE_MOVED, STAGE_REBASE, moved_tries, WAIT_SHORT, WORKER_NEEDS_REVIEW, false),
 	RULE(CAUSE_GATE, STAGE_START, retry_max_attempts, WAIT_RETRY, WORKER_WORKING, true),
 	RULE(CAUSE_POST, STAGE_NONE, retry_max_attempts, WAIT_NONE, WORKER_IDLE, false),
@@ -65,7 +67,7 @@ static ov_time wait_time(const struct policy *p, enum wait wait, int64_t count)
 	case WAIT_NONE: return 0;
 	case WAIT_SHORT: return OV_SECOND;
 	case WAIT_RETRY: return p->retry_delay[MIN(count, (int64_t)ARRAY_LEN(p->retry_delay)) - 1];
-	case WAIT_DIRTY: return flow_doubled(p->dirty_wait, count - 1, p->dirty_wait_max);
+	case WAIT_DIRTY: return p->dirty_wait;
 	}
 	return 0;
 }
@@ -77,8 +79,11 @@ ov_time flow_wait(const struct policy *p, enum cause cause, int64_t count)
 
 int64_t flow_max(const struct policy *p, enum cause cause)
 {
-	int64_t most = *(const int64_t *)(const void *)((const char *)p + cause_rules[cause].max);
+	int64_t most;
 
+	if (cause_rules[cause].max == NO_CAP)
+		return INT64_MAX;
+	most = *(const int64_t *)(const void *)((const char *)p + cause_rules[cause].max);
 	/* Its cap is a rule of ours for want of a better one; who wants fewer attempts gets fewer. */
 	return cause == CAUSE_NO_CHANGES ? MIN(most, p->retry_max_attempts) : most;
 }
@@ -125,17 +130,6 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 
 	if (cause_rules[cause].ladder && !ladder_is_over(as->node)) {
 		ladder_begin(cx, as, reason);
-		return;
-	}
-	/* It will be the same for every task that follows; the next daemon of auto mode looks again. */
-	if (cause == CAUSE_DIRTY && cx->state->automatic.on &&
-			str_is(as->node->goal->standing, STANDING_AUTO)) {
-		flow_move(cx, as, cause_rules[cause].stage, flow_wait(cx->policy, cause, count),
-				reason, STR(""), NULL);
-		ev_flag(cx, cx->out->p[cx->out->n - 1], "anew", true);
-		worker_to(cx, state_worker(cx->state, as->worker), cause_rules[cause].worker,
-				reason);
-		auto_fail(cx, (struct hard_failure){ .text = reason, .worker = as->worker });
 		return;
 	}
 	flow_block(cx, as, WORKER_IDLE, name, reason);

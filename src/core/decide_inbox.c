@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "core/accept.h"
 #include "core/decide_auto.h"
+#include "core/decide_checkout.h"
 #include "core/decide_oversee.h"
 #include "core/decide_review.h"
 #include "core/inbox.h"
@@ -230,6 +231,11 @@ static void answer_accept(struct decide_ctx *cx, const struct answer *a)
 	accept_answered(cx, a->x, a->text);
 }
 
+static void answer_checkout(struct decide_ctx *cx, const struct answer *a)
+{
+	checkout_answered(cx, a->n);
+}
+
 static void acknowledge(struct decide_ctx *cx, const struct answer *a)
 {
 	(void)cx, (void)a;
@@ -266,6 +272,7 @@ static const struct rule {
 	{ ASK_FAILING, ABOUT_ANY, check_option, answer_failing },
 	{ "internal", ABOUT_ANY, NULL, acknowledge },
 	{ ASK_REVIEW, ABOUT_NODE, check_accept, answer_accept },
+	{ ASK_CHECKOUT, ABOUT_NODE, check_option, answer_checkout },
 	{ ASK_PRE, ABOUT_NODE, check_accept, answer_accept },
 	{ ASK_POST, ABOUT_NODE, check_accept, answer_accept },
 	{ ASK_POST_WARNING, ABOUT_NODE, NULL, acknowledge },

@@ -6,6 +6,7 @@
 #include "core/budget.h"
 #include "core/decide_auto.h"
 #include "core/decide_budget.h"
+#include "core/decide_checkout.h"
 #include "core/decide_daemon.h"
 #include "core/decide_impl.h"
 #include "core/decide_oversee.h"
@@ -227,6 +228,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_HALT] = tick_halt,
 	[DEC_REVIEW] = tick_review,
 	[DEC_LOOP] = tick_loop,
+	[DEC_CHECKOUT] = tick_checkout,
 	[DEC_NOTIFY] = tick_notify,
 	[DEC_HEALTH] = tick_health,
 };

@@ -247,6 +247,8 @@ static const struct event_field assignment_moved[] = {
 	FLAG_OPT("stopping", "its run is ended by us, which is no failure"),
 	TEXT_OPT("purpose", "of the next run, where it is not simply the next: nudge or message"),
 	TEXT_OPT("candidate", "the commit that is to become the target branch"),
+	TEXT_OPT("waiting", "files or checkout: what in the user's checkout it waits for"),
+	NUM_OPT("waiting_since_ms", "since when it does"),
 	TEXT_OPT("base", "the head of the target branch that it was rebased onto"),
 	FLAG_OPT("session_kept", "the next assignment of the node can go on with its session"),
 	FLAG_OPT("anew", "failures of its node are counted anew"),

@@ -16,6 +16,7 @@
 #include "core/radar.h"
 #include "core/recover.h"
 #include "core/session.h"
+#include "core/slots.h"
 #include "core/view.h"
 #include "data/json.h"
 
@@ -322,6 +323,22 @@ static str waits_for_agent(const struct explain *x, const struct node *n, str no
 			STR_ARG(duration_format_short(x->arena, l->resets_at - x->now)));
 }
 
+/* Why nobody begins with a node that could be begun with; empty where it is only not its turn. */
+static str start_held(const struct explain *x, const struct node *n)
+{
+	struct slots sl = slots_init(x->state, x->policy, x->now);
+	str held = STR("");
+
+	if (n->status != NODE_QUEUED || n->assignment)
+		return held;
+	held = goal_held(x->policy, n->goal, x->now);
+	if (held.n)
+		return held;
+	slots_count(&sl);
+	return slots_text(x->arena, &sl,
+			str_is(n->goal->standing, STANDING_AUTO) ? WORKER_AUTO : WORKER_POOL);
+}
+
 value *explain_node(const struct explain *x, const struct node *n)
 {
 	const struct assignment *as = newest_assignment(x->state, n);
@@ -329,9 +346,7 @@ value *explain_node(const struct explain *x, const struct node *n)
 			      status_name(&node_statuses, (int)n->status), n->updated_at),
 	      *evidence = value_array(x->arena);
 	str now = explain_now(x->arena, x->state, n, x->now);
-	str held = n->status == NODE_QUEUED && !n->assignment
-			? goal_held(x->policy, n->goal, x->now)
-			: STR("");
+	str held = start_held(x, n);
 
 	value_put(x->arena, v, "backoff_until", value_null(x->arena));
 	value_put(x->arena, v, "next_rung", value_null(x->arena));

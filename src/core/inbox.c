@@ -41,6 +41,8 @@ static const struct inbox_kind kinds[] = {
 			false, NULL, NULL },
 	{ ASK_REVIEW, ABOUT_NODE, URGENCY_WARNING, "its work waits for a review",
 			"accept|reject: WHY", true, true, "accept", "reject: %" },
+	{ ASK_CHECKOUT, ABOUT_NODE, URGENCY_WARNING, "its finished work waits for your checkout",
+			NULL, true, false, "try again", NULL },
 	{ ASK_PRE, ABOUT_NODE, URGENCY_CRITICAL, "nothing more is accepted until this is settled",
 			NULL, true, true, "try again", "back to its agent" },
 	{ ASK_POST, ABOUT_NODE, URGENCY_CRITICAL, "nothing more is accepted until this is settled",

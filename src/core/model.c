@@ -7,10 +7,13 @@
 static const char *const effect_names[] = { EFFECT_KINDS(NAME) };
 static const char *const worker_kind_names[] = { WORKER_KINDS(NAME) };
 static const char *const patrol_names[] = { PATROL_FACTS(NAME) };
+static const char *const waiting_names[] = { WAITINGS(NAME) };
 #undef NAME
 const struct status_table worker_kinds = { "kind of worker", worker_kind_names,
 	ARRAY_LEN(worker_kind_names), NULL, NULL };
 const struct status_table patrol_facts = { "finding", patrol_names, ARRAY_LEN(patrol_names), NULL,
+	NULL };
+const struct status_table waitings = { "wait", waiting_names, ARRAY_LEN(waiting_names), NULL,
 	NULL };
 const struct status_table effect_kinds = { "effect", effect_names, ARRAY_LEN(effect_names), NULL,
 	NULL };
@@ -160,6 +163,8 @@ static const struct field assignment_fields[] = {
 	FIELD(assignment, candidate, F_STR),
 	FIELD(assignment, approved_by, F_STR),
 	FIELD(assignment, good_at, F_TIME),
+	STATUS(assignment, waiting, waitings),
+	FIELD(assignment, waiting_since, F_TIME),
 	FIELD(assignment, feedback, F_STR),
 	FIELD(assignment, session_key, F_STR),
 	FIELD(assignment, tools, F_JSON),

@@ -160,13 +160,15 @@ struct assignment {
 	str instruction_hash; /* of the last instruction; its text is in the dispatch's event */
 	enum rung recovery_policy; /* the first rung after the nudges */
 	ov_time created_at, last_dispatch_at;
-	ov_time good_at; /* since when its work waits to be accepted; 0: it does not */
+	ov_time good_at;       /* since when its work waits to be accepted; 0: it does not */
+	ov_time waiting_since; /* while it waits for the user's checkout */
 	enum as_status status;
 	enum stage stage;
 	enum life_sign activity;
-	bool stopping;      /* its run ends because we want it to, not because it failed */
-	ov_time not_before; /* the stage waits until then; 0: does not wait */
-	ov_time idle_after; /* 0: as configured */
+	enum waiting waiting; /* files or checkout: its step waits for the user's checkout */
+	bool stopping;        /* its run ends because we want it to, not because it failed */
+	ov_time not_before;   /* the stage waits until then; 0: does not wait */
+	ov_time idle_after;   /* 0: as configured */
 	ov_time last_activity_at, expected_at; /* observed; due */
 	ov_time updated_at;
 
@@ -175,6 +177,7 @@ struct assignment {
 	struct run *run;
 	struct effect *effect;             /* open one, or NULL */
 	bool live;                         /* has a stage, or is not terminal */
+	enum worker_kind slot;             /* of its worker */
 	struct list link;                  /* in state->live or state->finished */
 	VEC(struct dispatch *) dispatches; /* newest last, owned */
 };

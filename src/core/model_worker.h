@@ -31,11 +31,26 @@ struct effect;
 	X(PATROL_ORPHANED_CLAIM, "orphaned_claim") \
 	X(PATROL_MISSING_WORKER, "missing_worker")
 
+/*
+ * What work waits for that keeps its worker but has no run or step under way (core/slots). The first
+ * two are recorded with the assignment, the others follow from the state.
+ */
+#define WAITINGS(X)                     \
+	X(WAITING_NONE, "none")         \
+	X(WAITING_FILES, "files")       \
+	X(WAITING_CHECKOUT, "checkout") \
+	X(WAITING_REVIEW, "review")     \
+	X(WAITING_QUESTION, "question") \
+	X(WAITING_TURN, "turn")         \
+	X(WAITING_BACKOFF, "backoff")   \
+	X(WAITING_GOAL, "goal")
+
 #define STATUS_ENUM(sym, name) sym,
 enum worker_kind { WORKER_KINDS(STATUS_ENUM) WORKER_KIND_COUNT };
+enum waiting { WAITINGS(STATUS_ENUM) WAITING_COUNT };
 enum patrol_fact { PATROL_FACTS(STATUS_ENUM) PATROL_FACT_COUNT };
 #undef STATUS_ENUM
-extern const struct status_table worker_kinds, patrol_facts;
+extern const struct status_table worker_kinds, patrol_facts, waitings;
 
 /* A named slot: a worktree, and at most one assignment. */
 struct worker {

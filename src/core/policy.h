@@ -94,6 +94,7 @@ struct policy {
 	size_t roles_n;
 
 	int64_t workers_max;
+	int64_t workers_max_waiting; /* then nothing new is begun */
 	str target_branch;
 	str check_command; /* for nodes without one of their own; empty: none */
 
@@ -103,8 +104,8 @@ struct policy {
 	int64_t conflict_rounds;
 	int64_t moved_tries;   /* the target branch keeps moving under us */
 	int64_t review_rounds; /* a person rejected the work */
-	int64_t dirty_tries;
-	ov_time dirty_wait, dirty_wait_max;
+	ov_time dirty_wait;    /* before work that waits for the user's checkout is tried again */
+	ov_time dirty_notice;  /* after which a person is told what it waits for */
 	enum accept_review review;
 	enum accept_leftovers leftovers;
 	enum accept_unchecked unchecked;

@@ -86,24 +86,6 @@ static const struct policy_agent *agent_for(const struct policy *p, const struct
 	return NULL;
 }
 
-/*
- * Assignments at work per configured agent, counted once per tick; assign_queued adds its own. Those
- * that wait for a person hold no worker, so they hold no place of their agent's either.
- */
-static int64_t *agent_loads(struct tick *t)
-{
-	const struct policy *p = t->w->policy;
-	int64_t *loads = arena_array(t->a, int64_t, p->agents_n + 1);
-
-	list_each (it, &t->w->state->live) {
-		const struct assignment *as = list_entry(it, struct assignment, link);
-
-		for (size_t i = 0; as->stage != STAGE_NONE && i < p->agents_n; i++)
-			loads[i] += str_eq(p->agents[i].name, as->agent);
-	}
-	return loads;
-}
-
 static void decide_about(struct tick *t, const struct node *node, enum decision_kind kind,
 		const char *why)
 {
@@ -164,14 +146,13 @@ static void assign_queued(struct tick *t)
 {
 	size_t n;
 	const struct node **nodes = sorted_nodes(t, &t->w->state->queued, true, &n);
-	int64_t *loads = n ? agent_loads(t) : NULL;
 	bool full = t->t->no_capacity.n > 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct node *node = nodes[i];
 		struct decision d = { .kind = DEC_ASSIGN, .goal = node->goal, .node = node };
 		const struct policy_agent *agent;
-		int64_t *load;
+		struct tick_agent *load;
 
 		agent = agent_for(t->w->policy, node);
 		if (!node_is_ready(t->w->state, node)) {
@@ -191,9 +172,9 @@ static void assign_queued(struct tick *t)
 		}
 		if (lane_waits(t, agent->name))
 			continue;
-		load = &loads[agent - t->w->policy->agents];
+		load = tick_agent(t, agent->name);
 		/* What is held takes no worker from the others. */
-		if (full || *load >= agent->concurrency || tick_held(t, &d) ||
+		if (full || load->busy + load->starts >= agent->concurrency || tick_held(t, &d) ||
 				!tick_take_worker(t, &d))
 			continue;
 		d.agent = agent->name;
@@ -203,7 +184,7 @@ static void assign_queued(struct tick *t)
 							: "the agent for it",
 				STR_ARG(d.worker));
 		tick_add(t, d);
-		++*load;
+		load->busy++;
 	}
 }
 
@@ -222,6 +203,24 @@ static const struct {
 	[STAGE_POST] = { true, FX_POST },
 	[STAGE_REVERT] = { true, FX_REVERT },
 };
+
+/* A person is told what in his checkout finished work waits for. */
+static void check_checkout(struct tick *t, const struct assignment *as)
+{
+	ov_time at = as->waiting_since + t->w->policy->dirty_notice;
+
+	if (as->waiting == WAITING_NONE || as->effect || !as->node)
+		return;
+	if (t->now < at)
+		tick_wake(t, at);
+	else if (!checkout_told(t->w->state, as))
+		tick_add(t,
+				(struct decision){ .kind = DEC_CHECKOUT,
+						.goal = as->node->goal,
+						.node = as->node,
+						.assignment = as,
+						.why = as->reason });
+}
 
 static bool is_start(const struct assignment *as)
 {
@@ -270,9 +269,11 @@ static void advance(struct tick *t, const struct assignment *as)
 		tick_add(t, d);
 		return;
 	}
+	if (as->stage == STAGE_START && t->t->no_capacity.n)
+		return;
+	if (is_start(as) && !tick_take_slot(t, as))
+		return;
 	if (as->stage == STAGE_START) {
-		if (t->t->no_capacity.n)
-			return;
 		d.kind = DEC_START;
 		d.why = as->attempt ? STR("the wait before the next attempt is over")
 				    : STR("the workspace is ready");
@@ -330,6 +331,7 @@ static void advance_all(struct tick *t)
 
 		if (is_due(t, as) && !tick_task_over(t, as))
 			vec_push(&due, as);
+		check_checkout(t, as);
 	}
 	if (due.n)
 		qsort(due.p, due.n, sizeof(*due.p), assignment_order);
@@ -406,8 +408,8 @@ static void reconcile_end(struct tick *t)
 
 static void reconcile_all(struct tick *t)
 {
-	tick_count_workers(t);
 	reconcile_spending(t);
+	tick_count_workers(t);
 	reconcile_oversight(t);
 	queue_ready(t);
 	judge_agents(t);
@@ -424,7 +426,12 @@ static void reconcile_all(struct tick *t)
 struct decisions reconcile(struct arena *a, const struct world *w, const struct telemetry *t,
 		ov_time now)
 {
-	struct tick tick = { .a = a, .w = w, .t = t, .now = now, .wake_at = OV_TIME_MAX };
+	struct tick tick = { .a = a,
+		.w = w,
+		.t = t,
+		.now = now,
+		.wake_at = OV_TIME_MAX,
+		.slots = slots_init(w->state, w->policy, now) };
 	struct decisions d = { 0 };
 
 	if (w->state->failing.n || t->ending != ENDING_NO)

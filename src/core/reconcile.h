@@ -45,6 +45,7 @@
 	X(DEC_HALT, "halt", "the daemon cannot go on: its session waits")        \
 	X(DEC_REVIEW, "review", "a run was judged: an iteration is made of it")  \
 	X(DEC_LOOP, "loop", "a run makes the same call again and again")         \
+	X(DEC_CHECKOUT, "checkout", "work waits for the user's checkout")        \
 	X(DEC_NOTIFY, "notify", "people outside are to be told")                 \
 	X(DEC_HEALTH, "health", "the goal is better or worse off than it was")   \
 	X(DEC_EXPIRE, "expire", "nobody answered in time")

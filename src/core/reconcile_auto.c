@@ -16,19 +16,25 @@ struct load {
 	int64_t of_agent; /* assignments at work with the agent of auto mode, whoever they are for */
 };
 
-static void count_tasks(struct load *l, const struct goal *g)
+/* Work that waits holds no slot: others may begin meanwhile. */
+static bool has_slot(struct slots *sl, const struct assignment *as)
+{
+	return assignment_waiting(sl, as) == WAITING_NONE;
+}
+
+static void count_tasks(struct load *l, struct slots *sl, const struct goal *g)
 {
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = g->nodes.p[i];
 
 		if (!node_is_leaf(n) || node_is_final(n) || n->status == NODE_BLOCKED)
 			continue;
-		l->tasks++;
+		l->tasks += !n->assignment || has_slot(sl, n->assignment);
 		l->waiting += !n->assignment;
 	}
 }
 
-static struct load count(const struct tick *t)
+static struct load count(struct tick *t)
 {
 	const struct state *s = t->w->state;
 	struct load l = { 0 };
@@ -36,7 +42,7 @@ static struct load count(const struct tick *t)
 	for (size_t i = 0; i < s->goals.n; i++)
 		if (str_is(s->goals.p[i]->standing, STANDING_AUTO) &&
 				s->goals.p[i]->status == GOAL_ACTIVE)
-			count_tasks(&l, s->goals.p[i]);
+			count_tasks(&l, &t->slots, s->goals.p[i]);
 	for (size_t i = 0; i < s->workers.n; i++)
 		l.unusable += s->workers.p[i]->kind == WORKER_AUTO &&
 				(s->workers.p[i]->status == WORKER_ERROR ||
@@ -45,7 +51,8 @@ static struct load count(const struct tick *t)
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
 		l.of_agent += as->stage != STAGE_NONE &&
-				str_eq(as->agent, t->w->policy->auto_agent);
+				str_eq(as->agent, t->w->policy->auto_agent) &&
+				has_slot(&t->slots, as);
 	}
 	return l;
 }
@@ -69,11 +76,12 @@ static str asker(const struct tick *t)
 }
 
 /* A task that nobody could begin is better left in the pool. */
-static bool somebody_is_free(const struct tick *t, const struct policy_agent *agent)
+static bool somebody_is_free(struct tick *t, const struct policy_agent *agent)
 {
 	struct load l = count(t);
 
-	return l.tasks < t->w->state->automatic.concurrency - l.unusable &&
+	return !t->workers[WORKER_AUTO].held &&
+			l.tasks < t->w->state->automatic.concurrency - l.unusable &&
 			l.of_agent + l.waiting < agent->concurrency;
 }
 

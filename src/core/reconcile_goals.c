@@ -36,6 +36,7 @@ void reconcile_spending(struct tick *t)
 		const struct observation *o = tick_observation(t, as->run);
 
 		reconcile_task(t, as);
+		slots_add(&t->slots, as);
 		if (!as->run || !as->node || as->run->status == RUN_ENDED)
 			continue;
 		budget_add_live(&t->spending[as->node->goal->order].live, as->run, o, t->now);

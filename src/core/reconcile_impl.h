@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "core/budget.h"
 #include "core/reconcile.h"
+#include "core/slots.h"
 
 /* Of one goal. */
 struct spending {
@@ -17,8 +18,16 @@ struct task_over {
 
 /* Of one kind; with what this tick makes and takes. */
 struct tick_workers {
-	size_t n, busy;
-	size_t last; /* the number that was given last */
+	size_t n;
+	size_t busy;   /* slots in use, those that are kept for whose wait is over included */
+	size_t starts; /* of these, kept for them; taken in their order */
+	bool held;     /* so many wait that nothing new begins */
+	size_t last;   /* the number that was given last */
+};
+
+/* Of one configured agent: assignments with a run or a step under way, and those about to begin one. */
+struct tick_agent {
+	int64_t busy, starts;
 };
 
 struct tick {
@@ -29,7 +38,9 @@ struct tick {
 	VEC(struct decision) out;
 	VEC(const struct run *) looks;
 	ov_time wake_at;
+	struct slots slots;
 	struct tick_workers workers[WORKER_KIND_COUNT];
+	struct tick_agent *agents; /* by their place in the policy; NULL: not counted yet */
 	/* By whom a worker is looked for: ordinary goals, the auto mode's. */
 	size_t next_idle[2];           /* index into state->workers from which to look */
 	bool no_worker[2];             /* there is none left */
@@ -126,6 +137,10 @@ bool worker_is_taken(const struct tick *t, str name);
 /* What the runs under way have used so far, and which repeat themselves; before anything is decided. */
 void reconcile_spending(struct tick *t);
 void tick_count_workers(struct tick *t);
+/* How much each agent has to do, counted once per tick. */
+struct tick_agent *tick_agent(struct tick *t, str name);
+/* Whoever could begin a run takes a slot for it; false: there is none left, or none of its agent. */
+bool tick_take_slot(struct tick *t, const struct assignment *as);
 /* A free worker for the decision's node, or the name of a new one. */
 bool tick_take_worker(struct tick *t, struct decision *d);
 /* Workers that are to be reset or removed. */

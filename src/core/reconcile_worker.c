@@ -10,6 +10,15 @@ static bool at_work(const struct worker *w)
 	return w->status != WORKER_IDLE && w->status != WORKER_OFFLINE;
 }
 
+/* It takes the place of one that could begin something new: it is being reset, or a person must look. */
+static bool is_unusable(const struct worker *w)
+{
+	if (at_work(w))
+		return w->status == WORKER_ERROR || !w->assignment_id.n;
+	return w->wanted.n || w->effect;
+}
+
+/* Runs and steps under way come first, then those whose wait is over, then what is new. */
 void tick_count_workers(struct tick *t)
 {
 	const struct state *s = t->w->state;
@@ -18,20 +27,55 @@ void tick_count_workers(struct tick *t)
 		const struct worker *w = s->workers.p[i];
 
 		t->workers[w->kind].n++;
-		t->workers[w->kind].busy += at_work(w);
+		t->workers[w->kind].busy += is_unusable(w);
+	}
+	for (int k = 0; k < WORKER_KIND_COUNT; k++) {
+		struct tick_workers *of = &t->workers[k];
+		size_t max = slots_max(s, t->w->policy, (enum worker_kind)k),
+		       busy = t->slots.of[k].busy;
+
+		of->starts = MIN(t->slots.of[k].starts, max > busy ? max - busy : 0);
+		of->busy += busy + of->starts;
+		of->held = slots_held(&t->slots, (enum worker_kind)k);
 	}
 }
 
-/* There may be more of them than that: the configuration can be changed. */
-static size_t workers_max(const struct tick *t, enum worker_kind kind)
+struct tick_agent *tick_agent(struct tick *t, str name)
 {
-	switch (kind) {
-	case WORKER_POOL: return (size_t)t->w->policy->workers_max;
-	case WORKER_AUTO: return (size_t)t->w->state->automatic.concurrency;
-	case WORKER_MANUAL:
-	case WORKER_KIND_COUNT: break;
+	const struct policy *p = t->w->policy;
+	bool counted = t->agents != NULL;
+
+	if (!counted)
+		t->agents = arena_array(t->a, struct tick_agent, p->agents_n + 1);
+	for (struct list *it = t->w->state->live.next; !counted && it != &t->w->state->live;
+			it = it->next) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->stage == STAGE_NONE || assignment_waiting(&t->slots, as) != WAITING_NONE)
+			continue;
+		for (size_t i = 0; i < p->agents_n; i++)
+			if (str_eq(p->agents[i].name, as->agent))
+				*(assignment_starts(as) ? &t->agents[i].starts
+							: &t->agents[i].busy) += 1;
 	}
-	return SIZE_MAX;
+	for (size_t i = 0; i < p->agents_n; i++)
+		if (str_eq(p->agents[i].name, name))
+			return &t->agents[i];
+	return &t->agents[p->agents_n];
+}
+
+bool tick_take_slot(struct tick *t, const struct assignment *as)
+{
+	const struct policy_agent *agent = policy_agent(t->w->policy, as->agent);
+	struct tick_agent *of = tick_agent(t, as->agent);
+	struct tick_workers *k = &t->workers[as->slot];
+
+	if (!k->starts || (agent && of->busy >= agent->concurrency))
+		return false;
+	k->starts--;
+	of->busy++;
+	of->starts--;
+	return true;
 }
 
 bool worker_is_taken(const struct tick *t, str name)
@@ -42,10 +86,16 @@ bool worker_is_taken(const struct tick *t, str name)
 	return false;
 }
 
+static bool may_begin(const struct tick *t, enum worker_kind kind)
+{
+	const struct tick_workers *k = &t->workers[kind];
+
+	return !k->held && k->busy < slots_max(t->w->state, t->w->policy, kind);
+}
+
 static bool take(struct tick *t, struct decision *d, const struct worker *w)
 {
-	if (!w || !worker_is_free(w) || !worker_serves(w, d->node) ||
-			t->workers[w->kind].busy >= workers_max(t, w->kind) ||
+	if (!w || !worker_is_free(w) || !worker_serves(w, d->node) || !may_begin(t, w->kind) ||
 			(t->out_of_turn && worker_is_taken(t, w->name)))
 		return false;
 	d->worker = w->name;
@@ -58,7 +108,7 @@ static bool take_new(struct tick *t, struct decision *d, enum worker_kind kind)
 {
 	struct tick_workers *k = &t->workers[kind];
 
-	if (k->n >= workers_max(t, kind) || k->busy >= workers_max(t, kind))
+	if (!may_begin(t, kind))
 		return false;
 	do
 		d->worker = arena_printf(t->a, "%s-%zu", status_name(&worker_kinds, (int)kind),

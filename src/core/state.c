@@ -223,6 +223,7 @@ void state_add_assignment(struct state *s, struct assignment *as)
 {
 	map_put(&s->assignments_by_id, as->id, as);
 	as->node = state_node(s, as->goal_id, as->node_id);
+	as->slot = state_worker(s, as->worker) ? state_worker(s, as->worker)->kind : WORKER_MANUAL;
 	as->live = true;
 	list_append(&s->live, &as->link);
 	if (as->node)

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/recover.h"
+#include "core/slots.h"
 
 size_t goal_unchecked(const struct goal *g)
 {
@@ -96,11 +97,12 @@ value *view_worker(struct arena *a, const struct state *s, const struct worker *
 	return v;
 }
 
-static value *running(struct arena *a, const struct state *s, ov_time now)
+static value *running(struct arena *a, struct slots *sl)
 {
 	value *list = value_array(a);
+	ov_time now = sl->now;
 
-	list_each (it, &s->live) {
+	list_each (it, &sl->s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 		value *v;
 
@@ -123,7 +125,8 @@ static value *running(struct arena *a, const struct state *s, ov_time now)
 		value_put(a, v, "not_before",
 				value_time(a, as->not_before > now ? as->not_before : 0));
 		value_put(a, v, "since", value_time(a, as->updated_at));
-		value_put(a, v, "last_lines", value_str(a, node_last_lines(s, as->node)));
+		value_put(a, v, "last_lines", value_str(a, node_last_lines(sl->s, as->node)));
+		view_put_waiting(a, v, sl, as);
 		value_push(a, list, v);
 	}
 	return list;
@@ -189,31 +192,46 @@ static value *stalled(struct arena *a, const struct world *w, ov_time now)
 	return list;
 }
 
+/* Why nothing new is started though there is work: so much of it waits. */
+static value *held(struct arena *a, const struct slots *sl)
+{
+	str pool = slots_text(a, sl, WORKER_POOL), automatic = slots_text(a, sl, WORKER_AUTO);
+	value *list = value_array(a);
+
+	if (pool.n)
+		value_push(a, list, value_str(a, pool));
+	if (automatic.n)
+		value_push(a, list, value_strf(a, "auto mode: " STR_FMT, STR_ARG(automatic)));
+	return list;
+}
+
 value *view_status(struct arena *a, const struct world *w, ov_time now)
 {
 	const struct state *s = w->state;
 	value *v = value_object(a), *goals = value_array(a), *workers = value_array(a);
-	size_t busy = 0, archived = 0;
+	struct slots sl = slots_init(s, w->policy, now);
+	const struct slot_count *pool = &sl.of[WORKER_POOL];
+	size_t archived = 0;
 
 	for (size_t i = 0; i < s->goals.n; i++) {
 		archived += s->goals.p[i]->status == GOAL_ARCHIVED;
 		if (s->goals.p[i]->status != GOAL_ARCHIVED)
 			value_push(a, goals, view_goal_brief(a, s->goals.p[i]));
 	}
-	for (size_t i = 0; i < s->workers.n; i++) {
-		busy += s->workers.p[i]->kind == WORKER_POOL &&
-				s->workers.p[i]->assignment_id.n > 0;
+	for (size_t i = 0; i < s->workers.n; i++)
 		value_push(a, workers, view_worker(a, s, s->workers.p[i]));
-	}
+	slots_count(&sl);
 	value_put(a, v, "seq", value_int(a, (int64_t)s->seq));
 	value_put(a, v, "notices_lost", view_notices_lost(a, w, now));
 	value_put(a, v, "needs_you", view_inbox(a, s, STR(""), now, INBOX_DUE));
 	value_put(a, v, "snoozed", value_int(a, view_inbox_later(s, STR(""), now)));
-	value_put(a, v, "running", running(a, s, now));
+	value_put(a, v, "running", running(a, &sl));
 	value_put(a, v, "stalled", stalled(a, w, now));
 	value_put(a, v, "lanes", view_lanes(a, w, now));
 	value_put(a, v, "workers", workers);
-	value_put(a, v, "workers_busy", value_int(a, (int64_t)busy));
+	value_put(a, v, "workers_busy", value_int(a, (int64_t)(pool->busy + pool->starts)));
+	value_put(a, v, "workers_waiting", value_int(a, (int64_t)pool->waiting));
+	value_put(a, v, "held", held(a, &sl));
 	value_put(a, v, "auto", view_auto(a, w, now));
 	value_put(a, v, "goals", goals);
 	value_put(a, v, "goals_archived", value_int(a, (int64_t)archived));

@@ -16,6 +16,9 @@ value *view_goal(struct arena *a, const struct state *s, const struct goal *g);
 value *view_goal_brief(struct arena *a, const struct goal *g);
 value *view_node(struct arena *a, const struct state *s, const struct node *n);
 value *view_node_brief(struct arena *a, const struct node *n);
+struct slots;
+/* What it waits for that keeps its worker, "waiting" and "waiting_for"; null when it does not. */
+void view_put_waiting(struct arena *a, value *v, struct slots *sl, const struct assignment *as);
 /* Its "path" from the phase down, and what it "blocks". */
 void view_put_place(struct arena *a, value *v, const struct node *n);
 /* Runs after the first one, when the last of them was sent, and until when nothing is done. */

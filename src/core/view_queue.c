@@ -10,6 +10,7 @@
 #include "core/budget.h"
 #include "core/lane.h"
 #include "core/reconcile.h"
+#include "core/slots.h"
 #include "core/standing.h"
 #include "core/view.h"
 #include "core/worker.h"
@@ -20,7 +21,8 @@ struct queue {
 	const struct policy *p;
 	str no_capacity;
 	ov_time now;
-	int64_t *loads; /* per configured agent; assignments that wait for a person hold no place */
+	int64_t *loads; /* per configured agent; assignments that wait hold no place */
+	struct slots slots;
 };
 
 static value *row(struct queue *q, const struct node *n, const char *state, str why)
@@ -143,34 +145,29 @@ static value *accept_queue(struct queue *q)
 	return list;
 }
 
+static bool has_place(struct queue *q, const struct assignment *as)
+{
+	return as->stage != STAGE_NONE && assignment_waiting(&q->slots, as) == WAITING_NONE;
+}
+
 static void count_loads(struct queue *q)
 {
 	q->loads = arena_array(q->a, int64_t, q->p->agents_n + 1);
 	list_each (it, &q->s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		for (size_t i = 0; as->stage != STAGE_NONE && i < q->p->agents_n; i++)
+		for (size_t i = 0; has_place(q, as) && i < q->p->agents_n; i++)
 			q->loads[i] += str_eq(q->p->agents[i].name, as->agent);
 	}
-}
-
-static size_t busy_workers(const struct queue *q, enum worker_kind kind)
-{
-	size_t busy = 0;
-
-	for (size_t i = 0; i < q->s->workers.n; i++) {
-		const struct worker *w = q->s->workers.p[i];
-
-		busy += w->kind == kind && w->status != WORKER_IDLE && w->status != WORKER_OFFLINE;
-	}
-	return busy;
 }
 
 /* Why no worker takes it; empty when one does. */
 static str worker_text(struct queue *q, const struct node *n)
 {
 	bool automatic = str_is(n->goal->standing, STANDING_AUTO);
-	int64_t max = automatic ? q->s->automatic.concurrency : q->p->workers_max;
+	enum worker_kind kind = automatic ? WORKER_AUTO : WORKER_POOL;
+	const struct slot_count *of = &q->slots.of[kind];
+	size_t max = slots_max(q->s, q->p, kind);
 	str name = n->wanted_worker;
 	const struct worker *w = name.n ? state_worker(q->s, name) : NULL;
 
@@ -188,10 +185,12 @@ static str worker_text(struct queue *q, const struct node *n)
 		if (w->kind == WORKER_MANUAL && worker_is_free(w) && worker_serves(w, n))
 			return STR("");
 	}
-	if ((int64_t)busy_workers(q, automatic ? WORKER_AUTO : WORKER_POOL) < max)
+	if (slots_held(&q->slots, kind))
+		return slots_text(q->a, &q->slots, kind);
+	if (of->busy + of->starts < max)
 		return STR("");
-	return arena_printf(q->a, "no worker is free (%s is %lld)",
-			automatic ? "auto.concurrency" : "workers.max", (long long)max);
+	return arena_printf(q->a, "no worker is free (%s is %zu)",
+			automatic ? "auto.concurrency" : "workers.max", max);
 }
 
 static str lane_text(struct queue *q, const struct lane *l)
@@ -294,9 +293,10 @@ static value *dispatch_queue(struct queue *q)
 value *view_queue(struct arena *a, const struct state *s, const struct policy *p, str no_capacity,
 		ov_time now)
 {
-	struct queue q = { a, s, p, no_capacity, now, NULL };
+	struct queue q = { a, s, p, no_capacity, now, NULL, slots_init(s, p, now) };
 	value *v = value_object(a);
 
+	slots_count(&q.slots);
 	count_loads(&q);
 	value_put(a, v, "accept", accept_queue(&q));
 	value_put(a, v, "dispatch", dispatch_queue(&q));

@@ -187,7 +187,7 @@ TEST(dirty_checkout_is_untouched)
 		sh(&f,
 				"rm -rf .git/index.lock .git/MERGE_HEAD .git/CHERRY_PICK_HEAD "
 				".git/REVERT_HEAD work; git bisect reset >/dev/null 2>&1 || true; "
-		                "git "
+				"git "
 				"reset -q --hard");
 		a = accept_key(&f, BRANCH, "D_1");
 		assert_int_equal(a.outcome, GIT_OK);
@@ -216,7 +216,7 @@ TEST(work_goes_in_beside_uncommitted_changes)
 		strcpy(before,
 				sh(&f,
 						"git status --porcelain -uall | grep -v src/one || "
-		                                "true; cat "
+						"true; cat "
 						"src/two s d/v untracked 2>/dev/null || true"));
 		a = accept_key(&f, BRANCH, "D_1");
 		if (a.outcome != GIT_OK)

@@ -61,7 +61,7 @@ static void write_case(struct buf *b, struct rng *r)
 		add_act(b, r, PICK(r, base_acts));
 	buf_addf(b,
 			"git add -A; git commit -qm base --allow-empty; cd \"$W\"; git reset -q "
-	                "--hard "
+			"--hard "
 			"main\n");
 	for (size_t i = 0, n = 1 + rng_below(r, 3); i < n; i++)
 		add_act(b, r, PICK(r, work_acts));
@@ -77,7 +77,7 @@ static const char *sum(struct fixture *f, const char *folder)
 			"cd '%s'; { find . -path ./.git -prune -o -path ./.overseer -prune -o "
 			"-printf '%%y %%m %%P %%l\\n' | LC_ALL=C sort; find . -path ./.git -prune "
 			"-o -path ./.overseer -prune -o -type f -print0 | LC_ALL=C sort -z | xargs "
-			"-0 -r sha256sum; git ls-files -s --debug | grep -v : ; git ls-files -s; }",
+			"-0 -r sha256sum; git ls-files -s; }",
 			folder);
 }
 

@@ -49,7 +49,7 @@ TEST(revert_that_cannot_be)
 	assert_int_equal(revert(&f, bad, "D_1").outcome, GIT_DIRTY);
 	sh(&f,
 			"git checkout -q src/one; echo d >>src/two; sed -i s/bad/worse/ src/one; "
-	                "git commit -qm worse src/one");
+			"git commit -qm worse src/one");
 	a = revert(&f, bad, "D_1");
 	assert_int_equal(a.outcome, GIT_CONFLICT);
 	assert_string_equal(a.detail, "src/one");

@@ -335,7 +335,18 @@ static void every_step_ends(struct scn *s, const struct args *a)
 	struct twist t = twist_from(s, a);
 
 	t.every = true;
+	for (size_t i = s->twists.n; i-- > 0;)
+		if (s->twists.p[i].every && s->twists.p[i].kind == t.kind &&
+				str_eq(s->twists.p[i].node, t.node))
+			vec_remove(&s->twists, i);
 	vec_push(&s->twists, t);
+}
+
+static void checkout_changes(struct scn *s, const struct args *a)
+{
+	(void)a;
+	submit(&s->f, "checkout.report", json(&s->f, "{}"));
+	world_settle(s);
 }
 
 static void step_takes(struct scn *s, const struct args *a)
@@ -418,6 +429,8 @@ const struct rule happen_rules[] = {
 	{ STEP " takes forever", step_takes, "until it is said to end" },
 	{ "capacity is missing TEXT", no_capacity, "memory, load: nothing new may start" },
 	{ "capacity is back", capacity, "" },
+	{ "checkout changes", checkout_changes,
+			"the user did something in the checkout of the target branch" },
 	{ "daemon restarts", restarts, "state and decisions must be the same" },
 	{ "clock jumps forward|back DUR", clock_jumps, "" },
 	{ "policy becomes ...", option_changes, "the configuration is read again" },

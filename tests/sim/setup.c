@@ -108,7 +108,8 @@ static void add_rest(struct sim *s, struct buf *b)
 	add_duration(s, b, "accept.dirty_wait", 10 * OV_SECOND, 2 * OV_MINUTE);
 	add_int(s, b, "accept.conflict_rounds", 1, 4);
 	add_int(s, b, "patrol.restarts", 0, 4);
-	add_int(s, b, "accept.dirty_tries", 2, 10);
+	add_int(s, b, "workers.max_waiting", 1, 8);
+	add_duration(s, b, "accept.dirty_notice", OV_SECOND, 5 * OV_MINUTE);
 	/* A measured fleet keeps the default. */
 	if (!s->o.fleet)
 		add_int(s, b, "store.snapshot_every", 10, odds(s, 500) ? 60 : 2000);

@@ -28,6 +28,7 @@ struct policy fixture_policy(void)
 		.roles = roles,
 		.roles_n = ARRAY_LEN(roles),
 		.workers_max = 2,
+		.workers_max_waiting = 8,
 		.target_branch = STR("main"),
 		.retry_max_attempts = 3,
 		.patrol_restarts = 2,
@@ -38,9 +39,8 @@ struct policy fixture_policy(void)
 		.review_rounds = 100,
 		.ageing = 30 * OV_MINUTE,
 		.unchecked = UNCHECKED_ACCEPT, /* most stories are not about checks */
-		.dirty_tries = 10,
 		.dirty_wait = OV_MINUTE,
-		.dirty_wait_max = OV_HOUR,
+		.dirty_notice = OV_MINUTE,
 		.plan = PLAN_LIMITS_DEFAULT,
 		.idle_after = 15 * OV_MINUTE,
 		.max_run = 4 * OV_HOUR,
@@ -925,5 +925,5 @@ void check_invariants(const struct state *s, const struct policy *p)
 		assert_true(w->assignment_id.n || w->status == WORKER_IDLE ||
 				w->status == WORKER_OFFLINE || w->status == WORKER_ERROR);
 	}
-	assert_true((int64_t)pool <= p->workers_max);
+	assert_true((int64_t)pool <= p->workers_max + p->workers_max_waiting);
 }

@@ -224,8 +224,10 @@ TEST(outcomes_that_let_go_of_the_turn)
 		settle(&f);
 		assert_null(effect_of(&f, "T2"));
 		effect_end(&f, "T1", effect_of(&f, "T1")->kind, cases[i].outcome, "why", "");
+		/* A checkout that is in the way is waited for, not counted. */
 		for (int c = 0; c < CAUSE_COUNT; c++)
-			assert_int_equal(n->failures[c], c == (int)cases[i].cause);
+			assert_int_equal(n->failures[c],
+					c == (int)cases[i].cause && c != CAUSE_DIRTY);
 		assert_int_equal(n->assignment->stage, cases[i].next);
 		assert_int_equal(n->assignment->candidate.n, 0);
 		assert_int_equal(worker_status(&f, "pool-1"), cases[i].worker);
@@ -534,24 +536,6 @@ TEST(what_cannot_be_taken_back_is_a_persons_to_decide)
 	fixture_done(&f);
 }
 
-/* Each answer of a person gives it all of its tries again. */
-TEST(what_is_in_the_way_of_taking_back_is_counted_anew_after_an_answer)
-{
-	struct fixture f;
-
-	post_fails(&f, POST_REVERT);
-	f.policy.dirty_tries = 1;
-	for (int i = 0; i < 3; i++) {
-		effect_end(&f, "T1", FX_REVERT, "dirty", "uncommitted changes", "");
-		settle(&f);
-		assert_int_equal(node_of(&f, "T1")->failures[CAUSE_DIRTY], 1);
-		answer(&f, ASK_POST, "take back");
-		assert_int_equal(node_of(&f, "T1")->failures[CAUSE_DIRTY], 0);
-	}
-	folds(&f);
-	fixture_done(&f);
-}
-
 /* That it could not be run says nothing about the change. */
 TEST(post_that_cannot_be_run_is_tried_again_then_asked_about)
 {
@@ -579,20 +563,19 @@ TEST(post_that_cannot_be_run_is_tried_again_then_asked_about)
  * What fails for one task of the pool will fail for all that follow: no further one is asked for. The
  * next daemon of auto mode tries it again where it was, since it may have been mended.
  */
-TEST(commands_and_checkout_that_fail_end_auto_mode)
+TEST(commands_that_fail_end_auto_mode)
 {
 	static const struct {
 		enum stage stage;
 		const char *outcome;
 		enum effect_kind again;
 	} cases[] = { { STAGE_GATE, "failed", FX_REBASE }, { STAGE_POST, "failed", FX_POST },
-		{ STAGE_REBASE, "dirty", FX_REBASE }, { STAGE_REBASE, "conflict", 0 } };
+		{ STAGE_REBASE, "dirty", 0 }, { STAGE_REBASE, "conflict", 0 } };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct fixture f;
 
 		begin(&f, 1);
-		f.policy.dirty_tries = 1;
 		f.policy.accept = (struct accept_commands){ .pre = STR("pre"),
 			.post = STR("post"),
 			.pre_on_failure = PRE_FAIL };
@@ -615,15 +598,19 @@ TEST(commands_and_checkout_that_fail_end_auto_mode)
 		assert_int_equal(effect_of(&f, "T1")->kind, cases[i].again);
 		for (size_t k = 0; k < f.state->escalations.n; k++)
 			assert_int_not_equal(f.state->escalations.p[k]->status, ESC_OPEN);
-		/* It was not mended: the same again (of a checkout after as many tries as before). */
-		effect_end(&f, "T1", cases[i].again, cases[i].again == FX_POST ? "failed" : "dirty",
-				"d", "");
+		/* It was not mended: the same again. */
+		if (cases[i].again == FX_REBASE) {
+			effect_end(&f, "T1", FX_REBASE, "ok", "", "'commit': 'c'");
+			settle(&f);
+		}
+		effect_end(&f, "T1", effect_of(&f, "T1")->kind, "failed", "d", "");
 		assert_int_equal(count_events(&f, EV_AUTO_STOPPED), 2);
 		submit(&f, "daemon.start", json(&f, "{'instance': 'I_3', 'version': '1'}"));
 		submit(&f, "auto.start", json(&f, "{'instance': 'I_3'}"));
 		settle(&f);
 		assert_int_equal(open_question(&f, ASK_POST) != NULL, cases[i].again == FX_POST);
-		assert_int_equal(effect_of(&f, "T1") == NULL, cases[i].again == FX_POST);
+		assert_int_equal(open_question(&f, ASK_PRE) != NULL, cases[i].again == FX_REBASE);
+		assert_null(effect_of(&f, "T1"));
 		fixture_done(&f);
 	}
 }

@@ -41,9 +41,10 @@ TEST(defaults)
 	assert_int_equal(c->workspace_check_timeout, 15 * OV_MINUTE);
 	assert_int_equal(c->accept_target.n, 0);
 	assert_int_equal(c->accept_conflict_rounds, 3);
-	assert_int_equal(c->accept_dirty_tries, 10);
-	assert_int_equal(c->accept_dirty_wait, OV_MINUTE);
-	assert_int_equal(c->accept_dirty_wait_max, OV_HOUR);
+	assert_int_equal(c->workers_max_waiting, 8);
+	assert_int_equal(c->accept_dirty_wait, 5 * OV_MINUTE);
+	assert_int_equal(c->accept_dirty_notice, OV_MINUTE);
+	assert_int_equal(c->obsolete_n, 0);
 	assert_true(c->http_enabled);
 	assert_int_equal(c->http_port, 0);
 	assert_int_equal(c->store_snapshot_every, 10000);
@@ -162,10 +163,10 @@ TEST(everything_set)
 			"max_subtasks_per_task = 3\n"
 			"[limits]\nmin_free_memory = \"0\"\nmax_load_pct = 150\n"
 			"run_output = \"1GiB\"\n"
-			"[workers]\nmax = 256\n"
+			"[workers]\nmax = 256\nmax_waiting = 3\n"
 			"[workspace]\ncheck_command = \"make test\"\ncheck_timeout = \"1h\"\n"
 			"[accept]\ntarget = \"release/2.x\"\nconflict_rounds = 1\n"
-			"dirty_tries = 2\ndirty_wait = \"1s\"\ndirty_wait_max = \"1s\"\n"
+			"dirty_notice = \"2s\"\ndirty_wait = \"1s\"\n"
 			"[http]\nenabled = false\nport = 65535\n"
 			"[store]\nurl = \"sqlite:/x\"\nsnapshot_every = 5\n"
 			"[agents.fast]\ncommand = [\"agent\", \"--fast\"]\nconcurrency = 3\n"
@@ -204,9 +205,24 @@ TEST(everything_set)
 	assert_int_equal(c->policy.retry_delay[1], 1);
 	assert_int_equal(c->policy.workers_max, 256);
 	assert_int_equal(c->policy.conflict_rounds, 1);
-	assert_int_equal(c->policy.dirty_tries, 2);
-	assert_int_equal(c->policy.dirty_wait_max, OV_SECOND);
+	assert_int_equal(c->policy.workers_max_waiting, 3);
+	assert_int_equal(c->policy.dirty_wait, OV_SECOND);
+	assert_int_equal(c->policy.dirty_notice, 2 * OV_SECOND);
 	assert_int_equal(c->policy.plan.max_phases, 1);
+	config_free(c);
+}
+
+/* What an earlier version knew breaks no file: it is ignored, whatever it says, and told. */
+TEST(obsolete_options_are_ignored_and_told)
+{
+	struct config *c = parse("[accept]\ndirty_tries = \"many\"\ndirty_wait_max = \"1h\"\n"
+				 "dirty_wait = \"2h\"\n");
+
+	assert_int_equal(c->obsolete_n, 2);
+	assert_true(str_starts(c->obsolete[0],
+			STR("accept.dirty_tries is obsolete and ignored: ")));
+	assert_true(str_starts(c->obsolete[1], STR("accept.dirty_wait_max is obsolete")));
+	assert_int_equal(c->policy.dirty_wait, 2 * OV_HOUR);
 	config_free(c);
 }
 
@@ -323,7 +339,8 @@ TEST(problems)
 		{ "limits.run_output = \"MiB\"", "limits.run_output: \"MiB\" is not a size" },
 		{ "limits.run_output = \"99999999999TiB\"", "is not a size" },
 		{ "limits.run_output = \"1B\"", "is out of range: 1KiB to 1TiB" },
-		{ "accept.dirty_wait = \"2h\"", "accept.dirty_wait: must not exceed" },
+		{ "workers.max_waiting = 0", "workers.max_waiting: 0 is out of range" },
+		{ "[accept]\ndirty_trie = 2", "unknown" },
 		{ "accept.target = \"a b\"", "accept.target: \"a b\" cannot be" },
 		{ "accept.target = \"-x\"", "cannot be the name of a branch" },
 		{ "accept.target = \"a..b\"", "cannot be the name of a branch" },

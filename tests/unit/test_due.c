@@ -87,6 +87,7 @@ static ov_time wait_person(struct fixture *f)
 
 static ov_time wait_backoff(struct fixture *f)
 {
+	f->policy.workers_max = 2; /* what waits needs a slot when its time has come */
 	bring_to(f, "T1", STAGE_RUNNING);
 	run_end(f, "T1", 1);
 	settle(f);

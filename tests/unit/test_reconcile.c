@@ -396,45 +396,23 @@ TEST(conflict_rounds)
 	fixture_done(&f);
 }
 
-TEST(dirty_checkout_waits_double_up_to_the_longest)
-{
-	static const ov_time minutes[] = { 1, 2, 4, 8, 16, 32, 60, 60, 60 };
-	struct fixture f;
-	const struct node *n;
-
-	begin(&f, 1);
-	n = node_of(&f, "T1");
-	bring_to(&f, "T1", STAGE_REBASE);
-	for (size_t i = 0; i < ARRAY_LEN(minutes); i++) {
-		effect_end(&f, "T1", FX_REBASE, "dirty", "2 files", "");
-		assert_int_equal(tick(&f), 0);
-		assert_int_equal(f.wake_at, f.now + minutes[i] * OV_MINUTE);
-		assert_int_equal(n->status, NODE_IN_PROGRESS);
-		f.now = f.wake_at;
-		settle(&f);
-	}
-	assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
-	effect_end(&f, "T1", FX_REBASE, "dirty", "2 files", "");
-	assert_int_equal(n->status, NODE_BLOCKED);
-	assert_true(str_is(f.state->escalations.p[0]->kind, "dirty"));
-	fixture_done(&f);
-}
-
-/* However often: a wait is never longer than the longest, and never wraps around. */
+/* However often: the wait is the same, and nobody gives it up. */
 TEST(dirty_checkout_for_ever)
 {
 	struct fixture f;
 
 	begin(&f, 1);
-	f.policy.dirty_tries = 200;
+	f.policy.dirty_notice = OV_DAY;
 	bring_to(&f, "T1", STAGE_REBASE);
 	for (int i = 0; i < 150; i++) {
 		effect_end(&f, "T1", FX_REBASE, "dirty", "", "");
 		assert_int_equal(tick(&f), 0);
-		assert_true(f.wake_at > f.now && f.wake_at <= f.now + OV_HOUR);
+		assert_int_equal(f.wake_at, f.now + f.policy.dirty_wait);
 		f.now = f.wake_at;
 		settle(&f);
 	}
+	assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_IN_PROGRESS);
 	fixture_done(&f);
 }
 

@@ -1,0 +1,128 @@
+/*
+ * Finished work that waits for the user's checkout: the same files have uncommitted changes there, or
+ * something of the user's is unfinished. It waits as long as that lasts, is tried again when the
+ * checkout changes and every accept.dirty_wait, and a person is told once per wait.
+ */
+#include "core/decide_checkout.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "core/accept.h"
+
+enum { FILES_NAMED = 5, NAME_BYTES = 120 };
+
+/* "your a, b and 3 more have uncommitted changes in the same files". */
+static str files_text(struct decide_ctx *cx, const value *files, int64_t total)
+{
+	int64_t named = MIN((int64_t)value_count(files), (int64_t)FILES_NAMED);
+	str list = STR("");
+
+	for (int64_t i = 0; i < named; i++) {
+		str name = value_str_or(value_item(files, (size_t)i), STR(""));
+		bool last = i > 0 && i == named - 1 && total == named;
+
+		if (name.n > NAME_BYTES)
+			name = arena_printf(cx->arena, STR_FMT "...",
+					STR_ARG(utf8_truncate(name, NAME_BYTES)));
+		list = arena_printf(cx->arena, STR_FMT "%s" STR_FMT, STR_ARG(list),
+				last                ? " and "
+						: i ? ", "
+						    : "",
+				STR_ARG(name));
+	}
+	if (total > named)
+		list = arena_printf(cx->arena, STR_FMT " and %lld more", STR_ARG(list),
+				(long long)(total - named));
+	return arena_printf(cx->arena, "your " STR_FMT " %s", STR_ARG(list),
+			total == 1 ? "has uncommitted changes in the same file"
+				   : "have uncommitted changes in the same files");
+}
+
+static void put_wait(struct decide_ctx *cx, enum waiting waiting, ov_time since)
+{
+	struct event *e = cx->out->p[cx->out->n - 1];
+
+	ev_cstr(cx, e, "waiting", status_name(&waitings, (int)waiting));
+	ev_int(cx, e, "waiting_since_ms", since);
+}
+
+void checkout_wait(struct decide_ctx *cx, const struct outcome *o, enum stage stage)
+{
+	const struct assignment *as = o->as;
+	const struct worker *w = state_worker(cx->state, as->worker);
+	const value *files = value_at(o->data, "files");
+	bool named = value_count(files) > 0;
+	str reason = named            ? files_text(cx, files,
+							MAX(value_int_at(o->data, "files_changed"),
+									(int64_t)value_count(files)))
+			: o->detail.n ? o->detail
+				      : STR("your checkout of the target branch is in the way");
+
+	flow_move(cx, as, stage, flow_wait(cx->policy, CAUSE_DIRTY, 1), reason, STR(""), NULL);
+	put_wait(cx, named ? WAITING_FILES : WAITING_CHECKOUT,
+			as->waiting != WAITING_NONE ? as->waiting_since : cx->now);
+	if (stage == STAGE_REBASE && w && str_eq(w->assignment_id, as->id))
+		worker_to(cx, w, WORKER_NEEDS_REVIEW, reason);
+}
+
+/* The wait before the next attempt is over. */
+static void again(struct decide_ctx *cx, const struct assignment *as, ov_time since)
+{
+	assignment_move(cx, as, as->status, as->stage, as->reason);
+	put_wait(cx, as->waiting, since);
+}
+
+/* The user's checkout has changed, or nobody watched it: everything that waits for it is due. */
+int decide_checkout_report(struct decide_ctx *cx, const value *params, value **ret_result,
+		struct ov_err *err)
+{
+	(void)params, (void)ret_result, (void)err;
+	list_each (it, &cx->state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->waiting != WAITING_NONE && !as->effect && as->not_before > cx->now)
+			again(cx, as, as->waiting_since);
+	}
+	return 0;
+}
+
+void checkout_answered(struct decide_ctx *cx, const struct node *n)
+{
+	const struct assignment *as = n ? n->assignment : NULL;
+
+	if (as && as->waiting != WAITING_NONE && !as->effect)
+		again(cx, as, cx->now);
+}
+
+void checkout_settled(struct decide_ctx *cx, const struct assignment *as)
+{
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status == ESC_OPEN && str_is(x->kind, ASK_CHECKOUT) &&
+				str_eq(x->assignment_id, as->id))
+			escalation_close(cx, x, ESC_DISMISSED,
+					STR("nothing in your checkout is in its way any more"));
+	}
+}
+
+void tick_checkout(struct decide_ctx *cx, const struct decision *d)
+{
+	static const char *const options[] = { "try again", NULL };
+	const struct assignment *as = d->assignment;
+
+	escalate_about(cx, about_assignment(as),
+			&(struct escalation_spec){ .kind = ASK_CHECKOUT,
+					.options = options,
+					.question = arena_printf(cx->arena,
+							"the finished work on \"" STR_FMT
+							"\" waits: " STR_FMT
+							". It is accepted by itself as soon as "
+	                                                "that "
+							"is committed, stashed or undone. Next: "
+	                                                "git "
+							"status",
+							STR_ARG(as->node->name),
+							STR_ARG(as->reason)) });
+}

@@ -1,0 +1,11 @@
+#pragma once
+/* Finished work that waits for the user's checkout. Private to core. */
+#include "core/decide_flow.h"
+
+/* A step ended with "dirty": it waits, and is tried again from this stage. */
+void checkout_wait(struct decide_ctx *cx, const struct outcome *o, enum stage stage);
+/* A person wants it tried now; told again if it still waits after accept.dirty_notice. */
+void checkout_answered(struct decide_ctx *cx, const struct node *n);
+/* Its step ended without finding anything in its way: what a person was told is over. */
+void checkout_settled(struct decide_ctx *cx, const struct assignment *as);
+void tick_checkout(struct decide_ctx *cx, const struct decision *d);
