@@ -1,5 +1,6 @@
 #include "app/executor_impl.h"
 
+#include "app/checkout.h"
 #include "app/contain.h"
 #include "app/engine.h"
 #include "app/executor_accept.h"
@@ -48,6 +49,15 @@ static void sighted(void *user, const value *params)
 	engine_report(x->engine, STR("radar.report"), params);
 }
 
+static void checkout_changed(void *user)
+{
+	struct executor *x = user;
+	struct arena a = ARENA_INIT;
+
+	engine_report(x->engine, STR("checkout.report"), value_object(&a));
+	arena_done(&a);
+}
+
 static void found(void *user, const value *params)
 {
 	struct executor *x = user;
@@ -92,6 +102,10 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 			.report = sighted,
 			.user = x });
 	radar_set(x->radar, o->config->radar, o->config->policy.target_branch);
+	x->checkout = checkout_new(&(struct checkout_options){ .loop = o->loop,
+			.state = state_now,
+			.changed = checkout_changed,
+			.user = x });
 	x->patrol = patrol_new(&(struct patrol_options){ .loop = o->loop,
 			.git = x->git,
 			.dir = o->dir,
@@ -266,6 +280,8 @@ void task_git_done(void *user, int r, const struct git_result *res, const struct
 		task_report(t);
 		return;
 	}
+	if (res->outcome == GIT_DIRTY)
+		checkout_watch(t->x->checkout, res);
 	/* Only a rebase finds out that there is nothing left to do. */
 	data = outcome_new(t,
 			t->kind == FX_REBASE && res->outcome == GIT_ALREADY
@@ -364,6 +380,7 @@ void executor_free(struct executor *x)
 	}
 	setup_free(x->setup);
 	radar_free(x->radar);
+	checkout_free(x->checkout);
 	patrol_free(x->patrol);
 	git_close(x->git);
 	planning_free(x->planning);

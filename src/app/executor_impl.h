@@ -97,6 +97,7 @@ struct executor {
 	struct journal *journal;
 	struct setup *setup;
 	struct radar *radar;
+	struct checkout *checkout;
 	struct patrol *patrol;
 	struct notifier *notifier;
 	struct list tasks;

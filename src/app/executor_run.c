@@ -1,4 +1,5 @@
 /* Runs: starting, stopping, hearing and talking to them, and finding those of a previous daemon again. */
+#include "app/checkout.h"
 #include "app/executor_impl.h"
 #include "app/freeze.h"
 
@@ -364,6 +365,7 @@ void executor_adopt(struct executor *x)
 	homes_look(x->homes);
 	radar_look(x->radar);
 	patrol_look(x->patrol);
+	checkout_look(x->checkout);
 	if (all)
 		return;
 	if (!x->adopt_again)

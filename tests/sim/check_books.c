@@ -285,6 +285,7 @@ static void take_assignment_moved(struct checker *c, const struct event *e)
 	as->status = (enum as_status)event_status(e, "to", &as_statuses);
 	as->stage = (enum stage)event_status(e, "stage", &stages);
 	as->not_before = value_int_at(e->data, "not_before_ms");
+	as->waits = value_str_at(e->data, "waiting").n > 0;
 	as->stopping = value_bool_at(e->data, "stopping") ||
 			(as->stopping &&
 					(as->stage == STAGE_STOP || as->stage == STAGE_RUNNING ||

@@ -115,6 +115,7 @@ struct as_book {
 	enum stage stage;
 	bool live;     /* has a stage, or is not terminal */
 	bool stopping; /* its run ends because we want it to */
+	bool waits;    /* for something in the user's checkout */
 	ov_time not_before, moved_at;
 	struct run_book *run; /* the newest */
 

@@ -34,7 +34,7 @@ static int64_t cause_cap(const struct policy *p, enum cause cause)
 	switch (cause) {
 	case CAUSE_NO_CHANGES: return MIN(p->no_changes_attempts, p->retry_max_attempts);
 	case CAUSE_CONFLICT: return p->conflict_rounds;
-	case CAUSE_DIRTY: return p->dirty_tries;
+	case CAUSE_DIRTY: return 0; /* it is waited for, and never a failure */
 	case CAUSE_MOVED: return p->moved_tries;
 	case CAUSE_REVIEW: return p->review_rounds;
 	default: return p->retry_max_attempts;
@@ -43,17 +43,12 @@ static int64_t cause_cap(const struct policy *p, enum cause cause)
 
 static ov_time cause_wait(const struct policy *p, enum cause cause, int64_t count)
 {
-	ov_time wait = p->dirty_wait;
-
 	switch (cause) {
 	case CAUSE_CONFLICT:
 	case CAUSE_POST:
 	case CAUSE_REVIEW: return 0;
 	case CAUSE_MOVED: return OV_SECOND;
-	case CAUSE_DIRTY:
-		for (int64_t i = 1; i < count && wait < p->dirty_wait_max; i++)
-			wait *= 2;
-		return MIN(wait, p->dirty_wait_max);
+	case CAUSE_DIRTY: return p->dirty_wait;
 	default: return p->retry_delay[MIN(count, (int64_t)ARRAY_LEN(p->retry_delay)) - 1];
 	}
 }
@@ -285,11 +280,45 @@ const struct invariant inv_reminders = {
 
 /* ---- places ---- */
 
-static void places_agent(struct checker *c, const struct event *e, str agent)
+static bool in_pool(const struct as_book *as)
 {
-	const struct policy *p = policy_of(c);
+	return str_starts(as->worker, STR("pool-"));
+}
+
+static bool has_effect(const struct checker *c, const struct as_book *as)
+{
+	for (size_t i = 0; i < c->open_effects.n; i++)
+		if (c->open_effects.p[i]->as == as)
+			return true;
+	return false;
+}
+
+/* Nothing is under way, and nothing is about to be: it keeps its worker, but no place. */
+static bool as_waits(const struct checker *c, const struct as_book *as, ov_time at)
+{
+	if (as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || as->stage == STAGE_STOP ||
+			has_effect(c, as))
+		return false;
+	return as->stage == STAGE_REVIEW || as->waits || (as->not_before > at && as->moved_at <= at);
+}
+
+/* A run is under way, or its start. */
+static bool as_runs(const struct checker *c, const struct as_book *as)
+{
+	return as->stage == STAGE_RUNNING || as->stage == STAGE_STOP ||
+			(as->stage == STAGE_START && has_effect(c, as));
+}
+
+/* Work that is good goes on without a place, one at a time: it is left out here. */
+static bool as_busy(const struct checker *c, const struct as_book *as, ov_time at)
+{
+	return as_runs(c, as) || (as->stage != STAGE_NONE && !stage_is_good(as->stage) &&
+						 !as_waits(c, as, at));
+}
+
+static void places_lane(struct checker *c, const struct event *e, str agent)
+{
 	const struct lane_book *l = book_lane(c, agent);
-	int64_t load = 0, busy = 0;
 
 	if (l && l->waits && (!l->resets_at || e->at < l->resets_at))
 		sim_violated(c->s, inv_places.name,
@@ -298,21 +327,37 @@ static void places_agent(struct checker *c, const struct event *e, str agent)
 				       "person says so)",
 				EV_ARG(e), STR_ARG(agent),
 				(long long)(l->resets_at ? l->resets_at - e->at : 0));
-	if (e->kind != EV_ASSIGNMENT_CREATED)
-		return;
+}
+
+/* Of new work everything counts that has a place or is about to take one; of a run the other runs. */
+static void places_agent(struct checker *c, const struct event *e, str agent)
+{
+	const struct policy *p = policy_of(c);
+	bool created = e->kind == EV_ASSIGNMENT_CREATED,
+	     pool = str_starts(value_str_at(e->data, "worker"), STR("pool-"));
+	int64_t load = 0, busy = 0, waiting = 0;
+
+	places_lane(c, e, agent);
 	for (size_t i = 0; i < c->live.n; i++) {
-		busy += c->live.p[i]->stage != STAGE_NONE &&
-				str_starts(c->live.p[i]->worker, STR("pool-"));
-		load += c->live.p[i]->stage != STAGE_NONE && str_eq(c->live.p[i]->agent, agent);
+		const struct as_book *as = c->live.p[i];
+		bool counts = !str_eq(as->id, e->assignment) &&
+				(created ? as_busy(c, as, e->at) : as_runs(c, as));
+
+		busy += counts && in_pool(as);
+		load += counts && str_eq(as->agent, agent);
+		waiting += in_pool(as) && as_waits(c, as, e->at);
 	}
 	for (size_t i = 0; i < p->agents_n; i++)
 		if (str_eq(p->agents[i].name, agent) && load >= p->agents[i].concurrency)
 			sim_violated(c->s, inv_places.name,
 					EV_FMT ": agent " STR_FMT " does %lld things already",
 					EV_ARG(e), STR_ARG(agent), (long long)load);
-	if (busy >= p->workers_max && str_starts(value_str_at(e->data, "worker"), STR("pool-")))
+	if (pool && busy >= p->workers_max)
 		sim_violated(c->s, inv_places.name, EV_FMT ": %lld workers work already", EV_ARG(e),
 				(long long)busy);
+	if (pool && created && waiting >= p->workers_max_waiting)
+		sim_violated(c->s, inv_places.name, EV_FMT ": %lld wait already", EV_ARG(e),
+				(long long)waiting);
 }
 
 static void places_event(struct checker *c, const struct event *e)
@@ -339,9 +384,8 @@ static bool places_sabotage(struct checker *c)
 
 const struct invariant inv_places = {
 	.name = "places",
-	.sentence = "no more at once than there are workers and the agent takes, and nothing for "
-		    "an agent "
-		    "that is out of quota or logged out",
+	.sentence = "no more at once than there are workers and the agent takes, nothing new while "
+		    "too many wait, and nothing for an agent that is out of quota or logged out",
 	.event = places_event,
 	.sabotage = places_sabotage,
 };

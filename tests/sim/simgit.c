@@ -180,9 +180,20 @@ static bool movable(const struct simgit *g, const struct sg_wt *w, const struct 
 {
 	uint32_t index = sg_get(g, &w->index, ch->path), file = sg_get(g, &w->files, ch->path);
 
+	/* Staged just so; or gone already, if nothing that git does not know is there. */
 	if (index == ch->b)
-		return true; /* staged just so, or gone already */
+		return ch->b || !file;
 	return index == ch->a && (!file || file == index);
+}
+
+void sg_overlap(struct simgit *g, const struct sg_wt *w, const struct sg_tree *from,
+		const struct sg_tree *to, sg_changes *ret)
+{
+	sg_diff(g, from, to, &g->diff);
+	for (size_t i = 0; i < g->diff.n; i++)
+		if (!movable(g, w, &g->diff.p[i]))
+			vec_push(ret, g->diff.p[i]);
+	sg_by_name(g, ret);
 }
 
 bool sg_move(struct simgit *g, struct sg_wt *w, const struct sg_tree *from,

@@ -53,10 +53,33 @@ bool sg_holder_ready(struct sg_call *c, const struct sg_accept *ac, struct sg_wt
 					ac->target->name + strlen("refs/heads/"));
 			return false;
 		}
-	if (!*ret || !sg_changed(g, *ret))
+	if (!*ret || (*ret)->op == SG_NONE)
 		return true;
 	c->res.outcome = GIT_DIRTY;
-	c->res.detail = arena_printf(c->a, "%s has uncommitted changes", (*ret)->path);
+	c->res.detail = arena_printf(c->a, "something is not finished in %s", (*ret)->path);
+	return false;
+}
+
+bool sg_beside(struct sg_call *c, const struct sg_accept *ac, struct sg_wt *holder)
+{
+	struct simgit *g = c->g;
+	sg_changes found = { 0 };
+	str *list;
+
+	if (holder)
+		sg_overlap(g, holder, &g->commits.p[ac->onto].tree,
+				&g->commits.p[ac->commit].tree, &found);
+	if (!found.n)
+		return true;
+	list = arena_array(c->a, str, found.n);
+	for (size_t i = 0; i < found.n; i++)
+		list[i] = arena_str(c->a, sg_text(&g->paths, found.p[i].path));
+	c->res.outcome = GIT_DIRTY;
+	c->res.files = list;
+	c->res.files_n = MIN(found.n, (size_t)GIT_LISTED);
+	c->res.files_changed = (int64_t)found.n;
+	c->res.detail = arena_printf(c->a, "%s has uncommitted changes", holder->path);
+	vec_done(&found);
 	return false;
 }
 
@@ -125,6 +148,8 @@ int sg_forward(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 		c->res.outcome = GIT_MOVED;
 		return 0;
 	}
+	if (!sg_beside(c, ac, holder))
+		return 0;
 	ok = !holder ||
 			(holder->op != SG_MERGE &&
 					sg_move(g, holder, &g->commits.p[ac->onto].tree,
@@ -167,6 +192,9 @@ static int make(struct sg_call *c, struct sg_accept *ac, uint32_t base, struct o
 		ac->done = c->res.outcome != GIT_ALREADY;
 		return 0;
 	}
+	ac->done = !sg_beside(c, ac, holder);
+	if (ac->done)
+		return 0;
 	if (ac->keep != ac->at) {
 		r = sg_step(c, "keep the branch's commits", err);
 		if (r < 0)

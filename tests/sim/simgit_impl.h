@@ -87,7 +87,7 @@ struct sg_shadow {
 	uint32_t at;
 	struct sg_tree index, files;
 	enum sg_op op;
-	bool lock, dirty;
+	bool lock, busy; /* busy: locked, or something is unfinished */
 	VEC(struct sg_ref *) refs;
 	VEC(uint32_t) commits;
 };

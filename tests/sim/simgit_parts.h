@@ -53,6 +53,9 @@ bool sg_dirty(const struct simgit *g, const struct sg_wt *w);
 bool sg_changed(struct simgit *g, const struct sg_wt *w); /* files that git knows */
 void sg_op_set(struct simgit *g, struct sg_wt *w, enum sg_op op, struct sg_ref *of, uint32_t other);
 void sg_hard(struct simgit *g, struct sg_wt *w, const struct sg_tree *to);
+/* What is in the way of that, by name. */
+void sg_overlap(struct simgit *g, const struct sg_wt *w, const struct sg_tree *from,
+		const struct sg_tree *to, sg_changes *ret);
 /* As a checkout without force does it; false: something is in the way, and nothing was done. */
 bool sg_move(struct simgit *g, struct sg_wt *w, const struct sg_tree *from,
 		const struct sg_tree *to);
@@ -92,8 +95,10 @@ int sg_check_key(str key, struct ov_err *err);
 int sg_check_branches(str branch, str target, struct ov_err *err);
 /* The commit on the target with the key, no older than `since`; 0: none. */
 uint32_t sg_key_search(struct simgit *g, uint32_t key, uint32_t target, uint32_t since);
-/* Is the checkout that has the target fit to go forward? */
+/* Is nothing unfinished about the target and in the checkout that has it? */
 bool sg_holder_ready(struct sg_call *c, const struct sg_accept *ac, struct sg_wt **ret);
+/* Nothing in that checkout (may be NULL) is in the way of ac->commit; otherwise the files are told. */
+bool sg_beside(struct sg_call *c, const struct sg_accept *ac, struct sg_wt *holder);
 void sg_tell_conflicts(struct sg_call *c, sg_changes *ch);
 /* The branch is there, and its worktree on it with nothing uncommitted. */
 int sg_may_begin(struct sg_call *c, const struct sg_accept *ac, struct ov_err *err);

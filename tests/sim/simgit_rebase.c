@@ -71,6 +71,7 @@ static int make(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 		return 0;
 	if (is_candidate(g, ac)) {
 		ac->commit = ac->at;
+		ac->done = !sg_beside(c, ac, holder);
 		return 0;
 	}
 	base = sg_merge_base(g, ac->at, ac->onto);
@@ -78,6 +79,9 @@ static int make(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 		ac->done = c->res.outcome != GIT_ALREADY;
 		return 0;
 	}
+	ac->done = !sg_beside(c, ac, holder);
+	if (ac->done)
+		return 0;
 	r = keep(c, ac, err);
 	return r < 0 ? r : follow(c, ac, err);
 }

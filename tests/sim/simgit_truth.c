@@ -32,7 +32,7 @@ void sg_shadow_take(struct simgit *g)
 	s->at = sg_commit_ref(g, w->at);
 	s->index = sg_tree_ref(g, w->index);
 	s->files = sg_tree_ref(g, w->files);
-	s->dirty = sg_changed(g, w) || w->op != SG_NONE || w->lock;
+	s->busy = w->op != SG_NONE || w->lock;
 	for (size_t i = 0; i < g->users.n; i++) {
 		struct sg_ref *r = g->users.p[i];
 
@@ -65,23 +65,33 @@ static uint32_t shadow_of(const struct sg_shadow *s, const struct sg_ref *ref)
 	return 0;
 }
 
-/* The checkout went forward with its branch: just those files, and none that git did not know. */
+/*
+ * The checkout went forward with its branch: just those paths, none of which the user had changed or
+ * held a file at that git did not know. What was uncommitted elsewhere is as it was, staged or not.
+ */
 static bool went_along(struct simgit *g, const struct sg_tree *from, const struct sg_tree *to)
 {
 	const struct sg_shadow *s = &g->shadow;
 	const struct sg_wt *w = g->wts.p[0];
-	struct sg_tree files = sg_tree_ref(g, s->files);
-	bool ok = !s->dirty && sg_same(&w->index, to);
+	struct sg_tree files = sg_tree_ref(g, s->files), index = sg_tree_ref(g, s->index);
+	bool ok = !s->busy;
 
 	sg_diff(g, from, to, &g->diff);
 	for (size_t i = 0; i < g->diff.n; i++) {
 		struct sg_change *ch = &g->diff.p[i];
+		uint32_t staged = sg_get(g, &s->index, ch->path),
+			 file = sg_get(g, &s->files, ch->path);
 
-		ok = ok && sg_get(g, &s->files, ch->path) == ch->a;
+		/* Staged just so by the user. */
+		if (staged == ch->b && (ch->b || !file))
+			continue;
+		ok = ok && staged == ch->a && (!file || file == ch->a);
+		sg_set(g, &index, ch->path, ch->b);
 		sg_set(g, &files, ch->path, ch->b);
 	}
-	ok = ok && sg_same(&w->files, &files);
+	ok = ok && sg_same(&w->files, &files) && sg_same(&w->index, &index);
 	sg_tree_drop(g, &files);
+	sg_tree_drop(g, &index);
 	return ok;
 }
 

@@ -48,7 +48,7 @@ TEST(accept_of_nothing)
 	model_close(&m);
 }
 
-enum dirt { DIRT_FILE, DIRT_STAGED, DIRT_DELETED, DIRT_IN_THE_WAY, DIRT_LOCK, DIRT_REBASE, DIRTS };
+enum dirt { DIRT_BESIDE, DIRT_FILE, DIRT_STAGED, DIRT_DELETED, DIRT_IN_THE_WAY, DIRT_LOCK, DIRT_REBASE, DIRTS };
 
 TEST(accept_leaves_a_dirty_checkout_alone)
 {
@@ -57,20 +57,35 @@ TEST(accept_leaves_a_dirty_checkout_alone)
 		uint32_t was;
 
 		work(&m);
+		/* What is uncommitted elsewhere stays, and stops nothing. */
+		simgit_user_write(m.g, STR("f8"));
+		if (dirt == DIRT_BESIDE)
+			simgit_user_stage(m.g);
 		if (dirt == DIRT_FILE || dirt == DIRT_STAGED)
-			simgit_user_write(m.g, STR("f7"));
+			simgit_user_write(m.g, STR("f1"));
 		if (dirt == DIRT_STAGED)
 			simgit_user_stage(m.g);
-		if (dirt == DIRT_DELETED)
-			simgit_user_delete(m.g, STR("f7"));
+		if (dirt == DIRT_DELETED) {
+			simgit_user_delete(m.g, STR("f1"));
+			simgit_user_stage(m.g);
+		}
 		if (dirt == DIRT_IN_THE_WAY)
 			simgit_user_write(m.g, STR("new"));
 		if (dirt == DIRT_LOCK)
 			simgit_user_lock(m.g);
-		if (dirt == DIRT_REBASE)
+		if (dirt == DIRT_REBASE) {
+			simgit_user_clean(m.g);
 			assert_int_equal(simgit_user_rebase(m.g), 0);
+		}
 		was = in_tree(&m, REPO, "new");
 		assert_int_equal(accepted(&m, "A_1"), 0);
+		if (dirt == DIRT_BESIDE) {
+			assert_int_equal(m.res.outcome, GIT_OK);
+			assert_true(in_tree(&m, REPO, "new") != 0);
+			check_truths(&m);
+			model_close(&m);
+			continue;
+		}
 		if (m.res.outcome != GIT_DIRTY)
 			fail_msg("dirt %d: outcome %d", dirt, (int)m.res.outcome);
 		assert_true(m.res.detail.n > 0);
@@ -150,7 +165,7 @@ static void user_moves(void *user, int step)
 	if (step != mw->when)
 		return;
 	mw->when = -1;
-	simgit_user_write(mw->g, STR("f9"));
+	simgit_user_write(mw->g, mw->dirty ? STR("f1") : STR("f9"));
 	if (!mw->dirty)
 		simgit_user_commit(mw->g);
 }
