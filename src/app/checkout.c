@@ -83,8 +83,8 @@ static void arm(struct checkout *c)
 	if (c->armed)
 		return;
 	c->armed = true;
-	loop_timer_in(c->timer, c->reported_us ? MAX((int64_t)GATHER_MS, LEAST_MS - since_ms)
-					       : GATHER_MS);
+	loop_timer_in(c->timer,
+			c->reported_us ? MAX((int64_t)GATHER_MS, LEAST_MS - since_ms) : GATHER_MS);
 }
 
 static void folder_changed(void *user, uint32_t mask, const char *name)

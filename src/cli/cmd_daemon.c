@@ -292,8 +292,7 @@ static void tell_up(struct cli *c, const value *s)
 			STR_ARG(value_str_at(d, "version")), (long long)value_int_at(d, "pid"),
 			STR_ARG(out_clean(o, store)));
 	for (size_t i = 0; i < value_count(value_at(d, "config_notes")); i++)
-		out_f(o, "config.toml: " STR_FMT "
-",
+		out_f(o, "config.toml: " STR_FMT "\n",
 				STR_ARG(value_str_or(value_item(value_at(d, "config_notes"), i),
 						STR(""))));
 	status_outlook(o, s);

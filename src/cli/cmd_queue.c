@@ -15,9 +15,9 @@ static void queue_row(struct out *o, const value *x, const struct ids *goals, si
 	cell_right(o, S_DIM, out_age(o, value_str_at(x, "since")));
 	if (until.n)
 		cell_f(o, S_YELLOW, "again " STR_FMT ": " STR_FMT, STR_ARG(out_until(o, until)),
-				STR_ARG(out_short(o, value_str_at(x, "why"), 80)));
+				STR_ARG(out_short(o, value_str_at(x, "why"), 120)));
 	else
-		cell(o, S_CYAN, out_short(o, value_str_at(x, "why"), 80));
+		cell(o, S_CYAN, out_short(o, value_str_at(x, "why"), 120));
 	row_end(o);
 }
 

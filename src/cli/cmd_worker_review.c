@@ -104,7 +104,9 @@ static int tell_end(struct cli *c, const value *data, const char *well)
 		const char *outcome, *text;
 	} ends[] = {
 		{ "conflict", "It conflicts; nothing was changed on the target branch" },
-		{ "dirty", "Uncommitted changes in your checkout are in the way; nothing was changed" },
+		{ "dirty",
+				"Uncommitted changes in your checkout are in the way; nothing was "
+		                "changed" },
 		{ "moved", "The target branch moved meanwhile; try again" },
 		{ "no_changes", "There is nothing that the target branch does not have" },
 		{ "error", "It failed" },

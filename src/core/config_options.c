@@ -256,7 +256,7 @@ static const struct option options[] = {
 			AT(limits_run_output_bytes) },
 	{ "workers.max", OPT_INT, 1, 256, "2",
 			"Number of pool workers with a run or a step under way. Work that waits "
-	                "(for "
+			"(for "
 			"your files, for review, for its next attempt) keeps its worktree but does "
 			"not count.",
 			AT(workers_max) },
@@ -414,7 +414,7 @@ static const struct option options[] = {
 			AT(pool_wait_max) },
 	{ "auto.concurrency", OPT_INT, 1, 256, "1",
 			"Number of auto workers (auto-1, auto-2 ...) with a run or a step under "
-	                "way; "
+			"way; "
 			"see workers.max.",
 			AT(auto_concurrency) },
 	{ "auto.agent", OPT_STR, 0, LIMIT_NAME, "\"\"",
@@ -447,7 +447,7 @@ static const struct option options[] = {
 			AT(accept_conflict_rounds) },
 	{ "accept.dirty_wait", OPT_DURATION, 10, OV_DAY, "\"5m\"",
 			"Work that changes files which you have uncommitted changes in waits, and "
-	                "is "
+			"is "
 			"tried again as soon as those files change, or after this time.",
 			AT(accept_dirty_wait) },
 	{ "accept.dirty_notice", OPT_DURATION, 10, OV_DAY, "\"1m\"",

@@ -119,9 +119,9 @@ void tick_checkout(struct decide_ctx *cx, const struct decision *d)
 							"the finished work on \"" STR_FMT
 							"\" waits: " STR_FMT
 							". It is accepted by itself as soon as "
-	                                                "that "
+							"that "
 							"is committed, stashed or undone. Next: "
-	                                                "git "
+							"git "
 							"status",
 							STR_ARG(as->node->name),
 							STR_ARG(as->reason)) });

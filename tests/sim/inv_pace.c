@@ -299,7 +299,8 @@ static bool as_waits(const struct checker *c, const struct as_book *as, ov_time 
 	if (as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || as->stage == STAGE_STOP ||
 			has_effect(c, as))
 		return false;
-	return as->stage == STAGE_REVIEW || as->waits || (as->not_before > at && as->moved_at <= at);
+	return as->stage == STAGE_REVIEW || as->waits ||
+			(as->not_before > at && as->moved_at <= at);
 }
 
 /* A run is under way, or its start. */
@@ -312,8 +313,9 @@ static bool as_runs(const struct checker *c, const struct as_book *as)
 /* Work that is good goes on without a place, one at a time: it is left out here. */
 static bool as_busy(const struct checker *c, const struct as_book *as, ov_time at)
 {
-	return as_runs(c, as) || (as->stage != STAGE_NONE && !stage_is_good(as->stage) &&
-						 !as_waits(c, as, at));
+	return as_runs(c, as) ||
+			(as->stage != STAGE_NONE && !stage_is_good(as->stage) &&
+					!as_waits(c, as, at));
 }
 
 static void places_lane(struct checker *c, const struct event *e, str agent)

@@ -67,8 +67,8 @@ bool sg_beside(struct sg_call *c, const struct sg_accept *ac, struct sg_wt *hold
 	str *list;
 
 	if (holder)
-		sg_overlap(g, holder, &g->commits.p[ac->onto].tree,
-				&g->commits.p[ac->commit].tree, &found);
+		sg_overlap(g, holder, &g->commits.p[ac->onto].tree, &g->commits.p[ac->commit].tree,
+				&found);
 	if (!found.n)
 		return true;
 	list = arena_array(c->a, str, found.n);

@@ -48,7 +48,16 @@ TEST(accept_of_nothing)
 	model_close(&m);
 }
 
-enum dirt { DIRT_BESIDE, DIRT_FILE, DIRT_STAGED, DIRT_DELETED, DIRT_IN_THE_WAY, DIRT_LOCK, DIRT_REBASE, DIRTS };
+enum dirt {
+	DIRT_BESIDE,
+	DIRT_FILE,
+	DIRT_STAGED,
+	DIRT_DELETED,
+	DIRT_IN_THE_WAY,
+	DIRT_LOCK,
+	DIRT_REBASE,
+	DIRTS
+};
 
 TEST(accept_leaves_a_dirty_checkout_alone)
 {

@@ -78,9 +78,7 @@ echo "$OVERSEER_NODE" >> "$HOME/post"
 
 CONFIG = f"""
 [accept]
-dirty_wait = "50ms"
-dirty_wait_max = "500ms"
-dirty_tries = 1000
+dirty_wait = "500ms"
 conflict_rounds = 20
 pre_accept_command = "sh $HOME/gate.sh"
 post_accept_command = "sh $HOME/post.sh"

@@ -33,9 +33,13 @@ ACCEPT = """
 [workers]
 max = 1
 [accept]
-dirty_wait = "20ms"
-dirty_wait_max = "100ms"
-dirty_tries = 1000
+dirty_wait = "100ms"
+"""
+# Nothing but a change of the checkout can end a wait.
+WATCHED = """
+[accept]
+dirty_wait = "1d"
+dirty_notice = "300ms"
 """
 
 
@@ -91,17 +95,19 @@ touch left-by-the-gate
         """Left alone while it is dirty or elsewhere; whatever it is on, the work gets to its branch."""
         site = self.site(FAST + ACCEPT, AGENT)
         site.up()
-        site.write("README", "the user is at work\n")
+        site.write("T1.txt", "the user is at work\n")
         goal = self.goal(site, task("T1"))
-        first = site.wait_type("node.failed", node="T1", cause="dirty")
-        site.kill()  # and the count is kept
+        first = site.wait_type("assignment.moved", node="T1", waiting="files")
+        site.kill()  # and the wait is kept
         site.up()
-        again = site.wait_type("node.failed", after=first["seq"], node="T1", cause="dirty")
-        self.assertGreater(again["data"]["count"], first["data"]["count"])
-        self.assertEqual(site.read("README"), "the user is at work\n")
+        again = site.wait_type("assignment.moved", after=first["seq"], node="T1", waiting="files")
+        self.assertEqual(again["data"]["waiting_since_ms"], first["data"]["waiting_since_ms"])
+        self.assertEqual(site.read("T1.txt"), "the user is at work\n")
         row = site.call("queue.list")["accept"][0]
         self.assertEqual((row["node"], row["position"]), ("T1", 1))
-        site.git("commit", "-qam", "of the user")
+        site.write("README", "of the user\n")
+        site.git("commit", "-qm", "of the user", "README")
+        os.unlink(os.path.join(site.repo, "T1.txt"))
         site.wait_goal(goal)
         self.assertEqual(site.read("T1.txt"), "1\n")
         # On another branch, with changes there: the target moves, the checkout does not.
@@ -122,6 +128,89 @@ touch left-by-the-gate
         site.git("checkout", "-q", "main")
         self.assertEqual(site.read("T3.txt"), "1\n")
 
+    def test_beside_uncommitted_changes(self):
+        """A file that the work does not touch stops nothing, and stays as it is, staged or not."""
+        site = self.site(FAST + WATCHED, AGENT)
+        site.up()
+        site.write("README", "the user is at work\n")
+        site.write("staged.txt", "to be committed\n")
+        site.git("add", "staged.txt")
+        before = site.git("status", "--porcelain")
+        site.wait_goal(self.goal(site, task("T1"), task("T2")))
+        self.assertEqual(sorted(self.subjects(site)), ["Task T1", "Task T2"])
+        self.assertEqual(site.git("status", "--porcelain"), before)
+        self.assertEqual((site.read("README"), site.read("T1.txt")), ("the user is at work\n", "1\n"))
+        self.assertEqual(site.call("inbox.list")["inbox"], [])
+
+    def test_the_same_file(self):
+        """It waits, is named after a while, goes in as soon as the user has made way, and stops nobody else meanwhile."""
+        site = self.site(FAST + WATCHED + "[workers]\nmax = 1\n", AGENT)
+        site.up()
+        site.write("T1.txt", "mine\n")
+        site.write("T2.txt", "mine, too\n")
+        goal = self.goal(site, task("T1"), task("T2"), task("T3"))
+        for node in ("T1", "T2"):
+            site.wait_type("assignment.moved", node=node, waiting="files")
+            asked = site.wait_type("escalation.opened", node=node)
+            self.assertIn(f"your {node}.txt has uncommitted changes in the same file", asked["data"]["question"])
+        # Two workers wait, and the only slot is the third task's.
+        site.wait_type("node.accepted", node="T3")
+        status = site.call("status.get")
+        self.assertEqual((status["workers_busy"], status["workers_waiting"], status["held"]), (0, 2, []))
+        text = site.cli("status")
+        self.assertIn("WAITING (2)", text)
+        self.assertIn("your T1.txt has uncommitted changes in the same file", text)
+        self.assertIn("your T2.txt has uncommitted changes in the same file", site.cli("work", "list"))
+        self.assertIn("your T1.txt has uncommitted changes", site.cli("explain", "T1"))
+        self.assertEqual(site.read("T1.txt"), "mine\n")
+        # No command: he removes one file, and commits the other under another name.
+        os.unlink(os.path.join(site.repo, "T1.txt"))
+        site.wait_type("node.accepted", node="T1")
+        site.git("add", "T2.txt")
+        site.git("mv", "T2.txt", "mine.txt")
+        site.git("commit", "-qm", "of the user")
+        site.wait_goal(goal)
+        self.assertEqual((site.read("T1.txt"), site.read("T2.txt"), site.read("mine.txt")), ("1\n", "1\n", "mine, too\n"))
+        self.assertEqual(site.call("inbox.list")["inbox"], [])
+        self.assertEqual([e["data"]["kind"] for e in site.events() if e["type"] == "escalation.opened"], ["checkout"] * 2)
+
+    def test_an_unfinished_merge(self):
+        site = self.site(FAST + WATCHED, AGENT)
+        site.up()
+        head = site.git("rev-parse", "HEAD")
+        site.write(".git/MERGE_HEAD", head)
+        goal = self.goal(site, task("T1"))
+        asked = site.wait_type("escalation.opened", node="T1")
+        self.assertIn("a git merge is not finished", asked["data"]["question"])
+        site.git("merge", "--quit")
+        site.wait_goal(goal)
+        self.assertEqual(site.call("inbox.list")["inbox"], [])
+
+    def test_so_many_may_wait(self):
+        """Then nothing new is started, and status says why."""
+        site = self.site(FAST + WATCHED + "[workers]\nmax = 1\nmax_waiting = 1\n", AGENT)
+        site.up()
+        site.write("T1.txt", "mine\n")
+        goal = self.goal(site, task("T1"), task("T2"))
+        site.wait_type("assignment.moved", node="T1", waiting="files")
+        why = "1 task waits (1 for your uncommitted files); nothing new is started: workers.max_waiting"
+        self.assertEqual(site.call("status.get")["held"], [why])
+        self.assertIn(why, site.cli("status"))
+        self.assertIn(why, site.cli("explain", "T2"))
+        self.assertIn(why, site.cli("queue", "list"))
+        os.unlink(os.path.join(site.repo, "T1.txt"))
+        site.wait_goal(goal)
+        self.assertEqual(site.call("status.get")["held"], [])
+
+    def test_options_of_before(self):
+        """What an older configuration says breaks nothing, and everybody who looks is told."""
+        site = self.site(FAST + '[accept]\ndirty_tries = 3\ndirty_wait_max = "1h"\n', AGENT)
+        note = "accept.dirty_tries is obsolete and ignored"
+        self.assertIn(note, site.cli("config", "check"))
+        self.assertIn(note, site.cli("up"))
+        self.assertIn(note, site.cli("doctor"))
+        site.cli("down")
+
     def test_the_user_acts_between_the_steps(self):
         """After the rebase, before the target moves: the gate itself plays the user, once for each node."""
         site = self.site(FAST + ACCEPT + """
@@ -130,7 +219,7 @@ cd "$OVERSEER_REPO" && test ! -e "$HOME/done.$OVERSEER_NODE" || exit 0
 : > "$HOME/done.$OVERSEER_NODE"
 case $OVERSEER_NODE in
 COMMITS) echo "$OVERSEER_NODE" > user.txt; git add user.txt; git commit -qm "of the user" ;;
-EDITS) echo edited >> README ;;
+EDITS) echo edited > EDITS.txt ;;
 SWITCHES) git checkout -qb feature ;;
 DETACHES) git checkout -q --detach ;;
 RESETS) git checkout -q main; git reset -q --hard HEAD~1 ;;
@@ -141,9 +230,9 @@ esac
         site.wait_goal(self.goal(site, task("COMMITS")))
         self.assertEqual(self.subjects(site), ["of the user", "Task COMMITS"])
         edits = self.goal(site, task("EDITS"))
-        site.wait_type("node.failed", node="EDITS", cause="dirty")
-        self.assertEqual(site.read("README"), "hello\nedited\n")
-        site.git("checkout", "-q", "README")
+        site.wait_type("assignment.moved", node="EDITS", waiting="files")
+        self.assertEqual(site.read("EDITS.txt"), "edited\n")
+        os.unlink(os.path.join(site.repo, "EDITS.txt"))
         site.wait_goal(edits)
         site.wait_goal(self.goal(site, task("SWITCHES")))
         self.assertEqual(site.git("branch", "--show-current"), "feature\n")

@@ -260,26 +260,27 @@ read x < "$HOME/g.go"
 
     def test_queue(self):
         """What cannot be accepted yet waits in the open: tried now by a word, or dropped."""
-        site = self.site(FAST + '[accept]\ndirty_wait = "1h"\n', 'echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"\n')
+        site = self.site(FAST + '[accept]\ndirty_wait = "1h"\n[workers]\nmax = 1\nmax_waiting = 2\n',
+                         'echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"\n')
         site.up()
         self.assertIn("Nothing waits.", self.cli(site, "queue", "list"))
-        site.write("README", "changed by the user\n")
+        lock = site.write(".git/MERGE_HEAD", site.git("rev-parse", "HEAD"))
         goal = self.goal(site, task("T1"), task("T2"), task("T3"))
         for node in ("T1", "T2"):
-            site.wait_type("node.failed", node=node, cause="dirty")
+            site.wait_type("assignment.moved", node=node, waiting="checkout")
         queue = self.json(site, "queue", "list")
         # Which of the two was ready first is not for us to say.
         self.assertEqual(sorted((x["node"], x["state"]) for x in queue["accept"]), [("T1", "waits"), ("T2", "waits")])
         self.assertEqual([(x["node"], x["state"]) for x in queue["dispatch"]], [("T3", "worker")])
-        self.assertTrue(all(x["not_before"] and "uncommitted" in x["why"] for x in queue["accept"]))
+        self.assertTrue(all(x["not_before"] and "a git merge is not finished" in x["why"] for x in queue["accept"]))
         text = self.cli(site, "queue", "list")
         self.assertIn("TO BE ACCEPTED (2)", text)
-        self.assertIn("no worker is free (workers.max is 2)", text)
+        self.assertIn("2 tasks wait (2 for your checkout); nothing new is started: workers.max_waiting", text)
         dropped = self.cli(site, "queue", "drop", "T2", "--reason", "not this one")
         branch = dropped.split("branch ")[1].split(".\n")[0]
         self.assertEqual(site.git("show", branch + ":T2.txt"), "T2\n")
         self.assertIn("it is in no queue", self.cli(site, "queue", "drop", "T2", "--reason", "x", code=4))
-        site.git("checkout", "-q", "README")
+        os.unlink(lock)
         self.cli(site, "queue", "retry", "T1")
         site.wait_type("node.accepted", node="T1")
         site.wait_type("node.accepted", node="T3")

@@ -273,32 +273,24 @@ git commit -qam "work of $OVERSEER_NODE"
 
     def test_dirty_checkout_waits(self):
         """Uncommitted work of the user's is never touched; the accept waits for it."""
-        site = self.site(FAST + '[accept]\ndirty_wait = "20ms"\ndirty_wait_max = "50ms"\ndirty_tries = 1000\n', COMMIT)
-        site.write("README", "mine, unfinished\n")
+        site = self.site(FAST + '[accept]\ndirty_wait = "20ms"\n', "echo by the agent >> README\n" + COMMIT)
+        site.write("README", "hello\nmine, unfinished\n")
         site.up()
         goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
-        for count in (1, 2, 3):
-            failed = site.wait_type("node.failed", cause="dirty", count=count)
-            self.assertIn("uncommitted", failed["data"]["detail"])
-        self.assertEqual(site.read("README"), "mine, unfinished\n")
+        after = 0
+        for _ in range(3):
+            waits = site.wait_type("assignment.moved", after=after, waiting="files")
+            self.assertIn("your README has uncommitted changes in the same file", waits["data"]["reason"])
+            after = waits["seq"]
+        self.assertEqual(site.read("README"), "hello\nmine, unfinished\n")
         self.assertEqual(self.subjects(site), ["start", ""])
         self.assertFalse(os.path.exists(os.path.join(site.repo, "T1.txt")))
         self.assertEqual(site.git("status", "--porcelain"), " M README\n")
-        site.git("commit", "-qam", "mine, finished")
+        site.git("stash", "-q")
         site.wait_goal(goal)
-        self.assertEqual(self.subjects(site), ["Task T1", "mine, finished", "start", ""])
-        self.assertEqual(site.read("README"), "mine, unfinished\n")
+        self.assertEqual(self.subjects(site), ["Task T1", "start", ""])
+        self.assertEqual(site.read("README"), "hello\nby the agent\n")
         self.assertEqual(site.read("T1.txt"), "T1\n")
-
-    def test_dirty_for_ever_asks_a_person(self):
-        site = self.site(FAST + '[accept]\ndirty_wait = "10ms"\ndirty_wait_max = "10ms"\ndirty_tries = 2\n', COMMIT)
-        site.write("README", "mine, unfinished\n")
-        site.up()
-        site.call("goal.create", title="Test", plan=plan(task("T1")))
-        asked = site.wait_type("escalation.opened")
-        self.assertIn("failed 2 times (dirty): the checkout of the target branch is in the way",
-                      asked["data"]["question"])
-        self.assertEqual(site.read("README"), "mine, unfinished\n")
 
     def test_user_on_another_branch(self):
         """A checkout that is elsewhere is left alone, dirty or not; the target branch moves."""
@@ -325,7 +317,7 @@ git commit -qam "work of $OVERSEER_NODE"
 
     def test_untracked_file_in_the_way(self):
         """An untracked file of the user's that the work would overwrite is never overwritten."""
-        site = self.site(FAST + '[accept]\ndirty_wait = "10ms"\ndirty_wait_max = "10ms"\ndirty_tries = 2\n', COMMIT)
+        site = self.site(FAST + '[accept]\ndirty_wait = "50ms"\ndirty_notice = "50ms"\n', COMMIT)
         site.write("T1.txt", "mine\n")
         site.up()
         site.call("goal.create", title="Test", plan=plan(task("T1")))
