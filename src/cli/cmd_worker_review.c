@@ -106,7 +106,7 @@ static int tell_end(struct cli *c, const value *data, const char *well)
 		{ "conflict", "It conflicts; nothing was changed on the target branch" },
 		{ "dirty",
 				"Uncommitted changes in your checkout are in the way; nothing was "
-		                "changed" },
+				"changed" },
 		{ "moved", "The target branch moved meanwhile; try again" },
 		{ "no_changes", "There is nothing that the target branch does not have" },
 		{ "error", "It failed" },

@@ -129,8 +129,7 @@ struct git_call {
 	struct timespec since; /* locks older than this are nobody's */
 	bool running, push;
 	/* One at a time: accepts, and what lists worktrees: git fails on one that is half registered. */
-	bool exclusive;
-	bool loose; /* only reads objects: waits for nobody, and nobody for it */
+	bool exclusive, loose; /* loose: only reads objects, waits for nobody, and nobody for it */
 	int64_t waited_ms;
 	struct ov_err refused; /* the arguments were wrong; reported from the loop */
 
@@ -169,13 +168,13 @@ struct git_call {
 	str head, head_tree, head_ref; /* of the worktree; head_ref empty: detached */
 	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
 	str merge_base, tree, commit;
-	str side; /* what is merged with the target: the branch, or a commit made for that */
-	const char *objects;      /* predict: where its objects go, or NULL */
-	str kept_ref;             /* rebase: keeps the branch as it was before the squash */
-	const char *holder;       /* the worktree that has the target checked out, or NULL */
-	const char *other_holder; /* a second one, against git's advice */
-	str changes;              /* raw diff of what the target is to become, for git_overlap.c */
-	bool staged_alike;        /* the user has staged some of it himself, to the byte */
+	str side;     /* what is merged with the target: the branch, or a commit made for that */
+	str kept_ref; /* rebase: keeps the branch as it was before the squash */
+	const char *objects; /* predict: where its objects go, or NULL */
+	/* The worktree that has the target checked out, or NULL; a second one, against git's advice. */
+	const char *holder, *other_holder;
+	str changes;       /* raw diff of what the target is to become, for git_overlap.c */
+	bool staged_alike; /* the user has staged some of that, to the byte */
 	bool keep_ignored, look_ignored; /* rescue ignored files; they count as uncommitted now */
 	VEC(const char *) nested; /* repositories inside the worktree that are not part of it */
 	struct git_rescue_state rescue;
@@ -183,7 +182,7 @@ struct git_call {
 
 /* git_call.c: the walk */
 struct git_call *git_call_new(struct git *g, const char *name, str path, git_done_fn *done,
-		void *user);
+		void *u);
 /* Starts it, or reports `r` (from checking the arguments) from the loop. */
 void git_call_start(struct git_call *c, const struct git_step *steps, int r,
 		const struct ov_err *err);
