@@ -611,12 +611,12 @@ TEST(tables_may_be_written_in_parts)
 {
 	struct ov_err err;
 	struct config *c = parse(
-			"accept.dirty_tries = 4\n[accept]\nreview = \"always\"\n"
+			"accept.dirty_wait = \"4s\"\n[accept]\nreview = \"always\"\n"
 			"[workers]\nmax = 3\n[agents.x]\ncommand = [\"x\"]\n"
 			"[accept]\nconflict_rounds = 7\n[supervisor]\nbackoff.base = \"1s\"\n"
 			"[supervisor.backoff]\nmax = \"9s\"\n");
 
-	assert_int_equal(c->accept_dirty_tries, 4);
+	assert_int_equal(c->accept_dirty_wait, 4000);
 	assert_int_equal(c->accept_review, REVIEW_ALWAYS);
 	assert_int_equal(c->accept_conflict_rounds, 7);
 	assert_int_equal(c->backoff_base, 1000);
