@@ -34,7 +34,7 @@ static const char configuration[] =
 		"\"0B\"\nestimate.iterations = 1000000\n"
 		"[agents.a]\ncommand = [\"agent\"]\nprompt = \"arg\"\n";
 
-struct waiting {
+struct pending {
 	char effect[64], run[64];
 	enum effect_kind kind;
 };
@@ -46,7 +46,7 @@ struct bench {
 	struct engine *engine;
 	ov_time now;
 	struct rng rng;
-	VEC(struct waiting) effects;
+	VEC(struct pending) effects;
 	size_t recorded, made; /* iterations and detections, so far */
 	unsigned turn;
 	uint64_t head; /* while history is written */
@@ -89,7 +89,7 @@ static void keep(char *to, size_t size, str s)
 static void world_perform(void *user, const struct effect *fx)
 {
 	struct bench *b = user;
-	struct waiting w = { .kind = fx->kind };
+	struct pending w = { .kind = fx->kind };
 
 	keep(w.effect, sizeof(w.effect), fx->id);
 	keep(w.run, sizeof(w.run), fx->run_id);
@@ -183,7 +183,7 @@ static value *outcome_data(struct bench *b, struct arena *a, enum effect_kind ki
 	return data;
 }
 
-static void end_effect(struct bench *b, const struct waiting *w)
+static void end_effect(struct bench *b, const struct pending *w)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -223,7 +223,7 @@ static void work_until_checks(struct bench *b)
 		if (checks == NODES)
 			return;
 		for (size_t i = 0, k = 0; i < n; i++) {
-			struct waiting w = b->effects.p[k];
+			struct pending w = b->effects.p[k];
 
 			if (w.kind == FX_CHECK) {
 				k++;
