@@ -16,6 +16,7 @@ TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(1, str(TOP / "tests/system"))
 
 import harness  # noqa: E402
+import namespaces  # noqa: E402
 from fake_model import FakeModel, script, turns  # noqa: E402,F401
 
 # They are slow to start where many do at once.
@@ -40,11 +41,19 @@ def need_agents():
     raise unittest.SkipTest("agents: " + CACHE["reason"])
 
 
+def need_namespaces(agents, options):
+    """Called before agents are configured that box their tools in user namespaces of their own."""
+    modes = [{**options, **a.options}.get("permission_mode") for a in agents if a.kind.boxes]
+    if any(mode != "danger-full-access" for mode in modes) and namespaces.no_users():
+        raise unittest.SkipTest(namespaces.no_users())
+
+
 def program(name):
     return CACHE["agents"][name]["program"]
 
 
 class Claude:
+    boxes = False  # its tools
     name = "claude"
     tells_cost = True
     model = "claude-sonnet-4-5"
@@ -82,6 +91,7 @@ class Claude:
 
 
 class Codex:
+    boxes = True
     name = "codex"
     tells_cost = False
     model = "fake-model"
@@ -132,6 +142,7 @@ stream_max_retries = 1
 
 
 class Gemini:
+    boxes = False
     name = "gemini"
     tells_cost = False
     model = "gemini-2.5-pro"
@@ -171,6 +182,7 @@ class Gemini:
 
 
 class Opencode:
+    boxes = False
     name = "opencode"
     tells_cost = True
     model = "fake/fake-model"
@@ -277,6 +289,7 @@ class RealCase(AgentCase):
     def site(self, *agents, config=QUICK, more="", start=True, **options):
         """A site whose agents are these; the first takes what names none. options: of each of them."""
         agents = [a if isinstance(a, Agent) else Agent(a) for a in agents]
+        need_namespaces(agents, options)
         root = tempfile.mkdtemp(prefix="overseer-test-")
         site = harness.Site(config + self.agents_config(agents, root, options) + more, root=root)
         self.addCleanup(site.close)

@@ -2,13 +2,13 @@
 """Real agents that are killed with a tool running, and real agents in a sandbox: nothing is left, nothing gets out."""
 
 import os
-import shutil
 import signal
 import unittest
 
 import real
 from real import Claude, Codex, harness
 
+import namespaces
 from harness import wait_gone
 
 HANG = "tail -f /dev/null"
@@ -78,8 +78,8 @@ class Killed(real.RealCase):
 class Boxed(real.RealCase):
     def setUp(self):
         super().setUp()
-        if not shutil.which("bwrap"):
-            self.skipTest("bubblewrap is not installed")
+        if namespaces.no_sandbox():
+            self.skipTest(namespaces.no_sandbox())
 
     def check(self, kind, **options):
         """A task is done and accepted from inside, and what it tried outside did not happen."""

@@ -36,8 +36,14 @@ class Trial(real.AgentCase):
         self.assertEqual(os.listdir(os.path.join(site.dir, "agent-test")), [])
         return done.returncode, {x["check"]: x for x in found["checks"]}
 
-    def test_agents(self):
-        names = list(AGENTS) if harness.FULL else ["claude", "codex"]
+    def test_codex(self):
+        real.need_namespaces([real.Agent(AGENTS["codex"])], {})
+        self.check(["codex"])
+
+    def test_others(self):
+        self.check(["claude", "gemini", "opencode"] if harness.FULL else ["claude"])
+
+    def check(self, names):
         with concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
             found = dict(zip(names, pool.map(self.trial, (AGENTS[name] for name in names))))
         for name, (code, checks) in found.items():

@@ -10,6 +10,7 @@ import unittest
 from row import row
 from guarded import GATED, GuardedCase, started
 
+import namespaces
 from harness import FAST, RpcError, plan, task, wait_gone
 from small_disk import Small, private_mounts
 
@@ -34,7 +35,7 @@ class Machine(GuardedCase):
         return {g["id"] for g in site.call("goal.list")["goals"]}
 
     @row("16")
-    @unittest.skipUnless(os.environ.get("OV_MOUNTS"), "needs root or user namespaces: a small file system has to be mounted")
+    @unittest.skipUnless(os.environ.get("OV_MOUNTS"), namespaces.MOUNTS)
     def test_16_disk_full(self):
         site = self.site("", GATED)
         disk = Small(site.dir, "6m")

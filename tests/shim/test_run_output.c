@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 
 #include "tests/shim/world.h"
+#include "tests/skip.h"
 
 #define assert_errors(s, literal) assert_string_equal(buf_cstr(&(s)->errors), literal)
 
@@ -184,7 +185,7 @@ TEST(where_there_are_no_holes_the_beginning_is_kept)
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 			mount("ramfs", w.p.root, "ramfs", 0, NULL) < 0) {
 		world_done(&w);
-		skip();
+		skip_for(NO_MOUNTS);
 	}
 	w.spec.max_output_bytes = BOUND;
 	start(&w, &s);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "tests/shim/place.h"
+#include "tests/skip.h"
 
 /* Options that differ from the usual. */
 struct
@@ -740,7 +741,7 @@ TEST(a_full_disk_delays_the_exit_record_but_loses_it_not)
 	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 			mount("ov", p.dir, "tmpfs", 0, "size=256k,mode=700") < 0) {
 		place_done(&p);
-		skip();
+		skip_for(NO_MOUNTS);
 	}
 	spit(run_path(&p, "filler"), (str){ filler, sizeof(filler) });
 	shim = shim_spawn(&p, TRY(.max_output = "1000000000"), "head -c 1000000 /dev/zero; exit 9");

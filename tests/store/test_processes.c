@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "store/sqlite_impl.h"
+#include "tests/skip.h"
 #include "tests/store/store_test.h"
 
 static uint32_t next_random(uint32_t *state)
@@ -342,7 +343,7 @@ TEST(full_disk)
 	dir_init(&d);
 	if (!mount_tmpfs(&d, "size=4m")) {
 		dir_done(&d);
-		skip();
+		skip_for(NO_MOUNTS);
 	}
 	snprintf(ballast, sizeof(ballast), "%s/ballast", d.path);
 	s = open_held(&d);
@@ -391,7 +392,7 @@ TEST(no_space_for_a_new_store)
 	dir_init(&d);
 	if (!mount_tmpfs(&d, "size=64k")) {
 		dir_done(&d);
-		skip();
+		skip_for(NO_MOUNTS);
 	}
 	snprintf(ballast, sizeof(ballast), "%s/ballast", d.path);
 	write_ballast(ballast, SIZE_MAX & ~(size_t)4095);
@@ -430,7 +431,7 @@ TEST(read_only_file_system)
 	dir_init(&d);
 	if (!mount_tmpfs(&d, "size=16m")) {
 		dir_done(&d);
-		skip();
+		skip_for(NO_MOUNTS);
 	}
 	snprintf(shm, sizeof(shm), "%s-shm", d.db);
 	s = open_held(&d);

@@ -10,6 +10,7 @@ import subprocess
 import time
 import unittest
 
+import namespaces
 from harness import FAST, PATIENCE, RpcError, Site, SiteCase, plan, task, wait_gone
 from small_disk import Small, mount, private_mounts
 
@@ -24,7 +25,7 @@ read x < "$HOME/g.go"
 """
 
 
-@unittest.skipUnless(os.environ.get("OV_MOUNTS"), "needs root or user namespaces: a small file system has to be mounted")
+@unittest.skipUnless(os.environ.get("OV_MOUNTS"), namespaces.MOUNTS)
 class Disk(SiteCase):
     def small_site(self, where, agent=COMMIT, config=FAST + "[planner]\nfallback = false\n", size="6m"):
         """A site whose store alone ("store") or whose whole folder ("all") lies on a small disk."""

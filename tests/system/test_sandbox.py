@@ -5,11 +5,11 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import tempfile
 import time
 import unittest
 
+import namespaces
 from harness import FAST, PATIENCE, Gate, Site, SiteCase, plan, task, wait_gone
 from spoken import claude_init, claude_result, claude_says
 
@@ -30,21 +30,11 @@ read x < "$GATES/g.go"
 """
 
 
-def works():
-    """Why the sandbox cannot be used here; empty when it can."""
-    if not shutil.which("bwrap"):
-        return "bubblewrap is not installed"
-    done = subprocess.run(["bwrap", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--", "true"],
-                          capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else "bwrap does not work here: " + done.stderr.strip()
-
-
 class Sandbox(SiteCase):
     def setUp(self):
         super().setUp()
-        why = works()
-        if why:
-            self.skipTest(why)
+        if namespaces.no_sandbox():
+            self.skipTest(namespaces.no_sandbox())
 
     def boxed(self, script, more="", secrets="", config=""):
         """A site whose agent is in a sandbox. Its HOME is a folder of its own, beside the repository."""
@@ -304,4 +294,4 @@ read x < "$GATES/g.go"
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)
