@@ -51,6 +51,13 @@ def tests_of(build):
     return [f"{t['suite'][0].split(':')[-1]}/{t['name']}" for t in found]
 
 
+def programs_of(build, tests):
+    """[(suite, name of the program)] of these tests."""
+    found = json.loads((Path(build) / "meson-info" / "intro-tests.json").read_text())
+    names = {test.split("/", 1)[1]: test.split("/")[0] for test in tests}
+    return [(names[t["name"]], Path(t["cmd"][0]).name) for t in found if t["name"] in names]
+
+
 def read(path=TABLE):
     """{tier: [Part]}"""
     table = tomllib.loads(Path(path).read_text())

@@ -6,11 +6,11 @@ import zlib
 
 # There the leak check walks all possible regions of the address space: 3 s of CPU at each exit.
 SLOW = platform.machine() == "aarch64"
-ONE_IN = 4
+ONE_IN = 12
 
 
 def wanted(test):
-    """All of them where it is quick, and in a soak; elsewhere one in four, others with each commit."""
+    """All of them where it is quick, and in a soak; elsewhere one in twelve, others with each commit."""
     if not SLOW or os.environ.get("OV_SOAK"):
         return True
     return zlib.crc32(f"{test} {os.environ.get('OV_LEAKS_TURN', '')}".encode()) % ONE_IN == 0
