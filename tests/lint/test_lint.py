@@ -214,7 +214,7 @@ test('three', python, args: ['-c', THREE], suite: 'plain')
         build = self.dir / "b"
         status, out = run("meson", "setup", build, self.dir)
         self.assertEqual(status, 0, out)
-        status, out = run(sys.executable, TOOLS / "run-tests", *[f"{build}:{t}" for t in targets])
+        status, out = run(sys.executable, TOOLS / "run-tests", *[t if t[0] == "-" else f"{build}:{t}" for t in targets])
         self.out = out.splitlines()
         return status, self.out[-1]
 
@@ -240,6 +240,24 @@ test('three', python, args: ['-c', THREE], suite: 'plain')
         tap = 'print("1..2\\n# skipped: namespaces: forbidden\\nnot ok 1 # SKIP a\\nok 2 - c")'
         self.assertEqual(self.result(tap, skips, "", "tap,py,plain"), (0, "2 passed, 0 failed, 2 skipped"))
         self.assertEqual(self.out[-2], "2 skipped (namespaces: forbidden)")
+
+    def tier(self, one, two, three, rows):
+        table = self.dir / "tiers.toml"
+        table.write_text("".join(f'[[{tier}]]\nbuild = "{self.dir}/b"\n{row}\n' for tier, row in rows))
+        return self.result(one, two, three, "--tier=full", f"--table={table}")
+
+    def test_a_tier_runs_its_parts_and_who_sleeps_beside_them(self):
+        """The sleeper ends only when a test of another part has run: it cannot have been before or after it."""
+        waits = f"import os, time\nwhile not os.path.exists('{self.dir}/here'): time.sleep(0.01)"
+        says = f"import os\nassert os.environ['OV_FULL']\nopen('{self.dir}/here', 'w')"
+        rows = [("quick", 'tests = ["py"]'), ("full", 'tests = ["plain"]\nbeside = true'), ("full", 'tests = ["tap"]\nfull = true')]
+        tap = says + '\nprint("1..1\\nok 1 - a")'
+        self.assertEqual(self.tier(tap, "raise SystemExit(1)", waits, rows), (0, "2 passed, 0 failed, 0 skipped"))
+
+    def test_a_tier_fails_for_a_test_that_is_in_none(self):
+        rows = [("quick", 'tests = ["py"]'), ("full", 'tests = ["plain"]')]
+        self.assertEqual(self.tier("", "", "", rows), (1, "1 passed, 1 failed, 0 skipped"))
+        self.assertIn("  b: tap/one runs in no tier: name it in tests/tiers.toml", self.out)
 
     def test_the_slowest_are_shown(self):
         self.result("", "", "import time\ntime.sleep(0.5)", "py,plain")
