@@ -146,7 +146,7 @@ class PlanCheck(Case):
             f.write(b'{"phases": [{"id": "P1", "name": "a\x00b", "tasks": []}]}')
         self.fails(2, "plan", "check", "plan.json")
         self.assertIn("NUL", self.check(plan(phase("P1", task("T1", objective="a\0b")))).out)
-        self.assertIn("at most 8192", self.check(plan(phase("P1", task("T1", objective="x" * 9000)))).out)
+        self.assertIn("at most 65536", self.check(plan(phase("P1", task("T1", objective="x" * 66000)))).out)
 
     def test_the_three_problems_of_the_picture(self):
         done = self.check(plan(
