@@ -241,10 +241,29 @@ static void limit_measure(struct decide_ctx *cx, const struct assignment *as, st
 	}
 }
 
+/*
+ * It began before a person said that the agent is logged in: it only shows how it was before that. A
+ * run that began later will show it if it is still so.
+ */
+static bool is_old_news(struct decide_ctx *cx, const struct assignment *as, enum block_kind kind)
+{
+	if (!lane_rules[kind].person || state_lane(cx->state, as->agent))
+		return false;
+	for (size_t i = 0; i < cx->state->escalations.n; i++) {
+		const struct escalation *x = cx->state->escalations.p[i];
+
+		if (x->status != ESC_OPEN && str_is(x->kind, "login") &&
+				x->closed_at >= as->run->created_at && asks_for(cx, x, as->agent))
+			return true;
+	}
+	return false;
+}
+
 bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 {
 	const struct lane *lane = state_lane(cx->state, as->agent);
 	struct limit l = { .kind = limit_of(cx->policy, as) };
+	bool old;
 	str when;
 
 	if (l.kind == BLOCK_NONE) {
@@ -252,17 +271,20 @@ bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 		return false;
 	}
 	limit_measure(cx, as, &l);
+	old = is_old_news(cx, as, l.kind);
+	if (old)
+		l.resets_at = cx->now;
 	l.why = limit_words(as->run, l.kind);
 	when = l.kind == BLOCK_LOGIN ? STR("a person logs the agent in")
 				     : STR("the limit resets, or the next try finds that it did");
-	if (!lane || lane->kind != BLOCK_FAILING)
+	if (!old && (!lane || lane->kind != BLOCK_FAILING))
 		emit_limited(cx, as, &l);
 	assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, l.why);
 	node_block_as(cx, as->node, l.kind, l.why,
 			arena_printf(cx->arena, "agent " STR_FMT, STR_ARG(as->agent)), when,
 			l.resets_at);
 	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE, l.why);
-	if (l.kind == BLOCK_LOGIN)
+	if (l.kind == BLOCK_LOGIN && !old)
 		ask_for_login(cx, as);
 	return true;
 }

@@ -142,6 +142,35 @@ TEST(tried_again_later_each_time)
 	fixture_done(&f);
 }
 
+/* A run that began before a person logged the agent in says nothing about how it is now. */
+TEST(what_began_before_the_login_asks_nobody_again)
+{
+	struct fixture f;
+
+	begin(&f, 2);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	bring_to(&f, "T2", STAGE_RUNNING);
+	f.now += OV_MINUTE;
+	ends(&f, "T1", "'exit_code': 77");
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+	f.now += OV_MINUTE;
+	submit(&f, "inbox.answer", json(&f, "{'number': 1, 'answer': 'done'}"));
+	settle(&f);
+	assert_null(state_lane(f.state, STR("a")));
+	f.now += OV_MINUTE;
+	ends(&f, "T2", "'exit_code': 77");
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+	assert_null(state_lane(f.state, STR("a")));
+	bring_to(&f, "T2", STAGE_RUNNING);
+	check_restart(&f);
+	/* One that began after it does. */
+	f.now += OV_MINUTE;
+	ends(&f, "T2", "'exit_code': 77");
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 2);
+	assert_non_null(state_lane(f.state, STR("a")));
+	fixture_done(&f);
+}
+
 TEST(how_it_is_known)
 {
 	static const struct {
