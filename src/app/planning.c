@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "core/plan_make.h"
 #include "core/redact.h"
+#include "data/json.h"
 #include "drive/llm.h"
 #include "net/http.h"
 #include "sys/file.h"
@@ -204,7 +205,7 @@ static void copy_goal(struct planning_job *j, const struct planning_request *rq)
 	struct arena *a = &j->arena;
 	struct planner_task *t = &j->task;
 	const struct goal *g = rq->goal;
-	value *ids = value_array(a);
+	value *ids = value_array(a), *narrowed = NULL;
 
 	t->goal_title = arena_str(a, g->title);
 	t->problem_statement = arena_str(a, g->problem_statement);
@@ -218,6 +219,8 @@ static void copy_goal(struct planning_job *j, const struct planning_request *rq)
 		return;
 	t->node = value_copy(a, plan_node_document(a, rq->node));
 	t->plan = value_copy(a, plan_document(a, g));
+	(void)json_parse(a, arena_str(a, rq->node->tools_narrowed), NULL, &narrowed, NULL);
+	t->narrowed = narrowed;
 	for (size_t i = 0; i < g->nodes.n; i++)
 		value_push(a, ids, value_str(a, arena_str(a, g->nodes.p[i]->id)));
 	t->used_ids = ids;

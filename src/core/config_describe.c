@@ -317,7 +317,7 @@ void config_template(struct buf *out, const struct config_found *found, size_t f
 			    "# token_file = \"~/.config/gitea/token\"\n"));
 	buf_adds(out,
 			STR("\n# What tokens cost, for agents that do not tell it themselves. "
-	                    "\"*\" at "
+			    "\"*\" at "
 			    "the end of a name\n"
 			    "# stands for any rest of it. The numbers only show the form.\n"
 			    "#\n"

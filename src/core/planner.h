@@ -50,6 +50,7 @@ struct planner_task {
 	str evidence;                                /* split, diagnose: what was seen */
 	const value *plan;     /* split: the goal's plan document as it stands */
 	const value *used_ids; /* split: every id that the goal ever used, as texts */
+	const value *narrowed; /* split: tools that a person took from the node, or NULL */
 	const value *allowed;  /* diagnose: names of actions, as texts */
 };
 

@@ -188,6 +188,25 @@ static int risk_rank(const value *node)
 	return 0;
 }
 
+/*
+ * What a person took from a subtask while it was there stays taken from its parts. Such a list of allowed
+ * tools is within the plan's own, so it stands for both.
+ */
+static void narrow_tools(struct arena *a, value *part, const value *narrowed)
+{
+	const value *deny = value_at(narrowed, "deny"), *own = value_at(part, "toolsDeny");
+	value *all = value_array(a);
+
+	if (value_count(value_at(narrowed, "allow")))
+		value_put(a, part, "toolsAllow", value_copy(a, value_at(narrowed, "allow")));
+	for (size_t i = 0; i < value_count(own); i++)
+		add_new(a, all, value_item(own, i));
+	for (size_t i = 0; i < value_count(deny); i++)
+		add_new(a, all, value_item(deny, i));
+	if (value_count(all))
+		value_put(a, part, "toolsDeny", all);
+}
+
 /* One part as a subtask of the plan: its new id, its deps, and what it takes over from the node. */
 static value *make_part(const struct check *k, const struct place *p, const value *parts,
 		const value *ids, size_t i)
@@ -212,6 +231,8 @@ static value *make_part(const struct check *k, const struct place *p, const valu
 	value_put(a, part, "deps", deps);
 	for (size_t m = 0; m < ARRAY_LEN(inherited); m++)
 		inherit(a, part, p->node, inherited[m]);
+	if (p->subtask)
+		narrow_tools(a, part, k->task->narrowed);
 	if (last)
 		inherit(a, part, p->node, "checkCommand");
 	if (!value_count(value_at(part, "scopePaths")))

@@ -216,7 +216,8 @@ TEST(a_model_names_only_configured_roles)
 	arena_done(&a);
 }
 
-static const value *split_first(struct arena *a, const char *node, const char *parts)
+static const value *split_first(struct arena *a, const char *node, const char *narrowed,
+		const char *parts)
 {
 	struct planner_task t = task_for(a, PLANNER_SPLIT);
 	struct planner p;
@@ -231,6 +232,7 @@ static const value *split_first(struct arena *a, const char *node, const char *p
 					.value,
 			parse(a, node));
 	t.node = parse(a, "{'id':'S1'}");
+	t.narrowed = narrowed ? parse(a, narrowed) : NULL;
 	assert_int_equal(planner_init(&p, a, &t, NULL), 0);
 	if (planner_answer(&p, json_text(a, parse(a, parts)), 0, 0) != PLANNER_ACCEPT) {
 		return value_str(a, planner_last_errors(&p));
@@ -251,7 +253,7 @@ TEST(a_split_keeps_what_people_said)
 	static const char *const kept[] = { "suggestedAgent", "role", "priority", "risk",
 		"toolsAllow", "toolsDeny", "oversight" };
 	struct arena a = ARENA_INIT;
-	const value *parts = split_first(&a, node,
+	const value *parts = split_first(&a, node, NULL,
 				    "{'subtasks':[{'id':'1','name':'n','acceptance':['x'],'risk':'"
 				    "low','role':"
 				    "'tester','scopePaths':['./src/"
@@ -270,11 +272,29 @@ TEST(a_split_keeps_what_people_said)
 	assert_string_equal(json_text(&a, value_at(value_item(parts, 1), "scopePaths")).p,
 			"[\"src\"]");
 	/* Where it may write gets no wider. */
-	parts = split_first(&a, node,
+	parts = split_first(&a, node, NULL,
 			"{'subtasks':[{'id':'1','name':'n','acceptance':['x'],'scopePaths':['src',"
 			"'srcx']},{'id':'2','name':'n','acceptance':['x']}]}");
 	assert_string_equal(value_str_or(parts, STR("")).p,
 			"- subtasks[0].scopePaths[1]: outside of the node's own scopePaths");
+	arena_done(&a);
+}
+
+TEST(a_split_gives_back_no_tool)
+{
+	struct arena a = ARENA_INIT;
+	const value *parts = split_first(&a,
+			"{'id':'S1','name':'n','acceptance':['x'],'toolsAllow':['edit','read'],"
+			"'toolsDeny':['web']}",
+			"{'allow':['read'],'deny':['shell','web']}", SPLIT);
+
+	assert_int_equal(value_count(parts), 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_string_equal(json_text(&a, value_at(value_item(parts, i), "toolsAllow")).p,
+				"[\"read\"]");
+		assert_string_equal(json_text(&a, value_at(value_item(parts, i), "toolsDeny")).p,
+				"[\"web\",\"shell\"]");
+	}
 	arena_done(&a);
 }
 
