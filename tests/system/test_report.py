@@ -193,7 +193,7 @@ class Report(SiteCase):
         self.assertIn("two forms", site.cli("report", goal, "--html", "x", "--json", code=2))
         self.assertIn("a report is of", site.cli("report", "--html", "x", code=2))
         self.assertIn("a report is of", site.cli("report", goal, "--since", "1h", code=2))
-        self.assertIn("neither a time", site.cli("report", "--since", "noon", code=2))
+        self.assertIn("is not a time", site.cli("report", "--since", "noon", code=2))
         self.assertIn("there is no goal", site.cli("report", "nothing", code=3))
 
     def without_a_daemon(self, site, goal):
