@@ -383,28 +383,43 @@ static int64_t count_completed(const struct report_period *r, const struct state
 }
 
 /*
- * What could be spent: the budgets of those that spent something, less what each had spent before.
- * Null where one of them has no limit.
+ * What the goal could spend in the period: its budget less what it had spent before. The budget of auto
+ * mode is one for all of its goals, and of every 24 hours. -1: there is no limit.
  */
-static value *budget_view(struct arena *a, const struct report_period *r, const struct state *s,
-		const struct policy *policy)
+static int64_t could_spend(const struct report_period *r, const struct goal_note *t,
+		const struct goal *g, const struct policy *policy, ov_time now)
 {
+	int64_t limit = budget_limit(policy, g, RES_COST_MICROUSD), days, most;
+
+	if (limit < 0)
+		return -1;
+	if (!g->automatic)
+		return MAX(limit - MAX(g->spent[RES_COST_MICROUSD] - t->cost, (int64_t)0),
+				(int64_t)0);
+	days = MAX((now - r->since + OV_DAY - 1) / OV_DAY, (int64_t)1);
+	return __builtin_mul_overflow(limit, days, &most) ? -1 : most;
+}
+
+/* Of those that spent something, together. Null where one of them has no limit. */
+static value *budget_view(struct arena *a, const struct report_period *r, const struct state *s,
+		const struct policy *policy, ov_time now)
+{
+	bool limited = false, with_auto = false;
 	int64_t sum = 0;
-	bool limited = false;
 	void *p;
 	str key;
 
 	for (size_t i = 0; map_next(&r->goals, &i, &key, &p);) {
 		const struct goal_note *t = p;
 		const struct goal *g = state_goal(s, t->id);
-		int64_t limit, before;
+		int64_t most;
 
-		if (!t->cost)
+		if (!t->cost || (g && g->automatic && with_auto))
 			continue;
-		limit = g ? budget_limit(policy, g, RES_COST_MICROUSD) : -1;
-		before = g ? MAX(g->spent[RES_COST_MICROUSD] - t->cost, (int64_t)0) : 0;
-		if (limit < 0 || __builtin_add_overflow(sum, MAX(limit - before, (int64_t)0), &sum))
+		most = g ? could_spend(r, t, g, policy, now) : -1;
+		if (most < 0 || __builtin_add_overflow(sum, most, &sum))
 			return value_null(a);
+		with_auto |= g->automatic != NULL;
 		limited = true;
 	}
 	return limited ? value_int(a, sum) : value_null(a);
@@ -454,7 +469,7 @@ value *report_period_view(struct arena *a, const struct report_period *r, const 
 	value_put(a, v, "since", value_time(a, r->since));
 	value_put(a, v, "at", value_time(a, now));
 	put_figures(a, v, r, s, now);
-	value_put(a, v, "budget_microusd", budget_view(a, r, s, policy));
+	value_put(a, v, "budget_microusd", budget_view(a, r, s, policy, now));
 	value_put(a, v, "people_at", value_time(a, r->people_at));
 	value_put(a, v, "crashed_at", value_time(a, r->crashed_at));
 	for (int i = 0; i < RUNG_COUNT; i++)

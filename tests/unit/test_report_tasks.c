@@ -274,4 +274,54 @@ TEST(a_period_begins_in_the_middle)
 	report_period_free(r);
 }
 
+static void spend(struct fixture *f, struct report_period *r, str goal, ov_time at, int64_t cost)
+{
+	struct event e = { .kind = EV_GOAL_SPENT,
+		.at = at,
+		.goal = goal,
+		.actor = STR("overseer"),
+		.data = json(f, "{'amounts': {'cost_microusd': %lld}}", (long long)cost) };
+
+	state_goal(f->state, goal)->spent[RES_COST_MICROUSD] += cost;
+	report_period_add(r, &e);
+}
+
+static value *budget_after(struct fixture *f, struct report_period *r, ov_time now)
+{
+	return (value *)value_at(report_period_view(&f->arena, r, f->state, &f->policy, now),
+			"budget_microusd");
+}
+
+/* What was left of each budget when the period began; that of auto mode once, for each 24 hours. */
+TEST(what_could_be_spent)
+{
+	_cleanup_(fixture_done)
+	struct fixture f;
+	struct report_period *r = report_period_new(1000);
+	str a, b, c, d;
+
+	fixture_init(&f);
+	f.policy.budget[RES_COST_MICROUSD] = 100;
+	f.policy.auto_budget[RES_COST_MICROUSD] = 60;
+	a = create_goal(&f, flat_plan(&f, 1), "normal");
+	b = create_goal(&f, flat_plan(&f, 1), "normal");
+	c = create_goal(&f, flat_plan(&f, 1), "normal");
+	d = create_goal(&f, flat_plan(&f, 1), "normal");
+	assert_int_equal(budget_after(&f, r, 2000)->kind, V_NULL);
+	spend(&f, r, a, 900, 30); /* before the period */
+	assert_int_equal(budget_after(&f, r, 2000)->kind, V_NULL);
+	spend(&f, r, a, 1100, 20);
+	assert_int_equal(value_int_or(budget_after(&f, r, 2000), 0), 70);
+	state_goal(f.state, b)->automatic = state_goal(f.state, c)->automatic = &f.state->automatic;
+	spend(&f, r, b, 1200, 1);
+	spend(&f, r, c, 1300, 1);
+	assert_int_equal(value_int_or(budget_after(&f, r, 2000), 0), 130);
+	assert_int_equal(value_int_or(budget_after(&f, r, 1000 + OV_DAY), 0), 130);
+	assert_int_equal(value_int_or(budget_after(&f, r, 1001 + OV_DAY), 0), 190);
+	state_goal(f.state, d)->budget[RES_COST_MICROUSD] = -1;
+	spend(&f, r, d, 1400, 1);
+	assert_int_equal(budget_after(&f, r, 2000)->kind, V_NULL);
+	report_period_free(r);
+}
+
 TEST_MAIN
