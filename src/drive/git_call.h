@@ -140,8 +140,7 @@ struct git_call {
 	size_t depth;
 
 	/* the command being built */
-	VEC(const char *) argv;
-	VEC(const char *) env;
+	VEC(const char *) argv, env;
 	const char *cwd;
 	str input;
 	unsigned flags;
@@ -182,7 +181,7 @@ struct git_call {
 
 /* git_call.c: the walk */
 struct git_call *git_call_new(struct git *g, const char *name, str path, git_done_fn *done,
-		void *u);
+		void *user);
 /* Starts it, or reports `r` (from checking the arguments) from the loop. */
 void git_call_start(struct git_call *c, const struct git_step *steps, int r,
 		const struct ov_err *err);
