@@ -342,6 +342,23 @@ static int missing_options(struct cli *c, const value *status, str *ret, struct 
 	return 0;
 }
 
+/* Auto mode can be had from the daemon that runs, with these of its options. */
+static int next_options(str missing, struct ov_err *err)
+{
+	static const char *const live[] = { "--task-pool-command ", "--concurrency " };
+	bool starts = str_is(missing, "--auto");
+	str rest = STR("");
+
+	if (str_starts(missing, STR("--auto ")))
+		rest = str_sub(missing, sizeof("--auto ") - 1, missing.n);
+	for (size_t i = 0; i < ARRAY_LEN(live); i++)
+		starts |= str_starts(rest, str_from(live[i])) && !str_contains(rest, STR(" --"));
+	if (starts)
+		return ov_next(err, "overseer auto start%s" STR_FMT, rest.n ? " " : "",
+				STR_ARG(rest));
+	return ov_next(err, "overseer down && overseer up " STR_FMT, STR_ARG(missing));
+}
+
 /* What was asked for is the case already, unless it was asked for with options that are not. */
 static int already_up(struct cli *c, struct ov_err *err)
 {
@@ -361,8 +378,7 @@ static int already_up(struct cli *c, struct ov_err *err)
 				"), so these options have no effect: " STR_FMT,
 				(long long)value_int_at(d, "pid"), STR_ARG(since),
 				STR_ARG(missing));
-		ov_next(err, "overseer down && overseer up " STR_FMT, STR_ARG(missing));
-		return OV_ESTATE;
+		return next_options(missing, err);
 	}
 	if (c->json) {
 		write_daemon(c, s, true);

@@ -29,7 +29,8 @@ echo "$OVERSEER_NODE $OVERSEER_RUN $$" > "$HOME/g.here"
 while :; do read x < "$HOME/g.go" && exit 0; done
 """
 FAILS = "exit 7\n"
-ONCE = FAST.replace("[retry]", "[retry]\nmax_attempts = 1")
+# A person is asked about each task, and not about an agent that fails everywhere.
+ONCE = FAST.replace("[retry]", "[retry]\nmax_attempts = 1\nmax_agent_failures = 0")
 WORKERS = "[workers]\nmax = 4\n"
 
 
@@ -77,6 +78,7 @@ class Up(Ops):
         self.assertIn("Next  overseer down && overseer up --set workers.max=4", refused)
         auto = self.cli(site, "up", "--auto", "--task-pool-command", "echo a b", code=4)
         self.assertIn("no effect: --auto --task-pool-command 'echo a b'", auto)
+        self.assertIn("Next  overseer auto start --task-pool-command 'echo a b'", auto)
 
     def test_bad_flag_is_blamed(self):
         site = self.site("")
