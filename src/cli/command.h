@@ -14,8 +14,7 @@
 enum flag_kind { FLAG_BOOL, FLAG_TEXT, FLAG_LIST, FLAG_INT, FLAG_TIME };
 
 struct flag {
-	const char *name,
-			*arg; /* without the dashes; what stands for its value, NULL for FLAG_BOOL */
+	const char *name, *arg; /* without dashes; what stands for its value, NULL: it has none */
 	const char *help;
 	enum flag_kind kind;
 	bool required;

@@ -316,10 +316,9 @@ void config_template(struct buf *out, const struct config_found *found, size_t f
 			    "# repo = \"owner/name\"\n"
 			    "# token_file = \"~/.config/gitea/token\"\n"));
 	buf_adds(out,
-			STR("\n# What tokens cost, for agents that do not tell it themselves. "
-			    "\"*\" at "
-			    "the end of a name\n"
-			    "# stands for any rest of it. The numbers only show the form.\n"
+			STR("\n# What tokens cost, for agents that do not tell it themselves.\n"
+			    "# \"*\" at the end of a name stands for any rest of it. The numbers "
+			    "only show the form.\n"
 			    "#\n"
 			    "# [prices.\"some-model-*\"]\n"
 			    "# input_usd_per_mtok = 1.00\n"
