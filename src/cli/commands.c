@@ -291,9 +291,8 @@ static const struct flag help_flags[] = {
 const struct command commands[] = {
 	{ "init", NULL, "Prepare a git repository for Overseer", "", 0, 0, NO_FLAGS, cmd_init,
 			"Makes .overseer/ with a commented config.toml, looks for agents and for "
-			"the command that "
-			"tests the repository,\nand tells git to ignore the folder. A "
-			"configuration that exists is kept." },
+			"the command that tests the repository,\nand tells git to ignore the "
+			"folder. A configuration that exists is kept." },
 	{ "up", NULL, "Start the daemon and return when it is ready", "", 0, 0, FLAGS(up_flags),
 			cmd_up,
 			"A daemon that is up already is left as it is (exit status 0), unless it "
@@ -305,21 +304,21 @@ const struct command commands[] = {
 			"they did. Those that were asked to stop are stopped first." },
 	{ "watch", NULL, "Keep the daemon running: start it, watch it, have it mended", "", 0, 0,
 			FLAGS(watch_flags), cmd_watch,
-			"Stays in the foreground. A daemon that runs is taken over, otherwise one "
-			"is started with these options.\nWhat is wrong with one that fails is "
-			"mended by [watch] remediation_agent or remediation_command, then it is\n"
-			"started again; one that fails again at once is left to you. Ctrl-C ends "
-			"both, a second one at once.\nThe watchdog is looked for beside this "
-			"program, then in PATH; $OVERSEER_WATCH names another one.\nExit status: "
-			"0 asked to end, 4 there is another, 21 failed again at once, 22 a person "
-			"is asked for,\n23 too many restarts, 24 the daemon cannot be ended, 130 a "
-			"second Ctrl-C." },
+			"Stays in the foreground. A daemon that runs is taken over, otherwise "
+			"one is started with these options.\nWhat is wrong with one that fails "
+			"is mended by [watch] remediation_agent or remediation_command, then it "
+			"is\nstarted again; one that fails again at once is left to you. Ctrl-C "
+			"ends both, a second one at once.\nThe watchdog is looked for beside "
+			"this program, then in PATH; $OVERSEER_WATCH names another one.\nExit "
+			"status: 0 asked to end, 4 there is another, 21 failed again at once, 22 "
+			"a person is asked for,\n23 too many restarts, 24 the daemon cannot be "
+			"ended, 130 a second Ctrl-C." },
 	{ "install-service", NULL, "Write a systemd user unit that keeps the daemon running", "", 0,
 			0, FLAGS(service_flags), cmd_install_service,
-			"Instead of overseer watch, where systemd is to see to the daemon. Writes "
-			"$XDG_CONFIG_HOME/systemd/user/overseer-NAME.service\nand says what to "
-			"type next; systemd itself is not asked to do anything. A unit that is "
-			"there and differs is kept." },
+			"Instead of overseer watch, where systemd is to see to the daemon. "
+			"Writes $XDG_CONFIG_HOME/systemd/user/overseer-NAME.service\nand says "
+			"what to type next; systemd itself is not asked to do anything. A unit "
+			"that is there and differs is kept." },
 	{ "status", NULL, "What needs you, what runs, how the goals stand", "", 0, 0,
 			FLAGS(status_flags), cmd_status, NULL },
 	{ "cost", NULL, "What was used and what it cost", "", 0, 0, FLAGS(cost_flags), cmd_cost,
@@ -328,10 +327,10 @@ const struct command commands[] = {
 			"table." },
 	{ "report", NULL, "How a goal, the detectors, or a night went", "[GOAL]", 0, 1,
 			FLAGS(report_flags), cmd_report,
-			"With GOAL: progress, cost, iterations, detections and their answers, who "
-			"was told and asked, what is next.\nWithout: what happened in the last "
-			"day, or --since. With --detectors: how often each was right; --goal "
-			"takes one\ngoal alone. Works without the daemon." },
+			"With GOAL: progress, cost, iterations, detections and their answers, "
+			"who was told and asked, what is next.\nWithout: what happened in the "
+			"last day, or --since. With --detectors: how often each was right; "
+			"--goal takes one\ngoal alone. Works without the daemon." },
 	{ "goal", "create", "Create a goal, with its plan if you have one", "", 0, 0,
 			FLAGS(goal_create_flags), cmd_goal_create,
 			"Without --plan the configured planner makes one, and this waits for it "
@@ -364,17 +363,17 @@ const struct command commands[] = {
 			cmd_plan_apply,
 			"FILE may be - for standard input. A later plan is applied as a diff: "
 			"finished nodes stay as they are, also\nwhen FILE leaves them out; nodes "
-			"that it leaves out are cancelled, their work is kept; ids are never used "
-			"again.\nA planVersion in FILE is the version that it shall become: the "
-			"present one plus 1, or left out." },
+			"that it leaves out are cancelled, their work is kept; ids are never "
+			"used again.\nA planVersion in FILE is the version that it shall become: "
+			"the present one plus 1, or left out." },
 	{ "plan", "show", "Show a goal's plan as a tree", "GOAL", 1, 1, FLAGS(plan_show_flags),
 			cmd_plan_show, NULL },
 	{ "plan", "history", "List the versions of a goal's plan, and why", "GOAL", 1, 1, NO_FLAGS,
 			cmd_plan_history, NULL },
 	{ "plan", "diff", "Compare two versions of a goal's plan", "GOAL [V1 [V2]]", 1, 3, NO_FLAGS,
 			cmd_plan_diff,
-			"Without versions: what the last change was. With one: what changed since "
-			"then." },
+			"Without versions: what the last change was. With one: what changed "
+			"since then." },
 	{ "work", "list", "List the pieces of work", "", 0, 0, FLAGS(work_list_flags),
 			cmd_work_list, NULL },
 	{ "work", "show", "Show a node, its assignment and its runs", "ID", 1, 1,
@@ -401,17 +400,15 @@ const struct command commands[] = {
 	{ "work", "nudge", "Ask a node's run for its status now", "ID", 1, 1, FLAGS(nudge_flags),
 			cmd_work_nudge,
 			"It is told by its input (agents.NAME.input), or when it next stops, if "
-			"its "
-			"format has hooks; with --now at once, if its session can be gone on with. "
-			"What it has not taken when it ends its session is gone on with." },
+			"its format has hooks; with --now at once, if its session can be gone on "
+			"with. What it has not taken when it ends its session is gone on with." },
 	{ "work", "rerun", "Stop a node's run and start a new one", "ID", 1, 1, FLAGS(reason_flags),
 			cmd_work_rerun, "The new run is told the reason." },
 	{ "work", "scope", "Take tools away from a node", "ID", 1, 1, FLAGS(scope_flags),
 			cmd_work_scope,
 			"A tool is named as its agent calls it, or by its class: read, edit, "
-			"shell, "
-			"web, agents, mcp. This can be\nnarrowed, never widened, and holds for "
-			"every later run, whoever does it." },
+			"shell, web, agents, mcp. This can be\nnarrowed, never widened, and "
+			"holds for every later run, whoever does it." },
 	{ "run", "list", "List runs", "", 0, 0, FLAGS(run_list_flags), cmd_run_list, NULL },
 	{ "run", "show", "Show a run", "ID", 1, 1, NO_FLAGS, cmd_run_show, NULL },
 	{ "run", "log", "Print what a run wrote", "ID", 1, 1, FLAGS(run_log_flags), cmd_run_log,
@@ -424,11 +421,10 @@ const struct command commands[] = {
 			cmd_agent_test,
 			"Runs it a few times in a scratch repository below .overseer/, which is "
 			"removed afterwards, and says of each thing that Overseer wants of an "
-			"agent "
-			"what was seen: starts, streams, edits, reports usage, hooks, resumes, is "
-			"denied tools, can be interrupted. This asks the agent's model a few short "
-			"things. Needs no daemon. The exit status is 1 when something that is "
-			"needed failed." },
+			"agent what was seen: starts, streams, edits, reports usage, hooks, "
+			"resumes, is denied tools, can be interrupted. This asks the agent's "
+			"model a few short things. Needs no daemon. The exit status is 1 when "
+			"something that is needed failed." },
 	{ "queue", "list", "What waits to be accepted or begun, and why", "", 0, 0, NO_FLAGS,
 			cmd_queue_list, NULL },
 	{ "queue", "retry", "End a node's wait before its next step", "ID", 1, 1,
@@ -445,14 +441,14 @@ const struct command commands[] = {
 			cmd_auto_status, NULL },
 	{ "worker", "add", "Add a worker of your own", "NAME", 1, 1, FLAGS(worker_add_flags),
 			cmd_worker_add,
-			"Its worktree is .overseer/worktrees/NAME. Workers of the pool and of auto "
-			"mode are made by themselves." },
+			"Its worktree is .overseer/worktrees/NAME. Workers of the pool and of "
+			"auto mode are made by themselves." },
 	{ "worker", "list", "What each worker does", "", 0, 0, NO_FLAGS, cmd_worker_list, NULL },
 	{ "worker", "start", "Give an idle worker a task", "NAME", 1, 1, FLAGS(worker_start_flags),
 			cmd_worker_start,
 			"The task becomes a node of the standing goal of such tasks: it is "
-			"checked, retried and accepted like\nany other, but only this worker does "
-			"it." },
+			"checked, retried and accepted like\nany other, but only this worker "
+			"does it." },
 	{ "worker", "message", "Tell a worker's agent something", "NAME TEXT", 2, ARGS_MAX,
 			NO_FLAGS, cmd_worker_message, NULL },
 	{ "worker", "peek", "Look at what a worker's agent shows", "NAME", 1, 1,
@@ -463,8 +459,8 @@ const struct command commands[] = {
 			cmd_worker_attach, "For agents whose runtime is tmux." },
 	{ "worker", "review", "Look at what a worker made", "NAME", 1, 1, NO_FLAGS,
 			cmd_worker_review,
-			"Shows what its branch changes, and says that you are looking. What waits "
-			"for a review is said by accept.review." },
+			"Shows what its branch changes, and says that you are looking. What "
+			"waits for a review is said by accept.review." },
 	{ "worker", "accept", "Let reviewed work go to the target branch", "NAME", 1, 1,
 			FLAGS(goal_step_flags), cmd_worker_accept,
 			"In its turn: it is rebased, and passes the pre_accept command first." },
@@ -493,43 +489,38 @@ const struct command commands[] = {
 	{ "inbox", "answer", "Answer entries", "N[,N-N...] TEXT", 1, ARGS_MAX, FLAGS(answer_flags),
 			cmd_inbox_answer,
 			"TEXT is one of the options or a unique prefix of one; or retry, done or "
-			"cancel, which do that to the\nnode; or any other text: then the node goes "
-			"on, and its next run is told. A goal that oversight stopped\ngoes on by "
-			"resume (paused) or reopen (aborted), or with any text for its agent. A "
-			"budget that is spent:\nraise doubles it, unless --budget says how much." },
+			"cancel, which do that to the\nnode; or any other text: then the node "
+			"goes on, and its next run is told. A goal that oversight stopped\ngoes "
+			"on by resume (paused) or reopen (aborted), or with any text for its "
+			"agent. A budget that is spent:\nraise doubles it, unless --budget says "
+			"how much." },
 	{ "inbox", "approve", "Approve entries", "[N[,N-N...]...]", 0, ARGS_MAX, FLAGS(judge_flags),
 			cmd_inbox_approve,
 			"paused: resume; aborted: reopen; review: accept; budget: raise; "
-			"pre_accept: "
-			"try again; post_accept:\ngo on. Other entries have answers of their "
-			"own." },
+			"pre_accept: try again; post_accept:\ngo on. Other entries have answers "
+			"of their own." },
 	{ "inbox", "deny", "Deny entries", "[N[,N-N...]...]", 0, ARGS_MAX, FLAGS(judge_flags),
 			cmd_inbox_deny,
 			"paused: abort (a node: cancel); aborted, budget, planner: cancel the "
-			"goal; "
-			"review: reject, for the\nreason; pre_accept: back to its agent; "
+			"goal; review: reject, for the\nreason; pre_accept: back to its agent; "
 			"post_accept: take back." },
 	{ "inbox", "snooze", "Hide entries for a while", "[N[,N-N...]...] TIME", 1, ARGS_MAX,
 			FLAGS(judge_flags), cmd_inbox_snooze,
 			"It comes back by itself, or when there is new evidence. A deadline that "
-			"it "
-			"has stays." },
+			"it has stays." },
 	{ "inbox", "dismiss", "Close entries without an answer", "[N[,N-N...]...]", 0, ARGS_MAX,
 			FLAGS(dismiss_flags), cmd_inbox_dismiss,
-			"A node that is blocked stays so, and waits for you. What others wait for "
-			"cannot be dismissed; a false\nalarm of oversight can: then it is judged "
-			"as "
-			"one, and what was stopped goes on." },
+			"A node that is blocked stays so, and waits for you. What others wait "
+			"for cannot be dismissed; a false\nalarm of oversight can: then it is "
+			"judged as one, and what was stopped goes on." },
 	{ "inbox", NULL, "As inbox list", "", 0, 0, FLAGS(inbox_flags), cmd_inbox,
 			"See also: inbox show, answer, approve, deny, snooze, dismiss." },
 	{ "escalation", "test", "Send a test notice through a channel", "CHANNEL", 1, 1,
 			FLAGS(escalation_test_flags), cmd_escalation_test,
 			"Channels are \"desktop\", \"hook\" and those of "
 			"[escalation.channels.NAME] in config.toml. On a tracker a second test "
-			"becomes "
-			"a comment on the issue that the first one opened, as long as that is "
-			"open. "
-			"See docs/escalation.md." },
+			"becomes a comment on the issue that the first one opened, as long as "
+			"that is open. See docs/escalation.md." },
 	{ "notice", "list", "What people outside are still to be told, or could not be", "", 0, 0,
 			FLAGS(notice_flags), cmd_notice_list, NULL },
 	{ "notice", "show", "Show a notice and what came of its attempts", "ID", 1, 1, NO_FLAGS,
@@ -547,24 +538,22 @@ const struct command commands[] = {
 	{ "handoff", "show", "What whoever goes on with a node is told of it", "ID", 1, 1,
 			FLAGS(of_goal_flags), cmd_handoff_show,
 			"ID is a node or a goal. With --json the whole record: decisions, "
-			"evidence, where "
-			"to look further." },
+			"evidence, where to look further." },
 	{ "hook", NULL, "What agents' hooks call; needs no daemon", "[EVENT]", 0, 1, NO_FLAGS,
 			cmd_hook,
 			"Reads a call of a hook from standard input and notes it in the run's "
 			"folder (OVERSEER_RUN_DIR; without it, nothing\nis done). Denies tools "
-			"that "
-			"are outside the scope of the task, and hands an agent that wants to stop "
-			"what it is told next.\nEVENT is meant where the call itself names none." },
+			"that are outside the scope of the task, and hands an agent that wants "
+			"to stop what it is told next.\nEVENT is meant where the call itself "
+			"names none." },
 	{ "tick", NULL, "Look at everything now, and decide", "", 0, 0, FLAGS(tick_flags), cmd_tick,
 			NULL },
 	{ "detect", NULL, "Run the detectors on a history; needs no daemon", "FILE", 1, 1,
 			FLAGS(detect_flags), cmd_detect,
 			"FILE is {\"history\": [...]} or JSON Lines, - for standard input; "
 			"docs/oversight.md has the fields. Exit status 0 when the\nloop is "
-			"healthy, "
-			"1 when something was found that calls for more than a note, 2 when the "
-			"input is bad." },
+			"healthy, 1 when something was found that calls for more than a note, 2 "
+			"when the input is bad." },
 	{ "config", "show", "Show the configuration in use", "", 0, 0, FLAGS(config_show_flags),
 			cmd_config_show, NULL },
 	{ "config", "check", "Check a configuration; needs no daemon", "[FILE]", 0, 1, NO_FLAGS,
@@ -583,13 +572,12 @@ const struct command commands[] = {
 			"Nothing else is changed: look at the branch, merge or pick from it." },
 	{ "rescue", "prune", "Let go of what is old", "", 0, 0, FLAGS(rescue_prune_flags),
 			cmd_rescue_prune,
-			"By rescue.keep and rescue.keep_count; the newest of each node stays, and "
-			"what somebody goes on from. The daemon does the\nsame once a day." },
+			"By rescue.keep and rescue.keep_count; the newest of each node stays, "
+			"and what somebody goes on from. The daemon does the\nsame once a day." },
 	{ "doctor", NULL, "Check the store and all around it; can repair", "", 0, 0,
 			FLAGS(doctor_flags), cmd_doctor,
 			"Works with the daemon running or not; --rebuild needs it down. Nothing "
-			"that "
-			"could hold work is removed.\nA damaged store is kept as "
+			"that could hold work is removed.\nA damaged store is kept as "
 			"store.corrupt-TIME.db. Exit status 4 when there is a problem." },
 	{ "backup", NULL, "Write a verified copy of the store, also while the daemon runs",
 			"[FILE]", 0, 1, NO_FLAGS, cmd_backup,
@@ -600,8 +588,7 @@ const struct command commands[] = {
 	{ "import", NULL, "Read an exported document into an empty store", "FILE", 1, 1, NO_FLAGS,
 			cmd_import,
 			"Everything is checked first; an error changes nothing. Needs a folder "
-			"where "
-			"no daemon has run yet." },
+			"where no daemon has run yet." },
 	{ "version", NULL, "Print the version", "", 0, 0, NO_FLAGS, cmd_version, NULL },
 	{ "help", NULL, "Show help", "[COMMAND]", 0, 2, FLAGS(help_flags), cmd_help, NULL },
 };

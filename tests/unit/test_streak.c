@@ -69,7 +69,7 @@ TEST(one_task_alone_does_not)
 	struct fixture f;
 
 	begin(&f);
-	f.policy.no_changes_attempts = 10;
+	f.policy.no_changes_attempts = f.policy.retry_max_attempts = 10;
 	for (int i = 0; i < 6; i++)
 		change_nothing(&f, "T1");
 	settle(&f);
