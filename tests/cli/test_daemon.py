@@ -29,7 +29,7 @@ class Day(Case):
         os.mkfifo(self.path("gate"))
         self.ok("init")
         with open(os.path.join(self.cwd, ".overseer/config.toml"), "a") as f:
-            f.write(f'accept.unchecked = "accept"\ndefaults.agent = "s"\n[agents.s]\ncommand = ["{agent}"]\n')
+            f.write(f'[accept]\nunchecked = "accept"\n[agents.s]\ncommand = ["{agent}"]\n')
         self.write("plan.json", json.dumps(PLAN))
 
     def end(self):

@@ -113,7 +113,7 @@ class Overrides(Case):
         self.addCleanup(self.run_cli, "down")
         self.ok("init")
         with open(os.path.join(self.cwd, ".overseer/config.toml"), "a") as f:
-            f.write('oversight.preset = "strict"\noversight.stuck.min_gain = 1.5\n[agents.s]\ncommand = ["true"]\n')
+            f.write('[oversight]\npreset = "strict"\nstuck.min_gain = 1.5\n[agents.s]\ncommand = ["true"]\n')
 
     def plan(self, **oversight):
         return self.write("plan.json", json.dumps({"phases": [{"id": "P1", "name": "P", "tasks": [

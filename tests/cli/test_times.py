@@ -43,7 +43,7 @@ class Times(Case):
             if option:
                 yield name, option.group(1), ["1" if a == "N" else "goal_x" for a in arguments]
             elif "TIME" in arguments:
-                yield name, None, ["1" for a in arguments if a != "TIME"]
+                yield name, None, ["1"]
 
     def ask(self, name, option, arguments, word):
         words = [f"--{option}={word}", *arguments] if option else [*arguments, word]

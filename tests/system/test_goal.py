@@ -240,7 +240,7 @@ class Goals(SiteCase):
         self.assertIn("As it was at", text)
         self.assertIn("in_progress", text)
         self.assertIn("as of", self.cli(site, "goal", "history", goal, "--at", "1h", code=3).stderr)
-        self.assertIn("neither a time", self.cli(site, "goal", "history", goal, "--at", "noon", code=2).stderr)
+        self.assertIn("is not a time such as", self.cli(site, "goal", "history", goal, "--at", "noon", code=2).stderr)
         # The last event of each moment: all up to it are as old, and the next one is younger.
         events = self.ask(site, "events", "--limit", "1000")["events"]
         self.assertEqual(site.down(), 0)
