@@ -32,13 +32,32 @@ bool config_want(struct config_reader *r, str key, const value *v, enum value_ki
 	return false;
 }
 
+static bool is_section(str key)
+{
+	struct options all = config_options();
+
+	for (size_t i = 0; i < all.n; i++) {
+		str name = str_from(all.p[i].key);
+
+		if (str_eq(str_sub(name, 0, str_find_byte(name, '.')), key))
+			return true;
+	}
+	return false;
+}
+
 void config_unknown(struct config_reader *r, str path, str key, const char *const *known, size_t n)
 {
 	const char *near = str_nearest(key, known, n);
 	str full = arena_printf(&r->c->arena, STR_FMT "%s" STR_FMT, STR_ARG(path),
 			path.n ? "." : "", STR_ARG(key));
 
-	if (near)
+	/* A dotted key that was appended to the file belongs to whatever table comes before it. */
+	if (path.n && is_section(key))
+		config_problem(r, full,
+				"unknown: the line stands below [" STR_FMT "]; write [" STR_FMT
+				"] above it, and it without \"" STR_FMT ".\"",
+				STR_ARG(path), STR_ARG(key), STR_ARG(key));
+	else if (near)
 		config_problem(r, full, "unknown (did you mean \"%s\"?)", near);
 	else
 		config_problem(r, full, "unknown");

@@ -628,6 +628,22 @@ TEST(tables_may_be_written_in_parts)
 	assert_non_null(strstr(err.msg, "\"max\" already has a value"));
 }
 
+/* Appended to a file that ends with a table, a dotted key belongs to that: people are told. */
+TEST(a_dotted_key_below_a_table_is_explained)
+{
+	static const char *const cases[] = { "[watch]\naccept.review = \"always\"\n",
+		"[agents.x]\ncommand = [\"x\"]\naccept.review = \"always\"\n" };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct config *c;
+		struct ov_err err;
+
+		assert_int_equal(config_parse(str_from(cases[i]), &c, &err), OV_EINVALID);
+		assert_non_null(strstr(err.msg, i ? "below [agents.x]" : "below [watch]"));
+		assert_non_null(strstr(err.msg, "write [accept] above it"));
+	}
+}
+
 TEST(the_only_agent_is_the_default)
 {
 	struct config *c = parse("[agents.x]\ncommand = [\"x\"]\n");
