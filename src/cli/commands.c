@@ -494,21 +494,21 @@ const struct command commands[] = {
 			"on by resume (paused) or reopen (aborted), or with any text for its "
 			"agent. A budget that is spent:\nraise doubles it, unless --budget says "
 			"how much." },
-	{ "inbox", "approve", "Approve entries", "[N[,N-N...]...]", 0, ARGS_MAX, FLAGS(judge_flags),
+	{ "inbox", "approve", "Approve entries", "N[,N-N...]", 0, ARGS_MAX, FLAGS(judge_flags),
 			cmd_inbox_approve,
 			"paused: resume; aborted: reopen; review: accept; budget: raise; "
 			"pre_accept: try again; post_accept:\ngo on. Other entries have answers "
 			"of their own." },
-	{ "inbox", "deny", "Deny entries", "[N[,N-N...]...]", 0, ARGS_MAX, FLAGS(judge_flags),
+	{ "inbox", "deny", "Deny entries", "N[,N-N...]", 0, ARGS_MAX, FLAGS(judge_flags),
 			cmd_inbox_deny,
 			"paused: abort (a node: cancel); aborted, budget, planner: cancel the "
 			"goal; review: reject, for the\nreason; pre_accept: back to its agent; "
 			"post_accept: take back." },
-	{ "inbox", "snooze", "Hide entries for a while", "[N[,N-N...]...] TIME", 1, ARGS_MAX,
+	{ "inbox", "snooze", "Hide entries for a while", "N[,N-N...] TIME", 1, ARGS_MAX,
 			FLAGS(judge_flags), cmd_inbox_snooze,
 			"It comes back by itself, or when there is new evidence. A deadline that "
 			"it has stays." },
-	{ "inbox", "dismiss", "Close entries without an answer", "[N[,N-N...]...]", 0, ARGS_MAX,
+	{ "inbox", "dismiss", "Close entries without an answer", "N[,N-N...]", 0, ARGS_MAX,
 			FLAGS(dismiss_flags), cmd_inbox_dismiss,
 			"A node that is blocked stays so, and waits for you. What others wait "
 			"for cannot be dismissed; a false\nalarm of oversight can: then it is "
