@@ -217,7 +217,7 @@ class ConfigCheck(Case):
         self.write("c.toml", '[agents.a]\ncommand = ["x"]\n')
         self.assertEqual(self.ok("config", "check", "c.toml").out, "c.toml: good, 1 agent\n")
         self.assertEqual(self.ok("config", "check", "c.toml", "--json").json(),
-                         {"file": "c.toml", "ok": True, "problems": []})
+                         {"file": "c.toml", "ok": True, "problems": [], "notes": []})
 
     def test_of_the_store(self):
         path = self.write(".overseer/config.toml", "workers.max = 3\n")
