@@ -4,7 +4,9 @@
 #include "core/budget.h"
 #include "core/limits.h"
 #include "core/pool.h"
+#include "core/snapshot.h"
 #include "core/standing.h"
+#include "data/json.h"
 #include "data/vital.h"
 #include "tests/unit/core_fixture.h"
 
@@ -653,6 +655,70 @@ TEST(a_task_that_uses_up_its_budget_is_given_up)
 	f.policy.auto_mode = false;
 	drain(&f);
 	assert_int_equal(node_of(&f, "t1")->status, NODE_DONE);
+	fixture_done(&f);
+}
+
+/* Time is foreseen, and the count of runs stops the next one. */
+TEST(a_task_s_time_and_runs_are_bounded)
+{
+	struct fixture f;
+
+	on(&f);
+	f.policy.task_budget[RES_WALL_MS] = OV_HOUR;
+	give(&f, "one");
+	bring_to(&f, "t1", STAGE_RUNNING);
+	f.now += OV_HOUR - 1;
+	settle(&f);
+	assert_int_equal(node_of(&f, "t1")->status, NODE_IN_PROGRESS);
+	assert_true(f.wake_at <= f.now + 1);
+	f.now += 1;
+	settle(&f);
+	assert_int_equal(node_of(&f, "t1")->block, BLOCK_BUDGET);
+	fixture_done(&f);
+
+	on(&f);
+	f.policy.task_budget[RES_ITERATIONS] = 1;
+	give(&f, "one");
+	bring_to(&f, "t1", STAGE_HARVEST);
+	effect_end(&f, "t1", FX_HARVEST, "ok", "",
+			"'head':'h','tree':'t','commits':0,'files_changed':0");
+	f.now += OV_HOUR;
+	settle(&f);
+	assert_int_equal(node_of(&f, "t1")->block, BLOCK_BUDGET);
+	assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
+	fixture_done(&f);
+}
+
+/* What it counts is in the snapshot; one of an older daemon, which has nothing of it, is read, too. */
+TEST(it_survives_a_snapshot)
+{
+	struct fixture f;
+	struct state *again;
+	value *doc, *older;
+	struct buf text = BUF_INIT;
+
+	on(&f);
+	f.policy.auto_concurrency = 1;
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1'}"));
+	give_up(&f, "one", "t1");
+	spend(&f, "{'tokens':7,'cost_microusd':9}");
+	assert_int_equal(snapshot_read(snapshot_of(&f, f.state), 1, &again, NULL), 0);
+	assert_int_equal(again->automatic.failed_in_a_row, 1);
+	assert_int_equal(budget_spent(again->goals.p[0], RES_TOKENS, f.now), 7);
+	assert_true(str_eq(snapshot_of(&f, again), snapshot_of(&f, f.state)));
+	state_free(again);
+	assert_int_equal(json_parse(&f.arena, snapshot_of(&f, f.state), NULL, &doc, NULL), 0);
+	older = value_object(&f.arena);
+	for (size_t i = 0; i < doc->object.n; i++)
+		if (!str_is(doc->object.members[i].key, "streaks") &&
+				!str_is(doc->object.members[i].key, "spent_hours"))
+			value_set(&f.arena, older, doc->object.members[i].key,
+					doc->object.members[i].value);
+	json_write(&text, older);
+	assert_int_equal(snapshot_read(buf_str(&text), 1, &again, NULL), 0);
+	assert_int_equal(budget_spent(again->goals.p[0], RES_TOKENS, f.now), 0);
+	state_free(again);
+	buf_done(&text);
 	fixture_done(&f);
 }
 

@@ -142,10 +142,16 @@ TEST(view_of_words)
 {
 	struct arena a = ARENA_INIT;
 	struct config *c = parse("budget.wall = \"unlimited\"\nbudget.cost_usd = 2.5\n"
+				 "auto.budget.cost_usd = \"unlimited\"\n"
 				 "quiet.from = \"07:05\"\nquiet.to = \"07:06\"\n");
 	value *v = config_view(&a, c);
 
 	assert_true(str_is(value_str_at(value_at(v, "budget.wall"), "value"), "unlimited"));
+	assert_true(str_is(value_str_at(value_at(v, "auto.budget.cost_usd"), "value"),
+			"unlimited"));
+	assert_int_equal(c->policy.auto_budget[RES_COST_MICROUSD], -1);
+	assert_int_equal(c->policy.auto_budget[RES_ITERATIONS], 200);
+	assert_int_equal(c->policy.task_budget[RES_WALL_MS], 4 * OV_HOUR);
 	assert_true(str_is(value_str_at(value_at(v, "budget.tokens"), "value"), "3x estimate"));
 	assert_true(value_real_or(value_at(value_at(v, "budget.cost_usd"), "value"), 0) == 2.5);
 	assert_true(str_is(value_str_at(value_at(v, "quiet.from"), "value"), "07:05"));
@@ -388,6 +394,10 @@ TEST(problems)
 				"\"unlimited\"" },
 		{ "budget.wall = \"0s\"", "budget.wall: 0 is not a budget; write \"unlimited\"" },
 		{ "budget.cost_usd = 0.0", "budget.cost_usd: 0 is not a budget" },
+		/* It is no multiple of anything. */
+		{ "auto.budget.tokens = \"3x estimate\"",
+				"auto.budget.tokens: expected integer, found string" },
+		{ "auto.task_budget.cost_usd = 0", "auto.task_budget.cost_usd: 0 is not a budget" },
 		{ "budget.tokens = \"none\"", "budget.tokens: expected integer, found string" },
 		{ "budget.cost_usd = -1", "budget.cost_usd: -1 is out of range: 1e-06 to 1e+06" },
 		{ "budget.cost_usd = nan", "budget.cost_usd: nan is out of range" },
