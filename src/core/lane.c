@@ -38,6 +38,9 @@ str lane_how(struct arena *a, const struct lane *l)
 	};
 	str how = by[l->known_by] ? str_from(by[l->known_by]) : STR("");
 
+	/* No single run told it: several of them failed. */
+	if (l->kind == BLOCK_FAILING)
+		return l->detail;
 	if (l->known_by == SIGN_EXIT)
 		how = arena_printf(a, STR_FMT " %lld", STR_ARG(how), (long long)l->exit_code);
 	if (l->run_id.n)

@@ -332,8 +332,8 @@ class Failing(SiteCase):
         entry, = [x for x in site.call("inbox.list")["inbox"] if x["kind"] == "agent_failing"]
         self.assertIn("out of service", entry["question"])
         self.assertIn("exit status 7", entry["question"])
-        self.assertIn("failing", site.cli("agent", "list"))
-        self.assertIn("failing", site.cli("queue", "list"))
+        self.assertRegex(site.cli("agent", "list"), r"(?s)out of service.*known by its last \d+ runs failed, on several tasks")
+        self.assertIn("agent script", site.cli("queue", "list"))
         runs = lambda: len([e for e in site.events() if e["type"] == "run.created"])
         before = runs()
         self.assertLessEqual(before, 3 + 2)  # two workers
