@@ -93,7 +93,10 @@ void auto_pause_asking(struct decide_ctx *cx, const char *cause, str reason, str
 static str last_words(struct decide_ctx *cx, const struct node *n)
 {
 	const struct run *r = n->assignment ? n->assignment->run : NULL;
-	str words = r ? str_trim(redact(cx->arena, r->message)) : STR("");
+	str said = !r                     ? STR("")
+			: r->last_lines.n ? r->last_lines
+					  : r->message,
+	    words = str_trim(redact(cx->arena, said));
 
 	if (!words.n || str_contains(n->status_reason, words))
 		return STR("");

@@ -247,6 +247,15 @@ class Auto(SiteCase):
         self.assertFalse(site.call("auto.get")["on"])
         self.assertEqual(self.open_entries(site), [])
 
+    def test_the_entry_shows_what_agents_said_last(self):
+        site = self.auto_site(3, config=QUICK.replace("concurrency = 2", "concurrency = 1\nmax_failures_in_a_row = 1").replace(
+            "[retry]", "[retry]\nmax_attempts = 1"), agent="echo 'boom: no such model'; exit 7\n")
+        site.up()
+        paused = site.wait_type("auto.paused", cause="failures")
+        shown = site.cli("inbox", "show", str(paused["data"]["escalation"]))
+        for words in ("Task 1 of the pool", "exit status 7", "boom: no such model"):
+            self.assertIn(words, shown)
+
     def test_a_pool_that_fails_is_tried_again_then_pauses(self):
         site = self.auto_site(1, config=QUICK + 'task_pool_retries = 2\ntask_pool_retry_wait = "30ms"\n')
         site.write("../fails", "")
