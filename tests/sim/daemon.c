@@ -416,6 +416,22 @@ static value *params_instance(struct arena *a, int life)
 	return v;
 }
 
+static void look_at_checkout(struct sim_daemon *d)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	tape_report(d->tape, d->engine, STR("checkout.report"), value_object(&a));
+}
+
+void daemon_checkout_changed(struct sim *s)
+{
+	struct sim_daemon *d = daemon_up(s);
+
+	if (d)
+		look_at_checkout(d);
+}
+
 static void announce(struct sim_daemon *d)
 {
 	_cleanup_(arena_done)
@@ -426,6 +442,7 @@ static void announce(struct sim_daemon *d)
 	tape_report(d->tape, d->engine, STR("daemon.start"), v);
 	if (d->s->config->policy.auto_mode)
 		tape_report(d->tape, d->engine, STR("auto.start"), params_instance(&a, d->life));
+	look_at_checkout(d);
 }
 
 static int open_store(struct sim *s, int life, struct store **ret, struct ov_err *err)

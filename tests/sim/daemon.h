@@ -40,6 +40,8 @@ void daemon_stop(struct sim *s);
 void daemon_usurp(struct sim *s);
 /* The clock was set: timers on it may be due. */
 void daemon_clock_jumped(struct sim *s, ov_time by);
+/* The one that is up watches the user's checkout. */
+void daemon_checkout_changed(struct sim *s);
 /* The history is over: the lives that are not, are replayed as far as they came. */
 void daemon_replay_all(struct sim *s);
 void daemon_free_all(struct sim *s);

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"
+#include "tests/sim/daemon.h"
 #include "tests/sim/person_impl.h"
 #include "tests/sim/simgit.h"
 
@@ -156,6 +157,7 @@ static void act(struct user *u, const struct doing *d)
 	int r = d->act(u, &a);
 
 	sim_trace(u->s, "the user %s%s", d->name, r < 0 ? ", in vain" : "");
+	daemon_checkout_changed(u->s);
 }
 
 static const struct doing *doing_draw(struct user *u)
