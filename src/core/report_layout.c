@@ -113,26 +113,32 @@ static void item(struct laying *l, str text)
 	l->sink->item(l->b, text, STR(""));
 }
 
+/* Tasks of the pool have one budget of 24 hours together: what the goal itself used stands apart. */
+static str usage_text(struct laying *l, enum resource res, const value *u)
+{
+	int64_t estimate = value_int_at(u, "estimate");
+	str text = budget_text(l->arena, res, value_int_at(u, "used"),
+			value_int_or(value_at(u, "limit"), -1));
+
+	if (value_bool_at(u, "shared"))
+		return arena_printf(l->arena, STR_FMT " by this goal; auto mode in 24h: " STR_FMT,
+				STR_ARG(budget_amount(l->arena, res, value_int_at(u, "spent"))),
+				STR_ARG(text));
+	if (!estimate)
+		return text;
+	return arena_printf(l->arena, STR_FMT "; expected: " STR_FMT, STR_ARG(text),
+			STR_ARG(budget_amount(l->arena, res, estimate)));
+}
+
 static void lay_usage(struct laying *l)
 {
 	const value *usage = value_at(l->doc, "usage");
 
 	for (int i = 0; i < RESOURCE_COUNT; i++) {
-		const value *u = value_at(usage, status_name(&resources, i)),
-			    *limit = value_at(u, "limit");
-		int64_t used = value_int_at(u, "used"), estimate = value_int_at(u, "estimate");
+		const value *u = value_at(usage, status_name(&resources, i));
 
-		if (!u || !used)
-			continue;
-		item(l,
-				arena_printf(l->arena, STR_FMT "%s" STR_FMT,
-						STR_ARG(budget_text(l->arena, (enum resource)i,
-								used, value_int_or(limit, -1))),
-						estimate ? "; expected: " : "",
-						STR_ARG(estimate ? budget_amount(l->arena,
-										   (enum resource)i,
-										   estimate)
-								 : STR(""))));
+		if (u && (value_int_at(u, "used") || value_int_at(u, "spent")))
+			item(l, usage_text(l, (enum resource)i, u));
 	}
 }
 

@@ -77,7 +77,9 @@ def goal(events, name, doc):
     if "usage" in doc:
         for res, used in (("cost_microusd", g.cost), ("tokens", g.tokens)):
             shown = doc["usage"][res]
-            out += differ(f"usage.{res}", used, shown["used"] - shown.get("live", 0))
+            out += differ(f"usage.{res}.spent", used, shown["spent"])
+            if not shown["shared"]:
+                out += differ(f"usage.{res}.used", used, shown["used"] - shown["live"])
     return [f"report {name[:13]}: {x}" for x in out]
 
 
