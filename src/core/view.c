@@ -9,8 +9,9 @@ size_t goal_unchecked(const struct goal *g)
 {
 	size_t n = 0;
 
+	/* One that was accepted before it was split is no task any more. */
 	for (size_t i = 0; i < g->nodes.n; i++)
-		n += g->nodes.p[i]->status == NODE_DONE &&
+		n += g->nodes.p[i]->status == NODE_DONE && node_is_leaf(g->nodes.p[i]) &&
 				str_is(g->nodes.p[i]->checked_by, "nothing");
 	return n;
 }

@@ -161,6 +161,10 @@ TEST(a_new_plan_is_seen)
 	assert_int_equal(figure(doc, "removed"), 1);
 	assert_int_equal(figure(doc, "cancelled"), 0);
 	assert_int_equal(figure(doc, "overridden"), 1);
+	/* It was accepted unseen before it was split: now its parts count. */
+	node_of(&f, "T2")->status = NODE_DONE;
+	record_set_str(&node_of(&f, "T2")->checked_by, STR("nothing"));
+	assert_int_equal(goal_unchecked(state_goal(f.state, goal)), 0);
 }
 
 /* Accepted, taken back, accepted ... and cancelled in the end: it is one task, and cancelled. */
