@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -143,15 +144,18 @@ class Template:
     """A repository with one commit, made once in a program and copied for each site."""
 
     folder = None
+    lock = threading.Lock()  # some programs make their sites beside each other
 
     @classmethod
     def made(cls):
-        if not cls.folder:
-            root = tempfile.mkdtemp(prefix="overseer-test-")
-            atexit.register(shutil.rmtree, root, ignore_errors=True)
-            cls.folder = os.path.join(root, "repo")
-            cls.make(cls.folder, {"PATH": os.environ["PATH"], "HOME": root, "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"})
-        return cls.folder
+        with cls.lock:
+            if not cls.folder:
+                root = tempfile.mkdtemp(prefix="overseer-test-")
+                atexit.register(shutil.rmtree, root, ignore_errors=True)
+                folder = os.path.join(root, "repo")
+                cls.make(folder, {"PATH": os.environ["PATH"], "HOME": root, "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"})
+                cls.folder = folder
+            return cls.folder
 
     @staticmethod
     def make(folder, env):
