@@ -37,7 +37,9 @@ class IdleFleet(IdleCase):
         site.up()
         status = site.call("status.get")
         self.assertEqual((len(status["running"]), status["stalled"]), (live, []))
-        self.assertEqual(status["seq"], self.made.made["events"] + 1, "more than the start happened")
+        page = site.call("events.list", after=self.made.made["events"], limit=1000)
+        happened = {e["type"] for e in page["events"]}
+        self.assertEqual(happened & {"run.created", "run.ended", "assignment.moved", "patrol.found"}, set())
         return site
 
     def test_a_thousand_assignments_that_wait(self):
@@ -82,8 +84,11 @@ class PerTask(SiteCase):
     TASKS = 7  # as many as a phase may have
 
     def test_what_a_task_costs(self):
-        """Events, subprocesses and queries of a task that is done at once, is checked and accepted."""
-        site = self.site(QUIET + '[workspace]\ncheck_command = "test -e README"\n',
+        """Events, subprocesses and queries of a task that is done at once, is checked and accepted.
+
+        One at a time: how often one accept has to follow another's depends on the machine.
+        """
+        site = self.site(QUIET + '[workers]\nmax = 1\n[workspace]\ncheck_command = "test -e README"\n',
                          'echo x > $OVERSEER_NODE.txt; git add -A; git commit -qm work\n')
         self.count_git(site)
         site.up()
