@@ -47,7 +47,7 @@ echo precious > precious; echo changed > README; git add README; echo twice > RE
 
     def test_a_failing_rescue_does_not_keep_a_run_alive(self):
         """It is said, and the run ends all the same."""
-        site, run, pid = self.begin('[supervisor]\nstop_grace = "20ms"\n', GATE + GATE)
+        site, run, pid = self.begin('[supervisor]\nstop_grace = "20ms"\n', "echo precious > precious\n" + GATE + GATE)
         site.git("update-ref", "refs/overseer/rescue/pool-1", "HEAD")  # in the way of the ref
         site.call("run.stop", run=run, reason="enough")
         wait_gone(pid)
