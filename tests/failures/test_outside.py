@@ -53,7 +53,7 @@ class Outside(RowCase):
         self.assertEqual((limited["data"]["kind"], limited["data"]["resets_at_ms"]), ("rate_limited", resets * 1000))
         os.unlink(os.path.join(site.root, "said.T1"))
         self.assertIn("its agent is out of quota", site.cli("work", "show", "T1"))
-        self.assertRegex(site.cli("agent", "list"), "rate_limited, again (in|now)")
+        self.assertRegex(site.cli("agent", "list"), r"rate limited until \d\d:\d\d:\d\d \(in")
         self.recovered(site.wait_type("agent.cleared"))
         site.wait_goal(goal)
         runs = site.runs()

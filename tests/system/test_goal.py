@@ -48,7 +48,7 @@ class Goals(SiteCase):
             "planner": None,
         }
         self.assertEqual({key: shown[key] for key in want}, want)
-        self.assertEqual(shown["usage"]["iterations"], {"used": 0, "live": 0, "estimate": 30, "limit": 90})
+        self.assertEqual(shown["usage"]["iterations"], {"used": 0, "spent": 0, "live": 0, "estimate": 30, "limit": 90, "shared": False})
         self.assertEqual(shown["usage"]["tokens"]["limit"], "unlimited")
         text = self.cli(site, "goal", "show", goal).stdout
         for part in ("Limits", "too many", "429", "no new service", "billing", "keys exist", "ops", "api", "team-a",

@@ -169,7 +169,7 @@ class Http(SiteCase):
                 self.assertTrue(match, line)
                 declared.add(match[1] or match[2])
                 continue
-            label = r'(?:status|agent|type|severity|level)="[a-z_-]+"'
+            label = r'(?:status|agent|type|severity|level|cause)="[a-z_-]+"'
             match = re.fullmatch(rf"(overseer_[a-z_]+)(\{{{label}(?:,{label})*\}})? (\d+)", line)
             self.assertTrue(match, line)
             self.assertIn(match[1], declared)

@@ -203,7 +203,7 @@ class Input(SiteCase):
                 if kind != "text":
                     continue
                 params = {k: self.RIGHT[t] for k, (t, need) in found[name].items() if need}
-                for text, codes in (("x" * 20000, ("E_LIMIT",)), ("a\0b", ("E_INVALID", "E_NOT_FOUND"))):
+                for text, codes in (("x" * 200000, ("E_LIMIT",)), ("a\0b", ("E_INVALID", "E_NOT_FOUND"))):
                     with self.assertRaises(RpcError, msg=(name, key)) as e:
                         self.s.call(name, **{**params, key: text})
                     self.assertIn(e.exception.code, codes, (name, key, e.exception.message))
