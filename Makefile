@@ -90,10 +90,10 @@ agents-here:
 	@$(if $(filter skip,$(PACKAGES)),,tools/install-packages agents &&) tools/agents-cache >build/agents.json || \
 		{ cat build/agents.json; echo 'The real agents are not here: their tests will say so.'; }
 
-# SEED=n shows one history, and takes what a failure prints: WITHOUT= SKIP= GOALS= NODES= FLEET=1.
+# SEED=n shows one history, and takes what a failure prints: WITHOUT= SKIP= GOALS= NODES= FLEET=1 NIGHT=1.
 SIM = build/tests/sim/sim
 SIM_OPTIONS = $(WITHOUT:%=--without %) $(SKIP:%=--skip %) $(GOALS:%=--goals %) $(NODES:%=--nodes %) \
-	$(if $(FLEET),--fleet)
+	$(if $(FLEET),--fleet) $(if $(NIGHT),--night)
 sim: packages-run-build-test
 	@$(MAKE) --no-print-directory compile-build NINJA_TARGETS=tests/sim/sim
 ifdef SEED

@@ -24,19 +24,26 @@ static struct sim_question *answer(struct exec_task *t)
 	return NULL;
 }
 
+/* How the command ends: with a task, with none, or it fails. The one of a night fails more often. */
+static int exit_draw(struct sim *s)
+{
+	size_t kind = sim_below(s, RNG_POOL, 40), fails = s->o.night ? 36 : 39;
+
+	return kind < 30 && s->tasks < s->setup.tasks ? 0 : kind < fails ? 4 : 3;
+}
+
 /* The command answers, into its file. */
 static struct sim_question *ask(struct exec_task *t)
 {
 	struct sim *s = t->x->s;
-	size_t kind = sim_below(s, RNG_POOL, 40);
 	struct sim_question *q;
 
 	vec_push(&s->pool, (struct sim_question){ 0 });
 	q = &s->pool.p[s->pool.n - 1];
 	sim_name(q->effect, t->effect_id);
-	q->exit_code = kind < 30 && s->tasks < s->setup.tasks ? 0 : kind < 39 ? 4 : 3;
+	q->exit_code = exit_draw(s);
 	/* Some pools give out what they gave out before. */
-	q->again = q->exit_code == 4 && s->tasks && sim_odds(s, RNG_POOL, 50);
+	q->again = q->exit_code == 4 && s->tasks && !s->o.night && sim_odds(s, RNG_POOL, 50);
 	if (q->again) {
 		q->exit_code = 0;
 		q->task = 1 + (int64_t)sim_below(s, RNG_POOL, (size_t)s->tasks);

@@ -48,7 +48,7 @@ static void plan_freezes(struct machine *m)
 	struct sim *s = m->s;
 	size_t n;
 
-	if (s->o.fleet || !sim_odds(s, RNG_AGENT, 300))
+	if (s->o.fleet || s->o.night || !sim_odds(s, RNG_AGENT, 300))
 		return;
 	n = 1 + sim_below(s, RNG_AGENT, 3);
 	for (size_t i = 0; i < n; i++) {

@@ -38,6 +38,8 @@ static const char help[] =
 		"                   allow (30s: seconds)\n"
 		"  --file FILE      the seeds that a file lists, one per line\n"
 		"  --fleet          a fleet of 20 at steady work, for measuring\n"
+		"  --night          two nights of auto mode with four agents, and nobody at the "
+		"inbox\n"
 		"  --without A,B    leave these kinds of faults out; --faults lists them\n"
 		"  --skip N,M       leave these faults out, by the number that the trace gives\n"
 		"  --goals N        at most so many goals; --nodes N: nodes\n"
@@ -213,6 +215,7 @@ enum option_code {
 	OPT_MINUTES,
 	OPT_FILE,
 	OPT_FLEET,
+	OPT_NIGHT,
 	OPT_WITHOUT,
 	OPT_SKIP,
 	OPT_GOALS,
@@ -236,6 +239,7 @@ static const struct option options[] = {
 	{ "minutes", required_argument, NULL, OPT_MINUTES },
 	{ "file", required_argument, NULL, OPT_FILE },
 	{ "fleet", no_argument, NULL, OPT_FLEET },
+	{ "night", no_argument, NULL, OPT_NIGHT },
 	{ "without", required_argument, NULL, OPT_WITHOUT },
 	{ "skip", required_argument, NULL, OPT_SKIP },
 	{ "goals", required_argument, NULL, OPT_GOALS },
@@ -314,6 +318,7 @@ static void take_option(struct arguments *a, int code)
 	case OPT_MINUTES: parse_minutes(a, optarg); break;
 	case OPT_FILE: a->seeds_file = optarg; break;
 	case OPT_FLEET: a->sim.fleet = true; break;
+	case OPT_NIGHT: a->sim.night = true; break;
 	case OPT_WITHOUT: a->sim.without = parse_faults(optarg); break;
 	case OPT_SKIP: parse_skip(a, optarg); break;
 	case OPT_GOALS: a->sim.goals_max = strtoll(optarg, NULL, 10); break;

@@ -45,6 +45,13 @@ static const struct temper steady = { .name = "steady",
 	.answers = 1000,
 	.careful = 1000 };
 
+/* Who gave goals in the evening, and looks again in the morning of the third day. */
+static const struct temper asleep = { .name = "asleep",
+	.look = { 10 * OV_DAY, 11 * OV_DAY },
+	.read = { 2 * OV_HOUR, 4 * OV_HOUR },
+	.answers = 1000,
+	.careful = 1000 };
+
 static const char *const names[PEOPLE_MAX] = { "human:ann", "human:bob", "human:cleo" };
 
 /* When all is quiet nobody waits long any more. */
@@ -215,7 +222,8 @@ static void give(struct sim *s, void *arg)
 	if (w->taken)
 		return;
 	params = params_about(&a, "title", title_of(&a, at));
-	define(p, &a, params);
+	if (!s->o.night)
+		define(p, &a, params);
 	if (w->bare)
 		value_put(&a, params, "no_plan", value_bool(&a, true));
 	else if (w->nodes)
@@ -242,7 +250,8 @@ static void wishes_draw(struct people *p)
 		left -= w.nodes;
 		if (u->planner && sim_odds(p->s, RNG_PERSON, 600))
 			w.nodes = 0;
-		w.bare = w.nodes && !p->s->o.fleet && sim_odds(p->s, RNG_PERSON, 60);
+		w.bare = w.nodes && !p->s->o.fleet && !p->s->o.night &&
+				sim_odds(p->s, RNG_PERSON, 60);
 		vec_push(&p->wishes, w);
 	}
 }
@@ -256,12 +265,12 @@ struct people *people_new(struct sim *s)
 	p->s = s;
 	list_init(&p->calls);
 	map_init(&p->answered, 0);
-	p->person_n = s->o.fleet ? 1 : 1 + sim_below(s, RNG_PERSON, PEOPLE_MAX);
+	p->person_n = s->o.fleet || s->o.night ? 1 : 1 + sim_below(s, RNG_PERSON, PEOPLE_MAX);
 	for (size_t i = 0; i < p->person_n; i++) {
 		p->person[i].name = names[i];
-		p->person[i].temper = s->o.fleet
-				? &steady
-				: &tempers[sim_below(s, RNG_PERSON, ARRAY_LEN(tempers))];
+		p->person[i].temper = s->o.fleet ? &steady
+				: s->o.night     ? &asleep
+						 : &tempers[sim_below(s, RNG_PERSON, ARRAY_LEN(tempers))];
 	}
 	wishes_draw(p);
 	p->user = user_new(s);

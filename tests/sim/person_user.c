@@ -22,6 +22,8 @@ static const struct habit habits[] = {
 	{ "careful", { 20 * OV_MINUTE, 5 * OV_HOUR }, false },
 	{ "messy", { 5 * OV_MINUTE, 3 * OV_HOUR }, true },
 };
+/* Who is at work while others sleep. */
+static const struct habit restless = { "restless", { 5 * OV_MINUTE, OV_HOUR }, true };
 
 struct user {
 	struct sim *s;
@@ -251,7 +253,9 @@ struct user *user_new(struct sim *s)
 	struct user *u = mem_zalloc(1, sizeof(*u));
 
 	u->s = s;
-	u->habit = s->o.fleet ? &habits[0] : &habits[below(u, ARRAY_LEN(habits))];
+	u->habit = s->o.fleet	 ? &habits[0]
+			: s->o.night ? &restless
+				     : &habits[below(u, ARRAY_LEN(habits))];
 	return u;
 }
 

@@ -54,12 +54,44 @@ static const struct script *pick_among(struct sim_run *r, bool honest)
 	return any ? &scripts[script_choose(r, weights, scripts_n)] : &scripts[0];
 }
 
+/* ---- two nights with four agents: setup_night.c ---- */
+
+/* a4 is out of quota for four hours of each night; the seed says from when. */
+static bool night_limits(struct sim_run *r)
+{
+	const struct sim *s = r->m->s;
+	ov_time from = (1 + (ov_time)(s->o.seed % 5)) * OV_HOUR, at = s->t % OV_DAY;
+
+	if (at < from || at >= from + 4 * OV_HOUR)
+		return false;
+	run_lane(r)->limited_until = s->t - at + from + 4 * OV_HOUR;
+	return true;
+}
+
+/* a1 is good, a2 crashes now and then, a3 changes nothing; in the morning all are well again. */
+static const struct script *night_pick(struct sim_run *r)
+{
+	str agent = r->spec.agent;
+
+	if (sim_quiet(r->m->s))
+		return pick_among(r, true);
+	if (str_is(agent, "a2") && run_odds(r, 333))
+		return script_named("crash");
+	if (str_is(agent, "a3"))
+		return script_named("no_changes");
+	if (str_is(agent, "a4") && night_limits(r))
+		return script_named("rate_limited");
+	return pick_among(r, true);
+}
+
 const struct script *script_pick(struct sim_run *r)
 {
 	const struct sim *s = r->m->s;
 	const struct script *habit;
 	unsigned bad = sim_quiet(s) ? MIN(r->m->badness, (unsigned)BAD_WHEN_QUIET) : r->m->badness;
 
+	if (s->o.night)
+		return night_pick(r);
 	if (run_lane(r)->limited_until > s->t)
 		return script_named("rate_limited");
 	if (run_lane(r)->logged_out_until > s->t)

@@ -268,21 +268,27 @@ void setup_draw(struct sim *s)
 
 	if (s->o.fleet)
 		fleet_size(s);
+	else if (s->o.night)
+		night_size(s);
 	else
 		draw_size(s);
-	s->setup.loops = !s->o.fleet && sim_odds(s, RNG_LOOP, 350);
+	s->setup.loops = !s->o.fleet && !s->o.night && sim_odds(s, RNG_LOOP, 350);
 	if (s->o.goals_max)
 		s->setup.goals = MIN(s->setup.goals, s->o.goals_max);
 	if (s->o.nodes_max)
 		s->setup.nodes = MIN(s->setup.nodes, s->o.nodes_max);
 	buf_adds(&toml, STR("defaults.agent = \"a1\"\n"));
-	add_supervisor(s, &toml);
-	add_rest(s, &toml);
-	add_oversight(s, &toml);
-	add_escalation(s, &toml);
-	add_accept(s, &toml);
-	add_auto(s, &toml);
-	add_agents(s, &toml);
+	if (s->o.night) {
+		night_config(s, &toml);
+	} else {
+		add_supervisor(s, &toml);
+		add_rest(s, &toml);
+		add_oversight(s, &toml);
+		add_escalation(s, &toml);
+		add_accept(s, &toml);
+		add_auto(s, &toml);
+		add_agents(s, &toml);
+	}
 	if (config_parse(buf_str(&toml), &s->config, &err) < 0) {
 		fprintf(stderr, "the configuration of seed %llu is not valid: %s\n%s\n",
 				(unsigned long long)s->o.seed, err.msg, buf_cstr(&toml));

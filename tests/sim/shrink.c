@@ -158,4 +158,6 @@ void shrink_print_options(const struct sim_options *o)
 		printf(" NODES=%lld", (long long)o->nodes_max);
 	if (o->fleet)
 		printf(" FLEET=1");
+	if (o->night)
+		printf(" NIGHT=1");
 }

@@ -7,7 +7,8 @@
  *
  * main.c     the program; shrink.c makes failing histories smaller, sum.c sums up
  * sim.c      the kernel: random numbers, faults, trace, channels, the main loop; queue.c its queue
- * setup.c    what the world of a seed is like: fleet, configuration, goals, faults that are on
+ * setup.c    what the world of a seed is like: fleet, configuration, goals, faults that are on;
+ *            setup_night.c of the rehearsal of a night
  * daemon.c   the lives of daemons: start, crash, two at once
  * exec.c     stands in for app/executor: carries out effects on the models
  * machine.c  runs and their agents: what outlives daemons
@@ -118,6 +119,7 @@ struct sim_options {
 	size_t skip_n;
 	int64_t goals_max, nodes_max; /* 0: as the seed says */
 	bool fleet;                   /* 20 agents, steady work, few faults: for measuring */
+	bool night;                   /* two nights of auto mode, nobody at the inbox: setup_night.c */
 	const char *sabotage;         /* the invariant to be broken on purpose, or NULL */
 	void (*trace)(void *user, ov_time t, str line); /* or NULL */
 	void *user;
