@@ -116,7 +116,7 @@ void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
 	bool gate = policy_accept(cx->policy, o->as->node->goal).pre.n > 0;
 	size_t at;
 
-	if (!str_is(o->outcome, "dirty"))
+	if (flow_winding_down(o->as) || (!o->ok && !str_is(o->outcome, "dirty")))
 		checkout_settled(cx, o->as);
 	/* An accept of before, whose outcome nobody heard of. */
 	if (str_is(o->outcome, "already")) {
@@ -136,6 +136,9 @@ void rebase_ended(struct decide_ctx *cx, const struct outcome *o)
 		assignment_move(cx, o->as, o->as->status, gate ? STAGE_GATE : STAGE_ACCEPT,
 				STR("rebased onto the target branch"));
 		ev_str(cx, cx->out->p[at], "candidate", value_str_at(o->data, "commit"));
+		checkout_goes_on(cx, o->as, at);
+	} else {
+		checkout_settled(cx, o->as);
 	}
 	if (value_str_at(o->data, "base").n)
 		ev_str(cx, cx->out->p[at], "base", value_str_at(o->data, "base"));
@@ -189,12 +192,16 @@ void gate_ended(struct decide_ctx *cx, const struct outcome *o)
 {
 	const struct assignment *as = o->as;
 	str feedback = prompt_gate(cx->arena, cx->policy->target_branch, o->detail);
+	size_t at = cx->out->n;
 
+	if (!o->ok || flow_winding_down(as))
+		checkout_settled(cx, as);
 	if (flow_winding_down(as)) {
 		flow_release(cx, as);
 	} else if (o->ok) {
 		assignment_move(cx, as, as->status, STAGE_ACCEPT,
 				STR("the pre_accept command passed"));
+		checkout_goes_on(cx, as, at);
 	} else if (str_is(o->outcome, "error")) {
 		/* We could not run it: that says nothing about the work. */
 		flow_fail(cx, as, CAUSE_ACCEPT, o->detail, STR(""));
@@ -210,6 +217,10 @@ void gate_ended(struct decide_ctx *cx, const struct outcome *o)
 
 void accept_ended(struct decide_ctx *cx, const struct outcome *o)
 {
+	/* Before it finds that the target has moved it does not look at the checkout. */
+	if (flow_winding_down(o->as) ||
+			(!o->ok && !str_is(o->outcome, "dirty") && !str_is(o->outcome, "moved")))
+		checkout_settled(cx, o->as);
 	if (o->ok)
 		accepted(cx, o);
 	else if (flow_winding_down(o->as))

@@ -61,7 +61,7 @@ void checkout_wait(struct decide_ctx *cx, const struct outcome *o, enum stage st
 
 	flow_move(cx, as, stage, flow_wait(cx->policy, CAUSE_DIRTY, 1), reason, STR(""), NULL);
 	put_wait(cx, named ? WAITING_FILES : WAITING_CHECKOUT,
-			as->waiting != WAITING_NONE ? as->waiting_since : cx->now);
+			as->waiting_since ? as->waiting_since : cx->now);
 	if (stage == STAGE_REBASE && w && str_eq(w->assignment_id, as->id))
 		worker_to(cx, w, WORKER_NEEDS_REVIEW, reason);
 }
@@ -105,6 +105,14 @@ void checkout_settled(struct decide_ctx *cx, const struct assignment *as)
 			escalation_close(cx, x, ESC_DISMISSED,
 					STR("nothing in your checkout is in its way any more"));
 	}
+}
+
+void checkout_goes_on(struct decide_ctx *cx, const struct assignment *as, size_t at)
+{
+	if (as->waiting == WAITING_FILES)
+		checkout_settled(cx, as);
+	else if (as->waiting_since)
+		ev_int(cx, cx->out->p[at], "waiting_since_ms", as->waiting_since);
 }
 
 void tick_checkout(struct decide_ctx *cx, const struct decision *d)

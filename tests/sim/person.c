@@ -269,8 +269,9 @@ struct people *people_new(struct sim *s)
 	for (size_t i = 0; i < p->person_n; i++) {
 		p->person[i].name = names[i];
 		p->person[i].temper = s->o.fleet ? &steady
-				: s->o.night     ? &asleep
-						 : &tempers[sim_below(s, RNG_PERSON, ARRAY_LEN(tempers))];
+				: s->o.night
+				? &asleep
+				: &tempers[sim_below(s, RNG_PERSON, ARRAY_LEN(tempers))];
 	}
 	wishes_draw(p);
 	p->user = user_new(s);

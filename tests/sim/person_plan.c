@@ -91,7 +91,9 @@ static void embellish(struct draft *d, value *task)
 	/* The first agent has the pool's tasks: the others share these. */
 	if (d->p->s->o.night) {
 		value_put(d->a, task, "suggestedAgent",
-				value_str(d->a, policy->agents[1 + below(d, policy->agents_n - 1)].name));
+				value_str(d->a,
+						policy->agents[1 + below(d, policy->agents_n - 1)]
+								.name));
 		return;
 	}
 	if (odds(d, 200) && policy->agents_n)
@@ -165,9 +167,8 @@ value *plan_draw(struct people *p, struct arena *a, size_t nodes)
 {
 	const struct plan_limits *limits = &p->s->config->policy.plan;
 	struct draft d = { .p = p, .a = a };
-	shape_fn *shape = p->s->o.night
-			? shape_loose
-			: shapes[sim_below(p->s, RNG_PERSON, ARRAY_LEN(shapes))];
+	shape_fn *shape = p->s->o.night ? shape_loose
+					: shapes[sim_below(p->s, RNG_PERSON, ARRAY_LEN(shapes))];
 	size_t left = MAX(MIN(nodes, (size_t)NODES_MAX), (size_t)1);
 	value *doc = value_object(a), *phases = value_array(a);
 

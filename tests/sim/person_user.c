@@ -253,7 +253,7 @@ struct user *user_new(struct sim *s)
 	struct user *u = mem_zalloc(1, sizeof(*u));
 
 	u->s = s;
-	u->habit = s->o.fleet	 ? &habits[0]
+	u->habit = s->o.fleet        ? &habits[0]
 			: s->o.night ? &restless
 				     : &habits[below(u, ARRAY_LEN(habits))];
 	return u;

@@ -119,8 +119,8 @@ struct sim_options {
 	size_t skip_n;
 	int64_t goals_max, nodes_max; /* 0: as the seed says */
 	bool fleet;                   /* 20 agents, steady work, few faults: for measuring */
-	bool night;                   /* two nights of auto mode, nobody at the inbox: setup_night.c */
-	const char *sabotage;         /* the invariant to be broken on purpose, or NULL */
+	bool night;           /* two nights of auto mode, nobody at the inbox: setup_night.c */
+	const char *sabotage; /* the invariant to be broken on purpose, or NULL */
 	void (*trace)(void *user, ov_time t, str line); /* or NULL */
 	void *user;
 };

@@ -183,6 +183,54 @@ TEST(what_waits_for_the_checkout_is_tried_again_at_once)
 	fixture_done(&f);
 }
 
+/* One turn of work that only its accept finds something in the way of: a lock that was left there. */
+static void accept_in_vain(struct fixture *f)
+{
+	bring_to(f, "T1", STAGE_ACCEPT);
+	effect_end(f, "T1", FX_ACCEPT, "dirty", "there is an index.lock", "");
+	settle(f);
+}
+
+/* The rebase before it says nothing about that: a person is told once, as long as it lasts. */
+TEST(what_only_the_accept_finds_is_told_once)
+{
+	struct fixture f;
+
+	begin(&f, 1, 1);
+	f.policy.dirty_wait = 5 * OV_MINUTE;
+	for (int i = 0; i < 10; i++) {
+		accept_in_vain(&f);
+		f.now += OV_MINUTE;
+		settle(&f);
+		assert_non_null(told(&f));
+		f.now += 5 * OV_MINUTE;
+		settle(&f);
+	}
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	accept_node(&f, "T1");
+	assert_null(told(&f));
+	assert_int_equal(count_events(&f, EV_ESCALATION_CLOSED), 1);
+	fixture_done(&f);
+}
+
+/* However soon it is tried again: the wait is as long as it lasts. */
+TEST(what_only_the_accept_finds_is_told_though_it_is_tried_often)
+{
+	struct fixture f;
+
+	begin(&f, 1, 1);
+	f.policy.dirty_wait = 10 * OV_SECOND;
+	for (int i = 0; i < 7; i++) {
+		accept_in_vain(&f);
+		f.now += 10 * OV_SECOND;
+		settle(&f);
+	}
+	accept_in_vain(&f);
+	assert_non_null(told(&f));
+	fixture_done(&f);
+}
+
 /* A wait that is over needs a slot again, and comes before what is new. */
 TEST(whose_wait_is_over_comes_first)
 {
