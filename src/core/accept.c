@@ -85,12 +85,24 @@ const struct escalation *review_question(const struct state *s, const struct ass
 	return open_about(s, as, ASK_REVIEW);
 }
 
+/* What is in the way of all is told once: by an open entry that is not about files of one work. */
+static bool told_for_all(const struct state *s, const struct escalation *x)
+{
+	const struct assignment *other = state_assignment(s, x->assignment_id);
+
+	return x->status == ESC_OPEN && other && other->waiting != WAITING_FILES;
+}
+
 bool checkout_told(const struct state *s, const struct assignment *as)
 {
 	for (size_t i = 0; i < s->escalations.n; i++) {
 		const struct escalation *x = s->escalations.p[i];
 
-		if (str_is(x->kind, ASK_CHECKOUT) && str_eq(x->assignment_id, as->id) &&
+		if (!str_is(x->kind, ASK_CHECKOUT))
+			continue;
+		if (as->waiting == WAITING_CHECKOUT && told_for_all(s, x))
+			return true;
+		if (str_eq(x->assignment_id, as->id) &&
 				(x->status == ESC_OPEN || x->opened_at > as->waiting_since))
 			return true;
 	}

@@ -98,6 +98,7 @@ static void accepted(struct decide_ctx *cx, const struct outcome *o)
 	ev_str(cx, e, "checked_by", accept_checked_by(as));
 	if (value_str_at(o->data, "rescue_ref").n)
 		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
+	checkout_is_free(cx, as);
 	if (flow_winding_down(as)) {
 		flow_release(cx, as);
 	} else if (policy_accept(cx->policy, as->node->goal).post.n) {

@@ -87,12 +87,26 @@ int decide_checkout_report(struct decide_ctx *cx, const value *params, value **r
 	return 0;
 }
 
+void checkout_is_free(struct decide_ctx *cx, const struct assignment *but)
+{
+	list_each (it, &cx->state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as != but && as->waiting == WAITING_CHECKOUT && !as->effect)
+			again(cx, as, cx->now);
+	}
+}
+
 void checkout_answered(struct decide_ctx *cx, const struct node *n)
 {
 	const struct assignment *as = n ? n->assignment : NULL;
 
-	if (as && as->waiting != WAITING_NONE && !as->effect)
+	if (!as || as->waiting == WAITING_NONE)
+		return;
+	if (!as->effect)
 		again(cx, as, cx->now);
+	if (as->waiting == WAITING_CHECKOUT)
+		checkout_is_free(cx, as);
 }
 
 void checkout_settled(struct decide_ctx *cx, const struct assignment *as)
@@ -115,11 +129,29 @@ void checkout_goes_on(struct decide_ctx *cx, const struct assignment *as, size_t
 		ev_int(cx, cx->out->p[at], "waiting_since_ms", as->waiting_since);
 }
 
+/* The same tick has told of it for another that waits. */
+static bool told_just_now(const struct decide_ctx *cx, const struct assignment *as)
+{
+	for (size_t i = 0; as->waiting == WAITING_CHECKOUT && i < cx->out->n; i++) {
+		const struct event *e = cx->out->p[i];
+		const struct assignment *other = e->kind == EV_ESCALATION_OPENED &&
+						str_is(value_str_at(e->data, "kind"), ASK_CHECKOUT)
+				? state_assignment(cx->state, e->assignment)
+				: NULL;
+
+		if (other && other->waiting == WAITING_CHECKOUT)
+			return true;
+	}
+	return false;
+}
+
 void tick_checkout(struct decide_ctx *cx, const struct decision *d)
 {
 	static const char *const options[] = { "try again", NULL };
 	const struct assignment *as = d->assignment;
 
+	if (told_just_now(cx, as))
+		return;
 	escalate_about(cx, about_assignment(as),
 			&(struct escalation_spec){ .kind = ASK_CHECKOUT,
 					.options = options,

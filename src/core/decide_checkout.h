@@ -4,6 +4,8 @@
 
 /* A step ended with "dirty": it waits, and is tried again from this stage. */
 void checkout_wait(struct decide_ctx *cx, const struct outcome *o, enum stage stage);
+/* Nothing is in the way of all, or a person says so: what waits for that is due. but: not this one. */
+void checkout_is_free(struct decide_ctx *cx, const struct assignment *but);
 /* A person wants it tried now; told again if it still waits after accept.dirty_notice. */
 void checkout_answered(struct decide_ctx *cx, const struct node *n);
 /*

@@ -184,10 +184,10 @@ TEST(what_waits_for_the_checkout_is_tried_again_at_once)
 }
 
 /* One turn of work that only its accept finds something in the way of: a lock that was left there. */
-static void accept_in_vain(struct fixture *f)
+static void accept_in_vain(struct fixture *f, const char *node)
 {
-	bring_to(f, "T1", STAGE_ACCEPT);
-	effect_end(f, "T1", FX_ACCEPT, "dirty", "there is an index.lock", "");
+	bring_to(f, node, STAGE_ACCEPT);
+	effect_end(f, node, FX_ACCEPT, "dirty", "there is an index.lock", "");
 	settle(f);
 }
 
@@ -199,7 +199,7 @@ TEST(what_only_the_accept_finds_is_told_once)
 	begin(&f, 1, 1);
 	f.policy.dirty_wait = 5 * OV_MINUTE;
 	for (int i = 0; i < 10; i++) {
-		accept_in_vain(&f);
+		accept_in_vain(&f, "T1");
 		f.now += OV_MINUTE;
 		settle(&f);
 		assert_non_null(told(&f));
@@ -222,12 +222,49 @@ TEST(what_only_the_accept_finds_is_told_though_it_is_tried_often)
 	begin(&f, 1, 1);
 	f.policy.dirty_wait = 10 * OV_SECOND;
 	for (int i = 0; i < 7; i++) {
-		accept_in_vain(&f);
+		accept_in_vain(&f, "T1");
 		f.now += 10 * OV_SECOND;
 		settle(&f);
 	}
-	accept_in_vain(&f);
+	accept_in_vain(&f, "T1");
 	assert_non_null(told(&f));
+	fixture_done(&f);
+}
+
+/* One lock is one matter, whatever waits for it; when it is gone all of it is tried at once. */
+TEST(what_is_in_everybodys_way_is_told_once)
+{
+	struct fixture f;
+
+	begin(&f, 3, 3);
+	f.policy.dirty_wait = OV_HOUR;
+	accept_in_vain(&f, "T1");
+	f.now += OV_SECOND;
+	accept_in_vain(&f, "T2");
+	f.now += OV_SECOND;
+	accept_in_vain(&f, "T3");
+	f.now += 2 * OV_MINUTE;
+	settle(&f);
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+	/* The answer to it is about all of them. */
+	submit(&f, "inbox.answer",
+			json(&f, "{'number': %lld, 'answer': 'try again'}",
+					(long long)told(&f)->number));
+	accept_in_vain(&f, "T1");
+	accept_in_vain(&f, "T2");
+	accept_in_vain(&f, "T3");
+	f.now += 2 * OV_MINUTE;
+	settle(&f);
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 2);
+	submit(&f, "queue.retry", json(&f, "{'node': 'T1'}"));
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	accept_node(&f, "T1");
+	assert_null(told(&f));
+	bring_to(&f, "T2", STAGE_ACCEPT);
+	accept_node(&f, "T2");
+	bring_to(&f, "T3", STAGE_ACCEPT);
+	accept_node(&f, "T3");
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 2);
 	fixture_done(&f);
 }
 
