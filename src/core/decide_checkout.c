@@ -47,21 +47,30 @@ static void put_wait(struct decide_ctx *cx, enum waiting waiting, ov_time since)
 	ev_int(cx, e, "waiting_since_ms", since);
 }
 
+/* What it waited for before this attempt; a wait that goes on through its rebase is one for all. */
+static enum waiting waited_for(const struct assignment *as)
+{
+	return as->waiting == WAITING_NONE && as->waiting_since ? WAITING_CHECKOUT : as->waiting;
+}
+
 void checkout_wait(struct decide_ctx *cx, const struct outcome *o, enum stage stage)
 {
 	const struct assignment *as = o->as;
 	const struct worker *w = state_worker(cx->state, as->worker);
 	const value *files = value_at(o->data, "files");
 	bool named = value_count(files) > 0;
+	enum waiting before = waited_for(as), waiting = named ? WAITING_FILES : WAITING_CHECKOUT;
 	str reason = named            ? files_text(cx, files,
 							MAX(value_int_at(o->data, "files_changed"),
 									(int64_t)value_count(files)))
 			: o->detail.n ? o->detail
 				      : STR("your checkout of the target branch is in the way");
 
+	/* That is another matter than a person was told of. */
+	if (before != WAITING_NONE && before != waiting)
+		checkout_settled(cx, as);
 	flow_move(cx, as, stage, flow_wait(cx->policy, CAUSE_DIRTY, 1), reason, STR(""), NULL);
-	put_wait(cx, named ? WAITING_FILES : WAITING_CHECKOUT,
-			as->waiting_since ? as->waiting_since : cx->now);
+	put_wait(cx, waiting, before == waiting ? as->waiting_since : cx->now);
 	if (stage == STAGE_REBASE && w && str_eq(w->assignment_id, as->id))
 		worker_to(cx, w, WORKER_NEEDS_REVIEW, reason);
 }

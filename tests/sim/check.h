@@ -17,6 +17,7 @@ struct invariant {
 	void (*step)(struct checker *c);                         /* after every step, or NULL */
 	void (*restart)(struct checker *c); /* a daemon has folded the store and is up, or NULL */
 	void (*end)(struct checker *c);     /* all is over, or NULL */
+	bool night;                         /* it is about the profile of a night */
 	/* Breaks it on purpose, once, when there is an occasion: true when it was broken now. */
 	bool (*sabotage)(struct checker *c);
 };

@@ -179,6 +179,7 @@ struct checker {
 	str answered_last;
 	ov_time health_t;    /* health_true: looked at no earlier */
 	bool held_always;    /* held_goes_on: a test says so */
+	bool accepted_twice; /* good_tasks_done: a test says so */
 	int found_type;      /* loops_broken: of the newest detection */
 	bool found_wide;     /* it is about the goal as a whole */
 	struct map sessions; /* every id that was ever intended or heard of */
@@ -290,6 +291,8 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(goals_end)             \
 	X(budget)                \
 	X(auto_brakes)           \
+	X(good_tasks_done)       \
+	X(few_entries)           \
 	X(spending_stops)        \
 	X(one_session)           \
 	X(words_reach)           \

@@ -14,6 +14,9 @@ static size_t times_answered(struct people *p, str key)
 {
 	size_t n = (size_t)(uintptr_t)map_get(&p->answered, key);
 
+	/* Who slept meanwhile wants to have all of it. */
+	if (p->s->o.night)
+		return 0;
 	map_put(&p->answered, arena_str(&p->keys, key), (void *)(uintptr_t)(n + 1));
 	return n;
 }
@@ -87,7 +90,7 @@ static void answer_budget(struct looking *k, size_t times)
 	value *params = params_about(k->a, "goal", value_str_at(k->x, "goal_id")),
 	      *budget = value_object(k->a);
 
-	if (times >= HOPE || odds(k, 100)) {
+	if (times >= HOPE || (!k->p->s->o.night && odds(k, 100))) {
 		answer(k, STR("cancel"));
 		return;
 	}

@@ -15,7 +15,7 @@ enum { SEEDS = 40 };
 /* The name of what did not hold, or NULL; `said` is empty then. */
 static const char *run_broken(const struct invariant *inv, uint64_t seed, char *said, size_t n)
 {
-	struct sim_options o = { .seed = seed, .sabotage = inv->name };
+	struct sim_options o = { .seed = seed, .sabotage = inv->name, .night = inv->night };
 	struct sim *s = sim_new(&o);
 	const char *violated;
 

@@ -268,6 +268,26 @@ TEST(what_is_in_everybodys_way_is_told_once)
 	fixture_done(&f);
 }
 
+/* What a person was told is over; of what it waits for now he is told after its own minute. */
+TEST(another_thing_in_the_way_is_told_anew)
+{
+	struct fixture f;
+
+	begin(&f, 1, 1);
+	f.policy.dirty_wait = 5 * OV_MINUTE;
+	accept_in_vain(&f, "T1");
+	f.now += 5 * OV_MINUTE;
+	settle(&f);
+	assert_non_null(told(&f));
+	overlap(&f, "T1");
+	assert_null(told(&f));
+	assert_int_equal(node_of(&f, "T1")->assignment->waiting_since, f.now);
+	f.now += OV_MINUTE;
+	settle(&f);
+	assert_true(str_contains(told(&f)->question, STR("README.md")));
+	fixture_done(&f);
+}
+
 /* A wait that is over needs a slot again, and comes before what is new. */
 TEST(whose_wait_is_over_comes_first)
 {
