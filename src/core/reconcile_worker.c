@@ -5,19 +5,6 @@
 #include "core/standing.h"
 #include "core/worker.h"
 
-static bool at_work(const struct worker *w)
-{
-	return w->status != WORKER_IDLE && w->status != WORKER_OFFLINE;
-}
-
-/* It takes the place of one that could begin something new: it is being reset, or a person must look. */
-static bool is_unusable(const struct worker *w)
-{
-	if (at_work(w))
-		return w->status == WORKER_ERROR || !w->assignment_id.n;
-	return w->wanted.n || w->effect;
-}
-
 /* Runs and steps under way come first, then those whose wait is over, then what is new. */
 void tick_count_workers(struct tick *t)
 {
@@ -27,7 +14,7 @@ void tick_count_workers(struct tick *t)
 		const struct worker *w = s->workers.p[i];
 
 		t->workers[w->kind].n++;
-		t->workers[w->kind].busy += is_unusable(w);
+		t->workers[w->kind].busy += worker_is_unusable(w);
 	}
 	for (int k = 0; k < WORKER_KIND_COUNT; k++) {
 		struct tick_workers *of = &t->workers[k];

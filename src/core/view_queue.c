@@ -21,7 +21,8 @@ struct queue {
 	const struct policy *p;
 	str no_capacity;
 	ov_time now;
-	int64_t *loads; /* per configured agent; assignments that wait hold no place */
+	int64_t *loads;  /* per configured agent; assignments that wait hold no place */
+	int64_t *starts; /* of these, those that have not begun */
 	struct slots slots;
 };
 
@@ -153,21 +154,71 @@ static bool has_place(struct queue *q, const struct assignment *as)
 static void count_loads(struct queue *q)
 {
 	q->loads = arena_array(q->a, int64_t, q->p->agents_n + 1);
+	q->starts = arena_array(q->a, int64_t, q->p->agents_n + 1);
 	list_each (it, &q->s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
 		for (size_t i = 0; has_place(q, as) && i < q->p->agents_n; i++)
-			q->loads[i] += str_eq(q->p->agents[i].name, as->agent);
+			if (str_eq(q->p->agents[i].name, as->agent)) {
+				q->loads[i]++;
+				q->starts[i] += assignment_starts(as);
+			}
 	}
+}
+
+static str all_taken(struct queue *q, enum worker_kind kind)
+{
+	return arena_printf(q->a, "no worker is free (%s is %zu)",
+			kind == WORKER_AUTO ? "auto.concurrency" : "workers.max",
+			slots_max(q->s, q->p, kind));
+}
+
+/* Why nothing new begins with a worker of this kind; empty when something does. */
+static str slot_text(struct queue *q, enum worker_kind kind)
+{
+	const struct slot_count *of = &q->slots.of[kind];
+	size_t taken = of->busy + of->starts;
+
+	if (slots_held(&q->slots, kind))
+		return slots_text(q->a, &q->slots, kind);
+	for (size_t i = 0; i < q->s->workers.n; i++)
+		taken += q->s->workers.p[i]->kind == kind && worker_is_unusable(q->s->workers.p[i]);
+	return taken < slots_max(q->s, q->p, kind) ? STR("") : all_taken(q, kind);
+}
+
+static str agent_text(struct queue *q, const struct policy_agent *agent)
+{
+	return arena_printf(q->a, "agent " STR_FMT " has all that it may take at once (%lld)",
+			STR_ARG(agent->name), (long long)agent->concurrency);
+}
+
+/* Why an assignment that could begin its run does not; empty when it does. */
+static str start_text(struct queue *q, const struct assignment *as)
+{
+	const struct slot_count *of = &q->slots.of[as->slot];
+	size_t max = slots_max(q->s, q->p, as->slot);
+	bool others = of->busy + of->starts > max;
+
+	if (!assignment_starts(as))
+		return STR("");
+	if (of->busy >= max)
+		return all_taken(q, as->slot);
+	for (size_t i = 0; i < q->p->agents_n; i++) {
+		const struct policy_agent *agent = &q->p->agents[i];
+
+		if (!str_eq(agent->name, as->agent))
+			continue;
+		if (q->loads[i] - q->starts[i] >= agent->concurrency)
+			return agent_text(q, agent);
+		others |= q->loads[i] > agent->concurrency;
+	}
+	return others ? STR("others that are ready to begin come first") : STR("");
 }
 
 /* Why no worker takes it; empty when one does. */
 static str worker_text(struct queue *q, const struct node *n)
 {
 	bool automatic = str_is(n->goal->standing, STANDING_AUTO);
-	enum worker_kind kind = automatic ? WORKER_AUTO : WORKER_POOL;
-	const struct slot_count *of = &q->slots.of[kind];
-	size_t max = slots_max(q->s, q->p, kind);
 	str name = n->wanted_worker;
 	const struct worker *w = name.n ? state_worker(q->s, name) : NULL;
 
@@ -175,7 +226,7 @@ static str worker_text(struct queue *q, const struct node *n)
 		return arena_printf(q->a, "there is no worker " STR_FMT " (overseer worker add)",
 				STR_ARG(name));
 	if (w && worker_is_free(w))
-		return STR("");
+		return slot_text(q, w->kind);
 	if (w)
 		return arena_printf(q->a, "worker " STR_FMT " is %s", STR_ARG(name),
 				w->wanted.n ? "to be reset or removed"
@@ -185,12 +236,7 @@ static str worker_text(struct queue *q, const struct node *n)
 		if (w->kind == WORKER_MANUAL && worker_is_free(w) && worker_serves(w, n))
 			return STR("");
 	}
-	if (slots_held(&q->slots, kind))
-		return slots_text(q->a, &q->slots, kind);
-	if (of->busy + of->starts < max)
-		return STR("");
-	return arena_printf(q->a, "no worker is free (%s is %zu)",
-			automatic ? "auto.concurrency" : "workers.max", max);
+	return slot_text(q, automatic ? WORKER_AUTO : WORKER_POOL);
 }
 
 static str lane_text(struct queue *q, const struct lane *l)
@@ -238,12 +284,7 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 	if (q->no_capacity.n)
 		return row(q, n, "capacity", q->no_capacity);
 	if (q->loads[agent - q->p->agents] >= agent->concurrency)
-		return row(q, n, "concurrency",
-				arena_printf(q->a,
-						"agent " STR_FMT
-						" has all that it may take at once "
-						"(%lld)",
-						STR_ARG(want), (long long)agent->concurrency));
+		return row(q, n, "concurrency", agent_text(q, agent));
 	if (worker_text(q, n).n)
 		return row(q, n, "worker", worker_text(q, n));
 	return row(q, n, "next", STR("it is about to be assigned"));
@@ -263,6 +304,8 @@ static value *dispatch_row(struct queue *q, const struct node *n)
 		return row(q, n, "waits", as->reason);
 	if (as->stage == STAGE_START && q->no_capacity.n)
 		return row(q, n, "capacity", q->no_capacity);
+	if (start_text(q, as).n)
+		return row(q, n, "worker", start_text(q, as));
 	return row(q, n, "stage",
 			arena_printf(q->a, "%s: %s", status_name(&stages, (int)as->stage),
 					as->effect ? "under way" : "about to begin"));
@@ -293,7 +336,7 @@ static value *dispatch_queue(struct queue *q)
 value *view_queue(struct arena *a, const struct state *s, const struct policy *p, str no_capacity,
 		ov_time now)
 {
-	struct queue q = { a, s, p, no_capacity, now, NULL, slots_init(s, p, now) };
+	struct queue q = { a, s, p, no_capacity, now, NULL, NULL, slots_init(s, p, now) };
 	value *v = value_object(a);
 
 	slots_count(&q.slots);

@@ -2,6 +2,13 @@
 
 #include "core/accept.h"
 
+bool worker_is_unusable(const struct worker *w)
+{
+	if (w->status != WORKER_IDLE && w->status != WORKER_OFFLINE)
+		return w->status == WORKER_ERROR || !w->assignment_id.n;
+	return w->wanted.n || w->effect;
+}
+
 bool assignment_is_accepting(const struct assignment *as)
 {
 	static const bool kinds[EFFECT_KIND_COUNT] = {

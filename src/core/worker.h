@@ -19,6 +19,8 @@ enum worker_step worker_next_step(const struct state *s, const struct worker *w)
 /* Its change is being accepted: whatever is wanted of its worker waits for that. */
 bool assignment_is_accepting(const struct assignment *as);
 
+/* It takes the place of one that could begin something new: it is being reset, or a person must look. */
+bool worker_is_unusable(const struct worker *w);
 /* It can be given a task. */
 static inline bool worker_is_free(const struct worker *w)
 {

@@ -72,6 +72,7 @@ struct node_book {
 	int64_t reverts;
 	ov_time lost_at; /* next_step: since when nobody goes on with it */
 	bool lost;
+	ov_time about_t; /* reason_shown: since when it is shown as about to go on; 0: it is not */
 
 	int32_t failures[CAUSE_COUNT]; /* pace */
 	int32_t rungs[RUNG_COUNT];
@@ -180,6 +181,9 @@ struct checker {
 	ov_time health_t;    /* health_true: looked at no earlier */
 	bool held_always;    /* held_goes_on: a test says so */
 	bool accepted_twice; /* good_tasks_done: a test says so */
+	ov_time reason_t;    /* reason_shown: looked at no earlier */
+	size_t reason_at;    /* the next one that is explained */
+	bool reason_hidden;  /* a test says so */
 	int found_type;      /* loops_broken: of the newest detection */
 	bool found_wide;     /* it is about the goal as a whole */
 	struct map sessions; /* every id that was ever intended or heard of */
@@ -293,6 +297,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(auto_brakes)           \
 	X(good_tasks_done)       \
 	X(few_entries)           \
+	X(reason_shown)          \
 	X(spending_stops)        \
 	X(one_session)           \
 	X(words_reach)           \

@@ -288,6 +288,61 @@ TEST(another_thing_in_the_way_is_told_anew)
 	fixture_done(&f);
 }
 
+static void assert_queued_for(struct fixture *f, const char *node, const char *why)
+{
+	const value *list = value_at(view_queue(&f->arena, f->state, &f->policy, STR(""), f->now),
+			"dispatch");
+
+	for (size_t i = 0; i < value_count(list); i++)
+		if (str_is(value_str_at(value_item(list, i), "node"), node)) {
+			assert_string_equal(value_str_at(value_item(list, i), "why").p, why);
+			return;
+		}
+	fail_msg("%s is not in the queue", node);
+}
+
+/* Whose wait is over, but who has no slot, is not "about to begin". */
+TEST(the_queue_says_that_there_is_no_slot)
+{
+	struct fixture f;
+
+	begin(&f, 2, 1);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	run_end(&f, "T1", 1);
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "",
+			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
+	settle(&f);
+	bring_to(&f, "T2", STAGE_RUNNING);
+	f.now = node_of(&f, "T1")->assignment->not_before;
+	settle(&f);
+	assert_queued_for(&f, "T1", "no worker is free (workers.max is 1)");
+	f.policy.workers_max = 2;
+	assert_queued_for(&f, "T1", "start: about to begin");
+	fixture_done(&f);
+}
+
+/* A worker that is free is of no use where others have all slots. */
+TEST(the_queue_says_it_of_a_task_for_one_worker)
+{
+	struct fixture f;
+
+	begin(&f, 2, 2);
+	for (int i = 1; i <= 2; i++) {
+		const char *node = i == 1 ? "T1" : "T2";
+
+		bring_to(&f, node, STAGE_ACCEPT);
+		accept_node(&f, node);
+	}
+	f.policy.workers_max = 1;
+	submit(&f, "worker.start", json(&f, "{'worker': 'pool-1', 'task': 'one'}"));
+	settle(&f);
+	submit(&f, "worker.start", json(&f, "{'worker': 'pool-2', 'task': 'two'}"));
+	settle(&f);
+	assert_queued_for(&f, "t2", "no worker is free (workers.max is 1)");
+	fixture_done(&f);
+}
+
 /* A wait that is over needs a slot again, and comes before what is new. */
 TEST(whose_wait_is_over_comes_first)
 {
