@@ -122,8 +122,23 @@ static void predicted(struct decide_ctx *cx, const struct sight *x)
 	tell(cx, &c, c.b);
 }
 
+/* By this very report, which may name a pair twice. */
+static bool is_cleared(const struct decide_ctx *cx, const struct conflict *c)
+{
+	for (size_t i = 0; i < cx->out->n; i++) {
+		const struct event *e = cx->out->p[i];
+
+		if (e->kind == EV_CONFLICT_CLEARED && str_eq(value_str_at(e->data, "a"), c->a) &&
+				str_eq(value_str_at(e->data, "b"), c->b))
+			return true;
+	}
+	return false;
+}
+
 static void clear(struct decide_ctx *cx, const struct conflict *c, const char *reason)
 {
+	if (is_cleared(cx, c))
+		return;
 	ev_cstr(cx, emit_conflict(cx, EV_CONFLICT_CLEARED, c->a, c->b), "reason", reason);
 }
 

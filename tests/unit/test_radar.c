@@ -124,6 +124,27 @@ TEST(what_is_over_is_taken_back)
 	fixture_done(&f);
 }
 
+/* The look may name a pair twice, each time in another order. */
+TEST(a_pair_that_is_named_twice_is_cleared_once)
+{
+	struct fixture f;
+	str a, b;
+
+	two_running(&f, false);
+	a = arena_str(&f.arena, as_of(&f, "T1"));
+	b = arena_str(&f.arena, as_of(&f, "T2"));
+	report(&f, a, b, "'x.c'");
+	submit(&f, "radar.report",
+			json(&f,
+					"{'pairs': [{'a': '" STR_FMT "', 'b': '" STR_FMT
+					"', 'files': []}, {'a': '" STR_FMT "', 'b': '" STR_FMT
+					"', 'files': []}]}",
+					STR_ARG(a), STR_ARG(b), STR_ARG(b), STR_ARG(a)));
+	assert_int_equal(f.state->conflicts.n, 0);
+	assert_int_equal(count_events(&f, EV_CONFLICT_CLEARED), 1);
+	fixture_done(&f);
+}
+
 TEST(long_lists_are_cut)
 {
 	struct fixture f;
