@@ -130,8 +130,8 @@ struct git_call {
 	bool running, push;
 	/* One at a time: accepts, and what lists worktrees: git fails on one that is half registered. */
 	bool exclusive, loose; /* loose: only reads objects, waits for nobody, and nobody for it */
-	int64_t waited_ms;
-	struct ov_err refused; /* the arguments were wrong; reported from the loop */
+	int64_t waited_ms, late_from_ms; /* when the look for who came late began */
+	struct ov_err refused;           /* the arguments were wrong; reported from the loop */
 
 	struct loop_source *wake, *child_end;
 	struct job *job;

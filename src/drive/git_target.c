@@ -11,9 +11,10 @@
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
+#include "sys/proc.h"
 
-/* How long another git may be at work in the user's checkout, each look taking about so long. */
-enum { LATE_WAIT_MS = 2000, LATE_LOOK_MS = 4, LOCK_FRESH_S = 10 };
+/* How long another git in the user's checkout is waited for; older ones wait for something else. */
+enum { LATE_WAIT_MS = 2000, GIT_FRESH_S = 10 };
 
 str git_target_ref(struct git_call *c)
 {
@@ -346,30 +347,50 @@ static int unless_moved(struct git_call *c, struct ov_err *err _unused_)
  * itself would have done a moment later; what he changed there stays, or stops it.
  */
 
-/* Is another git just at work in the user's checkout, perhaps going to the target? */
+/*
+ * Is another git just at work in the user's checkout, perhaps going to the target? While it writes the
+ * files it holds a lock; before that it has read where the target is, and after it points HEAD there,
+ * so one without a lock is waited for, too.
+ */
 static bool checkout_is_busy(struct git_call *c)
 {
 	struct stat st;
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return stat(path_join(&c->arena, c->g->git_dir, "index.lock"), &st) == 0 &&
-			now.tv_sec - st.st_mtim.tv_sec < LOCK_FRESH_S;
+	if (stat(path_join(&c->arena, c->g->git_dir, "index.lock"), &st) == 0 &&
+			now.tv_sec - st.st_mtim.tv_sec < GIT_FRESH_S)
+		return true;
+	return proc_find_at(STR("git"), str_from(c->g->repo), STR(GIT_MARK), GIT_FRESH_S);
 }
 
+static bool may_wait(struct git_call *c)
+{
+	struct timespec now;
+	int64_t ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	if (!c->late_from_ms)
+		c->late_from_ms = ms;
+	return ms - c->late_from_ms < LATE_WAIT_MS;
+}
+
+/* Who was at work before the list is made may be missing in it: then it is made again. */
 static int late_build(struct git_call *c, struct ov_err *err)
 {
-	return c->holder ? GIT_LEAVE : git_holder_build(c, err);
+	if (c->holder)
+		return GIT_LEAVE;
+	c->ok = !may_wait(c) || !checkout_is_busy(c);
+	return git_holder_build(c, err);
 }
 
 static int late_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	if (o->code != 0)
 		return GIT_LEAVE; /* it moved, which is what counts */
-	if (checkout_is_busy(c) && c->waited_ms < LATE_WAIT_MS) {
-		c->waited_ms += LATE_LOOK_MS;
+	if (!c->ok)
 		return GIT_AGAIN;
-	}
 	git_holder_parse(c, o->out, c->target);
 	return c->holder ? GIT_NEXT : GIT_LEAVE;
 }

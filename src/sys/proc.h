@@ -73,3 +73,9 @@ int proc_sweep_env(str name, str value, size_t *ret_killed, struct ov_err *err);
  * none for a moment: it is waited for, some 20 ms at most.
  */
 int proc_find_env(str name, str value, bool *ret_found, struct ov_err *err);
+/*
+ * Was a program of this name (as in /proc/PID/comm) started in the last seconds that is at work in the
+ * folder, or beneath it, and without `but` in its environment? What may not be looked at does not
+ * count.
+ */
+bool proc_find_at(str program, str folder, str but, int seconds);

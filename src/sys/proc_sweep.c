@@ -42,6 +42,8 @@ struct sweep {
 	size_t unsure; /* seen in this round: alive, with an environment that shows nothing */
 	size_t killed, stuck;
 	bool found;
+	str program, folder; /* proc_find_at */
+	uint64_t since;      /* in clock ticks since boot */
 };
 
 /* The whole of /proc/PID/environ; false when it cannot be read (not ours, or gone). */
@@ -143,6 +145,45 @@ static void stop_one(struct sweep *sw, int pid)
 static void find_one(struct sweep *sw, int pid)
 {
 	sw->found = sw->found || belongs(sw, pid);
+}
+
+static bool has_name(int pid, str program)
+{
+	_cleanup_(fd_closep)
+	int fd = -1;
+	char path[40], text[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	return n > 0 && str_eq(str_trim((str){ text, (size_t)n }), program);
+}
+
+static bool is_beneath(int pid, str folder)
+{
+	char path[40], cwd[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd", pid);
+	n = readlink(path, cwd, sizeof(cwd));
+	return n >= (ssize_t)folder.n && str_starts((str){ cwd, (size_t)n }, folder) &&
+			(n == (ssize_t)folder.n || cwd[folder.n] == '/');
+}
+
+/* Most processes have another name, which costs the least to see. */
+static void find_at_one(struct sweep *sw, int pid)
+{
+	str text, part;
+	bool excepted = false;
+
+	if (sw->found || !has_name(pid, sw->program) || !is_beneath(pid, sw->folder) ||
+			proc_start_time(pid) < sw->since || !read_environ(sw, pid))
+		return;
+	text = buf_str(&sw->text);
+	while (str_split(&text, '\0', &part))
+		excepted |= str_starts(part, buf_str(&sw->entry));
+	sw->found = !excepted;
 }
 
 static int sweep_round(struct sweep *sw, sweep_fn *each, struct ov_err *err)
@@ -257,4 +298,20 @@ int proc_find_env(str name, str value, bool *ret_found, struct ov_err *err)
 		*ret_found = sw.found;
 	sweep_done(&sw);
 	return r;
+}
+
+bool proc_find_at(str program, str folder, str but, int seconds)
+{
+	struct sweep sw = { .program = program, .folder = folder };
+	struct timespec up;
+	int r;
+
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	if (up.tv_sec > seconds)
+		sw.since = (uint64_t)(up.tv_sec - seconds) * (uint64_t)sysconf(_SC_CLK_TCK);
+	buf_adds(&sw.entry, but);
+	buf_addc(&sw.entry, '=');
+	r = sweep_round(&sw, find_at_one, NULL);
+	sweep_done(&sw);
+	return r == 0 && sw.found;
 }

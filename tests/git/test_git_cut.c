@@ -125,6 +125,40 @@ TEST(user_goes_to_the_target_at_every_turn)
 }
 
 /*
+ * His switch has read where the target is and written the files of that, and points HEAD at the target
+ * only after we moved it: no lock is there to be seen, and nobody has the target yet.
+ */
+TEST(user_is_on_the_way_to_the_target)
+{
+	struct fixture f;
+	struct answer a, b;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; cd \"$R\"; "
+			"git switch -qc mine; echo m >m; git add m; git commit -qm mine");
+	a = rebase(&f, BRANCH, "D_1");
+	sh(&f,
+			"old=$(git rev-parse main); hook=.git/hooks/post-index-change; "
+			"mkdir -p .git/hooks; "
+			"printf '#!/bin/sh\nmkdir \"$R/../here\" 2>/dev/null || exit 0\n"
+			"for i in $(seq 2000); do [ \"$(git rev-parse main)\" = %%s ] || break; "
+			"sleep 0.005; done\nsleep 0.1\n' $old >$hook; chmod +x $hook; "
+			"(git switch -q main; touch \"$R/../there\") >/dev/null 2>&1 & "
+			"until [ -d \"$R/../here\" ]; do sleep 0.005; done");
+	b = (struct answer){ 0 };
+	start_advance(&f, a.commit, "D_1", "", &b);
+	finish(&f, &b);
+	assert_int_equal(b.r, 0);
+	assert_int_equal(b.outcome, GIT_OK);
+	sh(&f, "until [ -e \"$R/../there\" ]; do sleep 0.005; done");
+	assert_sh(&f, "main", "git branch --show-current");
+	assert_sh(&f, "", "git status --porcelain");
+	fixture_close(&f);
+}
+
+/*
  * He went there in the moment in which it moved, and the daemon was killed before it could take him
  * along: the one that makes the call again does.
  */
