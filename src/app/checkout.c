@@ -16,10 +16,18 @@
 #include "sys/loop.h"
 
 /*
- * What happens together is one change, and a checkout that changes all the time costs one attempt per
- * second. The index changes with every commit, stash and restore, so not every folder must be watched.
+ * What happens together is one change. A checkout that changes all the time is looked at less and less
+ * often, until it was left alone for a while: each attempt touches the index itself, and what git
+ * refuses without our knowing why must not be tried for ever, as fast as we can. The index changes
+ * with every commit, stash and restore, so not every folder must be watched.
  */
-enum { GATHER_MS = 50, LEAST_MS = 1000, FOLDERS_MAX = 64 };
+enum {
+	GATHER_MS = 50,
+	LEAST_MS = 1000,
+	MOST_MS = 30 * 1000,
+	CALM_MS = 60 * 1000,
+	FOLDERS_MAX = 64
+};
 
 struct folder {
 	struct checkout *c;
@@ -35,6 +43,7 @@ struct checkout {
 	struct loop_source *timer;
 	bool armed;
 	uint64_t reported_us; /* monotonic */
+	int64_t least_ms;     /* between the last report and the next */
 };
 
 static void folder_free(struct folder *f)
@@ -69,10 +78,12 @@ static void report(void *user)
 
 	c->armed = false;
 	if (!something_waits(c)) {
+		c->least_ms = 0;
 		forget_all(c);
 		return;
 	}
 	c->reported_us = loop_mono_us(c->o.loop);
+	c->least_ms = c->least_ms ? MIN(2 * c->least_ms, (int64_t)MOST_MS) : LEAST_MS;
 	c->o.changed(c->o.user);
 }
 
@@ -83,8 +94,9 @@ static void arm(struct checkout *c)
 	if (c->armed)
 		return;
 	c->armed = true;
-	loop_timer_in(c->timer,
-			c->reported_us ? MAX((int64_t)GATHER_MS, LEAST_MS - since_ms) : GATHER_MS);
+	if (since_ms >= CALM_MS)
+		c->least_ms = 0;
+	loop_timer_in(c->timer, MAX((int64_t)GATHER_MS, c->least_ms - since_ms));
 }
 
 static void folder_changed(void *user, uint32_t mask, const char *name)

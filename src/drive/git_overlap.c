@@ -3,7 +3,8 @@
  * two-way merge of git-read-tree(1)): a path that the commit changes and that is staged or modified,
  * an untracked or ignored file where it brings one, a file or folder that would have to make way.
  * Everything else of the user's stays as it is, so it is in nobody's way. Only files are compared;
- * git's messages are never read. Where git would drop a file that was only staged, we wait.
+ * git's messages are never read. Where git itself would lose something of the user's we wait: a file
+ * that was only staged, what is in a submodule, a link in place of a folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -142,14 +143,25 @@ static void check_absent(struct look *l, str path)
 /* It is in the index as the target has it, and the user has changed it in the folder. */
 static void check_modified(struct look *l, const struct change *ch, const struct entry *e)
 {
-	struct stat st;
-
 	if (e->y == '.' || str_is(ch->old_mode, SUBMODULE))
 		return;
 	/* One that was only removed has nothing that could be lost: it comes back, as with git. */
-	if (e->y == 'D' && lstat(in_checkout(l, ch->path), &st) < 0 && errno == ENOENT)
-		return;
-	find(l, ch->path);
+	if (e->y == 'D')
+		check_absent(l, ch->path);
+	else
+		find(l, ch->path);
+}
+
+/* A file in place of a submodule: git removes its folder with all that is in it, its commits too. */
+static void check_submodule(struct look *l, const struct change *ch)
+{
+	struct stat st;
+
+	if (str_is(ch->old_mode, SUBMODULE) && is_there(ch->new_mode) &&
+			!str_is(ch->new_mode, SUBMODULE) &&
+			lstat(in_checkout(l, ch->path), &st) == 0 && S_ISDIR(st.st_mode) &&
+			!folder_is_free(l, ch->path))
+		find(l, arena_printf(l->a, STR_FMT "/", STR_ARG(ch->path)));
 }
 
 static void check_staged(struct look *l, const struct change *ch, const struct entry *e)
@@ -170,6 +182,7 @@ static void check_change(struct look *l, const struct change *ch)
 {
 	const struct entry *e = map_get(&l->entry_at, ch->path);
 
+	check_submodule(l, ch);
 	if (e && e->x == '.' && e->y == 'A')
 		find(l, ch->path); /* git add -N */
 	else if (e && e->x != '.')
@@ -312,7 +325,7 @@ static int changes_judge(struct git_call *c, const struct git_out *o, struct ov_
 	return GIT_NEXT;
 }
 
-/* Inside submodules nothing is touched by a merge, so that is in nobody's way. */
+/* Inside submodules that stay nothing is touched by a merge, so that is in nobody's way. */
 static int entries_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	git_run(c, AT_REPO, GIT_READS, "status", "--porcelain=v2", "-z", "--untracked-files=no",

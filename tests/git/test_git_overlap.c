@@ -1,9 +1,10 @@
 /*
  * Random states of the user's checkout against random changes: whether work goes in is what git's
  * own fast-forward says in a copy; where it does, the two checkouts are equal afterwards, and where
- * it does not, every byte of the user's is as before. One exception: a new file that is only staged
- * is dropped by git where the work has a file in place of its folder; we wait then. OV_SOAK: more of it. OVERLAP_SEED=n: only that
- * case, told.
+ * it does not, every byte of the user's is as before. The exceptions are what git itself would lose: a
+ * new file that is only staged where the work has a file in place of its folder, an untracked link in
+ * place of a folder, and what is in a submodule. We wait then. OV_SOAK: more of it. OVERLAP_SEED=n:
+ * only that case, told.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,15 +82,17 @@ static const char *sum(struct fixture *f, const char *folder)
 			folder);
 }
 
-/* Does git go forward in a copy, without dropping a new file that the user had staged? */
+/* Does git go forward in a copy, without dropping a new file that was staged, or an untracked link? */
 static bool git_would_go(struct fixture *f)
 {
 	return sh_status(f,
 			       "cp -a . ../copy; cd ../copy; git diff --cached --name-only "
-			       "--no-renames --diff-filter=A >../staged; git merge -q --ff-only "
-			       "--no-overwrite-ignore " BRANCH
+			       "--no-renames --diff-filter=A >../staged; git ls-files -o | while "
+			       "read -r p; do [ ! -L \"$p\" ] || echo \"$p\"; done >../links; "
+			       "git merge -q --ff-only --no-overwrite-ignore " BRANCH
 			       " && while read -r p; do git ls-files "
-			       "--error-unmatch \"$p\" || exit 1; done <../staged") == 0;
+			       "--error-unmatch \"$p\" || exit 1; done <../staged && while "
+			       "read -r p; do [ -L \"$p\" ] || exit 1; done <../links") == 0;
 }
 
 static void one_case(uint64_t seed, size_t *went, size_t *waited)
@@ -143,6 +146,49 @@ TEST(what_we_decide_is_what_git_would_do)
 		one_case(seed, &went, &waited);
 	/* Both happen often, or nothing was tested. */
 	assert_true(went > n / 8 && waited > n / 8);
+}
+
+/* Unpushed commits and files of a submodule are nowhere else. */
+TEST(a_file_in_place_of_a_submodule)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	sh(&f,
+			"git init -q sub; git -C sub -c user.name=n -c user.email=e commit -qm s "
+			"--allow-empty; git add sub 2>/dev/null; git commit -qm sub; echo mine "
+			">sub/mine; git -C sub -c user.name=n -c user.email=e commit -qm unpushed "
+			"--allow-empty");
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; rm -rf sub; git rm -q --cached sub; echo file >sub; git add "
+	                "sub; "
+			"git commit -qm work");
+	a = rebase(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_DIRTY);
+	assert_string_equal(a.files, "sub/\n");
+	assert_sh(&f, "mine", "cat sub/mine");
+	assert_sh(&f, "unpushed", "git -C sub log -1 --format=%%s");
+	fixture_close(&f);
+}
+
+TEST(a_link_in_place_of_a_folder)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo new >>src/one; git commit -qam work; cd \"$R\"; rm -rf "
+	                "src; "
+			"ln -s /nowhere src");
+	a = rebase(&f, BRANCH, "D_1");
+	assert_int_equal(a.outcome, GIT_DIRTY);
+	assert_string_equal(a.files, "src\n");
+	assert_sh(&f, "/nowhere", "readlink src");
+	fixture_close(&f);
 }
 
 TEST_MAIN
