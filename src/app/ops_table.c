@@ -204,7 +204,8 @@ static const struct op_param inbox_answer[] = {
 	NUMBER,
 	{ "answer", PARAM_TEXT, true,
 			"one of its options, or a unique prefix of one; retry, done or cancel; or "
-			"any text, which the next run is told",
+			"a text for the next run: what may be meant as a command is refused unless "
+			"\"text:\" stands before it",
 			LIMIT_NOTE },
 	{ "estimate", PARAM_OBJECT, false, "of its goal from now on, as of goal.update", 0 },
 	{ "budget", PARAM_OBJECT, false, "of its goal from now on, as of goal.update", 0 },

@@ -493,7 +493,9 @@ const struct command commands[] = {
 			"goes on, and its next run is told. A goal that oversight stopped\ngoes "
 			"on by resume (paused) or reopen (aborted), or with any text for its "
 			"agent. A budget that is spent:\nraise doubles it, unless --budget says "
-			"how much." },
+			"how much. A text that may be meant as a command (one word, stop it,\n"
+			"9 cancel) is refused; \"text: stop it\" tells it to the agent. A question "
+			"takes any text." },
 	{ "inbox", "approve", "Approve entries", "N[,N-N...]", 0, ARGS_MAX, FLAGS(judge_flags),
 			cmd_inbox_approve,
 			"paused: resume; aborted: reopen; review: accept; budget: raise; "

@@ -16,6 +16,11 @@
 #include "core/limits.h"
 #include "core/session.h"
 
+bool answer_is(const struct answer *a, const char *word)
+{
+	return !a->free && str_is(a->text, word);
+}
+
 static bool goal_is_over(const struct goal *g)
 {
 	return g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED;
@@ -94,12 +99,12 @@ static void answer_node(struct decide_ctx *cx, const struct answer *a)
 
 	if (node_is_final(a->n) || !node_is_leaf(a->n))
 		return;
-	if (str_is(a->text, "done"))
+	if (answer_is(a, "done"))
 		work_done(cx, a->n, reason);
-	else if (str_is(a->text, "cancel") && accept_check(a->n, NULL) == 0)
+	else if (answer_is(a, "cancel") && accept_check(a->n, NULL) == 0)
 		work_cancel(cx, a->n, reason);
 	else
-		go_on(cx, a, str_is(a->text, "retry") ? STR("") : a->text);
+		go_on(cx, a, answer_is(a, "retry") ? STR("") : a->text);
 }
 
 /* An agent's own words are never commands to us, even when a person chooses them. */
@@ -114,7 +119,7 @@ static void answer_question(struct decide_ctx *cx, const struct answer *a)
 static int check_node(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
 {
 	(void)cx;
-	return str_is(a->text, "cancel") ? accept_check(a->n, err) : 0;
+	return answer_is(a, "cancel") ? accept_check(a->n, err) : 0;
 }
 
 int answer_check_cancel(const struct goal *g, struct ov_err *err)
@@ -130,9 +135,9 @@ int answer_check_cancel(const struct goal *g, struct ov_err *err)
 static int check_budget(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
 {
 	(void)cx;
-	if (str_is(a->text, "cancel"))
+	if (answer_is(a, "cancel"))
 		return answer_check_cancel(a->g, err);
-	if (str_is(a->text, "raise"))
+	if (answer_is(a, "raise"))
 		return 0;
 	ov_fail(err, OV_ESTATE,
 			"the budget of goal " STR_FMT
@@ -150,7 +155,7 @@ static int check_plan(struct decide_ctx *cx, const struct answer *a, struct ov_e
 	bool lacking = !a->g->plan_version || a->g->reopened;
 
 	(void)cx;
-	if (str_is(a->text, "cancel"))
+	if (answer_is(a, "cancel"))
 		return answer_check_cancel(a->g, err);
 	if (!lacking || goal_is_over(a->g))
 		return 0;
@@ -185,7 +190,7 @@ void answer_cancel(struct decide_ctx *cx, const struct answer *a)
 
 static void answer_goal(struct decide_ctx *cx, const struct answer *a)
 {
-	if (str_is(a->text, "cancel"))
+	if (answer_is(a, "cancel"))
 		answer_cancel(cx, a);
 }
 
@@ -246,10 +251,17 @@ static void answer_paused_node(struct decide_ctx *cx, const struct answer *a)
 {
 	struct answer b = *a;
 
-	if (str_is(a->text, "resume"))
+	if (answer_is(a, "resume"))
 		b.text = STR("retry");
 	answer_node(cx, &b);
 }
+
+/* What an answer that is none of the entry's own may be. */
+enum takes {
+	TAKES_GUIDANCE, /* words for an agent, which goes on: nothing that may be a command */
+	TAKES_NOTE,     /* it starts nothing */
+	TAKES_ANY,      /* the agent asked */
+};
 
 /* By kind of escalation; a kind that is not here goes by whether it is about a node. */
 static const struct rule {
@@ -258,26 +270,27 @@ static const struct rule {
 	/* May refuse; NULL: never. */
 	int (*check)(struct decide_ctx *cx, const struct answer *a, struct ov_err *err);
 	void (*answer)(struct decide_ctx *cx, const struct answer *a);
+	enum takes takes;
 } rules[] = {
-	{ ASK_PAUSED, ABOUT_NODE, answer_check_paused, answer_paused_node },
-	{ ASK_PAUSED, ABOUT_GOAL, answer_check_paused, answer_paused },
-	{ ASK_ABORTED, ABOUT_GOAL, answer_check_aborted, answer_aborted },
-	{ "question", ABOUT_NODE, NULL, answer_question },
-	{ "budget", ABOUT_GOAL, check_budget, answer_goal },
-	{ "planner", ABOUT_GOAL, check_plan, answer_goal },
-	{ "reopened", ABOUT_GOAL, check_plan, answer_goal },
-	{ "login", ABOUT_ANY, check_option, answer_login },
-	{ "outage", ABOUT_ANY, check_option, answer_outage },
-	{ ASK_AUTO, ABOUT_ANY, check_option, answer_auto },
-	{ ASK_FAILING, ABOUT_ANY, check_option, answer_failing },
-	{ "internal", ABOUT_ANY, NULL, acknowledge },
-	{ ASK_REVIEW, ABOUT_NODE, check_accept, answer_accept },
-	{ ASK_CHECKOUT, ABOUT_NODE, check_option, answer_checkout },
-	{ ASK_PRE, ABOUT_NODE, check_accept, answer_accept },
-	{ ASK_POST, ABOUT_NODE, check_accept, answer_accept },
-	{ ASK_POST_WARNING, ABOUT_NODE, NULL, acknowledge },
-}, node_rule = { "", ABOUT_NODE, check_node, answer_node },
-  goal_rule = { "", ABOUT_ANY, NULL, acknowledge };
+	{ ASK_PAUSED, ABOUT_NODE, answer_check_paused, answer_paused_node, TAKES_GUIDANCE },
+	{ ASK_PAUSED, ABOUT_GOAL, answer_check_paused, answer_paused, TAKES_GUIDANCE },
+	{ ASK_ABORTED, ABOUT_GOAL, answer_check_aborted, answer_aborted, TAKES_GUIDANCE },
+	{ "question", ABOUT_NODE, NULL, answer_question, TAKES_ANY },
+	{ "budget", ABOUT_GOAL, check_budget, answer_goal, TAKES_GUIDANCE },
+	{ "planner", ABOUT_GOAL, check_plan, answer_goal, TAKES_GUIDANCE },
+	{ "reopened", ABOUT_GOAL, check_plan, answer_goal, TAKES_GUIDANCE },
+	{ "login", ABOUT_ANY, check_option, answer_login, TAKES_GUIDANCE },
+	{ "outage", ABOUT_ANY, check_option, answer_outage, TAKES_GUIDANCE },
+	{ ASK_AUTO, ABOUT_ANY, check_option, answer_auto, TAKES_GUIDANCE },
+	{ ASK_FAILING, ABOUT_ANY, check_option, answer_failing, TAKES_GUIDANCE },
+	{ "internal", ABOUT_ANY, NULL, acknowledge, TAKES_NOTE },
+	{ ASK_REVIEW, ABOUT_NODE, check_accept, answer_accept, TAKES_GUIDANCE },
+	{ ASK_CHECKOUT, ABOUT_NODE, check_option, answer_checkout, TAKES_GUIDANCE },
+	{ ASK_PRE, ABOUT_NODE, check_accept, answer_accept, TAKES_GUIDANCE },
+	{ ASK_POST, ABOUT_NODE, check_accept, answer_accept, TAKES_GUIDANCE },
+	{ ASK_POST_WARNING, ABOUT_NODE, NULL, acknowledge, TAKES_NOTE },
+}, node_rule = { "", ABOUT_NODE, check_node, answer_node, TAKES_GUIDANCE },
+  goal_rule = { "", ABOUT_ANY, NULL, acknowledge, TAKES_NOTE };
 
 static const struct rule *rule_for(const struct answer *a)
 {
@@ -307,6 +320,18 @@ void escalation_answer(struct decide_ctx *cx, const struct escalation *x, str an
 
 	escalation_close(cx, x, as, answer);
 	rule_for(&a)->answer(cx, &a);
+}
+
+/* "text: cancel" is a text, unless an agent offered just that. */
+static bool take_free(const struct escalation *x, str *text)
+{
+	for (size_t i = 0; i < x->options.n; i++)
+		if (str_eq(x->options.p[i], *text))
+			return false;
+	if (!str_starts(*text, STR(INBOX_TEXT)))
+		return false;
+	*text = str_trim(str_sub(*text, sizeof(INBOX_TEXT) - 1, text->n));
+	return true;
 }
 
 /* An option by any prefix that fits only one; what fits none is an answer of its own. */
@@ -388,11 +413,11 @@ static int grant(struct decide_ctx *cx, const struct answer *a, const value *par
 		struct ov_err *err)
 {
 	bool given = value_at(params, "budget") || value_at(params, "estimate"),
-	     raise = str_is(a->x->kind, "budget") && str_is(a->text, "raise");
+	     raise = str_is(a->x->kind, "budget") && answer_is(a, "raise");
 
 	if (!given && !raise)
 		return 0;
-	if (a->g && !goal_is_over(a->g) && !str_is(a->text, "cancel"))
+	if (a->g && !goal_is_over(a->g) && !answer_is(a, "cancel"))
 		return budget_grant(cx, a->g, given ? params : budget_twice(cx, a->g),
 				value_str_at(answer_params(cx, a), "reason"), err);
 	ov_fail(err, OV_EINVALID,
@@ -411,27 +436,86 @@ static void note_reason(struct decide_ctx *cx, size_t from, const struct answer 
 			ev_note(cx, cx->out->p[i], "reason", a->reason);
 }
 
+/* As much of it as a message has room for; its characters stay whole. */
+static str opening(str text)
+{
+	str s = str_sub(text, 0, 60);
+
+	while (s.n < text.n && s.n && ((unsigned char)text.p[s.n] & 0xc0) == 0x80)
+		s.n--;
+	return s;
+}
+
+static int refuse_text(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	str rest, list = inbox_entries(cx->arena, a->text, &rest), text = opening(a->text),
+		  several = STR("");
+	long long number = a->x->number;
+
+	if (list.n)
+		several = arena_printf(cx->arena,
+				"; to answer several: overseer inbox answer %lld," STR_FMT
+				" " STR_FMT,
+				number, STR_ARG(opening(list)),
+				STR_ARG(rest.n ? opening(rest) : STR("ANSWER")));
+	ov_fail(err, OV_EINVALID,
+			"\"" STR_FMT
+			"\" is not an answer to #%lld and may be meant as a command, so "
+			"nothing was done; the answers are: " STR_FMT
+			", where a TEXT like this one is written as \"" INBOX_TEXT " " STR_FMT
+			"\"" STR_FMT,
+			STR_ARG(text), number, STR_ARG(inbox_words(cx->arena, a->x)), STR_ARG(text),
+			STR_ARG(several));
+	ov_next(err, "overseer inbox show %lld", number);
+	return OV_EINVALID;
+}
+
+/* A refusal or a typo must not start an agent. Kinds that take no text look at the answer themselves. */
+static int check_text(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	const struct rule *rule = rule_for(a);
+	bool closed = inbox_kind_of(a->x)->closed;
+	int r = 0;
+
+	if (closed && a->free)
+		return ov_fail(err, OV_EINVALID, "#%lld takes no text; its answers are: " STR_FMT,
+				(long long)a->x->number, STR_ARG(inbox_words(cx->arena, a->x)));
+	if (a->option || a->free || rule->takes == TAKES_ANY || inbox_has_answer(a->x, a->text))
+		return rule->check ? rule->check(cx, a, err) : 0;
+	if (!closed && inbox_doubt_of(a->text) == DOUBT_ENTRIES)
+		return refuse_text(cx, a, err);
+	if (rule->check)
+		r = rule->check(cx, a, err);
+	if (r == 0 && !closed && rule->takes == TAKES_GUIDANCE &&
+			inbox_doubt_of(a->text) != DOUBT_NONE)
+		r = refuse_text(cx, a, err);
+	return r;
+}
+
 int inbox_answer(struct decide_ctx *cx, const struct escalation *x, str text, const value *params,
 		struct ov_err *err)
 {
 	size_t before = cx->out->n;
+	bool free = take_free(x, &text);
 	struct answer a;
 	int r = text_check(STR("answer"), text, LIMIT_NOTE, err);
 
 	if (r == 0 && text.n == 0)
 		r = ov_fail(err, OV_EINVALID, "an answer needs a text");
-	if (r == 0)
+	if (r == 0 && !free)
 		r = resolve(cx, x, &text, err);
 	if (r < 0)
 		return r;
 	a = answer_of(cx, x, text);
+	a.free = free;
+	a.option &= !free;
 	a.reason = str_trim(value_str_at(params, "reason"));
 	r = text_check(STR("reason"), a.reason, LIMIT_NOTE, err);
 	/* Kinds that have words of their own look at them themselves. */
 	if (r == 0 && value_bool_at(params, "only_options") && !inbox_kind_of(x)->words)
 		r = check_option(cx, &a, err);
-	if (r == 0 && rule_for(&a)->check)
-		r = rule_for(&a)->check(cx, &a, err);
+	if (r == 0)
+		r = check_text(cx, &a, err);
 	if (r == 0)
 		r = grant(cx, &a, params, err);
 	if (r < 0)

@@ -12,7 +12,11 @@ struct answer {
 	str text;
 	str reason;  /* why, where the answer itself does not say so; may be empty */
 	bool option; /* it is one of those that were offered */
+	bool free;   /* it was said to be a text for the agent, and is no command */
 };
+
+/* The answer is this word, and not a text that happens to be so. */
+bool answer_is(const struct answer *a, const char *word);
 
 /* The open entry that params name. */
 int inbox_read(struct decide_ctx *cx, const value *params, const struct escalation **ret,

@@ -35,8 +35,8 @@ int answer_check_paused(struct decide_ctx *cx, const struct answer *a, struct ov
 	if (r < 0)
 		return r;
 	if (a->n)
-		return str_is(a->text, "cancel") ? accept_check(a->n, err) : 0;
-	if (!is_aborted(a->g) || str_is(a->text, "abort"))
+		return answer_is(a, "cancel") ? accept_check(a->n, err) : 0;
+	if (!is_aborted(a->g) || answer_is(a, "abort"))
 		return 0;
 	ov_fail(err, OV_ESTATE,
 			"goal " STR_FMT " was aborted meanwhile (" STR_FMT
@@ -50,7 +50,7 @@ int answer_check_aborted(struct decide_ctx *cx, const struct answer *a, struct o
 {
 	int r = needs_answer(cx, a, err);
 
-	return r == 0 && str_is(a->text, "cancel") ? answer_check_cancel(a->g, err) : r;
+	return r == 0 && answer_is(a, "cancel") ? answer_check_cancel(a->g, err) : r;
 }
 
 static void tell_node(struct decide_ctx *cx, const struct answer *a, const struct node *n)
@@ -85,12 +85,12 @@ void answer_paused(struct decide_ctx *cx, const struct answer *a)
 
 	if (a->g->status != GOAL_PAUSED)
 		return;
-	if (str_is(a->text, "abort")) {
+	if (answer_is(a, "abort")) {
 		if (!is_aborted(a->g))
 			(void)goal_abort(cx, a->g, value_str_at(params, "reason"));
 		return;
 	}
-	if (!str_is(a->text, "resume"))
+	if (!answer_is(a, "resume"))
 		tell(cx, a);
 	(void)decide_goal_resume(cx, params, &ignored, NULL);
 }
@@ -99,13 +99,13 @@ void answer_aborted(struct decide_ctx *cx, const struct answer *a)
 {
 	value *ignored = NULL;
 
-	if (str_is(a->text, "cancel")) {
+	if (answer_is(a, "cancel")) {
 		answer_cancel(cx, a);
 		return;
 	}
 	if (!is_aborted(a->g))
 		return;
-	if (!str_is(a->text, "reopen"))
+	if (!answer_is(a, "reopen"))
 		tell(cx, a);
 	(void)decide_goal_reopen(cx, answer_params(cx, a), &ignored, NULL);
 }

@@ -1,5 +1,8 @@
 #include "core/inbox.h"
 
+#include <string.h>
+#include <strings.h>
+
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/accept.h"
@@ -71,6 +74,9 @@ static const struct inbox_kind of_node = { NULL, ABOUT_NODE, URGENCY_WARNING,
 				       "somebody has to know of it", NULL, false, false, NULL,
 				       NULL };
 
+/* Answers that every entry about a node has. */
+static const char node_words[] = "retry|done|cancel";
+
 static const struct inbox_kind *find(str kind, enum inbox_about about)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -100,8 +106,121 @@ str inbox_words(struct arena *a, const struct escalation *x)
 	if (k->closed && words.n)
 		return words;
 	if (!words.n && x->node_id.n)
-		words = STR("retry|done|cancel");
+		words = str_from(node_words);
 	return arena_printf(a, STR_FMT "%sTEXT", STR_ARG(words), words.n ? "|" : "");
+}
+
+/* Further words that decide something when they stand alone: commands of the inbox, yes and no. */
+static const char other_words[] = "retry|done|cancel|approve|deny|dismiss|snooze|accept|reject|"
+				  "resume|reopen|abort|stop|start|pause|raise|hang|skip|ignore|"
+				  "run again|yes|no|ok|y|n";
+
+static bool same(str a, str b)
+{
+	return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
+}
+
+static bool is_among(const char *words, str text)
+{
+	str rest = str_from(words), part;
+
+	while (words && str_split(&rest, '|', &part))
+		if (same(part, text))
+			return true;
+	return false;
+}
+
+bool inbox_has_answer(const struct escalation *x, str text)
+{
+	const struct inbox_kind *k = inbox_kind_of(x);
+	const char *const lists[] = { k->words, k->approve, k->deny,
+		x->node_id.n ? node_words : NULL };
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		str rest = str_from(lists[i]), part;
+
+		while (lists[i] && str_split(&rest, '|', &part))
+			if (str_eq(part, text))
+				return true;
+	}
+	return false;
+}
+
+/* An answer to some entry. */
+static bool is_command(str text)
+{
+	if (is_among(other_words, text))
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (is_among(kinds[i].words, text) || is_among(kinds[i].approve, text) ||
+				is_among(kinds[i].deny, text))
+			return true;
+	return false;
+}
+
+static str next_word(str *rest)
+{
+	size_t n = 0;
+	str word;
+
+	*rest = str_trim(*rest);
+	while (n < rest->n && !strchr(" \t\r\n\f\v", rest->p[n]))
+		n++;
+	word = str_sub(*rest, 0, n);
+	*rest = str_trim(str_sub(*rest, n, rest->n));
+	return word;
+}
+
+/* "cancel!" and "no," are these words. */
+static str without_marks(str word)
+{
+	while (word.n && strchr(".,;:!?", word.p[word.n - 1]))
+		word.n--;
+	return word;
+}
+
+static bool is_entries(str word)
+{
+	size_t digits = 0;
+
+	for (size_t i = 0; i < word.n; i++) {
+		bool digit = word.p[i] >= '0' && word.p[i] <= '9';
+
+		if (!digit && !strchr("#,-", word.p[i]))
+			return false;
+		digits += digit;
+	}
+	return digits > 0 && word.p[0] != '-';
+}
+
+enum inbox_doubt inbox_doubt_of(str text)
+{
+	str rest = text, first = next_word(&rest), second = next_word(&rest);
+
+	if (is_entries(first))
+		return DOUBT_ENTRIES;
+	if (!second.n || is_command(text))
+		return DOUBT_WORD;
+	return !rest.n && is_command(without_marks(first)) ? DOUBT_WORD : DOUBT_NONE;
+}
+
+str inbox_entries(struct arena *a, str text, str *ret_rest)
+{
+	str list = STR(""), rest = text, word = next_word(&rest), part;
+
+	*ret_rest = str_trim(text);
+	while (is_entries(word)) {
+		*ret_rest = rest;
+		while (str_split(&word, ',', &part)) {
+			if (str_starts(part, STR("#")))
+				part = str_sub(part, 1, part.n);
+			if (part.n)
+				list = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(list),
+						list.n ? "," : "", STR_ARG(part));
+		}
+		word = next_word(&rest);
+	}
+	return list;
 }
 
 const struct inbox_kind *inbox_kind_at(size_t i)

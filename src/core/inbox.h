@@ -36,5 +36,20 @@ const struct inbox_kind *inbox_kind_of(const struct escalation *x);
 enum urgency inbox_urgency(str kind, bool about_node);
 /* What may stand after "inbox answer N", for people: "redis|in-process|TEXT". */
 str inbox_words(struct arena *a, const struct escalation *x);
+/* An answer with this before it is a text for the agent, whatever it says. */
+#define INBOX_TEXT "text:"
+
+/* Why a text is no guidance for an agent: it may be meant as a command, and an agent costs money. */
+enum inbox_doubt {
+	DOUBT_NONE,
+	DOUBT_WORD,    /* one word, or a word that is an answer to other entries and one more */
+	DOUBT_ENTRIES, /* it begins with entries: "9,8-12 cancel" */
+};
+
+/* One of the answers that this entry has, as it stands in the table. */
+bool inbox_has_answer(const struct escalation *x, str text);
+enum inbox_doubt inbox_doubt_of(str text);
+/* The entries at the beginning of the text as one list, "9,8-12"; the rest of it is what they get. */
+str inbox_entries(struct arena *a, str text, str *ret_rest);
 /* All kinds of the table, for tests; NULL at the end. */
 const struct inbox_kind *inbox_kind_at(size_t i);

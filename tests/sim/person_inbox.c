@@ -207,12 +207,40 @@ static void answer_sensibly(struct looking *k)
 		answer(k, STR("seen"));
 }
 
+/* What may be a command is none of the words for an agent: it would be paid for a typo. */
+static void doubt_refused(struct people *p, const struct asked *q, int r, const value *result)
+{
+	(void)result;
+	if (r == 0)
+		sim_violated(p->s, "a_typo_starts_nothing", "#%lld was answered by " STR_FMT,
+				(long long)q->ref, STR_ARG(q->params));
+}
+
+/* Its agent goes on with any text. Who asked, and what is only a notice, takes what it gets. */
+static bool resumes(const struct looking *k)
+{
+	if (is_kind(k, "question") || is_kind(k, "post_accept_warning"))
+		return false;
+	return value_str_at(k->x, "node_id").n || is_kind(k, "paused") || is_kind(k, "aborted");
+}
+
 static void answer_badly(struct looking *k)
 {
-	static const str words[] = { STR_INIT("yes and no"), STR_INIT("?"), STR_INIT("do it"),
-		STR_INIT("42"), STR_INIT("r"), STR_INIT("DONE"), STR_INIT("cancel the others") };
+	static const struct {
+		str text;
+		bool doubtful;
+	} words[] = { { STR_INIT("yes and no"), false }, { STR_INIT("?"), true },
+		{ STR_INIT("do it"), false }, { STR_INIT("42"), true }, { STR_INIT("r"), false },
+		{ STR_INIT("DONE"), true }, { STR_INIT("cancel the others"), false },
+		{ STR_INIT("cancell"), true }, { STR_INIT("stop it"), true },
+		{ STR_INIT("9 cancel"), true }, { STR_INIT("text: cancel"), false } };
+	size_t i = sim_below(k->p->s, RNG_PERSON, ARRAY_LEN(words));
+	value *params = about_entry(k);
 
-	answer(k, words[sim_below(k->p->s, RNG_PERSON, ARRAY_LEN(words))]);
+	value_put(k->a, params, "answer", value_str(k->a, words[i].text));
+	ask(k->p, k->who, "inbox.answer", params,
+			words[i].doubtful && resumes(k) ? doubt_refused : NULL,
+			value_int_at(k->x, "number"));
 }
 
 static void dismiss(struct looking *k)

@@ -235,9 +235,16 @@ class Inbox(Ops):
     def test_several_words_and_one(self):
         site, n = self.failed(3)
         n.sort()
-        # The answer of one may begin with a number; it is no list.
+        # A space where a comma was meant starts nothing; a text may begin with a number where it says that it is one.
         site.call("work.cancel", node="T3", reason="x")
-        one = self.cli(site, "inbox", "answer", str(n[0]), "2", "tries", "are", "enough", code=0)
+        seq = site.seq()
+        for words in (["cancell"], ["stop", "it"], [str(n[1]), "cancel"]):
+            said = self.cli(site, "inbox", "answer", str(n[0]), *words, code=2)
+            self.assertIn(f'"{" ".join(words)}" is not an answer to #{n[0]}', said)
+            self.assertIn("retry|done|cancel|TEXT", said)
+        self.assertIn(f"to answer several: overseer inbox answer {n[0]},{n[1]} cancel", said)
+        self.assertEqual(site.seq(), seq)
+        one = self.cli(site, "inbox", "answer", str(n[0]), "text:", "2", "tries", "are", "enough", code=0)
         self.assertRegex(one, rf"^#{n[0]} is answered: 2 tries are enough\n")
         site.wait_type("escalation.opened", after=site.seq() - 3)
         two = self.cli(site, "inbox", "dismiss", str(n[1]), "98", code=3)

@@ -125,6 +125,107 @@ TEST(options_by_prefix)
 	fixture_done(&f);
 }
 
+/* What may be meant as a command is none of the words for an agent: nothing starts because of it. */
+TEST(a_refusal_or_a_typo_starts_nothing)
+{
+	static const char *const words[] = { "cancell", "Cancel", "?", "stop", "no", "stop it",
+		"no, stop", "dismiss this", "yes please", "try again", "abort", "42", "9 cancel",
+		"9,8-12 cancel", "#9 cancel", "9, 8 retry", "2 tries are enough" };
+	struct fixture f;
+	int64_t number;
+	size_t events;
+
+	fixture_init(&f);
+	number = fail_node(&f);
+	events = f.log.n;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		struct ov_err err = { 0 };
+
+		if (try_submit(&f, "inbox.answer", answer(&f, number, words[i]), &err) !=
+				OV_EINVALID)
+			fail_msg("\"%s\" was taken as an answer", words[i]);
+		assert_non_null(strstr(err.msg, "retry|done|cancel"));
+		assert_non_null(strstr(err.msg, "\"text: "));
+	}
+	assert_int_equal(f.log.n, events);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_BLOCKED);
+	fixture_done(&f);
+}
+
+TEST(a_list_of_entries_is_no_text)
+{
+	static const struct {
+		const char *text, *several;
+	} cases[] = { { "9 cancel", ",9 cancel" }, { "#9, 8-12 retry", ",9,8-12 retry" },
+		{ "9", ",9 ANSWER" } };
+	struct fixture f;
+	int64_t number;
+
+	fixture_init(&f);
+	number = fail_node(&f);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		str several = arena_printf(&f.arena,
+				"to answer several: overseer inbox answer %lld%s",
+				(long long)number, cases[i].several);
+
+		assert_non_null(strstr(refused(&f, "inbox.answer",
+						       answer(&f, number, cases[i].text),
+						       OV_EINVALID),
+				several.p));
+	}
+	/* What is only acknowledged takes any word, but it is no other entry either. */
+	number = ask(&f, "planner_fallback", "", "");
+	refused(&f, "inbox.answer", answer(&f, number, "9 cancel"), OV_EINVALID);
+	submit(&f, "inbox.answer", answer(&f, number, "seen"));
+	fixture_done(&f);
+}
+
+TEST(a_text_for_the_agent)
+{
+	static const struct {
+		const char *text, *told;
+	} cases[] = { { "text: cancel", "cancel" }, { "text:  9 cancel ", "9 cancel" },
+		{ "stop using the other port", "stop using the other port" },
+		{ "be brief", "be brief" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture f;
+		int64_t number;
+
+		fixture_init(&f);
+		number = fail_node(&f);
+		refused(&f, "inbox.answer", answer(&f, number, "text: "), OV_EINVALID);
+		submit(&f, "inbox.answer", answer(&f, number, cases[i].text));
+		assert_int_equal(node_of(&f, "T1")->status, NODE_QUEUED);
+		assert_true(str_is(node_of(&f, "T1")->answer, cases[i].told));
+		assert_true(str_is(state_escalation(f.state, number)->answer, cases[i].told));
+		drain(&f);
+		fixture_done(&f);
+	}
+}
+
+/* An agent that asked may be told anything; only ours are commands. */
+TEST(a_question_takes_any_text)
+{
+	static const char *const words[] = { "postgres", "no", "3 of them", "42", "stop it" };
+	struct fixture f;
+	int64_t number;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		number = ask(&f, "question", "T1", "'redis'");
+		submit(&f, "inbox.answer", answer(&f, number, words[i]));
+		assert_true(str_is(node_of(&f, "T1")->answer, words[i]));
+	}
+	number = ask(&f, "question", "T1", "");
+	submit(&f, "inbox.answer", answer(&f, number, "text: cancel"));
+	assert_true(str_is(node_of(&f, "T1")->answer, "cancel"));
+	assert_int_equal(node_of(&f, "T1")->status, NODE_IN_PROGRESS);
+	fixture_done(&f);
+}
+
 /* One answer to several entries: where one has options, only they fit it. */
 TEST(only_its_options)
 {

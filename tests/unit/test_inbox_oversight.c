@@ -141,6 +141,37 @@ TEST(what_oversight_stopped_goes_on_or_ends_as_a_person_says)
 	}
 }
 
+/* A goal that oversight stopped is not started again by a word that meant the opposite. */
+TEST(a_word_of_other_entries_resumes_nothing)
+{
+	static const struct {
+		const char *kind, *answer;
+	} cases[] = { { ASK_PAUSED, "cancel" }, { ASK_PAUSED, "done" }, { ASK_PAUSED, "9 cancel" },
+		{ ASK_PAUSED, "stop it" }, { ASK_PAUSED, "rezume" }, { ASK_ABORTED, "abort" },
+		{ ASK_ABORTED, "no" }, { ASK_ABORTED, "resume" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture f;
+		int64_t number = stop_goal(&f, cases[i].kind);
+		value *params = numbered(&f, number, "");
+		const char *msg;
+
+		value_put(&f.arena, params, "answer", value_cstr(&f.arena, cases[i].answer));
+		msg = refused(&f, "inbox.answer", params, OV_EINVALID);
+		assert_non_null(strstr(msg,
+				str_is(STR(ASK_PAUSED), cases[i].kind) ? "resume|abort|TEXT"
+								       : "reopen|cancel|TEXT"));
+		assert_int_equal(the_goal(&f)->status, GOAL_PAUSED);
+		assert_int_equal(state_escalation(f.state, number)->status, ESC_OPEN);
+		value_put(&f.arena, params, "answer",
+				value_strf(&f.arena, "text: %s", cases[i].answer));
+		submit(&f, "inbox.answer", params);
+		assert_int_equal(the_goal(&f)->status, GOAL_ACTIVE);
+		assert_true(str_is(node_of(&f, "T1")->answer, cases[i].answer));
+		end(&f);
+	}
+}
+
 TEST(what_is_about_the_whole_goal_is_told_to_all_that_is_open)
 {
 	struct fixture f;
