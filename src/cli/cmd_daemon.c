@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "cli/status_watch.h"
 #include "core/config.h"
 #include "data/json.h"
+#include "data/vital.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "watch/remedy.h"
@@ -21,7 +23,10 @@ enum {
 	CONFIG_MAX = 1024 * 1024,
 	REPORT_MAX = 16 * 1024,
 	LOG_TAIL = 2000,
-	LOG_MAX = 64 * 1024 * 1024
+	LOG_MAX = 64 * 1024 * 1024,
+	/* A killed daemon needs a moment until it is gone: its socket and its lock outlive the signal. */
+	DYING_MS = 5000,
+	UP_TRIES = 4
 };
 
 /* The last lines of the log, for whoever must find out why the daemon died. */
@@ -401,9 +406,56 @@ static int stay_in_foreground(struct cli *c, const char *program, struct ov_err 
 	return ov_fail_errno(err, errno, "starting %s", program);
 }
 
+/* The process that registered itself last, so that its end can be awaited; negative: it is gone. */
+static int registered_daemon(struct cli *c)
+{
+	value *v;
+	str text;
+
+	if (file_read(c->arena, path_join(c->arena, c->client.dir, VITAL_DAEMON), VITAL_FILE_MAX,
+			    &text, NULL) < 0 ||
+			json_parse(c->arena, text, NULL, &v, NULL) < 0 ||
+			value_int_at(v, "pid") <= 0)
+		return -1;
+	return (int)syscall(SYS_pidfd_open, (pid_t)value_int_at(v, "pid"), 0);
+}
+
+static bool ends_soon(int pidfd)
+{
+	uint64_t deadline = clock_mono_us() + (uint64_t)DYING_MS * 1000, now;
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	int r;
+
+	do {
+		now = clock_mono_us();
+		r = poll(&p, 1, now < deadline ? (int)((deadline - now) / 1000) + 1 : 0);
+	} while (r < 0 && errno == EINTR);
+	return r > 0;
+}
+
+/* One try; ret_again: what was in the way is gone, or somebody else was faster. */
+static int try_up(struct cli *c, const char *program, bool *ret_started, bool *ret_again,
+		struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int pidfd = registered_daemon(c);
+	bool up = client_connect(&c->client, NULL) == 0;
+	int r = up ? already_up(c, err) : start_background(c, program, err);
+
+	*ret_started = r == 0 && !up;
+	*ret_again = false;
+	if (up && r == OV_EUNAVAILABLE && c->client.fd < 0)
+		*ret_again = pidfd < 0 || ends_soon(pidfd);
+	else if (!up && r == OV_ECONFLICT)
+		*ret_again = client_connect(&c->client, NULL) == 0 ||
+				(pidfd >= 0 && ends_soon(pidfd));
+	return r;
+}
+
 int cmd_up(struct cli *c, struct ov_err *err)
 {
 	const char *program, *const *options;
+	bool again = true, started = false;
 	const value *s;
 	size_t options_n;
 	int r = cli_store(c, err);
@@ -420,14 +472,11 @@ int cmd_up(struct cli *c, struct ov_err *err)
 	r = daemon_options(c, &options, &options_n, err);
 	if (r < 0)
 		return r;
-	if (client_connect(&c->client, NULL) == 0)
-		return already_up(c, err);
-	r = start_background(c, program, err);
-	/* Somebody else was faster. */
-	if (r == OV_ECONFLICT && client_connect(&c->client, NULL) == 0)
-		return already_up(c, err);
-	if (r == 0)
-		r = client_call(&c->client, CALL_WRITE, "status.get", NULL, &s, err);
+	for (int i = 0; again && i < UP_TRIES; i++)
+		r = try_up(c, program, &started, &again, err);
+	if (r < 0 || !started)
+		return r;
+	r = client_call(&c->client, CALL_WRITE, "status.get", NULL, &s, err);
 	if (r < 0)
 		return r;
 	if (c->json)

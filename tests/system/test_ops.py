@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import unittest
 
@@ -67,6 +68,16 @@ class Up(Ops):
         self.assertRegex(again, rf"^overseerd is already up \(pid {pid}, up \d+\w+\)\.\n")
         said = json.loads(self.cli(site, "up", "--json"))
         self.assertEqual((said["pid"], said["already_up"]), (pid, True))
+
+    def test_after_a_kill(self):
+        """A daemon that is just dying is not up: its socket may still take a connection."""
+        site = self.site("")
+        self.by_cli(site)
+        for _ in range(8):
+            pid = site.daemon_json()["pid"]
+            os.kill(pid, signal.SIGKILL)
+            self.assertIn(" is up (pid ", self.cli(site, "up"))
+            self.assertNotEqual(site.daemon_json()["pid"], pid)
 
     def test_options_of_a_running_daemon(self):
         site = self.site("")
