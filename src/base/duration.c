@@ -148,6 +148,19 @@ str time_format(struct arena *a, ov_time t)
 	return (str){ text, 24 };
 }
 
+str time_format_near(struct arena *a, ov_time t, ov_time now, ov_time utc_offset)
+{
+	str then = time_format(a, MIN(MAX(t, time_first), time_last) + utc_offset),
+	    today = time_format(a, now + utc_offset),
+	    tomorrow = time_format(a, now + utc_offset + OV_DAY), clock = str_sub(then, 11, 5);
+
+	if (str_eq(str_sub(then, 0, 10), str_sub(today, 0, 10)))
+		return clock;
+	if (str_eq(str_sub(then, 0, 10), str_sub(tomorrow, 0, 10)))
+		return arena_printf(a, "tomorrow " STR_FMT, STR_ARG(clock));
+	return arena_printf(a, STR_FMT " " STR_FMT, STR_ARG(str_sub(then, 0, 10)), STR_ARG(clock));
+}
+
 /* Exactly n digits at offset `at`, as a number; -1 when they are not there. */
 static int digits_at(str s, size_t at, size_t n)
 {

@@ -20,7 +20,7 @@ static void show_budget(struct out *o, const value *budget)
 						value_int_or(limit, -1)));
 	}
 	if (room.n)
-		out_field(o, "Room at", room);
+		out_field(o, "Room at", out_near(o, room));
 }
 
 static void show_tasks(struct out *o, const value *res)
@@ -44,7 +44,8 @@ static void show_tasks(struct out *o, const value *res)
 				arena_printf(o->arena, "last answer: " STR_FMT "%s" STR_FMT,
 						STR_ARG(answer),
 						ask_at.n ? ", asked again at " : "",
-						STR_ARG(ask_at)));
+						STR_ARG(ask_at.n ? out_clock(o, ask_at)
+								 : STR(""))));
 }
 
 static void show(struct cli *c, const value *res)

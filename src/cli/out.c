@@ -321,6 +321,14 @@ str out_clock(struct out *o, str rfc3339)
 	return arena_str(o->arena, str_from(text));
 }
 
+str out_near(struct out *o, str rfc3339)
+{
+	ov_time t;
+
+	return time_parse(rfc3339, &t) ? time_format_near(o->arena, t, o->now, clock_utc_offset(t))
+				       : STR("-");
+}
+
 str out_bytes(struct out *o, int64_t n)
 {
 	static const char *const units[] = { "kB", "MB", "GB", "TB" };

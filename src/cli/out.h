@@ -64,6 +64,8 @@ str out_age(struct out *o, str rfc3339);
 str out_until(struct out *o, str rfc3339);
 /* "13:02:04" of the local day, with the date when that is not today. */
 str out_clock(struct out *o, str rfc3339);
+/* "08:00", "tomorrow 08:00", "2026-11-17 08:00", in local time. */
+str out_near(struct out *o, str rfc3339);
 /* A size for people: "12 bytes", "1.2 GB". */
 str out_bytes(struct out *o, int64_t n);
 /* "####------" of `done` out of `all`. */

@@ -219,20 +219,29 @@ str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t l
 			STR_ARG(budget_amount(a, resource, limit)), units[resource]);
 }
 
+/* The text is stored with the entry and read on other days too, so that "tomorrow" has its date. */
+static str room_text(struct arena *a, ov_time room, ov_time now, ov_time utc_offset)
+{
+	str near = time_format_near(a, room, now, utc_offset);
+
+	if (str_starts(near, STR("tomorrow")))
+		return arena_printf(a, STR_FMT " (" STR_FMT ")", STR_ARG(near),
+				STR_ARG(str_sub(time_format(a, room + utc_offset), 0, 10)));
+	return near.n > 5 ? near : arena_printf(a, "at " STR_FMT, STR_ARG(near));
+}
+
 str budget_spent_text(struct arena *a, const struct policy *p, const struct goal *g,
 		const struct budget_verdict *v, ov_time now)
 {
 	str text = budget_text(a, v->resource, v->used, v->limit);
-	ov_time room = v->level == BUDGET_SPENT ? budget_room_at(p, g, now) : 0, local;
+	ov_time room = v->level == BUDGET_SPENT ? budget_room_at(p, g, now) : 0;
 
 	if (!g->automatic)
 		return text;
-	local = room + p->utc_offset;
 	if (!room || room == OV_TIME_MAX)
 		return arena_printf(a, STR_FMT " in the last 24 h", STR_ARG(text));
-	return arena_printf(a, STR_FMT " in the last 24 h, room again at %02lld:%02lld",
-			STR_ARG(text), (long long)(local % OV_DAY / OV_HOUR),
-			(long long)(local % OV_HOUR / OV_MINUTE));
+	return arena_printf(a, STR_FMT " in the last 24 h, room again " STR_FMT, STR_ARG(text),
+			STR_ARG(room_text(a, room, now, p->utc_offset)));
 }
 
 const struct escalation *budget_entry(const struct state *s, const struct goal *g)

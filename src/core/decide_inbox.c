@@ -373,7 +373,9 @@ int inbox_read(struct decide_ctx *cx, const value *params, const struct escalati
 				"#%lld is %s already, by " STR_FMT " at " STR_FMT ": " STR_FMT,
 				(long long)number, status_name(&esc_statuses, (int)x->status),
 				STR_ARG(x->answered_by),
-				STR_ARG(time_format(cx->arena, x->closed_at)), STR_ARG(x->answer));
+				STR_ARG(time_format_near(cx->arena, x->closed_at, cx->now,
+						cx->policy->utc_offset)),
+				STR_ARG(x->answer));
 		ov_next(err, "overseer inbox show %lld", (long long)number);
 		return OV_ESTATE;
 	}

@@ -249,7 +249,8 @@ static str lane_text(struct queue *q, const struct lane *l)
 	return arena_printf(q->a, "agent " STR_FMT " is %s%s " STR_FMT ": " STR_FMT,
 			STR_ARG(l->agent), rule->state,
 			l->guessed ? ", until unknown, tried again at" : " until",
-			STR_ARG(time_format(q->a, l->resets_at)), STR_ARG(l->detail));
+			STR_ARG(time_format_near(q->a, l->resets_at, q->now, q->p->utc_offset)),
+			STR_ARG(l->detail));
 }
 
 /* Why a queued node without an assignment has none. */

@@ -302,10 +302,16 @@ esac
         self.assertEqual((status["budget"]["level"], status["budget"]["last_24h"]["iterations"]),
                          ("spent", {"used": 2, "limit": 2}))
         self.assertTrue(status["budget"]["room_at"])
-        self.assertIn("2 of 2 runs in the last 24 h, room again at", site.cli("status"))
-        self.assertIn("2 of 2 runs", site.cli("auto", "status"))
+        # 24 hours after an hour of today is another day.
+        room = r"2 of 2 runs in the last 24 h, room again (tomorrow \d\d:00 \(\d{4}-\d\d-\d\d\)|\d{4}-\d\d-\d\d 00:00)"
+        self.assertRegex(site.cli("status"), room)
+        shown = site.cli("auto", "status")
+        self.assertRegex(shown, room)
+        self.assertRegex(shown, r"Room at +(tomorrow|\d{4}-\d\d-\d\d) \d\d:00\n")
+        self.assertNotRegex(shown, r"\d\.\d{3}Z")
         entry = self.open_entries(site)
         self.assertEqual(len(entry), 1)
+        self.assertRegex(entry[0]["question"], room)
         # It is one goal's budget to raise, as any.
         site.cli("inbox", "answer", str(entry[0]["number"]), "raise")
         site.wait_event(lambda e: e["type"] == "run.created" and self.runs(site) == 4)

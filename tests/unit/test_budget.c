@@ -282,7 +282,12 @@ TEST(the_last_day_counts)
 	/* The first hour is over when none of it is younger than 24 hours. */
 	assert_int_equal(budget_room_at(&p, &g, t0 + 3 * OV_HOUR), 500025 * OV_HOUR);
 	assert_true(str_is(budget_spent_text(&a, &p, &g, &v, t0 + 3 * OV_HOUR),
-			"$60.00 of $60.00 in the last 24 h, room again at 09:00"));
+			"$60.00 of $60.00 in the last 24 h, room again tomorrow 09:00 "
+			"(2027-01-16)"));
+	p.utc_offset = -9 * OV_HOUR - 30 * OV_MINUTE;
+	assert_true(str_is(budget_spent_text(&a, &p, &g, &v, 500010 * OV_HOUR),
+			"$60.00 of $60.00 in the last 24 h, room again at 23:30"));
+	p.utc_offset = 0;
 	assert_int_equal(budget_judge(&p, &g, NULL, 500025 * OV_HOUR - 1).level, BUDGET_SPENT);
 	v = budget_judge(&p, &g, NULL, 500025 * OV_HOUR);
 	assert_int_equal(v.level, BUDGET_FINE);

@@ -176,4 +176,35 @@ TEST(times_beyond_the_calendar_are_clamped)
 	arena_done(&a);
 }
 
+TEST(times_near_now)
+{
+	static const struct {
+		const char *at, *now;
+		ov_time offset;
+		const char *text;
+	} cases[] = {
+		{ "2026-11-16T08:00:00Z", "2026-11-16T07:25:00Z", 0, "08:00" },
+		{ "2026-11-16T06:59:59Z", "2026-11-16T07:25:00Z", 0, "06:59" },
+		{ "2026-11-17T08:00:00Z", "2026-11-16T07:25:00Z", 0, "tomorrow 08:00" },
+		{ "2026-11-18T00:00:00Z", "2026-11-16T23:05:00Z", 0, "2026-11-18 00:00" },
+		{ "2026-11-15T08:00:00Z", "2026-11-16T07:25:00Z", 0, "2026-11-15 08:00" },
+		/* The day is the one of the people's clock. */
+		{ "2026-11-16T23:30:00Z", "2026-11-16T22:30:00Z", OV_HOUR, "tomorrow 00:30" },
+		{ "2026-11-17T00:30:00Z", "2026-11-16T23:30:00Z", OV_HOUR, "01:30" },
+		{ "2026-11-17T04:00:00Z", "2026-11-16T23:30:00Z", -5 * OV_HOUR, "23:00" },
+	};
+	struct arena a = ARENA_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		ov_time at, now;
+
+		assert_true(time_parse(str_from(cases[i].at), &at));
+		assert_true(time_parse(str_from(cases[i].now), &now));
+		if (!str_is(time_format_near(&a, at, now, cases[i].offset), cases[i].text))
+			fail_msg("%s at %s: not %s", cases[i].at, cases[i].now, cases[i].text);
+	}
+	assert_true(str_is(time_format_near(&a, INT64_MAX, 0, OV_HOUR), "9999-12-31 23:59"));
+	arena_done(&a);
+}
+
 TEST_MAIN
