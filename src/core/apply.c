@@ -263,6 +263,8 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 	n->blocked_until = ev_num(e, "blocked_until_ms");
 	record_set_str(&n->blocked_by, ev_text(e, "blocked_by"));
 	record_set_str(&n->unblock_when, ev_text(e, "unblock_when"));
+	if (value_bool_at(e->data, "recount"))
+		s->automatic.failed_in_a_row = 0;
 	s->automatic.failed_in_a_row += !given_up && task_was_given_up(n);
 	state_roll_up(s, n);
 	return 0;

@@ -79,6 +79,8 @@ int apply_auto_started(struct state *s, const struct event *e, struct ov_err *er
 	m->since = e->at;
 	m->stopped_at = m->ask_at = 0;
 	m->empty = m->failures = 0;
+	if (value_bool_at(e->data, "recount"))
+		m->failed_in_a_row = 0;
 	record_set_str(&m->instance, ev_text(e, "instance"));
 	record_set_str(&m->stop_reason, STR(""));
 	return 0;
@@ -133,8 +135,8 @@ int apply_auto_resumed(struct state *s, const struct event *e, struct ov_err *er
 {
 	struct auto_mode *m = &s->automatic;
 
-	(void)e, (void)err;
-	if (str_is(m->pause_cause, PAUSE_FAILURES))
+	(void)err;
+	if (value_bool_at(e->data, "recount") || str_is(m->pause_cause, PAUSE_FAILURES))
 		m->failed_in_a_row = 0;
 	record_set_str(&m->pause_cause, STR(""));
 	record_set_str(&m->pause_reason, STR(""));

@@ -368,6 +368,7 @@ int decide(struct decide_ctx *cx, str name, const value *params, value **ret_res
 		cx->out->n = before;
 		return r;
 	}
+	auto_recount(cx, before);
 	aftermath_settle(cx, before);
 	handoffs_write(cx, before);
 	events_seal(cx, before);

@@ -62,11 +62,14 @@ int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_re
 	if (person)
 		auto_pause_close(cx, again);
 	if (str_eq(m->instance, instance) &&
-			(m->on ? m->concurrency == cx->policy->auto_concurrency : !person))
+			(m->on ? m->concurrency == cx->policy->auto_concurrency &&
+									!(person && m->failed_in_a_row)
+			       : !person))
 		return 0;
 	e = emit(cx, EV_AUTO_STARTED, (struct subject){ 0 });
 	ev_str(cx, e, "instance", instance);
 	ev_int(cx, e, "concurrency", cx->policy->auto_concurrency);
+	ev_flag(cx, e, "recount", person);
 	close_kind(cx, "auto", again);
 	/* Whoever switches it on after a failure has mended that, or wants to know. */
 	if (m->failed)

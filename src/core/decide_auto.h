@@ -28,6 +28,8 @@ void auto_resume(struct decide_ctx *cx, str reason);
 void auto_pause_settle(struct decide_ctx *cx, const struct escalation *x, str text);
 /* A person switched auto mode on again, which answers the entry of the pause. */
 void auto_pause_close(struct decide_ctx *cx, str answer);
+/* A person settled a task that was given up: marks the events since then, so that failures count anew. */
+void auto_recount(struct decide_ctx *cx, size_t from);
 /* The open entry about a task with this text that was given up, or about the pause it is part of. */
 const struct escalation *auto_open_entry(const struct state *s, str text);
 void tick_auto_pause(struct decide_ctx *cx, const struct decision *d);

@@ -182,8 +182,26 @@ void tick_auto_resume(struct decide_ctx *cx, const struct decision *d)
 
 void auto_resume(struct decide_ctx *cx, str reason)
 {
-	if (cx->state->automatic.pause_cause.n)
-		ev_note(cx, emit(cx, EV_AUTO_RESUMED, (struct subject){ 0 }), "reason", reason);
+	struct event *e;
+
+	if (!cx->state->automatic.pause_cause.n)
+		return;
+	e = emit(cx, EV_AUTO_RESUMED, (struct subject){ 0 });
+	ev_note(cx, e, "reason", reason);
+	ev_flag(cx, e, "recount", true);
+}
+
+void auto_recount(struct decide_ctx *cx, size_t from)
+{
+	for (size_t i = from; i < cx->out->n; i++) {
+		struct event *e = cx->out->p[i];
+		const struct node *n = e->kind == EV_NODE_STATUS
+				? state_node(cx->state, e->goal, e->node)
+				: NULL;
+
+		if (n && task_was_given_up(n) && str_starts(cx->actor, STR("human:")))
+			ev_flag(cx, e, "recount", true);
+	}
 }
 
 /* They stay as they are, and who answered knows of them; or they are tried again. */

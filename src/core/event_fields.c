@@ -128,6 +128,7 @@ static const struct event_field node_status[] = {
 	TEXT_OPT("blocked_by", "who or what blocks it"),
 	TEXT_OPT("unblock_when", "what would unblock it"),
 	FLAG_OPT("override", "by a person, past the ordinary rules"),
+	FLAG_OPT("recount", "auto mode counts failures in a row from 0 again"),
 };
 static const struct event_field node_failed[] = {
 	TEXT("cause", "which step failed"),
@@ -355,6 +356,7 @@ static const struct event_field patrol_found[] = {
 static const struct event_field auto_started[] = {
 	TEXT("instance", "of the daemon"),
 	NUM("concurrency", "workers at most"),
+	FLAG_OPT("recount", "by a person: failures in a row are counted from 0 again"),
 };
 static const struct event_field auto_stopped[] = {
 	TEXT("reason", "why"),
@@ -375,6 +377,7 @@ static const struct event_field auto_paused[] = {
 };
 static const struct event_field auto_resumed[] = {
 	TEXT("reason", "why"),
+	FLAG_OPT("recount", "failures in a row are counted from 0 again, whatever the cause was"),
 };
 static const struct event_field conflict_predicted[] = {
 	TEXT("a", "assignment"),

@@ -35,7 +35,7 @@ struct auto_spend {
 
 /* auto_brakes */
 struct auto_book {
-	bool on, paused, holds, by_failures;
+	bool on, paused, holds;
 	int64_t given_up; /* tasks in a row */
 };
 
@@ -67,6 +67,7 @@ struct node_book {
 	bool episode_open;
 	uint64_t person_seq;
 
+	bool given_up;  /* auto_brakes */
 	bool accepted;  /* done_means_accepted: since it was last opened */
 	size_t accepts; /* change_once */
 	int64_t reverts;

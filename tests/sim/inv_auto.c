@@ -12,18 +12,20 @@ static bool is_given_up(const struct event *e)
 							STR("human:")));
 }
 
-/* How many tasks in a row were given up. The books have the node as it is after the event. */
+/* How many tasks in a row were given up. A person who settles one of them begins the count again. */
 static void count_task(struct checker *c, const struct event *e)
 {
-	const struct goal_book *g = book_goal(c, e->goal);
+	struct node_book *n = book_node(c, e->goal, e->node);
+	bool blocked = str_is(value_str_at(e->data, "to"), "blocked");
 
-	if (!g || !g->automatic)
+	if (!n || !n->goal->automatic)
 		return;
-	if (str_is(value_str_at(e->data, "to"), "done"))
+	if (str_is(value_str_at(e->data, "to"), "done") ||
+			(n->given_up && str_starts(e->actor, STR("human:"))))
 		c->automatic.given_up = 0;
-	else if (str_is(value_str_at(e->data, "to"), "blocked") && is_given_up(e) &&
-			!str_is(value_str_at(e->data, "from"), "blocked"))
+	else if (blocked && is_given_up(e) && !str_is(value_str_at(e->data, "from"), "blocked"))
 		c->automatic.given_up++;
+	n->given_up = blocked && is_given_up(e);
 }
 
 static void note_pause(struct checker *c, const struct event *e)
@@ -31,16 +33,19 @@ static void note_pause(struct checker *c, const struct event *e)
 	struct auto_book *b = &c->automatic;
 
 	switch (e->kind) {
-	case EV_AUTO_STARTED: b->on = true; break;
+	case EV_AUTO_STARTED:
+		b->on = true;
+		if (str_starts(e->actor, STR("human:")))
+			b->given_up = 0;
+		break;
 	case EV_AUTO_STOPPED: b->on = false; break;
 	case EV_AUTO_PAUSED:
 		b->paused = true;
 		b->holds = !str_is(value_str_at(e->data, "cause"), "pool");
-		b->by_failures = str_is(value_str_at(e->data, "cause"), "failures");
 		break;
 	case EV_AUTO_RESUMED:
-		b->given_up = b->by_failures ? 0 : b->given_up;
-		b->paused = b->holds = b->by_failures = false;
+		b->given_up = 0;
+		b->paused = b->holds = false;
 		break;
 	default: break;
 	}

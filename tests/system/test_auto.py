@@ -247,6 +247,24 @@ class Auto(SiteCase):
         self.assertFalse(site.call("auto.get")["on"])
         self.assertEqual(self.open_entries(site), [])
 
+    def test_a_person_s_start_counts_failures_from_0(self):
+        """Tasks that failed after auto mode was switched off, and were cancelled, do not pause the next start."""
+        site = self.auto_site(2, config=QUICK.replace("concurrency = 2", "concurrency = 1\nmax_failures_in_a_row = 1").replace(
+            "[retry]", "[retry]\nmax_attempts = 1"), agent='echo $$ > "$HOME/agent.here"; read x < "$HOME/agent.go"\n')
+        gate = site.gate("agent")
+        site.up()
+        gate.wait()
+        site.cli("auto", "stop")
+        gate.go()
+        blocked = site.wait_type("node.status", to="blocked")
+        self.assertEqual(site.call("auto.get")["failures_in_a_row"], 1)
+        site.cli("work", "cancel", blocked["node"], "--reason", "not wanted")
+        self.assertEqual(site.call("auto.get")["failures_in_a_row"], 0)
+        after = site.seq()
+        site.cli("auto", "start")
+        site.wait_type("auto.pool", after=after, answer="task")
+        self.assertEqual([e for e in site.events() if e["type"] == "auto.paused"], [])
+
     def test_the_entry_shows_what_agents_said_last(self):
         site = self.auto_site(3, config=QUICK.replace("concurrency = 2", "concurrency = 1\nmax_failures_in_a_row = 1").replace(
             "[retry]", "[retry]\nmax_attempts = 1"), agent="echo 'boom: no such model'; exit 7\n")

@@ -470,6 +470,95 @@ TEST(answers_to_the_pause)
 	fixture_done(&f);
 }
 
+/* Two tasks are under way when a person switches auto mode off, and both fail after that. */
+static void fail_while_off(struct fixture *f)
+{
+	static const char *const nodes[] = { "t1", "t2" };
+
+	on(f);
+	f->policy.auto_failures = 2;
+	f->policy.no_changes_attempts = 1;
+	give(f, "one");
+	give(f, "two");
+	bring_to(f, "t1", STAGE_RUNNING);
+	bring_to(f, "t2", STAGE_RUNNING);
+	submit(f, "auto.stop", json(f, "{'reason':'enough','person':true}"));
+	for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
+		run_end(f, nodes[i], 0);
+		settle(f);
+		effect_end(f, nodes[i], FX_HARVEST, "ok", "",
+				"'head':'h','tree':'t','commits':0,'files_changed':0");
+	}
+	settle(f);
+	assert_int_equal(f->state->automatic.failed_in_a_row, 2);
+}
+
+TEST(a_person_s_start_begins_the_count_again)
+{
+	struct fixture f;
+
+	fail_while_off(&f);
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1','person':true}"));
+	assert_int_equal(f.state->automatic.failed_in_a_row, 0);
+	assert_true(asked(&f));
+	fixture_done(&f);
+
+	/* It is on already, and about to pause. */
+	on(&f);
+	f.policy.auto_failures = 2;
+	give_up(&f, "one", "t1");
+	assert_int_equal(f.state->automatic.failed_in_a_row, 1);
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1','person':true}"));
+	assert_int_equal(f.state->automatic.failed_in_a_row, 0);
+	fixture_done(&f);
+
+	/* The daemon's own start is no person's: failures of the night before count. */
+	fail_while_off(&f);
+	submit(&f, "auto.start", json(&f, "{'instance':'I_2'}"));
+	assert_int_equal(f.state->automatic.failed_in_a_row, 2);
+	assert_false(asked(&f));
+	assert_true(str_is(f.state->automatic.pause_cause, "failures"));
+	fixture_done(&f);
+}
+
+TEST(a_person_s_cancel_or_answer_begins_the_count_again)
+{
+	struct fixture f;
+
+	fail_while_off(&f);
+	submit(&f, "work.cancel", json(&f, "{'node':'t1','reason':'no'}"));
+	submit(&f, "work.cancel", json(&f, "{'node':'t2','reason':'no'}"));
+	assert_int_equal(f.state->automatic.failed_in_a_row, 0);
+	submit(&f, "auto.start", json(&f, "{'instance':'I_2'}"));
+	assert_true(asked(&f));
+	fixture_done(&f);
+
+	on(&f);
+	give_up(&f, "one", "t1");
+	say(&f, "retry");
+	assert_int_equal(f.state->automatic.failed_in_a_row, 0);
+	fixture_done(&f);
+}
+
+/* Whatever it waited for: a person looked at it. */
+TEST(the_end_of_any_pause_begins_the_count_again)
+{
+	struct fixture f;
+
+	on(&f);
+	f.policy.auto_concurrency = 1;
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1'}"));
+	give_up(&f, "one", "t1");
+	assert_true(asked(&f));
+	answer(&f, "failed", "exit status 1", "{'exit_code':1}");
+	assert_true(str_is(f.state->automatic.pause_cause, "pool"));
+	submit(&f, "inbox.answer",
+			json(&f, "{'number':%lld,'answer':'resume'}",
+					(long long)f.state->automatic.pause_entry));
+	assert_int_equal(f.state->automatic.failed_in_a_row, 0);
+	fixture_done(&f);
+}
+
 /* The others are under way when it pauses: what becomes of them is part of it. */
 TEST(what_fails_during_a_pause_is_part_of_it)
 {
