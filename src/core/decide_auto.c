@@ -194,8 +194,6 @@ static void task_given(struct decide_ctx *cx, const struct effect *fx, const str
 		.reason = arena_printf(cx->arena, "the pool gave it to " STR_FMT,
 				STR_ARG(fx->worker)) };
 
-	if (!str_eq(cx->policy->auto_agent, cx->policy->default_agent))
-		task.agent = cx->policy->auto_agent;
 	emit_answer(cx, fx, o, "task", standing_add(cx, STANDING_AUTO, &task), 0);
 }
 

@@ -72,6 +72,8 @@ str node_wants(const struct policy *p, const struct node *n)
 	for (size_t i = 0; !want.n && n->role.n && i < p->roles_n; i++)
 		if (str_eq(p->roles[i].name, n->role))
 			want = p->roles[i].agent;
+	if (!want.n && n->goal->automatic)
+		want = p->auto_agent;
 	return want.n ? want : p->default_agent;
 }
 
@@ -142,6 +144,15 @@ static void judge_agents(struct tick *t)
 	}
 }
 
+/* What the agent is to the task, for people. */
+static const char *agent_because(const struct node *n)
+{
+	if (n->suggested_agent.n)
+		return "the suggested agent";
+	return n->goal->automatic && !n->wanted_agent.n && !n->role.n ? "the agent of auto mode"
+								      : "the agent for it";
+}
+
 static void assign_queued(struct tick *t)
 {
 	size_t n;
@@ -179,10 +190,7 @@ static void assign_queued(struct tick *t)
 			continue;
 		d.agent = agent->name;
 		d.why = arena_printf(t->a, "ready; " STR_FMT " is %s; worker " STR_FMT " is free",
-				STR_ARG(agent->name),
-				node->suggested_agent.n ? "the suggested agent"
-							: "the agent for it",
-				STR_ARG(d.worker));
+				STR_ARG(agent->name), agent_because(node), STR_ARG(d.worker));
 		tick_add(t, d);
 		load->busy++;
 	}

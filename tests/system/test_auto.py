@@ -265,6 +265,19 @@ class Auto(SiteCase):
         site.wait_type("auto.pool", after=after, answer="task")
         self.assertEqual([e for e in site.events() if e["type"] == "auto.paused"], [])
 
+    def test_a_retry_takes_the_agent_that_auto_mode_has_now(self):
+        config = QUICK.replace("concurrency = 2", 'concurrency = 1\nmax_failures_in_a_row = 1\nagent = "broken"').replace(
+            "[retry]", "[retry]\nmax_attempts = 1") + '[agents.broken]\ncommand = ["sh", "-c", "exit 7"]\n'
+        site = self.auto_site(1, config=config)
+        site.up()
+        paused = site.wait_type("auto.paused", cause="failures")
+        node = next(e for e in site.events() if e["type"] == "run.created")["node"]
+        self.assertIn("broken is the agent of auto mode", site.cli("explain", node))
+        site.configure(site.read(".overseer/config.toml").replace('agent = "broken"', 'agent = "script"'))
+        site.cli("config", "reload")
+        site.cli("inbox", "answer", str(paused["data"]["escalation"]), "retry")
+        self.done(site, 1)
+
     def test_the_entry_shows_what_agents_said_last(self):
         site = self.auto_site(3, config=QUICK.replace("concurrency = 2", "concurrency = 1\nmax_failures_in_a_row = 1").replace(
             "[retry]", "[retry]\nmax_attempts = 1"), agent="echo 'boom: no such model'; exit 7\n")

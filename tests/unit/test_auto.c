@@ -259,7 +259,7 @@ TEST(no_more_than_its_agent_can_do)
 	on(&f);
 	f.policy.auto_agent = STR("b");
 	give_task(&f);
-	assert_true(str_is(node_of(&f, "t1")->suggested_agent, "b"));
+	assert_int_equal(node_of(&f, "t1")->suggested_agent.n, 0);
 	assert_false(asked(&f));
 	settle(&f);
 	assert_false(asked(&f));
@@ -268,6 +268,23 @@ TEST(no_more_than_its_agent_can_do)
 	drain(&f);
 	f.policy.auto_mode = true;
 	assert_true(asked(&f));
+	fixture_done(&f);
+}
+
+/* auto.agent is what it is when a task is assigned, not when the pool gave it out. */
+TEST(a_task_takes_the_agent_of_auto_mode_when_it_is_assigned)
+{
+	struct fixture f;
+
+	on(&f);
+	f.policy.auto_agent = STR("b");
+	give_task(&f);
+	f.policy.auto_agent = STR("a");
+	settle(&f);
+	assert_true(str_is(node_of(&f, "t1")->assignment->agent, "a"));
+	assert_true(str_contains(value_str_at(last_event(&f, EV_ASSIGNMENT_CREATED)->data,
+						 "reason"),
+			STR("a is the agent of auto mode")));
 	fixture_done(&f);
 }
 
