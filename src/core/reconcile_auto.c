@@ -10,8 +10,8 @@
 
 /* What of auto mode is under way. */
 struct load {
-	int64_t tasks;   /* to be done or being done; those that wait for a person hold no worker */
-	int64_t waiting; /* of them, not given to an agent yet */
+	int64_t tasks;    /* to be done, being done, or to be tried again after a failure */
+	int64_t waiting;  /* of them, not given to an agent yet */
 	int64_t unusable; /* workers that a person has to look at first */
 	int64_t of_agent; /* assignments at work with the agent of auto mode, whoever they are for */
 };
@@ -22,6 +22,15 @@ static bool has_slot(struct slots *sl, const struct assignment *as)
 	return assignment_waiting(sl, as) == WAITING_NONE;
 }
 
+/*
+ * It failed and waits for its next run. That holds no slot, but whatever made it fail may make the
+ * next task fail too: as long as it is not settled, no other task is taken from the pool in its place.
+ */
+static bool will_be_retried(struct slots *sl, const struct assignment *as)
+{
+	return assignment_starts(as) && assignment_waiting(sl, as) == WAITING_BACKOFF;
+}
+
 static void count_tasks(struct load *l, struct slots *sl, const struct goal *g)
 {
 	for (size_t i = 0; i < g->nodes.n; i++) {
@@ -29,7 +38,8 @@ static void count_tasks(struct load *l, struct slots *sl, const struct goal *g)
 
 		if (!node_is_leaf(n) || node_is_final(n) || n->status == NODE_BLOCKED)
 			continue;
-		l->tasks += !n->assignment || has_slot(sl, n->assignment);
+		l->tasks += !n->assignment || has_slot(sl, n->assignment) ||
+				will_be_retried(sl, n->assignment);
 		l->waiting += !n->assignment;
 	}
 }

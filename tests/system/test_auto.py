@@ -247,6 +247,16 @@ class Auto(SiteCase):
         self.assertFalse(site.call("auto.get")["on"])
         self.assertEqual(self.open_entries(site), [])
 
+    def test_a_dead_agent_takes_few_tasks_from_the_pool(self):
+        """A task that waits for its retry counts against auto.concurrency: the pool is not emptied meanwhile."""
+        for concurrency, agent in ((1, "exit 7\n"), (2, "echo nothing to do here\n")):
+            site = self.auto_site(30, config=QUICK.replace("concurrency = 2", f"concurrency = {concurrency}").replace(
+                '"10ms", "10ms", "10ms"]', '"1s", "1s", "1s"]\nmax_attempts = 2'), agent=agent)
+            site.up()
+            site.wait_type("auto.paused", cause="failures")
+            self.assertLess(int(site.home("given")), concurrency + 3)
+            site.down()
+
     def test_a_person_s_start_counts_failures_from_0(self):
         """Tasks that failed after auto mode was switched off, and were cancelled, do not pause the next start."""
         site = self.auto_site(2, config=QUICK.replace("concurrency = 2", "concurrency = 1\nmax_failures_in_a_row = 1").replace(

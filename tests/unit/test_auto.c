@@ -271,6 +271,31 @@ TEST(no_more_than_its_agent_can_do)
 	fixture_done(&f);
 }
 
+/* Its agent failed and it waits for the next try: no other task is put at risk for its slot. */
+TEST(a_task_that_failed_counts_while_it_waits_for_its_retry)
+{
+	struct fixture f;
+
+	on(&f);
+	give(&f, "one");
+	bring_to(&f, "t1", STAGE_RUNNING);
+	answer(&f, "none", "it had no task", "{'exit_code':4}");
+	run_end(&f, "t1", 7);
+	settle(&f);
+	effect_end(&f, "t1", FX_HARVEST, "ok", "",
+			"'head':'h','tree':'t','commits':0,'files_changed':0");
+	settle(&f);
+	assert_true(node_of(&f, "t1")->assignment->not_before > f.now);
+	f.policy.auto_concurrency = 1;
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1'}"));
+	assert_false(asked(&f));
+	/* There is a second worker for another one. */
+	f.policy.auto_concurrency = 2;
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1'}"));
+	assert_true(asked(&f));
+	fixture_done(&f);
+}
+
 /* auto.agent is what it is when a task is assigned, not when the pool gave it out. */
 TEST(a_task_takes_the_agent_of_auto_mode_when_it_is_assigned)
 {
