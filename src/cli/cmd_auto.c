@@ -26,7 +26,8 @@ static void show_budget(struct out *o, const value *budget)
 static void show_tasks(struct out *o, const value *res)
 {
 	const value *tasks = value_at(res, "tasks"), *pool = value_at(res, "pool");
-	str ask_at = value_str_at(pool, "ask_at"), answer = value_str_at(pool, "answer");
+	str ask_at = value_str_at(pool, "ask_at"), answer = value_str_at(pool, "answer"),
+	    trouble = value_str_at(pool, "trouble");
 
 	out_field(o, "Tasks",
 			arena_printf(o->arena,
@@ -41,8 +42,10 @@ static void show_tasks(struct out *o, const value *res)
 					(long long)value_int_at(res, "max_failures_in_a_row")));
 	if (answer.n)
 		out_field(o, "Pool",
-				arena_printf(o->arena, "last answer: " STR_FMT "%s" STR_FMT,
-						STR_ARG(answer),
+				arena_printf(o->arena,
+						"last answer: " STR_FMT "%s" STR_FMT "%s" STR_FMT,
+						STR_ARG(answer), trouble.n ? ": " : "",
+						STR_ARG(trouble),
 						ask_at.n ? ", asked again at " : "",
 						STR_ARG(ask_at.n ? out_clock(o, ask_at)
 								 : STR(""))));

@@ -110,6 +110,7 @@ int apply_auto_pool(struct state *s, const struct event *e, struct ov_err *err)
 	if (repeated && x)
 		x->repeats++;
 	record_set_str(&m->answer, answer);
+	record_set_str(&m->trouble, ev_text(e, "trouble"));
 	m->answered_at = e->at;
 	m->empty = repeated || str_is(answer, "none") ? m->empty + 1 : 0;
 	m->failures = str_is(answer, "failed") ? m->failures + 1 : 0;

@@ -17,7 +17,8 @@
 #include "core/standing.h"
 #include "data/vital.h"
 
-enum { SHOWN_BYTES = 2000 }; /* of an answer that a person has to judge */
+enum { SHOWN_BYTES = 2000, LINE_BYTES = 200 }; /* of an answer that a person has to judge */
+enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 static void close_kind(struct decide_ctx *cx, const char *kind, str answer)
 {
@@ -44,6 +45,17 @@ static void tell(struct decide_ctx *cx, const char *kind, str question)
 			&(struct escalation_spec){ .kind = kind, .question = question });
 }
 
+/* There is nothing to switch. A person who switches it on again wants it to try again now. */
+static bool is_as_asked(const struct decide_ctx *cx, bool person)
+{
+	const struct auto_mode *m = &cx->state->automatic;
+
+	if (!m->on)
+		return !person;
+	return m->concurrency == cx->policy->auto_concurrency &&
+			!(person && (m->failed_in_a_row || m->failures));
+}
+
 /*
  * {"instance", "person"}: a daemon was started for it, its configuration was read again, or a person
  * switched it on, which ends a pause, and is the only way to switch it on again in the same daemon.
@@ -61,10 +73,7 @@ int decide_auto_start(struct decide_ctx *cx, const value *params, value **ret_re
 	(void)ret_result, (void)err;
 	if (person)
 		auto_pause_close(cx, again);
-	if (str_eq(m->instance, instance) &&
-			(m->on ? m->concurrency == cx->policy->auto_concurrency &&
-									!(person && m->failed_in_a_row)
-			       : !person))
+	if (str_eq(m->instance, instance) && is_as_asked(cx, person))
 		return 0;
 	e = emit(cx, EV_AUTO_STARTED, (struct subject){ 0 });
 	ev_str(cx, e, "instance", instance);
@@ -225,13 +234,38 @@ static str pause_question(struct decide_ctx *cx, str reason, const struct outcom
 			STR_ARG(utf8_truncate(output, SHOWN_BYTES / 2)));
 }
 
+/* How it ended, without what it wrote, and the last line of that. */
+static str pool_trouble(struct decide_ctx *cx, const struct outcome *o)
+{
+	str output = str_trim(redact(cx->arena, value_str_at(o->data, "output"))),
+	    how = str_sub(o->detail, 0, str_find_byte(o->detail, '\n')), last = output;
+
+	for (size_t i = 0; i < output.n; i++)
+		if (output.p[i] == '\n')
+			last = str_sub(output, i + 1, output.n);
+	if (!last.n)
+		return how;
+	return arena_printf(cx->arena, STR_FMT ": " STR_FMT,
+			STR_ARG(str_sub(how, 0, str_find_byte(how, ':'))),
+			STR_ARG(utf8_truncate(last, LINE_BYTES)));
+}
+
+/* Not executable or not found, as the shell says: no retry helps. */
+static bool is_hopeless(const struct outcome *o)
+{
+	int64_t code = value_int_at(o->data, "exit_code");
+
+	return code == EXIT_NOT_EXECUTABLE || code == EXIT_NOT_FOUND;
+}
+
 static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
 {
 	str reason = arena_printf(cx->arena, "the task pool's command failed: " STR_FMT,
 			STR_ARG(o->detail));
 
 	emit_answer(cx, fx, o, "failed", o->detail, failed_again_at(cx));
-	if (cx->state->automatic.failures < cx->policy->pool_retries)
+	ev_note(cx, cx->out->p[cx->out->n - 1], "trouble", pool_trouble(cx, o));
+	if (cx->state->automatic.failures < cx->policy->pool_retries && !is_hopeless(o))
 		return;
 	if (cx->policy->pool_on_failure == POOL_FAIL)
 		auto_fail(cx,

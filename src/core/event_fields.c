@@ -367,6 +367,7 @@ static const struct event_field auto_pool[] = {
 	TEXT("answer", "task, none, failed, uncertain, repeated or refused"),
 	TEXT("detail", "for people"),
 	NUM("exit_code", "of the command; -1: it had none"),
+	TEXT_OPT("trouble", "of a failure: how the command ended, and the last line of its output"),
 	NUM_OPT("ask_at_ms", "the next question comes no earlier"),
 	NUM_OPT("escalation", "the open entry about this task: it is counted there"),
 };

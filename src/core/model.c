@@ -340,6 +340,7 @@ static const struct field auto_mode_fields[] = {
 	FIELD(auto_mode, failed_in_a_row, F_INT),
 	FIELD(auto_mode, answer, F_STR),
 	FIELD(auto_mode, answered_at, F_TIME),
+	FIELD(auto_mode, trouble, F_STR),
 };
 RECORD(auto_mode);
 

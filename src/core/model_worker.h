@@ -89,6 +89,7 @@ struct auto_mode {
 	int64_t failed_in_a_row; /* tasks since the last accept that were given up */
 	str answer;              /* of the pool, the newest */
 	ov_time answered_at;
+	str trouble; /* why the newest answer was a failure, in one line */
 
 	struct spend_window window; /* of all of its goals; a section of its own in the snapshot */
 };

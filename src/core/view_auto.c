@@ -1,5 +1,6 @@
 /* Auto mode, as people and programs are shown it. */
 #include "base/arena.h"
+#include "base/duration.h"
 #include "base/str.h"
 #include "core/auto_mode.h"
 #include "core/budget.h"
@@ -31,16 +32,41 @@ static str waits_for_budget(struct arena *a, const struct world *w, ov_time now)
 			STR_ARG(budget_spent_text(a, w->policy, g, &v, now)));
 }
 
+static int64_t retries_left(const struct world *w)
+{
+	int64_t failures = w->state->automatic.failures;
+
+	return failures ? MAX(w->policy->pool_retries + 1 - failures, (int64_t)0)
+			: w->policy->pool_retries;
+}
+
+static str waits_for_pool(struct arena *a, const struct world *w)
+{
+	const struct auto_mode *m = &w->state->automatic;
+	int64_t left = retries_left(w);
+
+	if (!m->on || !m->failures || !m->ask_at)
+		return STR("");
+	return arena_printf(a,
+			"the pool's command failed%s" STR_FMT "%s, asked again at " STR_FMT
+			", %lld %s left",
+			m->trouble.n ? " (" : "", STR_ARG(m->trouble), m->trouble.n ? ")" : "",
+			STR_ARG(time_format(a, m->ask_at)), (long long)left,
+			left == 1 ? "retry" : "retries");
+}
+
 str auto_waits(struct arena *a, const struct world *w, ov_time now)
 {
 	const struct auto_mode *m = &w->state->automatic;
+	str budget;
 
 	if (m->pause_cause.n)
 		return arena_printf(a, "paused, waits for an answer to #%lld: " STR_FMT,
 				(long long)m->pause_entry,
 				STR_ARG(str_sub(m->pause_reason, 0,
 						str_find_byte(m->pause_reason, '\n'))));
-	return waits_for_budget(a, w, now);
+	budget = waits_for_budget(a, w, now);
+	return budget.n ? budget : waits_for_pool(a, w);
 }
 
 value *view_auto(struct arena *a, const struct world *w, ov_time now)
@@ -108,8 +134,9 @@ static value *budget(struct arena *a, const struct world *w, const struct map *o
 	return v;
 }
 
-static value *pool(struct arena *a, const struct state *s)
+static value *pool(struct arena *a, const struct world *w)
 {
+	const struct state *s = w->state;
 	const struct auto_mode *m = &s->automatic;
 	value *v = value_object(a);
 
@@ -118,6 +145,8 @@ static value *pool(struct arena *a, const struct state *s)
 	value_put(a, v, "answered_at", value_time(a, m->answered_at));
 	value_put(a, v, "ask_at", value_time(a, m->ask_at));
 	value_put(a, v, "failures_in_a_row", value_int(a, m->failures));
+	value_put(a, v, "trouble", value_str(a, m->trouble));
+	value_put(a, v, "retries_left", value_int(a, retries_left(w)));
 	return v;
 }
 
@@ -159,7 +188,7 @@ value *view_auto_whole(struct arena *a, const struct world *w, const struct map 
 	value_put(a, v, "budget", budget(a, w, observations, now));
 	value_put(a, v, "failures_in_a_row", value_int(a, m->failed_in_a_row));
 	value_put(a, v, "max_failures_in_a_row", value_int(a, w->policy->auto_failures));
-	value_put(a, v, "pool", pool(a, w->state));
+	value_put(a, v, "pool", pool(a, w));
 	value_put(a, v, "tasks", tasks(a, w->state));
 	value_put(a, v, "concurrency", value_int(a, m->concurrency));
 	value_put(a, v, "errors", value_int(a, m->errors));

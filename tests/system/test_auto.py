@@ -311,6 +311,23 @@ class Auto(SiteCase):
         site.cli("inbox", "answer", entry, "resume")
         self.done(site, 1)
 
+    def test_people_see_why_the_pool_fails(self):
+        site = self.auto_site(0, config=QUICK + 'task_pool_retries = 3\ntask_pool_retry_wait = "1h"\n')
+        site.write("../pool.sh", "echo looking; echo 'no such queue' >&2; exit 9\n")
+        site.up()
+        site.wait_type("auto.pool", answer="failed")
+        for shown in (site.cli("auto", "status"), site.cli("status")):
+            self.assertRegex(shown, r"the pool's command failed \(exit status 9: no such queue\), asked again at \S+, 3 retries left")
+        pool = site.call("auto.get")["pool"]
+        self.assertEqual((pool["trouble"], pool["retries_left"]), ("exit status 9: no such queue", 3))
+        # A command that is not there is told at once.
+        after = site.seq()
+        site.cli("auto", "start", "--task-pool-command", "no-such-command")
+        site.wait_type("auto.paused", after=after, cause="pool")
+        entry, = self.open_entries(site)
+        self.assertIn("no-such-command", entry["question"])
+        self.assertIn("exit status 127", site.cli("auto", "status"))
+
     def test_long_tasks(self):
         """64 KiB reach the agent whole; what is longer is refused alone."""
         site = self.auto_site(0, agent='cp "$OVERSEER_PROMPT_FILE" "$HOME/prompt" 2>/dev/null; ' + AGENT)

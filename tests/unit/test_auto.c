@@ -6,6 +6,7 @@
 #include "core/pool.h"
 #include "core/snapshot.h"
 #include "core/standing.h"
+#include "core/view.h"
 #include "data/json.h"
 #include "data/vital.h"
 #include "tests/unit/core_fixture.h"
@@ -700,6 +701,58 @@ TEST(a_failing_pool_is_tried_again_and_then_pauses)
 	answer(&f, "failed", "exit status 1", "{'exit_code':1}");
 	assert_int_equal(f.state->automatic.pause_cause.n, 0);
 	fixture_done(&f);
+}
+
+static str waits(struct fixture *f)
+{
+	const struct world w = { f->state, &f->policy };
+
+	return auto_waits(&f->arena, &w, f->now);
+}
+
+TEST(people_see_why_the_pool_fails)
+{
+	struct fixture f;
+
+	on(&f);
+	f.policy.pool_retries = 2;
+	assert_true(asked(&f));
+	answer(&f, "failed", "exit status 1: trying\\nno network",
+			"{'exit_code':1,'output':'trying\\nno network\\n'}");
+	assert_true(str_starts(waits(&f),
+			STR("the pool's command failed (exit status 1: no network), "
+			    "asked again at ")));
+	assert_true(str_ends(waits(&f), STR(", 2 retries left")));
+	f.now += OV_MINUTE;
+	assert_true(asked(&f));
+	answer(&f, "failed", "exit status 1", "{'exit_code':1,'output':''}");
+	assert_true(str_starts(waits(&f), STR("the pool's command failed (exit status 1), ")));
+	assert_true(str_ends(waits(&f), STR(", 1 retry left")));
+	f.now += OV_MINUTE;
+	assert_true(asked(&f));
+	answer(&f, "none", "it had no task", "{'exit_code':4}");
+	assert_int_equal(waits(&f).n, 0);
+	fixture_done(&f);
+}
+
+/* Not found, or not executable: that does not get better by itself. */
+TEST(a_command_that_cannot_be_executed_is_not_tried_again)
+{
+	struct fixture f;
+
+	for (int code = 126; code <= 127; code++) {
+		on(&f);
+		f.policy.pool_retries = 5;
+		assert_true(asked(&f));
+		answer(&f, "failed", "exit status",
+				arena_printf(&f.arena,
+						"{'exit_code':%d,'output':'sh: nope: not found'}",
+						code)
+						.p);
+		assert_true(str_is(f.state->automatic.pause_cause, "pool"));
+		assert_true(str_contains(only_open(&f)->question, STR("nope: not found")));
+		fixture_done(&f);
+	}
 }
 
 /* What was given out before is finished all the same. */
