@@ -56,9 +56,12 @@ static void show(struct cli *c, const value *res)
 	struct out *o = &c->out;
 	str waits = value_str_at(res, "waits"), why = value_str_at(res, "stop_reason");
 
-	out_f(o, "Auto mode is %s%s" STR_FMT "\n", value_bool_at(res, "on") ? "on" : "off",
-			value_bool_at(res, "on") || !why.n ? "" : ": ",
-			STR_ARG(value_bool_at(res, "on") ? STR("") : why));
+	if (value_bool_at(res, "interrupted"))
+		auto_was_on(o, res);
+	else
+		out_f(o, "Auto mode is %s%s" STR_FMT "\n", value_bool_at(res, "on") ? "on" : "off",
+				value_bool_at(res, "on") || !why.n ? "" : ": ",
+				STR_ARG(value_bool_at(res, "on") ? STR("") : why));
 	if (waits.n)
 		out_field(o, "Waits", waits);
 	show_tasks(o, res);

@@ -336,6 +336,10 @@ void status_outlook(struct out *o, const value *s)
 	       busy = value_count(value_at(s, "running")),
 	       needs = value_count(value_at(s, "needs_you"));
 
+	if (value_bool_at(mode, "interrupted")) {
+		auto_was_on(o, mode);
+		out_f(o, "Next: overseer auto start\n");
+	}
 	if (value_count(value_at(s, "safe_mode")))
 		out_f(o, "It is in safe mode: the store is damaged.  Next: overseer status\n");
 	else if (value_bool_at(mode, "on"))

@@ -52,10 +52,21 @@ void auto_summary(struct out *o, const value *mode)
 		out_f(o, "\n  " STR_FMT "\n", STR_ARG(value_str_at(mode, "waits")));
 	else if (value_bool_at(mode, "on"))
 		out_f(o, "\n");
+	else if (value_bool_at(mode, "interrupted"))
+		out_f(o, " (off; it was on until " STR_FMT ")\n",
+				STR_ARG(value_str_at(mode, "stopped_at")));
 	else
 		out_f(o, " (%s: " STR_FMT ")\n",
 				value_bool_at(mode, "failed") ? "it could not go on" : "off",
 				STR_ARG(out_short(o, value_str_at(mode, "stop_reason"), 60)));
+}
+
+void auto_was_on(struct out *o, const value *mode)
+{
+	out_f(o,
+			"Auto mode was on until " STR_FMT
+			". It is off: the daemon was not started with --auto again.\n",
+			STR_ARG(value_str_at(mode, "stopped_at")));
 }
 
 bool auto_was_used(const value *mode)

@@ -74,7 +74,7 @@ int apply_auto_started(struct state *s, const struct event *e, struct ov_err *er
 
 	(void)err;
 	m->on = true;
-	m->failed = false;
+	m->failed = m->interrupted = false;
 	m->concurrency = ev_num(e, "concurrency");
 	m->since = e->at;
 	m->stopped_at = m->ask_at = 0;
@@ -93,6 +93,7 @@ int apply_auto_stopped(struct state *s, const struct event *e, struct ov_err *er
 	(void)err;
 	m->on = false;
 	m->failed = value_bool_at(e->data, "failed");
+	m->interrupted = value_bool_at(e->data, "interrupted");
 	m->stopped_at = e->at;
 	record_set_str(&m->stop_reason, ev_text(e, "reason"));
 	return 0;

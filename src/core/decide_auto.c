@@ -96,10 +96,18 @@ void auto_switch_off(struct decide_ctx *cx, str reason)
 int decide_auto_stop(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
+	bool person = value_bool_at(params, "person");
+	struct event *e;
+
 	(void)ret_result, (void)err;
-	if (value_bool_at(params, "person"))
+	if (person)
 		auto_pause_close(cx, STR("auto mode was switched off"));
-	auto_switch_off(cx, value_str_at(params, "reason"));
+	/* A person who does not want it back says so while it is off. */
+	if (!cx->state->automatic.on && !(person && cx->state->automatic.interrupted))
+		return 0;
+	e = emit(cx, EV_AUTO_STOPPED, (struct subject){ 0 });
+	ev_note(cx, e, "reason", value_str_at(params, "reason"));
+	ev_flag(cx, e, "interrupted", !person);
 	return 0;
 }
 

@@ -361,6 +361,8 @@ static const struct event_field auto_started[] = {
 static const struct event_field auto_stopped[] = {
 	TEXT("reason", "why"),
 	FLAG_OPT("failed", "it could not go on"),
+	FLAG_OPT("interrupted",
+			"its daemon ended, or one was started without it: no person did it"),
 };
 static const struct event_field auto_pool[] = {
 	TEXT("effect", "the question"),

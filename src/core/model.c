@@ -333,6 +333,7 @@ static const struct field auto_mode_fields[] = {
 	FIELD(auto_mode, stopped_at, F_TIME),
 	FIELD(auto_mode, stop_reason, F_STR),
 	FIELD(auto_mode, failed, F_BOOL),
+	FIELD(auto_mode, interrupted, F_BOOL),
 	FIELD(auto_mode, pause_cause, F_STR),
 	FIELD(auto_mode, pause_reason, F_STR),
 	FIELD(auto_mode, pause_entry, F_INT),

@@ -81,7 +81,8 @@ struct auto_mode {
 	ov_time ask_at;            /* it is not asked before this */
 	ov_time since, stopped_at;
 	str stop_reason;
-	bool failed; /* it stopped because it could not go on */
+	bool failed;      /* it stopped because it could not go on */
+	bool interrupted; /* it stopped with its daemon, and would otherwise be on */
 	/* It waits for a person: why, and the entry whose answer ends that. Empty: it does not. */
 	str pause_cause, pause_reason;
 	int64_t pause_entry;

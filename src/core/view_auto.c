@@ -183,6 +183,8 @@ value *view_auto_whole(struct arena *a, const struct world *w, const struct map 
 	value_put(a, v, "since", value_time(a, m->since));
 	value_put(a, v, "stop_reason", value_str(a, m->stop_reason));
 	value_put(a, v, "failed", value_bool(a, m->failed));
+	value_put(a, v, "interrupted", value_bool(a, m->interrupted));
+	value_put(a, v, "stopped_at", value_time(a, m->stopped_at));
 	value_put(a, v, "waits", value_str(a, auto_waits(a, w, now)));
 	value_put(a, v, "paused", paused(a, m));
 	value_put(a, v, "budget", budget(a, w, observations, now));

@@ -394,6 +394,25 @@ esac
         self.assertEqual(site.call("auto.get")["on"], False)
 
 
+    def test_without_auto_after_it_was_on(self):
+        for end in ("down", "kill"):
+            site = self.auto_site(1)
+            site.env["OVERSEERD"] = DAEMON
+            site.up()
+            self.done(site, 1)
+            getattr(site, end)()
+            site.args = []
+            site.up()
+            for shown in (site.cli("auto", "status"), site.cli("up")):
+                self.assertRegex(shown, r"Auto mode was on until \S+")
+                self.assertRegex(shown, r"Next:? +overseer auto start")
+            self.assertRegex(site.cli("status"), r"off; it was on until \S+")
+            site.cli("auto", "stop", "--reason", "not today")
+            self.assertIn("Auto mode is off: not today", site.cli("auto", "status"))
+            self.assertNotIn("was on until", site.cli("up"))
+            site.down()
+
+
 class Failing(SiteCase):
     def test_an_agent_that_fails_at_everything_is_taken_out_of_service(self):
         """Ordinary goals: one entry, and no more runs, however many tasks wait."""

@@ -368,6 +368,30 @@ TEST(switching_off_and_on)
 	fixture_done(&f);
 }
 
+/* Its daemon ended, not a person's wish: people are told that it was on. */
+TEST(switched_off_with_its_daemon)
+{
+	struct fixture f;
+
+	on(&f);
+	f.now += OV_HOUR;
+	submit(&f, "auto.stop", json(&f, "{'reason':'asked to'}"));
+	assert_true(f.state->automatic.interrupted);
+	assert_int_equal(f.state->automatic.stopped_at, f.now);
+	/* The next daemon, which was started without it. */
+	f.now += OV_HOUR;
+	submit(&f, "auto.stop", json(&f, "{'reason':'the daemon was started without --auto'}"));
+	assert_true(f.state->automatic.interrupted);
+	assert_int_equal(f.state->automatic.stopped_at, f.now - OV_HOUR);
+	submit(&f, "auto.stop", json(&f, "{'reason':'enough','person':true}"));
+	assert_false(f.state->automatic.interrupted);
+	assert_true(str_is(f.state->automatic.stop_reason, "enough"));
+	submit(&f, "auto.start", json(&f, "{'instance':'I_2'}"));
+	submit(&f, "auto.stop", json(&f, "{'reason':'enough','person':true}"));
+	assert_false(f.state->automatic.interrupted);
+	fixture_done(&f);
+}
+
 TEST(what_is_counted)
 {
 	struct fixture f;
