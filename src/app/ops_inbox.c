@@ -92,10 +92,10 @@ int op_inbox_show(struct op_ctx *cx, const value *params, value **ret, struct ov
 
 int op_queue_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
-	char why[CAPACITY_TEXT];
+	char *why = arena_alloc(cx->arena, CAPACITY_TEXT);
 
 	(void)params, (void)err;
 	*ret = view_queue(cx->arena, cx->state, &cx->config->policy,
-			capacity_lacking(cx->config, cx->daemon, why, sizeof(why)), cx->now);
+			capacity_lacking(cx->config, cx->daemon, why, CAPACITY_TEXT), cx->now);
 	return 0;
 }

@@ -221,8 +221,11 @@ static value *error_value(struct cli *c, const struct ov_err *err)
 	value *e = value_object(c->arena);
 
 	value_put(c->arena, e, "code", value_cstr(c->arena, ov_code_info(err->code)->name));
-	value_put(c->arena, e, "message", value_cstr(c->arena, err->msg));
-	value_put(c->arena, e, "next", value_cstr(c->arena, err->next));
+	/* Texts of a value are borrowed, and the error is gone before the list is written. */
+	value_put(c->arena, e, "message",
+			value_str(c->arena, arena_str(c->arena, str_from(err->msg))));
+	value_put(c->arena, e, "next",
+			value_str(c->arena, arena_str(c->arena, str_from(err->next))));
 	return e;
 }
 

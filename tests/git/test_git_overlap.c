@@ -163,7 +163,7 @@ TEST(a_file_in_place_of_a_submodule)
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; rm -rf sub; git rm -q --cached sub; echo file >sub; git add "
-	                "sub; "
+			"sub; "
 			"git commit -qm work");
 	a = rebase(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_DIRTY);
@@ -182,7 +182,7 @@ TEST(a_link_in_place_of_a_folder)
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo new >>src/one; git commit -qam work; cd \"$R\"; rm -rf "
-	                "src; "
+			"src; "
 			"ln -s /nowhere src");
 	a = rebase(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_DIRTY);
