@@ -175,11 +175,15 @@ static int index_copy(struct git_call *c, struct ov_err *err)
 	return GIT_SKIP;
 }
 
+/*
+ * In the folder, since git writes the copy anew: it marks files that were changed in the moment in which
+ * the index was written, and has to see them for that. Otherwise such a change would be passed over.
+ */
 static int index_tree_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->rescue.index || c->rescue.read_head)
 		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_TEMP_INDEX, "write-tree", NULL);
+	return git_run(c, c->folder ? AT_TREE : AT_ADMIN, GIT_TEMP_INDEX, "write-tree", NULL);
 }
 
 /* With conflicts in it an index has no tree; what is in the folder is kept all the same. */
