@@ -59,6 +59,7 @@ struct goal {
 	size_t order;                       /* in state->goals */
 	VEC(struct node *) nodes; /* in plan order, parents before children; removed last */
 	size_t leaves, leaves_done, leaves_cancelled, leaves_blocked;
+	size_t leaves_unchecked; /* of those done: nothing checked them */
 };
 
 struct node {
@@ -137,6 +138,7 @@ struct node {
 	size_t position;                    /* in goal->nodes */
 	bool counted;                       /* among the leaves of its goal, and as what */
 	enum node_status counted_as;
+	bool counted_unchecked;
 	struct list link; /* in state->ready, queued or waiting */
 };
 

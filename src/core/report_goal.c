@@ -388,7 +388,7 @@ static value *goal_view(struct arena *a, const struct goal *g)
 	value_put(a, v, "leaves_done", value_int(a, (int64_t)g->leaves_done));
 	value_put(a, v, "leaves_cancelled", value_int(a, (int64_t)g->leaves_cancelled));
 	value_put(a, v, "leaves_blocked", value_int(a, (int64_t)g->leaves_blocked));
-	value_put(a, v, "leaves_unchecked", value_int(a, (int64_t)goal_unchecked(g)));
+	value_put(a, v, "leaves_unchecked", value_int(a, (int64_t)g->leaves_unchecked));
 	value_put(a, v, "progress_centi", value_int(a, goal_progress_centi(g)));
 	return v;
 }

@@ -157,14 +157,17 @@ static void recount_leaf(struct node *n)
 
 	if (n->counted) {
 		n->goal->leaves--;
+		n->goal->leaves_unchecked -= n->counted_unchecked;
 		count = leaf_count(n->goal, n->counted_as);
 		if (count)
 			--*count;
 	}
 	n->counted = counts;
 	n->counted_as = n->status;
+	n->counted_unchecked = counts && n->status == NODE_DONE && str_is(n->checked_by, "nothing");
 	if (counts) {
 		n->goal->leaves++;
+		n->goal->leaves_unchecked += n->counted_unchecked;
 		count = leaf_count(n->goal, n->status);
 		if (count)
 			++*count;

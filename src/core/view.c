@@ -5,17 +5,6 @@
 #include "core/recover.h"
 #include "core/slots.h"
 
-size_t goal_unchecked(const struct goal *g)
-{
-	size_t n = 0;
-
-	/* One that was accepted before it was split is no task any more. */
-	for (size_t i = 0; i < g->nodes.n; i++)
-		n += g->nodes.p[i]->status == NODE_DONE && node_is_leaf(g->nodes.p[i]) &&
-				str_is(g->nodes.p[i]->checked_by, "nothing");
-	return n;
-}
-
 int64_t progress_centi(int64_t done, int64_t counted)
 {
 	return counted ? done * 10000 / counted : 0;
@@ -30,7 +19,7 @@ static value *progress(struct arena *a, const struct goal *g)
 {
 	value *v = value_object(a);
 
-	value_put(a, v, "unchecked", value_int(a, (int64_t)goal_unchecked(g)));
+	value_put(a, v, "unchecked", value_int(a, (int64_t)g->leaves_unchecked));
 	value_put(a, v, "leaves", value_int(a, (int64_t)g->leaves));
 	value_put(a, v, "done", value_int(a, (int64_t)g->leaves_done));
 	value_put(a, v, "cancelled", value_int(a, (int64_t)g->leaves_cancelled));

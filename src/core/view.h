@@ -28,8 +28,6 @@ ov_time assignment_backoff(const struct assignment *as) _pure_;
 /* Is it stalled now? Its episode may go on while a new run is at work, or a person is asked. */
 bool node_is_stalled(const struct node *n) _pure_;
 /* The goal with its nodes as a tree, and apart from it those that replans removed. */
-/* Tasks that are done though nothing checked them, and no person reviewed them. */
-size_t goal_unchecked(const struct goal *g);
 value *view_plan(struct arena *a, const struct state *s, const struct goal *g);
 value *view_run(struct arena *a, const struct run *r, ov_time now);
 value *view_worker(struct arena *a, const struct state *s, const struct worker *w);

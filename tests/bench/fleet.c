@@ -24,6 +24,7 @@ static struct policy policy_for(size_t workers)
 		.agents_n = ARRAY_LEN(agents),
 		.workers_max = (int64_t)workers,
 		.workers_max_waiting = (int64_t)workers,
+		.unchecked = UNCHECKED_ACCEPT,
 		.target_branch = STR("main"),
 		.retry_max_attempts = 3,
 		.retry_delay = { 5000, 30000, 120000 },

@@ -164,7 +164,7 @@ TEST(a_new_plan_is_seen)
 	/* It was accepted unseen before it was split: now its parts count. */
 	node_of(&f, "T2")->status = NODE_DONE;
 	record_set_str(&node_of(&f, "T2")->checked_by, STR("nothing"));
-	assert_int_equal(goal_unchecked(state_goal(f.state, goal)), 0);
+	assert_int_equal(state_goal(f.state, goal)->leaves_unchecked, 0);
 }
 
 /* Accepted, taken back, accepted ... and cancelled in the end: it is one task, and cancelled. */
