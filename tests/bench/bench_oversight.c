@@ -444,6 +444,7 @@ int main(int argc, char **argv)
 	/* Nothing ends but by what is measured here. */
 	b.policy.retry_max_attempts = INT64_MAX / 2;
 	b.policy.unchecked = UNCHECKED_ACCEPT;
+	b.policy.agent_failures = 0;
 	for (int i = 0; i < RESOURCE_COUNT; i++)
 		b.policy.budget[i] = -1;
 	for (size_t i = 0; i < n; i++) {
