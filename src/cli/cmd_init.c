@@ -233,6 +233,42 @@ static void tell_agents(struct cli *c, const struct init *in)
 		tell_none(o);
 }
 
+static void tell_next(struct cli *c, const struct init *in)
+{
+	struct out *o = &c->out;
+
+	label(o, "Next");
+	if (in->wrote_config && !in->usual) {
+		cell(o, S_PLAIN,
+				STR("edit .overseer/config.toml    name an agent: "
+				    "[agents.NAME]"));
+		row_end(o);
+		label(o, "");
+	}
+	if (!in->repo.has_commit) {
+		cell(o, S_PLAIN, STR("git commit                    agents start from a commit"));
+		row_end(o);
+		label(o, "");
+	}
+	if (in->wrote_config && in->usual) {
+		cell_f(o, S_PLAIN, "%-30stry it on a toy task",
+				arena_cstr(c->arena,
+						arena_printf(c->arena, "overseer agent test %s",
+								in->usual->format->name)));
+		row_end(o);
+		label(o, "");
+	}
+	if (in->unchecked) {
+		cell(o, S_PLAIN,
+				STR("edit .overseer/config.toml    set a check: "
+				    "workspace.check_command"));
+		row_end(o);
+		label(o, "");
+	}
+	cell(o, S_PLAIN, STR("overseer up                   start the daemon"));
+	row_end(o);
+}
+
 static void tell(struct cli *c, const struct init *in)
 {
 	struct out *o = &c->out;
@@ -265,36 +301,7 @@ static void tell(struct cli *c, const struct init *in)
 					 : STR(".overseer/config.toml  (it exists and was not "
 					       "changed)"));
 	row_end(o);
-	label(o, "Next");
-	if (in->wrote_config && !in->usual) {
-		cell(o, S_PLAIN,
-				STR("edit .overseer/config.toml    name an agent: "
-				    "[agents.NAME]"));
-		row_end(o);
-		label(o, "");
-	}
-	if (!in->repo.has_commit) {
-		cell(o, S_PLAIN, STR("git commit                    agents start from a commit"));
-		row_end(o);
-		label(o, "");
-	}
-	if (in->wrote_config && in->usual) {
-		cell_f(o, S_PLAIN, "%-30stry it on a toy task",
-				arena_cstr(c->arena,
-						arena_printf(c->arena, "overseer agent test %s",
-								in->usual->format->name)));
-		row_end(o);
-		label(o, "");
-	}
-	if (in->unchecked) {
-		cell(o, S_PLAIN,
-				STR("edit .overseer/config.toml    set a check: "
-				    "workspace.check_command"));
-		row_end(o);
-		label(o, "");
-	}
-	cell(o, S_PLAIN, STR("overseer up                   start the daemon"));
-	row_end(o);
+	tell_next(c, in);
 	table_end(o, "");
 }
 

@@ -332,6 +332,21 @@ static void fill_recovery(const struct config *c, struct policy *p)
 	p->backoff_max = c->backoff_max;
 }
 
+static void fill_auto(const struct config *c, struct policy *p)
+{
+	p->automatic = c->automatic;
+	p->auto_agent = c->auto_agent.n ? c->auto_agent : c->default_agent;
+	p->auto_concurrency = c->auto_concurrency;
+	p->pool_on_failure = c->task_pool_on_failure;
+	p->pool_wait = c->pool_wait;
+	p->pool_wait_max = c->pool_wait_max;
+	p->pool_retries = c->pool_retries;
+	p->pool_retry_wait = c->pool_retry_wait;
+	p->auto_failures = c->auto_failures;
+	memcpy(p->auto_budget, c->auto_budget, sizeof(c->auto_budget));
+	memcpy(p->task_budget, c->task_budget, sizeof(c->task_budget));
+}
+
 void config_fill_policy(struct config *c)
 {
 	c->policy = (struct policy){
@@ -356,15 +371,6 @@ void config_fill_policy(struct config *c)
 		.unchecked = c->accept_unchecked,
 		.ageing = c->accept_ageing,
 		.accept = c->accept,
-		.automatic = c->automatic,
-		.auto_agent = c->auto_agent.n ? c->auto_agent : c->default_agent,
-		.auto_concurrency = c->auto_concurrency,
-		.pool_on_failure = c->task_pool_on_failure,
-		.pool_wait = c->pool_wait,
-		.pool_wait_max = c->pool_wait_max,
-		.pool_retries = c->pool_retries,
-		.pool_retry_wait = c->pool_retry_wait,
-		.auto_failures = c->auto_failures,
 		.agent_failures = c->agent_failures,
 		.patrol_restarts = c->patrol_restarts,
 		.patrol_resends = c->patrol_resends,
@@ -389,9 +395,8 @@ void config_fill_policy(struct config *c)
 	memcpy(c->policy.retry_delay, c->retry_delay, sizeof(c->retry_delay));
 	memcpy(c->policy.estimate, c->estimate, sizeof(c->estimate));
 	memcpy(c->policy.budget, c->budget, sizeof(c->budget));
-	memcpy(c->policy.auto_budget, c->auto_budget, sizeof(c->auto_budget));
-	memcpy(c->policy.task_budget, c->task_budget, sizeof(c->task_budget));
 	c->policy.oversight.pause = (enum pause_scope)c->oversight_pause;
+	fill_auto(c, &c->policy);
 	fill_recovery(c, &c->policy);
 	fill_notices(c, &c->policy);
 }

@@ -9,7 +9,7 @@
 /* A line that was written over shows its last version, as on a terminal. */
 static str written_over(str line)
 {
-	size_t from = line.n;
+	size_t from;
 
 	if (line.n && line.p[line.n - 1] == '\r')
 		line.n--;
