@@ -168,5 +168,5 @@ void perform_notify(struct task *t, const struct assignment *none);
 /* executor_pool.c: about nobody in particular, so there is no assignment */
 void perform_pool(struct task *t, const struct assignment *none);
 void executor_auto_published(struct executor *x, const struct event *e);
-/* executor_plan.c: whoever plans for a goal that is over is ended. */
+/* executor_plan.c: ends planner commands of goals that are over. */
 void executor_plan_published(struct executor *x, const struct event *e);

@@ -62,7 +62,7 @@ static bool is_over(const struct goal *g)
 	return !g || (g->status != GOAL_ACTIVE && g->status != GOAL_PAUSED);
 }
 
-/* A plan for a goal that is over is of no use, and whoever makes it may cost money. */
+/* A plan for a goal that is over is of no use, and making it may cost money. */
 void executor_plan_published(struct executor *x, const struct event *e)
 {
 	const struct state *s = engine_state(x->engine);

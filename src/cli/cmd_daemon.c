@@ -460,7 +460,7 @@ int cmd_up(struct cli *c, struct ov_err *err)
 	size_t options_n;
 	int r = cli_store(c, err);
 
-	/* Whoever mends may start it to see: it is none of what is swept afterwards. */
+	/* A remediation may start the daemon to try it out; the sweep after it must not end it. */
 	(void)unsetenv(REMEDY_MARK);
 	if (r == 0)
 		r = program_find(c->arena, "overseerd", "OVERSEERD", &program, err);

@@ -75,7 +75,7 @@ static int add_list(struct entries *x, str list, struct ov_err *err)
 	return r;
 }
 
-/* A list may go on with the next word: "3, 5, 8-12"; "#5" can be nothing but an entry. */
+/* A list may continue with the next word: "3, 5, 8-12"; "#5" can only be an entry. */
 static bool goes_on(const struct cli *c, size_t used)
 {
 	str before = c->args[used - 1], next = used < c->args_n ? c->args[used] : STR("");

@@ -302,12 +302,12 @@ const struct command commands[] = {
 			FLAGS(down_flags), cmd_down,
 			"Agents at work continue without it, and the next daemon takes up what "
 			"they did. Those that were asked to stop are stopped first." },
-	{ "watch", NULL, "Keep the daemon running: start it, watch it, have it mended", "", 0, 0,
+	{ "watch", NULL, "Keep the daemon running: start, watch, repair, restart it", "", 0, 0,
 			FLAGS(watch_flags), cmd_watch,
 			"Stays in the foreground. A daemon that runs is taken over, otherwise "
-			"one is started with these options.\nWhat is wrong with one that fails "
-			"is mended by [watch] remediation_agent or remediation_command, then it "
-			"is\nstarted again; one that fails again at once is left to you. Ctrl-C "
+			"one is started with these options.\nWhen it fails, [watch] "
+			"remediation_agent or remediation_command is asked to repair it, then it "
+			"is\nrestarted; one that fails again at once is left to you. Ctrl-C "
 			"ends both, a second one at once.\nThe watchdog is looked for beside "
 			"this program, then in PATH; $OVERSEER_WATCH names another one.\nExit "
 			"status: 0 asked to end, 4 there is another, 21 failed again at once, 22 "
