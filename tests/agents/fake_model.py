@@ -15,6 +15,7 @@ in the conversation is the one that counts. A step is a dictionary:
 
     text      what it says
     tool      a tool that it calls, with `input`; `tools`: several at once, each {"tool", "input"}
+    either    steps for different agents: the first one whose tool is offered counts
     thinking  what it thinks before that
     usage     {"input", "output", "cache_read", "cache_write"}: tokens; input without the cached ones
     stop      the stop reason instead of the usual one
@@ -264,6 +265,7 @@ def choose(found, turn, number):
 
 
 def make_reply(step, offered, scripted):
+    step = next((s for s in step.get("either", []) if s["tool"] in offered), step)
     calls = step.get("tools") or ([step] if "tool" in step else [])
     missing = [c["tool"] for c in calls if c["tool"] not in offered]
     if missing and not step.get("force"):

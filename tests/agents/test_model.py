@@ -193,6 +193,11 @@ class Model(unittest.TestCase):
         for wire, stream in self.each():
             self.assertEqual(self.ask(wire, forced, stream=stream)[1], [("web", {})])
 
+    def test_one_step_for_different_agents(self):
+        either = [("user", script({"either": [{"tool": "web", "input": {}}, TOOL]}))]
+        for wire, stream in self.each():
+            self.assertEqual(self.ask(wire, either, stream=stream)[1], [(TOOL["tool"], TOOL["input"])])
+
     def test_requests_beside_the_conversation(self):
         talk = [("user", script({"fail": {"status": 500}, **TOOL}))]
         for wire, stream in self.each():

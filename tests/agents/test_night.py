@@ -25,17 +25,18 @@ TURNS = 8  # more than any task is given
 
 class RealNight(night.Night, real.RealCase):
     def words(self, n, kind):
-        """Each turn does what the agent of a scripted night does in one run."""
-        turn = [self.agent_of(n).kind.shell(f"echo job {n} {kind} | HOME={self.root} sh {self.root}/agent.sh"),
-                {"text": f"Job {n} is done."}]
+        """Each turn does what the agent of a scripted night does in one run. Whoever runs it: what is reopened may
+        get the agent after its own."""
+        command = f"echo job {n} {kind} | HOME={self.root} sh {self.root}/agent.sh"
+        turn = [{"either": [agent.shell(command) for agent in (real.Claude, real.Codex)]}, {"text": f"Job {n} is done."}]
         return turns(*[turn] * TURNS)
 
     def agent_of(self, n):
         return self.agents[(n - 1) % len(self.agents)]
 
     def go_on(self, tasks):
-        """One task after the other is given out, each to the next agent."""
-        if len(tasks) != self.given or self.given == self.total:
+        """One task after the other is given out, each to the next agent. A task takes its agent when it is started."""
+        if len(self.started()) != self.given or self.given == self.total:
             return
         self.given += 1
         self.place.configure(self.config.replace("[auto]\n", f'[auto]\nagent = "{self.agent_of(self.given).name}"\n'))
@@ -70,8 +71,14 @@ class RealNight(night.Night, real.RealCase):
 
     def night(self):
         super().night()
-        ran = {(r["node_id"], r["agent"]) for r in self.place.runs()}
-        self.assertEqual(ran, {(node["id"], self.agent_of(n).name) for n, node in self.tasks().items()})
+        self.assertEqual(self.started(), {node["id"]: self.agent_of(n).name for n, node in self.tasks().items()})
+
+    def started(self):
+        """{task: the agent that it was started with}"""
+        agents = {}
+        for run in self.place.runs():
+            agents.setdefault(run["node_id"], run["agent"])
+        return agents
 
 
 if __name__ == "__main__":
