@@ -32,12 +32,14 @@ class Claude(common.Hooked):
     def test_several_results_in_one_run(self):
         """A sub-agent in the background ends after its parent's turn, and begins another one."""
         site = self.site(self.kind)
-        sub = script({"text": "The sub-agent is done."})
+        sub = script({"gate": "sub", "text": "The sub-agent is done."})
         work, said = self.work("T1")
         goal = self.goal(site, self.task("T1", [
             {"tool": "Agent", "input": {"description": "sub", "prompt": sub, "subagent_type": "general-purpose"}},
             {"gate": "parent", "text": "The parent is done."}, {"gate": "second", **work}, said]))
         self.model.wait(lambda r: r["turn"] == 0 and r["step"] == 1)
+        # Not before: the parent's next request would tell of it, and nothing were left for another turn.
+        self.model.open("sub")
         run = site.runs()[0]["id"]
         self.wait_output(site, run, b'"task_notification"')
         self.model.open("parent")
