@@ -27,8 +27,10 @@ struct log_wait {
 	struct daemon *d;
 	struct list link;
 	struct rpc_call *call;
+	const struct op *op;
 	struct loop_source *timer;
-	str run_id; /* in the call's arena */
+	int64_t until; /* monotonic milliseconds */
+	str run_id;    /* in the call's arena */
 };
 
 /* A reading call that waits until what it will see is durable. */
@@ -36,6 +38,7 @@ struct pending_read {
 	struct daemon *d;
 	struct rpc_call *call;
 	const struct op *op;
+	int64_t until; /* as in struct log_wait; 0: it has not waited yet */
 };
 
 static struct op_ctx op_context(struct daemon *d, struct arena *a)
@@ -82,38 +85,27 @@ static void write_done(void *user, int r, const value *result, const struct ov_e
 		rpc_call_result(call, result);
 }
 
-static void log_ready(void *user, int r, const struct ov_err *commit_err)
-{
-	struct pending_read *p = user;
-	struct op_ctx cx = op_context(p->d, p->call->arena);
-	struct ov_err err = { 0 };
-	value *result = NULL;
-
-	if (r == 0) {
-		r = op_run_log(&cx, p->call->params, &result, &err);
-		commit_err = &err;
-	}
-	if (r < 0)
-		rpc_call_error(p->call, commit_err);
-	else
-		rpc_call_result(p->call, result);
-}
+static void read_ready(void *user, int r, const struct ov_err *commit_err);
 
 /* The wait is over; that the run has ended is told when it is durable, like everything else. */
 static void log_wait_end(struct log_wait *w)
 {
 	struct pending_read *p = arena_new(w->call->arena, struct pending_read);
 
-	*p = (struct pending_read){ .d = w->d, .call = w->call };
+	*p = (struct pending_read){ w->d, w->call, w->op, w->until };
 	list_remove(&w->link);
 	loop_source_free(w->timer);
 	mem_free(w);
-	engine_after_commit(p->d->engine, log_ready, p);
+	engine_after_commit(p->d->engine, read_ready, p);
 }
 
-static void log_wait_timeout(void *user)
+/* Its time is over: it is answered, whatever there is. */
+static void log_wait_over(void *user)
 {
-	log_wait_end(user);
+	struct log_wait *w = user;
+
+	w->until = 1;
+	log_wait_end(w);
 }
 
 void server_run_changed(void *user, str run_id)
@@ -128,21 +120,27 @@ void server_run_changed(void *user, str run_id)
 	}
 }
 
-/* True when the answer has nothing new yet and the caller is willing to wait. */
-static bool log_must_wait(struct daemon *d, struct rpc_call *call, const value *result)
+/*
+ * True when the answer has nothing new yet and the caller is willing to wait. What changed may be
+ * something that he has read from the file already: then he waits on.
+ */
+static bool log_must_wait(const struct pending_read *p, const value *result)
 {
-	int64_t wait = value_int_at(call->params, "wait_ms");
+	int64_t now = (int64_t)(loop_mono_us(p->d->loop) / 1000);
+	int64_t until = p->until ? p->until : now + value_int_at(p->call->params, "wait_ms");
 	struct log_wait *w;
 
-	if (wait == 0 || value_str_at(result, "text").n || value_bool_at(result, "ended"))
+	if (until <= now || value_str_at(result, "text").n || value_bool_at(result, "ended"))
 		return false;
 	w = mem_zalloc(1, sizeof(*w));
-	w->d = d;
-	w->call = call;
-	w->run_id = arena_str(call->arena, value_str_at(result, "run"));
-	w->timer = loop_timer(d->loop, log_wait_timeout, w);
-	loop_timer_in(w->timer, wait);
-	list_append(&d->log_waits, &w->link);
+	w->d = p->d;
+	w->call = p->call;
+	w->op = p->op;
+	w->until = until;
+	w->run_id = arena_str(p->call->arena, value_str_at(result, "run"));
+	w->timer = loop_timer(p->d->loop, log_wait_over, w);
+	loop_timer_in(w->timer, until - now);
+	list_append(&p->d->log_waits, &w->link);
 	return true;
 }
 
@@ -160,7 +158,7 @@ static void read_ready(void *user, int r, const struct ov_err *commit_err)
 	}
 	if (r < 0)
 		rpc_call_error(p->call, commit_err);
-	else if (p->op->read != op_run_log || !log_must_wait(p->d, p->call, result))
+	else if (p->op->read != op_run_log || !log_must_wait(p, result))
 		rpc_call_result(p->call, result);
 }
 
@@ -168,7 +166,7 @@ static void call_read(struct daemon *d, struct rpc_call *call, const struct op *
 {
 	struct pending_read *p = arena_new(call->arena, struct pending_read);
 
-	*p = (struct pending_read){ d, call, op };
+	*p = (struct pending_read){ .d = d, .call = call, .op = op };
 	engine_after_commit(d->engine, read_ready, p);
 }
 
@@ -484,6 +482,6 @@ void server_published(struct daemon *d, const struct event *const *events, size_
 void server_done(struct daemon *d)
 {
 	list_each (it, &d->log_waits)
-		log_wait_end(list_entry(it, struct log_wait, link));
+		log_wait_over(list_entry(it, struct log_wait, link));
 	record_set_str(&d->caller, STR(""));
 }

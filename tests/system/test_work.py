@@ -415,7 +415,7 @@ read x < "$HOME/pids.go"
     def test_log_pages_and_waits(self):
         """Paging gives every byte once; wait_ms answers when there is more, not before."""
         lines = "".join(f"{i} äöü € 😀\n" for i in range(2000))
-        site = self.site(FAST, 'cat "$HOME/lines"' + GATE + "echo more; " + GATE + COMMIT)
+        site = self.site(FAST, 'cat "$HOME/lines"' + GATE + "echo more; " + GATE + "echo seen; " + GATE + COMMIT)
         site.write("../lines", lines)
         gate = site.gate("g")
         site.up()
@@ -439,8 +439,11 @@ read x < "$HOME/pids.go"
         gate.go()
         self.assertEqual(waiting.receive()["result"]["text"], "more\n")
         self.assertEqual(gate.wait().split()[1], run)
-        # A wait that nothing ends but the run itself.
-        waiting.send("run.log", {"run": run, "offset": offset + 5, "wait_ms": 30000})
+        # A wait that nothing ends but the run itself: who reads the file has seen the output before the daemon has.
+        waiting.send("run.log", {"run": run, "offset": offset + len("more\nseen\n"), "wait_ms": 30000})
+        gate.go()
+        self.assertEqual(site.call("run.log", run=run, offset=offset + len("more\n"), wait_ms=30000)["text"], "seen\n")
+        self.assertEqual(gate.wait().split()[1], run)
         gate.go()
         last = waiting.receive()["result"]
         self.assertEqual(last["text"], "")
