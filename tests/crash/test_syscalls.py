@@ -5,10 +5,10 @@ A first site is watched without a crash: all places from which a call is made, i
 a new store, in later starts, during a goal, and in the stop. Then the daemon dies at each of these
 places: before the call, for many also after it or with half of its bytes, and at random calls of a
 whole life; in `make check` at one in five of them, others with each commit. At full size it dies also after
-the call at each place, and at every second call of a life, the others with another commit. It is started again, the goal goes on, and everything must have happened exactly once.
-With OV_SOAK or OV_CRASH_ALL it dies once at every single call of a life; OV_CRASH_ONLY=TEXT takes only
-the points whose name has the text, such as "after posix_spawn". A place is shown as module+offset per
-frame, which addr2line -fe MODULE OFFSET translates.
+the call at each place, and at every single call of a life. It is started again, the goal goes on, and
+everything must have happened exactly once. OV_CRASH_ONLY=TEXT takes only the points whose name has the text,
+such as "after posix_spawn". A place is shown as module+offset per frame, which addr2line -fe MODULE OFFSET
+translates.
 """
 
 import http.client
@@ -25,7 +25,6 @@ import promises  # noqa: E402
 from harness import plan, task  # noqa: E402
 from killat import AFTER, BEFORE, HALF  # noqa: E402
 
-ALL = harness.SOAK or bool(os.environ.get("OV_CRASH_ALL"))
 RANDOM_CALLS = 15
 ONE_IN = harness.sized(5, 1, 1)
 SEED = 20240229
@@ -225,15 +224,14 @@ def choose(places, calls):
     found = [Point(phase, BEFORE, p) for phase, here in places.items() for p in here]
     for phase, here in places.items():
         for number, p in enumerate(here):
-            if harness.FULL or ALL or p.call.startswith("posix_spawn") or number % 4 == 0:
+            if harness.FULL or p.call.startswith("posix_spawn") or number % 4 == 0:
                 found.append(Point(phase, AFTER, p))
             if p.call in DIVISIBLE:
                 found.append(Point(phase, HALF, p))
     whole = calls["start"] + calls["goal"] + calls["stop"]
-    if ALL or harness.FULL:
-        step = 1 if ALL else 2
+    if harness.FULL:
         found += [Point(phase, BEFORE, call=n) for phase, last in (("new", calls["new"]), ("start", whole))
-                  for n in range(1 + promises.turn() % step, last + 1, step)]
+                  for n in range(1, last + 1)]
     else:
         rng = random.Random(SEED)
         found += [Point("start", rng.choice((BEFORE, AFTER, HALF)), call=rng.randint(1, whole))
@@ -323,7 +321,7 @@ def load_tests(loader, tests, pattern):
     only = os.environ.get("OV_CRASH_ONLY")
     if only:
         points = [p for p in points if only in p.name]
-    elif not ALL:
+    else:
         points = points[promises.turn() % ONE_IN::ONE_IN]
     beside = promises.Beside()
     for group in groups(points):
