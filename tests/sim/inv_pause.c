@@ -48,14 +48,15 @@ static void stopped_event(struct checker *c, const struct event *e)
 		stopped_node(c, e, n);
 }
 
-/* Whoever is at work in an aborted goal is told to end. */
+/* Whoever is at work in an aborted goal is told to end. Of a blocked task's run that is so already. */
 static void stopped_step(struct checker *c)
 {
 	for (size_t i = 0; c->news && i < c->live.n; i++) {
 		const struct as_book *as = c->live.p[i];
 
 		if (as->node->goal->aborted && as->stage == STAGE_RUNNING && !as->stopping &&
-				as->status != AS_CANCELLED && as->status != AS_DONE)
+				as->status != AS_CANCELLED && as->status != AS_DONE &&
+				as->status != AS_BLOCKED)
 			sim_violated(c->s, inv_stopped_stays.name,
 					"the goal of " STR_FMT
 					" is aborted, and assignment " STR_FMT " works on",

@@ -55,28 +55,28 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Leaves out faults from..to-1 as well; they stay out when it still fails. */
-static bool drop_range(struct search *w, uint64_t from, uint64_t to)
+static void drop_range(struct search *w, uint64_t from, uint64_t to)
 {
 	struct sim_options o = w->best;
-	size_t before = w->skip.n;
+	VEC(uint64_t) kept = { 0 };
 
+	for (size_t i = 0; i < w->skip.n; i++)
+		vec_push(&kept, w->skip.p[i]);
 	for (uint64_t i = from; i < to; i++)
-		vec_push(&w->skip, i);
+		if (!kept.n || !bsearch(&i, kept.p, kept.n, sizeof(i), by_number))
+			vec_push(&w->skip, i);
 	qsort(w->skip.p, w->skip.n, sizeof(w->skip.p[0]), by_number);
 	o.skip = w->skip.p;
 	o.skip_n = w->skip.n;
-	if (still_fails(w, &o))
-		return true;
-	for (size_t i = 0; i < w->skip.n;)
-		if (w->skip.p[i] >= from && w->skip.p[i] < to)
-			vec_remove(&w->skip, i);
-		else
-			i++;
-	assert(w->skip.n == before);
+	if (w->skip.n > kept.n && !still_fails(w, &o)) {
+		vec_clear(&w->skip);
+		for (size_t i = 0; i < kept.n; i++)
+			vec_push(&w->skip, kept.p[i]);
+	}
 	/* The array may have moved while it grew. */
 	w->best.skip = w->skip.p;
 	w->best.skip_n = w->skip.n;
-	return false;
+	vec_done(&kept);
 }
 
 /* Ever smaller pieces, from the end: late faults are the least likely to matter. */
@@ -88,7 +88,7 @@ static void drop_single(struct search *w)
 		while (to > 1 && w->tries > 0) {
 			uint64_t from = to > size + 1 ? to - size : 1;
 
-			(void)drop_range(w, from, to);
+			drop_range(w, from, to);
 			to = from;
 		}
 	}

@@ -210,14 +210,16 @@ class Night:
         return sum(n["status"] in ("done", "blocked") for n in tasks.values())
 
     def wait_settled(self, kills):
-        site = self.place
-        end = time.monotonic() + harness.PATIENCE * (1 + self.total // 20)
+        site, moved, seen = self.place, time.monotonic(), None
         while True:
             tasks = self.tasks()
             done = self.settled(tasks)
             if done == self.total:
                 return
-            if time.monotonic() > end:
+            now = sorted((n["id"], n["updated_at"], str(n.get("stage")), str(n.get("attempt"))) for n in tasks.values())
+            if now != seen:
+                moved, seen = time.monotonic(), now
+            elif time.monotonic() - moved > harness.PATIENCE:
                 self.fail((done, site.cli("status"), site.daemon_log()[-3000:]))
             self.go_on(tasks)
             if kills and done >= kills[0]:
