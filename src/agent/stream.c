@@ -7,8 +7,8 @@
 #include "base/utf8.h"
 #include "data/json.h"
 
-/* What is kept of a line's memory for the next one. */
-enum { KEEP = 256 << 10 };
+/* What is kept of a line's memory for the next one: most agents are silent most of the time. */
+enum { KEEP = 4 << 10 };
 
 struct stream {
 	const struct agent_format *format;
@@ -248,6 +248,7 @@ void stream_bytes(struct stream *s, str bytes, uint64_t at)
 		s->next += n;
 		bytes = str_sub(bytes, n, bytes.n);
 	}
+	arena_done(&s->arena);
 }
 
 /* Without the colours of terminals, in place. */
@@ -293,6 +294,7 @@ void stream_errors(struct stream *s, str bytes)
 			read_error(s);
 		bytes = str_sub(bytes, n + 1, bytes.n);
 	}
+	arena_done(&s->arena);
 }
 
 void stream_end(struct stream *s)

@@ -11,6 +11,7 @@
 #include "app/log.h"
 #include "app/planning.h"
 #include "app/watching.h"
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/sha256.h"
@@ -125,6 +126,12 @@ static void world_contradicted(void *user, const struct ov_err *err)
 	log_warn("%s; nothing of it happened: this is a bug", err->msg);
 }
 
+static void world_snapshot(void *user)
+{
+	(void)user;
+	mem_trim();
+}
+
 static const struct engine_world world = {
 	.now = world_now,
 	.entropy = world_entropy,
@@ -135,6 +142,7 @@ static const struct engine_world world = {
 	.wake_at = world_wake_at,
 	.store_failed = world_store_failed,
 	.contradicted = world_contradicted,
+	.snapshot = world_snapshot,
 };
 
 static void wake_fired(void *user)

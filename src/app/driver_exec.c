@@ -99,6 +99,7 @@ static struct driver_run *driver_run_new(struct loop *l, const struct driver_ask
 	d->loop = l;
 	d->ev = *ev;
 	d->user = user;
+	d->strings = ARENA_SMALL;
 	d->dir = arena_cstr(&d->strings, str_from(ask->dir));
 	return d;
 }

@@ -51,11 +51,14 @@ int driver_hooks_open(struct loop *l, const char *dir, const struct agent_format
 		driver_hook_fn *fn, void *user, struct driver_hooks **ret, struct ov_err *err)
 {
 	struct driver_hooks *h = mem_zalloc(1, sizeof(*h));
-	const char *events = path_join(&h->strings, dir, HOOK_EVENTS);
+	const char *events;
 	_cleanup_(fd_closep)
 	int fd = -1;
-	int r = dir_make(path_join(&h->strings, dir, HOOK_DIR), 0700, err);
+	int r;
 
+	h->strings = ARENA_SMALL;
+	events = path_join(&h->strings, dir, HOOK_EVENTS);
+	r = dir_make(path_join(&h->strings, dir, HOOK_DIR), 0700, err);
 	h->dir = arena_cstr(&h->strings, str_from(dir));
 	h->format = format;
 	h->fn = fn;

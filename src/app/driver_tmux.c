@@ -268,6 +268,7 @@ static struct driver_run *driver_run_new(struct loop *l, const struct driver_ask
 	d->ev = *ev;
 	d->user = user;
 	d->tmux = ask->tmux;
+	d->strings = ARENA_SMALL;
 	d->dir = arena_cstr(&d->strings, str_from(ask->dir));
 	d->id = arena_str(&d->strings, ask->run_id);
 	d->session = tmux_session_name(&d->strings, d->tmux, ask->worker);

@@ -525,7 +525,7 @@ void engine_stop(struct engine *e)
 	e->started = false;
 }
 
-int engine_snapshot(struct engine *e, struct ov_err *err)
+static int write_snapshot(struct engine *e, struct ov_err *err)
 {
 	_cleanup_(buf_done)
 	struct buf bytes = BUF_INIT;
@@ -533,10 +533,6 @@ int engine_snapshot(struct engine *e, struct ov_err *err)
 	uint64_t head;
 	int r;
 
-	/* After a failure the state may hold what the store does not. */
-	if (engine_staged(e) || e->state->seq != e->head || e->apply_failed ||
-			e->snapshot_seq == e->head || e->refusal)
-		return 0;
 	r = store_head(e->store, &head, snap.hash, err);
 	if (r < 0)
 		return r;
@@ -547,5 +543,19 @@ int engine_snapshot(struct engine *e, struct ov_err *err)
 	/* Also after a failure: it is only an optimisation, and is tried again after as many events. */
 	e->snapshot_seq = e->head;
 	e->snapshot_objects = e->state->nodes_by_key.n + e->state->goals.n;
+	return r;
+}
+
+int engine_snapshot(struct engine *e, struct ov_err *err)
+{
+	int r;
+
+	/* After a failure the state may hold what the store does not. */
+	if (engine_staged(e) || e->state->seq != e->head || e->apply_failed ||
+			e->snapshot_seq == e->head || e->refusal)
+		return 0;
+	r = write_snapshot(e, err);
+	if (e->world->snapshot)
+		e->world->snapshot(e->user);
 	return r;
 }

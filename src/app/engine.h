@@ -43,6 +43,8 @@ struct engine_world {
 	void (*store_failed)(void *user, const struct ov_err *err);
 	/* What was decided contradicts the state, which is a bug: nothing of it happened. */
 	void (*contradicted)(void *user, const struct ov_err *err);
+	/* A snapshot was taken, which had the state in memory more than once. May be NULL. */
+	void (*snapshot)(void *user);
 };
 
 struct engine_options {

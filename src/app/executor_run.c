@@ -41,6 +41,7 @@ static struct live_run *live_run_new(struct executor *x, const struct run *r)
 	struct live_run *lr = mem_zalloc(1, sizeof(*lr));
 
 	lr->x = x;
+	lr->strings = ARENA_SMALL;
 	record_set_str(&lr->id, r->id);
 	lr->dir = executor_run_dir(&lr->strings, x->o.dir, r->id);
 	lr->worktree = arena_printf(&lr->strings, "%s/worktrees/" STR_FMT, x->o.dir,

@@ -16,6 +16,7 @@
 #include "sys/loop.h"
 
 enum { GATHER_MS = 250, PAUSE_MS = 1000, TAIL = 4096, OID_MAX = 64, SEEN_MAX = 20000 };
+enum { FRONT = 2 * (OID_MAX + 1) }; /* of a line of the log: "OLD NEW " */
 
 /* A branch that may move: of an assignment, or (without one) the target. */
 struct line {
@@ -24,7 +25,7 @@ struct line {
 	str id, worker; /* owned; both empty: the target */
 	struct follow *log;
 	char head[OID_MAX + 1]; /* empty: not known */
-	char part[TAIL];        /* of a line of the log that is not complete */
+	char part[FRONT];       /* of a line of the log that is not complete */
 	size_t part_n;
 };
 
@@ -85,7 +86,7 @@ static void heard(void *user, str bytes, uint64_t at _unused_)
 	size_t end;
 
 	while ((end = str_find_byte(bytes, '\n')) < bytes.n) {
-		/* Of a line that is cut the front counts: the commits stand there. */
+		/* Of a line the front counts: the commits stand there. */
 		size_t room = MIN(end, sizeof(l->part) - l->part_n);
 
 		memcpy(l->part + l->part_n, bytes.p, room);

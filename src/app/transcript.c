@@ -76,6 +76,7 @@ struct transcript *transcript_new(struct loop *l, const char *dir,
 		return NULL;
 	t = mem_zalloc(1, sizeof(*t));
 	t->loop = l;
+	t->strings = ARENA_SMALL;
 	t->dir = arena_cstr(&t->strings, str_from(dir));
 	t->resumed = resumed;
 	t->stream = stream_new_transcript(format, fn, user);

@@ -17,7 +17,8 @@ struct arena_chunk {
 static void chunk_push(struct arena *a, size_t least)
 {
 	/* Doubling keeps the number of chunks logarithmic for big documents. */
-	size_t cap = a->head ? MIN(a->head->cap * 2, (size_t)1 << 20) : (size_t)CHUNK_BYTES;
+	size_t first = a->first ? a->first : (size_t)CHUNK_BYTES;
+	size_t cap = a->head ? MIN(a->head->cap * 2, (size_t)1 << 20) : first;
 	struct arena_chunk *c;
 
 	cap = MAX(cap, least);
@@ -40,7 +41,7 @@ void arena_done(struct arena *a)
 {
 	while (a->head)
 		chunk_pop(a);
-	*a = ARENA_INIT;
+	a->used = 0;
 }
 
 void arena_reset(struct arena *a)
@@ -56,7 +57,8 @@ void arena_reset(struct arena *a)
 		keep->next = NULL;
 		keep->used = 0;
 	}
-	*a = (struct arena){ .head = keep };
+	a->head = keep;
+	a->used = 0;
 }
 
 void *arena_alloc(struct arena *a, size_t size)

@@ -11,11 +11,15 @@ struct arena_chunk;
 
 struct arena {
 	struct arena_chunk *head;
-	size_t used; /* bytes handed out, for bounds and statistics */
+	size_t used;  /* bytes handed out, for bounds and statistics */
+	size_t first; /* bytes of the first chunk; 0: 4 KiB */
 };
 
 #define ARENA_INIT ((struct arena){ 0 })
+/* For a few texts of an object that lives long and of which there are many. */
+#define ARENA_SMALL ((struct arena){ .first = 256 })
 
+/* Frees everything; it can be used again. */
 void arena_done(struct arena *a);
 /* Forgets everything but keeps one chunk, of 64 KiB at most, for reuse. */
 void arena_reset(struct arena *a);

@@ -159,7 +159,7 @@ static struct run_handle *run_new(struct loop *l, const char *dir, const char *i
 	r->loop = l;
 	r->ops = *ops;
 	r->user = user;
-	r->strings = ARENA_INIT;
+	r->strings = ARENA_SMALL;
 	r->dir = arena_cstr(&r->strings, str_from(dir));
 	r->id = arena_cstr(&r->strings, str_from(id));
 	r->lock = path_join(&r->strings, dir, RUN_LOCK);

@@ -19,6 +19,7 @@ enum {
 	ACCEPTS_AT_ONCE =
 			16, /* so that a flood of connections does not starve those that are open */
 	ACCEPT_RETRY_MS = 100,
+	BIG_BYTES = 256 * 1024, /* an answer whose memory is not kept for the next one */
 };
 
 struct rpcd {
@@ -50,6 +51,7 @@ struct rpc_conn {
 	size_t pending;
 	VEC(struct rpc_watch) watches;
 	struct loop_source *kick; /* armed when an answer may have made room */
+	bool big;                 /* it was given big answers */
 	bool eof;                 /* nothing more will come */
 	bool gone;                /* nobody will read either */
 	bool exhausted;           /* nothing of what came is left to be handled */
@@ -77,6 +79,9 @@ static void conn_close(struct rpc_conn *c)
 		c->watches.p[i].fn(c->watches.p[i].user);
 	vec_done(&c->watches);
 	ndjson_done(&c->in);
+	/* Not after each answer: who asks again gets the same memory, and new pages cost as much as it. */
+	if (c->big)
+		mem_trim();
 	mem_free(c);
 }
 
@@ -86,6 +91,10 @@ static bool conn_send(struct rpc_conn *c, struct buf *line)
 
 	buf_addc(line, '\n');
 	ok = stream_write(c->stream, buf_str(line));
+	if (line->cap > BIG_BYTES) {
+		c->big = true;
+		buf_done(line);
+	}
 	buf_clear(line);
 	return ok;
 }

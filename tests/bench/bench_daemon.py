@@ -144,12 +144,16 @@ def idle_fleet(name, running, budget_mb):
     try:
         fleet = LiveFleet(site, 1000, running)
         site.up()
-        pid, made = site.daemon.pid, site.seq()
+        pid = site.daemon.pid
+        report(f"{name}_resident_at_start", resident_mb(pid), "MB", budget_mb)
+        made = site.seq()
         status = site.call("status.get")
         assert len(status["running"]) == 1000, f"{len(status['running'])} assignments are open"
         quiet(pid, name)
-        assert site.seq() == made, "something happened"
+        # After answers about all of them: what these took is given back by now.
         report(f"{name}_resident", resident_mb(pid), "MB", budget_mb)
+        report(f"{name}_private", status_field(pid, "Private_Dirty", "smaps_rollup") / 1024, "MB")
+        assert site.seq() == made, "something happened"
     finally:
         site.close()
         if fleet:

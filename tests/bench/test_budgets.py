@@ -7,11 +7,12 @@ Times and rates are in `make bench`; docs/benchmarks.md has both.
 import os
 import subprocess
 import sys
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "system"))
-from harness import SiteCase, plan, task  # noqa: E402
+from harness import PATIENCE, SiteCase, plan, task  # noqa: E402
 from live_fleet import LiveFleet, make_store  # noqa: E402
 from test_idle import QUIET, IdleCase  # noqa: E402
 
@@ -27,6 +28,11 @@ QUERIES_PER_TASK = 20
 # Of one assignment with a run that is under way.
 SNAPSHOT_BYTES = 3000
 STORE_BYTES = 12000
+# Of the daemon's memory: an assignment that waits, and one whose run is watched.
+WAITING_BYTES = 7000
+RUNNING_BYTES = 14000
+# What a daemon with a thousand assignments may keep of the memory that an answer about them took.
+KEPT_BYTES = 256 * 1024
 
 
 class IdleFleet(IdleCase):
@@ -78,6 +84,51 @@ class Bytes(SiteCase):
         self.assertLess(each, SNAPSHOT_BYTES)
         # With its snapshot and all events of its goal.
         self.assertLess(os.path.getsize(os.path.join(site.dir, "store.db")) / LIVE, STORE_BYTES)
+
+
+class Memory(SiteCase):
+    """Pages that the daemon wrote: other than all that is resident, they do not depend on the libraries."""
+
+    FEW = 100
+
+    def private(self, site):
+        with open(f"/proc/{site.daemon.pid}/smaps_rollup", encoding="ascii") as f:
+            found = [line.split() for line in f]
+        return sum(int(line[1]) for line in found if line[0] == "Private_Dirty:") * 1024
+
+    def measure(self, live, running):
+        """After the start, and after answers about all of them."""
+        site = self.site(QUIET + RARELY + AGENT)
+        fleet = LiveFleet(site, live, running)
+        self.addCleanup(fleet.close)
+        site.up()
+        begun = self.private(site)
+        connection = site.connect()
+        for method in ("status.get", "run.list", "goal.list", "status.get"):
+            connection.call(method)
+        connection.close()
+        return begun, self.rested(site, begun)
+
+    def rested(self, site, begun):
+        """What answers took is given back when whoever asked hangs up."""
+        end = time.monotonic() + PATIENCE
+        while self.private(site) - begun >= KEPT_BYTES and time.monotonic() < end:
+            time.sleep(0.05)
+        return self.private(site)
+
+    def check(self, running, most):
+        few, many = self.measure(self.FEW, running), self.measure(LIVE, running)
+        each = [(b - a) / (LIVE - self.FEW) for a, b in zip(few, many)]
+        print(f"private: {many[0] >> 10} KiB, after answers {many[1] >> 10} KiB; per assignment: "
+              f"{each[0]:.0f} bytes, after answers {each[1]:.0f}", file=sys.stderr)
+        self.assertLess(each[0], most)
+        self.assertLess(many[1] - many[0], KEPT_BYTES)
+
+    def test_assignments_that_wait(self):
+        self.check(False, WAITING_BYTES)
+
+    def test_runs_that_are_watched(self):
+        self.check(True, RUNNING_BYTES)
 
 
 class PerTask(SiteCase):

@@ -1,5 +1,7 @@
 #include "tests/test.h"
 
+#include <malloc.h>
+
 #include "base/arena.h"
 #include "base/str.h"
 #include "tests/rng.h"
@@ -82,6 +84,28 @@ TEST(a_block_bigger_than_any_chunk)
 
 	p[0] = p[(5 << 20) - 1] = 1;
 	arena_done(&a);
+}
+
+/* A thousand objects with three short texts each must not cost a thousand chunks for a request. */
+TEST(a_small_arena_takes_little)
+{
+	enum { MANY = 100, MOST = 512 };
+	struct arena all[MANY];
+	struct mallinfo2 before = mallinfo2();
+
+	for (size_t i = 0; i < MANY; i++) {
+		all[i] = ARENA_SMALL;
+		arena_alloc(&all[i], 100);
+		arena_done(&all[i]);
+		arena_alloc(&all[i], 100); /* it is small again */
+		arena_reset(&all[i]);
+		assert_int_equal(all[i].used, 0);
+		memset(arena_alloc(&all[i], 200), 1, 200);
+	}
+	assert_true(mallinfo2().uordblks < before.uordblks + (size_t)MANY * MOST);
+	memset(arena_alloc(&all[0], 100000), 1, 100000); /* and grows as every other */
+	for (size_t i = 0; i < MANY; i++)
+		arena_done(&all[i]);
 }
 
 TEST_MAIN

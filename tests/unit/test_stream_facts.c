@@ -1,4 +1,6 @@
 /* Framing, and what single lines of each format mean that no capture shows. */
+#include <malloc.h>
+
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"
@@ -689,6 +691,47 @@ TEST(transcripts)
 	assert_int_equal(h.account.usage.cache_read, 30);
 	assert_int_equal(h.account.context_window, 1000);
 	heard_done(&h);
+}
+
+static void ignore(void *user, const struct fact *f)
+{
+	(void)user;
+	(void)f;
+}
+
+/* Of the allocator's: what is in use; nothing where a sanitizer stands in for it. */
+static size_t bytes_in_use(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/* Long lines come, and then an agent is silent for an hour: a thousand of them share one daemon. */
+TEST(a_silent_stream_keeps_little_memory)
+{
+	enum { STREAMS = 50, LINE = 200 * 1000, MOST = 10 * 1000 };
+	struct buf line = BUF_INIT;
+	struct stream *all[STREAMS];
+	size_t before;
+
+	buf_adds(&line, STR("{\"type\":\"user\",\"message\":{\"content\":\""));
+	while (line.n < LINE)
+		buf_adds(&line, STR("many words "));
+	buf_adds(&line, STR("\"}}\n"));
+	before = bytes_in_use();
+	for (size_t i = 0; i < STREAMS; i++) {
+		all[i] = stream_new(format_find(STR("claude")), ignore, NULL);
+		/* In two pieces, as a pipe gives them. */
+		stream_bytes(all[i], str_sub(buf_str(&line), 0, LINE / 2), 0);
+		stream_bytes(all[i], str_sub(buf_str(&line), LINE / 2, line.n), LINE / 2);
+		assert_int_equal(stream_counts(all[i]).lines, 1);
+		assert_int_equal(stream_counts(all[i]).skipped, 0);
+	}
+	assert_true(bytes_in_use() < before + STREAMS * MOST);
+	for (size_t i = 0; i < STREAMS; i++)
+		stream_free(all[i]);
+	buf_done(&line);
 }
 
 TEST_MAIN
