@@ -47,9 +47,12 @@ bool engine_due(struct engine *e)
 /* Work that goes on by itself: what waits for a person does not. */
 static bool work_is_open(const struct state *s)
 {
-	list_each (it, &s->live)
-		if (list_entry(it, struct assignment, link)->stage != STAGE_NONE)
+	list_each (it, &s->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->stage != STAGE_NONE && as->stage != STAGE_WAITING)
 			return true;
+	}
 	return !list_empty(&s->queued);
 }
 

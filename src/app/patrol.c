@@ -93,7 +93,8 @@ static bool needs_worktree(const struct assignment *as)
 {
 	return as && !as->effect &&
 			(as->stage == STAGE_RUNNING || as->stage == STAGE_START ||
-					as->stage == STAGE_HARVEST || as->stage == STAGE_CHECK);
+					as->stage == STAGE_HARVEST || as->stage == STAGE_CHECK ||
+					as->stage == STAGE_WAITING);
 }
 
 /* git knows of a worktree of that name here: one was made. */
@@ -278,9 +279,12 @@ static void walk_clear(struct walk *w)
 
 static bool work_is_open(const struct state *s)
 {
-	list_each (it, &s->live)
-		if (list_entry(it, struct assignment, link)->stage != STAGE_NONE)
+	list_each (it, &s->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->stage != STAGE_NONE && as->stage != STAGE_WAITING)
 			return true;
+	}
 	return false;
 }
 

@@ -257,12 +257,13 @@ static const struct option options[] = {
 	{ "workers.max", OPT_INT, 1, 256, "2",
 			"Number of pool workers with a run or a step under way. Work that waits "
 			"(for "
-			"your files, for review, for its next attempt) keeps its worktree but does "
-			"not count.",
+			"your files, review, its next attempt, its agent) keeps its worktree but "
+			"does not count.",
 			AT(workers_max) },
 	{ "workers.max_waiting", OPT_INT, 1, 256, "8",
 			"Number of tasks that may wait at once, of the pool and of auto mode each; "
-			"then nothing new is started.",
+			"then nothing new is started. Those that wait for their agent or for your "
+			"answer to it give their worker back first.",
 			AT(workers_max_waiting) },
 	{ "workspace.check_command", OPT_STR, 0, LIMIT_NOTE, "\"\"",
 			"Run by sh -c in the worktree: work is accepted only when it succeeds. A "

@@ -417,6 +417,16 @@ static void put_leftovers(struct decide_ctx *cx, struct event *e, const struct o
 		value_put(cx->arena, e->data, "leftover_files", list);
 }
 
+/* Its agent asked a person something: it continues where it is when that is answered. */
+static bool keeps_worker(const struct decide_ctx *cx, const struct assignment *as)
+{
+	const struct worker *w = state_worker(cx->state, as->worker);
+
+	return as->status == AS_BLOCKED && as->node && as->node->status == NODE_BLOCKED &&
+			as->node->block == BLOCK_QUESTION && w && !w->wanted.n &&
+			str_eq(w->assignment_id, as->id);
+}
+
 static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 {
 	struct event *e;
@@ -441,7 +451,9 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 	put_leftovers(cx, e, o);
 	if (value_str_at(o->data, "rescue_ref").n)
 		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
-	if (flow_winding_down(o->as))
+	if (keeps_worker(cx, o->as))
+		assignment_keep_worker(cx, o->as, STR("its agent waits for an answer"));
+	else if (flow_winding_down(o->as))
 		flow_release(cx, o->as);
 	else
 		harvest_judged(cx, o);

@@ -62,6 +62,12 @@ int text_check(str what, str s, size_t max, struct ov_err *err);
 /* Ends what an assignment is doing because its node was settled without it. */
 void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
 		str reason);
+/* Its node is blocked for a while: it keeps its worker and worktree, without a slot. */
+void assignment_keep_worker(struct decide_ctx *cx, const struct assignment *as, str reason);
+/* It does so no longer, and its node stays blocked. */
+void assignment_give_back(struct decide_ctx *cx, const struct assignment *as, str reason);
+/* The node is unblocked: true if its assignment kept its worker and continues there. */
+bool assignment_resume(struct decide_ctx *cx, const struct node *n, str reason);
 
 /*
  * Commits to sending an instruction to the assignment's run, which must be live and without an open

@@ -1,7 +1,7 @@
 /*
  * Agents that cannot work for a while: rate limited, or logged out. That is nobody's failure and no
- * stall: the slot is freed, the node waits until the limit resets or a person has logged in again,
- * and meanwhile nothing else is given to the same agent. The reasons are rows of core/lane.h.
+ * stall: the slot is freed, the node keeps its worktree until the limit resets or a person has logged
+ * in again, and meanwhile nothing else is given to the same agent. The reasons are rows of core/lane.h.
  */
 #include "base/arena.h"
 #include "base/duration.h"
@@ -279,11 +279,10 @@ bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 				     : STR("the limit resets, or the next try finds that it did");
 	if (!old && (!lane || lane->kind != BLOCK_FAILING))
 		emit_limited(cx, as, &l);
-	assignment_move(cx, as, AS_BLOCKED, STAGE_NONE, l.why);
+	assignment_keep_worker(cx, as, l.why);
 	node_block_as(cx, as->node, l.kind, l.why,
 			arena_printf(cx->arena, "agent " STR_FMT, STR_ARG(as->agent)), when,
 			l.resets_at);
-	worker_to(cx, state_worker(cx->state, as->worker), WORKER_IDLE, l.why);
 	if (l.kind == BLOCK_LOGIN && !old)
 		ask_for_login(cx, as);
 	return true;

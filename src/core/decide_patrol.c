@@ -136,6 +136,12 @@ static void no_worktree(struct decide_ctx *cx, const struct finding *f)
 		note_once(cx, f);
 		return;
 	}
+	/* What it left there is on its branch; it continues in another one. */
+	if (as->stage == STAGE_WAITING) {
+		emit_found(cx, f, count, rules[f->fact].repair);
+		assignment_give_back(cx, as, STR("its worktree is gone"));
+		return;
+	}
 	if (as->effect || !as->node || flow_winding_down(as))
 		return;
 	switch (as->stage) {

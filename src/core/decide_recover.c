@@ -372,8 +372,10 @@ static void tick_outage_over(struct decide_ctx *cx, const struct decision *d)
 
 static void tick_unblock(struct decide_ctx *cx, const struct decision *d)
 {
+	bool resumed = assignment_resume(cx, d->node, d->why);
+
 	node_to(cx, d->node, node_is_ready(cx->state, d->node) ? NODE_QUEUED : NODE_TODO, d->why);
-	if (!d->node->assignment)
+	if (!d->node->assignment || resumed)
 		return;
 	assignment_wind_down(cx, d->node->assignment, AS_CANCELLED, d->why);
 	session_keep(cx, d->node->assignment);
@@ -381,6 +383,10 @@ static void tick_unblock(struct decide_ctx *cx, const struct decision *d)
 
 static void tick_yield(struct decide_ctx *cx, const struct decision *d)
 {
+	if (d->assignment->stage == STAGE_WAITING) {
+		assignment_give_back(cx, d->assignment, d->why);
+		return;
+	}
 	node_reassign(cx, d->assignment, STR(""), d->why);
 	session_keep(cx, d->assignment);
 }

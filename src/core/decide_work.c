@@ -32,6 +32,32 @@ void assignment_wind_down(struct decide_ctx *cx, const struct assignment *as, en
 		worker_to(cx, w, WORKER_IDLE, reason);
 }
 
+void assignment_keep_worker(struct decide_ctx *cx, const struct assignment *as, str reason)
+{
+	assignment_move(cx, as, AS_BLOCKED, STAGE_WAITING, reason);
+}
+
+void assignment_give_back(struct decide_ctx *cx, const struct assignment *as, str reason)
+{
+	const struct worker *w = state_worker(cx->state, as->worker);
+
+	assert(as->stage == STAGE_WAITING);
+	assignment_move(cx, as, as->status, STAGE_NONE, reason);
+	if (w && str_eq(w->assignment_id, as->id))
+		worker_to(cx, w, WORKER_IDLE, reason);
+}
+
+bool assignment_resume(struct decide_ctx *cx, const struct node *n, str reason)
+{
+	const struct assignment *as = n->assignment;
+	const struct worker *w = as ? state_worker(cx->state, as->worker) : NULL;
+
+	if (!as || as->stage != STAGE_WAITING || !w || w->wanted.n || !node_is_ready(cx->state, n))
+		return false;
+	assignment_move(cx, as, AS_QUEUED, STAGE_START, reason);
+	return true;
+}
+
 /* What a person can do about a node, and while it is what. */
 static const struct work_verb {
 	const char *verb;
@@ -161,18 +187,23 @@ void work_cancel(struct decide_ctx *cx, const struct node *n, str reason)
 	work_settled(cx, n, reason);
 }
 
-/* Blocked no more: what was begun under the old assignment is kept, a new one starts afresh. */
+/*
+ * Blocked no more: one that kept its worker continues there. Of any other what was begun is kept, and
+ * a new assignment starts afresh.
+ */
 void work_unblock(struct decide_ctx *cx, const struct node *n, str reason)
 {
+	bool resumed = assignment_resume(cx, n, reason);
+
 	/* Whoever lets it go on says that its agent can work again; a quota comes back by itself. */
 	if (lane_rules[n->block].person && n->assignment)
 		lane_clear(cx, n->assignment->agent, reason);
 	node_to(cx, n, node_is_ready(cx->state, n) ? NODE_QUEUED : NODE_TODO, reason);
-	if (n->assignment)
+	if (n->assignment && !resumed)
 		assignment_wind_down(cx, n->assignment, AS_CANCELLED,
 				STR("the node was unblocked"));
 	/* It only had to wait. */
-	if (n->assignment && (n->block == BLOCK_PAUSED || block_is_lane(n->block)))
+	if (n->assignment && !resumed && (n->block == BLOCK_PAUSED || block_is_lane(n->block)))
 		session_keep(cx, n->assignment);
 	/* A task that only had to wait for its agent was not looked at by anybody. */
 	if (!block_is_lane(n->block) && n->iterations_n > n->round_from)

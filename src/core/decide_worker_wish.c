@@ -33,6 +33,11 @@ static void settle(struct decide_ctx *cx, const struct worker *w, str wanted)
 			str_is(wanted, "nuke") ? "removed" : "reset");
 	const struct node *n = as->node;
 
+	/* It goes on waiting, without a worker. */
+	if (as->stage == STAGE_WAITING) {
+		assignment_give_back(cx, as, reason);
+		return;
+	}
 	if (n->wanted_worker.n) {
 		work_block(cx, n, BLOCK_PERSON, reason, STR(""));
 		return;

@@ -3,6 +3,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "core/accept.h"
+#include "core/lane.h"
 #include "core/view.h"
 
 /*
@@ -251,6 +252,10 @@ static str assignment_now(struct arena *a, const struct state *s, const struct a
 				(long long)as->attempt,
 				as->run && as->run->resumed ? ", resumed session " : "",
 				STR_ARG(as->run && as->run->resumed ? as->run->session : STR("")));
+	if (as->stage == STAGE_START && !as->effect && lane_is_shut(state_lane(s, as->agent), now))
+		return arena_printf(a, "waits in " STR_FMT ": agent " STR_FMT " is %s",
+				STR_ARG(as->worker), STR_ARG(as->agent),
+				lane_rules[state_lane(s, as->agent)->kind].state);
 	accept = accept_now(a, s, as);
 	if (accept.n)
 		return accept;

@@ -80,6 +80,11 @@ static str assigned_next(const struct explain *x, const struct assignment *as)
 	if (as->not_before > x->now)
 		return arena_printf(x->arena, "the next step (%s) begins by itself in " STR_FMT,
 				stage, STR_ARG(in_time(x, as->not_before)));
+	if (as->stage == STAGE_START && !as->effect &&
+			lane_is_shut(state_lane(x->state, as->agent), x->now))
+		return arena_printf(x->arena,
+				"its next run starts by itself; see overseer explain " STR_FMT,
+				STR_ARG(as->agent));
 	if (as->stage == STAGE_RUNNING)
 		return arena_printf(x->arena,
 				"its work is checked when the run ends; meanwhile: overseer run "

@@ -82,6 +82,17 @@ static bool is_blocked_by(const struct node *n, str agent)
 			str_eq(str_sub(n->blocked_by, by.n, n->blocked_by.n), agent);
 }
 
+/* It has not begun, or its next run has not. */
+static bool is_queued_for(const struct policy *p, const struct node *n, str agent)
+{
+	const struct assignment *as = n->assignment;
+
+	if (n->status != NODE_QUEUED)
+		return false;
+	return as ? as->stage == STAGE_START && !as->effect && str_eq(as->agent, agent)
+		  : str_eq(node_wants(p, n), agent);
+}
+
 size_t lane_waiting(const struct state *s, const struct policy *p, str agent)
 {
 	size_t waiting = 0;
@@ -93,11 +104,7 @@ size_t lane_waiting(const struct state *s, const struct policy *p, str agent)
 			const struct node *n = s->goals.p[g]->nodes.p[i];
 
 			waiting += node_is_leaf(n) &&
-					(is_blocked_by(n, agent) ||
-							(n->status == NODE_QUEUED &&
-									!n->assignment &&
-									str_eq(node_wants(p, n),
-											agent)));
+					(is_blocked_by(n, agent) || is_queued_for(p, n, agent));
 		}
 	return waiting;
 }

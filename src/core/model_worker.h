@@ -43,7 +43,8 @@ struct effect;
 	X(WAITING_QUESTION, "question") \
 	X(WAITING_TURN, "turn")         \
 	X(WAITING_BACKOFF, "backoff")   \
-	X(WAITING_GOAL, "goal")
+	X(WAITING_GOAL, "goal")         \
+	X(WAITING_AGENT, "agent")
 
 #define STATUS_ENUM(sym, name) sym,
 enum worker_kind { WORKER_KINDS(STATUS_ENUM) WORKER_KIND_COUNT };

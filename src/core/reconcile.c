@@ -239,7 +239,7 @@ static bool is_start(const struct assignment *as)
 static bool is_due(struct tick *t, const struct assignment *as)
 {
 	if (as->effect || as->stage == STAGE_NONE || as->stage == STAGE_RUNNING ||
-			as->stage == STAGE_REVIEW || !as->node)
+			as->stage == STAGE_REVIEW || as->stage == STAGE_WAITING || !as->node)
 		return false;
 	/* What is under way while its goal is paused is brought to a safe end, and kept there. */
 	if (stage_is_good(as->stage) && !accept_is_committed(as) &&
@@ -256,12 +256,16 @@ static bool is_due(struct tick *t, const struct assignment *as)
 	return false;
 }
 
-/* Why the assignment cannot begin now, so that others may use its worker; empty when it can. */
+/*
+ * Why the assignment cannot begin now, so that others may use its worker; empty when it can. What has
+ * begun keeps it while its agent has to wait.
+ */
 static str yield_reason(struct tick *t, const struct assignment *as)
 {
 	str held = is_start(as) ? tick_goal_held(t, as->node->goal) : STR("");
 
-	if (!held.n && as->stage == STAGE_START && !t->t->no_capacity.n && lane_waits(t, as->agent))
+	if (!held.n && as->stage == STAGE_START && !as->attempt && !t->t->no_capacity.n &&
+			lane_waits(t, as->agent))
 		held = STR("its agent has to wait");
 	return held.n ? arena_printf(t->a, STR_FMT "; others may use the worker", STR_ARG(held))
 		      : held;
@@ -277,7 +281,7 @@ static void advance(struct tick *t, const struct assignment *as)
 		tick_add(t, d);
 		return;
 	}
-	if (as->stage == STAGE_START && t->t->no_capacity.n)
+	if (as->stage == STAGE_START && (t->t->no_capacity.n || lane_waits(t, as->agent)))
 		return;
 	if (is_start(as) && !tick_take_slot(t, as))
 		return;
@@ -428,6 +432,7 @@ static void reconcile_all(struct tick *t)
 	reconcile_waits(t);
 	reconcile_goals(t);
 	reconcile_auto(t);
+	reconcile_yields(t);
 	reconcile_notices(t);
 }
 

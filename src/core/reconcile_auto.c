@@ -90,9 +90,9 @@ static bool somebody_is_free(struct tick *t, const struct policy_agent *agent)
 {
 	struct load l = count(t);
 
-	return !t->workers[WORKER_AUTO].held &&
-			l.tasks < t->w->state->automatic.concurrency - l.unusable &&
-			l.of_agent + l.waiting < agent->concurrency;
+	return l.tasks < t->w->state->automatic.concurrency - l.unusable &&
+			l.of_agent + l.waiting < agent->concurrency &&
+			!tick_crowded(t, WORKER_AUTO);
 }
 
 /* Whether the wait after the last answer is over; if not, says until when it lasts. */

@@ -19,10 +19,11 @@ struct task_over {
 /* Of one kind; with what this tick makes and takes. */
 struct tick_workers {
 	size_t n;
-	size_t busy;   /* slots in use, those that are kept for whose wait is over included */
-	size_t starts; /* of these, kept for them; taken in their order */
-	bool held;     /* so many wait that nothing new begins */
-	size_t last;   /* the number that was given last */
+	size_t busy;         /* slots in use, those that are kept for whose wait is over included */
+	size_t starts;       /* of these, kept for them; taken in their order */
+	size_t waiting, all; /* assignments that wait, and all that have a worktree */
+	bool wanted;         /* a task could begin if one that waits gave its worker back */
+	size_t last;         /* the number that was given last */
 };
 
 /* Of one configured agent: assignments with a run or a step under way, and those about to begin one. */
@@ -143,8 +144,12 @@ struct tick_agent *tick_agent(struct tick *t, str name);
 bool tick_take_slot(struct tick *t, const struct assignment *as);
 /* A free worker for the decision's node, or the name of a new one. */
 bool tick_take_worker(struct tick *t, struct decision *d);
+/* So many wait that nothing new begins with a worker of this kind; remembers that something could. */
+bool tick_crowded(struct tick *t, enum worker_kind kind);
 /* Workers that are to be reset or removed. */
 void reconcile_workers(struct tick *t);
+/* Where another task could use it, one that waits for its agent or an answer gives its worker back. */
+void reconcile_yields(struct tick *t);
 /* Runs under way: signs of life, stalls, and the ladder of recovery. */
 void reconcile_runs(struct tick *t);
 /* Time passes for those who wait: blocked nodes, people who were asked. */

@@ -23,7 +23,8 @@ void tick_count_workers(struct tick *t)
 
 		of->starts = MIN(t->slots.of[k].starts, max > busy ? max - busy : 0);
 		of->busy += busy + of->starts;
-		of->held = slots_held(&t->slots, (enum worker_kind)k);
+		of->waiting = t->slots.of[k].waiting;
+		of->all = of->waiting + busy + t->slots.of[k].starts;
 	}
 }
 
@@ -73,11 +74,19 @@ bool worker_is_taken(const struct tick *t, str name)
 	return false;
 }
 
-static bool may_begin(const struct tick *t, enum worker_kind kind)
+bool tick_crowded(struct tick *t, enum worker_kind kind)
 {
-	const struct tick_workers *k = &t->workers[kind];
+	struct tick_workers *k = &t->workers[kind];
+	bool crowded = slots_crowded(t->w->state, t->w->policy, kind, k->waiting, k->all);
 
-	return !k->held && k->busy < slots_max(t->w->state, t->w->policy, kind);
+	k->wanted |= crowded && !slots_held(&t->slots, kind);
+	return crowded;
+}
+
+static bool may_begin(struct tick *t, enum worker_kind kind)
+{
+	return t->workers[kind].busy < slots_max(t->w->state, t->w->policy, kind) &&
+			!tick_crowded(t, kind);
 }
 
 static bool take(struct tick *t, struct decision *d, const struct worker *w)
@@ -87,6 +96,7 @@ static bool take(struct tick *t, struct decision *d, const struct worker *w)
 		return false;
 	d->worker = w->name;
 	t->workers[w->kind].busy++;
+	t->workers[w->kind].all++;
 	return true;
 }
 
@@ -105,6 +115,7 @@ static bool take_new(struct tick *t, struct decision *d, enum worker_kind kind)
 	d->worker_kind = kind;
 	k->n++;
 	k->busy++;
+	k->all++;
 	return true;
 }
 
@@ -156,5 +167,49 @@ void reconcile_workers(struct tick *t)
 								      "it")
 								: STR("nothing holds it any "
 								      "more") });
+	}
+}
+
+/* Something else is decided about it already. */
+static bool is_decided(const struct tick *t, const struct assignment *as)
+{
+	for (size_t i = 0; i < t->out.n; i++)
+		if (t->out.p[i].node == as->node)
+			return true;
+	return false;
+}
+
+/* The last in order: those before it are more likely to continue where they are. */
+static const struct assignment *last_to_yield(const struct tick *t, enum worker_kind kind)
+{
+	const struct assignment *last = NULL;
+
+	list_each (it, &t->w->state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+
+		if (as->slot == kind && assignment_may_yield(&t->slots, as) && !is_decided(t, as) &&
+				(!last || assignment_order(&as, &last) > 0))
+			last = as;
+	}
+	return last;
+}
+
+void reconcile_yields(struct tick *t)
+{
+	for (int k = 0; k < WORKER_KIND_COUNT; k++) {
+		const struct assignment *as = t->workers[k].wanted
+				? last_to_yield(t, (enum worker_kind)k)
+				: NULL;
+
+		if (as)
+			tick_add(t,
+					(struct decision){ .kind = DEC_YIELD,
+							.goal = as->node->goal,
+							.node = as->node,
+							.assignment = as,
+							.why = STR("so many tasks wait that "
+								   "another "
+								   "one needs its worker "
+								   "(workers.max_waiting)") });
 	}
 }

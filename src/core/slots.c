@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/accept.h"
+#include "core/lane.h"
 
 /* "N for WHAT". */
 static const char *const words[WAITING_COUNT] = {
@@ -13,6 +14,7 @@ static const char *const words[WAITING_COUNT] = {
 	[WAITING_TURN] = "the accept queue",
 	[WAITING_BACKOFF] = "the next attempt",
 	[WAITING_GOAL] = "a paused goal",
+	[WAITING_AGENT] = "their agent",
 };
 
 struct slots slots_init(const struct state *s, const struct policy *p, ov_time now)
@@ -54,13 +56,36 @@ static enum waiting accepting_waits(struct slots *sl, const struct assignment *a
 	return accept_waits(as) && queue_waits(sl) ? WAITING_TURN : WAITING_NONE;
 }
 
+/* It has begun, and its next run cannot: its agent is given no work. */
+static bool agent_waits(const struct slots *sl, const struct assignment *as)
+{
+	return as->stage == STAGE_START && as->attempt &&
+			lane_is_shut(state_lane(sl->s, as->agent), sl->now);
+}
+
+/* Its node is blocked, and not about to be unblocked. */
+static bool node_waits_on(const struct slots *sl, const struct assignment *as)
+{
+	return as->stage == STAGE_WAITING &&
+			(!as->node->blocked_until || as->node->blocked_until > sl->now);
+}
+
+bool assignment_may_yield(const struct slots *sl, const struct assignment *as)
+{
+	return as->node && !as->effect && (node_waits_on(sl, as) || agent_waits(sl, as));
+}
+
 enum waiting assignment_waiting(struct slots *sl, const struct assignment *as)
 {
 	if (as->effect || as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || !as->node)
 		return WAITING_NONE;
 	if (stage_is_good(as->stage))
 		return accepting_waits(sl, as);
-	return backs_off(sl, as) ? WAITING_BACKOFF : WAITING_NONE;
+	if (node_waits_on(sl, as))
+		return as->node->block == BLOCK_QUESTION ? WAITING_QUESTION : WAITING_AGENT;
+	if (backs_off(sl, as))
+		return WAITING_BACKOFF;
+	return agent_waits(sl, as) ? WAITING_AGENT : WAITING_NONE;
 }
 
 str waiting_text(struct arena *a, struct slots *sl, const struct assignment *as)
@@ -77,13 +102,21 @@ str waiting_text(struct arena *a, struct slots *sl, const struct assignment *as)
 	case WAITING_CHECKOUT:
 	case WAITING_QUESTION:
 	case WAITING_BACKOFF: return as->reason;
+	case WAITING_AGENT:
+		return as->stage == STAGE_WAITING
+				? as->reason
+				: arena_printf(a, "agent " STR_FMT " is %s", STR_ARG(as->agent),
+						  lane_rules[state_lane(sl->s, as->agent)->kind]
+								  .state);
 	}
 	return STR("");
 }
 
 bool assignment_starts(const struct assignment *as)
 {
-	return !as->effect && (as->stage == STAGE_WORKSPACE || as->stage == STAGE_START);
+	return !as->effect &&
+			(as->stage == STAGE_WORKSPACE || as->stage == STAGE_START ||
+					as->stage == STAGE_WAITING);
 }
 
 void slots_add(struct slots *sl, const struct assignment *as)
@@ -95,6 +128,7 @@ void slots_add(struct slots *sl, const struct assignment *as)
 		return;
 	waiting = assignment_waiting(sl, as);
 	n->kinds[waiting]++;
+	n->yields += assignment_may_yield(sl, as);
 	if (waiting != WAITING_NONE)
 		n->waiting++;
 	else if (assignment_starts(as))
@@ -121,9 +155,22 @@ size_t slots_max(const struct state *s, const struct policy *p, enum worker_kind
 	return SIZE_MAX;
 }
 
+bool slots_crowded(const struct state *s, const struct policy *p, enum worker_kind kind,
+		size_t waiting, size_t all)
+{
+	size_t most = (size_t)p->workers_max_waiting;
+
+	return kind != WORKER_MANUAL &&
+			(waiting >= most || all >= MAX(most, slots_max(s, p, kind)));
+}
+
 bool slots_held(const struct slots *sl, enum worker_kind kind)
 {
-	return kind != WORKER_MANUAL && sl->of[kind].waiting >= (size_t)sl->p->workers_max_waiting;
+	const struct slot_count *n = &sl->of[kind];
+	size_t busy = n->busy + n->starts, waiting = n->waiting - n->yields;
+
+	return busy < slots_max(sl->s, sl->p, kind) &&
+			slots_crowded(sl->s, sl->p, kind, waiting, busy + waiting);
 }
 
 str slots_text(struct arena *a, const struct slots *sl, enum worker_kind kind)
@@ -137,7 +184,11 @@ str slots_text(struct arena *a, const struct slots *sl, enum worker_kind kind)
 		if (n->kinds[w])
 			parts = arena_printf(a, STR_FMT "%s%zu for %s", STR_ARG(parts),
 					parts.n ? ", " : "", n->kinds[w], words[w]);
+	if (n->busy + n->starts)
+		parts = arena_printf(a, STR_FMT "), %zu %s under way", STR_ARG(parts),
+				n->busy + n->starts, n->busy + n->starts == 1 ? "is" : "are");
 	return arena_printf(a,
-			"%zu task%s (" STR_FMT "); nothing new is started: workers.max_waiting",
-			n->waiting, n->waiting == 1 ? " waits" : "s wait", STR_ARG(parts));
+			"%zu task%s (" STR_FMT "%s; nothing new is started: workers.max_waiting",
+			n->waiting, n->waiting == 1 ? " waits" : "s wait", STR_ARG(parts),
+			n->busy + n->starts ? "" : ")");
 }

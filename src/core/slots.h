@@ -2,8 +2,10 @@
 /*
  * Who has a slot. A slot is a run or a step under way; workers.max and auto.concurrency count these.
  * Work that waits keeps its worker and worktree but has none, so that others can begin meanwhile; at
- * most workers.max_waiting wait at once, then nothing new begins. Pure questions about the state, for
- * the tick, for status and for explain alike.
+ * most workers.max_waiting wait at once (workers.max, if that is more), then nothing new begins. What
+ * is under way may come to wait, and is counted for that, too. Work that waits for its agent or for an
+ * answer to its agent's question gives its worker back where another task could use it. Pure questions
+ * about the state, for the tick, for status and for explain alike.
  */
 #include "core/policy.h"
 #include "core/state.h"
@@ -19,6 +21,7 @@ struct slots {
 		size_t busy;    /* a run or a step is under way */
 		size_t starts;  /* could begin a run now, if there is a slot */
 		size_t waiting; /* for what, is counted in kinds */
+		size_t yields;  /* of these, give their worker back if another task needs it */
 		size_t kinds[WAITING_COUNT];
 	} of[WORKER_KIND_COUNT];
 };
@@ -28,6 +31,11 @@ struct slots slots_init(const struct state *s, const struct policy *p, ov_time n
 enum waiting assignment_waiting(struct slots *sl, const struct assignment *as);
 /* The same in words, for people; empty when it does not wait. */
 str waiting_text(struct arena *a, struct slots *sl, const struct assignment *as);
+/*
+ * It waits for its agent or an answer, and its work is kept: it can give its worker back. A later run
+ * then continues from what was kept, in another worktree and so perhaps without its session.
+ */
+bool assignment_may_yield(const struct slots *sl, const struct assignment *as);
 /* Its next step is a run, or the worktree for one: that begins only where there is a slot. */
 bool assignment_starts(const struct assignment *as);
 /* Counts one of state->live. */
@@ -37,7 +45,10 @@ void slots_count(struct slots *sl);
 
 /* How many slots there are for a kind of worker; SIZE_MAX: as many as there are workers. */
 size_t slots_max(const struct state *s, const struct policy *p, enum worker_kind kind);
-/* So many wait that nothing new begins. */
+/* With so many that wait, of so many that have a worktree, there is no room for another one. */
+bool slots_crowded(const struct state *s, const struct policy *p, enum worker_kind kind,
+		size_t waiting, size_t all);
+/* There is a slot, but so many wait that nothing new begins; what gives its worker back is left out. */
 bool slots_held(const struct slots *sl, enum worker_kind kind);
 /*
  * Why that is so, for people: "8 tasks wait (6 for review, 2 for your uncommitted files); nothing new

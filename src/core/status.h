@@ -133,7 +133,8 @@
 /*
  * Where an assignment stands in its pipeline: what it waits for next. Work that is good waits in
  * rebase for its turn (or before that, in review, for a person); who has come further than that,
- * up to the end of post_accept or revert, is being accepted: one at a time.
+ * up to the end of post_accept or revert, is being accepted: one at a time. A blocked one in waiting
+ * keeps its worker, and continues there when its agent is free again or a person has answered.
  */
 #define STAGES(X)                       \
 	X(STAGE_NONE, "none")           \
@@ -143,6 +144,7 @@
 	X(STAGE_STOP, "stop")           \
 	X(STAGE_HARVEST, "harvest")     \
 	X(STAGE_CHECK, "check")         \
+	X(STAGE_WAITING, "waiting")     \
 	X(STAGE_ACCEPT, "accept")       \
 	X(STAGE_REVIEW, "review")       \
 	X(STAGE_REBASE, "rebase")       \

@@ -303,6 +303,9 @@ static value *dispatch_row(struct queue *q, const struct node *n)
 						status_name(&goal_statuses, (int)n->goal->status)));
 	if (as->not_before > q->now)
 		return row(q, n, "waits", as->reason);
+	if (as->stage == STAGE_START && !as->effect &&
+			lane_is_shut(state_lane(q->s, as->agent), q->now))
+		return row(q, n, "lane", lane_text(q, state_lane(q->s, as->agent)));
 	if (as->stage == STAGE_START && q->no_capacity.n)
 		return row(q, n, "capacity", q->no_capacity);
 	if (start_text(q, as).n)

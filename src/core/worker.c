@@ -31,6 +31,8 @@ enum worker_step worker_next_step(const struct state *s, const struct worker *w)
 		return WORKER_STEP_NONE;
 	if (!as || as->stage == STAGE_NONE)
 		return WORKER_STEP_ACT;
+	if (as->stage == STAGE_WAITING)
+		return WORKER_STEP_SETTLE;
 	if (assignment_is_final(as) || as->status == AS_BLOCKED || accept_is_committed(as))
 		return WORKER_STEP_NONE;
 	return WORKER_STEP_SETTLE;

@@ -288,6 +288,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(pace)                  \
 	X(reminders)             \
 	X(places)                \
+	X(waits_in_place)        \
 	X(one_escalation)        \
 	X(told_means_told)       \
 	X(no_harm_to_the_living) \

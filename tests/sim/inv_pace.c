@@ -293,14 +293,23 @@ static bool has_effect(const struct checker *c, const struct as_book *as)
 	return false;
 }
 
+/* It has begun, and its agent can do nothing at the moment. */
+static bool agent_waits(const struct checker *c, const struct as_book *as, ov_time at)
+{
+	const struct lane_book *l = book_lane(c, as->agent);
+
+	return as->stage == STAGE_START && as->run && l && l->waits &&
+			(!l->resets_at || at < l->resets_at);
+}
+
 /* Nothing is under way, and nothing is about to be: it keeps its worker, but no place. */
 static bool as_waits(const struct checker *c, const struct as_book *as, ov_time at)
 {
 	if (as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || as->stage == STAGE_STOP ||
 			has_effect(c, as))
 		return false;
-	return as->stage == STAGE_REVIEW || as->waits ||
-			(as->not_before > at && as->moved_at <= at);
+	return as->stage == STAGE_REVIEW || as->stage == STAGE_WAITING || as->waits ||
+			agent_waits(c, as, at) || (as->not_before > at && as->moved_at <= at);
 }
 
 /* A run is under way, or its start. */
@@ -337,7 +346,7 @@ static void places_agent(struct checker *c, const struct event *e, str agent)
 	const struct policy *p = policy_of(c);
 	bool created = e->kind == EV_ASSIGNMENT_CREATED,
 	     pool = str_starts(value_str_at(e->data, "worker"), STR("pool-"));
-	int64_t load = 0, busy = 0, waiting = 0;
+	int64_t load = 0, busy = 0, waiting = 0, all = 0;
 
 	places_lane(c, e, agent);
 	for (size_t i = 0; i < c->live.n; i++) {
@@ -348,6 +357,7 @@ static void places_agent(struct checker *c, const struct event *e, str agent)
 		busy += counts && in_pool(as);
 		load += counts && str_eq(as->agent, agent);
 		waiting += in_pool(as) && as_waits(c, as, e->at);
+		all += in_pool(as) && as->stage != STAGE_NONE && !str_eq(as->id, e->assignment);
 	}
 	for (size_t i = 0; i < p->agents_n; i++)
 		if (str_eq(p->agents[i].name, agent) && load >= p->agents[i].concurrency)
@@ -357,9 +367,12 @@ static void places_agent(struct checker *c, const struct event *e, str agent)
 	if (pool && busy >= p->workers_max)
 		sim_violated(c->s, inv_places.name, EV_FMT ": %lld workers work already", EV_ARG(e),
 				(long long)busy);
-	if (pool && created && waiting >= p->workers_max_waiting)
-		sim_violated(c->s, inv_places.name, EV_FMT ": %lld wait already", EV_ARG(e),
-				(long long)waiting);
+	if (pool && created &&
+			(waiting >= p->workers_max_waiting ||
+					all >= MAX(p->workers_max, p->workers_max_waiting)))
+		sim_violated(c->s, inv_places.name,
+				EV_FMT ": %lld wait already, and %lld have a worktree", EV_ARG(e),
+				(long long)waiting, (long long)all);
 }
 
 static void places_event(struct checker *c, const struct event *e)
@@ -390,4 +403,64 @@ const struct invariant inv_places = {
 		    "too many wait, and nothing for an agent that is out of quota or logged out",
 	.event = places_event,
 	.sabotage = places_sabotage,
+};
+
+/* ---- waits_in_place ---- */
+
+/* So many pool workers are kept by work that waits, or have any, that another task needs one. */
+static bool pool_is_crowded(const struct checker *c, ov_time at)
+{
+	const struct policy *p = policy_of(c);
+	int64_t waiting = 0, all = 0;
+
+	for (size_t i = 0; i < c->live.n; i++) {
+		waiting += in_pool(c->live.p[i]) && as_waits(c, c->live.p[i], at);
+		all += in_pool(c->live.p[i]) && c->live.p[i]->stage != STAGE_NONE;
+	}
+	return waiting >= p->workers_max_waiting ||
+			all >= MAX(p->workers_max, p->workers_max_waiting);
+}
+
+/* Whoever has to wait for its agent, or for an answer, gives its worktree up only for a reason. */
+static void in_place_event(struct checker *c, const struct event *e)
+{
+	const struct as_book *as = book_as(c, e->assignment);
+	str reason = value_str_at(e->data, "reason");
+	const struct worker *w = as ? state_worker(c->shadow, as->worker) : NULL;
+
+	if (e->kind != EV_ASSIGNMENT_MOVED || !as || as->stage != STAGE_WAITING || by_person(e) ||
+			event_status(e, "stage", &stages) != STAGE_NONE)
+		return;
+	if (str_contains(reason, STR("workers.max_waiting"))
+					? !in_pool(as) || pool_is_crowded(c, e->at)
+					: !w || w->wanted.n ||
+							str_is(reason, "its worktree is gone"))
+		return;
+	sim_violated(c->s, inv_waits_in_place.name,
+			EV_FMT ": " STR_FMT " waits, and gives worker " STR_FMT " up: " STR_FMT,
+			EV_ARG(e), STR_ARG(as->id), STR_ARG(as->worker), STR_ARG(reason));
+}
+
+static bool in_place_sabotage(struct checker *c)
+{
+	for (size_t i = 0; i < c->live.n; i++) {
+		struct event *e;
+
+		if (c->live.p[i]->stage != STAGE_WAITING || c->live.p[i]->node->as != c->live.p[i])
+			continue;
+		e = forge(c, EV_ASSIGNMENT_MOVED, c->live.p[i]->node);
+		forge_text(c, e, "stage", STR("none"));
+		forge_text(c, e, "reason", STR("for no reason"));
+		forge_show(c, e);
+		return c->s->violated;
+	}
+	return false;
+}
+
+const struct invariant inv_waits_in_place = {
+	.name = "waits_in_place",
+	.sentence = "work that waits for its agent or for an answer to it keeps its worktree, "
+		    "unless a person decides otherwise or so many wait that others need it",
+	.event = in_place_event,
+	.sabotage = in_place_sabotage,
 };

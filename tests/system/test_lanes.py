@@ -26,6 +26,22 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","nu
 """
 SPEAKS = '[defaults]\nagent = "gemini"\n[agents.gemini]\nformat = "claude"\ncommand = ["{root}/agent.sh"]\n'
 
+# Is logged out in the middle of its work while `limited` is there: some of it is left in its worktree, also what git ignores.
+IN_PLACE = r"""
+cat > /dev/null
+echo '{"type":"system","subtype":"init","cwd":"/w","session_id":"bcac89b7-f0ce-4aad-8947-bb6c67a83286","tools":[],"model":"m"}'
+if [ -e "$HOME/limited" ]; then
+	echo before > "$OVERSEER_NODE.txt"
+	echo '*.o' >> "$(git rev-parse --git-path info/exclude)"
+	echo compiled > ignored.o
+	echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Please log in","num_turns":1}'
+	exit 1
+fi
+[ "$OVERSEER_NODE" != T1 ] || test -e ignored.o || exit 9
+echo after >> "$OVERSEER_NODE.txt"
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","num_turns":1}'
+"""
+
 # Takes no work until the file `free` is there.
 QUOTA = r"""
 if [ ! -e "$HOME/free" ]; then
@@ -159,6 +175,53 @@ class Lanes(SiteCase):
         self.assertEqual(site.call("goal.show", goal=goal)["status"], "active")
         self.assertEqual(site.node("T1")["block"], "paused")
         self.assertEqual(site.node("T2")["block"], "rate_limited")
+
+    def test_keeps_its_worktree_and_session_while_others_work(self):
+        config = FAST + "[workers]\nmax = 1\n"
+        site = self.site(config)
+        os.chmod(site.write("../agent.sh", "#!/bin/sh\n" + IN_PLACE), 0o755)
+        os.chmod(site.write("../other.sh", "#!/bin/sh\necho y > $OVERSEER_NODE.txt\n"), 0o755)
+        site.configure(config + SPEAKS.format(root=site.root) + f'[agents.other]\ncommand = ["{site.root}/other.sh"]\n')
+        site.write("../limited", "")
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1"), task("T2", suggestedAgent="other"), task("T3")))["goal"]
+        limited = site.wait_type("agent.limited")
+        site.wait_type("node.accepted", node="T2")
+        # It keeps its worker, with what it left there, and no slot; what has not begun has none.
+        status = site.call("status.get")
+        worker, = [w for w in status["workers"] if w["name"] == "pool-1"]
+        self.assertEqual((site.node("T1")["block"], worker["node"], worker["stage"]), ("login", f"{goal}/T1", "waiting"))
+        self.assertEqual((status["workers_busy"], status["workers_waiting"], status["held"]), (0, 1, []))
+        running, = status["running"]
+        self.assertEqual((running["node"], running["waiting"]), ("T1", "agent"))
+        self.assertTrue(os.path.exists(os.path.join(site.dir, "worktrees/pool-1/ignored.o")))
+        self.assertEqual(site.wait_type("assignment.created", node="T2")["data"]["worker"], "pool-2")
+        site.kill()
+        site.up()
+        os.unlink(os.path.join(site.root, "limited"))
+        site.cli("inbox", "answer", "1", "done")
+        site.wait_goal(goal)
+        first, again = [r for r in site.runs() if r["node_id"] == "T1"]
+        self.assertEqual((first["id"], first["assignment_id"], first["session"], again["resumed"]),
+                         (limited["run"], again["assignment_id"], again["session"], True))
+        self.assertEqual(site.git("show", "HEAD:T1.txt"), "before\nafter\n")
+
+    def test_gives_its_worktree_back_where_others_need_it(self):
+        config = FAST + "[workers]\nmax = 1\nmax_waiting = 1\n"
+        site = self.site(config, agent=QUOTA.replace("75", "77").replace("if [", "echo half > $OVERSEER_NODE.part\nif ["))
+        os.chmod(site.write("../other.sh", "#!/bin/sh\necho y > $OVERSEER_NODE.txt\n"), 0o755)
+        site.configure(site.read(".overseer/config.toml") + f'[agents.other]\ncommand = ["{site.root}/other.sh"]\n')
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1"), task("T2", suggestedAgent="other")))["goal"]
+        site.wait_type("node.accepted", node="T2")
+        self.assertEqual((site.node("T1")["status"], site.node("T1")["block"]), ("blocked", "login"))
+        back = [e for e in site.events() if e["type"] == "assignment.moved" and "workers.max_waiting" in e["data"]["reason"]]
+        self.assertEqual([e["node"] for e in back], ["T1"])
+        # Its work is kept, and it continues from that.
+        site.write("../free", "")
+        site.cli("inbox", "answer", "1", "done")
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "HEAD:T1.part"), "half\n")
 
 
 class LastLines(SiteCase):

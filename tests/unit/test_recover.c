@@ -203,11 +203,14 @@ TEST(a_limit_that_says_when_it_ends)
 	assert_int_equal(n->blocked_until, resets_at);
 	assert_int_equal(f.wake_at, resets_at);
 	assert_int_equal(n->failures[CAUSE_RUN], 0);
-	assert_int_equal(f.state->workers.p[0]->status, WORKER_IDLE);
+	/* It keeps its worker, and the same assignment continues there. */
+	assert_int_equal(f.state->workers.p[0]->status, WORKER_WORKING);
+	assert_int_equal(n->assignment->stage, STAGE_WAITING);
 	f.now = resets_at;
 	settle(&f);
-	assert_int_equal(n->status, NODE_QUEUED);
-	assert_int_equal(n->epoch, 2);
+	assert_int_equal(n->status, NODE_IN_PROGRESS);
+	assert_int_equal(effect_of(&f, "T1")->kind, FX_RUN_START);
+	assert_int_equal(n->epoch, 1);
 	fixture_done(&f);
 }
 
@@ -227,7 +230,8 @@ TEST(a_login_takes_no_other_answer)
 	refused(&f, "inbox.answer", json(&f, "{'number': 1, 'answer': 'later'}"), OV_EINVALID);
 	submit(&f, "inbox.answer", json(&f, "{'number': 1, 'answer': 'done'}"));
 	settle(&f);
-	assert_int_equal(node_of(&f, "T1")->status, NODE_QUEUED);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_IN_PROGRESS);
+	assert_int_equal(node_of(&f, "T1")->assignment->attempt, 2);
 	assert_int_equal(f.state->lanes.n, 0);
 	fixture_done(&f);
 }
