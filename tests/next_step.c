@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "core/auto_mode.h"
 #include "core/budget.h"
+#include "core/lane.h"
 
 static bool asked_about(const struct state *s, const struct node *n)
 {
@@ -35,7 +36,16 @@ static const char *blocked_step(const struct state *s, const struct node *n)
 	/* Its entry is part of the one about the pause of auto mode. */
 	if (task_was_given_up(n) && str_is(s->automatic.pause_cause, PAUSE_FAILURES))
 		return asked_for(s, "auto_paused") ? "a person is asked" : NULL;
-	return asked_about(s, n) ? "a person is asked" : NULL;
+	if (asked_about(s, n))
+		return "a person is asked";
+	/* Its entry is part of the one about its agent. */
+	return n->assignment && failed_by(n, n->assignment->agent) &&
+					state_lane(s, n->assignment->agent) &&
+					state_lane(s, n->assignment->agent)->kind ==
+							BLOCK_FAILING &&
+					asked_for(s, "agent_failing")
+			? "a person is asked"
+			: NULL;
 }
 
 static bool ladder_goes_on(const struct node *n)

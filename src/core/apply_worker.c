@@ -167,6 +167,7 @@ void streak_failed(struct state *s, const struct node *n, const struct event *e)
 		k = mem_zalloc(1, sizeof(*k));
 		record_set_str(&k->agent, as->agent);
 		record_set_str(&k->node, n->key);
+		k->since = e->at;
 		vec_push(&s->streaks, k);
 	}
 	k->failures++;

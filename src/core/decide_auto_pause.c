@@ -105,7 +105,7 @@ static str last_words(struct decide_ctx *cx, const struct node *n)
 	return words;
 }
 
-static void show_task(struct decide_ctx *cx, struct buf *b, const struct node *n)
+void show_failed_task(struct decide_ctx *cx, struct buf *b, const struct node *n)
 {
 	str words = last_words(cx, n);
 
@@ -126,7 +126,7 @@ static void show_tasks(struct decide_ctx *cx, struct buf *b)
 
 		for (size_t i = goal->nodes.n; goal->automatic && i-- > 0 && shown < SHOWN_TASKS;)
 			if (task_was_given_up(goal->nodes.p[i])) {
-				show_task(cx, b, goal->nodes.p[i]);
+				show_failed_task(cx, b, goal->nodes.p[i]);
 				shown++;
 			}
 	}

@@ -95,6 +95,7 @@ void login_answered(struct decide_ctx *cx, const struct escalation *x);
 void failing_answered(struct decide_ctx *cx, const struct escalation *x);
 /* The tick saw that it did: it is given no more until a person says so. */
 void tick_agent_failing(struct decide_ctx *cx, const struct decision *d);
+void tick_agent_absorb(struct decide_ctx *cx, const struct decision *d);
 /* A person says that the silent runs really hang: each is treated as a stall of its own. */
 void outage_denied(struct decide_ctx *cx);
 /* The agent can be used again, if it had to wait. */

@@ -176,40 +176,6 @@ static void works_again(struct decide_ctx *cx, const struct assignment *as)
 		lane_clear(cx, as->agent, reason);
 }
 
-/* ---- agents that fail again and again ---- */
-
-/* Its lane waits until a person answers: whatever it is given would end the same way. */
-void tick_agent_failing(struct decide_ctx *cx, const struct decision *d)
-{
-	static const char *const options[] = { "resume", NULL };
-	struct event *e = emit(cx, EV_AGENT_LIMITED, (struct subject){ 0 });
-
-	ev_str(cx, e, "agent", d->agent);
-	ev_cstr(cx, e, "kind", status_name(&block_kinds, BLOCK_FAILING));
-	ev_note(cx, e, "detail", d->why);
-	ev_int(cx, e, "times", 1);
-	escalate_about(cx, (struct subject){ 0 },
-			&(struct escalation_spec){ .kind = ASK_FAILING,
-					.question = arena_printf(cx->arena,
-							"agent " STR_FMT
-							" is out of service: " STR_FMT
-							". It is given no more work. "
-							"`overseer agent test " STR_FMT
-							"` tries it out. Answer "
-							"\"resume\" to use it again",
-							STR_ARG(d->agent), STR_ARG(d->why),
-							STR_ARG(d->agent)),
-					.options = options });
-}
-
-void failing_answered(struct decide_ctx *cx, const struct escalation *x)
-{
-	const struct lane *l = lane_asked_by(cx->arena, cx->state, x);
-
-	if (l)
-		lane_clear(cx, l->agent, STR("a person says that it can be used again"));
-}
-
 /* As the agent said it, if it did. */
 static str limit_words(const struct run *r, enum block_kind kind)
 {

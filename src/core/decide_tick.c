@@ -225,6 +225,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_AUTO_RESUME] = tick_auto_resume,
 	[DEC_TASK_BUDGET] = tick_task_budget,
 	[DEC_AGENT_FAILING] = tick_agent_failing,
+	[DEC_AGENT_ABSORB] = tick_agent_absorb,
 	[DEC_HALT] = tick_halt,
 	[DEC_REVIEW] = tick_review,
 	[DEC_LOOP] = tick_loop,

@@ -60,6 +60,9 @@ static str blocked_next(const struct explain *x, const struct node *n)
 {
 	const struct escalation *e = entry_of(x, n->goal->id, n->id);
 
+	if (!e && n->assignment && failed_by(n, n->assignment->agent) &&
+			state_lane(x->state, n->assignment->agent))
+		e = lane_entry(x->arena, x->state, state_lane(x->state, n->assignment->agent));
 	if (e)
 		return answer_it(x, e);
 	if (n->blocked_until)

@@ -73,6 +73,58 @@ const struct lane *lane_asked_by(struct arena *a, const struct state *s, const s
 	return NULL;
 }
 
+const struct escalation *lane_entry(struct arena *a, const struct state *s, const struct lane *l)
+{
+	for (size_t i = 0; i < s->escalations.n; i++) {
+		const struct escalation *x = s->escalations.p[i];
+
+		if (x->status == ESC_OPEN && lane_asked_by(a, s, x) == l)
+			return x;
+	}
+	return NULL;
+}
+
+bool failed_by(const struct node *n, str agent)
+{
+	return !n->goal->automatic && node_is_leaf(n) && n->status == NODE_BLOCKED &&
+			n->block == BLOCK_FAILED && !str_starts(n->blocked_by, STR("human:")) &&
+			n->assignment && str_eq(n->assignment->agent, agent);
+}
+
+ov_time failing_since(const struct state *s, str agent)
+{
+	const struct lane *l = state_lane(s, agent);
+
+	for (size_t i = 0; i < s->streaks.n; i++)
+		if (str_eq(s->streaks.p[i]->agent, agent))
+			return s->streaks.p[i]->since;
+	return l ? l->since : 0;
+}
+
+/* About runs that failed; others are about steps of ours. */
+static bool is_of_runs(str kind)
+{
+	static const bool of_runs[CAUSE_COUNT] = {
+		[CAUSE_START] = true,
+		[CAUSE_RUN] = true,
+		[CAUSE_NO_CHANGES] = true,
+		[CAUSE_CHECK] = true,
+		[CAUSE_GATE] = true,
+	};
+	int cause = status_parse(&causes, kind);
+
+	return str_is(kind, "failed") || (cause >= 0 && of_runs[cause]);
+}
+
+bool failing_absorbs(const struct state *s, str agent, const struct escalation *x)
+{
+	const struct node *n = x->status == ESC_OPEN && x->node_id.n && is_of_runs(x->kind)
+			? state_node(s, x->goal_id, x->node_id)
+			: NULL;
+
+	return n && x->opened_at >= failing_since(s, agent) && failed_by(n, agent);
+}
+
 static bool is_blocked_by(const struct node *n, str agent)
 {
 	static const str by = STR_INIT("agent ");

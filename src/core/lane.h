@@ -26,5 +26,13 @@ str login_question(struct arena *a, str agent);
 /* The lane that the entry is about, or NULL. */
 const struct lane *lane_asked_by(struct arena *a, const struct state *s,
 		const struct escalation *x);
+/* The open entry that asks a person about the lane, or NULL. */
+const struct escalation *lane_entry(struct arena *a, const struct state *s, const struct lane *l);
+/* A task of an ordinary goal that was given up after a run of the agent failed, and that no person has taken on. */
+bool failed_by(const struct node *n, str agent);
+/* When the failures in a row of the agent began. */
+ov_time failing_since(const struct state *s, str agent);
+/* The open entry is about a task that was given up because of these failures. */
+bool failing_absorbs(const struct state *s, str agent, const struct escalation *x);
 /* Tasks that wait for the agent: blocked by it, or queued for it. */
 size_t lane_waiting(const struct state *s, const struct policy *p, str agent);

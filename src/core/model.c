@@ -357,6 +357,7 @@ static const struct field streak_fields[] = {
 	FIELD(streak, node, F_STR),
 	FIELD(streak, several, F_BOOL),
 	FIELD(streak, detail, F_STR),
+	FIELD(streak, since, F_TIME),
 };
 RECORD(streak);
 

@@ -112,9 +112,10 @@ struct lane {
 struct streak {
 	str agent;
 	int64_t failures;
-	str node;     /* the key of the first task */
-	bool several; /* and there was another one */
-	str detail;   /* of the newest failure */
+	str node;      /* the key of the first task */
+	bool several;  /* and there was another one */
+	str detail;    /* of the newest failure */
+	ov_time since; /* when the first one was */
 };
 
 /* What was used on one day, for one goal, by one agent with one model. */

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "core/accept.h"
 #include "core/budget.h"
+#include "core/lane.h"
 #include "core/reconcile_impl.h"
 
 /* Nodes in the order in which they are served: priority, then age, then place in goal and plan. */
@@ -121,6 +122,21 @@ bool lane_waits(struct tick *t, str agent)
 	return true;
 }
 
+/* There is one entry about an agent that is out of service, and none about each task that it failed at. */
+static void absorb_entries(struct tick *t, str agent)
+{
+	const struct state *s = t->w->state;
+
+	for (size_t i = 0; i < s->escalations.n; i++)
+		if (failing_absorbs(s, agent, s->escalations.p[i]))
+			tick_add(t,
+					(struct decision){ .kind = DEC_AGENT_ABSORB,
+							.agent = agent,
+							.escalation = s->escalations.p[i],
+							.why = STR("its agent is out of "
+								   "service") });
+}
+
 /* Whatever it is given fails: that is no matter of one task any more. */
 static void judge_agents(struct tick *t)
 {
@@ -142,6 +158,9 @@ static void judge_agents(struct tick *t)
 									(long long)k->failures,
 									STR_ARG(k->detail)) });
 	}
+	for (size_t i = 0; i < s->lanes.n; i++)
+		if (s->lanes.p[i]->kind == BLOCK_FAILING)
+			absorb_entries(t, s->lanes.p[i]->agent);
 }
 
 /* What the agent is to the task, for people. */

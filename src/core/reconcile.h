@@ -42,6 +42,7 @@
 	X(DEC_AUTO_RESUME, "auto_resume", "the entry of its pause was closed")   \
 	X(DEC_TASK_BUDGET, "task_budget", "the task has used up its budget")     \
 	X(DEC_AGENT_FAILING, "agent_failing", "it failed too often in a row")    \
+	X(DEC_AGENT_ABSORB, "agent_absorb", "its agent is out of service")       \
 	X(DEC_HALT, "halt", "the daemon cannot go on: its session waits")        \
 	X(DEC_REVIEW, "review", "a run was judged: an iteration is made of it")  \
 	X(DEC_LOOP, "loop", "a run makes the same call again and again")         \

@@ -4,27 +4,15 @@
 #include "core/lane.h"
 #include "core/view.h"
 
-/* The open entry in the inbox that ends the wait when it is answered; 0: none. */
-static int64_t entry_about(struct arena *a, const struct state *s, const struct lane *l)
-{
-	for (size_t i = 0; i < s->escalations.n; i++) {
-		const struct escalation *x = s->escalations.p[i];
-
-		if (x->status == ESC_OPEN && lane_asked_by(a, s, x) == l)
-			return x->number;
-	}
-	return 0;
-}
-
 value *view_lane(struct arena *a, const struct world *w, const struct lane *l, ov_time now)
 {
 	const struct lane_rule *rule = l ? &lane_rules[l->kind] : NULL;
 	value *v = value_object(a);
-	int64_t entry;
+	const struct escalation *entry;
 
 	if (!l)
 		return value_null(a);
-	entry = entry_about(a, w->state, l);
+	entry = lane_entry(a, w->state, l);
 	value_put(a, v, "agent", value_str(a, l->agent));
 	value_put(a, v, "kind", value_cstr(a, status_name(&block_kinds, (int)l->kind)));
 	value_put(a, v, "state", value_cstr(a, rule->state ? rule->state : ""));
@@ -42,7 +30,7 @@ value *view_lane(struct arena *a, const struct world *w, const struct lane *l, o
 	value_put(a, v, "words", value_str(a, l->words));
 	value_put(a, v, "waiting",
 			value_int(a, (int64_t)lane_waiting(w->state, w->policy, l->agent)));
-	value_put(a, v, "escalation", entry ? value_int(a, entry) : value_null(a));
+	value_put(a, v, "escalation", entry ? value_int(a, entry->number) : value_null(a));
 	return v;
 }
 

@@ -130,6 +130,28 @@ static void entries_event(struct checker *c, const struct event *e)
 			check_bound(c, e, &bounds[i]);
 }
 
+/* Whoever looks in the morning finds one entry about an agent that fails, and none about its tasks. */
+static void entries_end(struct checker *c)
+{
+	for (size_t i = 0; c->s->o.night && i < c->escalations.n; i++) {
+		const struct escalation_book *x = c->escalations.p[i];
+		str agent = agent_of(c, x->goal, x->node, x->question);
+
+		for (size_t k = 0;
+				x->open && str_is(x->kind, "agent_failing") && k < c->escalations.n;
+				k++) {
+			const struct escalation_book *y = c->escalations.p[k];
+
+			if (y->open && str_is(y->kind, "no_changes") &&
+					str_eq(agent_of(c, y->goal, y->node, y->question), agent))
+				sim_violated(c->s, inv_few_entries.name,
+						"#%lld is about agent " STR_FMT ", and so is #%lld",
+						(long long)x->number, STR_ARG(agent),
+						(long long)y->number);
+		}
+	}
+}
+
 /* A second entry says that the agent is out of service. */
 static bool entries_sabotage(struct checker *c)
 {
@@ -148,8 +170,10 @@ static bool entries_sabotage(struct checker *c)
 const struct invariant inv_few_entries = {
 	.name = "few_entries",
 	.sentence = "in two nights nobody is asked twice at a time for one cause, and an agent at "
-		    "fault makes no more entries than its first tasks and one about itself",
+		    "fault makes no more entries than its first tasks and one about itself, of "
+		    "which that one is left",
 	.night = true,
 	.event = entries_event,
+	.end = entries_end,
 	.sabotage = entries_sabotage,
 };

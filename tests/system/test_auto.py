@@ -419,7 +419,7 @@ class Failing(SiteCase):
         site = self.site(FAST.replace("[retry]", "[retry]\nmax_agent_failures = 3\nmax_attempts = 2"), "exit 7\n")
         site.up()
         plan = {"phases": [{"id": "P", "name": "P", "tasks": [{"id": f"T{n}", "name": f"task {n}", "acceptance": ["it is there"]} for n in range(6)]}]}
-        site.call("goal.create", title="many", plan=plan)
+        goal = site.call("goal.create", title="many", plan=plan)["goal"]
         site.wait_event(lambda e: e["type"] == "agent.limited" and e["data"]["kind"] == "failing")
         entry, = [x for x in site.call("inbox.list")["inbox"] if x["kind"] == "agent_failing"]
         self.assertIn("out of service", entry["question"])
@@ -433,7 +433,29 @@ class Failing(SiteCase):
         self.assertEqual(runs(), before)
         site.write("../agent.sh", "#!/bin/sh\n" + AGENT)
         site.cli("inbox", "answer", str(entry["number"]), "resume")
-        site.wait_type("node.accepted")
+        site.wait_goal(goal)
+
+    def test_one_entry_for_all_tasks_that_it_failed_at(self):
+        site = self.site(FAST.replace("[retry]", "[retry]\nmax_agent_failures = 5\nmax_attempts = 2"), "echo I looked around\n")
+        site.up()
+        plan = {"phases": [{"id": "P", "name": "P", "tasks": [{"id": f"T{n}", "name": f"task {n}", "acceptance": ["it is there"]} for n in range(3)]}]}
+        goal = site.call("goal.create", title="many", plan=plan)["goal"]
+        asked = site.wait_event(lambda e: e["type"] == "escalation.opened" and e["data"]["kind"] == "agent_failing")
+        entry = asked["data"]["escalation"]
+        # Two attempts each: with the fifth failure at least two of them are given up.
+        opened = [e["data"]["escalation"] for e in site.events() if e["type"] == "escalation.opened" and e["data"]["kind"] == "no_changes"]
+        self.assertGreaterEqual(len(opened), 2)
+        for number in opened:
+            closed = site.wait_type("escalation.closed", escalation=number)
+            self.assertEqual((closed["data"]["status"], closed["data"]["answer"]), ("dismissed", f"part of #{entry}"))
+        given_up = {e["node"] for e in site.events() if e["type"] == "node.status" and e["data"].get("block") == "failed"}
+        shown = site.cli("inbox", "show", str(entry))
+        self.assertRegex(shown, r'/T\d "task \d": failed 2 times \(no_changes\): the agent reported success but changed nothing')
+        self.assertIn(f"it waits for your answer: overseer inbox show {entry}", site.cli("explain", min(given_up)))
+        site.write("../agent.sh", "#!/bin/sh\n" + AGENT)
+        site.cli("inbox", "answer", str(entry), "resume")
+        site.wait_goal(goal)
+        self.assertEqual(site.call("inbox.list")["inbox"], [])
 
 
 if __name__ == "__main__":

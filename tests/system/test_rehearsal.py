@@ -214,7 +214,8 @@ class Observer:
 
     def explained(self, goal, node, nodes, status, inbox):
         """What an open node does or waits for, as everybody is told; empty: nobody is."""
-        asked = any(x["goal_id"] == goal["id"] and x["node_id"] in ("", node["id"]) for x in inbox)
+        asked = any(x["goal_id"] == goal["id"] and x["node_id"] in ("", node["id"]) or
+                    x["kind"] == "agent_failing" and x["question"].startswith(f"agent {self.agent_of(node)} ") for x in inbox)
         if node["status"] in ("done", "cancelled"):
             return "ended"
         if goal["status"] != "active":
@@ -394,6 +395,7 @@ class Rehearsal(night.Night, unittest.TestCase):
         """Tasks of ordinary goals: accepted once, or with a person."""
         subjects = collections.Counter(self.place.git("log", "--first-parent", "--format=%s", "main").split("\n"))
         asked = {(x["goal_id"], x["node_id"]) for x in inbox}
+        failing = {x["question"].split(" ")[1] for x in inbox if x["kind"] == "agent_failing"}
         for n, node in tasks.items():
             if n <= self.total:
                 continue
@@ -401,7 +403,10 @@ class Rehearsal(night.Night, unittest.TestCase):
             if self.agents[node["name"]] == "idle":
                 self.assertNotEqual(node["status"], "done")
             elif node["status"] == "blocked":
-                self.assertTrue(asked & {(node["goal"], node["id"]), (node["goal"], "")}, node)
+                self.assertTrue(self.agents[node["name"]] in failing or asked & {(node["goal"], node["id"]), (node["goal"], "")}, node)
+        # One entry about an agent that is out of service, and none about each of the tasks that it failed at.
+        if "idle" in failing:
+            self.assertEqual([x for x in inbox if x["kind"] == "no_changes"], [])
 
     def asked(self, events, pool):
         """Over the whole night: about what people were asked, and how often."""
@@ -416,7 +421,8 @@ class Rehearsal(night.Night, unittest.TestCase):
         goals = {node["goal"] for node in pool.values()}
         self.assertLessEqual({kind for kind, goal, *_ in opened if goal in goals}, {"checkout", "budget"}, opened)
         self.assertEqual(kinds["budget"], 1, opened)
-        # Of the one that changes nothing: two runs for each of its tasks, and after five it gets no more.
+        # Of the one that changes nothing: two runs for each of its tasks, and after five it gets no more. The first ones had
+        # an entry each before that, which became part of the one about the agent.
         idle = sum(agent == "idle" for agent in self.agents.values())
         self.assertEqual(kinds["no_changes"], min(idle, IDLE_FAILURES // 2), opened)
         failing = {about[3] for about in opened if about[0] == "agent_failing"}
