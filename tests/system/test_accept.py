@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The accept queue with a real daemon and a real repository: every step, and a user who works there, too."""
 
+import json
 import os
 import unittest
 
@@ -185,6 +186,30 @@ touch left-by-the-gate
         site.git("merge", "--quit")
         site.wait_goal(goal)
         self.assertEqual(site.call("inbox.list")["inbox"], [])
+
+    def test_one_lock_is_one_entry(self):
+        """A lock of a git that was killed is in the way of all: one matter, which ends with it."""
+        site = self.site(FAST + WATCHED + "[workers]\nmax = 3\n", AGENT)
+        lock = site.write(".git/index.lock", "")
+        site.up()
+        tasks = ["T1", "T2", "T3"]
+        goal = self.goal(site, *map(task, tasks))
+        for node in tasks:
+            site.wait_type("assignment.moved", node=node, waiting="checkout")
+        asked = self.asked(site, "checkout")
+        self.assertIn(f"Unable to create '{lock}': File exists", asked["data"]["question"])
+        # The wait of the others is over, too: their notice would be due.
+        site.cli("tick")
+        entry, = json.loads(site.cli("inbox", "list", "--json"))["inbox"]
+        self.assertEqual((entry["number"], entry["kind"]), (asked["data"]["escalation"], "checkout"))
+        self.assertIn("3 waiting", site.cli("status"))
+        os.unlink(lock)
+        site.wait_goal(goal)
+        closed = site.wait_type("escalation.closed", escalation=entry["number"])
+        self.assertEqual((closed["data"]["status"], closed["actor"]), ("dismissed", "overseer"))
+        self.assertEqual(json.loads(site.cli("inbox", "list", "--json"))["inbox"], [])
+        # However often it was tried, and whoever waited: nobody was asked twice.
+        self.assertEqual([e["data"]["kind"] for e in site.events() if e["type"] == "escalation.opened"], ["checkout"])
 
     def test_so_many_may_wait(self):
         """Then nothing new is started, and status says why."""

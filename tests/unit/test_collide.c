@@ -101,7 +101,7 @@ TEST(a_login_is_back_when_a_run_that_began_later_works)
 	assert_int_equal(f.state->lanes.n, 0);
 	assert_int_equal(node_of(&f, "T2")->block, BLOCK_LOGIN);
 	bring_to(&f, "T1", STAGE_REBASE);
-	assert_int_equal(node_of(&f, "T2")->status, NODE_QUEUED);
+	assert_int_equal(node_of(&f, "T2")->status, NODE_IN_PROGRESS);
 	assert_int_not_equal(vec_last(&f.state->escalations)->status, ESC_OPEN);
 	fixture_done(&f);
 }

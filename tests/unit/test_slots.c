@@ -268,6 +268,38 @@ TEST(what_is_in_everybodys_way_is_told_once)
 	fixture_done(&f);
 }
 
+/* When it is gone, the queue may take its time: who only waits for its turn is not in anybody's way. */
+TEST(whose_turn_comes_later_tells_nobody)
+{
+	struct fixture f;
+
+	begin(&f, 3, 3);
+	f.policy.dirty_wait = OV_HOUR;
+	accept_in_vain(&f, "T1");
+	accept_in_vain(&f, "T2");
+	accept_in_vain(&f, "T3");
+	f.now += 2 * OV_MINUTE;
+	settle(&f);
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+	submit(&f, "checkout.report", json(&f, "{}"));
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	f.now += 5 * OV_MINUTE;
+	settle(&f);
+	accept_node(&f, "T1");
+	settle(&f);
+	assert_null(told(&f));
+	f.now += 5 * OV_MINUTE;
+	settle(&f);
+	assert_int_equal(effect_of(&f, "T2")->kind, FX_REBASE);
+	assert_null(told(&f));
+	bring_to(&f, "T2", STAGE_ACCEPT);
+	accept_node(&f, "T2");
+	bring_to(&f, "T3", STAGE_ACCEPT);
+	accept_node(&f, "T3");
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+	fixture_done(&f);
+}
+
 /* What a person was told is over; of what it waits for now he is told after its own minute. */
 TEST(another_thing_in_the_way_is_told_anew)
 {
@@ -276,9 +308,11 @@ TEST(another_thing_in_the_way_is_told_anew)
 	begin(&f, 1, 1);
 	f.policy.dirty_wait = 5 * OV_MINUTE;
 	accept_in_vain(&f, "T1");
-	f.now += 5 * OV_MINUTE;
+	f.now += OV_MINUTE;
 	settle(&f);
 	assert_non_null(told(&f));
+	f.now += 4 * OV_MINUTE;
+	settle(&f);
 	overlap(&f, "T1");
 	assert_null(told(&f));
 	assert_int_equal(node_of(&f, "T1")->assignment->waiting_since, f.now);
