@@ -263,6 +263,9 @@ struct node_book *some_node(struct checker *c, enum node_status status);
 
 /* inv_harm.c: the clock was set, or nobody knows what the daemon knew at this event. */
 bool is_blind(const struct checker *c, const struct event *e);
+/* inv_pace.c: it keeps its worker, but no place; it has one, or is about to take one. */
+bool as_waits(const struct checker *c, const struct as_book *as, ov_time at);
+bool as_busy(const struct checker *c, const struct as_book *as, ov_time at);
 /* inv_budget.c: its goal has used up what its run uses as it goes. */
 bool budget_orders_stop(struct checker *c, const struct node_book *n);
 
@@ -297,6 +300,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(goals_end)             \
 	X(budget)                \
 	X(auto_brakes)           \
+	X(failed_comes_first)    \
 	X(good_tasks_done)       \
 	X(few_entries)           \
 	X(reason_shown)          \

@@ -123,3 +123,72 @@ const struct invariant inv_auto_brakes = {
 	.event = brakes_event,
 	.sabotage = brakes_sabotage,
 };
+
+/* ---- failed_comes_first ---- */
+
+static bool is_of_auto(const struct checker *c, const struct as_book *as)
+{
+	const struct goal *g = state_goal(c->shadow, as->node->goal->id);
+
+	return g && g->automatic && g->status == GOAL_ACTIVE &&
+			str_starts(as->worker, STR("auto-"));
+}
+
+/* Its last run failed, and the next one has to wait for a while. */
+static bool is_retried(const struct checker *c, const struct as_book *as, ov_time at)
+{
+	return (as->stage == STAGE_START || as->stage == STAGE_WORKSPACE) && as->run &&
+			as->not_before > at && as->moved_at <= at && as_waits(c, as, at);
+}
+
+/* Whatever made it fail may make the next task fail as well: it is settled before another is drawn. */
+static void failed_event(struct checker *c, const struct event *e)
+{
+	int64_t busy = 0, retried = 0;
+
+	if (e->kind != EV_EFFECT_INTENDED || !str_is(value_str_at(e->data, "kind"), "pool"))
+		return;
+	for (size_t i = 0; i < c->live.n; i++) {
+		const struct as_book *as = c->live.p[i];
+
+		if (!is_of_auto(c, as))
+			continue;
+		busy += as_busy(c, as, e->at);
+		retried += is_retried(c, as, e->at);
+	}
+	if (retried && busy + retried >= c->shadow->automatic.concurrency)
+		sim_violated(c->s, inv_failed_comes_first.name,
+				EV_FMT ": %lld tasks are to be tried again, %lld are at work, and "
+				       "auto.concurrency is %lld",
+				EV_ARG(e), (long long)retried, (long long)busy,
+				(long long)c->shadow->automatic.concurrency);
+}
+
+/* All of its runs fail at once, and the pool is asked all the same. */
+static bool failed_sabotage(struct checker *c)
+{
+	struct event *e = forge(c, EV_EFFECT_INTENDED, NULL);
+	int64_t n = 0;
+
+	for (size_t i = 0; i < c->live.n; i++)
+		n += is_of_auto(c, c->live.p[i]) && c->live.p[i]->run &&
+				c->live.p[i]->stage == STAGE_RUNNING;
+	if (!n || n < c->shadow->automatic.concurrency)
+		return false;
+	for (size_t i = 0; i < c->live.n; i++) {
+		c->live.p[i]->stage = STAGE_START;
+		c->live.p[i]->moved_at = e->at;
+		c->live.p[i]->not_before = e->at + OV_HOUR;
+	}
+	forge_text(c, e, "kind", STR("pool"));
+	forge_show(c, e);
+	return true;
+}
+
+const struct invariant inv_failed_comes_first = {
+	.name = "failed_comes_first",
+	.sentence = "no task is drawn from the pool while tasks that failed and wait for their "
+		    "next run, and those at work, take all places of auto mode",
+	.event = failed_event,
+	.sabotage = failed_sabotage,
+};

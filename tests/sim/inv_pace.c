@@ -303,7 +303,7 @@ static bool agent_waits(const struct checker *c, const struct as_book *as, ov_ti
 }
 
 /* Nothing is under way, and nothing is about to be: it keeps its worker, but no place. */
-static bool as_waits(const struct checker *c, const struct as_book *as, ov_time at)
+bool as_waits(const struct checker *c, const struct as_book *as, ov_time at)
 {
 	if (as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || as->stage == STAGE_STOP ||
 			has_effect(c, as))
@@ -320,7 +320,7 @@ static bool as_runs(const struct checker *c, const struct as_book *as)
 }
 
 /* Work that is good goes on without a place, one at a time: it is left out here. */
-static bool as_busy(const struct checker *c, const struct as_book *as, ov_time at)
+bool as_busy(const struct checker *c, const struct as_book *as, ov_time at)
 {
 	return as_runs(c, as) ||
 			(as->stage != STAGE_NONE && !stage_is_good(as->stage) &&
