@@ -165,7 +165,8 @@ TEST(names)
 		{ &verifications, "pending running passed failed skipped" },
 		{ &node_tiers, "phase task subtask" },
 		{ &stages,
-				"none workspace start running stop harvest check accept review "
+				"none workspace start running stop harvest check waiting accept "
+		                "review "
 				"rebase gate "
 				"post_accept revert" },
 		{ &causes,
