@@ -220,6 +220,9 @@ class Observer:
             return "ended"
         if goal["status"] != "active":
             return "goal: " + goal["status"] if asked else ""
+        # It keeps its worktree meanwhile, and `status` shows the agent, too.
+        if node["waiting"] == "agent":
+            return "lane: " + node["waiting_for"] if self.agent_of(node) in [x["agent"] for x in status["lanes"]] else ""
         if node["waiting"]:
             return "waits: " + node["waiting_for"] if node["waiting_for"] else ""
         if node["status"] == "blocked":
