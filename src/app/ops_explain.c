@@ -231,7 +231,7 @@ static int find(struct op_ctx *cx, str goal, str id, value **ret, struct ov_err 
 	if (str_starts(id, STR("goal_")) && str_find_byte(id, '/') == id.n)
 		return explain_whole(cx, &x, id, ret, err);
 	/* A node may be called like that, too: it comes first. */
-	r = state_find_node(cx->state, goal, id, &n, err);
+	r = state_find_node_to_read(cx->state, goal, id, &n, err);
 	for (size_t i = 0; r < 0 && i < ARRAY_LEN(kinds); i++)
 		if (str_starts(id, str_from(kinds[i].prefix)))
 			return kinds[i].fn(cx, &x, id, ret, err);
@@ -283,7 +283,7 @@ int op_handoff_show(struct op_ctx *cx, const value *params, value **ret, struct 
 	struct goal *g = NULL;
 	bool of_goal = str_starts(id, STR("goal_")) && str_find_byte(id, '/') == id.n;
 	int r = of_goal ? state_find_goal(cx->state, id, &g, err)
-			: state_find_node(cx->state, value_str_at(params, "goal"), id, &n, err);
+			: state_find_node_to_read(cx->state, value_str_at(params, "goal"), id, &n, err);
 
 	if (r < 0)
 		return r;

@@ -73,7 +73,7 @@ static int read_filter(struct op_ctx *cx, const value *params, struct event_filt
 	if (r < 0)
 		return r;
 	if (value_str_at(params, "node").n) {
-		r = state_find_node(cx->state, value_str_at(params, "goal"),
+		r = state_find_node_to_read(cx->state, value_str_at(params, "goal"),
 				value_str_at(params, "node"), &n, err);
 		if (r == 0)
 			*ret = (struct event_filter){ n->goal->id, n->id, ret->type };

@@ -167,7 +167,7 @@ int op_run_list(struct op_ctx *cx, const value *params, value **ret, struct ov_e
 	int status, r = status_param(&run_statuses, params, &status, err);
 
 	if (r == 0 && value_str_at(params, "node").n)
-		r = state_find_node(cx->state, value_str_at(params, "goal"),
+		r = state_find_node_to_read(cx->state, value_str_at(params, "goal"),
 				value_str_at(params, "node"), &node, err);
 	else if (r == 0 && value_str_at(params, "goal").n)
 		r = state_find_goal(cx->state, value_str_at(params, "goal"), &goal, err);

@@ -57,7 +57,7 @@ int op_work_show(struct op_ctx *cx, const value *params, value **ret, struct ov_
 	static const char *const keys[] = { "assignment", "last_assignment" };
 	struct node *n;
 	value *v;
-	int r = state_find_node(cx->state, value_str_at(params, "goal"),
+	int r = state_find_node_to_read(cx->state, value_str_at(params, "goal"),
 			value_str_at(params, "node"), &n, err);
 
 	if (r < 0)

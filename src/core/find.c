@@ -1,6 +1,11 @@
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "core/state.h"
+
+/* Of tasks with one id in several goals: how many are told in a message, and how much of their titles. */
+enum { CANDIDATES_TOLD = 4, CANDIDATE_TITLE = 40 };
 
 /* Collects what matches a text: an exact id wins over prefixes; two prefixes are ambiguous. */
 struct match {
@@ -63,11 +68,79 @@ static int find_in_goal(const struct state *s, const struct goal *g, str id, str
 	return 0;
 }
 
-int state_find_node(const struct state *s, str goal, str text, struct node **ret,
+/* The nodes of this id in all goals. */
+struct same_id {
+	str id;
+	struct node *open, *first;
+	size_t count, open_count;
+	struct buf told;
+};
+
+/* "GOAL/t1 (NAME; TITLE, STATUS)"; the others are only counted. */
+static void same_id_tell(struct same_id *x, const struct node *n)
+{
+	const struct goal *g = n->goal;
+
+	if (x->count > CANDIDATES_TOLD)
+		return;
+	buf_addf(&x->told, "%s" STR_FMT " (" STR_FMT "; " STR_FMT ", %s)", x->count > 1 ? ", " : "",
+			STR_ARG(n->key), STR_ARG(utf8_truncate(n->name, CANDIDATE_TITLE)),
+			STR_ARG(utf8_truncate(g->title, CANDIDATE_TITLE)),
+			status_name(&goal_statuses, (int)g->status));
+}
+
+static void same_id_find(const struct state *s, struct same_id *x)
+{
+	for (size_t i = 0; i < s->goals.n; i++) {
+		const struct goal *g = s->goals.p[i];
+		struct node *n = state_node(s, g->id, x->id);
+		bool open = g->status == GOAL_ACTIVE || g->status == GOAL_PAUSED;
+
+		if (!n)
+			continue;
+		x->count++;
+		x->first = x->first ? x->first : n;
+		x->open_count += open;
+		x->open = open ? n : x->open;
+		same_id_tell(x, n);
+	}
+}
+
+static int same_id_conflict(struct same_id *x, struct ov_err *err)
+{
+	const struct node *likely = x->open ? x->open : x->first;
+
+	if (x->count > CANDIDATES_TOLD)
+		buf_addf(&x->told, " and %zu more", x->count - CANDIDATES_TOLD);
+	ov_fail(err, OV_ECONFLICT,
+			"%zu goals have a task \"" STR_FMT "\": " STR_FMT ". Write GOAL/" STR_FMT
+			" or add --goal",
+			x->count, STR_ARG(x->id), STR_ARG(buf_str(&x->told)), STR_ARG(x->id));
+	ov_next(err, "overseer explain " STR_FMT, STR_ARG(likely->key));
+	return OV_ECONFLICT;
+}
+
+/* Whoever only reads is served with the one whose goal is open; a change of the wrong one is too dear. */
+static int find_node(const struct state *s, struct same_id *x, bool reads, struct node **ret,
 		struct ov_err *err)
 {
-	size_t slash = str_find_byte(text, '/'), open_count = 0, count = 0;
-	struct node *found = NULL, *found_open = NULL;
+	same_id_find(s, x);
+	if (x->count == 0) {
+		ov_fail(err, OV_ENOTFOUND, "no goal has a node \"" STR_FMT "\"", STR_ARG(x->id));
+		ov_next(err, "overseer work list");
+		return OV_ENOTFOUND;
+	}
+	if (x->count > 1 && !(reads && x->open_count == 1))
+		return same_id_conflict(x, err);
+	*ret = x->count == 1 ? x->first : x->open;
+	return 0;
+}
+
+static int find_named(const struct state *s, str goal, str text, bool reads, struct node **ret,
+		struct ov_err *err)
+{
+	size_t slash = str_find_byte(text, '/');
+	struct same_id x = { .told = BUF_INIT };
 	struct goal *g;
 	int r;
 
@@ -79,32 +152,22 @@ int state_find_node(const struct state *s, str goal, str text, struct node **ret
 		r = state_find_goal(s, goal, &g, err);
 		return r < 0 ? r : find_in_goal(s, g, text, ret, err);
 	}
-	/* Without a goal, one that is still open is meant before one that is over. */
-	for (size_t i = 0; i < s->goals.n; i++) {
-		struct node *n = state_node(s, s->goals.p[i]->id, text);
-		bool open = s->goals.p[i]->status == GOAL_ACTIVE ||
-				s->goals.p[i]->status == GOAL_PAUSED;
+	x.id = text;
+	r = find_node(s, &x, reads, ret, err);
+	buf_done(&x.told);
+	return r;
+}
 
-		if (!n)
-			continue;
-		count++;
-		found = n;
-		open_count += open;
-		found_open = open ? n : found_open;
-	}
-	if (open_count == 1 || count == 1) {
-		*ret = open_count == 1 ? found_open : found;
-		return 0;
-	}
-	if (count == 0)
-		ov_fail(err, OV_ENOTFOUND, "no goal has a node \"" STR_FMT "\"", STR_ARG(text));
-	else
-		ov_fail(err, OV_ECONFLICT,
-				"%zu goals have a node \"" STR_FMT "\"; write GOAL/" STR_FMT
-				" or add --goal",
-				count, STR_ARG(text), STR_ARG(text));
-	ov_next(err, "overseer work list");
-	return count == 0 ? OV_ENOTFOUND : OV_ECONFLICT;
+int state_find_node(const struct state *s, str goal, str text, struct node **ret,
+		struct ov_err *err)
+{
+	return find_named(s, goal, text, false, ret, err);
+}
+
+int state_find_node_to_read(const struct state *s, str goal, str text, struct node **ret,
+		struct ov_err *err)
+{
+	return find_named(s, goal, text, true, ret, err);
 }
 
 int state_find_run(const struct state *s, str text, struct run **ret, struct ov_err *err)

@@ -70,10 +70,13 @@ struct goal *state_standing(const struct state *s, const char *kind);
 
 /*
  * What a person typed: an id, any unique prefix of one, and for nodes GOAL/NODE or a node id that
- * only one goal has. OV_ENOTFOUND, or OV_ECONFLICT when several match.
+ * only one goal has. OV_ENOTFOUND, or OV_ECONFLICT when several match, which the message names.
+ * To read, the one in the only goal that is open is meant; to change something, the goal is needed.
  */
 int state_find_goal(const struct state *s, str text, struct goal **ret, struct ov_err *err);
 int state_find_node(const struct state *s, str goal, str text, struct node **ret,
+		struct ov_err *err);
+int state_find_node_to_read(const struct state *s, str goal, str text, struct node **ret,
 		struct ov_err *err);
 int state_find_run(const struct state *s, str text, struct run **ret, struct ov_err *err);
 int state_find_assignment(const struct state *s, str text, struct assignment **ret,

@@ -342,20 +342,49 @@ TEST(find)
 	fixture_done(&f);
 }
 
-/* Among goals that are over and one that is open, the open one is meant. */
+/* Among goals that are over and one that is open, the open one is meant by whoever only reads. */
 TEST(find_prefers_open_goals)
 {
 	struct fixture f;
+	struct ov_err err;
+	struct node *n;
+	str first, last;
+
+	fixture_init(&f);
+	first = arena_str(&f.arena, create_goal(&f, flat_plan(&f, 1), NULL));
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	drain(&f);
+	assert_int_equal(state_find_node_to_read(f.state, STR(""), STR("T1"), &n, NULL),
+			OV_ECONFLICT);
+	last = arena_str(&f.arena, create_goal(&f, flat_plan(&f, 1), NULL));
+	assert_int_equal(state_find_node_to_read(f.state, STR(""), STR("T1"), &n, NULL), 0);
+	assert_ptr_equal(n, node_of(&f, "T1"));
+	/* A change of the wrong one cannot be taken back: its goal has to be said. */
+	assert_int_equal(state_find_node(f.state, STR(""), STR("T1"), &n, &err), OV_ECONFLICT);
+	assert_non_null(strstr(err.msg, "3 goals have a task \"T1\": "));
+	assert_non_null(strstr(err.msg, arena_cstr(&f.arena, first)));
+	assert_non_null(strstr(err.msg, "/T1 ("));
+	assert_string_equal(err.next,
+			arena_cstr(&f.arena, arena_printf(&f.arena, "overseer explain " STR_FMT "/T1",
+					STR_ARG(last))));
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	assert_int_equal(state_find_node_to_read(f.state, STR(""), STR("T1"), &n, NULL),
+			OV_ECONFLICT);
+	fixture_done(&f);
+}
+
+/* As many as can be told are; the message is never cut in the middle of what to do. */
+TEST(find_tells_only_some_of_many)
+{
+	struct fixture f;
+	struct ov_err err;
 	struct node *n;
 
 	fixture_init(&f);
-	create_goal(&f, flat_plan(&f, 1), NULL);
-	create_goal(&f, flat_plan(&f, 1), NULL);
-	drain(&f);
-	assert_int_equal(state_find_node(f.state, STR(""), STR("T1"), &n, NULL), OV_ECONFLICT);
-	create_goal(&f, flat_plan(&f, 1), NULL);
-	assert_int_equal(state_find_node(f.state, STR(""), STR("T1"), &n, NULL), 0);
-	assert_ptr_equal(n, node_of(&f, "T1"));
+	for (int i = 0; i < 9; i++)
+		create_goal(&f, flat_plan(&f, 1), NULL);
+	assert_int_equal(state_find_node(f.state, STR(""), STR("T1"), &n, &err), OV_ECONFLICT);
+	assert_non_null(strstr(err.msg, " and 5 more. Write GOAL/T1 or add --goal"));
 	fixture_done(&f);
 }
 

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""What a newcomer types and reads: commands say what they mean, what they did, and what follows from it."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from harness import CLI, FAST, PATIENCE, RpcError, SiteCase, plan, task, wait_gone
+
+# Commits a file, after the test lets it.
+GATED = r"""
+echo "$OVERSEER_NODE $OVERSEER_RUN $$" > "$HOME/g.here"
+read x < "$HOME/g.go"
+echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"
+git add -A && git commit -qm "work of $OVERSEER_NODE"
+"""
+COMMIT = r"""
+echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"
+git add -A && git commit -qm "work of $OVERSEER_NODE"
+"""
+
+
+class Surface(SiteCase):
+    def run_cli(self, site, *args, **env):
+        return subprocess.run([CLI, *args], cwd=site.repo, env={**site.env, **env}, capture_output=True, text=True,
+                              timeout=PATIENCE, stdin=subprocess.DEVNULL)
+
+    def cli(self, site, *args, code=0):
+        done = self.run_cli(site, *args)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout if code == 0 else done.stdout + done.stderr
+
+    def goal(self, site, *tasks, title="Test", **more):
+        return site.call("goal.create", title=title, plan=plan(*tasks), **more)["goal"]
+
+
+class Names(Surface):
+    def test_a_task_of_several_goals(self):
+        """To change something, the goal has to be said; to read, the only open one is meant."""
+        site = self.site(FAST, GATED)
+        gate = site.gate("g")
+        site.up()
+        over = self.goal(site, task("t1"), title="The old one")
+        site.call("goal.cancel", goal=over)
+        first = self.goal(site, task("t1"), title="The first one")
+        gate.wait()
+        self.assertIn(f"{first}/t1", self.cli(site, "explain", "t1", "--json"))
+        refused = self.cli(site, "work", "cancel", "t1", "--reason", "no", code=4)
+        self.assertIn('2 goals have a task "t1"', refused)
+        self.assertIn(f"{over}/t1 (Task t1; The old one, cancelled)", refused)
+        self.assertIn(f"{first}/t1 (Task t1; The first one, active)", refused)
+        self.assertRegex(refused, rf"Next:?  ?overseer explain {first}/t1\n")
+        with self.assertRaises(RpcError) as caught:
+            site.call("queue.drop", node="t1", reason="no")
+        self.assertEqual(caught.exception.code, "E_CONFLICT")
+        second = self.goal(site, task("t1"), title="The second one")
+        for command in (["explain", "t1"], ["work", "show", "t1"], ["events", "--node", "t1"], ["run", "list", "--node", "t1"]):
+            self.assertIn('3 goals have a task "t1"', self.cli(site, *command, code=4), command)
+        self.cli(site, "work", "cancel", f"{second}/t1", "--reason", "no")
+        self.assertEqual(site.node(f"{second}/t1")["status"], "cancelled")
+        self.assertNotEqual(site.node(f"{first}/t1")["status"], "cancelled")
+        gate.go(1)
+        site.wait_goal(first)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
