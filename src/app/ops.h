@@ -76,6 +76,8 @@ struct ops *ops_free(struct ops *o); /* returns NULL */
  */
 int ops_find(const struct ops *o, str name, const value *params, const struct op **ret,
 		struct ov_err *err);
+/* Why nothing new may be started on this machine now; empty: it may. */
+str op_no_capacity(struct op_ctx *cx);
 /* The status named by the parameter: -1 when there is none, an error when there is no such. */
 int status_param(const struct status_table *t, const value *params, int *ret, struct ov_err *err);
 /* A moment as people write it: RFC 3339, or how long ago ("2h"). */

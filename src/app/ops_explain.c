@@ -7,6 +7,7 @@
 #include "core/event.h"
 #include "core/explain_state.h"
 #include "core/handoff.h"
+#include "core/queue.h"
 #include "core/view.h"
 
 static bool wanted(const struct fact_filter *f, const struct event *e)
@@ -118,9 +119,12 @@ int explain_node_facts(struct op_ctx *cx, const struct node *n, const struct fac
 }
 
 /* The versions of its plan, then each piece of work and what it waits for. */
-static int goal_facts(struct op_ctx *cx, const struct goal *g, value *v, struct ov_err *err)
+static int goal_facts(struct op_ctx *cx, const struct explain *x, const struct goal *g, value *v,
+		struct ov_err *err)
 {
 	struct arena *a = cx->arena;
+	struct queue *q = queue_look(a, &(struct world){ x->state, x->policy }, x->no_capacity,
+			x->now);
 	value *facts = value_array(a);
 
 	for (size_t i = 0; i < g->plan_seqs.n; i++) {
@@ -147,8 +151,7 @@ static int goal_facts(struct op_ctx *cx, const struct goal *g, value *v, struct 
 								STR_ARG(n->id), STR_ARG(n->name),
 								status_name(&node_statuses,
 										(int)n->status),
-								STR_ARG(explain_now(a, cx->state, n,
-										cx->now))),
+								STR_ARG(explain_task_now(x, q, n))),
 						node_is_final(n)));
 	}
 	value_put(a, v, "facts", facts);
@@ -213,7 +216,7 @@ static int explain_whole(struct op_ctx *cx, const struct explain *x, str id, val
 	if (r < 0)
 		return r;
 	*ret = explain_goal(x, g);
-	return goal_facts(cx, g, *ret, err);
+	return goal_facts(cx, x, g, *ret, err);
 }
 
 /* By the prefix of an id; anything else is a node, or what is called like that. */
@@ -224,7 +227,8 @@ static int find(struct op_ctx *cx, str goal, str id, value **ret, struct ov_err 
 		int (*fn)(struct op_ctx *cx, const struct explain *x, str id, value **ret,
 				struct ov_err *err);
 	} kinds[] = { { "D_", explain_sent }, { "A_", explain_bound }, { "R_", explain_ran } };
-	struct explain x = { cx->arena, cx->state, &cx->config->policy, cx->observations, cx->now };
+	struct explain x = { cx->arena, cx->state, &cx->config->policy, cx->observations, cx->now,
+		op_no_capacity(cx) };
 	struct node *n;
 	int r;
 
@@ -283,7 +287,8 @@ int op_handoff_show(struct op_ctx *cx, const value *params, value **ret, struct 
 	struct goal *g = NULL;
 	bool of_goal = str_starts(id, STR("goal_")) && str_find_byte(id, '/') == id.n;
 	int r = of_goal ? state_find_goal(cx->state, id, &g, err)
-			: state_find_node_to_read(cx->state, value_str_at(params, "goal"), id, &n, err);
+			: state_find_node_to_read(cx->state, value_str_at(params, "goal"), id, &n,
+					  err);
 
 	if (r < 0)
 		return r;

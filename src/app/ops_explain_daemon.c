@@ -192,7 +192,8 @@ static value *next_commands(struct op_ctx *cx, const value *watch)
 value *explain_daemon(struct op_ctx *cx)
 {
 	struct arena *a = cx->arena;
-	struct explain x = { a, cx->state, &cx->config->policy, cx->observations, cx->now };
+	struct explain x = { a, cx->state, &cx->config->policy, cx->observations, cx->now,
+		op_no_capacity(cx) };
 	struct telling t = { .cx = cx };
 	value *v = value_object(a), *watch = watching_view(a, cx->daemon->dir, cx->now), *failures,
 	      *evidence = value_array(a);

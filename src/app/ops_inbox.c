@@ -1,5 +1,4 @@
 /* Reading operations about what waits: for a person, for its turn, for a worker. */
-#include "app/capacity.h"
 #include "app/ops_explain.h"
 #include "app/safe.h"
 #include "app/watching.h"
@@ -92,10 +91,7 @@ int op_inbox_show(struct op_ctx *cx, const value *params, value **ret, struct ov
 
 int op_queue_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
-	char *why = arena_alloc(cx->arena, CAPACITY_TEXT);
-
 	(void)params, (void)err;
-	*ret = view_queue(cx->arena, cx->state, &cx->config->policy,
-			capacity_lacking(cx->config, cx->daemon, why, CAPACITY_TEXT), cx->now);
+	*ret = view_queue(cx->arena, cx->state, &cx->config->policy, op_no_capacity(cx), cx->now);
 	return 0;
 }

@@ -31,7 +31,8 @@ int op_detection_list(struct op_ctx *cx, const value *params, value **ret, struc
 	int r = state_find_goal(cx->state, value_str_at(params, "goal"), &g, err);
 
 	if (r == 0 && value_str_at(params, "node").n)
-		r = state_find_node_to_read(cx->state, g->id, value_str_at(params, "node"), &n, err);
+		r = state_find_node_to_read(cx->state, g->id, value_str_at(params, "node"), &n,
+				err);
 	if (r < 0)
 		return r;
 	*ret = value_object(a);

@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/event.h"
+#include "core/queue.h"
 #include "core/radar.h"
-#include "core/slots.h"
 #include "core/view.h"
 #include "version.h"
 
@@ -54,14 +54,20 @@ static value *planner_view(struct op_ctx *cx)
 	return v;
 }
 
+str op_no_capacity(struct op_ctx *cx)
+{
+	char *why = arena_alloc(cx->arena, CAPACITY_TEXT);
+
+	/* A reader without a daemon starts nothing. */
+	return cx->daemon->read_only ? STR("")
+				     : capacity_lacking(cx->config, cx->daemon, why, CAPACITY_TEXT);
+}
+
 int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	struct world w = { cx->state, &cx->config->policy };
-	value *v = value_object(cx->arena), *s = view_status(cx->arena, &w, cx->now);
-	char *why = arena_alloc(cx->arena, CAPACITY_TEXT);
-	str lacking = cx->daemon->read_only
-			? STR("")
-			: capacity_lacking(cx->config, cx->daemon, why, CAPACITY_TEXT);
+	str lacking = op_no_capacity(cx);
+	value *v = value_object(cx->arena), *s = view_status(cx->arena, &w, lacking, cx->now);
 
 	(void)params, (void)err;
 	for (size_t i = 0; i < value_count(value_at(s, "running")); i++) {
@@ -117,18 +123,19 @@ static value *wrap_list(struct arena *a, const char *key, value *list)
 	return v;
 }
 
-static value *listed(struct op_ctx *cx, struct slots *sl, const struct node *n)
+static value *listed(struct op_ctx *cx, struct queue *q, const struct node *n)
 {
 	value *v = view_node_brief(cx->arena, n);
 
-	view_put_waiting(cx->arena, v, sl, n->assignment);
+	queue_put_waiting(q, v, n);
 	return v;
 }
 
 int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	value *list = value_array(cx->arena);
-	struct slots sl = slots_init(cx->state, &cx->config->policy, cx->now);
+	struct world w = { cx->state, &cx->config->policy };
+	struct queue *q = queue_look(cx->arena, &w, op_no_capacity(cx), cx->now);
 	struct goal *only = NULL;
 	int status, r = status_param(&node_statuses, params, &status, err);
 
@@ -145,7 +152,7 @@ int op_work_list(struct op_ctx *cx, const value *params, value **ret, struct ov_
 			/* What a replan removed is told only to whoever asks for what is cancelled. */
 			if (node_is_leaf(n) &&
 					(status < 0 ? !n->removed_in : (int)n->status == status))
-				value_push(cx->arena, list, listed(cx, &sl, n));
+				value_push(cx->arena, list, listed(cx, q, n));
 		}
 	}
 	*ret = wrap_list(cx->arena, "nodes", list);

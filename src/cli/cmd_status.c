@@ -196,17 +196,43 @@ static void running_row(struct out *o, const value *r)
 		last_line_rows(o, value_str_at(r, "last_lines"), WAIT_LINES);
 }
 
-static void show_running(struct out *o, const value *list, enum place place)
+/* "t3", or "t3, t4 and 9 more": those that wait for the same thing and have no worker. */
+static void queued_row(struct out *o, const value *g)
 {
-	size_t n = 0;
+	const value *nodes = value_at(g, "nodes"), *first = value_item(nodes, 0);
+	size_t count = (size_t)value_int_at(g, "count"), named = MIN(value_count(nodes), (size_t)3);
+	str ids = STR("");
+
+	for (size_t i = 0; i < named; i++)
+		ids = arena_printf(o->arena, STR_FMT "%s" STR_FMT, STR_ARG(ids), i ? ", " : "",
+				STR_ARG(value_str_at(value_item(nodes, i), "node")));
+	if (count > named)
+		ids = arena_printf(o->arena, STR_FMT " and %zu more", STR_ARG(ids), count - named);
+	cell(o, S_PLAIN, STR("-"));
+	cell(o, S_PLAIN, value_str_at(first, "agent"));
+	cell(o, S_BOLD, out_short(o, ids, 40));
+	cell(o, S_PLAIN, count == 1 ? out_short(o, value_str_at(first, "name"), 40) : STR(""));
+	cell_right(o, S_DIM, out_age(o, value_str_at(first, "since")));
+	cell(o, S_YELLOW, value_str_at(g, "why"));
+	row_end(o);
+}
+
+static void show_running(struct out *o, const value *s, enum place place)
+{
+	const value *list = value_at(s, "running"), *queued = value_at(s, "queued");
+	size_t n = 0, groups = place == WAITING ? value_count(queued) : 0;
 
 	for (size_t i = 0; i < value_count(list); i++)
 		n += place_of(value_item(list, i)) == place;
+	for (size_t i = 0; i < groups; i++)
+		n += (size_t)value_int_at(value_item(queued, i), "count");
 	if (n)
 		heading(o, place == WAITING ? "WAITING" : "RUNNING", n);
 	for (size_t i = 0; i < value_count(list); i++)
 		if (place_of(value_item(list, i)) == place)
 			running_row(o, value_item(list, i));
+	for (size_t i = 0; i < groups; i++)
+		queued_row(o, value_item(queued, i));
 	table_end(o, "  ");
 }
 
@@ -378,8 +404,8 @@ static void show_status(struct out *o, const value *s)
 	if (value_int_at(s, "snoozed") > 0)
 		out_f(o, "PUT OFF (%lld)  overseer inbox --all\n",
 				(long long)value_int_at(s, "snoozed"));
-	show_running(o, value_at(s, "running"), RUNNING);
-	show_running(o, value_at(s, "running"), WAITING);
+	show_running(o, s, RUNNING);
+	show_running(o, s, WAITING);
 	show_lanes(o, value_at(s, "lanes"));
 	show_stalled(o, value_at(s, "stalled"));
 	show_conflicts(o, value_at(s, "conflicts"));

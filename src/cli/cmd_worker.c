@@ -25,6 +25,8 @@ static void status_cell(struct out *o, const value *w)
 		cell_f(o, S_YELLOW, STR_FMT ", %s " STR_FMT, STR_ARG(status),
 				under_way.n ? "under way:" : "then",
 				STR_ARG(under_way.n ? under_way : wanted));
+	else if (value_str_at(w, "waiting_for").n)
+		cell(o, S_YELLOW, STR("waiting"));
 	else
 		cell(o, status_style(status), status);
 }
@@ -39,6 +41,8 @@ void worker_row(struct out *o, const value *w)
 	cell(o, S_PLAIN, value_str_at(w, "works_as"));
 	cell(o, task.n ? S_PLAIN : S_DIM,
 			out_short(o, task.n ? task : value_str_at(w, "reason"), 50));
+	if (value_str_at(w, "waiting_for").n)
+		cell(o, S_YELLOW, value_str_at(w, "waiting_for"));
 	row_end(o);
 }
 
@@ -98,7 +102,7 @@ static void list_kind(struct out *o, const char *title, const value *list, const
 	table_end(o, "  ");
 }
 
-/* Those of people, and whoever waits for somebody: what the others do is told by their runs. */
+/* Those of people, and whoever waits for somebody: what the others do, or wait for, is told by their runs. */
 static bool is_worth_a_row(const value *w)
 {
 	static const char *const seen[] = { "idle", "offline", "working", "rebasing" };
@@ -108,6 +112,7 @@ static bool is_worth_a_row(const value *w)
 		return false;
 	if (str_is(value_str_at(w, "kind"), "manual") || value_str_at(w, "wanted").n)
 		return true;
+	quiet = value_str_at(w, "waiting_for").n > 0;
 	for (size_t i = 0; i < ARRAY_LEN(seen); i++)
 		quiet |= str_is(value_str_at(w, "status"), seen[i]);
 	return !quiet;

@@ -240,6 +240,9 @@ static str assignment_now(struct arena *a, const struct state *s, const struct a
 	const char *stage = status_name(&stages, (int)as->stage);
 	str accept;
 
+	/* Tried again at times, but what it waits for are the files. */
+	if (as->waiting != WAITING_NONE && !as->effect)
+		return as->reason;
 	if (as->not_before > now)
 		return arena_printf(a, "waits " STR_FMT " before the next step (%s): " STR_FMT,
 				STR_ARG(duration_format_short(a, as->not_before - now)), stage,

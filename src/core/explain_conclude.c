@@ -6,6 +6,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "core/accept.h"
+#include "core/budget.h"
 #include "core/explain_state.h"
 #include "core/lane.h"
 #include "core/last_lines.h"
@@ -80,6 +81,10 @@ static str assigned_next(const struct explain *x, const struct assignment *as)
 		return answer_it(x, e);
 	if (as->stage == STAGE_REVIEW)
 		return STR("");
+	if (as->waiting != WAITING_NONE && !as->effect)
+		return arena_printf(x->arena,
+				"it is tried again by itself when that changes, and in " STR_FMT,
+				STR_ARG(in_time(x, as->not_before)));
 	if (as->not_before > x->now)
 		return arena_printf(x->arena, "the next step (%s) begins by itself in " STR_FMT,
 				stage, STR_ARG(in_time(x, as->not_before)));
@@ -93,8 +98,8 @@ static str assigned_next(const struct explain *x, const struct assignment *as)
 				"its work is checked when the run ends; meanwhile: overseer run "
 				"log --follow " STR_FMT,
 				STR_ARG(as->run_id));
-	return arena_printf(x->arena, "the step \"%s\" is done by itself, then the one after it",
-			stage);
+	return arena_printf(x->arena, "the step \"%s\" %s by itself, then the one after it", stage,
+			as->effect ? "ends" : "begins");
 }
 
 static str node_next_words(const struct explain *x, const struct node *n)
@@ -111,9 +116,9 @@ static str node_next_words(const struct explain *x, const struct node *n)
 		return assigned_next(x, n->assignment);
 	if (!node_is_ready(x->state, n))
 		return STR("it is queued by itself when that is done");
-	if (n->goal->budget_level == BUDGET_SPENT)
+	if (goal_held(x->policy, n->goal, x->now).n)
 		return arena_printf(x->arena, "overseer explain " STR_FMT, STR_ARG(n->goal->id));
-	return STR("it is started by itself as soon as that is so");
+	return STR("it is started by itself as soon as that is over");
 }
 
 void explain_conclude_node(const struct explain *x, const struct node *n, str now, value *v)

@@ -9,14 +9,13 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/accept.h"
-#include "core/budget.h"
 #include "core/lane.h"
 #include "core/last_lines.h"
 #include "core/liveness.h"
+#include "core/queue.h"
 #include "core/radar.h"
 #include "core/recover.h"
 #include "core/session.h"
-#include "core/slots.h"
 #include "core/view.h"
 #include "data/json.h"
 
@@ -306,37 +305,37 @@ const struct assignment *newest_assignment(const struct state *s, const struct n
 	return found;
 }
 
-/* Ready, but nobody gets work whom it wants. */
-static str waits_for_agent(const struct explain *x, const struct node *n, str now)
+static struct queue *queue_of(const struct explain *x)
 {
-	const struct lane *l = state_lane(x->state, node_wants(x->policy, n));
-
-	if (!lane_is_shut(l, x->now) || !node_is_ready(x->state, n))
-		return now;
-	if (!l->resets_at)
-		return arena_printf(x->arena, "ready; agent " STR_FMT " is %s until %s",
-				STR_ARG(l->agent), lane_rules[l->kind].state,
-				lane_rules[l->kind].ends);
-	return arena_printf(x->arena, "ready; agent " STR_FMT " is %s, %s in " STR_FMT,
-			STR_ARG(l->agent), lane_rules[l->kind].state,
-			l->guessed ? "and tried again" : "and free again",
-			STR_ARG(duration_format_short(x->arena, l->resets_at - x->now)));
+	return queue_look(x->arena, &(struct world){ x->state, x->policy }, x->no_capacity, x->now);
 }
 
-/* Why nobody begins with a node that could be begun with; empty where it is only not its turn. */
-static str start_held(const struct explain *x, const struct node *n)
+/* Of these, explain says more than the queue does. */
+static bool said_better(const char *state)
 {
-	struct slots sl = slots_init(x->state, x->policy, x->now);
-	str held = STR("");
+	static const char *const own[] = { "review", "question", "backoff" };
 
-	if (n->status != NODE_QUEUED || n->assignment)
-		return held;
-	held = goal_held(x->policy, n->goal, x->now);
-	if (held.n)
-		return held;
-	slots_count(&sl);
-	return slots_text(x->arena, &sl,
-			str_is(n->goal->standing, STANDING_AUTO) ? WORKER_AUTO : WORKER_POOL);
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (str_is(str_from(state), own[i]))
+			return true;
+	return false;
+}
+
+str explain_task_now(const struct explain *x, struct queue *q, const struct node *n)
+{
+	str now = explain_now(x->arena, x->state, n, x->now);
+	bool assigned = n->assignment && n->assignment->stage != STAGE_NONE;
+	struct queue_reason r;
+
+	if (n->status == NODE_BLOCKED || node_is_final(n) || !node_is_leaf(n))
+		return now;
+	r = queue_reason(q, n);
+	if (r.state && assigned)
+		return said_better(r.state) ? now : r.why;
+	if (assigned || n->status != NODE_QUEUED || n->goal->status != GOAL_ACTIVE)
+		return now;
+	return r.state ? arena_printf(x->arena, "ready; " STR_FMT, STR_ARG(r.why))
+		       : STR("ready; about to be started");
 }
 
 value *explain_node(const struct explain *x, const struct node *n)
@@ -345,8 +344,7 @@ value *explain_node(const struct explain *x, const struct node *n)
 	value *v = explain_answer(x, n->key, "node", n->name,
 			      status_name(&node_statuses, (int)n->status), n->updated_at),
 	      *evidence = value_array(x->arena);
-	str now = explain_now(x->arena, x->state, n, x->now);
-	str held = start_held(x, n);
+	str now = explain_task_now(x, queue_of(x), n);
 
 	value_put(x->arena, v, "backoff_until", value_null(x->arena));
 	value_put(x->arena, v, "next_rung", value_null(x->arena));
@@ -364,11 +362,6 @@ value *explain_node(const struct explain *x, const struct node *n)
 	else if (n->assignment && n->assignment->not_before > x->now)
 		value_put(x->arena, v, "backoff_until",
 				value_time(x->arena, n->assignment->not_before));
-	if (held.n)
-		now = arena_printf(x->arena, STR_FMT "; nothing new is started: " STR_FMT,
-				STR_ARG(now), STR_ARG(held));
-	else if (n->status == NODE_QUEUED && !n->assignment)
-		now = waits_for_agent(x, n, now);
 	assignment_evidence(x, as, v, evidence);
 	node_evidence(x, n, evidence);
 	value_put(x->arena, v, "last_lines", value_str(x->arena, node_last_lines(x->state, n)));
@@ -399,7 +392,7 @@ value *explain_assignment(const struct explain *x, const struct assignment *as)
 		now = arena_printf(a, STR_FMT "; " STR_FMT, STR_ARG(as->reason),
 				STR_ARG(recovery_now(x, as, v)));
 	else if (as->node->assignment == as)
-		now = explain_now(a, x->state, as->node, x->now);
+		now = explain_task_now(x, queue_of(x), as->node);
 	else if (as->epoch < as->node->epoch)
 		now = arena_printf(a, STR_FMT "; epoch %lld has taken over", STR_ARG(as->reason),
 				(long long)as->node->epoch);
@@ -457,7 +450,7 @@ value *explain_run(const struct explain *x, const struct run *r)
 		work_evidence(x, r, evidence);
 	value_put(a, v, "now",
 			n && as && as->run == r && n->assignment == as
-					? value_str(a, explain_now(a, x->state, n, x->now))
+					? value_str(a, explain_task_now(x, queue_of(x), n))
 					: value_cstr(a,
 							  "it is over; others speak for its node "
 							  "now"));

@@ -19,6 +19,7 @@ struct explain {
 	const struct policy *policy;
 	const struct map *observations; /* as in struct telemetry; may be NULL */
 	ov_time now;
+	str no_capacity; /* as in struct telemetry */
 };
 
 /* What every answer begins with; what belongs to it is added. */
@@ -33,6 +34,10 @@ bool explain_recovering(const struct node *n);
 /* Why a task is as it is, in one line, and what happens next; now: as explain_now says it. */
 void explain_conclude_node(const struct explain *x, const struct node *n, str now, value *v);
 void explain_conclude_goal(const struct explain *x, const struct goal *g, str now, value *v);
+
+struct queue;
+/* What a task waits for now, in the words of status and queue list; q: of the same moment. */
+str explain_task_now(const struct explain *x, struct queue *q, const struct node *n);
 
 value *explain_goal(const struct explain *x, const struct goal *g);
 value *explain_node(const struct explain *x, const struct node *n);

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/queue.h"
 #include "core/recover.h"
 #include "core/slots.h"
 
@@ -83,16 +84,18 @@ value *view_worker(struct arena *a, const struct state *s, const struct worker *
 	value_put(a, v, "run", value_str(a, as ? as->run_id : STR("")));
 	value_put(a, v, "works_as", value_str(a, as ? as->agent : STR("")));
 	value_put(a, v, "branch", value_str(a, as ? as->branch : STR("")));
+	value_put(a, v, "waiting_for",
+			as && as->waiting != WAITING_NONE && !as->effect ? value_str(a, as->reason)
+									 : value_null(a));
 	value_put(a, v, "under_way", w->effect ? value_str(a, w->effect->purpose) : value_null(a));
 	return v;
 }
 
-static value *running(struct arena *a, struct slots *sl)
+static value *running(struct arena *a, const struct state *s, struct queue *q, ov_time now)
 {
 	value *list = value_array(a);
-	ov_time now = sl->now;
 
-	list_each (it, &sl->s->live) {
+	list_each (it, &s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 		value *v;
 
@@ -115,8 +118,8 @@ static value *running(struct arena *a, struct slots *sl)
 		value_put(a, v, "not_before",
 				value_time(a, as->not_before > now ? as->not_before : 0));
 		value_put(a, v, "since", value_time(a, as->updated_at));
-		value_put(a, v, "last_lines", value_str(a, node_last_lines(sl->s, as->node)));
-		view_put_waiting(a, v, sl, as);
+		value_put(a, v, "last_lines", value_str(a, node_last_lines(s, as->node)));
+		queue_put_waiting(q, v, as->node);
 		value_push(a, list, v);
 	}
 	return list;
@@ -195,12 +198,13 @@ static value *held(struct arena *a, const struct slots *sl)
 	return list;
 }
 
-value *view_status(struct arena *a, const struct world *w, ov_time now)
+value *view_status(struct arena *a, const struct world *w, str no_capacity, ov_time now)
 {
 	const struct state *s = w->state;
 	value *v = value_object(a), *goals = value_array(a), *workers = value_array(a);
 	struct slots sl = slots_init(s, w->policy, now);
 	const struct slot_count *pool = &sl.of[WORKER_POOL];
+	struct queue *q = queue_look(a, w, no_capacity, now);
 	size_t archived = 0;
 
 	for (size_t i = 0; i < s->goals.n; i++) {
@@ -215,7 +219,8 @@ value *view_status(struct arena *a, const struct world *w, ov_time now)
 	value_put(a, v, "notices_lost", view_notices_lost(a, w, now));
 	value_put(a, v, "needs_you", view_inbox(a, s, STR(""), now, INBOX_DUE));
 	value_put(a, v, "snoozed", value_int(a, view_inbox_later(s, STR(""), now)));
-	value_put(a, v, "running", running(a, &sl));
+	value_put(a, v, "running", running(a, s, q, now));
+	value_put(a, v, "queued", queue_groups(q));
 	value_put(a, v, "stalled", stalled(a, w, now));
 	value_put(a, v, "lanes", view_lanes(a, w, now));
 	value_put(a, v, "workers", workers);

@@ -16,9 +16,6 @@ value *view_goal(struct arena *a, const struct state *s, const struct goal *g);
 value *view_goal_brief(struct arena *a, const struct goal *g);
 value *view_node(struct arena *a, const struct state *s, const struct node *n);
 value *view_node_brief(struct arena *a, const struct node *n);
-struct slots;
-/* What it waits for that keeps its worker, "waiting" and "waiting_for"; null when it does not. */
-void view_put_waiting(struct arena *a, value *v, struct slots *sl, const struct assignment *as);
 /* Its "path" from the phase down, and what it "blocks". */
 void view_put_place(struct arena *a, value *v, const struct node *n);
 /* Runs after the first one, when the last of them was sent, and until when nothing is done. */
@@ -66,8 +63,8 @@ value *view_lane(struct arena *a, const struct world *w, const struct lane *l, o
 value *view_lanes(struct arena *a, const struct world *w, ov_time now);
 /* The last lines of the task's newest run, where that failed; empty: it did not, or wrote nothing. */
 str node_last_lines(const struct state *s, const struct node *n);
-/* Everything that `overseer status` shows of the state. */
-value *view_status(struct arena *a, const struct world *w, ov_time now);
+/* Everything that `overseer status` shows of the state; no_capacity as in struct telemetry. */
+value *view_status(struct arena *a, const struct world *w, str no_capacity, ov_time now);
 
 /* One fact of the log in plain words. */
 str explain_event(struct arena *a, const struct event *e);

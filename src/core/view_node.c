@@ -2,7 +2,6 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/explain_state.h"
-#include "core/slots.h"
 #include "core/view.h"
 
 bool node_is_stalled(const struct node *n)
@@ -43,15 +42,6 @@ value *view_node_brief(struct arena *a, const struct node *n)
 		value_put(a, v, "attempt", value_int(a, n->assignment->attempt));
 	}
 	return v;
-}
-
-void view_put_waiting(struct arena *a, value *v, struct slots *sl, const struct assignment *as)
-{
-	enum waiting w = as ? assignment_waiting(sl, as) : WAITING_NONE;
-
-	value_put(a, v, "waiting",
-			w ? value_cstr(a, status_name(&waitings, (int)w)) : value_null(a));
-	value_put(a, v, "waiting_for", w ? value_str(a, waiting_text(a, sl, as)) : value_null(a));
 }
 
 int64_t assignment_retries(const struct assignment *as)

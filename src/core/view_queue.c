@@ -9,6 +9,7 @@
 #include "core/auto_mode.h"
 #include "core/budget.h"
 #include "core/lane.h"
+#include "core/queue.h"
 #include "core/reconcile.h"
 #include "core/slots.h"
 #include "core/standing.h"
@@ -24,7 +25,11 @@ struct queue {
 	int64_t *loads;  /* per configured agent; assignments that wait hold no place */
 	int64_t *starts; /* of these, those that have not begun */
 	struct slots slots;
+	value *accept; /* the accept queue, once somebody asked for it */
 };
+
+/* Tasks that status looks at for their reason, and those that it names for each. */
+enum { GROUPED_MAX = 256, GROUP_NAMED = 5 };
 
 static value *row(struct queue *q, const struct node *n, const char *state, str why)
 {
@@ -168,9 +173,10 @@ static void count_loads(struct queue *q)
 
 static str all_taken(struct queue *q, enum worker_kind kind)
 {
-	return arena_printf(q->a, "no worker is free (%s is %zu)",
-			kind == WORKER_AUTO ? "auto.concurrency" : "workers.max",
-			slots_max(q->s, q->p, kind));
+	size_t max = slots_max(q->s, q->p, kind);
+
+	return arena_printf(q->a, "waits for a free worker (%zu of %zu at work; %s)", max, max,
+			kind == WORKER_AUTO ? "auto.concurrency" : "workers.max");
 }
 
 /* Why nothing new begins with a worker of this kind; empty when something does. */
@@ -253,12 +259,20 @@ static str lane_text(struct queue *q, const struct lane *l)
 			STR_ARG(l->detail));
 }
 
+static value *held_row(struct queue *q, const struct node *n, str why)
+{
+	bool paused = n->goal->automatic && auto_pause_holds(n->goal->automatic);
+
+	return row(q, n, paused ? "auto" : "budget", why);
+}
+
 /* Why a queued node without an assignment has none. */
 static value *unassigned_row(struct queue *q, const struct node *n)
 {
 	str want = node_wants(q->p, n);
 	const struct policy_agent *agent = NULL;
 	const struct lane *lane = state_lane(q->s, want);
+	str held = goal_held(q->p, n->goal, q->now);
 
 	for (size_t i = 0; i < q->p->agents_n; i++)
 		if (str_eq(q->p->agents[i].name, want))
@@ -267,12 +281,8 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 		return row(q, n, "goal",
 				arena_printf(q->a, "its goal is %s",
 						status_name(&goal_statuses, (int)n->goal->status)));
-	if (n->goal->automatic && auto_pause_holds(n->goal->automatic))
-		return row(q, n, "auto", STR("auto mode is paused"));
-	if (n->goal->budget_level == BUDGET_SPENT)
-		return row(q, n, "budget",
-				n->goal->automatic ? STR("the budget of the last 24 h is spent")
-						   : STR("its goal's budget is spent"));
+	if (held.n)
+		return held_row(q, n, held);
 	if (!agent || !agent_allowed(q->p, want))
 		return row(q, n, "no_agent",
 				arena_printf(q->a,
@@ -294,6 +304,7 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 static value *dispatch_row(struct queue *q, const struct node *n)
 {
 	const struct assignment *as = n->assignment;
+	str held;
 
 	if (!as)
 		return unassigned_row(q, n);
@@ -306,6 +317,9 @@ static value *dispatch_row(struct queue *q, const struct node *n)
 	if (as->stage == STAGE_START && !as->effect &&
 			lane_is_shut(state_lane(q->s, as->agent), q->now))
 		return row(q, n, "lane", lane_text(q, state_lane(q->s, as->agent)));
+	held = assignment_starts(as) ? goal_held(q->p, n->goal, q->now) : STR("");
+	if (held.n)
+		return held_row(q, n, held);
 	if (as->stage == STAGE_START && q->no_capacity.n)
 		return row(q, n, "capacity", q->no_capacity);
 	if (start_text(q, as).n)
@@ -337,15 +351,140 @@ static value *dispatch_queue(struct queue *q)
 	return list;
 }
 
+struct queue *queue_look(struct arena *a, const struct world *w, str no_capacity, ov_time now)
+{
+	struct queue *q = arena_new(a, struct queue);
+
+	*q = (struct queue){ .a = a,
+		.s = w->state,
+		.p = w->policy,
+		.no_capacity = no_capacity,
+		.now = now,
+		.slots = slots_init(w->state, w->policy, now) };
+	slots_count(&q->slots);
+	count_loads(q);
+	return q;
+}
+
 value *view_queue(struct arena *a, const struct state *s, const struct policy *p, str no_capacity,
 		ov_time now)
 {
-	struct queue q = { a, s, p, no_capacity, now, NULL, NULL, slots_init(s, p, now) };
+	struct queue *q = queue_look(a, &(struct world){ s, p }, no_capacity, now);
 	value *v = value_object(a);
 
-	slots_count(&q.slots);
-	count_loads(&q);
-	value_put(a, v, "accept", accept_queue(&q));
-	value_put(a, v, "dispatch", dispatch_queue(&q));
+	value_put(a, v, "accept", accept_queue(q));
+	value_put(a, v, "dispatch", dispatch_queue(q));
 	return v;
+}
+
+static const value *accept_row(struct queue *q, const struct node *n)
+{
+	if (!q->accept)
+		q->accept = accept_queue(q);
+	for (size_t i = 0; i < value_count(q->accept); i++) {
+		const value *v = value_item(q->accept, i);
+
+		if (str_eq(value_str_at(v, "node"), n->id) &&
+				str_eq(value_str_at(v, "goal"), n->goal->id))
+			return v;
+	}
+	return NULL;
+}
+
+/* States of rows in which something happens, or is about to. */
+static bool goes_on(const struct queue *q, const struct node *n, str state)
+{
+	const struct assignment *as = n->assignment;
+
+	if (str_is(state, "stage") || str_is(state, "accepting"))
+		return true;
+	/* The one whose turn it is begins; the others wait for it. */
+	return str_is(state, "next") &&
+			(!as || !stage_is_good(as->stage) || !accept_holder(q->s, q->p));
+}
+
+struct queue_reason queue_reason(struct queue *q, const struct node *n)
+{
+	const struct assignment *as = n->assignment;
+	enum waiting w = as ? assignment_waiting(&q->slots, as) : WAITING_NONE;
+	ov_time until = as && as->not_before > q->now ? as->not_before : 0;
+	const value *v = NULL;
+
+	if (w != WAITING_NONE)
+		return (struct queue_reason){ status_name(&waitings, (int)w),
+			waiting_text(q->a, &q->slots, as), until };
+	if (as && (as->effect || as->stage == STAGE_RUNNING))
+		return (struct queue_reason){ 0 };
+	if (as && stage_is_good(as->stage))
+		v = accept_row(q, n);
+	else if (n->status == NODE_QUEUED && node_is_leaf(n))
+		v = dispatch_row(q, n);
+	if (!v || goes_on(q, n, value_str_at(v, "state")))
+		return (struct queue_reason){ 0 };
+	return (struct queue_reason){ arena_cstr(q->a,
+						      str_is(value_str_at(v, "state"), "next")
+								      ? STR("turn")
+								      : value_str_at(v, "state")),
+		value_str_at(v, "why"), until };
+}
+
+void queue_put_waiting(struct queue *q, value *v, const struct node *n)
+{
+	struct queue_reason r = queue_reason(q, n);
+
+	value_put(q->a, v, "waiting", r.state ? value_cstr(q->a, r.state) : value_null(q->a));
+	value_put(q->a, v, "waiting_for", r.state ? value_str(q->a, r.why) : value_null(q->a));
+}
+
+static value *group_of(struct queue *q, value *groups, const char *state, str why)
+{
+	value *g;
+
+	for (size_t i = 0; i < value_count(groups); i++) {
+		g = (value *)value_item(groups, i);
+		if (str_is(value_str_at(g, "state"), state) && str_eq(value_str_at(g, "why"), why))
+			return g;
+	}
+	g = value_object(q->a);
+	value_put(q->a, g, "state", value_cstr(q->a, state));
+	value_put(q->a, g, "why", value_str(q->a, why));
+	value_put(q->a, g, "count", value_int(q->a, 0));
+	value_put(q->a, g, "nodes", value_array(q->a));
+	value_push(q->a, groups, g);
+	return g;
+}
+
+static void group_add(struct queue *q, value *group, const struct node *n)
+{
+	value *nodes = (value *)value_at(group, "nodes"), *one;
+
+	value_put(q->a, group, "count", value_int(q->a, value_int_at(group, "count") + 1));
+	if (value_count(nodes) == GROUP_NAMED)
+		return;
+	one = value_object(q->a);
+	value_put(q->a, one, "goal", value_str(q->a, n->goal->id));
+	value_put(q->a, one, "node", value_str(q->a, n->id));
+	value_put(q->a, one, "name", value_str(q->a, n->name));
+	value_put(q->a, one, "agent", value_str(q->a, node_wants(q->p, n)));
+	value_put(q->a, one, "since", value_time(q->a, n->queued_at));
+	value_push(q->a, nodes, one);
+}
+
+value *queue_groups(struct queue *q)
+{
+	value *groups = value_array(q->a);
+	size_t looked_at = 0;
+
+	list_each (it, &q->s->queued) {
+		const struct node *n = list_entry(it, struct node, link);
+		struct queue_reason r = { "others", STR("others come first"), 0 };
+
+		if (n->assignment)
+			continue;
+		if (looked_at++ < GROUPED_MAX)
+			r = queue_reason(q, n);
+		if (r.state)
+			group_add(q, group_of(q, groups, r.state, r.why), n);
+	}
+	return groups;
 }

@@ -219,7 +219,7 @@ static value *status_view(struct arena *a, const struct fleet *f)
 {
 	struct world w = { f->state, &f->policy };
 
-	return view_status(a, &w, f->now);
+	return view_status(a, &w, STR(""), f->now);
 }
 
 static value *list_view(struct arena *a, const struct fleet *f)

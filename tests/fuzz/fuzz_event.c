@@ -28,13 +28,13 @@ static void look_at(struct arena *a, const struct state *s)
 		.plan = PLAN_LIMITS_DEFAULT };
 	struct world w = { s, &policy };
 	struct telemetry none = { 0 };
-	struct explain x = { a, s, &policy, NULL, s->at };
+	struct explain x = { a, s, &policy, NULL, s->at, STR("") };
 	struct decisions d;
 
 	oversight_preset(&policy.oversight, PRESET_DEFAULT);
 	d = reconcile(a, &w, &none, s->at);
 	(void)json_text(a, decisions_view(a, &d));
-	(void)json_text(a, view_status(a, &w, s->at));
+	(void)json_text(a, view_status(a, &w, STR(""), s->at));
 	(void)json_text(a, view_queue(a, s, &policy, STR(""), s->at));
 	for (size_t g = 0; g < s->goals.n; g++) {
 		(void)json_text(a, explain_goal(&x, s->goals.p[g]));

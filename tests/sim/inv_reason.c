@@ -67,6 +67,21 @@ static void about_to(struct checker *c, const struct node *n, str said)
 		not_shown(c, n, "does not go on, though it is shown as about to", said);
 }
 
+/* The reason that the queue gives is in status, too: in the row of its worker, or among those of its kind. */
+static void in_status(struct checker *c, const struct node *n, const value *row,
+		const value *running, const value *status)
+{
+	const value *groups = value_at(status, "queued");
+	str why = value_str_at(row, "why");
+
+	if (running || n->goal->status != GOAL_ACTIVE || str_is(value_str_at(row, "state"), "next"))
+		return;
+	for (size_t i = 0; i < value_count(groups); i++)
+		if (str_eq(value_str_at(value_item(groups, i), "why"), why))
+			return;
+	not_shown(c, n, "status does not give the reason that the queue gives", why);
+}
+
 /* In what `overseer queue list` and `overseer status` show of it. */
 static bool is_listed(struct checker *c, const struct node *n, const value *queue,
 		const value *status)
@@ -78,6 +93,7 @@ static bool is_listed(struct checker *c, const struct node *n, const value *queu
 	row = row ? row : row_of(value_at(queue, "dispatch"), n);
 	if (!row)
 		return why.n > 0;
+	in_status(c, n, row, running, status);
 	state = value_str_at(row, "state");
 	why = why.n ? why : value_str_at(row, "why");
 	if (!why.n || c->reason_hidden)

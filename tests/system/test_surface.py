@@ -64,5 +64,47 @@ class Names(Surface):
         site.wait_goal(first)
 
 
+class Waits(Surface):
+    def test_no_free_worker(self):
+        """What could begin but has no worker has its reason in status, work list and explain."""
+        site = self.site(FAST + "[workers]\nmax = 1\n", GATED)
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, task("t1"), task("t2"), task("t3"))
+        first = gate.wait().split()[0]
+        others = sorted({"t1", "t2", "t3"} - {first})
+        why = "waits for a free worker (1 of 1 at work; workers.max)"
+        text = self.cli(site, "status")
+        self.assertRegex(text, rf"WAITING \(2\)\n  -  script  {', '.join(others)} +\d+\w+  waits for a free worker")
+        self.assertIn(why, text)
+        group, = json.loads(self.cli(site, "status", "--json"))["queued"]
+        self.assertEqual((group["count"], group["why"], group["state"]), (2, why, "worker"))
+        self.assertEqual([n["node"] for n in group["nodes"]], others)
+        for node in others:
+            self.assertIn(why, self.cli(site, "explain", node))
+        listed = {n["id"]: n["waiting_for"] for n in site.call("work.list")["nodes"]}
+        self.assertEqual(listed, {first: None, others[0]: why, others[1]: why})
+        self.assertIn(why, self.cli(site, "queue", "list"))
+        gate.go(3)
+        site.wait_goal(goal)
+        self.assertNotIn("WAITING", self.cli(site, "status"))
+
+    def test_files_in_the_way(self):
+        """Explain, status and the list of workers agree about work that waits for files."""
+        site = self.site(FAST + '[accept]\ndirty_wait = "1h"\n', "echo theirs > README; git commit -qam x\n")
+        site.write("README", "mine\n")
+        site.up()
+        self.goal(site, task("t1"))
+        site.wait_type("assignment.moved", node="t1", waiting="files")
+        waiting, = [r["waiting_for"] for r in site.call("status.get")["running"]]
+        self.assertIn("README", waiting)
+        said = json.loads(self.cli(site, "explain", "t1", "--json"))["conclusion"]
+        self.assertEqual(said["why"], waiting)
+        self.assertNotIn("begins by itself", said["next"])
+        text = self.cli(site, "status")
+        self.assertNotIn("needs_review", text)
+        self.assertRegex(self.cli(site, "worker", "list"), r"pool-1  waiting .*README")
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -365,8 +365,9 @@ TEST(find_prefers_open_goals)
 	assert_non_null(strstr(err.msg, arena_cstr(&f.arena, first)));
 	assert_non_null(strstr(err.msg, "/T1 ("));
 	assert_string_equal(err.next,
-			arena_cstr(&f.arena, arena_printf(&f.arena, "overseer explain " STR_FMT "/T1",
-					STR_ARG(last))));
+			arena_cstr(&f.arena,
+					arena_printf(&f.arena, "overseer explain " STR_FMT "/T1",
+							STR_ARG(last))));
 	create_goal(&f, flat_plan(&f, 1), NULL);
 	assert_int_equal(state_find_node_to_read(f.state, STR(""), STR("T1"), &n, NULL),
 			OV_ECONFLICT);

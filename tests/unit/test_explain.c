@@ -158,7 +158,7 @@ TEST(views)
 			random_step(&f, &rng);
 		for (size_t g = 0; g < f.state->goals.n; g++)
 			archived += f.state->goals.p[g]->status == GOAL_ARCHIVED;
-		v = view_status(&f.arena, &(struct world){ f.state, &f.policy }, f.now);
+		v = view_status(&f.arena, &(struct world){ f.state, &f.policy }, STR(""), f.now);
 		assert_int_equal(value_int_at(v, "seq"), f.state->seq);
 		assert_int_equal(value_count(value_at(v, "goals")), f.state->goals.n - archived);
 		assert_int_equal(value_count(value_at(v, "workers")), f.state->workers.n);
@@ -287,7 +287,8 @@ TEST(anything_is_answered)
 		create_goal(&f, flat_plan(&f, 3), NULL);
 		for (int i = 0; i < 200; i++)
 			random_step(&f, &rng);
-		x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now };
+		x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now,
+			STR("") };
 		for (size_t i = 0; i < f.state->goals.n; i++) {
 			const struct goal *g = f.state->goals.p[i];
 
@@ -319,7 +320,7 @@ TEST(a_stall_is_answered)
 	create_goal(&f, flat_plan(&f, 2), NULL);
 	bring_to(&f, "T1", STAGE_RUNNING);
 	n = node_of(&f, "T1");
-	x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now };
+	x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now, STR("") };
 	v = explain_node(&x, n);
 	assert_true(str_is(value_str_at(v, "state"), "in_progress"));
 	for (int i = 0; i < 4 && !n->episode_open; i++) {

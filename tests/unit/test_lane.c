@@ -322,7 +322,7 @@ TEST(conclusions)
 	const value *c;
 
 	begin(&f, 3);
-	x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now };
+	x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now, STR("") };
 	bring_to(&f, "T1", STAGE_RUNNING);
 	c = conclusion(&f, explain_node(&x, node_of(&f, "T1")));
 	assert_true(str_starts(value_str_at(c, "next"),
@@ -335,7 +335,7 @@ TEST(conclusions)
 	/* Not said to wait for a worker when it is the agent that it waits for. */
 	c = conclusion(&f, explain_node(&x, node_of(&f, "T3")));
 	assert_true(str_starts(value_str_at(c, "why"),
-			STR("ready; agent a is rate limited, and tried again in 2m")));
+			STR("ready; agent a is rate limited, until unknown, tried again at ")));
 	c = conclusion(&f, explain_agent(&x, policy_agent(&f.policy, STR("a"))));
 	assert_true(str_is(value_str_at(c, "state"), "rate limited"));
 	assert_true(str_contains(value_str_at(c, "next"), STR("tried again in 2m")));

@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "core/accept.h"
+#include "core/explain_state.h"
 #include "core/slots.h"
 #include "core/view.h"
 #include "tests/unit/core_fixture.h"
@@ -350,7 +351,7 @@ TEST(the_queue_says_that_there_is_no_slot)
 	bring_to(&f, "T2", STAGE_RUNNING);
 	f.now = node_of(&f, "T1")->assignment->not_before;
 	settle(&f);
-	assert_queued_for(&f, "T1", "no worker is free (workers.max is 1)");
+	assert_queued_for(&f, "T1", "waits for a free worker (1 of 1 at work; workers.max)");
 	f.policy.workers_max = 2;
 	assert_queued_for(&f, "T1", "start: about to begin");
 	fixture_done(&f);
@@ -373,7 +374,73 @@ TEST(the_queue_says_it_of_a_task_for_one_worker)
 	settle(&f);
 	submit(&f, "worker.start", json(&f, "{'worker': 'pool-2', 'task': 'two'}"));
 	settle(&f);
-	assert_queued_for(&f, "t2", "no worker is free (workers.max is 1)");
+	assert_queued_for(&f, "t2", "waits for a free worker (1 of 1 at work; workers.max)");
+	fixture_done(&f);
+}
+
+static value *row_for(const value *list, const char *node)
+{
+	for (size_t i = 0; i < value_count(list); i++)
+		if (str_is(value_str_at(value_item(list, i), "node"), node))
+			return (value *)value_item(list, i);
+	return NULL;
+}
+
+/* status, queue list and explain give the same reason: they have it from one place. */
+TEST(one_reason_everywhere)
+{
+	struct fixture f;
+	struct explain x;
+	struct world w;
+	const value *status, *group;
+	str why = STR("waits for a free worker (1 of 1 at work; workers.max)");
+	value *v;
+
+	begin(&f, 4, 1);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	settle(&f);
+	w = (struct world){ f.state, &f.policy };
+	x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now, STR("") };
+	status = view_status(&f.arena, &w, STR(""), f.now);
+	assert_int_equal(value_count(value_at(status, "queued")), 1);
+	group = value_item(value_at(status, "queued"), 0);
+	assert_int_equal(value_int_at(group, "count"), 3);
+	assert_true(str_eq(value_str_at(group, "why"), why));
+	assert_true(str_is(value_str_at(value_item(value_at(group, "nodes"), 0), "node"), "T2"));
+	assert_queued_for(&f, "T2", why.p);
+	v = explain_node(&x, node_of(&f, "T2"));
+	assert_true(str_ends(value_str_at(value_at(v, "conclusion"), "why"), why));
+	/* The machine has no room. */
+	status = view_status(&f.arena, &w, STR("no memory"), f.now);
+	group = value_item(value_at(status, "queued"), 0);
+	assert_true(str_is(value_str_at(group, "why"), "no memory"));
+	x.no_capacity = STR("no memory");
+	v = explain_node(&x, node_of(&f, "T2"));
+	assert_true(str_is(value_str_at(value_at(v, "conclusion"), "why"), "ready; no memory"));
+	fixture_done(&f);
+}
+
+/* It waits for the user's files, not for a time, and not for a review. */
+TEST(work_that_waits_for_files_says_so)
+{
+	struct fixture f;
+	struct explain x;
+	struct world w;
+	const value *c, *row;
+
+	begin(&f, 1, 1);
+	f.policy.dirty_wait = 5 * OV_MINUTE;
+	bring_to(&f, "T1", STAGE_REBASE);
+	overlap(&f, "T1");
+	w = (struct world){ f.state, &f.policy };
+	x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now, STR("") };
+	c = value_at(explain_node(&x, node_of(&f, "T1")), "conclusion");
+	row = row_for(value_at(view_status(&f.arena, &w, STR(""), f.now), "running"), "T1");
+	assert_true(str_eq(value_str_at(c, "why"), value_str_at(row, "waiting_for")));
+	assert_true(str_is(value_str_at(c, "next"),
+			"it is tried again by itself when that changes, and in 5m"));
+	row = value_item(value_at(view_status(&f.arena, &w, STR(""), f.now), "workers"), 0);
+	assert_true(str_eq(value_str_at(c, "why"), value_str_at(row, "waiting_for")));
 	fixture_done(&f);
 }
 
@@ -460,7 +527,7 @@ TEST(so_many_may_wait_and_status_says_why_nothing_begins)
 			"3 tasks wait (1 for your uncommitted files, 2 for review); nothing new is "
 			"started: workers.max_waiting");
 	w = (struct world){ f.state, &f.policy };
-	status = view_status(&f.arena, &w, f.now);
+	status = view_status(&f.arena, &w, STR(""), f.now);
 	assert_int_equal(value_count(value_at(status, "held")), 1);
 	assert_int_equal(value_int_at(status, "workers_busy"), 0);
 	assert_int_equal(value_int_at(status, "workers_waiting"), 3);
