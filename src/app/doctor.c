@@ -89,6 +89,16 @@ static void check_unchecked(struct doctor *d)
 	doctor_next(d, UNCHECKED_NEXT);
 }
 
+static void check_default_agent(struct doctor *d)
+{
+	str nobody = policy_no_default(d->a, &d->cx->config->policy);
+
+	if (!nobody.n)
+		return;
+	doctor_say(d, DOCTOR_WARNING, STR_FMT, STR_ARG(nobody));
+	doctor_next(d, NO_AGENT_NEXT);
+}
+
 static void check_config(struct doctor *d)
 {
 	if (d->cx->daemon->config_problem) {
@@ -96,6 +106,7 @@ static void check_config(struct doctor *d)
 		doctor_next(d, "overseer config check");
 	} else {
 		doctor_say(d, DOCTOR_OK, "config.toml is valid");
+		check_default_agent(d);
 		check_unchecked(d);
 	}
 	for (size_t i = 0; i < d->cx->config->obsolete_n; i++)

@@ -162,7 +162,8 @@ int op_plan_diff(struct op_ctx *cx, const value *params, value **ret, struct ov_
 /* As plan.apply would judge it, and what that would change; nothing is changed. */
 int op_plan_check(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
-	const value *doc = value_at(params, "plan");
+	const value *doc = value_at(params, "plan"), *own = value_at(doc, "planVersion");
+	struct plan_rules rules = PLAN_RULES_WRITTEN;
 	struct arena *a = cx->arena;
 	struct plan_report report;
 	struct plan_diff d;
@@ -171,7 +172,12 @@ int op_plan_check(struct op_ctx *cx, const value *params, value **ret, struct ov
 
 	if (r < 0)
 		return r;
-	plan_check_replan(a, cx->state, g, doc, &PLAN_RULES_WRITTEN, &report);
+	rules.policy = &cx->config->policy;
+	plan_check_replan(a, cx->state, g, doc, &rules, &report);
+	if (g->plan_version && own && own->kind == V_INT && own->i > 0 &&
+			own->i != g->plan_version + 1)
+		plan_problem(&report, a, STR("planVersion"), "%lld, but the next version is %lld",
+				(long long)own->i, (long long)g->plan_version + 1);
 	*ret = plan_report_view(a, &report);
 	value_put(a, *ret, "goal", value_str(a, g->id));
 	value_put(a, *ret, "version", value_int(a, g->plan_version));

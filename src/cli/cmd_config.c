@@ -52,10 +52,17 @@ static value *problem_list(struct cli *c, const struct ov_err *e)
 static value *note_list(struct cli *c, const struct config *config)
 {
 	value *list = value_array(c->arena);
+	str nobody = config ? policy_no_default(c->arena, &config->policy) : STR("");
 
 	for (size_t i = 0; config && i < config->obsolete_n; i++)
 		value_push(c->arena, list,
 				value_str(c->arena, arena_str(c->arena, config->obsolete[i])));
+	if (nobody.n)
+		value_push(c->arena, list,
+				value_strf(c->arena,
+						"warning: " STR_FMT "; a task that names no agent "
+						"cannot start\nNext: " NO_AGENT_NEXT,
+						STR_ARG(nobody)));
 	return list;
 }
 
@@ -78,7 +85,8 @@ static void tell_check(struct cli *c, str path, const value *problems, const val
 	}
 	out_text(o, path);
 	if (n == 0)
-		out_f(o, ": good, %zu agent%s\n", agents, agents == 1 ? "" : "s");
+		out_f(o, ": %s, %zu agent%s\n", value_count(notes) ? "valid" : "good", agents,
+				agents == 1 ? "" : "s");
 	else
 		out_f(o, ": %zu problem%s\n", n, n == 1 ? "" : "s");
 	for (size_t i = 0; i < n; i++)

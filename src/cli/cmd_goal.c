@@ -77,6 +77,7 @@ int cmd_goal_create(struct cli *c, struct ov_err *err)
 	id = id_short(value_str_at(res, "goal"));
 	out_styled(&c->out, S_BOLD, id);
 	out_f(&c->out, " created.\n");
+	plan_print_warnings(c, value_at(res, "warnings"));
 	planned = cli_has(c, "plan") || value_int_at(res, "plan_version") > 0;
 	if (value_bool_at(res, "planning")) {
 		r = planner_await(c, value_str_at(res, "goal"), &planned, err);

@@ -112,6 +112,8 @@ static int check_for_goal(struct cli *c, const value *plan, struct ov_err *err)
 				STR_ARG(id_short(value_str_at(res, "goal"))));
 		print_diff(c, value_at(res, "diff"));
 	}
+	if (!done)
+		plan_print_warnings(c, value_at(res, "warnings"));
 	return value_bool_at(res, "valid") ? 0 : ov_code_info(OV_EINVALID_PLAN)->exit_status;
 }
 
@@ -154,6 +156,7 @@ int cmd_plan_apply(struct cli *c, struct ov_err *err)
 			(long long)value_int_at(res, "version"),
 			STR_ARG(id_short(value_str_at(res, "goal"))));
 	print_changes(c, res);
+	plan_print_warnings(c, value_at(res, "warnings"));
 	out_f(&c->out, "Next  overseer plan show " STR_FMT "      overseer status --watch\n",
 			STR_ARG(id_short(value_str_at(res, "goal"))));
 	return 0;

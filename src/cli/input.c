@@ -5,10 +5,13 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "core/config.h"
 #include "core/limits.h"
 #include "core/plan.h"
 #include "data/json.h"
 #include "sys/file.h"
+
+enum { CONFIG_MAX = 1024 * 1024 };
 
 static int read_stdin(struct cli *c, size_t max, str *ret, struct ov_err *err)
 {
@@ -51,6 +54,34 @@ int input_text(struct cli *c, str arg, size_t max, str *ret, struct ov_err *err)
 	if (r == 0)
 		*ret = str_trim(text);
 	return r;
+}
+
+void plan_print_warnings(struct cli *c, const value *warnings)
+{
+	struct out *o = &c->out;
+
+	for (size_t i = 0; i < value_count(warnings); i++) {
+		out_styled(o, S_YELLOW, STR("Warning: "));
+		out_text(o, value_str_at(value_item(warnings, i), "path"));
+		out_f(o, ": ");
+		out_text(o, value_str_at(value_item(warnings, i), "problem"));
+		out_f(o, "\n");
+	}
+	if (value_count(warnings))
+		out_f(o, "Next: overseer agent list\n");
+}
+
+/* The configuration beside the store, where there is one that can be read: checking a plan needs neither. */
+static struct config *config_there(struct cli *c)
+{
+	struct config *config = NULL;
+	str toml;
+
+	if (cli_store(c, NULL) < 0 ||
+			file_read(c->arena, path_join(c->arena, c->client.dir, "config.toml"),
+					CONFIG_MAX, &toml, NULL) < 0)
+		return NULL;
+	return config_parse(toml, &config, NULL) < 0 ? NULL : config;
 }
 
 void plan_print_problems(struct cli *c, str path, const value *problems)
@@ -121,12 +152,17 @@ int plan_load(struct cli *c, str path, const value **ret, struct ov_err *err)
 {
 	struct plan_report report;
 	bool checking = c->command->run == cmd_plan_check;
+	struct plan_rules rules = PLAN_RULES_WRITTEN;
+	struct config *config;
 	const value *doc;
 	int r = plan_read(c, path, &doc, err);
 
 	if (r < 0)
 		return r;
-	plan_check_by(c->arena, doc, &PLAN_RULES_WRITTEN, &report);
+	config = checking ? config_there(c) : NULL;
+	rules.policy = config ? &config->policy : NULL;
+	plan_check_by(c->arena, doc, &rules, &report);
+	config_free(config);
 	*ret = doc;
 	if (report.problems.n && daemon_decides(c, &report)) {
 		plan_report_done(&report);
@@ -141,6 +177,9 @@ int plan_load(struct cli *c, str path, const value **ret, struct ov_err *err)
 				value_at(plan_report_view(c->arena, &report), "problems"));
 	else if (checking)
 		print_good(c, path, &report);
+	if (checking && !c->json)
+		plan_print_warnings(c,
+				plan_problems_view(c->arena, report.warnings.p, report.warnings.n));
 	if (r == 0 && report.problems.n)
 		r = ov_code_info(OV_EINVALID_PLAN)->exit_status;
 	plan_report_done(&report);

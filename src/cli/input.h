@@ -14,6 +14,8 @@ int plan_load(struct cli *c, str path, const value **ret, struct ov_err *err);
 /* Reads a plan, whatever it says. */
 int plan_read(struct cli *c, str path, const value **ret, struct ov_err *err);
 /* [{"path", "problem"}] of the file, for people. */
+/* One line for each, and what to type. */
+void plan_print_warnings(struct cli *c, const value *warnings);
 void plan_print_problems(struct cli *c, str path, const value *problems);
 /* The nodes of a plan as rows of a table, below each other; lead and depth: "" and 0. */
 void plan_tree_rows(struct cli *c, const value *nodes, str lead, int depth);

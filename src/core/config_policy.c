@@ -4,8 +4,11 @@
  */
 #include "base/err.h"
 #include "base/str.h"
+#include "core/budget.h"
 #include "core/config_impl.h"
 #include "core/model.h"
+
+enum { AGENTS_TOLD = 12 };
 
 static bool any(str name)
 {
@@ -252,6 +255,36 @@ const struct policy_agent *policy_agent(const struct policy *p, str name)
 		if (str_eq(p->agents[i].name, name))
 			return &p->agents[i];
 	return NULL;
+}
+
+str policy_no_agent(struct arena *a, const struct policy *p, str want)
+{
+	str all = STR("");
+
+	if (want.n && policy_agent(p, want))
+		return agent_allowed(p, want)
+				? STR("")
+				: arena_printf(a, "agent \"" STR_FMT "\" is not allowed (policy.allow_agents)",
+						  STR_ARG(want));
+	for (size_t i = 0; i < p->agents_n && i < AGENTS_TOLD; i++)
+		all = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(all), i ? ", " : "",
+				STR_ARG(p->agents[i].name));
+	if (p->agents_n > AGENTS_TOLD)
+		all = arena_printf(a, STR_FMT " and %zu more", STR_ARG(all),
+				p->agents_n - AGENTS_TOLD);
+	if (!want.n && !all.n)
+		return STR("no agent is configured ([agents.NAME])");
+	if (!want.n)
+		return arena_printf(a,
+				"no default agent is set (defaults.agent); configured: " STR_FMT,
+				STR_ARG(all));
+	return arena_printf(a, "agent \"" STR_FMT "\" is not configured; configured: " STR_FMT,
+			STR_ARG(want), STR_ARG(all.n ? all : STR("none")));
+}
+
+str policy_no_default(struct arena *a, const struct policy *p)
+{
+	return p->agents_n ? policy_no_agent(a, p, p->default_agent) : STR("");
 }
 
 struct accept_commands policy_accept(const struct policy *p, const struct goal *g)

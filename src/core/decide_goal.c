@@ -207,6 +207,7 @@ int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_r
 {
 	const value *plan = value_at(params, "plan");
 	enum plan_begun begun = PLAN_NOBODY;
+	value *warnings = value_array(cx->arena);
 	struct event *e;
 	str id;
 	int r = 0;
@@ -215,7 +216,7 @@ int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_r
 		return ov_fail(err, OV_ELIMIT, "%d goals are the most that one store holds",
 				LIMIT_GOALS);
 	if (plan)
-		r = plan_refuse(cx, plan, err);
+		r = plan_refuse(cx, plan, &warnings, err);
 	if (r < 0)
 		return r;
 	id = make_id(cx, "goal_");
@@ -237,6 +238,7 @@ int decide_goal_create(struct decide_ctx *cx, const value *params, value **ret_r
 			value_int(cx->arena, plan || begun == PLAN_MADE));
 	value_put(cx->arena, *ret_result, "planning",
 			value_bool(cx->arena, begun == PLAN_ASKED_FOR));
+	value_put(cx->arena, *ret_result, "warnings", warnings);
 	return 0;
 }
 

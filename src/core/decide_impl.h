@@ -128,7 +128,7 @@ struct outcome {
 };
 
 /* 0, or OV_EINVALID_PLAN: the document could be no goal's plan. */
-int plan_refuse(struct decide_ctx *cx, const value *plan, struct ov_err *err);
+int plan_refuse(struct decide_ctx *cx, const value *plan, value **ret_warnings, struct ov_err *err);
 /* The first plan, checked before, of a goal that this batch creates. */
 void plan_emit_first(struct decide_ctx *cx, str goal, const value *plan, str reason,
 		const char *source);

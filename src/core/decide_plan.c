@@ -18,16 +18,27 @@ struct adoption {
 	int64_t version;
 	str reason;
 	value *plan; /* the effective document */
+	value *warnings;
 	struct plan_diff diff;
 };
 
-int plan_refuse(struct decide_ctx *cx, const value *plan, struct ov_err *err)
+/* In the answer: texts must outlive the report. */
+static value *warnings_of(struct decide_ctx *cx, const struct plan_report *r)
 {
+	return value_copy(cx->arena,
+			plan_problems_view(cx->arena, r->warnings.p, r->warnings.n));
+}
+
+int plan_refuse(struct decide_ctx *cx, const value *plan, value **ret_warnings, struct ov_err *err)
+{
+	struct plan_rules rules = PLAN_RULES_WRITTEN;
 	struct plan_report report;
 	int r;
 
-	plan_check_by(cx->arena, plan, &PLAN_RULES_WRITTEN, &report);
+	rules.policy = cx->policy;
+	plan_check_by(cx->arena, plan, &rules, &report);
 	r = plan_report_error(&report, err);
+	*ret_warnings = warnings_of(cx, &report);
 	plan_report_done(&report);
 	return r;
 }
@@ -132,8 +143,12 @@ static int check_goal(const struct goal *g, struct ov_err *err)
  */
 static struct plan_rules rules_for(struct decide_ctx *cx, const char *source)
 {
-	if (strcmp(source, "planner") != 0)
-		return PLAN_RULES_WRITTEN;
+	if (strcmp(source, "planner") != 0) {
+		struct plan_rules written = PLAN_RULES_WRITTEN;
+
+		written.policy = cx->policy;
+		return written;
+	}
 	return (struct plan_rules){ .limits = cx->policy->plan,
 		.model = true,
 		.roles = policy_role_names(cx->arena, cx->policy) };
@@ -166,6 +181,7 @@ static int prepare(struct decide_ctx *cx, struct adoption *ad, const value *plan
 		return r;
 	plan_check_replan(cx->arena, cx->state, ad->g, plan, &rules, &report);
 	r = plan_report_error(&report, err);
+	ad->warnings = warnings_of(cx, &report);
 	plan_report_done(&report);
 	if (r < 0)
 		return r;
@@ -296,5 +312,6 @@ int decide_plan_apply(struct decide_ctx *cx, const value *params, value **ret_re
 	value_put(a, v, "changed", value_copy(a, plan_diff_ids(a, &ad.diff, PLAN_CHANGED)));
 	value_put(a, v, "removed", value_copy(a, plan_diff_ids(a, &ad.diff, PLAN_REMOVED)));
 	value_put(a, v, "kept", value_copy(a, plan_diff_ids(a, &ad.diff, PLAN_KEPT)));
+	value_put(a, v, "warnings", ad.warnings);
 	return 0;
 }

@@ -158,12 +158,7 @@ static void tick_goal_end(struct decide_ctx *cx, const struct decision *d)
 
 static void tick_no_agent(struct decide_ctx *cx, const struct decision *d)
 {
-	str want = node_wants(cx->policy, d->node);
-	bool allowed = !want.n || agent_allowed(cx->policy, want);
-	str reason = want.n
-			? arena_printf(cx->arena, "agent \"" STR_FMT "\" is not %s", STR_ARG(want),
-					  allowed ? "configured" : "allowed (policy.allow_agents)")
-			: STR("no agent is configured (defaults.agent)");
+	str reason = policy_no_agent(cx->arena, cx->policy, node_wants(cx->policy, d->node));
 
 	node_block_as(cx, d->node, BLOCK_NO_AGENT, reason, STR("overseer"),
 			STR("config.toml names the agent; then unblock the node"), 0);

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "core/limits.h"
 #include "core/plan_impl.h"
+#include "core/policy.h"
 #include "core/state.h"
 
 /*
@@ -183,6 +184,15 @@ static bool goal_has_finished(const struct plan_checking *c, str id)
 	return n && node_is_final(n);
 }
 
+static void check_dep(struct plan_checking *c, const struct plan_node *n, str path, str id)
+{
+	if (str_eq(id, n->id))
+		plan_check_problem(c, path, "%s " STR_FMT " depends on itself",
+				status_name(&node_tiers, (int)n->tier), STR_ARG(n->id));
+	else if (plan_node_index(c, id) < 0 && !goal_has_finished(c, id))
+		unknown_dep(c, path, id);
+}
+
 static void check_deps(struct plan_checking *c)
 {
 	for (size_t i = 0; i < c->r->nodes.n; i++) {
@@ -191,9 +201,8 @@ static void check_deps(struct plan_checking *c)
 		for (size_t k = 0; k < value_count(n->deps); k++) {
 			const value *d = value_item(n->deps, k);
 
-			if (d->kind == V_STR && plan_node_index(c, d->s) < 0 &&
-					!goal_has_finished(c, d->s))
-				unknown_dep(c, plan_path_item(c, plan_path(c, n->path, "deps"), k),
+			if (d->kind == V_STR)
+				check_dep(c, n, plan_path_item(c, plan_path(c, n->path, "deps"), k),
 						d->s);
 		}
 	}
@@ -214,6 +223,43 @@ static void count_ready(struct plan_report *r)
 	}
 }
 
+/* Tasks whose agent cannot be given work: they would wait for a person at once. */
+static void check_agents(struct plan_checking *c)
+{
+	for (size_t i = 0; c->rules->policy && i < c->r->nodes.n; i++) {
+		const struct plan_node *n = &c->r->nodes.p[i];
+		str agent = value_str_at(n->doc, "suggestedAgent"), why;
+
+		if (!agent.n || c->r->warnings.n >= MAX_PROBLEMS)
+			continue;
+		why = policy_no_agent(c->a, c->rules->policy, agent);
+		if (why.n)
+			vec_push(&c->r->warnings,
+					((struct plan_problem){
+							.path = plan_path(c, n->path, "suggestedAgent"),
+							.text = arena_printf(c->a,
+									STR_FMT
+									"; " STR_FMT
+									" cannot start until it is",
+									STR_ARG(why),
+									STR_ARG(n->id)) }));
+	}
+}
+
+/* The version that a document shall become; whose later plan it is, only the goal knows. */
+static void check_version(struct plan_checking *c, const value *doc)
+{
+	const value *own = value_at(doc, "planVersion");
+	const struct goal *g = c->rules->goal;
+
+	if (c->rules->model || (g && g->plan_version) || !own || own->kind != V_INT || own->i < 2)
+		return;
+	plan_check_problem(c, STR("planVersion"),
+			"%lld, but the first plan of a goal is version 1%s", (long long)own->i,
+			g ? "" : " (a later one is checked with --goal ID)");
+	vec_last(&c->r->problems).elsewhere = true;
+}
+
 static void check_top(struct plan_checking *c, const value *doc)
 {
 	const value *goal = value_at(doc, "goal");
@@ -221,6 +267,7 @@ static void check_top(struct plan_checking *c, const value *doc)
 	plan_check_members(c, STR(""), PLAN_AT_TOP, doc);
 	if (goal && goal->kind == V_OBJECT)
 		plan_check_members(c, STR("goal"), PLAN_AT_GOAL, goal);
+	check_version(c, doc);
 	check_nodes(c, STR("phases"), TIER_PHASE, -1, doc, c->rules->limits.max_phases);
 	if (c->too_many)
 		plan_check_problem(c, STR("(top)"), "more than %d phases, tasks and subtasks",
@@ -244,6 +291,7 @@ void plan_check_by(struct arena *a, const value *doc, const struct plan_rules *r
 	check_ids(&c);
 	check_deps(&c);
 	plan_check_cycles(&c);
+	check_agents(&c);
 	count_ready(ret);
 	map_done(&c.by_id);
 }
@@ -257,6 +305,7 @@ void plan_check(struct arena *a, const value *doc, const struct plan_limits *lim
 void plan_report_done(struct plan_report *r)
 {
 	vec_done(&r->problems);
+	vec_done(&r->warnings);
 	vec_done(&r->nodes);
 }
 
@@ -272,23 +321,31 @@ int plan_report_error(const struct plan_report *r, struct ov_err *err)
 	return OV_EINVALID_PLAN;
 }
 
+value *plan_problems_view(struct arena *a, const struct plan_problem *p, size_t n)
+{
+	value *list = value_array(a);
+
+	for (size_t i = 0; i < n; i++) {
+		value *v = value_object(a);
+
+		value_put(a, v, "path", value_str(a, p[i].path));
+		value_put(a, v, "problem", value_str(a, p[i].text));
+		value_push(a, list, v);
+	}
+	return list;
+}
+
 value *plan_report_view(struct arena *a, const struct plan_report *r)
 {
-	value *v = value_object(a), *list = value_array(a);
+	value *v = value_object(a);
 
-	for (size_t i = 0; i < r->problems.n; i++) {
-		value *p = value_object(a);
-
-		value_put(a, p, "path", value_str(a, r->problems.p[i].path));
-		value_put(a, p, "problem", value_str(a, r->problems.p[i].text));
-		value_push(a, list, p);
-	}
 	value_put(a, v, "valid", value_bool(a, r->problems.n == 0));
 	value_put(a, v, "phases", value_int(a, (int64_t)r->phases));
 	value_put(a, v, "tasks", value_int(a, (int64_t)r->tasks));
 	value_put(a, v, "subtasks", value_int(a, (int64_t)r->subtasks));
 	value_put(a, v, "leaves", value_int(a, (int64_t)r->leaves));
 	value_put(a, v, "ready", value_int(a, (int64_t)r->ready));
-	value_put(a, v, "problems", list);
+	value_put(a, v, "problems", plan_problems_view(a, r->problems.p, r->problems.n));
+	value_put(a, v, "warnings", plan_problems_view(a, r->warnings.p, r->warnings.n));
 	return v;
 }

@@ -11,6 +11,7 @@
 #include "data/value.h"
 
 struct goal;
+struct policy;
 struct state;
 
 struct plan_limits {
@@ -29,6 +30,7 @@ struct plan_rules {
 	/* The goal whose next plan it would be, or NULL: its finished nodes can be depended on. */
 	const struct state *state;
 	const struct goal *goal;
+	const struct policy *policy; /* NULL, or who is configured: tasks that nobody can take are told */
 };
 
 #define PLAN_RULES_WRITTEN ((struct plan_rules){ .limits = PLAN_LIMITS_WRITTEN })
@@ -52,6 +54,7 @@ struct plan_node {
 
 struct plan_report {
 	VEC(struct plan_problem) problems;
+	VEC(struct plan_problem) warnings; /* it can be applied, but will not go as its author means */
 	VEC(struct plan_node) nodes;
 	size_t phases, tasks, subtasks;
 	size_t leaves, ready; /* what agents get, and how many of them wait for nothing */
@@ -70,4 +73,6 @@ void plan_problem(struct plan_report *r, struct arena *a, str path, const char *
 void plan_report_done(struct plan_report *r);
 /* The problems as one OV_EINVALID_PLAN error; 0 when there are none. */
 int plan_report_error(const struct plan_report *r, struct ov_err *err);
+/* A list of {path, problem}. */
+value *plan_problems_view(struct arena *a, const struct plan_problem *p, size_t n);
 value *plan_report_view(struct arena *a, const struct plan_report *r);

@@ -61,7 +61,8 @@ static bool next_edge(const struct search *s, struct place *p, int *ret)
 	else if (edge - 2 < value_count(n->deps)) {
 		int d = plan_node_index(s->c, value_str_or(value_item(n->deps, edge - 2), STR("")));
 
-		*ret = d >= 0 ? done_of(d) : -1;
+		/* That something waits for itself is told apart from cycles. */
+		*ret = d >= 0 && d != p->moment / 2 ? done_of(d) : -1;
 	} else {
 		return false;
 	}

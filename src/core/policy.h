@@ -83,6 +83,14 @@ bool policy_waits_unchecked(const struct policy *p, bool automatic);
 	"config reload"
 /* The configured agent with this name, or NULL. */
 const struct policy_agent *policy_agent(const struct policy *p, str name);
+/*
+ * Why there is nobody of this name to give work to, with the agents that are configured; empty when there
+ * is. An empty name means the default agent. NO_AGENT_NEXT is what to do about it.
+ */
+str policy_no_agent(struct arena *a, const struct policy *p, str want);
+/* The same of the default agent, where agents are configured and none of them is it. */
+str policy_no_default(struct arena *a, const struct policy *p);
+#define NO_AGENT_NEXT "set defaults.agent in config.toml, then: overseer config reload"
 /* The configured roles, as texts; borrowed from the policy. */
 value *policy_role_names(struct arena *a, const struct policy *p);
 

@@ -284,12 +284,7 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 	if (held.n)
 		return held_row(q, n, held);
 	if (!agent || !agent_allowed(q->p, want))
-		return row(q, n, "no_agent",
-				arena_printf(q->a,
-						"agent \"" STR_FMT
-						"\" is not configured, or may not "
-						"be given work",
-						STR_ARG(want)));
+		return row(q, n, "no_agent", policy_no_agent(q->a, q->p, want));
 	if (lane_is_shut(lane, q->now))
 		return row(q, n, "lane", lane_text(q, lane));
 	if (q->no_capacity.n)

@@ -106,5 +106,56 @@ class Waits(Surface):
         self.assertRegex(self.cli(site, "worker", "list"), r"pool-1  waiting .*README")
 
 
+class Plans(Surface):
+    def file(self, site, *tasks, **more):
+        site.write("../plan.json", json.dumps({**plan(*tasks), **more}))
+        return os.path.join(site.root, "plan.json")
+
+    def test_an_agent_that_is_not_configured(self):
+        """The user hears of it when the plan is given: by plan check, goal create and plan apply."""
+        site = self.site(FAST, COMMIT)
+        bad = self.file(site, task("t1", suggestedAgent="scrpt"), task("t2", suggestedAgent="script"))
+        said = 'phases[0].tasks[0].suggestedAgent: agent "scrpt" is not configured; configured: script; t1 cannot start'
+        self.assertIn(said, self.cli(site, "plan", "check", bad))
+        checked = json.loads(self.cli(site, "plan", "check", bad, "--json"))
+        self.assertEqual((checked["valid"], len(checked["warnings"])), (True, 1))
+        site.up()
+        self.assertIn(said, self.cli(site, "goal", "create", "--title", "One", "--plan", bad))
+        empty = site.call("goal.create", title="Two", no_plan=True)["goal"]
+        self.assertIn(said, self.cli(site, "plan", "check", bad, "--goal", empty))
+        self.assertIn(said, self.cli(site, "plan", "apply", bad, "--goal", empty))
+        site.wait_type("node.status", node="t1", to="blocked")
+        self.assertIn('agent "scrpt" is not configured; configured: script', self.cli(site, "inbox"))
+
+    def test_no_default_agent(self):
+        """Agents that nobody is told to use are named, by config check, doctor and the inbox."""
+        site = self.site(FAST)
+        site.configure(FAST + '[planner]\nfallback = false\n[agents.one]\ncommand = ["true"]\n[agents.two]\ncommand = ["true"]\n')
+        said = "no default agent is set (defaults.agent); configured: one, two"
+        checked = self.cli(site, "config", "check")
+        self.assertIn(said, checked)
+        self.assertIn("Next: set defaults.agent in config.toml", checked)
+        self.assertNotIn("good", checked)
+        self.assertIn(said, self.run_cli(site, "doctor").stdout)
+        site.up()
+        self.goal(site, task("t1"))
+        site.wait_type("node.status", node="t1", to="blocked")
+        self.assertIn(said, self.cli(site, "inbox"))
+        self.assertNotIn("no agent is configured", self.cli(site, "explain", "t1"))
+
+    def test_the_version_of_a_first_plan(self):
+        site = self.site(FAST, COMMIT)
+        bad = self.file(site, task("t1"), planVersion=7)
+        said = "planVersion"
+        self.assertIn(said, self.cli(site, "plan", "check", bad, code=2))
+        site.up()
+        self.assertIn(said, self.cli(site, "goal", "create", "--title", "One", "--plan", bad, code=2))
+        empty = site.call("goal.create", title="Two", no_plan=True)["goal"]
+        self.assertIn(said, self.cli(site, "plan", "apply", bad, "--goal", empty, code=2))
+        with self.assertRaises(RpcError) as caught:
+            self.goal(site, task("t1", ["t1"]))
+        self.assertIn("task t1 depends on itself", caught.exception.message)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "core/limits.h"
 #include "core/plan.h"
+#include "core/policy.h"
 #include "data/json.h"
 
 static value *parse(struct arena *a, const char *text)
@@ -102,6 +103,9 @@ TEST(each_rule)
 		{ PLAN("{'id': 'P1', 'name': 'n'}"), "phases[0]: \"tasks\" is missing\n" },
 		{ "{'planVersion': 0, 'phases': [" PHASE("P1", TASK("T1", ""), "") "]}",
 				"planVersion: expected a whole number from 1 on\n" },
+		{ "{'planVersion': 7, 'phases': [" PHASE("P1", TASK("T1", ""), "") "]}",
+				"planVersion: 7, but the first plan of a goal is version 1 (a later "
+				"one is checked with --goal ID)\n" },
 		{ "{'planVersion': '1', 'phases': [" PHASE("P1", TASK("T1", ""), "") "]}",
 				"planVersion: expected a whole number from 1 on\n" },
 		{ "{'goal': 1, 'phases': [" PHASE("P1", TASK("T1", ""), "") "]}",
@@ -209,12 +213,47 @@ TEST(each_rule)
 	}
 }
 
+/* A task that nobody can take is told when the plan is given; the plan is valid all the same. */
+TEST(agents_that_are_not_configured)
+{
+	struct policy_agent agents[] = { { .name = STR("claude") }, { .name = STR("codex") } };
+	str all = STR("*");
+	struct policy policy = { .agents = agents,
+		.agents_n = ARRAY_LEN(agents),
+		.allow_agents = &all,
+		.allow_agents_n = 1 };
+	struct plan_rules rules = { .limits = PLAN_LIMITS_DEFAULT, .policy = &policy };
+	struct arena a = ARENA_INIT;
+	struct plan_report report;
+
+	plan_check_by(&a,
+			parse(&a,
+					ONE(TASK("T1", ", 'suggestedAgent': 'codx'") "," TASK(
+							"T2", ", 'suggestedAgent': 'codex'"))),
+			&rules, &report);
+	assert_int_equal(report.problems.n, 0);
+	assert_int_equal(report.warnings.n, 1);
+	assert_string_equal(report.warnings.p[0].path.p, "phases[0].tasks[0].suggestedAgent");
+	assert_string_equal(report.warnings.p[0].text.p,
+			"agent \"codx\" is not configured; configured: claude, codex; T1 cannot start "
+			"until it is");
+	plan_report_done(&report);
+	assert_string_equal(policy_no_agent(&a, &policy, STR("")).p,
+			"no default agent is set (defaults.agent); configured: claude, codex");
+	policy.agents_n = 0;
+	assert_string_equal(policy_no_agent(&a, &policy, STR("")).p,
+			"no agent is configured ([agents.NAME])");
+	assert_int_equal(policy_no_default(&a, &policy).n, 0);
+	arena_done(&a);
+}
+
 TEST(cycles)
 {
 	static const struct {
 		const char *plan, *problems;
 	} cases[] = {
-		{ ONE(TASK("T1", ", 'deps': ['T1']")), "T1 -> T1: dependency cycle\n" },
+		{ ONE(TASK("T1", ", 'deps': ['T1']")),
+				"phases[0].tasks[0].deps[0]: task T1 depends on itself\n" },
 		{ ONE(TASK("T1", ", 'deps': ['T2']") "," TASK("T2", ", 'deps': ['T1']")),
 				"T1 -> T2 -> T1: dependency cycle\n" },
 		{ ONE(TASK("T1", ", 'deps': ['T2']") "," TASK("T2",
@@ -248,7 +287,8 @@ TEST(cycles)
 				"T1 is \"sequential\"\n" },
 		/* two of them */
 		{ ONE(TASK("T1", ", 'deps': ['T1']") "," TASK("T2", ", 'deps': ['T2']")),
-				"T1 -> T1: dependency cycle\nT2 -> T2: dependency cycle\n" },
+				"phases[0].tasks[0].deps[0]: task T1 depends on itself\n"
+				"phases[0].tasks[1].deps[0]: task T2 depends on itself\n" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
