@@ -155,6 +155,21 @@ static int take_entries(struct cli *c, int more, struct entries *x, size_t *ret_
 	return r;
 }
 
+/* Nobody is asked about it any more, and it does not continue by itself. */
+static void show_left_blocked(struct out *o, const value *res)
+{
+	str key = out_clean(o, value_str_at(res, "left_blocked"));
+
+	out_f(o, STR_FMT " stays blocked, and nobody is asked about it any more: ",
+			STR_ARG(out_clean(o, value_str_at(res, "node"))));
+	out_text(o, value_str_at(res, "reason"));
+	out_f(o,
+			"\nNext  overseer work unblock " STR_FMT
+			" --reason TEXT      overseer work "
+			"cancel " STR_FMT " --reason TEXT\n",
+			STR_ARG(key), STR_ARG(key));
+}
+
 /* What came of one alone, in words. */
 static void show_result(struct cli *c, const value *res)
 {
@@ -171,10 +186,13 @@ static void show_result(struct cli *c, const value *res)
 	if (value_str_at(res, "goal_status").n)
 		out_f(o, "Its goal is " STR_FMT ".\n",
 				STR_ARG(out_clean(o, value_str_at(res, "goal_status"))));
-	if (node.n && value_str_at(res, "node_status").n)
+	if (node.n && value_str_at(res, "node_status").n && !value_str_at(res, "left_blocked").n)
 		out_f(o, STR_FMT " is " STR_FMT ".\n", STR_ARG(out_clean(o, node)),
 				STR_ARG(out_clean(o, value_str_at(res, "node_status"))));
-	if (node.n)
+	show_consequences(o, res);
+	if (value_str_at(res, "left_blocked").n)
+		show_left_blocked(o, res);
+	else if (node.n)
 		out_f(o, "Next  overseer explain " STR_FMT "/" STR_FMT "\n",
 				STR_ARG(id_short(goal)), STR_ARG(out_clean(o, node)));
 }

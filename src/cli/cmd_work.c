@@ -1,6 +1,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/inbox.h"
 #include "cli/oversight.h"
 
 static void list_row(struct out *o, const value *n, const struct ids *goals, bool many)
@@ -305,6 +306,48 @@ static int act(struct cli *c, const char *method, const char *status, const valu
 	return cli_call(c, CALL_WRITE, method, params, ret, ret_done, err);
 }
 
+static void show_released(struct out *o, const value *res)
+{
+	const value *list = value_at(res, "released");
+	size_t count = (size_t)value_int_at(res, "released_count"),
+	       shown = MIN(value_count(list), (size_t)5);
+	str node = value_str_at(res, "node");
+
+	if (!count)
+		return;
+	for (size_t i = 0; i < shown; i++) {
+		out_f(o, "%s", i ? ", " : "");
+		out_text(o, value_str_or(value_item(list, i), STR("")));
+	}
+	if (count > shown)
+		out_f(o, " and %zu more", count - shown);
+	out_f(o, " no longer wait%s for ", count == 1 ? "s" : "");
+	out_text(o,
+			str_sub(node,
+					str_find_byte(node, '/') < node.n
+							? str_find_byte(node, '/') + 1
+							: 0,
+					node.n));
+	out_f(o, " and %s.\n",
+			value_bool_at(res, "goal_active") ? "will start"
+							  : "will start when the goal is resumed");
+}
+
+void show_consequences(struct out *o, const value *res)
+{
+	const value *left = value_at(res, "unmerged");
+
+	show_released(o, res);
+	if (!left || left->kind != V_OBJECT)
+		return;
+	out_f(o, "%s ",
+			value_bool_at(left, "run_stops")
+					? "Its run is stopped. What it made is kept on branch"
+					: "Its commits were not merged. They are kept on branch");
+	out_text(o, value_str_at(left, "branch"));
+	out_f(o, ".\n");
+}
+
 /* The answer in a line, what else there is to know, and where to look. */
 static int tell(struct cli *c, const char *method, const char *status, const char *more,
 		struct ov_err *err)
@@ -318,9 +361,10 @@ static int tell(struct cli *c, const char *method, const char *status, const cha
 	out_styled(&c->out, S_BOLD, value_str_at(res, "node"));
 	out_f(&c->out, " is ");
 	out_styled(&c->out, status_style(value_str_at(res, "status")), value_str_at(res, "status"));
-	out_f(&c->out, ".%s%s", more,
+	out_f(&c->out, ".%s%s\n", more,
 			value_bool_at(res, "goal_reopened") ? " Its goal is active again." : "");
-	out_f(&c->out, "\nNext  overseer explain " STR_FMT "\n",
+	show_consequences(&c->out, res);
+	out_f(&c->out, "Next  overseer explain " STR_FMT "\n",
 			STR_ARG(out_clean(&c->out, value_str_at(res, "node"))));
 	return 0;
 }

@@ -264,7 +264,9 @@ str policy_no_agent(struct arena *a, const struct policy *p, str want)
 	if (want.n && policy_agent(p, want))
 		return agent_allowed(p, want)
 				? STR("")
-				: arena_printf(a, "agent \"" STR_FMT "\" is not allowed (policy.allow_agents)",
+				: arena_printf(a,
+						  "agent \"" STR_FMT
+						  "\" is not allowed (policy.allow_agents)",
 						  STR_ARG(want));
 	for (size_t i = 0; i < p->agents_n && i < AGENTS_TOLD; i++)
 		all = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(all), i ? ", " : "",

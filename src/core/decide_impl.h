@@ -173,6 +173,11 @@ int leaf_check(const struct node *n, struct ov_err *err);
 /* 0, or OV_ESTATE: its change is on the way to the target branch right now. */
 int accept_check(const struct node *n, struct ov_err *err);
 value *work_result(struct decide_ctx *cx, const struct node *n, enum node_status status);
+/* Adds what follows when the task becomes that, before it does: "released", "unmerged". */
+void work_consequences(struct decide_ctx *cx, const struct node *n, enum node_status to,
+		value *ret);
+/* Adds that it stays blocked, and nobody is asked about it any more: "left_blocked". */
+void work_left_blocked(struct decide_ctx *cx, const struct node *n, value *ret);
 decide_fn decide_goal_update, decide_goal_pause, decide_goal_resume, decide_goal_cancel,
 		decide_goal_reopen, decide_goal_archive;
 decide_fn decide_goal_create, decide_planner_health, decide_plan_apply, decide_work_update,

@@ -383,6 +383,15 @@ int inbox_read(struct decide_ctx *cx, const value *params, const struct escalati
 	return 0;
 }
 
+static void tell_consequences(struct decide_ctx *cx, const struct event *e, value *ret)
+{
+	const struct node *n = state_node(cx->state, e->goal, e->node);
+	int to = status_parse(&node_statuses, value_str_at(e->data, "to"));
+
+	if (n && to >= 0)
+		work_consequences(cx, n, (enum node_status)to, ret);
+}
+
 value *inbox_result(struct decide_ctx *cx, const struct escalation *x, size_t before)
 {
 	struct arena *a = cx->arena;
@@ -400,6 +409,7 @@ value *inbox_result(struct decide_ctx *cx, const struct escalation *x, size_t be
 			value_put(a, v, "answer", value_str(a, value_str_at(e->data, "answer")));
 		} else if (e->kind == EV_NODE_STATUS) {
 			value_put(a, v, "node_status", value_str(a, value_str_at(e->data, "to")));
+			tell_consequences(cx, e, v);
 		} else if (e->kind == EV_GOAL_STATUS) {
 			value_put(a, v, "goal_status", value_str(a, value_str_at(e->data, "to")));
 		} else if (e->kind == EV_DISPATCH_INTENDED) {

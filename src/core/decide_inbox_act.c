@@ -135,8 +135,9 @@ static int false_alarm(struct decide_ctx *cx, const struct escalation *x, str re
 int decide_inbox_dismiss(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
-	str reason = str_trim(value_str_at(params, "reason"));
+	str reason = str_trim(value_str_at(params, "reason")), became;
 	const struct escalation *x;
+	const struct node *n;
 	size_t before = cx->out->n;
 	int r = inbox_read(cx, params, &x, err);
 
@@ -149,7 +150,12 @@ int decide_inbox_dismiss(struct decide_ctx *cx, const value *params, value **ret
 		if (r == 0)
 			inbox_dismiss(cx, x, reason);
 	}
-	if (r == 0)
-		*ret_result = inbox_result(cx, x, before);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_result = inbox_result(cx, x, before);
+	n = x->node_id.n ? state_node(cx->state, x->goal_id, x->node_id) : NULL;
+	became = value_str_at(*ret_result, "node_status");
+	if (n && (!became.n || str_is(became, "blocked")))
+		work_left_blocked(cx, n, *ret_result);
+	return 0;
 }

@@ -25,8 +25,7 @@ struct adoption {
 /* In the answer: texts must outlive the report. */
 static value *warnings_of(struct decide_ctx *cx, const struct plan_report *r)
 {
-	return value_copy(cx->arena,
-			plan_problems_view(cx->arena, r->warnings.p, r->warnings.n));
+	return value_copy(cx->arena, plan_problems_view(cx->arena, r->warnings.p, r->warnings.n));
 }
 
 int plan_refuse(struct decide_ctx *cx, const value *plan, value **ret_warnings, struct ov_err *err)

@@ -251,6 +251,7 @@ value *work_result(struct decide_ctx *cx, const struct node *n, enum node_status
 	value_put(cx->arena, v, "node", value_str(cx->arena, arena_str(cx->arena, n->key)));
 	value_put(cx->arena, v, "status",
 			value_cstr(cx->arena, status_name(&node_statuses, (int)status)));
+	work_consequences(cx, n, status, v);
 	return v;
 }
 

@@ -204,9 +204,27 @@ static void work_evidence(const struct explain *x, const struct run *r, value *e
 				STR_ARG(utf8_truncate(r->leftover_files.p[0], SHOWN)));
 }
 
+/* Whoever was cancelled is not waited for: that is why it may have begun. */
+static void cancelled_evidence(const struct explain *x, const struct node *n, value *evidence)
+{
+	for (const struct node *at = n; at; at = at->parent)
+		for (size_t i = 0; i < at->deps.n; i++) {
+			const struct node *d = state_node(x->state, n->goal->id, at->deps.p[i]);
+
+			if (d && d->status == NODE_CANCELLED)
+				explain_show(x, evidence, d->ended_at,
+						STR_FMT
+						" depends on " STR_FMT
+						", which was cancelled: it does not wait for it",
+						STR_ARG(at->id), STR_ARG(d->id));
+		}
+}
+
 static void node_evidence(const struct explain *x, const struct node *n, value *evidence)
 {
 	value *report = NULL;
+
+	cancelled_evidence(x, n, evidence);
 
 	if (n->report.n)
 		(void)json_parse(x->arena, n->report, NULL, &report, NULL);

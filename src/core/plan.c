@@ -235,8 +235,8 @@ static void check_agents(struct plan_checking *c)
 		why = policy_no_agent(c->a, c->rules->policy, agent);
 		if (why.n)
 			vec_push(&c->r->warnings,
-					((struct plan_problem){
-							.path = plan_path(c, n->path, "suggestedAgent"),
+					((struct plan_problem){ .path = plan_path(c, n->path,
+										"suggestedAgent"),
 							.text = arena_printf(c->a,
 									STR_FMT
 									"; " STR_FMT

@@ -30,7 +30,8 @@ struct plan_rules {
 	/* The goal whose next plan it would be, or NULL: its finished nodes can be depended on. */
 	const struct state *state;
 	const struct goal *goal;
-	const struct policy *policy; /* NULL, or who is configured: tasks that nobody can take are told */
+	const struct policy *
+			policy; /* NULL, or who is configured: tasks that nobody can take are told */
 };
 
 #define PLAN_RULES_WRITTEN ((struct plan_rules){ .limits = PLAN_LIMITS_WRITTEN })
@@ -54,7 +55,8 @@ struct plan_node {
 
 struct plan_report {
 	VEC(struct plan_problem) problems;
-	VEC(struct plan_problem) warnings; /* it can be applied, but will not go as its author means */
+	VEC(struct plan_problem)
+	warnings; /* it can be applied, but will not go as its author means */
 	VEC(struct plan_node) nodes;
 	size_t phases, tasks, subtasks;
 	size_t leaves, ready; /* what agents get, and how many of them wait for nothing */

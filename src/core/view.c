@@ -206,6 +206,7 @@ value *view_status(struct arena *a, const struct world *w, str no_capacity, ov_t
 	const struct slot_count *pool = &sl.of[WORKER_POOL];
 	struct queue *q = queue_look(a, w, no_capacity, now);
 	size_t archived = 0;
+	int64_t more;
 
 	for (size_t i = 0; i < s->goals.n; i++) {
 		archived += s->goals.p[i]->status == GOAL_ARCHIVED;
@@ -222,6 +223,8 @@ value *view_status(struct arena *a, const struct world *w, str no_capacity, ov_t
 	value_put(a, v, "running", running(a, s, q, now));
 	value_put(a, v, "queued", queue_groups(q));
 	value_put(a, v, "stalled", stalled(a, w, now));
+	value_put(a, v, "blocked", view_blocked(a, s, now, &more));
+	value_put(a, v, "blocked_more", value_int(a, more));
 	value_put(a, v, "lanes", view_lanes(a, w, now));
 	value_put(a, v, "workers", workers);
 	value_put(a, v, "workers_busy", value_int(a, (int64_t)(pool->busy + pool->starts)));

@@ -63,6 +63,9 @@ value *view_lane(struct arena *a, const struct world *w, const struct lane *l, o
 value *view_lanes(struct arena *a, const struct world *w, ov_time now);
 /* The last lines of the task's newest run, where that failed; empty: it did not, or wrote nothing. */
 str node_last_lines(const struct state *s, const struct node *n);
+/* Blocked tasks of open goals that no entry asks about; ret_more: how many are left out. */
+enum { BLOCKED_SHOWN = 100 };
+value *view_blocked(struct arena *a, const struct state *s, ov_time now, int64_t *ret_more);
 /* Everything that `overseer status` shows of the state; no_capacity as in struct telemetry. */
 value *view_status(struct arena *a, const struct world *w, str no_capacity, ov_time now);
 

@@ -134,7 +134,7 @@ class Config(SiteCase):
             site.configure(FAST)
             site.up()
         goal = site.call("goal.create", title="Test", plan=plan(task("T1", suggestedAgent="script")))["goal"]
-        self.assertEqual(site.wait_type("escalation.opened")["data"]["question"], 'agent "script" is not configured')
+        self.assertEqual(site.wait_type("escalation.opened")["data"]["question"], 'agent "script" is not configured; configured: none')
         site.configure(FAST + good)
         site.call("config.reload")
         site.call("work.update", node="T1", status="queued", reason="the agent is there")

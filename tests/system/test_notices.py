@@ -53,7 +53,7 @@ class Notices(unittest.TestCase):
         heard = json.loads(self.s.home("heard.json"))
         self.assertEqual(heard["level"], "warning")
         self.assertEqual(heard["context"]["inbox"], number)
-        self.assertEqual(heard["context"]["reason"], 'agent "nobody" is not configured')
+        self.assertEqual(heard["context"]["reason"], 'agent "nobody" is not configured; configured: none')
         self.assertEqual(heard["id"], self.notices("hook")[0]["id"])
         # What people see of it.
         self.assertRegex(self.s.cli("inbox", "show", str(number)), r"Told +desktop: failed: .*bus.*\n +hook: sent, 2 attempts\n")

@@ -226,6 +226,12 @@ class Plans(SiteCase):
         before = site.call("plan.show", goal=goal)
         exported = site.write("../export.json", self.cli(site, "export").stdout)
         self.assertEqual(site.down(), 0)
+        # It is there already: the plan is at version 2, and a first plan would be version 1.
+        self.assertIn("planVersion  2, but", self.cli(site, "plan", "check", path, code=2).stdout)
+        self.assertIn("the next version is 3", self.cli(site, "plan", "check", "--goal", goal, path, code=2).stdout)
+        again = json.loads(shown)
+        del again["planVersion"]
+        path = site.write("../again.json", json.dumps(again))
         self.assertIn("49 phases, 9800 tasks", self.cli(site, "plan", "check", path).stdout)
         self.assertIn("0 added, 1 changed", self.cli(site, "plan", "check", "--goal", goal, path).stdout)
         site.up()

@@ -157,5 +157,50 @@ class Plans(Surface):
         self.assertIn("task t1 depends on itself", caught.exception.message)
 
 
+class Words(Surface):
+    def test_cancel_tells_who_begins(self):
+        site = self.site(FAST, GATED)
+        gate = site.gate("g")
+        site.up()
+        goal = self.goal(site, task("t1"), task("t2", ["t1"]), task("t3", ["t2"]))
+        gate.wait()
+        said = self.cli(site, "work", "cancel", "t1", "--reason", "not wanted")
+        self.assertIn("t2 no longer waits for t1 and will start.\n", said)
+        self.assertRegex(said, r"What it made is kept on branch overseer/\S+\.\n")
+        self.assertEqual(gate.wait().split()[0], "t2")
+        self.assertIn("t2 depends on t1, which was cancelled", self.cli(site, "explain", "t2"))
+        gate.go(2)
+        site.wait_goal(goal)
+
+    def test_done_tells_what_was_not_merged(self):
+        site = self.site(FAST + '[accept]\ndirty_wait = "1h"\n', "echo theirs > README; git commit -qam x\n")
+        site.write("README", "mine\n")
+        site.up()
+        goal = self.goal(site, task("t1"))
+        site.wait_type("assignment.moved", node="t1", waiting="files")
+        said = self.cli(site, "work", "done", "t1", "--reason", "I did it")
+        self.assertRegex(said, r"\nIts commits were not merged\. They are kept on branch (overseer/\S+)\.\n")
+        branch = said.split("on branch ")[1].split(".\n")[0]
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", f"{branch}:README"), "theirs\n")
+        self.assertEqual(site.git("show", "main:README"), "hello\n")
+
+    def test_a_dismissed_entry_leaves_its_task_in_status(self):
+        site = self.site(FAST.replace("[retry]", "[retry]\nmax_attempts = 1\nmax_agent_failures = 0"), "exit 7\n")
+        site.up()
+        goal = self.goal(site, task("t1"))
+        number = site.wait_type("escalation.opened")["data"]["escalation"]
+        self.assertNotIn("BLOCKED", self.cli(site, "status"))
+        said = self.cli(site, "inbox", "dismiss", str(number))
+        self.assertIn("t1 stays blocked, and nobody is asked about it any more: ", said)
+        self.assertIn(f"Next  overseer work unblock {goal}/t1 --reason TEXT      overseer work cancel {goal}/t1", said)
+        self.assertRegex(self.cli(site, "status"),
+                         r"BLOCKED \(1\)\n  t1  Task t1 .*  overseer work unblock\|cancel goal_\w+/t1 --reason TEXT")
+        shown, = json.loads(self.cli(site, "status", "--json"))["blocked"]
+        self.assertEqual(shown["next"], f"overseer work unblock {goal}/t1 --reason TEXT")
+        self.cli(site, "work", "cancel", f"{goal}/t1", "--reason", "no")
+        self.assertNotIn("BLOCKED", self.cli(site, "status"))
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -340,7 +340,7 @@ git commit -qam "work of $OVERSEER_NODE"
         site = self.site(FAST, COMMIT)
         site.up()
         goal = site.call("goal.create", title="Test", plan=plan(task("T1", suggestedAgent="nobody"), task("T2")))["goal"]
-        self.assertEqual(self.blocked(site, "T1")["reason"], 'agent "nobody" is not configured')
+        self.assertEqual(self.blocked(site, "T1")["reason"], 'agent "nobody" is not configured; configured: script')
         site.wait_type("node.status", node="T2", to="done")
         question = site.call("status.get")["needs_you"][0]
         self.assertEqual((question["kind"], question["goal_id"]), ("no_agent", goal))

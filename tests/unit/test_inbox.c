@@ -294,6 +294,8 @@ TEST(a_notice_is_acknowledged)
 TEST(dismissed_the_node_waits_for_that_person)
 {
 	struct fixture f;
+	struct world w;
+	const value *said, *status;
 	int64_t number;
 	str reason;
 
@@ -301,8 +303,18 @@ TEST(dismissed_the_node_waits_for_that_person)
 	number = fail_node(&f);
 	assert_true(str_is(node_of(&f, "T1")->blocked_by, "overseer"));
 	reason = arena_str(&f.arena, node_of(&f, "T1")->status_reason);
-	submit(&f, "inbox.dismiss",
+	w = (struct world){ f.state, &f.policy };
+	assert_int_equal(value_count(value_at(view_status(&f.arena, &w, STR(""), f.now),
+					 "blocked")),
+			0);
+	said = submit(&f, "inbox.dismiss",
 			json(&f, "{'number': %lld, 'reason': 'later'}", (long long)number));
+	/* Nobody is asked about it now: it says so, and status shows it. */
+	assert_true(str_ends(value_str_at(said, "left_blocked"), STR("/T1")));
+	status = view_status(&f.arena, &w, STR(""), f.now);
+	assert_int_equal(value_count(value_at(status, "blocked")), 1);
+	assert_true(str_starts(value_str_at(value_item(value_at(status, "blocked"), 0), "next"),
+			STR("overseer work unblock goal_")));
 	assert_int_equal(state_escalation(f.state, number)->status, ESC_DISMISSED);
 	assert_true(str_is(state_escalation(f.state, number)->answer, "later"));
 	assert_int_equal(node_of(&f, "T1")->status, NODE_BLOCKED);

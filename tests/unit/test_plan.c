@@ -104,7 +104,8 @@ TEST(each_rule)
 		{ "{'planVersion': 0, 'phases': [" PHASE("P1", TASK("T1", ""), "") "]}",
 				"planVersion: expected a whole number from 1 on\n" },
 		{ "{'planVersion': 7, 'phases': [" PHASE("P1", TASK("T1", ""), "") "]}",
-				"planVersion: 7, but the first plan of a goal is version 1 (a later "
+				"planVersion: 7, but the first plan of a goal is version 1 (a "
+				"later "
 				"one is checked with --goal ID)\n" },
 		{ "{'planVersion': '1', 'phases': [" PHASE("P1", TASK("T1", ""), "") "]}",
 				"planVersion: expected a whole number from 1 on\n" },
@@ -228,14 +229,15 @@ TEST(agents_that_are_not_configured)
 
 	plan_check_by(&a,
 			parse(&a,
-					ONE(TASK("T1", ", 'suggestedAgent': 'codx'") "," TASK(
-							"T2", ", 'suggestedAgent': 'codex'"))),
+					ONE(TASK("T1", ", 'suggestedAgent': 'codx'") "," TASK("T2",
+							", 'suggestedAgent': 'codex'"))),
 			&rules, &report);
 	assert_int_equal(report.problems.n, 0);
 	assert_int_equal(report.warnings.n, 1);
 	assert_string_equal(report.warnings.p[0].path.p, "phases[0].tasks[0].suggestedAgent");
 	assert_string_equal(report.warnings.p[0].text.p,
-			"agent \"codx\" is not configured; configured: claude, codex; T1 cannot start "
+			"agent \"codx\" is not configured; configured: claude, codex; T1 cannot "
+			"start "
 			"until it is");
 	plan_report_done(&report);
 	assert_string_equal(policy_no_agent(&a, &policy, STR("")).p,

@@ -323,7 +323,8 @@ TEST(what_a_replan_may_not)
 				"phases[0].tasks[0].subtasks[0].id: \"T2\" is a task and cannot "
 				"become "
 				"a subtask" },
-		{ PLAN(P("P1", T("T2", ", 'deps': ['T2']"))), "phases[0].tasks[0].deps[0]: task T2 depends on itself" },
+		{ PLAN(P("P1", T("T2", ", 'deps': ['T2']"))),
+				"phases[0].tasks[0].deps[0]: task T2 depends on itself" },
 		{ PLAN(P("P2", T("T9", "")) "," P("P2", T("T2", ""))),
 				"phases[1].id: \"P2\" is already" },
 		/* all at once */

@@ -1,7 +1,9 @@
 #include "tests/test.h"
 
 #include "base/vec.h"
+#include "core/explain_state.h"
 #include "core/view.h"
+#include "data/json.h"
 #include "tests/unit/core_fixture.h"
 
 static const struct policy_agent listening[] = {
@@ -140,6 +142,8 @@ TEST(cancel_keeps_the_work)
 TEST(cancel_frees_whoever_waits_for_it)
 {
 	struct fixture f;
+	struct explain x;
+	const value *said;
 
 	fixture_init(&f);
 	create_goal(&f,
@@ -151,10 +155,66 @@ TEST(cancel_frees_whoever_waits_for_it)
 			NULL);
 	bring_to(&f, "T1", STAGE_RUNNING);
 	assert_int_equal(node_of(&f, "T2")->status, NODE_TODO);
-	submit(&f, "work.cancel", json(&f, "{'node': 'T1', 'reason': 'r'}"));
+	said = submit(&f, "work.cancel", json(&f, "{'node': 'T1', 'reason': 'r'}"));
+	/* Whoever cancels is told what begins because of it. */
+	assert_int_equal(value_int_at(said, "released_count"), 1);
+	assert_true(str_is(value_item(value_at(said, "released"), 0)->s, "T2"));
+	x = (struct explain){ &f.arena, f.state, &f.policy, &f.observations, f.now, STR("") };
+	assert_true(str_contains(json_text(&f.arena, explain_node(&x, node_of(&f, "T2"))),
+			STR("T2 depends on T1, which was cancelled: it does not wait for it")));
 	drain(&f);
 	assert_int_equal(node_of(&f, "T2")->status, NODE_DONE);
 	assert_int_equal(vec_last(&f.state->goals)->status, GOAL_COMPLETED);
+	fixture_done(&f);
+}
+
+/* Also where it was the last of a phase; not where something else is waited for, too. */
+TEST(cancel_tells_who_can_begin)
+{
+	struct fixture f;
+	const value *said;
+
+	fixture_init(&f);
+	create_goal(&f,
+			json(&f,
+					"{'sequential': true, 'phases': [{'id': 'P1', 'name': 'n', "
+	                                "'tasks': ["
+					"{'id': 'T1', 'name': 'n', 'acceptance': ['x']}, "
+					"{'id': 'T2', 'name': 'n', 'acceptance': ['x']}]}, "
+					"{'id': 'P2', 'name': 'n', 'tasks': ["
+					"{'id': 'T3', 'name': 'n', 'acceptance': ['x']}, "
+					"{'id': 'T4', 'name': 'n', 'acceptance': ['x'], "
+					"'deps': ['T3']}]}]}"),
+			NULL);
+	said = submit(&f, "work.cancel", json(&f, "{'node': 'T1', 'reason': 'r'}"));
+	assert_int_equal(value_int_at(said, "released_count"), 0);
+	said = submit(&f, "work.cancel", json(&f, "{'node': 'T2', 'reason': 'r'}"));
+	assert_int_equal(value_int_at(said, "released_count"), 1);
+	assert_true(str_is(value_item(value_at(said, "released"), 0)->s, "T3"));
+	fixture_done(&f);
+}
+
+/* Declared done, its commits are where they are: that is said. */
+TEST(done_tells_what_was_not_merged)
+{
+	struct fixture f;
+	const value *said;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 3), NULL);
+	bring_to(&f, "T1", STAGE_REBASE);
+	said = submit(&f, "work.update",
+			json(&f, "{'node': 'T1', 'status': 'done', 'reason': 'r'}"));
+	assert_true(str_starts(value_str_at(value_at(said, "unmerged"), "branch"),
+			STR("overseer/")));
+	assert_false(value_bool_at(value_at(said, "unmerged"), "run_stops"));
+	bring_to(&f, "T2", STAGE_RUNNING);
+	said = submit(&f, "work.update",
+			json(&f, "{'node': 'T2', 'status': 'done', 'reason': 'r'}"));
+	assert_true(value_bool_at(value_at(said, "unmerged"), "run_stops"));
+	said = submit(&f, "work.update",
+			json(&f, "{'node': 'T3', 'status': 'done', 'reason': 'r'}"));
+	assert_null(value_at(said, "unmerged"));
 	fixture_done(&f);
 }
 
