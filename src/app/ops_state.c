@@ -12,6 +12,7 @@
 #include "core/queue.h"
 #include "core/radar.h"
 #include "core/view.h"
+#include "sys/file.h"
 #include "version.h"
 
 static value *daemon_view(struct op_ctx *cx)
@@ -32,6 +33,7 @@ static value *daemon_view(struct op_ctx *cx)
 	value_put(a, v, "dir", value_cstr(a, d->dir));
 	value_put(a, v, "store", value_cstr(a, d->store_url));
 	value_put(a, v, "read_only", value_bool(a, d->read_only));
+	value_put(a, v, "as_of", value_time(a, d->read_only ? cx->state->at : cx->now));
 	value_put(a, v, "config_problem",
 			d->config_problem ? value_cstr(a, d->config_problem) : value_null(a));
 	value_put(a, v, "config_notes", notes);
@@ -63,6 +65,39 @@ str op_no_capacity(struct op_ctx *cx)
 				     : capacity_lacking(cx->config, cx->daemon, why, CAPACITY_TEXT);
 }
 
+/* Without a daemon: whether its agent is still at work, by the lock of its shim; nothing else happens. */
+static bool put_without_daemon(struct op_ctx *cx, value *one)
+{
+	str stage = value_str_at(one, "stage"), run = value_str_at(one, "run");
+	bool begun = run.n && (str_is(stage, "running") || str_is(stage, "stop")), lives = false;
+	struct arena *a = cx->arena;
+
+	if (begun &&
+			lock_probe(path_join(a, executor_run_dir(a, cx->daemon->dir, run), "lock"),
+					&lives, NULL) < 0)
+		lives = false;
+	value_put(a, one, "alive", value_bool(a, lives));
+	if (!lives && !value_str_at(one, "waiting").n) {
+		value_put(a, one, "waiting", value_cstr(a, "daemon"));
+		value_put(a, one, "waiting_for",
+				value_cstr(a,
+						begun ? "its run has ended; the next `overseer up` "
+							"takes up what it did"
+						      : "the next `overseer up` continues it"));
+	}
+	return lives;
+}
+
+static void put_all_without_daemon(struct op_ctx *cx, value *status)
+{
+	const value *list = value_at(status, "running");
+	int64_t busy = 0;
+
+	for (size_t i = 0; i < value_count(list); i++)
+		busy += put_without_daemon(cx, (value *)value_item(list, i));
+	value_put(cx->arena, status, "workers_busy", value_int(cx->arena, busy));
+}
+
 int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	struct world w = { cx->state, &cx->config->policy };
@@ -70,6 +105,8 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 	value *v = value_object(cx->arena), *s = view_status(cx->arena, &w, lacking, cx->now);
 
 	(void)params, (void)err;
+	if (cx->daemon->read_only)
+		put_all_without_daemon(cx, s);
 	for (size_t i = 0; i < value_count(value_at(s, "running")); i++) {
 		value *one = (value *)value_item(value_at(s, "running"), i);
 

@@ -60,6 +60,9 @@ static size_t agent_rows(struct out *o, const value *status)
 		if (!str_is(value_str_at(r, "stage"), "running") &&
 				!str_is(value_str_at(r, "stage"), "stop"))
 			continue;
+		/* Without a daemon it is known whether the agent's process is there. */
+		if (value_at(r, "alive") && !value_bool_at(r, "alive"))
+			continue;
 		cell(o, S_BOLD, value_str_at(r, "node"));
 		cell(o, S_PLAIN, out_short(o, value_str_at(r, "name"), 50));
 		cell_f(o, S_DIM, "run " STR_FMT, STR_ARG(id_short(value_str_at(r, "run"))));
@@ -93,6 +96,45 @@ static void tell_left(struct cli *c, const value *before)
 	table_end(o, "  ");
 }
 
+/* A daemon that was asked to stop is not started again by its watchdog, which lives on. */
+static void tell_watchdog(struct cli *c, const value *status)
+{
+	const value *w = value_at(status, "watch");
+	long long pid = (long long)value_int_at(w, "pid");
+
+	if (!value_bool_at(w, "alive"))
+		return;
+	out_f(&c->out,
+			"The watchdog (pid %lld) still runs. It does not start this daemon again; "
+			"it "
+			"watches the next one that is started.\n"
+			"To end it: Ctrl-C where `overseer watch` runs, or kill %lld\n",
+			pid, pid);
+}
+
+/* What its registration says after its end: one that stopped as asked has removed it. */
+static bool ended_by_itself(struct cli *c)
+{
+	str text;
+	value *v;
+
+	return file_read(c->arena, path_join(c->arena, c->client.dir, VITAL_DAEMON), VITAL_FILE_MAX,
+			       &text, NULL) != 0 ||
+			json_parse(c->arena, text, NULL, &v, NULL) != 0 ||
+			value_int_at(v, "pid") != c->client.peer_pid;
+}
+
+/* It was killed or crashed before it was through: what it had stopped by then is all that is known. */
+static int tell_killed(struct cli *c, struct ov_err *err)
+{
+	ov_fail(err, OV_EUNAVAILABLE,
+			"the daemon (pid %d) was killed or crashed before it had stopped%s",
+			c->client.peer_pid,
+			cli_has(c, "stop-runs") ? "; agents may still be at work" : "");
+	ov_next(err, "overseer status");
+	return OV_EUNAVAILABLE;
+}
+
 static void tell_down(struct cli *c, const value *before)
 {
 	out_f(&c->out, "overseerd stopped (pid %d, was up " STR_FMT ").\n", c->client.peer_pid,
@@ -100,6 +142,7 @@ static void tell_down(struct cli *c, const value *before)
 					value_int_at(value_at(before, "daemon"), "uptime_ms") /
 							OV_SECOND * OV_SECOND)));
 	tell_left(c, before);
+	tell_watchdog(c, before);
 }
 
 /* One event while the daemon stops its agents. */
@@ -180,6 +223,8 @@ static int stop(struct cli *c, struct ov_err *err)
 	if (r == 0)
 		r = wait_end(c, pidfd, wait, err);
 	close(pidfd);
+	if (r == 0 && !ended_by_itself(c))
+		r = tell_killed(c, err);
 	if (r < 0)
 		return r;
 	if (c->json) {
@@ -197,9 +242,9 @@ static int not_running(struct cli *c, struct ov_err *err)
 	struct ov_err ignored = { 0 };
 	const value *s;
 	size_t n = 0;
+	int r = client_call(&c->client, CALL_READ, "status.get", NULL, &s, &ignored);
 
-	if (cli_has(c, "stop-runs") &&
-			client_call(&c->client, CALL_READ, "status.get", NULL, &s, &ignored) == 0) {
+	if (r == 0 && cli_has(c, "stop-runs")) {
 		n = agent_rows(&c->out, s);
 		table_end(&c->out, "  ");
 		buf_clear(&c->out.buf);
@@ -211,6 +256,8 @@ static int not_running(struct cli *c, struct ov_err *err)
 		return OV_ESTATE;
 	}
 	out_f(&c->out, c->json ? "{\"stopping\":false}\n" : "The daemon is not running.\n");
+	if (r == 0 && !c->json)
+		tell_watchdog(c, s);
 	return 0;
 }
 

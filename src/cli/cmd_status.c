@@ -76,6 +76,15 @@ static void show_held(struct out *o, const value *list)
 	}
 }
 
+/* What follows is as the log has it: of what happened since, nobody knows. */
+static void show_as_of(struct out *o, const value *d)
+{
+	if (value_bool_at(d, "read_only") && value_str_at(d, "as_of").n)
+		out_f(o, "   as of " STR_FMT " (" STR_FMT " ago)",
+				STR_ARG(out_clock(o, value_str_at(d, "as_of"))),
+				STR_ARG(out_age(o, value_str_at(d, "as_of"))));
+}
+
 static void show_daemon(struct out *o, const value *s)
 {
 	const value *d = value_at(s, "daemon"), *today = value_at(s, "today");
@@ -96,6 +105,7 @@ static void show_daemon(struct out *o, const value *s)
 	else if (value_int_at(today, "tokens"))
 		out_f(o, "   today " STR_FMT " tokens",
 				STR_ARG(tokens_text(o->arena, value_int_at(today, "tokens"))));
+	show_as_of(o, d);
 	out_f(o, "\n");
 	show_held(o, value_at(s, "held"));
 	show_safe_mode(o, value_at(s, "safe_mode"));

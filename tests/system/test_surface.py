@@ -202,5 +202,77 @@ class Words(Surface):
         self.assertNotIn("BLOCKED", self.cli(site, "status"))
 
 
+# Ends by itself when it is told to, and says so; what it wrote by then is its work.
+POLITE = r"""
+trap 'kill $child; exit 1' TERM
+echo "$OVERSEER_ATTEMPT" >> "$OVERSEER_NODE.txt"
+head -c1 "$HOME/g.go" > /dev/null & child=$!
+echo "$OVERSEER_NODE $OVERSEER_RUN $$" > "$HOME/g.here"
+wait $child
+"""
+# Is not ended by a signal that it can refuse.
+STUBBORN = r"""
+trap '' TERM INT
+echo "$OVERSEER_NODE $OVERSEER_RUN $$" > "$HOME/g.here"
+while :; do read x < "$HOME/g.go" && exit 0; done
+"""
+
+
+class Down(Surface):
+    def test_status_after_a_stop(self):
+        """Nothing runs after `down --stop-runs`, and status does not say that something does."""
+        site = self.site(FAST, POLITE)
+        gate = site.gate("g")
+        site.up()
+        self.goal(site, task("t1"))
+        _, _, pid = gate.wait().split()
+        self.cli(site, "down", "--stop-runs")
+        self.assertEqual(site.ended(), 0)
+        wait_gone(int(pid))
+        text = self.cli(site, "status")
+        self.assertNotIn("RUNNING", text)
+        self.assertRegex(text, r"^overseerd is down   0 of 2 workers busy   as of \S+ \(\d+\w+ ago\)\n")
+        self.assertRegex(text, r"WAITING \(1\)\n .* t1 .*the next `overseer up` continues it")
+        row, = json.loads(self.cli(site, "status", "--json"))["running"]
+        self.assertEqual((row["alive"], row["waiting"]), (False, "daemon"))
+
+    def test_an_agent_that_ends_without_a_daemon(self):
+        site = self.site(FAST, GATED)
+        gate = site.gate("g")
+        site.up()
+        self.goal(site, task("t1"))
+        _, _, pid = gate.wait().split()
+        self.cli(site, "down")
+        site.ended()
+        self.assertIn("RUNNING (1)", self.cli(site, "status"))
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            shim = int(f.read().rsplit(")", 1)[1].split()[1])
+        gate.go()
+        wait_gone(int(pid), shim)
+        text = self.cli(site, "status")
+        self.assertNotIn("RUNNING", text)
+        self.assertIn("its run has ended; the next `overseer up` takes up what it did", text)
+
+    def test_a_daemon_that_is_killed_meanwhile(self):
+        """Only what is known is said: it did not stop its agents."""
+        site = self.site(FAST, STUBBORN)
+        gate = site.gate("g")
+        site.up()
+        self.goal(site, task("t1"))
+        _, run, pid = gate.wait().split()
+        down = subprocess.Popen([CLI, "down", "--stop-runs"], cwd=site.repo, env=site.env, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(down.stdout.close)
+        self.addCleanup(down.stderr.close)
+        self.assertIn("Stopping 1 agent", down.stdout.readline())
+        site.kill()
+        out, err = down.communicate(timeout=PATIENCE)
+        self.assertEqual(down.returncode, 7, out + err)
+        self.assertIn("was killed or crashed before it had stopped; agents may still be at work", err)
+        self.assertNotIn("stopped (pid", out)
+        gate.go()
+        wait_gone(int(pid))
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -482,8 +482,11 @@ class Real(SiteCase):
         w.wait(UP_LINE)
         second = registered(site)["pid"]
         self.assertIn("watchdog running", site.cli("status"))
-        site.cli("down")
+        said = site.cli("down")
+        self.assertIn(f"The watchdog (pid {w.process.pid}) still runs. It does not start this daemon again", said)
+        self.assertIn(f"or kill {w.process.pid}\n", said)
         w.wait("stopped by request")
+        self.assertIn("The watchdog (pid ", site.cli("down"))
         self.assertFalse(alive(second))
         site.up()
         w.wait(rf"Watching the daemon that runs \(pid {site.daemon.pid}\)")

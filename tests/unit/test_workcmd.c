@@ -178,7 +178,7 @@ TEST(cancel_tells_who_can_begin)
 	create_goal(&f,
 			json(&f,
 					"{'sequential': true, 'phases': [{'id': 'P1', 'name': 'n', "
-	                                "'tasks': ["
+					"'tasks': ["
 					"{'id': 'T1', 'name': 'n', 'acceptance': ['x']}, "
 					"{'id': 'T2', 'name': 'n', 'acceptance': ['x']}]}, "
 					"{'id': 'P2', 'name': 'n', 'tasks': ["
