@@ -229,8 +229,9 @@ static int third(struct agent_test *t, struct ov_err *err)
 	passed(t, "denies", !made && !t->cancelled && !t->seen.killed,
 			made ? STR("it ran a shell command although that is denied")
 					: t->account.denials
-					? arena_printf(t->a, "refused %lld times",
-							  (long long)t->account.denials)
+					? arena_printf(t->a, "refused %lld time%s",
+							  (long long)t->account.denials,
+							  t->account.denials == 1 ? "" : "s")
 					: t->seen.killed
 					? STR("it did not end in time, and was killed")
 					: STR("it was not offered the tool, and nothing was "

@@ -126,6 +126,29 @@ size_t utf8_encode(uint32_t c, char ret[static 4])
 	return 4;
 }
 
+/* Not the joiners U+200C and U+200D: words and pictures need them. */
+bool utf8_is_hidden(int32_t c)
+{
+	static const struct {
+		int32_t from, to;
+	} hidden[] = {
+		{ 0x061c, 0x061c }, /* Arabic letter mark */
+		{ 0x180e, 0x180e }, /* Mongolian vowel separator */
+		{ 0x200b, 0x200b }, /* zero width space */
+		{ 0x200e, 0x200f }, /* left-to-right and right-to-left mark */
+		{ 0x2028, 0x202e }, /* line and paragraph separator; embeddings and overrides */
+		{ 0x2060, 0x206f }, /* word joiner, invisible operators, isolates, deprecated ones */
+		{ 0xfeff, 0xfeff },   /* byte order mark */
+		{ 0xfff9, 0xfffb },   /* interlinear annotation */
+		{ 0xe0000, 0xe007f }, /* tags */
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
+		if (c >= hidden[i].from && c <= hidden[i].to)
+			return true;
+	return false;
+}
+
 str utf8_clean(struct arena *a, str s)
 {
 	/* Every byte can become the three bytes of U+FFFD, no character more than three times itself. */

@@ -99,6 +99,13 @@ int cmd_goal_create(struct cli *c, struct ov_err *err)
 	return 0;
 }
 
+str goal_status_word(const value *g)
+{
+	str status = value_str_at(g, "status"), health = value_str_at(g, "health");
+
+	return str_is(status, "paused") && str_is(health, "aborted") ? health : status;
+}
+
 int cmd_goal_list(struct cli *c, struct ov_err *err)
 {
 	value *params = value_object(c->arena);
@@ -121,10 +128,11 @@ int cmd_goal_list(struct cli *c, struct ov_err *err)
 		ids_add(&ids, value_str_at(value_item(goals, i), "id"));
 	for (size_t i = 0; i < value_count(goals); i++) {
 		const value *g = value_item(goals, i), *p = value_at(g, "progress");
+		str word = goal_status_word(g), health = value_str_at(g, "health");
 
 		cell(o, S_BOLD, ids_short(&ids, value_str_at(g, "id")));
-		cell(o, status_style(value_str_at(g, "status")), value_str_at(g, "status"));
-		cell(o, status_style(value_str_at(g, "health")), value_str_at(g, "health"));
+		cell(o, status_style(word), word);
+		cell(o, status_style(health), str_eq(word, health) ? STR("-") : health);
 		cell_right(o, S_PLAIN,
 				arena_printf(c->arena, "%lld/%lld",
 						(long long)value_int_at(p, "done"),
@@ -223,10 +231,12 @@ static void show_state(struct out *o, const value *g)
 	static const char *const priorities[] = { "", "urgent", "high", "normal", "low",
 		"background" };
 	int64_t priority = value_int_at(g, "priority");
+	str word = goal_status_word(g), health = value_str_at(g, "health");
 
 	cell(o, S_DIM, STR("Status"));
-	cell_f(o, status_style(value_str_at(g, "status")), STR_FMT ", " STR_FMT "%s" STR_FMT,
-			STR_ARG(value_str_at(g, "status")), STR_ARG(value_str_at(g, "health")),
+	cell_f(o, status_style(word), STR_FMT "%s" STR_FMT "%s" STR_FMT, STR_ARG(word),
+			str_eq(word, health) ? "" : ", ",
+			STR_ARG(str_eq(word, health) ? STR("") : health),
 			value_str_at(g, "status_reason").n ? ": " : "",
 			STR_ARG(value_str_at(g, "status_reason")));
 	row_end(o);

@@ -113,8 +113,9 @@ static void show_repeats(struct out *o, const value *x)
 {
 	if (value_int_at(x, "repeats"))
 		out_field(o, "Repeated",
-				arena_printf(o->arena, "given out %lld times since",
-						(long long)value_int_at(x, "repeats")));
+				arena_printf(o->arena, "given out %lld time%s since",
+						(long long)value_int_at(x, "repeats"),
+						value_int_at(x, "repeats") == 1 ? "" : "s"));
 }
 
 static void show_state(struct out *o, const value *x)
@@ -132,13 +133,15 @@ static void show_state(struct out *o, const value *x)
 						STR_ARG(value_str_at(found, "severity")),
 						STR_ARG(value_str_at(found, "message"))));
 	out_field(o, "Opened",
-			arena_printf(o->arena, STR_FMT " ago, reminded %lld times",
+			arena_printf(o->arena, STR_FMT " ago, reminded %lld time%s",
 					STR_ARG(out_age(o, value_str_at(x, "opened_at"))),
-					(long long)value_int_at(x, "reminders")));
+					(long long)value_int_at(x, "reminders"),
+					value_int_at(x, "reminders") == 1 ? "" : "s"));
 	if (value_int_at(x, "raised"))
 		out_field(o, "Raised",
-				arena_printf(o->arena, "again, %lld times; last " STR_FMT " ago",
+				arena_printf(o->arena, "again, %lld time%s; last " STR_FMT " ago",
 						(long long)value_int_at(x, "raised"),
+						value_int_at(x, "raised") == 1 ? "" : "s",
 						STR_ARG(out_age(o, value_str_at(x, "raised_at")))));
 	show_repeats(o, x);
 	if (open && value_bool_at(x, "snoozed"))

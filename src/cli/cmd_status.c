@@ -1,13 +1,18 @@
+#include <stdint.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/duration.h"
 #include "base/str.h"
+#include "base/utf8.h"
+#include "cli/goal.h"
 #include "cli/inbox.h"
 #include "cli/lane.h"
 #include "cli/status_tasks.h"
 #include "cli/status_watch.h"
 #include "cli/worker.h"
 #include "data/json.h"
+#include "data/terminal.h"
 #include "sys/clock.h"
 
 enum { NEED_LINES = 2, WAIT_LINES = 1 }; /* of what a failed agent wrote last */
@@ -171,9 +176,10 @@ static bool is_over(const value *g)
 static void goal_row(struct out *o, const value *g, const struct ids *ids)
 {
 	const value *p = value_at(g, "progress");
-	str health = value_str_at(g, "health"), status = value_str_at(g, "status");
-	bool aborted = str_is(status, "paused") && str_is(health, "aborted");
-	str word = str_is(status, "active") || aborted ? health : status;
+	str word = goal_status_word(g);
+
+	if (str_is(word, "active"))
+		word = value_str_at(g, "health");
 
 	cell(o, S_BOLD, ids_short(ids, value_str_at(g, "id")));
 	cell(o, S_PLAIN, out_short(o, value_str_at(g, "title"), 50));
@@ -318,6 +324,55 @@ static void show_status(struct out *o, const value *s)
 		status_outlook(o, s);
 }
 
+/* Of the terminal; one that does not say how large it is takes everything. */
+static struct winsize screen(void)
+{
+	struct winsize w = { 0 };
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) < 0 || !w.ws_row || !w.ws_col)
+		w = (struct winsize){ .ws_row = UINT16_MAX, .ws_col = UINT16_MAX };
+	return w;
+}
+
+/* Rows that a line takes up, without what only steers the terminal. */
+static size_t rows_of(struct arena *a, str line, size_t columns)
+{
+	size_t width = utf8_width(terminal_text(a, line));
+
+	return width ? (width + columns - 1) / columns : 1;
+}
+
+/* What does not fit is left out at the end: what needs a person is on top, and stays there. */
+static void draw(struct out *o, str picture)
+{
+	struct winsize size = screen();
+	size_t room = size.ws_row > 1 ? size.ws_row - 1u : 1, used = 0, all = 0, left = 0;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	str rest = picture, line;
+
+	while (str_split(&rest, '\n', &line))
+		all += rows_of(&a, line, size.ws_col);
+	/* The last row tells how much is missing. */
+	room -= all > room;
+	rest = picture;
+	buf_adds(&o->buf, STR("\033[H"));
+	while (str_split(&rest, '\n', &line)) {
+		size_t rows = rows_of(&a, line, size.ws_col);
+
+		if (left || used + rows > room) {
+			left++;
+			continue;
+		}
+		used += rows;
+		out_f(o, STR_FMT "\033[K\n", STR_ARG(line));
+	}
+	if (left)
+		out_f(o, "... %zu more line%s: overseer status\033[K\n", left,
+				left == 1 ? "" : "s");
+	buf_adds(&o->buf, STR("\033[J"));
+}
+
 /* Writes the picture over the one before: each line is cleared to its end, then what is below. */
 static void redraw(struct cli *c, const value *s)
 {
@@ -327,7 +382,6 @@ static void redraw(struct cli *c, const value *s)
 	struct arena *whole = o->arena;
 	_cleanup_(buf_done)
 	struct buf picture = BUF_INIT;
-	str rest, line;
 
 	o->now = clock_wall();
 	if (c->json) {
@@ -344,11 +398,7 @@ static void redraw(struct cli *c, const value *s)
 	}
 	buf_adds(&picture, buf_str(&o->buf));
 	buf_clear(&o->buf);
-	buf_adds(&o->buf, STR("\033[H"));
-	rest = buf_str(&picture);
-	while (str_split(&rest, '\n', &line))
-		out_f(o, STR_FMT "\033[K\n", STR_ARG(line));
-	buf_adds(&o->buf, STR("\033[J"));
+	draw(o, buf_str(&picture));
 }
 
 /* Waits until the picture is to be drawn again: something happened, or the ages in it grew old. */

@@ -53,7 +53,7 @@ void auto_summary(struct out *o, const value *mode)
 			(long long)value_int_at(mode, "completed"),
 			(long long)value_int_at(mode, "errors"));
 	if (value_bool_at(mode, "on") && value_str_at(mode, "waits").n)
-		out_f(o, "\n  " STR_FMT "\n", STR_ARG(value_str_at(mode, "waits")));
+		out_f(o, "\n  " STR_FMT "\n", STR_ARG(out_clean(o, value_str_at(mode, "waits"))));
 	else if (value_bool_at(mode, "on"))
 		out_f(o, "\n");
 	else if (value_bool_at(mode, "interrupted"))

@@ -119,8 +119,10 @@ static void print_json(struct cli *c, str path, const struct plan_report *r)
 
 static void print_good(struct cli *c, str path, const struct plan_report *r)
 {
-	out_f(&c->out, STR_FMT ": a good plan: %zu phases, %zu tasks, %zu subtasks\n",
-			STR_ARG(out_clean(&c->out, path)), r->phases, r->tasks, r->subtasks);
+	out_f(&c->out, STR_FMT ": a good plan: %zu phase%s, %zu task%s, %zu subtask%s\n",
+			STR_ARG(out_clean(&c->out, path)), r->phases, r->phases == 1 ? "" : "s",
+			r->tasks, r->tasks == 1 ? "" : "s", r->subtasks,
+			r->subtasks == 1 ? "" : "s");
 	out_f(&c->out, "%zu of %zu can start at once\n", r->ready, r->leaves);
 	if (r->phases > 1 && !r->sequential)
 		out_f(&c->out,

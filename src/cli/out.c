@@ -88,13 +88,6 @@ void out_f(struct out *o, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Characters that turn the direction of writing: they make a line read as another one. */
-static bool is_bidi_control(int32_t c)
-{
-	return c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
-			(c >= 0x2066 && c <= 0x2069);
-}
-
 static str clean(struct out *o, str s, bool lines)
 {
 	char *p = arena_alloc(o->arena, arena_size_mul(s.n, 3) + 1);
@@ -104,7 +97,7 @@ static str clean(struct out *o, str s, bool lines)
 		str at = s;
 		int32_t ch = utf8_next(&s);
 		bool control = ch < 0 || ch < 0x20 || (ch >= 0x7f && ch < 0xa0) ||
-				is_bidi_control(ch);
+				utf8_is_hidden(ch);
 
 		if (ch == '\n' || ch == '\t') {
 			p[n++] = lines ? (char)ch : ' ';

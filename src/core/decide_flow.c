@@ -125,8 +125,8 @@ static void give_up(struct decide_ctx *cx, const struct assignment *as, enum cau
 		int64_t count, str detail)
 {
 	const char *name = status_name(&causes, (int)cause);
-	str reason = arena_printf(cx->arena, "failed %lld times (%s): " STR_FMT, (long long)count,
-			name, STR_ARG(detail));
+	str reason = arena_printf(cx->arena, "failed %lld time%s (%s): " STR_FMT, (long long)count,
+			count == 1 ? "" : "s", name, STR_ARG(detail));
 
 	if (cause_rules[cause].ladder && !ladder_is_over(as->node)) {
 		ladder_begin(cx, as, reason);

@@ -77,10 +77,10 @@ static void give_up(struct decide_ctx *cx, const struct finding *f, int64_t coun
 	const char *name = status_name(&patrol_facts, (int)f->fact);
 	str reason = arena_printf(cx->arena,
 			"worker " STR_FMT
-			" was repaired %lld times (%s) and does not get on: " STR_FMT
+			" was repaired %lld time%s (%s) and does not get on: " STR_FMT
 			". A new beginning for it: overseer worker reset " STR_FMT,
-			STR_ARG(f->w->name), (long long)count - 1, name, STR_ARG(f->detail),
-			STR_ARG(f->w->name));
+			STR_ARG(f->w->name), (long long)count - 1, count == 2 ? "" : "s", name,
+			STR_ARG(f->detail), STR_ARG(f->w->name));
 
 	emit_found(cx, f, count, "none");
 	flow_block(cx, f->as, WORKER_ERROR, name, reason);

@@ -281,8 +281,7 @@ str explain_now(struct arena *a, const struct state *s, const struct node *n, ov
 	if (!node_is_leaf(n))
 		return arena_printf(a, "%zu parts; its status follows from theirs", n->children.n);
 	if (n->goal->status != GOAL_ACTIVE)
-		return arena_printf(a, "its goal is %s",
-				status_name(&goal_statuses, (int)n->goal->status));
+		return arena_printf(a, "its goal is %s", goal_word(n->goal));
 	if (n->assignment && n->assignment->stage != STAGE_NONE)
 		return assignment_now(a, s, n->assignment, now);
 	if (!node_is_ready(s, n))

@@ -172,7 +172,7 @@ value *explain_goal(const struct explain *x, const struct goal *g)
 	value_put(a, v, "noun", value_cstr(a, "goal"));
 	value_put(a, v, "title", value_str(a, g->title));
 	value_put(a, v, "status", value_cstr(a, status));
-	value_put(a, v, "state", value_cstr(a, status));
+	value_put(a, v, "state", value_cstr(a, goal_word(g)));
 	value_put(a, v, "since", value_time(a, g->ended_at ? g->ended_at : g->updated_at));
 	value_put(a, v, "health", value_cstr(a, status_name(&goal_healths, (int)g->health)));
 	now = goal_now(x, g, v);

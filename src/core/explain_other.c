@@ -166,9 +166,12 @@ static str lane_now(const struct explain *x, const struct lane *l)
 {
 	const struct lane_rule *rule = &lane_rules[l->kind];
 	str how = lane_how(x->arena, l);
+	str why = l->detail.n ? l->detail : str_from(rule->state ? rule->state : "");
 
-	return arena_printf(x->arena, STR_FMT "; known by " STR_FMT,
-			STR_ARG(l->detail.n ? l->detail : str_from(rule->state ? rule->state : "")),
+	/* Where several runs told it, they are the reason, too. */
+	if (str_eq(how, why))
+		return why;
+	return arena_printf(x->arena, STR_FMT "; known by " STR_FMT, STR_ARG(why),
 			STR_ARG(how.n ? how : STR("an earlier version")));
 }
 

@@ -183,8 +183,10 @@ static void work_evidence(const struct explain *x, const struct run *r, value *e
 	if (r->status != RUN_ENDED)
 		return;
 	explain_show(x, evidence, r->ended_at,
-			"run " STR_FMT " ended: %lld file(s) changed in %lld commit(s)",
-			STR_ARG(r->id), (long long)r->files_changed, (long long)r->commits);
+			"run " STR_FMT " ended: %lld file%s changed in %lld commit%s",
+			STR_ARG(r->id), (long long)r->files_changed,
+			r->files_changed == 1 ? "" : "s", (long long)r->commits,
+			r->commits == 1 ? "" : "s");
 	if (r->trouble != TROUBLE_NONE)
 		explain_show(x, evidence, 0, "its trouble: %s%s" STR_FMT, trouble_name(r->trouble),
 				r->message.n ? ", " : "",
@@ -198,7 +200,7 @@ static void work_evidence(const struct explain *x, const struct run *r, value *e
 				STR_ARG(utf8_truncate(r->verification_detail, SHOWN)));
 	if (r->leftover_files.n)
 		explain_show(x, evidence, 0,
-				"%zu file(s) that were left uncommitted are in its work, the first "
+				"files left uncommitted that are in its work: %zu, the first "
 				"is " STR_FMT,
 				r->leftover_files.n,
 				STR_ARG(utf8_truncate(r->leftover_files.p[0], SHOWN)));
@@ -262,11 +264,16 @@ static void assignment_evidence(const struct explain *x, const struct assignment
 					STR_ARG(line));
 	}
 	put_dispatch(x, v, evidence, as);
-	if (lane)
+	if (lane) {
+		str how = lane_how(x->arena, lane);
+		bool more = !str_eq(how, lane->detail);
+
 		explain_show(x, evidence, lane->since,
-				"agent " STR_FMT " is %s: " STR_FMT "; known by " STR_FMT,
+				"agent " STR_FMT " is %s: " STR_FMT "%s" STR_FMT,
 				STR_ARG(lane->agent), lane_rules[lane->kind].state,
-				STR_ARG(lane->detail), STR_ARG(lane_how(x->arena, lane)));
+				STR_ARG(lane->detail), more ? "; known by " : "",
+				STR_ARG(more ? how : STR("")));
+	}
 }
 
 /* ---- what to type ---- */

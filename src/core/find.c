@@ -33,8 +33,9 @@ static int match_end(const struct match *m, const char *noun, const char *list_c
 		ov_fail(err, OV_ENOTFOUND, "there is no %s \"" STR_FMT "\"", noun,
 				STR_ARG(m->text));
 	else
-		ov_fail(err, OV_ECONFLICT, "\"" STR_FMT "\" fits %zu %ss; give more of the id",
-				STR_ARG(m->text), m->count, noun);
+		ov_fail(err, OV_ECONFLICT, "\"" STR_FMT "\" fits %zu %s%s; give more of the id",
+				STR_ARG(m->text), m->count, noun,
+				str_ends(str_from(noun), STR("ch")) ? "es" : "s");
 	ov_next(err, "%s", list_command);
 	return m->count == 0 || m->text.n == 0 ? OV_ENOTFOUND : OV_ECONFLICT;
 }

@@ -65,6 +65,8 @@ struct notice *state_notice(const struct state *s, str id);
 struct detection *state_detection(const struct goal *g, str id);
 struct lane *state_lane(const struct state *s, str agent);
 struct conflict *state_conflict(const struct state *s, str a, str b);
+/* Its status for people: a goal that was aborted is paused, but called that. */
+const char *goal_word(const struct goal *g) _pure_;
 /* The goal of this kind that is open and has room, to which tasks are added; NULL: there is none. */
 struct goal *state_standing(const struct state *s, const char *kind);
 

@@ -194,3 +194,10 @@ void state_index_goal(struct state *s, struct goal *g)
 		recount_leaf(g->nodes.p[i]);
 	}
 }
+
+const char *goal_word(const struct goal *g)
+{
+	return g->status == GOAL_PAUSED && g->health == HEALTH_ABORTED
+			? status_name(&goal_healths, HEALTH_ABORTED)
+			: status_name(&goal_statuses, (int)g->status);
+}

@@ -97,9 +97,7 @@ static value *waiting_row(struct queue *q, const struct assignment *as,
 						STR_ARG(as->worker)));
 	if (as->node->goal->status != GOAL_ACTIVE)
 		return row(q, as->node, "held",
-				arena_printf(q->a, "its goal is %s",
-						status_name(&goal_statuses,
-								(int)as->node->goal->status)));
+				arena_printf(q->a, "its goal is %s", goal_word(as->node->goal)));
 	if (as->not_before > q->now)
 		return row(q, as->node, "waits", as->reason);
 	if (holder)
@@ -278,9 +276,7 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 		if (str_eq(q->p->agents[i].name, want))
 			agent = &q->p->agents[i];
 	if (n->goal->status != GOAL_ACTIVE)
-		return row(q, n, "goal",
-				arena_printf(q->a, "its goal is %s",
-						status_name(&goal_statuses, (int)n->goal->status)));
+		return row(q, n, "goal", arena_printf(q->a, "its goal is %s", goal_word(n->goal)));
 	if (held.n)
 		return held_row(q, n, held);
 	if (!agent || !agent_allowed(q->p, want))
@@ -304,9 +300,7 @@ static value *dispatch_row(struct queue *q, const struct node *n)
 	if (!as)
 		return unassigned_row(q, n);
 	if (n->goal->status != GOAL_ACTIVE)
-		return row(q, n, "goal",
-				arena_printf(q->a, "its goal is %s",
-						status_name(&goal_statuses, (int)n->goal->status)));
+		return row(q, n, "goal", arena_printf(q->a, "its goal is %s", goal_word(n->goal)));
 	if (as->not_before > q->now)
 		return row(q, n, "waits", as->reason);
 	if (as->stage == STAGE_START && !as->effect &&

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 /* The length of what a terminal takes for an order, at the front of a text; of one that is cut, all of it. */
 static size_t order_length(str s)
@@ -37,20 +38,35 @@ static char order_gap(str order)
 	return strchr("CG", last) ? ' ' : strchr("ABEFHdf", last) ? '\n' : 0;
 }
 
+/* Of a character that is no order: what is hidden, and what steers the terminal, is left out. */
+static bool is_text(int32_t c)
+{
+	return c == '\n' || c == '\t' || c < 0 ||
+			(c >= ' ' && !(c >= 0x80 && c < 0xa0) && !utf8_is_hidden(c));
+}
+
 str terminal_text(struct arena *a, str s)
 {
 	char *to = arena_alloc(a, s.n + 1);
 	size_t n = 0;
 
 	while (s.n) {
-		size_t taken = s.p[0] == '\x1b' ? order_length(s) : 1;
-		char c = s.p[0] == '\x1b' ? order_gap(str_sub(s, 0, taken)) : s.p[0];
-		bool order = s.p[0] == '\x1b';
+		str rest = s;
 
-		if (order ? c && n && to[n - 1] != '\n' && to[n - 1] != c
-			  : c == '\n' || c == '\t' || (unsigned char)c >= ' ')
-			to[n++] = c;
-		s = str_sub(s, taken, s.n);
+		if (s.p[0] == '\x1b') {
+			size_t taken = order_length(s);
+			char c = order_gap(str_sub(s, 0, taken));
+
+			if (c && n && to[n - 1] != '\n' && to[n - 1] != c)
+				to[n++] = c;
+			s = str_sub(s, taken, s.n);
+			continue;
+		}
+		if (is_text(utf8_next(&rest))) {
+			memcpy(to + n, s.p, (size_t)(rest.p - s.p));
+			n += (size_t)(rest.p - s.p);
+		}
+		s = rest;
 	}
 	return (str){ to, n };
 }

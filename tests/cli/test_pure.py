@@ -117,7 +117,7 @@ class PlanCheck(Case):
 
     def test_good(self):
         done = self.check(plan(phase("P1", task("T1.1"), task("T1.2", deps=["T1.1"]))), 0)
-        self.assertEqual(done.out, "plan.json: a good plan: 1 phases, 2 tasks, 0 subtasks\n1 of 2 can start at once\n")
+        self.assertEqual(done.out, "plan.json: a good plan: 1 phase, 2 tasks, 0 subtasks\n1 of 2 can start at once\n")
 
     def test_phases_alone_make_nobody_wait(self):
         text = plan(phase("P1", task("T1.1")), phase("P2", task("T2.1")))

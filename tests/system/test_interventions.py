@@ -153,6 +153,11 @@ echo $n > {node}.txt; git add -A; git commit -qm "attempt $n"
         site.wait_type("goal.status", to="paused")
         seen = site.call("goal.show", goal=goal)
         self.assertEqual((seen["status"], seen["health"]), ("paused", "aborted"))
+        # People see one word for it, wherever they look.
+        for command in (["status"], ["goal", "list"], ["goal", "show", goal], ["explain", goal], ["explain", f"{goal}/T1"]):
+            text = site.cli(*command)
+            self.assertRegex(text.lower(), "aborted", command)
+            self.assertNotIn("paused", text.lower().replace("budget is spent", ""), command)
         self.assertIn("overseer goal reopen", site.cli("goal", "resume", goal, code=4))
         self.assertIn("OVERSEER: LOOP ABORTED", shown.until(f"overseer goal reopen {goal}"))
         seq = site.seq()

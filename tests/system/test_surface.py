@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
 """What a newcomer types and reads: commands say what they mean, what they did, and what follows from it."""
 
+import fcntl
 import json
 import os
+import pty
+import re
+import select
+import struct
 import subprocess
+import termios
 import unittest
 
 from harness import CLI, FAST, PATIENCE, RpcError, SiteCase, plan, task, wait_gone
@@ -272,6 +278,59 @@ class Down(Surface):
         self.assertNotIn("stopped (pid", out)
         gate.go()
         wait_gone(int(pid))
+
+
+class Looks(Surface):
+    def picture(self, site, rows, columns):
+        """The first picture of `status --watch` on a terminal of this size."""
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        watch = subprocess.Popen([CLI, "status", "--watch"], cwd=site.repo, env={**site.env, "TERM": "xterm", "NO_COLOR": "1"},
+                                 stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        seen = b""
+        try:
+            while b"\x1b[J" not in seen:
+                self.assertTrue(select.select([ours], [], [], PATIENCE)[0], seen)
+                seen += os.read(ours, 65536)
+        finally:
+            watch.terminate()
+            watch.wait(PATIENCE)
+        return re.sub("\x1b\\[(H|K|2J)|\r", "", seen.decode().split("\x1b[J")[0])
+
+    def test_a_small_terminal_keeps_the_top(self):
+        site = self.site(FAST.replace("[retry]", "[retry]\nmax_attempts = 1\nmax_agent_failures = 0"), "exit 7\n")
+        site.up()
+        for number in range(1, 5):
+            self.goal(site, task("t1"), title=f"Goal {number}")
+            site.wait_type("escalation.opened", escalation=number)
+        text = self.picture(site, 10, 80)
+        self.assertTrue(text.startswith("overseerd up "), text)
+        self.assertIn("NEEDS YOU (4)", text)
+        self.assertRegex(text, r"\.\.\. \d+ more lines: overseer status\n$")
+        rows = sum(max(1, -(-len(line) // 80)) for line in text.split("\n")[:-1])
+        self.assertLessEqual(rows, 9, text)
+        whole = self.picture(site, 200, 300)
+        self.assertNotIn("more line", whole)
+        self.assertIn("GOALS (4)", whole)
+
+    def test_the_plural_of_dispatch(self):
+        site = self.site(FAST, COMMIT)
+        site.up()
+        site.wait_goal(self.goal(site, task("t1"), task("t2")))
+        self.assertIn('"D_" fits 2 dispatches;', self.cli(site, "explain", "D_", code=4))
+
+    def test_hidden_characters_of_an_agent(self):
+        """What an agent wrote cannot make a line read as another one, not even in what is stored."""
+        site = self.site(FAST.replace("[retry]", "[retry]\nmax_attempts = 1\nmax_agent_failures = 0"),
+                         "printf 'all \\342\\200\\256dessap\\342\\201\\251 \\302\\23331m\\n'; exit 7\n")
+        site.up()
+        self.goal(site, task("t1", name="one\u202etwo"))
+        site.wait_type("escalation.opened")
+        self.assertEqual(site.runs()[0]["last_lines"], "all dessap 31m")
+        for command in (["status"], ["inbox", "show", "1"], ["explain", "t1"], ["work", "list"]):
+            self.assertNotRegex(self.cli(site, *command), "[\u202a-\u202e\u2066-\u2069\x80-\x9f]", command)
 
 
 if __name__ == "__main__":

@@ -255,6 +255,11 @@ TEST(lines_are_clean_and_bounded)
 		{ "10%\r50%\r100%\r\nnext\r\n", "100%\nnext" },
 		{ "1\n2\n3\n4\n5\n6\n7\n8\n9\n10", "3\n4\n5\n6\n7\n8\n9\n10" },
 		{ "bad \xff byte", "bad \xef\xbf\xbd byte" },
+		/* U+202E turns the rest of a line round; U+009B begins an order as ESC [ does */
+		{ "ok \xe2\x80\xae"
+		  "dessap\xe2\x81\xa9 \xc2\x9b"
+		  "31m \xd7\xa9",
+				"ok dessap 31m \xd7\xa9" },
 	};
 	struct arena a = ARENA_INIT;
 	char many[8192];

@@ -136,4 +136,19 @@ TEST(cleaning)
 	arena_done(&a);
 }
 
+/* Nobody can make a line read as another one; joiners, which words and pictures need, stay. */
+TEST(hidden_characters)
+{
+	static const int32_t hidden[] = { 0x61c, 0x200b, 0x200e, 0x200f, 0x202a, 0x202e, 0x2066,
+		0x2069, 0xfeff, 0xe0041 },
+			     seen[] = { 'a', 0x200c, 0x200d, 0x5d0, 0x627, 0x2014, 0xfffd,
+				     0x1f600 };
+
+	for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
+		assert_true(utf8_is_hidden(hidden[i]));
+	for (size_t i = 0; i < ARRAY_LEN(seen); i++)
+		assert_false(utf8_is_hidden(seen[i]));
+	assert_false(utf8_is_hidden(-1));
+}
+
 TEST_MAIN
