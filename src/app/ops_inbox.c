@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/accept.h"
 #include "core/view.h"
 
 enum { FACTS_SHOWN = 12 };
@@ -68,6 +69,33 @@ static int put_evidence(struct op_ctx *cx, const struct escalation *x, value *v,
 	return 0;
 }
 
+/* Nothing checked the work when it was finished, and there is a command for that now. */
+static void put_check_now(struct op_ctx *cx, const struct escalation *x, value *v)
+{
+	const struct policy *p = &cx->config->policy;
+	const struct assignment *as = state_assignment(cx->state, x->assignment_id);
+	struct arena *a = cx->arena;
+
+	if (x->status != ESC_OPEN || !str_is(x->kind, ASK_REVIEW) || !as || !as->node ||
+			as->stage != STAGE_REVIEW || !policy_checks(p, as->node) || !as->run ||
+			as->run->verification == VERIFY_PASSED)
+		return;
+	if (as->node->check_command.n || p->check_command.n)
+		value_put(a, v, "check_now",
+				value_strf(a,
+						"a check is configured now; to run it on this "
+		                                "work: "
+						"overseer inbox answer %lld " REVIEW_CHECK,
+						(long long)x->number));
+	else
+		value_put(a, v, "check_now",
+				value_cstr(a,
+						"accept.pre_accept_command is configured now: "
+		                                "after the "
+						"answer \"accept\" it runs before the work is "
+		                                "merged"));
+}
+
 int op_inbox_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	int64_t number = value_int_at(params, "number");
@@ -83,6 +111,7 @@ int op_inbox_show(struct op_ctx *cx, const value *params, value **ret, struct ov
 	}
 	v = view_escalation(cx->arena, cx->state, x, cx->now);
 	value_put(cx->arena, v, "notices", view_notices_about(cx->arena, &w, number, cx->now));
+	put_check_now(cx, x, v);
 	r = put_evidence(cx, x, v, err);
 	if (r == 0)
 		*ret = v;

@@ -126,6 +126,7 @@ static void show_state(struct out *o, const value *x)
 
 	out_field(o, "About", about(o, x));
 	out_field(o, "Why", value_str_at(x, "why"));
+	out_field(o, "Check", value_str_at(x, "check_now"));
 	if (value_str_at(found, "type").n)
 		out_field(o, "Found",
 				arena_printf(o->arena, STR_FMT ", " STR_FMT ": " STR_FMT,

@@ -38,6 +38,8 @@ const char *accept_words(str checked_by);
 #define ASK_PRE "pre_accept"
 #define ASK_POST "post_accept"
 #define ASK_POST_WARNING "post_accept_warning"
+/* The answer that has the work checked by the command that is configured now. */
+#define REVIEW_CHECK "check"
 #define ASK_REVIEW "review"
 /* Finished work waits for something in the user's checkout; closes itself. */
 #define ASK_CHECKOUT "checkout"

@@ -146,6 +146,16 @@ int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum caus
 	return count;
 }
 
+/* Work that was in review and then checked goes back to its agent as work that was rejected does. */
+static enum worker_status worker_after(const struct worker *w, enum cause cause)
+{
+	enum worker_status to = cause_rules[cause].worker;
+
+	if (w->status != WORKER_NEEDS_REVIEW || to != WORKER_WORKING)
+		return to;
+	return cause_rules[cause].stage == STAGE_CHECK ? WORKER_NEEDS_REVIEW : WORKER_REJECTED;
+}
+
 static void fail_within(struct decide_ctx *cx, const struct assignment *as, enum cause cause,
 		int64_t most, str detail, str feedback)
 {
@@ -159,7 +169,7 @@ static void fail_within(struct decide_ctx *cx, const struct assignment *as, enum
 	flow_move(cx, as, cause_rules[cause].stage, flow_wait(cx->policy, cause, count), detail,
 			feedback, NULL);
 	if (w && str_eq(w->assignment_id, as->id))
-		worker_to(cx, w, cause_rules[cause].worker, detail);
+		worker_to(cx, w, worker_after(w, cause), detail);
 }
 
 void flow_fail(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail,

@@ -219,6 +219,21 @@ static bool is_option(const struct escalation *x, str text)
 	return false;
 }
 
+/* "check": by the command that is configured now, on the work as it is. */
+static int check_now(struct decide_ctx *cx, const struct assignment *as, struct ov_err *err)
+{
+	if (as && as->node && check_command(cx, as->node).n)
+		return 0;
+	if (as && as->node && policy_checks(cx->policy, as->node))
+		return ov_fail(err, OV_EINVALID,
+				"there is no check command; accept.pre_accept_command checks it "
+		                "when "
+				"you answer \"accept\", before it is merged");
+	ov_fail(err, OV_EINVALID, "no check is configured");
+	ov_next(err, UNCHECKED_NEXT);
+	return OV_EINVALID;
+}
+
 int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, str text,
 		struct ov_err *err)
 {
@@ -230,6 +245,8 @@ int accept_answer_check(struct decide_ctx *cx, const struct escalation *x, str t
 		return review_check(as, false, err);
 	if (is_option(x, text) || (str_is(x->kind, ASK_REVIEW) && rejection(text).n))
 		return 0;
+	if (str_is(x->kind, ASK_REVIEW) && str_is(text, REVIEW_CHECK))
+		return check_now(cx, as, err);
 	for (size_t i = 0; i < x->options.n; i++)
 		names = arena_printf(cx->arena, STR_FMT "%s\"" STR_FMT "\"", STR_ARG(names),
 				i ? ", " : "", STR_ARG(x->options.p[i]));
@@ -246,6 +263,10 @@ static void answer_review(struct decide_ctx *cx, const struct assignment *as, st
 		return;
 	if (str_is(text, "accept"))
 		review_accept(cx, as, STR(""));
+	else if (str_is(text, REVIEW_CHECK))
+		assignment_move(cx, as, as->status, STAGE_CHECK,
+				STR("a person wants it checked by the command that is configured "
+		                    "now"));
 	else
 		review_reject(cx, as, rejection(text));
 }

@@ -333,5 +333,25 @@ class Looks(Surface):
             self.assertNotRegex(self.cli(site, *command), "[\u202a-\u202e\u2066-\u2069\x80-\x9f]", command)
 
 
+class Checks(Surface):
+    def test_a_check_that_is_configured_afterwards(self):
+        """Work that waits only because nothing checked it is checked without another run of its agent."""
+        config = FAST + '[accept]\nunchecked = "review"\n'
+        site = self.site(config, COMMIT)
+        site.up()
+        goal = self.goal(site, task("t1"))
+        number = site.wait_type("escalation.opened")["data"]["escalation"]
+        self.assertNotIn("a check is configured now", self.cli(site, "inbox", "show", str(number)))
+        self.assertIn("no check is configured", self.cli(site, "inbox", "answer", str(number), "check", code=2))
+        site.configure(config + '[workspace]\ncheck_command = "test -e t1.txt"\n[planner]\nfallback = false\n' + site.agent_config())
+        site.call("config.reload")
+        shown = self.cli(site, "inbox", "show", str(number))
+        self.assertIn(f"a check is configured now; to run it on this work: overseer inbox answer {number} check", shown)
+        self.cli(site, "inbox", "answer", str(number), "check")
+        site.wait_goal(goal)
+        self.assertEqual(len(site.runs()), 1)
+        self.assertEqual(site.node("t1")["checked_by"], "check")
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -126,6 +126,44 @@ TEST(the_entry_says_everything)
 	fixture_done(&f);
 }
 
+/* A check that is configured afterwards judges the work as it is: no agent runs again before that. */
+TEST(checked_afterwards)
+{
+	for (int passes = 0; passes < 2; passes++) {
+		struct fixture f;
+		struct node *n;
+		int64_t number;
+
+		begin(&f);
+		n = node_of(&f, "T1");
+		finish(&f, HARVESTED);
+		number = entry(&f)->number;
+		refused(&f, "inbox.answer",
+				json(&f, "{'number': %lld, 'answer': 'check'}", (long long)number),
+				OV_EINVALID);
+		f.policy.check_command = STR("make test");
+		answer(&f, "check");
+		settle(&f);
+		assert_int_equal(state_escalation(f.state, number)->status, ESC_ANSWERED);
+		assert_int_equal(n->assignment->stage, STAGE_CHECK);
+		assert_int_equal(n->assignment->attempt, 1);
+		effect_end(&f, "T1", FX_CHECK, passes ? "ok" : "failed", "2 of 3 failed", "");
+		settle(&f);
+		assert_null(entry(&f));
+		assert_int_equal(n->assignment->stage, passes ? STAGE_REBASE : STAGE_START);
+		if (passes)
+			assert_true(str_is(accept_checked_by(n->assignment), "check"));
+		else
+			assert_true(str_contains(n->assignment->feedback, STR("2 of 3 failed")));
+		if (!passes) {
+			f.now += OV_HOUR;
+			bring_to(&f, "T1", STAGE_RUNNING);
+			assert_int_equal(n->assignment->attempt, 2);
+		}
+		fixture_done(&f);
+	}
+}
+
 /* Names that agents chose stay names: short, on one line, and not too many of them. */
 TEST(names_in_the_entry_are_bounded)
 {
