@@ -84,16 +84,16 @@ static void put_check_now(struct op_ctx *cx, const struct escalation *x, value *
 		value_put(a, v, "check_now",
 				value_strf(a,
 						"a check is configured now; to run it on this "
-		                                "work: "
+						"work: "
 						"overseer inbox answer %lld " REVIEW_CHECK,
 						(long long)x->number));
 	else
 		value_put(a, v, "check_now",
 				value_cstr(a,
 						"accept.pre_accept_command is configured now: "
-		                                "after the "
+						"after the "
 						"answer \"accept\" it runs before the work is "
-		                                "merged"));
+						"merged"));
 }
 
 int op_inbox_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)

@@ -227,7 +227,7 @@ static int check_now(struct decide_ctx *cx, const struct assignment *as, struct 
 	if (as && as->node && policy_checks(cx->policy, as->node))
 		return ov_fail(err, OV_EINVALID,
 				"there is no check command; accept.pre_accept_command checks it "
-		                "when "
+				"when "
 				"you answer \"accept\", before it is merged");
 	ov_fail(err, OV_EINVALID, "no check is configured");
 	ov_next(err, UNCHECKED_NEXT);
@@ -266,7 +266,7 @@ static void answer_review(struct decide_ctx *cx, const struct assignment *as, st
 	else if (str_is(text, REVIEW_CHECK))
 		assignment_move(cx, as, as->status, STAGE_CHECK,
 				STR("a person wants it checked by the command that is configured "
-		                    "now"));
+				    "now"));
 	else
 		review_reject(cx, as, rejection(text));
 }

@@ -166,7 +166,7 @@ TEST(names)
 		{ &node_tiers, "phase task subtask" },
 		{ &stages,
 				"none workspace start running stop harvest check waiting accept "
-		                "review "
+				"review "
 				"rebase gate "
 				"post_accept revert" },
 		{ &causes,
