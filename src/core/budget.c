@@ -272,17 +272,57 @@ str budget_option(struct arena *a, enum resource resource, int64_t amount)
 	}
 }
 
-str goal_held(const struct policy *p, const struct goal *g, ov_time now)
+int64_t budget_runs_free(const struct policy *p, const struct goal *g,
+		const struct budget_live *live, ov_time now)
+{
+	int64_t limit = g->automatic ? budget_limit(p, g, RES_ITERATIONS) : -1;
+
+	if (limit < 0)
+		return INT64_MAX;
+	return MAX(limit -
+					add(budget_spent(g, RES_ITERATIONS, now),
+							live ? (int64_t)live->runs : 0),
+			(int64_t)0);
+}
+
+str budget_taken_text(struct arena *a, const struct policy *p, const struct goal *g,
+		const struct budget_live *live, ov_time now)
+{
+	int64_t limit = budget_limit(p, g, RES_ITERATIONS),
+		left = limit - budget_spent(g, RES_ITERATIONS, now);
+	long long runs = live ? (long long)live->runs : 0;
+
+	if (left <= 0 || budget_runs_free(p, g, live, now) > 0)
+		return STR("");
+	if (runs > left)
+		return arena_printf(a, "%lld of %lld runs %s left and %lld are under way",
+				(long long)left, (long long)limit, left == 1 ? "is" : "are", runs);
+	return arena_printf(a, "%lld of %lld runs %s under way", (long long)left, (long long)limit,
+			left == 1 ? "is left and it is" : "are left and all of them are");
+}
+
+str goal_held(const struct policy *p, const struct goal *g, const struct budget_live *live,
+		ov_time now)
 {
 	if (g->status != GOAL_ACTIVE)
 		return STR("its goal is not active");
 	if (g->automatic && (auto_pause_holds(g->automatic) || auto_pause_due(p, g->automatic)))
 		return STR("auto mode is paused");
 	/* What is known of runs under way went into the level, which lasts until it is judged again. */
-	if (g->budget_level == BUDGET_SPENT || budget_judge(p, g, NULL, now).level == BUDGET_SPENT)
+	if (g->budget_level == BUDGET_SPENT || budget_judge(p, g, live, now).level == BUDGET_SPENT)
 		return g->automatic ? STR("the budget of the last 24 h is spent")
 				    : STR("its goal's budget is spent");
+	if (budget_runs_free(p, g, live, now) == 0)
+		return STR(HELD_RUNS_TAKEN);
 	return STR("");
+}
+
+str goal_held_text(struct arena *a, const struct policy *p, const struct goal *g,
+		const struct budget_live *live, ov_time now)
+{
+	str held = goal_held(p, g, live, now);
+
+	return str_is(held, HELD_RUNS_TAKEN) ? budget_taken_text(a, p, g, live, now) : held;
 }
 
 struct budget_verdict task_judge(const struct policy *p, const struct node *n,

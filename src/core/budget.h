@@ -82,8 +82,25 @@ const struct escalation *budget_entry(const struct state *s, const struct goal *
 
 /* The same as an option of `goal update --budget`: "wall=24h". */
 str budget_option(struct arena *a, enum resource resource, int64_t amount);
-/* Why nothing new may be started for the goal; empty when it may. */
-str goal_held(const struct policy *p, const struct goal *g, ov_time now);
+/*
+ * How many runs may still be begun. Of tasks of the pool: those that the budget has left, less those
+ * under way, which count at their ends. INT64_MAX: nothing limits them, or not before they have ended.
+ */
+int64_t budget_runs_free(const struct policy *p, const struct goal *g,
+		const struct budget_live *live, ov_time now);
+/*
+ * "1 of 200 runs is left and it is under way", where that is why nothing is started; empty when a run
+ * may be begun, and when the budget is spent.
+ */
+str budget_taken_text(struct arena *a, const struct policy *p, const struct goal *g,
+		const struct budget_live *live, ov_time now);
+/* Why nothing new may be started for the goal; empty when it may. live as in budget_judge. */
+str goal_held(const struct policy *p, const struct goal *g, const struct budget_live *live,
+		ov_time now);
+#define HELD_RUNS_TAKEN "the runs that the budget has left are under way"
+/* The same for people, with figures. */
+str goal_held_text(struct arena *a, const struct policy *p, const struct goal *g,
+		const struct budget_live *live, ov_time now);
 
 /* When the quiet hours that now is in end; 0 when it is in none. */
 ov_time quiet_until(const struct policy *p, ov_time now);

@@ -116,7 +116,7 @@ static str node_next_words(const struct explain *x, const struct node *n)
 		return assigned_next(x, n->assignment);
 	if (!node_is_ready(x->state, n))
 		return STR("it is queued by itself when that is done");
-	if (goal_held(x->policy, n->goal, x->now).n)
+	if (explain_goal_held(x, n->goal).n)
 		return arena_printf(x->arena, "overseer explain " STR_FMT, STR_ARG(n->goal->id));
 	return STR("it is started by itself as soon as that is over");
 }

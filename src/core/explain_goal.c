@@ -69,10 +69,17 @@ static str named(const struct explain *x, const struct goal *g, const struct con
 			 : list;
 }
 
+str explain_goal_held(const struct explain *x, const struct goal *g)
+{
+	struct budget_live live = budget_live_of(x->state, g, x->observations, x->now);
+
+	return goal_held_text(x->arena, x->policy, g, &live, x->now);
+}
+
 static str goal_now(const struct explain *x, const struct goal *g, value *v)
 {
 	value *groups = value_object(x->arena);
-	str held = goal_held(x->policy, g, x->now), now;
+	str held = explain_goal_held(x, g), now;
 
 	now = g->leaves ? arena_printf(x->arena, "%zu of %zu done", g->leaves_done, g->leaves)
 			: STR("it has no plan yet");

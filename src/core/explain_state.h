@@ -38,6 +38,8 @@ void explain_conclude_goal(const struct explain *x, const struct goal *g, str no
 struct queue;
 /* What a task waits for now, in the words of status and queue list; q: of the same moment. */
 str explain_task_now(const struct explain *x, struct queue *q, const struct node *n);
+/* Why nothing new is started for the goal; empty when it may be. */
+str explain_goal_held(const struct explain *x, const struct goal *g);
 
 value *explain_goal(const struct explain *x, const struct goal *g);
 value *explain_node(const struct explain *x, const struct node *n);

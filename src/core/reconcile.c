@@ -296,6 +296,7 @@ static str yield_reason(struct tick *t, const struct assignment *as)
 static void advance(struct tick *t, const struct assignment *as)
 {
 	struct decision d = { .goal = as->node->goal, .node = as->node, .assignment = as };
+	size_t before;
 
 	d.why = yield_reason(t, as);
 	if (d.why.n) {
@@ -311,7 +312,9 @@ static void advance(struct tick *t, const struct assignment *as)
 		d.kind = DEC_START;
 		d.why = as->attempt ? STR("the wait before the next attempt is over")
 				    : STR("the workspace is ready");
+		before = t->out.n;
 		tick_add(t, d);
+		t->auto_begun += as->node->goal->automatic && t->out.n > before;
 		return;
 	}
 	assert(stage_effect[as->stage].has);

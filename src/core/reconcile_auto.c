@@ -12,6 +12,7 @@
 struct load {
 	int64_t tasks;    /* to be done, being done, or to be tried again after a failure */
 	int64_t waiting;  /* of them, not given to an agent yet */
+	int64_t to_begin; /* of them, those whose next step is a run */
 	int64_t unusable; /* workers that a person has to look at first */
 	int64_t of_agent; /* assignments at work with the agent of auto mode, whoever they are for */
 };
@@ -31,6 +32,13 @@ static bool will_be_retried(struct slots *sl, const struct assignment *as)
 	return assignment_starts(as) && assignment_waiting(sl, as) == WAITING_BACKOFF;
 }
 
+/* A run of it comes next, and does not count as one under way yet. */
+static bool awaits_run(const struct assignment *as)
+{
+	return as->stage == STAGE_WORKSPACE ||
+			(as->stage == STAGE_START && (!as->run || as->run->status == RUN_ENDED));
+}
+
 static void count_tasks(struct load *l, struct slots *sl, const struct goal *g)
 {
 	for (size_t i = 0; i < g->nodes.n; i++) {
@@ -41,6 +49,7 @@ static void count_tasks(struct load *l, struct slots *sl, const struct goal *g)
 		l->tasks += !n->assignment || has_slot(sl, n->assignment) ||
 				will_be_retried(sl, n->assignment);
 		l->waiting += !n->assignment;
+		l->to_begin += !n->assignment || awaits_run(n->assignment);
 	}
 }
 
@@ -85,13 +94,32 @@ static str asker(const struct tick *t)
 	}
 }
 
+/* The newest goal of the pool's tasks, which tells what they may use up; NULL: there was none yet. */
+static const struct goal *newest(const struct state *s)
+{
+	for (size_t i = s->goals.n; i-- > 0;)
+		if (s->goals.p[i]->automatic)
+			return s->goals.p[i];
+	return NULL;
+}
+
+/* Runs that the budget has left for tasks that have none under way. */
+static int64_t runs_free(const struct tick *t)
+{
+	const struct goal *g = newest(t->w->state);
+
+	/* Those that this tick begins are among the tasks that are yet to begin. */
+	return g ? budget_runs_free(t->w->policy, g, &t->spending[g->order].live, t->now)
+		 : INT64_MAX;
+}
+
 /* A task that nobody could begin is better left in the pool. */
 static bool somebody_is_free(struct tick *t, const struct policy_agent *agent)
 {
 	struct load l = count(t);
 
 	return l.tasks < t->w->state->automatic.concurrency - l.unusable &&
-			l.of_agent + l.waiting < agent->concurrency &&
+			l.of_agent + l.waiting < agent->concurrency && l.to_begin < runs_free(t) &&
 			!tick_crowded(t, WORKER_AUTO);
 }
 
@@ -105,15 +133,6 @@ static bool may_ask_now(struct tick *t)
 		return true;
 	tick_wake(t, at);
 	return false;
-}
-
-/* The newest goal of the pool's tasks, which tells what they may use up; NULL: there was none yet. */
-static const struct goal *newest(const struct state *s)
-{
-	for (size_t i = s->goals.n; i-- > 0;)
-		if (s->goals.p[i]->automatic)
-			return s->goals.p[i];
-	return NULL;
 }
 
 /* This tick decides about tasks in a way that may pause it: whether it may ask is seen after that. */

@@ -48,6 +48,7 @@ struct tick {
 	bool out_of_turn;              /* a certain one was looked for: some may be taken already */
 	const struct assignment *turn; /* whose step in the accept queue may be taken */
 	struct spending *spending;     /* of goals by their order */
+	size_t auto_begun;             /* runs of tasks of the pool that this tick begins */
 	VEC(const struct assignment *) looping; /* their runs make the same call again and again */
 	VEC(struct task_over) over;             /* tasks that have used up their own budget */
 	bool *reviewed; /* by their order: nothing else is decided about these; NULL: none */
@@ -99,16 +100,21 @@ static inline const struct observation *tick_observation(const struct tick *t, c
 	return t->t->observations && r ? map_get(t->t->observations, r->id) : NULL;
 }
 
+/* What runs under way have used, with those that this tick begins: they have used nothing yet. */
+static inline struct budget_live tick_live(const struct tick *t, const struct goal *g)
+{
+	struct budget_live live = t->spending[g->order].live;
+
+	live.runs += g->automatic ? t->auto_begun : 0;
+	return live;
+}
+
 /* As goal_held, with what this tick knows of the runs under way. */
 static inline str tick_goal_held(const struct tick *t, const struct goal *g)
 {
-	str held = goal_held(t->w->policy, g, t->now);
+	struct budget_live live = tick_live(t, g);
 
-	if (!held.n &&
-			budget_judge(t->w->policy, g, &t->spending[g->order].live, t->now).level ==
-					BUDGET_SPENT)
-		held = STR("its goal's budget is spent");
-	return held;
+	return goal_held(t->w->policy, g, &live, t->now);
 }
 
 /* Its task is given up, since it has used up what it may: nothing else is decided about it. */

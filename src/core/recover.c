@@ -77,7 +77,7 @@ static const char *replan_hindrance(const struct world *w, const struct assignme
 		return "its goal has no plan: tasks are added to it one by one";
 	if (!w->policy->planner)
 		return "no planner is configured";
-	return goal_held(w->policy, as->node->goal, w->state->at).n
+	return goal_held(w->policy, as->node->goal, NULL, w->state->at).n
 			? "nothing new may be begun for its goal"
 			: NULL;
 }
@@ -210,7 +210,7 @@ static bool wants_diagnosis(struct arena *a, const struct world *w, const struct
 	size_t colon = str_find_byte(last, ':');
 
 	if (!w->policy->planner || !w->policy->diagnose || rung < RUNG_REPLAN || n->advice.n ||
-			goal_held(w->policy, n->goal, w->state->at).n)
+			goal_held(w->policy, n->goal, NULL, w->state->at).n)
 		return false;
 	now = diagnosis_of(a, n);
 	if (last.n &&

@@ -27,7 +27,7 @@ static str waits_for_budget(struct arena *a, const struct world *w, ov_time now)
 	struct budget_verdict v = budget_judge(w->policy, g, &live, now);
 
 	if (v.level != BUDGET_SPENT && g->budget_level != BUDGET_SPENT)
-		return STR("");
+		return budget_taken_text(a, w->policy, g, &live, now);
 	return arena_printf(a, "the budget is spent: " STR_FMT,
 			STR_ARG(budget_spent_text(a, w->policy, g, &v, now)));
 }

@@ -257,6 +257,17 @@ static str lane_text(struct queue *q, const struct lane *l)
 			STR_ARG(l->detail));
 }
 
+/* Why nothing new may be begun for the goal; empty when it may. */
+static str goal_holds(const struct queue *q, const struct goal *g)
+{
+	struct budget_live live = { 0 };
+
+	/* Of the pool's tasks few wait; of other goals, runs under way hold nobody up. */
+	if (g->automatic)
+		live = budget_live_of(q->s, g, NULL, q->now);
+	return goal_held_text(q->a, q->p, g, g->automatic ? &live : NULL, q->now);
+}
+
 static value *held_row(struct queue *q, const struct node *n, str why)
 {
 	bool paused = n->goal->automatic && auto_pause_holds(n->goal->automatic);
@@ -270,7 +281,7 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 	str want = node_wants(q->p, n);
 	const struct policy_agent *agent = NULL;
 	const struct lane *lane = state_lane(q->s, want);
-	str held = goal_held(q->p, n->goal, q->now);
+	str held = goal_holds(q, n->goal);
 
 	for (size_t i = 0; i < q->p->agents_n; i++)
 		if (str_eq(q->p->agents[i].name, want))
@@ -306,7 +317,7 @@ static value *dispatch_row(struct queue *q, const struct node *n)
 	if (as->stage == STAGE_START && !as->effect &&
 			lane_is_shut(state_lane(q->s, as->agent), q->now))
 		return row(q, n, "lane", lane_text(q, state_lane(q->s, as->agent)));
-	held = assignment_starts(as) ? goal_held(q->p, n->goal, q->now) : STR("");
+	held = assignment_starts(as) ? goal_holds(q, n->goal) : STR("");
 	if (held.n)
 		return held_row(q, n, held);
 	if (as->stage == STAGE_START && q->no_capacity.n)

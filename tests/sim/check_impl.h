@@ -261,6 +261,11 @@ void forge_show(struct checker *c, struct event *e);
 struct as_book *some_live(struct checker *c, bool running);
 struct node_book *some_node(struct checker *c, enum node_status status);
 
+/*
+ * inv_budget.c: the runs of the last 24 hours and those under way are all that tasks of the pool may
+ * have. g: that it is asked for; NULL: the pool.
+ */
+bool auto_runs_taken(struct checker *c, const struct goal_book *g, int64_t *ret_limit);
 /* inv_harm.c: the clock was set, or nobody knows what the daemon knew at this event. */
 bool is_blind(const struct checker *c, const struct event *e);
 /* inv_pace.c: it keeps its worker, but no place; it has one, or is about to take one. */

@@ -64,6 +64,7 @@ static void check_begun(struct checker *c, const struct event *e)
 	const struct goal_book *g = e->goal.n ? book_goal(c, e->goal) : NULL;
 	bool asks = e->kind == EV_EFFECT_INTENDED && str_is(value_str_at(e->data, "kind"), "pool"),
 	     begins = e->kind == EV_RUN_CREATED && g && g->automatic;
+	int64_t limit;
 
 	if ((asks && c->automatic.paused) || (begins && c->automatic.holds))
 		sim_violated(c->s, inv_auto_brakes.name, EV_FMT ": auto mode is paused", EV_ARG(e));
@@ -71,6 +72,10 @@ static void check_begun(struct checker *c, const struct event *e)
 		sim_violated(c->s, inv_auto_brakes.name,
 				EV_FMT ": %lld tasks in a row were given up", EV_ARG(e),
 				(long long)c->automatic.given_up);
+	if ((asks || begins) && auto_runs_taken(c, begins ? g : NULL, &limit))
+		sim_violated(c->s, inv_auto_brakes.name,
+				EV_FMT ": %lld runs ended in the last 24 h or are under way",
+				EV_ARG(e), (long long)limit);
 }
 
 /* One entry at a time for each cause. */
@@ -119,7 +124,8 @@ static bool brakes_sabotage(struct checker *c)
 const struct invariant inv_auto_brakes = {
 	.name = "auto_brakes",
 	.sentence = "auto mode asks for nothing and starts nothing while it is paused or has to "
-		    "be, and there is one entry for each cause",
+		    "be, or while as many runs as it may have ended in the last 24 hours or are "
+		    "under way, and there is one entry for each cause",
 	.event = brakes_event,
 	.sabotage = brakes_sabotage,
 };

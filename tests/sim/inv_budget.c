@@ -87,6 +87,31 @@ static int used_up(struct checker *c, const struct goal_book *g, bool with_live)
 	return -1;
 }
 
+/* The goal whose budget counts for the pool's next task: the newest one; NULL: none yet. */
+static const struct goal_book *newest_automatic(const struct checker *c)
+{
+	for (size_t i = c->goal_list.n; i-- > 0;)
+		if (c->goal_list.p[i]->automatic)
+			return c->goal_list.p[i];
+	return NULL;
+}
+
+bool auto_runs_taken(struct checker *c, const struct goal_book *g, int64_t *ret_limit)
+{
+	int64_t used[RESOURCE_COUNT], runs;
+
+	if (!g)
+		g = newest_automatic(c);
+	*ret_limit = g ? limit_of(c, g, RES_ITERATIONS)
+		       : c->s->config->policy.auto_budget[RES_ITERATIONS];
+	spent_lately(c, used);
+	runs = used[RES_ITERATIONS];
+	for (size_t i = 0; i < c->live.n; i++)
+		runs += c->live.p[i]->node->goal->automatic && c->live.p[i]->run &&
+				c->live.p[i]->run->status != RUN_ENDED;
+	return *ret_limit >= 0 && runs >= *ret_limit;
+}
+
 /* The same of one task of the pool; as: with what its run has used so far. */
 static int task_used_up(struct checker *c, const struct node_book *n, const struct as_book *as)
 {

@@ -374,6 +374,29 @@ esac
         site.cli("inbox", "answer", str(entry[0]["number"]), "raise")
         site.wait_event(lambda e: e["type"] == "run.created" and self.runs(site) == 4)
 
+    def test_runs_under_way_take_their_place_in_the_budget(self):
+        """Three workers, two runs: no third one is begun while they are under way, and everybody is told why."""
+        site = self.auto_site(9, agent='echo here > "$HOME/gate.here"; read x < "$HOME/gate.go"\n' + AGENT,
+                              config=QUICK.replace("concurrency = 2", "concurrency = 3") + "[auto.budget]\niterations = 2\n")
+        gate = site.gate("gate")
+        site.up()
+        for _ in range(2):
+            gate.wait()
+        site.call("tick.now")
+        taken = "2 of 2 runs are left and all of them are under way"
+        self.assertEqual(site.call("auto.get")["waits"], taken)
+        self.assertEqual(site.call("auto.get")["budget"]["level"], "fine")
+        goal = site.call("status.get")["goals"][0]["id"]
+        for command in (("status",), ("auto", "status"), ("explain", goal)):
+            self.assertIn(taken, site.cli(*command))
+        self.assertEqual(self.answers(site), ["task", "task"])
+        for _ in range(2):
+            gate.go()
+        site.wait_event(lambda e: e["type"] == "escalation.opened" and e["data"]["kind"] == "budget")
+        site.call("tick.now")
+        self.assertEqual((self.runs(site), self.answers(site)), (2, ["task", "task"]))
+        self.assertEqual(site.call("auto.get")["budget"]["last_24h"]["iterations"], {"used": 2, "limit": 2})
+
     def test_switched_on_and_off_while_the_daemon_runs(self):
         site = self.auto_site(2, args=(), config=QUICK.replace('task_pool_command = "sh $HOME/pool.sh"\n', ""))
         site.up()

@@ -839,6 +839,96 @@ TEST(the_budget_of_a_day_has_one_entry_and_comes_back_by_itself)
 	fixture_done(&f);
 }
 
+/* Two tasks whose workspaces are ready; nothing was started yet. */
+static void ready_two(struct fixture *f)
+{
+	static const char *const tasks[] = { "t1", "t2" };
+
+	on(f);
+	give(f, "one");
+	give(f, "two");
+	settle(f);
+	f->telemetry.no_capacity = STR("no memory");
+	for (size_t i = 0; i < ARRAY_LEN(tasks); i++)
+		effect_end(f, tasks[i], FX_WORKSPACE, "ok", "", "'base': 'b'");
+	settle(f);
+	assert_int_equal(count_events(f, EV_RUN_CREATED), 0);
+	f->telemetry.no_capacity = STR("");
+}
+
+/* A run counts when it ends: those under way, and those of the same tick, have taken their place before. */
+TEST(the_last_run_of_the_budget_is_begun_once)
+{
+	struct fixture f;
+	const struct goal *g;
+
+	ready_two(&f);
+	g = f.state->goals.p[0];
+	f.policy.auto_budget[RES_ITERATIONS] = 3;
+	spend(&f, "{'iterations':2}");
+	assert_int_equal(waits(&f).n, 0);
+	settle(&f);
+	assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
+	assert_true(str_is(waits(&f), "1 of 3 runs is left and it is under way"));
+	assert_int_equal(g->budget_level, BUDGET_FINE);
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 0);
+	assert_non_null(node_of(&f, "t1")->assignment);
+	assert_null(node_of(&f, "t2")->assignment);
+	assert_int_equal(node_of(&f, "t2")->status, NODE_QUEUED);
+	f.now += OV_MINUTE;
+	assert_false(asked(&f));
+	bring_to(&f, "t1", STAGE_HARVEST);
+	assert_int_equal(budget_spent(g, RES_ITERATIONS, f.now), 3);
+	settle(&f);
+	assert_int_equal(g->budget_level, BUDGET_SPENT);
+	assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
+	assert_true(str_starts(waits(&f), STR("the budget is spent: 3 of 3 runs")));
+	fixture_done(&f);
+}
+
+TEST(a_task_is_not_drawn_for_a_run_that_is_taken)
+{
+	struct fixture f;
+
+	on(&f);
+	f.policy.auto_budget[RES_ITERATIONS] = 1;
+	give(&f, "one");
+	/* Its run is not begun yet, but there is none for another task. */
+	assert_false(asked(&f));
+	bring_to(&f, "t1", STAGE_RUNNING);
+	f.now += OV_SECOND;
+	assert_false(asked(&f));
+	f.policy.auto_budget[RES_ITERATIONS] = 2;
+	assert_true(asked(&f));
+	fixture_done(&f);
+}
+
+/* A run that found its agent out of quota does not count: its place is free again. */
+TEST(a_retry_waits_for_the_last_run_too)
+{
+	struct fixture f;
+
+	ready_two(&f);
+	settle(&f);
+	effect_end(&f, "t1", FX_RUN_START, "ok", "", "");
+	effect_end(&f, "t2", FX_RUN_START, "ok", "", "");
+	settle(&f);
+	assert_int_equal(count_events(&f, EV_RUN_CREATED), 2);
+	f.policy.auto_budget[RES_ITERATIONS] = 2;
+	run_end(&f, "t1", 1);
+	settle(&f);
+	effect_end(&f, "t1", FX_HARVEST, "ok", "",
+			"'head':'h','tree':'t','commits':0,'files_changed':0");
+	f.now += OV_HOUR;
+	settle(&f);
+	assert_int_equal(count_events(&f, EV_RUN_CREATED), 2);
+	assert_true(str_is(waits(&f), "1 of 2 runs is left and it is under way"));
+	f.policy.auto_budget[RES_ITERATIONS] = 3;
+	settle(&f);
+	assert_non_null(node_of(&f, "t1")->assignment);
+	fixture_done(&f);
+}
+
 TEST(a_task_that_uses_up_its_budget_is_given_up)
 {
 	struct fixture f;

@@ -180,14 +180,14 @@ TEST(held_goals)
 {
 	struct goal g = { .status = GOAL_ACTIVE, .budget = { 1 } };
 
-	assert_int_equal(goal_held(&four, &g, 0).n, 0);
+	assert_int_equal(goal_held(&four, &g, NULL, 0).n, 0);
 	g.budget_level = BUDGET_SPENT; /* by what was under way */
-	assert_int_not_equal(goal_held(&four, &g, 0).n, 0);
+	assert_int_not_equal(goal_held(&four, &g, NULL, 0).n, 0);
 	g.budget_level = BUDGET_FINE;
 	g.spent[RES_ITERATIONS] = 1;
-	assert_true(str_contains(goal_held(&four, &g, 0), STR("budget")));
+	assert_true(str_contains(goal_held(&four, &g, NULL, 0), STR("budget")));
 	g = (struct goal){ .status = GOAL_PAUSED };
-	assert_true(str_contains(goal_held(&four, &g, 0), STR("not active")));
+	assert_true(str_contains(goal_held(&four, &g, NULL, 0), STR("not active")));
 }
 
 TEST(quiet_hours)
@@ -327,6 +327,49 @@ TEST(a_task_has_a_budget_of_its_own)
 	g.automatic = NULL;
 	n.spent[RES_ITERATIONS] = 100;
 	assert_int_equal(task_judge(&p, &n, NULL).level, BUDGET_FINE);
+}
+
+/* Runs of the pool's tasks that are under way have taken their place in the budget. */
+TEST(runs_under_way_take_their_place)
+{
+	static const struct {
+		int64_t limit, spent;
+		size_t runs;
+		int64_t free;
+		const char *text;
+	} cases[] = {
+		{ 200, 0, 0, 200, "" },
+		{ 200, 199, 0, 1, "" },
+		{ 200, 199, 1, 0, "1 of 200 runs is left and it is under way" },
+		{ 200, 197, 2, 1, "" },
+		{ 200, 197, 3, 0, "3 of 200 runs are left and all of them are under way" },
+		/* It was lowered while they were. */
+		{ 200, 197, 5, 0, "3 of 200 runs are left and 5 are under way" },
+		{ 200, 200, 2, 0, "" },
+		{ 200, 201, 0, 0, "" },
+		{ -1, 5000, 50, INT64_MAX, "" },
+	};
+	struct arena a = ARENA_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct auto_mode m = { 0 };
+		struct goal g = { .status = GOAL_ACTIVE, .automatic = &m };
+		struct policy p = { .auto_budget = { -1, -1, -1, -1 } };
+		struct budget_live live = { .runs = cases[i].runs };
+		int64_t part[RESOURCE_COUNT] = { [RES_ITERATIONS] = cases[i].spent };
+		const ov_time now = 500000 * OV_HOUR;
+
+		p.auto_budget[RES_ITERATIONS] = cases[i].limit;
+		window_add(&m.window, now, part);
+		assert_int_equal(budget_runs_free(&p, &g, &live, now), cases[i].free);
+		assert_string_equal(arena_cstr(&a, budget_taken_text(&a, &p, &g, &live, now)),
+				cases[i].text);
+		assert_int_equal(goal_held(&p, &g, &live, now).n > 0, cases[i].free == 0);
+		/* Other goals have runs of their own, which count when they end. */
+		g.automatic = NULL;
+		assert_int_equal(budget_runs_free(&p, &g, &live, now), INT64_MAX);
+	}
+	arena_done(&a);
 }
 
 TEST_MAIN
