@@ -194,6 +194,16 @@ static int apply_goal_spent(struct state *s, const struct event *e, struct ov_er
 	return 0;
 }
 
+/* Logs of any age say which resource it was, and of how much. */
+static void note_spent_limit(struct goal *g, const struct event *e)
+{
+	int resource = status_parse(&resources, ev_text(e, "resource"));
+
+	memset(g->spent_limit, 0, sizeof(g->spent_limit));
+	if (resource >= 0)
+		g->spent_limit[resource] = ev_num(e, "limit");
+}
+
 static int apply_goal_budget(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct goal *g = state_goal(s, e->goal);
@@ -202,6 +212,8 @@ static int apply_goal_budget(struct state *s, const struct event *e, struct ov_e
 	if (!g || level < 0)
 		return ev_missing(e, g ? "such level" : "goal", e->goal, err);
 	g->budget_level = (enum budget_level)level;
+	if (level == BUDGET_SPENT)
+		note_spent_limit(g, e);
 	if (g->status == GOAL_ACTIVE)
 		g->health = goal_health_due(g);
 	g->updated_at = e->at;

@@ -195,6 +195,42 @@ ov_time budget_room_at(const struct policy *p, const struct goal *g, ov_time now
 	return at;
 }
 
+const struct goal *budget_newest(const struct state *s)
+{
+	for (size_t i = s->goals.n; i-- > 0;)
+		if (s->goals.p[i]->automatic)
+			return s->goals.p[i];
+	return NULL;
+}
+
+bool budget_was_raised(const struct policy *p, const struct state *s, const struct goal *g)
+{
+	const struct goal *last = g->automatic ? budget_newest(s) : g;
+
+	for (int i = 0; i < RESOURCE_COUNT; i++) {
+		int64_t limit = budget_limit(p, last, (enum resource)i);
+
+		if (g->spent_limit[i] && (limit < 0 || limit > g->spent_limit[i]))
+			return true;
+	}
+	return false;
+}
+
+ov_time budget_fine_at(const struct policy *p, const struct goal *g, ov_time now)
+{
+	ov_time at = now;
+
+	for (int i = 0; i < RESOURCE_COUNT; i++) {
+		int64_t limit = budget_limit(p, g, (enum resource)i);
+
+		if (limit >= 0)
+			at = MAX(at,
+					window_room_at(&g->automatic->window, (enum resource)i,
+							warn_mark(limit), now));
+	}
+	return at;
+}
+
 str budget_amount(struct arena *a, enum resource resource, int64_t n)
 {
 	if (resource == RES_WALL_MS)

@@ -58,6 +58,12 @@ struct budget_verdict budget_judge(const struct policy *p, const struct goal *g,
 /* Must the runs under way be stopped? Only for what they use up as they go. */
 bool budget_stops(const struct policy *p, const struct goal *g, const struct budget_live *live,
 		ov_time now);
+/* The goal whose limits count for all tasks of the pool: the newest one; NULL: there was none yet. */
+const struct goal *budget_newest(const struct state *s);
+/* Whether more is allowed now than when the budget of the goal was last spent. */
+bool budget_was_raised(const struct policy *p, const struct state *s, const struct goal *g);
+/* When the level is fine again if nothing more is used; now: it is. Of tasks of the pool. */
+ov_time budget_fine_at(const struct policy *p, const struct goal *g, ov_time now);
 /* When there is room again because hours are no longer among the last 24; 0: it is not so spent. */
 ov_time budget_room_at(const struct policy *p, const struct goal *g, ov_time now);
 /*

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/accept.h"
+#include "core/budget.h"
 #include "core/decide_auto.h"
 #include "core/decide_checkout.h"
 #include "core/decide_oversee.h"
@@ -426,11 +427,15 @@ static int grant(struct decide_ctx *cx, const struct answer *a, const value *par
 {
 	bool given = value_at(params, "budget") || value_at(params, "estimate"),
 	     raise = str_is(a->x->kind, "budget") && answer_is(a, "raise");
+	const struct goal *g = a->g;
 
 	if (!given && !raise)
 		return 0;
-	if (a->g && !goal_is_over(a->g) && !answer_is(a, "cancel"))
-		return budget_grant(cx, a->g, given ? params : budget_twice(cx, a->g),
+	/* Of tasks of the pool the newest goal's budget counts, which the next one takes over. */
+	if (a->g && raise && a->g->automatic)
+		g = budget_newest(cx->state);
+	if (g && (!goal_is_over(g) || (raise && g->automatic)) && !answer_is(a, "cancel"))
+		return budget_grant(cx, g, given ? params : budget_twice(cx, g),
 				value_str_at(answer_params(cx, a), "reason"), err);
 	ov_fail(err, OV_EINVALID,
 			"#%lld gives no goal anything to go on with: a budget or an "

@@ -46,6 +46,7 @@ static const struct field goal_fields[] = {
 	AMOUNTS(goal, budget, resources),
 	AMOUNTS(goal, spent, resources),
 	STATUS(goal, budget_level, budget_levels),
+	AMOUNTS(goal, spent_limit, resources),
 	FIELD(goal, oversight, F_JSON),
 	FIELD(goal, round, F_INT),
 	AMOUNTS(goal, round_spent, resources),

@@ -42,6 +42,7 @@ struct goal {
 	int64_t budget[RESOURCE_COUNT];   /* 0: as configured, -1: unlimited */
 	int64_t spent[RESOURCE_COUNT];
 	enum budget_level budget_level;
+	int64_t spent_limit[RESOURCE_COUNT]; /* that was used up when the level was last "spent" */
 	str oversight;                       /* JSON: thresholds and levels of its own */
 	int64_t round;                       /* of oversight: grows when a person had a say */
 	int64_t round_spent[RESOURCE_COUNT]; /* what had been spent when it began */

@@ -94,19 +94,10 @@ static str asker(const struct tick *t)
 	}
 }
 
-/* The newest goal of the pool's tasks, which tells what they may use up; NULL: there was none yet. */
-static const struct goal *newest(const struct state *s)
-{
-	for (size_t i = s->goals.n; i-- > 0;)
-		if (s->goals.p[i]->automatic)
-			return s->goals.p[i];
-	return NULL;
-}
-
 /* Runs that the budget has left for tasks that have none under way. */
 static int64_t runs_free(const struct tick *t)
 {
-	const struct goal *g = newest(t->w->state);
+	const struct goal *g = budget_newest(t->w->state);
 
 	/* Those that this tick begins are among the tasks that are yet to begin. */
 	return g ? budget_runs_free(t->w->policy, g, &t->spending[g->order].live, t->now)
@@ -155,7 +146,7 @@ static bool is_held(struct tick *t)
 		return true;
 	if (g)
 		return tick_goal_held(t, g).n;
-	last = newest(t->w->state);
+	last = budget_newest(t->w->state);
 	if (!last ||
 			budget_judge(t->w->policy, last, &t->spending[last->order].live, t->now)
 							.level != BUDGET_SPENT)

@@ -100,17 +100,35 @@ static str held(const struct goal *g, const struct escalation *x)
 	return STR("");
 }
 
-/* Questions about a goal that ask for something to be done, which was done. */
-static str settled(const struct tick *t, const struct goal *g, const struct escalation *x)
+/*
+ * At the edge of the 24 hours of auto mode's budget there is room for a few runs every hour: that is
+ * one matter, and one entry, until the level is fine again, or somebody raised it or gave up the goal.
+ */
+static str budget_settled(struct tick *t, const struct goal *g)
 {
-	const struct budget_live *live = &t->spending[g->order].live;
+	const struct state *s = t->w->state;
+	const struct policy *p = t->w->policy;
+	const struct goal *last = g->automatic ? budget_newest(s) : g;
+	enum budget_level level =
+			budget_judge(p, last, &t->spending[last->order].live, t->now).level;
+
+	if (g->automatic ? g->status == GOAL_CANCELLED : !is_open(g))
+		return STR("the goal has ended");
+	if (level == BUDGET_FINE || (level != BUDGET_SPENT && budget_was_raised(p, s, g)) ||
+			(level != BUDGET_SPENT && !g->automatic))
+		return STR("there is budget again");
+	if (g->automatic)
+		tick_wake(t, MAX(budget_fine_at(p, last, t->now), t->now + OV_SECOND));
+	return STR("");
+}
+
+/* Questions about a goal that ask for something to be done, which was done. */
+static str settled(struct tick *t, const struct goal *g, const struct escalation *x)
+{
 	str kind = x->kind;
 
-	if (str_is(kind, "budget") &&
-			(!is_open(g) ||
-					budget_judge(t->w->policy, g, live, t->now).level !=
-							BUDGET_SPENT))
-		return is_open(g) ? STR("there is budget again") : STR("the goal has ended");
+	if (str_is(kind, "budget"))
+		return budget_settled(t, g);
 	if (str_is(kind, "reopened") && (!is_open(g) || !g->reopened))
 		return is_open(g) ? STR("there is work again") : STR("the goal has ended");
 	/* Asked for, where there is none; one that is only meant to be looked at stays. */

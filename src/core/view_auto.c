@@ -9,11 +9,11 @@
 /* The goal whose budget counts: the newest one of the pool's tasks, or one as it would be begun. */
 static const struct goal *budget_goal(struct arena *a, const struct state *s)
 {
+	const struct goal *last = budget_newest(s);
 	struct goal *none;
 
-	for (size_t i = s->goals.n; i-- > 0;)
-		if (s->goals.p[i]->automatic)
-			return s->goals.p[i];
+	if (last)
+		return last;
 	none = arena_new(a, struct goal);
 	none->status = GOAL_ACTIVE;
 	none->automatic = &s->automatic;

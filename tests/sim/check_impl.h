@@ -37,6 +37,7 @@ struct auto_spend {
 struct auto_book {
 	bool on, paused, holds;
 	int64_t given_up; /* tasks in a row */
+	int64_t told; /* entry about the budget: it was neither fine nor raised since; 0: none */
 };
 
 /* loops_broken, healthy_left_alone: of the round. */

@@ -101,9 +101,32 @@ static void check_entry(struct checker *c, const struct event *e)
 	}
 }
 
+/* There is room for a moment at every hour: people hear of it once, until it is fine or they acted. */
+static void note_budget(struct checker *c, const struct event *e)
+{
+	const struct goal_book *g = e->goal.n ? book_goal(c, e->goal) : NULL;
+
+	if (!g || !g->automatic)
+		return;
+	if ((e->kind == EV_GOAL_BUDGET && str_is(value_str_at(e->data, "level"), "fine")) ||
+			(e->kind == EV_GOAL_UPDATED && value_at(e->data, "budget")) ||
+			(e->kind == EV_GOAL_STATUS &&
+					str_is(value_str_at(e->data, "to"), "cancelled")))
+		c->automatic.told = 0;
+	if (e->kind != EV_ESCALATION_OPENED || !str_is(value_str_at(e->data, "kind"), "budget"))
+		return;
+	if (c->automatic.told)
+		sim_violated(c->s, inv_auto_brakes.name,
+				EV_FMT ": #%lld was about the same, and it was neither fine nor "
+				       "raised since",
+				EV_ARG(e), (long long)c->automatic.told);
+	c->automatic.told = value_int_at(e->data, "escalation");
+}
+
 static void brakes_event(struct checker *c, const struct event *e)
 {
 	check_begun(c, e);
+	note_budget(c, e);
 	if (e->kind == EV_NODE_STATUS)
 		count_task(c, e);
 	else if (e->kind == EV_ESCALATION_OPENED)

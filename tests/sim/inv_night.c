@@ -65,6 +65,8 @@ static const struct entry_bound {
 	{ "no_changes", true, 6 },
 	{ "auto_paused", false, 1 },
 	{ "task_pool", false, 1 },
+	/* Of auto mode: one of each night. */
+	{ "budget", false, 2 },
 };
 
 /* The agent that an entry is about: by its words, or the one that had the work. */

@@ -839,6 +839,110 @@ TEST(the_budget_of_a_day_has_one_entry_and_comes_back_by_itself)
 	fixture_done(&f);
 }
 
+/* At the edge of the 24 hours there is room for a moment, again and again: that is one matter. */
+TEST(the_budget_s_entry_stays_until_there_is_room_to_speak_of)
+{
+	struct fixture f;
+	const struct escalation *x;
+
+	on(&f);
+	f.policy.auto_budget[RES_TOKENS] = 100;
+	give(&f, "one");
+	spend(&f, "{'tokens':15}");
+	f.now += 2 * OV_HOUR;
+	spend(&f, "{'tokens':45}");
+	f.now += 2 * OV_HOUR;
+	spend(&f, "{'tokens':45}");
+	settle(&f);
+	x = only_open(&f);
+	assert_int_equal(f.state->goals.p[0]->budget_level, BUDGET_SPENT);
+	f.now = budget_room_at(&f.policy, f.state->goals.p[0], f.now);
+	settle(&f);
+	assert_int_equal(f.state->goals.p[0]->budget_level, BUDGET_WARNED);
+	assert_int_equal(x->status, ESC_OPEN);
+	assert_non_null(node_of(&f, "t1")->assignment);
+	spend(&f, "{'tokens':12}");
+	settle(&f);
+	assert_int_equal(f.state->goals.p[0]->budget_level, BUDGET_SPENT);
+	assert_ptr_equal(only_open(&f), x);
+	f.now = budget_room_at(&f.policy, f.state->goals.p[0], f.now);
+	settle(&f);
+	assert_int_equal(f.state->goals.p[0]->budget_level, BUDGET_FINE);
+	assert_int_equal(x->status, ESC_ANSWERED);
+	assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 1);
+	fixture_done(&f);
+}
+
+/* Whoever raises the budget, wherever, has answered; the entry wakes the tick when it is fine by itself. */
+TEST(a_raise_closes_the_budget_s_entry)
+{
+	struct fixture f;
+	const struct escalation *x;
+
+	for (int how = 0; how < 3; how++) {
+		on(&f);
+		f.policy.auto_budget[RES_TOKENS] = 100;
+		give(&f, "one");
+		spend(&f, "{'tokens':100}");
+		settle(&f);
+		x = only_open(&f);
+		if (how == 0)
+			f.policy.auto_budget[RES_TOKENS] = 101;
+		else if (how == 1)
+			submit(&f, "goal.update",
+					json(&f, "{'goal':'" STR_FMT "','budget':{'tokens':101}}",
+							STR_ARG(f.state->goals.p[0]->id)));
+		else
+			submit(&f, "inbox.answer",
+					json(&f,
+							"{'number':%lld,'answer':'raise',"
+							"'budget':{'tokens':101}}",
+							(long long)x->number));
+		settle(&f);
+		assert_int_equal(x->status, ESC_ANSWERED);
+		assert_int_equal(f.state->goals.p[0]->budget_level, BUDGET_WARNED);
+		assert_non_null(node_of(&f, "t1")->assignment);
+		/* The next time is another matter. */
+		spend(&f, "{'tokens':2}");
+		settle(&f);
+		assert_true(str_is(only_open(&f)->kind, "budget"));
+		fixture_done(&f);
+	}
+}
+
+/* The goal may be full before: its budget is that of the next one, and so is the entry. */
+TEST(the_budget_s_entry_outlives_its_goal)
+{
+	struct event e = { .kind = EV_GOAL_STATUS, .actor = STR("overseer") };
+	struct fixture f;
+	const struct escalation *x;
+
+	on(&f);
+	f.policy.auto_budget[RES_TOKENS] = 100;
+	give(&f, "one");
+	spend(&f, "{'tokens':100}");
+	settle(&f);
+	x = only_open(&f);
+	submit(&f, "work.update",
+			json(&f, "{'node':'" STR_FMT "/t1','status':'done','reason':'x'}",
+					STR_ARG(f.state->goals.p[0]->id)));
+	e.goal = f.state->goals.p[0]->id;
+	e.data = json(&f, "{'from':'active','to':'completed','reason':'it is full'}");
+	assert_int_equal(append(&f, &e, NULL), 0);
+	settle(&f);
+	assert_int_equal(f.state->goals.p[0]->status, GOAL_COMPLETED);
+	assert_int_equal(x->status, ESC_OPEN);
+	assert_false(asked(&f));
+	submit(&f, "inbox.answer",
+			json(&f, "{'number':%lld,'answer':'raise'}", (long long)x->number));
+	assert_int_equal(x->status, ESC_ANSWERED);
+	assert_true(asked(&f));
+	answer(&f, "task", "", "{'text':'two','exit_code':0}");
+	assert_int_equal(f.state->goals.n, 2);
+	assert_int_equal(f.state->goals.p[1]->budget[RES_TOKENS], 200);
+	fixture_done(&f);
+}
+
 /* Two tasks whose workspaces are ready; nothing was started yet. */
 static void ready_two(struct fixture *f)
 {
