@@ -154,16 +154,39 @@ static struct usage beyond(struct usage total, struct usage before)
 static void on_usage(struct account *c, const struct fact *f, ov_time at _unused_)
 {
 	const int64_t most = INT64_C(1000000000000000);
+	struct usage told = f->usage;
 
-	c->usage = f->usage_total ? beyond(f->usage, c->baseline) : usage_plus(c->usage, f->usage);
+	c->advance_untrue = f->usage_advance && (c->advance_untrue || told.untrue);
+	told.untrue &= !f->usage_advance;
+	if (!f->usage_total)
+		c->usage = usage_plus(c->usage, told);
+	else if (told.untrue) /* the last one that can be true is the least */
+		c->usage.untrue = true;
+	else
+		c->usage = beyond(told, c->baseline);
+	if (f->cost_microusd == COST_UNTRUE)
+		c->cost_untrue = true;
 	if (f->cost_microusd < 0)
 		return;
+	/* A total that can be true tells what the one before did not. */
+	if (f->usage_total)
+		c->cost_untrue = false;
 	if (f->usage_total)
 		c->cost_microusd = f->cost_microusd >= c->cost_baseline
 				? f->cost_microusd - c->cost_baseline
 				: f->cost_microusd;
 	else
 		c->cost_microusd = MIN(MAX(c->cost_microusd, 0) + f->cost_microusd, most);
+}
+
+int64_t account_cost(const struct account *c)
+{
+	return c->cost_untrue ? COST_UNKNOWN : c->cost_microusd;
+}
+
+bool account_usage_untrue(const struct account *c)
+{
+	return c->usage.untrue || c->advance_untrue;
 }
 
 static void on_context(struct account *c, const struct fact *f, ov_time at _unused_)
@@ -411,8 +434,8 @@ value *account_view(struct arena *a, const struct account *c, ov_time now)
 	value_put(a, u, "cache_read", value_int(a, c->usage.cache_read));
 	value_put(a, u, "cache_write", value_int(a, c->usage.cache_write));
 	value_put(a, o, "usage", u);
-	if (c->cost_microusd != COST_UNKNOWN)
-		value_put(a, o, "cost_microusd", value_int(a, c->cost_microusd));
+	if (account_cost(c) != COST_UNKNOWN)
+		value_put(a, o, "cost_microusd", value_int(a, account_cost(c)));
 	put_count(a, o, "context_used", c->context_used);
 	put_count(a, o, "context_window", c->context_window);
 	return o;

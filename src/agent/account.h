@@ -47,6 +47,8 @@ struct account {
 	struct usage usage;    /* of this run */
 	struct usage baseline; /* of the session before this run, where totals are told */
 	int64_t cost_microusd; /* of this run, or COST_UNKNOWN: it was never told */
+	/* Some of what it told cannot be true: what is here of it is the least that it was. */
+	bool cost_untrue, advance_untrue;
 	int64_t cost_baseline;
 	int64_t context_used, context_window;
 	bool has_result, result_failed; /* of the newest turn that ended */
@@ -56,6 +58,11 @@ struct account {
 void account_init(struct account *c, const struct usage *before, int64_t cost_before);
 /* at: when it was heard, unless the fact says. */
 void account_fact(struct account *c, const struct fact *f, ov_time at);
+
+/* What the run cost as it says; COST_UNKNOWN: it does not, or some of it cannot be true. */
+int64_t account_cost(const struct account *c);
+/* Some of the tokens that it told cannot be true. */
+bool account_usage_untrue(const struct account *c);
 
 /* How the run of a structured format ended, by what it said and how its process ended. */
 struct account_verdict {

@@ -239,6 +239,7 @@ static void on_assistant(struct stream *s, const value *v)
 		on_error_message(s, v, message);
 		return;
 	}
+	f.usage_advance = true;
 	if (claude_usage_message(&memory(s)->usage, message, &f.usage)) {
 		stream_tell(s, f);
 		used.context_used = claude_context(value_at(message, "usage"));

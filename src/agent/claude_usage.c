@@ -5,12 +5,13 @@
 
 static struct usage usage_of(const value *v)
 {
-	return (struct usage){
-		.input = count_at(v, "input_tokens"),
-		.output = count_at(v, "output_tokens"),
-		.cache_read = count_at(v, "cache_read_input_tokens"),
-		.cache_write = count_at(v, "cache_creation_input_tokens"),
-	};
+	struct usage u = { 0 };
+
+	u.input = tokens_at(&u, v, "input_tokens");
+	u.output = tokens_at(&u, v, "output_tokens");
+	u.cache_read = tokens_at(&u, v, "cache_read_input_tokens");
+	u.cache_write = tokens_at(&u, v, "cache_creation_input_tokens");
+	return u;
 }
 
 bool claude_usage_message(struct claude_usage *u, const value *message, struct usage *ret)
@@ -31,7 +32,7 @@ bool claude_usage_message(struct claude_usage *u, const value *message, struct u
 	u->messages[i].usage = now;
 	*ret = usage_minus(now, before);
 	u->advance = usage_plus(u->advance, *ret);
-	return ret->input || ret->output || ret->cache_read || ret->cache_write;
+	return ret->input || ret->output || ret->cache_read || ret->cache_write || ret->untrue;
 }
 
 static bool is_object(const value *v)
@@ -42,24 +43,53 @@ static bool is_object(const value *v)
 /* Nobody uses more models than this in a turn. */
 enum { MODELS_MAX = 64 };
 
-/* The sum over all models. */
+static struct usage usage_of_model(const value *m)
+{
+	struct usage u = { 0 };
+
+	u.input = tokens_at(&u, m, "inputTokens");
+	u.output = tokens_at(&u, m, "outputTokens");
+	u.cache_read = tokens_at(&u, m, "cacheReadInputTokens");
+	u.cache_write = tokens_at(&u, m, "cacheCreationInputTokens");
+	return u;
+}
+
+/* The sum over all models. What one of them does not say, or cannot be true, the sum does not say. */
 static struct usage sum(const value *models, int64_t *ret_cost)
 {
-	struct usage all = { 0 };
+	struct usage all = { .untrue = value_count(models) > MODELS_MAX };
+	int64_t unknown = all.untrue ? COST_UNTRUE : 0;
 
 	*ret_cost = 0;
 	for (size_t i = 0; i < MIN(value_count(models), MODELS_MAX); i++) {
 		const value *m = models->object.members[i].value;
 		int64_t cost = dollars(value_at(m, "costUSD"));
 
-		all = usage_plus(all,
-				(struct usage){ count_at(m, "inputTokens"),
-						count_at(m, "outputTokens"),
-						count_at(m, "cacheReadInputTokens"),
-						count_at(m, "cacheCreationInputTokens") });
-		*ret_cost += MAX(cost, 0);
+		all = usage_plus(all, usage_of_model(m));
+		*ret_cost += MAX(cost, (int64_t)0);
+		unknown = MIN(unknown, cost);
 	}
+	if (unknown < 0)
+		*ret_cost = unknown;
 	return all;
+}
+
+/* Of the results that count from the start of the process: what this one adds to those before. */
+static struct usage since_last(struct claude_usage *u, const value *result, int64_t *ret_cost)
+{
+	int64_t cost = dollars(value_at(result, "total_cost_usd")), summed;
+	struct usage total = sum(value_at(result, "modelUsage"), &summed),
+		     used = usage_minus(total, u->before);
+
+	if (cost == COST_UNKNOWN)
+		cost = summed;
+	/* The next one that can be true tells all that was since the last one that was. */
+	if (!total.untrue)
+		u->before = total;
+	*ret_cost = cost < 0 ? cost : MAX(cost - u->cost_before, (int64_t)0);
+	if (cost >= 0)
+		u->cost_before = cost;
+	return used;
 }
 
 void claude_usage_result(struct claude_usage *u, const value *result, struct usage *ret,
@@ -72,23 +102,15 @@ void claude_usage_result(struct claude_usage *u, const value *result, struct usa
 	if (is_object(since)) {
 		used = sum(since, ret_cost);
 	} else if (is_object(models) && !value_at(result, "result_index")) {
-		/* The older ones count from the start of the process. */
-		struct usage total = sum(models, ret_cost);
-		int64_t cost = dollars(value_at(result, "total_cost_usd"));
-
-		if (cost != COST_UNKNOWN)
-			*ret_cost = cost;
-		used = usage_minus(total, u->before);
-		u->before = total;
-		cost = *ret_cost;
-		*ret_cost = MAX(cost - u->cost_before, 0);
-		u->cost_before = cost;
+		used = since_last(u, result, ret_cost);
 	} else {
 		/* The newer ones count the whole session in modelUsage: that is not ours to add. */
 		used = usage_of(value_at(result, "usage"));
 		*ret_cost = COST_UNKNOWN;
 	}
-	*ret = usage_minus(used, u->advance);
+	/* Whether what was told in advance was true is known now. */
+	u->advance.untrue = false;
+	*ret = used.untrue ? (struct usage){ .untrue = true } : usage_minus(used, u->advance);
 	u->advance = (struct usage){ 0 };
 	memset(u->messages, 0, sizeof(u->messages));
 }

@@ -177,11 +177,12 @@ static void tell_usage(struct stream *s, const value *u)
 	if (!u)
 		return;
 	/* Its input counts what came from the cache, too. */
-	f.usage.cache_read = count_at(u, "cached_input_tokens");
-	f.usage.cache_write = count_at(u, "cache_write_input_tokens");
-	f.usage.input = MAX(count_at(u, "input_tokens") - f.usage.cache_read - f.usage.cache_write,
+	f.usage.cache_read = tokens_at(&f.usage, u, "cached_input_tokens");
+	f.usage.cache_write = tokens_at(&f.usage, u, "cache_write_input_tokens");
+	f.usage.input = MAX(tokens_at(&f.usage, u, "input_tokens") - f.usage.cache_read -
+					f.usage.cache_write,
 			0);
-	f.usage.output = count_at(u, "output_tokens");
+	f.usage.output = tokens_at(&f.usage, u, "output_tokens");
 	stream_tell(s, f);
 }
 

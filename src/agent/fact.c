@@ -30,22 +30,33 @@ int trouble_parse(str name)
 	return -1;
 }
 
-static int64_t held(int64_t n)
+static int64_t held(int64_t n, bool *untrue)
 {
 	const int64_t most = INT64_C(1000000000000000);
 
+	*untrue |= n > most;
 	return MIN(MAX(n, -most), most);
 }
 
 struct usage usage_plus(struct usage a, struct usage b)
 {
-	return (struct usage){ held(a.input + b.input), held(a.output + b.output),
-		held(a.cache_read + b.cache_read), held(a.cache_write + b.cache_write) };
+	struct usage sum = { .untrue = a.untrue || b.untrue };
+
+	sum.input = held(a.input + b.input, &sum.untrue);
+	sum.output = held(a.output + b.output, &sum.untrue);
+	sum.cache_read = held(a.cache_read + b.cache_read, &sum.untrue);
+	sum.cache_write = held(a.cache_write + b.cache_write, &sum.untrue);
+	return sum;
 }
 
 struct usage usage_minus(struct usage a, struct usage b)
 {
-	return usage_plus(a, (struct usage){ -b.input, -b.output, -b.cache_read, -b.cache_write });
+	return usage_plus(a,
+			(struct usage){ .input = -b.input,
+					.output = -b.output,
+					.cache_read = -b.cache_read,
+					.cache_write = -b.cache_write,
+					.untrue = b.untrue });
 }
 
 enum trouble trouble_of_status(int status)

@@ -64,13 +64,17 @@ enum fact_sign { FACT_SIGNS(SIGN_ENUM) FACT_SIGN_COUNT };
 /* Tokens. input counts those that were not cached. */
 struct usage {
 	int64_t input, output, cache_read, cache_write;
+	bool untrue; /* figures that cannot be true were left out: the rest is the least it was */
 };
 
 /* The sum and the difference, per kind; sums that cannot be are held at a thousand trillions. */
 struct usage usage_plus(struct usage a, struct usage b);
 struct usage usage_minus(struct usage a, struct usage b);
 
-enum { COST_UNKNOWN = -1 };
+enum {
+	COST_UNKNOWN = -1,
+	COST_UNTRUE = -2, /* it was told, and cannot be true: of a fact alone */
+};
 
 struct fact {
 	enum fact_kind kind;
@@ -93,7 +97,8 @@ struct fact {
 	ov_time resets_at; /* when it may be tried again; 0: it does not say */
 	struct usage usage;
 	bool usage_total;      /* of the whole session so far, not to be added up */
-	int64_t cost_microusd; /* or COST_UNKNOWN; total or not as the usage is */
+	bool usage_advance;    /* told before it is known; what follows makes it good */
+	int64_t cost_microusd; /* or COST_UNKNOWN, COST_UNTRUE; total or not as the usage is */
 	int64_t context_used, context_window;
 };
 

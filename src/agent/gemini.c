@@ -111,14 +111,16 @@ static void tell_usage(struct stream *s, const value *v)
 {
 	const value *stats = value_at(v, "stats");
 	struct fact f = begin(v, FACT_USAGE);
+	int64_t read;
 
 	if (!stats)
 		return;
-	f.usage.cache_read = count_at(stats, "cached");
-	f.usage.input = MAX(count_at(stats, "input_tokens") - f.usage.cache_read, 0);
+	read = tokens_at(&f.usage, stats, "input_tokens");
+	f.usage.cache_read = tokens_at(&f.usage, stats, "cached");
+	f.usage.input = MAX(read - f.usage.cache_read, 0);
 	/* What it thought is in the total alone. */
-	f.usage.output = MAX(count_at(stats, "output_tokens"),
-			count_at(stats, "total_tokens") - count_at(stats, "input_tokens"));
+	f.usage.output = MAX(tokens_at(&f.usage, stats, "output_tokens"),
+			tokens_at(&f.usage, stats, "total_tokens") - read);
 	stream_tell(s, f);
 }
 

@@ -98,10 +98,11 @@ static void on_step_finish(struct stream *s, const value *v)
 	struct fact f = begin(v, FACT_USAGE), used = begin(v, FACT_CONTEXT);
 	struct fact end = begin(v, FACT_TURN_ENDED);
 
-	f.usage.input = count_at(tokens, "input");
-	f.usage.output = count_at(tokens, "output") + count_at(tokens, "reasoning");
-	f.usage.cache_read = count_at(cache, "read");
-	f.usage.cache_write = count_at(cache, "write");
+	f.usage.input = tokens_at(&f.usage, tokens, "input");
+	f.usage.output = tokens_at(&f.usage, tokens, "output") +
+			tokens_at(&f.usage, tokens, "reasoning");
+	f.usage.cache_read = tokens_at(&f.usage, cache, "read");
+	f.usage.cache_write = tokens_at(&f.usage, cache, "write");
 	f.cost_microusd = dollars(value_at(part, "cost"));
 	stream_tell(s, f);
 	used.context_used = f.usage.input + f.usage.output + f.usage.cache_read +

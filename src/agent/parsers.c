@@ -80,8 +80,23 @@ int64_t dollars(const value *v)
 {
 	double d = value_real_or(v, -1);
 
+	if (!v || v->kind == V_NULL)
+		return COST_UNKNOWN;
 	/* Nobody pays a billion; what is beyond is no number to be reckoned with. */
-	return d >= 0 && d < 1e9 ? (int64_t)(d * 1e6 + 0.5) : COST_UNKNOWN;
+	return d >= 0 && d < 1e9 ? (int64_t)(d * 1e6 + 0.5) : COST_UNTRUE;
+}
+
+int64_t tokens_at(struct usage *u, const value *object, const char *key)
+{
+	const value *v = value_at(object, key);
+	double d = value_real_or(v, -1);
+
+	if (!v || v->kind == V_NULL)
+		return 0;
+	if (d >= 0 && d < 1e12)
+		return (int64_t)d;
+	u->untrue = true;
+	return 0;
 }
 
 int64_t count_at(const value *object, const char *key)

@@ -31,8 +31,10 @@ str call_text(struct arena *a, const value *input);
 str call_digest(struct arena *a, str name, const value *input);
 /* The words of an answer: a text, or the texts of a list of blocks. */
 str content_text(struct arena *a, const value *content);
-/* An amount in dollars as millionths; COST_UNKNOWN when it is no amount. */
+/* An amount in dollars as millionths; COST_UNKNOWN: none is told; COST_UNTRUE: it cannot be true. */
 int64_t dollars(const value *v);
+/* A number of tokens; 0 when none is told, and when it cannot be true, which is noted in the usage. */
+int64_t tokens_at(struct usage *u, const value *object, const char *key);
 /* A count as agents write it: negative and absent ones are 0, fractions are cut. */
 int64_t count_at(const value *object, const char *key);
 /* A failure described by a text for people, with a status where there is one. */

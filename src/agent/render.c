@@ -284,7 +284,7 @@ void render_end(struct render *r, bool ended)
 		text = arena_printf(&a, STR_FMT ", %lld tokens (%lld in, %lld out, %lld cached)",
 				STR_ARG(text), (long long)tokens, (long long)u->input,
 				(long long)u->output, (long long)cached);
-	if (c->cost_microusd != COST_UNKNOWN)
+	if (account_cost(c) != COST_UNKNOWN)
 		text = arena_printf(&a, STR_FMT ", $%lld.%04lld", STR_ARG(text),
 				(long long)(c->cost_microusd / 1000000),
 				(long long)(c->cost_microusd % 1000000 / 100));

@@ -78,15 +78,20 @@ static str model_of(const struct live_run *lr)
 	return model.n || !agent ? model : agent->model;
 }
 
-/* As the agent says, else by the prices; COST_UNKNOWN. */
+/* As the agent says, else by the prices. No source: it is not known, but for the least that it was. */
 static int64_t cost_of(const struct live_run *lr, const char **ret_source)
 {
 	const struct account *c = lr->account;
+	int64_t cost = account_cost(c);
 
-	*ret_source = c->cost_microusd >= 0 ? "agent" : "prices";
-	if (c->cost_microusd >= 0)
-		return c->cost_microusd;
-	return price_of(&lr->x->o.config->prices, model_of(lr), &c->usage);
+	*ret_source = "agent";
+	if (cost >= 0)
+		return cost;
+	cost = account_usage_untrue(c)
+			? COST_UNKNOWN
+			: price_of(&lr->x->o.config->prices, model_of(lr), &c->usage);
+	*ret_source = cost >= 0 ? "prices" : NULL;
+	return cost >= 0 ? cost : MAX(c->cost_microusd, (int64_t)0);
 }
 
 static void tell_session(struct live_run *lr)
@@ -262,9 +267,12 @@ void live_account_end(struct arena *a, const struct live_run *lr, const struct r
 	}
 	value_put(a, v, "tokens", value_int(a, tokens_of(&c->usage)));
 	put_usage(a, v, "tokens_", &c->usage);
-	if (cost != COST_UNKNOWN) {
+	if (source || cost)
 		value_put(a, v, "cost_microusd", value_int(a, cost));
+	if (source)
 		value_put(a, v, "cost_source", value_cstr(a, source));
-	}
+	if (account_usage_untrue(c) || (!source && cost))
+		value_put(a, v, "unknown",
+				value_cstr(a, account_usage_untrue(c) ? "tokens" : "cost"));
 	value_put(a, v, "session_usage", session_usage(a, c));
 }

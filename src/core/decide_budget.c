@@ -86,6 +86,8 @@ void run_spent(struct decide_ctx *cx, const struct run *r, const struct assignme
 			ev_int(cx, e, token_kinds[i], figure(ended, token_kinds[i]));
 	if (value_str_at(ended, "cost_source").n)
 		ev_str(cx, e, "cost_source", value_str_at(ended, "cost_source"));
+	if (value_str_at(ended, "unknown").n)
+		ev_str(cx, e, "unknown", value_str_at(ended, "unknown"));
 }
 
 static void emit_level(struct decide_ctx *cx, const struct goal *g, const struct budget_verdict *v)

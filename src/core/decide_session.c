@@ -158,6 +158,7 @@ static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
 		copy_int(cx, e, params, numbers[i]);
 	copy_str(cx, e, params, "verdict");
 	copy_str(cx, e, params, "cost_source");
+	copy_str(cx, e, params, "unknown");
 	copy_str(cx, e, params, "containment");
 	copy_str(cx, e, params, "tool");
 	copy_str(cx, e, params, "tool_digest");

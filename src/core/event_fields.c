@@ -82,6 +82,9 @@ static const struct event_field goal_spent[] = {
 	NUM_OPT("tokens_cache_write", "of the tokens"),
 	TEXT_OPT("cost_source",
 			"where the cost comes from: agent or prices; none: it is not known"),
+	TEXT_OPT("unknown",
+			"tokens or cost: some of what the agent told cannot be true; it was more "
+			"than this"),
 };
 static const struct event_field goal_budget[] = {
 	TEXT("level", "fine, warned or spent"),
@@ -290,6 +293,9 @@ static const struct event_field run_ended[] = {
 	NUM_OPT("tokens_cache_write", "of these: put into a cache"),
 	NUM_OPT("cost_microusd", "that it cost"),
 	TEXT_OPT("cost_source", "who says so: agent, or prices of the configuration"),
+	TEXT_OPT("unknown",
+			"tokens or cost: some of what the agent told cannot be true; it was more "
+			"than this"),
 	OBJECT_OPT("session_usage", "what its session has used so far, all runs of it together"),
 	FLAG_OPT("session_forgotten", "the session cannot go on: the next run begins a new one"),
 	TEXT_OPT("tool", "the call of a tool that it repeated most, for people"),

@@ -117,6 +117,17 @@ static void bound(struct state *s)
 	}
 }
 
+struct usage_unknown usage_unknown(const value *spent, const int64_t amounts[RESOURCE_COUNT])
+{
+	str unknown = value_str_at(spent, "unknown");
+	bool priced = !unknown.n &&
+			(value_str_at(spent, "cost_source").n || amounts[RES_COST_MICROUSD] > 0),
+	     told = amounts[RES_TOKENS] > 0 && !str_is(unknown, "tokens");
+
+	return (struct usage_unknown){ .unpriced = !priced && told,
+		.untold = !priced && !told && (unknown.n || amounts[RES_ITERATIONS] > 0) };
+}
+
 void usage_fold(struct state *s, const struct event *e, const int64_t amounts[RESOURCE_COUNT])
 {
 	const value *d = e->data;
@@ -124,9 +135,7 @@ void usage_fold(struct state *s, const struct event *e, const int64_t amounts[RE
 	struct node *n = e->node.n ? state_node(s, e->goal, e->node) : NULL;
 	str agent = value_str_at(d, "agent");
 	int64_t day = value_at(d, "day") ? value_int_at(d, "day") : usage_day(e->at);
-	bool priced = value_str_at(d, "cost_source").n || amounts[RES_COST_MICROUSD] > 0;
-	bool unpriced = !priced && amounts[RES_TOKENS] > 0,
-	     untold = !priced && amounts[RES_TOKENS] == 0 && amounts[RES_ITERATIONS] > 0;
+	struct usage_unknown unknown = usage_unknown(d, amounts);
 	struct usage_row *row;
 
 	/* Older logs do not say who it was. */
@@ -137,11 +146,11 @@ void usage_fold(struct state *s, const struct event *e, const int64_t amounts[RE
 		row->spent[i] += amounts[i];
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		*kind_of(row, i) += value_int_at(d, kinds[i].key);
-	row->unpriced += unpriced;
-	row->untold += untold;
+	row->unpriced += unknown.unpriced;
+	row->untold += unknown.untold;
 	if (n) {
-		n->unpriced += unpriced;
-		n->untold += untold;
+		n->unpriced += unknown.unpriced;
+		n->untold += unknown.untold;
 	}
 	for (int i = 0; n && i < RESOURCE_COUNT; i++)
 		n->spent[i] += amounts[i];

@@ -15,6 +15,11 @@
 int64_t usage_day(ov_time local);
 /* "2026-11-15" */
 str usage_day_text(struct arena *a, int64_t day);
+/* Of what an event says that was spent: is it a run whose cost, or of which nothing, is known? */
+struct usage_unknown {
+	bool unpriced, untold; /* as in struct usage_row */
+};
+struct usage_unknown usage_unknown(const value *spent, const int64_t amounts[RESOURCE_COUNT]);
 /* For core/apply only: adds what the event says to its row and to its node. */
 void usage_fold(struct state *s, const struct event *e, const int64_t amounts[RESOURCE_COUNT]);
 

@@ -291,7 +291,7 @@ TEST(usage_adds_up)
 	struct account c = fresh();
 	struct fact f = of(FACT_USAGE);
 
-	f.usage = (struct usage){ 1, 2, 3, 4 };
+	f.usage = (struct usage){ 1, 2, 3, 4, false };
 	tell(&c, f, T0);
 	assert_int_equal(c.cost_microusd, COST_UNKNOWN);
 	f.cost_microusd = 100;
@@ -306,13 +306,13 @@ TEST(usage_adds_up)
 
 TEST(totals_are_of_the_run)
 {
-	struct usage before = { 100, 20, 5, 0 };
+	struct usage before = { 100, 20, 5, 0, false };
 	struct fact f = of(FACT_USAGE);
 	struct account c;
 
 	account_init(&c, &before, 1000);
 	f.usage_total = true;
-	f.usage = (struct usage){ 300, 60, 5, 0 };
+	f.usage = (struct usage){ 300, 60, 5, 0, false };
 	f.cost_microusd = 1500;
 	tell(&c, f, T0);
 	tell(&c, f, T0);
@@ -320,7 +320,7 @@ TEST(totals_are_of_the_run)
 	assert_int_equal(c.usage.output, 40);
 	assert_int_equal(c.usage.cache_read, 0);
 	assert_int_equal(c.cost_microusd, 500);
-	f.usage = (struct usage){ 50, 10, 0, 0 }; /* less than before: another session */
+	f.usage = (struct usage){ 50, 10, 0, 0, false }; /* less than before: another session */
 	f.cost_microusd = 10;
 	tell(&c, f, T0);
 	assert_int_equal(c.usage.input, 50);
@@ -604,7 +604,7 @@ TEST(view_says_what_it_does)
 
 	f.session = STR("s");
 	f.model = STR("m");
-	u.usage = (struct usage){ 1, 2, 3, 4 };
+	u.usage = (struct usage){ 1, 2, 3, 4, false };
 	u.cost_microusd = 5;
 	w.context_used = 6;
 	w.context_window = 7;

@@ -55,19 +55,19 @@ TEST(costs)
 		struct usage u;
 		int64_t cost;
 	} cases[] = {
-		{ "gpt-5", { 1000, 100, 2000, 0 }, 1250 + 1000 + 250 },
-		{ "gpt-5", { 0, 0, 0, 0 }, 0 },
-		{ "gpt-5", { 1, 0, 0, 1 }, COST_UNKNOWN }, /* nobody said what that costs */
-		{ "gpt-4", { 1, 1, 0, 0 }, 3 },
-		{ "gpt-4", { 1, 1, 1, 0 }, COST_UNKNOWN },
-		{ "who", { 1, 1, 0, 0 }, COST_UNKNOWN },
-		{ "who", { 0, 0, 0, 0 }, COST_UNKNOWN },
-		{ "free", { 1000000, 1000000, 1000000, 1000000 }, 0 },
-		{ "gpt-5.1", { 166666, 0, 0, 0 }, 0 }, /* 0.499998 */
-		{ "gpt-5.1", { 166667, 0, 0, 0 }, 1 },
-		{ "gpt-5.1", { -5, 0, 0, 0 }, 0 },
-		{ "dear", { INT64_MAX, 0, 0, 0 }, INT64_MAX },
-		{ "dear", { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX }, INT64_MAX },
+		{ "gpt-5", { 1000, 100, 2000, 0, false }, 1250 + 1000 + 250 },
+		{ "gpt-5", { 0, 0, 0, 0, false }, 0 },
+		{ "gpt-5", { 1, 0, 0, 1, false }, COST_UNKNOWN }, /* nobody said what that costs */
+		{ "gpt-4", { 1, 1, 0, 0, false }, 3 },
+		{ "gpt-4", { 1, 1, 1, 0, false }, COST_UNKNOWN },
+		{ "who", { 1, 1, 0, 0, false }, COST_UNKNOWN },
+		{ "who", { 0, 0, 0, 0, false }, COST_UNKNOWN },
+		{ "free", { 1000000, 1000000, 1000000, 1000000, false }, 0 },
+		{ "gpt-5.1", { 166666, 0, 0, 0, false }, 0 }, /* 0.499998 */
+		{ "gpt-5.1", { 166667, 0, 0, 0, false }, 1 },
+		{ "gpt-5.1", { -5, 0, 0, 0, false }, 0 },
+		{ "dear", { INT64_MAX, 0, 0, 0, false }, INT64_MAX },
+		{ "dear", { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, false }, INT64_MAX },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)

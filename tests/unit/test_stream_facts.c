@@ -477,7 +477,85 @@ TEST(claude_is_not_believed_everything)
 	assert_int_equal(h.account.usage.input, 3);
 	assert_int_equal(h.account.usage.output, 0);
 	assert_int_equal(h.account.cost_microusd, 500000);
+	assert_int_equal(account_cost(&h.account), COST_UNKNOWN);
 	heard_done(&h);
+}
+
+/*
+ * Figures that cannot be true are unknown, not 0: what is left is the least that it was. A later total
+ * that can be true tells what one before it did not; sums never do.
+ */
+TEST(figures_that_cannot_be_true_are_unknown)
+{
+#define SINCE(models) "{\"type\":\"result\",\"model_usage_since_last_result\":{" models "}}\n"
+#define TOTAL(cost, models) \
+	"{\"type\":\"result\",\"total_cost_usd\":" cost ",\"modelUsage\":{" models "}}\n"
+#define MODEL(tokens, cost) "\"m\":{\"inputTokens\":" tokens ",\"costUSD\":" cost "}"
+#define SAYS(id, tokens)                                    \
+	"{\"type\":\"assistant\",\"message\":{\"id\":\"" id \
+	"\",\"usage\":{\"input_tokens\":" tokens "},\"content\":[]}}\n"
+#define CODEX(tokens) "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":" tokens "}}\n"
+#define GEMINI(tokens) \
+	"{\"type\":\"result\",\"status\":\"success\",\"stats\":{\"input_tokens\":" tokens "}}\n"
+#define OPENCODE(tokens, cost)                                                                  \
+	"{\"type\":\"step_finish\",\"part\":{\"reason\":\"stop\",\"tokens\":{\"input\":" tokens \
+	"},\"cost\":" cost "}}\n"
+#define MAX64 "9223372036854775807"
+	static const struct {
+		const char *format, *output;
+		int64_t cost, input;
+		bool untrue; /* the tokens */
+	} cases[] = {
+		{ "claude", SINCE(MODEL("5", "0.5")), 500000, 5, false },
+		{ "claude", SINCE(MODEL("5", "1e308")), COST_UNKNOWN, 5, false },
+		{ "claude", SINCE(MODEL("5", "-1")), COST_UNKNOWN, 5, false },
+		{ "claude", SINCE(MODEL("5", "\"NaN\"")), COST_UNKNOWN, 5, false },
+		{ "claude", SINCE("\"m\":{\"inputTokens\":5}"), COST_UNKNOWN, 5, false },
+		{ "claude",
+				SINCE(MODEL("5", "1") ","
+						      "\"n\":{\"costUSD\":-1}"),
+				COST_UNKNOWN, 5, false },
+		{ "claude", SINCE(MODEL("5", "1")) SINCE(MODEL("6", "1e308")), COST_UNKNOWN, 11,
+				false },
+		{ "claude", SINCE(MODEL(MAX64, "1")), 1000000, 0, true },
+		{ "claude", SINCE(MODEL("-7", "1")), 1000000, 0, true },
+		{ "claude", SINCE(MODEL("1e300", "1")) SINCE(MODEL("4", "1")), 2000000, 4, true },
+		{ "claude", TOTAL("1e308", MODEL("5", "1")), COST_UNKNOWN, 5, false },
+		{ "claude", TOTAL("0.5", MODEL("5", "1e308")), 500000, 5, false },
+		{ "claude", TOTAL("1", MODEL("5", "1")) TOTAL("2", MODEL(MAX64, "1")), 2000000, 5,
+				true },
+		/* What a message says too early its result makes good, if it can be true. */
+		{ "claude", SAYS("a", MAX64), COST_UNKNOWN, 0, true },
+		{ "claude", SAYS("a", MAX64) SINCE(MODEL("5", "1")), 1000000, 5, false },
+		{ "claude", SAYS("a", "9") SINCE(MODEL("-1", "1")), 1000000, 9, true },
+		{ "codex", CODEX("7"), COST_UNKNOWN, 7, false },
+		{ "codex", CODEX("7") CODEX(MAX64), COST_UNKNOWN, 7, true },
+		{ "codex", CODEX("7") CODEX("-1"), COST_UNKNOWN, 7, true },
+		{ "codex", CODEX("\"NaN\"") CODEX("8"), COST_UNKNOWN, 8, false },
+		{ "gemini", GEMINI("7"), COST_UNKNOWN, 7, false },
+		{ "gemini", GEMINI("1e308"), COST_UNKNOWN, 0, true },
+		{ "gemini", GEMINI("-1") GEMINI("7"), COST_UNKNOWN, 7, true },
+		{ "opencode", OPENCODE("7", "0.25"), 250000, 7, false },
+		{ "opencode", OPENCODE("7", "0.25") OPENCODE("7", "1e308"), COST_UNKNOWN, 14,
+				false },
+		{ "opencode", OPENCODE("7", "-0.1"), COST_UNKNOWN, 7, false },
+		{ "opencode", OPENCODE(MAX64, "0.25") OPENCODE("1", "0.25"), 500000, 1, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct heard h;
+
+		heard_init(&h);
+		heard_feed(&h, cases[i].format, str_from(cases[i].output), (str){ 0 }, 0);
+		if (account_cost(&h.account) != cases[i].cost ||
+				h.account.usage.input != cases[i].input ||
+				account_usage_untrue(&h.account) != cases[i].untrue)
+			fail_msg("case %zu (%s): cost %lld, input %lld, untrue %d", i,
+					cases[i].format, (long long)account_cost(&h.account),
+					(long long)h.account.usage.input,
+					account_usage_untrue(&h.account));
+		heard_done(&h);
+	}
 }
 
 /* ---- Codex ---- */

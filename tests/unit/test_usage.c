@@ -272,3 +272,29 @@ TEST(absurd_figures)
 			(int64_t)2 * 1000 * 1000 * 1000 * 1000 * 1000);
 	fixture_done(&f);
 }
+
+/* Of a run that told what cannot be true, the rest is the least that it was, and no sum is complete. */
+TEST(what_cannot_be_true_is_unknown)
+{
+	struct fixture f;
+	const struct usage_row *u;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	end_run(&f, "T1", ", 'tokens': 7, 'cost_microusd': 5, 'unknown': 'cost'");
+	u = f.state->usage.p[0];
+	assert_int_equal(u->unpriced, 1);
+	assert_int_equal(u->untold, 0);
+	assert_int_equal(u->spent[RES_COST_MICROUSD], 5);
+	run_again(&f);
+	end_run(&f, "T1",
+			", 'tokens': 7, 'cost_microusd': 5, 'cost_source': 'agent', "
+			"'unknown': 'tokens'");
+	assert_int_equal(u->unpriced, 1);
+	assert_int_equal(u->untold, 1);
+	assert_int_equal(u->spent[RES_TOKENS], 14);
+	assert_int_equal(u->spent[RES_COST_MICROUSD], 10);
+	assert_int_equal(node_of(&f, "T1")->untold, 1);
+	fixture_done(&f);
+}
