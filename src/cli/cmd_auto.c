@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/cost.h"
 #include "cli/worker.h"
 #include "core/budget.h"
 #include "data/value.h"
@@ -15,8 +16,12 @@ static void show_budget(struct out *o, const value *budget)
 		const value *one = value_at(all, status_name(&resources, i)),
 			    *limit = value_at(one, "limit");
 
+		bool partly = (i == RES_TOKENS && tokens_partly(budget)) ||
+				(i == RES_COST_MICROUSD && cost_partly(budget));
+
 		out_field(o, i ? "" : "Last 24 h",
-				budget_text(o->arena, (enum resource)i, value_int_at(one, "used"),
+				(partly ? budget_least_text : budget_text)(o->arena,
+						(enum resource)i, value_int_at(one, "used"),
 						value_int_or(limit, -1)));
 	}
 	if (room.n)

@@ -1,6 +1,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/cost.h"
 #include "core/budget.h"
 
 /* "950", "12.3k", "4.1M" */
@@ -54,14 +55,25 @@ static str known(struct out *o, int64_t amount, str text, bool partly)
 	return amount ? arena_printf(o->arena, STR_FMT "+", STR_ARG(text)) : STR("?");
 }
 
+bool tokens_partly(const value *x)
+{
+	/* A run under way that tells nothing yet is as unknown as one that never did. */
+	return value_int_at(x, "untold_runs") > 0 ||
+			(value_int_at(x, "live_runs") > 0 &&
+					value_int_at(value_at(x, "live"), "tokens") == 0);
+}
+
+bool cost_partly(const value *x)
+{
+	return tokens_partly(x) || value_int_at(x, "unpriced_runs") > 0 ||
+			(value_int_at(x, "live_runs") > 0 &&
+					value_int_at(value_at(x, "live"), "cost_microusd") == 0);
+}
+
 static void figures(struct out *o, enum style style, const value *x)
 {
 	int64_t cost = value_int_at(x, "cost_microusd"), tokens = value_int_at(x, "tokens");
-	/* A run under way that tells nothing yet is as unknown as one that never did. */
-	bool untold = value_int_at(x, "untold_runs") > 0 ||
-			(value_int_at(x, "live_runs") > 0 &&
-					value_int_at(value_at(x, "live"), "tokens") == 0),
-	     unpriced = untold || value_int_at(x, "unpriced_runs") > 0;
+	bool untold = tokens_partly(x), unpriced = cost_partly(x);
 
 	cell_right(o, style, arena_printf(o->arena, "%lld", (long long)value_int_at(x, "runs")));
 	cell_right(o, style, duration_format_short(o->arena, value_int_at(x, "wall_ms")));
@@ -139,8 +151,10 @@ static void show_unknown(struct out *o, const value *res)
 		out_f(o, " in config.toml\n");
 	}
 	if (untold)
-		out_f(o, "%lld %s of agents that do not tell what they use\n", (long long)untold,
-				runs_word(untold));
+		out_f(o,
+				"%lld %s of agents that do not tell what they use, or tell what "
+				"cannot be true\n",
+				(long long)untold, runs_word(untold));
 }
 
 int cmd_cost(struct cli *c, struct ov_err *err)

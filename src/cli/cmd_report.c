@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/cost.h"
 #include "core/report.h"
 #include "core/transition.h"
 #include "sys/clock.h"

@@ -1,6 +1,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/cost.h"
 #include "data/json.h"
 
 /* How it ended, in a word or two: by its own words where it has some, else by its process. */

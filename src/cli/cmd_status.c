@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "cli/cost.h"
 #include "cli/goal.h"
 #include "cli/inbox.h"
 #include "cli/lane.h"

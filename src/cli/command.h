@@ -168,9 +168,6 @@ int cmd_events(struct cli *c, struct ov_err *err);
 int cmd_explain(struct cli *c, struct ov_err *err);
 int cmd_cost(struct cli *c, struct ov_err *err);
 int cmd_report(struct cli *c, struct ov_err *err);
-/* For people: "12.3k"; "$3.12". */
-str tokens_text(struct arena *a, int64_t n);
-str cost_text(struct arena *a, int64_t microusd);
 int cmd_handoff_show(struct cli *c, struct ov_err *err);
 int cmd_hook(struct cli *c, struct ov_err *err);
 int cmd_tick(struct cli *c, struct ov_err *err);

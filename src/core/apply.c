@@ -183,13 +183,15 @@ static int apply_goal_spent(struct state *s, const struct event *e, struct ov_er
 {
 	struct goal *g = state_goal(s, e->goal);
 	int64_t amounts[RESOURCE_COUNT] = { 0 };
+	struct usage_unknown unknown;
 
 	if (!g || !record_read_amounts(&resources, amounts, value_at(e->data, "amounts")))
 		return ev_missing(e, g ? "such resource" : "goal", e->goal, err);
+	unknown = usage_unknown(e->data, amounts);
 	for (int i = 0; i < RESOURCE_COUNT; i++)
 		g->spent[i] += amounts[i];
 	if (g->automatic)
-		window_add(&s->automatic.window, e->at, amounts);
+		window_add(&s->automatic.window, e->at, amounts, unknown.unpriced, unknown.untold);
 	usage_fold(s, e, amounts);
 	return 0;
 }

@@ -241,18 +241,31 @@ str budget_amount(struct arena *a, enum resource resource, int64_t n)
 	return arena_printf(a, "%lld", (long long)n);
 }
 
-str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t limit)
+static str text_of(struct arena *a, enum resource resource, str n, int64_t limit)
 {
 	static const char *const units[] = { [RES_ITERATIONS] = " runs",
 		[RES_WALL_MS] = " of run time",
 		[RES_TOKENS] = " tokens",
 		[RES_COST_MICROUSD] = "" };
-	str n = budget_amount(a, resource, used);
 
 	if (limit < 0)
 		return arena_printf(a, STR_FMT "%s, unlimited", STR_ARG(n), units[resource]);
 	return arena_printf(a, STR_FMT " of " STR_FMT "%s", STR_ARG(n),
 			STR_ARG(budget_amount(a, resource, limit)), units[resource]);
+}
+
+str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t limit)
+{
+	return text_of(a, resource, budget_amount(a, resource, used), limit);
+}
+
+str budget_least_text(struct arena *a, enum resource resource, int64_t used, int64_t limit)
+{
+	str least = budget_amount(a, resource, used);
+
+	return text_of(a, resource,
+			used ? arena_printf(a, "at least " STR_FMT, STR_ARG(least)) : STR("?"),
+			limit);
 }
 
 /* The text is stored with the entry and read on other days too, so that "tomorrow" has its date. */

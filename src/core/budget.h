@@ -80,6 +80,8 @@ str budget_amount(struct arena *a, enum resource resource, int64_t n);
 /* "13h of 24h of run time", "4 runs, unlimited", for people. */
 str budget_text(struct arena *a, enum resource resource, int64_t used, int64_t limit);
 
+/* The same of a sum that lacks what some runs used: "at least $1.20 of $60.00", "? of $60.00". */
+str budget_least_text(struct arena *a, enum resource resource, int64_t used, int64_t limit);
 /* The same of a goal's budget; of the last 24 h where it is of these, and when there is room again. */
 str budget_spent_text(struct arena *a, const struct policy *p, const struct goal *g,
 		const struct budget_verdict *v, ov_time now);

@@ -349,6 +349,8 @@ RECORD(auto_mode);
 static const struct field spend_hour_fields[] = {
 	FIELD(spend_hour, hour, F_INT),
 	AMOUNTS(spend_hour, spent, resources),
+	FIELD(spend_hour, unpriced, F_INT),
+	FIELD(spend_hour, untold, F_INT),
 };
 RECORD(spend_hour);
 

@@ -1,6 +1,7 @@
 #include "core/spend_window.h"
 
-void window_add(struct spend_window *w, ov_time at, const int64_t amounts[RESOURCE_COUNT])
+void window_add(struct spend_window *w, ov_time at, const int64_t amounts[RESOURCE_COUNT],
+		bool unpriced, bool untold)
 {
 	int64_t hour = MAX(at / OV_HOUR, (int64_t)1);
 	struct spend_hour *h = &w->hours[hour % WINDOW_HOURS];
@@ -10,6 +11,8 @@ void window_add(struct spend_window *w, ov_time at, const int64_t amounts[RESOUR
 	for (int i = 0; i < RESOURCE_COUNT; i++)
 		if (__builtin_add_overflow(h->spent[i], amounts[i], &h->spent[i]))
 			h->spent[i] = INT64_MAX;
+	h->unpriced += unpriced;
+	h->untold += untold;
 }
 
 /* When none of it is younger than 24 hours. */
@@ -39,6 +42,17 @@ static int64_t sum_at(const struct spend_window *w, enum resource resource, ov_t
 int64_t window_sum(const struct spend_window *w, enum resource resource, ov_time now)
 {
 	return sum_at(w, resource, now, now);
+}
+
+void window_unknown(const struct spend_window *w, ov_time now, int64_t *ret_unpriced,
+		int64_t *ret_untold)
+{
+	*ret_unpriced = *ret_untold = 0;
+	for (size_t i = 0; i < WINDOW_HOURS; i++)
+		if (counts(&w->hours[i], now)) {
+			*ret_unpriced += w->hours[i].unpriced;
+			*ret_untold += w->hours[i].untold;
+		}
 }
 
 ov_time window_room_at(const struct spend_window *w, enum resource resource, int64_t limit,

@@ -101,6 +101,23 @@ static value *limit_value(struct arena *a, int64_t limit)
 	return limit < 0 ? value_cstr(a, "unlimited") : value_int(a, limit);
 }
 
+/* How much of it is not in the figures, in the words of cost.get. */
+static void put_unknown(struct arena *a, value *v, const struct state *s,
+		const struct budget_live *live, ov_time now)
+{
+	value *used = value_object(a);
+	int64_t unpriced, untold;
+
+	window_unknown(&s->automatic.window, now, &unpriced, &untold);
+	value_put(a, v, "unpriced_runs", value_int(a, unpriced));
+	value_put(a, v, "untold_runs", value_int(a, untold));
+	value_put(a, v, "live_runs", value_int(a, (int64_t)live->runs));
+	for (int i = RES_WALL_MS; i < RESOURCE_COUNT; i++)
+		value_put(a, used, status_name(&resources, i), value_int(a, live->used[i]));
+	if (live->runs)
+		value_put(a, v, "live", used);
+}
+
 static value *budget(struct arena *a, const struct world *w, const struct map *observations,
 		ov_time now)
 {
@@ -128,6 +145,7 @@ static value *budget(struct arena *a, const struct world *w, const struct map *o
 	}
 	value_put(a, v, "level", value_cstr(a, status_name(&budget_levels, (int)verdict.level)));
 	value_put(a, v, "last_24h", all);
+	put_unknown(a, v, w->state, &live, now);
 	value_put(a, v, "room_at",
 			room && room != OV_TIME_MAX ? value_time(a, room) : value_null(a));
 	value_put(a, v, "per_task", task);

@@ -365,6 +365,9 @@ esac
         self.assertRegex(site.cli("status"), room)
         shown = site.cli("auto", "status")
         self.assertRegex(shown, room)
+        # Its agent does not tell what it uses.
+        self.assertEqual([status["budget"][key] for key in ("unpriced_runs", "untold_runs", "live_runs")], [0, 2, 0])
+        self.assertRegex(shown, r"\n +\? of 60000000 tokens\n +\? of \$60\.00\n")
         self.assertRegex(shown, r"Room at +(tomorrow|\d{4}-\d\d-\d\d) \d\d:00\n")
         self.assertNotRegex(shown, r"\d\.\d{3}Z")
         entry = self.open_entries(site)

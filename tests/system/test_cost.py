@@ -92,6 +92,34 @@ class Table(Cost):
         self.assertEqual((spent["model"], spent["cost_source"]), ("gpt-x", "prices"))
 
 
+class Untrue(Cost):
+    """Figures that cannot be true are unknown, not 0."""
+
+    def run_with(self, result):
+        run = self.begin()
+        self.agent.say(claude_init(), result)
+        self.agent.sh(WORK)
+        self.agent.end()
+        self.s.wait_goal(self.goal)
+        return self.ended(run)
+
+    def test_cost(self):
+        end = self.run_with(claude_result(cost=1e308))
+        self.assertEqual((end["tokens"], "cost_microusd" in end, "cost_source" in end), (372, False, False))
+        self.assertEqual(self.cost()["total"]["unpriced_runs"], 1)
+        self.assertRegex(self.s.cli("cost"), r"total .* 372 +\?")
+
+    def test_tokens(self):
+        result = claude_result()
+        result["model_usage_since_last_result"]["claude-opus-5-5"]["outputTokens"] = 2**63 - 1
+        end = self.run_with(result)
+        self.assertEqual((end["unknown"], end["cost_microusd"]), ("tokens", 2400))
+        self.assertEqual(self.cost()["total"]["untold_runs"], 1)
+        shown = self.s.cli("cost")
+        self.assertRegex(shown, r"total .* \?.* \$0\.002400\+")
+        self.assertIn("1 run of agents that do not tell what they use, or tell what cannot be true", shown)
+
+
 class Budget(Cost):
     def stopped(self, run):
         """The budget is used up: the run was stopped, nobody failed, a person is asked."""

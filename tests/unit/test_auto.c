@@ -1091,6 +1091,36 @@ TEST(a_task_s_time_and_runs_are_bounded)
 	fixture_done(&f);
 }
 
+/* What runs of the last 24 hours used, and how many of them did not say. */
+TEST(the_budget_says_what_is_not_in_it)
+{
+	struct fixture f;
+	struct state *again;
+	const value *budget;
+
+	on(&f);
+	give(&f, "one");
+	spend(&f, "{'iterations':1,'tokens':5,'cost_microusd':9}");
+	spend(&f, "{'iterations':1,'tokens':5}");
+	spend(&f, "{'iterations':1}");
+	assert_int_equal(snapshot_read(snapshot_of(&f, f.state), 1, &again, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		const struct world w = { i ? again : f.state, &f.policy };
+
+		budget = value_at(view_auto_whole(&f.arena, &w, NULL, f.now), "budget");
+		assert_int_equal(value_int_at(budget, "unpriced_runs"), 1);
+		assert_int_equal(value_int_at(budget, "untold_runs"), 1);
+		assert_int_equal(value_int_at(budget, "live_runs"), 0);
+	}
+	state_free(again);
+	f.now += 25 * OV_HOUR;
+	budget = value_at(view_auto_whole(&f.arena, &(struct world){ f.state, &f.policy }, NULL,
+					  f.now),
+			"budget");
+	assert_int_equal(value_int_at(budget, "untold_runs"), 0);
+	fixture_done(&f);
+}
+
 /* What it counts is in the snapshot; one of an older daemon, which has nothing of it, is read, too. */
 TEST(it_survives_a_snapshot)
 {

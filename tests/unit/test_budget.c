@@ -170,6 +170,10 @@ TEST(texts)
 	assert_true(str_is(budget_text(&a, RES_COST_MICROUSD, 12345678, 60000000),
 			"$12.34 of $60.00"));
 	assert_true(str_is(budget_text(&a, RES_ITERATIONS, 4, -1), "4 runs, unlimited"));
+	assert_true(str_is(budget_least_text(&a, RES_COST_MICROUSD, 1200000, 60000000),
+			"at least $1.20 of $60.00"));
+	assert_true(str_is(budget_least_text(&a, RES_TOKENS, 0, 12), "? of 12 tokens"));
+	assert_true(str_is(budget_least_text(&a, RES_COST_MICROUSD, 0, -1), "?, unlimited"));
 	assert_true(str_is(budget_option(&a, RES_ITERATIONS, 24), "iterations=24"));
 	assert_true(str_is(budget_option(&a, RES_WALL_MS, 90 * OV_MINUTE), "wall=1h30m"));
 	assert_true(str_is(budget_option(&a, RES_COST_MICROUSD, 1050000), "cost_usd=1.050000"));
@@ -271,10 +275,10 @@ TEST(the_last_day_counts)
 	g.leaves = 50; /* it does not grow with them */
 	assert_int_equal(budget_limit(&p, &g, RES_COST_MICROUSD), 60000000);
 	assert_true(budget_is_shared(&g, &next) && !budget_is_shared(&g, &other));
-	window_add(&m.window, t0, part);
-	window_add(&m.window, t0 + 2 * OV_HOUR, part);
+	window_add(&m.window, t0, part, false, false);
+	window_add(&m.window, t0 + 2 * OV_HOUR, part, false, false);
 	assert_int_equal(budget_judge(&p, &g, NULL, t0 + 2 * OV_HOUR).level, BUDGET_FINE);
-	window_add(&m.window, t0 + 2 * OV_HOUR, part);
+	window_add(&m.window, t0 + 2 * OV_HOUR, part, false, false);
 	v = budget_judge(&p, &next, NULL, t0 + 3 * OV_HOUR);
 	assert_int_equal(v.level, BUDGET_SPENT);
 	assert_int_equal(v.used, 60000000);
@@ -295,7 +299,7 @@ TEST(the_last_day_counts)
 	assert_int_equal(budget_spent(&g, RES_COST_MICROUSD, 500025 * OV_HOUR), 40000000);
 	assert_int_equal(budget_spent(&g, RES_COST_MICROUSD, 500027 * OV_HOUR), 0);
 	/* An hour that comes round takes the place of the one 25 hours before. */
-	window_add(&m.window, t0 + 25 * OV_HOUR, part);
+	window_add(&m.window, t0 + 25 * OV_HOUR, part, false, false);
 	assert_int_equal(budget_spent(&g, RES_ITERATIONS, t0 + 25 * OV_HOUR), 3);
 	/* What a clock that was wrong noted in the future does not count for ever. */
 	assert_int_equal(budget_spent(&g, RES_ITERATIONS, t0 - 50 * OV_HOUR), 0);
@@ -360,7 +364,7 @@ TEST(runs_under_way_take_their_place)
 		const ov_time now = 500000 * OV_HOUR;
 
 		p.auto_budget[RES_ITERATIONS] = cases[i].limit;
-		window_add(&m.window, now, part);
+		window_add(&m.window, now, part, false, false);
 		assert_int_equal(budget_runs_free(&p, &g, &live, now), cases[i].free);
 		assert_string_equal(arena_cstr(&a, budget_taken_text(&a, &p, &g, &live, now)),
 				cases[i].text);
