@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/cost.h"
 #include "cli/worker.h"
+#include "core/auto_mode.h"
 #include "core/budget.h"
 #include "data/value.h"
 
@@ -54,6 +55,12 @@ static void show_tasks(struct out *o, const value *res)
 						ask_at.n ? ", asked again at " : "",
 						STR_ARG(ask_at.n ? out_clock(o, ask_at)
 								 : STR(""))));
+	if (value_int_at(pool, "same_task_in_a_row") >= SAME_TASKS_TOLD)
+		out_field(o, answer.n ? "" : "Pool",
+				arena_printf(o->arena,
+						"the pool gave the same task %lld times in a row",
+						(long long)value_int_at(pool,
+								"same_task_in_a_row")));
 }
 
 static void show(struct cli *c, const value *res)

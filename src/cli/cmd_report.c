@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/cost.h"
+#include "core/auto_mode.h"
 #include "core/report.h"
 #include "core/transition.h"
 #include "sys/clock.h"
@@ -222,7 +223,8 @@ static void say_troubles(struct cli *c, const value *doc)
 	struct buf b = BUF_INIT;
 	const value *by = value_at(doc, "stalls_recovered_by"),
 		    *levels_of = value_at(doc, "interventions");
-	int64_t crashes = value_int_at(doc, "daemon_crashes");
+	int64_t crashes = value_int_at(doc, "daemon_crashes"),
+		same = value_int_at(doc, "same_task_in_a_row");
 
 	clause(&b, ", ", value_int_at(doc, "stalls"), "stall", "stalls");
 	for (size_t i = 0; by && i < by->object.n; i++) {
@@ -246,6 +248,9 @@ static void say_troubles(struct cli *c, const value *doc)
 					STR_ARG(levels_of->object.members[i].key));
 	}
 	sentence(c, &b);
+	if (same >= SAME_TASKS_TOLD)
+		out_f(&c->out, "The pool gave the same task %lld times in a row.\n",
+				(long long)same);
 	if (crashes)
 		out_f(&c->out,
 				"The daemon was started again %lld %s without having stopped; "

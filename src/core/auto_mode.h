@@ -3,6 +3,7 @@
 #include "base/ov.h"
 #include "core/model.h"
 #include "core/policy.h"
+#include "core/state.h"
 
 /* Why auto mode waits for a person. */
 #define PAUSE_FAILURES "failures" /* too many tasks in a row were given up */
@@ -13,5 +14,14 @@
 bool auto_pause_holds(const struct auto_mode *m);
 /* So many tasks in a row were given up that it has to pause. */
 bool auto_pause_due(const struct policy *p, const struct auto_mode *m);
+/* From so many equal tasks in a row on people are told: one can be meant, and so can two. */
+enum { SAME_TASKS_TOLD = 3 };
+/* How often the pool gave the same text in a row. */
+struct same_tasks {
+	int64_t now;     /* of the newest tasks */
+	int64_t longest; /* of all */
+};
+/* Of tasks since then; 0: of all that the state knows. */
+struct same_tasks auto_same_tasks(const struct state *s, ov_time since);
 /* A task of the pool that was given up: it failed, stalled, used up its budget, or oversight paused it. */
 bool task_was_given_up(const struct node *n);

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "core/auto_mode.h"
 #include "core/budget.h"
 #include "core/report.h"
 #include "core/report_tasks.h"
@@ -455,7 +456,8 @@ static void put_figures(struct arena *a, value *v, const struct report_period *r
 		{ "stalls", r->stalls }, { "stalls_over_by_themselves", r->by_itself },
 		{ "daemon_starts", r->starts }, { "daemon_crashes", r->crashes },
 		{ "detections", r->detections }, { "cost_microusd", r->cost },
-		{ "tokens", r->tokens } };
+		{ "tokens", r->tokens },
+		{ "same_task_in_a_row", auto_same_tasks(s, r->since).longest } };
 
 	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
 		value_put(a, v, figures[i].key, value_int(a, figures[i].n));

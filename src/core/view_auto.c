@@ -165,6 +165,7 @@ static value *pool(struct arena *a, const struct world *w)
 	value_put(a, v, "failures_in_a_row", value_int(a, m->failures));
 	value_put(a, v, "trouble", value_str(a, m->trouble));
 	value_put(a, v, "retries_left", value_int(a, retries_left(w)));
+	value_put(a, v, "same_task_in_a_row", value_int(a, auto_same_tasks(s, 0).now));
 	return v;
 }
 

@@ -377,6 +377,15 @@ esac
         site.cli("inbox", "answer", str(entry[0]["number"]), "raise")
         site.wait_event(lambda e: e["type"] == "run.created" and self.runs(site) == 4)
 
+    def test_the_same_task_again_and_again_is_told(self):
+        site = self.auto_site(0, config=QUICK.replace("concurrency = 2", "concurrency = 1"))
+        site.write("../tasks", "Task 1 of the pool\n" * 3)
+        site.up()
+        site.wait_event(lambda e: e["type"] == "node.status" and e["data"]["to"] == "done" and e["node"] == "t3")
+        self.assertEqual(site.call("auto.get")["pool"]["same_task_in_a_row"], 3)
+        self.assertIn("the pool gave the same task 3 times in a row", site.cli("auto", "status"))
+        self.assertIn("The pool gave the same task 3 times in a row.", site.cli("report"))
+
     def test_runs_under_way_take_their_place_in_the_budget(self):
         """Three workers, two runs: no third one is begun while they are under way, and everybody is told why."""
         site = self.auto_site(9, agent='echo here > "$HOME/gate.here"; read x < "$HOME/gate.go"\n' + AGENT,

@@ -1,6 +1,7 @@
 /* Auto mode: what the pool's answers mean, when it is asked, and what becomes of its tasks. */
 #include "tests/test.h"
 
+#include "core/auto_mode.h"
 #include "core/budget.h"
 #include "core/limits.h"
 #include "core/pool.h"
@@ -1088,6 +1089,33 @@ TEST(a_task_s_time_and_runs_are_bounded)
 	settle(&f);
 	assert_int_equal(node_of(&f, "t1")->block, BLOCK_BUDGET);
 	assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
+	fixture_done(&f);
+}
+
+/* Done, and given out again: that can be meant, so that it goes on; but people are told. */
+TEST(the_same_task_again_is_counted)
+{
+	static const char *const texts[] = { "a", "b", "b", "b", "c", "b", "b" };
+	struct fixture f;
+	struct same_tasks same = { 0 };
+	ov_time before = 0;
+
+	on(&f);
+	assert_int_equal(auto_same_tasks(f.state, 0).now, 0);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		const char *id = arena_printf(&f.arena, "t%zu", i + 1).p;
+
+		f.now += OV_SECOND;
+		before = i == 5 ? f.now : before;
+		give(&f, texts[i]);
+		bring_to(&f, id, STAGE_ACCEPT);
+		accept_node(&f, id);
+		assert_int_equal(node_of(&f, id)->status, NODE_DONE);
+		same = auto_same_tasks(f.state, 0);
+		assert_int_equal(same.now, ((const int64_t[]){ 1, 1, 2, 3, 1, 1, 2 })[i]);
+	}
+	assert_int_equal(same.longest, 3);
+	assert_int_equal(auto_same_tasks(f.state, before).longest, 2);
 	fixture_done(&f);
 }
 
