@@ -1,6 +1,7 @@
 #include "cli/status_tasks.h"
 
 #include "base/str.h"
+#include "cli/cost.h"
 #include "cli/inbox.h"
 #include "cli/lane.h"
 
