@@ -32,6 +32,7 @@ struct line {
 struct radar {
 	struct radar_options o;
 	struct list lines; /* of branches under way */
+	struct map by_id;  /* the same, by their assignment */
 	struct line target;
 	str target_name; /* owned */
 	bool on, busy;   /* a git is at work */
@@ -129,6 +130,7 @@ static void line_free(struct line *l)
 	if (r->a == l || r->b == l)
 		r->a = r->b = NULL; /* what git finds is of no interest any more */
 	list_remove(&l->link);
+	map_remove(&r->by_id, l->id);
 	line_close(l);
 	mem_free(l);
 }
@@ -143,17 +145,6 @@ static bool is_flying(const struct assignment *as)
 			!stage_is_accepting(as->stage);
 }
 
-static struct line *line_of(struct radar *r, str id)
-{
-	list_each (it, &r->lines) {
-		struct line *l = list_entry(it, struct line, link);
-
-		if (str_eq(l->id, id))
-			return l;
-	}
-	return NULL;
-}
-
 static void line_add(struct radar *r, const struct assignment *as)
 {
 	struct line *l = mem_zalloc(1, sizeof(*l));
@@ -166,6 +157,7 @@ static void line_add(struct radar *r, const struct assignment *as)
 	owned_set(&l->id, as->id);
 	owned_set(&l->worker, as->worker);
 	list_append(&r->lines, &l->link);
+	map_put(&r->by_id, l->id, l);
 	admin = worktree_admin(&a, path);
 	if (!admin)
 		return;
@@ -206,7 +198,7 @@ static void take_stock(struct radar *r)
 	list_each (it, &s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (is_flying(as) && !line_of(r, as->id))
+		if (is_flying(as) && !map_get(&r->by_id, as->id))
 			line_add(r, as);
 	}
 	if (has_stale(s))
@@ -234,6 +226,8 @@ static bool find_pair(struct radar *r)
 	list_each (it, &r->lines) {
 		r->a = list_entry(it, struct line, link);
 		r->b = &r->target;
+		if (!r->a->head[0])
+			continue;
 		if (is_new(r, r->a, r->b))
 			return true;
 		for (struct list *k = it->next; k != &r->lines; k = k->next) {
@@ -350,6 +344,7 @@ struct radar *radar_new(const struct radar_options *o)
 	list_init(&r->lines);
 	list_init(&r->target.link);
 	r->target.r = r;
+	map_init(&r->by_id, 0);
 	map_init(&r->seen, 0);
 	r->timer = loop_timer(o->loop, timer_fired, r);
 	begin_round(r);
@@ -372,6 +367,7 @@ struct radar *radar_free(struct radar *r)
 	forget(r);
 	owned_set(&r->target_name, STR(""));
 	loop_source_free(r->timer);
+	map_done(&r->by_id);
 	map_done(&r->seen);
 	arena_done(&r->seen_names);
 	arena_done(&r->arena);
@@ -408,7 +404,7 @@ void radar_published(struct radar *r, const struct event *const *events, size_t 
 	take_stock(r);
 	for (size_t i = 0; i < n; i++) {
 		if (events[i]->kind == EV_RUN_HARVESTED)
-			line_moved(line_of(r, events[i]->assignment),
+			line_moved(map_get(&r->by_id, events[i]->assignment),
 					value_str_at(events[i]->data, "head"));
 		if (events[i]->kind == EV_NODE_ACCEPTED)
 			line_moved(&r->target, value_str_at(events[i]->data, "commit"));

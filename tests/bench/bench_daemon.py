@@ -171,13 +171,14 @@ def goals():
     many = 20 if options.quick else 1000
     took = {}
     for count in (1, many):
-        site = Site(AGENT)
+        site = Site('[supervisor]\ntick_every = "1h"\n' + AGENT)
         try:
-            make_store(site, 7 * count, 0, 0, 7)
+            LiveFleet(site, 7 * count, False, tasks=7)
             site.up()
-            pid = site.daemon.pid
+            pid, before = site.daemon.pid, site.seq()
             took[count] = [answer_ms(site, pid, "status.get"), answer_ms(site, pid, "goal.list")]
             memory_mb = resident_mb(pid)
+            assert site.seq() == before, "it was at work meanwhile"
         finally:
             site.close()
     for i, name in enumerate(("status_get", "goal_list")):
@@ -250,7 +251,7 @@ def start():
         begin = time.monotonic()
         # As many events after the snapshot as the daemon lets come together: see snapshot_due.
         made = make_store(site, live, events, events // 11)
-        print(f"# store of {made} made in {time.monotonic() - begin:.0f} s, "
+        print(f"# store of { {k: v for k, v in made.items() if isinstance(v, int)} } made in {time.monotonic() - begin:.0f} s, "
               f"{os.path.getsize(store) >> 20} MiB", file=sys.stderr)
         site.up()
         site.kill()

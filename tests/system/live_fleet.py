@@ -45,8 +45,8 @@ class LiveFleet:
     Each has a run that is under way, or, unless `running`, waits a year for its next attempt.
     """
 
-    def __init__(self, site, live, running=True):
-        self.made = make_store(site, live, running=running)
+    def __init__(self, site, live, running=True, tasks=10):
+        self.made = make_store(site, live, tasks=tasks, running=running)
         self.runs = self.made["runs"] if running else []
         folders = [os.path.join(site.dir, "runs", run) for run in self.runs]
         for folder in folders:
