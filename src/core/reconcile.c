@@ -232,14 +232,14 @@ static const struct {
 };
 
 /*
- * A person is told what in his checkout finished work waits for. Once it is due again it waits for its
- * turn only: whether anything is still in its way is known when it was tried.
+ * A person is told what in his checkout finished work waits for. Once that has changed (not_before is
+ * none) it waits for its turn only: whether anything is still in its way is known when it was tried.
  */
 static void check_checkout(struct tick *t, const struct assignment *as)
 {
 	ov_time at = as->waiting_since + t->w->policy->dirty_notice;
 
-	if (as->waiting == WAITING_NONE || as->effect || !as->node || as->not_before <= t->now)
+	if (as->waiting == WAITING_NONE || as->effect || !as->node || !as->not_before)
 		return;
 	if (t->now < at)
 		tick_wake(t, at);

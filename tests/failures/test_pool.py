@@ -108,7 +108,7 @@ class Pool(AutoCase):
         self.assertEqual(len({a["effect"] for a in self.answers(site) if a["answer"] == "task"}), 3)
         shown = site.cli("inbox", "show", str(asked["data"]["escalation"]))
         self.assertIn("changed nothing", shown)
-        self.assertIn("given out 1 times since", shown)
+        self.assertIn("given out 1 time since", shown)
         site.cli("work", "done", "t2", "--reason", "it was given out twice")
         self.assertEqual(self.inbox(site), [])
 

@@ -90,7 +90,7 @@ class Patrol(SiteCase):
             lost = s.wait_type("patrol.found", finding="process_gone", count=count)
             self.assertEqual(lost["data"]["repair"], "none" if count == 2 else "its run is begun again")
         s.wait_type("worker.status", to="error")
-        self.assertIn("was repaired 1 times (process_gone)", "\n".join(self.questions()))
+        self.assertIn("was repaired 1 time (process_gone)", "\n".join(self.questions()))
         self.assertEqual(s.node(f"{goal}/T3")["status"], "blocked")
         self.assertIn("process_gone", s.cli("status"))
         # Reset, and on.
