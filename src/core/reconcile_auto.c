@@ -32,10 +32,16 @@ static bool will_be_retried(struct slots *sl, const struct assignment *as)
 	return assignment_starts(as) && assignment_waiting(sl, as) == WAITING_BACKOFF;
 }
 
+/* Nothing becomes of it in this tick; the wait of others may just be over. */
+static bool stays_blocked(const struct slots *sl, const struct node *n)
+{
+	return n->status == NODE_BLOCKED && (!n->blocked_until || n->blocked_until > sl->now);
+}
+
 /* A run of it comes next, and does not count as one under way yet. */
 static bool awaits_run(const struct assignment *as)
 {
-	return as->stage == STAGE_WORKSPACE ||
+	return as->stage == STAGE_WORKSPACE || as->stage == STAGE_WAITING ||
 			(as->stage == STAGE_START && (!as->run || as->run->status == RUN_ENDED));
 }
 
@@ -44,7 +50,7 @@ static void count_tasks(struct load *l, struct slots *sl, const struct goal *g)
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = g->nodes.p[i];
 
-		if (!node_is_leaf(n) || node_is_final(n) || n->status == NODE_BLOCKED)
+		if (!node_is_leaf(n) || node_is_final(n) || stays_blocked(sl, n))
 			continue;
 		l->tasks += !n->assignment || has_slot(sl, n->assignment) ||
 				will_be_retried(sl, n->assignment);

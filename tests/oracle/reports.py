@@ -2,6 +2,8 @@
 docs/rescue.md. It shares no code with the program. An event is a dict: seq, at (ms), type, actor, goal, node,
 assignment, run, data."""
 
+import itertools
+
 OPEN = ("todo", "queued", "in_progress", "blocked")
 LEVELS = ("log", "warn", "redirect", "pause", "abort")
 RUNGS = ("nudge", "resend", "replan", "reassign", "escalate")
@@ -262,6 +264,7 @@ def period(events, since, now):
                          "daemon_crashes", "detections", "cost_microusd", "tokens"), 0)
     recovered, answered, crashed_at, people_at = dict.fromkeys(RUNGS, 0), dict.fromkeys(LEVELS, 0), 0, 0
     stalls, completed, spenders = {}, set(), {}
+    pool, given = set(), []  # goals of the pool's tasks, and the texts that it gave
     for e in events:
         kind, d, inside, task = e["type"], e["data"], e["at"] >= since, (e["goal"], e["node"])
         tree = trees.setdefault(e["goal"], Tree())
@@ -278,12 +281,16 @@ def period(events, since, now):
             up = False
         if kind == "goal.status":
             status[e["goal"]] = d["to"]
+        if kind == "goal.created" and d.get("standing") == "auto":
+            pool.add(e["goal"])
         if not inside:
             continue
         if e["actor"].startswith("human"):
             out["people"] += 1
             people_at = e["at"]
         marks = touched.setdefault(task, set()) if e["node"] else set()
+        if kind == "node.added" and d["tier"] == "task" and e["goal"] in pool:
+            given.append(d["definition"].get("objective", ""))
         if kind == "run.ended":
             out["runs"] += 1
         elif kind == "node.accepted":
@@ -329,6 +336,7 @@ def period(events, since, now):
         elif kind == "intervention.applied":
             answered[d["level"]] += 1
     out.update(tasks_figures(trees, touched))
+    out["same_task_in_a_row"] = max((len(list(same)) for _, same in itertools.groupby(given)), default=0)
     out["goals_completed"] = sum(status.get(g) in ("completed", "archived") for g in completed)
     out["stalls_recovered_by"], out["interventions"] = recovered, answered
     out["crashed_at"], out["people_at"] = crashed_at, people_at
