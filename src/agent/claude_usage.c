@@ -81,7 +81,7 @@ static struct usage since_last(struct claude_usage *u, const value *result, int6
 	struct usage total = sum(value_at(result, "modelUsage"), &summed),
 		     used = usage_minus(total, u->before);
 
-	if (cost == COST_UNKNOWN)
+	if (cost == COST_UNKNOWN && value_count(value_at(result, "modelUsage")))
 		cost = summed;
 	/* The next one that can be true tells all that was since the last one that was. */
 	if (!total.untrue)

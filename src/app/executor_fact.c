@@ -78,7 +78,10 @@ static str model_of(const struct live_run *lr)
 	return model.n || !agent ? model : agent->model;
 }
 
-/* As the agent says, else by the prices. No source: it is not known, but for the least that it was. */
+/*
+ * As the agent says, else by the prices of the tokens that it told; none is none told. No source: it is
+ * not known, but for the least that it was.
+ */
 static int64_t cost_of(const struct live_run *lr, const char **ret_source)
 {
 	const struct account *c = lr->account;
@@ -87,7 +90,7 @@ static int64_t cost_of(const struct live_run *lr, const char **ret_source)
 	*ret_source = "agent";
 	if (cost >= 0)
 		return cost;
-	cost = account_usage_untrue(c)
+	cost = account_usage_untrue(c) || !tokens_of(&c->usage)
 			? COST_UNKNOWN
 			: price_of(&lr->x->o.config->prices, model_of(lr), &c->usage);
 	*ret_source = cost >= 0 ? "prices" : NULL;

@@ -46,6 +46,9 @@ bool end_is_limit(const struct policy *p, const struct assignment *as, const val
 			exit_limit(p, as->agent, value_int_at(ended, "exit_code")) != BLOCK_NONE;
 }
 
+/* What an agent says of a later reset than this cannot be meant: it is tried again before that. */
+#define RESET_LATEST (40 * OV_DAY)
+
 /* What the end of a run says of its agent. */
 struct limit {
 	enum block_kind kind;
@@ -196,7 +199,7 @@ static void limit_measure(struct decide_ctx *cx, const struct assignment *as, st
 	bool same = lane && lane->kind == l->kind && lane->seen_at >= as->run->created_at;
 
 	l->times = (lane ? lane->times : 0) + !same;
-	if (as->run->resets_at > cx->now) {
+	if (as->run->resets_at > cx->now && as->run->resets_at <= cx->now + RESET_LATEST) {
 		l->resets_at = as->run->resets_at;
 	} else if (same && lane->resets_at > cx->now) {
 		l->resets_at = lane->resets_at;

@@ -205,7 +205,7 @@ value *view_status(struct arena *a, const struct world *w, str no_capacity, ov_t
 	struct slots sl = slots_init(s, w->policy, now);
 	const struct slot_count *pool = &sl.of[WORKER_POOL];
 	struct queue *q = queue_look(a, w, no_capacity, now);
-	size_t archived = 0;
+	size_t archived = 0, max = slots_max(s, w->policy, WORKER_POOL), busy;
 	int64_t more;
 
 	for (size_t i = 0; i < s->goals.n; i++) {
@@ -227,8 +227,11 @@ value *view_status(struct arena *a, const struct world *w, str no_capacity, ov_t
 	value_put(a, v, "blocked_more", value_int(a, more));
 	value_put(a, v, "lanes", view_lanes(a, w, now));
 	value_put(a, v, "workers", workers);
-	value_put(a, v, "workers_busy", value_int(a, (int64_t)(pool->busy + pool->starts)));
-	value_put(a, v, "workers_waiting", value_int(a, (int64_t)pool->waiting));
+	busy = pool->busy + MIN(pool->starts, max > pool->busy ? max - pool->busy : 0);
+	value_put(a, v, "workers_busy", value_int(a, (int64_t)busy));
+	/* Whose wait is over, and who has no slot yet, waits on. */
+	value_put(a, v, "workers_waiting",
+			value_int(a, (int64_t)(pool->busy + pool->starts - busy + pool->waiting)));
 	value_put(a, v, "held", held(a, &sl));
 	value_put(a, v, "auto", view_auto(a, w, now));
 	value_put(a, v, "goals", goals);

@@ -308,8 +308,11 @@ bool as_waits(const struct checker *c, const struct as_book *as, ov_time at)
 	if (as->stage == STAGE_NONE || as->stage == STAGE_RUNNING || as->stage == STAGE_STOP ||
 			has_effect(c, as))
 		return false;
-	return as->stage == STAGE_REVIEW || as->stage == STAGE_WAITING || as->waits ||
-			agent_waits(c, as, at) || (as->not_before > at && as->moved_at <= at);
+	/* The wait of its task may be over: the same tick has it continue. */
+	if (as->stage == STAGE_WAITING)
+		return !as->node->blocked_until || as->node->blocked_until > at;
+	return as->stage == STAGE_REVIEW || as->waits || agent_waits(c, as, at) ||
+			(as->not_before > at && as->moved_at <= at);
 }
 
 /* A run is under way, or its start. */

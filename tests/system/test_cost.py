@@ -95,8 +95,8 @@ class Table(Cost):
 class Untrue(Cost):
     """Figures that cannot be true are unknown, not 0."""
 
-    def run_with(self, result):
-        run = self.begin()
+    def run_with(self, result, **more):
+        run = self.begin(**more)
         self.agent.say(claude_init(), result)
         self.agent.sh(WORK)
         self.agent.end()
@@ -108,6 +108,15 @@ class Untrue(Cost):
         self.assertEqual((end["tokens"], "cost_microusd" in end, "cost_source" in end), (372, False, False))
         self.assertEqual(self.cost()["total"]["unpriced_runs"], 1)
         self.assertRegex(self.s.cli("cost"), r"total .* 372 +\?")
+
+    def test_nothing(self):
+        """With prices, too: what nobody told costs nobody knows how much."""
+        result = claude_result()
+        del result["model_usage_since_last_result"], result["total_cost_usd"]
+        result["modelUsage"] = result["usage"] = {}
+        end = self.run_with(result, top=PRICES.replace("gpt-*", "claude-*"))
+        self.assertEqual(("cost_microusd" in end, "cost_source" in end), (False, False))
+        self.assertEqual(self.cost()["total"]["untold_runs"], 1)
 
     def test_tokens(self):
         result = claude_result()

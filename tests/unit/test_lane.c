@@ -142,6 +142,24 @@ TEST(tried_again_later_each_time)
 	fixture_done(&f);
 }
 
+/* An agent can say anything: it does not wait for years. */
+TEST(a_reset_in_the_far_future_is_not_believed)
+{
+	struct fixture f;
+	const struct lane *l;
+
+	begin(&f, 1);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	ends(&f, "T1",
+			arena_printf(&f.arena, "'exit_code': 75, 'resets_at_ms': %lld",
+					(long long)(f.now + 365 * OV_DAY))
+					.p);
+	l = state_lane(f.state, STR("a"));
+	assert_true(l->guessed);
+	assert_int_equal(l->resets_at, f.now + 2 * OV_MINUTE);
+	fixture_done(&f);
+}
+
 /* A run that began before a person logged the agent in says nothing about how it is now. */
 TEST(what_began_before_the_login_asks_nobody_again)
 {
