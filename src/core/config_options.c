@@ -460,7 +460,8 @@ static const struct option options[] = {
 			preset_names, AT(oversight_preset) },
 	{ "oversight.pause", OPT_CHOICE, 0, 0, "\"auto\"",
 			"What level pause holds: the whole goal, or only the node; auto: the node "
-			"while other work of its goal can go on without it, otherwise the goal.",
+			"while other work of its goal can go on without it, otherwise the goal. Of "
+			"a task of the pool always the node.",
 			pauses, AT(oversight_pause) },
 	THRESHOLDS(THRESHOLD){ "http.enabled", OPT_BOOL, 0, 0, "true",
 			"Serve HTTP (dashboard, /rpc, /events, /metrics) on the loopback address.",

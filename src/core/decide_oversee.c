@@ -169,7 +169,8 @@ static void answer(struct decide_ctx *cx, const struct review *x, const struct f
 			&(struct intervention){ .detection = id,
 					.about = about_run(x->r),
 					.goal = x->g,
-					.node = wide ? NULL : x->n,
+					/* Of the pool's tasks this one is held: the others go on. */
+					.node = wide && !x->g->automatic ? NULL : x->n,
 					.type = f->type,
 					.severity = f->severity,
 					.level = level,

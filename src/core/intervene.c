@@ -124,9 +124,22 @@ static void do_redirect(struct decide_ctx *cx, const struct intervention *x, str
 			"strategy");
 }
 
-/* Work that is good, or that waits for a person anyway, is not stopped. */
-static const char *why_not_paused(const struct node *n)
+/* By this very batch, for something else that was found at the same time. */
+static bool node_is_blocking(const struct decide_ctx *cx, const struct node *n)
 {
+	for (size_t i = 0; i < cx->out->n; i++)
+		if (cx->out->p[i]->kind == EV_NODE_STATUS &&
+				str_eq(cx->out->p[i]->goal, n->goal->id) &&
+				str_eq(cx->out->p[i]->node, n->id))
+			return true;
+	return false;
+}
+
+/* Work that is good, or that waits for a person anyway, is not stopped. */
+static const char *why_not_paused(const struct decide_ctx *cx, const struct node *n)
+{
+	if (node_is_blocking(cx, n))
+		return "the node was stopped for something else at the same time";
 	if (n->status == NODE_BLOCKED)
 		return "the node is blocked already";
 	if (node_is_final(n))
@@ -139,7 +152,7 @@ static const char *why_not_paused(const struct node *n)
 static void pause_node(struct decide_ctx *cx, const struct intervention *x, struct done *ret)
 {
 	static const char *const options[] = { "resume", "cancel", NULL };
-	const char *why_not = why_not_paused(x->node);
+	const char *why_not = why_not_paused(cx, x->node);
 
 	if (why_not) {
 		ret->text = str_from(why_not);
@@ -168,10 +181,13 @@ static void pause_goal(struct decide_ctx *cx, const struct intervention *x, stru
 			: STR("the goal is paused already; a person is asked");
 }
 
-/* What an agent got stuck in need not hold up those who do something else. */
+/*
+ * What an agent got stuck in need not hold up those who do something else. Tasks of the pool have
+ * nothing to do with each other, and the next one is drawn only while their goal is active.
+ */
 static bool holds_node(struct decide_ctx *cx, const struct intervention *x)
 {
-	return x->pause == PAUSE_NODE ||
+	return x->goal->automatic || x->pause == PAUSE_NODE ||
 			(x->pause == PAUSE_AUTO && others_can_go_on(cx->arena, x->node));
 }
 
@@ -193,6 +209,10 @@ static void do_abort(struct decide_ctx *cx, const struct intervention *x, struct
 	const char *before = is_stopped(cx, x->goal);
 	int64_t stopped;
 
+	if (x->node && x->goal->automatic) {
+		do_pause(cx, x, ret);
+		return;
+	}
 	ret->goal_wide = true;
 	if (before) {
 		ret->text = str_from(before);

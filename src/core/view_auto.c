@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "core/auto_mode.h"
 #include "core/budget.h"
+#include "core/standing.h"
 #include "core/view.h"
 
 /* The goal whose budget counts: the newest one of the pool's tasks, or one as it would be begun. */
@@ -55,16 +56,33 @@ static str waits_for_pool(struct arena *a, const struct world *w)
 			left == 1 ? "retry" : "retries");
 }
 
+/* No task is drawn into a goal that a person has paused, or that was aborted. */
+static str waits_for_goal(struct arena *a, const struct state *s)
+{
+	const struct goal *g = state_standing(s, STANDING_AUTO);
+
+	if (!g || g->status != GOAL_PAUSED)
+		return STR("");
+	if (g->health == HEALTH_ABORTED)
+		return arena_printf(a,
+				"its goal is aborted: overseer goal reopen " STR_FMT
+				" --reason TEXT",
+				STR_ARG(g->id));
+	return arena_printf(a, "its goal is paused: overseer goal resume " STR_FMT, STR_ARG(g->id));
+}
+
 str auto_waits(struct arena *a, const struct world *w, ov_time now)
 {
 	const struct auto_mode *m = &w->state->automatic;
-	str budget;
+	str goal = waits_for_goal(a, w->state), budget;
 
 	if (m->pause_cause.n)
 		return arena_printf(a, "paused, waits for an answer to #%lld: " STR_FMT,
 				(long long)m->pause_entry,
 				STR_ARG(str_sub(m->pause_reason, 0,
 						str_find_byte(m->pause_reason, '\n'))));
+	if (goal.n)
+		return goal;
 	budget = waits_for_budget(a, w, now);
 	return budget.n ? budget : waits_for_pool(a, w);
 }

@@ -123,6 +123,17 @@ static void note_budget(struct checker *c, const struct event *e)
 	c->automatic.told = value_int_at(e->data, "escalation");
 }
 
+/* Its tasks have nothing to do with each other: what is found in one holds that one, never all. */
+static void check_stopped(struct checker *c, const struct event *e)
+{
+	const struct goal_book *g = e->goal.n ? book_goal(c, e->goal) : NULL;
+
+	if (g && g->automatic && value_bool_at(e->data, "goal_wide"))
+		sim_violated(c->s, inv_auto_brakes.name,
+				EV_FMT ": oversight stopped the goal of all tasks of the pool",
+				EV_ARG(e));
+}
+
 static void brakes_event(struct checker *c, const struct event *e)
 {
 	check_begun(c, e);
@@ -131,6 +142,8 @@ static void brakes_event(struct checker *c, const struct event *e)
 		count_task(c, e);
 	else if (e->kind == EV_ESCALATION_OPENED)
 		check_entry(c, e);
+	else if (e->kind == EV_INTERVENTION_APPLIED)
+		check_stopped(c, e);
 	note_pause(c, e);
 }
 
@@ -148,7 +161,8 @@ const struct invariant inv_auto_brakes = {
 	.name = "auto_brakes",
 	.sentence = "auto mode asks for nothing and starts nothing while it is paused or has to "
 		    "be, or while as many runs as it may have ended in the last 24 hours or are "
-		    "under way, and there is one entry for each cause",
+		    "under way, there is one entry for each cause, and oversight stops single "
+		    "tasks of the pool, never their goal",
 	.event = brakes_event,
 	.sabotage = brakes_sabotage,
 };

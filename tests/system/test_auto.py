@@ -247,6 +247,39 @@ class Auto(SiteCase):
         self.assertFalse(site.call("auto.get")["on"])
         self.assertEqual(self.open_entries(site), [])
 
+    def test_a_stuck_task_holds_no_other_up(self):
+        """The first task never passes its check, in the same way each time: it alone is put before a person."""
+        config = QUICK.replace("concurrency = 2", "concurrency = 1").replace("[retry]", "[retry]\nmax_attempts = 20")
+        site = self.auto_site(3, config=config + '[workspace]\ncheck_command = "test ! -e t1.txt || { echo error: the same; exit 1; }"\n')
+        site.up()
+        seen = set()
+        site.wait_event(lambda e: e["type"] == "node.status" and e["data"]["to"] == "done" and
+                        (seen.add(e["node"]) or len(seen) == 2))
+        entry, = self.open_entries(site)
+        goal, = {e["goal"] for e in site.events() if e["type"] == "node.added"}
+        self.assertEqual((entry["kind"], entry["node_id"]), ("paused", "t1"))
+        self.assertEqual(site.call("goal.show", goal=goal)["status"], "active")
+        status = site.call("auto.get")
+        self.assertEqual((status["paused"], status["waits"]), (None, ""))
+        self.assertEqual((status["tasks"]["done"], status["tasks"]["blocked"]), (2, 1))
+        site.cli("inbox", "deny", str(entry["number"]), "--reason", "not wanted")
+        self.assertEqual(site.call("goal.show", goal=goal)["status"], "active")
+        after = site.seq()
+        site.write("../tasks", "".join(f"Task {n} of the pool\n" for n in range(1, 5)))
+        site.wait_type("node.status", after=after, to="done")
+        # A person may hold all of them: whoever looks is told, and how it ends.
+        site.cli("goal", "pause", goal)
+        self.assertIn(f"its goal is paused: overseer goal resume {goal}", site.call("auto.get")["waits"])
+        for command in (("auto", "status"), ("status",)):
+            self.assertIn(f"its goal is paused: overseer goal resume {goal}", site.cli(*command))
+        site.write("../tasks", "".join(f"Task {n} of the pool\n" for n in range(1, 6)))
+        site.cli("tick")
+        self.assertEqual(site.home("given").strip(), "4")
+        self.assertIn("Next  overseer goal resume goal_", site.cli("explain", goal))
+        after = site.seq()
+        site.cli("goal", "resume", goal)
+        site.wait_type("node.status", after=after, to="done")
+
     def test_a_dead_agent_takes_few_tasks_from_the_pool(self):
         """A task that waits for its retry counts against auto.concurrency: the pool is not emptied meanwhile."""
         for concurrency, agent in ((1, "exit 7\n"), (2, "echo nothing to do here\n")):

@@ -507,6 +507,134 @@ TEST(an_accept_begins_the_count_again)
 	fixture_done(&f);
 }
 
+/* The only open task of its goal, whose work never passes the check, as oversight would pause a goal for. */
+static void get_stuck(struct fixture *f, const char *text, const char *node)
+{
+	f->policy.check_command = STR("make check");
+	f->policy.retry_max_attempts = 100;
+	give(f, text);
+	for (int i = 0; i < 20 && node_of(f, node)->status != NODE_BLOCKED; i++) {
+		f->now += 3 * OV_MINUTE;
+		bring_to(f, node, STAGE_CHECK);
+		settle(f);
+		effect_end(f, node, FX_CHECK, "failed", "error: the same", "");
+		settle(f);
+	}
+	assert_int_equal(node_of(f, node)->status, NODE_BLOCKED);
+	assert_int_equal(node_of(f, node)->block, BLOCK_PAUSED);
+	assert_int_equal(node_of(f, node)->goal->status, GOAL_ACTIVE);
+	assert_false(value_bool_at(last_event(f, EV_INTERVENTION_APPLIED)->data, "goal_wide"));
+	check_invariants(f->state, &f->policy);
+}
+
+/* Whatever the configuration says: with its goal every other task of the pool would be held. */
+TEST(a_stuck_task_holds_no_other_up)
+{
+	static const struct {
+		enum pause_scope pause;
+		enum level level;
+	} cases[] = { { PAUSE_AUTO, LEVEL_PAUSE }, { PAUSE_GOAL, LEVEL_PAUSE },
+		{ PAUSE_AUTO, LEVEL_ABORT } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture f;
+		const struct escalation *x;
+
+		on(&f);
+		f.policy.auto_concurrency = 1;
+		f.policy.oversight.pause = cases[i].pause;
+		f.policy.oversight.levels[DETECT_STUCK][SEVERITY_CRITICAL] = cases[i].level;
+		submit(&f, "auto.start", json(&f, "{'instance':'I_1'}"));
+		get_stuck(&f, "one", "t1");
+		x = only_open(&f);
+		assert_true(str_is(x->kind, "paused"));
+		assert_true(str_is(x->node_id, "t1"));
+		assert_int_equal(f.state->automatic.failed_in_a_row, 1);
+		/* Its answer is about this task alone. */
+		submit(&f, "inbox.deny",
+				json(&f, "{'number':%lld,'reason':'no'}", (long long)x->number));
+		assert_int_equal(node_of(&f, "t1")->status, NODE_CANCELLED);
+		assert_int_equal(node_of(&f, "t1")->goal->status, GOAL_ACTIVE);
+		give(&f, "two");
+		assert_ptr_equal(node_of(&f, "t2")->goal, node_of(&f, "t1")->goal);
+		fixture_done(&f);
+	}
+}
+
+/* Money is the goal's, and what several detectors find at once is one thing to look at. */
+TEST(a_dear_task_is_held_alone)
+{
+	struct fixture f;
+	const struct node *n;
+
+	on(&f);
+	f.policy.auto_concurrency = 1;
+	f.policy.estimate[RES_COST_MICROUSD] = 1000000;
+	f.policy.check_command = STR("make check");
+	f.policy.oversight.levels[DETECT_STUCK][SEVERITY_HIGH] = LEVEL_PAUSE;
+	f.policy.retry_max_attempts = 100;
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1'}"));
+	give(&f, "one");
+	n = node_of(&f, "t1");
+	for (int i = 0; i < 3; i++) {
+		f.now += 3 * OV_MINUTE;
+		bring_to(&f, "t1", STAGE_RUNNING);
+		submit(&f, "run.end",
+				json(&f, "{'run':'" STR_FMT "','exit_code':0,'cost_microusd':%d}",
+						STR_ARG(n->assignment->run_id),
+						i == 2 ? 2600000 : 0));
+		bring_to(&f, "t1", STAGE_CHECK);
+		settle(&f);
+		effect_end(&f, "t1", FX_CHECK, "failed", "error: the same", "");
+		settle(&f);
+	}
+	assert_int_equal(n->block, BLOCK_PAUSED);
+	assert_int_equal(n->goal->status, GOAL_ACTIVE);
+	assert_int_equal(n->goal->detections.n, 2);
+	assert_true(str_is(only_open(&f)->node_id, "t1"));
+	assert_int_equal(f.state->automatic.failed_in_a_row, 1);
+	check_invariants(f.state, &f.policy);
+	give(&f, "two");
+	fixture_done(&f);
+}
+
+TEST(stuck_tasks_in_a_row_pause_it)
+{
+	struct fixture f;
+
+	on(&f);
+	f.policy.auto_concurrency = 1;
+	submit(&f, "auto.start", json(&f, "{'instance':'I_1'}"));
+	get_stuck(&f, "one", "t1");
+	get_stuck(&f, "two", "t2");
+	get_stuck(&f, "three", "t3");
+	assert_false(asked(&f));
+	assert_true(str_is(f.state->automatic.pause_cause, "failures"));
+	assert_true(str_is(only_open(&f)->kind, "auto_paused"));
+	fixture_done(&f);
+}
+
+/* By a person, or by a log from before tasks of the pool were held alone. */
+TEST(a_paused_goal_is_what_it_waits_for)
+{
+	struct world w;
+	struct fixture f;
+	str goal;
+
+	on(&f);
+	give_task(&f);
+	w = (struct world){ .state = f.state, .policy = &f.policy };
+	goal = node_of(&f, "t1")->goal->id;
+	assert_int_equal(auto_waits(&f.arena, &w, f.now).n, 0);
+	submit(&f, "goal.pause", json(&f, "{'goal':'" STR_FMT "'}", STR_ARG(goal)));
+	assert_true(str_eq(auto_waits(&f.arena, &w, f.now),
+			arena_printf(&f.arena, "its goal is paused: overseer goal resume " STR_FMT,
+					STR_ARG(goal))));
+	submit(&f, "goal.resume", json(&f, "{'goal':'" STR_FMT "'}", STR_ARG(goal)));
+	assert_int_equal(auto_waits(&f.arena, &w, f.now).n, 0);
+	fixture_done(&f);
+}
+
 TEST(answers_to_the_pause)
 {
 	struct fixture f;
