@@ -86,6 +86,8 @@ static void command_done(void *user, const struct job_result *r)
 			passed ? arena_printf(&t->arena, "the %s passed", c->name)
 			       : arena_printf(&t->arena, STR_FMT "\n" STR_FMT, STR_ARG(how),
 						 STR_ARG(tail)));
+	if (!r->timed_out && !r->exit.signal)
+		value_put(&t->arena, data, "exit_code", value_int(&t->arena, r->exit.code));
 	/* Before the worktree is cleared: its reports lie there. */
 	if (c->tests)
 		check_evidence(t, data, out, passed);

@@ -8,7 +8,45 @@
 #include "core/accept.h"
 #include "core/view.h"
 
+#define WITH_CHECK "accept|" REVIEW_CHECK "|reject: WHY"
+
 enum { FACTS_SHOWN = 12 };
+
+/* Nothing found the work good that waits for review, and something could; or NULL. */
+static const struct assignment *unchecked_work(struct op_ctx *cx, const struct escalation *x)
+{
+	const struct assignment *as = state_assignment(cx->state, x->assignment_id);
+
+	if (x->status != ESC_OPEN || !str_is(x->kind, ASK_REVIEW) || !as || !as->node ||
+			as->stage != STAGE_REVIEW || !as->run ||
+			as->run->verification == VERIFY_PASSED ||
+			!policy_checks(&cx->config->policy, as->node))
+		return NULL;
+	return as;
+}
+
+static bool has_check(const struct op_ctx *cx, const struct assignment *as)
+{
+	return as->node->check_command.n || cx->config->policy.check_command.n;
+}
+
+/* "check" is an answer as soon as there is a command for it: after the entry was made, too. */
+static void offer_check(struct op_ctx *cx, const struct escalation *x, value *v)
+{
+	const struct assignment *as = x ? unchecked_work(cx, x) : NULL;
+	const value *before = value_at(v, "commands");
+	value *commands = value_array(cx->arena);
+
+	if (!as || !has_check(cx, as))
+		return;
+	for (size_t i = 0; i < value_count(before); i++)
+		value_push(cx->arena, commands,
+				i ? (value *)value_item(before, i)
+				  : value_strf(cx->arena, "overseer inbox answer %lld " WITH_CHECK,
+						    (long long)x->number));
+	value_put(cx->arena, v, "answers", value_cstr(cx->arena, WITH_CHECK));
+	value_put(cx->arena, v, "commands", commands);
+}
 
 int op_inbox_list(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
@@ -31,8 +69,12 @@ int op_inbox_list(struct op_ctx *cx, const value *params, value **ret, struct ov
 		value_push(cx->arena, list, watch);
 	found = view_inbox(cx->arena, cx->state, goal, cx->now,
 			value_bool_at(params, "all") ? INBOX_ALL : INBOX_DUE);
-	for (size_t i = 0; i < value_count(found); i++)
-		value_push(cx->arena, list, (value *)value_item(found, i));
+	for (size_t i = 0; i < value_count(found); i++) {
+		value *v = (value *)value_item(found, i);
+
+		offer_check(cx, state_escalation(cx->state, value_int_at(v, "number")), v);
+		value_push(cx->arena, list, v);
+	}
 	*ret = value_object(cx->arena);
 	value_put(cx->arena, *ret, "inbox", list);
 	value_put(cx->arena, *ret, "snoozed",
@@ -69,18 +111,15 @@ static int put_evidence(struct op_ctx *cx, const struct escalation *x, value *v,
 	return 0;
 }
 
-/* Nothing checked the work when it was finished, and there is a command for that now. */
+/* The command that is configured now did not say yet that it is good. */
 static void put_check_now(struct op_ctx *cx, const struct escalation *x, value *v)
 {
-	const struct policy *p = &cx->config->policy;
-	const struct assignment *as = state_assignment(cx->state, x->assignment_id);
+	const struct assignment *as = unchecked_work(cx, x);
 	struct arena *a = cx->arena;
 
-	if (x->status != ESC_OPEN || !str_is(x->kind, ASK_REVIEW) || !as || !as->node ||
-			as->stage != STAGE_REVIEW || !policy_checks(p, as->node) || !as->run ||
-			as->run->verification == VERIFY_PASSED)
+	if (!as)
 		return;
-	if (as->node->check_command.n || p->check_command.n)
+	if (has_check(cx, as))
 		value_put(a, v, "check_now",
 				value_strf(a,
 						"a check is configured now; to run it on this "
@@ -112,6 +151,7 @@ int op_inbox_show(struct op_ctx *cx, const value *params, value **ret, struct ov
 	v = view_escalation(cx->arena, cx->state, x, cx->now);
 	value_put(cx->arena, v, "notices", view_notices_about(cx->arena, &w, number, cx->now));
 	put_check_now(cx, x, v);
+	offer_check(cx, x, v);
 	r = put_evidence(cx, x, v, err);
 	if (r == 0)
 		*ret = v;

@@ -29,7 +29,9 @@ void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char
 		str detail, const value *evidence)
 {
 	run_verified(cx, as, verdict, detail, evidence);
-	if (review_begin(cx, as, strcmp(verdict, "passed") == 0))
+	if (review_begin(cx, as,
+			    strcmp(verdict, "passed") == 0 ? CHECK_SAID_GOOD : CHECK_SAID_NOTHING,
+			    STR("")))
 		return;
 	assignment_move(cx, as, as->status, STAGE_REBASE, detail);
 	worker_to(cx, worker_of(cx, as), WORKER_NEEDS_REVIEW,

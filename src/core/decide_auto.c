@@ -18,7 +18,6 @@
 #include "data/vital.h"
 
 enum { SHOWN_BYTES = 2000, LINE_BYTES = 200 }; /* of an answer that a person has to judge */
-enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 static void close_kind(struct decide_ctx *cx, const char *kind, str answer)
 {
@@ -258,14 +257,6 @@ static str pool_trouble(struct decide_ctx *cx, const struct outcome *o)
 			STR_ARG(utf8_truncate(last, LINE_BYTES)));
 }
 
-/* Not executable or not found, as the shell says: no retry helps. */
-static bool is_hopeless(const struct outcome *o)
-{
-	int64_t code = value_int_at(o->data, "exit_code");
-
-	return code == EXIT_NOT_EXECUTABLE || code == EXIT_NOT_FOUND;
-}
-
 static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const struct outcome *o)
 {
 	str reason = arena_printf(cx->arena, "the task pool's command failed: " STR_FMT,
@@ -273,7 +264,7 @@ static void pool_failed(struct decide_ctx *cx, const struct effect *fx, const st
 
 	emit_answer(cx, fx, o, "failed", o->detail, failed_again_at(cx));
 	ev_note(cx, cx->out->p[cx->out->n - 1], "trouble", pool_trouble(cx, o));
-	if (cx->state->automatic.failures < cx->policy->pool_retries && !is_hopeless(o))
+	if (cx->state->automatic.failures < cx->policy->pool_retries && !flow_cannot_run(o))
 		return;
 	if (cx->policy->pool_on_failure == POOL_FAIL)
 		auto_fail(cx,

@@ -11,6 +11,7 @@
 #include "core/decide_auto.h"
 #include "core/decide_budget.h"
 #include "core/decide_patrol.h"
+#include "core/decide_review.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"
 #include "core/notices.h"
@@ -20,6 +21,7 @@
 /* How a failure of each cause is tried again: from which stage, how often, after which wait. */
 enum wait { WAIT_NONE, WAIT_SHORT, WAIT_RETRY, WAIT_DIRTY };
 #define NO_CAP SIZE_MAX
+enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 #define RULE(cause, stage, max, wait, worker, ladder) \
 	[cause] = { stage, offsetof(struct policy, max), wait, worker, ladder }
@@ -146,12 +148,17 @@ int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum caus
 	return count;
 }
 
+bool flow_in_review(const struct worker *w)
+{
+	return w->status == WORKER_NEEDS_REVIEW || w->status == WORKER_REVIEWING;
+}
+
 /* Work that was in review and then checked goes back to its agent as work that was rejected does. */
 static enum worker_status worker_after(const struct worker *w, enum cause cause)
 {
 	enum worker_status to = cause_rules[cause].worker;
 
-	if (w->status != WORKER_NEEDS_REVIEW || to != WORKER_WORKING)
+	if (!flow_in_review(w) || to != WORKER_WORKING)
 		return to;
 	return cause_rules[cause].stage == STAGE_CHECK ? WORKER_NEEDS_REVIEW : WORKER_REJECTED;
 }
@@ -495,6 +502,13 @@ void run_verified(struct decide_ctx *cx, const struct assignment *as, const char
 	}
 }
 
+bool flow_cannot_run(const struct outcome *o)
+{
+	int64_t code = value_int_at(o->data, "exit_code");
+
+	return code == EXIT_NOT_EXECUTABLE || code == EXIT_NOT_FOUND;
+}
+
 static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 {
 	if (flow_winding_down(o->as)) {
@@ -511,6 +525,8 @@ static void check_ended(struct decide_ctx *cx, const struct outcome *o)
 		flow_fail(cx, o->as, CAUSE_VERIFY, o->detail, STR(""));
 		return;
 	}
+	if (review_takes_check(cx, o))
+		return;
 	run_verified(cx, o->as, "failed", o->detail, o->data);
 	flow_fail(cx, o->as, CAUSE_CHECK, STR("the check command failed"),
 			arena_printf(cx->arena, "The check command failed on your work:\n" STR_FMT,

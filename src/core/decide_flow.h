@@ -41,3 +41,7 @@ void revert_ended(struct decide_ctx *cx, const struct outcome *o);
 /* The question about it was answered so: the change stays, and the node is done; or it is taken back. */
 void accept_go_on(struct decide_ctx *cx, const struct assignment *as);
 void accept_take_back(struct decide_ctx *cx, const struct assignment *as, str feedback);
+/* A command of the configuration ended as the shell says not executable or not found: no retry helps. */
+bool flow_cannot_run(const struct outcome *o);
+/* Its work was finished before this step, and a person may be looking at it. */
+bool flow_in_review(const struct worker *w);

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "core/accept.h"
 #include "core/decide_flow.h"
+#include "core/last_lines.h"
 #include "core/prompt.h"
 #include "core/standing.h"
 
@@ -24,14 +25,27 @@ static const value *work_of(const struct decide_ctx *cx, const struct assignment
 	return as->run ? record_to_value(cx->arena, &run_record, as->run) : NULL;
 }
 
-static bool is_unchecked(const struct decide_ctx *cx, const struct assignment *as, bool checked)
+static bool cannot_run(const struct decide_ctx *cx _unused_, const struct assignment *as _unused_,
+		enum check_said said)
 {
-	return !checked && !policy_checks(cx->policy, as->node) &&
+	return said == CHECK_CANNOT_RUN;
+}
+
+static bool has_failed(const struct decide_ctx *cx _unused_, const struct assignment *as _unused_,
+		enum check_said said)
+{
+	return said == CHECK_SAID_BAD;
+}
+
+static bool is_unchecked(const struct decide_ctx *cx, const struct assignment *as,
+		enum check_said said)
+{
+	return said == CHECK_SAID_NOTHING && !policy_checks(cx->policy, as->node) &&
 			cx->policy->unchecked == UNCHECKED_REVIEW;
 }
 
 static bool has_leftovers(const struct decide_ctx *cx, const struct assignment *as,
-		bool checked _unused_)
+		enum check_said said _unused_)
 {
 	const value *work = work_of(cx, as);
 
@@ -41,7 +55,7 @@ static bool has_leftovers(const struct decide_ctx *cx, const struct assignment *
 }
 
 static bool is_wanted(const struct decide_ctx *cx, const struct assignment *as,
-		bool checked _unused_)
+		enum check_said said _unused_)
 {
 	if (cx->policy->review == REVIEW_HIGH_RISK)
 		return str_is(as->node->risk, "high") &&
@@ -51,9 +65,14 @@ static bool is_wanted(const struct decide_ctx *cx, const struct assignment *as,
 
 /* The first that holds is what people are told first. */
 static const struct {
-	bool (*holds)(const struct decide_ctx *cx, const struct assignment *as, bool checked);
+	bool (*holds)(const struct decide_ctx *cx, const struct assignment *as,
+			enum check_said said);
 	const char *reason, *title; /* of its state; of the entry, before "the work of" */
 } reasons[] = {
+	{ cannot_run, "waits for your review: the check command cannot be run",
+			"the check command cannot be run, so nothing checked" },
+	{ has_failed, "waits for your review: the check that you asked for failed",
+			"the check failed on" },
 	{ is_unchecked, "waits for your review: nothing checked its work", "nothing checked" },
 	{ has_leftovers, "waits for your review: its agent left files uncommitted",
 			"files left uncommitted are in" },
@@ -62,11 +81,12 @@ static const struct {
 };
 
 /* The row that holds; the number of rows: none does. */
-static size_t find_reason(const struct decide_ctx *cx, const struct assignment *as, bool checked)
+static size_t find_reason(const struct decide_ctx *cx, const struct assignment *as,
+		enum check_said said)
 {
 	size_t i = 0;
 
-	while (i < ARRAY_LEN(reasons) && !reasons[i].holds(cx, as, checked))
+	while (i < ARRAY_LEN(reasons) && !reasons[i].holds(cx, as, said))
 		i++;
 	return i;
 }
@@ -102,35 +122,61 @@ static void add_work(struct buf *b, const value *work)
 		buf_adds(b, STR("\nFiles that the agent left uncommitted are included."));
 }
 
+/* What a check that did not pass wrote last; indented, as it may look like words of ours. */
+static void add_output(struct buf *b, str lines)
+{
+	str line;
+
+	if (lines.n)
+		buf_adds(b, STR("\nThe last lines of the check:"));
+	while (lines.n && str_split(&lines, '\n', &line))
+		buf_addf(b, "\n    " STR_FMT, STR_ARG(line));
+}
+
+/* What is to be done about the check, so that it can judge this work or the next. */
+static void add_check_advice(struct buf *b, const struct decide_ctx *cx,
+		const struct assignment *as, enum check_said said)
+{
+	if (said == CHECK_CANNOT_RUN)
+		buf_addf(b,
+				"\nOr put the check in order (%s), then answer \"check\": it runs "
+				"on this work, without another run of the agent.",
+				as->node->check_command.n
+						? "it is the task's own"
+						: "workspace.check_command in config.toml, then "
+						  "run: overseer config reload");
+	else if (said == CHECK_SAID_BAD)
+		buf_adds(b, STR("\nOr answer \"check\" to run the check once more."));
+	else if (said == CHECK_SAID_NOTHING && !policy_checks(cx->policy, as->node))
+		buf_adds(b,
+				STR("\nTo have work checked by a command, set "
+				    "workspace.check_command in config.toml, then run: overseer "
+				    "config reload"));
+}
+
 static str review_text(struct decide_ctx *cx, const struct assignment *as, const char *title,
-		const value *work, bool checked)
+		enum check_said said, str output)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
 
 	buf_addf(&b, "%s the work of " STR_FMT " on \"" STR_FMT "\": it waits for your review.",
 			title, STR_ARG(as->agent), STR_ARG(as->node->name));
-	add_work(&b, work);
+	add_output(&b, output);
+	add_work(&b, work_of(cx, as));
 	buf_addf(&b,
 			"\nSee the diff: overseer worker review " STR_FMT
 			"\nAnswer \"accept\", or \"reject: WHY\" to send it back to its agent.",
 			STR_ARG(as->worker));
-	if (!checked && !policy_checks(cx->policy, as->node))
-		buf_adds(&b,
-				STR("\nTo have work checked by a command, set "
-				    "workspace.check_command in config.toml, then run: overseer "
-				    "config reload"));
+	add_check_advice(&b, cx, as, said);
 	return arena_str(cx->arena, buf_str(&b));
 }
 
-static void ask(struct decide_ctx *cx, const struct assignment *as, const char *title, bool checked)
+static void ask(struct decide_ctx *cx, const struct assignment *as, str question)
 {
 	static const char *const options[] = { "accept", NULL };
-	const value *work = work_of(cx, as);
-	str head = value_str_at(work, "head");
-	struct escalation_spec x = { .kind = ASK_REVIEW,
-		.options = options,
-		.question = review_text(cx, as, title, work, checked) };
+	str head = value_str_at(work_of(cx, as), "head");
+	struct escalation_spec x = { .kind = ASK_REVIEW, .options = options, .question = question };
 
 	if (!review_question(cx->state, as)) {
 		escalate_about(cx, about_assignment(as), &x);
@@ -141,23 +187,46 @@ static void ask(struct decide_ctx *cx, const struct assignment *as, const char *
 	(void)escalation_again(cx, about_assignment(as), &x);
 }
 
-bool review_begin(struct decide_ctx *cx, const struct assignment *as, bool checked)
+bool review_begin(struct decide_ctx *cx, const struct assignment *as, enum check_said said,
+		str output)
 {
-	size_t i = find_reason(cx, as, checked);
+	size_t i = find_reason(cx, as, said);
+	str lines = last_lines(cx->arena, output), reason;
 
 	if (i == ARRAY_LEN(reasons))
 		return false;
-	assignment_move(cx, as, as->status, STAGE_REVIEW, str_from(reasons[i].reason));
-	worker_to(cx, state_worker(cx->state, as->worker), WORKER_NEEDS_REVIEW,
-			str_from(reasons[i].reason));
-	ask(cx, as, reasons[i].title, checked);
+	reason = str_from(reasons[i].reason);
+	if (said == CHECK_CANNOT_RUN)
+		reason = arena_printf(cx->arena, STR_FMT ": " STR_FMT, STR_ARG(reason),
+				STR_ARG(last_line(lines)));
+	assignment_move(cx, as, as->status, STAGE_REVIEW, reason);
+	worker_to(cx, state_worker(cx->state, as->worker), WORKER_NEEDS_REVIEW, reason);
+	ask(cx, as, review_text(cx, as, reasons[i].title, said, lines));
 	return true;
 }
 
 bool review_overlooked(struct decide_ctx *cx, const struct assignment *as)
 {
-	return str_is(accept_checked_by(as), "nothing") && is_unchecked(cx, as, false) &&
-			review_begin(cx, as, false);
+	return str_is(accept_checked_by(as), "nothing") &&
+			is_unchecked(cx, as, CHECK_SAID_NOTHING) &&
+			review_begin(cx, as, CHECK_SAID_NOTHING, STR(""));
+}
+
+bool review_takes_check(struct decide_ctx *cx, const struct outcome *o)
+{
+	const struct worker *w = state_worker(cx->state, o->as->worker);
+	enum check_said said = flow_cannot_run(o) ? CHECK_CANNOT_RUN : CHECK_SAID_BAD;
+
+	if (said == CHECK_CANNOT_RUN)
+		run_verified(cx, o->as, "skipped",
+				arena_printf(cx->arena, "the check command cannot be run: " STR_FMT,
+						STR_ARG(o->detail)),
+				NULL);
+	else if (w && flow_in_review(w))
+		run_verified(cx, o->as, "failed", o->detail, o->data);
+	else
+		return false;
+	return review_begin(cx, o->as, said, o->detail);
 }
 
 /* ---- what people say about it ---- */

@@ -2,12 +2,24 @@
 /* What people say about good work: in review, or when a command of the accept queue failed. */
 #include "core/decide.h"
 
+struct outcome;
+
+/* What the check command said of the work. It cannot be run: it is not there, or not executable. */
+enum check_said { CHECK_SAID_NOTHING, CHECK_SAID_GOOD, CHECK_SAID_BAD, CHECK_CANNOT_RUN };
+
 /*
- * Finished work waits for a person before it is accepted if nothing checked it, its agent left files
- * uncommitted, or accept.review wants it, as the configuration says. False: it needs no review.
- * An entry that is open from before is brought up to date. checked: the check command passed.
+ * Finished work waits for a person before it is accepted if nothing checked it, the check command
+ * cannot be run, the check that a person asked for failed, its agent left files uncommitted, or
+ * accept.review wants it, as the configuration says. False: it needs no review. An entry that is
+ * open from before is brought up to date. output: of a check that did not pass.
  */
-bool review_begin(struct decide_ctx *cx, const struct assignment *as, bool checked);
+bool review_begin(struct decide_ctx *cx, const struct assignment *as, enum check_said said,
+		str output);
+/*
+ * A check that did not pass, and is for a person to judge: its command cannot be run, which is not
+ * the agent's fault, or a person asked for it. False: it is the agent's failure.
+ */
+bool review_takes_check(struct decide_ctx *cx, const struct outcome *o);
 /* Just before the target moves: nothing checked it after all, since a command was taken away. */
 bool review_overlooked(struct decide_ctx *cx, const struct assignment *as);
 /* As `worker accept` and `worker reject`, and as answers. The stage must be review, or (reject) rebase. */

@@ -352,6 +352,37 @@ class Checks(Surface):
         self.assertEqual(len(site.runs()), 1)
         self.assertEqual(site.node("t1")["checked_by"], "check")
 
+    def test_a_check_that_cannot_be_run(self):
+        """Not the agent's failure: the work waits, and is checked once the command is there; a no of it is for the person."""
+        def config(check):
+            return FAST + f'[workspace]\ncheck_command = "{check}"\n'
+
+        def asked(after):
+            return str(site.wait_event(lambda e: e["type"] == "escalation.opened" and
+                                       e["data"]["escalation"] > after)["data"]["escalation"])
+        site = self.site(config("no-such-cmd"), COMMIT)
+        site.up()
+        goal = self.goal(site, task("t1"))
+        number = asked(0)
+        shown = self.cli(site, "inbox", "show", number)
+        for words in ("the check command cannot be run, so nothing checked the work", "no-such-cmd",
+                      f"overseer inbox answer {number} accept|check|reject: WHY"):
+            self.assertIn(words, shown)
+        self.assertEqual([e["answers"] for e in site.call("inbox.list")["inbox"]], ["accept|check|reject: WHY"])
+        self.assertIn("the check command cannot be run", self.cli(site, "explain", "t1"))
+        for check, words in (("echo two tests failed; false", "    two tests failed"), ("test -e t1.txt", None)):
+            site.configure(config(check) + "[planner]\nfallback = false\n" + site.agent_config())
+            site.call("config.reload")
+            self.cli(site, "inbox", "answer", number, "check")
+            if words:
+                number = asked(int(number))
+                shown = self.cli(site, "inbox", "show", number)
+                self.assertIn("the check failed on the work", shown)
+                self.assertIn("two tests failed", shown)
+        site.wait_goal(goal)
+        self.assertEqual(len(site.runs()), 1)
+        self.assertEqual(site.node("t1")["checked_by"], "check")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -142,23 +142,94 @@ TEST(checked_afterwards)
 				json(&f, "{'number': %lld, 'answer': 'check'}", (long long)number),
 				OV_EINVALID);
 		f.policy.check_command = STR("make test");
+		submit(&f, "worker.review", json(&f, "{'worker': 'pool-1'}"));
 		answer(&f, "check");
 		settle(&f);
 		assert_int_equal(state_escalation(f.state, number)->status, ESC_ANSWERED);
 		assert_int_equal(n->assignment->stage, STAGE_CHECK);
 		assert_int_equal(n->assignment->attempt, 1);
+		/* We could not run it, while the person looks at the work: it is tried again. */
+		submit(&f, "worker.review", json(&f, "{'worker': 'pool-1'}"));
+		effect_end(&f, "T1", FX_CHECK, "error", "no memory", "");
+		f.now += f.policy.retry_delay[0];
+		settle(&f);
+		assert_int_equal(n->assignment->stage, STAGE_CHECK);
 		effect_end(&f, "T1", FX_CHECK, passes ? "ok" : "failed", "2 of 3 failed", "");
 		settle(&f);
-		assert_null(entry(&f));
-		assert_int_equal(n->assignment->stage, passes ? STAGE_REBASE : STAGE_START);
-		if (passes)
+		assert_int_equal(entry(&f) == NULL, passes);
+		assert_int_equal(n->assignment->stage, passes ? STAGE_REBASE : STAGE_REVIEW);
+		if (passes) {
 			assert_true(str_is(accept_checked_by(n->assignment), "check"));
-		else
-			assert_true(str_contains(n->assignment->feedback, STR("2 of 3 failed")));
-		if (!passes) {
-			f.now += OV_HOUR;
+		} else {
+			assert_true(str_starts(entry(&f)->question,
+					STR("the check failed on the work of a on \"")));
+			assert_true(asks(&f, "\n    2 of 3 failed\n"));
+			assert_true(asks(&f, "It changes 2 files"));
+			answer(&f, "reject: see the check");
 			bring_to(&f, "T1", STAGE_RUNNING);
 			assert_int_equal(n->assignment->attempt, 2);
+			/* What comes of that is the agent's again. */
+			finish(&f, HARVESTED);
+			effect_end(&f, "T1", FX_CHECK, "failed", "no", "");
+			settle(&f);
+			assert_null(entry(&f));
+			assert_int_equal(n->assignment->stage, STAGE_START);
+		}
+		fixture_done(&f);
+	}
+}
+
+/* The shell did not find the check command: nobody's work is judged by that, and no agent runs for it. */
+TEST(a_check_that_cannot_be_run_is_not_the_agents_failure)
+{
+	static const struct {
+		const char *own, *config, *data, *advice;
+		enum accept_unchecked unchecked;
+		enum stage stage;
+	} cases[] = {
+		{ "", "no-such-cmd", "'exit_code': 127", "workspace.check_command",
+				UNCHECKED_REVIEW, STAGE_REVIEW },
+		{ "", "no-such-cmd", "'exit_code': 126", "workspace.check_command",
+				UNCHECKED_ACCEPT, STAGE_REVIEW },
+		{ "no-such-cmd", "", "'exit_code': 127", "the task's own", UNCHECKED_REVIEW,
+				STAGE_REVIEW },
+		{ "", "make", "'exit_code': 2", "", UNCHECKED_REVIEW, STAGE_START },
+		{ "", "make", "", "", UNCHECKED_REVIEW, STAGE_START },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture f;
+		struct node *n;
+
+		begin(&f);
+		n = node_of(&f, "T1");
+		f.policy.unchecked = cases[i].unchecked;
+		f.policy.check_command = str_from(cases[i].config);
+		record_set_str(&n->check_command, str_from(cases[i].own));
+		finish(&f, HARVESTED);
+		effect_end(&f, "T1", FX_CHECK, "failed", "exit status 127\\nno-such-cmd: not found",
+				cases[i].data);
+		settle(&f);
+		assert_int_equal(n->assignment->stage, cases[i].stage);
+		assert_int_equal(entry(&f) != NULL, cases[i].stage == STAGE_REVIEW);
+		if (entry(&f)) {
+			assert_int_equal(n->failures[CAUSE_CHECK], 0);
+			assert_true(asks(&f,
+					"the check command cannot be run, so nothing checked"));
+			assert_true(asks(&f, "\n    no-such-cmd: not found\n"));
+			assert_true(asks(&f, cases[i].advice));
+			assert_true(str_contains(state_worker(f.state, STR("pool-1"))->reason,
+					STR("cannot be run: no-such-cmd: not found")));
+			answer(&f, "check");
+			effect_end(&f, "T1", FX_CHECK, "failed", "no", cases[i].data);
+			settle(&f);
+			assert_int_equal(count_events(&f, EV_ESCALATION_OPENED), 2);
+			answer(&f, i ? "accept" : "check");
+			if (!i)
+				effect_end(&f, "T1", FX_CHECK, "ok", "", "");
+			drain(&f);
+			assert_int_equal(count_events(&f, EV_RUN_CREATED), 1);
+			assert_true(str_is(checked_by(&f), i ? "review" : "check"));
 		}
 		fixture_done(&f);
 	}
