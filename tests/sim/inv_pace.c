@@ -430,9 +430,13 @@ static void in_place_event(struct checker *c, const struct event *e)
 	const struct as_book *as = book_as(c, e->assignment);
 	str reason = value_str_at(e->data, "reason");
 	const struct worker *w = as ? state_worker(c->shadow, as->worker) : NULL;
+	const struct node *n = state_node(c->shadow, e->goal, e->node);
 
 	if (e->kind != EV_ASSIGNMENT_MOVED || !as || as->stage != STAGE_WAITING || by_person(e) ||
 			event_status(e, "stage", &stages) != STAGE_NONE)
+		return;
+	/* A person has opened again what it depends on. */
+	if (n && !node_is_ready(c->shadow, n))
 		return;
 	if (str_contains(reason, STR("workers.max_waiting"))
 					? !in_pool(as) || pool_is_crowded(c, e->at)
