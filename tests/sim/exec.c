@@ -15,6 +15,7 @@ struct sim_exec *exec_new(struct sim_daemon *d)
 	list_init(&x->tasks);
 	map_init(&x->runs, 0);
 	map_init(&x->seen, 0);
+	map_init(&x->refused, 0);
 	return x;
 }
 

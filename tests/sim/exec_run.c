@@ -34,6 +34,8 @@ void exec_runs_done(struct sim_exec *x)
 		run_drop(er);
 	map_done(&x->runs);
 	map_done(&x->seen);
+	map_done(&x->refused);
+	arena_done(&x->refused_ids);
 }
 
 /* What it says that it has used; the tick is asked when the level of its goal's budget may change. */
@@ -270,11 +272,12 @@ static void launch(struct exec_task *t, const struct run *run, const struct assi
 	}
 	if (!spec.text.n)
 		ov_fail(&err, OV_ENOTFOUND, "the text of its dispatch is not in the log");
-	else if (sim_fault(x->s, FAULT_START))
+	else if (map_get(&x->refused, run->id) || sim_fault(x->s, FAULT_START))
 		ov_fail(&err, OV_EIO, "the program cannot be started");
 	else
 		(void)machine_start(x->s->machine, &spec, &err);
 	if (err.code) {
+		map_put(&x->refused, arena_str(&x->refused_ids, run->id), x);
 		exec_tell_error(t, &err);
 		return;
 	}

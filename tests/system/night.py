@@ -84,6 +84,8 @@ pre_accept_command = "sh $HOME/gate.sh"
 post_accept_command = "sh $HOME/post.sh"
 post_accept_on_failure = "revert"
 [auto]
+# Tasks that fail on purpose may come in a row.
+max_failures_in_a_row = 0
 task_pool_command = "sh $HOME/pool.sh"
 concurrency = {WORKERS}
 pool_wait = "50ms"
