@@ -102,7 +102,7 @@ static void list_kind(struct out *o, const char *title, const value *list, const
 	table_end(o, "  ");
 }
 
-/* Those of people, and whoever waits for somebody: what the others do, or wait for, is told by their runs. */
+/* Manual workers, and those that wait for a person: the runs of the others say what they do or wait for. */
 static bool is_worth_a_row(const value *w)
 {
 	static const char *const seen[] = { "idle", "offline", "working", "rebasing" };

@@ -14,7 +14,7 @@
 bool auto_pause_holds(const struct auto_mode *m);
 /* So many tasks in a row were given up that it has to pause. */
 bool auto_pause_due(const struct policy *p, const struct auto_mode *m);
-/* From so many equal tasks in a row on people are told: one can be meant, and so can two. */
+/* People are told of this number of equal tasks in a row: one or two can be intended. */
 enum { SAME_TASKS_TOLD = 3 };
 /* How often the pool gave the same text in a row. */
 struct same_tasks {

@@ -206,7 +206,7 @@ static void work_evidence(const struct explain *x, const struct run *r, value *e
 				STR_ARG(utf8_truncate(r->leftover_files.p[0], SHOWN)));
 }
 
-/* Whoever was cancelled is not waited for: that is why it may have begun. */
+/* A cancelled task holds nobody back: this may be why the task has started. */
 static void cancelled_evidence(const struct explain *x, const struct node *n, value *evidence)
 {
 	for (const struct node *at = n; at; at = at->parent)

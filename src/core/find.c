@@ -121,7 +121,7 @@ static int same_id_conflict(struct same_id *x, struct ov_err *err)
 	return OV_ECONFLICT;
 }
 
-/* Whoever only reads is served with the one whose goal is open; a change of the wrong one is too dear. */
+/* To read, the one in the open goal will do; a change of the wrong one would cost too much. */
 static int find_node(const struct state *s, struct same_id *x, bool reads, struct node **ret,
 		struct ov_err *err)
 {

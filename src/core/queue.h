@@ -22,6 +22,6 @@ struct queue_reason queue_reason(struct queue *q, const struct node *n);
 void queue_put_waiting(struct queue *q, value *v, const struct node *n);
 /*
  * Tasks that have nobody yet and could begin, by reason: a list of {state, why, count, agent, since,
- * nodes}, where nodes are the first few. After so many tasks the others are counted as one.
+ * nodes}, where nodes are the first few. Beyond a limit the remaining tasks are one group.
  */
 value *queue_groups(struct queue *q);

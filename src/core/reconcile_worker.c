@@ -207,9 +207,8 @@ void reconcile_yields(struct tick *t)
 							.goal = as->node->goal,
 							.node = as->node,
 							.assignment = as,
-							.why = STR("so many tasks wait that "
-								   "another "
-								   "one needs its worker "
+							.why = STR("another task needs its "
+								   "worker: too many wait "
 								   "(workers.max_waiting)") });
 	}
 }

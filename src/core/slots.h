@@ -45,10 +45,10 @@ void slots_count(struct slots *sl);
 
 /* How many slots there are for a kind of worker; SIZE_MAX: as many as there are workers. */
 size_t slots_max(const struct state *s, const struct policy *p, enum worker_kind kind);
-/* With so many that wait, of so many that have a worktree, there is no room for another one. */
+/* No other task may start, given the numbers of tasks that wait and of all that have a worktree. */
 bool slots_crowded(const struct state *s, const struct policy *p, enum worker_kind kind,
 		size_t waiting, size_t all);
-/* There is a slot, but so many wait that nothing new begins; what gives its worker back is left out. */
+/* A slot is free, but too many tasks wait to start another; those that give their worker back are not counted. */
 bool slots_held(const struct slots *sl, enum worker_kind kind);
 /*
  * Why that is so, for people: "8 tasks wait (6 for review, 2 for your uncommitted files); nothing new

@@ -132,7 +132,7 @@ static void entries_event(struct checker *c, const struct event *e)
 			check_bound(c, e, &bounds[i]);
 }
 
-/* Whoever looks in the morning finds one entry about an agent that fails, and none about its tasks. */
+/* In the morning there is one entry about an agent that fails, and none about its tasks. */
 static void entries_end(struct checker *c)
 {
 	for (size_t i = 0; c->s->o.night && i < c->escalations.n; i++) {

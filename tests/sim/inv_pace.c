@@ -424,7 +424,7 @@ static bool pool_is_crowded(const struct checker *c, ov_time at)
 			all >= MAX(p->workers_max, p->workers_max_waiting);
 }
 
-/* Whoever has to wait for its agent, or for an answer, gives its worktree up only for a reason. */
+/* A task that waits for its agent, or for an answer, gives its worktree up only for a reason. */
 static void in_place_event(struct checker *c, const struct event *e)
 {
 	const struct as_book *as = book_as(c, e->assignment);
@@ -467,7 +467,7 @@ static bool in_place_sabotage(struct checker *c)
 const struct invariant inv_waits_in_place = {
 	.name = "waits_in_place",
 	.sentence = "work that waits for its agent or for an answer to it keeps its worktree, "
-		    "unless a person decides otherwise or so many wait that others need it",
+		    "unless a person decides otherwise or other tasks need it",
 	.event = in_place_event,
 	.sabotage = in_place_sabotage,
 };

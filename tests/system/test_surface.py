@@ -13,6 +13,7 @@ import termios
 import unittest
 
 from harness import CLI, FAST, PATIENCE, RpcError, SiteCase, plan, task, wait_gone
+from test_ops import STUBBORN
 
 # Commits a file, after the test lets it.
 GATED = r"""
@@ -215,12 +216,6 @@ echo "$OVERSEER_ATTEMPT" >> "$OVERSEER_NODE.txt"
 head -c1 "$HOME/g.go" > /dev/null & child=$!
 echo "$OVERSEER_NODE $OVERSEER_RUN $$" > "$HOME/g.here"
 wait $child
-"""
-# Is not ended by a signal that it can refuse.
-STUBBORN = r"""
-trap '' TERM INT
-echo "$OVERSEER_NODE $OVERSEER_RUN $$" > "$HOME/g.here"
-while :; do read x < "$HOME/g.go" && exit 0; done
 """
 
 

@@ -342,7 +342,7 @@ TEST(find)
 	fixture_done(&f);
 }
 
-/* Among goals that are over and one that is open, the open one is meant by whoever only reads. */
+/* Among goals that are over and one that is open, reading commands mean the open one. */
 TEST(find_prefers_open_goals)
 {
 	struct fixture f;

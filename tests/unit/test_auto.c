@@ -1002,7 +1002,7 @@ TEST(the_budget_s_entry_stays_until_there_is_room_to_speak_of)
 	fixture_done(&f);
 }
 
-/* Whoever raises the budget, wherever, has answered; the entry wakes the tick when it is fine by itself. */
+/* Raising the budget in any way is an answer; the entry wakes the tick when the level is fine again. */
 TEST(a_raise_closes_the_budget_s_entry)
 {
 	struct fixture f;

@@ -126,7 +126,7 @@ TEST(one_that_is_given_up_later_is_part_of_it)
 	settle(&f);
 	assert_int_equal(open_entries(&f), 1);
 	assert_int_equal(node_of(&f, "T3")->block, BLOCK_FAILED);
-	/* Whoever answers for one of them alone takes it out of this. */
+	/* An answer about one task alone takes it out of this. */
 	submit(&f, "work.cancel", json(&f, "{'node': 'T2', 'reason': 'r'}"));
 	f.policy.workers_max = 3;
 	resume(&f);
