@@ -37,7 +37,6 @@ remediation_prompt = "Mend what is wrong."
 [auto]
 task_pool_on_failure = "fail"
 task_pool_retries = 0
-max_failures_in_a_row = 0
 """
 
 # What somebody who knows the system would do; each kind of damage leaves its mark.
