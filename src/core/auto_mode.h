@@ -14,7 +14,7 @@
 bool auto_pause_holds(const struct auto_mode *m);
 /* So many tasks in a row were given up that it has to pause. */
 bool auto_pause_due(const struct policy *p, const struct auto_mode *m);
-/* People are told of this number of equal tasks in a row: one or two can be intended. */
+/* People are told from this many equal tasks in a row on: one or two may be intended. */
 enum { SAME_TASKS_TOLD = 3 };
 /* How often the pool gave the same text in a row. */
 struct same_tasks {

@@ -150,7 +150,7 @@ struct tick_agent *tick_agent(struct tick *t, str name);
 bool tick_take_slot(struct tick *t, const struct assignment *as);
 /* A free worker for the decision's node, or the name of a new one. */
 bool tick_take_worker(struct tick *t, struct decision *d);
-/* Too many tasks wait to start another with a worker of this kind; remembers that one could start. */
+/* No other task may start with a worker of this kind: too many wait. Remembers that one could have. */
 bool tick_crowded(struct tick *t, enum worker_kind kind);
 /* Workers that are to be reset or removed. */
 void reconcile_workers(struct tick *t);

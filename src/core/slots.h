@@ -48,7 +48,7 @@ size_t slots_max(const struct state *s, const struct policy *p, enum worker_kind
 /* No other task may start, given the numbers of tasks that wait and of all that have a worktree. */
 bool slots_crowded(const struct state *s, const struct policy *p, enum worker_kind kind,
 		size_t waiting, size_t all);
-/* A slot is free, but too many tasks wait to start another; those that give their worker back are not counted. */
+/* A slot is free, but too many tasks wait; those that give their worker back are not counted. */
 bool slots_held(const struct slots *sl, enum worker_kind kind);
 /*
  * Why that is so, for people: "8 tasks wait (6 for review, 2 for your uncommitted files); nothing new

@@ -40,7 +40,7 @@ struct sim_exec {
 	struct list tasks;
 	struct map runs; /* id -> struct exec_run */
 	struct map seen; /* id -> struct observation, the same runs */
-	/* Runs that could not be started: who asks again hears the same, on its way or not. */
+	/* Runs whose start failed: a second request gets the same answer, even before the first was heard. */
 	struct map refused;
 	struct arena refused_ids;
 	uint64_t tasks_made;
