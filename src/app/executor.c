@@ -323,10 +323,18 @@ static void perform_harvest(struct task *t, const struct assignment *as)
 			"Keep what " STR_FMT " left uncommitted\n\nTask " STR_FMT ".\n",
 			STR_ARG(as->agent), STR_ARG(as->node_id));
 
-	/* It began with what the run before it left, or an assignment before this one. */
-	git_harvest(t->x->git, worktree(t, as), as->base,
-			as->head.n ? as->head : as->node->handover, rescue_ref(t, as, as->run_id),
-			message, task_git_done, t);
+	struct git_harvest spec = {
+		.path = worktree(t, as),
+		.branch = as->branch,
+		.target = t->x->o.config->policy.target_branch,
+		.base = as->base,
+		/* It began with what the run before it left, or an assignment before this one. */
+		.since = as->head.n ? as->head : as->node->handover,
+		.rescue_ref = rescue_ref(t, as, as->run_id),
+		.message = message,
+	};
+
+	git_harvest(t->x->git, &spec, task_git_done, t);
 }
 
 const struct effect_row effect_rows[EFFECT_KIND_COUNT] = {

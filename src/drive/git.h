@@ -111,13 +111,17 @@ void git_restore(struct git *g, str path, str rescue_ref, git_done_fn *done, voi
 /*
  * Rescues to `rescue_ref` when there are leftovers, then commits them on the branch with `message`.
  * The branch is the one of ensure: if HEAD is elsewhere, the branch is moved to it, and what it was
- * is rescued. An unfinished rebase or conflicting merge is rescued, then aborted. A base that is no
- * ancestor of HEAD is replaced by the merge base with the target. Repositories that were made
- * inside the worktree are not committed and stay where they are. since: the commit that the run began
- * with, for what it touched; one that is not known counts as the base.
+ * is rescued. Of an unfinished rebase or conflicting merge everything is rescued; then the branch
+ * counts, and new files. A base that is no ancestor of HEAD is replaced by the merge base with the
+ * target. Repositories that were made inside the worktree are not committed and stay where they are.
  */
-void git_harvest(struct git *g, str path, str base, str since, str rescue_ref, str message,
-		git_done_fn *done, void *user);
+struct git_harvest {
+	str path, branch, target;
+	str base;  /* of ensure */
+	str since; /* the commit that the run began with, for what it touched; unknown: the base */
+	str rescue_ref, message;
+};
+void git_harvest(struct git *g, const struct git_harvest *spec, git_done_fn *done, void *user);
 
 /*
  * An accept in parts, since the work is checked between its rebase and the move of the target. The

@@ -158,6 +158,8 @@ static int unless_already(struct git_call *c, struct ov_err *err _unused_)
 /* Nothing of it is left there: somebody has taken it back by hand. */
 static int gone_already(struct git_call *c, struct ov_err *err _unused_)
 {
+	if (c->res.outcome == GIT_CONFLICT)
+		return GIT_FINISH;
 	if (c->res.outcome != GIT_NO_CHANGES)
 		return GIT_SKIP;
 	c->res.outcome = GIT_ALREADY;

@@ -5,6 +5,7 @@
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 
+#include "sys/file.h"
 #include "sys/inject.h"
 #include "sys/job.h"
 #include "sys/loop.h"
@@ -35,6 +36,7 @@ struct git_call *git_call_new(struct git *g, const char *name, str path, git_don
 	c->done = done;
 	c->user = user;
 	c->child = (struct git_child)GIT_CHILD_INIT;
+	c->tree_fd = -1;
 	clock_gettime(CLOCK_REALTIME, &c->since);
 	if (path.n && path.p[0] == '/')
 		c->path = arena_cstr(&c->arena, path);
@@ -53,7 +55,12 @@ void git_call_free(struct git_call *c)
 	loop_source_free(c->child_end);
 	git_child_done(&c->child);
 	git_rescue_done(&c->rescue);
+	fd_closep(&c->tree_fd);
 	vec_done(&c->nested);
+	vec_done(&c->named);
+	vec_done(&c->refs);
+	vec_done(&c->links);
+	vec_done(&c->wanted);
 	vec_done(&c->argv);
 	vec_done(&c->env);
 	arena_done(&c->arena);

@@ -91,18 +91,22 @@ struct git_child {
 		.proc = { .pid = -1, .pidfd = -1 }, .out = -1, .err = -1 \
 	}
 
-/* Where a command runs. */
+/*
+ * Where a command runs. Of a worktree of ours the git directory is c->own, never the one that its
+ * agent can write; see git_room.c.
+ */
 enum git_where {
-	AT_REPO,  /* the user's checkout; only reading, and refs */
-	AT_TREE,  /* the worktree: its git directory and its folder, both explicit */
-	AT_ADMIN, /* its git directory alone, also when the folder is gone */
+	AT_REPO,  /* the user's checkout; only reading, objects and refs */
+	AT_TREE,  /* the worktree: a git directory and its folder, both explicit */
+	AT_ADMIN, /* that git directory alone, also when the folder is gone */
 };
 
 enum git_flag {
 	GIT_READS = 1,      /* takes no optional locks; short timeout */
-	GIT_TEMP_INDEX = 2, /* with the temporary index in place of the real one */
+	GIT_TEMP_INDEX = 2, /* with c->index in place of the git directory's own */
 	GIT_NET = 8,        /* talks to a remote: asks nobody anything */
 	GIT_WHOLE = 4,      /* never cut short by us: it changes the user's checkout, or refs */
+	GIT_AGENTS = 16,    /* reads the objects in the agent's git folder, too */
 };
 
 /* What the rescue table works on; see git_rescue.c. */
@@ -111,9 +115,8 @@ struct git_rescue_state {
 	str kept_by[2];          /* commits whose ancestors need no rescue; empty: none */
 	bool kept_by_refs;       /* what other refs contain needs no rescue either */
 	VEC(const char *) extra; /* further commits to keep */
-	const char *index;       /* the temporary index, or NULL */
 	bool kept;               /* answer: every commit is kept elsewhere */
-	bool read_head, rebuilt; /* the copy of the index is of no use: begin with HEAD's tree; done */
+	bool added;              /* answer: the index of ours holds `tree` */
 	str index_tree, tree, index_commit, old, commit;
 	VEC(const char *) parents;
 };
@@ -141,7 +144,7 @@ struct git_call {
 
 	/* the command being built */
 	VEC(const char *) argv, env;
-	const char *cwd;
+	const char *cwd, *index;
 	str input;
 	unsigned flags;
 
@@ -152,21 +155,39 @@ struct git_call {
 	const char *trailer; /* whose value is the key */
 
 	/* what was found out */
-	const char *admin;      /* the worktree's own git directory, or NULL: not registered */
-	bool folder;            /* the folder exists */
+	/* The git directory of the user's checkout, or of the worktree's agent; NULL: there is none. */
+	const char *admin;
+	const char *room, *own; /* git_room.c; NULL: c->path is the user's checkout */
+	bool linked;            /* admin is a linked worktree's, as an earlier version made them */
+	bool folder;            /* the folder exists, and is the one that we made */
+	bool making;            /* but it never was complete */
+	int tree_fd;            /* it, open; -1: it does not */
 	bool no_name, no_email; /* none is configured: ours is given */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
-	bool fresh;                    /* ensure: the worktree is new, or never was complete */
-	bool loosened, index_aside, index_anew; /* what was read-only, or damaged, and is mended */
+	int op;                        /* enum git_open_op: what was left unfinished */
+	bool settled;                  /* ensure: it stands on the branch, and work may have begun */
+	bool loosened; /* what was read-only is made writable */
 	bool forced;          /* rebase: an earlier one was cut off while the worktree followed */
 	bool keeps;           /* rebase: the ref holds the branch already */
 	bool forwarded;       /* the target was brought up to date from the remote */
 	bool plain_ssh;       /* no other way to call ssh is configured */
 	bool ok;              /* the answer of the last yes-or-no step */
-	size_t unfinished_at; /* how far git_unfinished.c came in its table */
+	bool record;          /* the configuration is recorded anew */
+	bool taken;           /* what the agent committed is in the repository */
+	bool index_bad;       /* our own index could not be read, and is made anew */
 	str head, head_tree, head_ref; /* of the worktree; head_ref empty: detached */
+	str head_name;                 /* of HEAD, as the agent's folder says: a commit that may not exist */
+	str agent_tree;                /* of the agent's index, where it can be told */
+	VEC(const char *) named;       /* other commits that the agent's folder names */
+	VEC(const char *) refs;        /* its own branches and tags: "COMMIT NAME" */
+	VEC(const char *) wanted;      /* objects of the agent's that the repository has not */
 	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
-	str merge_base, tree, commit;
+	str branch_tree, branch_parent; /* of its head: the tree, the first parent */
+	str merge_base, tree, commit, pack;
+	str publish;        /* where the agent's branch is to be */
+	str refs_text;      /* of the agent's git folder */
+	const char *former; /* a linked worktree's entry that is not needed any more, or NULL */
+	str former_branch, former_oid; /* ensure: what the worktree was for */
 	str side;     /* what is merged with the target: the branch, or a commit made for that */
 	str kept_ref; /* rebase: keeps the branch as it was before the squash */
 	const char *objects; /* predict: where its objects go, or NULL */
@@ -175,6 +196,8 @@ struct git_call {
 	str changes;       /* raw diff of what the target is to become, for git_overlap.c */
 	bool staged_alike; /* the user has staged some of that, to the byte */
 	bool keep_ignored, look_ignored; /* rescue ignored files; they count as uncommitted now */
+	VEC(const char *) links; /* "COMMIT NAME" of submodules that stand elsewhere than HEAD says */
+	str links_of;            /* the commit that says where they have to be */
 	VEC(const char *) nested; /* repositories inside the worktree that are not part of it */
 	struct git_rescue_state rescue;
 };
@@ -193,6 +216,7 @@ void git_args(struct git_call *c, ...) __attribute__((sentinel));
 int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 		__attribute__((sentinel));
 void git_env_add(struct git_call *c, const char *name, const char *value);
+str git_quoted(struct git_call *c, const char *path); /* as an entry of a list of folders */
 /* The error of a command that failed: what was tried and git's own words. */
 int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err);
 str git_line(struct git_call *c, const struct git_out *o); /* first line of the output, copied */

@@ -1,7 +1,9 @@
 /* Commands: the environment and the options that every git child gets, and what it answered. */
+#include "base/buf.h"
 #include "base/utf8.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "sys/file.h"
 #include "sys/git_env.h"
 
 extern char **environ;
@@ -46,6 +48,42 @@ static void add_identity(struct git_call *c)
 		git_args(c, "-c", "user.email=overseer@localhost", NULL);
 }
 
+/* A list divided by colons, in which a quoted entry may hold anything. */
+str git_quoted(struct git_call *c, const char *path)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+
+	buf_addc(&b, '"');
+	for (; *path; path++) {
+		if (*path == '"' || *path == '\\')
+			buf_addc(&b, '\\');
+		buf_addc(&b, *path);
+	}
+	buf_addc(&b, '"');
+	return arena_str(&c->arena, buf_str(&b));
+}
+
+/* With our own git directory: only what was recorded in it counts as configuration. */
+static void use_own(struct git_call *c, enum git_where where, unsigned flags)
+{
+	struct arena *a = &c->arena;
+
+	git_env_add(c, "GIT_DIR", c->own);
+	git_env_add(c, "GIT_OBJECT_DIRECTORY", path_join(a, c->g->common, "objects"));
+	git_env_add(c, "GIT_CONFIG_NOSYSTEM", "1");
+	git_env_add(c, "GIT_CONFIG_SYSTEM", "/dev/null");
+	git_env_add(c, "GIT_CONFIG_GLOBAL", "/dev/null");
+	if (flags & GIT_AGENTS && c->admin)
+		git_env_add(c, "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+				git_quoted(c, path_join(a, c->admin, "objects")).p);
+	if (where == AT_TREE) {
+		/* By its descriptor: nothing that takes its place can be entered. */
+		git_env_add(c, "GIT_WORK_TREE", ".");
+		c->cwd = arena_printf(a, "/proc/self/fd/%d", c->tree_fd).p;
+	}
+}
+
 int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 {
 	va_list ap;
@@ -53,19 +91,16 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 	vec_clear(&c->argv);
 	vec_clear(&c->env);
 	for (size_t i = 0; i < c->g->env.n; i++)
-		vec_push(&c->env, c->g->env.p[i]);
+		if (where == AT_REPO || strncmp(c->g->env.p[i], "GIT_CONFIG_", 11) != 0)
+			vec_push(&c->env, c->g->env.p[i]);
 	git_env_add(c, GIT_MARK, c->path);
 	if (flags & GIT_READS)
 		vec_push(&c->env, "GIT_OPTIONAL_LOCKS=0");
 	if (flags & GIT_TEMP_INDEX)
-		git_env_add(c, "GIT_INDEX_FILE", c->rescue.index);
+		git_env_add(c, "GIT_INDEX_FILE", c->index);
 	c->cwd = c->g->repo;
 	if (where != AT_REPO)
-		git_env_add(c, "GIT_DIR", c->admin);
-	if (where == AT_TREE) {
-		git_env_add(c, "GIT_WORK_TREE", c->path);
-		c->cwd = c->path;
-	}
+		use_own(c, where, flags);
 	c->flags = flags;
 	vec_push(&c->argv, "git");
 	for (size_t i = 0; i < git_options_n; i++)

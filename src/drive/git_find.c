@@ -1,6 +1,6 @@
 /*
- * What can be seen without a child: where a worktree's own git directory is (also when its folder
- * is gone or its .git file was damaged), what is unfinished in it, which locks are left over.
+ * What can be seen without a child: where a worktree and its git folders are, what somebody is at in
+ * other worktrees, which locks are left over.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,6 @@
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
-
-#define NOTE "overseer-worktree"
 
 /* The path with its parent resolved; the last part may be missing. */
 static str path_real(struct arena *a, const char *path)
@@ -65,87 +63,85 @@ bool git_is_checkout(const struct git_call *c)
 	return same;
 }
 
-int git_find(struct git_call *c, struct ov_err *err)
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Its entry in the repository, where an earlier version made it as a linked worktree; else NULL. */
+static const char *linked_admin(struct git_call *c)
 {
 	struct arena *a = &c->arena;
 	const char *dir = path_join(a, c->g->common, "worktrees");
 	str path = path_real(a, c->path), *names = NULL;
-	struct stat st;
 	size_t n = 0;
-	int r;
 
+	if (dir_list(a, dir, GIT_MAX_WORKTREES, &names, &n, NULL) < 0)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		const char *admin = path_join(a, dir, arena_cstr(a, names[i]));
+
+		if (is_folder(admin) && str_eq(admin_folder(a, admin), path))
+			return admin;
+	}
+	return NULL;
+}
+
+int git_find(struct git_call *c, struct ov_err *err)
+{
 	c->admin = NULL;
-	c->folder = stat(c->path, &st) == 0 && S_ISDIR(st.st_mode);
+	c->linked = false;
 	if (git_is_checkout(c)) {
 		c->admin = c->g->git_dir;
 		return 0;
 	}
-	r = dir_list(a, dir, GIT_MAX_WORKTREES, &names, &n, err);
-	if (r < 0 && file_exists(dir))
-		return r;
-	for (size_t i = 0; r == 0 && i < n && !c->admin; i++) {
-		const char *admin = path_join(a, dir, arena_cstr(a, names[i]));
-
-		if (str_eq(admin_folder(a, admin), path))
-			c->admin = admin;
+	c->room = git_room_path(c);
+	c->own = path_join(&c->arena, c->room, "own");
+	c->admin = path_join(&c->arena, c->room, "agent");
+	if (!is_folder(c->admin)) {
+		c->admin = linked_admin(c);
+		c->linked = c->admin != NULL;
 	}
-	if (c->admin)
-		git_mend_head(c);
-	return 0;
+	return git_room_open_tree(c, err);
 }
 
-int git_find_required(struct git_call *c, struct ov_err *err)
+int git_find_ours(struct git_call *c, struct ov_err *err)
 {
 	int r = git_find(c, err);
 
 	if (r < 0)
 		return r;
-	if (git_is_checkout(c))
+	if (!c->own)
 		return ov_fail(err, OV_EINVALID,
 				"%s is the user's own checkout, not a worktree of ours", c->path);
-	if (!c->admin || !c->folder)
+	git_drop_locks(c);
+	return GIT_SKIP;
+}
+
+int git_find_required(struct git_call *c, struct ov_err *err)
+{
+	int r = git_find_ours(c, err);
+
+	if (r < 0)
+		return r;
+	if (!c->folder)
 		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path,
 				c->g->repo);
-	git_drop_locks(c);
 	return GIT_SKIP;
 }
 
 int git_find_any(struct git_call *c, struct ov_err *err)
 {
-	int r = git_find(c, err);
+	int r = git_find_ours(c, err);
 
 	if (r < 0)
 		return r;
-	if (!c->admin)
+	if (!c->admin && !c->folder)
 		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path,
 				c->g->repo);
 	return GIT_SKIP;
-}
-
-bool git_admin_has(struct git_call *c, const char *name)
-{
-	return file_exists(path_join(&c->arena, c->admin, name));
-}
-
-str git_admin_line(struct git_call *c, const char *name)
-{
-	str s;
-
-	if (file_read(&c->arena, path_join(&c->arena, c->admin, name), GIT_FILE_MAX, &s, NULL) < 0)
-		return (str){ 0 };
-	return arena_str(&c->arena, str_sub(s, 0, str_find_byte(s, '\n')));
-}
-
-void git_admin_commits(struct git_call *c, const char *name)
-{
-	str rest, line;
-
-	if (file_read(&c->arena, path_join(&c->arena, c->admin, name), GIT_FILE_MAX, &rest, NULL) <
-			0)
-		return;
-	while (str_split(&rest, '\n', &line))
-		if (git_oid_valid(str_trim(line)))
-			vec_push(&c->rescue.extra, arena_cstr(&c->arena, str_trim(line)));
 }
 
 static void drop_lock(struct git_call *c, const char *lock)
@@ -165,17 +161,16 @@ void git_drop_ref_lock(struct git_call *c, str ref)
 }
 
 /*
- * Left by a git that was killed. The worktree and the refs are ours alone, the run there has ended
- * and no child of an earlier daemon lives, so a lock that is older than this call is nobody's.
+ * Left by a git of ours that was killed: the folder and the refs are ours alone, and no child of an
+ * earlier daemon lives, so a lock that is older than this call is nobody's. What the agent's git left
+ * in its own folder goes with that folder.
  */
 void git_drop_locks(struct git_call *c)
 {
 	struct arena *a = &c->arena;
 
-	if (!c->admin || git_is_checkout(c))
-		return;
-	drop_lock(c, path_join(a, c->admin, "index.lock"));
-	drop_lock(c, path_join(a, c->admin, "HEAD.lock"));
+	drop_lock(c, path_join(a, c->own, "index.lock"));
+	drop_lock(c, path_join(a, c->own, "HEAD.lock"));
 	if (c->branch.n)
 		git_drop_ref_lock(c, arena_printf(a, "refs/heads/" STR_FMT, STR_ARG(c->branch)));
 	if (c->rescue_ref.n)
@@ -193,11 +188,13 @@ static int loosen(const char *path, const struct stat *st, int kind, struct FTW 
 
 bool git_loosen(struct git_call *c, const struct git_out *o)
 {
-	if (c->loosened || !c->admin || git_is_checkout(c) ||
-			!str_contains(o->err, STR("Permission denied")))
+	if (c->loosened || !c->own || !str_contains(o->err, STR("Permission denied")))
 		return false;
 	c->loosened = true;
-	nftw(c->path, loosen, 64, FTW_PHYS);
+	if (c->folder)
+		nftw(c->path, loosen, 64, FTW_PHYS);
+	if (c->admin && !c->linked)
+		nftw(c->admin, loosen, 64, FTW_PHYS);
 	return true;
 }
 
@@ -273,27 +270,4 @@ void git_holder_admin(struct git_call *c)
 		return;
 	line = arena_str(a, str_sub(line, prefix.n, line.n));
 	c->res.admin = line.p[0] == '/' ? line : str_from(path_join(a, c->holder, line.p));
-}
-
-int git_note_write(struct git_call *c, struct ov_err *err)
-{
-	str text = arena_printf(&c->arena, STR_FMT "\n" STR_FMT "\n", STR_ARG(c->branch),
-			STR_ARG(c->target));
-
-	return file_write_atomic(path_join(&c->arena, c->admin, NOTE), text, 0644, err);
-}
-
-void git_note_read(struct git_call *c, str *ret_branch, str *ret_target)
-{
-	str rest, branch = { 0 }, target = { 0 };
-
-	*ret_branch = *ret_target = (str){ 0 };
-	if (file_read(&c->arena, path_join(&c->arena, c->admin, NOTE), 8192, &rest, NULL) < 0)
-		return;
-	if (!str_split(&rest, '\n', &branch) || !str_split(&rest, '\n', &target))
-		return;
-	if (!git_ref_valid(branch) || !git_ref_valid(target))
-		return;
-	*ret_branch = arena_str(&c->arena, branch);
-	*ret_target = arena_str(&c->arena, target);
 }

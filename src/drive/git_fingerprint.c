@@ -5,12 +5,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/sha256.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
 
 /* Beyond so many changed files their names and hashes have to do. */
 enum { STATS_MAX = 4096 };
@@ -21,17 +19,17 @@ static int find_only(struct git_call *c, struct ov_err *err)
 
 	if (r < 0)
 		return r;
-	if (!c->admin || !c->folder)
+	if (!c->own || !c->folder || c->making)
 		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path,
 				c->g->repo);
+	git_room_head(c);
 	return GIT_SKIP;
 }
 
 static int status_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	return git_run(c, AT_TREE, GIT_READS, "status", "--porcelain=v2", "--branch", "-z",
-			"--untracked-files=all", "--ignore-submodules=dirty", "--no-renames",
-			"--no-ahead-behind", NULL);
+	return git_run(c, AT_TREE, GIT_READS, "status", "--porcelain=v2", "-z",
+			"--untracked-files=all", "--ignore-submodules=all", "--no-renames", NULL);
 }
 
 /* The name in an entry of the second format, behind so many fields; empty for a header. */
@@ -61,15 +59,13 @@ static void add_stat(struct sha256 *h, int dir, const char *name)
 	char text[96] = "gone";
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		snprintf(text, sizeof(text), "%lld %lld.%09ld", (long long)st.st_size,
+		snprintf(text, sizeof(text), "%o %lld %lld.%09ld", (unsigned)st.st_mode, (long long)st.st_size,
 				(long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 	sha256_add(h, text, strlen(text) + 1);
 }
 
 static int status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	_cleanup_(fd_closep)
-	int dir = -1;
 	uint8_t sum[SHA256_LEN];
 	char hex[SHA256_HEX + 1];
 	struct sha256 h;
@@ -78,17 +74,16 @@ static int status_judge(struct git_call *c, const struct git_out *o, struct ov_e
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	dir = open(c->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return ov_fail(err, OV_ENOTFOUND, "%s cannot be opened", c->path);
 	sha256_init(&h);
+	sha256_add(&h, c->head_name.p, c->head_name.n);
+	sha256_add(&h, c->head_ref.p, c->head_ref.n);
 	sha256_add(&h, o->out.p, o->out.n);
 	while (n < STATS_MAX && str_split(&rest, '\0', &entry)) {
 		name = entry_name(entry);
 		if (!name.n)
 			continue;
 		/* Every entry is followed by its NUL, so its name is a C string. */
-		add_stat(&h, dir, name.p);
+		add_stat(&h, c->tree_fd, name.p);
 		n++;
 	}
 	sha256_end(&h, sum);

@@ -1,50 +1,14 @@
 /*
  * Harvest: what an agent left in its worktree becomes commits on the worktree's branch, wherever
- * the agent went meanwhile: uncommitted files, another branch, a detached HEAD, half a rebase.
+ * the agent went meanwhile: uncommitted files, another branch, a detached HEAD, half a rebase. The
+ * branch is the one that the caller names; it moves once, from the value that it had.
  */
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 
-static int find(struct git_call *c, struct ov_err *err)
+static str branch_ref(struct git_call *c)
 {
-	int r = git_find_required(c, err);
-
-	if (r < 0)
-		return r;
-	git_note_read(c, &c->branch, &c->target);
-	git_drop_locks(c); /* the branch's too, now that it is known */
-	return r;
-}
-
-/* A worktree that ensure did not make: its branch is the one it stands on. */
-static int name_branch(struct git_call *c, struct ov_err *err)
-{
-	str heads = STR("refs/heads/");
-
-	if (c->branch.n)
-		return GIT_SKIP;
-	if (!str_starts(c->head_ref, heads))
-		return ov_fail(err, OV_ESTATE, "%s stands on no branch, and none is noted for it",
-				c->path);
-	c->branch = arena_str(&c->arena, str_sub(c->head_ref, heads.n, c->head_ref.n));
-	c->branch_oid = c->head;
-	return GIT_SKIP;
-}
-
-static bool on_branch(struct git_call *c)
-{
-	return str_starts(c->head_ref, STR("refs/heads/")) &&
-			str_eq(str_sub(c->head_ref, 11, c->head_ref.n), c->branch);
-}
-
-/* Would moving the branch to HEAD lose commits of the branch? */
-static int moved_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	c->ok = true;
-	if (on_branch(c) || !c->head.n || !c->branch_oid.n)
-		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_READS, "merge-base", "--is-ancestor", c->branch_oid.p,
-			c->head.p, NULL);
+	return arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(c->branch));
 }
 
 static int yes_no_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
@@ -55,89 +19,189 @@ static int yes_no_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	return GIT_NEXT;
 }
 
+/* Without a commit of its own, or a git folder, it goes on from where the branch is. */
+static int settle(struct git_call *c, struct ov_err *err)
+{
+	if (!c->head.n && c->branch_oid.n) {
+		c->head = c->branch_oid;
+		c->head_tree = c->branch_tree;
+	}
+	if (!c->head.n)
+		return ov_fail(err, OV_ESTATE, "%s has no commit", c->path);
+	return GIT_SKIP;
+}
+
+/*
+ * Would moving the branch to HEAD lose commits of the branch? Not one that a call that was cut off
+ * made from just these files.
+ */
+static int moved_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->op = git_unfinished(c);
+	c->ok = true;
+	if (!c->branch_oid.n || str_eq(c->head, c->branch_oid))
+		return GIT_SKIP;
+	return git_run(c, AT_REPO, GIT_READS, "merge-base", "--is-ancestor", c->branch_oid.p,
+			c->head.p, NULL);
+}
+
 static int rescue_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (!c->dirty && c->ok && !git_unfinished(c) && !c->rescue.extra.n)
+	if (!c->dirty && c->ok && !c->op && !c->rescue.extra.n)
 		return GIT_SKIP;
 	c->res.leftovers = c->dirty;
 	/* Words of its own: the same commit as that of the leftovers could not be told from it. */
 	git_rescue_prepare(c, c->rescue_ref,
 			arena_printf(&c->arena, "Rescue of %s before its harvest", c->path));
-	git_rescue_extra(c, c->branch_oid);
+	if (!c->ok && !str_eq(c->branch_parent, c->head))
+		git_rescue_extra(c, c->branch_oid);
 	c->rescue.kept_by[0] = c->base; /* what it began with is no work of its own */
 	return GIT_NEXT;
 }
 
-static int abort_needed(struct git_call *c, struct ov_err *err _unused_)
+/* What was left halfway: the files go back to the last commit, or to the branch. */
+static int back_only(struct git_call *c, struct ov_err *err _unused_)
 {
-	return git_unfinished(c) ? GIT_NEXT : GIT_SKIP;
+	str own;
+
+	if (c->op != GIT_OP_STUCK && c->op != GIT_OP_DETACHED)
+		return GIT_SKIP;
+	c->rescue.added = false;
+	own = c->op == GIT_OP_DETACHED ? git_room_branch(c) : (str){ 0 };
+	for (size_t i = 0; i < c->named.n; i++)
+		if (own.n && str_is(own, c->named.p[i]))
+			c->commit = own;
+	if (!c->commit.n)
+		c->commit = c->head;
+	return GIT_NEXT;
 }
 
-/* HEAD comes back to the branch with the branch moved to it; index and folder stay as they are. */
-static int adopt_build(struct git_call *c, struct ov_err *err _unused_)
+static int back_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	str ref = arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(c->branch));
-
-	if (on_branch(c) || !c->head.n || str_eq(c->head, c->branch_oid))
-		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_WHOLE, "update-ref", "-m", "overseer: harvest", ref.p,
-			c->head.p, c->branch_oid.p, NULL);
-}
-
-static int attach_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	str ref = arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(c->branch));
-
-	if (on_branch(c))
-		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, 0, "symbolic-ref", "-m", "overseer: harvest", "HEAD", ref.p,
+	git_own_index_is(c, STR(""));
+	return git_run(c, AT_TREE, 0, "checkout", "--quiet", "--force", "--detach", c->commit.p,
 			NULL);
 }
 
+static int back_head(struct git_call *c, struct ov_err *err _unused_)
+{
+	git_own_index_is(c, c->commit);
+	c->head = c->commit;
+	return git_run(c, AT_REPO, GIT_READS, "rev-parse", "--verify",
+			arena_printf(&c->arena, STR_FMT "^{tree}", STR_ARG(c->head)).p, NULL);
+}
+
+static int back_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->head_tree = git_line(c, o);
+	c->commit = (str){ 0 };
+	return GIT_NEXT;
+}
+
+static const struct git_step back_steps[] = {
+	STEP_SUB("read what was committed", NULL, git_own_index_steps),
+	STEP_RUN("leave what was unfinished", back_build, NULL),
+	STEP_RUN("leave what was unfinished", back_head, back_judge),
+	STEP_END,
+};
+
+/* The leftovers: as they were rescued, unless that was too much, or some of them went back. */
 static int add_build(struct git_call *c, struct ov_err *err _unused_)
 {
+	c->tree = c->rescue.added && !c->keep_ignored ? c->rescue.tree : (str){ 0 };
 	if (!c->res.leftovers)
+		c->tree = c->head_tree;
+	if (c->tree.n)
 		return GIT_SKIP;
+	git_own_index_is(c, STR(""));
 	git_run(c, AT_TREE, 0, "add", "-A", "--", ":(top)", NULL);
 	git_exclude_nested(c);
 	return GIT_NEXT;
 }
 
-static int staged_build(struct git_call *c, struct ov_err *err _unused_)
+static int links_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (!c->res.leftovers)
-		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_READS, "diff-index", "--cached", "--quiet", "HEAD", "--",
-			NULL);
+	return c->tree.n ? GIT_SKIP : git_links_build(c);
 }
 
-static int staged_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int again_only(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (o->code > 1)
+	return c->rescue.added ? (c->keep_ignored ? GIT_NEXT : GIT_SKIP)
+			       : (c->res.leftovers ? GIT_NEXT : GIT_SKIP);
+}
+
+static int tree_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->tree.n ? GIT_SKIP : git_run(c, AT_ADMIN, 0, "write-tree", NULL);
+}
+
+static int tree_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
 		return git_fail(c, o, err);
-	c->res.leftovers = o->code == 1 || git_admin_has(c, "MERGE_HEAD");
+	c->tree = git_line(c, o);
 	return GIT_NEXT;
 }
 
 static int commit_build(struct git_call *c, struct ov_err *err _unused_)
 {
+	bool merge = c->op == GIT_OP_RESOLVED && git_admin_has(c, "MERGE_HEAD");
+
+	c->res.leftovers = !str_eq(c->tree, c->head_tree) || merge;
+	c->commit = c->head;
 	if (!c->res.leftovers)
 		return GIT_SKIP;
-	git_run(c, AT_TREE, 0, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status",
-			"--allow-empty", "--cleanup=whitespace", "-F", "-", NULL);
+	/* A call that was cut off made it. */
+	if (!merge && str_eq(c->tree, c->branch_tree) && str_eq(c->branch_parent, c->head)) {
+		c->commit = c->branch_oid;
+		return GIT_SKIP;
+	}
+	git_run(c, AT_REPO, 0, "commit-tree", c->tree.p, "-p", c->head.p, NULL);
+	if (merge) {
+		vec_clear(&c->rescue.extra);
+		git_admin_commits(c, "MERGE_HEAD");
+		for (size_t i = 0; i < c->rescue.extra.n; i++)
+			git_args(c, "-p", c->rescue.extra.p[i], NULL);
+	}
 	c->input = arena_printf(&c->arena, STR_FMT "\n",
 			STR_ARG(c->message.n ? c->message : STR("Leftovers")));
 	return GIT_NEXT;
 }
 
-static int base_build(struct git_call *c, struct ov_err *err)
+static int commit_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	if (!c->head.n)
-		return ov_fail(err, OV_ESTATE, "%s has no commit", c->path);
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->commit = git_line(c, o);
+	return GIT_NEXT;
+}
+
+static int branch_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	git_own_index_is(c, c->commit); /* it holds just these files */
+	c->publish = c->commit;
+	if (str_eq(c->commit, c->branch_oid))
+		return GIT_SKIP;
+	/* The old value is checked; empty means that the ref must not exist. */
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: harvest",
+			branch_ref(c).p, c->commit.p, c->branch_oid.n ? c->branch_oid.p : "", NULL);
+}
+
+static int followed(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->head = c->commit;
+	c->head_tree = c->tree;
+	return GIT_SKIP;
+}
+
+static int base_build(struct git_call *c, struct ov_err *err _unused_)
+{
 	c->ok = true;
 	if (!c->base.n)
 		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_READS, "merge-base", "--is-ancestor", c->base.p, c->head.p,
+	return git_run(c, AT_REPO, GIT_READS, "merge-base", "--is-ancestor", c->base.p, c->head.p,
 			NULL);
 }
 
@@ -161,7 +225,7 @@ static int fork_build(struct git_call *c, struct ov_err *err)
 		return GIT_SKIP;
 	if (!with.n)
 		return ov_fail(err, OV_ENOTFOUND, "the base commit of %s is not known", c->path);
-	return git_run(c, AT_ADMIN, GIT_READS, "merge-base", c->head.p, with.p, NULL);
+	return git_run(c, AT_REPO, GIT_READS, "merge-base", c->head.p, with.p, NULL);
 }
 
 static int fork_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
@@ -186,7 +250,7 @@ static int count_build(struct git_call *c, struct ov_err *err _unused_)
 		c->res.rescue_ref = c->rescue_ref;
 		c->res.leftovers = true;
 	}
-	return git_run(c, AT_ADMIN, GIT_READS, "rev-list", "--count", c->head.p, "--not", c->base.p,
+	return git_run(c, AT_REPO, GIT_READS, "rev-list", "--count", c->head.p, "--not", c->base.p,
 			"--", NULL);
 }
 
@@ -201,7 +265,7 @@ static int count_judge(struct git_call *c, const struct git_out *o, struct ov_er
 
 static int files_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	return git_run(c, AT_ADMIN, GIT_READS, "diff-tree", "-r", "--no-renames", "--shortstat",
+	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "--no-renames", "--shortstat",
 			c->base.p, c->head.p, "--", NULL);
 }
 
@@ -249,7 +313,7 @@ static int paths_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->res.files_changed)
 		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
+	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
 			"--name-only", c->base.p, c->head.p, "--", NULL);
 }
 
@@ -268,7 +332,7 @@ static int leftovers_build(struct git_call *c, struct ov_err *err _unused_)
 
 	if (!c->res.leftovers)
 		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
+	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
 			"--name-only", parent.p, c->head.p, "--", NULL);
 }
 
@@ -286,7 +350,7 @@ static int since_build(struct git_call *c, struct ov_err *err _unused_)
 	c->ok = true;
 	if (!c->start.n || str_eq(c->start, c->base) || str_eq(c->start, c->head))
 		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_READS, "merge-base", "--is-ancestor", c->start.p, c->head.p,
+	return git_run(c, AT_REPO, GIT_READS, "merge-base", "--is-ancestor", c->start.p, c->head.p,
 			NULL);
 }
 
@@ -308,7 +372,7 @@ static int touched_build(struct git_call *c, struct ov_err *err _unused_)
 	}
 	if (str_eq(c->start, c->head))
 		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
+	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
 			"--name-only", c->start.p, c->head.p, "--", NULL);
 }
 
@@ -342,7 +406,7 @@ static int commits_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->res.commits)
 		return GIT_SKIP;
-	git_run(c, AT_ADMIN, GIT_READS, "rev-list", NULL);
+	git_run(c, AT_REPO, GIT_READS, "rev-list", NULL);
 	git_args(c, arena_cstr(&c->arena, arena_printf(&c->arena, "--max-count=%d", GIT_LISTED)),
 			c->head.p, "--not", c->base.p, "--", NULL);
 	return GIT_NEXT;
@@ -357,23 +421,27 @@ static int commits_judge(struct git_call *c, const struct git_out *o, struct ov_
 }
 
 static const struct git_step harvest_steps[] = {
-	STEP_RUN("find the worktree", find, NULL),
+	STEP_RUN("find the worktree", git_find_required, NULL),
+	STEP_SUB("make our own git folder", NULL, git_own_steps),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
-	STEP_RUN("name the branch", name_branch, NULL),
+	STEP_RUN("find HEAD", settle, NULL),
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
 	STEP_RUN("see whether HEAD left the branch", moved_build, yes_no_judge),
 	STEP_SUB("find what was left behind", NULL, git_strays_steps),
 	STEP_SUB("rescue what is in the worktree", rescue_build, git_rescue_steps,
 			.inject = "git-harvest-rescued"),
-	STEP_SUB("take back what was left unfinished", abort_needed, git_abort_steps),
-	STEP_SUB("read the branches", NULL, git_refs_steps),
-	STEP_RUN("move the branch to HEAD", adopt_build, NULL),
-	STEP_RUN("attach HEAD to the branch", attach_build, NULL, .inject = "git-harvest-attached"),
+	STEP_SUB("leave what was unfinished", back_only, back_steps,
+			.inject = "git-harvest-attached"),
 	STEP_SUB("read who commits", NULL, git_identity_steps),
+	STEP_SUB("read what was committed", again_only, git_own_index_steps),
 	STEP_RUN("add the leftovers", add_build, NULL, .inject = "git-harvest-added"),
-	STEP_RUN("see whether there is anything to commit", staged_build, staged_judge),
-	STEP_RUN("commit the leftovers", commit_build, NULL, .inject = "git-harvest-committed"),
-	STEP_SUB("read the branches", NULL, git_refs_steps),
+	STEP_RUN("add the submodules' commits", links_build, NULL),
+	STEP_RUN("write the leftovers as a tree", tree_build, tree_judge),
+	STEP_RUN("commit the leftovers", commit_build, commit_judge),
+	STEP_RUN("move the branch", branch_build, NULL, .inject = "git-harvest-committed"),
+	STEP_RUN("follow", followed, NULL),
+	STEP_SUB("read what was committed", NULL, git_own_index_steps),
+	STEP_SUB("make the agent's git folder", NULL, git_publish_steps),
 	STEP_RUN("check the base", base_build, base_judge),
 	STEP_RUN("find where the branch began", fork_build, fork_judge),
 	STEP_RUN("count the commits", count_build, count_judge),
@@ -386,22 +454,27 @@ static const struct git_step harvest_steps[] = {
 	STEP_END,
 };
 
-void git_harvest(struct git *g, str path, str base, str since, str rescue_ref, str message,
-		git_done_fn *done, void *user)
+void git_harvest(struct git *g, const struct git_harvest *spec, git_done_fn *done, void *user)
 {
-	struct git_call *c = git_call_new(g, "harvest", path, done, user);
+	struct git_call *c = git_call_new(g, "harvest", spec->path, done, user);
 	struct ov_err err;
 	int r = 0;
 
-	c->base = arena_str(&c->arena, base);
-	if (git_oid_valid(since))
-		c->start = arena_str(&c->arena, since);
-	c->rescue_ref = arena_str(&c->arena, rescue_ref);
-	c->message = arena_str(&c->arena, message);
-	if (base.n && !git_oid_valid(base))
+	c->branch = arena_str(&c->arena, spec->branch);
+	c->target = arena_str(&c->arena, spec->target);
+	c->base = arena_str(&c->arena, spec->base);
+	if (git_oid_valid(spec->since))
+		c->start = arena_str(&c->arena, spec->since);
+	c->rescue_ref = arena_str(&c->arena, spec->rescue_ref);
+	c->message = arena_str(&c->arena, spec->message);
+	if (!git_ref_valid(spec->branch) || !git_ref_valid(spec->target))
+		r = ov_fail(&err, OV_EINVALID,
+				"cannot harvest to \"" STR_FMT "\" for \"" STR_FMT "\"",
+				STR_ARG(spec->branch), STR_ARG(spec->target));
+	else if (spec->base.n && !git_oid_valid(spec->base))
 		r = ov_fail(&err, OV_EINVALID, "base \"" STR_FMT "\" is not a commit's name",
-				STR_ARG(base));
+				STR_ARG(spec->base));
 	else
-		r = git_rescue_ref_check(rescue_ref, &err);
+		r = git_rescue_ref_check(spec->rescue_ref, &err);
 	git_call_start(c, harvest_steps, r, &err);
 }

@@ -8,6 +8,8 @@ enum {
 	LOOK_HEAD,
 	LOOK_HEAD_TREE,
 	LOOK_BRANCH,
+	LOOK_BRANCH_TREE,
+	LOOK_BRANCH_PARENT,
 	LOOK_TARGET,
 	LOOK_TARGET_TREE,
 	LOOK_KEPT,
@@ -20,26 +22,52 @@ enum {
 static int refs_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	str none = STR("refs/.."), heads = STR("refs/heads/");
-	str head = c->admin ? STR("HEAD") : none, kept = c->kept_ref.n ? c->kept_ref : none;
-	str rescue = c->rescue_ref.n ? c->rescue_ref : none;
-	str branch = c->branch.n ? c->branch : STR(".."),
-	    target = c->target.n ? c->target : STR("..");
+	str branch = c->branch.n ? c->branch : STR(".."), target = c->target.n ? c->target : STR("..");
+	str kept = c->kept_ref.n ? c->kept_ref : none;
+	str rescue = c->rescue_ref.n ? c->rescue_ref : none, head;
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
 
+	if (c->own) {
+		git_room_head(c);
+		git_room_names(c);
+	}
+	head = c->own ? c->head_name : STR("HEAD");
 	/* What is not asked for is a name that cannot exist. */
+	if (!head.n)
+		head = none;
 	buf_addf(&b, STR_FMT "^{commit}\n", STR_ARG(head));
 	buf_addf(&b, STR_FMT "^{tree}\n", STR_ARG(head));
 	buf_addf(&b, STR_FMT STR_FMT "^{commit}\n", STR_ARG(heads), STR_ARG(branch));
+	buf_addf(&b, STR_FMT STR_FMT "^{tree}\n", STR_ARG(heads), STR_ARG(branch));
+	buf_addf(&b, STR_FMT STR_FMT "^1^{commit}\n", STR_ARG(heads), STR_ARG(branch));
 	buf_addf(&b, STR_FMT STR_FMT "^{commit}\n", STR_ARG(heads), STR_ARG(target));
 	buf_addf(&b, STR_FMT STR_FMT "^{tree}\n", STR_ARG(heads), STR_ARG(target));
 	buf_addf(&b, STR_FMT "^{commit}\n", STR_ARG(kept));
 	buf_addf(&b, STR_FMT "^{commit}\n", STR_ARG(rescue));
 	buf_addf(&b, STR_FMT "^{tree}\n", STR_ARG(rescue));
-	git_run(c, c->admin ? AT_ADMIN : AT_REPO, GIT_READS, "cat-file",
-			"--batch-check=%(objectname)", NULL);
+	for (size_t i = 0; i < c->named.n; i++)
+		buf_addf(&b, "%s^{commit}\n", c->named.p[i]);
+	git_run(c, AT_REPO, GIT_READS, "cat-file", "--batch-check=%(objectname)", NULL);
 	c->input = arena_str(&c->arena, buf_str(&b));
 	return GIT_NEXT;
+}
+
+/* Of the commits that the agent's folder names, those that the repository has; others are wanted. */
+static void sort_named(struct git_call *c, str answers)
+{
+	size_t n = 0;
+	str line;
+
+	vec_clear(&c->wanted);
+	if (c->head_name.n && git_oid_valid(c->head_name) && !c->head.n)
+		vec_push(&c->wanted, c->head_name.p);
+	for (size_t i = 0; i < c->named.n && str_split(&answers, '\n', &line); i++)
+		if (git_oid_valid(line))
+			c->named.p[n++] = c->named.p[i];
+		else
+			vec_push(&c->wanted, c->named.p[i]);
+	c->named.n = n;
 }
 
 static int refs_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
@@ -48,6 +76,8 @@ static int refs_judge(struct git_call *c, const struct git_out *o, struct ov_err
 		[LOOK_HEAD] = &c->head,
 		[LOOK_HEAD_TREE] = &c->head_tree,
 		[LOOK_BRANCH] = &c->branch_oid,
+		[LOOK_BRANCH_TREE] = &c->branch_tree,
+		[LOOK_BRANCH_PARENT] = &c->branch_parent,
 		[LOOK_TARGET] = &c->target_oid,
 		[LOOK_TARGET_TREE] = &c->target_tree,
 		[LOOK_KEPT] = &c->kept_oid,
@@ -64,29 +94,27 @@ static int refs_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	if (i < LOOK_COUNT)
 		return ov_fail(err, OV_EIO, "git cat-file answered %zu of %d questions", i,
 				LOOK_COUNT);
+	if (c->own)
+		sort_named(c, rest);
 	return GIT_NEXT;
 }
 
-static int head_ref_build(struct git_call *c, struct ov_err *err _unused_)
+static int take_only(struct git_call *c, struct ov_err *err _unused_)
 {
-	c->head_ref = (str){ 0 };
-	if (!c->admin)
-		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_READS, "symbolic-ref", "-q", "HEAD", NULL);
+	return c->own && c->wanted.n && !c->taken ? GIT_NEXT : GIT_LEAVE;
 }
 
-static int head_ref_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int taken(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (o->code > 1)
-		return git_fail(c, o, err);
-	if (o->code == 0)
-		c->head_ref = git_line(c, o);
-	return GIT_NEXT;
+	c->taken = true;
+	return GIT_SKIP;
 }
 
 const struct git_step git_refs_steps[] = {
 	STEP_RUN("read the branches", refs_build, refs_judge),
-	STEP_RUN("read HEAD", head_ref_build, head_ref_judge),
+	STEP_SUB("take over what was committed", take_only, git_take_steps),
+	STEP_RUN("take over what was committed", taken, NULL),
+	STEP_RUN("read the branches", refs_build, refs_judge),
 	STEP_END,
 };
 
@@ -121,16 +149,18 @@ const struct git_step git_target_steps[] = {
 	STEP_END,
 };
 
+/*
+ * By our own index, and without a look into other repositories: what is not the base's is left out,
+ * and what is keeps the commit that the agent's commits say.
+ */
 static int status_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->dirty = c->changed = c->unmerged = false;
 	vec_clear(&c->nested);
-	if (!c->admin || !c->folder)
+	if (!c->folder || c->making)
 		return GIT_SKIP;
-	if (c->index_anew)
-		return git_run(c, AT_TREE, 0, "read-tree", "HEAD", NULL);
 	git_run(c, AT_TREE, GIT_READS, "status", "--porcelain=v1", "-z", "--untracked-files=all",
-			"--ignore-submodules=dirty", "--no-renames", NULL);
+			"--ignore-submodules=all", "--no-renames", NULL);
 	if (c->look_ignored)
 		git_args(c, "--ignored", NULL);
 	return GIT_NEXT;
@@ -145,14 +175,6 @@ static int status_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	str rest = o->out, e;
 	bool fresh;
 
-	if (o->code == 0 && c->index_anew) {
-		c->index_anew = false;
-		return GIT_AGAIN;
-	}
-	if (o->code != 0 && git_index_aside(c, o)) {
-		c->index_anew = true;
-		return GIT_AGAIN;
-	}
 	if (o->code != 0)
 		return git_fail(c, o, err);
 	while (str_split(&rest, '\0', &e)) {
@@ -167,14 +189,15 @@ static int status_judge(struct git_call *c, const struct git_out *o, struct ov_e
 		}
 		c->dirty = true;
 		c->changed |= !fresh;
-		if (str_find_byte(xy, 'U') < xy.n || str_is(xy, "AA") || str_is(xy, "DD"))
-			c->unmerged = true;
 	}
 	return GIT_NEXT;
 }
 
 const struct git_step git_status_steps[] = {
+	STEP_SUB("read what was committed", NULL, git_own_index_steps),
 	STEP_RUN("see what is uncommitted", status_build, status_judge),
+	STEP_SUB("see what is staged", NULL, git_staged_steps),
+	STEP_SUB("find other repositories", NULL, git_links_steps),
 	STEP_END,
 };
 

@@ -46,12 +46,15 @@ static int unless_already(struct git_call *c, struct ov_err *err _unused_)
 
 static int result(struct git_call *c, struct ov_err *err _unused_)
 {
+	if (c->res.outcome == GIT_CONFLICT)
+		return GIT_FINISH;
 	c->res.commit = c->commit;
 	return GIT_SKIP;
 }
 
 static const struct git_step pick_steps[] = {
 	STEP_RUN("find the worktree", git_find_any, NULL),
+	STEP_SUB("make our own git folder", NULL, git_own_steps),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
 	STEP_SUB("find the target branch", NULL, git_target_steps),
 	STEP_SUB("keep what is in the worktree", rescue, git_rescue_steps),

@@ -5,7 +5,6 @@
  */
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
@@ -20,22 +19,6 @@ static str commitish(struct git_call *c, str s)
 	return arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(s));
 }
 
-/* A list divided by colons, in which a quoted entry may hold anything. */
-static str quoted(struct git_call *c, const char *path)
-{
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
-
-	buf_addc(&b, '"');
-	for (; *path; path++) {
-		if (*path == '"' || *path == '\\')
-			buf_addc(&b, '\\');
-		buf_addc(&b, *path);
-	}
-	buf_addc(&b, '"');
-	return arena_str(&c->arena, buf_str(&b));
-}
-
 static int merge_build(struct git_call *c, struct ov_err *err)
 {
 	const char *objects = path_join(&c->arena, c->g->common, OBJECTS);
@@ -48,7 +31,7 @@ static int merge_build(struct git_call *c, struct ov_err *err)
 			"--name-only", "--no-messages", c->base.p, c->side.p, NULL);
 	git_env_add(c, "GIT_OBJECT_DIRECTORY", objects);
 	git_env_add(c, "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-			quoted(c, path_join(&c->arena, c->g->common, "objects")).p);
+			git_quoted(c, path_join(&c->arena, c->g->common, "objects")).p);
 	return GIT_NEXT;
 }
 

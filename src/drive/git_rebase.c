@@ -1,7 +1,7 @@
 /*
  * Rebase: the branch's work becomes one commit on top of the target, the candidate, and branch and
  * worktree follow to it. Up to that last step nothing that anybody can see changes. The step is
- * announced by a note in the worktree's git directory, so that a repeated call can tell the half of
+ * announced by a note in our own git folder, so that a repeated call can tell the half of
  * a checkout that was cut off from changes that somebody made.
  */
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
-#define FOLLOWING "overseer-following"
+#define FOLLOWING "following"
 
 static str branch_ref(struct git_call *c)
 {
@@ -33,10 +33,13 @@ static int begin(struct git_call *c, struct ov_err *err)
 	if (!c->branch_oid.n)
 		return ov_fail(err, OV_ENOTFOUND, "branch " STR_FMT " does not exist",
 				STR_ARG(c->branch));
-	if (c->admin && c->folder && !str_eq(c->head_ref, branch_ref(c)))
+	c->forced = c->folder && git_own_line(c, FOLLOWING).n;
+	if (c->folder && !c->forced && c->head.n && !str_eq(c->head, c->branch_oid))
 		return ov_fail(err, OV_ESTATE, "%s is not on branch " STR_FMT ": harvest it first",
 				c->path, STR_ARG(c->branch));
-	c->forced = c->admin && c->folder && git_admin_has(c, FOLLOWING);
+	/* It may have followed already, and its agent's folder not yet. */
+	c->head = c->branch_oid;
+	c->head_tree = c->branch_tree;
 	return GIT_SKIP;
 }
 
@@ -95,7 +98,7 @@ static int squash(struct git_call *c, struct ov_err *err _unused_)
 
 static int changed_only(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (c->res.outcome == GIT_NO_CHANGES)
+	if (c->res.outcome == GIT_NO_CHANGES || c->res.outcome == GIT_CONFLICT)
 		return GIT_FINISH;
 	return c->res.outcome == GIT_ALREADY ? GIT_LEAVE : GIT_SKIP;
 }
@@ -159,8 +162,8 @@ static const struct git_step keep_steps[] = {
 
 static int checkout(struct git_call *c, const char *force)
 {
-	return git_run(c, AT_TREE, 0, "checkout", "--quiet", "--no-track", force, "-B",
-			arena_cstr(&c->arena, c->branch), c->commit.p, NULL);
+	git_own_index_is(c, STR(""));
+	return git_run(c, AT_TREE, 0, "checkout", "--quiet", force, "--detach", c->commit.p, NULL);
 }
 
 static int follow_build(struct git_call *c, struct ov_err *err)
@@ -168,26 +171,20 @@ static int follow_build(struct git_call *c, struct ov_err *err)
 	int r;
 
 	c->ok = true;
-	if (!c->admin || !c->folder) {
-		if (str_eq(c->commit, c->branch_oid))
-			return GIT_SKIP;
-		return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", branch_ref(c).p, c->commit.p,
-				c->branch_oid.p, NULL);
-	}
+	if (!c->folder)
+		return GIT_SKIP;
 	if (c->forced || str_eq(c->commit, c->branch_oid)) {
 		c->ok = !c->forced;
 		return GIT_SKIP;
 	}
-	r = file_write_atomic(path_join(&c->arena, c->admin, FOLLOWING), c->commit, 0644, err);
+	r = git_own_note(c, FOLLOWING, c->commit, err);
 	return r < 0 ? r : checkout(c, "--no-overwrite-ignore");
 }
 
-/* New files are in the way, or not all could be written: they are rescued first. Where there is no folder it is a failure. */
-static int follow_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+/* New files are in the way, or not all could be written: they are rescued first. */
+static int follow_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
 {
 	c->ok = o->code == 0 && !git_loosen(c, o);
-	if (!c->ok && !c->folder)
-		return git_fail(c, o, err);
 	return GIT_NEXT;
 }
 
@@ -200,26 +197,56 @@ static int follow_rescue(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
+static int again_only(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->ok ? GIT_SKIP : GIT_NEXT;
+}
+
 static int force_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	return c->ok ? GIT_SKIP : checkout(c, "--force");
 }
 
+static int branch_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (c->folder)
+		git_own_index_is(c, c->commit);
+	c->publish = c->links_of = c->commit;
+	if (str_eq(c->commit, c->branch_oid))
+		return GIT_SKIP;
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: rebase", branch_ref(c).p,
+			c->commit.p, c->branch_oid.p, NULL);
+}
+
+static int folder_only(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->folder ? GIT_NEXT : GIT_SKIP;
+}
+
 static int followed(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (c->admin && c->folder)
-		unlink(path_join(&c->arena, c->admin, FOLLOWING));
+	unlink(path_join(&c->arena, c->own, FOLLOWING));
 	return GIT_SKIP;
 }
 
 static const struct git_step follow_steps[] = {
-	STEP_RUN("let the branch follow", follow_build, follow_judge),
+	STEP_RUN("let the worktree follow", follow_build, follow_judge),
 	STEP_SUB("rescue what is in the way", follow_rescue, git_rescue_steps),
-	STEP_RUN("let the branch follow", force_build, NULL),
-	STEP_SUB("let the submodules follow", NULL, git_submodule_steps),
+	STEP_SUB("read what was committed", again_only, git_own_index_steps),
+	STEP_RUN("let the worktree follow", force_build, NULL),
+	STEP_RUN("let the branch follow", branch_build, NULL),
+	STEP_SUB("put submodules aside", folder_only, git_submodule_steps),
+	STEP_SUB("make the agent's git folder", folder_only, git_publish_steps),
 	STEP_RUN("let the branch follow", followed, NULL),
 	STEP_END,
 };
+
+/* The agent is to see what it conflicts with. */
+static int conflict_only(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->publish = c->branch_oid;
+	return c->res.outcome == GIT_CONFLICT && c->folder && !c->forced ? GIT_NEXT : GIT_SKIP;
+}
 
 static const struct git_step make_steps[] = {
 	STEP_RUN("begin", begin, NULL),
@@ -232,6 +259,7 @@ static const struct git_step make_steps[] = {
 	STEP_RUN("look for an earlier candidate", made_build, made_judge),
 	STEP_SUB("rebase onto the target", squash, git_squash_steps,
 			.inject = "git-rebase-squashed"),
+	STEP_SUB("tell the agent where the target is", conflict_only, git_publish_steps),
 	STEP_RUN("go on", changed_only, NULL),
 	STEP_SUB("see what is in the way in the user's checkout", NULL, git_overlap_steps),
 	STEP_SUB("keep the branch's commits", NULL, keep_steps, .inject = "git-rebase-kept"),
@@ -249,6 +277,7 @@ static int result(struct git_call *c, struct ov_err *err _unused_)
 
 static const struct git_step rebase_steps[] = {
 	STEP_RUN("find the worktree", git_find_ours, NULL),
+	STEP_SUB("make our own git folder", NULL, git_own_steps),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
 	STEP_SUB("find the target branch", NULL, git_target_steps),
 	STEP_RUN("find the branch", side, NULL),

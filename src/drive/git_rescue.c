@@ -1,23 +1,13 @@
 /*
- * Rescue: everything in a worktree under one ref. The commit has the tree of the folder as it is
- * (built in a copy of the index, so neither index nor folder is touched), HEAD as its first parent,
- * then a commit of the index where that differs from both (as git stash does), then whatever else
- * would become unreachable. A ref that is there already is never lost: it becomes a parent too.
- * Ignored files are rescued only where that is asked for; callers that reset a worktree leave them
- * in place.
+ * Rescue: everything in a worktree under one ref. The commit has the tree of the folder as it is,
+ * HEAD as its first parent, then a commit of what the agent staged where that differs from both (as
+ * git stash does), then whatever else would become unreachable. Folder and agent's index are not
+ * touched: files are added to our own index. A ref that is there already is never lost: it becomes a
+ * parent too. Ignored files are rescued only where that is asked for; callers that reset a worktree
+ * leave them in place.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
-#include "sys/rand.h"
-
-#define TEMP_PREFIX "overseer-rescue-"
 
 int git_rescue_ref_check(str ref, struct ov_err *err)
 {
@@ -42,8 +32,6 @@ void git_rescue_prepare(struct git_call *c, str ref, str message)
 
 	c->rescue.ref = ref;
 	c->rescue.message = message;
-	if (!c->admin)
-		return;
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		git_admin_commits(c, files[i]);
 }
@@ -56,17 +44,8 @@ void git_rescue_extra(struct git_call *c, str oid)
 
 void git_rescue_done(struct git_rescue_state *rs)
 {
-	if (rs->index)
-		unlink(rs->index);
-	rs->index = NULL;
 	vec_done(&rs->extra);
 	vec_done(&rs->parents);
-}
-
-/* Git directory of the worktree, or, when only a branch is rescued, the repository's. */
-static enum git_where where(const struct git_call *c)
-{
-	return c->admin ? AT_ADMIN : AT_REPO;
 }
 
 /* Is any of the commits not kept by what stays? */
@@ -77,7 +56,7 @@ static int kept_build(struct git_call *c, struct ov_err *err _unused_)
 	rs->kept = true;
 	if (!c->head.n && !rs->extra.n)
 		return GIT_SKIP;
-	git_run(c, where(c), GIT_READS, "rev-list", "--max-count=1", "--ignore-missing", NULL);
+	git_run(c, AT_REPO, GIT_READS, "rev-list", "--max-count=1", "--ignore-missing", NULL);
 	if (c->head.n)
 		git_args(c, c->head.p, NULL);
 	for (size_t i = 0; i < rs->extra.n; i++)
@@ -108,95 +87,16 @@ static int kept_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	return GIT_NEXT;
 }
 
-/* A temporary index of a call that was cut off belongs to nobody. */
-static void sweep_temporary(struct git_call *c)
-{
-	str *names;
-	size_t n;
-
-	if (dir_list(&c->arena, c->admin, 65536, &names, &n, NULL) < 0)
-		return;
-	for (size_t i = 0; i < n; i++)
-		if (str_starts(names[i], STR(TEMP_PREFIX)))
-			unlink(path_join(&c->arena, c->admin, arena_cstr(&c->arena, names[i])));
-}
-
-/*
- * With the times of the files that are in it, so that unchanged ones need not be read again, and with
- * its own: files that are no older than the index are read, since they may have been changed in the
- * moment in which it was written. A copy with a later time would pass such a change over.
- */
-static int copy_file(const char *from, const char *to, bool *ret_absent, struct ov_err *err)
-{
-	_cleanup_(fd_closep)
-	int in = -1, out = -1;
-	struct stat st;
-	ssize_t n;
-
-	*ret_absent = false;
-	in = open(from, O_RDONLY | O_CLOEXEC);
-	if (in < 0 && errno == ENOENT) {
-		*ret_absent = true;
-		return 0;
-	}
-	if (in < 0)
-		return ov_fail_errno(err, errno, "open %s", from);
-	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (out < 0)
-		return ov_fail_errno(err, errno, "create %s", to);
-	do
-		n = sendfile(out, in, NULL, 1 << 30);
-	while (n > 0 || (n < 0 && errno == EINTR));
-	if (n < 0 || fstat(in, &st) < 0 ||
-			futimens(out, (struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
-		return ov_fail_errno(err, errno, "copy %s", from);
-	return 0;
-}
-
-static int index_copy(struct git_call *c, struct ov_err *err)
+/* Without a folder what was staged is all that there is to go by. */
+static int begin(struct git_call *c, struct ov_err *err _unused_)
 {
 	struct git_rescue_state *rs = &c->rescue;
-	bool absent;
-	int r;
 
-	if (!c->admin || (c->folder && !c->dirty)) {
-		rs->tree = c->head_tree;
-		return rs->kept ? GIT_LEAVE : GIT_SKIP;
-	}
-	sweep_temporary(c);
-	rs->index = path_join(&c->arena, c->admin,
-			arena_printf(&c->arena, TEMP_PREFIX "%016llx",
-					(unsigned long long)rand_u64())
-					.p);
-	r = copy_file(path_join(&c->arena, c->admin, "index"), rs->index, &absent, err);
-	if (r < 0)
-		return r;
-	rs->read_head = absent;
-	return GIT_SKIP;
-}
-
-/*
- * In the folder, since git writes the copy anew: it marks files that were changed in the moment in which
- * the index was written, and has to see them for that. Otherwise such a change would be passed over.
- */
-static int index_tree_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	if (!c->rescue.index || c->rescue.read_head)
+	rs->index_tree = c->agent_tree.n ? c->agent_tree : c->head_tree;
+	if (c->folder && c->dirty)
 		return GIT_SKIP;
-	return git_run(c, c->folder ? AT_TREE : AT_ADMIN, GIT_TEMP_INDEX, "write-tree", NULL);
-}
-
-/* With conflicts in it an index has no tree; what is in the folder is kept all the same. */
-static int index_tree_judge(struct git_call *c, const struct git_out *o,
-		struct ov_err *err _unused_)
-{
-	if (o->code == 0)
-		c->rescue.index_tree = git_line(c, o);
-	if (!c->folder && o->code == 0)
-		c->rescue.tree = c->rescue.index_tree;
-	if (!c->folder && c->rescue.kept && str_eq(c->rescue.index_tree, c->head_tree))
-		return GIT_LEAVE;
-	return GIT_NEXT;
+	rs->tree = c->folder ? c->head_tree : rs->index_tree;
+	return rs->kept && str_eq(rs->tree, c->head_tree) ? GIT_LEAVE : GIT_SKIP;
 }
 
 void git_exclude_nested(struct git_call *c)
@@ -208,49 +108,34 @@ void git_exclude_nested(struct git_call *c)
 
 static int add_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (!c->rescue.index)
+	if (!c->folder || !c->dirty)
 		return GIT_SKIP;
-	if (c->rescue.read_head) {
-		unlink(c->rescue.index);
-		return git_run(c, AT_ADMIN, GIT_TEMP_INDEX, "read-tree",
-				c->head.n ? c->head.p : "--empty", NULL);
-	}
-	if (!c->folder)
-		return GIT_SKIP;
-	git_run(c, AT_TREE, GIT_TEMP_INDEX, "add", "-A", NULL);
+	git_own_index_is(c, STR(""));
+	git_run(c, AT_TREE, 0, "add", "-A", NULL);
 	if (c->keep_ignored)
 		git_args(c, "--force", NULL);
 	git_args(c, "--", ":(top)", NULL);
-	if (c->keep_ignored)
-		git_args(c, ":(top,exclude).overseer", NULL);
 	git_exclude_nested(c);
 	return GIT_NEXT;
 }
 
 static int add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	struct git_rescue_state *rs = &c->rescue;
-
-	if (rs->read_head && o->code == 0) {
-		rs->read_head = false;
-		rs->rebuilt = true;
-		return GIT_AGAIN;
-	}
 	if (o->code != 0 && git_loosen(c, o))
 		return GIT_AGAIN;
-	/* The index may be damaged: begin again from HEAD, once. */
-	if (o->code != 0 && !rs->read_head && !rs->rebuilt) {
-		rs->read_head = true;
-		return GIT_AGAIN;
-	}
 	return o->code == 0 ? GIT_NEXT : git_fail(c, o, err);
+}
+
+static int links_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->folder && c->dirty ? git_links_build(c) : GIT_SKIP;
 }
 
 static int tree_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (!c->rescue.index || (!c->folder && c->rescue.tree.n))
+	if (!c->folder || !c->dirty)
 		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_TEMP_INDEX, "write-tree", NULL);
+	return git_run(c, AT_ADMIN, 0, "write-tree", NULL);
 }
 
 /* Is it all in HEAD, which is kept: the folder, and the index as far as it can be told? */
@@ -267,16 +152,11 @@ static int tree_judge(struct git_call *c, const struct git_out *o, struct ov_err
 {
 	struct git_rescue_state *rs = &c->rescue;
 
-	if (o->code == 0) {
-		rs->tree = git_line(c, o);
-		return nothing_to_keep(c) ? GIT_LEAVE : GIT_NEXT;
-	}
-	/* Conflicts in the index of a folder that is gone: HEAD is what can be kept. */
-	if (!c->folder && c->head_tree.n) {
-		rs->tree = c->head_tree;
-		return GIT_NEXT;
-	}
-	return git_fail(c, o, err);
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	rs->tree = git_line(c, o);
+	rs->added = true;
+	return nothing_to_keep(c) ? GIT_LEAVE : GIT_NEXT;
 }
 
 /* The date is fixed, so that rescuing the same index twice gives the same commit. */
@@ -284,12 +164,10 @@ static int index_commit_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	struct git_rescue_state *rs = &c->rescue;
 
-	git_rescue_done(&(struct git_rescue_state){ .index = rs->index });
-	rs->index = NULL;
 	if (!rs->index_tree.n || str_eq(rs->index_tree, rs->tree) ||
 			str_eq(rs->index_tree, c->head_tree))
 		return GIT_SKIP;
-	git_run(c, AT_ADMIN, 0, "commit-tree", rs->index_tree.p, NULL);
+	git_run(c, AT_REPO, 0, "commit-tree", rs->index_tree.p, NULL);
 	if (c->head.n)
 		git_args(c, "-p", c->head.p, NULL);
 	git_env_add(c, "GIT_AUTHOR_DATE", "2000-01-01T00:00:00Z");
@@ -325,7 +203,7 @@ static int ref_build(struct git_call *c, struct ov_err *err _unused_)
 		add_parent(rs, rs->index_commit.p);
 	for (size_t i = 0; i < rs->extra.n; i++)
 		add_parent(rs, rs->extra.p[i]);
-	return git_run(c, where(c), GIT_READS, "for-each-ref",
+	return git_run(c, AT_REPO, GIT_READS, "for-each-ref",
 			"--format=%(objectname) %(tree) %(parent)", arena_cstr(&c->arena, rs->ref),
 			NULL);
 }
@@ -375,7 +253,7 @@ static int commit_build(struct git_call *c, struct ov_err *err _unused_)
 		return GIT_SKIP;
 	if (!rs->tree.n)
 		tree = arena_printf(&c->arena, "%s^{tree}", rs->parents.p[0]).p;
-	git_run(c, where(c), 0, "commit-tree", tree, NULL);
+	git_run(c, AT_REPO, 0, "commit-tree", tree, NULL);
 	for (size_t i = 0; i < rs->parents.n; i++)
 		git_args(c, "-p", rs->parents.p[i], NULL);
 	c->input = arena_printf(&c->arena, STR_FMT "\n",
@@ -400,7 +278,7 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 	if (str_eq(rs->commit, rs->old))
 		return GIT_SKIP;
 	/* The old value is checked; empty means that the ref must not exist. */
-	return git_run(c, where(c), GIT_WHOLE, "update-ref", "-m", "overseer: rescue", rs->ref.p,
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: rescue", rs->ref.p,
 			rs->commit.p, rs->old.n ? rs->old.p : "", NULL);
 }
 
@@ -421,10 +299,10 @@ const struct git_step git_rescue_steps[] = {
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
 	STEP_RUN("see what is uncommitted", look_end, NULL),
 	STEP_RUN("see which commits are kept", kept_build, kept_judge),
-	STEP_RUN("copy the index", index_copy, NULL),
+	STEP_RUN("rescue", begin, NULL),
 	STEP_SUB("read who commits", NULL, git_identity_steps),
-	STEP_RUN("write the index as a tree", index_tree_build, index_tree_judge),
 	STEP_RUN("add the folder's files", add_build, add_judge),
+	STEP_RUN("add the submodules' commits", links_build, NULL),
 	STEP_RUN("write the folder as a tree", tree_build, tree_judge),
 	STEP_RUN("commit the index", index_commit_build, index_commit_judge),
 	STEP_RUN("look at the rescue ref", ref_build, ref_judge),

@@ -21,20 +21,15 @@ void git_child_done(struct git_child *ch); /* lets go of it; it runs on */
 /* Is a git child of an earlier daemon still at work for this path? */
 bool git_orphan_alive(const char *path);
 #define GIT_MARK "OVERSEER_GIT_PATH"
+#define GIT_OURS "refs/heads/overseer/" /* branches of workers */
 
 /* git_find.c: looking at folders and files, without a child */
-/* Finds c->admin and c->folder. */
+/* Finds the worktree and its git folders; c->own is NULL for the user's checkout. */
 int git_find(struct git_call *c, struct ov_err *err);
-/* A step: as above, for a worktree that has to exist and is not the user's checkout. */
-int git_find_required(struct git_call *c, struct ov_err *err);
-/* A step: as above, for any registered one, where somebody may be at work: no lock is dropped. */
-int git_find_any(struct git_call *c, struct ov_err *err);
+int git_find_ours(struct git_call *c, struct ov_err *err); /* a step: not the user's checkout */
+int git_find_required(struct git_call *c, struct ov_err *err); /* a step: the folder is there */
+int git_find_any(struct git_call *c, struct ov_err *err);      /* a step: something is there */
 bool git_is_checkout(const struct git_call *c); /* is c->path the user's checkout? */
-bool git_admin_has(struct git_call *c, const char *name);
-/* One-line file in the admin folder; empty when absent. */
-str git_admin_line(struct git_call *c, const char *name);
-/* The commits named by a file in the admin folder (MERGE_HEAD), added to c->rescue.extra. */
-void git_admin_commits(struct git_call *c, const char *name);
 void git_drop_locks(struct git_call *c);
 void git_drop_ref_lock(struct git_call *c, str ref); /* of a ref that is ours alone */
 /*
@@ -48,15 +43,38 @@ int git_move_aside(struct git_call *c, const char *what, struct ov_err *err);
 const char *git_branch_busy(struct git_call *c, str branch);
 void git_holder_admin(struct git_call *c); /* c->res.checkout and .admin, of c->holder */
 
-/* Which branch and target the worktree was made for; kept in its admin folder. */
-int git_note_write(struct git_call *c, struct ov_err *err);
-void git_note_read(struct git_call *c, str *ret_branch, str *ret_target);
+/* git_room.c: the two git folders of a worktree, and what the agent's says, as text */
+const char *git_room_path(struct git_call *c);
+int git_room_open_tree(struct git_call *c, struct ov_err *err); /* c->folder, c->tree_fd */
+int git_room_note_tree(struct git_call *c, struct ov_err *err); /* this is the folder, from now on */
+void git_room_head(struct git_call *c);  /* c->head_name, c->head_ref */
+void git_room_names(struct git_call *c); /* c->named, c->refs */
+str git_room_branch(struct git_call *c); /* the agent's own value of c->branch; empty: none */
+bool git_admin_has(struct git_call *c, const char *name);
+str git_admin_line(struct git_call *c, const char *name); /* of a one-line file; empty when absent */
+/* The commits named by a file there (MERGE_HEAD) that exist, added to c->rescue.extra. */
+void git_admin_commits(struct git_call *c, const char *name);
+int git_own_note(struct git_call *c, const char *name, str text, struct ov_err *err);
+str git_own_line(struct git_call *c, const char *name); /* empty when absent */
+int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *err);
 
-/* git_mend.c: what git needs in a worktree of ours, made anew where it is damaged */
-bool git_link_is_right(struct git_call *c, const char *link); /* the .git file names c->admin */
-void git_mend_head(struct git_call *c);
-/* If a command failed since the index cannot be read: puts it aside, once; then it is to be read anew. */
-bool git_index_aside(struct git_call *c, const struct git_out *o);
+#define GIT_AGENT_REFS "agent-refs" /* a note: the packed-refs that we gave the agent */
+#define GIT_MAKING "making" /* a note: the folder is being made, nobody has worked in it */
+
+/* git_own.c */
+extern const struct git_step git_own_steps[];       /* the folder of ours, and its configuration */
+extern const struct git_step git_own_index_steps[]; /* our index stands for c->head */
+void git_own_index_is(struct git_call *c, str commit); /* it holds this one's tree; empty: none */
+
+/* git_staged.c: c->agent_tree, c->unmerged; c->dirty where something is staged */
+extern const struct git_step git_staged_steps[];
+int git_copy_index(int in, const char *to, struct ov_err *err);
+void git_staged_is_ours(struct git_call *c); /* the agent's index is a copy of ours */
+
+extern const struct git_step git_take_steps[];    /* git_take.c: c->wanted becomes the repository's */
+extern const struct git_step git_publish_steps[]; /* git_publish.c */
+int git_link(struct git_call *c, struct ov_err *err); /* the worktree's .git file is right */
+int git_rm(struct git_call *c, const char *path); /* a command that removes a folder and all in it */
 
 /* git_look.c: steps that only look */
 extern const struct git_step git_refs_steps[]; /* HEAD, branch, target, rescue ref: the oids in c */
@@ -76,20 +94,22 @@ void git_rescue_extra(struct git_call *c, str oid);
 void git_rescue_done(struct git_rescue_state *rs);
 void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested out */
 
-/* git_strays.c: adds to what is rescued the commits that only the log of HEAD still knows */
+/* git_strays.c: adds to what is rescued the commits that only the agent's folder knows */
 extern const struct git_step git_strays_steps[];
 
 /* git_unfinished.c: rebases, merges and the like that somebody began and did not end */
-bool git_unfinished(struct git_call *c);
+enum git_open_op {
+	GIT_OP_NONE,
+	GIT_OP_RESOLVED, /* an ordinary commit concludes it */
+	GIT_OP_STUCK,    /* the files are in between: the last commit counts */
+	GIT_OP_DETACHED, /* so is HEAD: the branch counts */
+};
+enum git_open_op git_unfinished(struct git_call *c); /* c->unmerged must be known */
 /* The git command that is unfinished in this git directory; NULL: none. */
 const char *git_unfinished_at(struct git_call *c, const char *admin);
-extern const struct git_step git_abort_steps[]; /* takes them back; c->unmerged must be known */
-extern const struct git_step git_quit_steps[];  /* forgets them where they are */
 
 /* git_target.c: the target branch */
 str git_target_ref(struct git_call *c);
-int git_find_ours(struct git_call *c,
-		struct ov_err *err); /* a step: the worktree, if it is there */
 int git_key_check(str key, struct ov_err *err);
 extern const struct git_step git_earlier_steps[]; /* c->key on it: GIT_ALREADY and c->commit */
 /* Ends the call with GIT_DIRTY where the target cannot be moved now. */
@@ -116,10 +136,11 @@ extern const struct git_step git_fetch_steps[];
 extern const struct git_step git_push_steps[]; /* c->commit as the target; a failure is .detail */
 
 /* git_submodule.c */
-extern const struct git_step git_submodule_steps[];      /* they follow the worktree */
-extern const struct git_step git_submodule_hold_steps[]; /* c->ok: they hold nothing of their own */
-/* Their repositories are moved to a free name beside c->path. */
-int git_submodule_aside(struct git_call *c, struct ov_err *err);
+/* What c->head says of other repositories: added to c->nested; those that moved are in c->links. */
+extern const struct git_step git_links_steps[];
+int git_links_build(struct git_call *c); /* a command: c->links go into our index */
+/* Those that stand elsewhere than c->links_of says are moved aside. */
+extern const struct git_step git_submodule_steps[];
 
 /* git_predict.c */
 void git_predict_done(struct git_call *c); /* after it has left the list of calls */

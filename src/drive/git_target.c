@@ -21,19 +21,6 @@ str git_target_ref(struct git_call *c)
 	return arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(c->target));
 }
 
-int git_find_ours(struct git_call *c, struct ov_err *err)
-{
-	int r = git_find(c, err);
-
-	if (r < 0)
-		return r;
-	if (git_is_checkout(c))
-		return ov_fail(err, OV_EINVALID,
-				"%s is the user's own checkout, not a worktree of ours", c->path);
-	git_drop_locks(c);
-	return GIT_SKIP;
-}
-
 /* One word of visible ASCII: it is a trailer's value and, mostly, a part of a ref's name. */
 int git_key_check(str key, struct ov_err *err)
 {
@@ -174,7 +161,7 @@ const struct git_step git_holder_steps[] = {
 
 static int merge_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	bool tree = c->admin && c->folder; /* there attributes and merge drivers are found */
+	bool tree = c->own && c->folder; /* there attributes are found */
 
 	return git_run(c, tree ? AT_TREE : AT_REPO, 0, "merge-tree", "--write-tree", "-z",
 			"--name-only", "--no-messages", c->target_oid.p, c->side.p, NULL);
@@ -195,7 +182,7 @@ int git_merge_judge(struct git_call *c, const struct git_out *o, struct ov_err *
 		buf_addf(&files, "%s" STR_FMT, files.n ? "\n" : "", STR_ARG(name));
 	c->res.outcome = GIT_CONFLICT;
 	c->res.detail = arena_str(&c->arena, buf_str(&files));
-	return GIT_FINISH;
+	return GIT_LEAVE;
 }
 
 /* Before "nothing to do" is said, the key is looked for in all of the target's history. */

@@ -1,5 +1,5 @@
 /* Making a worktree stand where it should (ensure), and taking it away (remove). */
-#include <errno.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -7,90 +7,62 @@
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
-#define OURS "refs/heads/overseer/"
+#define BRANCH "branch"        /* a note: what ensure made the worktree for; written last */
+#define FORMER "branch-former" /* and what it was for before that, until ensure is through */
 
 static str full_ref(struct git_call *c, str branch)
 {
 	return arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(branch));
 }
 
-/* Finding it, and mending the link between folder and repository, which agents break. */
-
-static int look(struct git_call *c, struct ov_err *err)
-{
-	int r = git_find(c, err);
-
-	if (r < 0)
-		return r;
-	if (git_is_checkout(c))
-		return ov_fail(err, OV_EINVALID,
-				"%s is the user's own checkout, not a worktree of ours", c->path);
-	return GIT_SKIP;
-}
-
-static int repair_build(struct git_call *c, struct ov_err *err)
-{
-	const char *link = path_join(&c->arena, c->path, ".git");
-	struct stat st;
-	int r;
-
-	if (!c->folder)
-		return GIT_SKIP;
-	if (lstat(link, &st) < 0) {
-		if (!c->admin)
-			return GIT_SKIP;
-		return git_run(c, AT_REPO, 0, "worktree", "repair",
-				NULL); /* rewrites a lost .git file */
-	}
-	if (S_ISREG(st.st_mode) && c->admin)
-		return git_link_is_right(c, link)
-				? GIT_SKIP
-				: git_run(c, AT_REPO, 0, "worktree", "repair", NULL);
-	if (S_ISREG(st.st_mode))
-		return git_run(c, AT_REPO, 0, "worktree", "repair", c->path, NULL);
-	/* Somebody made a repository of its own here; it is kept beside the worktree. */
-	r = c->admin ? git_move_aside(c, link, err) : 0;
-	if (r < 0)
-		return r;
-	return c->admin ? git_run(c, AT_REPO, 0, "worktree", "repair", NULL) : GIT_SKIP;
-}
-
-/* Whether it helped is seen by looking again. */
-static int repair_judge(struct git_call *c _unused_, const struct git_out *o _unused_,
+static int pass(struct git_call *c _unused_, const struct git_out *o _unused_,
 		struct ov_err *err _unused_)
 {
 	return GIT_NEXT;
 }
 
-static const struct git_step find_steps[] = {
-	STEP_RUN("find the worktree", look, NULL),
-	STEP_RUN("repair the worktree's link", repair_build, repair_judge),
-	STEP_RUN("find the worktree", look, NULL),
-	STEP_END,
-};
-
 /* ensure */
 
 /*
- * HEAD on the branch is the last thing that ensure makes true, so a worktree that has it is complete
- * and somebody's work may have begun there. A rebase of the branch detaches HEAD meanwhile.
+ * The note is the last thing that ensure makes true, so a worktree that has it is complete and
+ * somebody's work may have begun there. One of an earlier version has none: its HEAD tells.
  */
-static bool stands_on_branch(struct git_call *c)
+static bool is_for_branch(struct git_call *c)
 {
 	str ref = full_ref(c, c->branch);
 
-	if (!c->admin || !c->folder)
+	if (!c->folder)
 		return false;
+	if (!c->linked)
+		return str_eq(git_own_line(c, BRANCH), c->branch);
 	return str_eq(c->head_ref, ref) ||
 			str_eq(git_admin_line(c, "rebase-merge/head-name"), ref) ||
 			str_eq(git_admin_line(c, "rebase-apply/head-name"), ref);
 }
 
+/* What agents break: the link from the folder, the git folder itself. */
+static int settled_find(struct git_call *c, struct ov_err *err)
+{
+	int r;
+
+	c->settled = is_for_branch(c) && (c->head.n || c->branch_oid.n);
+	c->record = !c->settled;
+	if (!c->settled || c->linked)
+		return GIT_SKIP;
+	if (!c->admin || !git_admin_has(c, "HEAD") || !git_admin_has(c, "objects/info/alternates")) {
+		c->publish = c->branch_oid;
+		return c->publish.n ? GIT_NEXT : GIT_SKIP;
+	}
+	r = git_link(c, err);
+	return r < 0 ? r : GIT_SKIP;
+}
+
 static int settled_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (!stands_on_branch(c) || !c->head.n)
+	if (!c->settled)
 		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_READS, "merge-base", c->head.p, c->target_oid.p, NULL);
+	return git_run(c, AT_REPO, GIT_READS, "merge-base",
+			c->head.n ? c->head.p : c->branch_oid.p, c->target_oid.p, NULL);
 }
 
 static int settled_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
@@ -108,7 +80,7 @@ static int held_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	if (o->code != 0)
 		return git_fail(c, o, err);
 	git_holder_parse(c, o->out, c->branch);
-	if (c->holder && !stands_on_branch(c))
+	if (c->holder && !is_for_branch(c))
 		return ov_fail(err, OV_ECONFLICT, "branch " STR_FMT " is checked out in %s",
 				STR_ARG(c->branch), c->holder);
 	return GIT_NEXT;
@@ -141,14 +113,6 @@ static int start_judge(struct git_call *c, const struct git_out *o, struct ov_er
 
 static int ensure_rescue(struct git_call *c, struct ov_err *err _unused_)
 {
-	git_drop_locks(c);
-	/* git worktree add that was cut off: nobody has worked in it yet. */
-	c->fresh = c->admin && str_starts(git_admin_line(c, "locked"), STR("initializing"));
-	if (c->fresh) {
-		c->admin = NULL; /* only the branch is rescued; the next step looks again */
-		c->folder = false;
-		c->head = c->head_tree = c->head_ref = (str){ 0 };
-	}
 	git_rescue_prepare(c, c->rescue_ref, c->message);
 	git_rescue_extra(c, c->branch_oid);
 	/* What it begins with is held by its branch from now on. */
@@ -157,57 +121,39 @@ static int ensure_rescue(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-/* A folder that is no worktree: whatever it is, it is not ours to empty. */
+/* A folder that is no worktree of ours, or something else: whatever it is, it is not ours to empty. */
 static int stray_build(struct git_call *c, struct ov_err *err)
 {
+	struct stat st;
 	int r;
 
-	if (c->admin || !file_exists(c->path) || rmdir(c->path) == 0)
+	if (c->folder || c->making || lstat(c->path, &st) < 0 || rmdir(c->path) == 0)
 		return GIT_SKIP;
 	r = git_move_aside(c, c->path, err);
 	return r < 0 ? r : GIT_SKIP;
 }
 
-static int unregister_build(struct git_call *c, struct ov_err *err)
+/* From here on nobody knows what it is for, until all is done. */
+static int folder_build(struct git_call *c, struct ov_err *err)
 {
-	int r;
+	int r = 0;
 
-	if (!c->admin || (c->folder && !c->fresh))
-		return GIT_SKIP;
-	r = git_submodule_aside(c, err);
-	if (r < 0)
-		return r;
-	return git_run(c, AT_REPO, 0, "worktree", "remove", "--force", "--force", c->path, NULL);
+	c->links_of = c->start;
+	(void)rename(path_join(&c->arena, c->own, BRANCH), path_join(&c->arena, c->own, FORMER));
+	if (!c->folder || c->making) {
+		r = git_own_note(c, GIT_MAKING, STR("yes"), err);
+		if (r == 0)
+			r = dir_make(c->path, 0777, err);
+		if (r == 0)
+			r = git_room_note_tree(c, err);
+		unlink(path_join(&c->arena, c->own, "index"));
+	}
+	return r < 0 ? r : GIT_SKIP;
 }
 
-static int quit_needed(struct git_call *c, struct ov_err *err _unused_)
+static int reset_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	return c->admin && git_unfinished(c) ? GIT_NEXT : GIT_SKIP;
-}
-
-static int add_build(struct git_call *c, struct ov_err *err)
-{
-	int r = git_find(c, err); /* it may have been unregistered */
-
-	if (r < 0)
-		return r;
-	if (c->admin)
-		return GIT_SKIP;
-	c->fresh = true;
-	return git_run(c, AT_REPO, 0, "worktree", "add", "--quiet", "--detach", c->path, c->start.p,
-			NULL);
-}
-
-static int reset_build(struct git_call *c, struct ov_err *err)
-{
-	int r = git_find(c, err);
-
-	if (r < 0)
-		return r;
-	if (!c->admin || !c->folder)
-		return ov_fail(err, OV_EIO, "git made no worktree at %s", c->path);
-	if (c->fresh)
-		return GIT_SKIP;
+	git_own_index_is(c, STR(""));
 	return git_run(c, AT_TREE, 0, "checkout", "--quiet", "--force", "--detach", c->start.p,
 			NULL);
 }
@@ -215,48 +161,106 @@ static int reset_build(struct git_call *c, struct ov_err *err)
 /* Not -x: ignored files, such as what a build made, stay. Not -ff: repositories inside stay. */
 static int clean_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	return c->fresh ? GIT_SKIP : git_run(c, AT_TREE, 0, "clean", "--quiet", "-f", "-d", NULL);
+	git_own_index_is(c, c->start);
+	return git_run(c, AT_TREE, 0, "clean", "--quiet", "-f", "-d", NULL);
 }
 
-static int switch_build(struct git_call *c, struct ov_err *err)
+static int branch_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	int r = git_note_write(c, err);
+	c->publish = c->start;
+	if (str_eq(c->branch_oid, c->start))
+		return GIT_SKIP;
+	/* The old value is checked; empty means that the ref must not exist. */
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: begin",
+			full_ref(c, c->branch).p, c->start.p, c->branch_oid.n ? c->branch_oid.p : "",
+			NULL);
+}
 
-	if (r < 0)
-		return r;
+static int ensured(struct git_call *c, struct ov_err *err)
+{
+	int r;
+
+	unlink(path_join(&c->arena, c->own, GIT_MAKING));
+	r = git_own_note(c, BRANCH, c->branch, err);
 	c->res.base = c->base;
-	return git_run(c, AT_TREE, 0, "checkout", "--quiet", "--no-track", "-B",
-			arena_cstr(&c->arena, c->branch), c->start.p, NULL);
+	return r < 0 ? r : GIT_SKIP;
+}
+
+static int former_find(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->former_branch = git_own_line(c, BRANCH);
+	if (!c->former_branch.n)
+		c->former_branch = git_own_line(c, FORMER);
+	return GIT_SKIP;
 }
 
 /* The branch of an earlier assignment whose work is on the target, or in this one, has nothing left to say. */
-static int old_branch_build(struct git_call *c, struct ov_err *err _unused_)
+static int old_value_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (!c->rescue.kept || !c->head.n || !str_starts(c->head_ref, STR(OURS)) ||
-			str_eq(c->head_ref, full_ref(c, c->branch)))
-		return GIT_SKIP;
-	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-d", c->head_ref.p, c->head.p, NULL);
+	str ref = full_ref(c, c->former_branch);
+
+	c->former_branch = ref;
+	if (!git_ref_valid(ref) || !str_starts(ref, STR(GIT_OURS)) ||
+			str_eq(ref, full_ref(c, c->branch)))
+		return GIT_LEAVE;
+	return git_run(c, AT_REPO, GIT_READS, "rev-parse", "--verify", "--quiet", ref.p, NULL);
 }
 
+static int old_value_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
+{
+	c->former_oid = git_line(c, o);
+	return o->code == 0 ? GIT_NEXT : GIT_LEAVE;
+}
+
+static int old_kept_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return git_run(c, AT_REPO, GIT_READS, "rev-list", "--max-count=1", c->former_oid.p, "--not",
+			c->target_oid.p, c->start.p, "--", NULL);
+}
+
+static int old_kept_judge(struct git_call *c _unused_, const struct git_out *o,
+		struct ov_err *err _unused_)
+{
+	return o->code == 0 && !o->out.n ? GIT_NEXT : GIT_LEAVE;
+}
+
+static int old_branch_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-d", c->former_branch.p,
+			c->former_oid.p, NULL);
+}
+
+static const struct git_step old_branch_steps[] = {
+	STEP_RUN("find the former branch", old_value_build, old_value_judge),
+	STEP_RUN("see whether it is kept", old_kept_build, old_kept_judge),
+	STEP_RUN("remove the accepted branch", old_branch_build, pass),
+	STEP_END,
+};
+
 static const struct git_step ensure_steps[] = {
-	STEP_SUB("find the worktree", NULL, find_steps),
+	STEP_RUN("find the worktree", git_find_ours, NULL),
+	STEP_SUB("make our own git folder", NULL, git_own_steps),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
 	STEP_SUB("find the target branch", NULL, git_target_steps),
+	STEP_SUB("mend the agent's git folder", settled_find, git_publish_steps),
 	STEP_RUN("find where the branch began", settled_build, settled_judge),
 	STEP_RUN("see who has the branch", git_holder_build, held_judge),
 	STEP_RUN("find what to go on from", start_build, start_judge),
+	STEP_RUN("find what it was for", former_find, NULL),
+	STEP_SUB("find what was left behind", NULL, git_strays_steps),
 	STEP_SUB("rescue what is in the worktree", ensure_rescue, git_rescue_steps,
 			.inject = "git-ensure-rescued"),
-	STEP_RUN("find the worktree", look, NULL),
+	STEP_SUB("record the configuration", NULL, git_own_steps),
 	STEP_RUN("move a foreign folder aside", stray_build, NULL),
-	STEP_RUN("unregister the lost worktree", unregister_build, NULL),
-	STEP_SUB("forget what was left unfinished", quit_needed, git_quit_steps),
-	STEP_RUN("add the worktree", add_build, NULL, .inject = "git-ensure-added"),
+	STEP_RUN("make the folder", folder_build, NULL, .inject = "git-ensure-added"),
+	STEP_SUB("put submodules aside", NULL, git_submodule_steps),
+	STEP_SUB("read what was committed", NULL, git_own_index_steps),
 	STEP_RUN("reset the worktree", reset_build, NULL, .inject = "git-ensure-reset"),
 	STEP_RUN("clean the worktree", clean_build, NULL, .inject = "git-ensure-cleaned"),
-	STEP_SUB("let the submodules follow", NULL, git_submodule_steps),
-	STEP_RUN("switch to the branch", switch_build, NULL),
-	STEP_RUN("remove the accepted branch", old_branch_build, repair_judge),
+	STEP_RUN("set the branch", branch_build, NULL),
+	STEP_SUB("make the agent's git folder", NULL, git_publish_steps),
+	STEP_RUN("note what it is for", ensured, NULL),
+	STEP_SUB("remove the accepted branch", NULL, old_branch_steps),
 	STEP_END,
 };
 
@@ -312,6 +316,7 @@ static int rescue_since(struct git_call *c, struct ov_err *err)
 
 static const struct git_step rescue_steps[] = {
 	STEP_RUN("find the worktree", git_find_any, NULL),
+	STEP_SUB("make our own git folder", NULL, git_own_steps),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
 	STEP_SUB("rescue the worktree", rescue_since, git_rescue_steps),
 	STEP_END,
@@ -333,20 +338,15 @@ void git_rescue(struct git *g, str path, str base, str ref, str message, git_don
 
 /* restore */
 
-/* The folder may be gone, and with it what there was to restore; a killed git's lock may be left. */
-static int restore_find(struct git_call *c, struct ov_err *err)
-{
-	int r = look(c, err);
-
-	if (r < 0)
-		return r;
-	git_drop_locks(c);
-	return git_find_any(c, err);
-}
-
 static int dirty_only(struct git_call *c, struct ov_err *err _unused_)
 {
 	return c->dirty ? GIT_NEXT : GIT_SKIP;
+}
+
+static int restore_for(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->branch = git_own_line(c, BRANCH);
+	return GIT_SKIP;
 }
 
 static int restore_rescue(struct git_call *c, struct ov_err *err)
@@ -357,22 +357,33 @@ static int restore_rescue(struct git_call *c, struct ov_err *err)
 
 static int restore_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	return c->dirty ? git_run(c, AT_TREE, 0, "reset", "--quiet", "--hard", NULL) : GIT_SKIP;
+	if (!c->dirty)
+		return GIT_SKIP;
+	git_own_index_is(c, STR(""));
+	return git_run(c, AT_TREE, 0, "reset", "--quiet", "--hard", c->head.p, NULL);
 }
 
-static int restore_clean(struct git_call *c, struct ov_err *err)
+static int restore_clean(struct git_call *c, struct ov_err *err _unused_)
 {
-	return c->dirty ? clean_build(c, err) : GIT_SKIP;
+	if (!c->dirty)
+		return GIT_SKIP;
+	git_own_index_is(c, c->head);
+	c->publish = c->head;
+	return git_run(c, AT_TREE, 0, "clean", "--quiet", "-f", "-d", NULL);
 }
 
 static const struct git_step restore_steps[] = {
-	STEP_RUN("find the worktree", restore_find, NULL),
+	STEP_RUN("find the worktree", git_find_any, NULL),
+	STEP_SUB("make our own git folder", NULL, git_own_steps),
+	STEP_RUN("find what it is for", restore_for, NULL),
+	STEP_SUB("read the branches", NULL, git_refs_steps),
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
-	STEP_SUB("read the branches", dirty_only, git_refs_steps),
 	STEP_SUB("rescue what is uncommitted", restore_rescue, git_rescue_steps,
 			.inject = "git-restore-rescued"),
+	STEP_SUB("read what was committed", dirty_only, git_own_index_steps),
 	STEP_RUN("restore the files", restore_build, NULL),
 	STEP_RUN("remove what is new", restore_clean, NULL),
+	STEP_SUB("make the agent's git folder", dirty_only, git_publish_steps),
 	STEP_END,
 };
 
@@ -391,20 +402,19 @@ void git_restore(struct git *g, str path, str rescue_ref, git_done_fn *done, voi
 
 static int remove_find(struct git_call *c, struct ov_err *err _unused_)
 {
-	str target;
-
-	if (!c->admin)
-		return GIT_SKIP;
-	git_note_read(c, &c->branch, &target);
+	if (!c->admin && !c->folder && !file_exists(c->room))
+		return stray_build(c, err) < 0 ? err->code : GIT_FINISH;
+	c->branch = git_own_line(c, BRANCH);
+	if (!git_ref_valid(c->branch))
+		c->branch = (str){ 0 };
 	git_drop_locks(c);
 	return GIT_SKIP;
 }
 
+/* The branch of a linked worktree is the one that it stands on. */
 static int remove_rescue(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (!c->admin)
-		return GIT_SKIP;
-	if (!c->branch.n && str_starts(c->head_ref, STR(OURS))) {
+	if (c->linked && !c->branch.n && str_starts(c->head_ref, STR(GIT_OURS))) {
 		c->branch = str_sub(c->head_ref, strlen("refs/heads/"), c->head_ref.n);
 		c->branch_oid = c->head;
 	}
@@ -414,31 +424,21 @@ static int remove_rescue(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
+/* What it holds of other repositories is kept, in a folder beside it. */
 static int gone_build(struct git_call *c, struct ov_err *err)
 {
-	int r;
+	bool modules = git_admin_has(c, "modules");
+	int r = 0;
 
-	if (!c->admin)
-		return stray_build(c, err) < 0 ? err->code : GIT_FINISH;
-	if (c->folder && (c->nested.n || !c->ok)) {
-		r = git_move_aside(c, c->path, err); /* it holds repositories of their own */
-		if (r < 0)
-			return r;
-		c->folder = false;
-	}
-	r = c->ok ? 0 : git_submodule_aside(c, err);
+	if (c->folder && (c->nested.n || modules))
+		r = git_move_aside(c, c->path, err);
+	if (r == 0 && modules)
+		r = git_move_aside(c, path_join(&c->arena, c->admin, "modules"), err);
 	return r < 0 ? r : GIT_SKIP;
 }
 
-/* The branch goes before the worktree, which knows its name: a repeated call finds both or none. */
-static int detach_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	if (!c->branch.n || !c->head.n || !str_eq(c->head_ref, full_ref(c, c->branch)))
-		return GIT_SKIP;
-	return git_run(c, AT_ADMIN, GIT_WHOLE, "update-ref", "--no-deref", "HEAD", c->head.p, NULL);
-}
-
-static int branch_build(struct git_call *c, struct ov_err *err _unused_)
+/* The branch goes before the folders, which know its name: a repeated call finds both or none. */
+static int gone_branch_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->branch_oid.n)
 		return GIT_SKIP;
@@ -446,22 +446,44 @@ static int branch_build(struct git_call *c, struct ov_err *err _unused_)
 			c->branch_oid.p, NULL);
 }
 
-static int remove_build(struct git_call *c, struct ov_err *err _unused_)
+static int gone_folder_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	return git_run(c, AT_REPO, 0, "worktree", "remove", "--force", "--force", c->path, NULL);
+	struct stat st;
+
+	return c->folder && lstat(c->path, &st) == 0 ? git_rm(c, c->path) : GIT_SKIP;
+}
+
+static int gone_folder_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0 && git_loosen(c, o))
+		return GIT_AGAIN;
+	return o->code == 0 ? GIT_NEXT : git_fail(c, o, err);
+}
+
+static int gone_linked_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->linked ? git_rm(c, c->admin) : GIT_SKIP;
+}
+
+static int gone_room_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return git_rm(c, c->room);
 }
 
 static const struct git_step remove_steps[] = {
-	STEP_SUB("find the worktree", NULL, find_steps),
+	STEP_RUN("find the worktree", git_find_ours, NULL),
 	STEP_RUN("read what it was for", remove_find, NULL),
+	STEP_SUB("make our own git folder", NULL, git_own_steps),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
+	STEP_SUB("find what was left behind", NULL, git_strays_steps),
 	STEP_SUB("rescue what is in the worktree", remove_rescue, git_rescue_steps,
 			.inject = "git-remove-rescued"),
-	STEP_SUB("see what the submodules hold", NULL, git_submodule_hold_steps),
-	STEP_RUN("move the folder aside", gone_build, NULL),
-	STEP_RUN("leave the branch", detach_build, NULL),
-	STEP_RUN("remove the branch", branch_build, NULL, .inject = "git-remove-branch"),
-	STEP_RUN("remove the worktree", remove_build, NULL),
+	STEP_RUN("move a foreign folder aside", stray_build, NULL),
+	STEP_RUN("keep other repositories", gone_build, NULL),
+	STEP_RUN("remove the branch", gone_branch_build, NULL, .inject = "git-remove-branch"),
+	STEP_RUN("remove the worktree", gone_folder_build, gone_folder_judge),
+	STEP_RUN("remove the worktree's entry", gone_linked_build, NULL),
+	STEP_RUN("remove the git folders", gone_room_build, NULL),
 	STEP_END,
 };
 

@@ -54,22 +54,14 @@ static int fail_path(struct ov_err *err, int errnum, const char *what, const cha
 
 /* ---- reading ---- */
 
-int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov_err *err)
+/* All of an open file; `path` is for messages. */
+static int read_open(struct arena *a, int fd, const char *path, size_t max, str *ret,
+		struct ov_err *err)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
-	_cleanup_(fd_closep)
-	int fd = -1;
 	struct stat st;
-	int r;
 
-	r = check_path(path, err);
-	if (r < 0)
-		return r;
-	/* O_NONBLOCK: opening a named pipe would wait for its writer. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0)
-		return fail_path(err, errno, "open", path);
 	if (fstat(fd, &st) < 0)
 		return fail_path(err, errno, "stat", path);
 	if (!S_ISREG(st.st_mode))
@@ -94,6 +86,65 @@ int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov
 	}
 	*ret = arena_str(a, buf_str(&b));
 	return 0;
+}
+
+int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int fd = -1;
+	int r;
+
+	r = check_path(path, err);
+	if (r < 0)
+		return r;
+	/* O_NONBLOCK: opening a named pipe would wait for its writer. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return fail_path(err, errno, "open", path);
+	return read_open(a, fd, path, max, ret, err);
+}
+
+/* One part of the name after another, since not every kernel that we run on has openat2. */
+int file_open_beneath(const char *dir, const char *name, int flags, int *ret_fd, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int at = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	str rest = str_from(name), part;
+
+	while (at >= 0 && str_split(&rest, '/', &part)) {
+		char one[NAME_MAX + 1];
+		int next;
+
+		if (!part.n || part.n > NAME_MAX || str_is(part, ".."))
+			return ov_fail(err, OV_EINVALID, "\"%s\" is no name below a folder", name);
+		memcpy(one, part.p, part.n);
+		one[part.n] = '\0';
+		next = openat(at, one,
+				O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+						(rest.n ? O_PATH | O_DIRECTORY : flags));
+		close(at);
+		at = next;
+	}
+	if (at < 0)
+		return fail_path(err, errno == ELOOP ? ENOENT : errno, "open", name);
+	*ret_fd = at;
+	at = -1;
+	return 0;
+}
+
+int file_read_beneath(struct arena *a, const char *dir, const char *name, size_t max, str *ret,
+		struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int fd = -1;
+	struct stat st;
+	int r = file_open_beneath(dir, name, O_RDONLY, &fd, err);
+
+	if (r < 0)
+		return r;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return ov_fail(err, OV_ENOTFOUND, "%s/%s is no regular file", dir, name);
+	return read_open(a, fd, name, max, ret, err);
 }
 
 bool file_exists(const char *path)

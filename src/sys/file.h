@@ -9,6 +9,15 @@
 /* OV_ENOTFOUND when absent, OV_ELIMIT above max bytes. */
 int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov_err *err);
 /*
+ * The same for "a/b/c" below a folder that somebody else may have prepared: no part of the name is a
+ * link, and what is no regular file counts as absent (OV_ENOTFOUND).
+ */
+int file_read_beneath(struct arena *a, const char *dir, const char *name, size_t max, str *ret,
+		struct ov_err *err);
+/* Opens it so; O_PATH is enough for a look at what it is. OV_ENOTFOUND when absent or a link. */
+int file_open_beneath(const char *dir, const char *name, int flags, int *ret_fd,
+		struct ov_err *err);
+/*
  * Temporary file beside it, fsync, rename, fsync of the directory; on failure (a full disk) the old
  * file stays and nothing else is left. mode as for open(2). A symbolic link is
  * replaced, not followed.

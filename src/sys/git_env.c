@@ -59,6 +59,7 @@ const char *const git_env_fixed[] = {
 	"GIT_SEQUENCE_EDITOR=true",
 	"GIT_PAGER=cat",
 	"GIT_MERGE_AUTOEDIT=no",
+	"GIT_NO_REPLACE_OBJECTS=1",
 };
 const size_t git_env_fixed_n = ARRAY_LEN(git_env_fixed);
 

@@ -132,6 +132,9 @@ static int set_actions(posix_spawn_file_actions_t *fa, const struct fds *f, cons
 {
 	int e = 0;
 
+	/* First of all: it may be a descriptor of ours, by its name in /proc/self/fd. */
+	if (cwd)
+		e = posix_spawn_file_actions_addchdir_np(fa, cwd);
 	for (int i = 0; i < 3 && !e; i++) {
 		if (f->fd[i] < 0)
 			e = posix_spawn_file_actions_addopen(fa, i, "/dev/null", O_RDWR, 0);
@@ -141,8 +144,6 @@ static int set_actions(posix_spawn_file_actions_t *fa, const struct fds *f, cons
 	/* Ours are all close-on-exec; this is for what we ourselves inherited. */
 	if (!e)
 		e = posix_spawn_file_actions_addclosefrom_np(fa, 3);
-	if (!e && cwd)
-		e = posix_spawn_file_actions_addchdir_np(fa, cwd);
 	return e;
 }
 

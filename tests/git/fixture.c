@@ -9,6 +9,14 @@
 #include "base/str.h"
 #include "sys/loop.h"
 
+/* As a harvest would: what the agent committed on its branch is the repository's, and nothing more. */
+static const char live[] =
+		"ref=refs/heads/$B; was= now=; p=$(dirname \"$(dirname \"$W\")\")/git/${W##*/}/agent; "
+		"! [ -e \"$p/$ref\" ] || read now <\"$p/$ref\"; ! [ -e \"$R/.git/$ref\" ] || read was "
+		"<\"$R/.git/$ref\"; [ -z \"$now\" ] || [ \"$now\" = \"$was\" ] || git -C \"$R\" -c "
+		"core.hooksPath=/dev/null fetch -q --no-write-fetch-head \"$W\" \"+$ref:$ref\" 2>/dev/null "
+		"|| :";
+
 __attribute__((format(printf, 2, 0))) static char *script(const struct fixture *f, const char *fmt,
 		va_list ap, int *ret_status)
 {
@@ -22,7 +30,9 @@ __attribute__((format(printf, 2, 0))) static char *script(const struct fixture *
 	assert_int_equal(setenv("R", f->repo, 1), 0);
 	assert_int_equal(setenv("W", f->tree, 1), 0);
 	assert_int_equal(setenv("CMD", cmd, 1), 0);
-	p = popen("exec sh -ec 'cd \"$R\"; eval \"$CMD\"' 2>&1", "r");
+	assert_int_equal(setenv("LIVE", f->live ? live : ":", 1), 0);
+	assert_int_equal(setenv("B", f->branch[0] ? f->branch : "none", 1), 0);
+	p = popen("exec sh -ec 'cd \"$R\"; eval \"$CMD\"; eval \"$LIVE\"' 2>&1", "r");
 	assert_non_null(p);
 	while ((got = fread(out + n, 1, 65535 - n, p)) > 0)
 		n += got;
@@ -92,6 +102,12 @@ void fixture_open(struct fixture *f)
 		fail_msg("git_open: %s", err.msg);
 	unsetenv("GIT_DIR");
 	unsetenv("GIT_INDEX_FILE");
+}
+
+void fixture_open_live(struct fixture *f)
+{
+	fixture_open(f);
+	f->live = true;
 }
 
 void fixture_reopen(struct fixture *f)
@@ -178,14 +194,23 @@ void start_ensure_at(struct fixture *f, const char *branch, const char *start, c
 		.rescue_ref = str_from(ref) };
 
 	*ret = (struct answer){ 0 };
+	snprintf(f->branch, sizeof(f->branch), "%s", branch);
 	git_ensure(f->git, &spec, on_done, ret);
 }
 
 void start_harvest(struct fixture *f, const char *base, const char *ref, struct answer *ret)
 {
 	*ret = (struct answer){ 0 };
-	git_harvest(f->git, str_from(f->tree), str_from(base), str_from(f->since), str_from(ref),
-			STR("Leftovers of w1"), on_done, ret);
+	git_harvest(f->git,
+			&(struct git_harvest){ .path = str_from(f->tree),
+					.branch = str_from(f->branch[0] ? f->branch
+									: "overseer/w1/a"),
+					.target = STR("main"),
+					.base = str_from(base),
+					.since = str_from(f->since),
+					.rescue_ref = str_from(ref),
+					.message = STR("Leftovers of w1") },
+			on_done, ret);
 }
 
 static void on_rebased(void *user, int r, const struct git_result *res, const struct ov_err *err)

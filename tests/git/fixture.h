@@ -13,7 +13,9 @@ struct fixture {
 	char dir[64], repo[128], tree[256]; /* tree: the worktree under test */
 	struct loop *loop;
 	struct git *git;
-	char since[72]; /* that a run began with, for harvest; empty: not known */
+	char branch[64]; /* of the last ensure, for harvest */
+	bool live;       /* what the agent commits is on its branch after each script */
+	char since[72];  /* that a run began with, for harvest; empty: not known */
 };
 
 /* A result that outlives the callback; strings on the heap. */
@@ -36,6 +38,7 @@ struct answer {
 };
 
 void fixture_open(struct fixture *f);
+void fixture_open_live(struct fixture *f); /* for tests of what comes after a harvest */
 void fixture_close(struct fixture *f);
 void fixture_reopen(struct fixture *f); /* the daemon starts again */
 

@@ -41,7 +41,7 @@ static bool cut_rebase(int n, bool in_the_way)
 	struct answer a;
 	bool whole;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo w >work; git rm -q src/two; git add work; git commit -qm "
@@ -93,7 +93,7 @@ static bool switch_at(int n)
 	struct answer a, b;
 	bool whole;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo w >work; git rm -q src/two; git add work; git commit -qm "
@@ -133,7 +133,7 @@ TEST(user_is_on_the_way_to_the_target)
 	struct fixture f;
 	struct answer a, b;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; cd \"$R\"; "
@@ -168,7 +168,7 @@ TEST(user_goes_to_the_target_and_the_daemon_is_killed)
 	struct answer a, b;
 
 	for (int staged = 0; staged < 2; staged++) {
-		fixture_open(&f);
+		fixture_open_live(&f);
 		ensure(&f, BRANCH);
 		sh(&f,
 				"cd \"$W\"; echo w >work; git rm -q src/two; git add work; git "
@@ -196,15 +196,15 @@ TEST(half_a_checkout_is_told_from_changes)
 	struct fixture f;
 	struct answer a;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; cd \"$R\"; "
 			"echo t >t; echo x >>src/one; git add -A; git commit -qm theirs");
 	sh(&f,
-			"cd \"$W\"; git update-ref refs/overseer/rescue/D_1 HEAD; echo x "
-			">>src/one; echo t >t; admin=$(git rev-parse --git-dir); touch "
-			"\"$admin/index.lock\"; echo candidate >\"$admin/overseer-following\"");
+			"git update-ref refs/overseer/rescue/D_1 " BRANCH "; cd \"$W\"; echo x "
+			">>src/one; echo t >t; cd \"$R\"/.overseer/git/w1/own; touch index.lock; "
+			"echo candidate >following");
 	a = rebase(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_OK);
 	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
@@ -224,7 +224,7 @@ static bool cut_advance(int n, bool on_target)
 	struct answer a, b;
 	bool whole;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	ensure(&f, BRANCH);
 	sh(&f,
 			"git init -q --bare -b main ../origin.git; git push -q ../origin.git main; "
@@ -278,7 +278,7 @@ static bool cut_pick(int n)
 	struct answer a;
 	bool whole;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; echo l "
@@ -313,7 +313,7 @@ static bool cut_harvest(int n)
 	struct answer e, a;
 	bool whole;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	e = ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; git checkout "
@@ -351,7 +351,7 @@ static bool cut_ensure(int n)
 	struct answer a;
 	bool whole;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo w >work; git add work; git commit -qm agent; echo l "
@@ -391,7 +391,7 @@ static bool cut_fresh_and_remove(int n)
 	struct answer a;
 	bool whole, whole2;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	start_ensure(&f, BRANCH, "refs/overseer/rescue/e", &a);
 	whole = turn(&f, &a, n);
 	fixture_reopen(&f);
@@ -440,7 +440,7 @@ TEST(child_of_an_earlier_daemon_is_waited_for)
 	int hold[2], status;
 	pid_t pid;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	ensure(&f, BRANCH);
 	fixture_reopen(&f);
 	snprintf(mark, sizeof(mark), "OVERSEER_GIT_PATH=%s", f.tree);

@@ -29,7 +29,7 @@ static const struct {
 	{ "the new file again", "echo more >>new", true },
 	{ "one in a new folder", "mkdir -p a/b; echo d >a/b/deep", true },
 	{ "and again", "echo e >>a/b/deep", true },
-	{ "staged", "git add new", true },
+	{ "staged", "git add new", false },
 	{ "a commit", "git commit -qm one", true },
 	{ "a commit of nothing", "git commit -q --allow-empty -m two", true },
 	{ "removed", "rm src/two", true },
@@ -90,13 +90,13 @@ TEST(the_agent_is_not_disturbed)
 	/* The index is stale, and another git holds its lock. */
 	sh(&f,
 			"cd \"$W\"; touch -d '2001-01-01' src/one; echo n >new; : "
-			">\"$R\"/.git/worktrees/w1/index.lock");
-	strcpy(index, sh(&f, "sha256sum <.git/worktrees/w1/index"));
+			">\"$R\"/.overseer/git/w1/agent/index.lock");
+	strcpy(index, sh(&f, "sha256sum <.overseer/git/w1/agent/index"));
 	strcpy(times, sh(&f, "cd \"$W\"; find . -printf '%%p %%s %%T@\\n' | sha256sum"));
 	assert_true(changed(&f, last));
-	assert_sh(&f, index, "sha256sum <.git/worktrees/w1/index");
+	assert_sh(&f, index, "sha256sum <.overseer/git/w1/agent/index");
 	assert_sh(&f, times, "cd \"$W\"; find . -printf '%%p %%s %%T@\\n' | sha256sum");
-	assert_int_equal(sh_status(&f, "test -e .git/worktrees/w1/index.lock"), 0);
+	assert_int_equal(sh_status(&f, "test -e .overseer/git/w1/agent/index.lock"), 0);
 	fixture_close(&f);
 }
 
@@ -109,7 +109,11 @@ TEST(what_cannot_be_read_is_an_error)
 	a = fingerprint(&f);
 	assert_int_equal(a.r, OV_ENOTFOUND);
 	ensure(&f, "overseer/w1/a");
-	sh(&f, "printf junk >.git/worktrees/w1/index");
+	/* An index of the agent's is not read; ours is. */
+	sh(&f, "printf junk >.overseer/git/w1/agent/index");
+	a = fingerprint(&f);
+	assert_int_equal(a.r, 0);
+	sh(&f, "printf junk >.overseer/git/w1/own/index");
 	a = fingerprint(&f);
 	assert_int_equal(a.r, OV_EIO);
 	fixture_close(&f);

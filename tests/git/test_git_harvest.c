@@ -80,7 +80,7 @@ TEST(leftovers_are_rescued_then_committed)
 	sh(&f,
 			"cd \"$W\"; echo n >new; rm src/one; printf x >tool; chmod +x tool; ln -s "
 			"a l; echo s >'sp ace'; echo i >x.o;"
-			"echo st >st; git add st; touch ../../../.git/worktrees/w1/index.lock; cp "
+			"echo st >st; git add st; touch ../../git/w1/agent/index.lock; cp "
 			"-a . ../../../../before");
 	a = harvest(&f, e.base);
 	assert_true(a.leftovers);
@@ -139,8 +139,9 @@ TEST(other_branch_and_detached_head)
 	assert_int_equal(a.commits, 2);
 	assert_true(a.leftovers);
 	assert_sh(&f, "overseer/w1/a", "git -C \"$W\" branch --show-current");
-	assert_sh(&f, "feature",
-			"git log -1 --format=%%s feature"); /* the agent's own branch is as it was */
+	/* The agent's own branch is as it was, and nobody else's. */
+	assert_sh(&f, "feature", "git -C \"$W\" log -1 --format=%%s feature");
+	assert_int_equal(sh_status(&f, "git rev-parse -q --verify feature"), 1);
 	assert_sh(&f, "Leftovers of w1\nfeature", "git log --format=%%s %s..overseer/w1/a", e.base);
 
 	/* Away from the branch's own commits: those are rescued before the branch moves. */
@@ -178,7 +179,7 @@ TEST(unborn_head_keeps_the_history)
 TEST(unfinished_rebase_and_merge_are_rescued_and_aborted)
 {
 	static const char *const scripts[] = { "git rebase main || true", "git merge main || true",
-		"git cherry-pick main || true" };
+		"git cherry-pick main || true", "git bisect start HEAD HEAD~1" };
 
 	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
 		struct fixture f;
@@ -187,9 +188,8 @@ TEST(unfinished_rebase_and_merge_are_rescued_and_aborted)
 		fixture_open(&f);
 		e = ensure(&f, "overseer/w1/a");
 		sh(&f,
-				"echo theirs >src/one; git commit -qam theirs; cd \"$W\"; echo "
-				"mine >src/one; git commit -qam mine;"
-				"echo half >untracked; %s; cp -a . ../../../../before",
+				"echo theirs >src/one; git commit -qam theirs; cd \"$W\"; git fetch -q "
+				"\"$R\" +main:main; echo mine >src/one; git commit -qam mine; echo half >untracked; %s; cp -a . ../../../../before",
 				scripts[i]);
 		a = harvest(&f, e.base);
 		assert_same_content(&f, a.rescue_ref, "../before"); /* with the conflict's marks */
@@ -212,7 +212,8 @@ TEST(resolved_merge_is_concluded)
 	sh(&f,
 			"echo theirs >src/one; git commit -qam theirs; cd \"$W\"; echo mine "
 			">src/one; git commit -qam mine;"
-			"git merge main || true; echo both >src/one; git add src/one");
+			"git fetch -q \"$R\" +main:main; git merge main || true; echo both >src/one; git "
+			"add src/one");
 	a = harvest(&f, e.base);
 	assert_true(a.leftovers);
 	assert_sh(&f, "both", "git show overseer/w1/a:src/one");
@@ -318,7 +319,7 @@ TEST(damaged_link_head_and_index)
 	sh(&f,
 			"cd \"$W\"; echo c >committed; git add -A; git commit -qm one; echo l "
 			">left; "
-			"echo garbage >.git; cd \"$R\"/.git/worktrees/w1; echo garbage >HEAD; "
+			"echo garbage >.git; cd \"$R\"/.overseer/git/w1/agent; echo garbage >HEAD; "
 			"head -c 5000 /dev/urandom >index");
 	ensure(&f, "overseer/w1/a");
 	a = harvest(&f, e.base);
@@ -327,15 +328,9 @@ TEST(damaged_link_head_and_index)
 	assert_sh(&f, "committed\nleft", "git diff --name-only %s overseer/w1/a", e.base);
 	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
 	/* A short one is another error. */
-	sh(&f, "echo x >>\"$W\"/left; echo >.git/worktrees/w1/index");
+	sh(&f, "echo x >>\"$W\"/left; echo >.overseer/git/w1/agent/index");
 	a = harvest(&f, e.base);
 	assert_int_equal(a.commits, 3);
-	/* Where nothing says that it is ours, nothing is touched. */
-	sh(&f, "cd .git/worktrees/w1; rm overseer-worktree; echo garbage >index");
-	start_harvest(&f, "", "refs/overseer/rescue/x", &a);
-	finish(&f, &a);
-	assert_int_equal(a.r, OV_EIO);
-	assert_sh(&f, "garbage", "cat .git/worktrees/w1/index");
 	fixture_close(&f);
 }
 

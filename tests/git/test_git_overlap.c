@@ -61,7 +61,7 @@ static void write_case(struct buf *b, struct rng *r)
 	for (size_t i = 0, n = 2 + rng_below(r, 5); i < n; i++)
 		add_act(b, r, PICK(r, base_acts));
 	buf_addf(b,
-			"git add -A; git commit -qm base --allow-empty; cd \"$W\"; git reset -q "
+			"git add -A; git commit -qm base --allow-empty; cd \"$W\"; git fetch -q \"$R\" +main:main; git reset -q "
 			"--hard "
 			"main\n");
 	for (size_t i = 0, n = 1 + rng_below(r, 3); i < n; i++)
@@ -104,7 +104,7 @@ static void one_case(uint64_t seed, size_t *went, size_t *waited)
 	char before[16384];
 	bool git_would;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	ensure(&f, BRANCH);
 	write_case(&b, &r);
 	if (getenv("OVERLAP_SEED"))
@@ -154,7 +154,7 @@ TEST(a_file_in_place_of_a_submodule)
 	struct fixture f;
 	struct answer a;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	sh(&f,
 			"git init -q sub; git -C sub -c user.name=n -c user.email=e commit -qm s "
 			"--allow-empty; git add sub 2>/dev/null; git commit -qm sub; echo mine "
@@ -178,7 +178,7 @@ TEST(a_link_in_place_of_a_folder)
 	struct fixture f;
 	struct answer a;
 
-	fixture_open(&f);
+	fixture_open_live(&f);
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo new >>src/one; git commit -qam work; cd \"$R\"; rm -rf "

@@ -11,7 +11,7 @@
 /* A worktree with two commits of work. */
 static void work(struct fixture *f)
 {
-	fixture_open(f);
+	fixture_open_live(f);
 	ensure(f, BRANCH);
 	sh(f,
 			"cd \"$W\"; echo w1 >work; git add work; git commit -qm 'agent one'; echo "
@@ -144,7 +144,9 @@ TEST(dirty_checkout_and_uncommitted_work)
 	start_rebase(&f, BRANCH, "D_1", "", &a);
 	finish(&f, &a);
 	assert_int_equal(a.r, OV_ESTATE);
-	sh(&f, "git -C \"$W\" checkout -q src/two; git -C \"$W\" checkout -q --detach");
+	/* A commit that was not harvested. */
+	sh(&f, "cd \"$W\"; git checkout -q src/two; git checkout -q --detach; git commit -q "
+	       "--allow-empty -m late");
 	start_rebase(&f, BRANCH, "D_1", "", &a);
 	finish(&f, &a);
 	assert_int_equal(a.r, OV_ESTATE);

@@ -11,7 +11,7 @@
 /* A worktree with work, and a remote "origin" with one commit more than main. */
 static void work(struct fixture *f)
 {
-	fixture_open(f);
+	fixture_open_live(f);
 	ensure(f, BRANCH);
 	sh(f,
 			"git init -q --bare -b main ../origin.git; git remote add origin "

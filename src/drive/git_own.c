@@ -1,0 +1,189 @@
+/*
+ * Our side of a worktree: a git directory with no branches, the repository's objects, an index that
+ * nobody else writes, and the configuration as it was recorded before anybody worked there. Of that
+ * only what says how files are turned into objects is kept; no hook, monitor, include, alias, helper
+ * or driver for differences is.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "drive/git_call.h"
+#include "drive/git_steps.h"
+#include "sys/file.h"
+
+#define INDEX_AT "index-at" /* the commit whose tree the index was read from */
+
+/* Names of variables as `git config --list` prints them; a dot at the end: all below it. */
+static const char *const recorded[] = { "core.autocrlf", "core.eol", "core.filemode",
+	"core.symlinks", "core.ignorecase", "core.precomposeunicode", "core.protecthfs",
+	"core.protectntfs", "core.bigfilethreshold", "core.excludesfile", "core.attributesfile",
+	"core.sparsecheckout", "core.sparsecheckoutcone", "core.trustctime", "core.checkstat",
+	"core.compression", "extensions.objectformat", "filter.", "lfs.", "merge.", "index.version" };
+
+static bool is_recorded(str name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(recorded); i++) {
+		str row = str_from(recorded[i]);
+
+		if (str_ends(row, STR(".")) ? str_starts(name, row) : str_eq(name, row))
+			return true;
+	}
+	return false;
+}
+
+static void add_quoted(struct buf *b, str s)
+{
+	buf_addc(b, '"');
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '\n') {
+			buf_adds(b, STR("\\n"));
+			continue;
+		}
+		if (s.p[i] == '"' || s.p[i] == '\\')
+			buf_addc(b, '\\');
+		buf_addc(b, s.p[i]);
+	}
+	buf_addc(b, '"');
+}
+
+/* "filter.l f s.clean" is [filter "l f s"] clean. */
+static void add_variable(struct buf *b, str name, str value)
+{
+	size_t first = str_find_byte(name, '.'), last = name.n;
+	str section = str_sub(name, 0, first), below = { 0 };
+
+	while (last > 0 && name.p[last - 1] != '.')
+		last--;
+	if (last > first + 1)
+		below = str_sub(name, first + 1, last - first - 2);
+	buf_addf(b, "[" STR_FMT, STR_ARG(section));
+	if (below.n) {
+		buf_addc(b, ' ');
+		add_quoted(b, below);
+	}
+	buf_addf(b, "]\n\t" STR_FMT " = ", STR_ARG(str_sub(name, last, name.n)));
+	add_quoted(b, value);
+	buf_addc(b, '\n');
+}
+
+/* Where the repository has them they are ours, too: this is read at each call. */
+static int share(struct git_call *c, const char *name, struct ov_err *err)
+{
+	const char *from = path_join(&c->arena, c->g->common, name),
+		   *to = path_join(&c->arena, c->own, name);
+
+	if (unlink(to) < 0 && file_exists(to))
+		return ov_fail(err, OV_EIO, "cannot replace %s", to);
+	return symlink(from, to) < 0 ? ov_fail(err, OV_EIO, "cannot make %s", to) : 0;
+}
+
+static int make_folders(struct git_call *c, struct ov_err *err)
+{
+	static const char *const folders[] = { "refs", "info" };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(folders); i++)
+		r = dir_make(path_join(&c->arena, c->own, folders[i]), 0700, err);
+	if (r == 0)
+		r = share(c, "info/exclude", err);
+	if (r == 0)
+		r = share(c, "shallow", err);
+	if (r == 0 && !git_own_line(c, "HEAD").n)
+		r = git_own_note(c, "HEAD", STR("ref: refs/heads/none\n"), err);
+	return r;
+}
+
+static int config_build(struct git_call *c, struct ov_err *err)
+{
+	int r = make_folders(c, err);
+
+	if (r < 0)
+		return r;
+	if (!c->record && file_exists(path_join(&c->arena, c->own, "config")))
+		return GIT_SKIP;
+	return git_run(c, AT_REPO, GIT_READS, "config", "--list", "-z", NULL);
+}
+
+static int config_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	str rest = o->out, entry, name;
+	const char *sparse = path_join(&c->arena, c->g->git_dir, "info/sparse-checkout");
+	str patterns;
+	int r;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	buf_adds(&b, STR("[core]\n\trepositoryformatversion = 1\n\tbare = false\n"));
+	while (str_split(&rest, '\0', &entry)) {
+		bool valued = str_find_byte(entry, '\n') < entry.n;
+
+		if (str_split(&entry, '\n', &name) && is_recorded(name))
+			add_variable(&b, name, valued ? entry : STR("true"));
+	}
+	r = git_own_note(c, "config", buf_str(&b), err);
+	if (r == 0 && file_read(&c->arena, sparse, GIT_FILE_MAX, &patterns, NULL) == 0)
+		r = git_own_note(c, "info/sparse-checkout", patterns, err);
+	return r < 0 ? r : GIT_NEXT;
+}
+
+const struct git_step git_own_steps[] = {
+	STEP_RUN("record the configuration", config_build, config_judge),
+	STEP_END,
+};
+
+/* The index stands for HEAD: what is equal in it since the last time is not read again. */
+
+void git_own_index_is(struct git_call *c, str commit)
+{
+	if (commit.n)
+		(void)git_own_note(c, INDEX_AT, commit, NULL); /* unknown: it is read anew */
+	else
+		unlink(path_join(&c->arena, c->own, INDEX_AT));
+}
+
+static int index_build(struct git_call *c, struct ov_err *err)
+{
+	const char *index = path_join(&c->arena, c->own, "index");
+	bool there = file_exists(index) && !c->index_bad;
+	str head = c->head.n ? arena_printf(&c->arena, STR_FMT "\n", STR_ARG(c->head))
+			     : STR("ref: refs/heads/none\n");
+	int r = c->folder && !c->making ? git_own_note(c, "HEAD", head, err) : GIT_LEAVE;
+
+	if (r)
+		return r;
+	if (there && c->head.n && str_eq(git_own_line(c, INDEX_AT), c->head))
+		return GIT_SKIP;
+	git_own_index_is(c, STR(""));
+	if (c->index_bad)
+		unlink(index);
+	git_run(c, AT_TREE, 0, "read-tree", NULL);
+	if (!c->head.n)
+		git_args(c, "--empty", NULL);
+	else if (there)
+		git_args(c, "-m", c->head.p, NULL);
+	else
+		git_args(c, c->head.p, NULL);
+	return GIT_NEXT;
+}
+
+static int index_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0 && !c->index_bad) {
+		c->index_bad = true;
+		return GIT_AGAIN;
+	}
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->index_bad = false;
+	git_own_index_is(c, c->head);
+	return GIT_NEXT;
+}
+
+const struct git_step git_own_index_steps[] = {
+	STEP_RUN("read what was committed", index_build, index_judge),
+	STEP_END,
+};

@@ -1,0 +1,296 @@
+/*
+ * The agent's git folder, made anew: HEAD on the branch, the branch where the repository has it, our
+ * index, copies of the repository's branches and of the agent's own, no trace of anything else that
+ * was in it. It is built beside the old one and takes its place in one step, so whatever the old one
+ * held (links, pipes, configuration) is never written through, and a cut leaves one or the other.
+ * All names in it are relative: a repository can be moved.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "drive/git_call.h"
+#include "drive/git_steps.h"
+#include "sys/file.h"
+
+#define MODULES "modules"
+
+int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int fd = -1;
+	const char *tmp = arena_printf(a, "%s.tmp", path).p;
+
+	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return ov_fail_errno(err, errno, "create %s", tmp);
+	if (write(fd, text.p ? text.p : "", text.n) != (ssize_t)text.n || rename(tmp, path) < 0)
+		return ov_fail_errno(err, errno, "write %s", path);
+	return 0;
+}
+
+int git_rm(struct git_call *c, const char *path)
+{
+	git_run(c, AT_REPO, 0, NULL);
+	vec_clear(&c->argv);
+	git_args(c, "rm", "-rf", "--", path, NULL);
+	return GIT_NEXT;
+}
+
+/* From one folder to another: "../../git/w1/agent". */
+static str relative(struct git_call *c, const char *from, const char *to)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	char *x = realpath(from, NULL), *y = realpath(to, NULL);
+	size_t same = 0, i = 0;
+	str ret = str_from(to);
+
+	if (x && y) {
+		for (; x[i] && x[i] == y[i]; i++)
+			if (x[i] == '/')
+				same = i;
+		if ((!x[i] && y[i] == '/') || (!y[i] && x[i] == '/') || (!x[i] && !y[i]))
+			same = i;
+		for (const char *p = x + same; *p; p++)
+			if (*p == '/')
+				buf_adds(&b, STR("../"));
+		buf_adds(&b, str_from(y[same] == '/' ? y + same + 1 : y + same));
+		ret = arena_str(&c->arena, buf_str(&b));
+	}
+	free(x); /* from realpath(3), so not ours to mem_free */
+	free(y);
+	return ret;
+}
+
+/* The link from the worktree. */
+
+static str link_text(struct git_call *c)
+{
+	return arena_printf(&c->arena, "gitdir: " STR_FMT "\n",
+			STR_ARG(relative(c, c->path, path_join(&c->arena, c->room, "agent"))));
+}
+
+int git_link(struct git_call *c, struct ov_err *err)
+{
+	const char *link = path_join(&c->arena, c->path, ".git");
+	str want = link_text(c), have;
+	struct stat st;
+	int r = 0;
+
+	if (file_read_beneath(&c->arena, c->path, ".git", GIT_FILE_MAX, &have, NULL) == 0 &&
+			str_eq(have, want))
+		return 0;
+	/* Somebody made a repository of its own here; it is kept beside the worktree. */
+	if (lstat(link, &st) == 0 && S_ISDIR(st.st_mode))
+		r = git_move_aside(c, link, err);
+	return r < 0 ? r : file_write_atomic(link, want, 0644, err);
+}
+
+/* What is in it. */
+
+static void config_text(struct git_call *c, const char *dir, struct buf *b)
+{
+	str ours = { 0 }, common = relative(c, dir, c->g->common);
+	bool sparse, cone;
+
+	(void)file_read(&c->arena, path_join(&c->arena, c->own, "config"), GIT_FILE_MAX, &ours, NULL);
+	sparse = str_contains(ours, STR("sparsecheckout = \"true\""));
+	cone = str_contains(ours, STR("sparsecheckoutcone = \"true\""));
+	/* The hooks are the repository's, unless it says otherwise; what comes last counts. */
+	buf_addf(b, "[core]\n\trepositoryformatversion = 1\n\thooksPath = \"" STR_FMT "/hooks\"\n",
+			STR_ARG(relative(c, c->path, c->g->common)));
+	buf_addf(b, "[include]\n\tpath = \"" STR_FMT "/config\"\n", STR_ARG(common));
+	buf_addf(b, "[core]\n\tbare = false\n\tworktree = \"" STR_FMT "\"\n",
+			STR_ARG(relative(c, dir, c->path)));
+	buf_addf(b, "\tlogAllRefUpdates = true\n\tsparseCheckout = %s\n\tsparseCheckoutCone = %s\n",
+			sparse ? "true" : "false", cone ? "true" : "false");
+	buf_adds(b, STR("[gc]\n\tauto = 0\n"));
+	if (c->publish.n == 64)
+		buf_adds(b, STR("[extensions]\n\tobjectFormat = sha256\n"));
+}
+
+/* The repository's, without those of other workers, then what the agent has of its own beside them. */
+static str refs_text(struct git_call *c, str listed)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	str branch = arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(c->branch));
+	str rest = listed, line, oid;
+	struct map names;
+
+	map_init(&names, 0);
+	map_put(&names, branch, c);
+	while (str_split(&rest, '\n', &line)) {
+		str name = line;
+
+		if (!str_split(&name, ' ', &oid) || !git_oid_valid(oid) || map_get(&names, name) ||
+				str_starts(name, STR(GIT_OURS)))
+			continue;
+		map_put(&names, name, c);
+		buf_addf(&b, STR_FMT "\n", STR_ARG(line));
+	}
+	for (size_t i = 0; i < c->refs.n; i++) {
+		str name = str_from(c->refs.p[i]);
+
+		if (!str_split(&name, ' ', &oid) || map_get(&names, name))
+			continue;
+		for (size_t k = 0; k < c->named.n; k++)
+			if (str_is(oid, c->named.p[k])) {
+				map_put(&names, name, c);
+				buf_addf(&b, "%s\n", c->refs.p[i]);
+				break;
+			}
+	}
+	map_done(&names);
+	buf_addf(&b, STR_FMT " " STR_FMT "\n", STR_ARG(c->publish), STR_ARG(branch));
+	return arena_str(&c->arena, buf_str(&b));
+}
+
+static str first_log(struct git_call *c)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < c->publish.n; i++)
+		buf_addc(&b, '0');
+	buf_addf(&b, " " STR_FMT " Overseer <overseer@localhost> %lld +0000\toverseer: ready\n",
+			STR_ARG(c->publish), (long long)c->since.tv_sec);
+	return arena_str(&c->arena, buf_str(&b));
+}
+
+static int put_copy(struct git_call *c, const char *from, const char *to, struct ov_err *err)
+{
+	str text;
+
+	/* Of what is not there, there is no copy. */
+	if (file_read(&c->arena, from, GIT_FILE_MAX, &text, NULL) < 0)
+		return 0;
+	return git_write_plain(&c->arena, to, text, err);
+}
+
+static int put_index(struct git_call *c, const char *dir, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int fd = open(path_join(&c->arena, c->own, "index"), O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? 0 : git_copy_index(fd, path_join(&c->arena, dir, "index"), err);
+}
+
+static int fill(struct git_call *c, const char *dir, struct ov_err *err)
+{
+	static const char *const folders[] = { "objects/info", "objects/pack", "refs/heads", "info",
+		"logs", "hooks" };
+	struct arena *a = &c->arena;
+	_cleanup_(buf_done)
+	struct buf config = BUF_INIT;
+	str alternate;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(folders); i++)
+		r = dir_make(path_join(a, dir, folders[i]), 0755, err);
+	if (r < 0)
+		return r;
+	config_text(c, dir, &config);
+	alternate = relative(c, path_join(a, dir, "objects"), path_join(a, c->g->common, "objects"));
+	const struct {
+		const char *name;
+		str text;
+	} files[] = {
+		{ "HEAD", arena_printf(a, "ref: refs/heads/" STR_FMT "\n", STR_ARG(c->branch)) },
+		{ "config", buf_str(&config) },
+		{ "packed-refs", c->refs_text },
+		{ "objects/info/alternates", arena_printf(a, STR_FMT "\n", STR_ARG(alternate)) },
+		{ "logs/HEAD", first_log(c) },
+	};
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(files); i++)
+		r = git_write_plain(a, path_join(a, dir, files[i].name), files[i].text, err);
+	static const char *const copied[] = { "info/exclude", "info/attributes", "shallow" };
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(copied); i++)
+		r = put_copy(c, path_join(a, c->g->common, copied[i]), path_join(a, dir, copied[i]),
+				err);
+	if (r == 0)
+		r = put_copy(c, path_join(a, c->own, "info/sparse-checkout"),
+				path_join(a, dir, "info/sparse-checkout"), err);
+	return r < 0 ? r : put_index(c, dir, err);
+}
+
+/* Putting it in place. */
+
+static const char *beside(struct git_call *c, const char *name)
+{
+	return path_join(&c->arena, c->room, name);
+}
+
+/* Repositories of submodules go on: what was made in them is nowhere else. */
+static void keep_modules(struct git_call *c)
+{
+	const char *from = path_join(&c->arena, beside(c, "new"), MODULES),
+		   *to = path_join(&c->arena, beside(c, "agent"), MODULES);
+	struct stat st;
+
+	if (lstat(from, &st) == 0 && S_ISDIR(st.st_mode))
+		(void)renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
+static int rest_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!file_exists(beside(c, "new")))
+		return GIT_SKIP;
+	keep_modules(c);
+	return git_rm(c, beside(c, "new"));
+}
+
+static int list_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return git_run(c, AT_REPO, GIT_READS, "for-each-ref", "--format=%(objectname) %(refname)",
+			"refs/heads", "refs/remotes", "refs/tags", NULL);
+}
+
+static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	const char *new = beside(c, "new"), *agent = beside(c, "agent");
+	int r;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	c->refs_text = refs_text(c, o->out);
+	r = fill(c, new, err);
+	if (r < 0)
+		return r;
+	if (renameat2(AT_FDCWD, new, AT_FDCWD, agent, RENAME_EXCHANGE) < 0 &&
+			(errno != ENOENT || rename(new, agent) < 0))
+		return ov_fail_errno(err, errno, "put %s in place", agent);
+	keep_modules(c);
+	r = git_own_note(c, GIT_AGENT_REFS, c->refs_text, err);
+	if (r == 0)
+		r = git_link(c, err);
+	if (r < 0)
+		return r;
+	c->former = c->linked ? c->admin : NULL;
+	c->admin = agent;
+	c->linked = false;
+	git_staged_is_ours(c);
+	return GIT_NEXT;
+}
+
+/* The entry of a linked worktree that this was until now. */
+static int former_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->former ? git_rm(c, c->former) : GIT_SKIP;
+}
+
+const struct git_step git_publish_steps[] = {
+	STEP_RUN("remove what a former call left", rest_build, NULL),
+	STEP_RUN("make the agent's git folder", list_build, list_judge, .inject = "git-published"),
+	STEP_RUN("remove the former git folder", rest_build, NULL),
+	STEP_RUN("remove the former git folder", former_build, NULL),
+	STEP_END,
+};

@@ -1,0 +1,184 @@
+/*
+ * Taking over: the commits that an agent made, in its own git folder, become the repository's. They
+ * are read there by a git of ours, packed, and unpacked into the repository as what comes from a
+ * stranger is: each object is checked, and that all that it names is there. What cannot be read is not
+ * taken; the folder is then put aside, and the files of the worktree are what is left to go by.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "drive/git_call.h"
+#include "drive/git_steps.h"
+#include "sys/file.h"
+
+#define PACK "taken"
+
+/* Above this a pack stays one; below, its objects become files of their own, as `git fetch` does it. */
+enum { UNPACK_MAX = 4 << 20, PROBE = 1 << 20 };
+
+/* Of a call that was cut off. */
+static void sweep(struct git_call *c)
+{
+	str *names;
+	size_t n;
+
+	if (dir_list(&c->arena, c->own, GIT_MAX_WORKTREES, &names, &n, NULL) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (str_starts(names[i], STR(PACK "-")))
+			unlink(path_join(&c->arena, c->own, arena_cstr(&c->arena, names[i])));
+}
+
+static int begin(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->wanted.n || !git_admin_has(c, "objects"))
+		return GIT_LEAVE;
+	sweep(c);
+	return GIT_SKIP;
+}
+
+static int there_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < c->wanted.n; i++)
+		buf_addf(&b, "%s\n", c->wanted.p[i]);
+	git_run(c, AT_ADMIN, GIT_READS | GIT_AGENTS, "cat-file",
+			"--batch-check=%(objectname) %(objecttype)", NULL);
+	c->input = arena_str(&c->arena, buf_str(&b));
+	return GIT_NEXT;
+}
+
+static int there_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str rest = o->out, line, oid;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	vec_clear(&c->wanted);
+	while (str_split(&rest, '\n', &line))
+		if (str_split(&line, ' ', &oid) && git_oid_valid(oid) &&
+				(str_is(line, "commit") || str_is(line, "tree")))
+			vec_push(&c->wanted, arena_cstr(&c->arena, oid));
+	return c->wanted.n ? GIT_NEXT : GIT_LEAVE;
+}
+
+static int pack_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	const str known[] = { c->target_oid, c->branch_oid, c->rescue_oid };
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < c->wanted.n; i++)
+		buf_addf(&b, "%s\n", c->wanted.p[i]);
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (known[i].n)
+			buf_addf(&b, "^" STR_FMT "\n", STR_ARG(known[i]));
+	git_run(c, AT_ADMIN, GIT_AGENTS, "pack-objects", "-q", "--revs", "--delta-base-offset",
+			path_join(&c->arena, c->own, PACK), NULL);
+	c->input = arena_str(&c->arena, buf_str(&b));
+	return GIT_NEXT;
+}
+
+static const char *pack_file(struct git_call *c, const char *kind)
+{
+	return arena_printf(&c->arena, "%s/" PACK "-" STR_FMT ".%s", c->own, STR_ARG(c->pack), kind)
+			.p;
+}
+
+/*
+ * A history that cannot be read: its folder is kept, and what counts are the files. But not where it is
+ * we who cannot write: then nothing is done.
+ */
+static int give_up(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str words = arena_str(&c->arena, str_trim(o->err));
+	char *block = arena_zalloc(&c->arena, PROBE);
+	int r = git_own_note(c, "probe", (str){ block, PROBE }, err);
+
+	unlink(path_join(&c->arena, c->own, "probe"));
+	if (r == 0)
+		r = git_move_aside(c, c->admin, err);
+	if (r < 0)
+		return r;
+	c->res.detail = arena_printf(&c->arena, STR_FMT ", since git cannot read it: " STR_FMT,
+			STR_ARG(c->res.detail), STR_ARG(str_sub(words, 0, 500)));
+	c->admin = NULL;
+	return GIT_LEAVE;
+}
+
+static int pack_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	c->pack = git_line(c, o);
+	if (o->code != 0)
+		return git_loosen(c, o) ? GIT_AGAIN : give_up(c, o, err);
+	if (!git_oid_valid(c->pack))
+		return c->pack.n ? ov_fail(err, OV_EIO, "git pack-objects gave no name") : GIT_LEAVE;
+	return GIT_NEXT;
+}
+
+static int unpack_build(struct git_call *c, struct ov_err *err)
+{
+	const char *pack = pack_file(c, "pack");
+	struct stat st;
+	int r;
+
+	if (stat(pack, &st) < 0)
+		return ov_fail(err, OV_EIO, "git made no pack");
+	if (st.st_size > UNPACK_MAX)
+		return git_run(c, AT_REPO, 0, "index-pack", "--strict", pack, NULL);
+	git_run(c, AT_REPO, 0, "unpack-objects", "-q", "--strict", NULL);
+	r = file_read(&c->arena, pack, UNPACK_MAX, &c->input, err);
+	return r < 0 ? r : GIT_NEXT;
+}
+
+static int move_pack(struct git_call *c, const char *kind, struct ov_err *err)
+{
+	const char *from = pack_file(c, kind);
+	const char *to = arena_printf(&c->arena, "%s/objects/pack/pack-" STR_FMT ".%s", c->g->common,
+			STR_ARG(c->pack), kind)
+					 .p;
+	int r;
+
+	if (rename(from, to) == 0)
+		return 0;
+	if (errno != EXDEV)
+		return ov_fail_errno(err, errno, "move %s to %s", from, to);
+	r = file_copy(from, to, 0444, err);
+	return r == OV_ECONFLICT ? 0 : r;
+}
+
+static int unpack_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	struct stat st;
+	int r = 0;
+
+	if (o->code != 0)
+		/* One of the objects is not as it has to be; else it could not be written. */
+		r = str_contains(o->err, STR("fsck error")) ? give_up(c, o, err)
+							    : git_fail(c, o, err);
+	else if (stat(pack_file(c, "pack"), &st) == 0 && st.st_size > UNPACK_MAX) {
+		r = dir_make(path_join(&c->arena, c->g->common, "objects/pack"), 0755, err);
+		if (r == 0)
+			r = move_pack(c, "pack", err);
+		if (r == 0)
+			r = move_pack(c, "idx", err);
+	}
+	unlink(pack_file(c, "pack"));
+	unlink(pack_file(c, "idx"));
+	unlink(pack_file(c, "rev"));
+	return r < 0 ? r : GIT_NEXT;
+}
+
+const struct git_step git_take_steps[] = {
+	STEP_RUN("take over what was committed", begin, NULL),
+	STEP_RUN("look at what was committed", there_build, there_judge),
+	STEP_RUN("pack what was committed", pack_build, pack_judge),
+	STEP_RUN("take over what was committed", unpack_build, unpack_judge,
+			.inject = "git-taken"),
+	STEP_END,
+};
