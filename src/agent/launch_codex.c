@@ -52,25 +52,16 @@ static void setting(struct launcher *l, str text)
 	launch_word(l, text);
 }
 
-/*
- * A commit in a linked worktree writes below the repository's git folder, which Codex holds
- * read-only; its configuration and hooks stay so.
- */
+/* A commit writes to the worktree's git folder, which Codex would hold read-only. */
 static void add_roots(struct launcher *l)
 {
-	static const char *const shared[] = { "objects", "refs", "logs" };
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
 
-	if (!l->ask->git_dir || !l->ask->git_common_dir)
+	if (!l->ask->git_dir)
 		return;
 	buf_adds(&b, STR("sandbox_workspace_write.writable_roots=["));
 	json_write_string(&b, str_from(l->ask->git_dir));
-	for (size_t i = 0; i < ARRAY_LEN(shared); i++) {
-		buf_addc(&b, ',');
-		json_write_string(&b,
-				arena_printf(l->a, "%s/%s", l->ask->git_common_dir, shared[i]));
-	}
 	buf_addc(&b, ']');
 	setting(l, arena_str(l->a, buf_str(&b)));
 }

@@ -1,6 +1,5 @@
 #include "app/agent.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 #include "agent/environment.h"
@@ -10,6 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "drive/git.h"
 #include "sys/file.h"
 
 static const char *const *environment(struct arena *a, const struct driver_ask *ask,
@@ -39,30 +39,15 @@ static const char *const *environment(struct arena *a, const struct driver_ask *
 			});
 }
 
-/* The one line of a small file of git's, after what it begins with; empty when it is not there. */
-static str git_line(struct arena *a, const char *path, const char *before)
+/* Where the worktree's own git folder is, and the repository's. What its .git file says is not asked. */
+static void find_git(struct arena *a, const struct driver_ask *ask, struct launch_ask *how)
 {
-	str text;
+	const char *dir = git_agent_dir(a, str_from(ask->worktree));
 
-	if (file_read(a, path, PATH_MAX, &text, NULL) < 0 || !str_starts(text, str_from(before)))
-		return STR("");
-	return str_trim(str_sub(text, strlen(before), text.n));
-}
-
-/* Where the worktree's own part of the repository is, and what it shares with the others. */
-static void find_git(struct arena *a, struct launch_ask *how)
-{
-	str dir = git_line(a, path_join(a, how->worktree, ".git"), "gitdir: "), common;
-
-	if (!dir.n || dir.p[0] != '/')
+	if (!ask->git_common || !file_exists(dir))
 		return;
-	how->git_dir = arena_cstr(a, dir);
-	common = git_line(a, path_join(a, how->git_dir, "commondir"), "");
-	if (common.n)
-		how->git_common_dir = common.p[0] == '/'
-				? arena_cstr(a, common)
-				: realpath(path_join(a, how->git_dir, arena_cstr(a, common)),
-						  arena_alloc(a, PATH_MAX));
+	how->git_dir = dir;
+	how->git_common_dir = ask->git_common;
 }
 
 static struct launch_ask how_to(struct arena *a, const struct driver_ask *ask,
@@ -89,7 +74,7 @@ static struct launch_ask how_to(struct arena *a, const struct driver_ask *ask,
 		.terminal = str_is(agent->runtime, "tmux"),
 	};
 
-	find_git(a, &how);
+	find_git(a, ask, &how);
 	return how;
 }
 

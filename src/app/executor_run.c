@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/scope.h"
+#include "drive/git.h"
 #include "drive/run.h"
 #include "sys/inject.h"
 #include "sys/loop.h"
@@ -174,6 +175,7 @@ static struct driver_ask ask_about(const struct live_run *lr, const struct run *
 		.tmux = x->tmux,
 		.store = x->o.dir,
 		.repo = x->o.repo,
+		.git_common = git_common_dir(x->git),
 		.dir = lr->dir,
 		.worktree = lr->worktree.p,
 		.run_id = lr->id,

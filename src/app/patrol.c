@@ -97,19 +97,10 @@ static bool needs_worktree(const struct assignment *as)
 					as->stage == STAGE_WAITING);
 }
 
-/* git knows of a worktree of that name here: one was made. */
-static bool is_registered(struct patrol *p, str worker)
+/* One was made. */
+static bool was_made(struct arena *a, str path)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	const char *admin = arena_printf(&a, "%s/../.git/worktrees/" STR_FMT "/gitdir", p->o.dir,
-			STR_ARG(worker))
-					    .p;
-	str line,
-			ours = arena_printf(&a, "%s/worktrees/" STR_FMT "/.git", p->o.dir,
-					STR_ARG(worker));
-
-	return file_read(&a, admin, LINE_BYTES, &line, NULL) == 0 && str_eq(str_trim(line), ours);
+	return file_exists(git_own_dir(a, path));
 }
 
 static void look_at_worker(struct patrol *p, const struct state *s, const struct worker *w)
@@ -119,18 +110,19 @@ static void look_at_worker(struct patrol *p, const struct state *s, const struct
 	str path = arena_printf(&a, "%s/worktrees/" STR_FMT, p->o.dir, STR_ARG(w->name));
 	const struct assignment *as = w->assignment_id.n ? state_assignment(s, w->assignment_id)
 							 : NULL;
-	const char *admin = worktree_admin(&a, path);
+	const char *admin = git_agent_dir(&a, path);
+	bool whole = worktree_is_whole(path);
 	bool idle = is_at_rest(w, as) && (!as || as->stage == STAGE_NONE);
 	/* Each step is another case: what was stopped is now to be made again. */
 	str key = arena_printf(&a, STR_FMT " %d " STR_FMT, STR_ARG(w->name),
 			as ? (int)as->stage : STAGE_NONE, STR_ARG(as ? as->run_id : STR("")));
 
-	if (!admin && (idle ? is_registered(p, w->name) : needs_worktree(as)) &&
+	if (!whole && (idle ? was_made(&a, path) : needs_worktree(as)) &&
 			is_news(p, PATROL_NO_WORKTREE, key))
 		add_fact(&p->arena, p->facts, PATROL_NO_WORKTREE, w->name,
 				arena_printf(&a, "there is no worktree at " STR_FMT,
 						STR_ARG(path)));
-	if (admin && is_at_rest(w, as) &&
+	if (whole && is_at_rest(w, as) &&
 			(file_exists(path_join(&a, admin, "rebase-merge")) ||
 					file_exists(path_join(&a, admin, "rebase-apply"))) &&
 			is_news(p, PATROL_STALE_REBASE, w->name))
@@ -167,8 +159,7 @@ static void kept(void *user, int r, const struct git_result *res, const struct o
 			arena_printf(a,
 					"the worktree %s/worktrees/" STR_FMT
 					" belongs to no worker; " STR_FMT
-					", and it is left as it is: git worktree remove takes it "
-					"away",
+					", and it is left as it is",
 					k->p->o.dir, STR_ARG(k->name), STR_ARG(what)));
 	send(k->p, a, facts);
 	keeping_free(k);
@@ -196,7 +187,7 @@ static void look_at_stray(struct patrol *p, str name)
 
 	if (!is_news(p, PATROL_STRAY_WORKTREE, name))
 		return;
-	if (!worktree_admin(&a, path) || !is_plain(name)) {
+	if (!worktree_is_whole(path) || !is_plain(name)) {
 		add_fact(&p->arena, p->facts, PATROL_STRAY_WORKTREE, STR(""),
 				arena_printf(&a,
 						STR_FMT " is no worker's, and no worktree of ours; "

@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include "app/worktree.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/list.h"
@@ -25,6 +24,7 @@ struct line {
 	str id, worker; /* owned; both empty: the target */
 	struct follow *log;
 	char head[OID_MAX + 1]; /* empty: not known */
+	bool taken;             /* it is in the repository, not only in its agent's git folder */
 	char part[FRONT];       /* of a line of the log that is not complete */
 	size_t part_n;
 };
@@ -41,6 +41,7 @@ struct radar {
 
 	/* Of the pair that git is at work on, and of what this round found. */
 	struct line *a, *b;
+	struct line *taking; /* whose commits git is fetching, or NULL */
 	struct arena arena;
 	value *pairs;
 	/* "COMMIT COMMIT", which were compared; those that conflict are in the state. */
@@ -68,6 +69,7 @@ static void line_moved(struct line *l, str head)
 		return;
 	memcpy(l->head, head.p, head.n);
 	l->head[head.n] = '\0';
+	l->taken = !l->worker.n;
 	look_later(l->r, GATHER_MS);
 }
 
@@ -129,6 +131,8 @@ static void line_free(struct line *l)
 
 	if (r->a == l || r->b == l)
 		r->a = r->b = NULL; /* what git finds is of no interest any more */
+	if (r->taking == l)
+		r->taking = NULL;
 	list_remove(&l->link);
 	map_remove(&r->by_id, l->id);
 	line_close(l);
@@ -145,27 +149,36 @@ static bool is_flying(const struct assignment *as)
 			!stage_is_accepting(as->stage);
 }
 
+static str worktree_of(struct radar *r, struct arena *a, const struct line *l)
+{
+	return arena_printf(a, "%s/worktrees/" STR_FMT, r->o.dir, STR_ARG(l->worker));
+}
+
+/* Each harvest makes the folder anew. */
+static void line_follow(struct line *l)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	follow_log(l, path_join(&a, git_agent_dir(&a, worktree_of(l->r, &a, l)), "logs/HEAD"));
+}
+
 static void line_add(struct radar *r, const struct assignment *as)
 {
 	struct line *l = mem_zalloc(1, sizeof(*l));
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
-	const char *admin;
-	str path = arena_printf(&a, "%s/worktrees/" STR_FMT, r->o.dir, STR_ARG(as->worker));
 
 	l->r = r;
 	owned_set(&l->id, as->id);
 	owned_set(&l->worker, as->worker);
 	list_append(&r->lines, &l->link);
 	map_put(&r->by_id, l->id, l);
-	admin = worktree_admin(&a, path);
-	if (!admin)
-		return;
-	follow_log(l, path_join(&a, admin, "logs/HEAD"));
+	line_follow(l);
 	if (!r->target.log)
 		follow_log(&r->target,
 				arena_printf(&a, "%s/logs/refs/heads/" STR_FMT,
-						worktree_common(&a, admin), STR_ARG(r->target_name))
+						git_common_dir(r->o.git), STR_ARG(r->target_name))
 						.p);
 }
 
@@ -281,6 +294,36 @@ static void predicted(void *user, int got, const struct git_result *res, const s
 	look(r);
 }
 
+/* What cannot be taken over cannot be compared either, and git says so then. */
+static void took(void *user, int got, const struct git_result *res, const struct ov_err *err)
+{
+	struct radar *r = user;
+
+	(void)got;
+	(void)res;
+	(void)err;
+	r->busy = false;
+	if (r->taking)
+		r->taking->taken = true;
+	r->taking = NULL;
+	look(r);
+}
+
+/* One of the two is only in its agent's git folder: it is fetched first. */
+static bool takes(struct radar *r)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+
+	r->taking = !r->a->taken && r->a->worker.n ? r->a
+			: !r->b->taken && r->b->worker.n ? r->b : NULL;
+	if (!r->taking)
+		return false;
+	r->busy = true;
+	git_take(r->o.git, worktree_of(r, &a, r->taking), took, r);
+	return true;
+}
+
 static void begin_round(struct radar *r)
 {
 	arena_reset(&r->arena);
@@ -312,6 +355,8 @@ static void look(struct radar *r)
 			end_round(r, true);
 			return;
 		}
+		if (strcmp(r->a->head, r->b->head) != 0 && takes(r))
+			return;
 		r->looked++;
 		map_put(&r->seen, pair_key(&r->seen_names, r->a, r->b), r);
 		if (strcmp(r->a->head, r->b->head) == 0) {
@@ -390,6 +435,15 @@ void radar_look(struct radar *r)
 		take_stock(r);
 }
 
+static void line_harvested(struct line *l, str head)
+{
+	if (!l)
+		return;
+	line_moved(l, head);
+	l->taken = str_is(head, l->head);
+	line_follow(l);
+}
+
 void radar_published(struct radar *r, const struct event *const *events, size_t n)
 {
 	bool changed = false;
@@ -404,7 +458,7 @@ void radar_published(struct radar *r, const struct event *const *events, size_t 
 	take_stock(r);
 	for (size_t i = 0; i < n; i++) {
 		if (events[i]->kind == EV_RUN_HARVESTED)
-			line_moved(map_get(&r->by_id, events[i]->assignment),
+			line_harvested(map_get(&r->by_id, events[i]->assignment),
 					value_str_at(events[i]->data, "head"));
 		if (events[i]->kind == EV_NODE_ACCEPTED)
 			line_moved(&r->target, value_str_at(events[i]->data, "commit"));

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "app/journal.h"
-#include "app/worktree.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -92,25 +91,22 @@ static str mark_of(struct setup_job *j)
 			STR_ARG(sha256_hex(a, what)));
 }
 
+static const char *mark_file(struct setup_job *j)
+{
+	return path_join(&j->arena, git_own_dir(&j->arena, j->spec.path), MARK);
+}
+
 static bool is_done(struct setup_job *j)
 {
-	const char *admin = worktree_admin(&j->arena, j->spec.path);
 	str found;
 
-	return admin &&
-			file_read(&j->arena, path_join(&j->arena, admin, MARK), 8192, &found,
-					NULL) == 0 &&
+	return file_read(&j->arena, mark_file(j), 8192, &found, NULL) == 0 &&
 			str_eq(found, mark_of(j));
 }
 
 static int mark_done(struct setup_job *j, struct ov_err *err)
 {
-	const char *admin = worktree_admin(&j->arena, j->spec.path);
-
-	if (!admin)
-		return ov_fail(err, OV_EIO, STR_FMT " is no worktree any more",
-				STR_ARG(j->spec.path));
-	return file_write_atomic(path_join(&j->arena, admin, MARK), mark_of(j), 0600, err);
+	return file_write_atomic(mark_file(j), mark_of(j), 0600, err);
 }
 
 /* ---- Serena ---- */

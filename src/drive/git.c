@@ -130,6 +130,11 @@ void git_keep_ignored(struct git *g, bool yes)
 	g->keep_ignored = yes;
 }
 
+const char *git_common_dir(const struct git *g)
+{
+	return g->common;
+}
+
 void git_close(struct git *g)
 {
 	list_each (n, &g->calls)

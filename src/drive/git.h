@@ -8,6 +8,11 @@
  * git's own fast-forward does it: what is uncommitted there stays, and stops it where it overlaps.
  * All strings passed in are copied; results are valid during the callback.
  *
+ * A worktree has two git folders beside it: one that its agent writes, and one of ours. No git of ours
+ * reads configuration, index or branches that an agent can write; its commits are taken over as a pack
+ * that is checked. So what an agent sees of the repository's branches is as of the last call that moved
+ * its worktree (ensure, harvest, rebase), and branches that it makes are its own.
+ *
  * Calls on one worktree, and all that add, remove or list worktrees (ensure, remove, accept), are
  * carried out one after another in the order in which they were made. Ignored files (what a build
  * made) are rescued only if git_keep_ignored() says so: ensure leaves them in place, remove takes
@@ -80,6 +85,14 @@ int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *
 int git_exclude(struct git *g, str line, struct ov_err *err);
 /* Are files that git ignores rescued with the rest, from now on? Not unless this says so. */
 void git_keep_ignored(struct git *g, bool yes);
+/* The repository's own git folder, that all of its worktrees share. Valid as long as g. */
+const char *git_common_dir(const struct git *g);
+/*
+ * The git folder of the agent that works in this worktree of ours, which its .git file names, and the
+ * folder of ours beside it. Names only: they may not exist.
+ */
+const char *git_agent_dir(struct arena *a, str path);
+const char *git_own_dir(struct arena *a, str path);
 /* Abandons calls that are under way; a command that is changing the user's checkout runs to its end. */
 void git_close(struct git *g);
 
@@ -98,7 +111,7 @@ struct git_ensure {
  */
 void git_ensure(struct git *g, const struct git_ensure *spec, git_done_fn *done, void *user);
 /*
- * Keeps everything in the worktree under `ref` with a separate index; touches nothing in it. Work that
+ * Keeps everything in the worktree under `ref`; touches nothing in it. Work that
  * changed nothing since `base` gets no ref; where base is empty: nothing that other refs do not have.
  */
 void git_rescue(struct git *g, str path, str base, str ref, str message, git_done_fn *done,
@@ -182,10 +195,12 @@ void git_pick(struct git *g, const struct git_pick *spec, git_done_fn *done, voi
  * other call, takes no lock, and leaves nothing in the repository.
  */
 void git_predict(struct git *g, str a, str b, git_done_fn *done, void *user);
+/* Takes over what an agent has committed so far, so that it can be compared; moves nothing. */
+void git_take(struct git *g, str path, git_done_fn *done, void *user);
 /* Rescues what no other ref keeps, then removes the worktree and its branch. Absent is fine. */
 void git_remove(struct git *g, str path, str rescue_ref, git_done_fn *done, void *user);
 /*
- * A hash over HEAD, index, and name, size and time of every changed or new file; ignored files are
+ * A hash over HEAD, and name, mode, size and time of every changed or new file; ignored files are
  * left out. Takes no lock and writes nothing: a run may be at work there.
  */
 void git_fingerprint(struct git *g, str path, git_done_fn *done, void *user);

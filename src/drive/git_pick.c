@@ -91,3 +91,17 @@ void git_pick(struct git *g, const struct git_pick *spec, git_done_fn *done, voi
 		r = git_rescue_ref_check(spec->rescue_ref, &err);
 	git_call_start(c, pick_steps, r, &err);
 }
+
+static const struct git_step take_steps[] = {
+	STEP_RUN("find the worktree", git_find_any, NULL),
+	STEP_SUB("make our own git folder", NULL, git_own_steps),
+	STEP_SUB("read the branches", NULL, git_refs_steps),
+	STEP_END,
+};
+
+void git_take(struct git *g, str path, git_done_fn *done, void *user)
+{
+	struct git_call *c = git_call_new(g, "taking over", path, done, user);
+
+	git_call_start(c, take_steps, 0, NULL);
+}

@@ -26,10 +26,10 @@ enum { LINKS_MAX = 5, NAMED_MAX = 400, REFS_FILES_MAX = 4096, REFS_DEPTH = 16 };
 enum { TEXT_MAX = 32 << 20 }; /* of many branches, or a long log */
 
 /* "STORE/worktrees/NAME" has its room in "STORE/git/NAME"; any other PATH in "PATH.git". */
-const char *git_room_path(struct git_call *c)
+static const char *room_of(struct arena *a, str path)
 {
-	str path = str_from(c->path), parent;
 	size_t cut;
+	str parent;
 
 	while (path.n > 1 && path.p[path.n - 1] == '/')
 		path.n--;
@@ -37,11 +37,26 @@ const char *git_room_path(struct git_call *c)
 		cut--;
 	parent = str_sub(path, 0, cut ? cut - 1 : 0);
 	if (!str_ends(parent, STR(WORKTREES)))
-		return arena_printf(&c->arena, STR_FMT ".git", STR_ARG(path)).p;
-	return arena_printf(&c->arena, STR_FMT "/git/" STR_FMT,
+		return arena_printf(a, STR_FMT ".git", STR_ARG(path)).p;
+	return arena_printf(a, STR_FMT "/git/" STR_FMT,
 			STR_ARG(str_sub(parent, 0, parent.n - strlen(WORKTREES))),
 			STR_ARG(str_sub(path, cut, path.n)))
 			.p;
+}
+
+const char *git_room_path(struct git_call *c)
+{
+	return room_of(&c->arena, str_from(c->path));
+}
+
+const char *git_agent_dir(struct arena *a, str path)
+{
+	return path_join(a, room_of(a, path), "agent");
+}
+
+const char *git_own_dir(struct arena *a, str path)
+{
+	return path_join(a, room_of(a, path), "own");
 }
 
 /* Notes of ours: what is in them can be found out again, so they need not outlast a power failure. */

@@ -128,7 +128,13 @@ static double accept_ours(struct bench *b, const char *branch, const char *base,
 	snprintf(ref, sizeof(ref), "refs/overseer/rescue/w/%d", n);
 	spec.key = str_from(key);
 	spec.rescue_ref = str_from(ref);
-	git_harvest(b->git, spec.path, str_from(base), (str){ 0 }, spec.rescue_ref, STR("left"),
+	git_harvest(b->git,
+			&(struct git_harvest){ .path = spec.path,
+					.branch = spec.branch,
+					.target = spec.target,
+					.base = str_from(base),
+					.rescue_ref = spec.rescue_ref,
+					.message = STR("left") },
 			on_done, &a);
 	finish(b, &a, GIT_OK);
 	a = (struct answer){ 0 };
@@ -289,8 +295,14 @@ static void harvest_call(struct calls *c, enum call which)
 	char ref[64];
 
 	snprintf(ref, sizeof(ref), "refs/overseer/rescue/c/%d", ++c->n);
-	git_harvest(c->b->git, str_from(c->worktree), str_from(c->base), (str){ 0 }, str_from(ref),
-			STR("left"), on_done, &a);
+	git_harvest(c->b->git,
+			&(struct git_harvest){ .path = str_from(c->worktree),
+					.branch = str_from(c->branch),
+					.target = STR("main"),
+					.base = str_from(c->base),
+					.rescue_ref = str_from(ref),
+					.message = STR("left") },
+			on_done, &a);
 	finish(c->b, &a, GIT_OK);
 	took(&c->ours[which], from);
 }
