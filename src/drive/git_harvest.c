@@ -76,6 +76,22 @@ static int back_only(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
+/* What a merge brought is no work: seen from what was merged, it goes again. */
+static int brought_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	static const char *const files[] = { "MERGE_HEAD", "CHERRY_PICK_HEAD" };
+
+	if (c->op != GIT_OP_STUCK)
+		return GIT_SKIP;
+	vec_clear(&c->rescue.extra);
+	for (size_t i = 0; i < ARRAY_LEN(files) && !c->rescue.extra.n; i++)
+		git_admin_commits(c, files[i]);
+	if (!c->rescue.extra.n)
+		return GIT_SKIP;
+	git_own_index_is(c, STR(""));
+	return git_run(c, AT_TREE, 0, "read-tree", c->rescue.extra.p[0], NULL);
+}
+
 static int back_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	git_own_index_is(c, STR(""));
@@ -102,6 +118,7 @@ static int back_judge(struct git_call *c, const struct git_out *o, struct ov_err
 
 static const struct git_step back_steps[] = {
 	STEP_SUB("read what was committed", NULL, git_own_index_steps),
+	STEP_RUN("see what was merged", brought_build, NULL),
 	STEP_RUN("leave what was unfinished", back_build, NULL),
 	STEP_RUN("leave what was unfinished", back_head, back_judge),
 	STEP_END,

@@ -368,8 +368,18 @@ static int restore_clean(struct git_call *c, struct ov_err *err _unused_)
 	if (!c->dirty)
 		return GIT_SKIP;
 	git_own_index_is(c, c->head);
-	c->publish = c->head;
 	return git_run(c, AT_TREE, 0, "clean", "--quiet", "-f", "-d", NULL);
+}
+
+/* What a killed git left there would stop the next. */
+static int restore_publish(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->publish = c->head;
+	if (!c->branch.n || !c->head.n)
+		return GIT_SKIP;
+	return c->dirty || git_admin_has(c, "index.lock") || git_admin_has(c, "HEAD.lock")
+			? GIT_NEXT
+			: GIT_SKIP;
 }
 
 static const struct git_step restore_steps[] = {
@@ -383,7 +393,7 @@ static const struct git_step restore_steps[] = {
 	STEP_SUB("read what was committed", dirty_only, git_own_index_steps),
 	STEP_RUN("restore the files", restore_build, NULL),
 	STEP_RUN("remove what is new", restore_clean, NULL),
-	STEP_SUB("make the agent's git folder", dirty_only, git_publish_steps),
+	STEP_SUB("make the agent's git folder", restore_publish, git_publish_steps),
 	STEP_END,
 };
 

@@ -168,7 +168,7 @@ int sg_may_begin(struct sg_call *c, const struct sg_accept *ac, struct ov_err *e
 {
 	if (!ac->at)
 		return ov_fail(err, OV_ENOTFOUND, "branch %s does not exist", ac->branch->name);
-	if (c->wt && c->wt->folder && c->wt->on != ac->branch)
+	if (c->wt && c->wt->folder && sg_head(c->wt) != ac->at)
 		return ov_fail(err, OV_ESTATE, "%s is not on branch %s: harvest it first", c->path,
 				ac->branch->name);
 	if (c->wt && sg_changed(c->g, c->wt))

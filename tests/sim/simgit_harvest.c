@@ -3,40 +3,23 @@
 
 #include "drive/git_call.h"
 
-static bool conflicting(const struct sg_wt *w, uint32_t path)
+/* What either of two commits has becomes as `to` says; other files stay. */
+static void go_back(struct simgit *g, struct sg_wt *w, uint32_t from, uint32_t to)
 {
-	for (size_t i = 0; i < w->conflicts.n; i++)
-		if (w->conflicts.p[i] == path)
-			return true;
-	return false;
-}
-
-/*
- * git merge --abort: what the merge staged goes back to HEAD; what was edited since stays, unless it
- * is what the merge staged, and then git refuses.
- */
-static bool abort_merge(struct simgit *g, struct sg_wt *w)
-{
-	const struct sg_tree *head = &g->commits.p[sg_head(w)].tree;
+	const struct sg_tree *tree = &g->commits.p[to].tree;
 	sg_changes ch = { 0 };
-	bool ok = true;
 
-	sg_diff(g, &w->index, head, &ch);
-	for (size_t i = 0; i < ch.n && ok; i++) {
-		uint32_t file = sg_get(g, &w->files, ch.p[i].path);
-
-		ok = conflicting(w, ch.p[i].path) || !file || file == ch.p[i].a;
-	}
-	for (size_t i = 0; i < ch.n && ok; i++)
+	sg_diff(g, &g->commits.p[from].tree, tree, &ch);
+	for (size_t i = 0; i < ch.n; i++)
 		sg_set(g, &w->files, ch.p[i].path, ch.p[i].b);
-	for (size_t i = 0; i < w->conflicts.n && ok; i++)
-		sg_set(g, &w->files, w->conflicts.p[i], sg_get(g, head, w->conflicts.p[i]));
-	if (ok) {
-		sg_tree_put(g, &w->index, *head);
-		vec_clear(&w->conflicts);
-	}
+	vec_clear(&ch);
+	sg_diff(g, &w->files, tree, &ch);
+	for (size_t i = 0; i < ch.n; i++)
+		if (ch.p[i].b)
+			sg_set(g, &w->files, ch.p[i].path, ch.p[i].b);
 	vec_done(&ch);
-	return ok;
+	sg_tree_put(g, &w->index, *tree);
+	vec_clear(&w->conflicts);
 }
 
 static int abort_unfinished(struct sg_call *c, struct ov_err *err)
@@ -52,9 +35,9 @@ static int abort_unfinished(struct sg_call *c, struct ov_err *err)
 	if (r < 0)
 		return r;
 	if (w->op == SG_MERGE) {
-		abort_merge(g, w); /* if it cannot be taken back it is forgotten */
+		go_back(g, w, w->other, sg_head(w));
 	} else {
-		sg_hard(g, w, &g->commits.p[w->other].tree);
+		go_back(g, w, sg_head(w), w->other);
 		sg_ref_set(g, w->rebased, w->other);
 		sg_head_set(g, w, w->rebased, 0);
 	}

@@ -77,7 +77,8 @@ struct sg_wt {
 	uint32_t other;                 /* rebase: where the branch was; merge: what is merged in */
 	bool lock;                      /* index.lock */
 	struct sg_tree nested;          /* files of repositories inside */
-	struct sg_ref *branch, *target; /* what ensure noted */
+	struct sg_ref *branch, *target; /* what ensure noted, last of all */
+	struct sg_ref *former;          /* and what it was for before that */
 	VEC(uint32_t) left;             /* what the log of HEAD knows besides; references */
 };
 

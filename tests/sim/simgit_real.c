@@ -44,6 +44,7 @@ void use(struct both *b, struct worker *w)
 {
 	b->w = w;
 	snprintf(b->f.tree, sizeof(b->f.tree), "%s", w->tree);
+	snprintf(b->f.branch, sizeof(b->f.branch), "%s", w->ensured);
 }
 
 str tree_of(struct both *b)
@@ -62,6 +63,8 @@ uint32_t here(struct both *b, const char *tree, const char *path)
  */
 #define act(b, ...) buf_addf(&(b)->script, __VA_ARGS__)
 #define ADD "git add -A -- . ':(exclude)nested'; "
+/* The agent looks where the target is now, which the model's always knows. */
+#define LOOK "git fetch -q \"$R\" +main:main; "
 #define COMMIT ADD "git commit -q -m agent >/dev/null || git diff --cached --quiet; "
 
 static void in_worktree(struct both *b)
@@ -135,7 +138,7 @@ static void agent_leave(struct both *b, const char *path _unused_)
 	if (simgit_agent_leave(b->g, tree_of(b), STR("main")) < 0)
 		return;
 	in_worktree(b);
-	act(b, "git checkout -q --detach main");
+	act(b, LOOK "git checkout -q --detach main");
 }
 
 /* Once in a task: further back the histories are not the same. */
@@ -162,7 +165,7 @@ static void agent_rebase(struct both *b, const char *path _unused_)
 			    SIMGIT_UNFINISHED) < 0)
 		return;
 	in_worktree(b);
-	act(b, COMMIT "git rebase -q main >/dev/null 2>&1 || :; ");
+	act(b, COMMIT LOOK "git rebase -q main >/dev/null 2>&1 || :; ");
 	mark(b, "grep -qs '^<<<<<<<' $p");
 }
 
@@ -174,7 +177,7 @@ static void agent_merge(struct both *b, const char *path _unused_)
 		return;
 	tell(b, "(%d)", (int)left);
 	in_worktree(b);
-	act(b, COMMIT "git merge -q -m merged main >/dev/null 2>&1 || :; ");
+	act(b, COMMIT LOOK "git merge -q -m merged main >/dev/null 2>&1 || :; ");
 	if (left == SIMGIT_UNFINISHED) {
 		mark(b, "grep -qs '^<<<<<<<' $p");
 		return;
@@ -354,6 +357,14 @@ void run_script(struct both *b)
 
 	if (!b->script.n)
 		return;
+	/* In the model everybody sees at once what agents commit; in the repository a harvest tells. */
+	for (size_t i = 0; i < WORKERS; i++)
+		act(b,
+				"\ncd \"$R\"; ! [ -e '%s/.git' ] || git fetch -q --no-write-fetch-head "
+				"'%s' '+refs/heads/%s:refs/heads/%s' '+refs/heads/own-*:refs/heads/own-*' "
+				"2>/dev/null || :",
+				b->worker[i].tree, b->worker[i].tree, b->worker[i].ensured,
+				b->worker[i].ensured);
 	/* Not as a condition, under which the shell would not stop at what fails. */
 	out = sh(&b->f, "set +e; (set -e; %s\n); echo status $?", buf_cstr(&b->script));
 	if (!str_ends(str_from(out), STR("status 0")))

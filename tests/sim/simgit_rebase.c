@@ -56,6 +56,16 @@ static int follow(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 	return 0;
 }
 
+/* The agent's git folder is made anew: HEAD on the branch, and nothing else that was left there. */
+static void publish(struct simgit *g, struct sg_wt *w, struct sg_ref *branch)
+{
+	if (!w || !w->folder)
+		return;
+	w->lock = false;
+	sg_head_set(g, w, branch, 0);
+	sg_op_set(g, w, SG_NONE, NULL, 0);
+}
+
 /* The candidate, with the branch on it. */
 static int make(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 {
@@ -72,10 +82,14 @@ static int make(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 	if (is_candidate(g, ac)) {
 		ac->commit = ac->at;
 		ac->done = !sg_beside(c, ac, holder);
+		if (!ac->done)
+			publish(g, c->wt, ac->branch);
 		return 0;
 	}
 	base = sg_merge_base(g, ac->at, ac->onto);
 	if (!sg_squash(c, ac, base, &g->commits.p[ac->at].tree)) {
+		if (c->res.outcome == GIT_CONFLICT)
+			publish(g, c->wt, ac->branch);
 		ac->done = c->res.outcome != GIT_ALREADY;
 		return 0;
 	}
@@ -83,7 +97,11 @@ static int make(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 	if (ac->done)
 		return 0;
 	r = keep(c, ac, err);
-	return r < 0 ? r : follow(c, ac, err);
+	if (r == 0)
+		r = follow(c, ac, err);
+	if (r == 0)
+		publish(g, c->wt, ac->branch);
+	return r;
 }
 
 static int rebase_steps(struct sg_call *c, const struct git_rebase *spec, struct ov_err *err)
@@ -98,8 +116,6 @@ static int rebase_steps(struct sg_call *c, const struct git_rebase *spec, struct
 	uint32_t since;
 	int r = 0;
 
-	if (c->wt)
-		c->wt->lock = false;
 	if (!ac.target->commit)
 		return sg_target_missing(g, spec->target, err);
 	ac.at = sg_hold(c, sg_commit_ref(g, ac.branch->commit));
@@ -164,8 +180,6 @@ static int advance_steps(struct sg_call *c, const struct git_advance *spec, stru
 	};
 	int r;
 
-	if (c->wt)
-		c->wt->lock = false;
 	if (!ac.target->commit)
 		return sg_target_missing(g, spec->target, err);
 	ac.onto = sg_hold(c, sg_commit_ref(g, ac.target->commit));

@@ -9,7 +9,7 @@
 
 static bool stands_on(const struct sg_wt *w, const struct sg_ref *branch)
 {
-	return w && w->folder && (w->on == branch || (w->op == SG_REBASE && w->rebased == branch));
+	return w && w->folder && w->branch == branch;
 }
 
 static int check_ensure(const struct git_ensure *spec, struct ov_err *err)
@@ -104,17 +104,21 @@ static int ensure_branch(struct sg_call *c, const struct git_ensure *spec, uint3
 {
 	struct simgit *g = c->g;
 	struct sg_wt *w = c->wt;
-	int r = sg_step(c, "note what the worktree is for", err);
+	struct sg_ref *branch = sg_branch(g, spec->branch);
+	int r = sg_step(c, "set the branch", err);
 
 	if (r < 0)
 		return r;
-	w->branch = sg_branch(g, spec->branch);
-	w->target = sg_branch(g, spec->target);
-	r = sg_step(c, "switch to the branch", err);
+	sg_ref_set(g, branch, start);
+	r = sg_step(c, "make the agent's git folder", err);
 	if (r < 0)
 		return r;
-	sg_ref_set(g, w->branch, start);
-	sg_head_set(g, w, w->branch, 0);
+	sg_head_set(g, w, branch, 0);
+	r = sg_step(c, "note what it is for", err);
+	if (r < 0)
+		return r;
+	w->branch = branch;
+	w->target = sg_branch(g, spec->target);
 	return 0;
 }
 
@@ -123,7 +127,7 @@ static int ensure_steps(struct sg_call *c, const struct git_ensure *spec, struct
 	struct simgit *g = c->g;
 	struct sg_ref *branch = sg_branch(g, spec->branch), *target = sg_branch(g, spec->target);
 	struct sg_wt *w = c->wt, *holder;
-	struct sg_ref *was = w ? w->on : NULL;
+	struct sg_ref *was = !w ? NULL : w->branch ? w->branch : w->former;
 	uint32_t head = w ? sg_head(w) : 0, start, base;
 	int r;
 
@@ -146,17 +150,25 @@ static int ensure_steps(struct sg_call *c, const struct git_ensure *spec, struct
 					.branch = branch->commit,
 					.kept_by = { target->commit, start } },
 			err);
+	if (r == 0 && w) {
+		w->former = was;
+		w->branch = NULL;
+	}
 	if (r == 0)
 		r = ensure_worktree(c, start, err);
+	if (r == 0)
+		c->wt->former = was;
 	if (r == 0)
 		r = ensure_branch(c, spec, start, err);
 	if (r < 0)
 		return r;
 	c->res.base = sg_oid(c->a, base);
-	if (!c->kept || !sg_ref_under(was, "refs/heads/overseer/") || was == branch)
+	if (!sg_ref_under(was, "refs/heads/overseer/") || was == branch || !was->commit ||
+			!(sg_is_ancestor(g, was->commit, target->commit) ||
+					sg_is_ancestor(g, was->commit, start)))
 		return 0;
 	r = sg_step(c, "remove the accepted branch", err);
-	if (r == 0 && was->commit == head)
+	if (r == 0)
 		sg_ref_set(g, was, 0);
 	return r;
 }

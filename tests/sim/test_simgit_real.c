@@ -137,7 +137,7 @@ static void compare_all(struct both *b)
 	}
 	snprintf(admin, sizeof(admin), "%s/.git", b->f.repo);
 	compare_tree(b, b->f.repo, admin, clean[0]);
-	snprintf(admin, sizeof(admin), "%s/.git/worktrees/w%d", b->f.repo,
+	snprintf(admin, sizeof(admin), "%s/.overseer/git/w%d/agent", b->f.repo,
 			(int)(b->w - b->worker) + 1);
 	compare_tree(b, b->w->tree, admin, clean[1]);
 }
@@ -160,6 +160,9 @@ static struct answer call_real(struct both *b, enum call call)
 	default: start_remove(&b->f, w->rescue, &a); break;
 	}
 	finish(&b->f, &a);
+	if (call == ENSURE && a.r == 0)
+		snprintf(w->ensured, sizeof(w->ensured), "%s", w->branch);
+	snprintf(b->f.branch, sizeof(b->f.branch), "%s", w->ensured);
 	return a;
 }
 
