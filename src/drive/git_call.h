@@ -164,6 +164,7 @@ struct git_call {
 	int tree_fd;            /* it, open; -1: it does not */
 	bool no_name, no_email; /* none is configured: ours is given */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
+	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
 	bool settled;                  /* ensure: it stands on the branch, and work may have begun */
 	bool loosened; /* what was read-only is made writable */
@@ -172,7 +173,7 @@ struct git_call {
 	bool forwarded;       /* the target was brought up to date from the remote */
 	bool plain_ssh;       /* no other way to call ssh is configured */
 	bool ok;              /* the answer of the last yes-or-no step */
-	bool record;          /* the configuration is recorded anew */
+	bool record, recorded; /* the configuration is to be recorded anew; was, by this call */
 	bool taken;           /* what the agent committed is in the repository */
 	bool index_bad;       /* our own index could not be read, and is made anew */
 	str head, head_tree, head_ref; /* of the worktree; head_ref empty: detached */

@@ -47,6 +47,7 @@ static int moved_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int rescue_build(struct git_call *c, struct ov_err *err _unused_)
 {
+	c->went_on = c->ok;
 	if (!c->dirty && c->ok && !c->op && !c->rescue.extra.n)
 		return GIT_SKIP;
 	c->res.leftovers = c->dirty;
@@ -143,6 +144,11 @@ static int links_build(struct git_call *c, struct ov_err *err _unused_)
 	return c->tree.n ? GIT_SKIP : git_links_build(c);
 }
 
+static int leftovers_only(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->res.leftovers || c->op == GIT_OP_RESOLVED ? GIT_NEXT : GIT_SKIP;
+}
+
 static int again_only(struct git_call *c, struct ov_err *err _unused_)
 {
 	return c->rescue.added ? (c->keep_ignored ? GIT_NEXT : GIT_SKIP)
@@ -216,7 +222,9 @@ static int followed(struct git_call *c, struct ov_err *err _unused_)
 static int base_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->ok = true;
-	if (!c->base.n)
+	/* Of its own branch, which HEAD goes on from, that was seen already. */
+	if (!c->base.n || str_eq(c->base, c->head) ||
+			(c->went_on && str_eq(c->base, c->branch_oid)))
 		return GIT_SKIP;
 	return git_run(c, AT_REPO, GIT_READS, "merge-base", "--is-ancestor", c->base.p, c->head.p,
 			NULL);
@@ -267,46 +275,7 @@ static int count_build(struct git_call *c, struct ov_err *err _unused_)
 		c->res.rescue_ref = c->rescue_ref;
 		c->res.leftovers = true;
 	}
-	return git_run(c, AT_REPO, GIT_READS, "rev-list", "--count", c->head.p, "--not", c->base.p,
-			"--", NULL);
-}
-
-static int count_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
-{
-	if (o->code != 0)
-		return git_fail(c, o, err);
-	if (!str_to_i64(git_line(c, o), &c->res.commits))
-		return ov_fail(err, OV_EIO, "git rev-list gave no number");
-	return GIT_NEXT;
-}
-
-static int files_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "--no-renames", "--shortstat",
-			c->base.p, c->head.p, "--", NULL);
-}
-
-/* " 3 files changed, 4 insertions(+), 1 deletion(-)"; nothing when nothing changed. */
-static int files_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
-{
-	str line = str_trim(o->out), part;
-
-	if (o->code != 0)
-		return git_fail(c, o, err);
-	while (line.n && str_split(&line, ',', &part)) {
-		str trimmed = str_trim(part);
-		int64_t n;
-
-		if (!str_to_i64(str_sub(trimmed, 0, str_find_byte(trimmed, ' ')), &n))
-			return ov_fail(err, OV_EIO, "git diff-tree gave no number");
-		if (str_contains(trimmed, STR("(+)")))
-			c->res.lines_added = n;
-		else if (str_contains(trimmed, STR("(-)")))
-			c->res.lines_removed = n;
-		else
-			c->res.files_changed = n;
-	}
-	return GIT_NEXT;
+	return git_run(c, AT_REPO, GIT_READS, "rev-list", c->head.p, "--not", c->base.p, "--", NULL);
 }
 
 /* The parts of an output up to each separator, within the bounds of a list. */
@@ -326,19 +295,47 @@ static const str *listed(struct git_call *c, str out, char sep, size_t *ret_n)
 	return list;
 }
 
-static int paths_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	if (!c->res.files_changed)
-		return GIT_SKIP;
-	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
-			"--name-only", c->base.p, c->head.p, "--", NULL);
-}
-
-static int paths_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int count_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	c->res.files = listed(c, o->out, '\0', &c->res.files_n);
+	for (size_t i = 0; i < o->out.n; i++)
+		c->res.commits += o->out.p[i] == '\n';
+	if (c->res.commits)
+		c->res.commit_ids = listed(c, o->out, '\n', &c->res.commit_ids_n);
+	return GIT_NEXT;
+}
+
+static int files_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (str_eq(c->base, c->head))
+		return GIT_SKIP;
+	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--no-renames", "--numstat",
+			c->base.p, c->head.p, "--", NULL);
+}
+
+/* "4\t1\tNAME" each; dashes in place of numbers: it is no text. */
+static int files_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str *list = arena_array(&c->arena, str, GIT_LISTED), rest = o->out, entry, added, removed;
+	size_t bytes = 0;
+	int64_t n;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	while (str_split(&rest, '\0', &entry)) {
+		if (!str_split(&entry, '\t', &added) || !str_split(&entry, '\t', &removed))
+			continue;
+		c->res.files_changed++;
+		if (str_to_i64(added, &n))
+			c->res.lines_added += n;
+		if (str_to_i64(removed, &n))
+			c->res.lines_removed += n;
+		bytes += entry.n;
+		if (c->res.files_n < GIT_LISTED && bytes <= GIT_LISTED_BYTES)
+			list[c->res.files_n++] = arena_str(&c->arena, entry);
+	}
+	c->res.files = list;
 	return GIT_NEXT;
 }
 
@@ -419,24 +416,6 @@ static int touched_judge(struct git_call *c, const struct git_out *o, struct ov_
 	return GIT_NEXT;
 }
 
-static int commits_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	if (!c->res.commits)
-		return GIT_SKIP;
-	git_run(c, AT_REPO, GIT_READS, "rev-list", NULL);
-	git_args(c, arena_cstr(&c->arena, arena_printf(&c->arena, "--max-count=%d", GIT_LISTED)),
-			c->head.p, "--not", c->base.p, "--", NULL);
-	return GIT_NEXT;
-}
-
-static int commits_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
-{
-	if (o->code != 0)
-		return git_fail(c, o, err);
-	c->res.commit_ids = listed(c, o->out, '\n', &c->res.commit_ids_n);
-	return GIT_NEXT;
-}
-
 static const struct git_step harvest_steps[] = {
 	STEP_RUN("find the worktree", git_find_required, NULL),
 	STEP_SUB("make our own git folder", NULL, git_own_steps),
@@ -449,7 +428,7 @@ static const struct git_step harvest_steps[] = {
 			.inject = "git-harvest-rescued"),
 	STEP_SUB("leave what was unfinished", back_only, back_steps,
 			.inject = "git-harvest-attached"),
-	STEP_SUB("read who commits", NULL, git_identity_steps),
+	STEP_SUB("read who commits", leftovers_only, git_identity_steps),
 	STEP_SUB("read what was committed", again_only, git_own_index_steps),
 	STEP_RUN("add the leftovers", add_build, NULL, .inject = "git-harvest-added"),
 	STEP_RUN("add the submodules' commits", links_build, NULL),
@@ -463,11 +442,9 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("find where the branch began", fork_build, fork_judge),
 	STEP_RUN("count the commits", count_build, count_judge),
 	STEP_RUN("count the files", files_build, files_judge),
-	STEP_RUN("list the files", paths_build, paths_judge),
 	STEP_RUN("list the leftovers", leftovers_build, leftovers_judge),
 	STEP_RUN("see where the run began", since_build, since_judge),
 	STEP_RUN("list what the run changed", touched_build, touched_judge),
-	STEP_RUN("list the commits", commits_build, commits_judge),
 	STEP_END,
 };
 

@@ -101,7 +101,7 @@ static int config_build(struct git_call *c, struct ov_err *err)
 
 	if (r < 0)
 		return r;
-	if (!c->record && file_exists(path_join(&c->arena, c->own, "config")))
+	if (c->recorded || (!c->record && file_exists(path_join(&c->arena, c->own, "config"))))
 		return GIT_SKIP;
 	return git_run(c, AT_REPO, GIT_READS, "config", "--list", "-z", NULL);
 }
@@ -124,6 +124,7 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 		if (str_split(&entry, '\n', &name) && is_recorded(name))
 			add_variable(&b, name, valued ? entry : STR("true"));
 	}
+	c->recorded = true;
 	r = git_own_note(c, "config", buf_str(&b), err);
 	if (r == 0 && file_read(&c->arena, sparse, GIT_FILE_MAX, &patterns, NULL) == 0)
 		r = git_own_note(c, "info/sparse-checkout", patterns, err);

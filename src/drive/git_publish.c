@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,9 @@
 #include "sys/file.h"
 
 #define MODULES "modules"
+
+enum { REMOVED_AT_ONCE = 2000 };
+static int removals; /* of the walk that is under way: nftw(3) hands nothing on */
 
 int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *err)
 {
@@ -240,12 +244,28 @@ static void keep_modules(struct git_call *c)
 		(void)renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
 }
 
+static int remove_one(const char *path, const struct stat *st _unused_, int kind,
+		struct FTW *ftw _unused_)
+{
+	if (--removals < 0)
+		return 1;
+	return (kind == FTW_DP ? rmdir(path) : unlink(path)) < 0;
+}
+
+/* Gives up, with the rest left, at what cannot be removed or is too much to be waited for. */
+static bool remove_some(const char *path)
+{
+	removals = REMOVED_AT_ONCE;
+	return nftw(path, remove_one, 16, FTW_PHYS | FTW_DEPTH) == 0;
+}
+
 static int rest_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!file_exists(beside(c, "new")))
 		return GIT_SKIP;
 	keep_modules(c);
-	return git_rm(c, beside(c, "new"));
+	/* Mostly a few small files: a child would take longer. */
+	return remove_some(beside(c, "new")) ? GIT_SKIP : git_rm(c, beside(c, "new"));
 }
 
 static int list_build(struct git_call *c, struct ov_err *err _unused_)

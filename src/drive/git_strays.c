@@ -8,13 +8,24 @@
 
 enum { STRAYS_KEPT = 64 };
 
+static bool is_kept(const struct git_call *c, const char *oid)
+{
+	return str_is(c->head, oid) || str_is(c->branch_oid, oid) || str_is(c->target_oid, oid) ||
+			str_is(c->base, oid);
+}
+
 static int ask_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (!c->named.n)
-		return GIT_SKIP;
+	size_t n = 0;
+
 	git_run(c, AT_REPO, GIT_READS, "rev-list", "--topo-order", "--ignore-missing", NULL);
 	for (size_t i = 0; i < c->named.n; i++)
-		git_args(c, c->named.p[i], NULL);
+		if (!is_kept(c, c->named.p[i])) {
+			git_args(c, c->named.p[i], NULL);
+			n++;
+		}
+	if (!n)
+		return GIT_SKIP;
 	git_args(c, "--not", NULL);
 	if (c->head.n)
 		git_args(c, c->head.p, NULL);

@@ -37,6 +37,7 @@ static int begin(struct git_call *c, struct ov_err *err _unused_)
 	if (!c->wanted.n || !git_admin_has(c, "objects"))
 		return GIT_LEAVE;
 	sweep(c);
+	c->pack = (str){ 0 };
 	return GIT_SKIP;
 }
 
@@ -45,6 +46,8 @@ static int there_build(struct git_call *c, struct ov_err *err _unused_)
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
 
+	if (c->pack.n)
+		return GIT_SKIP;
 	for (size_t i = 0; i < c->wanted.n; i++)
 		buf_addf(&b, "%s\n", c->wanted.p[i]);
 	git_run(c, AT_ADMIN, GIT_READS | GIT_AGENTS, "cat-file",
@@ -111,14 +114,32 @@ static int give_up(struct git_call *c, const struct git_out *o, struct ov_err *e
 	return GIT_LEAVE;
 }
 
-static int pack_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int packed(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	c->pack = git_line(c, o);
+	if (!c->pack.n)
+		return GIT_LEAVE; /* there is nothing new in it */
+	return git_oid_valid(c->pack) ? GIT_NEXT
+				      : ov_fail(err, OV_EIO, "git pack-objects gave no name");
+}
+
+/* Mostly all that is named is there. */
+static int first_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	return o->code == 0 ? packed(c, o, err) : GIT_NEXT;
+}
+
+/* Otherwise only what is. */
+static int second_build(struct git_call *c, struct ov_err *err)
+{
+	return c->pack.n ? GIT_SKIP : pack_build(c, err);
+}
+
+static int second_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
 	if (o->code != 0)
 		return git_loosen(c, o) ? GIT_AGAIN : give_up(c, o, err);
-	if (!git_oid_valid(c->pack))
-		return c->pack.n ? ov_fail(err, OV_EIO, "git pack-objects gave no name") : GIT_LEAVE;
-	return GIT_NEXT;
+	return packed(c, o, err);
 }
 
 static int unpack_build(struct git_call *c, struct ov_err *err)
@@ -176,8 +197,9 @@ static int unpack_judge(struct git_call *c, const struct git_out *o, struct ov_e
 
 const struct git_step git_take_steps[] = {
 	STEP_RUN("take over what was committed", begin, NULL),
+	STEP_RUN("pack what was committed", pack_build, first_judge),
 	STEP_RUN("look at what was committed", there_build, there_judge),
-	STEP_RUN("pack what was committed", pack_build, pack_judge),
+	STEP_RUN("pack what was committed", second_build, second_judge),
 	STEP_RUN("take over what was committed", unpack_build, unpack_judge,
 			.inject = "git-taken"),
 	STEP_END,

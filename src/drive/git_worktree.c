@@ -141,6 +141,7 @@ static int folder_build(struct git_call *c, struct ov_err *err)
 	c->links_of = c->start;
 	(void)rename(path_join(&c->arena, c->own, BRANCH), path_join(&c->arena, c->own, FORMER));
 	if (!c->folder || c->making) {
+		c->making = true;
 		r = git_own_note(c, GIT_MAKING, STR("yes"), err);
 		if (r == 0)
 			r = dir_make(c->path, 0777, err);
@@ -162,6 +163,8 @@ static int reset_build(struct git_call *c, struct ov_err *err _unused_)
 static int clean_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	git_own_index_is(c, c->start);
+	if (c->making)
+		return GIT_SKIP;
 	return git_run(c, AT_TREE, 0, "clean", "--quiet", "-f", "-d", NULL);
 }
 
@@ -214,6 +217,8 @@ static int old_value_judge(struct git_call *c, const struct git_out *o, struct o
 
 static int old_kept_build(struct git_call *c, struct ov_err *err _unused_)
 {
+	if (str_eq(c->former_oid, c->target_oid) || str_eq(c->former_oid, c->start))
+		return GIT_SKIP;
 	return git_run(c, AT_REPO, GIT_READS, "rev-list", "--max-count=1", c->former_oid.p, "--not",
 			c->target_oid.p, c->start.p, "--", NULL);
 }
