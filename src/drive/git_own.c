@@ -165,7 +165,7 @@ static int index_build(struct git_call *c, struct ov_err *err)
 	if (!c->head.n)
 		git_args(c, "--empty", NULL);
 	else if (there)
-		git_args(c, "-m", c->head.p, NULL);
+		git_args(c, "-m", "-i", c->head.p, NULL);
 	else
 		git_args(c, c->head.p, NULL);
 	return GIT_NEXT;

@@ -190,8 +190,8 @@ static int put_index(struct git_call *c, const char *dir, struct ov_err *err)
 
 static int fill(struct git_call *c, const char *dir, struct ov_err *err)
 {
-	static const char *const folders[] = { "objects/info", "objects/pack", "refs/heads", "info",
-		"logs", "hooks" };
+	static const char *const folders[] = { "", "objects", "objects/info", "objects/pack", "refs",
+		"refs/heads", "info", "logs", "hooks" };
 	struct arena *a = &c->arena;
 	_cleanup_(buf_done)
 	struct buf config = BUF_INIT;
@@ -199,7 +199,8 @@ static int fill(struct git_call *c, const char *dir, struct ov_err *err)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(folders); i++)
-		r = dir_make(path_join(a, dir, folders[i]), 0755, err);
+		if (mkdir(path_join(a, dir, folders[i]), 0755) < 0)
+			r = ov_fail_errno(err, errno, "make %s/%s", dir, folders[i]);
 	if (r < 0)
 		return r;
 	config_text(c, dir, &config);
