@@ -24,7 +24,7 @@ struct driver_ask {
 	struct contain *contain;          /* how runs are held together here */
 	struct tmux *tmux;                /* where terminals are */
 	const char *store, *repo, *dir;   /* the store's folder, the checkout, the run's folder */
-	const char *git_common; /* the repository's git folder; NULL: it is in none */
+	const char *git_common;           /* the repository's git folder; NULL: it is in none */
 	const char *worktree;
 	str run_id, goal_id, node_id, assignment_id, worker;
 	str home; /* what its private home is called, where it has one */

@@ -315,8 +315,9 @@ static bool takes(struct radar *r)
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 
-	r->taking = !r->a->taken && r->a->worker.n ? r->a
-			: !r->b->taken && r->b->worker.n ? r->b : NULL;
+	r->taking = !r->a->taken && r->a->worker.n       ? r->a
+			: !r->b->taken && r->b->worker.n ? r->b
+							 : NULL;
 	if (!r->taking)
 		return false;
 	r->busy = true;

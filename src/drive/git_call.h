@@ -166,22 +166,22 @@ struct git_call {
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
-	bool settled;                  /* ensure: it stands on the branch, and work may have begun */
-	bool loosened; /* what was read-only is made writable */
-	bool forced;          /* rebase: an earlier one was cut off while the worktree followed */
-	bool keeps;           /* rebase: the ref holds the branch already */
-	bool forwarded;       /* the target was brought up to date from the remote */
-	bool plain_ssh;       /* no other way to call ssh is configured */
-	bool ok;              /* the answer of the last yes-or-no step */
+	bool settled;          /* ensure: it stands on the branch, and work may have begun */
+	bool loosened;         /* what was read-only is made writable */
+	bool forced;           /* rebase: an earlier one was cut off while the worktree followed */
+	bool keeps;            /* rebase: the ref holds the branch already */
+	bool forwarded;        /* the target was brought up to date from the remote */
+	bool plain_ssh;        /* no other way to call ssh is configured */
+	bool ok;               /* the answer of the last yes-or-no step */
 	bool record, recorded; /* the configuration is to be recorded anew; was, by this call */
-	bool taken;           /* what the agent committed is in the repository */
-	bool index_bad;       /* our own index could not be read, and is made anew */
+	bool taken;            /* what the agent committed is in the repository */
+	bool index_bad;        /* our own index could not be read, and is made anew */
 	str head, head_tree, head_ref; /* of the worktree; head_ref empty: detached */
-	str head_name;                 /* of HEAD, as the agent's folder says: a commit that may not exist */
-	str agent_tree;                /* of the agent's index, where it can be told */
-	VEC(const char *) named;       /* other commits that the agent's folder names */
-	VEC(const char *) refs;        /* its own branches and tags: "COMMIT NAME" */
-	VEC(const char *) wanted;      /* objects of the agent's that the repository has not */
+	str head_name;  /* of HEAD, as the agent's folder says: a commit that may not exist */
+	str agent_tree; /* of the agent's index, where it can be told */
+	VEC(const char *) named;  /* other commits that the agent's folder names */
+	VEC(const char *) refs;   /* its own branches and tags: "COMMIT NAME" */
+	VEC(const char *) wanted; /* objects of the agent's that the repository has not */
 	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
 	str branch_tree, branch_parent; /* of its head: the tree, the first parent */
 	str merge_base, tree, commit, pack;
@@ -197,8 +197,9 @@ struct git_call {
 	str changes;       /* raw diff of what the target is to become, for git_overlap.c */
 	bool staged_alike; /* the user has staged some of that, to the byte */
 	bool keep_ignored, look_ignored; /* rescue ignored files; they count as uncommitted now */
-	VEC(const char *) links; /* "COMMIT NAME" of submodules that stand elsewhere than HEAD says */
-	str links_of;            /* the commit that says where they have to be */
+	VEC(const char *)
+	links;        /* "COMMIT NAME" of submodules that stand elsewhere than HEAD says */
+	str links_of; /* the commit that says where they have to be */
 	VEC(const char *) nested; /* repositories inside the worktree that are not part of it */
 	struct git_rescue_state rescue;
 };

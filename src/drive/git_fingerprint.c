@@ -59,8 +59,9 @@ static void add_stat(struct sha256 *h, int dir, const char *name)
 	char text[96] = "gone";
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		snprintf(text, sizeof(text), "%o %lld %lld.%09ld", (unsigned)st.st_mode, (long long)st.st_size,
-				(long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+		snprintf(text, sizeof(text), "%o %lld %lld.%09ld", (unsigned)st.st_mode,
+				(long long)st.st_size, (long long)st.st_mtim.tv_sec,
+				st.st_mtim.tv_nsec);
 	sha256_add(h, text, strlen(text) + 1);
 }
 

@@ -275,7 +275,8 @@ static int count_build(struct git_call *c, struct ov_err *err _unused_)
 		c->res.rescue_ref = c->rescue_ref;
 		c->res.leftovers = true;
 	}
-	return git_run(c, AT_REPO, GIT_READS, "rev-list", c->head.p, "--not", c->base.p, "--", NULL);
+	return git_run(c, AT_REPO, GIT_READS, "rev-list", c->head.p, "--not", c->base.p, "--",
+			NULL);
 }
 
 /* The parts of an output up to each separator, within the bounds of a list. */

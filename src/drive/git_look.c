@@ -22,7 +22,8 @@ enum {
 static int refs_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	str none = STR("refs/.."), heads = STR("refs/heads/");
-	str branch = c->branch.n ? c->branch : STR(".."), target = c->target.n ? c->target : STR("..");
+	str branch = c->branch.n ? c->branch : STR(".."),
+	    target = c->target.n ? c->target : STR("..");
 	str kept = c->kept_ref.n ? c->kept_ref : none;
 	str rescue = c->rescue_ref.n ? c->rescue_ref : none, head;
 	_cleanup_(buf_done)

@@ -20,7 +20,8 @@ static const char *const recorded[] = { "core.autocrlf", "core.eol", "core.filem
 	"core.symlinks", "core.ignorecase", "core.precomposeunicode", "core.protecthfs",
 	"core.protectntfs", "core.bigfilethreshold", "core.excludesfile", "core.attributesfile",
 	"core.sparsecheckout", "core.sparsecheckoutcone", "core.trustctime", "core.checkstat",
-	"core.compression", "extensions.objectformat", "filter.", "lfs.", "merge.", "index.version" };
+	"core.compression", "extensions.objectformat", "filter.", "lfs.", "merge.",
+	"index.version" };
 
 static bool is_recorded(str name)
 {

@@ -105,7 +105,8 @@ static void config_text(struct git_call *c, const char *dir, struct buf *b)
 	str ours = { 0 }, common = relative(c, dir, c->g->common);
 	bool sparse, cone;
 
-	(void)file_read(&c->arena, path_join(&c->arena, c->own, "config"), GIT_FILE_MAX, &ours, NULL);
+	(void)file_read(&c->arena, path_join(&c->arena, c->own, "config"), GIT_FILE_MAX, &ours,
+			NULL);
 	sparse = str_contains(ours, STR("sparsecheckout = \"true\""));
 	cone = str_contains(ours, STR("sparsecheckoutcone = \"true\""));
 	/* The hooks are the repository's, unless it says otherwise; what comes last counts. */
@@ -190,8 +191,8 @@ static int put_index(struct git_call *c, const char *dir, struct ov_err *err)
 
 static int fill(struct git_call *c, const char *dir, struct ov_err *err)
 {
-	static const char *const folders[] = { "", "objects", "objects/info", "objects/pack", "refs",
-		"refs/heads", "info", "logs", "hooks" };
+	static const char *const folders[] = { "", "objects", "objects/info", "objects/pack",
+		"refs", "refs/heads", "info", "logs", "hooks" };
 	struct arena *a = &c->arena;
 	_cleanup_(buf_done)
 	struct buf config = BUF_INIT;
@@ -204,7 +205,8 @@ static int fill(struct git_call *c, const char *dir, struct ov_err *err)
 	if (r < 0)
 		return r;
 	config_text(c, dir, &config);
-	alternate = relative(c, path_join(a, dir, "objects"), path_join(a, c->g->common, "objects"));
+	alternate = relative(c, path_join(a, dir, "objects"),
+			path_join(a, c->g->common, "objects"));
 	const struct {
 		const char *name;
 		str text;

@@ -214,8 +214,8 @@ static int branch_build(struct git_call *c, struct ov_err *err _unused_)
 	c->publish = c->links_of = c->commit;
 	if (str_eq(c->commit, c->branch_oid))
 		return GIT_SKIP;
-	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: rebase", branch_ref(c).p,
-			c->commit.p, c->branch_oid.p, NULL);
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: rebase",
+			branch_ref(c).p, c->commit.p, c->branch_oid.p, NULL);
 }
 
 static int folder_only(struct git_call *c, struct ov_err *err _unused_)

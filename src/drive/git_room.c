@@ -183,9 +183,9 @@ void git_room_head(struct git_call *c)
 			: (str){ 0 };
 	/* Overwritten with something else: it is taken to be where it was put. */
 	if (!git_ref_valid(line) || !str_starts(line, STR("refs/")))
-		line = c->branch.n ? arena_printf(&c->arena, "refs/heads/" STR_FMT,
-						     STR_ARG(c->branch))
-				   : (str){ 0 };
+		line = c->branch.n
+				? arena_printf(&c->arena, "refs/heads/" STR_FMT, STR_ARG(c->branch))
+				: (str){ 0 };
 	c->head_ref = line;
 	if (line.n)
 		c->head_name = ref_value(c, line);
@@ -193,8 +193,9 @@ void git_room_head(struct git_call *c)
 
 str git_room_branch(struct git_call *c)
 {
-	return c->branch.n ? ref_value(c, arena_printf(&c->arena, "refs/heads/" STR_FMT,
-						   STR_ARG(c->branch)))
+	return c->branch.n ? ref_value(c,
+					     arena_printf(&c->arena, "refs/heads/" STR_FMT,
+							     STR_ARG(c->branch)))
 			   : (str){ 0 };
 }
 
@@ -253,9 +254,9 @@ static void add_ref(struct names *n, str oid, str name)
 	if (!git_oid_valid(oid) || !git_ref_valid(name) || n->c->refs.n >= NAMED_MAX)
 		return;
 	add_name(n, oid);
-	vec_push(&n->c->refs, arena_printf(&n->c->arena, STR_FMT " " STR_FMT, STR_ARG(oid),
-					      STR_ARG(name))
-					      .p);
+	vec_push(&n->c->refs,
+			arena_printf(&n->c->arena, STR_FMT " " STR_FMT, STR_ARG(oid), STR_ARG(name))
+					.p);
 }
 
 static void add_packed(struct names *n)

@@ -70,8 +70,7 @@ static int tree_build(struct git_call *c, struct ov_err *err)
 	if (str_eq(git_own_line(c, SEEN), seen_of(c, &st)))
 		return GIT_LEAVE;
 	r = git_copy_index(fd, c->index, err);
-	return r < 0 ? r
-		     : git_run(c, AT_ADMIN, GIT_TEMP_INDEX | GIT_AGENTS, "write-tree", NULL);
+	return r < 0 ? r : git_run(c, AT_ADMIN, GIT_TEMP_INDEX | GIT_AGENTS, "write-tree", NULL);
 }
 
 static int tree_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)

@@ -26,10 +26,10 @@ bool git_orphan_alive(const char *path);
 /* git_find.c: looking at folders and files, without a child */
 /* Finds the worktree and its git folders; c->own is NULL for the user's checkout. */
 int git_find(struct git_call *c, struct ov_err *err);
-int git_find_ours(struct git_call *c, struct ov_err *err); /* a step: not the user's checkout */
+int git_find_ours(struct git_call *c, struct ov_err *err);     /* a step: not the user's checkout */
 int git_find_required(struct git_call *c, struct ov_err *err); /* a step: the folder is there */
 int git_find_any(struct git_call *c, struct ov_err *err);      /* a step: something is there */
-bool git_is_checkout(const struct git_call *c); /* is c->path the user's checkout? */
+bool git_is_checkout(const struct git_call *c);                /* is c->path the user's checkout? */
 void git_drop_locks(struct git_call *c);
 void git_drop_ref_lock(struct git_call *c, str ref); /* of a ref that is ours alone */
 /*
@@ -46,12 +46,14 @@ void git_holder_admin(struct git_call *c); /* c->res.checkout and .admin, of c->
 /* git_room.c: the two git folders of a worktree, and what the agent's says, as text */
 const char *git_room_path(struct git_call *c);
 int git_room_open_tree(struct git_call *c, struct ov_err *err); /* c->folder, c->tree_fd */
-int git_room_note_tree(struct git_call *c, struct ov_err *err); /* this is the folder, from now on */
+int git_room_note_tree(struct git_call *c,
+		struct ov_err *err);     /* this is the folder, from now on */
 void git_room_head(struct git_call *c);  /* c->head_name, c->head_ref */
 void git_room_names(struct git_call *c); /* c->named, c->refs */
 str git_room_branch(struct git_call *c); /* the agent's own value of c->branch; empty: none */
 bool git_admin_has(struct git_call *c, const char *name);
-str git_admin_line(struct git_call *c, const char *name); /* of a one-line file; empty when absent */
+str git_admin_line(struct git_call *c,
+		const char *name); /* of a one-line file; empty when absent */
 /* The commits named by a file there (MERGE_HEAD) that exist, added to c->rescue.extra. */
 void git_admin_commits(struct git_call *c, const char *name);
 int git_own_note(struct git_call *c, const char *name, str text, struct ov_err *err);
@@ -59,7 +61,7 @@ str git_own_line(struct git_call *c, const char *name); /* empty when absent */
 int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *err);
 
 #define GIT_AGENT_REFS "agent-refs" /* a note: the packed-refs that we gave the agent */
-#define GIT_MAKING "making" /* a note: the folder is being made, nobody has worked in it */
+#define GIT_MAKING "making"         /* a note: the folder is being made, nobody has worked in it */
 
 /* git_own.c */
 extern const struct git_step git_own_steps[];       /* the folder of ours, and its configuration */
@@ -71,10 +73,11 @@ extern const struct git_step git_staged_steps[];
 int git_copy_index(int in, const char *to, struct ov_err *err);
 void git_staged_is_ours(struct git_call *c); /* the agent's index is a copy of ours */
 
-extern const struct git_step git_take_steps[];    /* git_take.c: c->wanted becomes the repository's */
-extern const struct git_step git_publish_steps[]; /* git_publish.c */
+extern const struct git_step git_take_steps[]; /* git_take.c: c->wanted becomes the repository's */
+extern const struct git_step git_publish_steps[];     /* git_publish.c */
 int git_link(struct git_call *c, struct ov_err *err); /* the worktree's .git file is right */
-int git_rm(struct git_call *c, const char *path); /* a command that removes a folder and all in it */
+int git_rm(struct git_call *c,
+		const char *path); /* a command that removes a folder and all in it */
 
 /* git_look.c: steps that only look */
 extern const struct git_step git_refs_steps[]; /* HEAD, branch, target, rescue ref: the oids in c */
@@ -93,6 +96,9 @@ int git_rescue_ref_check(str ref, struct ov_err *err);
 void git_rescue_extra(struct git_call *c, str oid);
 void git_rescue_done(struct git_rescue_state *rs);
 void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested out */
+
+/* git_ignored.c: after c->start was checked out, keeps what had been ignored, and would be removed */
+extern const struct git_step git_ignored_steps[];
 
 /* git_strays.c: adds to what is rescued the commits that only the agent's folder knows */
 extern const struct git_step git_strays_steps[];

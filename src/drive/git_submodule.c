@@ -33,8 +33,9 @@ static str module_head(struct git_call *c, const char *name)
 	if (!str_starts(line, STR("ref: refs/heads/")))
 		return line;
 	line = str_sub(line, 5, line.n);
-	if (!git_ref_valid(line) || file_read_beneath(&c->arena, dir, arena_cstr(&c->arena, line),
-						    LINE_BYTES, &line, NULL) < 0)
+	if (!git_ref_valid(line) ||
+			file_read_beneath(&c->arena, dir, arena_cstr(&c->arena, line), LINE_BYTES,
+					&line, NULL) < 0)
 		return (str){ 0 };
 	return str_trim(line);
 }

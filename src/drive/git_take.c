@@ -160,8 +160,8 @@ static int unpack_build(struct git_call *c, struct ov_err *err)
 static int move_pack(struct git_call *c, const char *kind, struct ov_err *err)
 {
 	const char *from = pack_file(c, kind);
-	const char *to = arena_printf(&c->arena, "%s/objects/pack/pack-" STR_FMT ".%s", c->g->common,
-			STR_ARG(c->pack), kind)
+	const char *to = arena_printf(&c->arena, "%s/objects/pack/pack-" STR_FMT ".%s",
+			c->g->common, STR_ARG(c->pack), kind)
 					 .p;
 	int r;
 
@@ -200,7 +200,6 @@ const struct git_step git_take_steps[] = {
 	STEP_RUN("pack what was committed", pack_build, first_judge),
 	STEP_RUN("look at what was committed", there_build, there_judge),
 	STEP_RUN("pack what was committed", second_build, second_judge),
-	STEP_RUN("take over what was committed", unpack_build, unpack_judge,
-			.inject = "git-taken"),
+	STEP_RUN("take over what was committed", unpack_build, unpack_judge, .inject = "git-taken"),
 	STEP_END,
 };

@@ -10,8 +10,8 @@
 static const struct {
 	const char *file; /* in the git directory while it is open */
 	const char *cmd;
-	bool detached;    /* HEAD is elsewhere meanwhile, and the branch is as before */
-	bool resolvable;  /* with no conflict left, an ordinary commit concludes it */
+	bool detached;   /* HEAD is elsewhere meanwhile, and the branch is as before */
+	bool resolvable; /* with no conflict left, an ordinary commit concludes it */
 } ops[] = {
 	{ "rebase-apply/applying", "am", false, false },
 	{ "rebase-merge", "rebase", true, false },

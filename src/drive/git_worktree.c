@@ -49,7 +49,8 @@ static int settled_find(struct git_call *c, struct ov_err *err)
 	c->record = !c->settled;
 	if (!c->settled || c->linked)
 		return GIT_SKIP;
-	if (!c->admin || !git_admin_has(c, "HEAD") || !git_admin_has(c, "objects/info/alternates")) {
+	if (!c->admin || !git_admin_has(c, "HEAD") ||
+			!git_admin_has(c, "objects/info/alternates")) {
 		c->publish = c->branch_oid;
 		return c->publish.n ? GIT_NEXT : GIT_SKIP;
 	}
@@ -61,8 +62,8 @@ static int settled_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->settled)
 		return GIT_SKIP;
-	return git_run(c, AT_REPO, GIT_READS, "merge-base",
-			c->head.n ? c->head.p : c->branch_oid.p, c->target_oid.p, NULL);
+	return git_run(c, AT_REPO, GIT_READS, "merge-base", c->head.n ? c->head.p : c->branch_oid.p,
+			c->target_oid.p, NULL);
 }
 
 static int settled_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
@@ -159,6 +160,12 @@ static int reset_build(struct git_call *c, struct ov_err *err _unused_)
 			NULL);
 }
 
+static int clean_only(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->head = c->start;
+	return c->making ? GIT_SKIP : GIT_NEXT;
+}
+
 /* Not -x: ignored files, such as what a build made, stay. Not -ff: repositories inside stay. */
 static int clean_build(struct git_call *c, struct ov_err *err _unused_)
 {
@@ -175,8 +182,8 @@ static int branch_build(struct git_call *c, struct ov_err *err _unused_)
 		return GIT_SKIP;
 	/* The old value is checked; empty means that the ref must not exist. */
 	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: begin",
-			full_ref(c, c->branch).p, c->start.p, c->branch_oid.n ? c->branch_oid.p : "",
-			NULL);
+			full_ref(c, c->branch).p, c->start.p,
+			c->branch_oid.n ? c->branch_oid.p : "", NULL);
 }
 
 static int ensured(struct git_call *c, struct ov_err *err)
@@ -261,6 +268,8 @@ static const struct git_step ensure_steps[] = {
 	STEP_SUB("put submodules aside", NULL, git_submodule_steps),
 	STEP_SUB("read what was committed", NULL, git_own_index_steps),
 	STEP_RUN("reset the worktree", reset_build, NULL, .inject = "git-ensure-reset"),
+	STEP_SUB("keep what was ignored", NULL, git_ignored_steps),
+	STEP_SUB("read what was committed", clean_only, git_own_index_steps),
 	STEP_RUN("clean the worktree", clean_build, NULL, .inject = "git-ensure-cleaned"),
 	STEP_RUN("set the branch", branch_build, NULL),
 	STEP_SUB("make the agent's git folder", NULL, git_publish_steps),
@@ -365,6 +374,7 @@ static int restore_build(struct git_call *c, struct ov_err *err _unused_)
 	if (!c->dirty)
 		return GIT_SKIP;
 	git_own_index_is(c, STR(""));
+	c->start = c->head;
 	return git_run(c, AT_TREE, 0, "reset", "--quiet", "--hard", c->head.p, NULL);
 }
 
@@ -397,6 +407,8 @@ static const struct git_step restore_steps[] = {
 			.inject = "git-restore-rescued"),
 	STEP_SUB("read what was committed", dirty_only, git_own_index_steps),
 	STEP_RUN("restore the files", restore_build, NULL),
+	STEP_SUB("keep what was ignored", dirty_only, git_ignored_steps),
+	STEP_SUB("read what was committed", dirty_only, git_own_index_steps),
 	STEP_RUN("remove what is new", restore_clean, NULL),
 	STEP_SUB("make the agent's git folder", restore_publish, git_publish_steps),
 	STEP_END,

@@ -16,8 +16,8 @@ struct proc_spec {
 	const char *const *env; /* whole environment; NULL inherits ours */
 	/* NULL: ours. A relative argv[0] with a slash is relative to it. /proc/self/fd/N works. */
 	const char *cwd;
-	int in, out, err;       /* fds to become 0, 1, 2; -1: /dev/null. Not closed */
-	bool new_session;       /* setsid; otherwise the child gets a process group of its own */
+	int in, out, err; /* fds to become 0, 1, 2; -1: /dev/null. Not closed */
+	bool new_session; /* setsid; otherwise the child gets a process group of its own */
 };
 
 #define PROC_SPEC_INIT                         \

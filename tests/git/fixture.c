@@ -11,10 +11,13 @@
 
 /* As a harvest would: what the agent committed on its branch is the repository's, and nothing more. */
 static const char live[] =
-		"ref=refs/heads/$B; was= now=; p=$(dirname \"$(dirname \"$W\")\")/git/${W##*/}/agent; "
-		"! [ -e \"$p/$ref\" ] || read now <\"$p/$ref\"; ! [ -e \"$R/.git/$ref\" ] || read was "
+		"ref=refs/heads/$B; was= now=; p=$(dirname \"$(dirname "
+                "\"$W\")\")/git/${W##*/}/agent; "
+		"! [ -e \"$p/$ref\" ] || read now <\"$p/$ref\"; ! [ -e \"$R/.git/$ref\" ] || read "
+                "was "
 		"<\"$R/.git/$ref\"; [ -z \"$now\" ] || [ \"$now\" = \"$was\" ] || git -C \"$R\" -c "
-		"core.hooksPath=/dev/null fetch -q --no-write-fetch-head \"$W\" \"+$ref:$ref\" 2>/dev/null "
+		"core.hooksPath=/dev/null fetch -q --no-write-fetch-head \"$W\" \"+$ref:$ref\" "
+                "2>/dev/null "
 		"|| :";
 
 __attribute__((format(printf, 2, 0))) static char *script(const struct fixture *f, const char *fmt,
@@ -203,8 +206,8 @@ void start_harvest(struct fixture *f, const char *base, const char *ref, struct 
 	*ret = (struct answer){ 0 };
 	git_harvest(f->git,
 			&(struct git_harvest){ .path = str_from(f->tree),
-					.branch = str_from(f->branch[0] ? f->branch
-									: "overseer/w1/a"),
+					.branch = str_from(
+							f->branch[0] ? f->branch : "overseer/w1/a"),
 					.target = STR("main"),
 					.base = str_from(base),
 					.since = str_from(f->since),

@@ -61,7 +61,8 @@ static void write_case(struct buf *b, struct rng *r)
 	for (size_t i = 0, n = 2 + rng_below(r, 5); i < n; i++)
 		add_act(b, r, PICK(r, base_acts));
 	buf_addf(b,
-			"git add -A; git commit -qm base --allow-empty; cd \"$W\"; git fetch -q \"$R\" +main:main; git reset -q "
+			"git add -A; git commit -qm base --allow-empty; cd \"$W\"; git fetch -q "
+	                "\"$R\" +main:main; git reset -q "
 			"--hard "
 			"main\n");
 	for (size_t i = 0, n = 1 + rng_below(r, 3); i < n; i++)

@@ -145,8 +145,10 @@ TEST(dirty_checkout_and_uncommitted_work)
 	finish(&f, &a);
 	assert_int_equal(a.r, OV_ESTATE);
 	/* A commit that was not harvested. */
-	sh(&f, "cd \"$W\"; git checkout -q src/two; git checkout -q --detach; git commit -q "
-	       "--allow-empty -m late");
+	sh(&f,
+			"cd \"$W\"; git checkout -q src/two; git checkout -q --detach; git commit "
+	                "-q "
+			"--allow-empty -m late");
 	start_rebase(&f, BRANCH, "D_1", "", &a);
 	finish(&f, &a);
 	assert_int_equal(a.r, OV_ESTATE);

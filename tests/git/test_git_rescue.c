@@ -72,7 +72,8 @@ TEST(conflicts_are_kept)
 	sh(&f,
 			"echo main >src/one; git commit -qam theirs; cd \"$W\"; echo mine "
 			">src/one; git commit -qam mine;"
-			"git fetch -q \"$R\" +main:main; git merge main || true; cp -a \"$W\" ../../../../before");
+			"git fetch -q \"$R\" +main:main; git merge main || true; cp -a \"$W\" "
+	                "../../../../before");
 	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
 	assert_same_content(&f, a.commit, "../before");
 	sh(&f, "git -C \"$W\" status | grep -q 'both modified'");
@@ -193,7 +194,8 @@ TEST(edit_that_only_the_time_of_the_index_gives_away)
 			"cd \"$W\"; t=2020-01-01T00:00:00Z; touch -d $t src/one; git update-index "
 			"-q "
 			"--refresh; echo two >src/one; touch -d $t src/one "
-			"\"$R\"/.overseer/git/w1/agent/index; test \"$(GIT_OPTIONAL_LOCKS=0 git status "
+			"\"$R\"/.overseer/git/w1/agent/index; test \"$(GIT_OPTIONAL_LOCKS=0 git "
+	                "status "
 			"--porcelain)\" = ' M src/one'");
 	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
 	assert_sh(&f, "two", "git show %s:src/one", a.commit);
@@ -237,6 +239,22 @@ TEST(restore_rescues_then_cleans)
 	assert_same_content(&f, a.rescue_ref, "../before");
 	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
 	assert_sh(&f, "overseer/w1/a", "git -C \"$W\" branch --show-current");
+	fixture_close(&f);
+}
+
+TEST(restore_keeps_what_was_ignored)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f, "cd \"$W\"; echo '*.dat' >>.gitignore; echo precious >results.dat; echo u >new");
+	a = restore(&f, "refs/overseer/rescue/r");
+	assert_sh(&f, "precious", "git show %s:results.dat", a.rescue_ref);
+	sh(&f, "git show %s^2:new >/dev/null || git show %s:new >/dev/null", a.rescue_ref,
+			a.rescue_ref);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
 	fixture_close(&f);
 }
 

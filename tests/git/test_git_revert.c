@@ -114,7 +114,9 @@ TEST(pick_that_cannot_be)
 	assert_string_equal(a.detail, "src/one");
 	assert_sh(&f, "mine", "cat \"$W/src/one\"");
 	assert_sh(&f, "theirs", "git log -1 --format=%%s main");
-	sh(&f, "cd \"$W\"; git commit -qam mine; git fetch -q \"$R\" +main:main; git merge main || true");
+	sh(&f,
+			"cd \"$W\"; git commit -qam mine; git fetch -q \"$R\" +main:main; git "
+	                "merge main || true");
 	start_pick(&f, "P_1", &a);
 	finish(&f, &a);
 	assert_int_equal(a.r, OV_ESTATE);

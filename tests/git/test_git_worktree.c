@@ -349,7 +349,8 @@ TEST(half_added_worktree_is_made_again)
 	fixture_open(&f);
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
-			"cd .overseer/git/w1; rm own/branch; echo yes >own/making; rm -rf agent; rm "
+			"cd .overseer/git/w1; rm own/branch; echo yes >own/making; rm -rf agent; "
+	                "rm "
 			"\"$W/src/one\"");
 	a = ensure(&f, "overseer/w1/a");
 	assert_string_equal(a.rescue_ref, "");
@@ -366,7 +367,8 @@ TEST(stale_locks_of_ours_are_removed)
 	fixture_open(&f);
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
-			"touch .overseer/git/w1/agent/index.lock .overseer/git/w1/agent/HEAD.lock; mkdir -p "
+			"touch .overseer/git/w1/agent/index.lock .overseer/git/w1/agent/HEAD.lock; "
+	                "mkdir -p "
 			".git/refs/heads/overseer/w1;"
 			"touch .git/refs/heads/overseer/w1/b.lock");
 	ensure(&f, "overseer/w1/b");
@@ -392,6 +394,41 @@ TEST(nested_repositories_stay)
 	a = remove_tree(&f);
 	assert_sh(&f, "nested", "git -C \"$W.aside-1/full\" log -1 --format=%%s");
 	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
+	fixture_close(&f);
+}
+
+/* By a rule that the task before had made, and that nobody has accepted. */
+TEST(what_was_ignored_is_kept)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; echo '*.dat' >>.gitignore; echo precious >results.dat; mkdir "
+	                "out; echo "
+			"d >out/deep.dat; echo o >x.o; echo u >untracked");
+	a = ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "precious", "git show %s:results.dat", a.rescue_ref);
+	assert_sh(&f, "d", "git show %s:out/deep.dat", a.rescue_ref);
+	sh(&f,
+			"git log --format=%%H %s | while read c; do ! git cat-file -e $c:untracked "
+	                "2>/dev/null "
+			"|| echo kept; done | grep -q kept",
+			a.rescue_ref);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, "o", "cat \"$W/x.o\""); /* still ignored */
+	/* More than a ref should hold. */
+	sh(&f,
+			"cd \"$W\"; echo '*.dat' >>.gitignore; mkdir -p big/er; head -c 70000000 "
+	                "/dev/zero "
+			">big/er/a.dat; echo s >src/small.dat");
+	a = ensure(&f, "overseer/w1/c");
+	assert_non_null(strstr(a.detail, "were moved to"));
+	assert_sh(&f, "70000000", "cat \"$W.aside-1/big/er/a.dat\" | wc -c");
+	assert_sh(&f, "s", "cat \"$W.aside-1/src/small.dat\"");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
 	fixture_close(&f);
 }
 

@@ -360,8 +360,10 @@ void run_script(struct both *b)
 	/* In the model everybody sees at once what agents commit; in the repository a harvest tells. */
 	for (size_t i = 0; i < WORKERS; i++)
 		act(b,
-				"\ncd \"$R\"; ! [ -e '%s/.git' ] || git fetch -q --no-write-fetch-head "
-				"'%s' '+refs/heads/%s:refs/heads/%s' '+refs/heads/own-*:refs/heads/own-*' "
+				"\ncd \"$R\"; ! [ -e '%s/.git' ] || git fetch -q "
+		                "--no-write-fetch-head "
+				"'%s' '+refs/heads/%s:refs/heads/%s' "
+		                "'+refs/heads/own-*:refs/heads/own-*' "
 				"2>/dev/null || :",
 				b->worker[i].tree, b->worker[i].tree, b->worker[i].ensured,
 				b->worker[i].ensured);

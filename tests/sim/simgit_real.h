@@ -20,7 +20,7 @@ extern const char *const paths[PATHS];
 
 struct worker {
 	char tree[256], branch[64], key[32], run[32], rescue[64];
-	char ensured[64]; /* the branch that its worktree was last made for */
+	char ensured[64];                /* the branch that its worktree was last made for */
 	char base[72], model_base[72];   /* of the same commit, there and here */
 	char head[72], model_head[72];   /* of the last harvest */
 	char start[72], model_start[72]; /* to go on from */

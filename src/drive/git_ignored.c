@@ -1,0 +1,140 @@
+/*
+ * Files that were ignored until the worktree was moved, and are not any more: the task before had
+ * ignored them by a rule of its own. A clean would take them away, and no rescue has them. They are
+ * rescued now; where they are too much for that (what a build made, packages), they are moved aside.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "drive/git_call.h"
+#include "drive/git_steps.h"
+#include "sys/file.h"
+
+enum { RESCUED_MAX = 64 << 20 };
+
+/* Only other rules make other files ignored. */
+static int rules_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	str from = c->rescue.added ? c->rescue.tree : c->head_tree;
+
+	if (c->making || !from.n)
+		return GIT_LEAVE;
+	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--name-only", from.p,
+			c->start.p, "--", ":(glob)**/.gitignore", NULL);
+}
+
+static int rules_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	return o->out.n ? GIT_NEXT : GIT_LEAVE;
+}
+
+static int list_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	git_own_index_is(c, c->start);
+	return git_run(c, AT_TREE, GIT_READS, "ls-files", "-z", "--others", "--exclude-standard",
+			NULL);
+}
+
+/* What git lists with a slash at its end is another repository, and stays. */
+static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str rest = o->out, name;
+	int64_t bytes = 0;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	while (str_split(&rest, '\0', &name)) {
+		struct stat st;
+
+		if (name.n && name.p[name.n - 1] != '/' &&
+				fstatat(c->tree_fd, arena_cstr(&c->arena, name), &st,
+						AT_SYMLINK_NOFOLLOW) == 0)
+			bytes += st.st_size;
+	}
+	c->ok = bytes <= RESCUED_MAX;
+	return bytes || o->out.n ? GIT_NEXT : GIT_LEAVE;
+}
+
+/* It is a rescue like the first, of what is there now, on top of what the worktree stands on. */
+static int rescue_only(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->ok)
+		return GIT_SKIP;
+	c->head = c->start;
+	c->head_tree = (str){ 0 };
+	c->rescue.message = arena_printf(&c->arena, "Files in %s that were ignored", c->path);
+	c->rescue.commit = c->rescue.old = c->rescue.tree = c->rescue.index_commit = (str){ 0 };
+	c->rescue.kept_by[0] = c->start;
+	vec_clear(&c->rescue.extra);
+	return GIT_NEXT;
+}
+
+static int folders_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (c->ok)
+		return GIT_LEAVE;
+	return git_run(c, AT_TREE, GIT_READS, "ls-files", "-z", "--others", "--directory",
+			"--no-empty-directory", "--exclude-standard", NULL);
+}
+
+static int move(struct git_call *c, const char *to, str name, struct ov_err *err)
+{
+	struct arena *a = &c->arena;
+	char *into, *slash;
+	int r = 0;
+
+	while (name.n > 1 && name.p[name.n - 1] == '/')
+		name.n--;
+	into = path_join(a, to, arena_cstr(a, name));
+	slash = strrchr(into, '/');
+	*slash = '\0';
+	r = dir_make(into, 0700, err);
+	*slash = '/';
+	if (r == 0 &&
+			renameat2(c->tree_fd, arena_cstr(a, name), AT_FDCWD, into,
+					RENAME_NOREPLACE) < 0)
+		r = ov_fail_errno(err, errno, "move " STR_FMT " to %s", STR_ARG(name), into);
+	return r;
+}
+
+static int folders_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str rest = o->out, name;
+	const char *to = NULL;
+	int r = 0;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	for (int i = 1; !to && i < 10000; i++) {
+		const char *one = arena_printf(&c->arena, "%s.aside-%d", c->path, i).p;
+
+		if (mkdir(one, 0700) == 0)
+			to = one;
+		else if (errno != EEXIST)
+			return ov_fail_errno(err, errno, "make %s", one);
+	}
+	if (!to)
+		return ov_fail(err, OV_ELIMIT,
+				"too many folders beside %s were moved aside: remove some",
+				c->path);
+	while (r == 0 && str_split(&rest, '\0', &name))
+		if (name.n)
+			r = move(c, to, name, err);
+	c->res.detail = arena_printf(&c->arena, "files that were ignored before were moved to %s",
+			to);
+	return r < 0 ? r : GIT_NEXT;
+}
+
+const struct git_step git_ignored_steps[] = {
+	STEP_RUN("see whether other files are ignored now", rules_build, rules_judge),
+	STEP_RUN("find what was ignored", list_build, list_judge),
+	STEP_SUB("rescue what was ignored", rescue_only, git_rescue_steps),
+	STEP_RUN("move what was ignored aside", folders_build, folders_judge),
+	STEP_END,
+};
