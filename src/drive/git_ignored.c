@@ -5,11 +5,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
@@ -19,11 +18,10 @@ enum { RESCUED_MAX = 64 << 20 };
 /* Only other rules make other files ignored. */
 static int rules_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	str from = c->rescue.added ? c->rescue.tree : c->head_tree;
-
-	if (c->making || !from.n)
+	c->tree = c->rescue.added ? c->rescue.tree : c->head_tree;
+	if (c->making || !c->tree.n)
 		return GIT_LEAVE;
-	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--name-only", from.p,
+	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--name-only", c->tree.p,
 			c->start.p, "--", ":(glob)**/.gitignore", NULL);
 }
 
@@ -44,6 +42,8 @@ static int list_build(struct git_call *c, struct ov_err *err _unused_)
 /* What git lists with a slash at its end is another repository, and stays. */
 static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
+	_cleanup_(buf_done)
+	struct buf names = BUF_INIT;
 	str rest = o->out, name;
 	int64_t bytes = 0;
 
@@ -52,27 +52,95 @@ static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	while (str_split(&rest, '\0', &name)) {
 		struct stat st;
 
-		if (name.n && name.p[name.n - 1] != '/' &&
+		if (!name.n || name.p[name.n - 1] == '/' ||
 				fstatat(c->tree_fd, arena_cstr(&c->arena, name), &st,
-						AT_SYMLINK_NOFOLLOW) == 0)
-			bytes += st.st_size;
+						AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		bytes += st.st_size;
+		buf_adds(&names, name);
+		buf_addc(&names, '\0');
 	}
 	c->ok = bytes <= RESCUED_MAX;
-	return bytes || o->out.n ? GIT_NEXT : GIT_LEAVE;
+	c->changes = arena_str(&c->arena, buf_str(&names));
+	return c->changes.n ? GIT_NEXT : GIT_LEAVE;
 }
 
-/* It is a rescue like the first, of what is there now, on top of what the worktree stands on. */
+/* What is rescued already, and these with it. */
+
+static int index_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	git_own_index_is(c, STR(""));
+	return git_run(c, AT_ADMIN, 0, "read-tree", c->tree.p, NULL);
+}
+
+static int add_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	git_run(c, AT_TREE, 0, "update-index", "-z", "--add", "--replace", "--stdin", NULL);
+	c->input = c->changes;
+	return GIT_NEXT;
+}
+
+static int tree_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return git_run(c, AT_ADMIN, 0, "write-tree", NULL);
+}
+
+static int tree_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str tree = git_line(c, o);
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	if (str_eq(tree, c->tree))
+		return GIT_LEAVE; /* they had not been ignored */
+	c->tree = tree;
+	return GIT_NEXT;
+}
+
+static int commit_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->rescue.commit.n)
+		c->rescue.old = c->rescue_oid;
+	git_run(c, AT_REPO, 0, "commit-tree", c->tree.p, "-p",
+			c->rescue.commit.n ? c->rescue.commit.p : c->start.p, NULL);
+	if (!c->rescue.commit.n && c->rescue.old.n)
+		git_args(c, "-p", c->rescue.old.p, NULL);
+	c->input = arena_printf(&c->arena, "With the files in %s that were ignored\n", c->path);
+	return GIT_NEXT;
+}
+
+static int commit_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	if (c->rescue.commit.n)
+		c->rescue.old = c->rescue.commit;
+	c->rescue.commit = git_line(c, o);
+	return GIT_NEXT;
+}
+
+static int keep_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->res.rescue_ref = c->rescue_ref;
+	c->res.commit = c->rescue.commit;
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: rescue",
+			c->rescue_ref.p, c->rescue.commit.p, c->rescue.old.n ? c->rescue.old.p : "",
+			NULL);
+}
+
+static const struct git_step rescue_steps[] = {
+	STEP_SUB("read who commits", NULL, git_identity_steps),
+	STEP_RUN("add what was ignored", index_build, NULL),
+	STEP_RUN("add what was ignored", add_build, NULL),
+	STEP_RUN("write it as a tree", tree_build, tree_judge),
+	STEP_RUN("commit what is rescued", commit_build, commit_judge),
+	STEP_RUN("set the rescue ref", keep_build, NULL),
+	STEP_END,
+};
+
 static int rescue_only(struct git_call *c, struct ov_err *err _unused_)
 {
-	if (!c->ok)
-		return GIT_SKIP;
-	c->head = c->start;
-	c->head_tree = (str){ 0 };
-	c->rescue.message = arena_printf(&c->arena, "Files in %s that were ignored", c->path);
-	c->rescue.commit = c->rescue.old = c->rescue.tree = c->rescue.index_commit = (str){ 0 };
-	c->rescue.kept_by[0] = c->start;
-	vec_clear(&c->rescue.extra);
-	return GIT_NEXT;
+	return c->ok ? GIT_NEXT : GIT_SKIP;
 }
 
 static int folders_build(struct git_call *c, struct ov_err *err _unused_)
@@ -134,7 +202,7 @@ static int folders_judge(struct git_call *c, const struct git_out *o, struct ov_
 const struct git_step git_ignored_steps[] = {
 	STEP_RUN("see whether other files are ignored now", rules_build, rules_judge),
 	STEP_RUN("find what was ignored", list_build, list_judge),
-	STEP_SUB("rescue what was ignored", rescue_only, git_rescue_steps),
+	STEP_SUB("rescue what was ignored", rescue_only, rescue_steps),
 	STEP_RUN("move what was ignored aside", folders_build, folders_judge),
 	STEP_END,
 };

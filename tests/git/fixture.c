@@ -12,12 +12,12 @@
 /* As a harvest would: what the agent committed on its branch is the repository's, and nothing more. */
 static const char live[] =
 		"ref=refs/heads/$B; was= now=; p=$(dirname \"$(dirname "
-                "\"$W\")\")/git/${W##*/}/agent; "
+		"\"$W\")\")/git/${W##*/}/agent; "
 		"! [ -e \"$p/$ref\" ] || read now <\"$p/$ref\"; ! [ -e \"$R/.git/$ref\" ] || read "
-                "was "
+		"was "
 		"<\"$R/.git/$ref\"; [ -z \"$now\" ] || [ \"$now\" = \"$was\" ] || git -C \"$R\" -c "
 		"core.hooksPath=/dev/null fetch -q --no-write-fetch-head \"$W\" \"+$ref:$ref\" "
-                "2>/dev/null "
+		"2>/dev/null "
 		"|| :";
 
 __attribute__((format(printf, 2, 0))) static char *script(const struct fixture *f, const char *fmt,

@@ -87,7 +87,7 @@ TEST(branch_that_merged_the_target)
 	/* A conflict that the agent resolved in a merge does not come back. */
 	sh(&f,
 			"echo theirs >>src/one; git commit -qam theirs; cd \"$W\"; git fetch -q "
-	                "\"$R\" +main:main; git merge main "
+			"\"$R\" +main:main; git merge main "
 			"|| true; echo both >src/one;"
 			"git commit -qam merged; cd \"$R\"; echo later >later; git add later; git "
 			"commit -qm later");
@@ -122,7 +122,7 @@ TEST(conflict_leaves_everything_as_it_was)
 	/* The agent resolves it; then it goes through. */
 	sh(&f,
 			"cd \"$W\"; git fetch -q \"$R\" +main:main; git merge main || true; git "
-	                "checkout -q --ours .; git add -A; "
+			"checkout -q --ours .; git add -A; "
 			"git commit -qm resolved");
 	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_OK);
@@ -365,7 +365,7 @@ TEST(already_is_found_behind_later_work)
 	accept_key(&f, BRANCH, "D_1");
 	sh(&f,
 			"echo l >l; git add l; git commit -qm later; cd \"$W\"; git fetch -q "
-	                "\"$R\" +main:main; git merge -q main");
+			"\"$R\" +main:main; git merge -q main");
 	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_ALREADY);
 	/* Also when the worktree and its branch are gone. */
@@ -390,7 +390,7 @@ TEST(already_is_found_before_what_the_branch_has_merged)
 	strcpy(once, a.commit);
 	sh(&f,
 			"echo l >l; git add l; git commit -qm later; cd \"$W\"; git fetch -q "
-	                "\"$R\" +main:main; git merge -q main; "
+			"\"$R\" +main:main; git merge -q main; "
 			"echo more >more; git add more; git commit -qm more");
 	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.outcome, GIT_ALREADY);
@@ -416,7 +416,7 @@ TEST(unharvested_worktree_is_refused)
 	assert_int_equal(a.r, OV_ESTATE);
 	sh(&f,
 			"cd \"$W\"; git rm -qf new; git checkout -q --detach; git commit -q "
-	                "--allow-empty -m late");
+			"--allow-empty -m late");
 	start_accept(&f, BRANCH, "D_1", "m", &a);
 	finish(&f, &a);
 	assert_int_equal(a.r, OV_ESTATE);

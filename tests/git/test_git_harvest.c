@@ -189,9 +189,9 @@ TEST(unfinished_rebase_and_merge_are_rescued_and_aborted)
 		e = ensure(&f, "overseer/w1/a");
 		sh(&f,
 				"echo theirs >src/one; git commit -qam theirs; cd \"$W\"; git "
-		                "fetch -q "
+				"fetch -q "
 				"\"$R\" +main:main; echo mine >src/one; git commit -qam mine; echo "
-		                "half >untracked; %s; cp -a . ../../../../before",
+				"half >untracked; %s; cp -a . ../../../../before",
 				scripts[i]);
 		a = harvest(&f, e.base);
 		assert_same_content(&f, a.rescue_ref, "../before"); /* with the conflict's marks */
@@ -215,7 +215,7 @@ TEST(resolved_merge_is_concluded)
 			"echo theirs >src/one; git commit -qam theirs; cd \"$W\"; echo mine "
 			">src/one; git commit -qam mine;"
 			"git fetch -q \"$R\" +main:main; git merge main || true; echo both "
-	                ">src/one; git "
+			">src/one; git "
 			"add src/one");
 	a = harvest(&f, e.base);
 	assert_true(a.leftovers);

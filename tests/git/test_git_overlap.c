@@ -62,7 +62,7 @@ static void write_case(struct buf *b, struct rng *r)
 		add_act(b, r, PICK(r, base_acts));
 	buf_addf(b,
 			"git add -A; git commit -qm base --allow-empty; cd \"$W\"; git fetch -q "
-	                "\"$R\" +main:main; git reset -q "
+			"\"$R\" +main:main; git reset -q "
 			"--hard "
 			"main\n");
 	for (size_t i = 0, n = 1 + rng_below(r, 3); i < n; i++)

@@ -147,7 +147,7 @@ TEST(dirty_checkout_and_uncommitted_work)
 	/* A commit that was not harvested. */
 	sh(&f,
 			"cd \"$W\"; git checkout -q src/two; git checkout -q --detach; git commit "
-	                "-q "
+			"-q "
 			"--allow-empty -m late");
 	start_rebase(&f, BRANCH, "D_1", "", &a);
 	finish(&f, &a);

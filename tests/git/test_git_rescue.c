@@ -73,7 +73,7 @@ TEST(conflicts_are_kept)
 			"echo main >src/one; git commit -qam theirs; cd \"$W\"; echo mine "
 			">src/one; git commit -qam mine;"
 			"git fetch -q \"$R\" +main:main; git merge main || true; cp -a \"$W\" "
-	                "../../../../before");
+			"../../../../before");
 	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
 	assert_same_content(&f, a.commit, "../before");
 	sh(&f, "git -C \"$W\" status | grep -q 'both modified'");
@@ -195,7 +195,7 @@ TEST(edit_that_only_the_time_of_the_index_gives_away)
 			"-q "
 			"--refresh; echo two >src/one; touch -d $t src/one "
 			"\"$R\"/.overseer/git/w1/agent/index; test \"$(GIT_OPTIONAL_LOCKS=0 git "
-	                "status "
+			"status "
 			"--porcelain)\" = ' M src/one'");
 	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
 	assert_sh(&f, "two", "git show %s:src/one", a.commit);

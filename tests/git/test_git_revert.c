@@ -116,7 +116,7 @@ TEST(pick_that_cannot_be)
 	assert_sh(&f, "theirs", "git log -1 --format=%%s main");
 	sh(&f,
 			"cd \"$W\"; git commit -qam mine; git fetch -q \"$R\" +main:main; git "
-	                "merge main || true");
+			"merge main || true");
 	start_pick(&f, "P_1", &a);
 	finish(&f, &a);
 	assert_int_equal(a.r, OV_ESTATE);

@@ -350,7 +350,7 @@ TEST(half_added_worktree_is_made_again)
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd .overseer/git/w1; rm own/branch; echo yes >own/making; rm -rf agent; "
-	                "rm "
+			"rm "
 			"\"$W/src/one\"");
 	a = ensure(&f, "overseer/w1/a");
 	assert_string_equal(a.rescue_ref, "");
@@ -368,7 +368,7 @@ TEST(stale_locks_of_ours_are_removed)
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"touch .overseer/git/w1/agent/index.lock .overseer/git/w1/agent/HEAD.lock; "
-	                "mkdir -p "
+			"mkdir -p "
 			".git/refs/heads/overseer/w1;"
 			"touch .git/refs/heads/overseer/w1/b.lock");
 	ensure(&f, "overseer/w1/b");
@@ -407,14 +407,14 @@ TEST(what_was_ignored_is_kept)
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; echo '*.dat' >>.gitignore; echo precious >results.dat; mkdir "
-	                "out; echo "
+			"out; echo "
 			"d >out/deep.dat; echo o >x.o; echo u >untracked");
 	a = ensure(&f, "overseer/w1/b");
 	assert_sh(&f, "precious", "git show %s:results.dat", a.rescue_ref);
 	assert_sh(&f, "d", "git show %s:out/deep.dat", a.rescue_ref);
 	sh(&f,
 			"git log --format=%%H %s | while read c; do ! git cat-file -e $c:untracked "
-	                "2>/dev/null "
+			"2>/dev/null "
 			"|| echo kept; done | grep -q kept",
 			a.rescue_ref);
 	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
@@ -422,7 +422,7 @@ TEST(what_was_ignored_is_kept)
 	/* More than a ref should hold. */
 	sh(&f,
 			"cd \"$W\"; echo '*.dat' >>.gitignore; mkdir -p big/er; head -c 70000000 "
-	                "/dev/zero "
+			"/dev/zero "
 			">big/er/a.dat; echo s >src/small.dat");
 	a = ensure(&f, "overseer/w1/c");
 	assert_non_null(strstr(a.detail, "were moved to"));

@@ -361,9 +361,9 @@ void run_script(struct both *b)
 	for (size_t i = 0; i < WORKERS; i++)
 		act(b,
 				"\ncd \"$R\"; ! [ -e '%s/.git' ] || git fetch -q "
-		                "--no-write-fetch-head "
+				"--no-write-fetch-head "
 				"'%s' '+refs/heads/%s:refs/heads/%s' "
-		                "'+refs/heads/own-*:refs/heads/own-*' "
+				"'+refs/heads/own-*:refs/heads/own-*' "
 				"2>/dev/null || :",
 				b->worker[i].tree, b->worker[i].tree, b->worker[i].ensured,
 				b->worker[i].ensured);
