@@ -126,11 +126,16 @@ static const value *own_answer(struct child *c, struct arena *a, const struct jo
 
 static void own_question(struct daemon *d, str method, job_done_fn *done, const char *what)
 {
+	static const struct caller_facts own = { .own = true };
 	struct child *c = mem_zalloc(1, sizeof(*c));
 	struct ov_err err = { 0 };
+	const struct op *op;
 
 	c->d = d;
-	if (start(c, method, NULL, done, &err) < 0) {
+	if (ops_find(d->ops, method, NULL, &op, &err) < 0 ||
+			caller_check(op->callers, op->name, caller_judge(&own), STR(""), &err) <
+					0 ||
+			start(c, method, NULL, done, &err) < 0) {
 		log_warn("%s: %s", what, err.msg);
 		mem_free(c);
 		return;

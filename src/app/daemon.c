@@ -7,6 +7,7 @@
 
 #include "app/box.h"
 #include "app/capacity.h"
+#include "app/callers.h"
 #include "app/daemon_impl.h"
 #include "app/log.h"
 #include "app/planning.h"
@@ -396,7 +397,8 @@ static int make_folders(struct daemon *d, struct ov_err *err)
 
 static int open_sockets(struct daemon *d, struct ov_err *err)
 {
-	static const struct rpcd_ops ops = { .call = server_call };
+	static const struct rpcd_ops ops = { .call = server_call,
+		.accepted = callers_accepted };
 	static const struct rpcd_limits limits = { .max_frame = LIMIT_REQUEST_BYTES,
 		.max_queued = LIMIT_ANSWER_BYTES };
 	int r = choose_socket(d, err);

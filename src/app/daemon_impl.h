@@ -45,6 +45,8 @@ struct daemon {
 
 	str caller; /* name of the last caller, owned */
 	uid_t caller_uid;
+	char refused[160]; /* the last refusal in the log, and when that was */
+	uint64_t refused_us;
 	bool stopping, store_failing, archiving;
 	char store_trouble[1100]; /* while it is failing */
 	struct health_log health;

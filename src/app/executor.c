@@ -183,6 +183,8 @@ static struct task *task_new(struct executor *x, const struct effect *fx)
 
 void task_free(struct task *t)
 {
+	if (t->kind == FX_CHECK || t->kind == FX_GATE || t->kind == FX_WORKSPACE)
+		t->x->ended_us = loop_mono_us(t->x->o.loop);
 	list_remove(&t->link);
 	loop_source_free(t->later);
 	record_set_str(&t->effect_id, STR(""));

@@ -13,6 +13,7 @@ struct engine;
 struct event;
 struct executor;
 struct loop;
+struct run_handle;
 
 struct executor_options {
 	struct loop *loop;
@@ -46,8 +47,20 @@ const struct map *executor_observations(const struct executor *x);
 const struct map *executor_accounts(const struct executor *x);
 /* Work of ours (not runs) that is under way: git, checks. */
 size_t executor_busy(const struct executor *x);
-/* Is this a process of a run of ours? Its shim is among its ancestors, whatever session it moved to. */
-bool executor_is_agent(const struct executor *x, int pid);
+
+/* Where code that agents wrote runs: a run, or a command of ours that works on what one left. */
+struct executor_place {
+	str name;  /* "run R_1", "the check command"; for people */
+	int root;  /* the process from which all of it descends; 0: not known */
+	const char *group; /* the folder of its control group, or NULL */
+	const struct run_handle *run; /* NULL: a command, or a run that was not found again yet */
+};
+size_t executor_places(const struct executor *x, struct arena *a, struct executor_place **ret);
+/* There is such a place, or the last one ended a moment ago: what its processes left may still come. */
+bool executor_is_live(const struct executor *x);
+/* Does this belong to a run of ours: the path of a control group, the environment of a process? */
+str executor_run_of(const struct executor *x, struct arena *a, str group, int pid);
+
 /* Lets go of runs, which go on without us, and abandons jobs, which will be done again. */
 void executor_free(struct executor *x);
 /* The folder of a run, in the arena. */

@@ -104,6 +104,8 @@ struct executor {
 	struct map runs;     /* id -> struct live_run */
 	struct map accounts; /* id -> struct account, of those that have one */
 	struct loop_source *adopt_again;
+	uint64_t ended_us; /* when the last place of executor_places ended; 0: never */
+	bool unfound;      /* runs of a previous daemon are still to be found again */
 	bool closing;
 };
 

@@ -64,6 +64,7 @@ static void live_run_drop(struct live_run *lr)
 
 static void live_run_free(struct live_run *lr)
 {
+	lr->x->ended_us = loop_mono_us(lr->x->o.loop);
 	observe_end(lr->x->observe, lr->id);
 	map_remove(&lr->x->runs, lr->id);
 	lr->driver->close(lr->run);
@@ -369,6 +370,7 @@ void executor_adopt(struct executor *x)
 	radar_look(x->radar);
 	patrol_look(x->patrol);
 	checkout_look(x->checkout);
+	x->unfound = !all;
 	if (all)
 		return;
 	if (!x->adopt_again)
@@ -387,31 +389,4 @@ void live_runs_done(struct executor *x)
 	map_done(&x->runs);
 	map_done(&x->accounts);
 	loop_source_free(x->adopt_again);
-}
-
-static bool is_shim(const struct executor *x, int pid)
-{
-	size_t i = 0;
-	str id;
-	void *lr;
-
-	while (map_next(&x->runs, &i, &id, &lr)) {
-		const struct live_run *one = lr;
-
-		if (run_shim(one->driver->handle(one->run)) == pid)
-			return true;
-	}
-	return false;
-}
-
-bool executor_is_agent(const struct executor *x, int pid)
-{
-	enum { GENERATIONS = 1000 };
-
-	for (int i = 0; x && x->runs.n && pid > 1 && i < GENERATIONS; i++) {
-		if (is_shim(x, pid))
-			return true;
-		pid = proc_parent(pid);
-	}
-	return false;
 }

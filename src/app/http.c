@@ -1,6 +1,7 @@
 /* The HTTP side: JSON-RPC, live events, metrics and health. */
 #include <unistd.h>
 
+#include "app/callers.h"
 #include "app/daemon_impl.h"
 #include "app/watching.h"
 #include "base/buf.h"
@@ -21,7 +22,7 @@ enum { TOKEN_BYTES = 32 };
 
 static void handle_rpc(void *user, struct http_req *req)
 {
-	rpchttp_handle(req, server_call, user);
+	rpchttp_handle(req, callers_http(user, req), server_call, user);
 }
 
 static void handle_events(void *user, struct http_req *req)

@@ -158,6 +158,8 @@ static const char *const param_names[] = {
 
 void ops_docs(struct buf *out)
 {
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
 	static const char *const kinds[] = { [OP_READ] = "reads",
 		[OP_WRITE] = "writes",
 		[OP_DAEMON] = "daemon",
@@ -173,11 +175,13 @@ void ops_docs(struct buf *out)
 			    "refused. The names of other systems, "
 			    "`overseer.NOUN.VERB`, `overseer.status`, `overseer.tick` and "
 			    "`overseer.wake`, are aliases.\n"
-			    "Callers: a person (the socket's peer, or the token). A process of an "
-			    "agent's run may only read.\n"));
+			    "Who calls is known by its process, not by what it says "
+			    "([callers](decisions/callers.md)); each operation names who may "
+			    "call it.\n"));
 	for (size_t i = 0; i < op_table_n; i++) {
-		buf_addf(out, "\n## `%s`\n\n%s (%s)\n", op_table[i].name, op_table[i].help,
-				kinds[op_table[i].kind]);
+		buf_addf(out, "\n## `%s`\n\n%s (%s)\n\nCallers: " STR_FMT ".\n", op_table[i].name,
+				op_table[i].help, kinds[op_table[i].kind],
+				STR_ARG(callers_text(&a, op_table[i].callers)));
 		if (op_table[i].params_n)
 			buf_adds(out,
 					STR("\n| parameter | type | | meaning "

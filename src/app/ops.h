@@ -9,6 +9,7 @@
  */
 #include "base/buf.h"
 #include "base/ov.h"
+#include "core/caller.h"
 #include "core/config.h"
 #include "core/state.h"
 #include "store/store.h"
@@ -16,7 +17,6 @@
 struct safe_mode;
 
 enum op_kind { OP_READ, OP_WRITE, OP_DAEMON, OP_CHILD };
-enum op_caller { OP_HUMAN = 1 };
 enum param_type { PARAM_TEXT, PARAM_INT, PARAM_BOOL, PARAM_TEXTS, PARAM_OBJECT, PARAM_OBJECTS };
 
 struct op_param {
@@ -55,7 +55,7 @@ typedef int op_read_fn(struct op_ctx *cx, const value *params, value **ret, stru
 struct op {
 	const char *name;
 	enum op_kind kind;
-	unsigned callers;
+	unsigned callers; /* who may call it (core/caller.h) */
 	const char *help;
 	const struct op_param *params;
 	size_t params_n;

@@ -4,6 +4,7 @@
  */
 #include <pwd.h>
 
+#include "app/callers.h"
 #include "app/daemon_impl.h"
 #include "app/log.h"
 #include "base/alloc.h"
@@ -64,14 +65,14 @@ static str caller(struct daemon *d, const struct rpc_call *call)
 	if (call->via == RPC_VIA_HTTP)
 		return STR("human:http");
 	/* The last caller is usually the next one; the lookup reads a file each time. */
-	if (d->caller.n && d->caller_uid == call->peer.uid)
+	if (d->caller.n && d->caller_uid == call->uid)
 		return d->caller;
-	if (getpwuid_r(call->peer.uid, &pw, buf, sizeof(buf), &found) == 0 && found)
+	if (getpwuid_r(call->uid, &pw, buf, sizeof(buf), &found) == 0 && found)
 		record_set_str(&d->caller, arena_printf(call->arena, "human:%s", pw.pw_name));
 	else
 		record_set_str(&d->caller,
-				arena_printf(call->arena, "human:%u", (unsigned)call->peer.uid));
-	d->caller_uid = call->peer.uid;
+				arena_printf(call->arena, "human:%u", (unsigned)call->uid));
+	d->caller_uid = call->uid;
 	return d->caller;
 }
 
@@ -398,12 +399,6 @@ static void call_daemon(struct daemon *d, struct rpc_call *call, const struct op
 	assert(!"every daemon operation has a handler");
 }
 
-/* Agents run as the user who started us, so the socket alone does not tell them from him. */
-static bool is_agent(const struct daemon *d, const struct rpc_call *call)
-{
-	return call->via == RPC_VIA_SOCKET && executor_is_agent(d->executor, call->peer.pid);
-}
-
 void server_call(void *user, struct rpc_call *call)
 {
 	struct daemon *d = user;
@@ -419,12 +414,7 @@ void server_call(void *user, struct rpc_call *call)
 		rpc_call_error(call, &err);
 		return;
 	}
-	if (op->kind != OP_READ && is_agent(d, call)) {
-		ov_fail(&err, OV_EUNAUTHORIZED,
-				"%s is for people: this came from a run of an agent, which can "
-				"report "
-				"what it did but not decide about it",
-				op->name);
+	if (callers_check(d, op, &call->who, &err) < 0) {
 		rpc_call_error(call, &err);
 		return;
 	}

@@ -79,6 +79,16 @@ struct setup *setup_free(struct setup *s)
 	return NULL;
 }
 
+int setup_pid(const struct setup *s)
+{
+	const struct setup_job *j;
+
+	if (list_empty(&s->queue))
+		return 0;
+	j = list_entry(s->queue.next, struct setup_job, link);
+	return j->job ? job_pid(j->job) : 0;
+}
+
 /* ---- the mark ---- */
 
 /* What was done, and for whom: another branch is another use, another command another set-up. */

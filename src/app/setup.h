@@ -29,5 +29,7 @@ typedef void setup_done_fn(void *user, int r, const struct ov_err *err);
 struct setup *setup_new(struct loop *l, struct git *g, struct journal *j, const char *repo);
 /* Everything in spec is copied; done is called from the loop, once. */
 void setup_run(struct setup *s, const struct setup_spec *spec, setup_done_fn *done, void *user);
+/* The process of the command under way; 0: there is none. */
+int setup_pid(const struct setup *s);
 /* Ends what is under way, without a word to anybody: it will be done again. Returns NULL. */
 struct setup *setup_free(struct setup *s);

@@ -544,7 +544,9 @@ int run_usage(const struct run_handle *r, const struct proc_table *t, struct pro
 
 int run_shim(const struct run_handle *r)
 {
-	return r->shim.pidfd < 0 ? 0 : r->shim.pid;
+	if (r->shim.pidfd >= 0)
+		return r->shim.pid;
+	return is_beginning(r) ? r->begun : 0;
 }
 
 int run_close_input(struct run_handle *r, struct ov_err *err)

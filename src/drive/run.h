@@ -111,6 +111,8 @@ int run_usage(const struct run_handle *r, const struct proc_table *t, struct pro
 		struct ov_err *err);
 /* The shim's process, under which all processes of the run are; 0 when it is not known. */
 int run_shim(const struct run_handle *r);
+/* It was started in a sandbox, as its shim's own command line says. */
+bool run_is_sandboxed(const struct run_handle *r);
 int run_close_input(struct run_handle *r, struct ov_err *err);
 int run_signal(struct run_handle *r, int signo, struct ov_err *err);
 /*

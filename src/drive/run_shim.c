@@ -3,6 +3,10 @@
 #include <inttypes.h>
 
 #include "base/arena.h"
+#include "base/str.h"
+#include "sys/file.h"
+
+enum { CMDLINE_MAX = 4 << 20 };
 
 static const char *number(struct arena *a, int64_t n)
 {
@@ -46,4 +50,21 @@ const char *const *run_argv(struct arena *a, const struct run_spec *spec)
 	argv[at++] = "--";
 	memcpy(argv + at, spec->argv, n * sizeof(*argv));
 	return argv;
+}
+
+bool run_is_sandboxed(const struct run_handle *r)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	int shim = run_shim(r);
+	str text, part;
+
+	if (!shim || file_read(&a, arena_printf(&a, "/proc/%d/cmdline", shim).p, CMDLINE_MAX, &text,
+				     NULL) < 0)
+		return false;
+	/* Behind "--" is the agent's own command line. */
+	while (str_split(&text, '\0', &part) && !str_is(part, "--"))
+		if (str_is(part, "--sandboxed"))
+			return true;
+	return false;
 }

@@ -143,6 +143,22 @@ void http_conn_arrived(struct MHD_Connection *mhd)
 		conn_arrived(c);
 }
 
+/* Asked for when it is wanted: most connections are never asked about. */
+struct http_link *http_conn_link(struct MHD_Connection *mhd)
+{
+	struct http_conn *c = conn_of(mhd);
+	socklen_t n = sizeof(c->to.client), k = sizeof(c->to.server);
+
+	if (!c)
+		return NULL;
+	if (!c->to.client.sin_port &&
+			(getpeername(c->fd, (struct sockaddr *)&c->to.client, &n) < 0 ||
+					getsockname(c->fd, (struct sockaddr *)&c->to.server, &k) <
+							0))
+		return NULL;
+	return &c->to;
+}
+
 static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
 		enum MHD_ConnectionNotificationCode what)
 {
@@ -164,6 +180,7 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
 		conn_arrived(c);
 		h->conn_count--;
 		httpd_run_again(h);
+		mem_free(c->to.note);
 		mem_free(c);
 		*context = NULL;
 	}

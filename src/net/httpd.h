@@ -12,6 +12,7 @@
 #include "base/ov.h"
 #include "data/value.h"
 
+#include <netinet/in.h>
 #include <sys/types.h>
 
 struct httpd;
@@ -61,6 +62,14 @@ struct http_req {
 	str body;
 	const struct httpd_route *route;
 };
+
+/* The connection that a request came by. */
+struct http_link {
+	struct sockaddr_in client, server; /* as the kernel has them */
+	void *note; /* the handlers' own, NULL at first; freed with the connection (mem_free) */
+};
+/* NULL once the client has vanished. */
+struct http_link *http_link(struct http_req *req);
 
 /* Decoded query parameter or header (any case); the absent string when there is none. */
 str http_query(struct http_req *req, const char *name);

@@ -37,6 +37,7 @@ struct http_conn {
 	struct list link;
 	uint64_t due_us;
 	int fd;
+	struct http_link to;
 };
 
 /* A connection that waits for us. MHD must not be stopped before all of them are resumed. */
@@ -72,6 +73,7 @@ void http_resume(struct http_pause *p);
 /* The deadline for the next whole request starts or ends. */
 void http_conn_wait(struct MHD_Connection *mhd);
 void http_conn_arrived(struct MHD_Connection *mhd);
+struct http_link *http_conn_link(struct MHD_Connection *mhd);
 
 /* MHD's callbacks, cls is the server. */
 enum MHD_Result http_on_request(void *cls, struct MHD_Connection *mhd, const char *url,

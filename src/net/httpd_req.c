@@ -230,6 +230,13 @@ void http_on_completed(void *cls, struct MHD_Connection *mhd, void **state,
 	pending_unref(p);
 }
 
+struct http_link *http_link(struct http_req *req)
+{
+	struct http_pending *p = pending_of(req);
+
+	return p->pause.mhd ? http_conn_link(p->pause.mhd) : NULL;
+}
+
 str http_query(struct http_req *req, const char *name)
 {
 	struct http_pending *p = pending_of(req);

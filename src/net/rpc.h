@@ -15,11 +15,10 @@ struct rpc_conn;
 
 enum rpc_via { RPC_VIA_SOCKET, RPC_VIA_HTTP };
 
-/* Who is at the other end of the socket, as the kernel says. */
-struct rpc_peer {
-	uid_t uid;
-	gid_t gid;
-	pid_t pid;
+/* What the owner of the server found out about the other end of a connection; net only keeps it with it. */
+struct rpc_who {
+	unsigned kind, why;
+	char name[64];
 };
 
 /* To be read only. */
@@ -28,7 +27,8 @@ struct rpc_call {
 	str method;
 	const value *params; /* an object, or NULL */
 	enum rpc_via via;
-	struct rpc_peer peer;  /* RPC_VIA_SOCKET only */
+	uid_t uid;             /* RPC_VIA_SOCKET only, as the kernel says */
+	struct rpc_who who;    /* of its connection */
 	struct rpc_conn *conn; /* NULL over HTTP, and once the connection is gone */
 	bool notification;     /* nobody waits: the answer is dropped, but has to be given */
 };

@@ -8,6 +8,7 @@
 #include "net/rpc_call.h"
 #include "net/unixsock.h"
 #include "sys/loop.h"
+#include "sys/peer.h"
 #include "sys/stream.h"
 
 #include <errno.h>
@@ -46,7 +47,8 @@ struct rpc_conn {
 	struct list link;
 	struct stream *stream;
 	struct ndjson in;
-	struct rpc_peer peer;
+	uid_t uid;
+	struct rpc_who who;
 	struct list calls; /* struct rpc_pending, unanswered */
 	size_t pending;
 	VEC(struct rpc_watch) watches;
@@ -172,7 +174,8 @@ static void conn_line(struct rpc_conn *c, str line)
 		return;
 	}
 	p->call.via = RPC_VIA_SOCKET;
-	p->call.peer = c->peer;
+	p->call.uid = c->uid;
+	p->call.who = c->who;
 	p->call.conn = c;
 	p->answered = conn_answered;
 	p->transport = c;
@@ -277,23 +280,18 @@ static void refuse(int fd, int code, const char *why)
 	close(fd);
 }
 
-static bool peer_allowed(const struct rpcd *d, const struct rpc_peer *peer)
+static bool peer_allowed(const struct rpcd *d, const struct peer *peer)
 {
 	if (d->ops->allow)
 		return d->ops->allow(d->user, peer);
 	return peer->uid == 0 || peer->uid == geteuid();
 }
 
-static void conn_open(struct rpcd *d, int fd)
+static void conn_open(struct rpcd *d, int fd, const struct peer *peer)
 {
-	struct rpc_peer peer;
 	struct rpc_conn *c;
 
-	if (!unixsock_peer(fd, &peer)) {
-		close(fd);
-		return;
-	}
-	if (!peer_allowed(d, &peer)) {
+	if (!peer_allowed(d, peer)) {
 		refuse(fd, OV_EUNAUTHORIZED, "this user may not use this socket");
 		return;
 	}
@@ -308,11 +306,26 @@ static void conn_open(struct rpcd *d, int fd)
 		return;
 	}
 	c->d = d;
-	c->peer = peer;
+	c->uid = peer->uid;
+	/* Now, since whoever called may have ended when its call is read. */
+	if (d->ops->accepted)
+		d->ops->accepted(d->user, peer, &c->who);
 	ndjson_init(&c->in, d->limits.max_frame);
 	list_init(&c->calls);
 	list_append(&d->conns, &c->link);
 	d->conn_count++;
+}
+
+static void conn_accepted(struct rpcd *d, int fd)
+{
+	struct peer peer;
+
+	if (!peer_of(fd, &peer)) {
+		close(fd);
+		return;
+	}
+	conn_open(d, fd, &peer);
+	proc_done(&peer.proc);
 }
 
 static void accept_some(void *user, int fd, unsigned events)
@@ -324,7 +337,7 @@ static void accept_some(void *user, int fd, unsigned events)
 		int conn = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (conn >= 0) {
-			conn_open(d, conn);
+			conn_accepted(d, conn);
 			continue;
 		}
 		if (errno == EINTR || errno == ECONNABORTED)

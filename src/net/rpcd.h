@@ -11,12 +11,15 @@
 #include "net/rpc.h"
 
 struct loop;
+struct peer;
 struct rpcd;
 
 struct rpcd_ops {
 	rpc_call_fn *call;
 	/* Lets a peer in; NULL: only our own user and root. */
-	bool (*allow)(void *user, const struct rpc_peer *peer);
+	bool (*allow)(void *user, const struct peer *peer);
+	/* A connection was accepted: who is it? Once for each, before anything is read; may be NULL. */
+	void (*accepted)(void *user, const struct peer *peer, struct rpc_who *ret);
 };
 
 /* 0 gives the default. */

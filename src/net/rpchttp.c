@@ -19,7 +19,7 @@ static void answered(struct rpc_pending *p, const value *result, const struct ov
 	http_answer(req, 200, "application/json", buf_str(&out));
 }
 
-void rpchttp_handle(struct http_req *req, rpc_call_fn *fn, void *user)
+void rpchttp_handle(struct http_req *req, const struct rpc_who *who, rpc_call_fn *fn, void *user)
 {
 	_cleanup_(buf_done)
 	struct buf reply = BUF_INIT;
@@ -30,6 +30,7 @@ void rpchttp_handle(struct http_req *req, rpc_call_fn *fn, void *user)
 		return;
 	}
 	p->call.via = RPC_VIA_HTTP;
+	p->call.who = *who;
 	p->answered = answered;
 	p->transport = req;
 	fn(user, &p->call);

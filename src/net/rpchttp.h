@@ -7,5 +7,5 @@
 #include "net/httpd.h"
 #include "net/rpc.h"
 
-/* Takes the request over; calls fn(user, call) at most once, before it returns. */
-void rpchttp_handle(struct http_req *req, rpc_call_fn *fn, void *user);
+/* Takes the request over; calls fn(user, call) at most once, before it returns. who becomes the call's. */
+void rpchttp_handle(struct http_req *req, const struct rpc_who *who, rpc_call_fn *fn, void *user);

@@ -97,14 +97,3 @@ void unixsock_close(struct unixsock *s)
 	close(s->fd);
 	s->fd = -1;
 }
-
-bool unixsock_peer(int fd, struct rpc_peer *ret)
-{
-	struct ucred cred;
-	socklen_t n = sizeof(cred);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0 || n != sizeof(cred))
-		return false;
-	*ret = (struct rpc_peer){ .uid = cred.uid, .gid = cred.gid, .pid = cred.pid };
-	return true;
-}

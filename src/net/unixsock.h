@@ -4,8 +4,7 @@
  * first moment, replaces only what nobody listens on, and is removed only while it is still ours.
  */
 #include "base/ov.h"
-#include "net/rpc.h"
-
+#include <sys/types.h>
 #include <sys/un.h>
 
 struct unixsock {
@@ -19,5 +18,3 @@ int unixsock_listen(const char *path, struct unixsock *ret, struct ov_err *err);
 void unixsock_close(struct unixsock *s);
 /* Its file is where it was made, and whoever connects there comes to us. */
 bool unixsock_is_there(const struct unixsock *s);
-/* Who is at the other end; false when the kernel does not say. */
-bool unixsock_peer(int fd, struct rpc_peer *ret);

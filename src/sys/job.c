@@ -223,6 +223,11 @@ static void on_timer(void *user)
 	}
 }
 
+int job_pid(const struct job *j)
+{
+	return j->exited ? 0 : j->proc.pid;
+}
+
 void job_cancel(struct job *j)
 {
 	if (j->reported)

@@ -40,6 +40,8 @@ typedef void job_done_fn(void *user, const struct job_result *r);
  */
 int job_start(struct loop *l, const struct job_spec *spec, job_done_fn *done, void *user,
 		struct job **ret, struct ov_err *err);
+/* Its child's process, 0 once that has ended. */
+int job_pid(const struct job *j);
 /* Ends the child; done is still called once, with .cancelled. */
 void job_cancel(struct job *j);
 /* Ends the child at once and forgets it without calling done: for shutting down. */

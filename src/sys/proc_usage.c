@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -180,4 +181,31 @@ int proc_table_usage(const struct proc_table *t, const struct proc *root, struct
 	vec_done(&tree);
 	*ret = u;
 	return 0;
+}
+
+static bool table_has(const struct proc_table *t, int pid)
+{
+	for (size_t i = 0; i < t->all.n; i++)
+		if (t->all.p[i].pid == pid)
+			return true;
+	return false;
+}
+
+const int *proc_table_below(const struct proc_table *t, struct arena *a, int root, size_t *ret_n)
+{
+	int *tree;
+	size_t n = 0;
+
+	*ret_n = 0;
+	if (!table_has(t, root))
+		return NULL;
+	tree = arena_array(a, int, t->all.n + 1);
+	tree[n++] = root;
+	/* As in proc_table_usage: the bound ends a circle. */
+	for (size_t i = 0; i < n; i++)
+		for (size_t c = first_child(t, tree[i]);
+				c < t->all.n && t->all.p[c].parent == tree[i] && n <= t->all.n; c++)
+			tree[n++] = t->all.p[c].pid;
+	*ret_n = n;
+	return tree;
 }

@@ -28,3 +28,5 @@ uint64_t proc_table_at_us(const struct proc_table *t);
 /* The tree below root, root included; OV_ENOTFOUND when it has ended, or began after the table. */
 int proc_table_usage(const struct proc_table *t, const struct proc *root, struct proc_usage *ret,
 		struct ov_err *err);
+/* The processes of the tree below root, it included, in the arena; NULL and 0 when it is not in the table. */
+const int *proc_table_below(const struct proc_table *t, struct arena *a, int root, size_t *ret_n);

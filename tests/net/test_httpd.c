@@ -75,7 +75,9 @@ static void on_rpc_call(void *user, struct rpc_call *call)
 
 static void on_rpc(void *user, struct http_req *req)
 {
-	rpchttp_handle(req, on_rpc_call, user);
+	static const struct rpc_who who = { .kind = 7, .name = "someone" };
+
+	rpchttp_handle(req, &who, on_rpc_call, user);
 }
 
 static const struct httpd_route routes[] = {

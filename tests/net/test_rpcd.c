@@ -2,11 +2,14 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "sys/peer.h"
 #include "tests/net/client.h"
 
 #include <sys/resource.h>
 
 TEST_MAIN
+
+enum { KIND = 7 }; /* of everybody who is accepted */
 
 /* A server whose calls are answered at once (echo, big), or when the test says so (hold). */
 struct world {
@@ -15,7 +18,7 @@ struct world {
 	char dir[64], path[96];
 	VEC(struct rpc_call *) held;
 	struct rpc_conn *follower;
-	size_t calls, notifications, gone;
+	size_t calls, notifications, gone, accepted;
 	bool refuse;
 };
 
@@ -35,8 +38,8 @@ static void on_call(void *user, struct rpc_call *call)
 	w->calls++;
 	w->notifications += call->notification;
 	assert_int_equal(call->via, RPC_VIA_SOCKET);
-	assert_int_equal(call->peer.uid, getuid());
-	assert_int_equal(call->peer.pid, getpid());
+	assert_int_equal(call->uid, getuid());
+	assert_int_equal(call->who.kind, w->accepted ? KIND : 0);
 	if (str_is(call->method, "echo")) {
 		rpc_call_result(call, call->params);
 	} else if (str_is(call->method, "hold")) {
@@ -57,7 +60,17 @@ static void on_call(void *user, struct rpc_call *call)
 	}
 }
 
-static bool on_allow(void *user, const struct rpc_peer *peer)
+static void on_accepted(void *user, const struct peer *peer, struct rpc_who *ret)
+{
+	struct world *w = user;
+
+	assert_int_equal(peer->proc.pid, getpid());
+	assert_false(proc_ended(&peer->proc, 0));
+	w->accepted++;
+	ret->kind = KIND;
+}
+
+static bool on_allow(void *user, const struct peer *peer)
 {
 	struct world *w = user;
 
@@ -65,7 +78,7 @@ static bool on_allow(void *user, const struct rpc_peer *peer)
 	return !w->refuse;
 }
 
-static const struct rpcd_ops ops = { .call = on_call, .allow = on_allow };
+static const struct rpcd_ops ops = { .call = on_call, .allow = on_allow, .accepted = on_accepted };
 static const struct rpcd_ops ops_default = { .call = on_call };
 
 static void world_open(struct world *w, const struct rpcd_limits *limits)

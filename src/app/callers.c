@@ -1,0 +1,173 @@
+#include "app/callers.h"
+
+#include <stdio.h>
+
+#include "app/daemon_impl.h"
+#include "app/log.h"
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "drive/run.h"
+#include "sys/peer.h"
+#include "sys/sockowner.h"
+
+enum { LOG_EVERY_US = 60 * 1000 * 1000 };
+
+static void keep(struct rpc_who *who, const struct caller_facts *f, str name)
+{
+	struct caller_verdict v = caller_judge(f);
+
+	*who = (struct rpc_who){ .kind = v.caller, .why = v.why };
+	memcpy(who->name, name.p, MIN(name.n, sizeof(who->name) - 1));
+}
+
+/* ---- by the socket ---- */
+
+/* Which of the places the process descends from. */
+static enum caller_place find_place(struct arena *a, const struct proc *p,
+		const struct executor_place *places, size_t n, str *ret_name)
+{
+	int *roots = arena_array(a, int, n + 1);
+	size_t at = 0;
+
+	for (size_t i = 0; i < n; i++)
+		roots[i] = places[i].root;
+	switch (peer_descends(p, roots, n, &at)) {
+	case KIN_FOUND: *ret_name = places[at].name; return PLACE_RUN;
+	case KIN_GONE: return PLACE_GONE;
+	case KIN_NONE: break;
+	}
+	return PLACE_OUTSIDE;
+}
+
+/* Somewhere is a run of which no process is known. */
+static bool is_any_lost(const struct executor_place *places, size_t n, str *ret_name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!places[i].run && !places[i].root && !places[i].group) {
+			*ret_name = places[i].name;
+			return true;
+		}
+	return false;
+}
+
+static void look_at_peer(struct daemon *d, struct arena *a, const struct proc *p,
+		struct caller_facts *f, str *ret_name)
+{
+	struct executor_place *places;
+	size_t n = executor_places(d->executor, a, &places);
+	str own;
+
+	/* The order matters: that it is alive is seen last, so all of this was about it. */
+	own = executor_run_of(d->executor, a, peer_group(a, p->pid), p->pid);
+	f->place = find_place(a, p, places, n, ret_name);
+	if (f->place == PLACE_OUTSIDE && own.n) {
+		f->place = PLACE_RUN;
+		*ret_name = own;
+	}
+	if (f->place == PLACE_OUTSIDE)
+		f->hidden = is_any_lost(places, n, ret_name);
+}
+
+void callers_accepted(void *user, const struct peer *peer, struct rpc_who *ret)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct daemon *d = user;
+	struct caller_facts f = { .runs_live = executor_is_live(d->executor) };
+	str name = STR("");
+
+	if (peer->proc.pid > 0)
+		f.place = peer->proc.pidfd < 0 ? PLACE_GONE : PLACE_OUTSIDE;
+	if (f.runs_live && f.place == PLACE_OUTSIDE)
+		look_at_peer(d, &a, &peer->proc, &f, &name);
+	keep(ret, &f, name);
+}
+
+/* ---- by HTTP ---- */
+
+/* A run whose processes cannot all be looked at could hold any socket, unless it is kept from the token. */
+static bool is_any_loose(const struct executor_place *places, const struct sock_tree *trees,
+		size_t n, str *ret_name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (trees[i].loose && !(places[i].run && run_is_sandboxed(places[i].run))) {
+			*ret_name = places[i].name;
+			return true;
+		}
+	return false;
+}
+
+static void look_at_link(struct daemon *d, struct arena *a, const struct http_link *l,
+		struct caller_facts *f, str *ret_name)
+{
+	struct executor_place *places;
+	size_t n = executor_places(d->executor, a, &places), at = 0;
+	struct sock_tree *trees = arena_array(a, struct sock_tree, n + 1);
+	enum sock_found found = SOCK_NONE;
+
+	for (size_t i = 0; i < n; i++)
+		trees[i] = (struct sock_tree){ .root = places[i].root, .group = places[i].group };
+	if (sockowner_find(&l->client, &l->server, trees, n, &found, &at, NULL) < 0)
+		for (size_t i = 0; i < n; i++)
+			trees[i].loose = true;
+	f->place = found == SOCK_FOUND  ? PLACE_RUN
+			: found == SOCK_GONE ? PLACE_GONE
+					     : PLACE_OUTSIDE;
+	if (found == SOCK_FOUND)
+		*ret_name = places[at].name;
+	else if (found == SOCK_NONE)
+		f->hidden = is_any_loose(places, trees, n, ret_name);
+}
+
+const struct rpc_who *callers_http(struct daemon *d, struct http_req *req)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct http_link *l = http_link(req);
+	struct caller_facts f = { .place = l ? PLACE_OUTSIDE : PLACE_GONE,
+		.runs_live = executor_is_live(d->executor) };
+	struct rpc_who *who;
+	str name = STR("");
+
+	if (l && l->note)
+		return l->note;
+	if (l && f.runs_live)
+		look_at_link(d, &a, l, &f, &name);
+	/* Without a connection nobody else frees it. */
+	who = l ? mem_zalloc(1, sizeof(*who)) : arena_new(req->arena, struct rpc_who);
+	keep(who, &f, name);
+	if (l)
+		l->note = who;
+	return who;
+}
+
+/* ---- what follows ---- */
+
+/* An agent that tries again and again fills no disk. */
+static void log_refusal(struct daemon *d, const struct op *op, const struct rpc_who *who)
+{
+	uint64_t now = loop_mono_us(d->loop);
+	char line[160];
+
+	snprintf(line, sizeof(line), "refused %s: %s %s", op->name,
+			who->name[0] ? who->name : "nobody known",
+			who->kind == CALLER_READER ? "may be the caller" : "is the caller");
+	if (strcmp(line, d->refused) == 0 && now - d->refused_us < LOG_EVERY_US)
+		return;
+	memcpy(d->refused, line, sizeof(line));
+	d->refused_us = now;
+	log_warn("%s", line);
+}
+
+int callers_check(struct daemon *d, const struct op *op, const struct rpc_who *who,
+		struct ov_err *err)
+{
+	struct caller_verdict v = { (enum caller)who->kind, (enum caller_why)who->why };
+	int r = caller_check(op->callers, op->name, v, str_from(who->name), err);
+
+	if (r < 0)
+		log_refusal(d, op, who);
+	return r;
+}

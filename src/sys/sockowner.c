@@ -1,0 +1,227 @@
+#include "sys/sockowner.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "sys/file.h"
+#include "sys/proc.h"
+#include "sys/proc_usage.h"
+
+enum {
+	ROUNDS = 3, /* of looking again, where processes end under our eyes */
+	DEPTH_MAX = 32,
+	LIST_MAX = 65536,
+	PROCS_BYTES = 1 << 20,
+};
+
+struct look {
+	struct arena arena;
+	struct proc_table *table;
+	char name[48]; /* what a descriptor of it points to */
+	VEC(int) members; /* of a tree */
+	size_t groups, left;
+	bool vanished;
+};
+
+/* ---- control groups ---- */
+
+static void add_members(struct look *k, const char *dir)
+{
+	str text, line;
+	uint64_t pid;
+
+	if (file_read(&k->arena, path_join(&k->arena, dir, "cgroup.procs"), PROCS_BYTES, &text,
+			    NULL) < 0)
+		return;
+	while (str_split(&text, '\n', &line))
+		if (str_to_u64(line, &pid) && pid > 0 && pid <= INT32_MAX)
+			vec_push(&k->members, (int)pid);
+}
+
+/*
+ * All groups below dir, and it itself: is it the one with this id, and who is in them? False where there
+ * are too many to say.
+ */
+static bool walk_groups(struct look *k, const char *dir, uint64_t id, int depth, bool *ret_found)
+{
+	struct stat st;
+	str *names;
+	size_t n;
+
+	if (stat(dir, &st) < 0)
+		return true;
+	/* The id of a group is the inode of its folder. */
+	if (id && st.st_ino == id)
+		*ret_found = true;
+	if (++k->groups > SOCKOWNER_GROUPS || depth > DEPTH_MAX)
+		return false;
+	add_members(k, dir);
+	/* Beside "." and its parent's, a folder has a link for each folder in it. */
+	if (st.st_nlink == 2)
+		return true;
+	if (dir_list(&k->arena, dir, LIST_MAX, &names, &n, NULL) < 0)
+		return !file_exists(dir);
+	for (size_t i = 0; i < n && !*ret_found; i++) {
+		const char *path = path_join(&k->arena, dir, arena_cstr(&k->arena, names[i]));
+
+		if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+				!walk_groups(k, path, id, depth + 1, ret_found))
+			return false;
+	}
+	return true;
+}
+
+static bool in_group(struct look *k, struct sock_tree *t, uint64_t id)
+{
+	bool found = false;
+
+	vec_clear(&k->members);
+	k->groups = 0;
+	if (t->group && !walk_groups(k, t->group, id, 0, &found) && !found)
+		t->loose = true;
+	return found;
+}
+
+/* ---- descriptors ---- */
+
+/* Does one of its descriptors lead to the socket? */
+static bool holds(struct look *k, struct sock_tree *t, int pid)
+{
+	char path[40], link[64];
+	bool found = false;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	d = opendir(path);
+	if (!d) {
+		if (errno == ENOENT || errno == ESRCH)
+			k->vanished = true;
+		else
+			t->loose = true;
+		return false;
+	}
+	for (struct dirent *e; !found && (e = readdir(d));) {
+		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
+
+		link[MAX(n, (ssize_t)0)] = '\0';
+		found = n > 0 && strcmp(link, k->name) == 0;
+	}
+	closedir(d);
+	/* One that ended meanwhile shows no descriptors, which looks like having none. */
+	k->vanished |= !found && proc_start_time(pid) == 0;
+	return found;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Those who descend from its root, in whatever group they are, and those who are in its group. */
+static bool tree_holds(struct look *k, struct sock_tree *t)
+{
+	size_t n = 0;
+	const int *below = t->root ? proc_table_below(k->table, &k->arena, t->root, &n) : NULL;
+
+	in_group(k, t, 0);
+	if (n == 0 && !t->group)
+		t->loose = true;
+	for (size_t i = 0; i < n; i++)
+		vec_push(&k->members, below[i]);
+	if (k->members.n)
+		qsort(k->members.p, k->members.n, sizeof(*k->members.p), by_number);
+	for (size_t i = 0; i < k->members.n; i++) {
+		if (i && k->members.p[i] == k->members.p[i - 1])
+			continue;
+		if (k->left == 0) {
+			t->loose = true;
+			return false;
+		}
+		k->left--;
+		if (holds(k, t, k->members.p[i]))
+			return true;
+	}
+	return false;
+}
+
+static int by_descriptors(struct look *k, struct sock_tree *trees, size_t n, enum sock_found *ret,
+		size_t *ret_tree, struct ov_err *err)
+{
+	int r = proc_table_new(&k->table, err);
+
+	k->vanished = false;
+	k->left = SOCKOWNER_PROCESSES;
+	for (size_t i = 0; r == 0 && i < n && *ret != SOCK_FOUND; i++)
+		if (tree_holds(k, &trees[i])) {
+			*ret = SOCK_FOUND;
+			*ret_tree = i;
+		}
+	k->table = proc_table_free(k->table);
+	return r;
+}
+
+/* ---- both ---- */
+
+/* Asked before and after: who holds it may have ended in between, and then nothing was found for that. */
+static int ask(struct look *k, const struct sockaddr_in *client, const struct sockaddr_in *server,
+		struct sockdiag *ret, struct ov_err *err)
+{
+	int r = sockdiag_tcp(client, server, ret, err);
+
+	if (r == OV_ENOTFOUND)
+		*ret = (struct sockdiag){ 0 };
+	snprintf(k->name, sizeof(k->name), "socket:[%llu]", (unsigned long long)ret->inode);
+	return r == OV_ENOTFOUND ? 0 : r;
+}
+
+static int find(struct look *k, const struct sockaddr_in *client, const struct sockaddr_in *server,
+		struct sock_tree *trees, size_t n, enum sock_found *ret, size_t *ret_tree,
+		struct ov_err *err)
+{
+	struct sockdiag s;
+	int r = ask(k, client, server, &s, err);
+
+	*ret = SOCK_NONE;
+	for (size_t i = 0; r == 0 && s.cgroup && i < n; i++)
+		if (in_group(k, &trees[i], s.cgroup)) {
+			*ret = SOCK_FOUND;
+			*ret_tree = i;
+			return 0;
+		}
+	for (int i = 0; r == 0 && s.inode && *ret == SOCK_NONE && i < ROUNDS; i++) {
+		r = by_descriptors(k, trees, n, ret, ret_tree, err);
+		if (r == 0 && *ret == SOCK_NONE)
+			r = ask(k, client, server, &s, err);
+		if (!k->vanished)
+			break;
+	}
+	if (r == 0 && *ret == SOCK_NONE && s.inode == 0)
+		*ret = SOCK_GONE;
+	/* Somebody ends whenever we look: that is no way to look at them. */
+	for (size_t i = 0; *ret == SOCK_NONE && k->vanished && i < n; i++)
+		trees[i].loose = true;
+	return r;
+}
+
+int sockowner_find(const struct sockaddr_in *client, const struct sockaddr_in *server,
+		struct sock_tree *trees, size_t n, enum sock_found *ret, size_t *ret_tree,
+		struct ov_err *err)
+{
+	struct look k = { .arena = ARENA_INIT };
+	int r = find(&k, client, server, trees, n, ret, ret_tree, err);
+
+	vec_done(&k.members);
+	arena_done(&k.arena);
+	return r;
+}

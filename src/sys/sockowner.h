@@ -1,0 +1,26 @@
+#pragma once
+/*
+ * Which of some trees of processes a socket belongs to: by the control group that made it, else by the
+ * descriptors of their processes. Only those trees are looked at. What cannot be looked at is said, so
+ * that nobody takes "not found" for "not there". Loop-free; bounded by SOCKOWNER_PROCESSES.
+ */
+#include "base/ov.h"
+#include "sys/sockdiag.h"
+
+enum { SOCKOWNER_PROCESSES = 4096, SOCKOWNER_GROUPS = 256 };
+
+struct sock_tree {
+	int root;          /* its processes descend from this one; 0: not known */
+	const char *group; /* the folder of the control group that holds them, too; or NULL */
+	bool loose;        /* set: some of it could not be looked at, or has left the group */
+};
+
+enum sock_found { SOCK_NONE, SOCK_FOUND, SOCK_GONE };
+
+/*
+ * The tree that the socket between `client` (its own end) and `server` belongs to. SOCK_GONE: no process
+ * holds it any more. An error, OV_EUNAVAILABLE, where the kernel does not say which socket that is.
+ */
+int sockowner_find(const struct sockaddr_in *client, const struct sockaddr_in *server,
+		struct sock_tree *trees, size_t n, enum sock_found *ret, size_t *ret_tree,
+		struct ov_err *err);
