@@ -180,6 +180,7 @@ class Site:
         self.socket = os.path.join(self.dir, "overseer.sock")
         self.daemon = None
         self.args = []  # further ones of the daemon
+        self.user = None  # whose the daemon is; ours
         self.log = None
         self.gates = []
         self.env = {
@@ -259,7 +260,7 @@ class Site:
             process = subprocess.Popen(
                 [DAEMON, "--dir", self.dir, "--shim", SHIM, "--ready-fd", str(told), *self.args],
                 cwd=self.root, env={**self.env, **env}, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                pass_fds=[told])
+                pass_fds=[told], user=self.user, extra_groups=None if self.user is None else [])
         os.close(told)
         return process, ready
 

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Who calls: a process of a run is an agent, however it calls and whatever it does to hide."""
 
-import json
 import os
+import select
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import namespaces
-from harness import FAST, PATIENCE, SiteCase, plan, task
+from harness import CLI, FAST, PATIENCE, Gate, Site, SiteCase, plan, task
 from test_contain import own_group
 
 CALLER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "caller.py")
@@ -19,11 +20,23 @@ WAYS = ("socket", "http", "http mapped", "socket flee", "http flee", "http flee 
 
 # Does what the test says, line by line, until it is told to end.
 OBEY = r"""
-echo "$OVERSEER_RUN" > "$HOME/g.here"
-while read -r line < "$HOME/g.go" && [ "$line" != end ]; do
-    eval "$line" > "$HOME/said" 2>&1
-    echo done > "$HOME/g.here"
+at=${GATES:-$HOME}
+echo "$OVERSEER_RUN" > "$at/g.here"
+while read -r line < "$at/g.go" && [ "$line" != end ]; do
+    eval "$line" > "$at/said" 2>&1
+    echo done > "$at/g.here"
 done
+"""
+# Starts a process that nobody but root may look at.
+HIDE = r"""
+python3 -c 'import ctypes, os, signal
+ctypes.CDLL(None).prctl(4, 0)
+print("up", file=open(os.environ["GATES"] + "/h.here", "w"), flush=True)
+signal.pause()' &
+"""
+WORK = r"""
+echo "$OVERSEER_RUN" > "$HOME/g.here"
+echo > work; git add -A; git commit -qm work
 """
 
 
@@ -92,12 +105,23 @@ class Agents(CallerCase):
                 self.assertIn(f"by {way}", self.titles())
 
     def test_an_agent_reads(self):
+        """With the command, which says how a refusal comes about."""
         self.begin()
-        shown = self.inside(f"python3 -c 'import json, socket; s = socket.socket(socket.AF_UNIX); "
-                            f"s.connect(\"{self.s.socket}\"); "
-                            "s.sendall(b\"{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"method\\\":\\\"work.list\\\"}\\n\"); "
-                            "print(s.makefile().readline())'")
-        self.assertIn("T1", [row["node"] for row in json.loads(shown)["result"]["nodes"]])
+        self.assertIn("T1", self.inside(f"cd {self.s.repo} && {CLI} work list"))
+        said = self.inside(f"cd {self.s.repo} && {CLI} goal create --title forged; echo status $?")
+        self.assertIn(f"goal.create is for people: this call came from run {self.run_id}", said)
+        self.assertIn("Next  a person runs the command outside of the run", said)
+        self.assertIn("status 5", said)
+        self.assertNotIn("forged", self.titles())
+
+    def test_after_a_restart(self):
+        """The runs of a daemon that was killed are known to the next one."""
+        self.begin()
+        self.s.kill()
+        self.s.up()
+        for way in WAYS:
+            self.refused(self.as_agent("forged", way))
+        self.assertEqual(self.as_person("mine", "http"), "ok")
 
     def test_who_has_ended_was_an_agent(self):
         """It connects, sends and ends while the daemon looks elsewhere."""
@@ -123,7 +147,6 @@ class Agents(CallerCase):
         self.after_all("forged by")
 
     def ended(self, fd):
-        import select
         try:
             return bool(select.select([fd], [], [], PATIENCE)[0])
         finally:
@@ -146,6 +169,132 @@ class Swept(Agents):
     """Without control groups: held together by the shim alone."""
 
     config = "[supervisor]\ncgroups = false\n"
+
+
+class Groups(CallerCase):
+    def test_who_leaves_its_group_is_still_of_the_run(self):
+        group = own_group()
+        if not group:
+            self.skipTest("no control group can be made here")
+        self.begin()
+        self.assertTrue(os.path.isdir(os.path.join(group, "overseer-" + self.run_id)))
+        self.inside(f"echo $$ > {group}/cgroup.procs")
+        with open(os.path.join(group, "overseer-" + self.run_id, "cgroup.procs"), encoding="ascii") as f:
+            self.assertEqual(f.read(), "")
+        for way in WAYS:
+            self.refused(self.as_agent("forged", way), f"run {self.run_id}")
+        self.assertEqual(self.as_person("mine", "http"), "ok")
+
+
+class Commands(CallerCase):
+    """A check runs what an agent wrote."""
+
+    def test_a_check_is_no_person(self):
+        self.begin(WORK + 'read x < "$HOME/g.go"\n', '[workspace]\ncheck_command = "sh $HOME/check"\n')
+        calls = [f"{shlex.join(self.caller('forged', way))} > $HOME/said.{way}" for way in ("socket", "http")]
+        self.s.write("../check", "; ".join(calls) + "\n")
+        self.gate.go()
+        self.s.wait_goal(self.goal)
+        for way in ("socket", "http"):
+            self.refused(self.s.home(f"said.{way}"), "the check command")
+        self.assertNotIn("forged", self.titles())
+
+    def test_what_comes_after_an_accept_is_the_users(self):
+        self.begin(WORK + 'read x < "$HOME/g.go"\n', '[accept]\npost_accept_command = "sh $HOME/after"\n')
+        self.s.write("../after", shlex.join(self.caller("mine", "socket")) + "\n")
+        self.gate.go()
+        self.s.wait_goal(self.goal)
+        self.s.wait_type("goal.created", title="mine")
+
+
+class Placed(CallerCase):
+    """Sites beside /tmp, which a sandbox hides; of an ordinary user, if asked for."""
+
+    def begin_placed(self, script, more="", user=None):
+        self.s = site = Site(FAST, root=tempfile.mkdtemp(prefix="overseer-test-", dir="/var/tmp"))
+        self.addCleanup(site.close)
+        site.user = user
+        for folder in ("bin", "user", "gates"):
+            os.makedirs(os.path.join(site.root, folder))
+        shutil.copy(CALLER, os.path.join(site.root, "gates"))
+        os.chmod(site.write("../bin/agent.sh", "#!/bin/sh\n" + script), 0o755)
+        site.configure(FAST + f"""
+[planner]
+fallback = false
+[defaults]
+agent = "script"
+[agents.script]
+command = ["{site.root}/bin/agent.sh"]
+{more.replace("{root}", site.root)}
+[agents.script.env]
+HOME = "{site.root}/user"
+GATES = "{site.root}/gates"
+""")
+        self.gate, self.hidden = (Gate(os.path.join(site.root, "gates"), name) for name in "gh")
+        site.gates += [self.gate, self.hidden]
+        if user is not None:
+            for folder, _, files in os.walk(site.root):
+                for name in [folder, *(os.path.join(folder, file) for file in files)]:
+                    os.chown(name, user, user)
+        site.up()
+        self.goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+        self.run_id = self.gate.wait()
+
+
+BOXED = 'sandbox = "bwrap"\nsandbox_writable = ["{root}/gates"]\n'
+
+
+class Ordinary(Placed):
+    """A daemon that is not root's cannot look at everything that its runs start."""
+
+    NOBODY = 65534
+
+    def setUp(self):
+        super().setUp()
+        if os.getuid() != 0:
+            self.skipTest("only root can start a daemon of another user")
+
+    def test_who_cannot_be_looked_at_makes_http_read_only(self):
+        self.begin_placed(HIDE + OBEY, user=self.NOBODY)
+        self.hidden.wait()
+        self.refused(self.as_person("by http", "http"), f"may come from run {self.run_id}", "cannot be looked at")
+        self.assertEqual(self.as_person("by socket", "socket"), "ok")
+        status, _, body = self.s.http("POST", "/rpc", '{"jsonrpc":"2.0","id":1,"method":"goal.list"}')
+        self.assertEqual(status, 200)
+        self.assertIn(b"by socket", body)
+
+    def test_without_such_a_process_it_is_not(self):
+        self.begin_placed(OBEY, user=self.NOBODY)
+        self.assertEqual(self.as_person("by http", "http"), "ok")
+
+    def test_in_a_sandbox_it_has_no_token(self):
+        if namespaces.no_sandbox():
+            self.skipTest(namespaces.no_sandbox())
+        self.begin_placed(HIDE + OBEY, BOXED, user=self.NOBODY)
+        self.hidden.wait()
+        self.assertEqual(self.as_person("by http", "http"), "ok")
+
+
+class Boxed(Placed):
+    """In a sandbox there is neither token nor socket; one that got hold of the token is still an agent."""
+
+    def test_a_token_is_no_person(self):
+        if namespaces.no_sandbox():
+            self.skipTest(namespaces.no_sandbox())
+        self.begin_placed(OBEY, BOXED)
+        gates = os.path.join(self.s.root, "gates")
+        for name in ("token", "daemon.json"):
+            self.inside(f"cat {self.s.dir}/{name} || true")
+            self.assertIn("No such file", self.s.read(os.path.join(gates, "said")))
+            shutil.copy(os.path.join(self.s.dir, name), gates)
+        for way in ("http", "http mapped", "http flee", "http flee pass"):
+            self.inside(f"python3 {gates}/caller.py {gates} forged {way}")
+            self.refused(self.s.read(os.path.join(gates, "said")).strip(), f"run {self.run_id}")
+        self.assertEqual(self.as_person("mine", "http"), "ok")
+
+    def inside(self, line):
+        self.tell(line)
+        self.assertEqual(self.gate.wait(), "done")
 
 
 if __name__ == "__main__":
