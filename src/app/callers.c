@@ -41,17 +41,6 @@ static enum caller_place find_place(struct arena *a, const struct proc *p,
 	return PLACE_OUTSIDE;
 }
 
-/* Somewhere is a run of which no process is known. */
-static bool is_any_lost(const struct executor_place *places, size_t n, str *ret_name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!places[i].run && !places[i].root && !places[i].group) {
-			*ret_name = places[i].name;
-			return true;
-		}
-	return false;
-}
-
 static void look_at_peer(struct daemon *d, struct arena *a, const struct proc *p,
 		struct caller_facts *f, str *ret_name)
 {
@@ -66,8 +55,6 @@ static void look_at_peer(struct daemon *d, struct arena *a, const struct proc *p
 		f->place = PLACE_RUN;
 		*ret_name = own;
 	}
-	if (f->place == PLACE_OUTSIDE)
-		f->hidden = is_any_lost(places, n, ret_name);
 }
 
 void callers_accepted(void *user, const struct peer *peer, struct rpc_who *ret)
@@ -87,12 +74,17 @@ void callers_accepted(void *user, const struct peer *peer, struct rpc_who *ret)
 
 /* ---- by HTTP ---- */
 
+static bool is_sandboxed(const struct executor_place *p)
+{
+	return p->run && run_is_sandboxed(p->run);
+}
+
 /* A run whose processes cannot all be looked at could hold any socket, unless it is kept from the token. */
 static bool is_any_loose(const struct executor_place *places, const struct sock_tree *trees,
 		size_t n, str *ret_name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (trees[i].loose && !(places[i].run && run_is_sandboxed(places[i].run))) {
+		if (trees[i].loose && !is_sandboxed(&places[i])) {
 			*ret_name = places[i].name;
 			return true;
 		}
@@ -108,7 +100,9 @@ static void look_at_link(struct daemon *d, struct arena *a, const struct http_li
 	enum sock_found found = SOCK_NONE;
 
 	for (size_t i = 0; i < n; i++)
-		trees[i] = (struct sock_tree){ .root = places[i].root, .group = places[i].group };
+		trees[i] = (struct sock_tree){ .root = places[i].root,
+			.group = places[i].group,
+			.sealed = places[i].group && is_sandboxed(&places[i]) };
 	if (sockowner_find(&l->client, &l->server, trees, n, &found, &at, NULL) < 0)
 		for (size_t i = 0; i < n; i++)
 			trees[i].loose = true;

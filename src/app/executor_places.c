@@ -12,12 +12,13 @@
 #include "sys/job.h"
 #include "sys/loop.h"
 #include "sys/peer.h"
+#include "sys/proc.h"
 
 /*
  * Calls that were made before the end of a run are found after it, when the loop comes to them. They
  * are only waiting to be accepted, so this is longer than any of them waits.
  */
-enum { LINGER_US = 60 * 1000 * 1000 };
+enum { LINGER_US = 60 * 1000 * 1000, SHIMS_MAX = 16 };
 
 struct places {
 	struct arena *arena;
@@ -40,14 +41,11 @@ static void add(struct places *l, const struct executor_place *one)
 }
 
 static void add_run(struct places *l, const struct executor *x, str id,
-		const struct run_handle *run)
+		const struct run_handle *run, int root)
 {
 	const char *above = contain_cgroup(x->contain);
-	struct executor_place one = { .run = run, .root = run ? run_shim(run) : 0 };
+	struct executor_place one = { .run = run, .root = root };
 
-	/* Nothing of it runs yet. */
-	if (run && run_is_awaited(run))
-		return;
 	one.name = arena_printf(l->arena, "run " STR_FMT, STR_ARG(id));
 	if (above)
 		one.group = arena_printf(l->arena, "%s/" CGROUP_PREFIX STR_FMT, above, STR_ARG(id)).p;
@@ -56,14 +54,27 @@ static void add_run(struct places *l, const struct executor *x, str id,
 	add(l, &one);
 }
 
-/* Those that a previous daemon started and that could not be found again so far. */
+/*
+ * Those that a previous daemon started and that could not be found again so far: an agent may have
+ * seen to that. Their shims are known by where they are at work.
+ */
 static void add_unfound(struct places *l, const struct executor *x)
 {
+	int shims[SHIMS_MAX];
 	list_each (it, &engine_state(x->engine)->runs) {
 		const struct run *r = list_entry(it, struct run, link);
 
-		if (r->status == RUN_RUNNING && !map_get(&x->runs, r->id))
-			add_run(l, x, r->id, NULL);
+		size_t n;
+
+		if (r->status != RUN_RUNNING || map_get(&x->runs, r->id))
+			continue;
+		n = proc_list_at(STR("overseer-run"),
+				str_from(executor_run_dir(l->arena, x->o.dir, r->id)), shims,
+				SHIMS_MAX);
+		for (size_t i = 0; i < n; i++)
+			add_run(l, x, r->id, NULL, shims[i]);
+		if (n == 0)
+			add_run(l, x, r->id, NULL, 0);
 	}
 }
 
@@ -82,8 +93,11 @@ size_t executor_places(const struct executor *x, struct arena *a, struct executo
 
 	while (map_next(&x->runs, &i, &id, &lr)) {
 		const struct live_run *one = lr;
+		const struct run_handle *run = one->driver->handle(one->run);
 
-		add_run(&l, x, id, one->driver->handle(one->run));
+		/* Of one that somebody else is to start nothing runs yet. */
+		if (!run_is_awaited(run))
+			add_run(&l, x, id, run, run_shim(run));
 	}
 	if (x->unfound)
 		add_unfound(&l, x);

@@ -44,7 +44,7 @@ static const struct {
 			"call again, and wait for the answer before the process ends" },
 	[WHY_UNSEEN] = { "the process that called cannot be seen from here, so it may belong to ",
 			"", "call from outside of the container, or when no run is live" },
-	[WHY_HIDDEN] = { "over HTTP this call may come from ",
+	[WHY_HIDDEN] = { "this HTTP call may come from ",
 			", which has processes that cannot be looked at",
 			"use the command overseer, or set a sandbox for the agent" },
 };

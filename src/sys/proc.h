@@ -80,3 +80,5 @@ int proc_find_env(str name, str value, bool *ret_found, struct ov_err *err);
  * count.
  */
 bool proc_find_at(str program, str folder, str but, int seconds);
+/* Processes of this name that are at work in the folder, or beneath it; at most max. */
+size_t proc_list_at(str program, str folder, int *ret, size_t max);

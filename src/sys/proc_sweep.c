@@ -42,7 +42,9 @@ struct sweep {
 	size_t unsure; /* seen in this round: alive, with an environment that shows nothing */
 	size_t killed, stuck;
 	bool found;
-	str program, folder; /* proc_find_at */
+	str program, folder; /* proc_find_at, proc_list_at */
+	int *pids;
+	size_t pids_n, pids_max;
 	uint64_t since;      /* in clock ticks since boot */
 };
 
@@ -314,4 +316,19 @@ bool proc_find_at(str program, str folder, str but, int seconds)
 	r = sweep_round(&sw, find_at_one, NULL);
 	sweep_done(&sw);
 	return r == 0 && sw.found;
+}
+
+static void list_at_one(struct sweep *sw, int pid)
+{
+	if (sw->pids_n < sw->pids_max && has_name(pid, sw->program) && is_beneath(pid, sw->folder))
+		sw->pids[sw->pids_n++] = pid;
+}
+
+size_t proc_list_at(str program, str folder, int *ret, size_t max)
+{
+	struct sweep sw = { .program = program, .folder = folder, .pids = ret, .pids_max = max };
+	int r = sweep_round(&sw, list_at_one, NULL);
+
+	sweep_done(&sw);
+	return r == 0 ? sw.pids_n : 0;
 }

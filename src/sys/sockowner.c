@@ -17,9 +17,10 @@
 #include "sys/proc_usage.h"
 
 enum {
-	ROUNDS = 3, /* of looking again, where processes end under our eyes */
+	ROUNDS = 2, /* one more, where processes end under our eyes and may have handed it on */
 	DEPTH_MAX = 32,
 	LIST_MAX = 65536,
+	PROCESS_COST = 8, /* opening the list of a process costs as much as so many descriptors */
 	PROCS_BYTES = 1 << 20,
 };
 
@@ -28,7 +29,8 @@ struct look {
 	struct proc_table *table;
 	char name[48]; /* what a descriptor of it points to */
 	VEC(int) members; /* of a tree */
-	size_t groups, left;
+	size_t groups;
+	size_t left; /* descriptors that may still be looked at */
 	bool vanished;
 };
 
@@ -102,6 +104,7 @@ static bool holds(struct look *k, struct sock_tree *t, int pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
 	d = opendir(path);
+	k->left -= MIN(k->left, (size_t)PROCESS_COST);
 	if (!d) {
 		if (errno == ENOENT || errno == ESRCH)
 			k->vanished = true;
@@ -109,7 +112,7 @@ static bool holds(struct look *k, struct sock_tree *t, int pid)
 			t->loose = true;
 		return false;
 	}
-	for (struct dirent *e; !found && (e = readdir(d));) {
+	for (struct dirent *e; !found && k->left && (e = readdir(d)); k->left--) {
 		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
 
 		link[MAX(n, (ssize_t)0)] = '\0';
@@ -144,15 +147,27 @@ static bool tree_holds(struct look *k, struct sock_tree *t)
 	for (size_t i = 0; i < k->members.n; i++) {
 		if (i && k->members.p[i] == k->members.p[i - 1])
 			continue;
+		if (holds(k, t, k->members.p[i]))
+			return true;
 		if (k->left == 0) {
 			t->loose = true;
 			return false;
 		}
-		k->left--;
-		if (holds(k, t, k->members.p[i]))
-			return true;
 	}
 	return false;
+}
+
+static bool is_sealed(const struct sock_tree *t)
+{
+	return t->sealed && t->group;
+}
+
+static bool all_sealed(const struct sock_tree *trees, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!is_sealed(&trees[i]))
+			return false;
+	return true;
 }
 
 static int by_descriptors(struct look *k, struct sock_tree *trees, size_t n, enum sock_found *ret,
@@ -161,9 +176,8 @@ static int by_descriptors(struct look *k, struct sock_tree *trees, size_t n, enu
 	int r = proc_table_new(&k->table, err);
 
 	k->vanished = false;
-	k->left = SOCKOWNER_PROCESSES;
 	for (size_t i = 0; r == 0 && i < n && *ret != SOCK_FOUND; i++)
-		if (tree_holds(k, &trees[i])) {
+		if (!is_sealed(&trees[i]) && tree_holds(k, &trees[i])) {
 			*ret = SOCK_FOUND;
 			*ret_tree = i;
 		}
@@ -179,7 +193,7 @@ static int ask(struct look *k, const struct sockaddr_in *client, const struct so
 {
 	int r = sockdiag_tcp(client, server, ret, err);
 
-	if (r == OV_ENOTFOUND)
+	if (r < 0)
 		*ret = (struct sockdiag){ 0 };
 	snprintf(k->name, sizeof(k->name), "socket:[%llu]", (unsigned long long)ret->inode);
 	return r == OV_ENOTFOUND ? 0 : r;
@@ -190,16 +204,21 @@ static int find(struct look *k, const struct sockaddr_in *client, const struct s
 		struct ov_err *err)
 {
 	struct sockdiag s;
-	int r = ask(k, client, server, &s, err);
+	int r = ask(k, client, server, &s, err), rounds = ROUNDS;
 
 	*ret = SOCK_NONE;
+	/* Where the kernel does not say where it was made, groups say nothing. */
+	for (size_t i = 0; i < n; i++)
+		trees[i].sealed &= s.cgroup != 0;
+	if (all_sealed(trees, n))
+		rounds = 0;
 	for (size_t i = 0; r == 0 && s.cgroup && i < n; i++)
 		if (in_group(k, &trees[i], s.cgroup)) {
 			*ret = SOCK_FOUND;
 			*ret_tree = i;
 			return 0;
 		}
-	for (int i = 0; r == 0 && s.inode && *ret == SOCK_NONE && i < ROUNDS; i++) {
+	for (int i = 0; r == 0 && s.inode && *ret == SOCK_NONE && i < rounds; i++) {
 		r = by_descriptors(k, trees, n, ret, ret_tree, err);
 		if (r == 0 && *ret == SOCK_NONE)
 			r = ask(k, client, server, &s, err);
@@ -208,9 +227,6 @@ static int find(struct look *k, const struct sockaddr_in *client, const struct s
 	}
 	if (r == 0 && *ret == SOCK_NONE && s.inode == 0)
 		*ret = SOCK_GONE;
-	/* Somebody ends whenever we look: that is no way to look at them. */
-	for (size_t i = 0; *ret == SOCK_NONE && k->vanished && i < n; i++)
-		trees[i].loose = true;
 	return r;
 }
 
@@ -218,7 +234,7 @@ int sockowner_find(const struct sockaddr_in *client, const struct sockaddr_in *s
 		struct sock_tree *trees, size_t n, enum sock_found *ret, size_t *ret_tree,
 		struct ov_err *err)
 {
-	struct look k = { .arena = ARENA_INIT };
+	struct look k = { .arena = ARENA_INIT, .left = SOCKOWNER_DESCRIPTORS };
 	int r = find(&k, client, server, trees, n, ret, ret_tree, err);
 
 	vec_done(&k.members);

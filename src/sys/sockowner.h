@@ -2,17 +2,18 @@
 /*
  * Which of some trees of processes a socket belongs to: by the control group that made it, else by the
  * descriptors of their processes. Only those trees are looked at. What cannot be looked at is said, so
- * that nobody takes "not found" for "not there". Loop-free; bounded by SOCKOWNER_PROCESSES.
+ * that nobody takes "not found" for "not there". Loop-free; bounded: some 30 ms at the very most.
  */
 #include "base/ov.h"
 #include "sys/sockdiag.h"
 
-enum { SOCKOWNER_PROCESSES = 4096, SOCKOWNER_GROUPS = 256 };
+enum { SOCKOWNER_DESCRIPTORS = 16384, SOCKOWNER_GROUPS = 256 };
 
 struct sock_tree {
 	int root;          /* its processes descend from this one; 0: not known */
 	const char *group; /* the folder of the control group that holds them, too; or NULL */
-	bool loose;        /* set: some of it could not be looked at, or has left the group */
+	bool sealed;       /* nothing of it can leave the group, so that alone decides */
+	bool loose;        /* set by the search: some of it could not be looked at */
 };
 
 enum sock_found { SOCK_NONE, SOCK_FOUND, SOCK_GONE };

@@ -67,6 +67,7 @@ static void on_rpc_call(void *user, struct rpc_call *call)
 
 	assert_int_equal(call->via, RPC_VIA_HTTP);
 	assert_null(call->conn);
+	assert_string_equal(call->who.name, "someone");
 	if (str_is(call->method, "hold"))
 		vec_push(&w->calls, call);
 	else

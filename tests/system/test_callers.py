@@ -123,6 +123,17 @@ class Agents(CallerCase):
             self.refused(self.as_agent("forged", way))
         self.assertEqual(self.as_person("mine", "http"), "ok")
 
+    def test_a_run_that_cannot_be_found_again(self):
+        """It makes its lock unreadable, and ends the daemon: the next one does not take it for a person."""
+        self.begin()
+        lock = os.path.join(self.s.dir, "runs", self.run_id, "lock")
+        self.inside(f"mv {lock} {lock}.old && ln -s lock {lock}")
+        self.s.kill()
+        self.s.up()
+        for way in WAYS:
+            self.refused(self.as_agent("forged", way), f"run {self.run_id}")
+        self.assertEqual(self.as_person("mine", "socket"), "ok")
+
     def test_who_has_ended_was_an_agent(self):
         """It connects, sends and ends while the daemon looks elsewhere."""
         self.begin()

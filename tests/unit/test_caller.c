@@ -123,7 +123,7 @@ TEST(a_refusal_is_explained)
 			"have belonged to a run");
 	err = refusal(PEOPLE, CALLER_READER, WHY_HIDDEN, "run R_2");
 	assert_string_equal(err.msg,
-			"work.update is for people: over HTTP this call may come from run R_2, "
+			"work.update is for people: this HTTP call may come from run R_2, "
 			"which has processes that cannot be looked at");
 	assert_non_null(strstr(err.next, "overseer"));
 	err = refusal(NO_AGENTS, CALLER_AGENT, WHY_RUN, "run R_1");

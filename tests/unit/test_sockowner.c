@@ -60,6 +60,12 @@ static void pair_accept(struct pair *p)
 	assert_true(p->server >= 0);
 }
 
+static void pair_next(struct pair *p)
+{
+	close(p->server);
+	pair_accept(p);
+}
+
 static void pair_close(struct pair *p)
 {
 	close(p->client);
@@ -247,6 +253,16 @@ TEST(made_in_a_group)
 	assert_int_equal(find(&p, trees, 2, &at), SOCK_FOUND);
 	assert_int_equal(at, 1);
 	end_child(child);
+	/* A tree that cannot leave its group is not looked through: what another group made is not its own. */
+	child = connecting_child(&p, NULL, NULL);
+	pair_next(&p);
+	trees[1].root = child;
+	assert_int_equal(find(&p, trees + 1, 1, &at), SOCK_FOUND);
+	trees[1].sealed = true;
+	assert_int_equal(find(&p, trees + 1, 1, &at), SOCK_NONE);
+	assert_false(trees[1].loose);
+	end_child(child);
+	assert_int_equal(find(&p, trees + 1, 1, &at), SOCK_GONE);
 	assert_int_equal(rmdir(inner), 0);
 	assert_int_equal(rmdir(trees[1].group), 0);
 	pair_close(&p);
