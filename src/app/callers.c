@@ -106,7 +106,7 @@ static void look_at_link(struct daemon *d, struct arena *a, const struct http_li
 	if (sockowner_find(&l->client, &l->server, trees, n, &found, &at, NULL) < 0)
 		for (size_t i = 0; i < n; i++)
 			trees[i].loose = true;
-	f->place = found == SOCK_FOUND  ? PLACE_RUN
+	f->place = found == SOCK_FOUND       ? PLACE_RUN
 			: found == SOCK_GONE ? PLACE_GONE
 					     : PLACE_OUTSIDE;
 	if (found == SOCK_FOUND)

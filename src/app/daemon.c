@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "app/box.h"
-#include "app/capacity.h"
 #include "app/callers.h"
+#include "app/capacity.h"
 #include "app/daemon_impl.h"
 #include "app/log.h"
 #include "app/planning.h"
@@ -397,8 +397,7 @@ static int make_folders(struct daemon *d, struct ov_err *err)
 
 static int open_sockets(struct daemon *d, struct ov_err *err)
 {
-	static const struct rpcd_ops ops = { .call = server_call,
-		.accepted = callers_accepted };
+	static const struct rpcd_ops ops = { .call = server_call, .accepted = callers_accepted };
 	static const struct rpcd_limits limits = { .max_frame = LIMIT_REQUEST_BYTES,
 		.max_queued = LIMIT_ANSWER_BYTES };
 	int r = choose_socket(d, err);

@@ -48,7 +48,8 @@ static void add_run(struct places *l, const struct executor *x, str id,
 
 	one.name = arena_printf(l->arena, "run " STR_FMT, STR_ARG(id));
 	if (above)
-		one.group = arena_printf(l->arena, "%s/" CGROUP_PREFIX STR_FMT, above, STR_ARG(id)).p;
+		one.group = arena_printf(l->arena, "%s/" CGROUP_PREFIX STR_FMT, above, STR_ARG(id))
+					    .p;
 	if (one.group && !file_exists(one.group))
 		one.group = NULL;
 	add(l, &one);
@@ -104,14 +105,16 @@ size_t executor_places(const struct executor *x, struct arena *a, struct executo
 	list_each (it, &x->tasks) {
 		const struct task *t = list_entry(it, struct task, link);
 
-		if (is_about_work(t) && t->job)
-			add(&l, &(struct executor_place){ .name = arena_printf(a, "the %s",
-									  t->command.name),
-						.root = job_pid(t->job) });
+		if (is_about_work(t) && t->job && job_pid(t->job))
+			add(&l,
+					&(struct executor_place){ .name = arena_printf(a, "the %s",
+										  t->command.name),
+							.root = job_pid(t->job) });
 	}
 	if (setup_pid(x->setup))
-		add(&l, &(struct executor_place){ .name = STR("the setup command"),
-					.root = setup_pid(x->setup) });
+		add(&l,
+				&(struct executor_place){ .name = STR("the setup command"),
+						.root = setup_pid(x->setup) });
 	*ret = l.p;
 	return l.n;
 }
@@ -155,5 +158,5 @@ str executor_run_of(const struct executor *x, struct arena *a, str group, int pi
 		return arena_printf(a, "run " STR_FMT, STR_ARG(id));
 	fx = state_effect(s, peer_env(a, pid, STR("OVERSEER_CHECK")));
 	return fx && (fx->kind == FX_CHECK || fx->kind == FX_GATE) ? STR("the check of a run")
-								  : (str){ 0 };
+								   : (str){ 0 };
 }

@@ -59,8 +59,9 @@ bool run_is_sandboxed(const struct run_handle *r)
 	int shim = run_shim(r);
 	str text, part;
 
-	if (!shim || file_read(&a, arena_printf(&a, "/proc/%d/cmdline", shim).p, CMDLINE_MAX, &text,
-				     NULL) < 0)
+	if (!shim ||
+			file_read(&a, arena_printf(&a, "/proc/%d/cmdline", shim).p, CMDLINE_MAX,
+					&text, NULL) < 0)
 		return false;
 	/* Behind "--" is the agent's own command line. */
 	while (str_split(&text, '\0', &part) && !str_is(part, "--"))

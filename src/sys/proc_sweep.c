@@ -45,7 +45,7 @@ struct sweep {
 	str program, folder; /* proc_find_at, proc_list_at */
 	int *pids;
 	size_t pids_n, pids_max;
-	uint64_t since;      /* in clock ticks since boot */
+	uint64_t since; /* in clock ticks since boot */
 };
 
 /* The whole of /proc/PID/environ; false when it cannot be read (not ours, or gone). */

@@ -77,6 +77,11 @@ static int by_parent(const void *a, const void *b)
 
 int proc_table_new(struct proc_table **ret, struct ov_err *err)
 {
+	return proc_table_new_max(SIZE_MAX, ret, err);
+}
+
+int proc_table_new_max(size_t max, struct proc_table **ret, struct ov_err *err)
+{
 	struct proc_table *t;
 	struct entry one;
 	DIR *d = opendir("/proc");
@@ -86,10 +91,14 @@ int proc_table_new(struct proc_table **ret, struct ov_err *err)
 	t = mem_zalloc(1, sizeof(*t));
 	t->at_us = clock_mono_us();
 	t->ticks_per_second = (uint64_t)MAX(sysconf(_SC_CLK_TCK), 1L);
-	for (struct dirent *e; (e = readdir(d));)
+	for (struct dirent *e; t->all.n <= max && (e = readdir(d));)
 		if (isdigit((unsigned char)e->d_name[0]) && read_entry(atoi(e->d_name), &one))
 			vec_push(&t->all, one);
 	closedir(d);
+	if (t->all.n > max) {
+		proc_table_free(t);
+		return ov_fail(err, OV_ELIMIT, "there are more than %zu processes", max);
+	}
 	if (t->all.n)
 		qsort(t->all.p, t->all.n, sizeof(*t->all.p), by_parent);
 	*ret = t;

@@ -23,6 +23,8 @@ struct proc_usage {
 };
 
 int proc_table_new(struct proc_table **ret, struct ov_err *err);
+/* The same, for whoever cannot wait long: OV_ELIMIT where there are more than so many processes. */
+int proc_table_new_max(size_t max, struct proc_table **ret, struct ov_err *err);
 struct proc_table *proc_table_free(struct proc_table *t); /* NULL allowed; returns NULL */
 uint64_t proc_table_at_us(const struct proc_table *t);
 /* The tree below root, root included; OV_ENOTFOUND when it has ended, or began after the table. */

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 
 struct sockdiag {
-	uint64_t inode;  /* under which processes hold it: socket:[INODE]; 0: no process does */
+	uint64_t inode; /* under which processes hold it: socket:[INODE]; 0: no process does */
 	uint64_t cgroup; /* of the process that made it: the inode of the group's folder; 0: unknown */
 };
 

@@ -27,7 +27,7 @@ enum {
 struct look {
 	struct arena arena;
 	struct proc_table *table;
-	char name[48]; /* what a descriptor of it points to */
+	char name[48];    /* what a descriptor of it points to */
 	VEC(int) members; /* of a tree */
 	size_t groups;
 	size_t left; /* descriptors that may still be looked at */
@@ -173,7 +173,7 @@ static bool all_sealed(const struct sock_tree *trees, size_t n)
 static int by_descriptors(struct look *k, struct sock_tree *trees, size_t n, enum sock_found *ret,
 		size_t *ret_tree, struct ov_err *err)
 {
-	int r = proc_table_new(&k->table, err);
+	int r = proc_table_new_max(SOCKOWNER_PROCESSES, &k->table, err);
 
 	k->vanished = false;
 	for (size_t i = 0; r == 0 && i < n && *ret != SOCK_FOUND; i++)

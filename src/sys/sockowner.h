@@ -2,12 +2,14 @@
 /*
  * Which of some trees of processes a socket belongs to: by the control group that made it, else by the
  * descriptors of their processes. Only those trees are looked at. What cannot be looked at is said, so
- * that nobody takes "not found" for "not there". Loop-free; bounded: some 30 ms at the very most.
+ * that nobody takes "not found" for "not there". Loop-free. Bounded by the numbers below: with one run of
+ * five processes it takes less than 1 ms, at the very most some 80 ms; where control groups decide
+ * (sealed), some 30 us.
  */
 #include "base/ov.h"
 #include "sys/sockdiag.h"
 
-enum { SOCKOWNER_DESCRIPTORS = 16384, SOCKOWNER_GROUPS = 256 };
+enum { SOCKOWNER_PROCESSES = 4096, SOCKOWNER_DESCRIPTORS = 16384, SOCKOWNER_GROUPS = 256 };
 
 struct sock_tree {
 	int root;          /* its processes descend from this one; 0: not known */
@@ -20,7 +22,8 @@ enum sock_found { SOCK_NONE, SOCK_FOUND, SOCK_GONE };
 
 /*
  * The tree that the socket between `client` (its own end) and `server` belongs to. SOCK_GONE: no process
- * holds it any more. An error, OV_EUNAVAILABLE, where the kernel does not say which socket that is.
+ * holds it any more. OV_EUNAVAILABLE where the kernel does not say which socket that is, OV_ELIMIT where
+ * there are too many processes to look.
  */
 int sockowner_find(const struct sockaddr_in *client, const struct sockaddr_in *server,
 		struct sock_tree *trees, size_t n, enum sock_found *ret, size_t *ret_tree,
