@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "drive/run.h"
+#include "sys/file.h"
 #include "sys/peer.h"
 #include "sys/sockowner.h"
 
@@ -99,10 +100,12 @@ static void look_at_link(struct daemon *d, struct arena *a, const struct http_li
 	struct sock_tree *trees = arena_array(a, struct sock_tree, n + 1);
 	enum sock_found found = SOCK_NONE;
 
-	for (size_t i = 0; i < n; i++)
-		trees[i] = (struct sock_tree){ .root = places[i].root,
-			.group = places[i].group,
-			.sealed = places[i].group && is_sandboxed(&places[i]) };
+	for (size_t i = 0; i < n; i++) {
+		trees[i].root = places[i].root;
+		if (places[i].group && file_exists(places[i].group))
+			trees[i].group = places[i].group;
+		trees[i].sealed = trees[i].group && is_sandboxed(&places[i]);
+	}
 	if (sockowner_find(&l->client, &l->server, trees, n, &found, &at, NULL) < 0)
 		for (size_t i = 0; i < n; i++)
 			trees[i].loose = true;

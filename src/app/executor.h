@@ -50,9 +50,9 @@ size_t executor_busy(const struct executor *x);
 
 /* Where code that agents wrote runs: a run, or a command of ours that works on what one left. */
 struct executor_place {
-	str name;                     /* "run R_1", "the check command"; for people */
-	int root;                     /* the process from which all of it descends; 0: not known */
-	const char *group;            /* the folder of its control group, or NULL */
+	str name;          /* "run R_1", "the check command"; for people */
+	int root;          /* the process from which all of it descends; 0: not known */
+	const char *group; /* the folder of its control group, where it has one; or NULL */
 	const struct run_handle *run; /* NULL: a command, or a run that was not found again yet */
 };
 size_t executor_places(const struct executor *x, struct arena *a, struct executor_place **ret);

@@ -8,7 +8,6 @@
 #include "core/state.h"
 #include "drive/run.h"
 #include "sys/cgroup.h"
-#include "sys/file.h"
 #include "sys/job.h"
 #include "sys/loop.h"
 #include "sys/peer.h"
@@ -50,8 +49,6 @@ static void add_run(struct places *l, const struct executor *x, str id,
 	if (above)
 		one.group = arena_printf(l->arena, "%s/" CGROUP_PREFIX STR_FMT, above, STR_ARG(id))
 					    .p;
-	if (one.group && !file_exists(one.group))
-		one.group = NULL;
 	add(l, &one);
 }
 

@@ -13,12 +13,18 @@
 /* Newer than the headers of some systems that we are built on. */
 #define DIAG_CGROUP_ID 21
 
-enum { ANSWER_MAX = 8192, ALL_STATES = -1 };
+enum { ANSWER_MAX = 8192, ALL_STATES = -1, LOOPBACK = 1 }; /* that one is always the first */
 
 struct question {
 	struct nlmsghdr head;
 	struct inet_diag_req_v2 what;
 };
+
+/* A socket that is bound to an interface is found by that alone; others by any. */
+static uint32_t interface_of(const struct sockaddr_in *local)
+{
+	return ntohl(local->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET ? LOOPBACK : 0;
+}
 
 static int ask(int fd, const struct sockaddr_in *local, const struct sockaddr_in *remote)
 {
@@ -34,6 +40,7 @@ static int ask(int fd, const struct sockaddr_in *local, const struct sockaddr_in
 						.idiag_dport = remote->sin_port,
 						.idiag_src = { local->sin_addr.s_addr },
 						.idiag_dst = { remote->sin_addr.s_addr },
+						.idiag_if = interface_of(local),
 						.idiag_cookie = { INET_DIAG_NOCOOKIE,
 								INET_DIAG_NOCOOKIE } } },
 	};

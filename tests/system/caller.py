@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Asks a daemon to make a goal, as a person would: by the socket, or by HTTP with the token.
 
-    caller.py STORE TITLE socket|http [mapped] [flee] [leave] [pass]
+    caller.py STORE TITLE socket|http [mapped] [bound] [mptcp] [flee] [leave] [pass]
 
-mapped: the HTTP connection is one of IPv6. flee: the call is made by a process without parent, session
+mapped, bound, mptcp: the HTTP connection is one of IPv6, of one interface, of several paths. flee: the call is made by a process without parent, session
 or environment of its caller. leave: it does not wait for the answer. pass: the socket is opened by one
 process and used by another. Prints "ok", or the code and the message of the error.
 """
@@ -26,10 +26,11 @@ def read(store, name):
 
 def tcp(store, how):
     port = json.loads(read(store, "daemon.json"))["http_port"]
-    if "mapped" not in how:
-        return socket.create_connection(("127.0.0.1", port)), port
-    found = socket.socket(socket.AF_INET6)
-    found.connect(("::ffff:127.0.0.1", port))
+    found = socket.socket(socket.AF_INET6 if "mapped" in how else socket.AF_INET, socket.SOCK_STREAM,
+                          262 if "mptcp" in how else 0)
+    if "bound" in how:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo")
+    found.connect(("::ffff:127.0.0.1" if "mapped" in how else "127.0.0.1", port))
     return found, port
 
 

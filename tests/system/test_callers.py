@@ -6,6 +6,7 @@ import select
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,12 @@ from harness import CLI, FAST, PATIENCE, Gate, Site, SiteCase, plan, task
 from test_contain import own_group
 
 CALLER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "caller.py")
-WAYS = ("socket", "http", "http mapped", "socket flee", "http flee", "http flee pass")
+WAYS = ["socket", "http", "http mapped", "http bound", "socket flee", "http flee", "http flee pass"]
+try:
+    socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262).close()
+    WAYS.append("http mptcp")
+except OSError:
+    pass  # this kernel has none
 
 # Does what the test says, line by line, until it is told to end.
 OBEY = r"""
