@@ -59,9 +59,9 @@ static void add_run(struct places *l, const struct executor *x, str id,
 static void add_unfound(struct places *l, const struct executor *x)
 {
 	int shims[SHIMS_MAX];
+
 	list_each (it, &engine_state(x->engine)->runs) {
 		const struct run *r = list_entry(it, struct run, link);
-
 		size_t n;
 
 		if (r->status != RUN_RUNNING || map_get(&x->runs, r->id))
