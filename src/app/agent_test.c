@@ -17,6 +17,7 @@
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/loop.h"
+#include "sys/owner.h"
 #include "sys/rand.h"
 
 enum {
@@ -197,8 +198,11 @@ static int load(struct agent_test *t, struct config **ret, struct ov_err *err)
 	const char *file = path_join(t->a, t->o->dir, "config.toml");
 	struct config *c;
 	str text;
-	int r = file_read(t->a, file, CONFIG_MAX, &text, err);
+	int r = owner_check_store(t->o->dir, err);
 
+	if (r < 0)
+		return r;
+	r = file_read(t->a, file, CONFIG_MAX, &text, err);
 	if (r < 0)
 		return ov_wrap(err, r, "reading the configuration");
 	r = config_parse(text, &c, err);

@@ -24,6 +24,7 @@
 #include "sys/file.h"
 #include "sys/inject.h"
 #include "sys/job.h"
+#include "sys/owner.h"
 #include "sys/rand.h"
 #include "version.h"
 
@@ -303,6 +304,10 @@ int daemon_load_config(const struct config_source *from, struct config **ret, st
 	str text = STR("");
 	int r;
 
+	/* Whoever can write it can have commands run as us. */
+	r = owner_check_store(from->dir, err);
+	if (r < 0)
+		return r;
 	r = file_read(&a, path, CONFIG_MAX, &text, err);
 	if (r == OV_ENOTFOUND)
 		r = 0;

@@ -11,6 +11,7 @@
 #include "core/event.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+#include "sys/owner.h"
 
 enum {
 	PAGE = 4096,
@@ -303,6 +304,7 @@ static bool is_open_to_others(const char *path, struct stat *st)
 
 void doctor_permissions(struct doctor *d)
 {
+	struct ov_err err = { 0 };
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_LEN(private_files); i++) {
@@ -313,6 +315,10 @@ void doctor_permissions(struct doctor *d)
 					"others may use %s (mode %03o)",
 					i ? private_files[i] : d->dir, (unsigned)st.st_mode & 0777);
 	}
+	if (owner_check_store(d->dir, &err) < 0) {
+		doctor_say(d, DOCTOR_PROBLEM, "%s", err.msg);
+		doctor_next(d, "%s", err.next);
+	}
 	if (d->level == DOCTOR_OK)
 		doctor_say(d, DOCTOR_OK, "only its owner can read it");
 	else
@@ -321,6 +327,7 @@ void doctor_permissions(struct doctor *d)
 
 int doctor_fix_permissions(struct doctor *d, struct ov_err *err)
 {
+	const char *config = path_join(d->a, d->dir, "config.toml");
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_LEN(private_files); i++) {
@@ -329,5 +336,7 @@ int doctor_fix_permissions(struct doctor *d, struct ov_err *err)
 		if (is_open_to_others(path, &st) && chmod(path, st.st_mode & 0700) < 0)
 			return ov_fail_errno(err, errno, "%s", path);
 	}
+	if (stat(config, &st) == 0 && (st.st_mode & 022) && chmod(config, st.st_mode & 0755) < 0)
+		return ov_fail_errno(err, errno, "%s", config);
 	return 0;
 }

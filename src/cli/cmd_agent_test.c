@@ -7,6 +7,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/lane.h"
+#include "cli/trust.h"
 #include "core/config.h"
 #include "data/json.h"
 #include "sys/file.h"
@@ -198,6 +199,8 @@ int cmd_agent_test(struct cli *c, struct ov_err *err)
 	const struct agent_format *format = NULL;
 	int status = 0, r = cli_store(c, err);
 
+	if (r == 0)
+		r = store_trusted(c->arena, c->client.dir, err);
 	if (r == 0)
 		r = check_name(c, t.name, &format, err);
 	if (r == 0)

@@ -12,6 +12,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/status_watch.h"
+#include "cli/trust.h"
 #include "core/config.h"
 #include "data/json.h"
 #include "data/vital.h"
@@ -462,6 +463,8 @@ int cmd_up(struct cli *c, struct ov_err *err)
 
 	/* A remediation may start the daemon to try it out; the sweep after it must not end it. */
 	(void)unsetenv(REMEDY_MARK);
+	if (r == 0)
+		r = store_trusted(c->arena, c->client.dir, err);
 	if (r == 0)
 		r = program_find(c->arena, "overseerd", "OVERSEERD", &program, err);
 	if (r < 0)

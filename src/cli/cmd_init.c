@@ -3,6 +3,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/surroundings.h"
+#include "cli/trust.h"
 #include "core/config.h"
 #include "data/json.h"
 #include "sys/file.h"
@@ -345,6 +346,8 @@ int cmd_init(struct cli *c, struct ov_err *err)
 	struct init in = { 0 };
 	int r = look(c, &in, err);
 
+	if (r == 0)
+		r = store_trusted(c->arena, in.dir, err);
 	if (r == 0)
 		r = dir_make(in.dir, 0700, err);
 	if (r == 0)

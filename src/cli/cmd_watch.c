@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "cli/child.h"
 #include "cli/command.h"
+#include "cli/trust.h"
 #include "core/config.h"
 #include "data/json.h"
 #include "sys/file.h"
@@ -314,6 +315,9 @@ static int prepare(struct watch *w, struct config **config, struct ov_err *err)
 	if (!realpath(c->client.dir, real))
 		return ov_fail_errno(err, errno, "%s", c->client.dir);
 	w->dir = arena_cstr(c->arena, str_from(real));
+	r = store_trusted(c->arena, w->dir, err);
+	if (r < 0)
+		return r;
 	if (!realpath(path_join(c->arena, w->dir, ".."), real))
 		return ov_fail_errno(err, errno, "the folder above %s", w->dir);
 	w->repo = arena_cstr(c->arena, str_from(real));
