@@ -305,7 +305,8 @@ void task_git_done(void *user, int r, const struct git_result *res, const struct
 	value_put(&t->arena, data, "lines_removed", value_int(&t->arena, res->lines_removed));
 	value_put(&t->arena, data, "leftovers", value_bool(&t->arena, res->leftovers));
 	put_texts(t, data, "leftover_files", res->leftover_files, res->leftover_files_n);
-	task_report(t);
+	put_text(t, data, "target_head", res->target_left);
+	target_look(t, res->target_seen);
 }
 
 str worktree(struct task *t, const struct assignment *as)

@@ -57,6 +57,7 @@ struct task {
 	struct notify_job *notify;
 	struct task_command command; /* of a check, or of the accept queue */
 	str kept_ref;                /* of an accept: what keeps the agent's own commits */
+	str target_known;            /* where the target was, while git is asked who moved it */
 	struct arena arena;          /* of the outcome, and what it takes to get there */
 	value *outcome;
 };
@@ -124,6 +125,8 @@ void task_free(struct task *t);
 value *outcome_new(struct task *t, str outcome, str detail);
 /* Reports the outcome and ends the task: now, or from the loop. */
 void task_report(struct task *t);
+/* As task_report, once it is known who moved the target branch, if it is not where it was; executor_target.c. */
+void target_look(struct task *t, str seen);
 void report_later(struct task *t);
 void ok_later(struct task *t);
 void fail_later(struct task *t, const struct ov_err *err);

@@ -61,13 +61,20 @@ static void picked(void *user, int r, const struct git_result *res, const struct
 {
 	struct task *t = user;
 	bool ok = r == 0 && (res->outcome == GIT_OK || res->outcome == GIT_ALREADY);
+	value *data;
 
 	if (!ok) {
 		task_git_done(t, r, res, err);
 		return;
 	}
-	outcome_new(t, STR("ok"), arena_str(&t->arena, res->commit));
-	task_report(t);
+	data = outcome_new(t, STR("ok"), arena_str(&t->arena, res->commit));
+	if (res->target_left.n) {
+		value_put(&t->arena, data, "target",
+				value_str(&t->arena, t->x->o.config->policy.target_branch));
+		value_put(&t->arena, data, "target_head",
+				value_str(&t->arena, arena_str(&t->arena, res->target_left)));
+	}
+	target_look(t, res->target_seen);
 }
 
 static void perform_pick(struct task *t, const struct effect *fx)

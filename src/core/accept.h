@@ -43,5 +43,7 @@ const char *accept_words(str checked_by);
 #define ASK_REVIEW "review"
 /* Finished work waits for something in the user's checkout; closes itself. */
 #define ASK_CHECKOUT "checkout"
+/* Something that is neither Overseer nor the user moved the target branch. */
+#define ASK_TARGET "target_moved"
 /* A person was told of the wait that it is in. */
 bool checkout_told(const struct state *s, const struct assignment *as);

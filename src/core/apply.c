@@ -484,6 +484,7 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_WORKER_WANTED] = apply_worker_wanted,
 	[EV_WORKER_REMOVED] = apply_worker_removed,
 	[EV_PATROL_FOUND] = apply_patrol_found,
+	[EV_TARGET_MOVED] = apply_target_moved,
 	[EV_AUTO_STARTED] = apply_auto_started,
 	[EV_AUTO_STOPPED] = apply_auto_stopped,
 	[EV_AUTO_POOL] = apply_auto_pool,

@@ -34,14 +34,14 @@ apply_fn apply_plan_applied, apply_run_created, apply_run_started, apply_run_ses
 		apply_node_wanted, apply_node_scoped, apply_node_answered, apply_episode_opened,
 		apply_episode_rung, apply_episode_closed, apply_episode_advised,
 		apply_assignment_activity, apply_node_added, apply_node_reverted,
-		apply_worker_wanted, apply_worker_removed, apply_patrol_found, apply_auto_started,
-		apply_auto_stopped, apply_auto_pool, apply_auto_paused, apply_auto_resumed,
-		apply_conflict_predicted, apply_conflict_cleared, apply_watch_acted,
-		apply_iteration_recorded, apply_detection_made, apply_intervention_applied,
-		apply_detection_judged, apply_oversight_renewed, apply_goal_health,
-		apply_run_frozen, apply_escalation_snoozed, apply_escalation_raised,
-		apply_notice_opened, apply_notice_tried, apply_notice_withdrawn,
-		apply_notice_retried;
+		apply_worker_wanted, apply_worker_removed, apply_patrol_found, apply_target_moved,
+		apply_auto_started, apply_auto_stopped, apply_auto_pool, apply_auto_paused,
+		apply_auto_resumed, apply_conflict_predicted, apply_conflict_cleared,
+		apply_watch_acted, apply_iteration_recorded, apply_detection_made,
+		apply_intervention_applied, apply_detection_judged, apply_oversight_renewed,
+		apply_goal_health, apply_run_frozen, apply_escalation_snoozed,
+		apply_escalation_raised, apply_notice_opened, apply_notice_tried,
+		apply_notice_withdrawn, apply_notice_retried;
 
 /* The event says what is thought of its run's work: an iteration is to be made of it. */
 void run_judged(struct state *s, const struct event *e, enum cause cause, str failure);

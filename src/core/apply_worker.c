@@ -56,6 +56,21 @@ int apply_patrol_found(struct state *s, const struct event *e, struct ov_err *er
 	return 0;
 }
 
+int apply_target_moved(struct state *s, const struct event *e, struct ov_err *err)
+{
+	str to = ev_text(e, "to");
+
+	(void)err;
+	if (!str_eq(s->target_branch, ev_text(e, "target")) || str_eq(to, s->target_before))
+		record_set_str(&s->target_before, STR(""));
+	else if (ev_num(e, "escalation") && !s->target_before.n)
+		record_set_str(&s->target_before, ev_text(e, "from"));
+	record_set_str(&s->target_branch, ev_text(e, "target"));
+	record_set_str(&s->target_head, to);
+	s->target_seen_at = e->at;
+	return 0;
+}
+
 /* A task that a person reopens is not completed any more. */
 void auto_count_task(struct state *s, const struct node *n, enum node_status to, str block)
 {

@@ -335,6 +335,7 @@ static const struct command commands[] = {
 	{ "dispatch.ack", decide_dispatch_ack },
 	{ "radar.report", decide_radar_report },
 	{ "checkout.report", decide_checkout_report },
+	{ "target.report", decide_target_report },
 	{ "patrol.report", decide_patrol_report },
 	{ "daemon.start", decide_daemon_start },
 	{ "daemon.stop", decide_daemon_stop },

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "core/accept.h"
+#include "core/decide_target.h"
 
 enum { FILES_NAMED = 5, NAME_BYTES = 120 };
 
@@ -60,7 +61,10 @@ void checkout_wait(struct decide_ctx *cx, const struct outcome *o, enum stage st
 	const value *files = value_at(o->data, "files");
 	bool named = value_count(files) > 0;
 	enum waiting before = waited_for(as), waiting = named ? WAITING_FILES : WAITING_CHECKOUT;
-	str reason = named            ? files_text(cx, files,
+	/* What something else did to the branch is in the checkout as if it were the user's doing. */
+	int64_t dispute = named ? target_dispute(cx) : 0;
+	str reason = dispute          ? target_dispute_words(cx, dispute)
+			: named       ? files_text(cx, files,
 							MAX(value_int_at(o->data, "files_changed"),
 									(int64_t)value_count(files)))
 			: o->detail.n ? o->detail
@@ -158,6 +162,11 @@ void tick_checkout(struct decide_ctx *cx, const struct decision *d)
 {
 	static const char *const options[] = { "try again", NULL };
 	const struct assignment *as = d->assignment;
+	const char *advice = target_dispute(cx)
+			? "It is accepted by itself once the branch is put back, or kept and your "
+			  "checkout brought up to date. Next: overseer inbox"
+			: "It is accepted by itself as soon as that is committed, stashed or "
+			  "undone. Next: git status";
 
 	if (told_just_now(cx, as))
 		return;
@@ -166,12 +175,7 @@ void tick_checkout(struct decide_ctx *cx, const struct decision *d)
 					.options = options,
 					.question = arena_printf(cx->arena,
 							"the finished work on \"" STR_FMT
-							"\" waits: " STR_FMT
-							". It is accepted by itself as soon as "
-							"that "
-							"is committed, stashed or undone. Next: "
-							"git "
-							"status",
+							"\" waits: " STR_FMT ". %s",
 							STR_ARG(as->node->name),
-							STR_ARG(as->reason)) });
+							STR_ARG(as->reason), advice) });
 }

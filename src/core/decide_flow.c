@@ -12,6 +12,7 @@
 #include "core/decide_budget.h"
 #include "core/decide_patrol.h"
 #include "core/decide_review.h"
+#include "core/decide_target.h"
 #include "core/decide_worker.h"
 #include "core/limits.h"
 #include "core/notices.h"
@@ -575,6 +576,7 @@ int decide_effect_end(struct decide_ctx *cx, const value *params, value **ret_re
 	o.ok = str_is(o.outcome, "ok");
 	o.data = value_at(params, "data");
 	emit_effect_ended(cx, fx, o.outcome, o.detail);
+	target_left(cx, o.data);
 	if (fx->kind == FX_SEND)
 		send_ended(cx, fx, &o);
 	else if (fx->kind == FX_PLAN)

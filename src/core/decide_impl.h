@@ -187,5 +187,5 @@ decide_fn decide_goal_create, decide_planner_health, decide_plan_apply, decide_w
 		decide_inbox_snooze, decide_inbox_dismiss, decide_effect_end, decide_run_session,
 		decide_run_end, decide_run_report, decide_dispatch_ack, decide_daemon_start,
 		decide_daemon_stop, decide_daemon_fail, decide_daemon_clock, decide_radar_report,
-		decide_checkout_report, decide_daemon_contradicted, decide_watch_report,
-		decide_run_frozen;
+		decide_checkout_report, decide_target_report, decide_daemon_contradicted,
+		decide_watch_report, decide_run_frozen;

@@ -72,6 +72,8 @@
 	X(EV_WORKER_REMOVED, "worker.removed", "A worker and its worktree are gone.")              \
 	X(EV_PATROL_FOUND, "patrol.found",                                                         \
 			"Something is not as it should be, and what is done about it.")            \
+	X(EV_TARGET_MOVED, "target.moved",                                                         \
+			"The target branch was found somewhere else, or was moved by us.")         \
 	X(EV_AUTO_STARTED, "auto.started", "Auto mode was switched on.")                           \
 	X(EV_AUTO_STOPPED, "auto.stopped", "Auto mode is over, or cannot go on.")                  \
 	X(EV_AUTO_POOL, "auto.pool", "The pool of tasks answered, or did not.")                    \

@@ -359,6 +359,16 @@ static const struct event_field patrol_found[] = {
 	TEXT("repair", "what is done about it; none: a person has to"),
 	NUM("count", "how often since the worker last got on, this time included"),
 };
+static const struct event_field target_moved[] = {
+	TEXT("target", "the branch"),
+	TEXT_OPT("from", "the commit where it was; absent: it was not known"),
+	TEXT("to", "the commit where it is"),
+	TEXT("how", "found, ours, person, remote, back, unrecorded or unknown"),
+	LIST_OPT("commits", "what is new there, newest first"),
+	LIST_OPT("runs", "that were live since it was seen before"),
+	NUM_OPT("lost", "commits that are no longer there"),
+	NUM_OPT("escalation", "the entry by which a person was told"),
+};
 static const struct event_field auto_started[] = {
 	TEXT("instance", "of the daemon"),
 	NUM("concurrency", "workers at most"),
@@ -514,6 +524,7 @@ const struct event_fields event_fields[EVENT_KIND_COUNT] = {
 	[EV_WORKER_WANTED] = FIELDS(worker_wanted),
 	[EV_WORKER_REMOVED] = FIELDS(worker_removed),
 	[EV_PATROL_FOUND] = FIELDS(patrol_found),
+	[EV_TARGET_MOVED] = FIELDS(target_moved),
 	[EV_AUTO_STARTED] = FIELDS(auto_started),
 	[EV_AUTO_STOPPED] = FIELDS(auto_stopped),
 	[EV_AUTO_POOL] = FIELDS(auto_pool),

@@ -110,6 +110,10 @@ void snapshot_write(struct buf *out, const struct state *s)
 	value_put(&a, doc, "outage_over_at", value_time(&a, s->outage_over_at));
 	value_put(&a, doc, "outage_ignored_until", value_time(&a, s->outage_ignored_until));
 	value_put(&a, doc, "target", value_str(&a, s->target));
+	value_put(&a, doc, "target_branch", value_str(&a, s->target_branch));
+	value_put(&a, doc, "target_head", value_str(&a, s->target_head));
+	value_put(&a, doc, "target_before", value_str(&a, s->target_before));
+	value_put(&a, doc, "target_seen_at", value_time(&a, s->target_seen_at));
 	value_put(&a, doc, "failing", value_str(&a, s->failing));
 	value_put(&a, doc, "automatic", record_pack(&a, &auto_mode_record, &s->automatic));
 	value_put(&a, doc, "vigil", record_pack(&a, &vigil_record, &s->vigil));
@@ -450,6 +454,10 @@ int snapshot_read(str bytes, uint64_t hash_seed, struct state **ret, struct ov_e
 	(void)time_parse(value_str_at(doc, "outage_ignored_until"), &s->outage_ignored_until);
 	s->seq = (uint64_t)value_int_at(doc, "seq");
 	record_set_str(&s->target, value_str_at(doc, "target"));
+	record_set_str(&s->target_branch, value_str_at(doc, "target_branch"));
+	record_set_str(&s->target_head, value_str_at(doc, "target_head"));
+	record_set_str(&s->target_before, value_str_at(doc, "target_before"));
+	(void)time_parse(value_str_at(doc, "target_seen_at"), &s->target_seen_at);
 	record_set_str(&s->failing, value_str_at(doc, "failing"));
 	r = read_sections(s, doc, err);
 	if (r == 0)

@@ -93,6 +93,9 @@ struct state *state_free(struct state *s)
 	record_done(&auto_mode_record, &s->automatic);
 	record_set_str(&s->target, STR(""));
 	record_set_str(&s->failing, STR(""));
+	record_set_str(&s->target_branch, STR(""));
+	record_set_str(&s->target_head, STR(""));
+	record_set_str(&s->target_before, STR(""));
 	list_each (it, &s->live)
 		assignment_free(s, list_entry(it, struct assignment, link));
 	list_each (it, &s->finished)

@@ -15,7 +15,13 @@ struct state {
 	uint64_t seq; /* of the last applied event */
 	ov_time at;   /* its time */
 	str target;   /* the branch that the last daemon brought work to; empty: none did yet */
-	str failing;  /* instance of the daemon that cannot go on, until the next one starts */
+	/*
+	 * Where the target branch was seen last, and when; empty: never. And where it was before something
+	 * that is neither Overseer nor the user moved it, until it is there again.
+	 */
+	str target_branch, target_head, target_before;
+	ov_time target_seen_at;
+	str failing; /* instance of the daemon that cannot go on, until the next one starts */
 
 	struct map goals_by_id, nodes_by_key, assignments_by_id, runs_by_id, workers_by_name,
 			effects_by_id, dispatches_by_id;

@@ -23,6 +23,7 @@
  * git left in our worktrees are removed; in the user's checkout never.
  */
 #include "base/ov.h"
+#include "drive/git_moved.h"
 
 struct loop;
 struct git;
@@ -45,6 +46,14 @@ enum git_outcome {
 
 struct git_result {
 	enum git_outcome outcome;
+	/*
+	 * The head of the target branch as the call found it first, and as it left it; empty where it
+	 * did not look, or did not move it.
+	 */
+	str target_seen, target_left;
+	enum git_mover mover;              /* moved: who */
+	const struct git_new_commit *news; /* moved: what is new, newest first */
+	size_t news_n;
 	str base; /* ensure: the commit that the worktree stands on; harvest: what it was compared with */
 	str head;   /* harvest: the branch's head after it */
 	str tree;   /* harvest: its tree hash */

@@ -92,6 +92,8 @@ static int refs_judge(struct git_call *c, const struct git_out *o, struct ov_err
 		return git_fail(c, o, err);
 	for (; i < LOOK_COUNT && str_split(&rest, '\n', &line); i++)
 		*to[i] = git_oid_valid(line) ? arena_str(&c->arena, line) : (str){ 0 };
+	if (!c->res.target_seen.n)
+		c->res.target_seen = c->target_oid;
 	if (i < LOOK_COUNT)
 		return ov_fail(err, OV_EIO, "git cat-file answered %zu of %d questions", i,
 				LOOK_COUNT);

@@ -269,6 +269,7 @@ static int check_judge(struct git_call *c, const struct git_out *o, struct ov_er
 	else if (o->code > 1)
 		return git_fail(c, o, err);
 	if (str_eq(now, c->commit)) {
+		c->res.target_left = c->commit;
 		c->res.detail = (str){ 0 };
 		return GIT_NEXT;
 	}

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "tests/sim/exec_impl.h"
 #include "tests/sim/simgit.h"
+#include "tests/sim/tape.h"
 
 static const char *const git_outcomes[] = {
 	[GIT_OK] = "ok",
@@ -114,6 +115,7 @@ static void tell_git(struct exec_task *t, const struct git_result *res)
 {
 	struct arena *a = &t->arena;
 	value *data = value_object(a);
+	bool silent;
 
 	put_text(t, data, "base", res->base);
 	put_text(t, data, "head", res->head);
@@ -130,6 +132,10 @@ static void tell_git(struct exec_task *t, const struct git_result *res)
 	put_texts(t, data, "commit_ids", res->commit_ids, res->commit_ids_n);
 	value_put(a, data, "leftovers", value_bool(a, res->leftovers));
 	put_texts(t, data, "leftover_files", res->leftover_files, res->leftover_files_n);
+	/* Where it moved the target there is no question who did. */
+	if (res->outcome == GIT_OK && (t->kind == FX_ACCEPT || t->kind == FX_REVERT) &&
+			str_eq(res->commit, simgit_target(t->x->s->git, a, &silent)))
+		put_text(t, data, "target_head", res->commit);
 	exec_tell(t,
 			t->kind == FX_REBASE && res->outcome == GIT_ALREADY
 					? "already"
@@ -212,6 +218,31 @@ void exec_git_cut(struct exec_task *t)
 
 	if (acts[t->kind] && sim_odds(s, RNG_EXEC, 500))
 		(void)acts[t->kind](t, steps, &res, NULL);
+}
+
+/* As app/executor_target: who moved the target is told before the step that found it moved. */
+void exec_look_at_target(struct sim *s, struct sim_daemon *d)
+{
+	const struct state *state = engine_state(d->engine);
+	str target = s->config->policy.target_branch, known = STR(""), head;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *v = value_object(&a), *commits = value_array(&a), *c = value_object(&a);
+	bool silent;
+
+	if (str_eq(state->target_branch, target))
+		known = arena_str(&a, state->target_head);
+	head = simgit_target(s->git, &a, &silent);
+	if (!head.n || str_eq(head, known))
+		return;
+	value_put(&a, c, "commit", value_str(&a, head));
+	value_push(&a, commits, c);
+	value_put(&a, v, "target", value_str(&a, target));
+	value_put(&a, v, "from", value_str(&a, known));
+	value_put(&a, v, "to", value_str(&a, head));
+	value_put(&a, v, "how", value_cstr(&a, silent ? "unknown" : "person"));
+	value_put(&a, v, "commits", commits);
+	tape_report(d->tape, d->engine, STR("target.report"), v);
 }
 
 str exec_accept_key(struct arena *a, str assignment, int64_t reverts)

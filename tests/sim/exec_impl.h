@@ -61,6 +61,7 @@ const struct state *exec_state(const struct sim_exec *x);
 void exec_git(struct exec_task *t);
 /* The daemon died: git that was at work may have done any part of it. */
 void exec_git_cut(struct exec_task *t);
+void exec_look_at_target(struct sim *s, struct sim_daemon *d);
 
 /* exec_pool.c */
 void exec_post(struct exec_task *t);

@@ -121,6 +121,11 @@ int simgit_user_delete_branch(struct simgit *g, str branch);
 bool simgit_ref(const struct simgit *g, str ref);    /* full name */
 bool simgit_clean(const struct simgit *g, str tree); /* nothing uncommitted, nothing unfinished */
 str simgit_head(const struct simgit *g, str tree);   /* its branch; empty: detached or none */
+/*
+ * The commit of the target branch; empty: it is gone. silent: it was put there where no HEAD was, so that
+ * no log of HEAD tells who did it: as by an agent that moves the branch, or a person who does so.
+ */
+str simgit_target(const struct simgit *g, struct arena *a, bool *ret_silent);
 uint32_t simgit_at_ref(const struct simgit *g, str ref, str path);
 uint32_t simgit_in_tree(const struct simgit *g, str tree, str path);
 size_t simgit_files(const struct simgit *g, str ref); /* how many in its commit */

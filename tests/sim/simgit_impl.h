@@ -123,6 +123,7 @@ struct simgit {
 	simgit_between_fn *between;
 	void *between_user;
 	struct sg_shadow shadow;
+	uint32_t silent;       /* a commit that was put on a branch where no HEAD was */
 	struct buf lost, harm; /* the first breach of kept and of user_intact */
 };
 

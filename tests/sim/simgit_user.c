@@ -79,6 +79,7 @@ int simgit_user_commit_on(struct simgit *g, str branch, str path)
 	sg_set(g, &t, id, sg_content_new(g, id, 0));
 	c = sg_commit_new(g, &t, &ref->commit, 1);
 	sg_ref_set(g, ref, c);
+	g->silent = c;
 	sg_commit_drop(g, c);
 	sg_tree_drop(g, &t);
 	return sg_act_end(g, before, 0);
@@ -193,4 +194,12 @@ int simgit_user_delete_branch(struct simgit *g, str branch)
 	before = sg_act_begin(g, SG_USER, "the user deletes a branch");
 	sg_ref_set(g, ref, 0);
 	return sg_act_end(g, before, 0);
+}
+
+str simgit_target(const struct simgit *g, struct arena *a, bool *ret_silent)
+{
+	uint32_t head = g->target->commit;
+
+	*ret_silent = head && head == g->silent;
+	return head ? sg_oid(a, head) : STR("");
 }
