@@ -112,12 +112,15 @@ static void look_at_worker(struct patrol *p, const struct state *s, const struct
 							 : NULL;
 	const char *admin = git_agent_dir(&a, path);
 	bool whole = worktree_is_whole(path);
+	/* The harvest needs no .git file, keeps the work, and writes it anew. */
+	bool harvests = as && as->stage == STAGE_HARVEST && was_made(&a, path) &&
+			file_exists(arena_cstr(&a, path));
 	bool idle = is_at_rest(w, as) && (!as || as->stage == STAGE_NONE);
 	/* Each step is another case: what was stopped is now to be made again. */
 	str key = arena_printf(&a, STR_FMT " %d " STR_FMT, STR_ARG(w->name),
 			as ? (int)as->stage : STAGE_NONE, STR_ARG(as ? as->run_id : STR("")));
 
-	if (!whole && (idle ? was_made(&a, path) : needs_worktree(as)) &&
+	if (!whole && !harvests && (idle ? was_made(&a, path) : needs_worktree(as)) &&
 			is_news(p, PATROL_NO_WORKTREE, key))
 		add_fact(&p->arena, p->facts, PATROL_NO_WORKTREE, w->name,
 				arena_printf(&a, "there is no worktree at " STR_FMT,

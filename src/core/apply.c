@@ -305,6 +305,8 @@ static int apply_node_failed(struct state *s, const struct event *e, struct ov_e
 static int apply_node_accepted(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct node *n = state_node(s, e->goal, e->node);
+	const struct assignment *as = state_assignment(s, e->assignment);
+	struct worker *w = as ? state_worker(s, as->worker) : NULL;
 
 	if (!n)
 		return ev_missing(e, "node", e->node, err);
@@ -313,6 +315,9 @@ static int apply_node_accepted(struct state *s, const struct event *e, struct ov
 	record_set_strs(&n->leftover_files, NULL);
 	/* What was left for the next one is on the target now. */
 	record_set_str(&n->handover, STR(""));
+	/* Its worktree was there to the end. */
+	if (w && str_eq(w->assignment_id, e->assignment))
+		w->repairs[PATROL_NO_WORKTREE] = 0;
 	return 0;
 }
 

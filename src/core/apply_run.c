@@ -101,11 +101,15 @@ static void end_usage(struct run *r, const struct event *e)
 	record_set_str(&r->cost_source, ev_text(e, "cost_source"));
 }
 
-/* What was repaired before has helped. */
-static void worker_got_on(struct worker *w)
+/* What was repaired before has helped; of a worktree that the run itself may have removed nobody knows yet. */
+static void worker_got_on(struct worker *w, bool but_worktree)
 {
-	if (w)
-		memset(w->repairs, 0, sizeof(w->repairs));
+	int32_t worktree = w && but_worktree ? w->repairs[PATROL_NO_WORKTREE] : 0;
+
+	if (!w)
+		return;
+	memset(w->repairs, 0, sizeof(w->repairs));
+	w->repairs[PATROL_NO_WORKTREE] = worktree;
 }
 
 int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
@@ -146,7 +150,7 @@ int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 	known_by = status_parse(&fact_signs, ev_text(e, "known_by"));
 	r->known_by = known_by < 0 ? SIGN_NONE : (enum fact_sign)known_by;
 	if (run_ended_well(r))
-		worker_got_on(state_worker(s, r->worker));
+		worker_got_on(state_worker(s, r->worker), value_bool_at(e->data, "keeps_repairs"));
 	if (as && as->run == r)
 		end_session(as, e);
 	return 0;
@@ -246,7 +250,7 @@ int apply_worker_status(struct state *s, const struct event *e, struct ov_err *e
 	if (r < 0)
 		return r;
 	if (w->status == WORKER_ERROR)
-		worker_got_on(w);
+		worker_got_on(w, false);
 	if (w->kind == WORKER_AUTO && to == WORKER_ERROR && w->status != WORKER_ERROR)
 		s->automatic.errors++;
 	w->status = (enum worker_status)to;

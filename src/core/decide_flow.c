@@ -363,6 +363,8 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 {
 	const struct assignment *as = o->as;
 
+	if (patrol_worn_out(cx, as))
+		return;
 	/* It was ended so that the next one can begin; without quota or login it could do nothing. */
 	if (as->status == AS_QUEUED && !(as->purpose.n && as->run->limit != BLOCK_NONE)) {
 		assignment_move(cx, as, AS_QUEUED, STAGE_START,

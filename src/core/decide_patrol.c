@@ -1,6 +1,7 @@
 /*
  * What a patrol found amiss, and what is done about it. Each finding is recorded with its repair and
- * counts against its worker until that gets on (a run that ended well) or is reset; beyond the cap
+ * counts against its worker until that gets on (a run that ended well; where its worktree was removed:
+ * work that was accepted) or is reset; beyond the cap
  * nothing is repaired any more: the worker is in error, its node blocked, and a person asked. What
  * belongs to no worker is a person's from the start, who is told once.
  */
@@ -86,6 +87,28 @@ static void give_up(struct decide_ctx *cx, const struct finding *f, int64_t coun
 	flow_block(cx, f->as, WORKER_ERROR, name, reason);
 }
 
+bool patrol_counts_on(const struct decide_ctx *cx, const struct assignment *as)
+{
+	const struct worker *w = state_worker(cx->state, as->worker);
+
+	return w && str_eq(w->assignment_id, as->id) && w->repairs[PATROL_NO_WORKTREE] &&
+			w->repaired_at >= as->created_at;
+}
+
+bool patrol_worn_out(struct decide_ctx *cx, const struct assignment *as)
+{
+	struct finding f = { .fact = PATROL_NO_WORKTREE,
+		.w = state_worker(cx->state, as->worker),
+		.as = as,
+		.detail = STR("its worktree, or the .git file in it, was removed once more") };
+
+	if (!as->stopping || !f.w || !str_eq(f.w->assignment_id, as->id) ||
+			f.w->repairs[f.fact] <= cx->policy->patrol_restarts)
+		return false;
+	give_up(cx, &f, f.w->repairs[f.fact]);
+	return true;
+}
+
 bool patrol_lost(struct decide_ctx *cx, const struct assignment *as, str detail)
 {
 	const struct policy_agent *agent = policy_agent(cx->policy, as->agent);
@@ -118,8 +141,8 @@ static void stop_run(struct decide_ctx *cx, const struct finding *f)
 	e = cx->out->p[cx->out->n - 1];
 	ev_flag(cx, e, "stopping", true);
 	ev_cstr(cx, e, "feedback",
-			"Your worktree was removed while you worked in it. It was made again with "
-			"what you had committed.");
+			"Your worktree, or the .git file in it, was removed while you worked in "
+			"it. What was kept of your work is there again. Leave .git as it is.");
 	node_to(cx, f->as->node, NODE_QUEUED, reason);
 }
 
@@ -148,14 +171,19 @@ static void no_worktree(struct decide_ctx *cx, const struct finding *f)
 	case STAGE_RUNNING:
 		if (as->stopping || !as->run || as->run->status != RUN_RUNNING)
 			return;
-		emit_found(cx, f, count, "its run is stopped, then the worktree made again");
+		/* What it did is kept in any case; then another run begins, or a person is asked. */
+		emit_found(cx, f, count,
+				count > cx->policy->patrol_restarts
+						? "its run is stopped and its work kept"
+						: "its run is stopped, then the worktree made "
+						  "again");
 		stop_run(cx, f);
 		return;
 	case STAGE_START:
 	case STAGE_HARVEST:
 	case STAGE_CHECK:
 		/* The same one that the run was stopped for. */
-		if (before && as->stage == STAGE_HARVEST)
+		if (before && as->stage == STAGE_HARVEST && as->stopping)
 			count = before;
 		if (count > cx->policy->patrol_restarts) {
 			give_up(cx, f, count);

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "core/decide_budget.h"
 #include "core/decide_impl.h"
+#include "core/decide_patrol.h"
 #include "core/last_lines.h"
 #include "core/limits.h"
 #include "core/redact.h"
@@ -226,6 +227,8 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
 	put_end(cx, e, params);
 	put_verdict(cx, e, params);
+	if (patrol_counts_on(cx, as))
+		ev_flag(cx, e, "keeps_repairs", true);
 	run_spent(cx, r, as, e->data);
 	/* Whoever did the work had its instruction, also when nothing was heard of its session. */
 	if (end_is_ok(params) && as->node && as->run == r)

@@ -274,6 +274,8 @@ static const struct event_field run_session[] = {
 };
 static const struct event_field run_ended[] = {
 	FLAG_OPT("lost", "nobody knows how the agent ended"),
+	FLAG_OPT("keeps_repairs",
+			"how often its worktree was made again counts on, however it ended"),
 	NUM("exit_code", "or -1"),
 	NUM("signal", "that ended it, or 0"),
 	NUM_OPT("output_bytes", "kept output"),

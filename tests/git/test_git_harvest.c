@@ -66,6 +66,27 @@ TEST(what_a_run_touched)
 	fixture_close(&f);
 }
 
+/* Whoever runs git there afterwards must not end up in the user's checkout, which is above it. */
+TEST(a_link_that_is_gone_is_written_again)
+{
+	static const char *const losses[] = { "rm .git", "echo nonsense >.git",
+		"echo 'gitdir: /nowhere' >.git", "rm .git; ln -s ../../../.git .git" };
+	struct fixture f;
+	struct answer e, a;
+
+	for (size_t i = 0; i < ARRAY_LEN(losses); i++) {
+		fixture_open(&f);
+		e = ensure(&f, "overseer/w1/a");
+		sh(&f, "cd \"$W\"; echo 1 >1; %s", losses[i]);
+		a = harvest(&f, e.base);
+		assert_string_equal(a.files, "1\n");
+		assert_true(a.leftovers);
+		assert_string_equal(sh(&f, "cd \"$W\"; git rev-parse HEAD"), a.head);
+		assert_sh(&f, "overseer/w1/a", "cd \"$W\"; git symbolic-ref --short HEAD");
+		fixture_close(&f);
+	}
+}
+
 TEST(leftovers_are_rescued_then_committed)
 {
 	struct fixture f;

@@ -101,5 +101,53 @@ class Patrol(SiteCase):
         s.wait_goal(goal)
 
 
+# Its work is uncommitted when it takes away what connects its worktree with the repository.
+LOSER = r"""
+echo "run" >> "$HOME/runs"
+echo "work of a run" > work.txt
+case "$OVERSEER_NODE" in
+link) rm -f .git ;;
+stays) rm -f .git; trap 'exit 0' TERM INT; echo x > "$HOME/stays.here"; while :; do sleep 0.05; done ;;
+folder) cd /; rm -rf "$OVERSEER_WORKTREE" ;;
+esac
+exit 0
+"""
+
+
+class Lost(SiteCase):
+    def begin(self, node):
+        self.s = self.site(FAST + '[workers]\nmax = 1\n[patrol]\nrestarts = 1\n[supervisor]\ntick_every = "1s"\n', LOSER)
+        self.s.up()
+        return self.s, self.s.call("goal.create", title=node, plan=plan(task(node)))["goal"]
+
+    def spent(self):
+        return len(self.s.home("runs").splitlines())
+
+    def test_link(self):
+        """It ended well: its work is harvested, and the link is there again. Nothing is begun anew."""
+        s, goal = self.begin("link")
+        s.wait_goal(goal)
+        self.assertEqual(s.git("show", "main:work.txt"), "work of a run\n")
+        self.assertEqual(self.spent(), 1)
+        self.assertEqual(s.git("-C", os.path.join(s.dir, "worktrees/pool-1"), "rev-parse", "--show-toplevel").strip(),
+                         os.path.join(s.dir, "worktrees/pool-1"))
+
+    def test_link_under_a_run(self):
+        """It is stopped, and ends well by that: its work is kept each time, and runs are not spent without end."""
+        s, goal = self.begin("stays")
+        s.wait_type("worker.status", to="error")
+        self.assertEqual(s.node(f"{goal}/stays")["status"], "blocked")
+        self.assertEqual(self.spent(), 2)
+        self.assertEqual(len([e for e in s.events() if e["type"] == "run.harvested"]), 2)
+        branch = s.node(f"{goal}/stays")["handover"]
+        self.assertEqual(s.git("show", f"{branch}:work.txt"), "work of a run\n")
+
+    def test_folder(self):
+        s, goal = self.begin("folder")
+        s.wait_type("worker.status", to="error")
+        self.assertEqual(self.spent(), 2)
+        self.assertEqual(s.node(f"{goal}/folder")["status"], "blocked")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -175,6 +175,75 @@ TEST(a_busy_worker_gets_its_worktree_back)
 	fixture_done(&f);
 }
 
+/* A stopped run is harvested; after the last one that may be stopped so a person is asked. */
+TEST(work_is_kept_before_a_person_is_asked)
+{
+	struct fixture f;
+
+	begin(&f);
+	f.policy.retry_max_attempts = 10;
+	for (int i = 1; i <= f.policy.patrol_restarts + 1; i++) {
+		bring_to(&f, "T1", STAGE_RUNNING);
+		report(&f, PATROL_NO_WORKTREE, "pool-1", "gone");
+		settle(&f);
+		effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+		/* It ends well when it is told to: that does not show that its worktree stays. */
+		run_end(&f, "T1", 0);
+		assert_int_equal(worker(&f)->repairs[PATROL_NO_WORKTREE], i);
+		settle(&f);
+		effect_end(&f, "T1", FX_HARVEST, "ok", "",
+				"'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': 1");
+		f.now += OV_DAY;
+		settle(&f);
+	}
+	assert_int_equal(count_events(&f, EV_RUN_CREATED), f.policy.patrol_restarts + 1);
+	assert_int_equal(count_events(&f, EV_RUN_HARVESTED), f.policy.patrol_restarts + 1);
+	assert_int_equal(worker(&f)->status, WORKER_ERROR);
+	assert_int_equal(node_of(&f, "T1")->status, NODE_BLOCKED);
+	assert_int_equal(asked(&f, "no_worktree"), 1);
+	fixture_done(&f);
+}
+
+/* The folder is gone when the run has ended, well: the same again, so often and no more. */
+TEST(runs_that_end_well_without_a_worktree)
+{
+	struct fixture f;
+
+	begin(&f);
+	f.policy.retry_max_attempts = 10;
+	for (int i = 1; i <= f.policy.patrol_restarts + 1; i++) {
+		bring_to(&f, "T1", STAGE_RUNNING);
+		run_end(&f, "T1", 0);
+		report(&f, PATROL_NO_WORKTREE, "pool-1", "gone");
+		assert_int_equal(worker(&f)->repairs[PATROL_NO_WORKTREE], i);
+		f.now += OV_DAY;
+		settle(&f);
+	}
+	assert_int_equal(count_events(&f, EV_RUN_CREATED), f.policy.patrol_restarts + 1);
+	assert_int_equal(worker(&f)->status, WORKER_ERROR);
+	fixture_done(&f);
+}
+
+TEST(accepted_work_clears_the_count)
+{
+	struct fixture f;
+
+	begin(&f);
+	report(&f, PATROL_NO_WORKTREE, "pool-1", "gone");
+	settle(&f);
+	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+	run_end(&f, "T1", 143);
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "", HARVESTED);
+	settle(&f);
+	assert_int_equal(worker(&f)->repairs[PATROL_NO_WORKTREE], 1);
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	assert_int_equal(worker(&f)->repairs[PATROL_NO_WORKTREE], 1);
+	accept_node(&f, "T1");
+	assert_int_equal(worker(&f)->repairs[PATROL_NO_WORKTREE], 0);
+	fixture_done(&f);
+}
+
 /* What is repaired by the next use is recorded once; what is nobody's is asked once, ever. */
 TEST(what_is_only_told)
 {
