@@ -270,6 +270,7 @@ static const char *const git_outcomes[] = {
 	[GIT_CONFLICT] = "conflict",
 	[GIT_DIRTY] = "dirty",
 	[GIT_MOVED] = "moved",
+	[GIT_REFUSED] = "refused",
 };
 
 void task_git_done(void *user, int r, const struct git_result *res, const struct ov_err *err)
@@ -305,6 +306,7 @@ void task_git_done(void *user, int r, const struct git_result *res, const struct
 	value_put(&t->arena, data, "lines_removed", value_int(&t->arena, res->lines_removed));
 	value_put(&t->arena, data, "leftovers", value_bool(&t->arena, res->leftovers));
 	put_texts(t, data, "leftover_files", res->leftover_files, res->leftover_files_n);
+	put_text(t, data, "refused", res->refused);
 	put_text(t, data, "target_head", res->target_left);
 	target_look(t, res->target_seen);
 }

@@ -38,6 +38,12 @@ void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char
 			STR("its work waits for its turn to be accepted"));
 }
 
+void accept_refuse(struct decide_ctx *cx, const struct assignment *as, str why)
+{
+	run_verified(cx, as, "failed", why, NULL);
+	flow_fail(cx, as, CAUSE_CHECK, why, prompt_refused(cx->arena, why));
+}
+
 /* ---- before the target has moved ---- */
 
 static void step_failed(struct decide_ctx *cx, const struct outcome *o)
@@ -50,6 +56,7 @@ static void step_failed(struct decide_ctx *cx, const struct outcome *o)
 		{ "conflict", CAUSE_CONFLICT, "the work conflicts with the target branch" },
 		{ "moved", CAUSE_MOVED, "the target branch moved meanwhile" },
 		{ "no_changes", CAUSE_NO_CHANGES, "the work changes nothing on the target branch" },
+		{ "refused", CAUSE_CHECK, "the work cannot be accepted" },
 	};
 	str target = cx->policy->target_branch, feedback = STR("");
 
@@ -64,6 +71,8 @@ static void step_failed(struct decide_ctx *cx, const struct outcome *o)
 			feedback = prompt_conflict(cx->arena, target, o->detail);
 		else if (failures[i].cause == CAUSE_NO_CHANGES)
 			feedback = prompt_no_effect(cx->arena, target);
+		else if (failures[i].cause == CAUSE_CHECK)
+			feedback = prompt_refused(cx->arena, o->detail);
 		flow_fail(cx, o->as, failures[i].cause,
 				arena_printf(cx->arena, "%s%s" STR_FMT, failures[i].detail,
 						o->detail.n ? ": " : "", STR_ARG(o->detail)),

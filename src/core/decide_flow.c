@@ -380,6 +380,8 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		go_on_with_message(cx, as);
 	else if (value_int_at(o->data, "files_changed") == 0)
 		no_changes(cx, as);
+	else if (value_str_at(o->data, "refused").n)
+		accept_refuse(cx, as, value_str_at(o->data, "refused"));
 	else if (value_bool_at(o->data, "leftovers") && cx->policy->leftovers == LEFTOVERS_REFUSE)
 		refuse_leftovers(cx, as);
 	else if (check_command(cx, as->node).n)

@@ -33,6 +33,8 @@ void run_verified(struct decide_ctx *cx, const struct assignment *as, const char
 /* decide_accept.c: its work is good, by this verdict; it waits for a person, or for its turn. */
 void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char *verdict,
 		str detail, const value *evidence);
+/* Nobody can accept it as it is, a person neither; its agent can put it right. */
+void accept_refuse(struct decide_ctx *cx, const struct assignment *as, str why);
 void rebase_ended(struct decide_ctx *cx, const struct outcome *o);
 void gate_ended(struct decide_ctx *cx, const struct outcome *o);
 void accept_ended(struct decide_ctx *cx, const struct outcome *o);

@@ -196,6 +196,15 @@ str prompt_gate(struct arena *a, str target, str output)
 			STR_ARG(target), STR_ARG(output));
 }
 
+str prompt_refused(struct arena *a, str why)
+{
+	return arena_printf(a,
+			"Your work cannot be accepted: " STR_FMT
+			". It is kept on your branch. Take that out (git rm -r --cached), and "
+			"commit.",
+			STR_ARG(why));
+}
+
 str prompt_post(struct arena *a, str target, str output)
 {
 	return arena_printf(a,

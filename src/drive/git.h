@@ -41,7 +41,8 @@ enum git_outcome {
 	 * it (.detail); it was not touched. Try again later.
 	 */
 	GIT_DIRTY,
-	GIT_MOVED, /* accept: the target branch moved meanwhile; try again */
+	GIT_MOVED,   /* accept: the target branch moved meanwhile; try again */
+	GIT_REFUSED, /* accept: it has names that may not get there (.detail); nothing was changed */
 };
 
 struct git_result {
@@ -72,6 +73,7 @@ struct git_result {
 	 * says how many there are. None: the detail tells what else it waits for.
 	 */
 	str checkout, admin; /* dirty: the folder that has the target, and its own git directory */
+	str refused;         /* harvest: why the work cannot be accepted as it is; empty: it can */
 	const str *touched;  /* harvest: the paths that this run changed, as many */
 	size_t touched_n;
 	int64_t lines_added, lines_removed; /* harvest: between base and head, binary files aside */

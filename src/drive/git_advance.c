@@ -71,6 +71,7 @@ static const struct git_step advance_steps[] = {
 	STEP_RUN("look at the candidate", candidate_build, candidate_judge),
 	STEP_SUB("look for an earlier accept", moved_only, git_earlier_steps),
 	STEP_RUN("begin", advance_begin, NULL),
+	STEP_SUB("look for names that may not be committed", advance_move, git_names_move_steps),
 	STEP_SUB("move the target branch", advance_move, git_move_steps,
 			.inject = "git-advance-moved"),
 	STEP_SUB("move the target branch", NULL, git_moved_steps),

@@ -169,7 +169,7 @@ struct git_call {
 	bool settled;          /* ensure: it stands on the branch, and work may have begun */
 	bool loosened;         /* what was read-only is made writable */
 	bool forced;           /* rebase: an earlier one was cut off while the worktree followed */
-	bool keeps;            /* rebase: the ref holds the branch already */
+	bool keeps, reserved;  /* rebase: the ref holds the branch already; harvest: see git_names.c */
 	bool forwarded;        /* the target was brought up to date from the remote */
 	bool plain_ssh;        /* no other way to call ssh is configured */
 	bool ok;               /* the answer of the last yes-or-no step */

@@ -335,6 +335,7 @@ static int files_judge(struct git_call *c, const struct git_out *o, struct ov_er
 		bytes += entry.n;
 		if (c->res.files_n < GIT_LISTED && bytes <= GIT_LISTED_BYTES)
 			list[c->res.files_n++] = arena_str(&c->arena, entry);
+		c->reserved |= git_names_any(entry);
 	}
 	c->res.files = list;
 	return GIT_NEXT;
@@ -443,6 +444,7 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("find where the branch began", fork_build, fork_judge),
 	STEP_RUN("count the commits", count_build, count_judge),
 	STEP_RUN("count the files", files_build, files_judge),
+	STEP_SUB("look for names that may not be committed", NULL, git_names_harvest_steps),
 	STEP_RUN("list the leftovers", leftovers_build, leftovers_judge),
 	STEP_RUN("see where the run began", since_build, since_judge),
 	STEP_RUN("list what the run changed", touched_build, touched_judge),

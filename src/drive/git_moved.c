@@ -69,12 +69,12 @@ static bool log_names(str log, str oid)
 	return false;
 }
 
-/* A worktree of the user's own. What has our note, or lies in a store, is ours. */
+/* A worktree of the user's own. What has the note of an earlier version, or lies in a store, is ours. */
 static bool is_users(struct git_call *c, const char *admin)
 {
 	str link = STR("");
 
-	if (file_exists(path_join(&c->arena, admin, GIT_NOTE)))
+	if (file_exists(path_join(&c->arena, admin, "overseer-worktree")))
 		return false;
 	(void)file_read(&c->arena, path_join(&c->arena, admin, "gitdir"), 8192, &link, NULL);
 	return link.n && !str_contains(link, STR("/.overseer/"));

@@ -64,6 +64,7 @@ static const struct git_step pick_steps[] = {
 	STEP_SUB("look at the user's checkout", unless_already, git_holder_steps),
 	STEP_SUB("merge with the target", unless_already, git_squash_steps,
 			.inject = "git-pick-squashed"),
+	STEP_SUB("look for names that may not be committed", unless_already, git_names_move_steps),
 	STEP_SUB("move the target branch", unless_already, git_move_steps,
 			.inject = "git-pick-moved"),
 	STEP_RUN("pick", result, NULL),

@@ -134,6 +134,12 @@ extern const struct git_step git_moved_steps[];
 extern const struct git_step git_overlap_steps[];
 extern const struct git_step git_written_steps[]; /* c->ok: its index is what c->commit wants */
 
+/* git_names.c: is any of these paths, each ended by NUL, one that may not be committed? */
+bool git_names_any(str list);
+extern const struct git_step git_names_harvest_steps[]; /* c->res.refused */
+extern const struct git_step
+		git_names_move_steps[]; /* the target to c->commit, or ends with GIT_REFUSED */
+
 /* git_remote.c */
 int git_remote_check(str remote, struct ov_err *err);
 void git_ask_nobody(struct git_call *c); /* the environment of a command that talks to a remote */

@@ -156,6 +156,7 @@ static void on_done(void *user, int r, const struct git_result *res, const struc
 		copy(a->rescue_ref, sizeof(a->rescue_ref), res->rescue_ref);
 	copy(a->fingerprint, sizeof(a->fingerprint), res->fingerprint);
 	copy(a->detail, sizeof(a->detail), res->detail);
+	copy(a->refused, sizeof(a->refused), res->refused);
 	a->commits = res->commits;
 	a->files_changed = res->files_changed;
 	a->lines_added = res->lines_added;

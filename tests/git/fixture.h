@@ -23,7 +23,7 @@ struct answer {
 	bool done;
 	int r;
 	enum git_outcome outcome;
-	char base[72], head[72], tree[72], commit[72], rescue_ref[256], detail[4096];
+	char base[72], head[72], tree[72], commit[72], rescue_ref[256], detail[4096], refused[1024];
 	char fingerprint[72];
 	int64_t commits, files_changed, lines_added, lines_removed;
 	char leftover_files[GIT_LISTED_BYTES + GIT_LISTED + 1]; /* a path per line */

@@ -12,6 +12,7 @@ static const char *const git_outcomes[] = {
 	[GIT_CONFLICT] = "conflict",
 	[GIT_DIRTY] = "dirty",
 	[GIT_MOVED] = "moved",
+	[GIT_REFUSED] = "refused",
 };
 
 static int git_workspace(struct exec_task *t, int steps, struct git_result *ret, struct ov_err *err)

@@ -838,6 +838,36 @@ TEST(queue_shows_step_place_and_reason)
 }
 
 /* What waits can be dropped; what is on the target cannot. */
+/* Names that may not be committed: like a failed check, whoever finds them. */
+TEST(refused_work_goes_back_with_the_reason)
+{
+	struct fixture f;
+	const struct node *n;
+
+	for (int late = 0; late < 2; late++) {
+		fixture_init(&f);
+		create_goal(&f, flat_plan(&f, 1), "normal");
+		settle(&f);
+		n = node_of(&f, "T1");
+		bring_to(&f, "T1", late ? STAGE_ACCEPT : STAGE_HARVEST);
+		if (late)
+			effect_end(&f, "T1", FX_ACCEPT, "refused", "the work has .git", "");
+		else
+			effect_end(&f, "T1", FX_HARVEST, "ok", "",
+					"'head': 'h', 'tree': 't', 'commits': 1, 'files_changed': "
+					"1, "
+					"'refused': 'the work has .git'");
+		assert_int_equal(n->failures[CAUSE_CHECK], 1);
+		assert_int_equal(n->assignment->stage, STAGE_START);
+		assert_true(str_contains(n->assignment->feedback, STR("cannot be accepted: ")));
+		assert_true(str_contains(n->assignment->feedback, STR("has .git")));
+		/* It is kept: the next attempt continues from it. */
+		assert_true(n->handover.n > 0);
+		check_invariants(f.state, &f.policy);
+		fixture_done(&f);
+	}
+}
+
 TEST(drop_from_every_step)
 {
 	static const struct {
