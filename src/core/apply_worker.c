@@ -61,9 +61,11 @@ int apply_target_moved(struct state *s, const struct event *e, struct ov_err *er
 	str to = ev_text(e, "to");
 
 	(void)err;
-	if (!str_eq(s->target_branch, ev_text(e, "target")) || str_eq(to, s->target_before))
+	/* There again, or something came on top that is to stay: then nothing is to be put back. */
+	if (!str_eq(s->target_branch, ev_text(e, "target")) || str_eq(to, s->target_before) ||
+			!ev_num(e, "escalation"))
 		record_set_str(&s->target_before, STR(""));
-	else if (ev_num(e, "escalation") && !s->target_before.n)
+	else if (!s->target_before.n)
 		record_set_str(&s->target_before, ev_text(e, "from"));
 	record_set_str(&s->target_branch, ev_text(e, "target"));
 	record_set_str(&s->target_head, to);

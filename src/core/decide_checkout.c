@@ -60,9 +60,10 @@ void checkout_wait(struct decide_ctx *cx, const struct outcome *o, enum stage st
 	const struct worker *w = state_worker(cx->state, as->worker);
 	const value *files = value_at(o->data, "files");
 	bool named = value_count(files) > 0;
-	enum waiting before = waited_for(as), waiting = named ? WAITING_FILES : WAITING_CHECKOUT;
-	/* What something else did to the branch is in the checkout as if it were the user's doing. */
+	/* What something else did to the branch is in the checkout as if it were the user's: for all work. */
 	int64_t dispute = named ? target_dispute(cx) : 0;
+	enum waiting before = waited_for(as),
+		     waiting = named && !dispute ? WAITING_FILES : WAITING_CHECKOUT;
 	str reason = dispute          ? target_dispute_words(cx, dispute)
 			: named       ? files_text(cx, files,
 							MAX(value_int_at(o->data, "files_changed"),

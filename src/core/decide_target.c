@@ -17,7 +17,6 @@ enum {
 	COMMITS_SHOWN = 5,
 	RUNS_SHOWN = 5,
 	LINE_BYTES = 160,
-	ENTRIES_OPEN = 3, /* a branch that is moved all the time fills no inbox */
 };
 
 struct move {
@@ -139,6 +138,8 @@ static str commits_text(struct decide_ctx *cx, const struct move *m)
 static int64_t tell(struct decide_ctx *cx, const struct move *m, const value *runs)
 {
 	static const char *const options[] = { "keep", NULL };
+	/* Moved again, with nothing in between that is to stay: what counts is where it was at first. */
+	str before = cx->state->target_before.n ? cx->state->target_before : m->from;
 	str question = arena_printf(cx->arena,
 			"branch " STR_FMT " was moved from " STR_FMT " to " STR_FMT
 			" by neither Overseer nor your checkout. Live meanwhile: " STR_FMT
@@ -146,48 +147,35 @@ static int64_t tell(struct decide_ctx *cx, const struct move *m, const value *ru
 			" " STR_FMT
 			" puts it back, as long as nothing came on top; your files stay as they "
 			"are. \"keep\" leaves it there",
-			STR_ARG(m->target), STR_ARG(str_sub(m->from, 0, OID_SHOWN)),
+			STR_ARG(m->target), STR_ARG(str_sub(before, 0, OID_SHOWN)),
 			STR_ARG(str_sub(m->to, 0, OID_SHOWN)), STR_ARG(runs_text(cx, runs)),
-			STR_ARG(commits_text(cx, m)), STR_ARG(m->target), STR_ARG(m->from),
+			STR_ARG(commits_text(cx, m)), STR_ARG(m->target), STR_ARG(before),
 			STR_ARG(m->to));
 
 	return escalate_about(cx, (struct subject){ 0 },
 			&(struct escalation_spec){ .kind = ASK_TARGET,
 					.options = options,
-					.question = question });
+					.question = question,
+					.fingerprint = m->to });
 }
 
-static size_t open_entries(const struct decide_ctx *cx, const struct escalation **ret)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < cx->state->escalations.n; i++) {
-		const struct escalation *x = cx->state->escalations.p[i];
-
-		if (x->status != ESC_OPEN || !str_is(x->kind, ASK_TARGET))
-			continue;
-		*ret = x;
-		n++;
-	}
-	return n;
-}
-
-static void close_all(struct decide_ctx *cx)
+/* There is one at most: another move raises it again. */
+static const struct escalation *open_entry(const struct decide_ctx *cx)
 {
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
 		if (x->status == ESC_OPEN && str_is(x->kind, ASK_TARGET))
-			escalation_close(cx, x, ESC_DISMISSED,
-					STR("the branch is where it was before"));
+			return x;
 	}
+	return NULL;
 }
 
 int64_t target_dispute(const struct decide_ctx *cx)
 {
-	const struct escalation *x = NULL;
+	const struct escalation *x = open_entry(cx);
 
-	return open_entries(cx, &x) ? x->number : 0;
+	return x ? x->number : 0;
 }
 
 str target_dispute_words(struct decide_ctx *cx, int64_t entry)
@@ -237,13 +225,12 @@ void target_left(struct decide_ctx *cx, const value *data)
 
 static void moved_by_nobody(struct decide_ctx *cx, struct move *m)
 {
-	const struct escalation *x = NULL;
 	value *runs = live_runs(cx);
 	int64_t entry = 0;
 	struct event *e;
 
 	/* No agent was there that could have done it. */
-	if (value_count(runs) && open_entries(cx, &x) < ENTRIES_OPEN)
+	if (value_count(runs))
 		entry = tell(cx, m, runs);
 	e = emit_moved(cx, m);
 	put_commits(cx, e, m);
@@ -291,8 +278,9 @@ int decide_target_report(struct decide_ctx *cx, const value *params, value **ret
 		moved_by_nobody(cx, &m);
 		return 0;
 	}
-	if (str_is(m.how, "back"))
-		close_all(cx);
+	if (str_is(m.how, "back") && open_entry(cx))
+		escalation_close(cx, open_entry(cx), ESC_DISMISSED,
+				STR("the branch is where it was before"));
 	emit_moved(cx, &m);
 	return 0;
 }

@@ -17,7 +17,7 @@ struct state {
 	str target;   /* the branch that the last daemon brought work to; empty: none did yet */
 	/*
 	 * Where the target branch was seen last, and when; empty: never. And where it was before something
-	 * that is neither Overseer nor the user moved it, until it is there again.
+	 * that is neither Overseer nor the user moved it, as long as it can be put back.
 	 */
 	str target_branch, target_head, target_before;
 	ov_time target_seen_at;

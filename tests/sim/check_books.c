@@ -415,6 +415,10 @@ static void take_escalation(struct checker *c, const struct event *e)
 		vec_push(&c->escalations, x);
 	} else if (x && e->kind == EV_ESCALATION_CLOSED) {
 		x->open = false;
+	} else if (x && e->kind == EV_ESCALATION_RAISED) {
+		/* By new evidence it is another question, and people are reminded of it anew. */
+		if (value_str_at(e->data, "fingerprint").n)
+			x->reminders = 0;
 	} else if (x) {
 		x->reminders++;
 		x->last_at = e->at;
@@ -467,6 +471,7 @@ static void (*const takers[EVENT_KIND_COUNT])(struct checker *c, const struct ev
 	[EV_ESCALATION_OPENED] = take_escalation,
 	[EV_ESCALATION_REMINDED] = take_escalation,
 	[EV_ESCALATION_CLOSED] = take_escalation,
+	[EV_ESCALATION_RAISED] = take_escalation,
 	[EV_AGENT_LIMITED] = take_lane,
 	[EV_AGENT_CLEARED] = take_lane,
 	[EV_OUTAGE_OVER] = take_outage_over,

@@ -200,6 +200,7 @@ struct checker {
 	size_t dispatches_settled; /* all before this one are */
 	VEC(struct escalation_book *) escalations;
 	VEC(struct lane_book *) lanes;
+	str target_head; /* moves_are_told: where it was seen last */
 	VEC(str) claims; /* pool_once: questions of which nodes were made */
 
 	/* ---- of single invariants ---- */
@@ -290,6 +291,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(one_accept)            \
 	X(gate_kept)             \
 	X(unchecked_waits)       \
+	X(moves_are_told)        \
 	X(pool_once)             \
 	X(work_kept)             \
 	X(user_intact)           \

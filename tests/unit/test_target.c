@@ -100,7 +100,8 @@ TEST(nobody_knows)
 	fixture_done(&f);
 }
 
-TEST(few_entries)
+/* One entry, which says what was found last, and puts back all of it. */
+TEST(one_entry)
 {
 	struct fixture f;
 	char from[8], to[8];
@@ -111,9 +112,18 @@ TEST(few_entries)
 		snprintf(to, sizeof(to), "c%d", i + 1);
 		move(&f, from, to, "unknown", "");
 	}
-	assert_int_equal(open_entries(&f), 3);
+	assert_int_equal(open_entries(&f), 1);
 	assert_true(str_is(f.state->target_head, "c10"));
 	assert_true(str_is(f.state->target_before, "a"));
+	assert_true(str_contains(f.state->escalations.p[0]->question,
+			STR("git update-ref refs/heads/main a c10")));
+	/* What came on top is to stay: from there on, only what comes later is put back. */
+	move(&f, "c10", "d", "person", "");
+	assert_int_equal(f.state->target_before.n, 0);
+	move(&f, "d", "e", "unknown", "");
+	assert_true(str_contains(f.state->escalations.p[0]->question,
+			STR("git update-ref refs/heads/main d e")));
+	assert_int_equal(open_entries(&f), 1);
 	fixture_done(&f);
 }
 
