@@ -334,7 +334,7 @@ TEST(movement)
 {
 	static const enum event_kind none[] = { EV_DAEMON_STARTED, EV_DAEMON_STOPPED,
 		EV_DAEMON_FAILED, EV_WATCH_ACTED, EV_CLOCK_MOVED, EV_ESCALATION_REMINDED,
-		EV_OUTAGE_SUSPECTED };
+		EV_OUTAGE_SUSPECTED, EV_TARGET_MOVED };
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(none); i++)
