@@ -86,7 +86,6 @@ static enum git_mover by_logs(struct git_call *c)
 	str log, *names = NULL;
 	size_t n = 0;
 
-	/* Where logs are off nobody can be told from anybody. */
 	if (!log_tail(c, path_join(&c->arena, c->g->git_dir, "logs/HEAD"), &log))
 		return GIT_MOVER_UNRECORDED;
 	if (log_names(log, c->commit))
@@ -103,9 +102,26 @@ static enum git_mover by_logs(struct git_call *c)
 	return GIT_MOVER_UNKNOWN;
 }
 
-static int remote_build(struct git_call *c, struct ov_err *err _unused_)
+/* A log that is not kept in a file, or not kept since the user says so; else somebody removed it. */
+static int recorded_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->res.mover = by_logs(c);
+	if (c->res.mover != GIT_MOVER_UNRECORDED ||
+			file_exists(path_join(&c->arena, c->g->common, "reftable")))
+		return GIT_SKIP;
+	return git_run(c, AT_REPO, GIT_READS, "config", "--type=bool-or-str", "--get",
+			"core.logAllRefUpdates", NULL);
+}
+
+static int recorded_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
+{
+	if (!str_is(git_line(c, o), "false"))
+		c->res.mover = GIT_MOVER_UNKNOWN;
+	return GIT_NEXT;
+}
+
+static int remote_build(struct git_call *c, struct ov_err *err _unused_)
+{
 	if (c->res.mover != GIT_MOVER_UNKNOWN)
 		return GIT_SKIP;
 	return git_run(c, AT_REPO, GIT_READS, "for-each-ref", "--format=%(refname)", "--points-at",
@@ -173,6 +189,7 @@ static int lost_judge(struct git_call *c, const struct git_out *o, struct ov_err
 
 static const struct git_step moved_steps[] = {
 	STEP_RUN("read the target branch", now_build, now_judge),
+	STEP_RUN("see whether such moves are recorded", recorded_build, recorded_judge),
 	STEP_RUN("see who moved the target branch", remote_build, remote_judge),
 	STEP_RUN("list what is new on the target branch", news_build, news_judge),
 	STEP_RUN("count what is no longer on the target branch", lost_build, lost_judge),

@@ -99,6 +99,20 @@ class Target(SiteCase):
         self.assertEqual(self.entries(), [])
         self.assertEqual(s.git("show", "main:planted.txt"), "changed by T2\n")
 
+    def test_traces_removed(self):
+        """Whoever removes the log of HEAD hides nothing; where the user switched it off, nobody can be told apart."""
+        s = self.start('review = "always"\n')
+        gate, goal = self.begin("T1")
+        os.remove(os.path.join(s.repo, ".git/logs/HEAD"))
+        gate.go()
+        s.wait_type("target.moved", how="unknown")
+        self.assertEqual(len(self.entries()), 1)
+        s.git("config", "core.logAllRefUpdates", "false")
+        gate, _ = self.begin("T3")
+        mine = self.commit("mine")
+        gate.go()
+        self.assertEqual(s.wait_type("target.moved", to=mine)["data"]["how"], "unrecorded")
+
     def test_people(self):
         """Whoever leaves a trace as people do is not reported, and nobody is where no agent was at work."""
         s = self.start()
