@@ -134,7 +134,8 @@ int launcher_done(struct launcher *l, struct launch *ret, struct ov_err *err)
 		.env_n = l->env_n,
 		.files = l->files,
 		.files_n = l->files_n,
-		.input = l->input };
+		.input = l->input,
+		.read_only = l->read_only };
 	return 0;
 }
 

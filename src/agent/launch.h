@@ -28,6 +28,7 @@ struct launch_ask {
 	/* It gets a terminal, and the prompt is typed there. */
 	bool terminal;
 	bool keep_input; /* standard input stays open for what is sent later */
+	bool sandboxed;  /* by us: a sandbox of its own would fail inside of that */
 };
 
 struct launch_pair {
@@ -46,6 +47,8 @@ struct launch {
 	const struct launch_file *files;
 	size_t files_n;
 	str input; /* of standard input; absent: it stays open for what is sent later */
+	/* Its own sandbox would keep it from changing files; ours has to. */
+	bool read_only;
 };
 
 /* OV_ELIMIT: the prompt is too long for a word of a command line. */

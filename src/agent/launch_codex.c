@@ -72,6 +72,11 @@ static void add_sandbox(struct launcher *l)
 
 	if (!launch_permits(l->ask, TOOLS_EDIT))
 		mode = "read-only";
+	/* Inside of another one, its own cannot be made; what it would have forbidden, that one forbids. */
+	if (l->ask->sandboxed) {
+		l->read_only = strcmp(mode, "read-only") == 0;
+		mode = "danger-full-access";
+	}
 	setting(l, STR("approval_policy=\"never\""));
 	setting(l, arena_printf(l->a, "sandbox_mode=\"%s\"", mode));
 	if (mode == modes[0])

@@ -24,6 +24,7 @@ struct launcher {
 	struct launch_file *files;
 	size_t files_n;
 	str input;
+	bool read_only;
 };
 
 /* Begins with the command as configured, or the format's own program. */

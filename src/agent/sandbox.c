@@ -54,11 +54,17 @@ static void isolate(struct words *w, const struct sandbox_ask *ask)
 
 static void system_mounts(struct words *w, const struct sandbox_ask *ask)
 {
+	static const char *const kernel[] = { "/proc/sys", "/proc/sysrq-trigger", "/proc/irq",
+		"/proc/bus", "/proc/fs", "/proc/scsi", "/proc/acpi" };
+
 	mount_same(w, "--ro-bind", "/");
 	word(w, "--dev");
 	word(w, "/dev");
 	word(w, "--proc");
 	word(w, "/proc");
+	/* Root writes there without any privilege, and the kernel would run a program for it outside. */
+	for (size_t i = 0; i < ARRAY_LEN(kernel); i++)
+		mount_same(w, "--ro-bind-try", kernel[i]);
 	/* Sockets of the system's services: a read-only mount would not keep it from these. */
 	word(w, "--tmpfs");
 	word(w, "/run");
@@ -70,15 +76,30 @@ static void system_mounts(struct words *w, const struct sandbox_ask *ask)
 	word(w, "/tmp");
 }
 
+static void show(struct words *w, const struct sandbox_mount *m)
+{
+	switch (m->way) {
+	case SANDBOX_READ: mount_at(w, "--ro-bind-try", m->from, m->path); break;
+	case SANDBOX_WRITE: mount_at(w, "--bind-try", m->from, m->path); break;
+	case SANDBOX_LINK: mount_at(w, "--symlink", m->from, m->path); break;
+	case SANDBOX_BLANK: mount_at(w, "--ro-bind", "/dev/null", m->path); break;
+	case SANDBOX_EMPTY:
+		word(w, "--tmpfs");
+		word(w, m->path);
+		break;
+	}
+}
+
 static void home_mounts(struct words *w, const struct sandbox_ask *ask)
 {
 	if (ask->private_home) {
 		mount_at(w, "--bind", ask->private_home, ask->home);
-	} else {
-		mount_same(w, "--ro-bind", ask->home); /* it may lie below /tmp */
-		for (size_t i = 0; ask->home_writable && ask->home_writable[i]; i++)
-			mount_same(w, "--bind-try", below(w, ask->home, ask->home_writable[i]));
+	} else if (ask->home) {
+		word(w, "--tmpfs");
+		word(w, ask->home);
 	}
+	for (size_t i = 0; i < ask->shown_n; i++)
+		show(w, &ask->shown[i]);
 	for (size_t i = 0; ask->readable && ask->readable[i]; i++)
 		mount_same(w, "--ro-bind-try", ask->readable[i]);
 }
@@ -97,15 +118,19 @@ static const char *branch_folder(struct arena *a, const struct sandbox_ask *ask)
 	return arena_cstr(a, str_sub(branch, 0, end - 1));
 }
 
-size_t sandbox_git_folders(struct arena *a, const struct sandbox_ask *ask, const char **ret,
-		size_t max)
+/* A linked worktree: what git writes for it lies below the repository's own folder. */
+static bool is_linked(const struct sandbox_ask *ask)
+{
+	size_t n = strlen(ask->git_common_dir);
+
+	return strncmp(ask->git_dir, ask->git_common_dir, n) == 0 && ask->git_dir[n] == '/';
+}
+
+static size_t linked_folders(struct arena *a, const struct sandbox_ask *ask, const char **ret)
 {
 	const char *branch = branch_folder(a, ask);
 	size_t n = 0;
 
-	if (!ask->git_dir || !ask->git_common_dir)
-		return 0;
-	assert(max >= 4);
 	ret[n++] = arena_printf(a, "%s/objects", ask->git_common_dir).p;
 	ret[n++] = ask->git_dir;
 	if (branch) {
@@ -115,20 +140,64 @@ size_t sandbox_git_folders(struct arena *a, const struct sandbox_ask *ask, const
 	return n;
 }
 
-static void git_mounts(struct words *w, const struct sandbox_ask *ask)
+/* What stays to be read of a git folder that is the worktree's alone. */
+static const char *const held[] = { "hooks", "info", "objects/info" };
+
+size_t sandbox_git_folders(struct arena *a, const struct sandbox_ask *ask, const char **ret,
+		size_t max)
+{
+	size_t n = 0;
+
+	if (!ask->git_dir || !ask->git_common_dir)
+		return 0;
+	assert(max >= SANDBOX_GIT_FOLDERS);
+	if (is_linked(ask))
+		return linked_folders(a, ask, ret);
+	ret[n++] = ask->git_dir;
+	for (size_t i = 0; i < ARRAY_LEN(held); i++)
+		ret[n++] = arena_printf(a, "%s/%s", ask->git_dir, held[i]).p;
+	return n;
+}
+
+const char *sandbox_git_file(const struct sandbox_ask *ask)
+{
+	if (!ask->git_dir || !ask->git_common_dir)
+		return NULL;
+	return is_linked(ask) ? "config.worktree" : "config";
+}
+
+static void linked_mounts(struct words *w, const struct sandbox_ask *ask)
 {
 	/* The last is read by every git in this worktree, ours too, if the repository has such. */
 	static const char *const pointers[] = { "commondir", "gitdir", "config.worktree" };
-	const char *folders[4];
-	size_t n = sandbox_git_folders(w->a, ask, folders, ARRAY_LEN(folders));
+	const char *folders[SANDBOX_GIT_FOLDERS];
+	size_t n = linked_folders(w->a, ask, folders);
 
-	if (!n)
-		return;
-	mount_same(w, "--ro-bind", ask->git_common_dir);
 	for (size_t i = 0; i < n; i++)
-		mount_same(w, "--bind", folders[i]);
+		mount_same(w, ask->read_only ? "--ro-bind" : "--bind", folders[i]);
 	for (size_t i = 0; i < ARRAY_LEN(pointers); i++)
 		mount_same(w, "--ro-bind", below(w, ask->git_dir, pointers[i]));
+}
+
+/* A git folder of the worktree's own, which borrows the repository's objects. */
+static void own_mounts(struct words *w, const struct sandbox_ask *ask)
+{
+	mount_same(w, ask->read_only ? "--ro-bind" : "--bind", ask->git_dir);
+	mount_same(w, "--ro-bind", below(w, ask->git_dir, "config"));
+	mount_same(w, "--ro-bind-try", below(w, ask->git_dir, "commondir"));
+	for (size_t i = 0; i < ARRAY_LEN(held); i++)
+		mount_same(w, "--ro-bind", below(w, ask->git_dir, held[i]));
+}
+
+static void git_mounts(struct words *w, const struct sandbox_ask *ask)
+{
+	if (!ask->git_dir || !ask->git_common_dir)
+		return;
+	mount_same(w, "--ro-bind", ask->git_common_dir);
+	if (is_linked(ask))
+		linked_mounts(w, ask);
+	else
+		own_mounts(w, ask);
 	mount_same(w, "--ro-bind", below(w, ask->worktree, ".git"));
 }
 
@@ -153,12 +222,14 @@ const char *const *sandbox_argv(struct arena *a, const struct sandbox_ask *ask)
 	/* From here on what lies inside of what was hidden. */
 	word(&w, "--tmpfs");
 	word(&w, ask->store);
-	mount_same(&w, "--bind", ask->worktree);
+	mount_same(&w, ask->read_only ? "--ro-bind" : "--bind", ask->worktree);
 	git_mounts(&w, ask);
 	git_settings(&w);
-	mount_same(&w, "--ro-bind", ask->run_dir);
-	mount_same(&w, "--bind-try", below(&w, ask->run_dir, HOOK_DIR));
-	mount_same(&w, "--ro-bind-try", below(&w, ask->run_dir, HOOK_SCOPE));
+	if (ask->run_dir) {
+		mount_same(&w, "--ro-bind", ask->run_dir);
+		mount_same(&w, "--bind-try", below(&w, ask->run_dir, HOOK_DIR));
+		mount_same(&w, "--ro-bind-try", below(&w, ask->run_dir, HOOK_SCOPE));
+	}
 	for (size_t i = 0; i < ask->writable_n; i++)
 		mount_same(&w, "--bind", arena_cstr(a, ask->writable[i]));
 	word(&w, "--chdir");
@@ -170,24 +241,4 @@ const char *const *sandbox_argv(struct arena *a, const struct sandbox_ask *ask)
 	memcpy(argv, w.list.p, w.list.n * sizeof(*argv));
 	vec_done(&w.list);
 	return argv;
-}
-
-const char *const *sandbox_home_writable(str format)
-{
-	static const char *const claude[] = { ".claude", ".claude.json", NULL };
-	static const char *const codex[] = { ".codex", NULL };
-	static const char *const gemini[] = { ".gemini", NULL };
-	static const char *const opencode[] = { ".local/share/opencode", ".local/state/opencode",
-		".config/opencode", ".cache/opencode", NULL };
-	static const char *const none[] = { NULL };
-	static const struct {
-		const char *format;
-		const char *const *list;
-	} rows[] = { { "claude", claude }, { "codex", codex }, { "gemini", gemini },
-		{ "opencode", opencode } };
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (str_is(format, rows[i].format))
-			return rows[i].list;
-	return none;
 }

@@ -103,6 +103,14 @@ int agent_prepare(struct arena *a, const struct driver_ask *ask, struct agent_la
 	const struct agent_format *format = format_find(ask->agent->format);
 	const char *prompt_file = path_join(a, ask->dir, "instruction");
 	const char *const *env;
+	struct sandbox_room room = {
+		.agent = ask->agent,
+		.store = ask->store,
+		.worktree = ask->worktree,
+		.run_dir = ask->dir,
+		.overseer = ask->overseer,
+		.home = ask->home,
+	};
 	struct launch_ask how;
 	struct launch launch;
 	int r = dir_make(ask->dir, 0700, err);
@@ -112,24 +120,27 @@ int agent_prepare(struct arena *a, const struct driver_ask *ask, struct agent_la
 		r = file_write_atomic(prompt_file, ask->prompt, 0600, err);
 	if (r < 0)
 		return ov_wrap(err, r, "writing the instruction");
+	r = contain_level(ask->contain, ask->agent->sandbox, &room.level, err);
+	if (r < 0)
+		return ov_wrap(err, r, "agent \"" STR_FMT "\"", STR_ARG(ask->agent->name));
 	how = how_to(a, ask, format, prompt_file);
+	how.sandboxed = room.level.is != SANDBOX_NONE;
 	r = launch_build(a, &how, &launch, err);
 	if (r == 0)
 		r = write_files(a, ask, &launch, err);
 	if (r < 0)
 		return r;
 	env = environment(a, ask, &launch, prompt_file);
-	if (ask->agent->sandbox != SANDBOX_NONE) {
-		r = sandbox_enter(a, ask, &how, env, &launch.argv, err);
-		if (r < 0)
-			return r;
-	}
+	room.read_only = launch.read_only;
+	r = sandbox_enter(a, &room, env, &launch.argv, err);
+	if (r < 0)
+		return r;
 	*ret = (struct agent_launch){
 		.format = format,
 		.hooks = format->hooks && ask->overseer,
 		.argv = launch.argv,
 		.env = env,
-		.sandboxed = ask->agent->sandbox != SANDBOX_NONE,
+		.sandbox = room.level.is,
 		.cwd = ask->worktree,
 		.input = launch.input,
 	};

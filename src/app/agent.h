@@ -13,7 +13,7 @@ struct agent_launch {
 	const char *const *argv;
 	const char *const *env;
 	const char *cwd;
-	bool sandboxed; /* argv begins with a sandbox */
+	enum sandbox sandbox; /* that argv begins with; SANDBOX_NONE: none */
 	str input; /* of stdin: the prompt, or nothing; absent: it stays open for what is sent later */
 };
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,16 +20,24 @@ enum { GROUPS_MAX = 65536, TRY_MS = 5000 };
 struct contain {
 	struct arena arena;
 	const char *cgroup, *bwrap; /* bwrap: that works */
+	char unfenced[sizeof(
+			((struct ov_err *)NULL)->msg)]; /* why auto is none; empty: it is not */
 };
 
 void contain_set_config(struct contain *k, const struct config *c)
 {
-	bool memory = false, pids = false;
+	bool memory = false, pids = false, autos = false;
+	struct sandbox_level level;
 
+	k->unfenced[0] = '\0';
 	for (size_t i = 0; i < c->agents_n; i++) {
+		autos |= c->agents[i].sandbox == SANDBOX_AUTO;
 		memory |= c->agents[i].memory_max_bytes > 0;
 		pids |= c->agents[i].pids_max > 0;
 	}
+	/* Known before the first run, so that people are told. */
+	if (autos)
+		(void)contain_level(k, SANDBOX_AUTO, &level, NULL);
 	/* Where it cannot be, runs go on without the limit, and `doctor` warns. */
 	if (k->cgroup && memory)
 		cgroup_enable(k->cgroup, "memory", NULL);
@@ -92,27 +101,50 @@ static int try_sandbox(const char *bwrap, struct ov_err *err)
 	return r;
 }
 
-int contain_sandbox(struct contain *k, const char **ret, struct ov_err *err)
+static int find_bwrap(struct contain *k, struct ov_err *err)
 {
 	const char *bwrap = k->bwrap;
-	int r = 0;
+	int r;
 
+	if (bwrap)
+		return 0;
+	bwrap = file_in_path(&k->arena, getenv("PATH"), "bwrap");
 	if (!bwrap)
-		bwrap = file_in_path(&k->arena, getenv("PATH"), "bwrap");
-	if (!bwrap) {
-		ov_fail(err, OV_EUNAVAILABLE,
-				"a sandbox is configured, but bubblewrap (bwrap) is not installed");
-		return ov_next(err, "install the package bubblewrap, or set sandbox = \"none\"");
+		return ov_fail(err, OV_EUNAVAILABLE, "bubblewrap (bwrap) is not installed");
+	r = try_sandbox(bwrap, err);
+	if (r == 0)
+		k->bwrap = bwrap;
+	return r;
+}
+
+int contain_level(struct contain *k, enum sandbox asked, struct sandbox_level *ret,
+		struct ov_err *err)
+{
+	struct ov_err why = { 0 };
+
+	*ret = (struct sandbox_level){ .is = asked == SANDBOX_AUTO ? SANDBOX_FENCE : asked };
+	if (asked == SANDBOX_NONE)
+		return 0;
+	if (find_bwrap(k, &why) == 0) {
+		k->unfenced[0] = '\0';
+		ret->bwrap = k->bwrap;
+		return 0;
 	}
-	if (!k->bwrap)
-		r = try_sandbox(bwrap, err);
-	if (r < 0) {
-		ov_wrap(err, OV_EUNAVAILABLE, "a sandbox is configured, but cannot be made");
-		return ov_next(err, "overseer doctor");
+	if (asked == SANDBOX_AUTO) {
+		snprintf(k->unfenced, sizeof(k->unfenced), "%s", why.msg);
+		ret->is = SANDBOX_NONE;
+		if (err)
+			*err = why;
+		return 0;
 	}
-	k->bwrap = bwrap;
-	*ret = bwrap;
-	return 0;
+	ov_fail(err, OV_EUNAVAILABLE, "a sandbox is configured (sandbox = \"%s\"), but %s",
+			sandbox_names[asked], why.msg);
+	return ov_next(err, "install the package bubblewrap, or set sandbox = \"none\"");
+}
+
+const char *contain_unfenced(const struct contain *k)
+{
+	return k->unfenced[0] ? k->unfenced : NULL;
 }
 
 const char *contain_cgroup(const struct contain *k)

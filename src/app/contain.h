@@ -16,11 +16,20 @@ void contain_free(struct contain *k); /* NULL allowed */
 void contain_set_config(struct contain *k, const struct config *c);
 /* The folder below which runs get their groups; NULL: they get none. */
 const char *contain_cgroup(const struct contain *k);
+/* What a run gets. */
+struct sandbox_level {
+	enum sandbox is;   /* SANDBOX_FENCE, SANDBOX_BWRAP or SANDBOX_NONE */
+	const char *bwrap; /* the program; NULL: none is needed */
+};
 /*
- * The program bwrap, found and tried (once, until it works): OV_EUNAVAILABLE says why it cannot be used.
- * Waits for it, some milliseconds.
+ * What becomes of the level that is asked for. The program is found and tried, once, until it works;
+ * that takes some milliseconds. auto becomes none where it does not work, and err says why although 0
+ * is returned; for other levels that is OV_EUNAVAILABLE. Once it has worked, auto never becomes none.
  */
-int contain_sandbox(struct contain *k, const char **ret, struct ov_err *err);
+int contain_level(struct contain *k, enum sandbox asked, struct sandbox_level *ret,
+		struct ov_err *err);
+/* Why auto became none when it was last asked for; NULL: it did not, or nobody has asked. */
+const char *contain_unfenced(const struct contain *k);
 /*
  * Ends and removes groups of runs that are over by the state: their shim was killed when no daemon was
  * there to see it. Groups of others are left alone.

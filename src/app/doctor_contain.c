@@ -53,25 +53,54 @@ void doctor_containment(struct doctor *d)
 				"Delegate=yes");
 }
 
+/* How many agents ask for a level. */
+static size_t agents_of(const struct config *c, enum sandbox level)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->agents_n; i++)
+		n += c->agents[i].sandbox == level;
+	return n;
+}
+
+static void say_sandboxes(struct doctor *d, const struct sandbox_level *level, const char *why)
+{
+	const struct config *c = d->cx->config;
+	size_t autos = agents_of(c, SANDBOX_AUTO), none = agents_of(c, SANDBOX_NONE);
+	size_t explicitly = agents_of(c, SANDBOX_FENCE) + agents_of(c, SANDBOX_BWRAP);
+
+	if (level->bwrap) {
+		doctor_say(d, none ? DOCTOR_WARNING : DOCTOR_OK,
+				"%s works; %zu of %zu agents run in a fence, %zu in bwrap%s",
+				level->bwrap, autos + agents_of(c, SANDBOX_FENCE), c->agents_n,
+				agents_of(c, SANDBOX_BWRAP),
+				none ? ", the others without a sandbox" : "");
+		return;
+	}
+	if (explicitly)
+		doctor_say(d, DOCTOR_PROBLEM, "%s: %zu of %zu agents cannot be run", why,
+				explicitly, c->agents_n);
+	else
+		doctor_say(d, autos ? DOCTOR_WARNING : DOCTOR_OK,
+				"agents run without a sandbox: %s", why);
+	if (explicitly || autos)
+		doctor_next(d, "install the package bubblewrap, or set sandbox = \"none\"");
+}
+
 void doctor_sandbox(struct doctor *d)
 {
 	const struct config *c = d->cx->config;
 	struct contain *k = contain_new(c);
-	struct ov_err err = { 0 };
-	const char *bwrap;
-	size_t wanted = 0;
+	struct sandbox_level level;
+	struct ov_err why = { 0 };
 
-	for (size_t i = 0; i < c->agents_n; i++)
-		wanted += c->agents[i].sandbox != SANDBOX_NONE;
-	if (contain_sandbox(k, &bwrap, &err) == 0) {
-		doctor_say(d, DOCTOR_OK, "%s works; %zu of %zu agents are put into a sandbox",
-				bwrap, wanted, c->agents_n);
-	} else if (wanted) {
-		doctor_say(d, DOCTOR_PROBLEM, "%s: %zu of %zu agents cannot be run", err.msg,
-				wanted, c->agents_n);
-		doctor_next(d, "install the package bubblewrap, or set sandbox = \"none\"");
-	} else {
-		doctor_say(d, DOCTOR_OK, "not available, and no agent is to be put into one");
+	(void)contain_level(k, SANDBOX_AUTO, &level, &why);
+	say_sandboxes(d, &level, why.msg);
+	if (c->check_sandbox == CHECK_NONE) {
+		doctor_say(d, DOCTOR_WARNING,
+				"setup, check and pre-accept commands run what agents wrote "
+				"outside of any sandbox (workspace.check_sandbox = \"none\")");
+		doctor_next(d, "remove workspace.check_sandbox from config.toml");
 	}
 	contain_free(k);
 }

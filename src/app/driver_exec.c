@@ -167,6 +167,7 @@ static int spawn(struct driver_run *d, struct arena *a, const struct driver_ask 
 	d->as = (struct run_note){ .runtime = driver_exec.runtime,
 		.format = launch.format,
 		.hooks = launch.hooks,
+		.sandbox = sandbox_names[launch.sandbox],
 		.input = !launch.input.p };
 	r = listen_to(d, err);
 	if (r == 0)
@@ -185,7 +186,7 @@ static int spawn(struct driver_run *d, struct arena *a, const struct driver_ask 
 		.split_errors = d->stream != NULL,
 		.stop_grace_ms = ask->config->stop_grace,
 		.interrupt_signal = d->as.format->interrupts ? SIGINT : 0,
-		.sandboxed = launch.sandboxed,
+		.sandboxed = launch.sandbox != SANDBOX_NONE,
 		.cgroup = contain_cgroup(ask->contain),
 		.memory_max_bytes = ask->agent->memory_max_bytes,
 		.pids_max = ask->agent->pids_max,

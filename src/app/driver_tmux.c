@@ -393,6 +393,7 @@ static int begin(struct driver_run *d, struct arena *a, const struct driver_ask 
 	d->as = (struct run_note){ .runtime = driver_tmux.runtime,
 		.format = launch.format,
 		.hooks = launch.hooks,
+		.sandbox = sandbox_names[launch.sandbox],
 		.input = !launch.input.p };
 	if (launch.format->structured && !launch.hooks)
 		return ov_fail(err, OV_EUNAVAILABLE,
@@ -416,7 +417,7 @@ static int begin(struct driver_run *d, struct arena *a, const struct driver_ask 
 		.max_output_bytes = (uint64_t)ask->config->limits_run_output_bytes,
 		.terminal = true,
 		.stop_grace_ms = ask->config->stop_grace,
-		.sandboxed = launch.sandboxed,
+		.sandboxed = launch.sandbox != SANDBOX_NONE,
 		.cgroup = contain_cgroup(ask->contain),
 		.memory_max_bytes = ask->agent->memory_max_bytes,
 		.pids_max = ask->agent->pids_max,

@@ -118,6 +118,11 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 	return 0;
 }
 
+const char *executor_unfenced(const struct executor *x)
+{
+	return contain_unfenced(x->contain);
+}
+
 void executor_set_engine(struct executor *x, struct engine *e)
 {
 	x->engine = e;

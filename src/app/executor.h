@@ -60,6 +60,8 @@ size_t executor_places(const struct executor *x, struct arena *a, struct executo
 bool executor_is_live(const struct executor *x);
 /* Does this belong to a run of ours: the path of a control group, the environment of a process? */
 str executor_run_of(const struct executor *x, struct arena *a, str group, int pid);
+/* Why agents with sandbox = "auto" run without one; NULL: they do not. */
+const char *executor_unfenced(const struct executor *x);
 
 /* Lets go of runs, which go on without us, and abandons jobs, which will be done again. */
 void executor_free(struct executor *x);

@@ -128,6 +128,8 @@ static void report_run_end(struct executor *x, str id, const struct live_run *lr
 	value_put(&a, v, "dropped_bytes", value_int(&a, (int64_t)end->dropped_bytes));
 	value_put(&a, v, "swept", value_int(&a, (int64_t)end->swept));
 	value_put(&a, v, "containment", value_cstr(&a, end->grouped ? "cgroup" : "sweep"));
+	if (lr && *run_note_read(lr->dir).sandbox)
+		value_put(&a, v, "sandbox", value_cstr(&a, run_note_read(lr->dir).sandbox));
 	if (end->ended_at)
 		value_put(&a, v, "ended_at_ms", value_int(&a, end->ended_at));
 	if (end->ran_ms)

@@ -37,6 +37,7 @@ struct op_daemon {
 	bool read_only;
 	const struct safe_mode *safe; /* NULL, or why nothing is written */
 	const char *degraded;         /* NULL, or why it cannot do all of its work */
+	const char *unfenced;         /* NULL, or why sandbox = "auto" is none */
 };
 
 struct op_ctx {

@@ -3,6 +3,7 @@
 #include "app/executor.h"
 #include "app/ops.h"
 #include "app/planning.h"
+#include "app/run_note.h"
 #include "app/safe.h"
 #include "app/watching.h"
 #include "base/arena.h"
@@ -53,6 +54,23 @@ static value *planner_view(struct op_ctx *cx)
 	value_put(a, v, "model_ref",
 			any ? value_str(a, config_planner_ref(a, cx->config)) : value_null(a));
 	value_put(a, v, "trouble", trouble.n ? value_str(a, trouble) : value_null(a));
+	return v;
+}
+
+/* What agents with sandbox = "auto" get, and why it is no fence. */
+static value *sandbox_view(struct op_ctx *cx)
+{
+	struct arena *a = cx->arena;
+	value *v = value_object(a);
+	const char *why = cx->daemon->unfenced;
+	size_t autos = 0;
+
+	for (size_t i = 0; i < cx->config->agents_n; i++)
+		autos += cx->config->agents[i].sandbox == SANDBOX_AUTO;
+	if (!autos || cx->daemon->read_only)
+		return value_null(a);
+	value_put(a, v, "auto", value_cstr(a, why ? "none" : "fence"));
+	value_put(a, v, "reason", why ? value_cstr(a, why) : value_null(a));
 	return v;
 }
 
@@ -126,6 +144,7 @@ int op_status(struct op_ctx *cx, const value *params, value **ret, struct ov_err
 			lacking.n ? value_str(cx->arena, lacking) : value_null(cx->arena));
 	value_put(cx->arena, v, "today", op_usage_today(cx));
 	value_put(cx->arena, v, "planner", planner_view(cx));
+	value_put(cx->arena, v, "sandbox", sandbox_view(cx));
 	value_put(cx->arena, v, "unchecked_waits",
 			value_bool(cx->arena,
 					policy_waits_unchecked(&cx->config->policy,
@@ -244,14 +263,18 @@ int op_run_list(struct op_ctx *cx, const value *params, value **ret, struct ov_e
 int op_run_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
 {
 	struct run *x;
+	const char *dir;
 	int r = state_find_run(cx->state, value_str_at(params, "run"), &x, err);
 
 	if (r < 0)
 		return r;
 	*ret = view_run(cx->arena, x, cx->now);
 	op_put_now(cx, *ret, x->id);
-	value_put(cx->arena, *ret, "dir",
-			value_cstr(cx->arena, executor_run_dir(cx->arena, cx->daemon->dir, x->id)));
+	dir = executor_run_dir(cx->arena, cx->daemon->dir, x->id);
+	value_put(cx->arena, *ret, "dir", value_cstr(cx->arena, dir));
+	if (x->status == RUN_RUNNING && !x->sandbox.n)
+		value_put(cx->arena, *ret, "sandbox",
+				value_cstr(cx->arena, run_note_read(dir).sandbox));
 	return 0;
 }
 

@@ -18,6 +18,7 @@ int run_note_write(const char *dir, const struct run_note *n, struct ov_err *err
 	value_put(&a, v, "runtime", value_cstr(&a, n->runtime));
 	value_put(&a, v, "format", value_cstr(&a, n->format->name));
 	value_put(&a, v, "hooks", value_bool(&a, n->hooks));
+	value_put(&a, v, "sandbox", value_cstr(&a, n->sandbox ? n->sandbox : ""));
 	value_put(&a, v, "input", value_bool(&a, n->input));
 	return file_write_atomic(path_join(&a, dir, NOTE), json_text(&a, v), 0600, err);
 }
@@ -46,6 +47,10 @@ struct run_note run_note_read(const char *dir)
 		n.format = format_find(STR("raw"));
 	n.runtime = v && str_is(value_str_at(v, "runtime"), "tmux") ? "tmux" : "exec";
 	n.hooks = v && value_bool_at(v, "hooks");
+	n.sandbox = "";
+	for (size_t i = 0; v && sandbox_names[i]; i++)
+		if (str_is(value_str_at(v, "sandbox"), sandbox_names[i]))
+			n.sandbox = sandbox_names[i];
 	n.input = !v || value_bool_at(v, "input");
 	return n;
 }

@@ -5,11 +5,13 @@
  */
 #include "agent/format.h"
 #include "base/ov.h"
+#include "core/config.h"
 
 struct run_note {
 	const char *runtime;               /* "exec" where it is not known */
 	const struct agent_format *format; /* never NULL */
 	bool hooks;                        /* they were installed */
+	const char *sandbox;               /* "fence", "bwrap", "none"; "" where it is not known */
 	bool input;                        /* its standard input stayed open */
 };
 

@@ -2,9 +2,11 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "agent/sandbox.h"
-#include "app/contain.h"
+#include "app/sandbox_home.h"
+#include "app/worktree.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -13,27 +15,11 @@
 
 #define NODE_MODULES "/node_modules/"
 
-static const char *env_value(const char *const *env, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (size_t i = 0; env[i]; i++)
-		if (strncmp(env[i], name, n) == 0 && env[i][n] == '=')
-			return env[i] + n + 1;
-	return NULL;
-}
-
-static bool is_below(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-
-	return strncmp(path, dir, n) == 0 && path[n] == '/';
-}
-
-/* What the sandbox hides, and a program may be in. */
+/* What the sandbox hides, and a program may be in. home: NULL when it is shown. */
 static bool is_hidden(const char *path, const char *home)
 {
-	return is_below(path, home) || is_below(path, "/tmp") || is_below(path, "/run");
+	return (home && path_below(path, home)) || path_below(path, "/tmp") ||
+			path_below(path, "/run");
 }
 
 /* With the packages beside it, where it is one of those that need their neighbours. */
@@ -49,7 +35,7 @@ static const char *package_of(struct arena *a, const char *real)
 }
 
 /* Programs that the run needs and that lie below what is hidden. */
-static const char *const *find_programs(struct arena *a, const struct driver_ask *ask,
+static const char *const *find_programs(struct arena *a, const char *overseer,
 		const char *const *argv, const char *const *env, const char *home)
 {
 	const char *path = env_value(env, "PATH"), *program, *real, **ret;
@@ -68,8 +54,8 @@ static const char *const *find_programs(struct arena *a, const struct driver_ask
 	real = program ? realpath(program, arena_alloc(a, PATH_MAX)) : NULL;
 	if (real && is_hidden(real, home))
 		vec_push(&list, package_of(a, real));
-	if (ask->overseer && is_hidden(ask->overseer, home))
-		vec_push(&list, ask->overseer);
+	if (overseer && is_hidden(overseer, home))
+		vec_push(&list, overseer);
 	ret = arena_array(a, const char *, list.n + 1);
 	for (size_t i = 0; i < list.n; i++)
 		ret[i] = list.p[i];
@@ -89,7 +75,7 @@ static const char *branch_of(struct arena *a, const char *git_dir)
 
 static int make_folders(struct arena *a, const struct sandbox_ask *in, struct ov_err *err)
 {
-	const char *folders[4];
+	const char *folders[SANDBOX_GIT_FOLDERS], *file = sandbox_git_file(in);
 	size_t n = sandbox_git_folders(a, in, folders, ARRAY_LEN(folders));
 	int r = dir_make(in->tmp, 0700, err);
 
@@ -97,47 +83,102 @@ static int make_folders(struct arena *a, const struct sandbox_ask *in, struct ov
 		r = dir_make(in->private_home, 0700, err);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = dir_make(folders[i], 0777, err);
-	if (r == 0 && n) {
-		r = file_create_atomic(path_join(a, in->git_dir, "config.worktree"), STR(""), 0644,
-				err);
+	if (r == 0 && file) {
+		r = file_create_atomic(path_join(a, in->git_dir, file), STR(""), 0644, err);
 		r = r == OV_ECONFLICT ? 0 : r;
 	}
 	return r < 0 ? ov_wrap(err, r, "making the folders of the sandbox") : 0;
 }
 
-int sandbox_enter(struct arena *a, const struct driver_ask *ask, const struct launch_ask *how,
-		const char *const *env, const char *const **argv, struct ov_err *err)
+/* The repository of a git folder that is the worktree's own: whose objects it borrows. */
+static const char *lender_of(struct arena *a, const char *git_dir)
+{
+	str text, line;
+
+	if (file_read(a, path_join(a, git_dir, "objects/info/alternates"), PATH_MAX, &text, NULL) <
+					0 ||
+			!str_split(&text, '\n', &line) || !str_starts(line, STR("/")) ||
+			!str_ends(line, STR("/objects")))
+		return NULL;
+	return arena_cstr(a, str_sub(line, 0, line.n - strlen("/objects")));
+}
+
+static void find_git(struct arena *a, struct sandbox_ask *in)
+{
+	const char *common;
+
+	in->git_dir = worktree_admin(a, str_from(in->worktree));
+	if (!in->git_dir)
+		return;
+	common = worktree_common(a, in->git_dir);
+	in->git_common_dir = common == in->git_dir ? lender_of(a, in->git_dir)
+						   : realpath(common, arena_alloc(a, PATH_MAX));
+	in->branch = branch_of(a, in->git_dir);
+}
+
+/* A home that is a folder of its own; NULL: there is nothing to be treated apart. */
+static const char *home_of(struct arena *a, const char *const *env)
 {
 	const char *home = env_value(env, "HOME");
-	const char *own = arena_printf(a, "%s/home/" STR_FMT, ask->store, STR_ARG(ask->home)).p;
-	struct sandbox_ask in = {
-		.argv = *argv,
-		.worktree = ask->worktree,
-		.run_dir = ask->dir,
-		.store = ask->store,
-		.git_dir = how->git_dir,
-		.git_common_dir = how->git_common_dir,
-		.branch = branch_of(a, how->git_dir),
-		.home = home,
-		.tmp = path_join(a, own, "tmp"),
-		.home_writable = sandbox_home_writable(ask->agent->format),
-		.writable = ask->agent->sandbox_writable,
-		.writable_n = ask->agent->sandbox_writable_n,
-		.network = ask->agent->network,
-	};
-	int r = contain_sandbox(ask->contain, &in.bwrap, err);
+	struct stat st;
 
-	if (r < 0)
-		return ov_wrap(err, r, "agent \"" STR_FMT "\"", STR_ARG(ask->agent->name));
-	if (!home || home[0] != '/' || strcmp(home, "/") == 0)
+	if (!home || home[0] != '/' || stat(home, &st) < 0 || !S_ISDIR(st.st_mode))
+		return NULL;
+	home = realpath(home, arena_alloc(a, PATH_MAX));
+	return home && strcmp(home, "/") != 0 ? home : NULL;
+}
+
+/* The home: the assignment's own, or the user's as it is shown. */
+static int furnish(struct arena *a, const struct sandbox_room *room, const char *own,
+		const char *const *env, struct sandbox_ask *in, struct ov_err *err)
+{
+	struct sandbox_home_ask ask = { .home = in->home,
+		.format = room->run_dir ? room->agent->format : STR("raw"),
+		.env = env,
+		.store = room->store,
+		.own = own };
+	bool strict = room->level.is == SANDBOX_BWRAP;
+
+	if (strict && !in->home)
 		return ov_fail(err, OV_EINVALID,
 				"agent \"" STR_FMT "\" has no HOME that a sandbox could hide",
-				STR_ARG(ask->agent->name));
-	if (ask->agent->home == HOME_PRIVATE)
-		in.private_home = path_join(a, own, "home");
-	in.readable = find_programs(a, ask, *argv, env, home);
-	r = make_folders(a, &in, err);
+				STR_ARG(room->agent->name));
+	if (strict && room->agent->home == HOME_PRIVATE) {
+		in->private_home = path_join(a, own, "home");
+		return 0;
+	}
+	return in->home ? sandbox_home(a, &ask, &in->shown, &in->shown_n, err) : 0;
+}
+
+int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *const *env,
+		const char *const **argv, struct ov_err *err)
+{
+	const char *own = arena_printf(a, "%s/home/" STR_FMT, room->store, STR_ARG(room->home)).p;
+	struct sandbox_ask in = {
+		.bwrap = room->level.bwrap,
+		.argv = *argv,
+		.worktree = room->worktree,
+		.run_dir = room->run_dir,
+		.store = room->store,
+		.home = home_of(a, env),
+		.tmp = path_join(a, own, "tmp"),
+		.writable = room->agent->sandbox_writable,
+		.writable_n = room->agent->sandbox_writable_n,
+		.network = room->level.is == SANDBOX_FENCE || room->agent->network,
+		.read_only = room->read_only,
+	};
+	int r;
+
+	if (room->level.is == SANDBOX_NONE)
+		return 0;
+	find_git(a, &in);
+	r = furnish(a, room, own, env, &in, err);
 	if (r == 0)
-		*argv = sandbox_argv(a, &in);
-	return r;
+		r = make_folders(a, &in, err);
+	if (r < 0)
+		return r;
+	in.readable = find_programs(a, room->overseer, *argv, env,
+			in.private_home ? in.home : NULL);
+	*argv = sandbox_argv(a, &in);
+	return 0;
 }

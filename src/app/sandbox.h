@@ -1,13 +1,23 @@
 #pragma once
 /*
- * Puts a run into its agent's sandbox: finds what agent/sandbox.h has to be told, makes the folders
- * that it needs, and puts its words before the command. The agent's home and temporary folder are
- * its assignment's, below home/ in the store's folder, so that a session can be gone on with; when
- * they go is said in app/homes.h.
+ * Puts a run, or a command that runs what an agent wrote, into the agent's sandbox: finds what
+ * agent/sandbox.h has to be told, makes the folders that it needs, and puts its words before the
+ * command. The agent's home and temporary folder are its assignment's, below home/ in the store's
+ * folder, so that a session can be resumed; when they go is said in app/homes.h.
  */
-#include "agent/launch.h"
-#include "app/driver.h"
+#include "app/contain.h"
+#include "base/ov.h"
 
-/* *argv and the environment's HOME are those of the run; *argv is replaced. */
-int sandbox_enter(struct arena *a, const struct driver_ask *ask, const struct launch_ask *how,
-		const char *const *env, const char *const **argv, struct ov_err *err);
+struct sandbox_room {
+	const struct config_agent *agent; /* whose sandbox it is */
+	struct sandbox_level level;       /* by contain_level */
+	const char *store, *worktree;
+	const char *run_dir;  /* NULL: a command, which has nothing of the agent's own */
+	const char *overseer; /* the program; NULL: it is not needed */
+	str home;             /* the name of the assignment's folder */
+	bool read_only;       /* nothing in the worktree can be changed */
+};
+
+/* *argv and the environment's HOME are those of the command; *argv is replaced unless there is no sandbox. */
+int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *const *env,
+		const char *const **argv, struct ov_err *err);

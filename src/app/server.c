@@ -44,6 +44,7 @@ struct pending_read {
 
 static struct op_ctx op_context(struct daemon *d, struct arena *a)
 {
+	d->self.unfenced = d->executor ? executor_unfenced(d->executor) : NULL;
 	return (struct op_ctx){
 		.arena = a,
 		.state = engine_state(d->engine),

@@ -156,6 +156,7 @@ static void show_run(struct cli *c, const value *x)
 							: ""));
 	out_field(o, "Rescue", value_str_at(x, "rescue_ref"));
 	out_field(o, "Contained", containment(x));
+	out_field(o, "Sandbox", value_str_at(x, "sandbox"));
 	out_field(o, "Used", used(a, x));
 	out_field(o, "Output",
 			arena_printf(a, STR_FMT "%s" STR_FMT "%s in " STR_FMT,

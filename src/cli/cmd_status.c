@@ -60,6 +60,18 @@ static void show_capacity(struct out *o, const value *s)
 	out_f(o, "  " STR_FMT "\n", STR_ARG(out_clean(o, why)));
 }
 
+/* Agents that would have a fence if there could be one. */
+static void show_unfenced(struct out *o, const value *s)
+{
+	str why = value_str_at(value_at(s, "sandbox"), "reason");
+
+	if (!why.n)
+		return;
+	out_styled(o, S_YELLOW, STR("NO FENCE"));
+	out_f(o, "  agents run without a sandbox: " STR_FMT "\n", STR_ARG(out_clean(o, why)));
+	out_f(o, "  Next: overseer doctor\n");
+}
+
 /* Without a daemon: what will keep the next one from starting. */
 static void show_config_problem(struct out *o, const value *s)
 {
@@ -117,6 +129,7 @@ static void show_daemon(struct out *o, const value *s)
 	show_safe_mode(o, value_at(s, "safe_mode"));
 	show_degraded(o, s);
 	show_capacity(o, s);
+	show_unfenced(o, s);
 	show_config_problem(o, s);
 }
 

@@ -17,7 +17,10 @@
 
 enum planner_provider { PROVIDER_NONE, PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_COMMAND };
 enum agent_input { INPUT_NONE, INPUT_STDIN };
-enum sandbox { SANDBOX_NONE, SANDBOX_BWRAP };
+/* auto: the fence where it works, else none. default: as defaults.sandbox; never after reading. */
+enum sandbox { SANDBOX_AUTO, SANDBOX_FENCE, SANDBOX_BWRAP, SANDBOX_NONE, SANDBOX_DEFAULT };
+extern const char *const sandbox_names[];
+enum check_sandbox { CHECK_AGENT, CHECK_NONE };
 enum sandbox_home { HOME_PRIVATE, HOME_SHARED };
 
 /* [agents.NAME] */
@@ -37,8 +40,8 @@ struct config_agent {
 	size_t env_pass_n;
 	int64_t concurrency;
 	enum sandbox sandbox;
-	enum sandbox_home home;      /* in a sandbox */
-	bool network;                /* of a sandbox */
+	enum sandbox_home home;      /* of bwrap */
+	bool network;                /* of bwrap */
 	const str *sandbox_writable; /* paths that stay writable in it, absolute */
 	size_t sandbox_writable_n;
 	int64_t memory_max_bytes, pids_max;  /* of all processes of a run; 0: no limit */
@@ -70,6 +73,7 @@ struct config {
 	size_t obsolete_n;
 
 	str default_agent;
+	enum sandbox default_sandbox;
 	ov_time tick_every;
 	ov_time retry_delay[3];
 	int64_t retry_max_attempts;
@@ -89,6 +93,9 @@ struct config {
 	const str *workspace_test_report, *workspace_coverage_report;
 	size_t workspace_test_report_n, workspace_coverage_report_n;
 	bool workspace_serena;
+	enum check_sandbox check_sandbox;
+	const str *commands_env_pass; /* names, or patterns with a * at the end */
+	size_t commands_env_pass_n;
 	bool rescue_ignored; /* [rescue]: files that git ignores, too */
 	ov_time rescue_keep;
 	int64_t rescue_keep_count;

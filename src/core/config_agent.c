@@ -95,17 +95,24 @@ static void add_env_pass(struct config_reader *r, struct config_agent *agent,
 	agent->env_pass_n += more;
 }
 
-/* What is said about a sandbox that is none would be believed. */
-static void check_sandbox(struct config_reader *r, str path, const struct config_agent *agent,
+/* What is said about a sandbox that may not be there, or has no such choice, would be believed. */
+static void check_sandbox(struct config_reader *r, str path, struct config_agent *agent,
 		const value *doc)
 {
-	static const char *const keys[] = { "home", "network", "sandbox_writable" };
+	static const struct {
+		const char *key;
+		bool strict; /* of bwrap alone */
+	} keys[] = { { "home", true }, { "network", true }, { "sandbox_writable", false } };
 
-	for (size_t i = 0; agent->sandbox == SANDBOX_NONE && i < ARRAY_LEN(keys); i++)
-		if (value_at(doc, keys[i]))
-			config_problem(r, key_of(r, path, keys[i]),
-					"it says something about a sandbox, which needs sandbox = "
-					"\"bwrap\"");
+	if (agent->sandbox == SANDBOX_DEFAULT)
+		agent->sandbox = r->c->default_sandbox;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (value_at(doc, keys[i].key) &&
+				(keys[i].strict ? agent->sandbox != SANDBOX_BWRAP
+						: agent->sandbox == SANDBOX_NONE))
+			config_problem(r, key_of(r, path, keys[i].key), "needs sandbox = %s",
+					keys[i].strict ? "\"bwrap\""
+						       : "\"auto\", \"fence\" or \"bwrap\"");
 	for (size_t i = 0; i < agent->sandbox_writable_n; i++)
 		if (!str_starts(agent->sandbox_writable[i], STR("/")))
 			config_problem(r, key_of(r, path, "sandbox_writable"),

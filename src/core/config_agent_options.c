@@ -11,8 +11,9 @@
 static const char *const runtimes[] = { "exec", "tmux", NULL };
 static const char *const prompts[] = { "stdin", "arg", "file", NULL }; /* enum prompt_by */
 static const char *const inputs[] = { "none", "stdin", NULL };         /* enum agent_input */
-static const char *const sandboxes[] = { "none", "bwrap", NULL };      /* enum sandbox */
-static const char *const homes[] = { "private", "shared", NULL };      /* enum sandbox_home */
+const char *const sandbox_names[] = { "auto", "fence", "bwrap", "none", "",
+	NULL };                                                   /* enum sandbox */
+static const char *const homes[] = { "private", "shared", NULL }; /* enum sandbox_home */
 static const char *const tiers[] = { "low", "medium", "high", NULL };
 static const char *const recoveries[] = { "resend", "replan", "reassign", "escalate", NULL };
 
@@ -63,16 +64,20 @@ static const struct option agent_options[] = {
 			LIST_AT(env_pass) },
 	{ "concurrency", OPT_INT, 1, 256, "256", "The most nodes that it works on at a time.",
 			AT(concurrency) },
-	{ "sandbox", OPT_CHOICE, 0, 0, "\"none\"",
-			"Whether its runs are in a sandbox: bwrap (bubblewrap) lets them write to "
-			"their worktree and little else.",
-			sandboxes, AT(sandbox) },
+	{ "sandbox", OPT_CHOICE, 0, 0, "\"\"",
+			"What its runs can reach (docs/security.md). fence: everything can be "
+			"read except the store, other worktrees and sockets; only the worktree, "
+			"the agent's own state and caches of the fence can be written. bwrap: "
+			"also a private home, and no network if you like. auto: the fence where "
+			"bubblewrap works, else none. none: no sandbox. Empty: as "
+			"defaults.sandbox says.",
+			sandbox_names, AT(sandbox) },
 	{ "home", OPT_CHOICE, 0, 0, "\"private\"",
-			"In a sandbox: a home of its own for each assignment, which hides the "
-			"user's, or that one to be read, with the agent's own folders writable.",
+			"With sandbox = \"bwrap\": a private home for each assignment, or the "
+			"user's home as in a fence.",
 			homes, AT(home) },
-	{ "network", OPT_BOOL, 0, 0, "true", "In a sandbox: whether there is a network.",
-			AT(network) },
+	{ "network", OPT_BOOL, 0, 0, "true",
+			"With sandbox = \"bwrap\": whether there is a network.", AT(network) },
 	{ "sandbox_writable", OPT_TEXTS, 0, LIMIT_NOTE, "[]",
 			"In a sandbox: further paths that are writable, such as a cache.",
 			LIST_AT(sandbox_writable) },

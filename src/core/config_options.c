@@ -30,6 +30,10 @@ static const char *const post_failures[] = { "fail", "warn", "revert",
 	NULL }; /* enum post_failure */
 static const char *const auto_post_failures[] = { "fail", "warn", "revert", "", "pause", NULL };
 
+static const char *const sandboxes[] = { "auto", "fence", "bwrap", "none",
+	NULL }; /* enum sandbox */
+static const char *const check_sandboxes[] = { "agent", "none", NULL };
+
 #define NAME(sym, name) name,
 static const char *const preset_names[] = { PRESETS(NAME) NULL };
 static const char *const level_names[] = { LEVELS(NAME) NULL };
@@ -57,6 +61,9 @@ static const struct option options[] = {
 			"The agent that takes tasks which name neither an agent nor a role; empty: "
 			"the only agent there is.",
 			AT(default_agent) },
+	{ "defaults.sandbox", OPT_CHOICE, 0, 0, "\"auto\"",
+			"The sandbox of agents whose table names none.", sandboxes,
+			AT(default_sandbox) },
 	{ "supervisor.tick_every", OPT_DURATION, 10, OV_DAY, "\"2m\"",
 			"The longest time between two ticks while work is open.", AT(tick_every) },
 	{ "supervisor.idle_after", OPT_DURATION, 10, 30 * OV_DAY, "\"15m\"",
@@ -291,6 +298,18 @@ static const struct option options[] = {
 			 ".serena/project.local.yml, "
 			 "which is not committed."),
 			AT(workspace_serena) },
+	{ "workspace.check_sandbox", OPT_CHOICE, 0, 0, "\"agent\"",
+			"Where setup, check and pre-accept commands run, since they run what an "
+			"agent wrote. agent: in its sandbox, with its env_pass and env. none: "
+			"outside, with commands.env_pass.",
+			check_sandboxes, AT(check_sandbox) },
+	{ "commands.env_pass", OPT_TEXTS, 0, LIMIT_NAME, "[\"*\"]",
+			"Names of the variables that your own commands get from the daemon's "
+			"environment (pool, post-accept, planner, hook and remediation commands); "
+			"a \"*\" at the end stands for the rest of a name. The "
+			"planner's key, and the variables that channels take keys and addresses "
+			"from, are passed only by their full name.",
+			LIST_AT(commands_env_pass) },
 	{ "rescue.ignored", OPT_BOOL, 0, 0, "false",
 			"Keep files that git ignores, too, when a worktree is reset or removed.",
 			AT(rescue_ignored) },

@@ -18,8 +18,11 @@ void config_check_watch(struct config_reader *r)
 				"\"" STR_FMT
 				"\" runs in a terminal; it must be one with runtime exec",
 				STR_ARG(agent->name));
-	if (agent && agent->sandbox != SANDBOX_NONE)
+	/* auto: it is started by the watchdog, and that is without one. */
+	if (agent && (agent->sandbox == SANDBOX_FENCE || agent->sandbox == SANDBOX_BWRAP))
 		config_problem(r, STR("watch.remediation_agent"),
-				"\"" STR_FMT "\" runs in a sandbox, in which it could mend nothing",
+				"\"" STR_FMT
+				"\" runs in a sandbox, in which it cannot repair anything; set "
+				"its sandbox = \"none\"",
 				STR_ARG(agent->name));
 }

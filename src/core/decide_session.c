@@ -161,6 +161,7 @@ static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
 	copy_str(cx, e, params, "cost_source");
 	copy_str(cx, e, params, "unknown");
 	copy_str(cx, e, params, "containment");
+	copy_str(cx, e, params, "sandbox");
 	copy_str(cx, e, params, "tool");
 	copy_str(cx, e, params, "tool_digest");
 	if (usage)

@@ -282,6 +282,7 @@ static const struct event_field run_ended[] = {
 	NUM_OPT("dropped_bytes", "output beyond the bound, left out of the middle"),
 	NUM_OPT("swept", "descendants that outlived the agent and were ended"),
 	TEXT_OPT("containment", "what held its processes together: cgroup, or the sweep alone"),
+	TEXT_OPT("sandbox", "what it ran in: fence, bwrap or none"),
 	NUM_OPT("ended_at_ms", "when the agent ended"),
 	NUM_OPT("ran_ms", "how long it ran, by a clock that is never set"),
 	TEXT_OPT("verdict", "ok or failed, by what it said; without it the exit status tells"),

@@ -253,6 +253,7 @@ static const struct field run_fields[] = {
 	FIELD(run, dropped_bytes, F_INT),
 	FIELD(run, swept, F_INT),
 	FIELD(run, containment, F_STR),
+	FIELD(run, sandbox, F_STR),
 	STATUS(run, verification, verifications),
 	FIELD(run, verification_detail, F_STR),
 	FIELD(run, lines_added, F_INT),

@@ -32,6 +32,7 @@ struct run {
 	str last_lines; /* of one that failed: what it wrote last, LIMIT_LAST_LINES at most */
 	int64_t output_bytes, dropped_bytes, swept;
 	str containment; /* cgroup or sweep; empty until it has ended */
+	str sandbox; /* fence, bwrap or none; empty until it has ended, or where it is not known */
 	enum verification verification;
 	str verification_detail;
 	bool leftovers;

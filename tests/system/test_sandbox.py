@@ -94,6 +94,7 @@ try own_run_write writes "$SITE/repo/.overseer/runs/$OVERSEER_RUN/exit.json"
 try run_sockets sees /run/overseer-probe
 try processes test "$(ls -d /proc/[0-9]* | wc -l)" -gt 12
 try others_key test -n "$OTHERS_KEY"
+try core_pattern test -w /proc/sys/kernel/core_pattern
 try unmount umount "$SITE/repo/.overseer"
 """ + COMMIT)
         site.env["OTHERS_KEY"] = "s3cret"

@@ -798,6 +798,35 @@ static void refuse(const char *toml, const char *why)
 	assert_non_null(strstr(err.msg, why));
 }
 
+TEST(levels_of_the_sandbox)
+{
+	struct config *c = parse("[agents.a]\ncommand = \"x\"\n[agents.b]\ncommand = \"x\"\n"
+				 "sandbox = \"bwrap\"\nhome = \"shared\"\nnetwork = false\n");
+
+	assert_int_equal(c->agents[0].sandbox, SANDBOX_AUTO);
+	assert_int_equal(c->agents[1].sandbox, SANDBOX_BWRAP);
+	assert_int_equal(c->check_sandbox, CHECK_AGENT);
+	assert_int_equal(c->commands_env_pass_n, 1);
+	config_free(c);
+	c = parse("defaults.sandbox = \"none\"\nworkspace.check_sandbox = \"none\"\n"
+		  "[agents.a]\ncommand = \"x\"\n[agents.b]\ncommand = \"x\"\n"
+		  "sandbox = \"fence\"\nsandbox_writable = [\"/c\"]\n");
+	assert_int_equal(c->agents[0].sandbox, SANDBOX_NONE);
+	assert_int_equal(c->agents[1].sandbox, SANDBOX_FENCE);
+	assert_int_equal(c->check_sandbox, CHECK_NONE);
+	config_free(c);
+	refuse("[agents.a]\ncommand = \"x\"\nsandbox = \"jail\"\n", "agents.a.sandbox");
+	refuse("defaults.sandbox = \"\"\n", "defaults.sandbox");
+	/* A fence has the network and the user's home: who asks for more gets no less in silence. */
+	refuse("[agents.a]\ncommand = \"x\"\nnetwork = false\n", "needs sandbox = \"bwrap\"");
+	refuse("[agents.a]\ncommand = \"x\"\nsandbox = \"fence\"\nhome = \"private\"\n",
+			"needs sandbox = \"bwrap\"");
+	refuse("[agents.a]\ncommand = \"x\"\nsandbox = \"none\"\n"
+	       "sandbox_writable = [\"/c\"]\n",
+			"sandbox_writable");
+	refuse("[agents.a]\ncommand = \"x\"\nsandbox_writable = [\"c\"]\n", "absolute");
+}
+
 TEST(who_mends_is_an_agent_that_can)
 {
 	struct config *c = parse("[agents.fix]\ncommand = \"x\"\n[watch]\n"
@@ -810,6 +839,9 @@ TEST(who_mends_is_an_agent_that_can)
 	config_free(c);
 	refuse("[watch]\nremediation_agent = \"fix\"\n", "watch.remediation_agent");
 	refuse("[agents.fix]\ncommand = \"x\"\nsandbox = \"bwrap\"\n[watch]\n"
+	       "remediation_agent = \"fix\"\n",
+			"sandbox");
+	refuse("[agents.fix]\ncommand = \"x\"\nsandbox = \"fence\"\n[watch]\n"
 	       "remediation_agent = \"fix\"\n",
 			"sandbox");
 	refuse("[agents.fix]\ncommand = \"x\"\nruntime = \"tmux\"\n[watch]\n"

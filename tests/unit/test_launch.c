@@ -417,6 +417,32 @@ TEST(codex_classes_are_switched_off)
 	assert_false(has(&l, "features.shell_tool=false"));
 }
 
+/* A sandbox inside of ours cannot be made; who may not edit is kept from it by ours. */
+TEST(codex_has_no_sandbox_of_its_own_in_ours)
+{
+	const str no_edit[] = { STR("edit") };
+	struct tool_scope r = { .deny = no_edit, .deny_n = 1 };
+	struct launch_ask ask = ask_of("codex");
+	struct launch l;
+
+	ask.sandboxed = true;
+	ask.git_dir = "/r/.git/worktrees/w";
+	ask.git_common_dir = "/r/.git";
+	l = build(&ask);
+	assert_true(has(&l, "sandbox_mode=\"danger-full-access\""));
+	assert_null(option(&l, "sandbox_workspace_write.writable_roots="));
+	assert_false(l.read_only);
+	ask.permission_mode = STR("read-only");
+	assert_true(build(&ask).read_only);
+	ask.permission_mode = STR("");
+	ask.scope = &r;
+	l = build(&ask);
+	assert_true(has(&l, "sandbox_mode=\"danger-full-access\""));
+	assert_true(l.read_only);
+	ask.sandboxed = false;
+	assert_false(build(&ask).read_only);
+}
+
 TEST(gemini_gets_a_policy)
 {
 	const str allow[] = { STR("read"), STR("edit") }, deny[] = { STR("glob") };

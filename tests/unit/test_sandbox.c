@@ -1,5 +1,6 @@
 #include "agent/sandbox.h"
 
+#include "agent/home.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "tests/test.h"
@@ -78,12 +79,21 @@ TEST(the_command_comes_last_and_whole)
 	assert_true(find(v, 0, "--new-session", NULL, NULL) > 0);
 	assert_true(find(v, 0, "--die-with-parent", NULL, NULL) > 0);
 	assert_true(find(v, 0, "--cap-drop", "ALL", NULL) > 0);
+	/* A program that the kernel runs for a crash would run outside. */
+	assert_true(find(v, 0, "--proc", "/proc", NULL) < mount(v, "--ro-bind-try", "/proc/sys"));
 	arena_done(&a);
 }
 
 TEST(network_home_and_further_paths_are_as_asked)
 {
 	static const char *const readable[] = { "/u/bin", NULL };
+	static const struct sandbox_mount shown[] = {
+		{ SANDBOX_READ, "/u/.config", "/u/.config" },
+		{ SANDBOX_WRITE, "/u/.claude", "/r/.overseer/home/A_1/state/.claude" },
+		{ SANDBOX_LINK, "/u/work", "/data/work" },
+		{ SANDBOX_EMPTY, "/u/.docker/run", NULL },
+		{ SANDBOX_BLANK, "/u/.gnupg/S.gpg-agent", NULL },
+	};
 	const str writable[] = { STR_INIT("/cache") };
 	struct arena a = ARENA_INIT;
 	struct sandbox_ask ask = ask_default();
@@ -92,17 +102,23 @@ TEST(network_home_and_further_paths_are_as_asked)
 	assert_int_equal(find(v, 0, "--unshare-net", NULL, NULL), -1);
 	ask.network = false;
 	ask.private_home = NULL;
-	ask.home_writable = sandbox_home_writable(STR("claude"));
+	ask.shown = shown;
+	ask.shown_n = ARRAY_LEN(shown);
 	ask.readable = readable;
 	ask.writable = writable;
 	ask.writable_n = 1;
 	v = sandbox_argv(&a, &ask);
 	assert_true(find(v, 0, "--unshare-net", NULL, NULL) > 0);
 	assert_int_equal(find(v, 0, "--bind", "/r/.overseer/home/A_1/home", NULL), -1);
-	assert_true(mount(v, "--ro-bind", "/u") < mount(v, "--bind-try", "/u/.claude"));
+	assert_true(find(v, 0, "--tmpfs", "/u", NULL) > 0);
+	assert_true(find(v, 0, "--tmpfs", "/u", NULL) < mount(v, "--ro-bind-try", "/u/.config"));
+	assert_true(mount(v, "--ro-bind-try", "/u/.config") <
+			find(v, 0, "--bind-try", shown[1].from, "/u/.claude"));
+	assert_true(find(v, 0, "--symlink", "/data/work", "/u/work") > 0);
+	assert_true(find(v, 0, "--tmpfs", "/u/.docker/run", NULL) > 0);
+	assert_true(find(v, 0, "--ro-bind", "/dev/null", "/u/.gnupg/S.gpg-agent") > 0);
 	assert_true(mount(v, "--ro-bind-try", "/u/bin") > 0);
 	assert_true(mount(v, "--bind", "/cache") > 0);
-	assert_null(sandbox_home_writable(STR("raw"))[0]);
 	arena_done(&a);
 }
 
@@ -136,6 +152,120 @@ TEST(without_a_repository_nothing_of_git_is_mounted)
 	assert_int_equal(mount(v, "--ro-bind", "/r/.overseer/worktrees/w/.git"), -1);
 	assert_int_equal(mount(v, "--ro-bind", "/r/.git"), -1);
 	arena_done(&a);
+}
+
+/* The repository is not written to at all; what makes git run programs is not either. */
+TEST(a_git_folder_of_the_worktrees_own_is_writable_but_for_its_settings)
+{
+	static const char *const held[] = { "config", "hooks", "info", "objects/info" };
+	struct arena a = ARENA_INIT;
+	struct sandbox_ask ask = ask_default();
+	const char *const *v, *folders[SANDBOX_GIT_FOLDERS];
+	int common, own;
+
+	ask.git_dir = "/r/.overseer/git/w";
+	v = sandbox_argv(&a, &ask);
+	common = mount(v, "--ro-bind", "/r/.git");
+	own = mount(v, "--bind", ask.git_dir);
+	assert_true(common > 0 && common < own);
+	assert_true(find(v, 0, "--tmpfs", "/r/.overseer", NULL) < own);
+	for (size_t i = 0; i < ARRAY_LEN(held); i++)
+		assert_true(own <
+				mount(v, "--ro-bind",
+						arena_printf(&a, "%s/%s", ask.git_dir, held[i]).p));
+	for (int i = 0; v[i]; i++)
+		assert_false(strcmp(v[i], "--bind") == 0 &&
+				strncmp(v[i + 1], "/r/.git", strlen("/r/.git")) == 0);
+	assert_true(mount(v, "--ro-bind", "/r/.overseer/worktrees/w/.git") > 0);
+	assert_int_equal(sandbox_git_folders(&a, &ask, folders, ARRAY_LEN(folders)), 4);
+	assert_string_equal(sandbox_git_file(&ask), "config");
+	/* A folder whose name only begins like the repository's is not in it. */
+	ask.git_dir = "/r/.git-other/w";
+	assert_string_equal(sandbox_git_file(&ask), "config");
+	ask.git_dir = "/r/.git/worktrees/w";
+	assert_string_equal(sandbox_git_file(&ask), "config.worktree");
+	arena_done(&a);
+}
+
+TEST(what_may_not_be_changed_is_read_only)
+{
+	struct arena a = ARENA_INIT;
+	struct sandbox_ask ask = ask_default();
+	const char *const *v;
+
+	ask.read_only = true;
+	v = sandbox_argv(&a, &ask);
+	assert_int_equal(mount(v, "--bind", ask.worktree), -1);
+	assert_int_equal(mount(v, "--bind", ask.git_dir), -1);
+	assert_true(mount(v, "--ro-bind", ask.worktree) > 0);
+	arena_done(&a);
+}
+
+TEST(a_command_has_no_folder_of_a_run)
+{
+	struct arena a = ARENA_INIT;
+	struct sandbox_ask ask = ask_default();
+	const char *const *v;
+
+	ask.run_dir = NULL;
+	v = sandbox_argv(&a, &ask);
+	for (int i = 0; v[i]; i++)
+		assert_null(strstr(v[i], "/runs/"));
+	arena_done(&a);
+}
+
+static enum home_way way(const char *format, const char *name)
+{
+	size_t n;
+	const struct home_folder *f = home_folders(str_from(format), &n);
+
+	assert_true(n > 0);
+	return home_entry(f, str_from(name));
+}
+
+/* What makes an agent run a program is never writable, known or not; logins and transcripts are. */
+TEST(settings_in_an_agents_folder_are_read_only)
+{
+	static const char *const read[][2] = { { "claude", "settings.json" },
+		{ "claude", "plugins" }, { "claude", "settings.local.json" }, { "claude", "hooks" },
+		{ "claude", "agents" }, { "claude", "CLAUDE.md" }, { "claude", "local" },
+		{ "claude", "statusline.sh" }, { "codex", "config.toml" },
+		{ "codex", "hooks.json" }, { "codex", "AGENTS.md" }, { "codex", "skills" },
+		{ "codex", "plugins" }, { "gemini", "settings.json" }, { "gemini", "extensions" },
+		{ "gemini", "GEMINI.md" }, { "gemini", "commands" }, { "opencode", "bin" },
+		{ "opencode", "unheard-of" } };
+	static const char *const shared[][2] = { { "claude", "projects" },
+		{ "claude", ".credentials.json" }, { "codex", "auth.json" },
+		{ "codex", "sessions" }, { "gemini", "oauth_creds.json" },
+		{ "opencode", "auth.json" } };
+	static const char *const own[][2] = { { "claude", "shell-snapshots" }, { "claude", "ide" },
+		{ "claude", ".claude.json" }, { "codex", "state_5.sqlite-wal" },
+		{ "codex", "shell_snapshots" }, { "gemini", "tmp" },
+		{ "opencode", "opencode.db-shm" } };
+	size_t n;
+
+	for (size_t i = 0; i < ARRAY_LEN(read); i++)
+		assert_int_equal(way(read[i][0], read[i][1]), HOME_READ);
+	for (size_t i = 0; i < ARRAY_LEN(shared); i++)
+		assert_int_equal(way(shared[i][0], shared[i][1]), HOME_SHARE);
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		assert_int_equal(way(own[i][0], own[i][1]), HOME_OWN);
+	assert_null(home_folders(STR("raw"), &n));
+	assert_int_equal(n, 0);
+}
+
+/* A cache that the user's own tools read is none that an agent may fill. */
+TEST(no_cache_is_shared_with_the_user)
+{
+	size_t n;
+	const struct home_folder *f = home_caches(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		assert_null(f[i].shared[0]);
+		assert_true(f[i].cache);
+	}
+	assert_int_equal(home_entry(&f[0], STR("p10k-instant-prompt-u.zsh")), HOME_READ);
+	assert_int_equal(home_entry(&f[0], STR("pip")), HOME_OWN);
 }
 
 TEST_MAIN

@@ -1,0 +1,24 @@
+#pragma once
+/*
+ * The user's home as a fence shows it: each entry to be read, except for what agent/home.h says about
+ * the agent and about caches. Looks at the home as it is when the run starts, makes the folders that
+ * stand in for others (below the assignment's folder, and below cache/ in the store), and a copy of the
+ * files that agents replace. Nothing of the home is changed, except that folders are made which the
+ * agent would make itself.
+ */
+#include "agent/sandbox.h"
+
+struct sandbox_home_ask {
+	const char *home;       /* real path of an existing folder */
+	str format;             /* of the agent; "raw": a command, of which nothing is known */
+	const char *const *env; /* of what is to be run */
+	const char *store;
+	const char *own; /* the assignment's folder */
+};
+
+int sandbox_home(struct arena *a, const struct sandbox_home_ask *ask,
+		const struct sandbox_mount **ret, size_t *ret_n, struct ov_err *err);
+/* The value of a variable; NULL: there is none. */
+const char *env_value(const char *const *env, const char *name);
+/* Whether a path lies below a folder, by its name. */
+bool path_below(const char *path, const char *dir);

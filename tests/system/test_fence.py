@@ -1,0 +1,408 @@
+#!/usr/bin/env python3
+"""The fence, which agents get by default: what an agent and its check can do in it, and what they cannot.
+
+Each case runs with the real bubblewrap, as the user who runs the tests and, where that is root, as an ordinary user, too.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import namespaces
+from harness import FAST, PATIENCE, Site, SiteCase, plan, task, wait_gone
+
+NOBODY = 65534
+# Each line of the probe is "NAME RESULT": 0 when it could be done.
+PROBE = r"""
+try() { name=$1; shift; if "$@" >/dev/null 2>&1; then echo "$name 0"; else echo "$name 1"; fi >> probe; }
+sees() { [ -e "$1" ]; }
+reads() { cat "$1"; }
+writes() { echo x > "$1"; }
+makes() { mkdir -p "$(dirname "$1")" && echo x > "$1"; }
+: > probe
+"""
+COMMIT = r"""
+echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"
+git add -A && git commit -qm "work of $OVERSEER_NODE"
+"""
+CONNECT = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])"
+
+
+class UserSite(Site):
+    """A site whose daemon belongs to an ordinary user."""
+
+    def __init__(self, *args, **more):
+        super().__init__(*args, **more)
+        self.user = None
+
+    def become(self, uid):
+        self.user = uid
+        subprocess.run(["chown", "-R", f"{uid}:{uid}", self.root], check=True)
+
+    def popen(self, **env):
+        if self.user is None:
+            return super().popen(**env)
+        ready, told = os.pipe()
+        self.log = os.path.join(self.root, "daemon.log")
+        from harness import DAEMON, SHIM
+        with open(self.log, "ab") as log:
+            process = subprocess.Popen(
+                [DAEMON, "--dir", self.dir, "--shim", SHIM, "--ready-fd", str(told), *self.args],
+                cwd=self.root, env={**self.env, **env}, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                pass_fds=[told], user=self.user, group=self.user, extra_groups=[])
+        os.close(told)
+        return process, ready
+
+    def git(self, *args):
+        who = {} if self.user is None else {"user": self.user, "group": self.user, "extra_groups": []}
+        done = subprocess.run(["git", *args], cwd=self.repo, env=self.env, capture_output=True, text=True, **who)
+        if done.returncode:
+            raise AssertionError(f"git {' '.join(args)}: {done.stderr}")
+        return done.stdout
+
+
+class FenceCase(SiteCase):
+    user = None  # who the daemon is; None: whoever runs the tests
+
+    def setUp(self):
+        super().setUp()
+        if namespaces.no_sandbox():
+            self.skipTest(namespaces.no_sandbox())
+        if self.user is not None:
+            self.need_user()
+
+    def need_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("the tests are run by an ordinary user already")
+        why = namespaces.why_not(["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups",
+                                  "bwrap", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--", "true"])
+        if why:
+            self.skipTest(f"namespaces: bwrap does not work here for an ordinary user ({why})")
+
+    def fenced(self, script, level="auto", more="", config="", name="raw"):
+        """A site whose agent is in a fence, with a home like that of a person. Not started."""
+        site = UserSite(FAST + config, root=tempfile.mkdtemp(prefix="overseer-test-", dir="/var/tmp"))
+        self.addCleanup(site.close)
+        os.chmod(site.root, 0o755)
+        home = os.path.join(site.root, "user")
+        os.makedirs(os.path.join(home, "bin"))
+        site.env["HOME"] = home
+        os.chmod(site.write("../user/bin/agent.sh", "#!/bin/sh\n" + script), 0o755)
+        site.write("../user/private", "the user's\n")
+        site.write("../user/.gitconfig", "[user]\n\tname = Tester\n")
+        site.write("../user/.bashrc", "# mine\n")
+        site.write("../user/.config/git/ignore", "*.o\n")
+        site.write("../user/.cache/p10k-instant-prompt-u.zsh", "# mine\n")
+        site.write("../user/.cache/pip/old", "mine\n")
+        site.configure(FAST + config + f"""
+[planner]
+fallback = false
+[defaults]
+agent = "boxed"
+[agents.boxed]
+command = ["{home}/bin/agent.sh"]
+sandbox = "{level}"
+{more}
+[agents.boxed.env]
+SITE = "{site.root}"
+GIT_CONFIG_NOSYSTEM = "1"
+""")
+        if self.user is not None:
+            site.become(self.user)
+        return site
+
+    def finish(self, site, *tasks):
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(*(tasks or (task("T1"),))))["goal"]
+        site.wait_goal(goal)
+        return goal
+
+    def probe(self, site):
+        """What the one task of a goal found out: what could be done."""
+        self.finish(site)
+        lines = site.git("show", "main:probe").splitlines()
+        return {name for name, result in (line.split() for line in lines) if result == "0"}
+
+
+class Fence(FenceCase):
+    def snapshot(self, folder):
+        """path -> content of everything below it, links and kinds included."""
+        found = {}
+        for top, dirs, files in os.walk(folder):
+            for name in dirs + files:
+                path = os.path.join(top, name)
+                mode = os.lstat(path).st_mode
+                if stat.S_ISREG(mode):
+                    with open(path, "rb") as f:
+                        found[path] = f.read()
+                else:
+                    found[path] = os.readlink(path) if stat.S_ISLNK(mode) else stat.S_IFMT(mode)
+        return found
+
+    def test_what_it_can_see_and_change(self):
+        site = self.fenced(PROBE + r"""
+try worktree writes here
+try home_read reads "$HOME/private"
+try home_write writes "$HOME/private"
+try link reads "$HOME/link"
+try checkout_read reads "$SITE/repo/README"
+try checkout_write writes "$SITE/repo/README"
+try system_read sees /usr/bin/env
+try system_write writes /usr/ov-probe
+try etc_write writes /etc/ov-probe
+try var_write writes /var/tmp/ov-probe
+try tmp_write writes /tmp/mine
+try token reads "$SITE/repo/.overseer/token"
+try store reads "$SITE/repo/.overseer/store.db"
+try store_by_link reads "$HOME/repo/.overseer/token"
+try socket sees "$SITE/repo/.overseer/overseer.sock"
+try other_worktrees sees "$SITE/repo/.overseer/worktrees/pool-2"
+try others_tmp sees "/tmp/$(basename "$SITE").sock"
+try own_run sees "$SITE/repo/.overseer/runs/$OVERSEER_RUN/instruction"
+try own_run_write writes "$SITE/repo/.overseer/runs/$OVERSEER_RUN/exit.json"
+try run_folder sees /run/lock
+try unmount umount "$SITE/repo/.overseer"
+try remount mount -o remount,rw /
+try core_pattern test -w /proc/sys/kernel/core_pattern
+try sysrq test -w /proc/sysrq-trigger
+try kernel test -w /sys/kernel/mm/transparent_hugepage/enabled
+""" + COMMIT)
+        os.symlink("private", os.path.join(site.root, "user", "link"))
+        os.symlink(site.repo, os.path.join(site.root, "user", "repo"))
+        with socket.socket(socket.AF_UNIX) as other:
+            path = f"/tmp/{os.path.basename(site.root)}.sock"
+            other.bind(path)
+            self.addCleanup(os.unlink, path)
+            before = self.snapshot(os.path.join(site.root, "user"))
+            can = self.probe(site)
+        self.assertEqual(can, {"worktree", "home_read", "link", "checkout_read", "system_read", "tmp_write", "own_run"})
+        self.assertEqual(self.snapshot(os.path.join(site.root, "user")), before)
+        self.assertEqual(site.read("README"), "hello\n")
+        for path in ("/usr/ov-probe", "/etc/ov-probe", "/var/tmp/ov-probe"):
+            self.assertFalse(os.path.exists(path), path)
+        run, = site.runs()
+        self.assertEqual((run["exit_code"], site.call("run.show", run=run["id"])["sandbox"]), (0, "fence"))
+        self.assertEqual(site.call("status.get")["sandbox"], {"auto": "fence", "reason": None})
+
+    def test_nothing_is_planted_for_others(self):
+        """Files that somebody else would run one day, there already or not: nothing of it is in the user's home after."""
+        places = [".bashrc", ".profile", ".zshrc", ".gitconfig", ".config/git/hooks/post-commit", ".config/git/config",
+                  ".config/autostart/x.desktop", ".config/systemd/user/x.service", ".local/bin/git", "bin/ls",
+                  ".claude/settings.json", ".claude/plugins/x", ".claude.json", ".codex/config.toml", ".codex/hooks.json",
+                  ".gemini/settings.json", ".config/opencode/opencode.json", ".local/share/opencode/bin/x",
+                  ".ssh/authorized_keys", ".npmrc", ".npm/_npx/x", ".cargo/config.toml", ".cargo/bin/x", ".vimrc",
+                  ".cache/p10k-instant-prompt-u.zsh", ".cache/pip/old", ".cache/go-build/x", ".mozilla/x", "new"]
+        script = PROBE + "".join(f'makes "$HOME/{place}"\n' for place in places) + r"""
+common=$(git rev-parse --git-common-dir)
+try hook makes "$common/hooks/post-commit"
+try checkout_hook makes "$SITE/repo/.git/hooks/post-checkout"
+try config git config core.fsmonitor "touch $SITE/ran"
+try main git update-ref refs/heads/main HEAD
+""" + COMMIT
+        for format_name in ("raw", "claude", "codex", "gemini", "opencode"):
+            with self.subTest(format=format_name):
+                more = "" if format_name == "raw" else f'format = "{format_name}"\n'
+                site = self.fenced(script, more=more)
+                home = os.path.join(site.root, "user")
+                before = self.snapshot(home)
+                site.up()
+                site.call("goal.create", title="Test", plan=plan(task("T1")))
+                run = site.wait_type("run.harvested")["run"]
+                after = self.snapshot(home)
+                # Folders that the agent's program would make itself are made for it.
+                made = {p for p in after if p not in before and after[p] != stat.S_IFDIR}
+                self.assertEqual((made, {p for p in before if before[p] != after.get(p)}), (set(), set()))
+                harvested = site.wait_type("run.harvested", run=run)["data"]
+                found = site.git("show", harvested["head"] + ":probe").splitlines()
+                self.assertEqual([line for line in found if line.endswith(" 0")], [])
+
+    def test_other_programs_cannot_be_asked(self):
+        """Sockets of tmux, of docker, of the user's service manager; processes that are not its own."""
+        site = self.fenced(PROBE + rf"""
+connects() {{ {sys.executable} -c '{CONNECT}' "$1"; }}
+try tmux env TMUX_TMPDIR=/tmp tmux -L "$(cat "$SITE/user/name")" run-shell "touch $SITE/ran"
+try docker connects "$HOME/.docker/run/docker.sock"
+try docker_system connects /var/run/docker.sock
+try gpg connects "$HOME/.gnupg/S.gpg-agent"
+try home_socket connects "$HOME/editor.sock"
+try screen_key reads "$HOME/.Xauthority"
+try systemd systemd-run --user --wait touch "$SITE/ran"
+try bus connects "/run/user/$(id -u)/bus"
+try system_bus connects /run/dbus/system_bus_socket
+try sees_other sees "/proc/$(cat "$SITE/user/pid")"
+try signals kill -0 "$(cat "$SITE/user/pid")"
+try many test "$(ls -d /proc/[0-9]* | wc -l)" -gt 12
+""" + COMMIT)
+        home = os.path.join(site.root, "user")
+        sockets = []
+        for place in (".docker/run/docker.sock", ".gnupg/S.gpg-agent", "editor.sock"):
+            path = os.path.join(home, place)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            sockets.append(socket.socket(socket.AF_UNIX))
+            # Short names: a socket's path has 107 characters.
+            os.chdir(os.path.dirname(path))
+            sockets[-1].bind(os.path.basename(path))
+            sockets[-1].listen()
+            os.chmod(path, 0o777)
+        os.chdir("/")
+        self.addCleanup(lambda: [s.close() for s in sockets])
+        site.write("../user/.Xauthority", "key\n")
+        name = os.path.basename(site.root)
+        site.write("../user/name", name)
+        if shutil.which("tmux"):
+            subprocess.run(["tmux", "-L", name, "-f", "/dev/null", "new-session", "-d", "sleep 3600"], check=True,
+                           env={**site.env, "TMUX_TMPDIR": "/tmp"})
+            self.addCleanup(subprocess.run, ["tmux", "-L", name, "kill-server"], env={**site.env, "TMUX_TMPDIR": "/tmp"},
+                            check=False)
+        other = subprocess.Popen(["sleep", "3600"], **({} if self.user is None else {"user": self.user}))
+        self.addCleanup(lambda: (other.kill(), other.wait()))
+        site.write("../user/pid", str(other.pid))
+        if self.user is not None:
+            site.become(self.user)
+        self.assertEqual(self.probe(site), set())
+        self.assertFalse(os.path.exists(os.path.join(site.root, "ran")))
+        self.assertIsNone(other.poll())
+
+    def test_git_works_and_cannot_be_turned_against_others(self):
+        site = self.fenced(PROBE + r"""
+common=$(git rev-parse --git-common-dir); own=$(git rev-parse --git-dir)
+echo 1 > a; git add a; git commit -qm one; echo 2 > b; git add b; git commit -qm two
+try amend git commit -q --amend -m changed
+try rebase git rebase -q --force-rebase HEAD~2
+try interactive env GIT_SEQUENCE_EDITOR=true git rebase -q -i HEAD~1
+try reset git reset -q --hard HEAD
+try log sh -c 'git reflog | grep -q changed'
+try hook writes "$common/hooks/post-commit"
+try config git config user.name Planted
+try pointer writes .git
+try move_pointer mv .git elsewhere
+try main git update-ref refs/heads/main HEAD
+try exclude writes "$common/info/exclude"
+try packed writes "$common/packed-refs"
+""" + COMMIT)
+        self.assertEqual(self.probe(site), {"amend", "rebase", "interactive", "reset", "log"})
+        self.assertEqual(site.git("show", "main:b"), "2\n")
+
+    def test_caches_and_the_state_of_an_agent(self):
+        """They can be written. What is in them is the fence's own; logins and transcripts are the user's."""
+        site = self.fenced(PROBE + r"""
+try cache makes "$HOME/.cache/pip/x"
+try new_cache makes "$HOME/.cache/tool/x"
+try npm makes "$HOME/.npm/_cacache/x"
+try cargo makes "$HOME/.cargo/registry/x"
+try go makes "$HOME/go/pkg/x"
+try user_cache sees "$HOME/.cache/pip/old"
+try settings reads "$HOME/.claude/settings.json"
+try settings_write writes "$HOME/.claude/settings.json"
+try settings_rename sh -c 'echo x > "$HOME/.claude/s.tmp" && mv "$HOME/.claude/s.tmp" "$HOME/.claude/settings.json"'
+try hooks makes "$HOME/.claude/hooks/x"
+try transcript makes "$HOME/.claude/projects/here/x"
+try login writes "$HOME/.claude/.credentials.json"
+try servers reads "$HOME/.claude.json"
+try servers_write writes "$HOME/.claude.json"
+try snapshot sees "$HOME/.claude/shell-snapshots/old"
+try own_snapshot makes "$HOME/.claude/shell-snapshots/x"
+""" + COMMIT + 'echo \'{"type":"result","subtype":"success","is_error":false,"result":"ok"}\'\n', more='format = "claude"\n')
+        site.write("../user/.claude/settings.json", "{}")
+        site.write("../user/.claude/.credentials.json", "login")
+        site.write("../user/.claude/hooks/mine", "x")
+        site.write("../user/.claude/shell-snapshots/old", "x")
+        site.write("../user/.claude.json", "{}")
+        if self.user is not None:
+            site.become(self.user)
+        self.assertEqual(self.probe(site), {"cache", "new_cache", "npm", "cargo", "go", "settings", "transcript", "login",
+                                            "servers", "servers_write", "own_snapshot"})
+        self.assertEqual(site.read("../user/.claude/settings.json"), "{}")
+        self.assertEqual(site.read("../user/.claude/.credentials.json"), "x\n")
+        self.assertEqual(site.read("../user/.claude/projects/here/x"), "x\n")
+        self.assertEqual(site.read("../user/.claude.json"), "{}")
+        self.assertEqual(os.listdir(os.path.join(site.root, "user", ".claude", "shell-snapshots")), ["old"])
+        self.assertEqual(os.listdir(os.path.join(site.root, "user", ".cache", "pip")), ["old"])
+        self.assertFalse(os.path.exists(os.path.join(site.root, "user", ".npm")))
+        self.assertEqual(site.read(".overseer/cache/.cache/pip/x"), "x\n")
+
+    def test_a_cache_is_there_for_the_next_run(self):
+        site = self.fenced(r"""
+[ "$OVERSEER_NODE" = T1 ] || cp "$HOME/.cache/pip/x" found
+mkdir -p "$HOME/.cache/pip"; echo kept > "$HOME/.cache/pip/x"
+""" + COMMIT)
+        self.finish(site, task("T1"), task("T2", ["T1"]))
+        self.assertEqual(site.git("show", "main:found"), "kept\n")
+
+    def test_what_a_run_left_in_a_cache_does_not_stop_the_next(self):
+        """A link in the place where an entry of the user's is to be shown."""
+        site = self.fenced(r"""
+rm -rf "$HOME/.cache/tool"; ln -s ../.bashrc "$HOME/.cache/tool"; ln -s /etc/passwd "$HOME/.cache/other"
+""" + COMMIT)
+        self.finish(site)
+        for name in ("tool", "other"):
+            site.write(f"../user/.cache/{name}/x", "mine\n")
+        if self.user is not None:
+            site.become(self.user)
+        goal = site.call("goal.create", title="Again", plan=plan(task("T2")))["goal"]
+        site.wait_goal(goal)
+        self.assertEqual(site.read("../user/.bashrc"), "# mine\n")
+
+
+class FenceAsUser(Fence):
+    user = NOBODY
+
+
+class Levels(FenceCase):
+    def without(self, site):
+        """A PATH without bubblewrap."""
+        empty = os.path.join(site.root, "bin")
+        os.makedirs(empty)
+        for name in ("git", "sh", "env", "cat"):
+            os.symlink(shutil.which(name), os.path.join(empty, name))
+        site.env["PATH"] = empty
+
+    def test_auto_without_bubblewrap_is_none_and_said(self):
+        site = self.fenced("echo x > \"$HOME/mine\"" + COMMIT)
+        self.without(site)
+        self.finish(site)
+        self.assertEqual(site.read("../user/mine"), "x\n")
+        self.assertEqual(site.call("status.get")["sandbox"],
+                         {"auto": "none", "reason": "bubblewrap (bwrap) is not installed"})
+        run, = site.runs()
+        self.assertEqual(site.call("run.show", run=run["id"])["sandbox"], "none")
+        check, = [c for c in site.call("doctor.run")["checks"] if c["name"] == "sandbox"]
+        self.assertEqual(check["level"], "warning")
+        self.assertIn("agents run without a sandbox: bubblewrap (bwrap) is not installed", check["text"])
+        self.assertIn("NO FENCE", site.cli("status"))
+
+    def test_auto_where_namespaces_are_forbidden_is_none_and_said(self):
+        site = self.fenced("true" + COMMIT)
+        fake = site.write("../bin/bwrap", "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n")
+        os.chmod(fake, 0o755)
+        site.env["PATH"] = os.path.dirname(fake) + ":" + site.env["PATH"]
+        self.finish(site)
+        self.assertIn("No permissions to create new namespace", site.call("status.get")["sandbox"]["reason"])
+
+    def test_a_level_that_is_asked_for_and_cannot_be_made_fails_the_start(self):
+        for level in ("fence", "bwrap"):
+            with self.subTest(level=level):
+                site = self.fenced("echo ran > ran" + COMMIT, level=level)
+                self.without(site)
+                site.up()
+                site.call("goal.create", title="Test", plan=plan(task("T1")))
+                ended = site.wait_event(lambda e: e["type"] == "effect.ended" and e["data"]["kind"] == "run_start")["data"]
+                self.assertEqual(ended["outcome"], "error")
+                self.assertIn("bubblewrap (bwrap) is not installed", ended["detail"])
+                self.assertEqual(site.git("log", "--format=%s", "main"), "start\n")
+
+    def test_none_is_none(self):
+        site = self.fenced("echo x > \"$HOME/mine\"" + COMMIT, level="none")
+        self.finish(site)
+        self.assertEqual(site.read("../user/mine"), "x\n")
+        self.assertIsNone(site.call("status.get")["sandbox"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
