@@ -7,11 +7,14 @@
 
 #include <unistd.h>
 
+#include "app/agent_command.h"
 #include "app/executor_check.h"
+#include "app/homes.h"
 #include "app/journal.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/command_env.h"
 #include "core/redact.h"
 #include "drive/git.h"
 #include "sys/clock.h"
@@ -99,27 +102,55 @@ static void command_done(void *user, const struct job_result *r)
 		task_report(t);
 }
 
-static const char *const *environment(struct task *t)
+/* Ours come last, and ours is the last word: what finds its processes again is in the environment. */
+static const char *const *own_env(struct task *t)
 {
-	size_t n = 0;
-	const char **env;
+	const char **own = arena_array(&t->arena, const char *, COMMAND_VARIABLES + 2);
 
-	while (environ[n])
-		n++;
-	env = arena_array(&t->arena, const char *, n + COMMAND_VARIABLES + 2);
-	memcpy(env, environ, n * sizeof(*env));
 	for (size_t i = 0; i < t->command.env_n; i++)
-		env[n++] = t->command.env[i];
-	env[n++] = arena_printf(&t->arena, COMMAND_ENV "=" STR_FMT, STR_ARG(t->effect_id)).p;
-	env[n] = NULL;
-	return env;
+		own[i] = t->command.env[i];
+	own[t->command.env_n] =
+			arena_printf(&t->arena, COMMAND_ENV "=" STR_FMT, STR_ARG(t->effect_id)).p;
+	return own;
+}
+
+/* Where an agent's work is run, it is run in that agent's sandbox; the user's own command is not. */
+static int furnish(struct task *t, struct proc_spec *ret, struct ov_err *err)
+{
+	struct task_command *c = &t->command;
+	const struct executor *x = t->x;
+	const struct agent_command_ask ask = { .config = x->o.config,
+		.contain = x->contain,
+		.agent = c->agent,
+		.home = c->home,
+		.store = x->o.dir,
+		.worktree = c->cwd.p,
+		.text = c->text };
+	const char **argv = arena_array(&t->arena, const char *, 4);
+	struct agent_command made;
+	int r;
+
+	ret->cwd = c->cwd.p;
+	if (!c->agent.n) {
+		argv[0] = "sh";
+		argv[1] = "-c";
+		argv[2] = arena_printf(&t->arena, "exec 2>&1\n%s", c->text).p;
+		ret->argv = argv;
+		ret->env = command_env(&t->arena, x->o.config, environ, own_env(t), c->env_n + 1);
+		return 0;
+	}
+	r = agent_command(&t->arena, &ask, &made, err);
+	if (r < 0)
+		return r;
+	ret->argv = made.argv;
+	ret->env = env_with(&t->arena, made.env, own_env(t), c->env_n + 1);
+	return 0;
 }
 
 static void command_begin(void *user, int r, const struct git_result *res,
 		const struct ov_err *git_err)
 {
 	struct task *t = user;
-	const char *argv[] = { "sh", "-c", t->command.text, NULL };
 	struct job_spec spec = {
 		.proc = PROC_SPEC_INIT,
 		.keep_tail = true,
@@ -134,9 +165,10 @@ static void command_begin(void *user, int r, const struct git_result *res,
 		task_report(t);
 		return;
 	}
-	spec.proc.argv = argv;
-	spec.proc.env = environment(t);
-	spec.proc.cwd = t->command.cwd.p;
+	if (furnish(t, &spec.proc, &err) < 0) {
+		fail_later(t, &err);
+		return;
+	}
 	t->command.started_at = clock_file();
 	INJECT(t->command.points[0]);
 	if (job_start(t->x->o.loop, &spec, command_done, t, &t->job, &err) < 0)
@@ -144,19 +176,24 @@ static void command_begin(void *user, int r, const struct git_result *res,
 	INJECT(t->command.points[1]);
 }
 
-/* Both streams into one, so that the end of the output is the end of what happened. */
 static void command_run(struct task *t, str command)
 {
 	if (!command.n) {
 		ok_later(t);
 		return;
 	}
-	t->command.text = arena_cstr(&t->arena,
-			arena_printf(&t->arena, "exec 2>&1\n" STR_FMT, STR_ARG(command)));
+	t->command.text = arena_cstr(&t->arena, command);
 	if (t->command.restore_ref.n)
 		clear_worktree(t, command_begin);
 	else if (sweep(t))
 		command_begin(t, 0, NULL, NULL);
+}
+
+/* It runs what this agent wrote. The assignment may be over before git is through. */
+static void of_agent(struct task *t, const struct assignment *as)
+{
+	t->command.agent = arena_str(&t->arena, as->agent);
+	t->command.home = arena_str(&t->arena, homes_name(as));
 }
 
 /* On the harvested commit, also when an earlier daemon died during the same check. */
@@ -171,6 +208,7 @@ void perform_check(struct task *t, const struct assignment *as)
 		.timeout_option = "workspace.check_timeout",
 		.points = { "before-check", "during-check", "after-check" },
 		.tests = true };
+	of_agent(t, as);
 	command_run(t,
 			as->node->check_command.n ? as->node->check_command
 						  : c->policy.check_command);
@@ -211,6 +249,7 @@ void perform_gate(struct task *t, const struct assignment *as)
 		.journal = "pre_accept",
 		.points = { "before-gate", "during-gate", "after-gate" } };
 	describe(t, as, as->candidate);
+	of_agent(t, as);
 	command_run(t, c.pre);
 }
 

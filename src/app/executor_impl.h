@@ -32,6 +32,8 @@ struct task_command {
 	const char *name; /* "check command" */
 	const char *text;
 	str cwd;
+	/* Whose work it runs, and the assignment's folder; empty: a command of the user's own. */
+	str agent, home;
 	str restore_ref; /* what it changes in the worktree goes there; empty: nothing is restored */
 	ov_time timeout;
 	const char *timeout_option;

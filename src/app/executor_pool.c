@@ -1,12 +1,15 @@
 /* Asking the pool for the next task, and what auto mode writes into its logs. */
 #include "app/executor_impl.h"
 
+#include <unistd.h>
+
 #include "app/engine.h"
 #include "app/journal.h"
 #include "app/pool.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "core/command_env.h"
 #include "core/event.h"
 #include "core/redact.h"
 #include "core/standing.h"
@@ -87,6 +90,7 @@ void perform_pool(struct task *t, const struct assignment *none)
 		.question = fx->id,
 		.worker = fx->worker,
 		.command = x->o.config->task_pool_command,
+		.env = command_env(&t->arena, x->o.config, environ, NULL, 0),
 		.asked_at = fx->created_at,
 		.timeout = x->o.config->task_pool_timeout };
 	struct ov_err err = { 0 };

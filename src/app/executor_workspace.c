@@ -1,5 +1,7 @@
 /* The worktree of an assignment: made to stand where it should, then set up for its agent. */
+#include "app/agent_command.h"
 #include "app/executor_impl.h"
+#include "app/homes.h"
 #include "app/setup.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -11,6 +13,7 @@ struct workspace {
 	struct task *t;
 	struct git_result made;
 	struct setup_spec setup;
+	str agent, home; /* whose sandbox the command runs in */
 };
 
 static void set_up(void *user, int r, const struct ov_err *err)
@@ -20,11 +23,34 @@ static void set_up(void *user, int r, const struct ov_err *err)
 	task_git_done(w->t, r, &w->made, err);
 }
 
+/* Its command runs what the repository says, and with that what an agent wrote. */
+static int furnish(struct workspace *w, struct ov_err *err)
+{
+	struct arena *a = &w->t->arena;
+	const struct executor *x = w->t->x;
+	const struct agent_command_ask ask = { .config = x->o.config,
+		.contain = x->contain,
+		.agent = w->agent,
+		.home = w->home,
+		.store = x->o.dir,
+		.worktree = arena_cstr(a, w->setup.path),
+		.text = arena_cstr(a, w->setup.command) };
+	struct agent_command made;
+	int r = agent_command(a, &ask, &made, err);
+
+	if (r == 0) {
+		w->setup.argv = made.argv;
+		w->setup.env = made.env;
+	}
+	return r;
+}
+
 static void workspace_made(void *user, int r, const struct git_result *res,
 		const struct ov_err *err)
 {
 	struct workspace *w = user;
 	struct arena *a = &w->t->arena;
+	struct ov_err failed = { 0 };
 
 	if (r < 0 || (!w->setup.command.n && !w->setup.serena)) {
 		task_git_done(w->t, r, res, err);
@@ -34,6 +60,10 @@ static void workspace_made(void *user, int r, const struct git_result *res,
 		.base = arena_str(a, res->base),
 		.rescue_ref = arena_str(a, res->rescue_ref),
 		.detail = arena_str(a, res->detail) };
+	if (w->setup.command.n && furnish(w, &failed) < 0) {
+		task_git_done(w->t, failed.code, res, &failed);
+		return;
+	}
 	setup_run(w->t->x->setup, &w->setup, set_up, w);
 }
 
@@ -49,7 +79,9 @@ void perform_workspace(struct task *t, const struct assignment *as)
 		.rescue_ref = rescue_ref(t, as, t->effect_id),
 	};
 
-	*w = (struct workspace){ .t = t };
+	*w = (struct workspace){ .t = t,
+		.agent = arena_str(&t->arena, as->agent),
+		.home = arena_str(&t->arena, homes_name(as)) };
 	/* As it is configured now; the assignment may be over before git is through. */
 	w->setup = (struct setup_spec){ .effect = t->effect_id,
 		.worker = arena_str(&t->arena, as->worker),

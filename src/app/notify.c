@@ -2,10 +2,12 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "core/command_env.h"
 #include "core/redact.h"
 #include "sys/bus.h"
 #include "sys/file.h"
@@ -275,6 +277,7 @@ struct notify_job *notify_start(struct notifier *n, const struct config *c,
 	}
 	j->ch = *ch;
 	copy_channel(&j->arena, &j->ch);
+	j->env = command_env(&j->arena, c, environ, NULL, 0);
 	j->deadline_us = loop_mono_us(n->o.loop) + (uint64_t)ch->timeout * 1000;
 	channels[ch->type](j);
 	return j;

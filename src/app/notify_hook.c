@@ -39,6 +39,7 @@ void hook_begin(struct notify_job *j)
 
 	spec.proc.argv = argv;
 	spec.proc.cwd = j->n->o.repo;
+	spec.proc.env = j->env;
 	spec.input = arena_printf(a, STR_FMT "\n",
 			STR_ARG(json_text(a, notify_document(a, &j->m))));
 	if (job_start(j->n->o.loop, &spec, ended, j, &j->command, &err) < 0)

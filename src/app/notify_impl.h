@@ -27,6 +27,7 @@ struct notify_job {
 	struct arena arena; /* everything of this attempt */
 	struct notice_message m;
 	struct config_channel ch;
+	const char *const *env; /* of a command */
 	uint64_t deadline_us;
 	struct loop_source *later; /* the outcome is told from the loop */
 	struct http_call *call;

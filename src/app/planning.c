@@ -1,6 +1,7 @@
 #include "app/planning.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "app/repo_context.h"
 #include "base/alloc.h"
@@ -8,6 +9,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "core/command_env.h"
 #include "core/plan_make.h"
 #include "core/redact.h"
 #include "data/json.h"
@@ -278,6 +280,7 @@ static void copy_llm(struct planning_job *j, const struct config *c)
 		.max_tokens = c->planner_max_tokens,
 		.command = cstr(j, c->planner_command),
 		.cwd = j->p->o.repo,
+		.env = command_env(&j->arena, c, environ, NULL, 0),
 		.timeout_ms = c->planner_timeout,
 	};
 }

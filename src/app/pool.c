@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/command_env.h"
 #include "core/standing.h"
 #include "core/state.h"
 #include "sys/file.h"
@@ -160,16 +161,12 @@ static void deadline_passed(void *user)
 
 static const char *const *child_env(struct arena *a, const struct pool_spec *s)
 {
-	const char **env;
-	size_t n = 0;
+	const char *own[] = {
+		arena_printf(a, POOL_ENV "=" STR_FMT, STR_ARG(s->question)).p,
+		arena_printf(a, "OVERSEER_WORKER=" STR_FMT, STR_ARG(s->worker)).p,
+	};
 
-	while (environ[n])
-		n++;
-	env = arena_array(a, const char *, n + 3);
-	memcpy(env, environ, n * sizeof(*env));
-	env[n] = arena_printf(a, POOL_ENV "=" STR_FMT, STR_ARG(s->question)).p;
-	env[n + 1] = arena_printf(a, "OVERSEER_WORKER=" STR_FMT, STR_ARG(s->worker)).p;
-	return env;
+	return env_with(a, s->env, own, ARRAY_LEN(own));
 }
 
 static int start(struct pool_question *q, struct ov_err *err)

@@ -18,6 +18,7 @@ struct pool_spec {
 	const char *dir, *repo; /* the store's folder; where the command runs */
 	str question, worker;   /* the effect's id; for whom */
 	str command;
+	const char *const *env;    /* besides our own names */
 	ov_time asked_at, timeout; /* it has so long, from then on */
 };
 

@@ -1,7 +1,5 @@
 #include "app/setup.h"
 
-#include <unistd.h>
-
 #include "app/journal.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -10,6 +8,7 @@
 #include "base/list.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "core/command_env.h"
 #include "core/redact.h"
 #include "drive/git.h"
 #include "sys/file.h"
@@ -245,35 +244,22 @@ static void command_done(void *user, const struct job_result *res)
 	job_over(j, r, &err);
 }
 
-static const char *const *command_env(struct setup_job *j)
+static const char *const *own_env(struct setup_job *j)
 {
 	struct arena *a = &j->arena;
-	const char *added[] = {
+	const char *own[] = {
 		arena_printf(a, SETUP_ENV "=" STR_FMT, STR_ARG(j->spec.effect)).p,
 		arena_printf(a, "OVERSEER_WORKER=" STR_FMT, STR_ARG(j->spec.worker)).p,
 		arena_printf(a, "OVERSEER_WORKTREE=" STR_FMT, STR_ARG(j->spec.path)).p,
 		arena_printf(a, "OVERSEER_SESSION=" STR_FMT, STR_ARG(j->spec.session)).p,
 		arena_printf(a, "OVERSEER_REPO=%s", j->s->repo).p,
 	};
-	size_t n = 0, kept = ARRAY_LEN(added);
-	const char **env;
 
-	while (environ[n])
-		n++;
-	env = arena_array(a, const char *, n + kept + 1);
-	memcpy(env, added, sizeof(added));
-	/* A name stands there once. */
-	for (size_t i = 0; i < n; i++)
-		if (!str_starts(str_from(environ[i]), STR("OVERSEER_")))
-			env[kept++] = environ[i];
-	return env;
+	return env_with(a, j->spec.env, own, ARRAY_LEN(own));
 }
 
 static int command_start(struct setup_job *j, struct ov_err *err)
 {
-	/* Both streams into one, so that the end of the output is the end of what happened. */
-	const char *argv[] = { "sh", "-c",
-		arena_printf(&j->arena, "exec 2>&1\n" STR_FMT, STR_ARG(j->spec.command)).p, NULL };
 	struct job_spec spec = {
 		.proc = PROC_SPEC_INIT,
 		.keep_tail = true,
@@ -285,8 +271,8 @@ static int command_start(struct setup_job *j, struct ov_err *err)
 
 	if (r < 0)
 		return r;
-	spec.proc.argv = argv;
-	spec.proc.env = command_env(j);
+	spec.proc.argv = j->spec.argv;
+	spec.proc.env = own_env(j);
 	spec.proc.cwd = arena_cstr(&j->arena, j->spec.path);
 	return job_start(j->s->loop, &spec, command_done, j, &j->job, err);
 }
@@ -317,6 +303,19 @@ static void begin_next(void *user)
 		job_over(j, r, &err);
 }
 
+static const char *const *words_copy(struct arena *a, const char *const *words)
+{
+	size_t n = 0;
+	const char **ret;
+
+	while (words && words[n])
+		n++;
+	ret = arena_array(a, const char *, n + 1);
+	for (size_t i = 0; i < n; i++)
+		ret[i] = arena_cstr(a, str_from(words[i]));
+	return ret;
+}
+
 void setup_run(struct setup *s, const struct setup_spec *spec, setup_done_fn *done, void *user)
 {
 	struct setup_job *j = mem_zalloc(1, sizeof(*j));
@@ -330,6 +329,8 @@ void setup_run(struct setup *s, const struct setup_spec *spec, setup_done_fn *do
 	j->spec.branch = arena_str(a, spec->branch);
 	j->spec.session = arena_str(a, spec->session);
 	j->spec.command = arena_str(a, spec->command);
+	j->spec.argv = words_copy(a, spec->argv);
+	j->spec.env = words_copy(a, spec->env);
 	list_append(&s->queue, &j->link);
 	begin_later(s);
 }

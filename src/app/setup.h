@@ -17,7 +17,8 @@ struct setup;
 struct setup_spec {
 	str effect; /* in the environment of all that it starts: OVERSEER_SETUP */
 	str worker, path, branch, session;
-	str command; /* empty: none */
+	str command;                          /* empty: none */
+	const char *const *argv, *const *env; /* what runs it, and in what, besides our own names */
 	int64_t timeout_ms;
 	bool serena;
 };

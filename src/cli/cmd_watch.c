@@ -17,6 +17,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/trust.h"
+#include "core/command_env.h"
 #include "core/config.h"
 #include "data/json.h"
 #include "sys/file.h"
@@ -198,27 +199,20 @@ static int by_agent(struct watch *w, struct mender *m, struct ov_err *err)
 	return check_program(w, m, err);
 }
 
-/* A command has all of our environment, as others of the configuration have the daemon's. */
+/* A command has our environment as others of the configuration have the daemon's. */
 static void by_command(struct watch *w, struct mender *m)
 {
-	const char **argv = arena_array(w->c->arena, const char *, 4), **env;
-	size_t n = 0, kept = 0;
+	struct arena *a = w->c->arena;
+	const char **argv = arena_array(a, const char *, 4);
+	const char *own[] = { arena_printf(a, "OVERSEER_DIR=%s", w->dir).p,
+		arena_printf(a, "OVERSEER_PROMPT_FILE=%s", m->prompt_file).p };
 
-	while (environ[n])
-		n++;
-	env = arena_array(w->c->arena, const char *, n + 3);
-	for (size_t i = 0; i < n; i++)
-		if (!str_starts(str_from(environ[i]), STR("OVERSEER_DIR=")) &&
-				!str_starts(str_from(environ[i]), STR("OVERSEER_PROMPT_FILE=")))
-			env[kept++] = environ[i];
-	env[kept++] = arena_printf(w->c->arena, "OVERSEER_DIR=%s", w->dir).p;
-	env[kept++] = arena_printf(w->c->arena, "OVERSEER_PROMPT_FILE=%s", m->prompt_file).p;
 	argv[0] = "/bin/sh";
 	argv[1] = "-c";
-	argv[2] = arena_cstr(w->c->arena, w->config->watch.remediation_command);
+	argv[2] = arena_cstr(a, w->config->watch.remediation_command);
 	m->name = STR("remediation_command");
 	m->argv = argv;
-	m->env = env;
+	m->env = command_env(a, w->config, environ, own, ARRAY_LEN(own));
 	m->prompt_on_stdin = true;
 }
 

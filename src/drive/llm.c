@@ -172,6 +172,7 @@ static int run_command(struct llm_call *c, str prompt, struct ov_err *err)
 
 	spec.proc.argv = argv;
 	spec.proc.cwd = c->o.cwd;
+	spec.proc.env = c->o.env;
 	c->tries++;
 	return job_start(c->loop, &spec, on_command, c, &c->job, err);
 }

@@ -23,6 +23,7 @@ struct llm_options {
 	const char *key_name; /* where it came from, for error texts */
 	int64_t max_tokens;
 	const char *command, *cwd; /* run by sh -c */
+	const char *const *env;    /* of the command; must live as long as the call. NULL: ours */
 	int64_t timeout_ms;        /* of one try */
 	int64_t backoff_ms; /* before the second try, four times that before the third; 0: 1 s */
 };

@@ -350,7 +350,106 @@ rm -rf "$HOME/.cache/tool"; ln -s ../.bashrc "$HOME/.cache/tool"; ln -s /etc/pas
         self.assertEqual(site.read("../user/.bashrc"), "# mine\n")
 
 
+class Commands(FenceCase):
+    """Setup, check and pre-accept commands run what an agent wrote; post-accept, pool and hook commands do not."""
+
+    # What the agent wrote, and each command runs.
+    TRY = PROBE.replace("probe", "$OUT") + r"""
+try store reads "$SITE/repo/.overseer/token"
+makes "$HOME/planted-$1"
+try checkout writes "$SITE/repo/README"
+try hook makes "$SITE/repo/.git/hooks/post-commit"
+try secret test -n "$SECRET"
+try home_read reads "$HOME/private"
+cat "$OUT" > "$SITE/out/$1"
+"""
+
+    def commanded(self, level="auto", workspace="", more=""):
+        config = f"""
+[workspace]
+setup_command = 'OUT=/tmp/s sh "$SITE/try.sh" setup'
+check_command = "OUT=/tmp/c sh ./try.sh check"
+{workspace}
+[accept]
+unchecked = "accept"
+pre_accept_command = "OUT=/tmp/g sh ./try.sh gate"
+post_accept_command = "OUT=$SITE/p sh ./try.sh post"
+{more}
+"""
+        site = self.fenced("cp \"$SITE/try.sh\" try.sh" + COMMIT, level=level, config=config)
+        return self.with_outside(site)
+
+    def with_outside(self, site):
+        site.env.update(SECRET="s3cret", SITE=site.root)
+        site.write("../try.sh", self.TRY)
+        os.makedirs(os.path.join(site.root, "out"))
+        path = os.path.join(site.dir, "config.toml")
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        if 'sandbox = "none"' not in text:
+            text = text.replace('sandbox = "auto"', f'sandbox = "auto"\nsandbox_writable = ["{site.root}/out"]')
+        site.configure(text)
+        if self.user is not None:
+            site.become(self.user)
+        return site
+
+    def found(self, site, name):
+        lines = site.read(os.path.join(site.root, "out", name)).splitlines()
+        return {n for n, result in (line.split() for line in lines) if result == "0"}
+
+    def test_they_run_in_the_sandbox_of_the_agent_with_its_environment(self):
+        site = self.commanded()
+        self.finish(site)
+        for name in ("setup", "check", "gate"):
+            self.assertEqual(self.found(site, name), {"home_read"}, name)
+        self.assertEqual([n for n in os.listdir(os.path.join(site.root, "user")) if "planted" in n], ["planted-post"])
+        self.assertEqual(self.found(site, "post"), {"store", "checkout", "hook", "secret", "home_read"})
+
+    def test_without_a_sandbox_they_still_have_the_environment_of_the_agent(self):
+        site = self.commanded(level="none")
+        self.finish(site)
+        for name in ("setup", "check", "gate"):
+            self.assertEqual(self.found(site, name), {"store", "checkout", "hook", "home_read"}, name)
+
+    def test_opting_out_is_named_by_doctor(self):
+        site = self.commanded(workspace='check_sandbox = "none"')
+        self.finish(site)
+        self.assertEqual(self.found(site, "check"), {"store", "checkout", "hook", "secret", "home_read"})
+        check, = [c for c in site.call("doctor.run")["checks"] if c["name"] == "sandbox"]
+        self.assertEqual(check["level"], "warning")
+        self.assertIn('workspace.check_sandbox = "none"', check["text"])
+
+    def test_commands_of_the_user_get_what_is_named(self):
+        site = self.commanded(more='[commands]\nenv_pass = ["PATH", "HOME", "SITE"]')
+        self.finish(site)
+        self.assertEqual(self.found(site, "post"), {"store", "checkout", "hook", "home_read"})
+
+    def test_a_check_that_takes_too_long_leaves_nothing(self):
+        site = self.fenced("true" + COMMIT, config="""
+[workspace]
+check_command = "setsid sleep 3600 & sleep 3600"
+check_timeout = "500ms"
+""")
+        site.up()
+        site.call("goal.create", title="Test", plan=plan(task("T1")))
+        ended = site.wait_event(lambda e: e["type"] == "effect.ended" and e["data"]["kind"] == "check")["data"]
+        self.assertIn("workspace.check_timeout", ended["detail"])
+        self.assertEqual([p for p in site.live_pids() if self.is_sleep(p)], [])
+
+    @staticmethod
+    def is_sleep(pid):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                return f.read().startswith(b"sleep\0003600")
+        except OSError:
+            return False
+
+
 class FenceAsUser(Fence):
+    user = NOBODY
+
+
+class CommandsAsUser(Commands):
     user = NOBODY
 
 
