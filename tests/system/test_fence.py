@@ -367,12 +367,12 @@ cat "$OUT" > "$SITE/out/$1"
     def commanded(self, level="auto", workspace="", more=""):
         config = f"""
 [workspace]
-setup_command = 'OUT=/tmp/s sh "$SITE/try.sh" setup'
-check_command = "OUT=/tmp/c sh ./try.sh check"
+setup_command = 'OUT="$SITE/out/s" sh "$SITE/try.sh" setup'
+check_command = "OUT=$SITE/out/c sh ./try.sh check"
 {workspace}
 [accept]
 unchecked = "accept"
-pre_accept_command = "OUT=/tmp/g sh ./try.sh gate"
+pre_accept_command = "OUT=$SITE/out/g sh ./try.sh gate"
 post_accept_command = "OUT=$SITE/p sh ./try.sh post"
 {more}
 """
