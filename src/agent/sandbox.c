@@ -219,6 +219,9 @@ const char *const *sandbox_argv(struct arena *a, const struct sandbox_ask *ask)
 	isolate(&w, ask);
 	system_mounts(&w, ask);
 	home_mounts(&w, ask);
+	/* Before what is hidden: no configuration shows the store, or lets git's folder be written. */
+	for (size_t i = 0; i < ask->writable_n; i++)
+		mount_same(&w, "--bind", arena_cstr(a, ask->writable[i]));
 	/* From here on what lies inside of what was hidden. */
 	word(&w, "--tmpfs");
 	word(&w, ask->store);
@@ -230,8 +233,6 @@ const char *const *sandbox_argv(struct arena *a, const struct sandbox_ask *ask)
 		mount_same(&w, "--bind-try", below(&w, ask->run_dir, HOOK_DIR));
 		mount_same(&w, "--ro-bind-try", below(&w, ask->run_dir, HOOK_SCOPE));
 	}
-	for (size_t i = 0; i < ask->writable_n; i++)
-		mount_same(&w, "--bind", arena_cstr(a, ask->writable[i]));
 	word(&w, "--chdir");
 	word(&w, ask->worktree);
 	word(&w, "--");

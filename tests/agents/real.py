@@ -244,8 +244,11 @@ class AgentCase(unittest.TestCase):
 
     def environment(self, kind, home):
         kind.prepare(home, self.model.url)
-        return {**kind.environment(home, self.model.url), "TMPDIR": f"{home}/tmp", "LC_ALL": "C.UTF-8",
-                "TERM": "dumb", "NO_COLOR": "1", "DO_NOT_TRACK": "1"}
+        env = {**kind.environment(home, self.model.url), "TMPDIR": f"{home}/tmp", "LC_ALL": "C.UTF-8",
+               "TERM": "dumb", "NO_COLOR": "1", "DO_NOT_TRACK": "1"}
+        if harness.SANDBOX != "none":  # it has a /tmp of its own, and cannot write to a folder of the home
+            env.pop("CLAUDE_CODE_TMPDIR", None)
+        return env
 
     def run_direct(self, kind, prompt, cwd, home):
         """One run of an agent without us: (exit status, its lines as JSON, its errors)."""

@@ -256,7 +256,7 @@ read x < "$HOME/g.go"
     gate = site.gate("g")
     site.up(OVERSEER_INJECT=point)
     goal = site.call("goal.create", title="stopped", plan=plan(task("T1")))["goal"]
-    pids = [int(pid) for pid in gate.wait().split()]
+    pids = site.told_pids(gate.wait())
     answered = True
     try:
         site.call("goal.cancel", goal=goal, reason="enough")
@@ -289,14 +289,14 @@ read x < "$HOME/g.go"
 
 
 def busy_worker(site, point):
-    """A worker of a person's own whose agent is at work, in a daemon that will die; the agent's process."""
+    """A worker of a person's own whose agent is at work, in a daemon that will die; the agent's processes."""
     site.write("../agent.sh", "#!/bin/sh\n" + BUSY)
     site.configure(FAST + '[supervisor]\nstop_grace = "20ms"\n' + site.agent_config())
     gate = site.gate("g")
     site.up(OVERSEER_INJECT=point)
     site.call("worker.add", worker="mine")
     site.call("worker.start", worker="mine", task="Do it")
-    return int(gate.wait())
+    return site.told_pids(gate.wait())
 
 
 def asked(site, point, method, **params):
@@ -309,9 +309,9 @@ def asked(site, point, method, **params):
     site.up()
 
 
-def kept_all(site, pid):
+def kept_all(site, pids):
     """Its run is over, and all of its work is reachable."""
-    wait_gone(pid)
+    wait_gone(*pids)
     T.assertEqual(len([e for e in site.events() if e["type"] == "run.created"]), 1)
     T.assertEqual(site.git("log", "--format=%s", "main"), "start\n")
     T.assertEqual(site.down(), 0)
@@ -322,23 +322,23 @@ def kept_all(site, pid):
 
 def resetting(site, point):
     """A worker that is reset: its worktree is clean once its work is kept, and its task waits."""
-    pid = busy_worker(site, point)
+    pids = busy_worker(site, point)
     asked(site, point, "worker.reset", worker="mine")
     site.wait_type("worker.wanted", wanted="")
     T.assertEqual(sorted(os.listdir(os.path.join(site.dir, "worktrees/mine"))), [".git", "README"])
     T.assertEqual([w["status"] for w in site.call("worker.list")["workers"]], ["idle"])
     T.assertEqual(site.node("t1")["status"], "blocked")
-    kept_all(site, pid)
+    kept_all(site, pids)
 
 
 def removing(site, point):
     """A worker that is removed: gone with its worktree, once its work is kept."""
-    pid = busy_worker(site, point)
+    pids = busy_worker(site, point)
     asked(site, point, "worker.nuke", worker="mine")
     site.wait_type("worker.removed")
     T.assertEqual(os.listdir(os.path.join(site.dir, "worktrees")), [])
     T.assertEqual(site.call("worker.list")["workers"], [])
-    kept_all(site, pid)
+    kept_all(site, pids)
 
 
 def picking(site, point):

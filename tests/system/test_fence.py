@@ -327,6 +327,18 @@ try own_snapshot makes "$HOME/.claude/shell-snapshots/x"
         self.assertFalse(os.path.exists(os.path.join(site.root, "user", ".npm")))
         self.assertEqual(site.read(".overseer/cache/.cache/pip/x"), "x\n")
 
+    def test_no_configuration_shows_the_store(self):
+        site = self.fenced(PROBE + r"""
+try outside writes "$SITE/outside"
+try token reads "$SITE/repo/.overseer/token"
+try hook makes "$SITE/repo/.git/hooks/post-commit"
+try other sees "$SITE/repo/.overseer/worktrees/pool-2"
+""" + COMMIT, more='sandbox_writable = ["{root}"]')
+        site.configure(site.read(".overseer/config.toml").replace("{root}", site.root))
+        if self.user is not None:
+            site.become(self.user)
+        self.assertEqual(self.probe(site), {"outside"})
+
     def test_a_cache_is_there_for_the_next_run(self):
         site = self.fenced(r"""
 [ "$OVERSEER_NODE" = T1 ] || cp "$HOME/.cache/pip/x" found
