@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""The real agents in the fence that they get by default: with their logins, settings and servers of MCP, in exec and tmux."""
+
+import json
+import os
+import sys
+import unittest
+from pathlib import Path
+
+import real
+from real import Claude, Codex, Gemini, Opencode
+
+import namespaces
+
+SERVER = str(Path(__file__).resolve().parent / "mcp_server.py")
+
+
+def claude_home(home, repo, server):
+    """Logged in by a file, trusted, with a server of the user's own."""
+    Path(home, ".claude").mkdir(exist_ok=True)
+    Path(home, ".claude", "settings.json").write_text('{"permissions": {"allow": ["mcp__probe__touch"]}}', encoding="utf-8")
+    Path(home, ".claude.json").write_text(json.dumps({
+        "hasCompletedOnboarding": True, "theme": "dark", "projects": {repo: {"hasTrustDialogAccepted": True}},
+        "customApiKeyResponses": {"approved": ["not-a-real-key"[-20:]], "rejected": []},
+        "mcpServers": {"probe": {"type": "stdio", "command": server[0], "args": server[1:]}}}), encoding="utf-8")
+    return [".claude/settings.json", ".claude.json"]
+
+
+def codex_home(home, repo, server):
+    path = Path(home, "codex", "config.toml")
+    path.write_text(path.read_text(encoding="utf-8") + f"""
+[mcp_servers.probe]
+command = {json.dumps(server[0])}
+args = {json.dumps(server[1:])}
+""", encoding="utf-8")
+    return ["codex/config.toml"]
+
+
+def gemini_home(home, repo, server):
+    path = Path(home, ".gemini", "settings.json")
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    settings["mcpServers"] = {"probe": {"command": server[0], "args": server[1:], "trust": True}}
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    return [".gemini/settings.json"]
+
+
+def opencode_home(home, repo, server):
+    path = Path(home, ".config", "opencode", "opencode.json")
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    settings["mcp"] = {"probe": {"type": "local", "command": server, "enabled": True}}
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    return [".config/opencode/opencode.json"]
+
+
+# The tool of the server, as each of them calls it.
+CASES = {
+    Claude: (claude_home, "mcp__probe__touch", [".claude/settings.json", ".claude/hooks/x", ".claude/plugins/x", ".claude.json"]),
+    Codex: (codex_home, "touch", ["codex/config.toml", "codex/hooks.json", "codex/AGENTS.md", "codex/skills/x"]),
+    Gemini: (gemini_home, "mcp_probe_touch", [".gemini/settings.json", ".gemini/extensions/x", ".gemini/GEMINI.md"]),
+    Opencode: (opencode_home, "probe_touch", [".config/opencode/opencode.json", ".config/opencode/plugin/x.js",
+                                              ".local/share/opencode/bin/x"]),
+}
+
+
+class Fence(real.RealCase):
+    def setUp(self):
+        super().setUp()
+        if namespaces.no_sandbox():
+            self.skipTest(namespaces.no_sandbox())
+
+    def fenced(self, kind, **options):
+        """A site of this agent with the defaults, its home as a person has it: (site, home, its settings' texts)."""
+        server = self.enterContext(self.visible_server())
+        site = self.site(kind, start=False, sandbox="auto", **options)
+        home = self.home(site.root, kind.name)
+        kept = CASES[kind][0](home, site.repo, [sys.executable, server])
+        # Some of them look at a command before they run it, and refuse what writes elsewhere.
+        site.write("plant.sh", self.plant(kind, home) + f"echo renewed > {home}/.claude/.credentials.json\n")
+        site.git("add", "plant.sh")
+        site.git("commit", "-qm", "a script")
+        text = site.read(".overseer/config.toml")
+        site.configure("\n".join(line for line in text.split("\n") if not line.startswith("CLAUDE_CODE_TMPDIR")))
+        return site, home, {name: Path(home, name).read_text(encoding="utf-8") for name in kept}
+
+    @staticmethod
+    def visible_server():
+        """The server's program where the fence shows it: nothing of /tmp is."""
+        class Copy:
+            def __enter__(self):
+                self.path = f"/var/tmp/overseer-test-mcp-{os.getpid()}.py"
+                Path(self.path).write_bytes(Path(SERVER).read_bytes())
+                return self.path
+
+            def __exit__(self, *args):
+                os.unlink(self.path)
+        return Copy()
+
+    def plant(self, kind, home):
+        """A script that tries to change what the agent, or anybody, would run one day."""
+        return "".join(f"mkdir -p {home}/{os.path.dirname(name)}; echo planted > {home}/{name}\n"
+                       for name in [*CASES[kind][2], ".bashrc", ".gitconfig", ".config/autostart/x.desktop"])
+
+    def planted(self, home):
+        return [path for path in Path(home).rglob("*") if path.is_file() and not path.is_symlink()
+                and path.stat().st_size < 100 and path.read_bytes() == b"planted\n"]
+
+    def check(self, kind, **options):
+        site, home, settings = self.fenced(kind, **options)
+        site.up()
+        goal = self.goal(site, self.task(
+            "T1", [{"tool": CASES[kind][1], "input": {"name": "server.txt"}},
+                   kind.shell("sh plant.sh; echo x > T1.txt"), {"text": "Did it."}]))
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "main:T1.txt"), "x\n")
+        self.assertEqual(self.run_of(site, "T1")["sandbox"], "fence")
+        self.assertEqual(self.planted(home), [])
+        for name, text in settings.items():
+            self.assertEqual(Path(home, name).read_text(encoding="utf-8"), text, name)
+        self.assertEqual(site.git("show", "main:server.txt"), "by the server\n")
+
+    def test_claude(self):
+        self.check(Claude)
+
+    def test_codex(self):
+        self.check(Codex)
+
+    def test_gemini(self):
+        self.check(Gemini)
+
+    def test_opencode(self):
+        self.check(Opencode)
+
+    def test_claude_in_tmux(self):
+        self.check_tmux(Claude)
+
+    def test_codex_in_tmux(self):
+        self.check_tmux(Codex)
+
+    def check_tmux(self, kind):
+        site, home, settings = self.fenced(kind, runtime="tmux")
+        site.env["TMUX_TMPDIR"] = site.root
+        site.up()
+        goal = self.goal(site, self.task("T1", [kind.shell("sh plant.sh; echo x > T1.txt"), {"text": "Did it."}]))
+        site.wait_goal(goal)
+        self.assertEqual(self.run_of(site, "T1")["sandbox"], "fence")
+        self.assertEqual(self.planted(home), [])
+        for name, text in settings.items():
+            self.assertEqual(Path(home, name).read_text(encoding="utf-8"), text, name)
+
+    def test_a_login_that_is_renewed_is_the_users(self):
+        """Each of them writes its file of credentials in place: a tool stands in for that here."""
+        site, home, _ = self.fenced(Claude)
+        Path(home, ".claude", ".credentials.json").write_text("{}", encoding="utf-8")
+        site.up()
+        site.wait_goal(self.goal(site, self.task("T1", [Claude.shell("sh plant.sh; echo x > T1.txt"), {"text": "Did it."}])))
+        self.assertEqual(Path(home, ".claude", ".credentials.json").read_text(encoding="utf-8"), "renewed\n")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
