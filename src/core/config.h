@@ -11,17 +11,13 @@
 #include "base/buf.h"
 #include "base/ov.h"
 #include "core/config_channel.h"
+#include "core/config_sandbox.h"
 #include "core/policy.h"
 #include "core/price.h"
 #include "data/value.h"
 
 enum planner_provider { PROVIDER_NONE, PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_COMMAND };
 enum agent_input { INPUT_NONE, INPUT_STDIN };
-/* auto: the fence where it works, else none. default: as defaults.sandbox; never after reading. */
-enum sandbox { SANDBOX_AUTO, SANDBOX_FENCE, SANDBOX_BWRAP, SANDBOX_NONE, SANDBOX_DEFAULT };
-extern const char *const sandbox_names[];
-enum check_sandbox { CHECK_AGENT, CHECK_NONE };
-enum sandbox_home { HOME_PRIVATE, HOME_SHARED };
 
 /* [agents.NAME] */
 struct config_agent {
@@ -90,12 +86,10 @@ struct config {
 	int64_t workers_max, workers_max_waiting;
 	str workspace_check_command, workspace_setup_command;
 	ov_time workspace_check_timeout, workspace_setup_timeout;
-	const str *workspace_test_report, *workspace_coverage_report;
-	size_t workspace_test_report_n, workspace_coverage_report_n;
+	const str *workspace_test_report, *workspace_coverage_report, *commands_env_pass;
+	size_t workspace_test_report_n, workspace_coverage_report_n, commands_env_pass_n;
 	bool workspace_serena;
 	enum check_sandbox check_sandbox;
-	const str *commands_env_pass; /* names, or patterns with a * at the end */
-	size_t commands_env_pass_n;
 	bool rescue_ignored; /* [rescue]: files that git ignores, too */
 	ov_time rescue_keep;
 	int64_t rescue_keep_count;
