@@ -6,7 +6,6 @@ Each case runs with the real bubblewrap, as the user who runs the tests and, whe
 
 import os
 import shutil
-import signal
 import socket
 import stat
 import subprocess
@@ -15,7 +14,7 @@ import tempfile
 import unittest
 
 import namespaces
-from harness import FAST, PATIENCE, Site, SiteCase, plan, task, wait_gone
+from harness import DAEMON, FAST, SHIM, Site, SiteCase, plan, task
 
 NOBODY = 65534
 # Each line of the probe is "NAME RESULT": 0 when it could be done.
@@ -40,22 +39,21 @@ class UserSite(Site):
     def __init__(self, *args, **more):
         super().__init__(*args, **more)
         self.user = None
+        self.before = []  # a command that takes something from the daemon, and becomes it
 
     def become(self, uid):
         self.user = uid
         subprocess.run(["chown", "-R", f"{uid}:{uid}", self.root], check=True)
 
     def popen(self, **env):
-        if self.user is None:
-            return super().popen(**env)
+        who = {} if self.user is None else {"user": self.user, "group": self.user, "extra_groups": []}
         ready, told = os.pipe()
         self.log = os.path.join(self.root, "daemon.log")
-        from harness import DAEMON, SHIM
         with open(self.log, "ab") as log:
             process = subprocess.Popen(
-                [DAEMON, "--dir", self.dir, "--shim", SHIM, "--ready-fd", str(told), *self.args],
+                [*self.before, DAEMON, "--dir", self.dir, "--shim", SHIM, "--ready-fd", str(told), *self.args],
                 cwd=self.root, env={**self.env, **env}, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                pass_fds=[told], user=self.user, group=self.user, extra_groups=[])
+                pass_fds=[told], **who)
         os.close(told)
         return process, ready
 
@@ -495,6 +493,23 @@ class Levels(FenceCase):
         site.env["PATH"] = os.path.dirname(fake) + ":" + site.env["PATH"]
         self.finish(site)
         self.assertIn("No permissions to create new namespace", site.call("status.get")["sandbox"]["reason"])
+
+    def test_auto_in_a_container_without_namespaces(self):
+        """As many containers are: root without privileges, and a user who may make no user namespace."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can take something from itself")
+        tool = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/without-userns")
+        for before, user in (["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"], None), ([tool], NOBODY):
+            with self.subTest(before=before[0]):
+                site = self.fenced("echo x > \"$HOME/mine\"" + COMMIT)
+                site.before = before
+                if user is not None:
+                    site.become(user)
+                self.finish(site)
+                status = site.call("status.get")["sandbox"]
+                self.assertEqual(status["auto"], "none")
+                self.assertIn("does not work here", status["reason"])
+                self.assertEqual(site.read("../user/mine"), "x\n")
 
     def test_a_level_that_is_asked_for_and_cannot_be_made_fails_the_start(self):
         for level in ("fence", "bwrap"):
