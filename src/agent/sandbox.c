@@ -104,100 +104,17 @@ static void home_mounts(struct words *w, const struct sandbox_ask *ask)
 		mount_same(w, "--ro-bind-try", ask->readable[i]);
 }
 
-/* The folder of the branch, whose lock files are made there; "refs/heads" itself is never given away. */
-static const char *branch_folder(struct arena *a, const struct sandbox_ask *ask)
-{
-	str branch = str_from(ask->branch ? ask->branch : "");
-	size_t end = branch.n;
-
-	while (end > 0 && branch.p[end - 1] != '/')
-		end--;
-	if (end == 0 || !str_starts(branch, STR("refs/heads/")) || end <= strlen("refs/heads/") ||
-			str_contains(branch, STR("..")))
-		return NULL;
-	return arena_cstr(a, str_sub(branch, 0, end - 1));
-}
-
-/* A linked worktree: what git writes for it lies below the repository's own folder. */
-static bool is_linked(const struct sandbox_ask *ask)
-{
-	size_t n = strlen(ask->git_common_dir);
-
-	return strncmp(ask->git_dir, ask->git_common_dir, n) == 0 && ask->git_dir[n] == '/';
-}
-
-static size_t linked_folders(struct arena *a, const struct sandbox_ask *ask, const char **ret)
-{
-	const char *branch = branch_folder(a, ask);
-	size_t n = 0;
-
-	ret[n++] = arena_printf(a, "%s/objects", ask->git_common_dir).p;
-	ret[n++] = ask->git_dir;
-	if (branch) {
-		ret[n++] = arena_printf(a, "%s/%s", ask->git_common_dir, branch).p;
-		ret[n++] = arena_printf(a, "%s/logs/%s", ask->git_common_dir, branch).p;
-	}
-	return n;
-}
-
-/* What stays to be read of a git folder that is the worktree's alone. */
-static const char *const held[] = { "hooks", "info", "objects/info" };
-
-size_t sandbox_git_folders(struct arena *a, const struct sandbox_ask *ask, const char **ret,
-		size_t max)
-{
-	size_t n = 0;
-
-	if (!ask->git_dir || !ask->git_common_dir)
-		return 0;
-	assert(max >= SANDBOX_GIT_FOLDERS);
-	if (is_linked(ask))
-		return linked_folders(a, ask, ret);
-	ret[n++] = ask->git_dir;
-	for (size_t i = 0; i < ARRAY_LEN(held); i++)
-		ret[n++] = arena_printf(a, "%s/%s", ask->git_dir, held[i]).p;
-	return n;
-}
-
-const char *sandbox_git_file(const struct sandbox_ask *ask)
-{
-	if (!ask->git_dir || !ask->git_common_dir)
-		return NULL;
-	return is_linked(ask) ? "config.worktree" : "config";
-}
-
-static void linked_mounts(struct words *w, const struct sandbox_ask *ask)
-{
-	/* The last is read by every git in this worktree, ours too, if the repository has such. */
-	static const char *const pointers[] = { "commondir", "gitdir", "config.worktree" };
-	const char *folders[SANDBOX_GIT_FOLDERS];
-	size_t n = linked_folders(w->a, ask, folders);
-
-	for (size_t i = 0; i < n; i++)
-		mount_same(w, ask->read_only ? "--ro-bind" : "--bind", folders[i]);
-	for (size_t i = 0; i < ARRAY_LEN(pointers); i++)
-		mount_same(w, "--ro-bind", below(w, ask->git_dir, pointers[i]));
-}
-
-/* A git folder of the worktree's own, which borrows the repository's objects. */
-static void own_mounts(struct words *w, const struct sandbox_ask *ask)
-{
-	mount_same(w, ask->read_only ? "--ro-bind" : "--bind", ask->git_dir);
-	mount_same(w, "--ro-bind", below(w, ask->git_dir, "config"));
-	mount_same(w, "--ro-bind-try", below(w, ask->git_dir, "commondir"));
-	for (size_t i = 0; i < ARRAY_LEN(held); i++)
-		mount_same(w, "--ro-bind", below(w, ask->git_dir, held[i]));
-}
-
+/* The worktree's own git folder, which borrows the repository's objects; what says which programs git runs is held. */
 static void git_mounts(struct words *w, const struct sandbox_ask *ask)
 {
+	static const char *const held[] = { "config", "hooks", "info", "objects/info" };
+
 	if (!ask->git_dir || !ask->git_common_dir)
 		return;
 	mount_same(w, "--ro-bind", ask->git_common_dir);
-	if (is_linked(ask))
-		linked_mounts(w, ask);
-	else
-		own_mounts(w, ask);
+	mount_same(w, ask->read_only ? "--ro-bind" : "--bind", ask->git_dir);
+	for (size_t i = 0; i < ARRAY_LEN(held); i++)
+		mount_same(w, "--ro-bind", below(w, ask->git_dir, held[i]));
 	mount_same(w, "--ro-bind", below(w, ask->worktree, ".git"));
 }
 

@@ -31,7 +31,6 @@ struct sandbox_ask {
 	const char *run_dir; /* NULL: it is no run */
 	/* As in struct launch_ask; both NULL when the worktree is in no repository. */
 	const char *git_dir, *git_common_dir;
-	const char *branch;       /* "refs/heads/..." that the worktree is on; NULL: none */
 	const char *home;         /* the user's home; NULL: there is none to be treated apart */
 	const char *private_home; /* what the agent has in its place; NULL: what `shown` says */
 	const struct sandbox_mount *shown; /* in a home that is empty otherwise, in this order */
@@ -47,9 +46,3 @@ struct sandbox_ask {
 
 /* In the arena; ends with NULL. */
 const char *const *sandbox_argv(struct arena *a, const struct sandbox_ask *ask);
-enum { SANDBOX_GIT_FOLDERS = 4 };
-/* The folders of git that have to be there, at most `max`, written to ret. */
-size_t sandbox_git_folders(struct arena *a, const struct sandbox_ask *ask, const char **ret,
-		size_t max);
-/* The file below git_dir that has to be there, too; it may be empty. NULL: none. */
-const char *sandbox_git_file(const struct sandbox_ask *ask);

@@ -107,6 +107,7 @@ int agent_prepare(struct arena *a, const struct driver_ask *ask, struct agent_la
 		.agent = ask->agent,
 		.store = ask->store,
 		.worktree = ask->worktree,
+		.git_common = ask->git_common,
 		.run_dir = ask->dir,
 		.overseer = ask->overseer,
 		.home = ask->home,

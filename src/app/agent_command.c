@@ -52,6 +52,7 @@ int agent_command(struct arena *a, const struct agent_command_ask *ask, struct a
 	struct sandbox_room room = { .agent = found ? found : &gone,
 		.store = ask->store,
 		.worktree = ask->worktree,
+		.git_common = ask->git_common,
 		.home = ask->home };
 	const char *const *argv = shell(a, ask->text), *const * env;
 	int r;

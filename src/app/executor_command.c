@@ -124,6 +124,7 @@ static int furnish(struct task *t, struct proc_spec *ret, struct ov_err *err)
 		.agent = c->agent,
 		.home = c->home,
 		.store = x->o.dir,
+		.git_common = git_common_dir(x->git),
 		.worktree = c->cwd.p,
 		.text = c->text };
 	const char **argv = arena_array(&t->arena, const char *, 4);

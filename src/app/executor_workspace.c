@@ -33,6 +33,7 @@ static int furnish(struct workspace *w, struct ov_err *err)
 		.agent = w->agent,
 		.home = w->home,
 		.store = x->o.dir,
+		.git_common = git_common_dir(x->git),
 		.worktree = arena_cstr(a, w->setup.path),
 		.text = arena_cstr(a, w->setup.command) };
 	struct agent_command made;

@@ -6,11 +6,11 @@
 
 #include "agent/sandbox.h"
 #include "app/sandbox_home.h"
-#include "app/worktree.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "drive/git.h"
 #include "sys/file.h"
 
 #define NODE_MODULES "/node_modules/"
@@ -63,57 +63,24 @@ static const char *const *find_programs(struct arena *a, const char *overseer,
 	return ret;
 }
 
-static const char *branch_of(struct arena *a, const char *git_dir)
+static int make_folders(const struct sandbox_ask *in, struct ov_err *err)
 {
-	str text;
-
-	if (!git_dir || file_read(a, path_join(a, git_dir, "HEAD"), PATH_MAX, &text, NULL) < 0 ||
-			!str_starts(text, STR("ref: ")))
-		return NULL;
-	return arena_cstr(a, str_trim(str_sub(text, 5, text.n)));
-}
-
-static int make_folders(struct arena *a, const struct sandbox_ask *in, struct ov_err *err)
-{
-	const char *folders[SANDBOX_GIT_FOLDERS], *file = sandbox_git_file(in);
-	size_t n = sandbox_git_folders(a, in, folders, ARRAY_LEN(folders));
 	int r = dir_make(in->tmp, 0700, err);
 
 	if (r == 0 && in->private_home)
 		r = dir_make(in->private_home, 0700, err);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = dir_make(folders[i], 0777, err);
-	if (r == 0 && file) {
-		r = file_create_atomic(path_join(a, in->git_dir, file), STR(""), 0644, err);
-		r = r == OV_ECONFLICT ? 0 : r;
-	}
 	return r < 0 ? ov_wrap(err, r, "making the folders of the sandbox") : 0;
 }
 
-/* The repository of a git folder that is the worktree's own: whose objects it borrows. */
-static const char *lender_of(struct arena *a, const char *git_dir)
+/* Where the worktree's git folder has to be: what its .git file says is not asked. */
+static void find_git(struct arena *a, const struct sandbox_room *room, struct sandbox_ask *in)
 {
-	str text, line;
+	const char *dir = git_agent_dir(a, str_from(room->worktree));
 
-	if (file_read(a, path_join(a, git_dir, "objects/info/alternates"), PATH_MAX, &text, NULL) <
-					0 ||
-			!str_split(&text, '\n', &line) || !str_starts(line, STR("/")) ||
-			!str_ends(line, STR("/objects")))
-		return NULL;
-	return arena_cstr(a, str_sub(line, 0, line.n - strlen("/objects")));
-}
-
-static void find_git(struct arena *a, struct sandbox_ask *in)
-{
-	const char *common;
-
-	in->git_dir = worktree_admin(a, str_from(in->worktree));
-	if (!in->git_dir)
+	if (!room->git_common || !file_exists(dir))
 		return;
-	common = worktree_common(a, in->git_dir);
-	in->git_common_dir = common == in->git_dir ? lender_of(a, in->git_dir)
-						   : realpath(common, arena_alloc(a, PATH_MAX));
-	in->branch = branch_of(a, in->git_dir);
+	in->git_dir = dir;
+	in->git_common_dir = room->git_common;
 }
 
 /* A home that is a folder of its own; NULL: there is nothing to be treated apart. */
@@ -171,10 +138,10 @@ int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *
 
 	if (room->level.is == SANDBOX_NONE)
 		return 0;
-	find_git(a, &in);
+	find_git(a, room, &in);
 	r = furnish(a, room, own, env, &in, err);
 	if (r == 0)
-		r = make_folders(a, &in, err);
+		r = make_folders(&in, err);
 	if (r < 0)
 		return r;
 	in.readable = find_programs(a, room->overseer, *argv, env,

@@ -12,6 +12,7 @@ struct sandbox_room {
 	const struct config_agent *agent; /* whose sandbox it is */
 	struct sandbox_level level;       /* by contain_level */
 	const char *store, *worktree;
+	const char *git_common; /* the repository's git folder; NULL: the worktree is in none of ours */
 	const char *run_dir;  /* NULL: a command, which has nothing of the agent's own */
 	const char *overseer; /* the program; NULL: it is not needed */
 	str home;             /* the name of the assignment's folder */

@@ -15,9 +15,8 @@ static struct sandbox_ask ask_default(void)
 		.worktree = "/r/.overseer/worktrees/w",
 		.run_dir = "/r/.overseer/runs/R_1",
 		.store = "/r/.overseer",
-		.git_dir = "/r/.git/worktrees/w",
+		.git_dir = "/r/.overseer/git/w/agent",
 		.git_common_dir = "/r/.git",
-		.branch = "refs/heads/overseer/w/T1",
 		.home = "/u",
 		.private_home = "/r/.overseer/home/A_1/home",
 		.tmp = "/r/.overseer/home/A_1/tmp",
@@ -54,11 +53,6 @@ TEST(what_is_hidden_comes_before_what_is_shown_in_it)
 	assert_string_equal(v[0], "/usr/bin/bwrap");
 	assert_true(root > 0 && root < home && home < store && store < work && work < common);
 	assert_true(store < run);
-	assert_true(common < mount(v, "--bind", "/r/.git/objects"));
-	assert_true(common < mount(v, "--bind", "/r/.git/refs/heads/overseer/w"));
-	assert_true(common < mount(v, "--bind", "/r/.git/logs/refs/heads/overseer/w"));
-	assert_true(mount(v, "--bind", "/r/.git/worktrees/w") <
-			mount(v, "--ro-bind", "/r/.git/worktrees/w/commondir"));
 	assert_true(work < mount(v, "--ro-bind", "/r/.overseer/worktrees/w/.git"));
 	assert_true(run < mount(v, "--bind-try", "/r/.overseer/runs/R_1/hooks"));
 	assert_true(mount(v, "--bind-try", "/r/.overseer/runs/R_1/hooks") <
@@ -125,25 +119,6 @@ TEST(network_home_and_further_paths_are_as_asked)
 	arena_done(&a);
 }
 
-/* No branch is worth all the others. */
-TEST(only_the_folder_of_a_branch_is_given_away)
-{
-	static const char *const branches[] = { NULL, "", "refs/heads/main", "refs/tags/x/y",
-		"main", "refs/heads/../../x/y", "refs/heads/" };
-	struct arena a = ARENA_INIT;
-
-	for (size_t i = 0; i < ARRAY_LEN(branches); i++) {
-		struct sandbox_ask ask = ask_default();
-		const char *folders[4];
-
-		ask.branch = branches[i];
-		assert_int_equal(sandbox_git_folders(&a, &ask, folders, 4), 2);
-		assert_string_equal(folders[0], "/r/.git/objects");
-		assert_string_equal(folders[1], "/r/.git/worktrees/w");
-	}
-	arena_done(&a);
-}
-
 TEST(without_a_repository_nothing_of_git_is_mounted)
 {
 	struct arena a = ARENA_INIT;
@@ -163,10 +138,9 @@ TEST(a_git_folder_of_the_worktrees_own_is_writable_but_for_its_settings)
 	static const char *const held[] = { "config", "hooks", "info", "objects/info" };
 	struct arena a = ARENA_INIT;
 	struct sandbox_ask ask = ask_default();
-	const char *const *v, *folders[SANDBOX_GIT_FOLDERS];
+	const char *const *v;
 	int common, own;
 
-	ask.git_dir = "/r/.overseer/git/w";
 	v = sandbox_argv(&a, &ask);
 	common = mount(v, "--ro-bind", "/r/.git");
 	own = mount(v, "--bind", ask.git_dir);
@@ -180,13 +154,6 @@ TEST(a_git_folder_of_the_worktrees_own_is_writable_but_for_its_settings)
 		assert_false(strcmp(v[i], "--bind") == 0 &&
 				strncmp(v[i + 1], "/r/.git", strlen("/r/.git")) == 0);
 	assert_true(mount(v, "--ro-bind", "/r/.overseer/worktrees/w/.git") > 0);
-	assert_int_equal(sandbox_git_folders(&a, &ask, folders, ARRAY_LEN(folders)), 4);
-	assert_string_equal(sandbox_git_file(&ask), "config");
-	/* A folder whose name only begins like the repository's is not in it. */
-	ask.git_dir = "/r/.git-other/w";
-	assert_string_equal(sandbox_git_file(&ask), "config");
-	ask.git_dir = "/r/.git/worktrees/w";
-	assert_string_equal(sandbox_git_file(&ask), "config.worktree");
 	arena_done(&a);
 }
 
