@@ -15,7 +15,7 @@ struct agent_command_ask {
 	str home;  /* the name of the assignment's folder, by homes_name */
 	const char *store, *worktree;
 	const char *git_common; /* the repository's git folder */
-	const char *text; /* for sh */
+	const char *text;       /* for sh */
 };
 
 struct agent_command {

@@ -6,6 +6,7 @@
 #include "core/accept.h"
 #include "core/prompt.h"
 #include "drive/git.h"
+#include "drive/git_accept.h"
 
 /* The branch's own commits, under the key of the accept that made them one. */
 static str kept_ref(struct task *t, const struct assignment *as)

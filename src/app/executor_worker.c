@@ -11,6 +11,7 @@
 #include "core/prompt.h"
 #include "core/state.h"
 #include "drive/git.h"
+#include "drive/git_accept.h"
 
 struct place {
 	str worker, path, ref;

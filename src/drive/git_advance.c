@@ -3,6 +3,7 @@
  * target is taken back by another one. Either happens at most once: the candidate is a commit, and
  * is on the target or is not; a revert is known by the key in its trailer.
  */
+#include "drive/git_accept.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 

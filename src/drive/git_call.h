@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "drive/git.h"
+#include "drive/git_step.h"
 #include "sys/proc.h"
 
 struct job;
@@ -34,50 +35,6 @@ struct git {
 	struct list calls;      /* oldest first */
 	bool keep_ignored;      /* rescue ignored files, too */
 	bool no_lfs;            /* its program is not there: its filter is passed over */
-};
-
-/* What build and judge answer; negative: enum ov_code. */
-enum git_verdict {
-	GIT_NEXT,   /* build: run the command; judge: go on with the next step */
-	GIT_SKIP,   /* build: nothing to run here, go on */
-	GIT_LEAVE,  /* this table is done, go on with the caller's */
-	GIT_FINISH, /* the call is done */
-	GIT_AGAIN,  /* judge: the same step once more */
-};
-
-/* How a command ended; by its own exit, since signals and timeouts end the call. */
-struct git_out {
-	int code;
-	str out, err;
-};
-
-struct git_step {
-	const char *what;                                     /* for messages: "cannot WHAT: ..." */
-	int (*build)(struct git_call *c, struct ov_err *err); /* NULL: only `sub` */
-	int (*judge)(struct git_call *c, const struct git_out *o,
-			struct ov_err *err); /* NULL: 0 or fail */
-	const struct git_step
-			*sub; /* instead of a command: a table, ended by a row without `what` */
-	const char *inject;   /* injection point after the step */
-};
-
-/* Rows of a table. A row that runs no command has a build that answers GIT_SKIP. */
-#define STEP_RUN(what_, build_, judge_, ...)                                   \
-	{                                                                      \
-		.what = what_, .build = build_, .judge = judge_, ##__VA_ARGS__ \
-	}
-#define STEP_SUB(what_, build_, sub_, ...)                                 \
-	{                                                                  \
-		.what = what_, .build = build_, .sub = sub_, ##__VA_ARGS__ \
-	}
-#define STEP_END             \
-	{                    \
-		.what = NULL \
-	}
-
-struct git_frame {
-	const struct git_step *steps;
-	size_t at;
 };
 
 /* A child whose output goes to memory files: for git_open, and for what must not be cut short. */
@@ -166,13 +123,13 @@ struct git_call {
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
-	bool settled;          /* ensure: it stands on the branch, and work may have begun */
-	bool loosened;         /* what was read-only is made writable */
-	bool forced;           /* rebase: an earlier one was cut off while the worktree followed */
-	bool keeps, reserved;  /* rebase: the ref holds the branch already; harvest: see git_names.c */
-	bool forwarded;        /* the target was brought up to date from the remote */
-	bool plain_ssh;        /* no other way to call ssh is configured */
-	bool ok;               /* the answer of the last yes-or-no step */
+	bool settled;         /* ensure: it stands on the branch, and work may have begun */
+	bool loosened;        /* what was read-only is made writable */
+	bool forced;          /* rebase: an earlier one was cut off while the worktree followed */
+	bool keeps, reserved; /* rebase: the ref holds the branch already; harvest: see git_names.c */
+	bool forwarded;       /* the target was brought up to date from the remote */
+	bool plain_ssh;       /* no other way to call ssh is configured */
+	bool ok;              /* the answer of the last yes-or-no step */
 	bool record, recorded; /* the configuration is to be recorded anew; was, by this call */
 	bool taken;            /* what the agent committed is in the repository */
 	bool index_bad;        /* our own index could not be read, and is made anew */

@@ -2,6 +2,7 @@
  * Pick: all that is in a worktree at this moment, onto the target, while somebody may be at work in
  * it. It is read by way of a rescue, which touches nothing, and merged as a tree.
  */
+#include "drive/git_accept.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 

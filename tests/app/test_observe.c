@@ -230,11 +230,11 @@ TEST(what_cannot_be_read_is_unknown)
 	wait_output(&s);
 	look(&s);
 	STEP_UNTIL(&s, clock_wall() > seen(&s)->looked_at + 250);
-	sh(&s.f, "mv .git/worktrees/w1 .git/worktrees-w1");
+	sh(&s.f, "mv .overseer/git/w1 .overseer/git/w1-gone");
 	o = look(&s);
 	assert_true(o->tree_unknown);
 	assert_false(o->process_unknown);
-	sh(&s.f, "mv .git/worktrees-w1 .git/worktrees/w1; echo x >>\"$W/src/one\"");
+	sh(&s.f, "mv .overseer/git/w1-gone .overseer/git/w1; echo x >>\"$W/src/one\"");
 	o = look(&s);
 	/* Compared with the last one that could be read. */
 	assert_false(o->tree_unknown);

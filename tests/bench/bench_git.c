@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "drive/git.h"
+#include "drive/git_accept.h"
 #include "sys/loop.h"
 #include "tests/bench/figure.h"
 

@@ -5,6 +5,7 @@
  * $R the repository and $W the worktree, and fails the test when they fail.
  */
 #include "drive/git.h"
+#include "drive/git_accept.h"
 #include "tests/test.h"
 
 struct loop;

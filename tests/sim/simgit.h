@@ -18,6 +18,7 @@
 
 #include "base/ov.h"
 #include "drive/git.h"
+#include "drive/git_accept.h"
 
 struct simgit;
 

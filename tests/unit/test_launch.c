@@ -337,17 +337,16 @@ TEST(codex_hooks_come_by_options_that_are_toml)
 		assert_int_not_equal(l.files[i].path[0], '/');
 }
 
-TEST(codex_can_commit_in_a_linked_worktree)
+TEST(codex_can_commit)
 {
 	struct launch_ask ask = ask_of("codex");
 	struct launch l;
 
-	ask.git_dir = "/r/.git/worktrees/w";
+	ask.git_dir = "/r/.overseer/git/w/agent";
 	ask.git_common_dir = "/r/.git";
 	l = build(&ask);
 	assert_string_equal(option(&l, "sandbox_workspace_write.writable_roots="),
-			"[\"/r/.git/worktrees/w\",\"/r/.git/objects\",\"/r/.git/refs\",\"/r/.git/"
-			"logs\"]");
+			"[\"/r/.overseer/git/w/agent\"]");
 	ask.permission_mode = STR("read-only");
 	l = build(&ask);
 	assert_null(option(&l, "sandbox_workspace_write.writable_roots="));
