@@ -66,6 +66,8 @@ def runs_once(site, log):
     runs = {e["run"]: e["data"]["dispatch"] for e in log if e["type"] == "run.created"}
     T.assertLessEqual(set(started), set(runs), "a run was started that was never intended")
     T.assertEqual(len(set(runs.values())), len(runs))
+    boxes = {e["data"].get("sandbox", harness.SANDBOX) for e in log if e["type"] == "run.ended"}
+    T.assertLessEqual(boxes, {harness.SANDBOX}, "what every run was in")
 
 
 def work_kept(site):

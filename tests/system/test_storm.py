@@ -321,6 +321,8 @@ class Storm(night.Night, unittest.TestCase):
     def in_the_end(self):
         site = self.place
         tasks = self.tasks()
+        boxes = {e["data"]["sandbox"] for e in site.events() if e["type"] == "run.ended" and "sandbox" in e["data"]}
+        self.assertEqual(boxes, {harness.SANDBOX})
         inbox = {x["node_id"] for x in site.call("inbox.list")["inbox"]}
         self.explained()
         self.left_alone()
