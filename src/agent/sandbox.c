@@ -107,7 +107,8 @@ static void home_mounts(struct words *w, const struct sandbox_ask *ask)
 /* The worktree's own git folder, which borrows the repository's objects; what says which programs git runs is held. */
 static void git_mounts(struct words *w, const struct sandbox_ask *ask)
 {
-	static const char *const held[] = { "config", "hooks", "info", "objects/info" };
+	static const char *const held[] = { "config", "commondir", "hooks", "info",
+		"objects/info" };
 
 	if (!ask->git_dir || !ask->git_common_dir)
 		return;

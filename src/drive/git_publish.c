@@ -181,6 +181,15 @@ static int put_copy(struct git_call *c, const char *from, const char *to, struct
 	return git_write_plain(&c->arena, to, text, err);
 }
 
+static int put_link(struct git_call *c, const char *dir, const char *name, struct ov_err *err)
+{
+	str to = arena_printf(&c->arena, STR_FMT "/%s",
+			STR_ARG(relative(c, path_join(&c->arena, dir, "info"), c->g->common)), name);
+	const char *link = path_join(&c->arena, dir, name);
+
+	return symlink(to.p, link) == 0 ? 0 : ov_fail_errno(err, errno, "make %s", link);
+}
+
 static int put_index(struct git_call *c, const char *dir, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
@@ -213,15 +222,19 @@ static int fill(struct git_call *c, const char *dir, struct ov_err *err)
 	} files[] = {
 		{ "HEAD", arena_printf(a, "ref: refs/heads/" STR_FMT "\n", STR_ARG(c->branch)) },
 		{ "config", buf_str(&config) },
+		{ "commondir", STR(".\n") }, /* who could make it would say where its configuration is */
 		{ "packed-refs", c->refs_text },
 		{ "objects/info/alternates", arena_printf(a, STR_FMT "\n", STR_ARG(alternate)) },
 		{ "logs/HEAD", first_log(c) },
 	};
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(files); i++)
 		r = git_write_plain(a, path_join(a, dir, files[i].name), files[i].text, err);
-	static const char *const copied[] = { "info/exclude", "info/attributes", "shallow" };
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(copied); i++)
-		r = put_copy(c, path_join(a, c->g->common, copied[i]), path_join(a, dir, copied[i]),
+	/* As they are then: lines are added to them. */
+	static const char *const shared[] = { "info/exclude", "info/attributes" };
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(shared); i++)
+		r = put_link(c, dir, shared[i], err);
+	if (r == 0)
+		r = put_copy(c, path_join(a, c->g->common, "shallow"), path_join(a, dir, "shallow"),
 				err);
 	if (r == 0)
 		r = put_copy(c, path_join(a, c->own, "info/sparse-checkout"),

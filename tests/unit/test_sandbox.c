@@ -135,7 +135,8 @@ TEST(without_a_repository_nothing_of_git_is_mounted)
 /* The repository is not written to at all; what makes git run programs is not either. */
 TEST(a_git_folder_of_the_worktrees_own_is_writable_but_for_its_settings)
 {
-	static const char *const held[] = { "config", "hooks", "info", "objects/info" };
+	static const char *const held[] = { "config", "commondir", "hooks", "info",
+		"objects/info" };
 	struct arena a = ARENA_INIT;
 	struct sandbox_ask ask = ask_default();
 	const char *const *v;
