@@ -134,7 +134,7 @@ def rebase_of_another_branch(r):
 
 
 @case(2)
-def rebase_by_patches_of_another_branch(r):
+def rebase_apply_of_another_branch(r):
     """rebase-apply says that another branch of the user's is being rebased"""
     rebase_state(r, "rebase-apply", r.victim_branch)
 
@@ -197,7 +197,7 @@ def merge_left_unfinished(r):
 
 
 @case(2)
-def merge_with_another_branch_claimed(r):
+def merge_of_another_branch(r):
     """MERGE_HEAD names a commit of the user's and one that does not exist"""
     r.work()
     forge(r, "MERGE_HEAD", r.git("rev-parse", r.victim_branch).strip() + "\n" + "2" * 40 + "\n")
@@ -368,7 +368,7 @@ def hostile_repository(room):
 
 
 @case(2)
-def commondir_names_a_hostile_repository(r):
+def commondir_names_a_hostile_repo(r):
     """commondir names a git folder of the agent's with programs in its configuration"""
     folder = hostile_repository(r)
     r.work()
@@ -401,7 +401,7 @@ def gitdir_names_the_users_checkout(r):
 
 
 @case(4)
-def gitdir_names_the_users_other_worktree(r):
+def gitdir_names_the_users_worktree(r):
     """gitdir says that this git folder belongs to a worktree of the user's"""
     r.work()
     forge(r, "gitdir", os.path.join(r.site, "other", ".git") + "\n")
@@ -497,7 +497,7 @@ def pointer_to_a_hostile_repository(r):
 
 
 @case(2)
-def pointer_as_a_link_to_the_users_repository(r):
+def pointer_as_a_link_to_a_repo(r):
     """.git is a link to the user's own git folder"""
     r.work()
     with r.attempt(".git"):
@@ -545,7 +545,7 @@ def move_away(room):
 
 
 @case(4)
-def worktree_as_a_link_to_the_users_folder(r):
+def worktree_as_a_link_to_a_folder(r):
     """the worktree is a link to a folder of the user's"""
     with r.attempt("move the worktree"):
         move_away(r)
@@ -553,7 +553,7 @@ def worktree_as_a_link_to_the_users_folder(r):
 
 
 @case(4, fails=True)
-def worktree_as_a_link_in_a_failed_task(r):
+def worktree_as_a_link_failed(r):
     """the worktree of a failed task is a link to a folder of the user's when the next task comes"""
     with r.attempt("move the worktree"):
         away = move_away(r)
@@ -563,7 +563,7 @@ def worktree_as_a_link_in_a_failed_task(r):
 
 
 @case(4)
-def worktree_as_a_link_to_another_worktree(r):
+def worktree_as_a_link_to_another(r):
     """the worktree is a link to another worker's worktree"""
     with r.attempt("move the worktree"):
         move_away(r)
@@ -571,7 +571,7 @@ def worktree_as_a_link_to_another_worktree(r):
 
 
 @case(4)
-def worktree_as_a_link_to_the_checkout(r):
+def worktree_as_a_link_to_checkout(r):
     """the worktree is a link to the user's checkout"""
     with r.attempt("move the worktree"):
         move_away(r)

@@ -50,7 +50,7 @@ def embedded_filter_while_it_runs(r):
 
 
 @case(1, fails=True)
-def embedded_filter_in_a_failed_task(r):
+def embedded_filter_failed(r):
     """an embedded repository with a filter in a failed task: it is rescued when the next one takes the worktree"""
     r.embedded("repo", r.programs())
     r.gitlink(f"{r.name}/repo")
@@ -174,7 +174,7 @@ def gitlink_over_a_file(r):
 
 
 @case(1, alone=True)
-def gitlink_in_a_commit_of_its_own_repository(r):
+def gitlink_to_the_repository_itself(r):
     """a commit with a gitlink and .gitmodules that names the user's repository"""
     r.put(".gitmodules", r.git("show", "HEAD:.gitmodules") + f'[submodule "x"]\n\tpath = {r.name}/sub\n\turl = {r.repo}\n\tupdate = !{r.evil("update")}\n')
     r.work()
@@ -231,7 +231,7 @@ def base_submodule_replaced(r):
 
 
 @case(1, alone=True)
-def submodule_update_by_configuration(r):
+def submodule_update_by_config(r):
     """the repository's configuration has a program update the base's submodule"""
     with r.attempt("configure the submodule", excuse="repo/.git/(config|modules)"):
         r.git("config", "submodule.base-sub.update", f"!{r.evil('update')}")
@@ -244,26 +244,26 @@ def submodule_update_by_configuration(r):
 # Attributes
 
 @case(1)
-def attributes_name_the_users_filter(r):
+def attributes_users_filter(r):
     """new .gitattributes name the user's own filter for files that the base does not name"""
     dirty(r, "*.txt filter=user\n")
 
 
 @case(1, fails=True)
-def attributes_macro_names_the_users_filter(r):
+def attributes_macro_users_filter(r):
     """a macro in the root's .gitattributes names the user's own filter and diff"""
     r.append(os.path.join(r.w, ".gitattributes"), f"[attr]every filter=user diff=user merge=user\n{r.name}/* every\n")
     r.work()
 
 
 @case(1)
-def attributes_name_the_users_textconv(r):
+def attributes_users_textconv(r):
     """new .gitattributes name the user's own textconv, for whoever looks at what was kept"""
     dirty(r, "*.txt diff=user\n")
 
 
 @case(1, alone=True)
-def attributes_name_the_users_merge(r):
+def attributes_users_merge(r):
     """new .gitattributes name the user's own merge driver for a file that both sides changed"""
     r.git("reset", "-q", "--hard", "HEAD~1")
     r.append(os.path.join(r.w, ".gitattributes"), "merge.txt merge=user\n")
@@ -272,13 +272,13 @@ def attributes_name_the_users_merge(r):
 
 
 @case(1, alone=True)
-def attributes_stay_for_the_next_merge(r):
+def attributes_for_the_next_merge(r):
     """attributes that were accepted name the user's merge driver when the next task is merged"""
     r.append(os.path.join(r.w, ".gitattributes"), "merge.txt merge=user filter=user\n")
     r.work()
 
 
-@attributes_stay_for_the_next_merge.second
+@attributes_for_the_next_merge.second
 def merges_next(r):
     r.git("reset", "-q", "--hard", "HEAD~2")
     r.append(os.path.join(r.w, "merge.txt"), r.token() + "\n")
@@ -519,7 +519,7 @@ def repository_hooks(r):
 
 
 @case(1, alone=True)
-def repository_hooks_by_configuration(r):
+def repository_hooks_by_config(r):
     """the repository's configuration names a folder of hooks relative to where git runs"""
     r.hooks(os.path.join(r.w, "hooks-of-mine"))
     with r.attempt("write the configuration", excuse="repo/.git/config"):

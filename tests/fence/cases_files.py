@@ -156,7 +156,7 @@ def link_in_place_of_a_folder(r):
 
 
 @case(fails=True)
-def link_in_place_of_a_folder_in_a_failed_task(r):
+def link_for_a_folder_then_failed(r):
     """the same in a failed task: the next task checks the folder out again"""
     os.makedirs(os.path.join(r.w, r.name))
     shutil.rmtree(os.path.join(r.w, "d"))
@@ -267,7 +267,7 @@ def modes_closed(r):
 
 
 @case(fails=True)
-def modes_closed_in_a_failed_task(r):
+def modes_closed_failed(r):
     """the same in a failed task, with the base's own files and folders closed, too"""
     r.work(f"{r.name}/folder/inside.txt", mode=0)
     os.chmod(os.path.join(r.w, r.name, "folder"), 0o100)

@@ -13,7 +13,7 @@ def index_assume_unchanged(r):
 
 
 @case(1, fails=True)
-def index_assume_unchanged_in_a_failed_task(r):
+def index_assume_unchanged_failed(r):
     """the same in a failed task: the next task takes the worktree"""
     r.git("update-index", "--assume-unchanged", f"{r.own}/1")
     r.work(f"{r.own}/1", before="2\n")
@@ -44,7 +44,7 @@ def index_forged(r):
 
 
 @case(1, fails=True)
-def index_forged_in_a_failed_task(r):
+def index_forged_failed(r):
     """the same in a failed task: the next task takes the worktree"""
     r.work(f"{r.own}/1", before="5\n")
     with r.attempt("index"):

@@ -54,6 +54,10 @@ class Judge:
         self.site, self.repo, self.env = site, os.path.join(site, "repo"), {**env, "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0"}
         self.store = os.path.join(self.repo, ".overseer")
         self.tokens = {}  # of each blob that was read
+        self.begin()
+
+    def begin(self):
+        """From now on it is asked what changed."""
         self.start = self.git("rev-parse", "main").strip()
         self.status = self.porcelain()
         self.before = self.outside()
@@ -92,7 +96,7 @@ class Judge:
         by = os.path.join(self.store, "worktrees", "bystander")
         found.update({k: v for k, v in tree(by).items() if k != os.path.join(by, ".git")})
         found = {os.path.relpath(key, self.site): value for key, value in found.items()}
-        for line in self.git("for-each-ref", "--format=%(refname) %(objectname) %(symref)").splitlines():
+        for line in self.git("for-each-ref", "--format=%(refname) %(objectname) %(symref)", check=False).splitlines():
             name, rest = line.split(" ", 1)
             own = name.startswith(("refs/heads/overseer/", "refs/overseer/")) and "/bystander/" not in name
             if name != "refs/heads/main" and not own:
@@ -100,9 +104,8 @@ class Judge:
         return found
 
     def changed(self):
-        """What is not as it was when this was last asked."""
+        """What is not as it was in the beginning."""
         now, was = self.outside(), self.before
-        self.before = now
         return {key: (was.get(key, "absent"), now.get(key, "absent")) for key in sorted(set(now) | set(was)) if now.get(key) != was.get(key)}
 
     def target(self, accepted):
@@ -110,14 +113,14 @@ class Judge:
         found = []
         if subprocess.run(["git", "merge-base", "--is-ancestor", self.start, "main"], cwd=self.repo, env=self.env, check=False).returncode:
             found.append("main was taken away from where it began")
-        for line in self.git("log", "--first-parent", "--format=%H %(trailers:key=Overseer-Accept,valueonly,separator=%x2C)", f"{self.start}..main").splitlines():
+        for line in self.git("log", "--first-parent", "--format=%H %(trailers:key=Overseer-Accept,valueonly,separator=%x2C)", f"{self.start}..main", check=False).splitlines():
             commit, _, key = line.partition(" ")
             if not key or commit not in accepted:
                 found.append(f"commit {commit[:12]} on main is no accept of ours")
         return found
 
     def porcelain(self):
-        return self.git("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all")
+        return self.git("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all", check=False)
 
     def checkout(self):
         """The user's checkout is what its branch says, apart from what was uncommitted before."""
@@ -144,13 +147,18 @@ class Judge:
         return {token.decode() for token in found}
 
     def reachable(self):
-        lines = self.git("rev-list", "--objects", "--all", "--not", self.start, raw=True).splitlines()
+        lines = self.git("rev-list", "--objects", "--missing=allow-any", "--all", "--not", self.start, raw=True, check=False).splitlines()
+        if not lines:  # some ref is damaged: those that are not have to do
+            for ref in self.git("for-each-ref", "--format=%(refname)", raw=True, check=False).decode(errors="surrogateescape").splitlines():
+                lines += self.git("rev-list", "--objects", "--missing=allow-any", ref, "--not", self.start, raw=True, check=False).splitlines()
         wanted = {line.split(b" ", 1)[0] for line in lines}
         new = [oid for oid in wanted if oid not in self.tokens]
         checked = self.git("cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", input=b"\n".join(new) + b"\n", raw=True) if new else b""
         small = []
         for line in checked.splitlines():
             oid, kind, size = (line.split() + [b"", b"0"])[:3]
+            if kind == b"missing":
+                continue
             self.tokens[oid] = set()
             if kind == b"blob" and int(size) <= LARGE:
                 small.append(oid)

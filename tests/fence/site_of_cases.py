@@ -20,7 +20,7 @@ import harness  # noqa: E402
 from judge import Judge  # noqa: E402
 
 # How long one step of a case may take; reached only when something is wrong.
-LIMIT = 20
+LIMIT = 30
 
 EVIL = r"""#!/bin/sh
 # A program that an agent planted: case, kind. Outside of a run it leaves a note of who started it.
@@ -98,17 +98,17 @@ class Follower(threading.Thread):
 
 
 class CaseSite:
-    def __init__(self, sandbox, cases, full):
+    def __init__(self, sandbox, full):
         self.sandbox, self.full = sandbox, full
         # Not below /tmp, which is another one in a sandbox.
         self.root = tempfile.mkdtemp(prefix="overseer-test-", dir="/var/tmp")
         os.chmod(self.root, 0o755)
         self.site = harness.Site(root=self.root)
         self.site.env["HOME"] = os.path.join(self.root, "home")
-        self.lock, self.events = threading.Lock(), None
+        self.events = None
         try:
-            self.folders(cases)
-            self.repository(cases)
+            self.folders()
+            self.repository()
             self.configure()
             self.site.up()
             self.events = Follower(self.site)
@@ -125,14 +125,9 @@ class CaseSite:
             f.write(text)
         os.chmod(path, mode)
 
-    def folders(self, cases):
+    def folders(self):
         for name in ("outside", "home", "alternate", "bin", "victims"):
             os.makedirs(os.path.join(self.root, name), exist_ok=True)
-        for name in cases:
-            self.put(f"victims/{name}", f"the user's file, for {name}\n")
-            self.put(f"victims/{name}.d/kept", f"the user's folder, for {name}\n")
-            self.put(f"victims/{name}.d/README", "not the repository's\n")
-            self.put(f"victims/{name}.closed", "closed\n", 0o200)
         self.put("evil.sh", EVIL.replace("SITE", self.root), 0o755)
         self.put("user-program.sh", USER_PROGRAM.replace("SITE", self.root), 0o755)
         program = os.path.join(self.root, "user-program.sh")
@@ -154,7 +149,7 @@ class CaseSite:
                 shutil.copy(os.path.join(HERE, name), os.path.join(self.root, "bin", name))
         os.chmod(os.path.join(self.root, "bin/agent.py"), 0o755)
 
-    def repository(self, cases):
+    def repository(self):
         """What the user has: a base with attributes, a submodule, two commits to merge, branches, a worktree, uncommitted files."""
         git, put = self.site.git, self.site.write
         sub = os.path.join(self.root, "sub")
@@ -164,9 +159,6 @@ class CaseSite:
         put(".gitignore", "*.base-ignored\n")
         for i in range(1, 6):
             put(f"d/{i}", f"{i}\n")
-        for name in cases:
-            for i in (1, 2, 3):
-                put(f"own/{name}/{i}", f"{i}\n")
         put("merge.txt", "".join(f"{i}\n" for i in range(1, 10)))
         put("base.by-user", "plain: base\n")
         put("tool.sh", "#!/bin/sh\n")
@@ -180,8 +172,6 @@ class CaseSite:
         put("merge.txt", "one\n" + "".join(f"{i}\n" for i in range(2, 10)))
         git("commit", "-qam", "the user changes the first line")
         git("config", "extensions.worktreeConfig", "true")
-        for name in cases:
-            git("branch", f"victim/{name}", "main~1")
         git("branch", "release", "main~1")
         git("tag", "v1", "main~1")
         git("worktree", "add", "-q", os.path.join(self.root, "other"), "-b", "other")
@@ -232,6 +222,18 @@ PYTHONDONTWRITEBYTECODE = "1"
             said = b"".join(self.output(run) for run in runs).decode(errors="replace")
             raise AssertionError(f"an ordinary task is {how}: {why}\n{said[-2000:]}")
         self.site.write(".overseer/worktrees/bystander/unfinished.txt", "the bystander's\n")
+
+    def victims(self, name):
+        """What the user has that a case may be after, and files of the base that no other case changes."""
+        self.put(f"victims/{name}", f"the user's file, for {name}\n")
+        self.put(f"victims/{name}.d/kept", f"the user's folder, for {name}\n")
+        self.put(f"victims/{name}.d/README", "not the repository's\n")
+        self.put(f"victims/{name}.closed", "closed\n", 0o200)
+        for i in (1, 2, 3):
+            self.site.write(f"own/{name}/{i}", f"{i}\n")
+        self.site.git("add", f"own/{name}")
+        self.site.git("commit", "-qm", f"files for {name}", "--", f"own/{name}")
+        self.site.git("branch", f"victim/{name}", "main~1")
 
     # The life of a case
 
@@ -310,9 +312,13 @@ PYTHONDONTWRITEBYTECODE = "1"
     def live(self, case):
         """All of a case's life. Returns [(question, what was found)] and notes."""
         found, notes = [], []
+        self.victims(case.name)
+        self.judge.begin()
         self.site.call("worker.add", worker=case.name, excluded=True)
         runs, how, why = self.task(case.name, "first", case.stays)
         notes.append(f"first task: {how}" + (f" ({why})" if how != "done" else ""))
+        if how == "stuck" and not self.answers():
+            return [("stuck", "the daemon no longer answers")], notes
         report = self.report(runs)
         if report is None or report["failed"]:
             found.append(("prepare", "the case could not be prepared: " + (report["failed"][-600:] if report else f"{how}: {why}")))
@@ -323,17 +329,13 @@ PYTHONDONTWRITEBYTECODE = "1"
             found += [("refused", what) for what in self.refused(case, how, why)]
         self.idle(case.name)
         found += self.lost(case, report["works"], "after the first task")
-        if case.between:
-            case.between(self, case.name)
-        runs, how2, why2 = self.task(case.name, "second")
-        if how2 == "refused":
-            notes.append(f"reset: {self.cli('worker', 'reset', case.name)}")
-            runs, how2, why2 = self.task(case.name, "second")
-        notes.append(f"next task: {how2}" + (f" ({why2})" if how2 != "done" else ""))
-        second = self.report(runs)
-        works = report["works"] + (second["works"] if second else [])
-        self.idle(case.name)
-        found += self.lost(case, works, "after the next task took the worktree")
+        works, second = report["works"], None
+        if how != "stuck":
+            second = self.next_task(case, notes)
+            works = works + (second["works"] if second else [])
+            found += self.lost(case, works, "after the next task took the worktree")
+        if second and second["failed"]:
+            found.append(("works", "the next task: " + second["failed"][-300:]))
         if case.judge:
             found += [("works", what) for what in case.judge(self, case.name, how)]
         status, said = self.cli("worker", "nuke", case.name)
@@ -341,8 +343,20 @@ PYTHONDONTWRITEBYTECODE = "1"
             found.append(("stuck", f"the worker cannot be removed: {said}"))
         found += self.lost(case, works, "after its worker was removed")
         found += [("ran", f"{kind}, started by {who.strip().splitlines()[1:4]}") for kind, who in self.judge.ran(case.name).items()]
-        found += self.changed(case, report["excused"] + (second["excused"] if second else []))
+        found += self.changed(report["excused"] + (second["excused"] if second else []))
         return found, notes
+
+    def next_task(self, case, notes):
+        """Another task takes the worktree. What it declared, or None."""
+        if case.between:
+            case.between(self, case.name)
+        runs, how, why = self.task(case.name, "second")
+        if how == "refused":
+            notes.append(f"reset: {self.cli('worker', 'reset', case.name)}")
+            runs, how, why = self.task(case.name, "second")
+        notes.append(f"next task: {how}" + (f" ({why})" if how != "done" else ""))
+        self.idle(case.name)
+        return self.report(runs)
 
     def shown(self, worker):
         """People look at what was kept, by the commands that show it."""
@@ -367,26 +381,31 @@ PYTHONDONTWRITEBYTECODE = "1"
         return [] if why else [f"it is {how} without a reason"]
 
     def lost(self, case, works, when):
-        with self.lock:
-            kept = self.judge.kept(case.name)
+        kept = self.judge.kept(case.name)
         return [("lost", f"{work.split(':')[0]} is nowhere {when}") for work in works if work not in kept]
 
-    def changed(self, case, excused):
-        """What changed outside while the case lived. With others beside it, names tell whose it is."""
-        with self.lock:
-            changed = self.judge.changed()
+    def changed(self, excused):
+        """What changed outside while the case lived, other than what it changed itself where nothing hinders it."""
         excused = [re.compile(e) for e in excused] if self.sandbox == "none" else []
-        return [("changed", f"{key}: {was} -> {now}") for key, (was, now) in changed.items() if not any(e.search(key) for e in excused)]
-
-    def at_the_end(self):
-        """What can be asked only when nothing is under way."""
+        found = [f"{key}: {was} -> {now}" for key, (was, now) in self.judge.changed().items() if not any(e.search(key) for e in excused)]
         with self.events.news:
             accepted = {e["data"]["commit"] for e in self.events.seen if e["type"] == "node.accepted"}
-        found = [("changed", what) for what in self.judge.target(accepted) + self.judge.checkout()]
+        found += self.judge.target(accepted) + self.judge.checkout()
         alternates = os.path.join(self.site.repo, ".git/objects/info/alternates")
         if os.path.lexists(alternates):
             os.unlink(alternates)
-        return found + [("changed", "the repository: " + line) for line in self.judge.sound()]
+        return [("changed", what) for what in found + ["the repository: " + line for line in self.judge.sound()]]
+
+    def answers(self):
+        """Whether the daemon does."""
+        try:
+            connection = self.site.connect()
+            connection.sock.settimeout(5)
+            connection.call("status.get")
+            connection.close()
+            return True
+        except (OSError, harness.RpcError):
+            return False
 
     def close(self):
         self.site.close()

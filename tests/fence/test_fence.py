@@ -12,9 +12,10 @@ Further words in a result: "refused" (it had to be refused with a reason), "work
 """
 
 import argparse
-import concurrent.futures
 import os
+import queue
 import sys
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -37,68 +38,58 @@ def become_ordinary():
         os.setuid(NOBODY)
 
 
-def alone(case, options):
-    site = CaseSite(options.sandbox, [case.name], harness.FULL)
-    try:
-        found, notes = site.live(case)
-        return found + site.at_the_end(), notes
-    finally:
-        site.close()
+class Lane(threading.Thread):
+    """Lives cases one after another in a site, and takes a new one where a case may have left something behind."""
 
+    def __init__(self, todo, options, results):
+        super().__init__()
+        self.todo, self.options, self.results, self.site = todo, options, results, None
 
-def attributed(results, name, found, beside):
-    """Files in the change that are named after another case are that case's."""
-    for question, what in found:
-        owner = name
-        if question == "changed" and name not in what:
-            named = [other for other in results if f"/{other}" in what]
-            owner = max(named, key=len) if named else name
-            if not named and len(beside) > 1:
-                what += " (seen after this case; beside it: " + ", ".join(sorted(beside - {name})) + ")"
-        results[owner][0].append((question, what))
+    def run(self):
+        while True:
+            try:
+                case = self.todo.get_nowait()
+            except queue.Empty:
+                break
+            began = time.monotonic()
+            try:
+                found, notes = self.one(case)
+            except Exception as e:  # it is a finding of the case, and the next one gets a new site
+                found, notes = [("stuck", f"{type(e).__name__}: {e}")], []
+                self.leave()
+            self.results[case.name] = (found, notes, time.monotonic() - began)
+            if self.options.verbose:
+                questions = " ".join(sorted({question for question, _ in found})) or "ok"
+                print(f"{case.name}: {questions} {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
+        self.leave()
+
+    def one(self, case):
+        if case.alone:
+            self.leave()
+        if not self.site:
+            self.site = CaseSite(self.options.sandbox, harness.FULL)
+        found, notes = self.site.live(case)
+        if found or case.alone:
+            self.leave()
+        return found, notes
+
+    def leave(self):
+        if self.site:
+            self.site.close()
+        self.site = None
 
 
 def run(cases, options):
     """{name: ([(question, what)], notes, seconds)}"""
-    results = {case.name: ([], [], [0.0]) for case in cases}
-    shared = [case for case in cases if not case.alone]
-    site = CaseSite(options.sandbox, [case.name for case in shared], harness.FULL) if shared else None
-    living = set()
-
-    def one(case):
-        began = time.monotonic()
-        beside = set(living) | {case.name}
-        if not case.alone:
-            living.add(case.name)
-        try:
-            found, notes = alone(case, options) if case.alone else site.live(case)
-            beside |= living
-        except Exception as e:  # the case goes on being judged by what can be seen
-            found, notes = [("stuck", f"{type(e).__name__}: {e}")], []
-        finally:
-            living.discard(case.name)
-        attributed(results, case.name, found, beside if not case.alone else {case.name})
-        results[case.name][1].extend(notes)
-        results[case.name][2][0] = time.monotonic() - began
-        if options.verbose:
-            print(f"{case.name}: {' '.join(sorted({question for question, _ in found})) or 'ok'} {results[case.name][2][0]:.1f} s", file=sys.stderr, flush=True)
-    try:
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            list(pool.map(one, sorted(cases, key=lambda c: not c.alone)))
-        if site:
-            rest = {}
-            for question, what in site.at_the_end():
-                owners = [name for name in results if name in what]
-                if owners:
-                    results[max(owners, key=len)][0].append((question, what))
-                else:
-                    rest.setdefault("", []).append((question, what))
-            if rest:
-                results["(nobody's)"] = (rest[""], [], [0.0])
-    finally:
-        if site:
-            site.close()
-    return results
+    results, todo = {}, queue.SimpleQueue()
+    for case in cases:
+        todo.put(case)
+    lanes = [Lane(todo, options, results) for _ in range(options.jobs)]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
+    return {case.name: results[case.name] for case in cases}
 
 
 def main():
@@ -125,8 +116,7 @@ def main():
     print(f"1..{len(results)}")
     for number, (name, (found, notes, took)) in enumerate(results.items(), 1):
         questions = sorted({question for question, _ in found})
-        text = CASES[name].text if name in CASES else ""
-        print(f"{'not ok' if found else 'ok'} {number} - {name} ({text}){' FAILS: ' + ' '.join(questions) if found else ''} [{took[0]:.1f} s]")
+        print(f"{'not ok' if found else 'ok'} {number} - {name} ({CASES[name].text}){' FAILS: ' + ' '.join(questions) if found else ''} [{took:.1f} s]")
         for question, what in found:
             print(f"#   {question}: {what}")
         if found or options.cases:
