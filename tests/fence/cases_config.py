@@ -55,8 +55,6 @@ def embedded_filter_failed(r):
     r.embedded("repo", r.programs())
     r.gitlink(f"{r.name}/repo")
     r.git("commit", "-qm", "a gitlink")
-    r.work(f"{r.name}/repo/inner.txt", before="again\n")
-    r.works.pop(0)
 
 
 @case(1)

@@ -123,13 +123,14 @@ def packed_refs_forged(r):
 @case(2)
 def branches_planted(r):
     """branches, tags and a stash beside the run's own branch, which hold work"""
+    own = r.git("symbolic-ref", "--short", "HEAD").strip()
     for name in ("planted", f"overseer/{r.name}/other"):
         r.git("checkout", "-q", "--detach", r.base)
         r.work()
         r.commit()
         with r.attempt(name, excuse="refs/heads/planted"):
             r.git("branch", name)
-    r.git("checkout", "-q", r.git("for-each-ref", "--format=%(refname:short)", f"refs/heads/overseer/{r.name}/goal*").split()[0])
+    r.git("checkout", "-q", own)
     r.work()
     with r.attempt("a stash", excuse="refs/stash"):
         r.git("stash", "push", "-q", "-u")

@@ -8,6 +8,8 @@ import subprocess
 
 TOKEN = re.compile(rb"(?:second )?work \d+ of [a-z0-9-]+: [0-9a-f]{40}")
 LARGE = 1 << 20
+PATIENCE = 30
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows it without having it
 # Of the user's git folder; the rest of it changes with every accept.
 GIT_FILES = ("config", "config.worktree", "HEAD", "description", "shallow", "hooks", "info", "objects/info", "modules", "packed-refs.lock", "rr-cache")
 # Of the store: what agents and git have no business with.
@@ -51,7 +53,9 @@ def searched(content):
 
 class Judge:
     def __init__(self, site, env):
-        self.site, self.repo, self.env = site, os.path.join(site, "repo"), {**env, "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0"}
+        self.site, self.repo, self.env = site, os.path.join(site, "repo"), dict(env)
+        # The repository by itself, whatever was put beside it; and what the judge's own git runs does not count.
+        self.env.update(GIT_NO_REPLACE_OBJECTS="1", GIT_GRAFT_FILE="/dev/null", GIT_SHALLOW_FILE="", GIT_OPTIONAL_LOCKS="0", OVERSEER_RUN="judge")
         self.store = os.path.join(self.repo, ".overseer")
         self.tokens = {}  # of each blob that was read
         self.begin()
@@ -63,7 +67,10 @@ class Judge:
         self.before = self.outside()
 
     def git(self, *args, input=None, raw=False, check=True):
-        done = subprocess.run(["git", *args], cwd=self.repo, env=self.env, capture_output=True, input=input)
+        try:
+            done = subprocess.run(["git", *args], cwd=self.repo, env=self.env, capture_output=True, input=input, timeout=PATIENCE, check=False)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"the user's own git {args[0]} does not come to an end") from None
         if check and done.returncode:
             raise AssertionError(f"git {' '.join(args)}: {done.stderr.decode(errors='replace')}")
         return done.stdout if raw else done.stdout.decode(errors="surrogateescape")
@@ -111,7 +118,7 @@ class Judge:
     def target(self, accepted):
         """Commits on the target that no accept of ours put there."""
         found = []
-        if subprocess.run(["git", "merge-base", "--is-ancestor", self.start, "main"], cwd=self.repo, env=self.env, check=False).returncode:
+        if self.git("merge-base", self.start, "main", check=False).strip() != self.start:
             found.append("main was taken away from where it began")
         for line in self.git("log", "--first-parent", "--format=%H %(trailers:key=Overseer-Accept,valueonly,separator=%x2C)", f"{self.start}..main", check=False).splitlines():
             commit, _, key = line.partition(" ")
@@ -128,10 +135,14 @@ class Judge:
         return [] if now == self.status else [f"the user's checkout: {line}" for line in now.splitlines() if line not in self.status.splitlines()]
 
     def sound(self):
-        """The repository by itself: without alternates, grafts and replacements that an agent put there."""
-        done = subprocess.run(["git", "fsck", "--connectivity-only", "--no-dangling", "--no-reflogs"], cwd=self.repo, env=self.env, capture_output=True,
-                              text=True, errors="replace", check=False)
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if re.search("^(error|fatal|missing|broken|bad|invalid)", line)]
+        """Whether the repository is, apart from the git folders of worktrees, which an agent may damage."""
+        try:
+            done = subprocess.run(["git", "fsck", "--connectivity-only", "--no-dangling", "--no-reflogs"], cwd=self.repo, env=self.env, capture_output=True,
+                                  text=True, errors="replace", timeout=PATIENCE, check=False)
+        except subprocess.TimeoutExpired:
+            return ["git fsck does not come to an end"]
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if re.search("^(error|fatal|missing|broken|bad|invalid)", line)
+                 and "worktrees/" not in line and EMPTY_TREE not in line]
         return lines[:5]
 
     # Was anything lost?

@@ -20,7 +20,6 @@ class Case:
     alone     it changes what others use (as far as it may): its site is its own
     refused   it must not get onto the target branch; there is a reason that a person can read
     root      only root can prepare it
-    full      in `make check-full` only: it takes long
     stays     the run goes on until it is stopped, so that it is rescued while it lives
     between   what the user does before the next task
     judge     a further question, asked after the next task: what is allowed has to work
@@ -29,7 +28,7 @@ class Case:
     def __init__(self, prepare, line, **more):
         self.prepare, self.name, self.text = prepare, prepare.__name__.replace("_", "-"), prepare.__doc__.strip()
         self.line, self.then, self.fails, self.alone, self.refused = line, None, False, False, False
-        self.root, self.full, self.stays, self.between, self.judge = False, False, False, None, None
+        self.root, self.stays, self.between, self.judge = False, False, None, None
         for key, value in more.items():
             assert hasattr(self, key), key
             setattr(self, key, value)
@@ -203,13 +202,15 @@ class Room:
         self.git("config", "user.name", "E", at=folder)
         self.git("config", "user.email", "e@e", at=folder)
         self.put(f"{self.name}/{name}/.gitattributes", "*.txt filter=x diff=x merge=x\n")
-        self.put(f"{self.name}/{name}/inner.txt", "committed\n")
+        # As long as what it becomes: git has to run the filter to see whether it changed.
+        self.put(f"{self.name}/{name}/inner.txt", "-" * len(self.token()) + "\n")
+        token = self.works[-1]
         if commit:
             self.git("add", "-A", at=folder)
             self.git("commit", "-qm", "inner", at=folder)
         if config:
             self.append(os.path.join(folder, ".git", "config"), config)
-        self.work(f"{self.name}/{name}/inner.txt")
+        self.put(f"{self.name}/{name}/inner.txt", token + "\n")
         return folder
 
     def gitlink(self, name, commit=None):

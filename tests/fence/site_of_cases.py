@@ -319,6 +319,8 @@ PYTHONDONTWRITEBYTECODE = "1"
         notes.append(f"first task: {how}" + (f" ({why})" if how != "done" else ""))
         if how == "stuck" and not self.answers():
             return [("stuck", "the daemon no longer answers")], notes
+        if how == "stuck":
+            found.append(("stuck", f"the task does not come to an end: {why}"))
         report = self.report(runs)
         if report is None or report["failed"]:
             found.append(("prepare", "the case could not be prepared: " + (report["failed"][-600:] if report else f"{how}: {why}")))
@@ -328,7 +330,6 @@ PYTHONDONTWRITEBYTECODE = "1"
         if case.refused and not report["could_not"]:
             found += [("refused", what) for what in self.refused(case, how, why)]
         self.idle(case.name)
-        found += self.lost(case, report["works"], "after the first task")
         works, second = report["works"], None
         if how != "stuck":
             second = self.next_task(case, notes)
@@ -376,8 +377,8 @@ PYTHONDONTWRITEBYTECODE = "1"
             time.sleep(0.02)
 
     def refused(self, case, how, why):
-        if how == "done":
-            return ["it was accepted"]
+        if how in ("done", "stuck"):
+            return ["it was accepted" if how == "done" else f"it is neither accepted nor refused: {why}"]
         return [] if why else [f"it is {how} without a reason"]
 
     def lost(self, case, works, when):

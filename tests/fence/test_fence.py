@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The table of hostile worktrees and repositories: each case lives in a real daemon, then three questions are asked.
 
-usage: test_fence.py [--sandbox none|bwrap|fence] [--user] [--jobs N] [CASE ...]
+usage: test_fence.py [--sandbox none|bwrap|fence] [--user] [--short] [--jobs N] [CASE ...]
 
 ran       did anything that the agent planted run outside of its run?
 changed   did anything change outside of the run's own branch and rescue refs?
@@ -14,6 +14,7 @@ Further words in a result: "refused" (it had to be refused with a reason), "work
 import argparse
 import os
 import queue
+import subprocess
 import sys
 import threading
 import time
@@ -31,11 +32,25 @@ NOBODY = 65534
 
 
 def become_ordinary():
-    """As root: the same again as somebody who is not."""
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
+    """From root to somebody who is not."""
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+    os.environ["HOME"] = "/nonexistent"
+
+
+def reason_to_skip(options):
+    if options.sandbox != "none" and namespaces.no_sandbox():
+        return namespaces.no_sandbox()
+    if options.user and os.geteuid() != 0:
+        return "this is an ordinary user already"
+    if options.user:
+        become_ordinary()
+    if not os.access(harness.DAEMON, os.X_OK):
+        return "others may not use this build"
+    if options.sandbox == "fence" and subprocess.run(["grep", "-q", "sandbox.*`fence`", os.path.join(HERE, "../../docs/configuration.md")], check=False).returncode:
+        return "there is no such sandbox yet"
+    return ""
 
 
 class Lane(threading.Thread):
@@ -57,10 +72,7 @@ class Lane(threading.Thread):
             except Exception as e:  # it is a finding of the case, and the next one gets a new site
                 found, notes = [("stuck", f"{type(e).__name__}: {e}")], []
                 self.leave()
-            self.results[case.name] = (found, notes, time.monotonic() - began)
-            if self.options.verbose:
-                questions = " ".join(sorted({question for question, _ in found})) or "ok"
-                print(f"{case.name}: {questions} {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
+            self.results.add(case, found, notes, time.monotonic() - began)
         self.leave()
 
     def one(self, case):
@@ -79,23 +91,29 @@ class Lane(threading.Thread):
         self.site = None
 
 
-def run(cases, options):
-    """{name: ([(question, what)], notes, seconds)}"""
-    results, todo = {}, queue.SimpleQueue()
-    for case in cases:
-        todo.put(case)
-    lanes = [Lane(todo, options, results) for _ in range(options.jobs)]
-    for lane in lanes:
-        lane.start()
-    for lane in lanes:
-        lane.join()
-    return {case.name: results[case.name] for case in cases}
+class Results:
+    """Prints each case as a test, once it has lived."""
+
+    def __init__(self, number, verbose):
+        self.lock, self.done, self.failed, self.verbose = threading.Lock(), 0, 0, verbose
+        print(f"1..{number}", flush=True)
+
+    def add(self, case, found, notes, took):
+        questions = " ".join(sorted({question for question, _ in found}))
+        with self.lock:
+            self.done += 1
+            self.failed += 1 if found else 0
+            print(f"{'not ok' if found else 'ok'} {self.done} - {case.name} ({case.text}){' FAILS: ' + questions if found else ''} [{took:.1f} s]")
+            for line in [f"{question}: {what}" for question, what in found] + ([f"- {note}" for note in notes] if found or self.verbose else []):
+                print("#   " + line.replace("\n", "\n#   "))
+            sys.stdout.flush()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sandbox", default="none")
     parser.add_argument("--user", action="store_true")
+    parser.add_argument("--short", action="store_true")
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--list", action="store_true")
@@ -105,26 +123,27 @@ def main():
         for case in CASES.values():
             print(f"{case.name:40} {case.text}")
         return 0
-    if options.sandbox != "none" and namespaces.no_sandbox():
-        print(f"# skipped: {namespaces.no_sandbox()}")
+    why = reason_to_skip(options)
+    if why:
+        print(f"# skipped: {why}")
         return 77
-    if options.user:
-        become_ordinary()
-    cases = [case for case in CASES.values() if not options.cases or case.name in options.cases]
-    cases = [case for case in cases if not (case.root and os.geteuid() != 0) and not (case.full and not harness.FULL and not options.cases)]
-    results = run(cases, options)
-    print(f"1..{len(results)}")
-    for number, (name, (found, notes, took)) in enumerate(results.items(), 1):
-        questions = sorted({question for question, _ in found})
-        print(f"{'not ok' if found else 'ok'} {number} - {name} ({CASES[name].text}){' FAILS: ' + ' '.join(questions) if found else ''} [{took:.1f} s]")
-        for question, what in found:
-            print(f"#   {question}: {what}")
-        if found or options.cases:
-            for note in notes:
-                print(f"#   - {note}")
-    failed = sum(1 for found, _, _ in results.values() if found)
-    print(f"# {len(results)} cases, {failed} fail; sandbox {options.sandbox}, uid {os.geteuid()}")
-    return 1 if failed else 0
+    unknown = set(options.cases) - set(CASES)
+    if unknown:
+        parser.error(f"there is no case {', '.join(sorted(unknown))}")
+    cases = [CASES[name] for name in options.cases or (table.SHORT if options.short else CASES)]
+    cases = [case for case in cases if not (case.root and os.geteuid() != 0)]
+    began = time.monotonic()
+    results, todo = Results(len(cases), options.verbose or options.cases), queue.SimpleQueue()
+    for case in cases:
+        todo.put(case)
+    lanes = [Lane(todo, options, results) for _ in range(min(options.jobs, len(cases)))]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
+    took = time.monotonic() - began
+    print(f"# {results.done} cases in {took:.0f} s, {results.failed} fail; sandbox {options.sandbox}, uid {os.geteuid()}")
+    return 1 if results.failed or results.done < len(cases) else 0
 
 
 if __name__ == "__main__":
