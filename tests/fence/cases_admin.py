@@ -244,7 +244,7 @@ def linked(name):
         r.work()
         forge(r, name, link=r.victim)
         r.work()
-    prepare.__name__ = f"{name.lower().replace('/', '_').replace('.', '_')}_as_a_link"
+    prepare.__name__ = f"{name.lower().replace('/', '_').replace('.', '_').replace('auto_', 'automatic_')}_as_a_link"
     prepare.__doc__ = f"{name} is a link to a file of the user's, which git would write to"
     case(2)(prepare)
 
@@ -252,6 +252,27 @@ def linked(name):
 for written in ("index", "COMMIT_EDITMSG", "logs/HEAD", "ORIG_HEAD", "FETCH_HEAD", "MERGE_MSG", "SQUASH_MSG", "MERGE_HEAD", "AUTO_MERGE", "index.lock", "HEAD.lock",
                 "locked", "gc.pid", "packed-refs", "shallow", "description"):
     linked(written)
+
+
+@case(2)
+def index_as_a_link_to_an_index(r):
+    """the index is a link to an index of the user's, which git can read and write"""
+    r.work()
+    forge(r, "index", link=r.victim + ".index")
+
+
+@case(2, alone=True)
+def index_as_a_link_to_the_users(r):
+    """the index is a link to the one of the user's checkout"""
+    r.work()
+    forge(r, "index", link=os.path.join(r.repo, ".git", "index"))
+
+
+@case(2, alone=True)
+def head_as_a_link_to_the_users(r):
+    """HEAD is a link to the one of the user's other worktree"""
+    r.work()
+    forge(r, "HEAD", link=os.path.join(r.repo, ".git/worktrees/other/HEAD"))
 
 
 @case(2, stays=True)
@@ -544,7 +565,7 @@ def move_away(room):
     return away
 
 
-@case(4)
+@case(4, refused=True)
 def worktree_as_a_link_to_a_folder(r):
     """the worktree is a link to a folder of the user's"""
     with r.attempt("move the worktree"):
@@ -552,7 +573,7 @@ def worktree_as_a_link_to_a_folder(r):
         os.symlink(f"{r.victim}.d", r.w)
 
 
-@case(4, fails=True)
+@case(4, fails=True, refused=True)
 def worktree_as_a_link_failed(r):
     """the worktree of a failed task is a link to a folder of the user's when the next task comes"""
     with r.attempt("move the worktree"):
@@ -562,7 +583,7 @@ def worktree_as_a_link_failed(r):
         os.symlink(f"{r.victim}.d", r.w)
 
 
-@case(4)
+@case(4, refused=True)
 def worktree_as_a_link_to_another(r):
     """the worktree is a link to another worker's worktree"""
     with r.attempt("move the worktree"):
@@ -570,7 +591,7 @@ def worktree_as_a_link_to_another(r):
         os.symlink("bystander", r.w)
 
 
-@case(4)
+@case(4, refused=True)
 def worktree_as_a_link_to_checkout(r):
     """the worktree is a link to the user's checkout"""
     with r.attempt("move the worktree"):
@@ -578,7 +599,7 @@ def worktree_as_a_link_to_checkout(r):
         os.symlink(r.repo, r.w)
 
 
-@case(4)
+@case(4, refused=True)
 def worktree_as_another_folder(r):
     """the worktree is another folder with the same .git file"""
     with r.attempt("move the worktree"):
@@ -588,7 +609,7 @@ def worktree_as_another_folder(r):
     r.work()
 
 
-@case(4)
+@case(4, refused=True)
 def worktree_as_a_file(r):
     """the worktree is a file"""
     with r.attempt("move the worktree"):
@@ -624,7 +645,7 @@ def worktrees_folder_as_a_link(r):
         os.symlink(f"{r.victim}.d", folder)
 
 
-@case(4, alone=True, root=True)
+@case(4, alone=True, root=True, refused=True)
 def worktree_as_a_mount(r):
     """a folder of the user's is mounted over the worktree"""
     r.work()

@@ -103,6 +103,7 @@ def users_file(site, name):
         f.write("the user's\n")
     site.site.git("add", "-f", path)
     site.site.git("commit", "-qm", "by the user", "--", path)
+    site.judge.users.add(site.site.git("rev-parse", "main").strip())
 
 
 @case(3, alone=True, fails=True, between=users_file)

@@ -88,7 +88,7 @@ def index_staged_and_gone(r):
 def index_with_conflicts(r):
     """an index with three sides of a file that no merge made"""
     r.work()
-    blobs = [r.blob(f"{r.token()}\n") for _ in range(3)]
+    blobs = [r.blob(f"side {n}\n") for n in range(3)]
     r.git("update-index", "--index-info", input="".join(f"100644 {oid} {n}\t{r.name}/sides\n" for n, oid in enumerate(blobs, 1)))
 
 

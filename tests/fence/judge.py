@@ -10,6 +10,7 @@ TOKEN = re.compile(rb"(?:second )?work \d+ of [a-z0-9-]+: [0-9a-f]{40}")
 LARGE = 1 << 20
 PATIENCE = 30
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows it without having it
+NO_OBJECT = "0" * 40  # a file among the refs that is none
 # Of the user's git folder; the rest of it changes with every accept.
 GIT_FILES = ("config", "config.worktree", "HEAD", "description", "shallow", "hooks", "info", "objects/info", "modules", "packed-refs.lock", "rr-cache")
 # Of the store: what agents and git have no business with.
@@ -63,6 +64,7 @@ class Judge:
     def begin(self):
         """From now on it is asked what changed."""
         self.start = self.git("rev-parse", "main").strip()
+        self.users = set()  # commits that the user made meanwhile
         self.status = self.porcelain()
         self.before = self.outside()
 
@@ -100,6 +102,8 @@ class Judge:
             found.update(tree(os.path.join(self.store, name)))
         for name in USER_FILES:
             found.update(tree(os.path.join(self.repo, name)))
+        for name in ("HEAD", "index", "gitdir", "commondir"):
+            found.update(tree(os.path.join(self.repo, ".git/worktrees/other", name)))
         by = os.path.join(self.store, "worktrees", "bystander")
         found.update({k: v for k, v in tree(by).items() if k != os.path.join(by, ".git")})
         found = {os.path.relpath(key, self.site): value for key, value in found.items()}
@@ -122,7 +126,7 @@ class Judge:
             found.append("main was taken away from where it began")
         for line in self.git("log", "--first-parent", "--format=%H %(trailers:key=Overseer-Accept,valueonly,separator=%x2C)", f"{self.start}..main", check=False).splitlines():
             commit, _, key = line.partition(" ")
-            if not key or commit not in accepted:
+            if (not key or commit not in accepted) and commit not in self.users:
                 found.append(f"commit {commit[:12]} on main is no accept of ours")
         return found
 
@@ -142,7 +146,7 @@ class Judge:
         except subprocess.TimeoutExpired:
             return ["git fsck does not come to an end"]
         lines = [line for line in (done.stdout + done.stderr).splitlines() if re.search("^(error|fatal|missing|broken|bad|invalid)", line)
-                 and "worktrees/" not in line and EMPTY_TREE not in line]
+                 and "worktrees/" not in line and EMPTY_TREE not in line and NO_OBJECT not in line]
         return lines[:5]
 
     # Was anything lost?
