@@ -174,7 +174,8 @@ def gitlink_over_a_file(r):
 @case(1, alone=True)
 def gitlink_to_the_repository_itself(r):
     """a commit with a gitlink and .gitmodules that names the user's repository"""
-    r.put(".gitmodules", r.git("show", "HEAD:.gitmodules") + f'[submodule "x"]\n\tpath = {r.name}/sub\n\turl = {r.repo}\n\tupdate = !{r.evil("update")}\n')
+    more = f'[submodule "x"]\n\tpath = {r.name}/sub\n\turl = {r.repo}\n\tupdate = !{r.evil("update")}\n'
+    r.put(".gitmodules", r.git("show", "HEAD:.gitmodules") + more)
     r.work()
     r.git("add", "-A")
     r.gitlink(f"{r.name}/sub", r.base)
@@ -390,7 +391,8 @@ def worktree_config_excludes(r):
 @case(1)
 def worktree_config_modes(r):
     """core.fileMode, core.symlinks, core.ignoreCase and the like against what lies there"""
-    worktree_config(r, "[core]\n\tfileMode = false\n\tsymlinks = false\n\tignoreCase = true\n\tprecomposeUnicode = true\n\ttrustctime = false\n\tcheckStat = minimal\n")
+    worktree_config(r, "[core]\n\tfileMode = false\n\tsymlinks = false\n\tignoreCase = true\n\tprecomposeUnicode = true\n"
+                       "\ttrustctime = false\n\tcheckStat = minimal\n")
     r.work(mode=0o755)
     r.link(r.token(), f"{r.name}/link")
     r.work(f"{r.name}/CASE")
@@ -549,14 +551,21 @@ def stored(site, name, path):
     return site.judge.git("show", f"main:{name}/{path}", raw=True, check=False)
 
 
-@case(1, judge=lambda site, name, how: [] if stored(site, name, "a.by-user").startswith(b"stored: ") else [f"the user's filter did not store a.by-user ({how})"])
+def not_stored(**files):
+    """Which files are not on main as they should be: they begin with these bytes there."""
+    def ask(site, name, how):
+        found = {path: stored(site, name, path.replace("_", ".", 1).replace("_", "-")) for path in files}
+        return [f"{path} was stored as {found[path][:20]!r} ({how})" for path, want in files.items() if not found[path].startswith(want)]
+    return ask
+
+
+@case(1, judge=not_stored(a_by_user=b"stored: "))
 def the_users_filter_works(r):
     """the user's filter stores what the base's attributes name"""
     r.work(f"{r.name}/a.by-user", before="plain: ")
 
 
-@case(1, judge=lambda site, name, how: [f"{path} was stored as {stored(site, name, path)[:20]!r} ({how})" for path, want in (
-    ("a.lf", b"a\nb\n"), ("a.crlf", b"a\nb\n"), ("a.utf16", b"a\nb\n")) if not stored(site, name, path).startswith(want)])
+@case(1, judge=not_stored(a_lf=b"a\nb\n", a_crlf=b"a\nb\n", a_utf16=b"a\nb\n"))
 def conversions_work(r):
     """git's own conversions of line ends and encodings, as the base's attributes say"""
     r.work(f"{r.name}/a.lf", before="a\r\nb\r\n")
@@ -564,7 +573,12 @@ def conversions_work(r):
     r.put(f"{r.name}/a.utf16", f"a\nb\n{r.token()}\n".encode("utf-16-le"))
 
 
-@case(1, judge=lambda site, name, how: [] if site.judge.git("ls-tree", "main", "base-sub").split()[:2] == ["160000", "commit"] else ["the base's submodule is gone"], alone=True)
+def submodule_gone(site, name, how):
+    del name
+    return [] if site.judge.git("ls-tree", "main", "base-sub").startswith("160000 commit") else [f"the base's submodule is gone ({how})"]
+
+
+@case(1, judge=submodule_gone, alone=True)
 def the_bases_submodule_stays(r):
     """the base's submodule, not checked out, stays as it is"""
     r.work()

@@ -186,7 +186,8 @@ def link_in_place_of_gitmodules(r):
 @case()
 def names_with_newlines(r):
     """names with newlines, control characters, quotes, spaces and bytes that are no text"""
-    for name in (b"new\nline", b"\nREADME", b"tab\there", b"quote\"'`$(x)", b" space ", b"\xff\xfe\xfd", b"\x1b[31m", b"back\\slash", b"\x7f"):
+    for name in (b"new\nline", b"\nREADME", b"tab\there", b"quote\"'`$(x)", b" space ", b"\xff\xfe\xfd", b"\x1b[31m", b"back\\slash",
+                 b"\x7f"):
         r.work(os.fsencode(r.name) + b"/" + name)
 
 
@@ -201,7 +202,8 @@ def names_that_are_options(r):
 @case()
 def names_that_collide(r):
     """names that differ in case, in normalisation or in what is not seen"""
-    for name in ("File", "file", "FILE", unicodedata.normalize("NFC", "é"), unicodedata.normalize("NFD", "é"), "ﬁ", "fi", "a\u200b", "a", "ß", "ss"):
+    for name in ("File", "file", "FILE", unicodedata.normalize("NFC", "é"), unicodedata.normalize("NFD", "é"), "ﬁ", "fi", "a\u200b",
+                 "a", "ß", "ss"):
         r.work(f"{r.name}/{name}")
 
 
@@ -246,7 +248,8 @@ def names_of_the_stores(r):
     """folders named as ours are: aside, rescue, worktrees"""
     for name in ("work.aside-1/x", "overseer-rescue-1", "worktrees/x", "refs/overseer/rescue/x", ".aside-1"):
         r.work(f"{r.name}/{name}")
-    os.makedirs(r.w + ".aside-1", exist_ok=True) if os.access(os.path.dirname(r.w), os.W_OK) else None
+    with r.attempt("a folder beside the worktree"):
+        os.makedirs(r.w + ".aside-1", exist_ok=True)
 
 
 # Modes and kinds
@@ -268,7 +271,11 @@ def modes_closed_failed(r):
     os.chmod(os.path.join(r.w, "d"), 0o500)
 
 
-@case(judge=lambda site, name, how: [] if site.judge.git("ls-tree", "main", f"{name}/run").startswith("100755") else [f"the program lost its mode ({how})"])
+def mode_lost(site, name, how):
+    return [] if site.judge.git("ls-tree", "main", f"{name}/run").startswith("100755") else [f"the program lost its mode ({how})"]
+
+
+@case(judge=mode_lost)
 def modes_of_programs(r):
     """programs, setuid and sticky bits, a program of the base that no longer is one"""
     r.work(f"{r.name}/run", mode=0o755)
@@ -289,7 +296,7 @@ def fifo_and_socket(r):
         s.bind("socket")
 
 
-@case(fails=True)
+@case(fails=True, alone=True)
 def fifo_as_dot_files(r):
     """.gitattributes, .gitignore and .gitmodules are FIFOs that git would wait for"""
     r.work()
@@ -298,9 +305,6 @@ def fifo_as_dot_files(r):
         if os.path.lexists(path):
             os.unlink(path)
         os.mkfifo(path)
-
-
-fifo_as_dot_files.alone = True
 
 
 @case(root=True)
@@ -397,7 +401,8 @@ def many_repositories(r):
 @case()
 def many_branches(r):
     """a thousand commits and refs of its own"""
-    commits = "".join(f"commit refs/heads/overseer/{r.name}/b{i}\ncommitter E <e@e> 1 +0000\ndata 1\nx\nfrom {r.base}\n\n" for i in range(1000 if r.sized else 100))
+    one = f"committer E <e@e> 1 +0000\ndata 1\nx\nfrom {r.base}\n\n"
+    commits = "".join(f"commit refs/heads/overseer/{r.name}/b{i}\n{one}" for i in range(1000 if r.sized else 100))
     with r.attempt("refs"):
         r.git("fast-import", "--quiet", input=commits)
     r.work()
@@ -408,11 +413,11 @@ def file_that_changes(r):
     """a process that the agent leaves behind goes on writing to a file"""
     r.work()
     path = os.path.join(r.w, r.name, "growing")
-    subprocess.Popen(["sh", "-c", f"while echo more >> '{path}'; do :; done"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                     start_new_session=True)
+    null = subprocess.DEVNULL
+    subprocess.Popen(["sh", "-c", f"while echo more >> '{path}'; do :; done"], stdin=null, stdout=null, stderr=null, start_new_session=True)
 
 
-@case()
+@case(fails=True)
 def file_and_folder_swapped(r):
     """files of the base are folders, folders are files"""
     os.unlink(os.path.join(r.w, "tool.sh"))
@@ -421,10 +426,12 @@ def file_and_folder_swapped(r):
     r.git("add", "-A")
 
 
-file_and_folder_swapped.fails = True
+def base_gone(site, name, how):
+    del name
+    return [f"{path} is gone from main ({how})" for path in ("README", "d/1") if not site.judge.git("ls-tree", "main", path)]
 
 
-@case(judge=lambda site, name, how: [f"{path} is gone from main" for path in ("README", "d/1") if not site.judge.git("ls-tree", "main", path)])
+@case(fails=True, judge=base_gone)
 def everything_removed(r):
     """all files of the base are removed: a failed task must not lose the user's"""
     for name in os.listdir(r.w):
@@ -432,6 +439,3 @@ def everything_removed(r):
             path = os.path.join(r.w, name)
             shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
     r.work()
-
-
-everything_removed.fails = True

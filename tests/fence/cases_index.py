@@ -30,7 +30,8 @@ def index_skip_worktree(r):
 def index_skip_worktree_expected(r):
     """the same where files outside of the sparse patterns are said to be expected"""
     with r.attempt("config.worktree"):
-        r.append(os.path.join(r.dir, "config.worktree"), "[sparse]\n\texpectFilesOutsideOfPatterns = true\n[core]\n\tsparseCheckout = true\n")
+        text = "[sparse]\n\texpectFilesOutsideOfPatterns = true\n[core]\n\tsparseCheckout = true\n"
+        r.append(os.path.join(r.dir, "config.worktree"), text)
     r.git("update-index", "--skip-worktree", f"{r.own}/1")
     r.work(f"{r.own}/1", before="4\n")
 
@@ -152,7 +153,7 @@ def sparse_checkout_by_hand(r):
     for folder in {r.dir, r.common}:
         with r.attempt("info/sparse-checkout", excuse="repo/.git/info"):
             os.makedirs(os.path.join(folder, "info"), exist_ok=True)
-            r.append(os.path.join(r.dir, "info", "sparse-checkout") if folder == r.dir else os.path.join(folder, "info", "sparse-checkout"), "/README\n")
+            r.append(os.path.join(folder, "info", "sparse-checkout"), "/README\n")
             break
     with r.attempt("config.worktree"):
         r.append(os.path.join(r.dir, "config.worktree"), "[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = false\n")

@@ -238,7 +238,7 @@ def alternate_outside(r):
 @case()
 def history_of_its_own(r):
     """an orphan branch with no commit in common with the target"""
-    r.git("checkout", "-q", "--orphan", f"overseer/{r.name}/orphan", check=False)
+    r.git("checkout", "-q", "--orphan", r.git("symbolic-ref", "--short", "HEAD").strip() + "-orphan")
     r.work()
     r.git("add", "-A")
     r.git("commit", "-qm", "orphan")
@@ -308,23 +308,31 @@ def forged(name, entry, text, **more):
         r.commit()
         oid = r.blob("forged\n")
         sub = r.tree(("100755", "post-checkout", r.blob(f"#!/bin/sh\n{r.evil('hook')}\n")))
-        r.stand_on(r.tree(*sorted([*r.base_entries(), *entry(r, oid, sub)], key=lambda e: os.fsencode(e[1]) + (b"/" if e[0] == "40000" else b""))))
+        entries = [*r.base_entries(), *entry(r, oid, sub)]
+        r.stand_on(r.tree(*sorted(entries, key=lambda e: os.fsencode(e[1]) + (b"/" if e[0] == "40000" else b""))))
         r.work()
     prepare.__name__, prepare.__doc__ = name, text
     case(6, **more)(prepare)
 
 
-forged("tree_with_dot_git", lambda r, oid, sub: [("40000", ".git", r.tree(("40000", "hooks", sub)))], "a commit with a folder .git that has hooks")
-forged("tree_with_dot_git_in_capitals", lambda r, oid, sub: [("40000", ".GIT", r.tree(("40000", "hooks", sub)))], "a commit with a folder .GIT that has hooks")
+forged("tree_with_dot_git", lambda r, oid, sub: [("40000", ".git", r.tree(("40000", "hooks", sub)))],
+       "a commit with a folder .git that has hooks")
+forged("tree_with_dot_git_in_capitals", lambda r, oid, sub: [("40000", ".GIT", r.tree(("40000", "hooks", sub)))],
+       "a commit with a folder .GIT that has hooks")
 forged("tree_with_hidden_dot_git", lambda r, oid, sub: [("40000", ".g\u200cit", r.tree(("40000", "hooks", sub))), ("40000", "git~1", sub)],
        "a commit with names that some file systems take for .git")
 forged("tree_with_parent", lambda r, oid, sub: [("40000", "..", sub), ("40000", ".", sub)], "a commit with folders named . and ..")
-forged("tree_with_a_path", lambda r, oid, sub: [("100644", f"../../../victims/{r.name}", oid), ("100644", "/etc/x", oid)], "a commit with slashes in its names")
-forged("tree_with_a_link_and_a_folder", lambda r, oid, sub: [("120000", "both", r.blob(f"{r.victim}.d")), ("40000", "both", r.tree(("100644", "kept", oid)))],
+forged("tree_with_a_path", lambda r, oid, sub: [("100644", f"../../../victims/{r.name}", oid), ("100644", "/etc/x", oid)],
+       "a commit with slashes in its names")
+forged("tree_with_a_link_and_a_folder",
+       lambda r, oid, sub: [("120000", "both", r.blob(f"{r.victim}.d")), ("40000", "both", r.tree(("100644", "kept", oid)))],
        "a commit where one name is a link to a folder of the user's and a folder")
-forged("tree_with_names_twice", lambda r, oid, sub: [("100644", "twice", oid), ("100644", "twice", r.blob("other\n"))], "a commit with one name twice")
-forged("tree_with_strange_modes", lambda r, oid, sub: [("100666", "mode", oid), ("104755", "setuid", oid), ("0", "none", oid)], "a commit with modes that do not exist")
-forged("tree_with_links_as_dot_files", lambda r, oid, sub: [("120000", ".gitmodules2", r.blob(r.victim)), ("120000", ".mailmap", r.blob(r.victim))],
+forged("tree_with_names_twice", lambda r, oid, sub: [("100644", "twice", oid), ("100644", "twice", r.blob("other\n"))],
+       "a commit with one name twice")
+forged("tree_with_strange_modes", lambda r, oid, sub: [("100666", "mode", oid), ("104755", "setuid", oid), ("0", "none", oid)],
+       "a commit with modes that do not exist")
+forged("tree_with_links_as_dot_files",
+       lambda r, oid, sub: [("120000", ".gitmodules2", r.blob(r.victim)), ("120000", ".mailmap", r.blob(r.victim))],
        "a commit with links to the user's files where git reads its own")
 forged("tree_with_an_empty_name", lambda r, oid, sub: [("100644", "", oid)], "a commit with an empty name")
 

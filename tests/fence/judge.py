@@ -12,7 +12,8 @@ PATIENCE = 30
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows it without having it
 NO_OBJECT = "0" * 40  # a file among the refs that is none
 # Of the user's git folder; the rest of it changes with every accept.
-GIT_FILES = ("config", "config.worktree", "HEAD", "description", "shallow", "hooks", "info", "objects/info", "modules", "packed-refs.lock", "rr-cache")
+GIT_FILES = ("config", "config.worktree", "HEAD", "description", "shallow", "hooks", "info", "objects/info", "modules", "packed-refs.lock",
+             "rr-cache")
 # Of the store: what agents and git have no business with.
 STORE_FILES = ("config.toml", "token")
 USER_FILES = ("user-dirty.txt", "user-untracked.txt", "user.ignored", "user-folder")
@@ -124,7 +125,8 @@ class Judge:
         found = []
         if self.git("merge-base", self.start, "main", check=False).strip() != self.start:
             found.append("main was taken away from where it began")
-        for line in self.git("log", "--first-parent", "--format=%H %(trailers:key=Overseer-Accept,valueonly,separator=%x2C)", f"{self.start}..main", check=False).splitlines():
+        form = "--format=%H %(trailers:key=Overseer-Accept,valueonly,separator=%x2C)"
+        for line in self.git("log", "--first-parent", form, f"{self.start}..main", check=False).splitlines():
             commit, _, key = line.partition(" ")
             if (not key or commit not in accepted) and commit not in self.users:
                 found.append(f"commit {commit[:12]} on main is no accept of ours")
@@ -141,8 +143,8 @@ class Judge:
     def sound(self):
         """Whether the repository is, apart from the git folders of worktrees, which an agent may damage."""
         try:
-            done = subprocess.run(["git", "fsck", "--connectivity-only", "--no-dangling", "--no-reflogs"], cwd=self.repo, env=self.env, capture_output=True,
-                                  text=True, errors="replace", timeout=PATIENCE, check=False)
+            done = subprocess.run(["git", "fsck", "--connectivity-only", "--no-dangling", "--no-reflogs"], cwd=self.repo, env=self.env,
+                                  capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False)
         except subprocess.TimeoutExpired:
             return ["git fsck does not come to an end"]
         lines = [line for line in (done.stdout + done.stderr).splitlines() if re.search("^(error|fatal|missing|broken|bad|invalid)", line)
@@ -168,7 +170,8 @@ class Judge:
                 lines += self.git("rev-list", "--objects", "--missing=allow-any", ref, "--not", self.start, raw=True, check=False).splitlines()
         wanted = {line.split(b" ", 1)[0] for line in lines}
         new = [oid for oid in wanted if oid not in self.tokens]
-        checked = self.git("cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", input=b"\n".join(new) + b"\n", raw=True) if new else b""
+        form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
+        checked = self.git("cat-file", form, input=b"\n".join(new) + b"\n", raw=True) if new else b""
         small = []
         for line in checked.splitlines():
             oid, kind, size = (line.split() + [b"", b"0"])[:3]

@@ -54,7 +54,8 @@ class Room:
         self.name, self.site, self.w, self.which = name, site, worktree, which
         self.works, self.excused, self.could_not = [], [], []
         self.sized = int(os.environ.get("FENCE_FULL", "0"))
-        self.env = dict(os.environ)
+        # A private home has no name to commit with.
+        self.env = {**os.environ, **{f"GIT_{who}_{what}": f"agent@{who}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}}
         self.dir = self.git("rev-parse", "--absolute-git-dir").strip()
         self.common = os.path.realpath(os.path.join(worktree, self.git("rev-parse", "--git-common-dir").strip()))
         self.repo = os.path.join(site, "repo")

@@ -22,6 +22,24 @@ from judge import Judge  # noqa: E402
 # How long one step of a case may take; reached only when something is wrong.
 LIMIT = 30
 
+
+def sources():
+    """The table as it is now, for the agents: they may not see where it lies."""
+    found = {}
+    for name in ("agent.py", "room.py", "table.py", *(name for name in os.listdir(HERE) if name.startswith("cases_"))):
+        with open(os.path.join(HERE, name), encoding="utf-8") as f:
+            found[name] = f.read()
+    return found
+
+
+SOURCES = sources()
+
+
+def interpreter():
+    """That of whoever runs the tests may lie in a home that an ordinary user does not see."""
+    return next((path for path in (sys.executable, "/usr/bin/python3") if os.access(path, os.X_OK)), sys.executable)
+
+
 EVIL = r"""#!/bin/sh
 # A program that an agent planted: case, kind. Outside of a run it leaves a note of who started it.
 if [ -z "$OVERSEER_RUN" ] && ! ls "SITE/outside/$1.$2".* > /dev/null 2>&1; then
@@ -130,24 +148,14 @@ class CaseSite:
             os.makedirs(os.path.join(self.root, name), exist_ok=True)
         self.put("evil.sh", EVIL.replace("SITE", self.root), 0o755)
         self.put("user-program.sh", USER_PROGRAM.replace("SITE", self.root), 0o755)
-        program = os.path.join(self.root, "user-program.sh")
-        self.put("home/.gitconfig", f"""[user]
+        self.put("home/.gitconfig", """[user]
 	name = User
 	email = user@localhost
 [protocol "file"]
 	allow = always
-[filter "user"]
-	clean = {program} clean %f
-	smudge = {program} smudge %f
-[diff "user"]
-	textconv = {program} textconv
-[merge "user"]
-	driver = {program} merge %P
 """)
-        for name in os.listdir(HERE):
-            if name.endswith(".py"):
-                shutil.copy(os.path.join(HERE, name), os.path.join(self.root, "bin", name))
-        os.chmod(os.path.join(self.root, "bin/agent.py"), 0o755)
+        for name, text in SOURCES.items():
+            self.put(f"bin/{name}", text, 0o755)
 
     def repository(self):
         """What the user has: a base with attributes, a submodule, two commits to merge, branches, a worktree, uncommitted files."""
@@ -155,6 +163,10 @@ class CaseSite:
         sub = os.path.join(self.root, "sub")
         subprocess.run(f"git init -q -b main --template= {sub} && cd {sub} && echo base > base-sub.txt && git add -A && git commit -qm sub",
                        shell=True, env=self.site.env, check=True)
+        program = os.path.join(self.root, "user-program.sh")
+        for key, words in (("filter.user.clean", "clean %f"), ("filter.user.smudge", "smudge %f"), ("diff.user.textconv", "textconv"),
+                           ("merge.user.driver", "merge %P")):
+            git("config", key, f"{program} {words}")
         put(".gitattributes", ATTRIBUTES)
         put(".gitignore", "*.base-ignored\n")
         for i in range(1, 6):
@@ -204,7 +216,7 @@ restarts = 1
 [defaults]
 agent = "hostile"
 [agents.hostile]
-command = ["{sys.executable}", "{self.root}/bin/agent.py"]
+command = ["{interpreter()}", "{self.root}/bin/agent.py"]
 sandbox = "{self.sandbox}"
 [agents.hostile.env]
 FENCE_SITE = "{self.root}"

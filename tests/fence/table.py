@@ -5,6 +5,7 @@ import cases_config  # noqa: F401
 import cases_files  # noqa: F401
 import cases_index  # noqa: F401
 import cases_refs  # noqa: F401
+import cases_worktree  # noqa: F401
 
 # Those of `make check`: each hole that was found in ordinary use, and of each family a few.
 SHORT = """
