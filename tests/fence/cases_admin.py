@@ -149,7 +149,7 @@ def rebase_that_updates_refs(r):
     """rebase-merge/update-refs moves other branches when the rebase is finished"""
     head = r.git("rev-parse", "HEAD").strip()
     rebase_state(r, "rebase-merge", r.git("symbolic-ref", "--short", "HEAD").strip(),
-                 **{"update-refs": f"refs/heads/{r.victim_branch}\n{r.git('rev-parse', r.victim_branch).strip()}\n{head}"})
+                 **{"update-refs": f"refs/heads/{r.victim_branch}\n{r.other}\n{head}"})
 
 
 @case(2)
@@ -198,7 +198,7 @@ def merge_left_unfinished(r):
 def merge_of_another_branch(r):
     """MERGE_HEAD names a commit of the user's and one that does not exist"""
     r.work()
-    forge(r, "MERGE_HEAD", r.git("rev-parse", r.victim_branch).strip() + "\n" + "2" * 40 + "\n")
+    forge(r, "MERGE_HEAD", r.other + "\n" + "2" * 40 + "\n")
     forge(r, "MERGE_MODE", "no-ff")
     forge(r, "MERGE_MSG", "merged\n")
 
@@ -207,7 +207,7 @@ def merge_of_another_branch(r):
 def pick_left_unfinished(r):
     """CHERRY_PICK_HEAD, REVERT_HEAD and a sequencer that would reset to another commit"""
     r.work()
-    other = r.git("rev-parse", r.victim_branch).strip()
+    other = r.other
     forge(r, "CHERRY_PICK_HEAD", other + "\n")
     forge(r, "REVERT_HEAD", other + "\n")
     forge(r, "sequencer/head", other + "\n")
@@ -220,7 +220,7 @@ def pick_left_unfinished(r):
 def am_left_unfinished(r):
     """rebase-apply of git am, with an abort-safety that is elsewhere"""
     r.work()
-    other = r.git("rev-parse", r.victim_branch).strip()
+    other = r.other
     for name, text in (("applying", ""), ("next", "1\n"), ("last", "1\n"), ("abort-safety", other + "\n"), ("orig-head", other + "\n")):
         forge(r, f"rebase-apply/{name}", text)
     forge(r, "ORIG_HEAD", other + "\n")
@@ -306,8 +306,7 @@ def locks_that_stay(r):
     with r.attempt("HEAD.lock"):
         os.makedirs(os.path.join(r.dir, "HEAD.lock"))
     forge(r, "config.worktree.lock", link="/nonexistent/x")
-    with r.attempt("the branch's lock"):
-        r.replace(r.branch_file() + ".lock", "")
+    r.at_branch(lambda path: r.replace(path + ".lock", ""))
 
 
 # The index as something else

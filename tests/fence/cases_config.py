@@ -12,6 +12,12 @@ def dirty(room, text="*.txt filter=x diff=x merge=x\n"):
     room.work()
 
 
+def repository_config(room, text):
+    """Further lines for the configuration of the user's repository, and of the git folder that the agent uses."""
+    for git in room.gits:
+        room.append(os.path.join(git, "config"), text)
+
+
 # Repositories inside the worktree
 
 @case(1)
@@ -233,10 +239,13 @@ def base_submodule_replaced(r):
 def submodule_update_by_config(r):
     """the repository's configuration has a program update the base's submodule"""
     with r.attempt("configure the submodule", excuse="repo/.git/(config|modules)"):
-        r.git("config", "submodule.base-sub.update", f"!{r.evil('update')}")
-        r.git("config", "submodule.base-sub.active", "true")
-        r.git("config", "submodule.base-sub.url", os.path.join(r.site, "sub"))
-        r.git("config", "submodule.recurse", "true")
+        repository_config(r, f"""[submodule]
+	recurse = true
+[submodule "base-sub"]
+	update = !{r.evil('update')}
+	active = true
+	url = {r.site}/sub
+""")
     r.work()
 
 
@@ -304,9 +313,9 @@ def attributes_for_lfs(r):
 def attributes_in_info(r):
     """info/attributes and the repository's configuration name a filter"""
     with r.attempt("write info and configuration", excuse="repo/.git/(info|config)"):
-        os.makedirs(os.path.join(r.common, "info"), exist_ok=True)
-        r.append(os.path.join(r.common, "info", "attributes"), "* filter=x diff=x merge=x\n")
-        r.append(os.path.join(r.common, "config"), r.programs())
+        for git in r.gits:
+            r.append(os.path.join(git, "info", "attributes"), "* filter=x diff=x merge=x\n")
+        repository_config(r, r.programs())
     dirty(r)
 
 
@@ -487,7 +496,7 @@ def worktree_config_format(r):
 def repository_config_programs(r):
     """the repository's configuration names programs for everything"""
     with r.attempt("write the configuration", excuse="repo/.git/config"):
-        r.append(os.path.join(r.common, "config"), r.programs())
+        repository_config(r, r.programs())
     dirty(r)
 
 
@@ -496,7 +505,7 @@ def repository_config_include(r):
     """the repository's configuration includes a file of the worktree"""
     r.put(f"{r.name}/more.config", r.programs())
     with r.attempt("write the configuration", excuse="repo/.git/config"):
-        r.append(os.path.join(r.common, "config"), f"[include]\n\tpath = {r.w}/{r.name}/more.config\n")
+        repository_config(r, f"[include]\n\tpath = {r.w}/{r.name}/more.config\n")
     dirty(r)
 
 
@@ -504,7 +513,7 @@ def repository_config_include(r):
 def repository_config_promisor(r):
     """the repository's configuration has missing objects fetched by a program"""
     with r.attempt("write the configuration", excuse="repo/.git/config"):
-        r.append(os.path.join(r.common, "config"), promisor(r) + "[core]\n\trepositoryformatversion = 1\n")
+        repository_config(r, promisor(r) + "[core]\n\trepositoryformatversion = 1\n")
     r.work()
     r.commit()
     r.git("update-ref", "HEAD", r.missing_object(), check=False)
@@ -514,7 +523,8 @@ def repository_config_promisor(r):
 def repository_hooks(r):
     """all hooks in the repository's own folder"""
     with r.attempt("write hooks", excuse="repo/.git/hooks"):
-        r.hooks(os.path.join(r.common, "hooks"))
+        for git in r.gits:
+            r.hooks(os.path.join(git, "hooks"))
     r.work()
 
 
@@ -523,7 +533,7 @@ def repository_hooks_by_config(r):
     """the repository's configuration names a folder of hooks relative to where git runs"""
     r.hooks(os.path.join(r.w, "hooks-of-mine"))
     with r.attempt("write the configuration", excuse="repo/.git/config"):
-        r.append(os.path.join(r.common, "config"), "[core]\n\thooksPath = hooks-of-mine\n")
+        repository_config(r, "[core]\n\thooksPath = hooks-of-mine\n")
     r.work()
 
 
@@ -531,7 +541,7 @@ def repository_hooks_by_config(r):
 def repository_config_other_folder(r):
     """the repository's configuration says that the files are in a folder of the user's"""
     with r.attempt("write the configuration", excuse="repo/.git/config"):
-        r.append(os.path.join(r.common, "config"), f"[core]\n\tworktree = {r.victim}.d\n")
+        repository_config(r, f"[core]\n\tworktree = {r.victim}.d\n")
     r.work()
 
 

@@ -91,7 +91,8 @@ def ignored_repository(r):
 def ignored_by_the_repositorys_rule(r):
     """rules in info/exclude that the agent wrote hide its work"""
     with r.attempt("info/exclude", excuse="repo/.git/info"):
-        r.append(os.path.join(r.common, "info", "exclude"), "*.hidden\n")
+        for git in r.gits:
+            r.append(os.path.join(git, "info", "exclude"), "*.hidden\n")
     r.work(f"{r.name}/a.hidden")
 
 

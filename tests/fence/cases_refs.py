@@ -10,86 +10,85 @@ from room import case
 def own_branch_as_a_symbolic_ref(r):
     """the run's own branch is a symbolic ref to another branch of the user's"""
     r.work()
-    with r.attempt("the branch"):
-        r.replace(r.branch_file(), f"ref: refs/heads/{r.victim_branch}\n")
+    r.at_branch(lambda path: r.replace(path, f"ref: refs/heads/{r.victim_branch}\n"))
 
 
 @case(2)
 def own_branch_as_a_link(r):
     """the run's own branch is a link to the loose ref of another branch of the user's"""
     r.work()
-    with r.attempt("the branch"):
-        r.replace(r.branch_file(), link=os.path.join(r.repo, ".git/refs/heads", r.victim_branch))
+    r.at_branch(lambda path: r.replace(path, link=os.path.join(r.repo, ".git/refs/heads", r.victim_branch)))
 
 
 @case(2)
 def own_branch_as_a_link_to_a_file(r):
     """the run's own branch is a link to a file of the user's"""
     r.work()
-    with r.attempt("the branch"):
-        r.replace(r.branch_file(), link=r.victim)
+    r.at_branch(lambda path: r.replace(path, link=r.victim))
 
 
 @case(2)
 def own_branch_gone(r):
     """the run's own branch is gone"""
     r.work()
-    with r.attempt("the branch"):
-        os.unlink(r.branch_file())
+    r.at_branch(os.unlink)
 
 
 @case(2)
 def own_branch_as_a_folder(r):
     """where the run's own branch was, there is a folder of branches"""
     r.work()
-    with r.attempt("the branch"):
-        path = r.branch_file()
-        os.unlink(path)
+
+    def folder(path):
+        if os.path.lexists(path):
+            os.unlink(path)
         os.makedirs(path)
         r.replace(os.path.join(path, "deep"), r.base + "\n")
+    r.at_branch(folder)
 
 
 @case(2)
 def own_branch_damaged(r):
     """the run's own branch holds bytes that mean nothing"""
     r.work()
-    with r.attempt("the branch"):
-        r.replace(r.branch_file(), "nonsense\n")
+    r.at_branch(lambda path: r.replace(path, "nonsense\n"))
 
 
 @case(2)
 def own_branch_on_an_absent_commit(r):
     """the run's own branch names a commit that does not exist"""
     r.work()
-    with r.attempt("the branch"):
-        r.replace(r.branch_file(), "3" * 40 + "\n")
+    r.at_branch(lambda path: r.replace(path, "3" * 40 + "\n"))
 
 
 @case(2)
 def own_log_as_a_link(r):
     """the log of the run's own branch is a link to a file of the user's"""
     r.work()
-    with r.attempt("the log"):
-        path = os.path.join(r.common, "logs", r.git("symbolic-ref", "HEAD").strip())
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        r.replace(path, link=r.victim)
+    for git in r.gits:
+        with r.attempt("the log"):
+            path = os.path.join(git, "logs", r.git("symbolic-ref", "HEAD").strip())
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            r.replace(path, link=r.victim)
 
 
 @case(2)
 def own_branches_folder_as_a_link(r):
     """the folder of the run's own branches is a link to a folder of the user's"""
     r.work()
-    with r.attempt("the folder of branches"):
-        folder = os.path.dirname(os.path.dirname(r.branch_file()))
+
+    def linked(path):
+        folder = os.path.dirname(os.path.dirname(path))
         os.rename(folder, folder + ".moved")
         os.symlink(f"{r.victim}.d", folder)
+    r.at_branch(linked)
 
 
 @case(2)
 def rescue_ref_as_a_symbolic_ref(r):
     """where this run's rescue ref will be, there is a symbolic ref to another branch of the user's"""
     r.work()
-    for folder in {r.common, os.path.join(r.repo, ".git")}:
+    for folder in r.gits:
         with r.attempt("the rescue ref"):
             for name in (os.environ["OVERSEER_RUN"], os.environ["OVERSEER_ASSIGNMENT"]):
                 path = os.path.join(folder, "refs/overseer/rescue", r.name, name)
@@ -101,7 +100,7 @@ def rescue_ref_as_a_symbolic_ref(r):
 def rescue_refs_as_a_link(r):
     """the folder of this worker's rescue refs is a link to a folder of the user's"""
     r.work()
-    for folder in {r.common, os.path.join(r.repo, ".git")}:
+    for folder in r.gits:
         with r.attempt("the rescue refs"):
             path = os.path.join(folder, "refs/overseer/rescue", r.name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -115,9 +114,10 @@ def packed_refs_forged(r):
     """packed-refs names other commits for branches of the user's"""
     r.work()
     r.commit()
-    with r.attempt("packed-refs", excuse="refs/heads/packed"):
-        text = f"# pack-refs with: peeled fully-peeled sorted \n{r.git('rev-parse', 'HEAD').strip()} refs/heads/packed\n"
-        r.replace(os.path.join(r.common, "packed-refs"), text)
+    text = f"# pack-refs with: peeled fully-peeled sorted \n{r.git('rev-parse', 'HEAD').strip()} refs/heads/packed\n"
+    for git in r.gits:
+        with r.attempt("packed-refs", excuse="refs/heads/packed"):
+            r.replace(os.path.join(git, "packed-refs"), text)
 
 
 @case(2)
@@ -153,8 +153,10 @@ def other_workers_branch_taken(r):
 @case(1, alone=True)
 def replaced_blob(r):
     """a replace ref has a file of the user's stand for another"""
-    with r.attempt("replace", excuse="refs/replace"):
-        r.git("replace", r.git("rev-parse", "HEAD:user-file.txt").strip(), r.blob("replaced\n"))
+    for git in r.gits:
+        with r.attempt("replace", excuse="refs/replace"):
+            other = r.git("--git-dir", git, "hash-object", "-w", "--stdin", input="replaced\n").strip()
+            r.git("--git-dir", git, "replace", r.git("rev-parse", "HEAD:user-file.txt").strip(), other)
     r.git("checkout", "-q", "--", "user-file.txt", check=False)
     os.utime(os.path.join(r.w, "user-file.txt"))
     r.work()
@@ -174,9 +176,11 @@ replaced_blob.judge = users_words
 def replaced_commit(r):
     """a replace ref has the target's commit stand for one without the user's files"""
     r.work()
-    with r.attempt("replace", excuse="refs/replace"):
-        tree = r.tree(("100644", "README", r.blob("nothing else\n")))
-        r.git("replace", r.base, r.git("commit-tree", "-p", f"{r.base}~1", "-m", "another", tree).strip())
+    for git in r.gits:
+        with r.attempt("replace", excuse="refs/replace"):
+            tree = r.git("--git-dir", git, "mktree", input="").strip()
+            other = r.git("--git-dir", git, "commit-tree", "-p", f"{r.base}~1", "-m", "another", tree).strip()
+            r.git("--git-dir", git, "replace", r.base, other)
 
 
 @case(1, alone=True, judge=users_words)
@@ -184,17 +188,18 @@ def grafts_forged(r):
     """info/grafts gives the target's commit other parents"""
     r.work()
     r.commit()
-    with r.attempt("grafts", excuse="repo/.git/info"):
-        os.makedirs(os.path.join(r.common, "info"), exist_ok=True)
-        r.append(os.path.join(r.common, "info", "grafts"), f"{r.base} {r.git('rev-parse', 'HEAD').strip()}\n")
+    for git in r.gits:
+        with r.attempt("grafts", excuse="repo/.git/info"):
+            r.append(os.path.join(git, "info", "grafts"), f"{r.base} {r.git('rev-parse', 'HEAD').strip()}\n")
 
 
 @case(1, alone=True, judge=users_words)
 def shallow_forged(r):
     """shallow says that history ends at the target"""
     r.work()
-    with r.attempt("shallow", excuse="repo/.git/shallow"):
-        r.append(os.path.join(r.common, "shallow"), f"{r.base}\n")
+    for git in r.gits:
+        with r.attempt("shallow", excuse="repo/.git/shallow"):
+            r.append(os.path.join(git, "shallow"), f"{r.base}\n")
 
 
 @case(2, alone=True)
@@ -205,9 +210,8 @@ def alternate_that_goes_away(r):
     r.work()
     env = {"GIT_OBJECT_DIRECTORY": store, "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.path.join(r.common, "objects")}
     with r.attempt("alternates", excuse="repo/.git/objects/info"):
-        path = os.path.join(r.common, "objects/info/alternates")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        r.append(path, store + "\n")
+        for git in r.gits:
+            r.append(os.path.join(git, "objects/info/alternates"), store + "\n")
         r.put(f"{r.name}/.gitignore", "objects-of-mine\n")
         r.git("add", "-A", env=env)
         r.git("commit", "-qm", "elsewhere", env=env)
@@ -225,9 +229,8 @@ def alternate_outside(r):
     r.work()
     with r.attempt("alternates", excuse="repo/.git/objects/info|^alternate"):
         store = os.path.join(r.site, "alternate")
-        path = os.path.join(r.common, "objects/info/alternates")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        r.append(path, store + "\n")
+        for git in r.gits:
+            r.append(os.path.join(git, "objects/info/alternates"), store + "\n")
         env = {"GIT_OBJECT_DIRECTORY": store, "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.path.join(r.common, "objects")}
         r.git("add", "-A", env=env)
         r.git("commit", "-qm", "elsewhere", env=env)

@@ -1,5 +1,6 @@
 """The three questions, asked of a site: what ran outside, what changed outside, what was lost."""
 
+import contextlib
 import hashlib
 import os
 import re
@@ -209,18 +210,41 @@ class Judge:
                     continue
                 if os.path.islink(path) or not os.path.isdir(path):
                     yield at, [name]
-                    continue
-                for folder, folders, files in os.walk(path):
-                    folders[:] = [f for f in folders if f != "objects"]
-                    yield folder, files + [f for f in folders if os.path.islink(os.path.join(folder, f))]
+                else:
+                    yield from self.walk(path)
+
+    def walk(self, folder):
+        """As os.walk, without following links, and into folders that an agent closed, which are closed again afterwards."""
+        with opened(folder, 0o500):
+            files = []
+            for entry in os.scandir(folder):
+                if not entry.is_dir(follow_symlinks=False):
+                    files.append(entry.name)
+                elif entry.name != "objects" and len(entry.path) < 3500:
+                    yield from self.walk(entry.path)
+            yield folder, files
 
     @staticmethod
     def read(path):
         try:
             if os.path.islink(path):
                 return searched(os.fsencode(os.readlink(path)))
-            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            with opened(path, 0o400):
+                fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         except OSError:
             return set()
         with os.fdopen(fd, "rb") as f:
             return searched(f.read(LARGE)) if stat.S_ISREG(os.fstat(f.fileno()).st_mode) else set()
+
+
+@contextlib.contextmanager
+def opened(path, bits):
+    """For the time being, with at least these modes."""
+    mode = os.lstat(path).st_mode & 0o7777
+    if mode & bits != bits:
+        os.chmod(path, mode | bits)
+    try:
+        yield
+    finally:
+        if mode & bits != bits:
+            os.chmod(path, mode)

@@ -63,6 +63,9 @@ class Room:
         self.victim_branch = f"victim/{name}"
         self.own = f"own/{name}"  # a folder of the base with files 1, 2 and 3 that no other case touches
         self.base = self.git("rev-parse", "HEAD").strip()
+        self.other = self.git("rev-parse", "HEAD~1", check=False).strip()  # where the victim's branch stands
+        # The git folder that the agent uses, and the user's, which may be another one.
+        self.gits = list(dict.fromkeys([self.common, os.path.join(self.repo, ".git")]))
 
     # Writing
 
@@ -182,6 +185,7 @@ class Room:
             os.chmod(os.path.join(folder, hook), 0o755)
 
     def append(self, path, text):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "a", encoding="utf-8") as f:
             f.write(text)
 
@@ -239,9 +243,14 @@ class Room:
             oid, name = rest.split("\t")
             yield mode.lstrip("0"), name, oid
 
-    def branch_file(self):
-        """The loose ref of the run's own branch."""
-        return os.path.join(self.common, self.git("symbolic-ref", "HEAD").strip())
+    def at_branch(self, change):
+        """Changes the loose ref of the run's own branch, in each git folder that may have it."""
+        branch = self.git("symbolic-ref", "HEAD").strip()
+        for git in self.gits:
+            with self.attempt(f"the branch in {git}"):
+                path = os.path.join(git, branch)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                change(path)
 
     def missing_object(self):
         """A commit that lacks an object, which a promisor remote would be asked for."""

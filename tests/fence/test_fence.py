@@ -116,7 +116,7 @@ def main():
     parser.add_argument("--sandbox", default="none")
     parser.add_argument("--user", action="store_true")
     parser.add_argument("--short", action="store_true")
-    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--jobs", type=int, default=min(12, 4 * (os.cpu_count() or 1)))
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("cases", nargs="*")
