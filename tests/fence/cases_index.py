@@ -150,11 +150,8 @@ def sparse_checkout(r):
 @case(1)
 def sparse_checkout_by_hand(r):
     """info/sparse-checkout and the configuration written by hand, with absent paths"""
-    for folder in {r.dir, r.common}:
-        with r.attempt("info/sparse-checkout", excuse="repo/.git/info"):
-            os.makedirs(os.path.join(folder, "info"), exist_ok=True)
-            r.append(os.path.join(folder, "info", "sparse-checkout"), "/README\n")
-            break
+    with r.attempt("info/sparse-checkout"):
+        r.append(os.path.join(r.dir, "info", "sparse-checkout"), "/README\n")
     with r.attempt("config.worktree"):
         r.append(os.path.join(r.dir, "config.worktree"), "[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = false\n")
     r.git("read-tree", "-mu", "HEAD", check=False)
