@@ -201,7 +201,7 @@ common=$(git rev-parse --git-common-dir)
 try hook makes "$common/hooks/post-commit"
 try checkout_hook makes "$SITE/repo/.git/hooks/post-checkout"
 try config git config core.fsmonitor "touch $SITE/ran"
-try main git update-ref refs/heads/main HEAD
+try main git --git-dir="$SITE/repo/.git" update-ref refs/heads/main HEAD
 """ + COMMIT
         for format_name in ("raw", "claude", "codex", "gemini", "opencode"):
             with self.subTest(format=format_name):
@@ -280,9 +280,9 @@ try hook writes "$common/hooks/post-commit"
 try config git config user.name Planted
 try pointer writes .git
 try move_pointer mv .git elsewhere
-try main git update-ref refs/heads/main HEAD
-try exclude writes "$common/info/exclude"
-try packed writes "$common/packed-refs"
+try main git --git-dir="$SITE/repo/.git" update-ref refs/heads/main HEAD
+try exclude writes "$SITE/repo/.git/info/exclude"
+try packed writes "$SITE/repo/.git/packed-refs"
 """ + COMMIT)
         self.assertEqual(self.probe(site), {"amend", "rebase", "interactive", "reset", "log"})
         self.assertEqual(site.git("show", "main:b"), "2\n")

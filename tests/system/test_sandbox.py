@@ -109,7 +109,7 @@ try unmount umount "$SITE/repo/.overseer"
     def test_git_works_and_cannot_be_turned_against_others(self):
         """add, commit, amend, rebase and a second commit work; what would run elsewhere cannot be planted."""
         site = self.boxed(PROBE + r"""
-common=$(git rev-parse --git-common-dir); own=$(git rev-parse --git-dir)
+common="$SITE/repo/.git"; own=$(git rev-parse --git-dir)
 echo 1 > a; git add a; git commit -qm one; echo 2 > b; git add b; git commit -qm two
 try amend git commit -q --amend -m changed
 try rebase git rebase -q --force-rebase HEAD~2
@@ -119,19 +119,22 @@ try log sh -c 'git reflog | grep -q changed'
 try own_branch git branch "$(git symbolic-ref --short HEAD)-2"
 try hook writes "$common/hooks/post-commit"
 try config git config user.name Planted
-try config_worktree writes "$own/config.worktree"
+try own_hook writes "$own/hooks/post-commit"
 try commondir writes "$own/commondir"
-try gitdir writes "$own/gitdir"
+try users_config git --git-dir="$common" config user.name Planted
 try pointer writes .git
 try move_pointer mv .git elsewhere
-try main git update-ref refs/heads/main HEAD
-try tag git tag planted
+try main git --git-dir="$common" update-ref refs/heads/main main~1
+try tag git --git-dir="$common" tag planted main
+try own_main git update-ref refs/heads/main HEAD
+try own_tag git tag planted
 try exclude writes "$common/info/exclude"
 try packed writes "$common/packed-refs"
 """ + COMMIT)
         found = self.probe(site)
         can = {name for name, done in found.items() if done}
-        self.assertEqual(can, {"amend", "rebase", "interactive", "reset", "log", "own_branch"})
+        self.assertEqual(can, {"amend", "rebase", "interactive", "reset", "log", "own_branch", "own_main", "own_tag"})
+        self.assertEqual(site.git("tag"), "")
         self.assertEqual(site.git("show", "main:b"), "2\n")
         self.assertEqual(site.git("fsck", "--no-dangling"), "")
 

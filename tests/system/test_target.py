@@ -11,7 +11,9 @@ ROGUE = r"""
 echo "$PPID" > "$HOME/$OVERSEER_NODE.here"; read x < "$HOME/$OVERSEER_NODE.go"
 if [ "$OVERSEER_NODE" = T1 ]; then
 	echo planted > planted.txt; git add -A; git commit -qm "Sneak in"
-	git update-ref refs/heads/main HEAD
+	users="$OVERSEER_WORKTREE/../../../.git"; head=$(git rev-parse HEAD)
+	git --git-dir="$users" fetch -q --no-write-fetch-head "$PWD" HEAD
+	git --git-dir="$users" update-ref refs/heads/main "$head"
 	git reset -q --hard HEAD~
 fi
 [ -e planted.txt ] && echo "changed by $OVERSEER_NODE" > planted.txt
