@@ -184,7 +184,8 @@ static int put_copy(struct git_call *c, const char *from, const char *to, struct
 static int put_link(struct git_call *c, const char *dir, const char *name, struct ov_err *err)
 {
 	str to = arena_printf(&c->arena, STR_FMT "/%s",
-			STR_ARG(relative(c, path_join(&c->arena, dir, "info"), c->g->common)), name);
+			STR_ARG(relative(c, path_join(&c->arena, dir, "info"), c->g->common)),
+			name);
 	const char *link = path_join(&c->arena, dir, name);
 
 	return symlink(to.p, link) == 0 ? 0 : ov_fail_errno(err, errno, "make %s", link);

@@ -13,7 +13,7 @@ if [ "$OVERSEER_NODE" = T1 ]; then
 	echo planted > planted.txt; git add -A; git commit -qm "Sneak in"
 	users="$OVERSEER_WORKTREE/../../../.git"; head=$(git rev-parse HEAD)
 	git --git-dir="$users" fetch -q --no-write-fetch-head "$PWD" HEAD
-	git --git-dir="$users" update-ref refs/heads/main "$head"
+	echo "$head" > "$users/refs/heads/main"
 	git reset -q --hard HEAD~
 fi
 [ -e planted.txt ] && echo "changed by $OVERSEER_NODE" > planted.txt
