@@ -129,6 +129,9 @@ struct git_call {
 	bool keeps, reserved; /* rebase: the ref holds the branch already; harvest: see git_names.c */
 	bool forwarded;       /* the target was brought up to date from the remote */
 	bool plain_ssh;       /* no other way to call ssh is configured */
+	bool other_rules;     /* other files are ignored than before */
+	bool partly;          /* something in the folder cannot be rescued by git */
+	bool inhabited;       /* another repository is in it where the commit says so */
 	bool ok;              /* the answer of the last yes-or-no step */
 	bool record, recorded; /* the configuration is to be recorded anew; was, by this call */
 	bool taken;            /* what the agent committed is in the repository */
@@ -140,12 +143,13 @@ struct git_call {
 	VEC(const char *) refs;   /* its own branches and tags: "COMMIT NAME" */
 	VEC(const char *) wanted; /* objects of the agent's that the repository has not */
 	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
-	str branch_tree, branch_parent; /* of its head: the tree, the first parent */
+	str branch_tree, branch_parent,
+			head_parent; /* of their commits: the tree, the first parent */
 	str merge_base, tree, commit, pack;
 	str publish;        /* where the agent's branch is to be */
 	str refs_text;      /* of the agent's git folder */
 	const char *former; /* a linked worktree's entry that is not needed any more, or NULL */
-	str former_branch, former_oid; /* ensure: what the worktree was for */
+	str former_ref, former_oid; /* ensure: the branch that the worktree was for */
 	str side;     /* what is merged with the target: the branch, or a commit made for that */
 	str kept_ref; /* rebase: keeps the branch as it was before the squash */
 	const char *objects; /* predict: where its objects go, or NULL */
@@ -155,8 +159,10 @@ struct git_call {
 	bool staged_alike; /* the user has staged some of that, to the byte */
 	bool keep_ignored, look_ignored; /* rescue ignored files; they count as uncommitted now */
 	VEC(const char *)
-	links;        /* "COMMIT NAME" of submodules that stand elsewhere than HEAD says */
-	str links_of; /* the commit that says where they have to be */
+	links;          /* "COMMIT NAME" of submodules that stand elsewhere than HEAD says */
+	size_t links_n; /* of `nested`, those that HEAD knows */
+	bool leaves;    /* the worktree is to be removed: what is in them counts */
+	str links_of;   /* the commit that says where they have to be */
 	VEC(const char *) nested; /* repositories inside the worktree that are not part of it */
 	struct git_rescue_state rescue;
 };

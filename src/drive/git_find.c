@@ -155,8 +155,24 @@ static void drop_lock(struct git_call *c, const char *lock)
 		unlink(lock); /* if that fails, git says so */
 }
 
+/* A link in place of a folder or file of ours would lead git elsewhere; it is no work of anybody's. */
+static void drop_links(struct git_call *c, const char *below, str ref)
+{
+	str rest = ref, part;
+	const char *at = path_join(&c->arena, c->g->common, below);
+	struct stat st;
+
+	while (str_split(&rest, '/', &part)) {
+		at = path_join(&c->arena, at, arena_cstr(&c->arena, part));
+		if (lstat(at, &st) == 0 && S_ISLNK(st.st_mode))
+			unlink(at); /* if that fails, git says so */
+	}
+}
+
 void git_drop_ref_lock(struct git_call *c, str ref)
 {
+	drop_links(c, ".", ref);
+	drop_links(c, "logs", ref);
 	drop_lock(c, arena_printf(&c->arena, "%s/" STR_FMT ".lock", c->g->common, STR_ARG(ref)).p);
 }
 

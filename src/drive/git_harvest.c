@@ -39,7 +39,8 @@ static int moved_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->op = git_unfinished(c);
 	c->ok = true;
-	if (!c->branch_oid.n || str_eq(c->head, c->branch_oid))
+	if (!c->branch_oid.n || str_eq(c->head, c->branch_oid) ||
+			str_eq(c->head_parent, c->branch_oid))
 		return GIT_SKIP;
 	return git_run(c, AT_REPO, GIT_READS, "merge-base", "--is-ancestor", c->branch_oid.p,
 			c->head.p, NULL);
@@ -208,7 +209,7 @@ static int branch_build(struct git_call *c, struct ov_err *err _unused_)
 	if (str_eq(c->commit, c->branch_oid))
 		return GIT_SKIP;
 	/* The old value is checked; empty means that the ref must not exist. */
-	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: harvest",
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "--no-deref", "-m", "overseer: harvest",
 			branch_ref(c).p, c->commit.p, c->branch_oid.n ? c->branch_oid.p : "", NULL);
 }
 
@@ -432,7 +433,7 @@ static const struct git_step harvest_steps[] = {
 			.inject = "git-harvest-attached"),
 	STEP_SUB("read who commits", leftovers_only, git_identity_steps),
 	STEP_SUB("read what was committed", again_only, git_own_index_steps),
-	STEP_RUN("add the leftovers", add_build, NULL, .inject = "git-harvest-added"),
+	STEP_RUN("add the leftovers", add_build, NULL),
 	STEP_RUN("add the submodules' commits", links_build, NULL),
 	STEP_RUN("write the leftovers as a tree", tree_build, tree_judge),
 	STEP_RUN("commit the leftovers", commit_build, commit_judge),

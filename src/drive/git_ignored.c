@@ -19,7 +19,8 @@ enum { RESCUED_MAX = 64 << 20 };
 static int rules_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->tree = c->rescue.added ? c->rescue.tree : c->head_tree;
-	if (c->making || !c->tree.n)
+	c->other_rules = false;
+	if (c->making || !c->tree.n || (!c->dirty && str_eq(c->head, c->start)))
 		return GIT_LEAVE;
 	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--name-only", c->tree.p,
 			c->start.p, "--", ":(glob)**/.gitignore", NULL);
@@ -29,7 +30,8 @@ static int rules_judge(struct git_call *c, const struct git_out *o, struct ov_er
 {
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	return o->out.n ? GIT_NEXT : GIT_LEAVE;
+	c->other_rules = o->out.n > 0;
+	return c->other_rules ? GIT_NEXT : GIT_LEAVE;
 }
 
 static int list_build(struct git_call *c, struct ov_err *err _unused_)
@@ -123,7 +125,7 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->res.rescue_ref = c->rescue_ref;
 	c->res.commit = c->rescue.commit;
-	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: rescue",
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "--no-deref", "-m", "overseer: rescue",
 			c->rescue_ref.p, c->rescue.commit.p, c->rescue.old.n ? c->rescue.old.p : "",
 			NULL);
 }

@@ -7,6 +7,7 @@
 enum {
 	LOOK_HEAD,
 	LOOK_HEAD_TREE,
+	LOOK_HEAD_PARENT,
 	LOOK_BRANCH,
 	LOOK_BRANCH_TREE,
 	LOOK_BRANCH_PARENT,
@@ -15,6 +16,7 @@ enum {
 	LOOK_KEPT,
 	LOOK_RESCUE,
 	LOOK_RESCUE_TREE,
+	LOOK_FORMER,
 	LOOK_COUNT
 };
 
@@ -39,6 +41,7 @@ static int refs_build(struct git_call *c, struct ov_err *err _unused_)
 		head = none;
 	buf_addf(&b, STR_FMT "^{commit}\n", STR_ARG(head));
 	buf_addf(&b, STR_FMT "^{tree}\n", STR_ARG(head));
+	buf_addf(&b, STR_FMT "^1^{commit}\n", STR_ARG(head));
 	buf_addf(&b, STR_FMT STR_FMT "^{commit}\n", STR_ARG(heads), STR_ARG(branch));
 	buf_addf(&b, STR_FMT STR_FMT "^{tree}\n", STR_ARG(heads), STR_ARG(branch));
 	buf_addf(&b, STR_FMT STR_FMT "^1^{commit}\n", STR_ARG(heads), STR_ARG(branch));
@@ -47,6 +50,7 @@ static int refs_build(struct git_call *c, struct ov_err *err _unused_)
 	buf_addf(&b, STR_FMT "^{commit}\n", STR_ARG(kept));
 	buf_addf(&b, STR_FMT "^{commit}\n", STR_ARG(rescue));
 	buf_addf(&b, STR_FMT "^{tree}\n", STR_ARG(rescue));
+	buf_addf(&b, STR_FMT "^{commit}\n", STR_ARG(c->former_ref.n ? c->former_ref : none));
 	for (size_t i = 0; i < c->named.n; i++)
 		buf_addf(&b, "%s^{commit}\n", c->named.p[i]);
 	git_run(c, AT_REPO, GIT_READS, "cat-file", "--batch-check=%(objectname)", NULL);
@@ -76,6 +80,7 @@ static int refs_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	str *const to[LOOK_COUNT] = {
 		[LOOK_HEAD] = &c->head,
 		[LOOK_HEAD_TREE] = &c->head_tree,
+		[LOOK_HEAD_PARENT] = &c->head_parent,
 		[LOOK_BRANCH] = &c->branch_oid,
 		[LOOK_BRANCH_TREE] = &c->branch_tree,
 		[LOOK_BRANCH_PARENT] = &c->branch_parent,
@@ -84,6 +89,7 @@ static int refs_judge(struct git_call *c, const struct git_out *o, struct ov_err
 		[LOOK_KEPT] = &c->kept_oid,
 		[LOOK_RESCUE] = &c->rescue_oid,
 		[LOOK_RESCUE_TREE] = &c->rescue_tree,
+		[LOOK_FORMER] = &c->former_oid,
 	};
 	str rest = o->out, line;
 	size_t i = 0;

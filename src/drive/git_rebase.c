@@ -148,7 +148,7 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 	if (c->keeps || str_eq(c->commit, c->branch_oid))
 		return GIT_SKIP;
 	/* The old value is checked; empty means that the ref must not exist. */
-	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: rebase",
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "--no-deref", "-m", "overseer: rebase",
 			c->rescue_ref.p, c->side.p, c->kept_oid.n ? c->kept_oid.p : "", NULL);
 }
 
@@ -215,7 +215,7 @@ static int branch_build(struct git_call *c, struct ov_err *err _unused_)
 	c->publish = c->links_of = c->commit;
 	if (str_eq(c->commit, c->branch_oid))
 		return GIT_SKIP;
-	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: rebase",
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "--no-deref", "-m", "overseer: rebase",
 			branch_ref(c).p, c->commit.p, c->branch_oid.p, NULL);
 }
 

@@ -6,8 +6,13 @@
  * parent too. Ignored files are rescued only where that is asked for; callers that reset a worktree
  * leave them in place.
  */
+#include <unistd.h>
+
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "sys/file.h"
+
+#define RAW "info/attributes"
 
 int git_rescue_ref_check(str ref, struct ov_err *err)
 {
@@ -112,6 +117,8 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 		return GIT_SKIP;
 	git_own_index_is(c, STR(""));
 	git_run(c, AT_TREE, 0, "add", "-A", NULL);
+	if (c->partly)
+		git_args(c, "--ignore-errors", NULL);
 	if (c->keep_ignored)
 		git_args(c, "--force", NULL);
 	git_args(c, "--", ":(top)", NULL);
@@ -121,9 +128,25 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
+	int r;
+
 	if (o->code != 0 && git_loosen(c, o))
 		return GIT_AGAIN;
-	return o->code == 0 ? GIT_NEXT : git_fail(c, o, err);
+	/* Names, kinds of files and encodings that git does not take: the rest, as it is, byte by byte. */
+	if (o->code != 0 && !c->partly) {
+		c->partly = true;
+		r = git_own_note(c, RAW, STR("* -text -filter -ident -working-tree-encoding\n"),
+				err);
+		return r < 0 ? r : GIT_AGAIN;
+	}
+	if (c->partly)
+		unlink(path_join(&c->arena, c->own, RAW));
+	if (o->code == 0 ||
+			(c->partly && !str_contains(o->err, STR("insufficient permission")) &&
+					!str_contains(o->err, STR("No space left")) &&
+					!str_contains(o->err, STR("unable to write"))))
+		return GIT_NEXT;
+	return git_fail(c, o, err);
 }
 
 static int links_build(struct git_call *c, struct ov_err *err _unused_)
@@ -278,8 +301,8 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 	if (str_eq(rs->commit, rs->old))
 		return GIT_SKIP;
 	/* The old value is checked; empty means that the ref must not exist. */
-	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: rescue", rs->ref.p,
-			rs->commit.p, rs->old.n ? rs->old.p : "", NULL);
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "--no-deref", "-m", "overseer: rescue",
+			rs->ref.p, rs->commit.p, rs->old.n ? rs->old.p : "", NULL);
 }
 
 static int look_begin(struct git_call *c, struct ov_err *err _unused_)

@@ -73,7 +73,10 @@ static bool next_link(struct git_call *c, str *rest, str *ret_oid, const char **
 static int links_list(struct git_call *c, struct ov_err *err _unused_)
 {
 	vec_clear(&c->links);
-	if (!c->folder || c->making || !c->head.n || (!c->dirty && !git_admin_has(c, "modules")))
+	c->links_n = 0;
+	c->inhabited = false;
+	if (!c->folder || c->making || !c->head.n ||
+			(!c->dirty && !c->leaves && !git_admin_has(c, "modules")))
 		return GIT_SKIP;
 	return list(c, c->head);
 }
@@ -88,6 +91,8 @@ static int links_judge(struct git_call *c, const struct git_out *o, struct ov_er
 		return git_fail(c, o, err);
 	while (next_link(c, &rest, &oid, &name)) {
 		vec_push(&c->nested, name);
+		c->links_n++;
+		c->inhabited |= is_set_up(c, name);
 		at = module_head(c, name);
 		if (!git_oid_valid(at) || str_eq(at, oid))
 			continue;

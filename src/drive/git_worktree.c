@@ -128,9 +128,11 @@ static int stray_build(struct git_call *c, struct ov_err *err)
 	struct stat st;
 	int r;
 
-	if (c->folder || c->making || lstat(c->path, &st) < 0 || rmdir(c->path) == 0)
+	if ((c->folder && !c->partly) || c->making || lstat(c->path, &st) < 0 ||
+			rmdir(c->path) == 0)
 		return GIT_SKIP;
 	r = git_move_aside(c, c->path, err);
+	c->folder = false;
 	return r < 0 ? r : GIT_SKIP;
 }
 
@@ -160,6 +162,14 @@ static int reset_build(struct git_call *c, struct ov_err *err _unused_)
 			NULL);
 }
 
+static int reset_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0 && git_loosen(c, o))
+		return GIT_AGAIN;
+	git_own_index_is(c, c->start);
+	return o->code == 0 ? GIT_NEXT : git_fail(c, o, err);
+}
+
 static int clean_only(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->head = c->start;
@@ -169,8 +179,8 @@ static int clean_only(struct git_call *c, struct ov_err *err _unused_)
 /* Not -x: ignored files, such as what a build made, stay. Not -ff: repositories inside stay. */
 static int clean_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	git_own_index_is(c, c->start);
-	if (c->making)
+	/* Of a clean one nothing is new, unless other files are ignored now. */
+	if (c->making || (!c->dirty && !c->other_rules))
 		return GIT_SKIP;
 	return git_run(c, AT_TREE, 0, "clean", "--quiet", "-f", "-d", NULL);
 }
@@ -181,7 +191,7 @@ static int branch_build(struct git_call *c, struct ov_err *err _unused_)
 	if (str_eq(c->branch_oid, c->start))
 		return GIT_SKIP;
 	/* The old value is checked; empty means that the ref must not exist. */
-	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-m", "overseer: begin",
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "--no-deref", "-m", "overseer: begin",
 			full_ref(c, c->branch).p, c->start.p,
 			c->branch_oid.n ? c->branch_oid.p : "", NULL);
 }
@@ -196,34 +206,22 @@ static int ensured(struct git_call *c, struct ov_err *err)
 	return r < 0 ? r : GIT_SKIP;
 }
 
+/* The branch of an earlier assignment whose work is on the target, or in this one, has nothing left to say. */
 static int former_find(struct git_call *c, struct ov_err *err _unused_)
 {
-	c->former_branch = git_own_line(c, BRANCH);
-	if (!c->former_branch.n)
-		c->former_branch = git_own_line(c, FORMER);
+	str branch = git_own_line(c, BRANCH);
+	str ref = full_ref(c, branch.n ? branch : git_own_line(c, FORMER));
+
+	if (git_ref_valid(ref) && str_starts(ref, STR(GIT_OURS)) &&
+			!str_eq(ref, full_ref(c, c->branch)))
+		c->former_ref = ref;
 	return GIT_SKIP;
-}
-
-/* The branch of an earlier assignment whose work is on the target, or in this one, has nothing left to say. */
-static int old_value_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	str ref = full_ref(c, c->former_branch);
-
-	c->former_branch = ref;
-	if (!git_ref_valid(ref) || !str_starts(ref, STR(GIT_OURS)) ||
-			str_eq(ref, full_ref(c, c->branch)))
-		return GIT_LEAVE;
-	return git_run(c, AT_REPO, GIT_READS, "rev-parse", "--verify", "--quiet", ref.p, NULL);
-}
-
-static int old_value_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
-{
-	c->former_oid = git_line(c, o);
-	return o->code == 0 ? GIT_NEXT : GIT_LEAVE;
 }
 
 static int old_kept_build(struct git_call *c, struct ov_err *err _unused_)
 {
+	if (!c->former_ref.n || !c->former_oid.n)
+		return GIT_LEAVE;
 	if (str_eq(c->former_oid, c->target_oid) || str_eq(c->former_oid, c->start))
 		return GIT_SKIP;
 	return git_run(c, AT_REPO, GIT_READS, "rev-list", "--max-count=1", c->former_oid.p, "--not",
@@ -238,12 +236,11 @@ static int old_kept_judge(struct git_call *c _unused_, const struct git_out *o,
 
 static int old_branch_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-d", c->former_branch.p,
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "--no-deref", "-d", c->former_ref.p,
 			c->former_oid.p, NULL);
 }
 
 static const struct git_step old_branch_steps[] = {
-	STEP_RUN("find the former branch", old_value_build, old_value_judge),
 	STEP_RUN("see whether it is kept", old_kept_build, old_kept_judge),
 	STEP_RUN("remove the accepted branch", old_branch_build, pass),
 	STEP_END,
@@ -252,22 +249,22 @@ static const struct git_step old_branch_steps[] = {
 static const struct git_step ensure_steps[] = {
 	STEP_RUN("find the worktree", git_find_ours, NULL),
 	STEP_SUB("make our own git folder", NULL, git_own_steps),
+	STEP_RUN("find what it was for", former_find, NULL),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
 	STEP_SUB("find the target branch", NULL, git_target_steps),
 	STEP_SUB("mend the agent's git folder", settled_find, git_publish_steps),
 	STEP_RUN("find where the branch began", settled_build, settled_judge),
 	STEP_RUN("see who has the branch", git_holder_build, held_judge),
 	STEP_RUN("find what to go on from", start_build, start_judge),
-	STEP_RUN("find what it was for", former_find, NULL),
 	STEP_SUB("find what was left behind", NULL, git_strays_steps),
 	STEP_SUB("rescue what is in the worktree", ensure_rescue, git_rescue_steps,
 			.inject = "git-ensure-rescued"),
 	STEP_SUB("record the configuration", NULL, git_own_steps),
 	STEP_RUN("move a foreign folder aside", stray_build, NULL),
-	STEP_RUN("make the folder", folder_build, NULL, .inject = "git-ensure-added"),
+	STEP_RUN("make the folder", folder_build, NULL),
 	STEP_SUB("put submodules aside", NULL, git_submodule_steps),
 	STEP_SUB("read what was committed", NULL, git_own_index_steps),
-	STEP_RUN("reset the worktree", reset_build, NULL, .inject = "git-ensure-reset"),
+	STEP_RUN("reset the worktree", reset_build, reset_judge, .inject = "git-ensure-reset"),
 	STEP_SUB("keep what was ignored", NULL, git_ignored_steps),
 	STEP_SUB("read what was committed", clean_only, git_own_index_steps),
 	STEP_RUN("clean the worktree", clean_build, NULL, .inject = "git-ensure-cleaned"),
@@ -383,6 +380,8 @@ static int restore_clean(struct git_call *c, struct ov_err *err _unused_)
 	if (!c->dirty)
 		return GIT_SKIP;
 	git_own_index_is(c, c->head);
+	if (c->partly)
+		return GIT_SKIP; /* what git could not keep stays */
 	return git_run(c, AT_TREE, 0, "clean", "--quiet", "-f", "-d", NULL);
 }
 
@@ -457,7 +456,7 @@ static int gone_build(struct git_call *c, struct ov_err *err)
 	bool modules = git_admin_has(c, "modules");
 	int r = 0;
 
-	if (c->folder && (c->nested.n || modules))
+	if (c->folder && (c->nested.n > c->links_n || c->inhabited || modules))
 		r = git_move_aside(c, c->path, err);
 	if (r == 0 && modules)
 		r = git_move_aside(c, path_join(&c->arena, c->admin, "modules"), err);
@@ -469,8 +468,8 @@ static int gone_branch_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->branch_oid.n)
 		return GIT_SKIP;
-	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "-d", full_ref(c, c->branch).p,
-			c->branch_oid.p, NULL);
+	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "--no-deref", "-d",
+			full_ref(c, c->branch).p, c->branch_oid.p, NULL);
 }
 
 static int gone_folder_build(struct git_call *c, struct ov_err *err _unused_)
@@ -520,7 +519,7 @@ void git_remove(struct git *g, str path, str rescue_ref, git_done_fn *done, void
 	struct ov_err err;
 	int r = git_rescue_ref_check(rescue_ref, &err);
 
-	c->exclusive = true;
+	c->exclusive = c->leaves = true;
 	c->rescue_ref = arena_str(&c->arena, rescue_ref);
 	c->message = arena_printf(&c->arena, "Rescue of %s before its removal", c->path);
 	git_call_start(c, remove_steps, r, &err);

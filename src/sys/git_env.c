@@ -60,6 +60,7 @@ const char *const git_env_fixed[] = {
 	"GIT_PAGER=cat",
 	"GIT_MERGE_AUTOEDIT=no",
 	"GIT_NO_REPLACE_OBJECTS=1",
+	"GIT_GRAFT_FILE=/dev/null",
 };
 const size_t git_env_fixed_n = ARRAY_LEN(git_env_fixed);
 

@@ -109,6 +109,9 @@ class Life:
             self.order(point, "start")
             if not self.up():
                 return None, True
+        if point.phase == "goal":
+            # So that its worktrees are made in every life.
+            site.cli("worker", "nuke", "--all")
         self.order(point, "goal")
         try:
             goal = self.work(title)
