@@ -129,6 +129,7 @@ struct git_call {
 	bool keeps, reserved; /* rebase: the ref holds the branch already; harvest: see git_names.c */
 	bool forwarded;       /* the target was brought up to date from the remote */
 	bool plain_ssh;       /* no other way to call ssh is configured */
+	bool filters;         /* some are configured */
 	bool other_rules;     /* other files are ignored than before */
 	bool partly;          /* something in the folder cannot be rescued by git */
 	bool inhabited;       /* another repository is in it where the commit says so */

@@ -122,8 +122,10 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	while (str_split(&rest, '\0', &entry)) {
 		bool valued = str_find_byte(entry, '\n') < entry.n;
 
-		if (str_split(&entry, '\n', &name) && is_recorded(name))
-			add_variable(&b, name, valued ? entry : STR("true"));
+		if (!str_split(&entry, '\n', &name) || !is_recorded(name))
+			continue;
+		add_variable(&b, name, valued ? entry : STR("true"));
+		c->filters |= str_starts(name, STR("filter."));
 	}
 	c->recorded = true;
 	r = git_own_note(c, "config", buf_str(&b), err);
@@ -136,6 +138,53 @@ const struct git_step git_own_steps[] = {
 	STEP_RUN("record the configuration", config_build, config_judge),
 	STEP_END,
 };
+
+/*
+ * Filters are programs. They run only in repositories whose base uses some: what an agent adds to the
+ * attributes makes none run.
+ */
+
+static int filters_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->filters) {
+		unlink(path_join(&c->arena, c->own, GIT_NO_FILTERS));
+		return git_own_attributes(c, false, err) < 0 ? err->code : GIT_SKIP;
+	}
+	return git_run(c, AT_REPO, GIT_READS, "grep", "-I", "-q", "-e", "filter", c->start.p, "--",
+			":(glob)**/.gitattributes", NULL);
+}
+
+static int filters_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	int r = 0;
+
+	if (o->code > 1)
+		return git_fail(c, o, err);
+	if (o->code == 0)
+		unlink(path_join(&c->arena, c->own, GIT_NO_FILTERS));
+	else
+		r = git_own_note(c, GIT_NO_FILTERS, STR("yes"), err);
+	if (r == 0)
+		r = git_own_attributes(c, false, err);
+	return r < 0 ? r : GIT_NEXT;
+}
+
+const struct git_step git_filters_steps[] = {
+	STEP_RUN("see which filters are used", filters_build, filters_judge),
+	STEP_END,
+};
+
+/* What counts more than any .gitattributes. raw: files are taken byte by byte. */
+int git_own_attributes(struct git_call *c, bool raw, struct ov_err *err)
+{
+	str text = STR("");
+
+	if (raw)
+		text = STR("* -text -filter -ident -working-tree-encoding\n");
+	else if (git_own_line(c, GIT_NO_FILTERS).n)
+		text = STR("* -filter\n");
+	return git_own_note(c, "info/attributes", text, err);
+}
 
 /* The index stands for HEAD: what is equal in it since the last time is not read again. */
 

@@ -6,13 +6,8 @@
  * parent too. Ignored files are rescued only where that is asked for; callers that reset a worktree
  * leave them in place.
  */
-#include <unistd.h>
-
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
-#include "sys/file.h"
-
-#define RAW "info/attributes"
 
 int git_rescue_ref_check(str ref, struct ov_err *err)
 {
@@ -135,12 +130,14 @@ static int add_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 	/* Names, kinds of files and encodings that git does not take: the rest, as it is, byte by byte. */
 	if (o->code != 0 && !c->partly) {
 		c->partly = true;
-		r = git_own_note(c, RAW, STR("* -text -filter -ident -working-tree-encoding\n"),
-				err);
+		r = git_own_attributes(c, true, err);
 		return r < 0 ? r : GIT_AGAIN;
 	}
-	if (c->partly)
-		unlink(path_join(&c->arena, c->own, RAW));
+	if (c->partly) {
+		r = git_own_attributes(c, false, err);
+		if (r < 0)
+			return r;
+	}
 	if (o->code == 0 ||
 			(c->partly && !str_contains(o->err, STR("insufficient permission")) &&
 					!str_contains(o->err, STR("No space left")) &&

@@ -260,6 +260,7 @@ static const struct git_step ensure_steps[] = {
 	STEP_SUB("rescue what is in the worktree", ensure_rescue, git_rescue_steps,
 			.inject = "git-ensure-rescued"),
 	STEP_SUB("record the configuration", NULL, git_own_steps),
+	STEP_SUB("see which filters are used", NULL, git_filters_steps),
 	STEP_RUN("move a foreign folder aside", stray_build, NULL),
 	STEP_RUN("make the folder", folder_build, NULL),
 	STEP_SUB("put submodules aside", NULL, git_submodule_steps),

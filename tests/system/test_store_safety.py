@@ -358,8 +358,10 @@ class Doctor(SafetyCase):
         site.wait_goal(site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"])
         return site
 
+
     def levels(self, answer):
-        return {name: c["level"] for name, c in answer["by"].items() if c["level"] != "ok"}
+        # The sites' agents have no sandbox, on purpose, and doctor says so.
+        return {name: c["level"] for name, c in answer["by"].items() if c["level"] != "ok" and name != "sandbox"}
 
     def test_healthy(self):
         """Everything is well, with the daemon, without it, and before there is a store."""
