@@ -4,8 +4,8 @@
  * only what says how files are turned into objects is kept; no hook, monitor, include, alias, helper
  * or driver for differences is.
  */
-#include <stdio.h>
-#include <stdlib.h>
+#include <errno.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -74,10 +74,14 @@ static int share(struct git_call *c, const char *name, struct ov_err *err)
 {
 	const char *from = path_join(&c->arena, c->g->common, name),
 		   *to = path_join(&c->arena, c->own, name);
+	char *now = arena_alloc(&c->arena, PATH_MAX);
+	ssize_t n = readlink(to, now, PATH_MAX);
 
-	if (unlink(to) < 0 && file_exists(to))
-		return ov_fail(err, OV_EIO, "cannot replace %s", to);
-	return symlink(from, to) < 0 ? ov_fail(err, OV_EIO, "cannot make %s", to) : 0;
+	if (n > 0 && str_eq((str){ now, (size_t)n }, str_from(from)))
+		return 0;
+	if ((unlink(to) < 0 && errno != ENOENT) || symlink(from, to) < 0)
+		return ov_fail_errno(err, errno, "make %s", to);
+	return 0;
 }
 
 static int make_folders(struct git_call *c, struct ov_err *err)

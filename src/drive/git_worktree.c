@@ -166,8 +166,24 @@ static int reset_judge(struct git_call *c, const struct git_out *o, struct ov_er
 {
 	if (o->code != 0 && git_loosen(c, o))
 		return GIT_AGAIN;
+	if (o->code != 0 && c->making) {
+		git_fail(c, o, &c->refused);
+		return GIT_NEXT;
+	}
 	git_own_index_is(c, c->start);
 	return o->code == 0 ? GIT_NEXT : git_fail(c, o, err);
+}
+
+/* Half of a new worktree helps nobody, and may be what fills the disk. */
+static int undo_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->refused.code ? git_rm(c, c->path) : GIT_SKIP;
+}
+
+static int undo_judge(struct git_call *c, const struct git_out *o _unused_, struct ov_err *err)
+{
+	*err = c->refused;
+	return err->code;
 }
 
 static int clean_only(struct git_call *c, struct ov_err *err _unused_)
@@ -266,6 +282,7 @@ static const struct git_step ensure_steps[] = {
 	STEP_SUB("put submodules aside", NULL, git_submodule_steps),
 	STEP_SUB("read what was committed", NULL, git_own_index_steps),
 	STEP_RUN("reset the worktree", reset_build, reset_judge, .inject = "git-ensure-reset"),
+	STEP_RUN("reset the worktree", undo_build, undo_judge),
 	STEP_SUB("keep what was ignored", NULL, git_ignored_steps),
 	STEP_SUB("read what was committed", clean_only, git_own_index_steps),
 	STEP_RUN("clean the worktree", clean_build, NULL, .inject = "git-ensure-cleaned"),
