@@ -148,7 +148,10 @@ TEST(ensure_refuses)
 	assert_int_equal(ensure_at(&m, TREE, BRANCH, STR("main")), OV_EINVALID);
 	assert_int_equal(ensure_at(&m, REPO, BRANCH, (str){ 0 }), OV_EINVALID);
 	assert_int_equal(ensure(&m, BRANCH), 0);
-	assert_int_equal(ensure_at(&m, "/repo/w2", BRANCH, (str){ 0 }), OV_ECONFLICT);
+	/* The user has it. */
+	assert_int_equal(simgit_user_branch(m.g, STR("overseer/w2/a")), 0);
+	assert_int_equal(ensure_at(&m, "/repo/w2", "overseer/w2/a", (str){ 0 }), OV_ECONFLICT);
+	assert_int_equal(simgit_user_switch(m.g, STR("main")), 0);
 	assert_int_equal(simgit_user_rename(m.g, STR("main"), STR("trunk")), 0);
 	assert_int_equal(ensure(&m, "overseer/w1/b"), OV_ENOTFOUND);
 	assert_int_equal(accepted(&m, "A_1"), OV_ENOTFOUND);

@@ -136,6 +136,8 @@ TEST(accept_needs_a_harvest)
 	assert_int_equal(accepted(&m, "A_1"), OV_ESTATE);
 	harvest(&m, (str){ 0 });
 	simgit_agent_checkout(m.g, STR(TREE), (str){ 0 });
+	write_file(&m, "f6");
+	simgit_agent_commit(m.g, STR(TREE), STR("R_1"));
 	assert_int_equal(accepted(&m, "A_1"), OV_ESTATE);
 	harvest(&m, (str){ 0 });
 	/* A new file that a check left is not in the way, and not accepted. */
