@@ -129,11 +129,12 @@ struct git_call {
 	bool keeps, reserved; /* rebase: the ref holds the branch already; harvest: see git_names.c */
 	bool forwarded;       /* the target was brought up to date from the remote */
 	bool plain_ssh;       /* no other way to call ssh is configured */
-	bool filters;         /* some are configured */
-	bool other_rules;     /* other files are ignored than before */
-	bool partly;          /* something in the folder cannot be rescued by git */
-	bool inhabited;       /* another repository is in it where the commit says so */
-	bool ok;              /* the answer of the last yes-or-no step */
+	bool filters, drivers;                /* some are configured */
+	str attributes_path, info_attributes; /* of the user, and of the repository */
+	bool other_rules;                     /* other files are ignored than before */
+	bool partly;                          /* something in the folder cannot be rescued by git */
+	bool inhabited;        /* another repository is in it where the commit says so */
+	bool ok;               /* the answer of the last yes-or-no step */
 	bool record, recorded; /* the configuration is to be recorded anew; was, by this call */
 	bool taken;            /* what the agent committed is in the repository */
 	bool index_bad;        /* our own index could not be read, and is made anew */

@@ -6,14 +6,19 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "drive/git_attributes.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
-#define INDEX_AT "index-at" /* the commit whose tree the index was read from */
+#define ATTRIBUTES "attributes" /* a note: what info/attributes holds, mostly */
+#define INDEX_AT "index-at"     /* the commit whose tree the index was read from */
+
+enum { FILES_MAX = 4096, ATTRIBUTES_MAX = 16 << 20 };
 
 /* Names of variables as `git config --list` prints them; a dot at the end: all below it. */
 static const char *const recorded[] = { "core.autocrlf", "core.eol", "core.filemode",
@@ -130,8 +135,14 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 			continue;
 		add_variable(&b, name, valued ? entry : STR("true"));
 		c->filters |= str_starts(name, STR("filter."));
+		c->drivers |= str_starts(name, STR("merge.")) && str_ends(name, STR(".driver"));
+		if (str_is(name, "core.attributesfile"))
+			c->attributes_path = arena_str(&c->arena, entry);
 	}
 	c->recorded = true;
+	if (file_read(&c->arena, path_join(&c->arena, c->g->common, "info/attributes"),
+			    GIT_FILE_MAX, &c->info_attributes, NULL) < 0)
+		c->info_attributes = STR("");
 	r = git_own_note(c, "config", buf_str(&b), err);
 	if (r == 0 && file_read(&c->arena, sparse, GIT_FILE_MAX, &patterns, NULL) == 0)
 		r = git_own_note(c, "info/sparse-checkout", patterns, err);
@@ -144,49 +155,136 @@ const struct git_step git_own_steps[] = {
 };
 
 /*
- * Filters are programs. They run only in repositories whose base uses some: what an agent adds to the
- * attributes makes none run.
+ * Filters and merge drivers are programs. They run for the files for which the base names them, the
+ * repository's info/attributes or the user's own file: what an agent adds to the attributes makes none run.
  */
 
-static int filters_build(struct git_call *c, struct ov_err *err _unused_)
+static str attributes_file(struct git_call *c, str path)
 {
-	if (!c->filters) {
-		unlink(path_join(&c->arena, c->own, GIT_NO_FILTERS));
-		return git_own_attributes(c, false, err) < 0 ? err->code : GIT_SKIP;
-	}
-	return git_run(c, AT_REPO, GIT_READS, "grep", "-I", "-q", "-e", "filter", c->start.p, "--",
-			":(glob)**/.gitattributes", NULL);
+	const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME"), *name;
+	str text;
+
+	if (str_starts(path, STR("~/")) && home)
+		name = path_join(&c->arena, home, arena_cstr(&c->arena, str_sub(path, 2, path.n)));
+	else if (path.n)
+		name = arena_cstr(&c->arena, path);
+	else if (config && config[0])
+		name = path_join(&c->arena, config, "git/attributes");
+	else
+		name = path_join(&c->arena, home ? home : "/", ".config/git/attributes");
+	return file_read(&c->arena, name, GIT_FILE_MAX, &text, NULL) == 0 ? text : STR("");
 }
 
-static int filters_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int programs_build(struct git_call *c, struct ov_err *err)
 {
-	int r = 0;
+	if (!c->filters && !c->drivers)
+		return git_own_note(c, ATTRIBUTES, c->info_attributes, err) < 0 ? err->code
+										: GIT_LEAVE;
+	return git_run(c, AT_REPO, GIT_READS, "grep", "-z", "--text", "--full-name", "-e", "",
+			c->start.p, "--", ":(glob)**/.gitattributes", NULL);
+}
+
+static size_t depth_of(str path)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < path.n; i++)
+		n += path.p[i] == '/';
+	return n;
+}
+
+/* "COMMIT:PATH\0LINE\n" each, into files; those deeper down count more, and come later. */
+static size_t gather(struct git_call *c, str out, struct git_attributes *files, size_t max)
+{
+	struct buf text = BUF_INIT;
+	str path, line, last = { 0 };
+	size_t n = 0;
+
+	for (;;) {
+		bool more = str_split(&out, '\0', &path) && str_split(&out, '\n', &line);
+
+		if (!more || !str_eq(path, last)) {
+			if (last.n && n < max) {
+				str dir = str_sub(last, str_find_byte(last, ':') + 1, last.n);
+
+				dir.n -= MIN(dir.n, strlen("/.gitattributes"));
+				files[n++] = (struct git_attributes){ dir,
+					arena_str(&c->arena, buf_str(&text)) };
+			}
+			buf_clear(&text);
+			last = path;
+		}
+		if (!more)
+			break;
+		buf_addf(&text, STR_FMT "\n", STR_ARG(line));
+	}
+	buf_done(&text);
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k > 0 &&
+				(files[k].dir.n ? depth_of(files[k].dir) + 1 : 0) <
+						(files[k - 1].dir.n ? depth_of(files[k - 1].dir) + 1
+								    : 0);
+				k--) {
+			struct git_attributes swap = files[k];
+
+			files[k] = files[k - 1];
+			files[k - 1] = swap;
+		}
+	return n;
+}
+
+static int programs_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	static const char *const names[] = { "filter", "merge" };
+	const bool wanted[] = { c->filters, c->drivers };
+	struct git_attributes *files = arena_array(&c->arena, struct git_attributes, FILES_MAX + 2);
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	size_t n;
+	int r;
 
 	if (o->code > 1)
 		return git_fail(c, o, err);
-	if (o->code == 0)
-		unlink(path_join(&c->arena, c->own, GIT_NO_FILTERS));
-	else
-		r = git_own_note(c, GIT_NO_FILTERS, STR("yes"), err);
-	if (r == 0)
-		r = git_own_attributes(c, false, err);
+	files[0] = (struct git_attributes){ .text = attributes_file(c, c->attributes_path) };
+	n = 1 + gather(c, o->out, files + 1, FILES_MAX);
+	files[n++] = (struct git_attributes){ .text = c->info_attributes };
+	buf_addf(&b, STR_FMT "\n", STR_ARG(c->info_attributes));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (wanted[i])
+			buf_addf(&b, "* !%s\n" STR_FMT, names[i],
+					STR_ARG(git_attributes_rules(&c->arena, files, n,
+							names[i])));
+	r = git_own_note(c, ATTRIBUTES, buf_str(&b), err);
 	return r < 0 ? r : GIT_NEXT;
 }
 
-const struct git_step git_filters_steps[] = {
-	STEP_RUN("see which filters are used", filters_build, filters_judge),
+static int attributes(struct git_call *c, struct ov_err *err)
+{
+	int r = git_own_attributes(c, false, err);
+
+	return r < 0 ? r : GIT_SKIP;
+}
+
+static const struct git_step programs_steps[] = {
+	STEP_RUN("see for which files programs run", programs_build, programs_judge),
+	STEP_END,
+};
+
+const struct git_step git_programs_steps[] = {
+	STEP_SUB("see for which files programs run", NULL, programs_steps),
+	STEP_RUN("see for which files programs run", attributes, NULL),
 	STEP_END,
 };
 
 /* What counts more than any .gitattributes. raw: files are taken byte by byte. */
 int git_own_attributes(struct git_call *c, bool raw, struct ov_err *err)
 {
-	str text = STR("");
+	str text = STR("* -text -filter -ident -working-tree-encoding\n");
 
-	if (raw)
-		text = STR("* -text -filter -ident -working-tree-encoding\n");
-	else if (git_own_line(c, GIT_NO_FILTERS).n)
-		text = STR("* -filter\n");
+	if (!raw &&
+			file_read(&c->arena, path_join(&c->arena, c->own, ATTRIBUTES),
+					ATTRIBUTES_MAX, &text, NULL) < 0)
+		text = STR("");
 	return git_own_note(c, "info/attributes", text, err);
 }
 

@@ -60,14 +60,14 @@ int git_own_note(struct git_call *c, const char *name, str text, struct ov_err *
 str git_own_line(struct git_call *c, const char *name); /* empty when absent */
 int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *err);
 
-#define GIT_AGENT_REFS "agent-refs" /* a note: the packed-refs that we gave the agent */
-#define GIT_NO_FILTERS "no-filters" /* a note: none of the base's files has one */
 #define GIT_MAKING "making"         /* a note: the folder is being made, nobody has worked in it */
+#define GIT_AGENT_REFS "agent-refs" /* a note: the packed-refs that we gave the agent */
 
 /* git_own.c */
 extern const struct git_step git_own_steps[];       /* the folder of ours, and its configuration */
 extern const struct git_step git_own_index_steps[]; /* our index stands for c->head */
-extern const struct git_step git_filters_steps[];   /* for what begins at c->start */
+/* Which files have filters or merge drivers, by c->start. */
+extern const struct git_step git_programs_steps[];
 int git_own_attributes(struct git_call *c, bool raw, struct ov_err *err);
 void git_own_index_is(struct git_call *c, str commit); /* it holds this one's tree; empty: none */
 

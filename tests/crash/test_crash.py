@@ -660,7 +660,7 @@ SCENARIOS = {
     asking: ["before-send", "after-send", "before-run-report", "after-run-report", "begin-send", "end-send"],
     speaking: ["before-run-session", "after-run-session", "before-run-report", "after-run-report", "before-run-end"],
     telling: ["begin-send", "next-laid", "after-send", "end-send"],
-    wandering: ["git-harvest-attached", "git-restore-rescued"],
+    wandering: ["git-harvest-rescued", "git-restore-rescued"],
     stopping: ["begin-run-stop", "before-stop", "end-run-stop"],
     resetting: ["begin-worker", "end-worker"],
     removing: ["begin-worker", "git-remove-rescued", "git-remove-branch", "end-worker"],

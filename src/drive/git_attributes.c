@@ -1,0 +1,158 @@
+/*
+ * Which files of the base have a filter or a merge driver: the rules for that, out of all the files of
+ * attributes that the base has, as one text. Put where it counts more than those (info/attributes), it
+ * holds whatever an agent writes into them.
+ */
+#include "drive/git_attributes.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+enum { MACROS_MAX = 256 };
+
+struct macro {
+	str name, token;
+};
+
+struct macros {
+	struct macro list[MACROS_MAX];
+	size_t n;
+};
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static bool next_word(str *rest, str *ret)
+{
+	size_t at = 0, end;
+
+	while (at < rest->n && is_space(rest->p[at]))
+		at++;
+	for (end = at; end < rest->n && !is_space(rest->p[end]);)
+		end++;
+	*ret = str_sub(*rest, at, end - at);
+	*rest = str_sub(*rest, end, rest->n);
+	return ret->n > 0;
+}
+
+/* The pattern of a line, which may be in quotes; `quoted`: without them, its escapes as they are. */
+static bool next_pattern(str *line, str *ret, bool *quoted)
+{
+	size_t end = 1;
+
+	*line = str_trim(*line);
+	*quoted = line->n && line->p[0] == '"';
+	if (!*quoted)
+		return next_word(line, ret);
+	while (end < line->n && line->p[end] != '"')
+		end += line->p[end] == '\\' ? 2 : 1;
+	if (end >= line->n)
+		return false;
+	*ret = str_sub(*line, 1, end - 1);
+	*line = str_sub(*line, end + 1, line->n);
+	return ret->n > 0;
+}
+
+/* Is it about this attribute: "filter", "filter=x", "-filter", "!filter"? */
+static bool is_about(str word, str attr)
+{
+	str name = word;
+
+	if (name.n && (name.p[0] == '-' || name.p[0] == '!'))
+		name = str_sub(name, 1, name.n);
+	return str_eq(str_sub(name, 0, str_find_byte(name, '=')), attr);
+}
+
+/* What a line says of the attribute, itself or by a macro; the last word counts. */
+static str token_of(str words, str attr, const struct macros *m)
+{
+	str word, found = { 0 };
+
+	while (next_word(&words, &word)) {
+		if (is_about(word, attr))
+			found = word;
+		for (size_t i = 0; i < m->n; i++)
+			if (str_eq(word, m->list[i].name))
+				found = m->list[i].token;
+	}
+	return found;
+}
+
+/* As a part of a quoted pattern; `literal`: it is a name, and nothing in it a wildcard. */
+static void add_escaped(struct buf *b, str s, bool literal)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		if (literal && (s.p[i] == '*' || s.p[i] == '?' || s.p[i] == '[' || s.p[i] == '\\'))
+			buf_adds(b, STR("\\\\"));
+		if (s.p[i] == '"' || s.p[i] == '\\')
+			buf_addc(b, '\\');
+		buf_addc(b, s.p[i]);
+	}
+}
+
+/* The pattern as seen from the root: one without a slash counts for all folders below its own. */
+static void add_rule(struct buf *b, str dir, str pattern, bool quoted, str token)
+{
+	size_t slash = str_find_byte(pattern, '/');
+	bool deep = slash >= pattern.n - 1;
+
+	buf_addc(b, '"');
+	if (dir.n) {
+		add_escaped(b, dir, true);
+		buf_adds(b, deep ? STR("/**/") : STR("/"));
+		if (!deep && pattern.p[0] == '/')
+			pattern = str_sub(pattern, 1, pattern.n);
+	}
+	if (quoted)
+		buf_adds(b, pattern);
+	else
+		add_escaped(b, pattern, false);
+	buf_addf(b, "\" " STR_FMT "\n", STR_ARG(token));
+}
+
+static void add_line(struct buf *b, str dir, str line, str attr, struct macros *m)
+{
+	str pattern, token, macro = STR("[attr]");
+	bool quoted;
+
+	line = str_trim(line);
+	if (!line.n || line.p[0] == '#')
+		return;
+	if (str_starts(line, macro)) {
+		str words = str_sub(line, macro.n, line.n);
+
+		/* Only at the root they are macros; elsewhere git does not take them. */
+		if (!dir.n && m->n < MACROS_MAX && next_word(&words, &pattern)) {
+			token = token_of(words, attr, m);
+			if (token.n)
+				m->list[m->n++] = (struct macro){ pattern, token };
+		}
+		return;
+	}
+	if (!next_pattern(&line, &pattern, &quoted) || pattern.p[0] == '!')
+		return;
+	token = token_of(line, attr, m);
+	if (token.n)
+		add_rule(b, dir, pattern, quoted, token);
+}
+
+str git_attributes_rules(struct arena *a, const struct git_attributes *files, size_t n,
+		const char *attr)
+{
+	struct macros *m = arena_new(a, struct macros);
+	struct buf b = BUF_INIT;
+	str ret;
+
+	for (size_t i = 0; i < n; i++) {
+		str rest = files[i].text, line;
+
+		while (str_split(&rest, '\n', &line))
+			add_line(&b, files[i].dir, line, str_from(attr), m);
+	}
+	ret = arena_str(a, buf_str(&b));
+	buf_done(&b);
+	return ret;
+}

@@ -1,0 +1,15 @@
+#pragma once
+/* Inside drive/git*.c only, and pure: rules of gitattributes(5) about one attribute. */
+#include "base/ov.h"
+
+struct git_attributes {
+	str dir;  /* "a/b"; empty: the root, or a file that counts for all */
+	str text; /* of the file */
+};
+
+/*
+ * The lines that say something of the attribute `attr`, their patterns as seen from the root, in the
+ * order in which the files are given: the later ones count more.
+ */
+str git_attributes_rules(struct arena *a, const struct git_attributes *files, size_t n,
+		const char *attr);
