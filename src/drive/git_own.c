@@ -181,7 +181,8 @@ static int programs_build(struct git_call *c, struct ov_err *err)
 		return git_own_note(c, ATTRIBUTES, c->info_attributes, err) < 0 ? err->code
 										: GIT_LEAVE;
 	return git_run(c, AT_REPO, GIT_READS, "grep", "-z", "--text", "--full-name", "-e", "",
-			c->start.p, "--", ":(glob)**/.gitattributes", NULL);
+			c->base.n ? c->base.p : c->target_oid.p, "--", ":(glob)**/.gitattributes",
+			NULL);
 }
 
 static size_t depth_of(str path)

@@ -66,7 +66,7 @@ int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *
 /* git_own.c */
 extern const struct git_step git_own_steps[];       /* the folder of ours, and its configuration */
 extern const struct git_step git_own_index_steps[]; /* our index stands for c->head */
-/* Which files have filters or merge drivers, by c->start. */
+/* Which files have filters or merge drivers, by what is on the target. */
 extern const struct git_step git_programs_steps[];
 int git_own_attributes(struct git_call *c, bool raw, struct ov_err *err);
 void git_own_index_is(struct git_call *c, str commit); /* it holds this one's tree; empty: none */

@@ -44,17 +44,17 @@ TEST(as_git_sees_them)
 	static const struct git_attributes files[] = {
 		{ STR(""),
 				STR("*.bin filter=lfs\n[attr]big filter=x\ndeep/** big\n/only "
-		                    "filter=o\n"
+				    "filter=o\n"
 				    "\"sp ace\" filter=s\n*.q? filter=q\nsub/one.bin -filter\n") },
 		{ STR("sub"),
 				STR("*.dat filter=d\n/here filter=h\na/b filter=ab\n*.bin "
-		                    "!filter\n") },
+				    "!filter\n") },
 		{ STR("sub/a"), STR("b -filter\nc* filter=c\n") },
 	};
 	const char *names = "one.bin only sub/only deep/x deep/y/z 'sp ace' 'sub/sp ace' a.q1 "
-	                    "sub/one.bin "
+			    "sub/one.bin "
 			    "sub/two.bin sub/x.dat sub/a/x.dat sub/here sub/a/here sub/a/b a/b "
-	                    "sub/a/c1 "
+			    "sub/a/c1 "
 			    "sub/a/d/c2 sub/q/one.bin plain";
 	struct arena a = ARENA_INIT;
 	struct fixture f;
@@ -71,13 +71,13 @@ TEST(as_git_sees_them)
 	assert_non_null(strstr(before, "sub/a/x.dat: filter: d"));
 	sh(&f,
 			"find . -name .gitattributes -delete; cat >.git/info/attributes <<'E'\n* "
-	                "!filter\n" STR_FMT "E",
+			"!filter\n" STR_FMT "E",
 			STR_ARG(git_attributes_rules(&a, files, ARRAY_LEN(files), "filter")));
 	assert_sh(&f, before, "git check-attr filter -- %s", names);
 	/* Whatever an agent writes. */
 	sh(&f,
 			"printf '* filter=evil\\n[attr]big filter=evil\\n' >.gitattributes; mkdir "
-	                "-p sub/a; printf "
+			"-p sub/a; printf "
 			"'* filter=evil\\n' | tee sub/.gitattributes >sub/a/.gitattributes");
 	assert_sh(&f, before, "git check-attr filter -- %s", names);
 	arena_done(&a);
