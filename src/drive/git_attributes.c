@@ -156,3 +156,16 @@ str git_attributes_rules(struct arena *a, const struct git_attributes *files, si
 	buf_done(&b);
 	return ret;
 }
+
+str git_attributes_rule(struct arena *a, str path, const char *token)
+{
+	struct buf b = BUF_INIT;
+	str ret;
+
+	buf_adds(&b, STR("\"/"));
+	add_escaped(&b, path, true);
+	buf_addf(&b, "\" %s\n", token);
+	ret = arena_str(a, buf_str(&b));
+	buf_done(&b);
+	return ret;
+}

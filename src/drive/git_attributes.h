@@ -13,3 +13,5 @@ struct git_attributes {
  */
 str git_attributes_rules(struct arena *a, const struct git_attributes *files, size_t n,
 		const char *attr);
+/* The line that says this of one file. */
+str git_attributes_rule(struct arena *a, str path, const char *token);

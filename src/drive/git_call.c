@@ -60,6 +60,7 @@ void git_call_free(struct git_call *c)
 	vec_done(&c->named);
 	vec_done(&c->refs);
 	vec_done(&c->links);
+	vec_done(&c->unencoded);
 	vec_done(&c->wanted);
 	vec_done(&c->argv);
 	vec_done(&c->env);
@@ -231,6 +232,10 @@ static void call_job_done(void *user, const struct job_result *r)
 	}
 	if (r->exit.code >= 0 && !r->timed_out && !r->out_cut) {
 		call_ended(c, &o);
+		return;
+	}
+	if (r->timed_out && git_unblock(c)) {
+		call_walk(c);
 		return;
 	}
 	if (r->timed_out)

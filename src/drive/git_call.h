@@ -124,6 +124,7 @@ struct git_call {
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
 	bool settled;         /* ensure: it stands on the branch, and work may have begun */
+	bool unblocked;       /* pipes that git would wait for are gone */
 	bool loosened;        /* what was read-only is made writable */
 	bool forced;          /* rebase: an earlier one was cut off while the worktree followed */
 	bool keeps, reserved; /* rebase: the ref holds the branch already; harvest: see git_names.c */
@@ -160,6 +161,7 @@ struct git_call {
 	str changes;       /* raw diff of what the target is to become, for git_overlap.c */
 	bool staged_alike; /* the user has staged some of that, to the byte */
 	bool keep_ignored, look_ignored; /* rescue ignored files; they count as uncommitted now */
+	VEC(const char *) unencoded; /* files that are not in the encoding that their rule names */
 	VEC(const char *)
 	links;          /* "COMMIT NAME" of submodules that stand elsewhere than HEAD says */
 	size_t links_n; /* of `nested`, those that HEAD knows */

@@ -1,7 +1,8 @@
 /*
  * Files that were ignored until the worktree was moved, and are not any more: the task before had
  * ignored them by a rule of its own. A clean would take them away, and no rescue has them. They are
- * rescued now; where they are too much for that (what a build made, packages), they are moved aside.
+ * rescued now; where they are too much for that (what a build made, packages), they are moved aside. So
+ * are those that a file of what comes would overwrite.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,27 +16,54 @@
 
 enum { RESCUED_MAX = 64 << 20 };
 
-/* Only other rules make other files ignored. */
-static int rules_build(struct git_call *c, struct ov_err *err _unused_)
+/*
+ * Before the move: which files come that an ignored one has the name of, and are there other rules? Only
+ * those make other files ignored.
+ */
+static int ahead_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->tree = c->rescue.added ? c->rescue.tree : c->head_tree;
 	c->other_rules = false;
-	if (c->making || !c->tree.n || (!c->dirty && str_eq(c->head, c->start)))
+	if (!c->folder || c->making || !c->tree.n || (!c->dirty && str_eq(c->head, c->start)))
 		return GIT_LEAVE;
-	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--name-only", c->tree.p,
-			c->start.p, "--", ":(glob)**/.gitignore", NULL);
+	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
+			"--name-status", c->tree.p, c->start.p, "--", NULL);
 }
 
-static int rules_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+/* "A\0NAME\0" each. */
+static int ahead_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
+	_cleanup_(buf_done)
+	struct buf names = BUF_INIT;
+	str rest = o->out, status, name;
+
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	c->other_rules = o->out.n > 0;
-	return c->other_rules ? GIT_NEXT : GIT_LEAVE;
+	while (str_split(&rest, '\0', &status) && str_split(&rest, '\0', &name)) {
+		struct stat st;
+
+		c->other_rules |= str_is(name, ".gitignore") || str_ends(name, STR("/.gitignore"));
+		if (!str_is(status, "A") ||
+				fstatat(c->tree_fd, arena_cstr(&c->arena, name), &st,
+						AT_SYMLINK_NOFOLLOW) < 0 ||
+				S_ISDIR(st.st_mode))
+			continue;
+		buf_adds(&names, name);
+		buf_addc(&names, '\0');
+	}
+	c->changes = arena_str(&c->arena, buf_str(&names));
+	return c->changes.n ? GIT_NEXT : GIT_LEAVE;
+}
+
+/* After it. */
+static int rules_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->other_rules ? GIT_SKIP : GIT_LEAVE;
 }
 
 static int list_build(struct git_call *c, struct ov_err *err _unused_)
 {
+	c->tree = c->rescue.added ? c->rescue.tree : c->head_tree;
 	git_own_index_is(c, c->start);
 	return git_run(c, AT_TREE, GIT_READS, "ls-files", "-z", "--others", "--exclude-standard",
 			NULL);
@@ -125,6 +153,8 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->res.rescue_ref = c->rescue_ref;
 	c->res.commit = c->rescue.commit;
+	c->rescue.tree = c->tree; /* there may be more */
+	c->rescue.added = true;
 	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "--no-deref", "-m", "overseer: rescue",
 			c->rescue_ref.p, c->rescue.commit.p, c->rescue.old.n ? c->rescue.old.p : "",
 			NULL);
@@ -202,9 +232,15 @@ static int folders_judge(struct git_call *c, const struct git_out *o, struct ov_
 }
 
 const struct git_step git_ignored_steps[] = {
-	STEP_RUN("see whether other files are ignored now", rules_build, rules_judge),
+	STEP_RUN("see whether other files are ignored now", rules_build, NULL),
 	STEP_RUN("find what was ignored", list_build, list_judge),
 	STEP_SUB("rescue what was ignored", rescue_only, rescue_steps),
 	STEP_RUN("move what was ignored aside", folders_build, folders_judge),
+	STEP_END,
+};
+
+const struct git_step git_ahead_steps[] = {
+	STEP_RUN("see what comes", ahead_build, ahead_judge),
+	STEP_SUB("rescue what is in the way", NULL, rescue_steps),
 	STEP_END,
 };

@@ -286,6 +286,10 @@ int git_own_attributes(struct git_call *c, bool raw, struct ov_err *err)
 			file_read(&c->arena, path_join(&c->arena, c->own, ATTRIBUTES),
 					ATTRIBUTES_MAX, &text, NULL) < 0)
 		text = STR("");
+	for (size_t i = 0; i < c->unencoded.n; i++)
+		text = arena_printf(&c->arena, STR_FMT "\n" STR_FMT, STR_ARG(text),
+				STR_ARG(git_attributes_rule(&c->arena, str_from(c->unencoded.p[i]),
+						"-working-tree-encoding")));
 	return git_own_note(c, "info/attributes", text, err);
 }
 

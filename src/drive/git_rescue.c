@@ -9,6 +9,8 @@
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 
+enum { UNENCODED_MAX = 64 };
+
 int git_rescue_ref_check(str ref, struct ov_err *err)
 {
 	if (!str_starts(ref, STR("refs/overseer/")) || !git_ref_valid(ref))
@@ -121,11 +123,27 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
+/* "failed to encode 'PATH' from X to UTF-8": that file is taken as it is, and the next is tried. */
+static bool unencoded(struct git_call *c, const struct git_out *o)
+{
+	str before = STR("failed to encode '"), path;
+	size_t at = str_find(o->err, before), end;
+
+	if (at == o->err.n || c->unencoded.n >= UNENCODED_MAX)
+		return false;
+	path = str_sub(o->err, at + before.n, o->err.n);
+	end = str_find(path, STR("' from "));
+	if (end == path.n)
+		return false;
+	vec_push(&c->unencoded, arena_cstr(&c->arena, str_sub(path, 0, end)));
+	return git_own_attributes(c, false, NULL) == 0;
+}
+
 static int add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	int r;
 
-	if (o->code != 0 && git_loosen(c, o))
+	if (o->code != 0 && (git_loosen(c, o) || unencoded(c, o)))
 		return GIT_AGAIN;
 	/* Names, kinds of files and encodings that git does not take: the rest, as it is, byte by byte. */
 	if (o->code != 0 && !c->partly) {

@@ -37,6 +37,11 @@ void git_drop_ref_lock(struct git_call *c, str ref); /* of a ref that is ours al
  * readable, once: true when the command is worth another try.
  */
 bool git_loosen(struct git_call *c, const struct git_out *o);
+/*
+ * After a command took too long: removes pipes and devices in place of the files that git reads for
+ * itself, for which it would wait for ever, once. True when there were some.
+ */
+bool git_unblock(struct git_call *c);
 /* Renames `what` to a free name beside c->path; nothing is removed. */
 int git_move_aside(struct git_call *c, const char *what, struct ov_err *err);
 /* What is done to the branch in any worktree: "rebased", "bisected"; NULL: nothing. */
@@ -102,6 +107,7 @@ void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested o
 
 /* git_ignored.c: after c->start was checked out, keeps what had been ignored, and would be removed */
 extern const struct git_step git_ignored_steps[];
+extern const struct git_step git_ahead_steps[]; /* before that: what would be overwritten */
 
 /* git_strays.c: adds to what is rescued the commits that only the agent's folder knows */
 extern const struct git_step git_strays_steps[];

@@ -280,6 +280,7 @@ static const struct git_step ensure_steps[] = {
 	STEP_RUN("move a foreign folder aside", stray_build, NULL),
 	STEP_RUN("make the folder", folder_build, NULL),
 	STEP_SUB("put submodules aside", NULL, git_submodule_steps),
+	STEP_SUB("keep what would be overwritten", NULL, git_ahead_steps),
 	STEP_SUB("read what was committed", NULL, git_own_index_steps),
 	STEP_RUN("reset the worktree", reset_build, reset_judge, .inject = "git-ensure-reset"),
 	STEP_RUN("reset the worktree", undo_build, undo_judge),
@@ -384,12 +385,17 @@ static int restore_rescue(struct git_call *c, struct ov_err *err)
 	return c->dirty ? rescue_prepare(c, err) : GIT_SKIP;
 }
 
+static int restore_ahead(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->start = c->head;
+	return GIT_SKIP;
+}
+
 static int restore_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->dirty)
 		return GIT_SKIP;
 	git_own_index_is(c, STR(""));
-	c->start = c->head;
 	return git_run(c, AT_TREE, 0, "reset", "--quiet", "--hard", c->head.p, NULL);
 }
 
@@ -422,6 +428,8 @@ static const struct git_step restore_steps[] = {
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
 	STEP_SUB("rescue what is uncommitted", restore_rescue, git_rescue_steps,
 			.inject = "git-restore-rescued"),
+	STEP_RUN("see what comes", restore_ahead, NULL),
+	STEP_SUB("keep what would be overwritten", dirty_only, git_ahead_steps),
 	STEP_SUB("read what was committed", dirty_only, git_own_index_steps),
 	STEP_RUN("restore the files", restore_build, NULL),
 	STEP_SUB("keep what was ignored", dirty_only, git_ignored_steps),

@@ -410,13 +410,13 @@ TEST(filters_run_for_what_the_base_names)
 	assert_int_equal(setenv("RAN", ran, 1), 0);
 	sh(&f,
 			"git config --global filter.user.clean 'echo %%f >>\"$RAN\"; cat'; echo "
-	                "'*.named filter=user' "
+			"'*.named filter=user' "
 			">.gitattributes; echo n >x.named; git add -A; git commit -qm filter");
 	fixture_reopen(&f);
 	a = ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; printf '[attr]every filter=user\n* every\n' >>.gitattributes; "
-	                "echo t "
+			"echo t "
 			">t.txt; echo more >>x.named; rm -f \"$RAN\"");
 	a = harvest(&f, a.base);
 	assert_sh(&f, "x.named", "sort -u \"$RAN\"");
