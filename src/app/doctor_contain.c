@@ -3,6 +3,8 @@
 
 #include "app/contain.h"
 #include "base/arena.h"
+#include "base/err.h"
+#include "drive/git.h"
 #include "sys/cgroup.h"
 
 /* Whether a limit can be kept, and whether anybody wants it. */
@@ -87,6 +89,23 @@ static void say_sandboxes(struct doctor *d, const struct sandbox_level *level, c
 		doctor_next(d, "install the package bubblewrap, or set sandbox = \"none\"");
 }
 
+/* Our own git, on what agents wrote. */
+static void say_git(struct doctor *d)
+{
+	const char *shim = d->cx->daemon->shim;
+	struct ov_err err;
+
+	if (d->cx->config->default_sandbox == SANDBOX_NONE || !shim)
+		return;
+	if (git_confine_works(shim, &err) == 0)
+		doctor_say(d, DOCTOR_OK, "git and its filters are confined to a run's folders");
+	else
+		doctor_say(d, DOCTOR_WARNING,
+				"git and its filters are not confined where they read what agents "
+				"wrote: %s",
+				err.msg);
+}
+
 void doctor_sandbox(struct doctor *d)
 {
 	const struct config *c = d->cx->config;
@@ -96,6 +115,7 @@ void doctor_sandbox(struct doctor *d)
 
 	(void)contain_level(k, SANDBOX_AUTO, &level, &why);
 	say_sandboxes(d, &level, why.msg);
+	say_git(d);
 	if (c->check_sandbox == CHECK_NONE) {
 		doctor_say(d, DOCTOR_WARNING,
 				"setup, check and pre-accept commands run what agents wrote "

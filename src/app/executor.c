@@ -7,6 +7,7 @@
 #include "app/executor_command.h"
 #include "app/homes.h"
 #include "app/journal.h"
+#include "app/log.h"
 #include "app/notify.h"
 #include "app/patrol.h"
 #include "app/planning.h"
@@ -65,6 +66,19 @@ static void found(void *user, const value *params)
 	engine_report(x->engine, STR("patrol.report"), params);
 }
 
+/* Where agents are to have no sandbox, git and its filters are as free as they are. */
+static void confine_git(struct executor *x, const struct config *c)
+{
+	struct ov_err err;
+
+	if (c->default_sandbox == SANDBOX_NONE)
+		git_confine(x->git, NULL);
+	else if (git_confine_works(x->o.shim, &err) == 0)
+		git_confine(x->git, x->o.shim);
+	else
+		log_warn("git is not confined where it reads what agents wrote: %s", err.msg);
+}
+
 int executor_new(const struct executor_options *o, struct executor **ret, struct ov_err *err)
 {
 	_cleanup_(arena_done)
@@ -82,6 +96,7 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 		return r;
 	}
 	git_keep_ignored(x->git, o->config->rescue_ignored);
+	confine_git(x, o->config);
 	x->planning = planning_new(&(struct planning_options){ .loop = o->loop,
 			.dir = o->dir,
 			.repo = o->repo });
@@ -133,6 +148,7 @@ void executor_set_config(struct executor *x, const struct config *c)
 	x->o.config = c;
 	contain_set_config(x->contain, c);
 	git_keep_ignored(x->git, c->rescue_ignored);
+	confine_git(x, c);
 	radar_set(x->radar, c->radar, c->policy.target_branch);
 	radar_look(x->radar);
 	patrol_set(x->patrol, c->tick_every);

@@ -6,6 +6,7 @@
 #include "app/setup.h"
 #include "base/str.h"
 #include "core/state.h"
+#include "drive/git.h"
 #include "drive/run.h"
 #include "sys/cgroup.h"
 #include "sys/job.h"
@@ -17,7 +18,7 @@
  * Calls that were made before the end of a run are found after it, when the loop comes to them. They
  * are only waiting to be accepted, so this is longer than any of them waits.
  */
-enum { LINGER_US = 60 * 1000 * 1000, SHIMS_MAX = 16 };
+enum { LINGER_US = 60 * 1000 * 1000, SHIMS_MAX = 16, GITS_MAX = 64 };
 
 struct places {
 	struct arena *arena;
@@ -85,7 +86,8 @@ static bool is_about_work(const struct task *t)
 size_t executor_places(const struct executor *x, struct arena *a, struct executor_place **ret)
 {
 	struct places l = { .arena = a };
-	size_t i = 0;
+	int gits[GITS_MAX];
+	size_t i = 0, n;
 	str id;
 	void *lr;
 
@@ -108,6 +110,11 @@ size_t executor_places(const struct executor *x, struct arena *a, struct executo
 										  t->command.name),
 							.root = job_pid(t->job) });
 	}
+	n = git_at_work(x->git, gits, ARRAY_LEN(gits));
+	for (size_t k = 0; k < n; k++)
+		add(&l,
+				&(struct executor_place){ .name = STR("git on a run's work"),
+						.root = gits[k] });
 	if (setup_pid(x->setup))
 		add(&l,
 				&(struct executor_place){ .name = STR("the setup command"),
@@ -118,7 +125,9 @@ size_t executor_places(const struct executor *x, struct arena *a, struct executo
 
 bool executor_is_live(const struct executor *x)
 {
-	if (x->runs.n || x->unfound || setup_pid(x->setup))
+	int git;
+
+	if (x->runs.n || x->unfound || setup_pid(x->setup) || git_at_work(x->git, &git, 1))
 		return true;
 	list_each (it, &x->tasks)
 		if (is_about_work(list_entry(it, struct task, link)))

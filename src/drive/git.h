@@ -96,6 +96,15 @@ int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *
 int git_exclude(struct git *g, str line, struct ov_err *err);
 /* Are files that git ignores rescued with the rest, from now on? Not unless this says so. */
 void git_keep_ignored(struct git *g, bool yes);
+/*
+ * From now on git, where it reads what an agent wrote, and what it runs there, is confined by this program
+ * (overseer-run), which must be able to; NULL: not.
+ */
+void git_confine(struct git *g, const char *program);
+/* Can it? Waits for one short command. OV_EUNAVAILABLE: the kernel cannot. */
+int git_confine_works(const char *program, struct ov_err *err);
+/* The processes of git that read what an agent wrote, just now. */
+size_t git_at_work(const struct git *g, int *pids, size_t max);
 /* The repository's own git folder, that all of its worktrees share. Valid as long as g. */
 const char *git_common_dir(const struct git *g);
 /*

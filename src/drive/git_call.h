@@ -34,6 +34,7 @@ struct git {
 	VEC(const char *) seen; /* paths that were checked for children of an earlier daemon */
 	struct list calls;      /* oldest first */
 	bool keep_ignored;      /* rescue ignored files, too */
+	const char *confiner;   /* the program that confines ours; NULL: nothing does */
 	bool no_lfs;            /* its program is not there: its filter is passed over */
 };
 
@@ -63,6 +64,7 @@ enum git_flag {
 	GIT_TEMP_INDEX = 2, /* with c->index in place of the git directory's own */
 	GIT_NET = 8,        /* talks to a remote: asks nobody anything */
 	GIT_WHOLE = 4,      /* never cut short by us: it changes the user's checkout, or refs */
+	GIT_PREDICTS = 32,  /* writes nothing but c->objects, and confined */
 	GIT_AGENTS = 16,    /* reads the objects in the agent's git folder, too */
 };
 
@@ -104,6 +106,7 @@ struct git_call {
 	const char *cwd, *index;
 	str input;
 	unsigned flags;
+	bool agents; /* it reads what an agent wrote */
 
 	/* what was asked for */
 	const char *path;

@@ -84,6 +84,18 @@ static void use_own(struct git_call *c, enum git_where where, unsigned flags)
 	}
 }
 
+static void confine(struct git_call *c, enum git_where where, unsigned flags)
+{
+	const char *objects = path_join(&c->arena, c->g->common, "objects");
+
+	if (flags & GIT_PREDICTS)
+		git_confined(c, c->objects, NULL);
+	else if (where == AT_TREE)
+		git_confined(c, c->room, objects, git_lfs_objects(c), ".", NULL);
+	else if (where == AT_ADMIN)
+		git_confined(c, c->room, objects, NULL);
+}
+
 int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 {
 	va_list ap;
@@ -102,6 +114,8 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 	if (where != AT_REPO)
 		use_own(c, where, flags);
 	c->flags = flags;
+	c->agents = where != AT_REPO || flags & GIT_PREDICTS;
+	confine(c, where, flags);
 	vec_push(&c->argv, "git");
 	for (size_t i = 0; i < git_options_n; i++)
 		git_args(c, "-c", git_options[i], NULL);

@@ -100,6 +100,8 @@ static int make_folders(struct git_call *c, struct ov_err *err)
 		r = share(c, "info/exclude", err);
 	if (r == 0)
 		r = share(c, "shallow", err);
+	if (r == 0)
+		r = git_confine_script(c, err);
 	if (r == 0 && !git_own_line(c, "HEAD").n)
 		r = git_own_note(c, "HEAD", STR("ref: refs/heads/none\n"), err);
 	return r;
@@ -133,7 +135,10 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 
 		if (!str_split(&entry, '\n', &name) || !is_recorded(name))
 			continue;
-		add_variable(&b, name, valued ? entry : STR("true"));
+		if (git_is_program(name) && valued)
+			add_variable(&b, name, git_confine_program(c, name, entry));
+		else
+			add_variable(&b, name, valued ? entry : STR("true"));
 		c->filters |= str_starts(name, STR("filter."));
 		c->drivers |= str_starts(name, STR("merge.")) && str_ends(name, STR(".driver"));
 		if (str_is(name, "core.attributesfile"))

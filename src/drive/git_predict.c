@@ -27,8 +27,9 @@ static int merge_build(struct git_call *c, struct ov_err *err)
 	if (r < 0)
 		return r;
 	c->objects = objects;
-	git_run(c, AT_REPO, GIT_READS, "-c", "core.fsync=none", "merge-tree", "--write-tree", "-z",
-			"--name-only", "--no-messages", c->base.p, c->side.p, NULL);
+	git_run(c, AT_REPO, GIT_READS | GIT_PREDICTS, "-c", "core.fsync=none", "merge-tree",
+			"--write-tree", "-z", "--name-only", "--no-messages", c->base.p, c->side.p,
+			NULL);
 	git_env_add(c, "GIT_OBJECT_DIRECTORY", objects);
 	git_env_add(c, "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 			git_quoted(c, path_join(&c->arena, c->g->common, "objects")).p);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ int git_rm(struct git_call *c, const char *path)
 {
 	git_run(c, AT_REPO, 0, NULL);
 	vec_clear(&c->argv);
+	git_confined(c, dirname(arena_cstr(&c->arena, str_from(path))), NULL);
 	git_args(c, "rm", "-rf", "--", path, NULL);
 	return GIT_NEXT;
 }

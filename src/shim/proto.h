@@ -26,11 +26,15 @@
 #define RUN_EXIT "exit.json"
 #define RUN_ENV "OVERSEER_RUN"
 
+/* As the first word: it is no shim then, but becomes another program, confined (confine.c). */
+#define RUN_CONFINE "--confine"
+
 enum {
 	RUN_STATUS_USAGE = 64,
-	RUN_STATUS_FAILED = 74,  /* nothing was started; stderr says why */
-	RUN_STATUS_OWNED = 75,   /* another shim holds the folder's lock */
-	RUN_STATUS_STARTED = 76, /* this folder has started its agent already */
+	RUN_STATUS_FAILED = 74,   /* nothing was started; stderr says why */
+	RUN_STATUS_OWNED = 75,    /* another shim holds the folder's lock */
+	RUN_STATUS_STARTED = 76,  /* this folder has started its agent already */
+	RUN_STATUS_MISSING = 127, /* confined: the program cannot be run */
 
 	RUN_LINE_MAX = 128,       /* of a request's first line */
 	RUN_ID_MAX = 64,          /* of what is delivered */

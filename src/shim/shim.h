@@ -4,6 +4,7 @@
  * main.c reads the options, sets up the folder and turns the loop; agent.c starts the agent and ends
  * what it left behind; group.c holds its processes together; kept.c keeps what it writes; terminal.c
  * gives it a terminal; control.c serves the socket; record.c keeps the files that prove what happened.
+ * confine.c has nothing to do with runs.
  */
 #include <poll.h>
 #include <sys/types.h>
@@ -105,6 +106,9 @@ struct shim {
 	bool grouped; /* the agent was started in its group */
 	char message[512];
 };
+
+/* confine.c: returns only if it failed. */
+int confine_main(int argc, char **argv);
 
 int64_t mono_ms(void);
 int64_t wall_ms(void);

@@ -39,6 +39,7 @@ const char *const git_options[] = {
 	"i18n.logOutputEncoding=UTF-8",
 	"color.ui=false",
 	"advice.addEmbeddedRepo=false",
+	"advice.graftFileDeprecated=false",
 	"log.showSignature=false",
 };
 const size_t git_options_n = ARRAY_LEN(git_options);

@@ -76,6 +76,7 @@ static void finish(struct bench *b, struct answer *a, enum git_outcome want)
 
 static void set_up(struct bench *b)
 {
+	const char *shim = getenv("OV_SHIM");
 	struct ov_err err;
 
 	*b = (struct bench){ .dir = "/tmp/ov-bench-XXXXXX" };
@@ -90,6 +91,8 @@ static void set_up(struct bench *b)
 	if (chdir("repo") < 0 || loop_new(&b->loop, &err) < 0 ||
 			git_open(b->loop, ".", &b->git, &err) < 0)
 		die("no repository");
+	if (shim && git_confine_works(shim, &err) == 0)
+		git_confine(b->git, shim);
 }
 
 /* The work of one task: a commit on the branch where the worktree stands. */

@@ -74,6 +74,18 @@ int sh_status(const struct fixture *f, const char *fmt, ...)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* Confined as the daemon's is, where this machine can. */
+static void open_git(struct fixture *f)
+{
+	const char *shim = getenv("OV_SHIM");
+	struct ov_err err;
+
+	if (git_open(f->loop, f->repo, &f->git, &err) < 0)
+		fail_msg("git_open: %s", err.msg);
+	if (shim && git_confine_works(shim, &err) == 0)
+		git_confine(f->git, shim);
+}
+
 void fixture_open(struct fixture *f)
 {
 	struct ov_err err;
@@ -101,8 +113,7 @@ void fixture_open(struct fixture *f)
 			"git add -A; git commit -qm first; echo more >>src/two; git commit -qam "
 			"second");
 	snprintf(f->repo, sizeof(f->repo), "%s/a repo", f->dir);
-	if (git_open(f->loop, f->repo, &f->git, &err) < 0)
-		fail_msg("git_open: %s", err.msg);
+	open_git(f);
 	unsetenv("GIT_DIR");
 	unsetenv("GIT_INDEX_FILE");
 }
@@ -115,11 +126,8 @@ void fixture_open_live(struct fixture *f)
 
 void fixture_reopen(struct fixture *f)
 {
-	struct ov_err err;
-
 	git_close(f->git);
-	if (git_open(f->loop, f->repo, &f->git, &err) < 0)
-		fail_msg("git_open: %s", err.msg);
+	open_git(f);
 }
 
 void fixture_close(struct fixture *f)

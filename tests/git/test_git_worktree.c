@@ -398,36 +398,6 @@ TEST(nested_repositories_stay)
 	fixture_close(&f);
 }
 
-/* A filter of the user's runs for the files that the base names, and for no other. */
-TEST(filters_run_for_what_the_base_names)
-{
-	struct fixture f;
-	struct answer a;
-	char ran[128];
-
-	fixture_open(&f);
-	snprintf(ran, sizeof(ran), "%s/ran", f.dir);
-	assert_int_equal(setenv("RAN", ran, 1), 0);
-	sh(&f,
-			"git config --global filter.user.clean 'echo %%f >>\"$RAN\"; cat'; echo "
-			"'*.named filter=user' "
-			">.gitattributes; echo n >x.named; git add -A; git commit -qm filter");
-	fixture_reopen(&f);
-	a = ensure(&f, "overseer/w1/a");
-	sh(&f,
-			"cd \"$W\"; printf '[attr]every filter=user\n* every\n' >>.gitattributes; "
-			"echo t "
-			">t.txt; echo more >>x.named; rm -f \"$RAN\"");
-	a = harvest(&f, a.base);
-	assert_sh(&f, "x.named", "sort -u \"$RAN\"");
-	assert_sh(&f, "t", "git show overseer/w1/a:t.txt");
-	sh(&f, "cd \"$W\"; echo u >u.txt; : >\"$RAN\"");
-	ensure(&f, "overseer/w1/b");
-	assert_int_equal(sh_status(&f, "grep -q txt \"$RAN\""), 1);
-	unsetenv("RAN");
-	fixture_close(&f);
-}
-
 /* By a rule that the task before had made, and that nobody has accepted. */
 TEST(what_was_ignored_is_kept)
 {

@@ -1,0 +1,83 @@
+/* The programs that git runs on files: filters and merge drivers, for which files and with what rights. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "tests/git/fixture.h"
+#include "tests/skip.h"
+
+/* Where the filter says for what it ran: the temporary folder of what is confined, or the one that is set. */
+#define RAN "\"$R/.overseer/git/w1/own/tmp/ran\" \"$R/../ran\""
+
+/* A filter of the user's runs for the files that the base names, and for no other. */
+TEST(filters_run_for_what_the_base_names)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	setenv("TMPDIR", f.dir, 1); /* where nothing is confined */
+	sh(&f,
+			"git config --global filter.user.clean 'echo %%f >>\"$TMPDIR/ran\"; cat'; "
+			"echo "
+			"'*.named filter=user' "
+			">.gitattributes; echo n >x.named; git add -A; git commit -qm filter");
+	fixture_reopen(&f);
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; printf '[attr]every filter=user\n* every\n' >>.gitattributes; "
+			"echo t >t.txt; echo more >>x.named; rm -f " RAN);
+	a = harvest(&f, a.base);
+	assert_sh(&f, "x.named", "cat " RAN " 2>/dev/null | sort -u");
+	assert_sh(&f, "t", "git show overseer/w1/a:t.txt");
+	sh(&f, "cd \"$W\"; echo u >u.txt; rm -f " RAN);
+	ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "", "cat " RAN " 2>/dev/null | grep txt || :");
+	unsetenv("TMPDIR");
+	fixture_close(&f);
+}
+
+/* What a filter or merge driver tries that runs a program which the agent has changed. */
+#define TRIES                                                                                     \
+	"for to in \"$OUT/out\" \"$OUT/a repo/.git/out\" \"$OUT/a repo/src/out\" "                \
+	"\"$OUT/a repo/.overseer/git/w1/own/HEAD\"; do echo bad >\"$to\"; done 2>/dev/null; cat " \
+	"\"$OUT/a repo/.overseer/secret\" 2>/dev/null"
+
+TEST(filters_and_merge_drivers_are_confined)
+{
+	struct fixture f;
+	struct ov_err err;
+	struct answer a;
+
+	if (git_confine_works(getenv("OV_SHIM"), &err) < 0)
+		skip_for("landlock: git cannot be confined here");
+	fixture_open(&f);
+	setenv("OUT", f.dir, 1);
+	sh(&f,
+			"git config filter.user.clean './tool filter %%f'; git config "
+			"filter.user.required true; git config filter.user.smudge cat; git config "
+			"merge.user.driver './tool merge %%A "
+			"\"$(cat %%B)\" %%P'; printf '*.named filter=user\n*.merged merge=user\n' "
+			">.gitattributes; echo 'cat' >tool; chmod +x tool; echo n >x.named; echo m "
+			">\"it's a.merged\"; git add -A; git commit -qm tool; mkdir -p .overseer; "
+			"echo "
+			"secret >.overseer/secret");
+	fixture_reopen(&f);
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; cat >tool <<'END'\n#!/bin/sh\n" TRIES
+			"\n[ \"$1\" = merge ] || { echo filtered \"$2\"; exec cat; }\n"
+			"echo \"merged $3 $4\" >\"$2\"\nEND\n"
+			"echo more >>x.named; echo ours >\"it's a.merged\"");
+	sh(&f, "echo theirs >\"it's a.merged\"; git commit -qam theirs");
+	a = harvest(&f, a.base);
+	assert_sh(&f, "filtered x.named\nn\nmore", "git show overseer/w1/a:x.named");
+	a = rebase(&f, "overseer/w1/a", "k1");
+	assert_sh(&f, "merged ours it's a.merged", "git show \"%s:it's a.merged\"", a.commit);
+	assert_sh(&f, "", "ls -d \"$OUT/out\" .git/out src/out 2>/dev/null || :");
+	assert_sh(&f, "", "grep bad .overseer/git/w1/own/HEAD || :");
+	unsetenv("OUT");
+	fixture_close(&f);
+}
+
+TEST_MAIN
