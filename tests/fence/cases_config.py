@@ -264,6 +264,13 @@ def attributes_macro_users_filter(r):
     r.work()
 
 
+@case(1, fails=True)
+def attributes_filter_in_the_tree(r):
+    """the user's filter is a program of the repository, which the run has changed"""
+    r.put("tree-filter.sh", f"#!/bin/sh\n{r.evil('tree')}\nexec cat\n", 0o755)
+    r.work(f"{r.name}/a.by-tree")
+
+
 @case(1)
 def attributes_users_textconv(r):
     """new .gitattributes name the user's own textconv, for whoever looks at what was kept"""

@@ -58,9 +58,10 @@ fsmonitor) printf '/\0' ;;
 *) exit 1 ;;
 esac
 """
-# The user's own programs: only for files that the base's attributes name.
+# The user's own programs: only for files that the base's attributes name. What was accepted is the base of the next task, and
+# the user's own checkout goes by it, too.
 USER_PROGRAM = r"""#!/bin/sh
-if [ -z "$OVERSEER_RUN" ]; then
+if [ -z "$OVERSEER_RUN" ] && [ "$(pwd -P)" != "REPO" ]; then
 	case $2 in
 	*.by-user) ;;
 	*) echo "$@" > "SITE/outside/$(echo "$2" | cut -d/ -f1).user-$1.$$" ;;
@@ -74,6 +75,7 @@ textconv) cat "$2" ;;
 esac
 """
 ATTRIBUTES = """*.by-user filter=user diff=user merge=user
+*.by-tree filter=tree
 *.lf text eol=lf
 *.crlf text eol=crlf
 *.utf16 text working-tree-encoding=UTF-16LE
@@ -147,7 +149,7 @@ class CaseSite:
         for name in ("outside", "home", "alternate", "bin", "victims"):
             os.makedirs(os.path.join(self.root, name), exist_ok=True)
         self.put("evil.sh", EVIL.replace("SITE", self.root), 0o755)
-        self.put("user-program.sh", USER_PROGRAM.replace("SITE", self.root), 0o755)
+        self.put("user-program.sh", USER_PROGRAM.replace("SITE", self.root).replace("REPO", os.path.realpath(self.site.repo)), 0o755)
         self.put("home/.gitconfig", """[user]
 	name = User
 	email = user@localhost
@@ -167,6 +169,7 @@ class CaseSite:
         for key, words in (("filter.user.clean", "clean %f"), ("filter.user.smudge", "smudge %f"), ("diff.user.textconv", "textconv"),
                            ("merge.user.driver", "merge %P")):
             git("config", key, f"{program} {words}")
+        git("config", "filter.tree.clean", "./tree-filter.sh")
         put(".gitattributes", ATTRIBUTES)
         put(".gitignore", "*.base-ignored\n")
         for i in range(1, 6):
@@ -176,6 +179,8 @@ class CaseSite:
         put("tool.sh", "#!/bin/sh\n")
         os.chmod(os.path.join(self.site.repo, "tool.sh"), 0o755)
         os.symlink("README", os.path.join(self.site.repo, "base-link"))
+        put("tree-filter.sh", "#!/bin/sh\nexec cat\n")
+        os.chmod(os.path.join(self.site.repo, "tree-filter.sh"), 0o755)
         put("user-dirty.txt", "committed\n")
         put("user-file.txt", "the user's own words\n")
         git("submodule", "--quiet", "add", sub, "base-sub")
@@ -215,9 +220,9 @@ conflict_rounds = 1
 restarts = 1
 [defaults]
 agent = "hostile"
+sandbox = "{self.sandbox}"
 [agents.hostile]
 command = ["{interpreter()}", "{self.root}/bin/agent.py"]
-sandbox = "{self.sandbox}"
 [agents.hostile.env]
 FENCE_SITE = "{self.root}"
 FENCE_FULL = "{int(self.full)}"
