@@ -145,6 +145,7 @@ struct git_call {
 	str head, head_tree, head_ref; /* of the worktree; head_ref empty: detached */
 	str head_name;  /* of HEAD, as the agent's folder says: a commit that may not exist */
 	str agent_tree; /* of the agent's index, where it can be told */
+	str index_seen; /* which index that was */
 	VEC(const char *) named;  /* other commits that the agent's folder names */
 	VEC(const char *) refs;   /* its own branches and tags: "COMMIT NAME" */
 	VEC(const char *) wanted; /* objects of the agent's that the repository has not */

@@ -419,6 +419,15 @@ static int touched_judge(struct git_call *c, const struct git_out *o, struct ov_
 	return GIT_NEXT;
 }
 
+/* Who committed all of it, as agents should, has the folder that we would make. */
+static int changed_only(struct git_call *c, struct ov_err *err)
+{
+	if (!git_is_published(c))
+		return GIT_NEXT;
+	git_staged_is_settled(c);
+	return git_link(c, err) < 0 ? err->code : GIT_SKIP;
+}
+
 static const struct git_step harvest_steps[] = {
 	STEP_RUN("find the worktree", git_find_required, NULL),
 	STEP_SUB("make our own git folder", NULL, git_own_steps),
@@ -439,7 +448,7 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("move the branch", branch_build, NULL, .inject = "git-harvest-committed"),
 	STEP_RUN("follow", followed, NULL),
 	STEP_SUB("read what was committed", NULL, git_own_index_steps),
-	STEP_SUB("make the agent's git folder", NULL, git_publish_steps),
+	STEP_SUB("make the agent's git folder", changed_only, git_publish_steps),
 	STEP_RUN("check the base", base_build, base_judge),
 	STEP_RUN("find where the branch began", fork_build, fork_judge),
 	STEP_RUN("count the commits", count_build, count_judge),

@@ -23,6 +23,7 @@
 #include "sys/file.h"
 
 #define MODULES "modules"
+#define COMMONDIR ".\n" /* who could make that file would say where its configuration is */
 
 enum { REMOVED_AT_ONCE = 2000 };
 static int removals; /* of the walk that is under way: nftw(3) hands nothing on */
@@ -183,11 +184,16 @@ static int put_copy(struct git_call *c, const char *from, const char *to, struct
 	return git_write_plain(&c->arena, to, text, err);
 }
 
-static int put_link(struct git_call *c, const char *dir, const char *name, struct ov_err *err)
+static str link_to(struct git_call *c, const char *dir, const char *name)
 {
-	str to = arena_printf(&c->arena, STR_FMT "/%s",
+	return arena_printf(&c->arena, STR_FMT "/%s",
 			STR_ARG(relative(c, path_join(&c->arena, dir, "info"), c->g->common)),
 			name);
+}
+
+static int put_link(struct git_call *c, const char *dir, const char *name, struct ov_err *err)
+{
+	str to = link_to(c, dir, name);
 	const char *link = path_join(&c->arena, dir, name);
 
 	return symlink(to.p, link) == 0 ? 0 : ov_fail_errno(err, errno, "make %s", link);
@@ -201,14 +207,68 @@ static int put_index(struct git_call *c, const char *dir, struct ov_err *err)
 	return fd < 0 ? 0 : git_copy_index(fd, path_join(&c->arena, dir, "index"), err);
 }
 
+/* The files by which a git folder says where things are, and could name programs. */
+struct pointers {
+	struct buf config;
+	str alternates;
+};
+
+static struct pointers pointers(struct git_call *c, const char *dir)
+{
+	struct pointers p = { .config = BUF_INIT };
+
+	config_text(c, dir, &p.config);
+	p.alternates = arena_printf(&c->arena, STR_FMT "\n",
+			STR_ARG(relative(c, path_join(&c->arena, dir, "objects"),
+					path_join(&c->arena, c->g->common, "objects"))));
+	return p;
+}
+
+static bool is_text(struct git_call *c, const char *name, str want)
+{
+	str have;
+
+	return file_read_beneath(&c->arena, c->admin, name, GIT_FILE_MAX, &have, NULL) == 0 &&
+			str_eq(have, want);
+}
+
+static bool is_link(struct git_call *c, const char *name)
+{
+	char *now = arena_alloc(&c->arena, PATH_MAX);
+	ssize_t n = readlink(path_join(&c->arena, c->admin, name), now, PATH_MAX);
+
+	return n > 0 && str_eq((str){ now, (size_t)n }, link_to(c, c->admin, name));
+}
+
+bool git_is_published(struct git_call *c)
+{
+	struct pointers p;
+	bool same;
+
+	if (!c->admin || c->linked || c->op != GIT_OP_NONE || c->partly ||
+			!str_eq(c->publish, c->head) || !c->agent_tree.n ||
+			!str_eq(c->agent_tree, c->head_tree) ||
+			!str_eq(git_room_branch(c), c->publish))
+		return false;
+	p = pointers(c, c->admin);
+	same = is_text(c, "HEAD",
+			       arena_printf(&c->arena, "ref: refs/heads/" STR_FMT "\n",
+					       STR_ARG(c->branch))) &&
+			is_text(c, "config", buf_str(&p.config)) &&
+			is_text(c, "commondir", STR(COMMONDIR)) &&
+			is_text(c, "objects/info/alternates", p.alternates) &&
+			is_link(c, "info/exclude") && is_link(c, "info/attributes") &&
+			!git_admin_has(c, "config.worktree");
+	buf_done(&p.config);
+	return same;
+}
+
 static int fill(struct git_call *c, const char *dir, struct ov_err *err)
 {
 	static const char *const folders[] = { "", "objects", "objects/info", "objects/pack",
 		"refs", "refs/heads", "info", "logs", "hooks" };
 	struct arena *a = &c->arena;
-	_cleanup_(buf_done)
-	struct buf config = BUF_INIT;
-	str alternate;
+	struct pointers p;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(folders); i++)
@@ -216,22 +276,21 @@ static int fill(struct git_call *c, const char *dir, struct ov_err *err)
 			r = ov_fail_errno(err, errno, "make %s/%s", dir, folders[i]);
 	if (r < 0)
 		return r;
-	config_text(c, dir, &config);
-	alternate = relative(c, path_join(a, dir, "objects"),
-			path_join(a, c->g->common, "objects"));
+	p = pointers(c, dir);
 	const struct {
 		const char *name;
 		str text;
 	} files[] = {
 		{ "HEAD", arena_printf(a, "ref: refs/heads/" STR_FMT "\n", STR_ARG(c->branch)) },
-		{ "config", buf_str(&config) },
-		{ "commondir", STR(".\n") }, /* who could make it would say where its configuration is */
+		{ "config", buf_str(&p.config) },
+		{ "commondir", STR(COMMONDIR) },
 		{ "packed-refs", c->refs_text },
-		{ "objects/info/alternates", arena_printf(a, STR_FMT "\n", STR_ARG(alternate)) },
+		{ "objects/info/alternates", p.alternates },
 		{ "logs/HEAD", first_log(c) },
 	};
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(files); i++)
 		r = git_write_plain(a, path_join(a, dir, files[i].name), files[i].text, err);
+	buf_done(&p.config);
 	/* As they are then: lines are added to them. */
 	static const char *const shared[] = { "info/exclude", "info/attributes" };
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(shared); i++)

@@ -47,6 +47,11 @@ int git_copy_index(int in, const char *to, struct ov_err *err)
 	return 0;
 }
 
+void git_staged_is_settled(struct git_call *c)
+{
+	(void)git_own_note(c, SEEN, c->index_seen, NULL);
+}
+
 void git_staged_is_ours(struct git_call *c)
 {
 	struct stat st;
@@ -69,6 +74,7 @@ static int tree_build(struct git_call *c, struct ov_err *err)
 		return GIT_LEAVE;
 	if (str_eq(git_own_line(c, SEEN), seen_of(c, &st)))
 		return GIT_LEAVE;
+	c->index_seen = seen_of(c, &st);
 	r = git_copy_index(fd, c->index, err);
 	return r < 0 ? r : git_run(c, AT_ADMIN, GIT_TEMP_INDEX | GIT_AGENTS, "write-tree", NULL);
 }

@@ -80,6 +80,8 @@ void git_own_index_is(struct git_call *c, str commit); /* it holds this one's tr
 extern const struct git_step git_staged_steps[];
 int git_copy_index(int in, const char *to, struct ov_err *err);
 void git_staged_is_ours(struct git_call *c); /* the agent's index is a copy of ours */
+void git_staged_is_settled(
+		struct git_call *c); /* nothing is staged in the one that was looked at */
 
 /* git_confine.c */
 /* The words before a command that may write only these folders; none where nothing can be confined. */
@@ -91,6 +93,7 @@ str git_confine_program(struct git_call *c, str name, str command);
 
 extern const struct git_step git_take_steps[]; /* git_take.c: c->wanted becomes the repository's */
 extern const struct git_step git_publish_steps[];     /* git_publish.c */
+bool git_is_published(struct git_call *c);            /* what that would make is there already */
 int git_link(struct git_call *c, struct ov_err *err); /* the worktree's .git file is right */
 int git_rm(struct git_call *c,
 		const char *path); /* a command that removes a folder and all in it */
