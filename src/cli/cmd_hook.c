@@ -6,13 +6,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/hook.h"
@@ -38,21 +36,12 @@ struct next {
 	str dispatch, text;
 };
 
-static int open_beneath(int dir, const char *name, uint64_t flags)
-{
-	struct open_how how = { .flags = flags | O_CLOEXEC | O_NOFOLLOW,
-		.mode = flags & O_CREAT ? 0600 : 0,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-
-	return (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
-}
-
 static int box_open(const char *run_dir)
 {
 	_cleanup_(fd_closep)
 	int dir = open(run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return dir < 0 ? -1 : open_beneath(dir, HOOK_DIR, O_PATH | O_DIRECTORY);
+	return dir < 0 ? -1 : file_openat_beneath(dir, HOOK_DIR, O_PATH | O_DIRECTORY);
 }
 
 /* What is open as standard input and output must not become a file of ours by chance. */
@@ -96,7 +85,7 @@ static str read_input(struct arena *a, int fd, size_t max)
 static bool box_read(const struct box *b, const char *name, str *ret)
 {
 	_cleanup_(fd_closep)
-	int fd = open_beneath(b->fd, name, O_RDONLY | O_NONBLOCK);
+	int fd = file_openat_beneath(b->fd, name, O_RDONLY | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > HOOK_FILE_MAX)
@@ -109,7 +98,8 @@ static bool box_read(const struct box *b, const char *name, str *ret)
 static void append(const struct box *b, str line, off_t max)
 {
 	_cleanup_(fd_closep)
-	int fd = open_beneath(b->fd, IN_DIR(HOOK_EVENTS), O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK);
+	int fd = file_openat_beneath(b->fd, IN_DIR(HOOK_EVENTS),
+			O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK);
 	struct buf out = BUF_INIT;
 	struct stat st;
 	char last = '\n';
@@ -144,7 +134,7 @@ static off_t events_size(const struct box *b)
 static void tell_dropped(const struct box *b)
 {
 	_cleanup_(fd_closep)
-	int fd = open_beneath(b->fd, "dropped", O_WRONLY | O_CREAT | O_EXCL);
+	int fd = file_openat_beneath(b->fd, "dropped", O_WRONLY | O_CREAT | O_EXCL);
 
 	if (fd >= 0)
 		append(b, hook_line_dropped(b->arena, clock_wall()), HOOK_EVENTS_MAX);

@@ -77,21 +77,10 @@ const char *git_lfs_objects(struct git_call *c)
 
 /* ---- the programs that git runs ---- */
 
-static void add_word(struct buf *b, str s)
-{
-	buf_addc(b, '\'');
-	for (size_t i = 0; i < s.n; i++)
-		if (s.p[i] == '\'')
-			buf_adds(b, STR("'\\''"));
-		else
-			buf_addc(b, s.p[i]);
-	buf_addc(b, '\'');
-}
-
 static void add_option(struct buf *b, const char *name, const char *value)
 {
 	buf_addf(b, " %s ", name);
-	add_word(b, str_from(value));
+	buf_add_word(b, str_from(value));
 }
 
 /* The room is STORE/git/NAME; NULL where it is not, as in a folder that is no store's. */
@@ -121,9 +110,9 @@ int git_confine_script(struct git_call *c, struct ov_err *err)
 	buf_adds(&b, STR("#!/bin/sh\n"));
 	if (c->g->confiner) {
 		buf_addf(&b, "export TMPDIR=");
-		add_word(&b, str_from(tmp));
+		buf_add_word(&b, str_from(tmp));
 		buf_adds(&b, STR("\nexec "));
-		add_word(&b, str_from(c->g->confiner));
+		buf_add_word(&b, str_from(c->g->confiner));
 		buf_adds(&b, STR(" " RUN_CONFINE));
 		add_option(&b, "--write", tmp);
 		add_option(&b, "--write", git_lfs_objects(c));
@@ -170,11 +159,11 @@ str git_confine_program(struct git_call *c, str name, str command)
 			buf_addc(&text, command.p[i]);
 		}
 	}
-	add_word(&b, str_from(path_join(&c->arena, c->own, SCRIPT)));
+	buf_add_word(&b, str_from(path_join(&c->arena, c->own, SCRIPT)));
 	if (str_starts(name, STR("merge.")))
 		buf_adds(&b, STR(" --write ."));
 	buf_adds(&b, STR(" -- sh -c "));
-	add_word(&b, buf_str(&text));
+	buf_add_word(&b, buf_str(&text));
 	buf_addf(&b, " sh" STR_FMT, STR_ARG(buf_str(&words)));
 	return arena_str(&c->arena, buf_str(&b));
 }

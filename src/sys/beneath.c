@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -24,18 +22,10 @@ struct finding {
 	size_t files, entries;
 };
 
-static int open_beneath(const struct finding *f, const char *path, uint64_t flags)
-{
-	struct open_how how = { .flags = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-
-	return (int)syscall(SYS_openat2, f->folder, path, &how, sizeof(how));
-}
-
 static void tell_file(struct finding *f, const char *path)
 {
 	_cleanup_(fd_closep)
-	int fd = open_beneath(f, path, O_RDONLY);
+	int fd = file_openat_beneath(f->folder, path, O_RDONLY);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || f->files == BENEATH_FILES)
@@ -58,7 +48,7 @@ static int name_order(const void *pa, const void *pb)
 static size_t matching(struct finding *f, const char *dir, const char *part, const char ***ret)
 {
 	VEC(const char *) names = { 0 };
-	int fd = open_beneath(f, *dir ? dir : ".", O_RDONLY | O_DIRECTORY);
+	int fd = file_openat_beneath(f->folder, *dir ? dir : ".", O_RDONLY | O_DIRECTORY);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
 	const char **sorted;

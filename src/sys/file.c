@@ -104,31 +104,43 @@ int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov
 	return read_open(a, fd, path, max, ret, err);
 }
 
-/* One part of the name after another, since not every kernel that we run on has openat2. */
+/* One part of the name after another, since not every kernel and checker that we run on has openat2. */
+int file_openat_beneath(int dir, const char *name, int flags)
+{
+	str rest = str_from(name), part;
+	int at = dir;
+
+	while (str_split(&rest, '/', &part)) {
+		char one[NAME_MAX + 1];
+		int next = -1;
+
+		errno = EINVAL;
+		if (part.n && part.n <= NAME_MAX && !str_is(part, "..")) {
+			memcpy(one, part.p, part.n);
+			one[part.n] = '\0';
+			next = openat(at, one,
+					O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+							(rest.n ? O_PATH | O_DIRECTORY : flags),
+					0600);
+		}
+		if (at != dir)
+			close(at);
+		if (next < 0)
+			return -1;
+		at = next;
+	}
+	return at == dir ? -1 : at;
+}
+
 int file_open_beneath(const char *dir, const char *name, int flags, int *ret_fd, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
 	int at = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	str rest = str_from(name), part;
+	int fd = at < 0 ? -1 : file_openat_beneath(at, name, flags);
 
-	while (at >= 0 && str_split(&rest, '/', &part)) {
-		char one[NAME_MAX + 1];
-		int next;
-
-		if (!part.n || part.n > NAME_MAX || str_is(part, ".."))
-			return ov_fail(err, OV_EINVALID, "\"%s\" is no name below a folder", name);
-		memcpy(one, part.p, part.n);
-		one[part.n] = '\0';
-		next = openat(at, one,
-				O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
-						(rest.n ? O_PATH | O_DIRECTORY : flags));
-		close(at);
-		at = next;
-	}
-	if (at < 0)
+	if (fd < 0)
 		return fail_path(err, errno == ELOOP ? ENOENT : errno, "open", name);
-	*ret_fd = at;
-	at = -1;
+	*ret_fd = fd;
 	return 0;
 }
 

@@ -14,6 +14,8 @@ int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov
  */
 int file_read_beneath(struct arena *a, const char *dir, const char *name, size_t max, str *ret,
 		struct ov_err *err);
+/* Below an open folder; -1 with errno. "..", and names that are no path, are EINVAL. Mode 0600 if it is made. */
+int file_openat_beneath(int dir, const char *name, int flags);
 /* Opens it so; O_PATH is enough for a look at what it is. OV_ENOTFOUND when absent or a link. */
 int file_open_beneath(const char *dir, const char *name, int flags, int *ret_fd,
 		struct ov_err *err);
