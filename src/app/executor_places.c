@@ -113,7 +113,8 @@ size_t executor_places(const struct executor *x, struct arena *a, struct executo
 	n = git_at_work(x->git, gits, ARRAY_LEN(gits));
 	for (size_t k = 0; k < n; k++)
 		add(&l,
-				&(struct executor_place){ .name = STR("git on a run's work"),
+				&(struct executor_place){
+						.name = STR("git, or a program that it runs"),
 						.root = gits[k] });
 	if (setup_pid(x->setup))
 		add(&l,

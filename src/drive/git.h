@@ -103,7 +103,7 @@ void git_keep_ignored(struct git *g, bool yes);
 void git_confine(struct git *g, const char *program);
 /* Can it? Waits for one short command. OV_EUNAVAILABLE: the kernel cannot. */
 int git_confine_works(const char *program, struct ov_err *err);
-/* The processes of git that read what an agent wrote, just now. */
+/* The processes of git just now: what runs below them may be a program that an agent wrote. */
 size_t git_at_work(const struct git *g, int *pids, size_t max);
 /* The repository's own git folder, that all of its worktrees share. Valid as long as g. */
 const char *git_common_dir(const struct git *g);

@@ -106,7 +106,6 @@ struct git_call {
 	const char *cwd, *index;
 	str input;
 	unsigned flags;
-	bool agents; /* it reads what an agent wrote */
 
 	/* what was asked for */
 	const char *path;

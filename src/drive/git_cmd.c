@@ -114,7 +114,6 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 	if (where != AT_REPO)
 		use_own(c, where, flags);
 	c->flags = flags;
-	c->agents = where != AT_REPO || flags & GIT_PREDICTS;
 	confine(c, where, flags);
 	vec_push(&c->argv, "git");
 	for (size_t i = 0; i < git_options_n; i++)

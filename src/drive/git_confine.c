@@ -186,9 +186,10 @@ size_t git_at_work(const struct git *g, int *pids, size_t max)
 
 	list_each (it, &g->calls) {
 		const struct git_call *c = list_entry(it, const struct git_call, node);
+		int pid = c->job ? job_pid(c->job) : c->child.proc.pid;
 
-		if (n < max && c->job && c->agents && job_pid(c->job))
-			pids[n++] = job_pid(c->job);
+		if (n < max && pid > 0)
+			pids[n++] = pid;
 	}
 	return n;
 }

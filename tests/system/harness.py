@@ -226,9 +226,15 @@ class Site:
         # The script of a site reports in its $HOME. Tests about sandboxes say so; OV_SANDBOX=fence asks others, too.
         if "defaults.sandbox" not in text and "\nsandbox = " not in text:
             line = f'sandbox = "{SANDBOX}"\n'
-            text = text.replace("[defaults]\n", "[defaults]\n" + line) if "[defaults]\n" in text else f"defaults.{line}{text}"
+            agents = re.compile(r"^(\[agents\.[a-z0-9_-]+\])$", re.M)
             if SANDBOX != "none":  # what its script reports is in its $HOME; the store and git's folder stay out of reach
-                text = re.sub(r"^(\[agents\.[a-z0-9_-]+\])$", rf'\1\nsandbox_writable = ["{self.root}"]', text, flags=re.M)
+                text = agents.sub(rf'\1\nsandbox_writable = ["{self.root}"]', text)
+            if SANDBOX == "none" and agents.search(text):  # only they: git is confined as it is by default
+                text = agents.sub(r'\1\nsandbox = "none"', text)
+            elif "[defaults]\n" in text:
+                text = text.replace("[defaults]\n", "[defaults]\n" + line)
+            else:
+                text = f"defaults.{line}{text}"
         # The disk of whoever runs the tests may be small: only tests about that ask for free space.
         if "[limits]\n" in text and "min_free_disk" not in text:
             text = text.replace("[limits]\n", '[limits]\nmin_free_disk = "0"\n')

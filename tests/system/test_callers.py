@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Who calls: a process of a run is an agent, however it calls and whatever it does to hide."""
 
+import glob
 import os
 import select
 import shlex
@@ -215,6 +216,25 @@ class Commands(CallerCase):
         for way in ("socket", "http"):
             self.refused(self.s.home(f"said.{way}"), "the check command")
         self.assertNotIn("forged", self.titles())
+
+    def test_a_filter_of_git_is_no_person(self):
+        """It reads what an agent wrote, and may run it."""
+        for level in ("none", "fence"):
+            with self.subTest(level):
+                self.s = self.site(FAST + f'[defaults]\nagent = "a"\nsandbox = "{level}"\n[agents.a]\nsandbox = "none"\n'
+                                   'command = ["sh", "-c", "echo > a.filtered"]\n')
+                self.s.git("config", "filter.f.clean", "sh $HOME/filter")
+                self.s.write(".gitattributes", "*.filtered filter=f\n")
+                self.s.git("add", ".gitattributes")
+                self.s.git("commit", "-qm", "attributes")
+                self.s.write("../filter", f'{shlex.join(self.caller("forged", "socket"))} > "${{TMPDIR:-$HOME}}/said"; cat\n')
+                self.s.up()
+                goal = self.s.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+                self.s.wait_goal(goal)
+                said = glob.glob(os.path.join(self.s.dir, "git/*/own/tmp/said")) if level == "fence" else [os.path.join(self.s.root, "said")]
+                with open(said[0], encoding="utf-8") as f:
+                    self.refused(f.read(), "git, or a program that it runs")
+                self.assertNotIn("forged", self.titles())
 
     def test_what_comes_after_an_accept_is_the_users(self):
         self.begin(WORK + 'read x < "$HOME/g.go"\n', '[accept]\npost_accept_command = "sh $HOME/after"\n')
