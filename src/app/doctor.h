@@ -56,7 +56,7 @@ void doctor_copies(struct doctor *d);
 /* doctor_files.c */
 void doctor_runs(struct doctor *d);
 void doctor_worktrees(struct doctor *d);
-void doctor_git_worktrees(struct doctor *d);
+void doctor_git_folders(struct doctor *d);
 void doctor_rescue(struct doctor *d);
 void doctor_temporary(struct doctor *d);
 int doctor_fix_temporary(struct doctor *d, struct ov_err *err);

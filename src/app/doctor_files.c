@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "app/doctor.h"
+#include "app/worktree.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -136,13 +137,43 @@ static bool is_workers(struct doctor *d, str name)
 	return false;
 }
 
-static bool has_changes(struct doctor *d, const char *path)
+/* It can be typed as it is. */
+static bool is_plain(str name)
 {
-	const char *const argv[] = { "git", "-C", path, "status", "--porcelain", NULL };
-	str out = STR("");
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i];
+		bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+				(c >= '0' && c <= '9');
 
-	/* What git cannot tell us about may hold anything. */
-	return doctor_ask(d, argv, &out, NULL) != 0 || str_trim(out).n > 0;
+		if (!word && (i == 0 || (c != '-' && c != '_' && c != '.')))
+			return false;
+	}
+	return name.n > 0;
+}
+
+/*
+ * Folders that are no worker's. No git looks into them: what is there an agent may have written, with
+ * configuration that names programs.
+ */
+static void say_stray(struct doctor *d, const char *folder, str name)
+{
+	const char *path = path_join(d->a, folder, arena_cstr(d->a, name));
+	bool aside = str_contains(name, STR(".aside-"));
+
+	if (aside)
+		doctor_say(d, DOCTOR_WARNING, STR_FMT " was moved aside with what no ref can keep",
+				STR_ARG(name));
+	else
+		doctor_say(d, DOCTOR_WARNING, STR_FMT " belongs to no worker", STR_ARG(name));
+	if (!is_plain(name))
+		doctor_next(d, "look into %s, and remove what you do not need", folder);
+	else if (aside)
+		doctor_next(d, "rm -rf %s     (once you need nothing in it)", path);
+	else
+		doctor_next(d,
+				"overseer rescue list --worker " STR_FMT
+				"     (what was kept of it; then rm -rf %s)",
+				STR_ARG(name), path);
 }
 
 void doctor_worktrees(struct doctor *d)
@@ -154,23 +185,18 @@ void doctor_worktrees(struct doctor *d)
 	if (list_names(d, folder, &names, &n) < 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		const char *path = path_join(d->a, folder, arena_cstr(d->a, names[i]));
-
-		if (is_workers(d, names[i])) {
+		if (is_workers(d, names[i]))
 			known++;
-			continue;
-		}
-		doctor_say(d, DOCTOR_WARNING, STR_FMT " belongs to no worker%s", STR_ARG(names[i]),
-				has_changes(d, path) ? " and holds changes" : "");
-		doctor_next(d, "git worktree remove %s     (git keeps it when there is work in it)",
-				path);
+		else
+			say_stray(d, folder, names[i]);
 	}
 	if (d->level == DOCTOR_OK && !d->text.n)
 		doctor_say(d, DOCTOR_OK, "%zu worktree%s, each of a worker", known,
 				known == 1 ? "" : "s");
 }
 
-void doctor_git_worktrees(struct doctor *d)
+/* Worktrees that git itself lists are of an earlier version; their next task makes them anew. */
+static size_t check_linked(struct doctor *d)
 {
 	const char *const argv[] = { "git", "-C", d->repo, "worktree", "list", "--porcelain",
 		NULL };
@@ -183,7 +209,7 @@ void doctor_git_worktrees(struct doctor *d)
 	if (r != 0) {
 		doctor_say(d, DOCTOR_PROBLEM, "%s: git worktree list: %s", d->repo,
 				r < 0 ? err.msg : "failed");
-		return;
+		return 0;
 	}
 	while (str_split(&out, '\n', &line)) {
 		if (str_starts(line, STR("worktree ")))
@@ -192,13 +218,41 @@ void doctor_git_worktrees(struct doctor *d)
 			continue;
 		n += str_starts(line, STR("worktree "));
 		if (str_starts(line, STR("prunable"))) {
-			doctor_say(d, DOCTOR_WARNING, "git knows " STR_FMT ", which is gone",
+			doctor_say(d, DOCTOR_WARNING,
+					"git lists " STR_FMT
+					", which an earlier version made and which is gone",
 					STR_ARG(path));
 			doctor_next(d, "git -C %s worktree prune", d->repo);
 		}
 	}
-	if (d->level == DOCTOR_OK)
-		doctor_say(d, DOCTOR_OK, "git knows %zu of ours", n);
+	return n;
+}
+
+void doctor_git_folders(struct doctor *d)
+{
+	size_t n = 0, linked = check_linked(d);
+
+	for (size_t i = 0; d->s.state && i < d->s.state->workers.n; i++) {
+		const struct worker *w = d->s.state->workers.p[i];
+		const char *path = path_join(d->a, d->dir, arena_cstr(d->a, w->path));
+
+		if (!w->path.n || !file_exists(path))
+			continue;
+		n++;
+		if (worktree_is_whole(str_from(path)))
+			continue;
+		doctor_say(d, DOCTOR_WARNING,
+				STR_FMT ": its .git file is gone or names another git folder",
+				STR_ARG(w->name));
+		doctor_next(d,
+				"overseer worker reset " STR_FMT
+				"     (keeps its work, and makes the worktree again)",
+				STR_ARG(w->name));
+	}
+	if (d->level == DOCTOR_OK && !d->text.n)
+		doctor_say(d, DOCTOR_OK, "%zu worktree%s, each with its git folder%s", n,
+				n == 1 ? "" : "s",
+				linked ? "; some as an earlier version made them" : "");
 }
 
 void doctor_rescue(struct doctor *d)

@@ -379,7 +379,7 @@ class Doctor(SafetyCase):
         self.assertEqual(self.levels(stopped), {})
         self.assertIn("is what the log says", stopped["by"]["snapshot"]["text"])
         self.assertEqual(sorted(stopped["by"]), sorted(running["by"]))
-        self.assertIn("0 problems, 0 warnings", self.cli(site, "doctor"))
+        self.assertIn("0 problems, 1 warning\n", self.cli(site, "doctor"))
 
     def test_findings(self):
         site = self.worked()
@@ -398,9 +398,13 @@ class Doctor(SafetyCase):
             f.write("[nonsense]\nx = 1\n")
         found = self.doctor(site, status=4)
         self.assertEqual(self.levels(found), {
-            "runs": "warning", "worktrees": "warning", "git_worktrees": "warning", "temporary": "warning",
+            "runs": "warning", "worktrees": "warning", "git_folders": "warning", "temporary": "warning",
             "permissions": "problem", "config": "problem", "lease": "warning"})
         self.assertIn("R_unknown", found["by"]["runs"]["text"])
+        self.assertIn("stranger belongs to no worker", found["by"]["worktrees"]["text"])
+        self.assertIn("overseer rescue list --worker stranger", found["by"]["worktrees"]["next"])
+        self.assertIn("which an earlier version made and which is gone", found["by"]["git_folders"]["text"])
+        self.assertIn("worktree prune", found["by"]["git_folders"]["next"])
         self.assertNotIn(run, found["by"]["runs"]["text"])
         self.assertIsNone(found["backup"])
         for check in found["by"].values():
@@ -408,13 +412,45 @@ class Doctor(SafetyCase):
         fixed = self.doctor(site, "--fix", status=4)
         self.assertTrue(os.path.exists(fixed["backup"]))
         self.assertEqual(self.levels(fixed), {
-            "runs": "warning", "worktrees": "warning", "git_worktrees": "warning", "config": "problem"})
+            "runs": "warning", "worktrees": "warning", "git_folders": "warning", "config": "problem"})
         self.assertTrue(fixed["by"]["permissions"]["fixed"])
         self.assertFalse(os.path.exists(old))
         self.assertEqual(os.stat(os.path.join(site.dir, "token")).st_mode & 0o777, 0o600)
         # What might hold work is still there.
         self.assertTrue(os.path.isdir(os.path.join(site.dir, "runs", "R_unknown")))
         self.assertTrue(os.path.isdir(os.path.join(site.dir, "worktrees", "stranger")))
+
+    def test_git_folders(self):
+        """A worktree whose .git file is gone, or names another folder, is named; a reset makes it whole."""
+        site = self.worked()
+        link = os.path.join(site.dir, "worktrees", "pool-1", ".git")
+        self.assertIn("1 worktree, each with its git folder", self.doctor(site)["by"]["git_folders"]["text"])
+        for text in (None, "gitdir: ../../../.git\n"):
+            os.unlink(link)
+            if text:
+                with open(link, "w", encoding="utf-8") as f:
+                    f.write(text)
+            found = self.doctor(site)["by"]["git_folders"]
+            self.assertEqual((found["level"], found["text"]),
+                             ("warning", "pool-1: its .git file is gone or names another git folder"))
+            self.assertIn("overseer worker reset pool-1", found["next"])
+            site.cli("worker", "reset", "pool-1")
+            self.assertEqual(self.levels(self.doctor(site)), {})
+
+    def test_no_git_looks_into_strays(self):
+        """What was moved aside is an agent's: its configuration names programs, and doctor runs none of them."""
+        site = self.worked()
+        ran = os.path.join(site.root, "ran")
+        for name in ("pool-1.aside-1", "stranger", "$(touch x)"):
+            stray = os.path.join(site.dir, "worktrees", name)
+            site.git("init", "-q", stray)
+            site.git("-C", stray, "config", "core.fsmonitor", f"touch '{ran}'; false")
+        found = self.doctor(site)["by"]["worktrees"]
+        self.assertFalse(os.path.exists(ran))
+        self.assertEqual(found["level"], "warning")
+        self.assertIn("pool-1.aside-1 was moved aside with what no ref can keep", found["text"])
+        self.assertIn("stranger belongs to no worker", found["text"])
+        self.assertNotIn("$(", found["next"])
 
     def test_wrong_snapshot(self):
         """A snapshot that is not the fold of the log is found, and replaced by what is."""
