@@ -103,6 +103,16 @@ static bool was_made(struct arena *a, str path)
 	return file_exists(git_own_dir(a, path));
 }
 
+static str what_is_gone(struct arena *a, str path)
+{
+	if (!file_exists(arena_cstr(a, path)))
+		return arena_printf(a, "the worktree " STR_FMT " is gone", STR_ARG(path));
+	return arena_printf(a,
+			"the .git file of the worktree " STR_FMT
+			" is gone or names another git folder",
+			STR_ARG(path));
+}
+
 static void look_at_worker(struct patrol *p, const struct state *s, const struct worker *w)
 {
 	_cleanup_(arena_done)
@@ -122,9 +132,7 @@ static void look_at_worker(struct patrol *p, const struct state *s, const struct
 
 	if (!whole && !harvests && (idle ? was_made(&a, path) : needs_worktree(as)) &&
 			is_news(p, PATROL_NO_WORKTREE, key))
-		add_fact(&p->arena, p->facts, PATROL_NO_WORKTREE, w->name,
-				arena_printf(&a, "there is no worktree at " STR_FMT,
-						STR_ARG(path)));
+		add_fact(&p->arena, p->facts, PATROL_NO_WORKTREE, w->name, what_is_gone(&a, path));
 	if (whole && is_at_rest(w, as) &&
 			(file_exists(path_join(&a, admin, "rebase-merge")) ||
 					file_exists(path_join(&a, admin, "rebase-apply"))) &&
@@ -132,7 +140,7 @@ static void look_at_worker(struct patrol *p, const struct state *s, const struct
 		add_fact(&p->arena, p->facts, PATROL_STALE_REBASE, w->name,
 				arena_printf(&a,
 						"a rebase in " STR_FMT
-						" was begun, and nobody is at work there",
+						" is unfinished, and no run is active there",
 						STR_ARG(path)));
 }
 

@@ -37,7 +37,7 @@ static const struct {
 	[PATROL_SESSION_GONE] = { "its run is begun again", NULL },
 	[PATROL_PROCESS_GONE] = { "its run is begun again", NULL },
 	[PATROL_UNDELIVERED] = { "the run is ended, and begun again", note_each },
-	[PATROL_STALE_REBASE] = { "it is kept and undone when the worktree is used next",
+	[PATROL_STALE_REBASE] = { "its commits are kept when the worktree is next used",
 			note_once },
 	[PATROL_NO_WORKTREE] = { "it is made again", no_worktree },
 	[PATROL_STRAY_WORKTREE] = { "none", ask_once },

@@ -40,7 +40,7 @@ class Patrol(SiteCase):
         gate, goal = self.begin("T1")
         gate.wait()
         shutil.rmtree(self.worktree())
-        self.found("no_worktree")
+        self.assertEqual(self.found("no_worktree")["data"]["detail"], f"the worktree {self.worktree()} is gone")
         gate.wait()
         gate.go()
         s.wait_goal(goal)
@@ -68,7 +68,7 @@ class Patrol(SiteCase):
             self.assertIn(words, questions)
         asked = len(self.questions())
 
-        # An idle worker's is made again by the next task; a rebase that nobody finishes is undone by it.
+        # An idle worker's is made again by the next task; a rebase that nobody finishes is kept by it.
         gate, goal = self.begin("T2")
         gate.wait()
         gate.go()
@@ -78,7 +78,10 @@ class Patrol(SiteCase):
         admin = s.git("-C", self.worktree(), "rev-parse", "--absolute-git-dir").strip()
         os.mkdir(os.path.join(admin, "rebase-merge"))
         s.up()
-        self.found("stale_rebase", before)
+        found = self.found("stale_rebase", before)["data"]
+        self.assertEqual((found["detail"], found["repair"]),
+                         (f"a rebase in {self.worktree()} is unfinished, and no run is active there",
+                          "its commits are kept when the worktree is next used"))
         self.assertEqual(len(self.questions()), asked, "nobody is asked twice")
 
         # Runs that are lost are begun again, so often; then the worker is in error.
@@ -135,6 +138,8 @@ class Lost(SiteCase):
     def test_link_under_a_run(self):
         """It is stopped, and ends well by that: its work is kept each time, and runs are not spent without end."""
         s, goal = self.begin("stays")
+        found = s.wait_type("patrol.found", finding="no_worktree")["data"]
+        self.assertEqual(found["detail"], f"the .git file of the worktree {s.dir}/worktrees/pool-1 is gone or names another git folder")
         s.wait_type("worker.status", to="error")
         self.assertEqual(s.node(f"{goal}/stays")["status"], "blocked")
         self.assertEqual(self.spent(), 2)
