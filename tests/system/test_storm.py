@@ -238,8 +238,8 @@ class Storm(night.Night, unittest.TestCase):
             end(pid, signal.SIGKILL)
 
     def worktree(self):
-        """The files of git's for one of the worktrees, or None."""
-        names = sorted(glob.glob(os.path.join(self.place.repo, ".git/worktrees/*")))
+        """The git folder of the agent in one of the worktrees, or None."""
+        names = sorted(glob.glob(os.path.join(self.place.dir, "git/*/agent")))
         return self.rng.choice(names) if names else None
 
     def fail_git_index(self):
