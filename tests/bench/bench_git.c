@@ -115,10 +115,10 @@ static void make_repository(const struct bench *b)
 
 static void set_up(struct bench *b)
 {
-	const char *shim = getenv("OV_SHIM");
+	const char *shim = getenv("OV_SHIM"), *tmp = getenv("TMPDIR");
 	struct ov_err err;
 
-	strcpy(b->dir, "/tmp/ov-bench-XXXXXX");
+	snprintf(b->dir, sizeof(b->dir), "%s/ov-bench-XXXXXX", tmp ? tmp : "/tmp");
 	if (!mkdtemp(b->dir) || chdir(b->dir) < 0)
 		die("no folder");
 	setenv("HOME", b->dir, 1);

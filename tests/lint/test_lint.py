@@ -402,5 +402,37 @@ class Options(Lint):
             self.refused(self.check(line), "README.md", word)
 
 
+class References(Lint):
+    """Tests that documents name exist."""
+
+    def setUp(self):
+        super().setUp()
+        self.plant("tests/system/test_walls.py", "class Base:\n    def test_door(self):\n        pass\n\n\nclass Walls(Base):\n    pass\n")
+        self.plant("tests/fence/room.py", "CASES = {'index-forged': 1}\n")
+        self.plant("tests/fence/table.py", "import room\n")
+        self.plant("tests/sim/disk.c", "")
+
+    def plant(self, name, text):
+        path = self.dir / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def check(self, line):
+        self.plant("docs/security.md", f"# Security\n\n{line}\n")
+        return run(sys.executable, TOOLS / "check-references", self.dir)
+
+    def test_what_exists(self):
+        self.accepted(self.check("`Walls.test_door`, `Base.test_door`, `fence/index-forged`, `fence/index-*`, `tests/system/test_walls.py`, "
+                                 "`tests/system/test_*.py`, `tests/sim/disk`, `tests/system/test_walls.py NAME`, `tests/unit/test_<x>.c`"))
+
+    def test_what_does_not(self):
+        for line, word in (("`Walls.test_window`", "there is no test Walls.test_window"),
+                           ("`Halls.test_door`", "there is no test Halls.test_door"),
+                           ("`fence/index-gone`", "no case index-gone"),
+                           ("`fence/head-*`", "no case head-*"),
+                           ("`tests/system/test_halls.py`", "there is no tests/system/test_halls.py")):
+            self.refused(self.check(line), "docs/security.md:3", word)
+
+
 if __name__ == "__main__":
     unittest.main()
