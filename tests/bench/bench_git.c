@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,6 +61,21 @@ static double now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Of this process and of all its children that have ended. */
+static double cpu(void)
+{
+	double sum = 0;
+
+	for (int who = 0; who < 2; who++) {
+		struct rusage u;
+
+		getrusage(who ? RUSAGE_CHILDREN : RUSAGE_SELF, &u);
+		sum += (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+				(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+	}
+	return sum;
 }
 
 static void on_done(void *user, int r, const struct git_result *res, const struct ov_err *err)
@@ -270,9 +286,18 @@ static const struct call_row {
 };
 
 struct times {
-	double t[2 * CALLS];
+	double t[2 * CALLS], cpu[2 * CALLS];
 	int n;
 };
+
+struct moment {
+	double wall, cpu;
+};
+
+static struct moment moment(void)
+{
+	return (struct moment){ now(), cpu() };
+}
 
 struct calls {
 	struct bench *b;
@@ -281,11 +306,12 @@ struct calls {
 	int n;
 };
 
-static void took(struct times *times, double from)
+static void took(struct times *times, struct moment from)
 {
 	if (times->n == 2 * CALLS)
 		die("too many calls");
-	times->t[times->n++] = now() - from;
+	times->cpu[times->n] = cpu() - from.cpu;
+	times->t[times->n++] = now() - from.wall;
 }
 
 static int by_time(const void *a, const void *b)
@@ -296,31 +322,31 @@ static int by_time(const void *a, const void *b)
 }
 
 /* The median: the best of a few is a matter of luck where each waits for thirty children. */
-static double usual(struct times *times)
+static double usual(double *t, int n)
 {
-	qsort(times->t, (size_t)times->n, sizeof(double), by_time);
-	return times->t[times->n / 2];
+	qsort(t, (size_t)n, sizeof(double), by_time);
+	return t[n / 2];
 }
 
 static void status_call(struct calls *c)
 {
 	char script[128];
-	double from;
+	struct moment from;
 
 	snprintf(script, sizeof(script), "cd '%s' && %s", c->worktree,
 			"git status --porcelain >/dev/null");
-	from = now();
+	from = moment();
 	sh(script);
 	took(&c->ours[STATUS], from);
 }
 
 static void bare_call(struct calls *c, enum call which)
 {
-	double from;
+	struct moment from;
 
 	if (chdir("../bare") < 0)
 		die("no bare worktree");
-	from = now();
+	from = moment();
 	sh(call_rows[which].bare);
 	took(&c->bare[which], from);
 	if (chdir("../repo") < 0)
@@ -330,7 +356,7 @@ static void bare_call(struct calls *c, enum call which)
 static void ensure_call(struct calls *c, enum call which, const char *worktree)
 {
 	struct answer a = { 0 };
-	double from = now();
+	struct moment from = moment();
 	char ref[64];
 
 	snprintf(c->worktree, sizeof(c->worktree), ".overseer/worktrees/%s", worktree);
@@ -350,7 +376,7 @@ static void ensure_call(struct calls *c, enum call which, const char *worktree)
 static void harvest_call(struct calls *c, enum call which)
 {
 	struct answer a = { 0 };
-	double from = now();
+	struct moment from = moment();
 	char ref[64];
 
 	snprintf(ref, sizeof(ref), "refs/overseer/rescue/c/%d", ++c->n);
@@ -369,7 +395,7 @@ static void harvest_call(struct calls *c, enum call which)
 static void rebase_call(struct calls *c)
 {
 	struct answer a = { 0 };
-	double from = now();
+	struct moment from = moment();
 	char ref[64], key[32];
 	struct git_rebase spec = { .path = str_from(c->worktree),
 		.branch = str_from(c->branch),
@@ -389,7 +415,7 @@ static void rebase_call(struct calls *c)
 static void advance_call(struct calls *c)
 {
 	struct answer a = { 0 };
-	double from = now();
+	struct moment from = moment();
 	char key[32];
 
 	snprintf(key, sizeof(key), "C_%d", c->n);
@@ -456,13 +482,22 @@ static int calls(struct bench *b)
 		calls_round(&c, round);
 	for (int i = 0; i < CALL_N; i++) {
 		const struct call_row *row = &call_rows[i];
-		double ours = usual(&c.ours[i]), bare = usual(&c.bare[i]);
+		double ours = usual(c.ours[i].t, c.ours[i].n),
+		       bare = usual(c.bare[i].t, c.bare[i].n);
 		char name[64];
 
 		snprintf(name, sizeof(name), "%s_ms", row->name);
 		figure(name, ours * 1e3, "ms", FIGURE_AT_MOST, 0);
 		snprintf(name, sizeof(name), "%s_bare_git_ms", row->name);
 		figure(name, bare * 1e3, "ms", FIGURE_AT_MOST, 0);
+		if (b->sized) {
+			snprintf(name, sizeof(name), "%s_cpu_ms", row->name);
+			figure(name, usual(c.ours[i].cpu, c.ours[i].n) * 1e3, "ms", FIGURE_AT_MOST,
+					0);
+			snprintf(name, sizeof(name), "%s_bare_git_cpu_ms", row->name);
+			figure(name, usual(c.bare[i].cpu, c.bare[i].n) * 1e3, "ms", FIGURE_AT_MOST,
+					0);
+		}
 		snprintf(name, sizeof(name), "%s_wall_vs_bare_git", row->name);
 		missed += figure(name, ours / bare, "ratio", FIGURE_AT_MOST,
 				b->sized ? 0 : row->budget);
