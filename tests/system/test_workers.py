@@ -88,6 +88,40 @@ class Workers(SiteCase):
         self.assertFalse(os.path.exists(tree))
         self.assertNotIn("worktrees/mine", site.git("worktree", "list"))
 
+    def test_where_the_work_is(self):
+        """What a person finds of a worker's work, and may do in its worktree (docs/workers.md)."""
+        site = self.site(FAST, AT_GATE)
+        gate = site.gate("g")
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+        gate.wait()
+        tree, base = os.path.join(site.dir, "worktrees/pool-1"), site.git("rev-parse", "main")
+        # Private until harvest: git lists no such worktree, and its branch is where it began.
+        self.assertEqual(len(site.git("worktree", "list").splitlines()), 1)
+        shown = site.cli("work", "show", "T1")
+        branch = re.search(r"overseer/pool-1/\S+", shown)[0]
+        self.assertEqual(site.git("rev-parse", branch), base)
+        self.assertIn("work of T1", site.git("-C", tree, "log", "--format=%s", "main.."))
+        # A person commits there, and makes a branch.
+        site.write(os.path.join(tree, "mine.txt"), "mine\n")
+        site.git("-C", tree, "add", "mine.txt")
+        site.git("-C", tree, "commit", "-qm", "by a person")
+        site.git("-C", tree, "branch", "idea")
+        self.assertNotIn("idea", site.git("branch", "--list"))
+        site.git("fetch", "-q", os.path.relpath(tree, site.repo), "idea:copied")
+        self.assertEqual(site.git("show", "copied:mine.txt"), "mine\n")
+        gate.go()
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "main:mine.txt") + site.git("show", "main:left-T1.txt"), "mine\nleft\n")
+        # In an idle worktree: kept before the next task.
+        site.write(os.path.join(tree, "idle.txt"), "idle\n")
+        goal = site.call("goal.create", title="Next", plan=plan(task("T2")))["goal"]
+        gate.wait()
+        self.assertFalse(os.path.exists(os.path.join(tree, "idle.txt")))
+        self.assertIn("idle.txt", self.kept(site, "pool-1"))
+        gate.go()
+        site.wait_goal(goal)
+
     def test_ordinary_goals_leave_it_alone(self):
         """An excluded worker gets no task of a goal, one that is not does; both beside the pool."""
         site = self.site("workers.max = 1\n" + FAST, AT_GATE)
