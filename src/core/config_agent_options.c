@@ -65,21 +65,20 @@ static const struct option agent_options[] = {
 	{ "concurrency", OPT_INT, 1, 256, "256", "The most nodes that it works on at a time.",
 			AT(concurrency) },
 	{ "sandbox", OPT_CHOICE, 0, 0, "\"\"",
-			"What its runs can reach (docs/security.md). fence: everything can be "
-			"read except the store, other worktrees and sockets; only the worktree, "
-			"the agent's own state and caches of the fence can be written. bwrap: "
-			"also a private home, and no network if you like. auto: the fence where "
-			"bubblewrap works, else none. none: no sandbox. Empty: as "
-			"defaults.sandbox says.",
+			"What its runs can reach (docs/security.md). auto: fence where bubblewrap "
+			"works, otherwise none. fence: can read everything except the store, other "
+			"worktrees and sockets; can write only the worktree, the agent's own state "
+			"and caches of the fence. bwrap: as fence, with a private home and, if you "
+			"like, no network. none: no sandbox. Empty: defaults.sandbox.",
 			sandbox_names, AT(sandbox) },
 	{ "home", OPT_CHOICE, 0, 0, "\"private\"",
-			"With sandbox = \"bwrap\": a private home for each assignment, or the "
-			"user's home as in a fence.",
+			"With sandbox = \"bwrap\". private: each assignment has its own home. "
+			"shared: your home, read-only as in a fence.",
 			homes, AT(home) },
 	{ "network", OPT_BOOL, 0, 0, "true",
-			"With sandbox = \"bwrap\": whether there is a network.", AT(network) },
+			"With sandbox = \"bwrap\": false disables the network.", AT(network) },
 	{ "sandbox_writable", OPT_TEXTS, 0, LIMIT_NOTE, "[]",
-			"In a sandbox: further paths that are writable, such as a cache.",
+			"With a sandbox: further writable paths, such as a cache.",
 			LIST_AT(sandbox_writable) },
 	{ "memory_max", OPT_BYTES, 0, 1024 * TIB, "\"0\"",
 			"The most memory that all processes of a run may use together, where runs "

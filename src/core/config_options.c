@@ -62,8 +62,8 @@ static const struct option options[] = {
 			"the only agent there is.",
 			AT(default_agent) },
 	{ "defaults.sandbox", OPT_CHOICE, 0, 0, "\"auto\"",
-			"The sandbox of agents whose table names none.", sandboxes,
-			AT(default_sandbox) },
+			"Sandbox of agents that set no sandbox of their own (docs/security.md).",
+			sandboxes, AT(default_sandbox) },
 	{ "supervisor.tick_every", OPT_DURATION, 10, OV_DAY, "\"2m\"",
 			"The longest time between two ticks while work is open.", AT(tick_every) },
 	{ "supervisor.idle_after", OPT_DURATION, 10, 30 * OV_DAY, "\"15m\"",
@@ -299,16 +299,15 @@ static const struct option options[] = {
 			 "which is not committed."),
 			AT(workspace_serena) },
 	{ "workspace.check_sandbox", OPT_CHOICE, 0, 0, "\"agent\"",
-			"Where setup, check and pre-accept commands run, since they run what an "
-			"agent wrote. agent: in its sandbox, with its env_pass and env. none: "
-			"outside, with commands.env_pass.",
+			"Where setup, check and pre-accept commands run; they execute what an "
+			"agent wrote. agent: in that agent's sandbox, with its env_pass and env. "
+			"none: outside, with commands.env_pass.",
 			check_sandboxes, AT(check_sandbox) },
 	{ "commands.env_pass", OPT_TEXTS, 0, LIMIT_NAME, "[\"*\"]",
-			"Names of the variables that your own commands get from the daemon's "
-			"environment (pool, post-accept, planner, hook and remediation commands); "
-			"a \"*\" at the end stands for the rest of a name. The "
-			"planner's key, and the variables that channels take keys and addresses "
-			"from, are passed only by their full name.",
+			"Environment variables that your own commands get from the daemon: pool, "
+			"post-accept, planner, hook and remediation commands. A \"*\" at the end "
+			"of a name matches any rest. The planner's key and the variables that "
+			"channels read keys and addresses from must be named in full.",
 			LIST_AT(commands_env_pass) },
 	{ "rescue.ignored", OPT_BOOL, 0, 0, "false",
 			"Keep files that git ignores, too, when a worktree is reset or removed.",

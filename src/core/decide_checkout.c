@@ -164,8 +164,8 @@ void tick_checkout(struct decide_ctx *cx, const struct decision *d)
 	static const char *const options[] = { "try again", NULL };
 	const struct assignment *as = d->assignment;
 	const char *advice = target_dispute(cx)
-			? "It is accepted by itself once the branch is put back, or kept and your "
-			  "checkout brought up to date. Next: overseer inbox"
+			? "It is accepted automatically once the branch is moved back, or kept and "
+			  "your checkout updated. Next: overseer inbox"
 			: "It is accepted by itself as soon as that is committed, stashed or "
 			  "undone. Next: git status";
 

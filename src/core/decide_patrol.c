@@ -141,8 +141,8 @@ static void stop_run(struct decide_ctx *cx, const struct finding *f)
 	e = cx->out->p[cx->out->n - 1];
 	ev_flag(cx, e, "stopping", true);
 	ev_cstr(cx, e, "feedback",
-			"Your worktree, or the .git file in it, was removed while you worked in "
-			"it. What was kept of your work is there again. Leave .git as it is.");
+			"Your worktree, or its .git file, was removed while you worked in it. "
+			"What was kept of your work is restored. Do not change or remove .git.");
 	node_to(cx, f->as->node, NODE_QUEUED, reason);
 }
 

@@ -128,9 +128,9 @@ static str commits_text(struct decide_ctx *cx, const struct move *m)
 				STR_ARG(commit_text(cx, value_item(m->commits, i))));
 	list = more(cx, list, n, COMMITS_SHOWN);
 	if (n)
-		list = arena_printf(cx->arena, " New there: " STR_FMT ".", STR_ARG(list));
+		list = arena_printf(cx->arena, " New commits: " STR_FMT ".", STR_ARG(list));
 	if (m->lost)
-		list = arena_printf(cx->arena, STR_FMT " %lld commit%s no longer there.",
+		list = arena_printf(cx->arena, STR_FMT " %lld commit%s no longer on it.",
 				STR_ARG(list), (long long)m->lost, m->lost == 1 ? " is" : "s are");
 	return list;
 }
@@ -142,11 +142,10 @@ static int64_t tell(struct decide_ctx *cx, const struct move *m, const value *ru
 	str before = cx->state->target_before.n ? cx->state->target_before : m->from;
 	str question = arena_printf(cx->arena,
 			"branch " STR_FMT " was moved from " STR_FMT " to " STR_FMT
-			" by neither Overseer nor your checkout. Live meanwhile: " STR_FMT
-			"." STR_FMT " Next: git update-ref refs/heads/" STR_FMT " " STR_FMT
-			" " STR_FMT
-			" puts it back, as long as nothing came on top; your files stay as they "
-			"are. \"keep\" leaves it there",
+			" by neither Overseer nor your checkout. Active runs: " STR_FMT "." STR_FMT
+			" Next: git update-ref refs/heads/" STR_FMT " " STR_FMT " " STR_FMT
+			" moves it back, unless something was committed on top; it changes no "
+			"file. Answer \"keep\" to leave it there",
 			STR_ARG(m->target), STR_ARG(str_sub(before, 0, OID_SHOWN)),
 			STR_ARG(str_sub(m->to, 0, OID_SHOWN)), STR_ARG(runs_text(cx, runs)),
 			STR_ARG(commits_text(cx, m)), STR_ARG(m->target), STR_ARG(before),

@@ -275,7 +275,7 @@ static const struct event_field run_session[] = {
 static const struct event_field run_ended[] = {
 	FLAG_OPT("lost", "nobody knows how the agent ended"),
 	FLAG_OPT("keeps_repairs",
-			"how often its worktree was made again counts on, however it ended"),
+			"the number of repairs of its worktree is kept, even if it ended well"),
 	NUM("exit_code", "or -1"),
 	NUM("signal", "that ended it, or 0"),
 	NUM_OPT("output_bytes", "kept output"),
@@ -368,9 +368,9 @@ static const struct event_field target_moved[] = {
 	TEXT("to", "the commit where it is"),
 	TEXT("how", "found, ours, person, remote, back, unrecorded or unknown"),
 	LIST_OPT("commits", "what is new there, newest first"),
-	LIST_OPT("runs", "that were live since it was seen before"),
+	LIST_OPT("runs", "runs that were active since the branch was last seen"),
 	NUM_OPT("lost", "commits that are no longer there"),
-	NUM_OPT("escalation", "the entry by which a person was told"),
+	NUM_OPT("escalation", "the inbox entry about it"),
 };
 static const struct event_field auto_started[] = {
 	TEXT("instance", "of the daemon"),

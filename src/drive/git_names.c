@@ -56,8 +56,8 @@ static str reason(struct git_call *c, str list)
 	if (n > NAMED)
 		names = arena_printf(&c->arena, STR_FMT " and %zu more", STR_ARG(names), n - NAMED);
 	return arena_printf(&c->arena,
-			"the work has " STR_FMT ", which is %s or would be on another file system; "
-			"no commit may bring that",
+			"the work contains " STR_FMT ", which is %s or would be on another file "
+			"system; no commit may contain that",
 			STR_ARG(names), whose[first]);
 }
 
