@@ -142,9 +142,8 @@ static void set_up(struct bench *b)
 	sh("git init -q -b main repo && cd repo && git config user.name B && git config "
 	   "user.email b@b && git config gc.auto 0");
 	make_repository(b);
-	sh("cd repo && git reset -q --hard && git pack-refs --all && git worktree add -q ../bare "
-	   "-b "
-	   "bare");
+	sh("cd repo && git reset -q --hard && git pack-refs --all && "
+	   "git worktree add -q ../bare -b bare");
 	if (chdir("repo") < 0 || loop_new(&b->loop, &err) < 0 ||
 			git_open(b->loop, ".", &b->git, &err) < 0)
 		die("no repository");
