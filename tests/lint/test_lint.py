@@ -403,7 +403,7 @@ class Options(Lint):
 
 
 class References(Lint):
-    """Tests that documents name exist."""
+    """What documents point at exists."""
 
     def setUp(self):
         super().setUp()
@@ -423,14 +423,17 @@ class References(Lint):
 
     def test_what_exists(self):
         self.accepted(self.check("`Walls.test_door`, `Base.test_door`, `fence/index-forged`, `fence/index-*`, `tests/system/test_walls.py`, "
-                                 "`tests/system/test_*.py`, `tests/sim/disk`, `tests/system/test_walls.py NAME`, `tests/unit/test_<x>.c`"))
+                                 "`tests/system/test_*.py`, `tests/sim/disk`, `tests/system/test_walls.py NAME`, `tests/unit/test_<x>.c`, "
+                                 "[this](#security), [page](security.md), [code](../tests/sim/disk.c), [far](https://keepachangelog.com)"))
 
     def test_what_does_not(self):
         for line, word in (("`Walls.test_window`", "there is no test Walls.test_window"),
                            ("`Halls.test_door`", "there is no test Halls.test_door"),
                            ("`fence/index-gone`", "no case index-gone"),
                            ("`fence/head-*`", "no case head-*"),
-                           ("`tests/system/test_halls.py`", "there is no tests/system/test_halls.py")):
+                           ("`tests/system/test_halls.py`", "there is no tests/system/test_halls.py"),
+                           ("[that](#walls)", "security.md has no heading walls"),
+                           ("[page](walls.md)", "there is no walls.md")):
             self.refused(self.check(line), "docs/security.md:3", word)
 
 
