@@ -77,6 +77,7 @@ struct git_rescue_state {
 	bool kept;               /* answer: every commit is kept elsewhere */
 	bool added;              /* answer: the index of ours holds `tree` */
 	str index_tree, tree, index_commit, old, commit;
+	str whole; /* the tree with the files of other repositories; empty: there are none */
 	VEC(const char *) parents;
 };
 
@@ -129,7 +130,7 @@ struct git_call {
 	bool unblocked;       /* pipes that git would wait for are gone */
 	bool loosened;        /* what was read-only is made writable */
 	bool forced;          /* rebase: an earlier one was cut off while the worktree followed */
-	bool keeps, reserved; /* rebase: the ref holds the branch already; harvest: see git_names.c */
+	bool keeps;           /* rebase: the ref holds the branch already */
 	bool forwarded;       /* the target was brought up to date from the remote */
 	bool plain_ssh;       /* no other way to call ssh is configured */
 	bool filters, drivers;                /* some are configured */
@@ -171,6 +172,8 @@ struct git_call {
 	bool leaves;    /* the worktree is to be removed: what is in them counts */
 	str links_of;   /* the commit that says where they have to be */
 	VEC(const char *) nested; /* repositories inside the worktree that are not part of it */
+	VEC(const char *) embedded; /* of these, and of HEAD's links: those that the base has not */
+	VEC(const char *) inner;    /* "MODE PATH" of the files in them */
 	struct git_rescue_state rescue;
 };
 

@@ -243,8 +243,9 @@ int git_move_aside(struct git_call *c, const char *what, struct ov_err *err)
 		str to = arena_printf(&c->arena, "%s.aside-%d", c->path, i);
 
 		if (renameat2(AT_FDCWD, what, AT_FDCWD, to.p, RENAME_NOREPLACE) == 0) {
-			c->res.detail = arena_printf(&c->arena, "%s was moved to " STR_FMT, what,
-					STR_ARG(to));
+			git_say(c,
+					arena_printf(&c->arena, "%s was moved to " STR_FMT, what,
+							STR_ARG(to)));
 			return 0;
 		}
 		if (errno != EEXIST)

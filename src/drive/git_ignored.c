@@ -4,17 +4,13 @@
  * rescued now; where they are too much for that (what a build made, packages), they are moved aside. So
  * are those that a file of what comes would overwrite.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
-
-enum { RESCUED_MAX = 64 << 20 };
 
 /*
  * Before the move: which files come that an ignored one has the name of, and are there other rules? Only
@@ -90,7 +86,7 @@ static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err
 		buf_adds(&names, name);
 		buf_addc(&names, '\0');
 	}
-	c->ok = bytes <= RESCUED_MAX;
+	c->ok = bytes <= GIT_RESCUED_MAX;
 	c->changes = arena_str(&c->arena, buf_str(&names));
 	return c->changes.n ? GIT_NEXT : GIT_LEAVE;
 }
@@ -183,26 +179,6 @@ static int folders_build(struct git_call *c, struct ov_err *err _unused_)
 			"--no-empty-directory", "--exclude-standard", NULL);
 }
 
-static int move(struct git_call *c, const char *to, str name, struct ov_err *err)
-{
-	struct arena *a = &c->arena;
-	char *into, *slash;
-	int r = 0;
-
-	while (name.n > 1 && name.p[name.n - 1] == '/')
-		name.n--;
-	into = path_join(a, to, arena_cstr(a, name));
-	slash = strrchr(into, '/');
-	*slash = '\0';
-	r = dir_make(into, 0700, err);
-	*slash = '/';
-	if (r == 0 &&
-			renameat2(c->tree_fd, arena_cstr(a, name), AT_FDCWD, into,
-					RENAME_NOREPLACE) < 0)
-		r = ov_fail_errno(err, errno, "move " STR_FMT " to %s", STR_ARG(name), into);
-	return r;
-}
-
 static int folders_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	str rest = o->out, name;
@@ -211,24 +187,14 @@ static int folders_judge(struct git_call *c, const struct git_out *o, struct ov_
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	for (int i = 1; !to && i < 10000; i++) {
-		const char *one = arena_printf(&c->arena, "%s.aside-%d", c->path, i).p;
-
-		if (mkdir(one, 0700) == 0)
-			to = one;
-		else if (errno != EEXIST)
-			return ov_fail_errno(err, errno, "make %s", one);
-	}
-	if (!to)
-		return ov_fail(err, OV_ELIMIT,
-				"too many folders beside %s were moved aside: remove some",
-				c->path);
+	r = git_aside_make(c, &to, err);
 	while (r == 0 && str_split(&rest, '\0', &name))
 		if (name.n)
-			r = move(c, to, name, err);
-	c->res.detail = arena_printf(&c->arena, "files that were ignored before were moved to %s",
-			to);
-	return r < 0 ? r : GIT_NEXT;
+			r = git_aside_put(c, to, name, err);
+	if (r < 0)
+		return r;
+	git_say(c, arena_printf(&c->arena, "files that were ignored before were moved to %s", to));
+	return GIT_NEXT;
 }
 
 const struct git_step git_ignored_steps[] = {

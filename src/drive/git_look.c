@@ -166,6 +166,7 @@ static int status_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->dirty = c->changed = c->unmerged = false;
 	vec_clear(&c->nested);
+	vec_clear(&c->embedded);
 	if (!c->folder || c->making)
 		return GIT_SKIP;
 	git_run(c, AT_TREE, GIT_READS, "status", "--porcelain=v1", "-z", "--untracked-files=all",
@@ -194,6 +195,9 @@ static int status_judge(struct git_call *c, const struct git_out *o, struct ov_e
 		fresh = str_is(xy, "??") || str_is(xy, "!!");
 		if (fresh && name.p[name.n - 1] == '/') {
 			vec_push(&c->nested, arena_cstr(&c->arena, name));
+			/* What is ignored stays, whatever it is. */
+			if (xy.p[0] == '?')
+				vec_push(&c->embedded, c->nested.p[c->nested.n - 1]);
 			continue;
 		}
 		c->dirty = true;
@@ -207,6 +211,7 @@ const struct git_step git_status_steps[] = {
 	STEP_RUN("see what is uncommitted", status_build, status_judge),
 	STEP_SUB("see what is staged", NULL, git_staged_steps),
 	STEP_SUB("find other repositories", NULL, git_links_steps),
+	STEP_SUB("find other repositories", NULL, git_embedded_find_steps),
 	STEP_END,
 };
 

@@ -134,11 +134,7 @@ TEST(no_ref_for_work_that_changed_nothing)
 	assert_string_equal(a.commit, "");
 	harvest(&f, base);
 	restore(&f, "refs/overseer/rescue/r");
-	/* A repository of its own in it is not part of it. */
-	sh(&f, "git init -q \"$W/inner\" && echo i >\"$W/inner/i\"");
-	restore(&f, "refs/overseer/rescue/r");
 	assert_no_refs(&f);
-	sh(&f, "rm -rf \"$W/inner\"");
 	ensure(&f, "overseer/w1/b");
 	remove_tree(&f);
 	assert_no_refs(&f);

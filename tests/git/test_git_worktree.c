@@ -377,27 +377,6 @@ TEST(stale_locks_of_ours_are_removed)
 	fixture_close(&f);
 }
 
-TEST(nested_repositories_stay)
-{
-	struct fixture f;
-	struct answer a;
-
-	fixture_open(&f);
-	ensure(&f, "overseer/w1/a");
-	sh(&f,
-			"cd \"$W\"; echo u >untracked; mkdir -p 'deep er'; git init -q 'deep "
-			"er/empty'; git init -q full; cd full;"
-			"echo f >f; git add f; git -c user.name=a -c user.email=b commit -qm "
-			"nested");
-	a = ensure(&f, "overseer/w1/b");
-	assert_sh(&f, "u", "git show %s:untracked", a.rescue_ref);
-	assert_sh(&f, "nested", "git -C \"$W/full\" log -1 --format=%%s");
-	a = remove_tree(&f);
-	assert_sh(&f, "nested", "git -C \"$W.aside-1/full\" log -1 --format=%%s");
-	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
-	fixture_close(&f);
-}
-
 /* By a rule that the task before had made, and that nobody has accepted. */
 TEST(what_was_ignored_is_kept)
 {

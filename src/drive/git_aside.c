@@ -1,0 +1,68 @@
+/*
+ * Putting a part of a worktree aside: into a new folder beside it, under the same name. Nothing that is
+ * moved so is lost, whatever git thinks of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "drive/git_call.h"
+#include "drive/git_steps.h"
+#include "sys/file.h"
+
+enum { FOLDERS_MAX = 10000 };
+
+void git_say(struct git_call *c, str words)
+{
+	c->res.detail = c->res.detail.n
+			? arena_printf(&c->arena, STR_FMT "; " STR_FMT, STR_ARG(c->res.detail),
+					  STR_ARG(words))
+			: words;
+}
+
+int git_aside_make(struct git_call *c, const char **ret, struct ov_err *err)
+{
+	for (int i = 1; i < FOLDERS_MAX; i++) {
+		const char *one = arena_printf(&c->arena, "%s.aside-%d", c->path, i).p;
+
+		if (mkdir(one, 0700) == 0) {
+			*ret = one;
+			return 0;
+		}
+		if (errno != EEXIST)
+			return ov_fail_errno(err, errno, "make %s", one);
+	}
+	return ov_fail(err, OV_ELIMIT, "too many folders beside %s were moved aside: remove some",
+			c->path);
+}
+
+int git_aside_put(struct git_call *c, const char *to, str name, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int parent = -1;
+	struct arena *a = &c->arena;
+	const char *base, *slash;
+	char *into, *end;
+	int r = 0;
+
+	while (name.n > 1 && name.p[name.n - 1] == '/')
+		name.n--;
+	base = arena_cstr(a, name);
+	into = path_join(a, to, base);
+	end = strrchr(into, '/');
+	*end = '\0';
+	r = dir_make(into, 0700, err);
+	*end = '/';
+	slash = strrchr(base, '/');
+	/* No part of the name is a link to elsewhere. */
+	if (r == 0 && slash)
+		r = file_open_beneath(c->path,
+				arena_cstr(a, str_sub(name, 0, (size_t)(slash - base))),
+				O_PATH | O_DIRECTORY, &parent, err);
+	if (r == 0 &&
+			renameat2(slash ? parent : c->tree_fd, slash ? slash + 1 : base, AT_FDCWD,
+					into, RENAME_NOREPLACE) < 0)
+		r = ov_fail_errno(err, errno, "move " STR_FMT " to %s", STR_ARG(name), into);
+	return r;
+}
