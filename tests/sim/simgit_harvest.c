@@ -31,7 +31,9 @@ static int abort_unfinished(struct sg_call *c, struct ov_err *err)
 	/* A merge without conflicts left is concluded by the commit. */
 	if (w->op == SG_NONE || (w->op == SG_MERGE && !w->conflicts.n))
 		return 0;
-	r = sg_step(c, "take back what was left unfinished", err);
+	r = sg_nested_aside(c, err);
+	if (r == 0)
+		r = sg_step(c, "take back what was left unfinished", err);
 	if (r < 0)
 		return r;
 	if (w->op == SG_MERGE) {
@@ -223,7 +225,7 @@ static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_
 	moved = w->on != branch && branch->commit && !sg_is_ancestor(g, branch->commit, sg_head(w));
 	c->res.leftovers = sg_dirty(g, w);
 	left = find_strays(g, w, strays);
-	if (c->res.leftovers || moved || w->op != SG_NONE || left)
+	if (c->res.leftovers || moved || w->op != SG_NONE || left || w->nested.n)
 		r = sg_rescue(c,
 				&(struct sg_rescue){ .ref = rescue_ref,
 						.branch = branch->commit,
@@ -231,6 +233,9 @@ static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_
 						.strays_n = left,
 						.kept_by = { sg_commit_known(g, base) } },
 				err);
+	if (r == 0 && w->nested.n)
+		c->res.detail = STR("not part of the work, since each is a repository of its own: "
+				    "\"nested\"");
 	if (r == 0)
 		r = abort_unfinished(c, err);
 	if (r == 0)
