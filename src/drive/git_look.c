@@ -1,4 +1,6 @@
 /* Steps that only look: where HEAD and the branches are, what is uncommitted, who holds a branch. */
+#include <fcntl.h>
+
 #include "base/buf.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
@@ -176,6 +178,16 @@ static int status_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
+/* In the place of a file of the commit's, for which git would take it. */
+static bool is_repository(struct git_call *c, str name)
+{
+	_cleanup_(fd_closep)
+	int fd = -1;
+
+	return file_open_beneath(c->path, arena_cstr(&c->arena, name), O_PATH | O_DIRECTORY, &fd,
+			       NULL) == 0;
+}
+
 /*
  * Repositories inside the worktree, the only folders that are listed, are no work of the worktree's:
  * git would keep the mere name of their commit, or refuse when they have none. They are left alone.
@@ -201,6 +213,11 @@ static int status_judge(struct git_call *c, const struct git_out *o, struct ov_e
 			continue;
 		}
 		c->dirty = true;
+		if (xy.p[1] == 'T' && is_repository(c, name)) {
+			vec_push(&c->nested, arena_cstr(&c->arena, name));
+			vec_push(&c->embedded, path_join(&c->arena, c->nested.p[c->nested.n - 1], ""));
+			continue;
+		}
 		c->changed |= !fresh;
 	}
 	return GIT_NEXT;

@@ -200,7 +200,11 @@ TEST(a_check_runs_without_it)
 	fixture_open(&f);
 	e = ensure(&f, BRANCH);
 	sh(&f, "cd \"$W\"; echo w >work; rm src/one; " CLONE "mv lib src/one; git init -q lib");
-	harvest(&f, e.base);
+	a = harvest(&f, e.base);
+	assert_string_equal(a.refused, "");
+	assert_string_equal(a.files, "work\n");
+	assert_sh(&f, "63726c660d0a", "git show %s:src/one/f | od -An -tx1 | tr -d ' \\n'",
+			a.rescue_ref);
 	a = restore(&f, "refs/overseer/rescue/x");
 	assert_non_null(strstr(a.detail, "\"src/one\""));
 	assert_sh(&f, "inner", "git -C \"$W.aside-1/src/one\" log -1 --format=%%s");
