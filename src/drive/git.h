@@ -94,8 +94,6 @@ typedef void git_done_fn(void *user, int r, const struct git_result *res, const 
 int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *err);
 /* Adds a line to the common info/exclude, unless it is there: this is no worktree's content. */
 int git_exclude(struct git *g, str line, struct ov_err *err);
-/* Are files that git ignores rescued with the rest, from now on? Not unless this says so. */
-void git_keep_ignored(struct git *g, bool yes);
 /*
  * From now on git, where it reads what an agent wrote, and what it runs there, is confined by this program
  * (overseer-run), which must be able to; NULL: not.
@@ -105,6 +103,11 @@ void git_confine(struct git *g, const char *program);
 int git_confine_works(const char *program, struct ov_err *err);
 /* The processes of git just now: what runs below them may be a program that an agent wrote. */
 size_t git_at_work(const struct git *g, int *pids, size_t max);
+/*
+ * Files that git ignores are rescued with the rest from now on: up to `bytes` in all, the smallest
+ * first; INT64_MAX: all; 0: none, as until this is called. .detail says how many were not.
+ */
+void git_keep_ignored(struct git *g, int64_t bytes);
 /* The repository's own git folder, that all of its worktrees share. Valid as long as g. */
 const char *git_common_dir(const struct git *g);
 /*

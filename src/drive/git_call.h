@@ -33,8 +33,8 @@ struct git {
 	VEC(const char *) env;  /* of every git child; strings in the arena */
 	VEC(const char *) seen; /* paths that were checked for children of an earlier daemon */
 	struct list calls;      /* oldest first */
-	bool keep_ignored;      /* rescue ignored files, too */
 	const char *confiner;   /* the program that confines ours; NULL: nothing does */
+	int64_t keep_ignored;   /* rescue ignored files, too: so many bytes of them */
 	bool no_lfs;            /* its program is not there: its filter is passed over */
 };
 
@@ -164,7 +164,8 @@ struct git_call {
 	const char *holder, *other_holder;
 	str changes;       /* raw diff of what the target is to become, for git_overlap.c */
 	bool staged_alike; /* the user has staged some of that, to the byte */
-	bool keep_ignored, look_ignored; /* rescue ignored files; they count as uncommitted now */
+	int64_t keep_ignored; /* rescue ignored files: so many bytes of them */
+	bool look_ignored;    /* they count as uncommitted now */
 	VEC(const char *) unencoded; /* files that are not in the encoding that their rule names */
 	VEC(const char *)
 	links;          /* "COMMIT NAME" of submodules that stand elsewhere than HEAD says */
@@ -172,6 +173,7 @@ struct git_call {
 	bool leaves;    /* the worktree is to be removed: what is in them counts */
 	str links_of;   /* the commit that says where they have to be */
 	VEC(const char *) nested; /* repositories inside the worktree that are not part of it */
+	VEC(const char *) nested_ignored; /* those that git ignores, where it was asked for them */
 	VEC(const char *) embedded; /* of these, and of HEAD's links: those that the base has not */
 	VEC(const char *) inner;    /* "MODE PATH" of the files in them */
 	struct git_rescue_state rescue;

@@ -5,6 +5,7 @@
  * are those that a file of what comes would overwrite.
  */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
@@ -196,6 +197,87 @@ static int folders_judge(struct git_call *c, const struct git_out *o, struct ov_
 	git_say(c, arena_printf(&c->arena, "files that were ignored before were moved to %s", to));
 	return GIT_NEXT;
 }
+
+/* A part of what is ignored: the smallest files first, so that most of them are kept. */
+
+struct ignored {
+	const char *name;
+	int64_t bytes;
+};
+
+static int smaller(const void *x, const void *y)
+{
+	const struct ignored *a = x, *b = y;
+
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static int some_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (!c->folder || !c->dirty || !c->keep_ignored || c->keep_ignored == INT64_MAX)
+		return GIT_LEAVE;
+	return git_run(c, AT_TREE, GIT_READS, "ls-files", "-z", "--others", "--ignored",
+			"--exclude-standard", NULL);
+}
+
+static int some_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	_cleanup_(buf_done)
+	struct buf names = BUF_INIT;
+	VEC(struct ignored) files = { 0 };
+	str rest = o->out, name;
+	int64_t bytes = 0;
+	size_t n = 0;
+	struct stat st;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	/* What git lists with a slash at its end is another repository. */
+	while (str_split(&rest, '\0', &name)) {
+		struct ignored one = { .name = arena_cstr(&c->arena, name) };
+
+		if (!name.n || name.p[name.n - 1] == '/' ||
+				fstatat(c->tree_fd, one.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		one.bytes = st.st_size;
+		vec_push(&files, one);
+	}
+	if (files.n)
+		qsort(files.p, files.n, sizeof(files.p[0]), smaller);
+	for (; n < files.n && files.p[n].bytes <= c->keep_ignored - bytes; n++) {
+		bytes += files.p[n].bytes;
+		buf_adds(&names, str_from(files.p[n].name));
+		buf_addc(&names, '\0');
+	}
+	if (n < files.n)
+		git_say(c,
+				arena_printf(&c->arena,
+						"%zu of %zu ignored files were not rescued, since "
+						"they are more than rescue.ignored allows",
+						files.n - n, files.n));
+	vec_done(&files);
+	c->changes = arena_str(&c->arena, buf_str(&names));
+	return c->changes.n ? GIT_NEXT : GIT_LEAVE;
+}
+
+static int some_add(struct git_call *c, struct ov_err *err _unused_)
+{
+	git_run(c, AT_TREE, 0, "add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul",
+			NULL);
+	if (c->partly)
+		git_args(c, "--ignore-errors", NULL);
+	git_env_add(c, "GIT_LITERAL_PATHSPECS", "1");
+	c->input = c->changes;
+	return GIT_NEXT;
+}
+
+const struct git_step git_ignored_some_steps[] = {
+	STEP_RUN("see what is ignored", some_build, some_judge),
+	STEP_RUN("add some of what is ignored", some_add, git_add_judge),
+	STEP_END,
+};
 
 const struct git_step git_ignored_steps[] = {
 	STEP_RUN("see whether other files are ignored now", rules_build, NULL),

@@ -169,6 +169,7 @@ static int status_build(struct git_call *c, struct ov_err *err _unused_)
 	c->dirty = c->changed = c->unmerged = false;
 	vec_clear(&c->nested);
 	vec_clear(&c->embedded);
+	vec_clear(&c->nested_ignored);
 	if (!c->folder || c->making)
 		return GIT_SKIP;
 	git_run(c, AT_TREE, GIT_READS, "status", "--porcelain=v1", "-z", "--untracked-files=all",
@@ -206,10 +207,15 @@ static int status_judge(struct git_call *c, const struct git_out *o, struct ov_e
 			continue;
 		fresh = str_is(xy, "??") || str_is(xy, "!!");
 		if (fresh && name.p[name.n - 1] == '/') {
-			vec_push(&c->nested, arena_cstr(&c->arena, name));
+			const char *found = arena_cstr(&c->arena, name);
+
 			/* What is ignored stays, whatever it is. */
-			if (xy.p[0] == '?')
-				vec_push(&c->embedded, c->nested.p[c->nested.n - 1]);
+			if (xy.p[0] == '!') {
+				vec_push(&c->nested_ignored, found);
+				continue;
+			}
+			vec_push(&c->nested, found);
+			vec_push(&c->embedded, found);
 			continue;
 		}
 		c->dirty = true;

@@ -101,11 +101,15 @@ static int begin(struct git_call *c, struct ov_err *err _unused_)
 	return rs->kept && str_eq(rs->tree, c->head_tree) && !c->inner.n ? GIT_LEAVE : GIT_SKIP;
 }
 
+static void exclude(struct git_call *c, const char *name)
+{
+	git_args(c, arena_printf(&c->arena, ":(top,exclude,literal)%s", name).p, NULL);
+}
+
 void git_exclude_nested(struct git_call *c)
 {
 	for (size_t i = 0; i < c->nested.n; i++)
-		git_args(c, arena_printf(&c->arena, ":(top,exclude,literal)%s", c->nested.p[i]).p,
-				NULL);
+		exclude(c, c->nested.p[i]);
 }
 
 static int add_build(struct git_call *c, struct ov_err *err _unused_)
@@ -116,10 +120,13 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 	git_run(c, AT_TREE, 0, "add", "-A", NULL);
 	if (c->partly)
 		git_args(c, "--ignore-errors", NULL);
-	if (c->keep_ignored)
+	if (c->keep_ignored == INT64_MAX)
 		git_args(c, "--force", NULL);
 	git_args(c, "--", ":(top)", NULL);
 	git_exclude_nested(c);
+	/* Otherwise git would not take them, and refuse to have them named. */
+	for (size_t i = 0; c->keep_ignored == INT64_MAX && i < c->nested_ignored.n; i++)
+		exclude(c, c->nested_ignored.p[i]);
 	return GIT_NEXT;
 }
 
@@ -139,7 +146,7 @@ static bool unencoded(struct git_call *c, const struct git_out *o)
 	return git_own_attributes(c, false, NULL) == 0;
 }
 
-static int add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	int r;
 
@@ -328,7 +335,7 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int look_begin(struct git_call *c, struct ov_err *err _unused_)
 {
-	c->look_ignored = c->keep_ignored;
+	c->look_ignored = c->keep_ignored > 0;
 	return GIT_SKIP;
 }
 
@@ -346,7 +353,8 @@ const struct git_step git_rescue_steps[] = {
 	STEP_RUN("see which commits are kept", kept_build, kept_judge),
 	STEP_RUN("rescue", begin, NULL),
 	STEP_SUB("read who commits", NULL, git_identity_steps),
-	STEP_RUN("add the folder's files", add_build, add_judge),
+	STEP_RUN("add the folder's files", add_build, git_add_judge),
+	STEP_SUB("add some of what is ignored", NULL, git_ignored_some_steps),
 	STEP_RUN("add the submodules' commits", links_build, NULL),
 	STEP_RUN("write the folder as a tree", tree_build, tree_judge),
 	STEP_SUB("keep the files of other repositories", NULL, git_embedded_keep_steps),

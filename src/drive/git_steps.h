@@ -115,10 +115,14 @@ int git_rescue_ref_check(str ref, struct ov_err *err);
 void git_rescue_extra(struct git_call *c, str oid);
 void git_rescue_done(struct git_rescue_state *rs);
 void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested out */
+/* After git add: what cannot be added as it should be is added as it can, or left out. */
+int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err);
 
 /* git_ignored.c: after c->start was checked out, keeps what had been ignored, and would be removed */
 extern const struct git_step git_ignored_steps[];
 extern const struct git_step git_ahead_steps[]; /* before that: what would be overwritten */
+/* As much of what is ignored as c->keep_ignored says goes into our index. */
+extern const struct git_step git_ignored_some_steps[];
 
 /* git_strays.c: adds to what is rescued the commits that only the agent's folder knows */
 extern const struct git_step git_strays_steps[];

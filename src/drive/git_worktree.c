@@ -484,9 +484,10 @@ static int remove_rescue(struct git_call *c, struct ov_err *err _unused_)
 static int gone_build(struct git_call *c, struct ov_err *err)
 {
 	bool modules = git_admin_has(c, "modules");
+	bool others = c->nested.n > c->links_n || c->nested_ignored.n || c->embedded.n;
 	int r = 0;
 
-	if (c->folder && (c->nested.n > c->links_n || c->embedded.n || c->inhabited || modules))
+	if (c->folder && (others || c->inhabited || modules))
 		r = git_move_aside(c, c->path, err);
 	if (r == 0 && modules)
 		r = git_move_aside(c, path_join(&c->arena, c->admin, "modules"), err);

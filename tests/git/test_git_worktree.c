@@ -388,10 +388,12 @@ TEST(what_was_ignored_is_kept)
 	sh(&f,
 			"cd \"$W\"; echo '*.dat' >>.gitignore; echo precious >results.dat; mkdir "
 			"out; echo "
-			"d >out/deep.dat; echo o >x.o; echo u >untracked");
+			"d >out/deep.dat; echo o >x.o; echo u >untracked; ln -s results.dat l.dat; echo s "
+			">'sp ace.dat'; chmod +x 'sp ace.dat'; cp -a \"$W\" \"$W.before\"");
 	a = ensure(&f, "overseer/w1/b");
-	assert_sh(&f, "precious", "git show %s:results.dat", a.rescue_ref);
-	assert_sh(&f, "d", "git show %s:out/deep.dat", a.rescue_ref);
+	/* All that was there but for what is ignored still, byte by byte. */
+	sh(&f, "rm \"$W.before/x.o\"");
+	assert_same_content(&f, a.rescue_ref, sh(&f, "echo \"$W.before\""));
 	sh(&f,
 			"git log --format=%%H %s | while read c; do ! git cat-file -e $c:untracked "
 			"2>/dev/null "
