@@ -136,6 +136,7 @@ struct git_call {
 	bool filters, drivers;                /* some are configured */
 	str attributes_path, info_attributes; /* of the user, and of the repository */
 	bool other_rules;                     /* other files are ignored than before */
+	str folders; /* where a file comes, each ended by NUL */
 	bool partly;                          /* something in the folder cannot be rescued by git */
 	bool inhabited;        /* another repository is in it where the commit says so */
 	bool ok;               /* the answer of the last yes-or-no step */

@@ -9,9 +9,12 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
+
+enum { FOLDERS_BYTES = 64 << 10 };
 
 /*
  * Before the move: which files come that an ignored one has the name of, and are there other rules? Only
@@ -32,24 +35,101 @@ static int ahead_judge(struct git_call *c, const struct git_out *o, struct ov_er
 {
 	_cleanup_(buf_done)
 	struct buf names = BUF_INIT;
+	_cleanup_(buf_done)
+	struct buf folders = BUF_INIT;
 	str rest = o->out, status, name;
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
 	while (str_split(&rest, '\0', &status) && str_split(&rest, '\0', &name)) {
+		struct buf *to;
 		struct stat st;
 
 		c->other_rules |= str_is(name, ".gitignore") || str_ends(name, STR("/.gitignore"));
-		if (!str_is(status, "A") ||
+		if (str_is(status, "D") ||
 				fstatat(c->tree_fd, arena_cstr(&c->arena, name), &st,
-						AT_SYMLINK_NOFOLLOW) < 0 ||
-				S_ISDIR(st.st_mode))
+						AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		buf_adds(&names, name);
-		buf_addc(&names, '\0');
+		to = S_ISDIR(st.st_mode) ? &folders : &names;
+		if (to == &names && !str_is(status, "A"))
+			continue;
+		buf_adds(to, name);
+		buf_addc(to, '\0');
 	}
 	c->changes = arena_str(&c->arena, buf_str(&names));
-	return c->changes.n ? GIT_NEXT : GIT_LEAVE;
+	c->folders = arena_str(&c->arena, buf_str(&folders));
+	return GIT_NEXT;
+}
+
+static int move_out(struct git_call *c, str names, const char *what, struct ov_err *err)
+{
+	const char *to = NULL;
+	str name;
+	int r = names.n ? git_aside_make(c, &to, err) : 0;
+
+	if (!names.n)
+		return 0;
+	while (r == 0 && str_split(&names, '\0', &name))
+		if (name.n)
+			r = git_aside_put(c, to, name, err);
+	if (r == 0)
+		git_say(c, arena_printf(&c->arena, "%s were moved to %s", what, to));
+	return r;
+}
+
+/* Git would remove the folder, with all that is ignored in it. Of too many for a command, all is listed. */
+static int way_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	str rest = c->folders, name;
+
+	if (!c->folders.n)
+		return GIT_SKIP;
+	git_run(c, AT_TREE, GIT_READS, "ls-files", "-z", "--others", "--ignored",
+			"--exclude-standard", "--", NULL);
+	git_env_add(c, "GIT_LITERAL_PATHSPECS", "1");
+	while (c->folders.n <= FOLDERS_BYTES && str_split(&rest, '\0', &name))
+		if (name.n)
+			git_args(c, arena_cstr(&c->arena, name), NULL);
+	return GIT_NEXT;
+}
+
+static bool is_below(const struct map *folders, str name)
+{
+	for (size_t i = 1; i < name.n; i++)
+		if (name.p[i] == '/' && map_get(folders, str_sub(name, 0, i)))
+			return true;
+	return false;
+}
+
+static int way_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	_cleanup_(buf_done)
+	struct buf names = BUF_INIT;
+	struct map folders;
+	str rest = c->folders, name;
+	int r;
+
+	if (o->code != 0)
+		return git_fail(c, o, err);
+	map_init(&folders, 0);
+	while (str_split(&rest, '\0', &name))
+		if (name.n)
+			map_put(&folders, name, c);
+	rest = o->out;
+	while (str_split(&rest, '\0', &name))
+		if (is_below(&folders, name)) {
+			buf_adds(&names, name);
+			buf_addc(&names, '\0');
+		}
+	map_done(&folders);
+	r = move_out(c, arena_str(&c->arena, buf_str(&names)),
+			"ignored files in folders where files come", err);
+	return r < 0 ? r : GIT_NEXT;
+}
+
+static int way_files(struct git_call *c, struct ov_err *err _unused_)
+{
+	return c->changes.n ? GIT_NEXT : GIT_SKIP;
 }
 
 /* After it. */
@@ -182,20 +262,12 @@ static int folders_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int folders_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	str rest = o->out, name;
-	const char *to = NULL;
-	int r = 0;
+	int r;
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	r = git_aside_make(c, &to, err);
-	while (r == 0 && str_split(&rest, '\0', &name))
-		if (name.n)
-			r = git_aside_put(c, to, name, err);
-	if (r < 0)
-		return r;
-	git_say(c, arena_printf(&c->arena, "files that were ignored before were moved to %s", to));
-	return GIT_NEXT;
+	r = move_out(c, o->out, "files that were ignored before", err);
+	return r < 0 ? r : GIT_NEXT;
 }
 
 /* A part of what is ignored: the smallest files first, so that most of them are kept. */
@@ -289,6 +361,7 @@ const struct git_step git_ignored_steps[] = {
 
 const struct git_step git_ahead_steps[] = {
 	STEP_RUN("see what comes", ahead_build, ahead_judge),
-	STEP_SUB("rescue what is in the way", NULL, rescue_steps),
+	STEP_RUN("move what is in the way aside", way_build, way_judge),
+	STEP_SUB("rescue what is in the way", way_files, rescue_steps),
 	STEP_END,
 };

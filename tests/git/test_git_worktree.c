@@ -414,6 +414,35 @@ TEST(what_was_ignored_is_kept)
 	fixture_close(&f);
 }
 
+/* Ignored files in a folder where the next task has a file: git would remove the folder. */
+TEST(what_is_ignored_where_a_file_comes)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; mkdir -p lib/deep.o other; echo i >lib/i.o; echo d >lib/deep.o/d; "
+			"git init -q lib/repo.o; echo u >lib/u; echo o >other/i.o; cd \"$R\"; echo f "
+			">lib; git add lib; git commit -qm lib");
+	a = ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "f", "cat \"$W/lib\"");
+	assert_sh(&f, "u", "git show %s:lib/u", a.rescue_ref);
+	assert_sh(&f, "i d", "cd \"$W.aside-1\"; echo $(cat lib/i.o lib/deep.o/d)");
+	sh(&f, "test -d \"$W.aside-1/lib/repo.o/.git\"");
+	assert_non_null(strstr(a.detail, ".aside-1"));
+	assert_sh(&f, "o", "cat \"$W/other/i.o\"");
+	/* Many at once. */
+	sh(&f,
+			"cd \"$W\"; for i in $(seq 400); do n=$(printf '%%0200d' $i); mkdir $n; echo $i "
+			">$n/i.o; echo f >\"$R/$n\"; done; cd \"$R\"; git add -A 0*; git commit -qm "
+			"many");
+	ensure(&f, "overseer/w1/c");
+	assert_sh(&f, "400", "ls \"$W.aside-2\"/0*/i.o | wc -l");
+	fixture_close(&f);
+}
+
 TEST(missing_target_and_empty_repository)
 {
 	struct fixture f;
