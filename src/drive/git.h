@@ -17,7 +17,9 @@
  * carried out one after another in the order in which they were made. Ignored files (what a build
  * made) are rescued only if git_keep_ignored() says so: ensure leaves them in place, remove takes
  * them away. A folder or repository that git cannot rescue is renamed to PATH.aside-N instead of
- * being removed; .detail then says so. Rescue refs are under refs/overseer/;
+ * being removed; .detail then says so. Repositories inside a worktree that its base does not have
+ * are no part of the work: their files are rescued, and ensure and restore move them aside. Rescue
+ * refs are under refs/overseer/;
  * a rescue ref that exists already becomes a parent of what is rescued to it. No hook of the user's
  * runs; where git-lfs is configured but absent, its files are taken as they are. Locks that a killed
  * git left in our worktrees are removed; in the user's checkout never.
@@ -149,7 +151,8 @@ void git_restore(struct git *g, str path, str rescue_ref, git_done_fn *done, voi
  * The branch is the one of ensure: if HEAD is elsewhere, the branch is moved to it, and what it was
  * is rescued. Of an unfinished rebase or conflicting merge everything is rescued; then the branch
  * counts, and new files. A base that is no ancestor of HEAD is replaced by the merge base with the
- * target. Repositories that were made inside the worktree are not committed and stay where they are.
+ * target. Repositories that were made inside the worktree are not committed and stay where they are;
+ * .detail names them. A commit with a link to one is .refused.
  */
 struct git_harvest {
 	str path, branch, target;

@@ -15,10 +15,9 @@ enum { FOLDERS_MAX = 10000 };
 
 void git_say(struct git_call *c, str words)
 {
-	c->res.detail = c->res.detail.n
-			? arena_printf(&c->arena, STR_FMT "; " STR_FMT, STR_ARG(c->res.detail),
-					  STR_ARG(words))
-			: words;
+	c->res.detail = c->res.detail.n ? arena_printf(&c->arena, STR_FMT "; " STR_FMT,
+							  STR_ARG(c->res.detail), STR_ARG(words))
+					: words;
 }
 
 int git_aside_make(struct git_call *c, const char **ret, struct ov_err *err)

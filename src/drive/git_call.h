@@ -126,17 +126,17 @@ struct git_call {
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
-	bool settled;         /* ensure: it stands on the branch, and work may have begun */
-	bool unblocked;       /* pipes that git would wait for are gone */
-	bool loosened;        /* what was read-only is made writable */
-	bool forced;          /* rebase: an earlier one was cut off while the worktree followed */
-	bool keeps;           /* rebase: the ref holds the branch already */
-	bool forwarded;       /* the target was brought up to date from the remote */
-	bool plain_ssh;       /* no other way to call ssh is configured */
-	bool filters, drivers;                /* some are configured */
+	bool settled;          /* ensure: it stands on the branch, and work may have begun */
+	bool unblocked;        /* pipes that git would wait for are gone */
+	bool loosened;         /* what was read-only is made writable */
+	bool forced;           /* rebase: an earlier one was cut off while the worktree followed */
+	bool keeps;            /* rebase: the ref holds the branch already */
+	bool forwarded;        /* the target was brought up to date from the remote */
+	bool plain_ssh;        /* no other way to call ssh is configured */
+	bool filters, drivers; /* some are configured */
 	str attributes_path, info_attributes; /* of the user, and of the repository */
 	bool other_rules;                     /* other files are ignored than before */
-	str folders; /* where a file comes, each ended by NUL */
+	str folders;                          /* where a file comes, each ended by NUL */
 	bool partly;                          /* something in the folder cannot be rescued by git */
 	bool inhabited;        /* another repository is in it where the commit says so */
 	bool ok;               /* the answer of the last yes-or-no step */
@@ -163,8 +163,8 @@ struct git_call {
 	const char *objects; /* predict: where its objects go, or NULL */
 	/* The worktree that has the target checked out, or NULL; a second one, against git's advice. */
 	const char *holder, *other_holder;
-	str changes;       /* raw diff of what the target is to become, for git_overlap.c */
-	bool staged_alike; /* the user has staged some of that, to the byte */
+	str changes;          /* raw diff of what the target is to become, for git_overlap.c */
+	bool staged_alike;    /* the user has staged some of that, to the byte */
 	int64_t keep_ignored; /* rescue ignored files: so many bytes of them */
 	bool look_ignored;    /* they count as uncommitted now */
 	VEC(const char *) unencoded; /* files that are not in the encoding that their rule names */

@@ -146,8 +146,7 @@ int git_embedded_list(struct git_call *c, struct ov_err *err _unused_)
 	vec_clear(&c->inner);
 	c->rescue.whole = (str){ 0 };
 	for (size_t i = 0; i < c->embedded.n && !w.too_much; i++)
-		walk_folder(&w,
-				arena_cstr(&c->arena, without_slash(str_from(c->embedded.p[i]))),
+		walk_folder(&w, arena_cstr(&c->arena, without_slash(str_from(c->embedded.p[i]))),
 				0);
 	if (w.too_much) {
 		vec_clear(&c->inner);

@@ -406,7 +406,8 @@ static int touched_build(struct git_call *c, struct ov_err *err _unused_)
 	if (str_eq(c->start, c->head))
 		return GIT_SKIP;
 	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
-			"--ignore-submodules=none", "--name-only", c->start.p, c->head.p, "--", NULL);
+			"--ignore-submodules=none", "--name-only", c->start.p, c->head.p, "--",
+			NULL);
 }
 
 static bool is_listed(const str *list, size_t n, str path)

@@ -221,7 +221,8 @@ static int status_judge(struct git_call *c, const struct git_out *o, struct ov_e
 		c->dirty = true;
 		if (xy.p[1] == 'T' && is_repository(c, name)) {
 			vec_push(&c->nested, arena_cstr(&c->arena, name));
-			vec_push(&c->embedded, path_join(&c->arena, c->nested.p[c->nested.n - 1], ""));
+			vec_push(&c->embedded,
+					path_join(&c->arena, c->nested.p[c->nested.n - 1], ""));
 			continue;
 		}
 		c->changed |= !fresh;

@@ -165,8 +165,9 @@ struct git_change {
 	bool new_link; /* it becomes a link to another repository, and was none */
 };
 bool git_change_next(str *rest, struct git_change *ret);
-str git_names_reason(struct git_call *c, str raw); /* why these changes may not get there; or empty */
-str git_shown(struct git_call *c, str path);       /* a name, as one line for people and agents */
+str git_names_reason(struct git_call *c,
+		str raw);                    /* why these changes may not get there; or empty */
+str git_shown(struct git_call *c, str path); /* a name, as one line for people and agents */
 extern const struct git_step
 		git_names_move_steps[]; /* the target to c->commit, or ends with GIT_REFUSED */
 
@@ -178,7 +179,9 @@ extern const struct git_step git_embedded_keep_steps[]; /* c->rescue.whole: the 
 int git_embedded_aside(struct git_call *c, struct ov_err *err); /* a step: moves all aside */
 str git_embedded_names(struct git_call *c);
 #define GIT_BASE "base" /* a note: the commit that the work in the worktree began with */
-enum { GIT_RESCUED_MAX = 64 << 20 }; /* of files that are no part of the work: more is moved aside */
+enum {
+	GIT_RESCUED_MAX = 64 << 20
+}; /* of files that are no part of the work: more is moved aside */
 
 /* git_aside.c */
 void git_say(struct git_call *c, str words); /* added to c->res.detail */

@@ -11,12 +11,12 @@
 #define BRANCH "overseer/w1/a"
 
 /* A clone with a file, a program, a link and a name with a newline, and a commit that is nowhere else. */
-#define CLONE                                                                                       \
-	"git init -q lib; echo 1 >lib/f; git -C lib add f; git -C lib -c user.name=a -c "           \
-	"user.email=b commit -qm inner; printf 'crlf\\r\\n' >lib/f; printf '* text=auto filter=x "  \
-	"working-tree-encoding=UTF-16\\n' >lib/.gitattributes; echo '#!' >lib/run; chmod +x "       \
-	"lib/run; ln -s f lib/link; mkdir 'lib/d e'; echo n >\"lib/d e/$(printf 'a\\n\"b')\"; "     \
-	"git -C lib config filter.x.clean 'touch ../../../../ran; cat'; git -C lib config "         \
+#define CLONE                                                                                      \
+	"git init -q lib; echo 1 >lib/f; git -C lib add f; git -C lib -c user.name=a -c "          \
+	"user.email=b commit -qm inner; printf 'crlf\\r\\n' >lib/f; printf '* text=auto filter=x " \
+	"working-tree-encoding=UTF-16\\n' >lib/.gitattributes; echo '#!' >lib/run; chmod +x "      \
+	"lib/run; ln -s f lib/link; mkdir 'lib/d e'; echo n >\"lib/d e/$(printf 'a\\n\"b')\"; "    \
+	"git -C lib config filter.x.clean 'touch ../../../../ran; cat'; git -C lib config "        \
 	"filter.x.required true; "
 
 /* All of it is under the ref as ordinary files, byte by byte, and nothing of it ran. */
@@ -163,7 +163,9 @@ TEST(a_link_over_files_hides_none)
 	assert_sh(&f, "w", "git show %s:folder/work", a.rescue_ref);
 	a = ensure(&f, "overseer/w1/b");
 	assert_sh(&f, "w", "cat \"$W.aside-1/folder/work\"");
-	assert_sh(&f, "", "git -C \"$W\" status --porcelain; cd \"$W\"; ls -d folder 2>/dev/null || :");
+	assert_sh(&f, "",
+			"git -C \"$W\" status --porcelain; cd \"$W\"; ls -d folder 2>/dev/null || "
+	                ":");
 	fixture_close(&f);
 }
 
@@ -175,8 +177,10 @@ TEST(the_next_task_begins_without_it)
 
 	fixture_open(&f);
 	ensure(&f, BRANCH);
-	sh(&f, "cd \"$W\"; " CLONE "mkdir deep; git init -q deep/empty; cd \"$R\"; echo file >lib; "
-	       "git add lib; git commit -qm lib");
+	sh(&f,
+			"cd \"$W\"; " CLONE
+			"mkdir deep; git init -q deep/empty; cd \"$R\"; echo file >lib; "
+			"git add lib; git commit -qm lib");
 	a = ensure(&f, "overseer/w1/b");
 	assert_rescued(&f, a.rescue_ref);
 	assert_non_null(strstr(a.detail, "\"lib\""));
@@ -208,7 +212,8 @@ TEST(a_check_runs_without_it)
 	a = restore(&f, "refs/overseer/rescue/x");
 	assert_non_null(strstr(a.detail, "\"src/one\""));
 	assert_sh(&f, "inner", "git -C \"$W.aside-1/src/one\" log -1 --format=%%s");
-	assert_sh(&f, "", "git -C \"$W\" status --porcelain; cd \"$W\"; ls -d lib 2>/dev/null || :");
+	assert_sh(&f, "",
+			"git -C \"$W\" status --porcelain; cd \"$W\"; ls -d lib 2>/dev/null || :");
 	fixture_close(&f);
 }
 
@@ -248,8 +253,10 @@ TEST(the_bases_own_are_respected)
 	assert_string_equal(a.detail, "");
 	assert_string_equal(a.files, "work\n");
 	/* As the user's setup command does it; what its own git leaves in there is its own. */
-	sh(&f, "cd \"$W\"; git submodule --quiet update --init; cd sub; git checkout -q origin/main; "
-	       "echo own >untracked");
+	sh(&f,
+			"cd \"$W\"; git submodule --quiet update --init; cd sub; git checkout -q "
+	                "origin/main; "
+			"echo own >untracked");
 	a = harvest(&f, e.base);
 	assert_string_equal(a.refused, "");
 	assert_string_equal(a.files, "sub\nwork\n");

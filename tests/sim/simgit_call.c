@@ -214,8 +214,9 @@ int sg_nested_aside(struct sg_call *c, struct ov_err *err)
 	vec_push(&g->asides, w->nested);
 	vec_push(&g->asides, (struct sg_tree){ 0 });
 	w->nested = (struct sg_tree){ 0 };
-	c->res.detail = arena_printf(c->a, "\"nested\" in %s, which no commit has, moved to %s.aside-%zu",
-			c->path, c->path, g->asides.n / 2);
+	c->res.detail = arena_printf(c->a,
+			"\"nested\" in %s, which no commit has, moved to %s.aside-%zu", c->path,
+			c->path, g->asides.n / 2);
 	return 0;
 }
 
