@@ -278,14 +278,23 @@ static int fork_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	return GIT_NEXT;
 }
 
+/* A repeated call: the leftovers were rescued and committed by the one that was cut off. */
+static bool was_rescued(const struct git_call *c)
+{
+	if (!c->rescue_tree.n || c->res.leftovers)
+		return false;
+	if (!c->res.rescue_ref.n)
+		return str_eq(c->rescue_tree, c->head_tree) && !str_eq(c->rescue_oid, c->head);
+	/* What is in other repositories was rescued with them: on another commit than now. */
+	return str_eq(c->rescue_tree, c->rescue.whole) && !str_eq(c->res.commit, c->rescue_oid);
+}
+
 static int count_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->res.base = c->base;
 	c->res.head = c->head;
 	c->res.tree = c->head_tree;
-	/* A repeated call: the leftovers were rescued and committed by the one that was cut off. */
-	if (!c->res.rescue_ref.n && c->rescue_tree.n && str_eq(c->rescue_tree, c->head_tree) &&
-			!str_eq(c->rescue_oid, c->head)) {
+	if (was_rescued(c)) {
 		c->res.rescue_ref = c->rescue_ref;
 		c->res.leftovers = true;
 	}
