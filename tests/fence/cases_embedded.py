@@ -118,3 +118,18 @@ def base_submodule_with_files(r):
     """files in the folder of the base's submodule, which is not set up: git does not see them"""
     r.work("base-sub/notes.txt")
     r.work()
+
+
+def file_where_a_folder_is(site, name):
+    site.site.write(f"{name}/folder", "a file of the user's\n")
+    site.site.git("add", f"{name}/folder")
+    site.site.git("commit", "-qm", "a file where a folder is", "--", f"{name}/folder")
+    site.judge.users.add(site.site.git("rev-parse", "main").strip())
+
+
+@case(3, fails=True, between=file_where_a_folder_is)
+def ignored_where_a_file_comes(r):
+    """files that the base ignores, in a folder where the next task's base has a file"""
+    r.work(f"{r.name}/folder/a.base-ignored")
+    r.work(f"{r.name}/folder/deep/b.base-ignored")
+    r.work(f"{r.name}/folder/new.txt")

@@ -395,7 +395,8 @@ static bool cut_embedded(int n)
 	fixture_open_live(&f);
 	e = ensure(&f, BRANCH);
 	sh(&f,
-			"cd \"$W\"; echo l >left; git init -q lib; echo n >lib/n; git -C lib add n; git "
+			"cd \"$W\"; echo l >left; git init -q lib; echo n >lib/n; git -C lib add "
+	                "n; git "
 			"-C lib -c user.name=a -c user.email=b commit -qm inner");
 	start_harvest(&f, e.base, "refs/overseer/rescue/h", &a);
 	whole = turn(&f, &a, n);

@@ -165,7 +165,7 @@ TEST(a_link_over_files_hides_none)
 	assert_sh(&f, "w", "cat \"$W.aside-1/folder/work\"");
 	assert_sh(&f, "",
 			"git -C \"$W\" status --porcelain; cd \"$W\"; ls -d folder 2>/dev/null || "
-	                ":");
+			":");
 	fixture_close(&f);
 }
 
@@ -255,7 +255,7 @@ TEST(the_bases_own_are_respected)
 	/* As the user's setup command does it; what its own git leaves in there is its own. */
 	sh(&f,
 			"cd \"$W\"; git submodule --quiet update --init; cd sub; git checkout -q "
-	                "origin/main; "
+			"origin/main; "
 			"echo own >untracked");
 	a = harvest(&f, e.base);
 	assert_string_equal(a.refused, "");

@@ -279,9 +279,9 @@ TEST(ignored_files_in_the_way)
 	e = ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; echo w >work; echo mine >x.o; mkdir lib; echo deep >lib/i.o; "
-	                "cd "
+			"cd "
 			"\"$R\"; echo theirs >x.o; echo f >lib; git add -f x.o lib; git commit -qm "
-	                "o");
+			"o");
 	harvest(&f, e.base);
 	a = rebase(&f, "overseer/w1/a", "D_1");
 	assert_int_equal(a.outcome, GIT_OK);

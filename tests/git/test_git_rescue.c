@@ -119,15 +119,15 @@ TEST(ignored_files_up_to_a_size)
 	e = ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; mkdir out; head -c 400 /dev/zero >out/c.o; head -c 400 "
-	                "/dev/zero "
+			"/dev/zero "
 			">out/b.o; head -c 300 /dev/zero >'*.o'; head -c 9000 /dev/zero >a.o; git "
-	                "init "
+			"init "
 			"-q deep.o; echo n >deep.o/n; echo w >work; ln -s work link.o");
 	git_keep_ignored(f.git, 800);
 	a = rescue(&f, f.tree, "refs/overseer/rescue/1");
 	assert_sh(&f, "*.o\nlink.o\nout/b.o\nsrc/one\nsrc/two\nwork",
 			"git ls-tree -r --name-only refs/overseer/rescue/1 | grep -v "
-	                "'^.gitignore'");
+			"'^.gitignore'");
 	assert_non_null(strstr(a.detail, "2 of 5 ignored files were not rescued"));
 	/* What is harvested has none of them. */
 	a = harvest(&f, e.base);

@@ -389,7 +389,7 @@ TEST(what_was_ignored_is_kept)
 			"cd \"$W\"; echo '*.dat' >>.gitignore; echo precious >results.dat; mkdir "
 			"out; echo "
 			"d >out/deep.dat; echo o >x.o; echo u >untracked; ln -s results.dat l.dat; "
-	                "echo s "
+			"echo s "
 			">'sp ace.dat'; chmod +x 'sp ace.dat'; cp -a \"$W\" \"$W.before\"");
 	a = ensure(&f, "overseer/w1/b");
 	/* All that was there but for what is ignored still, byte by byte. */
@@ -425,9 +425,9 @@ TEST(what_is_ignored_where_a_file_comes)
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
 			"cd \"$W\"; mkdir -p lib/deep.o other; echo i >lib/i.o; echo d "
-	                ">lib/deep.o/d; "
+			">lib/deep.o/d; "
 			"git init -q lib/repo.o; echo u >lib/u; echo o >other/i.o; cd \"$R\"; echo "
-	                "f "
+			"f "
 			">lib; git add lib; git commit -qm lib");
 	a = ensure(&f, "overseer/w1/b");
 	assert_sh(&f, "f", "cat \"$W/lib\"");
@@ -439,9 +439,9 @@ TEST(what_is_ignored_where_a_file_comes)
 	/* Many at once. */
 	sh(&f,
 			"cd \"$W\"; for i in $(seq 400); do n=$(printf '%%0200d' $i); mkdir $n; "
-	                "echo $i "
+			"echo $i "
 			">$n/i.o; echo f >\"$R/$n\"; done; cd \"$R\"; git add -A 0*; git commit "
-	                "-qm "
+			"-qm "
 			"many");
 	ensure(&f, "overseer/w1/c");
 	assert_sh(&f, "400", "ls \"$W.aside-2\"/0*/i.o | wc -l");
