@@ -396,7 +396,7 @@ static bool cut_embedded(int n)
 	e = ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; echo l >left; git init -q lib; echo n >lib/n; git -C lib add "
-	                "n; git "
+			"n; git "
 			"-C lib -c user.name=a -c user.email=b commit -qm inner");
 	start_harvest(&f, e.base, "refs/overseer/rescue/h", &a);
 	whole = turn(&f, &a, n);
