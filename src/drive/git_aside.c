@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 

@@ -136,7 +136,6 @@ struct git_call {
 	bool filters, drivers; /* some are configured */
 	str attributes_path, info_attributes; /* of the user, and of the repository */
 	bool other_rules;                     /* other files are ignored than before */
-	str folders;                          /* where a file comes, each ended by NUL */
 	bool partly;                          /* something in the folder cannot be rescued by git */
 	bool inhabited;        /* another repository is in it where the commit says so */
 	bool ok;               /* the answer of the last yes-or-no step */
@@ -163,18 +162,16 @@ struct git_call {
 	const char *objects; /* predict: where its objects go, or NULL */
 	/* The worktree that has the target checked out, or NULL; a second one, against git's advice. */
 	const char *holder, *other_holder;
-	str changes;          /* raw diff of what the target is to become, for git_overlap.c */
+	str changes, folders; /* of paths: for git_overlap.c, git_ignored.c, git_embedded.c */
 	bool staged_alike;    /* the user has staged some of that, to the byte */
 	int64_t keep_ignored; /* rescue ignored files: so many bytes of them */
 	bool look_ignored;    /* they count as uncommitted now */
 	VEC(const char *) unencoded; /* files that are not in the encoding that their rule names */
-	VEC(const char *)
-	links;          /* "COMMIT NAME" of submodules that stand elsewhere than HEAD says */
-	size_t links_n; /* of `nested`, those that HEAD knows */
-	bool leaves;    /* the worktree is to be removed: what is in them counts */
-	str links_of;   /* the commit that says where they have to be */
-	VEC(const char *) nested; /* repositories inside the worktree that are not part of it */
-	VEC(const char *) nested_ignored; /* those that git ignores, where it was asked for them */
+	VEC(const char *) links;     /* "COMMIT NAME" of submodules that stand elsewhere */
+	size_t links_n;              /* of `nested`, those that HEAD knows */
+	bool leaves;                 /* the worktree is to be removed: what is in them counts */
+	str links_of;                /* the commit that says where they have to be */
+	VEC(const char *) nested, nested_ignored; /* repositories inside that are no part of it */
 	VEC(const char *) embedded; /* of these, and of HEAD's links: those that the base has not */
 	VEC(const char *) inner;    /* "MODE PATH" of the files in them */
 	struct git_rescue_state rescue;

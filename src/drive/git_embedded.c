@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/repo_name.h"
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 

@@ -4,6 +4,7 @@
  * branch is the one that the caller names; it moves once, from the value that it had.
  */
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 
 static str branch_ref(struct git_call *c)

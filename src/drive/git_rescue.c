@@ -7,6 +7,7 @@
  * leave them in place.
  */
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 
 enum { UNENCODED_MAX = 64 };

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
