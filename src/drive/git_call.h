@@ -163,6 +163,7 @@ struct git_call {
 	/* The worktree that has the target checked out, or NULL; a second one, against git's advice. */
 	const char *holder, *other_holder;
 	str changes, folders; /* of paths: for git_overlap.c, git_ignored.c, git_embedded.c */
+	str pointers;         /* git_lfs_check.c: what is still to be looked at */
 	bool staged_alike;    /* the user has staged some of that, to the byte */
 	int64_t keep_ignored; /* rescue ignored files: so many bytes of them */
 	bool look_ignored;    /* they count as uncommitted now */

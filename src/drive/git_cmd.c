@@ -91,7 +91,7 @@ static void confine(struct git_call *c, enum git_where where, unsigned flags)
 	if (flags & GIT_PREDICTS)
 		git_confined(c, c->objects, NULL);
 	else if (where == AT_TREE)
-		git_confined(c, c->room, objects, git_lfs_objects(c), ".", NULL);
+		git_confined(c, c->room, objects, ".", NULL);
 	else if (where == AT_ADMIN)
 		git_confined(c, c->room, objects, NULL);
 }

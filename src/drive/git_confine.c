@@ -2,8 +2,8 @@
  * Our git reads what agents wrote, and so do the filters and merge drivers that it runs. Where the kernel
  * can do it, both are confined by the program that also starts runs (shim/confine.c):
  *
- *	git	writes only the worktree, its room, and the repository's objects (and those of git-lfs).
- *	filters	write only the objects of git-lfs and a temporary folder, and see nothing of the
+ *	git	writes only the worktree, its room, and the repository's objects.
+ *	filters	write only our own storage of git-lfs and a temporary folder, and see nothing of the
  *		store but the worktree. Merge drivers write the worktree, too, where git puts their files.
  *
  * How programs are confined is in a script of ours in the room. The recorded configuration names only that,
@@ -17,13 +17,13 @@
 
 #include "base/buf.h"
 #include "drive/git_call.h"
+#include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 #include "shim/proto.h"
 #include "sys/file.h"
 #include "sys/job.h"
 
 #define SCRIPT "confined"
-#define LFS "lfs"
 
 extern char **environ;
 
@@ -68,11 +68,6 @@ void git_confined(struct git_call *c, ...)
 		git_args(c, "--write", folder, NULL);
 	va_end(ap);
 	git_args(c, "--", NULL);
-}
-
-const char *git_lfs_objects(struct git_call *c)
-{
-	return path_join(&c->arena, c->g->common, LFS);
 }
 
 /* ---- the programs that git runs ---- */

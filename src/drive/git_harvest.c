@@ -5,6 +5,7 @@
  */
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
+#include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 
 static str branch_ref(struct git_call *c)
@@ -469,7 +470,9 @@ static const struct git_step harvest_steps[] = {
 	STEP_SUB("leave what was unfinished", back_only, back_steps),
 	STEP_SUB("read who commits", leftovers_only, git_identity_steps),
 	STEP_SUB("read what was committed", again_only, git_own_index_steps),
+	STEP_SUB("remove copies of large files", NULL, git_lfs_clear_steps),
 	STEP_RUN("add the leftovers", add_build, NULL),
+	STEP_SUB("take over large files", NULL, git_lfs_own_steps),
 	STEP_RUN("add the submodules' commits", links_build, NULL),
 	STEP_RUN("write the leftovers as a tree", tree_build, tree_judge),
 	STEP_RUN("commit the leftovers", commit_build, commit_judge),
@@ -481,6 +484,7 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("find where the branch began", fork_build, fork_judge),
 	STEP_RUN("count the commits", count_build, count_judge),
 	STEP_RUN("count the files", files_build, files_judge),
+	STEP_SUB("look for content that is not there", NULL, git_lfs_harvest_steps),
 	STEP_RUN("list the leftovers", leftovers_build, leftovers_judge),
 	STEP_RUN("see where the run began", since_build, since_judge),
 	STEP_RUN("list what the run changed", touched_build, touched_judge),

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
+#include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
@@ -241,7 +242,9 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 static const struct git_step rescue_steps[] = {
 	STEP_SUB("read who commits", NULL, git_identity_steps),
 	STEP_RUN("add what was ignored", index_build, NULL),
+	STEP_SUB("remove copies of large files", NULL, git_lfs_clear_steps),
 	STEP_RUN("add what was ignored", add_build, NULL),
+	STEP_SUB("take over large files", NULL, git_lfs_own_steps),
 	STEP_RUN("write it as a tree", tree_build, tree_judge),
 	STEP_RUN("commit what is rescued", commit_build, commit_judge),
 	STEP_RUN("set the rescue ref", keep_build, NULL),

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
+#include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
@@ -123,6 +124,7 @@ static int taken(struct git_call *c, struct ov_err *err _unused_)
 }
 
 const struct git_step git_refs_steps[] = {
+	STEP_SUB("take over large files", NULL, git_lfs_agent_steps),
 	STEP_RUN("read the branches", refs_build, refs_judge),
 	STEP_SUB("take over what was committed", take_only, git_take_steps),
 	STEP_RUN("take over what was committed", taken, NULL),

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "drive/git_attributes.h"
 #include "drive/git_call.h"
+#include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
@@ -101,6 +102,8 @@ static int make_folders(struct git_call *c, struct ov_err *err)
 	if (r == 0)
 		r = share(c, "shallow", err);
 	if (r == 0)
+		r = git_lfs_own(c, err);
+	if (r == 0)
 		r = git_confine_script(c, err);
 	if (r == 0 && !git_own_line(c, "HEAD").n)
 		r = git_own_note(c, "HEAD", STR("ref: refs/heads/none\n"), err);
@@ -124,7 +127,8 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	struct buf b = BUF_INIT;
 	str rest = o->out, entry, name;
 	const char *sparse = path_join(&c->arena, c->g->git_dir, "info/sparse-checkout");
-	str patterns;
+	str patterns, storage = { 0 };
+	bool lfs = false;
 	int r;
 
 	if (o->code != 0)
@@ -141,6 +145,9 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 			add_variable(&b, name, valued ? entry : STR("true"));
 		c->filters |= str_starts(name, STR("filter."));
 		c->drivers |= str_starts(name, STR("merge.")) && str_ends(name, STR(".driver"));
+		lfs |= str_starts(name, STR("filter.lfs."));
+		if (str_is(name, "lfs.storage"))
+			storage = entry;
 		if (str_is(name, "core.attributesfile"))
 			c->attributes_path = arena_str(&c->arena, entry);
 	}
@@ -148,7 +155,11 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	if (file_read(&c->arena, path_join(&c->arena, c->g->common, "info/attributes"),
 			    GIT_FILE_MAX, &c->info_attributes, NULL) < 0)
 		c->info_attributes = STR("");
-	r = git_own_note(c, "config", buf_str(&b), err);
+	if (!lfs)
+		git_lfs_unused(c);
+	r = lfs ? git_lfs_record(c, storage, &b, err) : 0;
+	if (r == 0)
+		r = git_own_note(c, "config", buf_str(&b), err);
 	if (r == 0 && file_read(&c->arena, sparse, GIT_FILE_MAX, &patterns, NULL) == 0)
 		r = git_own_note(c, "info/sparse-checkout", patterns, err);
 	return r < 0 ? r : GIT_NEXT;

@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "drive/git_call.h"
+#include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
@@ -121,6 +122,9 @@ static void config_text(struct git_call *c, const char *dir, struct buf *b)
 	buf_addf(b, "\tlogAllRefUpdates = true\n\tsparseCheckout = %s\n\tsparseCheckoutCone = %s\n",
 			sparse ? "true" : "false", cone ? "true" : "false");
 	buf_adds(b, STR("[gc]\n\tauto = 0\n"));
+	/* Its own, wherever the repository's is. */
+	if (git_lfs_used(c))
+		buf_adds(b, STR("[lfs]\n\tstorage = lfs\n\trepositoryformatversion = 0\n"));
 	if (c->publish.n == 64)
 		buf_adds(b, STR("[extensions]\n\tobjectFormat = sha256\n"));
 }
@@ -218,9 +222,13 @@ static struct pointers pointers(struct git_call *c, const char *dir)
 	struct pointers p = { .config = BUF_INIT };
 
 	config_text(c, dir, &p.config);
-	p.alternates = arena_printf(&c->arena, STR_FMT "\n",
+	p.alternates = arena_printf(&c->arena, STR_FMT "\n" STR_FMT,
 			STR_ARG(relative(c, path_join(&c->arena, dir, "objects"),
-					path_join(&c->arena, c->g->common, "objects"))));
+					path_join(&c->arena, c->g->common, "objects"))),
+			STR_ARG(git_lfs_used(c) ? git_lfs_alternates(c,
+								  path_join(&c->arena, c->room,
+										  "agent"))
+						: STR("")));
 	return p;
 }
 
@@ -277,6 +285,8 @@ static int fill(struct git_call *c, const char *dir, struct ov_err *err)
 	if (r < 0)
 		return r;
 	p = pointers(c, dir);
+	if (git_lfs_used(c))
+		r = git_lfs_refer(c, dir, err);
 	const struct {
 		const char *name;
 		str text;

@@ -6,6 +6,7 @@
  */
 #include "base/utf8.h"
 #include "drive/git_call.h"
+#include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 
 int git_remote_check(str remote, struct ov_err *err)
@@ -169,6 +170,8 @@ static int push_judge(struct git_call *c, const struct git_out *o, struct ov_err
 
 const struct git_step git_push_steps[] = {
 	STEP_RUN("read how ssh is called", ssh_build, ssh_judge),
+	STEP_RUN("see where large files go", git_lfs_address_build, git_lfs_address_judge),
+	STEP_RUN("push the large files", git_lfs_push_build, git_lfs_push_judge),
 	STEP_RUN("push the target branch", push_build, push_judge),
 	STEP_END,
 };

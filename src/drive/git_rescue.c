@@ -8,6 +8,7 @@
  */
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
+#include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 
 enum { UNENCODED_MAX = 64 };
@@ -354,8 +355,10 @@ const struct git_step git_rescue_steps[] = {
 	STEP_RUN("see which commits are kept", kept_build, kept_judge),
 	STEP_RUN("rescue", begin, NULL),
 	STEP_SUB("read who commits", NULL, git_identity_steps),
+	STEP_SUB("remove copies of large files", NULL, git_lfs_clear_steps),
 	STEP_RUN("add the folder's files", add_build, git_add_judge),
 	STEP_SUB("add some of what is ignored", NULL, git_ignored_some_steps),
+	STEP_SUB("take over large files", NULL, git_lfs_own_steps),
 	STEP_RUN("add the submodules' commits", links_build, NULL),
 	STEP_RUN("write the folder as a tree", tree_build, tree_judge),
 	STEP_SUB("keep the files of other repositories", NULL, git_embedded_keep_steps),

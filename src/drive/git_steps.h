@@ -86,7 +86,6 @@ void git_staged_is_settled(
 /* git_confine.c */
 /* The words before a command that may write only these folders; none where nothing can be confined. */
 void git_confined(struct git_call *c, ...) __attribute__((sentinel));
-const char *git_lfs_objects(struct git_call *c);
 int git_confine_script(struct git_call *c, struct ov_err *err); /* in c->own, up to date */
 bool git_is_program(str name);                                  /* is this option a command? */
 str git_confine_program(struct git_call *c, str name, str command);
