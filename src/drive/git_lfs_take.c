@@ -20,7 +20,7 @@
 #define INCOMING "lfs-in"
 
 /* Of an agent; more than that is put aside. */
-enum { ENTRIES_MAX = 20 * 1000, LEVELS = 2 };
+enum { ENTRIES_MAX = 10 * 1000, LEVELS = 2 };
 static const off_t bytes_max = (off_t)256 << 30;
 
 struct gathering {

@@ -3,9 +3,11 @@
  * the filter, and an agent's git finds them there.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "sys/loop.h"
 #include "tests/git/fixture.h"
 #include "tests/skip.h"
 
@@ -362,6 +364,64 @@ TEST(what_is_not_here_is_a_pointer)
 	sh(&f, OBJECT "has ../a.bin");
 	unsetenv("GIT_SSH_COMMAND");
 	fixture_close(&f);
+}
+
+/* More than an agent adds in its work: it is put aside as a whole, and the harvest goes on. */
+TEST(more_than_can_be_looked_at)
+{
+	struct fixture f;
+	struct answer a;
+
+	lfs_open(&f);
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"echo x >\"$W/work\"; mkdir -p " AGENT "/lfs/objects/00/00; cd " AGENT
+			"/lfs/objects/00/00; seq -f %%064.0f 10001 | xargs touch");
+	a = harvest(&f, a.base);
+	assert_true(a.leftovers);
+	assert_non_null(strstr(a.detail, "aside"));
+	assert_sh(&f, "10001", "find .overseer/worktrees/w1.aside-1 -type f | wc -l");
+	assert_sh(&f, "1", "find .git/lfs -type f | wc -l");
+	fixture_close(&f);
+}
+
+/* The daemon ends after n turns of the loop; true when the call ended before that. */
+static bool cut_harvest(int n)
+{
+	struct fixture f;
+	struct answer a, b;
+	bool whole;
+
+	lfs_open(&f);
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"for n in b c; do head -c 80000 /dev/urandom >../$n.bin; done; cd \"$W\"; "
+			"cp "
+			"\"$R/../b.bin\" .; git add b.bin; git commit -qm mine; cp \"$R/../c.bin\" "
+			".");
+	start_harvest(&f, a.base, "refs/overseer/rescue/h", &b);
+	for (int i = 0; i < n && !b.done; i++)
+		assert_true(loop_step(f.loop, 60 * 1000 * 1000));
+	whole = b.done;
+	fixture_reopen(&f);
+	harvest(&f, a.base);
+	sh(&f,
+			OBJECT "has ../b.bin; has ../c.bin; [ -z \"$(find .git/lfs -name "
+			       "'overseer-*')\" ] || { echo %d turns; exit 1; }",
+			n);
+	assert_accepted(&f, "c.bin");
+	sh(&f, "cmp b.bin ../b.bin");
+	fixture_close(&f);
+	return whole;
+}
+
+TEST(harvest_cut_at_every_turn)
+{
+	int stride = getenv("OV_SOAK") ? 1 : getenv("OV_FULL") ? 5 : 17, n = 1;
+
+	while (!cut_harvest(n))
+		n += stride;
+	assert_true(n > 20);
 }
 
 /* The large files are at the remote before what points to them is. */
