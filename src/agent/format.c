@@ -37,6 +37,7 @@ const struct agent_format agent_formats[] = {
 			.error_line = claude_error_line,
 			.transcript = claude_transcript_line,
 			.terminal = true,
+			.trust_answer = "Yes, I trust this folder",
 			.structured = true,
 			.resumes = true,
 			.names_session = true,

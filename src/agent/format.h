@@ -47,6 +47,8 @@ struct agent_format {
 
 	bool terminal;    /* it can be run in a terminal, where its hooks tell what it does */
 	bool starts_late; /* its first hook there comes with the first prompt */
+	/* There it asks about a folder that it does not know: how it words that it is trusted; may be NULL. */
+	const char *trust_answer;
 
 	bool limits_turns; /* it can be told to end after so many */
 	/* What permission_mode may be, first the one for unattended work; NULL: it has none. */

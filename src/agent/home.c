@@ -1,5 +1,6 @@
 #include "agent/home.h"
 
+#include "agent/claude_project.h"
 #include "base/str.h"
 
 #define LIST(...)                 \
@@ -27,7 +28,9 @@ static const struct home_folder claude[] = {
 					"paste-cache", "plans", "session-env", "sessions",
 					"shell-snapshots", "stats-cache.json", "statsig", "tasks",
 					"teams", "telemetry", "todos", "uploads", "*.lock"),
-			.copy = LIST(".claude.json") },
+			.copy = LIST(".claude.json"),
+			.adapt = claude_project_share,
+			.trusted = claude_project_trusted },
 };
 
 /* Its databases are made again from the transcripts. */

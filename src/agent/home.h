@@ -17,7 +17,11 @@ struct home_folder {
 	const char *const *shared;
 	const char *const *own;  /* names, or patterns as of home_entry(); ends with NULL */
 	const char *const *copy; /* files of the home that are replaced by rename; may be NULL */
-	bool cache;              /* one for all runs of the store, not for each assignment */
+	/* The text of such a file, in which a worktree is known as its repository is; may be NULL. */
+	str (*adapt)(struct arena *a, str text, const char *repo, const char *worktree);
+	/* Whether such a file says that the user trusts the repository; may be NULL. */
+	bool (*trusted)(str text, const char *repo);
+	bool cache; /* one for all runs of the store, not for each assignment */
 };
 
 enum home_way { HOME_READ, HOME_SHARE, HOME_OWN };

@@ -5,6 +5,7 @@
 #include "agent/environment.h"
 #include "agent/hook.h"
 #include "agent/launch.h"
+#include "app/agent_trust.h"
 #include "app/sandbox.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -142,6 +143,7 @@ int agent_prepare(struct arena *a, const struct driver_ask *ask, struct agent_la
 		.argv = launch.argv,
 		.env = env,
 		.sandbox = room.level.is,
+		.trusted = agent_trusts(ask->agent->format, env, agent_project(a, ask->git_common)),
 		.cwd = ask->worktree,
 		.input = launch.input,
 	};

@@ -14,6 +14,7 @@ struct agent_launch {
 	const char *const *env;
 	const char *cwd;
 	enum sandbox sandbox; /* that argv begins with; SANDBOX_NONE: none */
+	bool trusted;         /* the user has told the agent that the repository is */
 	str input; /* of stdin: the prompt, or nothing; absent: it stays open for what is sent later */
 };
 

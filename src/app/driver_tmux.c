@@ -166,6 +166,7 @@ static void on_output(void *user, str bytes, uint64_t at)
 
 	if (d->as.format->starts_late && !typist_is_done(d->typist))
 		look_for_input(d, bytes);
+	typist_drawn(d->typist);
 	d->ev.output(d->user, bytes, at);
 }
 
@@ -245,6 +246,7 @@ static void start_typist(struct driver_run *d, const struct driver_ask *ask)
 		.dir = d->dir,
 		.confirm_ms = ask->config->policy.patrol_confirm,
 		.resends = ask->config->policy.patrol_resends,
+		.trust_answer = d->as.trusted ? d->as.format->trust_answer : NULL,
 		.look = typist_looks,
 		.late = typist_late,
 		.failed = typist_failed,
@@ -394,7 +396,8 @@ static int begin(struct driver_run *d, struct arena *a, const struct driver_ask 
 		.format = launch.format,
 		.hooks = launch.hooks,
 		.sandbox = sandbox_names[launch.sandbox],
-		.input = !launch.input.p };
+		.input = !launch.input.p,
+		.trusted = launch.trusted };
 	if (launch.format->structured && !launch.hooks)
 		return ov_fail(err, OV_EUNAVAILABLE,
 				"the program overseer was not found beside the daemon: without it "

@@ -20,6 +20,7 @@ int run_note_write(const char *dir, const struct run_note *n, struct ov_err *err
 	value_put(&a, v, "hooks", value_bool(&a, n->hooks));
 	value_put(&a, v, "sandbox", value_cstr(&a, n->sandbox ? n->sandbox : ""));
 	value_put(&a, v, "input", value_bool(&a, n->input));
+	value_put(&a, v, "trusted", value_bool(&a, n->trusted));
 	return file_write_atomic(path_join(&a, dir, NOTE), json_text(&a, v), 0600, err);
 }
 
@@ -52,5 +53,6 @@ struct run_note run_note_read(const char *dir)
 		if (str_is(value_str_at(v, "sandbox"), sandbox_names[i]))
 			n.sandbox = sandbox_names[i];
 	n.input = !v || value_bool_at(v, "input");
+	n.trusted = v && value_bool_at(v, "trusted");
 	return n;
 }

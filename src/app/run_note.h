@@ -13,6 +13,7 @@ struct run_note {
 	bool hooks;                        /* they were installed */
 	const char *sandbox;               /* "fence", "bwrap", "none"; "" where it is not known */
 	bool input;                        /* its standard input stayed open */
+	bool trusted;                      /* the user had told the agent to trust the repository */
 };
 
 int run_note_write(const char *dir, const struct run_note *n, struct ov_err *err);

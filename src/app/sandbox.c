@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "agent/sandbox.h"
+#include "app/agent_trust.h"
 #include "app/sandbox_home.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -103,7 +104,9 @@ static int furnish(struct arena *a, const struct sandbox_room *room, const char 
 		.format = room->run_dir ? room->agent->format : STR("raw"),
 		.env = env,
 		.store = room->store,
-		.own = own };
+		.own = own,
+		.worktree = room->worktree,
+		.repo = agent_project(a, room->git_common) };
 	bool strict = room->level.is == SANDBOX_BWRAP;
 
 	if (strict && !in->home)

@@ -144,6 +144,8 @@ static int show_copies(struct looker *l, const struct home_folder *f, const char
 
 		if (file_read(l->a, from, COPY_MAX, &text, NULL) < 0)
 			continue;
+		if (f->adapt && l->ask->repo)
+			text = f->adapt(l->a, text, l->ask->repo, l->ask->worktree);
 		r = dir_make(copies, 0700, err);
 		if (r == 0)
 			r = file_write_atomic(copy, text, 0600, err);

@@ -14,6 +14,8 @@ struct sandbox_home_ask {
 	const char *const *env; /* of what is to be run */
 	const char *store;
 	const char *own; /* the assignment's folder */
+	const char *worktree;
+	const char *repo; /* as agents know the worktree's repository; NULL: it is in none of ours */
 };
 
 int sandbox_home(struct arena *a, const struct sandbox_home_ask *ask,

@@ -13,7 +13,8 @@
 #include "sys/inject.h"
 #include "sys/loop.h"
 
-#define TYPED "typed" /* in the run's folder: how often was pasted */
+#define TYPED "typed"         /* in the run's folder: how often was pasted */
+#define CHOSEN "\xe2\x9d\xaf" /* stands before the answer that Enter would give */
 
 enum {
 	SETTLE_MS = 300,  /* an agent that says it is ready has yet to draw itself */
@@ -21,6 +22,7 @@ enum {
 	AGAIN_MS = 1000,  /* until the key is pressed again, and twice as long each time */
 	PRESSES = 4,      /* of that key, per paste */
 	SHOWN_BYTES = 24, /* of the text that are looked for on the screen */
+	ANSWER_KEYS = 12, /* pressed at most until the question about the folder is answered */
 };
 
 /* What the timer is for. */
@@ -33,12 +35,16 @@ struct typist {
 	enum step step;
 	int64_t typed; /* pastes, those of daemons before us included */
 	int presses;
-	uint64_t pasted_us; /* when the newest one was */
-	bool asks, held;    /* the agent waits for a person; a step was due meanwhile */
-	bool busy;          /* tmux is asked */
+	uint64_t pasted_us;             /* when the newest one was */
+	bool asks, held;                /* the agent waits for a person; a step was due meanwhile */
+	bool busy;                      /* tmux is asked */
+	struct loop_source *look_timer; /* for the question about the folder */
+	bool looks;
+	int answer_keys;
 };
 
 static void on_timer(void *user);
+static void on_look(void *user);
 
 static int64_t read_typed(const char *dir)
 {
@@ -68,6 +74,7 @@ struct typist *typist_new(const struct typist_options *o)
 	t->o.text = arena_str(&t->strings, str_trim(o->text));
 	t->o.dir = arena_cstr(&t->strings, str_from(o->dir));
 	t->timer = loop_timer(o->loop, on_timer, t);
+	t->look_timer = loop_timer(o->loop, on_look, t);
 	t->typed = read_typed(t->o.dir);
 	t->pasted_us = loop_mono_us(o->loop);
 	/* What a daemon before us pasted may be confirmed yet. */
@@ -81,6 +88,7 @@ void typist_free(struct typist *t)
 		return;
 	tmux_forget(t->o.tmux, t);
 	loop_source_free(t->timer);
+	loop_source_free(t->look_timer);
 	arena_done(&t->strings);
 	mem_free(t);
 }
@@ -113,6 +121,62 @@ void typist_asks(struct typist *t, bool asks)
 bool typist_is_done(const struct typist *t)
 {
 	return !t || t->step == STEP_DONE;
+}
+
+/* ---- the question about the folder ---- */
+
+static bool may_answer(const struct typist *t)
+{
+	return t->o.trust_answer && t->step == STEP_LATE && t->answer_keys < ANSWER_KEYS;
+}
+
+void typist_drawn(struct typist *t)
+{
+	if (!t || t->looks || !may_answer(t))
+		return;
+	t->looks = true;
+	loop_timer_in(t->look_timer, SETTLE_MS);
+}
+
+/* The line of the answer, without what is before and after; empty: it is not offered. */
+static str answer_line(const struct typist *t, str screen)
+{
+	str line;
+
+	while (str_split(&screen, '\n', &line))
+		if (str_ends(str_trim(line), str_from(t->o.trust_answer)))
+			return str_trim(line);
+	return (str){ 0 };
+}
+
+static void on_answer_key(void *user, int r, str text, const struct ov_err *err)
+{
+	(void)r, (void)text, (void)err;
+	typist_drawn(user);
+}
+
+/* One key after the other, each only by what the screen shows then. */
+static void on_question(void *user, int r, str text, const struct ov_err *err)
+{
+	struct typist *t = user;
+	str line = r == 0 ? answer_line(t, text) : (str){ 0 };
+	bool chosen = str_starts(line, STR(CHOSEN));
+
+	(void)err;
+	if (!line.n || !may_answer(t))
+		return;
+	t->answer_keys++;
+	tmux_press(t->o.tmux, t->o.session, chosen ? "Enter" : "Down", on_answer_key, t);
+}
+
+static void on_look(void *user)
+{
+	struct typist *t = user;
+
+	t->looks = false;
+	t->o.look(t->o.user);
+	if (may_answer(t))
+		tmux_capture(t->o.tmux, t->o.session, 0, on_question, t);
 }
 
 /* ---- the steps ---- */

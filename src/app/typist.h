@@ -3,7 +3,8 @@
  * Gives an interactive agent its instruction by its terminal: waits until it takes input, pastes, submits,
  * and waits for its word that it has it. What is not confirmed in time is looked for on the screen, and
  * submitted or pasted again, so many times; then it has failed. It types nothing while the agent has
- * asked a person something. The typist owns its timer; how often was pasted stands in the run's folder,
+ * asked a person something, except for one answer: before the agent is ready, the one about a folder
+ * whose repository the user trusts. The typist owns its timer; how often was pasted stands in the run's folder,
  * so that another daemon goes on from there.
  */
 #include "base/ov.h"
@@ -18,8 +19,9 @@ struct typist_options {
 	str session;     /* of tmux */
 	const char *dir; /* the run's folder */
 	str text;
-	int64_t confirm_ms; /* a paste that is not confirmed after this is made again */
-	int64_t resends;    /* at most */
+	int64_t confirm_ms;       /* a paste that is not confirmed after this is made again */
+	int64_t resends;          /* at most */
+	const char *trust_answer; /* to be chosen where it is offered; NULL: that is for a person */
 	/* Everything that the agent has said by now is to be told before the next key is pressed. */
 	void (*look)(void *user);
 	/* It does not get ready: a dialog may be open that only a person can answer. */
@@ -33,6 +35,7 @@ void typist_free(struct typist *t); /* NULL allowed */
 /* What the agent says; each may come again, and all of them with NULL. */
 void typist_ready(struct typist *t);
 void typist_taken(struct typist *t);
+void typist_drawn(struct typist *t);           /* its screen has changed */
 void typist_asks(struct typist *t, bool asks); /* it waits for a person, or does so no longer */
 /* Has it been taken? True without a typist. */
 bool typist_is_done(const struct typist *t);

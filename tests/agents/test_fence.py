@@ -83,11 +83,11 @@ class Fence(real.RealCase):
         return site, home, {name: Path(home, name).read_text(encoding="utf-8") for name in kept}
 
     @staticmethod
-    def visible_server():
+    def visible_server(name=""):
         """The server's program where the fence shows it: nothing of /tmp is."""
         class Copy:
             def __enter__(self):
-                self.path = f"/var/tmp/overseer-test-mcp-{os.getpid()}.py"
+                self.path = f"/var/tmp/overseer-test-mcp-{os.getpid()}{name}.py"
                 Path(self.path).write_bytes(Path(SERVER).read_bytes())
                 return self.path
 
@@ -120,6 +120,27 @@ class Fence(real.RealCase):
 
     def test_claude(self):
         self.check(Claude)
+
+    def test_claude_knows_a_worktree_as_its_repository(self):
+        """What the user said of the repository holds: servers that were added for it alone, and those of its .mcp.json."""
+        site, home, _ = self.fenced(Claude)
+        server = {"type": "stdio", "command": sys.executable, "args": [self.enterContext(self.visible_server("2"))]}
+        site.write(".mcp.json", json.dumps({"mcpServers": {"committed": server}}))
+        site.git("add", ".mcp.json")
+        site.git("commit", "-qm", "a server")
+        Path(home, ".claude", "settings.json").write_text(
+            '{"permissions": {"allow": ["mcp__local__touch", "mcp__committed__touch"]}}', encoding="utf-8")
+        path = Path(home, ".claude.json")
+        settings = json.loads(path.read_text(encoding="utf-8"))
+        settings["projects"][site.repo].update(mcpServers={"local": server}, enabledMcpjsonServers=["committed"])
+        path.write_text(json.dumps(settings), encoding="utf-8")
+        site.up()
+        site.wait_goal(self.goal(site, self.task(
+            "T1", [{"tool": f"mcp__{name}__touch", "input": {"name": f"{name}.txt"}} for name in ("local", "committed")]
+            + [{"text": "Did it."}])))
+        for name in ("local", "committed"):
+            self.assertEqual(site.git("show", f"main:{name}.txt"), "by the server\n")
+        self.assertEqual(json.loads(path.read_text(encoding="utf-8")), settings)
 
     def test_codex(self):
         self.check(Codex)

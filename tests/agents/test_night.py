@@ -49,7 +49,9 @@ class RealNight(night.Night, real.RealCase):
                        real.Agent(real.Codex, "codex-terminal", runtime="tmux")]
         site = self.site(*self.agents, config=real.QUICK + night.CONFIG, start=False)
         self.root, self.given = site.root, 0
-        self.config = site.read(".overseer/config.toml")
+        # A gate has the environment of the agent, whose home is another.
+        self.config = site.read(".overseer/config.toml").replace("sh $HOME/gate.sh", f"sh {site.root}/gate.sh")
+        site.configure(self.config)
         site.env["TMUX_TMPDIR"] = site.root
         trusted(self.home(site.root, "claude-terminal"), site.repo, "not-a-real-key")
         kinds = [KINDS[i % len(KINDS)] for i in range(TASKS)]

@@ -2,24 +2,30 @@
 """The real Claude Code and the real Codex, interactive, in terminals of tmux: each does a task."""
 
 import json
+import os
+import subprocess
+import time
 import unittest
 from pathlib import Path
 
 import real
+from real import harness
+
+import namespaces
 
 
-def trusted(home, repo, key):
+def trusted(home, repo, key, trust=True):
     """What Claude Code asks before it begins, answered once for the repository, as people do."""
     Path(home, ".claude.json").write_text(json.dumps({
-        "hasCompletedOnboarding": True, "theme": "dark", "projects": {repo: {"hasTrustDialogAccepted": True}},
+        "hasCompletedOnboarding": True, "theme": "dark", "projects": {repo: {"hasTrustDialogAccepted": trust}},
         "customApiKeyResponses": {"approved": [key[-20:]], "rejected": []}}), encoding="utf-8")
 
 
 class Tmux(real.RealCase):
-    def terminal_site(self, kind):
-        site = self.site(kind, start=False, runtime="tmux", more=real.STUCK)
+    def terminal_site(self, kind, trust=True, more=real.STUCK, **options):
+        site = self.site(kind, start=False, runtime="tmux", more=more, **options)
         site.env["TMUX_TMPDIR"] = site.root
-        trusted(self.home(site.root, kind.name), site.repo, "not-a-real-key")
+        trusted(self.home(site.root, kind.name), site.repo, "not-a-real-key", trust)
         site.up()
         return site
 
@@ -45,6 +51,33 @@ class Tmux(real.RealCase):
 
     def test_claude(self):
         self.accepted(real.Claude)
+
+    def waits(self, **options):
+        """Without trust: a person is told that it waits, sees why, and answers."""
+        site = self.terminal_site(real.Claude, trust=False, more='[patrol]\nconfirm = "10s"\n', **options)
+        goal = self.goal(site, self.task("T1", [real.Claude.shell("echo x > T1.txt"), {"text": "Did it."}]))
+        site.wait_type("run.created")
+        end = time.monotonic() + harness.PATIENCE
+        while site.call("worker.show", worker="pool-1").get("now", {}).get("state") != "waiting":
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+        self.assertIn("Yes, I trust this folder", self.cli(site, "worker", "peek", "pool-1"))
+        self.assertEqual([r for r in self.model.requests if not r["side"]], [])
+        self.assertEqual([r["status"] for r in site.runs()], ["running"])
+        socket, = Path(site.root, f"tmux-{os.getuid()}").iterdir()
+        session = site.call("worker.show", worker="pool-1")["place"]["peek"][-1]
+        for key in ("Down", "Enter"):
+            subprocess.run(["tmux", "-S", socket, "send-keys", "-t", session, key], env=site.env, check=True)
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "main:T1.txt"), "x\n")
+
+    def test_a_repository_that_claude_was_not_told_to_trust(self):
+        self.waits()
+
+    def test_a_repository_that_claude_was_not_told_to_trust_in_a_fence(self):
+        if namespaces.no_sandbox():
+            self.skipTest(namespaces.no_sandbox())
+        self.waits(sandbox="fence")
 
     def test_codex(self):
         self.accepted(real.Codex)

@@ -135,6 +135,49 @@ class Tmux(SiteCase):
         site.wait_goal(goal)
         self.assertEqual(len(self.log(site, "paste")), 1)
 
+    def asked(self, trusted, **more):
+        """A site whose agent asks about its folder; the user has told it to trust the repository, or another one."""
+        site = self.terminal_site(**more)
+        site.write("../stranger", "")
+        projects = {site.repo: {"hasTrustDialogAccepted": trusted}, "/elsewhere": {"hasTrustDialogAccepted": True}}
+        site.write("../.claude.json", json.dumps({"projects": projects}))
+        return site, site.home(".claude.json")
+
+    def test_a_folder_is_trusted_where_the_user_trusts_the_repository(self):
+        site, before = self.asked(True)
+        site.up()
+        site.wait_goal(self.goal(site, "!touch T1.txt"))
+        self.assertEqual([a["got"] for a in self.log(site, "answer")], ["('key', b'down')", "('key', b'\\r')"])
+        self.assertEqual(len(self.log(site, "paste")), 1)
+        self.assertEqual(site.home(".claude.json"), before)
+
+    def test_a_folder_that_the_user_does_not_trust_is_for_a_person(self):
+        site, before = self.asked(False, confirm="1s")
+        site.up()
+        goal = self.goal(site, "!touch T1.txt")
+        self.until_it_waits(site)
+        self.assertEqual([entry["what"] for entry in self.log(site)], ["asks about its folder"])
+        self.assertIn("Yes, I trust this folder", self.peek(site))
+        session, = (name for name in self.sessions(site) if name.endswith("-pool-1"))
+        for key in ("Down", "Enter"):
+            self.tmux(site, "send-keys", "-t", session, key)
+        site.wait_goal(goal)
+        self.assertEqual(site.home(".claude.json"), before)
+
+    def test_a_question_about_a_folder_is_answered_by_the_next_daemon(self):
+        site, _ = self.asked(True)
+        late = site.gate("late")
+        site.up()
+        goal = self.goal(site, "!touch T1.txt")
+        late.wait()
+        site.kill()
+        late.go()
+        while not self.log(site, "asks about its folder"):
+            time.sleep(0.02)
+        site.up()
+        site.wait_goal(goal)
+        self.assertEqual(len(self.log(site, "asks about its folder")), 1)
+
     def test_a_paste_that_got_lost_is_made_again(self):
         site = self.terminal_site(confirm="1500ms")
         site.write("../lose", "1")

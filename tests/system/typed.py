@@ -8,8 +8,8 @@ begin with '!': a command of the shell, or one of
     !wait NAME  stands at the gate NAME
     !say TEXT   its answer, which also goes into its transcript
 
-Files in $HOME change how it begins: `late` (a gate: ready only after it), `lose` (so many pastes get lost),
-`deaf` (so many times Enter is not minded).
+Files in $HOME change how it begins: `late` (a gate: ready only after it), `stranger` (it asks about its folder, as Claude
+Code does), `lose` (so many pastes get lost), `deaf` (so many times Enter is not minded).
 """
 
 import json
@@ -101,6 +101,9 @@ class Keys:
             elif self.buf and not self.buf.startswith(b"\x1b"):
                 key, self.buf = self.buf[:1], self.buf[1:]
                 return "key", key
+            elif self.buf[:3] in (b"\x1b[B", b"\x1bOB"):
+                self.buf = self.buf[3:]
+                return "key", b"down"
             elif len(self.buf) >= 6:
                 self.buf = self.buf[1:]
                 continue
@@ -122,6 +125,23 @@ def ask(keys):
         if what == ("key", b"\r"):
             break
     hook("PostToolUse", tool_name="Bash", tool_use_id="t1")
+
+
+def ask_about_folder(keys):
+    """The first answer ends it, the second is that the folder is trusted."""
+    chosen = 0
+    note("asks about its folder")
+    while True:
+        marks = ["\u276f" if chosen == n else " " for n in range(2)]
+        show(f"\x1b[2J\x1b[HAccessing workspace:\n\n {marks[0]} No, exit\n {marks[1]} Yes, I trust this folder\n\n Enter to confirm\n")
+        what = keys.next()
+        note("answer", got=str(what))
+        if what == ("key", b"down"):
+            chosen = 1
+        elif what == ("key", b"\r"):
+            break
+    if chosen == 0:
+        sys.exit(0)
 
 
 def work(keys, text):
@@ -156,10 +176,12 @@ def main():
     old = termios.tcgetattr(0)
     tty.setraw(0)
     show("\x1b[?2004hWelcome\n> ")
+    keys, typed = Keys(), ""
     if os.path.exists(os.path.join(HOME, "late.here")):
         gate("late")
+    if os.path.exists(os.path.join(HOME, "stranger")):
+        ask_about_folder(keys)
     hook("SessionStart", source="resume" if option("--resume") else "startup")
-    keys, typed = Keys(), ""
     try:
         while True:
             kind, what = keys.next()

@@ -1,0 +1,38 @@
+#include "agent/claude_project.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "data/json.h"
+
+#define PROJECTS "projects"
+
+bool claude_project_trusted(str text, const char *project)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	const value *entry;
+	value *file;
+
+	if (json_parse(&a, text, NULL, &file, NULL) < 0)
+		return false;
+	entry = value_at(value_at(file, PROJECTS), project);
+	return value_bool_or(value_at(entry, "hasTrustDialogAccepted"), false);
+}
+
+str claude_project_share(struct arena *a, str text, const char *repo, const char *worktree)
+{
+	_cleanup_(arena_done)
+	struct arena tree = ARENA_INIT;
+	const value *entry;
+	value *file, *projects;
+
+	if (json_parse(&tree, text, NULL, &file, NULL) < 0)
+		return text;
+	entry = value_at(value_at(file, PROJECTS), repo);
+	if (!entry)
+		return text;
+	projects = value_copy(&tree, value_at(file, PROJECTS));
+	value_set(&tree, projects, str_from(worktree), value_copy(&tree, entry));
+	value_put(&tree, file, PROJECTS, projects);
+	return json_text(a, file);
+}

@@ -1,0 +1,50 @@
+#include "app/agent_trust.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "agent/home.h"
+#include "app/sandbox_home.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "sys/file.h"
+
+enum { FILE_MAX = 64 << 20 };
+
+const char *agent_project(struct arena *a, const char *git_common)
+{
+	char *path = git_common ? realpath(git_common, arena_alloc(a, PATH_MAX)) : NULL;
+	char *slash = path ? strrchr(path, '/') : NULL;
+
+	if (slash && slash > path && strcmp(slash, "/.git") == 0)
+		*slash = '\0';
+	return path;
+}
+
+static bool says_so(struct arena *a, const struct home_folder *f, const char *const *env,
+		const char *project)
+{
+	const char *dir = f->env ? env_value(env, f->env) : NULL;
+	str text;
+
+	if (!dir)
+		dir = env_value(env, "HOME");
+	for (size_t i = 0; dir && dir[0] == '/' && f->copy && f->copy[i]; i++)
+		if (file_read(a, path_join(a, dir, f->copy[i]), FILE_MAX, &text, NULL) == 0 &&
+				f->trusted(text, project))
+			return true;
+	return false;
+}
+
+bool agent_trusts(str format, const char *const *env, const char *project)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	size_t n;
+	const struct home_folder *list = home_folders(format, &n);
+
+	for (size_t i = 0; project && i < n; i++)
+		if (list[i].trusted && says_so(&a, &list[i], env, project))
+			return true;
+	return false;
+}
