@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -352,6 +353,23 @@ class RealCase(AgentCase):
             page = site.call("run.log", run=run, offset=len(output), wait_ms=30000)
             if page["size"] == len(output):
                 raise AssertionError(f"{wanted} did not come: {output[-2000:]}")
+
+    def asks_about_its_folder(self, site):
+        """Claude Code in a terminal, not told to trust the repository: a person is told that it waits, sees why, and answers."""
+        goal = self.goal(site, self.task("T1", [Claude.shell("echo x > T1.txt"), {"text": "Did it."}]))
+        site.wait_type("run.created")
+        end = time.monotonic() + harness.PATIENCE
+        while (worker := site.call("worker.show", worker="pool-1")).get("now", {}).get("state") != "waiting":
+            self.assertLess(time.monotonic(), end, worker)
+            time.sleep(0.1)
+        self.assertIn("Yes, I trust this folder", self.cli(site, "worker", "peek", "pool-1"))
+        self.assertEqual([r for r in self.model.requests if not r["side"]], [])
+        self.assertEqual([r["status"] for r in site.runs()], ["running"])
+        *tmux, _, _, target, session = worker["place"]["peek"]
+        for key in ("Down", "Enter"):
+            subprocess.run([*tmux, "send-keys", target, session, key], env=site.env, check=True)
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "main:T1.txt"), "x\n")
 
     def cli(self, site, *args, status=0):
         done = subprocess.run([harness.CLI, "--dir", site.dir, *args], env=site.env, cwd=site.repo,

@@ -154,6 +154,17 @@ class Fence(real.RealCase):
     def test_claude_in_tmux(self):
         self.check_tmux(Claude)
 
+    def test_claude_in_tmux_where_the_user_does_not_trust_the_repository(self):
+        site, home, _ = self.fenced(Claude, runtime="tmux", more='[patrol]\nconfirm = "10s"\n')
+        site.env["TMUX_TMPDIR"] = site.root
+        path = Path(home, ".claude.json")
+        path.write_text(path.read_text(encoding="utf-8").replace('"hasTrustDialogAccepted": true', '"hasTrustDialogAccepted": false'),
+                        encoding="utf-8")
+        before = path.read_text(encoding="utf-8")
+        site.up()
+        self.asks_about_its_folder(site)
+        self.assertEqual(path.read_text(encoding="utf-8"), before)
+
     def test_codex_in_tmux(self):
         self.check_tmux(Codex)
 

@@ -2,16 +2,10 @@
 """The real Claude Code and the real Codex, interactive, in terminals of tmux: each does a task."""
 
 import json
-import os
-import subprocess
-import time
 import unittest
 from pathlib import Path
 
 import real
-from real import harness
-
-import namespaces
 
 
 def trusted(home, repo, key, trust=True):
@@ -52,32 +46,9 @@ class Tmux(real.RealCase):
     def test_claude(self):
         self.accepted(real.Claude)
 
-    def waits(self, **options):
-        """Without trust: a person is told that it waits, sees why, and answers."""
-        site = self.terminal_site(real.Claude, trust=False, more='[patrol]\nconfirm = "10s"\n', **options)
-        goal = self.goal(site, self.task("T1", [real.Claude.shell("echo x > T1.txt"), {"text": "Did it."}]))
-        site.wait_type("run.created")
-        end = time.monotonic() + harness.PATIENCE
-        while site.call("worker.show", worker="pool-1").get("now", {}).get("state") != "waiting":
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
-        self.assertIn("Yes, I trust this folder", self.cli(site, "worker", "peek", "pool-1"))
-        self.assertEqual([r for r in self.model.requests if not r["side"]], [])
-        self.assertEqual([r["status"] for r in site.runs()], ["running"])
-        socket, = Path(site.root, f"tmux-{os.getuid()}").iterdir()
-        session = site.call("worker.show", worker="pool-1")["place"]["peek"][-1]
-        for key in ("Down", "Enter"):
-            subprocess.run(["tmux", "-S", socket, "send-keys", "-t", session, key], env=site.env, check=True)
-        site.wait_goal(goal)
-        self.assertEqual(site.git("show", "main:T1.txt"), "x\n")
-
     def test_a_repository_that_claude_was_not_told_to_trust(self):
-        self.waits()
-
-    def test_a_repository_that_claude_was_not_told_to_trust_in_a_fence(self):
-        if namespaces.no_sandbox():
-            self.skipTest(namespaces.no_sandbox())
-        self.waits(sandbox="fence")
+        site = self.terminal_site(real.Claude, trust=False, more='[patrol]\nconfirm = "10s"\n')
+        self.asks_about_its_folder(site)
 
     def test_codex(self):
         self.accepted(real.Codex)
