@@ -1,6 +1,6 @@
 #include "agent/home.h"
 
-#include "agent/claude_project.h"
+#include "agent/project.h"
 #include "base/str.h"
 
 #define LIST(...)                 \
@@ -29,8 +29,9 @@ static const struct home_folder claude[] = {
 					"shell-snapshots", "stats-cache.json", "statsig", "tasks",
 					"teams", "telemetry", "todos", "uploads", "*.lock"),
 			.copy = LIST(".claude.json"),
-			.adapt = claude_project_share,
-			.trusted = claude_project_trusted },
+			.adapt = project_claude_share,
+			.known = { ".claude.json", ".claude.json" },
+			.trusted = project_claude_trusted },
 };
 
 /* Its databases are made again from the transcripts. */
@@ -41,7 +42,9 @@ static const struct home_folder codex[] = {
 			.own = LIST("*.sqlite*", "*.lock", ".sandbox*", ".tmp", "cache",
 					"history.jsonl", "log", "models_cache.json", "packages",
 					"session_index.jsonl", "shell_snapshots",
-					"thread-writer-locks", "tmp", "version.json") },
+					"thread-writer-locks", "tmp", "version.json"),
+			.known = { "config.toml", ".codex/config.toml" },
+			.trusted = project_codex_trusted },
 };
 
 /* tmp/bin has programs that each session runs, so that its sessions are the assignment's own. */

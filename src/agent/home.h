@@ -19,8 +19,9 @@ struct home_folder {
 	const char *const *copy; /* files of the home that are replaced by rename; may be NULL */
 	/* The text of such a file, in which a worktree is known as its repository is; may be NULL. */
 	str (*adapt)(struct arena *a, str text, const char *repo, const char *worktree);
-	/* Whether such a file says that the user trusts the repository; may be NULL. */
-	bool (*trusted)(str text, const char *repo);
+	/* The file that says which repositories the user trusts: below what env names, and below the home. */
+	const char *known[2];
+	bool (*trusted)(str text, const char *repo); /* may be NULL */
 	bool cache; /* one for all runs of the store, not for each assignment */
 };
 

@@ -29,6 +29,7 @@ struct launch_ask {
 	bool terminal;
 	bool keep_input; /* standard input stays open for what is sent later */
 	bool sandboxed;  /* by us: a sandbox of its own would fail inside of that */
+	bool trusted;    /* the user has told the agent to trust the repository */
 };
 
 struct launch_pair {

@@ -103,18 +103,23 @@ static void add_hook_settings(struct launcher *l)
 	launch_hooks(l);
 }
 
-/* Whether the folder is trusted, and whether there is a newer version, is not for a dialog to ask. */
-static void add_no_dialogs(struct launcher *l)
+static void add_trust(struct launcher *l)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
 
-	launch_word(l, STR("--no-daemon"));
-	setting(l, STR("check_for_update_on_startup=false"));
 	buf_adds(&b, STR("projects={"));
 	json_write_string(&b, str_from(l->ask->worktree));
 	buf_adds(&b, STR("={trust_level=\"trusted\"}}"));
 	setting(l, arena_str(l->a, buf_str(&b)));
+}
+
+/* Whether the folder is trusted, and whether there is a newer version, is not for a dialog to ask. */
+static void add_no_dialogs(struct launcher *l)
+{
+	launch_word(l, STR("--no-daemon"));
+	setting(l, STR("check_for_update_on_startup=false"));
+	add_trust(l);
 }
 
 int launch_codex(struct arena *a, const struct launch_ask *ask, struct launch *ret,
@@ -133,6 +138,8 @@ int launch_codex(struct arena *a, const struct launch_ask *ask, struct launch *r
 	} else {
 		launch_word(&l, STR("--json"));
 		launch_word(&l, STR("--skip-git-repo-check"));
+		if (ask->trusted)
+			add_trust(&l);
 	}
 	if (ask->model.n)
 		launch_wordf(&l, "--model=" STR_FMT, STR_ARG(ask->model));

@@ -79,6 +79,12 @@ static struct launch_ask how_to(struct arena *a, const struct driver_ask *ask,
 	return how;
 }
 
+static bool is_trusted(struct arena *a, const struct driver_ask *ask, const char *prompt_file)
+{
+	return agent_trusts(ask->agent->format, environment(a, ask, NULL, prompt_file),
+			agent_project(a, ask->git_common));
+}
+
 static int write_files(struct arena *a, const struct driver_ask *ask, const struct launch *l,
 		struct ov_err *err)
 {
@@ -127,6 +133,7 @@ int agent_prepare(struct arena *a, const struct driver_ask *ask, struct agent_la
 		return ov_wrap(err, r, "agent \"" STR_FMT "\"", STR_ARG(ask->agent->name));
 	how = how_to(a, ask, format, prompt_file);
 	how.sandboxed = room.level.is != SANDBOX_NONE;
+	how.trusted = is_trusted(a, ask, prompt_file);
 	r = launch_build(a, &how, &launch, err);
 	if (r == 0)
 		r = write_files(a, ask, &launch, err);
@@ -143,7 +150,7 @@ int agent_prepare(struct arena *a, const struct driver_ask *ask, struct agent_la
 		.argv = launch.argv,
 		.env = env,
 		.sandbox = room.level.is,
-		.trusted = agent_trusts(ask->agent->format, env, agent_project(a, ask->git_common)),
+		.trusted = how.trusted,
 		.cwd = ask->worktree,
 		.input = launch.input,
 	};

@@ -24,16 +24,14 @@ const char *agent_project(struct arena *a, const char *git_common)
 static bool says_so(struct arena *a, const struct home_folder *f, const char *const *env,
 		const char *project)
 {
-	const char *dir = f->env ? env_value(env, f->env) : NULL;
+	const char *named = f->env ? env_value(env, f->env) : NULL, *home = env_value(env, "HOME");
+	const char *dir = named ? named : home;
 	str text;
 
-	if (!dir)
-		dir = env_value(env, "HOME");
-	for (size_t i = 0; dir && dir[0] == '/' && f->copy && f->copy[i]; i++)
-		if (file_read(a, path_join(a, dir, f->copy[i]), FILE_MAX, &text, NULL) == 0 &&
-				f->trusted(text, project))
-			return true;
-	return false;
+	return dir && dir[0] == '/' &&
+			file_read(a, path_join(a, dir, f->known[named ? 0 : 1]), FILE_MAX, &text,
+					NULL) == 0 &&
+			f->trusted(text, project);
 }
 
 bool agent_trusts(str format, const char *const *env, const char *project)

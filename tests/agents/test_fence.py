@@ -121,26 +121,58 @@ class Fence(real.RealCase):
     def test_claude(self):
         self.check(Claude)
 
-    def test_claude_knows_a_worktree_as_its_repository(self):
-        """What the user said of the repository holds: servers that were added for it alone, and those of its .mcp.json."""
-        site, home, _ = self.fenced(Claude)
-        server = {"type": "stdio", "command": sys.executable, "args": [self.enterContext(self.visible_server("2"))]}
-        site.write(".mcp.json", json.dumps({"mcpServers": {"committed": server}}))
-        site.git("add", ".mcp.json")
+    def check_project(self, kind, name, text, tools, settings):
+        """Servers that the repository brings itself, or the user has for it alone; settings: of the user, changed by a call."""
+        site, home, _ = self.fenced(kind)
+        server = [sys.executable, self.enterContext(self.visible_server("2"))]
+        site.write(name, text(server))
+        site.git("add", name)
         site.git("commit", "-qm", "a server")
-        Path(home, ".claude", "settings.json").write_text(
-            '{"permissions": {"allow": ["mcp__local__touch", "mcp__committed__touch"]}}', encoding="utf-8")
-        path = Path(home, ".claude.json")
-        settings = json.loads(path.read_text(encoding="utf-8"))
-        settings["projects"][site.repo].update(mcpServers={"local": server}, enabledMcpjsonServers=["committed"])
-        path.write_text(json.dumps(settings), encoding="utf-8")
+        before = settings(home, site.repo, server)
         site.up()
-        site.wait_goal(self.goal(site, self.task(
-            "T1", [{"tool": f"mcp__{name}__touch", "input": {"name": f"{name}.txt"}} for name in ("local", "committed")]
-            + [{"text": "Did it."}])))
-        for name in ("local", "committed"):
-            self.assertEqual(site.git("show", f"main:{name}.txt"), "by the server\n")
-        self.assertEqual(json.loads(path.read_text(encoding="utf-8")), settings)
+        calls = [{"tool": tool, "input": {"name": f"{n}.txt"}} for n, tool in enumerate(tools)]
+        site.wait_goal(self.goal(site, self.task("T1", [*calls, {"text": "Did it."}])))
+        for n, _ in enumerate(tools):
+            self.assertEqual(site.git("show", f"main:{n}.txt"), "by the server\n")
+        for path, content in before.items():
+            self.assertEqual(path.read_text(encoding="utf-8"), content)
+
+    def test_claude_knows_a_worktree_as_its_repository(self):
+        def settings(home, repo, server):
+            allowed = Path(home, ".claude", "settings.json")
+            allowed.write_text('{"permissions": {"allow": ["mcp__local__touch", "mcp__committed__touch"]}}', encoding="utf-8")
+            path = Path(home, ".claude.json")
+            told = json.loads(path.read_text(encoding="utf-8"))
+            local = {"type": "stdio", "command": server[0], "args": server[1:]}
+            told["projects"][repo].update(mcpServers={"local": local}, enabledMcpjsonServers=["committed"])
+            path.write_text(json.dumps(told), encoding="utf-8")
+            return {path: json.dumps(told)}
+
+        self.check_project(Claude, ".mcp.json", lambda server: json.dumps(
+            {"mcpServers": {"committed": {"type": "stdio", "command": server[0], "args": server[1:]}}}),
+            ["mcp__local__touch", "mcp__committed__touch"], settings)
+
+    def test_codex_knows_a_worktree_as_its_repository(self):
+        def settings(home, repo, server):
+            path = Path(home, "codex", "config.toml")
+            text = path.read_text(encoding="utf-8").split("[mcp_servers.probe]")[0]
+            text += f'[projects.{json.dumps(repo)}]\ntrust_level = "trusted"\n'
+            path.write_text(text, encoding="utf-8")
+            return {path: text}
+
+        self.check_project(Codex, ".codex/config.toml", lambda server:
+                           f"[mcp_servers.committed]\ncommand = {json.dumps(server[0])}\nargs = {json.dumps(server[1:])}\n",
+                           ["touch"], settings)
+
+    def test_gemini_knows_a_worktree_as_its_repository(self):
+        self.check_project(Gemini, ".gemini/settings.json", lambda server: json.dumps(
+            {"mcpServers": {"committed": {"command": server[0], "args": server[1:], "trust": True}}}),
+            ["mcp_committed_touch"], lambda home, repo, server: {})
+
+    def test_opencode_knows_a_worktree_as_its_repository(self):
+        self.check_project(Opencode, "opencode.json", lambda server: json.dumps(
+            {"mcp": {"committed": {"type": "local", "command": server, "enabled": True}}}),
+            ["committed_touch"], lambda home, repo, server: {})
 
     def test_codex(self):
         self.check(Codex)

@@ -140,6 +140,18 @@ TEST(each_form_as_a_whole)
 	}
 }
 
+TEST(codex_is_told_that_the_worktree_of_a_trusted_repository_is_trusted)
+{
+	struct launch_ask ask = ask_of("codex");
+	struct launch l;
+
+	l = build(&ask);
+	assert_null(strstr(lines(&l), "projects="));
+	ask.trusted = true;
+	l = build(&ask);
+	assert_non_null(strstr(lines(&l), "-c\nprojects={\"/wt\"={trust_level=\"trusted\"}}\n"));
+}
+
 /* Nothing of the prompt is on the command line, nor on standard input, which is the terminal. */
 TEST(in_a_terminal_the_prompt_is_typed)
 {

@@ -1,12 +1,13 @@
-#include "agent/claude_project.h"
+#include "agent/project.h"
 
 #include "base/arena.h"
 #include "base/str.h"
 #include "data/json.h"
+#include "data/toml.h"
 
 #define PROJECTS "projects"
 
-bool claude_project_trusted(str text, const char *project)
+bool project_claude_trusted(str text, const char *project)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
@@ -19,7 +20,20 @@ bool claude_project_trusted(str text, const char *project)
 	return value_bool_or(value_at(entry, "hasTrustDialogAccepted"), false);
 }
 
-str claude_project_share(struct arena *a, str text, const char *repo, const char *worktree)
+bool project_codex_trusted(str text, const char *project)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	const value *entry;
+	value *file;
+
+	if (toml_parse(&a, text, &file, NULL) < 0)
+		return false;
+	entry = value_at(value_at(file, PROJECTS), project);
+	return str_is(value_str_or(value_at(entry, "trust_level"), STR("")), "trusted");
+}
+
+str project_claude_share(struct arena *a, str text, const char *repo, const char *worktree)
 {
 	_cleanup_(arena_done)
 	struct arena tree = ARENA_INIT;
