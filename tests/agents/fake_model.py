@@ -120,6 +120,7 @@ class FakeModel:
     def __init__(self, log=None):
         self.lock = threading.Condition()
         self.requests = []  # what was asked and answered, oldest first
+        self.keys = set()  # that it was asked with
         self.failures = {}  # how often a step has failed so far
         self.gates = {}
         self.closing = threading.Event()
@@ -191,6 +192,7 @@ class FakeModel:
             fail = None if side else self.failure(found, turn, number, step)
             record["status"] = fail["status"] if fail else 200
             self.requests.append(record)
+            self.keys.update(v for k, v in handler.headers.items() if k.lower() in SECRET_HEADERS)
             if self.log:
                 self.log.write(json.dumps(brief(record)) + "\n")
                 self.log.flush()

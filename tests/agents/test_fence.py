@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import real
@@ -210,6 +211,51 @@ class Fence(real.RealCase):
         self.assertEqual(self.planted(home), [])
         for name, text in settings.items():
             self.assertEqual(Path(home, name).read_text(encoding="utf-8"), text, name)
+
+    def check_login(self, kind, name, content):
+        """It is logged in by a file of its home and by nothing else, and the model gets what is in it."""
+        site, home, _ = self.fenced(kind)
+        path = Path(home, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+        for variable in kind.secret:
+            del site.env[variable]
+        site.up()
+        site.wait_goal(self.goal(site, self.task("T1", [kind.shell("echo x > T1.txt"), {"text": "Did it."}])))
+        self.assertEqual(self.run_of(site, "T1")["sandbox"], "fence")
+        self.assertEqual({key.removeprefix("Bearer ") for key in self.model.keys}, {"login-of-a-test"})
+
+    def test_claude_uses_its_login(self):
+        self.check_login(Claude, ".claude/.credentials.json", json.dumps({"claudeAiOauth": {
+            "accessToken": "login-of-a-test", "refreshToken": "none", "expiresAt": 4102444800000,
+            "scopes": ["user:inference", "user:profile"], "subscriptionType": "max"}}))
+
+    def test_codex_uses_its_login(self):
+        prepare = Codex.prepare
+
+        def logged_in(home, url):
+            prepare(home, url)
+            path = Path(home, "codex", "config.toml")
+            path.write_text(path.read_text(encoding="utf-8").replace('env_key = "OPENAI_API_KEY"', "requires_openai_auth = true"),
+                            encoding="utf-8")
+
+        with unittest.mock.patch.object(Codex, "prepare", logged_in):
+            self.check_login(Codex, "codex/auth.json", json.dumps({"auth_mode": "apikey", "OPENAI_API_KEY": "login-of-a-test"}))
+
+    def test_gemini_uses_its_login(self):
+        self.check_login(Gemini, ".gemini/.env", "GEMINI_API_KEY=login-of-a-test\n")
+
+    def test_opencode_uses_its_login(self):
+        prepare = Opencode.prepare
+
+        def logged_in(home, url):
+            prepare(home, url)
+            path = Path(home, ".config", "opencode", "opencode.json")
+            path.write_text(path.read_text(encoding="utf-8").replace(', "apiKey": "not-a-real-key"', ""), encoding="utf-8")
+
+        with unittest.mock.patch.object(Opencode, "prepare", logged_in):
+            self.check_login(Opencode, ".local/share/opencode/auth.json",
+                             json.dumps({"fake": {"type": "api", "key": "login-of-a-test"}}))
 
     def test_a_login_that_is_renewed_is_the_users(self):
         """Each of them writes its file of credentials in place: a tool stands in for that here."""

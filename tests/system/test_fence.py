@@ -266,6 +266,42 @@ try many test "$(ls -d /proc/[0-9]* | wc -l)" -gt 12
         self.assertEqual(self.probe(site), set())
         self.assertFalse(os.path.exists(os.path.join(site.root, "ran")))
         self.assertIsNone(other.poll())
+        if shutil.which("tmux"):  # which does it for those who are outside
+            subprocess.run(["tmux", "-L", name, "run-shell", f"touch {site.root}/ran"], check=True,
+                           env={**site.env, "TMUX_TMPDIR": "/tmp"})
+            self.assertTrue(os.path.exists(os.path.join(site.root, "ran")))
+
+    def test_services_below_run_cannot_be_asked(self):
+        """The user's service manager, D-Bus, docker and podman, where the environment says that they are: nobody connects."""
+        base = "/run" if os.geteuid() == 0 else f"/run/user/{os.getuid()}"
+        if not os.access(base, os.W_OK):
+            self.skipTest(f"{base} cannot be written")
+        folder = tempfile.mkdtemp(prefix="ov-", dir=base)
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o755)
+        services = {}
+        for name in ("bus", "systemd/private", "docker.sock", "podman/podman.sock"):
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            services[path] = self.enterContext(socket.socket(socket.AF_UNIX))
+            services[path].bind(path)
+            services[path].listen()
+            services[path].setblocking(False)
+            os.chmod(path, 0o777)
+        tries = "".join(f"try s{n} {sys.executable} -c '{CONNECT}' {path}\n" for n, path in enumerate(services))
+        site = self.fenced(PROBE + rf"""
+export XDG_RUNTIME_DIR={folder} DBUS_SESSION_BUS_ADDRESS=unix:path={folder}/bus DOCKER_HOST=unix://{folder}/docker.sock
+try systemd systemd-run --user --wait touch "$SITE/ran"
+try systemctl systemctl --user start x.service
+try docker docker run -v /:/host busybox true
+{tries}""" + COMMIT)
+        self.assertEqual(self.probe(site), set())
+        for path, service in services.items():
+            with self.assertRaises(BlockingIOError, msg=path):
+                service.accept()
+            with socket.socket(socket.AF_UNIX) as outside:
+                outside.connect(path)
+                service.accept()[0].close()
 
     def test_git_works_and_cannot_be_turned_against_others(self):
         site = self.fenced(PROBE + r"""
