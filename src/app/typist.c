@@ -39,8 +39,8 @@ struct typist {
 	bool asks, held;                /* the agent waits for a person; a step was due meanwhile */
 	bool busy;                      /* tmux is asked */
 	struct loop_source *look_timer; /* for the question about the folder */
-	bool looks;
-	int answer_keys;
+	bool looks, again; /* it is to be looked at, or a key is on its way; it changed meanwhile */
+	int answer_keys, answer_enters;
 };
 
 static void on_timer(void *user);
@@ -127,15 +127,26 @@ bool typist_is_done(const struct typist *t)
 
 static bool may_answer(const struct typist *t)
 {
-	return t->o.trust_answer && t->step == STEP_LATE && t->answer_keys < ANSWER_KEYS;
+	return t->o.trust_answer && t->step == STEP_LATE && t->answer_keys < ANSWER_KEYS &&
+			t->answer_enters < PRESSES;
+}
+
+static void look_in(struct typist *t, int64_t ms)
+{
+	t->looks = may_answer(t);
+	t->again = false;
+	if (t->looks)
+		loop_timer_in(t->look_timer, ms);
 }
 
 void typist_drawn(struct typist *t)
 {
-	if (!t || t->looks || !may_answer(t))
+	if (!t)
 		return;
-	t->looks = true;
-	loop_timer_in(t->look_timer, SETTLE_MS);
+	if (t->looks)
+		t->again = true;
+	else
+		look_in(t, SETTLE_MS);
 }
 
 /* The line of the answer, without what is before and after; empty: it is not offered. */
@@ -149,10 +160,13 @@ static str answer_line(const struct typist *t, str screen)
 	return (str){ 0 };
 }
 
+/* A key that is pressed once more would answer what comes next: Enter gets time to be taken. */
 static void on_answer_key(void *user, int r, str text, const struct ov_err *err)
 {
+	struct typist *t = user;
+
 	(void)r, (void)text, (void)err;
-	typist_drawn(user);
+	look_in(t, t->answer_enters ? AGAIN_MS << t->answer_enters : SETTLE_MS);
 }
 
 /* One key after the other, each only by what the screen shows then. */
@@ -163,9 +177,16 @@ static void on_question(void *user, int r, str text, const struct ov_err *err)
 	bool chosen = str_starts(line, STR(CHOSEN));
 
 	(void)err;
-	if (!line.n || !may_answer(t))
+	if (!may_answer(t))
 		return;
+	if (!line.n) {
+		t->looks = false;
+		if (t->again)
+			look_in(t, SETTLE_MS);
+		return;
+	}
 	t->answer_keys++;
+	t->answer_enters += chosen;
 	tmux_press(t->o.tmux, t->o.session, chosen ? "Enter" : "Down", on_answer_key, t);
 }
 
@@ -173,7 +194,7 @@ static void on_look(void *user)
 {
 	struct typist *t = user;
 
-	t->looks = false;
+	t->again = false;
 	t->o.look(t->o.user);
 	if (may_answer(t))
 		tmux_capture(t->o.tmux, t->o.session, 0, on_question, t);
