@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """The real agents in the fence that they get by default: with their logins, settings and servers of MCP, in exec and tmux."""
 
+import base64
+import http.server
 import json
 import os
 import sys
+import threading
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -63,6 +66,44 @@ CASES = {
 }
 
 
+def tokens(name, until):
+    """Of a login of Codex, until a second of Unix time."""
+    def part(claims):
+        return base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
+
+    about = {"exp": until, "email": "a@example.com", "https://api.openai.com/auth": {
+        "chatgpt_account_id": "account", "chatgpt_plan_type": "pro", "chatgpt_user_id": "user"}}
+    token = ".".join([part({"alg": "none"}), part({**about, "jti": name}), part({"x": 1})])
+    return {"id_token": token, "access_token": token, "refresh_token": name, "account_id": "account"}
+
+
+class TokenServer:
+    """Gives a new login to whoever asks."""
+
+    def __enter__(self):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                text = json.dumps(tokens("new", 4102444800)).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *args):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/oauth/token"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *args):
+        self.server.shutdown()
+        self.server.server_close()
+
+
 class Fence(real.RealCase):
     def setUp(self):
         super().setUp()
@@ -73,6 +114,7 @@ class Fence(real.RealCase):
         """A site of this agent with the defaults, its home as a person has it: (site, home, its settings' texts)."""
         server = self.enterContext(self.visible_server())
         site = self.site(kind, start=False, sandbox="auto", **options)
+        kind = kind.kind if isinstance(kind, real.Agent) else kind
         home = self.home(site.root, kind.name)
         kept = CASES[kind][0](home, site.repo, [sys.executable, server])
         # Some of them look at a command before they run it, and refuse what writes elsewhere.
@@ -230,16 +272,16 @@ class Fence(real.RealCase):
             "accessToken": "login-of-a-test", "refreshToken": "none", "expiresAt": 4102444800000,
             "scopes": ["user:inference", "user:profile"], "subscriptionType": "max"}}))
 
+    @staticmethod
+    def codex_logged_in(home, url, prepare=Codex.prepare):
+        """As it is prepared, but with a login instead of a key in its environment."""
+        prepare(home, url)
+        path = Path(home, "codex", "config.toml")
+        path.write_text(path.read_text(encoding="utf-8").replace('env_key = "OPENAI_API_KEY"', "requires_openai_auth = true"),
+                        encoding="utf-8")
+
     def test_codex_uses_its_login(self):
-        prepare = Codex.prepare
-
-        def logged_in(home, url):
-            prepare(home, url)
-            path = Path(home, "codex", "config.toml")
-            path.write_text(path.read_text(encoding="utf-8").replace('env_key = "OPENAI_API_KEY"', "requires_openai_auth = true"),
-                            encoding="utf-8")
-
-        with unittest.mock.patch.object(Codex, "prepare", logged_in):
+        with unittest.mock.patch.object(Codex, "prepare", self.codex_logged_in):
             self.check_login(Codex, "codex/auth.json", json.dumps({"auth_mode": "apikey", "OPENAI_API_KEY": "login-of-a-test"}))
 
     def test_gemini_uses_its_login(self):
@@ -256,6 +298,20 @@ class Fence(real.RealCase):
         with unittest.mock.patch.object(Opencode, "prepare", logged_in):
             self.check_login(Opencode, ".local/share/opencode/auth.json",
                              json.dumps({"fake": {"type": "api", "key": "login-of-a-test"}}))
+
+    def test_codex_renews_its_login(self):
+        """A login that is due: Codex asks for another one, and the user's file has it afterwards."""
+        with TokenServer() as server, unittest.mock.patch.object(Codex, "prepare", self.codex_logged_in):
+            site, home, _ = self.fenced(real.Agent(Codex, env={"CODEX_REFRESH_TOKEN_URL_OVERRIDE": server.url}))
+            path = Path(home, "codex", "auth.json")
+            path.write_text(json.dumps({"auth_mode": "chatgpt", "OPENAI_API_KEY": None, "tokens": tokens("old", 1),
+                                        "last_refresh": "2020-01-01T00:00:00Z"}), encoding="utf-8")
+            del site.env["OPENAI_API_KEY"]
+            site.up()
+            site.wait_goal(self.goal(site, self.task("T1", [Codex.shell("echo x > T1.txt"), {"text": "Did it."}])))
+        renewed = tokens("new", 4102444800)
+        self.assertEqual(self.model.keys, {"Bearer " + renewed["access_token"]})
+        self.assertEqual(json.loads(path.read_text(encoding="utf-8"))["tokens"]["refresh_token"], "new")
 
     def test_a_login_that_is_renewed_is_the_users(self):
         """Each of them writes its file of credentials in place: a tool stands in for that here."""
