@@ -100,7 +100,7 @@ int git_find(struct git_call *c, struct ov_err *err)
 	}
 	c->room = git_room_path(c);
 	c->own = path_join(&c->arena, c->room, "own");
-	c->admin = path_join(&c->arena, c->room, "agent");
+	c->admin = path_join(&c->arena, c->room, GIT_AGENT_DIR);
 	if (!is_folder(c->admin)) {
 		c->admin = linked_admin(c);
 		c->linked = c->admin != NULL;

@@ -52,7 +52,7 @@ int git_rm(struct git_call *c, const char *path)
 	return GIT_NEXT;
 }
 
-/* From one folder to another: "../../git/w1/agent". */
+/* From one folder to another: "../../git/w1/.git". */
 static str relative(struct git_call *c, const char *from, const char *to)
 {
 	_cleanup_(buf_done)
@@ -83,7 +83,8 @@ static str relative(struct git_call *c, const char *from, const char *to)
 static str link_text(struct git_call *c)
 {
 	return arena_printf(&c->arena, "gitdir: " STR_FMT "\n",
-			STR_ARG(relative(c, c->path, path_join(&c->arena, c->room, "agent"))));
+			STR_ARG(relative(c, c->path,
+					path_join(&c->arena, c->room, GIT_AGENT_DIR))));
 }
 
 int git_link(struct git_call *c, struct ov_err *err)
@@ -325,7 +326,7 @@ static const char *beside(struct git_call *c, const char *name)
 static void keep_modules(struct git_call *c)
 {
 	const char *from = path_join(&c->arena, beside(c, "new"), MODULES),
-		   *to = path_join(&c->arena, beside(c, "agent"), MODULES);
+		   *to = path_join(&c->arena, beside(c, GIT_AGENT_DIR), MODULES);
 	struct stat st;
 
 	if (lstat(from, &st) == 0 && S_ISDIR(st.st_mode))
@@ -364,7 +365,7 @@ static int list_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	const char *new = beside(c, "new"), *agent = beside(c, "agent");
+	const char *new = beside(c, "new"), *agent = beside(c, GIT_AGENT_DIR);
 	int r;
 
 	if (o->code != 0)

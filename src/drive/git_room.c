@@ -1,7 +1,7 @@
 /*
  * The room of a worktree: a folder of the store with two git folders.
  *
- *	agent/	is what the worktree's .git file names. HEAD, index, objects and branches in it are
+ *	.git/	is what the worktree's .git file names. HEAD, index, objects and branches in it are
  *		its agent's own, on top of the repository's objects and of copies of its branches. Who
  *		runs there can write anything into it, so no git of ours is ever pointed at it: a few
  *		small files are read as text, its commits are taken over as a checked pack
@@ -51,7 +51,7 @@ const char *git_room_path(struct git_call *c)
 
 const char *git_agent_dir(struct arena *a, str path)
 {
-	return path_join(a, room_of(a, path), "agent");
+	return path_join(a, room_of(a, path), GIT_AGENT_DIR);
 }
 
 const char *git_own_dir(struct arena *a, str path)

@@ -67,6 +67,8 @@ int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *
 
 #define GIT_MAKING "making"         /* a note: the folder is being made, nobody has worked in it */
 #define GIT_AGENT_REFS "agent-refs" /* a note: the packed-refs that we gave the agent */
+/* In the room: the agent's. Claude Code reads git without asking only below a folder of this name. */
+#define GIT_AGENT_DIR ".git"
 
 /* git_own.c */
 extern const struct git_step git_own_steps[];       /* the folder of ours, and its configuration */

@@ -29,6 +29,15 @@ class Claude(common.Hooked):
         self.assertEqual((first["verdict"], first["trouble"], first["exit_code"]), ("failed", "max_turns", 1))
         self.assertEqual((last["session"], last["resumed"], last["verdict"]), (first["session"], True, "ok"))
 
+    def test_git_can_be_read_without_approval(self):
+        """As in any worktree: it has to take the git folder for one that nobody planted."""
+        site = self.site(self.kind, permission_mode="default")
+        self.goal(site, self.task("T1", [self.kind.shell("git status"), {"text": "It is clean."}]))
+        run = site.wait_type("run.ended")["run"]
+        said = site.output(run).decode()
+        self.assertNotIn("requires approval", said)
+        self.assertIn("nothing to commit", said)
+
     def test_several_results_in_one_run(self):
         """A sub-agent in the background ends after its parent's turn, and begins another one."""
         site = self.site(self.kind)

@@ -12,7 +12,7 @@
 /* As a harvest would: what the agent committed on its branch is the repository's, and nothing more. */
 static const char live[] =
 		"ref=refs/heads/$B; was= now=; p=$(dirname \"$(dirname "
-		"\"$W\")\")/git/${W##*/}/agent; "
+		"\"$W\")\")/git/${W##*/}/.git; "
 		"! [ -e \"$p/$ref\" ] || read now <\"$p/$ref\"; ! [ -e \"$R/.git/$ref\" ] || read "
 		"was "
 		"<\"$R/.git/$ref\"; [ -z \"$now\" ] || [ \"$now\" = \"$was\" ] || git -C \"$R\" -c "

@@ -90,13 +90,13 @@ TEST(the_agent_is_not_disturbed)
 	/* The index is stale, and another git holds its lock. */
 	sh(&f,
 			"cd \"$W\"; touch -d '2001-01-01' src/one; echo n >new; : "
-			">\"$R\"/.overseer/git/w1/agent/index.lock");
-	strcpy(index, sh(&f, "sha256sum <.overseer/git/w1/agent/index"));
+			">\"$R\"/.overseer/git/w1/.git/index.lock");
+	strcpy(index, sh(&f, "sha256sum <.overseer/git/w1/.git/index"));
 	strcpy(times, sh(&f, "cd \"$W\"; find . -printf '%%p %%s %%T@\\n' | sha256sum"));
 	assert_true(changed(&f, last));
-	assert_sh(&f, index, "sha256sum <.overseer/git/w1/agent/index");
+	assert_sh(&f, index, "sha256sum <.overseer/git/w1/.git/index");
 	assert_sh(&f, times, "cd \"$W\"; find . -printf '%%p %%s %%T@\\n' | sha256sum");
-	assert_int_equal(sh_status(&f, "test -e .overseer/git/w1/agent/index.lock"), 0);
+	assert_int_equal(sh_status(&f, "test -e .overseer/git/w1/.git/index.lock"), 0);
 	fixture_close(&f);
 }
 
@@ -110,7 +110,7 @@ TEST(what_cannot_be_read_is_an_error)
 	assert_int_equal(a.r, OV_ENOTFOUND);
 	ensure(&f, "overseer/w1/a");
 	/* An index of the agent's is not read; ours is. */
-	sh(&f, "printf junk >.overseer/git/w1/agent/index");
+	sh(&f, "printf junk >.overseer/git/w1/.git/index");
 	a = fingerprint(&f);
 	assert_int_equal(a.r, 0);
 	sh(&f, "printf junk >.overseer/git/w1/own/index");

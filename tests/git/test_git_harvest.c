@@ -101,7 +101,7 @@ TEST(leftovers_are_rescued_then_committed)
 	sh(&f,
 			"cd \"$W\"; echo n >new; rm src/one; printf x >tool; chmod +x tool; ln -s "
 			"a l; echo s >'sp ace'; echo i >x.o;"
-			"echo st >st; git add st; touch ../../git/w1/agent/index.lock; cp "
+			"echo st >st; git add st; touch ../../git/w1/.git/index.lock; cp "
 			"-a . ../../../../before");
 	a = harvest(&f, e.base);
 	assert_true(a.leftovers);
@@ -343,7 +343,7 @@ TEST(damaged_link_head_and_index)
 	sh(&f,
 			"cd \"$W\"; echo c >committed; git add -A; git commit -qm one; echo l "
 			">left; "
-			"echo garbage >.git; cd \"$R\"/.overseer/git/w1/agent; echo garbage >HEAD; "
+			"echo garbage >.git; cd \"$R\"/.overseer/git/w1/.git; echo garbage >HEAD; "
 			"head -c 5000 /dev/urandom >index");
 	ensure(&f, "overseer/w1/a");
 	a = harvest(&f, e.base);
@@ -352,7 +352,7 @@ TEST(damaged_link_head_and_index)
 	assert_sh(&f, "committed\nleft", "git diff --name-only %s overseer/w1/a", e.base);
 	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
 	/* A short one is another error. */
-	sh(&f, "echo x >>\"$W\"/left; echo >.overseer/git/w1/agent/index");
+	sh(&f, "echo x >>\"$W\"/left; echo >.overseer/git/w1/.git/index");
 	a = harvest(&f, e.base);
 	assert_int_equal(a.commits, 3);
 	fixture_close(&f);

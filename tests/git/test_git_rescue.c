@@ -20,7 +20,7 @@ static void check_untouched(struct fixture *f, const char *before_index, const c
 {
 	char *index = strdup(before_index), *status = strdup(before_status);
 
-	assert_sh(f, index, "sha256sum <.overseer/git/w1/agent/index");
+	assert_sh(f, index, "sha256sum <.overseer/git/w1/.git/index");
 	assert_sh(f, status,
 			"GIT_OPTIONAL_LOCKS=0 git -C \"$W\" status --porcelain -z | sha256sum");
 	assert_sh(f, "", "find .git -name 'overseer-rescue-*'");
@@ -38,7 +38,7 @@ TEST(everything_is_kept_and_nothing_touched)
 	ensure(&f, "overseer/w1/a");
 	sh(&f, "cd \"$W\"; %s", everything);
 	sh(&f, "cp -a \"$W\" ../before; git -C \"$W\" status >/dev/null");
-	strcpy(index, sh(&f, "sha256sum <.overseer/git/w1/agent/index"));
+	strcpy(index, sh(&f, "sha256sum <.overseer/git/w1/.git/index"));
 	strcpy(status,
 			sh(&f,
 					"GIT_OPTIONAL_LOCKS=0 git -C \"$W\" status --porcelain -z "
@@ -212,7 +212,7 @@ TEST(damaged_index)
 
 	fixture_open(&f);
 	ensure(&f, "overseer/w1/a");
-	sh(&f, "echo u >\"$W/untracked\"; rm .overseer/git/w1/agent/index; cp -a \"$W\" ../before");
+	sh(&f, "echo u >\"$W/untracked\"; rm .overseer/git/w1/.git/index; cp -a \"$W\" ../before");
 	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
 	assert_same_content(&f, a.commit, "../before");
 	fixture_close(&f);
@@ -234,7 +234,7 @@ TEST(edit_that_only_the_time_of_the_index_gives_away)
 			"cd \"$W\"; t=2020-01-01T00:00:00Z; touch -d $t src/one; git update-index "
 			"-q "
 			"--refresh; echo two >src/one; touch -d $t src/one "
-			"\"$R\"/.overseer/git/w1/agent/index; test \"$(GIT_OPTIONAL_LOCKS=0 git "
+			"\"$R\"/.overseer/git/w1/.git/index; test \"$(GIT_OPTIONAL_LOCKS=0 git "
 			"status "
 			"--porcelain)\" = ' M src/one'");
 	a = rescue(&f, f.tree, "refs/overseer/rescue/r");
@@ -306,7 +306,7 @@ TEST(restore_after_a_killed_git_and_of_the_checkout)
 
 	fixture_open(&f);
 	ensure(&f, "overseer/w1/a");
-	sh(&f, "echo u >\"$W/untracked\"; touch .overseer/git/w1/agent/index.lock");
+	sh(&f, "echo u >\"$W/untracked\"; touch .overseer/git/w1/.git/index.lock");
 	a = restore(&f, "refs/overseer/rescue/r");
 	assert_sh(&f, "u", "git show %s:untracked", a.rescue_ref);
 	assert_sh(&f, "", "git -C \"$W\" status --porcelain");

@@ -368,7 +368,7 @@ TEST(stale_locks_of_ours_are_removed)
 	fixture_open(&f);
 	ensure(&f, "overseer/w1/a");
 	sh(&f,
-			"touch .overseer/git/w1/agent/index.lock .overseer/git/w1/agent/HEAD.lock; "
+			"touch .overseer/git/w1/.git/index.lock .overseer/git/w1/.git/HEAD.lock; "
 			"mkdir -p "
 			".git/refs/heads/overseer/w1;"
 			"touch .git/refs/heads/overseer/w1/b.lock");

@@ -137,7 +137,7 @@ static void compare_all(struct both *b)
 	}
 	snprintf(admin, sizeof(admin), "%s/.git", b->f.repo);
 	compare_tree(b, b->f.repo, admin, clean[0]);
-	snprintf(admin, sizeof(admin), "%s/.overseer/git/w%d/agent", b->f.repo,
+	snprintf(admin, sizeof(admin), "%s/.overseer/git/w%d/.git", b->f.repo,
 			(int)(b->w - b->worker) + 1);
 	compare_tree(b, b->w->tree, admin, clean[1]);
 }

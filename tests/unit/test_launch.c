@@ -354,11 +354,11 @@ TEST(codex_can_commit)
 	struct launch_ask ask = ask_of("codex");
 	struct launch l;
 
-	ask.git_dir = "/r/.overseer/git/w/agent";
+	ask.git_dir = "/r/.overseer/git/w/.git";
 	ask.git_common_dir = "/r/.git";
 	l = build(&ask);
 	assert_string_equal(option(&l, "sandbox_workspace_write.writable_roots="),
-			"[\"/r/.overseer/git/w/agent\"]");
+			"[\"/r/.overseer/git/w/.git\"]");
 	ask.permission_mode = STR("read-only");
 	l = build(&ask);
 	assert_null(option(&l, "sandbox_workspace_write.writable_roots="));

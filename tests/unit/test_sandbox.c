@@ -15,7 +15,7 @@ static struct sandbox_ask ask_default(void)
 		.worktree = "/r/.overseer/worktrees/w",
 		.run_dir = "/r/.overseer/runs/R_1",
 		.store = "/r/.overseer",
-		.git_dir = "/r/.overseer/git/w/agent",
+		.git_dir = "/r/.overseer/git/w/.git",
 		.git_common_dir = "/r/.git",
 		.home = "/u",
 		.private_home = "/r/.overseer/home/A_1/home",
