@@ -228,7 +228,7 @@ static struct pointers pointers(struct git_call *c, const char *dir)
 					path_join(&c->arena, c->g->common, "objects"))),
 			STR_ARG(git_lfs_used(c) ? git_lfs_alternates(c,
 								  path_join(&c->arena, c->room,
-										  "agent"))
+										  GIT_AGENT_DIR))
 						: STR("")));
 	return p;
 }

@@ -82,8 +82,8 @@ static int pack_build(struct git_call *c, struct ov_err *err _unused_)
 		if (known[i].n)
 			buf_addf(&b, "^" STR_FMT "\n", STR_ARG(known[i]));
 	/* Mostly it is unpacked at once; a large one that stays is made durable then. */
-	git_run(c, AT_ADMIN, GIT_AGENTS, "-c", "core.fsync=none", "pack-objects", "-q", "--revs", "--delta-base-offset",
-			path_join(&c->arena, c->own, PACK), NULL);
+	git_run(c, AT_ADMIN, GIT_AGENTS, "-c", "core.fsync=none", "pack-objects", "-q", "--revs",
+			"--delta-base-offset", path_join(&c->arena, c->own, PACK), NULL);
 	c->input = arena_str(&c->arena, buf_str(&b));
 	return GIT_NEXT;
 }

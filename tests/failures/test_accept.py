@@ -110,8 +110,8 @@ class Accept(AutoCase):
         asked = self.asked(site, "checkout")
         self.recovered(asked)
         # The agent's stopped nothing and is gone; the user's is left to the user, who is told its name.
-        self.assertTrue(os.path.exists(os.path.join(site.dir, "git/pool-1/agent/index")))
-        self.assertFalse(os.path.exists(os.path.join(site.dir, "git/pool-1/agent/index.lock")))
+        self.assertTrue(os.path.exists(os.path.join(site.dir, "git/pool-1/.git/index")))
+        self.assertFalse(os.path.exists(os.path.join(site.dir, "git/pool-1/.git/index.lock")))
         self.assertIn(f"Unable to create '{lock}': File exists", asked["data"]["question"])
         self.assertEqual([e for e in site.events() if e["type"] == "node.failed"], [])
         # It goes on by itself when the lock is gone, and others did meanwhile.

@@ -11,7 +11,7 @@
 #include "tests/git/fixture.h"
 #include "tests/skip.h"
 
-#define AGENT ".overseer/git/w1/agent"
+#define AGENT ".overseer/git/w1/.git"
 #define OBJECT                                                                                   \
 	"object() { h=$(sha256sum <\"$1\"); h=${h%% *}; a=${h#??}; b=${a#??}; echo "             \
 	"${h%%$a}/${a%%$b}/$h; }; has() { cmp \"$1\" \"$R/.git/lfs/objects/$(object \"$1\")\"; " \

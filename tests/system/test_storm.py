@@ -239,7 +239,7 @@ class Storm(night.Night, unittest.TestCase):
 
     def worktree(self):
         """The git folder of the agent in one of the worktrees, or None."""
-        names = sorted(glob.glob(os.path.join(self.place.dir, "git/*/agent")))
+        names = sorted(glob.glob(os.path.join(self.place.dir, "git/*/.git")))
         return self.rng.choice(names) if names else None
 
     def fail_git_index(self):
