@@ -125,10 +125,11 @@ struct git_call {
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
-	bool settled;         /* ensure: it stands on the branch, and work may have begun */
-	bool unblocked;       /* pipes that git would wait for are gone */
-	bool loosened;        /* what was read-only is made writable */
-	bool forced;          /* rebase: an earlier one was cut off while the worktree followed */
+	bool settled;           /* ensure: it stands on the branch, and work may have begun */
+	bool looked, unblocked; /* for pipes that git would wait for: ahead, and after it did */
+	const char *aside;      /* the folder for what is put aside; NULL: none yet */
+	bool loosened;          /* what was read-only is made writable */
+	bool forced;            /* rebase: an earlier one was cut off while the worktree followed */
 	bool keeps, reserved; /* rebase: the ref holds the branch already; harvest: see git_names.c */
 	bool forwarded;       /* the target was brought up to date from the remote */
 	bool plain_ssh;       /* no other way to call ssh is configured */

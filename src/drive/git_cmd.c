@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "drive/git_walk.h"
 #include "sys/file.h"
 #include "sys/git_env.h"
 
@@ -78,6 +79,7 @@ static void use_own(struct git_call *c, enum git_where where, unsigned flags)
 		git_env_add(c, "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 				git_quoted(c, path_join(a, c->admin, "objects")).p);
 	if (where == AT_TREE) {
+		git_unblock_ahead(c);
 		/* By its descriptor: nothing that takes its place can be entered. */
 		git_env_add(c, "GIT_WORK_TREE", ".");
 		c->cwd = arena_printf(a, "/proc/self/fd/%d", c->tree_fd).p;

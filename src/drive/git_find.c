@@ -214,47 +214,6 @@ bool git_loosen(struct git_call *c, const struct git_out *o)
 	return true;
 }
 
-static bool unblocked;
-
-static int unblock(const char *path, const struct stat *st, int kind _unused_, struct FTW *ftw)
-{
-	static const char *const names[] = { ".gitignore", ".gitattributes", ".gitmodules" };
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strcmp(path + ftw->base, names[i]) == 0 && !S_ISREG(st->st_mode) &&
-				!S_ISDIR(st->st_mode) && !S_ISLNK(st->st_mode))
-			unblocked |= unlink(path) == 0;
-	return 0;
-}
-
-bool git_unblock(struct git_call *c)
-{
-	if (c->unblocked || !c->own || !c->folder)
-		return false;
-	c->unblocked = true;
-	unblocked = false;
-	nftw(c->path, unblock, 64, FTW_PHYS);
-	return unblocked;
-}
-
-int git_move_aside(struct git_call *c, const char *what, struct ov_err *err)
-{
-	for (int i = 1; i < 10000; i++) {
-		str to = arena_printf(&c->arena, "%s.aside-%d", c->path, i);
-
-		if (renameat2(AT_FDCWD, what, AT_FDCWD, to.p, RENAME_NOREPLACE) == 0) {
-			c->res.detail = arena_printf(&c->arena, "%s was moved to " STR_FMT, what,
-					STR_ARG(to));
-			return 0;
-		}
-		if (errno != EEXIST)
-			return ov_fail_errno(err, errno, "move %s aside to " STR_FMT, what,
-					STR_ARG(to));
-	}
-	return ov_fail(err, OV_ELIMIT, "too many folders beside %s were moved aside: remove some",
-			c->path);
-}
-
 /* Files that name a branch while something is done to it: by its full name, or its short one. */
 static const struct {
 	const char *file, *what;

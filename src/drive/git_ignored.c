@@ -6,12 +6,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "drive/git_walk.h"
 #include "sys/file.h"
 
 enum { RESCUED_MAX = 64 << 20 };
@@ -183,51 +183,36 @@ static int folders_build(struct git_call *c, struct ov_err *err _unused_)
 			"--no-empty-directory", "--exclude-standard", NULL);
 }
 
-static int move(struct git_call *c, const char *to, str name, struct ov_err *err)
+/* "a/b/" is one entry of its folder. */
+static int move(struct git_call *c, str name, struct ov_err *err)
 {
 	struct arena *a = &c->arena;
-	char *into, *slash;
-	int r = 0;
+	size_t cut;
 
 	while (name.n > 1 && name.p[name.n - 1] == '/')
 		name.n--;
-	into = path_join(a, to, arena_cstr(a, name));
-	slash = strrchr(into, '/');
-	*slash = '\0';
-	r = dir_make(into, 0700, err);
-	*slash = '/';
-	if (r == 0 &&
-			renameat2(c->tree_fd, arena_cstr(a, name), AT_FDCWD, into,
-					RENAME_NOREPLACE) < 0)
-		r = ov_fail_errno(err, errno, "move " STR_FMT " to %s", STR_ARG(name), into);
-	return r;
+	for (cut = name.n; cut > 0 && name.p[cut - 1] != '/';)
+		cut--;
+	_cleanup_(fd_closep)
+	int fd = git_walk_open(c, arena_cstr(a, str_sub(name, 0, cut ? cut - 1 : 0)));
+
+	if (fd < 0)
+		return ov_fail_errno(err, errno, "move " STR_FMT " aside", STR_ARG(name));
+	return git_aside_one(c, fd, arena_cstr(a, str_sub(name, 0, cut ? cut - 1 : 0)),
+			arena_cstr(a, str_sub(name, cut, name.n)),
+			"files that were ignored before were", err);
 }
 
 static int folders_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	str rest = o->out, name;
-	const char *to = NULL;
 	int r = 0;
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	for (int i = 1; !to && i < 10000; i++) {
-		const char *one = arena_printf(&c->arena, "%s.aside-%d", c->path, i).p;
-
-		if (mkdir(one, 0700) == 0)
-			to = one;
-		else if (errno != EEXIST)
-			return ov_fail_errno(err, errno, "make %s", one);
-	}
-	if (!to)
-		return ov_fail(err, OV_ELIMIT,
-				"too many folders beside %s were moved aside: remove some",
-				c->path);
 	while (r == 0 && str_split(&rest, '\0', &name))
 		if (name.n)
-			r = move(c, to, name, err);
-	c->res.detail = arena_printf(&c->arena, "files that were ignored before were moved to %s",
-			to);
+			r = move(c, name, err);
 	return r < 0 ? r : GIT_NEXT;
 }
 

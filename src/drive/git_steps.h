@@ -37,16 +37,16 @@ void git_drop_ref_lock(struct git_call *c, str ref); /* of a ref that is ours al
  * readable, once: true when the command is worth another try.
  */
 bool git_loosen(struct git_call *c, const struct git_out *o);
-/*
- * After a command took too long: removes pipes and devices in place of the files that git reads for
- * itself, for which it would wait for ever, once. True when there were some.
- */
-bool git_unblock(struct git_call *c);
-/* Renames `what` to a free name beside c->path; nothing is removed. */
-int git_move_aside(struct git_call *c, const char *what, struct ov_err *err);
 /* What is done to the branch in any worktree: "rebased", "bisected"; NULL: nothing. */
 const char *git_branch_busy(struct git_call *c, str branch);
 void git_holder_admin(struct git_call *c); /* c->res.checkout and .admin, of c->holder */
+
+/* git_aside.c: nothing is removed, and c->res.detail says where it is */
+/* Renames `what` to a free name beside c->path. */
+int git_move_aside(struct git_call *c, const char *what, struct ov_err *err);
+/* Moves one entry of a folder of the worktree into a folder beside it; "WHAT moved to ...". */
+int git_aside_one(struct git_call *c, int dir, const char *folder, const char *name,
+		const char *what, struct ov_err *err);
 
 /* git_room.c: the two git folders of a worktree, and what the agent's says, as text */
 const char *git_room_path(struct git_call *c);
