@@ -23,6 +23,7 @@ struct loop_source;
 struct git_call;
 
 enum { GIT_DEPTH = 6, GIT_MAX_WORKTREES = 4096, GIT_FILE_MAX = 1 << 20 };
+enum { GIT_INDEX_MAX = 1 << 30 };
 
 struct git {
 	struct loop *loop;
@@ -126,6 +127,7 @@ struct git_call {
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
 	bool settled;           /* ensure: it stands on the branch, and work may have begun */
+	bool sparse;            /* our index says what is not checked out; see git_sparse.c */
 	bool looked, unblocked; /* for pipes that git would wait for: ahead, and after it did */
 	const char *aside;      /* the folder for what is put aside; NULL: none yet */
 	bool loosened;          /* what was read-only is made writable */
@@ -162,6 +164,7 @@ struct git_call {
 	const char *objects; /* predict: where its objects go, or NULL */
 	/* The worktree that has the target checked out, or NULL; a second one, against git's advice. */
 	const char *holder, *other_holder;
+	str absent;        /* files that are not in the folder, each ended by NUL */
 	str changes;       /* raw diff of what the target is to become, for git_overlap.c */
 	bool staged_alike; /* the user has staged some of that, to the byte */
 	bool keep_ignored, look_ignored; /* rescue ignored files; they count as uncommitted now */

@@ -135,7 +135,7 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 	if (c->tree.n)
 		return GIT_SKIP;
 	git_own_index_is(c, STR(""));
-	git_run(c, AT_TREE, 0, "add", "-A", "--", ":(top)", NULL);
+	git_run(c, AT_TREE, 0, "add", "-A", "--sparse", "--", ":(top)", NULL);
 	git_exclude_nested(c);
 	return GIT_NEXT;
 }

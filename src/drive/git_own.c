@@ -311,7 +311,8 @@ void git_own_index_is(struct git_call *c, str commit)
 static int index_build(struct git_call *c, struct ov_err *err)
 {
 	const char *index = path_join(&c->arena, c->own, "index");
-	bool there = file_exists(index) && !c->index_bad;
+	bool former = !c->sparse && git_own_line(c, GIT_SPARSE).n; /* it is another call's */
+	bool there = file_exists(index) && !c->index_bad && !former;
 	str head = c->head.n ? arena_printf(&c->arena, STR_FMT "\n", STR_ARG(c->head))
 			     : STR("ref: refs/heads/none\n");
 	int r = c->folder && !c->making ? git_own_note(c, "HEAD", head, err) : GIT_LEAVE;
@@ -321,7 +322,7 @@ static int index_build(struct git_call *c, struct ov_err *err)
 	if (there && c->head.n && str_eq(git_own_line(c, INDEX_AT), c->head))
 		return GIT_SKIP;
 	git_own_index_is(c, STR(""));
-	if (c->index_bad)
+	if (c->index_bad || former)
 		unlink(index);
 	git_run(c, AT_TREE, 0, "read-tree", NULL);
 	if (!c->head.n)
@@ -342,6 +343,8 @@ static int index_judge(struct git_call *c, const struct git_out *o, struct ov_er
 	if (o->code != 0)
 		return git_fail(c, o, err);
 	c->index_bad = false;
+	if (!c->sparse)
+		unlink(path_join(&c->arena, c->own, GIT_SPARSE));
 	git_own_index_is(c, c->head);
 	return GIT_NEXT;
 }

@@ -76,6 +76,10 @@ extern const struct git_step git_programs_steps[];
 int git_own_attributes(struct git_call *c, bool raw, struct ov_err *err);
 void git_own_index_is(struct git_call *c, str commit); /* it holds this one's tree; empty: none */
 
+/* git_sparse.c: of c->absent, what the agent did not remove, but does not have checked out */
+extern const struct git_step git_sparse_steps[];
+#define GIT_SPARSE "sparse" /* a note: our index says so; it is for one call, and then made anew */
+
 /* git_staged.c: c->agent_tree, c->unmerged; c->dirty where something is staged */
 extern const struct git_step git_staged_steps[];
 int git_copy_index(int in, const char *to, struct ov_err *err);
@@ -103,6 +107,8 @@ extern const struct git_step git_refs_steps[]; /* HEAD, branch, target, rescue r
 extern const struct git_step
 		git_target_steps[]; /* the target branch has a commit, or the call fails */
 extern const struct git_step git_status_steps[]; /* c->dirty, changed, unmerged, nested */
+int git_status_build(struct git_call *c, struct ov_err *err);
+int git_status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err);
 int git_holder_build(struct git_call *c, struct ov_err *err);
 /* Sets c->holder to the folder that has refs/heads/BRANCH checked out, if it exists. */
 void git_holder_parse(struct git_call *c, str list, str branch);

@@ -142,6 +142,7 @@ static int folder_build(struct git_call *c, struct ov_err *err)
 	int r = 0;
 
 	c->links_of = c->start;
+	c->sparse = false; /* what comes is checked out whole */
 	(void)rename(path_join(&c->arena, c->own, BRANCH), path_join(&c->arena, c->own, FORMER));
 	if (!c->folder || c->making) {
 		c->making = true;

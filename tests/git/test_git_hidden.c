@@ -19,7 +19,7 @@ TEST(pipes_in_place_of_what_git_reads)
 	e = ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; rm .gitignore; mkfifo .gitignore .gitattributes; mkdir -p a/b; "
-	                "mkfifo "
+			"mkfifo "
 			"a/b/.gitignore a/.gitmodules; echo work >a/b/work; mkfifo a/pipe");
 	h = harvest(&f, e.base);
 	assert_sh(&f, "work", "git show %s:a/b/work", h.head);
@@ -29,6 +29,68 @@ TEST(pipes_in_place_of_what_git_reads)
 	assert_sh(&f, "./a/pipe", "cd \"$W\"; find . -type p");
 	ensure(&f, "overseer/w1/b");
 	assert_sh(&f, "*.tmp", "cat \"$W/.gitignore\"");
+	fixture_close(&f);
+}
+
+static void check_sparse(struct fixture *f, const struct answer *h)
+{
+	assert_sh(f, "src/one\nsrc/work\nwork", "git diff-tree -r --name-only main %s", h->head);
+	assert_sh(f, "changed", "git show %s:src/one", h->head);
+	assert_sh(f, "", "git diff-tree -r --diff-filter=D --name-only main %s", h->head);
+}
+
+/* With work inside and outside of what is checked out. */
+static const char sparse_work[] =
+		"echo work >work; mkdir -p src; echo work >src/work; echo changed "
+		">src/one";
+
+TEST(sparse_checkout_of_the_agents)
+{
+	struct fixture f;
+	struct answer e, h;
+
+	fixture_open(&f);
+	sh(&f, "mkdir d; echo 1 >d/1; echo 2 >d/2; git add -A; git commit -qm more");
+	e = ensure(&f, BRANCH);
+	sh(&f, "cd \"$W\"; git sparse-checkout set --no-cone /work; test ! -e d; %s", sparse_work);
+	h = harvest(&f, e.base);
+	check_sparse(&f, &h);
+	/* It goes on: what it has again counts again. */
+	sh(&f, "cd \"$W\"; mkdir -p d; echo again >d/1");
+	h = harvest(&f, e.base);
+	assert_sh(&f, "d/1\nsrc/one\nsrc/work\nwork", "git diff-tree -r --name-only main %s",
+			h.head);
+	/* A removal by git's own means is one. */
+	sh(&f, "cd \"$W\"; git rm -q --cached --sparse d/2");
+	h = harvest(&f, e.base);
+	assert_sh(&f, "d/2", "git diff-tree -r --diff-filter=D --name-only main %s", h.head);
+	/* The next task has all files. */
+	ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "1\n2", "cat \"$W\"/d/*");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, "", "git -C \"$W\" ls-files -t | grep -v '^H ' || :");
+	fixture_close(&f);
+}
+
+TEST(sparse_checkout_of_the_users)
+{
+	struct fixture f;
+	struct answer e, h;
+
+	fixture_open(&f);
+	sh(&f,
+			"mkdir d; echo 1 >d/1; echo 2 >d/2; git add -A; git commit -qm more; git "
+			"sparse-checkout set --no-cone '/*' '!/d/' '!/src/'; test ! -e d");
+	e = ensure(&f, BRANCH);
+	assert_int_equal(sh_status(&f, "test -e \"$W/d\""), 1);
+	sh(&f, "cd \"$W\"; %s", sparse_work);
+	h = harvest(&f, e.base);
+	check_sparse(&f, &h);
+	assert_int_equal(accept_key(&f, BRANCH, "D_1").outcome, GIT_OK);
+	assert_sh(&f, "d/1\nd/2", "git ls-tree --name-only main d/");
+	ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_int_equal(sh_status(&f, "test -e \"$W/d\""), 1);
 	fixture_close(&f);
 }
 
