@@ -20,6 +20,16 @@ static int too_many(struct git_call *c, struct ov_err *err)
 			c->path);
 }
 
+/* What is mounted may be all that there is of it: whoever mounted it has to take it away. */
+static int mounted(const char *what, struct ov_err *err)
+{
+	int r = ov_fail(err, OV_ESTATE, "something is mounted over %s, which cannot be moved aside",
+			what);
+
+	ov_next(err, "umount %s", what);
+	return r;
+}
+
 int git_move_aside(struct git_call *c, const char *what, struct ov_err *err)
 {
 	for (int i = 1; i < ASIDE_MAX; i++) {
@@ -30,6 +40,8 @@ int git_move_aside(struct git_call *c, const char *what, struct ov_err *err)
 					STR_ARG(to));
 			return 0;
 		}
+		if (errno == EBUSY)
+			return mounted(what, err);
 		if (errno != EEXIST)
 			return ov_fail_errno(err, errno, "move %s aside to " STR_FMT, what,
 					STR_ARG(to));

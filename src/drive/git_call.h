@@ -36,6 +36,7 @@ struct git {
 	struct list calls;      /* oldest first */
 	bool keep_ignored;      /* rescue ignored files, too */
 	const char *confiner;   /* the program that confines ours; NULL: nothing does */
+	bool partial;           /* a partial clone: what is missing is fetched */
 	bool no_lfs;            /* its program is not there: its filter is passed over */
 };
 
@@ -192,6 +193,7 @@ void git_args(struct git_call *c, ...) __attribute__((sentinel));
 int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 		__attribute__((sentinel));
 void git_env_add(struct git_call *c, const char *name, const char *value);
+int git_at_holder(struct git_call *c);                /* the command runs in c->holder */
 str git_quoted(struct git_call *c, const char *path); /* as an entry of a list of folders */
 /* The error of a command that failed: what was tried and git's own words. */
 int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err);

@@ -126,6 +126,11 @@ int git_find_required(struct git_call *c, struct ov_err *err)
 
 	if (r < 0)
 		return r;
+	if (!c->folder && file_exists(c->path) && git_own_line(c, GIT_PLACE).n)
+		return ov_fail(err, OV_ENOTFOUND,
+				"%s is not the folder that was made as the worktree: a link, a "
+				"mount or another folder took its place",
+				c->path);
 	if (!c->folder)
 		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path,
 				c->g->repo);
@@ -174,6 +179,15 @@ void git_drop_ref_lock(struct git_call *c, str ref)
 	drop_links(c, ".", ref);
 	drop_links(c, "logs", ref);
 	drop_lock(c, arena_printf(&c->arena, "%s/" STR_FMT ".lock", c->g->common, STR_ARG(ref)).p);
+}
+
+void git_drop_damaged_ref(struct git_call *c, str ref)
+{
+	const char *at = arena_printf(&c->arena, "%s/" STR_FMT, c->g->common, STR_ARG(ref)).p;
+	struct stat st;
+
+	if (lstat(at, &st) == 0 && !S_ISDIR(st.st_mode))
+		unlink(at); /* if that fails, git says so */
 }
 
 /*
@@ -251,21 +265,27 @@ const char *git_branch_busy(struct git_call *c, str branch)
 	return what;
 }
 
-void git_holder_admin(struct git_call *c)
+str git_admin_of(struct git_call *c, const char *folder)
 {
 	struct arena *a = &c->arena;
 	str line = { 0 }, prefix = STR("gitdir: ");
-	const char *link = path_join(a, c->holder, ".git");
+	const char *link = path_join(a, folder, ".git");
 	struct stat st;
 
-	c->res.checkout = str_from(c->holder);
-	c->res.admin = str_from(link);
+	if (strcmp(folder, c->g->repo) == 0)
+		return str_from(c->g->git_dir);
 	if (lstat(link, &st) < 0 || !S_ISREG(st.st_mode) ||
 			file_read(a, link, 8192, &line, NULL) < 0)
-		return;
+		return str_from(link);
 	line = str_trim(line);
 	if (!str_starts(line, prefix))
-		return;
+		return str_from(link);
 	line = arena_str(a, str_sub(line, prefix.n, line.n));
-	c->res.admin = line.p[0] == '/' ? line : str_from(path_join(a, c->holder, line.p));
+	return line.p[0] == '/' ? line : str_from(path_join(a, folder, line.p));
+}
+
+void git_holder_admin(struct git_call *c)
+{
+	c->res.checkout = str_from(c->holder);
+	c->res.admin = git_admin_of(c, c->holder);
 }

@@ -19,7 +19,6 @@
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
-#define PLACE "place"
 #define WORKTREES "/worktrees"
 
 enum { LINKS_MAX = 5, NAMED_MAX = 400, REFS_FILES_MAX = 4096, REFS_DEPTH = 16 };
@@ -85,7 +84,7 @@ static str place_of(struct git_call *c, const struct stat *st)
 
 int git_room_open_tree(struct git_call *c, struct ov_err *err)
 {
-	str place = git_own_line(c, PLACE);
+	str place = git_own_line(c, GIT_PLACE);
 	struct stat st;
 
 	fd_closep(&c->tree_fd);
@@ -111,7 +110,7 @@ int git_room_note_tree(struct git_call *c, struct ov_err *err)
 	c->tree_fd = open(c->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (c->tree_fd < 0 || fstat(c->tree_fd, &st) < 0)
 		return ov_fail_errno(err, errno, "open %s", c->path);
-	r = git_own_note(c, PLACE, place_of(c, &st), err);
+	r = git_own_note(c, GIT_PLACE, place_of(c, &st), err);
 	c->folder = r == 0;
 	return r;
 }

@@ -32,6 +32,8 @@ int git_find_any(struct git_call *c, struct ov_err *err);      /* a step: someth
 bool git_is_checkout(const struct git_call *c);                /* is c->path the user's checkout? */
 void git_drop_locks(struct git_call *c);
 void git_drop_ref_lock(struct git_call *c, str ref); /* of a ref that is ours alone */
+/* A ref that is ours alone, and that git could not find a commit by: it holds nothing. */
+void git_drop_damaged_ref(struct git_call *c, str ref);
 /*
  * If git was not permitted something in our worktree, makes its folders writable and its files
  * readable, once: true when the command is worth another try.
@@ -39,6 +41,7 @@ void git_drop_ref_lock(struct git_call *c, str ref); /* of a ref that is ours al
 bool git_loosen(struct git_call *c, const struct git_out *o);
 /* What is done to the branch in any worktree: "rebased", "bisected"; NULL: nothing. */
 const char *git_branch_busy(struct git_call *c, str branch);
+str git_admin_of(struct git_call *c, const char *folder); /* the git directory of a checkout */
 void git_holder_admin(struct git_call *c); /* c->res.checkout and .admin, of c->holder */
 
 /* git_aside.c: nothing is removed, and c->res.detail says where it is */
@@ -65,6 +68,7 @@ int git_own_note(struct git_call *c, const char *name, str text, struct ov_err *
 str git_own_line(struct git_call *c, const char *name); /* empty when absent */
 int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *err);
 
+#define GIT_PLACE "place"           /* a note: which folder the worktree is */
 #define GIT_MAKING "making"         /* a note: the folder is being made, nobody has worked in it */
 #define GIT_AGENT_REFS "agent-refs" /* a note: the packed-refs that we gave the agent */
 

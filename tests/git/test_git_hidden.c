@@ -94,4 +94,43 @@ TEST(sparse_checkout_of_the_users)
 	fixture_close(&f);
 }
 
+TEST(configuration_that_moves_the_checkout)
+{
+	struct fixture f;
+	struct answer e;
+
+	fixture_open(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f,
+			"echo work >\"$W/work\"; mkdir \"$W/../elsewhere\"; git config "
+	                "core.worktree "
+			"\"$(realpath \"$W/../elsewhere\")\"");
+	harvest(&f, e.base);
+	assert_int_equal(accept_key(&f, BRANCH, "D_1").outcome, GIT_OK);
+	sh(&f, "git --git-dir=.git config --unset core.worktree");
+	assert_sh(&f, "work", "cat work");
+	assert_sh(&f, "", "ls \"$W/../elsewhere\"");
+	assert_sh(&f, "", "git status --porcelain");
+	fixture_close(&f);
+}
+
+TEST(branch_that_names_nothing)
+{
+	struct fixture f;
+	struct answer e, h;
+
+	fixture_open(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f,
+			"echo work >\"$W/work\"; for d in .git \"$(git -C \"$W\" rev-parse "
+			"--absolute-git-dir)\"; do mkdir -p \"$d/refs/heads/overseer/w1\"; echo "
+			"3333333333333333333333333333333333333333 >\"$d/refs/heads/" BRANCH
+			"\"; done");
+	h = harvest(&f, e.base);
+	assert_sh(&f, "work", "git show %s:work", h.head);
+	assert_sh(&f, h.head, "git rev-parse " BRANCH);
+	assert_sh(&f, "", "git fsck --connectivity-only 2>&1 | grep error || :");
+	fixture_close(&f);
+}
+
 TEST_MAIN
