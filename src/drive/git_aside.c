@@ -81,3 +81,23 @@ int git_aside_one(struct git_call *c, int dir, const char *folder, const char *n
 	c->res.detail = arena_printf(&c->arena, "%s moved to %s", what, c->aside);
 	return 0;
 }
+
+/* "a/b/" is one entry of its folder. */
+int git_aside_path(struct git_call *c, str name, struct ov_err *err)
+{
+	struct arena *a = &c->arena;
+	size_t cut;
+
+	while (name.n > 1 && name.p[name.n - 1] == '/')
+		name.n--;
+	for (cut = name.n; cut > 0 && name.p[cut - 1] != '/';)
+		cut--;
+	_cleanup_(fd_closep)
+	int fd = git_walk_open(c, arena_cstr(a, str_sub(name, 0, cut ? cut - 1 : 0)));
+
+	if (fd < 0)
+		return ov_fail_errno(err, errno, "move " STR_FMT " aside", STR_ARG(name));
+	return git_aside_one(c, fd, arena_cstr(a, str_sub(name, 0, cut ? cut - 1 : 0)),
+			arena_cstr(a, str_sub(name, cut, name.n)),
+			"files that were ignored before were", err);
+}

@@ -165,6 +165,7 @@ struct git_call {
 	const char *objects; /* predict: where its objects go, or NULL */
 	/* The worktree that has the target checked out, or NULL; a second one, against git's advice. */
 	const char *holder, *other_holder;
+	str hidden;        /* what is ignored, and by which rules; see git_hidden.c */
 	str absent;        /* files that are not in the folder, each ended by NUL */
 	str changes;       /* raw diff of what the target is to become, for git_overlap.c */
 	bool staged_alike; /* the user has staged some of that, to the byte */

@@ -211,6 +211,9 @@ static int loosen(const char *path, const struct stat *st, int kind, struct FTW 
 {
 	mode_t want = kind == FTW_D || kind == FTW_DNR ? S_IRWXU : S_IRUSR;
 
+	/* A file with other names may be somebody else's. */
+	if (kind == FTW_F && st->st_nlink > 1)
+		return 0;
 	if (kind != FTW_SL && kind != FTW_NS && (st->st_mode & want) != want)
 		chmod(path, (st->st_mode | want) & 07777); /* if that fails, git says so */
 	return 0;
@@ -223,8 +226,7 @@ bool git_loosen(struct git_call *c, const struct git_out *o)
 	c->loosened = true;
 	if (c->folder)
 		nftw(c->path, loosen, 64, FTW_PHYS);
-	if (c->admin && !c->linked)
-		nftw(c->admin, loosen, 64, FTW_PHYS);
+	nftw(c->room, loosen, 64, FTW_PHYS); /* also what was the agent's folder until now */
 	return true;
 }
 

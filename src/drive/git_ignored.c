@@ -4,7 +4,6 @@
  * rescued now; where they are too much for that (what a build made, packages), they are moved aside. So
  * are those that a file of what comes would overwrite.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -13,8 +12,6 @@
 #include "drive/git_steps.h"
 #include "drive/git_walk.h"
 #include "sys/file.h"
-
-enum { RESCUED_MAX = 64 << 20 };
 
 /*
  * Before the move: which files come that an ignored one has the name of, and are there other rules? Only
@@ -90,7 +87,7 @@ static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err
 		buf_adds(&names, name);
 		buf_addc(&names, '\0');
 	}
-	c->ok = bytes <= RESCUED_MAX;
+	c->ok = bytes <= GIT_RESCUED_MAX;
 	c->changes = arena_str(&c->arena, buf_str(&names));
 	return c->changes.n ? GIT_NEXT : GIT_LEAVE;
 }
@@ -160,7 +157,7 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 			NULL);
 }
 
-static const struct git_step rescue_steps[] = {
+const struct git_step git_add_ignored_steps[] = {
 	STEP_SUB("read who commits", NULL, git_identity_steps),
 	STEP_RUN("add what was ignored", index_build, NULL),
 	STEP_RUN("add what was ignored", add_build, NULL),
@@ -183,26 +180,6 @@ static int folders_build(struct git_call *c, struct ov_err *err _unused_)
 			"--no-empty-directory", "--exclude-standard", NULL);
 }
 
-/* "a/b/" is one entry of its folder. */
-static int move(struct git_call *c, str name, struct ov_err *err)
-{
-	struct arena *a = &c->arena;
-	size_t cut;
-
-	while (name.n > 1 && name.p[name.n - 1] == '/')
-		name.n--;
-	for (cut = name.n; cut > 0 && name.p[cut - 1] != '/';)
-		cut--;
-	_cleanup_(fd_closep)
-	int fd = git_walk_open(c, arena_cstr(a, str_sub(name, 0, cut ? cut - 1 : 0)));
-
-	if (fd < 0)
-		return ov_fail_errno(err, errno, "move " STR_FMT " aside", STR_ARG(name));
-	return git_aside_one(c, fd, arena_cstr(a, str_sub(name, 0, cut ? cut - 1 : 0)),
-			arena_cstr(a, str_sub(name, cut, name.n)),
-			"files that were ignored before were", err);
-}
-
 static int folders_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	str rest = o->out, name;
@@ -212,20 +189,20 @@ static int folders_judge(struct git_call *c, const struct git_out *o, struct ov_
 		return git_fail(c, o, err);
 	while (r == 0 && str_split(&rest, '\0', &name))
 		if (name.n)
-			r = move(c, name, err);
+			r = git_aside_path(c, name, err);
 	return r < 0 ? r : GIT_NEXT;
 }
 
 const struct git_step git_ignored_steps[] = {
 	STEP_RUN("see whether other files are ignored now", rules_build, NULL),
 	STEP_RUN("find what was ignored", list_build, list_judge),
-	STEP_SUB("rescue what was ignored", rescue_only, rescue_steps),
+	STEP_SUB("rescue what was ignored", rescue_only, git_add_ignored_steps),
 	STEP_RUN("move what was ignored aside", folders_build, folders_judge),
 	STEP_END,
 };
 
 const struct git_step git_ahead_steps[] = {
 	STEP_RUN("see what comes", ahead_build, ahead_judge),
-	STEP_SUB("rescue what is in the way", NULL, rescue_steps),
+	STEP_SUB("rescue what is in the way", NULL, git_add_ignored_steps),
 	STEP_END,
 };

@@ -16,6 +16,7 @@
 #include "sys/file.h"
 
 #define ATTRIBUTES "attributes" /* a note: what info/attributes holds, mostly */
+#define EXCLUDES "exclude"      /* a note: the repository's info/exclude, as it was recorded */
 #define INDEX_AT "index-at"     /* the commit whose tree the index was read from */
 
 enum { FILES_MAX = 4096, ATTRIBUTES_MAX = 16 << 20 };
@@ -89,6 +90,35 @@ static int share(struct git_call *c, const char *name, struct ov_err *err)
 	return 0;
 }
 
+/*
+ * What the repository excluded when the worktree was made, and what we have excluded since: not what an
+ * agent adds to it.
+ */
+static int put_excludes(struct git_call *c, struct ov_err *err)
+{
+	static const char *const ours[] = { "/.overseer/", "/.serena/" };
+	const char *name = "info/exclude";
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	str now = STR(""), text, rest, line;
+
+	if (file_read(&c->arena, path_join(&c->arena, c->g->common, name), GIT_FILE_MAX, &now,
+			    NULL) < 0)
+		now = STR("");
+	if (file_read_beneath(&c->arena, c->own, EXCLUDES, GIT_FILE_MAX, &text, NULL) < 0)
+		text = now;
+	buf_addf(&b, STR_FMT "\n", STR_ARG(text));
+	rest = now;
+	while (str_split(&rest, '\n', &line))
+		for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+			if (str_starts(line, str_from(ours[i])) && !str_contains(text, line))
+				buf_addf(&b, STR_FMT "\n", STR_ARG(line));
+	if (file_read_beneath(&c->arena, c->own, name, GIT_FILE_MAX, &text, NULL) == 0 &&
+			str_eq(text, buf_str(&b)))
+		return 0;
+	return git_own_note(c, name, buf_str(&b), err);
+}
+
 static int make_folders(struct git_call *c, struct ov_err *err)
 {
 	static const char *const folders[] = { "refs", "info" };
@@ -97,7 +127,7 @@ static int make_folders(struct git_call *c, struct ov_err *err)
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(folders); i++)
 		r = dir_make(path_join(&c->arena, c->own, folders[i]), 0700, err);
 	if (r == 0)
-		r = share(c, "info/exclude", err);
+		r = put_excludes(c, err);
 	if (r == 0)
 		r = share(c, "shallow", err);
 	if (r == 0)
@@ -124,7 +154,7 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	struct buf b = BUF_INIT;
 	str rest = o->out, entry, name;
 	const char *sparse = path_join(&c->arena, c->g->git_dir, "info/sparse-checkout");
-	str patterns;
+	str patterns, excludes;
 	int r;
 
 	if (o->code != 0)
@@ -148,7 +178,14 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	if (file_read(&c->arena, path_join(&c->arena, c->g->common, "info/attributes"),
 			    GIT_FILE_MAX, &c->info_attributes, NULL) < 0)
 		c->info_attributes = STR("");
+	if (file_read(&c->arena, path_join(&c->arena, c->g->common, "info/exclude"), GIT_FILE_MAX,
+			    &excludes, NULL) < 0)
+		excludes = STR("");
 	r = git_own_note(c, "config", buf_str(&b), err);
+	if (r == 0)
+		r = git_own_note(c, EXCLUDES, excludes, err);
+	if (r == 0)
+		r = put_excludes(c, err);
 	if (r == 0 && file_read(&c->arena, sparse, GIT_FILE_MAX, &patterns, NULL) == 0)
 		r = git_own_note(c, "info/sparse-checkout", patterns, err);
 	return r < 0 ? r : GIT_NEXT;

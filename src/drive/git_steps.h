@@ -50,6 +50,8 @@ int git_move_aside(struct git_call *c, const char *what, struct ov_err *err);
 /* Moves one entry of a folder of the worktree into a folder beside it; "WHAT moved to ...". */
 int git_aside_one(struct git_call *c, int dir, const char *folder, const char *name,
 		const char *what, struct ov_err *err);
+/* The same for "a/b" or "a/b/", which git ignored. */
+int git_aside_path(struct git_call *c, str name, struct ov_err *err);
 
 /* git_room.c: the two git folders of a worktree, and what the agent's says, as text */
 const char *git_room_path(struct git_call *c);
@@ -68,6 +70,7 @@ int git_own_note(struct git_call *c, const char *name, str text, struct ov_err *
 str git_own_line(struct git_call *c, const char *name); /* empty when absent */
 int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *err);
 
+#define GIT_BASE "base"             /* a note: the commit of the target that it began with */
 #define GIT_PLACE "place"           /* a note: which folder the worktree is */
 #define GIT_MAKING "making"         /* a note: the folder is being made, nobody has worked in it */
 #define GIT_AGENT_REFS "agent-refs" /* a note: the packed-refs that we gave the agent */
@@ -128,6 +131,11 @@ void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested o
 
 /* git_ignored.c: after c->start was checked out, keeps what had been ignored, and would be removed */
 extern const struct git_step git_ignored_steps[];
+/* What is rescued already (c->tree), and the files c->changes with it. */
+extern const struct git_step git_add_ignored_steps[];
+enum { GIT_RESCUED_MAX = 64 << 20 }; /* bytes; above, such files are moved aside */
+/* git_hidden.c: before the worktree goes, keeps what is ignored by other rules than the base's */
+extern const struct git_step git_hidden_steps[];
 extern const struct git_step git_ahead_steps[]; /* before that: what would be overwritten */
 
 /* git_strays.c: adds to what is rescued the commits that only the agent's folder knows */

@@ -218,7 +218,9 @@ static int ensured(struct git_call *c, struct ov_err *err)
 	int r;
 
 	unlink(path_join(&c->arena, c->own, GIT_MAKING));
-	r = git_own_note(c, BRANCH, c->branch, err);
+	r = git_own_note(c, GIT_BASE, c->base, err);
+	if (r == 0)
+		r = git_own_note(c, BRANCH, c->branch, err);
 	c->res.base = c->base;
 	return r < 0 ? r : GIT_SKIP;
 }
@@ -531,6 +533,7 @@ static const struct git_step remove_steps[] = {
 	STEP_SUB("find what was left behind", NULL, git_strays_steps),
 	STEP_SUB("rescue what is in the worktree", remove_rescue, git_rescue_steps,
 			.inject = "git-remove-rescued"),
+	STEP_SUB("keep what is ignored by others", NULL, git_hidden_steps),
 	STEP_RUN("move a foreign folder aside", stray_build, NULL),
 	STEP_RUN("keep other repositories", gone_build, NULL),
 	STEP_RUN("remove the branch", gone_branch_build, NULL, .inject = "git-remove-branch"),

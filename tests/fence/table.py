@@ -14,11 +14,11 @@ embedded-filter embedded-filter-staged embedded-filter-committed
 gitlink-over-a-folder-of-files base-submodule-replaced the-bases-submodule-stays
 attributes-users-filter worktree-config-filter worktree-config-hooks
 the-users-filter-works conversions-work
-head-names-another-branch rebase-of-release rebase-left-unfinished
+note-names-another-branch head-names-another-branch rebase-of-release rebase-left-unfinished
 index-as-a-link commit-editmsg-as-a-link logs-head-as-a-link index-as-a-fifo
 commondir-names-a-hostile-repo git-folder-gone pointer-gone
 pointer-to-a-hostile-repository worktree-as-a-link-to-a-folder worktree-as-another-folder worktree-as-a-mount
-ignored-by-its-own-rule ignored-by-a-committed-rule ignored-and-large ignored-in-the-way ignored-by-the-base
+ignored-by-its-own-rule ignored-by-a-rule-below ignored-by-a-committed-rule ignored-and-large ignored-in-the-way ignored-by-the-base
 link-for-a-folder-then-failed names-with-newlines names-that-collide names-like-dot-git modes-closed fifo-and-socket fifo-as-dot-files
 hard-link-to-the-store
 index-forged index-skip-worktree sparse-checkout

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "tests/git/fixture.h"
 
 #define BRANCH "overseer/w1/a"
@@ -103,7 +104,7 @@ TEST(configuration_that_moves_the_checkout)
 	e = ensure(&f, BRANCH);
 	sh(&f,
 			"echo work >\"$W/work\"; mkdir \"$W/../elsewhere\"; git config "
-	                "core.worktree "
+			"core.worktree "
 			"\"$(realpath \"$W/../elsewhere\")\"");
 	harvest(&f, e.base);
 	assert_int_equal(accept_key(&f, BRANCH, "D_1").outcome, GIT_OK);
@@ -130,6 +131,62 @@ TEST(branch_that_names_nothing)
 	assert_sh(&f, "work", "git show %s:work", h.head);
 	assert_sh(&f, h.head, "git rev-parse " BRANCH);
 	assert_sh(&f, "", "git fsck --connectivity-only 2>&1 | grep error || :");
+	fixture_close(&f);
+}
+
+/* By rules of the agent's, which nobody sees; what the base ignores goes with the worktree. */
+TEST(ignored_by_the_agents_own_rules)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; mkdir -p a/b c/build; echo '*' >a/.gitignore; echo one "
+	                ">a/b/one; echo two "
+			">a/two; echo build/ >c/.gitignore; echo three >c/build/three; echo o "
+	                ">main.o; echo "
+			"o >a/x.o; ln -s two a/link");
+	a = remove_tree(&f);
+	assert_sh(&f, "a/.gitignore\na/b/one\na/link\na/two\na/x.o\nc/.gitignore\nc/build/three",
+			"git diff-tree -r --name-only main %s", a.rescue_ref);
+	assert_int_equal(sh_status(&f, "test -e \"$W\" -o -e \"$W.aside-1\""), 1);
+	fixture_close(&f);
+}
+
+TEST(too_much_that_is_ignored)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; mkdir a; echo '*' >a/.gitignore; echo work >a/work; truncate "
+	                "-s 100M "
+			"a/large");
+	assert_non_null(strstr(remove_tree(&f).detail, ".aside-1"));
+	assert_sh(&f, "work", "cat \"$W.aside-1/a/work\"");
+	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
+	fixture_close(&f);
+}
+
+TEST(ignored_by_what_was_added_to_the_repositorys_rules)
+{
+	struct fixture f;
+	struct answer e, h;
+	struct ov_err err;
+
+	fixture_open(&f);
+	sh(&f, "echo '*.mine' >>.git/info/exclude");
+	e = ensure(&f, BRANCH);
+	sh(&f,
+			"echo '*.hidden' >>.git/info/exclude; cd \"$W\"; echo work >a.hidden; echo "
+	                "x "
+			">b.mine; mkdir .serena; echo x >.serena/x");
+	assert_int_equal(git_exclude(f.git, STR("/.serena/x"), &err), 0);
+	h = harvest(&f, e.base);
+	assert_string_equal(h.files, "a.hidden\n");
 	fixture_close(&f);
 }
 
