@@ -190,4 +190,17 @@ TEST(ignored_by_what_was_added_to_the_repositorys_rules)
 	fixture_close(&f);
 }
 
+TEST(closed_worktree)
+{
+	struct fixture f;
+	struct answer e;
+
+	fixture_open(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f, "echo work >\"$W/work\"; chmod 0 \"$W\"");
+	assert_string_equal(harvest(&f, e.base).files, "work\n");
+	assert_sh(&f, "700", "stat -c %%a \"$W\"");
+	fixture_close(&f);
+}
+
 TEST_MAIN
