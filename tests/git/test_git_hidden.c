@@ -144,9 +144,9 @@ TEST(ignored_by_the_agents_own_rules)
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; mkdir -p a/b c/build; echo '*' >a/.gitignore; echo one "
-	                ">a/b/one; echo two "
+			">a/b/one; echo two "
 			">a/two; echo build/ >c/.gitignore; echo three >c/build/three; echo o "
-	                ">main.o; echo "
+			">main.o; echo "
 			"o >a/x.o; ln -s two a/link");
 	a = remove_tree(&f);
 	assert_sh(&f, "a/.gitignore\na/b/one\na/link\na/two\na/x.o\nc/.gitignore\nc/build/three",
@@ -163,7 +163,7 @@ TEST(too_much_that_is_ignored)
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; mkdir a; echo '*' >a/.gitignore; echo work >a/work; truncate "
-	                "-s 100M "
+			"-s 100M "
 			"a/large");
 	assert_non_null(strstr(remove_tree(&f).detail, ".aside-1"));
 	assert_sh(&f, "work", "cat \"$W.aside-1/a/work\"");
@@ -182,7 +182,7 @@ TEST(ignored_by_what_was_added_to_the_repositorys_rules)
 	e = ensure(&f, BRANCH);
 	sh(&f,
 			"echo '*.hidden' >>.git/info/exclude; cd \"$W\"; echo work >a.hidden; echo "
-	                "x "
+			"x "
 			">b.mine; mkdir .serena; echo x >.serena/x");
 	assert_int_equal(git_exclude(f.git, STR("/.serena/x"), &err), 0);
 	h = harvest(&f, e.base);
