@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 #include "drive/git_walk.h"

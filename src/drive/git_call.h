@@ -23,7 +23,6 @@ struct loop_source;
 struct git_call;
 
 enum { GIT_DEPTH = 6, GIT_MAX_WORKTREES = 4096, GIT_FILE_MAX = 1 << 20 };
-enum { GIT_INDEX_MAX = 1 << 30 };
 
 struct git {
 	struct loop *loop;
@@ -128,7 +127,6 @@ struct git_call {
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
 	bool settled;           /* ensure: it stands on the branch, and work may have begun */
-	bool sparse;            /* our index says what is not checked out; see git_sparse.c */
 	bool looked, unblocked; /* for pipes that git would wait for: ahead, and after it did */
 	const char *aside;      /* the folder for what is put aside; NULL: none yet */
 	bool loosened;          /* what was read-only is made writable */
@@ -140,11 +138,11 @@ struct git_call {
 	str attributes_path, info_attributes; /* of the user, and of the repository */
 	bool other_rules;                     /* other files are ignored than before */
 	bool partly;                          /* something in the folder cannot be rescued by git */
-	bool inhabited;        /* another repository is in it where the commit says so */
-	bool ok;               /* the answer of the last yes-or-no step */
-	bool record, recorded; /* the configuration is to be recorded anew; was, by this call */
-	bool taken;            /* what the agent committed is in the repository */
-	bool index_bad;        /* our own index could not be read, and is made anew */
+	bool inhabited;         /* another repository is in it where the commit says so */
+	bool ok;                /* the answer of the last yes-or-no step */
+	bool record, recorded;  /* the configuration is to be recorded anew; was, by this call */
+	bool taken;             /* what the agent committed is in the repository */
+	bool index_bad, sparse; /* our index cannot be read, is made anew; see git_sparse.c */
 	str head, head_tree, head_ref; /* of the worktree; head_ref empty: detached */
 	str head_name;  /* of HEAD, as the agent's folder says: a commit that may not exist */
 	str agent_tree; /* of the agent's index, where it can be told */
@@ -165,10 +163,9 @@ struct git_call {
 	const char *objects; /* predict: where its objects go, or NULL */
 	/* The worktree that has the target checked out, or NULL; a second one, against git's advice. */
 	const char *holder, *other_holder;
-	str hidden;        /* what is ignored, and by which rules; see git_hidden.c */
-	str absent;        /* files that are not in the folder, each ended by NUL */
-	str changes;       /* raw diff of what the target is to become, for git_overlap.c */
-	bool staged_alike; /* the user has staged some of that, to the byte */
+	str hidden, absent; /* git_hidden.c; git_sparse.c: files that are not in the folder */
+	str changes;        /* raw diff of what the target is to become, for git_overlap.c */
+	bool staged_alike;  /* the user has staged some of that, to the byte */
 	bool keep_ignored, look_ignored; /* rescue ignored files; they count as uncommitted now */
 	VEC(const char *) unencoded; /* files that are not in the encoding that their rule names */
 	VEC(const char *)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 #include "drive/git_walk.h"

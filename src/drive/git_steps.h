@@ -42,16 +42,8 @@ bool git_loosen(struct git_call *c, const struct git_out *o);
 /* What is done to the branch in any worktree: "rebased", "bisected"; NULL: nothing. */
 const char *git_branch_busy(struct git_call *c, str branch);
 str git_admin_of(struct git_call *c, const char *folder); /* the git directory of a checkout */
+int git_at_holder(struct git_call *c);                    /* the command runs in c->holder */
 void git_holder_admin(struct git_call *c); /* c->res.checkout and .admin, of c->holder */
-
-/* git_aside.c: nothing is removed, and c->res.detail says where it is */
-/* Renames `what` to a free name beside c->path. */
-int git_move_aside(struct git_call *c, const char *what, struct ov_err *err);
-/* Moves one entry of a folder of the worktree into a folder beside it; "WHAT moved to ...". */
-int git_aside_one(struct git_call *c, int dir, const char *folder, const char *name,
-		const char *what, struct ov_err *err);
-/* The same for "a/b" or "a/b/", which git ignored. */
-int git_aside_path(struct git_call *c, str name, struct ov_err *err);
 
 /* git_room.c: the two git folders of a worktree, and what the agent's says, as text */
 const char *git_room_path(struct git_call *c);
@@ -89,6 +81,7 @@ extern const struct git_step git_sparse_steps[];
 
 /* git_staged.c: c->agent_tree, c->unmerged; c->dirty where something is staged */
 extern const struct git_step git_staged_steps[];
+enum { GIT_INDEX_MAX = 1 << 30 };
 int git_copy_index(int in, const char *to, struct ov_err *err);
 void git_staged_is_ours(struct git_call *c); /* the agent's index is a copy of ours */
 void git_staged_is_settled(

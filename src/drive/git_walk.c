@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "drive/git_aside.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
