@@ -68,6 +68,18 @@ static str how_it_ended(struct task *t, const struct job_result *r)
 	return arena_printf(&t->arena, "exit status %d", r->exit.code);
 }
 
+/* Why it failed, with the end of its output. */
+static str failure(struct task *t, str how, str tail)
+{
+	str gone = t->command.moved_out;
+
+	if (gone.n)
+		gone = arena_printf(&t->arena, "\n(It ran without this: " STR_FMT ".)",
+				STR_ARG(gone));
+	return arena_printf(&t->arena, STR_FMT "\n" STR_FMT STR_FMT, STR_ARG(how), STR_ARG(tail),
+			STR_ARG(gone));
+}
+
 static void command_done(void *user, const struct job_result *r)
 {
 	struct task *t = user;
@@ -87,8 +99,7 @@ static void command_done(void *user, const struct job_result *r)
 				out);
 	data = outcome_new(t, passed ? STR("ok") : STR("failed"),
 			passed ? arena_printf(&t->arena, "the %s passed", c->name)
-			       : arena_printf(&t->arena, STR_FMT "\n" STR_FMT, STR_ARG(how),
-						 STR_ARG(tail)));
+			       : failure(t, how, tail));
 	if (!r->timed_out && !r->exit.signal)
 		value_put(&t->arena, data, "exit_code", value_int(&t->arena, r->exit.code));
 	/* Before the worktree is cleared: its reports lie there. */
@@ -160,7 +171,8 @@ static void command_begin(void *user, int r, const struct git_result *res,
 	};
 	struct ov_err err = { 0 };
 
-	(void)res;
+	if (res)
+		t->command.moved_out = arena_str(&t->arena, res->detail);
 	if (r < 0) {
 		outcome_new(t, STR("error"), str_from(git_err->msg));
 		task_report(t);

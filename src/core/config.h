@@ -90,7 +90,7 @@ struct config {
 	size_t workspace_test_report_n, workspace_coverage_report_n, commands_env_pass_n;
 	bool workspace_serena;
 	enum check_sandbox check_sandbox;
-	bool rescue_ignored; /* [rescue]: files that git ignores, too */
+	int64_t rescue_ignored; /* [rescue]: of files that git ignores, bytes; INT64_MAX: all */
 	ov_time rescue_keep;
 	int64_t rescue_keep_count;
 	str accept_target; /* empty: the branch that the checkout is on when the daemon starts */

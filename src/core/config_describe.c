@@ -112,6 +112,7 @@ static const char *const type_names[] = {
 	[OPT_BOOL] = "boolean",
 	[OPT_DURATION] = "duration",
 	[OPT_BYTES] = "size",
+	[OPT_UP_TO] = "boolean or size",
 	[OPT_DELAYS] = "3 durations",
 	[OPT_WORD] = "word",
 	[OPT_CHOICE] = "word",

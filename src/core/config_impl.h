@@ -8,6 +8,7 @@ enum option_type {
 	OPT_BOOL,     /* bool */
 	OPT_DURATION, /* ov_time */
 	OPT_BYTES,    /* int64_t */
+	OPT_UP_TO,    /* int64_t, bytes; false is 0, true is all: INT64_MAX */
 	OPT_DELAYS,   /* ov_time[3] */
 	OPT_WORD,     /* str, one of choices */
 	OPT_CHOICE,   /* enum (int), the index in choices */

@@ -309,8 +309,10 @@ static const struct option options[] = {
 			"of a name matches any rest. The planner's key and the variables that "
 			"channels read keys and addresses from must be named in full.",
 			LIST_AT(commands_env_pass) },
-	{ "rescue.ignored", OPT_BOOL, 0, 0, "false",
-			"Keep files that git ignores, too, when a worktree is reset or removed.",
+	{ "rescue.ignored", OPT_UP_TO, 0, 1024 * TIB, "false",
+			"Rescue files that git ignores, too. A size: up to that many bytes in all "
+			"per rescue, the smallest files first; the others are treated as with "
+			"`false`.",
 			AT(rescue_ignored) },
 	{ "rescue.keep", OPT_DURATION, 0, 3650 * OV_DAY, "\"30d\"",
 			"`rescue prune` leaves what is younger; the newest of each node stays in "

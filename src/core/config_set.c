@@ -15,7 +15,7 @@ static const struct option *find_option(str key)
 }
 
 /* Texts need no quotes; everything else is written as in the file. */
-static bool is_text(const struct option *o)
+static bool is_text(const struct option *o, str text)
 {
 	switch (o->type) {
 	case OPT_STR:
@@ -24,6 +24,7 @@ static bool is_text(const struct option *o)
 	case OPT_DURATION:
 	case OPT_BYTES:
 	case OPT_CLOCK: return true;
+	case OPT_UP_TO: return !str_is(text, "true") && !str_is(text, "false");
 	default: return false;
 	}
 }
@@ -56,7 +57,7 @@ int config_put_set(struct arena *a, value *doc, str set, struct ov_err *err)
 				  : "there is no such option");
 		return ov_next(err, "overseer config show");
 	}
-	if (is_text(o)) {
+	if (is_text(o, text)) {
 		v = value_str(a, text);
 	} else {
 		r = toml_parse(a, arena_printf(a, "x = " STR_FMT, STR_ARG(text)), &parsed, err);

@@ -404,6 +404,15 @@ static void read_value(struct config_reader *r, str key, const struct option *o,
 		break;
 	case OPT_DURATION: read_duration(r, key, o, v, FIELD(base, o->offset, ov_time)); break;
 	case OPT_BYTES: read_bytes(r, key, o, v, FIELD(base, o->offset, int64_t)); break;
+	case OPT_UP_TO:
+		if (v->kind == V_BOOL)
+			*FIELD(base, o->offset, int64_t) = v->b ? INT64_MAX : 0;
+		else if (v->kind == V_STR)
+			read_bytes(r, key, o, v, FIELD(base, o->offset, int64_t));
+		else
+			config_problem(r, key, "expected true, false or a size, found %s",
+					value_kind_name(v->kind));
+		break;
 	case OPT_DELAYS: read_delays(r, key, o, v, FIELD(base, o->offset, ov_time)); break;
 	case OPT_WORD:
 		choice = read_choice(r, key, o, v);
@@ -502,6 +511,11 @@ static value *clock_value(struct arena *a, int64_t minutes)
 			   : value_strf(a, "%02d:%02d", (int)(minutes / 60), (int)(minutes % 60));
 }
 
+static value *up_to_value(struct arena *a, int64_t n)
+{
+	return n == 0 || n == INT64_MAX ? value_bool(a, n != 0) : value_str(a, bytes_format(a, n));
+}
+
 value *config_option_value(struct arena *a, const struct option *o, const void *base)
 {
 	size_t n = o->count_offset ? *CFIELD(base, o->count_offset, size_t) : 0;
@@ -518,6 +532,7 @@ value *config_option_value(struct arena *a, const struct option *o, const void *
 	case OPT_DURATION:
 		return value_str(a, duration_format(a, *CFIELD(base, o->offset, ov_time)));
 	case OPT_BYTES: return value_str(a, bytes_format(a, *CFIELD(base, o->offset, int64_t)));
+	case OPT_UP_TO: return up_to_value(a, *CFIELD(base, o->offset, int64_t));
 	case OPT_DELAYS:
 		return delays_value(a, CFIELD(base, o->offset, ov_time),
 				ARRAY_LEN(((struct config *)NULL)->retry_delay));
@@ -542,7 +557,7 @@ str config_option_range(struct arena *a, const struct option *o)
 	if (o->type == OPT_DURATION || o->type == OPT_DELAYS)
 		return arena_printf(a, STR_FMT " to " STR_FMT, STR_ARG(duration_format(a, o->min)),
 				STR_ARG(duration_format(a, o->max)));
-	if (o->type == OPT_BYTES)
+	if (o->type == OPT_BYTES || o->type == OPT_UP_TO)
 		return arena_printf(a, STR_FMT " to " STR_FMT, STR_ARG(bytes_format(a, o->min)),
 				STR_ARG(bytes_format(a, o->max)));
 	if (o->type == OPT_MILLI || o->type == OPT_CENTI)

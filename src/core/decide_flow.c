@@ -473,6 +473,8 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 	put_leftovers(cx, e, o);
 	if (value_str_at(o->data, "rescue_ref").n)
 		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
+	if (o->detail.n)
+		ev_note(cx, e, "detail", o->detail);
 	if (keeps_worker(cx, o->as))
 		assignment_keep_worker(cx, o->as, STR("its agent waits for an answer"));
 	else if (flow_winding_down(o->as))

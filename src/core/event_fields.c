@@ -323,6 +323,7 @@ static const struct event_field run_harvested[] = {
 	FLAG_OPT("leftovers", "the agent left work uncommitted; it was kept"),
 	LIST_OPT("leftover_files", "paths in the work that its agents left uncommitted, the first"),
 	TEXT_OPT("rescue_ref", "ref that keeps the state as the agent left it"),
+	TEXT_OPT("detail", "what else was found, such as a repository that is no part of the work"),
 };
 static const struct event_field run_verified[] = {
 	TEXT("verdict", "passed, failed or skipped"),

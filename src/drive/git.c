@@ -139,9 +139,9 @@ int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *
 	return 0;
 }
 
-void git_keep_ignored(struct git *g, bool yes)
+void git_keep_ignored(struct git *g, int64_t bytes)
 {
-	g->keep_ignored = yes;
+	g->keep_ignored = bytes;
 }
 
 const char *git_common_dir(const struct git *g)

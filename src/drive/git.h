@@ -17,7 +17,9 @@
  * carried out one after another in the order in which they were made. Ignored files (what a build
  * made) are rescued only if git_keep_ignored() says so: ensure leaves them in place, remove takes
  * them away. A folder or repository that git cannot rescue is renamed to PATH.aside-N instead of
- * being removed; .detail then says so. Rescue refs are under refs/overseer/;
+ * being removed; .detail then says so. Repositories inside a worktree that its base does not have
+ * are no part of the work: their files are rescued, and ensure and restore move them aside. Rescue
+ * refs are under refs/overseer/;
  * a rescue ref that exists already becomes a parent of what is rescued to it. No hook of the user's
  * runs; where git-lfs is configured but absent, its files are taken as they are. Locks that a killed
  * git left in our worktrees are removed; in the user's checkout never.
@@ -94,8 +96,6 @@ typedef void git_done_fn(void *user, int r, const struct git_result *res, const 
 int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *err);
 /* Adds a line to the common info/exclude, unless it is there: this is no worktree's content. */
 int git_exclude(struct git *g, str line, struct ov_err *err);
-/* Are files that git ignores rescued with the rest, from now on? Not unless this says so. */
-void git_keep_ignored(struct git *g, bool yes);
 /*
  * From now on git, where it reads what an agent wrote, and what it runs there, is confined by this program
  * (overseer-run), which must be able to; NULL: not.
@@ -105,6 +105,11 @@ void git_confine(struct git *g, const char *program);
 int git_confine_works(const char *program, struct ov_err *err);
 /* The processes of git just now: what runs below them may be a program that an agent wrote. */
 size_t git_at_work(const struct git *g, int *pids, size_t max);
+/*
+ * Files that git ignores are rescued with the rest from now on: up to `bytes` in all, the smallest
+ * first; INT64_MAX: all; 0: none, as until this is called. .detail says how many were not.
+ */
+void git_keep_ignored(struct git *g, int64_t bytes);
 /* The repository's own git folder, that all of its worktrees share. Valid as long as g. */
 const char *git_common_dir(const struct git *g);
 /*
@@ -146,7 +151,8 @@ void git_restore(struct git *g, str path, str rescue_ref, git_done_fn *done, voi
  * The branch is the one of ensure: if HEAD is elsewhere, the branch is moved to it, and what it was
  * is rescued. Of an unfinished rebase or conflicting merge everything is rescued; then the branch
  * counts, and new files. A base that is no ancestor of HEAD is replaced by the merge base with the
- * target. Repositories that were made inside the worktree are not committed and stay where they are.
+ * target. Repositories that were made inside the worktree are not committed and stay where they are;
+ * .detail names them. A commit with a link to one is .refused.
  */
 struct git_harvest {
 	str path, branch, target;

@@ -1,6 +1,6 @@
 /*
- * Putting aside: what is in the way and cannot be kept by git is renamed, and the call says where it is
- * now. Beside "PATH" that is "PATH.aside-1", or the next number that is free.
+ * Putting a part of a worktree aside: into a new folder beside it, under the same name. Nothing that is
+ * moved so is lost, whatever git thinks of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,16 +9,63 @@
 
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
-#include "drive/git_walk.h"
 #include "sys/file.h"
 
-enum { ASIDE_MAX = 10000 };
+enum { FOLDERS_MAX = 10000 };
 
-static int too_many(struct git_call *c, struct ov_err *err)
+void git_say(struct git_call *c, str words)
 {
+	c->res.detail = c->res.detail.n ? arena_printf(&c->arena, STR_FMT "; " STR_FMT,
+							  STR_ARG(c->res.detail), STR_ARG(words))
+					: words;
+}
+
+int git_aside_make(struct git_call *c, const char **ret, struct ov_err *err)
+{
+	for (int i = 1; i < FOLDERS_MAX; i++) {
+		const char *one = arena_printf(&c->arena, "%s.aside-%d", c->path, i).p;
+
+		if (mkdir(one, 0700) == 0) {
+			*ret = one;
+			return 0;
+		}
+		if (errno != EEXIST)
+			return ov_fail_errno(err, errno, "make %s", one);
+	}
 	return ov_fail(err, OV_ELIMIT, "too many folders beside %s were moved aside: remove some",
 			c->path);
+}
+
+int git_aside_put(struct git_call *c, const char *to, str name, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int parent = -1;
+	struct arena *a = &c->arena;
+	const char *base, *slash;
+	char *into, *end;
+	int r = 0;
+
+	while (name.n > 1 && name.p[name.n - 1] == '/')
+		name.n--;
+	base = arena_cstr(a, name);
+	into = path_join(a, to, base);
+	end = strrchr(into, '/');
+	*end = '\0';
+	r = dir_make(into, 0700, err);
+	*end = '/';
+	slash = strrchr(base, '/');
+	/* No part of the name is a link to elsewhere. */
+	if (r == 0 && slash)
+		r = file_open_beneath(c->path,
+				arena_cstr(a, str_sub(name, 0, (size_t)(slash - base))),
+				O_PATH | O_DIRECTORY, &parent, err);
+	if (r == 0 &&
+			renameat2(slash ? parent : c->tree_fd, slash ? slash + 1 : base, AT_FDCWD,
+					into, RENAME_NOREPLACE) < 0)
+		r = ov_fail_errno(err, errno, "move " STR_FMT " to %s", STR_ARG(name), into);
+	return r;
 }
 
 /* What is mounted may be all that there is of it: whoever mounted it has to take it away. */
@@ -33,12 +80,13 @@ static int mounted(const char *what, struct ov_err *err)
 
 int git_move_aside(struct git_call *c, const char *what, struct ov_err *err)
 {
-	for (int i = 1; i < ASIDE_MAX; i++) {
+	for (int i = 1; i < FOLDERS_MAX; i++) {
 		str to = arena_printf(&c->arena, "%s.aside-%d", c->path, i);
 
 		if (renameat2(AT_FDCWD, what, AT_FDCWD, to.p, RENAME_NOREPLACE) == 0) {
-			c->res.detail = arena_printf(&c->arena, "%s was moved to " STR_FMT, what,
-					STR_ARG(to));
+			git_say(c,
+					arena_printf(&c->arena, "%s was moved to " STR_FMT, what,
+							STR_ARG(to)));
 			return 0;
 		}
 		if (errno == EBUSY)
@@ -47,28 +95,29 @@ int git_move_aside(struct git_call *c, const char *what, struct ov_err *err)
 			return ov_fail_errno(err, errno, "move %s aside to " STR_FMT, what,
 					STR_ARG(to));
 	}
-	return too_many(c, err);
+	return ov_fail(err, OV_ELIMIT, "too many folders beside %s were moved aside: remove some",
+			c->path);
 }
 
-/* One folder for all that this call puts aside. */
-static int make_folder(struct git_call *c, struct ov_err *err)
+/* One folder for all of a kind that this call puts aside, and said once. */
+static int make_folder(struct git_call *c, const char *what, struct ov_err *err)
 {
-	for (int i = 1; !c->aside && i < ASIDE_MAX; i++) {
-		const char *one = arena_printf(&c->arena, "%s.aside-%d", c->path, i).p;
+	int r = c->aside ? 0 : git_aside_make(c, &c->aside, err);
+	str words;
 
-		if (mkdir(one, 0700) == 0)
-			c->aside = one;
-		else if (errno != EEXIST)
-			return ov_fail_errno(err, errno, "make %s", one);
-	}
-	return c->aside ? 0 : too_many(c, err);
+	if (r < 0)
+		return r;
+	words = arena_printf(&c->arena, "%s moved to %s", what, c->aside);
+	if (!str_contains(c->res.detail, words))
+		git_say(c, words);
+	return 0;
 }
 
 int git_aside_one(struct git_call *c, int dir, const char *folder, const char *name,
 		const char *what, struct ov_err *err)
 {
 	const char *into;
-	int r = make_folder(c, err);
+	int r = make_folder(c, what, err);
 
 	if (r < 0)
 		return r;
@@ -79,26 +128,12 @@ int git_aside_one(struct git_call *c, int dir, const char *folder, const char *n
 	into = path_join(&c->arena, into, name);
 	if (renameat2(dir, name, AT_FDCWD, into, RENAME_NOREPLACE) < 0)
 		return ov_fail_errno(err, errno, "move %s to %s", name, into);
-	c->res.detail = arena_printf(&c->arena, "%s moved to %s", what, c->aside);
 	return 0;
 }
 
-/* "a/b/" is one entry of its folder. */
 int git_aside_path(struct git_call *c, str name, struct ov_err *err)
 {
-	struct arena *a = &c->arena;
-	size_t cut;
+	int r = make_folder(c, "files that were ignored before were", err);
 
-	while (name.n > 1 && name.p[name.n - 1] == '/')
-		name.n--;
-	for (cut = name.n; cut > 0 && name.p[cut - 1] != '/';)
-		cut--;
-	_cleanup_(fd_closep)
-	int fd = git_walk_open(c, arena_cstr(a, str_sub(name, 0, cut ? cut - 1 : 0)));
-
-	if (fd < 0)
-		return ov_fail_errno(err, errno, "move " STR_FMT " aside", STR_ARG(name));
-	return git_aside_one(c, fd, arena_cstr(a, str_sub(name, 0, cut ? cut - 1 : 0)),
-			arena_cstr(a, str_sub(name, cut, name.n)),
-			"files that were ignored before were", err);
+	return r < 0 ? r : git_aside_put(c, c->aside, name, err);
 }

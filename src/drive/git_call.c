@@ -58,6 +58,9 @@ void git_call_free(struct git_call *c)
 	git_rescue_done(&c->rescue);
 	fd_closep(&c->tree_fd);
 	vec_done(&c->nested);
+	vec_done(&c->embedded);
+	vec_done(&c->nested_ignored);
+	vec_done(&c->inner);
 	vec_done(&c->named);
 	vec_done(&c->refs);
 	vec_done(&c->links);

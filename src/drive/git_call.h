@@ -33,10 +33,9 @@ struct git {
 	VEC(const char *) env;  /* of every git child; strings in the arena */
 	VEC(const char *) seen; /* paths that were checked for children of an earlier daemon */
 	struct list calls;      /* oldest first */
-	bool keep_ignored;      /* rescue ignored files, too */
 	const char *confiner;   /* the program that confines ours; NULL: nothing does */
-	bool partial;           /* a partial clone: what is missing is fetched */
-	bool no_lfs;            /* its program is not there: its filter is passed over */
+	int64_t keep_ignored;   /* rescue ignored files, too: so many bytes of them */
+	bool no_lfs, partial; /* its filter is passed over; what a partial clone lacks is fetched */
 };
 
 /* A child whose output goes to memory files: for git_open, and for what must not be cut short. */
@@ -78,6 +77,7 @@ struct git_rescue_state {
 	bool kept;               /* answer: every commit is kept elsewhere */
 	bool added;              /* answer: the index of ours holds `tree` */
 	str index_tree, tree, index_commit, old, commit;
+	str whole; /* the tree with the files of other repositories; empty: there are none */
 	VEC(const char *) parents;
 };
 
@@ -126,15 +126,13 @@ struct git_call {
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
-	bool settled;           /* ensure: it stands on the branch, and work may have begun */
-	bool looked, unblocked; /* for pipes that git would wait for: ahead, and after it did */
-	const char *aside;      /* the folder for what is put aside; NULL: none yet */
-	bool loosened;          /* what was read-only is made writable */
-	bool forced;            /* rebase: an earlier one was cut off while the worktree followed */
-	bool keeps, reserved; /* rebase: the ref holds the branch already; harvest: see git_names.c */
-	bool forwarded;       /* the target was brought up to date from the remote */
-	bool plain_ssh;       /* no other way to call ssh is configured */
-	bool filters, drivers;                /* some are configured */
+	bool settled;              /* ensure: it stands on the branch, and work may have begun */
+	bool looked, unblocked;    /* for pipes that git would wait for: ahead, and after it did */
+	const char *aside;         /* the folder for what is put aside; NULL: none yet */
+	bool loosened, forced;     /* modes were opened; rebase: an earlier one was cut off late */
+	bool keeps;                /* rebase: the ref holds the branch already */
+	bool forwarded, plain_ssh; /* the target came from the remote; ssh is called as usual */
+	bool filters, drivers;     /* some are configured */
 	str attributes_path, info_attributes; /* of the user, and of the repository */
 	bool other_rules;                     /* other files are ignored than before */
 	bool partly;                          /* something in the folder cannot be rescued by git */
@@ -163,17 +161,19 @@ struct git_call {
 	const char *objects; /* predict: where its objects go, or NULL */
 	/* The worktree that has the target checked out, or NULL; a second one, against git's advice. */
 	const char *holder, *other_holder;
-	str hidden, absent; /* git_hidden.c; git_sparse.c: files that are not in the folder */
-	str changes;        /* raw diff of what the target is to become, for git_overlap.c */
-	bool staged_alike;  /* the user has staged some of that, to the byte */
-	bool keep_ignored, look_ignored; /* rescue ignored files; they count as uncommitted now */
+	/* of paths: for git_overlap.c, git_ignored.c, git_embedded.c, git_hidden.c, git_sparse.c */
+	str changes, folders, hidden, absent;
+	bool staged_alike;           /* the user has staged some of that, to the byte */
+	int64_t keep_ignored;        /* rescue ignored files: so many bytes of them */
+	bool look_ignored;           /* they count as uncommitted now */
 	VEC(const char *) unencoded; /* files that are not in the encoding that their rule names */
-	VEC(const char *)
-	links;          /* "COMMIT NAME" of submodules that stand elsewhere than HEAD says */
-	size_t links_n; /* of `nested`, those that HEAD knows */
-	bool leaves;    /* the worktree is to be removed: what is in them counts */
-	str links_of;   /* the commit that says where they have to be */
-	VEC(const char *) nested; /* repositories inside the worktree that are not part of it */
+	VEC(const char *) links;     /* "COMMIT NAME" of submodules that stand elsewhere */
+	size_t links_n;              /* of `nested`, those that HEAD knows */
+	bool leaves;                 /* the worktree is to be removed: what is in them counts */
+	str links_of;                /* the commit that says where they have to be */
+	VEC(const char *) nested, nested_ignored; /* repositories inside that are no part of it */
+	VEC(const char *) embedded; /* of these, and of HEAD's links: those that the base has not */
+	VEC(const char *) inner;    /* "MODE PATH" of the files in them */
 	struct git_rescue_state rescue;
 };
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 

@@ -4,6 +4,7 @@
  * branch is the one that the caller names; it moves once, from the value that it had.
  */
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 
 static str branch_ref(struct git_call *c)
@@ -61,7 +62,7 @@ static int moved_build(struct git_call *c, struct ov_err *err _unused_)
 static int rescue_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->went_on = c->ok;
-	if (!c->dirty && c->ok && !c->op && !c->rescue.extra.n)
+	if (!c->dirty && c->ok && !c->op && !c->rescue.extra.n && !c->embedded.n)
 		return GIT_SKIP;
 	c->res.leftovers = c->dirty;
 	/* Words of its own: the same commit as that of the leftovers could not be told from it. */
@@ -71,6 +72,18 @@ static int rescue_build(struct git_call *c, struct ov_err *err _unused_)
 		git_rescue_extra(c, c->branch_oid);
 	c->rescue.kept_by[0] = c->base; /* what it began with is no work of its own */
 	return GIT_NEXT;
+}
+
+/* What no commit has is no part of the work; a link that is in one is a reason to refuse it. */
+static int left_out(struct git_call *c, struct ov_err *err _unused_)
+{
+	if (c->embedded.n)
+		git_say(c,
+				arena_printf(&c->arena,
+						"not part of the work, since each is a repository "
+						"of its own: " STR_FMT,
+						STR_ARG(git_embedded_names(c))));
+	return GIT_SKIP;
 }
 
 /* What was left halfway: the files go back to the last commit, or to the branch. */
@@ -131,6 +144,7 @@ static int back_judge(struct git_call *c, const struct git_out *o, struct ov_err
 }
 
 static const struct git_step back_steps[] = {
+	STEP_RUN("put other repositories aside", git_embedded_aside, NULL),
 	STEP_SUB("read what was committed", NULL, git_own_index_steps),
 	STEP_RUN("see what was merged", brought_build, NULL),
 	STEP_RUN("leave what was unfinished", back_build, NULL),
@@ -279,14 +293,23 @@ static int fork_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	return GIT_NEXT;
 }
 
+/* A repeated call: the leftovers were rescued and committed by the one that was cut off. */
+static bool was_rescued(const struct git_call *c)
+{
+	if (!c->rescue_tree.n || c->res.leftovers)
+		return false;
+	if (!c->res.rescue_ref.n)
+		return str_eq(c->rescue_tree, c->head_tree) && !str_eq(c->rescue_oid, c->head);
+	/* What is in other repositories was rescued with them: on another commit than now. */
+	return str_eq(c->rescue_tree, c->rescue.whole) && !str_eq(c->res.commit, c->rescue_oid);
+}
+
 static int count_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->res.base = c->base;
 	c->res.head = c->head;
 	c->res.tree = c->head_tree;
-	/* A repeated call: the leftovers were rescued and committed by the one that was cut off. */
-	if (!c->res.rescue_ref.n && c->rescue_tree.n && str_eq(c->rescue_tree, c->head_tree) &&
-			!str_eq(c->rescue_oid, c->head)) {
+	if (was_rescued(c)) {
 		c->res.rescue_ref = c->rescue_ref;
 		c->res.leftovers = true;
 	}
@@ -326,19 +349,23 @@ static int files_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (str_eq(c->base, c->head))
 		return GIT_SKIP;
-	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--no-renames", "--numstat",
-			c->base.p, c->head.p, "--", NULL);
+	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--no-renames", "--raw",
+			"--numstat", "--ignore-submodules=none", c->base.p, c->head.p, "--", NULL);
 }
 
-/* "4\t1\tNAME" each; dashes in place of numbers: it is no text. */
+/* First what changes and how, then "4\t1\tNAME" each; dashes in place of numbers: it is no text. */
 static int files_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	str *list = arena_array(&c->arena, str, GIT_LISTED), rest = o->out, entry, added, removed;
+	struct git_change change;
 	size_t bytes = 0;
 	int64_t n;
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
+	c->res.refused = git_names_reason(c, rest);
+	while (git_change_next(&rest, &change))
+		;
 	while (str_split(&rest, '\0', &entry)) {
 		if (!str_split(&entry, '\t', &added) || !str_split(&entry, '\t', &removed))
 			continue;
@@ -350,7 +377,6 @@ static int files_judge(struct git_call *c, const struct git_out *o, struct ov_er
 		bytes += entry.n;
 		if (c->res.files_n < GIT_LISTED && bytes <= GIT_LISTED_BYTES)
 			list[c->res.files_n++] = arena_str(&c->arena, entry);
-		c->reserved |= git_names_any(entry);
 	}
 	c->res.files = list;
 	return GIT_NEXT;
@@ -364,7 +390,7 @@ static int leftovers_build(struct git_call *c, struct ov_err *err _unused_)
 	if (!c->res.leftovers)
 		return GIT_SKIP;
 	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
-			"--name-only", parent.p, c->head.p, "--", NULL);
+			"--ignore-submodules=none", "--name-only", parent.p, c->head.p, "--", NULL);
 }
 
 /* 128: the first commit of all has no parent; then there is no list, only the fact. */
@@ -404,7 +430,8 @@ static int touched_build(struct git_call *c, struct ov_err *err _unused_)
 	if (str_eq(c->start, c->head))
 		return GIT_SKIP;
 	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--no-renames",
-			"--name-only", c->start.p, c->head.p, "--", NULL);
+			"--ignore-submodules=none", "--name-only", c->start.p, c->head.p, "--",
+			NULL);
 }
 
 static bool is_listed(const str *list, size_t n, str path)
@@ -452,6 +479,7 @@ static const struct git_step harvest_steps[] = {
 	STEP_SUB("find what was left behind", NULL, git_strays_steps),
 	STEP_SUB("rescue what is in the worktree", rescue_build, git_rescue_steps,
 			.inject = "git-harvest-rescued"),
+	STEP_RUN("leave other repositories out", left_out, NULL),
 	STEP_SUB("leave what was unfinished", back_only, back_steps),
 	STEP_SUB("read who commits", leftovers_only, git_identity_steps),
 	STEP_SUB("read what was committed", again_only, git_own_index_steps),
@@ -467,7 +495,6 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("find where the branch began", fork_build, fork_judge),
 	STEP_RUN("count the commits", count_build, count_judge),
 	STEP_RUN("count the files", files_build, files_judge),
-	STEP_SUB("look for names that may not be committed", NULL, git_names_harvest_steps),
 	STEP_RUN("list the leftovers", leftovers_build, leftovers_judge),
 	STEP_RUN("see where the run began", since_build, since_judge),
 	STEP_RUN("list what the run changed", touched_build, touched_judge),

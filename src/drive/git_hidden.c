@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 #include "drive/git_walk.h"
 #include "sys/file.h"

@@ -1,6 +1,9 @@
 /* Steps that only look: where HEAD and the branches are, what is uncommitted, who holds a branch. */
+#include <fcntl.h>
+
 #include "base/buf.h"
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
@@ -166,6 +169,8 @@ int git_status_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->dirty = c->changed = c->unmerged = false;
 	vec_clear(&c->nested);
+	vec_clear(&c->embedded);
+	vec_clear(&c->nested_ignored);
 	if (!c->folder || c->making)
 		return GIT_SKIP;
 	git_run(c, AT_TREE, GIT_READS, "status", "--porcelain=v1", "-z", "--untracked-files=all",
@@ -173,6 +178,16 @@ int git_status_build(struct git_call *c, struct ov_err *err _unused_)
 	if (c->look_ignored)
 		git_args(c, "--ignored", NULL);
 	return GIT_NEXT;
+}
+
+/* In the place of a file of the commit's, for which git would take it. */
+static bool is_repository(struct git_call *c, str name)
+{
+	_cleanup_(fd_closep)
+	int fd = -1;
+
+	return file_open_beneath(c->path, arena_cstr(&c->arena, name), O_PATH | O_DIRECTORY, &fd,
+			       NULL) == 0;
 }
 
 /*
@@ -195,10 +210,24 @@ int git_status_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 			continue;
 		fresh = str_is(xy, "??") || str_is(xy, "!!");
 		if (fresh && name.p[name.n - 1] == '/') {
-			vec_push(&c->nested, arena_cstr(&c->arena, name));
+			const char *found = arena_cstr(&c->arena, name);
+
+			/* What is ignored stays, whatever it is. */
+			if (xy.p[0] == '!') {
+				vec_push(&c->nested_ignored, found);
+				continue;
+			}
+			vec_push(&c->nested, found);
+			vec_push(&c->embedded, found);
 			continue;
 		}
 		c->dirty = true;
+		if (xy.p[1] == 'T' && is_repository(c, name)) {
+			vec_push(&c->nested, arena_cstr(&c->arena, name));
+			vec_push(&c->embedded,
+					path_join(&c->arena, c->nested.p[c->nested.n - 1], ""));
+			continue;
+		}
 		c->changed |= !fresh;
 		if (xy.p[1] == 'D') {
 			buf_adds(&absent, name);
@@ -215,6 +244,7 @@ const struct git_step git_status_steps[] = {
 	STEP_SUB("see what is not checked out", NULL, git_sparse_steps),
 	STEP_SUB("see what is staged", NULL, git_staged_steps),
 	STEP_SUB("find other repositories", NULL, git_links_steps),
+	STEP_SUB("find other repositories", NULL, git_embedded_find_steps),
 	STEP_END,
 };
 

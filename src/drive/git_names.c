@@ -1,6 +1,7 @@
 /*
- * Names that may not get to the target branch: base/repo_name.h says which, and why. What the target has
- * already and the work does not touch stays as it is; that the work takes one away is fine.
+ * What may not get to the target branch: names that base/repo_name.h knows, and why; and links to other
+ * repositories that the base does not have. What the target has already and the work does not touch
+ * stays as it is, a submodule of it may move to another commit, and whatever is taken away is fine.
  */
 #include "base/repo_name.h"
 #include "base/utf8.h"
@@ -9,23 +10,23 @@
 
 enum { NAMED = 5, NAME_BYTES = 160 };
 
-static const char *const whose[] = {
-	[REPO_NAME_GIT] = "git's own folder",
-	[REPO_NAME_OVERSEER] = "Overseer's own folder",
-};
-
-bool git_names_any(str list)
+/* ":100644 160000 OID OID T\0PATH\0" */
+bool git_change_next(str *rest, struct git_change *ret)
 {
-	str path;
+	str entry, link = STR("160000"), after = *rest;
 
-	while (str_split(&list, '\0', &path))
-		if (repo_path_of(path) != REPO_NAME_FREE)
-			return true;
-	return false;
+	if (!rest->n || rest->p[0] != ':' || !str_split(&after, '\0', &entry) ||
+			!str_split(&after, '\0', &ret->path) || entry.n < strlen(":100644 100644 "))
+		return false;
+	ret->gone = entry.p[entry.n - 1] == 'D';
+	ret->new_link = str_eq(str_sub(entry, 8, link.n), link) &&
+			!str_eq(str_sub(entry, 1, link.n), link);
+	*rest = after;
+	return true;
 }
 
 /* As a person or an agent can read it in one line. */
-static str shown(struct git_call *c, str path)
+str git_shown(struct git_call *c, str path)
 {
 	char *text = arena_cstr(&c->arena, utf8_truncate(utf8_clean(&c->arena, path), NAME_BYTES));
 
@@ -35,68 +36,72 @@ static str shown(struct git_call *c, str path)
 	return str_from(text);
 }
 
-static str reason(struct git_call *c, str list)
+enum bad { BAD_NOT, BAD_GIT, BAD_OVERSEER, BAD_LINK };
+
+static const struct {
+	const char *what, *why;
+} reasons[] = {
+	[BAD_GIT] = { "",
+			"is git's own folder or would be on another file system; no commit may "
+			"contain that" },
+	[BAD_OVERSEER] = { "",
+			"is Overseer's own folder or would be on another file system; no commit "
+			"may contain that" },
+	[BAD_LINK] = { "a link to another repository at ",
+			"is in none of the commits that the work began with. Whoever gets it has "
+			"the name of a commit and not its files: commit the files without their "
+			".git folder, or leave them out. A submodule is for a person to add" },
+};
+
+static enum bad judged(const struct git_change *change)
 {
-	str path, names = STR("");
-	enum repo_name first = REPO_NAME_FREE;
+	if (change->gone)
+		return BAD_NOT;
+	switch (repo_path_of(change->path)) {
+	case REPO_NAME_GIT: return BAD_GIT;
+	case REPO_NAME_OVERSEER: return BAD_OVERSEER;
+	case REPO_NAME_FREE: break;
+	}
+	return change->new_link ? BAD_LINK : BAD_NOT;
+}
+
+/* Of what is wrong first, all names; the rest is told when that is gone. */
+str git_names_reason(struct git_call *c, str raw)
+{
+	struct git_change change;
+	str names = STR("");
+	enum bad first = BAD_NOT;
 	size_t n = 0;
 
-	while (str_split(&list, '\0', &path)) {
-		enum repo_name x = repo_path_of(path);
+	while (git_change_next(&raw, &change)) {
+		enum bad x = judged(&change);
 
-		if (x == REPO_NAME_FREE)
+		if (x == BAD_NOT || (first != BAD_NOT && (x == BAD_LINK) != (first == BAD_LINK)))
 			continue;
 		first = first ? first : x;
 		if (n++ < NAMED)
 			names = arena_printf(&c->arena, STR_FMT "%s\"" STR_FMT "\"", STR_ARG(names),
-					n > 1 ? ", " : "", STR_ARG(shown(c, path)));
+					n > 1 ? ", " : "", STR_ARG(git_shown(c, change.path)));
 	}
 	if (!n)
 		return STR("");
 	if (n > NAMED)
 		names = arena_printf(&c->arena, STR_FMT " and %zu more", STR_ARG(names), n - NAMED);
-	return arena_printf(&c->arena,
-			"the work contains " STR_FMT ", which is %s or would be on another file "
-			"system; no commit may contain that",
-			STR_ARG(names), whose[first]);
+	return arena_printf(&c->arena, "the work contains %s" STR_FMT ", which %s",
+			reasons[first].what, STR_ARG(names), reasons[first].why);
 }
-
-/* What comes or changes between c->base and c->head, or the target and the candidate. */
-static int names_build(struct git_call *c, str from, str to, enum git_where where)
-{
-	return git_run(c, where, GIT_READS, "diff-tree", "-r", "-z", "--no-renames", "--name-only",
-			"--diff-filter=d", from.p, to.p, "--", NULL);
-}
-
-/* Of a harvest: asked only when its list of paths has such a name, which may be of a removal. */
-static int harvest_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	return c->reserved ? names_build(c, c->base, c->head, AT_ADMIN) : GIT_SKIP;
-}
-
-static int harvest_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
-{
-	if (o->code != 0)
-		return git_fail(c, o, err);
-	c->res.refused = reason(c, o->out);
-	return GIT_NEXT;
-}
-
-const struct git_step git_names_harvest_steps[] = {
-	STEP_RUN("look for names that may not be committed", harvest_build, harvest_judge),
-	STEP_END,
-};
 
 static int move_build(struct git_call *c, struct ov_err *err _unused_)
 {
-	return names_build(c, c->target_oid, c->commit, AT_REPO);
+	return git_run(c, AT_REPO, GIT_READS, "diff-tree", "-r", "-z", "--no-renames", "--raw",
+			"--ignore-submodules=none", c->target_oid.p, c->commit.p, "--", NULL);
 }
 
 static int move_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	c->res.detail = reason(c, o->out);
+	c->res.detail = git_names_reason(c, o->out);
 	if (!c->res.detail.n)
 		return GIT_NEXT;
 	c->res.outcome = GIT_REFUSED;

@@ -79,7 +79,7 @@ void git_pick(struct git *g, const struct git_pick *spec, git_done_fn *done, voi
 	int r = git_key_check(spec->key, &err);
 
 	c->exclusive = true;
-	c->keep_ignored = false; /* what is kept is what is picked */
+	c->keep_ignored = 0; /* what is kept is what is picked */
 	c->target = arena_str(&c->arena, spec->target);
 	c->rescue_ref = arena_str(&c->arena, spec->rescue_ref);
 	c->trailer = GIT_ACCEPT;

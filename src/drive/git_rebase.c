@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "drive/git_accept.h"
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
@@ -198,6 +199,17 @@ static int follow_rescue(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
+/* By now the ref keeps the branch, too. */
+static int aside_build(struct git_call *c, struct ov_err *err)
+{
+	if (c->ok)
+		return GIT_SKIP;
+	c->start = c->commit;
+	if (!c->keeps && !str_eq(c->commit, c->branch_oid))
+		c->rescue_oid = c->side;
+	return git_embedded_aside(c, err);
+}
+
 static int again_only(struct git_call *c, struct ov_err *err _unused_)
 {
 	return c->ok ? GIT_SKIP : GIT_NEXT;
@@ -226,6 +238,8 @@ static int folder_only(struct git_call *c, struct ov_err *err _unused_)
 
 static int followed(struct git_call *c, struct ov_err *err _unused_)
 {
+	if (c->folder)
+		(void)git_own_note(c, GIT_BASE, c->target_oid, NULL); /* the former one says more */
 	unlink(path_join(&c->arena, c->own, FOLLOWING));
 	return GIT_SKIP;
 }
@@ -233,6 +247,8 @@ static int followed(struct git_call *c, struct ov_err *err _unused_)
 static const struct git_step follow_steps[] = {
 	STEP_RUN("let the worktree follow", follow_build, follow_judge),
 	STEP_SUB("rescue what is in the way", follow_rescue, git_rescue_steps),
+	STEP_RUN("put other repositories aside", aside_build, NULL),
+	STEP_SUB("keep what would be overwritten", again_only, git_ahead_steps),
 	STEP_SUB("read what was committed", again_only, git_own_index_steps),
 	STEP_RUN("let the worktree follow", force_build, NULL),
 	STEP_RUN("let the branch follow", branch_build, NULL),

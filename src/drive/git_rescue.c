@@ -7,6 +7,7 @@
  * leave them in place.
  */
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 
 enum { UNENCODED_MAX = 64 };
@@ -98,14 +99,18 @@ static int begin(struct git_call *c, struct ov_err *err _unused_)
 	if (c->folder && c->dirty)
 		return GIT_SKIP;
 	rs->tree = c->folder ? c->head_tree : rs->index_tree;
-	return rs->kept && str_eq(rs->tree, c->head_tree) ? GIT_LEAVE : GIT_SKIP;
+	return rs->kept && str_eq(rs->tree, c->head_tree) && !c->inner.n ? GIT_LEAVE : GIT_SKIP;
+}
+
+static void exclude(struct git_call *c, const char *name)
+{
+	git_args(c, arena_printf(&c->arena, ":(top,exclude,literal)%s", name).p, NULL);
 }
 
 void git_exclude_nested(struct git_call *c)
 {
 	for (size_t i = 0; i < c->nested.n; i++)
-		git_args(c, arena_printf(&c->arena, ":(top,exclude,literal)%s", c->nested.p[i]).p,
-				NULL);
+		exclude(c, c->nested.p[i]);
 }
 
 static int add_build(struct git_call *c, struct ov_err *err _unused_)
@@ -116,10 +121,13 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 	git_run(c, AT_TREE, 0, "add", "-A", "--sparse", NULL);
 	if (c->partly)
 		git_args(c, "--ignore-errors", NULL);
-	if (c->keep_ignored)
+	if (c->keep_ignored == INT64_MAX)
 		git_args(c, "--force", NULL);
 	git_args(c, "--", ":(top)", NULL);
 	git_exclude_nested(c);
+	/* Otherwise git would not take them, and refuse to have them named. */
+	for (size_t i = 0; c->keep_ignored == INT64_MAX && i < c->nested_ignored.n; i++)
+		exclude(c, c->nested_ignored.p[i]);
 	return GIT_NEXT;
 }
 
@@ -139,7 +147,7 @@ static bool unencoded(struct git_call *c, const struct git_out *o)
 	return git_own_attributes(c, false, NULL) == 0;
 }
 
-static int add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	int r;
 
@@ -181,7 +189,7 @@ static bool nothing_to_keep(const struct git_call *c)
 {
 	const struct git_rescue_state *rs = &c->rescue;
 
-	if (!rs->kept || !str_eq(rs->tree, c->head_tree))
+	if (!rs->kept || !str_eq(rs->tree, c->head_tree) || c->inner.n)
 		return false;
 	return !c->folder || !c->dirty || str_eq(rs->index_tree, c->head_tree);
 }
@@ -246,12 +254,18 @@ static int ref_build(struct git_call *c, struct ov_err *err _unused_)
 			NULL);
 }
 
+/* What the commit is to hold: the folder, and what is in other repositories. */
+static str whole(const struct git_rescue_state *rs)
+{
+	return rs->whole.n ? rs->whole : rs->tree;
+}
+
 /* A ref that holds just this, since the call is being repeated, is good as it is. */
 static bool ref_is_same(const struct git_rescue_state *rs, str tree, str parents)
 {
 	str one;
 
-	if (!str_eq(tree, rs->tree))
+	if (!str_eq(tree, whole(rs)))
 		return false;
 	for (size_t i = 0; i < rs->parents.n; i++)
 		if (!str_split(&parents, ' ', &one) || !str_is(one, rs->parents.p[i]))
@@ -274,7 +288,7 @@ static int ref_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 		}
 	}
 	/* The one commit that there is to keep needs no other around it. */
-	if (rs->parents.n == 1 && (!rs->tree.n || str_eq(rs->tree, c->head_tree)) &&
+	if (rs->parents.n == 1 && (!rs->tree.n || str_eq(whole(rs), c->head_tree)) &&
 			(!rs->old.n || str_is(rs->old, rs->parents.p[0])))
 		rs->commit = str_from(rs->parents.p[0]);
 	if (rs->old.n && !rs->commit.n)
@@ -285,11 +299,11 @@ static int ref_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 static int commit_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	struct git_rescue_state *rs = &c->rescue;
-	const char *tree = rs->tree.p;
+	const char *tree = whole(rs).p;
 
 	if (rs->commit.n)
 		return GIT_SKIP;
-	if (!rs->tree.n)
+	if (!tree)
 		tree = arena_printf(&c->arena, "%s^{tree}", rs->parents.p[0]).p;
 	git_run(c, AT_REPO, 0, "commit-tree", tree, NULL);
 	for (size_t i = 0; i < rs->parents.n; i++)
@@ -322,7 +336,7 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int look_begin(struct git_call *c, struct ov_err *err _unused_)
 {
-	c->look_ignored = c->keep_ignored;
+	c->look_ignored = c->keep_ignored > 0;
 	return GIT_SKIP;
 }
 
@@ -336,12 +350,15 @@ const struct git_step git_rescue_steps[] = {
 	STEP_RUN("see what is uncommitted", look_begin, NULL),
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
 	STEP_RUN("see what is uncommitted", look_end, NULL),
+	STEP_RUN("look into other repositories", git_embedded_list, NULL),
 	STEP_RUN("see which commits are kept", kept_build, kept_judge),
 	STEP_RUN("rescue", begin, NULL),
 	STEP_SUB("read who commits", NULL, git_identity_steps),
-	STEP_RUN("add the folder's files", add_build, add_judge),
+	STEP_RUN("add the folder's files", add_build, git_add_judge),
+	STEP_SUB("add some of what is ignored", NULL, git_ignored_some_steps),
 	STEP_RUN("add the submodules' commits", links_build, NULL),
 	STEP_RUN("write the folder as a tree", tree_build, tree_judge),
+	STEP_SUB("keep the files of other repositories", NULL, git_embedded_keep_steps),
 	STEP_RUN("commit the index", index_commit_build, index_commit_judge),
 	STEP_RUN("look at the rescue ref", ref_build, ref_judge),
 	STEP_RUN("commit what is rescued", commit_build, commit_judge),

@@ -62,7 +62,6 @@ int git_own_note(struct git_call *c, const char *name, str text, struct ov_err *
 str git_own_line(struct git_call *c, const char *name); /* empty when absent */
 int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *err);
 
-#define GIT_BASE "base"             /* a note: the commit of the target that it began with */
 #define GIT_PLACE "place"           /* a note: which folder the worktree is */
 #define GIT_MAKING "making"         /* a note: the folder is being made, nobody has worked in it */
 #define GIT_AGENT_REFS "agent-refs" /* a note: the packed-refs that we gave the agent */
@@ -121,15 +120,14 @@ int git_rescue_ref_check(str ref, struct ov_err *err);
 void git_rescue_extra(struct git_call *c, str oid);
 void git_rescue_done(struct git_rescue_state *rs);
 void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested out */
+/* After git add: what cannot be added as it should be is added as it can, or left out. */
+int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err);
 
 /* git_ignored.c: after c->start was checked out, keeps what had been ignored, and would be removed */
 extern const struct git_step git_ignored_steps[];
-/* What is rescued already (c->tree), and the files c->changes with it. */
-extern const struct git_step git_add_ignored_steps[];
-enum { GIT_RESCUED_MAX = 64 << 20 }; /* bytes; above, such files are moved aside */
-/* git_hidden.c: before the worktree goes, keeps what is ignored by other rules than the base's */
-extern const struct git_step git_hidden_steps[];
 extern const struct git_step git_ahead_steps[]; /* before that: what would be overwritten */
+/* As much of what is ignored as c->keep_ignored says goes into our index. */
+extern const struct git_step git_ignored_some_steps[];
 
 /* git_strays.c: adds to what is rescued the commits that only the agent's folder knows */
 extern const struct git_step git_strays_steps[];
@@ -165,9 +163,16 @@ extern const struct git_step git_moved_steps[];
 extern const struct git_step git_overlap_steps[];
 extern const struct git_step git_written_steps[]; /* c->ok: its index is what c->commit wants */
 
-/* git_names.c: is any of these paths, each ended by NUL, one that may not be committed? */
-bool git_names_any(str list);
-extern const struct git_step git_names_harvest_steps[]; /* c->res.refused */
+/* git_names.c: what `git diff-tree --raw -z` tells of a path; false: there is no more */
+struct git_change {
+	str path;
+	bool gone;
+	bool new_link; /* it becomes a link to another repository, and was none */
+};
+bool git_change_next(str *rest, struct git_change *ret);
+str git_names_reason(struct git_call *c,
+		str raw);                    /* why these changes may not get there; or empty */
+str git_shown(struct git_call *c, str path); /* a name, as one line for people and agents */
 extern const struct git_step
 		git_names_move_steps[]; /* the target to c->commit, or ends with GIT_REFUSED */
 

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
@@ -93,7 +94,10 @@ static int links_judge(struct git_call *c, const struct git_out *o, struct ov_er
 	while (next_link(c, &rest, &oid, &name)) {
 		vec_push(&c->nested, name);
 		c->links_n++;
-		c->inhabited |= is_set_up(c, name);
+		if (is_set_up(c, name))
+			c->inhabited = true;
+		else
+			git_embedded_add(c, name); /* files in the place of what it is to hold */
 		at = module_head(c, name);
 		if (!git_oid_valid(at) || str_eq(at, oid))
 			continue;

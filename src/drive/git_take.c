@@ -82,8 +82,9 @@ static int pack_build(struct git_call *c, struct ov_err *err _unused_)
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		if (known[i].n)
 			buf_addf(&b, "^" STR_FMT "\n", STR_ARG(known[i]));
-	git_run(c, AT_ADMIN, GIT_AGENTS, "pack-objects", "-q", "--revs", "--delta-base-offset",
-			path_join(&c->arena, c->own, PACK), NULL);
+	/* Mostly it is unpacked at once; a large one that stays is made durable then. */
+	git_run(c, AT_ADMIN, GIT_AGENTS, "-c", "core.fsync=none", "pack-objects", "-q", "--revs",
+			"--delta-base-offset", path_join(&c->arena, c->own, PACK), NULL);
 	c->input = arena_str(&c->arena, buf_str(&b));
 	return GIT_NEXT;
 }
@@ -143,15 +144,33 @@ static int second_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	return packed(c, o, err);
 }
 
+static bool is_large(const char *pack)
+{
+	struct stat st;
+
+	return stat(pack, &st) == 0 && st.st_size > UNPACK_MAX;
+}
+
+static int sync_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	const char *pack = pack_file(c, "pack");
+
+	if (!is_large(pack))
+		return GIT_SKIP;
+	git_run(c, AT_ADMIN, 0, NULL);
+	vec_clear(&c->argv);
+	git_args(c, "sync", pack, NULL);
+	return GIT_NEXT;
+}
+
 static int unpack_build(struct git_call *c, struct ov_err *err)
 {
 	const char *pack = pack_file(c, "pack");
-	struct stat st;
 	int r;
 
-	if (stat(pack, &st) < 0)
+	if (!file_exists(pack))
 		return ov_fail(err, OV_EIO, "git made no pack");
-	if (st.st_size > UNPACK_MAX)
+	if (is_large(pack))
 		return git_run(c, AT_REPO, 0, "index-pack", "--strict", pack, NULL);
 	git_run(c, AT_REPO, 0, "unpack-objects", "-q", "--strict", NULL);
 	r = file_read(&c->arena, pack, UNPACK_MAX, &c->input, err);
@@ -176,14 +195,13 @@ static int move_pack(struct git_call *c, const char *kind, struct ov_err *err)
 
 static int unpack_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	struct stat st;
 	int r = 0;
 
 	if (o->code != 0)
 		/* One of the objects is not as it has to be; else it could not be written. */
 		r = str_contains(o->err, STR("fsck error")) ? give_up(c, o, err)
 							    : git_fail(c, o, err);
-	else if (stat(pack_file(c, "pack"), &st) == 0 && st.st_size > UNPACK_MAX) {
+	else if (is_large(pack_file(c, "pack"))) {
 		r = dir_make(path_join(&c->arena, c->g->common, "objects/pack"), 0755, err);
 		if (r == 0)
 			r = move_pack(c, "pack", err);
@@ -201,6 +219,7 @@ const struct git_step git_take_steps[] = {
 	STEP_RUN("pack what was committed", pack_build, first_judge),
 	STEP_RUN("look at what was committed", there_build, there_judge),
 	STEP_RUN("pack what was committed", second_build, second_judge),
+	STEP_RUN("make durable what was committed", sync_build, NULL),
 	STEP_RUN("take over what was committed", unpack_build, unpack_judge, .inject = "git-taken"),
 	STEP_END,
 };

@@ -5,6 +5,7 @@
 
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
+#include "drive/git_embedded.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
@@ -194,7 +195,7 @@ static int clean_only(struct git_call *c, struct ov_err *err _unused_)
 	return c->making ? GIT_SKIP : GIT_NEXT;
 }
 
-/* Not -x: ignored files, such as what a build made, stay. Not -ff: repositories inside stay. */
+/* Not -x: ignored files, such as what a build made, stay. Not -ff: no repository is ever removed. */
 static int clean_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	/* Of a clean one nothing is new, unless other files are ignored now. */
@@ -281,6 +282,7 @@ static const struct git_step ensure_steps[] = {
 			.inject = "git-ensure-rescued"),
 	STEP_SUB("record the configuration", NULL, git_own_steps),
 	STEP_SUB("see for which files programs run", NULL, git_programs_steps),
+	STEP_RUN("put other repositories aside", git_embedded_aside, NULL),
 	STEP_RUN("move a foreign folder aside", stray_build, NULL),
 	STEP_RUN("make the folder", folder_build, NULL),
 	STEP_SUB("put submodules aside", NULL, git_submodule_steps),
@@ -386,7 +388,7 @@ static int restore_for(struct git_call *c, struct ov_err *err _unused_)
 static int restore_rescue(struct git_call *c, struct ov_err *err)
 {
 	c->rescue.kept_by[0] = c->head; /* it stays */
-	return c->dirty ? rescue_prepare(c, err) : GIT_SKIP;
+	return c->dirty || c->embedded.n ? rescue_prepare(c, err) : GIT_SKIP;
 }
 
 static int restore_ahead(struct git_call *c, struct ov_err *err _unused_)
@@ -432,6 +434,7 @@ static const struct git_step restore_steps[] = {
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
 	STEP_SUB("rescue what is uncommitted", restore_rescue, git_rescue_steps,
 			.inject = "git-restore-rescued"),
+	STEP_RUN("put other repositories aside", git_embedded_aside, NULL),
 	STEP_RUN("see what comes", restore_ahead, NULL),
 	STEP_SUB("keep what would be overwritten", dirty_only, git_ahead_steps),
 	STEP_SUB("read what was committed", dirty_only, git_own_index_steps),
@@ -484,9 +487,10 @@ static int remove_rescue(struct git_call *c, struct ov_err *err _unused_)
 static int gone_build(struct git_call *c, struct ov_err *err)
 {
 	bool modules = git_admin_has(c, "modules");
+	bool others = c->nested.n > c->links_n || c->nested_ignored.n || c->embedded.n;
 	int r = 0;
 
-	if (c->folder && (c->nested.n > c->links_n || c->inhabited || modules))
+	if (c->folder && (others || c->inhabited || modules))
 		r = git_move_aside(c, c->path, err);
 	if (r == 0 && modules)
 		r = git_move_aside(c, path_join(&c->arena, c->admin, "modules"), err);

@@ -2,6 +2,7 @@
 
 import cases_admin  # noqa: F401
 import cases_config  # noqa: F401
+import cases_embedded  # noqa: F401
 import cases_files  # noqa: F401
 import cases_index  # noqa: F401
 import cases_refs  # noqa: F401
@@ -11,7 +12,8 @@ import cases_worktree  # noqa: F401
 SHORT = """
 plain-work plain-work-of-a-failed-task
 embedded-filter embedded-filter-staged embedded-filter-committed
-gitlink-over-a-folder-of-files base-submodule-replaced the-bases-submodule-stays
+gitlink-over-a-folder-of-files link-hidden-by-gitmodules link-over-committed-files embedded-where-a-file-comes
+base-submodule-with-files base-submodule-replaced the-bases-submodule-stays
 attributes-users-filter worktree-config-filter worktree-config-hooks
 the-users-filter-works conversions-work
 note-names-another-branch head-names-another-branch rebase-of-release rebase-left-unfinished

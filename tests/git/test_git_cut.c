@@ -385,6 +385,50 @@ TEST(ensure_cut_at_every_turn)
 	assert_true(n > 15);
 }
 
+/* A repository inside: its harvest, then the next task. */
+static bool cut_embedded(int n)
+{
+	struct fixture f;
+	struct answer e, a;
+	bool whole, whole2;
+
+	fixture_open_live(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo l >left; git init -q lib; echo n >lib/n; git -C lib add "
+			"n; git "
+			"-C lib -c user.name=a -c user.email=b commit -qm inner");
+	start_harvest(&f, e.base, "refs/overseer/rescue/h", &a);
+	whole = turn(&f, &a, n);
+	fixture_reopen(&f);
+	start_harvest(&f, e.base, "refs/overseer/rescue/h", &a);
+	finish(&f, &a);
+	if (a.r < 0 || !a.leftovers || strcmp(a.files, "left\n") != 0)
+		fail_msg("harvest after %d turns: %s%s", n, a.files, a.msg);
+	assert_sh(&f, "n l", "echo $(git show %s:lib/n %s:left)", a.rescue_ref, a.rescue_ref);
+	start_ensure(&f, "overseer/w1/b", "refs/overseer/rescue/e", &a);
+	whole2 = turn(&f, &a, n);
+	fixture_reopen(&f);
+	start_ensure(&f, "overseer/w1/b", "refs/overseer/rescue/e", &a);
+	finish(&f, &a);
+	if (a.r < 0)
+		fail_msg("ensure after %d turns: %s", n, a.msg);
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, "inner", "git -C \"$W.aside-1/lib\" log -1 --format=%%s");
+	sh(&f, "test ! -e \"$W.aside-2\"; test ! -e .overseer/git/w1/own/index-embedded");
+	fixture_close(&f);
+	return whole && whole2;
+}
+
+TEST(embedded_cut_at_every_turn)
+{
+	int n = 1;
+
+	while (!cut_embedded(n))
+		n += stride();
+	assert_true(n > 15);
+}
+
 static bool cut_fresh_and_remove(int n)
 {
 	struct fixture f;

@@ -269,4 +269,29 @@ TEST(bad_arguments)
 	fixture_close(&f);
 }
 
+/* What comes with the target takes the place of what is ignored here: that is kept first. */
+TEST(ignored_files_in_the_way)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; echo w >work; echo mine >x.o; mkdir lib; echo deep >lib/i.o; "
+			"cd "
+			"\"$R\"; echo theirs >x.o; echo f >lib; git add -f x.o lib; git commit -qm "
+			"o");
+	harvest(&f, e.base);
+	a = rebase(&f, "overseer/w1/a", "D_1");
+	assert_int_equal(a.outcome, GIT_OK);
+	assert_sh(&f, "theirs f", "cd \"$W\"; echo $(cat x.o lib)");
+	assert_sh(&f, "mine", "git show refs/overseer/rescue/D_1:x.o");
+	assert_sh(&f, "deep", "cat \"$W.aside-1/lib/i.o\"");
+	/* The branch as it was is there, too. */
+	assert_sh(&f, "w", "git show refs/overseer/rescue/D_1:work");
+	sh(&f, "git merge-base --is-ancestor %s refs/overseer/rescue/D_1", e.base);
+	fixture_close(&f);
+}
+
 TEST_MAIN

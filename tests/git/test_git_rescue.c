@@ -88,22 +88,66 @@ TEST(ignored_files_if_wanted)
 
 	fixture_open(&f);
 	ensure(&f, "overseer/w1/a");
-	git_keep_ignored(f.git, true);
+	git_keep_ignored(f.git, INT64_MAX);
 	sh(&f,
 			"cd \"$W\"; mkdir out; echo o >out/a.o; git init -q deep.o; echo n "
 			">deep.o/n");
 	a = rescue(&f, f.tree, "refs/overseer/rescue/1");
 	assert_sh(&f, "o", "git show refs/overseer/rescue/1:out/a.o");
 	assert_sh(&f, "0", "git ls-tree -r refs/overseer/rescue/1 | grep -c deep || :");
+	a = harvest(&f, sh(&f, "git rev-parse main"));
+	assert_int_equal(a.files_changed, 0);
 	/* A removal takes them away, and so keeps them first. */
 	sh(&f, "rm -rf \"$W/deep.o\"");
 	a = remove_tree(&f);
 	assert_sh(&f, "o", "git show %s:out/a.o", a.rescue_ref);
-	git_keep_ignored(f.git, false);
+	git_keep_ignored(f.git, 0);
 	ensure(&f, "overseer/w1/b");
 	sh(&f, "echo o >\"$W/b.o\"");
 	a = rescue(&f, f.tree, "refs/overseer/rescue/3");
 	assert_string_equal(a.commit, "");
+	fixture_close(&f);
+}
+
+/* The smallest first, by name where they are equal, and none beyond the size. */
+TEST(ignored_files_up_to_a_size)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; mkdir out; head -c 400 /dev/zero >out/c.o; head -c 400 "
+			"/dev/zero "
+			">out/b.o; head -c 300 /dev/zero >'*.o'; head -c 9000 /dev/zero >a.o; git "
+			"init "
+			"-q deep.o; echo n >deep.o/n; echo w >work; ln -s work link.o");
+	git_keep_ignored(f.git, 800);
+	a = rescue(&f, f.tree, "refs/overseer/rescue/1");
+	assert_sh(&f, "*.o\nlink.o\nout/b.o\nsrc/one\nsrc/two\nwork",
+			"git ls-tree -r --name-only refs/overseer/rescue/1 | grep -v "
+			"'^.gitignore'");
+	assert_non_null(strstr(a.detail, "2 of 5 ignored files were not rescued"));
+	/* What is harvested has none of them. */
+	a = harvest(&f, e.base);
+	assert_string_equal(a.files, "work\n");
+	assert_sh(&f, "400", "git cat-file -s %s:out/b.o", a.rescue_ref);
+	/* The others stay, as all do by default. */
+	a = ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "9000", "cat \"$W/a.o\" | wc -c");
+	assert_sh(&f, "400", "cat \"$W/out/c.o\" | wc -c");
+	/* And go with the worktree, but for what is another repository. */
+	sh(&f, "rm -rf \"$W/deep.o\"");
+	a = remove_tree(&f);
+	assert_sh(&f, "300", "git cat-file -s %s:'*.o'", a.rescue_ref);
+	assert_non_null(strstr(a.detail, "2 of 5"));
+	assert_int_equal(sh_status(&f, "test -e \"$W.aside-1\""), 1);
+	/* Nothing fits, and nothing else is there: no ref. */
+	ensure(&f, "overseer/w1/c");
+	sh(&f, "head -c 801 /dev/zero >\"$W/a.o\"");
+	a = rescue(&f, f.tree, "refs/overseer/rescue/2");
+	assert_string_equal(a.rescue_ref, "");
 	fixture_close(&f);
 }
 
@@ -134,11 +178,7 @@ TEST(no_ref_for_work_that_changed_nothing)
 	assert_string_equal(a.commit, "");
 	harvest(&f, base);
 	restore(&f, "refs/overseer/rescue/r");
-	/* A repository of its own in it is not part of it. */
-	sh(&f, "git init -q \"$W/inner\" && echo i >\"$W/inner/i\"");
-	restore(&f, "refs/overseer/rescue/r");
 	assert_no_refs(&f);
-	sh(&f, "rm -rf \"$W/inner\"");
 	ensure(&f, "overseer/w1/b");
 	remove_tree(&f);
 	assert_no_refs(&f);
@@ -292,7 +332,7 @@ TEST(ignored_files_only_if_asked_for)
 			"echo l >a.log");
 	a = rescue(&f, f.tree, "refs/overseer/rescue/without");
 	assert_int_equal(sh_status(&f, "git cat-file -e %s:a.log", a.commit), 128);
-	git_keep_ignored(f.git, true);
+	git_keep_ignored(f.git, INT64_MAX);
 	a = rescue(&f, f.tree, "refs/overseer/rescue/with");
 	assert_sh(&f, "l", "git show %s:a.log", a.commit);
 	assert_sh(&f, "", "git -C \"$W\" status --porcelain");

@@ -77,7 +77,7 @@ TEST(pick_everything)
 			"echo s >staged; git add staged; echo u >untracked; echo e >>src/one; echo "
 			"i >i.o; cd \"$R\"; echo t >t; git add t; git commit -qm theirs");
 	strcpy(sum, sh(&f, "cd \"$W\"; git status --porcelain | sha256sum"));
-	git_keep_ignored(f.git, true);
+	git_keep_ignored(f.git, INT64_MAX);
 	a = pick(&f, "P_1");
 	assert_int_equal(a.outcome, GIT_OK);
 	assert_sh(&f, a.commit, "git rev-parse main");

@@ -377,27 +377,6 @@ TEST(stale_locks_of_ours_are_removed)
 	fixture_close(&f);
 }
 
-TEST(nested_repositories_stay)
-{
-	struct fixture f;
-	struct answer a;
-
-	fixture_open(&f);
-	ensure(&f, "overseer/w1/a");
-	sh(&f,
-			"cd \"$W\"; echo u >untracked; mkdir -p 'deep er'; git init -q 'deep "
-			"er/empty'; git init -q full; cd full;"
-			"echo f >f; git add f; git -c user.name=a -c user.email=b commit -qm "
-			"nested");
-	a = ensure(&f, "overseer/w1/b");
-	assert_sh(&f, "u", "git show %s:untracked", a.rescue_ref);
-	assert_sh(&f, "nested", "git -C \"$W/full\" log -1 --format=%%s");
-	a = remove_tree(&f);
-	assert_sh(&f, "nested", "git -C \"$W.aside-1/full\" log -1 --format=%%s");
-	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
-	fixture_close(&f);
-}
-
 /* By a rule that the task before had made, and that nobody has accepted. */
 TEST(what_was_ignored_is_kept)
 {
@@ -409,10 +388,13 @@ TEST(what_was_ignored_is_kept)
 	sh(&f,
 			"cd \"$W\"; echo '*.dat' >>.gitignore; echo precious >results.dat; mkdir "
 			"out; echo "
-			"d >out/deep.dat; echo o >x.o; echo u >untracked");
+			"d >out/deep.dat; echo o >x.o; echo u >untracked; ln -s results.dat l.dat; "
+			"echo s "
+			">'sp ace.dat'; chmod +x 'sp ace.dat'; cp -a \"$W\" \"$W.before\"");
 	a = ensure(&f, "overseer/w1/b");
-	assert_sh(&f, "precious", "git show %s:results.dat", a.rescue_ref);
-	assert_sh(&f, "d", "git show %s:out/deep.dat", a.rescue_ref);
+	/* All that was there but for what is ignored still, byte by byte. */
+	sh(&f, "rm \"$W.before/x.o\"");
+	assert_same_content(&f, a.rescue_ref, sh(&f, "echo \"$W.before\""));
 	sh(&f,
 			"git log --format=%%H %s | while read c; do ! git cat-file -e $c:untracked "
 			"2>/dev/null "
@@ -430,6 +412,39 @@ TEST(what_was_ignored_is_kept)
 	assert_sh(&f, "70000000", "cat \"$W.aside-1/big/er/a.dat\" | wc -c");
 	assert_sh(&f, "s", "cat \"$W.aside-1/src/small.dat\"");
 	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	fixture_close(&f);
+}
+
+/* Ignored files in a folder where the next task has a file: git would remove the folder. */
+TEST(what_is_ignored_where_a_file_comes)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; mkdir -p lib/deep.o other; echo i >lib/i.o; echo d "
+			">lib/deep.o/d; "
+			"git init -q lib/repo.o; echo u >lib/u; echo o >other/i.o; cd \"$R\"; echo "
+			"f "
+			">lib; git add lib; git commit -qm lib");
+	a = ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "f", "cat \"$W/lib\"");
+	assert_sh(&f, "u", "git show %s:lib/u", a.rescue_ref);
+	assert_sh(&f, "i d", "cd \"$W.aside-1\"; echo $(cat lib/i.o lib/deep.o/d)");
+	sh(&f, "test -d \"$W.aside-1/lib/repo.o/.git\"");
+	assert_non_null(strstr(a.detail, ".aside-1"));
+	assert_sh(&f, "o", "cat \"$W/other/i.o\"");
+	/* Many at once. */
+	sh(&f,
+			"cd \"$W\"; for i in $(seq 400); do n=$(printf '%%0200d' $i); mkdir $n; "
+			"echo $i "
+			">$n/i.o; echo f >\"$R/$n\"; done; cd \"$R\"; git add -A 0*; git commit "
+			"-qm "
+			"many");
+	ensure(&f, "overseer/w1/c");
+	assert_sh(&f, "400", "ls \"$W.aside-2\"/0*/i.o | wc -l");
 	fixture_close(&f);
 }
 

@@ -310,7 +310,7 @@ int simgit_agent_nested(struct simgit *g, str tree, str run)
 	if (!w)
 		return OV_ENOTFOUND;
 	before = sg_act_begin(g, SG_AGENT, "an agent makes a repository inside");
-	path = sg_name(&g->paths, STR("nested/file"));
+	path = sg_name(&g->paths, STR(SG_NESTED));
 	sg_set(g, &w->nested, path, sg_content_new(g, path, sg_name(&g->authors, run)));
 	return sg_act_end(g, before, 0);
 }

@@ -184,19 +184,56 @@ static int rescue_to(struct sg_call *c, struct sg_ref *ref, const struct sg_tree
 	return 0;
 }
 
+/* With the files of repositories inside, which are no part of the work; the caller drops it. */
+static struct sg_tree with_nested(struct simgit *g, const struct sg_wt *w,
+		const struct sg_tree *tree)
+{
+	struct sg_tree none = { 0 }, whole = { 0 };
+	sg_changes ch = { 0 };
+
+	sg_tree_put(g, &whole, *tree);
+	if (w && w->folder && w->nested.n)
+		sg_diff(g, &none, &w->nested, &ch);
+	for (size_t i = 0; i < ch.n; i++)
+		sg_set(g, &whole, ch.p[i].path, ch.p[i].b);
+	vec_done(&ch);
+	return whole;
+}
+
+int sg_nested_aside(struct sg_call *c, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	struct sg_wt *w = c->wt;
+	int r;
+
+	if (!w || !w->folder || !w->nested.n)
+		return 0;
+	r = sg_step(c, "put other repositories aside", err);
+	if (r < 0)
+		return r;
+	vec_push(&g->asides, w->nested);
+	vec_push(&g->asides, (struct sg_tree){ 0 });
+	w->nested = (struct sg_tree){ 0 };
+	c->res.detail = arena_printf(c->a,
+			"\"nested\" in %s, which no commit has, moved to %s.aside-%zu", c->path,
+			c->path, g->asides.n / 2);
+	return 0;
+}
+
 int sg_rescue(struct sg_call *c, const struct sg_rescue *want, struct ov_err *err)
 {
 	struct simgit *g = c->g;
 	struct sg_wt *w = c->wt;
 	struct sg_ref *ref = sg_ref_make(g, want->ref);
 	uint32_t head = w ? sg_head(w) : 0, other = w ? w->other : 0;
-	struct sg_tree none = { 0 }, tree = w ? g->commits.p[head].tree : none;
-	bool staged = false, gone = w && !w->folder;
+	struct sg_tree none = { 0 }, tree = w ? g->commits.p[head].tree : none, whole;
+	bool staged = false, gone = w && !w->folder, nested = w && w->folder && w->nested.n;
 	struct parents p = { 0 };
+	int r;
 
 	c->kept = kept_elsewhere(g, head, want) && kept_elsewhere(g, other, want) &&
 			kept_elsewhere(g, want->branch, want) && !want->strays_n;
-	if (!gone && (!w || !sg_dirty(g, w)) && c->kept)
+	if (!gone && (!w || !sg_dirty(g, w)) && c->kept && !nested)
 		return 0;
 	if (gone && c->kept && !w->conflicts.n && sg_same(&w->index, &tree))
 		return 0;
@@ -216,5 +253,8 @@ int sg_rescue(struct sg_call *c, const struct sg_rescue *want, struct ov_err *er
 	add_parent(&p, want->branch);
 	if (!w)
 		tree = g->commits.p[p.id[0]].tree;
-	return rescue_to(c, ref, &tree, &p, sg_same(&tree, &g->commits.p[p.id[0]].tree), err);
+	whole = with_nested(g, w, &tree);
+	r = rescue_to(c, ref, &whole, &p, sg_same(&whole, &g->commits.p[p.id[0]].tree), err);
+	sg_tree_drop(g, &whole);
+	return r;
 }

@@ -31,7 +31,9 @@ static int abort_unfinished(struct sg_call *c, struct ov_err *err)
 	/* A merge without conflicts left is concluded by the commit. */
 	if (w->op == SG_NONE || (w->op == SG_MERGE && !w->conflicts.n))
 		return 0;
-	r = sg_step(c, "take back what was left unfinished", err);
+	r = sg_nested_aside(c, err);
+	if (r == 0)
+		r = sg_step(c, "take back what was left unfinished", err);
 	if (r < 0)
 		return r;
 	if (w->op == SG_MERGE) {
@@ -158,7 +160,8 @@ static void list_commits(struct sg_call *c, uint32_t base, uint32_t head)
 	vec_done(&ids);
 }
 
-static int harvest_told(struct sg_call *c, str base_oid, str rescue_ref, struct ov_err *err)
+static int harvest_told(struct sg_call *c, str base_oid, str rescue_ref, uint32_t was,
+		struct ov_err *err)
 {
 	struct simgit *g = c->g;
 	const struct sg_ref *ref = sg_ref_find(g, rescue_ref);
@@ -178,6 +181,10 @@ static int harvest_told(struct sg_call *c, str base_oid, str rescue_ref, struct 
 		c->res.rescue_ref = arena_str(c->a, rescue_ref);
 		c->res.leftovers = true;
 	}
+	/* So it is where the files of a repository inside were rescued with them. */
+	if (c->res.rescue_ref.n && was && was != kept && c->wt->nested.n &&
+			sg_same(&g->commits.p[was].tree, &g->commits.p[kept].tree))
+		c->res.leftovers = true;
 	list_commits(c, base, head);
 	c->res.files_changed = (int64_t)list_files(c, base, head, &c->res.files, &c->res.files_n);
 	list_leftovers(c, head);
@@ -208,6 +215,8 @@ static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_
 	struct simgit *g = c->g;
 	struct sg_wt *w = c->wt;
 	uint32_t strays[SG_STRAYS];
+	const struct sg_ref *ref = sg_ref_find(g, rescue_ref);
+	uint32_t was = ref ? ref->commit : 0;
 	struct sg_ref *branch;
 	size_t left;
 	bool moved;
@@ -223,7 +232,7 @@ static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_
 	moved = w->on != branch && branch->commit && !sg_is_ancestor(g, branch->commit, sg_head(w));
 	c->res.leftovers = sg_dirty(g, w);
 	left = find_strays(g, w, strays);
-	if (c->res.leftovers || moved || w->op != SG_NONE || left)
+	if (c->res.leftovers || moved || w->op != SG_NONE || left || w->nested.n)
 		r = sg_rescue(c,
 				&(struct sg_rescue){ .ref = rescue_ref,
 						.branch = branch->commit,
@@ -231,13 +240,16 @@ static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_
 						.strays_n = left,
 						.kept_by = { sg_commit_known(g, base) } },
 				err);
+	if (r == 0 && w->nested.n)
+		c->res.detail = STR("not part of the work, since each is a repository of its own: "
+				    "\"nested\"");
 	if (r == 0)
 		r = abort_unfinished(c, err);
 	if (r == 0)
 		r = attach(c, branch, err);
 	if (r == 0)
 		r = commit_leftovers(c, err);
-	return r < 0 ? r : harvest_told(c, base, rescue_ref, err);
+	return r < 0 ? r : harvest_told(c, base, rescue_ref, was, err);
 }
 
 int simgit_harvest(struct simgit *g, str path, str base, str rescue_ref, int steps, struct arena *a,

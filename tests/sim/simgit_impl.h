@@ -62,6 +62,8 @@ struct sg_ref {
 	bool listed;     /* among the user's */
 };
 
+#define SG_NESTED "nested/file" /* the file of a repository inside a worktree */
+
 enum sg_op { SG_NONE, SG_REBASE, SG_MERGE };
 
 struct sg_wt {

@@ -82,6 +82,8 @@ struct sg_rescue {
 	bool by_all;
 };
 int sg_rescue(struct sg_call *c, const struct sg_rescue *want, struct ov_err *err);
+int sg_nested_aside(struct sg_call *c,
+		struct ov_err *err); /* before files are what a commit says */
 /* What an accept, or a part of one, works on. */
 struct sg_accept {
 	struct sg_ref *branch, *target, *kept;

@@ -44,6 +44,8 @@ static int follow(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 					&g->commits.p[ac->commit].tree)) {
 		r = sg_rescue(c, &(struct sg_rescue){ .ref = str_from(ac->kept->name) }, err);
 		if (r == 0)
+			r = sg_nested_aside(c, err);
+		if (r == 0)
 			r = sg_step(c, "let the branch follow by force", err);
 		if (r < 0)
 			return r;

@@ -161,14 +161,16 @@ static bool whole(struct simgit *g, uint32_t commit)
 {
 	uint32_t tip = g->commits.p[commit].of, base = g->commits.p[commit].of_base;
 	bool ok = tip && g->commits.p[tip].refs;
+	uint32_t nested = sg_known(&g->paths, STR(SG_NESTED));
 
 	if (!ok)
 		return false;
 	sg_diff(g, &g->commits.p[base].tree, &g->commits.p[tip].tree, &g->diff);
+	/* Files of a repository inside are rescued, and never accepted. */
 	for (size_t i = 0; i < g->diff.n; i++)
 		ok = ok &&
 				sg_get(g, &g->commits.p[commit].tree, g->diff.p[i].path) ==
-						g->diff.p[i].b;
+						(g->diff.p[i].path == nested ? 0 : g->diff.p[i].b);
 	return ok;
 }
 

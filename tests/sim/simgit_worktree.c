@@ -150,6 +150,8 @@ static int ensure_steps(struct sg_call *c, const struct git_ensure *spec, struct
 					.branch = branch->commit,
 					.kept_by = { target->commit, start } },
 			err);
+	if (r == 0)
+		r = sg_nested_aside(c, err);
 	if (r == 0 && w) {
 		w->former = was;
 		w->branch = NULL;
@@ -218,9 +220,11 @@ static int restore_steps(struct sg_call *c, str rescue_ref, struct ov_err *err)
 	if (!w)
 		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path, g->repo);
 	w->lock = false;
-	if (!sg_dirty(g, w))
+	if (!sg_dirty(g, w) && !w->nested.n)
 		return 0;
 	r = sg_rescue(c, &(struct sg_rescue){ .ref = rescue_ref, .kept_by = { sg_head(w) } }, err);
+	if (r == 0)
+		r = sg_nested_aside(c, err);
 	if (r == 0)
 		r = sg_step(c, "restore the files", err);
 	if (r < 0)

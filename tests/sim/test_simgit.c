@@ -303,10 +303,12 @@ TEST(harvest_leaves_nested_repositories_out)
 	assert_int_equal(harvest(&m, m.res.base), 0);
 	assert_false(m.res.leftovers);
 	assert_int_equal(m.res.files_changed, 0);
-	/* It stays through the next use, and goes aside with the folder. */
+	assert_true(m.res.rescue_ref.n > 0);
+	/* The next use begins without it. */
 	assert_int_equal(ensure(&m, "overseer/w1/b"), 0);
-	assert_int_equal(removed(&m), 0);
 	assert_true(str_contains(m.res.detail, STR(".aside-1")));
+	assert_int_equal(removed(&m), 0);
+	assert_false(str_contains(m.res.detail, STR("aside")));
 	model_close(&m);
 }
 

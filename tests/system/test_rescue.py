@@ -224,6 +224,26 @@ class Rescue(SiteCase):
         self.assertEqual(self.refs(site), before)
         os.rename(path + ".away", path)
 
+    def test_ignored_files_up_to_a_size(self):
+        """The smallest are kept; the others stay for the next task, and go with the worker."""
+        agent = r"""
+case $OVERSEER_NODE in
+next) ls *.o > "$HOME/seen"; echo n > n.txt; git add -A; git commit -qm next; exit 0 ;;
+esac
+echo '*.o' >> .gitignore; git add .gitignore; echo w > w.txt; git add w.txt; git commit -qm work
+head -c 300 /dev/zero > b.o; head -c 700 /dev/zero > a.o; head -c 5000 /dev/zero > c.o
+"""
+        site = self.site(FAST + '[workers]\nmax = 1\n[rescue]\nignored = "1KiB"\n', agent)
+        site.up()
+        site.wait_goal(site.call("goal.create", title="Work", plan=plan(task("T1")))["goal"])
+        site.wait_goal(site.call("goal.create", title="Next", plan=plan(task("next")))["goal"])
+        self.assertEqual(site.home("seen").split(), ["a.o", "b.o", "c.o"])
+        site.call("worker.nuke", worker="pool-1", reason="enough")
+        site.wait_type("worker.removed")
+        kept = {name for ref in self.refs(site) for name in site.git("ls-tree", "-r", "--name-only", ref).split() if name.endswith(".o")}
+        self.assertEqual(kept, {"a.o", "b.o"})
+        self.assertEqual(set(site.git("ls-tree", "-r", "--name-only", "main").split()), {"README", ".gitignore", "w.txt", "n.txt"})
+
     def test_the_daemon_prunes_once_a_day(self):
         site = self.site(FAST + '[rescue]\nkeep = "0s"\nkeep_count = 1\n', AGENT)
         site.write("../mode", "work")

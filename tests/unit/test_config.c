@@ -345,6 +345,9 @@ TEST(problems)
 		{ "limits.run_output = \"MiB\"", "limits.run_output: \"MiB\" is not a size" },
 		{ "limits.run_output = \"99999999999TiB\"", "is not a size" },
 		{ "limits.run_output = \"1B\"", "is out of range: 1KiB to 1TiB" },
+		{ "rescue.ignored = \"20 MB\"", "rescue.ignored: \"20 MB\" is not a size" },
+		{ "rescue.ignored = 20", "expected true, false or a size, found integer" },
+		{ "rescue.ignored = \"2000TiB\"", "is out of range: 0 to 1024TiB" },
 		{ "workers.max_waiting = 0", "workers.max_waiting: 0 is out of range" },
 		{ "[accept]\ndirty_trie = 2", "unknown" },
 		{ "accept.target = \"a b\"", "accept.target: \"a b\" cannot be" },
@@ -502,6 +505,36 @@ TEST(size_is_bounded)
 	assert_int_equal(config_parse(buf_str(&text), &c, &err), OV_ELIMIT);
 	assert_null(c);
 	buf_done(&text);
+}
+
+/* No, all, or so much: in the file, and on the command line. */
+TEST(up_to_a_size)
+{
+	static const struct {
+		const char *toml, *set, *shown;
+		int64_t bytes;
+	} rows[] = {
+		{ "", "workers.max=4", "false", 0 },
+		{ "rescue.ignored = false", "rescue.ignored=false", "false", 0 },
+		{ "rescue.ignored = true", "rescue.ignored=true", "true", INT64_MAX },
+		{ "rescue.ignored = \"20MiB\"", "rescue.ignored=20MiB", "\"20MiB\"", 20 << 20 },
+		{ "rescue.ignored = \"0\"", "rescue.ignored=0", "false", 0 },
+	};
+	struct arena a = ARENA_INIT;
+	struct ov_err err;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct config *c = parse(rows[i].toml), *set = NULL;
+		const value *v = value_at(config_view(&a, c), "rescue.ignored");
+
+		assert_true(c->rescue_ignored == rows[i].bytes);
+		assert_true(str_is(json_text(&a, value_at(v, "value")), rows[i].shown));
+		config_free(c);
+		assert_int_equal(config_parse_with(STR(""), &rows[i].set, 1, &set, &err), 0);
+		assert_true(set->rescue_ignored == rows[i].bytes);
+		config_free(set);
+	}
+	arena_done(&a);
 }
 
 TEST(view)
