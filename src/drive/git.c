@@ -76,6 +76,19 @@ static int find_dirs(struct git *g, const char *repo, struct ov_err *err)
 	return 0;
 }
 
+/* Only one that is incomplete now is completed by fetching, whatever its configuration says later. */
+static void find_partial(struct git *g, const char *repo)
+{
+	str s;
+
+	g->partial = ask(g, repo,
+				     (const char *const[]){ "git", "config", "--get-regexp",
+						     "^(extensions\\.partialclone|remote\\..*\\."
+						     "promisor)$",
+						     NULL },
+				     &s, NULL) == 0;
+}
+
 /* What we put into the repository is not its content, in no worktree of it. */
 int git_exclude(struct git *g, str line, struct ov_err *err)
 {
@@ -115,6 +128,7 @@ int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *
 		r = find_dirs(g, repo, err);
 	if (r == 0)
 		r = git_exclude(g, STR("/.overseer/"), err);
+	find_partial(g, repo);
 	g->no_lfs = !file_in_path(&g->arena, getenv("PATH"), "git-lfs");
 	g->env.n--; /* calls add to it and end it themselves */
 	if (r < 0) {

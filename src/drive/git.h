@@ -91,7 +91,7 @@ typedef void git_done_fn(void *user, int r, const struct git_result *res, const 
 
 /*
  * `repo` is the root of the user's checkout. Needs git 2.38 (merge-tree). Adds /.overseer/ to the
- * common info/exclude. Waits for three short git commands.
+ * common info/exclude. Waits for a few short git commands.
  */
 int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *err);
 /* Adds a line to the common info/exclude, unless it is there: this is no worktree's content. */

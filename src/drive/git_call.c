@@ -4,6 +4,7 @@
  */
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "drive/git_walk.h"
 
 #include "sys/file.h"
 #include "sys/inject.h"

@@ -35,7 +35,7 @@ struct git {
 	struct list calls;      /* oldest first */
 	const char *confiner;   /* the program that confines ours; NULL: nothing does */
 	int64_t keep_ignored;   /* rescue ignored files, too: so many bytes of them */
-	bool no_lfs;            /* its program is not there: its filter is passed over */
+	bool no_lfs, partial; /* its filter is passed over; what a partial clone lacks is fetched */
 };
 
 /* A child whose output goes to memory files: for git_open, and for what must not be cut short. */
@@ -126,22 +126,21 @@ struct git_call {
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
-	bool settled;          /* ensure: it stands on the branch, and work may have begun */
-	bool unblocked;        /* pipes that git would wait for are gone */
-	bool loosened;         /* what was read-only is made writable */
-	bool forced;           /* rebase: an earlier one was cut off while the worktree followed */
-	bool keeps;            /* rebase: the ref holds the branch already */
-	bool forwarded;        /* the target was brought up to date from the remote */
-	bool plain_ssh;        /* no other way to call ssh is configured */
-	bool filters, drivers; /* some are configured */
+	bool settled;              /* ensure: it stands on the branch, and work may have begun */
+	bool looked, unblocked;    /* for pipes that git would wait for: ahead, and after it did */
+	const char *aside;         /* the folder for what is put aside; NULL: none yet */
+	bool loosened, forced;     /* modes were opened; rebase: an earlier one was cut off late */
+	bool keeps;                /* rebase: the ref holds the branch already */
+	bool forwarded, plain_ssh; /* the target came from the remote; ssh is called as usual */
+	bool filters, drivers;     /* some are configured */
 	str attributes_path, info_attributes; /* of the user, and of the repository */
 	bool other_rules;                     /* other files are ignored than before */
 	bool partly;                          /* something in the folder cannot be rescued by git */
-	bool inhabited;        /* another repository is in it where the commit says so */
-	bool ok;               /* the answer of the last yes-or-no step */
-	bool record, recorded; /* the configuration is to be recorded anew; was, by this call */
-	bool taken;            /* what the agent committed is in the repository */
-	bool index_bad;        /* our own index could not be read, and is made anew */
+	bool inhabited;         /* another repository is in it where the commit says so */
+	bool ok;                /* the answer of the last yes-or-no step */
+	bool record, recorded;  /* the configuration is to be recorded anew; was, by this call */
+	bool taken;             /* what the agent committed is in the repository */
+	bool index_bad, sparse; /* our index cannot be read, is made anew; see git_sparse.c */
 	str head, head_tree, head_ref; /* of the worktree; head_ref empty: detached */
 	str head_name;  /* of HEAD, as the agent's folder says: a commit that may not exist */
 	str agent_tree; /* of the agent's index, where it can be told */
@@ -162,11 +161,12 @@ struct git_call {
 	const char *objects; /* predict: where its objects go, or NULL */
 	/* The worktree that has the target checked out, or NULL; a second one, against git's advice. */
 	const char *holder, *other_holder;
-	str changes, folders; /* of paths: for git_overlap.c, git_ignored.c, git_embedded.c */
-	str pointers;         /* git_lfs_check.c: what is still to be looked at */
-	bool staged_alike;    /* the user has staged some of that, to the byte */
-	int64_t keep_ignored; /* rescue ignored files: so many bytes of them */
-	bool look_ignored;    /* they count as uncommitted now */
+	/* of paths: for git_overlap.c, git_ignored.c, git_embedded.c, git_hidden.c, git_sparse.c */
+	str changes, folders, hidden, absent;
+	str pointers;                /* git_lfs_check.c: what is still to be looked at */
+	bool staged_alike;           /* the user has staged some of that, to the byte */
+	int64_t keep_ignored;        /* rescue ignored files: so many bytes of them */
+	bool look_ignored;           /* they count as uncommitted now */
 	VEC(const char *) unencoded; /* files that are not in the encoding that their rule names */
 	VEC(const char *) links;     /* "COMMIT NAME" of submodules that stand elsewhere */
 	size_t links_n;              /* of `nested`, those that HEAD knows */
@@ -192,6 +192,7 @@ void git_args(struct git_call *c, ...) __attribute__((sentinel));
 int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 		__attribute__((sentinel));
 void git_env_add(struct git_call *c, const char *name, const char *value);
+int git_at_holder(struct git_call *c);                /* the command runs in c->holder */
 str git_quoted(struct git_call *c, const char *path); /* as an entry of a list of folders */
 /* The error of a command that failed: what was tried and git's own words. */
 int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err);

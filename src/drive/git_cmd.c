@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
+#include "drive/git_walk.h"
 #include "sys/file.h"
 #include "sys/git_env.h"
 
@@ -20,6 +21,30 @@ void git_env_init(struct git *g)
 void git_env_add(struct git_call *c, const char *name, const char *value)
 {
 	vec_push(&c->env, arena_printf(&c->arena, "%s=%s", name, value).p);
+}
+
+/*
+ * The user's checkout, or another one that has the target: named, so that no configuration that somebody
+ * wrote there says that its files are elsewhere.
+ */
+static void use_checkout(struct git_call *c, const char *dir, const char *folder)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->env.n; i++)
+		if (strncmp(c->env.p[i], "GIT_DIR=", 8) != 0 &&
+				strncmp(c->env.p[i], "GIT_WORK_TREE=", 14) != 0)
+			c->env.p[n++] = c->env.p[i];
+	c->env.n = n;
+	git_env_add(c, "GIT_DIR", dir);
+	git_env_add(c, "GIT_WORK_TREE", folder);
+	c->cwd = folder;
+}
+
+int git_at_holder(struct git_call *c)
+{
+	use_checkout(c, git_admin_of(c, c->holder).p, c->holder);
+	return GIT_NEXT;
 }
 
 static void add_args(struct git_call *c, va_list ap)
@@ -78,6 +103,7 @@ static void use_own(struct git_call *c, enum git_where where, unsigned flags)
 		git_env_add(c, "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 				git_quoted(c, path_join(a, c->admin, "objects")).p);
 	if (where == AT_TREE) {
+		git_unblock_ahead(c);
 		/* By its descriptor: nothing that takes its place can be entered. */
 		git_env_add(c, "GIT_WORK_TREE", ".");
 		c->cwd = arena_printf(a, "/proc/self/fd/%d", c->tree_fd).p;
@@ -110,8 +136,13 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 		vec_push(&c->env, "GIT_OPTIONAL_LOCKS=0");
 	if (flags & GIT_TEMP_INDEX)
 		git_env_add(c, "GIT_INDEX_FILE", c->index);
+	if (!(flags & GIT_NET) && !c->g->partial)
+		for (size_t i = 0; i < git_env_no_fetch_n; i++)
+			vec_push(&c->env, git_env_no_fetch[i]);
 	c->cwd = c->g->repo;
-	if (where != AT_REPO)
+	if (where == AT_REPO)
+		use_checkout(c, c->g->git_dir, c->g->repo);
+	else
 		use_own(c, where, flags);
 	c->flags = flags;
 	confine(c, where, flags);

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/repo_name.h"
+#include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
 #include "drive/git_steps.h"

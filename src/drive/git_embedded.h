@@ -1,5 +1,5 @@
 #pragma once
-/* Inside drive/git*.c only: what is in a worktree and no part of the work, and putting things aside. */
+/* Inside drive/git*.c only: what is in a worktree and no part of the work. */
 #include "drive/git_call.h"
 
 /* git_embedded.c: repositories that the base does not have, c->embedded */
@@ -10,11 +10,10 @@ extern const struct git_step git_embedded_keep_steps[]; /* c->rescue.whole: the 
 int git_embedded_aside(struct git_call *c, struct ov_err *err); /* a step: moves all aside */
 str git_embedded_names(struct git_call *c);
 #define GIT_BASE "base" /* a note: the commit that the work in the worktree began with */
-enum {
-	GIT_RESCUED_MAX = 64 << 20
-}; /* of files that are no part of the work: more is moved aside */
+/* Of files that are no part of the work: more is moved aside. */
+enum { GIT_RESCUED_MAX = 64 << 20 };
 
-/* git_aside.c */
-void git_say(struct git_call *c, str words); /* added to c->res.detail */
-int git_aside_make(struct git_call *c, const char **ret, struct ov_err *err); /* PATH.aside-N */
-int git_aside_put(struct git_call *c, const char *to, str name, struct ov_err *err);
+/* What is rescued already (c->tree), and the files c->changes with it. */
+extern const struct git_step git_add_ignored_steps[];
+/* git_hidden.c: before the worktree goes, keeps what is ignored by other rules than the base's */
+extern const struct git_step git_hidden_steps[];

@@ -127,6 +127,11 @@ int git_find_required(struct git_call *c, struct ov_err *err)
 
 	if (r < 0)
 		return r;
+	if (!c->folder && file_exists(c->path) && git_own_line(c, GIT_PLACE).n)
+		return ov_fail(err, OV_ENOTFOUND,
+				"%s is not the folder that was made as the worktree: a link, a "
+				"mount or another folder took its place",
+				c->path);
 	if (!c->folder)
 		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path,
 				c->g->repo);
@@ -177,6 +182,15 @@ void git_drop_ref_lock(struct git_call *c, str ref)
 	drop_lock(c, arena_printf(&c->arena, "%s/" STR_FMT ".lock", c->g->common, STR_ARG(ref)).p);
 }
 
+void git_drop_damaged_ref(struct git_call *c, str ref)
+{
+	const char *at = arena_printf(&c->arena, "%s/" STR_FMT, c->g->common, STR_ARG(ref)).p;
+	struct stat st;
+
+	if (lstat(at, &st) == 0 && !S_ISDIR(st.st_mode))
+		unlink(at); /* if that fails, git says so */
+}
+
 /*
  * Left by a git of ours that was killed: the folder and the refs are ours alone, and no child of an
  * earlier daemon lives, so a lock that is older than this call is nobody's. What the agent's git left
@@ -198,6 +212,9 @@ static int loosen(const char *path, const struct stat *st, int kind, struct FTW 
 {
 	mode_t want = kind == FTW_D || kind == FTW_DNR ? S_IRWXU : S_IRUSR;
 
+	/* A file with other names may be somebody else's. */
+	if (kind == FTW_F && st->st_nlink > 1)
+		return 0;
 	if (kind != FTW_SL && kind != FTW_NS && (st->st_mode & want) != want)
 		chmod(path, (st->st_mode | want) & 07777); /* if that fails, git says so */
 	return 0;
@@ -210,51 +227,8 @@ bool git_loosen(struct git_call *c, const struct git_out *o)
 	c->loosened = true;
 	if (c->folder)
 		nftw(c->path, loosen, 64, FTW_PHYS);
-	if (c->admin && !c->linked)
-		nftw(c->admin, loosen, 64, FTW_PHYS);
+	nftw(c->room, loosen, 64, FTW_PHYS); /* also what was the agent's folder until now */
 	return true;
-}
-
-static bool unblocked;
-
-static int unblock(const char *path, const struct stat *st, int kind _unused_, struct FTW *ftw)
-{
-	static const char *const names[] = { ".gitignore", ".gitattributes", ".gitmodules" };
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strcmp(path + ftw->base, names[i]) == 0 && !S_ISREG(st->st_mode) &&
-				!S_ISDIR(st->st_mode) && !S_ISLNK(st->st_mode))
-			unblocked |= unlink(path) == 0;
-	return 0;
-}
-
-bool git_unblock(struct git_call *c)
-{
-	if (c->unblocked || !c->own || !c->folder)
-		return false;
-	c->unblocked = true;
-	unblocked = false;
-	nftw(c->path, unblock, 64, FTW_PHYS);
-	return unblocked;
-}
-
-int git_move_aside(struct git_call *c, const char *what, struct ov_err *err)
-{
-	for (int i = 1; i < 10000; i++) {
-		str to = arena_printf(&c->arena, "%s.aside-%d", c->path, i);
-
-		if (renameat2(AT_FDCWD, what, AT_FDCWD, to.p, RENAME_NOREPLACE) == 0) {
-			git_say(c,
-					arena_printf(&c->arena, "%s was moved to " STR_FMT, what,
-							STR_ARG(to)));
-			return 0;
-		}
-		if (errno != EEXIST)
-			return ov_fail_errno(err, errno, "move %s aside to " STR_FMT, what,
-					STR_ARG(to));
-	}
-	return ov_fail(err, OV_ELIMIT, "too many folders beside %s were moved aside: remove some",
-			c->path);
 }
 
 /* Files that name a branch while something is done to it: by its full name, or its short one. */
@@ -294,21 +268,27 @@ const char *git_branch_busy(struct git_call *c, str branch)
 	return what;
 }
 
-void git_holder_admin(struct git_call *c)
+str git_admin_of(struct git_call *c, const char *folder)
 {
 	struct arena *a = &c->arena;
 	str line = { 0 }, prefix = STR("gitdir: ");
-	const char *link = path_join(a, c->holder, ".git");
+	const char *link = path_join(a, folder, ".git");
 	struct stat st;
 
-	c->res.checkout = str_from(c->holder);
-	c->res.admin = str_from(link);
+	if (strcmp(folder, c->g->repo) == 0)
+		return str_from(c->g->git_dir);
 	if (lstat(link, &st) < 0 || !S_ISREG(st.st_mode) ||
 			file_read(a, link, 8192, &line, NULL) < 0)
-		return;
+		return str_from(link);
 	line = str_trim(line);
 	if (!str_starts(line, prefix))
-		return;
+		return str_from(link);
 	line = arena_str(a, str_sub(line, prefix.n, line.n));
-	c->res.admin = line.p[0] == '/' ? line : str_from(path_join(a, c->holder, line.p));
+	return line.p[0] == '/' ? line : str_from(path_join(a, folder, line.p));
+}
+
+void git_holder_admin(struct git_call *c)
+{
+	c->res.checkout = str_from(c->holder);
+	c->res.admin = git_admin_of(c, c->holder);
 }

@@ -3,6 +3,7 @@
  * the agent went meanwhile: uncommitted files, another branch, a detached HEAD, half a rebase. The
  * branch is the one that the caller names; it moves once, from the value that it had.
  */
+#include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
 #include "drive/git_lfs.h"
@@ -21,16 +22,28 @@ static int yes_no_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	return GIT_NEXT;
 }
 
-/* Without a commit of its own, or a git folder, it goes on from where the branch is. */
+/* Without a commit of its own, or a git folder, it goes on from where the branch is, or began. */
 static int settle(struct git_call *c, struct ov_err *err)
 {
 	if (!c->head.n && c->branch_oid.n) {
 		c->head = c->branch_oid;
 		c->head_tree = c->branch_tree;
 	}
-	if (!c->head.n)
+	if (!c->head.n && c->base.n) {
+		c->head = c->base;
+		return git_run(c, AT_REPO, GIT_READS, "rev-parse", "--verify",
+				arena_printf(&c->arena, STR_FMT "^{tree}", STR_ARG(c->base)).p,
+				NULL);
+	}
+	return c->head.n ? GIT_SKIP : ov_fail(err, OV_ESTATE, "%s has no commit", c->path);
+}
+
+static int settle_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	if (o->code != 0)
 		return ov_fail(err, OV_ESTATE, "%s has no commit", c->path);
-	return GIT_SKIP;
+	c->head_tree = git_line(c, o);
+	return GIT_NEXT;
 }
 
 /*
@@ -150,7 +163,7 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 	if (c->tree.n)
 		return GIT_SKIP;
 	git_own_index_is(c, STR(""));
-	git_run(c, AT_TREE, 0, "add", "-A", "--", ":(top)", NULL);
+	git_run(c, AT_TREE, 0, "add", "-A", "--sparse", "--", ":(top)", NULL);
 	git_exclude_nested(c);
 	return GIT_NEXT;
 }
@@ -223,6 +236,8 @@ static int branch_build(struct git_call *c, struct ov_err *err _unused_)
 	c->publish = c->commit;
 	if (str_eq(c->commit, c->branch_oid))
 		return GIT_SKIP;
+	if (!c->branch_oid.n)
+		git_drop_damaged_ref(c, branch_ref(c));
 	/* The old value is checked; empty means that the ref must not exist. */
 	return git_run(c, AT_REPO, GIT_WHOLE, "update-ref", "--no-deref", "-m", "overseer: harvest",
 			branch_ref(c).p, c->commit.p, c->branch_oid.n ? c->branch_oid.p : "", NULL);
@@ -460,7 +475,7 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("find the worktree", git_find_required, NULL),
 	STEP_SUB("make our own git folder", NULL, git_own_steps),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
-	STEP_RUN("find HEAD", settle, NULL),
+	STEP_RUN("find HEAD", settle, settle_judge),
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
 	STEP_RUN("see whether HEAD left the branch", moved_build, yes_no_judge),
 	STEP_SUB("find what was left behind", NULL, git_strays_steps),

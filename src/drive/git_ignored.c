@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
 #include "drive/git_lfs.h"
@@ -239,7 +240,7 @@ static int keep_build(struct git_call *c, struct ov_err *err _unused_)
 			NULL);
 }
 
-static const struct git_step rescue_steps[] = {
+const struct git_step git_add_ignored_steps[] = {
 	STEP_SUB("read who commits", NULL, git_identity_steps),
 	STEP_RUN("add what was ignored", index_build, NULL),
 	STEP_SUB("remove copies of large files", NULL, git_lfs_clear_steps),
@@ -358,7 +359,7 @@ const struct git_step git_ignored_some_steps[] = {
 const struct git_step git_ignored_steps[] = {
 	STEP_RUN("see whether other files are ignored now", rules_build, NULL),
 	STEP_RUN("find what was ignored", list_build, list_judge),
-	STEP_SUB("rescue what was ignored", rescue_only, rescue_steps),
+	STEP_SUB("rescue what was ignored", rescue_only, git_add_ignored_steps),
 	STEP_RUN("move what was ignored aside", folders_build, folders_judge),
 	STEP_END,
 };
@@ -366,6 +367,6 @@ const struct git_step git_ignored_steps[] = {
 const struct git_step git_ahead_steps[] = {
 	STEP_RUN("see what comes", ahead_build, ahead_judge),
 	STEP_RUN("move what is in the way aside", way_build, way_judge),
-	STEP_SUB("rescue what is in the way", way_files, rescue_steps),
+	STEP_SUB("rescue what is in the way", way_files, git_add_ignored_steps),
 	STEP_END,
 };

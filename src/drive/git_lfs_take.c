@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/sha256.h"
+#include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"

@@ -167,7 +167,7 @@ const struct git_step git_target_steps[] = {
  * By our own index, and without a look into other repositories: what is not the base's is left out,
  * and what is keeps the commit that the agent's commits say.
  */
-static int status_build(struct git_call *c, struct ov_err *err _unused_)
+int git_status_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->dirty = c->changed = c->unmerged = false;
 	vec_clear(&c->nested);
@@ -196,8 +196,10 @@ static bool is_repository(struct git_call *c, str name)
  * Repositories inside the worktree, the only folders that are listed, are no work of the worktree's:
  * git would keep the mere name of their commit, or refuse when they have none. They are left alone.
  */
-static int status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+int git_status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
+	_cleanup_(buf_done)
+	struct buf absent = BUF_INIT;
 	str rest = o->out, e;
 	bool fresh;
 
@@ -229,13 +231,19 @@ static int status_judge(struct git_call *c, const struct git_out *o, struct ov_e
 			continue;
 		}
 		c->changed |= !fresh;
+		if (xy.p[1] == 'D') {
+			buf_adds(&absent, name);
+			buf_addc(&absent, '\0');
+		}
 	}
+	c->absent = arena_str(&c->arena, buf_str(&absent));
 	return GIT_NEXT;
 }
 
 const struct git_step git_status_steps[] = {
 	STEP_SUB("read what was committed", NULL, git_own_index_steps),
-	STEP_RUN("see what is uncommitted", status_build, status_judge),
+	STEP_RUN("see what is uncommitted", git_status_build, git_status_judge),
+	STEP_SUB("see what is not checked out", NULL, git_sparse_steps),
 	STEP_SUB("see what is staged", NULL, git_staged_steps),
 	STEP_SUB("find other repositories", NULL, git_links_steps),
 	STEP_SUB("find other repositories", NULL, git_embedded_find_steps),

@@ -330,8 +330,7 @@ static int entries_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	git_run(c, AT_REPO, GIT_READS, "status", "--porcelain=v2", "-z", "--untracked-files=no",
 			"--ignore-submodules=dirty", "--no-renames", NULL);
-	c->cwd = c->holder;
-	return GIT_NEXT;
+	return git_at_holder(c);
 }
 
 static int entries_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
@@ -369,8 +368,7 @@ static int written_build(struct git_call *c, struct ov_err *err _unused_)
 		return GIT_LEAVE;
 	git_run(c, AT_REPO, GIT_READS, "diff-index", "--cached", "-r", "-z", "--name-only",
 			"--no-renames", "--no-ext-diff", c->commit.p, "--", NULL);
-	c->cwd = c->holder;
-	return GIT_NEXT;
+	return git_at_holder(c);
 }
 
 static int written_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)

@@ -17,6 +17,7 @@
 #include "sys/file.h"
 
 #define ATTRIBUTES "attributes" /* a note: what info/attributes holds, mostly */
+#define EXCLUDES "exclude"      /* a note: the repository's info/exclude, as it was recorded */
 #define INDEX_AT "index-at"     /* the commit whose tree the index was read from */
 
 enum { FILES_MAX = 4096, ATTRIBUTES_MAX = 16 << 20 };
@@ -90,6 +91,35 @@ static int share(struct git_call *c, const char *name, struct ov_err *err)
 	return 0;
 }
 
+/*
+ * What the repository excluded when the worktree was made, and what we have excluded since: not what an
+ * agent adds to it.
+ */
+static int put_excludes(struct git_call *c, struct ov_err *err)
+{
+	static const char *const ours[] = { "/.overseer/", "/.serena/" };
+	const char *name = "info/exclude";
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	str now = STR(""), text, rest, line;
+
+	if (file_read(&c->arena, path_join(&c->arena, c->g->common, name), GIT_FILE_MAX, &now,
+			    NULL) < 0)
+		now = STR("");
+	if (file_read_beneath(&c->arena, c->own, EXCLUDES, GIT_FILE_MAX, &text, NULL) < 0)
+		text = now;
+	buf_addf(&b, STR_FMT "\n", STR_ARG(text));
+	rest = now;
+	while (str_split(&rest, '\n', &line))
+		for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+			if (str_starts(line, str_from(ours[i])) && !str_contains(text, line))
+				buf_addf(&b, STR_FMT "\n", STR_ARG(line));
+	if (file_read_beneath(&c->arena, c->own, name, GIT_FILE_MAX, &text, NULL) == 0 &&
+			str_eq(text, buf_str(&b)))
+		return 0;
+	return git_own_note(c, name, buf_str(&b), err);
+}
+
 static int make_folders(struct git_call *c, struct ov_err *err)
 {
 	static const char *const folders[] = { "refs", "info" };
@@ -98,7 +128,7 @@ static int make_folders(struct git_call *c, struct ov_err *err)
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(folders); i++)
 		r = dir_make(path_join(&c->arena, c->own, folders[i]), 0700, err);
 	if (r == 0)
-		r = share(c, "info/exclude", err);
+		r = put_excludes(c, err);
 	if (r == 0)
 		r = share(c, "shallow", err);
 	if (r == 0)
@@ -127,7 +157,7 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	struct buf b = BUF_INIT;
 	str rest = o->out, entry, name;
 	const char *sparse = path_join(&c->arena, c->g->git_dir, "info/sparse-checkout");
-	str patterns, storage = { 0 };
+	str patterns, excludes, storage = { 0 };
 	bool lfs = false;
 	int r;
 
@@ -155,11 +185,18 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	if (file_read(&c->arena, path_join(&c->arena, c->g->common, "info/attributes"),
 			    GIT_FILE_MAX, &c->info_attributes, NULL) < 0)
 		c->info_attributes = STR("");
+	if (file_read(&c->arena, path_join(&c->arena, c->g->common, "info/exclude"), GIT_FILE_MAX,
+			    &excludes, NULL) < 0)
+		excludes = STR("");
 	if (!lfs)
 		git_lfs_unused(c);
 	r = lfs ? git_lfs_record(c, storage, &b, err) : 0;
 	if (r == 0)
 		r = git_own_note(c, "config", buf_str(&b), err);
+	if (r == 0)
+		r = git_own_note(c, EXCLUDES, excludes, err);
+	if (r == 0)
+		r = put_excludes(c, err);
 	if (r == 0 && file_read(&c->arena, sparse, GIT_FILE_MAX, &patterns, NULL) == 0)
 		r = git_own_note(c, "info/sparse-checkout", patterns, err);
 	return r < 0 ? r : GIT_NEXT;
@@ -322,7 +359,8 @@ void git_own_index_is(struct git_call *c, str commit)
 static int index_build(struct git_call *c, struct ov_err *err)
 {
 	const char *index = path_join(&c->arena, c->own, "index");
-	bool there = file_exists(index) && !c->index_bad;
+	bool former = !c->sparse && git_own_line(c, GIT_SPARSE).n; /* it is another call's */
+	bool there = file_exists(index) && !c->index_bad && !former;
 	str head = c->head.n ? arena_printf(&c->arena, STR_FMT "\n", STR_ARG(c->head))
 			     : STR("ref: refs/heads/none\n");
 	int r = c->folder && !c->making ? git_own_note(c, "HEAD", head, err) : GIT_LEAVE;
@@ -332,7 +370,7 @@ static int index_build(struct git_call *c, struct ov_err *err)
 	if (there && c->head.n && str_eq(git_own_line(c, INDEX_AT), c->head))
 		return GIT_SKIP;
 	git_own_index_is(c, STR(""));
-	if (c->index_bad)
+	if (c->index_bad || former)
 		unlink(index);
 	git_run(c, AT_TREE, 0, "read-tree", NULL);
 	if (!c->head.n)
@@ -353,6 +391,8 @@ static int index_judge(struct git_call *c, const struct git_out *o, struct ov_er
 	if (o->code != 0)
 		return git_fail(c, o, err);
 	c->index_bad = false;
+	if (!c->sparse)
+		unlink(path_join(&c->arena, c->own, GIT_SPARSE));
 	git_own_index_is(c, c->head);
 	return GIT_NEXT;
 }

@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"

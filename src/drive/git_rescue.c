@@ -119,7 +119,7 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 	if (!c->folder || !c->dirty)
 		return GIT_SKIP;
 	git_own_index_is(c, STR(""));
-	git_run(c, AT_TREE, 0, "add", "-A", NULL);
+	git_run(c, AT_TREE, 0, "add", "-A", "--sparse", NULL);
 	if (c->partly)
 		git_args(c, "--ignore-errors", NULL);
 	if (c->keep_ignored == INT64_MAX)

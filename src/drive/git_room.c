@@ -19,7 +19,6 @@
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
-#define PLACE "place"
 #define WORKTREES "/worktrees"
 
 enum { LINKS_MAX = 5, NAMED_MAX = 400, REFS_FILES_MAX = 4096, REFS_DEPTH = 16 };
@@ -83,15 +82,30 @@ static str place_of(struct git_call *c, const struct stat *st)
 			(unsigned long long)st->st_ino);
 }
 
+/* The agent may have closed it, even to us: no git could enter it. */
+static int open_tree(struct git_call *c, str place)
+{
+	const int how = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	_cleanup_(fd_closep)
+	int fd = open(c->path, O_PATH | how);
+	struct stat st;
+
+	if (fd >= 0 && place.n && fstat(fd, &st) == 0 && str_eq(place, place_of(c, &st)) &&
+			(st.st_mode & S_IRWXU) != S_IRWXU)
+		(void)chmod(arena_printf(&c->arena, "/proc/self/fd/%d", fd).p,
+				(st.st_mode | S_IRWXU) & 07777); /* if that fails, git says so */
+	return open(c->path, O_RDONLY | how);
+}
+
 int git_room_open_tree(struct git_call *c, struct ov_err *err)
 {
-	str place = git_own_line(c, PLACE);
+	str place = git_own_line(c, GIT_PLACE);
 	struct stat st;
 
 	fd_closep(&c->tree_fd);
 	c->folder = false;
 	c->making = git_own_line(c, GIT_MAKING).n;
-	c->tree_fd = open(c->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	c->tree_fd = open_tree(c, place);
 	if (c->tree_fd < 0)
 		return 0; /* nothing, or something else */
 	if (fstat(c->tree_fd, &st) < 0)
@@ -111,7 +125,7 @@ int git_room_note_tree(struct git_call *c, struct ov_err *err)
 	c->tree_fd = open(c->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (c->tree_fd < 0 || fstat(c->tree_fd, &st) < 0)
 		return ov_fail_errno(err, errno, "open %s", c->path);
-	r = git_own_note(c, PLACE, place_of(c, &st), err);
+	r = git_own_note(c, GIT_PLACE, place_of(c, &st), err);
 	c->folder = r == 0;
 	return r;
 }

@@ -17,8 +17,6 @@
 #define COPY "index-agent"
 #define SEEN "index-seen" /* the agent's, as it was when we made it */
 
-enum { INDEX_MAX = 1 << 30 };
-
 static str seen_of(struct git_call *c, const struct stat *st)
 {
 	return arena_printf(&c->arena, "%llu %lld %lld.%09ld", (unsigned long long)st->st_ino,
@@ -39,7 +37,7 @@ int git_copy_index(int in, const char *to, struct ov_err *err)
 	if (out < 0)
 		return ov_fail_errno(err, errno, "create %s", to);
 	do
-		n = sendfile(out, in, NULL, INDEX_MAX);
+		n = sendfile(out, in, NULL, GIT_INDEX_MAX);
 	while (n > 0 || (n < 0 && errno == EINTR));
 	if (n < 0 || fstat(in, &st) < 0 ||
 			futimens(out, (struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
@@ -70,7 +68,7 @@ static int tree_build(struct git_call *c, struct ov_err *err)
 	c->agent_tree = (str){ 0 };
 	c->index = path_join(&c->arena, c->own, COPY);
 	if (!c->admin || file_open_beneath(c->admin, "index", O_RDONLY, &fd, NULL) < 0 ||
-			fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > INDEX_MAX)
+			fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > GIT_INDEX_MAX)
 		return GIT_LEAVE;
 	if (str_eq(git_own_line(c, SEEN), seen_of(c, &st)))
 		return GIT_LEAVE;

@@ -32,20 +32,17 @@ int git_find_any(struct git_call *c, struct ov_err *err);      /* a step: someth
 bool git_is_checkout(const struct git_call *c);                /* is c->path the user's checkout? */
 void git_drop_locks(struct git_call *c);
 void git_drop_ref_lock(struct git_call *c, str ref); /* of a ref that is ours alone */
+/* A ref that is ours alone, and that git could not find a commit by: it holds nothing. */
+void git_drop_damaged_ref(struct git_call *c, str ref);
 /*
  * If git was not permitted something in our worktree, makes its folders writable and its files
  * readable, once: true when the command is worth another try.
  */
 bool git_loosen(struct git_call *c, const struct git_out *o);
-/*
- * After a command took too long: removes pipes and devices in place of the files that git reads for
- * itself, for which it would wait for ever, once. True when there were some.
- */
-bool git_unblock(struct git_call *c);
-/* Renames `what` to a free name beside c->path; nothing is removed. */
-int git_move_aside(struct git_call *c, const char *what, struct ov_err *err);
 /* What is done to the branch in any worktree: "rebased", "bisected"; NULL: nothing. */
 const char *git_branch_busy(struct git_call *c, str branch);
+str git_admin_of(struct git_call *c, const char *folder); /* the git directory of a checkout */
+int git_at_holder(struct git_call *c);                    /* the command runs in c->holder */
 void git_holder_admin(struct git_call *c); /* c->res.checkout and .admin, of c->holder */
 
 /* git_room.c: the two git folders of a worktree, and what the agent's says, as text */
@@ -65,6 +62,7 @@ int git_own_note(struct git_call *c, const char *name, str text, struct ov_err *
 str git_own_line(struct git_call *c, const char *name); /* empty when absent */
 int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *err);
 
+#define GIT_PLACE "place"           /* a note: which folder the worktree is */
 #define GIT_MAKING "making"         /* a note: the folder is being made, nobody has worked in it */
 #define GIT_AGENT_REFS "agent-refs" /* a note: the packed-refs that we gave the agent */
 /* In the room: the agent's. Claude Code reads git without asking only below a folder of this name. */
@@ -78,8 +76,13 @@ extern const struct git_step git_programs_steps[];
 int git_own_attributes(struct git_call *c, bool raw, struct ov_err *err);
 void git_own_index_is(struct git_call *c, str commit); /* it holds this one's tree; empty: none */
 
+/* git_sparse.c: of c->absent, what the agent did not remove, but does not have checked out */
+extern const struct git_step git_sparse_steps[];
+#define GIT_SPARSE "sparse" /* a note: our index says so; it is for one call, and then made anew */
+
 /* git_staged.c: c->agent_tree, c->unmerged; c->dirty where something is staged */
 extern const struct git_step git_staged_steps[];
+enum { GIT_INDEX_MAX = 1 << 30 };
 int git_copy_index(int in, const char *to, struct ov_err *err);
 void git_staged_is_ours(struct git_call *c); /* the agent's index is a copy of ours */
 void git_staged_is_settled(
@@ -104,6 +107,8 @@ extern const struct git_step git_refs_steps[]; /* HEAD, branch, target, rescue r
 extern const struct git_step
 		git_target_steps[]; /* the target branch has a commit, or the call fails */
 extern const struct git_step git_status_steps[]; /* c->dirty, changed, unmerged, nested */
+int git_status_build(struct git_call *c, struct ov_err *err);
+int git_status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err);
 int git_holder_build(struct git_call *c, struct ov_err *err);
 /* Sets c->holder to the folder that has refs/heads/BRANCH checked out, if it exists. */
 void git_holder_parse(struct git_call *c, str list, str branch);

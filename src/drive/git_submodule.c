@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "base/buf.h"
+#include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
 #include "drive/git_steps.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"

@@ -241,8 +241,7 @@ static int forward_build(struct git_call *c, struct ov_err *err _unused_)
 	git_run(c, AT_REPO, GIT_WHOLE, "merge", "--quiet", "--ff-only", "--no-stat",
 			"--no-autostash", "--no-overwrite-ignore", "--no-verify-signatures",
 			c->commit.p, NULL);
-	c->cwd = c->holder;
-	return GIT_NEXT;
+	return git_at_holder(c);
 }
 
 static int forward_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
@@ -296,8 +295,7 @@ static int undo_build(struct git_call *c, struct ov_err *err _unused_)
 	if (!c->ok)
 		return GIT_SKIP;
 	git_run(c, AT_REPO, GIT_WHOLE, "read-tree", "-m", "-u", c->commit.p, "HEAD", NULL);
-	c->cwd = c->holder;
-	return GIT_NEXT;
+	return git_at_holder(c);
 }
 
 static int undo_judge(struct git_call *c _unused_, const struct git_out *o _unused_,
@@ -386,8 +384,7 @@ static int late_judge(struct git_call *c, const struct git_out *o, struct ov_err
 static int along_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	git_run(c, AT_REPO, GIT_WHOLE, "read-tree", "-m", "-u", c->target_oid.p, c->commit.p, NULL);
-	c->cwd = c->holder;
-	return GIT_NEXT;
+	return git_at_holder(c);
 }
 
 static int along_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
@@ -418,8 +415,7 @@ static int behind_build(struct git_call *c, struct ov_err *err _unused_)
 	c->target_oid = arena_printf(&c->arena, "%s^", c->commit.p);
 	git_run(c, AT_REPO, GIT_READS, "diff-index", "--cached", "--quiet", c->target_oid.p, "--",
 			NULL);
-	c->cwd = c->holder;
-	return GIT_NEXT;
+	return git_at_holder(c);
 }
 
 static int behind_judge(struct git_call *c _unused_, const struct git_out *o,

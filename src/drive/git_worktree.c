@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
 #include "drive/git_steps.h"
@@ -143,6 +144,7 @@ static int folder_build(struct git_call *c, struct ov_err *err)
 	int r = 0;
 
 	c->links_of = c->start;
+	c->sparse = false; /* what comes is checked out whole */
 	(void)rename(path_join(&c->arena, c->own, BRANCH), path_join(&c->arena, c->own, FORMER));
 	if (!c->folder || c->making) {
 		c->making = true;
@@ -536,6 +538,7 @@ static const struct git_step remove_steps[] = {
 	STEP_SUB("find what was left behind", NULL, git_strays_steps),
 	STEP_SUB("rescue what is in the worktree", remove_rescue, git_rescue_steps,
 			.inject = "git-remove-rescued"),
+	STEP_SUB("keep what is ignored by others", NULL, git_hidden_steps),
 	STEP_RUN("move a foreign folder aside", stray_build, NULL),
 	STEP_RUN("keep other repositories", gone_build, NULL),
 	STEP_RUN("remove the branch", gone_branch_build, NULL, .inject = "git-remove-branch"),

@@ -65,6 +65,13 @@ const char *const git_env_fixed[] = {
 };
 const size_t git_env_fixed_n = ARRAY_LEN(git_env_fixed);
 
+/* Git before 2.45 knows only that no way of fetching is allowed. */
+const char *const git_env_no_fetch[] = {
+	"GIT_NO_LAZY_FETCH=1",
+	"GIT_ALLOW_PROTOCOL=none",
+};
+const size_t git_env_no_fetch_n = ARRAY_LEN(git_env_no_fetch);
+
 static bool starts_with_any(const char *s, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

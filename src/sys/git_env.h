@@ -14,6 +14,9 @@ extern const size_t git_no_lfs_n;
 /* Variables that it gets in any case, after what passes of ours. */
 extern const char *const git_env_fixed[];
 extern const size_t git_env_fixed_n;
+/* For commands that must not fetch what an incomplete repository lacks. */
+extern const char *const git_env_no_fetch[];
+extern const size_t git_env_no_fetch_n;
 
 /* Is this entry ("NAME=VALUE") of our own environment handed on to git? */
 bool git_env_passes(const char *entry);

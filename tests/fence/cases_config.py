@@ -419,7 +419,7 @@ def worktree_config_modes(r):
     r.work(f"{r.name}/case")
 
 
-@case(1)
+@case(1, alone=True)  # what it has accepted would fail other cases' git add
 def worktree_config_conversion(r):
     """core.autocrlf, core.eol and an encoding that does not exist"""
     worktree_config(r, "[core]\n\tautocrlf = true\n\teol = crlf\n\tsafecrlf = true\n")

@@ -186,7 +186,12 @@ def worktrees_folder_as_a_link(r):
         os.symlink(f"{r.victim}.d", folder)
 
 
-@case(4, alone=True, root=True, refused=True)
+def unmount(site, name):
+    """What the refusal asks a person to do: nothing of ours takes away what was mounted."""
+    subprocess.run(["umount", os.path.join(site.site.repo, ".overseer/worktrees", name)], check=False, capture_output=True)
+
+
+@case(4, alone=True, root=True, refused=True, between=unmount)
 def worktree_as_a_mount(r):
     """a folder of the user's is mounted over the worktree"""
     r.work()

@@ -58,6 +58,7 @@ class Judge:
     def __init__(self, site, env):
         self.site, self.repo, self.env = site, os.path.join(site, "repo"), dict(env)
         # The repository by itself, whatever was put beside it; and what the judge's own git runs does not count.
+        self.env.update(GIT_DIR=os.path.join(self.repo, ".git"), GIT_WORK_TREE=self.repo)
         self.env.update(GIT_NO_REPLACE_OBJECTS="1", GIT_GRAFT_FILE="/dev/null", GIT_SHALLOW_FILE="", GIT_OPTIONAL_LOCKS="0", OVERSEER_RUN="judge")
         self.store = os.path.join(self.repo, ".overseer")
         self.tokens = {}  # of each blob that was read

@@ -10,20 +10,20 @@ import cases_worktree  # noqa: F401
 
 # Those of `make check`: each hole that was found in ordinary use, and of each family a few.
 SHORT = """
-plain-work plain-work-of-a-failed-task plain-work-while-it-runs
-embedded-filter embedded-filter-staged embedded-filter-committed embedded-filter-process embedded-filter-while-it-runs embedded-twice
-embedded-include gitlink-over-a-folder-of-files link-hidden-by-gitmodules link-over-committed-files embedded-where-a-file-comes
+plain-work plain-work-of-a-failed-task
+embedded-filter embedded-filter-staged embedded-filter-committed
+gitlink-over-a-folder-of-files link-hidden-by-gitmodules link-over-committed-files embedded-where-a-file-comes
 base-submodule-with-files base-submodule-replaced the-bases-submodule-stays
-attributes-users-filter attributes-in-info worktree-config-filter worktree-config-hooks worktree-config-other-folder
-worktree-config-promisor repository-config-programs repository-hooks the-users-filter-works conversions-work
-note-names-another-branch head-names-another-branch rebase-of-another-branch rebase-of-release rebase-left-unfinished
-index-as-a-link commit-editmsg-as-a-link logs-head-as-a-link head-as-a-link-to-a-file index-as-a-fifo
-commondir-names-a-hostile-repo gitdir-names-another-worktree git-folder-gone pointer-gone pointer-as-a-repository
-pointer-to-a-hostile-repository worktree-as-a-link-to-a-folder worktree-as-a-link-failed worktree-as-another-folder worktree-as-a-mount
-ignored-by-its-own-rule ignored-by-a-committed-rule ignored-and-large ignored-in-the-way ignored-by-the-base
-link-for-a-folder-then-failed names-with-newlines names-that-collide names-like-dot-git modes-closed fifo-and-socket
-hard-link-to-the-users-file hard-link-to-the-store
-index-forged index-assume-unchanged-failed index-skip-worktree sparse-checkout
-own-branch-as-a-symbolic-ref rescue-ref-as-a-symbolic-ref replaced-blob grafts-forged alternate-that-goes-away
+attributes-users-filter worktree-config-filter worktree-config-hooks
+the-users-filter-works conversions-work
+note-names-another-branch head-names-another-branch rebase-of-release rebase-left-unfinished
+index-as-a-link commit-editmsg-as-a-link logs-head-as-a-link index-as-a-fifo
+commondir-names-a-hostile-repo git-folder-gone pointer-gone
+pointer-to-a-hostile-repository worktree-as-a-link-to-a-folder worktree-as-another-folder worktree-as-a-mount
+ignored-by-its-own-rule ignored-by-a-rule-below ignored-by-a-committed-rule ignored-and-large ignored-in-the-way ignored-by-the-base
+link-for-a-folder-then-failed names-with-newlines names-that-collide names-like-dot-git modes-closed fifo-and-socket fifo-as-dot-files
+hard-link-to-the-store
+index-forged index-skip-worktree sparse-checkout
+own-branch-as-a-symbolic-ref rescue-ref-as-a-symbolic-ref
 tree-with-dot-git store-config-committed
 """.split()

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The table of hostile worktrees and repositories: each case lives in a real daemon, then three questions are asked.
 
-usage: test_fence.py [--sandbox none|bwrap|fence] [--user] [--short] [--jobs N] [CASE ...]
+usage: test_fence.py [--sandbox none|bwrap|fence] [--user] [--short] [--small] [--jobs N] [CASE ...]
 
 ran       did anything that the agent planted run outside of its run?
 changed   did anything change outside of the run's own branch and rescue refs?
 lost      is work of the agent's gone?
 
+A case that is known to fail (gaps.py) is shown as a gap; one that no longer fails as it is written there is a failure.
 Further words in a result: "refused" (it had to be refused with a reason), "works" (what is allowed no longer works), "stuck"
 (the worker cannot even be removed), "prepare" (the case itself went wrong).
 """
@@ -20,6 +21,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import gaps  # noqa: E402
 import table  # noqa: E402, F401
 from room import CASES  # noqa: E402
 from site_of_cases import CaseSite, harness  # noqa: E402
@@ -78,7 +80,7 @@ class Lane(threading.Thread):
         if case.alone:
             self.leave()
         if not self.site:
-            self.site = CaseSite(self.options.sandbox, harness.FULL)
+            self.site = CaseSite(self.options.sandbox, harness.FULL and not self.options.small)
         found, notes = self.site.live(case)
         if found or case.alone:
             self.leave()
@@ -93,19 +95,25 @@ class Lane(threading.Thread):
 class Results:
     """Prints each case as a test, once it has lived."""
 
-    def __init__(self, number, verbose):
-        self.lock, self.done, self.failed, self.verbose = threading.Lock(), 0, 0, verbose
+    def __init__(self, number, level, verbose):
+        self.lock, self.level, self.verbose = threading.Lock(), level, verbose
+        self.done, self.failed, self.gaps = 0, 0, 0
         print(f"1..{number}", flush=True)
 
     def add(self, case, found, notes, took):
         questions = " ".join(sorted({question for question, _ in found}))
+        gap = gaps.of(self.level, case.name)
+        known = gap is not None and questions == gap[0]
+        failed = bool(found) if gap is None else not known
         with self.lock:
             self.done += 1
-            self.failed += 1 if found else 0
+            self.failed += 1 if failed else 0
+            self.gaps += 1 if known else 0
             end = f" FAILS: {questions}" if found else ""
-            print(f"{'not ok' if found else 'ok'} {self.done} - {case.name} ({case.text}){end} [{took:.1f} s]")
-            lines = [f"{question}: {what}" for question, what in found]
-            lines += [f"- {note}" for note in notes] if found or self.verbose else []
+            print(f"{'not ok' if failed else 'ok'} {self.done} - {case.name} ({case.text}){end} [{took:.1f} s]")
+            lines = [f"a known gap: {gap[1]}"] if known else [f"{question}: {what}" for question, what in found]
+            lines += [f"gaps.py says that it fails: {gap[0]}"] if gap and not known else []
+            lines += [f"- {note}" for note in notes] if failed or self.verbose else []
             for line in lines:
                 print("#   " + line.replace("\n", "\n#   "))
             sys.stdout.flush()
@@ -116,6 +124,7 @@ def main():
     parser.add_argument("--sandbox", default="none")
     parser.add_argument("--user", action="store_true")
     parser.add_argument("--short", action="store_true")
+    parser.add_argument("--small", action="store_true", help="small sizes, also where the full ones are asked for")
     parser.add_argument("--jobs", type=int, default=min(12, 4 * (os.cpu_count() or 1)))
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--list", action="store_true")
@@ -129,13 +138,13 @@ def main():
     if why:
         print(f"# skipped: {why}")
         return 77
-    unknown = set(options.cases) - set(CASES)
+    unknown = (set(options.cases) | {name for level in gaps.GAPS.values() for name in level}) - set(CASES)
     if unknown:
         parser.error(f"there is no case {', '.join(sorted(unknown))}")
     cases = [CASES[name] for name in options.cases or (table.SHORT if options.short else CASES)]
     cases = [case for case in cases if not (case.root and os.geteuid() != 0)]
     began = time.monotonic()
-    results, todo = Results(len(cases), options.verbose or options.cases), queue.SimpleQueue()
+    results, todo = Results(len(cases), options.sandbox, options.verbose or options.cases), queue.SimpleQueue()
     for case in cases:
         todo.put(case)
     lanes = [Lane(todo, options, results) for _ in range(min(options.jobs, len(cases)))]
@@ -149,7 +158,8 @@ def main():
             todo.get()
         raise
     took = time.monotonic() - began
-    print(f"# {results.done} cases in {took:.0f} s, {results.failed} fail; sandbox {options.sandbox}, uid {os.geteuid()}")
+    counts = f"{results.done} cases in {took:.0f} s, {results.failed} fail, {results.gaps} known gaps"
+    print(f"# {counts}; sandbox {options.sandbox}, uid {os.geteuid()}")
     return 1 if results.failed or results.done < len(cases) else 0
 
 

@@ -1,0 +1,30 @@
+#pragma once
+/* Inside drive/git*.c only: a look at all that lies in a worktree, whoever prepared it. */
+#include "drive/git_call.h"
+
+struct git_walk {
+	struct git_call *c;
+	size_t entries;  /* at most; 0: as many as there are */
+	int64_t time_ms; /* no new folder is begun after this; 0: as long as it takes */
+	/*
+	 * One entry: the folder that it is in, open, and its path below the worktree ("": that itself); its
+	 * name there and its type (DT_*). False ends the walk. Folders come before what is in them.
+	 */
+	bool (*each)(struct git_walk *w, int dir, const char *folder, const char *name, int type);
+	void *user;
+	bool cut; /* answer: it came to an end before all was seen */
+};
+
+/* Below `from` ("": all of c->path), nearest first; links are not followed, .git folders not entered. */
+void git_walk(struct git_walk *w, const char *from);
+/* A folder of the worktree, or -1 with errno. */
+int git_walk_open(struct git_call *c, const char *path);
+const char *git_walk_name(struct arena *a, const char *folder, const char *name); /* its path */
+
+/*
+ * Before git reads the files that it reads for itself (.gitignore and the like): pipes and devices in
+ * their place, for which it would wait for ever, are put aside. Once for each call, and within bounds.
+ */
+void git_unblock_ahead(struct git_call *c);
+/* The same without bounds, once, after a command took too long: true when there were some. */
+bool git_unblock(struct git_call *c);

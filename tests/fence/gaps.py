@@ -1,0 +1,25 @@
+"""What is known not to hold, by level: this list may only become shorter.
+
+A case that is listed has to fail in just the way that is written here. One that no longer fails must be taken from
+the list, and from docs/security.md ("What `none` does not hold").
+"""
+
+AS_THE_USER = "the user's checkout is moved by git with the user's configuration, which an agent without a sandbox can write"
+OBJECTS = "git takes the objects of alternates for the repository's own, and an agent without a sandbox can name some"
+
+# level: {case: (the questions that it fails, why)}
+GAPS = {
+    "none": {
+        "attributes-in-info": ("ran", AS_THE_USER),
+        "repository-config-programs": ("ran", AS_THE_USER),
+        "repository-config-include": ("ran", AS_THE_USER),
+        "users-config-programs": ("ran", AS_THE_USER),
+        "alternate-that-goes-away": ("changed stuck", OBJECTS),
+        "alternate-outside": ("changed", OBJECTS),
+    },
+}
+
+
+def of(level, case):
+    """(questions, why) of a known gap, or None."""
+    return GAPS.get(level, {}).get(case)

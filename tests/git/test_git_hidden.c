@@ -1,0 +1,206 @@
+/*
+ * What an agent hides from git, or has git wait for: pipes in place of the files that git reads for
+ * itself, files that its own rules ignore, files that it does not have checked out.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "tests/git/fixture.h"
+
+#define BRANCH "overseer/w1/a"
+
+TEST(pipes_in_place_of_what_git_reads)
+{
+	struct fixture f;
+	struct answer e, h;
+
+	fixture_open(&f);
+	sh(&f, "echo '*.tmp' >.gitignore; git add -A; git commit -qm rules");
+	e = ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; rm .gitignore; mkfifo .gitignore .gitattributes; mkdir -p a/b; "
+			"mkfifo "
+			"a/b/.gitignore a/.gitmodules; echo work >a/b/work; mkfifo a/pipe");
+	h = harvest(&f, e.base);
+	assert_sh(&f, "work", "git show %s:a/b/work", h.head);
+	assert_non_null(strstr(h.detail, ".aside-1"));
+	assert_sh(&f, "./.gitattributes\n./.gitignore\n./a/.gitmodules\n./a/b/.gitignore",
+			"cd \"$W.aside-1\"; find . -type p | LC_ALL=C sort");
+	assert_sh(&f, "./a/pipe", "cd \"$W\"; find . -type p");
+	ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "*.tmp", "cat \"$W/.gitignore\"");
+	fixture_close(&f);
+}
+
+static void check_sparse(struct fixture *f, const struct answer *h)
+{
+	assert_sh(f, "src/one\nsrc/work\nwork", "git diff-tree -r --name-only main %s", h->head);
+	assert_sh(f, "changed", "git show %s:src/one", h->head);
+	assert_sh(f, "", "git diff-tree -r --diff-filter=D --name-only main %s", h->head);
+}
+
+/* With work inside and outside of what is checked out. */
+static const char sparse_work[] =
+		"echo work >work; mkdir -p src; echo work >src/work; echo changed "
+		">src/one";
+
+TEST(sparse_checkout_of_the_agents)
+{
+	struct fixture f;
+	struct answer e, h;
+
+	fixture_open(&f);
+	sh(&f, "mkdir d; echo 1 >d/1; echo 2 >d/2; git add -A; git commit -qm more");
+	e = ensure(&f, BRANCH);
+	sh(&f, "cd \"$W\"; git sparse-checkout set --no-cone /work; test ! -e d; %s", sparse_work);
+	h = harvest(&f, e.base);
+	check_sparse(&f, &h);
+	/* It goes on: what it has again counts again. */
+	sh(&f, "cd \"$W\"; mkdir -p d; echo again >d/1");
+	h = harvest(&f, e.base);
+	assert_sh(&f, "d/1\nsrc/one\nsrc/work\nwork", "git diff-tree -r --name-only main %s",
+			h.head);
+	/* A removal by git's own means is one. */
+	sh(&f, "cd \"$W\"; git rm -q --cached --sparse d/2");
+	h = harvest(&f, e.base);
+	assert_sh(&f, "d/2", "git diff-tree -r --diff-filter=D --name-only main %s", h.head);
+	/* The next task has all files. */
+	ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "1\n2", "cat \"$W\"/d/*");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_sh(&f, "", "git -C \"$W\" ls-files -t | grep -v '^H ' || :");
+	fixture_close(&f);
+}
+
+TEST(sparse_checkout_of_the_users)
+{
+	struct fixture f;
+	struct answer e, h;
+
+	fixture_open(&f);
+	sh(&f,
+			"mkdir d; echo 1 >d/1; echo 2 >d/2; git add -A; git commit -qm more; git "
+			"sparse-checkout set --no-cone '/*' '!/d/' '!/src/'; test ! -e d");
+	e = ensure(&f, BRANCH);
+	assert_int_equal(sh_status(&f, "test -e \"$W/d\""), 1);
+	sh(&f, "cd \"$W\"; %s", sparse_work);
+	h = harvest(&f, e.base);
+	check_sparse(&f, &h);
+	assert_int_equal(accept_key(&f, BRANCH, "D_1").outcome, GIT_OK);
+	assert_sh(&f, "d/1\nd/2", "git ls-tree --name-only main d/");
+	ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	assert_int_equal(sh_status(&f, "test -e \"$W/d\""), 1);
+	fixture_close(&f);
+}
+
+TEST(configuration_that_moves_the_checkout)
+{
+	struct fixture f;
+	struct answer e;
+
+	fixture_open(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f,
+			"echo work >\"$W/work\"; mkdir \"$W/../elsewhere\"; git config "
+			"core.worktree "
+			"\"$(realpath \"$W/../elsewhere\")\"");
+	harvest(&f, e.base);
+	assert_int_equal(accept_key(&f, BRANCH, "D_1").outcome, GIT_OK);
+	sh(&f, "git --git-dir=.git config --unset core.worktree");
+	assert_sh(&f, "work", "cat work");
+	assert_sh(&f, "", "ls \"$W/../elsewhere\"");
+	assert_sh(&f, "", "git status --porcelain");
+	fixture_close(&f);
+}
+
+TEST(branch_that_names_nothing)
+{
+	struct fixture f;
+	struct answer e, h;
+
+	fixture_open(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f,
+			"echo work >\"$W/work\"; for d in .git \"$(git -C \"$W\" rev-parse "
+			"--absolute-git-dir)\"; do mkdir -p \"$d/refs/heads/overseer/w1\"; echo "
+			"3333333333333333333333333333333333333333 >\"$d/refs/heads/" BRANCH
+			"\"; done");
+	h = harvest(&f, e.base);
+	assert_sh(&f, "work", "git show %s:work", h.head);
+	assert_sh(&f, h.head, "git rev-parse " BRANCH);
+	assert_sh(&f, "", "git fsck --connectivity-only 2>&1 | grep error || :");
+	fixture_close(&f);
+}
+
+/* By rules of the agent's, which nobody sees; what the base ignores goes with the worktree. */
+TEST(ignored_by_the_agents_own_rules)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; mkdir -p a/b c/build; echo '*' >a/.gitignore; echo one "
+			">a/b/one; echo two "
+			">a/two; echo build/ >c/.gitignore; echo three >c/build/three; echo o "
+			">main.o; echo "
+			"o >a/x.o; ln -s two a/link");
+	a = remove_tree(&f);
+	assert_sh(&f, "a/.gitignore\na/b/one\na/link\na/two\na/x.o\nc/.gitignore\nc/build/three",
+			"git diff-tree -r --name-only main %s", a.rescue_ref);
+	assert_int_equal(sh_status(&f, "test -e \"$W\" -o -e \"$W.aside-1\""), 1);
+	fixture_close(&f);
+}
+
+TEST(too_much_that_is_ignored)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; mkdir a; echo '*' >a/.gitignore; echo work >a/work; truncate "
+			"-s 100M "
+			"a/large");
+	assert_non_null(strstr(remove_tree(&f).detail, ".aside-1"));
+	assert_sh(&f, "work", "cat \"$W.aside-1/a/work\"");
+	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
+	fixture_close(&f);
+}
+
+TEST(ignored_by_what_was_added_to_the_repositorys_rules)
+{
+	struct fixture f;
+	struct answer e, h;
+	struct ov_err err;
+
+	fixture_open(&f);
+	sh(&f, "echo '*.mine' >>.git/info/exclude");
+	e = ensure(&f, BRANCH);
+	sh(&f,
+			"echo '*.hidden' >>.git/info/exclude; cd \"$W\"; echo work >a.hidden; echo "
+			"x "
+			">b.mine; mkdir .serena; echo x >.serena/x");
+	assert_int_equal(git_exclude(f.git, STR("/.serena/x"), &err), 0);
+	h = harvest(&f, e.base);
+	assert_string_equal(h.files, "a.hidden\n");
+	fixture_close(&f);
+}
+
+TEST(closed_worktree)
+{
+	struct fixture f;
+	struct answer e;
+
+	fixture_open(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f, "echo work >\"$W/work\"; chmod 0 \"$W\"");
+	assert_string_equal(harvest(&f, e.base).files, "work\n");
+	assert_sh(&f, "700", "stat -c %%a \"$W\"");
+	fixture_close(&f);
+}
+
+TEST_MAIN
