@@ -52,6 +52,7 @@ void git_call_free(struct git_call *c)
 	if (c->job)
 		job_abandon(c->job);
 	git_predict_done(c);
+	git_publish_done(c);
 	loop_source_free(c->wake);
 	loop_source_free(c->child_end);
 	git_child_done(&c->child);

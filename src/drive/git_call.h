@@ -149,10 +149,10 @@ struct git_call {
 	VEC(const char *) refs;   /* its own branches and tags: "COMMIT NAME" */
 	VEC(const char *) wanted; /* objects of the agent's that the repository has not */
 	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
-	str branch_tree, branch_parent,
-			head_parent; /* of their commits: the tree, the first parent */
+	str branch_tree, branch_parent, head_parent; /* of their commits: the first parent */
 	str merge_base, tree, commit, pack;
 	str publish;        /* where the agent's branch is to be */
+	bool replaced;      /* its former git folder is still there, under another name */
 	str refs_text;      /* of the agent's git folder */
 	const char *former; /* a linked worktree's entry that is not needed any more, or NULL */
 	str former_ref, former_oid; /* ensure: the branch that the worktree was for */
@@ -161,12 +161,11 @@ struct git_call {
 	const char *objects; /* predict: where its objects go, or NULL */
 	/* The worktree that has the target checked out, or NULL; a second one, against git's advice. */
 	const char *holder, *other_holder;
-	/* of paths: for git_overlap.c, git_ignored.c, git_embedded.c, git_hidden.c, git_sparse.c */
-	str changes, folders, hidden, absent;
-	str pointers;                /* git_lfs_check.c: what is still to be looked at */
-	bool staged_alike;           /* the user has staged some of that, to the byte */
-	int64_t keep_ignored;        /* rescue ignored files: so many bytes of them */
-	bool look_ignored;           /* they count as uncommitted now */
+	str changes, folders, hidden, absent; /* of paths: git_{overlap,ignored,hidden,sparse}.c */
+	str pointers;                         /* git_lfs_check.c: what is still to be looked at */
+	bool staged_alike;                    /* the user has staged some of that, to the byte */
+	int64_t keep_ignored;                 /* rescue ignored files: so many bytes of them */
+	bool look_ignored;                    /* they count as uncommitted now */
 	VEC(const char *) unencoded; /* files that are not in the encoding that their rule names */
 	VEC(const char *) links;     /* "COMMIT NAME" of submodules that stand elsewhere */
 	size_t links_n;              /* of `nested`, those that HEAD knows */

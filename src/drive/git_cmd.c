@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "drive/git_call.h"
+#include "drive/git_confine.h"
 #include "drive/git_steps.h"
 #include "drive/git_walk.h"
 #include "sys/file.h"

@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "drive/git_call.h"
+#include "drive/git_confine.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 #include "shim/proto.h"

@@ -14,6 +14,7 @@
 #include "base/sha256.h"
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
+#include "drive/git_confine.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "drive/git_attributes.h"
 #include "drive/git_call.h"
+#include "drive/git_confine.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"

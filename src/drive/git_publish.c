@@ -20,6 +20,7 @@
 #include "base/map.h"
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
+#include "drive/git_confine.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
@@ -349,6 +350,31 @@ static bool remove_some(const char *path)
 	return nftw(path, remove_one, 16, FTW_PHYS | FTW_DEPTH) == 0;
 }
 
+static int count_one(const char *path _unused_, const struct stat *st _unused_, int kind _unused_,
+		struct FTW *ftw _unused_)
+{
+	return --removals < 0;
+}
+
+/* A few small files, as mostly, go when the call is over, since nobody has to wait for that. */
+static int replaced_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	const char *former = beside(c, "new");
+
+	if (!file_exists(former))
+		return GIT_SKIP;
+	removals = REMOVED_AT_ONCE;
+	c->replaced = nftw(former, count_one, 16, FTW_PHYS) == 0;
+	return c->replaced ? GIT_SKIP : git_rm(c, former);
+}
+
+/* What is left then, because it cannot be removed or we were ended, the next call removes first. */
+void git_publish_done(struct git_call *c)
+{
+	if (c->replaced)
+		(void)remove_some(beside(c, "new"));
+}
+
 static int rest_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!file_exists(beside(c, "new")))
@@ -400,7 +426,7 @@ static int former_build(struct git_call *c, struct ov_err *err _unused_)
 const struct git_step git_publish_steps[] = {
 	STEP_RUN("remove what a former call left", rest_build, NULL),
 	STEP_RUN("make the agent's git folder", list_build, list_judge, .inject = "git-published"),
-	STEP_RUN("remove the former git folder", rest_build, NULL),
-	STEP_RUN("remove the former git folder", former_build, NULL),
+	STEP_RUN("remove the former git folder", replaced_build, NULL),
+	STEP_RUN("remove the former entry", former_build, NULL),
 	STEP_END,
 };

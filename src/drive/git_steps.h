@@ -88,15 +88,9 @@ void git_staged_is_ours(struct git_call *c); /* the agent's index is a copy of o
 void git_staged_is_settled(
 		struct git_call *c); /* nothing is staged in the one that was looked at */
 
-/* git_confine.c */
-/* The words before a command that may write only these folders; none where nothing can be confined. */
-void git_confined(struct git_call *c, ...) __attribute__((sentinel));
-int git_confine_script(struct git_call *c, struct ov_err *err); /* in c->own, up to date */
-bool git_is_program(str name);                                  /* is this option a command? */
-str git_confine_program(struct git_call *c, str name, str command);
-
 extern const struct git_step git_take_steps[]; /* git_take.c: c->wanted becomes the repository's */
 extern const struct git_step git_publish_steps[];     /* git_publish.c */
+void git_publish_done(struct git_call *c);            /* the call is over */
 bool git_is_published(struct git_call *c);            /* what that would make is there already */
 int git_link(struct git_call *c, struct ov_err *err); /* the worktree's .git file is right */
 int git_rm(struct git_call *c,

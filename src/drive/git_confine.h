@@ -1,0 +1,10 @@
+#pragma once
+/* Inside drive/git*.c only: commands, and programs that git runs, which may write only what they have to. */
+#include "drive/git_call.h"
+
+/* The words before a command that may write only these folders; none where nothing can be confined. */
+void git_confined(struct git_call *c, ...) __attribute__((sentinel));
+int git_confine_script(struct git_call *c, struct ov_err *err); /* in c->own, up to date */
+bool git_is_program(str name);                                  /* is this option a command? */
+/* The command of such an option, for the recorded configuration. */
+str git_confine_program(struct git_call *c, str name, str command);
