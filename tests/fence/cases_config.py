@@ -255,7 +255,7 @@ def submodule_update_by_config(r):
 
 # Attributes
 
-@case(1)
+@case(1, alone=True)  # what was accepted is the base of others
 def attributes_users_filter(r):
     """new .gitattributes name the user's own filter for files that the base does not name"""
     dirty(r, "*.txt filter=user\n")

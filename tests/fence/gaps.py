@@ -14,6 +14,7 @@ GAPS = {
         "repository-config-programs": ("ran", AS_THE_USER),
         "repository-config-include": ("ran", AS_THE_USER),
         "users-config-programs": ("ran", AS_THE_USER),
+        "attributes-filter-in-the-tree": ("ran", "without a sandbox git's filters are not confined either"),
         "alternate-that-goes-away": ("changed stuck", OBJECTS),
         "alternate-outside": ("changed", OBJECTS),
     },
