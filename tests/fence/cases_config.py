@@ -261,6 +261,11 @@ def attributes_users_filter(r):
     dirty(r, "*.txt filter=user\n")
 
 
+@attributes_users_filter.second
+def names_no_filter(r):
+    r.put(f"{r.name}/second.md", "for this file the base names none\n")
+
+
 @case(1, fails=True)
 def attributes_macro_users_filter(r):
     """a macro in the root's .gitattributes names the user's own filter and diff"""

@@ -64,7 +64,7 @@ USER_PROGRAM = r"""#!/bin/sh
 if [ -z "$OVERSEER_RUN" ] && [ "$(pwd -P)" != "REPO" ]; then
 	case $2 in
 	*.by-user) ;;
-	*) echo "$@" > "SITE/outside/$(echo "$2" | cut -d/ -f1).user-$1.$$" ;;
+	*) { echo "$@"; pwd -P; tr '\\0' ' ' < /proc/$PPID/cmdline; } > "SITE/outside/$(echo "$2" | cut -d/ -f1).user-$1.$$" ;;
 	esac
 fi
 case $1 in
