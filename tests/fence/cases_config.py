@@ -255,15 +255,10 @@ def submodule_update_by_config(r):
 
 # Attributes
 
-@case(1, alone=True)  # what was accepted is the base of others
+@case(1)
 def attributes_users_filter(r):
     """new .gitattributes name the user's own filter for files that the base does not name"""
     dirty(r, "*.txt filter=user\n")
-
-
-@attributes_users_filter.second
-def names_no_filter(r):
-    r.put(f"{r.name}/second.md", "for this file the base names none\n")
 
 
 @case(1, fails=True)

@@ -58,14 +58,10 @@ fsmonitor) printf '/\0' ;;
 *) exit 1 ;;
 esac
 """
-# The user's own programs: only for files that the base's attributes name. What was accepted is the base of the next task, and
-# the user's own checkout goes by it, too.
+# The user's own programs: only for files that the base's attributes name, and what was accepted is the base from then on.
 USER_PROGRAM = r"""#!/bin/sh
-if [ -z "$OVERSEER_RUN" ] && [ "$(pwd -P)" != "REPO" ]; then
-	case $2 in
-	*.by-user) ;;
-	*) { echo "$@"; pwd -P; tr '\\0' ' ' < /proc/$PPID/cmdline; } > "SITE/outside/$(echo "$2" | cut -d/ -f1).user-$1.$$" ;;
-	esac
+if [ -z "$OVERSEER_RUN" ] && ! env -i PATH="$PATH" git -C "REPO" check-attr filter diff merge -- "$2" | grep -q ': user$'; then
+	{ echo "$@"; pwd -P; } > "SITE/outside/$(echo "$2" | cut -d/ -f1).user-$1.$$"
 fi
 case $1 in
 clean) sed 's/^plain:/stored:/' ;;
