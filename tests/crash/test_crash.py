@@ -50,7 +50,7 @@ snapshot_every = 40
 """
 ONE_IN = 4 if harness.SANITIZED else harness.sized(2, 1, 1)
 # tests/git cuts these off at every turn of the loop.
-ELSEWHERE = {"git-advance-pushed"}
+ELSEWHERE = {"git-advance-pushed", "git-lfs-taken"}
 
 
 def demo_points():
