@@ -15,8 +15,8 @@
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
-/* Within these a look is a matter of milliseconds; mostly there is far less. */
-enum { AHEAD_ENTRIES = 200 * 1000, AHEAD_MS = 100 };
+/* The loop waits for it, at each call. Beyond that, git is waited for until it took too long. */
+enum { AHEAD_ENTRIES = 20 * 1000, AHEAD_MS = 10 };
 
 struct folders {
 	struct arena arena;
