@@ -114,6 +114,8 @@ static void git_mounts(struct words *w, const struct sandbox_ask *ask)
 		return;
 	mount_same(w, "--ro-bind", ask->git_common_dir);
 	mount_same(w, ask->read_only ? "--ro-bind" : "--bind", ask->git_dir);
+	/* A mount cannot be renamed: nobody puts a link in the place of what is held below it. */
+	mount_same(w, ask->read_only ? "--ro-bind" : "--bind", below(w, ask->git_dir, "objects"));
 	for (size_t i = 0; i < ARRAY_LEN(held); i++)
 		mount_same(w, "--ro-bind", below(w, ask->git_dir, held[i]));
 	mount_same(w, "--ro-bind", below(w, ask->worktree, ".git"));

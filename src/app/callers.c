@@ -70,6 +70,11 @@ void callers_accepted(void *user, const struct peer *peer, struct rpc_who *ret)
 		f.place = peer->proc.pidfd < 0 ? PLACE_GONE : PLACE_OUTSIDE;
 	if (f.runs_live && f.place == PLACE_OUTSIDE)
 		look_at_peer(d, &a, &peer->proc, &f, &name);
+	/* A run of another store is in a sandbox of its own. */
+	if (f.place == PLACE_OUTSIDE && peer_is_inside(&a, peer->proc.pid)) {
+		f.place = PLACE_RUN;
+		name = STR("a sandbox or a container");
+	}
 	keep(ret, &f, name);
 }
 
@@ -80,12 +85,12 @@ static bool is_sandboxed(const struct executor_place *p)
 	return p->run && run_is_sandboxed(p->run);
 }
 
-/* A run whose processes cannot all be looked at could hold any socket, unless it is kept from the token. */
+/* A run whose processes cannot all be looked at could hold any socket. */
 static bool is_any_loose(const struct executor_place *places, const struct sock_tree *trees,
 		size_t n, str *ret_name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (trees[i].loose && !is_sandboxed(&places[i])) {
+		if (trees[i].loose) {
 			*ret_name = places[i].name;
 			return true;
 		}

@@ -1,5 +1,6 @@
 #include "app/sandbox.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -73,15 +74,36 @@ static int make_folders(const struct sandbox_ask *in, struct ov_err *err)
 	return r < 0 ? ov_wrap(err, r, "making the folders of the sandbox") : 0;
 }
 
+/* Mounts follow links: of what is mounted in a folder that a run could write, nothing is one. */
+static bool has_links(const char *git_dir)
+{
+	static const char *const names[] = { "config", "commondir", "hooks", "info",
+		"objects/info" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		_cleanup_(fd_closep)
+		int fd = -1;
+
+		if (file_open_beneath(git_dir, names[i], O_PATH, &fd, NULL) < 0)
+			return true;
+	}
+	return false;
+}
+
 /* Where the worktree's git folder has to be: what its .git file says is not asked. */
-static void find_git(struct arena *a, const struct sandbox_room *room, struct sandbox_ask *in)
+static int find_git(struct arena *a, const struct sandbox_room *room, struct sandbox_ask *in,
+		struct ov_err *err)
 {
 	const char *dir = git_agent_dir(a, str_from(room->worktree));
 
 	if (!room->git_common || !file_exists(dir))
-		return;
+		return 0;
 	in->git_dir = dir;
 	in->git_common_dir = room->git_common;
+	if (!has_links(dir))
+		return 0;
+	ov_fail(err, OV_ESTATE, "%s is not as it was made: a run or a check has changed it", dir);
+	return ov_next(err, "overseer worker reset NAME     (keeps the work, and makes it again)");
 }
 
 /* A home that is a folder of its own; NULL: there is nothing to be treated apart. */
@@ -141,8 +163,9 @@ int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *
 
 	if (room->level.is == SANDBOX_NONE)
 		return 0;
-	find_git(a, room, &in);
-	r = furnish(a, room, own, env, &in, err);
+	r = find_git(a, room, &in, err);
+	if (r == 0)
+		r = furnish(a, room, own, env, &in, err);
 	if (r == 0)
 		r = make_folders(&in, err);
 	if (r < 0)

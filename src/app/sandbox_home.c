@@ -293,7 +293,8 @@ int sandbox_home(struct arena *a, const struct sandbox_home_ask *ask,
 		r = show_folder(&l, &agents[i], err);
 	hide(&l);
 	list = arena_array(a, struct sandbox_mount, l.list.n + 1);
-	memcpy(list, l.list.p, l.list.n * sizeof(*list));
+	if (l.list.n)
+		memcpy(list, l.list.p, l.list.n * sizeof(*list));
 	*ret = list;
 	*ret_n = l.list.n;
 	vec_done(&l.list);

@@ -76,11 +76,11 @@ static void fold(int32_t c, char to[static 3])
 	if (c >= 0 && is_ignored(c))
 		return;
 	if (c == 0x20a8) { /* the rupee sign */
-		memcpy(to, "rs", 2);
+		memcpy(to, "rs", 3);
 		return;
 	}
 	if (c == 0x3375) { /* square OV */
-		memcpy(to, "ov", 2);
+		memcpy(to, "ov", 3);
 		return;
 	}
 	c = from_singles(from_alphabets(c));

@@ -68,8 +68,8 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_WORKER_REMOVED] =
 			"worker {worker} removed: {reason}[, its work is kept in {rescue_ref}]",
 	[EV_PATROL_FOUND] = "found[ at {worker}]: {finding}, {detail}; repair {count}: {repair}",
-	[EV_TARGET_MOVED] = "branch {target} is at {to}[, was at {from}] ({how})[, see "
-			    "#{escalation}]",
+	[EV_TARGET_MOVED] = ("branch {target} is at {to}[, was at {from}] ({how})[, see "
+			     "#{escalation}]"),
 	[EV_AUTO_STARTED] = "auto mode on, {concurrency} workers",
 	[EV_AUTO_STOPPED] = "auto mode [{?failed}failed][{!failed}off]: {reason}",
 	[EV_AUTO_POOL] = "the pool answered: {answer}[, {detail}]",

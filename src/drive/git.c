@@ -80,13 +80,10 @@ static int find_dirs(struct git *g, const char *repo, struct ov_err *err)
 static void find_partial(struct git *g, const char *repo)
 {
 	str s;
+	const char *names = "^(extensions\\.partialclone|remote\\..*\\.promisor)$";
+	const char *const argv[] = { "git", "config", "--get-regexp", names, NULL };
 
-	g->partial = ask(g, repo,
-				     (const char *const[]){ "git", "config", "--get-regexp",
-						     "^(extensions\\.partialclone|remote\\..*\\."
-						     "promisor)$",
-						     NULL },
-				     &s, NULL) == 0;
+	g->partial = ask(g, repo, argv, &s, NULL) == 0;
 }
 
 /* What we put into the repository is not its content, in no worktree of it. */

@@ -123,6 +123,20 @@ static void confine(struct git_call *c, enum git_where where, unsigned flags)
 		git_confined(c, c->room, objects, NULL);
 }
 
+/* In a worktree, filters may be programs that an agent wrote: no key of ours is in their environment. */
+static bool is_needed(str entry)
+{
+	static const char *const names[] = { "PATH=", "HOME=", "USER=", "LOGNAME=", "TMPDIR=",
+		"TZ=", "LC_ALL=", "GIT_" };
+
+	if (str_starts(entry, STR("GIT_CONFIG_")) || str_starts(entry, STR("GIT_SSH_COMMAND=")))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (str_starts(entry, str_from(names[i])))
+			return true;
+	return false;
+}
+
 int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 {
 	va_list ap;
@@ -130,7 +144,7 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 	vec_clear(&c->argv);
 	vec_clear(&c->env);
 	for (size_t i = 0; i < c->g->env.n; i++)
-		if (where == AT_REPO || strncmp(c->g->env.p[i], "GIT_CONFIG_", 11) != 0)
+		if (where == AT_REPO || is_needed(str_from(c->g->env.p[i])))
 			vec_push(&c->env, c->g->env.p[i]);
 	git_env_add(c, GIT_MARK, c->path);
 	if (flags & GIT_READS)

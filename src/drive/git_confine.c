@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include "shim/proto.h"
 #include "sys/file.h"
 #include "sys/job.h"
+#include "sys/rand.h"
 
 #define SCRIPT "confined"
 
@@ -130,37 +132,25 @@ int git_confine_script(struct git_call *c, struct ov_err *err)
 	return r;
 }
 
-/* git puts words in place of these, quoted for a shell. */
-static bool is_placeholder(str name, char ch)
-{
-	return ch && strchr(str_starts(name, STR("filter.")) ? "f" : "OABLPSXY", ch);
-}
-
+/*
+ * git puts names in place of %f and the like, quoted for the shell that it gives the text to. That has to be
+ * the shell of the confined program, so the text goes there as it is: in a document of the outer shell,
+ * whose end nobody can guess who makes up names of files.
+ */
 str git_confine_program(struct git_call *c, str name, str command)
 {
 	_cleanup_(buf_done)
-	struct buf b = BUF_INIT, text = BUF_INIT, words = BUF_INIT;
-	size_t n = 0;
+	struct buf b = BUF_INIT;
+	char end[40];
 
 	if (!command.n)
 		return command;
-	for (size_t i = 0; i < command.n; i++) {
-		char next = i + 1 < command.n ? command.p[i + 1] : '\0';
-
-		if (command.p[i] == '%' && is_placeholder(name, next)) {
-			buf_addf(&text, "\"${%zu}\"", ++n);
-			buf_addf(&words, " %%%c", next);
-			i++;
-		} else {
-			buf_addc(&text, command.p[i]);
-		}
-	}
+	snprintf(end, sizeof(end), "%016llx%016llx", (unsigned long long)rand_u64(),
+			(unsigned long long)rand_u64());
 	buf_add_word(&b, str_from(path_join(&c->arena, c->own, SCRIPT)));
 	if (str_starts(name, STR("merge.")))
 		buf_adds(&b, STR(" --write ."));
-	buf_adds(&b, STR(" -- sh -c "));
-	buf_add_word(&b, buf_str(&text));
-	buf_addf(&b, " sh" STR_FMT, STR_ARG(buf_str(&words)));
+	buf_addf(&b, " -- sh -c \"$(cat <<'%s'\n" STR_FMT "\n%s\n)\"", end, STR_ARG(command), end);
 	return arena_str(&c->arena, buf_str(&b));
 }
 

@@ -12,7 +12,7 @@
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
-enum { POINTER_MAX = 1024, NAMED = 5, NAME_BYTES = 160 };
+enum { POINTER_MAX = 4096, NAMED = 5, NAME_BYTES = 160 };
 
 static int diff_build(struct git_call *c, str from, str to)
 {
@@ -90,23 +90,37 @@ static int read_build(struct git_call *c, struct ov_err *err _unused_)
 
 enum content { CONTENT_NONE, CONTENT_THERE, CONTENT_OTHER, CONTENT_MISSING };
 
-/* What a file of this text is a pointer to. */
+/* git-lfs takes much for a pointer; it writes them in one way, byte by byte. */
+static bool is_like_one(str text)
+{
+	return str_contains(text, STR("oid sha256:")) && str_contains(text, STR("size"));
+}
+
+/* What a file of this text is a pointer to. What only resembles one counts as one to something else. */
 static enum content content_of(struct git_call *c, str text)
 {
-	str line, name = { 0 }, digest = STR("oid sha256:");
+	str rest = text, version = { 0 }, line, name = { 0 }, digest = STR("oid sha256:");
 	int64_t size = -1;
 	struct stat st;
 
-	if (!str_starts(text, STR("version ")))
+	if (!is_like_one(text))
 		return CONTENT_NONE;
-	while (str_split(&text, '\n', &line))
+	(void)str_split(&rest, '\n', &version);
+	while (str_split(&rest, '\n', &line))
 		if (str_starts(line, digest))
-			name = arena_str(&c->arena, str_trim(str_sub(line, digest.n, line.n)));
+			name = arena_str(&c->arena, str_sub(line, digest.n, line.n));
 		else if (str_starts(line, STR("size ")) &&
-				!str_to_i64(str_trim(str_sub(line, 5, line.n)), &size))
+				!str_to_i64(str_sub(line, 5, line.n), &size))
 			size = -1;
-	if (!name.n || size < 0 || !git_lfs_name_valid(name.p, GIT_LFS_NAME))
-		return CONTENT_NONE;
+	if (!str_starts(version, STR("version ")) || !name.n || size < 0 ||
+			!git_lfs_name_valid(name.p, GIT_LFS_NAME) ||
+			!str_eq(text,
+					arena_printf(&c->arena,
+							STR_FMT "\noid sha256:" STR_FMT
+								"\nsize %lld\n",
+							STR_ARG(version), STR_ARG(name),
+							(long long)size)))
+		return CONTENT_OTHER;
 	if (lstat(git_lfs_path(c, git_lfs_storage(c), name.p), &st) < 0)
 		return size ? CONTENT_MISSING : CONTENT_THERE;
 	return st.st_size == size ? CONTENT_THERE : CONTENT_OTHER;
@@ -166,8 +180,8 @@ static str reason(struct git_call *c, struct map *bad)
 		names = arena_printf(&c->arena, STR_FMT " and %zu more", STR_ARG(names), n - NAMED);
 	return arena_printf(&c->arena,
 			"in the work " STR_FMT " %s of git-lfs to content that is not in the "
-			"repository's storage or has another size there; commit the content "
-			"instead",
+			"repository's storage or has another size there, or as git-lfs does not "
+			"write them; commit the content instead",
 			STR_ARG(names), n > 1 ? "are pointers" : "is a pointer");
 }
 

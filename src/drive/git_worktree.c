@@ -42,6 +42,17 @@ static bool is_for_branch(struct git_call *c)
 			str_eq(git_admin_line(c, "rebase-apply/head-name"), ref);
 }
 
+static bool is_whole(struct git_call *c)
+{
+	static const char *const names[] = { "HEAD", "config", "commondir", "hooks", "info",
+		"objects/info/alternates" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!git_admin_has(c, names[i]))
+			return false;
+	return true;
+}
+
 /* What agents break: the link from the folder, the git folder itself. */
 static int settled_find(struct git_call *c, struct ov_err *err)
 {
@@ -51,8 +62,7 @@ static int settled_find(struct git_call *c, struct ov_err *err)
 	c->record = !c->settled;
 	if (!c->settled || c->linked)
 		return GIT_SKIP;
-	if (!c->admin || !git_admin_has(c, "HEAD") ||
-			!git_admin_has(c, "objects/info/alternates")) {
+	if (!c->admin || !is_whole(c)) {
 		c->publish = c->branch_oid;
 		return c->publish.n ? GIT_NEXT : GIT_SKIP;
 	}

@@ -140,3 +140,16 @@ str peer_env(struct arena *a, int pid, str name)
 			return str_sub(entry, name.n + 1, entry.n);
 	return (str){ 0 };
 }
+
+/* Everybody may read it, whatever the process did to hide: a number for each namespace from ours on. */
+bool peer_is_inside(struct arena *a, int pid)
+{
+	str text = read_proc(a, pid, "status"), line, word;
+	size_t n = 0;
+
+	while (str_split(&text, '\n', &line))
+		if (str_starts(line, STR("NSpid:")))
+			while (str_split(&line, '\t', &word))
+				n++;
+	return n > 2;
+}

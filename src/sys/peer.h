@@ -18,6 +18,9 @@ struct peer {
 /* False when the kernel says nothing. Whoever asked closes proc (proc_done). */
 bool peer_of(int fd, struct peer *ret);
 
+/* Is it in a process namespace below ours, as of a sandbox or a container? */
+bool peer_is_inside(struct arena *a, int pid);
+
 enum peer_kin { KIN_NONE, KIN_FOUND, KIN_GONE };
 /*
  * Is one of `roots` the process, or an ancestor of it? KIN_GONE: it ended before that could be said.

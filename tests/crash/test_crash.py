@@ -667,7 +667,7 @@ SCENARIOS = {
     picking: ["begin-worker", "git-pick-squashed", "git-pick-moved", "end-worker"],
     planned: ["begin-plan", "before-plan-outcome", "end-plan"],
     pooling: ["begin-pool", "after-pool-start", "after-pool-answer", "end-pool"],
-    overseeing: [f"{point}:{n}" for n in (18, 24, 27, 30) for point in ("before-commit", "after-commit")]
+    overseeing: [f"{point}:{n}" for n in (18, 24, 27) for point in ("before-commit", "after-commit")]
     + ["after-effects:27", "begin-check:3", "end-check:3"],
     alarming: ["begin-notify", "end-notify"],
     failing: ["before-halt", "begin-run-stop", "before-stop", "end-run-stop", "after-halt"],

@@ -302,6 +302,36 @@ TEST(a_pointer_that_would_remove_an_object)
 	fixture_close(&f);
 }
 
+/* git-lfs takes more for a pointer than what it writes. */
+TEST(pointers_in_other_words)
+{
+	static const char *const ways[] = { "{ echo; cat; }", "sed 's/^size /size +/'",
+		"sed 's/^size /size 00/'", "sed 's/$/\\r/'", "{ cat; echo; }",
+		"{ cat; head -c 1500 /dev/zero | tr '\\\\0' '\\\\n'; }" };
+	char branch[32];
+
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		struct fixture f;
+		struct answer a;
+
+		lfs_open(&f);
+		snprintf(branch, sizeof(branch), "overseer/w1/%zu", i);
+		a = ensure(&f, branch);
+		/* Committed as they are: git-lfs would write them as it does. */
+		sh(&f,
+				"git show HEAD:a.bin | %s >../odd; cd \"$W\"; git update-index "
+				"--cacheinfo 100644,$(git hash-object -w --no-filters "
+				"../../../../odd),a.bin; git commit -qm odd; cp ../../../../odd "
+				"a.bin",
+				ways[i]);
+		a = harvest(&f, a.base);
+		if (!a.refused[0])
+			accept_key(&f, branch, "k1");
+		sh(&f, OBJECT "has a.bin"); /* of the target as it was */
+		fixture_close(&f);
+	}
+}
+
 /* A pointer to nothing: git could not check it out. One that was there before may be moved. */
 TEST(a_pointer_to_nothing)
 {

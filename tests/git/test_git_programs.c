@@ -80,4 +80,29 @@ TEST(filters_and_merge_drivers_are_confined)
 	fixture_close(&f);
 }
 
+/* Names stand where git puts them, quoted as git quotes them, whatever the command has around them. */
+TEST(names_in_filter_commands)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	sh(&f,
+			"git config filter.q.clean 'sh -c \"cat; echo tail %%f\"'; git config "
+			"filter.r.clean "
+			"'cat; printf \"<%%%%s>\" %%f'; printf '*.q filter=q\n*.r filter=r\n' "
+			">.gitattributes; git add -A; git commit -qm filters");
+	fixture_reopen(&f);
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; echo x >'n;cd${IFS}$TMPDIR;id>pwn;.q'; echo x >\"it's "
+			"\\\"a\\\".r\"; "
+			"echo x >\"$(printf 'a\nb.r')\"");
+	harvest(&f, a.base);
+	assert_sh(&f, "", "find \"$R/..\" -name pwn");
+	assert_sh(&f, "x\n<it's \"a\".r>", "git show 'overseer/w1/a:it'\\''s \"a\".r'");
+	assert_sh(&f, "x\n<a\nb.r>", "git show \"overseer/w1/a:$(printf 'a\nb.r')\"");
+	fixture_close(&f);
+}
+
 TEST_MAIN
