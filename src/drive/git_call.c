@@ -207,7 +207,9 @@ static void call_ended(struct git_call *c, const struct git_out *o)
 	struct ov_err err = { 0 };
 	int r;
 
-	if (step->judge)
+	if (git_passed_over(c, o))
+		r = GIT_AGAIN;
+	else if (step->judge)
 		r = step->judge(c, o, &err);
 	else if (!(c->flags & (GIT_READS | GIT_NET)) && git_loosen(c, o))
 		r = GIT_AGAIN;

@@ -20,7 +20,6 @@
 
 struct job;
 struct loop_source;
-struct git_call;
 
 enum { GIT_DEPTH = 6, GIT_MAX_WORKTREES = 4096, GIT_FILE_MAX = 1 << 20 };
 
@@ -126,13 +125,14 @@ struct git_call {
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
-	bool settled;              /* ensure: it stands on the branch, and work may have begun */
-	bool looked, unblocked;    /* for pipes that git would wait for: ahead, and after it did */
-	const char *aside;         /* the folder for what is put aside; NULL: none yet */
-	bool loosened, forced;     /* modes were opened; rebase: an earlier one was cut off late */
-	bool keeps;                /* rebase: the ref holds the branch already */
-	bool forwarded, plain_ssh; /* the target came from the remote; ssh is called as usual */
-	bool filters, drivers;     /* some are configured */
+	bool settled;               /* ensure: it stands on the branch, and work may have begun */
+	bool looked, unblocked;     /* for pipes that git would wait for: ahead, and after it did */
+	bool peeks, opened, closed; /* folders: none is to be opened; all were; some cannot be */
+	const char *aside;          /* the folder for what is put aside; NULL: none yet */
+	bool loosened, forced;      /* modes were opened; rebase: an earlier one was cut off late */
+	bool keeps;                 /* rebase: the ref holds the branch already */
+	bool forwarded, plain_ssh;  /* the target came from the remote; ssh is called as usual */
+	bool filters, drivers;      /* some are configured */
 	str attributes_path, info_attributes; /* of the user, and of the repository */
 	bool other_rules;                     /* other files are ignored than before */
 	bool partly;                          /* something in the folder cannot be rescued by git */

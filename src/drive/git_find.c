@@ -13,6 +13,7 @@
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
 #include "drive/git_steps.h"
+#include "drive/git_walk.h"
 #include "sys/file.h"
 
 /* The path with its parent resolved; the last part may be missing. */
@@ -225,6 +226,8 @@ bool git_loosen(struct git_call *c, const struct git_out *o)
 	if (c->loosened || !c->own || !str_contains(o->err, STR("Permission denied")))
 		return false;
 	c->loosened = true;
+	if (c->folder)
+		(void)git_open_closed(c); /* nftw does not enter what it only opens */
 	if (c->folder)
 		nftw(c->path, loosen, 64, FTW_PHYS);
 	nftw(c->room, loosen, 64, FTW_PHYS); /* also what was the agent's folder until now */

@@ -103,5 +103,6 @@ void git_fingerprint(struct git *g, str path, git_done_fn *done, void *user)
 {
 	struct git_call *c = git_call_new(g, "fingerprint", path, done, user);
 
+	c->peeks = true;
 	git_call_start(c, fingerprint_steps, 0, NULL);
 }

@@ -170,7 +170,7 @@ static void add_entry(struct found *f, str name)
 		return;
 	}
 	git_walk(&w, arena_cstr(&f->c->arena, str_sub(name, 0, name.n - 1)));
-	f->whole |= w.cut;
+	f->whole |= w.cut || w.closed;
 }
 
 static int base_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,7 +34,7 @@ static int64_t now_ms(void)
 }
 
 /* Part by part: none of them is a link. */
-int git_walk_open(struct git_call *c, const char *path)
+static int open_part(struct git_call *c, const char *path, int last)
 {
 	int fd = openat(c->tree_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), next;
 	str rest = str_from(path), part;
@@ -44,12 +45,72 @@ int git_walk_open(struct git_call *c, const char *path)
 		memcpy(one, part.p, MIN(part.n, (size_t)NAME_MAX));
 		one[MIN(part.n, (size_t)NAME_MAX)] = '\0';
 		next = openat(fd, one,
-				O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC |
-						(rest.n ? O_PATH : O_RDONLY));
+				O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | (rest.n ? O_PATH : last));
 		close(fd);
 		fd = next;
 	}
 	return fd;
+}
+
+int git_walk_open(struct git_call *c, const char *path)
+{
+	return open_part(c, path, O_RDONLY);
+}
+
+/*
+ * What its owner closed to itself, and so to us, is opened: git passes over such a folder without
+ * failing. By descriptor, so that it is this very one; a file with other names may be somebody else's.
+ */
+static void open_up(struct git_walk *w, int fd)
+{
+	struct stat st;
+	mode_t want;
+	char path[32];
+
+	if (w->c->peeks || fstat(fd, &st) < 0 || st.st_uid != geteuid())
+		return;
+	want = S_ISDIR(st.st_mode)                                ? S_IRWXU
+			: S_ISREG(st.st_mode) && st.st_nlink == 1 ? S_IRUSR
+								  : 0;
+	if ((st.st_mode & want) == want)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	w->opened |= chmod(path, (st.st_mode | want) & 07777) == 0;
+}
+
+static int open_below(struct git_walk *w, int dir, const char *name)
+{
+	int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0)
+		open_up(w, fd);
+	return fd;
+}
+
+/* As far as git tells by it that a repository is there, which is nobody's to remove. */
+static void open_repository(struct git_walk *w, int dir)
+{
+	static const char *const names[] = { "HEAD", "objects", "refs" };
+	_cleanup_(fd_closep)
+	int git = open_below(w, dir, ".git");
+
+	for (size_t i = 0; git >= 0 && i < ARRAY_LEN(names); i++) {
+		_cleanup_(fd_closep)
+		int fd = open_below(w, git, names[i]);
+	}
+}
+
+static int open_folder(struct git_walk *w, const char *path)
+{
+	_cleanup_(fd_closep)
+	int fd = open_part(w->c, path, O_PATH);
+	int r;
+
+	if (fd >= 0)
+		open_up(w, fd);
+	r = fd < 0 ? -1 : openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	w->closed |= r < 0 && errno == EACCES;
+	return r;
 }
 
 static int type_of(int dir, const struct dirent *e)
@@ -69,14 +130,14 @@ const char *git_walk_name(struct arena *a, const char *folder, const char *name)
 
 static bool walk_folder(struct git_walk *w, struct folders *f, const char *path, size_t *seen)
 {
-	int fd = git_walk_open(w->c, path);
+	int fd = open_folder(w, path);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	bool more = true;
 	struct dirent *e;
 
 	if (!d) {
 		fd_closep(&fd);
-		return true; /* closed, or gone: git cannot enter it either */
+		return true; /* somebody else's, or gone: git cannot enter it either */
 	}
 	while (more && (e = readdir(d))) {
 		int type;
@@ -89,7 +150,9 @@ static bool walk_folder(struct git_walk *w, struct folders *f, const char *path,
 		}
 		type = type_of(fd, e);
 		more = w->each(w, fd, path, e->d_name, type);
-		if (type == DT_DIR && strcmp(e->d_name, ".git") != 0)
+		if (type == DT_DIR && strcmp(e->d_name, ".git") == 0)
+			open_repository(w, fd);
+		else if (type == DT_DIR)
 			vec_push(&f->todo, git_walk_name(&f->arena, path, e->d_name));
 	}
 	closedir(d);
@@ -102,7 +165,7 @@ void git_walk(struct git_walk *w, const char *from)
 	int64_t until = w->time_ms ? now_ms() + w->time_ms : 0;
 	size_t seen = 0;
 
-	w->cut = false;
+	w->cut = w->closed = w->opened = false;
 	if (w->c->tree_fd < 0)
 		return;
 	vec_push(&f.todo, from);
@@ -162,4 +225,44 @@ bool git_unblock(struct git_call *c)
 		return false;
 	c->unblocked = true;
 	return look(c, 0, 0);
+}
+
+/* What git cannot open. */
+
+static bool pass(struct git_walk *w _unused_, int dir _unused_, const char *folder _unused_,
+		const char *name _unused_, int type _unused_)
+{
+	return true;
+}
+
+bool git_open_closed(struct git_call *c)
+{
+	struct git_walk w = { .c = c, .each = pass };
+
+	git_walk(&w, "");
+	return w.opened;
+}
+
+bool git_passed_over(struct git_call *c, const struct git_out *o)
+{
+	str before = STR("could not open directory '"), name;
+	size_t at = str_find(o->err, before);
+
+	if (at == o->err.n || c->peeks || c->closed || !c->own || !c->folder)
+		return false;
+	if (!c->opened) {
+		c->opened = true;
+		if (git_open_closed(c))
+			return true;
+	}
+	c->closed = true;
+	name = str_sub(o->err, at + before.n, o->err.n);
+	name = str_sub(name, 0, str_find(name, STR("/'")));
+	git_say(c,
+			arena_printf(&c->arena,
+					"\"" STR_FMT
+					"\" in %s cannot be opened, so nothing in it is "
+					"part of the work",
+					STR_ARG(git_shown(c, str_sub(name, 0, 200))), c->path));
+	return false;
 }

@@ -12,10 +12,15 @@ struct git_walk {
 	 */
 	bool (*each)(struct git_walk *w, int dir, const char *folder, const char *name, int type);
 	void *user;
-	bool cut; /* answer: it came to an end before all was seen */
+	bool cut;    /* answer: it came to an end before all was seen */
+	bool closed; /* answer: a folder cannot be opened: it is somebody else's */
+	bool opened; /* answer: some were closed, and are open now */
 };
 
-/* Below `from` ("": all of c->path), nearest first; links are not followed, .git folders not entered. */
+/*
+ * Below `from` ("": all of c->path), nearest first; links are not followed, .git folders not entered.
+ * Folders that their owner cannot read, search or write are opened, unless the call only peeks.
+ */
 void git_walk(struct git_walk *w, const char *from);
 /* A folder of the worktree, or -1 with errno. */
 int git_walk_open(struct git_call *c, const char *path);
@@ -28,3 +33,11 @@ const char *git_walk_name(struct arena *a, const char *folder, const char *name)
 void git_unblock_ahead(struct git_call *c);
 /* The same without bounds, once, after a command took too long: true when there were some. */
 bool git_unblock(struct git_call *c);
+
+/* Opens all that is closed, however much there is: true when there was some. */
+bool git_open_closed(struct git_call *c);
+/*
+ * Git passes over a folder that it cannot open, with a warning and status 0. True: it can be opened now,
+ * and the command is to run again. What still cannot be makes c->closed, so that it is never removed.
+ */
+bool git_passed_over(struct git_call *c, const struct git_out *o);

@@ -140,7 +140,7 @@ static int stray_build(struct git_call *c, struct ov_err *err)
 	struct stat st;
 	int r;
 
-	if ((c->folder && !c->partly) || c->making || lstat(c->path, &st) < 0 ||
+	if ((c->folder && !c->partly && !c->closed) || c->making || lstat(c->path, &st) < 0 ||
 			rmdir(c->path) == 0)
 		return GIT_SKIP;
 	r = git_move_aside(c, c->path, err);
@@ -420,7 +420,7 @@ static int restore_clean(struct git_call *c, struct ov_err *err _unused_)
 	if (!c->dirty)
 		return GIT_SKIP;
 	git_own_index_is(c, c->head);
-	if (c->partly)
+	if (c->partly || c->closed)
 		return GIT_SKIP; /* what git could not keep stays */
 	return git_run(c, AT_TREE, 0, "clean", "--quiet", "-f", "-d", NULL);
 }

@@ -272,6 +272,30 @@ def modes_closed_failed(r):
     os.chmod(os.path.join(r.w, "d"), 0o500)
 
 
+def close_folders(r):
+    """Git passes over these with a warning, and nothing else is closed that would tell."""
+    for name, mode in (("a", 0), ("b", 0o300), ("c", 0o400), ("d/e", 0)):
+        r.work(f"{r.name}/{name}/inside.txt")
+        os.chmod(os.path.join(r.w, r.name, name), mode)
+    os.chmod(os.path.join(r.w, r.name, "d"), 0)
+    r.work(f"{r.own}/new.txt")
+    os.chmod(os.path.join(r.w, r.own), 0)
+
+
+@case()
+def modes_closed_folder(r):
+    """folders, one of the base's too, that may not be read or searched, beside files that may"""
+    r.work()
+    close_folders(r)
+
+
+@case(fails=True)
+def modes_closed_folder_failed(r):
+    """the same in a failed task"""
+    r.work()
+    close_folders(r)
+
+
 def mode_lost(site, name, how):
     return [] if site.judge.git("ls-tree", "main", f"{name}/run").startswith("100755") else [f"the program lost its mode ({how})"]
 

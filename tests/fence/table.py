@@ -21,7 +21,7 @@ index-as-a-link commit-editmsg-as-a-link logs-head-as-a-link index-as-a-fifo
 commondir-names-a-hostile-repo git-folder-gone pointer-gone
 pointer-to-a-hostile-repository worktree-as-a-link-to-a-folder worktree-as-another-folder worktree-as-a-mount
 ignored-by-its-own-rule ignored-by-a-rule-below ignored-by-a-committed-rule ignored-and-large ignored-in-the-way ignored-by-the-base
-link-for-a-folder-then-failed names-with-newlines names-that-collide names-like-dot-git modes-closed fifo-and-socket fifo-as-dot-files
+link-for-a-folder-then-failed names-with-newlines names-that-collide names-like-dot-git modes-closed modes-closed-folder fifo-and-socket fifo-as-dot-files
 hard-link-to-the-store
 index-forged index-skip-worktree sparse-checkout
 own-branch-as-a-symbolic-ref rescue-ref-as-a-symbolic-ref

@@ -3,6 +3,8 @@
  * itself, files that its own rules ignore, files that it does not have checked out.
  */
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -200,6 +202,180 @@ TEST(closed_worktree)
 	sh(&f, "echo work >\"$W/work\"; chmod 0 \"$W\"");
 	assert_string_equal(harvest(&f, e.base).files, "work\n");
 	assert_sh(&f, "700", "stat -c %%a \"$W\"");
+	fixture_close(&f);
+}
+
+/* Also after a test that failed. */
+static bool can_be_root(void)
+{
+	return setresuid(0, 0, 0) == 0;
+}
+
+/* To root no folder is closed: what follows is an ordinary user's, until fixture_close_as. */
+static void become_ordinary(void)
+{
+	assert_int_equal(setresuid(65534, 65534, 0), 0);
+	/* Otherwise its own /proc/self/fd is closed to it. */
+	assert_int_equal(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
+}
+
+static void fixture_open_as(struct fixture *f, bool *ret_root)
+{
+	*ret_root = can_be_root();
+	if (*ret_root)
+		become_ordinary();
+	fixture_open(f);
+}
+
+static void fixture_close_as(struct fixture *f, bool root)
+{
+	fixture_close(f);
+	if (root)
+		assert_int_equal(setresuid(0, 0, 0), 0);
+}
+
+/* Git passes over a folder that it cannot open, with a warning and status 0. */
+#define CLOSED                                                                                     \
+	"cd \"$W\"; mkdir -p z/in/deep x w; echo precious >z/y; echo deep >z/in/deep/y; echo x "   \
+	">x/y; "                                                                                   \
+	"echo w >w/y; chmod 0 z/in/deep z/in z; chmod 400 x; chmod 300 w; chmod 500 src; echo ok " \
+	">c.txt"
+
+TEST(closed_folders_are_harvested)
+{
+	struct fixture f;
+	struct answer e, h;
+	bool root;
+
+	fixture_open_as(&f, &root);
+	e = ensure(&f, BRANCH);
+	sh(&f, CLOSED);
+	h = harvest(&f, e.base);
+	assert_string_equal(h.files, "c.txt\nw/y\nx/y\nz/in/deep/y\nz/y\n");
+	assert_string_equal(h.detail, "");
+	ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "", "cd \"$W\"; ls -d z x w c.txt 2>/dev/null || :");
+	fixture_close_as(&f, root);
+}
+
+TEST(closed_folders_are_rescued)
+{
+	struct fixture f;
+	struct answer a;
+	bool root;
+
+	fixture_open_as(&f, &root);
+	ensure(&f, BRANCH);
+	sh(&f, CLOSED);
+	a = ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "c.txt\nw/y\nx/y\nz/in/deep/y\nz/y", "git diff-tree -r --name-only main %s",
+			a.rescue_ref);
+	sh(&f, CLOSED);
+	a = remove_tree(&f);
+	assert_sh(&f, "c.txt\nw/y\nx/y\nz/in/deep/y\nz/y", "git diff-tree -r --name-only main %s",
+			a.rescue_ref);
+	assert_int_equal(sh_status(&f, "test -e \"$W\" -o -e \"$W.aside-1\""), 1);
+	fixture_close_as(&f, root);
+}
+
+/* Nothing of the base's is taken to be removed. */
+TEST(closed_folder_of_the_base)
+{
+	struct fixture f;
+	struct answer e, h;
+	bool root;
+
+	fixture_open_as(&f, &root);
+	e = ensure(&f, BRANCH);
+	sh(&f, "cd \"$W\"; echo changed >src/one; chmod 0 src");
+	h = harvest(&f, e.base);
+	assert_string_equal(h.files, "src/one\n");
+	assert_sh(&f, "changed", "git show %s:src/one", h.head);
+	fixture_close_as(&f, root);
+}
+
+/* What the agent's own rules ignore is no exception. */
+TEST(closed_folder_that_is_ignored)
+{
+	struct fixture f;
+	struct answer a;
+	bool root;
+
+	fixture_open_as(&f, &root);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; mkdir -p a/b/c; echo '*' >a/.gitignore; echo one >a/b/c/one; "
+	                "chmod "
+			"0 a/b/c a/b");
+	a = remove_tree(&f);
+	assert_sh(&f, "one", "git show %s:a/b/c/one", a.rescue_ref);
+	fixture_close_as(&f, root);
+}
+
+/* Otherwise git takes it for an ordinary folder, whose history would be removed with it. */
+TEST(closed_git_folder_inside)
+{
+	struct fixture f;
+	struct answer a;
+	bool root;
+
+	fixture_open_as(&f, &root);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; for i in a b c; do git init -q $i; echo w >$i/w; git -C $i add "
+	                "w; "
+			"git -C $i -c user.name=a -c user.email=b commit -qm inner; done; chmod 0 "
+	                "a/.git "
+			"b/.git/objects c/.git/HEAD");
+	a = ensure(&f, "overseer/w1/b");
+	assert_non_null(strstr(a.detail, ".aside-1"));
+	assert_sh(&f, "inner\ninner\ninner",
+			"cd \"$W.aside-1\"; for i in a b c; do git -C $i log --format=%%s; done");
+	fixture_close_as(&f, root);
+}
+
+/* A look at somebody who works there changes nothing. */
+TEST(closed_folder_stays_closed_meanwhile)
+{
+	struct fixture f;
+	bool root;
+
+	fixture_open_as(&f, &root);
+	ensure(&f, BRANCH);
+	sh(&f, "cd \"$W\"; mkdir z; chmod 0 z");
+	assert_int_equal(fingerprint(&f).r, 0);
+	assert_sh(&f, "0", "stat -c %%a \"$W/z\"");
+	fixture_close_as(&f, root);
+}
+
+/* Somebody else's cannot be opened: it is kept with all that is around it, and said. */
+TEST(closed_folder_of_somebody_else)
+{
+	struct fixture f;
+	struct answer e, a;
+	bool root;
+
+	if (!can_be_root())
+		skip();
+	fixture_open_as(&f, &root);
+	e = ensure(&f, BRANCH);
+	sh(&f, "cd \"$W\"; mkdir z; echo theirs >z/y; echo ok >c.txt");
+	assert_true(can_be_root());
+	sh(&f, "chown -R 0:0 \"$W/z\"; chmod 700 \"$W/z\"");
+	become_ordinary();
+	a = harvest(&f, e.base);
+	assert_string_equal(a.files, "c.txt\n");
+	assert_non_null(strstr(a.detail, "\"z\""));
+	a = restore(&f, "refs/overseer/rescue/x");
+	sh(&f, "test -d \"$W/z\"");
+	a = ensure(&f, "overseer/w1/b");
+	assert_non_null(strstr(a.detail, ".aside-1"));
+	sh(&f, "test -d \"$W.aside-1/z\"; test ! -e \"$W/z\"");
+	sh(&f, "mv \"$W.aside-1/z\" \"$W/\" 2>/dev/null || mv \"$W.aside-1\" \"$W/again\"");
+	a = remove_tree(&f);
+	assert_non_null(strstr(a.detail, ".aside-"));
+	assert_true(can_be_root());
+	assert_sh(&f, "theirs", "cat \"$W\".aside-*/z/y \"$W\".aside-*/again/z/y 2>/dev/null || :");
 	fixture_close(&f);
 }
 
