@@ -324,15 +324,26 @@ static const char *beside(struct git_call *c, const char *name)
 	return path_join(&c->arena, c->room, name);
 }
 
-/* Repositories of submodules go on: what was made in them is nowhere else. */
-static void keep_modules(struct git_call *c)
+static void keep_folder(struct git_call *c, const char *name)
 {
-	const char *from = path_join(&c->arena, beside(c, "new"), MODULES),
-		   *to = path_join(&c->arena, beside(c, GIT_AGENT_DIR), MODULES);
+	const char *from = path_join(&c->arena, beside(c, "new"), name),
+		   *to = path_join(&c->arena, beside(c, GIT_AGENT_DIR), name);
 	struct stat st;
 
 	if (lstat(from, &st) == 0 && S_ISDIR(st.st_mode))
 		(void)renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
+/*
+ * Repositories of submodules go on: what was made in them is nowhere else. So do the entries of worktrees
+ * that the agent added, as long as it is the same task: without them git would take their files for
+ * those of the worktree that they are in.
+ */
+static void keep_others(struct git_call *c)
+{
+	keep_folder(c, MODULES);
+	if (!c->record)
+		keep_folder(c, GIT_LINKED_DIR);
 }
 
 static int remove_one(const char *path, const struct stat *st _unused_, int kind,
@@ -379,7 +390,7 @@ static int rest_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!file_exists(beside(c, "new")))
 		return GIT_SKIP;
-	keep_modules(c);
+	keep_others(c);
 	/* Mostly a few small files: a child would take longer. */
 	return remove_some(beside(c, "new")) ? GIT_SKIP : git_rm(c, beside(c, "new"));
 }
@@ -404,7 +415,7 @@ static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	if (renameat2(AT_FDCWD, new, AT_FDCWD, agent, RENAME_EXCHANGE) < 0 &&
 			(errno != ENOENT || rename(new, agent) < 0))
 		return ov_fail_errno(err, errno, "put %s in place", agent);
-	keep_modules(c);
+	keep_others(c);
 	r = git_own_note(c, GIT_AGENT_REFS, c->refs_text, err);
 	if (r == 0)
 		r = git_link(c, err);

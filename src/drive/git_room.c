@@ -315,11 +315,36 @@ static void add_loose(struct names *n, const char *dir, int depth)
 		add_loose(n, path_join(a, dir, arena_cstr(a, names[i])), depth + 1);
 }
 
+static const char *const named_in[] = { "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD",
+	"ORIG_HEAD", "rebase-merge/autostash", "rebase-apply/autostash", "rebase-merge/orig-head",
+	"rebase-apply/orig-head" };
+
+/* Worktrees that the agent added to its own git folder: each has a HEAD, a log and refs of its own. */
+static void add_worktrees(struct names *n)
+{
+	struct arena *a = &n->c->arena;
+	const char *dir = path_join(a, n->c->admin, GIT_LINKED_DIR);
+	size_t count = 0, refs = n->c->refs.n;
+	str *names = NULL;
+	struct stat st;
+
+	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
+			dir_list(a, dir, GIT_MAX_WORKTREES, &names, &count, NULL) < 0)
+		return;
+	for (size_t i = 0; i < count && n->c->named.n < NAMED_MAX; i++) {
+		const char *one = path_join(a, GIT_LINKED_DIR, arena_cstr(a, names[i]));
+
+		add_lines(n, path_join(a, one, "HEAD"));
+		for (size_t k = 0; k < ARRAY_LEN(named_in); k++)
+			add_lines(n, path_join(a, one, named_in[k]));
+		add_log(n, path_join(a, one, "logs/HEAD"));
+		add_loose(n, path_join(a, one, "refs"), 0);
+	}
+	n->c->refs.n = refs; /* these are no branches */
+}
+
 void git_room_names(struct git_call *c)
 {
-	static const char *const files[] = { "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD",
-		"ORIG_HEAD", "rebase-merge/autostash", "rebase-apply/autostash",
-		"rebase-merge/orig-head", "rebase-apply/orig-head" };
 	struct names n = { .c = c };
 
 	vec_clear(&c->named);
@@ -327,12 +352,13 @@ void git_room_names(struct git_call *c)
 	if (!c->admin)
 		return;
 	map_init(&n.seen, 0);
-	for (size_t i = 0; i < ARRAY_LEN(files); i++)
-		add_lines(&n, files[i]);
+	for (size_t i = 0; i < ARRAY_LEN(named_in); i++)
+		add_lines(&n, named_in[i]);
 	add_log(&n, "logs/HEAD");
 	add_log(&n, "logs/refs/stash");
 	add_loose(&n, "refs", 0);
 	add_packed(&n);
+	add_worktrees(&n);
 	map_done(&n.seen);
 }
 

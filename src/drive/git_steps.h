@@ -67,6 +67,7 @@ int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *
 #define GIT_AGENT_REFS "agent-refs" /* a note: the packed-refs that we gave the agent */
 /* In the room: the agent's. Claude Code reads git without asking only below a folder of this name. */
 #define GIT_AGENT_DIR ".git"
+#define GIT_LINKED_DIR "worktrees" /* in it: entries of worktrees that the agent added */
 
 /* git_own.c */
 extern const struct git_step git_own_steps[];       /* the folder of ours, and its configuration */

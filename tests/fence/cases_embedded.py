@@ -84,6 +84,30 @@ def embedded_and_large(r):
     r.work()
 
 
+def add_worktree(r):
+    """Two commits in a worktree of the agent's own, named by nothing but its entry in the git folder."""
+    at = os.path.join(r.w, r.name, "wt")
+    r.git("worktree", "add", "-q", "--detach", at, "HEAD")
+    for _ in range(2):
+        r.work(f"{r.name}/wt/f")
+        r.git("add", "f", at=at)
+        r.git("commit", "-qm", "in another worktree", at=at)
+    r.work(f"{r.name}/wt/loose")
+
+
+@case(1, judge=rescued("wt/f", "wt/loose"))
+def linked_worktree(r):
+    """commits in a worktree that the agent added to its own repository, inside of the one that it was given"""
+    add_worktree(r)
+    r.work()
+
+
+@case(1, fails=True, judge=rescued("wt/f", "wt/loose"))
+def linked_worktree_failed(r):
+    """the same in a failed task"""
+    add_worktree(r)
+
+
 @case(1, judge=rescued("repo/inner.txt", "repo/more/link"))
 def embedded_with_odd_files(r):
     """an embedded repository with links to the user's files, pipes, names like .git, newlines and closed folders"""

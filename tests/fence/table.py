@@ -13,7 +13,7 @@ SHORT = """
 plain-work plain-work-of-a-failed-task
 embedded-filter embedded-filter-staged embedded-filter-committed
 gitlink-over-a-folder-of-files link-hidden-by-gitmodules link-over-committed-files embedded-where-a-file-comes
-base-submodule-with-files base-submodule-replaced the-bases-submodule-stays
+linked-worktree base-submodule-with-files base-submodule-replaced the-bases-submodule-stays
 attributes-users-filter worktree-config-filter worktree-config-hooks
 the-users-filter-works conversions-work
 note-names-another-branch head-names-another-branch rebase-of-release rebase-left-unfinished

@@ -288,4 +288,76 @@ TEST(files_in_the_place_of_a_submodule)
 	fixture_close(&f);
 }
 
+/* Another worktree of the agent's own repository: its commits are named by its entry there alone. */
+#define LINKED                                                                                    \
+	"git worktree add -q --detach wt HEAD; cd wt; echo v1 >f; git add f; git commit -qm v1; " \
+	"echo v2 >f; git commit -qam v2; echo v3 >f; git commit -qam v3; git reset -q --hard "    \
+	"HEAD~1; echo staged >s; git add s; rm s; echo loose >l; cd ..; "
+
+static void assert_linked_kept(struct fixture *f, const char *ref)
+{
+	assert_string_not_equal(ref, "");
+	assert_sh(f, "v1\nv2\nv3", "git log --format=%%s %s --not main | grep '^v' | LC_ALL=C sort",
+			ref);
+	assert_sh(f, "v1", "git show \"$(git log --format=%%H --grep='^v1$' %s)\":f", ref);
+	assert_sh(f, "v2\nloose", "git show %s:wt/f %s:wt/l", ref, ref);
+}
+
+TEST(linked_worktree_of_the_agents)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f, "cd \"$W\"; " LINKED "echo ok >ok.txt");
+	a = harvest(&f, e.base);
+	assert_string_equal(a.files, "ok.txt\n");
+	assert_linked_kept(&f, a.rescue_ref);
+	/* Who works there goes on with it. */
+	assert_sh(&f, "v2", "git -C \"$W/wt\" log -1 --format=%%s");
+	sh(&f, "cd \"$W/wt\"; git add -A; git commit -qm v4");
+	a = ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "v4", "git log --format=%%s %s --not main | grep '^v4'", a.rescue_ref);
+	assert_non_null(strstr(a.detail, ".aside-1"));
+	assert_sh(&f, "loose", "cat \"$W.aside-1/wt/l\"; test ! -e \"$W/wt\"");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain; git -C \"$W\" worktree prune");
+	fixture_close(&f);
+}
+
+TEST(linked_worktree_goes_with_its_repository)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f, "cd \"$W\"; " LINKED);
+	a = remove_tree(&f);
+	assert_linked_kept(&f, a.rescue_ref);
+	assert_sh(&f, "loose", "cat \"$W.aside-1/wt/l\"");
+	fixture_close(&f);
+}
+
+/* Elsewhere, or on a branch of its own: what its entry names is kept all the same. */
+TEST(linked_worktree_outside)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; git worktree add -q --detach \"$R/../out\" HEAD; cd "
+			"\"$R/../out\"; "
+			"echo 1 >f; git add f; git commit -qm v1; cd \"$W\"; p=$(git rev-parse "
+			"--absolute-git-dir)/worktrees; ln -s \"$R/.git\" \"$p/link\"; mkfifo "
+			"\"$p/pipe\"; "
+			"mkdir \"$p/empty\"; mkfifo \"$p/empty/HEAD\"");
+	a = remove_tree(&f);
+	assert_sh(&f, "v1", "git log --format=%%s %s --not main | grep '^v'", a.rescue_ref);
+	assert_sh(&f, "1", "cat \"$R/../out/f\"");
+	fixture_close(&f);
+}
+
 TEST_MAIN

@@ -305,7 +305,7 @@ TEST(closed_folder_that_is_ignored)
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; mkdir -p a/b/c; echo '*' >a/.gitignore; echo one >a/b/c/one; "
-	                "chmod "
+			"chmod "
 			"0 a/b/c a/b");
 	a = remove_tree(&f);
 	assert_sh(&f, "one", "git show %s:a/b/c/one", a.rescue_ref);
@@ -323,9 +323,9 @@ TEST(closed_git_folder_inside)
 	ensure(&f, BRANCH);
 	sh(&f,
 			"cd \"$W\"; for i in a b c; do git init -q $i; echo w >$i/w; git -C $i add "
-	                "w; "
+			"w; "
 			"git -C $i -c user.name=a -c user.email=b commit -qm inner; done; chmod 0 "
-	                "a/.git "
+			"a/.git "
 			"b/.git/objects c/.git/HEAD");
 	a = ensure(&f, "overseer/w1/b");
 	assert_non_null(strstr(a.detail, ".aside-1"));
