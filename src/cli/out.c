@@ -365,6 +365,7 @@ enum style status_style(str status)
 		{ "queued", S_PLAIN },
 		{ "blocked", S_RED },
 		{ "failed", S_RED },
+		{ "refused", S_RED },
 		{ "critical", S_RED },
 		{ "aborted", S_RED },
 		{ "stalled", S_YELLOW },

@@ -352,7 +352,7 @@ static void refuse_leftovers(struct decide_ctx *cx, const struct assignment *as)
 {
 	str detail = STR("the agent left work uncommitted (accept.leftovers is refuse)");
 
-	run_verified(cx, as, "failed", detail, NULL);
+	run_verified(cx, as, "refused", detail, NULL);
 	flow_fail(cx, as, CAUSE_CHECK, detail,
 			STR("You left files uncommitted. They are the last commit on your branch "
 			    "now: keep what belongs to the task, take out what does not, and "

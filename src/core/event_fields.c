@@ -326,7 +326,7 @@ static const struct event_field run_harvested[] = {
 	TEXT_OPT("detail", "what else was found, such as a repository that is no part of the work"),
 };
 static const struct event_field run_verified[] = {
-	TEXT("verdict", "passed, failed or skipped"),
+	TEXT("verdict", "passed, failed, skipped, or refused before any check"),
 	TEXT("detail", "what was checked and seen"),
 	TEXT_OPT("tests", "passing or failing, where the command tells"),
 	TEXT_OPT("tests_format", "by what: tap, junit, pytest ...; exit: its status alone"),

@@ -195,6 +195,9 @@ static void work_evidence(const struct explain *x, const struct run *r, value *e
 		explain_show(x, evidence, 0, "our check %s: " STR_FMT,
 				status_name(&verifications, (int)r->verification),
 				STR_ARG(utf8_truncate(r->verification_detail, SHOWN)));
+	else if (r->verification == VERIFY_REFUSED)
+		explain_show(x, evidence, 0, "its work was refused, not checked: " STR_FMT,
+				STR_ARG(utf8_truncate(r->verification_detail, SHOWN)));
 	else if (r->verification == VERIFY_SKIPPED)
 		explain_show(x, evidence, 0, "not checked: " STR_FMT,
 				STR_ARG(utf8_truncate(r->verification_detail, SHOWN)));

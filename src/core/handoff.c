@@ -136,6 +136,9 @@ static void say_work(struct buf *b, const struct handoff_leaf *l)
 				r->verification == VERIFY_FAILED ? ": " : ".",
 				STR_ARG(r->verification == VERIFY_FAILED ? r->verification_detail
 									 : STR("")));
+	else if (r->verification == VERIFY_REFUSED)
+		buf_addf(b, "The work was refused and not checked: " STR_FMT "\n",
+				STR_ARG(r->verification_detail));
 }
 
 /* What was seen, by us: whatever the agent says of it. */
@@ -293,6 +296,8 @@ static void put_outlook(struct arena *a, value *v, const struct handoff_leaf *l,
 		list_add(a, next,
 				arena_printf(a, "Make the check pass: " STR_FMT,
 						STR_ARG(l->check_command)));
+	else if (!done && l->run && l->run->verification == VERIFY_REFUSED)
+		list_add(a, next, STR("Correct what the work was refused for, and commit."));
 	list_add_all(a, questions, value_at(report, "openQuestions"), "");
 	if (!done)
 		list_add_all(a, blockers, value_at(report, "blockers"), "");

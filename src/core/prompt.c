@@ -200,8 +200,7 @@ str prompt_refused(struct arena *a, str why)
 {
 	return arena_printf(a,
 			"Your work cannot be accepted: " STR_FMT
-			". It is kept on your branch. Remove these paths (git rm -r --cached PATH) "
-			"and commit.",
+			". It is kept on your branch. " PROMPT_REMEDY,
 			STR_ARG(why));
 }
 

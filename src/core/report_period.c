@@ -151,7 +151,9 @@ static void on_plan(struct report_period *r, const struct event *e)
 
 static void on_verified(struct report_period *r, const struct event *e)
 {
-	if (!str_is(value_str_at(e->data, "verdict"), "failed"))
+	str verdict = value_str_at(e->data, "verdict");
+
+	if (!str_is(verdict, "failed") && !str_is(verdict, "refused"))
 		return;
 	r->rejected++;
 	task_of(r, e)->marks |= MARK_REJECTED;

@@ -56,7 +56,8 @@
 	X(VERIFY_RUNNING, "running") \
 	X(VERIFY_PASSED, "passed")   \
 	X(VERIFY_FAILED, "failed")   \
-	X(VERIFY_SKIPPED, "skipped")
+	X(VERIFY_SKIPPED, "skipped") \
+	X(VERIFY_REFUSED, "refused") /* before any check: what it consists of cannot be accepted */
 
 #define ESCALATION_STATUSES(X)      \
 	X(ESC_OPEN, "open")         \

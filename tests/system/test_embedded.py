@@ -61,6 +61,10 @@ class Embedded(SiteCase):
         for said in (failed, s.home("told")):
             self.assertIn('a link to another repository at "lib"', said)
             self.assertIn("without their .git folder", said)
+        refused = s.wait_type("run.verified", verdict="refused")
+        shown = s.cli("run", "show", refused["run"])
+        self.assertIn("refused: the work contains a link", shown)
+        self.assertIn("git rm -r --cached", shown)
         first = s.wait_type("run.harvested")["data"]
         self.assertEqual(self.modes(first["head"])["lib"], "160000")
         self.assertEqual(s.git("show", first["rescue_ref"] + ":lib/file"), "library\nchanged\n")

@@ -86,6 +86,37 @@ TEST(accepted_work)
 	fixture_done(&f);
 }
 
+/* The check never ran: nothing may say that it failed, or that it has to be made to pass. */
+TEST(refused_work_was_not_checked)
+{
+	struct fixture f;
+	const struct crystallization *c;
+	const struct run *r;
+
+	fixture_init(&f);
+	f.policy.check_command = STR("make test");
+	f.policy.retry_max_attempts = 1;
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	r = node_of(&f, "T1")->assignment->run;
+	run_end(&f, "T1", 0);
+	settle(&f);
+	effect_end(&f, "T1", FX_HARVEST, "ok", "", WORK ", 'refused': 'the work contains x'");
+	assert_int_equal(r->verification, VERIFY_REFUSED);
+	assert_true(has(r->verification_detail, "the work contains x. Remove these paths"));
+	submit(&f, "work.cancel", json(&f, "{'node': 'T1', 'reason': 'not wanted'}"));
+	settle(&f);
+	c = node_of(&f, "T1")->handoff;
+	assert_non_null(c);
+	assert_true(has(c->current_state, "refused and not checked: the work contains x"));
+	assert_false(has(c->current_state, "The check"));
+	assert_true(lists(&c->next_actions, "Correct what the work was refused for, and commit."));
+	assert_int_equal(c->next_actions.n, 1);
+	assert_int_equal(c->tests_run.n, 0);
+	assert_int_equal(c->commands_run.n, 0);
+	fixture_done(&f);
+}
+
 TEST(parents_and_goal)
 {
 	struct fixture f;

@@ -162,7 +162,7 @@ TEST(names)
 		const char *names;
 	} sets[] = {
 		{ &goal_healths, "healthy warning critical paused aborted" },
-		{ &verifications, "pending running passed failed skipped" },
+		{ &verifications, "pending running passed failed skipped refused" },
 		{ &node_tiers, "phase task subtask" },
 		{ &stages,
 				"none workspace start running stop harvest check waiting accept "
