@@ -117,7 +117,8 @@ static void show_run(struct cli *c, const value *x)
 {
 	struct out *o = &c->out;
 	struct arena *a = c->arena;
-	int64_t dropped = value_int_at(x, "dropped_bytes");
+	int64_t dropped = value_int_at(x, "dropped_bytes"), commits = value_int_at(x, "commits"),
+		files = value_int_at(x, "files_changed");
 
 	out_styled(o, S_BOLD, value_str_at(x, "id"));
 	out_f(o, "  ");
@@ -148,12 +149,13 @@ static void show_run(struct cli *c, const value *x)
 					value_str_at(x, "verification_detail").n ? ": " : "",
 					STR_ARG(value_str_at(x, "verification_detail"))));
 	out_field(o, "Kept",
-			arena_printf(a, "%lld commits, %lld files changed%s",
-					(long long)value_int_at(x, "commits"),
-					(long long)value_int_at(x, "files_changed"),
+			arena_printf(a, "%lld commit%s, %lld file%s changed%s", (long long)commits,
+					commits == 1 ? "" : "s", (long long)files,
+					files == 1 ? "" : "s",
 					value_bool_at(x, "leftovers")
 							? "; uncommitted work was committed for it"
 							: ""));
+	out_field(o, "Not in work", value_str_at(x, "left_out"));
 	out_field(o, "Rescue", value_str_at(x, "rescue_ref"));
 	out_field(o, "Contained", containment(x));
 	out_field(o, "Sandbox", value_str_at(x, "sandbox"));

@@ -227,6 +227,19 @@ static str tools_text(struct arena *a, const value *tools)
 			STR_ARG(deny));
 }
 
+/* What the newest run that left any made beside its work. */
+static str left_out(const value *runs)
+{
+	str last = STR("");
+
+	for (size_t i = 0; i < value_count(runs); i++) {
+		str s = value_str_at(value_item(runs, i), "left_out");
+
+		last = s.n ? s : last;
+	}
+	return last;
+}
+
 static void show_node(struct cli *c, const value *n)
 {
 	const value *as = value_at(n, "last_assignment");
@@ -256,6 +269,7 @@ static void show_node(struct cli *c, const value *n)
 	show_hints(o, value_str_at(n, "effort"), value_str_at(n, "risk"));
 	out_field(o, "Check", value_str_at(n, "check_command"));
 	out_field(o, "Commit", value_str_at(n, "commit"));
+	out_field(o, "Not in work", left_out(value_at(n, "runs")));
 	show_assignment(o, as);
 	table_end(o, "");
 	show_dispatches(o, value_at(as, "dispatches"));

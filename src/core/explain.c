@@ -58,7 +58,9 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 			  "gone on with]"),
 	[EV_RUN_HARVESTED] =
 			("kept: {commits} commit(s), {files_changed} file(s) changed[{?leftovers}, "
-			 "uncommitted work was committed for it][, as it was: {rescue_ref}]"),
+			 "uncommitted work was committed for it][, as it was: {rescue_ref}][; not "
+			 "part "
+			 "of the work: {detail}]"),
 	[EV_RUN_VERIFIED] = "verification {verdict}: {detail}",
 	[EV_WORKER_CREATED] = "worker {worker} made",
 	[EV_NODE_ADDED] = "added[ for {worker}]: {reason}",

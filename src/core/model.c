@@ -261,6 +261,7 @@ static const struct field run_fields[] = {
 	FIELD(run, leftovers, F_BOOL),
 	FIELD(run, leftover_files, F_STRS),
 	FIELD(run, rescue_ref, F_STR),
+	FIELD(run, left_out, F_STR),
 	FIELD(run, commits, F_INT),
 	FIELD(run, files_changed, F_INT),
 	FIELD(run, files, F_STRS),

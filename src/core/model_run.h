@@ -38,6 +38,7 @@ struct run {
 	bool leftovers;
 	struct strs leftover_files; /* also those of runs before it that are in its work */
 	str rescue_ref;
+	str left_out; /* what was found and is no part of its work, with where it is; mostly empty */
 	int64_t commits, files_changed, lines_added, lines_removed;
 	struct strs files, commit_ids; /* what git saw; LIMIT_KEPT of each at most */
 	struct strs touched;           /* of the files: those that this run changed */

@@ -76,6 +76,10 @@ class Embedded(SiteCase):
         self.assertEqual(set(self.modes()), {"README", "T1.txt"})
         harvested = s.wait_type("run.harvested")["data"]
         self.assertIn('"lib"', harvested["detail"])
+        run, = s.runs()
+        for shown in (s.cli("run", "show", run["id"]), s.cli("work", "show", "T1")):
+            self.assertRegex(shown, r'Not in work +.*"lib"')
+        self.assertIn("1 commit, 1 file changed", s.cli("run", "show", run["id"]))
         self.assertEqual(s.git("show", harvested["rescue_ref"] + ":lib/file"), "library\nchanged\n")
         shown = subprocess.run([CLI, "rescue", "list"], cwd=s.repo, env=s.env, capture_output=True, text=True, check=True).stdout
         self.assertIn("T1", shown)
