@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "app/doctor.h"
+#include "app/rescue.h"
 #include "app/worktree.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -267,7 +268,7 @@ void doctor_rescue(struct doctor *d)
 		return;
 	}
 	while (str_split(&out, '\n', &line))
-		n += line.n > 0;
+		n += line.n > 0 && !str_starts(line, STR(REMOTE_PREFIX));
 	doctor_say(d, DOCTOR_OK, "%zu ref%s", n, n == 1 ? " keeps what was rescued" : "s");
 }
 

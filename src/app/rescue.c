@@ -206,7 +206,8 @@ static int read_refs(struct rescues *r, struct ov_err *err)
 		str when;
 
 		if (!str_split(&line, '\0', &x->ref) || !str_split(&line, '\0', &x->commit) ||
-				!str_split(&line, '\0', &when))
+				!str_split(&line, '\0', &when) ||
+				str_starts(x->ref, STR(REMOTE_PREFIX)))
 			continue;
 		(void)str_to_i64(when, &seconds);
 		x->subject = utf8_clean(cx->arena, line);

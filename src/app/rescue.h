@@ -9,6 +9,8 @@
 #include "base/vec.h"
 
 #define RESCUE_PREFIX "refs/overseer/"
+#define REMOTE_PREFIX \
+	RESCUE_PREFIX "remote/" /* where the remote's branch was: nothing is kept there */
 
 struct rescue {
 	str ref, commit;

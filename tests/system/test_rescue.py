@@ -134,7 +134,10 @@ class Rescue(SiteCase):
         config = FAST + '[rescue]\nkeep = "0s"\nkeep_count = 1\n'
         site = self.site(config, AGENT)
         site.up()
+        # Where the remote's branch was is noted there, too, and is nobody's work.
+        site.git("update-ref", "refs/overseer/remote/main", "main")
         self.assertIn("Nothing was rescued", site.cli("rescue", "list"))
+        site.git("update-ref", "-d", "refs/overseer/remote/main")
         goal, row, rows = self.stopped(site)
         self.listed(site, goal, row, rows)
         self.shown(site, row)
