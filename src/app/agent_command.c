@@ -39,6 +39,16 @@ static const char *const *joined(struct arena *a, const char *const *argv)
 	return ret;
 }
 
+static str told(struct arena *a, str agent)
+{
+	return arena_printf(a,
+			"\n(It ran in the sandbox of agent " STR_FMT ". agents." STR_FMT
+			".sandbox_writable names more paths that can be written there; "
+			"workspace.check_sandbox = \"none\" runs such commands outside of it. See "
+			"docs/security.md.)",
+			STR_ARG(agent), STR_ARG(agent));
+}
+
 int agent_command(struct arena *a, const struct agent_command_ask *ask, struct agent_command *ret,
 		struct ov_err *err)
 {
@@ -58,8 +68,8 @@ int agent_command(struct arena *a, const struct agent_command_ask *ask, struct a
 	int r;
 
 	if (ask->config->check_sandbox == CHECK_NONE) {
-		*ret = (struct agent_command){ argv,
-			command_env(a, ask->config, environ, NULL, 0) };
+		*ret = (struct agent_command){ argv, command_env(a, ask->config, environ, NULL, 0),
+			STR("") };
 		return 0;
 	}
 	env = environment_build(a,
@@ -74,7 +84,17 @@ int agent_command(struct arena *a, const struct agent_command_ask *ask, struct a
 	if (r < 0)
 		return ov_wrap(err, r, "a command on the work of agent \"" STR_FMT "\"",
 				STR_ARG(ask->agent));
-	*ret = (struct agent_command){ room.level.is == SANDBOX_NONE ? argv : joined(a, argv),
-		env };
+	*ret = (struct agent_command){ room.level.is == SANDBOX_NONE ? argv : joined(a, argv), env,
+		room.level.is == SANDBOX_NONE ? STR("") : told(a, ask->agent) };
 	return 0;
+}
+
+str agent_command_hint(str fenced, str out)
+{
+	static const char *const signs[] = { "Read-only file system", "Permission denied" };
+
+	for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+		if (str_contains(out, str_from(signs[i])))
+			return fenced;
+	return STR("");
 }

@@ -76,8 +76,9 @@ static str failure(struct task *t, str how, str tail)
 	if (gone.n)
 		gone = arena_printf(&t->arena, "\n(It ran without this: " STR_FMT ".)",
 				STR_ARG(gone));
-	return arena_printf(&t->arena, STR_FMT "\n" STR_FMT STR_FMT, STR_ARG(how), STR_ARG(tail),
-			STR_ARG(gone));
+	return arena_printf(&t->arena, STR_FMT "\n" STR_FMT STR_FMT STR_FMT, STR_ARG(how),
+			STR_ARG(tail), STR_ARG(gone),
+			STR_ARG(agent_command_hint(t->command.fenced, tail)));
 }
 
 static void command_done(void *user, const struct job_result *r)
@@ -154,6 +155,7 @@ static int furnish(struct task *t, struct proc_spec *ret, struct ov_err *err)
 	r = agent_command(&t->arena, &ask, &made, err);
 	if (r < 0)
 		return r;
+	c->fenced = made.fenced;
 	ret->argv = made.argv;
 	ret->env = env_with(&t->arena, made.env, own_env(t), c->env_n + 1);
 	return 0;

@@ -34,6 +34,7 @@ struct task_command {
 	str cwd;
 	/* Whose work it runs, and the assignment's folder; empty: a command of the user's own. */
 	str agent, home;
+	str fenced;      /* as agent_command says */
 	str restore_ref; /* what it changes in the worktree goes there; empty: nothing is restored */
 	str moved_out;   /* what was not there for it, since no commit has it; mostly empty */
 	ov_time timeout;

@@ -42,6 +42,7 @@ static int furnish(struct workspace *w, struct ov_err *err)
 	if (r == 0) {
 		w->setup.argv = made.argv;
 		w->setup.env = made.env;
+		w->setup.fenced = made.fenced;
 	}
 	return r;
 }

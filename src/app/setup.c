@@ -1,5 +1,6 @@
 #include "app/setup.h"
 
+#include "app/agent_command.h"
 #include "app/journal.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -236,8 +237,9 @@ static void command_done(void *user, const struct job_result *res)
 	if (res->timed_out || res->exit.code != 0) {
 		(void)proc_sweep_env(STR(SETUP_ENV), j->spec.effect, &killed, NULL);
 		r = ov_fail(&err, OV_ESTATE,
-				"workspace.setup_command failed: " STR_FMT "\n" STR_FMT,
-				STR_ARG(how), STR_ARG(tail));
+				"workspace.setup_command failed: " STR_FMT STR_FMT "\n" STR_FMT,
+				STR_ARG(how), STR_ARG(agent_command_hint(j->spec.fenced, tail)),
+				STR_ARG(tail));
 	} else {
 		r = mark_done(j, &err);
 	}
@@ -329,6 +331,7 @@ void setup_run(struct setup *s, const struct setup_spec *spec, setup_done_fn *do
 	j->spec.branch = arena_str(a, spec->branch);
 	j->spec.session = arena_str(a, spec->session);
 	j->spec.command = arena_str(a, spec->command);
+	j->spec.fenced = arena_str(a, spec->fenced);
 	j->spec.argv = words_copy(a, spec->argv);
 	j->spec.env = words_copy(a, spec->env);
 	list_append(&s->queue, &j->link);

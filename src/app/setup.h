@@ -19,6 +19,7 @@ struct setup_spec {
 	str worker, path, branch, session;
 	str command;                          /* empty: none */
 	const char *const *argv, *const *env; /* what runs it, and in what, besides our own names */
+	str fenced;                           /* as agent_command says */
 	int64_t timeout_ms;
 	bool serena;
 };
