@@ -47,6 +47,22 @@ static bool is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+int store_shown(struct arena *a, const char *dir, struct ov_err *err)
+{
+	static const char *const signs[] = { "config.toml", "daemon.json", "store.db" };
+	const char *run = getenv("OVERSEER_RUN");
+
+	if (!run || !*run || !is_dir(dir))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+		if (file_exists(path_join(a, dir, signs[i])))
+			return 0;
+	return ov_fail(err, OV_ESTATE,
+			"this is run %s of Overseer: its store %s cannot be seen or used in the "
+			"sandbox",
+			run, dir);
+}
+
 static int no_store(struct ov_err *err, const char *where)
 {
 	ov_fail(err, OV_ENOTFOUND, "there is no .overseer folder in %s", where);
@@ -69,7 +85,7 @@ int store_find(struct arena *a, const char *given, const char **ret, struct ov_e
 			*ret = arena_cstr(a, str_from(real));
 		else
 			return no_store(err, from);
-		return 0;
+		return store_shown(a, *ret, err);
 	}
 	if (!getcwd(real, sizeof(real)))
 		return ov_fail_errno(err, errno, "the working folder");
@@ -78,7 +94,7 @@ int store_find(struct arena *a, const char *given, const char **ret, struct ov_e
 
 		if (is_dir(path)) {
 			*ret = path;
-			return 0;
+			return store_shown(a, path, err);
 		}
 		if (!slash || real[1] == '\0')
 			return no_store(err, "this folder or one above it");

@@ -37,6 +37,11 @@ void client_done(struct client *c);
  * one above it. A folder that has a .overseer stands for that one. OV_ENOTFOUND names `init`.
  */
 int store_find(struct arena *a, const char *given, const char **ret, struct ov_err *err);
+/*
+ * In the sandbox of a run the store is an empty folder: OV_ESTATE. A daemon that is started there would
+ * be a second one that nobody sees.
+ */
+int store_shown(struct arena *a, const char *dir, struct ov_err *err);
 
 /* OV_EUNAVAILABLE when no daemon listens. */
 int client_connect(struct client *c, struct ov_err *err);

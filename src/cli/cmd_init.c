@@ -347,6 +347,8 @@ int cmd_init(struct cli *c, struct ov_err *err)
 	int r = look(c, &in, err);
 
 	if (r == 0)
+		r = store_shown(c->arena, in.dir, err);
+	if (r == 0)
 		r = store_trusted(c->arena, in.dir, err);
 	if (r == 0)
 		r = dir_make(in.dir, 0700, err);
