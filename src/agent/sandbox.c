@@ -141,7 +141,7 @@ const char *const *sandbox_argv(struct arena *a, const struct sandbox_ask *ask)
 	home_mounts(&w, ask);
 	/* Before what is hidden: no configuration shows the store, or lets git's folder be written. */
 	for (size_t i = 0; i < ask->writable_n; i++)
-		mount_same(&w, "--bind", arena_cstr(a, ask->writable[i]));
+		mount_same(&w, "--bind-try", arena_cstr(a, ask->writable[i]));
 	/* From here on what lies inside of what was hidden. */
 	word(&w, "--tmpfs");
 	word(&w, ask->store);

@@ -150,7 +150,7 @@ static int show_copies(struct looker *l, const struct home_folder *f, const char
 		if (r == 0)
 			r = file_write_atomic(copy, text, 0600, err);
 		if (r == 0)
-			add(l, SANDBOX_WRITE, from, copy);
+			add(l, SANDBOX_WRITE, dir == place ? from : real_path(l, from), copy);
 	}
 	return r;
 }
@@ -166,6 +166,24 @@ static const char *stand_in_of(struct looker *l, const struct home_folder *f)
 			.p;
 }
 
+/*
+ * A mount does not follow a link either. Where the home shows one, its target is the place; none where
+ * that would hide the home, or show the store.
+ */
+static const char *behind_link(struct looker *l, const char *place)
+{
+	struct stat st;
+	const char *real;
+
+	if (lstat(place, &st) < 0 || !S_ISLNK(st.st_mode))
+		return place;
+	real = real_path(l, place);
+	return real && strcmp(real, l->ask->home) != 0 && !path_below(l->ask->home, real) &&
+					!shows_store(l, real)
+			? real
+			: NULL;
+}
+
 static int show_folder(struct looker *l, const struct home_folder *f, struct ov_err *err)
 {
 	const char *place = place_of(l, f), *stand_in = stand_in_of(l, f);
@@ -178,6 +196,8 @@ static int show_folder(struct looker *l, const struct home_folder *f, struct ov_
 	/* Only right below the home can a place be made for what is not there. */
 	if (place && !f->cache)
 		(void)dir_make(place, 0700, NULL);
+	if (place && !free)
+		place = behind_link(l, place);
 	if (!place || (!free && !is_folder(place)))
 		return 0;
 	r = dir_make(stand_in, 0700, err);
@@ -238,7 +258,8 @@ static void show_entries(struct looker *l)
 		const char *path = path_join(l->a, home, arena_cstr(l->a, names[i]));
 
 		if (is_key(names[i])) {
-			if (l->whole)
+			path = l->whole ? real_path(l, path) : NULL;
+			if (path)
 				add(l, SANDBOX_BLANK, path, NULL);
 		} else if (!l->whole && !is_table_place(l, agents, agents_n, path) &&
 				!is_table_place(l, caches, caches_n, path)) {
