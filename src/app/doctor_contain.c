@@ -4,8 +4,10 @@
 #include "app/contain.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "drive/git.h"
 #include "sys/cgroup.h"
+#include "sys/file.h"
 
 /* Whether a limit can be kept, and whether anybody wants it. */
 static void say_limit(struct doctor *d, const char *dir, const char *controller, bool wanted)
@@ -80,13 +82,31 @@ static void say_sandboxes(struct doctor *d, const struct sandbox_level *level, c
 		return;
 	}
 	if (explicitly)
-		doctor_say(d, DOCTOR_PROBLEM, "%s: %zu of %zu agents cannot be run", why,
-				explicitly, c->agents_n);
+		doctor_say(d, DOCTOR_PROBLEM, "%s: %zu of %zu agents cannot be run%s", why,
+				explicitly, c->agents_n,
+				autos + none ? ", the others run without a sandbox" : "");
 	else
 		doctor_say(d, autos ? DOCTOR_WARNING : DOCTOR_OK,
 				"agents run without a sandbox: %s", why);
 	if (explicitly || autos)
 		doctor_next(d, "install the package bubblewrap, or set sandbox = \"none\"");
+}
+
+/* It is left out of the sandbox, so that what needs it fails there. */
+static void say_writable(struct doctor *d)
+{
+	const struct config *c = d->cx->config;
+
+	for (size_t i = 0; i < c->agents_n; i++)
+		for (size_t k = 0; k < c->agents[i].sandbox_writable_n; k++) {
+			str path = c->agents[i].sandbox_writable[k];
+
+			if (!file_exists(arena_cstr(d->a, path)))
+				doctor_say(d, DOCTOR_WARNING,
+						"agents." STR_FMT ".sandbox_writable: " STR_FMT
+						" does not exist, so it is left out",
+						STR_ARG(c->agents[i].name), STR_ARG(path));
+		}
 }
 
 /* Our own git, on what agents wrote. */
@@ -115,6 +135,7 @@ void doctor_sandbox(struct doctor *d)
 
 	(void)contain_level(k, SANDBOX_AUTO, &level, &why);
 	say_sandboxes(d, &level, why.msg);
+	say_writable(d);
 	say_git(d);
 	if (c->check_sandbox == CHECK_NONE) {
 		doctor_say(d, DOCTOR_WARNING,

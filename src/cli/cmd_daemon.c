@@ -301,6 +301,7 @@ static void tell_up(struct cli *c, const value *s)
 		out_f(o, "config.toml: " STR_FMT "\n",
 				STR_ARG(value_str_or(value_item(value_at(d, "config_notes"), i),
 						STR(""))));
+	show_unfenced(o, s);
 	status_outlook(o, s);
 	tell_unchecked(o, s);
 }

@@ -61,7 +61,7 @@ static void show_capacity(struct out *o, const value *s)
 }
 
 /* Agents that would have a fence if there could be one. */
-static void show_unfenced(struct out *o, const value *s)
+void show_unfenced(struct out *o, const value *s)
 {
 	str why = value_str_at(value_at(s, "sandbox"), "reason");
 

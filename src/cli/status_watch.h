@@ -12,3 +12,5 @@ void show_watch(struct out *o, const value *status);
 
 /* cmd_status.c: what there is to do, in a line or two with what to type next. */
 void status_outlook(struct out *o, const value *status);
+/* cmd_status.c: that agents with sandbox = "auto" have none, and why. */
+void show_unfenced(struct out *o, const value *s);

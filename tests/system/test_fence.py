@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 import namespaces
-from harness import DAEMON, FAST, SHIM, Site, SiteCase, plan, task
+from harness import CLI, DAEMON, FAST, SHIM, Site, SiteCase, plan, task
 
 NOBODY = 65534
 # Each line of the probe is "NAME RESULT": 0 when it could be done.
@@ -395,6 +395,53 @@ rm -rf "$HOME/.cache/tool"; ln -s ../.bashrc "$HOME/.cache/tool"; ln -s /etc/pas
         site.wait_goal(goal)
         self.assertEqual(site.read("../user/.bashrc"), "# mine\n")
 
+    def test_folders_that_are_links_in_a_home_that_is_shown_as_a_whole(self):
+        """More entries than are mounted one by one: links stay links there, and their targets are replaced."""
+        site = self.fenced(r"""
+mkdir -p "$HOME/.cache/pip" "$HOME/.npm/x"; echo ours > "$HOME/.cache/pip/old"; echo ours > "$HOME/.npm/x/y"
+cat "$HOME/.cache/mine" > found; [ -s "$HOME/.Xauthority" ] && echo key >> found
+""" + COMMIT)
+        home = os.path.join(site.root, "user")
+        for i in range(301):
+            site.write(f"../user/file-{i}", "")
+        shutil.move(os.path.join(home, ".cache"), os.path.join(site.root, "elsewhere"))
+        os.symlink("../elsewhere", os.path.join(home, ".cache"))
+        os.symlink("../missing", os.path.join(home, ".npm"))
+        os.symlink(".", os.path.join(home, "go"))
+        site.write("../elsewhere/mine", "mine\n")
+        site.write("../key", "secret\n")
+        os.symlink("../key", os.path.join(home, ".Xauthority"))
+        if self.user is not None:
+            site.become(self.user)
+        self.finish(site)
+        self.assertEqual(site.git("show", "main:found"), "mine\n")
+        self.assertEqual(site.read("../elsewhere/pip/old"), "mine\n")
+
+    def test_a_writable_path_that_does_not_exist_is_left_out_and_said(self):
+        site = self.fenced("true" + COMMIT, more='sandbox_writable = ["/nothere"]',
+                           config='[workspace]\nsetup_command = "true"\n')
+        self.finish(site)
+        check, = [c for c in site.call("doctor.run")["checks"] if c["name"] == "sandbox"]
+        self.assertEqual(check["level"], "warning")
+        self.assertIn("agents.boxed.sandbox_writable: /nothere does not exist", check["text"])
+
+    def test_overseer_in_a_run_says_that_its_store_is_hidden(self):
+        """An agent that asks for the status must not be led to start a daemon of its own."""
+        site = self.fenced(r"""
+for words in status up "--dir $SITE/repo up" "--dir $SITE/repo init"; do
+	"$HOME/bin/overseer" $words >> told 2>&1; echo "exit $?" >> told
+done
+(cd "$SITE/repo" && "$HOME/bin/overseer" init) >> told 2>&1; echo "exit $?" >> told
+ls "$SITE/repo/.overseer" > left
+""" + COMMIT)
+        shutil.copy(CLI, os.path.join(site.root, "user/bin/overseer"))
+        self.finish(site)
+        told = site.git("show", "main:told")
+        self.assertEqual(told.count("of Overseer: its store"), 5, told)
+        self.assertEqual(told.count("exit "), told.count("exit 4"), told)
+        self.assertNotIn("overseer up", told)
+        self.assertNotIn("daemon", site.git("show", "main:left"))
+
 
 class Commands(FenceCase):
     """Setup, check and pre-accept commands run what an agent wrote; post-accept, pool and hook commands do not."""
@@ -465,6 +512,17 @@ post_accept_command = "OUT=$SITE/p sh ./try.sh post"
         self.assertEqual(check["level"], "warning")
         self.assertIn('workspace.check_sandbox = "none"', check["text"])
 
+    def test_a_command_that_could_not_write_tells_of_the_sandbox(self):
+        for option, kind in ("check_command", "check"), ("setup_command", "workspace"):
+            with self.subTest(option=option):
+                site = self.fenced("true" + COMMIT, config=f"[workspace]\n{option} = 'echo x > \"$SITE/x\"'\n")
+                site.up()
+                site.call("goal.create", title="Test", plan=plan(task("T1")))
+                ended = site.wait_event(lambda e: e["type"] == "effect.ended" and e["data"]["kind"] == kind)["data"]
+                self.assertIn("It ran in the sandbox of agent boxed", ended["detail"])
+                for said in ("agents.boxed.sandbox_writable", "workspace.check_sandbox", "docs/security.md"):
+                    self.assertIn(said, ended["detail"])
+
     def test_commands_of_the_user_get_what_is_named(self):
         site = self.commanded(more='[commands]\nenv_pass = ["PATH", "HOME", "SITE"]')
         self.finish(site)
@@ -521,6 +579,8 @@ class Levels(FenceCase):
         self.assertEqual(check["level"], "warning")
         self.assertIn("agents run without a sandbox: bubblewrap (bwrap) is not installed", check["text"])
         self.assertIn("NO FENCE", site.cli("status"))
+        site.cli("down")
+        self.assertIn("NO FENCE  agents run without a sandbox: bubblewrap", site.cli("up"))
 
     def test_auto_where_namespaces_are_forbidden_is_none_and_said(self):
         site = self.fenced("true" + COMMIT)
@@ -557,6 +617,10 @@ class Levels(FenceCase):
                 ended = site.wait_event(lambda e: e["type"] == "effect.ended" and e["data"]["kind"] == "run_start")["data"]
                 self.assertEqual(ended["outcome"], "error")
                 self.assertIn("bubblewrap (bwrap) is not installed", ended["detail"])
+                site.configure(site.read(".overseer/config.toml") + '[agents.other]\ncommand = ["true"]\n')
+                site.cli("config", "reload")
+                check, = [c for c in site.call("doctor.run")["checks"] if c["name"] == "sandbox"]
+                self.assertIn("1 of 2 agents cannot be run, the others run without a sandbox", check["text"])
                 self.assertEqual(site.git("log", "--format=%s", "main"), "start\n")
 
     def test_none_is_none(self):
