@@ -44,7 +44,8 @@ static void iteration_row(struct out *o, const value *it)
 
 	cell_f(o, S_BOLD, "%lld", (long long)value_int_at(it, "number"));
 	cell(o, failed ? S_RED : S_GREEN, failed ? value_str_at(it, "failure_class") : STR("good"));
-	cell_f(o, S_PLAIN, "%zu files", value_count(value_at(it, "files")));
+	cell_f(o, S_PLAIN, "%zu file%s", value_count(value_at(it, "files")),
+			value_count(value_at(it, "files")) == 1 ? "" : "s");
 	cell(o, S_PLAIN, quality(o, it));
 	cell(o, S_PLAIN,
 			str_is(source, "unknown")

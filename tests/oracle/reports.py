@@ -307,7 +307,7 @@ def period(events, since, now):
             for n in tree.nodes.values():
                 if n.removed and n.id not in before and n.was_task:
                     touched.setdefault((e["goal"], n.id), set()).add("removed")
-        elif kind == "run.verified" and d["verdict"] == "failed":
+        elif kind == "run.verified" and d["verdict"] in ("failed", "refused"):
             out["rejected"] += 1
             marks.add("rejected")
         elif kind == "node.failed" and d["cause"] == "conflict":
