@@ -6,6 +6,7 @@
 #include "drive/git_accept.h"
 #include "drive/git_call.h"
 #include "drive/git_lfs.h"
+#include "drive/git_programs.h"
 #include "drive/git_steps.h"
 
 /* advance */
@@ -75,6 +76,7 @@ static const struct git_step advance_steps[] = {
 	STEP_RUN("begin", advance_begin, NULL),
 	STEP_SUB("look for names that may not be committed", advance_move, git_names_move_steps),
 	STEP_SUB("look for content that is not there", advance_move, git_lfs_move_steps),
+	STEP_SUB("look for new rules", advance_move, git_filters_move_steps),
 	STEP_SUB("move the target branch", advance_move, git_move_steps,
 			.inject = "git-advance-moved"),
 	STEP_SUB("move the target branch", NULL, git_moved_steps),

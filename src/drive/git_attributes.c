@@ -9,15 +9,16 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-enum { MACROS_MAX = 256 };
+enum { MACROS_MAX = 128, NESTED_MAX = 32 };
 
 struct macro {
-	str name, token;
+	str name, words, token;
 };
 
 struct macros {
 	struct macro list[MACROS_MAX];
 	size_t n;
+	bool cut; /* there are more than can be looked at */
 };
 
 static bool is_space(char c)
@@ -75,7 +76,7 @@ static str token_of(str words, str attr, const struct macros *m)
 		if (is_about(word, attr))
 			found = word;
 		for (size_t i = 0; i < m->n; i++)
-			if (str_eq(word, m->list[i].name))
+			if (m->list[i].token.n && str_eq(word, m->list[i].name))
 				found = m->list[i].token;
 	}
 	return found;
@@ -113,25 +114,57 @@ static void add_rule(struct buf *b, str dir, str pattern, bool quoted, str token
 	buf_addf(b, "\" " STR_FMT "\n", STR_ARG(token));
 }
 
-static void add_line(struct buf *b, str dir, str line, str attr, struct macros *m)
+static const str macro_mark = STR_INIT("[attr]");
+
+static void add_macro(struct macros *m, str line)
 {
-	str pattern, token, macro = STR("[attr]");
+	str words = str_sub(line, macro_mark.n, line.n), name;
+	size_t i = 0;
+
+	if (!next_word(&words, &name))
+		return;
+	while (i < m->n && !str_eq(m->list[i].name, name))
+		i++;
+	m->cut |= i == MACROS_MAX;
+	if (i == MACROS_MAX)
+		return;
+	m->n = MAX(m->n, i + 1);
+	m->list[i] = (struct macro){ .name = name, .words = words };
+}
+
+/* The last definition counts, for all lines, and may name macros that are defined after it. */
+static void find_macros(struct macros *m, const struct git_attributes *files, size_t n, str attr)
+{
+	bool more = true;
+
+	for (size_t i = 0; i < n; i++) {
+		str rest = files[i].text, line;
+
+		/* Only at the root they are macros; elsewhere git does not take them. */
+		while (!files[i].dir.n && str_split(&rest, '\n', &line))
+			if (str_starts(str_trim(line), macro_mark))
+				add_macro(m, str_trim(line));
+	}
+	for (int pass = 0; more; pass++) {
+		more = false;
+		m->cut |= pass == NESTED_MAX;
+		for (size_t i = 0; pass < NESTED_MAX && i < m->n; i++) {
+			str token = token_of(m->list[i].words, attr, m);
+
+			more |= !str_eq(token, m->list[i].token);
+			m->list[i].token = token;
+		}
+	}
+}
+
+static void add_line(struct buf *b, str dir, str line, str attr, const struct macros *m)
+{
+	str pattern, token;
 	bool quoted;
 
 	line = str_trim(line);
-	if (!line.n || line.p[0] == '#')
+	if (!line.n || line.p[0] == '#' || str_starts(line, macro_mark))
 		return;
-	if (str_starts(line, macro)) {
-		str words = str_sub(line, macro.n, line.n);
-
-		/* Only at the root they are macros; elsewhere git does not take them. */
-		if (!dir.n && m->n < MACROS_MAX && next_word(&words, &pattern)) {
-			token = token_of(words, attr, m);
-			if (token.n)
-				m->list[m->n++] = (struct macro){ pattern, token };
-		}
-		return;
-	}
 	if (!next_pattern(&line, &pattern, &quoted) || pattern.p[0] == '!')
 		return;
 	token = token_of(line, attr, m);
@@ -140,21 +173,38 @@ static void add_line(struct buf *b, str dir, str line, str attr, struct macros *
 }
 
 str git_attributes_rules(struct arena *a, const struct git_attributes *files, size_t n,
-		const char *attr)
+		const char *attr, bool *ret_cut)
 {
 	struct macros *m = arena_new(a, struct macros);
 	struct buf b = BUF_INIT;
 	str ret;
 
+	find_macros(m, files, n, str_from(attr));
 	for (size_t i = 0; i < n; i++) {
 		str rest = files[i].text, line;
 
 		while (str_split(&rest, '\n', &line))
 			add_line(&b, files[i].dir, line, str_from(attr), m);
 	}
+	if (ret_cut)
+		*ret_cut = m->cut;
 	ret = arena_str(a, buf_str(&b));
 	buf_done(&b);
 	return ret;
+}
+
+bool git_attributes_next(str *rules, str *ret_pattern, str *ret_token)
+{
+	size_t at;
+	str line;
+
+	if (!str_split(rules, '\n', &line))
+		return false;
+	for (at = line.n; at > 0 && line.p[at - 1] != ' ';)
+		at--;
+	*ret_pattern = str_sub(line, 0, at ? at - 1 : 0);
+	*ret_token = str_sub(line, at, line.n);
+	return true;
 }
 
 str git_attributes_rule(struct arena *a, str path, const char *token)

@@ -7,6 +7,7 @@
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
 #include "drive/git_lfs.h"
+#include "drive/git_programs.h"
 #include "drive/git_steps.h"
 
 static str branch_ref(struct git_call *c)
@@ -500,6 +501,7 @@ static const struct git_step harvest_steps[] = {
 	STEP_RUN("count the commits", count_build, count_judge),
 	STEP_RUN("count the files", files_build, files_judge),
 	STEP_SUB("look for content that is not there", NULL, git_lfs_harvest_steps),
+	STEP_SUB("look for new rules", NULL, git_filters_harvest_steps),
 	STEP_RUN("list the leftovers", leftovers_build, leftovers_judge),
 	STEP_RUN("see where the run began", since_build, since_judge),
 	STEP_RUN("list what the run changed", touched_build, touched_judge),

@@ -242,6 +242,7 @@ int git_status_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 
 const struct git_step git_status_steps[] = {
 	STEP_SUB("read what was committed", NULL, git_own_index_steps),
+	STEP_SUB("see for which files programs run", NULL, git_rules_steps),
 	STEP_RUN("see what is uncommitted", git_status_build, git_status_judge),
 	STEP_SUB("see what is not checked out", NULL, git_sparse_steps),
 	STEP_SUB("see what is staged", NULL, git_staged_steps),

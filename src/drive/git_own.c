@@ -14,14 +14,14 @@
 #include "drive/git_call.h"
 #include "drive/git_confine.h"
 #include "drive/git_lfs.h"
+#include "drive/git_programs.h"
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
-#define ATTRIBUTES "attributes" /* a note: what info/attributes holds, mostly */
-#define EXCLUDES "exclude"      /* a note: the repository's info/exclude, as it was recorded */
-#define INDEX_AT "index-at"     /* the commit whose tree the index was read from */
+#define EXCLUDES "exclude"  /* a note: the repository's info/exclude, as it was recorded */
+#define INDEX_AT "index-at" /* the commit whose tree the index was read from */
 
-enum { FILES_MAX = 4096, ATTRIBUTES_MAX = 16 << 20 };
+enum { ATTRIBUTES_MAX = 16 << 20 };
 
 /* Names of variables as `git config --list` prints them; a dot at the end: all below it. */
 static const char *const recorded[] = { "core.autocrlf", "core.eol", "core.filemode",
@@ -141,6 +141,18 @@ static int make_folders(struct git_call *c, struct ov_err *err)
 	return r;
 }
 
+/* "filter.NAME.clean": its name, once, unless it is git-lfs. */
+static void add_filter(struct buf *names, str variable)
+{
+	str below = str_sub(variable, strlen("filter."), variable.n);
+
+	while (below.n && below.p[below.n - 1] != '.')
+		below.n--;
+	below.n -= below.n > 0;
+	if (below.n && !str_is(below, "lfs") && !git_filter_listed(buf_str(names), below))
+		buf_addf(names, STR_FMT "\n", STR_ARG(below));
+}
+
 static int config_build(struct git_call *c, struct ov_err *err)
 {
 	int r = make_folders(c, err);
@@ -155,7 +167,7 @@ static int config_build(struct git_call *c, struct ov_err *err)
 static int config_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
+	struct buf b = BUF_INIT, filters = BUF_INIT;
 	str rest = o->out, entry, name;
 	const char *sparse = path_join(&c->arena, c->g->git_dir, "info/sparse-checkout");
 	str patterns, excludes, storage = { 0 };
@@ -174,6 +186,8 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 			add_variable(&b, name, git_confine_program(c, name, entry));
 		else
 			add_variable(&b, name, valued ? entry : STR("true"));
+		if (git_is_program(name) && str_starts(name, STR("filter.")) && entry.n)
+			add_filter(&filters, name);
 		c->filters |= str_starts(name, STR("filter."));
 		c->drivers |= str_starts(name, STR("merge.")) && str_ends(name, STR(".driver"));
 		lfs |= str_starts(name, STR("filter.lfs."));
@@ -195,6 +209,8 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	if (r == 0)
 		r = git_own_note(c, "config", buf_str(&b), err);
 	if (r == 0)
+		r = git_own_note(c, GIT_FILTERS, buf_str(&filters), err);
+	if (r == 0)
 		r = git_own_note(c, EXCLUDES, excludes, err);
 	if (r == 0)
 		r = put_excludes(c, err);
@@ -208,138 +224,25 @@ const struct git_step git_own_steps[] = {
 	STEP_END,
 };
 
-/*
- * Filters and merge drivers are programs. They run for the files for which the base names them, the
- * repository's info/attributes or the user's own file: what an agent adds to the attributes makes none run.
- */
-
-static str attributes_file(struct git_call *c, str path)
+str git_own_text(struct git_call *c, const char *note)
 {
-	const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME"), *name;
 	str text;
 
-	if (str_starts(path, STR("~/")) && home)
-		name = path_join(&c->arena, home, arena_cstr(&c->arena, str_sub(path, 2, path.n)));
-	else if (path.n)
-		name = arena_cstr(&c->arena, path);
-	else if (config && config[0])
-		name = path_join(&c->arena, config, "git/attributes");
-	else
-		name = path_join(&c->arena, home ? home : "/", ".config/git/attributes");
-	return file_read(&c->arena, name, GIT_FILE_MAX, &text, NULL) == 0 ? text : STR("");
+	return file_read(&c->arena, path_join(&c->arena, c->own, note), ATTRIBUTES_MAX, &text,
+			       NULL) < 0
+			? STR("")
+			: text;
 }
-
-static int programs_build(struct git_call *c, struct ov_err *err)
-{
-	if (!c->filters && !c->drivers)
-		return git_own_note(c, ATTRIBUTES, c->info_attributes, err) < 0 ? err->code
-										: GIT_LEAVE;
-	return git_run(c, AT_REPO, GIT_READS, "grep", "-z", "--text", "--full-name", "-e", "",
-			c->base.n ? c->base.p : c->target_oid.p, "--", ":(glob)**/.gitattributes",
-			NULL);
-}
-
-static size_t depth_of(str path)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < path.n; i++)
-		n += path.p[i] == '/';
-	return n;
-}
-
-/* "COMMIT:PATH\0LINE\n" each, into files; those deeper down count more, and come later. */
-static size_t gather(struct git_call *c, str out, struct git_attributes *files, size_t max)
-{
-	struct buf text = BUF_INIT;
-	str path, line, last = { 0 };
-	size_t n = 0;
-
-	for (;;) {
-		bool more = str_split(&out, '\0', &path) && str_split(&out, '\n', &line);
-
-		if (!more || !str_eq(path, last)) {
-			if (last.n && n < max) {
-				str dir = str_sub(last, str_find_byte(last, ':') + 1, last.n);
-
-				dir.n -= MIN(dir.n, strlen("/.gitattributes"));
-				files[n++] = (struct git_attributes){ dir,
-					arena_str(&c->arena, buf_str(&text)) };
-			}
-			buf_clear(&text);
-			last = path;
-		}
-		if (!more)
-			break;
-		buf_addf(&text, STR_FMT "\n", STR_ARG(line));
-	}
-	buf_done(&text);
-	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k > 0 &&
-				(files[k].dir.n ? depth_of(files[k].dir) + 1 : 0) <
-						(files[k - 1].dir.n ? depth_of(files[k - 1].dir) + 1
-								    : 0);
-				k--) {
-			struct git_attributes swap = files[k];
-
-			files[k] = files[k - 1];
-			files[k - 1] = swap;
-		}
-	return n;
-}
-
-static int programs_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
-{
-	static const char *const names[] = { "filter", "merge" };
-	const bool wanted[] = { c->filters, c->drivers };
-	struct git_attributes *files = arena_array(&c->arena, struct git_attributes, FILES_MAX + 2);
-	_cleanup_(buf_done)
-	struct buf b = BUF_INIT;
-	size_t n;
-	int r;
-
-	if (o->code > 1)
-		return git_fail(c, o, err);
-	files[0] = (struct git_attributes){ .text = attributes_file(c, c->attributes_path) };
-	n = 1 + gather(c, o->out, files + 1, FILES_MAX);
-	files[n++] = (struct git_attributes){ .text = c->info_attributes };
-	buf_addf(&b, STR_FMT "\n", STR_ARG(c->info_attributes));
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (wanted[i])
-			buf_addf(&b, "* !%s\n" STR_FMT, names[i],
-					STR_ARG(git_attributes_rules(&c->arena, files, n,
-							names[i])));
-	r = git_own_note(c, ATTRIBUTES, buf_str(&b), err);
-	return r < 0 ? r : GIT_NEXT;
-}
-
-static int attributes(struct git_call *c, struct ov_err *err)
-{
-	int r = git_own_attributes(c, false, err);
-
-	return r < 0 ? r : GIT_SKIP;
-}
-
-static const struct git_step programs_steps[] = {
-	STEP_RUN("see for which files programs run", programs_build, programs_judge),
-	STEP_END,
-};
-
-const struct git_step git_programs_steps[] = {
-	STEP_SUB("see for which files programs run", NULL, programs_steps),
-	STEP_RUN("see for which files programs run", attributes, NULL),
-	STEP_END,
-};
 
 /* What counts more than any .gitattributes. raw: files are taken byte by byte. */
 int git_own_attributes(struct git_call *c, bool raw, struct ov_err *err)
 {
 	str text = STR("* -text -filter -ident -working-tree-encoding\n");
 
-	if (!raw &&
-			file_read(&c->arena, path_join(&c->arena, c->own, ATTRIBUTES),
-					ATTRIBUTES_MAX, &text, NULL) < 0)
-		text = STR("");
+	if (!raw)
+		text = arena_printf(&c->arena, STR_FMT "\n" STR_FMT,
+				STR_ARG(git_own_text(c, GIT_ATTRIBUTES)),
+				STR_ARG(git_own_text(c, GIT_ATTRIBUTES_LFS)));
 	for (size_t i = 0; i < c->unencoded.n; i++)
 		text = arena_printf(&c->arena, STR_FMT "\n" STR_FMT, STR_ARG(text),
 				STR_ARG(git_attributes_rule(&c->arena, str_from(c->unencoded.p[i]),

@@ -5,6 +5,7 @@
 #include "drive/git_accept.h"
 #include "drive/git_call.h"
 #include "drive/git_lfs.h"
+#include "drive/git_programs.h"
 #include "drive/git_steps.h"
 
 static int rescue(struct git_call *c, struct ov_err *err _unused_)
@@ -68,6 +69,7 @@ static const struct git_step pick_steps[] = {
 			.inject = "git-pick-squashed"),
 	STEP_SUB("look for names that may not be committed", unless_already, git_names_move_steps),
 	STEP_SUB("look for content that is not there", unless_already, git_lfs_move_steps),
+	STEP_SUB("look for new rules", unless_already, git_filters_move_steps),
 	STEP_SUB("move the target branch", unless_already, git_move_steps,
 			.inject = "git-pick-moved"),
 	STEP_RUN("pick", result, NULL),

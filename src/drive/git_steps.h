@@ -72,10 +72,16 @@ int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *
 /* git_own.c */
 extern const struct git_step git_own_steps[];       /* the folder of ours, and its configuration */
 extern const struct git_step git_own_index_steps[]; /* our index stands for c->head */
-/* Which files have filters or merge drivers, by what is on the target. */
-extern const struct git_step git_programs_steps[];
+str git_own_text(struct git_call *c, const char *note); /* the whole of it; empty when absent */
 int git_own_attributes(struct git_call *c, bool raw, struct ov_err *err);
 void git_own_index_is(struct git_call *c, str commit); /* it holds this one's tree; empty: none */
+
+/* git_programs.c: which files have filters or merge drivers, by what is on the target */
+extern const struct git_step git_programs_steps[];
+extern const struct git_step git_rules_steps[]; /* for git-lfs: by what is in the worktree */
+#define GIT_FILTERS "filters"                   /* a note: the user's, without git-lfs */
+#define GIT_ATTRIBUTES "attributes"             /* a note: what info/attributes begins with */
+#define GIT_ATTRIBUTES_LFS "attributes-lfs"     /* and ends with */
 
 /* git_sparse.c: of c->absent, what the agent did not remove, but does not have checked out */
 extern const struct git_step git_sparse_steps[];

@@ -255,7 +255,7 @@ def submodule_update_by_config(r):
 
 # Attributes
 
-@case(1)
+@case(1, refused=True)
 def attributes_users_filter(r):
     """new .gitattributes name the user's own filter for files that the base does not name"""
     dirty(r, "*.txt filter=user\n")
@@ -273,6 +273,15 @@ def attributes_filter_in_the_tree(r):
     """the user's filter is a program of the repository, which the run has changed"""
     r.put("tree-filter.sh", f"#!/bin/sh\n{r.evil('tree')}\nexec cat\n", 0o755)
     r.work(f"{r.name}/a.by-tree")
+
+
+@case(1, refused=True)
+def attributes_macro_committed(r):
+    """a macro that is used before it is defined names the user's own filter, in a commit of the run's"""
+    r.append(os.path.join(r.w, ".gitattributes"), f"{r.name}/* one\n[attr]one two\n[attr]two filter=user\n")
+    r.work()
+    r.git("-c", "filter.user.clean=cat", "add", "-A")
+    r.git("-c", "filter.user.clean=cat", "commit", "-qm", "attributes")
 
 
 @case(1)
@@ -293,7 +302,7 @@ def attributes_users_merge(r):
 @case(1, alone=True)
 def attributes_for_the_next_merge(r):
     """attributes that were accepted name the user's merge driver when the next task is merged"""
-    r.append(os.path.join(r.w, ".gitattributes"), "merge.txt merge=user filter=user\n")
+    r.append(os.path.join(r.w, ".gitattributes"), "merge.txt merge=user\n")
     r.work()
 
 
@@ -301,7 +310,7 @@ def attributes_for_the_next_merge(r):
 def merges_next(r):
     r.git("reset", "-q", "--hard", "HEAD~2")
     r.append(os.path.join(r.w, "merge.txt"), r.token() + "\n")
-    r.git("-c", "filter.user.clean=cat", "commit", "-qam", "both changed it")
+    r.git("commit", "-qam", "both changed it")
 
 
 @case(1)

@@ -11,7 +11,8 @@ static void check(const char *want, const struct git_attributes *files, size_t n
 {
 	struct arena a = ARENA_INIT;
 
-	assert_string_equal(arena_cstr(&a, git_attributes_rules(&a, files, n, "filter")), want);
+	assert_string_equal(arena_cstr(&a, git_attributes_rules(&a, files, n, "filter", NULL)),
+			want);
 	arena_done(&a);
 }
 
@@ -72,7 +73,7 @@ TEST(as_git_sees_them)
 	sh(&f,
 			"find . -name .gitattributes -delete; cat >.git/info/attributes <<'E'\n* "
 			"!filter\n" STR_FMT "E",
-			STR_ARG(git_attributes_rules(&a, files, ARRAY_LEN(files), "filter")));
+			STR_ARG(git_attributes_rules(&a, files, ARRAY_LEN(files), "filter", NULL)));
 	assert_sh(&f, before, "git check-attr filter -- %s", names);
 	/* Whatever an agent writes. */
 	sh(&f,

@@ -122,10 +122,7 @@ TEST(an_agents_git_finds_what_the_repository_has)
 	fixture_close(&f);
 }
 
-/*
- * A rule that an agent adds makes no filter of ours run: what it tracks newly is committed as it is, and
- * not lost. Its own commit is kept with its content.
- */
+/* What an agent tracks newly: its commits stay as they are, and what it left becomes a pointer, too. */
 TEST(a_new_rule)
 {
 	struct fixture f;
@@ -137,10 +134,82 @@ TEST(a_new_rule)
 			"head -c 80000 /dev/urandom >../n.psd; cd \"$W\"; git lfs track '*.psd' "
 			">/dev/null; cp \"$R/../n.psd\" .; git add -A; git commit -qm mine");
 	a = harvest(&f, a.base);
-	sh(&f, OBJECT "has ../n.psd; git show overseer/w1/a~1:n.psd | grep -q ^oid");
+	assert_false(a.leftovers);
+	assert_string_equal(a.refused, "");
+	sh(&f, OBJECT "has ../n.psd");
+	assert_accepted(&f, "n.psd");
+	fixture_close(&f);
+}
+
+TEST(a_new_rule_that_is_not_committed)
+{
+	struct fixture f;
+	struct answer a, again;
+
+	lfs_open(&f);
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"head -c 80000 /dev/urandom >../n.psd; cd \"$W\"; mkdir below; echo "
+			"'[attr]large filter=lfs -text' >>.gitattributes; echo '*.psd large' "
+			">below/.gitattributes; cp \"$R/../n.psd\" below/; cp \"$R/../n.psd\" .");
+	a = harvest(&f, a.base);
+	assert_true(a.leftovers);
+	sh(&f, OBJECT "has ../n.psd; git show overseer/w1/a:n.psd | cmp - ../n.psd");
+	again = harvest(&f, a.base);
+	assert_string_equal(again.head, a.head);
+	sh(&f, "mkdir ../below; mv ../n.psd ../below");
+	assert_accepted(&f, "below/n.psd");
+	/* The worktree goes on with the rule as one of the base. */
+	a = ensure(&f, "overseer/w1/b");
+	sh(&f,
+			"cmp below/n.psd \"$W/below/n.psd\"; [ -z \"$(git -C \"$W\" status "
+	                "--porcelain)\" ]");
+	fixture_close(&f);
+}
+
+/* A rule that the base has goes: the file is one of git's own again. */
+TEST(a_rule_less)
+{
+	struct fixture f;
+	struct answer a;
+
+	lfs_open(&f);
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; git lfs untrack '*.bin' >/dev/null; git add --renormalize -A; "
+			"git commit -qm less; git show HEAD:a.bin | cmp - a.bin; [ -z \"$(git "
+	                "status "
+			"--porcelain)\" ]");
+	a = harvest(&f, a.base);
+	assert_false(a.leftovers);
 	a = accept_key(&f, f.branch, "k1");
 	assert_int_equal(a.outcome, GIT_OK);
-	sh(&f, "cmp n.psd ../n.psd");
+	sh(&f, "git show main:a.bin | cmp - a.bin");
+	assert_sh(&f, "", "git status --porcelain");
+	fixture_close(&f);
+}
+
+/* Beside another filter that the base names, which goes on for just its files. */
+TEST(a_new_rule_beside_another_filter)
+{
+	struct fixture f;
+	struct answer a;
+
+	lfs_open_with(&f,
+			"git config filter.rot.clean 'tr a-z b-za'; git config "
+			"filter.rot.smudge 'tr b-za a-z'; echo '*.enc filter=rot' "
+			">.gitattributes; echo abc >x.enc");
+	assert_sh(&f, "bcd", "git show HEAD:x.enc");
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"head -c 80000 /dev/urandom >../n.psd; cd \"$W\"; git lfs track '*.psd' "
+			">/dev/null; cp \"$R/../n.psd\" .; git add -A; git commit -qm mine; echo "
+			"def >y.enc");
+	a = harvest(&f, a.base);
+	assert_string_equal(a.refused, "");
+	assert_string_equal(a.files, ".gitattributes\nn.psd\ny.enc\n");
+	assert_sh(&f, "efg", "git show overseer/w1/a:y.enc");
+	assert_accepted(&f, "n.psd");
 	fixture_close(&f);
 }
 

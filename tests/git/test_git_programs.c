@@ -28,6 +28,7 @@ TEST(filters_run_for_what_the_base_names)
 			"cd \"$W\"; printf '[attr]every filter=user\n* every\n' >>.gitattributes; "
 			"echo t >t.txt; echo more >>x.named; rm -f " RAN);
 	a = harvest(&f, a.base);
+	assert_non_null(strstr(a.refused, "\".gitattributes\": \"*\" is for the filter \"user\""));
 	assert_sh(&f, "x.named", "cat " RAN " 2>/dev/null | sort -u");
 	assert_sh(&f, "t", "git show overseer/w1/a:t.txt");
 	sh(&f, "cd \"$W\"; echo u >u.txt; rm -f " RAN);
@@ -35,6 +36,73 @@ TEST(filters_run_for_what_the_base_names)
 	assert_sh(&f, "", "cat " RAN " 2>/dev/null | grep txt || :");
 	unsetenv("TMPDIR");
 	fixture_close(&f);
+}
+
+/* What is in the work's attributes, and for what it is refused; the base's are of `filters_open`. */
+static const struct {
+	const char *attributes, *reason;
+} rules[] = {
+	{ "echo '*.enc filter=rot' >>.gitattributes", "\".gitattributes\": \"*.enc\" is for" },
+	{ "mkdir -p d; echo '/a.enc filter=rot' >d/.gitattributes", "\"d/.gitattributes\"" },
+	{ "printf '*.enc one\\n[attr]one two\\n[attr]two filter=rot\\n' >>.gitattributes",
+			"\"*.enc\"" },
+	{ "sed -i 's/^.attr.*/[attr]kept filter=rot/' .gitattributes", "\"*.kept\" is for" },
+	{ "seq -f '[attr]n%g text' 200 >>.gitattributes; printf '[attr]z filter=rot\\n*.enc z\\n' "
+	  ">>.gitattributes",
+			"more in its .gitattributes" },
+	{ "sed -i /plain/d .gitattributes", "lacks a rule that was in \".gitattributes\"" },
+	{ "(grep plain .gitattributes; grep -v plain .gitattributes) >n; mv n .gitattributes",
+			"rot" },
+	{ "echo '*.enc filter=none' >>.gitattributes", "" },
+	{ "echo '*.enc text' >>.gitattributes", "" },
+	{ "echo '*.rot -filter' >>.gitattributes", "" },
+	{ "rm -r old", "" },
+	{ "sed -i 's/^#.*/# other/' .gitattributes", "" },
+};
+
+static void filters_open(struct fixture *f)
+{
+	fixture_open(f);
+	sh(f,
+			"git config filter.rot.clean 'tr a-z b-za'; git config filter.rot.smudge "
+			"'tr b-za a-z'; printf '# rules\\n[attr]kept -text\\n*.rot "
+			"filter=rot\\nplain.rot -filter\\n*.kept kept\\n' >.gitattributes; mkdir "
+			"old; echo '*.old filter=rot' >old/.gitattributes; echo abc | tee x.rot "
+			"plain.rot >old/x.old; git add -A; git commit -qm rot");
+	assert_sh(f, "bcd\nabc\nbcd", "git show HEAD:x.rot HEAD:plain.rot HEAD:old/x.old");
+}
+
+/*
+ * Our git does not run a filter for what the work newly names, and the user's would: such work is refused, at
+ * the harvest and before the target moves.
+ */
+TEST(new_rules_for_a_filter_are_refused)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+		struct fixture f;
+		struct answer a;
+		char main[64];
+
+		filters_open(&f);
+		strcpy(main, sh(&f, "git rev-parse main"));
+		a = ensure(&f, "overseer/w1/a");
+		sh(&f,
+				"cd \"$W\"; %s; git add -A; echo abc >p.enc; git add -A; git "
+		                "commit -qm mine; "
+				"echo x >y.rot",
+				rules[i].attributes);
+		a = harvest(&f, a.base);
+		if (!strstr(a.refused, rules[i].reason) || !*rules[i].reason != !*a.refused)
+			fail_msg("%s: \"%s\"", rules[i].attributes, a.refused);
+		assert_sh(&f, "y", "git show overseer/w1/a:y.rot");
+		a = accept_key(&f, "overseer/w1/a", "k1");
+		assert_int_equal(a.outcome, *rules[i].reason ? GIT_REFUSED : GIT_OK);
+		if (*rules[i].reason)
+			assert_sh(&f, main, "git rev-parse main");
+		if (*rules[i].reason && !strstr(a.detail, rules[i].reason))
+			fail_msg("%s: \"%s\"", rules[i].attributes, a.detail);
+		fixture_close(&f);
+	}
 }
 
 /* What a filter or merge driver tries that runs a program which the agent has changed. */
