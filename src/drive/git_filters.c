@@ -105,9 +105,10 @@ static str file_of(struct git_call *c, const struct git_attributes *files, size_
 static str reason(struct git_call *c, str out, str from, str to)
 {
 	static const char why[] =
-			"Files for which it did not run yet would be stored as they are, and it is "
-			"not run for rules that a run wrote: leave the rules about it as they "
-			"were, and the files that need it out. Such a rule is for a person to add";
+			"Overseer runs that only for files that the target's own rules name, so "
+			"others would be stored without it, such as plain text in place of what "
+			"is encrypted. Leave the rules about it as they were, and files that need "
+			"a new one out of the work: such a rule is for a person to add";
 	str names = git_own_text(c, GIT_FILTERS), before, after;
 	struct git_attributes *old, *files;
 	size_t old_n = git_attributes_of(c, out, from.p, &old),
@@ -125,14 +126,15 @@ static str reason(struct git_call *c, str out, str from, str to)
 	if (git_filter_named(names, rule.token, &rule.filter))
 		return arena_printf(&c->arena,
 				"the work has a new rule in \"" STR_FMT "\": " STR_FMT
-				" is for the filter \"" STR_FMT "\" of your configuration. %s",
+				" is for the filter \"" STR_FMT
+				"\" of the user's git configuration. %s",
 				STR_ARG(git_shown(c, file_of(c, files, n, &rule))),
 				STR_ARG(git_shown(c, rule.pattern)),
 				STR_ARG(git_shown(c, rule.filter)), why);
 	return arena_printf(&c->arena,
 			"the work lacks a rule that was in \"" STR_FMT "\", or has it elsewhere: "
 			"for " STR_FMT " it made an exception to the filter \"" STR_FMT
-			"\" of your configuration. %s",
+			"\" of the user's git configuration. %s",
 			STR_ARG(git_shown(c, file_of(c, old, old_n, &rule))),
 			STR_ARG(git_shown(c, rule.pattern)), STR_ARG(git_shown(c, rule.filter)),
 			why);

@@ -163,7 +163,7 @@ TEST(a_new_rule_that_is_not_committed)
 	a = ensure(&f, "overseer/w1/b");
 	sh(&f,
 			"cmp below/n.psd \"$W/below/n.psd\"; [ -z \"$(git -C \"$W\" status "
-	                "--porcelain)\" ]");
+			"--porcelain)\" ]");
 	fixture_close(&f);
 }
 
@@ -178,7 +178,7 @@ TEST(a_rule_less)
 	sh(&f,
 			"cd \"$W\"; git lfs untrack '*.bin' >/dev/null; git add --renormalize -A; "
 			"git commit -qm less; git show HEAD:a.bin | cmp - a.bin; [ -z \"$(git "
-	                "status "
+			"status "
 			"--porcelain)\" ]");
 	a = harvest(&f, a.base);
 	assert_false(a.leftovers);

@@ -88,7 +88,7 @@ TEST(new_rules_for_a_filter_are_refused)
 		a = ensure(&f, "overseer/w1/a");
 		sh(&f,
 				"cd \"$W\"; %s; git add -A; echo abc >p.enc; git add -A; git "
-		                "commit -qm mine; "
+				"commit -qm mine; "
 				"echo x >y.rot",
 				rules[i].attributes);
 		a = harvest(&f, a.base);
