@@ -161,7 +161,8 @@ static void ask(struct planning_job *j)
 	if (j->llm.api != LLM_COMMAND && !p->http)
 		r = http_client_new(p->o.loop, &p->http, &err);
 	if (r == 0)
-		r = llm_ask(p->o.loop, p->http, &j->llm, str_from(system_text), j->planner.prompt,
+		r = llm_ask(p->o.loop, p->http, &j->llm,
+				&(struct llm_question){ str_from(system_text), j->planner.prompt },
 				on_answer, j, &j->asking, &err);
 	if (r < 0)
 		fail_later(j, &err);

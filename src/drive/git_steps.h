@@ -100,8 +100,7 @@ extern const struct git_step git_publish_steps[];     /* git_publish.c */
 void git_publish_done(struct git_call *c);            /* the call is over */
 bool git_is_published(struct git_call *c);            /* what that would make is there already */
 int git_link(struct git_call *c, struct ov_err *err); /* the worktree's .git file is right */
-int git_rm(struct git_call *c,
-		const char *path); /* a command that removes a folder and all in it */
+int git_rm(struct git_call *c, const char *path);     /* removes a folder with all that is in it */
 
 /* git_look.c: steps that only look */
 extern const struct git_step git_refs_steps[]; /* HEAD, branch, target, rescue ref: the oids in c */

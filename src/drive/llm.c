@@ -195,8 +195,8 @@ static int begin(struct llm_call *c, str system, str prompt, struct ov_err *err)
 	return 0;
 }
 
-int llm_ask(struct loop *l, struct http_client *http, const struct llm_options *o, str system,
-		str prompt, llm_done_fn *done, void *user, struct llm_call **ret,
+int llm_ask(struct loop *l, struct http_client *http, const struct llm_options *o,
+		const struct llm_question *q, llm_done_fn *done, void *user, struct llm_call **ret,
 		struct ov_err *err)
 {
 	struct llm_call *c = mem_zalloc(1, sizeof(*c));
@@ -214,7 +214,7 @@ int llm_ask(struct loop *l, struct http_client *http, const struct llm_options *
 	c->o.command = copied(c, o->command);
 	c->o.cwd = copied(c, o->cwd);
 	c->timer = loop_timer(l, again, c);
-	r = begin(c, system, prompt, err);
+	r = begin(c, q->system, q->prompt, err);
 	if (r < 0) {
 		call_free(c);
 		return r;

@@ -43,12 +43,16 @@ struct llm_answer {
 
 typedef void llm_done_fn(void *user, const struct llm_answer *a);
 
+struct llm_question {
+	str system, prompt;
+};
+
 /*
  * Everything is copied. On failure nothing was started and done is never called; otherwise once, from
  * the loop. The http client is needed for the two APIs and must live longer than the question.
  */
-int llm_ask(struct loop *l, struct http_client *http, const struct llm_options *o, str system,
-		str prompt, llm_done_fn *done, void *user, struct llm_call **ret,
+int llm_ask(struct loop *l, struct http_client *http, const struct llm_options *o,
+		const struct llm_question *q, llm_done_fn *done, void *user, struct llm_call **ret,
 		struct ov_err *err);
 /* Forgets the question; done is not called. Not from inside done. */
 void llm_cancel(struct llm_call *c);

@@ -51,8 +51,9 @@ static void ask(struct world *w, const struct llm_options *o, struct end *e)
 {
 	struct ov_err err = { 0 };
 
-	if (llm_ask(w->loop, w->http, o, STR("Answer in JSON."), STR("Plan \"it\".\n"), on_done, e,
-			    &e->call, &err) < 0)
+	if (llm_ask(w->loop, w->http, o,
+			    &(struct llm_question){ STR("Answer in JSON."), STR("Plan \"it\".\n") },
+			    on_done, e, &e->call, &err) < 0)
 		fail_msg("%s", err.msg);
 	assert_int_equal(e->times, 0);
 }
