@@ -95,8 +95,9 @@ static void open_repository(struct git_walk *w, int dir)
 	int git = open_below(w, dir, ".git");
 
 	for (size_t i = 0; git >= 0 && i < ARRAY_LEN(names); i++) {
-		_cleanup_(fd_closep)
 		int fd = open_below(w, git, names[i]);
+
+		fd_closep(&fd);
 	}
 }
 

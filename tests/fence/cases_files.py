@@ -397,7 +397,7 @@ def sparse_and_large(r):
 @case()
 def many_files(r):
     """as many files as a careless tool leaves"""
-    n = 100000 if r.sized else 5000
+    n = 100000 if r.sized else 2000
     for i in range(n):
         folder = os.path.join(r.w, r.name, str(i // 1000))
         if i % 1000 == 0:
