@@ -200,6 +200,14 @@ static bool call_turn(struct git_call *c, int verdict, const struct ov_err *err)
 	return true;
 }
 
+/* Folders that it could not enter were opened, or files that it could not write. */
+static bool call_repeats(struct git_call *c, const struct git_step *step, const struct git_out *o)
+{
+	if (git_passed_over(c, o))
+		return true;
+	return !step->judge && !(c->flags & (GIT_READS | GIT_NET)) && git_loosen(c, o);
+}
+
 /* The command of the current step has ended by itself. */
 static void call_ended(struct git_call *c, const struct git_out *o)
 {
@@ -207,12 +215,10 @@ static void call_ended(struct git_call *c, const struct git_out *o)
 	struct ov_err err = { 0 };
 	int r;
 
-	if (git_passed_over(c, o))
+	if (call_repeats(c, step, o))
 		r = GIT_AGAIN;
 	else if (step->judge)
 		r = step->judge(c, o, &err);
-	else if (!(c->flags & (GIT_READS | GIT_NET)) && git_loosen(c, o))
-		r = GIT_AGAIN;
 	else
 		r = o->code == 0 ? GIT_NEXT : git_fail(c, o, &err);
 	if (r < 0)
