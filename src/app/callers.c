@@ -85,12 +85,12 @@ static bool is_sandboxed(const struct executor_place *p)
 	return p->run && run_is_sandboxed(p->run);
 }
 
-/* A run whose processes cannot all be looked at could hold any socket. */
+/* A run whose processes cannot all be looked at could hold any socket, unless it is kept from the token. */
 static bool is_any_loose(const struct executor_place *places, const struct sock_tree *trees,
 		size_t n, str *ret_name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (trees[i].loose) {
+		if (trees[i].loose && !is_sandboxed(&places[i])) {
 			*ret_name = places[i].name;
 			return true;
 		}
