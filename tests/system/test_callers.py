@@ -121,6 +121,21 @@ class Agents(CallerCase):
         self.assertIn("status 5", said)
         self.assertNotIn("forged", self.titles())
 
+    def call_from_a_sandbox(self):
+        inside = ["bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", *self.caller("forged", "socket")]
+        done = subprocess.run(inside, env=self.s.env, capture_output=True, text=True, timeout=PATIENCE)
+        self.refused(done.stdout, "a sandbox or a container")
+
+    @unittest.skipIf(namespaces.no_sandbox(), namespaces.no_sandbox())
+    def test_another_sandbox_is_no_person(self):
+        """Such as a run of another store of the same user; also while this one has no run."""
+        self.begin()
+        self.call_from_a_sandbox()
+        self.tell("end")
+        self.s.wait_type("run.ended")
+        self.call_from_a_sandbox()
+        self.assertNotIn("forged", self.titles())
+
     def test_after_a_restart(self):
         """The runs of a daemon that was killed are known to the next one."""
         self.begin()
