@@ -5,7 +5,7 @@
  * user's is shown to be read (settings, hooks, plugins, servers of MCP, programs, and everything that
  * is not known), except for those that are shared, which are the user's own and can be written
  * (logins, transcripts), and those that each sandbox has its own of (caches, logs, databases). What is
- * made there anew never reaches the user's home.
+ * created there never reaches the user's home.
  */
 #include "base/ov.h"
 

@@ -21,7 +21,7 @@ struct agent_command_ask {
 struct agent_command {
 	const char *const *argv; /* both streams go to standard output */
 	const char *const *env;  /* to which our own names are added */
-	str fenced; /* for whoever reads that it failed: which sandbox it ran in; empty: none */
+	str fenced; /* for the message of a failure: which sandbox it ran in; empty: none */
 };
 
 /* What to add to the end of the output of a command that failed: empty, unless its sandbox may be why. */

@@ -304,7 +304,7 @@ int daemon_load_config(const struct config_source *from, struct config **ret, st
 	str text = STR("");
 	int r;
 
-	/* Whoever can write it can have commands run as us. */
+	/* A user who can write it can have commands run as us. */
 	r = owner_check_store(from->dir, err);
 	if (r < 0)
 		return r;

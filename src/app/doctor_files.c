@@ -196,7 +196,7 @@ void doctor_worktrees(struct doctor *d)
 				known == 1 ? "" : "s");
 }
 
-/* Worktrees that git itself lists are of an earlier version; their next task makes them anew. */
+/* Worktrees that git itself lists are of an earlier version; their next task replaces them. */
 static size_t check_linked(struct doctor *d)
 {
 	const char *const argv[] = { "git", "-C", d->repo, "worktree", "list", "--porcelain",

@@ -1,4 +1,4 @@
-/* Where code that agents wrote runs just now, for whoever has to know whether a caller is an agent. */
+/* Where code that agents wrote runs just now: by this, app/callers tells agents from people. */
 #include "app/executor_impl.h"
 
 #include "app/contain.h"

@@ -122,7 +122,7 @@ static void look_at_worker(struct patrol *p, const struct state *s, const struct
 							 : NULL;
 	const char *admin = git_agent_dir(&a, path);
 	bool whole = worktree_is_whole(path);
-	/* The harvest needs no .git file, keeps the work, and writes it anew. */
+	/* The harvest needs no .git file, keeps the work, and writes it again. */
 	bool harvests = as && as->stage == STAGE_HARVEST && was_made(&a, path) &&
 			file_exists(arena_cstr(&a, path));
 	bool idle = is_at_rest(w, as) && (!as || as->stage == STAGE_NONE);

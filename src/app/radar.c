@@ -154,7 +154,7 @@ static str worktree_of(struct radar *r, struct arena *a, const struct line *l)
 	return arena_printf(a, "%s/worktrees/" STR_FMT, r->o.dir, STR_ARG(l->worker));
 }
 
-/* Each harvest makes the folder anew. */
+/* A harvest may have replaced the folder. */
 static void line_follow(struct line *l)
 {
 	_cleanup_(arena_done)

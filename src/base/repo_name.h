@@ -2,9 +2,9 @@
 /*
  * Names that no commit of an agent's may bring: git's own folder, and Overseer's store. On another file
  * system a name can be the same folder although its bytes differ: case and Unicode normalisation, code
- * points that HFS+ and others ignore, what NTFS drops at the end or calls a file by in short. Whoever
- * checks such a commit out would have a repository's settings, or a store's commands, written by an
- * agent. Pure; errs on the side of refusing.
+ * points that HFS+ and others ignore, what NTFS drops at the end, and its short names. Checking out
+ * such a commit would install a repository's settings, or a store's commands, that an agent wrote.
+ * Pure; errs on the side of refusing.
  */
 #include "base/ov.h"
 

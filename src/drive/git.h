@@ -11,7 +11,7 @@
  * A worktree has two git folders beside it: one that its agent writes, and one of ours. No git of ours
  * reads configuration, index or branches that an agent can write; its commits are taken over as a pack
  * that is checked. So what an agent sees of the repository's branches is as of the last call that moved
- * its worktree (ensure, harvest, rebase), and branches that it makes are its own.
+ * its worktree (ensure, rebase, a harvest that had something to commit), and branches that it makes are its own.
  *
  * Calls on one worktree, and all that add, remove or list worktrees (ensure, remove, accept), are
  * carried out one after another in the order in which they were made. Ignored files (what a build

@@ -33,7 +33,7 @@ struct git {
 	VEC(const char *) seen; /* paths that were checked for children of an earlier daemon */
 	struct list calls;      /* oldest first */
 	const char *confiner;   /* the program that confines ours; NULL: nothing does */
-	int64_t keep_ignored;   /* rescue ignored files, too: so many bytes of them */
+	int64_t keep_ignored;   /* rescue ignored files, too: at most this many bytes */
 	bool no_lfs, partial; /* its filter is passed over; what a partial clone lacks is fetched */
 };
 
@@ -138,9 +138,9 @@ struct git_call {
 	bool partly;                          /* something in the folder cannot be rescued by git */
 	bool inhabited;         /* another repository is in it where the commit says so */
 	bool ok;                /* the answer of the last yes-or-no step */
-	bool record, recorded;  /* the configuration is to be recorded anew; was, by this call */
+	bool record, recorded;  /* the configuration is to be recorded again; was, by this call */
 	bool taken;             /* what the agent committed is in the repository */
-	bool index_bad, sparse; /* our index cannot be read, is made anew; see git_sparse.c */
+	bool index_bad, sparse; /* our index cannot be read and is rebuilt; see git_sparse.c */
 	str head, head_tree, head_ref; /* of the worktree; head_ref empty: detached */
 	str head_name;  /* of HEAD, as the agent's folder says: a commit that may not exist */
 	str agent_tree; /* of the agent's index, where it can be told */
@@ -164,7 +164,7 @@ struct git_call {
 	str changes, folders, hidden, absent; /* of paths: git_{overlap,ignored,hidden,sparse}.c */
 	str pointers;                         /* git_lfs_check.c: what is still to be looked at */
 	bool staged_alike;                    /* the user has staged some of that, to the byte */
-	int64_t keep_ignored;                 /* rescue ignored files: so many bytes of them */
+	int64_t keep_ignored;                 /* rescue ignored files: at most this many bytes */
 	bool look_ignored;                    /* they count as uncommitted now */
 	VEC(const char *) unencoded; /* files that are not in the encoding that their rule names */
 	VEC(const char *) links;     /* "COMMIT NAME" of submodules that stand elsewhere */

@@ -48,9 +48,9 @@ static const struct {
 			"is Overseer's own folder or would be on another file system; no commit "
 			"may contain that" },
 	[BAD_LINK] = { "a link to another repository at ",
-			"is in none of the commits that the work began with. Whoever gets it has "
-			"the name of a commit and not its files: commit the files without their "
-			".git folder, or leave them out. A submodule is for a person to add" },
+			"is in none of the commits that the work began with. It is only the name "
+			"of a commit, without its files: commit the files without their .git "
+			"folder, or leave them out. Only a person may add a submodule" },
 };
 
 static enum bad judged(const struct git_change *change)

@@ -255,7 +255,7 @@ int git_own_attributes(struct git_call *c, bool raw, struct ov_err *err)
 void git_own_index_is(struct git_call *c, str commit)
 {
 	if (commit.n)
-		(void)git_own_note(c, INDEX_AT, commit, NULL); /* unknown: it is read anew */
+		(void)git_own_note(c, INDEX_AT, commit, NULL); /* unknown: it is read again */
 	else
 		unlink(path_join(&c->arena, c->own, INDEX_AT));
 }

@@ -1,5 +1,5 @@
 /*
- * The agent's git folder, made anew: HEAD on the branch, the branch where the repository has it, our
+ * The agent's git folder, made again: HEAD on the branch, the branch where the repository has it, our
  * index, copies of the repository's branches and of the agent's own, no trace of anything else that
  * was in it. It is built beside the old one and takes its place in one step, so whatever the old one
  * held (links, pipes, configuration) is never written through, and a cut leaves one or the other.

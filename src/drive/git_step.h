@@ -6,9 +6,9 @@ struct git_call;
 
 /* What build and judge answer; negative: enum ov_code. */
 enum git_verdict {
-	GIT_NEXT,   /* build: run the command; judge: go on with the next step */
+	GIT_NEXT,   /* build: run the command; judge: continue with the next step */
 	GIT_SKIP,   /* build: nothing to run here, go on */
-	GIT_LEAVE,  /* this table is done, go on with the caller's */
+	GIT_LEAVE,  /* this table is done, continue with the caller's */
 	GIT_FINISH, /* the call is done */
 	GIT_AGAIN,  /* judge: the same step once more */
 };

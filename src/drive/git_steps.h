@@ -85,7 +85,7 @@ extern const struct git_step git_rules_steps[]; /* for git-lfs: by what is in th
 
 /* git_sparse.c: of c->absent, what the agent did not remove, but does not have checked out */
 extern const struct git_step git_sparse_steps[];
-#define GIT_SPARSE "sparse" /* a note: our index says so; it is for one call, and then made anew */
+#define GIT_SPARSE "sparse" /* a note: our index says so; it is for one call, and then rebuilt */
 
 /* git_staged.c: c->agent_tree, c->unmerged; c->dirty where something is staged */
 extern const struct git_step git_staged_steps[];

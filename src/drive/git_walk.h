@@ -1,5 +1,5 @@
 #pragma once
-/* Inside drive/git*.c only: a look at all that lies in a worktree, whoever prepared it. */
+/* Inside drive/git*.c only: a look at everything in a worktree that an agent may have prepared. */
 #include "drive/git_call.h"
 
 struct git_walk {

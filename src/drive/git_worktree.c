@@ -283,7 +283,7 @@ static const struct git_step ensure_steps[] = {
 	STEP_RUN("find what it was for", former_find, NULL),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
 	STEP_SUB("find the target branch", NULL, git_target_steps),
-	STEP_SUB("mend the agent's git folder", settled_find, git_publish_steps),
+	STEP_SUB("repair the agent's git folder", settled_find, git_publish_steps),
 	STEP_RUN("find where the branch began", settled_build, settled_judge),
 	STEP_RUN("see who has the branch", git_holder_build, held_judge),
 	STEP_RUN("find what to go on from", start_build, start_judge),

@@ -15,7 +15,7 @@ struct peer {
 	struct proc proc; /* pid 0: not seen from here. pidfd -1: it has ended, or was not seen */
 };
 
-/* False when the kernel says nothing. Whoever asked closes proc (proc_done). */
+/* False when the kernel says nothing. The caller closes proc (proc_done). */
 bool peer_of(int fd, struct peer *ret);
 
 /* Is it in a process namespace below ours, as of a sandbox or a container? */
