@@ -48,7 +48,7 @@ check_command = "test -e README"
 [store]
 snapshot_every = 40
 """
-ONE_IN = 4 if harness.SANITIZED else harness.sized(2, 1, 1)
+ONE_IN = 4 if harness.SANITIZED else promises.one_in(2, 1, 4)
 # tests/git cuts these off at every turn of the loop.
 ELSEWHERE = {"git-advance-pushed", "git-lfs-taken"}
 
@@ -709,7 +709,7 @@ def load_tests(loader, tests, pattern):
         points = [f"{p}:{n}" for p in points for n in (1, 2, 5)]
     beside, suite = promises.Beside(), unittest.TestSuite([Crash("test_no_point_is_left_out")])
     for scenario, here in [(demo, points), *SCENARIOS.items()]:
-        for point in here[promises.turn() % ONE_IN::ONE_IN]:
+        for point in here[harness.turn() % ONE_IN::ONE_IN]:
             name = f"test_{scenario.__name__}_" + re.sub("[^a-z0-9]", "_", point)
             Crash.jobs[name] = beside.start(run, scenario, point)
             setattr(Crash, name, lambda self, name=name: self.judge(name))

@@ -22,7 +22,7 @@ from promises import T  # noqa: E402
 
 ALL = harness.SOAK or bool(os.environ.get("OV_CRASH_ALL"))
 ONLY = os.environ.get("OV_CRASH_ONLY", "")
-ONE_IN = 40 if harness.SANITIZED else harness.sized(20, 4, 1)
+ONE_IN = 40 if harness.SANITIZED else promises.one_in(20, 4, 20)
 
 # Changes a file, adds one, removes one. Where the first of it was taken back, what comes then is good.
 AGENT = r"""
@@ -266,7 +266,7 @@ def chosen():
     pairs = [(point, action) for point in POINTS for action in ACTIONS]
     if ALL or ONLY:
         return pairs
-    return pairs[promises.turn() % ONE_IN::ONE_IN]
+    return pairs[harness.turn() % ONE_IN::ONE_IN]
 
 
 class Pairs(unittest.TestCase):

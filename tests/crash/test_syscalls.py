@@ -4,11 +4,11 @@
 A first site is watched without a crash: all places from which a call is made, in the first start of
 a new store, in later starts, during a goal, and in the stop. Then the daemon dies at each of these
 places: before the call, for many also after it or with half of its bytes, and at random calls of a
-whole life; in `make check` at one in five of them, others with each commit. At full size it dies also after
-the call at each place, and at every single call of a life. It is started again, the goal goes on, and
-everything must have happened exactly once. OV_CRASH_ONLY=TEXT takes only the points whose name has the text,
-such as "after posix_spawn". A place is shown as module+offset per frame, which addr2line -fe MODULE OFFSET
-translates.
+whole life. At full size it dies also after the call at each place, and at every single call of a life. Each
+commit tries other ones of these points: one in five in `make check`, one in four at full size, and all in
+`make soak`. It is started again, the goal goes on, and everything must have happened exactly once.
+OV_CRASH_ONLY=TEXT takes only the points whose name has the text, such as "after posix_spawn". A place is shown
+as module+offset per frame, which addr2line -fe MODULE OFFSET translates.
 """
 
 import http.client
@@ -26,7 +26,7 @@ from harness import plan, task  # noqa: E402
 from killat import AFTER, BEFORE, HALF  # noqa: E402
 
 RANDOM_CALLS = 15
-ONE_IN = harness.sized(5, 1, 1)
+ONE_IN = promises.one_in(5, 4, 12)
 SEED = 20240229
 POINTS_PER_SITE = 5
 
@@ -325,7 +325,7 @@ def load_tests(loader, tests, pattern):
     if only:
         points = [p for p in points if only in p.name]
     else:
-        points = points[promises.turn() % ONE_IN::ONE_IN]
+        points = points[harness.turn() % ONE_IN::ONE_IN]
     beside = promises.Beside()
     for group in groups(points):
         job = beside.start(run_group, group)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The table of hostile worktrees and repositories: each case lives in a real daemon, then three questions are asked.
 
-usage: test_fence.py [--sandbox none|bwrap|fence] [--user] [--short] [--small] [--jobs N] [CASE ...]
+usage: test_fence.py [--sandbox none|bwrap|fence] [--user] [--short] [--one-in N] [--small] [--jobs N] [CASE ...]
 
 ran       did anything that the agent planted run outside of its run?
 changed   did anything change outside of the run's own branch and rescue refs?
@@ -119,11 +119,21 @@ class Results:
             sys.stdout.flush()
 
 
+def chosen(options):
+    if options.short:
+        return table.SHORT
+    one_in = harness.sized(options.one_in, options.one_in, 1)
+    others = [name for name in CASES if name not in table.SHORT]
+    return [*table.SHORT, *others[harness.turn() % one_in::one_in]]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sandbox", default="none")
     parser.add_argument("--user", action="store_true")
     parser.add_argument("--short", action="store_true")
+    parser.add_argument("--one-in", type=int, default=1, metavar="N",
+                        help="beside the short table one in N of the others, other ones with each commit; all in make soak")
     parser.add_argument("--small", action="store_true", help="small sizes, also where the full ones are asked for")
     parser.add_argument("--jobs", type=int, default=min(12, 4 * (os.cpu_count() or 1)))
     parser.add_argument("--verbose", action="store_true")
@@ -141,7 +151,7 @@ def main():
     unknown = (set(options.cases) | {name for level in gaps.GAPS.values() for name in level}) - set(CASES)
     if unknown:
         parser.error(f"there is no case {', '.join(sorted(unknown))}")
-    cases = [CASES[name] for name in options.cases or (table.SHORT if options.short else CASES)]
+    cases = [CASES[name] for name in options.cases or chosen(options)]
     cases = [case for case in cases if not (case.root and os.geteuid() != 0)]
     began = time.monotonic()
     results, todo = Results(len(cases), options.sandbox, options.verbose or options.cases), queue.SimpleQueue()
