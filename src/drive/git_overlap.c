@@ -358,36 +358,3 @@ const struct git_step git_overlap_steps[] = {
 	STEP_RUN("see what the user has changed", entries_build, entries_judge),
 	STEP_END,
 };
-
-/* After a move that did not come about: is the index as the commit wants it, so that git wrote it? */
-
-static int written_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	c->ok = false;
-	if (!c->holder || c->staged_alike)
-		return GIT_LEAVE;
-	git_run(c, AT_REPO, GIT_READS, "diff-index", "--cached", "-r", "-z", "--name-only",
-			"--no-renames", "--no-ext-diff", c->commit.p, "--", NULL);
-	return git_at_holder(c);
-}
-
-static int written_judge(struct git_call *c, const struct git_out *o, struct ov_err *err _unused_)
-{
-	struct look l = { .c = c, .a = &c->arena };
-	str rest = o->out, path;
-
-	map_init(&l.change_at, 0);
-	c->ok = o->code == 0 && parse_changes(&l, c->changes);
-	index_both(&l);
-	while (str_split(&rest, '\0', &path) && path.n)
-		if (map_get(&l.change_at, path))
-			c->ok = false;
-	map_done(&l.change_at);
-	vec_done(&l.changes);
-	return GIT_NEXT;
-}
-
-const struct git_step git_written_steps[] = {
-	STEP_RUN("see whether the checkout was written", written_build, written_judge),
-	STEP_END,
-};

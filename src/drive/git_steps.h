@@ -162,7 +162,7 @@ extern const struct git_step git_moved_steps[];
 
 /* git_overlap.c: needs c->holder; ends the call with GIT_DIRTY and the files where there are any */
 extern const struct git_step git_overlap_steps[];
-extern const struct git_step git_written_steps[]; /* c->ok: its index is what c->commit wants */
+extern const struct git_step git_undo_steps[]; /* of a move that did not come about */
 
 /* git_names.c: what `git diff-tree --raw -z` tells of a path; false: there is no more */
 struct git_change {

@@ -285,25 +285,6 @@ static int check_judge(struct git_call *c, const struct git_out *o, struct ov_er
 	return c->holder ? GIT_NEXT : GIT_FINISH;
 }
 
-/*
- * Git writes the checkout first and moves the branch then; a commit of the user's in between leaves
- * our files there, staged, as if they were the user's. Those that are still as we wrote them become
- * as they are on the branch; if anything else was changed, git refuses, and changes nothing.
- */
-static int undo_build(struct git_call *c, struct ov_err *err _unused_)
-{
-	if (!c->ok)
-		return GIT_SKIP;
-	git_run(c, AT_REPO, GIT_WHOLE, "read-tree", "-m", "-u", c->commit.p, "HEAD", NULL);
-	return git_at_holder(c);
-}
-
-static int undo_judge(struct git_call *c _unused_, const struct git_out *o _unused_,
-		struct ov_err *err _unused_)
-{
-	return GIT_NEXT;
-}
-
 static int refused_only(struct git_call *c, struct ov_err *err _unused_)
 {
 	return c->res.outcome == GIT_DIRTY ? GIT_NEXT : GIT_SKIP;
@@ -315,8 +296,7 @@ static int refused_end(struct git_call *c _unused_, struct ov_err *err _unused_)
 }
 
 static const struct git_step refused_steps[] = {
-	STEP_SUB("see whether the checkout was written", NULL, git_written_steps),
-	STEP_RUN("take back what was left in the checkout", undo_build, undo_judge),
+	STEP_SUB("take back what was left in the checkout", NULL, git_undo_steps),
 	STEP_SUB("see what is in the way there", refused_only, git_overlap_steps),
 	STEP_RUN("move the target branch", refused_end, NULL),
 	STEP_END,

@@ -534,20 +534,25 @@ TEST(target_moves_meanwhile)
 }
 
 /* The user commits after git has written the checkout, and before it moves the branch there. */
-TEST(user_commits_while_the_checkout_follows)
+static void work_raced(struct fixture *f)
 {
-	struct fixture f;
-	struct answer a;
-
-	work(&f);
-	sh(&f,
+	work(f);
+	sh(f,
 			"printf '#!/bin/sh\\ncat; test -d .git && test ! -e ../raced || exit 0; "
 			"echo >../raced; git update-ref refs/heads/main "
 			"$(git commit-tree -p main -m raced main^{tree})\\n' >../race; chmod +x "
 			"../race;"
 			"git config filter.race.smudge \"%s/race\"; "
 			"echo 'work filter=race' >.git/info/attributes",
-			f.dir);
+			f->dir);
+}
+
+TEST(user_commits_while_the_checkout_follows)
+{
+	struct fixture f;
+	struct answer a;
+
+	work_raced(&f);
 	a = accept_key(&f, BRANCH, "D_1");
 	assert_int_equal(a.r, 0);
 	assert_int_equal(a.outcome, GIT_MOVED);
@@ -560,6 +565,41 @@ TEST(user_commits_while_the_checkout_follows)
 	check_once(&f, "D_1");
 	assert_sh(&f, "", "git status --porcelain");
 	fixture_close(&f);
+}
+
+/* The same by `git commit FILE`, which writes the index as it was before; or the user changes a file, too. */
+TEST(user_commits_with_an_older_index)
+{
+	struct fixture f;
+	struct answer a;
+
+	for (int changed = 0; changed < 2; changed++) {
+		bool written = false;
+
+		work_raced(&f);
+		start_accept(&f, BRANCH, "D_1", "m", &a);
+		while (!a.done) {
+			assert_true(loop_step(f.loop, 60000000));
+			if (written || a.done ||
+					sh_status(&f,
+							"test -e ../raced -a ! -e .git/index.lock "
+							"&& "
+							"git ls-files --error-unmatch work") != 0)
+				continue;
+			sh(&f, "git read-tree HEAD%s", changed ? "; echo mine >>work" : "");
+			written = true;
+		}
+		assert_true(written);
+		assert_int_equal(a.outcome, GIT_MOVED);
+		assert_sh(&f, changed ? " M src/one\n?? work" : "", "git status --porcelain");
+		assert_sh(&f, "", "find .git -name '*.overseer*'");
+		if (changed)
+			sh(&f, "grep -qx mine work; rm work; git checkout -q src/one");
+		a = accept_key(&f, BRANCH, "D_1");
+		assert_int_equal(a.outcome, GIT_OK);
+		assert_sh(&f, "", "git status --porcelain");
+		fixture_close(&f);
+	}
 }
 
 TEST_MAIN
