@@ -142,8 +142,10 @@ void git_ensure(struct git *g, const struct git_ensure *spec, git_done_fn *done,
 void git_rescue(struct git *g, str path, str base, str ref, str message, git_done_fn *done,
 		void *user);
 /*
- * Makes the worktree what its last commit says, ignored files aside; what was uncommitted is rescued
- * to `rescue_ref` first. Of a clean one nothing is changed and rescue_ref is empty.
+ * Makes the worktree what its last commit says, ignored files aside; what was uncommitted, and commits
+ * that HEAD left behind, are rescued to `rescue_ref` first. HEAD is on the branch of ensure then, in the
+ * agent's git folder, wherever it was. Of a clean one nothing is changed and rescue_ref is empty, unless
+ * a killed git left a lock there.
  */
 void git_restore(struct git *g, str path, str rescue_ref, git_done_fn *done, void *user);
 /*

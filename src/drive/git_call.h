@@ -73,8 +73,8 @@ struct git_rescue_state {
 	str kept_by[2];          /* commits whose ancestors need no rescue; empty: none */
 	bool kept_by_refs;       /* what other refs contain needs no rescue either */
 	VEC(const char *) extra; /* further commits to keep */
-	bool kept;               /* answer: every commit is kept elsewhere */
-	bool added;              /* answer: the index of ours holds `tree` */
+	bool branch;             /* and the branch's, unless it is of just the folder's files */
+	bool kept, added; /* answers: every commit is kept elsewhere; our index holds `tree` */
 	str index_tree, tree, index_commit, old, commit;
 	str whole; /* the tree with the files of other repositories; empty: there are none */
 	VEC(const char *) parents;

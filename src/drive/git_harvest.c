@@ -47,10 +47,7 @@ static int settle_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	return GIT_NEXT;
 }
 
-/*
- * Would moving the branch to HEAD lose commits of the branch? Not one that a call that was cut off
- * made from just these files.
- */
+/* Would moving the branch to HEAD lose commits of the branch? */
 static int moved_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->op = git_unfinished(c);
@@ -71,7 +68,9 @@ static int rescue_build(struct git_call *c, struct ov_err *err _unused_)
 	/* Words of its own: the same commit as that of the leftovers could not be told from it. */
 	git_rescue_prepare(c, c->rescue_ref,
 			arena_printf(&c->arena, "Rescue of %s before its harvest", c->path));
-	if (!c->ok && !str_eq(c->branch_parent, c->head))
+	/* On top of HEAD it may be what a call that was cut off made: the files will tell. */
+	c->rescue.branch = !c->ok && str_eq(c->branch_parent, c->head);
+	if (!c->ok && !c->rescue.branch)
 		git_rescue_extra(c, c->branch_oid);
 	c->rescue.kept_by[0] = c->base; /* what it began with is no work of its own */
 	return GIT_NEXT;

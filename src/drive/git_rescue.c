@@ -65,6 +65,8 @@ static int kept_build(struct git_call *c, struct ov_err *err _unused_)
 		git_args(c, c->head.p, NULL);
 	for (size_t i = 0; i < rs->extra.n; i++)
 		git_args(c, rs->extra.p[i], NULL);
+	if (rs->branch)
+		git_args(c, c->branch_oid.p, NULL);
 	git_args(c, "--not", NULL);
 	for (size_t i = 0; i < ARRAY_LEN(rs->kept_by); i++)
 		if (rs->kept_by[i].n)
@@ -250,6 +252,8 @@ static int ref_build(struct git_call *c, struct ov_err *err _unused_)
 		add_parent(rs, rs->index_commit.p);
 	for (size_t i = 0; i < rs->extra.n; i++)
 		add_parent(rs, rs->extra.p[i]);
+	if (rs->branch && (!c->dirty || !str_eq(rs->tree, c->branch_tree)))
+		add_parent(rs, c->branch_oid.p);
 	return git_run(c, AT_REPO, GIT_READS, "for-each-ref",
 			"--format=%(objectname) %(tree) %(parent)", arena_cstr(&c->arena, rs->ref),
 			NULL);

@@ -105,6 +105,7 @@ static int conflict_judge(struct git_call *c, const struct git_out *o, struct ov
 {
 	c->unmerged = o->code == 0 && o->out.n > 0;
 	c->dirty |= c->unmerged;
+	c->changed |= c->unmerged;
 	unlink(c->index);
 	return GIT_LEAVE;
 }

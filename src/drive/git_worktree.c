@@ -395,10 +395,24 @@ static int restore_for(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_SKIP;
 }
 
+/* The agent's git folder is made anew; also since what a killed git left there would stop the next. */
+static int renewed_only(struct git_call *c, struct ov_err *err _unused_)
+{
+	c->publish = c->head;
+	if (!c->folder || !c->branch.n || !c->head.n)
+		return GIT_SKIP;
+	return c->dirty || git_admin_has(c, "index.lock") || git_admin_has(c, "HEAD.lock")
+			? GIT_NEXT
+			: GIT_SKIP;
+}
+
+/* Its branch is where HEAD is then: so is the repository's, once it is harvested. */
 static int restore_rescue(struct git_call *c, struct ov_err *err)
 {
 	c->rescue.kept_by[0] = c->head; /* it stays */
-	return c->dirty || c->embedded.n ? rescue_prepare(c, err) : GIT_SKIP;
+	if (renewed_only(c, err) == GIT_NEXT)
+		git_rescue_extra(c, c->branch_oid);
+	return c->dirty || c->embedded.n || c->rescue.extra.n ? rescue_prepare(c, err) : GIT_SKIP;
 }
 
 static int restore_ahead(struct git_call *c, struct ov_err *err _unused_)
@@ -425,23 +439,13 @@ static int restore_clean(struct git_call *c, struct ov_err *err _unused_)
 	return git_run(c, AT_TREE, 0, "clean", "--quiet", "-f", "-d", NULL);
 }
 
-/* What a killed git left there would stop the next. */
-static int restore_publish(struct git_call *c, struct ov_err *err _unused_)
-{
-	c->publish = c->head;
-	if (!c->branch.n || !c->head.n)
-		return GIT_SKIP;
-	return c->dirty || git_admin_has(c, "index.lock") || git_admin_has(c, "HEAD.lock")
-			? GIT_NEXT
-			: GIT_SKIP;
-}
-
 static const struct git_step restore_steps[] = {
 	STEP_RUN("find the worktree", git_find_any, NULL),
 	STEP_SUB("make our own git folder", NULL, git_own_steps),
 	STEP_RUN("find what it is for", restore_for, NULL),
 	STEP_SUB("read the branches", NULL, git_refs_steps),
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
+	STEP_SUB("find what was left behind", renewed_only, git_strays_steps),
 	STEP_SUB("rescue what is uncommitted", restore_rescue, git_rescue_steps,
 			.inject = "git-restore-rescued"),
 	STEP_RUN("put other repositories aside", git_embedded_aside, NULL),
@@ -452,7 +456,7 @@ static const struct git_step restore_steps[] = {
 	STEP_SUB("keep what was ignored", dirty_only, git_ignored_steps),
 	STEP_SUB("read what was committed", dirty_only, git_own_index_steps),
 	STEP_RUN("remove what is new", restore_clean, NULL),
-	STEP_SUB("make the agent's git folder", restore_publish, git_publish_steps),
+	STEP_SUB("make the agent's git folder", renewed_only, git_publish_steps),
 	STEP_END,
 };
 

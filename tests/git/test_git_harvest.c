@@ -273,6 +273,32 @@ TEST(commits_left_behind_are_rescued)
 	fixture_close(&f);
 }
 
+/* What an earlier harvest put on the branch, and the agent then goes back behind: by one commit, too. */
+TEST(commits_of_an_earlier_harvest_are_rescued)
+{
+	static const char *const back[] = {
+		"git reset -q --hard HEAD~1",
+		"git checkout -q --detach HEAD~1",
+		"git reset -q --hard HEAD~1; echo other >other",
+	};
+	struct fixture f;
+	struct answer e, a;
+	char head[72];
+
+	for (size_t i = 0; i < ARRAY_LEN(back); i++) {
+		fixture_open(&f);
+		e = ensure(&f, "overseer/w1/a");
+		sh(&f, "cd \"$W\"; echo 1 >1; git add 1; git commit -qm one");
+		strcpy(head, harvest(&f, e.base).head);
+		sh(&f, "cd \"$W\"; %s", back[i]);
+		a = harvest(&f, e.base);
+		assert_string_equal(a.rescue_ref, "refs/overseer/rescue/harvest");
+		sh(&f, "git merge-base --is-ancestor %s %s", head, a.rescue_ref);
+		assert_sh(&f, e.base, "git rev-parse overseer/w1/a%s", a.leftovers ? "~1" : "");
+		fixture_close(&f);
+	}
+}
+
 TEST(base_that_is_no_ancestor)
 {
 	struct fixture f;

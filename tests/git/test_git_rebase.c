@@ -166,6 +166,27 @@ TEST(dirty_checkout_and_uncommitted_work)
 	fixture_close(&f);
 }
 
+/* A merge that stopped at a file which is only new, by HEAD: it is unfinished, and is not swept away. */
+TEST(conflicts_are_uncommitted_work)
+{
+	struct fixture f;
+	struct answer a, e;
+
+	fixture_open(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f, "cd \"$W\"; git rm -q src/one; git commit -qm gone");
+	harvest(&f, e.base);
+	sh(&f,
+			"echo more >>src/one; git commit -qam more; cd \"$W\"; git fetch -q \"$R\" "
+			"+main:main; ! git merge -q main >/dev/null 2>&1");
+	assert_sh(&f, "DU src/one", "git -C \"$W\" status --porcelain");
+	start_rebase(&f, BRANCH, "D_1", "", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_ESTATE);
+	assert_sh(&f, "DU src/one", "git -C \"$W\" status --porcelain");
+	fixture_close(&f);
+}
+
 /* What a check built is no part of it; where the target brings a file of that name it is rescued. */
 TEST(new_files_stay_or_are_rescued)
 {

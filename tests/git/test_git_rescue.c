@@ -282,6 +282,31 @@ TEST(restore_rescues_then_cleans)
 	fixture_close(&f);
 }
 
+/* The agent's git folder is made anew, so what only that knew is kept; of a clean one that is all. */
+TEST(restore_rescues_commits_left_behind)
+{
+	static const char *const state[] = { "echo u >new", ": >../../git/w1/.git/index.lock" };
+	struct fixture f;
+	struct answer a;
+	char head[72];
+
+	for (size_t i = 0; i < ARRAY_LEN(state); i++) {
+		fixture_open(&f);
+		ensure(&f, "overseer/w1/a");
+		strcpy(head,
+				sh(&f,
+						"cd \"$W\"; echo 1 >1; git add 1; git commit -qm "
+						"one; git rev-parse HEAD"));
+		sh(&f, "cd \"$W\"; git checkout -q --detach HEAD~1; %s", state[i]);
+		a = restore(&f, "refs/overseer/rescue/r");
+		assert_string_equal(a.rescue_ref, "refs/overseer/rescue/r");
+		sh(&f, "git merge-base --is-ancestor %s %s", head, a.rescue_ref);
+		assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+		assert_sh(&f, "overseer/w1/a", "git -C \"$W\" branch --show-current");
+		fixture_close(&f);
+	}
+}
+
 TEST(restore_keeps_what_was_ignored)
 {
 	struct fixture f;

@@ -89,6 +89,13 @@ struct sg_wt *sg_wt_make(struct simgit *g, str path)
 	return w;
 }
 
+void sg_left_clear(struct simgit *g, struct sg_wt *w)
+{
+	for (size_t i = 0; i < w->left.n; i++)
+		sg_commit_drop(g, w->left.p[i]);
+	vec_clear(&w->left);
+}
+
 void sg_wt_clear(struct simgit *g, struct sg_wt *w)
 {
 	sg_op_set(g, w, SG_NONE, NULL, 0);
@@ -97,9 +104,7 @@ void sg_wt_clear(struct simgit *g, struct sg_wt *w)
 	sg_tree_drop(g, &w->files);
 	sg_tree_drop(g, &w->nested);
 	vec_clear(&w->conflicts);
-	for (size_t i = 0; i < w->left.n; i++)
-		sg_commit_drop(g, w->left.p[i]);
-	vec_clear(&w->left);
+	sg_left_clear(g, w);
 	w->there = w->folder = w->lock = false;
 	w->branch = w->target = NULL;
 }

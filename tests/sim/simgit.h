@@ -75,7 +75,8 @@ void simgit_fail_at(struct simgit *g, int step);
 
 /*
  * The agent's side. `tree` is the worktree's path; OV_ENOTFOUND when there is none, OV_ESTATE when
- * git would refuse. `run` names the author. What an agent's own act makes unreachable is its loss.
+ * git would refuse. `run` names the author. What an agent undoes is its loss, though
+ * rescued as long as its log of HEAD knows it.
  */
 int simgit_agent_write(struct simgit *g, str tree, str path, str run);
 int simgit_agent_delete(struct simgit *g, str tree, str path);

@@ -139,6 +139,8 @@ int simgit_agent_leave(struct simgit *g, str tree, str branch)
 	if (!ref->commit || w->lock || sg_dirty(g, w))
 		return OV_ESTATE;
 	before = sg_act_begin(g, SG_AGENT, "an agent leaves its branch");
+	if (!w->on)
+		vec_push(&w->left, sg_commit_ref(g, w->at));
 	sg_hard(g, w, &g->commits.p[ref->commit].tree);
 	sg_head_set(g, w, NULL, ref->commit);
 	return sg_act_end(g, before, 0);

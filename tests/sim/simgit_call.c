@@ -220,6 +220,45 @@ int sg_nested_aside(struct sg_call *c, struct ov_err *err)
 	return 0;
 }
 
+/* As drive/git_strays.c. */
+
+static bool kept_by_a_ref(struct simgit *g, uint32_t commit)
+{
+	for (size_t i = 0; i < g->refs.n; i++)
+		if (g->refs.p[i]->commit && sg_is_ancestor(g, commit, g->refs.p[i]->commit))
+			return true;
+	return false;
+}
+
+size_t sg_strays(struct simgit *g, const struct sg_wt *w, uint32_t ret[static SG_STRAYS])
+{
+	size_t n = 0;
+
+	for (size_t i = w ? w->left.n : 0; i-- > 0 && n < SG_STRAYS;)
+		if (!sg_is_ancestor(g, w->left.p[i], sg_head(w)) && !kept_by_a_ref(g, w->left.p[i]))
+			ret[n++] = w->left.p[i];
+	return n;
+}
+
+void sg_publish(struct simgit *g, struct sg_wt *w, struct sg_ref *branch)
+{
+	if (!w || !w->folder)
+		return;
+	w->lock = false;
+	sg_head_set(g, w, branch, 0);
+	sg_op_set(g, w, SG_NONE, NULL, 0);
+	sg_left_clear(g, w);
+}
+
+static bool all_kept(struct simgit *g, const uint32_t *commits, size_t n,
+		const struct sg_rescue *want)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!kept_elsewhere(g, commits[i], want))
+			return false;
+	return true;
+}
+
 int sg_rescue(struct sg_call *c, const struct sg_rescue *want, struct ov_err *err)
 {
 	struct simgit *g = c->g;
@@ -229,10 +268,13 @@ int sg_rescue(struct sg_call *c, const struct sg_rescue *want, struct ov_err *er
 	struct sg_tree none = { 0 }, tree = w ? g->commits.p[head].tree : none, whole;
 	bool staged = false, gone = w && !w->folder, nested = w && w->folder && w->nested.n;
 	struct parents p = { 0 };
+	uint32_t strays[SG_STRAYS];
+	size_t strays_n = want->strays ? sg_strays(g, w, strays) : 0;
 	int r;
 
 	c->kept = kept_elsewhere(g, head, want) && kept_elsewhere(g, other, want) &&
-			kept_elsewhere(g, want->branch, want) && !want->strays_n;
+			kept_elsewhere(g, want->branch, want) &&
+			all_kept(g, strays, strays_n, want);
 	if (!gone && (!w || !sg_dirty(g, w)) && c->kept && !nested)
 		return 0;
 	if (gone && c->kept && !w->conflicts.n && sg_same(&w->index, &tree))
@@ -248,8 +290,8 @@ int sg_rescue(struct sg_call *c, const struct sg_rescue *want, struct ov_err *er
 	if (staged && !sg_same(&w->index, &tree) && !sg_same(&w->index, &g->commits.p[head].tree))
 		add_parent(&p, index_commit(c, &w->index, head, ref->commit));
 	add_parent(&p, other);
-	for (size_t i = 0; i < want->strays_n; i++)
-		add_parent(&p, want->strays[i]);
+	for (size_t i = 0; i < strays_n; i++)
+		add_parent(&p, strays[i]);
 	add_parent(&p, want->branch);
 	if (!w)
 		tree = g->commits.p[p.id[0]].tree;

@@ -191,25 +191,6 @@ static int harvest_told(struct sg_call *c, str base_oid, str rescue_ref, uint32_
 	return 0;
 }
 
-static bool kept_by_a_ref(struct simgit *g, uint32_t commit)
-{
-	for (size_t i = 0; i < g->refs.n; i++)
-		if (g->refs.p[i]->commit && sg_is_ancestor(g, commit, g->refs.p[i]->commit))
-			return true;
-	return false;
-}
-
-/* As drive/git_strays.c: what the agent left behind and nothing keeps, the newest first. */
-static size_t find_strays(struct simgit *g, const struct sg_wt *w, uint32_t *strays)
-{
-	size_t n = 0;
-
-	for (size_t i = w->left.n; i-- > 0 && n < SG_STRAYS;)
-		if (!sg_is_ancestor(g, w->left.p[i], sg_head(w)) && !kept_by_a_ref(g, w->left.p[i]))
-			strays[n++] = w->left.p[i];
-	return n;
-}
-
 static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_err *err)
 {
 	struct simgit *g = c->g;
@@ -218,8 +199,7 @@ static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_
 	const struct sg_ref *ref = sg_ref_find(g, rescue_ref);
 	uint32_t was = ref ? ref->commit : 0;
 	struct sg_ref *branch;
-	size_t left;
-	bool moved;
+	bool moved, settled;
 	int r = 0;
 
 	if (!w || !w->folder)
@@ -231,13 +211,12 @@ static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_
 				c->path);
 	moved = w->on != branch && branch->commit && !sg_is_ancestor(g, branch->commit, sg_head(w));
 	c->res.leftovers = sg_dirty(g, w);
-	left = find_strays(g, w, strays);
-	if (c->res.leftovers || moved || w->op != SG_NONE || left || w->nested.n)
+	settled = w->on == branch && w->op == SG_NONE && !c->res.leftovers;
+	if (c->res.leftovers || moved || w->op != SG_NONE || sg_strays(g, w, strays) || w->nested.n)
 		r = sg_rescue(c,
 				&(struct sg_rescue){ .ref = rescue_ref,
 						.branch = branch->commit,
-						.strays = strays,
-						.strays_n = left,
+						.strays = true,
 						.kept_by = { sg_commit_known(g, base) } },
 				err);
 	if (r == 0 && w->nested.n)
@@ -249,6 +228,9 @@ static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_
 		r = attach(c, branch, err);
 	if (r == 0)
 		r = commit_leftovers(c, err);
+	/* Who committed all of it has the folder that we would make. */
+	if (r == 0 && !settled)
+		sg_publish(g, w, branch);
 	return r < 0 ? r : harvest_told(c, base, rescue_ref, was, err);
 }
 

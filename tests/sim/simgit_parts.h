@@ -52,6 +52,7 @@ void sg_advance(struct simgit *g, struct sg_wt *w, uint32_t commit); /* the bran
 bool sg_dirty(const struct simgit *g, const struct sg_wt *w);
 bool sg_changed(struct simgit *g, const struct sg_wt *w); /* files that git knows */
 void sg_op_set(struct simgit *g, struct sg_wt *w, enum sg_op op, struct sg_ref *of, uint32_t other);
+void sg_left_clear(struct simgit *g, struct sg_wt *w); /* its log of HEAD begins anew */
 void sg_hard(struct simgit *g, struct sg_wt *w, const struct sg_tree *to);
 /* What is in the way of that, by name. */
 void sg_overlap(struct simgit *g, const struct sg_wt *w, const struct sg_tree *from,
@@ -73,15 +74,18 @@ int sg_target_missing(struct simgit *g, str target, struct ov_err *err);
 /* What a rescue is asked for. */
 struct sg_rescue {
 	str ref;
-	uint32_t branch;        /* a commit to keep too, or 0 */
-	const uint32_t *strays; /* and these */
-	size_t strays_n;
+	uint32_t branch;     /* a commit to keep too, or 0 */
+	bool strays;         /* and what the agent left behind */
 	uint32_t kept_by[2]; /* what these have needs no rescue */
 	const struct sg_ref *
 			by_refs; /* nor what other refs have than this one; NULL: they do not count */
 	bool by_all;
 };
 int sg_rescue(struct sg_call *c, const struct sg_rescue *want, struct ov_err *err);
+/* What the agent left behind and nothing keeps, the newest first. */
+size_t sg_strays(struct simgit *g, const struct sg_wt *w, uint32_t ret[static SG_STRAYS]);
+/* The agent's git folder is made anew: HEAD on the branch, and nothing else that was left there. */
+void sg_publish(struct simgit *g, struct sg_wt *w, struct sg_ref *branch);
 int sg_nested_aside(struct sg_call *c,
 		struct ov_err *err); /* before files are what a commit says */
 /* What an accept, or a part of one, works on. */

@@ -351,13 +351,9 @@ void any_act(struct both *b)
 	acts[i].fn(b, path);
 }
 
-void run_script(struct both *b)
+/* In the model everybody sees at once what agents commit; in the repository a harvest tells. */
+void see_branches(struct both *b)
 {
-	const char *out;
-
-	if (!b->script.n)
-		return;
-	/* In the model everybody sees at once what agents commit; in the repository a harvest tells. */
 	for (size_t i = 0; i < WORKERS; i++)
 		act(b,
 				"\ncd \"$R\"; ! [ -e '%s/.git' ] || git fetch -q "
@@ -367,6 +363,15 @@ void run_script(struct both *b)
 				"2>/dev/null || :",
 				b->worker[i].tree, b->worker[i].tree, b->worker[i].ensured,
 				b->worker[i].ensured);
+}
+
+void run_script(struct both *b)
+{
+	const char *out;
+
+	if (!b->script.n)
+		return;
+	see_branches(b);
 	/* Not as a condition, under which the shell would not stop at what fails. */
 	out = sh(&b->f, "set +e; (set -e; %s\n); echo status $?", buf_cstr(&b->script));
 	if (!str_ends(str_from(out), STR("status 0")))

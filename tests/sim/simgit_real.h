@@ -4,6 +4,7 @@
  * what agents and the user do in both. On the model it is done at once, on disk by a line of a
  * script that runs before the next call. A file's text on disk is the number of its content.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -44,11 +45,13 @@ struct both {
 
 #define tell(b, ...) buf_addf(&(b)->story, __VA_ARGS__)
 
-#define differ(b, ...)                                                    \
-	do {                                                              \
-		buf_addf(&(b)->story, "\n# ");                            \
-		buf_addf(&(b)->story, __VA_ARGS__);                       \
-		fail_msg("the model differs: %s", buf_cstr(&(b)->story)); \
+/* The whole story by itself: a message of a failure is cut off where it gets long. */
+#define differ(b, ...)                                            \
+	do {                                                      \
+		buf_addf(&(b)->story, "\n# ");                    \
+		buf_addf(&(b)->story, __VA_ARGS__);               \
+		fprintf(stderr, "# %s\n", buf_cstr(&(b)->story)); \
+		fail_msg("the model differs; " __VA_ARGS__);      \
 	} while (0)
 
 void know_ref(struct both *b, const char *ref);
@@ -57,6 +60,7 @@ void use(struct both *b, struct worker *w);
 str tree_of(struct both *b);
 uint32_t here(struct both *b, const char *tree, const char *path); /* in the model */
 void any_act(struct both *b);
+void see_branches(struct both *b); /* by the script */
 void run_script(struct both *b);
 void user_write(struct both *b, const char *path);
 void user_commit(struct both *b, const char *path);

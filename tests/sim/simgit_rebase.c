@@ -58,16 +58,6 @@ static int follow(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 	return 0;
 }
 
-/* The agent's git folder is made anew: HEAD on the branch, and nothing else that was left there. */
-static void publish(struct simgit *g, struct sg_wt *w, struct sg_ref *branch)
-{
-	if (!w || !w->folder)
-		return;
-	w->lock = false;
-	sg_head_set(g, w, branch, 0);
-	sg_op_set(g, w, SG_NONE, NULL, 0);
-}
-
 /* The candidate, with the branch on it. */
 static int make(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 {
@@ -85,13 +75,13 @@ static int make(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 		ac->commit = ac->at;
 		ac->done = !sg_beside(c, ac, holder);
 		if (!ac->done)
-			publish(g, c->wt, ac->branch);
+			sg_publish(g, c->wt, ac->branch);
 		return 0;
 	}
 	base = sg_merge_base(g, ac->at, ac->onto);
 	if (!sg_squash(c, ac, base, &g->commits.p[ac->at].tree)) {
 		if (c->res.outcome == GIT_CONFLICT)
-			publish(g, c->wt, ac->branch);
+			sg_publish(g, c->wt, ac->branch);
 		ac->done = c->res.outcome != GIT_ALREADY;
 		return 0;
 	}
@@ -102,7 +92,7 @@ static int make(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 	if (r == 0)
 		r = follow(c, ac, err);
 	if (r == 0)
-		publish(g, c->wt, ac->branch);
+		sg_publish(g, c->wt, ac->branch);
 	return r;
 }
 

@@ -113,7 +113,7 @@ static int ensure_branch(struct sg_call *c, const struct git_ensure *spec, uint3
 	r = sg_step(c, "make the agent's git folder", err);
 	if (r < 0)
 		return r;
-	sg_head_set(g, w, branch, 0);
+	sg_publish(g, w, branch);
 	r = sg_step(c, "note what it is for", err);
 	if (r < 0)
 		return r;
@@ -148,6 +148,7 @@ static int ensure_steps(struct sg_call *c, const struct git_ensure *spec, struct
 	r = sg_rescue(c,
 			&(struct sg_rescue){ .ref = spec->rescue_ref,
 					.branch = branch->commit,
+					.strays = true,
 					.kept_by = { target->commit, start } },
 			err);
 	if (r == 0)
@@ -211,31 +212,51 @@ int simgit_rescue(struct simgit *g, str path, str base, str ref, int steps, stru
 
 /* restore */
 
-static int restore_steps(struct sg_call *c, str rescue_ref, struct ov_err *err)
+static int restore_files(struct sg_call *c, struct ov_err *err)
 {
 	struct simgit *g = c->g;
 	struct sg_wt *w = c->wt;
-	int r;
+	int r = sg_step(c, "restore the files", err);
 
-	if (!w)
-		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path, g->repo);
-	w->lock = false;
-	if (!sg_dirty(g, w) && !w->nested.n)
-		return 0;
-	r = sg_rescue(c, &(struct sg_rescue){ .ref = rescue_ref, .kept_by = { sg_head(w) } }, err);
-	if (r == 0)
-		r = sg_nested_aside(c, err);
-	if (r == 0)
-		r = sg_step(c, "restore the files", err);
 	if (r < 0)
 		return r;
 	sg_hard(g, w, &g->commits.p[sg_head(w)].tree);
-	if (w->op == SG_MERGE)
-		sg_op_set(g, w, SG_NONE, NULL, 0);
 	r = sg_step(c, "remove what is new", err);
 	if (r == 0)
 		sg_tree_put(g, &w->files, w->index);
 	return r;
+}
+
+static int restore_steps(struct sg_call *c, str rescue_ref, struct ov_err *err)
+{
+	struct simgit *g = c->g;
+	struct sg_wt *w = c->wt;
+	bool dirty, renewed;
+	int r;
+
+	if (!w)
+		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path, g->repo);
+	dirty = sg_dirty(g, w);
+	renewed = w->folder && w->branch && (dirty || w->lock);
+	if (!dirty && !renewed && !w->nested.n)
+		return 0;
+	r = sg_rescue(c,
+			&(struct sg_rescue){ .ref = rescue_ref,
+					.branch = renewed ? w->branch->commit : 0,
+					.strays = renewed,
+					.kept_by = { sg_head(w) } },
+			err);
+	if (r == 0)
+		r = sg_nested_aside(c, err);
+	if (r == 0 && dirty)
+		r = restore_files(c, err);
+	if (r == 0 && renewed)
+		r = sg_step(c, "make the agent's git folder", err);
+	if (r < 0 || !renewed)
+		return r;
+	sg_ref_set(g, w->branch, sg_head(w));
+	sg_publish(g, w, w->branch);
+	return 0;
 }
 
 int simgit_restore(struct simgit *g, str path, str rescue_ref, int steps, struct arena *a,
@@ -312,6 +333,7 @@ static int remove_steps(struct sg_call *c, str rescue_ref, struct ov_err *err)
 	r = sg_rescue(c,
 			&(struct sg_rescue){ .ref = rescue_ref,
 					.branch = was,
+					.strays = true,
 					.by_all = true,
 					.by_refs = branch },
 			err);

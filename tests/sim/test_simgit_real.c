@@ -1,7 +1,8 @@
 /*
  * The model of git against git itself: the same acts of agents, user and ours on the model and, by
  * drive/git, on a repository on disk must give the same answers and leave the same refs, files and
- * worktrees. OV_FULL, OV_SOAK: more of it. SIMGIT_SEED=n: only the sequence of that seed.
+ * worktrees. OV_FULL, OV_SOAK: more of it. SIMGIT_SEED=n: only the sequence of that seed,
+ * or with SIMGIT_SEED_TO=m of all from n to m.
  */
 #include <stdio.h>
 #include <string.h>
@@ -250,6 +251,10 @@ static void call_both(struct both *b, enum call call)
 	run_script(b);
 	tell(b, "\n#  %s %s ->", call_names[call], w->branch);
 	a = call_real(b, call);
+	if (call == RESTORE) {
+		see_branches(b);
+		run_script(b);
+	}
 	r = call_model(b, call, &res, &err);
 	tell(b, " %d.%d", a.r, (int)a.outcome);
 	b->calls++;
@@ -329,7 +334,7 @@ static void sequence(uint64_t seed, size_t outcomes[static GIT_MOVED + 1], size_
 
 TEST(the_model_does_as_git_does)
 {
-	const char *from = getenv("SIMGIT_SEED");
+	const char *from = getenv("SIMGIT_SEED"), *to = getenv("SIMGIT_SEED_TO");
 	uint64_t first = from ? strtoull(from, NULL, 10) : 1,
 		 n = getenv("OV_SOAK")           ? 300
 			: getenv("OV_FULL")      ? 60
@@ -338,7 +343,7 @@ TEST(the_model_does_as_git_does)
 	size_t outcomes[GIT_MOVED + 1] = { 0 }, calls = 0;
 
 	if (from)
-		n = 1;
+		n = to ? strtoull(to, NULL, 10) - first + 1 : 1;
 	for (uint64_t seed = first; seed < first + n; seed++)
 		sequence(seed, outcomes, &calls);
 	if (from)
@@ -350,6 +355,16 @@ TEST(the_model_does_as_git_does)
 	for (size_t i = 0; i < GIT_MOVED; i++)
 		if (!outcomes[i])
 			fail_msg("outcome %zu did not come up", i);
+}
+
+/* Sequences in which they once differed: what was left behind, conflicts, a HEAD that is elsewhere. */
+TEST(where_they_once_differed)
+{
+	static const uint64_t seeds[] = { 39, 45, 97, 103, 138 };
+	size_t outcomes[GIT_MOVED + 1] = { 0 }, calls = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(seeds); i++)
+		sequence(seeds[i], outcomes, &calls);
 }
 
 TEST_MAIN
