@@ -256,7 +256,7 @@ bool git_is_published(struct git_call *c)
 	struct pointers p;
 	bool same;
 
-	if (!c->admin || c->linked || c->op != GIT_OP_NONE || c->partly ||
+	if (!c->admin || c->linked || c->op != GIT_OP_NONE || c->partly || git_admin_locked(c) ||
 			!str_eq(c->publish, c->head) || !c->agent_tree.n ||
 			!str_eq(c->agent_tree, c->head_tree) ||
 			!str_eq(git_room_branch(c), c->publish))

@@ -141,6 +141,18 @@ bool git_admin_has(struct git_call *c, const char *name)
 	return c->admin && file_open_beneath(c->admin, name, O_PATH, &fd, NULL) == 0;
 }
 
+bool git_admin_locked(struct git_call *c)
+{
+	return git_admin_has(c, "index.lock") || git_admin_has(c, "HEAD.lock") ||
+			(c->branch.n &&
+					git_admin_has(c,
+							arena_printf(&c->arena,
+									"refs/heads/" STR_FMT
+									".lock",
+									STR_ARG(c->branch))
+									.p));
+}
+
 static str admin_text(struct git_call *c, const char *name)
 {
 	str s;

@@ -42,7 +42,6 @@ bool git_loosen(struct git_call *c, const struct git_out *o);
 /* What is done to the branch in any worktree: "rebased", "bisected"; NULL: nothing. */
 const char *git_branch_busy(struct git_call *c, str branch);
 str git_admin_of(struct git_call *c, const char *folder); /* the git directory of a checkout */
-int git_at_holder(struct git_call *c);                    /* the command runs in c->holder */
 void git_holder_admin(struct git_call *c); /* c->res.checkout and .admin, of c->holder */
 
 /* git_room.c: the two git folders of a worktree, and what the agent's says, as text */
@@ -54,6 +53,7 @@ void git_room_head(struct git_call *c);  /* c->head_name, c->head_ref */
 void git_room_names(struct git_call *c); /* c->named, c->refs */
 str git_room_branch(struct git_call *c); /* the agent's own value of c->branch; empty: none */
 bool git_admin_has(struct git_call *c, const char *name);
+bool git_admin_locked(struct git_call *c); /* what a killed git left would stop the agent's next */
 str git_admin_line(struct git_call *c,
 		const char *name); /* of a one-line file; empty when absent */
 /* The commits named by a file there (MERGE_HEAD) that exist, added to c->rescue.extra. */

@@ -395,15 +395,13 @@ static int restore_for(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_SKIP;
 }
 
-/* The agent's git folder is made anew; also since what a killed git left there would stop the next. */
+/* The agent's git folder is made anew. */
 static int renewed_only(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->publish = c->head;
 	if (!c->folder || !c->branch.n || !c->head.n)
 		return GIT_SKIP;
-	return c->dirty || git_admin_has(c, "index.lock") || git_admin_has(c, "HEAD.lock")
-			? GIT_NEXT
-			: GIT_SKIP;
+	return c->dirty || git_admin_locked(c) ? GIT_NEXT : GIT_SKIP;
 }
 
 /* Its branch is where HEAD is then: so is the repository's, once it is harvested. */

@@ -299,6 +299,26 @@ TEST(commits_of_an_earlier_harvest_are_rescued)
 	}
 }
 
+/* Also where there is nothing else to do: the agent's next git would be stopped by it. */
+TEST(locks_that_a_killed_git_left_go)
+{
+	static const char *const lock[] = { "index", "HEAD", "refs/heads/overseer/w1/a" };
+	struct fixture f;
+	struct answer e;
+
+	for (size_t i = 0; i < ARRAY_LEN(lock); i++) {
+		fixture_open(&f);
+		e = ensure(&f, "overseer/w1/a");
+		sh(&f,
+				"cd \"$W\"; echo 1 >1; git add 1; git commit -qm one; : "
+				">../../git/w1/.git/%s.lock",
+				lock[i]);
+		assert_false(harvest(&f, e.base).leftovers);
+		sh(&f, "cd \"$W\"; echo 2 >2; git add 2; git commit -qm two");
+		fixture_close(&f);
+	}
+}
+
 TEST(base_that_is_no_ancestor)
 {
 	struct fixture f;

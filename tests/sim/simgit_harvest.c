@@ -204,14 +204,13 @@ static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_
 
 	if (!w || !w->folder)
 		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path, g->repo);
-	w->lock = false;
 	branch = w->branch ? w->branch : w->on;
 	if (!branch)
 		return ov_fail(err, OV_ESTATE, "%s stands on no branch, and none is noted for it",
 				c->path);
 	moved = w->on != branch && branch->commit && !sg_is_ancestor(g, branch->commit, sg_head(w));
 	c->res.leftovers = sg_dirty(g, w);
-	settled = w->on == branch && w->op == SG_NONE && !c->res.leftovers;
+	settled = w->on == branch && w->op == SG_NONE && !c->res.leftovers && !w->lock;
 	if (c->res.leftovers || moved || w->op != SG_NONE || sg_strays(g, w, strays) || w->nested.n)
 		r = sg_rescue(c,
 				&(struct sg_rescue){ .ref = rescue_ref,

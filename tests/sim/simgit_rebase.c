@@ -54,6 +54,9 @@ static int follow(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 			sg_set(g, &w->files, g->diff.p[i].path, g->diff.p[i].b);
 		sg_tree_put(g, &w->index, g->commits.p[ac->commit].tree);
 	}
+	/* Without a folder the agent's git folder stays as it is: it does not follow. */
+	if (w && !w->folder && w->on == ac->branch)
+		sg_head_set(g, w, NULL, ac->at);
 	sg_ref_set(g, ac->branch, ac->commit);
 	return 0;
 }
