@@ -401,7 +401,7 @@ static int renewed_only(struct git_call *c, struct ov_err *err _unused_)
 	c->publish = c->head;
 	if (!c->folder || !c->branch.n || !c->head.n)
 		return GIT_SKIP;
-	return c->dirty || git_admin_locked(c) ? GIT_NEXT : GIT_SKIP;
+	return c->dirty || c->embedded.n || git_admin_locked(c) ? GIT_NEXT : GIT_SKIP;
 }
 
 /* Its branch is where HEAD is then: so is the repository's, once it is harvested. */

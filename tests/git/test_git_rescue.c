@@ -285,7 +285,8 @@ TEST(restore_rescues_then_cleans)
 /* The agent's git folder is made anew, so what only that knew is kept; of a clean one that is all. */
 TEST(restore_rescues_commits_left_behind)
 {
-	static const char *const state[] = { "echo u >new", ": >../../git/w1/.git/index.lock" };
+	static const char *const state[] = { "echo u >new", ": >../../git/w1/.git/index.lock",
+		"git init -q nested" };
 	struct fixture f;
 	struct answer a;
 	char head[72];

@@ -67,6 +67,20 @@ uint32_t here(struct both *b, const char *tree, const char *path)
 #define LOOK "git fetch -q \"$R\" +main:main; "
 #define COMMIT ADD "git commit -q -m agent >/dev/null || git diff --cached --quiet; "
 
+/* In the model everybody sees at once what agents commit; in the repository a harvest tells. */
+void see_branches(struct both *b)
+{
+	for (size_t i = 0; i < WORKERS; i++)
+		act(b,
+				"\ncd \"$R\"; ! [ -e '%s/.git' ] || git fetch -q "
+				"--no-write-fetch-head "
+				"'%s' '+refs/heads/%s:refs/heads/%s' "
+				"'+refs/heads/own-*:refs/heads/own-*' "
+				"2>/dev/null || :",
+				b->worker[i].tree, b->worker[i].tree, b->worker[i].ensured,
+				b->worker[i].ensured);
+}
+
 static void in_worktree(struct both *b)
 {
 	act(b, "\ncd '%s'; ", b->w->tree);
@@ -207,6 +221,7 @@ static void agent_vanish(struct both *b, const char *path _unused_)
 {
 	if (simgit_agent_vanish(b->g, tree_of(b)) < 0)
 		return;
+	see_branches(b); /* while they can be seen */
 	act(b, "\nrm -rf '%s'", b->w->tree);
 }
 
@@ -349,20 +364,6 @@ void any_act(struct both *b)
 		at -= (size_t)acts[i++].weight;
 	tell(b, " %s.%c:%s", acts[i].name, b->w->branch[10], path);
 	acts[i].fn(b, path);
-}
-
-/* In the model everybody sees at once what agents commit; in the repository a harvest tells. */
-void see_branches(struct both *b)
-{
-	for (size_t i = 0; i < WORKERS; i++)
-		act(b,
-				"\ncd \"$R\"; ! [ -e '%s/.git' ] || git fetch -q "
-				"--no-write-fetch-head "
-				"'%s' '+refs/heads/%s:refs/heads/%s' "
-				"'+refs/heads/own-*:refs/heads/own-*' "
-				"2>/dev/null || :",
-				b->worker[i].tree, b->worker[i].tree, b->worker[i].ensured,
-				b->worker[i].ensured);
 }
 
 void run_script(struct both *b)

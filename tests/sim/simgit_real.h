@@ -50,7 +50,7 @@ struct both {
 	do {                                                      \
 		buf_addf(&(b)->story, "\n# ");                    \
 		buf_addf(&(b)->story, __VA_ARGS__);               \
-		fprintf(stderr, "# %s\n", buf_cstr(&(b)->story)); \
+		fprintf(stderr, "# %s\n# in %s\n", buf_cstr(&(b)->story), (b)->f.repo); \
 		fail_msg("the model differs; " __VA_ARGS__);      \
 	} while (0)
 

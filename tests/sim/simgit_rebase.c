@@ -39,6 +39,8 @@ static int follow(struct sg_call *c, struct sg_accept *ac, struct ov_err *err)
 		return r;
 	if (ac->branch->commit != ac->at)
 		return ov_fail(err, OV_EIO, "branch %s moved meanwhile", ac->branch->name);
+	if (w)
+		w->lock = false; /* of the agent's index: ours is another */
 	if (w && w->folder &&
 			!sg_move(g, w, &g->commits.p[ac->at].tree,
 					&g->commits.p[ac->commit].tree)) {

@@ -231,13 +231,14 @@ static int restore_steps(struct sg_call *c, str rescue_ref, struct ov_err *err)
 {
 	struct simgit *g = c->g;
 	struct sg_wt *w = c->wt;
-	bool dirty, renewed;
+	bool dirty, nested, renewed;
 	int r;
 
 	if (!w)
 		return ov_fail(err, OV_ENOTFOUND, "%s is not a worktree of %s", c->path, g->repo);
 	dirty = sg_dirty(g, w);
-	renewed = w->folder && w->branch && (dirty || w->lock);
+	nested = w->folder && w->nested.n;
+	renewed = w->folder && w->branch && (dirty || w->lock || nested);
 	if (!dirty && !renewed && !w->nested.n)
 		return 0;
 	r = sg_rescue(c,
@@ -248,7 +249,7 @@ static int restore_steps(struct sg_call *c, str rescue_ref, struct ov_err *err)
 			err);
 	if (r == 0)
 		r = sg_nested_aside(c, err);
-	if (r == 0 && dirty)
+	if (r == 0 && (dirty || nested))
 		r = restore_files(c, err);
 	if (r == 0 && renewed)
 		r = sg_step(c, "make the agent's git folder", err);
