@@ -22,7 +22,8 @@ static void go_back(struct simgit *g, struct sg_wt *w, uint32_t from, uint32_t t
 	vec_clear(&w->conflicts);
 }
 
-static int abort_unfinished(struct sg_call *c, struct ov_err *err)
+/* Of a rebase the worktree's branch counts, also where it was one of another branch. */
+static int abort_unfinished(struct sg_call *c, struct sg_ref *branch, struct ov_err *err)
 {
 	struct simgit *g = c->g;
 	struct sg_wt *w = c->wt;
@@ -39,9 +40,10 @@ static int abort_unfinished(struct sg_call *c, struct ov_err *err)
 	if (w->op == SG_MERGE) {
 		go_back(g, w, w->other, sg_head(w));
 	} else {
-		go_back(g, w, sg_head(w), w->other);
-		sg_ref_set(g, w->rebased, w->other);
-		sg_head_set(g, w, w->rebased, 0);
+		if (!branch->commit)
+			sg_ref_set(g, branch, w->other);
+		go_back(g, w, sg_head(w), branch->commit);
+		sg_head_set(g, w, branch, 0);
 	}
 	sg_op_set(g, w, SG_NONE, NULL, 0);
 	return 0;
@@ -222,7 +224,7 @@ static int harvest_steps(struct sg_call *c, str base, str rescue_ref, struct ov_
 		c->res.detail = STR("not part of the work, since each is a repository of its own: "
 				    "\"nested\"");
 	if (r == 0)
-		r = abort_unfinished(c, err);
+		r = abort_unfinished(c, branch, err);
 	if (r == 0)
 		r = attach(c, branch, err);
 	if (r == 0)

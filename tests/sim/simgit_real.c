@@ -179,7 +179,8 @@ static void agent_rebase(struct both *b, const char *path _unused_)
 			    SIMGIT_UNFINISHED) < 0)
 		return;
 	in_worktree(b);
-	act(b, COMMIT LOOK "git rebase -q main >/dev/null 2>&1 || :; ");
+	/* The model does not know by its patch what is on the target already. */
+	act(b, COMMIT LOOK "git rebase -q --reapply-cherry-picks main >/dev/null 2>&1 || :; ");
 	mark(b, "grep -qs '^<<<<<<<' $p");
 }
 
