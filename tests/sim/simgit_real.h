@@ -46,12 +46,12 @@ struct both {
 #define tell(b, ...) buf_addf(&(b)->story, __VA_ARGS__)
 
 /* The whole story by itself: a message of a failure is cut off where it gets long. */
-#define differ(b, ...)                                            \
-	do {                                                      \
-		buf_addf(&(b)->story, "\n# ");                    \
-		buf_addf(&(b)->story, __VA_ARGS__);               \
+#define differ(b, ...)                                                                  \
+	do {                                                                            \
+		buf_addf(&(b)->story, "\n# ");                                          \
+		buf_addf(&(b)->story, __VA_ARGS__);                                     \
 		fprintf(stderr, "# %s\n# in %s\n", buf_cstr(&(b)->story), (b)->f.repo); \
-		fail_msg("the model differs; " __VA_ARGS__);      \
+		fail_msg("the model differs; " __VA_ARGS__);                            \
 	} while (0)
 
 void know_ref(struct both *b, const char *ref);
