@@ -370,9 +370,10 @@ static void advance_all(struct tick *t)
 			vec_push(&due, as);
 		check_checkout(t, as);
 	}
-	if (due.n)
+	if (due.n) {
 		qsort(due.p, due.n, sizeof(*due.p), assignment_order);
-	t->turn = next_turn(t, due.p, due.n);
+		t->turn = next_turn(t, due.p, due.n);
+	}
 	for (size_t i = 0; i < due.n; i++)
 		advance(t, due.p[i]);
 	vec_done(&due);
@@ -486,6 +487,7 @@ struct decisions reconcile(struct arena *a, const struct world *w, const struct 
 	if (d.looks_n)
 		memcpy(d.looks, tick.looks.p, d.looks_n * sizeof(*d.looks));
 	vec_done(&tick.looks);
+	vec_done(&tick.seen);
 	vec_done(&tick.looping);
 	vec_done(&tick.over);
 	d.wake_at = tick.wake_at;

@@ -32,9 +32,9 @@ void reconcile_spending(struct tick *t)
 	t->spending = arena_array(t->a, struct spending, s->goals.n + 1);
 	list_each (it, &s->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
-
 		const struct observation *o = tick_observation(t, as->run);
 
+		vec_push(&t->seen, o);
 		reconcile_task(t, as);
 		slots_add(&t->slots, as);
 		if (!as->run || !as->node || as->run->status == RUN_ENDED)
@@ -44,10 +44,12 @@ void reconcile_spending(struct tick *t)
 			vec_push(&t->looping, as);
 	}
 	share_spending(t);
-	for (size_t i = 0; i < s->goals.n; i++)
+	for (size_t i = 0; i < s->goals.n; i++) {
 		t->spending[i].stops = t->spending[i].live.runs && is_open(s->goals.p[i]) &&
 				budget_stops(t->w->policy, s->goals.p[i], &t->spending[i].live,
 						t->now);
+		t->stops |= t->spending[i].stops;
+	}
 }
 
 static void look_at(struct tick *t, const struct goal *g)
@@ -139,6 +141,8 @@ static str settled(struct tick *t, const struct goal *g, const struct escalation
 
 static void stop_spending(struct tick *t)
 {
+	if (!t->stops)
+		return;
 	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 

@@ -229,9 +229,9 @@ static bool lives_after_all(const struct tick *t, const struct assignment *as,
 			(!l->anew && l->activity_at > as->last_activity_at && l->due_at > t->now);
 }
 
-static void watch_run(struct tick *t, struct watch *w, const struct assignment *as)
+static void watch_run(struct tick *t, struct watch *w, const struct assignment *as,
+		const struct observation *o)
 {
-	const struct observation *o;
 	bool stalled = as->status == AS_STALLED;
 	struct liveness l;
 	struct decision d;
@@ -240,7 +240,6 @@ static void watch_run(struct tick *t, struct watch *w, const struct assignment *
 	check_maximum(t, as);
 	if (is_fresh(t, as))
 		return;
-	o = tick_observation(t, as->run);
 	l = liveness_judge(t->w->policy, as, o, t->now);
 	if (is_finished(t, as, &l)) {
 		d = about(DEC_FINISH, as);
@@ -442,9 +441,11 @@ void reconcile_runs(struct tick *t)
 {
 	struct watch w = { 0 };
 	bool full = false;
+	size_t i = 0;
 
 	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
+		const struct observation *o = t->seen.p[i++];
 
 		if (tick_stops(t, as) || tick_task_over(t, as)) {
 			count_stopped(t, &w, as);
@@ -460,7 +461,7 @@ void reconcile_runs(struct tick *t)
 		full = tick_full(t);
 		if (full)
 			break; /* and nobody climbs in this tick either */
-		watch_run(t, &w, as);
+		watch_run(t, &w, as, o);
 	}
 	/* Who has not looked at all of them cannot say how many are silent. */
 	if (!full)

@@ -24,11 +24,12 @@ bool assignment_is_accepting(const struct assignment *as)
 
 enum worker_step worker_next_step(const struct state *s, const struct worker *w)
 {
-	const struct assignment *as = w->assignment_id.n ? state_assignment(s, w->assignment_id)
-							 : NULL;
+	const struct assignment *as;
 
+	/* Of nearly all of them nothing is wanted, and each tick asks about all. */
 	if (!w->wanted.n || w->effect)
 		return WORKER_STEP_NONE;
+	as = w->assignment_id.n ? state_assignment(s, w->assignment_id) : NULL;
 	if (!as || as->stage == STAGE_NONE)
 		return WORKER_STEP_ACT;
 	if (as->stage == STAGE_WAITING)
