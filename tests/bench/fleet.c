@@ -16,14 +16,12 @@ static const struct policy_agent agents[] = {
 };
 static const str every_agent[] = { STR_INIT("*") };
 
-static struct policy policy_for(size_t workers)
+static struct policy policy_of_fleet(void)
 {
 	struct policy p = {
 		.default_agent = STR("a"),
 		.agents = agents,
 		.agents_n = ARRAY_LEN(agents),
-		.workers_max = (int64_t)workers,
-		.workers_max_waiting = (int64_t)workers,
 		.unchecked = UNCHECKED_ACCEPT,
 		.target_branch = STR("main"),
 		.retry_max_attempts = 3,
@@ -63,12 +61,18 @@ static void must(int r, const struct ov_err *err)
 
 void fleet_init(struct fleet *f, size_t workers, fleet_keep_fn *keep, void *user)
 {
-	*f = (struct fleet){ .policy = policy_for(workers),
+	*f = (struct fleet){ .policy = policy_of_fleet(),
 		.state = state_new(1),
 		.now = 1800000000000,
 		.keep = keep,
 		.user = user };
 	map_init(&f->observations, 1);
+	fleet_workers(f, workers);
+}
+
+void fleet_workers(struct fleet *f, size_t workers)
+{
+	f->policy.workers_max = f->policy.workers_max_waiting = (int64_t)workers;
 }
 
 void fleet_done(struct fleet *f)

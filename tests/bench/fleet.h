@@ -39,6 +39,8 @@ struct fleet {
 /* With a policy under which nothing ends by itself: no budgets, and silence after 15 minutes. */
 void fleet_init(struct fleet *f, size_t workers, fleet_keep_fn *keep, void *user);
 void fleet_done(struct fleet *f);
+/* So many may be at work from now on, and as many may wait. */
+void fleet_workers(struct fleet *f, size_t workers);
 
 /* Ends the program when it is refused. The result lives in the arena. */
 value *fleet_submit(struct fleet *f, const char *command, const value *params);

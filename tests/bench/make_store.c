@@ -86,18 +86,23 @@ static void make_history(struct maker *m, uint64_t until)
 	while (m->fleet.state->seq < until) {
 		fleet_goal(&m->fleet, m->plan);
 		settle(m);
+		/* A history of goals that nobody works on is smaller per goal, and so another store. */
+		if (vec_last(&m->fleet.state->goals)->status != GOAL_COMPLETED) {
+			fputs("make_store: a goal was not worked off\n", stderr);
+			exit(2);
+		}
 	}
 }
 
 static void make_fleet(struct maker *m, int64_t live)
 {
 	m->fleet.fate = m->running ? FATE_RUNNING : FATE_FAILING;
-	m->fleet.policy.workers_max = live;
+	fleet_workers(&m->fleet, (size_t)live);
 	for (int64_t i = 0; i < live / m->tasks; i++)
 		fleet_goal(&m->fleet, m->plan);
 	settle(m);
 	m->fleet.fate = FATE_FINISHED;
-	m->fleet.policy.workers_max = live + POOL;
+	fleet_workers(&m->fleet, (size_t)live + POOL);
 }
 
 static size_t make_snapshot(struct maker *m)
