@@ -25,17 +25,14 @@ static int64_t limit_of(struct checker *c, const struct goal_book *b, int r)
 							: p->estimate[r]);
 }
 
-/* What a run under way has used, as far as the daemon can know. */
-static int64_t live_use(struct checker *c, const struct run_book *r, int resource)
+/* Adds what a run under way has used, as far as the daemon can know. */
+static void add_live_use(struct checker *c, const struct run_book *r, int64_t used[RESOURCE_COUNT])
 {
 	const struct observation *o = c->up ? map_get(exec_observations(c->up->exec), r->id) : NULL;
 
-	switch (resource) {
-	case RES_WALL_MS: return MAX(sim_now(c->s) - r->started_at, (ov_time)0);
-	case RES_TOKENS: return o ? o->tokens : 0;
-	case RES_COST_MICROUSD: return o ? o->cost_microusd : 0;
-	default: return 0;
-	}
+	used[RES_WALL_MS] += MAX(sim_now(c->s) - r->started_at, (ov_time)0);
+	used[RES_TOKENS] += o ? o->tokens : 0;
+	used[RES_COST_MICROUSD] += o ? o->cost_microusd : 0;
 }
 
 /*
@@ -72,10 +69,8 @@ static int used_up(struct checker *c, const struct goal_book *g, bool with_live)
 	for (size_t i = 0; with_live && i < c->live.n; i++) {
 		const struct as_book *as = c->live.p[i];
 
-		for (int r = 0; shares(as->node->goal, g) && as->run &&
-				as->run->status != RUN_ENDED && r < RESOURCE_COUNT;
-				r++)
-			used[r] += live_use(c, as->run, r);
+		if (shares(as->node->goal, g) && as->run && as->run->status != RUN_ENDED)
+			add_live_use(c, as->run, used);
 	}
 	for (int r = 0; r < RESOURCE_COUNT; r++) {
 		int64_t limit = limit_of(c, g, r);
@@ -116,11 +111,13 @@ bool auto_runs_taken(struct checker *c, const struct goal_book *g, int64_t *ret_
 static int task_used_up(struct checker *c, const struct node_book *n, const struct as_book *as)
 {
 	bool live = as && as->run && as->run->status != RUN_ENDED;
+	int64_t under_way[RESOURCE_COUNT] = { 0 };
 
+	if (live)
+		add_live_use(c, as->run, under_way);
 	for (int r = 0; n->goal->automatic && r < RESOURCE_COUNT; r++) {
 		int64_t limit = c->s->config->policy.task_budget[r],
-			used = n->spent[r] - n->spent_before[r] +
-				(live ? live_use(c, as->run, r) : 0);
+			used = n->spent[r] - n->spent_before[r] + under_way[r];
 
 		if (limit > 0 && used >= limit && !(live && r == RES_ITERATIONS))
 			return r;

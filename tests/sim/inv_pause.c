@@ -152,10 +152,12 @@ static enum goal_health health_expected(struct checker *c, const struct goal_boo
 		return g->aborted ? HEALTH_ABORTED : HEALTH_PAUSED;
 	for (size_t i = 0; i < c->node_list.n; i++) {
 		const struct node_book *n = c->node_list.p[i];
-		const struct node *real = n->goal == g ? state_node(c->shadow, g->id, n->id) : NULL;
+		const struct node *real = n->goal == g && n->alarm > severity
+				? state_node(c->shadow, g->id, n->id)
+				: NULL;
 
 		if (real && !real->removed_in && !node_is_final(real))
-			severity = MAX(severity, n->alarm);
+			severity = n->alarm;
 	}
 	if (severity == SEVERITY_CRITICAL)
 		return HEALTH_CRITICAL;
