@@ -103,7 +103,7 @@ void perform_pool(struct task *t, const struct assignment *none)
 /* What of it is about auto mode: its own events, and how its tasks and workers fare. */
 static bool is_about_auto(const struct state *s, const struct event *e)
 {
-	const struct goal *g = e->goal.n ? state_goal(s, e->goal) : NULL;
+	const struct goal *g;
 	const struct worker *w;
 
 	switch (e->kind) {
@@ -116,7 +116,9 @@ static bool is_about_auto(const struct state *s, const struct event *e)
 	case EV_NODE_STATUS:
 	case EV_NODE_FAILED:
 	case EV_NODE_ACCEPTED:
-	case EV_NODE_REVERTED: return g && str_is(g->standing, STANDING_AUTO);
+	case EV_NODE_REVERTED:
+		g = state_goal(s, e->goal);
+		return g && str_is(g->standing, STANDING_AUTO);
 	case EV_WORKER_STATUS:
 		w = state_worker(s, value_str_at(e->data, "worker"));
 		return w && w->kind == WORKER_AUTO;
