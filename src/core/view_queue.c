@@ -25,6 +25,9 @@ struct queue {
 	int64_t *loads;  /* per configured agent; assignments that wait hold no place */
 	int64_t *starts; /* of these, those that have not begun */
 	struct slots slots;
+	size_t unusable[WORKER_KIND_COUNT]; /* workers that a person has to look at first */
+	const struct worker **manual;       /* those of people that are free */
+	size_t manual_n;
 	value *accept; /* the accept queue, once somebody asked for it */
 };
 
@@ -169,6 +172,18 @@ static void count_loads(struct queue *q)
 	}
 }
 
+static void count_workers(struct queue *q)
+{
+	q->manual = arena_array(q->a, const struct worker *, q->s->workers.n + 1);
+	for (size_t i = 0; i < q->s->workers.n; i++) {
+		const struct worker *w = q->s->workers.p[i];
+
+		q->unusable[w->kind] += worker_is_unusable(w);
+		if (w->kind == WORKER_MANUAL && worker_is_free(w))
+			q->manual[q->manual_n++] = w;
+	}
+}
+
 static str all_taken(struct queue *q, enum worker_kind kind)
 {
 	size_t max = slots_max(q->s, q->p, kind);
@@ -181,12 +196,10 @@ static str all_taken(struct queue *q, enum worker_kind kind)
 static str slot_text(struct queue *q, enum worker_kind kind)
 {
 	const struct slot_count *of = &q->slots.of[kind];
-	size_t taken = of->busy + of->starts;
+	size_t taken = of->busy + of->starts + q->unusable[kind];
 
 	if (slots_held(&q->slots, kind))
 		return slots_text(q->a, &q->slots, kind);
-	for (size_t i = 0; i < q->s->workers.n; i++)
-		taken += q->s->workers.p[i]->kind == kind && worker_is_unusable(q->s->workers.p[i]);
 	return taken < slots_max(q->s, q->p, kind) ? STR("") : all_taken(q, kind);
 }
 
@@ -235,11 +248,9 @@ static str worker_text(struct queue *q, const struct node *n)
 		return arena_printf(q->a, "worker " STR_FMT " is %s", STR_ARG(name),
 				w->wanted.n ? "to be reset or removed"
 					    : status_name(&worker_statuses, (int)w->status));
-	for (size_t i = 0; i < q->s->workers.n; i++) {
-		w = q->s->workers.p[i];
-		if (w->kind == WORKER_MANUAL && worker_is_free(w) && worker_serves(w, n))
+	for (size_t i = 0; i < q->manual_n; i++)
+		if (worker_serves(q->manual[i], n))
 			return STR("");
-	}
 	return slot_text(q, automatic ? WORKER_AUTO : WORKER_POOL);
 }
 
@@ -281,7 +292,7 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 	str want = node_wants(q->p, n);
 	const struct policy_agent *agent = NULL;
 	const struct lane *lane = state_lane(q->s, want);
-	str held = goal_holds(q, n->goal);
+	str held = goal_holds(q, n->goal), why;
 
 	for (size_t i = 0; i < q->p->agents_n; i++)
 		if (str_eq(q->p->agents[i].name, want))
@@ -298,15 +309,16 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 		return row(q, n, "capacity", q->no_capacity);
 	if (q->loads[agent - q->p->agents] >= agent->concurrency)
 		return row(q, n, "concurrency", agent_text(q, agent));
-	if (worker_text(q, n).n)
-		return row(q, n, "worker", worker_text(q, n));
+	why = worker_text(q, n);
+	if (why.n)
+		return row(q, n, "worker", why);
 	return row(q, n, "next", STR("it is about to be assigned"));
 }
 
 static value *dispatch_row(struct queue *q, const struct node *n)
 {
 	const struct assignment *as = n->assignment;
-	str held;
+	str held, why;
 
 	if (!as)
 		return unassigned_row(q, n);
@@ -322,8 +334,9 @@ static value *dispatch_row(struct queue *q, const struct node *n)
 		return held_row(q, n, held);
 	if (as->stage == STAGE_START && q->no_capacity.n)
 		return row(q, n, "capacity", q->no_capacity);
-	if (start_text(q, as).n)
-		return row(q, n, "worker", start_text(q, as));
+	why = start_text(q, as);
+	if (why.n)
+		return row(q, n, "worker", why);
 	return row(q, n, "stage",
 			arena_printf(q->a, "%s: %s", status_name(&stages, (int)as->stage),
 					as->effect ? "under way" : "about to begin"));
@@ -363,6 +376,7 @@ struct queue *queue_look(struct arena *a, const struct world *w, str no_capacity
 		.slots = slots_init(w->state, w->policy, now) };
 	slots_count(&q->slots);
 	count_loads(q);
+	count_workers(q);
 	return q;
 }
 
