@@ -100,11 +100,11 @@ struct observation {
 	ov_time tree_at;    /* the last look that saw another tree than the look before */
 	bool process_unknown, tree_unknown; /* the last look could not tell */
 	bool tool_in_flight, compacting;    /* the agent says so */
-	int64_t tokens, cost_microusd;      /* of this run so far, as far as known; else 0 */
-	str waiting_for;                    /* a person: a permission or a question; empty: no */
-	str tool;                           /* the oldest one in flight, where the agent names it */
-	ov_time tool_since;
 	bool retrying; /* it says that it tries the same again and again: no sign of life */
+	int64_t tokens, cost_microusd; /* of this run so far, as far as known; else 0 */
+	str waiting_for;               /* a person: a permission or a question; empty: no */
+	str tool;                      /* the oldest one in flight, where the agent names it */
+	ov_time tool_since;
 	ov_time retrying_since;
 	str trouble; /* what with, for people */
 	/* Of its newest calls of tools: so many in a row were the same, with the same answer. */

@@ -50,7 +50,7 @@ struct tick {
 	struct spending *spending;     /* of goals by their order */
 	bool stops;                    /* some goal's runs must be stopped */
 	VEC(const struct observation *) seen; /* of live assignments, in their order; NULL: none */
-	size_t auto_begun;             /* runs of tasks of the pool that this tick begins */
+	size_t auto_begun;                    /* runs of tasks of the pool that this tick begins */
 	VEC(const struct assignment *) looping; /* their runs make the same call again and again */
 	VEC(struct task_over) over;             /* tasks that have used up their own budget */
 	bool *reviewed; /* by their order: nothing else is decided about these; NULL: none */
@@ -131,9 +131,10 @@ static inline bool tick_task_over(const struct tick *t, const struct assignment 
 /* It uses up what is not there: it is stopped, and nothing else is decided about it. */
 static inline bool tick_stops(const struct tick *t, const struct assignment *as)
 {
-	return t->stops && as->node && t->spending[as->node->goal->order].stops && as->stage == STAGE_RUNNING &&
-			!as->effect && !as->stopping && as->run && as->run->status == RUN_RUNNING &&
-			!assignment_is_final(as) && as->status != AS_BLOCKED;
+	return t->stops && as->node && t->spending[as->node->goal->order].stops &&
+			as->stage == STAGE_RUNNING && !as->effect && !as->stopping && as->run &&
+			as->run->status == RUN_RUNNING && !assignment_is_final(as) &&
+			as->status != AS_BLOCKED;
 }
 
 /*
