@@ -4,6 +4,7 @@
 
 #include "app/daemon_impl.h"
 #include "app/log.h"
+#include "app/others.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -58,23 +59,34 @@ static void look_at_peer(struct daemon *d, struct arena *a, const struct proc *p
 	}
 }
 
+/* Of who has ended nobody can say whether it was in the sandbox of another store. */
+static void suspect_others(struct arena *a, struct caller_facts *f)
+{
+	if (f->place == PLACE_GONE && !f->runs_live)
+		f->runs_live = others_live(a);
+}
+
 void callers_accepted(void *user, const struct peer *peer, struct rpc_who *ret)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 	struct daemon *d = user;
 	struct caller_facts f = { .runs_live = executor_is_live(d->executor) };
+	bool inside = peer_is_inside(&a, peer->proc.pid);
 	str name = STR("");
 
 	if (peer->proc.pid > 0)
 		f.place = peer->proc.pidfd < 0 ? PLACE_GONE : PLACE_OUTSIDE;
 	if (f.runs_live && f.place == PLACE_OUTSIDE)
 		look_at_peer(d, &a, &peer->proc, &f, &name);
+	else if (f.place == PLACE_OUTSIDE && proc_ended(&peer->proc, 0))
+		f.place = PLACE_GONE;
 	/* A run of another store is in a sandbox of its own. */
-	if (f.place == PLACE_OUTSIDE && peer_is_inside(&a, peer->proc.pid)) {
+	if (f.place == PLACE_OUTSIDE && inside) {
 		f.place = PLACE_RUN;
 		name = STR("a sandbox or a container");
 	}
+	suspect_others(&a, &f);
 	keep(ret, &f, name);
 }
 
@@ -85,13 +97,50 @@ static bool is_sandboxed(const struct executor_place *p)
 	return p->run && run_is_sandboxed(p->run);
 }
 
-/* A run whose processes cannot all be looked at could hold any socket, unless it is kept from the token. */
-static bool is_any_loose(const struct executor_place *places, const struct sock_tree *trees,
-		size_t n, str *ret_name)
+/* What is looked at for one connection: the places of our runs, and behind them the sandboxes of others. */
+struct search {
+	const struct executor_place *places;
+	size_t own, n;
+	struct sock_tree *trees; /* n of them, the first `own` of which are the places */
+};
+
+static struct search search_for(struct daemon *d, struct arena *a)
 {
+	struct executor_place *places;
+	struct search s = { .own = executor_places(d->executor, a, &places) };
+	int *roots = arena_array(a, int, s.own + 1), *others;
+	size_t n;
+
+	s.places = places;
+	for (size_t i = 0; i < s.own; i++)
+		roots[i] = places[i].root;
+	n = others_roots(a, roots, s.own, &others);
+	s.trees = arena_array(a, struct sock_tree, s.own + n + 1);
+	for (size_t i = 0; i < s.own; i++) {
+		struct sock_tree *t = &s.trees[i];
+
+		t->root = places[i].root;
+		if (places[i].group && file_exists(places[i].group))
+			t->group = places[i].group;
+		t->sealed = t->group && is_sandboxed(&places[i]);
+	}
+	s.n = s.own + n;
 	for (size_t i = 0; i < n; i++)
-		if (trees[i].loose && !is_sandboxed(&places[i])) {
-			*ret_name = places[i].name;
+		s.trees[s.own + i] = (struct sock_tree){ .root = others[i], .inside = true };
+	return s;
+}
+
+static str name_of(const struct search *s, size_t i)
+{
+	return i < s->own ? s->places[i].name : STR("a sandbox of another store");
+}
+
+/* A run whose processes cannot all be looked at could hold any socket, unless it is kept from the token. */
+static bool is_any_loose(const struct search *s, str *ret_name)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->trees[i].loose && (i >= s->own || !is_sandboxed(&s->places[i]))) {
+			*ret_name = name_of(s, i);
 			return true;
 		}
 	return false;
@@ -100,27 +149,23 @@ static bool is_any_loose(const struct executor_place *places, const struct sock_
 static void look_at_link(struct daemon *d, struct arena *a, const struct http_link *l,
 		struct caller_facts *f, str *ret_name)
 {
-	struct executor_place *places;
-	size_t n = executor_places(d->executor, a, &places), at = 0;
-	struct sock_tree *trees = arena_array(a, struct sock_tree, n + 1);
+	struct search s = search_for(d, a);
 	enum sock_found found = SOCK_NONE;
+	size_t at = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		trees[i].root = places[i].root;
-		if (places[i].group && file_exists(places[i].group))
-			trees[i].group = places[i].group;
-		trees[i].sealed = trees[i].group && is_sandboxed(&places[i]);
-	}
-	if (sockowner_find(&l->client, &l->server, trees, n, &found, &at, NULL) < 0)
-		for (size_t i = 0; i < n; i++)
-			trees[i].loose = true;
+	if (s.n == 0 && !f->runs_live)
+		return;
+	if (sockowner_find(&l->client, &l->server, s.trees, s.n, &found, &at, NULL) < 0)
+		for (size_t i = 0; i < s.n; i++)
+			s.trees[i].loose = true;
 	f->place = found == SOCK_FOUND       ? PLACE_RUN
 			: found == SOCK_GONE ? PLACE_GONE
 					     : PLACE_OUTSIDE;
 	if (found == SOCK_FOUND)
-		*ret_name = places[at].name;
+		*ret_name = name_of(&s, at);
 	else if (found == SOCK_NONE)
-		f->hidden = is_any_loose(places, trees, n, ret_name);
+		f->hidden = is_any_loose(&s, ret_name);
+	f->runs_live |= f->hidden;
 }
 
 const struct rpc_who *callers_http(struct daemon *d, struct http_req *req)
@@ -135,8 +180,9 @@ const struct rpc_who *callers_http(struct daemon *d, struct http_req *req)
 
 	if (l && l->note)
 		return l->note;
-	if (l && f.runs_live)
+	if (l)
 		look_at_link(d, &a, l, &f, &name);
+	suspect_others(&a, &f);
 	/* Without a connection nobody else frees it. */
 	who = l ? mem_zalloc(1, sizeof(*who)) : arena_new(req->arena, struct rpc_who);
 	keep(who, &f, name);

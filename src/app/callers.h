@@ -2,7 +2,8 @@
 /*
  * Finds out who is at the other end of a connection, once, and keeps that with it; core/caller decides
  * what follows. A process of a run is known by its control group, its ancestors, its environment; of an
- * HTTP connection, by the control group of its socket or the processes that hold it.
+ * HTTP connection, by the control group of its socket or the processes that hold it. A run of another store
+ * is known by its sandbox.
  */
 #include "core/caller.h"
 #include "net/httpd.h"

@@ -37,7 +37,7 @@ enum caller_place {
 struct caller_facts {
 	bool own; /* no connection at all: the daemon asks itself */
 	enum caller_place place;
-	bool runs_live; /* or one has ended a moment ago */
+	bool runs_live; /* or one has ended a moment ago, or one of another store may be the caller */
 	/*
 	 * HTTP: the socket's holder was looked for among the processes of the runs, and a run without
 	 * a sandbox has some that could not be looked at.

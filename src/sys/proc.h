@@ -80,5 +80,10 @@ int proc_find_env(str name, str value, bool *ret_found, struct ov_err *err);
  * count.
  */
 bool proc_find_at(str program, str folder, str but, int seconds);
+/*
+ * Processes of our user with one of these names, which end with NULL; ourselves excepted. At most max are
+ * kept; the number of all is returned.
+ */
+size_t proc_list_named(const char *const *names, int *ret, size_t max);
 /* Processes of this name that are at work in the folder, or beneath it; at most max. */
 size_t proc_list_at(str program, str folder, int *ret, size_t max);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@ struct sweep {
 	size_t killed, stuck;
 	bool found;
 	str program, folder; /* proc_find_at, proc_list_at */
+	const char *const *names; /* proc_list_named */
 	int *pids;
 	size_t pids_n, pids_max;
 	uint64_t since; /* in clock ticks since boot */
@@ -149,17 +151,26 @@ static void find_one(struct sweep *sw, int pid)
 	sw->found = sw->found || belongs(sw, pid);
 }
 
-static bool has_name(int pid, str program)
+enum { NAME_SIZE = 32 };
+
+static str read_name(int pid, char text[static NAME_SIZE])
 {
 	_cleanup_(fd_closep)
 	int fd = -1;
-	char path[40], text[32];
+	char path[40];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-	return n > 0 && str_eq(str_trim((str){ text, (size_t)n }), program);
+	n = fd < 0 ? -1 : read(fd, text, NAME_SIZE);
+	return n > 0 ? str_trim((str){ text, (size_t)n }) : (str){ 0 };
+}
+
+static bool has_name(int pid, str program)
+{
+	char text[NAME_SIZE];
+
+	return str_eq(read_name(pid, text), program);
 }
 
 static bool is_beneath(int pid, str folder)
@@ -328,6 +339,37 @@ size_t proc_list_at(str program, str folder, int *ret, size_t max)
 {
 	struct sweep sw = { .program = program, .folder = folder, .pids = ret, .pids_max = max };
 	int r = sweep_round(&sw, list_at_one, NULL);
+
+	sweep_done(&sw);
+	return r == 0 ? sw.pids_n : 0;
+}
+
+static bool is_ours(int pid)
+{
+	char path[40];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) == 0 && st.st_uid == geteuid();
+}
+
+static void list_named_one(struct sweep *sw, int pid)
+{
+	char text[NAME_SIZE];
+	str name = read_name(pid, text);
+
+	for (size_t i = 0; sw->names[i]; i++)
+		if (str_is(name, sw->names[i]) && is_ours(pid)) {
+			if (sw->pids_n < sw->pids_max)
+				sw->pids[sw->pids_n] = pid;
+			sw->pids_n++;
+		}
+}
+
+size_t proc_list_named(const char *const *names, int *ret, size_t max)
+{
+	struct sweep sw = { .names = names, .pids = ret, .pids_max = max };
+	int r = sweep_round(&sw, list_named_one, NULL);
 
 	sweep_done(&sw);
 	return r == 0 ? sw.pids_n : 0;

@@ -12,7 +12,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "sys/cgroup.h"
 #include "sys/file.h"
+#include "sys/peer.h"
 #include "sys/proc.h"
 #include "sys/proc_usage.h"
 
@@ -30,6 +32,7 @@ struct look {
 	char name[48];    /* what a descriptor of it points to */
 	VEC(int) members; /* of a tree */
 	size_t groups;
+	uint64_t made_in; /* the group in which it was made; 0: not known */
 	size_t left; /* descriptors that may still be looked at */
 	bool vanished;
 };
@@ -93,6 +96,24 @@ static bool in_group(struct look *k, struct sock_tree *t, uint64_t id)
 	return found;
 }
 
+/*
+ * A process that may not be looked at did not get the socket from its sandbox if the socket was made in
+ * another group: nobody in a sandbox can change its group.
+ */
+static bool made_elsewhere(struct look *k, int pid)
+{
+	const char *file = arena_printf(&k->arena, "/proc/%d/cgroup", pid).p, *dir;
+	str mounts, own;
+	struct stat st;
+
+	return k->made_in &&
+			file_read(&k->arena, "/proc/self/mountinfo", PROCS_BYTES, &mounts, NULL) ==
+			0 &&
+			file_read(&k->arena, file, PROCS_BYTES, &own, NULL) == 0 &&
+			cgroup_parse(&k->arena, mounts, own, &dir, NULL) == 0 &&
+			stat(dir, &st) == 0 && st.st_ino != k->made_in;
+}
+
 /* ---- descriptors ---- */
 
 /* Does one of its descriptors lead to the socket? */
@@ -108,7 +129,7 @@ static bool holds(struct look *k, struct sock_tree *t, int pid)
 	if (!d) {
 		if (errno == ENOENT || errno == ESRCH)
 			k->vanished = true;
-		else
+		else if (!t->inside || !made_elsewhere(k, pid))
 			t->loose = true;
 		return false;
 	}
@@ -138,7 +159,8 @@ static bool tree_holds(struct look *k, struct sock_tree *t)
 	const int *below = t->root ? proc_table_below(k->table, &k->arena, t->root, &n) : NULL;
 
 	in_group(k, t, 0);
-	if (n == 0 && !t->group)
+	/* Who started a sandbox ends last. */
+	if (n == 0 && !t->group && !t->inside)
 		t->loose = true;
 	for (size_t i = 0; i < n; i++)
 		vec_push(&k->members, below[i]);
@@ -146,6 +168,8 @@ static bool tree_holds(struct look *k, struct sock_tree *t)
 		qsort(k->members.p, k->members.n, sizeof(*k->members.p), by_number);
 	for (size_t i = 0; i < k->members.n; i++) {
 		if (i && k->members.p[i] == k->members.p[i - 1])
+			continue;
+		if (t->inside && !peer_is_inside(&k->arena, k->members.p[i]))
 			continue;
 		if (holds(k, t, k->members.p[i]))
 			return true;
@@ -207,6 +231,7 @@ static int find(struct look *k, const struct sockaddr_in *client, const struct s
 	int r = ask(k, client, server, &s, err), rounds = ROUNDS;
 
 	*ret = SOCK_NONE;
+	k->made_in = s.cgroup;
 	/* Where the kernel does not say where it was made, groups say nothing. */
 	for (size_t i = 0; i < n; i++)
 		trees[i].sealed &= s.cgroup != 0;

@@ -15,6 +15,7 @@ struct sock_tree {
 	int root;          /* its processes descend from this one; 0: not known */
 	const char *group; /* the folder of the control group that holds them, too; or NULL */
 	bool sealed;       /* nothing of it can leave the group, so that alone decides */
+	bool inside;       /* only its processes in a process namespace below ours are meant */
 	bool loose;        /* set by the search: some of it could not be looked at */
 };
 
