@@ -7,7 +7,7 @@
  * run's hooks, of the home what the caller says, and of git what `add`, `commit` and `rebase` need, but
  * none of the files by which git could be made to run a program for somebody else (hooks,
  * configuration, the pointers between the folders). Hidden are the store's folder with everything of
- * other runs, /run, /tmp and other processes.
+ * other runs, the stores of others, /run, /tmp and other processes.
  */
 #include "base/ov.h"
 
@@ -40,9 +40,23 @@ struct sandbox_ask {
 			*readable; /* programs below what is hidden; ends with NULL. May be NULL. */
 	const str *writable;       /* further paths, by the configuration */
 	size_t writable_n;
+	const char *const *hidden; /* folders that are not shown under any name, by their real paths */
+	size_t hidden_n;
+	const char *nothing; /* an empty folder, real path, which is shown in their place */
 	bool network;
 	bool read_only; /* the worktree and its git folder, too */
 };
 
-/* In the arena; ends with NULL. */
-const char *const *sandbox_argv(struct arena *a, const struct sandbox_ask *ask);
+/* Where something is mounted in a folder that the command can write: it may have put a link there before. */
+struct sandbox_place {
+	const char *folder, *name; /* outside; beneath the folder */
+};
+
+struct sandbox_words {
+	const char *const *argv; /* ends with NULL */
+	const struct sandbox_place *places;
+	size_t places_n;
+};
+
+/* In the arena. */
+struct sandbox_words sandbox_build(struct arena *a, const struct sandbox_ask *ask);

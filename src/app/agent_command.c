@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/command_env.h"
+#include "shim/proto.h"
 
 static const str default_pass[] = { STR_INIT("HOME"), STR_INIT("PATH"), STR_INIT("USER"),
 	STR_INIT("LANG"), STR_INIT("LC_ALL"), STR_INIT("TMPDIR"), STR_INIT("TERM") };
@@ -24,10 +25,11 @@ static const char *const *shell(struct arena *a, const char *text)
 	return argv;
 }
 
-/* What the sandbox itself says goes there, too. */
-static const char *const *joined(struct arena *a, const char *const *argv)
+/* What the sandbox itself says goes there, too. It has none of the keys of our session. */
+static const char *const *joined(struct arena *a, const char *shim, const char *const *argv)
 {
-	static const char *const before[] = { "sh", "-c", "exec \"$@\" 2>&1", "sh" };
+	const char *const before[] = { "sh", "-c", "exec \"$@\" 2>&1", "sh", shim,
+		RUN_WITHOUT_KEYS };
 	size_t n = 0;
 	const char **ret;
 
@@ -84,7 +86,7 @@ int agent_command(struct arena *a, const struct agent_command_ask *ask, struct a
 	if (r < 0)
 		return ov_wrap(err, r, "a command on the work of agent \"" STR_FMT "\"",
 				STR_ARG(ask->agent));
-	*ret = (struct agent_command){ room.level.is == SANDBOX_NONE ? argv : joined(a, argv), env,
+	*ret = (struct agent_command){ room.level.is == SANDBOX_NONE ? argv : joined(a, ask->shim, argv), env,
 		room.level.is == SANDBOX_NONE ? STR("") : told(a, ask->agent) };
 	return 0;
 }

@@ -16,6 +16,7 @@ struct agent_command_ask {
 	const char *store, *worktree;
 	const char *git_common; /* the repository's git folder */
 	const char *text;       /* for sh */
+	const char *shim;       /* overseer-run */
 };
 
 struct agent_command {

@@ -1,7 +1,12 @@
 /* How runs are held together here, and what of that is missing. */
 #include "app/doctor.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "app/contain.h"
+#include "app/sandbox_paths.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -92,12 +97,32 @@ static void say_sandboxes(struct doctor *d, const struct sandbox_level *level, c
 		doctor_next(d, "install the package bubblewrap, or set sandbox = \"none\"");
 }
 
+/* What is refused when a run is started. */
+static void say_unsafe(struct doctor *d, const struct config_agent *agent)
+{
+	const char *home = getenv("HOME");
+	struct sandbox_guarded guarded = { .store = d->dir,
+		.git_common = path_join(d->a, d->repo, ".git"),
+		.home = home ? realpath(home, arena_alloc(d->a, PATH_MAX)) : NULL,
+		.env = (const char *const *)environ };
+	struct ov_err err = { 0 };
+	const str *paths;
+	size_t n;
+
+	if (agent->sandbox == SANDBOX_NONE ||
+			sandbox_writable(d->a, agent, &guarded, &paths, &n, &err) == 0)
+		return;
+	doctor_say(d, DOCTOR_PROBLEM, "%s", err.msg);
+	doctor_next(d, "%s", err.next);
+}
+
 /* It is left out of the sandbox, so that what needs it fails there. */
 static void say_writable(struct doctor *d)
 {
 	const struct config *c = d->cx->config;
 
-	for (size_t i = 0; i < c->agents_n; i++)
+	for (size_t i = 0; i < c->agents_n; i++) {
+		say_unsafe(d, &c->agents[i]);
 		for (size_t k = 0; k < c->agents[i].sandbox_writable_n; k++) {
 			str path = c->agents[i].sandbox_writable[k];
 
@@ -107,6 +132,7 @@ static void say_writable(struct doctor *d)
 						" does not exist, so it is left out",
 						STR_ARG(c->agents[i].name), STR_ARG(path));
 		}
+	}
 }
 
 /* Our own git, on what agents wrote. */

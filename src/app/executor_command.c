@@ -133,6 +133,7 @@ static int furnish(struct task *t, struct proc_spec *ret, struct ov_err *err)
 	const struct executor *x = t->x;
 	const struct agent_command_ask ask = { .config = x->o.config,
 		.contain = x->contain,
+		.shim = x->o.shim,
 		.agent = c->agent,
 		.home = c->home,
 		.store = x->o.dir,

@@ -30,6 +30,7 @@ static int furnish(struct workspace *w, struct ov_err *err)
 	const struct executor *x = w->t->x;
 	const struct agent_command_ask ask = { .config = x->o.config,
 		.contain = x->contain,
+		.shim = x->o.shim,
 		.agent = w->agent,
 		.home = w->home,
 		.store = x->o.dir,

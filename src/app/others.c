@@ -15,9 +15,17 @@
 
 enum { WORDS_MAX = 64 * 1024, PROCESSES_MAX = 4096 };
 
-static size_t list(const char *const *names, int pids[static OTHERS_MAX])
+/* What runs in a sandbox or a container is left out: it may have any name, and be there many times. */
+static size_t list(struct arena *a, const char *const *names, int **ret)
 {
-	return MIN(proc_list_named(names, pids, OTHERS_MAX), (size_t)OTHERS_MAX);
+	int *pids = arena_array(a, int, PROCESSES_MAX);
+	size_t all = MIN(proc_list_named(names, pids, PROCESSES_MAX), (size_t)PROCESSES_MAX), n = 0;
+
+	for (size_t i = 0; i < all; i++)
+		if (!peer_is_inside(a, pids[i]))
+			pids[n++] = pids[i];
+	*ret = pids;
+	return n;
 }
 
 /* ---- their stores ---- */
@@ -66,12 +74,12 @@ static bool is_around(const char *store, const char *own)
 size_t others_stores(struct arena *a, const char *own, const char *const **ret)
 {
 	static const char *const names[] = { DAEMON, NULL };
-	int pids[OTHERS_MAX];
-	size_t all = list(names, pids), n = 0;
+	int *pids;
+	size_t all = list(a, names, &pids), n = 0;
 	const char **found = arena_array(a, const char *, all + 1);
 
 	for (size_t i = 0; i < all; i++) {
-		const char *store = peer_is_inside(a, pids[i]) ? NULL : store_of(a, pids[i]);
+		const char *store = store_of(a, pids[i]);
 
 		if (store && !is_around(store, own))
 			found[n++] = store;
@@ -93,13 +101,11 @@ static bool is_one_of(int pid, const int *list, size_t n)
 size_t others_roots(struct arena *a, const int *but, size_t but_n, int **ret)
 {
 	static const char *const names[] = { DAEMON, SHIM, NULL };
-	int pids[OTHERS_MAX];
-	size_t all = list(names, pids), n = 0;
+	size_t all = list(a, names, ret), n = 0;
 
-	*ret = arena_array(a, int, all + 1);
 	for (size_t i = 0; i < all; i++)
-		if (!is_one_of(pids[i], but, but_n) && !peer_is_inside(a, pids[i]))
-			(*ret)[n++] = pids[i];
+		if (!is_one_of((*ret)[i], but, but_n))
+			(*ret)[n++] = (*ret)[i];
 	return n;
 }
 

@@ -6,8 +6,6 @@
  */
 #include "base/ov.h"
 
-enum { OTHERS_MAX = 256 };
-
 /* Real paths of the stores of other daemons that are up; a store around `own` is left out. */
 size_t others_stores(struct arena *a, const char *own, const char *const **ret);
 /* The processes that start sandboxes: other daemons, and what holds their runs. Not those in `but`. */

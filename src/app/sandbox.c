@@ -7,7 +7,9 @@
 
 #include "agent/sandbox.h"
 #include "app/agent_trust.h"
+#include "app/others.h"
 #include "app/sandbox_home.h"
+#include "app/sandbox_paths.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -69,6 +71,8 @@ static int make_folders(const struct sandbox_ask *in, struct ov_err *err)
 {
 	int r = dir_make(in->tmp, 0700, err);
 
+	if (r == 0)
+		r = dir_make(in->nothing, 0700, err);
 	if (r == 0 && in->private_home)
 		r = dir_make(in->private_home, 0700, err);
 	return r < 0 ? ov_wrap(err, r, "making the folders of the sandbox") : 0;
@@ -154,24 +158,31 @@ int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *
 		.store = room->store,
 		.home = home_of(a, env),
 		.tmp = path_join(a, own, "tmp"),
-		.writable = room->agent->sandbox_writable,
-		.writable_n = room->agent->sandbox_writable_n,
+		.nothing = path_join(a, own, "nothing"),
 		.network = room->level.is == SANDBOX_FENCE || room->agent->network,
 		.read_only = room->read_only,
 	};
+	struct sandbox_guarded guarded = {
+		.store = room->store, .git_common = room->git_common, .home = in.home, .env = env
+	};
+	struct sandbox_words words;
 	int r;
 
 	if (room->level.is == SANDBOX_NONE)
 		return 0;
 	r = find_git(a, room, &in, err);
 	if (r == 0)
+		r = sandbox_writable(a, room->agent, &guarded, &in.writable, &in.writable_n, err);
+	if (r == 0)
 		r = furnish(a, room, own, env, &in, err);
 	if (r == 0)
 		r = make_folders(&in, err);
 	if (r < 0)
 		return r;
+	in.hidden_n = others_stores(a, room->store, &in.hidden);
 	in.readable = find_programs(a, room->overseer, *argv, env,
 			in.private_home ? in.home : NULL);
-	*argv = sandbox_argv(a, &in);
-	return 0;
+	words = sandbox_build(a, &in);
+	*argv = words.argv;
+	return sandbox_clear_places(a, room->store, &words, err);
 }

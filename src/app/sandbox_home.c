@@ -65,20 +65,27 @@ static size_t entries(struct looker *l, const char *path, str **ret)
 
 /* ---- the folders of the table ---- */
 
-/* Where it is for this agent, without links before its last part: a mount does not follow them. */
-static const char *place_of(struct looker *l, const struct home_folder *f)
+/* A mount does not follow links. */
+const char *sandbox_home_place(struct arena *a, const char *home, const char *const *env,
+		const struct home_folder *f)
 {
-	const char *env = f->env ? env_value(l->ask->env, f->env) : NULL;
-	const char *path = path_join(l->a, l->ask->home, f->path), *parent;
+	const char *named = f->env ? env_value(env, f->env) : NULL;
+	const char *path = path_join(a, home, f->path), *parent;
 	char *slash;
 
-	if (env && env[0] == '/')
-		path = f->sub ? path_join(l->a, env, f->sub) : env;
+	if (named && named[0] == '/')
+		path = f->sub ? path_join(a, named, f->sub) : named;
 	slash = strrchr(path, '/');
 	if (slash == path)
 		return NULL;
-	parent = real_path(l, arena_cstr(l->a, str_sub(str_from(path), 0, (size_t)(slash - path))));
-	return parent ? path_join(l->a, parent, slash + 1) : path;
+	parent = realpath(arena_cstr(a, str_sub(str_from(path), 0, (size_t)(slash - path))),
+			arena_alloc(a, PATH_MAX));
+	return parent ? path_join(a, parent, slash + 1) : path;
+}
+
+static const char *place_of(struct looker *l, const struct home_folder *f)
+{
+	return sandbox_home_place(l->a, l->ask->home, l->ask->env, f);
 }
 
 static bool is_table_place(struct looker *l, const struct home_folder *list, size_t n,

@@ -8,6 +8,8 @@
  */
 #include "agent/sandbox.h"
 
+struct home_folder;
+
 struct sandbox_home_ask {
 	const char *home;       /* real path of an existing folder */
 	str format;             /* of the agent; "raw": a command, of which nothing is known */
@@ -20,6 +22,12 @@ struct sandbox_home_ask {
 
 int sandbox_home(struct arena *a, const struct sandbox_home_ask *ask,
 		const struct sandbox_mount **ret, size_t *ret_n, struct ov_err *err);
+/*
+ * Where a folder of the table is for a command with this environment, without links before its last part;
+ * NULL: nowhere.
+ */
+const char *sandbox_home_place(struct arena *a, const char *home, const char *const *env,
+		const struct home_folder *f);
 /* The value of a variable; NULL: there is none. */
 const char *env_value(const char *const *env, const char *name);
 /* Whether a path lies below a folder, by its name. */

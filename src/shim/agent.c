@@ -8,9 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Newer than the headers of the oldest system that this is built on. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
 
 enum {
 	SWEEP_GRACE_MS = 1000,    /* at most, for descendants that outlive the agent */
@@ -25,7 +31,7 @@ struct exec_failure {
 	int step, errnum;
 };
 
-enum { STEP_CWD, STEP_FDS, STEP_EXEC };
+enum { STEP_CWD, STEP_FDS, STEP_KEYS, STEP_EXEC };
 
 static void close_fd(int *fd)
 {
@@ -55,8 +61,11 @@ _noreturn_ static void become_agent(struct shim *s, const int io[3], int report,
 	if (dup2(io[0], 0) >= 0 && dup2(io[1], 1) >= 0 && dup2(io[2], 2) >= 0) {
 		f.step = STEP_CWD;
 		if (chdir(s->cwd) == 0) {
-			f.step = STEP_EXEC;
-			execvp(s->argv[0], s->argv);
+			f.step = STEP_KEYS;
+			if (!s->sandboxed || leave_keys() == 0) {
+				f.step = STEP_EXEC;
+				execvp(s->argv[0], s->argv);
+			}
 		}
 	}
 	f.errnum = errno;
@@ -65,13 +74,52 @@ _noreturn_ static void become_agent(struct shim *s, const int io[3], int report,
 	_exit(127);
 }
 
+static int make_memory(void)
+{
+	int fd = memfd_create(RUN_PROMPT, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+
+	/* Older than that flag (6.3). */
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create(RUN_PROMPT, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return fd;
+}
+
+/*
+ * What the agent reads is a copy that nobody can change: the file itself could be opened again for writing,
+ * by its name in /proc, from within a sandbox that does not show it.
+ */
+static int copy_sealed(int from)
+{
+	int fd = make_memory();
+	char text[64 * 1024];
+	ssize_t n = 0;
+
+	while (fd >= 0 && (n = read(from, text, sizeof(text))) > 0)
+		if (write(fd, text, (size_t)n) != n) {
+			n = -1;
+			break;
+		}
+	if (fd >= 0 && n == 0 && lseek(fd, 0, SEEK_SET) == 0 &&
+			fcntl(fd, F_ADD_SEALS,
+					F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) ==
+					0)
+		return fd;
+	close_fd(&fd);
+	return -1;
+}
+
 /* The prompt file if there is one, else a pipe that the socket feeds. */
 static int open_input(struct shim *s)
 {
-	int in = open(RUN_PROMPT, O_RDONLY | O_CLOEXEC), fds[2];
+	int file = open(RUN_PROMPT, O_RDONLY | O_CLOEXEC), fds[2], in;
 
-	if (in >= 0 || errno != ENOENT)
+	if (file >= 0) {
+		in = copy_sealed(file);
+		close_fd(&file);
 		return in;
+	}
+	if (errno != ENOENT)
+		return -1;
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -1;
 	s->to_agent = fds[1];
@@ -153,6 +201,7 @@ void agent_exec_status(struct shim *s)
 	snprintf(s->message, sizeof(s->message), "%s %s: %s",
 			f.step == STEP_EXEC                  ? "cannot execute"
 					: f.step == STEP_CWD ? "cannot enter the working folder"
+					: f.step == STEP_KEYS ? "cannot make a keyring for"
 							     : "cannot set up the files of",
 			f.step == STEP_CWD ? s->cwd : s->argv[0], strerror(f.errnum));
 }

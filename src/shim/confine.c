@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <linux/keyctl.h>
 #include <linux/landlock.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -134,6 +135,32 @@ static int show_all_but(const struct rules *r, const char *hidden)
 	if (at >= 0)
 		close(at);
 	return ret;
+}
+
+/*
+ * Keys of the session in which the daemon was started could be read in a sandbox, too. Where there are no
+ * keyrings, or nobody may use them, there are no keys either.
+ */
+int leave_keys(void)
+{
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 || errno == ENOSYS ||
+			errno == EPERM || errno == EACCES)
+		return 0;
+	return -1;
+}
+
+int without_keys_main(char **argv)
+{
+	if (!argv[0])
+		return RUN_STATUS_USAGE;
+	if (leave_keys() < 0) {
+		dprintf(STDERR_FILENO, "overseer-run: cannot make a keyring: %s\n",
+				strerror(errno));
+		return RUN_STATUS_FAILED;
+	}
+	execvp(argv[0], argv);
+	dprintf(STDERR_FILENO, "overseer-run: cannot run %s: %s\n", argv[0], strerror(errno));
+	return RUN_STATUS_MISSING;
 }
 
 int confine_main(int argc, char **argv)

@@ -29,6 +29,9 @@
 /* As the first word: it is no shim then, but becomes another program, confined (confine.c). */
 #define RUN_CONFINE "--confine"
 
+/* As the first word: it becomes the program that follows, which has none of the keys of our session. */
+#define RUN_WITHOUT_KEYS "--without-keys"
+
 enum {
 	RUN_STATUS_USAGE = 64,
 	RUN_STATUS_FAILED = 74,   /* nothing was started; stderr says why */

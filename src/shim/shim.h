@@ -107,8 +107,11 @@ struct shim {
 	char message[512];
 };
 
-/* confine.c: returns only if it failed. */
+/* confine.c: these return only if they failed. */
 int confine_main(int argc, char **argv);
+int without_keys_main(char **argv);
+/* What is started from here on has a keyring of its own, which is empty; -1 with errno set. */
+int leave_keys(void);
 
 int64_t mono_ms(void);
 int64_t wall_ms(void);

@@ -19,6 +19,7 @@ enum {
 	GENERATIONS = 1000, /* deeper is nobody, unless a number was used again on the way */
 	TRIES = 100,        /* so often the parents of a process may change under our eyes */
 	TEXT_MAX = 128 * 1024,
+	STATUS_MAX = 4096,
 };
 
 static int open_pidfd(int fd, pid_t pid)
@@ -97,7 +98,7 @@ enum peer_kin peer_descends(const struct proc *p, const int *roots, size_t n, si
 }
 
 /* A file of the process, whole or its beginning. */
-static str read_proc(struct arena *a, int pid, const char *name)
+static str read_proc_max(struct arena *a, int pid, const char *name, size_t max)
 {
 	_cleanup_(fd_closep)
 	int fd = -1;
@@ -108,9 +109,9 @@ static str read_proc(struct arena *a, int pid, const char *name)
 	fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	if (fd < 0)
 		return (str){ 0 };
-	p = arena_alloc(a, TEXT_MAX);
+	p = arena_alloc(a, max);
 	for (;;) {
-		ssize_t k = read(fd, p + n, TEXT_MAX - n);
+		ssize_t k = read(fd, p + n, max - n);
 
 		if (k < 0 && errno == EINTR)
 			continue;
@@ -119,6 +120,11 @@ static str read_proc(struct arena *a, int pid, const char *name)
 		n += (size_t)k;
 	}
 	return (str){ p, n };
+}
+
+static str read_proc(struct arena *a, int pid, const char *name)
+{
+	return read_proc_max(a, pid, name, TEXT_MAX);
 }
 
 str peer_group(struct arena *a, int pid)
@@ -144,9 +150,12 @@ str peer_env(struct arena *a, int pid, str name)
 /* Everybody may read it, whatever the process did to hide: a number for each namespace from ours on. */
 bool peer_is_inside(struct arena *a, int pid)
 {
-	str text = read_proc(a, pid, "status"), line, word;
+	str text = read_proc_max(a, pid, "status", STATUS_MAX), line, word;
 	size_t n = 0;
 
+	/* Only who is in thousands of groups has more. */
+	if (text.n == STATUS_MAX)
+		text = read_proc(a, pid, "status");
 	while (str_split(&text, '\n', &line))
 		if (str_starts(line, STR("NSpid:")))
 			while (str_split(&line, '\t', &word))

@@ -85,9 +85,6 @@ class Boxed(real.RealCase):
         """A task is done and accepted from inside, and what it tried outside did not happen."""
         site = self.site(kind, sandbox="bwrap", start=False, **options)
         out = os.path.join(site.repo, "planted")
-        if "home" in options:
-            home = os.path.join(site.root, "home")
-            site.configure(site.read(".overseer/config.toml").replace("WRITABLE", home))
         site.up()
         goal = self.goal(site, self.task("T1", [
             kind.shell(f"echo inside > T1.txt; cat {site.dir}/token > token.txt; echo x > {out}; true"), {"text": "Done."}]))
@@ -103,7 +100,7 @@ class Boxed(real.RealCase):
         self.check(Claude)
 
     def test_codex(self):
-        self.check(Codex, home="shared", sandbox_writable=["WRITABLE"], permission_mode="danger-full-access")
+        self.check(Codex, home="shared", permission_mode="danger-full-access")
 
 
 if __name__ == "__main__":

@@ -185,7 +185,11 @@ class Template:
 class Site:
     def __init__(self, config="", agent=None, root=None, leaks=True):
         self.root = root or tempfile.mkdtemp(prefix="overseer-test-")
-        self.repo = os.path.join(self.root, "repo")
+        self.top = self.root
+        if SANDBOX != "none" and not root:  # agents write beside the repository, not around it
+            self.root = os.path.join(self.top, "site")
+            os.mkdir(self.root)
+        self.repo = os.path.join(self.top, "repo")
         self.dir = os.path.join(self.repo, ".overseer")
         self.socket = os.path.join(self.dir, "overseer.sock")
         self.daemon = None
@@ -234,8 +238,11 @@ class Site:
         if "defaults.sandbox" not in text and "\nsandbox = " not in text:
             line = f'sandbox = "{SANDBOX}"\n'
             agents = re.compile(r"^(\[agents\.[a-z0-9_-]+\])$", re.M)
-            if SANDBOX != "none":  # what its script reports is in its $HOME; the store and git's folder stay out of reach
-                text = agents.sub(rf'\1\nsandbox_writable = ["{self.root}"]', text)
+            if self.top != self.root:  # a home cannot be made writable, so its script gets another one inside
+                os.makedirs(self.root + "-home", exist_ok=True)
+                text = agents.sub(rf'\1\nsandbox_writable = ["{self.root}"]\nenv = {{ HOME = "{self.root}-home" }}', text)
+                text = re.sub(r"^command = \[", rf'command = ["env", "HOME={self.root}", ', text, flags=re.M)
+                text = text.replace("$HOME", self.root)
             if SANDBOX == "none" and agents.search(text):  # only they: git is confined as it is by default
                 text = agents.sub(r'\1\nsandbox = "none"', text)
             elif "[defaults]\n" in text:
@@ -254,15 +261,21 @@ class Site:
         self.gates.append(Gate(self.root, name))
         return self.gates[-1]
 
+    def path(self, name):
+        """Of the repository, or, with "../" before it, of the home."""
+        if name.startswith("../"):
+            return os.path.normpath(os.path.join(self.root, name[3:]))
+        return os.path.normpath(os.path.join(self.repo, name))
+
     def write(self, name, text):
-        path = os.path.normpath(os.path.join(self.repo, name))
+        path = self.path(name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
         return path
 
     def read(self, name):
-        with open(os.path.join(self.repo, name), encoding="utf-8", errors="replace") as f:
+        with open(self.path(name), encoding="utf-8", errors="replace") as f:
             return f.read()
 
     def home(self, name):
@@ -492,7 +505,7 @@ class Site:
         self.end_groups()
         for gate in self.gates:
             gate.close()
-        shutil.rmtree(self.root, ignore_errors=True)
+        shutil.rmtree(self.top, ignore_errors=True)
 
     def end_groups(self):
         """Control groups of runs whose shims we have just killed: nobody else removes them."""

@@ -33,6 +33,23 @@ git add -A && git commit -qm "work of $OVERSEER_NODE"
 CONNECT = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])"
 
 
+# Looks for a key of a keyring.
+KEYS = r"""
+import ctypes, platform
+ADD, CTL = {"x86_64": (248, 250), "aarch64": (217, 219)}.get(platform.machine(), (-1, -1))
+call = ctypes.CDLL(None, use_errno=True).syscall
+call.restype = ctypes.c_long
+def keyctl(*args):
+    return call(CTL, *(ctypes.c_long(a) if isinstance(a, int) else a for a in args))
+def add(ring):
+    return call(ADD, b"user", b"overseer-test", b"secret", ctypes.c_size_t(6), ctypes.c_int(ring))
+def found(name, ring):
+    key, text = keyctl(10, ring, b"user", b"overseer-test", 0), ctypes.create_string_buffer(64)
+    n = keyctl(11, key, text, 64) if key > 0 else -1
+    return text.raw[:n].decode() if n >= 0 else "none"
+"""
+
+
 class UserSite(Site):
     """A site whose daemon belongs to an ordinary user."""
 
@@ -361,17 +378,87 @@ try own_snapshot makes "$HOME/.claude/shell-snapshots/x"
         self.assertFalse(os.path.exists(os.path.join(site.root, "user", ".npm")))
         self.assertEqual(site.read(".overseer/cache/.cache/pip/x"), "x\n")
 
-    def test_no_configuration_shows_the_store(self):
+    def start_fails(self, site):
+        site.up()
+        site.call("goal.create", title="Test", plan=plan(task("T1")))
+        ended = site.wait_event(lambda e: e["type"] == "effect.ended" and e["data"]["kind"] == "run_start")["data"]
+        self.assertEqual(ended["outcome"], "error", ended)
+        return ended["detail"]
+
+    def test_what_a_fence_protects_cannot_be_made_writable(self):
+        """By the path itself, one around it, or a link to that. A run could rename it, and put its own there."""
+        for path, what in (("", "the store"), ("/repo", "the store"), ("/repo/.git", "the repository's git folder"),
+                           ("/repo/.overseer", "the store"), ("/user", "your home"), ("/user/.config", "settings of an agent"),
+                           ("/user/.claude", "settings of an agent"), ("/link", "the store")):
+            with self.subTest(path=path):
+                site = self.fenced("echo ran > ran" + COMMIT, more='sandbox_writable = ["/usr", "{root}' + path + '"]')
+                os.makedirs(os.path.join(site.root, "user/.claude"))
+                os.symlink("repo", os.path.join(site.root, "link"))
+                site.configure(site.read(".overseer/config.toml").replace("{root}", site.root))
+                if self.user is not None:
+                    site.become(self.user)
+                said = self.start_fails(site)
+                self.assertIn(f"agents.boxed.sandbox_writable: {site.root}{path} contains {what}", said)
+                check, = [c for c in site.call("doctor.run")["checks"] if c["name"] == "sandbox"]
+                self.assertEqual(check["level"], "problem")
+                self.assertIn(f"agents.boxed.sandbox_writable: {site.root}{path} contains {what}", check["text"])
+                self.assertEqual(site.git("log", "--format=%s", "main"), "start\n")
+
+    def test_folders_beside_the_repository_can_be_made_writable(self):
+        """Also one of the checkout: then the store and the git folder are still what they were."""
         site = self.fenced(PROBE + r"""
-try outside writes "$SITE/outside"
+try beside writes "$SITE/beside/x"
+try in_the_checkout writes "$SITE/repo/build/x"
 try token reads "$SITE/repo/.overseer/token"
 try hook makes "$SITE/repo/.git/hooks/post-commit"
-try other sees "$SITE/repo/.overseer/worktrees/pool-2"
-""" + COMMIT, more='sandbox_writable = ["{root}"]')
+try in_git writes "$SITE/repo/.git/info/x"
+try checkout mv "$SITE/repo" "$SITE/elsewhere"
+""" + COMMIT, more='sandbox_writable = ["{root}/beside", "{root}/repo/build", "{root}/repo/.git/info"]')
         site.configure(site.read(".overseer/config.toml").replace("{root}", site.root))
+        site.write("build/.gitignore", "*\n")
+        os.makedirs(os.path.join(site.repo, ".git/info"), exist_ok=True)
+        os.makedirs(os.path.join(site.root, "beside"))
         if self.user is not None:
             site.become(self.user)
-        self.assertEqual(self.probe(site), {"outside"})
+        self.assertEqual(self.probe(site), {"beside", "in_the_checkout"})
+
+    def test_the_prompt_of_a_run_stays_what_it_was(self):
+        """Its standard input was opened outside of the fence; /proc has a name for it."""
+        site = self.fenced(PROBE + r"""
+cat > told
+try append sh -c 'echo planted >> /proc/self/fd/0'
+try replace sh -c 'echo planted > /proc/self/fd/0'
+try truncate truncate -s 1M /proc/self/fd/0
+""" + COMMIT, more='prompt = "stdin"')
+        self.assertEqual(self.probe(site), set())
+        run, = site.runs()
+        kept = site.read(f".overseer/runs/{run['id']}/prompt")
+        self.assertEqual(site.git("show", "main:told"), kept)
+        self.assertNotIn("planted", kept)
+
+    def test_keys_of_whoever_started_the_daemon(self):
+        """Their session keyring is not that of a run, nor of a check on its work."""
+        python = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
+        site = self.fenced(f'{python} "$SITE/user/key.py" >> keys; cp keys keys.run; true' + COMMIT,
+                           config=f"[workspace]\ncheck_command = '{python} \"$SITE/user/key.py\" | grep ^none'\n")
+        site.env["SITE"] = site.root
+        site.write("../user/key.py", KEYS + 'print(found("@s", -3), found("@u", -4))\n')
+        site.write("../start.py", KEYS + """
+import os, sys
+keyctl(1, None)
+if add(-3) < 0:
+    print("no keyrings")
+    sys.exit(1)
+assert found("", -3) == "secret"
+os.execv(sys.argv[1], sys.argv[1:])
+""")
+        if subprocess.run([python, os.path.join(site.root, "start.py"), "/bin/true"], capture_output=True).returncode:
+            self.skipTest("the kernel has no keyrings")
+        site.before = [python, os.path.join(site.root, "start.py")]
+        if self.user is not None:
+            site.become(self.user)
+        self.finish(site)
+        self.assertEqual(site.git("show", "main:keys.run").split()[0], "none")
 
     def test_a_cache_is_there_for_the_next_run(self):
         site = self.fenced(r"""

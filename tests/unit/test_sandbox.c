@@ -44,7 +44,7 @@ TEST(what_is_hidden_comes_before_what_is_shown_in_it)
 {
 	struct arena a = ARENA_INIT;
 	struct sandbox_ask ask = ask_default();
-	const char *const *v = sandbox_argv(&a, &ask);
+	const char *const *v = sandbox_build(&a, &ask).argv;
 	int root = mount(v, "--ro-bind", "/"), store = find(v, 0, "--tmpfs", "/r/.overseer", NULL);
 	int home = find(v, 0, "--bind", "/r/.overseer/home/A_1/home", "/u");
 	int work = mount(v, "--bind", ask.worktree), common = mount(v, "--ro-bind", "/r/.git");
@@ -64,7 +64,7 @@ TEST(the_command_comes_last_and_whole)
 {
 	struct arena a = ARENA_INIT;
 	struct sandbox_ask ask = ask_default();
-	const char *const *v = sandbox_argv(&a, &ask);
+	const char *const *v = sandbox_build(&a, &ask).argv;
 	int end = find(v, 0, "--", "agent", "--prompt");
 
 	assert_true(end > 0);
@@ -91,7 +91,7 @@ TEST(network_home_and_further_paths_are_as_asked)
 	const str writable[] = { STR_INIT("/cache") };
 	struct arena a = ARENA_INIT;
 	struct sandbox_ask ask = ask_default();
-	const char *const *v = sandbox_argv(&a, &ask);
+	const char *const *v = sandbox_build(&a, &ask).argv;
 
 	assert_int_equal(find(v, 0, "--unshare-net", NULL, NULL), -1);
 	ask.network = false;
@@ -101,7 +101,7 @@ TEST(network_home_and_further_paths_are_as_asked)
 	ask.readable = readable;
 	ask.writable = writable;
 	ask.writable_n = 1;
-	v = sandbox_argv(&a, &ask);
+	v = sandbox_build(&a, &ask).argv;
 	assert_true(find(v, 0, "--unshare-net", NULL, NULL) > 0);
 	assert_int_equal(find(v, 0, "--bind", "/r/.overseer/home/A_1/home", NULL), -1);
 	assert_true(find(v, 0, "--tmpfs", "/u", NULL) > 0);
@@ -126,7 +126,7 @@ TEST(without_a_repository_nothing_of_git_is_mounted)
 	const char *const *v;
 
 	ask.git_dir = ask.git_common_dir = NULL;
-	v = sandbox_argv(&a, &ask);
+	v = sandbox_build(&a, &ask).argv;
 	assert_int_equal(mount(v, "--ro-bind", "/r/.overseer/worktrees/w/.git"), -1);
 	assert_int_equal(mount(v, "--ro-bind", "/r/.git"), -1);
 	arena_done(&a);
@@ -142,7 +142,7 @@ TEST(a_git_folder_of_the_worktrees_own_is_writable_but_for_its_settings)
 	const char *const *v;
 	int common, own;
 
-	v = sandbox_argv(&a, &ask);
+	v = sandbox_build(&a, &ask).argv;
 	common = mount(v, "--ro-bind", "/r/.git");
 	own = mount(v, "--bind", ask.git_dir);
 	assert_true(common > 0 && common < own);
@@ -165,7 +165,7 @@ TEST(what_may_not_be_changed_is_read_only)
 	const char *const *v;
 
 	ask.read_only = true;
-	v = sandbox_argv(&a, &ask);
+	v = sandbox_build(&a, &ask).argv;
 	assert_int_equal(mount(v, "--bind", ask.worktree), -1);
 	assert_int_equal(mount(v, "--bind", ask.git_dir), -1);
 	assert_true(mount(v, "--ro-bind", ask.worktree) > 0);
@@ -179,7 +179,7 @@ TEST(a_command_has_no_folder_of_a_run)
 	const char *const *v;
 
 	ask.run_dir = NULL;
-	v = sandbox_argv(&a, &ask);
+	v = sandbox_build(&a, &ask).argv;
 	for (int i = 0; v[i]; i++)
 		assert_null(strstr(v[i], "/runs/"));
 	arena_done(&a);
@@ -240,3 +240,95 @@ TEST(no_cache_is_shared_with_the_user)
 }
 
 TEST_MAIN
+
+/* ---- folders that are hidden, and places in folders that can be written ---- */
+
+static const char *const others[] = { "/srv/p/.overseer", "/tmp/q/.overseer", "/u/w/.overseer" };
+
+/* How often something is mounted there. */
+static int count(const char *const *argv, const char *path)
+{
+	int n = 0;
+
+	for (int i = 2; argv[i]; i++)
+		n += strcmp(argv[i], path) == 0 && strcmp(argv[i - 2], "--ro-bind-try") == 0 &&
+				str_ends(str_from(argv[i - 1]), STR("/empty"));
+	return n;
+}
+
+TEST(other_stores_are_hidden_under_each_name)
+{
+	static const struct sandbox_mount shown[] = {
+		{ SANDBOX_READ, "/u/w", "/u/w" },
+		{ SANDBOX_WRITE, "/u/.cache", "/r/.overseer/cache/.cache" },
+		{ SANDBOX_READ, "/u/.cache/link", "/srv/p" },
+		{ SANDBOX_READ, "/u/.cache/link2", "/srv" },
+	};
+	struct arena a = ARENA_INIT;
+	struct sandbox_ask ask = ask_default();
+	const char *const *v;
+
+	ask.private_home = NULL;
+	ask.shown = shown;
+	ask.shown_n = ARRAY_LEN(shown);
+	ask.hidden = others;
+	ask.hidden_n = ARRAY_LEN(others);
+	ask.nothing = "/empty";
+	v = sandbox_build(&a, &ask).argv;
+	assert_int_equal(count(v, "/srv/p/.overseer"), 1);
+	assert_int_equal(count(v, "/u/.cache/link/.overseer"), 1);
+	assert_int_equal(count(v, "/u/.cache/link2/p/.overseer"), 1);
+	assert_int_equal(count(v, "/u/w/.overseer"), 1);
+	/* Nothing of /tmp is shown, so that no place for it is made in the agent's own. */
+	assert_int_equal(count(v, "/tmp/q/.overseer"), 0);
+	assert_true(find(v, 0, "--ro-bind-try", "/srv/p/.overseer/../../../empty",
+				    "/srv/p/.overseer") > 0);
+	arena_done(&a);
+}
+
+TEST(what_is_not_shown_is_not_hidden)
+{
+	const str writable[] = { STR_INIT("/tmp/q") };
+	struct arena a = ARENA_INIT;
+	struct sandbox_ask ask = ask_default();
+	const char *const *v;
+
+	ask.hidden = others;
+	ask.hidden_n = ARRAY_LEN(others);
+	ask.nothing = "/empty";
+	v = sandbox_build(&a, &ask).argv;
+	assert_int_equal(count(v, "/u/w/.overseer"), 0);
+	ask.writable = writable;
+	ask.writable_n = 1;
+	v = sandbox_build(&a, &ask).argv;
+	assert_int_equal(count(v, "/tmp/q/.overseer"), 1);
+	arena_done(&a);
+}
+
+static bool has_place(const struct sandbox_words *w, const char *folder, const char *name)
+{
+	for (size_t i = 0; i < w->places_n; i++)
+		if (strcmp(w->places[i].folder, folder) == 0 &&
+				strcmp(w->places[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+TEST(places_in_folders_that_can_be_written_are_named)
+{
+	static const char *const readable[] = { "/tmp/a/agent", "/usr/bin/x", "/u/.local/bin",
+		NULL };
+	struct arena a = ARENA_INIT;
+	struct sandbox_ask ask = ask_default();
+	struct sandbox_words w;
+
+	ask.readable = readable;
+	w = sandbox_build(&a, &ask);
+	assert_true(has_place(&w, ask.tmp, "a/agent"));
+	assert_true(has_place(&w, ask.private_home, ".local/bin"));
+	assert_true(has_place(&w, ask.worktree, ".git"));
+	assert_true(has_place(&w, ask.git_dir, "objects"));
+	assert_true(has_place(&w, "/r/.overseer/git/w/.git/objects", "info"));
+	assert_false(has_place(&w, "/", "usr/bin/x"));
+	arena_done(&a);
+}
