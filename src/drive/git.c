@@ -136,6 +136,11 @@ int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *
 	return 0;
 }
 
+void git_set_timeout(struct git *g, int64_t ms)
+{
+	g->timeout_ms = ms;
+}
+
 void git_keep_ignored(struct git *g, int64_t bytes)
 {
 	g->keep_ignored = bytes;

@@ -110,6 +110,8 @@ size_t git_at_work(const struct git *g, int *pids, size_t max);
  * first; INT64_MAX: all; 0: none, as until this is called. .detail says how many were not.
  */
 void git_keep_ignored(struct git *g, int64_t bytes);
+/* How long a command may take that only reads, or reads what an agent wrote; 0: two minutes. */
+void git_set_timeout(struct git *g, int64_t ms);
 /* The repository's own git folder, that all of its worktrees share. Valid as long as g. */
 const char *git_common_dir(const struct git *g);
 /*

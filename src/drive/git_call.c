@@ -298,9 +298,9 @@ static int call_spawn(struct git_call *c, struct ov_err *err)
 	spec.proc.env = c->env.p;
 	spec.proc.cwd = c->cwd;
 	spec.timeout_ms = WRITE_TIMEOUT_MS;
+	/* Nothing there is worth waiting for any longer. */
 	if (c->flags & (GIT_READS | GIT_AGENTS))
-		spec.timeout_ms =
-				READ_TIMEOUT_MS; /* nothing there is worth waiting for any longer */
+		spec.timeout_ms = c->g->timeout_ms ? c->g->timeout_ms : READ_TIMEOUT_MS;
 	if (c->flags & GIT_NET) {
 		spec.timeout_ms = NET_TIMEOUT_MS;
 		spec.proc.new_session = true; /* no terminal to ask at */

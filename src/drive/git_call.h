@@ -33,6 +33,7 @@ struct git {
 	VEC(const char *) seen; /* paths that were checked for children of an earlier daemon */
 	struct list calls;      /* oldest first */
 	const char *confiner;   /* the program that confines ours; NULL: nothing does */
+	int64_t timeout_ms;     /* of what reads; 0: the usual one */
 	int64_t keep_ignored;   /* rescue ignored files, too: at most this many bytes */
 	bool no_lfs, partial; /* its filter is passed over; what a partial clone lacks is fetched */
 };

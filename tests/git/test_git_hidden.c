@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -32,6 +33,63 @@ TEST(pipes_in_place_of_what_git_reads)
 	assert_sh(&f, "./a/pipe", "cd \"$W\"; find . -type p");
 	ensure(&f, "overseer/w1/b");
 	assert_sh(&f, "*.tmp", "cat \"$W/.gitignore\"");
+	fixture_close(&f);
+}
+
+/* An object of the agent's is a pipe: git waits for it, and is ended. */
+TEST(git_that_waits_for_an_object_is_ended)
+{
+	struct fixture f;
+	struct answer e, h = { 0 };
+
+	fixture_open(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo work >work; git add -A; git commit -qm work; "
+			"id=$(git rev-parse 'HEAD^{tree}'); "
+			"cd \"$(git rev-parse --absolute-git-dir)/objects/$(echo $id | cut -c1-2)\"; "
+			"id=$(echo $id | cut -c3-); rm -f $id; mkfifo $id");
+	git_set_timeout(f.git, 300);
+	start_harvest(&f, e.base, "refs/overseer/rescue/w1/1", &h);
+	finish(&f, &h);
+	assert_int_equal(h.r, OV_EIO);
+	assert_non_null(strstr(h.msg, "git took too long"));
+	/* Nothing of it is lost, and without the pipe it is taken over. */
+	assert_sh(&f, "work", "cat \"$W/work\"");
+	sh(&f, "cd \"$W\"; find \"$(git rev-parse --absolute-git-dir)\" -type p -delete; "
+	       "git add -A; git write-tree >/dev/null");
+	git_set_timeout(f.git, 0);
+	h = harvest(&f, e.base);
+	assert_sh(&f, "work", "git show %s:work", h.head);
+	fixture_close(&f);
+}
+
+static long peak_kib(void)
+{
+	struct rusage u;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
+	return u.ru_maxrss;
+}
+
+/* Each would be read whole, were it not longer than any ref: 20 names of one file of 32 MiB. */
+TEST(refs_that_are_no_refs_take_no_memory)
+{
+	struct fixture f;
+	struct answer e, h;
+	long before;
+
+	fixture_open(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f,
+			"cd \"$W\"; echo work >work; git add -A; git commit -qm work; "
+			"cd \"$(git rev-parse --absolute-git-dir)/refs\"; mkdir -p heads/x tags/x; "
+			"truncate -s 32M heads/x/0; for i in $(seq 10); do ln heads/x/0 "
+			"heads/x/$i; ln heads/x/0 tags/x/$i; done; printf '%%04097d' 0 >heads/long");
+	before = peak_kib();
+	h = harvest(&f, e.base);
+	assert_sh(&f, "work", "git show %s:work", h.head);
+	assert_true(peak_kib() - before < 64 * 1024);
 	fixture_close(&f);
 }
 

@@ -460,6 +460,36 @@ os.execv(sys.argv[1], sys.argv[1:])
         self.finish(site)
         self.assertEqual(site.git("show", "main:keys.run").split()[0], "none")
 
+    def test_links_that_a_run_leaves_lead_no_mount_elsewhere(self):
+        """In its /tmp, where the place of its own program is, and in a cache, where one that the user shares is."""
+        folder = tempfile.mkdtemp(prefix="overseer-test-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o755)
+        site = self.fenced("", more='sandbox_writable = ["{root}/user/.cache/pip/shared"]')
+        outside = os.path.join(site.root, "outside")
+        os.makedirs(os.path.join(folder, "sub"))
+        os.makedirs(outside)
+        site.write("../user/.cache/pip/shared/x", "shared\n")
+        with open(os.path.join(folder, "sub/agent.sh"), "w", encoding="utf-8") as f:
+            f.write(f"""#!/bin/sh
+if [ ! -e /tmp/planted ]; then
+	echo > /tmp/planted
+	mv {folder} /tmp/moved && ln -s /oldroot{outside} {folder} || exit 3
+	mv "$HOME/.cache/pip" "$HOME/.cache/moved" && ln -s /oldroot{outside} "$HOME/.cache/pip" || exit 4
+	exit 1
+fi
+cat "$HOME/.cache/pip/shared/x" > found
+""" + COMMIT)
+        os.chmod(os.path.join(folder, "sub/agent.sh"), 0o755)
+        site.configure(site.read(".overseer/config.toml").replace(f"{site.root}/user/bin/agent.sh", f"{folder}/sub/agent.sh")
+                       .replace("{root}", site.root))
+        if self.user is not None:
+            site.become(self.user)
+        self.finish(site)
+        self.assertEqual([run["exit_code"] for run in site.runs()], [1, 0])
+        self.assertEqual(site.git("show", "main:found"), "shared\n")
+        self.assertEqual(os.listdir(outside), [])
+
     def test_a_cache_is_there_for_the_next_run(self):
         site = self.fenced(r"""
 [ "$OVERSEER_NODE" = T1 ] || cp "$HOME/.cache/pip/x" found
