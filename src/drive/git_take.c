@@ -4,7 +4,9 @@
  * stranger is: each object is checked, and that all that it names is there. What cannot be read is not
  * taken; the folder is then put aside, and the files of the worktree are what is left to go by.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +21,8 @@
 
 /* Above this a pack stays one; below, its objects become files of their own, as `git fetch` does it. */
 enum { UNPACK_MAX = 4 << 20, PROBE = 1 << 20 };
+/* Folders of objects, and what lies in them. */
+enum { OBJECTS_DEPTH = 2, OBJECTS_MAX = 4 << 20 };
 
 /* Of a call that was cut off. */
 static void sweep(struct git_call *c)
@@ -33,13 +37,62 @@ static void sweep(struct git_call *c)
 			unlink(path_join(&c->arena, c->own, arena_cstr(&c->arena, names[i])));
 }
 
-static int begin(struct git_call *c, struct ov_err *err _unused_)
+/* Of a folder without which git reads nothing, and of those in it. Too many to look at count as one. */
+static bool has_links(int at, const char *name, int depth, size_t *left)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	bool found = false;
+	struct stat st;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return fd >= 0 || errno == ELOOP || errno == ENOTDIR;
+	}
+	while (!found && (e = readdir(d))) {
+		int type = e->d_type;
+
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (type == DT_UNKNOWN && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			type = IFTODT(st.st_mode);
+		found = type == DT_LNK || (*left)-- == 0 ||
+				(type == DT_DIR && depth > 1 &&
+						has_links(fd, e->d_name, depth - 1, left));
+	}
+	closedir(d);
+	return found;
+}
+
+/*
+ * Through a link in the place of its objects git would read those of a repository that the agent could not
+ * read itself, and give them to it. Its folder is kept, and what counts are the files.
+ */
+static int refuse_links(struct git_call *c, struct ov_err *err)
+{
+	size_t left = OBJECTS_MAX;
+	int r;
+
+	if (!has_links(AT_FDCWD, path_join(&c->arena, c->admin, "objects"), OBJECTS_DEPTH, &left))
+		return GIT_SKIP;
+	r = git_move_aside(c, c->admin, err);
+	if (r < 0)
+		return r;
+	c->res.detail = arena_printf(&c->arena, STR_FMT ", since there are links among its objects",
+			STR_ARG(c->res.detail));
+	c->admin = NULL;
+	return GIT_LEAVE;
+}
+
+static int begin(struct git_call *c, struct ov_err *err)
 {
 	if (!c->wanted.n || !git_admin_has(c, "objects"))
 		return GIT_LEAVE;
 	sweep(c);
 	c->pack = (str){ 0 };
-	return GIT_SKIP;
+	return refuse_links(c, err);
 }
 
 static int there_build(struct git_call *c, struct ov_err *err _unused_)

@@ -1,5 +1,6 @@
 """Refs, objects and histories: what moves, what stands for something else, what is not there."""
 
+import hashlib
 import os
 import shutil
 
@@ -234,6 +235,91 @@ def alternate_outside(r):
         env = {"GIT_OBJECT_DIRECTORY": store, "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.path.join(r.common, "objects")}
         r.git("add", "-A", env=env)
         r.git("commit", "-qm", "elsewhere", env=env)
+
+
+@case(2)
+def own_alternate_that_goes_away(r):
+    """the agent's own git folder names another object store, with the commits, which is gone by the next task"""
+    store = os.path.join(r.w, r.name, "objects-of-mine")
+    os.makedirs(os.path.join(store, "info"))
+    r.work()
+    env = {"GIT_OBJECT_DIRECTORY": store, "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.path.join(r.dir, "objects")}
+    with r.attempt("alternates"):
+        r.append(os.path.join(r.dir, "objects/info/alternates"), store + "\n")
+        r.put(f"{r.name}/.gitignore", "objects-of-mine\n")
+        r.git("add", "-A", env=env)
+        r.git("commit", "-qm", "elsewhere", env=env)
+
+
+@own_alternate_that_goes_away.second
+def own_alternate_is_gone(r):
+    shutil.rmtree(os.path.join(r.w, r.name, "objects-of-mine"), ignore_errors=True)
+    r.put(f"{r.name}/second.txt", "second\n")
+
+
+SECRET = b"a secret of the user's\n"  # a file of another repository of theirs, below the home
+SECRET_ID = hashlib.sha1(b"blob %d\0" % len(SECRET) + SECRET).hexdigest()
+
+
+def secret_taken(site, name, how):
+    del name, how
+    asked = site.judge.git("cat-file", "--batch-check", input=SECRET_ID.encode())
+    return [] if "missing" in asked else ["an object of another repository was taken over, which the agent did not have"]
+
+
+@case(2, judge=secret_taken)
+def objects_behind_a_link(r):
+    """a folder of the agent's objects is a link to that of a repository that it may not be able to read"""
+    r.work()
+    folder = os.path.join(r.dir, "objects", SECRET_ID[:2])
+    shutil.rmtree(folder, ignore_errors=True)
+    os.symlink(os.path.join(r.site, "home/secret/.git/objects", SECRET_ID[:2]), folder)
+    r.stand_on(r.tree(*r.base_entries(), ("100644", f"zz-{r.name}", SECRET_ID)))
+
+
+@case(2, judge=secret_taken)
+def packs_behind_a_link(r):
+    """the folder of the agent's packs is a link to that of a repository that it may not be able to read"""
+    r.work()
+    folder = os.path.join(r.dir, "objects/pack")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.symlink(os.path.join(r.site, "home/secret/.git/objects/pack"), folder)
+    r.stand_on(r.tree(*r.base_entries(), ("100644", f"zz-{r.name}", SECRET_ID)))
+
+
+@case(2, judge=secret_taken)
+def staged_behind_a_link(r):
+    """the same with an index that names the object"""
+    r.work()
+    folder = os.path.join(r.dir, "objects", SECRET_ID[:2])
+    shutil.rmtree(folder, ignore_errors=True)
+    os.symlink(os.path.join(r.site, "home/secret/.git/objects", SECRET_ID[:2]), folder)
+    r.git("update-index", "--add", "--cacheinfo", f"100644,{SECRET_ID},zz-{r.name}")
+
+
+def sees_the_store(r):
+    return os.path.exists(os.path.join(r.repo, ".overseer", "token"))
+
+
+@case(2)
+def objects_info_leads_to_the_store(r):
+    """the place of objects/info in the agent's git folder is a link to the store, for the next sandbox to mount"""
+    r.put(f"{r.name}/seen", str(sees_the_store(r)))
+    with r.attempt("objects"):
+        objects, copy, old = (os.path.join(r.dir, name) for name in ("objects", "copy", "old"))
+        shutil.copytree(objects, copy)
+        os.rename(objects, old)
+        os.rename(copy, objects)
+        shutil.rmtree(os.path.join(objects, "info"))
+        os.symlink("../../../..", os.path.join(objects, "info"))
+    r.work()
+
+
+@objects_info_leads_to_the_store.second
+def store_is_not_seen(r):
+    with open(r.path(f"{r.name}/seen"), encoding="utf-8") as f:
+        assert f.read() == str(sees_the_store(r)), "the store can be seen"
+    r.put(f"{r.name}/second.txt", "second\n")
 
 
 # Histories

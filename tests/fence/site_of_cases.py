@@ -161,6 +161,10 @@ class CaseSite:
         sub = os.path.join(self.root, "sub")
         subprocess.run(f"git init -q -b main --template= {sub} && cd {sub} && echo base > base-sub.txt && git add -A && git commit -qm sub",
                        shell=True, env=self.site.env, check=True)
+        secret = os.path.join(self.root, "home/secret")
+        subprocess.run(f"""git init -q -b main --template= {secret} && cd {secret} && echo "a secret of the user's" > secret && git add -A &&
+                       git commit -qm secret && cp -r .git/objects loose && git repack -qad && cp -r loose/?? .git/objects/ && rm -r loose""",
+                       shell=True, env=self.site.env, check=True)
         program = os.path.join(self.root, "user-program.sh")
         for key, words in (("filter.user.clean", "clean %f"), ("filter.user.smudge", "smudge %f"), ("diff.user.textconv", "textconv"),
                            ("merge.user.driver", "merge %P")):
