@@ -40,7 +40,8 @@ struct sandbox_ask {
 			*readable; /* programs below what is hidden; ends with NULL. May be NULL. */
 	const str *writable;       /* further paths, by the configuration */
 	size_t writable_n;
-	const char *const *hidden; /* folders that are not shown under any name, by their real paths */
+	const char *const *
+			hidden; /* folders that are not shown under any name, by their real paths */
 	size_t hidden_n;
 	const char *nothing; /* an empty folder, real path, which is shown in their place */
 	bool network;

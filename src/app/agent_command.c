@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/command_env.h"
-#include "shim/proto.h"
+#include "drive/run.h"
 
 static const str default_pass[] = { STR_INIT("HOME"), STR_INIT("PATH"), STR_INIT("USER"),
 	STR_INIT("LANG"), STR_INIT("LC_ALL"), STR_INIT("TMPDIR"), STR_INIT("TERM") };
@@ -29,7 +29,7 @@ static const char *const *shell(struct arena *a, const char *text)
 static const char *const *joined(struct arena *a, const char *shim, const char *const *argv)
 {
 	const char *const before[] = { "sh", "-c", "exec \"$@\" 2>&1", "sh", shim,
-		RUN_WITHOUT_KEYS };
+		run_without_keys };
 	size_t n = 0;
 	const char **ret;
 
@@ -86,8 +86,9 @@ int agent_command(struct arena *a, const struct agent_command_ask *ask, struct a
 	if (r < 0)
 		return ov_wrap(err, r, "a command on the work of agent \"" STR_FMT "\"",
 				STR_ARG(ask->agent));
-	*ret = (struct agent_command){ room.level.is == SANDBOX_NONE ? argv : joined(a, ask->shim, argv), env,
-		room.level.is == SANDBOX_NONE ? STR("") : told(a, ask->agent) };
+	*ret = (struct agent_command){ room.level.is == SANDBOX_NONE ? argv
+								     : joined(a, ask->shim, argv),
+		env, room.level.is == SANDBOX_NONE ? STR("") : told(a, ask->agent) };
 	return 0;
 }
 

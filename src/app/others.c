@@ -56,9 +56,8 @@ static const char *store_of(struct arena *a, int pid)
 
 	if (!dir.n)
 		return NULL;
-	path = dir.p[0] == '/'
-			? arena_cstr(a, dir)
-			: arena_printf(a, "/proc/%d/cwd/" STR_FMT, pid, STR_ARG(dir)).p;
+	path = dir.p[0] == '/' ? arena_cstr(a, dir)
+			       : arena_printf(a, "/proc/%d/cwd/" STR_FMT, pid, STR_ARG(dir)).p;
 	path = realpath(path, arena_alloc(a, PATH_MAX));
 	return path && file_exists(path_join(a, path, "store.db")) ? path : NULL;
 }

@@ -162,9 +162,10 @@ int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *
 		.network = room->level.is == SANDBOX_FENCE || room->agent->network,
 		.read_only = room->read_only,
 	};
-	struct sandbox_guarded guarded = {
-		.store = room->store, .git_common = room->git_common, .home = in.home, .env = env
-	};
+	struct sandbox_guarded guarded = { .store = room->store,
+		.git_common = room->git_common,
+		.home = in.home,
+		.env = env };
 	struct sandbox_words words;
 	int r;
 

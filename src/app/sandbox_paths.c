@@ -40,8 +40,9 @@ static int refuse(const struct guard *g, const char *what, const char *path, str
 			"agents." STR_FMT ".sandbox_writable: %s contains %s (%s), which a run "
 			"could then replace",
 			STR_ARG(g->agent->name), g->named, what, path);
-	return ov_next(err, "name only the folders that the agent writes, such as a cache beside "
-			    "the repository; then: overseer config reload");
+	return ov_next(err,
+			"name only the folders that the agent writes, such as a cache beside "
+			"the repository; then: overseer config reload");
 }
 
 static int guard_path(const struct guard *g, const char *what, const char *path, struct ov_err *err)

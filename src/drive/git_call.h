@@ -2,9 +2,8 @@
 /*
  * Inside drive/git*.c only: what a call is made of. A call owns an arena and walks a table of
  * steps; each step builds one git command (or does something local) and judges its result, so that
- * a sequence reads from top to bottom. A step may be a whole table of its own (rescue). Nothing is
- * kept across calls but the repository's paths: every sequence finds out where things stand, which
- * is what makes it safe to repeat after a crash at any step.
+ * a sequence reads from top to bottom. A step may be a whole table of its own (rescue). Every sequence
+ * finds out where things stand, so that it can be repeated after a crash at any step.
  */
 #include <time.h>
 

@@ -130,3 +130,6 @@ int run_interrupt(struct run_handle *r, struct ov_err *err);
 int run_stop(struct run_handle *r, struct ov_err *err);
 /* Lets go of it; the run goes on. NULL allowed; safe inside callbacks. */
 void run_close(struct run_handle *r);
+
+/* The first word after overseer-run: it becomes what follows, without the keys of our session. */
+extern const char run_without_keys[];

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "shim/proto.h"
 #include "sys/file.h"
 
 enum { CMDLINE_MAX = 4 << 20 };
@@ -12,6 +13,8 @@ static const char *number(struct arena *a, int64_t n)
 {
 	return arena_printf(a, "%" PRId64, MAX(n, (int64_t)0)).p;
 }
+
+const char run_without_keys[] = RUN_WITHOUT_KEYS;
 
 const char *const *run_argv(struct arena *a, const struct run_spec *spec)
 {

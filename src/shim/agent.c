@@ -199,10 +199,10 @@ void agent_exec_status(struct shim *s)
 		return;
 	s->started = false;
 	snprintf(s->message, sizeof(s->message), "%s %s: %s",
-			f.step == STEP_EXEC                  ? "cannot execute"
-					: f.step == STEP_CWD ? "cannot enter the working folder"
+			f.step == STEP_EXEC                   ? "cannot execute"
+					: f.step == STEP_CWD  ? "cannot enter the working folder"
 					: f.step == STEP_KEYS ? "cannot make a keyring for"
-							     : "cannot set up the files of",
+							      : "cannot set up the files of",
 			f.step == STEP_CWD ? s->cwd : s->argv[0], strerror(f.errnum));
 }
 

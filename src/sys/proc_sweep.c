@@ -43,7 +43,7 @@ struct sweep {
 	size_t unsure; /* seen in this round: alive, with an environment that shows nothing */
 	size_t killed, stuck;
 	bool found;
-	str program, folder; /* proc_find_at, proc_list_at */
+	str program, folder;      /* proc_find_at, proc_list_at */
 	const char *const *names; /* proc_list_named */
 	int *pids;
 	size_t pids_n, pids_max;

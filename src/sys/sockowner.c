@@ -33,7 +33,7 @@ struct look {
 	VEC(int) members; /* of a tree */
 	size_t groups;
 	uint64_t made_in; /* the group in which it was made; 0: not known */
-	size_t left; /* descriptors that may still be looked at */
+	size_t left;      /* descriptors that may still be looked at */
 	bool vanished;
 };
 

@@ -47,8 +47,9 @@ TEST(git_that_waits_for_an_object_is_ended)
 	sh(&f,
 			"cd \"$W\"; echo work >work; git add -A; git commit -qm work; "
 			"id=$(git rev-parse 'HEAD^{tree}'); "
-			"cd \"$(git rev-parse --absolute-git-dir)/objects/$(echo $id | cut -c1-2)\"; "
-			"id=$(echo $id | cut -c3-); rm -f $id; mkfifo $id");
+			"cd \"$(git rev-parse --absolute-git-dir)/objects\"; "
+			"cd $(echo $id | cut -c1-2); id=$(echo $id | cut -c3-); "
+			"rm -f $id; mkfifo $id");
 	git_set_timeout(f.git, 300);
 	start_harvest(&f, e.base, "refs/overseer/rescue/w1/1", &h);
 	finish(&f, &h);
@@ -56,8 +57,9 @@ TEST(git_that_waits_for_an_object_is_ended)
 	assert_non_null(strstr(h.msg, "git took too long"));
 	/* Nothing of it is lost, and without the pipe it is taken over. */
 	assert_sh(&f, "work", "cat \"$W/work\"");
-	sh(&f, "cd \"$W\"; find \"$(git rev-parse --absolute-git-dir)\" -type p -delete; "
-	       "git add -A; git write-tree >/dev/null");
+	sh(&f,
+			"cd \"$W\"; find \"$(git rev-parse --absolute-git-dir)\" -type p -delete; "
+			"git add -A; git write-tree >/dev/null");
 	git_set_timeout(f.git, 0);
 	h = harvest(&f, e.base);
 	assert_sh(&f, "work", "git show %s:work", h.head);
@@ -85,7 +87,8 @@ TEST(refs_that_are_no_refs_take_no_memory)
 			"cd \"$W\"; echo work >work; git add -A; git commit -qm work; "
 			"cd \"$(git rev-parse --absolute-git-dir)/refs\"; mkdir -p heads/x tags/x; "
 			"truncate -s 32M heads/x/0; for i in $(seq 10); do ln heads/x/0 "
-			"heads/x/$i; ln heads/x/0 tags/x/$i; done; printf '%%04097d' 0 >heads/long");
+			"heads/x/$i; ln heads/x/0 tags/x/$i; done; printf '%%04097d' 0 "
+			">heads/long");
 	before = peak_kib();
 	h = harvest(&f, e.base);
 	assert_sh(&f, "work", "git show %s:work", h.head);
