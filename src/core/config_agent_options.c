@@ -78,7 +78,8 @@ static const struct option agent_options[] = {
 	{ "network", OPT_BOOL, 0, 0, "true",
 			"With sandbox = \"bwrap\": false disables the network.", AT(network) },
 	{ "sandbox_writable", OPT_TEXTS, 0, LIMIT_NOTE, "[]",
-			"With a sandbox: further writable paths, such as a cache.",
+			"With a sandbox: further writable paths, such as a cache. Not the "
+			"repository, your home, or a folder around them.",
 			LIST_AT(sandbox_writable) },
 	{ "memory_max", OPT_BYTES, 0, 1024 * TIB, "\"0\"",
 			"The most memory that all processes of a run may use together, where runs "

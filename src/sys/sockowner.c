@@ -96,22 +96,48 @@ static bool in_group(struct look *k, struct sock_tree *t, uint64_t id)
 	return found;
 }
 
-/*
- * A process that may not be looked at did not get the socket from its sandbox if the socket was made in
- * another group: nobody in a sandbox can change its group.
- */
-static bool made_elsewhere(struct look *k, int pid)
+/* Of a process in a sandbox: which group it is in, and whether that is its run's own. */
+struct group_of {
+	uint64_t id; /* 0: not known */
+	bool own;
+};
+
+static struct group_of group_of(struct look *k, int pid)
 {
-	const char *file = arena_printf(&k->arena, "/proc/%d/cgroup", pid).p, *dir;
-	str mounts, own;
+	const char *file = arena_printf(&k->arena, "/proc/%d/cgroup", pid).p, *dir, *name;
+	str mounts, text;
 	struct stat st;
 
-	return k->made_in &&
-			file_read(&k->arena, "/proc/self/mountinfo", PROCS_BYTES, &mounts, NULL) ==
-			0 &&
-			file_read(&k->arena, file, PROCS_BYTES, &own, NULL) == 0 &&
-			cgroup_parse(&k->arena, mounts, own, &dir, NULL) == 0 &&
-			stat(dir, &st) == 0 && st.st_ino != k->made_in;
+	if (file_read(&k->arena, "/proc/self/mountinfo", PROCS_BYTES, &mounts, NULL) < 0 ||
+			file_read(&k->arena, file, PROCS_BYTES, &text, NULL) < 0 ||
+			cgroup_parse(&k->arena, mounts, text, &dir, NULL) < 0)
+		return (struct group_of){ 0 };
+	/* Commands are in the daemon's own, which is passed over there. */
+	if (str_ends(peer_group(&k->arena, pid), STR("/" CGROUP_SELF)))
+		dir = path_join(&k->arena, dir, CGROUP_SELF);
+	name = strrchr(dir, '/');
+	if (stat(dir, &st) < 0)
+		return (struct group_of){ 0 };
+	return (struct group_of){ .id = st.st_ino,
+		.own = str_starts(str_from(name + 1), STR(CGROUP_PREFIX)) &&
+				strcmp(name + 1, CGROUP_SELF) != 0 };
+}
+
+enum inside { INSIDE_NO, INSIDE_YES, INSIDE_UNKNOWN };
+
+/*
+ * Nobody in a sandbox can change its group. So where the run has one of its own, that decides, wherever the
+ * socket is kept; and what was made in another group is of no use to a process that may not be looked at.
+ */
+static enum inside made_inside(struct look *k, int pid)
+{
+	struct group_of g = k->made_in ? group_of(k, pid) : (struct group_of){ 0 };
+
+	if (!g.id)
+		return INSIDE_UNKNOWN;
+	if (g.id != k->made_in)
+		return INSIDE_NO;
+	return g.own ? INSIDE_YES : INSIDE_UNKNOWN;
 }
 
 /* ---- descriptors ---- */
@@ -129,7 +155,7 @@ static bool holds(struct look *k, struct sock_tree *t, int pid)
 	if (!d) {
 		if (errno == ENOENT || errno == ESRCH)
 			k->vanished = true;
-		else if (!t->inside || !made_elsewhere(k, pid))
+		else
 			t->loose = true;
 		return false;
 	}
@@ -152,11 +178,24 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* Of a tree whose sandboxes alone are meant. ret_found: it is known to, without a look at what it holds. */
+static bool may_hold(struct look *k, int pid, bool *ret_found)
+{
+	enum inside is;
+
+	if (!peer_is_inside(&k->arena, pid))
+		return false;
+	is = made_inside(k, pid);
+	*ret_found = is == INSIDE_YES;
+	return is != INSIDE_NO;
+}
+
 /* Those who descend from its root, in whatever group they are, and those who are in its group. */
 static bool tree_holds(struct look *k, struct sock_tree *t)
 {
 	size_t n = 0;
 	const int *below = t->root ? proc_table_below(k->table, &k->arena, t->root, &n) : NULL;
+	bool found = false;
 
 	in_group(k, t, 0);
 	/* Who started a sandbox ends last. */
@@ -169,9 +208,9 @@ static bool tree_holds(struct look *k, struct sock_tree *t)
 	for (size_t i = 0; i < k->members.n; i++) {
 		if (i && k->members.p[i] == k->members.p[i - 1])
 			continue;
-		if (t->inside && !peer_is_inside(&k->arena, k->members.p[i]))
+		if (t->inside && !may_hold(k, k->members.p[i], &found))
 			continue;
-		if (holds(k, t, k->members.p[i]))
+		if (found || holds(k, t, k->members.p[i]))
 			return true;
 		if (k->left == 0) {
 			t->loose = true;

@@ -14,6 +14,7 @@ import tempfile
 import unittest
 
 import test_callers
+import test_contain
 import test_fence
 from harness import FAST, PATIENCE, Gate, plan, task
 from test_fence import COMMIT, NOBODY, PROBE
@@ -22,6 +23,25 @@ from test_fence import COMMIT, NOBODY, PROBE
 PYTHON = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
 # Nobody but root may look at what the caller has open.
 UNSEEN = "import ctypes, runpy, sys; ctypes.CDLL(None).prctl(4, 0); sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name='__main__')"
+
+
+# Calls, and leaves its socket on the way from one process to another.
+KEPT = r"""
+import json, os, signal, socket, sys
+store = sys.argv[1]
+read = lambda name: open(os.path.join(store, name)).read()
+port = json.loads(read("daemon.json"))["http_port"]
+s = socket.create_connection(("127.0.0.1", port))
+body = b'{"jsonrpc":"2.0","id":1,"method":"goal.create","params":{"title":"forged"}}'
+s.sendall((f"POST /rpc HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {read('token').strip()}\r\n"
+           f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body)
+a, b = socket.socketpair()
+socket.send_fds(a, [b"x"], [s.fileno()])
+s.close()
+if os.fork() == 0:
+    signal.pause()
+print("sent")
+"""
 
 
 class StoresCase(test_fence.FenceCase):
@@ -156,6 +176,18 @@ class Callers(StoresCase):
         self.assertTrue(said.startswith("E_UNAUTHORIZED goal.create is for people"), said)
         self.as_person("socket")
         self.assertEqual(self.titles(), ["by socket"])
+
+    def test_a_socket_that_no_descriptor_shows(self):
+        """It was sent to itself over another one, and waits there. Where runs have control groups, that does not help it."""
+        if not test_contain.own_group() or self.user is not None:
+            self.skipTest("no control group can be made here")
+        self.begin()
+        self.a.write("../gates/kept.py", KEPT)
+        self.b.daemon.send_signal(signal.SIGSTOP)
+        self.assertEqual(self.inside(PYTHON, os.path.join(self.a.root, "gates/kept.py"), self.b.dir), "sent")
+        self.b.daemon.send_signal(signal.SIGCONT)
+        self.as_person("http")
+        self.assertEqual(self.titles(), ["by http"])
 
     def test_without_runs_elsewhere_nobody_is_suspected(self):
         self.begin()
