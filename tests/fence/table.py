@@ -25,5 +25,6 @@ link-for-a-folder-then-failed names-with-newlines names-that-collide names-like-
 hard-link-to-the-store
 index-forged index-skip-worktree sparse-checkout
 own-branch-as-a-symbolic-ref rescue-ref-as-a-symbolic-ref
+objects-behind-a-link objects-info-leads-to-the-store
 tree-with-dot-git store-config-committed
 """.split()

@@ -240,7 +240,10 @@ class Site:
             agents = re.compile(r"^(\[agents\.[a-z0-9_-]+\])$", re.M)
             if self.top != self.root:  # a home cannot be made writable, so its script gets another one inside
                 os.makedirs(self.root + "-home", exist_ok=True)
-                text = agents.sub(rf'\1\nsandbox_writable = ["{self.root}"]\nenv = {{ HOME = "{self.root}-home" }}', text)
+                # Programs of the tests, where these lie in what a sandbox hides.
+                tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+                paths = f'"{self.root}"' + (f', "{tests}"' if tests.startswith("/tmp/") else "")
+                text = agents.sub(rf'\1\nsandbox_writable = [{paths}]\nenv = {{ HOME = "{self.root}-home" }}', text)
                 text = re.sub(r"^command = \[", rf'command = ["env", "HOME={self.root}", ', text, flags=re.M)
                 text = text.replace("$HOME", self.root)
             if SANDBOX == "none" and agents.search(text):  # only they: git is confined as it is by default
