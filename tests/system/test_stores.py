@@ -198,7 +198,8 @@ class Callers(StoresCase):
 
 
 class CallersAsUser(Callers):
-    user = NOBODY
+    # One of its own: a process that hides from its user makes HTTP read-only for all other stores of that user.
+    user = NOBODY - 2
 
 
 if __name__ == "__main__":
