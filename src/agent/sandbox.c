@@ -147,6 +147,8 @@ const char *const *sandbox_argv(struct arena *a, const struct sandbox_ask *ask)
 	word(&w, ask->store);
 	mount_same(&w, ask->read_only ? "--ro-bind" : "--bind", ask->worktree);
 	git_mounts(&w, ask);
+	for (size_t i = 0; i < ask->more_n; i++)
+		show(&w, &ask->more[i]);
 	git_settings(&w);
 	if (ask->run_dir) {
 		mount_same(&w, "--ro-bind", ask->run_dir);

@@ -40,6 +40,8 @@ struct sandbox_ask {
 			*readable; /* programs below what is hidden; ends with NULL. May be NULL. */
 	const str *writable;       /* further paths, by the configuration */
 	size_t writable_n;
+	const struct sandbox_mount *more; /* in what is hidden of the store, in this order */
+	size_t more_n;
 	bool network;
 	bool read_only; /* the worktree and its git folder, too */
 };

@@ -145,7 +145,10 @@ static int furnish(struct arena *a, const struct sandbox_room *room, const char 
 int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *const *env,
 		const char *const **argv, struct ov_err *err)
 {
-	const char *own = arena_printf(a, "%s/home/" STR_FMT, room->store, STR_ARG(room->home)).p;
+	const char *own = room->own ? room->own
+				    : arena_printf(a, "%s/home/" STR_FMT, room->store,
+						      STR_ARG(room->home))
+						      .p;
 	struct sandbox_ask in = {
 		.bwrap = room->level.bwrap,
 		.argv = *argv,
@@ -157,6 +160,8 @@ int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *
 		.writable = room->agent->sandbox_writable,
 		.writable_n = room->agent->sandbox_writable_n,
 		.network = room->level.is == SANDBOX_FENCE || room->agent->network,
+		.more = room->more,
+		.more_n = room->more_n,
 		.read_only = room->read_only,
 	};
 	int r;

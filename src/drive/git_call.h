@@ -32,7 +32,7 @@ struct git {
 	VEC(const char *) env;  /* of every git child; strings in the arena */
 	VEC(const char *) seen; /* paths that were checked for children of an earlier daemon */
 	struct list calls;      /* oldest first */
-	const char *confiner;   /* the program that confines ours; NULL: nothing does */
+	struct git_bounds bounds;
 	int64_t keep_ignored;   /* rescue ignored files, too: at most this many bytes */
 	bool no_lfs, partial; /* its filter is passed over; what a partial clone lacks is fetched */
 };
@@ -66,6 +66,9 @@ enum git_flag {
 	GIT_PREDICTS = 32,  /* writes nothing but c->objects, and confined */
 	GIT_AGENTS = 16,    /* reads the objects in the agent's git folder, too */
 };
+
+/* Whether git may run programs on files in the worktree; found out when it matters. */
+enum git_runs { RUNS_UNKNOWN, RUNS_NONE, RUNS_SOME };
 
 /* What the rescue table works on; see git_rescue.c. */
 struct git_rescue_state {
@@ -122,6 +125,8 @@ struct git_call {
 	bool making;            /* but it never was complete */
 	int tree_fd;            /* it, open; -1: it does not */
 	bool no_name, no_email; /* none is configured: ours is given */
+	enum git_runs runs;     /* git_confine.c: whether git may run programs on files */
+	const char *sandbox;    /* the file that says how one is made for them; NULL: not written yet */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
