@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "drive/git.h"
 #include "drive/run.h"
 #include "sys/file.h"
 #include "sys/peer.h"
@@ -70,10 +71,13 @@ void callers_accepted(void *user, const struct peer *peer, struct rpc_who *ret)
 		f.place = peer->proc.pidfd < 0 ? PLACE_GONE : PLACE_OUTSIDE;
 	if (f.runs_live && f.place == PLACE_OUTSIDE)
 		look_at_peer(d, &a, &peer->proc, &f, &name);
-	/* A run of another store is in a sandbox of its own. */
+	/* A run of another store is in a sandbox of its own; what git left behind outlives every call. */
 	if (f.place == PLACE_OUTSIDE && peer_is_inside(&a, peer->proc.pid)) {
 		f.place = PLACE_RUN;
 		name = STR("a sandbox or a container");
+	} else if (f.place == PLACE_OUTSIDE && peer_env(&a, peer->proc.pid, STR(GIT_MARK)).n) {
+		f.place = PLACE_RUN;
+		name = STR("a program that git has run");
 	}
 	keep(ret, &f, name);
 }

@@ -30,6 +30,9 @@
 struct loop;
 struct git;
 
+/* In the environment of each git, and of the programs that it runs: the worktree. */
+#define GIT_MARK "OVERSEER_GIT_PATH"
+
 enum { GIT_LISTED = 200, GIT_LISTED_BYTES = 16 * 1024 };
 
 enum git_outcome {

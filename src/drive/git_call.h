@@ -109,6 +109,7 @@ struct git_call {
 	const char *cwd, *index;
 	str input;
 	unsigned flags;
+	bool kept; /* with the programs that it runs, by git_confine.c */
 
 	/* what was asked for */
 	const char *path;
@@ -141,6 +142,7 @@ struct git_call {
 	str attributes_path, info_attributes; /* of the user, and of the repository */
 	bool other_rules;                     /* other files are ignored than before */
 	bool partly;                          /* something in the folder cannot be rescued by git */
+	str unfiltered; /* why files were rescued without their filters; empty: they were not */
 	bool inhabited;         /* another repository is in it where the commit says so */
 	bool ok;                /* the answer of the last yes-or-no step */
 	bool record, recorded;  /* the configuration is to be recorded again; was, by this call */

@@ -143,6 +143,7 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 
 	vec_clear(&c->argv);
 	vec_clear(&c->env);
+	c->kept = false;
 	for (size_t i = 0; i < c->g->env.n; i++)
 		if (where == AT_REPO || is_needed(str_from(c->g->env.p[i])))
 			vec_push(&c->env, c->g->env.p[i]);

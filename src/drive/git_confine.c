@@ -153,6 +153,11 @@ bool git_runs_programs(struct git_call *c)
 	return c->runs == RUNS_SOME;
 }
 
+bool git_programs_failed(const struct git_call *c, const struct git_out *o)
+{
+	return c->kept && o->code == RUN_STATUS_PROGRAMS;
+}
+
 int git_note_programs(struct git_call *c, bool some, bool any, struct ov_err *err)
 {
 	c->runs = RUNS_UNKNOWN;
@@ -168,11 +173,15 @@ void git_confined(struct git_call *c, bool programs, ...)
 	const char *folder;
 	va_list ap;
 
+	c->kept = b->program && programs;
 	if (!b->program || (!b->landlock && !programs))
 		return;
 	git_args(c, b->program, RUN_CONFINE, NULL);
 	if (programs)
 		git_args(c, "--programs", sandbox_file(c), NULL);
+	/* Who only looks takes a file for changed whose filter fails. */
+	if (programs && c->flags & GIT_READS)
+		git_args(c, "--lenient", NULL);
 	if (!b->landlock)
 		git_args(c, "--free", NULL);
 	va_start(ap, programs);

@@ -20,7 +20,6 @@ int git_child_wait(struct git_child *ch, int timeout_ms, struct ov_err *err);
 void git_child_done(struct git_child *ch); /* lets go of it; it runs on */
 /* Is a git child of an earlier daemon still at work for this path? */
 bool git_orphan_alive(const char *path);
-#define GIT_MARK "OVERSEER_GIT_PATH"
 #define GIT_OURS "refs/heads/overseer/" /* branches of workers */
 
 /* git_find.c: looking at folders and files, without a child */
@@ -123,6 +122,8 @@ void git_rescue_done(struct git_rescue_state *rs);
 void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested out */
 /* After git add: what cannot be added as it should be is added as it can, or left out. */
 int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err);
+/* A step after it, where what was added becomes work: fails if filters were passed over. */
+int git_filtered(struct git_call *c, struct ov_err *err);
 
 /* git_ignored.c: after c->start was checked out, keeps what had been ignored, and would be removed */
 extern const struct git_step git_ignored_steps[];

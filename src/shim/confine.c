@@ -141,6 +141,7 @@ struct wish {
 	const char *hidden;
 	const char *programs; /* keeps git: the file of the sandbox for what it runs, or empty */
 	bool ask;             /* it is such a program: it runs there */
+	bool lenient;         /* git may go on where they cannot run */
 	bool free;            /* without Landlock */
 };
 
@@ -150,6 +151,7 @@ static const struct option options[] = {
 	{ "hide", required_argument, NULL, 'h' },
 	{ "programs", required_argument, NULL, 'p' },
 	{ "ask", no_argument, NULL, 'a' },
+	{ "lenient", no_argument, NULL, 'l' },
 	{ "free", no_argument, NULL, 'f' },
 	{ 0 },
 };
@@ -161,6 +163,7 @@ static bool read_wish(int argc, char **argv, struct wish *ret)
 		case 'h': ret->hidden = optarg; break;
 		case 'p': ret->programs = optarg; break;
 		case 'a': ret->ask = true; break;
+		case 'l': ret->lenient = true; break;
 		case 'f': ret->free = true; break;
 		case '?': return false;
 		default: break;
@@ -205,7 +208,7 @@ int confine_main(int argc, char **argv)
 		ret = 0;
 	}
 	if (w.programs)
-		ret = programs_keep(w.programs);
+		ret = programs_keep(w.programs, w.lenient);
 	if (ret == 0 && !w.free)
 		ret = restrict_self(argc, argv, w.hidden);
 	if (ret != 0)

@@ -109,7 +109,15 @@ struct keeper {
 	pid_t git, host; /* 0: not started, or ended */
 	int status;      /* of git */
 	bool failed;     /* the sandbox could not be made, or did not live to the end */
+	bool lenient;    /* that is no matter */
 };
+
+static void fail(struct keeper *k)
+{
+	k->failed = !k->lenient;
+	if (k->failed && k->git)
+		kill(k->git, SIGTERM);
+}
 
 static void start_sandbox(struct keeper *k)
 {
@@ -133,8 +141,7 @@ static void start_sandbox(struct keeper *k)
 	}
 	if (pid < 0) {
 		complain(k->sandbox);
-		k->failed = true;
-		kill(k->git, SIGTERM);
+		fail(k);
 	}
 	k->host = pid > 0 ? pid : 0;
 	mem_free(text);
@@ -162,9 +169,7 @@ static bool reap(struct keeper *k)
 		if (status == 0 && k->hold < 0)
 			continue;
 		/* Git may take files as they are where their filter fails: that must not be the result. */
-		k->failed = true;
-		if (k->git)
-			kill(k->git, SIGTERM);
+		fail(k);
 	}
 	return pid == 0 || errno != ECHILD;
 }
@@ -225,7 +230,7 @@ static _Noreturn void keep(struct keeper *k)
 		dprintf(STDERR_FILENO, "overseer-run: programs of git: %s\n",
 				ended ? "their sandbox could not be made, or has ended"
 				      : "what they left behind cannot be ended");
-		exit(RUN_STATUS_FAILED);
+		exit(RUN_STATUS_PROGRAMS);
 	}
 	if (WIFSIGNALED(k->status)) {
 		unwatch_signals();
@@ -235,9 +240,9 @@ static _Noreturn void keep(struct keeper *k)
 	exit(WIFEXITED(k->status) ? WEXITSTATUS(k->status) : RUN_STATUS_FAILED);
 }
 
-int programs_keep(const char *sandbox)
+int programs_keep(const char *sandbox, bool lenient)
 {
-	struct keeper k = { .sandbox = sandbox };
+	struct keeper k = { .sandbox = sandbox, .lenient = lenient };
 	int pair[2] = { -1, -1 };
 	char number[16];
 

@@ -39,6 +39,7 @@ enum {
 	RUN_STATUS_FAILED = 74,   /* nothing was started; stderr says why */
 	RUN_STATUS_OWNED = 75,    /* another shim holds the folder's lock */
 	RUN_STATUS_STARTED = 76,  /* this folder has started its agent already */
+	RUN_STATUS_PROGRAMS = 78, /* kept: the programs of git could not run as they have to */
 	RUN_STATUS_MISSING = 127, /* confined: the program cannot be run */
 
 	RUN_HOST_FD = 3, /* by which the host is asked */

@@ -112,10 +112,10 @@ int confine_main(int argc, char **argv);
 
 /*
  * programs.c. Keeping returns 0 in the process that is to become git, or a status when it failed; sandbox: the
- * file with the words that make one, or empty. Asking runs this command in the sandbox and returns its
+ * file with the words that make one, or empty; lenient: git goes on where none can be made. Asking runs this command in the sandbox and returns its
  * status; -1: there is none to ask for.
  */
-int programs_keep(const char *sandbox);
+int programs_keep(const char *sandbox, bool lenient);
 int programs_ask(char **argv);
 int programs_host(void);
 

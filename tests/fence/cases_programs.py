@@ -15,6 +15,12 @@ s.connect("{path}")
 s.sendall(b"{name}")
 s.recv(1)
 """
+# Leaves a process behind, once, that does not show where it comes from.
+STAYS = """mkdir "${{TMPDIR:-/tmp}}/{r.name}.once" 2>/dev/null && setsid env -i PATH="$PATH" HOME="$HOME" sh -c '
+cd "{r.repo}" && for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	"{r.site}/bin/overseer" goal create --title "forged by {r.name}" && break
+	sleep 0.2
+done' < /dev/null > /dev/null 2>&1 &"""
 
 
 def plant(room, text):
@@ -29,31 +35,30 @@ exec cat
     room.work(f"{room.name}/a.by-tree")
 
 
-def kept(site, words):
-    """Whether these words are in what was kept of a task."""
+def kept(site, words, path):
+    """Whether these words are in what was kept of a file."""
     refs = site.judge.git("for-each-ref", "--format=%(objectname)", "refs/overseer", "refs/heads").split()
-    return bool(site.judge.git("grep", "-l", "-F", "-e", words, *refs, check=False))
+    return bool(site.judge.git("grep", "-l", "-F", "-e", words, *refs, "--", path, check=False))
 
 
 def filtered(site, name, _):
     """It has to run: otherwise what it may do there would say nothing."""
-    return [] if kept(site, f"filtered for {name}") else ["the filter did not run"]
+    return [] if kept(site, f"filtered for {name}", f"{name}/a.by-tree") else ["the filter did not run"]
+
+
+def forged_goals(site, name):
+    goals = site.site.call("goal.list")["goals"]
+    return [f"a goal was made: {g['title']}" for g in goals if g["title"] == f"forged by {name}"]
 
 
 def forged(site, name, how):
-    goals = site.site.call("goal.list")["goals"]
-    found = [f"a goal was made: {g['title']}" for g in goals if g["title"] == f"forged by {name}"]
-    return found + filtered(site, name, how)
+    return forged_goals(site, name) + filtered(site, name, how)
 
 
 @case(1, fails=True, judge=forged)
 def filter_that_stays(r):
     """the filter leaves a process behind that calls the daemon as a person, once the harvest is over"""
-    plant(r, f"""mkdir "${{TMPDIR:-/tmp}}/{r.name}.once" 2>/dev/null && setsid env -i PATH="$PATH" HOME="$HOME" sh -c '
-cd "{r.repo}" && for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	"{r.site}/bin/overseer" goal create --title "forged by {r.name}" && break
-	sleep 0.2
-done' < /dev/null > /dev/null 2>&1 &""")
+    plant(r, STAYS.format(r=r))
 
 
 @case(1, fails=True, judge=forged)
@@ -88,7 +93,7 @@ def filter_that_kills(r):
 def told(site, name, how):
     with open(os.path.join(site.site.dir, "token"), encoding="utf-8") as f:
         token = f.read().strip()
-    return (["the store's token is in the work"] if kept(site, token) else []) + filtered(site, name, how)
+    return (["the store's token is in the work"] if kept(site, token, f"{name}/a.by-tree") else []) + filtered(site, name, how)
 
 
 @case(1, fails=True, judge=told)
@@ -104,3 +109,36 @@ def filter_that_writes_outside(r):
 	echo bad >> "$to"
 	setsid sh -c 'echo bad >> "$1"' sh "$to" < /dev/null > /dev/null 2>&1 &
 done 2>/dev/null""")
+
+
+@case(1, fails=True)
+def filter_that_ends_its_sandbox(r):
+    """the filter kills everything that it can, so that no filter can run: the worktree is still rescued and taken again"""
+    r.put("tree-filter.sh", """#!/bin/sh
+[ -z "$OVERSEER_RUN" ] && [ "$(ps -o pid= -p 2)" ] && [ ! -e "SITE/repo/.overseer/token" ] && kill -9 -1
+exec cat
+""".replace("SITE", r.site), 0o755)
+    r.work(f"{r.name}/a.by-tree")
+    r.work()
+
+
+def merged(site, name, how):
+    """The driver has to run."""
+    return forged_goals(site, name) + ([] if kept(site, f"merged for {name}", "base.merged") else [f"the driver did not run ({how})"])
+
+
+@case(1, alone=True, judge=merged)
+def driver_that_stays(r):
+    """the merge driver leaves a process behind that calls the daemon as a person, and is another program of the user's at a socket"""
+    r.git("reset", "-q", "--hard", "v1")  # the user has changed the same line since
+    code = REACH.format(path=os.environ["FENCE_SOCKET"], name=r.name)
+    r.put("tree-merge.sh", f"""#!/bin/sh
+if [ -z "$OVERSEER_RUN" ]; then
+{os.environ["FENCE_PYTHON"]} -c '{code}' < /dev/null > /dev/null 2>&1
+chmod 777 "{r.victim}" "{r.repo}/.git/config" 2>/dev/null
+{STAYS.format(r=r)}
+fi
+echo "merged for {r.name}" > "$1"
+""", 0o755)
+    r.append(os.path.join(r.w, "base.merged"), r.token() + "\n")
+    r.commit()

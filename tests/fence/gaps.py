@@ -16,6 +16,7 @@ GAPS = {
         "repository-config-include": ("ran", AS_THE_USER),
         "users-config-programs": ("ran", AS_THE_USER),
         "attributes-filter-in-the-tree": ("ran", FREE),
+        "driver-that-stays": ("changed ran", FREE),
         "filter-at-a-socket": ("ran", FREE),
         "filter-that-changes-modes": ("changed", FREE),
         "filter-that-kills": ("works", FREE),

@@ -73,6 +73,7 @@ esac
 """
 ATTRIBUTES = """*.by-user filter=user diff=user merge=user
 *.by-tree filter=tree
+base.merged merge=tree
 *.lf text eol=lf
 *.crlf text eol=crlf
 *.utf16 text working-tree-encoding=UTF-16LE
@@ -204,6 +205,7 @@ class CaseSite:
                            ("merge.user.driver", "merge %P")):
             git("config", key, f"{program} {words}")
         git("config", "filter.tree.clean", "./tree-filter.sh")
+        git("config", "merge.tree.driver", "./tree-merge.sh %A")
         put(".gitattributes", ATTRIBUTES)
         put(".gitignore", "*.base-ignored\n")
         for i in range(1, 6):
@@ -215,12 +217,16 @@ class CaseSite:
         os.symlink("README", os.path.join(self.site.repo, "base-link"))
         put("tree-filter.sh", "#!/bin/sh\nexec cat\n")
         os.chmod(os.path.join(self.site.repo, "tree-filter.sh"), 0o755)
+        put("tree-merge.sh", "#!/bin/sh\nexit 1\n")
+        os.chmod(os.path.join(self.site.repo, "tree-merge.sh"), 0o755)
+        put("base.merged", "base\n")
         put("user-dirty.txt", "committed\n")
         put("user-file.txt", "the user's own words\n")
         git("submodule", "--quiet", "add", sub, "base-sub")
         git("add", "-A", ":!.overseer")
         git("commit", "-qm", "base")
         put("merge.txt", "one\n" + "".join(f"{i}\n" for i in range(2, 10)))
+        put("base.merged", "the user's\n")
         git("commit", "-qam", "the user changes the first line")
         git("config", "extensions.worktreeConfig", "true")
         git("branch", "release", "main~1")
