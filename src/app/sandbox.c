@@ -145,10 +145,9 @@ static int furnish(struct arena *a, const struct sandbox_room *room, const char 
 int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *const *env,
 		const char *const **argv, struct ov_err *err)
 {
-	const char *own = room->own ? room->own
-				    : arena_printf(a, "%s/home/" STR_FMT, room->store,
-						      STR_ARG(room->home))
-						      .p;
+	const char *own = room->own
+			? room->own
+			: arena_printf(a, "%s/home/" STR_FMT, room->store, STR_ARG(room->home)).p;
 	struct sandbox_ask in = {
 		.bwrap = room->level.bwrap,
 		.argv = *argv,

@@ -25,6 +25,7 @@
  * git left in our worktrees are removed; in the user's checkout never.
  */
 #include "base/ov.h"
+#include "drive/git_bounds.h"
 #include "drive/git_moved.h"
 
 struct loop;
@@ -99,33 +100,6 @@ typedef void git_done_fn(void *user, int r, const struct git_result *res, const 
 int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *err);
 /* Adds a line to the common info/exclude, unless it is there: this is no worktree's content. */
 int git_exclude(struct git *g, str line, struct ov_err *err);
-/*
- * What keeps git in bounds where it reads what an agent wrote, and the filters and merge drivers that it runs
- * there, which an agent may have written. With none of it, only what such programs leave behind is ended.
- */
-struct git_programs_ask {
-	const char *worktree;
-	const char *own;             /* a folder for what the sandbox needs itself; made if missing */
-	const char *readable;        /* in it, beside the worktree, */
-	const char *const *writable; /* of which these can be written; ends with NULL */
-	const char *const *argv;     /* to be run in it; ends with NULL */
-};
-/*
- * The words of a command that makes a sandbox for the programs of one git command, in the arena. NULL: there
- * is none, which is no error.
- */
-typedef int git_sandbox_fn(void *user, struct arena *a, const struct git_programs_ask *ask,
-		const char *const **ret, struct ov_err *err);
-struct git_bounds {
-	const char *program;     /* overseer-run; NULL: nothing is kept in bounds */
-	bool landlock;           /* write only what is needed; the program must be able to do it */
-	git_sandbox_fn *sandbox; /* or NULL */
-	void *user;
-};
-/* From now on. */
-void git_confine(struct git *g, const struct git_bounds *bounds);
-/* Can the program use Landlock? Waits for one short command. OV_EUNAVAILABLE: the kernel cannot. */
-int git_confine_works(const char *program, struct ov_err *err);
 /* The processes of git just now: what runs below them may be a program that an agent wrote. */
 size_t git_at_work(const struct git *g, int *pids, size_t max);
 /*

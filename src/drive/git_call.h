@@ -15,8 +15,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "drive/git.h"
+#include "drive/git_child.h"
 #include "drive/git_step.h"
-#include "sys/proc.h"
 
 struct job;
 struct loop_source;
@@ -33,20 +33,9 @@ struct git {
 	VEC(const char *) seen; /* paths that were checked for children of an earlier daemon */
 	struct list calls;      /* oldest first */
 	struct git_bounds bounds;
-	int64_t keep_ignored;   /* rescue ignored files, too: at most this many bytes */
+	int64_t keep_ignored; /* rescue ignored files, too: at most this many bytes */
 	bool no_lfs, partial; /* its filter is passed over; what a partial clone lacks is fetched */
 };
-
-/* A child whose output goes to memory files: for git_open, and for what must not be cut short. */
-struct git_child {
-	struct proc proc;
-	int out, err;
-};
-
-#define GIT_CHILD_INIT                                                   \
-	{                                                                \
-		.proc = { .pid = -1, .pidfd = -1 }, .out = -1, .err = -1 \
-	}
 
 /*
  * Where a command runs. Of a worktree of ours the git directory is c->own, never the one that its
@@ -127,7 +116,7 @@ struct git_call {
 	int tree_fd;            /* it, open; -1: it does not */
 	bool no_name, no_email; /* none is configured: ours is given */
 	enum git_runs runs;     /* git_confine.c: whether git may run programs on files */
-	const char *sandbox;    /* the file that says how one is made for them; NULL: not written yet */
+	const char *sandbox; /* the file that says how one is made for them; NULL: not written yet */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
@@ -143,8 +132,8 @@ struct git_call {
 	bool other_rules;                     /* other files are ignored than before */
 	bool partly;                          /* something in the folder cannot be rescued by git */
 	str unfiltered; /* why files were rescued without their filters; empty: they were not */
-	bool inhabited;         /* another repository is in it where the commit says so */
-	bool ok;                /* the answer of the last yes-or-no step */
+	bool inhabited; /* another repository is in it where the commit says so */
+	bool ok;        /* the answer of the last yes-or-no step */
 	bool record, recorded;  /* the configuration is to be recorded again; was, by this call */
 	bool taken;             /* what the agent committed is in the repository */
 	bool index_bad, sparse; /* our index cannot be read and is rebuilt; see git_sparse.c */

@@ -161,7 +161,10 @@ bool git_programs_failed(const struct git_call *c, const struct git_out *o)
 int git_note_programs(struct git_call *c, bool some, bool any, struct ov_err *err)
 {
 	c->runs = RUNS_UNKNOWN;
-	return git_own_note(c, PROGRAMS, !some ? STR("none\n") : any ? STR("any\n") : STR("ruled\n"),
+	return git_own_note(c, PROGRAMS,
+			!some                 ? STR("none\n")
+					: any ? STR("any\n")
+					      : STR("ruled\n"),
 			err);
 }
 
@@ -261,7 +264,7 @@ int git_confine_script(struct git_call *c, struct ov_err *err)
 	r = put_note(c, SCRIPT, buf_str(&b), &new, err);
 	if (r == 0 && new)
 		r = dir_make(tmp_of(c), 0700, err);
-	if (r == 0 && new && chmod(path, 0700) < 0)
+	if (r == 0 && new &&chmod(path, 0700) < 0)
 		r = ov_fail_errno(err, errno, "chmod %s", path);
 	return r;
 }

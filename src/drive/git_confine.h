@@ -11,7 +11,7 @@ bool git_runs_programs(struct git_call *c); /* in the worktree, by what was reco
 int git_confine_script(struct git_call *c, struct ov_err *err); /* in c->own, up to date */
 /* It failed for want of a sandbox for them. */
 bool git_programs_failed(const struct git_call *c, const struct git_out *o);
-bool git_is_program(str name);                                  /* is this option a command? */
+bool git_is_program(str name); /* is this option a command? */
 /* A note of what the recorded configuration has: commands at all, or even one for every file. */
 int git_note_programs(struct git_call *c, bool some, bool any, struct ov_err *err);
 /* The command of such an option, for the recorded configuration. */

@@ -108,8 +108,8 @@ TEST(new_rules_for_a_filter_are_refused)
 }
 
 /* What a filter or merge driver tries that runs a program which the agent has changed. */
-#define TRIES                                                                                     \
-	"for to in \"$HOME/out\" \"$HOME/a repo/.git/out\" \"$HOME/a repo/src/out\" "                \
+#define TRIES                                                                                      \
+	"for to in \"$HOME/out\" \"$HOME/a repo/.git/out\" \"$HOME/a repo/src/out\" "              \
 	"\"$HOME/a repo/.overseer/git/w1/own/HEAD\"; do echo bad >\"$to\"; done 2>/dev/null; cat " \
 	"\"$HOME/a repo/.overseer/secret\" 2>/dev/null"
 
