@@ -156,12 +156,15 @@ static bool unencoded(struct git_call *c, const struct git_out *o)
  */
 static void note_filter(struct git_call *c, const struct git_out *o)
 {
-	str failed = STR("clean filter '");
-	size_t at = str_find(o->err, failed);
-	str name = str_sub(o->err, at + failed.n, o->err.n);
+	str rest = o->err, line, words = { 0 };
 
-	if (git_programs_failed(c, o) || (at < o->err.n && !str_starts(name, STR("lfs'"))))
-		c->unfiltered = arena_str(&c->arena, utf8_truncate(str_trim(o->err), 500));
+	if (git_programs_failed(c, o))
+		words = str_trim(o->err);
+	while (!words.n && str_split(&rest, '\n', &line))
+		if (str_contains(line, STR(": clean filter '")) &&
+				!str_contains(line, STR(": clean filter 'lfs'")))
+			words = line;
+	c->unfiltered = arena_str(&c->arena, utf8_truncate(words, 500));
 }
 
 int git_filtered(struct git_call *c, struct ov_err *err)
@@ -169,8 +172,8 @@ int git_filtered(struct git_call *c, struct ov_err *err)
 	if (!c->unfiltered.n)
 		return GIT_SKIP;
 	return ov_fail(err, OV_EIO,
-			"a filter failed, so what is uncommitted cannot be stored as it should "
-			"be; it is kept as it lies there. Git says: " STR_FMT,
+			"a filter failed. The files are kept in a rescue as they are, and not "
+			"committed without it. Git says: " STR_FMT,
 			STR_ARG(c->unfiltered));
 }
 
