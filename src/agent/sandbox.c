@@ -261,6 +261,8 @@ struct sandbox_words sandbox_build(struct arena *a, const struct sandbox_ask *as
 	mount_empty(&w, ask->store);
 	mount_same(&w, ask->read_only ? "--ro-bind" : "--bind", ask->worktree);
 	git_mounts(&w, ask);
+	for (size_t i = 0; i < ask->more_n; i++)
+		show(&w, &ask->more[i]);
 	git_settings(&w);
 	if (ask->run_dir) {
 		mount_same(&w, "--ro-bind", ask->run_dir);

@@ -44,6 +44,8 @@ struct sandbox_ask {
 			hidden; /* folders that are not shown under any name, by their real paths */
 	size_t hidden_n;
 	const char *nothing; /* an empty folder, real path, which is shown in their place */
+	const struct sandbox_mount *more; /* in what is hidden of the store, in this order */
+	size_t more_n;
 	bool network;
 	bool read_only; /* the worktree and its git folder, too */
 };

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "drive/git.h"
 #include "drive/run.h"
 #include "sys/file.h"
 #include "sys/peer.h"
@@ -81,10 +82,13 @@ void callers_accepted(void *user, const struct peer *peer, struct rpc_who *ret)
 		look_at_peer(d, &a, &peer->proc, &f, &name);
 	else if (f.place == PLACE_OUTSIDE && proc_ended(&peer->proc, 0))
 		f.place = PLACE_GONE;
-	/* A run of another store is in a sandbox of its own. */
+	/* A run of another store is in a sandbox of its own; what git left behind outlives every call. */
 	if (f.place == PLACE_OUTSIDE && inside) {
 		f.place = PLACE_RUN;
 		name = STR("a sandbox or a container");
+	} else if (f.place == PLACE_OUTSIDE && peer_env(&a, peer->proc.pid, STR(GIT_MARK)).n) {
+		f.place = PLACE_RUN;
+		name = STR("a program that git has run");
 	}
 	suspect_others(&a, &f);
 	keep(ret, &f, name);

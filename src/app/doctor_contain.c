@@ -135,21 +135,23 @@ static void say_writable(struct doctor *d)
 	}
 }
 
-/* Our own git, on what agents wrote. */
-static void say_git(struct doctor *d)
+/* Our own git, on what agents wrote; fenced: a sandbox can be made. */
+static void say_git(struct doctor *d, bool fenced)
 {
-	const char *shim = d->cx->daemon->shim;
+	const char *shim = d->cx->daemon->shim, *filters = "";
 	struct ov_err err;
 
 	if (d->cx->config->default_sandbox == SANDBOX_NONE || !shim)
 		return;
+	if (fenced)
+		filters = "; its filters and merge drivers run in a sandbox";
 	if (git_confine_works(shim, &err) == 0)
-		doctor_say(d, DOCTOR_OK, "git and its filters are confined to a run's folders");
+		doctor_say(d, DOCTOR_OK, "git%s confined to a run's folders%s",
+				fenced ? " is" : " and its filters are", filters);
 	else
 		doctor_say(d, DOCTOR_WARNING,
-				"git and its filters are not confined where they read what agents "
-				"wrote: %s",
-				err.msg);
+				"git is not confined where it reads what agents wrote: %s%s",
+				err.msg, filters);
 }
 
 void doctor_sandbox(struct doctor *d)
@@ -162,7 +164,7 @@ void doctor_sandbox(struct doctor *d)
 	(void)contain_level(k, SANDBOX_AUTO, &level, &why);
 	say_sandboxes(d, &level, why.msg);
 	say_writable(d);
-	say_git(d);
+	say_git(d, level.is != SANDBOX_NONE);
 	if (c->check_sandbox == CHECK_NONE) {
 		doctor_say(d, DOCTOR_WARNING,
 				"setup, check and pre-accept commands run what agents wrote "

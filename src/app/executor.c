@@ -66,17 +66,21 @@ static void found(void *user, const value *params)
 	engine_report(x->engine, STR("patrol.report"), params);
 }
 
-/* Where agents are to have no sandbox, git and its filters are as free as they are. */
+/* Where agents are to have no sandbox, git is as free as they are. */
 static void confine_git(struct executor *x, const struct config *c)
 {
+	struct git_bounds bounds = { .program = x->o.shim,
+		.sandbox = executor_programs,
+		.user = x };
 	struct ov_err err;
 
-	if (c->default_sandbox == SANDBOX_NONE)
-		git_confine(x->git, NULL);
-	else if (git_confine_works(x->o.shim, &err) == 0)
-		git_confine(x->git, x->o.shim);
-	else
-		log_warn("git is not confined where it reads what agents wrote: %s", err.msg);
+	if (c->default_sandbox != SANDBOX_NONE) {
+		bounds.landlock = git_confine_works(x->o.shim, &err) == 0;
+		if (!bounds.landlock)
+			log_warn("git is not confined where it reads what agents wrote: %s",
+					err.msg);
+	}
+	git_confine(x->git, &bounds);
 }
 
 int executor_new(const struct executor_options *o, struct executor **ret, struct ov_err *err)

@@ -149,7 +149,9 @@ static int furnish(struct arena *a, const struct sandbox_room *room, const char 
 int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *const *env,
 		const char *const **argv, struct ov_err *err)
 {
-	const char *own = arena_printf(a, "%s/home/" STR_FMT, room->store, STR_ARG(room->home)).p;
+	const char *own = room->own
+			? room->own
+			: arena_printf(a, "%s/home/" STR_FMT, room->store, STR_ARG(room->home)).p;
 	struct sandbox_ask in = {
 		.bwrap = room->level.bwrap,
 		.argv = *argv,
@@ -160,6 +162,8 @@ int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *
 		.tmp = path_join(a, own, "tmp"),
 		.nothing = path_join(a, own, "nothing"),
 		.network = room->level.is == SANDBOX_FENCE || room->agent->network,
+		.more = room->more,
+		.more_n = room->more_n,
 		.read_only = room->read_only,
 	};
 	struct sandbox_guarded guarded = { .store = room->store,

@@ -8,6 +8,8 @@
 #include "app/contain.h"
 #include "base/ov.h"
 
+struct sandbox_mount;
+
 struct sandbox_room {
 	const struct config_agent *agent; /* whose sandbox it is */
 	struct sandbox_level level;       /* by contain_level */
@@ -16,7 +18,10 @@ struct sandbox_room {
 	const char *run_dir;  /* NULL: a command, which has nothing of the agent's own */
 	const char *overseer; /* the program; NULL: it is not needed */
 	str home;             /* the name of the assignment's folder */
-	bool read_only;       /* nothing in the worktree can be changed */
+	const char *own;      /* the folder itself, where it is another one */
+	const struct sandbox_mount *more; /* further parts of the store */
+	size_t more_n;
+	bool read_only; /* nothing in the worktree can be changed */
 };
 
 /* *argv and the environment's HOME are those of the command; *argv is replaced unless there is no sandbox. */

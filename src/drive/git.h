@@ -25,10 +25,14 @@
  * git left in our worktrees are removed; in the user's checkout never.
  */
 #include "base/ov.h"
+#include "drive/git_bounds.h"
 #include "drive/git_moved.h"
 
 struct loop;
 struct git;
+
+/* In the environment of each git, and of the programs that it runs: the worktree. */
+#define GIT_MARK "OVERSEER_GIT_PATH"
 
 enum { GIT_LISTED = 200, GIT_LISTED_BYTES = 16 * 1024 };
 
@@ -96,13 +100,6 @@ typedef void git_done_fn(void *user, int r, const struct git_result *res, const 
 int git_open(struct loop *l, const char *repo, struct git **ret, struct ov_err *err);
 /* Adds a line to the common info/exclude, unless it is there: this is no worktree's content. */
 int git_exclude(struct git *g, str line, struct ov_err *err);
-/*
- * From now on git, where it reads what an agent wrote, and what it runs there, is confined by this program
- * (overseer-run), which must be able to; NULL: not.
- */
-void git_confine(struct git *g, const char *program);
-/* Can it? Waits for one short command. OV_EUNAVAILABLE: the kernel cannot. */
-int git_confine_works(const char *program, struct ov_err *err);
 /* The processes of git just now: what runs below them may be a program that an agent wrote. */
 size_t git_at_work(const struct git *g, int *pids, size_t max);
 /*

@@ -14,8 +14,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "drive/git.h"
+#include "drive/git_child.h"
 #include "drive/git_step.h"
-#include "sys/proc.h"
 
 struct job;
 struct loop_source;
@@ -31,22 +31,11 @@ struct git {
 	VEC(const char *) env;  /* of every git child; strings in the arena */
 	VEC(const char *) seen; /* paths that were checked for children of an earlier daemon */
 	struct list calls;      /* oldest first */
-	const char *confiner;   /* the program that confines ours; NULL: nothing does */
-	int64_t timeout_ms;     /* of what reads; 0: the usual one */
-	int64_t keep_ignored;   /* rescue ignored files, too: at most this many bytes */
+	struct git_bounds bounds;
+	int64_t timeout_ms;   /* of what reads; 0: the usual one */
+	int64_t keep_ignored; /* rescue ignored files, too: at most this many bytes */
 	bool no_lfs, partial; /* its filter is passed over; what a partial clone lacks is fetched */
 };
-
-/* A child whose output goes to memory files: for git_open, and for what must not be cut short. */
-struct git_child {
-	struct proc proc;
-	int out, err;
-};
-
-#define GIT_CHILD_INIT                                                   \
-	{                                                                \
-		.proc = { .pid = -1, .pidfd = -1 }, .out = -1, .err = -1 \
-	}
 
 /*
  * Where a command runs. Of a worktree of ours the git directory is c->own, never the one that its
@@ -66,6 +55,9 @@ enum git_flag {
 	GIT_PREDICTS = 32,  /* writes nothing but c->objects, and confined */
 	GIT_AGENTS = 16,    /* reads the objects in the agent's git folder, too */
 };
+
+/* Whether git may run programs on files in the worktree; found out when it matters. */
+enum git_runs { RUNS_UNKNOWN, RUNS_NONE, RUNS_SOME };
 
 /* What the rescue table works on; see git_rescue.c. */
 struct git_rescue_state {
@@ -106,6 +98,7 @@ struct git_call {
 	const char *cwd, *index;
 	str input;
 	unsigned flags;
+	bool kept; /* with the programs that it runs, by git_confine.c */
 
 	/* what was asked for */
 	const char *path;
@@ -122,6 +115,8 @@ struct git_call {
 	bool making;            /* but it never was complete */
 	int tree_fd;            /* it, open; -1: it does not */
 	bool no_name, no_email; /* none is configured: ours is given */
+	enum git_runs runs;     /* git_confine.c: whether git may run programs on files */
+	const char *sandbox; /* the file that says how one is made for them; NULL: not written yet */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
@@ -136,8 +131,9 @@ struct git_call {
 	str attributes_path, info_attributes; /* of the user, and of the repository */
 	bool other_rules;                     /* other files are ignored than before */
 	bool partly;                          /* something in the folder cannot be rescued by git */
-	bool inhabited;         /* another repository is in it where the commit says so */
-	bool ok;                /* the answer of the last yes-or-no step */
+	str unfiltered; /* why files were rescued without their filters; empty: they were not */
+	bool inhabited; /* another repository is in it where the commit says so */
+	bool ok;        /* the answer of the last yes-or-no step */
 	bool record, recorded;  /* the configuration is to be recorded again; was, by this call */
 	bool taken;             /* what the agent committed is in the repository */
 	bool index_bad, sparse; /* our index cannot be read and is rebuilt; see git_sparse.c */

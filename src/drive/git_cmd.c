@@ -116,11 +116,11 @@ static void confine(struct git_call *c, enum git_where where, unsigned flags)
 	const char *objects = path_join(&c->arena, c->g->common, "objects");
 
 	if (flags & GIT_PREDICTS)
-		git_confined(c, c->objects, NULL);
+		git_confined(c, false, c->objects, NULL);
 	else if (where == AT_TREE)
-		git_confined(c, c->room, objects, ".", NULL);
+		git_confined(c, git_runs_programs(c), c->room, objects, ".", NULL);
 	else if (where == AT_ADMIN)
-		git_confined(c, c->room, objects, NULL);
+		git_confined(c, false, c->room, objects, NULL);
 }
 
 /* In a worktree, filters may be programs that an agent wrote: no key of ours is in their environment. */
@@ -143,6 +143,7 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 
 	vec_clear(&c->argv);
 	vec_clear(&c->env);
+	c->kept = false;
 	for (size_t i = 0; i < c->g->env.n; i++)
 		if (where == AT_REPO || is_needed(str_from(c->g->env.p[i])))
 			vec_push(&c->env, c->g->env.p[i]);

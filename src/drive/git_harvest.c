@@ -481,6 +481,7 @@ static const struct git_step harvest_steps[] = {
 	STEP_SUB("find what was left behind", NULL, git_strays_steps),
 	STEP_SUB("rescue what is in the worktree", rescue_build, git_rescue_steps,
 			.inject = "git-harvest-rescued"),
+	STEP_RUN("store what is uncommitted", git_filtered, NULL),
 	STEP_RUN("leave other repositories out", left_out, NULL),
 	STEP_SUB("leave what was unfinished", back_only, back_steps),
 	STEP_SUB("read who commits", leftovers_only, git_identity_steps),

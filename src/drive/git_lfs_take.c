@@ -149,7 +149,7 @@ static void program(struct git_call *c)
 {
 	git_run(c, AT_REPO, 0, NULL);
 	vec_clear(&c->argv);
-	git_confined(c, git_lfs_storage(c), NULL);
+	git_confined(c, false, git_lfs_storage(c), NULL);
 }
 
 static int copy_build(struct git_call *c, struct ov_err *err)

@@ -171,7 +171,7 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	str rest = o->out, entry, name;
 	const char *sparse = path_join(&c->arena, c->g->git_dir, "info/sparse-checkout");
 	str patterns, excludes, storage = { 0 };
-	bool lfs = false;
+	bool lfs = false, any = false, some = false;
 	int r;
 
 	if (o->code != 0)
@@ -190,6 +190,8 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 			add_filter(&filters, name);
 		c->filters |= str_starts(name, STR("filter."));
 		c->drivers |= str_starts(name, STR("merge.")) && str_ends(name, STR(".driver"));
+		some |= git_is_program(name) && entry.n;
+		any |= str_is(name, "merge.default");
 		lfs |= str_starts(name, STR("filter.lfs."));
 		if (str_is(name, "lfs.storage"))
 			storage = entry;
@@ -210,6 +212,8 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 		r = git_own_note(c, "config", buf_str(&b), err);
 	if (r == 0)
 		r = git_own_note(c, GIT_FILTERS, buf_str(&filters), err);
+	if (r == 0)
+		r = git_note_programs(c, some, any, err);
 	if (r == 0)
 		r = git_own_note(c, EXCLUDES, excludes, err);
 	if (r == 0)
@@ -239,6 +243,7 @@ int git_own_attributes(struct git_call *c, bool raw, struct ov_err *err)
 {
 	str text = STR("* -text -filter -ident -working-tree-encoding\n");
 
+	c->runs = RUNS_UNKNOWN;
 	if (!raw)
 		text = arena_printf(&c->arena, STR_FMT "\n" STR_FMT,
 				STR_ARG(git_own_text(c, GIT_ATTRIBUTES)),

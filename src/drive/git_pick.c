@@ -61,6 +61,7 @@ static const struct git_step pick_steps[] = {
 	STEP_SUB("read the branches", NULL, git_refs_steps),
 	STEP_SUB("find the target branch", NULL, git_target_steps),
 	STEP_SUB("keep what is in the worktree", rescue, git_rescue_steps),
+	STEP_RUN("store what is uncommitted", git_filtered, NULL),
 	STEP_RUN("gather what is in the worktree", whole_build, whole_judge),
 	STEP_SUB("look for an earlier pick", NULL, git_earlier_steps),
 	STEP_SUB("move the target branch", NULL, git_moved_steps),

@@ -49,7 +49,7 @@ int git_rm(struct git_call *c, const char *path)
 {
 	git_run(c, AT_REPO, 0, NULL);
 	vec_clear(&c->argv);
-	git_confined(c, dirname(arena_cstr(&c->arena, str_from(path))), NULL);
+	git_confined(c, false, dirname(arena_cstr(&c->arena, str_from(path))), NULL);
 	git_args(c, "rm", "-rf", "--", path, NULL);
 	return GIT_NEXT;
 }

@@ -6,7 +6,9 @@
  * parent too. Ignored files are rescued only where that is asked for; callers that reset a worktree
  * leave them in place.
  */
+#include "base/utf8.h"
 #include "drive/git_call.h"
+#include "drive/git_confine.h"
 #include "drive/git_embedded.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
@@ -150,6 +152,33 @@ static bool unencoded(struct git_call *c, const struct git_out *o)
 	return git_own_attributes(c, false, NULL) == 0;
 }
 
+/*
+ * A filter failed, or could not run. What is kept in a rescue is as it lies there; it must not become work,
+ * such as plain text in place of what is encrypted. git-lfs is no such filter.
+ */
+static void note_filter(struct git_call *c, const struct git_out *o)
+{
+	str rest = o->err, line, words = { 0 };
+
+	if (git_programs_failed(c, o))
+		words = str_trim(o->err);
+	while (!words.n && str_split(&rest, '\n', &line))
+		if (str_contains(line, STR(": clean filter '")) &&
+				!str_contains(line, STR(": clean filter 'lfs'")))
+			words = line;
+	c->unfiltered = arena_str(&c->arena, utf8_truncate(words, 500));
+}
+
+int git_filtered(struct git_call *c, struct ov_err *err)
+{
+	if (!c->unfiltered.n)
+		return GIT_SKIP;
+	return ov_fail(err, OV_EIO,
+			"a filter failed. The files are kept in a rescue as they are, and not "
+			"committed without it. Git says: " STR_FMT,
+			STR_ARG(c->unfiltered));
+}
+
 int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	int r;
@@ -159,6 +188,7 @@ int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *er
 	/* Names, kinds of files and encodings that git does not take: the rest, as it is, byte by byte. */
 	if (o->code != 0 && !c->partly) {
 		c->partly = true;
+		note_filter(c, o);
 		r = git_own_attributes(c, true, err);
 		return r < 0 ? r : GIT_AGAIN;
 	}

@@ -7,20 +7,6 @@
 
 extern const struct git_step git_identity_steps[]; /* who commits, where nobody is configured */
 
-/* git_child.c */
-int git_child_start(const char *const *argv, const char *const *env, const char *cwd,
-		struct git_child *ret, struct ov_err *err);
-/* After its end: reaps it and reads its output (at most GIT_FILE_MAX of each) into the arena. */
-int git_child_collect(struct git_child *ch, struct arena *a, struct git_out *ret,
-		struct ov_err *err);
-/* The same with another bound. */
-int git_child_collect_some(struct git_child *ch, struct arena *a, size_t max, struct git_out *ret,
-		struct ov_err *err);
-int git_child_wait(struct git_child *ch, int timeout_ms, struct ov_err *err);
-void git_child_done(struct git_child *ch); /* lets go of it; it runs on */
-/* Is a git child of an earlier daemon still at work for this path? */
-bool git_orphan_alive(const char *path);
-#define GIT_MARK "OVERSEER_GIT_PATH"
 #define GIT_OURS "refs/heads/overseer/" /* branches of workers */
 
 /* git_find.c: looking at folders and files, without a child */
@@ -123,6 +109,8 @@ void git_rescue_done(struct git_rescue_state *rs);
 void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested out */
 /* After git add: what cannot be added as it should be is added as it can, or left out. */
 int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err);
+/* A step after it, where what was added becomes work: fails if filters were passed over. */
+int git_filtered(struct git_call *c, struct ov_err *err);
 
 /* git_ignored.c: after c->start was checked out, keeps what had been ignored, and would be removed */
 extern const struct git_step git_ignored_steps[];

@@ -350,6 +350,18 @@ static void signal_children(struct shim *s, int signo)
 	closedir(d);
 }
 
+void agent_kill_children(void)
+{
+	pid_t self = getpid();
+	DIR *d = opendir("/proc");
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (isdigit((unsigned char)e->d_name[0]) && parent_of(e->d_name) == self)
+			kill((pid_t)atoi(e->d_name), SIGKILL);
+	if (d)
+		closedir(d);
+}
+
 static void kill_all(struct shim *s)
 {
 	int64_t now = mono_ms();

@@ -2,8 +2,9 @@
  * Confined: becomes another program that can write only below the folders that are named, and be kept from
  * one to look into. For git, which reads what agents wrote, and for the programs that git runs on it. It is
  * the kernel's Landlock: it needs no rights, costs a fraction of a millisecond, holds for everything that
- * is started below, and can be made narrower there. It says nothing about the network, nor who may be
- * called by the path of a socket; core/caller knows such a caller by its ancestors.
+ * is started below, and can be made narrower there. It says nothing about the network, modes and times of
+ * files, nor who may be called by the path of a socket: what an agent may have written therefore runs in a
+ * sandbox where one can be made (programs.c).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -163,33 +164,52 @@ int without_keys_main(char **argv)
 	return RUN_STATUS_MISSING;
 }
 
-int confine_main(int argc, char **argv)
-{
-	static const struct option options[] = {
-		{ "write", required_argument, NULL, 'w' },
-		{ "read", required_argument, NULL, 'r' },
-		{ "hide", required_argument, NULL, 'h' },
-		{ 0 },
-	};
-	const char *hidden = NULL;
-	struct rules rules;
-	int ret = 0;
+struct wish {
+	const char *hidden;
+	const char *programs; /* keeps git: the file of the sandbox for what it runs, or empty */
+	bool ask;             /* it is such a program: it runs there */
+	bool lenient;         /* git may go on where they cannot run */
+	bool free;            /* without Landlock */
+};
 
+static const struct option options[] = {
+	{ "write", required_argument, NULL, 'w' },
+	{ "read", required_argument, NULL, 'r' },
+	{ "hide", required_argument, NULL, 'h' },
+	{ "programs", required_argument, NULL, 'p' },
+	{ "ask", no_argument, NULL, 'a' },
+	{ "lenient", no_argument, NULL, 'l' },
+	{ "free", no_argument, NULL, 'f' },
+	{ 0 },
+};
+
+static bool read_wish(int argc, char **argv, struct wish *ret)
+{
 	for (int c; (c = getopt_long(argc, argv, "+", options, NULL)) != -1;)
-		if (c == 'h')
-			hidden = optarg;
-		else if (c == '?')
-			return RUN_STATUS_USAGE;
-	if (!argv[optind] || (hidden && hidden[0] != '/'))
-		return RUN_STATUS_USAGE;
-	ret = rules_open(&rules, hidden != NULL);
+		switch (c) {
+		case 'h': ret->hidden = optarg; break;
+		case 'p': ret->programs = optarg; break;
+		case 'a': ret->ask = true; break;
+		case 'l': ret->lenient = true; break;
+		case 'f': ret->free = true; break;
+		case '?': return false;
+		default: break;
+		}
+	return argv[optind] && (!ret->hidden || ret->hidden[0] == '/');
+}
+
+static int restrict_self(int argc, char **argv, const char *hidden)
+{
+	struct rules rules;
+	int ret = rules_open(&rules, hidden != NULL);
+
 	if (ret == 0)
 		ret = allow_at(&rules, AT_FDCWD, "/dev/null", 0, fs_read | fs_write);
 	if (ret == 0 && hidden)
 		ret = show_all_but(&rules, hidden);
 	optind = 1;
 	for (int c; ret == 0 && (c = getopt_long(argc, argv, "+", options, NULL)) != -1;)
-		if (c != 'h')
+		if (c == 'w' || c == 'r')
 			ret = allow_at(&rules, AT_FDCWD, optarg, 0,
 					c == 'w' ? fs_read | fs_write : fs_read);
 	if (ret != 0)
@@ -198,6 +218,28 @@ int confine_main(int argc, char **argv)
 			syscall(SYS_landlock_restrict_self, rules.fd, 0) < 0)
 		return complain("entering");
 	close(rules.fd);
+	return 0;
+}
+
+int confine_main(int argc, char **argv)
+{
+	struct wish w = { 0 };
+	int ret = 0;
+
+	if (!read_wish(argc, argv, &w))
+		return RUN_STATUS_USAGE;
+	if (w.ask) {
+		ret = programs_ask(argv - 1);
+		if (ret >= 0)
+			return ret;
+		ret = 0;
+	}
+	if (w.programs)
+		ret = programs_keep(w.programs, w.lenient);
+	if (ret == 0 && !w.free)
+		ret = restrict_self(argc, argv, w.hidden);
+	if (ret != 0)
+		return ret;
 	execvp(argv[optind], argv + optind);
 	dprintf(STDERR_FILENO, "overseer-run: cannot run %s: %s\n", argv[optind], strerror(errno));
 	return RUN_STATUS_MISSING;

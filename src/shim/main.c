@@ -309,6 +309,8 @@ int main(int argc, char **argv)
 		return confine_main(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], RUN_WITHOUT_KEYS) == 0)
 		return without_keys_main(argv + 2);
+	if (argc > 1 && strcmp(argv[1], RUN_HOST) == 0)
+		return programs_host();
 	for (size_t i = 0; i < SHIM_CONNS; i++)
 		s.conns[i].fd = -1;
 	r = parse_options(&s, argc, argv);

@@ -26,8 +26,13 @@
 #define RUN_EXIT "exit.json"
 #define RUN_ENV "OVERSEER_RUN"
 
-/* As the first word: it is no shim then, but becomes another program, confined (confine.c). */
+/*
+ * As the first word it is no shim, but becomes another program, confined (confine.c), or is the one in a
+ * sandbox that starts the programs of git there (programs.c).
+ */
 #define RUN_CONFINE "--confine"
+#define RUN_HOST "--host"
+#define RUN_ASK_ENV "OVERSEER_PROGRAMS" /* of git: the descriptor by which the host is asked */
 
 /* As the first word: it becomes the program that follows, which has none of the keys of our session. */
 #define RUN_WITHOUT_KEYS "--without-keys"
@@ -37,7 +42,10 @@ enum {
 	RUN_STATUS_FAILED = 74,   /* nothing was started; stderr says why */
 	RUN_STATUS_OWNED = 75,    /* another shim holds the folder's lock */
 	RUN_STATUS_STARTED = 76,  /* this folder has started its agent already */
+	RUN_STATUS_PROGRAMS = 78, /* kept: the programs of git could not run as they have to */
 	RUN_STATUS_MISSING = 127, /* confined: the program cannot be run */
+
+	RUN_HOST_FD = 3, /* by which the host is asked */
 
 	RUN_LINE_MAX = 128,       /* of a request's first line */
 	RUN_ID_MAX = 64,          /* of what is delivered */

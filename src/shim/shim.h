@@ -4,7 +4,7 @@
  * main.c reads the options, sets up the folder and turns the loop; agent.c starts the agent and ends
  * what it left behind; group.c holds its processes together; kept.c keeps what it writes; terminal.c
  * gives it a terminal; control.c serves the socket; record.c keeps the files that prove what happened.
- * confine.c has nothing to do with runs.
+ * confine.c and programs.c have nothing to do with runs.
  */
 #include <poll.h>
 #include <sys/types.h>
@@ -113,6 +113,15 @@ int without_keys_main(char **argv);
 /* What is started from here on has a keyring of its own, which is empty; -1 with errno set. */
 int leave_keys(void);
 
+/*
+ * programs.c. Keeping returns 0 in the process that is to become git, or a status when it failed; sandbox: the
+ * file with the words that make one, or empty; lenient: git goes on where none can be made. Asking runs this command in the sandbox and returns its
+ * status; -1: there is none to ask for.
+ */
+int programs_keep(const char *sandbox, bool lenient);
+int programs_ask(char **argv);
+int programs_host(void);
+
 int64_t mono_ms(void);
 int64_t wall_ms(void);
 
@@ -130,6 +139,7 @@ void agent_reap(struct shim *s);
 void agent_hang_up(struct shim *s);
 /* One that is asked to end: counted once. False when it is known already. */
 bool agent_note(struct shim *s, pid_t pid);
+void agent_kill_children(void); /* ours, whoever they are; what they leave becomes ours */
 void shim_step(struct shim *s);
 
 /* group.c */

@@ -148,7 +148,7 @@ static void set_up(struct bench *b)
 			git_open(b->loop, ".", &b->git, &err) < 0)
 		die("no repository");
 	if (shim && git_confine_works(shim, &err) == 0)
-		git_confine(b->git, shim);
+		git_confine(b->git, &(struct git_bounds){ .program = shim, .landlock = true });
 }
 
 /* The work of one task: a commit on the branch where the worktree stands. */

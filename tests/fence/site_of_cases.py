@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,7 @@ esac
 """
 ATTRIBUTES = """*.by-user filter=user diff=user merge=user
 *.by-tree filter=tree
+base.merged merge=tree
 *.lf text eol=lf
 *.crlf text eol=crlf
 *.utf16 text working-tree-encoding=UTF-16LE
@@ -113,6 +115,35 @@ class Follower(threading.Thread):
                     return None
 
 
+class Listener(threading.Thread):
+    """Another program of the user's with a socket in /tmp. Who reaches it leaves a note, as programs do that run outside."""
+
+    def __init__(self, outside):
+        super().__init__(daemon=True)
+        self.outside, self.folder = outside, tempfile.mkdtemp(prefix="overseer-test-", dir="/tmp")
+        self.path = os.path.join(self.folder, "socket")
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(self.path)
+        self.socket.listen()
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                peer = self.socket.accept()[0]
+            except OSError:
+                return
+            with peer:
+                name = peer.recv(100).decode(errors="replace")
+                with open(os.path.join(self.outside, f"{name}.socket.1"), "w", encoding="utf-8") as f:
+                    f.write("the listener at the socket\nwas\nreached\n")
+
+    def close(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
 class CaseSite:
     def __init__(self, sandbox, full):
         self.sandbox, self.full = sandbox, full
@@ -121,9 +152,10 @@ class CaseSite:
         os.chmod(self.root, 0o755)
         self.site = harness.Site(root=self.root)
         self.site.env["HOME"] = os.path.join(self.root, "home")
-        self.events = None
+        self.events = self.listener = self.sleeper = None
         try:
             self.folders()
+            self.others()
             self.repository()
             self.configure()
             self.site.up()
@@ -155,6 +187,13 @@ class CaseSite:
         for name, text in SOURCES.items():
             self.put(f"bin/{name}", text, 0o755)
 
+    def others(self):
+        """Other programs of the user's, and the one that talks to the daemon where every run can see it."""
+        self.listener = Listener(os.path.join(self.root, "outside"))
+        self.sleeper = subprocess.Popen(["sleep", "infinity"])
+        self.put("sleeper.pid", f"{self.sleeper.pid}\n")
+        shutil.copy(harness.CLI, os.path.join(self.root, "bin/overseer"))
+
     def repository(self):
         """What the user has: a base with attributes, a submodule, two commits to merge, branches, a worktree, uncommitted files."""
         git, put = self.site.git, self.site.write
@@ -170,6 +209,7 @@ class CaseSite:
                            ("merge.user.driver", "merge %P")):
             git("config", key, f"{program} {words}")
         git("config", "filter.tree.clean", "./tree-filter.sh")
+        git("config", "merge.tree.driver", "./tree-merge.sh %A")
         put(".gitattributes", ATTRIBUTES)
         put(".gitignore", "*.base-ignored\n")
         for i in range(1, 6):
@@ -181,12 +221,16 @@ class CaseSite:
         os.symlink("README", os.path.join(self.site.repo, "base-link"))
         put("tree-filter.sh", "#!/bin/sh\nexec cat\n")
         os.chmod(os.path.join(self.site.repo, "tree-filter.sh"), 0o755)
+        put("tree-merge.sh", "#!/bin/sh\nexit 1\n")
+        os.chmod(os.path.join(self.site.repo, "tree-merge.sh"), 0o755)
+        put("base.merged", "base\n")
         put("user-dirty.txt", "committed\n")
         put("user-file.txt", "the user's own words\n")
         git("submodule", "--quiet", "add", sub, "base-sub")
         git("add", "-A", ":!.overseer")
         git("commit", "-qm", "base")
         put("merge.txt", "one\n" + "".join(f"{i}\n" for i in range(2, 10)))
+        put("base.merged", "the user's\n")
         git("commit", "-qam", "the user changes the first line")
         git("config", "extensions.worktreeConfig", "true")
         git("branch", "release", "main~1")
@@ -226,6 +270,8 @@ command = ["{interpreter()}", "{self.root}/bin/agent.py"]
 [agents.hostile.env]
 FENCE_SITE = "{self.root}"
 FENCE_FULL = "{int(self.full)}"
+FENCE_PYTHON = "{interpreter()}"
+FENCE_SOCKET = "{self.listener.path}"
 GIT_CONFIG_NOSYSTEM = "1"
 PYTHONDONTWRITEBYTECODE = "1"
 """
@@ -431,6 +477,11 @@ PYTHONDONTWRITEBYTECODE = "1"
         self.site.close()
         if self.events:
             self.events.join(5)
+        if self.listener:
+            self.listener.close()
+        if self.sleeper:
+            self.sleeper.kill()
+            self.sleeper.wait()
         with open("/proc/mounts", encoding="utf-8", errors="replace") as f:
             mounts = [line.split()[1] for line in f if line.split()[1].startswith(self.root + "/")]
         for mount in reversed(mounts):

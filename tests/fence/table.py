@@ -5,6 +5,7 @@ import cases_config  # noqa: F401
 import cases_embedded  # noqa: F401
 import cases_files  # noqa: F401
 import cases_index  # noqa: F401
+import cases_programs  # noqa: F401
 import cases_refs  # noqa: F401
 import cases_worktree  # noqa: F401
 
@@ -16,6 +17,7 @@ gitlink-over-a-folder-of-files link-hidden-by-gitmodules link-over-committed-fil
 linked-worktree base-submodule-with-files base-submodule-replaced the-bases-submodule-stays
 attributes-users-filter worktree-config-filter worktree-config-hooks
 the-users-filter-works conversions-work
+filter-that-stays filter-at-a-socket filter-that-changes-modes
 note-names-another-branch head-names-another-branch rebase-of-release rebase-left-unfinished
 index-as-a-link commit-editmsg-as-a-link logs-head-as-a-link index-as-a-fifo
 commondir-names-a-hostile-repo git-folder-gone pointer-gone

@@ -83,7 +83,7 @@ static void open_git(struct fixture *f)
 	if (git_open(f->loop, f->repo, &f->git, &err) < 0)
 		fail_msg("git_open: %s", err.msg);
 	if (shim && git_confine_works(shim, &err) == 0)
-		git_confine(f->git, shim);
+		git_confine(f->git, &(struct git_bounds){ .program = shim, .landlock = true });
 }
 
 void fixture_open(struct fixture *f)

@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "tests/git/fixture.h"
 #include "tests/skip.h"
 
@@ -106,10 +108,10 @@ TEST(new_rules_for_a_filter_are_refused)
 }
 
 /* What a filter or merge driver tries that runs a program which the agent has changed. */
-#define TRIES                                                                                     \
-	"for to in \"$OUT/out\" \"$OUT/a repo/.git/out\" \"$OUT/a repo/src/out\" "                \
-	"\"$OUT/a repo/.overseer/git/w1/own/HEAD\"; do echo bad >\"$to\"; done 2>/dev/null; cat " \
-	"\"$OUT/a repo/.overseer/secret\" 2>/dev/null"
+#define TRIES                                                                                      \
+	"for to in \"$HOME/out\" \"$HOME/a repo/.git/out\" \"$HOME/a repo/src/out\" "              \
+	"\"$HOME/a repo/.overseer/git/w1/own/HEAD\"; do echo bad >\"$to\"; done 2>/dev/null; cat " \
+	"\"$HOME/a repo/.overseer/secret\" 2>/dev/null"
 
 TEST(filters_and_merge_drivers_are_confined)
 {
@@ -120,7 +122,6 @@ TEST(filters_and_merge_drivers_are_confined)
 	if (git_confine_works(getenv("OV_SHIM"), &err) < 0)
 		skip_for("landlock: git cannot be confined here");
 	fixture_open(&f);
-	setenv("OUT", f.dir, 1);
 	sh(&f,
 			"git config filter.user.clean './tool filter %%f'; git config "
 			"filter.user.required true; git config filter.user.smudge cat; git config "
@@ -142,9 +143,8 @@ TEST(filters_and_merge_drivers_are_confined)
 	assert_sh(&f, "filtered x.named\nn\nmore", "git show overseer/w1/a:x.named");
 	a = rebase(&f, "overseer/w1/a", "k1");
 	assert_sh(&f, "merged ours it's a.merged", "git show \"%s:it's a.merged\"", a.commit);
-	assert_sh(&f, "", "ls -d \"$OUT/out\" .git/out src/out 2>/dev/null || :");
+	assert_sh(&f, "", "ls -d \"$HOME/out\" .git/out src/out 2>/dev/null || :");
 	assert_sh(&f, "", "grep bad .overseer/git/w1/own/HEAD || :");
-	unsetenv("OUT");
 	fixture_close(&f);
 }
 
@@ -171,6 +171,165 @@ TEST(names_in_filter_commands)
 	assert_sh(&f, "x\n<it's \"a\".r>", "git show 'overseer/w1/a:it'\\''s \"a\".r'");
 	assert_sh(&f, "x\n<a\nb.r>", "git show \"overseer/w1/a:$(printf 'a\nb.r')\"");
 	fixture_close(&f);
+}
+
+/* ---- the sandbox, in whose place is a shell that says that it was started ---- */
+
+struct made {
+	size_t asked;
+	const char *fails; /* why there is none; NULL: there is */
+};
+
+static int make(void *user, struct arena *a, const struct git_programs_ask *ask,
+		const char *const **ret, struct ov_err *err)
+{
+	const char **words = arena_array(a, const char *, 7);
+	struct made *m = user;
+
+	m->asked++;
+	assert_true(str_ends(str_from(ask->worktree), STR("/w1")));
+	assert_true(str_starts(str_from(ask->writable[0]), str_from(ask->readable)));
+	if (m->fails)
+		return ov_fail(err, OV_EUNAVAILABLE, "%s", m->fails);
+	words[0] = "sh";
+	words[1] = "-c";
+	words[2] = "echo made >>\"$HOME/made\"; exec \"$@\"";
+	words[3] = "sh";
+	words[4] = ask->argv[0];
+	words[5] = ask->argv[1];
+	*ret = words;
+	return 0;
+}
+
+static void kept_open(struct fixture *f, struct made *m, bool landlock)
+{
+	const struct git_bounds bounds = { .program = getenv("OV_SHIM"),
+		.landlock = landlock,
+		.sandbox = m ? make : NULL,
+		.user = m };
+	struct ov_err err;
+
+	if (landlock && git_confine_works(getenv("OV_SHIM"), &err) < 0)
+		skip_for("landlock: git cannot be confined here");
+	fixture_open(f);
+	git_confine(f->git, &bounds);
+	sh(f,
+			"git config filter.user.clean './tool %%f'; git config "
+			"filter.user.smudge cat; echo '*.named filter=user' >.gitattributes; "
+			"printf '#!/bin/sh\\ncat\\n' >tool; chmod +x tool; git add -A; git "
+			"commit -qm tool");
+}
+
+TEST(one_sandbox_for_all_programs_of_a_command)
+{
+	for (int landlock = 0; landlock < 2; landlock++) {
+		struct made m = { 0 };
+		struct fixture f;
+		struct answer a;
+
+		kept_open(&f, &m, landlock);
+		a = ensure(&f, "overseer/w1/a");
+		sh(&f,
+				"cd \"$W\"; printf '#!/bin/sh\\necho \"filtered $1\"; exec cat\\n' "
+				">tool; for i in $(seq 20); do echo $i >$i.named; done; rm -f "
+				"\"$HOME/made\"");
+		m.asked = 0;
+		harvest(&f, a.base);
+		assert_sh(&f, "filtered 7.named\n7", "git show overseer/w1/a:7.named");
+		assert_int_equal(m.asked, 1);
+		assert_sh(&f, "1", "grep -c made \"$HOME/made\"");
+		fixture_close(&f);
+	}
+}
+
+/* A filter that is configured and not used costs nothing. */
+TEST(no_sandbox_where_no_rule_names_a_program)
+{
+	struct made m = { 0 };
+	struct fixture f;
+	struct answer a;
+
+	kept_open(&f, &m, false);
+	sh(&f, "echo >.gitattributes; git commit -qam 'no rules'");
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f, "cd \"$W\"; echo 1 >1.named");
+	harvest(&f, a.base);
+	assert_sh(&f, "1", "git show overseer/w1/a:1.named");
+	assert_int_equal(m.asked, 0);
+	fixture_close(&f);
+}
+
+/* Kept as it is, since nothing may be lost, and never work: that would be plain text where it should not be. */
+static void fails_to_filter(struct fixture *f, const char *base, const char *why)
+{
+	struct answer a;
+
+	start_harvest(f, base, "refs/overseer/rescue/w1/r", &a);
+	finish(f, &a);
+	assert_true(a.r < 0);
+	if (!strstr(a.msg, why))
+		fail_msg("\"%s\" is not in: %s", why, a.msg);
+	assert_sh(f, "text", "git show refs/overseer/rescue/w1/r:1.named");
+	assert_sh(f, "", "git log --format=%%H main..overseer/w1/a");
+}
+
+/* The filter is not a required one: git would store the file as it is. */
+TEST(without_its_sandbox_nothing_is_stored)
+{
+	struct made m = { 0 };
+	struct fixture f;
+	struct answer a;
+
+	kept_open(&f, &m, false);
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f, "cd \"$W\"; printf '#!/bin/sh\\ntr a-z A-Z\\n' >tool; echo text >1.named");
+	m.fails = "there is none today";
+	fails_to_filter(&f, a.base, "there is none today");
+	m.fails = NULL;
+	harvest(&f, a.base);
+	assert_sh(&f, "TEXT", "git show overseer/w1/a:1.named");
+	fixture_close(&f);
+}
+
+TEST(without_a_required_filter_nothing_is_stored)
+{
+	struct fixture f;
+	struct answer a;
+
+	kept_open(&f, NULL, false);
+	sh(&f, "git config filter.user.required true");
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f, "cd \"$W\"; printf '#!/bin/sh\\nexit 1\\n' >tool; echo text >1.named");
+	fails_to_filter(&f, a.base, "clean filter 'user' failed");
+	sh(&f, "cd \"$W\"; printf '#!/bin/sh\\ntr a-z A-Z\\n' >tool");
+	harvest(&f, a.base);
+	assert_sh(&f, "TEXT", "git show overseer/w1/a:1.named");
+	fixture_close(&f);
+}
+
+TEST(what_a_program_leaves_ends_with_git)
+{
+	for (int kind = 0; kind < 4; kind++) {
+		struct made m = { 0 };
+		struct fixture f;
+		struct answer a;
+
+		kept_open(&f, kind & 2 ? &m : NULL, kind & 1);
+		a = ensure(&f, "overseer/w1/a");
+		sh(&f,
+				"cd \"$W\"; cat >tool <<'END'\n#!/bin/sh\n"
+				"setsid env -i sh -c 'echo $$; exec sleep 1000' </dev/null "
+				"2>/dev/null >>\"${TMPDIR:-$HOME}/left\" &\n"
+				"until [ -s \"${TMPDIR:-$HOME}/left\" ]; do sleep 0.01; done\n"
+				"exec cat\nEND\necho text >1.named");
+		harvest(&f, a.base);
+		assert_sh(&f, "text", "git show overseer/w1/a:1.named");
+		assert_sh(&f, "ended",
+				"for p in $(cat \"$HOME/left\" .overseer/git/w1/own/tmp/left "
+				"2>/dev/null); do kill -0 $p 2>/dev/null && echo lives || echo "
+				"ended; done | sort -u");
+		fixture_close(&f);
+	}
 }
 
 TEST_MAIN

@@ -248,8 +248,21 @@ class Commands(CallerCase):
                 self.s.wait_goal(goal)
                 said = glob.glob(os.path.join(self.s.dir, "git/*/own/tmp/said")) if level == "fence" else [os.path.join(self.s.root, "said")]
                 with open(said[0], encoding="utf-8") as f:
-                    self.refused(f.read(), "git, or a program that it runs")
+                    told = f.read()
+                if level == "fence":  # there is no socket in it
+                    self.assertEqual(told, "")
+                else:
+                    self.refused(told, "git, or a program that it runs")
                 self.assertNotIn("forged", self.titles())
+
+    def test_what_git_left_is_no_person(self):
+        """Should it outlive git, as it may when everything is killed: it is known by its environment, with no run, too."""
+        self.s = self.site(FAST)
+        self.s.up()
+        done = subprocess.run(self.caller("forged", "socket"), env={**self.s.env, "OVERSEER_GIT_PATH": self.s.repo}, capture_output=True,
+                              text=True, timeout=PATIENCE)
+        self.refused(done.stdout, "a program that git has run")
+        self.assertNotIn("forged", self.titles())
 
     def test_what_comes_after_an_accept_is_the_users(self):
         self.begin(WORK + 'read x < "$HOME/g.go"\n', '[accept]\npost_accept_command = "sh $HOME/after"\n')

@@ -40,6 +40,25 @@ class Commands(SiteCase):
         node, run, pid = gate.wait().split()
         return node, run, int(pid)
 
+    def test_a_filter_that_fails(self):
+        """Nothing is stored without it: a person is asked, and when it works again the work is stored by it."""
+        site = self.site(ONCE, "echo text > a.filtered")
+        site.git("config", "filter.f.clean", 'test -e "$HOME/works" && tr a-z A-Z')
+        site.git("config", "filter.f.smudge", "cat")
+        site.git("config", "filter.f.required", "true")
+        site.write(".gitattributes", "*.filtered filter=f\n")
+        site.git("add", ".gitattributes")
+        site.git("commit", "-qm", "attributes")
+        site.up()
+        goal = self.goal(site, task("T1"))
+        opened = site.wait_type("escalation.opened", node="T1")["data"]
+        self.assertIn("a.filtered: clean filter 'f' failed", opened["question"])
+        self.assertNotIn("a.filtered", site.git("log", "--branches", "--name-only", "--format="))
+        site.write("../works", "")
+        self.cli(site, "inbox", "answer", "1", "retry")
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "main:a.filtered"), "TEXT\n")
+
     def test_cancel(self):
         site = self.site(FAST, GATED)
         gate = site.gate("g")

@@ -40,6 +40,28 @@ static int mount(const char *const *argv, const char *option, const char *path)
 	return find(argv, 0, option, path, path);
 }
 
+/* Further parts of the store, in the order in which they are given. */
+TEST(more_of_the_store_is_shown)
+{
+	const struct sandbox_mount more[] = {
+		{ SANDBOX_READ, "/r/.overseer/git/w/own", "/r/.overseer/git/w/own" },
+		{ SANDBOX_WRITE, "/r/.overseer/git/w/own/tmp", "/r/.overseer/git/w/own/tmp" },
+	};
+	struct arena a = ARENA_INIT;
+	struct sandbox_ask ask = ask_default();
+	const char *const *v;
+	int store, read, write;
+
+	ask.more = more;
+	ask.more_n = ARRAY_LEN(more);
+	v = sandbox_build(&a, &ask).argv;
+	store = find(v, 0, "--tmpfs", "/r/.overseer", NULL);
+	read = mount(v, "--ro-bind-try", more[0].path);
+	write = mount(v, "--bind-try", more[1].path);
+	assert_true(store > 0 && store < read && read < write);
+	arena_done(&a);
+}
+
 TEST(what_is_hidden_comes_before_what_is_shown_in_it)
 {
 	struct arena a = ARENA_INIT;
