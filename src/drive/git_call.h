@@ -123,6 +123,7 @@ struct git_call {
 	int tree_fd;            /* it, open; -1: it does not */
 	bool no_name, no_email; /* none is configured: ours is given */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
+	size_t found;                  /* how many files of it are not as they were committed */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
 	bool settled;               /* ensure: it stands on the branch, and work may have begun */

@@ -3,6 +3,7 @@
  * the agent went meanwhile: uncommitted files, another branch, a detached HEAD, half a rebase. The
  * branch is the one that the caller names; it moves once, from the value that it had.
  */
+#include "drive/git_add.h"
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
@@ -163,7 +164,8 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 	if (c->tree.n)
 		return GIT_SKIP;
 	git_own_index_is(c, STR(""));
-	git_run(c, AT_TREE, 0, "add", "-A", "--sparse", "--", ":(top)", NULL);
+	git_add_command(c);
+	git_args(c, "--", ":(top)", NULL);
 	git_exclude_nested(c);
 	return GIT_NEXT;
 }

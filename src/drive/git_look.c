@@ -170,6 +170,7 @@ const struct git_step git_target_steps[] = {
 int git_status_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->dirty = c->changed = c->unmerged = false;
+	c->found = 0;
 	vec_clear(&c->nested);
 	vec_clear(&c->embedded);
 	vec_clear(&c->nested_ignored);
@@ -224,6 +225,7 @@ int git_status_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 			continue;
 		}
 		c->dirty = true;
+		c->found++;
 		if (xy.p[1] == 'T' && is_repository(c, name)) {
 			vec_push(&c->nested, arena_cstr(&c->arena, name));
 			vec_push(&c->embedded,

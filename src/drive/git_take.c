@@ -19,8 +19,8 @@
 
 #define PACK "taken"
 
-/* Above this a pack stays one; below, its objects become files of their own, as `git fetch` does it. */
-enum { UNPACK_MAX = 4 << 20, PROBE = 1 << 20 };
+/* Above these a pack stays one; below, its objects become files of their own, as `git fetch` does it. */
+enum { UNPACK_MAX = 4 << 20, UNPACK_OBJECTS = 1000, PROBE = 1 << 20 };
 /* Folders of objects, and what lies in them. */
 enum { OBJECTS_DEPTH = 2, OBJECTS_MAX = 4 << 20 };
 
@@ -197,11 +197,17 @@ static int second_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	return packed(c, o, err);
 }
 
+/* Its bytes, or the number of objects, which its third word says. */
 static bool is_large(const char *pack)
 {
+	_cleanup_(fd_closep)
+	int fd = open(pack, O_RDONLY | O_CLOEXEC);
+	unsigned char n[4];
 	struct stat st;
 
-	return stat(pack, &st) == 0 && st.st_size > UNPACK_MAX;
+	if (fd < 0 || fstat(fd, &st) < 0 || pread(fd, n, sizeof(n), 8) != sizeof(n))
+		return false;
+	return st.st_size > UNPACK_MAX || n[0] || n[1] || n[2] * 256 + n[3] > UNPACK_OBJECTS;
 }
 
 static int sync_build(struct git_call *c, struct ov_err *err _unused_)

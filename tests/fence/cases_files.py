@@ -61,7 +61,7 @@ def ignored_by_a_committed_rule(r):
     r.work(f"{r.name}/build/result.txt")
 
 
-@case(3, fails=True)
+@case(3, large=True, fails=True)
 def ignored_and_large(r):
     """ignored files of a failed task that are too large to be rescued as a matter of course"""
     r.put(f"{r.name}/.gitignore", "*.bin\n")
@@ -387,14 +387,14 @@ def hard_link_into_the_git_folder(r):
 
 # Sizes and numbers
 
-@case()
+@case(large=True)
 def sparse_and_large(r):
     """a sparse file that is far larger than the disk space it takes"""
     path = r.work(f"{r.name}/sparse")
     os.truncate(path, 4 << 30 if r.sized else 64 << 20)
 
 
-@case()
+@case(large=True)
 def many_files(r):
     """as many files as a careless tool leaves"""
     n = 100000 if r.sized else 2000
@@ -415,7 +415,7 @@ def many_folders(r):
         os.makedirs(os.path.join(r.w, r.name, "empty", str(i)))
 
 
-@case()
+@case(large=True)
 def many_repositories(r):
     """fifty embedded repositories with filters"""
     for i in range(50 if r.sized else 8):
@@ -423,7 +423,7 @@ def many_repositories(r):
     r.work()
 
 
-@case()
+@case(large=True)
 def many_branches(r):
     """a thousand commits and refs of its own"""
     one = f"committer E <e@e> 1 +0000\ndata 1\nx\nfrom {r.base}\n\n"
