@@ -5,10 +5,16 @@
  * one pack instead, as git does it with large ones: that is a fraction of what is written to the disk, and
  * durable before the command ends. Not for any number: git looks for each object among those before it.
  */
+#include <sys/stat.h>
+
 #include "drive/git_add.h"
+#include "drive/git_aside.h"
 #include "drive/git_steps.h"
 
-enum { UNENCODED_MAX = 64, PACK_FROM = 1000, PACK_TO = 200 * 1000 };
+enum { UNENCODED_MAX = 64, PACK_FROM = 1000, PACK_TO = 200 * 1000, NAMED_MAX = 3 };
+
+/* Git hashes and packs some 100 MB in a second. What is mostly a hole costs whoever made it nothing. */
+static const off_t file_max = (off_t)8 << 30, hole_max = (off_t)2 << 30;
 
 int git_add_command(struct git_call *c)
 {
@@ -62,3 +68,49 @@ int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *er
 		return GIT_NEXT;
 	return git_fail(c, o, err);
 }
+
+bool git_is_oversize(const struct stat *st)
+{
+	off_t on_disk = (off_t)st->st_blocks * 512;
+
+	if (!S_ISREG(st->st_mode))
+		return false;
+	return st->st_size > file_max || (st->st_size > hole_max && on_disk < st->st_size / 2);
+}
+
+static int oversize(struct git_call *c, struct ov_err *err)
+{
+	str rest = c->oversize, name, names = { 0 };
+	size_t n = 0;
+	int r = 0;
+
+	if (!c->oversize.n)
+		return GIT_SKIP;
+	if (!c->aside)
+		r = git_aside_make(c, &c->aside, err);
+	while (r == 0 && str_split(&rest, '\0', &name)) {
+		if (!name.n)
+			continue;
+		r = git_aside_put(c, c->aside, name, err);
+		if (n++ < NAMED_MAX)
+			names = arena_printf(&c->arena, STR_FMT "%s" STR_FMT, STR_ARG(names),
+					n > 1 ? ", " : "", STR_ARG(git_shown(c, name)));
+	}
+	if (r < 0)
+		return r;
+	c->res.refused = arena_printf(&c->arena,
+			STR_FMT "%s too large (a file can have 8 GiB, and one with holes 2 GiB); "
+				"moved to %s",
+			STR_ARG(names),
+			n > NAMED_MAX           ? " and others are"
+					: n > 1 ? " are"
+						: " is",
+			c->aside);
+	git_say(c, c->res.refused);
+	return GIT_SKIP;
+}
+
+const struct git_step git_oversize_steps[] = {
+	STEP_RUN("move aside what is too large", oversize, NULL),
+	STEP_END,
+};

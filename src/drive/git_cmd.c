@@ -173,6 +173,14 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 	return GIT_NEXT;
 }
 
+/* In the words of git, or of the C library. */
+bool git_lacked_memory(const struct git_out *o)
+{
+	return o->code != 0 &&
+			(str_contains(o->err, STR("ut of memory")) ||
+					str_contains(o->err, STR("annot allocate memory")));
+}
+
 int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	str words = str_trim(o->err.n ? o->err : o->out), lock = STR(".lock': File exists");
@@ -186,6 +194,10 @@ int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err)
 				"names");
 		return r;
 	}
+	if (git_lacked_memory(o))
+		return ov_fail(err, OV_ELIMIT,
+				"git needs more memory for it than it may take: " STR_FMT,
+				STR_ARG(words));
 	if (words.n)
 		return ov_fail(err, OV_EIO, STR_FMT, STR_ARG(words));
 	return ov_fail(err, OV_EIO, "git ended with status %d in %s", o->code, c->cwd);

@@ -360,14 +360,17 @@ static int files_build(struct git_call *c, struct ov_err *err _unused_)
 /* First what changes and how, then "4\t1\tNAME" each; dashes in place of numbers: it is no text. */
 static int files_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	str *list = arena_array(&c->arena, str, GIT_LISTED), rest = o->out, entry, added, removed;
+	str *list = arena_array(&c->arena, str, GIT_LISTED), rest = o->out, entry, added, removed,
+	    reason;
 	struct git_change change;
 	size_t bytes = 0;
 	int64_t n;
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	c->res.refused = git_names_reason(c, rest);
+	reason = git_names_reason(c, rest);
+	if (reason.n)
+		c->res.refused = reason;
 	while (git_change_next(&rest, &change))
 		;
 	while (str_split(&rest, '\0', &entry)) {

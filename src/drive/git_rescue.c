@@ -313,6 +313,7 @@ const struct git_step git_rescue_steps[] = {
 	STEP_RUN("see what is uncommitted", look_begin, NULL),
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
 	STEP_RUN("see what is uncommitted", look_end, NULL),
+	STEP_SUB("move aside what is too large", NULL, git_oversize_steps),
 	STEP_RUN("look into other repositories", git_embedded_list, NULL),
 	STEP_RUN("see which commits are kept", kept_build, kept_judge),
 	STEP_RUN("rescue", begin, NULL),
