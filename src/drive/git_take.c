@@ -225,16 +225,22 @@ static int names_build(struct git_call *c, struct ov_err *err _unused_)
 static int names_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	size_t n = 0;
+	int r;
 
 	for (size_t i = 0; i < o->out.n; i++)
 		n += o->out.p[i] == '\0';
 	if (!o->cut && n <= NAMES_MAX && !git_lacked_memory(o))
 		return GIT_NEXT;
-	c->res.refused = arena_printf(&c->arena,
-			"commit %.12s changes more files than the %d that are taken over",
-			c->head_name.p, NAMES_MAX);
 	sweep(c);
-	return put_aside(c, c->res.refused, err);
+	r = put_aside(c,
+			arena_printf(&c->arena,
+					"commit %.12s changes more files than the %d that are "
+					"taken over",
+					c->head_name.p, NAMES_MAX),
+			err);
+	if (r >= 0)
+		c->res.refused = c->res.detail;
+	return r;
 }
 
 /* Its bytes, or the number of objects, which its third word says. */

@@ -391,7 +391,36 @@ def hard_link_into_the_git_folder(r):
 def sparse_and_large(r):
     """a sparse file that is far larger than the disk space it takes"""
     path = r.work(f"{r.name}/sparse")
-    os.truncate(path, 4 << 30 if r.sized else 64 << 20)
+    os.truncate(path, 1 << 30 if r.sized else 64 << 20)
+
+
+@case(refused=True)
+def sparse_and_endless(r):
+    """a sparse file that git would read for hours"""
+    os.truncate(r.work(f"{r.name}/sparse"), 1 << 40)
+    r.work()
+
+
+@case(refused=True)
+def commit_of_endless_names(r):
+    """a commit of few objects that names forty million files"""
+    r.work()
+    tree, mode = r.blob("x\n"), "100644"
+    for count in (100, 100, 4000):
+        tree = r.tree(*[(mode, f"n{i:04}", tree) for i in range(count)])
+        mode = "40000"
+    r.stand_on(tree)
+
+
+@case(large=True)
+def repository_of_many_pipes(r):
+    """an embedded repository with more pipes than anybody looks at"""
+    folder = r.embedded("repo", r.programs())
+    for i in range(2000 if not r.sized else 120000):
+        if i % 60000 == 0:
+            os.mkfifo(f"{folder}/first-{i}")
+        os.link(f"{folder}/first-{i // 60000 * 60000}", f"{folder}/{i}")
+    r.work()
 
 
 @case(large=True)

@@ -65,13 +65,13 @@ class Claude(SpokenCase):
         run = self.begin()
         self.agent.say(claude_init())
         self.s.wait_type("run.session", run=run, session=SESSION)
-        self.agent.sh(WORK + '; yes "{}" | head -c 60M >> "$OVERSEER_RUN_DIR/hooks/events"')
+        self.agent.sh(WORK + 'yes "{}" | head -c 60M >> "$OVERSEER_RUN_DIR/hooks/events"')
         self.assertTrue(self.s.call("status.get")["running"])
         self.agent.say(claude_result())
         self.agent.end()
         self.assertEqual(self.ended(run)["verdict"], "ok")
         self.s.wait_goal(self.goal)
-        self.assertEqual(self.s.log().count("the rest of it is not read"), 1)
+        self.assertEqual(self.s.daemon_log().count("the rest of it is not read"), 1)
 
     def test_resume(self):
         """A run that failed is gone on with: the next process is given the session's id."""
