@@ -120,6 +120,32 @@ TEST(a_worktree_with_such_a_commit_can_be_removed)
 	fixture_close(&f);
 }
 
+/* 20,000 names of 3,500 letters are more than anybody reads. */
+TEST(a_worktree_with_too_many_names_can_be_removed)
+{
+	struct fixture f;
+	struct answer e, a = { 0 };
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; d=$(printf 'x%%.0s' $(seq 250)); "
+			"for i in $(seq 14); do mkdir $d; cd $d; done; seq 20000 | xargs touch; "
+	                "echo 1 >1");
+	start_harvest(&f, e.base, "refs/overseer/rescue/w1/h", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_ELIMIT);
+	assert_non_null(strstr(a.msg, "git printed more than 67108864 bytes"));
+	a = remove_tree(&f);
+	assert_non_null(strstr(a.detail, "was moved to"));
+	assert_sh(&f, "", "ls -d \"$W\" 2>/dev/null || :");
+	assert_sh(&f, "20000", "find \"$W.aside-1\" -type f -path '*/x*' | wc -l");
+	/* The next one can be made in its place. */
+	ensure(&f, "overseer/w1/b");
+	assert_sh(&f, "overseer/w1/b", "git -C \"$W\" branch --show-current");
+	fixture_close(&f);
+}
+
 /* Pipes and folders are no files, but somebody has to look at each of them. */
 TEST(another_repository_of_too_many_pipes)
 {
