@@ -391,7 +391,7 @@ def hard_link_into_the_git_folder(r):
 def sparse_and_large(r):
     """a sparse file that is far larger than the disk space it takes"""
     path = r.work(f"{r.name}/sparse")
-    os.truncate(path, 1 << 30 if r.sized else 64 << 20)
+    os.truncate(path, (640 if r.sized else 64) << 20)
 
 
 @case(refused=True)

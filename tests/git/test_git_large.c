@@ -131,7 +131,7 @@ TEST(a_worktree_with_too_many_names_can_be_removed)
 	sh(&f,
 			"cd \"$W\"; d=$(printf 'x%%.0s' $(seq 250)); "
 			"for i in $(seq 14); do mkdir $d; cd $d; done; seq 20000 | xargs touch; "
-	                "echo 1 >1");
+			"echo 1 >1");
 	start_harvest(&f, e.base, "refs/overseer/rescue/w1/h", &a);
 	finish(&f, &a);
 	assert_int_equal(a.r, OV_ELIMIT);
