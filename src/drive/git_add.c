@@ -2,8 +2,9 @@
  * Adding: the files of a worktree go into our index, their contents into the repository.
  *
  * Git writes one file per object, and does not wait for the disk (core.fsync). Many files are put into
- * one pack instead, as git does it with large ones: that is a fraction of what is written to the disk, and
- * durable before the command ends. Not for any number: git looks for each object among those before it.
+ * packs instead, as git does it with large ones: that is a fraction of what is written to the disk, and
+ * durable before the command ends. Git looks for each new object among all that it has put into the same
+ * pack so far, so there are several, of some 10,000 objects each.
  */
 #include <sys/stat.h>
 
@@ -11,19 +12,30 @@
 #include "drive/git_aside.h"
 #include "drive/git_steps.h"
 
-enum { UNENCODED_MAX = 64, PACK_FROM = 1000, PACK_TO = 200 * 1000, NAMED_MAX = 3 };
+enum { UNENCODED_MAX = 64, NAMED_MAX = 3 };
+
+/* OBJECT_BYTES: what git adds to the smallest file. */
+enum { PACK_FROM = 1000, PACK_OBJECTS = 10 * 1000, PACKS_MAX = 100, OBJECT_BYTES = 15 };
 
 /* Git hashes and packs some 100 MB in a second. What is mostly a hole costs whoever made it nothing. */
 static const off_t file_max = (off_t)8 << 30, hole_max = (off_t)2 << 30;
 
 int git_add_command(struct git_call *c)
 {
-	/* A file that shrinks meanwhile ends the whole command then: not where the rest has to be kept. */
-	bool pack = c->found >= PACK_FROM && c->found <= PACK_TO && !c->partly;
+	int64_t packs = MIN((int64_t)c->found / PACK_OBJECTS + 1, PACKS_MAX);
+	int64_t bytes = (c->found_bytes + (int64_t)c->found * OBJECT_BYTES) / packs;
 
 	git_run(c, AT_TREE, 0, NULL);
-	if (pack)
+	/* A file that shrinks meanwhile ends the whole command then: not where the rest has to be kept. */
+	if (c->found >= PACK_FROM && !c->partly) {
 		git_args(c, "-c", "core.bigFileThreshold=0", NULL);
+		if (packs > 1)
+			git_args(c, "-c",
+					arena_printf(&c->arena, "pack.packSizeLimit=%lld",
+							(long long)bytes)
+							.p,
+					NULL);
+	}
 	git_args(c, "add", "-A", "--sparse", NULL);
 	return GIT_NEXT;
 }

@@ -116,6 +116,7 @@ struct git_call {
 	bool no_name, no_email; /* none is configured: ours is given */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
 	size_t found;                  /* how many files of it are not as they were committed */
+	int64_t found_bytes;           /* of those */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
 	bool settled;               /* ensure: it stands on the branch, and work may have begun */

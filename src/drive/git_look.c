@@ -173,6 +173,7 @@ int git_status_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->dirty = c->changed = c->unmerged = false;
 	c->found = 0;
+	c->found_bytes = 0;
 	vec_clear(&c->nested);
 	vec_clear(&c->embedded);
 	vec_clear(&c->nested_ignored);
@@ -231,10 +232,13 @@ int git_status_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 		c->found++;
 		if (xy.p[1] != 'D' &&
 				fstatat(c->tree_fd, arena_cstr(&c->arena, name), &st,
-						AT_SYMLINK_NOFOLLOW) == 0 &&
-				git_is_oversize(&st)) {
-			buf_adds(&oversize, name);
-			buf_addc(&oversize, '\0');
+						AT_SYMLINK_NOFOLLOW) == 0) {
+			if (git_is_oversize(&st)) {
+				buf_adds(&oversize, name);
+				buf_addc(&oversize, '\0');
+			} else {
+				c->found_bytes += st.st_size;
+			}
 		}
 		if (xy.p[1] == 'T' && is_repository(c, name)) {
 			vec_push(&c->nested, arena_cstr(&c->arena, name));
