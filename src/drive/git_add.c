@@ -15,7 +15,7 @@
 enum { UNENCODED_MAX = 64, NAMED_MAX = 3 };
 
 /* OBJECT_BYTES: what git adds to the smallest file. */
-enum { PACK_FROM = 1000, PACK_OBJECTS = 10 * 1000, PACKS_MAX = 100, OBJECT_BYTES = 15 };
+enum { PACK_FROM = 200, PACK_OBJECTS = 10 * 1000, PACKS_MAX = 100, OBJECT_BYTES = 15 };
 
 /* Git hashes and packs some 100 MB in a second. What is mostly a hole costs whoever made it nothing. */
 static const off_t file_max = (off_t)8 << 30, hole_max = (off_t)2 << 30;

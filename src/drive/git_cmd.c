@@ -166,6 +166,8 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 		git_args(c, "-c", git_options[i], NULL);
 	for (size_t i = 0; c->g->no_lfs && i < git_no_lfs_n; i++)
 		git_args(c, "-c", git_no_lfs[i], NULL);
+	if (flags & GIT_PREDICTS)
+		git_args(c, "-c", "core.fsync=none", NULL); /* nothing of it stays */
 	add_identity(c);
 	va_start(ap, flags);
 	add_args(c, ap);

@@ -20,7 +20,7 @@
 #define PACK "taken"
 
 /* Above these a pack stays one; below, its objects become files of their own, as `git fetch` does it. */
-enum { UNPACK_MAX = 4 << 20, UNPACK_OBJECTS = 1000, NAMES_MAX = 250 * 1000, PROBE = 1 << 20 };
+enum { UNPACK_MAX = 4 << 20, UNPACK_OBJECTS = 100, NAMES_MAX = 250 * 1000, PROBE = 1 << 20 };
 /* Folders of objects, and what lies in them. */
 enum { OBJECTS_DEPTH = 2, OBJECTS_MAX = 4 << 20 };
 
