@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "agent/hook.h"
+#include "app/log.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -15,7 +16,12 @@
 
 #define TAKEN HOOK_NEXT "."
 
-enum { HOOK_FILES_MAX = 4096 };
+enum {
+	HOOK_FILES_MAX = 4096,
+	TURN_MAX = 1 << 20, /* of events in one turn of the loop, while the run goes on */
+	/* Of all events of a run. `overseer hook` writes less; what an agent writes itself has no bound. */
+	READ_MAX = HOOK_EVENTS_MAX + (1 << 20),
+};
 
 struct driver_hooks {
 	struct arena strings;
@@ -23,7 +29,8 @@ struct driver_hooks {
 	const struct agent_format *format;
 	driver_hook_fn *fn;
 	void *user;
-	struct follow *events;
+	struct follow *events; /* NULL: no more of it is read */
+	uint64_t seen;         /* bytes of it */
 	struct ndjson lines;
 };
 
@@ -36,6 +43,14 @@ static void on_events(void *user, str bytes, uint64_t at)
 	str line, taken;
 
 	(void)at;
+	h->seen += bytes.n;
+	if (h->seen > READ_MAX) {
+		log_warn("%s/" HOOK_EVENTS " has more than %d bytes: the rest of it is not read",
+				h->dir, READ_MAX);
+		follow_close(h->events);
+		h->events = NULL;
+		return;
+	}
 	ndjson_feed(&h->lines, bytes.p, bytes.n);
 	while (ndjson_next(&h->lines, &line, NULL) > 0) {
 		bool said;
@@ -81,8 +96,8 @@ int driver_hooks_open(struct loop *l, const char *dir, const struct agent_format
 
 void driver_hooks_drain(struct driver_hooks *h)
 {
-	if (h)
-		(void)follow_drain(h->events, SIZE_MAX, NULL);
+	if (h && h->events)
+		(void)follow_drain(h->events, TURN_MAX, NULL);
 }
 
 /* A hook that was killed in between took it without telling so. */
@@ -103,9 +118,11 @@ static void tell_taken(struct driver_hooks *h)
 
 void driver_hooks_end(struct driver_hooks *h)
 {
-	driver_hooks_drain(h);
-	if (h)
-		tell_taken(h);
+	if (!h)
+		return;
+	if (h->events)
+		(void)follow_drain(h->events, SIZE_MAX, NULL);
+	tell_taken(h);
 }
 
 void driver_hooks_close(struct driver_hooks *h)

@@ -17,9 +17,12 @@ typedef void driver_hook_fn(void *user, const struct fact *f, str taken, str lin
 /* format: NULL where nothing but the hooks tells what the agent does. */
 int driver_hooks_open(struct loop *l, const char *dir, const struct agent_format *format,
 		driver_hook_fn *fn, void *user, struct driver_hooks **ret, struct ov_err *err);
-/* All that is there by now is told. NULL allowed. */
+/* What is there by now is told; of a flood only a part, the rest comes from the loop. NULL allowed. */
 void driver_hooks_drain(struct driver_hooks *h);
-/* The run is over: the same, and whatever was handed over without anybody telling. NULL allowed. */
+/*
+ * The run is over: all that is there is told, up to a bound, and whatever was handed over without
+ * anybody telling. NULL allowed.
+ */
 void driver_hooks_end(struct driver_hooks *h);
 void driver_hooks_close(struct driver_hooks *h); /* NULL allowed */
 

@@ -2,6 +2,10 @@
  * The walk of a call through its table of steps. Calls on the same worktree, and all accepts, run
  * one after another in the order in which they were made; others run side by side.
  */
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
 #include "drive/git_walk.h"
@@ -22,6 +26,7 @@ enum {
 };
 enum { ORPHAN_POLL_MS = 20, ORPHAN_WAIT_MS = 10 * 60 * 1000 };
 enum { OUTPUT_MAX = 64 << 20 };
+static const int64_t memory_least = (int64_t)1 << 30, memory_most = (int64_t)8 << 30;
 
 static void call_walk(struct git_call *c);
 static void call_kick(void *user);
@@ -171,6 +176,13 @@ static bool call_turn(struct git_call *c, int verdict, const struct ov_err *err)
 {
 	struct git_frame *f = &c->frames[c->depth];
 
+	if (verdict < 0 && (c->too_much || verdict == OV_ELIMIT) && c->otherwise) {
+		git_say(c, arena_printf(&c->arena, "%s", err->msg));
+		c->frames[0] = (struct git_frame){ .steps = c->otherwise };
+		c->depth = 0;
+		c->otherwise = NULL;
+		return true;
+	}
 	if (verdict < 0) {
 		call_finish(c, verdict, err);
 		return false;
@@ -243,7 +255,11 @@ static void call_job_done(void *user, const struct job_result *r)
 		call_ended(c, &o);
 		return;
 	}
-	if (r->exit.code >= 0 && !r->timed_out && !r->out_cut) {
+	if (r->out_cut && c->flags & GIT_COUNTS) {
+		o.code = 0;
+		o.cut = true;
+	}
+	if (o.cut || (r->exit.code >= 0 && !r->timed_out && !r->out_cut)) {
 		call_ended(c, &o);
 		return;
 	}
@@ -259,7 +275,9 @@ static void call_job_done(void *user, const struct job_result *r)
 	else
 		ov_fail(&err, OV_EIO, "cannot %s: git was ended by signal %d", step->what,
 				r->exit.signal);
-	call_finish(c, err.code, &err);
+	c->too_much = r->timed_out || r->out_cut;
+	if (call_turn(c, err.code, &err))
+		call_walk(c);
 }
 
 static void call_child_ended(void *user)
@@ -276,6 +294,21 @@ static void call_child_ended(void *user)
 		return;
 	}
 	call_ended(c, &o);
+}
+
+/*
+ * Of what it allocates, not of the packs that it maps. Of the machine's memory no more than half: what an
+ * agent wrote must not be what everybody else has to make room for.
+ */
+static void bound_memory(pid_t pid, unsigned flags)
+{
+	int64_t bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
+	rlim_t max = (rlim_t)MIN(MAX(bytes, memory_least), memory_most);
+
+	if (flags & GIT_COUNTS)
+		max = (rlim_t)memory_least;
+	/* It has just been started, and takes little before this holds; one that is gone needs no bound. */
+	(void)prlimit(pid, RLIMIT_DATA, &(struct rlimit){ max, max }, NULL);
 }
 
 static int call_spawn(struct git_call *c, struct ov_err *err)
@@ -305,7 +338,10 @@ static int call_spawn(struct git_call *c, struct ov_err *err)
 		spec.timeout_ms = NET_TIMEOUT_MS;
 		spec.proc.new_session = true; /* no terminal to ask at */
 	}
-	return job_start(c->g->loop, &spec, call_job_done, c, &c->job, err);
+	r = job_start(c->g->loop, &spec, call_job_done, c, &c->job, err);
+	if (r == 0 && c->job)
+		bound_memory(job_pid(c->job), c->flags);
+	return r;
 }
 
 /* Goes on until a child runs or the call is over. */

@@ -47,15 +47,6 @@ enum git_where {
 	AT_ADMIN, /* that git directory alone, also when the folder is gone */
 };
 
-enum git_flag {
-	GIT_READS = 1,      /* takes no optional locks; short timeout */
-	GIT_TEMP_INDEX = 2, /* with c->index in place of the git directory's own */
-	GIT_NET = 8,        /* talks to a remote: asks nobody anything */
-	GIT_WHOLE = 4,      /* never cut short by us: it changes the user's checkout, or refs */
-	GIT_PREDICTS = 32,  /* writes nothing but c->objects, and confined */
-	GIT_AGENTS = 16,    /* reads the objects in the agent's git folder, too */
-};
-
 /* Whether git may run programs on files in the worktree; found out when it matters. */
 enum git_runs { RUNS_UNKNOWN, RUNS_NONE, RUNS_SOME };
 
@@ -80,8 +71,8 @@ struct git_call {
 	git_done_fn *done;
 	void *user;
 	struct git_result res;
-	struct timespec since; /* locks older than this are nobody's */
-	bool running, push;
+	struct timespec since;        /* locks older than this are nobody's */
+	bool running, push, too_much; /* too_much: git took too long, or too much memory */
 	/* One at a time: accepts, and what lists worktrees: git fails on one that is half registered. */
 	bool exclusive, loose; /* loose: only reads objects, waits for nobody, and nobody for it */
 	int64_t waited_ms, late_from_ms; /* when the look for who came late began */
@@ -92,6 +83,7 @@ struct git_call {
 	struct git_child child;
 	struct git_frame frames[GIT_DEPTH];
 	size_t depth;
+	const struct git_step *otherwise; /* where it comes to too much; NULL: the call fails */
 
 	/* the command being built */
 	VEC(const char *) argv, env;
@@ -118,6 +110,8 @@ struct git_call {
 	enum git_runs runs;     /* git_confine.c: whether git may run programs on files */
 	const char *sandbox; /* the file that says how one is made for them; NULL: not written yet */
 	bool dirty, changed, unmerged; /* of the worktree: anything, tracked files, conflicts */
+	size_t found;                  /* how many files of it are not as they were committed */
+	int64_t found_bytes;           /* of those */
 	bool went_on;                  /* harvest: HEAD goes on from the branch */
 	int op;                        /* enum git_open_op: what was left unfinished */
 	bool settled;               /* ensure: it stands on the branch, and work may have begun */
@@ -158,6 +152,7 @@ struct git_call {
 	/* The worktree that has the target checked out, or NULL; a second one, against git's advice. */
 	const char *holder, *other_holder;
 	str changes, folders, hidden, absent; /* of paths: git_{overlap,ignored,hidden,sparse}.c */
+	str oversize;                         /* of paths: git_add.c */
 	str pointers;                         /* git_lfs_check.c: what is still to be looked at */
 	bool staged_alike;                    /* the user has staged some of that, to the byte */
 	int64_t keep_ignored;                 /* rescue ignored files: at most this many bytes */
@@ -191,6 +186,7 @@ int git_at_holder(struct git_call *c);                /* the command runs in c->
 str git_quoted(struct git_call *c, const char *path); /* as an entry of a list of folders */
 /* The error of a command that failed: what was tried and git's own words. */
 int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err);
+bool git_lacked_memory(const struct git_out *o);
 str git_line(struct git_call *c, const struct git_out *o); /* first line of the output, copied */
 bool git_oid_valid(str s) _pure_;
 bool git_ref_valid(str ref) _pure_; /* a full name, or a branch's short one */

@@ -87,7 +87,7 @@ int git_child_collect_some(struct git_child *ch, struct arena *a, size_t max, st
 		r = ov_fail(err, OV_EIO, "git was ended by signal %d", ex.signal);
 	if (r == 0)
 		*ret = (struct git_out){ ex.code, read_memfd(a, ch->out, max),
-			read_memfd(a, ch->err, GIT_FILE_MAX) };
+			read_memfd(a, ch->err, GIT_FILE_MAX), false };
 	git_child_done(ch);
 	return r;
 }

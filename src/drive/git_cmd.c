@@ -167,11 +167,21 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 		git_args(c, "-c", git_options[i], NULL);
 	for (size_t i = 0; c->g->no_lfs && i < git_no_lfs_n; i++)
 		git_args(c, "-c", git_no_lfs[i], NULL);
+	if (flags & GIT_PREDICTS)
+		git_args(c, "-c", "core.fsync=none", NULL); /* nothing of it stays */
 	add_identity(c);
 	va_start(ap, flags);
 	add_args(c, ap);
 	va_end(ap);
 	return GIT_NEXT;
+}
+
+/* In the words of git, or of the C library. */
+bool git_lacked_memory(const struct git_out *o)
+{
+	return o->code != 0 &&
+			(str_contains(o->err, STR("ut of memory")) ||
+					str_contains(o->err, STR("annot allocate memory")));
 }
 
 int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err)
@@ -187,6 +197,10 @@ int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err)
 				"names");
 		return r;
 	}
+	if (git_lacked_memory(o))
+		return ov_fail(err, OV_ELIMIT,
+				"git needs more memory for it than it may take: " STR_FMT,
+				STR_ARG(words));
 	if (words.n)
 		return ov_fail(err, OV_EIO, STR_FMT, STR_ARG(words));
 	return ov_fail(err, OV_EIO, "git ended with status %d in %s", o->code, c->cwd);

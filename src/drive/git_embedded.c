@@ -20,7 +20,7 @@
 
 #define INDEX "index-embedded"
 
-enum { FILES_MAX = 50000, DEPTH_MAX = 64 };
+enum { FILES_MAX = 50000, SEEN_MAX = 2 * FILES_MAX, DEPTH_MAX = 64 };
 
 /* Finding them: what is new since the base, and has a folder with something in it. */
 
@@ -85,6 +85,7 @@ const struct git_step git_embedded_find_steps[] = {
 struct walk {
 	struct git_call *c;
 	int64_t bytes;
+	size_t seen; /* entries of any kind */
 	bool too_much;
 };
 
@@ -93,9 +94,13 @@ static void walk_folder(struct walk *w, const char *path, int depth);
 static void walk_entry(struct walk *w, int dir, const char *path, const char *name, int depth)
 {
 	struct git_call *c = w->c;
-	const char *below = path_join(&c->arena, path, name), *mode;
+	const char *below, *mode;
 	struct stat st;
 
+	w->too_much |= ++w->seen > SEEN_MAX;
+	if (w->too_much)
+		return;
+	below = path_join(&c->arena, path, name);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (S_ISDIR(st.st_mode)) {

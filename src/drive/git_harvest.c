@@ -3,6 +3,7 @@
  * the agent went meanwhile: uncommitted files, another branch, a detached HEAD, half a rebase. The
  * branch is the one that the caller names; it moves once, from the value that it had.
  */
+#include "drive/git_add.h"
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
@@ -163,7 +164,8 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 	if (c->tree.n)
 		return GIT_SKIP;
 	git_own_index_is(c, STR(""));
-	git_run(c, AT_TREE, 0, "add", "-A", "--sparse", "--", ":(top)", NULL);
+	git_add_command(c);
+	git_args(c, "--", ":(top)", NULL);
 	git_exclude_nested(c);
 	return GIT_NEXT;
 }
@@ -358,14 +360,17 @@ static int files_build(struct git_call *c, struct ov_err *err _unused_)
 /* First what changes and how, then "4\t1\tNAME" each; dashes in place of numbers: it is no text. */
 static int files_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	str *list = arena_array(&c->arena, str, GIT_LISTED), rest = o->out, entry, added, removed;
+	str *list = arena_array(&c->arena, str, GIT_LISTED), rest = o->out, entry, added, removed,
+	    reason;
 	struct git_change change;
 	size_t bytes = 0;
 	int64_t n;
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	c->res.refused = git_names_reason(c, rest);
+	reason = git_names_reason(c, rest);
+	if (reason.n)
+		c->res.refused = reason;
 	while (git_change_next(&rest, &change))
 		;
 	while (str_split(&rest, '\0', &entry)) {

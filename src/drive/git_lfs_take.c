@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/sha256.h"
+#include "drive/git_add.h"
 #include "drive/git_aside.h"
 #include "drive/git_call.h"
 #include "drive/git_confine.h"
@@ -69,6 +70,10 @@ static int gather_one(struct gathering *g, int dir, const char *name, struct ov_
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 			lstat(git_lfs_path(c, g->storage, name), &there) == 0)
 		return 0;
+	if (g->bounded && git_is_oversize(&st)) {
+		g->too_much = true;
+		return 0;
+	}
 	g->bytes += MIN(st.st_size, bytes_max);
 	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
 	if (linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) < 0)

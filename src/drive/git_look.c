@@ -1,7 +1,9 @@
 /* Steps that only look: where HEAD and the branches are, what is uncommitted, who holds a branch. */
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
+#include "drive/git_add.h"
 #include "drive/git_call.h"
 #include "drive/git_embedded.h"
 #include "drive/git_lfs.h"
@@ -170,6 +172,8 @@ const struct git_step git_target_steps[] = {
 int git_status_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	c->dirty = c->changed = c->unmerged = false;
+	c->found = 0;
+	c->found_bytes = 0;
 	vec_clear(&c->nested);
 	vec_clear(&c->embedded);
 	vec_clear(&c->nested_ignored);
@@ -199,8 +203,9 @@ static bool is_repository(struct git_call *c, str name)
 int git_status_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	_cleanup_(buf_done)
-	struct buf absent = BUF_INIT;
+	struct buf absent = BUF_INIT, oversize = BUF_INIT;
 	str rest = o->out, e;
+	struct stat st;
 	bool fresh;
 
 	if (o->code != 0)
@@ -224,6 +229,17 @@ int git_status_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 			continue;
 		}
 		c->dirty = true;
+		c->found++;
+		if (xy.p[1] != 'D' &&
+				fstatat(c->tree_fd, arena_cstr(&c->arena, name), &st,
+						AT_SYMLINK_NOFOLLOW) == 0) {
+			if (git_is_oversize(&st)) {
+				buf_adds(&oversize, name);
+				buf_addc(&oversize, '\0');
+			} else {
+				c->found_bytes += st.st_size;
+			}
+		}
 		if (xy.p[1] == 'T' && is_repository(c, name)) {
 			vec_push(&c->nested, arena_cstr(&c->arena, name));
 			vec_push(&c->embedded,
@@ -237,6 +253,7 @@ int git_status_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 		}
 	}
 	c->absent = arena_str(&c->arena, buf_str(&absent));
+	c->oversize = arena_str(&c->arena, buf_str(&oversize));
 	return GIT_NEXT;
 }
 

@@ -3,6 +3,7 @@
  * it. It is read by way of a rescue, which touches nothing, and merged as a tree.
  */
 #include "drive/git_accept.h"
+#include "drive/git_add.h"
 #include "drive/git_call.h"
 #include "drive/git_lfs.h"
 #include "drive/git_programs.h"

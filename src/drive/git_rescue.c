@@ -6,14 +6,12 @@
  * parent too. Ignored files are rescued only where that is asked for; callers that reset a worktree
  * leave them in place.
  */
-#include "base/utf8.h"
+#include "drive/git_add.h"
 #include "drive/git_call.h"
 #include "drive/git_confine.h"
 #include "drive/git_embedded.h"
 #include "drive/git_lfs.h"
 #include "drive/git_steps.h"
-
-enum { UNENCODED_MAX = 64 };
 
 int git_rescue_ref_check(str ref, struct ov_err *err)
 {
@@ -123,7 +121,7 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 	if (!c->folder || !c->dirty)
 		return GIT_SKIP;
 	git_own_index_is(c, STR(""));
-	git_run(c, AT_TREE, 0, "add", "-A", "--sparse", NULL);
+	git_add_command(c);
 	if (c->partly)
 		git_args(c, "--ignore-errors", NULL);
 	if (c->keep_ignored == INT64_MAX)
@@ -134,75 +132,6 @@ static int add_build(struct git_call *c, struct ov_err *err _unused_)
 	for (size_t i = 0; c->keep_ignored == INT64_MAX && i < c->nested_ignored.n; i++)
 		exclude(c, c->nested_ignored.p[i]);
 	return GIT_NEXT;
-}
-
-/* "failed to encode 'PATH' from X to UTF-8": that file is taken as it is, and the next is tried. */
-static bool unencoded(struct git_call *c, const struct git_out *o)
-{
-	str before = STR("failed to encode '"), path;
-	size_t at = str_find(o->err, before), end;
-
-	if (at == o->err.n || c->unencoded.n >= UNENCODED_MAX)
-		return false;
-	path = str_sub(o->err, at + before.n, o->err.n);
-	end = str_find(path, STR("' from "));
-	if (end == path.n)
-		return false;
-	vec_push(&c->unencoded, arena_cstr(&c->arena, str_sub(path, 0, end)));
-	return git_own_attributes(c, false, NULL) == 0;
-}
-
-/*
- * A filter failed, or could not run. What is kept in a rescue is as it lies there; it must not become work,
- * such as plain text in place of what is encrypted. git-lfs is no such filter.
- */
-static void note_filter(struct git_call *c, const struct git_out *o)
-{
-	str rest = o->err, line, words = { 0 };
-
-	if (git_programs_failed(c, o))
-		words = str_trim(o->err);
-	while (!words.n && str_split(&rest, '\n', &line))
-		if (str_contains(line, STR(": clean filter '")) &&
-				!str_contains(line, STR(": clean filter 'lfs'")))
-			words = line;
-	c->unfiltered = arena_str(&c->arena, utf8_truncate(words, 500));
-}
-
-int git_filtered(struct git_call *c, struct ov_err *err)
-{
-	if (!c->unfiltered.n)
-		return GIT_SKIP;
-	return ov_fail(err, OV_EIO,
-			"a filter failed. The files are kept in a rescue as they are, and not "
-			"committed without it. Git says: " STR_FMT,
-			STR_ARG(c->unfiltered));
-}
-
-int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
-{
-	int r;
-
-	if (o->code != 0 && (git_loosen(c, o) || unencoded(c, o)))
-		return GIT_AGAIN;
-	/* Names, kinds of files and encodings that git does not take: the rest, as it is, byte by byte. */
-	if (o->code != 0 && !c->partly) {
-		c->partly = true;
-		note_filter(c, o);
-		r = git_own_attributes(c, true, err);
-		return r < 0 ? r : GIT_AGAIN;
-	}
-	if (c->partly) {
-		r = git_own_attributes(c, false, err);
-		if (r < 0)
-			return r;
-	}
-	if (o->code == 0 ||
-			(c->partly && !str_contains(o->err, STR("insufficient permission")) &&
-					!str_contains(o->err, STR("No space left")) &&
-					!str_contains(o->err, STR("unable to write"))))
-		return GIT_NEXT;
-	return git_fail(c, o, err);
 }
 
 static int links_build(struct git_call *c, struct ov_err *err _unused_)
@@ -385,6 +314,7 @@ const struct git_step git_rescue_steps[] = {
 	STEP_RUN("see what is uncommitted", look_begin, NULL),
 	STEP_SUB("see what is uncommitted", NULL, git_status_steps),
 	STEP_RUN("see what is uncommitted", look_end, NULL),
+	STEP_SUB("move aside what is too large", NULL, git_oversize_steps),
 	STEP_RUN("look into other repositories", git_embedded_list, NULL),
 	STEP_RUN("see which commits are kept", kept_build, kept_judge),
 	STEP_RUN("rescue", begin, NULL),

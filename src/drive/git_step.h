@@ -4,6 +4,17 @@
 
 struct git_call;
 
+/* How a command is run. */
+enum git_flag {
+	GIT_READS = 1,      /* takes no optional locks; short timeout */
+	GIT_TEMP_INDEX = 2, /* with c->index in place of the git directory's own */
+	GIT_NET = 8,        /* talks to a remote: asks nobody anything */
+	GIT_WHOLE = 4,      /* never cut short by us: it changes the user's checkout, or refs */
+	GIT_PREDICTS = 32,  /* writes nothing but c->objects, and confined */
+	GIT_AGENTS = 16,    /* reads the objects in the agent's git folder, too */
+	GIT_COUNTS = 64,    /* output beyond the bound is cut: the judge is asked all the same */
+};
+
 /* What build and judge answer; negative: enum ov_code. */
 enum git_verdict {
 	GIT_NEXT,   /* build: run the command; judge: continue with the next step */
@@ -17,6 +28,7 @@ enum git_verdict {
 struct git_out {
 	int code;
 	str out, err;
+	bool cut; /* GIT_COUNTS: there was more than that */
 };
 
 struct git_step {

@@ -107,10 +107,6 @@ int git_rescue_ref_check(str ref, struct ov_err *err);
 void git_rescue_extra(struct git_call *c, str oid);
 void git_rescue_done(struct git_rescue_state *rs);
 void git_exclude_nested(struct git_call *c); /* pathspecs that leave c->nested out */
-/* After git add: what cannot be added as it should be is added as it can, or left out. */
-int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *err);
-/* A step after it, where what was added becomes work: fails if filters were passed over. */
-int git_filtered(struct git_call *c, struct ov_err *err);
 
 /* git_ignored.c: after c->start was checked out, keeps what had been ignored, and would be removed */
 extern const struct git_step git_ignored_steps[];

@@ -19,8 +19,8 @@
 
 #define PACK "taken"
 
-/* Above this a pack stays one; below, its objects become files of their own, as `git fetch` does it. */
-enum { UNPACK_MAX = 4 << 20, PROBE = 1 << 20 };
+/* Above these a pack stays one; below, its objects become files of their own, as `git fetch` does it. */
+enum { UNPACK_MAX = 4 << 20, UNPACK_OBJECTS = 100, NAMES_MAX = 250 * 1000, PROBE = 1 << 20 };
 /* Folders of objects, and what lies in them. */
 enum { OBJECTS_DEPTH = 2, OBJECTS_MAX = 4 << 20 };
 
@@ -152,9 +152,8 @@ static const char *pack_file(struct git_call *c, const char *kind)
  * A history that cannot be read: its folder is kept, and what counts are the files. But not where it is
  * we who cannot write: then nothing is done.
  */
-static int give_up(struct git_call *c, const struct git_out *o, struct ov_err *err)
+static int put_aside(struct git_call *c, str why, struct ov_err *err)
 {
-	str words = arena_str(&c->arena, str_trim(o->err));
 	char *block = arena_zalloc(&c->arena, PROBE);
 	int r = git_own_note(c, "probe", (str){ block, PROBE }, err);
 
@@ -163,10 +162,18 @@ static int give_up(struct git_call *c, const struct git_out *o, struct ov_err *e
 		r = git_move_aside(c, c->admin, err);
 	if (r < 0)
 		return r;
-	c->res.detail = arena_printf(&c->arena, STR_FMT ", since git cannot read it: " STR_FMT,
-			STR_ARG(c->res.detail), STR_ARG(str_sub(words, 0, 500)));
+	c->res.detail = arena_printf(&c->arena, STR_FMT ", since " STR_FMT, STR_ARG(c->res.detail),
+			STR_ARG(why));
 	c->admin = NULL;
 	return GIT_LEAVE;
+}
+
+static int give_up(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	str words = str_sub(str_trim(o->err), 0, 500);
+
+	return put_aside(c, arena_printf(&c->arena, "git cannot read it: " STR_FMT, STR_ARG(words)),
+			err);
 }
 
 static int packed(struct git_call *c, const struct git_out *o, struct ov_err *err)
@@ -197,11 +204,56 @@ static int second_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	return packed(c, o, err);
 }
 
+/*
+ * A few objects can name any number of files, by trees that are in each other many times. Whoever reads
+ * such a commit has to take as much memory, and time.
+ */
+static int names_build(struct git_call *c, struct ov_err *err _unused_)
+{
+	str from = c->branch_oid.n ? c->branch_oid : c->target_oid;
+	bool wanted = false;
+
+	for (size_t i = 0; i < c->wanted.n; i++)
+		wanted |= str_is(c->head_name, c->wanted.p[i]);
+	if (!wanted || !from.n)
+		return GIT_SKIP;
+	return git_run(c, AT_ADMIN, GIT_READS | GIT_AGENTS | GIT_COUNTS, "diff-tree", "-r", "-z",
+			"--no-renames", "--name-only", "--ignore-submodules=none", from.p,
+			c->head_name.p, "--", NULL);
+}
+
+static int names_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
+{
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < o->out.n; i++)
+		n += o->out.p[i] == '\0';
+	if (!o->cut && n <= NAMES_MAX && !git_lacked_memory(o))
+		return GIT_NEXT;
+	sweep(c);
+	r = put_aside(c,
+			arena_printf(&c->arena,
+					"commit %.12s changes more files than the %d that are "
+					"taken over",
+					c->head_name.p, NAMES_MAX),
+			err);
+	if (r >= 0)
+		c->res.refused = c->res.detail;
+	return r;
+}
+
+/* Its bytes, or the number of objects, which its third word says. */
 static bool is_large(const char *pack)
 {
+	_cleanup_(fd_closep)
+	int fd = open(pack, O_RDONLY | O_CLOEXEC);
+	unsigned char n[4];
 	struct stat st;
 
-	return stat(pack, &st) == 0 && st.st_size > UNPACK_MAX;
+	if (fd < 0 || fstat(fd, &st) < 0 || pread(fd, n, sizeof(n), 8) != sizeof(n))
+		return false;
+	return st.st_size > UNPACK_MAX || n[0] || n[1] || n[2] * 256 + n[3] > UNPACK_OBJECTS;
 }
 
 static int sync_build(struct git_call *c, struct ov_err *err _unused_)
@@ -272,6 +324,7 @@ const struct git_step git_take_steps[] = {
 	STEP_RUN("pack what was committed", pack_build, first_judge),
 	STEP_RUN("look at what was committed", there_build, there_judge),
 	STEP_RUN("pack what was committed", second_build, second_judge),
+	STEP_RUN("count what was committed", names_build, names_judge),
 	STEP_RUN("make durable what was committed", sync_build, NULL),
 	STEP_RUN("take over what was committed", unpack_build, unpack_judge, .inject = "git-taken"),
 	STEP_END,

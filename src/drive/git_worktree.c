@@ -560,6 +560,22 @@ static const struct git_step remove_steps[] = {
 	STEP_END,
 };
 
+/* Git cannot cope with what is there: it is kept as it is, with its branch and git folders. */
+static int all_aside(struct git_call *c, struct ov_err *err)
+{
+	struct stat st;
+	int r = lstat(c->path, &st) == 0 ? git_move_aside(c, c->path, err) : 0;
+
+	if (r == 0 && lstat(c->room, &st) == 0)
+		r = git_move_aside(c, c->room, err);
+	return r < 0 ? r : GIT_SKIP;
+}
+
+static const struct git_step too_much_steps[] = {
+	STEP_RUN("move the worktree aside", all_aside, NULL),
+	STEP_END,
+};
+
 void git_remove(struct git *g, str path, str rescue_ref, git_done_fn *done, void *user)
 {
 	struct git_call *c = git_call_new(g, "remove", path, done, user);
@@ -569,5 +585,6 @@ void git_remove(struct git *g, str path, str rescue_ref, git_done_fn *done, void
 	c->exclusive = c->leaves = true;
 	c->rescue_ref = arena_str(&c->arena, rescue_ref);
 	c->message = arena_printf(&c->arena, "Rescue of %s before its removal", c->path);
+	c->otherwise = too_much_steps;
 	git_call_start(c, remove_steps, r, &err);
 }

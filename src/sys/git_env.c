@@ -30,6 +30,7 @@ const char *const git_options[] = {
 	"commit.gpgSign=false",
 	"gc.auto=0",
 	"maintenance.auto=false",
+	"core.fsync=loose-object", /* git syncs only packs and refs: a ref could outlive its objects */
 	"core.fsmonitor=false",
 	"core.safecrlf=false",
 	"submodule.recurse=false",

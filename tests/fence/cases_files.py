@@ -61,7 +61,7 @@ def ignored_by_a_committed_rule(r):
     r.work(f"{r.name}/build/result.txt")
 
 
-@case(3, fails=True)
+@case(3, large=True, fails=True)
 def ignored_and_large(r):
     """ignored files of a failed task that are too large to be rescued as a matter of course"""
     r.put(f"{r.name}/.gitignore", "*.bin\n")
@@ -387,14 +387,42 @@ def hard_link_into_the_git_folder(r):
 
 # Sizes and numbers
 
-@case()
+@case(large=True)
 def sparse_and_large(r):
     """a sparse file that is far larger than the disk space it takes"""
     path = r.work(f"{r.name}/sparse")
-    os.truncate(path, 4 << 30 if r.sized else 64 << 20)
+    os.truncate(path, (640 if r.sized else 64) << 20)
+
+
+@case(refused=True)
+def sparse_and_endless(r):
+    """a sparse file that git would read for hours"""
+    os.truncate(r.work(f"{r.name}/sparse"), 1 << 40)
+    r.work()
+
+
+@case(refused=True)
+def commit_of_endless_names(r):
+    """a commit of few objects that names forty million files"""
+    r.work()
+    tree, mode = r.blob("x\n"), "100644"
+    for count in (100, 100, 4000):
+        tree = r.tree(*[(mode, f"n{i:04}", tree) for i in range(count)])
+        mode = "40000"
+    r.stand_on(tree)
 
 
 @case()
+def repository_of_many_pipes(r):
+    """an embedded repository with thousands of pipes"""
+    folder = r.embedded("repo", r.programs())
+    os.mkfifo(f"{folder}/pipe")
+    for i in range(2000):
+        os.link(f"{folder}/pipe", f"{folder}/{i}")
+    r.work()
+
+
+@case(large=True)
 def many_files(r):
     """as many files as a careless tool leaves"""
     n = 100000 if r.sized else 2000
@@ -415,7 +443,7 @@ def many_folders(r):
         os.makedirs(os.path.join(r.w, r.name, "empty", str(i)))
 
 
-@case()
+@case(large=True)
 def many_repositories(r):
     """fifty embedded repositories with filters"""
     for i in range(50 if r.sized else 8):
@@ -423,7 +451,7 @@ def many_repositories(r):
     r.work()
 
 
-@case()
+@case(large=True)
 def many_branches(r):
     """a thousand commits and refs of its own"""
     one = f"committer E <e@e> 1 +0000\ndata 1\nx\nfrom {r.base}\n\n"

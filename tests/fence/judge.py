@@ -9,7 +9,6 @@ import subprocess
 
 TOKEN = re.compile(rb"(?:second )?work \d+ of [a-z0-9-]+: [0-9a-f]{40}")
 LARGE = 1 << 20
-PATIENCE = 30
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows it without having it
 NO_OBJECT = "0" * 40  # a file among the refs that is none
 # Of the user's git folder; the rest of it changes with every accept.
@@ -62,6 +61,7 @@ class Judge:
         self.env.update(GIT_NO_REPLACE_OBJECTS="1", GIT_GRAFT_FILE="/dev/null", GIT_SHALLOW_FILE="", GIT_OPTIONAL_LOCKS="0", OVERSEER_RUN="judge")
         self.store = os.path.join(self.repo, ".overseer")
         self.tokens = {}  # of each blob that was read
+        self.patience = 30
         self.begin()
 
     def begin(self):
@@ -73,7 +73,7 @@ class Judge:
 
     def git(self, *args, input=None, raw=False, check=True):
         try:
-            done = subprocess.run(["git", *args], cwd=self.repo, env=self.env, capture_output=True, input=input, timeout=PATIENCE, check=False)
+            done = subprocess.run(["git", *args], cwd=self.repo, env=self.env, capture_output=True, input=input, timeout=self.patience, check=False)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"the user's own git {args[0]} does not come to an end") from None
         if check and done.returncode:
@@ -146,7 +146,7 @@ class Judge:
         """Whether the repository is, apart from the git folders of worktrees, which an agent may damage."""
         try:
             done = subprocess.run(["git", "fsck", "--connectivity-only", "--no-dangling", "--no-reflogs"], cwd=self.repo, env=self.env,
-                                  capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False)
+                                  capture_output=True, text=True, errors="replace", timeout=self.patience, check=False)
         except subprocess.TimeoutExpired:
             return ["git fsck does not come to an end"]
         lines = [line for line in (done.stdout + done.stderr).splitlines() if re.search("^(error|fatal|missing|broken|bad|invalid)", line)

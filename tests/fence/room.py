@@ -21,6 +21,7 @@ class Case:
     refused   it must not get onto the target branch; there is a reason that a person can read
     root      only root can prepare it
     stays     the run goes on until it is stopped, so that it is rescued while it lives
+    large     in its full size it takes longer than others
     between   what the user does before the next task
     judge     a further question, asked after the next task: what is allowed has to work
     """
@@ -28,7 +29,7 @@ class Case:
     def __init__(self, prepare, line, **more):
         self.prepare, self.name, self.text = prepare, prepare.__name__.replace("_", "-"), prepare.__doc__.strip()
         self.line, self.then, self.fails, self.alone, self.refused = line, None, False, False, False
-        self.root, self.stays, self.between, self.judge = False, False, None, None
+        self.root, self.stays, self.large, self.between, self.judge = False, False, False, None, None
         for key, value in more.items():
             assert hasattr(self, key), key
             setattr(self, key, value)

@@ -20,8 +20,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "system"))
 import harness  # noqa: E402
 from judge import Judge  # noqa: E402
 
-# How long one step of a case may take; reached only when something is wrong.
-LIMIT = 30
+# How long one step of a case may take, and one of a case that is large; reached only when something is wrong.
+LIMIT, LARGE_LIMIT = 30, 600
 
 
 def sources():
@@ -102,7 +102,7 @@ class Follower(threading.Thread):
                 self.over = True
                 self.news.notify_all()
 
-    def wait(self, wanted, limit=LIMIT):
+    def wait(self, wanted, limit):
         """The first event that is wanted, None when there is none in time."""
         at, end = 0, time.monotonic() + limit
         with self.news:
@@ -146,7 +146,7 @@ class Listener(threading.Thread):
 
 class CaseSite:
     def __init__(self, sandbox, full):
-        self.sandbox, self.full = sandbox, full
+        self.sandbox, self.full, self.limit = sandbox, full, LIMIT
         # Not below /tmp, which is another one in a sandbox.
         self.root = tempfile.mkdtemp(prefix="overseer-test-", dir="/var/tmp")
         os.chmod(self.root, 0o755)
@@ -305,7 +305,7 @@ PYTHONDONTWRITEBYTECODE = "1"
         """(exit status, what it said); a status of None is one that never came."""
         try:
             done = subprocess.run([harness.CLI, *args], cwd=self.site.repo, env=self.site.env, capture_output=True, text=True, errors="replace",
-                                  timeout=LIMIT, check=False)
+                                  timeout=self.limit, check=False)
         except subprocess.TimeoutExpired:
             return None, "no answer"
         return done.returncode, (done.stdout + done.stderr).strip()
@@ -318,7 +318,7 @@ PYTHONDONTWRITEBYTECODE = "1"
             self.site.call("worker.start", worker=worker, task=f"fence {which}: {worker}")
         except (harness.RpcError, OSError) as e:
             return [], "refused", str(e)
-        added = self.events.wait(lambda e: e["seq"] > after and e["type"] == "node.added" and e["data"].get("worker") == worker)
+        added = self.events.wait(lambda e: e["seq"] > after and e["type"] == "node.added" and e["data"].get("worker") == worker, self.limit)
         node = added and added["node"]
 
         def over(e):
@@ -331,7 +331,7 @@ PYTHONDONTWRITEBYTECODE = "1"
             return e["type"] == "worker.status" and e["data"]["worker"] == worker and e["data"]["to"] == "error"
         if stop:
             self.stop_when_ready(node)
-        end = self.events.wait(over)
+        end = self.events.wait(over, self.limit)
         with self.events.news:
             runs = [e["run"] for e in self.events.seen if e["type"] == "run.created" and e.get("node") == node]
         how = end["data"].get("to", "asked") if end else "stuck"
@@ -350,8 +350,8 @@ PYTHONDONTWRITEBYTECODE = "1"
 
     def stop_when_ready(self, node):
         """Stops a run that stays, once its case is prepared."""
-        begun = self.events.wait(lambda e: e["type"] == "run.started" and e.get("node") == node)
-        end = time.monotonic() + LIMIT
+        begun = self.events.wait(lambda e: e["type"] == "run.started" and e.get("node") == node, self.limit)
+        end = time.monotonic() + self.limit
         while begun and time.monotonic() < end and b"FENCE " not in self.output(begun["run"]):
             time.sleep(0.02)
         if begun:
@@ -377,6 +377,7 @@ PYTHONDONTWRITEBYTECODE = "1"
     def live(self, case):
         """All of a case's life. Returns [(question, what was found)] and notes."""
         found, notes = [], []
+        self.limit = self.judge.patience = LARGE_LIMIT if case.large and self.full else LIMIT
         self.victims(case.name)
         self.judge.begin()
         self.site.call("worker.add", worker=case.name, excluded=True)
@@ -431,7 +432,7 @@ PYTHONDONTWRITEBYTECODE = "1"
 
     def idle(self, worker):
         """Waits until nothing is under way at a worker."""
-        end = time.monotonic() + LIMIT
+        end = time.monotonic() + self.limit
         while time.monotonic() < end:
             try:
                 row = [w for w in self.site.call("worker.list")["workers"] if w["name"] == worker]

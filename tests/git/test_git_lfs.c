@@ -484,6 +484,29 @@ TEST(more_than_can_be_looked_at)
 	fixture_close(&f);
 }
 
+/* Content of which most is a hole would be copied and hashed for minutes: in the storage, or as a file. */
+TEST(a_hole_is_no_large_file)
+{
+	struct fixture f;
+	struct answer a, b;
+
+	lfs_open(&f);
+	a = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"echo x >\"$W/work\"; mkdir -p " AGENT
+			"/lfs/objects/00/00; truncate -s 1T " AGENT
+			"/lfs/objects/00/00/$(printf %%064d 1)");
+	b = harvest(&f, a.base);
+	assert_string_equal(b.files, "work\n");
+	assert_non_null(strstr(b.detail, "aside"));
+	assert_sh(&f, "1", "find .git/lfs -type f | wc -l");
+	sh(&f, "truncate -s 1T \"$W/hole.bin\"");
+	b = harvest(&f, a.base);
+	assert_string_equal(b.files, "work\n");
+	assert_non_null(strstr(b.refused, "hole.bin is too large"));
+	fixture_close(&f);
+}
+
 /* The daemon ends after n turns of the loop; true when the call ended before that. */
 static bool cut_harvest(int n)
 {

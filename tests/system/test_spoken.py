@@ -60,6 +60,19 @@ class Claude(SpokenCase):
         self.assertNotIn("now", self.s.call("run.show", run=run))
         self.assertRegex(self.s.cli("run", "show", run), r"Used +372 tokens \(300 in, 60 out\), \$0.002400")
 
+    def test_a_flood_of_hook_events(self):
+        """A run that writes to its own file of events: it is read up to a bound, said once, and the work goes on."""
+        run = self.begin()
+        self.agent.say(claude_init())
+        self.s.wait_type("run.session", run=run, session=SESSION)
+        self.agent.sh(WORK + 'yes "{}" | head -c 60M >> "$OVERSEER_RUN_DIR/hooks/events"')
+        self.assertTrue(self.s.call("status.get")["running"])
+        self.agent.say(claude_result())
+        self.agent.end()
+        self.assertEqual(self.ended(run)["verdict"], "ok")
+        self.s.wait_goal(self.goal)
+        self.assertEqual(self.s.daemon_log().count("the rest of it is not read"), 1)
+
     def test_resume(self):
         """A run that failed is gone on with: the next process is given the session's id."""
         first = self.begin(top=FAST)
