@@ -170,10 +170,9 @@ int git_note_programs(struct git_call *c, bool some, bool any, struct ov_err *er
 
 /* ---- git ---- */
 
-void git_confined(struct git_call *c, bool programs, ...)
+void git_confined(struct git_call *c, bool programs, const char *folder, ...)
 {
 	const struct git_bounds *b = &c->g->bounds;
-	const char *folder;
 	va_list ap;
 
 	c->kept = b->program && programs;
@@ -187,8 +186,8 @@ void git_confined(struct git_call *c, bool programs, ...)
 		git_args(c, "--lenient", NULL);
 	if (!b->landlock)
 		git_args(c, "--free", NULL);
-	va_start(ap, programs);
-	while (b->landlock && (folder = va_arg(ap, const char *)))
+	va_start(ap, folder);
+	for (; b->landlock && folder; folder = va_arg(ap, const char *))
 		git_args(c, "--write", folder, NULL);
 	va_end(ap);
 	git_args(c, "--", NULL);

@@ -6,7 +6,8 @@
  * The words before a command that may write only these folders; none where nothing can be confined. programs:
  * it may run some on what an agent wrote.
  */
-void git_confined(struct git_call *c, bool programs, ...) __attribute__((sentinel));
+void git_confined(struct git_call *c, bool programs, const char *folder, ...)
+		__attribute__((sentinel));
 bool git_runs_programs(struct git_call *c); /* in the worktree, by what was recorded */
 int git_confine_script(struct git_call *c, struct ov_err *err); /* in c->own, up to date */
 /* It failed for want of a sandbox for them. */
