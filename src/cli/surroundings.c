@@ -5,14 +5,11 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/child.h"
-#include "data/json.h"
-#include "data/value.h"
 #include "sys/file.h"
 
 enum {
 	GIT_MS = 30 * 1000,
 	GIT_MAX = 4 * 1024 * 1024,
-	FILE_MAX = 1024 * 1024,
 	PROBE_MS = 3000,
 	PROBE_MAX = 64 * 1024,
 	VERSION_MAX = 40,
@@ -80,92 +77,6 @@ int repo_detect(struct arena *a, const char *from, struct repo *ret, struct ov_e
 		r = git(a, status, ret->top, &s, &code, err);
 	ret->clean = s.n == 0;
 	return r;
-}
-
-static bool read_in(struct arena *a, const char *top, const char *name, str *ret)
-{
-	return file_read(a, path_join(a, top, name), FILE_MAX, ret, NULL) == 0;
-}
-
-/* Has a Makefile this target? A line that begins with "NAME" and goes on with ":", not ":=". */
-static bool has_target(str makefile, const char *name)
-{
-	str line;
-
-	while (str_split(&makefile, '\n', &line)) {
-		str rest;
-
-		if (!str_starts(line, str_from(name)))
-			continue;
-		rest = str_trim(str_sub(line, strlen(name), line.n));
-		if (str_starts(rest, STR(":")) && !str_starts(rest, STR(":=")))
-			return true;
-	}
-	return false;
-}
-
-static str from_makefile(struct arena *a, const char *top, const char **ret_file)
-{
-	static const char *const names[] = { "GNUmakefile", "makefile", "Makefile" };
-	static const char *const targets[] = { "test", "check" };
-	str text;
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		if (!read_in(a, top, names[i], &text))
-			continue;
-		for (size_t k = 0; k < ARRAY_LEN(targets); k++)
-			if (has_target(text, targets[k])) {
-				*ret_file = names[i];
-				return arena_printf(a, "make %s", targets[k]);
-			}
-		break; /* make itself looks at no other */
-	}
-	return STR("");
-}
-
-static str from_package_json(struct arena *a, const char *top, const char **ret_file)
-{
-	value *v;
-	str text, script;
-
-	if (!read_in(a, top, "package.json", &text) || json_parse(a, text, NULL, &v, NULL) < 0)
-		return STR("");
-	script = value_str_at(value_at(v, "scripts"), "test");
-	/* What `npm init` writes is no test. */
-	if (script.n == 0 || str_contains(script, STR("no test specified")))
-		return STR("");
-	*ret_file = "package.json";
-	return STR("npm test");
-}
-
-static str from_python(struct arena *a, const char *top, const char **ret_file)
-{
-	str text;
-
-	if (file_exists(path_join(a, top, "pytest.ini")))
-		*ret_file = "pytest.ini";
-	else if (read_in(a, top, "pyproject.toml", &text) && str_contains(text, STR("pytest")))
-		*ret_file = "pyproject.toml";
-	else
-		return STR("");
-	return STR("python3 -m pytest");
-}
-
-str check_detect(struct arena *a, const char *top, const char **ret_file)
-{
-	str s = from_makefile(a, top, ret_file);
-
-	if (s.n == 0)
-		s = from_package_json(a, top, ret_file);
-	if (s.n == 0 && file_exists(path_join(a, top, "Cargo.toml"))) {
-		*ret_file = "Cargo.toml";
-		s = STR("cargo test");
-	}
-	if (s.n == 0 && file_exists(path_join(a, top, "go.mod"))) {
-		*ret_file = "go.mod";
-		s = STR("go test ./...");
-	}
-	return s.n ? s : from_python(a, top, ret_file);
 }
 
 /* The first word that begins with a digit, as in "codex-cli 0.166.0"; else nothing. */

@@ -184,6 +184,21 @@ class Init(Case):
                 ("python3 -m pytest", {"pyproject.toml": "[tool.pytest.ini_options]\n"}),
                 ("python3 -m pytest", {"pytest.ini": ""}),
                 ("", {"pyproject.toml": "[project]\n"}),
+                ("python3 -m pytest", {"setup.cfg": "[tool:pytest]\n"}),
+                ("python3 -m pytest", {"tox.ini": "[pytest]\n"}),
+                ("", {"setup.cfg": "[metadata]\n", "tox.ini": "[tox]\n"}),
+                ("python3 -m pytest", {"tests/conftest.py": ""}),
+                ("python3 -m pytest", {"requirements-dev.txt": "pytest>=8\n"}),
+                ("python3 -m unittest discover", {"tests/__init__.py": "", "requirements.txt": "flask\n"}),
+                ("./gradlew test", {"gradlew": "", "build.gradle.kts": ""}),
+                ("gradle test", {"build.gradle.kts": ""}),
+                ("./mvnw test", {"mvnw": "", "pom.xml": ""}),
+                ("mvn test", {"pom.xml": ""}),
+                ("meson setup build && meson test -C build", {"meson.build": "project('x')\nsubdir('tests')\n"}),
+                ("", {"meson.build": "project('x')\n"}),
+                ("cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure",
+                 {"CMakeLists.txt": "project(x)\nenable_testing()\n"}),
+                ("", {"CMakeLists.txt": "project(x)\n"}),
                 ("make test", {"Makefile": "test:\n", "Cargo.toml": ""})):
             self.assertEqual(self.check_command(files), want, files)
 
