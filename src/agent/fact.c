@@ -86,25 +86,21 @@ struct phrase {
 };
 
 static const struct phrase sure[] = {
-	{ "prompt is too long", TROUBLE_CONTEXT },
-	{ "context_length_exceeded", TROUBLE_CONTEXT },
-	{ "context length", TROUBLE_CONTEXT },
-	{ "context window", TROUBLE_CONTEXT },
-	{ "input is too long", TROUBLE_CONTEXT },
-	{ "maximum number of tokens", TROUBLE_CONTEXT },
+	{ "prompt is too long", TROUBLE_CONTEXT }, { "context_length_exceeded", TROUBLE_CONTEXT },
+	{ "context length", TROUBLE_CONTEXT }, { "context window", TROUBLE_CONTEXT },
+	{ "input is too long", TROUBLE_CONTEXT }, { "maximum number of tokens", TROUBLE_CONTEXT },
 	{ "no conversation found", TROUBLE_SESSION_LOST },
-	{ "no rollout found", TROUBLE_SESSION_LOST },
-	{ "session not found", TROUBLE_SESSION_LOST },
+	{ "no rollout found", TROUBLE_SESSION_LOST }, { "session not found", TROUBLE_SESSION_LOST },
 	{ "invalid session identifier", TROUBLE_SESSION_LOST },
 	{ "no previous sessions found", TROUBLE_SESSION_LOST },
 	{ "error resuming session", TROUBLE_SESSION_LOST },
 	{ "maximum number of turns", TROUBLE_MAX_TURNS },
-	{ "max session turns", TROUBLE_MAX_TURNS },
-	{ "maximum session turns", TROUBLE_MAX_TURNS },
-	{ "maximum budget", TROUBLE_BUDGET },
-	{ "usage limit", TROUBLE_RATE_LIMITED },
-	{ "credit balance", TROUBLE_RATE_LIMITED },
-	{ "insufficient_quota", TROUBLE_RATE_LIMITED },
+	{ "max session turns", TROUBLE_MAX_TURNS }, { "maximum session turns", TROUBLE_MAX_TURNS },
+	{ "maximum budget", TROUBLE_BUDGET }, { "usage limit", TROUBLE_RATE_LIMITED },
+	{ "credit balance", TROUBLE_RATE_LIMITED }, { "insufficient_quota", TROUBLE_RATE_LIMITED },
+	{ "api_key_invalid", TROUBLE_LOGIN }, /* of Gemini, with status 400 */
+	{ "api key not valid", TROUBLE_LOGIN },
+	{ "api error: terminated", TROUBLE_NETWORK }, /* of Gemini: the connection was reset */
 };
 
 static const struct phrase likely[] = {

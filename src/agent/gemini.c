@@ -4,6 +4,7 @@
  */
 #include "agent/parsers.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/duration.h"
 #include "base/str.h"
@@ -11,6 +12,7 @@
 struct gemini {
 	enum trouble trouble; /* of an error in this turn that ends it, whatever its result says */
 	char error[512];
+	char attempt[512]; /* a line about one that failed, until the next says whether it retries */
 };
 
 static struct gemini *memory(struct stream *s)
@@ -171,19 +173,42 @@ void gemini_end(struct stream *s)
 	tell_words(s, 0);
 }
 
-/* "Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {...}", then a stack. */
+#define ATTEMPT "Attempt "
+
+/* text: what failed, and that it is tried again. */
+static void tell_retry(struct stream *s, str text)
+{
+	struct fact f = trouble_fact(FACT_RETRYING, text, 0);
+	str n = str_sub(text, strlen(ATTEMPT), text.n);
+
+	if (!str_to_i64(str_sub(n, 0, str_find_byte(n, ' ')), &f.attempt) || f.attempt < 0)
+		f.attempt = 0;
+	stream_tell(s, f);
+}
+
+/*
+ * "Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {...}", then a stack. Or in two
+ * lines: "Attempt 1 failed: You have exhausted ...", "Suggested retry after 20s.. Retrying after ...".
+ */
 void gemini_error_line(struct stream *s, str line)
 {
-	const str attempt = STR("Attempt ");
+	struct gemini *g = memory(s);
+	bool attempt = str_starts(line, STR(ATTEMPT)),
+	     retries = str_contains(line, STR("Retrying"));
 	struct fact f;
 
-	if (str_starts(line, attempt) && str_contains(line, STR("Retrying"))) {
-		str n = str_sub(line, attempt.n, line.n);
+	if (attempt && !retries) {
+		str kept = str_sub(line, 0, sizeof(g->attempt) - 1);
 
-		f = trouble_fact(FACT_RETRYING, line, 0);
-		if (!str_to_i64(str_sub(n, 0, str_find_byte(n, ' ')), &f.attempt) || f.attempt < 0)
-			f.attempt = 0;
-		stream_tell(s, f);
+		memcpy(g->attempt, kept.p, kept.n);
+		g->attempt[kept.n] = '\0';
+	}
+	if (retries && (attempt || g->attempt[0])) {
+		tell_retry(s,
+				attempt ? line
+					: arena_printf(stream_arena(s), "%s " STR_FMT, g->attempt,
+							  STR_ARG(line)));
+		g->attempt[0] = '\0';
 	} else if (!str_starts(line, STR("at ")) && !str_starts(line, STR("status:")) &&
 			!str_starts(line, STR("Warning")) && error_trouble(line, &f)) {
 		stream_tell(s, f);

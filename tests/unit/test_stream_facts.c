@@ -301,6 +301,12 @@ TEST(troubles_by_words)
 		{ "API Error: 400 bad thing", TROUBLE_REFUSED, 400 },
 		{ "API Error: 400 prompt is too long: 9 tokens", TROUBLE_CONTEXT, 400 },
 		{ "Your credit balance is too low", TROUBLE_RATE_LIMITED, 0 },
+		{ "[API Error: API key not valid. Please pass a valid API key. (Status: "
+		  "INVALID_ARGUMENT)]",
+				TROUBLE_LOGIN, 0 },
+		{ "{\"error\":{\"code\":400,\"details\":[{\"reason\":\"API_KEY_INVALID\"}]}}",
+				TROUBLE_LOGIN, 400 },
+		{ "[API Error: terminated]", TROUBLE_NETWORK, 0 },
 		{ "{\"error\":{\"code\":503}}", TROUBLE_OVERLOADED, 503 },
 		{ "You've hit your usage limit.", TROUBLE_RATE_LIMITED, 0 },
 		{ "connect ECONNREFUSED 127.0.0.1:4444", TROUBLE_NETWORK, 0 },
@@ -647,6 +653,21 @@ TEST(gemini_says_more_than_its_result)
 			"retrying failed trouble=rate_limited status=429 attempt=3 text=\"Attempt "
 			"3 "
 			"failed with status 429. Retrying with backoff... _ApiError: x\"\n");
+}
+
+/* Newer versions say in two lines what failed, and that it is tried again. */
+TEST(gemini_retries_in_two_lines)
+{
+	facts_are("gemini", "",
+			"Attempt 1 failed: You exceeded your current quota (status 429).\n"
+			"Suggested retry after 20s.. Retrying after 20000ms...\n"
+			"Retrying what nobody named\n",
+			"trouble failed trouble=rate_limited status=429 text=\"Attempt 1 failed: "
+	                "You "
+			"exceeded your current quota (status 429).\"\n"
+			"retrying failed trouble=rate_limited status=429 attempt=1 wait=20000 "
+			"text=\"Attempt 1 failed: You exceeded your current quota (status 429). "
+			"Suggested retry after 20s.. Retrying after 20000ms...\"\n");
 }
 
 TEST(gemini_tools_and_last_words)
