@@ -5,6 +5,7 @@
  * a sequence reads from top to bottom. A step may be a whole table of its own (rescue). Every sequence
  * finds out where things stand, so that it can be repeated after a crash at any step.
  */
+#include <sys/types.h>
 #include <time.h>
 
 #include "base/arena.h"
@@ -31,6 +32,8 @@ struct git {
 	VEC(const char *) env;  /* of every git child; strings in the arena */
 	VEC(const char *) seen; /* paths that were checked for children of an earlier daemon */
 	struct list calls;      /* oldest first */
+	ino_t trees_inode; /* of the folder of all worktrees, when one was last made; 0: none */
+	dev_t trees_device;
 	struct git_bounds bounds;
 	int64_t timeout_ms;   /* of what reads; 0: the usual one */
 	int64_t keep_ignored; /* rescue ignored files, too: at most this many bytes */

@@ -25,6 +25,7 @@
 #include "drive/git_steps.h"
 #include "sys/file.h"
 
+#define PACKED "packed-refs"
 #define MODULES "modules"
 #define COMMONDIR ".\n" /* who could make that file would say where its configuration is */
 
@@ -297,7 +298,7 @@ static int fill(struct git_call *c, const char *dir, struct ov_err *err)
 		{ "HEAD", arena_printf(a, "ref: refs/heads/" STR_FMT "\n", STR_ARG(c->branch)) },
 		{ "config", buf_str(&p.config) },
 		{ "commondir", STR(COMMONDIR) },
-		{ "packed-refs", c->refs_text },
+		{ PACKED, c->refs_text },
 		{ "objects/info/alternates", p.alternates },
 		{ "logs/HEAD", first_log(c) },
 	};
@@ -426,6 +427,54 @@ static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	c->linked = false;
 	git_staged_is_ours(c);
 	return GIT_NEXT;
+}
+
+/* The text with another commit for this ref; as it is where that has none, or has it already. */
+static str with_ref(struct git_call *c, str text, str ref, str oid)
+{
+	_cleanup_(buf_done)
+	struct buf b = BUF_INIT;
+	str line;
+
+	while (str_split(&text, '\n', &line) && line.n) {
+		str name = line, was;
+
+		if (str_split(&name, ' ', &was) && str_eq(name, ref))
+			buf_addf(&b, STR_FMT " " STR_FMT "\n", STR_ARG(oid), STR_ARG(ref));
+		else
+			buf_addf(&b, STR_FMT "\n", STR_ARG(line));
+	}
+	return arena_str(&c->arena, buf_str(&b));
+}
+
+/*
+ * As long as the file is the one that we gave it, nothing but the former target is lost by that; where the
+ * agent has packed its refs itself, or moved its own target, they stay as they are.
+ */
+int git_publish_target(struct git_call *c, struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int dir = open(c->admin, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const char *made = path_join(&c->arena, c->own, PACKED);
+	str ours, have, now;
+	int r;
+
+	if (dir < 0 ||
+			file_read_beneath(&c->arena, c->own, GIT_AGENT_REFS, GIT_FILE_MAX, &ours,
+					NULL) < 0 ||
+			file_read_beneath(&c->arena, c->admin, PACKED, GIT_FILE_MAX, &have, NULL) <
+					0 ||
+			!str_eq(have, ours))
+		return 0;
+	now = with_ref(c, ours, git_target_ref(c), c->target_oid);
+	if (str_eq(now, ours))
+		return 0;
+	r = git_own_note(c, GIT_AGENT_REFS, now, err);
+	if (r == 0)
+		r = git_write_plain(&c->arena, made, now, err);
+	if (r == 0 && renameat(AT_FDCWD, made, dir, PACKED) < 0)
+		r = ov_fail_errno(err, errno, "put %s in place", made);
+	return r;
 }
 
 /* The entry of a linked worktree that this was until now. */

@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -389,4 +390,28 @@ void git_admin_commits(struct git_call *c, const char *name)
 	while (str_split(&rest, '\n', &line))
 		if (is_named(c, str_trim(line)))
 			git_rescue_extra(c, str_trim(line));
+}
+
+/*
+ * A person may have put the folder of all worktrees elsewhere by a link. A link that is there only since a
+ * moment ago is an agent's: what is made behind it would be in somebody else's folder.
+ */
+int git_room_parent(struct git_call *c, struct ov_err *err)
+{
+	const char *parent = dirname(arena_cstr(&c->arena, str_from(c->path)));
+	struct stat at, link;
+	bool known = c->g->trees_inode != 0;
+	int r;
+
+	if (stat(parent, &at) < 0 || lstat(parent, &link) < 0)
+		return 0; /* it is made, or that fails */
+	if (known && S_ISLNK(link.st_mode) &&
+			(at.st_ino != c->g->trees_inode || at.st_dev != c->g->trees_device)) {
+		r = ov_fail(err, OV_ESTATE, "%s has become a link to another folder", parent);
+		ov_next(err, "remove the link, or restart the daemon if it is yours");
+		return r;
+	}
+	c->g->trees_inode = at.st_ino;
+	c->g->trees_device = at.st_dev;
+	return 0;
 }

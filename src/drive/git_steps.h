@@ -39,6 +39,7 @@ void git_room_head(struct git_call *c);  /* c->head_name, c->head_ref */
 void git_room_names(struct git_call *c); /* c->named, c->refs */
 str git_room_branch(struct git_call *c); /* the agent's own value of c->branch; empty: none */
 bool git_admin_has(struct git_call *c, const char *name);
+int git_room_parent(struct git_call *c, struct ov_err *err); /* may a worktree be made there? */
 bool git_admin_locked(struct git_call *c); /* what a killed git left would stop the agent's next */
 str git_admin_line(struct git_call *c,
 		const char *name); /* of a one-line file; empty when absent */
@@ -82,9 +83,11 @@ void git_staged_is_settled(
 		struct git_call *c); /* nothing is staged in the one that was looked at */
 
 extern const struct git_step git_take_steps[]; /* git_take.c: c->wanted becomes the repository's */
-extern const struct git_step git_publish_steps[];     /* git_publish.c */
-void git_publish_done(struct git_call *c);            /* the call is over */
-bool git_is_published(struct git_call *c);            /* what that would make is there already */
+extern const struct git_step git_publish_steps[]; /* git_publish.c */
+void git_publish_done(struct git_call *c);        /* the call is over */
+bool git_is_published(struct git_call *c);        /* what that would make is there already */
+/* Between two runs: the agent's copy of the target is as the repository's. */
+int git_publish_target(struct git_call *c, struct ov_err *err);
 int git_link(struct git_call *c, struct ov_err *err); /* the worktree's .git file is right */
 int git_rm(struct git_call *c, const char *path);     /* removes a folder with all that is in it */
 

@@ -67,6 +67,9 @@ static int settled_find(struct git_call *c, struct ov_err *err)
 		return c->publish.n ? GIT_NEXT : GIT_SKIP;
 	}
 	r = git_link(c, err);
+	if (r == 0)
+		r = git_publish_target(c,
+				err); /* as it is now, for one that has to go on from it */
 	return r < 0 ? r : GIT_SKIP;
 }
 
@@ -157,6 +160,9 @@ static int folder_build(struct git_call *c, struct ov_err *err)
 	c->sparse = false; /* what comes is checked out whole */
 	(void)rename(path_join(&c->arena, c->own, BRANCH), path_join(&c->arena, c->own, FORMER));
 	if (!c->folder || c->making) {
+		r = git_room_parent(c, err);
+		if (r < 0)
+			return r;
 		c->making = true;
 		r = git_own_note(c, GIT_MAKING, STR("yes"), err);
 		if (r == 0)

@@ -166,6 +166,33 @@ TEST(dirty_checkout_and_uncommitted_work)
 	fixture_close(&f);
 }
 
+/* Who goes on after a conflict sees the target as it is by then, not as it was at the conflict. */
+TEST(the_agent_sees_the_target_of_now)
+{
+	struct fixture f;
+	struct answer a, e;
+
+	fixture_open(&f);
+	e = ensure(&f, BRANCH);
+	sh(&f, "cd \"$W\"; echo mine >>src/one; git commit -qam mine; git branch own");
+	harvest(&f, e.base);
+	sh(&f, "echo theirs >>src/one; git commit -qam theirs");
+	start_rebase(&f, BRANCH, "D_1", "", &a);
+	finish(&f, &a);
+	assert_int_equal(a.outcome, GIT_CONFLICT);
+	sh(&f, "echo more >>src/one; git commit -qam more; git tag late");
+	ensure(&f, BRANCH);
+	assert_sh(&f, sh(&f, "git rev-parse main"), "git -C \"$W\" rev-parse main");
+	assert_sh(&f, "mine", "git -C \"$W\" log -1 --format=%%s own");
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	/* What it did to its own copy stays. */
+	sh(&f, "git -C \"$W\" pack-refs --all; git -C \"$W\" update-ref refs/heads/main own");
+	sh(&f, "echo most >>src/one; git commit -qam most");
+	ensure(&f, BRANCH);
+	assert_sh(&f, "mine", "git -C \"$W\" log -1 --format=%%s main");
+	fixture_close(&f);
+}
+
 /* A merge that stopped at a file which is only new, by HEAD: it is unfinished, and is not swept away. */
 TEST(conflicts_are_uncommitted_work)
 {

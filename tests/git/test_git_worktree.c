@@ -610,4 +610,22 @@ TEST(the_callback_may_close)
 	fixture_close(&f);
 }
 
+/* A person's link to another disk is fine; one that an agent made meanwhile leads to somebody's folder. */
+TEST(the_folder_of_worktrees_becomes_a_link)
+{
+	struct fixture f;
+	struct answer a;
+
+	fixture_open(&f);
+	sh(&f, "mkdir -p ../disk .overseer; ln -s ../../disk .overseer/worktrees");
+	ensure(&f, "overseer/w1/a");
+	assert_sh(&f, "w1", "ls ../disk");
+	sh(&f, "mkdir ../mine; cd .overseer; rm worktrees; ln -s ../../mine worktrees");
+	start_ensure(&f, "overseer/w1/b", "refs/overseer/rescue/x", &a);
+	finish(&f, &a);
+	assert_int_equal(a.r, OV_ESTATE);
+	assert_sh(&f, "", "ls ../mine");
+	fixture_close(&f);
+}
+
 TEST_MAIN

@@ -663,7 +663,7 @@ TEST(gemini_retries_in_two_lines)
 			"Suggested retry after 20s.. Retrying after 20000ms...\n"
 			"Retrying what nobody named\n",
 			"trouble failed trouble=rate_limited status=429 text=\"Attempt 1 failed: "
-	                "You "
+			"You "
 			"exceeded your current quota (status 429).\"\n"
 			"retrying failed trouble=rate_limited status=429 attempt=1 wait=20000 "
 			"text=\"Attempt 1 failed: You exceeded your current quota (status 429). "
