@@ -172,9 +172,8 @@ static int read_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	if (!c->inner.n)
 		return GIT_LEAVE;
-	c->index = path_join(&c->arena, c->own, INDEX);
+	git_temp_index(c, c->own, INDEX);
 	c->changes = (str){ 0 };
-	unlink(c->index);
 	return git_run(c, AT_ADMIN, GIT_TEMP_INDEX, "read-tree",
 			c->rescue.tree.n ? c->rescue.tree.p : "--empty", NULL);
 }

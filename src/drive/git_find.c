@@ -209,6 +209,13 @@ void git_drop_locks(struct git_call *c)
 		git_drop_ref_lock(c, c->rescue_ref);
 }
 
+void git_temp_index(struct git_call *c, const char *folder, const char *name)
+{
+	c->index = path_join(&c->arena, folder, name);
+	unlink(c->index);
+	drop_lock(c, arena_printf(&c->arena, "%s.lock", c->index).p);
+}
+
 static int loosen(const char *path, const struct stat *st, int kind, struct FTW *ftw _unused_)
 {
 	mode_t want = kind == FTW_D || kind == FTW_DNR ? S_IRWXU : S_IRUSR;

@@ -26,7 +26,7 @@ static int list_build(struct git_call *c, struct ov_err *err)
 			file_open_beneath(c->admin, "index", O_RDONLY, &fd, NULL) < 0 ||
 			fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > GIT_INDEX_MAX)
 		return GIT_LEAVE;
-	c->index = path_join(&c->arena, c->own, COPY);
+	git_temp_index(c, c->own, COPY);
 	r = git_copy_index(fd, c->index, err);
 	return r < 0 ? r
 		     : git_run(c, AT_ADMIN, GIT_READS | GIT_TEMP_INDEX, "ls-files", "-t", "-z",

@@ -66,7 +66,7 @@ static int tree_build(struct git_call *c, struct ov_err *err)
 	int r;
 
 	c->agent_tree = (str){ 0 };
-	c->index = path_join(&c->arena, c->own, COPY);
+	git_temp_index(c, c->own, COPY);
 	if (!c->admin || file_open_beneath(c->admin, "index", O_RDONLY, &fd, NULL) < 0 ||
 			fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > GIT_INDEX_MAX)
 		return GIT_LEAVE;

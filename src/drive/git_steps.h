@@ -17,6 +17,8 @@ int git_find_required(struct git_call *c, struct ov_err *err); /* a step: the fo
 int git_find_any(struct git_call *c, struct ov_err *err);      /* a step: something is there */
 bool git_is_checkout(const struct git_call *c);                /* is c->path the user's checkout? */
 void git_drop_locks(struct git_call *c);
+/* c->index is NAME in FOLDER, which is not there yet, and not locked by a git that was killed. */
+void git_temp_index(struct git_call *c, const char *folder, const char *name);
 void git_drop_ref_lock(struct git_call *c, str ref); /* of a ref that is ours alone */
 /* A ref that is ours alone, and that git could not find a commit by: it holds nothing. */
 void git_drop_damaged_ref(struct git_call *c, str ref);

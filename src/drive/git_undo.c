@@ -83,7 +83,7 @@ static int copy_build(struct git_call *c, struct ov_err *err _unused_)
 
 	if (!c->ok)
 		return GIT_LEAVE;
-	c->index = path_join(&c->arena, c->res.admin.p, INDEX);
+	git_temp_index(c, c->res.admin.p, INDEX);
 	fd = open(path_join(&c->arena, c->res.admin.p, "index"), O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || git_copy_index(fd, c->index, NULL) < 0)
 		return GIT_LEAVE;

@@ -319,6 +319,27 @@ TEST(locks_that_a_killed_git_left_go)
 	}
 }
 
+/* As ours leaves them: beside the copies of indexes that a harvest works with. */
+TEST(locks_of_copies_go)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f, "cd \"$W\"; git init -q lib; echo n >lib/n; echo s >staged; git add staged");
+	sh(&f,
+			"rm \"$W/staged\"; cd .overseer/git/w1/own; for i in agent embedded; do : "
+	                ">index-$i.lock; done");
+	a = harvest(&f, e.base);
+	assert_true(a.rescue_ref[0]);
+	assert_sh(&f, "n", "git show %s:lib/n", a.rescue_ref);
+	sh(&f, "git log --format=%%H %s | while read c; do git show $c:staged && exit; done",
+			a.rescue_ref);
+	assert_sh(&f, "", "ls .overseer/git/w1/own | grep -e 'index-.*lock' || :");
+	fixture_close(&f);
+}
+
 TEST(base_that_is_no_ancestor)
 {
 	struct fixture f;

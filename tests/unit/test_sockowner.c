@@ -378,7 +378,8 @@ TEST(a_peer_that_fled)
 	assert_int_not_equal(peer.proc.pid, own);
 	assert_int_equal(peer_descends(&peer.proc, &own, 1, &at), KIN_FOUND);
 	assert_int_equal(at, 0);
-	assert_int_equal(proc_signal(&peer.proc, SIGKILL, NULL), 0);
+	/* Our child by now, so its number is its own; valgrind cannot signal by a pidfd. */
+	assert_int_equal(kill(peer.proc.pid, SIGKILL), 0);
 	assert_int_equal(waitpid(peer.proc.pid, NULL, 0), peer.proc.pid);
 	assert_int_equal(peer_descends(&peer.proc, &own, 1, &at), KIN_GONE);
 	proc_done(&peer.proc);
