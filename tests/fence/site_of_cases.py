@@ -488,4 +488,4 @@ PYTHONDONTWRITEBYTECODE = "1"
         for mount in reversed(mounts):
             subprocess.run(["umount", "-l", mount], check=False, capture_output=True)
         subprocess.run(["chmod", "-R", "u+rwX", self.root], check=False, capture_output=True)
-        shutil.rmtree(self.root, ignore_errors=True)
+        harness.discard(self.root)

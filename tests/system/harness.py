@@ -150,6 +150,17 @@ class Gate:
             os.close(fd)
 
 
+def discard(top):
+    """
+    Removes a site but for the empty folder of its store, which goes with the program: a daemon of another program
+    that hides it in a sandbox at this very moment could not start its run.
+    """
+    repo = os.path.join(top, "repo")
+    kept = ["!", "-path", repo, "!", "-path", os.path.join(repo, ".overseer")]
+    subprocess.run(["find", top, "-mindepth", "1", *kept, "-delete"], stderr=subprocess.DEVNULL, check=False)
+    atexit.register(shutil.rmtree, top, ignore_errors=True)
+
+
 class Template:
     """A repository with one commit, made once in a program and copied for each site."""
 
@@ -509,7 +520,7 @@ class Site:
         self.end_groups()
         for gate in self.gates:
             gate.close()
-        shutil.rmtree(self.top, ignore_errors=True)
+        discard(self.top)
 
     def end_groups(self):
         """Control groups of runs whose shims we have just killed: nobody else removes them."""
