@@ -429,6 +429,17 @@ static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	return GIT_NEXT;
 }
 
+/* What the text says of a ref; empty: nothing. */
+static str oid_of(str text, str ref)
+{
+	str line, oid;
+
+	while (str_split(&text, '\n', &line))
+		if (str_split(&line, ' ', &oid) && str_eq(line, ref))
+			return oid;
+	return (str){ 0 };
+}
+
 /* The text with another commit for this ref; as it is where that has none, or has it already. */
 static str with_ref(struct git_call *c, str text, str ref, str oid)
 {
@@ -436,9 +447,11 @@ static str with_ref(struct git_call *c, str text, str ref, str oid)
 	struct buf b = BUF_INIT;
 	str line;
 
-	while (str_split(&text, '\n', &line) && line.n) {
+	while (str_split(&text, '\n', &line)) {
 		str name = line, was;
 
+		if (!line.n)
+			continue;
 		if (str_split(&name, ' ', &was) && str_eq(name, ref))
 			buf_addf(&b, STR_FMT " " STR_FMT "\n", STR_ARG(oid), STR_ARG(ref));
 		else
@@ -448,15 +461,25 @@ static str with_ref(struct git_call *c, str text, str ref, str oid)
 }
 
 /*
- * As long as the file is the one that we gave it, nothing but the former target is lost by that; where the
- * agent has packed its refs itself, or moved its own target, they stay as they are.
+ * As long as the target in it is the one that we gave the agent, nothing but that is lost; one that the agent
+ * moved stays. A file that differs from ours in nothing but the target is ours, too: we were cut off between
+ * the note and the file.
  */
+static bool is_ours_to_move(struct git_call *c, str have, str ours)
+{
+	str ref = git_target_ref(c);
+
+	return str_eq(oid_of(have, ref), oid_of(ours, ref)) ||
+			str_eq(with_ref(c, have, ref, c->target_oid),
+					with_ref(c, ours, ref, c->target_oid));
+}
+
 int git_publish_target(struct git_call *c, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
 	int dir = open(c->admin, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	const char *made = path_join(&c->arena, c->own, PACKED);
-	str ours, have, now;
+	str ours, have, now, note;
 	int r;
 
 	if (dir < 0 ||
@@ -464,12 +487,13 @@ int git_publish_target(struct git_call *c, struct ov_err *err)
 					NULL) < 0 ||
 			file_read_beneath(&c->arena, c->admin, PACKED, GIT_FILE_MAX, &have, NULL) <
 					0 ||
-			!str_eq(have, ours))
+			!is_ours_to_move(c, have, ours))
 		return 0;
-	now = with_ref(c, ours, git_target_ref(c), c->target_oid);
-	if (str_eq(now, ours))
+	now = with_ref(c, have, git_target_ref(c), c->target_oid);
+	note = with_ref(c, ours, git_target_ref(c), c->target_oid);
+	if (str_eq(now, have))
 		return 0;
-	r = git_own_note(c, GIT_AGENT_REFS, now, err);
+	r = git_own_note(c, GIT_AGENT_REFS, note, err);
 	if (r == 0)
 		r = git_write_plain(&c->arena, made, now, err);
 	if (r == 0 && renameat(AT_FDCWD, made, dir, PACKED) < 0)

@@ -330,7 +330,7 @@ TEST(locks_of_copies_go)
 	sh(&f, "cd \"$W\"; git init -q lib; echo n >lib/n; echo s >staged; git add staged");
 	sh(&f,
 			"rm \"$W/staged\"; cd .overseer/git/w1/own; for i in agent embedded; do : "
-	                ">index-$i.lock; done");
+			">index-$i.lock; done");
 	a = harvest(&f, e.base);
 	assert_true(a.rescue_ref[0]);
 	assert_sh(&f, "n", "git show %s:lib/n", a.rescue_ref);

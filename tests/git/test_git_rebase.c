@@ -185,8 +185,23 @@ TEST(the_agent_sees_the_target_of_now)
 	assert_sh(&f, sh(&f, "git rev-parse main"), "git -C \"$W\" rev-parse main");
 	assert_sh(&f, "mine", "git -C \"$W\" log -1 --format=%%s own");
 	assert_sh(&f, "", "git -C \"$W\" status --porcelain");
+	/* Also where we were cut off after the note, and where the agent has packed its refs. */
+	sh(&f,
+			"cp .overseer/git/w1/.git/packed-refs ../before; echo and >>src/one; git "
+	                "commit "
+			"-qam and");
+	ensure(&f, BRANCH);
+	sh(&f, "cp ../before .overseer/git/w1/.git/packed-refs");
+	ensure(&f, BRANCH);
+	assert_sh(&f, sh(&f, "git rev-parse main"), "git -C \"$W\" rev-parse main");
+	sh(&f,
+			"git -C \"$W\" pack-refs --all; echo so >>src/one; git commit -qam so; git "
+			"branch -f own main~1");
+	ensure(&f, BRANCH);
+	assert_sh(&f, sh(&f, "git rev-parse main"), "git -C \"$W\" rev-parse main");
+	assert_sh(&f, "mine", "git -C \"$W\" log -1 --format=%%s own");
 	/* What it did to its own copy stays. */
-	sh(&f, "git -C \"$W\" pack-refs --all; git -C \"$W\" update-ref refs/heads/main own");
+	sh(&f, "git -C \"$W\" update-ref refs/heads/main own; git -C \"$W\" pack-refs --all");
 	sh(&f, "echo most >>src/one; git commit -qam most");
 	ensure(&f, BRANCH);
 	assert_sh(&f, "mine", "git -C \"$W\" log -1 --format=%%s main");
