@@ -57,8 +57,7 @@ static void add_quoted(struct buf *b, str s)
 	buf_addc(b, '"');
 }
 
-/* "filter.l f s.clean" is [filter "l f s"] clean. */
-static void add_variable(struct buf *b, str name, str value)
+void git_config_add(struct buf *b, str name, str value)
 {
 	size_t first = str_find_byte(name, '.'), last = name.n;
 	str section = str_sub(name, 0, first), below = { 0 };
@@ -77,17 +76,18 @@ static void add_variable(struct buf *b, str name, str value)
 	buf_addc(b, '\n');
 }
 
-/* Where the repository has them they are ours, too: this is read at each call. */
+/* Where the repository has it, it is ours, too. A link to nothing would puzzle those who look at all files. */
 static int share(struct git_call *c, const char *name, struct ov_err *err)
 {
 	const char *from = path_join(&c->arena, c->g->common, name),
 		   *to = path_join(&c->arena, c->own, name);
 	char *now = arena_alloc(&c->arena, PATH_MAX);
 	ssize_t n = readlink(to, now, PATH_MAX);
+	bool wanted = file_exists(from);
 
-	if (n > 0 && str_eq((str){ now, (size_t)n }, str_from(from)))
+	if (wanted ? n > 0 && str_eq((str){ now, (size_t)n }, str_from(from)) : n < 0)
 		return 0;
-	if ((unlink(to) < 0 && errno != ENOENT) || symlink(from, to) < 0)
+	if ((unlink(to) < 0 && errno != ENOENT) || (wanted && symlink(from, to) < 0))
 		return ov_fail_errno(err, errno, "make %s", to);
 	return 0;
 }
@@ -161,14 +161,14 @@ static int config_build(struct git_call *c, struct ov_err *err)
 		return r;
 	if (c->recorded || (!c->record && file_exists(path_join(&c->arena, c->own, "config"))))
 		return GIT_SKIP;
-	return git_run(c, AT_REPO, GIT_READS, "config", "--list", "-z", NULL);
+	return git_run(c, AT_REPO, GIT_READS, "config", "--list", "-z", "--show-scope", NULL);
 }
 
 static int config_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT, filters = BUF_INIT;
-	str rest = o->out, entry, name;
+	str rest = o->out, entry, name, scope;
 	const char *sparse = path_join(&c->arena, c->g->git_dir, "info/sparse-checkout");
 	str patterns, excludes, storage = { 0 };
 	bool lfs = false, any = false, some = false;
@@ -177,15 +177,15 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 	if (o->code != 0)
 		return git_fail(c, o, err);
 	buf_adds(&b, STR("[core]\n\trepositoryformatversion = 1\n\tbare = false\n"));
-	while (str_split(&rest, '\0', &entry)) {
+	while (str_split(&rest, '\0', &scope) && str_split(&rest, '\0', &entry)) {
 		bool valued = str_find_byte(entry, '\n') < entry.n;
 
 		if (!str_split(&entry, '\n', &name) || !is_recorded(name))
 			continue;
 		if (git_is_program(name) && valued)
-			add_variable(&b, name, git_confine_program(c, name, entry));
+			git_config_add(&b, name, git_confine_program(c, name, entry));
 		else
-			add_variable(&b, name, valued ? entry : STR("true"));
+			git_config_add(&b, name, valued ? entry : STR("true"));
 		if (git_is_program(name) && str_starts(name, STR("filter.")) && entry.n)
 			add_filter(&filters, name);
 		c->filters |= str_starts(name, STR("filter."));
@@ -212,6 +212,8 @@ static int config_judge(struct git_call *c, const struct git_out *o, struct ov_e
 		r = git_own_note(c, "config", buf_str(&b), err);
 	if (r == 0)
 		r = git_own_note(c, GIT_FILTERS, buf_str(&filters), err);
+	if (r == 0)
+		r = git_settings_record(c, o->out, err);
 	if (r == 0)
 		r = git_note_programs(c, some, any, err);
 	if (r == 0)

@@ -117,14 +117,17 @@ static void config_text(struct git_call *c, const char *dir, struct buf *b)
 			NULL);
 	sparse = str_contains(ours, STR("sparsecheckout = \"true\""));
 	cone = str_contains(ours, STR("sparsecheckoutcone = \"true\""));
-	/* The hooks are the repository's, unless it says otherwise; what comes last counts. */
+	/* The hooks are the repository's, unless it or the user says otherwise; what comes last counts. */
 	buf_addf(b, "[core]\n\trepositoryformatversion = 1\n\thooksPath = \"" STR_FMT "/hooks\"\n",
 			STR_ARG(relative(c, c->path, c->g->common)));
+	git_settings_add(c, b);
 	buf_addf(b, "[include]\n\tpath = \"" STR_FMT "/config\"\n", STR_ARG(common));
 	buf_addf(b, "[core]\n\tbare = false\n\tworktree = \"" STR_FMT "\"\n",
 			STR_ARG(relative(c, dir, c->path)));
 	buf_addf(b, "\tlogAllRefUpdates = true\n\tsparseCheckout = %s\n\tsparseCheckoutCone = %s\n",
 			sparse ? "true" : "false", cone ? "true" : "false");
+	/* Keys are with a person, or behind a socket that a sandbox hides; what is accepted is committed anew. */
+	buf_adds(b, STR("[commit]\n\tgpgSign = false\n[tag]\n\tgpgSign = false\n"));
 	buf_adds(b, STR("[gc]\n\tauto = 0\n"));
 	/* Its own, wherever the repository's is. */
 	if (git_lfs_used(c))
@@ -204,6 +207,8 @@ static int put_link(struct git_call *c, const char *dir, const char *name, struc
 	str to = link_to(c, dir, name);
 	const char *link = path_join(&c->arena, dir, name);
 
+	if (!file_exists(path_join(&c->arena, c->g->common, name)))
+		return 0;
 	return symlink(to.p, link) == 0 ? 0 : ov_fail_errno(err, errno, "make %s", link);
 }
 
@@ -244,11 +249,13 @@ static bool is_text(struct git_call *c, const char *name, str want)
 			str_eq(have, want);
 }
 
-static bool is_link(struct git_call *c, const char *name)
+static bool is_linked(struct git_call *c, const char *name)
 {
 	char *now = arena_alloc(&c->arena, PATH_MAX);
 	ssize_t n = readlink(path_join(&c->arena, c->admin, name), now, PATH_MAX);
 
+	if (!file_exists(path_join(&c->arena, c->g->common, name)))
+		return n < 0 && errno == ENOENT;
 	return n > 0 && str_eq((str){ now, (size_t)n }, link_to(c, c->admin, name));
 }
 
@@ -269,7 +276,7 @@ bool git_is_published(struct git_call *c)
 			is_text(c, "config", buf_str(&p.config)) &&
 			is_text(c, "commondir", STR(COMMONDIR)) &&
 			is_text(c, "objects/info/alternates", p.alternates) &&
-			is_link(c, "info/exclude") && is_link(c, "info/attributes") &&
+			is_linked(c, "info/exclude") && is_linked(c, "info/attributes") &&
 			!git_admin_has(c, "config.worktree");
 	buf_done(&p.config);
 	return same;

@@ -58,7 +58,13 @@ int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *
 #define GIT_AGENT_DIR ".git"
 #define GIT_LINKED_DIR "worktrees" /* in it: entries of worktrees that the agent added */
 
+/* git_settings.c: of a whole `git config --list -z --show-scope`, for the agent's configuration */
+int git_settings_record(struct git_call *c, str list, struct ov_err *err);
+void git_settings_add(struct git_call *c, struct buf *b);
+
 /* git_own.c */
+void git_config_add(struct buf *b, str name,
+		str value);                         /* "filter.x.clean" is [filter "x"] clean */
 extern const struct git_step git_own_steps[];       /* the folder of ours, and its configuration */
 extern const struct git_step git_own_index_steps[]; /* our index stands for c->head */
 str git_own_text(struct git_call *c, const char *note); /* the whole of it; empty when absent */

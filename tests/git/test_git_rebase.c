@@ -188,7 +188,7 @@ TEST(the_agent_sees_the_target_of_now)
 	/* Also where we were cut off after the note, and where the agent has packed its refs. */
 	sh(&f,
 			"cp .overseer/git/w1/.git/packed-refs ../before; echo and >>src/one; git "
-	                "commit "
+			"commit "
 			"-qam and");
 	ensure(&f, BRANCH);
 	sh(&f, "cp ../before .overseer/git/w1/.git/packed-refs");

@@ -628,4 +628,46 @@ TEST(the_folder_of_worktrees_becomes_a_link)
 	fixture_close(&f);
 }
 
+/* Whatever a sandbox hides of the user's home. */
+TEST(settings_of_the_user_are_the_agents)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	sh(&f,
+			"git config --unset user.name; git config --unset user.email; mkdir "
+			"../hooks; "
+			"printf '#!/bin/sh\\necho no >&2; exit 1\\n' >../hooks/pre-commit; chmod "
+			"+x "
+			"../hooks/pre-commit");
+	sh(&f,
+			"cat >>\"$HOME/.gitconfig\" <<E\n[user]\n\tname = Ann \\\\\"B\n\temail = "
+			"ann@example.org\n[core]\n\thooksPath = $PWD/../hooks\n[commit]\n\tgpgSign "
+			"= "
+			"true\n[gpg]\n\tprogram = false\nE");
+	ensure(&f, "overseer/w1/a");
+	sh(&f, "rm \"$HOME/.gitconfig\"; cd \"$W\"; echo 1 >new; git add new; ! git commit -qm 1");
+	sh(&f, "git -C \"$W\" commit -qnm 1");
+	assert_sh(&f, "Ann \"B <ann@example.org> N",
+			"git -C \"$W\" log -1 --format='%%an <%%ae> %%G?'");
+	fixture_close(&f);
+}
+
+/* Tools that look at all files of a checkout stop at a link to nothing. */
+TEST(no_links_to_nothing)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	ensure(&f, "overseer/w1/a");
+	assert_sh(&f, "", "find . -xtype l");
+	sh(&f, "echo '*.x text' >.git/info/attributes");
+	ensure(&f, "overseer/w1/next");
+	assert_sh(&f, "f.x: text: set", "git -C \"$W\" check-attr text f.x");
+	sh(&f, "rm .git/info/attributes");
+	ensure(&f, "overseer/w1/last");
+	assert_sh(&f, "", "find . -xtype l");
+	fixture_close(&f);
+}
+
 TEST_MAIN

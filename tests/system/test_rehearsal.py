@@ -32,15 +32,16 @@ KINDS = ("finish", "conflict", "leave", "finish", "finish", "owngit")
 BUDGET, RAISED = TASKS // 2, TASKS * 2 + 10
 MORNING = 0.6
 WORKERS = 2
-TASK_BUDGET = 12
+TASK_BUDGET = 32
 FIRST = 100001  # number of the first task that is none of the pool's
 POOL_WORKERS = 2
 IDLE_FAILURES = 5  # retry.max_agent_failures
 # Without any progress, and nothing that it waits for. Far more than any step takes.
 UNEXPLAINED = harness.PATIENCE / 2
 
-# While the user's edit of the shared file waits, tasks that append to it pile up; then each conflicts with those before it.
-AGENT = night.AGENT.replace('"$try" -gt 6', '"$try" -gt 12')
+# While the user's edit of the shared file waits, tasks that append to it pile up; then each conflicts with those before it, and with
+# the user's next edit: on a busy machine one lost ten times in a row.
+AGENT = night.AGENT.replace('"$try" -gt 6', '"$try" -gt 32')
 
 # What it does, if it does it, is AGENT's. $1 says what it is like.
 TEMPER = r"""
@@ -100,7 +101,7 @@ max_agent_failures = {IDLE_FAILURES}
 remind_after = "4m"
 [accept]
 ageing = "30s"
-conflict_rounds = 10
+conflict_rounds = 30
 dirty_wait = "5s"
 dirty_notice = "1s"
 pre_accept_command = "sh $HOME/gate.sh"
