@@ -3,6 +3,7 @@
 
 import glob
 import os
+import re
 import unittest
 
 from harness import FAST, SiteCase, plan, task, wait_gone
@@ -93,6 +94,26 @@ class Setup(SiteCase):
         self.assertEqual(done[-1][1:4], done[-2][1:4])
         wait_gone(int(done[-2][0]))
         self.assertEqual(s.git("show", "main:T5.txt"), "work\n")
+
+
+class Submodules(SiteCase):
+    """The command of docs/setup.md: what one task leaves in a submodule is not there for the next."""
+
+    def test_each_task_has_them_as_committed(self):
+        with open(os.path.join(os.path.dirname(__file__), "../../docs/setup.md"), encoding="utf-8") as f:
+            command = re.search(r'setup_command = "(git submodule .*)"', f.read()).group(1)
+        s = self.site(FAST + f'[workers]\nmax = 1\n[workspace]\nsetup_command = "{command}"\n',
+                      'cat lib/* > "$HOME/seen.$OVERSEER_NODE"; echo left >> lib/f; echo new > lib/new; echo w > "$OVERSEER_NODE"; '
+                      'git add "$OVERSEER_NODE"; git commit -qm "$OVERSEER_NODE"')
+        s.write("../.gitconfig", "[protocol \"file\"]\n\tallow = always\n")
+        os.mkdir(os.path.join(s.repo, "../lib"))
+        s.write("../lib/f", "committed\n")
+        for words in (("-C", "../lib", "init", "-q"), ("-C", "../lib", "add", "f"), ("-C", "../lib", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "f"),
+                      ("submodule", "--quiet", "add", os.path.join(s.root, "lib")), ("commit", "-qm", "lib")):
+            s.git(*words)
+        s.up()
+        s.wait_goal(s.call("goal.create", title="Work", plan=plan(task("T1"), task("T2", deps=["T1"])))["goal"])
+        self.assertEqual((s.home("seen.T1"), s.home("seen.T2")), ("committed\n", "committed\n"))
 
 
 if __name__ == "__main__":
