@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "agent/hook.h"
 #include "app/log.h"
@@ -62,13 +63,31 @@ static void on_events(void *user, str bytes, uint64_t at)
 	}
 }
 
+/*
+ * The agent can put anything in its place. A run whose hooks are not heard is still a run: it is supervised
+ * by all else.
+ */
+static int follow_events(struct driver_hooks *h, struct loop *l, const char *events,
+		struct ov_err *err)
+{
+	_cleanup_(fd_closep)
+	int fd = open(events, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+			0600);
+	struct stat st;
+
+	if (fd < 0 && errno != ELOOP && errno != EISDIR && errno != ENXIO)
+		return ov_fail_errno(err, errno, "%s", events);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return follow_open(l, events, 0, on_events, h, &h->events, err);
+	log_warn("%s is no file: nothing is heard of this run's hooks", events);
+	return 0;
+}
+
 int driver_hooks_open(struct loop *l, const char *dir, const struct agent_format *format,
 		driver_hook_fn *fn, void *user, struct driver_hooks **ret, struct ov_err *err)
 {
 	struct driver_hooks *h = mem_zalloc(1, sizeof(*h));
 	const char *events;
-	_cleanup_(fd_closep)
-	int fd = -1;
 	int r;
 
 	h->strings = ARENA_SMALL;
@@ -79,13 +98,8 @@ int driver_hooks_open(struct loop *l, const char *dir, const struct agent_format
 	h->fn = fn;
 	h->user = user;
 	ndjson_init(&h->lines, HOOK_LINE_MAX);
-	if (r == 0) {
-		fd = open(events, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (fd < 0)
-			r = ov_fail_errno(err, errno, "%s", events);
-	}
 	if (r == 0)
-		r = follow_open(l, events, 0, on_events, h, &h->events, err);
+		r = follow_events(h, l, events, err);
 	if (r < 0) {
 		driver_hooks_close(h);
 		return r;

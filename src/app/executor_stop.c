@@ -1,12 +1,18 @@
-/* Stopping a run: what lies in its worktree is kept first, then the driver ends it. */
+/*
+ * Stopping a run: what lies in its worktree is kept first, then the driver ends it. A run in a sandbox is held
+ * meanwhile: it could exchange folders for links under the eyes of git, which would keep files that the
+ * sandbox hides from it. One that cannot be held is ended at once; the harvest then keeps its work.
+ */
 #include "app/executor_impl.h"
 
 #include "app/driver.h"
 #include "app/engine.h"
+#include "app/run_note.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "drive/git.h"
+#include "drive/run.h"
 #include "sys/inject.h"
 #include "sys/loop.h"
 
@@ -15,7 +21,7 @@ enum { RESCUE_MS = 20 * OV_SECOND };
 
 struct stopping {
 	struct task *task;
-	str run_id, ref; /* in the task's arena */
+	str run_id, ref, worktree, base; /* in the task's arena */
 	bool stopped;
 	struct ov_err err; /* of the stop */
 };
@@ -40,6 +46,15 @@ static void waited_enough(void *user)
 	stop_now(user);
 }
 
+static void report(struct stopping *s, str detail)
+{
+	if (s->err.code)
+		outcome_new(s->task, STR("error"), str_from(s->err.msg));
+	else
+		outcome_new(s->task, STR("ok"), detail);
+	task_report(s->task);
+}
+
 /* Whatever came of the rescue, the run can be stopped; the harvest after it keeps its work again. */
 static void rescued(void *user, int r, const struct git_result *res, const struct ov_err *err)
 {
@@ -54,11 +69,34 @@ static void rescued(void *user, int r, const struct git_result *res, const struc
 	else if (res->commit.n)
 		detail = arena_printf(&t->arena, "its work, before it was stopped, is in " STR_FMT,
 				STR_ARG(s->ref));
-	if (s->err.code)
-		outcome_new(t, STR("error"), str_from(s->err.msg));
-	else
-		outcome_new(t, STR("ok"), detail);
-	task_report(t);
+	report(s, detail);
+}
+
+static void rescue(struct stopping *s)
+{
+	git_rescue(s->task->x->git, s->worktree, s->base, s->ref,
+			STR("Work in progress, before its run was stopped"), rescued, s);
+}
+
+static void held(void *user, int code, const struct ov_err *err _unused_)
+{
+	struct stopping *s = user;
+
+	if (s->task->x->closing)
+		return;
+	if (code == 0 && !s->stopped) {
+		rescue(s);
+		return;
+	}
+	stop_now(s);
+	report(s, STR(""));
+}
+
+static bool is_sandboxed(const struct live_run *lr)
+{
+	const char *level = run_note_read(lr->dir).sandbox;
+
+	return level && *level && strcmp(level, "none") != 0;
 }
 
 void perform_run_stop(struct task *t, const struct assignment *as)
@@ -82,8 +120,17 @@ void perform_run_stop(struct task *t, const struct assignment *as)
 	s->task = t;
 	s->run_id = arena_str(&t->arena, as->run_id);
 	s->ref = rescue_ref(t, as, t->effect_id);
+	s->worktree = arena_str(&t->arena, worktree(t, as));
+	s->base = arena_str(&t->arena, as->base);
 	t->later = loop_timer(t->x->o.loop, waited_enough, s);
 	loop_timer_in(t->later, RESCUE_MS);
-	git_rescue(t->x->git, worktree(t, as), as->base, s->ref,
-			STR("Work in progress, before its run was stopped"), rescued, s);
+	if (!is_sandboxed(lr)) {
+		rescue(s);
+	} else if (run_freeze(lr->driver->handle(lr->run), true, held, s, NULL) < 0) {
+		stop_now(s);
+		if (s->err.code)
+			fail_later(t, &s->err);
+		else
+			ok_later(t);
+	}
 }

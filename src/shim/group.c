@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,11 @@
 
 #include "base/str.h"
 
-enum { DEPTH_MAX = 32 };
+enum {
+	DEPTH_MAX = 32,
+	FREEZE_MS = 2000, /* for all of a group; one that waits for a disk may take long */
+	FREEZE_LOOK_MS = 20,
+};
 
 static void close_fd(int *fd)
 {
@@ -136,9 +141,36 @@ void group_kill(struct shim *s)
 	put(s->group.dir, "cgroup.kill", "1");
 }
 
+/* The kernel freezes them one after another; it tells when the last one is. */
+static int wait_frozen(struct shim *s)
+{
+	int fd = openat(s->group.dir, "cgroup.events", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int64_t end = mono_ms() + FREEZE_MS;
+	bool frozen = false;
+	char text[256];
+	ssize_t n;
+
+	while (fd >= 0 && !frozen && mono_ms() < end) {
+		struct pollfd p = { .fd = fd, .events = POLLPRI };
+
+		n = pread(fd, text, sizeof(text), 0);
+		frozen = n > 0 && str_contains((str){ text, (size_t)n }, STR("frozen 1"));
+		if (!frozen)
+			poll(&p, 1, FREEZE_LOOK_MS);
+	}
+	close_fd(&fd);
+	return frozen ? 0 : -1;
+}
+
 int group_freeze(struct shim *s, bool frozen)
 {
-	return group_is_on(s) ? put(s->group.dir, "cgroup.freeze", frozen ? "1" : "0") : -1;
+	int r = group_is_on(s) ? put(s->group.dir, "cgroup.freeze", frozen ? "1" : "0") : -1;
+
+	if (r == 0 && frozen && wait_frozen(s) < 0) {
+		put(s->group.dir, "cgroup.freeze", "0");
+		r = -1;
+	}
+	return r;
 }
 
 /* Also the groups that the agent made below its own. */

@@ -70,8 +70,8 @@ int proc_open(int pid, uint64_t start_time, struct proc *ret, struct ov_err *err
  */
 int proc_sweep_env(str name, str value, size_t *ret_killed, struct ov_err *err);
 /*
- * Is there a process of ours whose environment holds NAME=VALUE? One that has just been started shows
- * none for a moment: it is waited for, some 20 ms at most.
+ * Is there a process of ours, in no process namespace below our own, whose environment holds NAME=VALUE?
+ * One that has just been started shows none for a moment: it is waited for, some 20 ms at most.
  */
 int proc_find_env(str name, str value, bool *ret_found, struct ov_err *err);
 /*

@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import namespaces
@@ -435,6 +436,68 @@ try truncate truncate -s 1M /proc/self/fd/0
         kept = site.read(f".overseer/runs/{run['id']}/prompt")
         self.assertEqual(site.git("show", "main:told"), kept)
         self.assertNotIn("planted", kept)
+
+    def test_a_run_does_nothing_while_its_work_is_kept(self):
+        """It could exchange folders for links meanwhile: files that the sandbox hides would be kept, where it can read them."""
+        counts = r"""
+mkdir m; for i in 1 2 3 4 5 6; do head -c 4000000 /dev/urandom > m/$i; done
+n=0; while :; do n=$((n + 1)); echo $n > .new; mv .new a; echo $n > .new; mv .new z; done
+"""
+        for groups in ("true", "false"):
+            site = self.fenced(counts, config=f'[supervisor]\nstop_grace = "1s"\ncgroups = {groups}\n')
+            site.up()
+            site.call("goal.create", title="Test", plan=plan(task("T1")))
+            run = site.wait_type("run.started")["run"]
+            while not os.path.exists(os.path.join(site.dir, "worktrees", "pool-1", "z")):
+                time.sleep(0.01)
+            held = os.path.exists(os.path.join(site.dir, "runs", run, "cgroup"))
+            site.cli("run", "stop", run)
+            stopped = site.wait_event(lambda e: e["type"] == "effect.ended" and e["data"]["kind"] == "run_stop")
+            self.assertEqual(stopped["data"]["outcome"], "ok")
+            detail = stopped["data"].get("detail", "")
+            # Without a control group it cannot be held: its work is kept when it has ended.
+            self.assertEqual(detail.startswith("its work, before it was stopped, is in "), held)
+            if held:
+                first, last = (int(site.git("show", f"{detail.split()[-1]}:{name}")) for name in "az")
+                self.assertIn(first - last, (0, 1))
+            site.wait_type("run.harvested", run=run)
+            self.assertIn("z", site.git("ls-tree", "-r", "--name-only", site.git("for-each-ref", "--format=%(refname)", "refs/overseer/rescue").split()[-1]).split())
+
+    def test_a_run_is_found_again_whatever_is_in_place_of_its_events(self):
+        """The folder of its hooks is its own: a daemon that starts must neither wait there nor give the run up."""
+        for kind in ("mkfifo", "mkdir", "ln -s /etc/passwd"):
+            site = self.fenced(f"""
+cat > /dev/null
+cd "$SITE"/repo/.overseer/runs/*/hooks; rm -f events; {kind} events; cd - > /dev/null
+: > swapped; until [ -e "$SITE/go" ]; do sleep 0.05; done; git rm -qf --ignore-unmatch swapped
+{COMMIT}
+echo '{{"type":"result","subtype":"success","is_error":false,"result":"ok"}}'
+""", more='format = "claude"\nprompt = "stdin"')
+            site.up()
+            goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+            while not os.path.exists(os.path.join(site.dir, "worktrees", "pool-1", "swapped")):
+                time.sleep(0.01)
+            site.kill()
+            site.up()
+            site.write("../go", "")
+            site.wait_goal(goal)
+            self.assertEqual(len(site.runs()), 1)
+
+    def test_a_run_keeps_no_worktree_from_others(self):
+        """By the variable that tells a git of ours which was left behind."""
+        site = self.fenced("""
+if [ "$OVERSEER_NODE" = T1 ]; then
+	OVERSEER_GIT_PATH="$SITE/repo/.overseer/worktrees/pool-2" sleep 1000 &
+	: > "$OVERSEER_NODE.marked"; until [ -e "$SITE/go" ]; do sleep 0.05; done
+fi
+""" + COMMIT, config="[workers]\nmax = 2\n")
+        site.up()
+        first = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+        while not os.path.exists(os.path.join(site.dir, "worktrees", "pool-1", "T1.marked")):
+            time.sleep(0.01)
+        site.wait_goal(site.call("goal.create", title="Test", plan=plan(task("T2")))["goal"])
+        site.write("../go", "")
+        site.wait_goal(first)
 
     def test_keys_of_whoever_started_the_daemon(self):
         """Their session keyring is not that of a run, nor of a check on its work."""
