@@ -200,7 +200,7 @@ str prompt_refused(struct arena *a, str why)
 {
 	return arena_printf(a,
 			"Your work cannot be accepted: " STR_FMT
-			". It is kept on your branch. " PROMPT_REMEDY,
+			". Your work is kept on your branch.",
 			STR_ARG(why));
 }
 

@@ -101,9 +101,9 @@ TEST(refused_work_was_not_checked)
 	r = node_of(&f, "T1")->assignment->run;
 	run_end(&f, "T1", 0);
 	settle(&f);
-	effect_end(&f, "T1", FX_HARVEST, "ok", "", WORK ", 'refused': 'the work contains x'");
+	effect_end(&f, "T1", FX_HARVEST, "ok", "", WORK ", 'refused': 'the work contains x. Do y'");
 	assert_int_equal(r->verification, VERIFY_REFUSED);
-	assert_true(has(r->verification_detail, "the work contains x. Remove these paths"));
+	assert_true(has(r->verification_detail, "the work contains x. Do y."));
 	submit(&f, "work.cancel", json(&f, "{'node': 'T1', 'reason': 'not wanted'}"));
 	settle(&f);
 	c = node_of(&f, "T1")->handoff;
