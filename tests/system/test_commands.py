@@ -89,6 +89,16 @@ class Commands(SiteCase):
         self.assertEqual(site.git("show", "main:.gitattributes"), "*.filtered filter=f\n")
         self.assertEqual(site.git("show", "main:a.filtered"), "TEXT\n")
 
+    def test_reopened_with_words(self):
+        """Why a person reopens a task, or unblocks it, is what its next agent is told."""
+        site = self.site(FAST, 'cat > "$HOME/prompt"; echo "$OVERSEER_RUN" > a.txt')
+        site.up()
+        site.wait_goal(self.goal(site, task("T1")))
+        seq = site.seq()
+        self.cli(site, "work", "reopen", "T1", "--reason", "The button is gone.")
+        site.wait_type("node.status", after=seq, to="done")
+        self.assertIn("A person says\nThe button is gone.\n", site.home("prompt"))
+
     def test_cancel(self):
         site = self.site(FAST, GATED)
         gate = site.gate("g")
