@@ -41,16 +41,6 @@ static const char *const *joined(struct arena *a, const char *shim, const char *
 	return ret;
 }
 
-static str told(struct arena *a, str agent)
-{
-	return arena_printf(a,
-			"\n(It ran in the sandbox of agent " STR_FMT ". agents." STR_FMT
-			".sandbox_writable names more paths that can be written there; "
-			"workspace.check_sandbox = \"none\" runs such commands outside of it. See "
-			"docs/security.md.)",
-			STR_ARG(agent), STR_ARG(agent));
-}
-
 int agent_command(struct arena *a, const struct agent_command_ask *ask, struct agent_command *ret,
 		struct ov_err *err)
 {
@@ -88,16 +78,54 @@ int agent_command(struct arena *a, const struct agent_command_ask *ask, struct a
 				STR_ARG(ask->agent));
 	*ret = (struct agent_command){ room.level.is == SANDBOX_NONE ? argv
 								     : joined(a, ask->shim, argv),
-		env, room.level.is == SANDBOX_NONE ? STR("") : told(a, ask->agent) };
+		env, room.level.is == SANDBOX_NONE ? STR("") : arena_str(a, ask->agent) };
 	return 0;
 }
 
-str agent_command_hint(str fenced, str out)
-{
-	static const char *const signs[] = { "Read-only file system", "Permission denied" };
+/* What the sandbox does not let a command do, and what a person can do about it. */
+enum advice { ADVICE_WRITE, ADVICE_SOCKET, ADVICE_KEYS };
 
-	for (size_t i = 0; i < ARRAY_LEN(signs); i++)
-		if (str_contains(out, str_from(signs[i])))
-			return fenced;
+#define HIDES "It hides /run, your /tmp and, in your home, sockets of other programs"
+
+static const struct {
+	bool option; /* the text follows "agents.NAME." */
+	const char *text;
+} advices[] = {
+	[ADVICE_WRITE] = { true, "sandbox_writable names more paths that can be written there" },
+	[ADVICE_SOCKET] = { false, HIDES ", so also docker's" },
+	[ADVICE_KEYS] = { false, HIDES ", so also that of an ssh agent" },
+};
+
+/* The first that fits counts: one that is a part of another comes after it. */
+static const struct {
+	const char *said;
+	enum advice advice;
+} signs[] = {
+	{ "Permission denied (publickey", ADVICE_KEYS },
+	{ "Could not open a connection to your authentication agent", ADVICE_KEYS },
+	{ "Error connecting to agent", ADVICE_KEYS },
+	{ "Cannot connect to the Docker daemon", ADVICE_SOCKET },
+	{ "Read-only file system", ADVICE_WRITE },
+	{ "read-only file system", ADVICE_WRITE },   /* node: EROFS */
+	{ "Device or resource busy", ADVICE_WRITE }, /* git: a file that is mounted */
+	{ "unable to open database file", ADVICE_WRITE },
+	{ "attempt to write a readonly database", ADVICE_WRITE },
+	{ "Permission denied", ADVICE_WRITE },
+};
+
+str agent_command_hint(struct arena *a, str agent, str out)
+{
+	for (size_t i = 0; agent.n && i < ARRAY_LEN(signs); i++) {
+		bool option = advices[signs[i].advice].option;
+
+		if (str_contains(out, str_from(signs[i].said)))
+			return arena_printf(a,
+					"\n(It ran in the sandbox of agent " STR_FMT ". %s" STR_FMT
+					"%s%s; workspace.check_sandbox = \"none\" "
+					"runs such commands outside of it. See docs/security.md.)",
+					STR_ARG(agent), option ? "agents." : "",
+					STR_ARG(option ? agent : STR("")), option ? "." : "",
+					advices[signs[i].advice].text);
+	}
 	return STR("");
 }

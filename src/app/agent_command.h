@@ -22,11 +22,11 @@ struct agent_command_ask {
 struct agent_command {
 	const char *const *argv; /* both streams go to standard output */
 	const char *const *env;  /* to which our own names are added */
-	str fenced; /* for the message of a failure: which sandbox it ran in; empty: none */
+	str fenced; /* for agent_command_hint: the agent whose sandbox it ran in; empty: none */
 };
 
 /* What to add to the end of the output of a command that failed: empty, unless its sandbox may be why. */
-str agent_command_hint(str fenced, str out);
+str agent_command_hint(struct arena *a, str fenced, str out);
 
 /* Everything is in the arena. */
 int agent_command(struct arena *a, const struct agent_command_ask *ask, struct agent_command *ret,

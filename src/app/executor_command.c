@@ -78,7 +78,7 @@ static str failure(struct task *t, str how, str tail)
 				STR_ARG(gone));
 	return arena_printf(&t->arena, STR_FMT "\n" STR_FMT STR_FMT STR_FMT, STR_ARG(how),
 			STR_ARG(tail), STR_ARG(gone),
-			STR_ARG(agent_command_hint(t->command.fenced, tail)));
+			STR_ARG(agent_command_hint(&t->arena, t->command.fenced, tail)));
 }
 
 static void command_done(void *user, const struct job_result *r)

@@ -238,7 +238,8 @@ static void command_done(void *user, const struct job_result *res)
 		(void)proc_sweep_env(STR(SETUP_ENV), j->spec.effect, &killed, NULL);
 		r = ov_fail(&err, OV_ESTATE,
 				"workspace.setup_command failed: " STR_FMT STR_FMT "\n" STR_FMT,
-				STR_ARG(how), STR_ARG(agent_command_hint(j->spec.fenced, tail)),
+				STR_ARG(how),
+				STR_ARG(agent_command_hint(&j->arena, j->spec.fenced, tail)),
 				STR_ARG(tail));
 	} else {
 		r = mark_done(j, &err);

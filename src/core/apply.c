@@ -252,6 +252,7 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 	if (n->status == NODE_DONE) {
 		record_set_str(&n->reported_status, STR(""));
 		record_set_str(&n->answer, STR(""));
+		record_set_str(&n->words, STR(""));
 		record_set_str(&n->said, STR(""));
 	}
 	auto_count_task(s, n, (enum node_status)to, ev_text(e, "block"));
@@ -272,6 +273,8 @@ static int apply_node_status(struct state *s, const struct event *e, struct ov_e
 	}
 	n->goal->reopened = false;
 	record_set_str(&n->status_reason, ev_text(e, "reason"));
+	if (value_bool_at(e->data, "words"))
+		record_set_str(&n->words, ev_text(e, "reason"));
 	block = status_parse(&block_kinds, ev_text(e, "block"));
 	n->block = block < 0 ? BLOCK_NONE : (enum block_kind)block;
 	n->blocked_until = ev_num(e, "blocked_until_ms");

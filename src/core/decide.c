@@ -123,15 +123,18 @@ static struct event *emit_move(struct decide_ctx *cx, enum event_kind kind, stru
 	return e;
 }
 
-void node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, str reason)
+struct event *node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, str reason)
 {
+	struct event *e;
+
 	if (n->status == to)
-		return;
-	emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status, (int)to,
+		return NULL;
+	e = emit_move(cx, EV_NODE_STATUS, about_node(n), &node_statuses, (int)n->status, (int)to,
 			reason);
 	/* What is finished is stalled no more, and what a person let go on begins anew. */
 	if (to == NODE_DONE || to == NODE_CANCELLED || n->status == NODE_BLOCKED)
 		episode_close(cx, n, reason);
+	return e;
 }
 
 void node_block_as(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,

@@ -40,8 +40,7 @@ void accept_begin(struct decide_ctx *cx, const struct assignment *as, const char
 
 void accept_refuse(struct decide_ctx *cx, const struct assignment *as, str why)
 {
-	run_verified(cx, as, "refused",
-			arena_printf(cx->arena, STR_FMT ". " PROMPT_REMEDY, STR_ARG(why)), NULL);
+	run_verified(cx, as, "refused", arena_printf(cx->arena, STR_FMT ".", STR_ARG(why)), NULL);
 	flow_fail(cx, as, CAUSE_CHECK,
 			arena_printf(cx->arena, "the work was refused: " STR_FMT, STR_ARG(why)),
 			prompt_refused(cx->arena, why));

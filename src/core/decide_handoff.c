@@ -173,7 +173,12 @@ static struct node node_after(struct arena *a, const struct note *note)
 	if (note->status) {
 		x.status_reason = value_str_at(note->status->data, "reason");
 		x.unblock_when = value_str_at(note->status->data, "unblock_when");
+		if (value_bool_at(note->status->data, "words"))
+			x.words = x.status_reason;
 	}
+	/* What a person tells the next agent is nothing that was seen of the last one, or said by it. */
+	if (x.words.n && !node_is_final(&x) && str_eq(x.words, x.status_reason))
+		x.status_reason = STR("a person unblocked it");
 	if (note->accepted)
 		x.commit = value_str_at(note->accepted->data, "commit");
 	if (note->reverted)

@@ -33,8 +33,8 @@ str check_command(const struct decide_ctx *cx, const struct node *n);
 /* A new id: prefix and a ULID from now and the context's entropy. */
 str make_id(struct decide_ctx *cx, const char *prefix);
 
-/* Status changes; each does nothing when the thing already has that status. */
-void node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, str reason);
+/* Status changes; each does nothing (NULL) when the thing already has that status. */
+struct event *node_to(struct decide_ctx *cx, const struct node *n, enum node_status to, str reason);
 void node_block(struct decide_ctx *cx, const struct node *n, str reason, str by, str unblock_when);
 /* As node_block, and says why, and until when if it unblocks itself (0: it does not). */
 void node_block_as(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
@@ -145,7 +145,8 @@ int plan_adopt(struct decide_ctx *cx, const struct goal *g, const value *plan, s
 /* What a person's word does to a node; the caller knows that its status allows it. */
 void work_done(struct decide_ctx *cx, const struct node *n, str reason);
 void work_cancel(struct decide_ctx *cx, const struct node *n, str reason);
-void work_unblock(struct decide_ctx *cx, const struct node *n, str reason);
+/* The event, for what else is to be said in it. */
+struct event *work_unblock(struct decide_ctx *cx, const struct node *n, str reason);
 void work_block(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
 		str unblock_when);
 /* Stops the live run so that a new one follows; what a person says about it is told to that one. */

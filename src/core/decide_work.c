@@ -191,14 +191,15 @@ void work_cancel(struct decide_ctx *cx, const struct node *n, str reason)
  * Blocked no more: one that kept its worker continues there. Of any other what was begun is kept, and
  * a new assignment starts afresh.
  */
-void work_unblock(struct decide_ctx *cx, const struct node *n, str reason)
+struct event *work_unblock(struct decide_ctx *cx, const struct node *n, str reason)
 {
 	bool resumed = assignment_resume(cx, n, reason);
+	struct event *e;
 
 	/* Whoever lets it go on says that its agent can work again; a quota comes back by itself. */
 	if (lane_rules[n->block].person && n->assignment)
 		lane_clear(cx, n->assignment->agent, reason);
-	node_to(cx, n, node_is_ready(cx->state, n) ? NODE_QUEUED : NODE_TODO, reason);
+	e = node_to(cx, n, node_is_ready(cx->state, n) ? NODE_QUEUED : NODE_TODO, reason);
 	if (n->assignment && !resumed)
 		assignment_wind_down(cx, n->assignment, AS_CANCELLED,
 				STR("the node was unblocked"));
@@ -209,6 +210,7 @@ void work_unblock(struct decide_ctx *cx, const struct node *n, str reason)
 	if (!block_is_lane(n->block) && n->iterations_n > n->round_from)
 		oversight_renew(cx, n->goal, n, reason);
 	work_settled(cx, n, reason);
+	return e;
 }
 
 void work_block(struct decide_ctx *cx, const struct node *n, enum block_kind kind, str reason,
@@ -337,7 +339,7 @@ int decide_work_update(struct decide_ctx *cx, const value *params, value **ret_r
 	if (kinds[k].to == NODE_DONE)
 		work_done(cx, w.n, w.reason);
 	else if (kinds[k].to == NODE_QUEUED)
-		work_unblock(cx, w.n, w.reason);
+		ev_flag(cx, work_unblock(cx, w.n, w.reason), "words", true);
 	*ret_result = work_result(cx, w.n, kinds[k].to);
 	return 0;
 }
@@ -372,7 +374,7 @@ int decide_work_reopen(struct decide_ctx *cx, const value *params, value **ret_r
 		return status_check(&goal_statuses, g->id, (int)g->status, GOAL_ACTIVE, true, err);
 	if (g->status == GOAL_COMPLETED)
 		goal_to(cx, g, GOAL_ACTIVE, w.reason, true, ret_result);
-	emit_node_status(cx, w.n, NODE_QUEUED, w.reason, true);
+	ev_flag(cx, emit_node_status(cx, w.n, NODE_QUEUED, w.reason, true), "words", true);
 	/* What was found in it before was of work that is over. */
 	if (w.n->iterations_n > w.n->round_from)
 		oversight_renew(cx, g, w.n, w.reason);

@@ -131,6 +131,7 @@ static const struct event_field node_status[] = {
 	TEXT_OPT("blocked_by", "who or what blocks it"),
 	TEXT_OPT("unblock_when", "what would unblock it"),
 	FLAG_OPT("override", "by a person, past the ordinary rules"),
+	FLAG_OPT("words", "the reason is what a person tells the agent that continues it"),
 	FLAG_OPT("recount", "auto mode counts failures in a row from 0 again"),
 };
 static const struct event_field node_failed[] = {

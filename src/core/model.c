@@ -99,6 +99,7 @@ static const struct field node_fields[] = {
 	FIELD(node, wanted_worker, F_STR),
 	FIELD(node, claim, F_STR),
 	FIELD(node, answer, F_STR),
+	FIELD(node, words, F_STR),
 	FIELD(node, said, F_JSON),
 	FIELD(node, session, F_STR),
 	FIELD(node, session_agent, F_STR),

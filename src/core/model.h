@@ -88,6 +88,7 @@ struct node {
 	str wanted_worker; /* only this one may do it; empty: as its goal says */
 	str claim;         /* of a task of the pool: the effect that asked for it */
 	str answer;        /* of a person, for every run until the node is finished */
+	str words;         /* of the one who reopened or unblocked it; as long */
 	str said; /* JSON: [{"dispatch", "run", "text"}], words of people that no agent has taken */
 	/* The conversation of an assignment that had to wait; goes on with the same agent and worker. */
 	str session, session_agent, session_worker;

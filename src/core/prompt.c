@@ -96,6 +96,16 @@ static void former_work(struct buf *b, struct arena *a, const struct assignment 
 				STR_ARG(p->handover));
 }
 
+/* Why a person reopened or unblocked it, then what people said since that no agent has taken. */
+static str person_says(struct arena *a, const struct node *n)
+{
+	str said = said_text(a, n);
+	bool both = n->words.n && said.n;
+
+	return arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(n->words), both ? "\n\n" : "",
+			STR_ARG(said));
+}
+
 /* What does not fit is left out at the end, and whoever reads it is told so. */
 static str fit(struct arena *a, const struct buf *b)
 {
@@ -128,7 +138,7 @@ str prompt_build(struct arena *a, const struct assignment *as)
 			"checked and merged for you: do not merge or push.\n",
 			STR_ARG(as->branch));
 	section(&b, "A person answered", n->answer);
-	section(&b, "A person says", said_text(a, n));
+	section(&b, "A person says", person_says(a, n));
 	buf_adds(&b, str_from(update_contract));
 	former_work(&b, a, as);
 	section(&b, "Since your last attempt", as->feedback);
@@ -155,7 +165,7 @@ str prompt_resume(struct arena *a, const struct assignment *as)
 			". Commit what you want to hand in; do not merge or push.\n",
 			STR_ARG(n->id), STR_ARG(n->name), STR_ARG(as->branch));
 	section(&b, "A person answered", n->answer);
-	section(&b, "A person says", said_text(a, n));
+	section(&b, "A person says", person_says(a, n));
 	section(&b, "Since your last turn", as->feedback);
 	/* A request for a status says how to answer. */
 	if (!str_is(as->purpose, "nudge"))
@@ -200,7 +210,7 @@ str prompt_refused(struct arena *a, str why)
 {
 	return arena_printf(a,
 			"Your work cannot be accepted: " STR_FMT
-			". It is kept on your branch. " PROMPT_REMEDY,
+			". Your work is kept on your branch.",
 			STR_ARG(why));
 }
 

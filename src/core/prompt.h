@@ -22,9 +22,7 @@ str prompt_conflict(struct arena *a, str target, str files);
 str prompt_no_effect(struct arena *a, str target);
 /* What an agent is told whose work a command of the accept queue, or a person, did not let pass. */
 str prompt_gate(struct arena *a, str target, str output);
-/* Work that nobody can accept, whatever a check says of it. */
-/* Of work that was refused for what it consists of; no check has run. */
-#define PROMPT_REMEDY "Remove these paths (git rm -r --cached PATH) and commit."
+/* Of work that was refused for what it consists of; `why` says what to do about it. No check has run. */
 str prompt_refused(struct arena *a, str why);
 str prompt_post(struct arena *a, str target, str output);
 str prompt_rejected(struct arena *a, str reason);

@@ -219,3 +219,74 @@ str git_attributes_rule(struct arena *a, str path, const char *token)
 	buf_done(&b);
 	return ret;
 }
+
+static str unquoted(str pattern)
+{
+	return str_sub(pattern, 1, pattern.n - MIN(pattern.n, 2u));
+}
+
+static bool is_special(char c)
+{
+	return c == '*' || c == '?' || c == '[' || c == ']' || c == '\\';
+}
+
+/* What every path that the pattern matches begins with, or ends with. */
+static str fixed_start(str pattern)
+{
+	size_t slash = str_find_byte(pattern, '/'), end = 0;
+
+	/* One without a slash counts in all folders. */
+	if (slash + 1 >= pattern.n)
+		return STR("");
+	if (slash == 0)
+		pattern = str_sub(pattern, 1, pattern.n);
+	while (end < pattern.n && !is_special(pattern.p[end]))
+		end++;
+	return str_sub(pattern, 0, end);
+}
+
+static str fixed_end(str pattern)
+{
+	size_t at = pattern.n;
+
+	if (pattern.n && pattern.p[0] == '/')
+		return fixed_end(str_sub(pattern, 1, pattern.n));
+	while (at > 0 && !is_special(pattern.p[at - 1]))
+		at--;
+	return str_sub(pattern, at, pattern.n);
+}
+
+/* Where core.ignoreCase is set, git does not look at the case. */
+static bool alike(const char *a, const char *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((a[i] | 0x20) != (b[i] | 0x20))
+			return false;
+	return true;
+}
+
+bool git_attributes_meet(str pattern, str other)
+{
+	str a = unquoted(pattern), b = unquoted(other), start_a = fixed_start(a),
+	    start_b = fixed_start(b), end_a = fixed_end(a), end_b = fixed_end(b);
+	size_t start = MIN(start_a.n, start_b.n), end = MIN(end_a.n, end_b.n);
+
+	return alike(start_a.p, start_b.p, start) &&
+			alike(end_a.p + end_a.n - end, end_b.p + end_b.n - end, end);
+}
+
+bool git_attributes_cover(str pattern, str other)
+{
+	str a = unquoted(pattern), b = unquoted(other), start = fixed_start(a), end = fixed_end(a),
+	    rest;
+
+	if (str_eq(a, b) || str_is(a, "*") || str_is(a, "**"))
+		return true;
+	/* "*.c" */
+	if (a.p[0] == '*' && end.n + 1 == a.n && str_find_byte(a, '/') == a.n)
+		return str_ends(b, end);
+	/* "a/b/" and whatever is below it */
+	rest = str_sub(a, start.n + (a.p[0] == '/'), a.n);
+	return str_ends(start, STR("/")) && str_starts(fixed_start(b), start) &&
+			(str_is(rest, "**") || str_is(rest, "**/*"));
+}

@@ -18,3 +18,9 @@ str git_attributes_rules(struct arena *a, const struct git_attributes *files, si
 bool git_attributes_next(str *rules, str *ret_pattern, str *ret_token);
 /* The line that says this of one file. */
 str git_attributes_rule(struct arena *a, str path, const char *token);
+/*
+ * Of two patterns as git_attributes_next has them: can there be a path that both match (if in doubt, yes);
+ * does the first match whatever the other does (if in doubt, no)?
+ */
+bool git_attributes_meet(str pattern, str other);
+bool git_attributes_cover(str pattern, str other);

@@ -2,7 +2,7 @@
  * Work that changes for which files a filter of the user's runs does not get to the target branch, unless that is
  * git-lfs. Our git runs such a filter only for what the base names (git_programs.c), and the user's checkout
  * would run it for the rest: what is stored would differ from what should be, such as plain text in place of
- * a secret. A rule that is taken away is fine; files that the base names are filtered until the target has none.
+ * a secret. Where a rule is taken away, that is so for the files that the next work adds.
  */
 #include "drive/git_call.h"
 #include "drive/git_programs.h"
@@ -19,71 +19,117 @@ static int list_build(struct git_call *c, str from, str to)
 
 struct rule {
 	str pattern, token, filter; /* of the user's; empty: none */
+	bool free; /* of the base's: nothing changes for such a filter without it */
 };
 
-static bool next_rule(str *rules, str names, struct rule *ret)
+struct rules {
+	struct rule *p;
+	size_t n;
+};
+
+static struct rules rules_of(struct git_call *c, str text, str names)
 {
-	*ret = (struct rule){ 0 };
-	if (!git_attributes_next(rules, &ret->pattern, &ret->token))
-		return false;
-	if (!git_filter_named(names, ret->token, &ret->filter))
-		ret->filter = (str){ 0 };
-	return true;
+	struct rules ret = { 0 };
+	struct rule one;
+
+	for (size_t i = 0; i < text.n; i++)
+		ret.n += text.p[i] == '\n';
+	ret.p = arena_array(&c->arena, struct rule, ret.n + 1);
+	ret.n = 0;
+	while (git_attributes_next(&text, &one.pattern, &one.token)) {
+		str filter = { 0 };
+		bool named = git_filter_named(names, one.token, &filter);
+
+		/* Behind the last line nothing is left. */
+		if (one.pattern.n)
+			ret.p[ret.n++] = (struct rule){ one.pattern, one.token,
+				named ? filter : (str){ 0 }, false };
+	}
+	return ret;
+}
+
+/* The last of the first n rules about a filter of the user's to which this one is an exception; or NULL. */
+static const struct rule *exception_to(const struct rules *all, size_t n, const struct rule *rule,
+		bool (*meet)(str pattern, str other))
+{
+	while (n-- > 0)
+		if (all->p[n].filter.n && meet(rule->pattern, all->p[n].pattern))
+			return &all->p[n];
+	return NULL;
+}
+
+static bool same(const struct rule *a, const struct rule *b)
+{
+	return str_eq(a->pattern, b->pattern) && str_eq(a->token, b->token);
+}
+
+enum difference { DIFF_NONE, DIFF_RULE, DIFF_EXCEPTION, DIFF_NO_RULE, DIFF_NO_EXCEPTION };
+
+struct finding {
+	enum difference what;
+	struct rule rule;
+	str filter;
+};
+
+static struct finding lacking(const struct rules *before, size_t at)
+{
+	const struct rule *rule = &before->p[at];
+
+	if (rule->filter.n)
+		return (struct finding){ DIFF_NO_RULE, *rule, rule->filter };
+	return (struct finding){ DIFF_NO_EXCEPTION, *rule,
+		exception_to(before, at, rule, git_attributes_meet)->filter };
 }
 
 /*
- * Goes on behind that rule. Rules that name the user's filters may be passed over: to leave these out makes
- * none run. The others may be exceptions to one that came before: that is *ret_lost.
+ * A rule of the work's that is none of the base's from `at` on. An agent may add rules for git-lfs: such
+ * a rule counts as an exception only if it leaves nothing of the other.
  */
-static bool pass_to(str *rules, str names, const struct rule *want, str *filter,
-		struct rule *ret_lost)
+static struct finding added(const struct rules *before, size_t at, size_t stop,
+		const struct rule *rule)
 {
-	str rest = *rules, of = *filter;
-	struct rule rule;
+	bool lfs = str_is(rule->token, "filter=lfs");
+	const struct rule *to;
 
-	*ret_lost = (struct rule){ 0 };
-	while (next_rule(&rest, names, &rule)) {
-		bool exception = !rule.filter.n && of.n;
-
-		of = rule.filter.n ? rule.filter : of;
-		if (want && str_eq(rule.pattern, want->pattern) &&
-				str_eq(rule.token, want->token)) {
-			if (ret_lost->pattern.n)
-				return false;
-			*filter = of;
-			*rules = rest;
-			return true;
-		}
-		if (exception && !ret_lost->pattern.n)
-			*ret_lost = (struct rule){ rule.pattern, rule.token, of };
-	}
-	if (want)
-		*ret_lost = (struct rule){ 0 };
-	return false;
+	for (size_t i = at; rule->filter.n && i < before->n; i++)
+		if (same(&before->p[i], rule))
+			return lacking(before, stop);
+	if (rule->filter.n)
+		return (struct finding){ DIFF_RULE, *rule, rule->filter };
+	to = exception_to(before, at, rule, lfs ? git_attributes_cover : git_attributes_meet);
+	if (to)
+		return (struct finding){ DIFF_EXCEPTION, *rule, to->filter };
+	return (struct finding){ 0 };
 }
 
-/* A rule of `after` by which such a filter runs for more than by `before`, or one that it lacks. */
-static bool differ(str before, str after, str names, struct rule *ret)
+/* Those of the base have to be there in their order; further ones may not change what they say. */
+static struct finding differ(struct rules *before, const struct rules *after)
 {
-	str filter = { 0 };
-	struct rule rule;
+	struct finding found = { 0 };
+	size_t at = 0, stop;
 
-	while (next_rule(&after, names, &rule)) {
-		bool found = pass_to(&before, names, &rule, &filter, ret);
-
-		if (rule.filter.n && !found) {
-			if (!ret->pattern.n)
-				*ret = rule;
-			return true;
-		}
+	for (size_t i = 0; i < before->n; i++)
+		before->p[i].free = !before->p[i].filter.n &&
+				!exception_to(before, i, &before->p[i], git_attributes_meet);
+	for (size_t i = 0; i < after->n && found.what == DIFF_NONE; i++) {
+		for (stop = at; stop < before->n && before->p[stop].free;)
+			if (same(&before->p[stop], &after->p[i]))
+				break;
+			else
+				stop++;
+		if (stop < before->n && same(&before->p[stop], &after->p[i]))
+			at = stop + 1;
+		else
+			found = added(before, at, stop, &after->p[i]);
 	}
-	pass_to(&before, names, NULL, &filter, ret);
-	return ret->pattern.n;
+	while (found.what == DIFF_NONE && at < before->n && before->p[at].free)
+		at++;
+	return found.what == DIFF_NONE && at < before->n ? lacking(before, at) : found;
 }
 
 /* In which file it is: with the ones up to that it is there. */
-static str file_of(struct git_call *c, const struct git_attributes *files, size_t n,
-		const struct rule *rule)
+static const struct git_attributes *file_of(struct git_call *c, const struct git_attributes *files,
+		size_t n, const struct rule *rule)
 {
 	str line = arena_printf(&c->arena, STR_FMT " " STR_FMT "\n", STR_ARG(rule->pattern),
 			STR_ARG(rule->token));
@@ -96,48 +142,108 @@ static str file_of(struct git_call *c, const struct git_attributes *files, size_
 		if (str_contains(git_attributes_rules(&c->arena, some, ARRAY_LEN(some), "filter",
 						 NULL),
 				    line))
-			return arena_printf(&c->arena, STR_FMT "%s.gitattributes",
-					STR_ARG(files[i].dir), files[i].dir.n ? "/" : "");
+			return &files[i];
 	}
-	return STR(".gitattributes");
+	return NULL;
 }
+
+static str name_of(struct git_call *c, str dir)
+{
+	return git_shown(c,
+			arena_printf(&c->arena, STR_FMT "%s.gitattributes", STR_ARG(dir),
+					dir.n ? "/" : ""));
+}
+
+/* That of this folder, of the ones that the commit has. */
+static const struct git_attributes *in_folder(const struct git_attributes *files, size_t n, str dir)
+{
+	for (size_t i = 1; i + 1 < n; i++)
+		if (str_eq(files[i].dir, dir))
+			return &files[i];
+	return NULL;
+}
+
+struct sides {
+	struct git_attributes *old, *files;
+	size_t old_n, n;
+};
+
+/* Where the file with the rule is as it was, a macro at the root has changed. */
+static str remedy(struct git_call *c, const struct sides *s, str dir, str from)
+{
+	const struct git_attributes *was = in_folder(s->old, s->old_n, dir),
+				    *is = in_folder(s->files, s->n, dir);
+	str root = STR("");
+
+	if (was && is && str_eq(was->text, is->text)) {
+		dir = root;
+		was = in_folder(s->old, s->old_n, root);
+	}
+	if (!was)
+		return arena_printf(&c->arena,
+				"Take that rule out of \"" STR_FMT
+				"\", which the base does not have, and commit",
+				STR_ARG(name_of(c, dir)));
+	return arena_printf(&c->arena,
+			"Restore the rules of the base (git checkout %.12s -- \"" STR_FMT
+			"\") and commit",
+			from.p, STR_ARG(name_of(c, dir)));
+}
+
+#define ADDED "the work has a new rule in"
+#define LACKS "the work lacks a rule, or has it elsewhere, that was in"
+#define SECRET "such as plain text in place of what is encrypted"
+#define PERSON "Only a person can change such a rule"
+
+static const struct {
+	const char *where, *is, *why;
+} differences[] = {
+	[DIFF_RULE] = { ADDED, "is for",
+			"Overseer runs that only for files that the target's own rules name, so "
+			"others would be stored without it, " SECRET
+			". Such a rule is for a person to add: leave it and the files that need "
+			"it out of the work" },
+	[DIFF_EXCEPTION] = { ADDED, "is an exception to",
+			"Files would be stored without it, " SECRET ". " PERSON },
+	[DIFF_NO_RULE] = { LACKS, "was for",
+			"New files would be stored without it, " SECRET ". " PERSON },
+	[DIFF_NO_EXCEPTION] = { LACKS, "was an exception to",
+			"The filter would run for files that were stored without it. " PERSON },
+};
 
 static str reason(struct git_call *c, str out, str from, str to)
 {
-	static const char why[] =
-			"Overseer runs that only for files that the target's own rules name, so "
-			"others would be stored without it, such as plain text in place of what "
-			"is encrypted. Leave the rules about it as they were, and files that need "
-			"a new one out of the work: such a rule is for a person to add";
-	str names = git_own_text(c, GIT_FILTERS), before, after;
-	struct git_attributes *old, *files;
-	size_t old_n = git_attributes_of(c, out, from.p, &old),
-	       n = git_attributes_of(c, out, to.p, &files);
-	struct rule rule;
-	bool cut;
+	str names = git_own_text(c, GIT_FILTERS), text, dir = STR("");
+	const struct git_attributes *file;
+	struct rules before, after;
+	struct finding found;
+	struct sides s;
+	bool cut, base;
 
-	before = git_attributes_rules(&c->arena, old, old_n, "filter", NULL);
-	after = git_attributes_rules(&c->arena, files, n, "filter", &cut);
-	if (cut || n >= GIT_ATTRIBUTES_FILES + 2 || out.n > LISTED_MAX)
+	s.old_n = git_attributes_of(c, out, from.p, &s.old);
+	s.n = git_attributes_of(c, out, to.p, &s.files);
+	text = git_attributes_rules(&c->arena, s.old, s.old_n, "filter", NULL);
+	before = rules_of(c, text, names);
+	text = git_attributes_rules(&c->arena, s.files, s.n, "filter", &cut);
+	if (cut || s.n >= GIT_ATTRIBUTES_FILES + 2 || out.n > LISTED_MAX)
 		return STR("the work has more in its .gitattributes than can be looked at for "
 			   "filters: take away what it added to them");
-	if (!differ(before, after, names, &rule))
+	after = rules_of(c, text, names);
+	found = differ(&before, &after);
+	if (found.what == DIFF_NONE)
 		return STR("");
-	if (git_filter_named(names, rule.token, &rule.filter))
-		return arena_printf(&c->arena,
-				"the work has a new rule in \"" STR_FMT "\": " STR_FMT
-				" is for the filter \"" STR_FMT
-				"\" of the user's git configuration. %s",
-				STR_ARG(git_shown(c, file_of(c, files, n, &rule))),
-				STR_ARG(git_shown(c, rule.pattern)),
-				STR_ARG(git_shown(c, rule.filter)), why);
+	base = found.what == DIFF_NO_RULE || found.what == DIFF_NO_EXCEPTION;
+	file = base ? file_of(c, s.old, s.old_n, &found.rule)
+		    : file_of(c, s.files, s.n, &found.rule);
+	if (file)
+		dir = file->dir;
 	return arena_printf(&c->arena,
-			"the work lacks a rule that was in \"" STR_FMT "\", or has it elsewhere: "
-			"for " STR_FMT " it made an exception to the filter \"" STR_FMT
-			"\" of the user's git configuration. %s",
-			STR_ARG(git_shown(c, file_of(c, old, old_n, &rule))),
-			STR_ARG(git_shown(c, rule.pattern)), STR_ARG(git_shown(c, rule.filter)),
-			why);
+			"%s \"" STR_FMT "\": " STR_FMT " %s the filter \"" STR_FMT
+			"\" of the user's git configuration. %s. " STR_FMT,
+			differences[found.what].where, STR_ARG(name_of(c, dir)),
+			STR_ARG(git_shown(c, found.rule.pattern)), differences[found.what].is,
+			STR_ARG(git_shown(c, found.filter)), differences[found.what].why,
+			STR_ARG(remedy(c, &s, dir, from)));
 }
 
 /* Of a harvest. */

@@ -181,7 +181,7 @@ static str reason(struct git_call *c, struct map *bad)
 	return arena_printf(&c->arena,
 			"in the work " STR_FMT " %s of git-lfs to content that is not in the "
 			"repository's storage or has another size there, or as git-lfs does not "
-			"write them; commit the content instead",
+			"write them; commit the content instead" GIT_REMOVE_PATHS,
 			STR_ARG(names), n > 1 ? "are pointers" : "is a pointer");
 }
 

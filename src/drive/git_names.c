@@ -87,7 +87,7 @@ str git_names_reason(struct git_call *c, str raw)
 		return STR("");
 	if (n > NAMED)
 		names = arena_printf(&c->arena, STR_FMT " and %zu more", STR_ARG(names), n - NAMED);
-	return arena_printf(&c->arena, "the work contains %s" STR_FMT ", which %s",
+	return arena_printf(&c->arena, "the work contains %s" STR_FMT ", which %s" GIT_REMOVE_PATHS,
 			reasons[first].what, STR_ARG(names), reasons[first].why);
 }
 

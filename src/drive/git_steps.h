@@ -166,6 +166,8 @@ struct git_change {
 	bool new_link; /* it becomes a link to another repository, and was none */
 };
 bool git_change_next(str *rest, struct git_change *ret);
+/* The end of a reason for which work is refused: what its agent shall do about it. */
+#define GIT_REMOVE_PATHS ". Remove these paths (git rm -r --cached PATH) and commit"
 str git_names_reason(struct git_call *c,
 		str raw);                    /* why these changes may not get there; or empty */
 str git_shown(struct git_call *c, str path); /* a name, as one line for people and agents */

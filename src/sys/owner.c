@@ -70,6 +70,37 @@ static const char *other_writer(const char *path, const struct stat *st)
 	return is_private_group(st->st_uid, st->st_gid) ? NULL : "other users of its group";
 }
 
+static bool belongs_to(const char *path, uid_t uid)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_uid == uid;
+}
+
+/*
+ * Somebody works with it: what is around it is theirs too, or a daemon of theirs has used it. To take it
+ * away from them would break that.
+ */
+static bool is_in_use(struct arena *a, const char *path, uid_t uid)
+{
+	return belongs_to(path_join(a, path, ".."), uid) ||
+			belongs_to(path_join(a, path, "daemon.json"), uid);
+}
+
+static int next_for(struct arena *a, const char *path, uid_t uid, struct ov_err *err)
+{
+	const struct passwd *p = getpwuid(uid);
+
+	if (!is_in_use(a, path, uid))
+		return ov_next(err, "sudo chown -R $(id -un) %s     if you trust its config.toml",
+				path);
+	if (p)
+		return ov_next(err, "sudo -u %s overseer COMMAND     it is in use by that user",
+				p->pw_name);
+	return ov_next(err, "sudo -u '#%u' overseer COMMAND     it is in use by that user",
+			(unsigned)uid);
+}
+
 int owner_check(const char *path, struct ov_err *err)
 {
 	_cleanup_(arena_done)
@@ -85,8 +116,7 @@ int owner_check(const char *path, struct ov_err *err)
 				": the commands that this store names would run as you",
 				path, STR_ARG(user_text(&a, st.st_uid)),
 				STR_ARG(user_text(&a, geteuid())));
-		return ov_next(err, "sudo chown -R $(id -un) %s     if you trust its config.toml",
-				path);
+		return next_for(&a, path, st.st_uid, err);
 	}
 	writer = other_writer(path, &st);
 	if (!writer)

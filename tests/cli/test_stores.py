@@ -56,6 +56,25 @@ class Stores(Case):
         self.refused(f"{self.dir} belongs to uid {STRANGER}, not to root (uid 0)")
 
     @AS_ROOT
+    def test_folder_that_another_works_with(self):
+        """Taking it away would break what they do: the command is for them to give."""
+        trust = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+        used = os.path.join(self.dir, "daemon.json")
+        for theirs in (self.top, used):
+            with self.subTest(theirs):
+                if theirs == used:
+                    open(used, "w", encoding="utf-8").close()
+                for name in (self.dir, theirs):
+                    os.chown(name, STRANGER, STRANGER)
+                done = self.fails(REFUSED, "up", env=trust)
+                self.assertIn(f"{self.dir} belongs to uid {STRANGER}", done.err)
+                self.assertIn(f"Next  sudo -u '#{STRANGER}' overseer COMMAND", done.err)
+                self.assertNotIn("chown", done.err)
+                os.chown(self.top, 0, 0)
+        os.remove(used)
+        self.assertIn("Next  sudo chown -R", self.fails(REFUSED, "up").err)
+
+    @AS_ROOT
     def test_configuration_of_another(self):
         os.chown(self.file, STRANGER, STRANGER)
         self.refused(f"config.toml belongs to uid {STRANGER}")

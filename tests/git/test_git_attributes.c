@@ -85,4 +85,38 @@ TEST(as_git_sees_them)
 	fixture_close(&f);
 }
 
+/* Whether one rule can be an exception to another, and whether it leaves nothing of it. */
+TEST(patterns_that_meet)
+{
+	static const struct {
+		const char *a, *b;
+		bool meet, cover;
+	} cases[] = {
+		{ "\"*.bin\"", "\"*.bin\"", true, true },
+		{ "\"*.bin\"", "\"*.key\"", false, false },
+		{ "\"*.BIN\"", "\"*.bin\"", true, false },
+		{ "\"*\"", "\"*.key\"", true, true },
+		{ "\"a.key\"", "\"*.key\"", true, false },
+		{ "\"*.key\"", "\"s/a.key\"", true, true },
+		{ "\"*.key\"", "\"s/**\"", true, false },
+		{ "\"s/**\"", "\"s/*.key\"", true, true },
+		{ "\"/s/**\"", "\"s/*.key\"", true, true },
+		{ "\"s/**/*\"", "\"s/t/**\"", true, true },
+		{ "\"s/**\"", "\"*.key\"", true, false },
+		{ "\"d/**\"", "\"/s/**\"", false, false },
+		{ "\"[ab].c\"", "\"b.c\"", true, false },
+		{ "\"/a.c\"", "\"a.c\"", true, false },
+		{ "\"a\\\\*\"", "\"b\"", true, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		str a = str_from(cases[i].a), b = str_from(cases[i].b);
+
+		if (git_attributes_meet(a, b) != cases[i].meet ||
+				git_attributes_meet(b, a) != cases[i].meet ||
+				git_attributes_cover(a, b) != cases[i].cover)
+			fail_msg("%s %s", cases[i].a, cases[i].b);
+	}
+}
+
 TEST_MAIN

@@ -52,13 +52,27 @@ static const struct {
 	{ "seq -f '[attr]n%g text' 200 >>.gitattributes; printf '[attr]z filter=rot\\n*.enc z\\n' "
 	  ">>.gitattributes",
 			"more in its .gitattributes" },
-	{ "sed -i /plain/d .gitattributes", "lacks a rule that was in \".gitattributes\"" },
+	{ "sed -i /plain/d .gitattributes",
+			"that was in \".gitattributes\": \"plain.rot\" was an exception to" },
 	{ "(grep plain .gitattributes; grep -v plain .gitattributes) >n; mv n .gitattributes",
 			"rot" },
 	{ "echo '*.enc filter=none' >>.gitattributes", "" },
 	{ "echo '*.enc text' >>.gitattributes", "" },
-	{ "echo '*.rot -filter' >>.gitattributes", "" },
-	{ "rm -r old", "" },
+	{ "echo '*.bin filter=lfs' >>.gitattributes", "" },
+	{ "sed -i /lfs/d .gitattributes", "" },
+	{ "sed -i /lfs/d .gitattributes; echo '*.enc filter=rot' >>.gitattributes",
+			"\"*.enc\" is for the filter \"rot\"" },
+	{ "echo '*.rot -filter' >>.gitattributes",
+			"\"*.rot\" is an exception to the filter \"rot\"" },
+	{ "echo '*.rot filter=lfs' >>.gitattributes", "\"*.rot\" is an exception to" },
+	{ "echo 'x.* !filter' >>.gitattributes", "\"x.*\" is an exception to" },
+	{ "echo '*.old -filter' >old/.gitattributes", "that was in \"old/.gitattributes\"" },
+	{ "sed -i '/^.*rot filter/d' .gitattributes", "\"*.rot\" was for the filter \"rot\"" },
+	{ "sed -i 's/^.*rot filter/*.ro filter/' .gitattributes", "\"*.ro\" is for" },
+	{ "git rm -q .gitattributes", "\"*.rot\" was for the filter \"rot\"" },
+	{ "git rm -rq --cached .gitattributes old/.gitattributes; rm .gitattributes",
+			"that was in \".gitattributes\"" },
+	{ "rm -r old", "\"old/**/*.old\" was for" },
 	{ "sed -i 's/^#.*/# other/' .gitattributes", "" },
 };
 
@@ -68,10 +82,23 @@ static void filters_open(struct fixture *f)
 	sh(f,
 			"git config filter.rot.clean 'tr a-z b-za'; git config filter.rot.smudge "
 			"'tr b-za a-z'; printf '# rules\\n[attr]kept -text\\n*.rot "
-			"filter=rot\\nplain.rot -filter\\n*.kept kept\\n' >.gitattributes; mkdir "
+			"filter=rot\\nplain.rot -filter\\n*.dat filter=lfs\\n*.kept kept\\n' "
+			">.gitattributes; mkdir "
 			"old; echo '*.old filter=rot' >old/.gitattributes; echo abc | tee x.rot "
 			"plain.rot >old/x.old; git add -A; git commit -qm rot");
 	assert_sh(f, "bcd\nabc\nbcd", "git show HEAD:x.rot HEAD:plain.rot HEAD:old/x.old");
+}
+
+/* The agent does what it was told, in its worktree. */
+static void obey(struct fixture *f, const char *reason)
+{
+	const char *from = strstr(reason, "(git checkout "), *to = from ? strchr(from, ')') : NULL;
+
+	assert_null(strstr(reason, "git rm"));
+	if (to)
+		sh(f, "cd \"$W\"; %.*s; git commit -qm restored", (int)(to - from - 1), from + 1);
+	else
+		sh(f, "cd \"$W\"; git rm -q d/.gitattributes; git commit -qm restored");
 }
 
 /*
@@ -83,11 +110,12 @@ TEST(new_rules_for_a_filter_are_refused)
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
 		struct fixture f;
 		struct answer a;
-		char main[64];
+		char main[64], base[64];
 
 		filters_open(&f);
 		strcpy(main, sh(&f, "git rev-parse main"));
 		a = ensure(&f, "overseer/w1/a");
+		strcpy(base, a.base);
 		sh(&f,
 				"cd \"$W\"; %s; git add -A; echo abc >p.enc; git add -A; git "
 				"commit -qm mine; "
@@ -103,6 +131,12 @@ TEST(new_rules_for_a_filter_are_refused)
 			assert_sh(&f, main, "git rev-parse main");
 		if (*rules[i].reason && !strstr(a.detail, rules[i].reason))
 			fail_msg("%s: \"%s\"", rules[i].attributes, a.detail);
+		if (*rules[i].reason && !strstr(a.detail, "more in its")) {
+			obey(&f, a.detail);
+			a = harvest(&f, base);
+			if (*a.refused)
+				fail_msg("%s: \"%s\"", rules[i].attributes, a.refused);
+		}
 		fixture_close(&f);
 	}
 }

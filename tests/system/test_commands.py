@@ -19,6 +19,18 @@ STUBBORN = r"""
 prompt=$(cat)
 case "$prompt" in *xyzzy*) echo "$prompt" > told.txt ;; *) exit 7 ;; esac
 """
+# Takes the rules for filters away, until it is told how to restore them.
+UNRULED = r"""
+cat > "$HOME/prompt"
+echo text > a.filtered
+if grep -q "cannot be accepted" "$HOME/prompt"; then
+	cp "$HOME/prompt" "$HOME/told"
+	eval "$(sed -n 's/.*(\(git checkout [^)]*\)).*/\1/p' "$HOME/prompt" | head -n 1)"
+else
+	git rm -q .gitattributes
+fi
+git add -A; git commit -qm "$OVERSEER_ATTEMPT"
+"""
 # A person is asked soon.
 ONCE = FAST.replace("[retry]", "[retry]\nmax_attempts = 1")
 
@@ -58,6 +70,34 @@ class Commands(SiteCase):
         self.cli(site, "inbox", "answer", "1", "retry")
         site.wait_goal(goal)
         self.assertEqual(site.git("show", "main:a.filtered"), "TEXT\n")
+
+    def test_rules_for_a_filter_are_restored(self):
+        """Without them the next file would be stored as plain text: the agent is told how to restore them, and only that."""
+        site = self.site(FAST, UNRULED)
+        site.git("config", "filter.f.clean", "tr a-z A-Z")
+        site.git("config", "filter.f.smudge", "cat")
+        site.write(".gitattributes", "*.filtered filter=f\n")
+        site.git("add", ".gitattributes")
+        site.git("commit", "-qm", "attributes")
+        site.up()
+        site.wait_goal(self.goal(site, task("T1")))
+        failed = site.wait_type("node.failed", cause="check")["data"]["detail"]
+        for said in (failed, site.home("told")):
+            self.assertIn('"*.filtered" was for the filter "f"', said)
+            self.assertIn("Restore the rules of the base (git checkout ", said)
+            self.assertNotIn("git rm", said)
+        self.assertEqual(site.git("show", "main:.gitattributes"), "*.filtered filter=f\n")
+        self.assertEqual(site.git("show", "main:a.filtered"), "TEXT\n")
+
+    def test_reopened_with_words(self):
+        """Why a person reopens a task, or unblocks it, is what its next agent is told."""
+        site = self.site(FAST, 'cat > "$HOME/prompt"; echo "$OVERSEER_RUN" > a.txt')
+        site.up()
+        site.wait_goal(self.goal(site, task("T1")))
+        seq = site.seq()
+        self.cli(site, "work", "reopen", "T1", "--reason", "The button is gone.")
+        site.wait_type("node.status", after=seq, to="done")
+        self.assertIn("A person says\nThe button is gone.\n", site.home("prompt"))
 
     def test_cancel(self):
         site = self.site(FAST, GATED)

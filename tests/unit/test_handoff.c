@@ -101,9 +101,9 @@ TEST(refused_work_was_not_checked)
 	r = node_of(&f, "T1")->assignment->run;
 	run_end(&f, "T1", 0);
 	settle(&f);
-	effect_end(&f, "T1", FX_HARVEST, "ok", "", WORK ", 'refused': 'the work contains x'");
+	effect_end(&f, "T1", FX_HARVEST, "ok", "", WORK ", 'refused': 'the work contains x. Do y'");
 	assert_int_equal(r->verification, VERIFY_REFUSED);
-	assert_true(has(r->verification_detail, "the work contains x. Remove these paths"));
+	assert_true(has(r->verification_detail, "the work contains x. Do y."));
 	submit(&f, "work.cancel", json(&f, "{'node': 'T1', 'reason': 'not wanted'}"));
 	settle(&f);
 	c = node_of(&f, "T1")->handoff;
@@ -284,6 +284,76 @@ TEST(blocked_and_given_up)
 	c = node_of(&f, "T2")->handoff;
 	assert_int_equal(c->status, NODE_BLOCKED);
 	assert_true(lists(&c->known_blockers, "wait (unblocked when: noon)"));
+	fixture_done(&f);
+}
+
+/* What a person says who unblocks a node is for the next agent, and nothing that the last one reported. */
+TEST(unblocked_with_words)
+{
+	static const char unblock[] =
+			"{'node': 'T1', 'status': 'queued', 'reason': 'port 81, not 80'}";
+	struct fixture f;
+	const struct node *n;
+	str told, before;
+
+	for (int late = 0; late < 2; late++) {
+		fixture_init(&f);
+		create_goal(&f, flat_plan(&f, 1), NULL);
+		bring_to(&f, "T1", STAGE_RUNNING);
+		n = node_of(&f, "T1");
+		submit(&f, "work.update",
+				json(&f, "{'node': 'T1', 'status': 'blocked', 'reason': 'wait'}"));
+		settle(&f);
+		for (int step = 0; step < 2; step++) {
+			if (step == late)
+				submit(&f, "work.update", json(&f, unblock));
+			if (step == 1)
+				continue;
+			effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
+			run_end(&f, "T1", 1);
+			settle(&f);
+			effect_end(&f, "T1", FX_HARVEST, "ok", "", WORK);
+		}
+		assert_non_null(n->handoff);
+		before = handoff_text(&f.arena, n->handoff, STR(""));
+		if (has(before, "port 81"))
+			fail_msg(STR_FMT, STR_ARG(before));
+		bring_to(&f, "T1", STAGE_RUNNING);
+		told = prompt_build(&f.arena, n->assignment);
+		assert_true(has(told, "A person says\nport 81, not 80\n"));
+		assert_true(has(prompt_resume(&f.arena, n->assignment), "A person says\nport 81"));
+		fixture_done(&f);
+	}
+}
+
+/* And so is why a person reopens one. */
+TEST(reopened_with_words)
+{
+	static const struct {
+		const char *reason, *told;
+	} times[] = {
+		{ "no button", "A person says\nno button\n" },
+		{ "too slow", "A person says\ntoo slow\n" },
+	};
+	struct fixture f;
+	const struct node *n;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	drain(&f);
+	n = node_of(&f, "T1");
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		str told;
+
+		assert_int_equal(n->status, NODE_DONE);
+		submit(&f, "work.reopen",
+				json(&f, "{'node': 'T1', 'reason': '%s'}", times[i].reason));
+		bring_to(&f, "T1", STAGE_RUNNING);
+		told = prompt_build(&f.arena, n->assignment);
+		assert_true(has(told, times[i].told));
+		assert_int_equal(has(told, "button"), i == 0);
+		drain(&f);
+	}
 	fixture_done(&f);
 }
 
