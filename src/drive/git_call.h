@@ -139,6 +139,7 @@ struct git_call {
 	str agent_tree; /* of the agent's index, where it can be told */
 	str index_seen; /* which index that was */
 	VEC(const char *) named;  /* other commits that the agent's folder names */
+	bool unnamed;             /* it names more than is looked at: it is never removed */
 	VEC(const char *) refs;   /* its own branches and tags: "COMMIT NAME" */
 	VEC(const char *) wanted; /* objects of the agent's that the repository has not */
 	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
