@@ -120,6 +120,7 @@ struct git_call {
 	bool settled;               /* ensure: it stands on the branch, and work may have begun */
 	bool looked, unblocked;     /* for pipes that git would wait for: ahead, and after it did */
 	bool peeks, opened, closed; /* folders: none is to be opened; all were; some cannot be */
+	int deep;                   /* how many were put aside as too deep for git */
 	const char *aside;          /* the folder for what is put aside; NULL: none yet */
 	bool loosened, forced;      /* modes were opened; rebase: an earlier one was cut off late */
 	bool keeps;                 /* rebase: the ref holds the branch already */
