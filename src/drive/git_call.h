@@ -191,6 +191,8 @@ int git_at_holder(struct git_call *c);                /* the command runs in c->
 str git_quoted(struct git_call *c, const char *path); /* as an entry of a list of folders */
 /* The error of a command that failed: what was tried and git's own words. */
 int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err);
+bool git_says(const struct git_out *o, str words); /* itself, not by the name of a file */
+bool git_could_not_write(const struct git_out *o); /* to the repository or the disk */
 bool git_lacked_memory(const struct git_out *o);
 str git_line(struct git_call *c, const struct git_out *o); /* first line of the output, copied */
 bool git_oid_valid(str s) _pure_;

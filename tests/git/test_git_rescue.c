@@ -390,11 +390,11 @@ static void many_branches(struct fixture *f, int n)
 {
 	sh(f,
 			"cd \"$W\"; at=$(git rev-parse HEAD); for i in $(seq %d); do printf "
-	                "'commit "
+			"'commit "
 			"refs/heads/b%%d\\ncommitter a <a@b> 0 +0000\\ndata 2\\nb\\nfrom %%s\\nM "
-	                "644 "
+			"644 "
 			"inline f%%d\\ndata 2\\nb\\n' $i $at $i; done | git fast-import --quiet; "
-	                "echo "
+			"echo "
 			"u >untracked",
 			n);
 }
@@ -426,7 +426,7 @@ TEST(a_long_log_leaves_room_for_branches)
 			"cd \"$W\"; git branch other; for i in $(seq 80); do git commit -q "
 			"--allow-empty -m $i; done; git reset -q --hard %s; git checkout -q other; "
 			"echo o >o; git add o; git commit -qm other; git checkout -q "
-	                "overseer/w1/a; echo "
+			"overseer/w1/a; echo "
 			"u >u",
 			e.base);
 	h = harvest(&f, e.base);
