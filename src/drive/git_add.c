@@ -103,10 +103,7 @@ int git_add_judge(struct git_call *c, const struct git_out *o, struct ov_err *er
 		if (r < 0)
 			return r;
 	}
-	if (o->code == 0 ||
-			(c->partly && !str_contains(o->err, STR("insufficient permission")) &&
-					!str_contains(o->err, STR("No space left")) &&
-					!str_contains(o->err, STR("unable to write"))))
+	if (o->code == 0 || (c->partly && !git_could_not_write(o)))
 		return GIT_NEXT;
 	return git_fail(c, o, err);
 }

@@ -120,6 +120,7 @@ struct git_call {
 	bool settled;               /* ensure: it stands on the branch, and work may have begun */
 	bool looked, unblocked;     /* for pipes that git would wait for: ahead, and after it did */
 	bool peeks, opened, closed; /* folders: none is to be opened; all were; some cannot be */
+	int deep;                   /* how many were put aside as too deep for git */
 	const char *aside;          /* the folder for what is put aside; NULL: none yet */
 	bool loosened, forced;      /* modes were opened; rebase: an earlier one was cut off late */
 	bool keeps;                 /* rebase: the ref holds the branch already */
@@ -139,6 +140,7 @@ struct git_call {
 	str agent_tree; /* of the agent's index, where it can be told */
 	str index_seen; /* which index that was */
 	VEC(const char *) named;  /* other commits that the agent's folder names */
+	bool unnamed;             /* it names more than is looked at: it is never removed */
 	VEC(const char *) refs;   /* its own branches and tags: "COMMIT NAME" */
 	VEC(const char *) wanted; /* objects of the agent's that the repository has not */
 	str target_oid, target_tree, branch_oid, kept_oid, rescue_oid, rescue_tree;
@@ -189,6 +191,8 @@ int git_at_holder(struct git_call *c);                /* the command runs in c->
 str git_quoted(struct git_call *c, const char *path); /* as an entry of a list of folders */
 /* The error of a command that failed: what was tried and git's own words. */
 int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err);
+bool git_says(const struct git_out *o, str words); /* itself, not by the name of a file */
+bool git_could_not_write(const struct git_out *o); /* to the repository or the disk */
 bool git_lacked_memory(const struct git_out *o);
 str git_line(struct git_call *c, const struct git_out *o); /* first line of the output, copied */
 bool git_oid_valid(str s) _pure_;

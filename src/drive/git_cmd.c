@@ -176,12 +176,59 @@ int git_run(struct git_call *c, enum git_where where, unsigned flags, ...)
 	return GIT_NEXT;
 }
 
+static bool is_quote(char x)
+{
+	return x == '\'' || x == '"';
+}
+
+/*
+ * Names of files stand between quotes, and can be any words: of a line, what is before the first and after
+ * the last counts. A few messages begin with a name without quotes; what follows it is known.
+ */
+static void bare(str line, str *ret_head, str *ret_tail)
+{
+	static const char *const of_a_name[] = {
+		": can only add regular files, symbolic links or git-directories",
+		": failed to insert into database",
+		": unsupported file type",
+	};
+	size_t from = 0, to = line.n;
+
+	for (size_t i = 0; i < ARRAY_LEN(of_a_name); i++)
+		if (str_ends(line, str_from(of_a_name[i])))
+			line.n = to = 0;
+	while (from < line.n && !is_quote(line.p[from]))
+		from++;
+	while (to > from && !is_quote(line.p[to - 1]))
+		to--;
+	*ret_head = str_sub(line, 0, from);
+	*ret_tail = str_sub(line, to, line.n);
+}
+
+bool git_says(const struct git_out *o, str words)
+{
+	str rest = o->err, line, head, tail;
+
+	while (str_split(&rest, '\n', &line)) {
+		bare(line, &head, &tail);
+		if (str_contains(head, words) || str_contains(tail, words))
+			return true;
+	}
+	return false;
+}
+
+bool git_could_not_write(const struct git_out *o)
+{
+	return git_says(o, STR("No space left")) || git_says(o, STR("unable to write")) ||
+			git_says(o, STR("insufficient permission for adding"));
+}
+
 /* In the words of git, or of the C library. */
 bool git_lacked_memory(const struct git_out *o)
 {
 	return o->code != 0 &&
-			(str_contains(o->err, STR("ut of memory")) ||
-					str_contains(o->err, STR("annot allocate memory")));
+			(git_says(o, STR("ut of memory")) ||
+					git_says(o, STR("annot allocate memory")));
 }
 
 int git_fail(struct git_call *c, const struct git_out *o, struct ov_err *err)

@@ -226,13 +226,6 @@ static int give_up(struct git_call *c, const struct git_out *o)
 	return GIT_LEAVE;
 }
 
-static bool is_our_trouble(const struct git_out *o)
-{
-	return str_contains(o->err, STR("No space left")) ||
-			str_contains(o->err, STR("unable to write")) ||
-			str_contains(o->err, STR("insufficient permission for adding"));
-}
-
 static int hash_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
 	_cleanup_(buf_done)
@@ -242,7 +235,7 @@ static int hash_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	if (o->code != 0 && git_loosen(c, o))
 		return GIT_AGAIN;
 	if (o->code != 0)
-		return is_our_trouble(o) ? git_fail(c, o, err) : give_up(c, o);
+		return git_could_not_write(o) ? git_fail(c, o, err) : give_up(c, o);
 	for (size_t i = 0; i < c->inner.n; i++) {
 		if (is_link(c->inner.p[i]) || !str_split(&rest, '\n', &oid))
 			continue;

@@ -230,7 +230,7 @@ static int loosen(const char *path, const struct stat *st, int kind, struct FTW 
 
 bool git_loosen(struct git_call *c, const struct git_out *o)
 {
-	if (c->loosened || !c->own || !str_contains(o->err, STR("Permission denied")))
+	if (c->loosened || !c->own || !git_says(o, STR("Permission denied")))
 		return false;
 	c->loosened = true;
 	if (c->folder)

@@ -27,6 +27,7 @@
 
 #define PACKED "packed-refs"
 #define MODULES "modules"
+#define KEPT "kept"
 #define COMMONDIR ".\n" /* who could make that file would say where its configuration is */
 
 enum { REMOVED_AT_ONCE = 2000 };
@@ -332,9 +333,9 @@ static const char *beside(struct git_call *c, const char *name)
 	return path_join(&c->arena, c->room, name);
 }
 
-static void keep_folder(struct git_call *c, const char *name)
+static void keep_folder(struct git_call *c, const char *former, const char *name)
 {
-	const char *from = path_join(&c->arena, beside(c, "new"), name),
+	const char *from = path_join(&c->arena, former, name),
 		   *to = path_join(&c->arena, beside(c, GIT_AGENT_DIR), name);
 	struct stat st;
 
@@ -347,11 +348,37 @@ static void keep_folder(struct git_call *c, const char *name)
  * that the agent added, as long as it is the same task: without them git would take their files for
  * those of the worktree that they are in.
  */
-static void keep_others(struct git_call *c)
+static void keep_others(struct git_call *c, const char *former)
 {
-	keep_folder(c, MODULES);
+	keep_folder(c, former, MODULES);
 	if (!c->record)
-		keep_folder(c, GIT_LINKED_DIR);
+		keep_folder(c, former, GIT_LINKED_DIR);
+}
+
+int git_publish_keep(struct git_call *c, const char *folder, struct ov_err *err)
+{
+	int r = git_move_aside(c, folder, err);
+
+	if (r == 0)
+		c->res.detail = arena_printf(&c->arena,
+				STR_FMT ": it is the agent's git folder, with more branches or "
+					"commits than a rescue ref keeps",
+				STR_ARG(c->res.detail));
+	return r;
+}
+
+/*
+ * A folder that names more than a rescue takes over is exchanged under a name of its own, by which a call
+ * after a crash knows it, too.
+ */
+int git_publish_kept(struct git_call *c, struct ov_err *err)
+{
+	const char *former = beside(c, KEPT);
+
+	if (!file_exists(former))
+		return 0;
+	keep_others(c, former);
+	return git_publish_keep(c, former, err);
 }
 
 static int remove_one(const char *path, const struct stat *st _unused_, int kind,
@@ -376,12 +403,13 @@ static int count_one(const char *path _unused_, const struct stat *st _unused_, 
 }
 
 /* A few small files, as mostly, go when the call is over, since nobody has to wait for that. */
-static int replaced_build(struct git_call *c, struct ov_err *err _unused_)
+static int replaced_build(struct git_call *c, struct ov_err *err)
 {
 	const char *former = beside(c, "new");
+	int r = git_publish_kept(c, err);
 
-	if (!file_exists(former))
-		return GIT_SKIP;
+	if (r < 0 || !file_exists(former))
+		return r < 0 ? r : GIT_SKIP;
 	removals = REMOVED_AT_ONCE;
 	c->replaced = nftw(former, count_one, 16, FTW_PHYS) == 0;
 	return c->replaced ? GIT_SKIP : git_rm(c, former);
@@ -394,11 +422,13 @@ void git_publish_done(struct git_call *c)
 		(void)remove_some(beside(c, "new"));
 }
 
-static int rest_build(struct git_call *c, struct ov_err *err _unused_)
+static int rest_build(struct git_call *c, struct ov_err *err)
 {
-	if (!file_exists(beside(c, "new")))
-		return GIT_SKIP;
-	keep_others(c);
+	int r = git_publish_kept(c, err);
+
+	if (r < 0 || !file_exists(beside(c, "new")))
+		return r < 0 ? r : GIT_SKIP;
+	keep_others(c, beside(c, "new"));
 	/* Mostly a few small files: a child would take longer. */
 	return remove_some(beside(c, "new")) ? GIT_SKIP : git_rm(c, beside(c, "new"));
 }
@@ -411,7 +441,8 @@ static int list_build(struct git_call *c, struct ov_err *err _unused_)
 
 static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	const char *new = beside(c, "new"), *agent = beside(c, GIT_AGENT_DIR);
+	const char *new = beside(c, c->unnamed ? KEPT : "new");
+	const char *agent = beside(c, GIT_AGENT_DIR);
 	int r;
 
 	if (o->code != 0)
@@ -423,7 +454,7 @@ static int list_judge(struct git_call *c, const struct git_out *o, struct ov_err
 	if (renameat2(AT_FDCWD, new, AT_FDCWD, agent, RENAME_EXCHANGE) < 0 &&
 			(errno != ENOENT || rename(new, agent) < 0))
 		return ov_fail_errno(err, errno, "put %s in place", agent);
-	keep_others(c);
+	keep_others(c, new);
 	r = git_own_note(c, GIT_AGENT_REFS, c->refs_text, err);
 	if (r == 0)
 		r = git_link(c, err);

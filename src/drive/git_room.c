@@ -156,10 +156,15 @@ bool git_admin_locked(struct git_call *c)
 
 static str admin_text(struct git_call *c, const char *name)
 {
+	struct ov_err err;
 	str s;
 
-	if (!c->admin || file_read_beneath(&c->arena, c->admin, name, TEXT_MAX, &s, NULL) < 0)
+	if (!c->admin)
 		return (str){ 0 };
+	if (file_read_beneath(&c->arena, c->admin, name, TEXT_MAX, &s, &err) < 0) {
+		c->unnamed |= !c->linked && err.code != OV_ENOTFOUND;
+		return (str){ 0 };
+	}
 	return s;
 }
 
@@ -241,13 +246,16 @@ static void add_name(struct names *n, str oid)
 {
 	bool zero = true;
 
-	if (!git_oid_valid(oid) || n->c->named.n >= NAMED_MAX)
+	if (!git_oid_valid(oid))
 		return;
 	for (size_t i = 0; i < oid.n; i++)
 		zero &= oid.p[i] == '0';
-	oid = arena_str(&n->c->arena, oid);
 	if (zero || map_get(&n->seen, oid))
 		return;
+	n->c->unnamed |= n->c->named.n >= NAMED_MAX;
+	if (n->c->unnamed)
+		return;
+	oid = arena_str(&n->c->arena, oid);
 	map_put(&n->seen, oid, n->c);
 	vec_push(&n->c->named, oid.p);
 }
@@ -257,7 +265,7 @@ static void add_log(struct names *n, const char *name)
 {
 	str log = admin_text(n->c, name);
 
-	while (log.n) {
+	while (log.n && !n->c->unnamed) {
 		size_t end = log.n - (log.p[log.n - 1] == '\n'), at = end;
 		str line, oid;
 
@@ -282,9 +290,10 @@ static void add_lines(struct names *n, const char *name)
 /* A branch or tag of its own. */
 static void add_ref(struct names *n, str oid, str name)
 {
-	if (!git_oid_valid(oid) || !git_ref_valid(name) || n->c->refs.n >= NAMED_MAX)
-		return;
 	add_name(n, oid);
+	n->c->unnamed |= n->c->refs.n >= NAMED_MAX;
+	if (!git_oid_valid(oid) || !git_ref_valid(name) || n->c->unnamed)
+		return;
 	vec_push(&n->c->refs,
 			arena_printf(&n->c->arena, STR_FMT " " STR_FMT, STR_ARG(oid), STR_ARG(name))
 					.p);
@@ -316,15 +325,15 @@ static void add_loose(struct names *n, const char *dir, int depth)
 	struct stat st;
 	const char *path = path_join(a, n->c->admin, dir);
 
-	if (depth > REFS_DEPTH || lstat(path, &st) < 0)
+	if (lstat(path, &st) < 0)
 		return;
 	if (!S_ISDIR(st.st_mode)) {
 		add_ref(n, git_admin_line(n->c, dir), str_from(dir));
 		return;
 	}
-	if (dir_list(a, path, REFS_FILES_MAX, &names, &count, NULL) < 0)
-		return;
-	for (size_t i = 0; i < count && n->c->named.n < NAMED_MAX; i++)
+	n->c->unnamed |= depth >= REFS_DEPTH ||
+			dir_list(a, path, REFS_FILES_MAX, &names, &count, NULL) < 0;
+	for (size_t i = 0; i < count && !n->c->unnamed; i++)
 		add_loose(n, path_join(a, dir, arena_cstr(a, names[i])), depth + 1);
 }
 
@@ -341,10 +350,10 @@ static void add_worktrees(struct names *n)
 	str *names = NULL;
 	struct stat st;
 
-	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
-			dir_list(a, dir, GIT_MAX_WORKTREES, &names, &count, NULL) < 0)
+	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;
-	for (size_t i = 0; i < count && n->c->named.n < NAMED_MAX; i++) {
+	n->c->unnamed |= dir_list(a, dir, GIT_MAX_WORKTREES, &names, &count, NULL) < 0;
+	for (size_t i = 0; i < count && !n->c->unnamed; i++) {
 		const char *one = path_join(a, GIT_LINKED_DIR, arena_cstr(a, names[i]));
 
 		add_lines(n, path_join(a, one, "HEAD"));
@@ -362,6 +371,7 @@ void git_room_names(struct git_call *c)
 
 	vec_clear(&c->named);
 	vec_clear(&c->refs);
+	c->unnamed = false;
 	if (!c->admin)
 		return;
 	map_init(&n.seen, 0);
@@ -373,6 +383,7 @@ void git_room_names(struct git_call *c)
 	add_packed(&n);
 	add_worktrees(&n);
 	map_done(&n.seen);
+	c->unnamed &= !c->linked; /* the repository has what that one names */
 }
 
 static bool is_named(const struct git_call *c, str oid)

@@ -93,7 +93,10 @@ void git_staged_is_settled(
 extern const struct git_step git_take_steps[]; /* git_take.c: c->wanted becomes the repository's */
 extern const struct git_step git_publish_steps[]; /* git_publish.c */
 void git_publish_done(struct git_call *c);        /* the call is over */
-bool git_is_published(struct git_call *c);        /* what that would make is there already */
+/* Puts an agent's git folder aside that names more than is taken over; and one that a call replaced. */
+int git_publish_keep(struct git_call *c, const char *folder, struct ov_err *err);
+int git_publish_kept(struct git_call *c, struct ov_err *err);
+bool git_is_published(struct git_call *c); /* what that would make is there already */
 /* Between two runs: the agent's copy of the target is as the repository's. */
 int git_publish_target(struct git_call *c, struct ov_err *err);
 int git_link(struct git_call *c, struct ov_err *err); /* the worktree's .git file is right */

@@ -3,10 +3,9 @@
  * resetting, stashing, or on branches of its own. Only its own git folder knows them, and that goes;
  * so they are rescued with the rest.
  */
+#include "base/map.h"
 #include "drive/git_call.h"
 #include "drive/git_steps.h"
-
-enum { STRAYS_KEPT = 64 };
 
 static bool is_kept(const struct git_call *c, const char *oid)
 {
@@ -18,7 +17,8 @@ static int ask_build(struct git_call *c, struct ov_err *err _unused_)
 {
 	size_t n = 0;
 
-	git_run(c, AT_REPO, GIT_READS, "rev-list", "--topo-order", "--ignore-missing", NULL);
+	git_run(c, AT_REPO, GIT_READS, "rev-list", "--topo-order", "--parents", "--ignore-missing",
+			NULL);
 	for (size_t i = 0; i < c->named.n; i++)
 		if (!is_kept(c, c->named.p[i])) {
 			git_args(c, c->named.p[i], NULL);
@@ -33,27 +33,25 @@ static int ask_build(struct git_call *c, struct ov_err *err _unused_)
 	return GIT_NEXT;
 }
 
-static bool was_asked(const struct git_call *c, str oid)
-{
-	for (size_t i = 0; i < c->named.n; i++)
-		if (str_is(oid, c->named.p[i]))
-			return true;
-	return false;
-}
-
-/* Of all that nothing keeps, what was named: children come before their parents. */
+/*
+ * Of all that nothing keeps, what no other of it has as a parent: that keeps the rest. Children come before
+ * their parents. There are no more of these than commits that the agent's folder names.
+ */
 static int ask_judge(struct git_call *c, const struct git_out *o, struct ov_err *err)
 {
-	str rest = o->out, line;
-	size_t n = 0;
+	str rest = o->out, line, oid, parent;
+	struct map parents;
 
 	if (o->code != 0)
 		return git_fail(c, o, err);
-	while (n < STRAYS_KEPT && str_split(&rest, '\n', &line))
-		if (was_asked(c, line)) {
-			git_rescue_extra(c, line);
-			n++;
-		}
+	map_init(&parents, 0);
+	while (str_split(&rest, '\n', &line) && str_split(&line, ' ', &oid)) {
+		if (!map_get(&parents, oid))
+			git_rescue_extra(c, oid);
+		while (str_split(&line, ' ', &parent))
+			map_put(&parents, parent, c);
+	}
+	map_done(&parents);
 	return GIT_NEXT;
 }
 

@@ -304,8 +304,7 @@ static int unpack_judge(struct git_call *c, const struct git_out *o, struct ov_e
 
 	if (o->code != 0)
 		/* One of the objects is not as it has to be; else it could not be written. */
-		r = str_contains(o->err, STR("fsck error")) ? give_up(c, o, err)
-							    : git_fail(c, o, err);
+		r = git_says(o, STR("fsck error")) ? give_up(c, o, err) : git_fail(c, o, err);
 	else if (is_large(pack_file(c, "pack"))) {
 		r = dir_make(path_join(&c->arena, c->g->common, "objects/pack"), 0755, err);
 		if (r == 0)

@@ -18,11 +18,21 @@
 
 /* The loop waits for it, at each call. Beyond that, git is waited for until it took too long. */
 enum { AHEAD_ENTRIES = 20 * 1000, AHEAD_MS = 10 };
+/* Also where git did not get through: once for each call. */
+enum { ALL_ENTRIES = 1000 * 1000, ALL_MS = 2000 };
+/* Each folder is opened part by part. */
+enum { DEPTH_MAX = 64 };
+/*
+ * A name that is about as long as a name can be (git cuts its message); of it, the part of at least this
+ * many bytes stays; how many are put aside by one call.
+ */
+enum { DEEP_BYTES = 3500, DEEP_KEPT = 512, DEEP_MAX = 16 };
 
 struct folders {
 	struct arena arena;
 	VEC(const char *) todo;
 	size_t at;
+	bool deeper; /* there is more than is entered */
 };
 
 static int64_t now_ms(void)
@@ -129,11 +139,20 @@ const char *git_walk_name(struct arena *a, const char *folder, const char *name)
 	return folder[0] ? path_join(a, folder, name) : arena_cstr(a, str_from(name));
 }
 
+static int depth_of(const char *path)
+{
+	int n = path[0] != '\0';
+
+	for (; *path; path++)
+		n += *path == '/';
+	return n;
+}
+
 static bool walk_folder(struct git_walk *w, struct folders *f, const char *path, size_t *seen)
 {
 	int fd = open_folder(w, path);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	bool more = true;
+	bool more = true, last = depth_of(path) >= DEPTH_MAX;
 	struct dirent *e;
 
 	if (!d) {
@@ -153,6 +172,8 @@ static bool walk_folder(struct git_walk *w, struct folders *f, const char *path,
 		more = w->each(w, fd, path, e->d_name, type);
 		if (type == DT_DIR && strcmp(e->d_name, ".git") == 0)
 			open_repository(w, fd);
+		else if (type == DT_DIR && last)
+			f->deeper = true;
 		else if (type == DT_DIR)
 			vec_push(&f->todo, git_walk_name(&f->arena, path, e->d_name));
 	}
@@ -177,6 +198,7 @@ void git_walk(struct git_walk *w, const char *from)
 			break;
 		}
 	}
+	w->cut |= f.deeper;
 	vec_done(&f.todo);
 	arena_done(&f.arena);
 }
@@ -225,7 +247,7 @@ bool git_unblock(struct git_call *c)
 	if (c->unblocked || !c->own || !c->folder)
 		return false;
 	c->unblocked = true;
-	return look(c, 0, 0);
+	return look(c, ALL_ENTRIES, ALL_MS);
 }
 
 /* What git cannot open. */
@@ -238,10 +260,53 @@ static bool pass(struct git_walk *w _unused_, int dir _unused_, const char *fold
 
 bool git_open_closed(struct git_call *c)
 {
-	struct git_walk w = { .c = c, .each = pass };
+	struct git_walk w = { .c = c, .entries = ALL_ENTRIES, .time_ms = ALL_MS, .each = pass };
 
 	git_walk(&w, "");
 	return w.opened;
+}
+
+/* Nothing can be opened by such a name: its lower part is moved, so that git gets through the rest. */
+static bool deep_aside(struct git_call *c, str name)
+{
+	_cleanup_(fd_closep)
+	int dir = -1;
+	size_t from = DEEP_KEPT, end;
+	const char *folder, *part;
+
+	while (from < name.n && name.p[from - 1] != '/')
+		from++;
+	end = from + str_find_byte(str_sub(name, from, name.n), '/');
+	if (end >= name.n)
+		return false;
+	folder = arena_cstr(&c->arena, str_sub(name, 0, from - 1));
+	part = arena_cstr(&c->arena, str_sub(name, from, end - from));
+	dir = open_part(c, folder, O_PATH);
+	return dir >= 0 &&
+			git_aside_one(c, dir, folder, part,
+					arena_printf(&c->arena,
+							"\"" STR_FMT "...\", which is too deep "
+							"for git, was",
+							STR_ARG(git_shown(c, str_sub(name, 0, 60))))
+							.p,
+					NULL) == 0;
+}
+
+static bool put_deep_aside(struct git_call *c, str words, str before)
+{
+	bool moved = false;
+	str line;
+
+	while (str_split(&words, '\n', &line)) {
+		size_t at = str_find(line, before);
+		str name = str_sub(line, at + before.n, line.n);
+
+		if (name.n >= DEEP_BYTES && c->deep < DEEP_MAX) {
+			c->deep++;
+			moved |= deep_aside(c, name);
+		}
+	}
+	return moved;
 }
 
 bool git_passed_over(struct git_call *c, const struct git_out *o)
@@ -251,6 +316,8 @@ bool git_passed_over(struct git_call *c, const struct git_out *o)
 
 	if (at == o->err.n || c->peeks || c->closed || !c->own || !c->folder)
 		return false;
+	if (put_deep_aside(c, o->err, before))
+		return true;
 	if (!c->opened) {
 		c->opened = true;
 		if (git_open_closed(c))

@@ -4,7 +4,7 @@
 
 struct git_walk {
 	struct git_call *c;
-	size_t entries;  /* at most; 0: as many as there are */
+	size_t entries;  /* at most; 0: as many as there are, down to some depth */
 	int64_t time_ms; /* no new folder is begun after this; 0: as long as it takes */
 	/*
 	 * One entry: the folder that it is in, open, and its path below the worktree ("": that itself); its
@@ -31,13 +31,13 @@ const char *git_walk_name(struct arena *a, const char *folder, const char *name)
  * their place, for which it would wait for ever, are put aside. Once for each call, and within bounds.
  */
 void git_unblock_ahead(struct git_call *c);
-/* The same without bounds, once, after a command took too long: true when there were some. */
+/* The same with wider bounds, once, after a command took too long: true when there were some. */
 bool git_unblock(struct git_call *c);
 
-/* Opens all that is closed, however much there is: true when there was some. */
+/* Opens what is closed, within the same bounds: true when there was some. */
 bool git_open_closed(struct git_call *c);
 /*
- * Git passes over a folder that it cannot open, with a warning and status 0. True: it can be opened now,
- * and the command is to run again. What still cannot be makes c->closed, so that it is never removed.
+ * Git passes over a folder that it cannot open, with a warning and status 0. True: it can be opened now, or
+ * is put aside, being too deep, and the command is to run again. What still cannot be makes c->closed, so that it is never removed.
  */
 bool git_passed_over(struct git_call *c, const struct git_out *o);

@@ -504,14 +504,16 @@ static int remove_rescue(struct git_call *c, struct ov_err *err _unused_)
 /* What it holds of other repositories is kept, in a folder beside it. */
 static int gone_build(struct git_call *c, struct ov_err *err)
 {
+	int r = git_publish_kept(c, err);
 	bool modules = git_admin_has(c, "modules");
 	bool others = c->nested.n > c->links_n || c->nested_ignored.n || c->embedded.n;
-	int r = 0;
 
-	if (c->folder && (others || c->inhabited || modules))
+	if (r == 0 && c->folder && (others || c->inhabited || modules))
 		r = git_move_aside(c, c->path, err);
 	if (r == 0 && modules)
 		r = git_move_aside(c, path_join(&c->arena, c->admin, "modules"), err);
+	if (r == 0 && c->unnamed)
+		r = git_publish_keep(c, c->admin, err);
 	return r < 0 ? r : GIT_SKIP;
 }
 

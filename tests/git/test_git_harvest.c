@@ -437,4 +437,51 @@ TEST(no_worktree)
 	fixture_close(&f);
 }
 
+/* What git says of a file has its name in it, which can be any words. */
+TEST(names_that_sound_like_trouble)
+{
+	static const char *const names[] = { "No space left", "x: No space left on device",
+		"unable to write", "insufficient permission for adding", "Out of memory",
+		"it's 'unable to write' x", "Permission denied" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct fixture f;
+		struct answer e, a;
+
+		fixture_open(&f);
+		e = ensure(&f, "overseer/w1/a");
+		sh(&f, "cd \"$W\"; echo p >precious; mkdir \"%s\"; echo x >\"%s/git~1\"", names[i],
+				names[i]);
+		a = harvest(&f, e.base);
+		assert_sh(&f, "p", "git show %s:precious", a.head);
+		ensure(&f, "overseer/w1/b");
+		sh(&f, "cd \"$W\"; echo q >precious; mkdir \"%s\"; echo x >\"%s/git~1\"", names[i],
+				names[i]);
+		a = remove_tree(&f);
+		assert_sh(&f, "q", "git show %s:precious", a.rescue_ref);
+		assert_sh(&f, "2", "cat \"$W\".aside-*/\"%s/git~1\" | wc -l", names[i]);
+		fixture_close(&f);
+	}
+}
+
+/* The same without quotes: git cannot add what became of the file. */
+TEST(a_pipe_whose_name_sounds_like_trouble)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	sh(&f,
+			"mkdir 'unable to write x'; echo x >'unable to write x/f'; git add -A; git "
+			"commit -qm x");
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; echo p >precious; rm 'unable to write x/f'; mkfifo 'unable to "
+			"write "
+			"x/f'");
+	a = harvest(&f, e.base);
+	assert_sh(&f, "p", "git show %s:precious", a.head);
+	fixture_close(&f);
+}
+
 TEST_MAIN

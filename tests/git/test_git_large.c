@@ -1,6 +1,10 @@
 /* What is large or too much: many files, large ones, and trees that are larger than what they take. */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "tests/git/fixture.h"
@@ -185,6 +189,58 @@ TEST(the_memory_of_git_is_bounded)
 	kib = sh(&f, "git show overseer/w1/a:1.ask");
 	if (!getenv("OV_SANITIZED"))
 		assert_true(atoll(kib) >= 1 << 20 && atoll(kib) <= 8 << 20);
+	fixture_close(&f);
+}
+
+/* Folders in each other below one of the worktree's; the last has a file. */
+static void make_chain(struct fixture *f, const char *top, int depth)
+{
+	char path[512];
+	int fd, next;
+
+	snprintf(path, sizeof(path), "%s/%s", f->tree, top);
+	assert_int_equal(mkdir(path, 0755), 0);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < depth; i++) {
+		assert_int_equal(mkdirat(fd, "a", 0755), 0);
+		next = openat(fd, "a", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_true(next >= 0);
+		close(fd);
+		fd = next;
+	}
+	next = openat(fd, "precious", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_true(next >= 0);
+	close(next);
+	close(fd);
+}
+
+#define FOUND "find \"$W\".aside-* -name precious -printf '%%f\\n' | wc -l"
+
+/* Deeper than a name can be long: git cannot open them, nor be told their names. */
+TEST(folders_that_are_too_deep_are_put_aside)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f, "echo w >\"$W/src/w\"");
+	make_chain(&f, "src/deep", 6000);
+	make_chain(&f, "other", 3000);
+	a = harvest(&f, e.base);
+	assert_string_equal(a.files, "src/w\n");
+	assert_non_null(strstr(a.detail, "\"src/deep/a"));
+	assert_non_null(strstr(a.detail, "\"other/a"));
+	assert_non_null(strstr(a.detail, ".aside-1"));
+	assert_sh(&f, "2", FOUND);
+	make_chain(&f, "again", 6000);
+	a = ensure(&f, "overseer/w1/b");
+	assert_non_null(strstr(a.detail, "\"again/a"));
+	assert_sh(&f, "", "git -C \"$W\" status --porcelain 2>&1");
+	make_chain(&f, "last", 6000);
+	remove_tree(&f);
+	assert_int_equal(sh_status(&f, "test -e \"$W\""), 1);
+	assert_sh(&f, "4", FOUND);
 	fixture_close(&f);
 }
 

@@ -385,4 +385,90 @@ TEST(failure_is_told)
 	fixture_close(&f);
 }
 
+/* Branches b1, b2 and so on from HEAD, with a commit and a file each. */
+static void many_branches(struct fixture *f, int n)
+{
+	sh(f,
+			"cd \"$W\"; at=$(git rev-parse HEAD); for i in $(seq %d); do printf "
+			"'commit "
+			"refs/heads/b%%d\\ncommitter a <a@b> 0 +0000\\ndata 2\\nb\\nfrom %%s\\nM "
+			"644 "
+			"inline f%%d\\ndata 2\\nb\\n' $i $at $i; done | git fast-import --quiet; "
+			"echo "
+			"u >untracked",
+			n);
+}
+
+TEST(many_branches_are_rescued)
+{
+	struct fixture f;
+	struct answer e;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	many_branches(&f, 100);
+	harvest(&f, e.base);
+	remove_tree(&f);
+	assert_sh(&f, "100", "git log --all --name-only --format= | grep -c '^f[0-9]'");
+	assert_int_equal(sh_status(&f, "test -e \"$W.aside-1\""), 1);
+	fixture_close(&f);
+}
+
+/* One that lies below another needs no place of its own. */
+TEST(a_long_log_leaves_room_for_branches)
+{
+	struct fixture f;
+	struct answer e, h;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	sh(&f,
+			"cd \"$W\"; git branch other; for i in $(seq 80); do git commit -q "
+			"--allow-empty -m $i; done; git reset -q --hard %s; git checkout -q other; "
+			"echo o >o; git add o; git commit -qm other; git checkout -q "
+			"overseer/w1/a; echo "
+			"u >u",
+			e.base);
+	h = harvest(&f, e.base);
+	assert_sh(&f, "80\nother", "git log --format=%%s %s^@ | grep -x -e 80 -e other | sort",
+			h.rescue_ref);
+	fixture_close(&f);
+}
+
+static void more_than_is_named(int n, bool removed)
+{
+	struct fixture f;
+	struct answer e, a;
+
+	fixture_open(&f);
+	e = ensure(&f, "overseer/w1/a");
+	many_branches(&f, n);
+	a = removed ? remove_tree(&f) : harvest(&f, e.base);
+	assert_non_null(strstr(a.detail, "more branches or commits than a rescue ref keeps"));
+	assert_sh(&f, "u", "git show %s:untracked", removed ? a.rescue_ref : a.head);
+	sh(&f,
+			"export GIT_ALTERNATE_OBJECT_DIRECTORIES=\"$R/.git/objects\"; n=$(git "
+			"--git-dir=\"$W.aside-1\" log --branches='b*' --name-only --format= "
+			"2>/dev/null | grep -c '^f[0-9]'); test \"$n\" = %d",
+			n);
+	/* Once; what comes then is as usual. */
+	ensure(&f, "overseer/w1/b");
+	sh(&f, "test ! -e \"$W.aside-2\"; echo v >\"$W/v\"");
+	harvest(&f, e.base);
+	sh(&f, "test ! -e \"$W.aside-2\"; test ! -e .overseer/git/w1/kept");
+	fixture_close(&f);
+}
+
+TEST(more_branches_than_can_be_rescued)
+{
+	more_than_is_named(450, false);
+	more_than_is_named(450, true);
+}
+
+TEST(more_branches_than_are_listed)
+{
+	more_than_is_named(4200, false);
+	more_than_is_named(4200, true);
+}
+
 TEST_MAIN
