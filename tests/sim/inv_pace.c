@@ -417,7 +417,12 @@ static bool pool_is_crowded(const struct checker *c, ov_time at)
 	int64_t waiting = 0, all = 0;
 
 	for (size_t i = 0; i < c->live.n; i++) {
-		waiting += in_pool(c->live.p[i]) && as_waits(c, c->live.p[i], at);
+		const struct as_book *as = c->live.p[i];
+
+		/* Good work of which no step is under way waits for its turn, or for its goal. */
+		waiting += in_pool(as) &&
+				(as_waits(c, as, at) ||
+						(stage_is_good(as->stage) && !has_effect(c, as)));
 		all += in_pool(c->live.p[i]) && c->live.p[i]->stage != STAGE_NONE;
 	}
 	return waiting >= p->workers_max_waiting ||
