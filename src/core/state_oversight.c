@@ -123,9 +123,11 @@ enum goal_health goal_health_due(const struct goal *g)
 
 	/* Without a detection nothing was ever alarming: most goals are not walked through. */
 	for (size_t i = 0; g->detections.n && i < g->nodes.n; i++) {
-		enum goal_health here = healths[g->nodes.p[i]->alarm];
+		const struct node *n = g->nodes.p[i];
 
-		worst = MAX(worst, here);
+		/* A task that was split ends with its parts, without a word of its own. */
+		if (!n->removed_in && !node_is_final(n))
+			worst = MAX(worst, healths[n->alarm]);
 	}
 	return worst;
 }

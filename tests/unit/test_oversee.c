@@ -357,6 +357,44 @@ TEST(a_node_can_be_paused_alone)
 	fixture_done(&f);
 }
 
+/* What was found of a task that was split is over with the last of its parts. */
+TEST(a_split_task_that_is_done_worries_nobody)
+{
+	struct fixture f;
+	value *params, *plan;
+	const struct node *n;
+
+	fixture_init(&f);
+	f.policy.check_command = STR("make check");
+	f.policy.retry_max_attempts = 100;
+	create_goal(&f, flat_plan(&f, 2), NULL);
+	settle(&f);
+	n = node_of(&f, "T1");
+	for (int i = 0; i < 3; i++)
+		fail_check(&f, "error: the same");
+	settle(&f);
+	assert_int_equal(n->goal->health, HEALTH_WARNING);
+	plan = flat_plan(&f, 2);
+	value_put(&f.arena,
+			(value *)value_item(value_at(value_item(value_at(plan, "phases"), 0),
+							    "tasks"),
+					0),
+			"subtasks", json(&f, "[{'id': 'S1', 'name': 's', 'acceptance': ['y']}]"));
+	params = json(&f, "{'goal': '" STR_FMT "', 'reason': 'r'}", STR_ARG(n->goal->id));
+	value_put(&f.arena, params, "plan", plan);
+	submit(&f, "plan.apply", params);
+	settle(&f);
+	assert_int_equal(n->goal->health, HEALTH_WARNING);
+	bring_to(&f, "S1", STAGE_ACCEPT);
+	accept_node(&f, "S1");
+	settle(&f);
+	assert_int_equal(n->status, NODE_DONE);
+	assert_int_equal(n->goal->status, GOAL_ACTIVE);
+	assert_int_equal(n->goal->health, HEALTH_HEALTHY);
+	check_restart(&f);
+	fixture_done(&f);
+}
+
 /* Each level does what it does, for the same finding; the table is the configuration's. */
 TEST(every_level)
 {
