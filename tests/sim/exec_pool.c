@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "tests/sim/exec_impl.h"
 
+#define REPEATS_MAX 50
+
 void exec_post(struct exec_task *t)
 {
 	if (sim_odds(t->x->s, RNG_EXEC, 150))
@@ -42,9 +44,11 @@ static struct sim_question *ask(struct exec_task *t)
 	q = &s->pool.p[s->pool.n - 1];
 	sim_name(q->effect, t->effect_id);
 	q->exit_code = exit_draw(s);
-	/* Some pools give out what they gave out before. */
-	q->again = q->exit_code == 4 && s->tasks && !s->o.night && sim_odds(s, RNG_POOL, 50);
+	/* Some pools give out what they gave out before; one that never stops has no end to judge. */
+	q->again = q->exit_code == 4 && s->tasks && !s->o.night && sim_odds(s, RNG_POOL, 50) &&
+			s->repeated < REPEATS_MAX;
 	if (q->again) {
+		s->repeated++;
 		q->exit_code = 0;
 		q->task = 1 + (int64_t)sim_below(s, RNG_POOL, (size_t)s->tasks);
 	} else {

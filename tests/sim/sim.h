@@ -166,6 +166,7 @@ struct sim {
 	VEC(struct sim_question) pool;
 	VEC(struct sim_told) told; /* people outside */
 	int64_t tasks;             /* that the pool has given out */
+	int64_t repeated;          /* how often it gave out one again */
 	struct checker *checker;
 	struct sim_daemon *daemons[SIM_DAEMONS]; /* NULL: not up */
 	int lives;                               /* daemons so far: their numbers, from 1 */
