@@ -391,9 +391,16 @@ class Site:
                 if wanted(event):
                     return event
         except (ConnectionError, TimeoutError, socket.timeout) as e:
-            raise AssertionError(f"waited in vain ({e}):\n{self.daemon_log()[-6000:]}") from None
+            raise AssertionError(f"waited in vain ({e}):\n{self.daemon_log()[-6000:]}\n{self.last_events()}") from None
         finally:
             connection.close()
+
+    def last_events(self):
+        """What happened last, for whoever reads why a test failed."""
+        try:
+            return "\n".join(json.dumps(e)[:300] for e in self.events()[-12:])
+        except (OSError, AssertionError, RpcError) as e:
+            return f"its events cannot be read: {e}"
 
     def wait_goal(self, goal, statuses=("completed",)):
         def over(event):
