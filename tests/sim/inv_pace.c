@@ -423,7 +423,7 @@ static bool pool_is_crowded(const struct checker *c, ov_time at)
 		waiting += in_pool(as) &&
 				(as_waits(c, as, at) ||
 						(stage_is_good(as->stage) && !has_effect(c, as)));
-		all += in_pool(c->live.p[i]) && c->live.p[i]->stage != STAGE_NONE;
+		all += in_pool(as) && as->stage != STAGE_NONE;
 	}
 	return waiting >= p->workers_max_waiting ||
 			all >= MAX(p->workers_max, p->workers_max_waiting);

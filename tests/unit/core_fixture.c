@@ -309,6 +309,22 @@ value *flat_plan(struct fixture *f, size_t n)
 	return plan;
 }
 
+void split_t1(struct fixture *f, size_t n)
+{
+	const struct goal *g = vec_last(&f->state->goals);
+	value *plan = flat_plan(f, n),
+	      *params = json(f, "{'goal': '" STR_FMT "', 'reason': 'r'}", STR_ARG(g->id));
+
+	value_put(&f->arena,
+			(value *)value_item(value_at(value_item(value_at(plan, "phases"), 0),
+							    "tasks"),
+					0),
+			"subtasks", json(f, "[{'id': 'S1', 'name': 's', 'acceptance': ['y']}]"));
+	value_put(&f->arena, params, "plan", plan);
+	submit(f, "plan.apply", params);
+	settle(f);
+}
+
 struct node *node_in(struct fixture *f, str goal, const char *id)
 {
 	struct node *n = state_node(f->state, goal, str_from(id));

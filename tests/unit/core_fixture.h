@@ -59,6 +59,8 @@ struct observation *observe(struct fixture *f, const struct node *n);
 str create_goal(struct fixture *f, value *plan, const char *priority);
 /* A plan with n tasks T1..Tn that depend on nothing, in phase P1; those that it has no room for in P2... */
 value *flat_plan(struct fixture *f, size_t n);
+/* Applies that plan to the newest goal, with T1 split into S1. */
+void split_t1(struct fixture *f, size_t n);
 
 struct node *node_of(struct fixture *f, const char *id); /* in the newest goal */
 struct node *node_in(struct fixture *f, str goal, const char *id);

@@ -412,21 +412,11 @@ TEST(an_outage_is_one_even_when_they_fall_silent_one_by_one)
 TEST(the_run_of_a_node_that_was_split)
 {
 	struct fixture f;
-	value *params, *plan;
 	struct node *n;
 
 	run_all(&f, 1);
 	n = node_of(&f, "T1");
-	plan = flat_plan(&f, 1);
-	value_put(&f.arena,
-			(value *)value_item(value_at(value_item(value_at(plan, "phases"), 0),
-							    "tasks"),
-					0),
-			"subtasks", json(&f, "[{'id': 'S1', 'name': 's', 'acceptance': ['y']}]"));
-	params = json(&f, "{'goal': '" STR_FMT "', 'reason': 'r'}", STR_ARG(n->goal->id));
-	value_put(&f.arena, params, "plan", plan);
-	submit(&f, "plan.apply", params);
-	settle(&f);
+	split_t1(&f, 1);
 	effect_end(&f, "T1", FX_RUN_STOP, "ok", "", "");
 	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
 	refused(&f, "run.stop",

@@ -361,7 +361,6 @@ TEST(a_node_can_be_paused_alone)
 TEST(a_split_task_that_is_done_worries_nobody)
 {
 	struct fixture f;
-	value *params, *plan;
 	const struct node *n;
 
 	fixture_init(&f);
@@ -374,16 +373,7 @@ TEST(a_split_task_that_is_done_worries_nobody)
 		fail_check(&f, "error: the same");
 	settle(&f);
 	assert_int_equal(n->goal->health, HEALTH_WARNING);
-	plan = flat_plan(&f, 2);
-	value_put(&f.arena,
-			(value *)value_item(value_at(value_item(value_at(plan, "phases"), 0),
-							    "tasks"),
-					0),
-			"subtasks", json(&f, "[{'id': 'S1', 'name': 's', 'acceptance': ['y']}]"));
-	params = json(&f, "{'goal': '" STR_FMT "', 'reason': 'r'}", STR_ARG(n->goal->id));
-	value_put(&f.arena, params, "plan", plan);
-	submit(&f, "plan.apply", params);
-	settle(&f);
+	split_t1(&f, 2);
 	assert_int_equal(n->goal->health, HEALTH_WARNING);
 	bring_to(&f, "S1", STAGE_ACCEPT);
 	accept_node(&f, "S1");
