@@ -308,6 +308,35 @@ static bool branch_valid(str s)
 			!str_contains(s, STR("@{"));
 }
 
+static ov_time scaled(const struct config *c, ov_time wait)
+{
+	return MAX(wait * c->idle_after / (15 * OV_MINUTE), (ov_time)10);
+}
+
+/*
+ * The waits of recovery are parts of idle_after: who wants to hear of a stall after 20 seconds does not
+ * want to wait for nine minutes after that. What the file sets is left as it is, and a wait that is not
+ * set gives way to one that is. An agent's limit has nothing to do with that: its waits do not scale.
+ */
+static void scale_waits(struct config *c)
+{
+	bool base = config_lookup(c->doc, STR("supervisor.backoff.base")),
+	     max = config_lookup(c->doc, STR("supervisor.backoff.max"));
+
+	c->limit_base = max ? MIN(c->backoff_base, c->backoff_max) : c->backoff_base;
+	c->limit_max = MAX(c->backoff_max, c->limit_base);
+	if (!config_lookup(c->doc, STR("supervisor.min_resend_interval")))
+		c->min_resend_interval = scaled(c, c->min_resend_interval);
+	if (!base)
+		c->backoff_base = scaled(c, c->backoff_base);
+	if (!max)
+		c->backoff_max = scaled(c, c->backoff_max);
+	if (!base)
+		c->backoff_base = MIN(c->backoff_base, c->backoff_max);
+	if (!max)
+		c->backoff_max = MAX(c->backoff_base, c->backoff_max);
+}
+
 /* Where one option must fit another. */
 static void check_together(struct config_reader *r)
 {
@@ -357,6 +386,7 @@ static int read_all(struct config *c, str toml, const char *const *sets, size_t 
 	config_read_channels(&r, config_lookup(doc, STR("escalation.channels")));
 	if (!c->default_agent.n && c->agents_n == 1)
 		c->default_agent = c->agents[0].name; /* there is nothing to choose */
+	scale_waits(c);
 	check_together(&r);
 	config_check_policy(&r);
 	problems = r.problems;

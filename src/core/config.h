@@ -115,7 +115,7 @@ struct config {
 	ov_time patrol_confirm;
 	bool radar; /* supervisor.radar */
 	ov_time idle_after, max_run, mute_after, done_grace, min_resend_interval, backoff_base,
-			backoff_max;
+			backoff_max, limit_base, limit_max; /* limit_*: not scaled */
 	int64_t max_retries;
 	ov_time remind_after, default_after; /* [escalation] */
 	int64_t max_reminders;

@@ -67,7 +67,8 @@ static const struct option options[] = {
 	{ "supervisor.tick_every", OPT_DURATION, 10, OV_DAY, "\"2m\"",
 			"The longest time between two ticks while work is open.", AT(tick_every) },
 	{ "supervisor.idle_after", OPT_DURATION, 10, 30 * OV_DAY, "\"15m\"",
-			"A run without any sign of life for this long is stalled.",
+			"A run without any sign of life for this long is stalled. When it is set, "
+			"a run is called stalled no later.",
 			AT(idle_after) },
 	{ "supervisor.max_run", OPT_DURATION, 10, 365 * OV_DAY, "\"4h\"",
 			"A run that takes longer is put before a person.", AT(max_run) },
@@ -82,14 +83,17 @@ static const struct option options[] = {
 			"How often a stalled agent is nudged before the next rung of the ladder.",
 			AT(max_retries) },
 	{ "supervisor.min_resend_interval", OPT_DURATION, 10, 30 * OV_DAY, "\"5m\"",
-			"The same instruction is not sent again sooner than this.",
+			"The same instruction is not sent again sooner than this. Not set: a third "
+			"of idle_after.",
 			AT(min_resend_interval) },
 	{ "supervisor.backoff.base", OPT_DURATION, 10, 30 * OV_DAY, "\"2m\"",
 			"The wait after the first step of recovery; each further one is twice as "
-			"long.",
+			"long. Not set: 2/15 of idle_after. Also the wait before an agent whose "
+			"limit has no known end is tried again, which does not depend on "
+			"idle_after.",
 			AT(backoff_base) },
 	{ "supervisor.backoff.max", OPT_DURATION, 10, 30 * OV_DAY, "\"30m\"",
-			"The longest such wait.", AT(backoff_max) },
+			"The longest such wait. Not set: twice idle_after.", AT(backoff_max) },
 	{ "supervisor.cgroups", OPT_BOOL, 0, 0, "true",
 			"Whether each run gets a control group of its own (cgroup v2), where the "
 			"daemon may make one.",

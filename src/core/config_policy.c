@@ -358,6 +358,7 @@ static void fill_notices(struct config *c, struct policy *p)
 static void fill_recovery(const struct config *c, struct policy *p)
 {
 	p->idle_after = c->idle_after;
+	p->idle_set = config_lookup(c->doc, STR("supervisor.idle_after")) != NULL;
 	p->max_run = c->max_run;
 	p->mute_after = c->mute_after;
 	p->done_grace = c->done_grace;
@@ -365,6 +366,8 @@ static void fill_recovery(const struct config *c, struct policy *p)
 	p->min_resend_interval = c->min_resend_interval;
 	p->backoff_base = c->backoff_base;
 	p->backoff_max = c->backoff_max;
+	p->limit_base = c->limit_base;
+	p->limit_max = c->limit_max;
 }
 
 static void fill_auto(const struct config *c, struct policy *p)

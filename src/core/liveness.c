@@ -59,6 +59,9 @@ struct liveness liveness_judge(const struct policy *p, const struct assignment *
 	/* A due date that was set holds until something newer is seen; then it has moved. */
 	l.due_at = as->expected_at && l.activity_at <= as->last_activity_at ? as->expected_at
 									    : l.activity_at + idle;
+	/* One that was set with a longer idle_after, before the configuration was changed. */
+	if (p->idle_set)
+		l.due_at = MIN(l.due_at, l.activity_at + idle);
 	half = l.activity_at + (l.due_at - l.activity_at) / 2;
 	looked = o && o->looked_at <= now ? o->looked_at : 0;
 	if (now < half)

@@ -136,13 +136,15 @@ struct policy {
 	ov_time patrol_confirm; /* an instruction that is not confirmed after this is sent again */
 
 	ov_time idle_after;     /* silence after which a run is stalled */
+	bool idle_set;          /* by the configuration: nothing may make it longer */
 	ov_time effect_longest; /* what all commands of ours together may take */
 	ov_time max_run;        /* a run that takes longer is put before a person */
 	ov_time mute_after;     /* so is one that is busy but shows nothing of it for this long */
 	ov_time done_grace;     /* a silent run that reported done is ended after this */
 	int64_t max_nudges;     /* per episode */
 	ov_time min_resend_interval, backoff_base, backoff_max;
-	ov_time remind_after; /* between reminders of an escalation */
+	ov_time limit_base, limit_max; /* between tries of an agent with a limit of unknown end */
+	ov_time remind_after;          /* between reminders of an escalation */
 	int64_t max_reminders;
 	ov_time default_after; /* questions of agents are answered by default after this; 0: never */
 

@@ -7,13 +7,23 @@
 #include "core/session.h"
 #include "data/json.h"
 
+static ov_time doubling(ov_time base, ov_time max, int64_t n)
+{
+	ov_time wait = base;
+
+	while (--n > 0 && wait < max)
+		wait *= 2;
+	return MIN(wait, max);
+}
+
 ov_time recovery_backoff(const struct policy *p, int64_t n)
 {
-	ov_time wait = p->backoff_base;
+	return doubling(p->backoff_base, p->backoff_max, n);
+}
 
-	while (--n > 0 && wait < p->backoff_max)
-		wait *= 2;
-	return MIN(wait, p->backoff_max);
+ov_time limit_backoff(const struct policy *p, int64_t n)
+{
+	return doubling(p->limit_base, p->limit_max, n);
 }
 
 static bool has_run(const struct assignment *as)

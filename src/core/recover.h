@@ -26,6 +26,8 @@ struct rung_choice rung_next(struct arena *a, const struct world *w, const struc
 int64_t rung_cap(const struct policy *p, enum rung rung);
 /* The wait after the n-th recovery of an episode: base, doubling up to the maximum. */
 ov_time recovery_backoff(const struct policy *p, int64_t n);
+/* The wait before the n-th try of an agent with a limit; how long runs may be silent is no part of it. */
+ov_time limit_backoff(const struct policy *p, int64_t n);
 /* The newest dispatch of an assignment whose delivery is in doubt, or NULL. */
 const struct dispatch *dispatch_in_doubt(const struct assignment *as);
 /* A nudge goes to a new run of its session: the agent takes no input while it runs. */

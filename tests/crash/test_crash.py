@@ -126,7 +126,7 @@ git add -A && git commit -qm "work of $OVERSEER_NODE"
 def asking(site, point):
     """An agent that is asked for its status hears the request once, whenever the daemon dies."""
     site.write("../agent.sh", "#!/bin/sh\n" + LISTENER)
-    site.configure(FAST + '[supervisor]\nidle_after = "500ms"\n' + site.agent_config().replace(
+    site.configure(FAST + '[supervisor]\nidle_after = "500ms"\nmin_resend_interval = "5m"\n' + site.agent_config().replace(
         'agent.sh"]', 'agent.sh", "{prompt_file}"]\ninput = "stdin"\nprompt = "file"'))
     site.wait_goal(create_goal(site, point, title="asked", plan=plan(task("T1"))))
     T.assertEqual(site.home("heard").count("Request "), 1)

@@ -28,6 +28,7 @@ static const struct {
 	OPTION("pre_accept", OPT_TEXT, accept.pre),
 	OPTION("post_accept", OPT_TEXT, accept.post),
 	OPTION("idle_after", OPT_DUR, idle_after),
+	OPTION("idle_set", OPT_FLAG, idle_set),
 	OPTION("max_run", OPT_DUR, max_run),
 	OPTION("mute_after", OPT_DUR, mute_after),
 	OPTION("done_grace", OPT_DUR, done_grace),

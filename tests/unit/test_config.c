@@ -88,6 +88,44 @@ TEST(supervision_by_default)
 	config_free(c);
 }
 
+/* Waits are parts of idle_after, unless they are set; those of limits are not. */
+TEST(waits_scale_with_idle_after)
+{
+	static const struct {
+		const char *toml;
+		ov_time resend, base, max, limit_base, limit_max;
+	} cases[] = {
+		{ "idle_after = \"15m\"", 300000, 120000, 1800000, 120000, 1800000 },
+		{ "idle_after = \"20s\"", 6666, 2666, 40000, 120000, 1800000 },
+		{ "idle_after = \"2h\"", 2400000, 960000, 14400000, 120000, 1800000 },
+		{ "idle_after = \"10ms\"", 10, 10, 20, 120000, 1800000 },
+		{ "idle_after = \"20s\"\nmin_resend_interval = \"5m\"", 300000, 2666, 40000, 120000,
+				1800000 },
+		/* What is not set gives way to what is. */
+		{ "idle_after = \"20s\"\nbackoff.base = \"2m\"", 6666, 120000, 120000, 120000,
+				1800000 },
+		{ "idle_after = \"20s\"\nbackoff.max = \"1s\"", 6666, 1000, 1000, 1000, 1000 },
+		{ "backoff.base = \"1h\"", 300000, 3600000, 3600000, 3600000, 3600000 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct config *c;
+		const struct policy *p;
+		struct arena a = { 0 };
+
+		c = parse(arena_printf(&a, "[supervisor]\n%s\n" AGENT, cases[i].toml).p);
+		p = &c->policy;
+		assert_int_equal(p->min_resend_interval, cases[i].resend);
+		assert_int_equal(p->backoff_base, cases[i].base);
+		assert_int_equal(p->backoff_max, cases[i].max);
+		assert_int_equal(p->limit_base, cases[i].limit_base);
+		assert_int_equal(p->limit_max, cases[i].limit_max);
+		assert_int_equal(p->idle_set, i != ARRAY_LEN(cases) - 1);
+		config_free(c);
+		arena_done(&a);
+	}
+}
+
 TEST(supervision_set)
 {
 	struct config *c = parse(
@@ -389,7 +427,7 @@ TEST(problems)
 		{ "supervisor.backoff.bse = \"1s\"",
 				"supervisor.backoff.bse: unknown (did you mean \"base\"?)" },
 		{ "supervisor.idle_after.x = 1", "supervisor.idle_after: expected string" },
-		{ "supervisor.backoff.base = \"31m\"",
+		{ "supervisor.backoff = { base = \"31m\", max = \"30m\" }",
 				"supervisor.backoff.base: must not exceed supervisor.backoff.max" },
 		{ "supervisor.idle_after = \"9ms\"", "\"9ms\" is out of range: 10ms to 30d" },
 		{ "budget.iterations = 0",
