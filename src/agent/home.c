@@ -22,6 +22,7 @@
 static const struct home_folder claude[] = {
 	{ .env = "CLAUDE_CONFIG_DIR",
 			.path = ".claude",
+			.sessions = "projects",
 			.shared = LIST("projects/", ".credentials.json"),
 			.own = LIST("backups", "cache", "daemon*", "debug", "downloads",
 					"file-history", "history.jsonl", "ide", "jobs",
@@ -38,6 +39,7 @@ static const struct home_folder claude[] = {
 static const struct home_folder codex[] = {
 	{ .env = "CODEX_HOME",
 			.path = ".codex",
+			.sessions = "sessions",
 			.shared = LIST("sessions/", "archived_sessions/", "auth.json"),
 			.own = LIST("*.sqlite*", "*.lock", ".sandbox*", ".tmp", "cache",
 					"history.jsonl", "log", "models_cache.json", "packages",

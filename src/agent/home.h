@@ -13,6 +13,8 @@ struct home_folder {
 	const char *env;  /* names it, where it is set and absolute; NULL: nothing does */
 	const char *sub;  /* what is below that; NULL: nothing */
 	const char *path; /* below the home, where it is not set */
+	/* The folder in it with a file for each session, which its hooks name; NULL: none is read. */
+	const char *sessions;
 	/* Names of entries; end with NULL. A "/" at the end: a folder, made where it is missing. */
 	const char *const *shared;
 	const char *const *own;  /* names, or patterns as of home_entry(); ends with NULL */

@@ -153,6 +153,9 @@ int agent_prepare(struct arena *a, const struct driver_ask *ask, struct agent_la
 		.trusted = how.trusted,
 		.cwd = ask->worktree,
 		.input = launch.input,
+		.sessions = sessions_find(a, &room, env),
 	};
+	ret->sessions.session = ask->session;
+	ret->sessions.resumed = ask->resume;
 	return 0;
 }

@@ -5,6 +5,7 @@
  * in the arena.
  */
 #include "app/driver.h"
+#include "app/sessions.h"
 #include "base/ov.h"
 
 struct agent_launch {
@@ -13,8 +14,9 @@ struct agent_launch {
 	const char *const *argv;
 	const char *const *env;
 	const char *cwd;
-	enum sandbox sandbox; /* that argv begins with; SANDBOX_NONE: none */
-	bool trusted;         /* the user has told the agent that the repository is */
+	enum sandbox sandbox;     /* that argv begins with; SANDBOX_NONE: none */
+	struct sessions sessions; /* where it keeps them */
+	bool trusted;             /* the user has told the agent that the repository is */
 	str input; /* of stdin: the prompt, or nothing; absent: it stays open for what is sent later */
 };
 

@@ -57,6 +57,7 @@ struct driver_run {
 	bool in_turn;
 	struct loop_source
 			*timer; /* the session again, or the end of an agent whose turn is over */
+	struct run_end end;     /* while its last words are read */
 	char failure[256];
 	bool undelivered;
 };
@@ -170,18 +171,24 @@ static void on_output(void *user, str bytes, uint64_t at)
 	d->ev.output(d->user, bytes, at);
 }
 
+static void heard_all(void *user)
+{
+	struct driver_run *d = user;
+
+	d->ev.ended(d->user, &d->end);
+}
+
 static void on_ended(void *user, const struct run_end *end)
 {
 	struct driver_run *d = user;
-	struct run_end told = *end;
 
 	loop_timer_off(d->timer);
 	driver_hooks_end(d->hooks);
-	transcript_end(d->transcript);
-	if (d->failure[0])
-		told.message = str_from(d->failure);
-	told.undelivered = d->undelivered;
-	d->ev.ended(d->user, &told);
+	d->end = *end;
+	d->end.message = arena_str(&d->strings,
+			d->failure[0] ? str_from(d->failure) : end->message);
+	d->end.undelivered = d->undelivered;
+	transcript_end(d->transcript, heard_all, d);
 }
 
 static const struct run_ops ops = { .output = on_output, .ended = on_ended };
@@ -294,12 +301,11 @@ static void tmux_close(struct driver_run *d)
 	mem_free(d);
 }
 
-static int listen_to(struct driver_run *d, const struct driver_ask *ask, struct ov_err *err)
+static int listen_to(struct driver_run *d, struct ov_err *err)
 {
 	if (!d->as.hooks)
 		return 0;
-	d->transcript = transcript_new(d->loop, d->dir, d->as.format, ask->resume, on_transcript,
-			d);
+	d->transcript = transcript_new(d->loop, d->dir, d->as.format, on_transcript, d);
 	return driver_hooks_open(d->loop, d->dir, NULL, on_hook, d, &d->hooks, err);
 }
 
@@ -404,7 +410,9 @@ static int begin(struct driver_run *d, struct arena *a, const struct driver_ask 
 				"%s "
 				"cannot tell from a terminal what it does",
 				launch.format->title);
-	r = listen_to(d, ask, err);
+	r = sessions_keep(a, d->dir, &launch.sessions, err);
+	if (r == 0)
+		r = listen_to(d, err);
 	if (r == 0)
 		r = run_note_write(d->dir, &d->as, err);
 	if (r < 0)
@@ -482,7 +490,7 @@ static int tmux_adopt(struct loop *l, const struct driver_ask *ask, const struct
 		return ov_fail(err, OV_ENOTFOUND, "there is no folder %s", ask->dir);
 	d = driver_run_new(l, ask, ev, user);
 	d->as = run_note_read(d->dir);
-	r = listen_to(d, ask, err);
+	r = listen_to(d, err);
 	if (r == 0)
 		r = run_adopt(l, ask->dir, arena_cstr(&a, ask->run_id),
 				d->as.hooks ? 0 : ask->offset, &ops, d, &d->run, err);

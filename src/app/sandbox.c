@@ -110,8 +110,7 @@ static int find_git(struct arena *a, const struct sandbox_room *room, struct san
 	return ov_next(err, "overseer worker reset NAME     (keeps the work, and makes it again)");
 }
 
-/* A home that is a folder of its own; NULL: there is nothing to be treated apart. */
-static const char *home_of(struct arena *a, const char *const *env)
+const char *sandbox_home_of(struct arena *a, const char *const *env)
 {
 	const char *home = env_value(env, "HOME");
 	struct stat st;
@@ -146,19 +145,23 @@ static int furnish(struct arena *a, const struct sandbox_room *room, const char 
 	return in->home ? sandbox_home(a, &ask, &in->shown, &in->shown_n, err) : 0;
 }
 
+const char *sandbox_own(struct arena *a, const struct sandbox_room *room)
+{
+	return room->own ? room->own
+			 : arena_printf(a, "%s/home/" STR_FMT, room->store, STR_ARG(room->home)).p;
+}
+
 int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *const *env,
 		const char *const **argv, struct ov_err *err)
 {
-	const char *own = room->own
-			? room->own
-			: arena_printf(a, "%s/home/" STR_FMT, room->store, STR_ARG(room->home)).p;
+	const char *own = sandbox_own(a, room);
 	struct sandbox_ask in = {
 		.bwrap = room->level.bwrap,
 		.argv = *argv,
 		.worktree = room->worktree,
 		.run_dir = room->run_dir,
 		.store = room->store,
-		.home = home_of(a, env),
+		.home = sandbox_home_of(a, env),
 		.tmp = path_join(a, own, "tmp"),
 		.nothing = path_join(a, own, "nothing"),
 		.network = room->level.is == SANDBOX_FENCE || room->agent->network,

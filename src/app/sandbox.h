@@ -24,6 +24,10 @@ struct sandbox_room {
 	bool read_only; /* nothing in the worktree can be changed */
 };
 
+/* The folder of the room's assignment. */
+const char *sandbox_own(struct arena *a, const struct sandbox_room *room);
+/* A home that is a folder of its own; NULL: there is nothing to be treated apart. */
+const char *sandbox_home_of(struct arena *a, const char *const *env);
 /* *argv and the environment's HOME are those of the command; *argv is replaced unless there is no sandbox. */
 int sandbox_enter(struct arena *a, const struct sandbox_room *room, const char *const *env,
 		const char *const **argv, struct ov_err *err);

@@ -162,14 +162,15 @@ static int show_copies(struct looker *l, const struct home_folder *f, const char
 	return r;
 }
 
-static const char *stand_in_of(struct looker *l, const struct home_folder *f)
+const char *sandbox_home_stand_in(struct arena *a, const char *store, const char *own,
+		const struct home_folder *f)
 {
-	char *name = arena_cstr(l->a, str_from(f->path));
+	char *name = arena_cstr(a, str_from(f->path));
 
 	for (char *p = name; *p; p++)
 		*p = *p == '/' ? '_' : *p;
-	return arena_printf(l->a, "%s/%s/%s", f->cache ? l->ask->store : l->ask->own,
-			f->cache ? "cache" : "state", name)
+	return arena_printf(a, "%s/%s/%s", f->cache ? store : own, f->cache ? "cache" : "state",
+			name)
 			.p;
 }
 
@@ -193,7 +194,8 @@ static const char *behind_link(struct looker *l, const char *place)
 
 static int show_folder(struct looker *l, const struct home_folder *f, struct ov_err *err)
 {
-	const char *place = place_of(l, f), *stand_in = stand_in_of(l, f);
+	const char *place = place_of(l, f);
+	const char *stand_in = sandbox_home_stand_in(l->a, l->ask->store, l->ask->own, f);
 	bool free = place && !l->whole && path_below(place, l->ask->home) &&
 			!strchr(place + strlen(l->ask->home) + 1, '/');
 	str *names;

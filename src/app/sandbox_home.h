@@ -28,6 +28,9 @@ int sandbox_home(struct arena *a, const struct sandbox_home_ask *ask,
  */
 const char *sandbox_home_place(struct arena *a, const char *home, const char *const *env,
 		const struct home_folder *f);
+/* The folder that is shown in its place; own: the assignment's folder. */
+const char *sandbox_home_stand_in(struct arena *a, const char *store, const char *own,
+		const struct home_folder *f);
 /* The value of a variable; NULL: there is none. */
 const char *env_value(const char *const *env, const char *name);
 /* Whether a path lies below a folder, by its name. */

@@ -3,33 +3,55 @@
 #include <sys/stat.h>
 
 #include "agent/stream.h"
+#include "app/log.h"
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "data/json.h"
 #include "sys/file.h"
 #include "sys/follow.h"
+#include "sys/loop.h"
 
-#define NOTE "transcript.json" /* {"path", "from"} */
+#define NOTE "transcript.json" /* {"name", "from"} */
 
-enum { NOTE_MAX = 64 << 10 };
+enum {
+	NOTE_MAX = 64 << 10,
+	TURN_MAX = 256 << 10, /* in one turn of the loop */
+};
 
 struct transcript {
 	struct loop *loop;
 	struct arena strings;
 	const char *dir;
-	const char *path; /* NULL: it was not named yet */
-	uint64_t from;
-	bool resumed;
+	struct sessions sessions;
+	str name; /* beneath their folder; empty: it was not named yet */
+	uint64_t from, seen;
+	bool refused; /* it is none of the run's, or too long: no more of it is read */
 	struct stream *stream;
 	struct follow *follow; /* NULL: it is not there yet */
+
+	/* At the end. */
+	struct loop_source *turn;
+	uint64_t upto; /* what is written later is nobody's last word */
+	void (*done)(void *user);
+	void *user;
 };
 
 static void on_bytes(void *user, str bytes, uint64_t at)
 {
 	struct transcript *t = user;
 
-	stream_bytes(t->stream, bytes, at);
+	t->seen += bytes.n;
+	if (t->seen <= TRANSCRIPT_MAX) {
+		stream_bytes(t->stream, bytes, at);
+		return;
+	}
+	log_warn("%s: the transcript has more than %d bytes: the rest of it is not read", t->dir,
+			TRANSCRIPT_MAX);
+	t->refused = true;
+	follow_close(t->follow);
+	t->follow = NULL;
 }
 
 static void read_note(struct transcript *t)
@@ -40,9 +62,9 @@ static void read_note(struct transcript *t)
 	str text;
 
 	if (file_read(&a, path_join(&a, t->dir, NOTE), NOTE_MAX, &text, NULL) < 0 ||
-			json_parse(&a, text, NULL, &v, NULL) < 0 || !value_str_at(v, "path").n)
+			json_parse(&a, text, NULL, &v, NULL) < 0)
 		return;
-	t->path = arena_cstr(&t->strings, value_str_at(v, "path"));
+	t->name = arena_str(&t->strings, value_str_at(v, "name"));
 	t->from = (uint64_t)MAX(value_int_at(v, "from"), (int64_t)0);
 }
 
@@ -52,23 +74,34 @@ static void write_note(const struct transcript *t)
 	struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
 
-	value_put(&a, v, "path", value_cstr(&a, t->path));
+	value_put(&a, v, "name", value_str(&a, t->name));
 	value_put(&a, v, "from", value_int(&a, (int64_t)t->from));
 	/* Without it another daemon would be told of a resumed session all over; nothing worse. */
 	(void)file_write_atomic(path_join(&a, t->dir, NOTE), json_text(&a, v), 0600, NULL);
 }
 
-static void follow_it(struct transcript *t)
+/* first: it has just been named, so that what a resumed session has said is over. */
+static void follow_it(struct transcript *t, bool first)
 {
+	struct ov_err err = { 0 };
 	struct stat st;
+	int fd = -1, r;
 
-	if (t->follow || !t->path || stat(t->path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (t->follow || t->refused || !t->name.n)
 		return;
-	(void)follow_open(t->loop, t->path, t->from, on_bytes, t, &t->follow, NULL);
+	r = sessions_open(&t->sessions, t->name, &fd, &err);
+	if (r == 0 && first && t->sessions.resumed && fstat(fd, &st) == 0)
+		t->from = (uint64_t)st.st_size;
+	if (r == 0)
+		r = follow_open_fd(t->loop, fd, t->from, on_bytes, t, &t->follow, &err);
+	if (r == 0 || r == OV_ENOTFOUND)
+		return;
+	log_warn("%s: the transcript is not read: %s", t->dir, err.msg);
+	t->refused = true;
 }
 
 struct transcript *transcript_new(struct loop *l, const char *dir,
-		const struct agent_format *format, bool resumed, fact_fn *fn, void *user)
+		const struct agent_format *format, fact_fn *fn, void *user)
 {
 	struct transcript *t;
 
@@ -78,42 +111,66 @@ struct transcript *transcript_new(struct loop *l, const char *dir,
 	t->loop = l;
 	t->strings = ARENA_SMALL;
 	t->dir = arena_cstr(&t->strings, str_from(dir));
-	t->resumed = resumed;
+	t->sessions = sessions_kept(&t->strings, dir);
 	t->stream = stream_new_transcript(format, fn, user);
 	read_note(t);
-	follow_it(t);
+	follow_it(t, false);
 	return t;
 }
 
 void transcript_named(struct transcript *t, str path)
 {
-	struct stat st;
+	bool first;
 
 	if (!t)
 		return;
-	if (!t->path && str_starts(path, STR("/"))) {
-		t->path = arena_cstr(&t->strings, path);
-		if (t->resumed && stat(t->path, &st) == 0)
-			t->from = (uint64_t)st.st_size;
-		write_note(t);
+	first = !t->name.n && path.n && !t->refused;
+	if (first) {
+		t->name = arena_str(&t->strings, sessions_name(&t->sessions, path));
+		t->refused = !t->name.n;
+		if (t->refused)
+			log_warn("%s: the transcript is not read: it is not where the agent keeps "
+				 "its sessions",
+					t->dir);
 	}
-	follow_it(t);
+	follow_it(t, first);
+	if (first)
+		write_note(t);
 }
 
-void transcript_end(struct transcript *t)
+/* A piece at a time, so that others are served in between. */
+static void drain(void *user)
 {
-	if (!t)
+	struct transcript *t = user;
+
+	t->turn = loop_source_free(t->turn);
+	if (t->follow && follow_drain(t->follow, TURN_MAX, NULL) == OV_ELIMIT && t->follow &&
+			follow_offset(t->follow) < t->upto) {
+		t->turn = loop_defer(t->loop, drain, t);
 		return;
-	follow_it(t);
-	if (t->follow)
-		(void)follow_drain(t->follow, SIZE_MAX, NULL);
+	}
 	stream_end(t->stream);
+	t->done(t->user);
+}
+
+void transcript_end(struct transcript *t, void (*done)(void *user), void *user)
+{
+	if (!t) {
+		done(user);
+		return;
+	}
+	follow_it(t, false);
+	t->upto = t->follow ? follow_size(t->follow) : 0;
+	t->done = done;
+	t->user = user;
+	drain(t);
 }
 
 void transcript_close(struct transcript *t)
 {
 	if (!t)
 		return;
+	loop_source_free(t->turn);
 	follow_close(t->follow);
 	stream_free(t->stream);
 	arena_done(&t->strings);

@@ -85,35 +85,28 @@ static void on_changed(void *user, uint32_t mask _unused_, const char *name _unu
 		follow_step(f);
 }
 
-static int follow_init(struct follow *f, const char *path, struct ov_err *err)
+static int follow_init(struct follow *f, struct ov_err *err)
 {
 	struct stat st;
 
-	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (f->fd < 0 && errno == ENOENT)
-		return ov_fail(err, OV_ENOTFOUND, "follow %s: no such file", path);
-	if (f->fd < 0)
-		return ov_fail_errno(err, errno, "follow %s", path);
 	if (fstat(f->fd, &st) < 0)
-		return ov_fail_errno(err, errno, "follow %s", path);
+		return ov_fail_errno(err, errno, "look at it");
 	if (!S_ISREG(st.st_mode))
-		return ov_fail(err, OV_EINVALID, "follow %s: not a regular file", path);
+		return ov_fail(err, OV_EINVALID, "not a regular file");
 	/* The watch is on what was opened, so a file put in its place meanwhile is not mixed in. */
 	return loop_watch(f->loop, f->fd, IN_MODIFY, on_changed, f, &f->watch, err);
 }
 
-int follow_open(struct loop *l, const char *path, uint64_t offset, follow_fn *fn, void *user,
+int follow_open_fd(struct loop *l, int fd, uint64_t offset, follow_fn *fn, void *user,
 		struct follow **ret, struct ov_err *err)
 {
-	struct follow *f;
+	struct follow *f = mem_zalloc(1, sizeof(*f));
 	int r;
 
-	if (offset > INT64_MAX)
-		return ov_fail(err, OV_EINVALID, "follow %s: offset %llu", path,
-				(unsigned long long)offset);
-	f = mem_zalloc(1, sizeof(*f));
-	*f = (struct follow){ .loop = l, .fd = -1, .offset = offset, .fn = fn, .user = user };
-	r = follow_init(f, path, err);
+	*f = (struct follow){ .loop = l, .fd = fd, .offset = offset, .fn = fn, .user = user };
+	r = offset > INT64_MAX
+			? ov_fail(err, OV_EINVALID, "offset %llu", (unsigned long long)offset)
+			: follow_init(f, err);
 	if (r < 0) {
 		follow_close(f);
 		return r;
@@ -122,6 +115,20 @@ int follow_open(struct loop *l, const char *path, uint64_t offset, follow_fn *fn
 	follow_later(f);
 	*ret = f;
 	return 0;
+}
+
+int follow_open(struct loop *l, const char *path, uint64_t offset, follow_fn *fn, void *user,
+		struct follow **ret, struct ov_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int r;
+
+	if (fd < 0 && errno == ENOENT)
+		return ov_fail(err, OV_ENOTFOUND, "follow %s: no such file", path);
+	if (fd < 0)
+		return ov_fail_errno(err, errno, "follow %s", path);
+	r = follow_open_fd(l, fd, offset, fn, user, ret, err);
+	return r < 0 ? ov_wrap(err, r, "follow %s", path) : 0;
 }
 
 int follow_drain(struct follow *f, size_t max, struct ov_err *err)
@@ -153,6 +160,13 @@ int follow_drain(struct follow *f, size_t max, struct ov_err *err)
 uint64_t follow_offset(const struct follow *f)
 {
 	return f->offset;
+}
+
+uint64_t follow_size(const struct follow *f)
+{
+	struct stat st;
+
+	return fstat(f->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
 void follow_close(struct follow *f)

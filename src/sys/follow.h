@@ -21,6 +21,9 @@ typedef void follow_fn(void *user, str bytes, uint64_t at);
 /* The file must exist. What it already holds is handed out from the loop, not from here. */
 int follow_open(struct loop *l, const char *path, uint64_t offset, follow_fn *fn, void *user,
 		struct follow **ret, struct ov_err *err);
+/* The same of an open regular file, for reading; fd is the follower's, also where this fails. */
+int follow_open_fd(struct loop *l, int fd, uint64_t offset, follow_fn *fn, void *user,
+		struct follow **ret, struct ov_err *err);
 /*
  * Reads what is there now up to the end: the last words, before the end is handled. OV_ELIMIT when
  * more than max bytes were there: max were handed out, the rest follows from the loop or another
@@ -28,4 +31,5 @@ int follow_open(struct loop *l, const char *path, uint64_t offset, follow_fn *fn
  */
 int follow_drain(struct follow *f, size_t max, struct ov_err *err);
 uint64_t follow_offset(const struct follow *f);
-void follow_close(struct follow *f); /* NULL allowed */
+uint64_t follow_size(const struct follow *f); /* of the file, now */
+void follow_close(struct follow *f);          /* NULL allowed */

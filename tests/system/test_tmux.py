@@ -122,6 +122,35 @@ class Tmux(SiteCase):
         site.down()
         self.assertEqual(self.sessions(site), [])
 
+    def test_a_run_names_no_transcript_but_its_own(self):
+        """Whatever its hooks name, nothing of it reaches the record, and the run is none the worse."""
+        site = self.terminal_site()
+        secret = json.dumps({"type": "assistant", "sessionId": "s", "message": {
+            "id": "m", "role": "assistant", "model": "model-s", "content": [{"type": "text", "text": "the secret"}],
+            "usage": {"input_tokens": 7000, "output_tokens": 7000}}}) + "\n"
+        site.write("../private/other.jsonl", secret)
+        projects = os.path.join(site.env["HOME"], ".claude", "projects")
+        os.makedirs(os.path.join(projects, "there"))
+        site.write(os.path.join(projects, "there", "of-another-run.jsonl"), secret)
+        os.mkfifo(os.path.join(projects, "there", "pipe.jsonl"))
+        os.symlink(os.path.join(site.root, "private"), os.path.join(projects, "link"))
+        site.up()
+        for n, name in enumerate((os.path.join(site.root, "private", "other.jsonl"),
+                                  os.path.join(projects, "..", "..", "private", "other.jsonl"),
+                                  os.path.join(projects, "link", "other.jsonl"),
+                                  os.path.join(projects, "there", "of-another-run.jsonl"),
+                                  os.path.join(projects, "there", "pipe.jsonl"))):
+            with self.subTest(name):
+                site.write(os.path.join(site.env["HOME"], "named"), name)
+                site.wait_goal(self.goal(site, f"!echo 'x' > T{n}.txt", "!say Done."))
+                record = site.runs()[-1]
+                shown = site.call("run.show", run=record["id"])
+                self.assertEqual((shown["verdict"], shown["tokens_input"], shown["tokens_output"]), ("ok", 0, 0), shown)
+                self.assertNotIn("the secret", json.dumps([shown, site.call("worker.list")]))
+                self.assertNotIn("the secret", site.cli("run", "show", record["id"]))
+        with open(site.log, encoding="utf-8") as f:
+            self.assertEqual(f.read().count("the transcript is not read"), 5)
+
     def test_nothing_is_typed_before_it_is_ready(self):
         site = self.terminal_site(confirm="300ms")
         late = site.gate("late")

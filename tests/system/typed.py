@@ -9,7 +9,7 @@ begin with '!': a command of the shell, or one of
     !say TEXT   its answer, which also goes into its transcript
 
 Files in $HOME change how it begins: `late` (a gate: ready only after it), `stranger` (it asks about its folder, as Claude
-Code does), `lose` (so many pastes get lost), `deaf` (so many times Enter is not minded).
+Code does), `named` (what its hooks call its transcript), `lose` (so many pastes get lost), `deaf` (so many times Enter is not minded).
 """
 
 import json
@@ -29,13 +29,22 @@ def option(name):
 
 
 SESSION = option("--resume") or option("--session-id")
-TRANSCRIPT = os.path.join(HOME, "transcripts", SESSION + ".jsonl")
+TRANSCRIPT = os.path.join(HOME, ".claude", "projects", "here", SESSION + ".jsonl")
 with open(option("--settings"), encoding="utf-8") as f:
     HOOKS = json.load(f)["hooks"]
 
 
+def named():
+    """The file `named` says another one; in it, SESSION is that of the run."""
+    try:
+        with open(os.path.join(HOME, "named"), encoding="utf-8") as f:
+            return f.read().strip().replace("SESSION", SESSION)
+    except OSError:
+        return TRANSCRIPT
+
+
 def hook(event, **more):
-    call = {"hook_event_name": event, "session_id": SESSION, "transcript_path": TRANSCRIPT, **more}
+    call = {"hook_event_name": event, "session_id": SESSION, "transcript_path": named(), **more}
     out = ""
     for group in HOOKS.get(event, []):
         for entry in group["hooks"]:
