@@ -127,6 +127,7 @@ static void on_turn_ended(struct account *c, const struct fact *f, ov_time at)
 	c->tools_n = 0;
 	c->has_result = true;
 	c->result_failed = f->failed;
+	c->session_empty = f->session_empty;
 	if (f->session.n && !c->session[0] && !f->failed)
 		KEEP(c->session, f->session);
 	if (f->failed)

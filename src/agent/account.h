@@ -52,6 +52,7 @@ struct account {
 	int64_t cost_baseline;
 	int64_t context_used, context_window;
 	bool has_result, result_failed; /* of the newest turn that ended */
+	bool session_empty;             /* the same: its session cannot be resumed */
 };
 
 /* before: what the session had used before this run; NULL: nothing. */

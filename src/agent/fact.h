@@ -89,7 +89,8 @@ struct fact {
 	 */
 	str digest;
 	bool failed;
-	bool child; /* of a sub-agent: no turn of the session itself */
+	bool child;         /* of a sub-agent: no turn of the session itself */
+	bool session_empty; /* of a turn that ended: the agent kept nothing that could be resumed */
 	enum trouble trouble;
 	int status; /* of HTTP; 0: none */
 	int64_t attempt;

@@ -10,6 +10,7 @@
 #include "base/str.h"
 
 struct gemini {
+	bool answered;        /* the model said something in this process */
 	enum trouble trouble; /* of an error in this turn that ends it, whatever its result says */
 	char error[512];
 	char attempt[512]; /* a line about one that failed, until the next says whether it retries */
@@ -58,6 +59,7 @@ static void on_message(struct stream *s, const value *v)
 
 	if (!str_is(value_str_at(v, "role"), "assistant"))
 		return;
+	memory(s)->answered = true;
 	if (!value_bool_at(v, "delta") || stream_text(s)->n + text.n > STREAM_TEXT_MAX)
 		tell_words(s, 0);
 	buf_adds(stream_text(s), text);
@@ -68,6 +70,7 @@ static void on_tool_use(struct stream *s, const value *v)
 {
 	struct fact f = begin(v, FACT_TOOL_STARTED);
 
+	memory(s)->answered = true;
 	f.id = value_str_at(v, "tool_id");
 	f.name = value_str_at(v, "tool_name");
 	f.text = call_text(stream_arena(s), value_at(v, "parameters"));
@@ -142,6 +145,8 @@ static void on_result(struct stream *s, const value *v)
 		f.trouble = g->trouble;
 		f.text = str_from(g->error);
 	}
+	/* It takes the prompt back that got no answer; nothing is left that it would resume. */
+	f.session_empty = f.failed && !g->answered;
 	g->trouble = TROUBLE_NONE;
 	stream_tell(s, f);
 }

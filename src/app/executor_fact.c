@@ -242,6 +242,8 @@ static void put_verdict(struct arena *a, const struct live_run *lr, const struct
 	if (c->trouble_sign != SIGN_NONE)
 		value_put(a, v, "known_by",
 				value_cstr(a, status_name(&fact_signs, (int)c->trouble_sign)));
+	if (c->session_empty)
+		value_put(a, v, "session_empty", value_bool(a, true));
 	if (c->resets_at)
 		value_put(a, v, "resets_at_ms", value_int(a, c->resets_at));
 	message = joined(a, message, verdict.text);

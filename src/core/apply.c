@@ -485,6 +485,7 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_RUN_SESSION] = apply_run_session,
 	[EV_RUN_ENDED] = apply_run_ended,
 	[EV_RUN_HARVESTED] = apply_run_harvested,
+	[EV_RUN_CONTINUED] = apply_run_continued,
 	[EV_RUN_VERIFIED] = apply_run_verified,
 	[EV_WORKER_CREATED] = apply_worker_created,
 	[EV_NODE_ADDED] = apply_node_added,

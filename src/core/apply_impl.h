@@ -25,23 +25,23 @@ static inline void seqs_keep(struct seqs *s, uint64_t seq)
 typedef int apply_fn(struct state *s, const struct event *e, struct ov_err *err);
 
 apply_fn apply_plan_applied, apply_run_created, apply_run_started, apply_run_session,
-		apply_run_ended, apply_run_harvested, apply_run_verified, apply_worker_created,
-		apply_worker_status, apply_workspace_ready, apply_effect_intended,
-		apply_effect_ended, apply_dispatch_intended, apply_dispatch_result,
-		apply_crystallized, apply_escalation_opened, apply_escalation_reminded,
-		apply_escalation_closed, apply_agent_limited, apply_agent_cleared,
-		apply_outage_suspected, apply_outage_over, apply_clock_moved, apply_node_reported,
-		apply_node_wanted, apply_node_scoped, apply_node_answered, apply_episode_opened,
-		apply_episode_rung, apply_episode_closed, apply_episode_advised,
-		apply_assignment_activity, apply_node_added, apply_node_reverted,
-		apply_worker_wanted, apply_worker_removed, apply_patrol_found, apply_target_moved,
-		apply_auto_started, apply_auto_stopped, apply_auto_pool, apply_auto_paused,
-		apply_auto_resumed, apply_conflict_predicted, apply_conflict_cleared,
-		apply_watch_acted, apply_iteration_recorded, apply_detection_made,
-		apply_intervention_applied, apply_detection_judged, apply_oversight_renewed,
-		apply_goal_health, apply_run_frozen, apply_escalation_snoozed,
-		apply_escalation_raised, apply_notice_opened, apply_notice_tried,
-		apply_notice_withdrawn, apply_notice_retried;
+		apply_run_ended, apply_run_harvested, apply_run_continued, apply_run_verified,
+		apply_worker_created, apply_worker_status, apply_workspace_ready,
+		apply_effect_intended, apply_effect_ended, apply_dispatch_intended,
+		apply_dispatch_result, apply_crystallized, apply_escalation_opened,
+		apply_escalation_reminded, apply_escalation_closed, apply_agent_limited,
+		apply_agent_cleared, apply_outage_suspected, apply_outage_over, apply_clock_moved,
+		apply_node_reported, apply_node_wanted, apply_node_scoped, apply_node_answered,
+		apply_episode_opened, apply_episode_rung, apply_episode_closed,
+		apply_episode_advised, apply_assignment_activity, apply_node_added,
+		apply_node_reverted, apply_worker_wanted, apply_worker_removed, apply_patrol_found,
+		apply_target_moved, apply_auto_started, apply_auto_stopped, apply_auto_pool,
+		apply_auto_paused, apply_auto_resumed, apply_conflict_predicted,
+		apply_conflict_cleared, apply_watch_acted, apply_iteration_recorded,
+		apply_detection_made, apply_intervention_applied, apply_detection_judged,
+		apply_oversight_renewed, apply_goal_health, apply_run_frozen,
+		apply_escalation_snoozed, apply_escalation_raised, apply_notice_opened,
+		apply_notice_tried, apply_notice_withdrawn, apply_notice_retried;
 
 /* The event says what is thought of its run's work: an iteration is to be made of it. */
 void run_judged(struct state *s, const struct event *e, enum cause cause, str failure);

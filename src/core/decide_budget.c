@@ -68,8 +68,14 @@ void run_spent(struct decide_ctx *cx, const struct run *r, const struct assignme
 		const value *ended)
 {
 	const int64_t spent[RESOURCE_COUNT] = {
-		/* A try that finds the agent out of quota is none: a long limit is not work. */
-		[RES_ITERATIONS] = !end_is_limit(cx->policy, as, ended),
+		/*
+		 * A try that finds the agent out of quota is none: a long limit is not work. Nor is
+		 * one whose session was gone.
+		 */
+		[RES_ITERATIONS] = !end_is_limit(cx->policy, as, ended) &&
+				!(r->resumed &&
+						str_is(value_str_at(ended, "trouble"),
+								"session_lost")),
 		[RES_WALL_MS] = wall_time(cx, r, as, ended),
 		[RES_TOKENS] = tokens_of(ended),
 		[RES_COST_MICROUSD] = figure(ended, "cost_microusd"),

@@ -164,7 +164,7 @@ static enum worker_status worker_after(const struct worker *w, enum cause cause)
 	return cause_rules[cause].stage == STAGE_CHECK ? WORKER_NEEDS_REVIEW : WORKER_REJECTED;
 }
 
-static void fail_within(struct decide_ctx *cx, const struct assignment *as, enum cause cause,
+void flow_fail_within(struct decide_ctx *cx, const struct assignment *as, enum cause cause,
 		int64_t most, str detail, str feedback)
 {
 	int64_t count = flow_count(cx, as, cause, detail);
@@ -183,7 +183,7 @@ static void fail_within(struct decide_ctx *cx, const struct assignment *as, enum
 void flow_fail(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail,
 		str feedback)
 {
-	fail_within(cx, as, cause, flow_max(cx->policy, cause), detail, feedback);
+	flow_fail_within(cx, as, cause, flow_max(cx->policy, cause), detail, feedback);
 }
 
 void flow_release(struct decide_ctx *cx, const struct assignment *as)
@@ -267,75 +267,9 @@ static void stop_ended(struct decide_ctx *cx, const struct outcome *o)
 			STR("the run was told to stop"));
 }
 
-static str run_failure(struct decide_ctx *cx, const struct run *r)
-{
-	const char *trouble = trouble_rules[r->trouble].people;
-
-	if (trouble)
-		return arena_printf(cx->arena, "%s%s" STR_FMT, trouble, r->message.n ? ": " : "",
-				STR_ARG(r->message));
-	if (r->lost)
-		return STR("the run was lost: its shim died, nobody knows how the agent ended");
-	if (r->signal)
-		return arena_printf(cx->arena, "the agent was ended by signal %lld",
-				(long long)r->signal);
-	if (r->message.n)
-		return arena_printf(cx->arena, "the agent failed: " STR_FMT, STR_ARG(r->message));
-	return arena_printf(cx->arena, "the agent ended with exit status %lld",
-			(long long)r->exit_code);
-}
-
-/* What could not even be executed is not the agent's failure, and nobody else would fare better. */
-static enum cause run_cause(const struct run *r)
-{
-	if (r->lost)
-		return CAUSE_LOST;
-	return r->exit_code < 0 && r->signal == 0 ? CAUSE_START : CAUSE_RUN;
-}
-
-/* The same again will not do, and a session that could be to blame was not gone on with. */
-static int64_t run_max(const struct policy *p, const struct run *r, enum cause cause)
-{
-	int64_t most = r->resumed ? 0 : trouble_rules[r->trouble].most;
-
-	return most ? MIN(most, flow_max(p, cause)) : flow_max(p, cause);
-}
-
-static void run_failed(struct decide_ctx *cx, const struct assignment *as)
-{
-	const char *feedback = trouble_rules[as->run->trouble].feedback;
-	str failure = run_failure(cx, as->run);
-	enum cause cause = run_cause(as->run);
-
-	if (cause == CAUSE_LOST && patrol_lost(cx, as, failure))
-		return;
-	fail_within(cx, as, cause, run_max(cx->policy, as->run, cause), failure,
-			feedback ? str_from(feedback) : failure);
-}
-
 str check_command(const struct decide_ctx *cx, const struct node *n)
 {
 	return n->check_command.n ? n->check_command : cx->policy->check_command;
-}
-
-/* What it wanted to say may be in a report that could not be taken: both sides are told so. */
-static void no_changes(struct decide_ctx *cx, const struct assignment *as)
-{
-	str error = as->run->report_error;
-	str detail = STR("the agent reported success but changed nothing"),
-	    feedback = STR("Your last attempt changed no file. Make the change that the task asks "
-			   "for.");
-
-	if (error.n) {
-		detail = arena_printf(cx->arena,
-				"the agent changed nothing, and its report could not be "
-				"taken: " STR_FMT,
-				STR_ARG(error));
-		feedback = arena_printf(cx->arena,
-				STR_FMT " Your last report could not be taken: " STR_FMT,
-				STR_ARG(feedback), STR_ARG(error));
-	}
-	flow_fail(cx, as, CAUSE_NO_CHANGES, detail, feedback);
 }
 
 /* A person said something that the agent did not take before it ended: it is told before it is judged. */
@@ -375,11 +309,11 @@ static void harvest_judged(struct decide_ctx *cx, const struct outcome *o)
 		return;
 	/* A run that we ended because it had reported that it is done did not fail. */
 	if (!run_ended_well(as->run) && !as->stopping)
-		run_failed(cx, as);
+		run_failed(cx, o);
 	else if (as->node->said.n && session_resumes(cx->policy, as))
 		go_on_with_message(cx, as);
 	else if (value_int_at(o->data, "files_changed") == 0)
-		no_changes(cx, as);
+		run_changed_nothing(cx, as);
 	else if (value_str_at(o->data, "refused").n)
 		accept_refuse(cx, as, value_str_at(o->data, "refused"));
 	else if (value_bool_at(o->data, "leftovers") && cx->policy->leftovers == LEFTOVERS_REFUSE)

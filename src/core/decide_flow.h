@@ -8,7 +8,13 @@
  */
 void flow_fail(struct decide_ctx *cx, const struct assignment *as, enum cause cause, str detail,
 		str feedback);
-/* The first half of that: the event; returns the count, this failure included. */
+/* The same with a cap of its own. */
+void flow_fail_within(struct decide_ctx *cx, const struct assignment *as, enum cause cause,
+		int64_t most, str detail, str feedback);
+/* decide_run_end.c: a run that was harvested had failed, or had ended well without a change. */
+void run_failed(struct decide_ctx *cx, const struct outcome *o);
+void run_changed_nothing(struct decide_ctx *cx, const struct assignment *as);
+/* The first half of flow_fail: the event; returns the count, this failure included. */
 int64_t flow_count(struct decide_ctx *cx, const struct assignment *as, enum cause cause,
 		str detail);
 /* How often it may happen before a person is asked, and the wait after the count-th time. */

@@ -26,12 +26,14 @@ const struct trouble_rule trouble_rules[TROUBLE_COUNT] = {
 	[TROUBLE_REFUSED] = { .forget = true,
 			.most = 2,
 			.people = "the agent's model refused the request" },
-	[TROUBLE_MAX_TURNS] = { .people = "the agent used up the turns that it may take",
+	[TROUBLE_MAX_TURNS] = { .cost = COSTS_UNLESS_CHANGED,
+			.people = "the agent used up the turns that it may take",
 			.feedback = "You were cut off after as many turns as one run may take." },
 	[TROUBLE_BUDGET] = { .people = "the agent used up its own budget" },
 	[TROUBLE_CONTEXT] = { .forget = true,
 			.people = "the agent's conversation became too long" },
 	[TROUBLE_SESSION_LOST] = { .forget = true,
+			.cost = COSTS_UNLESS_RESUMED,
 			.people = "the session that was to go on is not there any more" },
 	[TROUBLE_INTERRUPTED] = { .people = "the agent was interrupted",
 			.feedback = "You were interrupted." },
@@ -177,8 +179,11 @@ static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
 }
 
 /* What follows from its trouble is said in the event: the rules may change, what was done has not. */
-static void put_verdict(struct decide_ctx *cx, struct event *e, const value *params)
+static void put_verdict(struct decide_ctx *cx, struct event *e, const value *params,
+		const struct run *r)
 {
+	/* One that was resumed has what the runs before said. */
+	bool empty = value_bool_at(params, "session_empty") && !r->resumed;
 	int trouble = trouble_parse(value_str_at(params, "trouble"));
 	const struct trouble_rule *rule = &trouble_rules[trouble < 0 ? TROUBLE_NONE : trouble];
 
@@ -187,7 +192,7 @@ static void put_verdict(struct decide_ctx *cx, struct event *e, const value *par
 		return;
 	ev_cstr(cx, e, "trouble", trouble_name((enum trouble)trouble));
 	copy_str(cx, e, params, "known_by");
-	ev_flag(cx, e, "session_forgotten", rule->forget);
+	ev_flag(cx, e, "session_forgotten", rule->forget || empty);
 	if (rule->limit != BLOCK_NONE && !value_str_at(params, "limit").n)
 		ev_cstr(cx, e, "limit", status_name(&block_kinds, (int)rule->limit));
 }
@@ -227,7 +232,7 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 	e = emit(cx, EV_RUN_ENDED,
 			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
 	put_end(cx, e, params);
-	put_verdict(cx, e, params);
+	put_verdict(cx, e, params, r);
 	if (patrol_counts_on(cx, as))
 		ev_flag(cx, e, "keeps_repairs", true);
 	run_spent(cx, r, as, e->data);

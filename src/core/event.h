@@ -64,6 +64,8 @@
 	X(EV_RUN_ENDED, "run.ended", "The run's agent ended, or was lost.")                        \
 	X(EV_RUN_HARVESTED, "run.harvested",                                                       \
 			"What the agent left in its worktree was committed and kept.")             \
+	X(EV_RUN_CONTINUED, "run.continued",                                                       \
+			"The run could not finish, which is no failure: the next one begins.")     \
 	X(EV_RUN_VERIFIED, "run.verified", "Our own check of the run's result.")                   \
 	X(EV_WORKER_CREATED, "worker.created", "A worker slot exists.")                            \
 	X(EV_WORKER_STATUS, "worker.status", "A worker changed its status.")                       \

@@ -326,6 +326,11 @@ static const struct event_field run_harvested[] = {
 	TEXT_OPT("rescue_ref", "ref that keeps the state as the agent left it"),
 	TEXT_OPT("detail", "what else was found, such as a repository that is no part of the work"),
 };
+static const struct event_field run_continued[] = {
+	TEXT("trouble", "why it could not finish"),
+	TEXT("reason", "the same, for people"),
+	FLAG_OPT("changed", "it changed its work: that is an iteration"),
+};
 static const struct event_field run_verified[] = {
 	TEXT("verdict", "passed, failed, skipped, or refused before any check"),
 	TEXT("detail", "what was checked and seen"),
@@ -522,6 +527,7 @@ const struct event_fields event_fields[EVENT_KIND_COUNT] = {
 	[EV_RUN_SESSION] = FIELDS(run_session),
 	[EV_RUN_ENDED] = FIELDS(run_ended),
 	[EV_RUN_HARVESTED] = FIELDS(run_harvested),
+	[EV_RUN_CONTINUED] = FIELDS(run_continued),
 	[EV_RUN_VERIFIED] = FIELDS(run_verified),
 	[EV_WORKER_CREATED] = FIELDS(worker_created),
 	[EV_NODE_ADDED] = FIELDS(node_added),

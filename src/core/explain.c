@@ -61,6 +61,8 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 			 "uncommitted work was committed for it][, as it was: {rescue_ref}][; not "
 			 "part "
 			 "of the work: {detail}]"),
+	[EV_RUN_CONTINUED] = ("the work continues, no attempt is used up: {reason}[{?changed}; it "
+			      "changed something]"),
 	[EV_RUN_VERIFIED] = "verification {verdict}: {detail}",
 	[EV_WORKER_CREATED] = "worker {worker} made",
 	[EV_NODE_ADDED] = "added[ for {worker}]: {reason}",

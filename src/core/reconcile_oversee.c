@@ -36,9 +36,10 @@ static void review(struct tick *t, const struct run *r)
 	if (!n || is_taken(t, n))
 		return;
 	d.goal = n->goal;
-	d.why = r->cause == CAUSE_NONE ? STR("its work was judged good")
-				       : arena_printf(t->a, "its work failed: %s",
-							 status_name(&causes, (int)r->cause));
+	d.why = r->cause != CAUSE_NONE      ? arena_printf(t->a, "its work failed: %s",
+							      status_name(&causes, (int)r->cause))
+			: run_ended_well(r) ? STR("its work was judged good")
+					    : STR("it could not finish, and continues");
 	tick_add(t, d);
 	if (t->out.n > before)
 		t->reviewed[n->goal->order] = true;

@@ -6,10 +6,18 @@
  */
 #include "core/decide.h"
 
+/* Whether a run that ended in a trouble counts as a failed attempt. */
+enum trouble_cost {
+	COSTS_ATTEMPT,
+	COSTS_UNLESS_CHANGED, /* not while each run changes its work: it only was not finished */
+	COSTS_UNLESS_RESUMED, /* not when a session was to be resumed: the next run begins a new one */
+};
+
 /* What a trouble of a run leads to; a run with one that has no row here has simply failed. */
 struct trouble_rule {
-	enum block_kind limit;         /* the agent's lane waits */
-	bool forget;                   /* the session is not gone on with */
+	enum block_kind limit; /* the agent's lane waits */
+	bool forget;           /* the session is not gone on with */
+	enum trouble_cost cost;
 	int64_t most;                  /* runs that may fail by it, where that is less than usual */
 	const char *people, *feedback; /* what it is called; what the next run is told */
 };

@@ -1,6 +1,7 @@
 """What every agent must do under Overseer, whatever it is called: one class, a subclass per agent."""
 
 import os
+import shutil
 import signal
 
 import real
@@ -74,6 +75,32 @@ class Common(real.RealCase):
 
     def kinds_of(self, site, kind):
         return [e for e in site.events() if e["type"] == kind]
+
+    def continues_after_its_turns(self, site):
+        """It may take one turn per run, and each changes something: that is no failure, however often."""
+        parts = 4  # more than attempts
+        goal = self.goal(site, self.task("T1", *([self.kind.shell(f"echo {n} > part.{n}"), {"text": "never said"}]
+                                                 for n in range(parts)), [{"text": "It is all there."}]))
+        site.wait_goal(goal)
+        runs = [self.run_of(site, "T1", n) for n in range(parts + 1)]
+        self.assertEqual([(r["verdict"], r["trouble"], r["resumed"]) for r in runs],
+                         [("failed", "max_turns", n > 0) for n in range(parts)] + [("ok", "none", True)])
+        self.assertEqual(len({r["session"] for r in runs}), 1)
+        self.assertEqual(self.kinds_of(site, "node.failed"), [])
+        self.assertEqual([e["data"]["trouble"] for e in self.kinds_of(site, "run.continued")], ["max_turns"] * parts)
+        self.assertEqual(site.git("show", f"main:part.{parts - 1}"), f"{parts - 1}\n")
+        self.assertIn("continues", self.cli(site, "explain", "T1", "--all"))
+
+    def fails_after_its_turns(self, site):
+        """The first run changes something, the ones after it nothing: those are failures, and a person is asked."""
+        self.goal(site, self.task("T1", [self.kind.shell("echo part > part.txt"), {"text": "never said"}],
+                                  *([self.kind.shell("cat part.txt"), {"text": "never said"}] for _ in range(5))))
+        site.wait_type("escalation.opened")
+        runs = [self.run_of(site, "T1", n) for n in range(len(site.runs()))]
+        self.assertEqual([(r["trouble"], r["resumed"]) for r in runs], [("max_turns", n > 0) for n in range(4)])
+        self.assertEqual([(e["data"]["cause"], e["data"]["count"]) for e in self.kinds_of(site, "node.failed")],
+                         [("run", 1), ("run", 2), ("run", 3)])
+        self.assertEqual(len(self.kinds_of(site, "run.continued")), 1)
 
     def test_a_goal_is_accepted(self):
         site = self.site(self.kind, more=f"""
@@ -280,6 +307,21 @@ backoff.base = "100ms"
         self.assertEqual(len({r["session"] for r in site.runs()}), 1)
         site.wait_type("agent.cleared")
         self.assertEqual(self.kinds_of(site, "node.failed"), [], "a limit is no failure of the work")
+
+    def test_a_session_that_is_gone(self):
+        """Its files were removed while its lane waited: a new session begins, and nobody has failed."""
+        site = self.site(real.Agent(self.kind, env=self.kind.no_retries))
+        refused = {"status": 401, "message": "no luck", "times": self.kind.tries}
+        work, said = self.work("T1")
+        goal = self.goal(site, self.task("T1", [{"fail": refused, **work}, said]))
+        asked = site.wait_type("escalation.opened")["data"]
+        for name in self.kind.sessions:
+            shutil.rmtree(os.path.join(self.home(site.root, self.kind.name), name))
+        self.cli(site, "inbox", "answer", str(asked["escalation"]), "done")
+        site.wait_goal(goal)
+        self.assertEqual([(r["trouble"], r["resumed"]) for r in site.runs()],
+                         [("login", False), ("session_lost", True), ("none", False)])
+        self.assertEqual(self.kinds_of(site, "node.failed"), [])
 
     def test_endless_retries_are_a_stall(self):
         """An agent that only tries again is no sign of life; asked again in a new turn, it works."""

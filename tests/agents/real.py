@@ -62,6 +62,8 @@ class Claude:
     shell_tool, edit_tool = "Bash", "Write"
     tool_shown = "Bash"
     tells_late = False
+    sessions = (".claude/projects",)  # where it keeps them, in its home
+    tries = 1  # of a request that is refused
 
     @staticmethod
     def environment(home, url):
@@ -100,6 +102,8 @@ class Codex:
     shell_tool, edit_tool = "exec_command", "exec_command"
     tool_shown = "Bash"
     tells_late = False
+    sessions = ("codex/sessions",)
+    tries = 2
     secret = {"OPENAI_API_KEY": "not-a-real-key"}
     no_retries = {}  # by its configuration file, below
     gives_up_on = (400, 401, 429, 500, 529)

@@ -21,13 +21,10 @@ class Claude(common.Hooked):
     kind = real.Claude
 
     def test_a_limit_of_turns(self):
-        site = self.site(self.kind, max_turns=1)
-        goal = self.goal(site, self.task("T1", [self.kind.shell("echo half > half.txt"), {"text": "never said"}],
-                                         [{"text": "It is all there."}]))
-        site.wait_goal(goal)
-        first, last = self.run_of(site, "T1", 0), self.run_of(site, "T1")
-        self.assertEqual((first["verdict"], first["trouble"], first["exit_code"]), ("failed", "max_turns", 1))
-        self.assertEqual((last["session"], last["resumed"], last["verdict"]), (first["session"], True, "ok"))
+        self.continues_after_its_turns(self.site(self.kind, max_turns=1))
+
+    def test_a_limit_of_turns_without_a_change(self):
+        self.fails_after_its_turns(self.site(self.kind, max_turns=1, recovery="escalate"))
 
     def test_git_can_be_read_without_approval(self):
         """As in any worktree: it has to take the git folder for one that nobody planted."""

@@ -21,9 +21,9 @@ static bool is_filler(str word)
 /* A misspelt name would make every "expect no" true. */
 static bool is_known(const struct scn *s, str word)
 {
-	static const struct status_table *const tables[] = { &node_statuses, &as_statuses,
-		&goal_statuses, &esc_statuses, &dispatch_results, &rungs, &life_signs, &block_kinds,
-		&resources, &budget_levels, &causes, &effect_kinds, &verifications };
+	static const struct status_table *const tables[] = { &troubles, &node_statuses,
+		&as_statuses, &goal_statuses, &esc_statuses, &dispatch_results, &rungs, &life_signs,
+		&block_kinds, &resources, &budget_levels, &causes, &effect_kinds, &verifications };
 	static const char *const others[] = { "nudge", "start", "retry", "answer", "rerun", "split",
 		"diagnose", "create", "file", "planner", "fallback", "replan", "stalled",
 		"question", "run_stop", "stop", "overdue", "mute", "outage", "budget", "waiting",

@@ -77,6 +77,8 @@ static const struct fact_rule {
 			"a run is started: agent, worker, which attempt" },
 	{ EV_RUN_ENDED, NULL, NULL, "ended", false, { "exit_code", "signal" }, "message", NULL,
 			"a run ended" },
+	{ EV_RUN_CONTINUED, NULL, NULL, "continued", true, { "trouble" }, "reason", NULL,
+			"a run could not finish, which is no failure" },
 	{ EV_RUN_VERIFIED, NULL, NULL, "verified", false, { "verdict" }, "detail", NULL,
 			"our own check" },
 	{ EV_WORKER_WANTED, "wanted", "", "reset", true, { "worker" }, "reason", NULL,

@@ -125,6 +125,7 @@ struct as_book {
 	bool passed, verified, accepting; /* done_means_accepted */
 	bool judged, seen;                /* unchecked_waits: by a command; by a person */
 	str session;                      /* one_session: that its newest runs were heard of with */
+	bool changed;                     /* fair_attempts: its last run, its branch */
 	ov_time over_t;                   /* spending_stops: since when there is no budget for it */
 };
 
@@ -315,6 +316,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(spending_stops)        \
 	X(one_session)           \
 	X(words_reach)           \
+	X(fair_attempts)         \
 	X(books_balance)         \
 	X(iterations_counted)    \
 	X(answered_once)         \

@@ -15,6 +15,8 @@ static bool is_judgement(const struct event *e)
 		word = value_str_at(e->data, "verdict");
 		return str_is(word, "passed") || str_is(word, "skipped");
 	}
+	if (e->kind == EV_RUN_CONTINUED)
+		return value_bool_at(e->data, "changed");
 	word = value_str_at(e->data, "cause");
 	for (size_t i = 0; e->kind == EV_NODE_FAILED && i < ARRAY_LEN(of_work); i++)
 		if (str_is(word, of_work[i]))

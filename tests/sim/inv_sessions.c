@@ -200,3 +200,77 @@ const struct invariant inv_words_reach = {
 	.event = words_event,
 	.sabotage = words_sabotage,
 };
+
+/* ---- fair_attempts ---- */
+
+static void fair_harvest(struct checker *c, const struct event *e)
+{
+	const struct assignment *as = state_assignment(c->shadow, e->assignment);
+	struct as_book *b = book_as(c, e->assignment);
+	str before;
+
+	if (!as || !b || !as->node)
+		return;
+	before = as->head.n ? as->head : as->node->handover.n ? as->node->handover : as->base;
+	b->changed = !str_eq(before, value_str_at(e->data, "head"));
+}
+
+static void fair_event(struct checker *c, const struct event *e)
+{
+	const struct run *r = state_run(c->shadow, e->run);
+	const struct as_book *b = book_as(c, e->assignment);
+
+	if (e->kind == EV_RUN_HARVESTED)
+		fair_harvest(c, e);
+	if (!r || !b)
+		return;
+	if (e->kind == EV_RUN_CONTINUED && !(r->trouble == TROUBLE_MAX_TURNS && b->changed) &&
+			!(r->trouble == TROUBLE_SESSION_LOST && r->resumed))
+		sim_violated(c->s, inv_fair_attempts.name,
+				EV_FMT ": counts as no attempt, though it ended with %s and "
+				       "changed %s",
+				EV_ARG(e), trouble_name(r->trouble),
+				b->changed ? "something" : "nothing");
+	if (e->kind == EV_NODE_FAILED && str_is(value_str_at(e->data, "cause"), "run") &&
+			r->trouble == TROUBLE_MAX_TURNS && b->changed)
+		sim_violated(c->s, inv_fair_attempts.name,
+				EV_FMT ": counts as a failed attempt, though it only used up its "
+				       "turns and changed something",
+				EV_ARG(e));
+	if (e->kind == EV_NODE_FAILED && str_is(value_str_at(e->data, "cause"), "run") &&
+			r->trouble == TROUBLE_SESSION_LOST && r->resumed)
+		sim_violated(c->s, inv_fair_attempts.name,
+				EV_FMT ": counts as a failed attempt, though only its session was "
+				       "gone",
+				EV_ARG(e));
+}
+
+/* A run that did nothing is let off. */
+static bool fair_sabotage(struct checker *c)
+{
+	for (size_t i = 0; i < c->live.n; i++) {
+		const struct as_book *as = c->live.p[i];
+		const struct run *r = as->run ? state_run(c->shadow, as->run->id) : NULL;
+		struct event *e;
+
+		if (!r || r->trouble == TROUBLE_SESSION_LOST)
+			continue;
+		e = forge(c, EV_RUN_CONTINUED, as->node);
+		e->assignment = as->id;
+		e->run = as->run->id;
+		forge_text(c, e, "trouble", STR("other"));
+		forge_text(c, e, "reason", STR("none"));
+		forge_show(c, e);
+		if (c->s->violated)
+			return true;
+	}
+	return false;
+}
+
+const struct invariant inv_fair_attempts = {
+	.name = "fair_attempts",
+	.sentence = "a run that used up its turns counts as a failed attempt only if it changed "
+		    "nothing, one whose session was gone never, every other one always",
+	.event = fair_event,
+	.sabotage = fair_sabotage,
+};

@@ -83,6 +83,7 @@ static const struct {
 	{ EV_RUN_ENDED, "G T1 A -", "'exit_code': 0, 'signal': 0", "no run" },
 	{ EV_RUN_HARVESTED, "G T1 A -", "'head': '', 'tree': '', 'commits': 0, 'files_changed': 0",
 			"no run" },
+	{ EV_RUN_CONTINUED, "G T1 A -", "'trouble': 'max_turns', 'reason': ''", "no run" },
 	{ EV_RUN_VERIFIED, "G T1 A R", "'verdict': 'maybe', 'detail': ''", "verdict" },
 	{ EV_WORKER_CREATED, "", "'worker': 'pool-1', 'path': 'p'", "exists already" },
 	{ EV_WORKER_STATUS, "", "'worker': 'pool-9', 'from': 'idle', 'to': 'working', 'reason': ''",

@@ -341,6 +341,111 @@ TEST(the_next_run_is_told_what_went_wrong)
 	}
 }
 
+static void harvested_at(struct fixture *f, const char *head)
+{
+	effect_end(f, "T1", FX_HARVEST, "ok", "",
+			arena_cstr(&f->arena,
+					arena_printf(&f->arena,
+							"'head': '%s', 'tree': 't', 'commits': 1, "
+							"'files_changed': 2",
+							head)));
+	settle(f);
+}
+
+TEST(turns_that_were_used_up_are_no_failure_while_the_work_changes)
+{
+	static const char *const heads[] = { "h1", "h2", "h3", "h4", "h5", "h1" };
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
+		if (i == 0)
+			ready(&f, as, "s-1");
+		failed(&f, as, "max_turns");
+		harvested_at(&f, heads[i]);
+		/* At once, in the same session; each is an iteration. */
+		assert_int_equal(count_events(&f, EV_RUN_CONTINUED), i + 1);
+		assert_int_equal(as->node->iterations_n, i + 1);
+		assert_int_equal(as->node->failures[CAUSE_RUN], 0);
+		assert_int_equal(effect_of(&f, "T1")->kind, FX_RUN_START);
+		assert_true(as->run->resumed);
+		next_run(&f);
+	}
+	/* Where it was before: that one did nothing. */
+	failed(&f, as, "max_turns");
+	harvested_at(&f, "h1");
+	assert_int_equal(count_events(&f, EV_RUN_CONTINUED), ARRAY_LEN(heads));
+	assert_int_equal(as->node->failures[CAUSE_RUN], 1);
+	fixture_done(&f);
+}
+
+/* Of the first run, too: its branch is where it began. */
+TEST(turns_that_were_used_up_without_a_change_are_a_failure)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+	const char *base = arena_cstr(&f.arena, as->base);
+
+	ready(&f, as, "s-1");
+	failed(&f, as, "max_turns");
+	harvested_at(&f, base);
+	assert_int_equal(count_events(&f, EV_RUN_CONTINUED), 0);
+	assert_int_equal(as->node->failures[CAUSE_RUN], 1);
+	next_run(&f);
+	assert_true(as->run->resumed);
+	fixture_done(&f);
+}
+
+TEST(a_session_that_was_gone_costs_no_attempt)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "a");
+	int64_t iterations;
+
+	ready(&f, as, "s-1");
+	failed(&f, as, "unfinished");
+	harvested(&f);
+	next_run(&f);
+	assert_true(as->run->resumed);
+	iterations = node_of(&f, "T1")->goal->spent[RES_ITERATIONS];
+	failed(&f, as, "session_lost");
+	harvested(&f);
+	assert_int_equal(as->node->failures[CAUSE_RUN], 1);
+	assert_int_equal(node_of(&f, "T1")->goal->spent[RES_ITERATIONS], iterations);
+	assert_int_equal(count_events(&f, EV_RUN_CONTINUED), 1);
+	next_run(&f);
+	assert_false(as->run->resumed);
+	/* Nothing was to be resumed: then it is a failure as any other. */
+	failed(&f, as, "session_lost");
+	harvested(&f);
+	assert_int_equal(as->node->failures[CAUSE_RUN], 2);
+	assert_int_equal(count_events(&f, EV_RUN_CONTINUED), 1);
+	fixture_done(&f);
+}
+
+TEST(a_session_in_which_nothing_was_said_is_not_resumed)
+{
+	for (int resumed = 0; resumed < 2; resumed++) {
+		struct fixture f;
+		struct assignment *as = running(&f, "a");
+
+		ready(&f, as, "s-1");
+		if (resumed) {
+			failed(&f, as, "unfinished");
+			harvested(&f);
+			next_run(&f);
+			ready(&f, as, "s-1");
+		}
+		end_with(&f, as, 1,
+				", 'verdict': 'failed', 'trouble': 'network', 'session_empty': "
+				"true");
+		harvested(&f);
+		next_run(&f);
+		assert_int_equal(as->run->resumed, resumed);
+		fixture_done(&f);
+	}
+}
+
 /* Once without the session; the same again will not do. */
 TEST(a_request_that_was_refused_is_tried_once_without_the_session)
 {
