@@ -52,8 +52,7 @@ void live_account_init(struct live_run *lr, const struct run *r)
 	lr->account = mem_zalloc(1, sizeof(*lr->account));
 	account_init(lr->account, &before, cost);
 	/* The hearing is told messages from the first one on. */
-	hearing_done(&lr->hearing);
-	hearing_init(&lr->hearing, lr->x->engine, lr->id, lr->dir, 0);
+	hearing_restart(&lr->hearing, 0);
 	map_put(&lr->x->accounts, lr->id, lr->account);
 }
 

@@ -78,8 +78,9 @@ struct live_run {
 	const struct driver *driver;
 	struct driver_run *run;
 	struct hearing hearing;
-	bool freezing;    /* it is asked to freeze or thaw */
-	bool unfreezable; /* and said that it cannot */
+	struct loop_source *hearing_due; /* it holds updates back until then */
+	bool freezing;                   /* it is asked to freeze or thaw */
+	bool unfreezable;                /* and said that it cannot */
 
 	/* Of one that speaks a format. */
 	struct account *account; /* NULL: its output is text */

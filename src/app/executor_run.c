@@ -37,6 +37,32 @@ static const struct driver *driver_of(const struct config_agent *agent, const ch
 	return d ? d : driver_find(STR("exec"));
 }
 
+static struct live_run *of_hearing(const struct hearing *h)
+{
+	return (struct live_run *)((char *)h - offsetof(struct live_run, hearing));
+}
+
+static int64_t hearing_now(const struct hearing *h)
+{
+	return (int64_t)(loop_mono_us(of_hearing(h)->x->o.loop) / 1000);
+}
+
+static void hearing_fired(void *user)
+{
+	struct live_run *lr = user;
+
+	hearing_due(&lr->hearing);
+}
+
+static void hearing_wake(struct hearing *h, int64_t ms)
+{
+	struct live_run *lr = of_hearing(h);
+
+	if (!lr->hearing_due)
+		lr->hearing_due = loop_timer(lr->x->o.loop, hearing_fired, lr);
+	loop_timer_in(lr->hearing_due, ms);
+}
+
 static struct live_run *live_run_new(struct executor *x, const struct run *r)
 {
 	struct live_run *lr = mem_zalloc(1, sizeof(*lr));
@@ -50,6 +76,8 @@ static struct live_run *live_run_new(struct executor *x, const struct run *r)
 	lr->offset = (uint64_t)r->update_offset;
 	lr->driver = driver_of(config_agent(x->o.config, r->agent), lr->dir);
 	hearing_init(&lr->hearing, x->engine, lr->id, lr->dir, lr->offset);
+	lr->hearing.now_ms = hearing_now;
+	lr->hearing.wake_in = hearing_wake;
 	return lr;
 }
 
@@ -57,6 +85,7 @@ static struct live_run *live_run_new(struct executor *x, const struct run *r)
 static void live_run_drop(struct live_run *lr)
 {
 	hearing_done(&lr->hearing);
+	loop_source_free(lr->hearing_due);
 	arena_done(&lr->strings);
 	record_set_str(&lr->id, STR(""));
 	mem_free(lr);

@@ -3,7 +3,6 @@
 #include "app/engine.h"
 #include "base/arena.h"
 #include "base/str.h"
-#include "base/vec.h"
 #include "core/limits.h"
 #include "drive/run.h"
 #include "sys/file.h"
@@ -19,13 +18,29 @@ static void tell(struct hearing *h, str command, const value *params)
 void hearing_init(struct hearing *h, struct engine *e, str run_id, const char *dir, uint64_t offset)
 {
 	*h = (struct hearing){ .engine = e, .run_id = run_id, .dir = dir, .tell = tell };
+	update_pace_init(&h->pace);
 	/* Reports end outside of any block, so from there on nothing is missing. */
 	update_scan_init(&h->scan, offset, false);
+}
+
+void hearing_restart(struct hearing *h, uint64_t offset)
+{
+	update_scan_done(&h->scan);
+	update_scan_init(&h->scan, offset, false);
+}
+
+static void forget_sent(struct hearing *h)
+{
+	arena_done(&h->sent_arena);
+	h->sent = NULL;
+	h->sent_n = 0;
 }
 
 void hearing_done(struct hearing *h)
 {
 	update_scan_done(&h->scan);
+	update_pace_done(&h->pace);
+	forget_sent(h);
 }
 
 static const struct assignment *assignment_of(const struct engine *e, str run_id)
@@ -122,43 +137,70 @@ static void hear_nonces(struct hearing *h, str bytes)
 
 /* ---- updates ---- */
 
-struct texts {
-	str *p;
-	size_t n, cap;
-};
-
-/* Everything that this run was told. Read only when a block speaks of an update, which is rare. */
-static void sent_texts(struct hearing *h, struct arena *a, struct texts *ret)
+/*
+ * Everything that this run was told. Read when a block speaks of an update, and kept while more
+ * of them are held back: an instruction may be long, and updates may be many.
+ */
+static void find_sent(struct hearing *h)
 {
 	const struct assignment *as = assignment_of(h->engine, h->run_id);
+	size_t n = as ? as->dispatches.n : 0;
+	int64_t last = n ? as->dispatches.p[n - 1]->seq : 0;
 	str text;
 
-	if (file_read(a, path_join(a, h->dir, "instruction"), INSTRUCTION_MAX, &text, NULL) == 0)
-		vec_push(ret, text);
-	for (size_t i = 0; as && i < as->dispatches.n; i++) {
+	if (h->sent && h->sent_up_to == last)
+		return;
+	forget_sent(h);
+	h->sent = arena_array(&h->sent_arena, str, n + 1);
+	h->sent_up_to = last;
+	if (file_read(&h->sent_arena, path_join(&h->sent_arena, h->dir, "instruction"),
+			    INSTRUCTION_MAX, &text, NULL) == 0)
+		h->sent[h->sent_n++] = text;
+	for (size_t i = 0; i < n; i++) {
 		if (!str_eq(as->dispatches.p[i]->run_id, h->run_id))
 			continue;
-		text = hearing_dispatch_text(a, h->engine, as->dispatches.p[i]->seq);
+		text = hearing_dispatch_text(&h->sent_arena, h->engine, as->dispatches.p[i]->seq);
 		if (text.n)
-			vec_push(ret, text);
+			h->sent[h->sent_n++] = text;
 	}
 }
 
-static void report_update(struct hearing *h, struct arena *a, const struct update_block *b,
-		const struct update_result *res)
+static void report_update(struct hearing *h, const struct update_told *t)
 {
-	value *v = value_object(a);
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	value *v = value_object(&a);
 
-	value_put(a, v, "run", value_str(a, h->run_id));
-	value_put(a, v, "offset", value_int(a, (int64_t)h->scan.offset));
-	value_put(a, v, "identity", value_str(a, update_identity(a, h->run_id, b)));
-	if (res->verdict == UPDATE_OK)
-		value_put(a, v, "update", update_to_value(a, &res->update));
+	value_put(&a, v, "run", value_str(&a, h->run_id));
+	value_put(&a, v, "offset", value_int(&a, (int64_t)t->offset));
+	value_put(&a, v, "identity", value_str(&a, t->identity));
+	if (t->doc)
+		value_put(&a, v, "update", value_copy(&a, t->doc));
 	else
-		value_put(a, v, "error", value_str(a, update_problems_text(a, res)));
+		value_put(&a, v, "error", value_str(&a, t->error));
 	INJECT("before-run-report");
 	h->tell(h, STR("run.report"), v);
 	INJECT("after-run-report");
+}
+
+/* What may be told by now; what may not is told when hearing_due is called. */
+static void tell_updates(struct hearing *h, bool over)
+{
+	struct update_told told;
+	int64_t wait;
+
+	while (update_pace_next(&h->pace, h->now_ms(h), over, &told))
+		report_update(h, &told);
+	wait = update_pace_wait_ms(&h->pace, h->now_ms(h));
+	if (wait >= 0)
+		h->wake_in(h, wait);
+	else
+		forget_sent(h);
+}
+
+void hearing_due(struct hearing *h)
+{
+	tell_updates(h, false);
 }
 
 /* Read by a daemon before us. */
@@ -174,18 +216,18 @@ static void take_block(struct hearing *h, const struct update_block *b)
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 	struct update_result res;
-	struct texts sent = { 0 };
 
 	if (is_taken(h))
 		return;
 	update_parse(&a, b, NULL, 0, &res);
 	if (res.verdict == UPDATE_NONE)
 		return;
-	sent_texts(h, &a, &sent);
-	update_parse(&a, b, sent.p, sent.n, &res);
-	vec_done(&sent);
-	if (res.verdict == UPDATE_OK || res.verdict == UPDATE_BAD)
-		report_update(h, &a, b, &res);
+	find_sent(h);
+	update_parse(&a, b, h->sent, h->sent_n, &res);
+	if (res.verdict != UPDATE_OK && res.verdict != UPDATE_BAD)
+		return;
+	update_pace_add(&h->pace, &res, update_identity(&a, h->run_id, b), h->scan.offset);
+	tell_updates(h, false);
 }
 
 void hearing_bytes(struct hearing *h, str bytes, uint64_t at)
@@ -203,6 +245,15 @@ void hearing_bytes(struct hearing *h, str bytes, uint64_t at)
 		take_block(h, &block);
 }
 
+/* It may close a block without a newline of its own. */
+static void last_line(struct hearing *h)
+{
+	struct update_block block;
+
+	if (update_scan_end(&h->scan, &block))
+		take_block(h, &block);
+}
+
 /*
  * A text is not longer than the line that it came in, so that counted from the line's end each of its
  * bytes has a place of its own in the stream. Where characters were replaced it may be: then it
@@ -216,13 +267,11 @@ void hearing_message(struct hearing *h, str text, uint64_t end)
 	update_scan_done(&h->scan);
 	update_scan_init(&h->scan, begin, false);
 	hearing_bytes(h, text, begin);
-	hearing_end(h);
+	last_line(h);
 }
 
 void hearing_end(struct hearing *h)
 {
-	struct update_block block;
-
-	if (update_scan_end(&h->scan, &block))
-		take_block(h, &block);
+	last_line(h);
+	tell_updates(h, true);
 }

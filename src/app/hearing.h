@@ -4,9 +4,11 @@
  * arrived, and structured updates (core/update.h). Fed with the run's output from the offset up to
  * which reports were taken, so that after a restart nothing is lost and nothing taken twice; tells
  * the engine, which decides what it is worth. What we sent to this run is not taken for its words.
+ * Updates are told at the pace of core/update_pace.h, however many there are.
  */
 #include "base/ov.h"
 #include "core/update.h"
+#include "core/update_pace.h"
 
 struct engine;
 struct run;
@@ -20,13 +22,29 @@ struct hearing {
 	struct update_scan scan;
 	/* How the engine is told: engine_report, unless somebody wants to hear it too. */
 	void (*tell)(struct hearing *h, str command, const value *params);
+	/* A clock that only goes forward, and a call of hearing_due after so many milliseconds. */
+	int64_t (*now_ms)(const struct hearing *h);
+	void (*wake_in)(struct hearing *h, int64_t ms);
+	struct update_pace pace;
+	/* Everything that this run was told, while updates are held back. */
+	struct arena sent_arena;
+	str *sent;
+	size_t sent_n;
+	int64_t sent_up_to;           /* the newest dispatch among it */
 	char tail[HEARING_NONCE_MAX]; /* the last bytes: a nonce may come in two pieces */
 	size_t tail_n;
 };
 
-/* offset: of the first byte that comes. run_id and dir live as long as the hearing. */
+/*
+ * offset: of the first byte that comes. run_id and dir live as long as the hearing. now_ms and wake_in
+ * are the caller's to set before the first byte; they outlive hearing_restart.
+ */
 void hearing_init(struct hearing *h, struct engine *e, str run_id, const char *dir,
 		uint64_t offset);
+/* From another offset on; nothing was heard yet. */
+void hearing_restart(struct hearing *h, uint64_t offset);
+/* Time has passed, as wake_in asked: what was held back is told. */
+void hearing_due(struct hearing *h);
 /* at: their offset in the output; where that is not the next one, bytes are missing. */
 void hearing_bytes(struct hearing *h, str bytes, uint64_t at);
 /*
@@ -37,7 +55,7 @@ void hearing_bytes(struct hearing *h, str bytes, uint64_t at);
 void hearing_message(struct hearing *h, str text, uint64_t end);
 /* A hook gave this dispatch to the agent; told again, it is told once. */
 void hearing_taken(struct hearing *h, str dispatch_id);
-/* The output is over: also a last line without its newline counts. */
+/* The output is over: also a last line without its newline counts, and nothing is held back. */
 void hearing_end(struct hearing *h);
 void hearing_done(struct hearing *h);
 

@@ -312,7 +312,7 @@ static bool is_meant(struct check *c, const value *doc, const value **ret_update
 
 static bool parse_block(struct check *c, const struct update_block *b, value **ret)
 {
-	struct json_limits limits = { .max_bytes = UPDATE_WINDOW, .max_depth = 16 };
+	struct json_limits limits = { .max_bytes = UPDATE_MERGED, .max_depth = 16 };
 	struct ov_err err = { 0 };
 
 	if (b->cut)

@@ -24,6 +24,8 @@
 
 enum {
 	UPDATE_WINDOW = 64 * 1024, /* bytes of one block, and so the memory of a scan */
+	/* Several that were merged: all lists of evidence, full of the longest entries, and the rest. */
+	UPDATE_MERGED = 8 * 1024 * 1024,
 	UPDATE_SUMMARY = 8 * 1024, /* also currentState */
 	UPDATE_NEXT = 4 * 1024,    /* also every entry of a list */
 	UPDATE_LIST = 64,          /* entries of blockers, decisions, openQuestions, learnings */

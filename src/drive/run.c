@@ -1,4 +1,4 @@
-#include "drive/run.h"
+#include "drive/run_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,37 +29,8 @@ enum {
 	READ_TRIES = 10, /* of an exit record, in about five seconds */
 	COMPLAINT_MAX = 1024,
 	EXIT_MAX = 64 * 1024,
-};
-
-struct run_handle {
-	struct loop *loop;
-	struct run_ops ops;
-	void *user;
-	struct arena strings;
-	const char *dir, *id;
-	const char *lock, *started, *output, *errors, *exit_record; /* paths */
-
-	struct follow *output_follow,
-			*errors_follow; /* errors: NULL when nobody wants them apart */
-	struct proc shim;               /* pidfd -1: not known (yet) */
-	struct loop_source *watch;
-	struct loop_source *timer; /* another look at the folder, or the end of the run */
-	int64_t retry_ms;
-	int read_tries;
-	bool child;        /* of ours, so its status says why it ended */
-	bool awaited;      /* somebody else is to start it */
-	int begun;         /* the process that somebody started for it, and */
-	uint64_t begun_at; /* when it was: so that no other is taken for it; or 0 */
-	bool never;        /* nothing was started, nor will be */
-
-	int complaints; /* the shim's stderr: closed when the agent is up */
-	struct loop_source *complaining;
-	struct buf complaint;
-
-	struct run_link *link;
-	bool stop_wanted, concluding, over;
-	unsigned busy; /* calls into the owner that return here */
-	bool closed;   /* by the owner, during one of them */
+	LAST_WORDS = 64 *
+			1024, /* of each file, read in one turn of the loop when the run is over */
 };
 
 static void look(void *user);
@@ -91,6 +62,7 @@ static void run_free(struct run_handle *r)
 	follow_close(r->errors_follow);
 	buf_done(&r->complaint);
 	arena_done(&r->strings);
+	arena_done(&r->end_arena);
 	mem_free(r);
 }
 
@@ -207,33 +179,58 @@ static int find_end(struct run_handle *r, struct arena *a, struct run_end *ret)
 	return 0;
 }
 
+static uint64_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) < 0 || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
+}
+
+/*
+ * A slice of the last words; false when there is more. What cannot be read is said with the end. Who
+ * got away from a lost run may still write: only what was there at its end is waited for.
+ */
+static bool hear_rest(struct run_handle *r, struct follow *f, uint64_t size)
+{
+	struct ov_err err = { 0 };
+	int code = f && !r->closed && follow_offset(f) < size ? follow_drain(f, LAST_WORDS, &err)
+							      : 0;
+
+	if (code == OV_ELIMIT)
+		return r->closed || follow_offset(f) >= size;
+	if (code < 0)
+		r->end.message = arena_printf(&r->end_arena, STR_FMT "%s%s",
+				STR_ARG(r->end.message), r->end.message.n ? "; " : "", err.msg);
+	return true;
+}
+
 /* The run is over, one way or another: deliver the last words, then tell how it ended. */
 static void conclude(struct run_handle *r)
 {
-	struct arena a = ARENA_INIT;
-	struct ov_err err = { 0 };
-	struct run_end end;
-
 	assert(!r->over);
 	forget_shim(r);
 	close_complaints(r);
 	r->concluding = true;
-	if (find_end(r, &a, &end) < 0) {
+	if (!r->end_known && find_end(r, &r->end_arena, &r->end) < 0) {
+		arena_done(&r->end_arena);
 		look_later(r);
-		arena_done(&a);
 		return;
 	}
+	if (!r->end_known) {
+		r->end_known = true;
+		r->output_size = size_of(r->output);
+		r->errors_size = size_of(r->errors);
+	}
 	r->busy++;
-	if (follow_drain(r->output_follow, SIZE_MAX, &err) < 0 ||
-			(r->errors_follow && !r->closed &&
-					follow_drain(r->errors_follow, SIZE_MAX, &err) < 0))
-		end.message = arena_printf(&a, STR_FMT "%s%s", STR_ARG(end.message),
-				end.message.n ? "; " : "", err.msg);
-	r->over = true;
-	if (!r->closed)
-		r->ops.ended(r->user, &end);
+	if (!hear_rest(r, r->output_follow, r->output_size) ||
+			!hear_rest(r, r->errors_follow, r->errors_size)) {
+		loop_timer_in(r->timer, 0);
+	} else {
+		r->over = true;
+		if (!r->closed)
+			r->ops.ended(r->user, &r->end);
+	}
 	r->busy--;
-	arena_done(&a);
 	if (r->closed)
 		run_free(r);
 }
@@ -475,54 +472,6 @@ void run_never_began(struct run_handle *r, const char *why)
 	loop_timer_in(r->timer, 0);
 }
 
-static int check_live(const struct run_handle *r, struct ov_err *err)
-{
-	if (r->over || r->concluding)
-		return ov_fail(err, OV_ESTATE, "run %s has ended", r->id);
-	return 0;
-}
-
-int run_send(struct run_handle *r, str bytes, struct ov_err *err)
-{
-	struct buf whole = BUF_INIT;
-	int code = check_live(r, err);
-	size_t n = 0;
-
-	if (code < 0)
-		return code;
-	for (size_t at = 0; at < bytes.n; at += RUN_SEND_MAX) {
-		str piece = str_sub(bytes, at, RUN_SEND_MAX);
-
-		buf_addf(&whole, "send %zu\n", piece.n);
-		buf_adds(&whole, piece);
-		n++;
-	}
-	code = run_link_request(r->link, buf_str(&whole), n, NULL, NULL, err);
-	buf_done(&whole);
-	return code;
-}
-
-int run_deliver(struct run_handle *r, str id, str bytes, run_delivered_fn *done, void *user,
-		struct ov_err *err)
-{
-	struct buf whole = BUF_INIT;
-	int code = check_live(r, err);
-
-	if (code < 0)
-		return code;
-	assert(id.n > 0 && id.n <= RUN_ID_MAX && str_find_byte(id, ' ') == id.n);
-	if (bytes.n > RUN_SEND_MAX)
-		return ov_fail(err, OV_ELIMIT,
-				"run %s: a message of %zu bytes is longer than the %d that an "
-				"agent's input takes",
-				r->id, bytes.n, RUN_SEND_MAX);
-	buf_addf(&whole, "deliver %zu " STR_FMT "\n", bytes.n, STR_ARG(id));
-	buf_adds(&whole, bytes);
-	code = run_link_request(r->link, buf_str(&whole), 1, done, user, err);
-	buf_done(&whole);
-	return code;
-}
-
 ov_time run_written(const struct run_handle *r, uint64_t *ret_bytes)
 {
 	struct stat st;
@@ -547,53 +496,4 @@ int run_shim(const struct run_handle *r)
 	if (r->shim.pidfd >= 0)
 		return r->shim.pid;
 	return is_beginning(r) ? r->begun : 0;
-}
-
-int run_close_input(struct run_handle *r, struct ov_err *err)
-{
-	int code = check_live(r, err);
-
-	return code < 0 ? code
-			: run_link_request(r->link, STR("close-input\n"), 1, NULL, NULL, err);
-}
-
-int run_signal(struct run_handle *r, int signo, struct ov_err *err)
-{
-	int code = check_live(r, err);
-	char line[RUN_LINE_MAX];
-
-	snprintf(line, sizeof(line), "signal %d\n", signo);
-	return code < 0 ? code : run_link_request(r->link, str_from(line), 1, NULL, NULL, err);
-}
-
-int run_interrupt(struct run_handle *r, struct ov_err *err)
-{
-	int code = check_live(r, err);
-
-	return code < 0 ? code : run_link_request(r->link, STR("interrupt\n"), 1, NULL, NULL, err);
-}
-
-int run_freeze(struct run_handle *r, bool frozen, run_delivered_fn *done, void *user,
-		struct ov_err *err)
-{
-	int code = check_live(r, err);
-
-	return code < 0 ? code
-			: run_link_request(r->link, frozen ? STR("freeze\n") : STR("thaw\n"), 1,
-					  done, user, err);
-}
-
-/* Not by the socket: SIGTERM means stop to the shim, and needs nothing of it but its life. */
-int run_stop(struct run_handle *r, struct ov_err *err)
-{
-	int code = check_live(r, err);
-
-	if (code < 0)
-		return code;
-	r->stop_wanted = true;
-	/* Until it is up, it would die of the signal instead of minding it. */
-	if (r->shim.pidfd < 0 || r->complaints >= 0)
-		return 0;
-	code = proc_signal(&r->shim, SIGTERM, err);
-	return code == OV_ENOTFOUND ? 0 : code;
 }

@@ -201,4 +201,53 @@ TEST(where_there_are_no_holes_the_beginning_is_kept)
 	world_done(&w);
 }
 
+/* A turn of the loop is one callback: whatever has piled up, others are served after so many bytes. */
+TEST(no_turn_of_the_loop_reads_more_than_a_slice)
+{
+	struct world w;
+	struct seen s = { 0 }, again = { 0 };
+	size_t most = 0, turns = 0;
+
+	world_init(&w, "head -c 9000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo end");
+	w.spec.split_errors = true;
+	w.spec.max_output_bytes = 16 << 20;
+	start(&w, &s);
+	finish(&w, &s);
+	assert_int_equal(s.out.n, 9000004);
+	/* By a daemon that comes when it is over: all of it is left to read, and then the end is told. */
+	assert_int_equal(adopt(&w, &again), 0);
+	while (!again.ends) {
+		size_t before = again.out.n + again.errors.n;
+
+		loop_step(w.loop, 50000);
+		most = MAX(most, again.out.n + again.errors.n - before);
+		turns++;
+	}
+	finish(&w, &again);
+	assert_int_equal(again.out.n, 9000004);
+	assert_int_equal(again.errors.n, 3000000);
+	assert_true(most > 0 && most <= 128 * 1024);
+	assert_true(turns >= 12000000 / (128 * 1024));
+	seen_done(&s);
+	seen_done(&again);
+	world_done(&w);
+}
+
+TEST(a_run_may_be_closed_amid_its_last_words)
+{
+	struct world w;
+	struct seen s = { 0 }, again = { .close_on_output = true };
+
+	world_init(&w, "head -c 900000 /dev/zero");
+	start(&w, &s);
+	finish(&w, &s);
+	assert_int_equal(adopt(&w, &again), 0);
+	STEP_UNTIL(&w, !again.run);
+	assert_int_equal(again.ends, 0);
+	assert_int_equal(again.pieces, 1);
+	seen_done(&s);
+	seen_done(&again);
+	world_done(&w);
+}
+
 TEST_MAIN

@@ -198,12 +198,45 @@ static void heard_end(struct sim *s, int life, str run_id)
 	run_drop(er);
 }
 
+static const struct exec_run *of_hearing(const struct hearing *h)
+{
+	return (const struct exec_run *)((const char *)h - offsetof(struct exec_run, hearing));
+}
+
 static void tell(struct hearing *h, str command, const value *params)
 {
-	const struct exec_run *er = (struct exec_run *)((char *)h -
-			offsetof(struct exec_run, hearing));
+	const struct exec_run *er = of_hearing(h);
 
 	tape_report(er->x->d->tape, h->engine, command, params);
+}
+
+static int64_t hearing_now(const struct hearing *h)
+{
+	return sim_now(of_hearing(h)->x->s);
+}
+
+struct due {
+	int life;
+	char run[SIM_NAME_MAX];
+};
+
+static void hearing_fired(struct sim *s, void *arg)
+{
+	const struct due *m = arg;
+	struct sim_exec *x = exec_of(s, m->life);
+	struct exec_run *er = x ? map_get(&x->runs, str_from(m->run)) : NULL;
+
+	if (er)
+		hearing_due(&er->hearing);
+}
+
+static void hearing_wake(struct hearing *h, int64_t ms)
+{
+	const struct exec_run *er = of_hearing(h);
+	struct due *m = sim_in(er->x->s, ms, er->x->d->life, hearing_fired, sizeof(*m));
+
+	m->life = er->x->d->life;
+	sim_name(m->run, er->id);
 }
 
 static void take_in_hand(struct sim_exec *x, const struct run *run, struct sim_run *r)
@@ -220,6 +253,8 @@ static void take_in_hand(struct sim_exec *x, const struct run *run, struct sim_r
 	er->offset = MIN((uint64_t)run->update_offset, machine_output(r).n);
 	hearing_init(&er->hearing, x->d->engine, er->id, SIM_STORE_DIR "/no-folder", er->offset);
 	er->hearing.tell = tell;
+	er->hearing.now_ms = hearing_now;
+	er->hearing.wake_in = hearing_wake;
 	er->seen.output_at = MIN(machine_output_at(r), sim_now(x->s));
 	map_put(&x->runs, er->id, er);
 	map_put(&x->seen, er->id, &er->seen);
