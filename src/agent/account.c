@@ -51,7 +51,7 @@ static void tool_remove(struct account *c, size_t i)
 
 static void on_tool_started(struct account *c, const struct fact *f, ov_time at)
 {
-	struct account_tool t = { .since = at, .child = f->child };
+	struct account_tool t = { .since = at, .child = f->child, .thread = calls_thread(f) };
 
 	if (tool_find(c, f->id) < c->tools_n)
 		return;
@@ -72,7 +72,7 @@ static void on_tool_ended(struct account *c, const struct fact *f, ov_time at)
 
 	if (i == c->tools_n)
 		return;
-	calls_answered(&c->calls, c->tools[i].call, f, at);
+	calls_answered(&c->calls, c->tools[i].call, c->tools[i].thread, f, at);
 	tool_remove(c, i);
 }
 
@@ -80,6 +80,8 @@ static void on_tool_ended(struct account *c, const struct fact *f, ov_time at)
 
 static void on_ready(struct account *c, const struct fact *f, ov_time at _unused_)
 {
+	if (f->child)
+		return;
 	c->ready = true;
 	if (f->session.n)
 		KEEP(c->session, f->session);
@@ -87,8 +89,10 @@ static void on_ready(struct account *c, const struct fact *f, ov_time at _unused
 		KEEP(c->model, f->model);
 }
 
-static void on_turn_started(struct account *c, const struct fact *f _unused_, ov_time at _unused_)
+static void on_turn_started(struct account *c, const struct fact *f, ov_time at _unused_)
 {
+	if (f->child)
+		return;
 	if (!c->in_turn)
 		c->turns++;
 	c->in_turn = true;
@@ -119,8 +123,21 @@ static void forget_trouble(struct account *c)
 	c->trouble_text[0] = '\0';
 }
 
+/* A sub-agent is over: the session's own turn goes on. */
+static void on_thread_ended(struct account *c, uint64_t thread)
+{
+	for (size_t i = c->tools_n; i-- > 0;)
+		if (c->tools[i].thread == thread)
+			tool_remove(c, i);
+	calls_over(&c->calls, thread);
+}
+
 static void on_turn_ended(struct account *c, const struct fact *f, ov_time at)
 {
+	if (f->child) {
+		on_thread_ended(c, calls_thread(f));
+		return;
+	}
 	c->in_turn = false;
 	c->compacting = false;
 	c->waiting_for[0] = '\0';

@@ -19,8 +19,8 @@ enum { ACCOUNT_TOOLS = 32, ACCOUNT_TEXT = 2048, ACCOUNT_NAME = 128 };
 struct account_tool {
 	char id[ACCOUNT_NAME], name[ACCOUNT_NAME];
 	ov_time since;
-	uint64_t call; /* in calls */
-	bool child;    /* of a sub-agent */
+	uint64_t call, thread; /* in calls */
+	bool child;            /* of a sub-agent */
 };
 
 struct account {

@@ -50,39 +50,104 @@ static void keep_text(char to[CALLS_TEXT], const struct fact *f)
 	to[n + cut.n] = '\0';
 }
 
-uint64_t calls_made(struct calls *c, const struct fact *f)
-{
-	struct calls_row *row;
+/* ---- threads ---- */
 
-	if (f->child || f->digest.n != SHA256_HEX)
+uint64_t calls_thread(const struct fact *f)
+{
+	if (!f->child)
 		return 0;
-	row = row_for(c, hash_of(f->digest));
-	row->count++;
-	row->at = ++c->made;
-	if (row->count > c->most) {
-		c->most = row->count;
-		memcpy(c->digest, f->digest.p, SHA256_HEX);
-		c->digest[SHA256_HEX] = '\0';
-		keep_text(c->text, f);
-	}
-	/* Others may be made beside one that is repeated. */
-	if (row->call == c->last || c->same < 2)
-		keep_text(c->same_text, f);
-	return row->call;
+	return hash_of(f->thread.n ? f->thread : STR("one that is not named"));
 }
 
-void calls_answered(struct calls *c, uint64_t call, const struct fact *f, ov_time at)
+static struct calls_thread *thread_for(struct calls *c, uint64_t id)
 {
+	struct calls_thread *quiet = NULL;
+	size_t i = 0;
+
+	if (!c->threads_n)
+		c->threads_n = 1; /* the session */
+	for (; i < c->threads_n; i++) {
+		if (c->threads[i].id == id)
+			break;
+		if (i && (!quiet || c->threads[i].at < quiet->at))
+			quiet = &c->threads[i];
+	}
+	if (i == CALLS_THREADS)
+		i = (size_t)(quiet - c->threads);
+	else if (i == c->threads_n)
+		c->threads_n++;
+	if (c->threads[i].id != id)
+		c->threads[i] = (struct calls_thread){ .id = id };
+	c->threads[i].at = ++c->heard;
+	return &c->threads[i];
+}
+
+static void find_worst(struct calls *c)
+{
+	const struct calls_thread *worst = &c->threads[0];
+
+	for (size_t i = 1; i < c->threads_n; i++)
+		if (c->threads[i].same > worst->same)
+			worst = &c->threads[i];
+	c->same = worst->same;
+	c->same_since = worst->same_since;
+	memcpy(c->same_text, worst->same_text, sizeof(c->same_text));
+}
+
+void calls_over(struct calls *c, uint64_t thread)
+{
+	for (size_t i = 1; i < c->threads_n; i++)
+		if (c->threads[i].id == thread)
+			c->threads[i] = c->threads[--c->threads_n];
+	find_worst(c);
+}
+
+/* ---- calls ---- */
+
+static void count(struct calls *c, uint64_t call, const struct fact *f)
+{
+	struct calls_row *row = row_for(c, call);
+
+	row->count++;
+	row->at = ++c->made;
+	if (row->count <= c->most)
+		return;
+	c->most = row->count;
+	memcpy(c->digest, f->digest.p, SHA256_HEX);
+	c->digest[SHA256_HEX] = '\0';
+	keep_text(c->text, f);
+}
+
+uint64_t calls_made(struct calls *c, const struct fact *f)
+{
+	struct calls_thread *t = thread_for(c, calls_thread(f));
+	uint64_t call;
+
+	if (f->digest.n != SHA256_HEX)
+		return 0;
+	call = hash_of(f->digest);
+	if (!f->child)
+		count(c, call, f);
+	/* Others may be made beside one that is repeated. */
+	if (call == t->last || t->same < 2)
+		keep_text(t->same_text, f);
+	find_worst(c);
+	return call;
+}
+
+void calls_answered(struct calls *c, uint64_t call, uint64_t thread, const struct fact *f,
+		ov_time at)
+{
+	struct calls_thread *t = thread_for(c, thread);
 	uint64_t answer = hash_of(f->digest.n ? f->digest : f->text) ^ (f->failed ? 1 : 0);
 
-	if (f->child)
-		return;
-	if (call && call == c->last && answer == c->last_answer) {
-		c->same++;
+	if (call && call == t->last && answer == t->last_answer) {
+		t->same++;
 	} else {
-		c->same = call ? 1 : 0;
-		c->same_since = at;
+		t->same = call ? 1 : 0;
+		t->same_since = at;
 	}
-	c->last = call;
-	c->last_answer = answer;
+	t->last = call;
+	t->last_answer = answer;
+	calls_over(c, hash_of(f->id));
 }

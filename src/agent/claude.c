@@ -44,7 +44,8 @@ static struct fact begin(const value *v, enum fact_kind kind)
 {
 	struct fact f = { .kind = kind, .cost_microusd = COST_UNKNOWN };
 
-	f.child = value_str_at(v, "parent_tool_use_id").n > 0;
+	f.thread = value_str_at(v, "parent_tool_use_id");
+	f.child = f.thread.n > 0;
 	if (!time_parse(value_str_at(v, "timestamp"), &f.at))
 		f.at = 0;
 	return f;

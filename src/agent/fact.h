@@ -91,6 +91,7 @@ struct fact {
 	bool failed;
 	bool child;         /* of a sub-agent: no turn of the session itself */
 	bool session_empty; /* of a turn that ended: the agent kept nothing that could be resumed */
+	str thread;         /* of which one; empty: it does not say, or the session itself */
 	enum trouble trouble;
 	int status; /* of HTTP; 0: none */
 	int64_t attempt;

@@ -362,7 +362,8 @@ bool hook_fact(struct arena *a, str line, const struct agent_format *format, str
 	f.session = value_str_at(v, "session");
 	f.model = value_str_at(v, "model");
 	f.id = value_str_at(v, "tool_id");
-	f.child = value_str_at(v, "child").n > 0;
+	f.thread = value_str_at(v, "child");
+	f.child = f.thread.n > 0;
 	f.text = value_str_at(v, "text");
 	f.digest = value_str_at(v, "digest");
 	if (f.kind == FACT_NOTICE && f.text.n == 0)

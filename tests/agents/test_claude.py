@@ -62,6 +62,19 @@ class Claude(common.Hooked):
         record = self.run_of(site, "T1")
         self.assertEqual((record["tokens_input"], record["tokens_output"]), (500, 100), "its sub-agent's, too")
 
+    def test_a_sub_agent_that_goes_in_a_circle(self):
+        """It is found while it happens, and the session is told to go about it in another way."""
+        site = self.site(self.kind, more="[oversight]\nstuck.same_call_count = 6\n")
+        sub = script(*[self.kind.shell("echo the same")] * 60)
+        goal = self.goal(site, self.task("T1", [
+            {"tool": "Agent", "input": {"description": "sub", "prompt": sub, "subagent_type": "general-purpose"}},
+            {"gate": "never", "text": "Never said."}], self.work("T1")))
+        found = site.wait_type("detection.made")["data"]["detection"]
+        self.assertEqual((found["type"], found["evidence"]["repeatedToolCall"]), ("stuck", "Bash: echo the same"), found)
+        self.assertIn("the run is interrupted", site.wait_type("intervention.applied")["data"]["did"])
+        site.wait_goal(goal)
+        self.assertEqual([r["resumed"] for r in site.runs()], [False, True])
+
     def test_it_mends_the_daemon(self):
         """Under the watchdog: a configuration by which no daemon can start is put right."""
         site = self.site(self.kind, start=False)

@@ -305,6 +305,25 @@ class Circles(SpokenCase):
         self.assertIn("Bash: make test", asked[0])
 
 
+    def test_same_call_of_a_sub_agent(self):
+        """A sub-agent that goes in a circle is found, though its neighbour and the session get on."""
+        run = self.begin(top="[oversight.stuck]\nsame_call_count = 5")
+        self.agent.say(claude_init(), claude_tool("Agent", "toolu_a", 1, prompt="a"),
+                       claude_tool("Agent", "toolu_b", 2, prompt="b"))
+        self.s.wait_type("run.session", run=run)
+        lines = []
+        for i in range(10, 15):
+            for parent, command in (("toolu_a", "make test"), ("toolu_b", f"cat {i}")):
+                for line in (claude_tool("Bash", f"{parent}_{i}", i, command=command),
+                             claude_tool_result(f"{parent}_{i}", "1 failed")):
+                    lines.append({**line, "parent_tool_use_id": parent})
+        self.agent.say_last(*lines)
+        found = self.s.wait_type("detection.made", run=run)["data"]["detection"]
+        self.assertEqual(found["evidence"], {"repeatedToolCall": "Bash: make test", "occurrences": 5})
+        self.assertEqual(self.s.wait_type("intervention.applied", run=run)["data"]["level"], "redirect")
+        self.ended(run)
+
+
 class Asked(SpokenCase):
     def test_silence(self):
         """A silent agent is asked by a new run of its session; the same stall goes on, one nudge richer."""

@@ -147,7 +147,6 @@ TEST(the_same_call_again_is_counted)
 	struct account c = fresh();
 	struct arena a = ARENA_INIT;
 	str one = sha256_hex(&a, STR("1")), two = sha256_hex(&a, STR("2"));
-	struct fact child = call(FACT_TOOL_STARTED, "c", two, "");
 
 	call_and_answer(&c, one, "red");
 	assert_int_equal(c.calls.same, 1);
@@ -169,17 +168,105 @@ TEST(the_same_call_again_is_counted)
 	call_and_answer(&c, two, "green");
 	assert_int_equal(c.calls.same, 1);
 	assert_int_equal(c.calls.most, 4);
-	/* What sub-agents do is not counted. */
-	child.child = true;
+	arena_done(&a);
+}
+
+static void call_of_child(struct account *c, const char *thread, str digest, const char *answer)
+{
+	struct fact f = call(FACT_TOOL_STARTED, "c", digest, "ls");
+
+	f.child = true;
+	f.thread = str_from(thread);
+	tell(c, f, T0 + 1);
+	f.kind = FACT_TOOL_ENDED;
+	f.digest = (str){ 0 };
+	f.text = str_from(answer);
+	tell(c, f, T0 + 1);
+}
+
+TEST(each_thread_is_looked_at_by_itself)
+{
+	struct account c = fresh();
+	struct arena a = ARENA_INIT;
+	str one = sha256_hex(&a, STR("1")), two = sha256_hex(&a, STR("2"));
+	struct fact over = of(FACT_TURN_ENDED);
+
+	tell(&c, of(FACT_TURN_STARTED), T0);
+	/* Two of them at once, beside the session: each has its own row, which no other ends. */
 	for (int i = 0; i < 9; i++) {
-		child.kind = FACT_TOOL_STARTED;
-		tell(&c, child, T0);
-		child.kind = FACT_TOOL_ENDED;
-		tell(&c, child, T0);
+		call_of_child(&c, "s1", two, "red");
+		call_of_child(&c, "s2", i % 2 ? one : two, "red");
+		call_of_child(&c, "", i % 2 ? one : two, "red");
+		call_and_answer(&c, one, i % 2 ? "red" : "green");
 	}
-	assert_int_equal(c.calls.most, 4);
+	assert_int_equal(c.calls.same, 9);
+	assert_int_equal(c.calls.same_since, T0 + 1);
+	assert_string_equal(c.calls.same_text, "Bash: ls");
+	/* Most often: of the session alone. */
+	assert_int_equal(c.calls.most, 9);
+	assert_string_equal(c.calls.digest, one.p);
+	/* One that is over has nothing more in a row; the session goes on. */
+	over.child = true;
+	over.thread = STR("s1");
+	tell(&c, over, T0);
+	assert_int_equal(c.calls.same, 1);
+	assert_true(c.in_turn);
+	/* It may also be the call that is answered. */
+	tell(&c, call(FACT_TOOL_STARTED, "task", two, ""), T0);
+	for (int i = 0; i < 5; i++)
+		call_of_child(&c, "task", one, "red");
+	assert_int_equal(c.calls.same, 5);
+	tell(&c, call(FACT_TOOL_ENDED, "task", (str){ 0 }, "done"), T0);
 	assert_int_equal(c.calls.same, 1);
 	arena_done(&a);
+}
+
+TEST(threads_are_bounded)
+{
+	struct account c = fresh();
+	struct arena a = ARENA_INIT;
+	str one = sha256_hex(&a, STR("1"));
+
+	call_and_answer(&c, one, "red");
+	call_and_answer(&c, one, "red");
+	for (int i = 0; i < 10 * CALLS_THREADS; i++) {
+		call_of_child(&c, arena_printf(&a, "quiet %d", i).p, one, "red");
+		call_of_child(&c, "busy", one, "red");
+	}
+	/* Neither the one that is heard nor the session went. */
+	assert_int_equal(c.calls.threads_n, CALLS_THREADS);
+	assert_int_equal(c.calls.same, 10 * CALLS_THREADS);
+	call_and_answer(&c, one, "red");
+	assert_int_equal(c.calls.threads[0].same, 3);
+	assert_int_equal(c.calls.most, 3);
+	arena_done(&a);
+}
+
+TEST(a_sub_agent_begins_and_ends_no_turn)
+{
+	struct account c = fresh();
+	struct fact f = hook(FACT_TURN_ENDED), t = hook(FACT_TOOL_STARTED);
+
+	tell(&c, hook(FACT_TURN_STARTED), T0);
+	t.id = STR("mine");
+	tell(&c, t, T0);
+	t.id = STR("its");
+	t.child = f.child = true;
+	t.thread = f.thread = STR("s1");
+	tell(&c, t, T0);
+	assert_int_equal(c.tools_n, 2);
+	tell(&c, f, T0);
+	assert_true(c.in_turn);
+	assert_false(c.has_result);
+	assert_int_equal(c.tools_n, 1);
+	assert_string_equal(c.tools[0].id, "mine");
+	f.kind = FACT_TURN_STARTED;
+	tell(&c, f, T0);
+	assert_int_equal(c.turns, 1);
+	f.kind = FACT_READY;
+	f.session = STR("another");
+	tell(&c, f, T0);
+	assert_string_equal(c.session, "");
 }
 
 TEST(what_is_repeated_stays_in_a_full_table)
