@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include "agent/reset_time.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
@@ -98,6 +99,18 @@ static void on_turn_started(struct account *c, const struct fact *f, ov_time at 
 	c->in_turn = true;
 }
 
+/* When it may be tried again: a moment, a wait, or a time of the day in its words. */
+static ov_time reset_of(const struct account *c, const struct fact *f, ov_time at)
+{
+	if (f->resets_at)
+		return f->resets_at;
+	if (f->kind == FACT_RETRYING)
+		return 0;
+	if (f->wait_ms)
+		return at + f->wait_ms;
+	return f->trouble == TROUBLE_RATE_LIMITED ? reset_time(f->text, at, c->utc_offset) : 0;
+}
+
 /* What the trouble is; a general word does not replace a precise one. */
 static void keep_trouble(struct account *c, const struct fact *f, ov_time at)
 {
@@ -107,9 +120,7 @@ static void keep_trouble(struct account *c, const struct fact *f, ov_time at)
 	c->trouble = f->trouble;
 	c->trouble_sign = f->sign == SIGN_NONE ? SIGN_HOOK : f->sign;
 	c->status = f->status;
-	c->resets_at = f->resets_at                              ? f->resets_at
-			: f->wait_ms && f->kind != FACT_RETRYING ? at + f->wait_ms
-								 : 0;
+	c->resets_at = reset_of(c, f, at);
 	if (f->text.n)
 		KEEP(c->trouble_text, f->text);
 }

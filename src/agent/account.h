@@ -50,6 +50,7 @@ struct account {
 	/* Some of what it told cannot be true: what is here of it is the least that it was. */
 	bool cost_untrue, advance_untrue;
 	int64_t cost_baseline;
+	ov_time utc_offset; /* of the zone that the agent speaks of times in; 0 after account_init */
 	int64_t context_used, context_window;
 	bool has_result, result_failed; /* of the newest turn that ended */
 	bool session_empty;             /* the same: its session cannot be resumed */

@@ -96,6 +96,8 @@ static const struct phrase sure[] = {
 	{ "error resuming session", TROUBLE_SESSION_LOST },
 	{ "maximum number of turns", TROUBLE_MAX_TURNS },
 	{ "max session turns", TROUBLE_MAX_TURNS }, { "maximum session turns", TROUBLE_MAX_TURNS },
+	{ "loop detected, stopping",
+			TROUBLE_LOOP }, /* of Gemini: it stops by itself, and calls that a success */
 	{ "maximum budget", TROUBLE_BUDGET }, { "usage limit", TROUBLE_RATE_LIMITED },
 	{ "credit balance", TROUBLE_RATE_LIMITED }, { "insufficient_quota", TROUBLE_RATE_LIMITED },
 	{ "api_key_invalid", TROUBLE_LOGIN }, /* of Gemini, with status 400 */

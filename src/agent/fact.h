@@ -41,6 +41,7 @@ enum fact_kind { FACTS(FACT_ENUM) FACT_KIND_COUNT };
 	X(TROUBLE_MAX_TURNS, "max_turns")                                                       \
 	X(TROUBLE_BUDGET, "budget")             /* the agent's own */                           \
 	X(TROUBLE_CONTEXT, "context")           /* the conversation is too long */              \
+	X(TROUBLE_LOOP, "loop")                 /* it stopped itself: it went in circles */     \
 	X(TROUBLE_SESSION_LOST, "session_lost") /* what was to be resumed is not there */       \
 	X(TROUBLE_INTERRUPTED, "interrupted")                                                   \
 	X(TROUBLE_UNFINISHED, "unfinished") /* it ended in the middle of a turn */              \

@@ -101,7 +101,8 @@ static void on_error(struct stream *s, const value *v)
 	str text = value_str_at(v, "message"), kept = str_sub(text, 0, sizeof(g->error) - 1);
 	struct fact f = trouble_fact(FACT_TROUBLE, text, 0);
 
-	if (!str_is(value_str_at(v, "severity"), "error")) {
+	/* A loop ends the turn as well, although it is told as a warning. */
+	if (!str_is(value_str_at(v, "severity"), "error") && f.trouble != TROUBLE_LOOP) {
 		f = begin(v, FACT_NOTICE);
 		f.text = text;
 	} else {

@@ -12,7 +12,9 @@
 #include "drive/run.h"
 
 static const str default_pass[] = { STR_INIT("HOME"), STR_INIT("PATH"), STR_INIT("USER"),
-	STR_INIT("LANG"), STR_INIT("LC_ALL"), STR_INIT("TMPDIR"), STR_INIT("TERM") };
+	STR_INIT("LANG"), STR_INIT("LC_ALL"), STR_INIT("TZ"), STR_INIT("TMPDIR"), STR_INIT("TERM"),
+	STR_INIT("GIT_AUTHOR_NAME"), STR_INIT("GIT_AUTHOR_EMAIL"), STR_INIT("GIT_COMMITTER_NAME"),
+	STR_INIT("GIT_COMMITTER_EMAIL") };
 
 /* Both streams into one, so that the end of the output is the end of what happened. */
 static const char *const *shell(struct arena *a, const char *text)

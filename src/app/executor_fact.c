@@ -51,6 +51,7 @@ void live_account_init(struct live_run *lr, const struct run *r)
 			&cost);
 	lr->account = mem_zalloc(1, sizeof(*lr->account));
 	account_init(lr->account, &before, cost);
+	lr->account->utc_offset = lr->x->o.config->policy.utc_offset;
 	/* The hearing is told messages from the first one on. */
 	hearing_restart(&lr->hearing, 0);
 	map_put(&lr->x->accounts, lr->id, lr->account);

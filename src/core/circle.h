@@ -18,4 +18,9 @@ struct circle {
 bool circle_judge(const struct policy *p, const struct assignment *as, int64_t calls, str call,
 		struct circle *ret);
 /* What the words about it are made of. */
-struct detect_context circle_context(const struct assignment *as, str call);
+struct detect_context circle_context(const struct node *n, str call);
+/* The run is over, as its agent found by itself that it went in circles: what that is to be called. */
+bool circle_ended(const struct oversight *o, const struct node *n, const struct run *r,
+		struct found *ret);
+/* What it did again and again. */
+str circle_call(const struct run *r);

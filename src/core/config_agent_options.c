@@ -56,8 +56,9 @@ static const struct option agent_options[] = {
 			prompts, AT(prompt_by) },
 	{ "env", OPT_ENV, 0, 0, "{}", "Variables set in the agent's environment.", LIST_AT(env) },
 	{ "env_pass", OPT_NAMES, 0, 0,
-			"[\"HOME\", \"PATH\", \"USER\", \"LANG\", \"LC_ALL\", \"TMPDIR\", "
-			"\"TERM\"]",
+			"[\"HOME\", \"PATH\", \"USER\", \"LANG\", \"LC_ALL\", \"TZ\", \"TMPDIR\", "
+			"\"TERM\", \"GIT_AUTHOR_NAME\", \"GIT_AUTHOR_EMAIL\", "
+			"\"GIT_COMMITTER_NAME\", \"GIT_COMMITTER_EMAIL\"]",
 			"Names of the variables that are handed on from the daemon's environment; "
 			"nothing else of it is. Unless this is given, those that the format needs "
 			"are added, such as ANTHROPIC_API_KEY or CODEX_HOME.",

@@ -9,10 +9,8 @@ enum { CALL_SEED = 6 };
 /* There are none: it is about this run alone. */
 static const struct history no_history = { .completion_centi = -1 };
 
-struct detect_context circle_context(const struct assignment *as, str call)
+struct detect_context circle_context(const struct node *n, str call)
 {
-	const struct node *n = as->node;
-
 	return (struct detect_context){ .history = &no_history,
 		.objective = n->objective.n ? n->objective : n->name,
 		.call = call,
@@ -31,10 +29,10 @@ static bool is_answered(const struct goal *g, const struct run *r)
 }
 
 /* A run before this one did the same, and nobody had a say since. */
-static bool was_found(const struct assignment *as, str call, const struct found *f)
+static bool was_found(const struct node *n, str call, const struct found *f)
 {
-	const struct goal *g = as->node->goal;
-	struct detect_context cx = circle_context(as, call);
+	const struct goal *g = n->goal;
+	struct detect_context cx = circle_context(n, call);
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 	str fingerprint = detection_fingerprint(&a, &cx, f);
@@ -45,6 +43,32 @@ static bool was_found(const struct assignment *as, str call, const struct found 
 	return false;
 }
 
+static struct found circle_found(const struct node *n, int64_t calls, str call)
+{
+	struct found f = { .type = DETECT_STUCK,
+		.count = calls,
+		.in_run = true,
+		.key = str_hash(call, CALL_SEED) };
+
+	f.severity = was_found(n, call, &f) ? SEVERITY_CRITICAL : SEVERITY_HIGH;
+	return f;
+}
+
+/* What a run made again and again; a loop of words has no call. */
+str circle_call(const struct run *r)
+{
+	return r->tool.n ? r->tool : STR("the same words");
+}
+
+bool circle_ended(const struct oversight *o, const struct node *n, const struct run *r,
+		struct found *ret)
+{
+	if (r->trouble != TROUBLE_LOOP || !o->t.same_call_count || is_answered(n->goal, r))
+		return false;
+	*ret = circle_found(n, MAX(r->tool_repeats, (int64_t)LOOP_CALLS_LEAST), circle_call(r));
+	return true;
+}
+
 bool circle_judge(const struct policy *p, const struct assignment *as, int64_t calls, str call,
 		struct circle *ret)
 {
@@ -53,11 +77,7 @@ bool circle_judge(const struct policy *p, const struct assignment *as, int64_t c
 	oversight_for(p, as->node->goal, as->node, &ret->o);
 	if (!ret->o.t.same_call_count || calls < ret->o.t.same_call_count)
 		return false;
-	ret->found = (struct found){ .type = DETECT_STUCK,
-		.count = calls,
-		.in_run = true,
-		.key = str_hash(call, CALL_SEED) };
-	ret->found.severity = was_found(as, call, &ret->found) ? SEVERITY_CRITICAL : SEVERITY_HIGH;
+	ret->found = circle_found(as->node, calls, call);
 	ret->level = detection_level(&ret->o, &no_history, &ret->found);
 	return ret->level != LEVEL_NONE;
 }
@@ -65,7 +85,7 @@ bool circle_judge(const struct policy *p, const struct assignment *as, int64_t c
 void tick_loop(struct decide_ctx *cx, const struct decision *d)
 {
 	const struct assignment *as = d->assignment;
-	struct detect_context context = circle_context(as, d->call);
+	struct detect_context context = circle_context(as->node, d->call);
 	struct subject about = about_assignment(as);
 	struct detection_words w;
 	struct circle c;

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "core/aftermath.h"
 #include "core/budget.h"
+#include "core/circle.h"
 #include "core/detect.h"
 #include "core/iteration.h"
 #include "core/limits.h"
@@ -153,6 +154,7 @@ static void answer(struct decide_ctx *cx, const struct review *x, const struct f
 	struct detect_context context = { .history = &x->h,
 		.iterations = x->iterations,
 		.objective = x->n->objective.n ? x->n->objective : x->n->name,
+		.call = f->in_run ? circle_call(x->r) : STR(""),
 		.subject = wide ? x->g->id : x->n->key,
 		.round = wide ? x->g->round : x->n->round };
 	struct subject about = about_run(x->r);
@@ -177,7 +179,9 @@ static void answer(struct decide_ctx *cx, const struct review *x, const struct f
 					.fingerprint = w.fingerprint,
 					.message = w.message,
 					.reason = w.reason,
-					.quote = value_str_at(w.evidence, "repeatedError"),
+					.quote = value_str_at(w.evidence,
+							f->in_run ? "repeatedToolCall"
+								  : "repeatedError"),
 					.text = w.guidance,
 					.pause = x->o.pause });
 }
@@ -215,6 +219,17 @@ static void record(struct decide_ctx *cx, const struct review *x)
 		ev_cstr(cx, e, "alarm", status_name(&severities, (int)alarm));
 }
 
+static void review_loop(struct review *x)
+{
+	struct found f;
+
+	for (size_t i = 0; i < x->found_n; i++)
+		if (x->found[i].type == DETECT_STUCK)
+			return;
+	if (circle_ended(&x->o, x->n, x->r, &f))
+		x->found[x->found_n++] = f;
+}
+
 static bool is_over(const struct review *x)
 {
 	return node_is_final(x->n) || (x->g->status != GOAL_ACTIVE && x->g->status != GOAL_PAUSED);
@@ -231,8 +246,10 @@ void tick_review(struct decide_ctx *cx, const struct decision *d)
 	sample_prepare(&x.now);
 	oversight_for(cx->policy, x.g, x.n, &x.o);
 	review_history(cx->policy, &x);
-	if (!is_over(&x))
+	if (!is_over(&x)) {
 		x.found_n = detect(&x.h, &x.o.t, x.found);
+		review_loop(&x);
+	}
 	record(cx, &x);
 	aftermath_review(cx, x.n, &x.now);
 	answer_all(cx, &x);

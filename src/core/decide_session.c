@@ -32,6 +32,9 @@ const struct trouble_rule trouble_rules[TROUBLE_COUNT] = {
 	[TROUBLE_BUDGET] = { .people = "the agent used up its own budget" },
 	[TROUBLE_CONTEXT] = { .forget = true,
 			.people = "the agent's conversation became too long" },
+	[TROUBLE_LOOP] = { .people = "the agent stopped itself, as it went in circles",
+			.feedback = "You were stopped because you did the same thing again and "
+				    "again. Do it in another way." },
 	[TROUBLE_SESSION_LOST] = { .forget = true,
 			.cost = COSTS_UNLESS_RESUMED,
 			.people = "the session that was to go on is not there any more" },

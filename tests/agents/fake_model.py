@@ -19,7 +19,8 @@ in the conversation is the one that counts. A step is a dictionary:
     thinking  what it thinks before that
     usage     {"input", "output", "cache_read", "cache_write"}: tokens; input without the cached ones
     stop      the stop reason instead of the usual one
-    fail      {"status", "message", "headers", "times"}: an HTTP error instead; without times: always
+    fail      {"status", "message", "headers", "times", "error"}: an HTTP error instead; without times: always;
+              error: further members of its object, such as a type of its own
     gate      a name: nothing is said until the test opens the gate
     hang      true: nothing is said until the other side goes away; "stream": after a first piece
     force     true: the tool is called although it was not offered
@@ -198,8 +199,9 @@ class FakeModel:
                 self.log.flush()
             self.lock.notify_all()
         if fail:
-            send_json(handler, fail["status"], wire.error(fail["status"], fail.get("message", "scripted failure")),
-                      fail.get("headers", {}))
+            document = wire.error(fail["status"], fail.get("message", "scripted failure"))
+            document["error"].update(fail.get("error", {}))
+            send_json(handler, fail["status"], document, fail.get("headers", {}))
             return
         if not side:
             self.hold(handler, step)

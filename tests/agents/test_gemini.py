@@ -48,6 +48,35 @@ class Gemini(common.Common):
         site.up()
         self.fails_after_its_turns(site)
 
+    def failed_with(self, fail, trouble):
+        """One run that the model's server fails: what Gemini tells of it, and what that is taken for."""
+        site = self.site(self.kind)
+        goal = self.goal(site, self.task("T1", [{"fail": fail}], self.work("T1")))
+        ended = site.wait_type("run.ended")["data"]
+        self.assertEqual((ended["verdict"], ended["trouble"]), ("failed", trouble), ended)
+        return site, goal
+
+    def test_a_key_that_is_not_valid_is_a_login(self):
+        site, _ = self.failed_with({"status": 400, "message": "API key not valid. Please pass a valid API key.", "error": {
+            "status": "INVALID_ARGUMENT", "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                                                       "reason": "API_KEY_INVALID", "domain": "googleapis.com"}]}}, "login")
+        self.assertEqual(site.wait_type("agent.limited")["data"]["kind"], "login")
+        self.assertIn("agent gemini is logged out", self.cli(site, "inbox"))
+
+    def test_it_stops_itself_in_a_loop(self):
+        """Gemini calls that a success; the next run is ordered to do it otherwise."""
+        same = [self.kind.shell("echo same")] * 6
+        site = self.site(self.kind)
+        goal = self.goal(site, self.task("T1", same, same, self.work("T1")))
+        ended = site.wait_type("run.ended")["data"]
+        self.assertEqual((ended["exit_code"], ended["verdict"], ended["trouble"]), (0, "failed", "loop"), ended)
+        found = site.wait_type("detection.made")["data"]["detection"]
+        self.assertEqual((found["type"], found["severity"]), ("stuck", "high"), found)
+        site.wait_goal(goal)
+        last = [r for r in self.model.requests if not r["side"]][-1]
+        self.assertTrue(any("OVERRIDE: Change approach immediately." in p for p in last["prompts"][-2:]), last["prompts"])
+        self.assertEqual(site.git("show", "main:T1.txt"), "work of T1\n")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

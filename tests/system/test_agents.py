@@ -231,6 +231,20 @@ class AgentList(SiteCase):
         done = subprocess.run([CLI, "agent", "test", "script", "--json"], cwd=site.repo, env=site.env, capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(json.loads(done.stdout)["checks"][0]["last_lines"], "reading\nfatal: no key")
 
+    def test_who_commits(self):
+        """Names of the user's environment reach the agent; our commits have them too, and no date of it."""
+        who = {"GIT_AUTHOR_NAME": "Ada Author", "GIT_AUTHOR_EMAIL": "ada@example.com",
+               "GIT_COMMITTER_NAME": "Cy Committer", "GIT_COMMITTER_EMAIL": "cy@example.com"}
+        names = " ".join(f"${name}," for name in who)
+        site = self.site(agent=f'echo "{names} $TZ $GIT_AUTHOR_DATE" > "$HOME/who.txt"\n'
+                               "echo x > a.txt; git add a.txt; git commit -qm mine; git log -1 --format=%an,%ce > \"$HOME/log.txt\"\n")
+        site.up(**who, TZ="XYZ-3", GIT_AUTHOR_DATE="2001-02-03T04:05:06Z", GIT_COMMITTER_DATE="2001-02-03T04:05:06Z")
+        site.wait_goal(site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"])
+        self.assertEqual(site.read("../who.txt"), ", ".join(who.values()) + ", XYZ-3 \n")
+        self.assertEqual(site.read("../log.txt"), "Ada Author,cy@example.com\n")
+        self.assertEqual(site.git("log", "-1", "--format=%an,%ae,%cn,%ce", "main").strip(), ",".join(who.values()))
+        self.assertNotIn("2001", site.git("log", "-1", "--format=%ai %ci", "main"))
+
     def test_none(self):
         site = self.site()
         site.up()

@@ -287,3 +287,62 @@ TEST(nothing_is_found_in_a_run_that_is_held_or_being_ended)
 	assert_int_equal(found(n), 0);
 	fixture_done(&f);
 }
+
+/* Its agent ended the run by itself; the next one is ordered to do it otherwise, and then a person is asked. */
+static void stops_itself(struct fixture *f, const struct node *n)
+{
+	submit(f, "run.end",
+			json(f,
+					"{'run': '" STR_FMT
+					"', 'exit_code': 0, 'signal': 0, 'verdict': "
+					"'failed', 'trouble': 'loop', 'tool': 'Bash: echo same', "
+					"'tool_digest': 'd', 'tool_repeats': 5}",
+					STR_ARG(n->assignment->run_id)));
+	settle(f);
+	effect_end(f, "T1", FX_HARVEST, "ok", "",
+			"'head': 'h', 'tree': 't', 'commits': 0, 'files_changed': 0");
+	settle(f);
+}
+
+TEST(a_loop_that_the_agent_found_itself_is_answered_like_ours)
+{
+	struct fixture f;
+	const struct node *n = running(&f, "a");
+
+	ready(&f, n);
+	stops_itself(&f, n);
+	assert_int_equal(found(n), 1);
+	assert_int_equal(newest(n)->type, DETECT_STUCK);
+	assert_int_equal(newest(n)->severity, SEVERITY_HIGH);
+	assert_int_equal(newest(n)->level, LEVEL_REDIRECT);
+	assert_true(str_contains(newest(n)->evidence, STR("Bash: echo same")));
+	check_restart(&f);
+	f.now += OV_HOUR;
+	settle(&f);
+	effect_end(&f, "T1", FX_RUN_START, "ok", "", "");
+	settle(&f);
+	assert_true(str_contains(instruction(&f), STR("OVERRIDE: Change approach immediately.")));
+	assert_true(str_contains(instruction(&f),
+			STR("You were stopped because you did the same")));
+	/* The same again: the order did not help. */
+	ready(&f, n);
+	stops_itself(&f, n);
+	assert_int_equal(found(n), 2);
+	assert_int_equal(newest(n)->severity, SEVERITY_CRITICAL);
+	assert_int_equal(n->status, NODE_BLOCKED);
+	assert_int_equal(n->block, BLOCK_PAUSED);
+	fixture_done(&f);
+}
+
+TEST(nobody_is_ordered_about_where_loops_are_not_looked_for)
+{
+	struct fixture f;
+	const struct node *n = running(&f, "a");
+
+	set(&f, "stuck.same_call_count=0");
+	ready(&f, n);
+	stops_itself(&f, n);
+	assert_int_equal(found(n), 0);
+	assert_int_equal(n->failures[CAUSE_RUN], 1);
+	fixture_done(&f);
+}

@@ -338,7 +338,9 @@ TEST(commands)
 	}
 }
 
-static const char full_pass[] = "HOME PATH USER LANG LC_ALL TMPDIR TERM ";
+static const char full_pass[] =
+		"HOME PATH USER LANG LC_ALL TZ TMPDIR TERM GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL "
+		"GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL ";
 
 TEST(environment_by_default)
 {

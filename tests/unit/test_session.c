@@ -323,6 +323,7 @@ TEST(the_next_run_is_told_what_went_wrong)
 	} cases[] = {
 		{ "max_turns", "You were cut off after as many turns as one run may take." },
 		{ "network", "The connection to your model broke off." },
+		{ "loop", "You were stopped because you did the same thing again and again." },
 		{ "unfinished", "You ended in the middle of a turn." },
 		{ "other", "the agent failed" },
 	};

@@ -314,6 +314,8 @@ TEST(troubles_by_words)
 		{ "Invalid API key \xc2\xb7 Please run /login", TROUBLE_LOGIN, 0 },
 		{ "No conversation found with session ID: x", TROUBLE_SESSION_LOST, 0 },
 		{ "Maximum session turns exceeded", TROUBLE_MAX_TURNS, 0 },
+		{ "Loop detected, stopping execution", TROUBLE_LOOP, 0 },
+		{ "too many links, a loop detected in a folder", TROUBLE_OTHER, 0 },
 		{ "Operation aborted", TROUBLE_INTERRUPTED, 0 },
 		{ "error on line 404040 of status.c", TROUBLE_OTHER, 0 },
 		{ "it is broken", TROUBLE_OTHER, 0 },
