@@ -189,6 +189,9 @@ static int explain_bound(struct op_ctx *cx, const struct explain *x, str id, val
 	if (r < 0)
 		return r;
 	*ret = explain_assignment(x, as);
+	r = explain_put_timeline(cx, x, as->live ? as : NULL, *ret, err);
+	if (r < 0)
+		return r;
 	return explain_node_facts(cx, as->node, &(struct fact_filter){ .assignment = as->id }, *ret,
 			err);
 }
@@ -196,12 +199,17 @@ static int explain_bound(struct op_ctx *cx, const struct explain *x, str id, val
 static int explain_ran(struct op_ctx *cx, const struct explain *x, str id, value **ret,
 		struct ov_err *err)
 {
+	const struct assignment *as;
 	struct run *run;
 	int r = state_find_run(cx->state, id, &run, err);
 
 	if (r < 0)
 		return r;
 	*ret = explain_run(x, run);
+	as = state_assignment(cx->state, run->assignment_id);
+	r = explain_put_timeline(cx, x, as && as->run == run ? as : NULL, *ret, err);
+	if (r < 0)
+		return r;
 	return explain_node_facts(cx, state_node(cx->state, run->goal_id, run->node_id),
 			&(struct fact_filter){ .run = run->id, .assignment = run->assignment_id },
 			*ret, err);
@@ -244,6 +252,9 @@ static int find(struct op_ctx *cx, str goal, str id, value **ret, struct ov_err 
 	if (r < 0)
 		return r;
 	*ret = explain_node(&x, n);
+	r = explain_put_timeline(cx, &x, n->assignment, *ret, err);
+	if (r < 0)
+		return r;
 	return explain_node_facts(cx, n, &(struct fact_filter){ 0 }, *ret, err);
 }
 

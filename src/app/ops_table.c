@@ -325,6 +325,10 @@ static const struct op_param rescue_prune[] = {
 	{ "dry_run", PARAM_BOOL, false, "only say what would go", 0 },
 };
 
+static const struct op_param config_timeline[] = {
+	{ "agent", PARAM_TEXT, false, "of this agent; of all when absent", LIMIT_ID },
+};
+
 #define PARAMS(list) list, ARRAY_LEN(list)
 #define NO_PARAMS NULL, 0
 
@@ -521,6 +525,9 @@ const struct op op_table[] = {
 			PARAMS(tick_now), NULL },
 	{ "config.show", OP_READ, ANYBODY, "Shows the effective configuration.", NO_PARAMS,
 			op_config_show },
+	{ "config.timeline", OP_READ, ANYBODY,
+			"Shows what is done about a silent run, and after how long.",
+			PARAMS(config_timeline), op_config_timeline },
 	{ "config.reload", OP_DAEMON, PEOPLE,
 			"Reads config.toml again; a bad file changes nothing.", NO_PARAMS, NULL },
 	{ "doctor.run", OP_CHILD, PEOPLE,

@@ -23,16 +23,19 @@ static bool is_shown(const value *fact, bool all)
 }
 
 /* The newest of those that matter, or all; says how many it leaves out. */
-static void show_facts(struct out *o, const value *facts, bool all)
+static void show_facts(struct out *o, const value *facts, str id, bool all)
 {
 	size_t n = value_count(facts), major = 0, skip;
+	/* An entry of the inbox, which a shell would take for a comment. */
+	const char *quote = str_starts(id, STR("#")) ? "'" : "";
 
 	for (size_t i = 0; i < n; i++)
 		major += is_shown(value_item(facts, i), all);
 	skip = all || major <= FACTS_SHOWN ? 0 : major - FACTS_SHOWN;
 	if (major - skip < n)
-		out_f(o, "  %zu fact%s left out  overseer explain --all\n", n - (major - skip),
-				n - (major - skip) == 1 ? "" : "s");
+		out_f(o, "  %zu fact%s left out  overseer explain --all %s" STR_FMT "%s\n",
+				n - (major - skip), n - (major - skip) == 1 ? "" : "s", quote,
+				STR_ARG(out_prose(o, id)), quote);
 	for (size_t i = 0; i < n; i++) {
 		const value *f = value_item(facts, i);
 
@@ -62,6 +65,43 @@ static void show_evidence(struct out *o, const value *list)
 				at.n ? arena_printf(o->arena, STR_FMT " (" STR_FMT " ago)",
 						       STR_ARG(text), STR_ARG(out_age(o, at)))
 				     : text);
+	}
+}
+
+/*
+ * What was done about a silent run when, and what comes next. Of one that is not silent only the next
+ * step, unless all is wanted: nothing of it will happen.
+ */
+static void show_timeline(struct out *o, const value *list, bool all)
+{
+	bool stalled = false;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < value_count(list); i++)
+		stalled = str_is(value_str_at(value_item(list, i), "state"), "done")
+				? str_is(value_str_at(value_item(list, i), "step"), "stall") ||
+						(stalled &&
+								!str_is(value_str_at(value_item(list,
+												     i),
+											"step"),
+										"life"))
+				: stalled;
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *m = value_item(list, i);
+		str state = value_str_at(m, "state"), at = value_str_at(m, "at"),
+		    text = value_str_at(m, "text");
+		bool next = str_is(state, "next");
+
+		if (!all && !stalled && str_is(state, "later"))
+			continue;
+		label_row(o, "Timeline", shown++,
+				arena_printf(o->arena, "%s " STR_FMT "%s" STR_FMT "%s  " STR_FMT,
+						next                                    ? "next"
+								: str_is(state, "done") ? "done"
+											: "then",
+						STR_ARG(out_clock(o, at)), next ? " (" : "",
+						STR_ARG(next ? out_until(o, at) : STR("")),
+						next ? ")" : "", STR_ARG(text)));
 	}
 }
 
@@ -111,13 +151,14 @@ static void show_explain(struct cli *c, const value *res)
 	bool all = cli_has(c, "all");
 
 	show_conclusion(c, res);
-	show_facts(o, value_at(res, "facts"), all);
+	show_facts(o, value_at(res, "facts"), value_str_at(res, "id"), all);
 	show_instruction(o, value_str_at(res, "instruction"));
 	if (value_str_at(res, "last_lines").n)
 		out_f(o, "The agent wrote last\n");
 	show_last_lines(o, "  | ", value_str_at(res, "last_lines"), SIZE_MAX);
 	if (all)
 		label_row(o, "Now", 0, value_str_at(res, "now"));
+	show_timeline(o, value_at(res, "timeline"), all);
 	show_evidence(o, value_at(res, "evidence"));
 	for (size_t i = 0; i < value_count(next); i++)
 		label_row(o, "Commands", i, value_str_or(value_item(next, i), STR("")));

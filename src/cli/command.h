@@ -174,6 +174,7 @@ int cmd_tick(struct cli *c, struct ov_err *err);
 int cmd_config_show(struct cli *c, struct ov_err *err);
 int cmd_config_check(struct cli *c, struct ov_err *err);
 void tell_unchecked(struct out *o, const value *v); /* that finished work will wait for you */
+int cmd_config_timeline(struct cli *c, struct ov_err *err);
 int cmd_config_reload(struct cli *c, struct ov_err *err);
 int cmd_doctor(struct cli *c, struct ov_err *err);
 int cmd_backup(struct cli *c, struct ov_err *err);

@@ -561,6 +561,8 @@ const struct command commands[] = {
 	{ "config", "check", "Check a configuration; needs no daemon", "[FILE]", 0, 1, NO_FLAGS,
 			cmd_config_check,
 			"Without FILE the store's config.toml. FILE may be - for standard input." },
+	{ "config", "timeline", "Show when a silent run is nudged, ended, escalated", "[AGENT]", 0,
+			1, NO_FLAGS, cmd_config_timeline, "Of AGENT, or of all agents." },
 	{ "config", "reload", "Let the daemon read config.toml again", "", 0, 0, NO_FLAGS,
 			cmd_config_reload, "A file with an error changes nothing." },
 	{ "rescue", "list", "What was kept of agents' work, newest first", "", 0, 0,

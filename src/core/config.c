@@ -310,7 +310,9 @@ static bool branch_valid(str s)
 
 static ov_time scaled(const struct config *c, ov_time wait)
 {
-	return MAX(wait * c->idle_after / (15 * OV_MINUTE), (ov_time)10);
+	ov_time usual = 15 * OV_MINUTE;
+
+	return MAX((wait * c->idle_after + usual - 1) / usual, (ov_time)10);
 }
 
 /*

@@ -68,7 +68,7 @@ static const struct option options[] = {
 			"The longest time between two ticks while work is open.", AT(tick_every) },
 	{ "supervisor.idle_after", OPT_DURATION, 10, 30 * OV_DAY, "\"15m\"",
 			"A run without any sign of life for this long is stalled. When it is set, "
-			"a run is called stalled no later.",
+			"a run is called stalled no later; see overseer config timeline.",
 			AT(idle_after) },
 	{ "supervisor.max_run", OPT_DURATION, 10, 365 * OV_DAY, "\"4h\"",
 			"A run that takes longer is put before a person.", AT(max_run) },

@@ -294,6 +294,28 @@ static void add_questions(const struct explain *x, str goal, str node, value *ne
 	}
 }
 
+/* The way in which it can be asked now; one that would be refused is not named. */
+static void add_nudge(const struct explain *x, const struct node *n, value *next)
+{
+	const struct assignment *as = n->assignment;
+	ov_time told = 0;
+
+	if (as->stage != STAGE_RUNNING || as->effect || !as->run || as->run->status != RUN_RUNNING)
+		return;
+	for (size_t i = 0; i < as->dispatches.n; i++)
+		if (as->dispatches.p[i]->mode == MODE_SEND &&
+				str_eq(as->dispatches.p[i]->run_id, as->run_id))
+			told = as->dispatches.p[i]->at;
+	if (session_hears(x->policy, as))
+		explain_command(x, next,
+				told && x->now < told + x->policy->min_resend_interval
+						? "work nudge --force"
+						: "work nudge",
+				n->key);
+	else if (session_resumes(x->policy, as))
+		explain_command(x, next, "work nudge --now", n->key);
+}
+
 static value *node_next(const struct explain *x, const struct node *n)
 {
 	const struct assignment *as = newest_assignment(x->state, n);
@@ -306,8 +328,8 @@ static value *node_next(const struct explain *x, const struct node *n)
 		explain_command(x, next, "work unblock --reason TEXT", n->key);
 		explain_command(x, next, "work done --reason TEXT", n->key);
 	}
-	if (explain_recovering(n) && n->assignment->stage == STAGE_RUNNING)
-		explain_command(x, next, "work nudge", n->key);
+	if (explain_recovering(n))
+		add_nudge(x, n, next);
 	if (explain_recovering(n))
 		explain_command(x, next, "work reassign --reason TEXT", n->key);
 	if (n->handoff)

@@ -52,77 +52,69 @@ const struct dispatch *dispatch_in_doubt(const struct assignment *as)
 			: NULL;
 }
 
-static const char *input_hindrance(const struct world *w, const struct assignment *as)
+static const char *input_hindrance(const struct climb *c)
 {
-	if (!has_run(as))
+	if (!c->running)
 		return "there is no run to ask";
-	return takes_input(w->policy, as->agent) ? NULL : "the agent takes no input while it runs";
+	return c->input ? NULL : "the agent takes no input while it runs";
 }
 
-static const char *end_hindrance(const struct assignment *as, int quiet)
+static const char *end_hindrance(const struct climb *c)
 {
-	return has_run(as) && quiet < 2 ? "only one signal says that the run is silent" : NULL;
+	return c->running && c->quiet < 2 ? "only one signal says that the run is silent" : NULL;
+}
+
+static bool nudge_ends_run(const struct climb *c)
+{
+	return c->running && !c->input && c->resumes;
 }
 
 /* Whoever takes no input is asked by a new run of its session, for which this one has to end. */
-static const char *nudge_hindrance(const struct world *w, const struct assignment *as, int quiet)
+static const char *nudge_hindrance(const struct climb *c)
 {
-	if (has_run(as) && nudge_resumes(w, as))
-		return end_hindrance(as, quiet);
-	return input_hindrance(w, as);
+	return nudge_ends_run(c) ? end_hindrance(c) : input_hindrance(c);
 }
 
-static const char *resend_hindrance(const struct world *w, const struct assignment *as, int quiet)
+static const char *resend_hindrance(const struct climb *c)
 {
-	const char *why = input_hindrance(w, as);
+	const char *why = input_hindrance(c);
 
-	(void)quiet;
-	return why ? why : dispatch_in_doubt(as) ? NULL : "its delivery is not in doubt";
+	return why ? why : c->in_doubt ? NULL : "its delivery is not in doubt";
 }
 
-static const char *replan_hindrance(const struct world *w, const struct assignment *as, int quiet)
+static const char *replan_hindrance(const struct climb *c)
 {
-	(void)quiet;
-	if (as->node->goal->standing.n)
-		return "its goal has no plan: tasks are added to it one by one";
-	if (!w->policy->planner)
-		return "no planner is configured";
-	return goal_held(w->policy, as->node->goal, NULL, w->state->at).n
-			? "nothing new may be begun for its goal"
-			: NULL;
-}
-
-static const char *reassign_hindrance(const struct world *w, const struct assignment *as, int quiet)
-{
-	(void)w;
-	return end_hindrance(as, quiet);
+	return c->no_replan;
 }
 
 static const struct {
-	const char *(*hindrance)(const struct world *w, const struct assignment *as, int quiet);
+	const char *(*hindrance)(const struct climb *c);
 	const char *why;
 } ladder[RUNG_COUNT] = {
 	[RUNG_NUDGE] = { nudge_hindrance, "it is asked for its status" },
 	[RUNG_RESEND] = { resend_hindrance, "nobody knows whether the last request arrived" },
 	[RUNG_REPLAN] = { replan_hindrance, "the planner is asked to split the node" },
-	[RUNG_REASSIGN] = { reassign_hindrance, "another session takes over what there is" },
+	[RUNG_REASSIGN] = { end_hindrance, "another session takes over what there is" },
 	[RUNG_ESCALATE] = { NULL, "nothing else helped" },
 };
+
+const char *climb_hindrance(const struct climb *c, enum rung rung)
+{
+	return ladder[rung].hindrance ? ladder[rung].hindrance(c) : NULL;
+}
 
 const char *rung_hindrance(const struct world *w, const struct assignment *as, enum rung rung,
 		int quiet)
 {
-	return ladder[rung].hindrance ? ladder[rung].hindrance(w, as, quiet) : NULL;
+	struct climb c = climb_of(w, as, NULL);
+
+	c.quiet = quiet;
+	return climb_hindrance(&c, rung);
 }
 
 int64_t rung_cap(const struct policy *p, enum rung rung)
 {
 	return rung == RUNG_NUDGE ? p->max_nudges : 1;
-}
-
-static bool left_out(const struct assignment *as, enum rung rung)
-{
-	return rung != RUNG_NUDGE && rung < as->recovery_policy;
 }
 
 /* When its run was last asked for its status, or told something by a person; 0: not yet. */
@@ -148,51 +140,103 @@ static ov_time patience(const struct policy *p)
 	return p->max_nudges ? sum + recovery_backoff(p, p->max_nudges) : 0;
 }
 
+static const char *no_replan(const struct world *w, const struct assignment *as)
+{
+	if (as->node->goal->standing.n)
+		return "its goal has no plan: tasks are added to it one by one";
+	if (!w->policy->planner)
+		return NO_PLANNER;
+	return goal_held(w->policy, as->node->goal, NULL, w->state->at).n
+			? "nothing new may be begun for its goal"
+			: NULL;
+}
+
+struct climb climb_of(const struct world *w, const struct assignment *as,
+		const struct observation *o)
+{
+	const struct node *n = as->node;
+	struct climb c = { .policy = w->policy,
+		.recovery = as->recovery_policy,
+		.recoveries = n->recoveries,
+		.episode_at = n->episode_at,
+		.recovered_at = n->recovered_at,
+		.backoff_until = n->backoff_until,
+		.asked_at = MAX(n->sent_at, asked_at(as)),
+		.stalled_at = MAX(as->updated_at, w->state->outage_over_at),
+		.running = has_run(as),
+		.input = takes_input(w->policy, as->agent),
+		.resumes = session_resumes(w->policy, as),
+		.in_doubt = dispatch_in_doubt(as) != NULL,
+		.asks_person = o && o->waiting_for.n,
+		.quiet = o ? 1 + !o->process_unknown + !o->tree_unknown : 0,
+		.no_replan = no_replan(w, as) };
+
+	static_assert(sizeof(c.rungs) == sizeof(n->rungs), "the rungs of a node");
+	memcpy(c.rungs, n->rungs, sizeof(c.rungs));
+	return c;
+}
+
+bool climb_ends_run(const struct climb *c, enum rung rung)
+{
+	return c->running && (rung >= RUNG_REASSIGN || (rung == RUNG_NUDGE && nudge_ends_run(c)));
+}
+
+bool rung_ends_run(const struct world *w, const struct assignment *as, enum rung rung)
+{
+	struct climb c = climb_of(w, as, NULL);
+
+	return climb_ends_run(&c, rung);
+}
+
 /*
  * Healthy agents are silent for longer than a stall takes, now and then. So a run is ended only when
  * this very silence has lasted so much longer, also if it cannot be asked, or was asked in a silence
  * before; what it was silent for together with all the others does not count.
  */
-static ov_time may_end_at(const struct world *w, const struct assignment *as)
+static ov_time may_end_at(const struct climb *c)
 {
-	return MAX(as->updated_at, w->state->outage_over_at) + patience(w->policy);
+	return c->stalled_at + patience(c->policy);
 }
 
-bool rung_ends_run(const struct world *w, const struct assignment *as, enum rung rung)
+ov_time climb_due(const struct climb *c, enum rung rung, ov_time now)
 {
-	return has_run(as) &&
-			(rung >= RUNG_REASSIGN || (rung == RUNG_NUDGE && nudge_resumes(w, as)));
-}
-
-static ov_time due_at(const struct world *w, const struct assignment *as,
-		const struct observation *o, enum rung rung, ov_time now)
-{
-	const struct policy *p = w->policy;
-	const struct node *n = as->node;
-	ov_time at = n->recovered_at ? n->backoff_until : n->episode_at,
-		asked = MAX(n->sent_at, asked_at(as));
+	const struct policy *p = c->policy;
+	ov_time at = c->recovered_at ? c->backoff_until : c->episode_at;
 
 	/* The same text again: the larger of backoff and minimum interval. */
-	if ((rung == RUNG_NUDGE || rung == RUNG_RESEND) && asked)
-		at = MAX(at, asked + p->min_resend_interval);
-	if (rung_ends_run(w, as, rung) && !(o && o->waiting_for.n))
-		at = MAX(at, may_end_at(w, as));
+	if ((rung == RUNG_NUDGE || rung == RUNG_RESEND) && c->asked_at)
+		at = MAX(at, c->asked_at + p->min_resend_interval);
+	if (climb_ends_run(c, rung) && !c->asks_person)
+		at = MAX(at, may_end_at(c));
 	/* Nobody is disturbed in quiet hours; work that goes on by itself may be. */
 	return rung == RUNG_NUDGE ? MAX(at, quiet_until(p, MAX(at, now))) : at;
 }
 
 /* The ladder only goes up: whoever has asked a person does not split the node afterwards. */
-static int highest_taken(const struct node *n)
+static int highest_taken(const struct climb *c)
 {
 	int rung = RUNG_COUNT - 1;
 
-	while (rung > 0 && n->rungs[rung] == 0)
+	while (rung > 0 && c->rungs[rung] == 0)
 		rung--;
 	return rung;
 }
 
-/* Which rung a model advised; -1: none, or one that was taken as often as it may be. */
-static int advised(struct arena *a, const struct policy *p, const struct node *n)
+int climb_rung(const struct climb *c)
+{
+	int rung = highest_taken(c);
+
+	while (rung < RUNG_COUNT &&
+			(c->rungs[rung] >= rung_cap(c->policy, (enum rung)rung) ||
+					(rung != RUNG_NUDGE && rung < (int)c->recovery)))
+		rung++;
+	/* One that waits for a person already is not asked for its status first. */
+	if (rung < RUNG_ESCALATE && c->asks_person)
+		rung = c->rungs[RUNG_ESCALATE] ? RUNG_COUNT : RUNG_ESCALATE;
+	return rung;
+}
+
+int rung_advised(struct arena *a, const struct policy *p, const struct node *n)
 {
 	value *advice;
 	int rung;
@@ -211,6 +255,17 @@ static str diagnosis_of(struct arena *a, const struct node *n)
 					STR_ARG(n->report)));
 
 	return arena_printf(a, "%lld:" STR_FMT, (long long)n->episode, STR_ARG(seen));
+}
+
+bool rung_may_diagnose(const struct world *w, const struct node *n)
+{
+	int64_t episode = -1;
+
+	if (!w->policy->planner || !w->policy->diagnose || n->advice.n ||
+			goal_held(w->policy, n->goal, NULL, w->state->at).n)
+		return false;
+	(void)str_to_i64(str_sub(n->diagnosed, 0, str_find_byte(n->diagnosed, ':')), &episode);
+	return !n->episode_open || episode != n->episode;
 }
 
 static bool wants_diagnosis(struct arena *a, const struct world *w, const struct node *n, int rung,
@@ -235,32 +290,28 @@ struct rung_choice rung_next(struct arena *a, const struct world *w, const struc
 		const struct observation *o, ov_time now)
 {
 	const struct node *n = as->node;
-	struct rung_choice c = { .quiet = o ? 1 + !o->process_unknown + !o->tree_unknown : 0 };
-	int rung = highest_taken(n);
+	struct climb climb = climb_of(w, as, o);
+	struct rung_choice c = { .quiet = climb.quiet };
+	int rung = climb_rung(&climb);
+	const char *hindrance;
 
-	while (rung < RUNG_COUNT &&
-			(n->rungs[rung] >= rung_cap(w->policy, (enum rung)rung) ||
-					left_out(as, (enum rung)rung)))
-		rung++;
-	/* One that waits for a person already is not asked for its status first. */
 	if (o)
 		c.waiting_for = o->waiting_for;
-	if (rung < RUNG_ESCALATE && o && o->waiting_for.n)
-		rung = n->rungs[RUNG_ESCALATE] ? RUNG_COUNT : RUNG_ESCALATE;
 	/* Whatever the planner answers decides how it goes on. */
 	if (rung == RUNG_COUNT || (n->goal->effect && str_eq(n->goal->effect->node_id, n->id))) {
 		c.nothing = true;
 		return c;
 	}
 	c.diagnose = wants_diagnosis(a, w, n, rung, &c.diagnosis);
-	if (advised(a, w->policy, n) >= 0)
-		rung = advised(a, w->policy, n);
+	if (rung_advised(a, w->policy, n) >= 0)
+		rung = rung_advised(a, w->policy, n);
 	/* The planner does one thing at a time for a goal. */
 	c.nothing = n->goal->effect && (c.diagnose || rung == RUNG_REPLAN);
 	c.rung = (enum rung)rung;
-	c.due_at = due_at(w, as, o, c.rung, now);
-	c.skip = !c.diagnose && rung_hindrance(w, as, c.rung, c.quiet) != NULL;
-	c.why = str_from(c.skip ? rung_hindrance(w, as, c.rung, c.quiet) : ladder[rung].why);
+	c.due_at = climb_due(&climb, c.rung, now);
+	hindrance = climb_hindrance(&climb, c.rung);
+	c.skip = !c.diagnose && hindrance;
+	c.why = str_from(c.skip ? hindrance : ladder[rung].why);
 	if (c.diagnose)
 		c.why = STR("the planner is asked what would help");
 	return c;

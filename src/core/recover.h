@@ -7,6 +7,36 @@
 #include "base/ov.h"
 #include "core/reconcile.h"
 
+/*
+ * What the next rung depends on, as plain facts: of a stall at hand (climb_of), or of one that is only
+ * thought of (core/timeline).
+ */
+struct climb {
+	const struct policy *policy;
+	int32_t rungs[RUNG_COUNT]; /* taken or skipped so far */
+	enum rung recovery;        /* the first rung after the nudges */
+	int64_t recoveries;        /* taken */
+	ov_time episode_at, recovered_at, backoff_until;
+	ov_time asked_at;      /* when its run was last told something; 0: not yet */
+	ov_time stalled_at;    /* in this silence; time in an outage does not count */
+	bool running;          /* there is a run */
+	bool input, resumes;   /* which takes input; whose session a new run could resume */
+	bool in_doubt;         /* whether the last request arrived */
+	bool asks_person;      /* a permission or a question is open */
+	int quiet;             /* as in struct rung_choice */
+	const char *no_replan; /* why the planner cannot split the node; NULL: it can */
+};
+#define NO_PLANNER "no planner is configured"
+
+/* o as for rung_next. */
+struct climb climb_of(const struct world *w, const struct assignment *as,
+		const struct observation *o);
+/* The next rung, or RUNG_COUNT; why it cannot help, or NULL; when it is due; does it end the run? */
+int climb_rung(const struct climb *c);
+const char *climb_hindrance(const struct climb *c, enum rung rung);
+ov_time climb_due(const struct climb *c, enum rung rung, ov_time now);
+bool climb_ends_run(const struct climb *c, enum rung rung);
+
 struct rung_choice {
 	bool nothing; /* all rungs were taken: a person has been asked; or somebody is busy with it */
 	bool diagnose; /* a model is asked first; diagnosis says about what */
@@ -19,6 +49,10 @@ struct rung_choice {
 	str why;
 };
 
+/* Which rung a model advised; -1: none, or one that was taken as often as it may be. */
+int rung_advised(struct arena *a, const struct policy *p, const struct node *n);
+/* Will a model be asked before the node is split or taken over? It may still find that it was asked. */
+bool rung_may_diagnose(const struct world *w, const struct node *n);
 /* For a stalled assignment; o: of its run, or NULL when it has none that lives. */
 struct rung_choice rung_next(struct arena *a, const struct world *w, const struct assignment *as,
 		const struct observation *o, ov_time now);

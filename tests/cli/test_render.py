@@ -372,7 +372,7 @@ class Work(Case):
                   "facts": facts, "last_lines": "one\ntwo"}
         self.fake({"explain.get": answer})
         lines = self.ok("explain", "S2.1.1").out.splitlines()
-        self.assertEqual(lines[1:4], ["Why   the agent failed", "Next  it waits for your answer", "  28 facts left out  overseer explain --all"])
+        self.assertEqual(lines[1:4], ["Why   the agent failed", "Next  it waits for your answer", "  28 facts left out  overseer explain --all goal_01JC8AAAAAAAAAAA/S2.1.1"])
         self.assertEqual([x.split("  ")[2] for x in lines[4:16]], [f"fact {i}" for i in range(17, 40, 2)])
         self.assertEqual(lines[16:19], ["The agent wrote last", "  | one", "  | two"])
         every = self.ok("explain", "S2.1.1", "--all").out

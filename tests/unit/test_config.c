@@ -96,15 +96,15 @@ TEST(waits_scale_with_idle_after)
 		ov_time resend, base, max, limit_base, limit_max;
 	} cases[] = {
 		{ "idle_after = \"15m\"", 300000, 120000, 1800000, 120000, 1800000 },
-		{ "idle_after = \"20s\"", 6666, 2666, 40000, 120000, 1800000 },
+		{ "idle_after = \"20s\"", 6667, 2667, 40000, 120000, 1800000 },
 		{ "idle_after = \"2h\"", 2400000, 960000, 14400000, 120000, 1800000 },
 		{ "idle_after = \"10ms\"", 10, 10, 20, 120000, 1800000 },
-		{ "idle_after = \"20s\"\nmin_resend_interval = \"5m\"", 300000, 2666, 40000, 120000,
+		{ "idle_after = \"20s\"\nmin_resend_interval = \"5m\"", 300000, 2667, 40000, 120000,
 				1800000 },
 		/* What is not set gives way to what is. */
-		{ "idle_after = \"20s\"\nbackoff.base = \"2m\"", 6666, 120000, 120000, 120000,
+		{ "idle_after = \"20s\"\nbackoff.base = \"2m\"", 6667, 120000, 120000, 120000,
 				1800000 },
-		{ "idle_after = \"20s\"\nbackoff.max = \"1s\"", 6666, 1000, 1000, 1000, 1000 },
+		{ "idle_after = \"20s\"\nbackoff.max = \"1s\"", 6667, 1000, 1000, 1000, 1000 },
 		{ "backoff.base = \"1h\"", 300000, 3600000, 3600000, 3600000, 3600000 },
 	};
 

@@ -1,0 +1,142 @@
+/*
+ * The timeline of a run at hand: what was done about its silence, as the log has it, and what comes next
+ * at which time if nothing more is heard of it.
+ */
+#include "app/ops_explain.h"
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "core/event.h"
+#include "core/explain_state.h"
+#include "core/timeline.h"
+
+enum { PAST_MOST = 40 };
+
+static value *past(struct arena *a, ov_time at, const char *step, str text)
+{
+	value *v = value_object(a);
+
+	value_put(a, v, "step", value_cstr(a, step));
+	value_put(a, v, "at", value_time(a, at));
+	value_put(a, v, "text", value_str(a, text));
+	value_put(a, v, "state", value_cstr(a, "done"));
+	return v;
+}
+
+static value *past_rung(struct arena *a, const struct policy *p, const struct event *e)
+{
+	int rung = status_parse(&rungs, value_str_at(e->data, "rung"));
+	bool skipped = value_bool_at(e->data, "skipped");
+	str reason = value_str_at(e->data, "reason"), which = STR("");
+	value *v;
+
+	if (rung < 0)
+		return NULL;
+	if (rung == RUNG_NUDGE && !skipped)
+		which = arena_printf(a, " %lld of %lld", (long long)value_int_at(e->data, "count"),
+				(long long)p->max_nudges);
+	v = past(a, e->at, moment_name(moment_of_rung((enum rung)rung)),
+			arena_printf(a, "%s%s" STR_FMT ": " STR_FMT, skipped ? "no " : "",
+					moment_name(moment_of_rung((enum rung)rung)),
+					STR_ARG(which), STR_ARG(reason)));
+	value_put(a, v, "skipped", value_bool(a, skipped));
+	return v;
+}
+
+/* What the event says about the silence of a run, or NULL. */
+static value *past_of(struct arena *a, const struct policy *p, const struct event *e)
+{
+	str to = value_str_at(e->data, "to"), from = value_str_at(e->data, "from");
+
+	if (e->kind == EV_EPISODE_RUNG)
+		return past_rung(a, p, e);
+	if (e->kind == EV_RUN_STARTED)
+		return past(a, e->at, "start", STR("the run started"));
+	if (e->kind != EV_ASSIGNMENT_MOVED || str_eq(from, to))
+		return NULL;
+	if (str_is(to, "stalled"))
+		return past(a, e->at, "stall",
+				arena_printf(a, "stalled: " STR_FMT,
+						STR_ARG(value_str_at(e->data, "reason"))));
+	return str_is(from, "stalled") && str_is(to, "active")
+			? past(a, e->at, "life", value_str_at(e->data, "reason"))
+			: NULL;
+}
+
+/* From the first step of the stall that is not over, or from when the run began. */
+static bool is_of_now(const struct assignment *as, const struct event *e)
+{
+	const struct node *n = as->node;
+	ov_time since = as->run->started_at;
+
+	if (n->episode_open)
+		since = MIN(since, n->episode_at);
+	return str_eq(e->assignment, as->id) && e->at >= since;
+}
+
+static int put_past(struct op_ctx *cx, const struct assignment *as, value *list, struct ov_err *err)
+{
+	const struct node *n = as->node;
+
+	for (size_t i = 0; i < n->history.n; i++) {
+		struct event e;
+		int r = op_read_event(cx, n->history.p[i], &e, err);
+		value *v;
+
+		if (r < 0)
+			return r;
+		v = is_of_now(as, &e) ? past_of(cx->arena, &cx->config->policy, &e) : NULL;
+		if (v && value_count(list) < PAST_MOST)
+			value_push(cx->arena, list, v);
+	}
+	return 0;
+}
+
+static void put_future(const struct explain *x, const struct assignment *as, value *list)
+{
+	struct world w = { x->state, x->policy };
+	const struct observation *o = x->observations ? map_get(x->observations, as->run_id) : NULL;
+	struct timeline t = timeline_of_run(x->arena, &w, as, o, x->now);
+	const value *moments = timeline_view(x->arena, &t, true);
+	bool next = false;
+
+	for (size_t i = 0; i < t.n; i++) {
+		value *v = moments->array.items[i];
+
+		/* What is left out is left out when its turn comes, and takes no time. */
+		value_put(x->arena, v, "state",
+				value_cstr(x->arena, next || t.p[i].skipped ? "later" : "next"));
+		next |= !t.p[i].skipped;
+		value_push(x->arena, list, v);
+	}
+}
+
+int explain_put_timeline(struct op_ctx *cx, const struct explain *x, const struct assignment *as,
+		value *v, struct ov_err *err)
+{
+	value *list = value_array(cx->arena);
+	int r = 0;
+
+	if (as && as->node && as->run && as->run->status == RUN_RUNNING) {
+		r = put_past(cx, as, list, err);
+		put_future(x, as, list);
+	}
+	value_put(cx->arena, v, "timeline", list);
+	return r;
+}
+
+int op_config_timeline(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	const struct policy *p = &cx->config->policy;
+	str name = value_str_at(params, "agent");
+	const struct policy_agent *agent = name.n ? policy_agent(p, name) : NULL;
+
+	if (name.n && !agent) {
+		ov_fail(err, OV_ENOTFOUND, STR_FMT, STR_ARG(policy_no_agent(cx->arena, p, name)));
+		ov_next(err, "overseer agent list");
+		return OV_ENOTFOUND;
+	}
+	*ret = timeline_config_view(cx->arena, p, agent);
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* `config timeline`: what is done about a silent run, and after how long. */
+#include "base/arena.h"
+#include "base/duration.h"
+#include "base/str.h"
+#include "cli/command.h"
+
+static str span(struct out *o, const value *v, const char *key)
+{
+	return duration_format_short(o->arena, value_int_at(v, key));
+}
+
+static void show_agent(struct out *o, const value *agent)
+{
+	const value *list = value_at(agent, "timeline");
+
+	out_styled(o, S_BOLD, value_str_at(agent, "agent"));
+	out_f(o, "\n");
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *m = value_item(list, i);
+		bool skipped = value_bool_at(m, "skipped");
+
+		cell_right(o, S_PLAIN, skipped ? STR("-") : span(o, m, "after_ms"));
+		cell_f(o, S_DIM, "run %lld", (long long)value_int_at(m, "run"));
+		cell(o, skipped ? S_DIM : S_PLAIN, value_str_at(m, "text"));
+		row_end(o);
+	}
+	table_end(o, "  ");
+}
+
+static void show_rules(struct out *o, const value *res)
+{
+	bool set = value_bool_at(res, "idle_after_set");
+
+	out_f(o,
+			"Times since the last sign of life, if nothing more is heard; a step that "
+			"ends a "
+			"run\nstarts the next one at once, which is silent too.\n");
+	out_f(o,
+			"idle_after is " STR_FMT
+			" (%s); wait before the same request again " STR_FMT
+			",\nbetween steps " STR_FMT " to " STR_FMT ".\n",
+			STR_ARG(span(o, res, "idle_after_ms")), set ? "set" : "default",
+			STR_ARG(span(o, res, "min_resend_interval_ms")),
+			STR_ARG(span(o, res, "backoff_base_ms")),
+			STR_ARG(span(o, res, "backoff_max_ms")));
+	if (value_int_at(res, "mute_after_ms"))
+		out_f(o,
+				"A run that is busy but writes nothing and changes no file "
+				"for " STR_FMT " opens an inbox\nentry (mute_after).\n",
+				STR_ARG(span(o, res, "mute_after_ms")));
+	out_f(o, "A run that takes longer than " STR_FMT " opens an inbox entry (max_run).\n",
+			STR_ARG(span(o, res, "max_run_ms")));
+}
+
+int cmd_config_timeline(struct cli *c, struct ov_err *err)
+{
+	value *params = value_object(c->arena);
+	const value *res, *agents;
+	bool done;
+	int r;
+
+	if (c->args_n)
+		value_put(c->arena, params, "agent", value_str(c->arena, c->args[0]));
+	r = cli_call(c, CALL_READ, "config.timeline", params, &res, &done, err);
+	if (r != 0 || done)
+		return r;
+	agents = value_at(res, "agents");
+	for (size_t i = 0; i < value_count(agents); i++)
+		show_agent(&c->out, value_item(agents, i));
+	if (!value_count(agents))
+		out_f(&c->out, "No agent is configured.  Next: overseer init\n");
+	show_rules(&c->out, res);
+	return 0;
+}
