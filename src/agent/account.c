@@ -208,6 +208,19 @@ static void on_usage(struct account *c, const struct fact *f, ov_time at _unused
 		c->cost_microusd = MIN(MAX(c->cost_microusd, 0) + f->cost_microusd, most);
 }
 
+/* resets_at is a date, and stays. */
+void account_clock_moved(struct account *c, ov_time by)
+{
+	ov_time *const moments[] = { &c->life_at, &c->retrying_since, &c->last_tool.since };
+
+	for (size_t i = 0; i < ARRAY_LEN(moments); i++)
+		if (*moments[i])
+			*moments[i] = MAX(*moments[i] + by, (ov_time)1);
+	for (size_t i = 0; i < c->tools_n; i++)
+		c->tools[i].since = MAX(c->tools[i].since + by, (ov_time)1);
+	calls_clock_moved(&c->calls, by);
+}
+
 int64_t account_cost(const struct account *c)
 {
 	return c->cost_untrue ? COST_UNKNOWN : c->cost_microusd;

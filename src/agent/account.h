@@ -61,6 +61,9 @@ void account_init(struct account *c, const struct usage *before, int64_t cost_be
 /* at: when it was heard, unless the fact says. */
 void account_fact(struct account *c, const struct fact *f, ov_time at);
 
+/* The clock was set by that much: what was heard is as long ago as before. */
+void account_clock_moved(struct account *c, ov_time by);
+
 /* What the run cost as it says; COST_UNKNOWN: it does not, or some of it cannot be true. */
 int64_t account_cost(const struct account *c);
 /* Some of the tokens that it told cannot be true. */

@@ -151,3 +151,12 @@ void calls_answered(struct calls *c, uint64_t call, uint64_t thread, const struc
 	t->last_answer = answer;
 	calls_over(c, hash_of(f->id));
 }
+
+void calls_clock_moved(struct calls *c, ov_time by)
+{
+	if (c->same_since)
+		c->same_since += by;
+	for (size_t i = 0; i < c->threads_n; i++)
+		if (c->threads[i].same_since)
+			c->threads[i].same_since += by;
+}

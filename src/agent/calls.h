@@ -55,5 +55,7 @@ uint64_t calls_made(struct calls *c, const struct fact *f);
  */
 void calls_answered(struct calls *c, uint64_t call, uint64_t thread, const struct fact *f,
 		ov_time at);
+/* The clock was set by that much. */
+void calls_clock_moved(struct calls *c, ov_time by);
 /* A sub-agent is over, and with it what it did. */
 void calls_over(struct calls *c, uint64_t thread);

@@ -31,7 +31,6 @@
 enum {
 	CONFIG_MAX = 1024 * 1024,
 	SOCKET_PATH_MAX = 100,
-	CLOCK_JUMP_MS = 60000, /* more than a clock is ever slewed by between two looks */
 };
 
 static ov_time world_now(void *user)
@@ -187,28 +186,10 @@ static void finish_if_drained(struct daemon *d, bool time_is_up)
 	d->stopping = false;
 }
 
-/* Told before anything is decided by the new time. */
-static void look_at_clock(struct daemon *d)
-{
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	int64_t ahead = clock_wall_ahead(), by = ahead - d->clock_ahead;
-	value *v;
-
-	d->clock_ahead = ahead;
-	if (by > -CLOCK_JUMP_MS && by < CLOCK_JUMP_MS)
-		return;
-	log_warn("the machine's clock jumped by %lld s", (long long)(by / 1000));
-	v = value_object(&a);
-	value_put(&a, v, "by_ms", value_int(&a, by));
-	engine_report(d->engine, STR("daemon.clock"), v);
-}
-
 static void after_iteration(void *user)
 {
 	struct daemon *d = user;
 
-	look_at_clock(d);
 	if (!daemon_files_hold(d))
 		return;
 	engine_commit(d->engine);
@@ -431,6 +412,7 @@ static void announce_start(struct daemon *d)
 	value_put(&a, v, "instance", value_cstr(&a, d->self.instance));
 	value_put(&a, v, "version", value_cstr(&a, OV_VERSION));
 	value_put(&a, v, "target", value_str(&a, d->config->policy.target_branch));
+	daemon_clock_put(d, &a, v);
 	engine_report(d->engine, STR("daemon.start"), v);
 }
 
@@ -476,7 +458,7 @@ static int open_all(struct daemon *d, struct ov_err *err)
 	d->wake = loop_timer(d->loop, wake_fired, d);
 	d->wake_steady = loop_timer(d->loop, wake_fired, d);
 	d->archive = loop_timer(d->loop, daemon_archive, d);
-	d->clock_ahead = clock_wall_ahead();
+	daemon_clock_open(d);
 	d->after = loop_after(d->loop, after_iteration, d);
 	/* Before our own start: that is the order in which it happened. */
 	d->watching = watching_open(d->loop, d->o->dir, d->engine);

@@ -62,8 +62,8 @@ struct daemon {
 	bool hurried;       /* and was asked to end meanwhile */
 	const char *stop_reason;
 	int exit_status;
-	ov_time pruned_at;   /* rescue refs; 0: not yet known */
-	int64_t clock_ahead; /* clock_wall_ahead at the last look */
+	ov_time pruned_at;           /* rescue refs; 0: not yet known */
+	struct clock_offsets clocks; /* as the log knows them */
 	char capacity[CAPACITY_TEXT];
 };
 
@@ -120,6 +120,11 @@ void daemon_damaged(struct daemon *d, str reason);
 /* Lets what is cold be moved to the archive, a piece at a time, with pauses for everybody else. */
 void daemon_archive_later(struct daemon *d);
 void daemon_archive(void *user);
+
+/* daemon_clock.c: from now on the machine's clocks are followed. */
+void daemon_clock_open(struct daemon *d);
+/* Adds how they stand to the parameters of daemon.start. */
+void daemon_clock_put(const struct daemon *d, struct arena *a, value *started);
 
 /* target.c: sets the target branch, which the configuration leaves open. */
 int daemon_choose_target(struct daemon *d, struct ov_err *err);

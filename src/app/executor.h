@@ -41,6 +41,8 @@ void executor_adopt(struct executor *x);
 void executor_perform(struct executor *x, const struct effect *fx);
 /* Takes a look at a live run's processes and worktree; the engine is touched when it has ended. */
 void executor_look(struct executor *x, str run_id);
+/* The clock was set by that much: what was seen of runs is as long ago as before. */
+void executor_clock_moved(struct executor *x, ov_time by);
 /* run id -> const struct observation *, of live runs. */
 const struct map *executor_observations(const struct executor *x);
 /* run id -> const struct account *, of live runs that speak a format. */

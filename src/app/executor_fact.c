@@ -158,6 +158,25 @@ void live_account_told(struct live_run *lr)
 	lr->life_at = c->life_at;
 }
 
+void executor_clock_moved(struct executor *x, ov_time by)
+{
+	void *found;
+	size_t i = 0;
+	str id;
+
+	if (!by)
+		return;
+	observe_clock_moved(x->observe, by);
+	while (map_next(&x->runs, &i, &id, &found)) {
+		struct live_run *lr = found;
+
+		if (!lr->account)
+			continue;
+		account_clock_moved(lr->account, by);
+		lr->life_at += by;
+	}
+}
+
 void live_fact(void *user, const struct fact *f, ov_time at)
 {
 	struct live_run *lr = user;

@@ -41,5 +41,7 @@ void observe_account(struct observe *o, str run_id, const struct account *c, int
 		int64_t cost_microusd);
 /* Takes a look, from the loop; ignored for a run that is being looked at or that is not known. */
 void observe_look(struct observe *o, str run_id);
+/* The clock was set by that much: what was seen is as long ago as before. */
+void observe_clock_moved(struct observe *o, ov_time by);
 /* run id -> const struct observation *, for telemetry. */
 const struct map *observe_runs(const struct observe *o);

@@ -63,6 +63,11 @@ static int apply_daemon_started(struct state *s, const struct event *e, struct o
 	record_set_str(&s->failing, STR(""));
 	if (ev_text(e, "target").n)
 		record_set_str(&s->target, ev_text(e, "target"));
+	if (ev_text(e, "boot").n) {
+		record_set_str(&s->clock.boot, ev_text(e, "boot"));
+		s->clock.set_ms = ev_num(e, "clock_set_ms");
+		s->clock.slept_ms = ev_num(e, "clock_slept_ms");
+	}
 	return 0;
 }
 
@@ -456,6 +461,7 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_FAILED] = apply_daemon_failed,
 	[EV_WATCH_ACTED] = apply_watch_acted,
 	[EV_CLOCK_MOVED] = apply_clock_moved,
+	[EV_MACHINE_SLEPT] = apply_machine_slept,
 	[EV_GOAL_CREATED] = apply_goal_created,
 	[EV_GOAL_UPDATED] = apply_goal_updated,
 	[EV_GOAL_SPENT] = apply_goal_spent,
@@ -535,6 +541,7 @@ static bool is_about_daemon(const struct event *e)
 	case EV_DAEMON_STOPPED:
 	case EV_DAEMON_FAILED:
 	case EV_CLOCK_MOVED:
+	case EV_MACHINE_SLEPT:
 	case EV_WATCH_ACTED: return true;
 	case EV_ESCALATION_OPENED: return str_is(ev_text(e, "kind"), "internal");
 	default: return false;

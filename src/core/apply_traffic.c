@@ -252,29 +252,3 @@ int apply_outage_over(struct state *s, const struct event *e, struct ov_err *err
 		s->outage_ignored_until = ev_num(e, "ignore_until_ms");
 	return 0;
 }
-
-static void move_time(ov_time *t, int64_t by)
-{
-	if (*t)
-		*t += by;
-}
-
-/* Time that did not pass is none that a run took, or was silent for. */
-int apply_clock_moved(struct state *s, const struct event *e, struct ov_err *err)
-{
-	int64_t by = ev_num(e, "by_ms");
-
-	(void)err;
-	list_each (it, &s->live) {
-		struct assignment *as = list_entry(it, struct assignment, link);
-
-		move_time(&as->last_activity_at, by);
-		move_time(&as->expected_at, by);
-		if (!as->run || as->run->status == RUN_ENDED)
-			continue;
-		move_time(&as->run->started_at, by);
-		move_time(&as->run->patience_from, by);
-		move_time(&as->run->mute_at, by);
-	}
-	return 0;
-}

@@ -92,9 +92,9 @@ static int64_t add(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-ov_time run_frozen_ms(const struct run *r, ov_time now)
+ov_time run_held_ms(const struct run *r, ov_time now)
 {
-	return r->frozen_ms + (r->frozen ? MAX(now - r->frozen_at, (ov_time)0) : 0);
+	return r->slept_ms + r->frozen_ms + (r->frozen ? MAX(now - r->frozen_at, (ov_time)0) : 0);
 }
 
 void budget_add_live(struct budget_live *l, const struct run *r, const struct observation *o,
@@ -105,7 +105,7 @@ void budget_add_live(struct budget_live *l, const struct run *r, const struct ob
 	if (r->status == RUN_ENDED)
 		return;
 	l->runs++;
-	from += run_frozen_ms(r, now);
+	from += run_held_ms(r, now);
 	l->used[RES_WALL_MS] = add(l->used[RES_WALL_MS], MAX(now - from, (ov_time)0));
 	if (!o)
 		return;

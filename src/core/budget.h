@@ -37,7 +37,7 @@ struct budget_live {
 };
 
 /* How long it was held so far: that is nobody's time. */
-ov_time run_frozen_ms(const struct run *r, ov_time now);
+ov_time run_held_ms(const struct run *r, ov_time now);
 /* Adds a run unless it has ended. o: what was seen of it; NULL: nothing. */
 void budget_add_live(struct budget_live *l, const struct run *r, const struct observation *o,
 		ov_time now);

@@ -17,10 +17,12 @@ static ov_time wall_time(const struct decide_ctx *cx, const struct run *r,
 		const struct assignment *as, const value *ended)
 {
 	ov_time from = r->started_at ? r->started_at : r->created_at, to = cx->now,
-		held = run_frozen_ms(r, cx->now);
+		held = run_held_ms(r, cx->now);
 
+	/* Of a clock that stands while the machine sleeps. */
 	if (value_int_at(ended, "ran_ms") > 0)
-		return MIN(MAX(value_int_at(ended, "ran_ms") - held, (ov_time)0), MOST);
+		return MIN(MAX(value_int_at(ended, "ran_ms") - (held - r->slept_ms), (ov_time)0),
+				MOST);
 	if (value_int_at(ended, "ended_at_ms"))
 		to = value_int_at(ended, "ended_at_ms");
 	else if (value_bool_at(ended, "lost"))

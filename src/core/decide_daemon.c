@@ -27,13 +27,17 @@ static const struct {
 int decide_daemon_start(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
-	struct event *e = emit(cx, EV_DAEMON_STARTED, (struct subject){ 0 });
+	struct event *e;
 
 	(void)ret_result, (void)err;
+	/* What happened to the clock since the last one comes before everything that is dated by it. */
+	clock_found(cx, params);
+	e = emit(cx, EV_DAEMON_STARTED, (struct subject){ 0 });
 	ev_str(cx, e, "instance", value_str_at(params, "instance"));
 	ev_str(cx, e, "version", value_str_at(params, "version"));
 	if (value_str_at(params, "target").n)
 		ev_str(cx, e, "target", value_str_at(params, "target"));
+	clock_note(cx, e, params);
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
@@ -147,16 +151,6 @@ void tick_halt(struct decide_ctx *cx, const struct decision *d)
 			    "to end, and is there again. Look at what you have, and go on where "
 			    "you were."),
 			d->why);
-}
-
-int decide_daemon_clock(struct decide_ctx *cx, const value *params, value **ret_result,
-		struct ov_err *err)
-{
-	(void)ret_result, (void)err;
-	if (value_int_at(params, "by_ms"))
-		ev_int(cx, emit(cx, EV_CLOCK_MOVED, (struct subject){ 0 }), "by_ms",
-				value_int_at(params, "by_ms"));
-	return 0;
 }
 
 static bool was_told(const struct decide_ctx *cx, struct subject s, str question)

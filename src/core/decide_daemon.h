@@ -14,5 +14,11 @@ struct hard_failure {
 
 /* The failure becomes an event, and a person is told. From then on ticks do nothing but stop runs. */
 void hard_fail(struct decide_ctx *cx, const struct hard_failure *f);
+/*
+ * decide_clock.c, of the command daemon.start with {"boot", "clock_set_ms", "clock_slept_ms"}: the clock
+ * was set or the machine slept while no daemon was up; and what the clocks show now goes into its event.
+ */
+void clock_found(struct decide_ctx *cx, const value *params);
+void clock_note(struct decide_ctx *cx, struct event *started, const value *params);
 /* The tick stops a run, which has done nothing wrong: the next daemon goes on with its session. */
 void tick_halt(struct decide_ctx *cx, const struct decision *d);

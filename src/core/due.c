@@ -35,6 +35,7 @@ static const bool is_standstill[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_FAILED] = true,
 	[EV_WATCH_ACTED] = true,
 	[EV_CLOCK_MOVED] = true,
+	[EV_MACHINE_SLEPT] = true,
 	[EV_TARGET_MOVED] = true, /* whoever did that, it is no work of the daemon's */
 	[EV_ESCALATION_REMINDED] = true,
 	[EV_OUTAGE_SUSPECTED] = true,

@@ -18,6 +18,8 @@
 			"A watchdog did something about the daemon, as it wrote it down.")         \
 	X(EV_CLOCK_MOVED, "clock.moved",                                                           \
 			"The machine's clock jumped; runs under way are as old as before.")        \
+	X(EV_MACHINE_SLEPT, "machine.slept",                                                       \
+			"The machine slept: no time of its runs, and silence counts from now on.") \
 	X(EV_GOAL_CREATED, "goal.created", "A goal was created.")                                  \
 	X(EV_GOAL_UPDATED, "goal.updated",                                                         \
 			"A person changed a goal's definition, priority or budget.")               \

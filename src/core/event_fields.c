@@ -5,6 +5,9 @@ static const struct event_field daemon_started[] = {
 	TEXT("instance", "identity of the daemon's process"),
 	TEXT("version", "version of the program"),
 	TEXT_OPT("target", "the branch that accepted work goes to"),
+	TEXT_OPT("boot", "the machine's boot: the next two are compared within one only"),
+	NUM_OPT("clock_set_ms", "what the clock is ahead of the time since boot"),
+	NUM_OPT("clock_slept_ms", "how much of that time the machine slept"),
 };
 static const struct event_field daemon_stopped[] = {
 	TEXT("instance", "identity of the daemon's process"),
@@ -30,6 +33,9 @@ static const struct event_field watch_acted[] = {
 };
 static const struct event_field clock_moved[] = {
 	NUM("by_ms", "forwards; below 0: backwards"),
+};
+static const struct event_field machine_slept[] = {
+	NUM("for_ms", "how long"),
 };
 static const struct event_field goal_created[] = {
 	TEXT("title", "one line"),
@@ -498,6 +504,7 @@ const struct event_fields event_fields[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_FAILED] = FIELDS(daemon_failed),
 	[EV_WATCH_ACTED] = FIELDS(watch_acted),
 	[EV_CLOCK_MOVED] = FIELDS(clock_moved),
+	[EV_MACHINE_SLEPT] = FIELDS(machine_slept),
 	[EV_GOAL_CREATED] = FIELDS(goal_created),
 	[EV_GOAL_UPDATED] = FIELDS(goal_updated),
 	[EV_GOAL_SPENT] = FIELDS(goal_spent),

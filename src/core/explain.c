@@ -18,6 +18,7 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_DAEMON_FAILED] = "the daemon cannot go on ({cause}): {text}",
 	[EV_WATCH_ACTED] = "watchdog[ ({failure})]: [{text}][{!text}{act}]",
 	[EV_CLOCK_MOVED] = "the machine's clock jumped by {by_ms} ms",
+	[EV_MACHINE_SLEPT] = "the machine slept for {for_ms} ms",
 	[EV_GOAL_CREATED] = "{actor} created the goal \"{title}\"",
 	[EV_GOAL_UPDATED] = "{actor} changed the goal: {reason}",
 	[EV_GOAL_SPENT] = "used on a {on}",

@@ -170,7 +170,7 @@ void iteration_make(struct arena *a, const struct state *s, const struct node *n
 		.files = r->touched,
 		.tokens = r->tokens,
 		.cost_microusd = r->cost_microusd,
-		.duration_ms = MAX(r->ended_at - from - r->frozen_ms, (ov_time)0),
+		.duration_ms = MAX(r->ended_at - from - r->frozen_ms - r->slept_ms, (ov_time)0),
 		.tool = r->tool,
 		.tool_digest = r->tool_digest,
 		.tool_repeats = r->tool_repeats,

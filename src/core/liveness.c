@@ -86,7 +86,7 @@ static ov_time heard_at(const struct assignment *as, const struct observation *o
 {
 	ov_time at = MAX(as->run->started_at, MAX(o->output_at, o->tree_at));
 
-	at = MAX(at, as->run->patience_from);
+	at = MAX(at, MAX(as->run->patience_from, as->run->awake_at));
 	if (life_is_progress(as->activity) || as->activity == LIFE_STREAM)
 		at = MAX(at, as->last_activity_at);
 	return MIN(at, now);
@@ -115,6 +115,16 @@ struct voice voice_judge(const struct policy *p, const struct assignment *as,
 	if (!v.look && !v.mute)
 		v.check_at = now < half ? half : due;
 	return v;
+}
+
+void observation_clock_moved(struct observation *o, ov_time by)
+{
+	ov_time *const moments[] = { &o->output_at, &o->looked_at, &o->process_at, &o->tree_at,
+		&o->tool_since, &o->retrying_since, &o->same_since };
+
+	for (size_t i = 0; i < ARRAY_LEN(moments); i++)
+		if (*moments[i])
+			*moments[i] = MAX(*moments[i] + by, (ov_time)1);
 }
 
 bool life_is_progress(enum life_sign sign)

@@ -46,6 +46,8 @@ struct voice {
 
 struct voice voice_judge(const struct policy *p, const struct assignment *as,
 		const struct observation *o, ov_time now);
+/* The clock was set by that much: what was seen is as long ago as before. */
+void observation_clock_moved(struct observation *o, ov_time by);
 /* Is this a sign that the work goes forward, not only that something moves? */
 bool life_is_progress(enum life_sign sign);
 /* What each signal said, for people: an array of texts. */

@@ -89,7 +89,7 @@ static const struct field node_fields[] = {
 	STATUS(node, block, block_kinds),
 	FIELD(node, blocked_by, F_STR),
 	FIELD(node, unblock_when, F_STR),
-	FIELD(node, blocked_until, F_TIME),
+	FIELD(node, blocked_until, F_CALENDAR),
 	FIELD(node, report, F_JSON),
 	FIELD(node, reported_at, F_TIME),
 	FIELD(node, reported_status, F_STR),
@@ -241,7 +241,7 @@ static const struct field run_fields[] = {
 	FIELD(run, cost_microusd, F_INT),
 	FIELD(run, cost_source, F_STR),
 	STATUS(run, limit, block_kinds),
-	FIELD(run, resets_at, F_TIME),
+	FIELD(run, resets_at, F_CALENDAR),
 	FIELD(run, overdue, F_BOOL),
 	FIELD(run, mute_at, F_TIME),
 	FIELD(run, patience_from, F_TIME),
@@ -287,6 +287,8 @@ static const struct field run_fields[] = {
 	FIELD(run, frozen, F_BOOL),
 	FIELD(run, frozen_at, F_TIME),
 	FIELD(run, frozen_ms, F_INT),
+	FIELD(run, slept_ms, F_INT),
+	FIELD(run, awake_at, F_TIME),
 	FIELD(run, created_at, F_TIME),
 	FIELD(run, started_at, F_TIME),
 	FIELD(run, ended_at, F_TIME),
@@ -370,16 +372,23 @@ RECORD(streak);
 static const struct field watcher_fields[] = {
 	FIELD(watcher, instance, F_STR),
 	FIELD(watcher, n, F_INT),
-	FIELD(watcher, at, F_TIME),
+	FIELD(watcher, at, F_STAMP),
 };
 RECORD(watcher);
 
 static const struct field vigil_fields[] = {
 	FIELD(vigil, history, F_SEQS),
 	FIELD(vigil, forgotten_n, F_INT),
-	FIELD(vigil, forgotten_at, F_TIME),
+	FIELD(vigil, forgotten_at, F_STAMP),
 };
 RECORD(vigil);
+
+static const struct field clock_known_fields[] = {
+	FIELD(clock_known, boot, F_STR),
+	FIELD(clock_known, set_ms, F_INT),
+	FIELD(clock_known, slept_ms, F_INT),
+};
+RECORD(clock_known);
 
 static const struct field conflict_fields[] = {
 	FIELD(conflict, a, F_STR),
@@ -406,10 +415,10 @@ static const struct field escalation_fields[] = {
 	FIELD(escalation, reminders, F_INT),
 	FIELD(escalation, opened_at, F_TIME),
 	FIELD(escalation, closed_at, F_TIME),
-	FIELD(escalation, notify_at, F_TIME),
+	FIELD(escalation, notify_at, F_CALENDAR),
 	FIELD(escalation, expires_at, F_TIME),
 	FIELD(escalation, reminded_at, F_TIME),
-	FIELD(escalation, snoozed_until, F_TIME),
+	FIELD(escalation, snoozed_until, F_CALENDAR),
 	FIELD(escalation, detection, F_STR),
 	FIELD(escalation, fingerprint, F_STR),
 	FIELD(escalation, raised, F_INT),
@@ -423,7 +432,7 @@ static const struct field lane_fields[] = {
 	STATUS(lane, kind, block_kinds),
 	FIELD(lane, detail, F_STR),
 	FIELD(lane, since, F_TIME),
-	FIELD(lane, resets_at, F_TIME),
+	FIELD(lane, resets_at, F_CALENDAR),
 	FIELD(lane, times, F_INT),
 	FIELD(lane, guessed, F_BOOL),
 	FIELD(lane, run_id, F_STR),

@@ -87,7 +87,7 @@ static const struct field notice_fields[] = {
 	FIELD(notice, ref, F_STR),
 	FIELD(notice, error, F_STR),
 	FIELD(notice, created_at, F_TIME),
-	FIELD(notice, not_before, F_TIME),
+	FIELD(notice, not_before, F_CALENDAR),
 	FIELD(notice, settled_at, F_TIME),
 };
 RECORD(notice);

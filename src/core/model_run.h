@@ -64,6 +64,8 @@ struct run {
 	bool frozen;           /* its processes are held, because its goal is paused */
 	ov_time frozen_at;     /* since then */
 	ov_time frozen_ms;     /* and so long before that */
+	ov_time slept_ms;      /* while it was not frozen: the machine slept */
+	ov_time awake_at;      /* the machine woke up; 0: it did not sleep meanwhile */
 	ov_time patience_from; /* a person said that it may go on; 0: nobody was asked yet */
 	ov_time created_at, started_at, ended_at;
 	ov_time mute_at; /* a person was told that it is busy but shows nothing of it; 0: never */

@@ -102,7 +102,8 @@ static const struct escalation *open_question(const struct tick *t, const struct
  */
 static void check_maximum(struct tick *t, const struct assignment *as)
 {
-	ov_time at = MAX(as->run->started_at, as->run->patience_from) + t->w->policy->max_run;
+	ov_time at = MAX(as->run->started_at + as->run->slept_ms, as->run->patience_from) +
+			t->w->policy->max_run;
 	struct decision d = about(DEC_OVERDUE, as);
 
 	if (!t->w->policy->max_run || as->run->overdue)

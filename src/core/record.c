@@ -109,7 +109,9 @@ static value *field_to_value(struct arena *a, const struct field *f, const void 
 	case F_STR: return value_str(a, *CAT(record, f, str));
 	case F_INT: return value_int(a, *CAT(record, f, int64_t));
 	case F_BOOL: return value_bool(a, *CAT(record, f, bool));
-	case F_TIME: return value_time(a, *CAT(record, f, ov_time));
+	case F_TIME:
+	case F_CALENDAR:
+	case F_STAMP: return value_time(a, *CAT(record, f, ov_time));
 	case F_STATUS: return value_cstr(a, status_name(f->table, *CAT(record, f, int)));
 	case F_STRS: return strs_to_value(a, CAT(record, f, struct strs));
 	case F_COUNTS: return counts_to_value(a, f->table, CAT(record, f, int32_t));
@@ -137,7 +139,9 @@ static bool field_is_zero(const struct field *f, const void *record)
 	case F_JSON: return CAT(record, f, str)->n == 0;
 	case F_INT: return *CAT(record, f, int64_t) == 0;
 	case F_BOOL: return !*CAT(record, f, bool);
-	case F_TIME: return *CAT(record, f, ov_time) == 0;
+	case F_TIME:
+	case F_CALENDAR:
+	case F_STAMP: return *CAT(record, f, ov_time) == 0;
 	case F_STRS: return CAT(record, f, struct strs)->n == 0;
 	case F_SEQS: return CAT(record, f, struct seqs)->n == 0;
 	case F_STATUS: /* what comes first in a table is not nothing */ return false;
@@ -253,7 +257,9 @@ static bool field_from_value(const struct field *f, void *record, const value *v
 		return v->kind == V_STR;
 	case F_INT: *AT(record, f, int64_t) = value_int_or(v, 0); return v->kind == V_INT;
 	case F_BOOL: *AT(record, f, bool) = value_bool_or(v, false); return v->kind == V_BOOL;
-	case F_TIME: return time_from_value(AT(record, f, ov_time), v);
+	case F_TIME:
+	case F_CALENDAR:
+	case F_STAMP: return time_from_value(AT(record, f, ov_time), v);
 	case F_STATUS: return status_from_value(f->table, AT(record, f, int), v);
 	case F_STRS: return strs_from_value(AT(record, f, struct strs), v);
 	case F_COUNTS: return counts_from_value(f->table, AT(record, f, int32_t), v);

@@ -22,16 +22,19 @@ struct seqs {
 };
 
 enum field_type {
-	F_STR,     /* str */
-	F_INT,     /* int64_t */
-	F_BOOL,    /* bool */
-	F_TIME,    /* ov_time; 0 is absent */
-	F_STATUS,  /* an enum (int) with a status_table */
-	F_STRS,    /* struct strs */
-	F_COUNTS,  /* int32_t[table->n]; shown as an object of the non-zero ones */
-	F_AMOUNTS, /* int64_t[table->n]; shown as an object of the non-zero ones */
-	F_JSON,    /* str holding canonical JSON, shown as that value */
-	F_SEQS,    /* struct seqs */
+	F_STR,  /* str */
+	F_INT,  /* int64_t */
+	F_BOOL, /* bool */
+	/* ov_time; 0 is absent. When the machine's clock is set (core/apply_clock.c) ... */
+	F_TIME,     /* ... it goes along: as long ago, or as far ahead, as before */
+	F_CALENDAR, /* ... it stays, being a date or a time of day; no wait becomes longer by that */
+	F_STAMP,    /* ... it stays: it is compared with what somebody else wrote down */
+	F_STATUS,   /* an enum (int) with a status_table */
+	F_STRS,     /* struct strs */
+	F_COUNTS,   /* int32_t[table->n]; shown as an object of the non-zero ones */
+	F_AMOUNTS,  /* int64_t[table->n]; shown as an object of the non-zero ones */
+	F_JSON,     /* str holding canonical JSON, shown as that value */
+	F_SEQS,     /* struct seqs */
 };
 
 struct field {

@@ -117,6 +117,7 @@ void snapshot_write(struct buf *out, const struct state *s)
 	value_put(&a, doc, "failing", value_str(&a, s->failing));
 	value_put(&a, doc, "automatic", record_pack(&a, &auto_mode_record, &s->automatic));
 	value_put(&a, doc, "vigil", record_pack(&a, &vigil_record, &s->vigil));
+	value_put(&a, doc, "clock", record_pack(&a, &clock_known_record, &s->clock));
 	value_put(&a, doc, "tally", record_pack(&a, &oversight_tally_record, &s->tally));
 	for (size_t i = 0; i < s->goals.n; i++)
 		value_push(&a, goals, goal_doc(&a, s->goals.p[i]));
@@ -400,14 +401,17 @@ static int read_singles(struct state *s, const value *doc, struct ov_err *err)
 		const char *key;
 		const struct record_type *type;
 		void *record;
-	} singles[] = { { "automatic", &auto_mode_record, &s->automatic },
-		{ "vigil", &vigil_record, &s->vigil },
-		{ "tally", &oversight_tally_record, &s->tally } };
+		bool newer; /* older snapshots have none */
+	} singles[] = { { "automatic", &auto_mode_record, &s->automatic, false },
+		{ "vigil", &vigil_record, &s->vigil, false },
+		{ "clock", &clock_known_record, &s->clock, true },
+		{ "tally", &oversight_tally_record, &s->tally, false } };
 
 	for (size_t i = 0; i < ARRAY_LEN(singles); i++) {
 		const value *v = value_at(doc, singles[i].key);
-		int r = v ? record_from_value(singles[i].type, singles[i].record, v, err)
-			  : ov_fail(err, OV_EINVALID, "it is missing");
+		int r = !v && singles[i].newer ? 0
+				: v ? record_from_value(singles[i].type, singles[i].record, v, err)
+				    : ov_fail(err, OV_EINVALID, "it is missing");
 
 		if (r < 0)
 			return ov_wrap(err, r, "snapshot: %s", singles[i].key);

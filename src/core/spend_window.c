@@ -15,6 +15,22 @@ void window_add(struct spend_window *w, ov_time at, const int64_t amounts[RESOUR
 	h->untold += untold;
 }
 
+void window_move(struct spend_window *w, ov_time by)
+{
+	struct spend_window old = *w;
+	int64_t hours = (by + (by < 0 ? -OV_HOUR : OV_HOUR) / 2) / OV_HOUR;
+
+	memset(w, 0, sizeof(*w));
+	for (size_t i = 0; i < WINDOW_HOURS; i++) {
+		struct spend_hour h = old.hours[i];
+
+		if (!h.hour || h.hour + hours < 1)
+			continue;
+		h.hour += hours;
+		w->hours[h.hour % WINDOW_HOURS] = h;
+	}
+}
+
 /* When none of it is younger than 24 hours. */
 static ov_time over_at(const struct spend_hour *h)
 {

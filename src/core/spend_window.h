@@ -25,6 +25,8 @@ extern const struct record_type spend_hour_record;
 /* unpriced, untold: whether it is of such a run. */
 void window_add(struct spend_window *w, ov_time at, const int64_t amounts[RESOURCE_COUNT],
 		bool unpriced, bool untold);
+/* The clock was set by that much: hours go along, to the nearest whole one. */
+void window_move(struct spend_window *w, ov_time by);
 /* Runs in it of which the cost, or all, is unknown. */
 void window_unknown(const struct spend_window *w, ov_time now, int64_t *ret_unpriced,
 		int64_t *ret_untold);

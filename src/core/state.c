@@ -90,6 +90,7 @@ struct state *state_free(struct state *s)
 	FREE_VEC(&s->conflicts, &conflict_record);
 	FREE_VEC(&s->watchers, &watcher_record);
 	record_done(&vigil_record, &s->vigil);
+	record_done(&clock_known_record, &s->clock);
 	record_done(&auto_mode_record, &s->automatic);
 	record_set_str(&s->target, STR(""));
 	record_set_str(&s->failing, STR(""));

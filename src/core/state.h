@@ -37,6 +37,7 @@ struct state {
 	VEC(struct conflict *) conflicts; /* that were seen coming and are still to come */
 	VEC(struct watcher *) watchers;   /* the one that was heard of last stands last */
 	struct vigil vigil;
+	struct clock_known clock;
 	struct auto_mode automatic;
 	struct effect *pool; /* the pool is being asked, or NULL: one question at a time */
 

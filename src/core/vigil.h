@@ -12,7 +12,8 @@ struct state;
 
 enum {
 	LIMIT_WATCHERS = 64,
-	LIMIT_ACTS = 500, /* of one command */
+	LIMIT_ACTS = 500,      /* of one command */
+	CLOCK_JUMP_MS = 10000, /* a clock that is less wrong than this is left as it is */
 };
 
 /* One watchdog, and its newest act that was recorded. */
@@ -28,7 +29,20 @@ struct vigil {
 	ov_time forgotten_at;
 };
 
-extern const struct record_type watcher_record, vigil_record;
+/*
+ * The machine's clocks as the log knows them: what the wall clock is ahead of the time since boot, and
+ * how much of that time the machine slept. Within one boot both change only when the clock is set, and
+ * when the machine sleeps; of two boots they tell nothing.
+ */
+struct clock_known {
+	str boot; /* the boot's id; empty: nothing is known */
+	int64_t set_ms, slept_ms;
+};
+
+extern const struct record_type watcher_record, vigil_record, clock_known_record;
+
+/* Is the clock set by that much, or a sleep that long, worth an event? */
+bool clock_jumped(int64_t by_ms) _pure_;
 
 /* Is this act of the watchdog not yet recorded? */
 bool vigil_is_new(const struct state *s, str watch, int64_t n, ov_time at);

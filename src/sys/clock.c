@@ -31,18 +31,20 @@ uint64_t clock_mono_us(void)
 	return us(CLOCK_MONOTONIC);
 }
 
-int64_t clock_wall_ahead(void)
+struct clock_offsets clock_offsets(void)
 {
-	uint64_t before, after;
+	uint64_t before, after, mono;
 	ov_time wall;
 
 	/* Whoever was stopped between two looks compares different moments. */
 	do {
 		before = us(CLOCK_BOOTTIME);
 		wall = clock_wall();
+		mono = us(CLOCK_MONOTONIC);
 		after = us(CLOCK_BOOTTIME);
 	} while (after - before > 100000);
-	return wall - (int64_t)(after / 1000);
+	return (struct clock_offsets){ wall - (int64_t)(after / 1000),
+		(int64_t)(after / 1000) - (int64_t)(mono / 1000) };
 }
 
 ov_time clock_utc_offset(ov_time at)

@@ -7,9 +7,13 @@ ov_time clock_wall(void);
 ov_time clock_file(void);
 uint64_t clock_mono_us(void);
 /*
- * What the wall clock is ahead of a clock that only runs forward, also while the machine sleeps, in ms:
- * it changes when the wall clock is set.
+ * How the clocks stand to each other, in ms. set: what the wall clock is ahead of the time since boot,
+ * which changes when the wall clock is set; slept: what that is ahead of CLOCK_MONOTONIC, which stands
+ * while the machine sleeps. Only within one boot of the machine can two of them be compared.
  */
-int64_t clock_wall_ahead(void);
+struct clock_offsets {
+	int64_t set_ms, slept_ms;
+};
+struct clock_offsets clock_offsets(void);
 /* What local time is ahead of UTC at that moment, as the zone of this process has it. */
 ov_time clock_utc_offset(ov_time at);

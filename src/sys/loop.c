@@ -1,18 +1,12 @@
-#include "sys/loop.h"
+#include "sys/loop_impl.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/epoll.h>
-#include <sys/inotify.h>
-#include <systemd/sd-event.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
-#include "base/list.h"
-#include "base/vec.h"
-#include "sys/clock.h"
 
 /*
  * Traps of sd-event that shape this file:
@@ -39,55 +33,9 @@ enum {
 	/* The bounds of a batch: no reply waits longer for its commit, whatever else arrives. */
 	BATCH_MAX = 256,
 	BATCH_US = 5000,
-	READY_MAX = 64, /* nor does a signal or a timer wait for more callbacks than these */
 };
 
-enum source_kind { SRC_IO, SRC_TIMER, SRC_SIGNAL, SRC_PIDFD, SRC_WATCH, SRC_DEFER, SRC_AFTER };
-static_assert(SRC_AFTER == (int)LOOP_CAUSES, "each kind of source is a cause");
-
-struct timers {
-	sd_event_source *src;
-	struct list armed; /* loop_source.timer, earliest first */
-	clockid_t clock;
-};
-
-struct loop {
-	sd_event *event;
-	struct timers mono, wall;
-	int io_epoll;
-	sd_event_source *io_src;
-	struct epoll_event ready[READY_MAX]; /* not served yet; NULL where one was freed */
-	int ready_n, ready_at;
-	VEC(struct loop_source *) after; /* in order; NULL where one was freed during the run */
-	bool in_after;
-	unsigned batch;          /* callbacks since the after-hooks ran */
-	uint64_t batch_since_us; /* when the first of them ran */
-	bool quit;
-	int code;
-	size_t n_sources;
-	uint64_t callbacks[LOOP_CAUSES];
-};
-
-struct loop_source {
-	struct loop *loop;
-	enum source_kind kind;
-	sd_event_source *src; /* NULL for io, timers and after-hooks */
-	union {
-		loop_fn *call;
-		loop_io_fn *io;
-		loop_signal_fn *signal;
-		loop_watch_fn *watch;
-	} fn;
-	void *user;
-	int fd;            /* SRC_IO */
-	unsigned events;   /* SRC_IO: as asked */
-	struct list timer; /* SRC_TIMER: in a timers' list while armed */
-	struct timers *on; /* the clock it is armed on, or NULL */
-	uint64_t due_us;
-	bool at_once; /* armed for no time at all: as good as deferred */
-};
-
-static struct loop_source *source_new(struct loop *l, enum source_kind kind, void *user)
+struct loop_source *source_new(struct loop *l, enum source_kind kind, void *user)
 {
 	struct loop_source *s = mem_zalloc(1, sizeof(*s));
 
@@ -97,12 +45,6 @@ static struct loop_source *source_new(struct loop *l, enum source_kind kind, voi
 	list_init(&s->timer);
 	l->n_sources++;
 	return s;
-}
-
-/* Registering can fail only for lack of memory or by misuse (a bad fd): neither is recoverable. */
-static void must(int r)
-{
-	assert(r >= 0);
 }
 
 /* ---- timers ---- */
@@ -289,7 +231,7 @@ static int on_io_ready(sd_event_source *src _unused_, int fd, uint32_t revents _
 	/* Who was reported first is served first, also over the end of a batch: nobody starves. */
 	if (io_next(l))
 		return 0;
-	n = epoll_wait(fd, l->ready, READY_MAX, 0);
+	n = epoll_wait(fd, l->ready, LOOP_READY_MAX, 0);
 	assert(n >= 0 || errno == EINTR);
 	l->ready_n = MAX(n, 0);
 	l->ready_at = 0;
@@ -422,6 +364,21 @@ static bool batch_full(const struct loop *l)
 	return l->quit || l->batch >= BATCH_MAX || loop_mono_us(l) - l->batch_since_us >= BATCH_US;
 }
 
+/* As sd_event_run, with the hook between looking at the clocks and calling whoever is due. */
+static int look_around(struct loop *l, uint64_t wait_us)
+{
+	int r = sd_event_prepare(l->event);
+
+	if (r == 0)
+		r = sd_event_wait(l->event, wait_us);
+	if (r >= 0 && l->on_time && l->on_time(l->on_time_user) && l->batch++ == 0)
+		l->batch_since_us = loop_mono_us(l);
+	if (r <= 0)
+		return r;
+	r = sd_event_dispatch(l->event);
+	return r < 0 ? r : 1;
+}
+
 bool loop_step(struct loop *l, int64_t timeout_us)
 {
 	uint64_t wait_us = timeout_us < 0 ? UINT64_MAX : (uint64_t)timeout_us;
@@ -433,7 +390,7 @@ bool loop_step(struct loop *l, int64_t timeout_us)
 	if (l->batch && io_next(l))
 		r = 1;
 	else
-		r = sd_event_run(l->event, l->batch || l->ready_at < l->ready_n ? 0 : wait_us);
+		r = look_around(l, l->batch || l->ready_at < l->ready_n ? 0 : wait_us);
 	must(r);
 	if (r == 0)
 		l->ready_n = 0; /* whatever was reported is over */
@@ -465,6 +422,23 @@ ov_time loop_now(const struct loop *l)
 	return (ov_time)(us / 1000);
 }
 
+struct clock_offsets loop_clocks(const struct loop *l)
+{
+	uint64_t wall = 0, boot = 0, mono = 0;
+
+	must(sd_event_now(l->event, CLOCK_REALTIME, &wall));
+	must(sd_event_now(l->event, CLOCK_BOOTTIME, &boot));
+	must(sd_event_now(l->event, CLOCK_MONOTONIC, &mono));
+	return (struct clock_offsets){ (int64_t)(wall / 1000) - (int64_t)(boot / 1000),
+		(int64_t)(boot / 1000) - (int64_t)(mono / 1000) };
+}
+
+void loop_on_time(struct loop *l, bool (*fn)(void *user), void *user)
+{
+	l->on_time = fn;
+	l->on_time_user = user;
+}
+
 uint64_t loop_mono_us(const struct loop *l)
 {
 	uint64_t us = 0;
@@ -484,103 +458,6 @@ uint64_t loop_iterations(const struct loop *l)
 uint64_t loop_callbacks(const struct loop *l, enum loop_cause cause)
 {
 	return l->callbacks[cause];
-}
-
-/* ---- other sources ---- */
-
-static int on_signal(sd_event_source *src _unused_, const struct signalfd_siginfo *si,
-		void *userdata)
-{
-	struct loop_source *s = userdata;
-
-	s->loop->callbacks[s->kind]++;
-	s->fn.signal(s->user, (int)si->ssi_signo);
-	return 0;
-}
-
-struct loop_source *loop_signal(struct loop *l, int signo, loop_signal_fn *fn, void *user)
-{
-	struct loop_source *s = source_new(l, SRC_SIGNAL, user);
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, signo);
-	must(sigprocmask(SIG_BLOCK, &set, NULL));
-	s->fn.signal = fn;
-	must(sd_event_add_signal(l->event, &s->src, signo, on_signal, s));
-	must(sd_event_source_set_priority(s->src, LOOP_SIGNAL));
-	return s;
-}
-
-static int on_pidfd(sd_event_source *src _unused_, int fd _unused_, uint32_t revents _unused_,
-		void *userdata)
-{
-	struct loop_source *s = userdata;
-
-	s->loop->callbacks[s->kind]++;
-	s->fn.call(s->user);
-	return 0;
-}
-
-struct loop_source *loop_pidfd(struct loop *l, int pidfd, loop_fn *fn, void *user)
-{
-	struct loop_source *s = source_new(l, SRC_PIDFD, user);
-
-	s->fn.call = fn;
-	must(sd_event_add_io(l->event, &s->src, pidfd, EPOLLIN, on_pidfd, s));
-	must(sd_event_source_set_priority(s->src, LOOP_CHILD));
-	must(sd_event_source_set_enabled(s->src, SD_EVENT_ONESHOT));
-	return s;
-}
-
-static int on_watch(sd_event_source *src _unused_, const struct inotify_event *ev, void *userdata)
-{
-	struct loop_source *s = userdata;
-
-	s->loop->callbacks[s->kind]++;
-	s->fn.watch(s->user, ev->mask, ev->len ? ev->name : NULL);
-	return 0;
-}
-
-int loop_watch(struct loop *l, int fd, uint32_t mask, loop_watch_fn *fn, void *user,
-		struct loop_source **ret, struct ov_err *err)
-{
-	struct loop_source *s = source_new(l, SRC_WATCH, user);
-	int r;
-
-	s->fn.watch = fn;
-	r = sd_event_add_inotify_fd(l->event, &s->src, fd, mask, on_watch, s);
-	if (r < 0) {
-		loop_source_free(s);
-		ov_fail_errno(err, -r, "inotify watch");
-		if (r == -EMFILE || r == -ENOSPC)
-			ov_next(err,
-					"sysctl fs.inotify.max_user_instances "
-					"fs.inotify.max_user_watches");
-		return OV_EIO;
-	}
-	must(sd_event_source_set_priority(s->src, LOOP_NORMAL));
-	*ret = s;
-	return 0;
-}
-
-static int on_defer(sd_event_source *src _unused_, void *userdata)
-{
-	struct loop_source *s = userdata;
-
-	s->loop->callbacks[s->kind]++;
-	s->fn.call(s->user);
-	return 0;
-}
-
-struct loop_source *loop_defer(struct loop *l, loop_fn *fn, void *user)
-{
-	struct loop_source *s = source_new(l, SRC_DEFER, user);
-
-	s->fn.call = fn;
-	must(sd_event_add_defer(l->event, &s->src, on_defer, s));
-	must(sd_event_source_set_priority(s->src, LOOP_NORMAL));
-	return s;
 }
 
 struct loop_source *loop_source_free(struct loop_source *s)

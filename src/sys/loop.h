@@ -8,6 +8,7 @@
  * (children stay zombies until they are reaped by pidfd). proc_spawn resets both in the child.
  */
 #include "base/ov.h"
+#include "sys/clock.h"
 
 struct loop;
 struct loop_source;
@@ -48,6 +49,13 @@ bool loop_step(struct loop *l, int64_t timeout_us);
 ov_time loop_now(const struct loop *l);
 /* Monotonic microseconds, read once per iteration. */
 uint64_t loop_mono_us(const struct loop *l);
+/* How these two and the time since boot stand to each other, of the same moment (sys/clock.h). */
+struct clock_offsets loop_clocks(const struct loop *l);
+/*
+ * Called each time that the loop has read the clocks, before it calls anybody else: nothing is done by
+ * a time that was not looked at. Returns true when it did something that the after-hooks are for.
+ */
+void loop_on_time(struct loop *l, bool (*fn)(void *user), void *user);
 /* Iterations so far: the progress counter of the heartbeat. */
 uint64_t loop_iterations(const struct loop *l);
 /*

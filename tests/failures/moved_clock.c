@@ -1,7 +1,8 @@
 /*
  * Preloaded into a program, moves its wall clock by as many milliseconds as the file OV_CLOCK_FILE
  * says: eight bytes, read afresh at each look, so that a test makes the clock jump by writing them.
- * The other clocks stay. A timer that waits for a moment of the wall clock goes along with a jump,
+ * Eight more say for how long the machine slept: the wall clock and the time since boot go on in that,
+ * CLOCK_MONOTONIC does not. A timer that waits for a moment of the wall clock goes along with a jump,
  * as the kernel's do: a thread sets those that are armed again.
  */
 #include <errno.h>
@@ -39,15 +40,20 @@ __attribute__((constructor)) static void begin(void)
 
 	if (fd < 0)
 		return;
-	p = mmap(NULL, sizeof(int64_t), PROT_READ, MAP_SHARED, fd, 0);
+	p = mmap(NULL, 2 * sizeof(int64_t), PROT_READ, MAP_SHARED, fd, 0);
 	close(fd);
 	if (p != MAP_FAILED)
 		moved_by = p;
 }
 
+static int64_t slept_ms(void)
+{
+	return moved_by ? atomic_load(moved_by + 1) : 0;
+}
+
 static int64_t moved_ms(void)
 {
-	return moved_by ? atomic_load(moved_by) : 0;
+	return moved_by ? atomic_load(moved_by) + slept_ms() : 0;
 }
 
 static bool is_wall(clockid_t id)
@@ -69,6 +75,8 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 
 	if (r == 0 && is_wall(id))
 		move(ts, moved_ms());
+	if (r == 0 && id == CLOCK_BOOTTIME)
+		move(ts, slept_ms());
 	return (int)r;
 }
 

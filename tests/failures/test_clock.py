@@ -12,6 +12,7 @@ from guarded import GuardedCase
 
 from harness import BUILD, SANITIZED, plan, task
 
+DAY_MS = 24 * 3600 * 1000
 YEAR_MS = 365 * 24 * 3600 * 1000
 AGENT = r"""
 [ "$OVERSEER_NODE$OVERSEER_ATTEMPT" = T31 ] && exit 1
@@ -20,7 +21,7 @@ read x < "$HOME/g.go"
 echo "$OVERSEER_NODE" > "$OVERSEER_NODE.txt"
 git add -A && git commit -qm "work of $OVERSEER_NODE"
 """
-WAITS = '[retry]\ndelays = ["1h", "1h", "1h"]\n'
+WAITS = '[retry]\ndelays = ["10s", "10s", "10s"]\n'
 
 
 @unittest.skipIf(SANITIZED, "what is preloaded comes before the sanitizers' own library")
@@ -30,7 +31,7 @@ class Clock(GuardedCase):
         site = self.site(config, agent)
         self.clock = os.path.join(site.root, "clock")
         with open(self.clock, "wb") as f:
-            f.write(struct.pack("=q", 0))
+            f.write(struct.pack("=qq", 0, 0))
         site.env.update(LD_PRELOAD=os.path.join(BUILD, "tests/failures/libmoved_clock.so"), OV_CLOCK_FILE=self.clock)
         return site
 
@@ -38,6 +39,12 @@ class Clock(GuardedCase):
         """The clock is that far from the right time now."""
         with open(self.clock, "r+b") as f:
             f.write(struct.pack("=q", to_ms))
+
+    def sleep(self, slept_ms):
+        """The machine has slept for that long by now, all in all."""
+        with open(self.clock, "r+b") as f:
+            f.seek(8)
+            f.write(struct.pack("=q", slept_ms))
 
     def jump(self, site, to_ms):
         """As set_clock, and the daemon has seen it."""
@@ -71,7 +78,7 @@ class Clock(GuardedCase):
         self.assertEqual(self.told(site), [])
         spent = [e["data"]["amounts"].get("wall_ms", 0) for e in site.events() if e["type"] == "goal.spent"]
         self.assertEqual([x < 600000 for x in spent], [True, True], spent)
-        # A wait that a clock set back would make a year long is over instead.
+        # A wait that a clock set back would make a year long is as long as it was.
         goal = site.call("goal.create", title="Wait", plan=plan(task("T3")))["goal"]
         site.wait_type("node.failed", node="T3")
         self.jump(site, -YEAR_MS)
@@ -81,6 +88,66 @@ class Clock(GuardedCase):
         site.kill()
         site.up()
         self.assertEqual(sorted(self.subjects(site)), ["Task T1", "Task T2", "Task T3"])
+        self.assertEqual(site.down(), 0)
+
+    def live_site(self, config=""):
+        """A site with a run under way whose goal may take ten minutes."""
+        site = self.moved_site(config, AGENT)
+        gate = site.gate("g")
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1")), budget={"wall_ms": 600000})["goal"]
+        gate.wait()
+        site.wait_type("run.started")
+        return site, gate, goal
+
+    def test_judged_first(self):
+        """The first thing that is done by the new time: a tick. The budget of the run is not spent by it."""
+        for days in (3, -3):
+            with self.subTest(days=days):
+                site, gate, goal = self.live_site()
+                after = site.seq()
+                self.set_clock(days * DAY_MS)
+                site.call("tick.now")
+                moved = site.wait_type("clock.moved", after=after)
+                self.assertEqual(moved["seq"], after + 1)
+                self.assertAlmostEqual(moved["data"]["by_ms"], days * DAY_MS, delta=1000)
+                gate.go()
+                site.wait_goal(goal)
+                self.assertEqual(self.told(site), [])
+                self.assertEqual(site.down(), 0)
+
+    def test_between_daemons(self):
+        """Set while no daemon was up: the next one finds out, and says so, before it judges anything."""
+        site, gate, goal = self.live_site()
+        site.kill()
+        self.set_clock(3 * DAY_MS)
+        self.sleep(DAY_MS)
+        site.up()
+        site.call("tick.now")
+        kinds = [e["type"] for e in site.events()]
+        self.assertLess(kinds.index("clock.moved"), len(kinds) - 1 - kinds[::-1].index("daemon.started"))
+        self.assertLess(kinds.index("machine.slept"), len(kinds) - 1 - kinds[::-1].index("daemon.started"))
+        gate.go()
+        site.wait_goal(goal)
+        self.assertEqual(self.told(site), [])
+        self.assertEqual(site.down(), 0)
+
+    def test_sleep(self):
+        """A night with the lid closed is no time of the run's, and it is not silent for it."""
+        site, gate, goal = self.live_site()
+        after = site.seq()
+        self.sleep(DAY_MS)
+        site.call("tick.now")
+        slept = site.wait_type("machine.slept", after=after)
+        self.assertEqual(slept["seq"], after + 1)
+        self.assertAlmostEqual(slept["data"]["for_ms"], DAY_MS, delta=1000)
+        gate.go()
+        site.wait_goal(goal)
+        self.assertEqual(self.told(site), [])
+        spent = [e["data"]["amounts"].get("wall_ms", 0) for e in site.events() if e["type"] == "goal.spent"]
+        self.assertEqual([x < 600000 for x in spent], [True], spent)
+        self.assertNotIn("clock.moved", [e["type"] for e in site.events()])
+        self.assertIn("slept", site.cli("explain", "daemon"))
         self.assertEqual(site.down(), 0)
 
     def beats(self, site):

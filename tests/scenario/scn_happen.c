@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include "base/duration.h"
+#include "core/liveness.h"
 #include "tests/scenario/scn.h"
 
 /* T1 in any goal, or goal/T1. */
@@ -387,6 +388,40 @@ static void clock_jumps(struct scn *s, const struct args *a)
 	world_settle(s);
 }
 
+/* What was seen goes along, as the daemon has it do. */
+static void move_observations(struct scn *s, ov_time by)
+{
+	void *found;
+	size_t i = 0;
+	str id;
+
+	while (map_next(&s->lives, &i, &id, &found))
+		observation_clock_moved(&((struct life *)found)->seen, by);
+}
+
+static void clock_told(struct scn *s, ov_time by, ov_time slept)
+{
+	s->skew += by + slept;
+	s->f.now = s->base + s->at + s->skew;
+	move_observations(s, by);
+	submit(&s->f, "daemon.clock",
+			json(&s->f, "{'by_ms': %lld, 'slept_ms': %lld}", (long long)by,
+					(long long)slept));
+	world_settle(s);
+}
+
+static void clock_is_set(struct scn *s, const struct args *a)
+{
+	ov_time by = duration_at(s, a, 1);
+
+	clock_told(s, str_is(a->v[0].s, "forward") ? by : -by, 0);
+}
+
+static void machine_sleeps(struct scn *s, const struct args *a)
+{
+	clock_told(s, 0, duration_at(s, a, 0));
+}
+
 static void option_changes(struct scn *s, const struct args *a)
 {
 	given_rules[0].fn(s, a);
@@ -432,7 +467,9 @@ const struct rule happen_rules[] = {
 	{ "checkout changes", checkout_changes,
 			"the user did something in the checkout of the target branch" },
 	{ "daemon restarts", restarts, "state and decisions must be the same" },
-	{ "clock jumps forward|back DUR", clock_jumps, "" },
+	{ "clock jumps forward|back DUR", clock_jumps, "and nobody can tell that it did" },
+	{ "clock is set forward|back DUR", clock_is_set, "which the daemon notices first" },
+	{ "machine sleeps DUR", machine_sleeps, "the clock goes on, and nothing else" },
 	{ "policy becomes ...", option_changes, "the configuration is read again" },
 };
 const size_t happen_rules_n = ARRAY_LEN(happen_rules);

@@ -338,17 +338,6 @@ static void take_run_moved(struct checker *c, const struct event *e)
 		r->started_at = e->at;
 }
 
-/* What the clock of the log leapt over is not time that a run took. */
-static void take_clock_moved(struct checker *c, const struct event *e)
-{
-	for (size_t i = 0; i < c->live.n; i++) {
-		struct run_book *r = c->live.p[i]->run;
-
-		if (r && r->status == RUN_RUNNING)
-			r->started_at += value_int_at(e->data, "by_ms");
-	}
-}
-
 /* ---- effects, dispatches, escalations, lanes ---- */
 
 static void take_effect_intended(struct checker *c, const struct event *e)
@@ -411,7 +400,8 @@ static void take_escalation(struct checker *c, const struct event *e)
 		x->question = arena_str(&c->kept, value_str_at(e->data, "question"));
 		x->episode = value_int_at(e->data, "episode");
 		x->open = true;
-		x->last_at = MAX(e->at, value_int_at(e->data, "notify_at_ms"));
+		x->last_at = e->at;
+		x->notify_at = value_int_at(e->data, "notify_at_ms");
 		vec_push(&c->escalations, x);
 	} else if (x && e->kind == EV_ESCALATION_CLOSED) {
 		x->open = false;
@@ -459,7 +449,8 @@ static void (*const takers[EVENT_KIND_COUNT])(struct checker *c, const struct ev
 	[EV_EPISODE_CLOSED] = take_episode,
 	[EV_ASSIGNMENT_CREATED] = take_assignment_created,
 	[EV_ASSIGNMENT_MOVED] = take_assignment_moved,
-	[EV_CLOCK_MOVED] = take_clock_moved,
+	[EV_CLOCK_MOVED] = book_clock_moved,
+	[EV_MACHINE_SLEPT] = book_machine_slept,
 	[EV_RUN_CREATED] = take_run_created,
 	[EV_RUN_SESSION] = take_run_session,
 	[EV_RUN_STARTED] = take_run_moved,

@@ -127,6 +127,9 @@ struct as_book {
 	str session;                      /* one_session: that its newest runs were heard of with */
 	bool changed;                     /* fair_attempts: its last run, its branch */
 	ov_time over_t;                   /* spending_stops: since when there is no budget for it */
+	ov_time began_t, quiet_t;         /* age_true: its run began; it was last heard of */
+	int boot;
+	bool jumped; /* when it began is not known */
 };
 
 struct effect_book {
@@ -152,7 +155,8 @@ struct escalation_book {
 	str goal, node, kind, question, assignment;
 	int64_t episode, reminders;
 	bool open;
-	ov_time last_at; /* opened, reminded, or the end of the quiet hours that it was opened in */
+	ov_time last_at;   /* opened, reminded */
+	ov_time notify_at; /* the end of the quiet hours that it was opened in */
 };
 
 struct lane_book {
@@ -244,6 +248,9 @@ void books_done(struct checker *c);
 void books_take(struct checker *c, const struct event *e);
 /* After a new plan: what a plan does to nodes is the fold's to say. */
 void books_replanned(struct checker *c, str goal);
+/* check_clock.c */
+void book_clock_moved(struct checker *c, const struct event *e);
+void book_machine_slept(struct checker *c, const struct event *e);
 struct goal_book *book_goal(const struct checker *c, str id);
 struct node_book *book_node(struct checker *c, str goal, str node);
 struct as_book *book_as(const struct checker *c, str id);
@@ -298,6 +305,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(user_intact)           \
 	X(next_step)             \
 	X(pace)                  \
+	X(age_true)              \
 	X(reminders)             \
 	X(places)                \
 	X(waits_in_place)        \

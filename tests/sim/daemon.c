@@ -198,24 +198,33 @@ static void world_wake_at(void *user, ov_time at)
 }
 
 /* As a real one does, which looks at each iteration by how much its clock was set. */
-static void tell_jump(struct sim_daemon *d, ov_time by)
+static void tell_jump(struct sim_daemon *d)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
+	ov_time by = d->s->skew - d->s->slept - d->set, slept = d->s->slept - d->slept;
 	value *v = value_object(&a);
 
+	by = clock_jumped(by) ? by : 0;
+	slept = clock_jumped(slept) ? slept : 0;
+	if (!by && !slept)
+		return;
 	daemon_enter(d);
+	d->set += by;
+	d->slept += slept;
+	exec_clock_moved(d->exec, by);
 	value_put(&a, v, "by_ms", value_int(&a, by));
+	value_put(&a, v, "slept_ms", value_int(&a, slept));
 	tape_report(d->tape, d->engine, STR("daemon.clock"), v);
 }
 
-void daemon_clock_jumped(struct sim *s, ov_time by)
+void daemon_clock_jumped(struct sim *s)
 {
 	for (size_t i = 0; i < SIM_DAEMONS; i++) {
 		struct sim_daemon *d = s->daemons[i];
 
-		if (d && d->started && !is_gone(d) && (by >= OV_MINUTE || by <= -OV_MINUTE))
-			tell_jump(d, by);
+		if (d && d->started && !is_gone(d))
+			tell_jump(d);
 		if (d && d->wake_id && d->wake_at <= sim_now(s)) {
 			daemon_enter(d);
 			d->wake_at = OV_TIME_MAX;
@@ -439,6 +448,11 @@ static void announce(struct sim_daemon *d)
 	value *v = params_instance(&a, d->life);
 
 	value_put(&a, v, "version", value_cstr(&a, "sim"));
+	d->slept = d->s->slept;
+	d->set = d->s->skew - d->slept;
+	value_put(&a, v, "boot", value_strf(&a, "boot %d", d->s->boots));
+	value_put(&a, v, "clock_set_ms", value_int(&a, d->set));
+	value_put(&a, v, "clock_slept_ms", value_int(&a, d->slept));
 	tape_report(d->tape, d->engine, STR("daemon.start"), v);
 	if (d->s->config->policy.auto_mode)
 		tape_report(d->tape, d->engine, STR("auto.start"), params_instance(&a, d->life));

@@ -25,8 +25,9 @@ struct sim_daemon {
 	bool started, stopping, archiving;
 	ov_time stopped_at; /* when it was told to stop */
 	enum ending ending;
-	bool failing; /* the store refuses to be written */
-	bool dead;    /* nothing that it does counts any more */
+	ov_time set, slept; /* of the clock, as it knows: see core/vigil.h */
+	bool failing;       /* the store refuses to be written */
+	bool dead;          /* nothing that it does counts any more */
 };
 
 /* Tries to start one in a free place; what comes of it is in the trace. It is tried again until one is up. */
@@ -39,7 +40,7 @@ void daemon_stop(struct sim *s);
 /* The lock file of the store is removed and a second one started: the first must find itself fenced off. */
 void daemon_usurp(struct sim *s);
 /* The clock was set: timers on it may be due. */
-void daemon_clock_jumped(struct sim *s, ov_time by);
+void daemon_clock_jumped(struct sim *s);
 /* The one that is up watches the user's checkout. */
 void daemon_checkout_changed(struct sim *s);
 /* The history is over: the lives that are not, are replayed as far as they came. */

@@ -17,6 +17,8 @@ void exec_perform(struct sim_exec *x, const struct effect *fx);
 void exec_look(struct sim_exec *x, const struct run *r);
 /* Some of what is durable now asks for more than effects. */
 void exec_published(struct sim_exec *x, const struct event *const *events, size_t n);
+/* The clock was set by that much. */
+void exec_clock_moved(struct sim_exec *x, ov_time by);
 const struct map *exec_observations(const struct sim_exec *x);
 /* What makes an accept of this assignment happen once, after so many reverts of its node. */
 str exec_accept_key(struct arena *a, str assignment, int64_t reverts);

@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "core/budget.h"
 #include "core/last_lines.h"
+#include "core/liveness.h"
 #include "core/record.h"
 #include "core/redact.h"
 #include "tests/sim/exec_impl.h"
@@ -534,8 +535,8 @@ static void look_ended(struct sim *s, void *arg)
 	er->looking = false;
 	r = machine_find(s->machine, er->id);
 	/* Its file tells of output that nobody was told of. */
-	if (r && !s->silent)
-		o->output_at = MAX(o->output_at, MIN(machine_output_at(r), sim_now(s)));
+	if (r && !s->silent && machine_output_at(r) <= sim_now(s))
+		o->output_at = MAX(o->output_at, machine_output_at(r));
 	look_at_processes(er);
 	look_at_tree(er);
 	o->looked_at = sim_now(s);
@@ -554,4 +555,14 @@ void exec_look(struct sim_exec *x, const struct run *r)
 	m = sim_in(x->s, sim_between(x->s, RNG_EXEC, 50, 3000), x->d->life, look_ended, sizeof(*m));
 	m->life = x->d->life;
 	sim_name(m->run, r->id);
+}
+
+void exec_clock_moved(struct sim_exec *x, ov_time by)
+{
+	void *found;
+	size_t i = 0;
+	str id;
+
+	while (map_next(&x->runs, &i, &id, &found))
+		observation_clock_moved(&((struct exec_run *)found)->seen, by);
 }

@@ -244,7 +244,8 @@ static void remind_event(struct checker *c, const struct event *e)
 	if (!x || !x->open)
 		sim_violated(c->s, inv_reminders.name, EV_FMT ": of #%lld, which is not open",
 				EV_ARG(e), (long long)value_int_at(e->data, "escalation"));
-	else if (x->reminders >= p->max_reminders || e->at < x->last_at + p->remind_after ||
+	else if (x->reminders >= p->max_reminders ||
+			e->at < MAX(x->last_at, x->notify_at) + p->remind_after ||
 			in_quiet_hours(p, e->at))
 		sim_violated(c->s, inv_reminders.name,
 				EV_FMT ": of #%lld, after %lld others, %lld ms after the last "

@@ -172,11 +172,13 @@ static void silence_over(struct sim *s, void *arg)
 	sim_trace(s, "runs can be seen again");
 }
 
-static void jump(struct sim *s, ov_time by)
+static void jump(struct sim *s, ov_time by, ov_time slept)
 {
-	s->skew += by;
-	sim_trace(s, "the clock jumps by %lld ms", (long long)by);
-	daemon_clock_jumped(s, by);
+	s->skew += by + slept;
+	s->slept += slept;
+	sim_trace(s, "the clock jumps by %lld ms, the machine sleeps for %lld", (long long)by,
+			(long long)slept);
+	daemon_clock_jumped(s);
 }
 
 /* A daemon that cannot go on has stopped its runs meanwhile, ends, and is started again by somebody. */
@@ -192,12 +194,15 @@ static void pulse(struct sim *s, void *arg)
 {
 	(void)arg;
 	if (sim_fault(s, FAULT_CLOCK_FORWARD))
-		jump(s, sim_between(s, RNG_FAULT, OV_SECOND, 3 * OV_HOUR));
+		jump(s, sim_between(s, RNG_FAULT, OV_SECOND, 3 * OV_HOUR), 0);
 	if (sim_fault(s, FAULT_CLOCK_BACK))
-		jump(s, -sim_between(s, RNG_FAULT, OV_SECOND, 3 * OV_HOUR));
+		jump(s, -sim_between(s, RNG_FAULT, OV_SECOND, 3 * OV_HOUR), 0);
+	if (sim_fault(s, FAULT_SLEEP))
+		jump(s, 0, sim_between(s, RNG_FAULT, OV_SECOND, 12 * OV_HOUR));
 	if (sim_fault(s, FAULT_MACHINE)) {
 		daemon_kill_all(s, "the machine restarts");
 		machine_restart(s->machine);
+		s->boots++;
 	}
 	if (sim_fault(s, FAULT_SILENCE))
 		s->silence_by = s->t + 6 * OV_HOUR;

@@ -88,7 +88,8 @@ enum sim_stream {
 	X(FAULT_ADOPT, "adopt", 5000, "a run cannot be found again at first")                   \
 	X(FAULT_CAPACITY, "capacity", 500, "the machine has no room for more")                  \
 	X(FAULT_MACHINE, "machine", 200, "the machine restarts: all runs die")                  \
-	X(FAULT_SILENCE, "silence", 1500, "nothing of any run is seen for a while")
+	X(FAULT_SILENCE, "silence", 1500, "nothing of any run is seen for a while")             \
+	X(FAULT_SLEEP, "sleep", 300, "the machine sleeps: the clock goes on, and nothing else")
 #define FAULT_ENUM(sym, name, rate, help) sym,
 enum sim_fault { SIM_FAULTS(FAULT_ENUM) FAULT_COUNT };
 #undef FAULT_ENUM
@@ -155,8 +156,10 @@ struct sim {
 	struct sim_options o;
 	struct sim_setup setup;
 	struct config *config;
-	ov_time t;    /* since the beginning; never goes back */
-	ov_time skew; /* of the clock that everybody reads */
+	ov_time t;     /* since the beginning; never goes back */
+	ov_time skew;  /* of the clock that everybody reads */
+	ov_time slept; /* of that: the machine slept, in which the world's time stands */
+	int boots;     /* of the machine, so far */
 	struct rng rng[RNG_STREAMS];
 	struct sim_queue *queue;
 	struct disk *disk;

@@ -582,4 +582,37 @@ TEST(the_time_stands_still_within_an_iteration)
 	buf_done(&trace);
 }
 
+static bool look_at_time(void *user)
+{
+	struct marker *m = user;
+
+	buf_addc(m->trace, 't');
+	return m->mark == 'd' && !m->src;
+}
+
+/* Whoever is called by the loop is called by a time that was looked at. */
+TEST(the_time_is_looked_at_before_anything_else)
+{
+	struct loop *l = make_loop();
+	struct buf trace = BUF_INIT;
+	struct marker due = { &trace, 'd', NULL, l }, after = { &trace, 'a', NULL, l };
+	struct loop_source *hook = loop_after(l, mark, &after);
+	struct clock_offsets now, again = clock_offsets();
+
+	loop_on_time(l, look_at_time, &due);
+	due.src = loop_defer(l, mark_and_free, &due);
+	assert_true(loop_step(l, STEP_US));
+	assert_true(str_starts(buf_str(&trace), STR("td")));
+	/* It has something to do itself, and there is nobody else: the after-hooks are for it. */
+	buf_clear(&trace);
+	assert_true(loop_step(l, 0));
+	assert_true(str_starts(buf_str(&trace), STR("ta")));
+	now = loop_clocks(l);
+	assert_in_range(now.set_ms - again.set_ms + 5000, 0, 10000);
+	assert_in_range(now.slept_ms - again.slept_ms + 5000, 0, 10000);
+	loop_source_free(hook);
+	loop_free(l);
+	buf_done(&trace);
+}
+
 TEST_MAIN

@@ -47,7 +47,9 @@ static value *random_field(struct arena *a, struct rng *rng, const struct field 
 	case F_STR: return value_str(a, random_text(a, rng));
 	case F_INT: return value_int(a, (int64_t)rng_next(rng));
 	case F_BOOL: return value_bool(a, rng_below(rng, 2));
-	case F_TIME: return value_time(a, (ov_time)rng_below(rng, 4000000000000));
+	case F_TIME:
+	case F_CALENDAR:
+	case F_STAMP: return value_time(a, (ov_time)rng_below(rng, 4000000000000));
 	case F_STATUS:
 		return value_cstr(a,
 				status_name(f->table, (int)rng_below(rng, (size_t)f->table->n)));
