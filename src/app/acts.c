@@ -14,8 +14,8 @@ bool acts_open(struct acts *r, const char *path)
 	struct stat st;
 
 	*r = (struct acts)ACTS_INIT;
-	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (r->fd >= 0 && (fstat(r->fd, &st) < 0 || !S_ISREG(st.st_mode)))
+	r->fd = file_open(path, O_RDONLY | O_NOFOLLOW, 0);
+	if (r->fd >= 0 && fstat(r->fd, &st) < 0)
 		acts_close(r);
 	if (r->fd < 0)
 		return false;

@@ -49,12 +49,8 @@ static int open_file(struct beat *b, struct ov_err *err)
 
 	if (b->fd >= 0 && !is_gone(b->fd))
 		return 0;
-	fd = open(b->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-		fd_closep(&fd);
-		errno = EINVAL;
-	}
-	if (fd < 0)
+	fd = file_open(b->path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return ov_fail_errno(err, errno, "%s", b->path);
 	/* Its place on the disk; where that cannot be had, the first beat tells. */
 	(void)posix_fallocate(fd, 0, HEARTBEAT_BYTES);

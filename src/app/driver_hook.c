@@ -71,13 +71,11 @@ static int follow_events(struct driver_hooks *h, struct loop *l, const char *eve
 		struct ov_err *err)
 {
 	_cleanup_(fd_closep)
-	int fd = open(events, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-			0600);
-	struct stat st;
+	int fd = file_open(events, O_RDONLY | O_CREAT | O_NOFOLLOW, 0600);
 
 	if (fd < 0 && errno != ELOOP && errno != EISDIR && errno != ENXIO)
 		return ov_fail_errno(err, errno, "%s", events);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+	if (fd >= 0)
 		return follow_open(l, events, 0, on_events, h, &h->events, err);
 	log_warn("%s is no file: nothing is heard of this run's hooks", events);
 	return 0;

@@ -28,7 +28,7 @@
 static void overwrite(const char *path, str text, size_t least)
 {
 	_cleanup_(fd_closep)
-	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = file_open(path, O_WRONLY | O_NOFOLLOW, 0);
 	struct buf b = BUF_INIT;
 	struct stat st;
 
@@ -36,8 +36,7 @@ static void overwrite(const char *path, str text, size_t least)
 	while (b.n < least)
 		buf_addc(&b, ' ');
 	/* What cannot be written comes with the next run. */
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
-			pwrite(fd, b.p, b.n, 0) < 0)
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 1 && pwrite(fd, b.p, b.n, 0) < 0)
 		errno = 0;
 	buf_done(&b);
 }

@@ -66,11 +66,9 @@ static int reopen(struct health_log *h, struct ov_err *err)
 	rotate(h);
 	if (still_there(h))
 		return 0;
-	fd = open(h->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+	fd = file_open(h->path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+	if (fd >= 0 && fstat(fd, &st) < 0)
 		fd_closep(&fd);
-		errno = EINVAL;
-	}
 	if (fd < 0)
 		return h->fd >= 0 ? 0 : ov_fail(err, OV_EIO, "%s: %s", h->path, strerror(errno));
 	fd_closep(&h->fd);

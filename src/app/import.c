@@ -49,13 +49,13 @@ struct import {
 static int map_file(const char *path, str *ret, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int fd = file_open(path, O_RDONLY, 0);
 	struct stat st;
 	void *p;
 
-	if (fd < 0)
+	if (fd < 0 && errno != ENXIO && errno != EISDIR)
 		return ov_fail(err, errno == ENOENT ? OV_ENOTFOUND : OV_EIO, "open %s: %m", path);
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size == 0)
 		return ov_fail(err, OV_EINVALID, "%s is not a file with a document", path);
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)

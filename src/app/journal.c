@@ -89,7 +89,7 @@ static void rotate(struct arena *a, const char *path)
 static int append(const char *path, str bytes, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	int fd = file_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
 	if (fd < 0)
 		return ov_fail(err, OV_EIO, "%s: %s", path, strerror(errno));

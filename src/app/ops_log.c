@@ -187,8 +187,8 @@ int op_run_log(struct op_ctx *cx, const value *params, value **ret, struct ov_er
 	if (r < 0)
 		return r;
 	dir = executor_run_dir(a, cx->daemon->dir, x->id);
-	fd = open(path_join(a, dir, value_bool_at(params, "errors") ? "errors" : "output"),
-			O_RDONLY | O_CLOEXEC);
+	fd = file_open(path_join(a, dir, value_bool_at(params, "errors") ? "errors" : "output"),
+			O_RDONLY, 0);
 	if (fd < 0 && errno != ENOENT)
 		return ov_fail_errno(err, errno, "reading the output of " STR_FMT, STR_ARG(x->id));
 	bytes = arena_alloc(a, max + 1);

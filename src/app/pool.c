@@ -60,7 +60,7 @@ static const char *base_of(struct arena *a, const char *dir, str question)
 static str read_some(struct arena *a, const char *path)
 {
 	_cleanup_(fd_closep)
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = file_open(path, O_RDONLY | O_NOFOLLOW, 0);
 	_cleanup_(buf_done)
 	struct buf b = BUF_INIT;
 	char part[16384];

@@ -1,5 +1,6 @@
 /* Starting the daemon. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ enum {
 /* The last lines of the log, for whoever must find out why the daemon died. */
 static str log_tail(struct cli *c, const char *path)
 {
-	FILE *f = fopen(path, "re");
+	int fd = file_open(path, O_RDONLY, 0);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	char text[LOG_TAIL + 1];
 	size_t n = 0, cut;
 

@@ -1,4 +1,5 @@
 /* Looking after the store: doctor, backup, export, import. */
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -152,6 +153,7 @@ static int export_to_stdout(struct cli *c, struct ov_err *err)
 	const char *tmp;
 	const value *res;
 	FILE *f;
+	int fd;
 	int r = cli_store(c, err);
 
 	if (r < 0)
@@ -162,7 +164,8 @@ static int export_to_stdout(struct cli *c, struct ov_err *err)
 	r = client_call(&c->client, CALL_CHILD, "store.export", params, &res, err);
 	if (r < 0)
 		return r;
-	f = fopen(tmp, "re");
+	fd = file_open(tmp, O_RDONLY, 0);
+	f = fd < 0 ? NULL : fdopen(fd, "r");
 	(void)file_remove(tmp, NULL);
 	if (!f)
 		return ov_fail(err, OV_EIO, "open %s: %m", tmp);

@@ -36,13 +36,13 @@ static int now_judge(struct git_call *c, const struct git_out *o, struct ov_err 
 static bool log_tail(struct git_call *c, const char *path, str *ret)
 {
 	_cleanup_(fd_closep)
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int fd = file_open(path, O_RDONLY | O_NOFOLLOW, 0);
 	struct stat st;
 	char *text;
 	off_t from;
 	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return false;
 	from = st.st_size > LOG_TAIL ? st.st_size - LOG_TAIL : 0;
 	text = arena_alloc(&c->arena, LOG_TAIL);

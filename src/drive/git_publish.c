@@ -39,7 +39,7 @@ int git_write_plain(struct arena *a, const char *path, str text, struct ov_err *
 	int fd = -1;
 	const char *tmp = arena_printf(a, "%s.tmp", path).p;
 
-	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+	fd = file_open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
 	if (fd < 0)
 		return ov_fail_errno(err, errno, "create %s", tmp);
 	if (write(fd, text.p ? text.p : "", text.n) != (ssize_t)text.n || rename(tmp, path) < 0)
@@ -216,7 +216,7 @@ static int put_link(struct git_call *c, const char *dir, const char *name, struc
 static int put_index(struct git_call *c, const char *dir, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
-	int fd = open(path_join(&c->arena, c->own, "index"), O_RDONLY | O_CLOEXEC);
+	int fd = file_open(path_join(&c->arena, c->own, "index"), O_RDONLY, 0);
 
 	return fd < 0 ? 0 : git_copy_index(fd, path_join(&c->arena, dir, "index"), err);
 }

@@ -96,7 +96,7 @@ static int open_tree(struct git_call *c, str place)
 			(st.st_mode & S_IRWXU) != S_IRWXU)
 		(void)chmod(arena_printf(&c->arena, "/proc/self/fd/%d", fd).p,
 				(st.st_mode | S_IRWXU) & 07777); /* if that fails, git says so */
-	return open(c->path, O_RDONLY | how);
+	return open(c->path, O_RDONLY | O_DIRECTORY | how);
 }
 
 int git_room_open_tree(struct git_call *c, struct ov_err *err)

@@ -30,7 +30,7 @@ static str seen_of(struct git_call *c, const struct stat *st)
 int git_copy_index(int in, const char *to, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
-	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int out = file_open(to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
 	struct stat st;
 	ssize_t n;
 

@@ -247,7 +247,7 @@ static int names_judge(struct git_call *c, const struct git_out *o, struct ov_er
 static bool is_large(const char *pack)
 {
 	_cleanup_(fd_closep)
-	int fd = open(pack, O_RDONLY | O_CLOEXEC);
+	int fd = file_open(pack, O_RDONLY, 0);
 	unsigned char n[4];
 	struct stat st;
 

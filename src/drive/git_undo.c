@@ -84,7 +84,7 @@ static int copy_build(struct git_call *c, struct ov_err *err _unused_)
 	if (!c->ok)
 		return GIT_LEAVE;
 	git_temp_index(c, c->res.admin.p, INDEX);
-	fd = open(path_join(&c->arena, c->res.admin.p, "index"), O_RDONLY | O_CLOEXEC);
+	fd = file_open(path_join(&c->arena, c->res.admin.p, "index"), O_RDONLY, 0);
 	if (fd < 0 || git_copy_index(fd, c->index, NULL) < 0)
 		return GIT_LEAVE;
 	git_run(c, AT_REPO, GIT_TEMP_INDEX, "read-tree", "-i", "-m", c->target_oid.p, c->commit.p,

@@ -107,7 +107,7 @@ static int follow_file(struct run_handle *r, const char *path, uint64_t offset, 
 		struct follow **ret, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int fd = file_open(path, O_WRONLY | O_CREAT, 0600);
 
 	if (fd < 0)
 		return ov_fail_errno(err, errno, "%s", path);

@@ -111,7 +111,7 @@ static int copy_sealed(int from)
 /* The prompt file if there is one, else a pipe that the socket feeds. */
 static int open_input(struct shim *s)
 {
-	int file = open(RUN_PROMPT, O_RDONLY | O_CLOEXEC), fds[2], in;
+	int file = open_file(RUN_PROMPT, O_RDONLY), fds[2], in;
 
 	if (file >= 0) {
 		in = copy_sealed(file);

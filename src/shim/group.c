@@ -41,7 +41,7 @@ static int put(int dir, const char *name, const char *text)
 /* For a daemon that finds us dead. Before anything is in the group. */
 static int write_down(const char *path)
 {
-	int fd = open(RUN_GROUP, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = open_file(RUN_GROUP, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
 	int r = fd >= 0 && dprintf(fd, "%s\n", path) >= 0 ? 0 : -1;
 
 	close_fd(&fd);

@@ -12,7 +12,7 @@ int kept_open(struct kept *k, const char *file)
 {
 	struct stat st;
 
-	k->file = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	k->file = open_file(file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW);
 	if (k->file < 0 || fstat(k->file, &st) < 0)
 		return -1;
 	k->size = k->bytes = (uint64_t)st.st_size;

@@ -121,7 +121,7 @@ static void fail(struct keeper *k)
 
 static void start_sandbox(struct keeper *k)
 {
-	int file = open(k->sandbox, O_RDONLY | O_CLOEXEC);
+	int file = open_file(k->sandbox, O_RDONLY);
 	size_t n = 0;
 	char *text = read_all(file, SANDBOX_MAX, &n);
 	pid_t pid = text ? fork() : -1;

@@ -25,7 +25,7 @@ int record_lock(struct shim *s)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-	s->lock = open(RUN_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	s->lock = open_file(RUN_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW);
 	if (s->lock < 0)
 		return record_complain("cannot open the lock file");
 	if (fcntl(s->lock, F_OFD_SETLK, &lock) < 0)
@@ -135,7 +135,7 @@ static void exit_text(const struct shim *s, struct buf *b)
 
 static int write_file(const char *name, str bytes)
 {
-	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600), r = 0;
+	int fd = open_file(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW), r = 0;
 
 	if (fd < 0)
 		return -errno;

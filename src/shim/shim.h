@@ -154,6 +154,8 @@ void group_close(struct shim *s);
 
 /* kept.c: each returns 0, or -1 with errno set. */
 int kept_open(struct kept *k, const char *file);
+/* open(2) for regular files alone: whatever else was put there is neither waited for nor touched. */
+int open_file(const char *path, int flags);
 void kept_read(struct shim *s, struct kept *k);
 /* What is there of the stream: "all", "ends" or "beginning". */
 const char *kept_what(const struct kept *k);

@@ -65,7 +65,7 @@ int terminal_open(struct shim *s, int io[3])
 	io[1] = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	io[2] = fcntl(io[1], F_DUPFD_CLOEXEC, 3);
 	/* What was to be read from standard input is; else people and the socket type. */
-	io[0] = open(RUN_PROMPT, O_RDONLY | O_CLOEXEC);
+	io[0] = open_file(RUN_PROMPT, O_RDONLY);
 	if (io[0] < 0 && errno == ENOENT)
 		io[0] = fcntl(io[1], F_DUPFD_CLOEXEC, 3);
 	return s->to_agent < 0 || io[0] < 0 || io[1] < 0 || io[2] < 0 ? -1 : 0;

@@ -41,12 +41,17 @@ static int lock_fd(int fd, const char *lock_path, struct ov_err *err)
 /* 1: locked; 0: the file was replaced meanwhile, try again; negative: error. */
 static int lock_once(const char *lock_path, int *ret_fd, struct ov_err *err)
 {
-	int fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	struct stat ours, there;
 	int r;
 
 	if (fd < 0)
 		return ov_fail_errno(err, errno, "cannot open the lock file %s", lock_path);
+	if (fstat(fd, &ours) == 0 && !S_ISREG(ours.st_mode)) {
+		close(fd);
+		return ov_fail(err, OV_EINVALID, "the lock file %s is not a regular file",
+				lock_path);
+	}
 	r = lock_fd(fd, lock_path, err);
 	/* A lock on a file that was removed meanwhile excludes nobody. */
 	if (r == 0 && fstat(fd, &ours) == 0 && stat(lock_path, &there) == 0 &&

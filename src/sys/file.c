@@ -52,6 +52,14 @@ static int fail_path(struct ov_err *err, int errnum, const char *what, const cha
 	return code;
 }
 
+/* As file_open says that it is none. */
+static int fail_open(struct ov_err *err, int errnum, const char *what, const char *path)
+{
+	if (errnum == ENXIO || errnum == EISDIR)
+		return ov_fail(err, OV_EINVALID, "%s is not a regular file", path);
+	return fail_path(err, errnum, what, path);
+}
+
 /* ---- reading ---- */
 
 /* All of an open file; `path` is for messages. */
@@ -97,10 +105,9 @@ int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov
 	r = check_path(path, err);
 	if (r < 0)
 		return r;
-	/* O_NONBLOCK: opening a named pipe would wait for its writer. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	fd = file_open(path, O_RDONLY, 0);
 	if (fd < 0)
-		return fail_path(err, errno, "open", path);
+		return fail_open(err, errno, "open", path);
 	return read_open(a, fd, path, max, ret, err);
 }
 
@@ -326,9 +333,9 @@ int file_copy(const char *from, const char *to, unsigned mode, struct ov_err *er
 	r = open_parent(to, &dir, &name, err);
 	if (r < 0)
 		return r;
-	in = open(from, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	in = file_open(from, O_RDONLY, 0);
 	if (in < 0)
-		return fail_path(err, errno, "open", from);
+		return fail_open(err, errno, "open", from);
 	out = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 	if (out < 0)
 		return fail_path(err, errno, "create", to);
@@ -350,7 +357,7 @@ int file_commit(const char *tmp, const char *path, struct ov_err *err)
 	r = open_parent(path, &dir, &name, err);
 	if (r < 0)
 		return r;
-	fd = open(tmp, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	fd = file_open(tmp, O_RDWR | O_NOFOLLOW, 0);
 	if (fd < 0 || fsync(fd) < 0)
 		return fail_path(err, errno, "sync", tmp);
 	if (renameat(AT_FDCWD, tmp, dir, name) < 0)
@@ -492,9 +499,9 @@ int lock_take(const char *path, int *ret_fd, struct ov_err *err)
 	r = check_path(path, err);
 	if (r < 0)
 		return r;
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	fd = file_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return fail_path(err, errno, "open lock", path);
+		return fail_open(err, errno, "open lock", path);
 	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
 		if (errno != EAGAIN && errno != EACCES)
 			return fail_path(err, errno, "lock", path);
@@ -514,13 +521,13 @@ int lock_probe(const char *path, bool *ret_held, struct ov_err *err)
 	r = check_path(path, err);
 	if (r < 0)
 		return r;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = file_open(path, O_RDONLY | O_NOFOLLOW, 0);
 	if (fd < 0 && errno == ENOENT) {
 		*ret_held = false;
 		return 0;
 	}
 	if (fd < 0)
-		return fail_path(err, errno, "open lock", path);
+		return fail_open(err, errno, "open lock", path);
 	if (fcntl(fd, F_OFD_GETLK, &lock) < 0)
 		return fail_path(err, errno, "probe lock", path);
 	*ret_held = lock.l_type != F_UNLCK;

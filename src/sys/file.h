@@ -3,9 +3,16 @@
  * Files: whole reads with a bound, atomic durable writes, locks that the kernel releases when their
  * owner dies, directories. Loop-free, so that the command line can use it too.
  */
+#include <sys/types.h>
+
 #include "base/buf.h"
 #include "base/ov.h"
 
+/*
+ * open(2) for regular files alone: a named pipe is not waited for, a device is not touched. -1 with errno
+ * otherwise: ENXIO for those, EISDIR for a folder. mode: of a file that is made.
+ */
+int file_open(const char *path, int flags, mode_t mode);
 /* OV_ENOTFOUND when absent, OV_ELIMIT above max bytes. */
 int file_read(struct arena *a, const char *path, size_t max, str *ret, struct ov_err *err);
 /*

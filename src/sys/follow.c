@@ -120,11 +120,13 @@ int follow_open_fd(struct loop *l, int fd, uint64_t offset, follow_fn *fn, void 
 int follow_open(struct loop *l, const char *path, uint64_t offset, follow_fn *fn, void *user,
 		struct follow **ret, struct ov_err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int fd = file_open(path, O_RDONLY, 0);
 	int r;
 
 	if (fd < 0 && errno == ENOENT)
 		return ov_fail(err, OV_ENOTFOUND, "follow %s: no such file", path);
+	if (fd < 0 && (errno == ENXIO || errno == EISDIR))
+		return ov_fail(err, OV_EINVALID, "follow %s: not a regular file", path);
 	if (fd < 0)
 		return ov_fail_errno(err, errno, "follow %s", path);
 	r = follow_open_fd(l, fd, offset, fn, user, ret, err);

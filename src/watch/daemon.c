@@ -59,7 +59,7 @@ static int open_log(const char *dir)
 	(void)dir_make(path, 0700, NULL);
 	if (snprintf(path, sizeof(path), "%s/%s", dir, DAEMON_LOG) >= (int)sizeof(path))
 		return -1;
-	return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	return file_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 }
 
 int daemon_start(struct daemon *d, const struct spec *s, const char *const *env, struct ov_err *err)

@@ -74,8 +74,8 @@ static void open_log(struct remedy *r)
 
 	remedy_log_name(r->ask->stamp, name, sizeof(name));
 	(void)dir_make(dir, 0700, NULL);
-	r->log = open(path_join(&r->arena, dir, name),
-			O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	r->log = file_open(path_join(&r->arena, dir, name),
+			O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
 	if (r->log < 0)
 		complain(r, "opened", errno);
 }
@@ -274,7 +274,7 @@ int manual_find(const char *dir, char ret_name[static 256], char *ret_text, size
 			snprintf(found, sizeof(found), "%s", e->d_name);
 		}
 	/* That it is there counts, whatever can be read of it. */
-	fd = *found ? openat(dirfd(d), found, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW) : -1;
+	fd = *found ? file_openat_beneath(dirfd(d), found, O_RDONLY) : -1;
 	if (fd >= 0)
 		n = read(fd, ret_text, text_size - 1);
 	ret_text[MAX(n, (ssize_t)0)] = '\0';

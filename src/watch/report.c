@@ -29,7 +29,7 @@ static int64_t last_number(const char *path)
 {
 	char text[TAIL];
 	_cleanup_(fd_closep)
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = file_open(path, O_RDONLY, 0);
 	struct act x;
 	int64_t n = 0;
 	struct stat st;
@@ -156,7 +156,7 @@ void report_say(struct report *r, enum tone tone, const char *fmt, ...)
 static int append(const char *path, str bytes, struct ov_err *err)
 {
 	_cleanup_(fd_closep)
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = file_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
 	struct stat st;
 	ssize_t n;
 

@@ -151,7 +151,7 @@ void vitals_read_health(struct vitals *v)
 	struct stat st;
 
 	if (v->health_fd < 0)
-		v->health_fd = open(v->health, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		v->health_fd = file_open(v->health, O_RDONLY | O_NOFOLLOW, 0);
 	if (v->health_fd < 0)
 		return;
 	if (fstat(v->health_fd, &st) == 0 && st.st_size < v->health_at)
@@ -181,7 +181,7 @@ void vitals_begin(struct vitals *v, const char *instance, int64_t now_ms)
 static bool read_beat(struct vitals *v, struct heartbeat *ret)
 {
 	_cleanup_(fd_closep)
-	int fd = open(v->heartbeat, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int fd = file_open(v->heartbeat, O_RDONLY | O_NOFOLLOW, 0);
 	char text[HEARTBEAT_BYTES + 1];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
 

@@ -437,5 +437,30 @@ class References(Lint):
             self.refused(self.check(line), "docs/security.md:3", word)
 
 
+class Open(Lint):
+    def check(self, source, allow=""):
+        (self.dir / "tools").mkdir(exist_ok=True)
+        (self.dir / "tools" / "open-allow.txt").write_text(allow)
+        path = self.dir / "src" / "app" / "planted.c"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+        return run(sys.executable, TOOLS / "check-open", self.dir)
+
+    def test_a_plain_open_is_refused(self):
+        self.refused(self.check("int f(void)\n{\n\treturn open(path,\n\t\tO_RDONLY | O_CLOEXEC);\n}\n"), "planted.c:3", "file_open")
+        self.refused(self.check('f = fopen(path, "re");\n'), "fopen")
+        self.refused(self.check("fd = openat(dir, name, O_WRONLY | O_CREAT, 0600);\n"), "openat")
+
+    def test_what_cannot_wait_is_accepted(self):
+        self.accepted(self.check('a = open(p, O_PATH);\nb = openat(d, p, O_RDONLY | O_DIRECTORY);\n'
+                                 'c = open("/dev/null", O_RDWR);\nd = file_open(p, O_RDONLY, 0);\n/* open(p, 0) */\n'))
+
+    def test_the_list_of_exceptions_is_exact(self):
+        self.accepted(self.check("open(p, O_RDONLY);\n", "src/app/planted.c 1 a test\n"))
+        self.refused(self.check("open(p, O_RDONLY);\nopen(p, O_RDWR);\n", "src/app/planted.c 1 a test\n"), "planted.c:2")
+        self.refused(self.check("", "src/app/planted.c 1 a test\n"), "has 0 such calls")
+        self.refused(self.check("", "src/app/gone.c 1 a test\n"), "is not there")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -292,6 +293,44 @@ TEST(probing_never_makes_taking_fail)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	close(ready[0]);
 	close(ready[1]);
+	end();
+}
+
+/* Nobody is at the other end, so that a plain open() would wait for ever: the alarm would end us. */
+TEST(only_regular_files_are_opened_and_nothing_is_waited_for)
+{
+	static const int ways[] = { O_RDONLY, O_WRONLY, O_RDWR, O_WRONLY | O_CREAT | O_TRUNC,
+		O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW };
+	const char *others[] = { in_dir("pipe"), in_dir("link"), "/dev/null", "/dev/tty" };
+	bool held;
+	str text;
+	int fd;
+
+	begin();
+	others[0] = in_dir("pipe");
+	others[1] = in_dir("link");
+	assert_int_equal(mkfifo(others[0], 0600), 0);
+	assert_int_equal(symlink("pipe", others[1]), 0);
+	alarm(30);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		for (size_t k = 0; k < ARRAY_LEN(ways); k++) {
+			errno = 0;
+			assert_int_equal(file_open(others[i], ways[k], 0600), -1);
+			assert_true(errno == ENXIO || (i == 1 && errno == ELOOP));
+		}
+	assert_int_equal(file_open(dir, O_RDONLY, 0), -1);
+	assert_int_equal(errno, EISDIR);
+	assert_int_equal(file_read(&arena, others[0], 10, &text, NULL), OV_EINVALID);
+	assert_int_equal(file_copy(others[0], in_dir("copy"), 0600, NULL), OV_EINVALID);
+	assert_int_equal(lock_take(others[0], &fd, NULL), OV_EINVALID);
+	assert_int_equal(lock_probe(others[0], &held, NULL), OV_EINVALID);
+	/* A file is opened as by anybody, and waits like any other. */
+	fd = file_open(in_dir("file"), O_WRONLY | O_CREAT, 0640);
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_GETFL) & (O_NONBLOCK | O_ACCMODE), O_WRONLY);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(fd);
+	alarm(0);
 	end();
 }
 
