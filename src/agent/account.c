@@ -90,6 +90,12 @@ static void on_ready(struct account *c, const struct fact *f, ov_time at _unused
 		KEEP(c->model, f->model);
 }
 
+static void on_model(struct account *c, const struct fact *f, ov_time at _unused_)
+{
+	if (!f->child && f->model.n)
+		KEEP(c->model, f->model);
+}
+
 static void on_turn_started(struct account *c, const struct fact *f, ov_time at _unused_)
 {
 	if (f->child)
@@ -180,6 +186,32 @@ static struct usage beyond(struct usage total, struct usage before)
 	return d.input < 0 || d.output < 0 || d.cache_read < 0 || d.cache_write < 0 ? total : d;
 }
 
+/* What was used stays used, whatever is said of it later. */
+static struct usage at_least(struct usage a, struct usage b)
+{
+	return (struct usage){ .input = MAX(a.input, b.input),
+		.output = MAX(a.output, b.output),
+		.cache_read = MAX(a.cache_read, b.cache_read),
+		.cache_write = MAX(a.cache_write, b.cache_write),
+		.untrue = a.untrue };
+}
+
+/* A total is of the session alone; what its sub-agents told by themselves comes on top. */
+static void add_usage(struct account *c, const struct fact *f, struct usage told)
+{
+	if (f->usage_total && told.untrue) { /* the last one that can be true is the least */
+		c->usage.untrue = true;
+	} else if (f->usage_total) {
+		c->usage = at_least(usage_plus(beyond(told, c->baseline), c->children), c->usage);
+		c->usage.untrue = c->children.untrue;
+	} else {
+		told = at_least(told, (struct usage){ 0 });
+		c->usage = usage_plus(c->usage, told);
+		if (f->child)
+			c->children = usage_plus(c->children, told);
+	}
+}
+
 static void on_usage(struct account *c, const struct fact *f, ov_time at _unused_)
 {
 	const int64_t most = INT64_C(1000000000000000);
@@ -187,12 +219,7 @@ static void on_usage(struct account *c, const struct fact *f, ov_time at _unused
 
 	c->advance_untrue = f->usage_advance && (c->advance_untrue || told.untrue);
 	told.untrue &= !f->usage_advance;
-	if (!f->usage_total)
-		c->usage = usage_plus(c->usage, told);
-	else if (told.untrue) /* the last one that can be true is the least */
-		c->usage.untrue = true;
-	else
-		c->usage = beyond(told, c->baseline);
+	add_usage(c, f, told);
 	if (f->cost_microusd == COST_UNTRUE)
 		c->cost_untrue = true;
 	if (f->cost_microusd < 0)
@@ -201,9 +228,10 @@ static void on_usage(struct account *c, const struct fact *f, ov_time at _unused
 	if (f->usage_total)
 		c->cost_untrue = false;
 	if (f->usage_total)
-		c->cost_microusd = f->cost_microusd >= c->cost_baseline
-				? f->cost_microusd - c->cost_baseline
-				: f->cost_microusd;
+		c->cost_microusd = MAX(c->cost_microusd,
+				f->cost_microusd >= c->cost_baseline
+						? f->cost_microusd - c->cost_baseline
+						: f->cost_microusd);
 	else
 		c->cost_microusd = MIN(MAX(c->cost_microusd, 0) + f->cost_microusd, most);
 }
@@ -291,6 +319,7 @@ typedef void account_fn(struct account *c, const struct fact *f, ov_time at);
 
 static account_fn *const folds[FACT_KIND_COUNT] = {
 	[FACT_READY] = on_ready,
+	[FACT_MODEL] = on_model,
 	[FACT_TURN_STARTED] = on_turn_started,
 	[FACT_TURN_ENDED] = on_turn_ended,
 	[FACT_TOOL_STARTED] = on_tool_started,

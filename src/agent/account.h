@@ -44,7 +44,8 @@ struct account {
 	char message[ACCOUNT_TEXT]; /* the last one, cut */
 	int64_t turns, tool_calls, denials;
 	struct calls calls;    /* which of them were the same again */
-	struct usage usage;    /* of this run */
+	struct usage usage;    /* of this run; never less than it was */
+	struct usage children; /* the part of it that sub-agents told by themselves */
 	struct usage baseline; /* of the session before this run, where totals are told */
 	int64_t cost_microusd; /* of this run, or COST_UNKNOWN: it was never told */
 	/* Some of what it told cannot be true: what is here of it is the least that it was. */

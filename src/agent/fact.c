@@ -14,7 +14,8 @@ const char *fact_name(enum fact_kind kind)
 
 bool fact_is_life(enum fact_kind kind)
 {
-	return kind != FACT_RETRYING && kind != FACT_TROUBLE && kind != FACT_NOTICE;
+	return kind != FACT_RETRYING && kind != FACT_TROUBLE && kind != FACT_NOTICE &&
+			kind != FACT_MODEL;
 }
 
 const char *trouble_name(enum trouble t)

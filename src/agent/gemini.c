@@ -9,6 +9,8 @@
 #include "base/duration.h"
 #include "base/str.h"
 
+enum { MODELS_MAX = 64 };
+
 struct gemini {
 	bool answered;        /* the model said something in this process */
 	enum trouble trouble; /* of an error in this turn that ends it, whatever its result says */
@@ -130,11 +132,34 @@ static void tell_usage(struct stream *s, const value *v)
 	stream_tell(s, f);
 }
 
+/* "auto" is no model, and others may have answered than the one that was asked for. */
+static void tell_model(struct stream *s, const value *v)
+{
+	const value *models = value_at(value_at(v, "stats"), "models");
+	struct fact f = begin(v, FACT_MODEL);
+	int64_t most = 0;
+
+	if (!models || models->kind != V_OBJECT)
+		return;
+	for (size_t i = 0; i < MIN(value_count(models), MODELS_MAX); i++) {
+		const struct member *m = &models->object.members[i];
+		int64_t used = count_at(m->value, "total_tokens");
+
+		if (used > most) {
+			most = used;
+			f.model = m->key;
+		}
+	}
+	if (f.model.n)
+		stream_tell(s, f);
+}
+
 static void on_result(struct stream *s, const value *v)
 {
 	struct gemini *g = memory(s);
 	struct fact f = begin(v, FACT_TURN_ENDED);
 
+	tell_model(s, v);
 	tell_usage(s, v);
 	if (!str_is(value_str_at(v, "status"), "success")) {
 		ov_time at = f.at;

@@ -1,8 +1,14 @@
 /*
  * opencode: one `opencode run` per run. Its logs go to its errors, as they alone tell of retries. Its
- * tools are narrowed by OPENCODE_PERMISSION, which comes on top of the user's configuration.
+ * tools are narrowed by OPENCODE_PERMISSION, which comes on top of the user's configuration; so does the
+ * plugin that tells of its sub-agents. A title keeps it from asking its model for one, which nobody would
+ * hear of.
  */
 #include "agent/launch_impl.h"
+
+#include <stdio.h>
+
+#include "agent/opencode_plugin.h"
 #include "base/str.h"
 #include "data/json.h"
 
@@ -63,6 +69,41 @@ static void add_permissions(struct launcher *l)
 		launch_env(l, "OPENCODE_PERMISSION", arena_cstr(l->a, json_text(l->a, v)));
 }
 
+static str file_url(struct arena *a, const char *path)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+				    "-._~/";
+	char *to = arena_alloc(a, strlen(path) * 3 + 1);
+	size_t n = 0;
+
+	for (; *path; path++)
+		if (strchr(plain, *path))
+			to[n++] = *path;
+		else
+			n += (size_t)snprintf(to + n, 4, "%%%02X", (unsigned char)*path);
+	return arena_printf(a, "file://%.*s", (int)n, to);
+}
+
+/* Lists of plugins add up, over all configurations. */
+static void add_plugin(struct launcher *l)
+{
+	value *v = value_object(l->a), *list = value_array(l->a);
+	const char *path = arena_printf(l->a, "%s/" OPENCODE_PLUGIN, l->ask->run_dir).p;
+
+	value_push(l->a, list, value_str(l->a, file_url(l->a, path)));
+	value_put(l->a, v, "plugin", list);
+	launch_file(l, OPENCODE_PLUGIN, str_from(opencode_plugin));
+	launch_env(l, "OPENCODE_CONFIG_CONTENT", arena_cstr(l->a, json_text(l->a, v)));
+}
+
+/* The run, by the name of its folder. */
+static const char *title_of(const char *run_dir)
+{
+	const char *slash = strrchr(run_dir, '/');
+
+	return slash ? slash + 1 : run_dir;
+}
+
 int launch_opencode(struct arena *a, const struct launch_ask *ask, struct launch *ret,
 		struct ov_err *err)
 {
@@ -76,11 +117,14 @@ int launch_opencode(struct arena *a, const struct launch_ask *ask, struct launch
 	launch_word(&l, STR("--log-level=WARN"));
 	if (ask->resume)
 		launch_wordf(&l, "--session=" STR_FMT, STR_ARG(ask->session));
+	else
+		launch_wordf(&l, "--title=%s", title_of(ask->run_dir));
 	if (ask->model.n)
 		launch_wordf(&l, "--model=" STR_FMT, STR_ARG(ask->model));
 	if (launch_mode(ask) != ask->format->permission_modes[0])
 		launch_word(&l, STR("--auto"));
 	add_permissions(&l);
+	add_plugin(&l);
 	prompt = launch_prompt(&l);
 	if (prompt.p) {
 		launch_word(&l, STR("--"));

@@ -90,19 +90,26 @@ static void on_tool(struct stream *s, const value *v)
 	}
 }
 
+static struct usage usage_of(const value *tokens)
+{
+	const value *cache = value_at(tokens, "cache");
+	struct usage u = { 0 };
+
+	u.input = tokens_at(&u, tokens, "input");
+	u.output = tokens_at(&u, tokens, "output") + tokens_at(&u, tokens, "reasoning");
+	u.cache_read = tokens_at(&u, cache, "read");
+	u.cache_write = tokens_at(&u, cache, "write");
+	return u;
+}
+
 static void on_step_finish(struct stream *s, const value *v)
 {
-	const value *part = value_at(v, "part"), *tokens = value_at(part, "tokens");
-	const value *cache = value_at(tokens, "cache");
+	const value *part = value_at(v, "part");
 	str reason = value_str_at(part, "reason");
 	struct fact f = begin(v, FACT_USAGE), used = begin(v, FACT_CONTEXT);
 	struct fact end = begin(v, FACT_TURN_ENDED);
 
-	f.usage.input = tokens_at(&f.usage, tokens, "input");
-	f.usage.output = tokens_at(&f.usage, tokens, "output") +
-			tokens_at(&f.usage, tokens, "reasoning");
-	f.usage.cache_read = tokens_at(&f.usage, cache, "read");
-	f.usage.cache_write = tokens_at(&f.usage, cache, "write");
+	f.usage = usage_of(value_at(part, "tokens"));
 	f.cost_microusd = dollars(value_at(part, "cost"));
 	stream_tell(s, f);
 	used.context_used = f.usage.input + f.usage.output + f.usage.cache_read +
@@ -118,6 +125,61 @@ static void on_step_finish(struct stream *s, const value *v)
 		end.text = reason;
 	}
 	stream_tell(s, end);
+}
+
+/* ---- what our plugin says (agent/opencode_plugin.h) ---- */
+
+static struct fact from_plugin(const value *v, enum fact_kind kind)
+{
+	struct fact f = { .kind = kind, .cost_microusd = COST_UNKNOWN, .at = count_at(v, "at") };
+
+	f.child = value_bool_at(v, "child");
+	f.thread = f.child ? value_str_at(v, "session") : STR("");
+	return f;
+}
+
+/* Calls of several sessions may have the same name; those of the session itself are told again. */
+static struct fact call_from_plugin(struct stream *s, const value *v, enum fact_kind kind)
+{
+	struct fact f = from_plugin(v, kind);
+
+	f.id = value_str_at(v, "id");
+	if (f.child)
+		f.id = arena_printf(stream_arena(s), STR_FMT "/" STR_FMT, STR_ARG(f.thread),
+				STR_ARG(f.id));
+	f.digest = value_str_at(v, "digest");
+	return f;
+}
+
+static void on_plugin(struct stream *s, const value *v)
+{
+	str what = value_str_at(v, "what");
+	struct fact f;
+
+	if (str_is(what, "call")) {
+		f = call_from_plugin(s, v, FACT_TOOL_STARTED);
+		f.name = value_str_at(v, "tool");
+		f.text = value_str_at(v, "text");
+	} else if (str_is(what, "answer")) {
+		f = call_from_plugin(s, v, FACT_TOOL_ENDED);
+		f.failed = value_bool_at(v, "failed");
+	} else if (str_is(what, "step")) {
+		f = from_plugin(v, FACT_USAGE);
+		f.usage = usage_of(value_at(v, "tokens"));
+		f.cost_microusd = dollars(value_at(v, "cost"));
+	} else if (str_is(what, "over")) {
+		f = from_plugin(v, FACT_TURN_ENDED);
+	} else if (str_is(what, "model")) {
+		f = from_plugin(v, FACT_MODEL);
+		if (!f.child) /* long before its first answer */
+			tell_session(s, value_str_at(v, "session"), f.at);
+		f.model = value_str_at(v, "model");
+	} else {
+		return;
+	}
+	/* Of the session itself the output tells all else. */
+	if (f.child || f.kind == FACT_TOOL_STARTED || f.kind == FACT_MODEL)
+		stream_tell(s, f);
 }
 
 static const struct word errors[] = {
@@ -152,6 +214,7 @@ void opencode_line(struct stream *s, const value *v)
 		{ "tool_use", on_tool },
 		{ "step_finish", on_step_finish },
 		{ "error", on_error },
+		{ "overseer", on_plugin },
 	};
 	str type = value_str_at(v, "type");
 

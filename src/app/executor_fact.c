@@ -182,7 +182,7 @@ void live_fact(void *user, const struct fact *f, ov_time at)
 	struct live_run *lr = user;
 
 	account_fact(lr->account, f, at);
-	if (f->kind == FACT_READY && !f->child)
+	if ((f->kind == FACT_READY || f->kind == FACT_MODEL) && !f->child)
 		tell_session(lr);
 	/* What a sub-agent says is not said to us; what a hook says stands in the output, too. */
 	if (f->kind == FACT_MESSAGE && !f->child && f->offset)

@@ -205,8 +205,7 @@ cache_read_usd_per_mtok = 0.1
         site = self.site(self.kind)
         goal = self.goal(site, self.task("T1", [{"gate": "g", **self.kind.shell("echo x > T1.txt")}, {"text": "Done."}]))
         self.model.wait(lambda r: not r["side"])
-        if not self.kind.tells_late:
-            site.wait_type("run.session")
+        site.wait_type("run.session")
         agent = self.agent_pid(site)
         end(site)
         return site, goal, agent
@@ -329,14 +328,11 @@ backoff.base = "100ms"
         goal = self.goal(site, self.task("T1", [{"fail": {"status": self.kind.retries_on, "message": "no luck"}}],
                                          self.work("T1")))
         self.model.wait(lambda r: r["status"] != 200, count=2)
-        if not self.kind.tells_late:
-            site.wait_type("run.session")
+        site.wait_type("run.session")
         self.impatient(site, idle_after="2s", min_resend_interval="100ms", **{"backoff.base": "100ms"})
         stall = site.wait_type("episode.opened")["data"]
-        status = "" if self.kind.tells_late else f".*{self.kind.retries_on}"
+        status = f".*{self.kind.retries_on}" if self.kind.tells_status else ""
         self.assertRegex(" ".join(stall["evidence"]), "retrying for " + status, stall)
-        if self.kind.tells_late:
-            return  # there is no session that it could be asked in
         if self.kind is real.Gemini:
             self.assertEqual(site.wait_type("agent.limited")["data"]["kind"], "rate_limited")
             return
@@ -354,10 +350,6 @@ backoff.base = "100ms"
         self.goal(site, self.task("T1", [self.endless(site)]))
         self.gate.wait()
         self.impatient(site, idle_after="1s", mute_after="2s")
-        if self.kind.tells_late:
-            # Nobody knows that it is in a tool: it is silent, or only busy.
-            site.wait_event(lambda e: e["type"] in ("episode.opened", "escalation.opened"))
-            return
         asked = site.wait_type("escalation.opened")["data"]
         self.assertEqual(asked["kind"], "mute", asked)
         self.assertIn(f"tool {self.kind.tool_shown}", asked["question"])

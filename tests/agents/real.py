@@ -61,7 +61,7 @@ class Claude:
     wire = "messages"
     shell_tool, edit_tool = "Bash", "Write"
     tool_shown = "Bash"
-    tells_late = False
+    tells_status = True  # of a failed request, while it tries again
     sessions = (".claude/projects",)  # where it keeps them, in its home
     tries = 1  # of a request that is refused
 
@@ -101,7 +101,7 @@ class Codex:
     wire = "responses"
     shell_tool, edit_tool = "exec_command", "exec_command"
     tool_shown = "Bash"
-    tells_late = False
+    tells_status = True  # of a failed request, while it tries again
     sessions = ("codex/sessions",)
     tries = 2
     secret = {"OPENAI_API_KEY": "not-a-real-key"}
@@ -154,7 +154,7 @@ class Gemini:
     wire = "gemini"
     shell_tool, edit_tool = "run_shell_command", "write_file"
     tool_shown = "run_shell_command"
-    tells_late = False
+    tells_status = True  # of a failed request, while it tries again
     secret = {"GEMINI_API_KEY": "not-a-real-key"}
     no_retries = {}
     gives_up_on = (400, 401)  # the others it tries ten times, for minutes
@@ -194,7 +194,7 @@ class Opencode:
     wire = "chat"
     shell_tool, edit_tool = "bash", "write"
     tool_shown = "bash"
-    tells_late = True  # its session with the first answer of the model, and a tool when it is over
+    tells_status = False
     secret = {}
     no_retries = {}
     gives_up_on = (400, 401)  # the others it tries for ever

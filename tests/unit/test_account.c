@@ -407,11 +407,40 @@ TEST(totals_are_of_the_run)
 	assert_int_equal(c.usage.output, 40);
 	assert_int_equal(c.usage.cache_read, 0);
 	assert_int_equal(c.cost_microusd, 500);
-	f.usage = (struct usage){ 50, 10, 0, 0, false }; /* less than before: another session */
+	/* What was used stays used. */
+	f.usage = (struct usage){ 50, 10, 0, 0, false };
 	f.cost_microusd = 10;
+	tell(&c, f, T0);
+	assert_int_equal(c.usage.input, 200);
+	assert_int_equal(c.cost_microusd, 500);
+	/* Less than before: another session. */
+	account_init(&c, &before, 1000);
 	tell(&c, f, T0);
 	assert_int_equal(c.usage.input, 50);
 	assert_int_equal(c.cost_microusd, 10);
+}
+
+TEST(sub_agents_come_on_top_of_a_total)
+{
+	struct fact f = of(FACT_USAGE), child = of(FACT_USAGE);
+	struct account c = fresh();
+
+	f.usage_total = child.child = true;
+	child.usage.input = 1000;
+	f.usage.input = 100;
+	tell(&c, f, T0);
+	tell(&c, child, T0);
+	tell(&c, child, T0);
+	assert_int_equal(c.usage.input, 2100);
+	f.usage.input = 300;
+	tell(&c, f, T0);
+	assert_int_equal(c.usage.input, 2300);
+	/* Nothing is taken back. */
+	child.usage.input = -5000;
+	tell(&c, child, T0);
+	f.usage.input = 0;
+	tell(&c, f, T0);
+	assert_int_equal(c.usage.input, 2300);
 }
 
 TEST(numbers_without_end_are_held)

@@ -113,7 +113,8 @@ TEST(each_form_as_a_whole)
 				"--skip-trust\n--resume=2222-x\n--model=g\n--prompt=--do it\n",
 				"" },
 		{ "opencode", "", "", "", false, PROMPT_STDIN,
-				"opencode\nrun\n--format=json\n--print-logs\n--log-level=WARN\n",
+				"opencode\nrun\n--format=json\n--print-logs\n--log-level=WARN\n"
+				"--title=1\n",
 				"--do it" },
 		{ "opencode", "ses_1", "p/m", "auto", true, PROMPT_FILE,
 				"opencode\nrun\n--format=json\n--print-logs\n--log-level=WARN\n"
@@ -136,7 +137,8 @@ TEST(each_form_as_a_whole)
 		l = build(&ask);
 		assert_string_equal(lines(&l), cases[i].words);
 		assert_true(str_is(l.input, cases[i].input));
-		assert_int_equal(l.files_n, 0);
+		/* opencode's plugin is no hook. */
+		assert_int_equal(l.files_n, !strcmp(cases[i].format, "opencode"));
 	}
 }
 
@@ -479,6 +481,19 @@ TEST(gemini_gets_a_policy)
 	assert_int_equal(toml_parse(&arena, file_of(&l, "gemini-policy.toml"), &v, NULL), 0);
 	assert_int_equal(value_count(value_at(v, "rule")), 1);
 	assert_string_equal(ends(option(&l, "--policy="), 5), ".toml");
+}
+
+TEST(opencode_gets_a_plugin)
+{
+	struct launch_ask ask = ask_of("opencode");
+	struct launch l;
+
+	ask.run_dir = "/a b/#1/R_1";
+	l = build(&ask);
+	assert_string_equal(env_of(&l, "OPENCODE_CONFIG_CONTENT"),
+			"{\"plugin\":[\"file:///a%20b/%231/R_1/opencode/overseer.js\"]}");
+	assert_string_equal(l.files[0].path, "opencode/overseer.js");
+	assert_true(str_contains(l.files[0].text, STR("session.created")));
 }
 
 TEST(opencode_gets_permissions)

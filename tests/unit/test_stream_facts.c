@@ -719,6 +719,43 @@ TEST(opencode_ends_in_many_ways)
 			"turn_ended failed trouble=interrupted text=\"MessageAbortedError\"\n");
 }
 
+/* Of the session itself the plugin tells only what the output does not, or late. */
+TEST(opencode_tells_of_sub_agents)
+{
+	static const struct {
+		const char *what, *child, *more, *facts;
+	} cases[] = {
+		{ "model", "false", ",\"model\":\"p/m\"",
+				"ready session=\"ses_c\"\nmodel model=\"p/m\"\n" },
+		{ "call", "true",
+				",\"id\":\"c1\",\"tool\":\"bash\",\"text\":\"ls\",\"digest\":\"d\"",
+				"tool_started id=\"ses_c/c1\" name=\"bash\" child text=\"ls\"\n" },
+		{ "answer", "true", ",\"id\":\"c1\",\"failed\":true,\"digest\":\"e\"",
+				"tool_ended id=\"ses_c/c1\" failed child\n" },
+		{ "step", "true",
+				",\"tokens\":{\"input\":7,\"output\":2,\"reasoning\":1,\"cache\":{"
+				"\"read\":3}},\"cost\":0.25",
+				"usage child in=7 out=3 read=3 cost=250000\n" },
+		{ "over", "true", "", "turn_ended child\n" },
+		{ "call", "false", ",\"id\":\"c2\",\"tool\":\"read\",\"text\":\"a.c\"",
+				"tool_started id=\"c2\" name=\"read\" text=\"a.c\"\n" },
+		{ "answer", "false", ",\"id\":\"c2\"", "" },
+		{ "step", "false", ",\"tokens\":{\"input\":7}", "" },
+		{ "over", "false", "", "" },
+		{ "else", "true", "", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char line[512];
+
+		snprintf(line, sizeof(line),
+				"{\"type\":\"overseer\",\"session\":\"ses_c\",\"what\":\"%s\","
+				"\"child\":%s%s}\n",
+				cases[i].what, cases[i].child, cases[i].more);
+		facts_are("opencode", line, "", cases[i].facts);
+	}
+}
+
 TEST(opencode_retries_in_its_log)
 {
 	facts_are("opencode", "",
