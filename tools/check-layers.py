@@ -27,7 +27,7 @@ RULES = {
     # Without a loop: the watchdog is small, and must live when everything else is ill.
     "watch": (["base", "data"],
               ["sys/file.h", "sys/clock.h", "sys/proc.h", "sys/rand.h", "sys/git_env.h"]),
-    "cli": (["base", "data", "agent", "core"], ["sys/file.h", "sys/clock.h", "sys/owner.h", "watch/remedy.h", "watch/spec.h"]),
+    "cli": (["base", "data", "agent", "core"], ["sys/file.h", "sys/clock.h", "sys/owner.h", "sys/userns.h", "watch/remedy.h", "watch/spec.h"]),
 }
 # Headers that belong to no layer.
 COMMON = {"version.h"}

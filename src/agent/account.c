@@ -74,6 +74,9 @@ static void on_tool_ended(struct account *c, const struct fact *f, ov_time at)
 	if (i == c->tools_n)
 		return;
 	calls_answered(&c->calls, c->tools[i].call, c->tools[i].thread, f, at);
+	/* It runs after all: what looked like its sandbox was the tool's own. */
+	if (!f->failed && strcmp(c->tools[i].name, c->sandbox_tool) == 0)
+		c->sandbox_error[0] = '\0';
 	tool_remove(c, i);
 }
 
@@ -274,9 +277,42 @@ static void on_wanted(struct account *c, const struct fact *f, ov_time at _unuse
 	KEEP(c->waiting_for, f->name.n ? f->name : STR("permission"));
 }
 
-static void on_denied(struct account *c, const struct fact *f, ov_time at _unused_)
+static void keep_denied(struct account *c, str name)
 {
+	size_t i = 0;
+
+	name = str_sub(name, 0, ACCOUNT_NAME - 1);
+	while (i < c->denied_n && !str_is(name, c->denied[i].name))
+		i++;
+	if (!name.n || i == ACCOUNT_DENIED)
+		return;
+	KEEP(c->denied[i].name, name);
+	c->denied[i].times++;
+	c->denied_n = MAX(c->denied_n, i + 1);
+}
+
+str account_denied(struct arena *a, const struct account *c)
+{
+	str s = STR("");
+
+	for (size_t i = 0; i < c->denied_n; i++)
+		s = c->denied[i].times > 1
+				? arena_printf(a, STR_FMT "%s%s (%lld times)", STR_ARG(s),
+						  i ? ", " : "", c->denied[i].name,
+						  (long long)c->denied[i].times)
+				: arena_printf(a, STR_FMT "%s%s", STR_ARG(s), i ? ", " : "",
+						  c->denied[i].name);
+	return s;
+}
+
+static void on_denied(struct account *c, const struct fact *f, ov_time at)
+{
+	size_t tool = tool_find(c, f->id);
+
 	c->denials++;
+	keep_denied(c,
+			f->name.n ? f->name
+				  : str_from(tool < c->tools_n ? c->tools[tool].name : ""));
 	on_tool_ended(c, f, at);
 }
 
@@ -300,6 +336,12 @@ static bool between_turns(const struct account *c)
 
 static void on_trouble(struct account *c, const struct fact *f, ov_time at)
 {
+	/* It goes on, and may even say that all is well; nothing that it does is done. */
+	if (f->trouble == TROUBLE_SANDBOX) {
+		KEEP(c->sandbox_error, f->text);
+		KEEP(c->sandbox_tool, f->name);
+		return;
+	}
 	if (!between_turns(c) || c->result_failed)
 		keep_trouble(c, f, at);
 }
@@ -348,6 +390,8 @@ static void output_speaks(struct account *c)
 	c->in_turn = c->has_result = c->result_failed = false;
 	c->tools_n = 0;
 	c->turns = c->tool_calls = c->denials = 0;
+	memset(c->denied, 0, sizeof(c->denied));
+	c->denied_n = 0;
 	c->calls = (struct calls){ 0 };
 	c->last_tool = (struct account_tool){ 0 };
 	c->last_tool_input[0] = '\0';
@@ -426,6 +470,9 @@ struct account_verdict account_judge(const struct account *c, int exit_code, int
 		return failed(c, TROUBLE_UNFINISHED, STR("it ended without a result"));
 	if (open)
 		return failed(c, TROUBLE_UNFINISHED, STR("it ended in the middle of a turn"));
+	if (c->sandbox_error[0])
+		return (struct account_verdict){ .trouble = TROUBLE_SANDBOX,
+			.text = str_from(c->sandbox_error) };
 	if (c->result_failed)
 		return failed(c, TROUBLE_OTHER, STR("its turn failed"));
 	return (struct account_verdict){ .ok = true,

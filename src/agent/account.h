@@ -14,6 +14,7 @@
 #include "base/ov.h"
 #include "data/value.h"
 
+enum { ACCOUNT_DENIED = 8 };
 enum { ACCOUNT_TOOLS = 32, ACCOUNT_TEXT = 2048, ACCOUNT_NAME = 128 };
 
 struct account_tool {
@@ -43,6 +44,13 @@ struct account {
 	char trouble_text[ACCOUNT_TEXT];
 	char message[ACCOUNT_TEXT]; /* the last one, cut */
 	int64_t turns, tool_calls, denials;
+	struct {
+		char name[ACCOUNT_NAME];
+		int64_t times;
+	} denied[ACCOUNT_DENIED]; /* the first tools that it wanted and was denied */
+	size_t denied_n;
+	/* Why the sandbox that it makes for its tools cannot start, and the first tool; empty: it can. */
+	char sandbox_error[ACCOUNT_TEXT], sandbox_tool[ACCOUNT_NAME];
 	struct calls calls;    /* which of them were the same again */
 	struct usage usage;    /* of this run; never less than it was */
 	struct usage children; /* the part of it that sub-agents told by themselves */
@@ -69,6 +77,9 @@ void account_clock_moved(struct account *c, ov_time by);
 int64_t account_cost(const struct account *c);
 /* Some of the tokens that it told cannot be true. */
 bool account_usage_untrue(const struct account *c);
+
+/* The tools that it was denied, for people: "Bash (2 times), Write"; empty: none. */
+str account_denied(struct arena *a, const struct account *c);
 
 /* How the run of a structured format ended, by what it said and how its process ended. */
 struct account_verdict {

@@ -84,6 +84,25 @@ static str call_output(struct arena *a, const value *item)
 	return text.n ? text : content_text(a, value_at(value_at(item, "result"), "content"));
 }
 
+/*
+ * What it says of its sandbox instead of running a command in it; the first line is enough. It is made
+ * by bubblewrap, which wants user namespaces, and by a helper of its own.
+ */
+static bool is_sandbox_error(str output)
+{
+	static const char *const words[] = { "namespace", "uid map", "codex-linux-sandbox",
+		"loopback", "Creating new", "pivot_root" };
+	str line = str_sub(output, 0, str_find_byte(output, '\n'));
+
+	if (str_starts(line, STR("codex-linux-sandbox")) ||
+			str_starts(line, STR("error running landlock")))
+		return true;
+	for (size_t i = 0; str_starts(line, STR("bwrap: ")) && i < ARRAY_LEN(words); i++)
+		if (str_contains(line, str_from(words[i])))
+			return true;
+	return false;
+}
+
 static bool is_new(struct stream *s, str id)
 {
 	struct codex *c = stream_memory(s, sizeof(*c));
@@ -121,6 +140,12 @@ static void on_call(struct stream *s, const value *item, const char *name, bool 
 	stream_tell(s, f);
 	if (str_is(status, "declined")) {
 		f.kind = FACT_PERMISSION_DENIED;
+		stream_tell(s, f);
+	}
+	if (f.failed && is_sandbox_error(f.text)) {
+		f.kind = FACT_TROUBLE;
+		f.trouble = TROUBLE_SANDBOX;
+		f.text = str_sub(f.text, 0, str_find_byte(f.text, '\n'));
 		stream_tell(s, f);
 	}
 }
@@ -263,6 +288,13 @@ void codex_error_line(struct stream *s, str line)
 {
 	struct fact f;
 
+	/* A patch is refused without a word in the output. */
+	if (str_contains(line, STR("error=patch rejected")))
+		stream_tell(s,
+				(struct fact){ .kind = FACT_PERMISSION_DENIED,
+						.name = STR("apply_patch"),
+						.text = line,
+						.failed = true });
 	if (!str_starts(line, STR("20")) && !str_starts(line, STR("WARNING")) &&
 			error_trouble(line, &f))
 		stream_tell(s, f);

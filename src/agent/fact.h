@@ -45,6 +45,7 @@ enum fact_kind { FACTS(FACT_ENUM) FACT_KIND_COUNT };
 	X(TROUBLE_LOOP, "loop")                 /* it stopped itself: it went in circles */     \
 	X(TROUBLE_SESSION_LOST, "session_lost") /* what was to be resumed is not there */       \
 	X(TROUBLE_INTERRUPTED, "interrupted")                                                   \
+	X(TROUBLE_SANDBOX, "sandbox")       /* its own cannot start: none of its tools runs */  \
 	X(TROUBLE_UNFINISHED, "unfinished") /* it ended in the middle of a turn */              \
 	X(TROUBLE_OTHER, "other")
 #define TROUBLE_ENUM(sym, name) sym,

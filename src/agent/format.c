@@ -66,6 +66,7 @@ const struct agent_format agent_formats[] = {
 			.interrupts = true,
 			.env_pass = env_codex,
 			.permission_modes = modes_codex,
+			.unboxed_mode = "danger-full-access",
 			.tools = tools_codex,
 			.launch = launch_codex },
 	{ .name = "gemini",

@@ -54,6 +54,12 @@ struct agent_format {
 	/* What permission_mode may be, first the one for unattended work; NULL: it has none. */
 	const char *const *permission_modes;
 
+	/*
+	 * It runs its tools in a sandbox of its own, which needs user namespaces, unless this is its
+	 * permission_mode, or it is in one of ours; NULL: it has none.
+	 */
+	const char *unboxed_mode;
+
 	const struct tool_name *tools; /* ends with a NULL name; may be NULL */
 	/* One line of its output, parsed; tells facts by stream_tell. Unknown lines are ignored. */
 	void (*line)(struct stream *s, const value *v);

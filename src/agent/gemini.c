@@ -2,6 +2,7 @@
  * Gemini CLI, `-o stream-json`. Its words come in pieces, which are put together again: a message is
  * over when something else comes. It says on its errors that it retries, in words.
  */
+#include "agent/launch_impl.h"
 #include "agent/parsers.h"
 
 #include "base/arena.h"
@@ -12,6 +13,8 @@
 enum { MODELS_MAX = 64 };
 
 struct gemini {
+	uint64_t called; /* the id of the last tool, and whether it is one of its own */
+	bool known;
 	bool answered;        /* the model said something in this process */
 	enum trouble trouble; /* of an error in this turn that ends it, whatever its result says */
 	char error[512];
@@ -68,16 +71,40 @@ static void on_message(struct stream *s, const value *v)
 	stream_tell(s, begin(v, FACT_PROGRESS));
 }
 
+static bool is_known(str name)
+{
+	for (size_t i = 0; tools_gemini[i].name; i++)
+		if (str_is(name, tools_gemini[i].name))
+			return true;
+	return false;
+}
+
 static void on_tool_use(struct stream *s, const value *v)
 {
 	struct fact f = begin(v, FACT_TOOL_STARTED);
 
-	memory(s)->answered = true;
 	f.id = value_str_at(v, "tool_id");
 	f.name = value_str_at(v, "tool_name");
+	memory(s)->answered = true;
+	memory(s)->called = str_hash(f.id, 1);
+	memory(s)->known = is_known(f.name);
 	f.text = call_text(stream_arena(s), value_at(v, "parameters"));
 	f.digest = call_digest(stream_arena(s), f.name, value_at(v, "parameters"));
 	stream_tell(s, f);
+}
+
+/*
+ * A rule forbids it; or its mode takes the tool away, and then it says that there is none of this name. The
+ * last call is told with its name, its end is not: names that nobody knows are the model's own.
+ */
+static bool is_denied(struct stream *s, const value *error, str id)
+{
+	const struct gemini *g = memory(s);
+	str type = value_str_at(error, "type");
+
+	if (str_is(type, "policy_violation"))
+		return true;
+	return str_is(type, "tool_not_registered") && g->known && str_hash(id, 1) == g->called;
 }
 
 static void on_tool_result(struct stream *s, const value *v)
@@ -90,11 +117,13 @@ static void on_tool_result(struct stream *s, const value *v)
 	f.text = value_str_at(v, "output");
 	if (!f.text.n)
 		f.text = value_str_at(error, "message");
-	stream_tell(s, f);
-	if (str_is(value_str_at(error, "type"), "policy_violation")) {
+	/* Before its end: the name is known while it is in flight. */
+	if (is_denied(s, error, f.id)) {
 		f.kind = FACT_PERMISSION_DENIED;
 		stream_tell(s, f);
+		f.kind = FACT_TOOL_ENDED;
 	}
+	stream_tell(s, f);
 }
 
 static void on_error(struct stream *s, const value *v)

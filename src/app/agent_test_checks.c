@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/session.h"
 #include "sys/file.h"
 
 #define MADE "overseer-test.txt"
@@ -83,6 +84,9 @@ static str trouble(struct agent_test *t)
 				? STR("")
 				: arena_printf(t->a, "it ended with status %d", e->exit_code);
 	v = account_judge(&t->account, e->exit_code, e->signal, e->lost);
+	if (v.trouble == TROUBLE_SANDBOX)
+		return arena_printf(t->a, "%s: " STR_FMT, trouble_rules[v.trouble].people,
+				STR_ARG(v.text));
 	return v.ok ? STR("")
 		    : arena_printf(t->a, "%s: " STR_FMT, trouble_name(v.trouble), STR_ARG(v.text));
 }

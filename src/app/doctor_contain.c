@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "app/contain.h"
@@ -13,6 +14,7 @@
 #include "drive/git.h"
 #include "sys/cgroup.h"
 #include "sys/file.h"
+#include "sys/userns.h"
 
 /* Whether a limit can be kept, and whether anybody wants it. */
 static void say_limit(struct doctor *d, const char *dir, const char *controller, bool wanted)
@@ -135,6 +137,33 @@ static void say_writable(struct doctor *d)
 	}
 }
 
+/* Agents whose tools run in a sandbox that they make themselves, where no sandbox of ours is around them. */
+static void say_boxes(struct doctor *d, const struct sandbox_level *level)
+{
+	const struct config *c = d->cx->config;
+	int why = 0;
+
+	for (size_t i = 0; i < c->agents_n; i++) {
+		const struct config_agent *x = &c->agents[i];
+		const struct agent_format *f = format_find(x->format);
+		const char *mode = f ? f->unboxed_mode : NULL;
+
+		if (!mode || str_is(x->permission_mode, mode) ||
+				(level->bwrap && x->sandbox != SANDBOX_NONE))
+			continue;
+		if (!why && (why = userns_try()) == 0)
+			return;
+		doctor_say(d, DOCTOR_PROBLEM,
+				"agent " STR_FMT " can run no command: %s makes a sandbox for them "
+				"that needs user namespaces, which are forbidden here (%s)",
+				STR_ARG(x->name), f->title, strerror(why));
+		doctor_next(d,
+				"allow user namespaces, or, where this machine itself is the "
+				"fence, set agents." STR_FMT ".permission_mode = \"%s\"",
+				STR_ARG(x->name), mode);
+	}
+}
+
 /* Our own git, on what agents wrote; fenced: a sandbox can be made. */
 static void say_git(struct doctor *d, bool fenced)
 {
@@ -164,6 +193,7 @@ void doctor_sandbox(struct doctor *d)
 	(void)contain_level(k, SANDBOX_AUTO, &level, &why);
 	say_sandboxes(d, &level, why.msg);
 	say_writable(d);
+	say_boxes(d, &level);
 	say_git(d, level.is != SANDBOX_NONE);
 	if (c->check_sandbox == CHECK_NONE) {
 		doctor_say(d, DOCTOR_WARNING,

@@ -278,8 +278,11 @@ void live_account_end(struct arena *a, const struct live_run *lr, const struct r
 	const struct account *c = lr->account;
 	const char *source;
 	int64_t cost = cost_of(lr, &source);
+	str denied = account_denied(a, c);
 
 	put_verdict(a, lr, end, v);
+	if (denied.n)
+		value_put(a, v, "denied", value_str(a, utf8_clean(a, denied)));
 	value_put(a, v, "turns", value_int(a, c->turns));
 	value_put(a, v, "tool_calls", value_int(a, c->tool_calls));
 	/* Once is no repetition. */

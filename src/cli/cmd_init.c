@@ -33,6 +33,8 @@ static void add_agent(struct buf *b, const struct found_agent *f)
 	if (f->problem.n)
 		buf_addf(b, "# It was found but does not work: " STR_FMT ".\n",
 				STR_ARG(f->problem));
+	if (f->warning.n)
+		buf_addf(b, "# " STR_FMT ".\n", STR_ARG(f->warning));
 	config_template_agent(b);
 }
 
@@ -229,6 +231,11 @@ static void tell_agents(struct cli *c, const struct init *in)
 					in->wrote_config ? "]" : "",
 					in->wrote_config && f == in->usual ? "  (default)" : "");
 		row_end(o);
+		if (f->warning.n) {
+			label(o, "");
+			cell_f(o, S_YELLOW, "%s: " STR_FMT, f->format->name, STR_ARG(f->warning));
+			row_end(o);
+		}
 	}
 	if (in->agents_n == 0)
 		tell_none(o);
@@ -314,6 +321,7 @@ static value *agent_value(struct arena *a, const struct found_agent *f)
 	value_put(a, v, "title", value_cstr(a, f->format->title));
 	value_put(a, v, "path", value_cstr(a, f->path));
 	value_put(a, v, "version", f->version.n ? value_str(a, f->version) : value_null(a));
+	value_put(a, v, "warning", f->warning.n ? value_str(a, f->warning) : value_null(a));
 	value_put(a, v, "problem", f->problem.n ? value_str(a, f->problem) : value_null(a));
 	return v;
 }

@@ -1,11 +1,14 @@
 #include "cli/surroundings.h"
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/child.h"
 #include "sys/file.h"
+#include "sys/userns.h"
 
 enum {
 	GIT_MS = 30 * 1000,
@@ -116,6 +119,35 @@ static void probe(struct arena *a, struct found_agent *f)
 		f->version = arena_str(a, version_in(buf_str(&out)));
 }
 
+/* A run is put into a sandbox of ours, in which agents make none. */
+static bool fence_works(struct arena *a)
+{
+	const char *argv[] = { program_in_path(a, "bwrap"), "--unshare-pid", "--ro-bind", "/", "/",
+		"--proc", "/proc", "--", "/bin/sh", "-c", "exit 0", NULL };
+	_cleanup_(buf_done)
+	struct buf out = BUF_INIT;
+	struct capture spec = { .argv = argv,
+		.max = PROBE_MAX,
+		.timeout_ms = PROBE_MS,
+		.quiet = true };
+	int status = -1;
+
+	return argv[0] && spawn_capture(&spec, &out, &status, NULL) == 0 && status == 0;
+}
+
+static void look_at_sandbox(struct arena *a, struct found_agent *f)
+{
+	int why = f->format->unboxed_mode ? userns_try() : 0;
+
+	if (why && !fence_works(a))
+		f->warning = arena_printf(a,
+				"it can run no command here: the sandbox that it makes for them "
+				"needs user namespaces, which are forbidden (%s). Allow them, or, "
+				"where this machine itself is the fence, set permission_mode = "
+				"\"%s\"",
+				strerror(why), f->format->unboxed_mode);
+}
+
 size_t agents_detect(struct arena *a, const struct found_agent **ret)
 {
 	struct found_agent *found = arena_array(a, struct found_agent, agent_formats_n);
@@ -128,7 +160,8 @@ size_t agents_detect(struct arena *a, const struct found_agent **ret)
 		if (!path)
 			continue;
 		found[n] = (struct found_agent){ .format = f, .path = path };
-		probe(a, &found[n++]);
+		probe(a, &found[n]);
+		look_at_sandbox(a, &found[n++]);
 	}
 	*ret = found;
 	return n;

@@ -19,6 +19,7 @@ struct found_agent {
 	const char *path;
 	str version; /* "2.1.325"; empty: it did not say */
 	str problem; /* why it cannot be used; empty: it can */
+	str warning; /* what will not work here, and the setting that helps; empty: nothing */
 };
 
 /* Those in PATH, in the order of agent_formats. Each is asked for its version, for 3 s at most. */

@@ -132,6 +132,7 @@ int apply_run_ended(struct state *s, const struct event *e, struct ov_err *err)
 	record_set_str(&r->containment, ev_text(e, "containment"));
 	record_set_str(&r->sandbox, ev_text(e, "sandbox"));
 	record_set_str(&r->tool, ev_text(e, "tool"));
+	record_set_str(&r->denied, ev_text(e, "denied"));
 	record_set_str(&r->tool_digest, ev_text(e, "tool_digest"));
 	r->tool_repeats = ev_num(e, "tool_repeats");
 	if (r->frozen)

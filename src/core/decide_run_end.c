@@ -9,6 +9,18 @@
 #include "core/decide_patrol.h"
 #include "core/session.h"
 
+/* What it was not let do may be all that is wrong: who can change that is told what to change. */
+static str with_denied(struct decide_ctx *cx, const struct run *r, str text)
+{
+	if (!r->denied.n)
+		return text;
+	return arena_printf(cx->arena,
+			STR_FMT "; it was denied " STR_FMT " (agents." STR_FMT
+				".permission_mode and .tools, and the agent's own settings, allow "
+				"tools)",
+			STR_ARG(text), STR_ARG(r->denied), STR_ARG(r->agent));
+}
+
 static str run_failure(struct decide_ctx *cx, const struct run *r)
 {
 	const char *trouble = trouble_rules[r->trouble].people;
@@ -77,7 +89,7 @@ void run_failed(struct decide_ctx *cx, const struct outcome *o)
 {
 	const struct assignment *as = o->as;
 	const char *feedback = trouble_rules[as->run->trouble].feedback;
-	str failure = run_failure(cx, as->run);
+	str failure = with_denied(cx, as->run, run_failure(cx, as->run));
 	enum cause cause = run_cause(as->run);
 
 	if (cause == CAUSE_LOST && patrol_lost(cx, as, failure))
@@ -105,5 +117,9 @@ void run_changed_nothing(struct decide_ctx *cx, const struct assignment *as)
 				STR_FMT " Your last report could not be taken: " STR_FMT,
 				STR_ARG(feedback), STR_ARG(error));
 	}
-	flow_fail(cx, as, CAUSE_NO_CHANGES, detail, feedback);
+	if (as->run->denied.n)
+		feedback = arena_printf(cx->arena,
+				STR_FMT " You were denied " STR_FMT ": do without.",
+				STR_ARG(feedback), STR_ARG(as->run->denied));
+	flow_fail(cx, as, CAUSE_NO_CHANGES, with_denied(cx, as->run, detail), feedback);
 }

@@ -38,6 +38,14 @@ const struct trouble_rule trouble_rules[TROUBLE_COUNT] = {
 	[TROUBLE_SESSION_LOST] = { .forget = true,
 			.cost = COSTS_UNLESS_RESUMED,
 			.people = "the session that was to go on is not there any more" },
+	/* The machine is as it is: another run of it would fare the same. */
+	[TROUBLE_SANDBOX] = { .most = 1,
+			.people = "the agent's own sandbox cannot start here, so that none of its "
+				  "commands ran. Allow user namespaces on this machine, or, where "
+				  "the machine itself is the fence, set permission_mode = "
+				  "\"danger-full-access\" in its section of config.toml",
+			.feedback = "Your sandbox could not start, and none of your commands "
+				    "ran." },
 	[TROUBLE_INTERRUPTED] = { .people = "the agent was interrupted",
 			.feedback = "You were interrupted." },
 	[TROUBLE_UNFINISHED] = { .people = "the agent ended in the middle of a turn",
@@ -169,6 +177,8 @@ static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
 	copy_str(cx, e, params, "sandbox");
 	copy_str(cx, e, params, "tool");
 	copy_str(cx, e, params, "tool_digest");
+	if (value_str_at(params, "denied").n)
+		ev_note(cx, e, "denied", value_str_at(params, "denied"));
 	if (usage)
 		value_put(cx->arena, e->data, "session_usage", value_copy(cx->arena, usage));
 	if (value_str_at(params, "message").n)

@@ -308,6 +308,7 @@ static const struct event_field run_ended[] = {
 			"than this"),
 	OBJECT_OPT("session_usage", "what its session has used so far, all runs of it together"),
 	FLAG_OPT("session_forgotten", "the session cannot go on: the next run begins a new one"),
+	TEXT_OPT("denied", "tools that it wanted and was denied, with how often"),
 	TEXT_OPT("tool", "the call of a tool that it repeated most, for people"),
 	TEXT_OPT("tool_digest", "of that call, to know it again"),
 	NUM_OPT("tool_repeats", "how often"),

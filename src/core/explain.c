@@ -55,7 +55,8 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_RUN_SESSION] = "run {run} is ready: session {session}[, model {model}]",
 	[EV_RUN_ENDED] = ("run {run} [{?lost}was lost][{!lost}ended: ][{!lost}{?signal}signal "
 			  "{signal}][{!lost}{!signal}exit status {exit_code}][, {verdict}][ "
-			  "({trouble})][, {message}][{?session_forgotten}; its session is not "
+			  "({trouble})][, {message}][, denied: {denied}][{?session_forgotten}; its "
+			  "session is not "
 			  "gone on with]"),
 	[EV_RUN_HARVESTED] =
 			("kept: {commits} commit(s), {files_changed} file(s) changed[{?leftovers}, "

@@ -249,6 +249,7 @@ static const struct field run_fields[] = {
 	FIELD(run, exit_code, F_INT),
 	FIELD(run, signal, F_INT),
 	FIELD(run, message, F_STR),
+	FIELD(run, denied, F_STR),
 	FIELD(run, last_lines, F_STR),
 	FIELD(run, output_bytes, F_INT),
 	FIELD(run, dropped_bytes, F_INT),

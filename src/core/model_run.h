@@ -29,6 +29,7 @@ struct run {
 	ov_time resets_at; /* when the limit is over, where the agent says so */
 	int64_t exit_code, signal;
 	str message;
+	str denied;     /* tools that it wanted and was denied, for people; mostly empty */
 	str last_lines; /* of one that failed: what it wrote last, LIMIT_LAST_LINES at most */
 	int64_t output_bytes, dropped_bytes, swept;
 	str containment; /* cgroup or sweep; empty until it has ended */

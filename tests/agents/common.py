@@ -1,6 +1,7 @@
 """What every agent must do under Overseer, whatever it is called: one class, a subclass per agent."""
 
 import os
+import re
 import shutil
 import signal
 
@@ -259,6 +260,26 @@ cache_read_usd_per_mtok = 0.1
         self.assertEqual(len({r["session"] for r in site.runs()}), 1)
         for request in self.model.requests:
             self.assertNotIn(self.kind.shell_tool, request["tools"], f"offered in turn {request['turn']}")
+
+    def ask_for_changes(self, site):
+        """The agent's own settings, where ours have no mode for it."""
+
+    def test_a_tool_that_the_agent_denies(self):
+        """Nothing was changed because its own rules let it change nothing: tools and setting are named."""
+        site = self.site(self.kind, start=False, recovery="escalate", **self.kind.asks)
+        self.ask_for_changes(site)
+        site.up()
+        steps = [{**self.kind.edit(f"{site.dir}/worktrees/pool-1/T1.txt", "x\n"), **FORCE},
+                 {**self.kind.shell("touch T1.txt"), **FORCE}, {"text": "I could not."}]
+        self.goal(site, self.task("T1", *[steps] * 5))
+        failed = site.wait_type("node.failed")["data"]["detail"]
+        run = self.run_of(site, "T1", 0)
+        self.assertEqual(run["denied"], ", ".join(self.kind.refused), run)
+        self.assertIn(f"it was denied {run['denied']} (agents.{self.kind.name}.permission_mode", failed)
+        self.assertRegex(self.cli(site, "run", "show", run["id"]),
+                         rf"Denied +{re.escape(run['denied'])}; agents\.{self.kind.name}\.permission_mode")
+        asked = site.wait_type("escalation.opened")["data"]["question"]
+        self.assertIn("it was denied " + run["denied"], asked)
 
     # The name of the trouble of each failure of the model's server, and what it does to the agent's lane.
     TROUBLES = {400: ("refused", None), 401: ("login", "login"), 429: ("rate_limited", "rate_limited"),

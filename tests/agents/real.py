@@ -62,6 +62,8 @@ class Claude:
     shell_tool, edit_tool = "Bash", "Write"
     tool_shown = "Bash"
     tells_status = True  # of a failed request, while it tries again
+    asks = {"permission_mode": "default"}  # about every change, and nobody is there to answer
+    refused = ("Write", "Bash")
     sessions = (".claude/projects",)  # where it keeps them, in its home
     tries = 1  # of a request that is refused
 
@@ -102,6 +104,8 @@ class Codex:
     shell_tool, edit_tool = "exec_command", "exec_command"
     tool_shown = "Bash"
     tells_status = True  # of a failed request, while it tries again
+    asks = {"permission_mode": "read-only"}
+    refused = ("apply_patch",)  # of a command it says nothing
     sessions = ("codex/sessions",)
     tries = 2
     secret = {"OPENAI_API_KEY": "not-a-real-key"}
@@ -155,6 +159,8 @@ class Gemini:
     shell_tool, edit_tool = "run_shell_command", "write_file"
     tool_shown = "run_shell_command"
     tells_status = True  # of a failed request, while it tries again
+    asks = {"permission_mode": "default"}
+    refused = ("write_file", "run_shell_command")
     secret = {"GEMINI_API_KEY": "not-a-real-key"}
     no_retries = {}
     gives_up_on = (400, 401)  # the others it tries ten times, for minutes
@@ -195,6 +201,8 @@ class Opencode:
     shell_tool, edit_tool = "bash", "write"
     tool_shown = "bash"
     tells_status = False
+    asks = {}  # by its own settings
+    refused = ("write",)  # and then it ends
     secret = {}
     no_retries = {}
     gives_up_on = (400, 401)  # the others it tries for ever

@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """The real Codex under a real daemon."""
 
+import json
+import os
+import shutil
+import subprocess
 import time
 import unittest
 
 import common
 import real
+from real import harness
 
 
 class Codex(common.Hooked):
@@ -30,6 +35,78 @@ class Codex(common.Hooked):
 
     def test_a_limit_until_another_day(self):
         self.limited_for(int(23.5 * 3600))
+
+    def without_namespaces(self):
+        return [str(real.TOP / "tools/without-userns"), real.program(self.kind.name)]
+
+    def test_its_sandbox_cannot_start(self):
+        """As in many containers: none of its commands runs, and it says that it is done."""
+        site = self.site(self.kind, command=self.without_namespaces(), recovery="escalate")
+        self.goal(site, self.task("T1", [self.kind.shell("echo x > T1.txt"), {"text": "Done, as far as I know."}]))
+        asked = site.wait_type("escalation.opened")["data"]["question"]
+        for words in ("own sandbox cannot start", 'permission_mode = "danger-full-access"', "user namespaces", "bwrap: "):
+            self.assertIn(words, asked)
+        run = self.run_of(site, "T1")
+        self.assertEqual((run["verdict"], run["trouble"], len(site.runs())), ("failed", "sandbox", 1), run)
+        self.assertIn("bwrap: ", self.cli(site, "run", "show", run["id"]))
+
+    def test_without_its_own_sandbox_it_works_there(self):
+        site = self.site(self.kind, command=self.without_namespaces(), permission_mode="danger-full-access")
+        site.wait_goal(self.goal(site, self.task("T1", self.work("T1"))))
+
+
+class Forbidden(real.AgentCase):
+    """Where user namespaces are forbidden, and no sandbox of ours can be made: whoever looks is told."""
+
+    def setUp(self):
+        super().setUp()
+        self.site = harness.Site()
+        self.addCleanup(self.site.close)
+        programs = os.path.join(self.site.root, "programs")
+        os.mkdir(programs)
+        for name in ("git", "sh", "bash", "cat", "env", "mkdir", "touch", "tail"):
+            os.symlink(shutil.which(name), os.path.join(programs, name))
+        os.symlink(real.program("codex"), os.path.join(programs, "codex"))
+        self.env = {**self.site.env, **self.environment(real.Codex, self.home(self.site.root)), **real.Codex.secret,
+                    "PATH": programs}
+
+    def run_cli(self, *args, forbidden=True):
+        words = [str(real.TOP / "tools/without-userns")] if forbidden else []
+        python = [os.path.realpath("/proc/self/exe")] if forbidden else []
+        return subprocess.run([*python, *words, harness.CLI, *args], cwd=self.site.repo, env=self.env, capture_output=True,
+                              text=True, timeout=8 * harness.PATIENCE, check=False)
+
+    def named(self, text):
+        for words in ("user namespaces", "permission_mode", "danger-full-access"):
+            self.assertIn(words, text)
+
+    def test_init(self):
+        shutil.rmtree(self.site.dir)
+        done = self.run_cli("init")
+        self.assertEqual(done.returncode, 0, done)
+        self.named(done.stdout)
+        config = self.site.read(".overseer/config.toml")
+        self.named(config)
+        self.assertIn("\n[agents.codex]\n", config, "it may still be used")
+        shutil.rmtree(self.site.dir)
+        self.assertNotIn("user namespaces", self.run_cli("init", forbidden=False).stdout)
+
+    def test_doctor(self):
+        self.site.configure('[agents.codex]\nformat = "codex"\n')
+        done = self.run_cli("doctor")
+        self.named(done.stdout)
+        self.assertIn("agent codex can run no command", done.stdout)
+        self.assertNotEqual(done.returncode, 0)
+        self.site.configure('[agents.codex]\nformat = "codex"\npermission_mode = "danger-full-access"\n')
+        self.assertNotIn("user namespaces", self.run_cli("doctor").stdout)
+
+    def test_agent_test(self):
+        names = ", ".join(json.dumps(name) for name in self.env)
+        self.site.configure(f'[agents.codex]\nformat = "codex"\nmodel = "fake-model"\nenv_pass = [{names}]\n')
+        note = real.turns([real.Codex.shell("echo hello > overseer-test.txt"), {"text": "Made."}])
+        done = self.run_cli("agent", "test", "codex", "--note", note)
+        self.named(done.stdout)
+        self.assertEqual(done.returncode, 1, done)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The real Opencode under a real daemon."""
 
+import json
 import unittest
+from pathlib import Path
 
 import common
 import real
@@ -12,7 +14,13 @@ class Opencode(common.Common):
     kind = real.Opencode
     test_a_limit_that_passes = None  # it tries again by itself
     test_a_session_that_is_gone = None  # it tells none before the model's first answer
-    slow = (*common.SLOW, "test_failures_of_the_model", "test_interrupted_in_a_tool_and_gone_on_with")
+    slow = (*common.SLOW, "test_failures_of_the_model", "test_interrupted_in_a_tool_and_gone_on_with",
+            "test_a_tool_that_the_agent_denies")
+
+    def ask_for_changes(self, site):
+        settings = Path(self.home(site.root, self.kind.name), ".config/opencode/opencode.json")
+        rules = {"permission": {"edit": "ask", "bash": "ask"}}
+        settings.write_text(json.dumps({**json.loads(settings.read_text()), **rules}))
 
     def sub_agent(self, *steps):
         return {"tool": "task", "input": {"description": "sub", "prompt": script(*steps), "subagent_type": "general"}}

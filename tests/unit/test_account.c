@@ -493,6 +493,59 @@ TEST(a_denied_tool_is_not_in_flight)
 	assert_int_equal(c.denials, 1);
 }
 
+TEST(denied_tools_are_named_with_how_often)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct account c = fresh();
+	struct fact denied = of(FACT_PERMISSION_DENIED);
+
+	assert_int_equal(account_denied(&a, &c).n, 0);
+	/* By its own name, or that of the call. */
+	tell(&c, tool(FACT_TOOL_STARTED, "1"), T0);
+	denied.id = STR("1");
+	tell(&c, denied, T0);
+	denied.id = STR("2");
+	denied.name = STR("Bash");
+	tell(&c, denied, T0);
+	denied.name = STR("Write");
+	tell(&c, denied, T0);
+	assert_true(str_is(account_denied(&a, &c), "Bash (2 times), Write"));
+	for (int i = 0; i < 100; i++) {
+		denied.name = arena_printf(&a, "tool%d", i);
+		tell(&c, denied, T0);
+	}
+	assert_int_equal(c.denied_n, ACCOUNT_DENIED);
+	assert_int_equal(c.denials, 103);
+}
+
+/* Whatever it says of itself, it has done nothing. */
+TEST(a_sandbox_that_cannot_start_is_a_failure)
+{
+	for (int works = 0; works < 2; works++) {
+		struct account c = fresh();
+		struct fact trouble = of(FACT_TROUBLE);
+		struct account_verdict v;
+
+		trouble.trouble = TROUBLE_SANDBOX;
+		trouble.name = STR("Bash");
+		trouble.text = STR("bwrap: no");
+		tell(&c, of(FACT_TURN_STARTED), T0);
+		tell(&c, trouble, T0);
+		/* One that works after all was never broken. */
+		if (works) {
+			tell(&c, tool(FACT_TOOL_STARTED, "2"), T0);
+			tell(&c, tool(FACT_TOOL_ENDED, "2"), T0);
+		}
+		tell(&c, of(FACT_MESSAGE), T0);
+		tell(&c, ended(false, TROUBLE_NONE), T0);
+		v = account_judge(&c, 0, 0, false);
+		assert_int_equal(v.ok, works);
+		assert_int_equal(v.trouble, works ? TROUBLE_NONE : TROUBLE_SANDBOX);
+		assert_true(works || str_is(v.text, "bwrap: no"));
+	}
+}
+
 TEST(words_of_a_child_are_not_its_own)
 {
 	struct account c = fresh();

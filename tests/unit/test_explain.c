@@ -70,7 +70,8 @@ TEST(words)
 		{ EV_RUN_STARTED, true, "run R_1 started" },
 		{ EV_RUN_ENDED, false, "run R_1 ended: signal 42" },
 		{ EV_RUN_ENDED, true,
-				"run R_1 was lost, <verdict> (<trouble>), <message>; its session "
+				"run R_1 was lost, <verdict> (<trouble>), <message>, denied: "
+				"<denied>; its session "
 				"is "
 				"not gone on with" },
 		{ EV_EFFECT_ENDED, false, "<kind>: <outcome>" },

@@ -672,6 +672,77 @@ TEST(gemini_retries_in_two_lines)
 			"Suggested retry after 20s.. Retrying after 20000ms...\"\n");
 }
 
+/* Its mode takes tools away; a name that it never had is the model's own. */
+TEST(gemini_says_that_there_is_no_such_tool)
+{
+	static const char *const names[] = { "run_shell_command", "no_such_tool" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		char lines[512], facts[256];
+
+		snprintf(lines, sizeof(lines),
+				"{\"type\":\"tool_use\",\"tool_name\":\"%s\",\"tool_id\":\"t\","
+				"\"parameters\":{}}\n"
+				"{\"type\":\"tool_result\",\"tool_id\":\"t\",\"status\":\"error\","
+				"\"output\":\"none\",\"error\":{\"type\":\"tool_not_"
+				"registered\"}}\n",
+				names[i]);
+		snprintf(facts, sizeof(facts),
+				"tool_started id=\"t\" name=\"%s\"\n%stool_ended id=\"t\" failed "
+				"text=\"none\"\n",
+				names[i],
+				i ? "" : "permission_denied id=\"t\" failed text=\"none\"\n");
+		facts_are("gemini", lines, "", facts);
+	}
+}
+
+TEST(codex_says_that_its_sandbox_cannot_start)
+{
+	static const struct {
+		const char *output;
+		int code;
+		bool told;
+	} cases[] = {
+		{ "bwrap: No permissions to create new namespace, likely because", 1, true },
+		{ "bwrap: setting up uid map: Permission denied", 1, true },
+		{ "bwrap: execvp codex-linux-sandbox: No such file or directory", 1, true },
+		{ "codex-linux-sandbox: cannot be run", 1, true },
+		{ "bwrap: Unknown option --foo", 1, false },
+		{ "the log says bwrap: No permissions to create new namespace", 1, false },
+		{ "bwrap: No permissions to create new namespace", 0, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char line[512], facts[512], trouble[256] = "";
+
+		snprintf(line, sizeof(line),
+				"{\"type\":\"item.completed\",\"item\":{\"id\":\"1\",\"type\":"
+				"\"command_execution\",\"command\":\"x\",\"aggregated_output\":"
+				"\"%s\\nmore\",\"exit_code\":%d}}\n",
+				cases[i].output, cases[i].code);
+		if (cases[i].told)
+			snprintf(trouble, sizeof(trouble),
+					"trouble id=\"1\" name=\"Bash\" failed trouble=sandbox "
+					"text=\"%s\"\n",
+					cases[i].output);
+		snprintf(facts, sizeof(facts),
+				"tool_started id=\"1\" name=\"Bash\" text=\"x\"\n"
+				"tool_ended id=\"1\" name=\"Bash\"%s text=\"%s/more\"\n%s",
+				cases[i].code ? " failed" : "", cases[i].output, trouble);
+		facts_are("codex", line, "", facts);
+	}
+}
+
+TEST(codex_refuses_a_patch_in_its_errors)
+{
+	facts_are("codex", "",
+			"2026-11-17T09:06:53.294062Z ERROR codex_core::tools::router: error=patch "
+			"rejected: writing is blocked by read-only sandbox\n",
+			"permission_denied name=\"apply_patch\" failed "
+			"text=\"2026-11-17T09:06:53.294062Z ERROR codex_core::tools::router: "
+			"error=patch rejected: writing is blocked by read-only sandbox\"\n");
+}
+
 TEST(gemini_tools_and_last_words)
 {
 	facts_are("gemini",
@@ -682,8 +753,8 @@ TEST(gemini_tools_and_last_words)
 			"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"last\","
 			"\"delta\":true}\n",
 			"",
-			"tool_ended id=\"t\" failed text=\"no\"\n"
 			"permission_denied id=\"t\" failed text=\"no\"\n"
+			"tool_ended id=\"t\" failed text=\"no\"\n"
 			"progress\nmessage text=\"last\"\n");
 }
 
