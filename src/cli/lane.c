@@ -28,9 +28,11 @@ str lane_words(struct out *o, const value *lane)
 	if (!state.n)
 		state = value_str_at(lane, "kind");
 	if (until.n)
-		return arena_printf(o->arena, STR_FMT " until " STR_FMT " (" STR_FMT ")",
+		return arena_printf(o->arena, STR_FMT " until " STR_FMT " (" STR_FMT ")%s" STR_FMT,
 				STR_ARG(state), STR_ARG(moment(o, until)),
-				STR_ARG(out_until(o, until)));
+				STR_ARG(out_until(o, until)),
+				again.n ? ", tried by one run at " : "",
+				STR_ARG(again.n ? moment(o, again) : STR("")));
 	if (again.n)
 		return arena_printf(o->arena,
 				STR_FMT ", until unknown, tried again at " STR_FMT " (" STR_FMT ")",

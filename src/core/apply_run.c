@@ -4,6 +4,13 @@
 #include "base/str.h"
 #include "core/apply_impl.h"
 
+/* This run is the one that was let through: the next one comes as much later. */
+static void lane_probed(struct lane *l, ov_time at)
+{
+	if (l && l->probe_at && l->probe_at <= at)
+		l->probe_at = at + l->probe_every_ms;
+}
+
 int apply_run_created(struct state *s, const struct event *e, struct ov_err *err)
 {
 	struct assignment *as = state_assignment(s, e->assignment);
@@ -13,6 +20,7 @@ int apply_run_created(struct state *s, const struct event *e, struct ov_err *err
 		return ev_missing(e, "live assignment without that run", e->assignment, err);
 	if (as->run)
 		state_retire_run(s, as->run);
+	lane_probed(state_lane(s, as->agent), e->at);
 	r = mem_zalloc(1, sizeof(*r));
 	record_set_str(&r->id, e->run);
 	record_set_str(&r->goal_id, e->goal);

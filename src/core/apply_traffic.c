@@ -221,6 +221,11 @@ int apply_agent_limited(struct state *s, const struct event *e, struct ov_err *e
 	record_set_str(&l->run_id, e->run);
 	record_set_str(&l->words, ev_text(e, "words"));
 	l->seen_at = e->at;
+	l->far_until = ev_num(e, "far_until_ms");
+	record_set_str(&l->far_by, ev_text(e, "far_by"));
+	record_set_str(&l->far_by_too, ev_text(e, "far_by_too"));
+	l->probe_at = ev_num(e, "probe_at_ms");
+	l->probe_every_ms = ev_num(e, "probe_every_ms");
 	return 0;
 }
 

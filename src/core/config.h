@@ -107,15 +107,15 @@ struct config {
 	str auto_agent, task_pool_command;
 	ov_time task_pool_timeout, pool_wait, pool_wait_max;
 	enum pool_failure task_pool_on_failure;
-	int64_t auto_concurrency;
-	int64_t auto_failures, agent_failures, pool_retries;
+	int64_t auto_concurrency, auto_failures, agent_failures, pool_retries;
 	ov_time pool_retry_wait;
 	int64_t auto_budget[RESOURCE_COUNT], task_budget[RESOURCE_COUNT];
 	int64_t patrol_restarts, patrol_resends; /* [patrol] */
 	ov_time patrol_confirm;
 	bool radar; /* supervisor.radar */
 	ov_time idle_after, max_run, mute_after, done_grace, min_resend_interval, backoff_base,
-			backoff_max, limit_base, limit_max; /* limit_*: not scaled */
+			backoff_max, limit_base, limit_max,
+			limit_wait_max; /* limit_*: not scaled */
 	int64_t max_retries;
 	ov_time remind_after, default_after; /* [escalation] */
 	int64_t max_reminders;

@@ -368,6 +368,7 @@ static void fill_recovery(const struct config *c, struct policy *p)
 	p->backoff_max = c->backoff_max;
 	p->limit_base = c->limit_base;
 	p->limit_max = c->limit_max;
+	p->limit_wait_max = c->limit_wait_max;
 }
 
 static void fill_auto(const struct config *c, struct policy *p)

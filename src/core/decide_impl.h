@@ -91,6 +91,8 @@ bool run_was_limited(struct decide_ctx *cx, const struct assignment *as);
 bool end_is_limit(const struct policy *p, const struct assignment *as, const value *ended);
 /* A person says that the agent that this asked about is logged in: what waited for it goes on. */
 void login_answered(struct decide_ctx *cx, const struct escalation *x);
+/* A person does not believe a limit that lasts long: the agent is used again. */
+void limit_lifted(struct decide_ctx *cx, const struct escalation *x);
 /* The same of an agent that failed again and again: it is given work again. */
 void failing_answered(struct decide_ctx *cx, const struct escalation *x);
 /* The tick saw that it did: it is given no more until a person says so. */

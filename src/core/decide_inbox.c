@@ -227,6 +227,11 @@ static void answer_failing(struct decide_ctx *cx, const struct answer *a)
 	failing_answered(cx, a->x);
 }
 
+static void answer_limit(struct decide_ctx *cx, const struct answer *a)
+{
+	limit_lifted(cx, a->x);
+}
+
 static int check_accept(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
 {
 	return accept_answer_check(cx, a->x, a->text, err);
@@ -284,6 +289,7 @@ static const struct rule {
 	{ "outage", ABOUT_ANY, check_option, answer_outage, TAKES_GUIDANCE },
 	{ ASK_AUTO, ABOUT_ANY, check_option, answer_auto, TAKES_GUIDANCE },
 	{ ASK_FAILING, ABOUT_ANY, check_option, answer_failing, TAKES_GUIDANCE },
+	{ ASK_LIMIT, ABOUT_ANY, check_option, answer_limit, TAKES_GUIDANCE },
 	{ "internal", ABOUT_ANY, NULL, acknowledge, TAKES_NOTE },
 	{ ASK_REVIEW, ABOUT_NODE, check_accept, answer_accept, TAKES_GUIDANCE },
 	{ ASK_CHECKOUT, ABOUT_NODE, check_option, answer_checkout, TAKES_GUIDANCE },

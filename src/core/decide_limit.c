@@ -46,15 +46,15 @@ bool end_is_limit(const struct policy *p, const struct assignment *as, const val
 			exit_limit(p, as->agent, value_int_at(ended, "exit_code")) != BLOCK_NONE;
 }
 
-/* What an agent says of a later reset than this cannot be meant: it is tried again before that. */
-#define RESET_LATEST (40 * OV_DAY)
-
 /* What the end of a run says of its agent. */
 struct limit {
 	enum block_kind kind;
 	int64_t times;     /* in a row */
 	ov_time resets_at; /* 0: a person ends it */
-	bool guessed;      /* the agent did not say so: it is tried again then */
+	bool guessed;      /* the agent did not say so, or alone: it is tried again then */
+	ov_time far_until; /* see struct lane */
+	str far_by, far_by_too;
+	ov_time probe_at;
 	str why;
 };
 
@@ -85,6 +85,47 @@ static void emit_limited(struct decide_ctx *cx, const struct assignment *as, con
 		ev_int(cx, e, "exit_code", as->run->exit_code);
 	if (words.n)
 		ev_note(cx, e, "words", words);
+	if (l->far_until) {
+		ev_int(cx, e, "far_until_ms", l->far_until);
+		ev_str(cx, e, "far_by", l->far_by);
+		ev_str(cx, e, "far_by_too", l->far_by_too);
+	}
+	if (l->probe_at) {
+		ev_int(cx, e, "probe_at_ms", l->probe_at);
+		ev_int(cx, e, "probe_every_ms", cx->policy->limit_wait_max);
+	}
+}
+
+static str near_time(struct decide_ctx *cx, ov_time at)
+{
+	return time_format_near(cx->arena, at, cx->now, cx->policy->utc_offset);
+}
+
+/* Whoever said it may be wrong, or lie: a person sees who that was, and can lift it. */
+static void tell_of_limit(struct decide_ctx *cx, const struct assignment *as, const struct limit *l)
+{
+	static const char *const options[] = { "lift", NULL };
+	const struct lane *lane = state_lane(cx->state, as->agent);
+	str words = own_words(as->run);
+
+	if (l->kind != BLOCK_RATE_LIMITED || l->resets_at - cx->now <= LIMIT_UNTOLD ||
+			(lane && lane_entry(cx->arena, cx->state, lane)))
+		return;
+	escalate_about(cx, (struct subject){ 0 },
+			&(struct escalation_spec){ .kind = ASK_LIMIT,
+					.question = arena_printf(cx->arena,
+							"agent " STR_FMT
+							" is rate limited until " STR_FMT
+							". Run " STR_FMT " said so%s" STR_FMT
+							"%s. One run tries it every " STR_FMT
+							". Answer \"lift\" to use it again now.",
+							STR_ARG(as->agent),
+							STR_ARG(near_time(cx, l->resets_at)),
+							STR_ARG(as->run->id), words.n ? ": \"" : "",
+							STR_ARG(words), words.n ? "\"" : "",
+							STR_ARG(duration_format_short(cx->arena,
+									cx->policy->limit_wait_max))),
+					.options = options });
 }
 
 /* Asked once for the agent, however many of its nodes wait. */
@@ -120,6 +161,32 @@ void lane_clear(struct decide_ctx *cx, str agent, str reason)
 	e = emit(cx, EV_AGENT_CLEARED, (struct subject){ 0 });
 	ev_str(cx, e, "agent", agent);
 	ev_note(cx, e, "reason", reason);
+}
+
+/* The tasks that a limit of the agent keeps waiting. */
+static void unblock_limited(struct decide_ctx *cx, str agent, str reason)
+{
+	str by = arena_printf(cx->arena, "agent " STR_FMT, STR_ARG(agent));
+
+	for (size_t g = 0; g < cx->state->goals.n; g++)
+		for (size_t i = 0; i < cx->state->goals.p[g]->nodes.n; i++) {
+			const struct node *n = cx->state->goals.p[g]->nodes.p[i];
+
+			if (node_is_leaf(n) && n->status == NODE_BLOCKED &&
+					n->block == BLOCK_RATE_LIMITED && str_eq(n->blocked_by, by))
+				work_unblock(cx, n, reason);
+		}
+}
+
+void limit_lifted(struct decide_ctx *cx, const struct escalation *x)
+{
+	const struct lane *l = lane_asked_by(cx->arena, cx->state, x);
+	str reason = STR("a person lifted its limit");
+
+	if (!l)
+		return;
+	lane_clear(cx, l->agent, reason);
+	unblock_limited(cx, l->agent, reason);
 }
 
 static bool asks_for(struct decide_ctx *cx, const struct escalation *x, str agent)
@@ -159,6 +226,20 @@ void login_answered(struct decide_ctx *cx, const struct escalation *x)
 	login_is_back(cx, x, STR("a person says that it is logged in"));
 }
 
+/* Others wait for a later moment that was said: they need not. */
+static void limit_is_over(struct decide_ctx *cx, const struct lane *l, str reason)
+{
+	const struct escalation *x = l->kind == BLOCK_RATE_LIMITED
+			? lane_entry(cx->arena, cx->state, l)
+			: NULL;
+
+	lane_clear(cx, l->agent, reason);
+	if (x)
+		escalation_close(cx, x, ESC_DISMISSED, reason);
+	if (l->probe_at)
+		unblock_limited(cx, l->agent, reason);
+}
+
 /* A run that began after the limit was seen worked: it is over, and nobody needs to say so. */
 static void works_again(struct decide_ctx *cx, const struct assignment *as)
 {
@@ -176,7 +257,7 @@ static void works_again(struct decide_ctx *cx, const struct assignment *as)
 	}
 	/* One that failed too often is used again when a person says so. */
 	if (lane && lane->kind != BLOCK_FAILING && lane->since < as->run->created_at)
-		lane_clear(cx, as->agent, reason);
+		limit_is_over(cx, lane, reason);
 }
 
 /* As the agent said it, if it did. */
@@ -188,6 +269,23 @@ static str limit_words(const struct run *r, enum block_kind kind)
 					.people);
 }
 
+/* So far ahead it is believed of two assignments; before that, and where it is wrong, a run finds out. */
+static void limit_far(struct decide_ctx *cx, const struct assignment *as, struct limit *l)
+{
+	ov_time said = as->run->resets_at;
+
+	if (l->far_until <= cx->now || !l->far_by.n) {
+		l->far_until = said;
+		l->far_by = as->id;
+		l->far_by_too = STR("");
+	} else if (!str_eq(l->far_by, as->id) && !l->far_by_too.n) {
+		l->far_by_too = as->id;
+	}
+	l->far_until = MIN(l->far_until, said);
+	l->guessed = !l->far_by_too.n;
+	l->resets_at = l->guessed ? MIN(said, cx->now + cx->policy->limit_wait_max) : l->far_until;
+}
+
 /*
  * How often in a row, and until when. Runs that were under way together meet the same limit: that is
  * one time, and what one of them knows of its end holds for all. Where nobody knows it, the agent is
@@ -197,17 +295,31 @@ static void limit_measure(struct decide_ctx *cx, const struct assignment *as, st
 {
 	const struct lane *lane = state_lane(cx->state, as->agent);
 	bool same = lane && lane->kind == l->kind && lane->seen_at >= as->run->created_at;
+	ov_time said = as->run->resets_at;
 
 	l->times = (lane ? lane->times : 0) + !same;
-	if (as->run->resets_at > cx->now && as->run->resets_at <= cx->now + RESET_LATEST) {
-		l->resets_at = as->run->resets_at;
+	if (lane) {
+		l->far_until = lane->far_until;
+		l->far_by = lane->far_by;
+		l->far_by_too = lane->far_by_too;
+	}
+	if (said > cx->now + RESET_BELIEVED && said <= cx->now + RESET_LATEST) {
+		limit_far(cx, as, l);
+	} else if (said > cx->now && said <= cx->now + RESET_BELIEVED) {
+		l->resets_at = said;
 	} else if (same && lane->resets_at > cx->now) {
 		l->resets_at = lane->resets_at;
 		l->guessed = lane->guessed;
 	} else if (!lane_rules[l->kind].person) {
-		l->resets_at = cx->now + limit_backoff(cx->policy, l->times);
+		l->resets_at = cx->now + recovery_backoff(cx->policy, l->times);
 		l->guessed = true;
 	}
+	/* Those that only meet it later do not put off the run that tries it. */
+	l->probe_at = cx->now + cx->policy->limit_wait_max;
+	if (same && lane->probe_at > cx->now)
+		l->probe_at = MIN(l->probe_at, lane->probe_at);
+	if (l->resets_at <= l->probe_at)
+		l->probe_at = 0;
 }
 
 /*
@@ -244,6 +356,11 @@ bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 	if (old)
 		l.resets_at = cx->now;
 	l.why = limit_words(as->run, l.kind);
+	if (l.far_until && l.guessed)
+		l.why = arena_printf(cx->arena,
+				STR_FMT "; it says until " STR_FMT
+					", which is believed when another task hears it, too",
+				STR_ARG(l.why), STR_ARG(near_time(cx, l.far_until)));
 	when = l.kind == BLOCK_LOGIN ? STR("a person logs the agent in")
 				     : STR("the limit resets, or the next try finds that it did");
 	if (!old && (!lane || lane->kind != BLOCK_FAILING))
@@ -251,8 +368,9 @@ bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 	assignment_keep_worker(cx, as, l.why);
 	node_block_as(cx, as->node, l.kind, l.why,
 			arena_printf(cx->arena, "agent " STR_FMT, STR_ARG(as->agent)), when,
-			l.resets_at);
+			l.probe_at ? l.probe_at : l.resets_at);
 	if (l.kind == BLOCK_LOGIN && !old)
 		ask_for_login(cx, as);
+	tell_of_limit(cx, as, &l);
 	return true;
 }

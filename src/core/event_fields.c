@@ -485,6 +485,11 @@ static const struct event_field agent_limited[] = {
 	TEXT_OPT("known_by", "stream, errors, hook, transcript or exit_code of the run"),
 	NUM_OPT("exit_code", "of the run, where known by it"),
 	TEXT_OPT("words", "of the agent itself"),
+	NUM_OPT("far_until_ms", "a reset more than a day ahead that was said"),
+	TEXT_OPT("far_by", "the assignment that said it first"),
+	TEXT_OPT("far_by_too", "another one that said so, too: now it is believed"),
+	NUM_OPT("probe_at_ms", "when one run is let through to see whether it is still so"),
+	NUM_OPT("probe_every_ms", "and after which time another one"),
 };
 static const struct event_field agent_cleared[] = {
 	TEXT("agent", "configured agent"),

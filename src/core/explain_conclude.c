@@ -50,11 +50,13 @@ static str in_time(const struct explain *x, ov_time at)
 
 static str blocked_why(const struct explain *x, const struct node *n)
 {
-	str said = last_line(node_last_lines(x->state, n));
+	const struct lane *l = explain_lane(x, n);
+	str said = last_line(node_last_lines(x->state, n)),
+	    why = l ? lane_text(x->arena, l, x->now, x->policy->utc_offset) : n->status_reason;
 
 	return said.n ? arena_printf(x->arena, STR_FMT "; the agent wrote last: " STR_FMT,
-					STR_ARG(n->status_reason), STR_ARG(said))
-		      : n->status_reason;
+					STR_ARG(why), STR_ARG(said))
+		      : why;
 }
 
 static str blocked_next(const struct explain *x, const struct node *n)
@@ -67,7 +69,9 @@ static str blocked_next(const struct explain *x, const struct node *n)
 	if (e)
 		return answer_it(x, e);
 	if (n->blocked_until)
-		return arena_printf(x->arena, "it continues by itself in " STR_FMT,
+		return arena_printf(x->arena, "it continues by itself at " STR_FMT ", in " STR_FMT,
+				STR_ARG(time_format_near(x->arena, n->blocked_until, x->now,
+						x->policy->utc_offset)),
 				STR_ARG(in_time(x, n->blocked_until)));
 	return arena_printf(x->arena, "it is unblocked when: " STR_FMT, STR_ARG(n->unblock_when));
 }

@@ -182,8 +182,11 @@ static str lane_then(const struct explain *x, const struct lane *l)
 	if (!l->resets_at)
 		return arena_printf(x->arena, "it is given work again when %s",
 				rule->ends ? rule->ends : "a person says so");
-	return arena_printf(x->arena, "%s in " STR_FMT ", and work starts by itself",
+	return arena_printf(x->arena,
+			"%s at " STR_FMT ", in " STR_FMT ", and work starts by itself",
 			l->guessed ? "it is tried again" : "it is free again",
+			STR_ARG(time_format_near(x->arena, l->resets_at, x->now,
+					x->policy->utc_offset)),
 			STR_ARG(duration_format_short(x->arena, l->resets_at - x->now)));
 }
 

@@ -371,12 +371,24 @@ static bool said_better(const char *state)
 	return false;
 }
 
+const struct lane *explain_lane(const struct explain *x, const struct node *n)
+{
+	const struct assignment *as = n->assignment;
+	const struct lane *l = as ? state_lane(x->state, as->agent) : NULL;
+	bool waits = n->status == NODE_BLOCKED ? block_is_lane(n->block)
+					       : as && as->stage == STAGE_START && !as->effect;
+
+	return waits && node_is_leaf(n) && lane_is_shut(l, x->now) ? l : NULL;
+}
+
 str explain_task_now(const struct explain *x, struct queue *q, const struct node *n)
 {
 	str now = explain_now(x->arena, x->state, n, x->now);
 	bool assigned = n->assignment && n->assignment->stage != STAGE_NONE;
 	struct queue_reason r;
 
+	if (explain_lane(x, n))
+		return lane_text(x->arena, explain_lane(x, n), x->now, x->policy->utc_offset);
 	if (n->status == NODE_BLOCKED || node_is_final(n) || !node_is_leaf(n))
 		return now;
 	r = queue_reason(q, n);

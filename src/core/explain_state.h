@@ -25,6 +25,8 @@ struct explain {
 /* What every answer begins with; what belongs to it is added. */
 value *explain_answer(const struct explain *x, str id, const char *noun, str title,
 		const char *status, ov_time since);
+/* The lane of the agent that the task waits for, blocked or about to start its next run; NULL: none. */
+const struct lane *explain_lane(const struct explain *x, const struct node *n);
 /* Adds "overseer COMMAND ID" to what can be typed. */
 void explain_command(const struct explain *x, value *next, const char *command, str id);
 /* The conclusion, for people who read three lines: what it is, why, and what happens next. */

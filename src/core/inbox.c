@@ -40,6 +40,8 @@ static const struct inbox_kind kinds[] = {
 			false, NULL, NULL },
 	{ ASK_FAILING, ABOUT_ANY, URGENCY_CRITICAL, "an agent fails again and again", NULL, true,
 			true, "resume", NULL },
+	{ ASK_LIMIT, ABOUT_ANY, URGENCY_WARNING, "an agent is out of quota for long", NULL, true,
+			false, "lift", NULL },
 	{ "planner_key", ABOUT_ANY, URGENCY_CRITICAL, "the planner cannot be asked", NULL, false,
 			false, NULL, NULL },
 	{ ASK_REVIEW, ABOUT_NODE, URGENCY_WARNING, "its work waits for a review",

@@ -16,6 +16,8 @@
 #define ASK_REFUSED "task_refused"
 /* An agent fails again and again, and is given no more work. */
 #define ASK_FAILING "agent_failing"
+/* An agent says that it is out of quota for very long. */
+#define ASK_LIMIT "agent_limited"
 
 enum inbox_about { ABOUT_ANY, ABOUT_GOAL, ABOUT_NODE };
 

@@ -1,12 +1,15 @@
 #include "core/lane.h"
 
 #include "base/arena.h"
+#include "base/duration.h"
 #include "base/str.h"
 #include "core/inbox.h"
 #include "core/reconcile.h"
 
 const struct lane_rule lane_rules[BLOCK_KIND_COUNT] = {
-	[BLOCK_RATE_LIMITED] = { .state = "rate limited", .ends = "the limit resets" },
+	[BLOCK_RATE_LIMITED] = { .state = "rate limited",
+			.ends = "the limit resets",
+			.ask = ASK_LIMIT },
 	[BLOCK_LOGIN] = { .state = "logged out",
 			.person = true,
 			.ends = "you log it in",
@@ -24,7 +27,35 @@ bool block_is_lane(enum block_kind kind)
 
 bool lane_is_shut(const struct lane *l, ov_time now)
 {
-	return l && (!l->resets_at || l->resets_at > now);
+	return l && (!l->resets_at || l->resets_at > now) && !lane_probe_due(l, now);
+}
+
+bool lane_probe_due(const struct lane *l, ov_time now)
+{
+	return l && l->probe_at && l->probe_at <= now && l->resets_at > now;
+}
+
+ov_time lane_next(const struct lane *l)
+{
+	return l->probe_at && l->probe_at < l->resets_at ? l->probe_at : l->resets_at;
+}
+
+str lane_text(struct arena *a, const struct lane *l, ov_time now, ov_time utc_offset)
+{
+	const struct lane_rule *rule = &lane_rules[l->kind];
+	str tried = STR("");
+
+	if (!l->resets_at)
+		return arena_printf(a, "agent " STR_FMT " is %s until %s: " STR_FMT,
+				STR_ARG(l->agent), rule->state, rule->ends, STR_ARG(l->detail));
+	if (lane_next(l) < l->resets_at && l->probe_at > now)
+		tried = arena_printf(a, ", tried by one run at " STR_FMT,
+				STR_ARG(time_format_near(a, l->probe_at, now, utc_offset)));
+	return arena_printf(a, "agent " STR_FMT " is %s%s " STR_FMT STR_FMT ": " STR_FMT,
+			STR_ARG(l->agent), rule->state,
+			l->guessed ? ", until unknown, tried again at" : " until",
+			STR_ARG(time_format_near(a, l->resets_at, now, utc_offset)), STR_ARG(tried),
+			STR_ARG(l->detail));
 }
 
 str lane_how(struct arena *a, const struct lane *l)

@@ -17,8 +17,23 @@ extern const struct lane_rule lane_rules[BLOCK_KIND_COUNT];
 
 /* The task waits for its agent, and continues when that is free again: it is not stuck. */
 bool block_is_lane(enum block_kind kind);
-/* It is given no work now; what was limited until a time that has passed is not. */
+/* A reset further ahead is believed when runs of two assignments said so. */
+#define RESET_BELIEVED OV_DAY
+/* Of a longer wait a person is told, who can lift it. */
+#define LIMIT_UNTOLD (12 * OV_HOUR)
+/* What an agent says of a later reset than this cannot be meant: it is tried again before that. */
+#define RESET_LATEST (40 * OV_DAY)
+
+/*
+ * It is given no work now; what was limited until a time that has passed is not, nor is one that a single
+ * run is to try (lane_probe_due: who starts runs lets one through).
+ */
 bool lane_is_shut(const struct lane *l, ov_time now);
+bool lane_probe_due(const struct lane *l, ov_time now);
+/* When it changes by itself: it is tried, or its limit ends; 0: a person ends it. */
+ov_time lane_next(const struct lane *l);
+/* "agent claude is rate limited until 14:05: it is out of quota", in local time. */
+str lane_text(struct arena *a, const struct lane *l, ov_time now, ov_time utc_offset);
 /* How it is known: "its output (run R_1): "quota exceeded""; empty: not recorded. */
 str lane_how(struct arena *a, const struct lane *l);
 /* The text of the entry that asks a person to log the agent in. */

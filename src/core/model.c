@@ -441,6 +441,11 @@ static const struct field lane_fields[] = {
 	FIELD(lane, exit_code, F_INT),
 	FIELD(lane, words, F_STR),
 	FIELD(lane, seen_at, F_TIME),
+	FIELD(lane, far_until, F_TIME),
+	FIELD(lane, far_by, F_STR),
+	FIELD(lane, far_by_too, F_STR),
+	FIELD(lane, probe_at, F_TIME),
+	FIELD(lane, probe_every_ms, F_INT),
 };
 RECORD(lane);
 

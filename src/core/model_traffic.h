@@ -106,6 +106,12 @@ struct lane {
 	int64_t exit_code;        /* of that run, where known by it */
 	str words;                /* of the agent itself; empty: it said nothing */
 	ov_time seen_at;          /* when it was last seen to be so */
+	/* A reset so far ahead that one run is not believed: when, and which assignments said so. */
+	ov_time far_until;
+	str far_by, far_by_too;
+	/* One run is let through at probe_at, to see whether it is still so, then each probe_every_ms; 0: none. */
+	ov_time probe_at;
+	int64_t probe_every_ms;
 };
 
 /* Runs of an agent that failed in a row, in ordinary goals; none once one went well. */

@@ -138,6 +138,7 @@ struct policy {
 	ov_time idle_after;     /* silence after which a run is stalled */
 	bool idle_set;          /* by the configuration: nothing may make it longer */
 	ov_time effect_longest; /* what all commands of ours together may take */
+	ov_time limit_wait_max; /* a limit that lasts longer is tried by one run after this */
 	ov_time max_run;        /* a run that takes longer is put before a person */
 	ov_time mute_after;     /* so is one that is busy but shows nothing of it for this long */
 	ov_time done_grace;     /* a silent run that reported done is ended after this */

@@ -117,9 +117,17 @@ bool lane_waits(struct tick *t, str agent)
 			return true;
 	if (!l || (l->resets_at && l->resets_at <= t->now))
 		return false;
-	if (l->resets_at)
-		tick_wake(t, l->resets_at);
+	if (lane_next(l) > t->now)
+		tick_wake(t, lane_next(l));
 	return true;
+}
+
+/* But for the one run that finds out whether a long limit is still there. */
+static bool lane_holds(struct tick *t, str agent)
+{
+	return lane_waits(t, agent) &&
+			(tick_agent(t, agent)->probed ||
+					!lane_probe_due(state_lane(t->w->state, agent), t->now));
 }
 
 /* There is one entry about an agent that is out of service, and none about each task that it failed at. */
@@ -200,9 +208,11 @@ static void assign_queued(struct tick *t)
 					"the worker that it was given to is gone");
 			continue;
 		}
-		if (lane_waits(t, agent->name))
-			continue;
 		load = tick_agent(t, agent->name);
+		/* A task that has begun tries a long limit before a new one does. */
+		if (lane_holds(t, agent->name) ||
+				(lane_waits(t, agent->name) && load->busy + load->starts > 0))
+			continue;
 		/* What is held takes no worker from the others. */
 		if (full || load->busy + load->starts >= agent->concurrency || tick_held(t, &d) ||
 				!tick_take_worker(t, &d))
@@ -287,7 +297,7 @@ static str yield_reason(struct tick *t, const struct assignment *as)
 	str held = is_start(as) ? tick_goal_held(t, as->node->goal) : STR("");
 
 	if (!held.n && as->stage == STAGE_START && !as->attempt && !t->t->no_capacity.n &&
-			lane_waits(t, as->agent))
+			lane_holds(t, as->agent))
 		held = STR("its agent has to wait");
 	return held.n ? arena_printf(t->a, STR_FMT "; others may use the worker", STR_ARG(held))
 		      : held;
@@ -304,7 +314,7 @@ static void advance(struct tick *t, const struct assignment *as)
 		tick_add(t, d);
 		return;
 	}
-	if (as->stage == STAGE_START && (t->t->no_capacity.n || lane_waits(t, as->agent)))
+	if (as->stage == STAGE_START && (t->t->no_capacity.n || lane_holds(t, as->agent)))
 		return;
 	if (is_start(as) && !tick_take_slot(t, as))
 		return;
@@ -314,6 +324,7 @@ static void advance(struct tick *t, const struct assignment *as)
 				    : STR("the workspace is ready");
 		before = t->out.n;
 		tick_add(t, d);
+		tick_agent(t, as->agent)->probed |= lane_waits(t, as->agent);
 		t->auto_begun += as->node->goal->automatic && t->out.n > before;
 		return;
 	}

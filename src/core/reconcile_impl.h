@@ -29,6 +29,7 @@ struct tick_workers {
 /* Of one configured agent: assignments with a run or a step under way, and those about to begin one. */
 struct tick_agent {
 	int64_t busy, starts;
+	bool probed; /* a run of it was let through its limit by this tick */
 };
 
 struct tick {

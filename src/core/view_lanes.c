@@ -21,7 +21,7 @@ value *view_lane(struct arena *a, const struct world *w, const struct lane *l, o
 	value_put(a, v, "since", value_time(a, l->since));
 	value_put(a, v, "resets_at", value_time(a, l->resets_at));
 	value_put(a, v, "until", value_time(a, l->guessed ? 0 : l->resets_at));
-	value_put(a, v, "tried_again_at", value_time(a, l->guessed ? l->resets_at : 0));
+	value_put(a, v, "tried_again_at", value_time(a, l->guessed ? l->resets_at : l->probe_at));
 	value_put(a, v, "ends_when", value_cstr(a, rule->ends ? rule->ends : ""));
 	value_put(a, v, "times", value_int(a, l->times));
 	value_put(a, v, "known_by", value_cstr(a, status_name(&fact_signs, (int)l->known_by)));

@@ -254,18 +254,9 @@ static str worker_text(struct queue *q, const struct node *n)
 	return slot_text(q, automatic ? WORKER_AUTO : WORKER_POOL);
 }
 
-static str lane_text(struct queue *q, const struct lane *l)
+static str lane_row_text(struct queue *q, const struct lane *l)
 {
-	const struct lane_rule *rule = &lane_rules[l->kind];
-
-	if (!l->resets_at)
-		return arena_printf(q->a, "agent " STR_FMT " is %s until %s: " STR_FMT,
-				STR_ARG(l->agent), rule->state, rule->ends, STR_ARG(l->detail));
-	return arena_printf(q->a, "agent " STR_FMT " is %s%s " STR_FMT ": " STR_FMT,
-			STR_ARG(l->agent), rule->state,
-			l->guessed ? ", until unknown, tried again at" : " until",
-			STR_ARG(time_format_near(q->a, l->resets_at, q->now, q->p->utc_offset)),
-			STR_ARG(l->detail));
+	return lane_text(q->a, l, q->now, q->p->utc_offset);
 }
 
 /* Why nothing new may be begun for the goal; empty when it may. */
@@ -304,7 +295,7 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 	if (!agent || !agent_allowed(q->p, want))
 		return row(q, n, "no_agent", policy_no_agent(q->a, q->p, want));
 	if (lane_is_shut(lane, q->now))
-		return row(q, n, "lane", lane_text(q, lane));
+		return row(q, n, "lane", lane_row_text(q, lane));
 	if (q->no_capacity.n)
 		return row(q, n, "capacity", q->no_capacity);
 	if (q->loads[agent - q->p->agents] >= agent->concurrency)
@@ -328,7 +319,7 @@ static value *dispatch_row(struct queue *q, const struct node *n)
 		return row(q, n, "waits", as->reason);
 	if (as->stage == STAGE_START && !as->effect &&
 			lane_is_shut(state_lane(q->s, as->agent), q->now))
-		return row(q, n, "lane", lane_text(q, state_lane(q->s, as->agent)));
+		return row(q, n, "lane", lane_row_text(q, state_lane(q->s, as->agent)));
 	held = assignment_starts(as) ? goal_holds(q, n->goal) : STR("");
 	if (held.n)
 		return held_row(q, n, held);

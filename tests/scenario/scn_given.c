@@ -36,6 +36,7 @@ static const struct {
 	OPTION("min_resend", OPT_DUR, min_resend_interval),
 	OPTION("backoff", OPT_DUR, backoff_base),
 	OPTION("backoff_max", OPT_DUR, backoff_max),
+	OPTION("limit_wait_max", OPT_DUR, limit_wait_max),
 	OPTION("remind_after", OPT_DUR, remind_after),
 	OPTION("max_reminders", OPT_NUM, max_reminders),
 	OPTION("default_after", OPT_DUR, default_after),

@@ -268,6 +268,18 @@ static void ends_in_trouble(struct scn *s, const struct args *a)
 							STR_ARG(a->v[1].s))));
 }
 
+static void is_limited_for(struct scn *s, const struct args *a)
+{
+	end_run(s, a,
+			arena_cstr(&s->f.arena,
+					arena_printf(&s->f.arena,
+							"'exit_code': 1, 'verdict': 'failed', "
+							"'trouble': 'rate_limited', "
+							"'resets_at_ms': %lld",
+							(long long)(s->f.now +
+									duration_at(s, a, 1)))));
+}
+
 static const struct {
 	const char *word;
 	enum effect_kind kind;
@@ -458,6 +470,8 @@ const struct rule happen_rules[] = {
 	{ "NODE ends well", ends_well, "the agent says so, whatever its exit status" },
 	{ "NODE ends in trouble NAME TEXT?", ends_in_trouble,
 			"the agent says so: max_turns, session_lost, rate_limited ..." },
+	{ "NODE is limited for DUR TEXT?", is_limited_for,
+			"the agent says that its quota is used up, and when it resets" },
 	{ STEP " " OUTCOME, step_ends, "the step under way, or the next such step" },
 	{ "every " STEP " " OUTCOME, every_step_ends, "all from now on" },
 	{ STEP " takes DUR", step_takes, "the step under way, or the next such step" },

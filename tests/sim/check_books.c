@@ -311,6 +311,12 @@ static void take_run_session(struct checker *c, const struct event *e)
 		note_session(c, r, e);
 }
 
+static void take_probe(struct lane_book *l, ov_time at)
+{
+	if (l && l->probe_at && l->probe_at <= at)
+		l->probe_at = at + l->probe_every;
+}
+
 static void take_run_created(struct checker *c, const struct event *e)
 {
 	struct run_book *r = arena_new(&c->kept, struct run_book);
@@ -323,6 +329,7 @@ static void take_run_created(struct checker *c, const struct event *e)
 	note_session(c, r, e);
 	if (!r->as)
 		return;
+	take_probe(book_lane(c, r->as->agent), e->at);
 	r->as->run = r;
 	r->as->node->reported = STR("");
 }
@@ -415,9 +422,8 @@ static void take_escalation(struct checker *c, const struct event *e)
 	}
 }
 
-static void take_lane(struct checker *c, const struct event *e)
+struct lane_book *book_lane_made(struct checker *c, str agent)
 {
-	str agent = value_str_at(e->data, "agent");
 	struct lane_book *l = book_lane(c, agent);
 
 	if (!l) {
@@ -425,8 +431,19 @@ static void take_lane(struct checker *c, const struct event *e)
 		l->agent = arena_str(&c->kept, agent);
 		vec_push(&c->lanes, l);
 	}
+	return l;
+}
+
+static void take_lane(struct checker *c, const struct event *e)
+{
+	struct lane_book *l = book_lane_made(c, value_str_at(e->data, "agent"));
+
 	l->waits = e->kind == EV_AGENT_LIMITED;
+	l->quota = str_is(value_str_at(e->data, "kind"), "rate_limited");
 	l->resets_at = value_int_at(e->data, "resets_at_ms");
+	l->at = e->at;
+	l->probe_at = value_int_at(e->data, "probe_at_ms");
+	l->probe_every = value_int_at(e->data, "probe_every_ms");
 }
 
 static void take_outage_over(struct checker *c, const struct event *e)

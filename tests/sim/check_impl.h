@@ -161,8 +161,10 @@ struct escalation_book {
 
 struct lane_book {
 	str agent;
-	bool waits;
-	ov_time resets_at;
+	bool waits, quota;
+	ov_time resets_at, at; /* at: when it was seen last */
+	ov_time probe_at, probe_every;
+	str far_by, far_by_too; /* limits_end: assignments that said so, since it last worked */
 };
 
 struct checker {
@@ -258,6 +260,9 @@ struct run_book *book_run(const struct checker *c, str id);
 struct effect_book *book_effect(const struct checker *c, str id);
 struct escalation_book *book_escalation(const struct checker *c, int64_t number);
 struct lane_book *book_lane(const struct checker *c, str agent);
+struct lane_book *book_lane_made(struct checker *c, str agent);
+/* It is given no work, but for the one run that tries it. */
+bool lane_book_shut(const struct lane_book *l, ov_time at);
 bool by_person(const struct event *e);
 /* The status that a text of an event names; the log was checked when it was written. */
 int event_status(const struct event *e, const char *key, const struct status_table *t);
@@ -309,6 +314,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(reminders)             \
 	X(places)                \
 	X(waits_in_place)        \
+	X(limits_end)            \
 	X(one_escalation)        \
 	X(told_means_told)       \
 	X(no_harm_to_the_living) \

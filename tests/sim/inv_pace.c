@@ -299,8 +299,7 @@ static bool agent_waits(const struct checker *c, const struct as_book *as, ov_ti
 {
 	const struct lane_book *l = book_lane(c, as->agent);
 
-	return as->stage == STAGE_START && as->run && l && l->waits &&
-			(!l->resets_at || at < l->resets_at);
+	return as->stage == STAGE_START && as->run && lane_book_shut(l, at);
 }
 
 /* Nothing is under way, and nothing is about to be: it keeps its worker, but no place. */
@@ -335,7 +334,7 @@ static void places_lane(struct checker *c, const struct event *e, str agent)
 {
 	const struct lane_book *l = book_lane(c, agent);
 
-	if (l && l->waits && (!l->resets_at || e->at < l->resets_at))
+	if (lane_book_shut(l, e->at))
 		sim_violated(c->s, inv_places.name,
 				EV_FMT ": agent " STR_FMT
 				       " has to wait for %lld ms more (0: until a "

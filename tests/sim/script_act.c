@@ -306,6 +306,9 @@ void act_limit(struct sim_run *r, int64_t arg)
 		/* As its clock shows; some say nothing. */
 		if (run_odds(r, 700))
 			r->end.resets_at = sim_now(s) + l->limited_until - s->t;
+		/* Others are wrong, or lie: days that are none. */
+		if (r->end.resets_at && run_odds(r, 150))
+			r->end.resets_at = sim_now(s) + run_between(r, 13 * OV_HOUR, 39 * OV_DAY);
 	}
 	run_tell(r);
 	run_end(r, how < 2 ? EXIT_RATE_LIMITED : 1, 0, false, STR(""));

@@ -86,6 +86,7 @@ static void add_supervisor(struct sim *s, struct buf *b)
 	add_duration(s, b, "supervisor.min_resend_interval", OV_MINUTE, 20 * OV_MINUTE);
 	add_duration(s, b, "supervisor.backoff.base", 10 * OV_SECOND, 5 * OV_MINUTE);
 	add_duration(s, b, "supervisor.backoff.max", 5 * OV_MINUTE, OV_HOUR);
+	buf_adds(b, STR("supervisor.limit_wait_max = \"1h\"\n"));
 	add_int(s, b, "supervisor.max_retries", 0, 4);
 	attempts = 1 + below(s, 5);
 	buf_addf(b, "retry.max_attempts = %zu\n",

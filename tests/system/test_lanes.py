@@ -94,7 +94,7 @@ class Lanes(SiteCase):
         self.assertEqual(self.lanes(site), json.loads(site.cli("agent", "list", "--json"))["agents"][0]["limit"] and [lane])
         self.assertRegex(site.cli("agent", "list"), r"gemini \* .* rate limited until \d\d:\d\d")
         self.assertRegex(site.cli("explain", "gemini"), r'^gemini "Claude Code" is RATE LIMITED since .*\n'
-                                                        r'Why .*known by its output .*\nNext +it is free again in .*by itself\n')
+                                                        r'Why .*known by its output .*\nNext +it is free again at .*, in .*by itself\n')
         again = site.wait_type("run.created", after=limited["seq"])
         self.assertGreaterEqual(moment(again["at"]), self.until)
         # Nobody asked in between: one tick at that moment, and none before it.
@@ -104,6 +104,36 @@ class Lanes(SiteCase):
         self.assertEqual(self.lanes(site), [])
         self.assertNotIn("AGENTS WAITING", site.cli("status"))
         self.assertEqual({e["actor"] for e in site.events() if e["seq"] > limited["seq"]}, {"overseer"})
+
+    def test_a_limit_of_weeks_that_one_task_tells(self):
+        """It may be a lie: after limit_wait_max the agent is tried, and works."""
+        site, goal = self.speaking(39 * 86400, task("T1"), more='[supervisor]\nlimit_wait_max = "2s"\n')
+        limited = site.wait_type("agent.limited")
+        self.assertTrue(limited["data"]["guessed"], limited)
+        self.assertEqual(limited["data"]["far_until_ms"], self.until * 1000, limited)
+        self.assertLessEqual(limited["data"]["resets_at_ms"] - moment(limited["at"]) * 1000, 2000)
+        self.assertRegex(site.cli("explain", "T1"), r"agent gemini is rate limited, until unknown, tried again at \S+: .*; it says until 20")
+        os.unlink(f"{site.root}/until")
+        site.wait_goal(goal)
+        self.assertEqual(site.call("inbox.list")["inbox"], [])
+
+    def test_a_limit_of_weeks_that_two_tasks_tell(self):
+        """It is believed, tried by one run at a time, and told to a person, who lifts it."""
+        site, goal = self.speaking(39 * 86400, *(task(f"T{i}") for i in range(1, 4)), more="[workers]\nmax = 2\n")
+        entry = site.wait_type("escalation.opened")["data"]
+        self.assertEqual(entry["kind"], "agent_limited", entry)
+        self.assertIn('said so: "You have hit your five hour limit"', entry["question"])
+        lane, = self.lanes(site)
+        self.assertEqual((moment(lane["until"]), lane["escalation"]), (self.until, entry["escalation"]), lane)
+        clock = datetime.datetime.fromtimestamp(self.until, datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")
+        for node in "T1", "T2", "T3":
+            self.assertRegex(site.cli("explain", node), f"agent gemini is rate limited until {clock}, tried by one run at ")
+        self.assertRegex(site.cli("status"), r"gemini  rate limited until .*, tried by one run at .*overseer inbox show ")
+        # A person is believed.
+        os.unlink(f"{site.root}/until")
+        site.cli("inbox", "answer", str(entry["escalation"]), "lift")
+        site.wait_goal(goal)
+        self.assertEqual(self.lanes(site), [])
 
     def test_over_a_restart_and_while_the_daemon_is_down(self):
         site, goal = self.speaking(5, task("T1"))
@@ -271,7 +301,7 @@ class LastLines(SiteCase):
         # Facts that matter, and how many there are besides them.
         told = site.call("explain.get", id="T1")["facts"]
         text = site.cli("explain", "T1")
-        left = int(re.search(r"  (\d+) facts? left out  overseer explain --all\n", text).group(1))
+        left = int(re.search(r"  (\d+) facts? left out  overseer explain --all\b.*\n", text).group(1))
         shown = [x for x in text.splitlines() if re.match(r"  \d\d:\d\d:\d\d  ", x)]
         self.assertLessEqual(len(shown), 12)
         self.assertEqual(len(shown) + left, len(told))

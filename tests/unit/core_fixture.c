@@ -50,6 +50,7 @@ struct policy fixture_policy(void)
 		.min_resend_interval = 5 * OV_MINUTE,
 		.backoff_base = 2 * OV_MINUTE,
 		.backoff_max = 30 * OV_MINUTE,
+		.limit_wait_max = 6 * OV_HOUR,
 		.limit_base = 2 * OV_MINUTE,
 		.limit_max = 30 * OV_MINUTE,
 		.remind_after = 4 * OV_HOUR,

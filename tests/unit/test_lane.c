@@ -354,14 +354,18 @@ TEST(conclusions)
 	x.now = f.now;
 	c = conclusion(&f, explain_node(&x, node_of(&f, "T1")));
 	assert_true(str_ends(value_str_at(c, "why"), STR("the agent wrote last: over quota")));
-	assert_true(str_is(value_str_at(c, "next"), "it continues by itself in 2m"));
+	assert_true(str_starts(value_str_at(c, "why"),
+			STR("agent a is rate limited, until unknown, tried again at ")));
+	assert_true(str_starts(value_str_at(c, "next"), STR("it continues by itself at ")));
+	assert_true(str_ends(value_str_at(c, "next"), STR(", in 2m")));
 	/* Not said to wait for a worker when it is the agent that it waits for. */
 	c = conclusion(&f, explain_node(&x, node_of(&f, "T3")));
 	assert_true(str_starts(value_str_at(c, "why"),
 			STR("ready; agent a is rate limited, until unknown, tried again at ")));
 	c = conclusion(&f, explain_agent(&x, policy_agent(&f.policy, STR("a"))));
 	assert_true(str_is(value_str_at(c, "state"), "rate limited"));
-	assert_true(str_contains(value_str_at(c, "next"), STR("tried again in 2m")));
+	assert_true(str_contains(value_str_at(c, "next"), STR("it is tried again at ")));
+	assert_true(str_contains(value_str_at(c, "next"), STR(", in 2m, and work")));
 	c = conclusion(&f, explain_agent(&x, policy_agent(&f.policy, STR("b"))));
 	assert_true(str_is(value_str_at(c, "state"), "ready"));
 	conclusion(&f, explain_goal(&x, node_of(&f, "T1")->goal));

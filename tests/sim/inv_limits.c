@@ -1,0 +1,102 @@
+/* What agents say of their limits, which may be wrong or a lie: how far that goes. */
+#include "tests/sim/check_impl.h"
+
+#include "base/arena.h"
+#include "base/str.h"
+
+#define FAR OV_DAY
+#define TOLD (12 * OV_HOUR)
+
+bool lane_book_shut(const struct lane_book *l, ov_time at)
+{
+	return l && l->waits && (!l->resets_at || at < l->resets_at) &&
+			!(l->probe_at && l->probe_at <= at);
+}
+
+/* Which assignments said that the agent is out of quota for more than a day. */
+static void note_claim(struct checker *c, const struct event *e)
+{
+	const struct as_book *as = book_as(c, e->assignment);
+	struct lane_book *l = as ? book_lane_made(c, as->agent) : NULL;
+
+	if (!l || value_int_at(e->data, "resets_at_ms") <= e->at + FAR)
+		return;
+	if (!l->far_by.n)
+		l->far_by = as->id;
+	else if (!str_eq(l->far_by, as->id))
+		l->far_by_too = as->id;
+}
+
+static void check_limited(struct checker *c, const struct event *e)
+{
+	ov_time max = c->s->config->policy.limit_wait_max,
+		resets_at = value_int_at(e->data, "resets_at_ms"),
+		probe_at = value_int_at(e->data, "probe_at_ms");
+	const struct lane_book *l = book_lane(c, value_str_at(e->data, "agent"));
+
+	if (!str_is(value_str_at(e->data, "kind"), "rate_limited"))
+		return;
+	if (resets_at > e->at + FAR && resets_at > e->at + max && (!l || !l->far_by_too.n))
+		sim_violated(c->s, inv_limits_end.name, EV_FMT ": one task is believed for %lld ms",
+				EV_ARG(e), (long long)(resets_at - e->at));
+	if (resets_at > e->at + max && (!probe_at || probe_at > e->at + max))
+		sim_violated(c->s, inv_limits_end.name, EV_FMT ": nobody tries it for %lld ms",
+				EV_ARG(e), (long long)(resets_at - e->at));
+}
+
+static void limits_event(struct checker *c, const struct event *e)
+{
+	struct lane_book *l;
+
+	if (e->kind == EV_RUN_ENDED)
+		note_claim(c, e);
+	if (e->kind == EV_AGENT_LIMITED)
+		check_limited(c, e);
+	l = e->kind == EV_AGENT_CLEARED ? book_lane(c, value_str_at(e->data, "agent")) : NULL;
+	if (l)
+		l->far_by = l->far_by_too = STR("");
+}
+
+/* A person can see who said it, and lift it. */
+static void limits_step(struct checker *c)
+{
+	for (size_t i = 0; i < c->lanes.n; i++) {
+		const struct lane_book *l = c->lanes.p[i];
+		_cleanup_(arena_done)
+		struct arena a = ARENA_INIT;
+		bool told = false;
+		str about;
+
+		if (!l->waits || !l->quota || l->resets_at <= l->at + TOLD)
+			continue;
+		about = arena_printf(&a, "agent " STR_FMT " ", STR_ARG(l->agent));
+		for (size_t k = 0; k < c->escalations.n; k++)
+			told |= str_is(c->escalations.p[k]->kind, "agent_limited") &&
+					str_starts(c->escalations.p[k]->question, about);
+		if (!told)
+			sim_violated(c->s, inv_limits_end.name,
+					"agent " STR_FMT " waits for %lld ms, and nobody is told",
+					STR_ARG(l->agent), (long long)(l->resets_at - l->at));
+	}
+}
+
+static bool limits_sabotage(struct checker *c)
+{
+	struct event *e = forge(c, EV_AGENT_LIMITED, NULL);
+
+	forge_text(c, e, "agent", STR("nobody"));
+	forge_text(c, e, "kind", STR("rate_limited"));
+	forge_int(c, e, "resets_at_ms", e->at + 39 * OV_DAY);
+	forge_show(c, e);
+	return true;
+}
+
+const struct invariant inv_limits_end = {
+	.name = "limits_end",
+	.sentence = "an agent's word alone holds it up for no longer than limit_wait_max without a "
+		    "run that tries it, for more than a day only when two tasks said so, and for "
+		    "more than 12 hours only when a person is told",
+	.event = limits_event,
+	.step = limits_step,
+	.sabotage = limits_sabotage,
+};
