@@ -239,6 +239,7 @@ static void turn(struct shim *s)
 	};
 	struct pollfd p[COUNT];
 	int64_t wait = -1;
+	int n;
 
 	/* poll skips negative fds; the waiting side of a full pipe is asked for only then. */
 	p[SIGNALS] = (struct pollfd){ s->signals, POLLIN, 0 };
@@ -253,7 +254,11 @@ static void turn(struct shim *s)
 		p[CONNS + i] = (struct pollfd){ s->conns[i].fd, POLLIN, 0 };
 	if (s->due >= 0)
 		wait = MAX(s->due - mono_ms(), (int64_t)0);
-	if (poll(p, COUNT, (int)wait) < 0)
+	if (descendants_due(s) >= 0)
+		wait = MIN(wait < 0 ? INT64_MAX : wait,
+				MAX(descendants_due(s) - mono_ms(), (int64_t)0));
+	n = poll(p, COUNT, (int)wait);
+	if (n < 0)
 		return;
 	if (p[OUTPUT].revents)
 		kept_read(s, &s->output);
@@ -277,6 +282,7 @@ static void turn(struct shim *s)
 		read_signals(s);
 	if (s->due >= 0 && mono_ms() >= s->due)
 		shim_step(s);
+	descendants_turn(s, n > 0);
 }
 
 #ifdef SHIM_SANITIZED

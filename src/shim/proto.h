@@ -21,6 +21,11 @@
 #define RUN_ERRORS "errors"          /* where asked for; otherwise they are in the output */
 #define RUN_GROUP "cgroup"           /* path of the run's control group, while there is one */
 #define RUN_GROUP_PREFIX "overseer-" /* of its last part; the run's id follows */
+/*
+ * Everybody below the shim, when it last looked: the boot's id, then "PID START_TIME\n" of each. For a
+ * daemon that finds the shim dead.
+ */
+#define RUN_DESCENDANTS "descendants"
 #define RUN_SOCKET "socket"
 #define RUN_PROMPT "prompt"
 #define RUN_EXIT "exit.json"
@@ -46,6 +51,8 @@ enum {
 	RUN_STATUS_MISSING = 127, /* confined: the program cannot be run */
 
 	RUN_HOST_FD = 3, /* by which the host is asked */
+
+	RUN_DESCENDANTS_MAX = 1024, /* that are written down */
 
 	RUN_LINE_MAX = 128,       /* of a request's first line */
 	RUN_ID_MAX = 64,          /* of what is delivered */

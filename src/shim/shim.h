@@ -91,7 +91,9 @@ struct shim {
 
 	pid_t agent; /* 0 once reaped: then its process group must not be signalled any more */
 	VEC(pid_t) signalled;
-	struct buf input; /* queued for to_agent */
+	struct buf descendants;                 /* as they were written down last */
+	int64_t looked_at, look_due, look_wait; /* for them, in monotonic ms */
+	struct buf input;                       /* queued for to_agent */
 	bool input_closing;
 	VEC(char *) delivered; /* ids, oldest first */
 	struct conn conns[SHIM_CONNS];
@@ -151,6 +153,10 @@ bool group_is_populated(struct shim *s);
 void group_kill(struct shim *s);
 int group_freeze(struct shim *s, bool frozen); /* -1 when that cannot be done */
 void group_close(struct shim *s);
+
+/* descendants.c: after each turn, which something that happened may have caused; and when the next is due. */
+void descendants_turn(struct shim *s, bool happened);
+int64_t descendants_due(const struct shim *s);
 
 /* kept.c: each returns 0, or -1 with errno set. */
 int kept_open(struct kept *k, const char *file);

@@ -522,12 +522,13 @@ int lock_probe(const char *path, bool *ret_held, struct ov_err *err)
 	if (r < 0)
 		return r;
 	fd = file_open(path, O_RDONLY | O_NOFOLLOW, 0);
-	if (fd < 0 && errno == ENOENT) {
+	/* What is no file was put there by somebody else, and is held by nobody. */
+	if (fd < 0 && (errno == ENOENT || errno == ENXIO || errno == EISDIR)) {
 		*ret_held = false;
 		return 0;
 	}
 	if (fd < 0)
-		return fail_open(err, errno, "open lock", path);
+		return fail_path(err, errno, "open lock", path);
 	if (fcntl(fd, F_OFD_GETLK, &lock) < 0)
 		return fail_path(err, errno, "probe lock", path);
 	*ret_held = lock.l_type != F_UNLCK;

@@ -47,6 +47,9 @@ struct sweep {
 	bool found;
 	str program, folder;      /* proc_find_at, proc_list_at */
 	const char *const *names; /* proc_list_named */
+	const struct proc_known *known;
+	size_t known_n;
+	size_t name_n; /* bytes of NAME= in the entry */
 	int *pids;
 	size_t pids_n, pids_max;
 	uint64_t since; /* in clock ticks since boot */
@@ -117,6 +120,63 @@ static bool is_caught(const struct sweep *sw, int pid)
 	return false;
 }
 
+/* Which value it has of the name, if any; empty: none. */
+static str environ_value(const struct sweep *sw)
+{
+	str text = buf_str(&sw->text), name = str_sub(buf_str(&sw->entry), 0, sw->name_n), part;
+
+	while (str_split(&text, '\0', &part))
+		if (str_starts(part, name))
+			return str_sub(part, name.n, part.n);
+	return (str){ 0 };
+}
+
+static bool is_ours(int pid)
+{
+	char path[40];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) == 0 && st.st_uid == geteuid();
+}
+
+/* Its real user, also of one that may not be looked at; the folder of such a one is root's. */
+static bool is_of_our_user(int pid)
+{
+	_cleanup_(fd_closep)
+	int fd = -1;
+	char path[40], text[2048];
+	const char *line;
+	unsigned uid;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	line = strstr(text, "\nUid:");
+	return line && sscanf(line, "\nUid: %u", &uid) == 1 && (uid == geteuid() || geteuid() == 0);
+}
+
+static bool is_known(struct sweep *sw, int pid)
+{
+	str other;
+
+	for (size_t i = 0; i < sw->known_n; i++) {
+		if (sw->known[i].pid != pid)
+			continue;
+		if (proc_start_time(pid) != sw->known[i].start_time || !is_of_our_user(pid))
+			return false;
+		/* What cannot be read names nobody else. */
+		other = read_environ(sw, pid) ? environ_value(sw) : (str){ 0 };
+		return !other.n ||
+				str_eq(other, str_sub(buf_str(&sw->entry), sw->name_n, SIZE_MAX));
+	}
+	return false;
+}
+
 /* Does it belong to those we look for? Counts it as unsure when that cannot be seen yet. */
 static bool belongs(struct sweep *sw, int pid)
 {
@@ -125,7 +185,7 @@ static bool belongs(struct sweep *sw, int pid)
 
 	if (!read_stat(pid, &state, &parent) || state == 'Z' || state == 'X')
 		return false;
-	if (is_caught(sw, parent))
+	if (is_caught(sw, parent) || is_known(sw, pid))
 		return true;
 	if (!read_environ(sw, pid))
 		return false;
@@ -279,6 +339,7 @@ static void sweep_init(struct sweep *sw, str name, str value)
 	*sw = (struct sweep){ 0 };
 	buf_adds(&sw->entry, name);
 	buf_addc(&sw->entry, '=');
+	sw->name_n = sw->entry.n;
 	buf_adds(&sw->entry, value);
 }
 
@@ -290,10 +351,18 @@ static void sweep_done(struct sweep *sw)
 
 int proc_sweep_env(str name, str value, size_t *ret_killed, struct ov_err *err)
 {
+	return proc_sweep_known(name, value, NULL, 0, ret_killed, err);
+}
+
+int proc_sweep_known(str name, str value, const struct proc_known *known, size_t n,
+		size_t *ret_killed, struct ov_err *err)
+{
 	struct sweep sw;
 	int r;
 
 	sweep_init(&sw, name, value);
+	sw.known = known;
+	sw.known_n = n;
 	r = sweep_run(&sw, err);
 	if (r == 0)
 		*ret_killed = sw.killed;
@@ -348,15 +417,6 @@ size_t proc_list_at(str program, str folder, int *ret, size_t max)
 
 	sweep_done(&sw);
 	return r == 0 ? sw.pids_n : 0;
-}
-
-static bool is_ours(int pid)
-{
-	char path[40];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return stat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
 static void list_named_one(struct sweep *sw, int pid)

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include "sys/cgroup.h"
+#include "sys/proc.h"
 #include "tests/shim/world.h"
 
 /* The folder below which groups can be made here, or NULL. */
@@ -94,6 +95,138 @@ TEST(who_fled_ends_when_the_shim_is_killed)
 	assert_true(gone(agent));
 	assert_true(gone(fled));
 	assert_false(exists(group_path(&w)));
+	seen_done(&s);
+	world_done(&w);
+}
+
+/* The shim has written down that it is there. */
+static bool is_written_down(struct world *w, pid_t pid)
+{
+	return str_contains(slurp(&w->p, run_path(&w->p, RUN_DESCENDANTS)),
+			arena_printf(&w->p.a, "\n%d ", (int)pid));
+}
+
+/* Neither its group nor its environment tells of it any more: what was seen of it while its shim lived does. */
+TEST(who_moved_to_another_group_ends_when_the_shim_is_killed)
+{
+	struct world w;
+	struct seen s = { 0 };
+	const char *elsewhere;
+	pid_t fled, agent;
+
+	world_init(&w, FLEE LEAVE_PID("up") "while :; do sleep 1000; done");
+	NEED_GROUPS(&w);
+	elsewhere = arena_printf(&w.p.a, "%s/ov-elsewhere-%s", w.spec.cgroup, w.spec.id).p;
+	assert_int_equal(mkdir(elsewhere, 0755), 0);
+	start(&w, &s);
+	agent = wait_pid(&w.p, "up");
+	fled = wait_pid(&w.p, "fled");
+	spit(arena_printf(&w.p.a, "%s/cgroup.procs", elsewhere).p,
+			arena_printf(&w.p.a, "%d", (int)fled));
+	STEP_UNTIL(&w, is_written_down(&w, fled));
+	assert_int_equal(kill(shim_pid(&w), SIGKILL), 0);
+	finish(&w, &s);
+	assert_true(s.end.lost);
+	assert_true(gone(agent));
+	assert_true(gone(fled));
+	assert_false(exists(group_path(&w)));
+	assert_int_equal(rmdir(elsewhere), 0);
+	seen_done(&s);
+	world_done(&w);
+}
+
+TEST(without_a_group_who_cleared_its_environment_ends_too)
+{
+	struct world w;
+	struct seen s = { 0 };
+	pid_t fled;
+
+	world_init(&w, FLEE LEAVE_PID("up") "while :; do sleep 1000; done");
+	start(&w, &s);
+	wait_pid(&w.p, "up");
+	fled = wait_pid(&w.p, "fled");
+	STEP_UNTIL(&w, is_written_down(&w, fled));
+	assert_int_equal(kill(shim_pid(&w), SIGKILL), 0);
+	finish(&w, &s);
+	assert_true(s.end.lost);
+	assert_true(gone(fled));
+	seen_done(&s);
+	world_done(&w);
+}
+
+static pid_t bystander(const char *run)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		const char *const env[] = { run, NULL };
+		const char *const argv[] = { "sleep", "1000", NULL };
+
+		execvpe("sleep", (char **)argv, (char **)env);
+		_exit(1);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+/* Whatever stands in the record: who began before the run, is no longer who it was, or is another run's, lives on. */
+TEST(nobody_else_is_ended_for_a_lost_run)
+{
+	struct world w;
+	struct seen s = { 0 };
+	pid_t before = bystander(NULL), other, reused;
+	char boot[37];
+
+	world_init(&w, LEAVE_PID("up") "while :; do sleep 1000; done");
+	/* The start time counts hundredths of a second. */
+	usleep(30 * 1000);
+	start(&w, &s);
+	wait_pid(&w.p, "up");
+	other = bystander("OVERSEER_RUN=R_OTHER");
+	reused = bystander(NULL);
+	STEP_UNTIL(&w, exists(run_path(&w.p, RUN_DESCENDANTS)));
+	kill(shim_pid(&w), SIGSTOP); /* so that it writes nothing more */
+	proc_boot_id(boot);
+	spit(run_path(&w.p, RUN_DESCENDANTS),
+			arena_printf(&w.p.a, "%s\n%d %llu\n%d %llu\n%d %llu\n1 1\nnonsense\n", boot,
+					(int)before, (unsigned long long)proc_start_time(before),
+					(int)other, (unsigned long long)proc_start_time(other),
+					(int)reused,
+					(unsigned long long)proc_start_time(reused) + 1));
+	assert_int_equal(kill(shim_pid(&w), SIGKILL), 0);
+	finish(&w, &s);
+	assert_true(s.end.lost);
+	for (size_t i = 0; i < 3; i++) {
+		pid_t pid = i == 0 ? before : i == 1 ? other : reused;
+
+		assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+		assert_int_equal(kill(pid, SIGKILL), 0);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+	}
+	seen_done(&s);
+	world_done(&w);
+}
+
+TEST(a_record_of_another_boot_names_nobody)
+{
+	struct world w;
+	struct seen s = { 0 };
+	pid_t other;
+
+	world_init(&w, LEAVE_PID("up") "while :; do sleep 1000; done");
+	start(&w, &s);
+	wait_pid(&w.p, "up");
+	other = bystander(NULL);
+	STEP_UNTIL(&w, exists(run_path(&w.p, RUN_DESCENDANTS)));
+	kill(shim_pid(&w), SIGSTOP);
+	spit(run_path(&w.p, RUN_DESCENDANTS),
+			arena_printf(&w.p.a, "00000000-0000-0000-0000-000000000000\n%d %llu\n",
+					(int)other, (unsigned long long)proc_start_time(other)));
+	assert_int_equal(kill(shim_pid(&w), SIGKILL), 0);
+	finish(&w, &s);
+	assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
+	assert_int_equal(kill(other, SIGKILL), 0);
+	assert_int_equal(waitpid(other, NULL, 0), other);
 	seen_done(&s);
 	world_done(&w);
 }

@@ -2,9 +2,10 @@
 """Containment: how runs are stopped, what is kept of them, and that nothing of them is left."""
 
 import os
+import time
 import unittest
 
-from harness import FAST, SiteCase, plan, task, wait_gone
+from harness import FAST, PATIENCE, SiteCase, plan, task, wait_gone
 
 # Stands at the gate "g" until the test lets it go on.
 GATE = r"""
@@ -78,6 +79,15 @@ FLED = r"""
 """
 
 
+def wait_written_down(site, run, pid):
+    """Until the shim has seen it."""
+    path, end = f".overseer/runs/{run}/descendants", time.monotonic() + PATIENCE
+    while f"\n{pid} " not in (site.read(path) if os.path.exists(site.path(path)) else ""):
+        if time.monotonic() > end:
+            raise AssertionError(f"{pid} is not among the descendants of {run}")
+        time.sleep(0.02)
+
+
 class Groups(SiteCase):
     def setUp(self):
         super().setUp()
@@ -121,6 +131,25 @@ class Groups(SiteCase):
         wait_gone(*pids)
         self.assertFalse(os.path.exists(os.path.join(self.group, "overseer-" + run)))
 
+    def test_who_moved_to_another_group_ends_when_shim_and_daemon_are_killed(self):
+        """Neither the group nor the environment tells of it: the next daemon knows it by number and start time."""
+        site, run, pids, _ = self.begin()
+        elsewhere = os.path.join(self.group, f"test-elsewhere-{os.getpid()}")
+        os.mkdir(elsewhere)
+        try:
+            with open(os.path.join(elsewhere, "cgroup.procs"), "w", encoding="utf-8") as f:
+                f.write(str(pids[0]))
+            wait_written_down(site, run, pids[0])
+            shim = self.shim(site, run)
+            site.kill()
+            os.kill(shim, 9)
+            wait_gone(shim)
+            site.up()
+            self.assertTrue(site.wait_type("run.ended", run=run)["data"]["lost"])
+            wait_gone(*pids)
+        finally:
+            os.rmdir(elsewhere)
+
     def test_groups_of_runs_that_are_over_are_removed_at_the_start(self):
         """Those of others are not touched."""
         site, run, pids, _ = self.begin()
@@ -145,6 +174,19 @@ class Groups(SiteCase):
 
 
 class WithoutGroups(SiteCase):
+    def test_who_cleared_its_environment_ends_when_the_shim_is_killed(self):
+        site = self.site(FAST + '[supervisor]\ncgroups = false\nstop_grace = "50ms"\n', FLED + GATE + GATE)
+        fled, gate = site.gate("f"), site.gate("g")
+        site.up()
+        site.call("goal.create", title="Test", plan=plan(task("T1")))
+        pid = int(fled.wait())
+        _, run, agent = gate.wait().split()
+        wait_written_down(site, run, pid)
+        os.kill(int(site.read(f".overseer/runs/{run}/lock").split()[0]), 9)
+        ended = site.wait_type("run.ended", run=run)["data"]
+        self.assertEqual((ended["lost"], ended["containment"]), (True, "sweep"))
+        wait_gone(pid, int(agent))
+
     def test_the_sweep_is_said(self):
         """Switched off: the run says so, and what moved to another session ends all the same."""
         config = FAST + '[supervisor]\ncgroups = false\nstop_grace = "50ms"\n[agents.limited]\ncommand = "true"\npids_max = 9\n'
