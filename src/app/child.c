@@ -156,9 +156,11 @@ static void verified(void *user, const struct job_result *r)
 		log_warn("the store could not be verified: " STR_FMT, STR_ARG(problem));
 	else if (!value_bool_at(v, "ok"))
 		daemon_damaged(d, value_str_at(v, "reason"));
-	else
+	else {
 		log_info("the store was verified up to event %lld",
 				(long long)value_int_at(v, "last_seq"));
+		daemon_snapshot_again(d);
+	}
 }
 
 void child_verify(struct daemon *d)

@@ -545,7 +545,11 @@ int daemon_run(const struct daemon_options *o)
 		log_warn("%s", d.refusal.msg);
 	daemon_up(&d);
 	tell(o->ready_fd, NULL);
-	if (d.partly_read && !d.safe.on && d.config->store_verify_at_start)
+	if (d.snapshot_damage[0])
+		log_warn("%s; the state was made from the log instead", d.snapshot_damage);
+	if (!d.safe.on &&
+			(d.snapshot_damage[0] ||
+					(d.partly_read && d.config->store_verify_at_start)))
 		child_verify(&d);
 	status = loop_run(d.loop);
 	if (!d.fenced)

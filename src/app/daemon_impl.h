@@ -37,6 +37,7 @@ struct daemon {
 	struct safe_mode safe;
 	struct ov_err refusal; /* in safe mode: what whoever wants to change something is told */
 	bool partly_read;      /* the start began with a snapshot */
+	char snapshot_damage[512]; /* why it could not, or not with the newest; empty: it is well */
 
 	struct loop_source *after, *wake, *wake_steady, *drain, *archive, *failed, *signals[3];
 	struct list followers; /* of events, over the socket */
@@ -116,6 +117,8 @@ void daemon_ended(struct daemon *d, int status);
 int daemon_open_engine(struct daemon *d, const struct engine_world *world, struct ov_err *err);
 /* The store was found to be damaged while it is in use: from now on nothing is written or started. */
 void daemon_damaged(struct daemon *d, str reason);
+/* All else was verified: a new snapshot in place of one that is damaged, if one is. */
+void daemon_snapshot_again(struct daemon *d);
 
 /* Lets what is cold be moved to the archive, a piece at a time, with pauses for everybody else. */
 void daemon_archive_later(struct daemon *d);

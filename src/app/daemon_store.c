@@ -62,14 +62,17 @@ static void copy_aside(struct daemon *d)
 }
 
 /* Looked at once more after the copy: that closes the connection, which copying must not disturb. */
-static int enter_safe_mode(struct daemon *d, struct safe_store *s, struct engine_options *e,
-		struct ov_err *err)
+static int enter_safe_mode(struct daemon *d, struct safe_store *s, const struct ov_err *why,
+		struct engine_options *e, struct ov_err *err)
 {
 	int r;
 
 	safe_done(s);
 	copy_aside(d);
-	r = safe_open(d->self.store_url, rand_u64(), s, err);
+	r = why ? safe_open_damaged(d->self.store_url, rand_u64(), why, s)
+		: safe_open(d->self.store_url, rand_u64(), s, err);
+	if (r < 0 && why && err)
+		*err = *why;
 	if (r == 0 && !s->safe.on)
 		r = ov_fail(err, OV_EUNAVAILABLE, "the store was repaired meanwhile: start again");
 	if (r == 0)
@@ -110,6 +113,35 @@ static int check_emptied(struct daemon *d, struct ov_err *err)
 			"anew");
 }
 
+/* What cannot be written is damaged only if SQLite itself finds it so. */
+static bool finds_damage(const struct daemon *d, struct ov_err *ret)
+{
+	struct store *s;
+	int r;
+
+	if (store_open(str_from(d->self.store_url), STORE_READ_ONLY, &s, NULL) < 0)
+		return false;
+	r = store_check(s, ret);
+	store_close(s);
+	return r == OV_EIO || r == OV_EINVALID;
+}
+
+/* It was read; the lease, for one, is needed only by whoever writes. */
+static int open_to_write(struct daemon *d, struct safe_store *s, struct engine_options *e,
+		struct ov_err *err)
+{
+	struct ov_err found = { 0 };
+	int r = check_emptied(d, err);
+
+	if (r == 0)
+		r = open_store(d, &e->store, err);
+	if (r == OV_EIO && s->state && finds_damage(d, &found)) {
+		s->store = NULL;
+		r = enter_safe_mode(d, s, &found, e, err);
+	}
+	return r;
+}
+
 /*
  * A failure to read it beforehand is not the last word: there may be no store yet, or one that
  * only has to be brought up to date. What is wrong in earnest fails again on the ordinary way.
@@ -127,18 +159,18 @@ static int open_state(struct daemon *d, struct engine_options *e, struct ov_err 
 		return r;
 	}
 	if (r == 0 && s.safe.on) {
-		r = enter_safe_mode(d, &s, e, err);
+		r = enter_safe_mode(d, &s, NULL, e, err);
 	} else {
 		store_close(s.store);
-		r = check_emptied(d, err);
-		if (r == 0)
-			r = open_store(d, &e->store, err);
+		s.store = NULL;
+		r = open_to_write(d, &s, e, err);
 	}
 	if (r < 0) {
 		s.store = NULL;
 		safe_done(&s);
 		return r;
 	}
+	strcpy(d->snapshot_damage, s.snapshot_damage);
 	e->state = s.state;
 	e->snapshot = s.snapshot;
 	d->partly_read = s.snapshot > 0;
@@ -197,6 +229,22 @@ void daemon_damaged(struct daemon *d, str reason)
 	d->self.safe = &d->safe;
 	engine_refuse(d->engine, &d->refusal);
 	log_warn("%s", d->refusal.msg);
+	daemon_trouble_changed(d);
+}
+
+/* The store is whole but for a snapshot, which only saves time: a new one takes its place. */
+void daemon_snapshot_again(struct daemon *d)
+{
+	struct ov_err err = { 0 };
+
+	if (!d->snapshot_damage[0] || d->safe.on)
+		return;
+	if (engine_snapshot(d->engine, &err) < 0) {
+		log_warn("no new snapshot could be written: %s; next: overseer doctor", err.msg);
+		return;
+	}
+	log_info("a new snapshot was written in place of the damaged one");
+	d->snapshot_damage[0] = '\0';
 	daemon_trouble_changed(d);
 }
 

@@ -11,7 +11,9 @@ const char *daemon_trouble(const struct daemon *d)
 {
 	if (d->safe.on)
 		return d->refusal.msg;
-	return d->store_failing ? d->store_trouble : NULL;
+	if (d->store_failing)
+		return d->store_trouble;
+	return d->snapshot_damage[0] ? d->snapshot_damage : NULL;
 }
 
 /* A line of theirs is one assignment: no text of ours may begin another. */
@@ -42,7 +44,7 @@ void daemon_trouble_changed(struct daemon *d)
 	if (trouble)
 		health_say(&d->health, HEALTH_DEGRADED, "%s", trouble);
 	else
-		health_say(&d->health, HEALTH_RESTORED, "the store can be written again");
+		health_say(&d->health, HEALTH_RESTORED, "the store is well again");
 	tell_status(d, "");
 }
 

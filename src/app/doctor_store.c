@@ -147,6 +147,9 @@ void doctor_snapshot(struct doctor *d)
 		doctor_say(d, DOCTOR_OK, "it is of another version; the next one replaces it");
 	else
 		compare_snapshot(d, &snap);
+	/* Whatever was found instead. */
+	if ((r == 0 || r == OV_ENOTFOUND) && store_damage(d->s.store).n && !d->s.safe.on)
+		doctor_say(d, DOCTOR_WARNING, STR_FMT, STR_ARG(store_damage(d->s.store)));
 	if (d->level != DOCTOR_OK)
 		doctor_next(d, "overseer down && overseer doctor --fix");
 }

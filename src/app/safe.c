@@ -63,6 +63,8 @@ int safe_open(const char *url, uint64_t hash_seed, struct safe_store *ret, struc
 		s.newer = r == OV_ESTATE;
 	}
 	if (r == 0) {
+		snprintf(s.snapshot_damage, sizeof(s.snapshot_damage), STR_FMT,
+				STR_ARG(store_damage(s.store)));
 		*ret = s;
 		return 0;
 	}
@@ -73,6 +75,12 @@ int safe_open(const char *url, uint64_t hash_seed, struct safe_store *ret, struc
 	if (r < 0 && err)
 		*err = why;
 	return r;
+}
+
+int safe_open_damaged(const char *url, uint64_t hash_seed, const struct ov_err *why,
+		struct safe_store *ret)
+{
+	return salvage(url, hash_seed, OV_EINVALID, why, ret);
 }
 
 int safe_path(struct arena *a, const char *url, const char **ret, struct ov_err *err)

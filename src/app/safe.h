@@ -23,8 +23,9 @@ struct safe_mode {
 struct safe_store {
 	struct store *store;
 	struct state *state;
-	uint64_t snapshot; /* where the fold began */
-	bool newer;        /* of a failure: the log holds what only a newer program understands */
+	uint64_t snapshot;         /* where the fold began */
+	char snapshot_damage[512]; /* the state is right, but a snapshot was no help; or empty */
+	bool newer; /* of a failure: the log holds what only a newer program understands */
 	struct safe_mode safe;
 };
 
@@ -33,6 +34,9 @@ struct safe_store {
  * verified. OV_ENOTFOUND, OV_ESTATE (another version's) and OV_EIO (not reachable) are.
  */
 int safe_open(const char *url, uint64_t hash_seed, struct safe_store *ret, struct ov_err *err);
+/* As safe_open, of one that was opened and yet is damaged in a place that is only used for writing. */
+int safe_open_damaged(const char *url, uint64_t hash_seed, const struct ov_err *why,
+		struct safe_store *ret);
 void safe_done(struct safe_store *s);
 
 /* The database's path of a URL; OV_ESTATE when the store is not a file of SQLite's. */

@@ -57,7 +57,7 @@ struct sqlite_store {
 	uint64_t term;    /* of our lease */
 	bool immutable;   /* read-only, and there was no write-ahead log: see sqlite_open.c */
 	struct stat seen; /* the file when an immutable connection was opened */
-	char *damage;     /* salvage: what is wrong, or NULL */
+	char *damage;     /* salvage: what is wrong; else of a snapshot; or NULL */
 	int version;      /* of the file's schema; the first had no border */
 	uint64_t border;  /* records up to here are in the archive, as last seen */
 	uint8_t border_hash[SHA256_LEN];

@@ -1,4 +1,6 @@
+#include "base/alloc.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "store/sqlite_impl.h"
 
@@ -78,6 +80,29 @@ int sqlite_snapshot_put(struct store *store, const struct store_snapshot *snap, 
 	return r;
 }
 
+/* The newest that is damaged is what is told of; in salvage there is worse to tell. */
+static void note_damage(struct sqlite_store *s, const char *what)
+{
+	struct buf b = BUF_INIT;
+
+	if (s->mode == STORE_SALVAGE || s->damage)
+		return;
+	buf_addf(&b, "%s: %s", s->path, what);
+	s->damage = mem_zalloc(1, b.n + 1);
+	memcpy(s->damage, b.p, b.n);
+	buf_done(&b);
+}
+
+static void note_row(struct sqlite_store *s, uint64_t seq)
+{
+	struct buf b = BUF_INIT;
+
+	buf_addf(&b, "the snapshot at event %llu is damaged: it is not what was written",
+			(unsigned long long)seq);
+	note_damage(s, buf_cstr(&b));
+	buf_done(&b);
+}
+
 /* 1 when the row is whole, with its bytes still in the statement's memory. */
 static int load_row(struct sqlite_store *s, sqlite3_stmt *st, struct store_snapshot *ret,
 		struct ov_err *err)
@@ -90,8 +115,10 @@ static int load_row(struct sqlite_store *s, sqlite3_stmt *st, struct store_snaps
 	ret->bytes = sqlite_column_str(st, 4);
 	sha256(ret->bytes.p, ret->bytes.n, sum);
 	if (!sqlite_column_hash(st, 1, ret->hash) || !sqlite_column_hash(st, 3, want) ||
-			memcmp(sum, want, SHA256_LEN))
+			memcmp(sum, want, SHA256_LEN)) {
+		note_row(s, ret->seq);
 		return 0;
+	}
 	r = hash_at(s, ret->seq, want, err);
 	if (r == OV_EUNAVAILABLE)
 		return 0; /* its record cannot be looked up */
@@ -119,6 +146,8 @@ static int get(struct sqlite_store *s, struct arena *a, struct store_snapshot *r
 		if (r != 0)
 			break;
 	}
+	if (r == 0 && rc != SQLITE_DONE && sqlite_is_damage(s->db))
+		note_damage(s, "a snapshot cannot be read: the file is damaged");
 	if (r == 1) {
 		snap.bytes = arena_str(a, snap.bytes);
 		*ret = snap;

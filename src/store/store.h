@@ -120,7 +120,10 @@ struct store_ops {
 	 * misses it, too, and says so when it is read.
 	 */
 	int (*copy)(struct store *s, const char *path, struct ov_err *err);
-	/* What salvage found wrong; empty when nothing is. Valid as long as the store. */
+	/*
+	 * What salvage found wrong, or else: that snapshot_get passed over one that is damaged. Empty when
+	 * nothing is. Valid as long as the store.
+	 */
 	str (*damage)(struct store *s);
 	int (*fd)(struct store *s);                       /* to watch for pump, or -1 */
 	int (*pump)(struct store *s, struct ov_err *err); /* fd readable: finish appends */

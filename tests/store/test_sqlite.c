@@ -169,8 +169,11 @@ TEST(damaged_snapshots_are_skipped)
 	append_many(s, 5, 5, 5);
 	put_snapshot(s, 10, STR("ten"));
 	raw_sql(&d, "UPDATE snapshot SET bytes = x'00' WHERE seq = 10");
+	assert_int_equal(store_damage(s).n, 0);
 	assert_int_equal(store_snapshot_get(s, &a, &got, &err), 0);
 	assert_int_equal(got.seq, 5);
+	/* It is not passed over in silence. */
+	assert_true(str_contains(store_damage(s), STR("the snapshot at event 10 is damaged")));
 	raw_sql(&d, "UPDATE snapshot SET sum = x'00' WHERE seq = 5");
 	assert_int_equal(store_snapshot_get(s, &a, &got, &err), OV_ENOTFOUND);
 	append_many(s, 10, 5, 5);

@@ -9,6 +9,7 @@ import glob
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import unittest
@@ -293,6 +294,96 @@ class Damage(SafetyCase):
         self.assertIsNone(site.call("status.get")["safe_mode"])
         site.wait_goal(goal)
         self.assertEqual(len(site.runs()), 1)
+
+
+class Pages(SafetyCase):
+    """Every page of a store, set to zeros in turn: the state is never wrong in silence."""
+
+    def titles(self, site):
+        return [g["title"] for g in site.call("goal.list")["goals"]]
+
+    def said(self, site):
+        """The daemon's log, once all of the store was verified or safe mode began."""
+        while True:
+            safe = site.call("status.get")["safe_mode"]
+            log = site.daemon_log()
+            if safe or "the store was verified" in log:
+                return safe, log
+
+    def newest_is_whole(self, site):
+        db = sqlite3.connect(f"file:{self.store(site)}.damaged?mode=ro&immutable=1", uri=True)
+        try:
+            data, total = db.execute("SELECT bytes, sum FROM snapshot ORDER BY seq DESC LIMIT 1").fetchone()
+            return hashlib.sha256(data).digest() == total
+        finally:
+            db.close()
+
+    def zeroed(self, site, keep, page):
+        """The store as it was, but for the page; nothing is left of an earlier one."""
+        for path in glob.glob(self.store(site) + "-*") + self.copies(site):
+            os.remove(path)
+        for path in (site.log, os.path.join(site.dir, "health.jsonl")):
+            open(path, "w", encoding="utf-8").close()
+        shutil.copy2(keep, self.store(site))
+        self.write(site, page * PAGE, bytes(PAGE))
+        shutil.copy2(self.store(site), self.store(site) + ".damaged")
+
+    def mended(self, site, log):
+        """A snapshot that is no help: said, and replaced."""
+        self.assertIn("is damaged: it is not what was written", log)
+        self.assertIn("the state was made from the log instead", log)
+        while "a new snapshot was written in place of the damaged one" not in log:
+            log = site.daemon_log()
+        kinds = [json.loads(line)["kind"] for line in site.read(".overseer/health.jsonl").splitlines()]
+        self.assertEqual(kinds, ["started", "degraded", "restored"])
+        site.call("goal.create", title="goes on")
+
+    def judge(self, site, owner, titles):
+        """What became of it: in a word, after everything about it was checked."""
+        safe, log = self.said(site)
+        if safe:
+            self.assert_safe(site)
+            self.assertEqual(self.titles(site), titles[:len(self.titles(site))])
+            if owner not in ("log", "sqlite_schema"):
+                self.assertEqual(self.titles(site), titles)
+            self.assertIn("doctor --rebuild", self.cli(site, "doctor", status=4))
+            return "safe mode"
+        self.assertEqual((owner, self.titles(site)), ("snapshot", titles))
+        if self.newest_is_whole(site):
+            return "unused"  # the older one of the two
+        self.mended(site, log)
+        return "mended"
+
+    def test_every_page(self):
+        site, _ = self.filled(10)
+        site.up()
+        titles = self.titles(site)
+        site.down()
+        keep = self.store(site) + ".keep"
+        shutil.copy2(self.store(site), keep)
+        db = sqlite3.connect(f"file:{keep}?mode=ro&immutable=1", uri=True)
+        owners = dict(db.execute("SELECT pageno, name FROM dbstat"))
+        db.close()
+        outcomes = {}
+        for page in range(os.path.getsize(keep) // PAGE):
+            owner = owners[page + 1]
+            with self.subTest(page=page, owner=owner):
+                self.zeroed(site, keep, page)
+                site.up()
+                outcomes.setdefault(owner, set()).add(self.judge(site, owner, titles))
+                self.assertEqual(site.down(), 0)
+        self.assertEqual(outcomes.pop("snapshot"), {"safe mode", "mended", "unused"})
+        self.assertEqual(set(outcomes), {"sqlite_schema", "log", "lease", "meta", "checkpoint"})
+        self.assertEqual(set.union(*outcomes.values()), {"safe mode"})
+
+    def test_doctor_names_the_snapshot(self):
+        site, _ = self.filled(10)
+        self.sql(site, "UPDATE snapshot SET bytes = x'00' WHERE seq = (SELECT max(seq) FROM snapshot)")
+        said = self.cli(site, "doctor")
+        self.assertIn("is damaged: it is not what was written", said)
+        self.assertIn("doctor --fix", said)
+        self.cli(site, "doctor", "--fix")
+        self.assertNotIn("is damaged", self.cli(site, "doctor"))
 
 
 class Newer(SafetyCase):
