@@ -242,7 +242,8 @@ static void on_usage(struct account *c, const struct fact *f, ov_time at _unused
 /* resets_at is a date, and stays. */
 void account_clock_moved(struct account *c, ov_time by)
 {
-	ov_time *const moments[] = { &c->life_at, &c->retrying_since, &c->last_tool.since };
+	ov_time *const moments[] = { &c->life_at, &c->alone_at, &c->retrying_since,
+		&c->last_tool.since };
 
 	for (size_t i = 0; i < ARRAY_LEN(moments); i++)
 		if (*moments[i])
@@ -431,8 +432,12 @@ void account_fact(struct account *c, const struct fact *f, ov_time at)
 	if (folds[f->kind])
 		folds[f->kind](c, f, at);
 life:
-	if (fact_is_life(f->kind))
-		c->life_at = MAX(c->life_at, at);
+	if (!fact_is_life(f->kind))
+		return;
+	c->life_at = MAX(c->life_at, at);
+	/* Calls at the same time end one after the other: the end of one says nothing of the others. */
+	if (f->kind != FACT_TOOL_ENDED && c->tools_n == 0)
+		c->alone_at = MAX(c->alone_at, at);
 }
 
 /* ---- the verdict ---- */

@@ -27,8 +27,10 @@ struct account_tool {
 struct account {
 	char session[ACCOUNT_NAME], model[ACCOUNT_NAME];
 	bool ready, in_turn, compacting;
-	bool streamed;   /* the output has spoken */
-	ov_time life_at; /* the last fact that is a sign of life: a retry is none */
+	bool streamed;    /* the output has spoken */
+	bool tells_late;  /* of tools only when they are over; set by whoever knows its format */
+	ov_time life_at;  /* the last fact that is a sign of life: a retry is none */
+	ov_time alone_at; /* the last one that it told while no tool of its ran; 0: none */
 	struct account_tool tools[ACCOUNT_TOOLS]; /* in flight, oldest first; the newest are kept */
 	size_t tools_n;
 	struct account_tool last_tool; /* since: when it was called */

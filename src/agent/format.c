@@ -92,6 +92,7 @@ const struct agent_format agent_formats[] = {
 			.line = opencode_line,
 			.error_line = opencode_error_line,
 			.structured = true,
+			.tells_late = true,
 			.resumes = true,
 			.scoped = true,
 			.costs = true,

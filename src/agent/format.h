@@ -38,6 +38,7 @@ struct agent_format {
 	const char *const *env_pass;
 
 	bool structured;    /* its output is lines of JSON; else it is text that nobody parses */
+	bool tells_late;    /* of a call of a tool only when it is over */
 	bool resumes;       /* a session can be continued by its native id in a new process */
 	bool names_session; /* we may choose that id */
 	bool hooks;         /* it calls `overseer hook` */

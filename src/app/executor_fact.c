@@ -52,6 +52,7 @@ void live_account_init(struct live_run *lr, const struct run *r)
 	lr->account = mem_zalloc(1, sizeof(*lr->account));
 	account_init(lr->account, &before, cost);
 	lr->account->utc_offset = lr->x->o.config->policy.utc_offset;
+	lr->account->tells_late = lr->driver->format(lr->run)->tells_late;
 	/* The hearing is told messages from the first one on. */
 	hearing_restart(&lr->hearing, 0);
 	map_put(&lr->x->accounts, lr->id, lr->account);

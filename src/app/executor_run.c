@@ -110,7 +110,7 @@ static void live_run_keep(struct live_run *lr, const struct run *r)
 	ov_time output_at = run_written(handle, &lr->old_bytes);
 
 	map_put(&x->runs, lr->id, lr);
-	observe_begin(x->observe, lr->id, handle, lr->worktree,
+	observe_begin(x->observe, lr->id, r->agent, handle, lr->worktree,
 			MIN(output_at, loop_now(x->o.loop)));
 	if (lr->driver->format(lr->run)->structured) {
 		live_account_init(lr, r);

@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "base/str.h"
 #include "core/liveness.h"
+#include "core/process_life.h"
 #include "core/record.h"
 #include "drive/git.h"
 #include "drive/run.h"
@@ -16,21 +17,30 @@
 
 enum {
 	LOOKS_AT_ONCE = 4,
-	TABLE_MS = 200,      /* looks so near to each other share one walk over the processes */
-	CPU_RATIO_DIV = 100, /* life is at least a hundredth of the time that passed */
-	CPU_MIN_MS = 20,     /* and more than the kernel's rounding */
-	IO_MIN_BYTES = 64 * 1024,
+	TABLE_MS = 200,   /* looks so near to each other share one walk over the processes */
+	ROUNDING_MS = 20, /* the kernel says to a hundredth of a second when a process began */
+};
+
+/* What an agent uses while it waits, as its runs showed. In memory alone: one silence tells it again. */
+struct idle_level {
+	int64_t permille;
 };
 
 struct watched {
 	struct observation seen; /* first: the map of these is the map of those */
 	struct observe *o;
-	str id, worktree; /* owned */
+	str id, worktree;         /* owned */
+	struct idle_level *agent; /* of all runs of its agent */
+	int64_t idle_permille;    /* of this one, or IDLE_UNKNOWN */
+	bool idle;                /* no tool was in flight at the last look */
 	const struct run_handle *run;
 	struct proc_usage usage; /* at the last look; at_us 0: none yet */
 	str print;               /* of the worktree at the last look, owned; empty: none yet */
 	bool gone;               /* ended while it is being looked at */
 	bool speaks;             /* what it says counts, not that it writes */
+	bool tells_late;         /* of a tool only when it is over */
+	ov_time alone_at;        /* when it last said something while no tool ran; 0: never */
+	uint64_t alone_boot_us;  /* the same moment as processes count it; 0: never */
 	char waiting_for[160], trouble[160];
 	struct list link; /* in waiting or looking; alone when not asked for */
 };
@@ -38,6 +48,7 @@ struct watched {
 struct observe {
 	struct observe_options opt;
 	struct map runs;
+	struct map idle; /* agent -> struct idle_level, as many as are configured */
 	struct list waiting, looking;
 	size_t under_way;
 	struct proc_table *table; /* a recent one */
@@ -50,6 +61,7 @@ struct observe *observe_new(const struct observe_options *opt)
 
 	o->opt = *opt;
 	map_init(&o->runs, 0);
+	map_init(&o->idle, 0);
 	list_init(&o->waiting);
 	list_init(&o->looking);
 	return o;
@@ -62,6 +74,19 @@ static void watched_free(struct watched *w)
 	record_set_str(&w->worktree, STR(""));
 	record_set_str(&w->print, STR(""));
 	mem_free(w);
+}
+
+static void idle_free(struct map *idle)
+{
+	size_t i = 0;
+	void *level;
+	str agent;
+
+	while (map_next(idle, &i, &agent, &level)) {
+		record_set_str(&agent, STR(""));
+		mem_free(level);
+	}
+	map_done(idle);
 }
 
 void observe_free(struct observe *o)
@@ -81,19 +106,36 @@ void observe_free(struct observe *o)
 	while (map_next(&o->runs, &i, &id, &w))
 		watched_free(w);
 	map_done(&o->runs);
+	idle_free(&o->idle);
 	proc_table_free(o->table);
 	loop_source_free(o->start);
 	mem_free(o);
 }
 
-void observe_begin(struct observe *o, str run_id, const struct run_handle *run, str worktree,
-		ov_time output_at)
+static struct idle_level *idle_of(struct observe *o, str agent)
+{
+	struct idle_level *level = map_get(&o->idle, agent);
+	str name = { 0 };
+
+	if (level)
+		return level;
+	level = mem_zalloc(1, sizeof(*level));
+	level->permille = IDLE_UNKNOWN;
+	record_set_str(&name, agent);
+	map_put(&o->idle, name, level);
+	return level;
+}
+
+void observe_begin(struct observe *o, str run_id, str agent, const struct run_handle *run,
+		str worktree, ov_time output_at)
 {
 	struct watched *w = mem_zalloc(1, sizeof(*w));
 
 	assert(!map_get(&o->runs, run_id));
 	w->o = o;
 	w->run = run;
+	w->agent = idle_of(o, agent);
+	w->idle_permille = IDLE_UNKNOWN;
 	w->seen.output_at = output_at;
 	record_set_str(&w->id, run_id);
 	record_set_str(&w->worktree, worktree);
@@ -138,6 +180,14 @@ static str put_text(char *to, size_t n, const char *before, const char *text)
 	return str_from(to);
 }
 
+/* A moment of the wall clock as the kernel counts the beginnings of processes. */
+static uint64_t boot_us(ov_time at)
+{
+	ov_time since_boot = at - clock_offsets().set_ms;
+
+	return at > 0 && since_boot > 0 ? (uint64_t)since_boot * 1000 : 0;
+}
+
 static str put_trouble(struct watched *w, const struct account *c)
 {
 	if (c->status)
@@ -155,6 +205,11 @@ void observe_account(struct observe *o, str run_id, const struct account *c, int
 	struct observation *seen = &w->seen;
 
 	w->speaks = true;
+	w->tells_late = c->tells_late;
+	if (c->alone_at != w->alone_at) {
+		w->alone_at = c->alone_at;
+		w->alone_boot_us = boot_us(c->alone_at - ROUNDING_MS);
+	}
 	seen->output_at = MIN(c->life_at, loop_now(o->opt.loop));
 	seen->compacting = c->compacting;
 	/* While it tries again, what it waits for is its model, not its tool. */
@@ -199,28 +254,58 @@ static const struct proc_table *recent_table(struct observe *o)
 	return o->table;
 }
 
-/* Less than before is life too: a process that had used much has ended. */
-static uint64_t apart(uint64_t a, uint64_t b)
+/* Less than before is work too: a process that had used much has ended. */
+static int64_t apart(uint64_t a, uint64_t b)
 {
-	return a > b ? a - b : b - a;
+	return (int64_t)(a > b ? a - b : b - a);
 }
 
-static bool is_life(const struct proc_usage *now, const struct proc_usage *before)
+static struct process_use used_since(const struct proc_usage *now, const struct proc_usage *before)
 {
-	uint64_t passed_ms = (now->at_us - before->at_us) / 1000;
-	uint64_t enough = MAX(passed_ms / CPU_RATIO_DIV, (uint64_t)CPU_MIN_MS);
+	int64_t cpu = apart(now->cpu_ms, before->cpu_ms),
+		io = apart(now->io_bytes, before->io_bytes);
+	struct process_use u = { .passed_ms = (int64_t)((now->at_us - before->at_us) / 1000),
+		.tool_lives = now->young > 0,
+		.own_ended = now->processes - now->young < before->processes - before->young };
 
-	return apart(now->cpu_ms, before->cpu_ms) >= enough ||
-			apart(now->io_bytes, before->io_bytes) >= IO_MIN_BYTES;
+	u.own_cpu_ms = MIN(cpu, apart(now->old_cpu_ms, before->old_cpu_ms));
+	u.tool_cpu_ms = cpu - u.own_cpu_ms;
+	u.tool_io_bytes = MIN(io, apart(now->young_io_bytes, before->young_io_bytes));
+	u.own_io_bytes = io - u.tool_io_bytes;
+	return u;
+}
+
+/* Of one look at a time: what a run idles at is the least of its looks, an agent's what its runs had lately. */
+static void learn_idle(struct watched *w, const struct process_use *u)
+{
+	int64_t *known = &w->agent->permille;
+
+	w->idle_permille = process_idle(w->idle_permille, u);
+	if (w->idle_permille >= 0)
+		*known = *known < 0 ? w->idle_permille : (3 * *known + w->idle_permille) / 4;
+}
+
+static bool shows_life(struct watched *w, const struct process_use *u)
+{
+	struct process_rule rule = { .speaks = w->speaks,
+		.tells_late = w->tells_late,
+		.tool_in_flight = w->seen.tool_in_flight,
+		.idle_permille = w->idle_permille >= 0 ? w->idle_permille : w->agent->permille };
+	bool life = process_is_life(&rule, u);
+
+	if (w->speaks && w->idle && !w->seen.tool_in_flight && !life)
+		learn_idle(w, u);
+	return life;
 }
 
 static void look_at_processes(struct watched *w)
 {
 	const struct proc_table *t = recent_table(w->o);
 	struct proc_usage now;
+	struct process_use use;
 	bool life;
 
-	if (!t || run_usage(w->run, t, &now, NULL) < 0) {
+	if (!t || run_usage(w->run, t, w->alone_boot_us, &now, NULL) < 0) {
 		w->seen.process_unknown = true;
 		return;
 	}
@@ -232,7 +317,9 @@ static void look_at_processes(struct watched *w)
 	 * last output does not count: that run was known to live, the silence is what is asked about.
 	 */
 	w->seen.process_unknown = w->usage.at_us == 0 || w->seen.output_at > w->seen.looked_at;
-	life = !w->seen.process_unknown && is_life(&now, &w->usage);
+	use = used_since(&now, &w->usage);
+	life = !w->seen.process_unknown && shows_life(w, &use);
+	w->idle = !w->seen.tool_in_flight;
 	if (life)
 		w->seen.process_at = loop_now(w->o->opt.loop);
 	/* Looks in quick succession are compared with the first of them: little by little is life too. */

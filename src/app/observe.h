@@ -28,14 +28,18 @@ struct observe_options {
 
 struct observe *observe_new(const struct observe_options *o);
 void observe_free(struct observe *o); /* NULL allowed */
-/* A run that lives. run is borrowed until observe_end. output_at: its last output so far, or 0. */
-void observe_begin(struct observe *o, str run_id, const struct run_handle *run, str worktree,
-		ov_time output_at);
+/*
+ * A run that lives, of this agent. run is borrowed until observe_end. output_at: its last output so far,
+ * or 0.
+ */
+void observe_begin(struct observe *o, str run_id, str agent, const struct run_handle *run,
+		str worktree, ov_time output_at);
 void observe_end(struct observe *o, str run_id); /* unknown ones are fine */
 void observe_output(struct observe *o, str run_id);
 /*
  * What the agent itself says, as it changes; the account is borrowed until observe_end. Such a run
- * lives by what it says: bytes in its output alone show nothing. cost: COST_UNKNOWN when it is not.
+ * lives by what it says: bytes in its output alone show nothing, and what its processes use shows only
+ * that a tool works (core/process_life.h). cost: COST_UNKNOWN when it is not known.
  */
 void observe_account(struct observe *o, str run_id, const struct account *c, int64_t tokens,
 		int64_t cost_microusd);

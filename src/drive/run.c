@@ -483,12 +483,12 @@ ov_time run_written(const struct run_handle *r, uint64_t *ret_bytes)
 	return (ov_time)st.st_mtim.tv_sec * OV_SECOND + st.st_mtim.tv_nsec / 1000000;
 }
 
-int run_usage(const struct run_handle *r, const struct proc_table *t, struct proc_usage *ret,
-		struct ov_err *err)
+int run_usage(const struct run_handle *r, const struct proc_table *t, uint64_t since_boot_us,
+		struct proc_usage *ret, struct ov_err *err)
 {
 	if (r->shim.pidfd < 0)
 		return ov_fail(err, OV_ENOTFOUND, "the processes of run %s are not known", r->id);
-	return proc_table_usage(t, &r->shim, ret, err);
+	return proc_table_usage(t, &r->shim, since_boot_us, ret, err);
 }
 
 int run_shim(const struct run_handle *r)

@@ -106,9 +106,12 @@ int run_deliver(struct run_handle *r, str id, str bytes, run_delivered_fn *done,
 		struct ov_err *err);
 /* When the run last wrote output, as its file says (0: never), and how many bytes there are. */
 ov_time run_written(const struct run_handle *r, uint64_t *ret_bytes);
-/* What the run's processes have used so far, the shim's included; OV_ENOTFOUND when they are not known. */
-int run_usage(const struct run_handle *r, const struct proc_table *t, struct proc_usage *ret,
-		struct ov_err *err);
+/*
+ * What the run's processes have used so far, the shim's included, and apart from that those that began
+ * since then (proc_table_usage); OV_ENOTFOUND when they are not known.
+ */
+int run_usage(const struct run_handle *r, const struct proc_table *t, uint64_t since_boot_us,
+		struct proc_usage *ret, struct ov_err *err);
 /* The shim's process, under which all processes of the run are; 0 when it is not known. */
 int run_shim(const struct run_handle *r);
 /* It was started in a sandbox, as its shim's own command line says. */

@@ -18,6 +18,7 @@
 struct entry {
 	int pid, parent;
 	uint64_t start, cpu_ticks;
+	uint64_t own_ticks; /* without those of children that were waited for */
 };
 
 struct proc_table {
@@ -26,7 +27,7 @@ struct proc_table {
 };
 
 /* Of /proc/PID/stat, counted from the state, which is field 3. */
-enum { F_PARENT = 1, F_UTIME = 11, F_CSTIME = 14, F_START = 19, F_COUNT };
+enum { F_PARENT = 1, F_UTIME = 11, F_STIME = 12, F_CSTIME = 14, F_START = 19, F_COUNT };
 
 static bool read_text(const char *path, char *ret, size_t size)
 {
@@ -65,6 +66,7 @@ static bool read_entry(int pid, struct entry *ret)
 		.start = fields[F_START] };
 	for (size_t i = F_UTIME; i <= F_CSTIME; i++)
 		ret->cpu_ticks += fields[i];
+	ret->own_ticks = fields[F_UTIME] + fields[F_STIME];
 	return true;
 }
 
@@ -135,7 +137,7 @@ static size_t first_child(const struct proc_table *t, int pid)
 	return low;
 }
 
-static void add_io(struct proc_usage *u, int pid)
+static void add_io(struct proc_usage *u, int pid, bool young)
 {
 	char path[40], text[512];
 	str rest, line;
@@ -151,8 +153,10 @@ static void add_io(struct proc_usage *u, int pid)
 	rest = str_from(text);
 	while (str_split(&rest, '\n', &line))
 		if ((str_starts(line, STR("rchar: ")) || str_starts(line, STR("wchar: "))) &&
-				str_to_u64(str_sub(line, 7, line.n), &n))
+				str_to_u64(str_sub(line, 7, line.n), &n)) {
 			u->io_bytes += n;
+			u->young_io_bytes += young ? n : 0;
+		}
 }
 
 static const struct entry *find_entry(const struct proc_table *t, int pid, uint64_t start)
@@ -163,10 +167,11 @@ static const struct entry *find_entry(const struct proc_table *t, int pid, uint6
 	return NULL;
 }
 
-int proc_table_usage(const struct proc_table *t, const struct proc *root, struct proc_usage *ret,
-		struct ov_err *err)
+int proc_table_usage(const struct proc_table *t, const struct proc *root, uint64_t since_boot_us,
+		struct proc_usage *ret, struct ov_err *err)
 {
-	uint64_t start = proc_start_time(root->pid), ticks = 0;
+	uint64_t start = proc_start_time(root->pid), ticks = 0, own = 0;
+	uint64_t since = since_boot_us ? since_boot_us * t->ticks_per_second / 1000000 : UINT64_MAX;
 	const struct entry *e = find_entry(t, root->pid, start);
 	struct proc_usage u = { .at_us = t->at_us };
 	VEC(const struct entry *) tree = { 0 };
@@ -179,14 +184,18 @@ int proc_table_usage(const struct proc_table *t, const struct proc *root, struct
 	/* A pid that was reused during the walk could make a circle: the bound ends it. */
 	for (size_t i = 0; i < tree.n && tree.n <= t->all.n; i++) {
 		int pid = tree.p[i]->pid;
+		bool young = i > 0 && tree.p[i]->start >= since;
 
 		ticks += tree.p[i]->cpu_ticks;
-		add_io(&u, pid);
+		own += young ? 0 : tree.p[i]->own_ticks;
+		u.young += young;
+		add_io(&u, pid, young);
 		for (size_t c = first_child(t, pid); c < t->all.n && t->all.p[c].parent == pid; c++)
 			vec_push(&tree, &t->all.p[c]);
 	}
 	u.processes = tree.n;
 	u.cpu_ms = ticks * 1000 / t->ticks_per_second;
+	u.old_cpu_ms = own * 1000 / t->ticks_per_second;
 	vec_done(&tree);
 	*ret = u;
 	return 0;

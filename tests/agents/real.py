@@ -366,6 +366,26 @@ class RealCase(AgentCase):
             if page["size"] == len(output):
                 raise AssertionError(f"{wanted} did not come: {output[-2000:]}")
 
+    def impatient(self, site, **durations):
+        """From now on silence is judged in seconds; an agent's slow start has not been."""
+        text = "".join(f'{name} = "{value}"\n' for name, value in durations.items())
+        before = self.__dict__.setdefault("patient", site.read(".overseer/config.toml"))
+        site.configure(before.replace("[supervisor]\n", "[supervisor]\n" + text))
+        site.call("config.reload")
+
+    def hung(self, site):
+        """From now on silence is judged in seconds, until the silent run is asked; whatever comes then is given its time."""
+        self.impatient(site, idle_after="8s", min_resend_interval="100ms", **{"backoff.base": "100ms"})
+        stall = site.wait_type("episode.opened")["data"]
+        self.assertIn("no sign of life for", stall["reason"])
+        nudge = site.wait_type("episode.rung", rung="nudge")["data"]
+        self.assertFalse(nudge.get("skipped"), nudge)
+        self.assertNotIn("process", [e["data"]["sign"] for e in self.kinds_of(site, "assignment.activity")])
+        self.impatient(site, idle_after="5m")
+
+    def kinds_of(self, site, kind):
+        return [e for e in site.events() if e["type"] == kind]
+
     def asks_about_its_folder(self, site):
         """Claude Code in a terminal, not told to trust the repository: a person is told that it waits, sees why, and answers."""
         goal = self.goal(site, self.task("T1", [Claude.shell("echo x > T1.txt"), {"text": "Did it."}]))

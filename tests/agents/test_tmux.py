@@ -43,6 +43,23 @@ class Tmux(real.RealCase):
         self.assertEqual(site.live_pids(), [])
         self.assertIn("Did it.", self.cli(site, "run", "log", first["id"]))
 
+    def waits_in_vain(self, kind):
+        """Its model never answers. Its screen goes on drawing how long that has been, which is no sign of life."""
+        site = self.terminal_site(kind, more="")
+        goal = self.goal(site, self.task("T1", [kind.shell("echo x > T0.txt"), {"hang": True}],
+                                         [kind.shell("echo x > T1.txt"), {"text": "Did it."}]))
+        self.model.wait(lambda r: r["step"] == 1 and not r["side"])
+        site.wait_type("run.session")
+        self.hung(site)
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "main:T1.txt"), "x\n")
+
+    def test_claude_waits_in_vain(self):
+        self.waits_in_vain(real.Claude)
+
+    def test_codex_waits_in_vain(self):
+        self.waits_in_vain(real.Codex)
+
     def test_claude(self):
         self.accepted(real.Claude)
 

@@ -79,7 +79,7 @@ static void site_open(struct site *s, const char *script)
 			.looked = on_looked,
 			.user = s });
 	assert_int_equal(run_start(s->f.loop, &spec, 0, &ops, s, &s->run, NULL), 0);
-	observe_begin(s->o, STR("run_1"), s->run, str_from(s->f.tree), 0);
+	observe_begin(s->o, STR("run_1"), STR("agent"), s->run, str_from(s->f.tree), 0);
 }
 
 static void site_close(struct site *s)
@@ -286,6 +286,91 @@ TEST(of_an_agent_that_speaks_its_words_count_and_not_its_bytes)
 	site_close(&s);
 }
 
+/* An agent that speaks has said its last word just now, while no tool of its ran. */
+static void speaks(struct site *s, struct account *c)
+{
+	account_init(c, NULL, 0);
+	c->life_at = c->alone_at = clock_wall();
+	observe_account(s->o, STR("run_1"), c, 0, COST_UNKNOWN);
+}
+
+/* So many looks, each after enough time to have used something; was any of it life? */
+static bool any_life(struct site *s, int looks)
+{
+	for (int i = 0; i < looks; i++) {
+		STEP_UNTIL(s, clock_wall() > seen(s)->looked_at + 250);
+		look(s);
+		assert_false(seen(s)->process_unknown);
+	}
+	return seen(s)->process_at > 0;
+}
+
+TEST(of_an_agent_that_speaks_the_processor_counts_only_in_a_tool)
+{
+	struct site s;
+	static struct account c;
+
+	/* Itself, in one process: the shell of the loop is the agent. */
+	site_open(&s, "echo up; ulimit -t 60; while :; do :; done");
+	wait_output(&s);
+	STEP_UNTIL(&s, clock_wall() > seen(&s)->output_at + 100);
+	speaks(&s, &c);
+	look(&s);
+	look(&s);
+	assert_false(any_life(&s, 3));
+	/* In a tool that it told of, so much more than it idles at is work. */
+	c.tools[c.tools_n++] = (struct account_tool){ .name = "Bash", .since = 900 };
+	observe_account(s.o, STR("run_1"), &c, 0, COST_UNKNOWN);
+	assert_true(any_life(&s, 1));
+	site_close(&s);
+}
+
+TEST(a_tool_that_an_agent_did_not_tell_of_is_life_while_it_works)
+{
+	struct site s;
+	static struct account c;
+
+	site_open(&s,
+			"echo up; while ! [ -e \"$D/go\" ]; do sleep 0.01; done; "
+			"sh -c 'ulimit -t 60; while :; do :; done' & wait");
+	wait_output(&s);
+	speaks(&s, &c);
+	sh(&s.f, ": >\"$R/../go\"");
+	look(&s);
+	STEP_UNTIL(&s, look(&s)->process_at > 0);
+	site_close(&s);
+}
+
+TEST(a_quiet_tool_of_an_agent_that_tells_late_is_life)
+{
+	struct site s;
+	static struct account c;
+
+	for (int late = 0; late < 2; late++) {
+		site_open(&s,
+				"echo up; while ! [ -e \"$D/go\" ]; do sleep 0.01; done; "
+				"sleep 300 & : >\"$D/there\"; wait");
+		wait_output(&s);
+		speaks(&s, &c);
+		STEP_UNTIL(&s, clock_wall() > c.alone_at + 50);
+		sh(&s.f, ": >\"$R/../go\"; while ! [ -e \"$R/../there\" ]; do sleep 0.01; done");
+		c.tells_late = late;
+		observe_account(s.o, STR("run_1"), &c, 0, COST_UNKNOWN);
+		look(&s);
+		look(&s);
+		assert_int_equal(any_life(&s, 2), late);
+		/* It has spoken since the tool began: that is its own process now. */
+		c.life_at = c.alone_at = clock_wall() + 100;
+		STEP_UNTIL(&s, clock_wall() > c.alone_at);
+		observe_account(s.o, STR("run_1"), &c, 0, COST_UNKNOWN);
+		look(&s);
+		look(&s);
+		any_life(&s, 2);
+		assert_true(seen(&s)->process_at < c.life_at);
+		site_close(&s);
+	}
+}
+
 TEST(looks_are_taken_once_and_may_outlive_their_run)
 {
 	struct site s;
@@ -305,7 +390,7 @@ TEST(looks_are_taken_once_and_may_outlive_their_run)
 		for (int i = 0; i < steps; i++)
 			loop_step(s.f.loop, 0);
 		observe_end(s.o, STR("run_1"));
-		observe_begin(s.o, STR("run_1"), s.run, str_from(s.f.tree), 7);
+		observe_begin(s.o, STR("run_1"), STR("agent"), s.run, str_from(s.f.tree), 7);
 		assert_int_equal(seen(&s)->output_at, 7);
 		look(&s);
 		assert_int_equal(seen(&s)->tree_at, 0);

@@ -420,7 +420,7 @@ static void time_look(double *ret_walk, double *ret_tree)
 			abort();
 		*ret_walk = MIN(*ret_walk, (cpu_seconds() - start) / (double)count_processes());
 		start = cpu_seconds();
-		if (proc_table_usage(table, &self, &usage, NULL) < 0)
+		if (proc_table_usage(table, &self, 0, &usage, NULL) < 0)
 			abort();
 		*ret_tree = MIN(*ret_tree, cpu_seconds() - start);
 		proc_table_free(table);

@@ -1,20 +1,18 @@
 /*
  * The core in virtual time, as the daemon drives it: it ticks when something happens and at wake_at,
- * effects succeed at once, and looks are answered from the traces by the rules of app/observe.c.
+ * effects succeed at once, and looks are answered from the traces as app/observe.c does.
  */
 #include "tests/test.h"
 
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "core/process_life.h"
 #include "tests/sim/quality.h"
 #include "tests/unit/core_fixture.h"
 
 enum {
 	ROUNDS_MAX = 100000,
-	CPU_RATIO_DIV = 100, /* as in app/observe.c: what counts as life */
-	CPU_MIN_MS = 20,
-	IO_MIN_BYTES = 64 * 1024,
 	ANSWER_AFTER = 5 * OV_SECOND,
 	QUOTA_EXIT = 75,
 	TERM = 15,
@@ -101,10 +99,21 @@ static void show(struct world_sim *w, struct player *p)
 	o->waiting_for = p->plays->tells && s->waiting ? STR("may I run make install?") : STR("");
 }
 
+/* What is used in a call of a tool is the tool's, whatever else is used is the agent's own. */
 static bool used_enough(const struct trace *t, ov_time from, ov_time to)
 {
-	return trace_cpu_ms(t, from, to) >= MAX((to - from) / CPU_RATIO_DIV, (ov_time)CPU_MIN_MS) ||
-			trace_io_bytes(t, from, to) >= IO_MIN_BYTES;
+	bool tool = trace_at(t, to)->tool;
+	int64_t cpu = trace_cpu_ms(t, from, to), io = trace_io_bytes(t, from, to);
+	struct process_rule rule = { .speaks = t->tells,
+		.tool_in_flight = t->tells && tool,
+		.idle_permille = IDLE_UNKNOWN };
+	struct process_use use = { .passed_ms = to - from,
+		.own_cpu_ms = tool ? 0 : cpu,
+		.own_io_bytes = tool ? 0 : io,
+		.tool_cpu_ms = tool ? cpu : 0,
+		.tool_io_bytes = tool ? io : 0 };
+
+	return process_is_life(&rule, &use);
 }
 
 static void look(struct world_sim *w, struct player *p)

@@ -38,16 +38,21 @@ static void stop(struct proc *p)
 	proc_done(p);
 }
 
-static struct proc_usage usage(const struct proc *p)
+static struct proc_usage usage_since(const struct proc *p, uint64_t since_boot_us)
 {
 	struct proc_table *t;
 	struct proc_usage u;
 
 	assert_int_equal(proc_table_new(&t, NULL), 0);
-	assert_int_equal(proc_table_usage(t, p, &u, NULL), 0);
+	assert_int_equal(proc_table_usage(t, p, since_boot_us, &u, NULL), 0);
 	assert_int_equal(u.at_us, proc_table_at_us(t));
 	proc_table_free(t);
 	return u;
+}
+
+static struct proc_usage usage(const struct proc *p)
+{
+	return usage_since(p, 0);
 }
 
 /* Samples until the condition on `u` holds, for at most a minute. */
@@ -119,6 +124,27 @@ TEST(cpu_time_of_children_that_ended_is_kept)
 	stop(&p);
 }
 
+TEST(those_that_began_since_are_counted_apart)
+{
+	struct proc p = start("(ulimit -t 60; while :; do :; done) & wait");
+	struct proc_usage u, v;
+	uint64_t before = (uint64_t)(clock_wall() - 60000 - clock_offsets().set_ms) * 1000;
+	uint64_t after = (uint64_t)(clock_wall() + 60000 - clock_offsets().set_ms) * 1000;
+
+	SAMPLE_UNTIL(&p, u, u.processes == 2 && u.old_cpu_ms >= 100);
+	assert_int_equal(u.young, 0);
+	assert_int_equal(u.young_io_bytes, 0);
+	/* All but the root, whenever it began. */
+	v = usage_since(&p, before);
+	assert_int_equal(v.young, 1);
+	assert_in_range(v.old_cpu_ms, 0, 50);
+	assert_true(v.cpu_ms >= u.cpu_ms);
+	v = usage_since(&p, after);
+	assert_int_equal(v.young, 0);
+	assert_true(v.old_cpu_ms >= u.old_cpu_ms);
+	stop(&p);
+}
+
 TEST(one_that_is_gone_is_not_found)
 {
 	struct proc p = start("exit 0");
@@ -129,14 +155,14 @@ TEST(one_that_is_gone_is_not_found)
 
 	assert_int_equal(proc_table_new(&t, NULL), 0);
 	assert_true(proc_ended(&p, LONG_US / 1000));
-	assert_int_equal(proc_table_usage(t, &p, &u, &err), OV_ENOTFOUND);
+	assert_int_equal(proc_table_usage(t, &p, 0, &u, &err), OV_ENOTFOUND);
 	assert_non_null(strstr(err.msg, "has ended"));
 	assert_int_equal(proc_reap(&p, &e, NULL), 0);
-	assert_int_equal(proc_table_usage(t, &p, &u, NULL), OV_ENOTFOUND);
+	assert_int_equal(proc_table_usage(t, &p, 0, &u, NULL), OV_ENOTFOUND);
 	proc_done(&p);
 	/* One that began after the table was made. */
 	p = start("exec sleep 1000");
-	assert_int_equal(proc_table_usage(t, &p, &u, NULL), OV_ENOTFOUND);
+	assert_int_equal(proc_table_usage(t, &p, 0, &u, NULL), OV_ENOTFOUND);
 	proc_table_free(t);
 	stop(&p);
 }
