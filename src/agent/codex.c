@@ -6,7 +6,9 @@
 #include "agent/parsers.h"
 
 #include "base/arena.h"
+#include "base/duration.h"
 #include "base/str.h"
+#include "data/json.h"
 
 enum { BEGUN = 64 };
 
@@ -150,6 +152,17 @@ static void on_call(struct stream *s, const value *item, const char *name, bool 
 	}
 }
 
+/* Its sub-agents keep files of their own (codex_thread_line), which are found by these ids. */
+static void tell_threads(struct stream *s, const value *ids, ov_time at)
+{
+	for (size_t i = 0; i < MIN(value_count(ids), (size_t)BEGUN); i++)
+		stream_tell(s,
+				(struct fact){ .kind = FACT_THREAD,
+						.at = at,
+						.thread = value_str_or(value_item(ids, i),
+								(str){ 0 }) });
+}
+
 static void on_item(struct stream *s, const value *v, bool over)
 {
 	const value *item = value_at(v, "item");
@@ -159,6 +172,7 @@ static void on_item(struct stream *s, const value *v, bool over)
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
 		if (str_is(type, calls[i].type)) {
 			on_call(s, item, calls[i].name, over);
+			tell_threads(s, value_at(item, "receiver_thread_ids"), 0);
 			return;
 		}
 	if (str_is(type, "error")) {
@@ -195,9 +209,12 @@ static void on_turn(struct stream *s, const value *v _unused_)
 	stream_tell(s, (struct fact){ .kind = FACT_TURN_STARTED });
 }
 
-static void tell_usage(struct stream *s, const value *u)
+static void tell_usage(struct stream *s, const value *u, ov_time at)
 {
-	struct fact f = { .kind = FACT_USAGE, .usage_total = true, .cost_microusd = COST_UNKNOWN };
+	struct fact f = { .kind = FACT_USAGE,
+		.at = at,
+		.usage_total = true,
+		.cost_microusd = COST_UNKNOWN };
 
 	if (!u)
 		return;
@@ -213,7 +230,7 @@ static void tell_usage(struct stream *s, const value *u)
 
 static void on_turn_completed(struct stream *s, const value *v)
 {
-	tell_usage(s, value_at(v, "usage"));
+	tell_usage(s, value_at(v, "usage"), 0);
 	stream_tell(s, (struct fact){ .kind = FACT_TURN_ENDED });
 }
 
@@ -263,24 +280,105 @@ void codex_line(struct stream *s, const value *v)
 			kinds[i].fn(s, v);
 }
 
-/* A line of the file that it keeps of a session. */
+/* ---- the files that it keeps of sessions ---- */
+
+static ov_time line_time(const value *v)
+{
+	ov_time at;
+
+	return time_parse(value_str_at(v, "timestamp"), &at) ? at : 0;
+}
+
+/* A line of the session's own. */
 void codex_rollout_line(struct stream *s, const value *v)
 {
 	const value *p = value_at(v, "payload"), *info = value_at(p, "info");
 	str type = value_str_at(p, "type");
-	struct fact window = { .kind = FACT_CONTEXT, .cost_microusd = COST_UNKNOWN };
+	ov_time at = line_time(v);
+	struct fact window = { .kind = FACT_CONTEXT, .at = at, .cost_microusd = COST_UNKNOWN };
 
+	if (str_is(value_str_at(v, "type"), "turn_context"))
+		stream_tell(s,
+				(struct fact){ .kind = FACT_MODEL,
+						.at = at,
+						.model = value_str_at(p, "model") });
+	tell_threads(s, value_at(value_at(p, "item"), "receiver_thread_ids"), at);
 	if (str_is(type, "message") && str_is(value_str_at(p, "role"), "assistant")) {
 		stream_tell(s,
 				(struct fact){ .kind = FACT_MESSAGE,
+						.at = at,
 						.text = content_text(stream_arena(s),
 								value_at(p, "content")) });
 	} else if (str_is(type, "token_count") && info) {
-		tell_usage(s, value_at(info, "total_token_usage"));
+		tell_usage(s, value_at(info, "total_token_usage"), at);
 		window.context_used = count_at(value_at(info, "last_token_usage"), "total_tokens");
 		window.context_window = count_at(info, "model_context_window");
 		stream_tell(s, window);
 	}
+}
+
+/* What the model was told of a command, without what differs each time: "Chunk ID: ...", "Wall time: ...". */
+static str same_answer(struct arena *a, str text)
+{
+	char *p = arena_alloc(a, text.n + 1);
+	size_t n = 0;
+	bool head = true;
+	str line;
+
+	while (text.n) {
+		size_t end = MIN(str_find_byte(text, '\n') + 1, text.n);
+
+		line = str_sub(text, 0, end);
+		text = str_sub(text, end, text.n);
+		head = head && !str_starts(line, STR("Output:"));
+		if (head &&
+				(str_starts(line, STR("Chunk ID:")) ||
+						str_starts(line, STR("Wall time:"))))
+			continue;
+		memcpy(p + n, line.p, line.n);
+		n += line.n;
+	}
+	return (str){ p, n };
+}
+
+/* What it was called with is JSON in a text. */
+static str call_words(struct arena *a, str arguments)
+{
+	value *v = NULL;
+
+	if (json_parse(a, arguments, NULL, &v, NULL) < 0)
+		return arguments;
+	return value_str_at(v, "cmd").n ? value_str_at(v, "cmd") : call_text(a, v);
+}
+
+/* A line of a sub-agent's: its calls, too, which are in nobody's output. */
+void codex_thread_line(struct stream *s, const value *v)
+{
+	const value *p = value_at(v, "payload");
+	const value *input = value_at(p, "arguments");
+	str type = value_str_at(p, "type");
+	struct fact f = { .at = line_time(v), .id = value_str_at(p, "call_id") };
+
+	codex_rollout_line(s, v);
+	if (str_is(type, "function_call") || str_is(type, "custom_tool_call")) {
+		input = input ? input : value_at(p, "input");
+		f.kind = FACT_TOOL_STARTED;
+		f.name = value_str_at(p, "name");
+		f.text = call_words(stream_arena(s), value_str_or(input, (str){ 0 }));
+		f.digest = call_digest(stream_arena(s), f.name, input);
+	} else if (str_is(type, "function_call_output") ||
+			str_is(type, "custom_tool_call_output")) {
+		f.kind = FACT_TOOL_ENDED;
+		f.text = same_answer(stream_arena(s), value_str_at(p, "output"));
+		if (!f.text.n) /* a list of blocks */
+			f.digest = call_digest(stream_arena(s), f.name, value_at(p, "output"));
+	} else if (str_is(type, "task_complete") || str_is(type, "turn_aborted")) {
+		f.kind = FACT_TURN_ENDED;
+	} else {
+		return;
+	}
+	f.cost_microusd = COST_UNKNOWN;
+	stream_tell(s, f);
 }
 
 /* Its errors are a log as well; only what ended it is told here, as nothing of it is in the output. */

@@ -24,7 +24,8 @@
 	X(FACT_RETRYING, "retrying") /* trouble, status, attempt, wait_ms: no sign of life */    \
 	X(FACT_TROUBLE, "trouble")   /* trouble, status, text, resets_at or wait_ms */           \
 	X(FACT_PROGRESS, "progress") /* it thinks, or writes: a sign of life, nothing else */    \
-	X(FACT_MODEL, "model")       /* model: which one it is, where it was not said before */  \
+	X(FACT_THREAD, "thread") /* thread: a sub-agent with a session of its own is at work */  \
+	X(FACT_MODEL, "model")   /* model: which one it is, where it was not said before */      \
 	X(FACT_SESSION_ENDED, "session_ended")                                                   \
 	X(FACT_NOTICE, "notice") /* text: worth showing, nothing follows from it */
 #define FACT_ENUM(sym, name) sym,

@@ -57,6 +57,7 @@ const struct agent_format agent_formats[] = {
 			.line = codex_line,
 			.error_line = codex_error_line,
 			.transcript = codex_rollout_line,
+			.thread = codex_thread_line,
 			.terminal = true,
 			.starts_late = true,
 			.structured = true,

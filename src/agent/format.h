@@ -66,6 +66,8 @@ struct agent_format {
 	void (*line)(struct stream *s, const value *v);
 	/* The same of the file that it keeps of a session, told by its hooks; may be NULL. */
 	void (*transcript)(struct stream *s, const value *v);
+	/* The same of the file of a sub-agent, or of the session itself beside its output; may be NULL. */
+	void (*thread)(struct stream *s, const value *v);
 	/* One line of its errors, which is text; may be NULL. */
 	void (*error_line)(struct stream *s, str line);
 	/* Nothing more comes; may be NULL. */

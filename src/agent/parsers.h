@@ -10,6 +10,7 @@ void claude_transcript_line(struct stream *s, const value *v);
 void claude_error_line(struct stream *s, str line);
 void codex_line(struct stream *s, const value *v);
 void codex_rollout_line(struct stream *s, const value *v);
+void codex_thread_line(struct stream *s, const value *v);
 void codex_error_line(struct stream *s, str line);
 void gemini_line(struct stream *s, const value *v);
 void gemini_error_line(struct stream *s, str line);

@@ -18,7 +18,8 @@ struct stream {
 	struct arena arena; /* of the current line */
 	struct stream_counts counts;
 	struct buf pending; /* the beginning of a line */
-	bool transcript;    /* turns and tools are told by hooks */
+	bool file;          /* it is no output, but a file of a session */
+	bool transcript;    /* of the session itself: turns and tools are told by hooks */
 	bool in_errors;     /* a line of its error output is being read */
 	bool skipping;      /* the rest of a line that is too long */
 	bool in_hole;
@@ -43,7 +44,8 @@ struct stream *stream_new(const struct agent_format *f, fact_fn *fn, void *user)
 
 static bool of_transcript(enum fact_kind k)
 {
-	return k == FACT_MESSAGE || k == FACT_USAGE || k == FACT_CONTEXT;
+	return k == FACT_MESSAGE || k == FACT_USAGE || k == FACT_CONTEXT || k == FACT_MODEL ||
+			k == FACT_THREAD;
 }
 
 struct stream *stream_new_transcript(const struct agent_format *f, fact_fn *fn, void *user)
@@ -52,7 +54,17 @@ struct stream *stream_new_transcript(const struct agent_format *f, fact_fn *fn, 
 
 	assert(f->transcript);
 	s->line = f->transcript;
-	s->transcript = true;
+	s->file = s->transcript = true;
+	return s;
+}
+
+struct stream *stream_new_thread(const struct agent_format *f, fact_fn *fn, void *user)
+{
+	struct stream *s = stream_new(f, fn, user);
+
+	assert(f->thread);
+	s->line = f->thread;
+	s->file = true;
 	return s;
 }
 
@@ -319,7 +331,7 @@ void stream_tell(struct stream *s, struct fact f)
 	if (s->transcript && !of_transcript(f.kind))
 		return;
 	f.offset = s->told;
-	f.sign = s->transcript ? SIGN_TRANSCRIPT : s->in_errors ? SIGN_ERRORS : SIGN_STREAM;
+	f.sign = s->file ? SIGN_TRANSCRIPT : s->in_errors ? SIGN_ERRORS : SIGN_STREAM;
 	s->fn(s->user, &f);
 }
 

@@ -24,6 +24,8 @@ struct stream_counts {
 struct stream *stream_new(const struct agent_format *f, fact_fn *fn, void *user);
 /* Of the file that the agent keeps of a session: what it says, and what that used. */
 struct stream *stream_new_transcript(const struct agent_format *f, fact_fn *fn, void *user);
+/* Of the file that a sub-agent keeps: its calls as well. */
+struct stream *stream_new_thread(const struct agent_format *f, fact_fn *fn, void *user);
 struct stream *stream_free(struct stream *s); /* NULL allowed; returns NULL */
 /*
  * Its output from `at` on; what was heard before is passed over, and bytes that are missing in

@@ -12,6 +12,7 @@
 #include "app/contain.h"
 #include "app/driver_hook.h"
 #include "app/run_note.h"
+#include "app/threads.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -37,6 +38,8 @@ struct driver_run {
 	ov_time old_at;
 	bool errors_read, errors_old; /* errors are being read, and these are old */
 	struct driver_hooks *hooks;   /* NULL: it has none */
+	struct threads *threads;      /* its sub-agents; NULL: they have no files */
+	struct run_end end;           /* while their last words are read */
 };
 
 /* ---- what is heard ---- */
@@ -48,6 +51,14 @@ static void on_fact(void *user, const struct fact *f)
 	bool old = d->errors_read ? d->errors_old : f->offset && f->offset <= d->old_bytes;
 
 	d->ev.fact(d->user, f, old ? d->old_at : loop_now(d->loop));
+	threads_fact(d->threads, f);
+}
+
+static void on_thread(void *user, const struct fact *f)
+{
+	struct driver_run *d = user;
+
+	d->ev.fact(d->user, f, loop_now(d->loop));
 }
 
 static void on_output(void *user, str bytes, uint64_t at)
@@ -69,6 +80,13 @@ static void on_errors(void *user, str bytes, uint64_t at)
 	d->errors_read = false;
 }
 
+static void heard_all(void *user)
+{
+	struct driver_run *d = user;
+
+	d->ev.ended(d->user, &d->end);
+}
+
 static void on_ended(void *user, const struct run_end *end)
 {
 	struct driver_run *d = user;
@@ -76,7 +94,9 @@ static void on_ended(void *user, const struct run_end *end)
 	if (d->stream)
 		stream_end(d->stream);
 	driver_hooks_end(d->hooks);
-	d->ev.ended(d->user, end);
+	d->end = *end;
+	d->end.message = arena_str(&d->strings, end->message);
+	threads_end(d->threads, heard_all, d);
 }
 
 static const struct run_ops text_ops = { .output = on_output, .ended = on_ended };
@@ -110,6 +130,7 @@ static void exec_close(struct driver_run *d)
 		return;
 	run_close(d->run);
 	driver_hooks_close(d->hooks);
+	threads_close(d->threads);
 	stream_free(d->stream);
 	arena_done(&d->strings);
 	mem_free(d);
@@ -131,6 +152,7 @@ static int listen_to(struct driver_run *d, struct ov_err *err)
 {
 	if (d->as.format->structured)
 		d->stream = stream_new(d->as.format, on_fact, d);
+	d->threads = threads_new(d->loop, d->dir, d->as.format, true, on_thread, d);
 	return d->as.hooks ? driver_hooks_open(d->loop, d->dir, d->as.format, on_hook, d, &d->hooks,
 					     err)
 			   : 0;
@@ -169,7 +191,10 @@ static int spawn(struct driver_run *d, struct arena *a, const struct driver_ask 
 		.hooks = launch.hooks,
 		.sandbox = sandbox_names[launch.sandbox],
 		.input = !launch.input.p };
-	r = listen_to(d, err);
+	if (launch.format->thread)
+		r = sessions_keep(a, d->dir, &launch.sessions, err);
+	if (r == 0)
+		r = listen_to(d, err);
 	if (r == 0)
 		r = run_note_write(d->dir, &d->as, err);
 	if (r < 0)

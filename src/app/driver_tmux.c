@@ -8,6 +8,7 @@
 #include "app/contain.h"
 #include "app/driver_hook.h"
 #include "app/run_note.h"
+#include "app/threads.h"
 #include "app/transcript.h"
 #include "app/typist.h"
 #include "base/alloc.h"
@@ -50,6 +51,7 @@ struct driver_run {
 
 	struct driver_hooks *hooks; /* NULL: any command, whose output is all there is */
 	struct transcript *transcript;
+	struct threads *threads;
 	struct typist *typist; /* NULL: nothing is typed */
 	char tail[sizeof(PASTE_ON) - 1];
 	size_t tail_n;
@@ -142,6 +144,7 @@ static void on_transcript(void *user, const struct fact *f)
 	struct driver_run *d = user;
 
 	d->ev.fact(d->user, f, loop_now(d->loop));
+	threads_fact(d->threads, f);
 	if (d->asks[0] && f->kind == FACT_MESSAGE)
 		tell_asks(d);
 }
@@ -178,6 +181,13 @@ static void heard_all(void *user)
 	d->ev.ended(d->user, &d->end);
 }
 
+static void heard_session(void *user)
+{
+	struct driver_run *d = user;
+
+	threads_end(d->threads, heard_all, d);
+}
+
 static void on_ended(void *user, const struct run_end *end)
 {
 	struct driver_run *d = user;
@@ -188,7 +198,7 @@ static void on_ended(void *user, const struct run_end *end)
 	d->end.message = arena_str(&d->strings,
 			d->failure[0] ? str_from(d->failure) : end->message);
 	d->end.undelivered = d->undelivered;
-	transcript_end(d->transcript, heard_all, d);
+	transcript_end(d->transcript, heard_session, d);
 }
 
 static const struct run_ops ops = { .output = on_output, .ended = on_ended };
@@ -296,6 +306,7 @@ static void tmux_close(struct driver_run *d)
 	run_close(d->run);
 	driver_hooks_close(d->hooks);
 	transcript_close(d->transcript);
+	threads_close(d->threads);
 	loop_source_free(d->timer);
 	arena_done(&d->strings);
 	mem_free(d);
@@ -306,6 +317,7 @@ static int listen_to(struct driver_run *d, struct ov_err *err)
 	if (!d->as.hooks)
 		return 0;
 	d->transcript = transcript_new(d->loop, d->dir, d->as.format, on_transcript, d);
+	d->threads = threads_new(d->loop, d->dir, d->as.format, false, on_transcript, d);
 	return driver_hooks_open(d->loop, d->dir, NULL, on_hook, d, &d->hooks, err);
 }
 

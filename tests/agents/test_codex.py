@@ -10,6 +10,7 @@ import unittest
 
 import common
 import real
+from fake_model import script
 from real import harness
 
 
@@ -53,6 +54,47 @@ class Codex(common.Hooked):
     def test_without_its_own_sandbox_it_works_there(self):
         site = self.site(self.kind, command=self.without_namespaces(), permission_mode="danger-full-access")
         site.wait_goal(self.goal(site, self.task("T1", self.work("T1"))))
+
+    def sub_agent(self, *steps):
+        return {"tool": "spawn_agent", "input": {"message": script(*steps)}}
+
+    def counted(self, **options):
+        """A sub-agent whose first two answers are complete when its parent goes on."""
+        site = self.site(self.kind, **options)
+        much = {**self.kind.shell("echo sub"), "usage": {"input": 20000, "output": 1000}}
+        work, said = self.work("T1")
+        goal = self.goal(site, self.task("T1", [self.sub_agent(much, much, {"gate": "never", "text": "Never said."}),
+                                                {"gate": "parent", **work}, said]))
+        self.model.wait(lambda r: r["step"] == 2)
+        return site, goal
+
+    def test_what_its_sub_agents_use_is_counted(self):
+        """Also by another daemon. And its model is known, though nobody named it."""
+        site, goal = self.counted(model="")
+        site.down()
+        site.up()
+        self.model.open("parent")
+        site.wait_goal(goal)
+        run = self.run_of(site, "T1")
+        self.assertEqual((run["tokens_input"], run["tokens_output"], run["model"]), (40300, 2060, "fake-model"), run)
+
+    def test_a_budget_holds_for_sub_agents(self):
+        site = self.site(self.kind)
+        work = {**self.kind.shell("echo again"), "usage": {"input": 4000, "output": 10}}
+        self.goal(site, self.task("T1", [self.sub_agent(*[work] * 60), {"gate": "never", "text": "Never said."}]),
+                  budget={"tokens": 20000})
+        site.wait_type("goal.budget", level="spent")
+        site.wait_type("run.ended")
+        self.assertLess(len(self.model.requests), 50, "it was ended in the middle of its sub-agent")
+
+    def test_a_sub_agent_that_goes_in_a_circle(self):
+        site = self.site(self.kind, more="[oversight]\nstuck.same_call_count = 6\n")
+        goal = self.goal(site, self.task("T1", [self.sub_agent(*[self.kind.shell("exit 3")] * 200),
+                                                {"gate": "never", "text": "Never said."}], self.work("T1")))
+        found = site.wait_type("detection.made")["data"]["detection"]
+        self.assertIn("exit 3", found["evidence"]["repeatedToolCall"], found)
+        site.wait_goal(goal)
+        self.assertEqual([r["resumed"] for r in site.runs()], [False, True])
 
 
 class Forbidden(real.AgentCase):

@@ -70,6 +70,18 @@ class Tmux(real.RealCase):
     def test_codex(self):
         self.accepted(real.Codex)
 
+    def test_sub_agents_of_codex_are_counted(self):
+        site = self.terminal_site(real.Codex, more="")
+        much = {**real.Codex.shell("echo sub"), "usage": {"input": 20000, "output": 1000}}
+        sub = real.script(much, much, {"gate": "never", "text": "Never said."})
+        goal = self.goal(site, self.task("T1", [{"tool": "spawn_agent", "input": {"message": sub}},
+                                                {"gate": "parent", **real.Codex.shell("echo x > T1.txt")}, {"text": "Did it."}]))
+        self.model.wait(lambda r: r["step"] == 2)
+        self.model.open("parent")
+        site.wait_goal(goal)
+        run = self.run_of(site, "T1", 0)
+        self.assertEqual((run["tokens_input"], run["tokens_output"]), (40300, 2060), run)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

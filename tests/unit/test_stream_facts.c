@@ -758,6 +758,42 @@ TEST(gemini_tools_and_last_words)
 			"progress\nmessage text=\"last\"\n");
 }
 
+/* The file of a sub-agent: what it calls and uses; answers are the same whenever they came. */
+TEST(codex_keeps_files_of_sub_agents)
+{
+	static const char lines[] =
+			"{\"type\":\"turn_context\",\"payload\":{\"model\":\"m1\"}}\n"
+			"{\"type\":\"response_item\",\"payload\":{\"type\":\"function_call\","
+			"\"name\":"
+			"\"exec_command\",\"arguments\":\"{\\\"cmd\\\":\\\"ls\\\"}\",\"call_id\":"
+			"\"c1\"}}\n"
+			"{\"payload\":{\"type\":\"function_call_output\",\"call_id\":\"c1\","
+			"\"output\":"
+			"\"Chunk ID: 1\\nWall time: 0.1 seconds\\nProcess exited with code "
+			"3\\nOutput:\\n"
+			"Wall time: x\"}}\n"
+			"{\"payload\":{\"type\":\"token_count\",\"info\":{\"total_token_usage\":{"
+			"\"input_tokens\":9,\"cached_input_tokens\":2,\"output_tokens\":1}}}}\n"
+			"{\"payload\":{\"type\":\"item_completed\",\"item\":{\"type\":"
+			"\"CollabAgentToolCall\",\"receiver_thread_ids\":[\"t1\",7]}}}\n"
+			"{\"payload\":{\"type\":\"task_complete\"}}\n{\"payload\":3}\n{}\n";
+	struct heard h;
+	struct stream *s;
+
+	heard_init(&h);
+	s = stream_new_thread(format_find(STR("codex")), heard_fact, &h);
+	stream_bytes(s, str_from(lines), 0);
+	stream_free(s);
+	assert_string_equal(without_offsets(&h.facts),
+			"model model=\"m1\"\n"
+			"tool_started id=\"c1\" name=\"exec_command\" text=\"ls\"\n"
+			"tool_ended id=\"c1\" text=\"Process exited with code 3/Output:/Wall time: "
+			"x\"\n"
+			"usage total in=7 out=1 read=2 "
+			"cost=-1\ncontext\nthread\nthread\nturn_ended\n");
+	heard_done(&h);
+}
+
 /* ---- opencode ---- */
 
 TEST(opencode_ends_in_many_ways)
