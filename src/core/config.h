@@ -45,8 +45,8 @@ struct config_agent {
 	int64_t rate_limit_exit, login_exit; /* 0: none */
 	int recovery;                        /* enum rung - RUNG_RESEND */
 	str description;                     /* its capability card */
-	const str *capabilities;
-	size_t capabilities_n;
+	const str *capabilities, *limit_patterns, *login_patterns; /* the latter: said_limit.h */
+	size_t capabilities_n, limit_patterns_n, login_patterns_n;
 	str cost_tier;
 	const str *tools, *tools_deny; /* NULL: all; none */
 	size_t tools_n, tools_deny_n;
@@ -79,9 +79,8 @@ struct config {
 	int64_t planner_max_tokens, planner_max_repairs;
 	bool planner_fallback, planner_diagnose;
 	int64_t planner_max_phases, planner_max_tasks, planner_max_subtasks;
-	int64_t limits_min_free_memory_bytes; /* 0: not looked at */
-	int64_t limits_min_free_disk_bytes;   /* 0: not looked at */
-	int64_t limits_max_load_pct;          /* of the number of processors; 0: not looked at */
+	int64_t limits_min_free_memory_bytes, limits_min_free_disk_bytes; /* 0: not looked at */
+	int64_t limits_max_load_pct; /* of the number of processors; 0: not looked at */
 	int64_t limits_run_output_bytes;
 	int64_t workers_max, workers_max_waiting;
 	str workspace_check_command, workspace_setup_command;
@@ -91,8 +90,8 @@ struct config {
 	bool workspace_serena;
 	enum check_sandbox check_sandbox;
 	int64_t rescue_ignored; /* [rescue]: of files that git ignores, bytes; INT64_MAX: all */
-	ov_time rescue_keep;
 	int64_t rescue_keep_count;
+	ov_time rescue_keep;
 	str accept_target; /* empty: the branch that the checkout is on when the daemon starts */
 	int64_t accept_conflict_rounds;
 	ov_time accept_dirty_wait, accept_dirty_notice;

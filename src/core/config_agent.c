@@ -1,4 +1,5 @@
 /* What the format of an agent asks for: the rest of [agents.NAME] is checked against its row. */
+#include "agent/said_limit.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "core/config_impl.h"
@@ -78,6 +79,22 @@ static void check_card(struct config_reader *r, str path, const struct config_ag
 					"a tag has characters of a-z, 0-9 and \"_-.+#\"");
 }
 
+static void check_patterns(struct config_reader *r, str path, const char *key, const str *patterns,
+		size_t n)
+{
+	if (n > SAID_PATTERNS_MAX)
+		config_problem(r, key_of(r, path, key), "at most %d patterns", SAID_PATTERNS_MAX);
+	for (size_t i = 0; i < n; i++) {
+		const char *problem = said_pattern_problem(patterns[i]);
+
+		if (problem)
+			config_problem(r,
+					arena_printf(&r->c->arena, STR_FMT ".%s[%zu]",
+							STR_ARG(path), key, i),
+					"%s", problem);
+	}
+}
+
 /* Those of the general list, then those of the format. */
 static void add_env_pass(struct config_reader *r, struct config_agent *agent,
 		const struct agent_format *f)
@@ -126,6 +143,8 @@ void config_check_format(struct config_reader *r, str path, struct config_agent 
 	const struct agent_format *f = format_find(agent->format);
 
 	check_card(r, path, agent);
+	check_patterns(r, path, "limit_patterns", agent->limit_patterns, agent->limit_patterns_n);
+	check_patterns(r, path, "login_patterns", agent->login_patterns, agent->login_patterns_n);
 	check_sandbox(r, path, agent, doc);
 	if (!f)
 		return; /* which was said */

@@ -1,6 +1,7 @@
 /* The options of [agents.NAME]. */
 #include "core/config_impl.h"
 
+#include "agent/said_limit.h"
 #include "core/limits.h"
 #include "core/scope.h"
 
@@ -101,6 +102,15 @@ static const struct option agent_options[] = {
 	{ "login_exit", OPT_INT, 0, 255, "77",
 			"The exit code that says that it is not logged in; 0: none does.",
 			AT(login_exit) },
+	{ "limit_patterns", OPT_TEXTS, 0, SAID_PATTERN_BYTES, "[]",
+			"Further texts that say that its quota is used up, in the last lines of a "
+			"run that failed: anywhere in a line, in any case, \"*\" for any "
+			"characters. "
+			"For raw agents a table of usual messages counts as well.",
+			LIST_AT(limit_patterns) },
+	{ "login_patterns", OPT_TEXTS, 0, SAID_PATTERN_BYTES, "[]",
+			"Likewise, texts that say that it is not logged in.",
+			LIST_AT(login_patterns) },
 	{ "recovery", OPT_CHOICE, 0, 0, "\"resend\"",
 			"The first rung of the ladder once nudges did not help.", recoveries,
 			AT(recovery) },

@@ -214,6 +214,8 @@ static const struct policy_agent *policy_agents(struct config *c)
 			.terminal = str_is(from->runtime, "tmux"),
 			.rate_limit_exit = from->rate_limit_exit,
 			.login_exit = from->login_exit,
+			.said = { from->limit_patterns, from->login_patterns,
+					from->limit_patterns_n, from->login_patterns_n },
 			.recovery = (enum rung)(RUNG_RESEND + from->recovery),
 			.scope = { from->tools_n ? from->tools : NULL, from->tools_n,
 					from->tools_deny, from->tools_deny_n } };

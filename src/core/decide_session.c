@@ -3,6 +3,8 @@
  * says kept it from its work. Each trouble has its consequences in a table: the agent's lane waits, the
  * session is not gone on with, or the run simply failed and the next one goes on where it stopped.
  */
+#include "agent/reset_time.h"
+#include "agent/said_limit.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/sha256.h"
@@ -191,19 +193,52 @@ static void put_end(struct decide_ctx *cx, struct event *e, const value *params)
 										"last_lines"))));
 }
 
+/*
+ * By its last words, where nothing better is known. Of an agent that was killed, or whose exit status says
+ * it, they are not needed.
+ */
+static enum trouble words_trouble(struct decide_ctx *cx, const struct assignment *as,
+		struct event *e, const value *params)
+{
+	int told = trouble_parse(value_str_at(params, "trouble"));
+	const struct policy_agent *agent = policy_agent(cx->policy, as->agent);
+	enum trouble known = told < 0 ? TROUBLE_NONE : (enum trouble)told, said;
+	bool raw = !value_str_at(params, "verdict").n;
+	int64_t wait;
+	ov_time at;
+	str line;
+
+	if (end_is_ok(params) || !agent || value_int_at(params, "signal") ||
+			end_is_limit(cx->policy, as, params) ||
+			(known != TROUBLE_NONE && known != TROUBLE_OTHER &&
+					known != TROUBLE_UNFINISHED))
+		return known;
+	said = said_trouble(value_str_at(e->data, "last_lines"), &agent->said, raw, &line);
+	if (said == TROUBLE_NONE)
+		return known;
+	trouble_when(line, &at, &wait);
+	if (!at)
+		at = wait ? cx->now + wait : reset_time(line, cx->now, cx->policy->utc_offset);
+	if (said == TROUBLE_RATE_LIMITED && at && !value_at(params, "resets_at_ms"))
+		ev_int(cx, e, "resets_at_ms", at);
+	if (!value_str_at(params, "known_by").n)
+		ev_cstr(cx, e, "known_by", status_name(&fact_signs, SIGN_STREAM));
+	return said;
+}
+
 /* What follows from its trouble is said in the event: the rules may change, what was done has not. */
-static void put_verdict(struct decide_ctx *cx, struct event *e, const value *params,
-		const struct run *r)
+static void put_verdict(struct decide_ctx *cx, const struct assignment *as, struct event *e,
+		const value *params, const struct run *r)
 {
 	/* One that was resumed has what the runs before said. */
 	bool empty = value_bool_at(params, "session_empty") && !r->resumed;
-	int trouble = trouble_parse(value_str_at(params, "trouble"));
-	const struct trouble_rule *rule = &trouble_rules[trouble < 0 ? TROUBLE_NONE : trouble];
+	enum trouble trouble = words_trouble(cx, as, e, params);
+	const struct trouble_rule *rule = &trouble_rules[trouble];
 
 	copy_str(cx, e, params, "limit");
-	if (trouble <= TROUBLE_NONE || end_is_ok(params))
+	if (trouble == TROUBLE_NONE || end_is_ok(params))
 		return;
-	ev_cstr(cx, e, "trouble", trouble_name((enum trouble)trouble));
+	ev_cstr(cx, e, "trouble", trouble_name(trouble));
 	copy_str(cx, e, params, "known_by");
 	ev_flag(cx, e, "session_forgotten", rule->forget || empty);
 	if (rule->limit != BLOCK_NONE && !value_str_at(params, "limit").n)
@@ -245,7 +280,7 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 	e = emit(cx, EV_RUN_ENDED,
 			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
 	put_end(cx, e, params);
-	put_verdict(cx, e, params, r);
+	put_verdict(cx, as, e, params, r);
 	if (patrol_counts_on(cx, as))
 		ev_flag(cx, e, "keeps_repairs", true);
 	run_spent(cx, r, as, e->data);

@@ -3,6 +3,7 @@
  * What the configuration says that the core must know to decide. Plain data; texts are borrowed
  * from the configuration, which outlives every decision made with it.
  */
+#include "agent/said_limit.h"
 #include "agent/tools.h"
 #include "base/ov.h"
 #include "core/oversight.h"
@@ -17,6 +18,7 @@ struct policy_agent {
 	bool input;                          /* it reads further instructions while it runs */
 	bool terminal;                       /* it runs in a session of tmux */
 	int64_t rate_limit_exit, login_exit; /* exit codes that say so; 0: none */
+	struct said_patterns said;           /* texts that say so, beside the usual ones */
 	enum rung recovery;                  /* the first rung after the nudges */
 	struct tool_scope scope;             /* of its tools, as configured */
 };

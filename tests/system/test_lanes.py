@@ -6,10 +6,11 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import time
 import unittest
 
-from harness import FAST, SiteCase, plan, task
+from harness import CLI, FAST, PATIENCE, SiteCase, plan, task
 
 # Does its task once its limit is over: `until` holds the moment, in seconds; without one it says none.
 LIMITED = r"""
@@ -134,6 +135,37 @@ class Lanes(SiteCase):
         site.cli("inbox", "answer", str(entry["escalation"]), "lift")
         site.wait_goal(goal)
         self.assertEqual(self.lanes(site), [])
+
+    def test_an_agent_that_speaks_no_format(self):
+        """By its last lines, when it fails; by patterns of its own, too. It waits, and nothing is counted."""
+        site = self.site(FAST + '[workers]\nmax = 3\n', agent="exit 1\n")
+        says = "read x; [ -e \"$HOME/free\" ] && {{ echo x > $OVERSEER_NODE.txt; exit 0; }}; echo working; echo {}; exit 1"
+        agents = (("quota", "Error: 429 Too Many Requests, try again in 2 hours", ""), ("key", "Invalid API key", ""),
+                  ("fuel", "tank: no more of my fuel", 'limit_patterns = ["No more*fuel"]\n'),
+                  ("work", "FAILED test_rate_limit", 'limit_patterns = ["no more*fuel"]\n'))
+        text = "".join(f"[agents.{name}]\ncommand = {json.dumps(says.format(json.dumps(words)))}\n{more}" for name, words, more in agents)
+        site.configure(site.read(".overseer/config.toml").replace("[agents.script]", text + "[agents.script]"))
+        site.cli("config", "check")
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(*(task(f"T{i}", suggestedAgent=a[0]) for i, a in enumerate(agents))))["goal"]
+        for node, agent, kind in (("T0", "quota", "rate_limited"), ("T1", "key", "login"), ("T2", "fuel", "rate_limited")):
+            limited = site.wait_type("agent.limited", node=node)["data"]
+            self.assertEqual((limited["agent"], limited["kind"], limited["known_by"]), (agent, kind, "stream"), limited)
+        self.assertRegex(site.cli("status"), r'quota  rate limited until \S+( \S+)? \(in (2h|1h59m)\).*429 Too Many Requests')
+        site.wait_type("node.failed", node="T3")
+        self.assertNotIn("work", [lane["agent"] for lane in self.lanes(site)])
+        self.assertEqual({e["node"] for e in site.events() if e["type"] == "node.failed"}, {"T3"})
+        self.assertIn("agent key is logged out", site.cli("inbox"))
+        self.assertTrue(goal)
+
+    def test_patterns_that_fit_too_much(self):
+        site = self.site(FAST, agent="exit 1\n")
+        site.configure(site.read(".overseer/config.toml").replace("[agents.script]\n", '[agents.script]\nlimit_patterns = ["*"]\nlogin_patterns = ["ok"]\n'))
+        done = subprocess.run([CLI, "config", "check"], cwd=site.repo, env=site.env, capture_output=True, text=True, timeout=PATIENCE)
+        said = done.stdout + done.stderr
+        self.assertEqual(done.returncode, 2, said)
+        self.assertIn("agents.script.limit_patterns[0]: a pattern has at least 6 characters", said)
+        self.assertIn("agents.script.login_patterns[0]: a pattern has at least 6 characters", said)
 
     def test_over_a_restart_and_while_the_daemon_is_down(self):
         site, goal = self.speaking(5, task("T1"))

@@ -881,3 +881,56 @@ TEST(who_takes_over_begins_a_session_of_its_own)
 	assert_int_equal(n->assignment->session.n, 0);
 	fixture_done(&f);
 }
+
+static void ends_saying(struct fixture *f, const struct assignment *as, const char *how,
+		const char *lines)
+{
+	end_with(f, as, 1,
+			arena_cstr(&f->arena,
+					arena_printf(&f->arena, ", 'last_lines': '%s'%s", lines,
+							how)));
+	harvested(f);
+}
+
+/* An agent that speaks no format is known by its last words, when it failed. */
+TEST(a_raw_agent_that_says_that_it_is_out_of_quota)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "b");
+	const struct lane *l;
+
+	ends_saying(&f, as, "", "working\\nRate limit exceeded, try again in 3 hours\\nbye");
+	l = state_lane(f.state, STR("b"));
+	assert_non_null(l);
+	assert_int_equal(l->kind, BLOCK_RATE_LIMITED);
+	assert_int_equal(l->known_by, SIGN_STREAM);
+	assert_false(l->guessed);
+	assert_int_equal(l->resets_at, f.now + 3 * OV_HOUR);
+	assert_int_equal(node_of(&f, "T1")->failures[CAUSE_RUN], 0);
+	fixture_done(&f);
+	as = running(&f, "b");
+	ends_saying(&f, as, "", "Invalid API key");
+	assert_int_equal(state_lane(f.state, STR("b"))->kind, BLOCK_LOGIN);
+	fixture_done(&f);
+}
+
+/* Words of the work, of a run that went well or was killed, and of an agent that tells it better. */
+TEST(words_that_hold_nobody_up)
+{
+	struct fixture f;
+	struct assignment *as = running(&f, "b");
+
+	ends_saying(&f, as, "", "FAILED test_rate_limits");
+	assert_null(state_lane(f.state, STR("b")));
+	assert_int_equal(node_of(&f, "T1")->failures[CAUSE_RUN], 1);
+	fixture_done(&f);
+	as = running(&f, "b");
+	end_with(&f, as, 0, ", 'last_lines': 'rate limit exceeded'");
+	assert_null(state_lane(f.state, STR("b")));
+	fixture_done(&f);
+	as = running(&f, "a");
+	ready(&f, as, "s-1");
+	ends_saying(&f, as, ", 'verdict': 'failed', 'trouble': 'other'", "rate limit exceeded");
+	assert_null(state_lane(f.state, STR("a")));
+	fixture_done(&f);
+}
