@@ -21,7 +21,9 @@ static void keep(struct rpc_who *who, const struct caller_facts *f, str name)
 {
 	struct caller_verdict v = caller_judge(f);
 
-	*who = (struct rpc_who){ .kind = v.caller, .why = v.why };
+	*who = (struct rpc_who){ .kind = v.caller,
+		.why = v.why,
+		.guest = v.caller == CALLER_AGENT || v.caller == CALLER_READER };
 	memcpy(who->name, name.p, MIN(name.n, sizeof(who->name) - 1));
 }
 

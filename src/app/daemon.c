@@ -385,7 +385,12 @@ static int open_sockets(struct daemon *d, struct ov_err *err)
 {
 	static const struct rpcd_ops ops = { .call = server_call, .accepted = callers_accepted };
 	static const struct rpcd_limits limits = { .max_frame = LIMIT_REQUEST_BYTES,
-		.max_queued = LIMIT_ANSWER_BYTES };
+		.max_queued = LIMIT_ANSWER_BYTES,
+		.max_conns = LIMIT_CONNS,
+		.max_per_process = LIMIT_CONNS_PROCESS,
+		.max_per_user = LIMIT_CONNS_USER,
+		.max_guests = LIMIT_CONNS_AGENTS,
+		.reserved = LIMIT_CONNS_RESERVED };
 	int r = choose_socket(d, err);
 
 	d->ops = ops_new();

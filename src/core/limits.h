@@ -22,4 +22,10 @@ enum {
 			1024 * 1024, /* of a call, over whatever it comes */
 	LIMIT_ANSWER_BYTES = 12 * 1024 *
 			1024, /* that wait for a slow reader: the largest plan, twice */
+	/* Of the socket, at a time (net/admit.h). */
+	LIMIT_CONNS = 256,
+	LIMIT_CONNS_PROCESS = 64,
+	LIMIT_CONNS_USER = 64, /* root, at the daemon of another user */
+	LIMIT_CONNS_AGENTS = 128,
+	LIMIT_CONNS_RESERVED = 16,
 };

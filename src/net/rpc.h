@@ -18,6 +18,7 @@ enum rpc_via { RPC_VIA_SOCKET, RPC_VIA_HTTP };
 /* What the owner of the server found out about the other end of a connection; net only keeps it with it. */
 struct rpc_who {
 	unsigned kind, why;
+	bool guest; /* no person: all guests together get only some of the connections */
 	char name[64];
 };
 

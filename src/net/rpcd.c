@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "data/jsonrpc.h"
 #include "data/ndjson.h"
+#include "net/admit.h"
 #include "net/rpc_call.h"
 #include "net/unixsock.h"
 #include "sys/loop.h"
@@ -48,6 +49,7 @@ struct rpc_conn {
 	struct stream *stream;
 	struct ndjson in;
 	uid_t uid;
+	int pid; /* 0: not seen */
 	struct rpc_who who;
 	struct list calls; /* struct rpc_pending, unanswered */
 	size_t pending;
@@ -287,16 +289,52 @@ static bool peer_allowed(const struct rpcd *d, const struct peer *peer)
 	return peer->uid == 0 || peer->uid == geteuid();
 }
 
+static struct admit_counts count_conns(const struct rpcd *d, const struct peer *peer)
+{
+	struct admit_counts n = { .conns = d->conn_count };
+
+	list_each (it, &d->conns) {
+		const struct rpc_conn *c = list_entry(it, struct rpc_conn, link);
+
+		n.of_process += c->pid == peer->proc.pid;
+		n.of_user += c->uid == peer->uid;
+		n.guests += c->who.guest;
+	}
+	return n;
+}
+
+/* Why not; NULL: it may. Who it is, is asked last: that is a walk through its ancestors. */
+static const char *check_room(const struct rpcd *d, const struct peer *peer, struct rpc_who *ret)
+{
+	const struct admit_limits l = { .conns = d->limits.max_conns,
+		.per_process = d->limits.max_per_process,
+		.per_user = d->limits.max_per_user,
+		.guests = d->limits.max_guests,
+		.reserved = d->limits.reserved };
+	const struct admit_counts n = count_conns(d, peer);
+	const char *why = admit_unknown(&l, &n, peer->uid == geteuid());
+
+	if (why)
+		return why;
+	if (d->ops->accepted)
+		d->ops->accepted(d->user, peer, ret);
+	return admit_known(&l, &n, ret->guest);
+}
+
 static void conn_open(struct rpcd *d, int fd, const struct peer *peer)
 {
+	struct rpc_who who = { 0 };
 	struct rpc_conn *c;
+	const char *why;
 
 	if (!peer_allowed(d, peer)) {
 		refuse(fd, OV_EUNAUTHORIZED, "this user may not use this socket");
 		return;
 	}
-	if (d->conn_count >= d->limits.max_conns) {
-		refuse(fd, OV_ELIMIT, "too many connections");
+	/* Now, since whoever called may have ended when its call is read. */
+	why = check_room(d, peer, &who);
+	if (why) {
+		refuse(fd, OV_ELIMIT, why);
 		return;
 	}
 	c = mem_zalloc(1, sizeof(*c));
@@ -307,9 +345,8 @@ static void conn_open(struct rpcd *d, int fd, const struct peer *peer)
 	}
 	c->d = d;
 	c->uid = peer->uid;
-	/* Now, since whoever called may have ended when its call is read. */
-	if (d->ops->accepted)
-		d->ops->accepted(d->user, peer, &c->who);
+	c->pid = peer->proc.pid;
+	c->who = who;
 	ndjson_init(&c->in, d->limits.max_frame);
 	list_init(&c->calls);
 	list_append(&d->conns, &c->link);
@@ -380,6 +417,12 @@ int rpcd_open(struct loop *l, const char *path, const struct rpcd_ops *ops, void
 		d->limits.max_frame = 1024 * 1024;
 	if (!d->limits.max_conns)
 		d->limits.max_conns = 256;
+	if (!d->limits.max_per_process)
+		d->limits.max_per_process = d->limits.max_conns;
+	if (!d->limits.max_per_user)
+		d->limits.max_per_user = d->limits.max_conns;
+	if (!d->limits.max_guests)
+		d->limits.max_guests = d->limits.max_conns;
 	if (!d->limits.max_pending)
 		d->limits.max_pending = 64;
 	if (!d->limits.max_queued)

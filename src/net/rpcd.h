@@ -18,14 +18,19 @@ struct rpcd_ops {
 	rpc_call_fn *call;
 	/* Lets a peer in; NULL: only our own user and root. */
 	bool (*allow)(void *user, const struct peer *peer);
-	/* A connection was accepted: who is it? Once for each, before anything is read; may be NULL. */
+	/*
+	 * A connection was accepted: who is it? Once for each that may come in whoever it is, before
+	 * anything is read; may be NULL.
+	 */
 	void (*accepted)(void *user, const struct peer *peer, struct rpc_who *ret);
 };
 
 /* 0 gives the default. */
 struct rpcd_limits {
-	size_t max_frame;   /* 1 MiB */
-	size_t max_conns;   /* 256 */
+	size_t max_frame; /* 1 MiB */
+	size_t max_conns; /* 256 */
+	/* As net/admit.h says; max_conns each, and none is reserved. */
+	size_t max_per_process, max_per_user, max_guests, reserved;
 	size_t max_pending; /* 64 unanswered calls per connection */
 	size_t max_queued;  /* 4 MiB of output per connection */
 };

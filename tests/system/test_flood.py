@@ -121,5 +121,82 @@ class Flood(SiteCase):
         self.assertEqual(sorted(report["evidence"]["commandsRun"]), sorted(f"command {i}" for i in range(60)))
 
 
+# Holds as many connections as it is given until its input ends; says how many got an answer.
+HOLD = r"""
+import json, socket, sys
+path, n, held, told = sys.argv[1], int(sys.argv[2]), [], 0
+for _ in range(n):
+    sock = socket.socket(socket.AF_UNIX)
+    sock.settimeout(60)
+    sock.connect(path)
+    try:
+        sock.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "status.get"}\n')
+    except BrokenPipeError:
+        pass
+    try:
+        told += "result" in json.loads(sock.makefile("rb").readline())
+    except (OSError, ValueError):
+        pass
+    held.append(sock)
+print(told, flush=True)
+sys.stdin.read()
+"""
+
+
+class Connections(SiteCase):
+    def hold(self, site, processes, each):
+        """Real processes that hold connections; how many of them they got in all."""
+        script = site.write("../hold.py", HOLD)
+        started = [harness.subprocess.Popen(["python3", script, site.socket, str(each)], text=True, env=site.env,
+                                            stdin=harness.subprocess.PIPE, stdout=harness.subprocess.PIPE)
+                   for _ in range(processes)]
+        for p in started:
+            self.addCleanup(p.stdout.close)
+            self.addCleanup(p.wait)
+            self.addCleanup(p.stdin.close)
+        return [int(p.stdout.readline()) for p in started]
+
+    def test_one_process_takes_its_share_and_no_more(self):
+        site = self.site(harness.FAST)
+        site.up()
+        self.assertEqual(self.hold(site, 1, 1000), [64])
+        self.assertIn("daemon", site.cli("status", "--json"))
+
+    def test_many_processes_leave_room_for_the_command_line(self):
+        site = self.site(harness.FAST)
+        site.up()
+        told = self.hold(site, 8, 64)
+        self.assertLessEqual(max(told), 64)
+        # The last 16 are for processes that have none: each of these had one of them at most.
+        self.assertLessEqual(sum(told), 256 - 16 + 8)
+        self.assertGreaterEqual(sum(told), 256 - 16)
+        for _ in range(5):
+            self.assertIn("daemon", site.cli("status", "--json"))
+
+    def test_agents_leave_room_for_people(self):
+        """As many processes as it likes: all that belong to runs get half of the connections together."""
+        site = self.site(FLOOD, f"""
+cat > "$HOME/hold.py" <<'END'
+{HOLD}
+END
+mkfifo "$HOME/open"
+for i in 1 2 3 4; do python3 "$HOME/hold.py" "$STORE" 64 <> "$HOME/open" >> "$HOME/told" & done
+while [ "$(wc -l < "$HOME/told")" -lt 4 ]; do sleep 0.05; done
+echo here > "$HOME/a.here"; read x < "$HOME/a.go"
+kill $(jobs -p)
+""".replace("$STORE", "$OVERSEER_TEST_SOCKET") + FINISH)
+        site.configure(site.read(".overseer/config.toml").replace(
+            "[agents.script]\n", f'[agents.script]\nenv = {{ OVERSEER_TEST_SOCKET = "{site.socket}" }}\n'))
+        gate = site.gate("a")
+        site.up()
+        goal = site.call("goal.create", title="flood", plan=plan(task("T1")))["goal"]
+        gate.wait()
+        self.assertEqual(sum(int(n) for n in site.home("told").split()), 128)
+        self.assertEqual(self.hold(site, 1, 64), [64])
+        self.assertIn("daemon", site.cli("status", "--json"))
+        gate.go()
+        site.wait_goal(goal)
+
+
 if __name__ == "__main__":
     unittest.main()
