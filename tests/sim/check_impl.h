@@ -104,9 +104,12 @@ struct run_book {
 	str sent_hash;      /* pace: the last that was sent to it */
 	ov_time sent_at;
 	int64_t reported; /* report_once: its output up to there */
-	str session;      /* one_session: intended, or heard from it */
-	ov_time held_t;   /* held_goes_on: since when its goal wants it to go on */
-	bool judged;      /* iterations_counted: and not looked at since */
+	size_t reports;   /* reports_paced: so many, since */
+	ov_time reports_t;
+	int reports_life;
+	str session;    /* one_session: intended, or heard from it */
+	ov_time held_t; /* held_goes_on: since when its goal wants it to go on */
+	bool judged;    /* iterations_counted: and not looked at since */
 	int64_t iteration;
 };
 

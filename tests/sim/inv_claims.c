@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "core/update_pace.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/machine.h"
 
@@ -243,13 +244,52 @@ const struct invariant inv_fenced = {
 
 /* ---- report_once ---- */
 
+/* As many as at once, those that change the status, one a second; a daemon that is started begins anew. */
+static void check_report_pace(struct checker *c, const struct event *e, struct run_book *r)
+{
+	if (!r->reports || r->reports_life != c->s->lives) {
+		r->reports = 0;
+		r->reports_t = c->s->t;
+		r->reports_life = c->s->lives;
+	}
+	r->reports++;
+	if ((ov_time)r->reports > UPDATE_BURST + UPDATE_OVERDRAFT + 2 +
+					(c->s->t - r->reports_t) / UPDATE_EVERY_MS)
+		sim_violated(c->s, inv_report_once.name,
+				EV_FMT ": %zu events of what run " STR_FMT
+				       " reported within %lld ms",
+				EV_ARG(e), r->reports, STR_ARG(r->id),
+				(long long)(c->s->t - r->reports_t));
+}
+
+/* What was held back is told before the end, unless nobody listens to the run any more. */
+static void check_last_report(struct checker *c, const struct event *e)
+{
+	const struct run_book *r = book_run(c, e->run);
+	const struct sim_run *m = machine_find(c->s->machine, e->run);
+
+	if (!r || !m || !r->as || r->as->run != r || !r->as->live || r->as->status != AS_ACTIVE ||
+			r->as->stopping || (uint64_t)r->reported >= machine_reported_to(m))
+		return;
+	sim_violated(c->s, inv_report_once.name,
+			EV_FMT
+			": run " STR_FMT
+			" ended with its output taken up to byte %lld, though it reported up "
+			"to byte %llu",
+			EV_ARG(e), STR_ARG(r->id), (long long)r->reported,
+			(unsigned long long)machine_reported_to(m));
+}
+
 static void report_event(struct checker *c, const struct event *e)
 {
 	struct run_book *r = e->kind == EV_NODE_REPORTED ? book_run(c, e->run) : NULL;
 	int64_t offset = value_int_at(e->data, "offset");
 
+	if (e->kind == EV_RUN_ENDED)
+		check_last_report(c, e);
 	if (!r)
 		return;
+	check_report_pace(c, e, r);
 	if (offset <= r->reported)
 		sim_violated(c->s, inv_report_once.name,
 				EV_FMT
@@ -275,7 +315,8 @@ static bool report_sabotage(struct checker *c)
 
 const struct invariant inv_report_once = {
 	.name = "report_once",
-	.sentence = "what an agent reports is taken once, in the order in which it was written",
+	.sentence = "what an agent reports is taken once, in the order in which it was written, "
+		    "merged where it is too much, and all of it before its run ends",
 	.event = report_event,
 	.sabotage = report_sabotage,
 };

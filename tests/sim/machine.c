@@ -497,6 +497,11 @@ const struct machine_end *machine_end_of(struct sim_run *r)
 	return &r->end;
 }
 
+uint64_t machine_reported_to(const struct sim_run *r)
+{
+	return r->reported_to;
+}
+
 str machine_output(const struct sim_run *r)
 {
 	return buf_str(&r->output);

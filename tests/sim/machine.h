@@ -53,6 +53,8 @@ bool machine_lives(const struct sim_run *r); /* its end is not on record yet */
 const struct machine_end *machine_end_of(struct sim_run *r);
 /* Its output so far; when the last of it was written, as the clock showed; 0: never. */
 str machine_output(const struct sim_run *r);
+/* Where the last report that it made for itself, and rightly, ends there; 0: it made none. */
+uint64_t machine_reported_to(const struct sim_run *r);
 ov_time machine_output_at(const struct sim_run *r);
 /* What it has used so far, as its output tells; 0: nothing was told yet. */
 void machine_used(const struct sim_run *r, int64_t *ret_tokens, int64_t *ret_cost_microusd);

@@ -104,6 +104,7 @@ struct sim_run {
 	enum machine_loop loop; /* that it has been a turn of */
 
 	struct buf output;
+	uint64_t reported_to; /* where its last good report ends in it */
 	ov_time output_at;
 	bool said;
 	int64_t told_tokens; /* used so far, as its output tells */

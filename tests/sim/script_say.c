@@ -35,6 +35,7 @@ static void say_update(struct sim_run *r, const char *status, const char *summar
 			status, summary, STR_ARG(r->spec.node_id), r->files, r->commits,
 			STR_ARG(r->spec.run_id), STR_ARG(more));
 	run_say(r, buf_str(b));
+	r->reported_to = r->output.n;
 }
 
 /* arg 0: with evidence, 1: without, 2: in an old habit of words around it. */
@@ -73,11 +74,16 @@ void act_ask(struct sim_run *r, int64_t arg)
 			    : STR(""));
 }
 
-/* The very same block once more. */
+/* The very same block once more, or so often at once. */
 void act_again(struct sim_run *r, int64_t arg)
 {
-	(void)arg;
-	run_say(r, buf_str(&r->node->block));
+	struct buf all = BUF_INIT;
+
+	for (int64_t i = 0; i < MAX(arg, (int64_t)1); i++)
+		buf_adds(&all, buf_str(&r->node->block));
+	run_say(r, buf_str(&all));
+	buf_done(&all);
+	r->reported_to = r->output.n;
 }
 
 /* The last update of a former run of this node: out of date, word for word. */
