@@ -1,6 +1,7 @@
 #pragma once
 /* What the executor's files share: tasks, and reporting their outcomes. Private to app. */
 #include "agent/account.h"
+#include "agent/repeats.h"
 #include "app/driver.h"
 #include "app/executor.h"
 #include "app/hearing.h"
@@ -79,8 +80,10 @@ struct live_run {
 	struct driver_run *run;
 	struct hearing hearing;
 	struct loop_source *hearing_due; /* it holds updates back until then */
-	bool freezing;                   /* it is asked to freeze or thaw */
-	bool unfreezable;                /* and said that it cannot */
+	struct repeats repeats;          /* of its output, where that is text */
+	uint64_t heard_up_to;
+	bool freezing;    /* it is asked to freeze or thaw */
+	bool unfreezable; /* and said that it cannot */
 
 	/* Of one that speaks a format. */
 	struct account *account; /* NULL: its output is text */

@@ -118,6 +118,31 @@ static void live_run_keep(struct live_run *lr, const struct run *r)
 	}
 }
 
+/* Of a goal that has thresholds of its own, only the tick knows those: what is observed is the same for all. */
+static ov_time repeats_gap(const struct executor *x)
+{
+	const struct thresholds *t = &x->o.config->policy.oversight.t;
+
+	return t->same_output_seconds * OV_SECOND / MAX(t->same_call_count, (int64_t)1);
+}
+
+static void hear_repeats(struct live_run *lr, str bytes, uint64_t at)
+{
+	struct executor *x = lr->x;
+	ov_time now = loop_now(x->o.loop);
+	struct repeats *r = &lr->repeats;
+
+	if (at != lr->heard_up_to)
+		repeats_cut(r);
+	lr->heard_up_to = at + bytes.n;
+	r->gap = repeats_gap(x);
+	if (!repeats_bytes(r, bytes, now, at < lr->old_bytes))
+		return;
+	observe_repeats(x->observe, lr->id, r);
+	if (r->count >= LOOP_CALLS_LEAST)
+		engine_touch(x->engine);
+}
+
 static void run_output(void *user, str bytes, uint64_t at)
 {
 	struct live_run *lr = user;
@@ -128,8 +153,10 @@ static void run_output(void *user, str bytes, uint64_t at)
 		if (hearing_is_awaited(x->engine, lr->id))
 			engine_touch(x->engine);
 	}
-	if (!lr->account)
+	if (!lr->account) {
+		hear_repeats(lr, bytes, at);
 		hearing_bytes(&lr->hearing, bytes, at);
+	}
 	x->o.run_changed(x->o.user, lr->id);
 }
 

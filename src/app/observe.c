@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "agent/repeats.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/list.h"
@@ -170,6 +171,19 @@ void observe_output(struct observe *o, str run_id)
 
 	if (w)
 		w->seen.output_at = loop_now(o->opt.loop);
+}
+
+void observe_repeats(struct observe *o, str run_id, const struct repeats *r)
+{
+	struct watched *w = map_get(&o->runs, run_id);
+
+	if (!w)
+		return;
+	w->seen.same_output = true;
+	w->seen.same_calls = r->count;
+	w->seen.same_since = r->since;
+	w->seen.same_at = r->last_at;
+	w->seen.same_call = str_from(r->text);
 }
 
 static str put_text(char *to, size_t n, const char *before, const char *text)

@@ -35,6 +35,9 @@ void observe_free(struct observe *o); /* NULL allowed */
 void observe_begin(struct observe *o, str run_id, str agent, const struct run_handle *run,
 		str worktree, ov_time output_at);
 void observe_end(struct observe *o, str run_id); /* unknown ones are fine */
+struct repeats;
+/* What it writes repeats itself, or does no longer; borrowed until the run is over. */
+void observe_repeats(struct observe *o, str run_id, const struct repeats *r);
 void observe_output(struct observe *o, str run_id);
 /*
  * What the agent itself says, as it changes; the account is borrowed until observe_end. Such a run

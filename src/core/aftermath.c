@@ -237,12 +237,21 @@ struct verdict aftermath_judge(struct arena *a, const struct detection *d,
 {
 	struct judging j = { .arena = a, .d = d, .m = m };
 	struct verdict v = open_verdict;
+	bool untold = false;
 
 	while (j.after < m->n && m->iterations[j.after]->number <= d->iteration)
 		j.after++;
+	/* What it was found in while it went on was not told of it before it ended. */
+	if (j.after < m->n && d->run_id.n && str_eq(m->iterations[j.after]->run_id, d->run_id)) {
+		j.after++;
+		untold = j.after == m->n;
+	}
 	j.later = m->n - j.after;
-	if (j.after && m->iterations[j.after - 1]->number == d->iteration)
+	if (j.after && (untold || m->iterations[j.after - 1]->number == d->iteration))
 		j.found = m->iterations[j.after - 1];
+	if (m->accepted && untold)
+		return (struct verdict){ EFFECT_UNKNOWN,
+			STR("the run ended well before it could be told") };
 	if (m->accepted)
 		return (struct verdict){ EFFECT_HELPFUL,
 			d->node_id.n ? STR("the work was accepted after it")

@@ -7,6 +7,7 @@
 #include "core/detect.h"
 #include "core/model.h"
 #include "core/policy.h"
+#include "core/reconcile.h"
 
 struct circle {
 	struct oversight o;
@@ -14,9 +15,20 @@ struct circle {
 	enum level level;
 };
 
-/* So many of its newest calls in a row were this one: true when that is to be answered now. */
-bool circle_judge(const struct policy *p, const struct assignment *as, int64_t calls, str call,
+/* What was made again and again: so many calls of a tool in a row, or blocks of output. */
+struct circle_of {
+	int64_t calls;
+	str call;
+	bool output;
+};
+
+/* True when that is to be answered now. */
+bool circle_judge(const struct policy *p, const struct assignment *as, const struct circle_of *of,
 		struct circle *ret);
+/* Its output repeats itself so often that its tree is to be looked at; and so often that it is judged. */
+enum circle_look { CIRCLE_WAIT, CIRCLE_LOOK, CIRCLE_JUDGE };
+enum circle_look circle_output(const struct policy *p, const struct assignment *as,
+		const struct observation *o);
 /* What the words about it are made of. */
 struct detect_context circle_context(const struct node *n, str call);
 /* The run is over, as its agent found by itself that it went in circles: what that is to be called. */

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "core/decide_oversee.h"
 
-enum { CALL_SEED = 6 };
+enum { CALL_SEED = 6, OUTPUT_SEED = 7 };
 
 /* There are none: it is about this run alone. */
 static const struct history no_history = { .completion_centi = -1 };
@@ -43,14 +43,15 @@ static bool was_found(const struct node *n, str call, const struct found *f)
 	return false;
 }
 
-static struct found circle_found(const struct node *n, int64_t calls, str call)
+static struct found circle_found(const struct node *n, const struct circle_of *of)
 {
 	struct found f = { .type = DETECT_STUCK,
-		.count = calls,
+		.count = of->calls,
 		.in_run = true,
-		.key = str_hash(call, CALL_SEED) };
+		.output = of->output,
+		.key = str_hash(of->call, of->output ? OUTPUT_SEED : CALL_SEED) };
 
-	f.severity = was_found(n, call, &f) ? SEVERITY_CRITICAL : SEVERITY_HIGH;
+	f.severity = was_found(n, of->call, &f) ? SEVERITY_CRITICAL : SEVERITY_HIGH;
 	return f;
 }
 
@@ -65,21 +66,47 @@ bool circle_ended(const struct oversight *o, const struct node *n, const struct 
 {
 	if (r->trouble != TROUBLE_LOOP || !o->t.same_call_count || is_answered(n->goal, r))
 		return false;
-	*ret = circle_found(n, MAX(r->tool_repeats, (int64_t)LOOP_CALLS_LEAST), circle_call(r));
+	*ret = circle_found(n,
+			&(struct circle_of){ MAX(r->tool_repeats, (int64_t)LOOP_CALLS_LEAST),
+					circle_call(r), false });
 	return true;
 }
 
-bool circle_judge(const struct policy *p, const struct assignment *as, int64_t calls, str call,
+bool circle_judge(const struct policy *p, const struct assignment *as, const struct circle_of *of,
 		struct circle *ret)
 {
-	if (calls < LOOP_CALLS_LEAST || is_answered(as->node->goal, as->run))
+	if (of->calls < LOOP_CALLS_LEAST || is_answered(as->node->goal, as->run))
 		return false;
 	oversight_for(p, as->node->goal, as->node, &ret->o);
-	if (!ret->o.t.same_call_count || calls < ret->o.t.same_call_count)
+	if (!ret->o.t.same_call_count || of->calls < ret->o.t.same_call_count)
 		return false;
-	ret->found = circle_found(as->node, calls, call);
+	ret->found = circle_found(as->node, of);
 	ret->level = detection_level(&ret->o, &no_history, &ret->found);
 	return ret->level != LEVEL_NONE;
+}
+
+/*
+ * Whoever writes all the time is never looked at for its silence: so its tree is looked at when this
+ * begins to look like a loop, for something to compare with, and again when it does.
+ */
+enum circle_look circle_output(const struct policy *p, const struct assignment *as,
+		const struct observation *o)
+{
+	struct oversight v;
+	ov_time lasted = o->same_at - o->same_since;
+
+	oversight_for(p, as->node->goal, as->node, &v);
+	if (!v.t.same_call_count || !v.t.same_output_seconds ||
+			is_answered(as->node->goal, as->run) ||
+			o->same_calls < v.t.same_call_count / 4)
+		return CIRCLE_WAIT;
+	if (o->looked_at < o->same_since)
+		return CIRCLE_LOOK;
+	if (o->same_calls < v.t.same_call_count ||
+			lasted < (v.t.same_output_seconds - v.t.same_output_seconds / 8) *
+							OV_SECOND)
+		return CIRCLE_WAIT;
+	return o->looked_at < o->same_since + lasted - lasted / 4 ? CIRCLE_LOOK : CIRCLE_JUDGE;
 }
 
 void tick_loop(struct decide_ctx *cx, const struct decision *d)
@@ -91,7 +118,7 @@ void tick_loop(struct decide_ctx *cx, const struct decision *d)
 	struct circle c;
 	str id;
 
-	if (!circle_judge(cx->policy, as, d->calls, d->call, &c))
+	if (!circle_judge(cx->policy, as, &(struct circle_of){ d->calls, d->call, d->output }, &c))
 		return;
 	detection_describe(cx->arena, &context, &c.found, c.level, &w);
 	/* Its run is not counted among the iterations yet. */
@@ -108,7 +135,9 @@ void tick_loop(struct decide_ctx *cx, const struct decision *d)
 					.fingerprint = w.fingerprint,
 					.message = w.message,
 					.reason = w.reason,
-					.quote = value_str_at(w.evidence, "repeatedToolCall"),
+					.quote = value_str_at(w.evidence,
+							d->output ? "repeatedOutput"
+								  : "repeatedToolCall"),
 					.text = w.guidance,
 					.pause = c.o.pause });
 }

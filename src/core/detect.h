@@ -43,6 +43,7 @@ struct found {
 	bool has_ratio;          /* it is known */
 	bool unchanged;          /* stuck: the same tree and call, not the same error */
 	bool in_run;             /* stuck: the same call within a run that goes on */
+	bool output;             /* in_run: it is output, not a call */
 	size_t at;               /* index of a sample that shows it best */
 	uint64_t key;            /* what is peculiar to it: the same as long as it is the same */
 	int64_t inside, outside; /* scope creep: files */

@@ -127,7 +127,7 @@ static value *stuck_evidence(struct arena *a, const struct detect_context *cx,
 	value *v = value_object(a), *blockers = recent_blockers(a, cx);
 
 	if (!it || f->unchanged)
-		value_put(a, v, "repeatedToolCall",
+		value_put(a, v, f->output ? "repeatedOutput" : "repeatedToolCall",
 				value_str(a, one_line(a, it ? it->tool : cx->call, SHOWN_ERROR)));
 	else
 		value_put(a, v, "repeatedError", value_str(a, shown_error(a, it, SHOWN_ERROR)));
@@ -302,6 +302,8 @@ static str stuck_message(struct arena *a, const struct found *f)
 {
 	long long n = f->count;
 
+	if (f->output)
+		return arena_printf(a, "Loop stuck: Same output repeated %lld times in one run", n);
 	if (f->in_run)
 		return arena_printf(a, "Loop stuck: Same tool call repeated %lld times in one run",
 				n);
@@ -352,7 +354,9 @@ static str warning(struct arena *a, const struct found *f, const struct detectio
 	for (size_t i = 0; i < w->recommendations_n; i++)
 		buf_addf(&text, "%zu. %s\n", i + 1, w->recommendations[i]);
 	buf_addf(&text, "\n%s",
-			f->unchanged || f->in_run
+			f->output ? "You are writing the same again and again, and nothing "
+				    "changes. Stop and try a different approach."
+					: f->unchanged || f->in_run
 					? "You are making the same call again and again, and "
 					  "nothing changes. Stop and try a different approach."
 					: kinds[f->type].guidance);
@@ -371,10 +375,14 @@ static str stuck_override(struct arena *a, const struct detect_context *cx, cons
 			"The current method is not working. You have %s \"" STR_FMT
 			"\" %lld times%s.\n"
 			"Try a completely different solution strategy.",
-			call ? "called" : "hit", STR_ARG(what), (long long)f->count,
-			f->in_run              ? " in a row, with the same answer each time"
-					: call ? " and changed nothing"
-					       : "");
+			f->output              ? "written"
+					: call ? "called"
+					       : "hit",
+			STR_ARG(what), (long long)f->count,
+			f->output                   ? " and changed nothing"
+					: f->in_run ? " in a row, with the same answer each time"
+					: call      ? " and changed nothing"
+						    : "");
 }
 
 static str override(struct arena *a, const struct detect_context *cx, const struct found *f)

@@ -82,9 +82,14 @@ struct liveness liveness_judge(const struct policy *p, const struct assignment *
 	return until(l, VERDICT_SILENT, OV_TIME_MAX);
 }
 
+/* Whoever writes the same so often, over some time, shows nothing of its work. */
+enum { MUTE_REPEATS = 20 };
+
 static ov_time heard_at(const struct assignment *as, const struct observation *o, ov_time now)
 {
-	ov_time at = MAX(as->run->started_at, MAX(o->output_at, o->tree_at));
+	ov_time said = o->same_output && o->same_calls >= MUTE_REPEATS ? o->same_since
+								       : o->output_at;
+	ov_time at = MAX(as->run->started_at, MAX(said, o->tree_at));
 
 	at = MAX(at, MAX(as->run->patience_from, as->run->awake_at));
 	if (life_is_progress(as->activity) || as->activity == LIFE_STREAM)

@@ -30,8 +30,9 @@ struct thresholds {
 	int64_t no_progress_iterations; /* the window in which they are counted */
 	int64_t min_gain_centi;         /* a mean gain per iteration below this is no progress */
 	int64_t same_call_count;        /* stuck: equal calls within one run; 0: never */
-	int64_t undo_redo_cycles;       /* oscillation */
-	int64_t file_churn_milli;       /* files of two iterations before that come again */
+	int64_t same_output_seconds; /* stuck: the least time that equal output takes; 0: never */
+	int64_t undo_redo_cycles;    /* oscillation */
+	int64_t file_churn_milli;    /* files of two iterations before that come again */
 	int64_t objective_similarity_milli;
 	int64_t scope_creep_milli; /* files outside of the scope per file inside */
 	int64_t iteration_milli, cost_milli, wall_milli; /* burn: of the estimate, high */

@@ -70,6 +70,7 @@ struct decision {
 	str waiting_for; /* recover: what only a person can give the run */
 	int64_t calls;   /* loop: so many in a row were the same, this one */
 	str call;
+	bool output;        /* it is a line of its output, not a call */
 	ov_time at, due_at; /* activity */
 	enum life_sign sign;
 	const value *evidence;               /* stall */
@@ -111,6 +112,9 @@ struct observation {
 	int64_t same_calls;
 	ov_time same_since;
 	str same_call; /* for people */
+	/* Of one that speaks no format: so many blocks of its output, over some time; the last came then. */
+	bool same_output;
+	ov_time same_at;
 };
 
 /* Fewer equal calls in a row are no reason to look at a run. */

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/list.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "core/circle.h"
 #include "core/reconcile_impl.h"
 
@@ -74,6 +75,16 @@ static bool may_be_told(const struct tick *t, const struct assignment *as)
 			!tick_task_over(t, as);
 }
 
+/* Output alone proves little: a tree that is known, and does not change, has to say the same. */
+static bool output_repeats(struct tick *t, const struct assignment *as, const struct observation *o)
+{
+	enum circle_look what = circle_output(t->w->policy, as, o);
+
+	if (what == CIRCLE_LOOK)
+		vec_push(&t->looks, as->run);
+	return what == CIRCLE_JUDGE && !o->tree_unknown;
+}
+
 static void look_for_loop(struct tick *t, const struct assignment *as)
 {
 	const struct observation *o = tick_observation(t, as->run);
@@ -83,17 +94,22 @@ static void look_for_loop(struct tick *t, const struct assignment *as)
 		.assignment = as,
 		.run = as->run,
 		.calls = o->same_calls,
-		.call = o->same_call };
+		.call = o->same_call,
+		.output = o->same_output };
 	size_t before = t->out.n;
 	struct circle c;
 
 	/* What it does has its effect, though the answer is the same. */
 	if (!may_be_told(t, as) || o->tree_at > o->same_since)
 		return;
-	if (!circle_judge(t->w->policy, as, o->same_calls, o->same_call, &c))
+	if (o->same_output && !output_repeats(t, as, o))
 		return;
-	d.why = arena_printf(t->a, "its last %lld calls were the same: " STR_FMT,
-			(long long)o->same_calls, STR_ARG(o->same_call));
+	if (!circle_judge(t->w->policy, as,
+			    &(struct circle_of){ o->same_calls, o->same_call, o->same_output }, &c))
+		return;
+	d.why = arena_printf(t->a, "its last %lld %s were the same: " STR_FMT,
+			(long long)o->same_calls, o->same_output ? "blocks of output" : "calls",
+			STR_ARG(utf8_clean(t->a, o->same_call)));
 	tick_add(t, d);
 	if (t->out.n > before)
 		t->reviewed[d.goal->order] = true;

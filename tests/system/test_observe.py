@@ -3,6 +3,7 @@
 
 import os
 import threading
+import time
 import unittest
 
 import harness
@@ -227,6 +228,57 @@ class Talk(SiteCase):
         gate.go()
         site.wait_goal(goal)
         self.assertEqual(site.home("heard").count("Request "), 1)
+
+
+class Repeats(SiteCase):
+    """Agents that speak no format, and write the same again and again."""
+
+    CONFIG = harness.FAST + "[oversight]\nstuck.same_call_count = 4\nstuck.same_output_seconds = 2\n"
+    LOOP = 'while ! [ -e "$HOME/go" ]; do echo "cannot reach the server"; echo "trying again"; %ssleep 0.2; done\n'
+
+    def begin(self, script):
+        site = self.site(self.CONFIG, script + FINISH)
+        site.up()
+        return site, site.call("goal.create", title="repeats", plan=plan(task("T1")))["goal"]
+
+    def finish(self, site, goal):
+        site.write("../go", "")
+        site.wait_goal(goal)
+
+    def test_a_loop_is_found_and_left_alone(self):
+        site, goal = self.begin(self.LOOP % "")
+        found = site.wait_type("detection.made")["data"]["detection"]
+        self.assertEqual((found["type"], found["severity"]), ("stuck", "high"))
+        self.assertRegex(found["message"], "Same output repeated [0-9]+ times in one run")
+        self.assertIn(found["evidence"]["repeatedOutput"], ("cannot reach the server", "trying again"))
+        self.assertIn("Same output repeated", site.cli("goal", "detections", goal))
+        self.assertEqual([r["status"] for r in site.runs()], ["running"])
+        self.finish(site, goal)
+        judged = site.wait_type("detection.judged")["data"]
+        self.assertEqual(judged["effectiveness"], "unknown")
+
+    def test_files_that_change_are_work(self):
+        site, goal = self.begin(self.LOOP % 'echo x >> log.txt; ')
+        self.wrote(site, 40)
+        self.finish(site, goal)
+        self.assertEqual([e for e in site.events() if e["type"] == "detection.made"], [])
+
+    def wrote(self, site, blocks):
+        """Its run has written so many of them."""
+        run = site.wait_type("run.started")["run"]
+        end = time.monotonic() + harness.PATIENCE
+        while site.output(run).count(b"trying again") < blocks:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
+    def test_a_new_daemon_goes_on_counting(self):
+        site, goal = self.begin(self.LOOP % "")
+        self.wrote(site, 3)
+        site.kill()
+        site.up()
+        found = site.wait_type("detection.made")["data"]["detection"]
+        self.assertIn("Same output", found["message"])
+        self.finish(site, goal)
 
 
 def harness_ms(event):

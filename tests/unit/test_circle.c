@@ -346,3 +346,71 @@ TEST(nobody_is_ordered_about_where_loops_are_not_looked_for)
 	assert_int_equal(n->failures[CAUSE_RUN], 1);
 	fixture_done(&f);
 }
+
+/* A raw agent's output repeats itself since two minutes ago. */
+static struct observation *writes_again(struct fixture *f, const struct node *n, int64_t blocks)
+{
+	struct observation *o = observe(f, n);
+
+	o->same_output = true;
+	o->same_calls = blocks;
+	o->same_call = STR("waiting for the server");
+	o->output_at = o->same_at = f->now;
+	settle(f);
+	return o;
+}
+
+TEST(output_that_repeats_itself_is_a_loop_when_no_file_changes)
+{
+	struct fixture f;
+	const struct node *n = running(&f, "b");
+	struct observation *o = observe(&f, n);
+
+	o->same_since = f.now;
+	f.now += 30 * OV_SECOND;
+	writes_again(&f, n, 5);
+	o->looked_at = f.now; /* something to compare with */
+	f.now += 84 * OV_SECOND;
+	writes_again(&f, n, 20);
+	/* It was not looked at since. */
+	assert_int_equal(found(n), 0);
+	o->looked_at = f.now;
+	settle(&f);
+	assert_int_equal(found(n), 1);
+	assert_true(str_contains(newest(n)->message, STR("Same output repeated 20 times")));
+	assert_true(str_contains(newest(n)->did, STR("left to finish")));
+	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
+	assert_true(str_contains(n->guidance, STR("You have written \"waiting for the server\"")));
+	assert_false(str_contains(n->guidance, STR("call")));
+	check_restart(&f);
+	/* Its own good work does not show that the answer helped: it was never told. */
+	bring_to(&f, "T1", STAGE_ACCEPT);
+	accept_node(&f, "T1");
+	assert_int_equal(newest(n)->effectiveness, EFFECT_UNKNOWN);
+	fixture_done(&f);
+}
+
+TEST(output_that_repeats_itself_is_no_loop)
+{
+	for (int i = 0; i < 5; i++) {
+		struct fixture f;
+		const struct node *n = running(&f, "b");
+		struct observation *o = observe(&f, n);
+
+		if (i == 0) /* it is all of one moment */
+			o->same_since = f.now + 110 * OV_SECOND;
+		else
+			o->same_since = f.now;
+		f.now += 114 * OV_SECOND;
+		o->looked_at = f.now;
+		if (i == 1)
+			o->tree_at = f.now - OV_SECOND;
+		if (i == 2)
+			o->tree_unknown = true;
+		if (i == 3)
+			set(&f, "stuck.same_output_seconds=0");
+		writes_again(&f, n, i == 4 ? 19 : 20);
+		assert_int_equal(found(n), 0);
+		fixture_done(&f);
+	}
+}
