@@ -4,31 +4,39 @@
  */
 #include "cli/surroundings.h"
 
+#include <ctype.h>
+
 #include "base/arena.h"
 #include "base/str.h"
 #include "data/json.h"
 #include "sys/file.h"
 
-enum { FILE_MAX = 1 << 20, SAYS_MAX = 3 };
+enum { FILE_MAX = 1 << 20, SAYS_MAX = 3, NAMES_MAX = 4096 };
 
 static bool read_in(struct arena *a, const char *top, const char *name, str *ret)
 {
 	return file_read(a, path_join(a, top, name), FILE_MAX, ret, NULL) == 0;
 }
 
-/* Has a Makefile this target? A line that begins with "NAME" and goes on with ":", not ":=". */
+/* Has a Makefile this target? It stands in a rule, which is no assignment (":=", "::=", ":::="). */
 static bool has_target(str makefile, const char *name)
 {
-	str line;
+	str line, word;
 
 	while (str_split(&makefile, '\n', &line)) {
-		str rest;
+		size_t colon = str_find_byte(line, ':');
+		str targets = str_sub(line, 0, colon), rest = str_sub(line, colon, line.n);
 
-		if (!str_starts(line, str_from(name)))
+		while (str_starts(rest, STR(":")))
+			rest = str_sub(rest, 1, rest.n);
+		if (colon == line.n || str_starts(rest, STR("=")) ||
+				str_find_byte(targets, '=') < targets.n ||
+				str_find_byte(targets, '#') < targets.n ||
+				str_starts(targets, STR("\t")))
 			continue;
-		rest = str_trim(str_sub(line, strlen(name), line.n));
-		if (str_starts(rest, STR(":")) && !str_starts(rest, STR(":=")))
-			return true;
+		while (str_split(&targets, ' ', &word))
+			if (str_is(str_trim(word), name))
+				return true;
 	}
 	return false;
 }
@@ -67,7 +75,85 @@ static str from_package_json(struct arena *a, const char *top, const char **ret_
 	return STR("npm test");
 }
 
+/* Is this in the text, outside of comments and not as the end of a longer word? */
+static bool says(str text, const char *what)
+{
+	str line, found = str_from(what);
+
+	while (str_split(&text, '\n', &line)) {
+		size_t at;
+
+		line = str_sub(line, 0, str_find_byte(line, '#'));
+		at = str_find(line, found);
+		if (at < line.n && (at == 0 || !isalnum((unsigned char)line.p[at - 1])))
+			return true;
+	}
+	return false;
+}
+
+/* A file of a folder that is named like a test of Python's. */
+static bool is_python_test(str name)
+{
+	return str_ends(name, STR(".py")) &&
+			(str_starts(name, STR("test_")) || str_ends(name, STR("_test.py")));
+}
+
 #define PYTEST "python3 -m pytest"
+#define UNITTEST "python3 -m unittest discover"
+
+/* Tests without any configuration: by the first of them, either runner is known by what it needs. */
+static str from_python_tests(struct arena *a, const char *top, const char **ret_file)
+{
+	static const struct {
+		const char *dir, *unittest;
+	} dirs[] = { { "tests", UNITTEST " -s tests" }, { "test", UNITTEST " -s test" },
+		{ ".", UNITTEST } };
+
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+		const char *dir = path_join(a, top, dirs[i].dir);
+		str *names, text;
+		size_t n;
+
+		if (dir_list(a, dir, NAMES_MAX, &names, &n, NULL) < 0)
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			if (!is_python_test(names[k]) ||
+					!read_in(a, dir, arena_cstr(a, names[k]), &text))
+				continue;
+			*ret_file = arena_cstr(a, names[k]);
+			return str_from(says(text, "unittest") && !says(text, "pytest")
+							? dirs[i].unittest
+							: PYTEST);
+		}
+	}
+	return STR("");
+}
+
+/* Meson has tests where it, or a folder that it names, defines one. */
+static str from_meson(struct arena *a, const char *top, const char **ret_file)
+{
+	str text, line, inner;
+	bool found;
+
+	if (!read_in(a, top, "meson.build", &text))
+		return STR("");
+	found = says(text, "test(");
+	while (!found && str_split(&text, '\n', &line)) {
+		size_t at = str_find(line, STR("subdir('"));
+		str dir = str_sub(line, at + strlen("subdir('"), line.n);
+
+		dir = str_sub(dir, 0, str_find_byte(dir, '\''));
+		found = at < line.n && dir.n && !str_contains(dir, STR("..")) &&
+				read_in(a, path_join(a, top, arena_cstr(a, dir)), "meson.build",
+						&inner) &&
+				says(inner, "test(");
+	}
+	if (!found)
+		return STR("");
+	*ret_file = "meson.build";
+	/* Of a folder that is set up already Meson says so, and that is no failure. */
+	return STR("meson setup build && meson test -C build");
+}
 
 /* The first one counts: those that say more before those that only show the language. */
 static const struct row {
@@ -75,6 +161,7 @@ static const struct row {
 	const char *says[SAYS_MAX]; /* it has to have one of these; none: it has to be there */
 	const char *command;
 } rows[] = {
+	{ "Cargo.toml", { "[workspace]" }, "cargo test --workspace" },
 	{ "Cargo.toml", { NULL }, "cargo test" },
 	{ "go.mod", { NULL }, "go test ./..." },
 	{ "pytest.ini", { NULL }, PYTEST },
@@ -85,14 +172,15 @@ static const struct row {
 	{ "tests/conftest.py", { NULL }, PYTEST },
 	{ "requirements-dev.txt", { "pytest" }, PYTEST },
 	{ "requirements.txt", { "pytest" }, PYTEST },
-	{ "tests/__init__.py", { NULL }, "python3 -m unittest discover" },
+	{ "manage.py", { "django" }, "python3 manage.py test" },
+	{ "tests/__init__.py", { NULL }, UNITTEST },
 	{ "gradlew", { NULL }, "./gradlew test" },
 	{ "build.gradle", { NULL }, "gradle test" },
 	{ "build.gradle.kts", { NULL }, "gradle test" },
+	{ "settings.gradle", { NULL }, "gradle test" },
+	{ "settings.gradle.kts", { NULL }, "gradle test" },
 	{ "mvnw", { NULL }, "./mvnw test" },
 	{ "pom.xml", { NULL }, "mvn test" },
-	/* Of a folder that is set up already Meson says so, and that is no failure. */
-	{ "meson.build", { "test(", "subdir(" }, "meson setup build && meson test -C build" },
 	{ "CMakeLists.txt", { "enable_testing", "include(CTest", "include (CTest" },
 			"cmake -S . -B build && cmake --build build && ctest --test-dir build "
 			"--output-on-failure" },
@@ -107,7 +195,7 @@ static bool is_met(struct arena *a, const char *top, const struct row *row)
 	if (!read_in(a, top, row->file, &text))
 		return false;
 	for (size_t i = 0; i < SAYS_MAX && row->says[i]; i++)
-		if (str_contains(text, str_from(row->says[i])))
+		if (says(text, row->says[i]))
 			return true;
 	return false;
 }
@@ -123,5 +211,7 @@ str check_detect(struct arena *a, const char *top, const char **ret_file)
 			*ret_file = rows[i].file;
 			s = str_from(rows[i].command);
 		}
-	return s;
+	if (s.n == 0)
+		s = from_meson(a, top, ret_file);
+	return s.n ? s : from_python_tests(a, top, ret_file);
 }
