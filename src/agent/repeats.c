@@ -24,6 +24,13 @@ void repeats_cut(struct repeats *r)
 	*r = (struct repeats){ .gap = r->gap };
 }
 
+void repeats_clock_moved(struct repeats *r, ov_time by)
+{
+	r->since += by;
+	r->last_at += by;
+	r->line_at += by;
+}
+
 static void block_over(struct repeats *r, ov_time at, bool old)
 {
 	r->in_block = 0;

@@ -42,5 +42,7 @@ enum { REPEATS_CONFIRM = 3 };
 
 /* old: they were written before anybody looked. True when count has changed. */
 bool repeats_bytes(struct repeats *r, str bytes, ov_time at, bool old);
+/* The wall clock was set: its moments are of the clock as it is now. */
+void repeats_clock_moved(struct repeats *r, ov_time by);
 /* Bytes are missing here: nothing is known of what came before. */
 void repeats_cut(struct repeats *r);

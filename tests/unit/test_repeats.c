@@ -112,6 +112,21 @@ TEST(pieces)
 	assert_int_equal(r.count, 0);
 }
 
+/* A clock that is set back or forward neither delays a block nor makes one of two. */
+TEST(the_clock_is_set)
+{
+	struct repeats r = fresh();
+	ov_time now = 100 * OV_HOUR;
+
+	say(&r, "again\n", 3, 10 * OV_SECOND, &now);
+	repeats_clock_moved(&r, -50 * OV_HOUR);
+	now -= 50 * OV_HOUR;
+	assert_int_equal(say(&r, "again\n", 1, OV_SECOND, &now), 4);
+	repeats_clock_moved(&r, 70 * OV_HOUR);
+	now += 70 * OV_HOUR;
+	assert_int_equal(say(&r, "again\n", 1, OV_SECOND, &now), 4);
+}
+
 /* What a new daemon reads again has no times: it counts when it goes on, and not before. */
 TEST(old_output_counts_when_it_goes_on)
 {
