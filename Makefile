@@ -144,6 +144,7 @@ install: all
 docs: all
 	@tools/gen-docs build
 	@tools/failures-table
+	@tools/hearing-table
 
 # What the recovery of each row of docs/failures.md takes.
 failure-times: all

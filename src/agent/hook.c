@@ -308,12 +308,18 @@ str hook_line_dropped(struct arena *a, ov_time now)
 	return json_text(a, v);
 }
 
-static enum trouble trouble_of(str error)
+/* A request that was refused may have been too long: only the words for people tell that. */
+static enum trouble trouble_of(str error, str text)
 {
+	enum trouble t = TROUBLE_OTHER;
+
 	for (size_t i = 0; i < ARRAY_LEN(troubles); i++)
 		if (str_is(error, troubles[i].error))
-			return troubles[i].trouble;
-	return TROUBLE_OTHER;
+			t = troubles[i].trouble;
+	if ((t == TROUBLE_OTHER || t == TROUBLE_REFUSED) &&
+			trouble_of_text(text, NULL) == TROUBLE_CONTEXT)
+		return TROUBLE_CONTEXT;
+	return t;
 }
 
 static bool waits(str notification)
@@ -340,7 +346,7 @@ static void fact_fill(struct fact *f, const value *v, const struct meaning *m, b
 	if (f->kind != FACT_NOTICE && m && m->failed) {
 		f->failed = true;
 		if (f->kind == FACT_TURN_ENDED)
-			f->trouble = trouble_of(value_str_at(v, "error"));
+			f->trouble = trouble_of(value_str_at(v, "error"), value_str_at(v, "text"));
 	}
 }
 

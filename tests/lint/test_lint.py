@@ -355,6 +355,60 @@ class FailuresTable(Lint):
         self.refused(self.check([("1", "person")], ["1"], "--check"), "not up to date")
 
 
+class HearingTable(Lint):
+    """Every agent, runtime and trouble has its row, and every row its tests, or says why not."""
+
+    AGENTS, RUNTIMES = ("claude", "codex", "gemini", "opencode", "raw"), ("exec", "tmux")
+    TROUBLES = ("hang", "hung tool", "loop", "sub-agent loop", "limit", "login", "overflow", "permission")
+    HEARD = 'heard = "h"\nafter = "a"\ndone = "d"\n'
+
+    def check(self, first, *args, drop=None):
+        """All cells; `first` is what the first of them says, `drop` one that is left out."""
+        (self.dir / "docs").mkdir(exist_ok=True)
+        document = self.dir / "docs/agents.md"
+        if not document.exists():
+            document.write_text("before\n<!-- hearing: begin -->\n<!-- hearing: end -->\nafter\n")
+        folder = self.dir / "tests/agents"
+        folder.mkdir(parents=True, exist_ok=True)
+        cells = [(t, a, r) for t in self.TROUBLES for a in self.AGENTS for r in self.RUNTIMES]
+        rows = [f'[[row]]\ntrouble = "{t}"\nagents = ["{a}"]\nruntime = "{r}"\n' for t, a, r in cells if (t, a, r) != drop]
+        (folder / "hearing.toml").write_text(rows[0] + first + "".join(row + 'unheard = "u"\n' for row in rows[1:]))
+        (folder / "base.py").write_text("class Base:\n    def test_a(self): pass\n    def test_b(self): pass\n")
+        (folder / "test_x.py").write_text("import base\nclass X(base.Base):\n    test_b = None\n    def test_c(self): pass\n")
+        return run(TOOLS / "hearing-table", *args, self.dir)
+
+    def shown(self, *names):
+        return self.HEARD + f"tests = {list(names)}\n"
+
+    def test_tests_exist(self):
+        for name in ("test_a", "test_c"):
+            self.accepted(self.check(self.shown(f"agents/test_x.X.{name}")))
+        for name in ("agents/test_x.X.test_b", "agents/test_x.X.test_d", "agents/test_x.Y.test_a", "agents/test_y.X.test_a", "x"):
+            self.refused(self.check(self.shown(name)), f"there is no test {name}")
+
+    def test_rows_say_what_they_must(self):
+        self.accepted(self.check(self.HEARD + 'untested = "why"\n'))
+        self.refused(self.check(self.HEARD), "either tests, or untested")
+        self.refused(self.check('untested = "why"\n'), "heard missing")
+        self.refused(self.check(self.HEARD + 'unheard = "u"\n'), "no more to say")
+        self.refused(self.check('unheard = "u"\nlouder = 1\n'), "louder: no such field")
+
+    def test_no_cell_is_missing_or_there_twice(self):
+        self.refused(self.check('unheard = "u"\n', drop=("login", "raw", "tmux")), "no row for login, raw, tmux")
+        twice = 'unheard = "u"\n[[row]]\ntrouble = "hang"\nagents = ["claude"]\nruntime = "exec"\nunheard = "u"\n'
+        self.refused(self.check(twice), "row 1 has claude already")
+
+    def test_the_document_is_up_to_date(self):
+        told = self.shown("agents/test_x.X.test_a")
+        self.refused(self.check(told, "--check"), "not up to date")
+        self.accepted(self.check(told))
+        self.accepted(self.check(told, "--check"))
+        text = (self.dir / "docs/agents.md").read_text()
+        self.assertTrue(text.startswith("before\n") and text.endswith("\nafter\n"), text)
+        self.assertIn("| hang | claude | exec | h | a | d | `agents/test_x.X.test_a` |", text)
+        self.refused(self.check('unheard = "u"\n', "--check"), "not up to date")
+
+
 class CoveredCorpus(Lint):
     def test_an_empty_corpus_is_a_failure(self):
         fuzzer = self.dir / "fuzz_x.c"

@@ -83,6 +83,14 @@ static const struct {
 	  "'last_assistant_message':'API Error: 429'}",
 			FACT_TURN_ENDED, FACT_NOTICE, "", "", "API Error: 429", true, false,
 			TROUBLE_RATE_LIMITED },
+	{ "{" S "'hook_event_name':'StopFailure','error':'invalid_request',"
+	  "'last_assistant_message':'Prompt is too long'}",
+			FACT_TURN_ENDED, FACT_NOTICE, "", "", "Prompt is too long", true, false,
+			TROUBLE_CONTEXT },
+	{ "{" S "'hook_event_name':'StopFailure','error':'invalid_request',"
+	  "'last_assistant_message':'API Error: 429'}",
+			FACT_TURN_ENDED, FACT_NOTICE, "", "", "API Error: 429", true, false,
+			TROUBLE_REFUSED },
 	{ "{" S "'hook_event_name':'StopFailure','error':'unknown'}", FACT_TURN_ENDED, FACT_NOTICE,
 			"", "", "", true, false, TROUBLE_OTHER },
 	{ "{" S "'hook_event_name':'SubagentStart','agent_id':'a6'}", FACT_TURN_STARTED,

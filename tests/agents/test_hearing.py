@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""What the table of docs/agents.md says of troubles that no other test shows: that they are heard, and what is done."""
+
+import unittest
+
+import common
+import real
+from test_tmux import trusted
+
+# As each model's server says that a conversation is too long.
+TOO_LONG = {"claude": "prompt is too long: 205000 tokens > 200000 maximum",
+            "codex": "Your input exceeds the context window of this model. Please adjust your input and try again.",
+            "gemini": "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            "opencode": "This model's maximum context length is 100000 tokens. However, your messages resulted in 120000 tokens."}
+SAME_CALLS = 24  # more than oversight.stuck.same_call_count
+
+
+class Heard(real.RealCase):
+    kind = None
+    work, impatient, endless = common.Common.work, common.Common.impatient, common.Common.endless
+
+    def place(self, **options):
+        """A site whose agent's model fails at once where it fails."""
+        return self.site(real.Agent(self.kind, env=self.kind.no_retries), **options)
+
+    def hang(self):
+        """The model never answers: silence, and a stall."""
+        site = self.place()
+        self.goal(site, self.task("T1", [{"hang": True}], self.work("T1")))
+        self.model.wait(lambda r: not r["side"])
+        self.impatient(site, idle_after="2s", min_resend_interval="100ms", **{"backoff.base": "100ms"})
+        site.wait_type("episode.opened")
+
+    def loop(self):
+        """The same call with the same answer again and again: the run is interrupted for the order to change its approach."""
+        site = self.place()
+        self.goal(site, self.task("T1", [self.kind.shell("echo same")] * SAME_CALLS + [{"hang": True}], self.work("T1")))
+        found = site.wait_type("detection.made")["data"]["detection"]
+        self.assertEqual(found["type"], "stuck", found)
+        self.assertIn("the run is interrupted", site.wait_type("intervention.applied")["data"]["did"])
+
+    def overflow(self):
+        """The conversation is too long: it begins anew."""
+        site = self.place()
+        work, said = self.work("T1")
+        too_long = {"status": 400, "message": TOO_LONG[self.kind.name], "times": 1}
+        goal = self.goal(site, self.task("T1", [{"fail": too_long, **work}, said]))
+        ended = site.wait_type("run.ended")["data"]
+        self.assertEqual((ended["verdict"], ended["trouble"]), ("failed", "context"), ended)
+        site.wait_goal(goal)
+        first, last = self.run_of(site, "T1", 0), self.run_of(site, "T1")
+        self.assertEqual((last["resumed"], last["verdict"], last["session"] != first["session"]), (False, "ok", True))
+
+
+class Claude(Heard):
+    kind = real.Claude
+
+    def test_hang(self):
+        self.hang()
+
+    def test_loop(self):
+        self.loop()
+
+    def test_overflow(self):
+        self.overflow()
+
+
+class Codex(Heard):
+    kind = real.Codex
+
+    def test_hang(self):
+        self.hang()
+
+    def test_loop(self):
+        self.loop()
+
+    def test_overflow(self):
+        self.overflow()
+
+
+class Gemini(Heard):
+    kind = real.Gemini
+
+    def test_hang(self):
+        self.hang()
+
+    def test_overflow(self):
+        self.overflow()
+
+
+class Opencode(Heard):
+    kind = real.Opencode
+
+    def test_hang(self):
+        self.hang()
+
+    def test_loop(self):
+        self.loop()
+
+    def test_overflow(self):
+        """It sums the conversation up by itself; where it ends there without a change, another run follows."""
+        site = self.place()
+        work, said = self.work("T1")
+        too_long = {"status": 400, "message": TOO_LONG["opencode"], "times": 1}
+        goal = self.goal(site, self.task("T1", [{"fail": too_long, **work}, said]))
+        site.wait_goal(goal)
+        self.assertEqual({(r["verdict"], r["trouble"]) for r in site.runs()}, {("ok", "none")})
+
+
+class Terminal(Heard):
+    def place(self, **options):
+        site = self.site(real.Agent(self.kind, env=self.kind.no_retries), start=False, runtime="tmux", **options)
+        site.env["TMUX_TMPDIR"] = site.root
+        trusted(self.home(site.root, self.kind.name), site.repo, "not-a-real-key")
+        site.up()
+        return site
+
+    def refused(self, status, trouble):
+        """The model's server refuses: its lane waits."""
+        site = self.place()
+        self.goal(site, self.task("T1", [{"fail": {"status": status, "message": "no luck"}}], self.work("T1")))
+        self.assertEqual(site.wait_type("agent.limited")["data"]["kind"], trouble)
+
+    def hung_tool(self):
+        site = self.place()
+        self.goal(site, self.task("T1", [self.endless(site)]))
+        self.gate.wait()
+        self.impatient(site, idle_after="1s", mute_after="2s")
+        asked = site.wait_type("escalation.opened")["data"]
+        self.assertEqual(asked["kind"], "mute", asked)
+        self.assertIn(f"tool {self.kind.tool_shown}", asked["question"])
+
+
+class ClaudeTmux(Terminal):
+    kind = real.Claude
+
+    def test_hung_tool(self):
+        self.hung_tool()
+
+    def test_loop(self):
+        self.loop()
+
+    def test_limit(self):
+        self.refused(429, "rate_limited")
+
+    def test_login(self):
+        self.refused(401, "login")
+
+    def test_overflow(self):
+        self.overflow()
+
+
+class CodexTmux(Terminal):
+    kind = real.Codex
+
+    def test_hung_tool(self):
+        self.hung_tool()
+
+    def test_loop(self):
+        self.loop()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
