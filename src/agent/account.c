@@ -242,8 +242,8 @@ static void on_usage(struct account *c, const struct fact *f, ov_time at _unused
 /* resets_at is a date, and stays. */
 void account_clock_moved(struct account *c, ov_time by)
 {
-	ov_time *const moments[] = { &c->life_at, &c->alone_at, &c->retrying_since,
-		&c->last_tool.since };
+	ov_time *const moments[] = { &c->life_at, &c->alone_at, &c->waiting_since,
+		&c->retrying_since, &c->last_tool.since };
 
 	for (size_t i = 0; i < ARRAY_LEN(moments); i++)
 		if (*moments[i])
@@ -273,8 +273,11 @@ static void on_context(struct account *c, const struct fact *f, ov_time at _unus
 
 /* ---- being held up ---- */
 
-static void on_wanted(struct account *c, const struct fact *f, ov_time at _unused_)
+/* A prompt that is still open may be told of again. */
+static void on_wanted(struct account *c, const struct fact *f, ov_time at)
 {
+	if (!c->waiting_for[0])
+		c->waiting_since = at;
 	KEEP(c->waiting_for, f->name.n ? f->name : STR("permission"));
 }
 

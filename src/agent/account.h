@@ -36,6 +36,7 @@ struct account {
 	struct account_tool last_tool; /* since: when it was called */
 	char last_tool_input[ACCOUNT_TEXT];
 	char waiting_for[ACCOUNT_NAME]; /* a person's permission; empty: nobody's */
+	ov_time waiting_since;
 	bool retrying;
 	int64_t attempts;
 	ov_time retrying_since;

@@ -232,6 +232,7 @@ void observe_account(struct observe *o, str run_id, const struct account *c, int
 	seen->tool_since = c->tools_n ? c->tools[0].since : 0;
 	seen->waiting_for = put_text(w->waiting_for, sizeof(w->waiting_for),
 			"permission: ", c->waiting_for);
+	seen->waiting_since = c->waiting_for[0] ? c->waiting_since : 0;
 	seen->retrying = c->retrying;
 	seen->retrying_since = c->retrying ? c->retrying_since : 0;
 	seen->trouble = c->trouble == TROUBLE_NONE ? STR("") : put_trouble(w, c);

@@ -140,6 +140,7 @@ static void sleep_run(struct assignment *as, struct run *r, int64_t slept, ov_ti
 	r->awake_at = now;
 	move(&r->patience_from, slept);
 	move(&r->mute_at, slept);
+	move(&r->asked_at, slept);
 	/* One that was silent for too long before is no better for it. */
 	if (as->status == AS_STALLED)
 		move(&as->last_activity_at, slept);

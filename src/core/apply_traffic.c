@@ -37,7 +37,18 @@ int apply_escalation_opened(struct state *s, const struct event *e, struct ov_er
 		run->overdue = true;
 	if (run && str_is(esc->kind, "mute"))
 		run->mute_at = e->at;
+	if (run && str_is(esc->kind, ASK_PERMISSION))
+		run->asked_at = e->at;
 	return 0;
+}
+
+/* From now on its silence is its own again. */
+static void permission_closed(struct state *s, const struct escalation *esc, ov_time at)
+{
+	struct assignment *as = state_assignment(s, esc->assignment_id);
+
+	if (as && as->run && as->run->asked_at)
+		as->run->asked_at = at;
 }
 
 /* Whatever was said: while the run goes on it is asked about again. */
@@ -77,6 +88,8 @@ int apply_escalation_closed(struct state *s, const struct event *e, struct ov_er
 		esc->closed_at = e->at;
 		if (str_is(esc->kind, "overdue"))
 			overdue_answered(s, esc, e->at);
+		if (str_is(esc->kind, ASK_PERMISSION))
+			permission_closed(s, esc, e->at);
 		if (str_is(esc->kind, ASK_POST) && esc->status == ESC_ANSWERED)
 			post_answered(s, esc);
 		state_prune_escalations(s);

@@ -112,8 +112,8 @@ struct config {
 	int64_t patrol_restarts, patrol_resends; /* [patrol] */
 	ov_time patrol_confirm;
 	bool radar; /* supervisor.radar */
-	ov_time idle_after, max_run, mute_after, done_grace, min_resend_interval, backoff_base,
-			backoff_max, limit_base, limit_max,
+	ov_time idle_after, max_run, mute_after, ask_after, done_grace, min_resend_interval,
+			backoff_base, backoff_max, limit_base, limit_max,
 			limit_wait_max; /* limit_*: not scaled */
 	int64_t max_retries;
 	ov_time remind_after, default_after; /* [escalation] */

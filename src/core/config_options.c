@@ -76,6 +76,11 @@ static const struct option options[] = {
 			"A run that is busy but has written nothing and changed no file for this "
 			"long is put before a person; it is left alone. \"0s\": never.",
 			AT(mute_after) },
+	{ "supervisor.ask_after", OPT_DURATION, 0, OV_DAY, "\"30s\"",
+			"An agent that waits for a person's permission for this long opens an "
+	                "inbox "
+			"entry; its run is kept. \"0s\": never; then it counts as silent.",
+			AT(ask_after) },
 	{ "supervisor.done_grace", OPT_DURATION, 10, OV_DAY, "\"1m\"",
 			"A run that reported that it is done and falls silent is ended after this.",
 			AT(done_grace) },

@@ -326,6 +326,12 @@ static void tick_mute(struct decide_ctx *cx, const struct decision *d)
 			&(struct escalation_spec){ .kind = "mute", .question = d->why });
 }
 
+static void tick_ask(struct decide_ctx *cx, const struct decision *d)
+{
+	escalate_about(cx, about_assignment(d->assignment),
+			&(struct escalation_spec){ .kind = ASK_PERMISSION, .question = d->why });
+}
+
 static void tick_outage(struct decide_ctx *cx, const struct decision *d)
 {
 	static const char *const options[] = { "hang", NULL };
@@ -423,6 +429,7 @@ void tick_recover(struct decide_ctx *cx, const struct decision *d)
 		[DEC_FINISH] = tick_finish,
 		[DEC_OVERDUE] = tick_overdue,
 		[DEC_MUTE] = tick_mute,
+		[DEC_ASK] = tick_ask,
 		[DEC_OUTAGE] = tick_outage,
 		[DEC_OUTAGE_OVER] = tick_outage_over,
 		[DEC_UNBLOCK] = tick_unblock,

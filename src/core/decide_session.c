@@ -252,7 +252,8 @@ static void told_no_more(struct decide_ctx *cx, const struct run *r)
 		const struct escalation *x = cx->state->escalations.p[i];
 
 		if (x->status == ESC_OPEN &&
-				(str_is(x->kind, "overdue") || str_is(x->kind, "mute")) &&
+				(str_is(x->kind, "overdue") || str_is(x->kind, "mute") ||
+						str_is(x->kind, ASK_PERMISSION)) &&
 				str_eq(x->assignment_id, r->assignment_id))
 			escalation_close(cx, x, ESC_DISMISSED, STR("the run ended"));
 	}
@@ -287,7 +288,7 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 	/* Whoever did the work had its instruction, also when nothing was heard of its session. */
 	if (end_is_ok(params) && as->node && as->run == r)
 		said_given(cx, as->node, r);
-	if (r->overdue || r->mute_at)
+	if (r->overdue || r->mute_at || r->asked_at)
 		told_no_more(cx, r);
 	/* A stop that is still being delivered ends as an effect of its own and finds the run over. */
 	if (as->run == r && (!as->effect || unheard))

@@ -203,6 +203,7 @@ static tick_fn *const tick_table[DECISION_KIND_COUNT] = {
 	[DEC_FINISH] = tick_recover,
 	[DEC_OVERDUE] = tick_recover,
 	[DEC_MUTE] = tick_recover,
+	[DEC_ASK] = tick_recover,
 	[DEC_OUTAGE] = tick_recover,
 	[DEC_OUTAGE_OVER] = tick_recover,
 	[DEC_UNBLOCK] = tick_recover,

@@ -57,8 +57,8 @@ uint64_t observations_mark(const struct map *observations)
 		const struct observation *o = found;
 		const int64_t facts[] = { o->output_at, o->looked_at, o->process_at, o->tree_at,
 			o->tokens, o->cost_microusd, o->tool_since, o->retrying_since,
-			o->tool_in_flight, o->compacting, o->retrying, (int64_t)o->waiting_for.n,
-			o->same_calls, o->same_at };
+			o->waiting_since, o->tool_in_flight, o->compacting, o->retrying,
+			(int64_t)o->waiting_for.n, o->same_calls, o->same_at };
 
 		mark += str_hash(id, str_hash((str){ (const char *)facts, sizeof(facts) }, 0));
 	}

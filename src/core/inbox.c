@@ -65,6 +65,8 @@ static const struct inbox_kind kinds[] = {
 			NULL, NULL },
 	{ "mute", ABOUT_NODE, URGENCY_WARNING, "its run is busy and shows nothing of it", NULL,
 			false, false, NULL, NULL },
+	{ ASK_PERMISSION, ABOUT_NODE, URGENCY_CRITICAL, "its agent waits for a permission", NULL,
+			false, false, NULL, NULL },
 	{ "no_agent", ABOUT_NODE, URGENCY_WARNING, "no configured agent can take it", NULL, false,
 			false, NULL, NULL },
 	{ "no_worker", ABOUT_NODE, URGENCY_WARNING, "the worker that it was given to is gone", NULL,

@@ -23,6 +23,8 @@ static void newest_sign(struct liveness *l, const struct assignment *as,
 
 	consider(l, as->last_activity_at, as->activity, latest);
 	consider(l, as->run ? as->run->started_at : 0, LIFE_SESSION, latest);
+	/* While a person had its question before them, its silence was theirs. */
+	consider(l, as->run ? as->run->asked_at : 0, LIFE_SESSION, latest);
 	if (o) {
 		consider(l, o->output_at, LIFE_STREAM, latest);
 		/* What a process does to try again is no life. */
@@ -125,7 +127,8 @@ struct voice voice_judge(const struct policy *p, const struct assignment *as,
 void observation_clock_moved(struct observation *o, ov_time by)
 {
 	ov_time *const moments[] = { &o->output_at, &o->looked_at, &o->process_at, &o->tree_at,
-		&o->tool_since, &o->retrying_since, &o->same_since, &o->same_at };
+		&o->tool_since, &o->waiting_since, &o->retrying_since, &o->same_since,
+		&o->same_at };
 
 	for (size_t i = 0; i < ARRAY_LEN(moments); i++)
 		if (*moments[i])

@@ -244,6 +244,7 @@ static const struct field run_fields[] = {
 	FIELD(run, resets_at, F_CALENDAR),
 	FIELD(run, overdue, F_BOOL),
 	FIELD(run, mute_at, F_TIME),
+	FIELD(run, asked_at, F_TIME),
 	FIELD(run, patience_from, F_TIME),
 	FIELD(run, lost, F_BOOL),
 	FIELD(run, exit_code, F_INT),

@@ -6,6 +6,9 @@
 #include "core/record.h"
 #include "core/transition.h"
 
+/* The kind of an inbox entry: its agent waits for a person. */
+#define ASK_PERMISSION "permission"
+
 struct run {
 	str goal_id, node_id, assignment_id, dispatch_id, agent, worker;
 	int64_t attempt, epoch;
@@ -69,7 +72,8 @@ struct run {
 	ov_time awake_at;      /* the machine woke up; 0: it did not sleep meanwhile */
 	ov_time patience_from; /* a person said that it may go on; 0: nobody was asked yet */
 	ov_time created_at, started_at, ended_at;
-	ov_time mute_at; /* a person was told that it is busy but shows nothing of it; 0: never */
+	ov_time mute_at;  /* a person was told that it is busy but shows nothing of it; 0: never */
+	ov_time asked_at; /* a person was told that it waits for one, or answered; 0: never */
 
 	/* derived */
 	struct list link;   /* in state->runs or state->retired_runs */

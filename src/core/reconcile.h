@@ -26,6 +26,7 @@
 	X(DEC_FINISH, "finish", "it reported done, and is quiet")                \
 	X(DEC_OVERDUE, "overdue", "the run takes too long")                      \
 	X(DEC_MUTE, "mute", "the run is busy, but shows nothing of it")          \
+	X(DEC_ASK, "ask", "the agent waits for a person's permission")           \
 	X(DEC_OUTAGE, "outage", "too many fell silent at once")                  \
 	X(DEC_OUTAGE_OVER, "outage_over", "not so many are silent any more")     \
 	X(DEC_UNBLOCK, "unblock", "the time that it waited for came")            \
@@ -104,7 +105,8 @@ struct observation {
 	bool retrying; /* it says that it tries the same again and again: no sign of life */
 	int64_t tokens, cost_microusd; /* of this run so far, as far as known; else 0 */
 	str waiting_for;               /* a person: a permission or a question; empty: no */
-	str tool;                      /* the oldest one in flight, where the agent names it */
+	ov_time waiting_since;
+	str tool; /* the oldest one in flight, where the agent names it */
 	ov_time tool_since;
 	ov_time retrying_since;
 	str trouble; /* what with, for people */

@@ -154,6 +154,60 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 	tick_add(t, d);
 }
 
+/* The agent's own words, so that they cannot be taken for ours: within quotes, in one line. */
+static str in_quotes(struct arena *a, str words)
+{
+	char *p = arena_array(a, char, words.n + 1);
+
+	for (size_t i = 0; i < words.n; i++)
+		p[i] = words.p[i] == '"'                                               ? '\''
+				: (unsigned char)words.p[i] < ' ' || words.p[i] == 127 ? ' '
+										       : words.p[i];
+	return arena_printf(a, "\"" STR_FMT "\"", (int)words.n, p);
+}
+
+static void ask(struct tick *t, const struct assignment *as, const struct observation *o)
+{
+	struct decision d = about(DEC_ASK, as);
+
+	d.why = arena_printf(t->a,
+			"agent " STR_FMT " waits for a person; it asks for " STR_FMT
+			". Its run " STR_FMT " is kept. Next: overseer worker attach " STR_FMT,
+			STR_ARG(as->agent), STR_ARG(in_quotes(t->a, o->waiting_for)),
+			STR_ARG(as->run->id), STR_ARG(as->worker));
+	tick_add(t, d);
+}
+
+/*
+ * A run that waits for a person is left as it is while they have its question before them, and before
+ * that. Once they have closed it, silence decides again: what hangs after an answer hangs.
+ */
+static bool waits_for_person(struct tick *t, const struct assignment *as,
+		const struct observation *o)
+{
+	const struct escalation *open = as->run->asked_at ? open_question(t, as, ASK_PERMISSION)
+							  : NULL;
+	struct decision over = about(DEC_SETTLED, as);
+	ov_time at;
+
+	/* A daemon that has just begun has yet to read what the agent said: only newer words end it. */
+	if (open && o && !o->waiting_for.n && o->output_at > open->opened_at) {
+		over.escalation = open;
+		over.why = STR("the agent goes on");
+		tick_add(t, over);
+	}
+	if (!o || !o->waiting_for.n || !t->w->policy->ask_after)
+		return false;
+	if (open || o->waiting_since <= as->run->asked_at)
+		return open != NULL;
+	at = MAX(o->waiting_since, as->run->started_at) + t->w->policy->ask_after;
+	if (t->now < at)
+		tick_wake(t, at);
+	else
+		ask(t, as, o);
+	return true;
+}
+
 /* Told to stop because its node was settled without it, or because a new run shall follow. */
 static bool is_stopping(const struct assignment *as)
 {
@@ -239,7 +293,7 @@ static void watch_run(struct tick *t, struct watch *w, const struct assignment *
 
 	w->live++;
 	check_maximum(t, as);
-	if (is_fresh(t, as))
+	if ((!stalled && waits_for_person(t, as, o)) || is_fresh(t, as))
 		return;
 	l = liveness_judge(t->w->policy, as, o, t->now);
 	if (is_finished(t, as, &l)) {

@@ -26,7 +26,7 @@ static bool is_known(const struct scn *s, str word)
 		&block_kinds, &resources, &budget_levels, &causes, &effect_kinds, &verifications };
 	static const char *const others[] = { "nudge", "start", "retry", "answer", "rerun", "split",
 		"diagnose", "create", "file", "planner", "fallback", "replan", "stalled",
-		"question", "run_stop", "stop", "overdue", "mute", "outage", "budget",
+		"question", "run_stop", "stop", "overdue", "mute", "permission", "outage", "budget",
 		"agent_limited", "waiting", "no_changes" };
 	int64_t number;
 

@@ -31,6 +31,7 @@ static const struct {
 	OPTION("idle_set", OPT_FLAG, idle_set),
 	OPTION("max_run", OPT_DUR, max_run),
 	OPTION("mute_after", OPT_DUR, mute_after),
+	OPTION("ask_after", OPT_DUR, ask_after),
 	OPTION("done_grace", OPT_DUR, done_grace),
 	OPTION("max_retries", OPT_NUM, max_nudges),
 	OPTION("min_resend", OPT_DUR, min_resend_interval),

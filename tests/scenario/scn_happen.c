@@ -115,6 +115,7 @@ static void retries(struct scn *s, const struct args *a)
 
 static void waits_for(struct scn *s, const struct args *a)
 {
+	life_of(s, scn_node(s, a->v[0].s))->seen.waiting_since = s->f.now;
 	life_of(s, scn_node(s, a->v[0].s))->seen.waiting_for = a->n > 1
 			? arena_str(&s->f.arena, a->v[1].s)
 			: STR("");

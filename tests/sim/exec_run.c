@@ -541,6 +541,10 @@ static void look_ended(struct sim *s, void *arg)
 	look_at_tree(er);
 	o->looked_at = sim_now(s);
 	o->waiting_for = r && !s->silent ? machine_waits(r) : STR("");
+	if (!o->waiting_for.n)
+		o->waiting_since = 0;
+	else if (!o->waiting_since)
+		o->waiting_since = sim_now(s);
 	tape_call(x->d->tape, x->d->engine, TAPE_TOUCH);
 }
 

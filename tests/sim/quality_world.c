@@ -96,6 +96,7 @@ static void show(struct world_sim *w, struct player *p)
 	o->output_at = output_of(w, p);
 	o->tool_in_flight = p->plays->tells && s->tool;
 	o->compacting = p->plays->tells && s->compacting;
+	o->waiting_since = w->base + p->began + s->from;
 	o->waiting_for = p->plays->tells && s->waiting ? STR("may I run make install?") : STR("");
 }
 

@@ -187,10 +187,10 @@ static bool same_observation(const struct observation *a, const struct observati
 			a->tool_in_flight == b->tool_in_flight && a->compacting == b->compacting &&
 			a->retrying == b->retrying && a->retrying_since == b->retrying_since &&
 			a->tokens == b->tokens && a->cost_microusd == b->cost_microusd &&
-			a->tool_since == b->tool_since && str_eq(a->waiting_for, b->waiting_for) &&
-			str_eq(a->tool, b->tool) && str_eq(a->trouble, b->trouble) &&
-			a->same_calls == b->same_calls && a->same_since == b->same_since &&
-			str_eq(a->same_call, b->same_call);
+			a->tool_since == b->tool_since && a->waiting_since == b->waiting_since &&
+			str_eq(a->waiting_for, b->waiting_for) && str_eq(a->tool, b->tool) &&
+			str_eq(a->trouble, b->trouble) && a->same_calls == b->same_calls &&
+			a->same_since == b->same_since && str_eq(a->same_call, b->same_call);
 }
 
 static void note_seen(struct tape *t, str run, const struct observation *o)
@@ -229,6 +229,7 @@ static void note_seen(struct tape *t, str run, const struct observation *o)
 					o->retrying << 4));
 	tape_u64(t, (uint64_t)o->tool_since);
 	tape_u64(t, (uint64_t)o->retrying_since);
+	tape_u64(t, (uint64_t)o->waiting_since);
 	tape_str(t, o->waiting_for);
 	tape_str(t, o->tool);
 	tape_str(t, o->trouble);

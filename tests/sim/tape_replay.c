@@ -239,6 +239,7 @@ static void see(struct player *p)
 	o->retrying = flags >> 4 & 1;
 	o->tool_since = (ov_time)get_u64(p);
 	o->retrying_since = (ov_time)get_u64(p);
+	o->waiting_since = (ov_time)get_u64(p);
 	o->waiting_for = get_str(p);
 	o->tool = get_str(p);
 	o->trouble = get_str(p);

@@ -45,6 +45,7 @@ struct policy fixture_policy(void)
 		.idle_after = 15 * OV_MINUTE,
 		.max_run = 4 * OV_HOUR,
 		.mute_after = OV_HOUR,
+		.ask_after = 30 * OV_SECOND,
 		.done_grace = OV_MINUTE,
 		.max_nudges = 2,
 		.min_resend_interval = 5 * OV_MINUTE,

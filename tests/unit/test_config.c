@@ -63,6 +63,7 @@ TEST(supervision_by_default)
 	assert_int_equal(p->idle_after, 15 * OV_MINUTE);
 	assert_int_equal(p->max_run, 4 * OV_HOUR);
 	assert_int_equal(p->mute_after, OV_HOUR);
+	assert_int_equal(p->ask_after, 30 * OV_SECOND);
 	assert_int_equal(p->done_grace, OV_MINUTE);
 	assert_int_equal(p->max_nudges, 2);
 	assert_int_equal(p->min_resend_interval, 5 * OV_MINUTE);

@@ -377,6 +377,7 @@ TEST(mark)
 	CHANGES(retrying, true);
 	CHANGES(retrying_since, 5);
 	CHANGES(waiting_for, STR("Bash"));
+	CHANGES(waiting_since, 7);
 #undef CHANGES
 	map_remove(&a, STR("r2"));
 	before = observations_mark(&a);
