@@ -273,12 +273,22 @@ static void on_context(struct account *c, const struct fact *f, ov_time at _unus
 
 /* ---- being held up ---- */
 
-/* A prompt that is still open may be told of again. */
+/* A prompt that is still open may be told of again, with less than was known of it. */
 static void on_wanted(struct account *c, const struct fact *f, ov_time at)
 {
+	str name = f->name.n ? f->name : STR("permission");
+	size_t n;
+
 	if (!c->waiting_for[0])
 		c->waiting_since = at;
-	KEEP(c->waiting_for, f->name.n ? f->name : STR("permission"));
+	else if (!f->text.n)
+		return;
+	KEEP(c->waiting_for, name);
+	n = strlen(c->waiting_for);
+	if (f->text.n && n + 2 < sizeof(c->waiting_for)) {
+		memcpy(c->waiting_for + n, ": ", 3);
+		keep(c->waiting_for + n + 2, sizeof(c->waiting_for) - n - 2, f->text);
+	}
 }
 
 static void keep_denied(struct account *c, str name)

@@ -78,7 +78,7 @@ static const struct option options[] = {
 			AT(mute_after) },
 	{ "supervisor.ask_after", OPT_DURATION, 0, OV_DAY, "\"30s\"",
 			"An agent that waits for a person's permission for this long opens an "
-	                "inbox "
+			"inbox "
 			"entry; its run is kept. \"0s\": never; then it counts as silent.",
 			AT(ask_after) },
 	{ "supervisor.done_grace", OPT_DURATION, 10, OV_DAY, "\"1m\"",

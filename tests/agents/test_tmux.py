@@ -2,6 +2,7 @@
 """The real Claude Code and the real Codex, interactive, in terminals of tmux: each does a task."""
 
 import json
+import subprocess
 import unittest
 from pathlib import Path
 
@@ -59,6 +60,26 @@ class Tmux(real.RealCase):
 
     def test_codex_waits_in_vain(self):
         self.waits_in_vain(real.Codex)
+
+    def test_claude_asks_for_a_permission(self):
+        """A prompt is open: a person is told what it is about, whatever idle_after is; the run waits, and goes on when it is answered."""
+        site = self.terminal_site(real.Claude, more="", permission_mode="default", config=real.QUICK + 'ask_after = "1s"\n')
+        goal = self.goal(site, self.task("T1", [real.Claude.shell("echo x > T1.txt"), {"text": "Did it."}]))
+        asked = site.wait_type("escalation.opened")["data"]
+        self.assertEqual(asked["kind"], "permission", asked)
+        self.assertRegex(asked["question"], 'it asks for "permission: Bash: [^"]*echo x > T1.txt[^"]*"')
+        self.assertIn("Next: overseer worker attach pool-1", asked["question"])
+        self.assertIn("waits for a person", self.cli(site, "inbox"))
+        self.impatient(site, idle_after="2s", min_resend_interval="100ms", **{"backoff.base": "100ms"})
+        worker = site.call("worker.show", worker="pool-1")
+        self.assertEqual(worker["now"]["state"], "waiting", worker)
+        *tmux, _, _, target, session = worker["place"]["peek"]
+        subprocess.run([*tmux, "send-keys", target, session, "Enter"], env=site.env, check=True)
+        self.assertIn("goes on", site.wait_type("escalation.closed")["data"]["answer"])
+        self.impatient(site, idle_after="5m")
+        site.wait_goal(goal)
+        self.assertEqual(self.kinds_of(site, "episode.opened"), [])
+        self.assertEqual(len(site.runs()), 1)
 
     def test_claude(self):
         self.accepted(real.Claude)
