@@ -528,6 +528,7 @@ static apply_fn *const table[EVENT_KIND_COUNT] = {
 	[EV_NOTICE_WITHDRAWN] = apply_notice_withdrawn,
 	[EV_NOTICE_RETRIED] = apply_notice_retried,
 	[EV_AGENT_LIMITED] = apply_agent_limited,
+	[EV_SILENCE_LEARNED] = apply_silence_learned,
 	[EV_AGENT_CLEARED] = apply_agent_cleared,
 	[EV_OUTAGE_SUSPECTED] = apply_outage_suspected,
 	[EV_OUTAGE_OVER] = apply_outage_over,

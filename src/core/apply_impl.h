@@ -41,7 +41,8 @@ apply_fn apply_plan_applied, apply_run_created, apply_run_started, apply_run_ses
 		apply_detection_made, apply_intervention_applied, apply_detection_judged,
 		apply_oversight_renewed, apply_goal_health, apply_run_frozen,
 		apply_escalation_snoozed, apply_escalation_raised, apply_notice_opened,
-		apply_notice_tried, apply_notice_withdrawn, apply_notice_retried;
+		apply_notice_tried, apply_notice_withdrawn, apply_notice_retried,
+		apply_silence_learned;
 
 /* The event says what is thought of its run's work: an iteration is to be made of it. */
 void run_judged(struct state *s, const struct event *e, enum cause cause, str failure);

@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/apply_impl.h"
+#include "core/habit.h"
 #include "core/liveness.h"
 
 /*
@@ -13,6 +14,13 @@ static void forgive(struct node *n, enum life_sign sign)
 	n->failures[CAUSE_RUN] = n->failures[CAUSE_LOST] = 0;
 	if (sign == LIFE_TREE)
 		n->failures[CAUSE_CHECK] = n->failures[CAUSE_GATE] = 0;
+}
+
+int apply_silence_learned(struct state *s, const struct event *e, struct ov_err *err)
+{
+	(void)err;
+	habits_fold(s, e);
+	return 0;
 }
 
 int apply_assignment_activity(struct state *s, const struct event *e, struct ov_err *err)

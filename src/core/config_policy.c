@@ -363,6 +363,7 @@ static void fill_recovery(const struct config *c, struct policy *p)
 	p->idle_set = config_lookup(c->doc, STR("supervisor.idle_after")) != NULL;
 	p->max_run = c->max_run;
 	p->mute_after = c->mute_after;
+	p->mute_set = config_lookup(c->doc, STR("supervisor.mute_after")) != NULL;
 	p->ask_after = c->ask_after;
 	p->done_grace = c->done_grace;
 	p->max_nudges = c->max_retries;

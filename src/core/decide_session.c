@@ -259,6 +259,22 @@ static void told_no_more(struct decide_ctx *cx, const struct run *r)
 	}
 }
 
+/* One that was stopped or failed shows how long trouble is silent, not work. */
+static void learn_silence(struct decide_ctx *cx, const struct run *r, const value *params)
+{
+	const value *silences = value_at(params, "silences");
+	struct event *e;
+
+	if (value_count(silences) == 0)
+		return;
+	e = emit(cx, EV_SILENCE_LEARNED,
+			(struct subject){ r->goal_id, r->node_id, r->assignment_id, r->id });
+	ev_str(cx, e, "agent", r->agent);
+	if (r->model.n)
+		ev_str(cx, e, "model", r->model);
+	value_put(cx->arena, e->data, "silences", value_copy(cx->arena, silences));
+}
+
 /* {"run", "exit_code", "signal", "lost", ...} from the run's exit record. */
 int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
@@ -285,6 +301,8 @@ int decide_run_end(struct decide_ctx *cx, const value *params, value **ret_resul
 	if (patrol_counts_on(cx, as))
 		ev_flag(cx, e, "keeps_repairs", true);
 	run_spent(cx, r, as, e->data);
+	if (end_is_ok(params) && !as->stopping)
+		learn_silence(cx, r, params);
 	/* Whoever did the work had its instruction, also when nothing was heard of its session. */
 	if (end_is_ok(params) && as->node && as->run == r)
 		said_given(cx, as->node, r);

@@ -115,6 +115,8 @@
 	X(EV_AGENT_LIMITED, "agent.limited",                                                       \
 			"An agent cannot be used for a while: its lane waits.")                    \
 	X(EV_AGENT_CLEARED, "agent.cleared", "The agent can be used again.")                       \
+	X(EV_SILENCE_LEARNED, "silence.learned",                                                   \
+			"A run that ended well showed how long its agent is silent, and when.")    \
 	X(EV_OUTAGE_SUSPECTED, "outage.suspected",                                                 \
 			"So many runs fell silent at once that the fault is ours: none is "        \
 			"touched.")                                                                \

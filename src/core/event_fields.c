@@ -499,6 +499,14 @@ static const struct event_field outage_suspected[] = {
 	NUM("silent", "runs without a sign of life"),
 	NUM("live", "of so many"),
 };
+static const struct event_field silence_learned[] = {
+	TEXT("agent", "whose run it was"),
+	TEXT_OPT("model", "that it worked with"),
+	{ "silences", V_ARRAY, true,
+			"its longest: activity, tool, and counts by the seconds within which they "
+			"ended",
+			V_OBJECT },
+};
 static const struct event_field outage_over[] = {
 	TEXT("reason", "what was seen"),
 	NUM_OPT("ignore_until_ms", "a person said that it is none: until then none is suspected"),
@@ -565,6 +573,7 @@ const struct event_fields event_fields[EVENT_KIND_COUNT] = {
 	[EV_ESCALATION_CLOSED] = FIELDS(escalation_closed),
 	[EV_AGENT_LIMITED] = FIELDS(agent_limited),
 	[EV_AGENT_CLEARED] = FIELDS(agent_cleared),
+	[EV_SILENCE_LEARNED] = FIELDS(silence_learned),
 	[EV_OUTAGE_SUSPECTED] = FIELDS(outage_suspected),
 	[EV_OUTAGE_OVER] = FIELDS(outage_over),
 };

@@ -21,6 +21,7 @@ static const char *const templates[EVENT_KIND_COUNT] = {
 	[EV_MACHINE_SLEPT] = "the machine slept for {for_ms} ms",
 	[EV_GOAL_CREATED] = "{actor} created the goal \"{title}\"",
 	[EV_GOAL_UPDATED] = "{actor} changed the goal: {reason}",
+	[EV_SILENCE_LEARNED] = "how long {agent} is silent was learned from run {run}",
 	[EV_GOAL_SPENT] = "used on a {on}",
 	[EV_GOAL_BUDGET] = "budget {level}: {resource} at {used} of {limit}",
 	[EV_GOAL_STATUS] = "goal {from} -> {to}: {reason}",

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/duration.h"
+#include "core/habit.h"
 
 /* Beyond `latest` it was seen by a clock that was wrong: taken for real it would never grow old. */
 static void consider(struct liveness *l, ov_time at, enum life_sign sign, ov_time latest)
@@ -52,15 +53,16 @@ static struct liveness until(struct liveness l, enum verdict verdict, ov_time ch
 struct liveness liveness_judge(const struct policy *p, const struct assignment *as,
 		const struct observation *o, ov_time now)
 {
-	ov_time idle = as->idle_after ? as->idle_after : p->idle_after, half, looked;
+	ov_time idle = habit_idle(p, as, o), half, looked;
 	struct liveness l = { .due_at = OV_TIME_MAX };
 
 	newest_sign(&l, as, o, now, idle);
 	if (idle == 0)
 		return until(l, VERDICT_ALIVE, OV_TIME_MAX);
 	/* A due date that was set holds until something newer is seen; then it has moved. */
-	l.due_at = as->expected_at && l.activity_at <= as->last_activity_at ? as->expected_at
-									    : l.activity_at + idle;
+	l.due_at = as->expected_at && l.activity_at <= as->last_activity_at && !habit_silent(as, o)
+			? as->expected_at
+			: l.activity_at + idle;
 	/* One that was set with a longer idle_after, before the configuration was changed. */
 	if (p->idle_set)
 		l.due_at = MIN(l.due_at, l.activity_at + idle);
@@ -103,7 +105,7 @@ struct voice voice_judge(const struct policy *p, const struct assignment *as,
 		const struct observation *o, ov_time now)
 {
 	struct voice v = { .check_at = OV_TIME_MAX };
-	ov_time half, due, looked;
+	ov_time half, due, looked, mute = habit_mute(p, as, o);
 
 	if (!o || !p->mute_after)
 		return v;
@@ -111,12 +113,12 @@ struct voice voice_judge(const struct policy *p, const struct assignment *as,
 	/* Told once, and nothing was heard since. */
 	if (v.heard_at <= as->run->mute_at && as->run->mute_at <= now)
 		return v;
-	due = v.heard_at + p->mute_after;
-	half = v.heard_at + p->mute_after / 2;
+	due = v.heard_at + mute;
+	half = v.heard_at + mute / 2;
 	looked = o->looked_at <= now ? o->looked_at : 0;
 	/* What cannot be read is not mute: it is looked at again. */
 	if (looked >= due && o->tree_unknown)
-		half = due = looked + p->mute_after / 2;
+		half = due = looked + mute / 2;
 	v.look = now >= half && looked < (now < due ? half : due);
 	v.mute = now >= due && !v.look;
 	if (!v.look && !v.mute)

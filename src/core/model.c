@@ -371,6 +371,17 @@ static const struct field streak_fields[] = {
 };
 RECORD(streak);
 
+static const struct field habit_fields[] = {
+	FIELD(habit, agent, F_STR),
+	FIELD(habit, model, F_STR),
+	STATUS(habit, activity, activities),
+	FIELD(habit, tool, F_STR),
+	FIELD(habit, runs, F_INT),
+	FIELD(habit, used_at, F_TIME),
+	COUNTS(habit, counts, silence_ends),
+};
+RECORD(habit);
+
 static const struct field watcher_fields[] = {
 	FIELD(watcher, instance, F_STR),
 	FIELD(watcher, n, F_INT),

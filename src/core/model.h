@@ -181,6 +181,7 @@ struct assignment {
 	struct run *run;
 	struct effect *effect;             /* open one, or NULL */
 	bool live;                         /* has a stage, or is not terminal */
+	const struct habits *habits;       /* of its agent */
 	enum worker_kind slot;             /* of its worker */
 	struct list link;                  /* in state->live or state->finished */
 	VEC(struct dispatch *) dispatches; /* newest last, owned */

@@ -6,7 +6,9 @@
 #include "agent/fact.h"
 #include "base/list.h"
 #include "base/ov.h"
+#include "base/vec.h"
 #include "core/record.h"
+#include "core/silence.h"
 #include "core/transition.h"
 
 /* A structured handoff: what the next one needs to know, with where to look it up. */
@@ -124,6 +126,28 @@ struct streak {
 	ov_time since; /* when the first one was */
 };
 
+/*
+ * How long runs of an agent are silent, with one model, while they do one thing: counts by duration
+ * (core/silence), of which core/habit makes the silence after which a run is asked.
+ */
+struct habit {
+	str agent, model, tool;
+	enum activity activity;
+	int64_t runs;    /* that have shown it */
+	ov_time used_at; /* when the last of them ended */
+	int32_t counts[SILENCE_BUCKETS];
+
+	/* derived */
+	int64_t asked_after; /* a duration; 0: too little is known */
+};
+
+/* Of one agent, all of them. */
+struct habits {
+	str agent;
+	VEC(struct habit *) rows; /* owned */
+	int64_t least;            /* of what they are asked after; 0: nothing is known */
+};
+
 /* What was used on one day, for one goal, by one agent with one model. */
 struct usage_row {
 	int64_t day; /* local, counted from 1970-01-01; 0: earlier ones, of all goals and models */
@@ -135,4 +159,4 @@ struct usage_row {
 };
 
 extern const struct record_type dispatch_record, crystallization_record, effect_record,
-		escalation_record, lane_record, streak_record, usage_row_record;
+		escalation_record, lane_record, streak_record, usage_row_record, habit_record;

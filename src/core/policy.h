@@ -143,6 +143,7 @@ struct policy {
 	ov_time limit_wait_max; /* a limit that lasts longer is tried by one run after this */
 	ov_time max_run;        /* a run that takes longer is put before a person */
 	ov_time mute_after;     /* so is one that is busy but shows nothing of it for this long */
+	bool mute_set;          /* as idle_set */
 	ov_time ask_after;      /* so is one that waits for a person's permission */
 	ov_time done_grace;     /* a silent run that reported done is ended after this */
 	int64_t max_nudges;     /* per episode */

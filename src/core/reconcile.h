@@ -6,6 +6,7 @@
  */
 #include "base/ov.h"
 #include "core/policy.h"
+#include "core/silence.h"
 #include "core/state.h"
 #include "data/value.h"
 
@@ -102,7 +103,8 @@ struct observation {
 	ov_time tree_at;    /* the last look that saw another tree than the look before */
 	bool process_unknown, tree_unknown; /* the last look could not tell */
 	bool tool_in_flight, compacting;    /* the agent says so */
-	bool retrying; /* it says that it tries the same again and again: no sign of life */
+	enum activity doing; /* by which its silence is measured; nothing said: unsaid, or starting */
+	bool retrying;       /* it says that it tries the same again and again: no sign of life */
 	int64_t tokens, cost_microusd; /* of this run so far, as far as known; else 0 */
 	str waiting_for;               /* a person: a permission or a question; empty: no */
 	ov_time waiting_since;

@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "core/budget.h"
+#include "core/habit.h"
 #include "core/liveness.h"
 #include "core/reconcile_impl.h"
 #include "core/recover.h"
@@ -48,6 +49,7 @@ struct watch {
 	VEC(const struct assignment *) ladder; /* those that are on it */
 	size_t live;
 	size_t stalled; /* that fell silent shortly before */
+	size_t hushed;  /* as silent as is usual for them, and longer than anybody should be */
 	size_t unsure;  /* are overdue, and nobody has looked yet or could see anything */
 	bool outage;
 };
@@ -121,6 +123,12 @@ static void check_maximum(struct tick *t, const struct assignment *as)
 	tick_add(t, d);
 }
 
+/* "; 99.5 % of ...", where that is what its silence was measured by. */
+static str usual_words(const struct tick *t, const struct habit *h)
+{
+	return h ? arena_printf(t->a, "; " STR_FMT, STR_ARG(habit_words(t->a, h))) : STR("");
+}
+
 /* Nobody's to kill either, and nobody but a person can tell whether it works. */
 static void check_voice(struct tick *t, const struct assignment *as, const struct observation *o,
 		enum life_sign sign)
@@ -128,6 +136,8 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 	struct voice v = voice_judge(t->w->policy, as, o, t->now);
 	struct decision d = about(DEC_MUTE, as), heard = about(DEC_SETTLED, as);
 	str tool = o && o->tool_in_flight ? o->tool : STR("");
+	ov_time after_outage = t->w->state->outage_over_at +
+			(t->w->state->outage_over_at ? habit_mute(t->w->policy, as, o) : 0);
 
 	if (as->run->mute_at && v.heard_at > as->run->mute_at)
 		heard.escalation = open_question(t, as, "mute");
@@ -140,17 +150,23 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 	/* When the clock was set back behind the question, it looks as if nobody had been asked. */
 	if (!v.mute || open_question(t, as, "mute"))
 		return;
+	/* What it was silent for together with all the others does not count. */
+	if (t->now < after_outage) {
+		tick_wake(t, after_outage);
+		return;
+	}
 	d.why = arena_printf(t->a,
 			"run " STR_FMT " is busy (%s%s" STR_FMT
 			"), but has written nothing and changed no file "
-			"for " STR_FMT ". It is left alone; if it hangs: overseer run stop " STR_FMT
+			"for " STR_FMT STR_FMT
+			". It is left alone; if it hangs: overseer run stop " STR_FMT
 			" --reason TEXT",
 			STR_ARG(as->run->id), status_name(&life_signs, (int)sign),
 			!tool.n                             ? ""
 					: sign == LIFE_TOOL ? " "
 							    : ", tool ",
 			STR_ARG(tool), STR_ARG(duration_format_short(t->a, t->now - v.heard_at)),
-			STR_ARG(as->run->id));
+			STR_ARG(usual_words(t, habit_busy(as, o))), STR_ARG(as->run->id));
 	tick_add(t, d);
 }
 
@@ -254,7 +270,7 @@ static bool mark_is_due(struct tick *t, const struct assignment *as, const struc
 /* What the log alone says is enough for now: most of a big fleet, most of the time. */
 static bool is_fresh(struct tick *t, const struct assignment *as)
 {
-	ov_time idle = as->idle_after ? as->idle_after : t->w->policy->idle_after,
+	ov_time idle = habit_least(t->w->policy, as),
 		seen = MAX(as->last_activity_at, as->run->started_at), half = seen + idle / 2;
 
 	if (as->status == AS_STALLED || as->node->reported_at >= as->run->created_at ||
@@ -282,6 +298,22 @@ static bool lives_after_all(const struct tick *t, const struct assignment *as,
 {
 	return l->activity_at > as->updated_at ||
 			(!l->anew && l->activity_at > as->last_activity_at && l->due_at > t->now);
+}
+
+/*
+ * By what is usual for its agent it need not be asked yet; but when all the others are silent as well,
+ * it counts among them, lest they be ended while it is waited for.
+ */
+static bool is_hushed(struct tick *t, const struct assignment *as, const struct observation *o,
+		const struct liveness *l)
+{
+	ov_time at = l->activity_at + idle_configured(t->w->policy, as);
+
+	if (l->verdict != VERDICT_ALIVE || l->due_at <= at || !habit_silent(as, o))
+		return false;
+	if (t->now < at)
+		tick_wake(t, at);
+	return t->now >= at;
 }
 
 static void watch_run(struct tick *t, struct watch *w, const struct assignment *as,
@@ -319,6 +351,7 @@ static void watch_run(struct tick *t, struct watch *w, const struct assignment *
 		vec_push(&w->silent, ((struct silence){ as, l }));
 		return;
 	}
+	w->hushed += is_hushed(t, as, o, &l);
 	if (mark_is_due(t, as, &l))
 		mark_activity(t, as, &l, DEC_ACTIVITY);
 	tick_wake(t, l.check_at);
@@ -336,9 +369,10 @@ static void stall(struct tick *t, const struct silence *s)
 	d.evidence = liveness_evidence(t->a, o, &s->l, t->now);
 	d.why = o->waiting_for.n ? arena_printf(t->a, "it waits for a person: " STR_FMT,
 						   STR_ARG(o->waiting_for))
-				 : arena_printf(t->a, "no sign of life for " STR_FMT,
+				 : arena_printf(t->a, "no sign of life for " STR_FMT STR_FMT,
 						   STR_ARG(duration_format_short(t->a,
-								   t->now - s->l.activity_at)));
+								   t->now - s->l.activity_at)),
+						   STR_ARG(usual_words(t, habit_silent(s->as, o))));
 	tick_add(t, d);
 }
 
@@ -348,7 +382,7 @@ static void stall(struct tick *t, const struct silence *s)
  */
 static bool is_outage(const struct tick *t, const struct watch *w)
 {
-	size_t fresh = w->silent.n + (t->w->state->outage_since ? w->unsure : 0);
+	size_t fresh = w->silent.n + w->hushed + (t->w->state->outage_since ? w->unsure : 0);
 	size_t silent = fresh + w->stalled;
 
 	return fresh && silent >= OUTAGE_LEAST && silent * 2 > w->live &&
@@ -362,7 +396,7 @@ static void judge_silence(struct tick *t, struct watch *w)
 	if (outage && !known)
 		tick_add(t,
 				(struct decision){ .kind = DEC_OUTAGE,
-						.silent = w->silent.n + w->stalled,
+						.silent = w->silent.n + w->hushed + w->stalled,
 						.live = w->live,
 						.why = STR("so many at once cannot all be "
 							   "dead") });
@@ -524,69 +558,4 @@ void reconcile_runs(struct tick *t)
 	climb_all(t, &w);
 	vec_done(&w.silent);
 	vec_done(&w.ladder);
-}
-
-static void check_escalation(struct tick *t, const struct escalation *x)
-{
-	const struct policy *p = t->w->policy;
-	ov_time since = MAX(MAX(x->opened_at, x->reminded_at), MAX(x->notify_at, x->raised_at)), at;
-	struct decision d = { .escalation = x };
-
-	if (x->expires_at && t->now >= x->expires_at) {
-		d.kind = DEC_EXPIRE;
-		d.why = STR("nobody answered in time");
-		tick_add(t, d);
-		return;
-	}
-	if (x->expires_at)
-		tick_wake(t, x->expires_at);
-	if (x->snoozed_until && t->now < x->snoozed_until) {
-		tick_wake(t, x->snoozed_until);
-		return;
-	}
-	if (x->snoozed_until) {
-		d.kind = DEC_RAISE;
-		d.why = STR("it was put off until now");
-		tick_add(t, d);
-		return;
-	}
-	if (!p->remind_after || x->reminders >= p->max_reminders)
-		return;
-	at = since + p->remind_after;
-	at = MAX(at, quiet_until(p, MAX(at, t->now)));
-	if (t->now < at) {
-		tick_wake(t, at);
-		return;
-	}
-	d.kind = DEC_REMIND;
-	d.why = STR("a person is still needed");
-	tick_add(t, d);
-}
-
-void reconcile_waits(struct tick *t)
-{
-	VEC(const struct node *) due = { 0 };
-
-	for (size_t i = 0; i < t->w->state->escalations.n; i++)
-		if (t->w->state->escalations.p[i]->status == ESC_OPEN)
-			check_escalation(t, t->w->state->escalations.p[i]);
-	list_each (it, &t->w->state->waiting) {
-		const struct node *n = list_entry(it, struct node, link);
-
-		if (t->now >= n->blocked_until)
-			vec_push(&due, n);
-		else
-			tick_wake(t, n->blocked_until);
-	}
-	/* The list is in the order in which they began to wait, which a snapshot does not keep. */
-	if (due.n)
-		qsort(due.p, due.n, sizeof(*due.p), node_order);
-	for (size_t i = 0; i < due.n; i++)
-		tick_add(t,
-				(struct decision){ .kind = DEC_UNBLOCK,
-						.goal = due.p[i]->goal,
-						.node = due.p[i],
-						.why = STR("the time that it waited for has "
-							   "come") });
-	vec_done(&due);
 }

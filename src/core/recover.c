@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "core/budget.h"
+#include "core/habit.h"
 #include "core/prompt.h"
 #include "core/session.h"
 #include "data/json.h"
@@ -151,6 +152,14 @@ static const char *no_replan(const struct world *w, const struct assignment *as)
 			: NULL;
 }
 
+/* When it would have been called stalled had nothing been learned of its agent. */
+static ov_time stalled_unlearned(const struct policy *p, const struct assignment *as)
+{
+	ov_time silent_since = MIN(as->last_activity_at, as->updated_at);
+
+	return MAX(as->updated_at, silent_since + idle_configured(p, as));
+}
+
 struct climb climb_of(const struct world *w, const struct assignment *as,
 		const struct observation *o)
 {
@@ -162,7 +171,7 @@ struct climb climb_of(const struct world *w, const struct assignment *as,
 		.recovered_at = n->recovered_at,
 		.backoff_until = n->backoff_until,
 		.asked_at = MAX(n->sent_at, asked_at(as)),
-		.stalled_at = MAX(as->updated_at, w->state->outage_over_at),
+		.stalled_at = MAX(stalled_unlearned(w->policy, as), w->state->outage_over_at),
 		.running = has_run(as),
 		.input = takes_input(w->policy, as->agent),
 		.resumes = session_resumes(w->policy, as),
@@ -206,6 +215,9 @@ ov_time climb_due(const struct climb *c, enum rung rung, ov_time now)
 	/* The same text again: the larger of backoff and minimum interval. */
 	if ((rung == RUNG_NUDGE || rung == RUNG_RESEND) && c->asked_at)
 		at = MAX(at, c->asked_at + p->min_resend_interval);
+	/* What was learned of an agent only makes it asked sooner. */
+	if (rung > RUNG_RESEND && c->running && !c->asks_person)
+		at = MAX(at, c->stalled_at);
 	if (climb_ends_run(c, rung) && !c->asks_person)
 		at = MAX(at, may_end_at(c));
 	/* Nobody is disturbed in quiet hours; work that goes on by itself may be. */

@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/habit.h"
 #include "data/json.h"
 
 static void put_list(struct arena *a, value *doc, const char *key, const struct list *head,
@@ -87,6 +88,17 @@ static value *hours_doc(struct arena *a, const struct spend_window *w)
 	return list;
 }
 
+static value *habits_doc(struct arena *a, const struct state *s)
+{
+	value *list = value_array(a);
+
+	for (size_t i = 0; i < s->habits.n; i++)
+		for (size_t k = 0; k < s->habits.p[i]->rows.n; k++)
+			value_push(a, list,
+					record_pack(a, &habit_record, s->habits.p[i]->rows.p[k]));
+	return list;
+}
+
 #define PUT_LIST(key, type) \
 	put_list(&a, doc, #key, &s->key, offsetof(struct type, link), &type##_record)
 #define PUT_VEC(key, type)                                                                    \
@@ -129,6 +141,7 @@ void snapshot_write(struct buf *out, const struct state *s)
 	PUT_VEC(streaks, streak);
 	value_put(&a, doc, "spent_hours", hours_doc(&a, &s->automatic.window));
 	PUT_VEC(usage, usage_row);
+	value_put(&a, doc, "habits", habits_doc(&a, s));
 	PUT_VEC(conflicts, conflict);
 	PUT_VEC(watchers, watcher);
 	PUT_LIST(live, assignment);
@@ -259,6 +272,15 @@ static int read_streak(struct state *s, const value *v, struct ov_err *err)
 	return k ? 0 : OV_EINVALID;
 }
 
+static int read_habit(struct state *s, const value *v, struct ov_err *err)
+{
+	struct habit *h = READ(habit, v);
+
+	if (h)
+		habits_take(s, h);
+	return h ? 0 : OV_EINVALID;
+}
+
 static int read_spend_hour(struct state *s, const value *v, struct ov_err *err)
 {
 	struct spend_hour h = { 0 };
@@ -384,6 +406,7 @@ static const struct {
 	{ "streaks", read_streak, true },
 	{ "spent_hours", read_spend_hour, true },
 	{ "usage", read_usage_row, false },
+	{ "habits", read_habit, true },
 	{ "conflicts", read_conflict, false },
 	{ "watchers", read_watcher, false },
 	{ "finished", read_assignment, false },

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "core/habit.h"
 #include "core/limits.h"
 
 struct state *state_new(uint64_t hash_seed)
@@ -87,6 +88,9 @@ struct state *state_free(struct state *s)
 	FREE_VEC(&s->lanes, &lane_record);
 	FREE_VEC(&s->streaks, &streak_record);
 	FREE_VEC(&s->usage, &usage_row_record);
+	for (size_t i = 0; i < s->habits.n; i++)
+		habits_free(s->habits.p[i]);
+	vec_done(&s->habits);
 	FREE_VEC(&s->conflicts, &conflict_record);
 	FREE_VEC(&s->watchers, &watcher_record);
 	record_done(&vigil_record, &s->vigil);
@@ -228,6 +232,7 @@ void state_add_assignment(struct state *s, struct assignment *as)
 	map_put(&s->assignments_by_id, as->id, as);
 	as->node = state_node(s, as->goal_id, as->node_id);
 	as->slot = state_worker(s, as->worker) ? state_worker(s, as->worker)->kind : WORKER_MANUAL;
+	as->habits = state_habits(s, as->agent);
 	as->live = true;
 	list_append(&s->live, &as->link);
 	if (as->node)

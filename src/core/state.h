@@ -34,6 +34,7 @@ struct state {
 	VEC(struct lane *) lanes;         /* of agents that have to wait */
 	VEC(struct streak *) streaks;     /* of agents whose last run failed */
 	VEC(struct usage_row *) usage;    /* by day, oldest first */
+	VEC(struct habits *) habits;      /* of agents, in the order in which they were met */
 	VEC(struct conflict *) conflicts; /* that were seen coming and are still to come */
 	VEC(struct watcher *) watchers;   /* the one that was heard of last stands last */
 	struct vigil vigil;

@@ -11,23 +11,23 @@
 
 enum { OWN_FILES = 12, SHARED_FILES = 4, BRANCHES_MAX = 6 };
 
-struct habit {
+struct user_habit {
 	const char *name;
 	ov_time turns[2]; /* 0: he is not there */
 	bool messy;
 };
 
-static const struct habit habits[] = {
+static const struct user_habit habits[] = {
 	{ "absent", { 0, 0 }, false },
 	{ "careful", { 20 * OV_MINUTE, 5 * OV_HOUR }, false },
 	{ "messy", { 5 * OV_MINUTE, 3 * OV_HOUR }, true },
 };
 /* Who is at work while others sleep. */
-static const struct habit restless = { "restless", { 5 * OV_MINUTE, OV_HOUR }, true };
+static const struct user_habit restless = { "restless", { 5 * OV_MINUTE, OV_HOUR }, true };
 
 struct user {
 	struct sim *s;
-	const struct habit *habit;
+	const struct user_habit *habit;
 	size_t branches; /* of his own so far */
 	bool tidied;
 };

@@ -10,6 +10,7 @@
  *
  * quality_kinds.c  the kinds of traces, with where their durations come from
  * quality_trace.c  what a trace shows at a moment
+ * quality_history.c  what the core learned of an agent before the case
  * quality_world.c  the core, with looks and effects answered from traces
  * quality_timer.c  timers that kill after so much silence
  * quality_tally.c  what the policies did, counted
@@ -18,11 +19,13 @@
 #include "base/buf.h"
 #include "base/ov.h"
 #include "core/policy.h"
+#include "core/silence.h"
 #include "tests/rng.h"
 
 enum {
 	SPANS_MAX = 160,
-	FLEET_MAX = 20, /* agents of one case at most */
+	FLEET_MAX = 20,     /* agents of one case at most */
+	STRANGE_EVERY = 50, /* after so many runs of its own kind an agent had one of any other */
 };
 
 #define KINDS(X)                                                \
@@ -60,7 +63,8 @@ struct span {
 	ov_time out_every;  /* output at its beginning and then so often; 0: none */
 	ov_time tree_every; /* a change of the worktree so often; 0: none */
 	int64_t cpu_permille, io_per_s;
-	bool tool, compacting, waiting;
+	bool tool, compacting, waiting, retrying;
+	const char *name; /* of the tool */
 };
 
 struct trace {
@@ -85,6 +89,9 @@ struct test_case {
 	struct trace agents[FLEET_MAX];
 	size_t n;
 	ov_time restart_at; /* the daemon forgets what it has seen; OV_TIME_MAX: never */
+	enum kind home;     /* of most of the runs that its agent had before, all of them healthy */
+	uint64_t past;      /* what those are made from */
+	size_t history;     /* so many of its own kind, and a few others */
 };
 
 /* What a policy did to one agent; moments from the start, OV_TIME_MAX: never. */
@@ -100,6 +107,8 @@ extern const char *const kind_names[KIND_COUNT];
 extern const bool kind_healthy[KIND_COUNT];
 /* The index-th case of a kind, from nothing but these numbers. */
 void case_make(struct test_case *ret, enum kind kind, uint64_t seed, size_t index);
+/* The index-th run that the agent of the case had before it. */
+void history_make(struct trace *ret, const struct test_case *c, size_t index);
 /* What a run does after one that was ended, when the trouble was that run's alone. */
 struct trace trace_recovered(const struct trace *t);
 
@@ -117,12 +126,21 @@ bool trace_tree_changed(const struct trace *t, ov_time from, ov_time to);
 /* The longest time without output up to the end of the run or the moment at which it is sick. */
 ov_time trace_silence(const struct trace *t);
 
+/* quality_history.c */
+struct fixture;
+/* What a run does at a moment, as far as its agent tells. */
+enum activity trace_doing(const struct trace *t, ov_time at);
+/* The runs before the case, for the core to learn from. */
+void history_teach(struct fixture *f, const struct test_case *c);
+
 /* quality_tally.c: what happened to an agent, judged by its label */
 struct outcome outcome_new(void);
 void outcome_alarm(struct outcome *o, const struct trace *t, ov_time at);
 void outcome_stop(struct outcome *o, const struct trace *t, ov_time at);
 
-/* quality_world.c: the core with this policy. One outcome per agent. */
+/* quality_world.c: has so much been used that it counts as life? */
+bool used_enough(const struct trace *t, ov_time from, ov_time to);
+/* The core with this policy. One outcome per agent. */
 void world_play(const struct policy *p, const struct test_case *c, ov_time horizon,
 		struct outcome *ret);
 /* quality_timer.c */

@@ -78,12 +78,15 @@ static struct span idle(const struct trace *t, struct rng *r)
 	return s;
 }
 
+/* Of small tools, which answer at once; of those that take their time; by name as agents name them. */
+static const char *const small_tools[] = { "edit", "bash", "grep" };
+
 /* Ordinary work: words, small tools, changes now and then. */
 static void work(struct trace *t, struct rng *r, ov_time lasts)
 {
 	while (lasts > 0) {
 		ov_time length = draw(r, &piece); /* not within MIN: that would draw twice */
-		struct span s = { .tool = rng_below(r, 2) };
+		struct span s = { .tool = rng_below(r, 2), .name = small_tools[t->n % 3] };
 
 		length = MIN(length, lasts);
 		s.out_every = draw(r, &gap);
@@ -114,7 +117,7 @@ static void silent(struct trace *t, struct rng *r, const struct spread *lasts, s
 
 static void make_loud_tool(struct trace *t, struct rng *r)
 {
-	struct span s = { .tool = true, .cpu_permille = 500 };
+	struct span s = { .tool = true, .name = "cargo", .cpu_permille = 500 };
 
 	s.out_every = draw(r, &gap);
 	silent(t, r, &tool, s);
@@ -122,7 +125,7 @@ static void make_loud_tool(struct trace *t, struct rng *r)
 
 static void make_quiet_tool(struct trace *t, struct rng *r)
 {
-	struct span s = { .tool = true };
+	struct span s = { .tool = true, .name = "pytest" };
 
 	s.cpu_permille = between(r, 20, 300);
 	silent(t, r, &tool, s);
@@ -134,6 +137,7 @@ static void make_remote_tool(struct trace *t, struct rng *r)
 	struct span s = idle(t, r);
 
 	s.tool = true;
+	s.name = "deploy";
 	if (!t->tells)
 		s.io_per_s = between(r, 500, 5000);
 	silent(t, r, &tool, s);
@@ -164,7 +168,7 @@ static void make_thinking(struct trace *t, struct rng *r)
 
 static void make_build(struct trace *t, struct rng *r)
 {
-	struct span s = { .tool = true };
+	struct span s = { .tool = true, .name = "make" };
 
 	s.cpu_permille = between(r, 800, 4000);
 	silent(t, r, &build, s);
@@ -176,12 +180,13 @@ static void make_download(struct trace *t, struct rng *r)
 	size_t pieces = 1 + rng_below(r, 6);
 
 	for (size_t i = 0; i < pieces; i++) {
-		struct span s = { .tool = true, .cpu_permille = 5 };
+		struct span s = { .tool = true, .name = "fetch", .cpu_permille = 5 };
 
 		s.io_per_s = between(r, 20000, 5000000);
 		silent(t, r, &fetch, s);
 		s = idle(t, r);
 		s.tool = true;
+		s.name = "fetch";
 		silent(t, r, &hiccup, s);
 	}
 }
@@ -203,13 +208,14 @@ static void make_api_retry(struct trace *t, struct rng *r)
 		struct span s = idle(t, r);
 
 		s.out_every = MINUTES(60);
+		s.retrying = true;
 		trace_add(t, wait, s);
 	}
 }
 
 static void make_quiet_tests(struct trace *t, struct rng *r)
 {
-	struct span s = { .tool = true };
+	struct span s = { .tool = true, .name = "pytest" };
 
 	s.cpu_permille = between(r, 0, 100);
 	s.tree_every = draw(r, &change);
@@ -255,9 +261,11 @@ static void make_hung(struct trace *t, struct rng *r)
 
 static void make_hung_tool(struct trace *t, struct rng *r)
 {
+	static const char *const tools[] = { "edit", "bash", "grep", "pytest", "make", "fetch" };
 	struct span s = idle(t, r);
 
 	s.tool = true;
+	s.name = tools[t->length % (ov_time)ARRAY_LEN(tools)];
 	sick(t, s);
 	t->again = rng_below(r, 2);
 }
@@ -381,9 +389,10 @@ static void outage_make(struct test_case *c, struct rng *r)
 
 void case_make(struct test_case *ret, enum kind kind, uint64_t seed, size_t index)
 {
-	struct rng r = { .state = seed * 1000003 + (uint64_t)kind };
+	struct rng r = { .state = seed * 1000003 + (uint64_t)kind }, past;
 
 	r.state = rng_next(&r) + index;
+	past.state = ~r.state;
 	*ret = (struct test_case){ .n = 1, .restart_at = OV_TIME_MAX };
 	if (kind == KIND_OUTAGE)
 		outage_make(ret, &r);
@@ -391,9 +400,31 @@ void case_make(struct test_case *ret, enum kind kind, uint64_t seed, size_t inde
 		hung_fleet_make(ret, &r);
 	else
 		trace_make(&ret->agents[0], kind, &r);
+	ret->past = rng_next(&past);
+	ret->home = kind_healthy[kind] ? kind : (enum kind)rng_below(&past, KIND_DEAD);
 	/* One daemon in four is started anew somewhere in the first two hours. */
 	if (rng_below(&r, 4) == 0)
 		ret->restart_at = between(&r, 1, MINUTES(120));
+}
+
+void history_make(struct trace *ret, const struct test_case *c, size_t index)
+{
+	struct rng r = { .state = c->past + index };
+	enum kind kind = c->home;
+
+	r.state = rng_next(&r);
+	if (index % (STRANGE_EVERY + 1) == STRANGE_EVERY)
+		kind = (enum kind)rng_below(&r, KIND_DEAD);
+	trace_make(ret, kind, &r);
+	/* In a fleet some tell and some do not; elsewhere the agent is the one of the case. */
+	if (c->n == 1)
+		ret->tells = c->agents[0].tells;
+	/* One that ran into its limit failed: of its work until then another one would learn the same. */
+	if (ret->over_at) {
+		ret->over_at = 0;
+		ret->ends_at = OV_TIME_MAX;
+		finish(ret, &r);
+	}
 }
 
 struct trace trace_recovered(const struct trace *t)

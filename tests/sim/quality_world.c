@@ -95,13 +95,15 @@ static void show(struct world_sim *w, struct player *p)
 	s = trace_at(p->plays, now_of(w) - p->began);
 	o->output_at = output_of(w, p);
 	o->tool_in_flight = p->plays->tells && s->tool;
+	o->tool = o->tool_in_flight && s->name ? str_from(s->name) : STR("");
+	o->doing = trace_doing(p->plays, now_of(w) - p->began);
 	o->compacting = p->plays->tells && s->compacting;
 	o->waiting_since = w->base + p->began + s->from;
 	o->waiting_for = p->plays->tells && s->waiting ? STR("may I run make install?") : STR("");
 }
 
 /* What is used in a call of a tool is the tool's, whatever else is used is the agent's own. */
-static bool used_enough(const struct trace *t, ov_time from, ov_time to)
+bool used_enough(const struct trace *t, ov_time from, ov_time to)
 {
 	bool tool = trace_at(t, to)->tool;
 	int64_t cpu = trace_cpu_ms(t, from, to), io = trace_io_bytes(t, from, to);
@@ -158,7 +160,9 @@ static void note_question(struct player *p, ov_time at)
 {
 	outcome_alarm(p->out, p->label, at);
 	p->out->escalated_at = MIN(p->out->escalated_at, at);
-	p->out->questions++;
+	/* One before it was sick was a false alarm, and about something else. */
+	if (at >= p->label->sick_at || p->label->sick_at == OV_TIME_MAX)
+		p->out->questions++;
 }
 
 static void note(struct world_sim *w, struct player *p, const struct event *e)
@@ -355,6 +359,8 @@ void world_play(const struct policy *policy, const struct test_case *c, ov_time 
 		ret[i] = outcome_new();
 		p->out = &ret[i];
 	}
+	history_teach(&w.f, c);
+	w.seen = w.f.log.n;
 	create_goal(&w.f, flat_plan(&w.f, c->n), NULL);
 	while (step(&w, horizon))
 		if (++rounds > ROUNDS_MAX)
