@@ -802,4 +802,30 @@ TEST(view_says_what_it_does)
 	arena_done(&a);
 }
 
+/* What was heard is as long ago as before; a limit ends when it ends. */
+TEST(clock_moved)
+{
+	struct account c;
+
+	account_init(&c, NULL, 0);
+	c.life_at = 1000;
+	c.retrying_since = 0;
+	c.resets_at = 5000;
+	c.tools_n = 1;
+	c.tools[0].since = 700;
+	c.calls.same_since = 600;
+	c.calls.threads_n = 1;
+	c.calls.threads[0].same_since = 500;
+	account_clock_moved(&c, OV_DAY);
+	assert_int_equal(c.life_at, OV_DAY + 1000);
+	assert_int_equal(c.retrying_since, 0);
+	assert_int_equal(c.resets_at, 5000);
+	assert_int_equal(c.tools[0].since, OV_DAY + 700);
+	assert_int_equal(c.calls.same_since, OV_DAY + 600);
+	assert_int_equal(c.calls.threads[0].same_since, OV_DAY + 500);
+	/* Long ago is not never. */
+	account_clock_moved(&c, -2 * OV_DAY);
+	assert_int_equal(c.life_at, 1);
+}
+
 TEST_MAIN
