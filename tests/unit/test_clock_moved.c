@@ -133,7 +133,7 @@ static void compare(struct seen *s, const char *in, const value *a, const value 
 static void compare_member(struct seen *s, const char *in, const value *record, str key,
 		const value *a, const value *b)
 {
-	ov_time was, is;
+	ov_time was, is = 0;
 
 	/* Of the state itself: that of the event. */
 	if (!*in && str_is(key, "at"))
