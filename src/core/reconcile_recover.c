@@ -104,8 +104,9 @@ static const struct escalation *open_question(const struct tick *t, const struct
  */
 static void check_maximum(struct tick *t, const struct assignment *as)
 {
-	ov_time at = MAX(as->run->started_at + as->run->slept_ms, as->run->patience_from) +
-			t->w->policy->max_run;
+	/* Neither a sleep nor a person's time to answer it is the run's. */
+	ov_time from = MAX(as->run->started_at + as->run->slept_ms, as->run->asked_at);
+	ov_time at = MAX(from, as->run->patience_from) + t->w->policy->max_run;
 	struct decision d = about(DEC_OVERDUE, as);
 
 	if (!t->w->policy->max_run || as->run->overdue)
@@ -116,7 +117,7 @@ static void check_maximum(struct tick *t, const struct assignment *as)
 	}
 	/* One question about a run is enough, and one about all of them. */
 	if (t->w->state->outage_since || open_question(t, as, "mute") ||
-			open_question(t, as, "stalled"))
+			open_question(t, as, "stalled") || open_question(t, as, ASK_PERMISSION))
 		return;
 	d.why = arena_printf(t->a, "the run takes longer than " STR_FMT " (supervisor.max_run)",
 			STR_ARG(duration_format_short(t->a, t->w->policy->max_run)));
