@@ -171,7 +171,8 @@ void executor_clock_moved(struct executor *x, ov_time by)
 	while (map_next(&x->runs, &i, &id, &found)) {
 		struct live_run *lr = found;
 
-		repeats_clock_moved(&lr->repeats, by);
+		if (lr->repeats)
+			repeats_clock_moved(lr->repeats, by);
 		if (!lr->account)
 			continue;
 		account_clock_moved(lr->account, by);

@@ -80,7 +80,7 @@ struct live_run {
 	struct driver_run *run;
 	struct hearing hearing;
 	struct loop_source *hearing_due; /* it holds updates back until then */
-	struct repeats repeats;          /* of its output, where that is text */
+	struct repeats *repeats; /* of its output, where that is text; NULL: it wrote nothing yet */
 	uint64_t heard_up_to;
 	bool freezing;    /* it is asked to freeze or thaw */
 	bool unfreezable; /* and said that it cannot */

@@ -86,6 +86,7 @@ static void live_run_drop(struct live_run *lr)
 {
 	hearing_done(&lr->hearing);
 	loop_source_free(lr->hearing_due);
+	mem_free(lr->repeats);
 	arena_done(&lr->strings);
 	record_set_str(&lr->id, STR(""));
 	mem_free(lr);
@@ -130,8 +131,10 @@ static void hear_repeats(struct live_run *lr, str bytes, uint64_t at)
 {
 	struct executor *x = lr->x;
 	ov_time now = loop_now(x->o.loop);
-	struct repeats *r = &lr->repeats;
+	struct repeats *r = lr->repeats;
 
+	if (!r)
+		r = lr->repeats = mem_zalloc(1, sizeof(*r));
 	if (at != lr->heard_up_to)
 		repeats_cut(r);
 	lr->heard_up_to = at + bytes.n;
