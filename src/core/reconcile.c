@@ -130,6 +130,26 @@ static bool lane_holds(struct tick *t, str agent)
 					!lane_probe_due(state_lane(t->w->state, agent), t->now));
 }
 
+/*
+ * Somebody is about to start a run of this agent, so that a new task need not find out: one that has
+ * begun goes first, as long as its goal lets it.
+ */
+static bool another_tries(struct tick *t, str agent)
+{
+	list_each (it, &t->w->state->live) {
+		const struct assignment *as = list_entry(it, struct assignment, link);
+		bool starts = as->stage == STAGE_WORKSPACE || as->stage == STAGE_START ||
+				(as->stage == STAGE_WAITING && as->node &&
+						as->node->blocked_until &&
+						as->node->blocked_until <= t->now);
+
+		if (starts && as->node && str_eq(as->agent, agent) &&
+				!tick_goal_held(t, as->node->goal).n)
+			return true;
+	}
+	return false;
+}
+
 /* There is one entry about an agent that is out of service, and none about each task that it failed at. */
 static void absorb_entries(struct tick *t, str agent)
 {
@@ -209,9 +229,8 @@ static void assign_queued(struct tick *t)
 			continue;
 		}
 		load = tick_agent(t, agent->name);
-		/* A task that has begun tries a long limit before a new one does. */
 		if (lane_holds(t, agent->name) ||
-				(lane_waits(t, agent->name) && load->busy + load->starts > 0))
+				(lane_waits(t, agent->name) && another_tries(t, agent->name)))
 			continue;
 		/* What is held takes no worker from the others. */
 		if (full || load->busy + load->starts >= agent->concurrency || tick_held(t, &d) ||
@@ -222,6 +241,7 @@ static void assign_queued(struct tick *t)
 				STR_ARG(agent->name), agent_because(node), STR_ARG(d.worker));
 		tick_add(t, d);
 		load->busy++;
+		load->probed |= lane_waits(t, agent->name);
 	}
 }
 

@@ -157,7 +157,8 @@ class Init(Case):
         self.assertEqual(found["repository"], self.cwd)
         self.assertEqual((found["branch"], found["clean"], found["created"]), ("main", False, True))
         self.assertEqual(found["agents"], [{
-            "name": "gemini", "title": "Gemini CLI", "path": self.path("bin/gemini"), "version": None, "problem": None}])
+            "name": "gemini", "title": "Gemini CLI", "path": self.path("bin/gemini"), "version": None,
+            "warning": None, "problem": None}])
         self.assertEqual((found["default_agent"], found["check_command"]), ("gemini", "make check"))
 
     def check_command(self, files):

@@ -433,6 +433,8 @@ void act_browse(struct people *p, int who)
 {
 	if (sim_odds(p->s, RNG_PERSON, 50))
 		ask(p, who, "config.show", NULL, NULL, 0);
+	if (sim_odds(p->s, RNG_PERSON, 50))
+		ask(p, who, "config.timeline", NULL, NULL, 0);
 	if (p->s->setup.tasks && sim_odds(p->s, RNG_POOL, 100))
 		ask(p, who, "auto.get", NULL, NULL, 0);
 	look_at_some(p, who, heard_to_read);
