@@ -59,6 +59,7 @@ int apply_run_started(struct state *s, const struct event *e, struct ov_err *err
 		return status_check(&run_statuses, r->id, (int)r->status, RUN_RUNNING, false, err);
 	r->status = RUN_RUNNING;
 	r->started_at = e->at;
+	r->slept_ms = 0; /* what was before is none of its time */
 	if (as && as->run == r) {
 		as->last_activity_at = e->at;
 		as->activity = LIFE_SESSION;

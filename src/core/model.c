@@ -54,9 +54,9 @@ static const struct field goal_fields[] = {
 	FIELD(goal, sequential, F_BOOL),
 	FIELD(goal, reopened, F_BOOL),
 	FIELD(goal, archived_seq, F_INT),
-	FIELD(goal, created_at, F_TIME),
+	FIELD(goal, created_at, F_STAMP),
 	FIELD(goal, updated_at, F_TIME),
-	FIELD(goal, ended_at, F_TIME),
+	FIELD(goal, ended_at, F_STAMP),
 };
 RECORD(goal);
 
@@ -136,7 +136,7 @@ static const struct field node_fields[] = {
 	FIELD(node, unpriced, F_INT),
 	FIELD(node, untold, F_INT),
 	AMOUNTS(node, spent_before, resources),
-	FIELD(node, created_at, F_TIME),
+	FIELD(node, created_at, F_STAMP),
 	FIELD(node, updated_at, F_TIME),
 	FIELD(node, queued_at, F_TIME),
 	FIELD(node, started_at, F_TIME),

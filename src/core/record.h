@@ -28,7 +28,7 @@ enum field_type {
 	/* ov_time; 0 is absent. When the machine's clock is set (core/apply_clock.c) ... */
 	F_TIME,     /* ... it goes along: as long ago, or as far ahead, as before */
 	F_CALENDAR, /* ... it stays, being a date or a time of day; no wait becomes longer by that */
-	F_STAMP,    /* ... it stays: it is compared with what somebody else wrote down */
+	F_STAMP,    /* ... it stays: it is compared with what stands in the log or elsewhere */
 	F_STATUS,   /* an enum (int) with a status_table */
 	F_STRS,     /* struct strs */
 	F_COUNTS,   /* int32_t[table->n]; shown as an object of the non-zero ones */

@@ -54,8 +54,10 @@ void book_clock_moved(struct checker *c, const struct event *e)
 		move(&c->escalations.p[i]->last_at, by);
 		move_date(&c->escalations.p[i]->notify_at, by);
 	}
-	for (size_t i = 0; i < c->lanes.n; i++)
+	for (size_t i = 0; i < c->lanes.n; i++) {
 		move_date(&c->lanes.p[i]->resets_at, by);
+		move(&c->lanes.p[i]->probe_at, by);
+	}
 	/* To the nearest whole hour, as hours are what is added up. */
 	for (size_t i = 0; i < c->auto_spends.n; i++)
 		c->auto_spends.p[i].at += (by + (by < 0 ? -OV_HOUR : OV_HOUR) / 2) / OV_HOUR *

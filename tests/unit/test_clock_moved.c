@@ -108,6 +108,9 @@ static const struct {
 	{ "notices", "not_before", true },
 	{ "watchers", "at", false }, /* compared with what stands in the watchdog's file */
 	{ "vigil", "forgotten_at", false },
+	{ "goal", "created_at", false }, /* by which its events are found in the log */
+	{ "goal", "ended_at", false },
+	{ "nodes", "created_at", false },
 };
 
 static ov_time expected(const char *in, const value *record, str key, ov_time by)
