@@ -113,6 +113,19 @@ static str used(struct arena *a, const value *x)
 				       : STR("cost unknown")));
 }
 
+static str denied(struct arena *a, const value *x)
+{
+	str tools = value_str_at(x, "denied");
+
+	return !tools.n ? tools
+			: arena_printf(a,
+					  STR_FMT
+					  "; agents." STR_FMT
+					  ".permission_mode and .tools, and the agent's own "
+					  "settings, allow tools",
+					  STR_ARG(tools), STR_ARG(value_str_at(x, "agent")));
+}
+
 static void show_run(struct cli *c, const value *x)
 {
 	struct out *o = &c->out;
@@ -143,14 +156,7 @@ static void show_run(struct cli *c, const value *x)
 	out_field(o, "Started", started(o, value_str_at(x, "started_at")));
 	out_field(o, "Now", value_str_at(value_at(x, "now"), "text"));
 	out_field(o, "Message", value_str_at(x, "message"));
-	if (value_str_at(x, "denied").n)
-		out_field(o, "Denied",
-				arena_printf(a,
-						STR_FMT
-						"; agents." STR_FMT ".permission_mode and "
-						".tools, and the agent's own settings, allow tools",
-						STR_ARG(value_str_at(x, "denied")),
-						STR_ARG(value_str_at(x, "agent"))));
+	out_field(o, "Denied", denied(a, x));
 	out_field(o, "Verified",
 			arena_printf(a, STR_FMT "%s" STR_FMT,
 					STR_ARG(value_str_at(x, "verification")),

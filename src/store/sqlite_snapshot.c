@@ -43,7 +43,7 @@ static int put(struct sqlite_store *s, const struct store_snapshot *snap, struct
 	r = snap->seq > INT64_MAX ? 0 : hash_at(s, snap->seq, hash, err);
 	if (r < 0)
 		return r;
-	if (r == 0 || memcmp(hash, snap->hash, SHA256_LEN))
+	if (r == 0 || memcmp(hash, snap->hash, SHA256_LEN) != 0)
 		return ov_fail(err, OV_EINVALID,
 				"%s: snapshot of record %llu, which the log does not have", s->path,
 				(unsigned long long)snap->seq);
@@ -115,7 +115,7 @@ static int load_row(struct sqlite_store *s, sqlite3_stmt *st, struct store_snaps
 	ret->bytes = sqlite_column_str(st, 4);
 	sha256(ret->bytes.p, ret->bytes.n, sum);
 	if (!sqlite_column_hash(st, 1, ret->hash) || !sqlite_column_hash(st, 3, want) ||
-			memcmp(sum, want, SHA256_LEN)) {
+			memcmp(sum, want, SHA256_LEN) != 0) {
 		note_row(s, ret->seq);
 		return 0;
 	}
@@ -124,7 +124,7 @@ static int load_row(struct sqlite_store *s, sqlite3_stmt *st, struct store_snaps
 		return 0; /* its record cannot be looked up */
 	if (r < 0)
 		return r;
-	if (r == 0 || memcmp(ret->hash, want, SHA256_LEN))
+	if (r == 0 || memcmp(ret->hash, want, SHA256_LEN) != 0)
 		return ov_fail(err, OV_EIO,
 				"%s: hash chain broken at seq %llu: the snapshot was taken of "
 				"another record",
