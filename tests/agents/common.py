@@ -376,9 +376,6 @@ backoff.base = "100ms"
         asked = site.wait_type("escalation.opened")["data"]
         self.assertEqual(asked["kind"], "mute", asked)
         self.assertEqual(self.kinds_of(site, "episode.opened"), [])
-        if self.kind.tells_late:  # its processes show that it is in one, and not in which
-            self.assertIn("is busy (process)", asked["question"])
-            return
         self.assertIn(f"tool {self.kind.tool_shown}", asked["question"])
         self.assertIn(self.kind.tool_shown, self.cli(site, "status"))
 
