@@ -237,7 +237,8 @@ class Site:
         """Makes the site's script the default agent. Its shim gets the sanitizers' options too."""
         text = f'\n[defaults]\nagent = "script"\n[agents.script]\ncommand = ["{self.root}/agent.sh"]\n'
         if SANITIZED:
-            text += 'env_pass = ["HOME", "PATH", "LC_ALL", "ASAN_OPTIONS", "UBSAN_OPTIONS"]\n'
+            text += ('env_pass = ["HOME", "PATH", "LC_ALL", "TZ", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", '
+                     '"GIT_COMMITTER_EMAIL", "ASAN_OPTIONS", "UBSAN_OPTIONS"]\n')
         return text
 
     def configure(self, text):
