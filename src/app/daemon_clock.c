@@ -56,7 +56,7 @@ static void log_new_boot(const struct daemon *d, const char *boot)
 	const struct clock_known *known = &engine_state(d->engine)->clock;
 
 	if (known->boot.n && !str_is(known->boot, boot))
-		log_info("the machine was started anew since the last daemon: how long that took "
+		log_info("the machine was restarted since the last daemon: how long that took "
 			 "is "
 			 "not known, and its clock is believed");
 }
