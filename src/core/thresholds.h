@@ -34,8 +34,7 @@
 	X("stuck", "same_output_seconds", COUNT, t.same_output_seconds, 0, 86400, 120, 60, 300,    \
 			120,                                                                       \
 			"Of an agent that speaks no format: as many equal blocks of output, over " \
-			"at least this many seconds and with no file changed, are stuck. 0: "      \
-	                "never.")                                                                  \
+			"at least so many seconds and with no file changed, are stuck. 0: never.") \
 	X("oscillation", "undo_redo_cycles", COUNT, t.undo_redo_cycles, 1, MOST, 2, 2, 2, 2,       \
 			"So often back at what was there before is oscillation.")                  \
 	X("oscillation", "file_churn_threshold", MILLI, t.file_churn_milli, 1, 1000, 800, 800,     \
