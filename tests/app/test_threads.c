@@ -1,16 +1,7 @@
 #include "app/threads.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
-#include "app/sessions.h"
-#include "base/arena.h"
 #include "base/duration.h"
-#include "base/str.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/loop.h"
-#include "tests/test.h"
+#include "tests/app/session_files.h"
 
 /* Ids that say when they were made, as Codex's do: at 2026-11-17T09:05Z. */
 #define ID "01a1e8c0-b6e9-7b50-bc5d-c34b800e31b"
@@ -21,21 +12,7 @@
 #define BEFORE "2001-01-01T00:00:00Z"
 #define NOW "2999-01-01T00:00:00Z"
 
-static char root[64];
-static struct loop *loop;
-static struct arena a;
 static int64_t input;
-static bool over;
-
-static const char *at(const char *name)
-{
-	return path_join(&a, root, name);
-}
-
-static void put(const char *name, str text)
-{
-	assert_int_equal(file_write_atomic(at(name), text, 0600, NULL), 0);
-}
 
 static void on_fact(void *user, const struct fact *f)
 {
@@ -44,29 +21,10 @@ static void on_fact(void *user, const struct fact *f)
 	input += f->usage.input;
 }
 
-static void on_done(void *user)
-{
-	(void)user;
-	over = true;
-}
-
 static struct threads *begin(bool resumed)
 {
-	struct sessions s;
-
-	a = ARENA_INIT;
 	input = 0;
-	over = false;
-	snprintf(root, sizeof(root), "/tmp/ov-threads-XXXXXX");
-	assert_non_null(mkdtemp(root));
-	s = (struct sessions){ .root = at("home"),
-		.below = "sessions",
-		.resumed = resumed,
-		.since = clock_file() };
-	assert_int_equal(dir_make(at(DAY), 0700, NULL), 0);
-	assert_int_equal(dir_make(at("run"), 0700, NULL), 0);
-	assert_int_equal(sessions_keep(&a, at("run"), &s, NULL), 0);
-	assert_int_equal(loop_new(&loop, NULL), 0);
+	sessions_begin("sessions", DAY, STR(""), resumed);
 	return threads_new(loop, at("run"), format_find(STR("codex")), true, on_fact, NULL);
 }
 
@@ -78,17 +36,14 @@ static void thread(struct threads *t, const char *id)
 static int64_t used(struct threads *t)
 {
 	threads_end(t, on_done, NULL);
-	while (!over)
-		loop_step(loop, 1000000);
+	run_to_end();
 	return input;
 }
 
 static void end(struct threads *t)
 {
 	threads_close(t);
-	loop_free(loop);
-	assert_int_equal(system(arena_printf(&a, "rm -rf '%s'", root).p), 0);
-	arena_done(&a);
+	sessions_end();
 }
 
 TEST(what_sub_agents_use_is_told_once)

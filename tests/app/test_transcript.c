@@ -1,37 +1,16 @@
 #include "app/transcript.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/arena.h"
-#include "base/str.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/loop.h"
-#include "tests/test.h"
+#include "tests/app/session_files.h"
 
 #define SESSION "0d9f7a12-0000-4000-8000-000000000001"
 #define LINE                                                                                  \
 	"{\"type\":\"assistant\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":" \
 	"\"text\",\"text\":\"said\"}]}}\n"
 
-static char root[64];
-static struct loop *loop;
-static struct arena a;
 static size_t said;
-static bool over;
-
-static const char *at(const char *name)
-{
-	return path_join(&a, root, name);
-}
-
-static void put(const char *name, str text)
-{
-	assert_int_equal(file_write_atomic(at(name), text, 0600, NULL), 0);
-}
 
 static void on_fact(void *user, const struct fact *f)
 {
@@ -39,39 +18,17 @@ static void on_fact(void *user, const struct fact *f)
 	said += f->kind == FACT_MESSAGE;
 }
 
-static void on_done(void *user)
-{
-	(void)user;
-	over = true;
-}
-
 /* A run's folder and a home with the folder of Claude's sessions. */
 static void begin(bool resumed)
 {
-	struct sessions s;
-
-	a = ARENA_INIT;
 	said = 0;
-	over = false;
-	snprintf(root, sizeof(root), "/tmp/ov-transcript-XXXXXX");
-	assert_non_null(mkdtemp(root));
-	s = (struct sessions){ .root = at("home"),
-		.below = "projects",
-		.session = STR(SESSION),
-		.resumed = resumed,
-		.since = clock_file() };
-	assert_int_equal(dir_make(at("home/projects/x"), 0700, NULL), 0);
-	assert_int_equal(dir_make(at("run"), 0700, NULL), 0);
-	assert_int_equal(sessions_keep(&a, at("run"), &s, NULL), 0);
-	assert_int_equal(loop_new(&loop, NULL), 0);
+	sessions_begin("projects", "home/projects/x", STR(SESSION), resumed);
 }
 
 static void end(struct transcript *t)
 {
 	transcript_close(t);
-	loop_free(loop);
-	assert_int_equal(system(arena_printf(&a, "rm -rf '%s'", root).p), 0);
-	arena_done(&a);
+	sessions_end();
 }
 
 static struct transcript *named(const char *name)
@@ -87,8 +44,7 @@ static struct transcript *named(const char *name)
 static size_t told(struct transcript *t)
 {
 	transcript_end(t, on_done, NULL);
-	while (!over)
-		loop_step(loop, 1000000);
+	run_to_end();
 	return said;
 }
 
