@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/ov.h"
 #include "cli/client.h"
+#include "cli/commands.h"
 #include "cli/out.h"
 #include "data/value.h"
 
@@ -56,8 +57,8 @@ struct cli {
 	size_t args_n;
 };
 
-extern const struct command commands[];
-extern const size_t commands_n;
+/* The commands in the order in which help shows them; NULL after the last. */
+const struct command *command_at(size_t i);
 /* Options that every command has. */
 extern const struct flag global_flags[];
 extern const size_t global_flags_n;
@@ -96,97 +97,6 @@ int cli_call(struct cli *c, enum call_kind kind, const char *method, const value
 /* Finds the store's folder unless that was done. */
 int cli_store(struct cli *c, struct ov_err *err);
 
-int cmd_init(struct cli *c, struct ov_err *err);
-int cmd_up(struct cli *c, struct ov_err *err);
-int cmd_down(struct cli *c, struct ov_err *err);
-int cmd_watch(struct cli *c, struct ov_err *err);
-int cmd_install_service(struct cli *c, struct ov_err *err);
-int cmd_status(struct cli *c, struct ov_err *err);
-int cmd_detect(struct cli *c, struct ov_err *err);
-int cmd_goal_create(struct cli *c, struct ov_err *err);
-int cmd_goal_list(struct cli *c, struct ov_err *err);
-int cmd_goal_show(struct cli *c, struct ov_err *err);
-int cmd_goal_history(struct cli *c, struct ov_err *err);
-int cmd_goal_update(struct cli *c, struct ov_err *err);
-int cmd_goal_pause(struct cli *c, struct ov_err *err);
-int cmd_goal_resume(struct cli *c, struct ov_err *err);
-int cmd_goal_cancel(struct cli *c, struct ov_err *err);
-int cmd_goal_reopen(struct cli *c, struct ov_err *err);
-int cmd_goal_archive(struct cli *c, struct ov_err *err);
-int cmd_plan_check(struct cli *c, struct ov_err *err);
-int cmd_plan_apply(struct cli *c, struct ov_err *err);
-int cmd_plan_show(struct cli *c, struct ov_err *err);
-int cmd_plan_history(struct cli *c, struct ov_err *err);
-int cmd_plan_diff(struct cli *c, struct ov_err *err);
-int cmd_work_list(struct cli *c, struct ov_err *err);
-int cmd_work_show(struct cli *c, struct ov_err *err);
-int cmd_work_done(struct cli *c, struct ov_err *err);
-int cmd_work_block(struct cli *c, struct ov_err *err);
-int cmd_work_unblock(struct cli *c, struct ov_err *err);
-int cmd_work_cancel(struct cli *c, struct ov_err *err);
-int cmd_work_reopen(struct cli *c, struct ov_err *err);
-int cmd_work_reassign(struct cli *c, struct ov_err *err);
-int cmd_work_nudge(struct cli *c, struct ov_err *err);
-int cmd_work_rerun(struct cli *c, struct ov_err *err);
-int cmd_work_scope(struct cli *c, struct ov_err *err);
-int cmd_run_stop(struct cli *c, struct ov_err *err);
-int cmd_agent_list(struct cli *c, struct ov_err *err);
-int cmd_agent_test(struct cli *c, struct ov_err *err);
-int cmd_queue_list(struct cli *c, struct ov_err *err);
-int cmd_queue_retry(struct cli *c, struct ov_err *err);
-int cmd_queue_drop(struct cli *c, struct ov_err *err);
-int cmd_worker_add(struct cli *c, struct ov_err *err);
-int cmd_worker_list(struct cli *c, struct ov_err *err);
-int cmd_worker_start(struct cli *c, struct ov_err *err);
-int cmd_worker_message(struct cli *c, struct ov_err *err);
-int cmd_worker_peek(struct cli *c, struct ov_err *err);
-int cmd_worker_attach(struct cli *c, struct ov_err *err);
-int cmd_worker_review(struct cli *c, struct ov_err *err);
-int cmd_worker_accept(struct cli *c, struct ov_err *err);
-int cmd_worker_reject(struct cli *c, struct ov_err *err);
-int cmd_worker_rebase(struct cli *c, struct ov_err *err);
-int cmd_worker_pick(struct cli *c, struct ov_err *err);
-int cmd_worker_reset(struct cli *c, struct ov_err *err);
-int cmd_worker_nuke(struct cli *c, struct ov_err *err);
-int cmd_escalation_test(struct cli *c, struct ov_err *err);
-/* "desktop: waiting (quiet hours, in 4h)" */
-str notice_standing(struct out *o, const value *x);
-int cmd_notice_list(struct cli *c, struct ov_err *err);
-int cmd_notice_show(struct cli *c, struct ov_err *err);
-int cmd_notice_retry(struct cli *c, struct ov_err *err);
-int cmd_inbox(struct cli *c, struct ov_err *err);
-int cmd_inbox_show(struct cli *c, struct ov_err *err);
-int cmd_inbox_answer(struct cli *c, struct ov_err *err);
-int cmd_inbox_approve(struct cli *c, struct ov_err *err);
-int cmd_inbox_deny(struct cli *c, struct ov_err *err);
-int cmd_inbox_snooze(struct cli *c, struct ov_err *err);
-int cmd_inbox_dismiss(struct cli *c, struct ov_err *err);
-int cmd_run_list(struct cli *c, struct ov_err *err);
-int cmd_run_show(struct cli *c, struct ov_err *err);
-int cmd_run_log(struct cli *c, struct ov_err *err);
-int cmd_events(struct cli *c, struct ov_err *err);
-int cmd_explain(struct cli *c, struct ov_err *err);
-int cmd_cost(struct cli *c, struct ov_err *err);
-int cmd_report(struct cli *c, struct ov_err *err);
-int cmd_handoff_show(struct cli *c, struct ov_err *err);
-int cmd_hook(struct cli *c, struct ov_err *err);
-int cmd_tick(struct cli *c, struct ov_err *err);
-int cmd_config_show(struct cli *c, struct ov_err *err);
-int cmd_config_check(struct cli *c, struct ov_err *err);
-void tell_unchecked(struct out *o, const value *v); /* that finished work will wait for you */
-int cmd_config_timeline(struct cli *c, struct ov_err *err);
-int cmd_config_reload(struct cli *c, struct ov_err *err);
-int cmd_doctor(struct cli *c, struct ov_err *err);
-int cmd_backup(struct cli *c, struct ov_err *err);
-int cmd_export(struct cli *c, struct ov_err *err);
-int cmd_import(struct cli *c, struct ov_err *err);
-int cmd_rescue_list(struct cli *c, struct ov_err *err);
-int cmd_rescue_show(struct cli *c, struct ov_err *err);
-int cmd_rescue_restore(struct cli *c, struct ov_err *err);
-int cmd_rescue_prune(struct cli *c, struct ov_err *err);
-int cmd_version(struct cli *c, struct ov_err *err);
-int cmd_help(struct cli *c, struct ov_err *err);
-
 /* cmd_daemon.c: what of the command line is the daemon's: --auto, and --set for each option. */
 int daemon_options(struct cli *c, const char *const **ret, size_t *ret_n, struct ov_err *err);
 /* cmd_run_log.c: the last lines of what a run wrote. */
@@ -196,3 +106,7 @@ int run_log_last(struct cli *c, str run, int64_t lines, struct ov_err *err);
  * plans it. 130 when the person would not wait.
  */
 int planner_await(struct cli *c, str goal, bool *ret_planned, struct ov_err *err);
+/* cmd_notice.c: "desktop: waiting (quiet hours, in 4h)" */
+str notice_standing(struct out *o, const value *x);
+/* cmd_config.c: that finished work will wait for you */
+void tell_unchecked(struct out *o, const value *v);

@@ -11,8 +11,10 @@ str command_name(struct arena *a, const struct command *cmd)
 
 bool noun_exists(str noun)
 {
-	for (size_t i = 0; i < commands_n; i++)
-		if (str_is(noun, commands[i].noun))
+	const struct command *cmd;
+
+	for (size_t i = 0; (cmd = command_at(i)); i++)
+		if (str_is(noun, cmd->noun))
 			return true;
 	return false;
 }
@@ -27,14 +29,15 @@ int usage_next(struct cli *c, const struct command *cmd, struct ov_err *err)
 /* The nearest noun, or the nearest verb of a noun. */
 static const char *nearest(str word, str noun)
 {
+	const struct command *cmd;
 	const char *names[256];
 	size_t n = 0;
 
-	for (size_t i = 0; i < commands_n; i++) {
+	for (size_t i = 0; (cmd = command_at(i)); i++) {
 		if (noun.n == 0)
-			names[n++] = commands[i].noun;
-		else if (str_is(noun, commands[i].noun) && commands[i].verb)
-			names[n++] = commands[i].verb;
+			names[n++] = cmd->noun;
+		else if (str_is(noun, cmd->noun) && cmd->verb)
+			names[n++] = cmd->verb;
 		assert(n < ARRAY_LEN(names));
 	}
 	return str_nearest(word, names, n);
@@ -43,12 +46,13 @@ static const char *nearest(str word, str noun)
 static int unknown_verb(struct cli *c, str noun, str verb, struct ov_err *err)
 {
 	const char *near = nearest(verb, noun);
+	const struct command *cmd;
 	str verbs = STR("");
 
-	for (size_t i = 0; i < commands_n; i++)
-		if (str_is(noun, commands[i].noun))
+	for (size_t i = 0; (cmd = command_at(i)); i++)
+		if (str_is(noun, cmd->noun))
 			verbs = arena_printf(c->arena, STR_FMT "%s%s", STR_ARG(verbs),
-					verbs.n ? ", " : "", commands[i].verb);
+					verbs.n ? ", " : "", cmd->verb);
 	if (near) {
 		ov_fail(err, OV_EINVALID,
 				"there is no command \"" STR_FMT " " STR_FMT
@@ -71,13 +75,15 @@ static int unknown_noun(str noun, struct ov_err *err)
 int command_find(struct cli *c, const str *words, size_t n, const struct command **ret,
 		size_t *ret_used, struct ov_err *err)
 {
-	for (size_t i = 0; i < commands_n; i++) {
-		bool whole = !commands[i].verb || (n > 1 && str_is(words[1], commands[i].verb));
+	const struct command *cmd;
 
-		if (!str_is(words[0], commands[i].noun) || !whole)
+	for (size_t i = 0; (cmd = command_at(i)); i++) {
+		bool whole = !cmd->verb || (n > 1 && str_is(words[1], cmd->verb));
+
+		if (!str_is(words[0], cmd->noun) || !whole)
 			continue;
-		*ret = &commands[i];
-		*ret_used = commands[i].verb ? 2 : 1;
+		*ret = cmd;
+		*ret_used = cmd->verb ? 2 : 1;
 		return 0;
 	}
 	if (!noun_exists(words[0]))
@@ -108,12 +114,14 @@ static void list_flags(struct out *o, const struct flag *flags, size_t n)
 
 void help_all(struct out *o)
 {
+	const struct command *cmd;
+
 	out_f(o,
 			"usage: overseer [--dir DIR] [--json] [--timeout DURATION] COMMAND ...\n\n"
 			"Supervises coding agents: keeps plans, hands out work, checks it, merges "
 			"it.\n\n");
-	for (size_t i = 0; i < commands_n; i++)
-		list_row(o, &commands[i]);
+	for (size_t i = 0; (cmd = command_at(i)); i++)
+		list_row(o, cmd);
 	table_end(o, "  ");
 	out_f(o, "\nOptions of every command\n");
 	list_flags(o, global_flags, global_flags_n);
@@ -123,10 +131,12 @@ void help_all(struct out *o)
 
 void help_noun(struct out *o, str noun)
 {
+	const struct command *cmd;
+
 	out_f(o, "usage: overseer " STR_FMT " COMMAND ...\n\n", STR_ARG(noun));
-	for (size_t i = 0; i < commands_n; i++)
-		if (str_is(noun, commands[i].noun))
-			list_row(o, &commands[i]);
+	for (size_t i = 0; (cmd = command_at(i)); i++)
+		if (str_is(noun, cmd->noun))
+			list_row(o, cmd);
 	table_end(o, "  ");
 	out_f(o, "\nNext  overseer help " STR_FMT " COMMAND\n", STR_ARG(noun));
 }
@@ -191,18 +201,17 @@ static void markdown_flags(struct out *o, const struct flag *flags, size_t n)
 void help_markdown(struct cli *c)
 {
 	struct out *o = &c->out;
+	const struct command *cmd;
 
 	out_f(o,
-			"# Commands\n\nGenerated from the table in `src/cli/commands.c`; do not "
+			"# Commands\n\nGenerated from the tables in `src/cli/commands_*.c`; do not "
 			"edit.\n\n"
 			"`overseer` is a thin client of the daemon. What only reads is answered "
 			"from the store while the\n"
 			"daemon is down. Ids can be shortened to any unique prefix.\n"
 			"\n## Options of every command\n");
 	markdown_flags(o, global_flags, global_flags_n);
-	for (size_t i = 0; i < commands_n; i++) {
-		const struct command *cmd = &commands[i];
-
+	for (size_t i = 0; (cmd = command_at(i)); i++) {
 		out_f(o, "\n## `overseer " STR_FMT "`\n\n    " STR_FMT "\n\n%s.\n",
 				STR_ARG(command_name(c->arena, cmd)),
 				STR_ARG(usage_line(c->arena, cmd)), cmd->summary);

@@ -75,11 +75,10 @@ static void note_obsolete(struct config *c)
 /* Tables and the keys in them. */
 static void check_table(struct config_reader *r, str path, const value *v)
 {
-	struct options all = config_options();
-	const char **names = arena_array(&r->c->arena, const char *,
-			all.n + ARRAY_LEN(own_readers));
-	bool *deeper = arena_array(&r->c->arena, bool, all.n + ARRAY_LEN(own_readers));
-	size_t n = 0;
+	size_t most = config_options_n() + ARRAY_LEN(own_readers), n = 0;
+	const char **names = arena_array(&r->c->arena, const char *, most);
+	bool *deeper = arena_array(&r->c->arena, bool, most);
+	const struct option *o;
 	str part;
 
 	if (!config_want(r, path, v, V_OBJECT))
@@ -87,8 +86,8 @@ static void check_table(struct config_reader *r, str path, const value *v)
 	for (size_t i = 0; i < ARRAY_LEN(own_readers); i++)
 		if (str_is(path, own_readers[i].path))
 			names[n++] = own_readers[i].name;
-	for (size_t i = 0; i < all.n; i++)
-		if (part_below(&all.p[i], path, &part, &deeper[n]) &&
+	for (size_t i = 0; (o = config_option_at(i)); i++)
+		if (part_below(o, path, &part, &deeper[n]) &&
 				(n == 0 || !str_is(part, names[n - 1])))
 			names[n++] = arena_cstr(&r->c->arena, part);
 	for (size_t i = 0; i < v->object.n; i++) {
@@ -362,8 +361,8 @@ static int read_all(struct config *c, str toml, const char *const *sets, size_t 
 {
 	_cleanup_(buf_done)
 	struct buf problems = BUF_INIT;
-	struct options all = config_options();
 	struct config_reader r = { .c = c };
+	const struct option *o;
 	value *doc;
 	int e;
 
@@ -379,9 +378,9 @@ static int read_all(struct config *c, str toml, const char *const *sets, size_t 
 	note_obsolete(c);
 	config_fill_preset(c);
 	check_table(&r, STR(""), doc);
-	for (size_t i = 0; i < all.n; i++)
-		config_read_option(&r, str_from(all.p[i].key), &all.p[i],
-				config_lookup(doc, str_from(all.p[i].key)), c);
+	for (size_t i = 0; (o = config_option_at(i)); i++)
+		config_read_option(&r, str_from(o->key), o, config_lookup(doc, str_from(o->key)),
+				c);
 	read_agents(&r, value_at(doc, "agents"));
 	read_roles(&r, value_at(doc, "roles"));
 	config_read_prices(&r, value_at(doc, "prices"));

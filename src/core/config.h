@@ -6,61 +6,18 @@
  * daemon. An unknown key is an error that names the nearest one. A struct config owns everything in
  * it through its arena and is never changed after config_parse; a reload makes a new one.
  */
-#include "agent/environment.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/ov.h"
+#include "core/config_agent.h"
 #include "core/config_channel.h"
 #include "core/config_sandbox.h"
+#include "core/config_watch.h"
 #include "core/policy.h"
 #include "core/price.h"
 #include "data/value.h"
 
 enum planner_provider { PROVIDER_NONE, PROVIDER_ANTHROPIC, PROVIDER_OPENAI, PROVIDER_COMMAND };
-enum agent_input { INPUT_NONE, INPUT_STDIN };
-
-/* [agents.NAME] */
-struct config_agent {
-	str name;
-	str runtime; /* "exec", "tmux" */
-	str format;  /* of agent_formats */
-	/* Of raw: argv; a word with {prompt} or {prompt_file} is there unless prompt_by is stdin. */
-	const str *command;
-	size_t command_n;
-	str model, permission_mode; /* empty: the agent's own, that for unattended work */
-	int64_t max_turns;          /* 0: no limit */
-	enum prompt_by prompt_by;
-	const struct env_pair *env; /* [agents.NAME.env] */
-	size_t env_n;
-	const str *env_pass; /* names of variables handed on from the daemon's environment */
-	size_t env_pass_n;
-	int64_t concurrency;
-	enum sandbox sandbox;
-	enum sandbox_home home;      /* of bwrap */
-	bool network;                /* of bwrap */
-	const str *sandbox_writable; /* paths that stay writable in it, absolute */
-	size_t sandbox_writable_n;
-	int64_t memory_max_bytes, pids_max;  /* of all processes of a run; 0: no limit */
-	enum agent_input input;              /* how it gets further instructions while it runs */
-	int64_t rate_limit_exit, login_exit; /* 0: none */
-	int recovery;                        /* enum rung - RUNG_RESEND */
-	str description;                     /* its capability card */
-	const str *capabilities, *limit_patterns, *login_patterns; /* the latter: said_limit.h */
-	size_t capabilities_n, limit_patterns_n, login_patterns_n;
-	str cost_tier;
-	const str *tools, *tools_deny; /* NULL: all; none */
-	size_t tools_n, tools_deny_n;
-};
-
-/* [watch]: the watchdog's. */
-struct config_watch {
-	str start_command;
-	str remediation_agent, remediation_command; /* not both; both empty: nobody mends */
-	str remediation_prompt, remediation_dir;
-	ov_time remediation_timeout, registration_timeout, heartbeat_timeout, stall_timeout, grace,
-			restart_cooldown;
-	int64_t max_restarts;
-};
 
 struct config {
 	struct arena arena;

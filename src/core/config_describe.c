@@ -84,17 +84,14 @@ static void view_channels(struct arena *a, value *out, const struct config *c)
 
 value *config_view(struct arena *a, const struct config *c)
 {
-	struct options all = config_options();
+	const struct option *o;
 	value *out = value_object(a);
 
-	for (size_t i = 0; i < all.n; i++) {
-		const struct option *o = &all.p[i];
-
+	for (size_t i = 0; (o = config_option_at(i)); i++)
 		value_put(a, out, o->key,
 				entry(a, config_option_value(a, o, c), config_option_default(a, o),
 						config_lookup(c->doc, str_from(o->key)) != NULL,
 						o->help));
-	}
 	for (size_t i = 0; i < c->agents_n; i++)
 		view_agent(a, out, c, &c->agents[i]);
 	for (size_t i = 0; i < c->roles_n; i++)
@@ -176,10 +173,10 @@ static str section_of(const struct option *o)
 	return str_sub(key, 0, str_find_byte(key, '.'));
 }
 
-static bool is_first_of_section(const struct options *all, size_t at)
+static bool is_first_of_section(size_t at)
 {
 	for (size_t i = 0; i < at; i++)
-		if (str_eq(section_of(&all->p[i]), section_of(&all->p[at])))
+		if (str_eq(section_of(config_option_at(i)), section_of(config_option_at(at))))
 			return false;
 	return true;
 }
@@ -188,8 +185,9 @@ void config_docs(struct buf *out)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
-	struct options all = config_options(), agent = config_agent_options(),
-		       channel = config_channel_options(), price = config_price_options();
+	struct options agent = config_agent_options(), channel = config_channel_options(),
+		       price = config_price_options();
+	const struct option *o;
 
 	buf_adds(out,
 			STR("# Configuration\n\n"
@@ -202,17 +200,16 @@ void config_docs(struct buf *out)
 			    "several parts. An unknown key, or one that is set twice, is an error. "
 			    "`overseer config check` finds what is wrong,\n"
 			    "`overseer config show --effective` shows every value.\n"));
-	for (size_t i = 0; i < all.n; i++) {
-		str section = section_of(&all.p[i]);
+	for (size_t i = 0; (o = config_option_at(i)); i++) {
+		str section = section_of(o);
 
-		if (!is_first_of_section(&all, i))
+		if (!is_first_of_section(i))
 			continue;
 		doc_head(out, section);
-		for (size_t k = i; k < all.n; k++)
-			if (str_eq(section_of(&all.p[k]), section))
-				doc_row(out, &a, &all.p[k],
-						str_sub(str_from(all.p[k].key), section.n + 1,
-								SIZE_MAX));
+		for (size_t k = i; (o = config_option_at(k)); k++)
+			if (str_eq(section_of(o), section))
+				doc_row(out, &a, o,
+						str_sub(str_from(o->key), section.n + 1, SIZE_MAX));
 	}
 	doc_head(out, STR("agents.NAME"));
 	for (size_t i = 0; i < agent.n; i++)
@@ -288,22 +285,22 @@ void config_template_agent(struct buf *out)
 
 void config_template(struct buf *out, const struct config_found *found, size_t found_n)
 {
-	struct options all = config_options();
+	const struct option *o;
 
 	buf_adds(out,
 			STR("# Overseer's configuration. What is commented out is the default; "
 			    "remove the # to change it.\n"
 			    "# A [table] may be written in several parts, so that you can paste "
 			    "tables at the end of this file.\n"));
-	for (size_t i = 0; i < all.n; i++) {
-		str section = section_of(&all.p[i]);
+	for (size_t i = 0; (o = config_option_at(i)); i++) {
+		str section = section_of(o);
 
-		if (!is_first_of_section(&all, i))
+		if (!is_first_of_section(i))
 			continue;
 		buf_addf(out, "\n[" STR_FMT "]\n", STR_ARG(section));
-		for (size_t k = i; k < all.n; k++)
-			if (str_eq(section_of(&all.p[k]), section))
-				template_option(out, &all.p[k], section, found, found_n);
+		for (size_t k = i; (o = config_option_at(k)); k++)
+			if (str_eq(section_of(o), section))
+				template_option(out, o, section, found, found_n);
 	}
 	buf_adds(out,
 			STR("\n# Further ways to tell people outside: gitea, github, webhook, "

@@ -46,7 +46,9 @@ struct obsolete_option {
 };
 const struct obsolete_option *config_obsolete(size_t *ret_n);
 
-struct options config_options(void);         /* offsets in struct config */
+/* Offsets in struct config: the i-th of all, NULL after the last. */
+const struct option *config_option_at(size_t i);
+size_t config_options_n(void);
 struct options config_agent_options(void);   /* offsets in struct config_agent */
 struct options config_price_options(void);   /* offsets in struct price */
 struct options config_channel_options(void); /* offsets in struct config_channel */

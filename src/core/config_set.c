@@ -6,12 +6,11 @@
 
 static const struct option *find_option(str key)
 {
-	struct options all = config_options();
+	const struct option *o = NULL;
 
-	for (size_t i = 0; i < all.n; i++)
-		if (str_is(key, all.p[i].key))
-			return &all.p[i];
-	return NULL;
+	for (size_t i = 0; (o = config_option_at(i)) && !str_is(key, o->key); i++)
+		;
+	return o;
 }
 
 /* Texts need no quotes; everything else is written as in the file. */

@@ -34,10 +34,10 @@ bool config_want(struct config_reader *r, str key, const value *v, enum value_ki
 
 static bool is_section(str key)
 {
-	struct options all = config_options();
+	const struct option *o;
 
-	for (size_t i = 0; i < all.n; i++) {
-		str name = str_from(all.p[i].key);
+	for (size_t i = 0; (o = config_option_at(i)); i++) {
+		str name = str_from(o->key);
 
 		if (str_eq(str_sub(name, 0, str_find_byte(name, '.')), key))
 			return true;
