@@ -10,7 +10,7 @@ MINUTES ?= 1
 # PACKAGES=skip leaves the machine's packages alone.
 PACKAGES ?= install
 
-.PHONY: all demo quick check check-full check-san agents-here sim sim-mutants soak bench fuzz coverage lint tidy check-fresh install docs \
+.PHONY: all demo quick check check-full check-san agents-here agents-newest sim sim-mutants soak bench fuzz coverage lint tidy check-fresh install docs \
 	failure-times format clean help packages-% compile-%
 
 all: compile-build
@@ -22,6 +22,7 @@ help:
 	@echo 'make check        install what is missing, build with gcc and clang, lint, test (10 min at most)'
 	@echo 'make check-full   after check: sanitizers, valgrind, all real agents, full sizes (50 min at most)'
 	@echo 'make check-san    of check-full only what runs with ASan and UBSan'
+	@echo 'make agents-newest  the tests of the real agents with their newest versions: a report; AGENTS="claude codex"'
 	@echo 'make sim          the simulator: fixed seeds; SEED=n shows one, MINUTES=m explores new ones'
 	@echo 'make sim-mutants  planted bugs, and by which invariant the simulator finds each of them'
 	@echo 'make soak         everything at full size; the result goes to docs/soak.md'
@@ -89,6 +90,11 @@ check-san: packages-run-build-test
 agents-here:
 	@$(if $(filter skip,$(PACKAGES)),,tools/install-packages agents &&) tools/agents-cache >build/agents.json || \
 		{ cat build/agents.json; echo 'The real agents are not here: their tests will say so.'; }
+
+# What npm calls the newest changes from one day to the next: a report, and no part of the tiers.
+agents-newest: packages-run-build-test
+	@$(MAKE) --no-print-directory compile-build
+	@$(if $(filter skip,$(PACKAGES)),,tools/install-packages agents &&) tools/agents-try --jobs 2 $(AGENTS)
 
 # SEED=n shows one history, and takes what a failure prints: WITHOUT= SKIP= GOALS= NODES= FLEET=1 NIGHT=1.
 SIM = build/tests/sim/sim

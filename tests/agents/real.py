@@ -1,6 +1,7 @@
 """The real agents, for tests: each with a home of its own, and a model that the test scripts.
 
-find() says where the pinned agents are (tools/agents-cache, which `make check` runs first). Without
+find() says where the pinned agents are (tools/agents-cache, which `make check` runs first), or those that
+OV_AGENTS asks for: newest, or NAME=VERSION of some (tools/agents-try sets it). Without
 them the tests that need them are skipped and say why; where CI is set, they fail instead.
 """
 
@@ -25,7 +26,8 @@ harness.PATIENCE = max(harness.PATIENCE, 120)
 
 
 def find():
-    done = subprocess.run([TOP / "tools/agents-cache", "--look"], stdin=subprocess.DEVNULL, capture_output=True,
+    others = os.environ.get("OV_AGENTS", "").replace("newest", "--newest").split()
+    done = subprocess.run([TOP / "tools/agents-cache", "--look", *others], stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, check=False)
     return json.loads(done.stdout)
 
