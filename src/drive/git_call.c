@@ -2,7 +2,6 @@
  * The walk of a call through its table of steps. Calls on the same worktree, and all accepts, run
  * one after another in the order in which they were made; others run side by side.
  */
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "drive/git_aside.h"
@@ -306,15 +305,15 @@ static void call_child_ended(void *user)
  * Of what it allocates, not of the packs that it maps. Of the machine's memory no more than half: what an
  * agent wrote must not be what everybody else has to make room for.
  */
-static void bound_memory(pid_t pid, unsigned flags)
+static uint64_t memory_bound(unsigned flags)
 {
 	int64_t bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
-	rlim_t max = (rlim_t)MIN(MAX(bytes, memory_least), memory_most);
 
+	if (!memory_bounded)
+		return 0;
 	if (flags & GIT_COUNTS)
-		max = (rlim_t)memory_least;
-	/* It has just been started, and takes little before this holds; one that is gone needs no bound. */
-	(void)prlimit(pid, RLIMIT_DATA, &(struct rlimit){ max, max }, NULL);
+		return (uint64_t)memory_least;
+	return (uint64_t)MIN(MAX(bytes, memory_least), memory_most);
 }
 
 static int call_spawn(struct git_call *c, struct ov_err *err)
@@ -336,6 +335,7 @@ static int call_spawn(struct git_call *c, struct ov_err *err)
 	spec.proc.argv = c->argv.p;
 	spec.proc.env = c->env.p;
 	spec.proc.cwd = c->cwd;
+	spec.proc.memory_max = memory_bound(c->flags);
 	spec.timeout_ms = WRITE_TIMEOUT_MS;
 	/* Nothing there is worth waiting for any longer. */
 	if (c->flags & (GIT_READS | GIT_AGENTS))
@@ -344,10 +344,7 @@ static int call_spawn(struct git_call *c, struct ov_err *err)
 		spec.timeout_ms = NET_TIMEOUT_MS;
 		spec.proc.new_session = true; /* no terminal to ask at */
 	}
-	r = job_start(c->g->loop, &spec, call_job_done, c, &c->job, err);
-	if (r == 0 && c->job && memory_bounded)
-		bound_memory(job_pid(c->job), c->flags);
-	return r;
+	return job_start(c->g->loop, &spec, call_job_done, c, &c->job, err);
 }
 
 /* Goes on until a child runs or the call is over. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -166,6 +167,33 @@ static int set_attributes(posix_spawnattr_t *at, bool new_session)
 	return e;
 }
 
+/*
+ * A child has our limits, and posix_spawn gives it no others: so ours is lowered while it is started. What
+ * we could need in that moment is less than any limit that a program can live with.
+ */
+static int spawn_bounded(const struct proc_spec *spec, const char *file,
+		const posix_spawn_file_actions_t *fa, const posix_spawnattr_t *at, char *const *env,
+		pid_t *ret_pid)
+{
+	struct rlimit ours, low;
+	int e;
+
+	if (!spec->memory_max)
+		return posix_spawn(ret_pid, file, fa, at, (char *const *)spec->argv, env);
+	if (getrlimit(RLIMIT_DATA, &ours) < 0)
+		return errno;
+	low = (struct rlimit){ MIN((rlim_t)spec->memory_max, ours.rlim_cur), ours.rlim_max };
+	if (setrlimit(RLIMIT_DATA, &low) < 0)
+		return errno;
+	e = posix_spawn(ret_pid, file, fa, at, (char *const *)spec->argv, env);
+	(void)setrlimit(RLIMIT_DATA, &ours);
+	/* It may not raise it again; one that is gone needs no bound. */
+	if (!e)
+		(void)prlimit(*ret_pid, RLIMIT_DATA, &(struct rlimit){ low.rlim_cur, low.rlim_cur },
+				NULL);
+	return e;
+}
+
 /* 0 or an errno. */
 static int spawn(const struct proc_spec *spec, const char *file, const struct fds *f, int *ret_pid)
 {
@@ -187,7 +215,7 @@ static int spawn(const struct proc_spec *spec, const char *file, const struct fd
 	if (!e)
 		e = set_attributes(&at, spec->new_session);
 	if (!e)
-		e = posix_spawn(&pid, file, &fa, &at, (char *const *)spec->argv, env);
+		e = spawn_bounded(spec, file, &fa, &at, env, &pid);
 	posix_spawnattr_destroy(&at);
 	posix_spawn_file_actions_destroy(&fa);
 	if (!e)

@@ -18,6 +18,8 @@ struct proc_spec {
 	const char *cwd;
 	int in, out, err; /* fds to become 0, 1, 2; -1: /dev/null. Not closed */
 	bool new_session; /* setsid; otherwise the child gets a process group of its own */
+	/* Bytes that it, and each that it starts, may allocate, from its first moment on; 0: as many as we. */
+	uint64_t memory_max;
 };
 
 #define PROC_SPEC_INIT                         \

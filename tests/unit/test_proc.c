@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -196,6 +197,29 @@ TEST(standard_fds_can_be_swapped)
 
 /* Fields 5 and 6 of stat: process group and session, as "PID GROUP SESSION". */
 #define GROUP_SCRIPT "read -r s </proc/$$/stat; set -- $s; echo $1 $5 $6"
+
+/* Also of what it starts at once; our own limit is as before. */
+TEST(the_memory_of_a_child_is_bounded_from_its_start)
+{
+	SKIP_WITHOUT_PIDFDS();
+	struct proc_spec spec = PROC_SPEC_INIT;
+	struct rlimit before, after;
+	char kib[32];
+
+	assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+	spec.argv = SH("sh -c 'ulimit -S -d'");
+	/* Sanitizers map terabytes, which count. */
+	spec.memory_max = getenv("OV_SANITIZED") ? (uint64_t)1 << 46 : (uint64_t)3 << 30;
+	snprintf(kib, sizeof(kib), "%llu\n", (unsigned long long)spec.memory_max / 1024);
+	for (int i = 0; i < 50; i++) {
+		struct buf out = output_of(&spec);
+
+		assert_string_equal(buf_cstr(&out), kib);
+		buf_done(&out);
+	}
+	assert_int_equal(getrlimit(RLIMIT_DATA, &after), 0);
+	assert_true(after.rlim_cur == before.rlim_cur && after.rlim_max == before.rlim_max);
+}
 
 TEST(group_and_session_are_new)
 {
