@@ -36,6 +36,9 @@ PATIENCE = 120 if SANITIZED else 60
 # What agents run in where a test does not say it.
 SANDBOX = os.environ.get("OV_SANDBOX", "none")
 LEAKS_LOOKED_FOR = set()
+# An ordinary user who has no processes but this test's. A shared one would have those of tests beside it, and what
+# hides from its user makes HTTP read-only for all stores of that user.
+ORDINARY_USER = 20000 + os.getpid() % 40000
 
 
 def sized(check, full, soak):

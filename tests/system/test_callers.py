@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 import namespaces
-from harness import CLI, FAST, PATIENCE, Gate, Site, SiteCase, plan, task
+from harness import CLI, FAST, ORDINARY_USER, PATIENCE, Gate, Site, SiteCase, plan, task
 from test_contain import own_group
 
 CALLER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "caller.py")
@@ -312,15 +312,13 @@ BOXED = 'sandbox = "bwrap"\nsandbox_writable = ["{root}/gates"]\n'
 class Ordinary(Placed):
     """A daemon that is not root's cannot look at everything that its runs start."""
 
-    NOBODY = 65534
-
     def setUp(self):
         super().setUp()
         if os.getuid() != 0:
             self.skipTest("only root can start a daemon of another user")
 
     def test_who_cannot_be_looked_at_makes_http_read_only(self):
-        self.begin_placed(HIDE + OBEY, user=self.NOBODY)
+        self.begin_placed(HIDE + OBEY, user=ORDINARY_USER)
         self.hidden.wait()
         self.refused(self.as_person("by http", "http"), f"may come from run {self.run_id}", "cannot be looked at")
         self.assertEqual(self.as_person("by socket", "socket"), "ok")
@@ -329,13 +327,13 @@ class Ordinary(Placed):
         self.assertIn(b"by socket", body)
 
     def test_without_such_a_process_it_is_not(self):
-        self.begin_placed(OBEY, user=self.NOBODY)
+        self.begin_placed(OBEY, user=ORDINARY_USER)
         self.assertEqual(self.as_person("by http", "http"), "ok")
 
     def test_in_a_sandbox_it_has_no_token(self):
         if namespaces.no_sandbox():
             self.skipTest(namespaces.no_sandbox())
-        self.begin_placed(HIDE + OBEY, BOXED, user=self.NOBODY)
+        self.begin_placed(HIDE + OBEY, BOXED, user=ORDINARY_USER)
         self.hidden.wait()
         self.assertEqual(self.as_person("by http", "http"), "ok")
 

@@ -16,7 +16,7 @@ import unittest
 import test_callers
 import test_contain
 import test_fence
-from harness import FAST, PATIENCE, Gate, plan, task
+from harness import FAST, ORDINARY_USER, PATIENCE, Gate, plan, task
 from test_fence import COMMIT, NOBODY, PROBE
 
 # One that an ordinary user can run, too.
@@ -198,8 +198,7 @@ class Callers(StoresCase):
 
 
 class CallersAsUser(Callers):
-    # One of its own: a process that hides from its user makes HTTP read-only for all other stores of that user.
-    user = NOBODY - 2
+    user = ORDINARY_USER
 
 
 if __name__ == "__main__":
