@@ -104,7 +104,7 @@ static void live_run_free(struct live_run *lr)
 }
 
 /* It has a handle: what it already wrote was written when its file says so, not now. */
-static void live_run_keep(struct live_run *lr, const struct run *r)
+static void live_run_keep(struct live_run *lr, const struct run *r, bool adopted)
 {
 	struct executor *x = lr->x;
 	const struct run_handle *handle = lr->driver->handle(lr->run);
@@ -112,7 +112,7 @@ static void live_run_keep(struct live_run *lr, const struct run *r)
 
 	map_put(&x->runs, lr->id, lr);
 	observe_begin(x->observe, lr->id, r->agent, handle, lr->worktree,
-			MIN(output_at, loop_now(x->o.loop)));
+			MIN(output_at, loop_now(x->o.loop)), adopted);
 	if (lr->driver->format(lr->run)->structured) {
 		live_account_init(lr, r);
 		live_account_told(lr);
@@ -171,6 +171,14 @@ static bool has_failed(const value *told, const struct run_end *end)
 	return verdict.n ? !str_is(verdict, "ok") : end->exit_code || end->signal || end->lost;
 }
 
+static void put_silences(struct arena *a, const struct live_run *lr, value *v)
+{
+	value *silences = observe_silences(a, lr->x->observe, lr->id);
+
+	if (silences)
+		value_put(a, v, "silences", silences);
+}
+
 /* lr: NULL when there is no handle of it. */
 static void report_run_end(struct executor *x, str id, const struct live_run *lr,
 		const struct run_end *end)
@@ -197,6 +205,8 @@ static void report_run_end(struct executor *x, str id, const struct live_run *lr
 		value_put(&a, v, "message", value_str(&a, utf8_clean(&a, end->message)));
 	if (lr && lr->account)
 		live_account_end(&a, lr, end, v);
+	if (lr)
+		put_silences(&a, lr, v);
 	if (lr && has_failed(v, end))
 		value_put(&a, v, "last_lines", value_str(&a, run_words(&a, lr->dir, lr->account)));
 	INJECT("before-run-end");
@@ -268,9 +278,9 @@ static void again_later(struct task *t)
 	loop_timer_in(t->later, ADOPT_AGAIN_MS);
 }
 
-static void started(struct task *t, struct live_run *lr, const struct run *r)
+static void started(struct task *t, struct live_run *lr, const struct run *r, bool adopted)
 {
-	live_run_keep(lr, r);
+	live_run_keep(lr, r, adopted);
 	ok_later(t);
 }
 
@@ -316,7 +326,7 @@ static void launch_run(struct task *t, const struct assignment *as, struct live_
 		fail_later(t, &err);
 		return;
 	}
-	started(t, lr, as->run);
+	started(t, lr, as->run, false);
 }
 
 /*
@@ -340,7 +350,7 @@ void perform_run_start(struct task *t, const struct assignment *as)
 	ask = ask_about(lr, as->run);
 	r = lr->driver->adopt(x->o.loop, &ask, &run_events, lr, &lr->run, NULL);
 	if (r == 0) {
-		started(t, lr, as->run);
+		started(t, lr, as->run, true);
 	} else if (r == OV_ENOTFOUND) {
 		launch_run(t, as, lr);
 	} else {
@@ -380,6 +390,8 @@ void perform_send(struct task *t, const struct assignment *as)
 		ov_fail(&err, OV_EUNAVAILABLE, "run " STR_FMT " has ended or is not in our hands",
 				STR_ARG(fx->run_id));
 	INJECT("before-send");
+	if (!err.code)
+		observe_meddled(x->observe, lr->id);
 	if (err.code || lr->driver->send(lr->run, d->id, text, sent, t, &err) < 0)
 		fail_later(t, &err);
 }
@@ -402,7 +414,7 @@ static bool adopt_one(struct executor *x, const struct run *r)
 
 	ret = lr->driver->adopt(x->o.loop, &ask, &run_events, lr, &lr->run, &err);
 	if (ret == 0) {
-		live_run_keep(lr, r);
+		live_run_keep(lr, r, true);
 		return true;
 	}
 	live_run_drop(lr);

@@ -71,6 +71,7 @@ static void ask(struct live_run *lr, bool frozen)
 	q->frozen = frozen;
 	memcpy(q->id, lr->id.p, lr->id.n);
 	lr->freezing = true;
+	observe_meddled(lr->x->observe, lr->id);
 	if (run_freeze(lr->driver->handle(lr->run), frozen, answered, q, NULL) == 0)
 		return;
 	lr->freezing = false;

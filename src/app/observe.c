@@ -7,9 +7,11 @@
 #include "base/arena.h"
 #include "base/list.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "core/liveness.h"
 #include "core/process_life.h"
 #include "core/record.h"
+#include "core/silence.h"
 #include "drive/git.h"
 #include "drive/run.h"
 #include "sys/clock.h"
@@ -42,6 +44,11 @@ struct watched {
 	bool tells_late;         /* of a tool only when it is over */
 	ov_time alone_at;        /* when it last said something while no tool ran; 0: never */
 	uint64_t alone_boot_us;  /* the same moment as processes count it; 0: never */
+	struct silence_book *silences; /* NULL: it has said nothing that we heard come */
+	int64_t begun_ms;              /* by a clock that only goes forward */
+	ov_time begun_at;              /* the same by the wall clock */
+	ov_time life_at;               /* the last sign that is in the book */
+	bool adopted;                  /* it began before we looked */
 	char waiting_for[160], trouble[160];
 	struct list link; /* in waiting or looking; alone when not asked for */
 };
@@ -74,6 +81,7 @@ static void watched_free(struct watched *w)
 	record_set_str(&w->id, STR(""));
 	record_set_str(&w->worktree, STR(""));
 	record_set_str(&w->print, STR(""));
+	mem_free(w->silences);
 	mem_free(w);
 }
 
@@ -127,8 +135,13 @@ static struct idle_level *idle_of(struct observe *o, str agent)
 	return level;
 }
 
+static int64_t mono_ms(const struct observe *o)
+{
+	return (int64_t)(loop_mono_us(o->opt.loop) / 1000);
+}
+
 void observe_begin(struct observe *o, str run_id, str agent, const struct run_handle *run,
-		str worktree, ov_time output_at)
+		str worktree, ov_time output_at, bool adopted)
 {
 	struct watched *w = mem_zalloc(1, sizeof(*w));
 
@@ -138,6 +151,10 @@ void observe_begin(struct observe *o, str run_id, str agent, const struct run_ha
 	w->agent = idle_of(o, agent);
 	w->idle_permille = IDLE_UNKNOWN;
 	w->seen.output_at = output_at;
+	w->seen.doing = output_at ? ACTIVITY_UNSAID : ACTIVITY_STARTING;
+	w->begun_ms = mono_ms(o);
+	w->begun_at = loop_now(o->opt.loop);
+	w->adopted = adopted;
 	record_set_str(&w->id, run_id);
 	record_set_str(&w->worktree, worktree);
 	list_init(&w->link);
@@ -165,12 +182,49 @@ void observe_end(struct observe *o, str run_id)
 		watched_free(w);
 }
 
+/* ---- silences ---- */
+
+/* It gave a sign, and from now on does this. The silence in which it was found is nobody's measure. */
+static void hear(struct watched *w, enum activity doing, str tool)
+{
+	if (!w->silences) {
+		w->silences = mem_zalloc(1, sizeof(*w->silences));
+		silence_hear(w->silences, w->begun_ms, ACTIVITY_STARTING, STR(""));
+		if (w->adopted)
+			silence_spoil(w->silences);
+	}
+	silence_hear(w->silences, mono_ms(w->o), doing, tool);
+	w->seen.doing = doing;
+}
+
+void observe_meddled(struct observe *o, str run_id)
+{
+	struct watched *w = map_get(&o->runs, run_id);
+
+	if (w && w->silences)
+		silence_spoil(w->silences);
+	else if (w)
+		w->adopted = true; /* its first one is not its own either */
+}
+
+value *observe_silences(struct arena *a, struct observe *o, str run_id)
+{
+	struct watched *w = map_get(&o->runs, run_id);
+
+	if (!w || !w->silences)
+		return NULL;
+	silence_hear(w->silences, mono_ms(o), ACTIVITY_APART, STR(""));
+	return silence_told(a, w->silences);
+}
+
 void observe_output(struct observe *o, str run_id)
 {
 	struct watched *w = map_get(&o->runs, run_id);
 
-	if (w)
-		w->seen.output_at = loop_now(o->opt.loop);
+	if (!w)
+		return;
+	w->seen.output_at = loop_now(o->opt.loop);
+	hear(w, ACTIVITY_UNSAID, STR(""));
 }
 
 void observe_repeats(struct observe *o, str run_id, const struct repeats *r)
@@ -212,6 +266,43 @@ static str put_trouble(struct watched *w, const struct account *c)
 	return str_from(w->trouble);
 }
 
+/* What it does by its own account; while it waits for others, how long that takes is not its habit. */
+static enum activity activity_of(const struct account *c)
+{
+	if (c->waiting_for[0] || c->retrying || c->compacting)
+		return ACTIVITY_APART;
+	if (c->tools_n)
+		return ACTIVITY_TOOL;
+	if (!c->ready)
+		return ACTIVITY_STARTING;
+	return c->in_turn ? ACTIVITY_THINKING : ACTIVITY_BETWEEN;
+}
+
+/* In the same moment it may say that it thinks, and that a tool begins: the last is what takes time. */
+static bool does_another(const struct watched *w, enum activity doing, str tool)
+{
+	const struct silence_book *b = w->silences;
+
+	return b &&
+			(b->doing != doing ||
+					(doing == ACTIVITY_TOOL &&
+							!str_eq(str_from(b->tool),
+									utf8_truncate(tool,
+											SILENCE_TOOL))));
+}
+
+/* What it had said before we looked tells what it does, not how long it took. */
+static void hear_account(struct watched *w, const struct account *c)
+{
+	enum activity doing = activity_of(c);
+	str tool = c->tools_n ? str_from(c->tools[0].name) : STR("");
+
+	if (c->life_at >= w->begun_at && (c->life_at > w->life_at || does_another(w, doing, tool)))
+		hear(w, doing, tool);
+	w->seen.doing = doing;
+	w->life_at = MAX(w->life_at, c->life_at);
+}
+
 void observe_account(struct observe *o, str run_id, const struct account *c, int64_t tokens,
 		int64_t cost_microusd)
 {
@@ -224,6 +315,7 @@ void observe_account(struct observe *o, str run_id, const struct account *c, int
 		w->alone_at = c->alone_at;
 		w->alone_boot_us = boot_us(c->alone_at - ROUNDING_MS);
 	}
+	hear_account(w, c);
 	seen->output_at = MIN(c->life_at, loop_now(o->opt.loop));
 	seen->compacting = c->compacting;
 	/* While it tries again, what it waits for is its model, not its tool. */
@@ -249,8 +341,13 @@ void observe_clock_moved(struct observe *o, ov_time by)
 	size_t i = 0;
 	str id;
 
-	while (map_next(&o->runs, &i, &id, &found))
-		observation_clock_moved(&((struct watched *)found)->seen, by);
+	while (map_next(&o->runs, &i, &id, &found)) {
+		struct watched *w = found;
+
+		observation_clock_moved(&w->seen, by);
+		w->begun_at += by;
+		w->life_at += w->life_at ? by : 0;
+	}
 }
 
 const struct map *observe_runs(const struct observe *o)
@@ -337,6 +434,8 @@ static void look_at_processes(struct watched *w)
 	w->idle = !w->seen.tool_in_flight;
 	if (life)
 		w->seen.process_at = loop_now(w->o->opt.loop);
+	if (life && w->silences)
+		silence_work(w->silences);
 	/* Looks in quick succession are compared with the first of them: little by little is life too. */
 	if (life || w->seen.process_unknown || now.at_us - w->usage.at_us >= TABLE_MS * 1000)
 		w->usage = now;

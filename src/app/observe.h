@@ -30,10 +30,10 @@ struct observe *observe_new(const struct observe_options *o);
 void observe_free(struct observe *o); /* NULL allowed */
 /*
  * A run that lives, of this agent. run is borrowed until observe_end. output_at: its last output so far,
- * or 0.
+ * or 0. adopted: it began before this daemon did.
  */
 void observe_begin(struct observe *o, str run_id, str agent, const struct run_handle *run,
-		str worktree, ov_time output_at);
+		str worktree, ov_time output_at, bool adopted);
 void observe_end(struct observe *o, str run_id); /* unknown ones are fine */
 struct repeats;
 /* What it writes repeats itself, or does no longer; borrowed until the run is over. */
@@ -46,6 +46,10 @@ void observe_output(struct observe *o, str run_id);
  */
 void observe_account(struct observe *o, str run_id, const struct account *c, int64_t tokens,
 		int64_t cost_microusd);
+/* It was told something, held or let go: the silence that it is in says nothing about its habits. */
+void observe_meddled(struct observe *o, str run_id);
+/* How long it was silent, for run.end, as of core/silence.h; NULL: nothing is to be learned of it. */
+value *observe_silences(struct arena *a, struct observe *o, str run_id);
 /* Takes a look, from the loop; ignored for a run that is being looked at or that is not known. */
 void observe_look(struct observe *o, str run_id);
 /* The clock was set by that much: what was seen is as long ago as before. */

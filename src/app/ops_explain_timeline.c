@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "core/event.h"
 #include "core/explain_state.h"
+#include "core/habit.h"
 #include "core/timeline.h"
 
 enum { PAST_MOST = 40 };
@@ -93,17 +94,31 @@ static int put_past(struct op_ctx *cx, const struct assignment *as, value *list,
 	return 0;
 }
 
+/* Why it is asked when it is: what the silence that it is in is measured by. */
+static str stall_text(struct arena *a, const struct moment *m, const struct habit *usual)
+{
+	str text = moment_text(a, m);
+
+	return usual ? arena_printf(a, STR_FMT "; " STR_FMT, STR_ARG(text),
+				       STR_ARG(habit_words(a, usual)))
+		     : text;
+}
+
 static void put_future(const struct explain *x, const struct assignment *as, value *list)
 {
 	struct world w = { x->state, x->policy };
 	const struct observation *o = x->observations ? map_get(x->observations, as->run_id) : NULL;
 	struct timeline t = timeline_of_run(x->arena, &w, as, o, x->now);
 	const value *moments = timeline_view(x->arena, &t, true);
+	const struct habit *usual = habit_silent(as, o);
 	bool next = false;
 
 	for (size_t i = 0; i < t.n; i++) {
 		value *v = moments->array.items[i];
 
+		if (i == 0 && t.p[i].kind == MOMENT_STALL)
+			value_put(x->arena, v, "text",
+					value_str(x->arena, stall_text(x->arena, &t.p[i], usual)));
 		/* What is left out is left out when its turn comes, and takes no time. */
 		value_put(x->arena, v, "state",
 				value_cstr(x->arena, next || t.p[i].skipped ? "later" : "next"));
@@ -137,6 +152,6 @@ int op_config_timeline(struct op_ctx *cx, const value *params, value **ret, stru
 		ov_next(err, "overseer agent list");
 		return OV_ENOTFOUND;
 	}
-	*ret = timeline_config_view(cx->arena, p, agent);
+	*ret = timeline_config_view(cx->arena, &(struct world){ cx->state, p }, agent);
 	return 0;
 }

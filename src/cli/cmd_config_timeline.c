@@ -9,6 +9,45 @@ static str span(struct out *o, const value *v, const char *key)
 	return duration_format_short(o->arena, value_int_at(v, key));
 }
 
+static const char *const usual_heads[] = { "ASKED AFTER", "WHILE", "MODEL", "SEEN", "USUAL" };
+
+static bool head(struct out *o)
+{
+	for (size_t i = 0; i < ARRAY_LEN(usual_heads); i++)
+		cell(o, S_DIM, str_from(usual_heads[i]));
+	row_end(o);
+	return true;
+}
+
+/* What was learned, as far as it decides; the rest is counted. */
+static void show_usual(struct out *o, const value *list)
+{
+	long long few = 0;
+	bool headed = false;
+
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *row = value_item(list, i);
+		str tool = value_str_at(row, "tool"), model = value_str_at(row, "model");
+
+		if (!value_at(row, "asked_after_ms")) {
+			few++;
+			continue;
+		}
+		if (!headed)
+			headed = head(o);
+		cell_right(o, S_PLAIN, span(o, row, "asked_after_ms"));
+		cell(o, S_PLAIN, tool.n ? tool : value_str_at(row, "activity"));
+		cell(o, S_DIM, model.n ? model : STR("-"));
+		cell_f(o, S_DIM, "%lld in %lld runs", (long long)value_int_at(row, "samples"),
+				(long long)value_int_at(row, "runs"));
+		cell(o, S_PLAIN, value_str_at(row, "text"));
+		row_end(o);
+	}
+	table_end(o, "  ");
+	if (few)
+		out_f(o, "  Of %lld more activities too little is known yet.\n", few);
+}
+
 static void show_agent(struct out *o, const value *agent)
 {
 	const value *list = value_at(agent, "timeline");
@@ -25,6 +64,7 @@ static void show_agent(struct out *o, const value *agent)
 		row_end(o);
 	}
 	table_end(o, "  ");
+	show_usual(o, value_at(agent, "usual"));
 }
 
 static void show_rules(struct out *o, const value *res)

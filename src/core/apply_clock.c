@@ -109,6 +109,8 @@ int apply_clock_moved(struct state *s, const struct event *e, struct ov_err *err
 	MOVE_VEC(s->notices, notice_record);
 	MOVE_VEC(s->streaks, streak_record);
 	MOVE_VEC(s->conflicts, conflict_record);
+	for (size_t i = 0; i < s->habits.n; i++)
+		MOVE_VEC(s->habits.p[i]->rows, habit_record);
 	for (size_t i = 0; i < s->lanes.n; i++)
 		move_lane(s->lanes.p[i], by);
 	move_state(s, by);

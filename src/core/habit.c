@@ -216,16 +216,18 @@ static ov_time bounded(ov_time after, ov_time configured, ov_time most, bool set
 	return MIN(after, set ? configured : most);
 }
 
+/* Of one that says nothing it is not known whether it thinks or has a tool at work. */
+static ov_time asked_by(const struct habit *row, ov_time idle, bool set)
+{
+	return bounded(row->asked_after, idle, 2 * idle, set || row->activity == ACTIVITY_UNSAID);
+}
+
 ov_time habit_idle(const struct policy *p, const struct assignment *as, const struct observation *o)
 {
 	const struct habit *row = habit_silent(as, o);
 	ov_time idle = idle_configured(p, as);
-	bool set = p->idle_set || as->idle_after;
 
-	if (!row || !idle)
-		return idle;
-	/* Of one that says nothing it is not known whether it thinks or has a tool at work. */
-	return bounded(row->asked_after, idle, 2 * idle, set || row->activity == ACTIVITY_UNSAID);
+	return row && idle ? asked_by(row, idle, p->idle_set || as->idle_after) : idle;
 }
 
 ov_time habit_mute(const struct policy *p, const struct assignment *as, const struct observation *o)
@@ -288,9 +290,10 @@ value *habits_view(struct arena *a, const struct state *s, const struct policy *
 		value_put(a, v, "runs", value_int(a, row->runs));
 		value_put(a, v, "within_ms",
 				value_int(a, silence_within(row->counts, HABIT_PERMILLE)));
-		if (row->asked_after)
+		value_put(a, v, "text", value_str(a, habit_words(a, row)));
+		if (row->asked_after && p->idle_after)
 			value_put(a, v, "asked_after_ms",
-					value_int(a, MIN(row->asked_after, p->mute_after)));
+					value_int(a, asked_by(row, p->idle_after, p->idle_set)));
 		value_push(a, list, v);
 	}
 	return list;

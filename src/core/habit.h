@@ -49,5 +49,8 @@ ov_time idle_configured(const struct policy *p, const struct assignment *as);
 
 /* "99.5 % of this agent's `pytest` calls answer within 4m" */
 str habit_words(struct arena *a, const struct habit *h);
-/* [{"model", "activity", "tool", "samples", "runs", "within_ms", "asked_after_ms"}] */
+/*
+ * [{"model", "activity", "tool", "samples", "runs", "within_ms", "text", "asked_after_ms"}]; the last is
+ * absent while too little is known.
+ */
 value *habits_view(struct arena *a, const struct state *s, const struct policy *p, str agent);

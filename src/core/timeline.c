@@ -3,6 +3,7 @@
 #include "agent/format.h"
 #include "base/arena.h"
 #include "base/duration.h"
+#include "core/habit.h"
 #include "core/liveness.h"
 
 static const char *const names[] = {
@@ -232,19 +233,21 @@ value *timeline_view(struct arena *a, const struct timeline *t, bool absolute)
 	return list;
 }
 
-static value *agent_view(struct arena *a, const struct policy *p, const struct policy_agent *agent)
+static value *agent_view(struct arena *a, const struct world *w, const struct policy_agent *agent)
 {
-	struct timeline t = timeline_of_agent(p, agent);
+	struct timeline t = timeline_of_agent(w->policy, agent);
 	value *v = value_object(a);
 
 	value_put(a, v, "agent", value_str(a, agent->name));
 	value_put(a, v, "timeline", timeline_view(a, &t, false));
+	value_put(a, v, "usual", habits_view(a, w->state, w->policy, agent->name));
 	return v;
 }
 
-value *timeline_config_view(struct arena *a, const struct policy *p,
+value *timeline_config_view(struct arena *a, const struct world *w,
 		const struct policy_agent *agent)
 {
+	const struct policy *p = w->policy;
 	value *v = value_object(a), *agents = value_array(a);
 
 	value_put(a, v, "idle_after_ms", value_int(a, p->idle_after));
@@ -256,7 +259,7 @@ value *timeline_config_view(struct arena *a, const struct policy *p,
 	value_put(a, v, "max_run_ms", value_int(a, p->max_run));
 	for (size_t i = 0; i < p->agents_n; i++)
 		if (!agent || agent == &p->agents[i])
-			value_push(a, agents, agent_view(a, p, &p->agents[i]));
+			value_push(a, agents, agent_view(a, w, &p->agents[i]));
 	value_put(a, v, "agents", agents);
 	return v;
 }

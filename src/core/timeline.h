@@ -63,6 +63,6 @@ enum moment_kind moment_of_rung(enum rung rung);
 str moment_text(struct arena *a, const struct moment *m);
 /* [{step, at or after_ms, count, of, run, ends_run, skipped, text}]; absolute: at, else after_ms. */
 value *timeline_view(struct arena *a, const struct timeline *t, bool absolute);
-/* The answer of config.timeline: of one agent, or (NULL) of all. */
-value *timeline_config_view(struct arena *a, const struct policy *p,
+/* The answer of config.timeline: of one agent, or (NULL) of all; with what was learned of each. */
+value *timeline_config_view(struct arena *a, const struct world *w,
 		const struct policy_agent *agent);

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "data/json.h"
 #include "drive/run.h"
 #include "sys/clock.h"
 #include "sys/loop.h"
@@ -79,7 +80,7 @@ static void site_open(struct site *s, const char *script)
 			.looked = on_looked,
 			.user = s });
 	assert_int_equal(run_start(s->f.loop, &spec, 0, &ops, s, &s->run, NULL), 0);
-	observe_begin(s->o, STR("run_1"), STR("agent"), s->run, str_from(s->f.tree), 0);
+	observe_begin(s->o, STR("run_1"), STR("agent"), s->run, str_from(s->f.tree), 0, false);
 }
 
 static void site_close(struct site *s)
@@ -390,7 +391,7 @@ TEST(looks_are_taken_once_and_may_outlive_their_run)
 		for (int i = 0; i < steps; i++)
 			loop_step(s.f.loop, 0);
 		observe_end(s.o, STR("run_1"));
-		observe_begin(s.o, STR("run_1"), STR("agent"), s.run, str_from(s.f.tree), 7);
+		observe_begin(s.o, STR("run_1"), STR("agent"), s.run, str_from(s.f.tree), 7, true);
 		assert_int_equal(seen(&s)->output_at, 7);
 		look(&s);
 		assert_int_equal(seen(&s)->tree_at, 0);
@@ -398,6 +399,79 @@ TEST(looks_are_taken_once_and_may_outlive_their_run)
 	observe_look(s.o, STR("run_1"));
 	loop_step(s.f.loop, 0);
 	site_close(&s); /* with a look under way */
+}
+
+/* What would be told at the run's end. */
+static str told(struct site *s)
+{
+	value *v = observe_silences(&s->a, s->o, STR("run_1"));
+
+	return v ? json_text(&s->a, v) : STR("");
+}
+
+static void does(struct site *s, struct account *c, const char *tool)
+{
+	c->tools_n = *tool ? 1 : 0;
+	c->tools[0] = (struct account_tool){ .since = clock_wall() };
+	snprintf(c->tools[0].name, sizeof(c->tools[0].name), "%s", tool);
+	c->life_at = clock_wall();
+	observe_account(s->o, STR("run_1"), c, 0, COST_UNKNOWN);
+}
+
+TEST(silences_are_told_by_what_the_run_did)
+{
+	struct site s;
+	static struct account c;
+
+	account_init(&c, NULL, 0);
+	site_open(&s, "exec sleep 300");
+	observe_account(s.o, STR("run_1"), &c, 0, COST_UNKNOWN);
+	assert_int_equal(seen(&s)->doing, ACTIVITY_STARTING);
+	assert_string_equal(told(&s).p, "");
+	c.ready = c.in_turn = true;
+	does(&s, &c, "");
+	assert_int_equal(seen(&s)->doing, ACTIVITY_THINKING);
+	does(&s, &c, "Bash");
+	/* Heard in the same moment, it is the same as if it came later. */
+	assert_int_equal(seen(&s)->doing, ACTIVITY_TOOL);
+	/* What it says while it waits for others is not about itself. */
+	snprintf(c.waiting_for, sizeof(c.waiting_for), "Bash");
+	does(&s, &c, "Bash");
+	assert_int_equal(seen(&s)->doing, ACTIVITY_APART);
+	assert_string_equal(told(&s).p,
+			"[{\"activity\":\"starting\",\"counts\":{\"60\":1}},"
+			"{\"activity\":\"thinking\",\"counts\":{\"60\":1}},"
+			"{\"activity\":\"tool\",\"tool\":\"Bash\",\"counts\":{\"60\":1}}]");
+	site_close(&s);
+}
+
+TEST(silences_in_which_others_had_a_say_are_not_told)
+{
+	struct site s;
+	static struct account c;
+
+	account_init(&c, NULL, 0);
+	site_open(&s, "exec sleep 300");
+	c.ready = c.in_turn = true;
+	/* Before its first word, and in the middle. */
+	observe_meddled(s.o, STR("run_1"));
+	does(&s, &c, "");
+	observe_meddled(s.o, STR("run_1"));
+	does(&s, &c, "Bash");
+	does(&s, &c, "");
+	assert_string_equal(told(&s).p,
+			"[{\"activity\":\"tool\",\"tool\":\"Bash\",\"counts\":{\"60\":1}},"
+			"{\"activity\":\"thinking\",\"counts\":{\"60\":1}}]");
+	/* A daemon that finds it does not know when it last spoke, nor what it is told again. */
+	observe_end(s.o, STR("run_1"));
+	observe_begin(s.o, STR("run_1"), STR("agent"), s.run, str_from(s.f.tree), 7, true);
+	c.life_at = 1000;
+	observe_account(s.o, STR("run_1"), &c, 0, COST_UNKNOWN);
+	assert_string_equal(told(&s).p, "");
+	does(&s, &c, "Bash");
+	assert_string_equal(told(&s).p,
+			"[{\"activity\":\"tool\",\"tool\":\"Bash\",\"counts\":{\"60\":1}}]");
+	site_close(&s);
 }
 
 TEST_MAIN

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What is done about a silent run and when: foretold by the configuration and by explain, and done so."""
 
+import datetime
 import json
 import os
 import re
@@ -17,6 +18,10 @@ DEAF = 'echo up > "$HOME/a.here"\nwhile read -r line; do :; done\n'
 
 def steps(timeline, *states):
     return [m["step"] for m in timeline if m["state"] in states and not m.get("skipped")]
+
+
+def moment(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 class Timeline(SiteCase):
@@ -48,6 +53,40 @@ class Timeline(SiteCase):
         self.assertRegex(text, r"20s +run 1 +stalled: no sign of life\n +32s +run 1 +nudge 1 of 2: its run is ended")
         self.assertIn("idle_after is 20s (set)", text)
         self.assertIn("overseer agent list", site.cli("config", "timeline", "nobody", code=3))
+
+    def test_what_is_usual_is_learned_from_runs(self):
+        """Their silences are told at their ends; a sixth run is asked by them, as explain and the timeline say."""
+        site = self.site('[supervisor]\nmute_after = "1h"\n', """
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i; sleep 0.1; done
+[ $OVERSEER_NODE != T6 ] || { echo up > "$HOME/a.here"; read x < "$HOME/a.go"; }
+echo x > $OVERSEER_NODE; git add -A; git commit -qm work
+""")
+        gate = site.gate("a")
+        site.up()
+        goal = site.call("goal.create", title="T", plan=plan(*(task(f"T{i}") for i in range(1, 6))))["goal"]
+        site.wait_goal(goal)
+        learned = [e["data"] for e in site.events() if e["type"] == "silence.learned"]
+        self.assertEqual(len(learned), 5)
+        for data in learned:
+            rows = {row["activity"]: row["counts"] for row in data["silences"]}
+            self.assertEqual(rows["unsaid"], {"60": 10})
+            self.assertEqual(rows["starting"], {"60": 1})
+        usual = json.loads(site.cli("config", "timeline", "script", "--json"))["agents"][0]["usual"]
+        row, = (u for u in usual if u["activity"] == "unsaid")
+        self.assertEqual((row["samples"], row["runs"], row["within_ms"], row["asked_after_ms"]), (50, 5, 60000, 120000))
+        self.assertRegex(site.cli("config", "timeline"), r"2m +unsaid +- +50 in 5 runs +99\.5 % of the silences of this agent end "
+                         r"within 1m\n  Of 1 more activities too little is known yet\.\n")
+        # It outlives the daemon.
+        self.assertEqual(site.down(), 0)
+        site.up()
+        goal = site.call("goal.create", title="T", plan=plan(task("T6")))["goal"]
+        gate.wait()
+        stall = self.explain(site, "T6")["timeline"][1]
+        after = moment(stall["at"]) - moment(site.call("run.list", goal=goal)["runs"][0]["started_at"])
+        self.assertLess(after.total_seconds(), 120 + harness.PATIENCE)
+        self.assertEqual(stall["text"], "stalled: no sign of life; 99.5 % of the silences of this agent end within 1m")
+        gate.go()
+        site.wait_goal(goal)
 
     def test_docs(self):
         """The page shows what the command says."""

@@ -607,9 +607,12 @@ static void random_effect_end(struct fixture *f, struct rng *rng)
 
 static void random_run_end(struct fixture *f, struct rng *rng)
 {
-	static const char *const ends[] = { "'exit_code': 0", "'exit_code': 0, 'swept': 2",
-		"'exit_code': 1, 'message': 'm'", "'exit_code': -1, 'lost': true",
-		"'exit_code': -1, 'signal': 9", "'exit_code': 75", "'exit_code': 77" };
+	static const char *const ends[] = {
+		"'exit_code': 0, 'silences': [{'activity': 'thinking', 'counts': {'60': 3}}]",
+		"'exit_code': 0, 'swept': 2", "'exit_code': 1, 'message': 'm'",
+		"'exit_code': -1, 'lost': true", "'exit_code': -1, 'signal': 9", "'exit_code': 75",
+		"'exit_code': 77"
+	};
 	enum run_status status = rng_below(rng, 6) ? RUN_RUNNING : RUN_STARTING;
 	const struct run *r = some_run(f, status, rng_below(rng, 4));
 

@@ -204,7 +204,7 @@ static void every_moment(ov_time by)
 		"nodes.episode_at", "nodes.backoff_until", "live.last_activity_at",
 		"live.updated_at", "dispatches.at", "runs.started_at", "runs.created_at",
 		"escalations.opened_at", "escalations.closed_at", "lanes.since", "lanes.seen_at",
-		"effects.created_at", "workers.since", "notices.created_at" };
+		"effects.created_at", "workers.since", "notices.created_at", "habits.used_at" };
 	struct seen s = { .by = by };
 
 	map_init(&s.keys, 0);
