@@ -28,7 +28,12 @@ struct habits *state_habits(struct state *s, str agent)
 		return h;
 	h = mem_zalloc(1, sizeof(*h));
 	record_set_str(&h->agent, agent);
+	/* By name: an agent of which nothing is learned yet has no place in the snapshot, but one here. */
 	vec_push(&s->habits, h);
+	for (size_t i = s->habits.n - 1; i && str_cmp(s->habits.p[i - 1]->agent, agent) > 0; i--) {
+		s->habits.p[i] = s->habits.p[i - 1];
+		s->habits.p[i - 1] = h;
+	}
 	return h;
 }
 
