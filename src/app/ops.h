@@ -109,7 +109,7 @@ op_read_fn op_status, op_goal_list, op_goal_show, op_plan_check, op_plan_diff, o
 op_read_fn op_store_verify, op_store_backup, op_doctor_run, op_store_export, op_store_import;
 /* An event of the store that is `user`, as struct portable_source reads them. */
 bool export_read_event(void *user, struct arena *a, uint64_t seq, struct event *ret);
-op_read_fn op_agent_list, op_worker_list, op_worker_show, op_auto_get;
+op_read_fn op_agent_list, op_agent_show, op_worker_list, op_worker_show, op_auto_get;
 op_read_fn op_notice_list, op_notice_show;
 op_read_fn op_iteration_list, op_detection_list;
 op_read_fn op_inbox_list, op_inbox_show, op_queue_list, op_handoff_show;

@@ -1,6 +1,7 @@
 /* Reading operations about the configured agents: what each is, and how much of it is in use. */
 #include <stdlib.h>
 
+#include "agent/gaps.h"
 #include "app/ops.h"
 #include "base/arena.h"
 #include "base/list.h"
@@ -92,6 +93,7 @@ static value *agent_value(struct op_ctx *cx, const struct config_agent *agent)
 	value_put(a, v, "description", value_str(a, agent->description));
 	value_put(a, v, "capabilities", texts_value(a, agent->capabilities, agent->capabilities_n));
 	value_put(a, v, "cost_tier", value_str(a, agent->cost_tier));
+	value_put(a, v, "cannot_tell", gaps_view(a, agent->format, agent->runtime));
 	return v;
 }
 
@@ -104,5 +106,19 @@ int op_agent_list(struct op_ctx *cx, const value *params, value **ret, struct ov
 		value_push(cx->arena, list, agent_value(cx, &cx->config->agents[i]));
 	*ret = value_object(cx->arena);
 	value_put(cx->arena, *ret, "agents", list);
+	return 0;
+}
+
+int op_agent_show(struct op_ctx *cx, const value *params, value **ret, struct ov_err *err)
+{
+	str name = value_str_at(params, "agent");
+	const struct config_agent *agent = config_agent(cx->config, name);
+
+	if (!agent) {
+		ov_fail(err, OV_ENOTFOUND, STR_FMT,
+				STR_ARG(policy_no_agent(cx->arena, &cx->config->policy, name)));
+		return ov_next(err, "overseer agent list");
+	}
+	*ret = agent_value(cx, agent);
 	return 0;
 }

@@ -165,6 +165,9 @@ static const struct op_param worker_add[] = {
 	AGENT_OPT("who does its tasks unless said otherwise"),
 };
 static const struct op_param worker_show[] = { WORKER };
+static const struct op_param agent_show[] = {
+	{ "agent", PARAM_TEXT, true, "its name in the configuration", LIMIT_ID },
+};
 static const struct op_param worker_start[] = {
 	WORKER,
 	{ "task", PARAM_TEXT, true, "what is to be done; its first line becomes the name",
@@ -411,8 +414,10 @@ const struct op op_table[] = {
 			"Stops a run, keeps its work, and pauses its node for the caller.",
 			PARAMS(run_stop), NULL },
 	{ "agent.list", OP_READ, ANYBODY,
-			"Lists the configured agents, what each is, and what it waits for.",
+			"Lists the configured agents, what each is, what it waits for, and what it "
+			"cannot tell.",
 			NO_PARAMS, op_agent_list },
+	{ "agent.show", OP_READ, ANYBODY, "Shows one of them.", PARAMS(agent_show), op_agent_show },
 	{ "queue.list", OP_READ, ANYBODY,
 			"Lists what waits to be accepted or begun, in order, and why.", NO_PARAMS,
 			op_queue_list },

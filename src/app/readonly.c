@@ -78,7 +78,12 @@ static int load_config(struct op_daemon *self, const struct op *op, struct arena
 /* What is configured can be told before the first daemon has made a store. */
 static bool is_about_config(str method)
 {
-	return str_is(method, "agent.list") || str_is(method, "config.show");
+	static const char *const methods[] = { "agent.list", "agent.show", "config.show" };
+
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		if (str_is(method, methods[i]))
+			return true;
+	return false;
 }
 
 static int open_store(const struct op_daemon *self, const struct op *op, struct safe_store *ret,

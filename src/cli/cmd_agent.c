@@ -13,19 +13,19 @@ static str joined(struct arena *a, const value *list, const char *between)
 }
 
 /* What keeps it from working, or that nothing does. */
-static void state_cell(struct out *o, const value *x)
+static str state_text(struct out *o, const value *x, enum style *ret_style)
 {
 	str waits = lane_words(o, value_at(x, "limit"));
 
+	*ret_style = waits.n ? S_YELLOW : value_str_at(x, "program").n ? S_GREEN : S_RED;
 	if (waits.n)
-		cell(o, S_YELLOW, waits);
-	else if (!value_str_at(x, "program").n)
-		cell_f(o, S_RED, STR_FMT " is not found",
-				STR_ARG(out_clean(o,
-						value_str_or(value_item(value_at(x, "command"), 0),
-								STR("")))));
-	else
-		cell(o, S_GREEN, STR("ready"));
+		return waits;
+	if (value_str_at(x, "program").n)
+		return STR("ready");
+	return arena_printf(o->arena, STR_FMT " is not found",
+			STR_ARG(out_clean(o,
+					value_str_or(value_item(value_at(x, "command"), 0),
+							STR("")))));
 }
 
 /* "read, edit; not web" */
@@ -44,6 +44,8 @@ static void agent_row(struct out *o, const value *x)
 {
 	str tags = joined(o->arena, value_at(x, "capabilities"), ", "),
 	    model = value_str_at(x, "model"), about = value_str_at(x, "description");
+	enum style style;
+	str state = state_text(o, x, &style);
 
 	cell_f(o, S_BOLD, STR_FMT "%s", STR_ARG(value_str_at(x, "name")),
 			value_bool_at(x, "default") ? " *" : "");
@@ -52,7 +54,7 @@ static void agent_row(struct out *o, const value *x)
 	cell(o, S_PLAIN, model.n ? out_short(o, model, 30) : STR("-"));
 	cell_f(o, S_PLAIN, "%lld of %lld", (long long)value_int_at(x, "in_use"),
 			(long long)value_int_at(x, "concurrency"));
-	state_cell(o, x);
+	cell(o, style, state);
 	cell(o, S_PLAIN, out_short(o, tools_text(o->arena, value_at(x, "tools")), 40));
 	cell(o, S_DIM, out_short(o, tags.n ? tags : about, 40));
 	row_end(o);
@@ -72,6 +74,27 @@ static void limit_lines(struct out *o, const value *list)
 				STR_ARG(out_age(o, value_str_at(limit, "since"))));
 		cell_f(o, S_DIM, "known by " STR_FMT,
 				STR_ARG(out_prose(o, value_str_at(limit, "how"))));
+		row_end(o);
+	}
+	table_end(o, "  ");
+}
+
+/* What its format cannot tell; `agent show` says why. */
+static void gap_lines(struct out *o, const value *list)
+{
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *gaps = value_at(value_item(list, i), "cannot_tell");
+		str all = STR("");
+
+		for (size_t k = 0; k < value_count(gaps); k++)
+			all = arena_printf(o->arena, STR_FMT "%s" STR_FMT, STR_ARG(all),
+					k ? ", " : "",
+					STR_ARG(value_str_at(value_item(gaps, k), "about")));
+		if (!all.n)
+			continue;
+		cell(o, S_BOLD, value_str_at(value_item(list, i), "name"));
+		cell(o, S_DIM, STR("cannot tell"));
+		cell(o, S_DIM, all);
 		row_end(o);
 	}
 	table_end(o, "  ");
@@ -102,5 +125,57 @@ int cmd_agent_list(struct cli *c, struct ov_err *err)
 		agent_row(o, value_item(list, i));
 	table_end(o, "");
 	limit_lines(o, list);
+	gap_lines(o, list);
+	return 0;
+}
+
+static void show_gaps(struct out *o, const value *gaps)
+{
+	if (value_count(gaps) == 0)
+		return;
+	out_f(o, "\nCANNOT TELL (%zu)\n", value_count(gaps));
+	for (size_t i = 0; i < value_count(gaps); i++) {
+		cell(o, S_PLAIN, value_str_at(value_item(gaps, i), "about"));
+		cell(o, S_DIM, value_str_at(value_item(gaps, i), "why"));
+		row_end(o);
+	}
+	table_end(o, "  ");
+}
+
+int cmd_agent_show(struct cli *c, struct ov_err *err)
+{
+	struct out *o = &c->out;
+	value *params = value_object(c->arena);
+	const value *x;
+	enum style style;
+	bool done;
+	str state;
+	int r;
+
+	value_put(c->arena, params, "agent", value_str(c->arena, c->args[0]));
+	r = cli_call(c, CALL_READ, "agent.show", params, &x, &done, err);
+	if (r != 0 || done)
+		return r;
+	state = state_text(o, x, &style);
+	out_styled(o, S_BOLD, value_str_at(x, "name"));
+	out_f(o, "%s ", value_bool_at(x, "default") ? " *" : "");
+	out_styled(o, style, state);
+	out_f(o, "\n");
+	out_field(o, "Kind",
+			arena_printf(o->arena, STR_FMT ", " STR_FMT "/" STR_FMT,
+					STR_ARG(value_str_at(x, "title")),
+					STR_ARG(value_str_at(x, "runtime")),
+					STR_ARG(value_str_at(x, "format"))));
+	out_field(o, "Program", value_str_at(x, "program"));
+	out_field(o, "Model", value_str_at(x, "model"));
+	out_field(o, "In use",
+			arena_printf(o->arena, "%lld of %lld", (long long)value_int_at(x, "in_use"),
+					(long long)value_int_at(x, "concurrency")));
+	out_field(o, "Tools", tools_text(o->arena, value_at(x, "tools")));
+	out_field(o, "Roles", joined(o->arena, value_at(x, "roles"), ", "));
+	out_field(o, "Good for", joined(o->arena, value_at(x, "capabilities"), ", "));
+	out_field(o, "About", value_str_at(x, "description"));
+	table_end(o, "  ");
+	show_gaps(o, value_at(x, "cannot_tell"));
 	return 0;
 }

@@ -41,6 +41,7 @@ int cmd_work_rerun(struct cli *c, struct ov_err *err);
 int cmd_work_scope(struct cli *c, struct ov_err *err);
 int cmd_run_stop(struct cli *c, struct ov_err *err);
 int cmd_agent_list(struct cli *c, struct ov_err *err);
+int cmd_agent_show(struct cli *c, struct ov_err *err);
 int cmd_agent_test(struct cli *c, struct ov_err *err);
 int cmd_queue_list(struct cli *c, struct ov_err *err);
 int cmd_queue_retry(struct cli *c, struct ov_err *err);

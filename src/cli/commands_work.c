@@ -90,7 +90,11 @@ static const struct command table[] = {
 	{ "run", "stop", "Stop a run; its node waits for you", "ID", 1, 1, FLAGS(why_flags),
 			cmd_run_stop, "Its work is kept." },
 	{ "agent", "list", "The configured agents, and what each waits for", "", 0, 0, NO_FLAGS,
-			cmd_agent_list, NULL },
+			cmd_agent_list, "Below: what it cannot tell, which agent show explains." },
+	{ "agent", "show", "Show an agent, and what it cannot tell", "NAME", 1, 1, NO_FLAGS,
+			cmd_agent_show,
+			"What its format does not tell in its runtime, and what follows from "
+			"that: a budget that does not hold, a trouble that is found late." },
 	{ "agent", "test", "Try an agent on a toy task", "NAME", 1, 1, FLAGS(agent_test_flags),
 			cmd_agent_test,
 			"Runs it a few times in a scratch repository below .overseer/, which is "

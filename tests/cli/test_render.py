@@ -189,7 +189,9 @@ class Terminal(Case):
         self.fake({
             "status.get": status(goals=[goal(title=bad)], lanes=[lane(bad, agent=bad, how=bad, ends_when=bad, until=bad)],
                                  running=[running(bad, bad, agent=bad, worker=bad, not_before=ago(-60), last_lines=bad)]),
-            "agent.list": {"agents": [{"name": bad, "limit": lane(bad, how=bad, since=bad)}]},
+            "agent.list": {"agents": [{"name": bad, "limit": lane(bad, how=bad, since=bad), "cannot_tell": [{"about": bad}]}]},
+            "agent.show": {"name": bad, "title": bad, "program": bad, "model": bad, "description": bad, "roles": [bad],
+                           "capabilities": [bad], "limit": lane(bad), "cannot_tell": [{"about": bad, "why": bad}]},
             "inbox.show": {"number": 1, "question": bad, "kind": bad, "status": "open", "last_lines": bad},
             "goal.list": {"goals": [goal(title=bad, status=bad)]},
             "goal.show": {**goal(title=bad, status_reason=bad), "owner": bad, "problem_statement": bad,
@@ -215,7 +217,7 @@ class Terminal(Case):
         for command in (["status"], ["goal", "list"], ["goal", "show", "x"], ["plan", "show", "x"], ["work", "list"],
                         ["work", "show", "x"], ["work", "block", "x", "--reason", "y"], ["run", "list"],
                         ["run", "show", "x"], ["run", "log", "x"], ["events"], ["explain", "x"], ["tick"], ["handoff", "show", "x"],
-                        ["agent", "list"], ["inbox", "show", "1"], ["config", "show", "--effective"], ["config", "reload"]):
+                        ["agent", "list"], ["agent", "show", "x"], ["inbox", "show", "1"], ["config", "show", "--effective"], ["config", "reload"]):
             for env in ({}, {"LC_ALL": "C"}):
                 done = self.run_cli(*command, env=env)
                 for text in (done.out, done.err):

@@ -362,12 +362,17 @@ class HearingTable(Lint):
     TROUBLES = ("hang", "hung tool", "loop", "sub-agent loop", "limit", "login", "overflow", "permission")
     HEARD = 'heard = "h"\nafter = "a"\ndone = "d"\n'
 
-    def check(self, first, *args, drop=None):
-        """All cells; `first` is what the first of them says, `drop` one that is left out."""
+    def check(self, first, *args, drop=None, gaps=""):
+        """All cells; `first` is what the first of them says, `drop` one that is left out, `gaps` rows of the other table."""
         (self.dir / "docs").mkdir(exist_ok=True)
         document = self.dir / "docs/agents.md"
         if not document.exists():
-            document.write_text("before\n<!-- hearing: begin -->\n<!-- hearing: end -->\nafter\n")
+            document.write_text("before\n<!-- hearing: begin -->\n<!-- hearing: end -->\n"
+                                "<!-- gaps: begin -->\n<!-- gaps: end -->\nafter\n")
+        (self.dir / "src/agent").mkdir(parents=True, exist_ok=True)
+        kinds = {"hang": "hangs", "login": "logins", "cost": "cost", "sub_agent_loop": "loops"}
+        (self.dir / "src/agent/gaps.h").write_text("".join(f'X(GAP_{k.upper()}, "{k}", "{v}") ' for k, v in kinds.items()))
+        (self.dir / "src/agent/gaps.c").write_text(f"const struct agent_gap agent_gaps[] = {{\n{gaps}}};\n")
         folder = self.dir / "tests/agents"
         folder.mkdir(parents=True, exist_ok=True)
         cells = [(t, a, r) for t in self.TROUBLES for a in self.AGENTS for r in self.RUNTIMES]
@@ -397,6 +402,22 @@ class HearingTable(Lint):
         self.refused(self.check('unheard = "u"\n', drop=("login", "raw", "tmux")), "no row for login, raw, tmux")
         twice = 'unheard = "u"\n[[row]]\ntrouble = "hang"\nagents = ["claude"]\nruntime = "exec"\nunheard = "u"\n'
         self.refused(self.check(twice), "row 1 has claude already")
+
+    def test_what_a_format_cannot_tell(self):
+        """Each cell is in one of the two tables."""
+        login = '\t{ "raw", "tmux", GAP_LOGIN,\n\t\t\t"one "\n\t\t\t"two" },\n'
+        heard = self.HEARD + 'untested = "why"\n'
+        self.refused(self.check(heard, drop=("login", "raw", "tmux")), "no row for login, raw, tmux")
+        self.accepted(self.check(heard, drop=("login", "raw", "tmux"), gaps=login + '\t{ "codex", NULL, GAP_COST, "three" },\n'))
+        text = (self.dir / "docs/agents.md").read_text()
+        self.assertIn("| login | raw | tmux | **not heard**: one two |", text)
+        self.assertIn("| raw | tmux | logins | `login` | one two |", text)
+        self.assertIn("| cost | `cost` | three |", text)
+        # The first cell is heard.
+        self.refused(self.check(heard, gaps='\t{ "claude", "exec", GAP_HANG, "x" },\n'), "row 1 has claude already")
+        sub = '\t{ "claude", "exec", GAP_SUB_AGENT_LOOP, "x" },\n'
+        self.accepted(self.check(heard, gaps=sub, drop=("sub-agent loop", "claude", "exec")))
+        self.refused(self.check(heard, gaps='\t{ "raw", "tmux", GAP_LOGIN, why },\n'), "is not understood")
 
     def test_the_document_is_up_to_date(self):
         told = self.shown("agents/test_x.X.test_a")

@@ -201,6 +201,32 @@ class AgentList(SiteCase):
         site.down()
         self.assertEqual(list(self.agents(site)), ["script", "known", "bare"])
 
+    def test_what_they_cannot_tell(self):
+        formats = ("claude", "codex", "gemini", "opencode")
+        site = self.site("".join(f'[agents.{x}]\nformat = "{x}"\n' for x in formats) +
+                         '[agents.seen]\nformat = "claude"\nruntime = "tmux"\n', agent="true\n")
+        found = self.agents(site)  # before the first start, too
+        site.up()
+        self.assertEqual(self.agents(site), found)
+        for agent in found.values():
+            for gap in agent["cannot_tell"]:
+                self.assertEqual(list(gap), ["what", "about", "why"])
+        self.assertEqual({name: [gap["what"] for gap in agent["cannot_tell"]] for name, agent in found.items()},
+                         {"script": ["sub_agent_loop", "overflow", "permission", "usage"], "claude": [],
+                          "seen": ["sub_agent_usage", "cost"], "codex": ["denied_command", "cost"],
+                          "gemini": ["sub_agent_loop", "cost"], "opencode": ["retry_status"]})
+        text = site.cli("agent", "list")
+        self.assertRegex(text, r"(?m)^  seen +cannot tell  tokens of sub-agents, cost$")
+        self.assertNotRegex(text, r"(?m)^  claude +cannot tell")
+        text = site.cli("agent", "show", "gemini")
+        self.assertRegex(text, r"^gemini \S")
+        self.assertRegex(text, r"CANNOT TELL \(2\)\n  loops of sub-agents +its stream shows a sub-agent as one call; it stops loops")
+        self.assertNotIn("CANNOT TELL", site.cli("agent", "show", "claude"))
+        self.assertEqual(json.loads(site.cli("agent", "show", "seen", "--json")), found["seen"])
+        site.down()
+        self.assertEqual(json.loads(site.cli("agent", "show", "gemini", "--json")), found["gemini"])
+        self.assertRegex(site.cli("agent", "show", "gemni", code=3), "(?s)gemni.*gemini.*overseer agent list")
+
     def test_what_is_in_use(self):
         site = self.site(agent='echo here > "$HOME/a.here"; read x < "$HOME/a.go"; echo x > done.txt\n')
         gate = site.gate("a")
