@@ -74,8 +74,12 @@ static void on_tool_ended(struct account *c, const struct fact *f, ov_time at)
 	if (i == c->tools_n)
 		return;
 	calls_answered(&c->calls, c->tools[i].call, c->tools[i].thread, f, at);
-	/* It runs after all: what looked like its sandbox was the tool's own. */
-	if (!f->failed && strcmp(c->tools[i].name, c->sandbox_tool) == 0)
+	/*
+	 * It runs after all: what looked like its sandbox was the tool's own. Of the call itself a hook
+	 * says only that it is over.
+	 */
+	if (!f->failed && strcmp(c->tools[i].name, c->sandbox_tool) == 0 &&
+			strcmp(c->tools[i].id, c->sandbox_call) != 0)
 		c->sandbox_error[0] = '\0';
 	tool_remove(c, i);
 }
@@ -127,6 +131,7 @@ static void keep_trouble(struct account *c, const struct fact *f, ov_time at)
 			c->trouble != TROUBLE_OTHER)
 		return;
 	c->trouble = f->trouble;
+	c->trouble_at = at;
 	c->trouble_sign = f->sign == SIGN_NONE ? SIGN_HOOK : f->sign;
 	c->status = f->status;
 	c->resets_at = reset_of(c, f, at);
@@ -243,7 +248,7 @@ static void on_usage(struct account *c, const struct fact *f, ov_time at _unused
 void account_clock_moved(struct account *c, ov_time by)
 {
 	ov_time *const moments[] = { &c->life_at, &c->alone_at, &c->waiting_since,
-		&c->retrying_since, &c->last_tool.since };
+		&c->retrying_since, &c->trouble_at, &c->last_tool.since };
 
 	for (size_t i = 0; i < ARRAY_LEN(moments); i++)
 		if (*moments[i])
@@ -305,20 +310,6 @@ static void keep_denied(struct account *c, str name)
 	c->denied_n = MAX(c->denied_n, i + 1);
 }
 
-str account_denied(struct arena *a, const struct account *c)
-{
-	str s = STR("");
-
-	for (size_t i = 0; i < c->denied_n; i++)
-		s = c->denied[i].times > 1
-				? arena_printf(a, STR_FMT "%s%s (%lld times)", STR_ARG(s),
-						  i ? ", " : "", c->denied[i].name,
-						  (long long)c->denied[i].times)
-				: arena_printf(a, STR_FMT "%s%s", STR_ARG(s), i ? ", " : "",
-						  c->denied[i].name);
-	return s;
-}
-
 static void on_denied(struct account *c, const struct fact *f, ov_time at)
 {
 	size_t tool = tool_find(c, f->id);
@@ -354,6 +345,7 @@ static void on_trouble(struct account *c, const struct fact *f, ov_time at)
 	if (f->trouble == TROUBLE_SANDBOX) {
 		KEEP(c->sandbox_error, f->text);
 		KEEP(c->sandbox_tool, f->name);
+		KEEP(c->sandbox_call, f->id);
 		return;
 	}
 	if (!between_turns(c) || c->result_failed)
@@ -412,11 +404,14 @@ static void output_speaks(struct account *c)
 }
 
 /* The work goes on: whatever held it up is over. */
-static void goes_on(struct account *c, const struct fact *f)
+static void goes_on(struct account *c, const struct fact *f, ov_time at)
 {
 	bool works = f->kind == FACT_MESSAGE || f->kind == FACT_TOOL_STARTED ||
 			f->kind == FACT_TOOL_ENDED;
 
+	/* What it wrote before into its file, and we read only now, does not. */
+	if (f->sign == SIGN_TRANSCRIPT && at < c->trouble_at)
+		return;
 	c->retrying = false;
 	c->attempts = 0;
 	if (f->child || !works)
@@ -427,9 +422,23 @@ static void goes_on(struct account *c, const struct fact *f)
 		forget_trouble(c);
 }
 
+/*
+ * The file that an agent keeps of its session is read later than its hooks. What ends there has mostly
+ * been told by one: only a call that none told the end of, and a turn after which nothing was heard.
+ */
+static bool is_overtaken(const struct account *c, const struct fact *f, ov_time at)
+{
+	bool file = f->sign == SIGN_TRANSCRIPT && !f->child;
+
+	if (file && f->kind == FACT_TOOL_ENDED)
+		return tool_find(c, f->id) == c->tools_n;
+	return (f->offset == 0 || (file && f->kind == FACT_TURN_ENDED)) && at + STALE < c->life_at;
+}
+
 void account_fact(struct account *c, const struct fact *f, ov_time at)
 {
-	bool hook = f->offset == 0;
+	/* A session's file, where it is read, is there instead of an output. */
+	bool hook = f->offset == 0 || (f->sign == SIGN_TRANSCRIPT && !f->child);
 
 	/* What the agent's clock says of the future is not believed. */
 	if (f->at && (f->at < at || !at))
@@ -438,10 +447,10 @@ void account_fact(struct account *c, const struct fact *f, ov_time at)
 		output_speaks(c);
 	if (hook && c->streamed && of_output(f->kind))
 		goto life;
-	if (hook && at + STALE < c->life_at)
+	if (is_overtaken(c, f, at))
 		return;
 	if (fact_is_life(f->kind) && (!hook || !c->streamed))
-		goes_on(c, f);
+		goes_on(c, f, at);
 	if (folds[f->kind])
 		folds[f->kind](c, f, at);
 life:
@@ -497,82 +506,4 @@ struct account_verdict account_judge(const struct account *c, int exit_code, int
 		.text = signal              ? STR("its turn had ended well when it was killed")
 				: exit_code ? STR("its turn ended well, whatever its exit status")
 					    : (str){ 0 } };
-}
-
-/* ---- for people ---- */
-
-const char *account_state(const struct account *c)
-{
-	if (c->waiting_for[0])
-		return "waiting";
-	if (c->retrying)
-		return "retrying";
-	if (c->compacting)
-		return "compacting";
-	if (c->tools_n)
-		return "tool";
-	if (c->in_turn)
-		return "working";
-	return c->has_result ? "idle" : "starting";
-}
-
-static void put_text(struct arena *a, value *o, const char *key, const char *text)
-{
-	if (text[0])
-		value_put(a, o, key, value_str(a, arena_str(a, str_from(text))));
-}
-
-static void put_count(struct arena *a, value *o, const char *key, int64_t n)
-{
-	if (n > 0)
-		value_put(a, o, key, value_int(a, n));
-}
-
-static void put_trouble(struct arena *a, value *o, const struct account *c)
-{
-	if (c->trouble == TROUBLE_NONE)
-		return;
-	value_put(a, o, "trouble", value_cstr(a, trouble_name(c->trouble)));
-	put_text(a, o, "trouble_text", c->trouble_text);
-	put_count(a, o, "status", c->status);
-	if (c->resets_at)
-		value_put(a, o, "resets_at", value_time(a, c->resets_at));
-}
-
-value *account_view(struct arena *a, const struct account *c, ov_time now)
-{
-	value *o = value_object(a), *u = value_object(a);
-
-	value_put(a, o, "state", value_cstr(a, account_state(c)));
-	put_text(a, o, "session", c->session);
-	put_text(a, o, "model", c->model);
-	if (c->tools_n) {
-		const struct account_tool *t = &c->tools[0];
-
-		put_text(a, o, "tool", t->name);
-		value_put(a, o, "tool_for_ms", value_int(a, MAX(now - t->since, 0)));
-		put_count(a, o, "tools_in_flight", (int64_t)c->tools_n);
-	}
-	put_text(a, o, "last_tool", c->last_tool.name);
-	put_text(a, o, "last_tool_input", c->last_tool_input);
-	put_text(a, o, "waiting_for", c->waiting_for);
-	if (c->retrying) {
-		value_put(a, o, "retrying_for_ms", value_int(a, MAX(now - c->retrying_since, 0)));
-		put_count(a, o, "attempts", c->attempts);
-	}
-	put_trouble(a, o, c);
-	put_text(a, o, "message", c->message);
-	value_put(a, o, "turns", value_int(a, c->turns));
-	value_put(a, o, "tool_calls", value_int(a, c->tool_calls));
-	put_count(a, o, "denials", c->denials);
-	value_put(a, u, "input", value_int(a, c->usage.input));
-	value_put(a, u, "output", value_int(a, c->usage.output));
-	value_put(a, u, "cache_read", value_int(a, c->usage.cache_read));
-	value_put(a, u, "cache_write", value_int(a, c->usage.cache_write));
-	value_put(a, o, "usage", u);
-	if (account_cost(c) != COST_UNKNOWN)
-		value_put(a, o, "cost_microusd", value_int(a, account_cost(c)));
-	put_count(a, o, "context_used", c->context_used);
-	put_count(a, o, "context_window", c->context_window);
-	return o;
 }

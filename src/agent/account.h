@@ -7,7 +7,7 @@
  *
  * The output and the hooks tell of the same things, and are read in any order. Once the output has
  * spoken it counts for turns and tools, and hooks are signs of life beside it; where there is no
- * output to be read, hooks count alone.
+ * output to be read, hooks count alone, and the file of the session for what they do not tell.
  */
 #include "agent/calls.h"
 #include "agent/fact.h"
@@ -42,6 +42,7 @@ struct account {
 	ov_time retrying_since;
 	enum trouble trouble; /* the newest, of what it retries, too; work that goes on ends it */
 	enum fact_sign trouble_sign; /* that told it */
+	ov_time trouble_at;
 	int status;
 	ov_time resets_at;
 	char trouble_text[ACCOUNT_TEXT];
@@ -52,8 +53,8 @@ struct account {
 		int64_t times;
 	} denied[ACCOUNT_DENIED]; /* the first tools that it wanted and was denied */
 	size_t denied_n;
-	/* Why the sandbox that it makes for its tools cannot start, and the first tool; empty: it can. */
-	char sandbox_error[ACCOUNT_TEXT], sandbox_tool[ACCOUNT_NAME];
+	/* Why the sandbox that it makes for its tools cannot start, and which call told; empty: it can. */
+	char sandbox_error[ACCOUNT_TEXT], sandbox_tool[ACCOUNT_NAME], sandbox_call[ACCOUNT_NAME];
 	struct calls calls;    /* which of them were the same again */
 	struct usage usage;    /* of this run; never less than it was */
 	struct usage children; /* the part of it that sub-agents told by themselves */

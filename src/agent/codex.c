@@ -105,6 +105,17 @@ static bool is_sandbox_error(str output)
 	return false;
 }
 
+/* f: a call that ended. */
+static void tell_sandbox(struct stream *s, struct fact f)
+{
+	if (!f.failed || !is_sandbox_error(f.text))
+		return;
+	f.kind = FACT_TROUBLE;
+	f.trouble = TROUBLE_SANDBOX;
+	f.text = str_sub(f.text, 0, str_find_byte(f.text, '\n'));
+	stream_tell(s, f);
+}
+
 static bool is_new(struct stream *s, str id)
 {
 	struct codex *c = stream_memory(s, sizeof(*c));
@@ -144,12 +155,7 @@ static void on_call(struct stream *s, const value *item, const char *name, bool 
 		f.kind = FACT_PERMISSION_DENIED;
 		stream_tell(s, f);
 	}
-	if (f.failed && is_sandbox_error(f.text)) {
-		f.kind = FACT_TROUBLE;
-		f.trouble = TROUBLE_SANDBOX;
-		f.text = str_sub(f.text, 0, str_find_byte(f.text, '\n'));
-		stream_tell(s, f);
-	}
+	tell_sandbox(s, f);
 }
 
 /* Its sub-agents keep files of their own (codex_thread_line), which are found by these ids. */
@@ -289,8 +295,8 @@ static ov_time line_time(const value *v)
 	return time_parse(value_str_at(v, "timestamp"), &at) ? at : 0;
 }
 
-/* A line of the session's own. */
-void codex_rollout_line(struct stream *s, const value *v)
+/* What a session's file and that of a sub-agent tell alike. */
+static void on_words(struct stream *s, const value *v)
 {
 	const value *p = value_at(v, "payload"), *info = value_at(p, "info");
 	str type = value_str_at(p, "type");
@@ -351,15 +357,105 @@ static str call_words(struct arena *a, str arguments)
 	return value_str_at(v, "cmd").n ? value_str_at(v, "cmd") : call_text(a, v);
 }
 
+/* What it answered a call with. */
+static struct fact call_end(struct stream *s, const value *v)
+{
+	const value *p = value_at(v, "payload");
+	struct fact f = { .kind = FACT_TOOL_ENDED,
+		.at = line_time(v),
+		.id = value_str_at(p, "call_id"),
+		.cost_microusd = COST_UNKNOWN };
+
+	f.text = same_answer(stream_arena(s), value_str_at(p, "output"));
+	if (!f.text.n) /* a list of blocks */
+		f.digest = call_digest(stream_arena(s), f.name, value_at(p, "output"));
+	return f;
+}
+
+/* Its word for an error; used where the error's text says nothing. */
+static enum trouble error_word(const value *info)
+{
+	static const struct word words[] = {
+		{ "context_window_exceeded", TROUBLE_CONTEXT },
+		{ "usage_limit_exceeded", TROUBLE_RATE_LIMITED },
+		{ "server_overloaded", TROUBLE_OVERLOADED },
+		{ "internal_server_error", TROUBLE_OVERLOADED },
+		{ "unauthorized", TROUBLE_LOGIN },
+		{ "bad_request", TROUBLE_REFUSED },
+	};
+
+	return (enum trouble)word_find(words, ARRAY_LEN(words), value_str_or(info, (str){ 0 }),
+			TROUBLE_OTHER);
+}
+
+/* {"http_connection_failed": {"http_status_code": 401}}; 0: it names none. */
+static int error_status(const value *info)
+{
+	for (size_t i = 0; info && info->kind == V_OBJECT && i < info->object.n; i++) {
+		int64_t status = count_at(info->object.members[i].value, "http_status_code");
+
+		if (status >= 100 && status < 600)
+			return (int)status;
+	}
+	return 0;
+}
+
+/* A turn that failed, which no hook tells. */
+static void on_failed_task(struct stream *s, const value *v)
+{
+	const value *error = value_at(value_at(v, "payload"), "error");
+	const value *info = value_at(error, "codex_error_info");
+	struct fact f;
+
+	if (!error || error->kind != V_OBJECT)
+		return;
+	f = trouble_fact(FACT_TURN_ENDED, value_str_at(error, "message"), error_status(info));
+	if (f.trouble == TROUBLE_OTHER)
+		f.trouble = error_word(info);
+	f.at = line_time(v);
+	stream_tell(s, f);
+}
+
+/* A command that is over, with what it wrote: hooks are not told that it failed. */
+static void on_rollout_item(struct stream *s, const value *v)
+{
+	const value *item = value_at(value_at(v, "payload"), "item");
+	struct fact f = { .at = line_time(v),
+		.id = value_str_at(item, "id"),
+		.name = STR("Bash"),
+		.text = value_str_at(item, "aggregated_output"),
+		.failed = str_is(value_str_at(item, "status"), "failed"),
+		.cost_microusd = COST_UNKNOWN };
+
+	if (str_is(value_str_at(item, "type"), "CommandExecution"))
+		tell_sandbox(s, f);
+}
+
+/*
+ * A line of the session's own. Its hooks tell of calls and turns; they do not tell how a call of
+ * apply_patch ends that its shell took for itself, nor of a turn that failed.
+ */
+void codex_rollout_line(struct stream *s, const value *v)
+{
+	str type = value_str_at(value_at(v, "payload"), "type");
+
+	on_words(s, v);
+	if (str_ends(type, STR("_call_output")))
+		stream_tell(s, call_end(s, v));
+	else if (str_is(type, "item_completed"))
+		on_rollout_item(s, v);
+	else if (str_is(type, "task_complete"))
+		on_failed_task(s, v);
+}
+
 /* A line of a sub-agent's: its calls, too, which are in nobody's output. */
 void codex_thread_line(struct stream *s, const value *v)
 {
-	const value *p = value_at(v, "payload");
-	const value *input = value_at(p, "arguments");
+	const value *p = value_at(v, "payload"), *input = value_at(p, "arguments");
 	str type = value_str_at(p, "type");
 	struct fact f = { .at = line_time(v), .id = value_str_at(p, "call_id") };
 
-	codex_rollout_line(s, v);
+	on_words(s, v);
 	if (str_is(type, "function_call") || str_is(type, "custom_tool_call")) {
 		input = input ? input : value_at(p, "input");
 		f.kind = FACT_TOOL_STARTED;
@@ -368,10 +464,7 @@ void codex_thread_line(struct stream *s, const value *v)
 		f.digest = call_digest(stream_arena(s), f.name, input);
 	} else if (str_is(type, "function_call_output") ||
 			str_is(type, "custom_tool_call_output")) {
-		f.kind = FACT_TOOL_ENDED;
-		f.text = same_answer(stream_arena(s), value_str_at(p, "output"));
-		if (!f.text.n) /* a list of blocks */
-			f.digest = call_digest(stream_arena(s), f.name, value_at(p, "output"));
+		f = call_end(s, v);
 	} else if (str_is(type, "task_complete") || str_is(type, "turn_aborted")) {
 		f.kind = FACT_TURN_ENDED;
 	} else {

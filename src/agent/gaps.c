@@ -15,15 +15,9 @@ const struct agent_gap agent_gaps[] = {
 	{ "claude", "tmux", GAP_COST, "no session file tells it; it is computed from [prices]" },
 	{ "codex", "tmux", GAP_SUB_AGENT_LOOP,
 			"nothing is known of it: no test has a sub-agent of Codex in a terminal" },
-	{ "codex", "tmux", GAP_LIMIT,
-			"a failed turn of Codex calls no hook, and its session file is not read "
-			"for it: it shows as working" },
-	{ "codex", "tmux", GAP_LOGIN,
-			"a failed turn of Codex calls no hook, and its session file is not read "
-			"for it: it shows as working" },
-	{ "codex", "tmux", GAP_OVERFLOW,
-			"a failed turn of Codex calls no hook, and its session file is not read "
-			"for it: it shows as working" },
+	{ "codex", "tmux", GAP_RETRY_STATUS,
+			"its session file tells of a failed request only when it gives up: until "
+			"then it shows as working" },
 	{ "codex", "exec", GAP_DENIED_COMMAND, "it says what was denied of patches only" },
 	{ "codex", NULL, GAP_COST, "it tells tokens only; it is computed from [prices]" },
 	{ "gemini", NULL, GAP_SUB_AGENT_LOOP,

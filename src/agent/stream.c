@@ -45,7 +45,8 @@ struct stream *stream_new(const struct agent_format *f, fact_fn *fn, void *user)
 static bool of_transcript(enum fact_kind k)
 {
 	return k == FACT_MESSAGE || k == FACT_USAGE || k == FACT_CONTEXT || k == FACT_MODEL ||
-			k == FACT_THREAD;
+			k == FACT_THREAD || k == FACT_TOOL_ENDED || k == FACT_TURN_ENDED ||
+			k == FACT_TROUBLE || k == FACT_RETRYING;
 }
 
 struct stream *stream_new_transcript(const struct agent_format *f, fact_fn *fn, void *user)

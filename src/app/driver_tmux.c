@@ -3,11 +3,10 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "agent/hook.h"
 #include "app/agent.h"
 #include "app/contain.h"
 #include "app/driver_hook.h"
-#include "app/run_note.h"
+#include "app/driver_tmux_impl.h"
 #include "app/threads.h"
 #include "app/transcript.h"
 #include "app/typist.h"
@@ -16,163 +15,20 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/limits.h"
-#include "drive/tmux.h"
 #include "drive/tmux_wire.h"
 #include "sys/file.h"
 #include "sys/inject.h"
 #include "sys/loop.h"
-
-#define PASTE_ON "\x1b[?2004h" /* asks the terminal to bracket what is pasted: it takes input */
 
 enum {
 	WIDTH = 160,
 	HEIGHT = 50,
 	TAKEN_TRIES = 6, /* while the session of the worker's last run is just ending */
 	TAKEN_AGAIN_MS = 50,
-	END_MS = 700,     /* between the end of its turn and the end of the agent */
 	BEGIN_MS = 30000, /* a session that was asked for so long ago does not begin any more */
-	NAME_MAX_BYTES = 64,
 };
 
-struct driver_run {
-	struct loop *loop;
-	struct driver_events ev;
-	void *user;
-	struct arena strings;
-	const char *dir;
-	struct run_note as;
-	struct run_handle *run;
-	struct tmux *tmux;
-	str session, id;
-
-	/* Until the session is there. */
-	struct tmux_session spec;
-	int tries;
-
-	struct driver_hooks *hooks; /* NULL: any command, whose output is all there is */
-	struct transcript *transcript;
-	struct threads *threads;
-	struct typist *typist; /* NULL: nothing is typed */
-	char tail[sizeof(PASTE_ON) - 1];
-	size_t tail_n;
-	char asks[NAME_MAX_BYTES]; /* what it asks a person for; empty: nothing */
-	bool in_turn;
-	struct loop_source
-			*timer; /* the session again, or the end of an agent whose turn is over */
-	struct run_end end;     /* while its last words are read */
-	char failure[256];
-	bool undelivered;
-};
-
-/* ---- what is heard ---- */
-
-static void tell(struct driver_run *d, const struct fact *f)
-{
-	d->ev.fact(d->user, f, f->at ? f->at : loop_now(d->loop));
-}
-
-static void tell_asks(struct driver_run *d)
-{
-	struct fact f = { .kind = FACT_PERMISSION_WANTED,
-		.name = str_from(d->asks),
-		.cost_microusd = COST_UNKNOWN };
-
-	tell(d, &f);
-}
-
-static void set_asks(struct driver_run *d, str what)
-{
-	size_t n = MIN(what.n, sizeof(d->asks) - 1);
-
-	memcpy(d->asks, what.n ? what.p : "", n);
-	d->asks[n] = '\0';
-	typist_asks(d->typist, n > 0);
-}
-
-/* Of the session itself, what it says about its turns. */
-static void note_fact(struct driver_run *d, const struct fact *f)
-{
-	switch (f->kind) {
-	case FACT_READY:
-		set_asks(d, STR(""));
-		if (!d->as.format->starts_late)
-			typist_ready(d->typist);
-		break;
-	case FACT_TURN_STARTED:
-		d->in_turn = true;
-		set_asks(d, STR(""));
-		typist_taken(d->typist);
-		break;
-	case FACT_TURN_ENDED:
-		d->in_turn = false;
-		set_asks(d, STR(""));
-		if (typist_is_done(d->typist))
-			loop_timer_in(d->timer, END_MS);
-		break;
-	case FACT_PERMISSION_WANTED: set_asks(d, f->name); break;
-	case FACT_PERMISSION_DENIED:
-	case FACT_TOOL_ENDED: set_asks(d, STR("")); break;
-	default: break;
-	}
-}
-
-static void on_hook(void *user, const struct fact *f, str taken, str line)
-{
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	struct driver_run *d = user;
-	struct fact goes_on;
-
-	transcript_named(d->transcript, hook_transcript(&a, line));
-	if (f && taken.n && f->kind == FACT_TURN_ENDED) {
-		/* It got something to go on with: that was not the end. */
-		goes_on = *f;
-		goes_on.kind = FACT_PROGRESS;
-		f = &goes_on;
-	}
-	if (f && !f->child)
-		note_fact(d, f);
-	if (f)
-		tell(d, f);
-	if (taken.n)
-		d->ev.taken(d->user, taken);
-}
-
-/* Its words come later than what its hooks said meanwhile: a person who is waited for still is. */
-static void on_transcript(void *user, const struct fact *f)
-{
-	struct driver_run *d = user;
-
-	d->ev.fact(d->user, f, loop_now(d->loop));
-	threads_fact(d->threads, f);
-	if (d->asks[0] && f->kind == FACT_MESSAGE)
-		tell_asks(d);
-}
-
-static void look_for_input(struct driver_run *d, str bytes)
-{
-	char seam[2 * sizeof(d->tail)];
-	size_t n = MIN(bytes.n, sizeof(d->tail)), keep;
-
-	memcpy(seam, d->tail, d->tail_n);
-	memcpy(seam + d->tail_n, bytes.p, n);
-	if (str_contains(bytes, STR(PASTE_ON)) ||
-			str_contains((str){ seam, d->tail_n + n }, STR(PASTE_ON)))
-		typist_ready(d->typist);
-	keep = MIN(bytes.n, sizeof(d->tail));
-	memcpy(d->tail, bytes.p + bytes.n - keep, keep);
-	d->tail_n = keep;
-}
-
-static void on_output(void *user, str bytes, uint64_t at)
-{
-	struct driver_run *d = user;
-
-	if (d->as.format->starts_late && !typist_is_done(d->typist))
-		look_for_input(d, bytes);
-	typist_drawn(d->typist);
-	d->ev.output(d->user, bytes, at);
-}
+/* ---- its end ---- */
 
 static void heard_all(void *user)
 {
@@ -201,7 +57,7 @@ static void on_ended(void *user, const struct run_end *end)
 	transcript_end(d->transcript, heard_session, d);
 }
 
-static const struct run_ops ops = { .output = on_output, .ended = on_ended };
+static const struct run_ops ops = { .output = tmux_hear_output, .ended = on_ended };
 
 /* ---- typing ---- */
 
@@ -214,12 +70,7 @@ static void typist_looks(void *user)
 
 static void typist_late(void *user)
 {
-	struct driver_run *d = user;
-
-	set_asks(d, STR("its start"));
-	tell_asks(d);
-	/* Whatever it waits for, it may get ready yet. */
-	typist_asks(d->typist, false);
+	tmux_hear_late(user);
 }
 
 static void fail(struct driver_run *d, const char *why)
@@ -316,9 +167,9 @@ static int listen_to(struct driver_run *d, struct ov_err *err)
 {
 	if (!d->as.hooks)
 		return 0;
-	d->transcript = transcript_new(d->loop, d->dir, d->as.format, on_transcript, d);
-	d->threads = threads_new(d->loop, d->dir, d->as.format, false, on_transcript, d);
-	return driver_hooks_open(d->loop, d->dir, NULL, on_hook, d, &d->hooks, err);
+	d->transcript = transcript_new(d->loop, d->dir, d->as.format, tmux_hear_transcript, d);
+	d->threads = threads_new(d->loop, d->dir, d->as.format, false, tmux_hear_transcript, d);
+	return driver_hooks_open(d->loop, d->dir, NULL, tmux_hear_hook, d, &d->hooks, err);
 }
 
 /* ---- the session ---- */

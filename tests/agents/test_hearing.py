@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What the table of docs/agents.md says of troubles that no other test shows: that they are heard, and what is done."""
 
+import time
 import unittest
 
 import common
@@ -151,6 +152,8 @@ class ClaudeTmux(Terminal):
 
 
 class CodexTmux(Terminal):
+    """What no hook tells stands in the file that it keeps of its session."""
+
     kind = real.Codex
 
     def test_hung_tool(self):
@@ -158,6 +161,50 @@ class CodexTmux(Terminal):
 
     def test_loop(self):
         self.loop()
+
+    def test_a_patch_by_its_shell_is_no_tool_in_flight(self):
+        """It takes that call for itself, and calls a hook for its beginning alone. What comes then is a hang, not a tool."""
+        site = self.place()
+        goal = self.goal(site, self.task("T1", [self.kind.edit("T0.txt", "x\n"), {"hang": True}], self.work("T1")))
+        self.model.wait(lambda r: r["step"] == 1 and not r["side"])
+        site.wait_type("run.session")
+        self.hung(site)
+        site.wait_goal(goal)
+        self.assertEqual(site.git("show", "main:T0.txt"), "x\n")
+
+    def test_limit(self):
+        """With the moment at which it ends, to the minute."""
+        site = self.place()
+        resets_at = int(time.time()) + 3 * 3600
+        self.goal(site, self.task("T1", [{"fail": {"status": 429, "message": "The usage limit has been reached", "error": {
+            "type": "usage_limit_reached", "plan_type": "plus", "resets_at": resets_at}}}], self.work("T1")))
+        limited = site.wait_type("agent.limited")["data"]
+        self.assertEqual((limited["kind"], limited["resets_at_ms"]), ("rate_limited", resets_at // 60 * 60 * 1000), limited)
+
+    def test_login(self):
+        self.refused(401, "login")
+
+    def test_overflow(self):
+        self.overflow()
+
+    def test_a_failure_of_a_resumed_session(self):
+        """It was refused, its session is resumed by another process, and refused again: both are heard."""
+        site = self.place(config=real.QUICK + 'backoff.base = "100ms"\n')
+        work, said = self.work("T1")
+        goal = self.goal(site, self.task("T1", [{"fail": {"status": 429, "message": "no luck"}}],
+                                         [{"fail": {"status": 429, "message": "no luck"}}], [work, said]))
+        site.wait_goal(goal)
+        self.assertEqual([(r["trouble"], r["verdict"], r["resumed"]) for r in site.runs()],
+                         [("rate_limited", "failed", False), ("rate_limited", "failed", True), ("none", "ok", True)])
+
+    def test_its_sandbox_cannot_start(self):
+        site = self.place(command=[str(real.TOP / "tools/without-userns"), real.program("codex")], recovery="escalate")
+        self.goal(site, self.task("T1", [self.kind.shell("echo x > T1.txt"), {"text": "Done, as far as I know."}]))
+        asked = site.wait_type("escalation.opened")["data"]["question"]
+        for words in ("own sandbox cannot start", 'permission_mode = "danger-full-access"', "bwrap: "):
+            self.assertIn(words, asked)
+        run = self.run_of(site, "T1")
+        self.assertEqual((run["verdict"], run["trouble"], len(site.runs())), ("failed", "sandbox", 1), run)
 
 
 if __name__ == "__main__":

@@ -620,6 +620,85 @@ TEST(hooks_alone_are_enough)
 	assert_string_equal(account_state(&c), "idle");
 }
 
+/* Of the file that an agent keeps of its session, in a terminal. */
+static struct fact file(enum fact_kind kind, const char *id, ov_time at)
+{
+	struct fact f = of(kind);
+
+	f.sign = SIGN_TRANSCRIPT;
+	f.id = str_from(id);
+	f.at = at;
+	return f;
+}
+
+/* By its id, however old it is; what a hook has told the end of is over. */
+TEST(a_call_that_no_hook_ends_is_ended_by_the_sessions_file)
+{
+	struct account c = fresh();
+	struct fact asks = hook(FACT_PERMISSION_WANTED),
+		    next = hook_tool(FACT_TOOL_STARTED, "next");
+
+	tell(&c, hook(FACT_TURN_STARTED), T0);
+	tell(&c, hook_tool(FACT_TOOL_STARTED, "patch"), T0);
+	tell(&c, hook_tool(FACT_TOOL_STARTED, "sh"), T0);
+	tell(&c, hook_tool(FACT_TOOL_ENDED, "sh"), T0);
+	asks.at = next.at = T0 + OV_MINUTE;
+	asks.name = STR("Bash");
+	tell(&c, asks, T0 + OV_MINUTE);
+	tell(&c, file(FACT_TOOL_ENDED, "sh", T0), T0 + OV_MINUTE);
+	assert_string_equal(account_state(&c), "waiting");
+	assert_int_equal(c.tools_n, 1);
+	tell(&c, file(FACT_TOOL_ENDED, "patch", T0), T0 + OV_MINUTE);
+	assert_int_equal(c.tools_n, 0);
+	/* And hooks count as before. */
+	assert_false(c.streamed);
+	tell(&c, next, T0 + OV_MINUTE);
+	assert_int_equal(c.tool_calls, 3);
+}
+
+TEST(a_turn_that_failed_by_the_sessions_file)
+{
+	struct account c = fresh();
+	struct fact f = file(FACT_TURN_ENDED, "", T0 + 10), late = hook(FACT_TURN_STARTED);
+
+	f.failed = true;
+	f.trouble = TROUBLE_RATE_LIMITED;
+	tell(&c, hook(FACT_TURN_STARTED), T0);
+	tell(&c, f, T0 + 10);
+	assert_int_equal(account_judge(&c, -1, SIGTERM, false).trouble, TROUBLE_RATE_LIMITED);
+	assert_int_equal(c.trouble_sign, SIGN_TRANSCRIPT);
+	/* What was said before, and is read only now, does not mend it. */
+	tell(&c, file(FACT_MESSAGE, "", T0 + 5), T0 + 20);
+	assert_int_equal(account_judge(&c, -1, SIGTERM, false).trouble, TROUBLE_RATE_LIMITED);
+	/* A turn that began since has overtaken it. */
+	late.at = T0 + OV_MINUTE;
+	tell(&c, late, T0 + OV_MINUTE);
+	tell(&c, f, T0 + OV_MINUTE);
+	assert_string_equal(account_state(&c), "working");
+	tell(&c, file(FACT_MESSAGE, "", T0 + OV_MINUTE), T0 + OV_MINUTE);
+	assert_int_equal(c.trouble, TROUBLE_NONE);
+}
+
+/* Its hook says of the call that failed only that it is over; another that ran is what counts. */
+TEST(a_sandbox_that_only_the_sessions_file_tells_of)
+{
+	struct account c = fresh();
+	struct fact f = file(FACT_TROUBLE, "a", T0);
+
+	f.failed = true;
+	f.trouble = TROUBLE_SANDBOX;
+	f.name = STR("Bash");
+	f.text = STR("bwrap: no namespace");
+	tell(&c, hook(FACT_TURN_STARTED), T0);
+	tell(&c, hook_tool(FACT_TOOL_STARTED, "a"), T0);
+	tell(&c, f, T0);
+	tell(&c, hook_tool(FACT_TOOL_ENDED, "a"), T0);
+	assert_string_equal(c.sandbox_error, "bwrap: no namespace");
+	tell(&c, hook_tool(FACT_TOOL_STARTED, "b"), T0);
+	tell(&c, hook_tool(FACT_TOOL_ENDED, "b"), T0);
+	assert_string_equal(c.sandbox_error, "");
+}
+
 /* Both tell of the same two turns; in which order they are read does not matter. */
 TEST(a_call_that_both_tell_of_is_one)
 {

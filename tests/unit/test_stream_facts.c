@@ -938,6 +938,72 @@ TEST(transcripts)
 	heard_done(&h);
 }
 
+#define ROLLOUT(at, payload) \
+	"{\"timestamp\":\"2026-11-17T12:00:0" at ".000Z\",\"payload\":{" payload "}}\n"
+
+/* A line each of what the hooks of Codex do not tell: how a call ended, and why a turn failed. */
+TEST(what_only_the_session_of_codex_tells)
+{
+	static const struct {
+		const char *line, *told;
+	} rows[] = {
+		{ ROLLOUT("1",
+				  "\"type\":\"function_call_output\",\"call_id\":\"c1\","
+				  "\"output\":\"Chunk ID: 3cecdc\\nWall time: 0.1 seconds\\n"
+				  "Output:\\nhi\\n\""),
+				"tool_ended id=\"c1\" text=\"Output:/hi/\"\n" },
+		{ ROLLOUT("1", "\"type\":\"local_shell_call_output\",\"call_id\":\"c2\""),
+				"tool_ended id=\"c2\"" },
+		{ ROLLOUT("1", "\"type\":\"function_call\",\"call_id\":\"c1\""), "" },
+		{ ROLLOUT("2",
+				  "\"type\":\"item_completed\",\"item\":{\"type\":"
+				  "\"CommandExecution\",\"id\":\"c1\",\"status\":\"failed\","
+				  "\"aggregated_output\":\"bwrap: No permissions to create new "
+				  "namespace\\nx\"}"),
+				"trouble id=\"c1\" name=\"Bash\" failed trouble=sandbox "
+				"text=\"bwrap: No "
+				"permissions to create new namespace\"\n" },
+		{ ROLLOUT("2",
+				  "\"type\":\"item_completed\",\"item\":{\"type\":"
+				  "\"CommandExecution\",\"id\":\"c1\",\"status\":\"completed\","
+				  "\"aggregated_output\":\"bwrap: namespace\"}"),
+				"" },
+		{ ROLLOUT("3", "\"type\":\"task_complete\",\"last_agent_message\":\"x\""), "" },
+		{ ROLLOUT("3", "\"type\":\"task_complete\",\"error\":null"), "" },
+		{ ROLLOUT("3", "\"type\":\"task_complete\",\"error\":\"x\""), "" },
+		{ ROLLOUT("3",
+				  "\"type\":\"task_complete\",\"error\":{\"message\":\"no "
+				  "luck\",\"codex_error_info\":{\"http_connection_failed\":{"
+				  "\"http_status_code\":401}}}"),
+				"turn_ended failed trouble=login status=401 text=\"no luck\"\n" },
+		{ ROLLOUT("3",
+				  "\"type\":\"task_complete\",\"error\":{\"message\":\"no "
+				  "luck\",\"codex_error_info\":\"usage_limit_exceeded\"}"),
+				"turn_ended failed trouble=rate_limited text=\"no luck\"\n" },
+		{ ROLLOUT("3",
+				  "\"type\":\"task_complete\",\"error\":{\"message\":\"no "
+				  "luck\",\"codex_error_info\":\"context_window_exceeded\"}"),
+				"turn_ended failed trouble=context text=\"no luck\"\n" },
+		{ ROLLOUT("3",
+				  "\"type\":\"task_complete\",\"error\":{\"message\":\"no "
+				  "luck\",\"codex_error_info\":{\"other\":{\"http_status_code\":"
+				  "99999999999}}}"),
+				"turn_ended failed trouble=other text=\"no luck\"\n" },
+		{ ROLLOUT("3", "\"type\":\"turn_aborted\",\"reason\":\"interrupted\""), "" },
+	};
+	struct heard h;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *told;
+
+		heard_init(&h);
+		told = transcript_facts(&h, "codex", rows[i].line);
+		assert_int_equal(strncmp(told, rows[i].told, strlen(rows[i].told)), 0);
+		assert_int_equal(told[0] != '\0', rows[i].told[0] != '\0');
+		heard_done(&h);
+	}
+}
+
 static void ignore(void *user, const struct fact *f)
 {
 	(void)user;
