@@ -103,7 +103,9 @@ static const struct phrase sure[] = {
 	{ "credit balance", TROUBLE_RATE_LIMITED }, { "insufficient_quota", TROUBLE_RATE_LIMITED },
 	{ "api_key_invalid", TROUBLE_LOGIN }, /* of Gemini, with status 400 */
 	{ "api key not valid", TROUBLE_LOGIN },
-	{ "api error: terminated", TROUBLE_NETWORK }, /* of Gemini: the connection was reset */
+	{ "api error: terminated", TROUBLE_NETWORK },   /* of Gemini: the connection was reset */
+	{ "without a finish reason", TROUBLE_NETWORK }, /* of Gemini: and that it ended too soon */
+	{ "exhausted your capacity", TROUBLE_RATE_LIMITED }, /* of Gemini, which tells no status */
 };
 
 static const struct phrase likely[] = {

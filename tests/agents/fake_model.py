@@ -23,6 +23,8 @@ in the conversation is the one that counts. A step is a dictionary:
               error: further members of its object, such as a type of its own
     gate      a name: nothing is said until the test opens the gate
     hang      true: nothing is said until the other side goes away; "stream": after a first piece
+    cut       true: the connection ends after a first piece, in the middle of the answer; "end": the answer itself ends there.
+              With times: the first ones only
     force     true: the tool is called although it was not offered
 
 A tool that is not offered is not called; the answer then says so, as a text. Requests beside the
@@ -191,6 +193,7 @@ class FakeModel:
         with self.lock:
             record["n"] = len(self.requests)
             fail = None if side else self.failure(found, turn, number, step)
+            cut = not side and self.counts(found, turn, number, step) and step.get("cut")
             record["status"] = fail["status"] if fail else 200
             self.requests.append(record)
             self.keys.update(v for k, v in handler.headers.items() if k.lower() in SECRET_HEADERS)
@@ -209,16 +212,19 @@ class FakeModel:
         if isinstance(answer, dict):
             send_json(handler, 200, answer)
         else:
-            self.stream(handler, answer, not side and step.get("hang") == "stream")
+            self.stream(handler, answer, not side and step.get("hang") == "stream", not side and cut)
 
     def failure(self, found, turn, number, step):
         fail = step.get("fail")
-        if fail and "times" in fail:
-            key = json.dumps([found, turn, number])
-            self.failures[key] = self.failures.get(key, 0) + 1
-            if self.failures[key] > fail["times"]:
-                return None
-        return fail
+        return fail if fail and self.counts(found, turn, number, fail) else None
+
+    def counts(self, found, turn, number, what):
+        """Whether what goes wrong at a step does so this time, too."""
+        if "times" not in what:
+            return True
+        key = json.dumps([found, turn, number])
+        self.failures[key] = self.failures.get(key, 0) + 1
+        return self.failures[key] <= what["times"]
 
     def hold(self, handler, step):
         if step.get("hang") is True:
@@ -242,17 +248,19 @@ class FakeModel:
                 break
         raise Gone
 
-    def stream(self, handler, events, hangs):
+    def stream(self, handler, events, hangs, cut):
         handler.send_response(200)
         handler.send_header("Content-Type", "text/event-stream")
         handler.send_header("Cache-Control", "no-cache")
-        handler.send_header("Connection", "close")
+        # Where the end of the connection is that of the answer, nobody can tell that something is missing.
+        handler.send_header(*(("Transfer-Encoding", "chunked") if cut is True else ("Connection", "close")))
         handler.end_headers()
         handler.close_connection = True
         events = list(events)
-        for kind, data in events[:len(events) // 2] if hangs else events:
+        for kind, data in events[:len(events) // 2] if hangs or cut else events:
             text = data if isinstance(data, str) else json.dumps(data)
-            handler.wfile.write(((f"event: {kind}\n" if kind else "") + f"data: {text}\n\n").encode())
+            piece = ((f"event: {kind}\n" if kind else "") + f"data: {text}\n\n").encode()
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if cut is True else piece)
         handler.wfile.flush()
         if hangs:
             self.until_gone(handler)

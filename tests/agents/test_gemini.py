@@ -49,9 +49,12 @@ class Gemini(common.Common):
         self.fails_after_its_turns(site)
 
     def failed_with(self, fail, trouble):
+        return self.failed_by({"fail": fail}, trouble)
+
+    def failed_by(self, step, trouble):
         """One run that the model's server fails: what Gemini tells of it, and what that is taken for."""
         site = self.site(self.kind)
-        goal = self.goal(site, self.task("T1", [{"fail": fail}], self.work("T1")))
+        goal = self.goal(site, self.task("T1", [step], self.work("T1")))
         ended = site.wait_type("run.ended")["data"]
         self.assertEqual((ended["verdict"], ended["trouble"]), ("failed", trouble), ended)
         return site, goal
@@ -62,6 +65,35 @@ class Gemini(common.Common):
                                                        "reason": "API_KEY_INVALID", "domain": "googleapis.com"}]}}, "login")
         self.assertEqual(site.wait_type("agent.limited")["data"]["kind"], "login")
         self.assertIn("agent gemini is logged out", self.cli(site, "inbox"))
+
+    # An answer that can be cut in two, and then the work.
+    LONG = {"text": "The first words of a longer answer.", **real.Gemini.edit("T1.txt", "work of T1\n")}
+
+    def test_a_connection_that_breaks(self):
+        """`[API Error: terminated]`: nobody's fault but the network's, and the work is done by the next run."""
+        site, goal = self.failed_by({**self.LONG, "cut": True, "times": 1}, "network")
+        site.wait_goal(goal)
+        self.assertIn("API Error: terminated", self.run_of(site, "T1", 0)["message"])
+
+    def test_an_answer_without_an_end(self):
+        """It asks four times; then its result is an error that does not say of what."""
+        site, goal = self.failed_by({**self.LONG, "cut": "end", "times": 4}, "network")
+        site.wait_goal(goal)
+        self.assertIn("stream ended without a finish reason", self.run_of(site, "T1", 0)["message"])
+
+    def test_a_limit_that_is_told_in_two_lines(self):
+        """A 429 that says when to ask again: the first line says why, the second that it does. It is a limit when it is stopped."""
+        site = self.site(self.kind)
+        quota = {"status": 429, "message": "You have exhausted your capacity on this model.", "error": {"details": [
+            {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "30s"}]}}
+        self.goal(site, self.task("T1", [{"fail": quota}]))
+        self.model.wait(lambda r: r["status"] == 429)
+        site.wait_type("run.session")
+        self.impatient(site, idle_after="2s", min_resend_interval="100ms", **{"backoff.base": "100ms"})
+        stall = site.wait_type("episode.opened")["data"]
+        self.assertRegex(" ".join(stall["evidence"]), "retrying for .*: rate_limited", stall)
+        limited = site.wait_type("agent.limited")["data"]
+        self.assertEqual(limited["kind"], "rate_limited", limited)
 
     def test_it_stops_itself_in_a_loop(self):
         """Gemini calls that a success; the next run is ordered to do it otherwise."""
