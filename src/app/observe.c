@@ -150,6 +150,7 @@ void observe_begin(struct observe *o, str run_id, str agent, const struct run_ha
 	w->run = run;
 	w->agent = idle_of(o, agent);
 	w->idle_permille = IDLE_UNKNOWN;
+	w->seen.known_since = loop_now(o->opt.loop);
 	w->seen.output_at = output_at;
 	w->seen.doing = output_at ? ACTIVITY_UNSAID : ACTIVITY_STARTING;
 	w->begun_ms = mono_ms(o);

@@ -128,8 +128,8 @@ struct voice voice_judge(const struct policy *p, const struct assignment *as,
 
 void observation_clock_moved(struct observation *o, ov_time by)
 {
-	ov_time *const moments[] = { &o->output_at, &o->looked_at, &o->process_at, &o->tree_at,
-		&o->tool_since, &o->waiting_since, &o->retrying_since, &o->same_since,
+	ov_time *const moments[] = { &o->known_since, &o->output_at, &o->looked_at, &o->process_at,
+		&o->tree_at, &o->tool_since, &o->waiting_since, &o->retrying_since, &o->same_since,
 		&o->same_at };
 
 	for (size_t i = 0; i < ARRAY_LEN(moments); i++)

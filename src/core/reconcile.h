@@ -97,10 +97,11 @@ struct world {
  * failed is unknown, which is not the same as dead.
  */
 struct observation {
-	ov_time output_at;  /* the last output, as far as it is a sign of life */
-	ov_time looked_at;  /* the last look that has ended */
-	ov_time process_at; /* the last look that saw CPU time or IO used since the look before */
-	ov_time tree_at;    /* the last look that saw another tree than the look before */
+	ov_time known_since; /* this daemon has it in its hands; what it did before, nobody saw */
+	ov_time output_at;   /* the last output, as far as it is a sign of life */
+	ov_time looked_at;   /* the last look that has ended */
+	ov_time process_at;  /* the last look that saw CPU time or IO used since the look before */
+	ov_time tree_at;     /* the last look that saw another tree than the look before */
 	bool process_unknown, tree_unknown; /* the last look could not tell */
 	bool tool_in_flight, compacting;    /* the agent says so */
 	enum activity doing; /* by which its silence is measured; nothing said: unsaid, or starting */

@@ -444,16 +444,22 @@ static void take_rung(struct tick *t, const struct assignment *as, const struct 
 
 /*
  * A run is ended only on the word of two signals. When they cannot be read, or there is nothing yet
- * to compare them with, another look may tell; for a while that is worth waiting for.
+ * to compare them with, another look may tell; for a while that is worth waiting for, and a daemon
+ * that has just begun has its own while. Whoever is not in its hands yet cannot be looked at at all. A
+ * person for whom the run waits is asked at once.
  */
 static bool looks_again(struct tick *t, const struct assignment *as, const struct observation *o,
 		const struct rung_choice *c)
 {
 	ov_time idle = as->idle_after ? as->idle_after : t->w->policy->idle_after;
-	ov_time last = c->due_at + idle, at = c->due_at;
+	ov_time last = MAX(c->due_at, o ? o->known_since : 0) + idle, at = c->due_at;
 
-	if (c->rung == RUNG_ESCALATE || !rung_ends_run(t->w, as, c->rung) || !o || c->quiet >= 2 ||
-			t->now >= last)
+	if (is_running(as) && !o) {
+		tick_wake(t, t->now + idle);
+		return true;
+	}
+	if (!o || t->now >= last || !rung_ends_run(t->w, as, c->rung) || c->quiet >= 2 ||
+			(c->rung == RUNG_ESCALATE && c->waiting_for.n))
 		return false;
 	if (o->looked_at >= c->due_at)
 		at = MIN(o->looked_at + idle / 2, last);

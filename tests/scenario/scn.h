@@ -155,6 +155,8 @@ void world_done(struct scn *s);
 void world_advance(struct scn *s, ov_time to);
 void world_restart(struct scn *s);
 void world_forget(struct scn *s);
+/* It is killed, and the next one starts then. */
+void world_down(struct scn *s, ov_time until);
 /* Ticks until nothing is decided any more, looks where that is asked for, takes the facts. */
 void world_settle(struct scn *s);
 struct life *life_of(struct scn *s, const struct node *n); /* its run must be running */

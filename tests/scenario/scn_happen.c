@@ -392,6 +392,16 @@ static void restarts(struct scn *s, const struct args *a)
 	world_forget(s);
 }
 
+/* Agents go on, and nobody listens: it was killed, and nothing started it again. */
+static void is_down(struct scn *s, const struct args *a)
+{
+	ov_time until;
+
+	if (!time_of_day(a->v[0].s, &until) || until < s->at)
+		scn_fail(s, "until when?");
+	world_down(s, until);
+}
+
 static void clock_jumps(struct scn *s, const struct args *a)
 {
 	ov_time by = duration_at(s, a, 1);
@@ -482,6 +492,7 @@ const struct rule happen_rules[] = {
 	{ "checkout changes", checkout_changes,
 			"the user did something in the checkout of the target branch" },
 	{ "daemon restarts", restarts, "state and decisions must be the same" },
+	{ "daemon is down until TIME", is_down, "killed; then it restarts" },
 	{ "clock jumps forward|back DUR", clock_jumps, "and nobody can tell that it did" },
 	{ "clock is set forward|back DUR", clock_is_set, "which the daemon notices first" },
 	{ "machine sleeps DUR", machine_sleeps, "the clock goes on, and nothing else" },

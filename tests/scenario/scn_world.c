@@ -27,6 +27,7 @@ struct life *life_of(struct scn *s, const struct node *n)
 	l = map_get(&s->lives, r->id);
 	if (!l) {
 		l = arena_new(&s->f.arena, struct life);
+		l->seen.known_since = s->f.now;
 		map_put(&s->lives, arena_str(&s->f.arena, r->id), l);
 	}
 	return l;
@@ -342,12 +343,20 @@ void world_forget(struct scn *s)
 		struct life *l = life;
 
 		/* Its output is read again from its beginning. */
-		l->seen = (struct observation){ .output_at = l->seen.output_at,
+		l->seen = (struct observation){ .known_since = s->f.now,
+			.output_at = l->seen.output_at,
 			.tokens = l->seen.tokens,
 			.cost_microusd = l->seen.cost_microusd };
 		l->compares = false;
 	}
 	world_settle(s);
+}
+
+void world_down(struct scn *s, ov_time until)
+{
+	set_time(s, until);
+	world_restart(s);
+	world_forget(s);
 }
 
 void world_done(struct scn *s)

@@ -321,6 +321,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(one_escalation)        \
 	X(told_means_told)       \
 	X(no_harm_to_the_living) \
+	X(watched_first)         \
 	X(not_all_at_once)       \
 	X(stop_is_no_failure)    \
 	X(goals_end)             \

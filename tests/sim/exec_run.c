@@ -256,6 +256,7 @@ static void take_in_hand(struct sim_exec *x, const struct run *run, struct sim_r
 	er->hearing.tell = tell;
 	er->hearing.now_ms = hearing_now;
 	er->hearing.wake_in = hearing_wake;
+	er->seen.known_since = sim_now(x->s);
 	er->seen.output_at = MIN(machine_output_at(r), sim_now(x->s));
 	map_put(&x->runs, er->id, er);
 	map_put(&x->seen, er->id, &er->seen);

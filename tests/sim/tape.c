@@ -163,16 +163,6 @@ static void world_entropy(void *user, void *p, size_t n)
 	}
 }
 
-static void seen_free(struct tape_seen *x)
-{
-	mem_free((char *)x->run.p);
-	mem_free((char *)x->o.waiting_for.p);
-	mem_free((char *)x->o.tool.p);
-	mem_free((char *)x->o.trouble.p);
-	mem_free((char *)x->o.same_call.p);
-	mem_free(x);
-}
-
 static str own(str s)
 {
 	return (str){ mem_dup(s.p ? s.p : "", s.n), s.n };
@@ -180,17 +170,41 @@ static str own(str s)
 
 static bool same_observation(const struct observation *a, const struct observation *b)
 {
-	return a->output_at == b->output_at && a->looked_at == b->looked_at &&
-			a->process_at == b->process_at && a->tree_at == b->tree_at &&
-			a->process_unknown == b->process_unknown &&
-			a->tree_unknown == b->tree_unknown &&
-			a->tool_in_flight == b->tool_in_flight && a->compacting == b->compacting &&
-			a->retrying == b->retrying && a->retrying_since == b->retrying_since &&
-			a->tokens == b->tokens && a->cost_microusd == b->cost_microusd &&
-			a->tool_since == b->tool_since && a->waiting_since == b->waiting_since &&
-			str_eq(a->waiting_for, b->waiting_for) && str_eq(a->tool, b->tool) &&
-			str_eq(a->trouble, b->trouble) && a->same_calls == b->same_calls &&
-			a->same_since == b->same_since && str_eq(a->same_call, b->same_call);
+	bool same = true;
+
+#define SAME(field) same &= a->field == b->field;
+#define SAME_TEXT(field) same &= str_eq(a->field, b->field);
+	SEEN_NUMBERS(SAME)
+	SEEN_FLAGS(SAME)
+	SEEN_TEXTS(SAME_TEXT)
+#undef SAME
+#undef SAME_TEXT
+	return same;
+}
+
+static void free_texts(struct observation *o)
+{
+#define FREE(field) mem_free((char *)o->field.p);
+	SEEN_TEXTS(FREE)
+#undef FREE
+}
+
+static void seen_free(struct tape_seen *x)
+{
+	mem_free((char *)x->run.p);
+	free_texts(&x->o);
+	mem_free(x);
+}
+
+static void tape_observation(struct tape *t, const struct observation *o)
+{
+#define NUMBER(field) tape_u64(t, (uint64_t)o->field);
+	SEEN_NUMBERS(NUMBER)
+	SEEN_FLAGS(NUMBER)
+#undef NUMBER
+#define TEXT(field) tape_str(t, o->field);
+	SEEN_TEXTS(TEXT)
+#undef TEXT
 }
 
 static void note_seen(struct tape *t, str run, const struct observation *o)
@@ -206,36 +220,14 @@ static void note_seen(struct tape *t, str run, const struct observation *o)
 	x->still = true;
 	if (same_observation(&x->o, o))
 		return;
-	mem_free((char *)x->o.waiting_for.p);
-	mem_free((char *)x->o.tool.p);
-	mem_free((char *)x->o.trouble.p);
-	mem_free((char *)x->o.same_call.p);
+	free_texts(&x->o);
 	x->o = *o;
-	x->o.waiting_for = own(o->waiting_for);
-	x->o.tool = own(o->tool);
-	x->o.trouble = own(o->trouble);
-	x->o.same_call = own(o->same_call);
+#define OWN(field) x->o.field = own(o->field);
+	SEEN_TEXTS(OWN)
+#undef OWN
 	tape_entry(t, T_SEEN);
 	tape_str(t, run);
-	tape_u64(t, (uint64_t)o->output_at);
-	tape_u64(t, (uint64_t)o->looked_at);
-	tape_u64(t, (uint64_t)o->process_at);
-	tape_u64(t, (uint64_t)o->tree_at);
-	tape_u64(t, (uint64_t)o->tokens);
-	tape_u64(t, (uint64_t)o->cost_microusd);
-	tape_u64(t,
-			(uint64_t)(o->process_unknown | o->tree_unknown << 1 |
-					o->tool_in_flight << 2 | o->compacting << 3 |
-					o->retrying << 4));
-	tape_u64(t, (uint64_t)o->tool_since);
-	tape_u64(t, (uint64_t)o->retrying_since);
-	tape_u64(t, (uint64_t)o->waiting_since);
-	tape_str(t, o->waiting_for);
-	tape_str(t, o->tool);
-	tape_str(t, o->trouble);
-	tape_u64(t, (uint64_t)o->same_calls);
-	tape_u64(t, (uint64_t)o->same_since);
-	tape_str(t, o->same_call);
+	tape_observation(t, o);
 }
 
 /* Whoever is no longer observed. */

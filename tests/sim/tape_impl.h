@@ -11,6 +11,35 @@
 #include "base/map.h"
 #include "tests/sim/tape.h"
 
+/* All of an observation that the tick may go by: numbers and moments, flags, texts. */
+#define SEEN_NUMBERS(X)   \
+	X(known_since)    \
+	X(output_at)      \
+	X(looked_at)      \
+	X(process_at)     \
+	X(tree_at)        \
+	X(tokens)         \
+	X(cost_microusd)  \
+	X(tool_since)     \
+	X(retrying_since) \
+	X(waiting_since)  \
+	X(same_calls)     \
+	X(same_since)     \
+	X(same_at)        \
+	X(doing)
+#define SEEN_FLAGS(X)      \
+	X(process_unknown) \
+	X(tree_unknown)    \
+	X(tool_in_flight)  \
+	X(compacting)      \
+	X(retrying)        \
+	X(same_output)
+#define SEEN_TEXTS(X)  \
+	X(waiting_for) \
+	X(tool)        \
+	X(trouble)     \
+	X(same_call)
+
 /* Calls first. symbol, name: what it is, for whoever reads of a difference */
 #define TAPE_ENTRIES(X)                        \
 	X(T_CALL, "a call")                    \

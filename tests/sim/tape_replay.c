@@ -223,29 +223,14 @@ static void see(struct player *p)
 {
 	struct observation *o = arena_new(&p->arena, struct observation);
 	str run = get_str(p);
-	uint64_t flags;
 
-	o->output_at = (ov_time)get_u64(p);
-	o->looked_at = (ov_time)get_u64(p);
-	o->process_at = (ov_time)get_u64(p);
-	o->tree_at = (ov_time)get_u64(p);
-	o->tokens = (int64_t)get_u64(p);
-	o->cost_microusd = (int64_t)get_u64(p);
-	flags = get_u64(p);
-	o->process_unknown = flags & 1;
-	o->tree_unknown = flags >> 1 & 1;
-	o->tool_in_flight = flags >> 2 & 1;
-	o->compacting = flags >> 3 & 1;
-	o->retrying = flags >> 4 & 1;
-	o->tool_since = (ov_time)get_u64(p);
-	o->retrying_since = (ov_time)get_u64(p);
-	o->waiting_since = (ov_time)get_u64(p);
-	o->waiting_for = get_str(p);
-	o->tool = get_str(p);
-	o->trouble = get_str(p);
-	o->same_calls = (int64_t)get_u64(p);
-	o->same_since = (ov_time)get_u64(p);
-	o->same_call = get_str(p);
+#define NUMBER(field) o->field = (typeof(o->field))get_u64(p);
+	SEEN_NUMBERS(NUMBER)
+	SEEN_FLAGS(NUMBER)
+#undef NUMBER
+#define TEXT(field) o->field = get_str(p);
+	SEEN_TEXTS(TEXT)
+#undef TEXT
 	map_put(&p->seen, run, o);
 }
 

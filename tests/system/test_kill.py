@@ -209,6 +209,35 @@ class Kill(SiteCase):
         self.assertEqual(self.once(site), [run])
 
 
+class Silent(SiteCase):
+    """A run hangs, and the daemon is killed before it asks a person about it."""
+
+    def config(self, site, wait):
+        site.configure(FAST + f'''[supervisor]
+idle_after = "1s"
+interrupt_grace = "50ms"
+stop_grace = "100ms"
+min_resend_interval = "{wait}"
+''' + site.agent_config().replace('agent.sh"]', 'agent.sh"]\nrecovery = "escalate"'))
+
+    def test_the_next_daemon_looks_twice_and_frees_the_worker(self):
+        site = self.site("", "sleep 3600\n")
+        self.config(site, "1h")
+        site.up()
+        site.call("goal.create", title="silent", plan=plan(task("T1")))
+        site.wait_type("episode.opened")
+        site.kill()
+        # By now it is long due: the first look of the next daemon has nothing to be compared with.
+        self.config(site, "10ms")
+        site.up()
+        asked = site.wait_type("escalation.opened")
+        self.assertEqual(asked["data"]["kind"], "stalled")
+        site.wait_type("node.status", after=asked["seq"], to="blocked")
+        site.wait_type("run.ended", after=asked["seq"])
+        site.wait_type("worker.status", after=asked["seq"], to="idle")
+        self.assertEqual(site.live_pids(), [])
+
+
 class Checks(SiteCase):
     """The check command is ours: whatever becomes of the daemon, at most one is at work in a worktree."""
 

@@ -76,6 +76,27 @@ TEST(the_ladder)
 	fixture_done(&f);
 }
 
+/* A new daemon could not take the run over yet: no rung is taken, none given up, nobody is asked. */
+TEST(what_is_not_in_our_hands_is_not_judged)
+{
+	struct fixture f;
+	struct node *n = stall_node(&f);
+
+	end_send(&f);
+	map_remove(&f.observations, n->assignment->run_id);
+	f.now += 3 * OV_HOUR;
+	settle(&f);
+	assert_int_equal(n->rungs[RUNG_NUDGE], 1);
+	assert_int_equal(n->rungs[RUNG_RESEND] + n->rungs[RUNG_REASSIGN] + n->rungs[RUNG_ESCALATE],
+			0);
+	assert_int_equal(n->assignment->status, AS_STALLED);
+	/* Once it is, the ladder goes on. */
+	observe(&f, n)->looked_at = f.now;
+	settle(&f);
+	assert_int_equal(n->rungs[RUNG_NUDGE], 2);
+	fixture_done(&f);
+}
+
 static struct effect *plan_effect(struct fixture *f)
 {
 	list_each (it, &f->state->effects)
