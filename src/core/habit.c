@@ -73,25 +73,56 @@ static void derive(struct habits *h)
 	}
 }
 
+/* Rows are in this order, so that each look for one, of every run in every tick, is short. */
+static int row_cmp(const struct habit *row, enum activity activity, str tool, str model)
+{
+	int c = row->activity == activity ? 0 : row->activity < activity ? -1 : 1;
+
+	c = c ? c : str_cmp(row->tool, tool);
+	return c ? c : str_cmp(row->model, model);
+}
+
+/* Where it is, or would be. */
+static size_t row_place(const struct habits *h, enum activity activity, str tool, str model)
+{
+	size_t low = 0, high = h->rows.n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (row_cmp(h->rows.p[mid], activity, tool, model) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static struct habit *row_of(const struct habits *h, str model, enum activity activity, str tool)
+{
+	size_t i = row_place(h, activity, tool, model);
+
+	return i < h->rows.n && row_cmp(h->rows.p[i], activity, tool, model) == 0 ? h->rows.p[i]
+										  : NULL;
+}
+
+static void row_add(struct habits *h, struct habit *row)
+{
+	size_t at = row_place(h, row->activity, row->tool, row->model);
+
+	vec_push(&h->rows, row);
+	for (size_t i = h->rows.n - 1; i > at; i--)
+		h->rows.p[i] = h->rows.p[i - 1];
+	h->rows.p[at] = row;
+}
+
 void habits_take(struct state *s, struct habit *row)
 {
 	struct habits *h = state_habits(s, row->agent);
 
 	row->asked_after = asked_after(row);
-	vec_push(&h->rows, row);
+	row_add(h, row);
 	derive(h);
-}
-
-static struct habit *row_of(const struct habits *h, str model, enum activity activity, str tool)
-{
-	for (size_t i = 0; i < h->rows.n; i++) {
-		struct habit *row = h->rows.p[i];
-
-		if (row->activity == activity && str_eq(row->tool, tool) &&
-				str_eq(row->model, model))
-			return row;
-	}
-	return NULL;
 }
 
 /*
@@ -125,7 +156,7 @@ static struct habit *row_new(struct habits *h, str model, enum activity activity
 	record_set_str(&row->model, model);
 	record_set_str(&row->tool, tool);
 	row->activity = activity;
-	vec_push(&h->rows, row);
+	row_add(h, row);
 	return row;
 }
 

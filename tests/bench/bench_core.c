@@ -12,8 +12,10 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "core/apply.h"
+#include "core/habit.h"
 #include "core/redact.h"
 #include "core/snapshot.h"
+#include "data/json.h"
 #include "tests/bench/figure.h"
 #include "tests/bench/fleet.h"
 
@@ -266,6 +268,49 @@ static struct timing time_all(size_t size)
 	return t;
 }
 
+/* As many tools are known as may be, each by runs enough to decide. */
+static void teach_tools(struct fleet *f, str agent)
+{
+	for (int i = 0; i < HABIT_ROWS * HABIT_RUNS; i++) {
+		str data = arena_printf(&f->arena,
+				"{\"agent\":\"" STR_FMT "\",\"silences\":[{\"activity\":\"tool\","
+				"\"tool\":\"mcp__server__tool_%d\",\"counts\":{\"480\":%d}}]}",
+				STR_ARG(agent), i % HABIT_ROWS, SILENCE_SAMPLES);
+		struct event e = { .kind = EV_SILENCE_LEARNED,
+			.seq = f->state->seq + 1,
+			.at = f->now,
+			.actor = STR("overseer") };
+
+		if (json_parse(&f->arena, data, NULL, &e.data, NULL) < 0 ||
+				apply(f->state, &e, NULL) < 0)
+			abort();
+	}
+}
+
+/* What a tick costs when much is known of the agent, and every run is at the tool that is found last. */
+static double time_learned(size_t size)
+{
+	struct subject *s = subject_new(size);
+	struct fleet *f = &s->fleet;
+	ov_time now = f->now + 10 * OV_MINUTE;
+	double before;
+	size_t i = 0;
+	str id;
+	void *o;
+
+	fleet_observe(f, f->now + 8 * OV_MINUTE);
+	before = time_quiet_tick(f, now);
+	teach_tools(f, list_entry(f->state->runs.next, struct run, link)->agent);
+	while (map_next(&f->observations, &i, &id, &o)) {
+		((struct observation *)o)->doing = ACTIVITY_TOOL;
+		((struct observation *)o)->tool = arena_printf(&f->arena, "mcp__server__tool_%d",
+				HABIT_ROWS - 1);
+	}
+	before = time_quiet_tick(f, now) / before;
+	subject_free(s);
+	return before;
+}
+
 static int report_ticks(const struct timing *small, const struct timing *mid,
 		const struct timing *large)
 {
@@ -292,6 +337,8 @@ static int report_ticks(const struct timing *small, const struct timing *mid,
 			FIGURE_AT_MOST, 40);
 	missed += figure("tick_stalled_growth_10000_to_100000", large->waiting / mid->waiting,
 			"ratio", FIGURE_AT_MOST, 40);
+	missed += figure("tick_learned_to_unlearned_10000", time_learned(10000), "ratio",
+			FIGURE_AT_MOST, 4);
 	return missed;
 }
 
