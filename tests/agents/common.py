@@ -125,6 +125,17 @@ cache_read_usd_per_mtok = 0.1
             self.assertEqual(run["cost_microusd"], 1100 + 2 * 70 + 30)
         shown = self.cli(site, "cost", "--by", "agent")
         self.assertRegex(shown, self.kind.name + r".*\$0\.0")
+        self.silences_are_learned(site)
+
+    def silences_are_learned(self, site):
+        """What each run was silent at is told by its agent's own account, under the model's name."""
+        learned = self.kinds_of(site, "silence.learned")
+        self.assertEqual([e["node"] for e in learned], ["T1", "T2"])
+        for e in learned:
+            did = {row["activity"] for row in e["data"]["silences"]}
+            self.assertEqual(did - {"starting", "thinking", "tool", "between"}, set(), e)
+            self.assertIn("thinking", did, e)
+            self.assertEqual(e["data"]["model"], self.run_of(site, e["node"])["model"])
 
     def test_a_failed_check_goes_back_to_the_same_session(self):
         """And when it fails in the same way again, the agent is told first of all to change its approach."""
