@@ -39,7 +39,7 @@ static size_t tool_find(const struct account *c, str id)
 {
 	size_t i = 0;
 
-	while (i < c->tools_n && !str_is(str_sub(id, 0, ACCOUNT_NAME - 1), c->tools[i].id))
+	while (i < c->tools_n && !str_is(str_sub(id, 0, ACCOUNT_ID - 1), c->tools[i].id))
 		i++;
 	return i;
 }
@@ -58,6 +58,7 @@ static void on_tool_started(struct account *c, const struct fact *f, ov_time at)
 		return;
 	KEEP(t.id, f->id);
 	KEEP(t.name, f->name);
+	shell_program(f->name, f->text, t.program);
 	t.call = calls_made(&c->calls, f);
 	c->tool_calls++;
 	c->last_tool = t;

@@ -11,14 +11,16 @@
  */
 #include "agent/calls.h"
 #include "agent/fact.h"
+#include "agent/shell_program.h"
 #include "base/ov.h"
 #include "data/value.h"
 
 enum { ACCOUNT_DENIED = 8 };
-enum { ACCOUNT_TOOLS = 32, ACCOUNT_TEXT = 2048, ACCOUNT_NAME = 128 };
+enum { ACCOUNT_TOOLS = 32, ACCOUNT_TEXT = 2048, ACCOUNT_NAME = 128, ACCOUNT_ID = 96 };
 
 struct account_tool {
-	char id[ACCOUNT_NAME], name[ACCOUNT_NAME];
+	char id[ACCOUNT_ID], name[ACCOUNT_NAME];
+	char program[SHELL_PROGRAM_MAX]; /* that a shell was called for; or empty */
 	ov_time since;
 	uint64_t call, thread; /* in calls */
 	bool child;            /* of a sub-agent */

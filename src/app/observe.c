@@ -296,7 +296,9 @@ static bool does_another(const struct watched *w, enum activity doing, str tool)
 static void hear_account(struct watched *w, const struct account *c)
 {
 	enum activity doing = activity_of(c);
-	str tool = c->tools_n ? str_from(c->tools[0].name) : STR("");
+	const struct account_tool *oldest = &c->tools[0];
+	str tool = c->tools_n ? str_from(oldest->program[0] ? oldest->program : oldest->name)
+			      : STR("");
 
 	if (c->life_at >= w->begun_at && (c->life_at > w->life_at || does_another(w, doing, tool)))
 		hear(w, doing, tool);
@@ -322,6 +324,7 @@ void observe_account(struct observe *o, str run_id, const struct account *c, int
 	/* While it tries again, what it waits for is its model, not its tool. */
 	seen->tool_in_flight = c->tools_n > 0 && !c->retrying;
 	seen->tool = c->tools_n ? str_from(c->tools[0].name) : STR("");
+	seen->tool_program = c->tools_n ? str_from(c->tools[0].program) : STR("");
 	seen->tool_since = c->tools_n ? c->tools[0].since : 0;
 	seen->waiting_for = put_text(w->waiting_for, sizeof(w->waiting_for),
 			"permission: ", c->waiting_for);

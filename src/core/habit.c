@@ -218,12 +218,14 @@ static const struct habit *known(const struct assignment *as, const struct obser
 		enum activity activity)
 {
 	const struct habit *row;
+	str tool;
 
 	if (!o || !as->run || !as->habits || !as->habits->least || activity == ACTIVITY_APART ||
 			was_asked_in_vain(as))
 		return NULL;
+	tool = o->tool_program.n ? o->tool_program : o->tool;
 	row = row_of(as->habits, as->run->model, activity,
-			activity == ACTIVITY_TOOL ? utf8_truncate(o->tool, SILENCE_TOOL) : STR(""));
+			activity == ACTIVITY_TOOL ? utf8_truncate(tool, SILENCE_TOOL) : STR(""));
 	return row && row->asked_after ? row : NULL;
 }
 

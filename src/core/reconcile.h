@@ -109,7 +109,8 @@ struct observation {
 	int64_t tokens, cost_microusd; /* of this run so far, as far as known; else 0 */
 	str waiting_for;               /* a person: a permission or a question; empty: no */
 	ov_time waiting_since;
-	str tool; /* the oldest one in flight, where the agent names it */
+	str tool;         /* the oldest one in flight, where the agent names it */
+	str tool_program; /* that it was called for, when it is a shell; or empty */
 	ov_time tool_since;
 	ov_time retrying_since;
 	str trouble; /* what with, for people */

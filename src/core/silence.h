@@ -58,7 +58,7 @@ enum {
 	SILENCE_BUCKETS = 0 SILENCE_ENDS(SILENCE_ONE),
 	SILENCE_ROWS = 16,    /* of one run */
 	SILENCE_SAMPLES = 10, /* of a row of one run: it must not teach alone */
-	SILENCE_TOOL = 64,    /* bytes of a tool's name that are kept */
+	SILENCE_TOOL = 64, /* bytes of the name of a tool, or of a shell's program, that are kept */
 };
 #undef SILENCE_ONE
 

@@ -135,6 +135,9 @@ cache_read_usd_per_mtok = 0.1
             did = {row["activity"] for row in e["data"]["silences"]}
             self.assertEqual(did - {"starting", "thinking", "tool", "between"}, set(), e)
             self.assertIn("thinking", did, e)
+            tool, = (row["tool"] for row in e["data"]["silences"] if row["activity"] == "tool")
+            # A shell is known by what it was called for.
+            self.assertEqual(tool == "cat", e["node"] == "T2", e)
             self.assertEqual(e["data"]["model"], self.run_of(site, e["node"])["model"])
 
     def test_a_failed_check_goes_back_to_the_same_session(self):

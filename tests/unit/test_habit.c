@@ -323,6 +323,24 @@ TEST(what_is_known_gives_way_only_when_it_was_not_seen_for_long)
 	fixture_done(&f);
 }
 
+/* How long a shell takes depends on what it is called for. */
+TEST(a_shell_is_known_by_its_program)
+{
+	struct fixture f;
+	struct assignment *as = running(&f);
+	struct observation *o = observe(&f, as->node);
+
+	teach_often(&f, "tool", "pytest", "240", 10);
+	o->doing = ACTIVITY_TOOL;
+	o->tool = STR("Bash");
+	assert_int_equal(idle_of(&f, as), 15 * OV_MINUTE);
+	o->tool_program = STR("pytest");
+	assert_int_equal(idle_of(&f, as), 8 * OV_MINUTE);
+	o->tool_program = STR("cargo build");
+	assert_int_equal(idle_of(&f, as), 15 * OV_MINUTE);
+	fixture_done(&f);
+}
+
 /* ---- what comes of it ---- */
 
 TEST(a_run_is_asked_by_what_is_usual_for_it)
