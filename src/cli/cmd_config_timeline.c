@@ -83,6 +83,15 @@ static void show_rules(struct out *o, const value *res)
 			STR_ARG(span(o, res, "min_resend_interval_ms")),
 			STR_ARG(span(o, res, "backoff_base_ms")),
 			STR_ARG(span(o, res, "backoff_max_ms")));
+	if (value_int_at(res, "ask_after_ms"))
+		out_f(o,
+				"A run that waits for a person's permission opens an inbox entry "
+				"after " STR_FMT ", and is\nkept (ask_after).\n",
+				STR_ARG(span(o, res, "ask_after_ms")));
+	else
+		out_f(o,
+				"A run that waits for a person's permission counts as silent "
+				"(ask_after is 0s).\n");
 	if (value_int_at(res, "mute_after_ms"))
 		out_f(o,
 				"A run that is busy but writes nothing and changes no file "

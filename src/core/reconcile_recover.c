@@ -84,20 +84,6 @@ static bool is_finished(struct tick *t, const struct assignment *as, const struc
 	return true;
 }
 
-/* What a person was told of this kind about the run, and has not answered. */
-static const struct escalation *open_question(const struct tick *t, const struct assignment *as,
-		const char *kind)
-{
-	const struct state *s = t->w->state;
-
-	for (size_t i = 0; i < s->escalations.n; i++)
-		if (s->escalations.p[i]->status == ESC_OPEN &&
-				str_is(s->escalations.p[i]->kind, kind) &&
-				str_eq(s->escalations.p[i]->assignment_id, as->id))
-			return s->escalations.p[i];
-	return NULL;
-}
-
 /*
  * A run beyond its maximum that still works is nobody's to kill: a person is told, and told again
  * when it goes on for as long once more after the answer.
@@ -116,8 +102,9 @@ static void check_maximum(struct tick *t, const struct assignment *as)
 		return;
 	}
 	/* One question about a run is enough, and one about all of them. */
-	if (t->w->state->outage_since || open_question(t, as, "mute") ||
-			open_question(t, as, "stalled") || open_question(t, as, ASK_PERMISSION))
+	if (t->w->state->outage_since || question_open(t->w->state, as, "mute") ||
+			question_open(t->w->state, as, "stalled") ||
+			question_open(t->w->state, as, ASK_PERMISSION))
 		return;
 	d.why = arena_printf(t->a, "the run takes longer than " STR_FMT " (supervisor.max_run)",
 			STR_ARG(duration_format_short(t->a, t->w->policy->max_run)));
@@ -141,7 +128,7 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 			(t->w->state->outage_over_at ? habit_mute(t->w->policy, as, o) : 0);
 
 	if (as->run->mute_at && v.heard_at > as->run->mute_at)
-		heard.escalation = open_question(t, as, "mute");
+		heard.escalation = question_open(t->w->state, as, "mute");
 	heard.why = STR("it shows what it does again");
 	if (heard.escalation)
 		tick_add(t, heard);
@@ -149,7 +136,7 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 		look(t, as);
 	tick_wake(t, v.check_at);
 	/* When the clock was set back behind the question, it looks as if nobody had been asked. */
-	if (!v.mute || open_question(t, as, "mute"))
+	if (!v.mute || question_open(t->w->state, as, "mute"))
 		return;
 	/* What it was silent for together with all the others does not count. */
 	if (t->now < after_outage) {
@@ -202,8 +189,9 @@ static void ask(struct tick *t, const struct assignment *as, const struct observ
 static bool waits_for_person(struct tick *t, const struct assignment *as,
 		const struct observation *o)
 {
-	const struct escalation *open = as->run->asked_at ? open_question(t, as, ASK_PERMISSION)
-							  : NULL;
+	const struct escalation *open = as->run->asked_at
+			? question_open(t->w->state, as, ASK_PERMISSION)
+			: NULL;
 	struct decision over = about(DEC_SETTLED, as);
 	ov_time at;
 
@@ -213,11 +201,9 @@ static bool waits_for_person(struct tick *t, const struct assignment *as,
 		over.why = STR("the agent goes on");
 		tick_add(t, over);
 	}
-	if (!o || !o->waiting_for.n || !t->w->policy->ask_after)
-		return false;
-	if (open || o->waiting_since <= as->run->asked_at)
-		return open != NULL;
-	at = MAX(o->waiting_since, as->run->started_at) + t->w->policy->ask_after;
+	at = person_asked_at(t->w, as, o);
+	if (!at || at == OV_TIME_MAX)
+		return at != 0;
 	if (t->now < at)
 		tick_wake(t, at);
 	else

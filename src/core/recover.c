@@ -185,6 +185,31 @@ struct climb climb_of(const struct world *w, const struct assignment *as,
 	return c;
 }
 
+const struct escalation *question_open(const struct state *s, const struct assignment *as,
+		const char *kind)
+{
+	for (size_t i = 0; i < s->escalations.n; i++)
+		if (s->escalations.p[i]->status == ESC_OPEN &&
+				str_is(s->escalations.p[i]->kind, kind) &&
+				str_eq(s->escalations.p[i]->assignment_id, as->id))
+			return s->escalations.p[i];
+	return NULL;
+}
+
+ov_time person_asked_at(const struct world *w, const struct assignment *as,
+		const struct observation *o)
+{
+	ov_time asked = as->run->asked_at;
+
+	if (!o || !o->waiting_for.n || !w->policy->ask_after)
+		return 0;
+	if (asked && question_open(w->state, as, ASK_PERMISSION))
+		return OV_TIME_MAX;
+	return o->waiting_since <= asked
+			? 0
+			: MAX(o->waiting_since, as->run->started_at) + w->policy->ask_after;
+}
+
 bool climb_ends_run(const struct climb *c, enum rung rung)
 {
 	return c->running && (rung >= RUNG_REASSIGN || (rung == RUNG_NUDGE && nudge_ends_run(c)));

@@ -149,14 +149,28 @@ static bool is_left_alone(const struct world *w, const struct assignment *as)
 			as->node->goal->status != GOAL_ACTIVE || w->state->outage_since;
 }
 
+/* Once, and nothing else while they have not answered. */
+static struct timeline person_is_asked(ov_time at)
+{
+	struct timeline t = { 0 };
+
+	if (at != OV_TIME_MAX)
+		add(&t, (struct moment){ .kind = MOMENT_ASK, .at = at, .run = 1 });
+	return t;
+}
+
 struct timeline timeline_of_run(struct arena *a, const struct world *w, const struct assignment *as,
 		const struct observation *o, ov_time now)
 {
 	struct liveness l;
 	struct timeline_start s = { .now = now };
+	ov_time asked;
 
 	if (is_left_alone(w, as))
 		return (struct timeline){ 0 };
+	asked = as->status == AS_STALLED ? 0 : person_asked_at(w, as, o);
+	if (asked)
+		return person_is_asked(MAX(asked, now));
 	l = liveness_judge(w->policy, as, o, now);
 	if (as->status != AS_STALLED && l.due_at == OV_TIME_MAX)
 		return (struct timeline){ 0 };
@@ -190,6 +204,9 @@ str moment_text(struct arena *a, const struct moment *m)
 	if (m->skipped)
 		return arena_printf(a, "no %s: %s", moment_name(m->kind), m->skipped);
 	switch (m->kind) {
+	case MOMENT_ASK:
+		return STR("ask: it waits for a person, and you are asked (inbox); its run is "
+			   "kept");
 	case MOMENT_STALL: return STR("stalled: no sign of life");
 	case MOMENT_NUDGE: return nudge_text(a, m);
 	case MOMENT_RESEND:
@@ -252,6 +269,7 @@ value *timeline_config_view(struct arena *a, const struct world *w,
 
 	value_put(a, v, "idle_after_ms", value_int(a, p->idle_after));
 	value_put(a, v, "idle_after_set", value_bool(a, p->idle_set));
+	value_put(a, v, "ask_after_ms", value_int(a, p->ask_after));
 	value_put(a, v, "min_resend_interval_ms", value_int(a, p->min_resend_interval));
 	value_put(a, v, "backoff_base_ms", value_int(a, p->backoff_base));
 	value_put(a, v, "backoff_max_ms", value_int(a, p->backoff_max));

@@ -11,6 +11,7 @@
 #include "core/recover.h"
 
 #define MOMENTS(X)                     \
+	X(MOMENT_ASK, "ask")           \
 	X(MOMENT_STALL, "stall")       \
 	X(MOMENT_NUDGE, "nudge")       \
 	X(MOMENT_RESEND, "resend")     \
@@ -53,7 +54,10 @@ struct timeline_start {
 struct timeline timeline_from(const struct timeline_start *s);
 /* Of any run of this agent, from its last sign of life at 0; whatever the hour. */
 struct timeline timeline_of_agent(const struct policy *p, const struct policy_agent *agent);
-/* Of the run at hand, from now on; empty when there is none that could stall. */
+/*
+ * Of the run at hand, from now on; empty when there is none that could stall. One that waits for a person
+ * is left as it is: they are asked, and that is all.
+ */
 struct timeline timeline_of_run(struct arena *a, const struct world *w, const struct assignment *as,
 		const struct observation *o, ov_time now);
 

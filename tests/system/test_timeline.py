@@ -44,6 +44,7 @@ class Timeline(SiteCase):
         site.up()
         told = json.loads(site.cli("config", "timeline", "--json"))
         self.assertTrue(told["idle_after_set"])
+        self.assertEqual(told["ask_after_ms"], 30000)
         coder, = (a for a in told["agents"] if a["agent"] == "coder")
         first = coder["timeline"][:2]
         self.assertEqual([(m["step"], m["after_ms"] // 1000) for m in first], [("stall", 20), ("nudge", 32)])
@@ -52,7 +53,13 @@ class Timeline(SiteCase):
         text = site.cli("config", "timeline", "coder")
         self.assertRegex(text, r"20s +run 1 +stalled: no sign of life\n +32s +run 1 +nudge 1 of 2: its run is ended")
         self.assertIn("idle_after is 20s (set)", text)
+        self.assertIn("opens an inbox entry after 30s, and is\nkept (ask_after)", text)
         self.assertIn("overseer agent list", site.cli("config", "timeline", "nobody", code=3))
+
+    def test_nobody_is_asked_at_once(self):
+        site = self.site('[supervisor]\nask_after = "0s"\n', "true")
+        site.up()
+        self.assertIn("counts as silent (ask_after is 0s)", site.cli("config", "timeline"))
 
     def test_what_is_usual_is_learned_from_runs(self):
         """Their silences are told at their ends; a sixth run is asked by them, as explain and the timeline say."""

@@ -245,6 +245,51 @@ TEST(what_is_foretold_is_what_is_done)
 }
 
 /* As people write it: in seconds, minutes or by default; what is set is left as it is. */
+static struct timeline of_t1(struct fixture *f)
+{
+	struct world w = { f->state, &f->policy };
+	const struct node *n = node_of(f, "T1");
+
+	return timeline_of_run(&f->arena, &w, n->assignment, observe(f, n), f->now);
+}
+
+/* A run that waits for a person is asked about then, and nothing else is foretold until they answered. */
+TEST(a_person_who_is_waited_for)
+{
+	struct fixture f;
+	struct observation *o;
+	struct timeline t;
+	size_t asked;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	bring_to(&f, "T1", STAGE_RUNNING);
+	o = observe(&f, node_of(&f, "T1"));
+	o->waiting_for = STR("run: make install");
+	o->waiting_since = o->output_at = o->looked_at = f.now;
+	t = of_t1(&f);
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.p[0].kind, MOMENT_ASK);
+	assert_int_equal(t.p[0].at, f.now + f.policy.ask_after);
+	assert_false(t.p[0].ends_run);
+	f.now = t.p[0].at - 1;
+	settle(&f);
+	assert_int_equal(f.state->escalations.n, 0);
+	f.now++;
+	settle(&f);
+	asked = f.state->escalations.n;
+	assert_int_equal(asked, 1);
+	assert_int_equal(of_t1(&f).n, 0);
+	submit(&f, "inbox.dismiss", json(&f, "{'number': 1}"));
+	t = of_t1(&f);
+	assert_int_equal(t.p[0].kind, MOMENT_STALL);
+	/* Where nobody wants to be asked at once it is silent like any other. */
+	f.policy.ask_after = 0;
+	o->waiting_since = f.now;
+	assert_int_equal(of_t1(&f).p[0].kind, MOMENT_STALL);
+	fixture_done(&f);
+}
+
 TEST(as_configured)
 {
 	static const struct {
