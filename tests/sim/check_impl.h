@@ -107,9 +107,11 @@ struct run_book {
 	size_t reports;   /* reports_paced: so many, since */
 	ov_time reports_t;
 	int reports_life;
-	str session;    /* one_session: intended, or heard from it */
-	ov_time held_t; /* held_goes_on: since when its goal wants it to go on */
-	bool judged;    /* iterations_counted: and not looked at since */
+	str session;         /* one_session: intended, or heard from it */
+	ov_time held_t;      /* held_goes_on: since when its goal wants it to go on */
+	bool judged;         /* iterations_counted: and not looked at since */
+	unsigned asked_wait; /* waits_told: about this wait of it a person was asked, by that daemon */
+	int asked_life;
 	int64_t iteration;
 };
 
@@ -228,6 +230,7 @@ struct checker {
 	ov_time steps_t; /* next_step: looked for last */
 	uint64_t steps_seq, steps_looks;
 	bool steps_lost;               /* somebody seems to be, and is looked at again soon */
+	ov_time waits_t;               /* waits_told: looked at no earlier */
 	uint64_t idle_wakes, idle_seq; /* idle_is_idle */
 	int idle_life;
 	bool idle;
@@ -320,6 +323,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(limits_end)            \
 	X(one_escalation)        \
 	X(told_means_told)       \
+	X(waits_told)            \
 	X(no_harm_to_the_living) \
 	X(watched_first)         \
 	X(not_all_at_once)       \

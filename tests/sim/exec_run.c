@@ -89,6 +89,19 @@ static void hear(struct exec_run *er, const struct sim_run *r)
 	er->offset = output.n;
 }
 
+/* What it says of a person that it waits for; silence about it is not heard, only what comes after it. */
+static void hear_waiting(struct exec_run *er, const struct sim_run *r)
+{
+	struct observation *o = &er->seen;
+	str waits = machine_waits(r);
+
+	if (waits.n && !o->waiting_for.n)
+		o->waiting_since = sim_now(er->x->s);
+	o->waiting_for = waits;
+	if (!waits.n)
+		o->waiting_since = 0;
+}
+
 static void heard_output(struct sim *s, int life, str run_id)
 {
 	struct sim_exec *x = exec_of(s, life);
@@ -98,8 +111,12 @@ static void heard_output(struct sim *s, int life, str run_id)
 	if (!er || !r || s->silent)
 		return;
 	if (machine_output(r).n > er->offset) {
+		bool waited = er->seen.waiting_for.n > 0;
+
 		er->seen.output_at = sim_now(s);
-		if (hearing_is_awaited(x->d->engine, er->id))
+		hear_waiting(er, r);
+		if (waited != (er->seen.waiting_for.n > 0) ||
+				hearing_is_awaited(x->d->engine, er->id))
 			tape_call(x->d->tape, x->d->engine, TAPE_TOUCH);
 	}
 	hear(er, r);
@@ -541,11 +558,8 @@ static void look_ended(struct sim *s, void *arg)
 	look_at_processes(er);
 	look_at_tree(er);
 	o->looked_at = sim_now(s);
-	o->waiting_for = r && !s->silent ? machine_waits(r) : STR("");
-	if (!o->waiting_for.n)
-		o->waiting_since = 0;
-	else if (!o->waiting_since)
-		o->waiting_since = sim_now(s);
+	if (r && !s->silent)
+		hear_waiting(er, r);
 	tape_call(x->d->tape, x->d->engine, TAPE_TOUCH);
 }
 

@@ -79,6 +79,12 @@ int machine_usage(struct machine *m, str run_id, uint64_t *ret, struct ov_err *e
 str machine_session(const struct sim_run *r);
 /* Does the agent wait for a person, as its stream would tell? Empty: no. */
 str machine_waits(const struct sim_run *r);
+/*
+ * Which of its waits that is, or was last (0: it never waited), and since when it waits, or goes on, in
+ * the time of the world.
+ */
+unsigned machine_wait_number(const struct sim_run *r);
+ov_time machine_waits_since(const struct sim_run *r);
 /* Everything dies: a restart of the machine. Ends are on record as lost. */
 void machine_restart(struct machine *m);
 

@@ -109,7 +109,9 @@ struct sim_run {
 	bool said;
 	int64_t told_tokens; /* used so far, as its output tells */
 	const char *waits;
-	VEC(str) taken; /* dispatches that the shim took */
+	unsigned waits_n;    /* its waits so far */
+	ov_time waits_since; /* it waits, or has been answered since */
+	VEC(str) taken;      /* dispatches that the shim took */
 	VEC(struct laid) laid;
 	struct session_memory *session; /* NULL: not ready, or keeps none */
 
@@ -216,5 +218,6 @@ bool write_file(struct sim_run *r, str path);
 act_fn act_none, act_beat, act_edit, act_write_shared, act_write_bad, act_mend, act_delete,
 		act_commit, act_rebase, act_leave_rebase, act_detach, act_branch, act_reset,
 		act_nested, act_lock, act_vanish, act_exit, act_signal, act_lost, act_orphans,
-		act_unstartable, act_limit, act_login, act_wait, act_claim, act_progress, act_ask,
-		act_again, act_former, act_foreign, act_garbage, act_babble, act_percent;
+		act_unstartable, act_limit, act_login, act_wait, act_granted, act_claim,
+		act_progress, act_ask, act_again, act_former, act_foreign, act_garbage, act_babble,
+		act_percent;

@@ -43,6 +43,16 @@ bool machine_strong_life(const struct machine *m, str run_id, ov_time within)
 	return r && (r->busy || r->strong_at + within > m->s->t);
 }
 
+unsigned machine_wait_number(const struct sim_run *r)
+{
+	return r->waits_n;
+}
+
+ov_time machine_waits_since(const struct sim_run *r)
+{
+	return r->waits_since;
+}
+
 unsigned machine_orphans(const struct machine *m)
 {
 	return m->orphans;

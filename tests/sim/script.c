@@ -207,6 +207,12 @@ static void compose_permission(struct sim_run *r)
 	begin(r);
 	soon(r, act_edit, 1);
 	step_add(r, run_between(r, OV_SECOND, OV_MINUTE), false, act_wait, 0);
+	if (run_odds(r, 500))
+		return;
+	step_add(r, run_between(r, 10 * OV_SECOND, 3 * OV_HOUR), false, act_granted, 0);
+	usual_work(r, true);
+	soon(r, act_commit, 0);
+	compose_end(r);
 }
 
 /* Somebody answered before: then it knows. */

@@ -135,7 +135,18 @@ void act_wait(struct sim_run *r, int64_t arg)
 {
 	(void)arg;
 	r->waits = "permission to run: make install";
+	r->waits_since = r->m->s->t;
+	r->waits_n++;
 	run_say(r, STR("Waiting for permission to run: make install\n"));
+}
+
+/* Somebody came by and answered in its terminal. */
+void act_granted(struct sim_run *r, int64_t arg)
+{
+	(void)arg;
+	r->waits = "";
+	r->waits_since = r->m->s->t;
+	run_say(r, STR("Running: make install\n"));
 }
 
 /* ---- garbage ---- */
