@@ -425,7 +425,8 @@ static void goes_on(struct account *c, const struct fact *f, ov_time at)
 
 /*
  * The file that an agent keeps of its session is read later than its hooks. What ends there has mostly
- * been told by one: only a call that none told the end of, and a turn after which nothing was heard.
+ * been told by one: only a call counts that none told the end of, and a turn or a retry after which
+ * nothing was heard.
  */
 static bool is_overtaken(const struct account *c, const struct fact *f, ov_time at)
 {
@@ -433,6 +434,8 @@ static bool is_overtaken(const struct account *c, const struct fact *f, ov_time 
 
 	if (file && f->kind == FACT_TOOL_ENDED)
 		return tool_find(c, f->id) == c->tools_n;
+	if (file && f->kind == FACT_RETRYING)
+		return at < c->life_at;
 	return (f->offset == 0 || (file && f->kind == FACT_TURN_ENDED)) && at + STALE < c->life_at;
 }
 

@@ -22,6 +22,7 @@ struct claude {
 	int status;
 	uint64_t denied[DENIED]; /* calls whose denial was told */
 	size_t denied_next;
+	int64_t repeats; /* of the newest request, by the file of the session */
 };
 
 static struct claude *memory(struct stream *s)
@@ -412,9 +413,32 @@ void claude_line(struct stream *s, const value *v)
 			kinds[i].fn(s, v);
 }
 
+/*
+ * It notes each request as the one before, of which so much is kept, and what is added. One that adds
+ * nothing is the same again: the one before got no answer. Why, it does not say.
+ */
+static void on_request(struct stream *s, const value *v)
+{
+	struct fact f = begin(v, FACT_RETRYING);
+	const value *tail = value_at(v, "tail");
+
+	if (!str_starts(value_str_at(v, "querySource"), STR("repl_main_thread")))
+		return;
+	if (!value_str_at(v, "base").n || !tail || tail->kind != V_ARRAY || value_count(tail)) {
+		memory(s)->repeats = 0;
+		return;
+	}
+	f.attempt = ++memory(s)->repeats;
+	f.trouble = TROUBLE_OTHER;
+	f.text = STR("its model does not answer");
+	stream_tell(s, f);
+}
+
 /* Its messages stand there as in the output, among much else; failures are its hooks' to tell. */
 void claude_transcript_line(struct stream *s, const value *v)
 {
+	if (str_is(value_str_at(v, "type"), "api-request"))
+		on_request(s, v);
 	if (str_is(value_str_at(v, "type"), "assistant") && !value_bool_at(v, "isSidechain") &&
 			!value_bool_at(v, "isApiErrorMessage"))
 		on_assistant(s, v);

@@ -9,6 +9,9 @@ const struct agent_gap agent_gaps[] = {
 	{ "raw", NULL, GAP_USAGE,
 			"its output is text that nobody parses; budgets of runs and time hold, "
 			"those of tokens and cost do not" },
+	{ "claude", "tmux", GAP_RETRY_STATUS,
+			"its session file tells that it makes a request again, not why; its "
+			"screen does" },
 	{ "claude", "tmux", GAP_SUB_AGENT_USAGE,
 			"only the file of the session itself is read; budgets do not count what "
 			"sub-agents use" },

@@ -68,9 +68,9 @@ static void typist_looks(void *user)
 	driver_hooks_drain(d->hooks);
 }
 
-static void typist_late(void *user)
+static void typist_late(void *user, bool trust)
 {
-	tmux_hear_late(user);
+	tmux_hear_late(user, trust);
 }
 
 static void fail(struct driver_run *d, const char *why)
@@ -114,7 +114,8 @@ static void start_typist(struct driver_run *d, const struct driver_ask *ask)
 		.dir = d->dir,
 		.confirm_ms = ask->config->policy.patrol_confirm,
 		.resends = ask->config->policy.patrol_resends,
-		.trust_answer = d->as.trusted ? d->as.format->trust_answer : NULL,
+		.trust_answer = d->as.format->trust_answer,
+		.may_trust = d->as.trusted,
 		.look = typist_looks,
 		.late = typist_late,
 		.failed = typist_failed,

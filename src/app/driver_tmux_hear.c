@@ -124,9 +124,9 @@ void tmux_hear_output(void *user, str bytes, uint64_t at)
 	d->ev.output(d->user, bytes, at);
 }
 
-void tmux_hear_late(struct driver_run *d)
+void tmux_hear_late(struct driver_run *d, bool trust)
 {
-	set_asks(d, STR("its start"));
+	set_asks(d, trust ? STR("its start: whether its folder is trusted") : STR("its start"));
 	tell_asks(d);
 	/* Whatever it waits for, it may get ready yet. */
 	typist_asks(d->typist, false);

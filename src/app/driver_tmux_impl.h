@@ -54,5 +54,5 @@ void tmux_hear_hook(void *user, const struct fact *f, str taken, str line);
 void tmux_hear_transcript(void *user, const struct fact *f);
 /* What it drew. */
 void tmux_hear_output(void *user, str bytes, uint64_t at);
-/* It has not begun, and nobody knows what it waits for. */
-void tmux_hear_late(struct driver_run *d);
+/* It has not begun: it asks about its folder (trust), or nobody knows what it waits for. */
+void tmux_hear_late(struct driver_run *d, bool trust);

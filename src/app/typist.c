@@ -23,6 +23,7 @@ enum {
 	PRESSES = 4,      /* of that key, per paste */
 	SHOWN_BYTES = 24, /* of the text that are looked for on the screen */
 	ANSWER_KEYS = 12, /* pressed at most until the question about the folder is answered */
+	ANSWER_WAITS = 4, /* looks at a screen on which the newest key has changed nothing */
 };
 
 /* What the timer is for. */
@@ -41,6 +42,8 @@ struct typist {
 	struct loop_source *look_timer; /* for the question about the folder */
 	bool looks, again; /* it is to be looked at, or a key is on its way; it changed meanwhile */
 	int answer_keys, answer_enters;
+	uint64_t answer_seen; /* the screen before the newest of those keys, as a hash */
+	int answer_waits;     /* looks at which it was still the same */
 };
 
 static void on_timer(void *user);
@@ -127,8 +130,8 @@ bool typist_is_done(const struct typist *t)
 
 static bool may_answer(const struct typist *t)
 {
-	return t->o.trust_answer && t->step == STEP_LATE && t->answer_keys < ANSWER_KEYS &&
-			t->answer_enters < PRESSES;
+	return t->o.trust_answer && t->o.may_trust && t->step == STEP_LATE &&
+			t->answer_keys < ANSWER_KEYS && t->answer_enters < PRESSES;
 }
 
 static void look_in(struct typist *t, int64_t ms)
@@ -169,6 +172,23 @@ static void on_answer_key(void *user, int r, str text, const struct ov_err *err)
 	look_in(t, t->answer_enters ? AGAIN_MS << t->answer_enters : SETTLE_MS);
 }
 
+/*
+ * An agent that has much to do shows late what a key did. Pressed again it would take back what it did, as
+ * after the last answer comes the first one: it gets a quarter of a minute, and is lost then.
+ */
+static bool is_awaited(struct typist *t, str screen)
+{
+	uint64_t seen = str_hash(screen, 1);
+
+	if (t->answer_keys && seen == t->answer_seen && t->answer_waits < ANSWER_WAITS) {
+		look_in(t, AGAIN_MS << t->answer_waits++);
+		return true;
+	}
+	t->answer_seen = seen;
+	t->answer_waits = 0;
+	return false;
+}
+
 /* One key after the other, each only by what the screen shows then. */
 static void on_question(void *user, int r, str text, const struct ov_err *err)
 {
@@ -185,6 +205,8 @@ static void on_question(void *user, int r, str text, const struct ov_err *err)
 			look_in(t, SETTLE_MS);
 		return;
 	}
+	if (is_awaited(t, text))
+		return;
 	t->answer_keys++;
 	t->answer_enters += chosen;
 	tmux_press(t->o.tmux, t->o.session, chosen ? "Enter" : "Down", on_answer_key, t);
@@ -329,6 +351,16 @@ static void confirm(struct typist *t)
 	tmux_capture(t->o.tmux, t->o.session, 0, on_screen, t);
 }
 
+/* Its screen tells what a person is told, and nothing else follows from it. */
+static void on_late_screen(void *user, int r, str text, const struct ov_err *err)
+{
+	struct typist *t = user;
+
+	(void)err;
+	if (t->step == STEP_LATE)
+		t->o.late(t->o.user, r == 0 && t->o.trust_answer && answer_line(t, text).n);
+}
+
 static void on_timer(void *user)
 {
 	struct typist *t = user;
@@ -343,7 +375,7 @@ static void on_timer(void *user)
 		return;
 	}
 	switch (t->step) {
-	case STEP_LATE: t->o.late(t->o.user); break;
+	case STEP_LATE: tmux_capture(t->o.tmux, t->o.session, 0, on_late_screen, t); break;
 	case STEP_PASTE: paste(t); break;
 	case STEP_SUBMIT: submit(t); break;
 	case STEP_CONFIRM: confirm(t); break;

@@ -21,11 +21,12 @@ struct typist_options {
 	str text;
 	int64_t confirm_ms;       /* a paste that is not confirmed after this is made again */
 	int64_t resends;          /* at most */
-	const char *trust_answer; /* to be chosen where it is offered; NULL: that is for a person */
+	const char *trust_answer; /* to the question about its folder; NULL: it does not ask that */
+	bool may_trust;           /* it is to be chosen; else that is for a person */
 	/* Everything that the agent has said by now is to be told before the next key is pressed. */
 	void (*look)(void *user);
-	/* It does not get ready: a dialog may be open that only a person can answer. */
-	void (*late)(void *user);
+	/* It does not get ready: a dialog is open that only a person can answer, maybe about its folder. */
+	void (*late)(void *user, bool trust);
 	void (*failed)(void *user, const char *why);
 	void *user;
 };

@@ -109,8 +109,8 @@ class Opencode(Heard):
 
 
 class Terminal(Heard):
-    def place(self, **options):
-        site = self.site(real.Agent(self.kind, env=self.kind.no_retries), start=False, runtime="tmux", **options)
+    def place(self, env=None, **options):
+        site = self.site(real.Agent(self.kind, env=env or self.kind.no_retries), start=False, runtime="tmux", **options)
         site.env["TMUX_TMPDIR"] = site.root
         trusted(self.home(site.root, self.kind.name), site.repo, "not-a-real-key")
         site.up()
@@ -149,6 +149,29 @@ class ClaudeTmux(Terminal):
 
     def test_overflow(self):
         self.overflow()
+
+    def test_endless_retries_are_a_stall(self):
+        """From its first request on, when no hook tells of anything; its session file notes each that it makes again."""
+        site = self.place(env={"CLAUDE_CODE_MAX_RETRIES": "10"})
+        goal = self.goal(site, self.task("T1", [{"fail": {"status": 529, "message": "no luck"}}], self.work("T1")))
+        self.model.wait(lambda r: r["status"] != 200, count=3)
+        site.wait_type("run.session")
+        self.impatient(site, idle_after="2s", min_resend_interval="100ms", **{"backoff.base": "100ms"})
+        stall = site.wait_type("episode.opened")["data"]
+        self.assertRegex(" ".join(stall["evidence"]), "retrying for ", stall)
+        site.wait_type("run.created", attempt=2)
+        self.impatient(site, idle_after="5m")
+        site.wait_goal(goal)
+
+    def test_a_loop_of_a_sub_agent(self):
+        site = self.place(more="[oversight]\nstuck.same_call_count = 6\n")
+        sub = real.script(*[self.kind.shell("echo same")] * 200)
+        self.goal(site, self.task("T1", [{"tool": "Agent", "input": {
+            "description": "sub", "prompt": sub, "subagent_type": "general-purpose"}}, {"gate": "never", "text": "Never said."}],
+            self.work("T1")))
+        found = site.wait_type("detection.made")["data"]["detection"]
+        self.assertIn("echo same", found["evidence"]["repeatedToolCall"], found)
+        self.assertIn("the run is interrupted", site.wait_type("intervention.applied")["data"]["did"])
 
 
 class CodexTmux(Terminal):

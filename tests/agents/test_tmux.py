@@ -88,6 +88,28 @@ class Tmux(real.RealCase):
         site = self.terminal_site(real.Claude, trust=False, more='[patrol]\nconfirm = "10s"\n')
         self.asks_about_its_folder(site)
 
+    def starts_with_a_question(self, site, goal, shown, words, *keys):
+        """Nobody answers before it begins: an inbox entry says that it waits, and closes when a person has answered."""
+        asked = site.wait_type("escalation.opened")["data"]
+        self.assertEqual(asked["kind"], "permission", asked)
+        self.assertIn(f'it asks for "permission: {words}"', asked["question"])
+        self.assertIn("Next: overseer worker attach pool-1", asked["question"])
+        self.assertIn("waits for a person", self.cli(site, "inbox"))
+        self.assertIn(shown, self.cli(site, "worker", "peek", "pool-1"))
+        self.assertEqual([r for r in self.model.requests if not r["side"]], [])
+        *tmux, _, _, target, session = site.call("worker.show", worker="pool-1")["place"]["peek"]
+        for key in keys:
+            subprocess.run([*tmux, "send-keys", target, session, key], env=site.env, check=True)
+        self.assertIn("goes on", site.wait_type("escalation.closed")["data"]["answer"])
+        site.wait_goal(goal)
+        self.assertEqual((len(site.runs()), self.kinds_of(site, "episode.opened")), (1, []))
+
+    def test_claude_asks_whether_its_folder_is_trusted(self):
+        site = self.terminal_site(real.Claude, trust=False, more='[patrol]\nconfirm = "10s"\n',
+                                  config=real.QUICK + 'ask_after = "1s"\n')
+        goal = self.goal(site, self.task("T1", [real.Claude.shell("echo x > T1.txt"), {"text": "Did it."}]))
+        self.starts_with_a_question(site, goal, "Yes, I trust this folder", "its start: whether its folder is trusted", "Down", "Enter")
+
     def test_codex(self):
         self.accepted(real.Codex)
 

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/duration.h"
+#include "sys/clock.h"
 #include "tests/app/session_files.h"
 
 #define SESSION "0d9f7a12-0000-4000-8000-000000000001"
@@ -48,6 +50,16 @@ static size_t told(struct transcript *t)
 	return said;
 }
 
+static void fill(const char *name, str piece, size_t times)
+{
+	FILE *f = fopen(at(name), "we");
+
+	assert_non_null(f);
+	for (size_t i = 0; i < times; i++)
+		assert_int_equal(fwrite(piece.p, 1, piece.n, f), piece.n);
+	assert_int_equal(fclose(f), 0);
+}
+
 TEST(what_the_run_says_is_told)
 {
 	struct transcript *t;
@@ -76,6 +88,61 @@ TEST(of_a_resumed_session_what_is_new)
 	/* The same for another daemon, whatever it is told. */
 	t = named(at("home/projects/x/other.jsonl"));
 	assert_int_equal(told(t), 1);
+	end(t);
+}
+
+/* What it said between its start and the moment at which it was named is its own; all before is not. */
+TEST(of_a_resumed_session_what_was_said_before_it_was_named)
+{
+	static const char own[] = "home/projects/x/" SESSION ".jsonl";
+	str before, since;
+	struct transcript *t;
+
+	begin(true);
+	before = time_format(&a, clock_file() - OV_MINUTE);
+	since = time_format(&a, clock_file() + OV_SECOND);
+	put(own,
+			arena_printf(&a,
+					"%s{\"timestamp\":\"" STR_FMT
+					"\",%s{\"timestamp\":\"" STR_FMT "\",%s",
+					LINE, STR_ARG(before), &LINE[1], STR_ARG(since), &LINE[1]));
+	t = named(at(own));
+	loop_step(loop, 0);
+	transcript_close(t);
+	assert_int_equal(said, 1);
+	/* Another daemon reads the same again. */
+	said = 0;
+	t = named(at(own));
+	assert_int_equal(told(t), 1);
+	end(t);
+}
+
+/* A long session is not read from its beginning; the line in the middle of which it begins is none. */
+TEST(of_a_long_session_only_the_end_is_read_again)
+{
+	static const char own[] = "home/projects/x/" SESSION ".jsonl";
+	str line;
+	struct transcript *t;
+
+	begin(true);
+	line = arena_printf(&a, "{\"timestamp\":\"" STR_FMT "\",%s",
+			STR_ARG(time_format(&a, clock_file() + OV_SECOND)), &LINE[1]);
+	fill(own, line, (2 << 20) / line.n);
+	t = named(at(own));
+	assert_in_range(told(t), (1 << 20) / line.n - 1, (1 << 20) / line.n);
+	end(t);
+}
+
+/* Nobody has to say so again. */
+TEST(a_file_that_is_made_later_is_found)
+{
+	struct transcript *t;
+
+	begin(false);
+	t = named(at("home/projects/x/" SESSION ".jsonl"));
+	put("home/projects/x/" SESSION ".jsonl", STR(LINE));
+	while (!said)
+		loop_step(loop, 1000000);
 	end(t);
 }
 
@@ -146,16 +213,6 @@ TEST(without_a_folder_of_sessions_nothing_is_read)
 	t = named(at("home/projects/x/" SESSION ".jsonl"));
 	assert_int_equal(told(t), 0);
 	end(t);
-}
-
-static void fill(const char *name, str piece, size_t times)
-{
-	FILE *f = fopen(at(name), "we");
-
-	assert_non_null(f);
-	for (size_t i = 0; i < times; i++)
-		assert_int_equal(fwrite(piece.p, 1, piece.n, f), piece.n);
-	assert_int_equal(fclose(f), 0);
 }
 
 /* Others are served in between, however much there is at the end. */

@@ -213,10 +213,10 @@ class AgentList(SiteCase):
                 self.assertEqual(list(gap), ["what", "about", "why"])
         self.assertEqual({name: [gap["what"] for gap in agent["cannot_tell"]] for name, agent in found.items()},
                          {"script": ["sub_agent_loop", "overflow", "permission", "usage"], "claude": [],
-                          "seen": ["sub_agent_usage", "cost"], "codex": ["denied_command", "cost"],
+                          "seen": ["retry_status", "sub_agent_usage", "cost"], "codex": ["denied_command", "cost"],
                           "gemini": ["sub_agent_loop", "cost"], "opencode": ["retry_status"]})
         text = site.cli("agent", "list")
-        self.assertRegex(text, r"(?m)^  seen +cannot tell  tokens of sub-agents, cost$")
+        self.assertRegex(text, r"(?m)^  seen +cannot tell  why it repeats a failed request, tokens of sub-agents, cost$")
         self.assertNotRegex(text, r"(?m)^  claude +cannot tell")
         text = site.cli("agent", "show", "gemini")
         self.assertRegex(text, r"^gemini \S")

@@ -29,10 +29,11 @@ env_pass = ["HOME", "PATH", "LC_ALL", "ASAN_OPTIONS", "UBSAN_OPTIONS"]
 """
 
 
-class Tmux(SiteCase):
-    def terminal_site(self, command=None, confirm="20s", resends=2, **more):
+class Terminal(SiteCase):
+    def terminal_site(self, command=None, confirm="20s", resends=2, options="", more="", **site_options):
         site = self.site(CONFIG.format(format="raw" if command else "claude", confirm=confirm, resends=resends,
-                                       command=json.dumps(command or [TYPED])), **more)
+                                       command=json.dumps(command or [TYPED])).replace(
+            "[supervisor]\n", "[supervisor]\n" + options) + more, **site_options)
         site.env["TMUX_TMPDIR"] = site.root
         self.addCleanup(self.no_server, site)
         return site
@@ -98,6 +99,8 @@ class Tmux(SiteCase):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.02)
 
+
+class Tmux(Terminal):
     def test_a_task_is_typed_and_accepted(self):
         site = self.terminal_site()
         gate = site.gate("g")
@@ -192,6 +195,14 @@ class Tmux(SiteCase):
             self.tmux(site, "send-keys", "-t", session, key)
         site.wait_goal(goal)
         self.assertEqual(site.home(".claude.json"), before)
+
+    def test_a_question_about_a_folder_that_is_drawn_slowly(self):
+        """A key whose effect is not seen yet is not pressed again: it would choose the other answer."""
+        site, _ = self.asked(True)
+        site.write("../slow", "2")
+        site.up()
+        site.wait_goal(self.goal(site, "!touch T1.txt"))
+        self.assertEqual([entry["got"] for entry in self.log(site, "answer")], [str(("key", b"down")), str(("key", b"\r"))])
 
     def test_a_question_about_a_folder_is_answered_by_the_next_daemon(self):
         site, _ = self.asked(True)
@@ -348,6 +359,64 @@ stuck.same_error_count = 2
                               timeout=PATIENCE, check=False)
         self.assertIn("cannot be run in a terminal", done.stdout + done.stderr)
         self.assertNotEqual(done.returncode, 0)
+
+
+class Raw(Terminal):
+    """Any command, of which nobody parses what it draws: it is judged as without a terminal."""
+
+    def place(self, script, **more):
+        site = self.terminal_site(command=["sh", "-c", script], **more)
+        site.up()
+        self.began = self.goal(site)
+        return site
+
+    def test_a_hang(self):
+        site = self.place('sleep 1000', options='idle_after = "1s"\n')
+        stall = site.wait_type("episode.opened")["data"]
+        self.assertRegex(" ".join(stall["evidence"]), "process: nothing seen.*tree: nothing seen")
+
+    def test_busy_but_mute(self):
+        site = self.place('(ulimit -t 100; while ! [ -e "$HOME/go" ]; do :; done); echo x > T1.txt',
+                          options='idle_after = "1s"\nmute_after = "2s"\n')
+        asked = site.wait_type("escalation.opened")["data"]
+        self.assertEqual(asked["kind"], "mute", asked)
+        self.assertIn("but has written nothing", asked["question"])
+        self.assertEqual([e["type"] for e in site.events() if e["type"] in ("episode.opened", "run.ended")], [])
+        site.write("../go", "")
+        site.wait_goal(self.began)
+
+    def test_a_loop_over_runs(self):
+        site = self.place("echo x > T1.txt", more="""
+[workspace]
+check_command = "echo error: no such function parse; exit 1"
+[oversight]
+stuck.same_error_count = 2
+""")
+        self.assertEqual(site.wait_type("detection.made")["data"]["detection"]["type"], "stuck")
+        site.wait_type("intervention.applied", level="redirect")
+
+    def limited(self, script, kind, known_by, **more):
+        site = self.place(f'[ -e "$HOME/free" ] && {{ echo x > T1.txt; exit 0; }}; {script}', **more)
+        limited = site.wait_type("agent.limited")["data"]
+        self.assertEqual((limited["kind"], limited["known_by"]), (kind, known_by), limited)
+        self.assertEqual([e for e in site.events() if e["type"] == "node.failed"], [])
+        site.write("../free", "")
+        return site
+
+    def test_a_limit(self):
+        site = self.limited("exit 75", "rate_limited", "exit_code")
+        site.wait_goal(self.began)
+
+    def test_a_limit_by_its_words(self):
+        self.limited("echo 'Error: 429 Too Many Requests, try again in 2 hours'; exit 1", "rate_limited", "stream")
+
+    def test_a_login(self):
+        site = self.limited("exit 77", "login", "exit_code")
+        site.cli("inbox", "answer", str(site.wait_type("escalation.opened")["data"]["escalation"]), "done")
+        site.wait_goal(self.began)
+
+    def test_a_login_by_its_words(self):
+        self.limited("echo Invalid API key; exit 1", "login", "stream")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ begin with '!': a command of the shell, or one of
     !say TEXT   its answer, which also goes into its transcript
 
 Files in $HOME change how it begins: `late` (a gate: ready only after it), `stranger` (it asks about its folder, as Claude
-Code does), `named` (what its hooks call its transcript), `lose` (so many pastes get lost), `deaf` (so many times Enter is not minded).
+Code does), `slow` (so many seconds pass until it shows what a key of the answer did), `named` (what its hooks call its transcript), `lose` (so many pastes get lost), `deaf` (so many times Enter is not minded).
 """
 
 import json
@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import termios
+import time
 import tty
 
 HOME = os.environ["HOME"]
@@ -145,8 +146,9 @@ def ask_about_folder(keys):
         show(f"\x1b[2J\x1b[HAccessing workspace:\n\n {marks[0]} No, exit\n {marks[1]} Yes, I trust this folder\n\n Enter to confirm\n")
         what = keys.next()
         note("answer", got=str(what))
+        time.sleep(number("slow"))
         if what == ("key", b"down"):
-            chosen = 1
+            chosen = 1 - chosen
         elif what == ("key", b"\r"):
             break
     if chosen == 0:

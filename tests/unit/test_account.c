@@ -679,6 +679,25 @@ TEST(a_turn_that_failed_by_the_sessions_file)
 	assert_int_equal(c.trouble, TROUBLE_NONE);
 }
 
+/* A request that is repeated, and what was answered to it before it was told. */
+TEST(retries_by_the_sessions_file)
+{
+	struct account c = fresh();
+	struct fact f = file(FACT_RETRYING, "", T0 + 10), next = hook_tool(FACT_TOOL_STARTED, "a");
+
+	f.trouble = TROUBLE_OTHER;
+	tell(&c, hook(FACT_TURN_STARTED), T0);
+	tell(&c, f, T0 + 10);
+	tell(&c, file(FACT_MESSAGE, "", T0 + 5), T0 + 11);
+	assert_string_equal(account_state(&c), "retrying");
+	assert_int_equal(c.life_at, T0 + 5);
+	next.at = T0 + 20;
+	tell(&c, next, T0 + 20);
+	assert_string_equal(account_state(&c), "tool");
+	tell(&c, f, T0 + 21);
+	assert_string_equal(account_state(&c), "tool");
+}
+
 /* Its hook says of the call that failed only that it is over; another that ran is what counts. */
 TEST(a_sandbox_that_only_the_sessions_file_tells_of)
 {

@@ -55,15 +55,16 @@ TEST(of_a_runtime)
 	struct arena a = ARENA_INIT;
 	const value *exec = gaps_view(&a, STR("claude"), STR("exec")),
 		    *tmux = gaps_view(&a, STR("claude"), STR("tmux")),
-		    *raw = gaps_view(&a, STR("raw"), STR("exec")), *first = value_item(tmux, 0);
+		    *raw = gaps_view(&a, STR("raw"), STR("exec")), *second = value_item(tmux, 1);
 
 	assert_int_equal(exec->kind, V_ARRAY);
 	assert_int_equal(value_count(exec), 0);
-	assert_int_equal(value_count(tmux), 2);
-	assert_true(str_is(value_str_at(first, "what"), "sub_agent_usage"));
-	assert_true(str_is(value_str_at(first, "about"), "tokens of sub-agents"));
-	assert_true(str_contains(value_str_at(first, "why"), STR("budgets")));
-	assert_true(str_is(value_str_at(value_item(tmux, 1), "what"), "cost"));
+	assert_int_equal(value_count(tmux), 3);
+	assert_true(str_is(value_str_at(value_item(tmux, 0), "what"), "retry_status"));
+	assert_true(str_is(value_str_at(second, "what"), "sub_agent_usage"));
+	assert_true(str_is(value_str_at(second, "about"), "tokens of sub-agents"));
+	assert_true(str_contains(value_str_at(second, "why"), STR("budgets")));
+	assert_true(str_is(value_str_at(value_item(tmux, 2), "what"), "cost"));
 	/* By kind, not as the table has them. */
 	assert_true(str_is(value_str_at(value_item(raw, 0), "what"), "sub_agent_loop"));
 	assert_int_equal(value_count(gaps_view(&a, STR("nobody"), STR("exec"))), 0);

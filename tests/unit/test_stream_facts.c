@@ -941,6 +941,39 @@ TEST(transcripts)
 	heard_done(&h);
 }
 
+#define REQUEST(source, base, tail)                                      \
+	"{\"type\":\"api-request\",\"querySource\":\"" source "\"," base \
+	"\"keep\":3,\"tail\":" tail "}\n"
+#define BASE "\"base\":\"40c96bd8\","
+
+/* A request that adds nothing to the one before is that one again. */
+TEST(requests_that_claude_repeats)
+{
+	struct heard h;
+
+	heard_init(&h);
+	assert_string_equal(transcript_facts(&h, "claude",
+					    REQUEST("repl_main_thread", "",
+							    "[\"a\"]") REQUEST("repl_main_thread",
+							    BASE, "[\"b\"]") REQUEST("compact",
+							    BASE, "[]") REQUEST("repl_main_thread",
+							    BASE, "null")
+							    REQUEST("repl_main_thread", "", "[]")),
+			"");
+	heard_done(&h);
+	heard_init(&h);
+	assert_string_equal(transcript_facts(&h, "claude",
+					    REQUEST("repl_main_thread", BASE,
+							    "[]") REQUEST("repl_main_thread", BASE,
+							    "[]") REQUEST("repl_main_thread", BASE,
+							    "[\"b\"]") REQUEST("repl_main_thread",
+							    BASE, "[]")),
+			"retrying trouble=other attempt=1 text=\"its model does not answer\"\n"
+			"retrying trouble=other attempt=2 text=\"its model does not answer\"\n"
+			"retrying trouble=other attempt=1 text=\"its model does not answer\"\n");
+	heard_done(&h);
+}
+
 #define ROLLOUT(at, payload) \
 	"{\"timestamp\":\"2026-11-17T12:00:0" at ".000Z\",\"payload\":{" payload "}}\n"
 
