@@ -39,6 +39,7 @@ void books_done(struct checker *c)
 	vec_done(&c->open_effects);
 	vec_done(&c->dispatch_list);
 	vec_done(&c->escalations);
+	vec_done(&c->habits);
 	vec_done(&c->lanes);
 	vec_done(&c->claims);
 	arena_done(&c->kept);

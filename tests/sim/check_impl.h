@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "core/model.h"
+#include "core/silence.h"
 #include "store/store.h"
 #include "tests/sim/check.h"
 #include "tests/sim/daemon.h"
@@ -164,6 +165,13 @@ struct escalation_book {
 	ov_time notify_at; /* the end of the quiet hours that it was opened in */
 };
 
+/* learned_rightly: what was learned of an agent, counted a second time. */
+struct habit_book {
+	str agent, model, tool;
+	int activity;
+	int64_t runs, samples, counts[SILENCE_BUCKETS];
+};
+
 struct lane_book {
 	str agent;
 	bool waits, quota;
@@ -212,6 +220,7 @@ struct checker {
 	size_t dispatches_settled; /* all before this one are */
 	VEC(struct escalation_book *) escalations;
 	VEC(struct lane_book *) lanes;
+	VEC(struct habit_book *) habits;
 	str target_head; /* moves_are_told: where it was seen last */
 	VEC(str) claims; /* pool_once: questions of which nodes were made */
 
@@ -289,6 +298,8 @@ struct node_book *some_node(struct checker *c, enum node_status status);
 bool auto_runs_taken(struct checker *c, const struct goal_book *g, int64_t *ret_limit);
 /* inv_harm.c: the clock was set, or nobody knows what the daemon knew at this event. */
 bool is_blind(const struct checker *c, const struct event *e);
+/* inv_habit.c: the silence after which a run may be asked, by what was learned; 0: nothing was. */
+ov_time habit_book_asked(const struct checker *c, str agent, str model, int activity, str tool);
 /* inv_pace.c: it keeps its worker, but no place; it has one, or is about to take one. */
 bool as_waits(const struct checker *c, const struct as_book *as, ov_time at);
 bool as_busy(const struct checker *c, const struct as_book *as, ov_time at);
@@ -326,6 +337,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(waits_told)            \
 	X(no_harm_to_the_living) \
 	X(watched_first)         \
+	X(learned_rightly)       \
 	X(not_all_at_once)       \
 	X(stop_is_no_failure)    \
 	X(goals_end)             \

@@ -32,6 +32,7 @@ static void answered(struct sim *s, void *arg)
 	if (!er)
 		return;
 	er->freezing = false;
+	silence_spoil(&er->silences);
 	if (!machine_hold(s->machine, er->id, m->held)) {
 		er->unfreezable = m->held;
 		return;

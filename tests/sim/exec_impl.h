@@ -32,6 +32,7 @@ struct exec_run {
 	bool looking, session_told;
 	bool freezing, unfreezable; /* it was asked to hold still, or not to; it cannot */
 	struct hearing hearing;
+	struct silence_book silences;
 };
 
 struct sim_exec {
@@ -80,6 +81,13 @@ void exec_start_run(struct exec_task *t);
 void exec_stop_run(struct exec_task *t);
 void exec_send(struct exec_task *t);
 void exec_runs_done(struct sim_exec *x);
+
+/* exec_silence.c */
+/* It is in our hands: fresh, or with a past that nobody heard. */
+void exec_silence_begin(struct exec_run *er, bool fresh);
+void exec_silence_heard(struct exec_run *er, const struct sim_run *r);
+/* The longest that agents are silent in what the steps of their scripts leave out. */
+ov_time exec_silence_usual(const struct sim *s, str agent);
 
 /* exec_plan.c */
 void exec_plan(struct exec_task *t);

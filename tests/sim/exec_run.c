@@ -114,6 +114,7 @@ static void heard_output(struct sim *s, int life, str run_id)
 		bool waited = er->seen.waiting_for.n > 0;
 
 		er->seen.output_at = sim_now(s);
+		exec_silence_heard(er, r);
 		hear_waiting(er, r);
 		if (waited != (er->seen.waiting_for.n > 0) ||
 				hearing_is_awaited(x->d->engine, er->id))
@@ -154,6 +155,7 @@ static void put_tool(struct arena *a, value *v, const struct machine_end *end)
 
 static void report_end(struct sim_exec *x, str run_id, const struct machine_end *end, str output)
 {
+	const struct exec_run *er = map_get(&x->runs, run_id);
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
 	value *v = value_object(&a);
@@ -183,6 +185,8 @@ static void report_end(struct sim_exec *x, str run_id, const struct machine_end 
 		put_tool(&a, v, end);
 	if (end->resets_at)
 		value_put(&a, v, "resets_at_ms", value_int(&a, end->resets_at));
+	if (er && silence_told(&a, &er->silences))
+		value_put(&a, v, "silences", silence_told(&a, &er->silences));
 	sim_trace(x->s, "run " STR_FMT " has ended: exit %lld, signal %lld%s", STR_ARG(run_id),
 			(long long)end->exit_code, (long long)end->signal,
 			end->lost ? ", lost" : "");
@@ -257,7 +261,7 @@ static void hearing_wake(struct hearing *h, int64_t ms)
 	sim_name(m->run, er->id);
 }
 
-static void take_in_hand(struct sim_exec *x, const struct run *run, struct sim_run *r)
+static void take_in_hand(struct sim_exec *x, const struct run *run, struct sim_run *r, bool fresh)
 {
 	struct exec_run *er = mem_zalloc(1, sizeof(*er));
 	_cleanup_(arena_done)
@@ -277,6 +281,7 @@ static void take_in_hand(struct sim_exec *x, const struct run *run, struct sim_r
 	er->seen.output_at = MIN(machine_output_at(r), sim_now(x->s));
 	map_put(&x->runs, er->id, er);
 	map_put(&x->seen, er->id, &er->seen);
+	exec_silence_begin(er, fresh);
 	hear(er, r);
 	machine_listen(x->s->machine, r, x->d->life, heard_output, heard_end);
 }
@@ -336,7 +341,7 @@ static void launch(struct exec_task *t, const struct run *run, const struct assi
 		return;
 	}
 	x->s->stats.runs++;
-	take_in_hand(x, run, machine_find(x->s->machine, run->id));
+	take_in_hand(x, run, machine_find(x->s->machine, run->id), true);
 	exec_tell(t, "ok", STR(""), NULL);
 }
 
@@ -357,7 +362,7 @@ void exec_start_run(struct exec_task *t)
 		m->life = x->d->life;
 		sim_name(m->effect, t->effect_id);
 	} else if (r) {
-		take_in_hand(x, as->run, r);
+		take_in_hand(x, as->run, r, false);
 		exec_tell(t, "ok", STR(""), NULL);
 	} else {
 		launch(t, as->run, as);
@@ -445,6 +450,7 @@ void exec_send(struct exec_task *t)
 		return;
 	}
 	t->sent = true;
+	silence_spoil(&((struct exec_run *)map_get(&x->runs, t->run_id))->silences);
 	m = sim_post(x->s, CHANNEL_SEND, 1, 0, at_shim, sizeof(*m) + text.n);
 	m->life = x->d->life;
 	m->number = t->number;
@@ -484,7 +490,7 @@ void exec_adopt(struct sim_exec *x)
 		if (sim_fault(x->s, FAULT_ADOPT))
 			all = false;
 		else if (r)
-			take_in_hand(x, run, r);
+			take_in_hand(x, run, r, false);
 		else
 			report_end(x, run->id, &gone, STR(""));
 	}
@@ -514,8 +520,10 @@ static void look_at_processes(struct exec_run *er)
 		return;
 	}
 	o->process_unknown = !er->compares || o->output_at > o->looked_at;
-	if (!o->process_unknown && usage != er->usage)
+	if (!o->process_unknown && usage != er->usage) {
 		o->process_at = sim_now(s);
+		silence_work(&er->silences);
+	}
 	er->usage = usage;
 	er->compares = true;
 }

@@ -32,10 +32,23 @@ static ov_time last_life(const struct observation *o)
 	return MAX(MAX(o->output_at, o->process_at), o->tree_at);
 }
 
-static void alive(struct checker *c, const struct event *e, const char *what)
+/* What was learned of its agent has it asked sooner, unless it was asked before and spoke again. */
+static ov_time asked_after(struct checker *c, const struct event *e, const struct observation *o)
+{
+	const struct run *r = state_run(c->shadow, e->run);
+	const struct as_book *as = book_as(c, e->assignment);
+	ov_time idle = policy_of(c)->idle_after, learned;
+
+	if (!r || !as || r->mute_at || (as->node->episode_open && as->status != AS_STALLED))
+		return idle;
+	learned = habit_book_asked(c, r->agent, r->model, (int)o->doing, o->tool);
+	return learned ? MIN(learned, idle) : idle;
+}
+
+static void alive(struct checker *c, const struct event *e, const char *what, bool ends)
 {
 	const struct observation *o = known(c, e);
-	ov_time idle = policy_of(c)->idle_after;
+	ov_time idle = o && !ends ? asked_after(c, e, o) : policy_of(c)->idle_after;
 
 	/* One that lies ahead is of a clock that was set back since. */
 	if (o && last_life(o) && last_life(o) <= e->at && e->at - last_life(o) < idle)
@@ -67,7 +80,7 @@ static void harm_rung(struct checker *c, const struct event *e)
 	if (value_bool_at(e->data, "skipped") || !r || r->status != RUN_RUNNING)
 		return;
 	if (rung == RUNG_NUDGE || rung == RUNG_RESEND || rung == RUNG_REASSIGN)
-		alive(c, e, status_name(&rungs, rung));
+		alive(c, e, status_name(&rungs, rung), rung == RUNG_REASSIGN);
 	if (rung == RUNG_REASSIGN)
 		doubtful(c, e, "reassignment");
 }
@@ -90,7 +103,12 @@ static void stopped_by_ladder(struct checker *c, const struct event *e, const st
 	const struct observation *o = known(c, e);
 	ov_time since = MAX(as->moved_at, c->outage_over_at);
 
-	alive(c, e, "end");
+	/* Who was asked sooner is not ended sooner. */
+	if (o)
+		since = MAX(since,
+				MAX(last_life(o), as->run->started_at) + policy_of(c)->idle_after);
+
+	alive(c, e, "end", true);
 	doubtful(c, e, "end");
 	/* Whoever waits for a person has nothing to answer. */
 	if (o && !o->waiting_for.n && as->status == AS_STALLED &&
@@ -132,7 +150,7 @@ static void harm_moved(struct checker *c, const struct event *e)
 			by_person(e))
 		return;
 	if (event_status(e, "to", &as_statuses) == AS_STALLED && as->status != AS_STALLED) {
-		alive(c, e, "stall");
+		alive(c, e, "stall", false);
 		doubtful(c, e, "stall");
 	}
 	if (event_status(e, "stage", &stages) != STAGE_STOP)

@@ -72,7 +72,19 @@ static void closed(struct checker *c, const struct event *e)
 		violated(c, e, "it is said to go on, and waits as before");
 }
 
-/* By the ladder, while a person has its question before them. */
+/* Is it known to wait, and nobody was asked about that? */
+static bool is_untold(struct checker *c, const struct event *e, const struct as_book *as)
+{
+	const struct sim_run *r = agent_of(c, as);
+	const struct observation *o = r && !is_blind(c, e)
+			? map_get(exec_observations(c->up->exec), as->run->id)
+			: NULL;
+
+	return o && o->waiting_for.n && policy_of(c)->ask_after && machine_waits(r).n &&
+			as->run->asked_wait != machine_wait_number(r);
+}
+
+/* By the ladder, before a person is asked, or while they have its question before them. */
 static void moved(struct checker *c, const struct event *e)
 {
 	const struct as_book *as = book_as(c, e->assignment);
@@ -82,6 +94,8 @@ static void moved(struct checker *c, const struct event *e)
 		return;
 	if (open_about(c, e->assignment, ASK_PERMISSION))
 		violated(c, e, "it is called stalled, and a person has its question before them");
+	else if (is_untold(c, e, as))
+		violated(c, e, "it is called stalled, and nobody was told what it waits for");
 }
 
 static void waits_event(struct checker *c, const struct event *e)

@@ -212,6 +212,10 @@ void machine_used(const struct sim_run *r, int64_t *ret_tokens, int64_t *ret_cos
 
 void run_say(struct sim_run *r, str bytes)
 {
+	if (r->spoken_at && !r->disturbed)
+		r->longest_silence = MAX(r->longest_silence, r->m->s->t - r->spoken_at);
+	r->spoken_at = r->m->s->t;
+	r->disturbed = false;
 	buf_adds(&r->output, bytes);
 	r->output_at = sim_now(r->m->s);
 	r->strong_at = r->m->s->t;
@@ -338,6 +342,7 @@ bool machine_hold(struct machine *m, str run_id, bool held)
 		return true;
 	}
 	run_busy(r, false);
+	r->disturbed = true;
 	r->held = true;
 	r->held_since = m->s->t;
 	return true;
@@ -578,6 +583,7 @@ int machine_deliver(struct machine *m, str run_id, str dispatch_id, str text, st
 		return 0;
 	}
 	t->times++;
+	r->disturbed = true;
 	run_notes(r, text);
 	nonce = nonce_in(text);
 	if (nonce.n)

@@ -6,6 +6,7 @@
  * stand-in of the executor listens to runs and gives them orders, as app/executor does through
  * drive/run. What really happened is on record here for the invariants.
  */
+#include "core/silence.h"
 #include "tests/sim/sim.h"
 
 struct sim_run;
@@ -85,6 +86,10 @@ str machine_waits(const struct sim_run *r);
  */
 unsigned machine_wait_number(const struct sim_run *r);
 ov_time machine_waits_since(const struct sim_run *r);
+/* What it says that it does now; the tool is empty unless one is in flight. */
+enum activity machine_doing(const struct sim_run *r, str *ret_tool);
+/* The longest silence between two words of it in which nobody spoke to it or held it. */
+ov_time machine_longest_silence(const struct sim_run *r);
 /* Everything dies: a restart of the machine. Ends are on record as lost. */
 void machine_restart(struct machine *m);
 

@@ -109,6 +109,8 @@ struct sim_run {
 	bool said;
 	int64_t told_tokens; /* used so far, as its output tells */
 	const char *waits;
+	ov_time spoken_at, longest_silence; /* its last word; its own silences so far */
+	bool disturbed;      /* it was told something, or held, since its last word */
 	unsigned waits_n;    /* its waits so far */
 	ov_time waits_since; /* it waits, or has been answered since */
 	VEC(str) taken;      /* dispatches that the shim took */

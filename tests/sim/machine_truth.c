@@ -43,6 +43,25 @@ bool machine_strong_life(const struct machine *m, str run_id, ov_time within)
 	return r && (r->busy || r->strong_at + within > m->s->t);
 }
 
+/* Whoever keeps sessions tells what it does; what it calls takes its processor. */
+enum activity machine_doing(const struct sim_run *r, str *ret_tool)
+{
+	static const char *const tools[] = { "Bash", "Read" };
+
+	*ret_tool = STR("");
+	if (!r->spec.keeps)
+		return ACTIVITY_UNSAID;
+	if (!r->busy)
+		return r->spoken_at ? ACTIVITY_THINKING : ACTIVITY_STARTING;
+	*ret_tool = str_from(tools[r->at % ARRAY_LEN(tools)]);
+	return ACTIVITY_TOOL;
+}
+
+ov_time machine_longest_silence(const struct sim_run *r)
+{
+	return r->longest_silence;
+}
+
 unsigned machine_wait_number(const struct sim_run *r)
 {
 	return r->waits_n;
