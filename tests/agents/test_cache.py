@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -153,6 +154,15 @@ class Cache(unittest.TestCase):
         self.assertIn("EAI_AGAIN", self.run_tool("offline", "--newest")["reason"])
         self.assertNotIn("packages.example", self.run_tool("offline", "claude=2.0.0")["reason"])
         self.assertEqual(self.folders(), [])
+
+    def test_the_document_names_the_pinned_versions(self):
+        titles = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "opencode": "opencode"}
+        text = (TOOL.parents[1] / "docs/agents.md").read_text(encoding="utf-8")
+        for name, rows in json.loads(TOOL.with_name("agents.json").read_text()).items():
+            versions = {re.search(r"@(\d+\.\d+\.\d+)", package)[1] for package, _program, _sum in rows.values()}
+            self.assertEqual(len(versions), 1, rows)
+            if name != "node":
+                self.assertIn(f"\n| {titles[name]} | {versions.pop()} | ", text, "the table of versions")
 
     def test_another_machine_is_told(self):
         self.pin({**PINNED, "claude": {"vax": PINNED["claude"]["any"]}})
