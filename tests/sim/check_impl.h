@@ -239,6 +239,8 @@ struct checker {
 	ov_time steps_t; /* next_step: looked for last */
 	uint64_t steps_seq, steps_looks;
 	bool steps_lost;               /* somebody seems to be, and is looked at again soon */
+	ov_time still_t;               /* silence_found: looked at no earlier */
+	bool still_soon;               /* a test says so */
 	ov_time waits_t;               /* waits_told: looked at no earlier */
 	uint64_t idle_wakes, idle_seq; /* idle_is_idle */
 	int idle_life;
@@ -337,6 +339,7 @@ bool budget_orders_stop(struct checker *c, const struct node_book *n);
 	X(waits_told)            \
 	X(no_harm_to_the_living) \
 	X(watched_first)         \
+	X(silence_found)         \
 	X(learned_rightly)       \
 	X(not_all_at_once)       \
 	X(stop_is_no_failure)    \

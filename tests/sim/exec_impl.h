@@ -33,6 +33,9 @@ struct exec_run {
 	bool freezing, unfreezable; /* it was asked to hold still, or not to; it cannot */
 	struct hearing hearing;
 	struct silence_book silences;
+	int64_t own_ms, tool_ms,
+			idle_permille; /* of a structured one: used when it was looked at last */
+	ov_time used_t;
 };
 
 struct sim_exec {
@@ -86,6 +89,9 @@ void exec_runs_done(struct sim_exec *x);
 /* It is in our hands: fresh, or with a past that nobody heard. */
 void exec_silence_begin(struct exec_run *er, bool fresh);
 void exec_silence_heard(struct exec_run *er, const struct sim_run *r);
+/* What it says that it does now; does what its processes used since the look before show that it works? */
+void exec_doing(struct exec_run *er, const struct sim_run *r);
+bool exec_process_lives(struct exec_run *er, const struct sim_run *r, bool compares);
 /* The longest that agents are silent in what the steps of their scripts leave out. */
 ov_time exec_silence_usual(const struct sim *s, str agent);
 

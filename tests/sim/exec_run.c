@@ -328,6 +328,7 @@ static void launch(struct exec_task *t, const struct run *run, const struct assi
 		spec.input = agent->input;
 		spec.keeps = agent->format && agent->format->structured;
 		spec.hooks = agent->format && agent->format->hooks;
+		spec.late = agent->format && agent->format->tells_late;
 	}
 	if (!spec.text.n)
 		ov_fail(&err, OV_ENOTFOUND, "the text of its dispatch is not in the log");
@@ -512,7 +513,9 @@ static void look_at_processes(struct exec_run *er)
 {
 	struct sim *s = er->x->s;
 	struct observation *o = &er->seen;
+	const struct sim_run *r = s->silent ? NULL : machine_find(s->machine, er->id);
 	uint64_t usage = er->usage;
+	bool lives;
 
 	if ((s->silent && !s->frozen) || sim_fault(s, FAULT_LOOK) ||
 			(!s->silent && machine_usage(s->machine, er->id, &usage, NULL) < 0)) {
@@ -520,7 +523,9 @@ static void look_at_processes(struct exec_run *er)
 		return;
 	}
 	o->process_unknown = !er->compares || o->output_at > o->looked_at;
-	if (!o->process_unknown && usage != er->usage) {
+	lives = r && s->o.seed % 2 == 0 ? exec_process_lives(er, r, !o->process_unknown)
+					: usage != er->usage;
+	if (!o->process_unknown && lives) {
 		o->process_at = sim_now(s);
 		silence_work(&er->silences);
 	}
@@ -563,6 +568,8 @@ static void look_ended(struct sim *s, void *arg)
 	/* Its file tells of output that nobody was told of. */
 	if (r && !s->silent && machine_output_at(r) <= sim_now(s))
 		o->output_at = MAX(o->output_at, machine_output_at(r));
+	if (r && !s->silent)
+		exec_doing(er, r);
 	look_at_processes(er);
 	look_at_tree(er);
 	o->looked_at = sim_now(s);

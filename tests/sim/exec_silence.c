@@ -4,6 +4,7 @@
  * noted when it begins, so that a handful of runs is enough to know an agent by.
  */
 #include "base/str.h"
+#include "core/process_life.h"
 #include "tests/sim/exec_impl.h"
 
 /* In every second world something is learned; in some of them agents that are silent for long. */
@@ -51,16 +52,47 @@ void exec_silence_begin(struct exec_run *er, bool fresh)
 	}
 }
 
-void exec_silence_heard(struct exec_run *er, const struct sim_run *r)
+void exec_doing(struct exec_run *er, const struct sim_run *r)
 {
 	struct observation *o = &er->seen;
-	str tool;
+	bool had = o->tool_in_flight;
 
 	if (er->x->s->o.seed % 2)
 		return;
-	o->doing = machine_doing(r, &tool);
+	o->doing = machine_doing(r, &o->tool);
 	o->tool_in_flight = o->doing == ACTIVITY_TOOL;
-	o->tool = tool;
-	o->tool_since = o->tool_in_flight ? sim_now(er->x->s) : 0;
-	silence_hear(&er->silences, er->x->s->t, o->doing, tool);
+	if (o->tool_in_flight != had)
+		o->tool_since = o->tool_in_flight ? sim_now(er->x->s) : 0;
+}
+
+void exec_silence_heard(struct exec_run *er, const struct sim_run *r)
+{
+	exec_doing(er, r);
+	if (er->x->s->o.seed % 2 == 0)
+		silence_hear(&er->silences, er->x->s->t, er->seen.doing, er->seen.tool);
+}
+
+/* As app/observe judges it; what an agent idles at is learned of each run alone. */
+bool exec_process_lives(struct exec_run *er, const struct sim_run *r, bool compares)
+{
+	ov_time now = er->x->s->t;
+	int64_t own, tool;
+	struct process_use use;
+	struct process_rule rule = { .speaks = er->seen.doing != ACTIVITY_UNSAID,
+		.tool_in_flight = er->seen.tool_in_flight,
+		.idle_permille = er->idle_permille ? er->idle_permille : IDLE_UNKNOWN };
+	bool life;
+
+	machine_use(r, &own, &tool);
+	use = (struct process_use){ .passed_ms = now - er->used_t,
+		.own_cpu_ms = own - er->own_ms,
+		.tool_cpu_ms = tool - er->tool_ms,
+		.tool_lives = er->seen.tool_in_flight };
+	life = compares && process_is_life(&rule, &use);
+	if (compares && !life && !er->seen.tool_in_flight)
+		er->idle_permille = process_idle(rule.idle_permille, &use);
+	er->own_ms = own;
+	er->tool_ms = tool;
+	er->used_t = now;
+	return life;
 }

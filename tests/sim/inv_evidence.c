@@ -7,6 +7,9 @@
 #include "core/reconcile.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/exec.h"
+#include "tests/sim/machine.h"
+
+/* ---- watched_first ---- */
 
 /* A rung that ends the run, one that is given up, or the question to a person. */
 static bool judges(const struct event *e)
@@ -69,4 +72,80 @@ const struct invariant inv_watched_first = {
 		    "neither seen it twice nor watched it for half the time after which it stalls",
 	.event = watched_event,
 	.sabotage = watched_sabotage,
+};
+
+/* ---- silence_found ---- */
+
+enum { EVERY = OV_MINUTE };
+
+/* Longer than looks that fail, one or two, can explain. */
+static ov_time longest_still(const struct checker *c)
+{
+	return c->still_soon ? OV_SECOND : 3 * c->s->config->policy.idle_after + 30 * OV_MINUTE;
+}
+
+static bool is_asked_about(const struct checker *c, str assignment)
+{
+	for (size_t i = 0; i < c->escalations.n; i++)
+		if (c->escalations.p[i]->open &&
+				str_eq(c->escalations.p[i]->assignment, assignment))
+			return true;
+	return false;
+}
+
+static void check_still(struct checker *c, const struct as_book *as)
+{
+	const struct sim_run *r = machine_find(c->s->machine, as->run->id);
+	const struct observation *o = map_get(exec_observations(c->up->exec), as->run->id);
+	const struct assignment *held = state_assignment(c->shadow, as->id);
+	ov_time most = longest_still(c), now = sim_now(c->s);
+	ov_time since = r ? machine_still_since(r) : 0;
+
+	if (!since || !o || !held || !held->run || c->s->t - since < most || o->waiting_for.n ||
+			now - o->known_since < most || now - held->run->awake_at < most ||
+			held->run->frozen || held->effect || held->expected_at > now)
+		return;
+	if (!is_asked_about(c, as->id))
+		sim_violated(c->s, inv_silence_found.name,
+				"run " STR_FMT " is taken for alive, and has done nothing for "
+				"%lld s (idle after %lld s)",
+				STR_ARG(as->run->id), (long long)((c->s->t - since) / OV_SECOND),
+				(long long)(c->s->config->policy.idle_after / OV_SECOND));
+}
+
+static void still_step(struct checker *c)
+{
+	/* Nothing can be seen of any run, and then it is to be found out anew. */
+	if (c->s->silent)
+		c->still_t = c->s->t + longest_still(c);
+	if (!c->up || !c->state || !c->up->started || c->up->stopping || c->up->failing ||
+			c->s->silent || c->s->t < c->still_t || c->s->t < c->blind_t ||
+			c->s->skew != c->skew || c->shadow->outage_since ||
+			sim_now(c->s) - c->outage_over_at < longest_still(c))
+		return;
+	c->still_t = c->s->t + EVERY;
+	for (size_t i = 0; i < c->live.n; i++) {
+		const struct as_book *as = c->live.p[i];
+
+		if (as->run && as->run->status == RUN_RUNNING && as->stage == STAGE_RUNNING &&
+				as->status == AS_ACTIVE && !as->stopping &&
+				as->node->goal->status == GOAL_ACTIVE)
+			check_still(c, as);
+	}
+}
+
+/* A second is taken for long. */
+static bool still_sabotage(struct checker *c)
+{
+	c->still_soon = true;
+	return true;
+}
+
+const struct invariant inv_silence_found = {
+	.name = "silence_found",
+	.sentence = "a run that does nothing at all for longer than idle_after and the looks that "
+		    "it "
+		    "takes is called stalled, or somebody was told of it",
+	.step = still_step,
+	.sabotage = still_sabotage,
 };

@@ -6,6 +6,7 @@
 #include "core/reconcile.h"
 #include "tests/sim/check_impl.h"
 #include "tests/sim/exec.h"
+#include "tests/sim/machine.h"
 
 enum { OUTAGE_LEAST = 5 };
 
@@ -142,6 +143,22 @@ static bool may_stop(struct checker *c, const struct event *e, const struct node
 	return str_is(n->reported, "done") && e->at - quiet_since >= policy_of(c)->done_grace;
 }
 
+/* What its tools do is seen by whoever looks, whether it tells of them or not. */
+static void at_work(struct checker *c, const struct event *e)
+{
+	const struct observation *o = known(c, e);
+	const struct sim_run *r = machine_find(c->s->machine, e->run);
+	ov_time busy = r ? machine_busy_since(r) : 0, idle = policy_of(c)->idle_after;
+
+	if (o && !o->process_unknown && busy && c->s->t - busy > idle && !c->s->silent)
+		sim_violated(c->s, inv_no_harm_to_the_living.name,
+				EV_FMT ": stall, though the tools of run " STR_FMT
+				       " have been at work for %lld s (idle after %lld s)",
+				EV_ARG(e), STR_ARG(e->run),
+				(long long)((c->s->t - busy) / OV_SECOND),
+				(long long)(idle / OV_SECOND));
+}
+
 static void harm_moved(struct checker *c, const struct event *e)
 {
 	const struct as_book *as = book_as(c, e->assignment);
@@ -151,6 +168,7 @@ static void harm_moved(struct checker *c, const struct event *e)
 		return;
 	if (event_status(e, "to", &as_statuses) == AS_STALLED && as->status != AS_STALLED) {
 		alive(c, e, "stall", false);
+		at_work(c, e);
 		doubtful(c, e, "stall");
 	}
 	if (event_status(e, "stage", &stages) != STAGE_STOP)

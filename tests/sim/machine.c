@@ -9,8 +9,9 @@ enum {
 	END_NOTICE_MS = 200,  /* and an end */
 	GRACE_MS = 10 * 1000, /* without a configuration */
 	SIG_KILL = 9,
-	SAY_USES = 50,     /* of the counter of usage, in ms of CPU */
-	BUSY_DIV = 5,      /* a busy agent uses a fifth of a processor */
+	SAY_USES = 50, /* of the counter of usage, in ms of CPU */
+	BUSY_DIV = 5,  /* a busy agent uses a fifth of a processor */
+	IDLE_PERMILLE = 14,
 	TOKENS_PER_S = 40, /* while it is busy */
 };
 
@@ -187,11 +188,23 @@ static uint64_t usage_now(const struct sim_run *r)
 
 void run_busy(struct sim_run *r, bool busy)
 {
-	if (r->busy)
+	if (r->busy) {
 		r->strong_at = r->m->s->t;
+		r->tool_ms += (uint64_t)(r->m->s->t - r->busy_since) / BUSY_DIV;
+	}
 	r->usage = usage_now(r);
 	r->busy = busy;
 	r->busy_since = r->m->s->t;
+}
+
+/* An agent that waits uses its processor, too, for its screen and its timers. */
+void machine_use(const struct sim_run *r, int64_t *ret_own_ms, int64_t *ret_tool_ms)
+{
+	uint64_t tools = r->tool_ms + (usage_now(r) - r->usage);
+
+	*ret_tool_ms = (int64_t)tools;
+	*ret_own_ms = (int64_t)(usage_now(r) - tools) +
+			(r->spec.keeps ? (r->m->s->t - r->started_at) * IDLE_PERMILLE / 1000 : 0);
 }
 
 static int64_t tokens_now(const struct sim_run *r)
@@ -214,7 +227,7 @@ void run_say(struct sim_run *r, str bytes)
 {
 	if (r->spoken_at && !r->disturbed)
 		r->longest_silence = MAX(r->longest_silence, r->m->s->t - r->spoken_at);
-	r->spoken_at = r->m->s->t;
+	r->spoken_at = r->acted_at = r->m->s->t;
 	r->disturbed = false;
 	buf_adds(&r->output, bytes);
 	r->output_at = sim_now(r->m->s);
@@ -295,6 +308,7 @@ static void step_due(struct sim *s, void *arg)
 		freeze(r);
 		return;
 	}
+	r->acted_at = s->t;
 	step = r->steps.p[r->at++];
 	step.act(r, step.arg);
 	run_tell(r);
@@ -445,6 +459,7 @@ static void run_note_spec(struct sim_run *r, const struct machine_spec *spec)
 		.input = spec->input,
 		.keeps = spec->keeps,
 		.hooks = spec->hooks,
+		.late = spec->late,
 		.session = arena_str(a, spec->session),
 		.resume = spec->resume,
 	};

@@ -17,6 +17,7 @@ struct machine_spec {
 	str text;    /* the instruction */
 	bool input;  /* the agent reads further instructions while it runs */
 	bool keeps;  /* it keeps sessions, and says when it is ready and how it went */
+	bool late;   /* of a tool it tells when it is over */
 	bool hooks;  /* what it is sent it takes when it would stop */
 	str session; /* its own id: to be gone on with, or for a new one; empty: it chooses one */
 	bool resume;
@@ -88,6 +89,12 @@ unsigned machine_wait_number(const struct sim_run *r);
 ov_time machine_waits_since(const struct sim_run *r);
 /* What it says that it does now; the tool is empty unless one is in flight. */
 enum activity machine_doing(const struct sim_run *r, str *ret_tool);
+/* CPU of the agent itself, which idles at some permille, and of its tools; of a structured one. */
+void machine_use(const struct sim_run *r, int64_t *ret_own_ms, int64_t *ret_tool_ms);
+/* Since when its tools have been at work, in the time of the world; 0: they are not. */
+ov_time machine_busy_since(const struct sim_run *r);
+/* Since when nothing of it could be seen by anybody, in the time of the world; 0: it is at work. */
+ov_time machine_still_since(const struct sim_run *r);
 /* The longest silence between two words of it in which nobody spoke to it or held it. */
 ov_time machine_longest_silence(const struct sim_run *r);
 /* Everything dies: a restart of the machine. Ends are on record as lost. */

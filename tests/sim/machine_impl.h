@@ -109,6 +109,8 @@ struct sim_run {
 	bool said;
 	int64_t told_tokens; /* used so far, as its output tells */
 	const char *waits;
+	ov_time acted_at;                   /* it last did anything */
+	uint64_t tool_ms;                   /* of its usage, what its tools used */
 	ov_time spoken_at, longest_silence; /* its last word; its own silences so far */
 	bool disturbed;      /* it was told something, or held, since its last word */
 	unsigned waits_n;    /* its waits so far */

@@ -51,10 +51,21 @@ enum activity machine_doing(const struct sim_run *r, str *ret_tool)
 	*ret_tool = STR("");
 	if (!r->spec.keeps)
 		return ACTIVITY_UNSAID;
-	if (!r->busy)
+	if (!r->busy || r->spec.late)
 		return r->spoken_at ? ACTIVITY_THINKING : ACTIVITY_STARTING;
 	*ret_tool = str_from(tools[r->at % ARRAY_LEN(tools)]);
 	return ACTIVITY_TOOL;
+}
+
+ov_time machine_busy_since(const struct sim_run *r)
+{
+	return r->alive && r->busy ? r->busy_since : 0;
+}
+
+ov_time machine_still_since(const struct sim_run *r)
+{
+	return r->busy || !r->alive || r->held ? 0
+					       : MAX(MAX(r->acted_at, r->strong_at), r->started_at);
 }
 
 ov_time machine_longest_silence(const struct sim_run *r)
