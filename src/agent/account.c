@@ -424,13 +424,22 @@ static void goes_on(struct account *c, const struct fact *f, ov_time at)
 }
 
 /*
+ * From a file of the session, which is read where there is no output, or of a sub-agent, beside hooks that
+ * tell of it. Beside an output that is the only word of a sub-agent.
+ */
+static bool is_beside(const struct account *c, const struct fact *f)
+{
+	return f->sign == SIGN_TRANSCRIPT && (!f->child || !c->streamed);
+}
+
+/*
  * The file that an agent keeps of its session is read later than its hooks. What ends there has mostly
  * been told by one: only a call counts that none told the end of, and a turn or a retry after which
  * nothing was heard.
  */
 static bool is_overtaken(const struct account *c, const struct fact *f, ov_time at)
 {
-	bool file = f->sign == SIGN_TRANSCRIPT && !f->child;
+	bool file = is_beside(c, f);
 
 	if (file && f->kind == FACT_TOOL_ENDED)
 		return tool_find(c, f->id) == c->tools_n;
@@ -441,8 +450,7 @@ static bool is_overtaken(const struct account *c, const struct fact *f, ov_time 
 
 void account_fact(struct account *c, const struct fact *f, ov_time at)
 {
-	/* A session's file, where it is read, is there instead of an output. */
-	bool hook = f->offset == 0 || (f->sign == SIGN_TRANSCRIPT && !f->child);
+	bool hook = f->offset == 0 || is_beside(c, f);
 
 	/* What the agent's clock says of the future is not believed. */
 	if (f->at && (f->at < at || !at))

@@ -60,6 +60,7 @@ const struct agent_format agent_formats[] = {
 			.thread = codex_thread_line,
 			.terminal = true,
 			.starts_late = true,
+			.input_mark = "\xe2\x80\xba",
 			.structured = true,
 			.resumes = true,
 			.hooks = true,

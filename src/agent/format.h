@@ -48,6 +48,11 @@ struct agent_format {
 
 	bool terminal;    /* it can be run in a terminal, where its hooks tell what it does */
 	bool starts_late; /* its first hook there comes with the first prompt */
+	/*
+	 * What the line begins with in which it takes input. Where it has no hook to say that it takes some,
+	 * dialogs look alike, and Enter would answer them; NULL: it has.
+	 */
+	const char *input_mark;
 	/* There it asks about a folder that it does not know: how it words that it is trusted; may be NULL. */
 	const char *trust_answer;
 

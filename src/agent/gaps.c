@@ -16,8 +16,6 @@ const struct agent_gap agent_gaps[] = {
 			"only the file of the session itself is read; budgets do not count what "
 			"sub-agents use" },
 	{ "claude", "tmux", GAP_COST, "no session file tells it; it is computed from [prices]" },
-	{ "codex", "tmux", GAP_SUB_AGENT_LOOP,
-			"nothing is known of it: no test has a sub-agent of Codex in a terminal" },
 	{ "codex", "tmux", GAP_RETRY_STATUS,
 			"its session file tells of a failed request only when it gives up: until "
 			"then it shows as working" },

@@ -116,6 +116,7 @@ static void start_typist(struct driver_run *d, const struct driver_ask *ask)
 		.resends = ask->config->policy.patrol_resends,
 		.trust_answer = d->as.format->trust_answer,
 		.may_trust = d->as.trusted,
+		.input_mark = d->as.format->input_mark,
 		.look = typist_looks,
 		.late = typist_late,
 		.failed = typist_failed,

@@ -101,7 +101,9 @@ static void on_fact(void *user, const struct fact *told)
 		threads_fact(t->of, &f);
 		return;
 	}
-	if (!t->of->calls && f.kind != FACT_USAGE && f.kind != FACT_MESSAGE)
+	/* Hooks tell of its calls, but not how each of them ends. */
+	if (!t->of->calls && f.kind != FACT_USAGE && f.kind != FACT_MESSAGE &&
+			f.kind != FACT_TOOL_ENDED)
 		return;
 	f.child = true;
 	f.thread = str_from(t->id);

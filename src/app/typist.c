@@ -252,11 +252,50 @@ static void on_pressed(void *user, int r, str text, const struct ov_err *err)
 		wait_on(t);
 }
 
-static void submit(struct typist *t)
+static void press_enter(struct typist *t)
 {
 	t->presses++;
 	t->busy = true;
 	tmux_press(t->o.tmux, t->o.session, "Enter", on_pressed, t);
+}
+
+/* Does the screen show what we pasted, or what agents show instead of a long text? */
+static bool is_shown(const struct typist *t, str screen)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	str text = tmux_clean(&a, t->o.text), first;
+
+	if (!str_split(&text, '\n', &first))
+		return false;
+	return str_contains(screen, STR("[Pasted ")) ||
+			(first.n && str_contains(screen, utf8_truncate(first, SHOWN_BYTES)));
+}
+
+static void on_screen_to_submit(void *user, int r, str text, const struct ov_err *err)
+{
+	struct typist *t = user;
+
+	(void)err;
+	t->busy = false;
+	if (t->step == STEP_DONE)
+		return;
+	if (r == 0 && is_shown(t, text)) {
+		press_enter(t);
+		return;
+	}
+	t->presses++; /* one that was not pressed */
+	wait_on(t);
+}
+
+static void submit(struct typist *t)
+{
+	if (!t->o.input_mark) {
+		press_enter(t);
+		return;
+	}
+	t->busy = true;
+	tmux_capture(t->o.tmux, t->o.session, 0, on_screen_to_submit, t);
 }
 
 static void on_pasted(void *user, int r, str text, const struct ov_err *err)
@@ -280,6 +319,16 @@ static void give_up(struct typist *t, const char *why)
 	t->o.failed(t->o.user, why);
 }
 
+static void never_confirmed(struct typist *t)
+{
+	char why[160];
+
+	snprintf(why, sizeof(why),
+			"the agent did not confirm its instruction, which was typed %lld times",
+			(long long)t->typed);
+	give_up(t, why);
+}
+
 /* Said before it is done: whoever comes after us looks before it pastes again. */
 static void paste(struct typist *t)
 {
@@ -299,22 +348,24 @@ static void paste(struct typist *t)
 	tmux_paste(t->o.tmux, t->o.session, t->o.text, on_pasted, t);
 }
 
-/* Does the screen show what we pasted, or what agents show instead of a long text? */
-static bool is_shown(const struct typist *t, str screen)
+/* The line of its input has the mark, and no number of an answer after it. */
+static bool takes_input(const struct typist *t, str screen)
 {
-	_cleanup_(arena_done)
-	struct arena a = ARENA_INIT;
-	str text = tmux_clean(&a, t->o.text), first;
+	str mark = str_from(t->o.input_mark ? t->o.input_mark : ""), line;
 
-	if (!str_split(&text, '\n', &first))
-		return false;
-	return str_contains(screen, STR("[Pasted ")) ||
-			(first.n && str_contains(screen, utf8_truncate(first, SHOWN_BYTES)));
+	while (mark.n && str_split(&screen, '\n', &line)) {
+		str rest = str_trim(str_sub(line, MIN(mark.n, line.n), line.n));
+
+		if (str_starts(line, mark) && (!rest.n || rest.p[0] < '0' || rest.p[0] > '9'))
+			return true;
+	}
+	return !mark.n;
 }
 
 static void on_screen(void *user, int r, str text, const struct ov_err *err)
 {
 	struct typist *t = user;
+	bool shown;
 
 	(void)err;
 	t->busy = false;
@@ -323,9 +374,15 @@ static void on_screen(void *user, int r, str text, const struct ov_err *err)
 	t->o.look(t->o.user);
 	if (t->step == STEP_DONE)
 		return;
+	shown = r == 0 && is_shown(t, text);
 	if (t->asks) {
 		t->held = true;
-	} else if (r == 0 && is_shown(t, text)) {
+	} else if (r == 0 && !shown && !takes_input(t, text)) {
+		t->o.late(t->o.user, false);
+		next(t, STEP_CONFIRM, t->o.confirm_ms);
+	} else if (t->typed > t->o.resends) {
+		never_confirmed(t);
+	} else if (shown) {
 		t->presses = 0;
 		t->typed++;
 		t->pasted_us = loop_mono_us(t->o.loop);
@@ -337,16 +394,6 @@ static void on_screen(void *user, int r, str text, const struct ov_err *err)
 
 static void confirm(struct typist *t)
 {
-	char why[160];
-
-	if (t->typed > t->o.resends) {
-		snprintf(why, sizeof(why),
-				"the agent did not confirm its instruction, which was typed %lld "
-				"times",
-				(long long)t->typed);
-		give_up(t, why);
-		return;
-	}
 	t->busy = true;
 	tmux_capture(t->o.tmux, t->o.session, 0, on_screen, t);
 }

@@ -132,6 +132,16 @@ class Terminal(Heard):
         self.assertIn(f"tool {self.kind.tool_shown}", asked["question"])
 
 
+    def sub_agent_loop(self, sub_agent):
+        """sub_agent: the step that starts one with these words."""
+        site = self.place(more="[oversight]\nstuck.same_call_count = 6\n")
+        sub = real.script(*[self.kind.shell("echo same")] * 200)
+        self.goal(site, self.task("T1", [sub_agent(sub), {"gate": "never", "text": "Never said."}], self.work("T1")))
+        found = site.wait_type("detection.made")["data"]["detection"]
+        self.assertIn("echo same", found["evidence"]["repeatedToolCall"], found)
+        self.assertIn("the run is interrupted", site.wait_type("intervention.applied")["data"]["did"])
+
+
 class ClaudeTmux(Terminal):
     kind = real.Claude
 
@@ -164,14 +174,8 @@ class ClaudeTmux(Terminal):
         site.wait_goal(goal)
 
     def test_a_loop_of_a_sub_agent(self):
-        site = self.place(more="[oversight]\nstuck.same_call_count = 6\n")
-        sub = real.script(*[self.kind.shell("echo same")] * 200)
-        self.goal(site, self.task("T1", [{"tool": "Agent", "input": {
-            "description": "sub", "prompt": sub, "subagent_type": "general-purpose"}}, {"gate": "never", "text": "Never said."}],
-            self.work("T1")))
-        found = site.wait_type("detection.made")["data"]["detection"]
-        self.assertIn("echo same", found["evidence"]["repeatedToolCall"], found)
-        self.assertIn("the run is interrupted", site.wait_type("intervention.applied")["data"]["did"])
+        self.sub_agent_loop(lambda sub: {"tool": "Agent", "input": {
+            "description": "sub", "prompt": sub, "subagent_type": "general-purpose"}})
 
 
 class CodexTmux(Terminal):
@@ -185,6 +189,9 @@ class CodexTmux(Terminal):
     def test_loop(self):
         self.loop()
 
+    def test_a_loop_of_a_sub_agent(self):
+        self.sub_agent_loop(lambda sub: {"tool": "spawn_agent", "input": {"message": sub}})
+
     def test_a_patch_by_its_shell_is_no_tool_in_flight(self):
         """It takes that call for itself, and calls a hook for its beginning alone. What comes then is a hang, not a tool."""
         site = self.place()
@@ -194,6 +201,14 @@ class CodexTmux(Terminal):
         self.hung(site)
         site.wait_goal(goal)
         self.assertEqual(site.git("show", "main:T0.txt"), "x\n")
+
+    def test_a_patch_of_a_sub_agent_is_no_tool_in_flight(self):
+        site = self.place()
+        sub = real.script(self.kind.edit("T0.txt", "x\n"), {"hang": True})
+        self.goal(site, self.task("T1", [{"tool": "spawn_agent", "input": {"message": sub}}, {"hang": True}], self.work("T1")))
+        self.model.wait(lambda r: r["step"] == 1 and not r["side"], count=2)
+        site.wait_type("run.session")
+        self.hung(site)
 
     def test_limit(self):
         """With the moment at which it ends, to the minute."""

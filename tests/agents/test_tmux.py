@@ -2,6 +2,7 @@
 """The real Claude Code and the real Codex, interactive, in terminals of tmux: each does a task."""
 
 import json
+import os
 import subprocess
 import unittest
 from pathlib import Path
@@ -109,6 +110,22 @@ class Tmux(real.RealCase):
                                   config=real.QUICK + 'ask_after = "1s"\n')
         goal = self.goal(site, self.task("T1", [real.Claude.shell("echo x > T1.txt"), {"text": "Did it."}]))
         self.starts_with_a_question(site, goal, "Yes, I trust this folder", "its start: whether its folder is trusted", "Down", "Enter")
+
+    def test_a_codex_that_is_not_logged_in(self):
+        """It begins with a choice of logins: nothing is chosen for the user, who is told. Logged in, it works."""
+        class LoggedOut(real.Codex):
+            secret = {}
+
+            @staticmethod
+            def prepare(home, url):
+                os.makedirs(f"{home}/codex", exist_ok=True)
+                Path(f"{home}/codex/config.toml").write_text(
+                    f'openai_base_url = "{url}/v1"\ncheck_for_update_on_startup = false\n[analytics]\nenabled = false\n',
+                    encoding="utf-8")
+
+        site = self.terminal_site(LoggedOut, more='[patrol]\nconfirm = "4s"\n', config=real.QUICK + 'ask_after = "1s"\n')
+        goal = self.goal(site, self.task("T1", [real.Codex.shell("echo x > T1.txt"), {"text": "Did it."}]))
+        self.starts_with_a_question(site, goal, "> 1. Sign in with ChatGPT", "its start", "Down", "Down", "Enter", *"sk-not-a-real-key", "Enter")
 
     def test_codex(self):
         self.accepted(real.Codex)

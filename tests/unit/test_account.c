@@ -656,6 +656,23 @@ TEST(a_call_that_no_hook_ends_is_ended_by_the_sessions_file)
 	assert_int_equal(c.tool_calls, 3);
 }
 
+/* In a terminal hooks tell of a sub-agent's calls, and its file how they end; it is no output. */
+TEST(a_call_of_a_sub_agent_that_no_hook_ends)
+{
+	struct account c = fresh();
+	struct fact begun = hook_tool(FACT_TOOL_STARTED, "patch"),
+		    over = file(FACT_TOOL_ENDED, "patch", T0);
+
+	begun.child = over.child = true;
+	begun.thread = over.thread = STR("sub");
+	tell(&c, hook(FACT_TURN_STARTED), T0);
+	tell(&c, begun, T0);
+	tell(&c, over, T0);
+	assert_int_equal(c.tools_n, 0);
+	assert_false(c.streamed);
+	assert_int_equal(c.tool_calls, 1);
+}
+
 TEST(a_turn_that_failed_by_the_sessions_file)
 {
 	struct account c = fresh();
