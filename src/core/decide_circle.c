@@ -93,20 +93,21 @@ enum circle_look circle_output(const struct policy *p, const struct assignment *
 		const struct observation *o)
 {
 	struct oversight v;
-	ov_time lasted = o->same_at - o->same_since;
+	/* A change that a look saw may be older than the loop: from then on it is nothing but a loop. */
+	ov_time since = MAX(o->same_since, o->tree_at), lasted = o->same_at - since;
 
 	oversight_for(p, as->node->goal, as->node, &v);
 	if (!v.t.same_call_count || !v.t.same_output_seconds ||
 			is_answered(as->node->goal, as->run) ||
 			o->same_calls < v.t.same_call_count / 4)
 		return CIRCLE_WAIT;
-	if (o->looked_at < o->same_since)
+	if (o->looked_at < since)
 		return CIRCLE_LOOK;
 	if (o->same_calls < v.t.same_call_count ||
 			lasted < (v.t.same_output_seconds - v.t.same_output_seconds / 8) *
 							OV_SECOND)
 		return CIRCLE_WAIT;
-	return o->looked_at < o->same_since + lasted - lasted / 4 ? CIRCLE_LOOK : CIRCLE_JUDGE;
+	return o->looked_at < since + lasted - lasted / 4 ? CIRCLE_LOOK : CIRCLE_JUDGE;
 }
 
 void tick_loop(struct decide_ctx *cx, const struct decision *d)

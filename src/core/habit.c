@@ -10,7 +10,11 @@
  * Asked after twice what is usual: runs that are a little slower than all before them are no news, and
  * the tail of a distribution is longer than fifty samples show.
  */
-enum { MARGIN = 2, BUSY = 2 };
+enum {
+	MARGIN = 2,
+	BUSY = 2,
+	RUNS_MANY = 50, /* in which a silence that was never seen is known to be rare */
+};
 
 static struct habits *find(const struct state *s, str agent)
 {
@@ -229,9 +233,12 @@ static const struct habit *known(const struct assignment *as, const struct obser
 	return row && row->asked_after ? row : NULL;
 }
 
+/* One that was at work since it last spoke, and pauses in it, does not think: that is no measure for it. */
 const struct habit *habit_silent(const struct assignment *as, const struct observation *o)
 {
-	return o ? known(as, o, o->doing) : NULL;
+	if (!o || (o->doing == ACTIVITY_UNSAID && o->process_at > o->output_at))
+		return NULL;
+	return known(as, o, o->doing);
 }
 
 /* It lives, so an agent that says nothing of itself is at work. */
@@ -247,17 +254,16 @@ ov_time idle_configured(const struct policy *p, const struct assignment *as)
 
 /*
  * One who wrote down a duration is never made to wait longer than that. A default gives way to what is
- * known of an agent that says what it does, up to `most`.
+ * known of an agent, up to `most`.
  */
 static ov_time bounded(ov_time after, ov_time configured, ov_time most, bool set)
 {
 	return MIN(after, set ? configured : most);
 }
 
-/* Of one that says nothing it is not known whether it thinks or has a tool at work. */
 static ov_time asked_by(const struct habit *row, ov_time idle, bool set)
 {
-	return bounded(row->asked_after, idle, 2 * idle, set || row->activity == ACTIVITY_UNSAID);
+	return bounded(row->asked_after, idle, 2 * idle, set);
 }
 
 ov_time habit_idle(const struct policy *p, const struct assignment *as, const struct observation *o)
@@ -268,11 +274,30 @@ ov_time habit_idle(const struct policy *p, const struct assignment *as, const st
 	return row && idle ? asked_by(row, idle, p->idle_set || as->idle_after) : idle;
 }
 
+/*
+ * Of an agent that says nothing, and whose runs were hardly ever at work in silence, one that is stands
+ * out, though there are too few of them for a measure: half of the time that is given to those of which
+ * nothing is known, and never less than the longest of them doubled.
+ */
+static ov_time rarely_busy(const struct policy *p, const struct assignment *as,
+		const struct habit *idle)
+{
+	const struct habit *work = row_of(as->habits, as->run->model, ACTIVITY_WORK, STR(""));
+	ov_time longest = work ? silence_within(work->counts, 1000) : 0;
+
+	if (idle->runs < RUNS_MANY)
+		return p->mute_after;
+	return MIN(p->mute_after,
+			MAX(p->mute_after / 2, MAX(MARGIN * longest, BUSY * idle->asked_after)));
+}
+
 ov_time habit_mute(const struct policy *p, const struct assignment *as, const struct observation *o)
 {
-	const struct habit *row = habit_busy(as, o), *idle = habit_silent(as, o);
+	const struct habit *row = habit_busy(as, o), *idle = o ? known(as, o, o->doing) : NULL;
 	ov_time mute = p->mute_after, most = mute + mute / 4, after;
 
+	if (!row && idle && idle->activity == ACTIVITY_UNSAID)
+		return rarely_busy(p, as, idle);
 	if (!row || !idle)
 		return mute;
 	if (row->activity == ACTIVITY_TOOL)

@@ -50,10 +50,32 @@ static struct liveness until(struct liveness l, enum verdict verdict, ov_time ch
 	return l;
 }
 
+/*
+ * An agent that says nothing of itself: whether it thinks or has a tool at work is seen by its processes
+ * alone, and what is learned of its silences is worth as much as that. So until it was seen at work it is
+ * looked at each time its silence has doubled. Nobody waits for this: all of them are looked at together.
+ */
+enum { PROBE_FIRST = 60 * OV_SECOND, PROBE_TOGETHER = 15 * OV_SECOND };
+
+ov_time liveness_probe(const struct assignment *as, const struct observation *o, ov_time now)
+{
+	ov_time lasts = PROBE_FIRST, next;
+
+	/* Of one that was asked already, nothing is learned that holds for others. */
+	if (!o || (as->node && as->node->episode_open) || o->doing != ACTIVITY_UNSAID ||
+			!o->output_at || o->process_at > o->output_at)
+		return OV_TIME_MAX;
+	if (o->looked_at > o->output_at && o->looked_at <= now)
+		while (o->output_at + lasts <= o->looked_at)
+			lasts *= 2;
+	next = o->output_at + lasts;
+	return next + (PROBE_TOGETHER - next % PROBE_TOGETHER) % PROBE_TOGETHER;
+}
+
 struct liveness liveness_judge(const struct policy *p, const struct assignment *as,
 		const struct observation *o, ov_time now)
 {
-	ov_time idle = habit_idle(p, as, o), half, looked;
+	ov_time idle = habit_idle(p, as, o), half, looked, probe;
 	struct liveness l = { .due_at = OV_TIME_MAX };
 
 	newest_sign(&l, as, o, now, idle);
@@ -68,12 +90,15 @@ struct liveness liveness_judge(const struct policy *p, const struct assignment *
 		l.due_at = MIN(l.due_at, l.activity_at + idle);
 	half = l.activity_at + (l.due_at - l.activity_at) / 2;
 	looked = o && o->looked_at <= now ? o->looked_at : 0;
+	probe = MIN(liveness_probe(as, o, now), l.due_at);
 	if (now < half)
-		return until(l, VERDICT_ALIVE, half);
+		return now < probe ? until(l, VERDICT_ALIVE, MIN(half, probe))
+				   : until(l, VERDICT_LOOK, OV_TIME_MAX);
 	if (o && looked < half)
 		return until(l, VERDICT_LOOK, OV_TIME_MAX);
 	if (now < l.due_at)
-		return until(l, VERDICT_ALIVE, l.due_at);
+		return now < probe ? until(l, VERDICT_ALIVE, probe)
+				   : until(l, VERDICT_LOOK, OV_TIME_MAX);
 	if (!o)
 		return until(l, VERDICT_UNKNOWN, now + idle);
 	/* A look tells only what happened since the one before: right after it there is nothing. */

@@ -5,7 +5,8 @@
  * moves the moment by which the next one is due. What could not be read is unknown, never dead.
  *
  * Output comes by itself. Process and tree are looked at only twice per silence: half-way, for
- * something to compare with, and when it has lasted too long.
+ * something to compare with, and when it has lasted too long. Agents that say nothing of themselves are
+ * also looked at each time their silence has doubled, so that is known what it is spent on.
  */
 #include "base/ov.h"
 #include "core/policy.h"
@@ -32,6 +33,8 @@ struct liveness {
 /* Of a run that is under way. o may be NULL: nothing is known yet. */
 struct liveness liveness_judge(const struct policy *p, const struct assignment *as,
 		const struct observation *o, ov_time now);
+/* When it is looked at for what its silence is spent on, though it may well live; OV_TIME_MAX: not. */
+ov_time liveness_probe(const struct assignment *as, const struct observation *o, ov_time now);
 /*
  * Of a run that lives: does it show anything of its work? A tool that hangs is in flight, and an
  * agent that runs in circles uses its processor; only output, changes and reports tell them from one

@@ -99,10 +99,10 @@ static void look_for_loop(struct tick *t, const struct assignment *as)
 	size_t before = t->out.n;
 	struct circle c;
 
-	/* What it does has its effect, though the answer is the same. */
-	if (!may_be_told(t, as) || o->tree_at > o->same_since)
+	if (!may_be_told(t, as))
 		return;
-	if (o->same_output && !output_repeats(t, as, o))
+	/* What it does has its effect, though the answer is the same. */
+	if (o->same_output ? !output_repeats(t, as, o) : o->tree_at > o->same_since)
 		return;
 	if (!circle_judge(t->w->policy, as,
 			    &(struct circle_of){ o->same_calls, o->same_call, o->same_output }, &c))

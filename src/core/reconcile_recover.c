@@ -145,7 +145,7 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 	}
 	d.why = arena_printf(t->a,
 			"run " STR_FMT " is busy (%s%s" STR_FMT
-			"), but has written nothing and changed no file "
+			"), but has written nothing%s and changed no file "
 			"for " STR_FMT STR_FMT
 			". It is left alone; if it hangs: overseer run stop " STR_FMT
 			" --reason TEXT",
@@ -153,7 +153,8 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 			!tool.n                             ? ""
 					: sign == LIFE_TOOL ? " "
 							    : ", tool ",
-			STR_ARG(tool), STR_ARG(duration_format_short(t->a, t->now - v.heard_at)),
+			STR_ARG(tool), o->output_at > v.heard_at ? " new" : "",
+			STR_ARG(duration_format_short(t->a, t->now - v.heard_at)),
 			STR_ARG(usual_words(t, habit_busy(as, o))), STR_ARG(as->run->id));
 	tick_add(t, d);
 }
@@ -255,10 +256,11 @@ static bool mark_is_due(struct tick *t, const struct assignment *as, const struc
 }
 
 /* What the log alone says is enough for now: most of a big fleet, most of the time. */
-static bool is_fresh(struct tick *t, const struct assignment *as)
+static bool is_fresh(struct tick *t, const struct assignment *as, const struct observation *o)
 {
 	ov_time idle = habit_least(t->w->policy, as),
-		seen = MAX(as->last_activity_at, as->run->started_at), half = seen + idle / 2;
+		seen = MAX(as->last_activity_at, as->run->started_at),
+		half = MIN(seen + idle / 2, liveness_probe(as, o, t->now));
 
 	if (as->status == AS_STALLED || as->node->reported_at >= as->run->created_at ||
 			t->now < seen || t->now >= half)
@@ -312,7 +314,7 @@ static void watch_run(struct tick *t, struct watch *w, const struct assignment *
 
 	w->live++;
 	check_maximum(t, as);
-	if ((!stalled && waits_for_person(t, as, o)) || is_fresh(t, as))
+	if ((!stalled && waits_for_person(t, as, o)) || is_fresh(t, as, o))
 		return;
 	l = liveness_judge(t->w->policy, as, o, t->now);
 	if (is_finished(t, as, &l)) {

@@ -31,8 +31,8 @@
 			"So many equal calls of a tool in a row, with equal answers, within one "  \
 			"run that goes on are stuck: high; critical when the run after it does "   \
 			"the same. 0: never; fewer than 3 count as 3.")                            \
-	X("stuck", "same_output_seconds", COUNT, t.same_output_seconds, 0, 86400, 120, 60, 300,    \
-			120,                                                                       \
+	X("stuck", "same_output_seconds", COUNT, t.same_output_seconds, 0, 86400, 600, 300, 1200,  \
+			600,                                                                       \
 			"Of an agent that speaks no format: as many equal blocks of output, over " \
 			"at least so many seconds and with no file changed, are stuck. 0: never.") \
 	X("oscillation", "undo_redo_cycles", COUNT, t.undo_redo_cycles, 1, MOST, 2, 2, 2, 2,       \

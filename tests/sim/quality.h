@@ -10,7 +10,8 @@
  *
  * quality_kinds.c  the kinds of traces, with where their durations come from
  * quality_trace.c  what a trace shows at a moment
- * quality_history.c  what the core learned of an agent before the case
+ * quality_hear.c   what the daemon hears of a run: its silences, and what repeats itself
+ * quality_history.c  the runs that an agent had before the case, of which the core learns
  * quality_world.c  the core, with looks and effects answered from traces
  * quality_timer.c  timers that kill after so much silence
  * quality_tally.c  what the policies did, counted
@@ -19,12 +20,13 @@
 #include "base/buf.h"
 #include "base/ov.h"
 #include "core/policy.h"
-#include "core/silence.h"
 #include "tests/rng.h"
 
 enum {
 	SPANS_MAX = 160,
-	FLEET_MAX = 20,     /* agents of one case at most */
+	FLEET_MAX = 20, /* agents of one case at most */
+	HISTORY_HORIZON = 10 * OV_HOUR,
+	PASTS = 10, /* of agents that do the same: cases share them, since playing them takes time */
 	STRANGE_EVERY = 50, /* after so many runs of its own kind an agent had one of any other */
 };
 
@@ -43,11 +45,15 @@ enum {
 	X(KIND_QUIET_TESTS, "tests that write files", true)     \
 	X(KIND_TREE_ONLY, "worktree changes only", true)        \
 	X(KIND_BURSTS, "bursts and pauses", true)               \
+	X(KIND_PROGRESS, "progress in one line", true)          \
+	X(KIND_WATCH, "tests in watch mode", true)              \
+	X(KIND_POLL, "polls, the same line", true)              \
 	X(KIND_DEAD, "dead, end not told", false)               \
 	X(KIND_HUNG, "hung", false)                             \
 	X(KIND_HUNG_FLEET, "hung, among others at work", false) \
 	X(KIND_HUNG_TOOL, "tool that hangs", false)             \
 	X(KIND_LOOP, "loop, same output", false)                \
+	X(KIND_LOOP_VARIED, "loop, changing output", false)     \
 	X(KIND_SPIN, "loop, CPU in silence", false)             \
 	X(KIND_WAITS_TOLD, "waits for a person, told", false)   \
 	X(KIND_WAITS, "waits for a person, not told", false)    \
@@ -57,6 +63,14 @@ enum {
 enum kind { KINDS(KIND_ENUM) KIND_COUNT };
 #undef KIND_ENUM
 
+/* What is written each time there is output. */
+enum saying {
+	SAYS_WORDS, /* another line each time */
+	SAYS_SAME, /* the same lines; by an agent that tells: the same call, with the same answer */
+	SAYS_DOTS, /* one more dot on the same line */
+	SAYS_BAR,  /* the line is written over */
+};
+
 /* A piece of a trace, until the next one begins; the last one lasts for ever. */
 struct span {
 	ov_time from;
@@ -65,6 +79,8 @@ struct span {
 	int64_t cpu_permille, io_per_s;
 	bool tool, compacting, waiting, retrying;
 	const char *name; /* of the tool */
+	enum saying says;
+	int lines; /* that are written each time; 0 is one */
 };
 
 struct trace {
@@ -90,9 +106,20 @@ struct test_case {
 	size_t n;
 	ov_time restart_at; /* the daemon forgets what it has seen; OV_TIME_MAX: never */
 	enum kind home;     /* of most of the runs that its agent had before, all of them healthy */
-	uint64_t past;      /* what those are made from */
+	enum past_tells { PAST_SILENT, PAST_TELLS, PAST_MIXED } past_tells;
+	size_t past; /* which of the pasts of such agents */
+	uint64_t seed;
 	size_t history;     /* so many of its own kind, and a few others */
+	struct past *pasts; /* PAST_COUNT of them, made when they are needed; the caller's */
 };
+
+/* What the core was told at the end of the runs that an agent had before, as events are stored. */
+struct past {
+	struct buf *told;
+	size_t n;
+};
+
+#define PAST_COUNT ((size_t)KIND_COUNT * 3 * PASTS)
 
 /* What a policy did to one agent; moments from the start, OV_TIME_MAX: never. */
 struct outcome {
@@ -119,6 +146,8 @@ const struct span *trace_at(const struct trace *t, ov_time at);
 /* The last output up to that moment, or -1; the first one after it, or OV_TIME_MAX. */
 ov_time trace_output(const struct trace *t, ov_time at);
 ov_time trace_next_output(const struct trace *t, ov_time after);
+/* The same of output that repeats what was written before. */
+ov_time trace_next_same(const struct trace *t, ov_time after);
 /* Used since `from`. */
 int64_t trace_cpu_ms(const struct trace *t, ov_time from, ov_time to);
 int64_t trace_io_bytes(const struct trace *t, ov_time from, ov_time to);
@@ -127,11 +156,7 @@ bool trace_tree_changed(const struct trace *t, ov_time from, ov_time to);
 ov_time trace_silence(const struct trace *t);
 
 /* quality_history.c */
-struct fixture;
-/* What a run does at a moment, as far as its agent tells. */
-enum activity trace_doing(const struct trace *t, ov_time at);
-/* The runs before the case, for the core to learn from. */
-void history_teach(struct fixture *f, const struct test_case *c);
+void past_done(struct past *p);
 
 /* quality_tally.c: what happened to an agent, judged by its label */
 struct outcome outcome_new(void);

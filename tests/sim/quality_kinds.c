@@ -9,6 +9,8 @@
  * - An overloaded API is tried again ten times, from 588 ms on, doubling, with a line each time.
  * - Tools: a command of an agent commonly ends within ten minutes; big builds and whole test suites,
  *   which agents run in the background or without that limit, take up to two hours.
+ * - Polls for a server or a deployment are written by agents as loops with a sleep and the same line each
+ *   time; the command that they are ends after two minutes by default, and after ten commonly.
  * - Ordinary work writes something every few seconds, sometimes nothing for two minutes: a check of
  *   30 s killed live sessions.
  * - An idle agent is no dead process: it uses up to half a percent of a processor and some bytes of
@@ -48,6 +50,8 @@ static const struct spread
 		hiccup = { SECONDS(1), SECONDS(10), SECONDS(60), MINUTES(3), MINUTES(5) },
 		change = { SECONDS(5), SECONDS(40), MINUTES(3), MINUTES(5), MINUTES(6) },
 		pause = { SECONDS(5), SECONDS(50), MINUTES(4), MINUTES(9), MINUTES(12) },
+		poll = { SECONDS(5), SECONDS(30), MINUTES(2), MINUTES(10), MINUTES(20) },
+		poll_every = { SECONDS(1), SECONDS(5), SECONDS(15), SECONDS(30), SECONDS(60) },
 		limit = { MINUTES(2), MINUTES(20), MINUTES(90), MINUTES(180), MINUTES(300) },
 		outage = { MINUTES(20), MINUTES(40), MINUTES(90), MINUTES(130), MINUTES(150) };
 
@@ -241,6 +245,52 @@ static void make_bursts(struct trace *t, struct rng *r)
 	}
 }
 
+/* Dots, or a line that is written over and over: much output, but nothing that is said twice. */
+static void make_progress(struct trace *t, struct rng *r)
+{
+	struct span s = { .tool = true, .name = "cargo", .cpu_permille = 500 };
+
+	s.says = rng_below(r, 2) ? SAYS_DOTS : SAYS_BAR;
+	s.out_every = draw(r, &poll_every);
+	silent(t, r, &tool, s);
+}
+
+/* The same lines after each change of a file. Who tells makes other calls for the changes in between. */
+static void make_watch(struct trace *t, struct rng *r)
+{
+	struct span s = { .says = t->tells ? SAYS_WORDS : SAYS_SAME, .cpu_permille = 50 };
+
+	s.lines = 1 + (int)rng_below(r, 12);
+	s.out_every = s.tree_every = draw(r, &change);
+	trace_add(t, between(r, MINUTES(2), MINUTES(60)), s);
+}
+
+/*
+ * For something elsewhere, a few times in a run. An agent that tells polls by one call that takes so long;
+ * one in four by equal calls with equal answers, each a sleep and a request to its model.
+ */
+static void make_poll(struct trace *t, struct rng *r)
+{
+	size_t polls = 1 + rng_below(r, 3);
+
+	for (size_t i = 0; i < polls; i++) {
+		struct span s = idle(t, r);
+
+		s.tool = t->tells && rng_below(r, 4);
+		s.name = "bash";
+		s.says = SAYS_SAME;
+		s.out_every = draw(r, &poll_every) + (t->tells ? SECONDS(15) : 0);
+		s.out_every = s.tool ? 0 : s.out_every;
+		silent(t, r, &poll, s);
+		/* What it waited for is there, and something else is done with it. */
+		trace_add(t, SECONDS(10),
+				(struct span){ .tool = true,
+						.name = "edit",
+						.out_every = SECONDS(5) });
+		work(t, r, between(r, SECONDS(10), MINUTES(5)));
+	}
+}
+
 /* Sick from now on, for ever. */
 static void sick(struct trace *t, struct span s)
 {
@@ -270,9 +320,13 @@ static void make_hung_tool(struct trace *t, struct rng *r)
 	t->again = rng_below(r, 2);
 }
 
+/* Varied: with a time, a count or another path in each line, so that no two of them are equal. */
 static void make_loop(struct trace *t, struct rng *r)
 {
 	struct span s = { .cpu_permille = 20 };
+
+	s.says = t->kind == KIND_LOOP ? SAYS_SAME : SAYS_WORDS;
+	s.lines = 1 + (int)rng_below(r, 12);
 
 	s.out_every = draw(r, &gap);
 	sick(t, s);
@@ -327,11 +381,15 @@ static const struct {
 	[KIND_QUIET_TESTS] = { .make = make_quiet_tests },
 	[KIND_TREE_ONLY] = { .make = make_tree_only },
 	[KIND_BURSTS] = { .make = make_bursts },
+	[KIND_PROGRESS] = { .make = make_progress },
+	[KIND_WATCH] = { .make = make_watch },
+	[KIND_POLL] = { .make = make_poll },
 	[KIND_DEAD] = { .make = make_dead },
 	[KIND_HUNG] = { .make = make_hung },
 	[KIND_HUNG_FLEET] = { .make = make_hung },
 	[KIND_HUNG_TOOL] = { .make = make_hung_tool },
 	[KIND_LOOP] = { .make = make_loop },
+	[KIND_LOOP_VARIED] = { .make = make_loop },
 	[KIND_SPIN] = { .make = make_spin },
 	[KIND_WAITS_TOLD] = { .make = make_waits },
 	[KIND_WAITS] = { .make = make_waits },
@@ -400,7 +458,9 @@ void case_make(struct test_case *ret, enum kind kind, uint64_t seed, size_t inde
 		hung_fleet_make(ret, &r);
 	else
 		trace_make(&ret->agents[0], kind, &r);
-	ret->past = rng_next(&past);
+	ret->seed = seed;
+	ret->past = rng_below(&past, PASTS);
+	ret->past_tells = ret->n > 1 ? PAST_MIXED : ret->agents[0].tells ? PAST_TELLS : PAST_SILENT;
 	ret->home = kind_healthy[kind] ? kind : (enum kind)rng_below(&past, KIND_DEAD);
 	/* One daemon in four is started anew somewhere in the first two hours. */
 	if (rng_below(&r, 4) == 0)
@@ -409,16 +469,18 @@ void case_make(struct test_case *ret, enum kind kind, uint64_t seed, size_t inde
 
 void history_make(struct trace *ret, const struct test_case *c, size_t index)
 {
-	struct rng r = { .state = c->past + index };
+	struct rng r = { .state = c->seed * 1000003 + (uint64_t)c->home * 3 + c->past_tells };
 	enum kind kind = c->home;
 
+	r.state = rng_next(&r) + c->past;
+	r.state = rng_next(&r) + index;
 	r.state = rng_next(&r);
 	if (index % (STRANGE_EVERY + 1) == STRANGE_EVERY)
 		kind = (enum kind)rng_below(&r, KIND_DEAD);
 	trace_make(ret, kind, &r);
 	/* In a fleet some tell and some do not; elsewhere the agent is the one of the case. */
-	if (c->n == 1)
-		ret->tells = c->agents[0].tells;
+	if (c->past_tells != PAST_MIXED)
+		ret->tells = c->past_tells == PAST_TELLS;
 	/* One that ran into its limit failed: of its work until then another one would learn the same. */
 	if (ret->over_at) {
 		ret->over_at = 0;

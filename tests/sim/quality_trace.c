@@ -36,32 +36,65 @@ const struct span *trace_at(const struct trace *t, ov_time at)
 	return &t->spans[index_at(t, at)];
 }
 
+static bool does_another(const struct span *a, const struct span *b)
+{
+	return a->tool != b->tool || (a->tool && a->name != b->name) ||
+			a->compacting != b->compacting || a->waiting != b->waiting ||
+			a->retrying != b->retrying;
+}
+
+/* Where a call, a wait or a compaction begins or ends, an agent that tells says so. */
+static bool begins_with_word(const struct trace *t, size_t i)
+{
+	return t->spans[i].out_every ||
+			(t->tells && i > 0 && does_another(&t->spans[i - 1], &t->spans[i]));
+}
+
 ov_time trace_output(const struct trace *t, ov_time at)
 {
 	for (size_t i = index_at(t, at) + 1; i-- > 0;) {
 		const struct span *s = &t->spans[i];
 		ov_time last = MIN(at, span_end(t, i) - 1);
 
-		if (s->out_every && last >= s->from)
-			return last - (last - s->from) % s->out_every;
+		if (last < s->from || !begins_with_word(t, i))
+			continue;
+		return s->out_every ? last - (last - s->from) % s->out_every : s->from;
 	}
 	return -1;
 }
 
+/* The first output of a span after that moment, or OV_TIME_MAX. */
+static ov_time next_in(const struct trace *t, size_t i, ov_time after)
+{
+	const struct span *s = &t->spans[i];
+	ov_time next = s->from;
+
+	if (!begins_with_word(t, i))
+		return OV_TIME_MAX;
+	if (after >= next && !s->out_every)
+		return OV_TIME_MAX;
+	if (after >= next)
+		next += ((after - next) / s->out_every + 1) * s->out_every;
+	return next < span_end(t, i) ? next : OV_TIME_MAX;
+}
+
 ov_time trace_next_output(const struct trace *t, ov_time after)
 {
-	for (size_t i = index_at(t, after); i < t->n; i++) {
-		const struct span *s = &t->spans[i];
-		ov_time next = s->from;
+	ov_time next = OV_TIME_MAX;
 
-		if (!s->out_every)
-			continue;
-		if (after >= next)
-			next += ((after - next) / s->out_every + 1) * s->out_every;
-		if (next < span_end(t, i))
-			return next;
-	}
-	return OV_TIME_MAX;
+	for (size_t i = index_at(t, after); i < t->n && next == OV_TIME_MAX; i++)
+		next = next_in(t, i, after);
+	return next;
+}
+
+ov_time trace_next_same(const struct trace *t, ov_time after)
+{
+	ov_time next = OV_TIME_MAX;
+
+	for (size_t i = index_at(t, after); i < t->n && next == OV_TIME_MAX; i++)
+		if (t->spans[i].says == SAYS_SAME)
+			next = next_in(t, i, after);
+	return next;
 }
 
 /* How long a span and a stretch of time have in common. */

@@ -6,40 +6,16 @@
 
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "core/process_life.h"
-#include "tests/sim/quality.h"
-#include "tests/unit/core_fixture.h"
+#include "tests/sim/quality_world.h"
 
 enum {
 	ROUNDS_MAX = 100000,
 	ANSWER_AFTER = 5 * OV_SECOND,
 	QUOTA_EXIT = 75,
 	TERM = 15,
-};
-
-/* An agent of the case, with the run that it has now. */
-struct player {
-	const struct trace *label; /* by which it is judged */
-	struct trace next;         /* of a run after the first */
-	const struct trace *plays;
-	char node[24];
-	str run;
-	size_t runs;
-	ov_time began;   /* this run, from the start of the case */
-	ov_time used_at; /* what was used was last seen then, from the start of the run; -1: never */
-	ov_time tree_at;     /* the same for the worktree */
-	ov_time answered_at; /* 0: never */
-	struct outcome *out;
-};
-
-struct world_sim {
-	struct fixture f;
-	struct player players[FLEET_MAX];
-	size_t n;
-	ov_time base;
-	ov_time restart_at;
-	size_t seen; /* events of the log */
 };
 
 static ov_time now_of(const struct world_sim *w)
@@ -50,6 +26,14 @@ static ov_time now_of(const struct world_sim *w)
 static const struct assignment *assignment_of(struct world_sim *w, const struct player *p)
 {
 	return node_of(&w->f, p->node)->assignment;
+}
+
+/* As in app/executor_run.c. */
+static ov_time repeats_gap(const struct world_sim *w)
+{
+	const struct thresholds *t = &w->f.policy.oversight.t;
+
+	return t->same_output_seconds * OV_SECOND / MAX(t->same_call_count, (int64_t)1);
 }
 
 /* The run of a player that is under way, or NULL; a new one begins with what it does. */
@@ -67,12 +51,14 @@ static const struct run *run_of(struct world_sim *w, struct player *p)
 	p->began = now_of(w);
 	p->used_at = p->tree_at = -1;
 	p->answered_at = 0;
+	p->stuck = false;
 	if (p->runs++ && !p->label->again && (!healthy || p->label->over_at))
 		p->plays = &p->next;
 	if (now_of(w) < p->label->over_at && p->runs > 1)
 		p->next.ends_at = ANSWER_AFTER;
 	else
 		p->next.ends_at = p->next.length;
+	ear_begin(&p->ear, p->plays, w->base + p->began, -1, repeats_gap(w));
 	return r;
 }
 
@@ -93,10 +79,10 @@ static void show(struct world_sim *w, struct player *p)
 		return;
 	o = observe(&w->f, node_of(&w->f, p->node));
 	s = trace_at(p->plays, now_of(w) - p->began);
+	ear_hear(&p->ear, p->plays, w->base + p->began, now_of(w) - p->began, o);
 	o->output_at = output_of(w, p);
 	o->tool_in_flight = p->plays->tells && s->tool;
 	o->tool = o->tool_in_flight && s->name ? str_from(s->name) : STR("");
-	o->doing = trace_doing(p->plays, now_of(w) - p->began);
 	o->compacting = p->plays->tells && s->compacting;
 	o->waiting_since = w->base + p->began + s->from;
 	o->waiting_for = p->plays->tells && s->waiting ? STR("may I run make install?") : STR("");
@@ -128,6 +114,8 @@ static void look(struct world_sim *w, struct player *p)
 	o->process_unknown = gone || p->used_at < 0 || o->output_at > o->looked_at;
 	if (!o->process_unknown && used_enough(p->plays, p->used_at, at))
 		o->process_at = w->f.now;
+	if (o->process_at == w->f.now && p->ear.heard)
+		silence_work(&p->ear.book);
 	if (!gone)
 		p->used_at = at;
 	o->tree_unknown = p->tree_at < 0;
@@ -174,6 +162,10 @@ static void note(struct world_sim *w, struct player *p, const struct event *e)
 	case EV_OUTAGE_SUSPECTED: outcome_alarm(p->out, p->label, at); break;
 	case EV_EPISODE_RUNG: note_rung(p, e, at); break;
 	case EV_ESCALATION_OPENED: note_question(p, at); break;
+	case EV_DETECTION_MADE:
+		outcome_alarm(p->out, p->label, at);
+		p->stuck = true;
+		break;
 	case EV_EFFECT_INTENDED:
 		if (str_is(value_str_at(e->data, "kind"), "run_stop"))
 			outcome_stop(p->out, p->label, at);
@@ -204,14 +196,18 @@ static bool take_looks(struct world_sim *w)
 	return d.looks_n > 0;
 }
 
-static void end_run(struct world_sim *w, const struct player *p, int exit_code, int signal)
+static void end_run(struct world_sim *w, struct player *p, int exit_code, int signal)
 {
+	value *silences;
 	value *params = json(&w->f, "{'run': '" STR_FMT "', 'exit_code': %d, 'signal': %d}",
 			STR_ARG(p->run), exit_code, signal);
 
 	if (exit_code == QUOTA_EXIT && p->label->resets_at > now_of(w))
 		value_put(&w->f.arena, params, "resets_at_ms",
 				value_int(&w->f.arena, w->base + p->label->resets_at));
+	silences = ear_told(&w->f.arena, &p->ear, now_of(w) - p->began);
+	if (silences)
+		value_put(&w->f.arena, params, "silences", silences);
 	submit(&w->f, "run.end", params);
 }
 
@@ -249,6 +245,8 @@ static bool carry_out(struct world_sim *w)
 	}
 	p = player_of(w, fx->node_id);
 	effect_end(&w->f, p->node, kind, "ok", "", good_data[kind]);
+	if (kind == FX_SEND)
+		silence_spoil(&p->ear.book);
 	if (kind == FX_SEND && p->plays->answers)
 		p->answered_at = w->f.now + ANSWER_AFTER;
 	if (kind == FX_RUN_STOP)
@@ -266,6 +264,10 @@ static ov_time next_of(struct world_sim *w, struct player *p)
 		return OV_TIME_MAX;
 	if (p->plays->ends_at != OV_TIME_MAX)
 		next = w->base + p->began + p->plays->ends_at;
+	/* What is answered once per run is not looked for again in it. */
+	output = p->stuck ? OV_TIME_MAX : ear_next(&p->ear, p->plays, w->base + p->began);
+	if (output != OV_TIME_MAX)
+		next = MIN(next, w->base + p->began + output);
 	/* The daemon tells of output only when somebody waits for it. */
 	if (assignment_of(w, p)->status != AS_STALLED)
 		return next;
@@ -298,12 +300,14 @@ static void restart(struct world_sim *w)
 			continue;
 		*observe(&w->f, node_of(&w->f, w->players[i].node)) = (struct observation){ 0 };
 		w->players[i].used_at = w->players[i].tree_at = -1;
+		ear_begin(&w->players[i].ear, w->players[i].plays, w->base + w->players[i].began,
+				now_of(w) - w->players[i].began, repeats_gap(w));
 	}
 	submit(&w->f, "daemon.start", json(&w->f, "{'instance': 'i', 'version': 'v'}"));
 }
 
 /* Everything that is to be done at this moment; then the next moment, or false. */
-static bool step(struct world_sim *w, ov_time horizon)
+bool world_step(struct world_sim *w, ov_time horizon)
 {
 	ov_time next;
 
@@ -331,39 +335,68 @@ static bool step(struct world_sim *w, ov_time horizon)
 	return true;
 }
 
+void world_cast(struct world_sim *w, const struct trace *agents, size_t n, struct outcome *out)
+{
+	w->n = n;
+	w->base = w->f.now;
+	for (size_t i = 0; i < n; i++) {
+		struct player *p = &w->players[i];
+
+		*p = (struct player){ .label = &agents[i], .plays = &agents[i], .out = &out[i] };
+		p->next = trace_recovered(p->label);
+		(void)snprintf(p->node, sizeof(p->node), "T%zu", i + 1);
+		out[i] = outcome_new();
+	}
+	w->seen = w->f.log.n;
+	create_goal(&w->f, flat_plan(&w->f, n), NULL);
+}
+
+/* Silence and loops are what is judged here; what else runs make of their work is not. */
+static void oversee_loops(struct fixture *f)
+{
+	enum level stuck[SEVERITY_COUNT];
+
+	memcpy(stuck, f->policy.oversight.levels[DETECT_STUCK], sizeof(stuck));
+	oversight_off(f);
+	memcpy(f->policy.oversight.levels[DETECT_STUCK], stuck, sizeof(stuck));
+}
+
+struct world_sim *world_new(const struct policy *policy, size_t workers, bool input)
+{
+	struct world_sim *w = mem_zalloc(1, sizeof(*w));
+
+	fixture_init(&w->f);
+	w->restart_at = OV_TIME_MAX;
+	w->agent = policy->agents[0];
+	w->agent.input = input;
+	w->f.policy = *policy;
+	w->f.policy.agents = &w->agent;
+	w->f.policy.workers_max = (int64_t)workers;
+	w->f.policy.unchecked = UNCHECKED_ACCEPT; /* nobody is asked about what is good */
+	w->f.policy.plan.max_tasks = FLEET_MAX;
+	oversee_loops(&w->f);
+	/* A fleet at work on one goal would use up what a goal may take. */
+	w->f.policy.budget[RES_WALL_MS] = -1;
+	return w;
+}
+
+void world_free(struct world_sim *w)
+{
+	fixture_done(&w->f);
+	mem_free(w);
+}
+
 void world_play(const struct policy *policy, const struct test_case *c, ov_time horizon,
 		struct outcome *ret)
 {
-	struct world_sim w = { .n = c->n, .restart_at = c->restart_at };
-	struct policy_agent agent = policy->agents[0];
+	struct world_sim *w = world_new(policy, c->n, c->agents[0].input);
 	int rounds = 0;
 
-	fixture_init(&w.f);
-	w.f.policy = *policy;
-	w.f.policy.agents = &agent;
-	w.f.policy.workers_max = (int64_t)c->n;
-	w.f.policy.unchecked = UNCHECKED_ACCEPT; /* nobody is asked about what is good */
-	w.f.policy.plan.max_tasks = FLEET_MAX;
-	/* Silence is what is judged here; what runs make of their work is not. */
-	oversight_off(&w.f);
-	/* A fleet at work on one goal would use up what a goal may take. */
-	w.f.policy.budget[RES_WALL_MS] = -1;
-	agent.input = c->agents[0].input;
-	w.base = w.f.now;
-	for (size_t i = 0; i < c->n; i++) {
-		struct player *p = &w.players[i];
-
-		p->label = p->plays = &c->agents[i];
-		p->next = trace_recovered(p->label);
-		(void)snprintf(p->node, sizeof(p->node), "T%zu", i + 1);
-		ret[i] = outcome_new();
-		p->out = &ret[i];
-	}
-	history_teach(&w.f, c);
-	w.seen = w.f.log.n;
-	create_goal(&w.f, flat_plan(&w.f, c->n), NULL);
-	while (step(&w, horizon))
+	history_teach(w, policy, c);
+	world_cast(w, c->agents, c->n, ret);
+	w->restart_at = c->restart_at;
+	while (world_step(w, horizon))
 		if (++rounds > ROUNDS_MAX)
 			fail_msg("the world never comes to rest");
-	fixture_done(&w.f);
+	world_free(w);
 }

@@ -347,7 +347,7 @@ TEST(nobody_is_ordered_about_where_loops_are_not_looked_for)
 	fixture_done(&f);
 }
 
-/* A raw agent's output repeats itself since two minutes ago. */
+/* A raw agent's output repeats itself. */
 static struct observation *writes_again(struct fixture *f, const struct node *n, int64_t blocks)
 {
 	struct observation *o = observe(f, n);
@@ -367,10 +367,10 @@ TEST(output_that_repeats_itself_is_a_loop_when_no_file_changes)
 	struct observation *o = observe(&f, n);
 
 	o->same_since = f.now;
-	f.now += 30 * OV_SECOND;
+	f.now += 150 * OV_SECOND;
 	writes_again(&f, n, 5);
 	o->looked_at = f.now; /* something to compare with */
-	f.now += 84 * OV_SECOND;
+	f.now += 420 * OV_SECOND;
 	writes_again(&f, n, 20);
 	/* It was not looked at since. */
 	assert_int_equal(found(n), 0);
@@ -390,6 +390,30 @@ TEST(output_that_repeats_itself_is_a_loop_when_no_file_changes)
 	fixture_done(&f);
 }
 
+/* A look compares with the one before, which may have been before the loop. */
+TEST(a_change_before_the_loop_delays_it_only)
+{
+	struct fixture f;
+	const struct node *n = running(&f, "b");
+	struct observation *o = observe(&f, n);
+
+	o->same_since = f.now;
+	f.now += 150 * OV_SECOND;
+	writes_again(&f, n, 5);
+	o->looked_at = o->tree_at = f.now;
+	f.now += 450 * OV_SECOND;
+	writes_again(&f, n, 20);
+	o->looked_at = f.now;
+	settle(&f);
+	assert_int_equal(found(n), 0);
+	f.now += 120 * OV_SECOND;
+	writes_again(&f, n, 24);
+	o->looked_at = f.now;
+	settle(&f);
+	assert_int_equal(found(n), 1);
+	fixture_done(&f);
+}
+
 TEST(output_that_repeats_itself_is_no_loop)
 {
 	for (int i = 0; i < 5; i++) {
@@ -398,10 +422,10 @@ TEST(output_that_repeats_itself_is_no_loop)
 		struct observation *o = observe(&f, n);
 
 		if (i == 0) /* it is all of one moment */
-			o->same_since = f.now + 110 * OV_SECOND;
+			o->same_since = f.now + 550 * OV_SECOND;
 		else
 			o->same_since = f.now;
-		f.now += 114 * OV_SECOND;
+		f.now += 570 * OV_SECOND;
 		o->looked_at = f.now;
 		if (i == 1)
 			o->tree_at = f.now - OV_SECOND;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "core/habit.h"
+#include "core/liveness.h"
 #include "core/recover.h"
 #include "core/silence.h"
 #include "core/snapshot.h"
@@ -258,10 +259,49 @@ TEST(only_a_default_is_made_longer_and_not_without_end)
 	f.policy.mute_set = true;
 	assert_int_equal(mute_of(&f, as), OV_HOUR);
 	o->doing = ACTIVITY_UNSAID;
+	assert_int_equal(idle_of(&f, as), 30 * OV_MINUTE);
+	f.policy.idle_set = true;
 	assert_int_equal(idle_of(&f, as), 15 * OV_MINUTE);
 	f.policy.idle_after = f.policy.mute_after = 0;
 	assert_int_equal(idle_of(&f, as), 0);
 	assert_int_equal(mute_of(&f, as), 0);
+	fixture_done(&f);
+}
+
+/* A server that does not answer for a while, in a download of which nothing is written. */
+TEST(a_pause_in_work_is_not_measured_by_thought)
+{
+	struct fixture f;
+	struct assignment *as = running(&f);
+	struct observation *o = observe(&f, as->node);
+
+	teach_often(&f, "unsaid", "", "60", 10);
+	o->doing = ACTIVITY_UNSAID;
+	assert_int_equal(idle_of(&f, as), 2 * OV_MINUTE);
+	o->process_at = o->output_at + OV_SECOND;
+	assert_int_equal(idle_of(&f, as), 15 * OV_MINUTE);
+	o->output_at = o->process_at;
+	assert_int_equal(idle_of(&f, as), 2 * OV_MINUTE);
+	fixture_done(&f);
+}
+
+/* Fifty runs, and hardly one was at work without a word: one that is stands out. */
+TEST(who_is_rarely_busy_in_silence_is_put_before_a_person_sooner)
+{
+	struct fixture f;
+	struct assignment *as = running(&f);
+	struct observation *o = observe(&f, as->node);
+
+	o->doing = ACTIVITY_UNSAID;
+	teach_often(&f, "unsaid", "", "60", 49);
+	assert_int_equal(mute_of(&f, as), OV_HOUR);
+	teach_often(&f, "unsaid", "", "60", 1);
+	assert_int_equal(mute_of(&f, as), 30 * OV_MINUTE);
+	/* Twice the longest that was ever seen, and never more than without having learned. */
+	teach(&f, "work", "", "1142", 1);
+	assert_int_equal(mute_of(&f, as), 2 * 1142 * OV_SECOND);
+	teach(&f, "work", "", "7680", 1);
+	assert_int_equal(mute_of(&f, as), OV_HOUR);
 	fixture_done(&f);
 }
 
@@ -419,6 +459,67 @@ static void end_with(struct fixture *f, int exit_code)
 					"'silences': [{'activity': 'thinking', 'counts': {'60': "
 					"3}}]}",
 					STR_ARG(node_of(f, "T1")->assignment->run_id), exit_code));
+}
+
+/* ---- looks at one that says nothing of itself ---- */
+
+static size_t looks_of(struct fixture *f)
+{
+	struct world w = { f->state, &f->policy };
+
+	return reconcile(&f->arena, &w, &f->telemetry, f->now).looks_n;
+}
+
+/* Lets it be silent for so long, with a look whenever one is asked for; when they were, in seconds. */
+static str silent_for(struct fixture *f, struct observation *o, ov_time lasts)
+{
+	struct buf b = BUF_INIT;
+	ov_time end = o->output_at + lasts;
+	str said;
+
+	for (; f->now <= end; f->now += OV_SECOND) {
+		settle(f);
+		if (!looks_of(f))
+			continue;
+		buf_addf(&b, "%lld ", (long long)((f->now - o->output_at) / OV_SECOND));
+		o->looked_at = f->now;
+	}
+	said = arena_str(&f->arena, buf_str(&b));
+	buf_done(&b);
+	return said;
+}
+
+/* Else what it is at work on for ten minutes would be taken for ten minutes of thought. */
+TEST(one_that_says_nothing_is_looked_at_as_its_silence_doubles)
+{
+	struct fixture f;
+	struct assignment *as = running(&f);
+	struct observation *o = observe(&f, as->node);
+	static const enum activity others[] = { ACTIVITY_THINKING, ACTIVITY_STARTING,
+		ACTIVITY_TOOL };
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		o->doing = others[i];
+		o->output_at = f.now;
+		assert_true(str_is(silent_for(&f, o, 7 * OV_MINUTE), ""));
+	}
+	o->doing = ACTIVITY_UNSAID;
+	f.now += 20 * OV_SECOND - f.now % (15 * OV_SECOND);
+	o->output_at = f.now;
+	/* Together with others: four times a minute at most. And half-way, as all are. */
+	assert_true(str_is(silent_for(&f, o, 14 * OV_MINUTE), "70 130 250 450 490 "));
+	/* Once it was seen at work, that is known. */
+	f.now += 15 * OV_SECOND - f.now % (15 * OV_SECOND);
+	o->output_at = f.now;
+	assert_true(str_is(silent_for(&f, o, 3 * OV_MINUTE), "60 120 "));
+	o->process_at = o->looked_at;
+	assert_int_equal(liveness_probe(as, o, f.now), OV_TIME_MAX);
+	o->process_at = 0;
+	assert_int_equal(liveness_probe(as, o, f.now), o->output_at + 4 * OV_MINUTE);
+	as->node->episode_open = true;
+	assert_int_equal(liveness_probe(as, o, f.now), OV_TIME_MAX);
+	as->node->episode_open = false;
+	fixture_done(&f);
 }
 
 TEST(a_run_teaches_when_it_ended_well)
