@@ -121,6 +121,8 @@ static ov_time heard_at(const struct assignment *as, const struct observation *o
 	ov_time at = MAX(as->run->started_at, MAX(said, o->tree_at));
 
 	at = MAX(at, MAX(as->run->patience_from, as->run->awake_at));
+	/* Until a person answered it, its silence was theirs. */
+	at = MAX(at, as->run->asked_at);
 	if (life_is_progress(as->activity) || as->activity == LIFE_STREAM)
 		at = MAX(at, as->last_activity_at);
 	return MIN(at, now);

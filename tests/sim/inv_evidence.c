@@ -113,6 +113,26 @@ static void check_still(struct checker *c, const struct as_book *as)
 				(long long)(c->s->config->policy.idle_after / OV_SECOND));
 }
 
+/* "Busy, but shows nothing" is told of whoever is busy. */
+static void still_event(struct checker *c, const struct event *e)
+{
+	const struct as_book *as = book_as(c, e->assignment);
+	const struct sim_run *r = as && as->run ? machine_find(c->s->machine, as->run->id) : NULL;
+	ov_time since = r ? machine_still_since(r) : 0, most = 2 * c->s->config->policy.idle_after;
+	const struct observation *o;
+
+	if (e->kind != EV_ESCALATION_OPENED || !since || is_blind(c, e) || c->s->silent ||
+			!str_is(value_str_at(e->data, "kind"), "mute"))
+		return;
+	o = map_get(exec_observations(c->up->exec), as->run->id);
+	if (o && c->s->t - since > most && e->at - o->known_since > most)
+		sim_violated(c->s, inv_silence_found.name,
+				EV_FMT ": it is called busy, and has done nothing for %lld s "
+				       "(idle after %lld s)",
+				EV_ARG(e), (long long)((c->s->t - since) / OV_SECOND),
+				(long long)(most / 2 / OV_SECOND));
+}
+
 static void still_step(struct checker *c)
 {
 	/* Nothing can be seen of any run, and then it is to be found out anew. */
@@ -145,7 +165,8 @@ const struct invariant inv_silence_found = {
 	.name = "silence_found",
 	.sentence = "a run that does nothing at all for longer than idle_after and the looks that "
 		    "it "
-		    "takes is called stalled, or somebody was told of it",
+		    "takes is called stalled, or somebody was told of it, and not that it is busy",
+	.event = still_event,
 	.step = still_step,
 	.sabotage = still_sabotage,
 };
