@@ -1,11 +1,13 @@
 #include "app/doctor.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "app/backup.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "sys/file.h"
 #include "sys/job.h"
 #include "sys/loop.h"
 #include "sys/rand.h"
@@ -153,6 +155,29 @@ static void check_shim(struct doctor *d)
 	doctor_next(d, "install Overseer again");
 }
 
+/* A name relative to the worktree is known only when there is one. */
+static void check_agents(struct doctor *d)
+{
+	const struct config *c = d->cx->config;
+	size_t missing = 0;
+
+	for (size_t i = 0; i < c->agents_n; i++) {
+		const struct config_agent *agent = &c->agents[i];
+		str path = config_agent_path(agent, str_from(getenv("PATH")));
+		const char *name = arena_cstr(d->a, agent->command[0]);
+
+		if ((strchr(name, '/') && name[0] != '/') ||
+				file_program(d->a, arena_cstr(d->a, path), name))
+			continue;
+		missing++;
+		doctor_say(d, DOCTOR_WARNING, STR_FMT,
+				STR_ARG(config_program_missing(d->a, agent)));
+		doctor_next(d, STR_FMT, STR_ARG(config_program_next(d->a, agent)));
+	}
+	if (!missing)
+		doctor_say(d, DOCTOR_OK, "%zu configured", c->agents_n);
+}
+
 /* In this order: the store first, since the others are judged by what it says. */
 static const struct doctor_check checks[] = {
 	{ "integrity", "the database file, by SQLite's own check", doctor_integrity, NULL, false },
@@ -171,6 +196,7 @@ static const struct doctor_check checks[] = {
 	{ "permissions", "who may read the store", doctor_permissions, doctor_fix_permissions,
 			false },
 	{ "config", "the configuration", check_config, NULL, false },
+	{ "agents", "the programs of the agents", check_agents, NULL, false },
 	{ "git", "the version of git", check_git, NULL, false },
 	{ "shim", "the program that runs agents", check_shim, NULL, false },
 	{ "sandbox", "whether agents can be put into a sandbox", doctor_sandbox, NULL, false },

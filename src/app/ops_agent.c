@@ -10,20 +10,12 @@
 #include "core/view.h"
 #include "sys/file.h"
 
-/* As a run of it would be looked for: in its own PATH, or in the one that is handed on to it. */
+/* As a run of it would be looked for. */
 static const char *program_of(struct arena *a, const struct config_agent *agent)
 {
-	const char *path = NULL, *name = arena_cstr(a, agent->command[0]);
+	str path = config_agent_path(agent, str_from(getenv("PATH")));
 
-	for (size_t i = 0; i < agent->env_pass_n; i++)
-		if (str_is(agent->env_pass[i], "PATH"))
-			path = getenv("PATH");
-	for (size_t i = 0; i < agent->env_n; i++)
-		if (str_is(agent->env[i].name, "PATH"))
-			path = arena_cstr(a, agent->env[i].value);
-	if (!strchr(name, '/'))
-		return file_in_path(a, path, name);
-	return file_can_run(name) ? name : NULL;
+	return file_program(a, arena_cstr(a, path), arena_cstr(a, agent->command[0]));
 }
 
 /* Assignments that wait for a person hold no place. */

@@ -187,8 +187,11 @@ static void tell_end(struct trial *t)
 		out_f(&c->out, " can be used: %zu of %zu checks passed.\n", t->ok,
 				t->ok + t->failed);
 	else
-		out_f(&c->out, " cannot be relied on: %zu of %zu checks failed.\n", t->failed,
-				t->ok + t->failed);
+		out_f(&c->out,
+				" cannot be relied on: %zu of %zu checks failed.\n"
+				"Next: correct [agents.%s] in %s/config.toml, or what its "
+				"output above says, then: overseer agent test %s\n",
+				t->failed, t->ok + t->failed, t->name, c->client.dir, t->name);
 }
 
 int cmd_agent_test(struct cli *c, struct ov_err *err)

@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "base/str.h"
 #include "cli/input.h"
 #include "core/config.h"
@@ -49,6 +51,26 @@ static value *problem_list(struct cli *c, const struct ov_err *e)
 	return list;
 }
 
+/* A name relative to the worktree is known only when there is one. */
+static void note_programs(struct cli *c, const struct config *config, value *notes)
+{
+	struct arena *a = c->arena;
+
+	for (size_t i = 0; i < config->agents_n; i++) {
+		const struct config_agent *agent = &config->agents[i];
+		str path = config_agent_path(agent, str_from(getenv("PATH")));
+		const char *name = arena_cstr(a, agent->command[0]);
+
+		if ((strchr(name, '/') && name[0] != '/') ||
+				file_program(a, arena_cstr(a, path), name))
+			continue;
+		value_push(a, notes,
+				value_strf(a, "warning: " STR_FMT "\nNext: " STR_FMT,
+						STR_ARG(config_program_missing(a, agent)),
+						STR_ARG(config_program_next(a, agent))));
+	}
+}
+
 static value *note_list(struct cli *c, const struct config *config)
 {
 	value *list = value_array(c->arena);
@@ -63,6 +85,8 @@ static value *note_list(struct cli *c, const struct config *config)
 						"warning: " STR_FMT "; a task that names no agent "
 						"cannot start\nNext: " NO_AGENT_NEXT,
 						STR_ARG(nobody)));
+	if (config)
+		note_programs(c, config, list);
 	return list;
 }
 

@@ -123,6 +123,11 @@ struct config *config_free(struct config *c); /* returns NULL */
 int config_check_auto(const struct config *c, const char *command, struct ov_err *err);
 /* [agents.NAME], or NULL. */
 const struct config_agent *config_agent(const struct config *c, str name);
+/* Where a run of it looks for programs: its own PATH, or ours if that is handed on to it, else none. */
+str config_agent_path(const struct config_agent *agent, str ours);
+/* What people are told of an agent whose program is not there, and what to do about it. */
+str config_program_missing(struct arena *a, const struct config_agent *agent);
+str config_program_next(struct arena *a, const struct config_agent *agent);
 /* Where the planner's model is asked, without a slash at its end; empty for a command. */
 str config_planner_url(const struct config *c);
 /* The model as its provider calls it: without "PROVIDER/" before it. */

@@ -169,3 +169,33 @@ void config_check_format(struct config_reader *r, str path, struct config_agent 
 		agent->command_n = 1;
 	}
 }
+
+str config_agent_path(const struct config_agent *agent, str ours)
+{
+	str path = STR("");
+
+	for (size_t i = 0; i < agent->env_pass_n; i++)
+		if (str_is(agent->env_pass[i], "PATH"))
+			path = ours;
+	for (size_t i = 0; i < agent->env_n; i++)
+		if (str_is(agent->env[i].name, "PATH"))
+			path = agent->env[i].value;
+	return path;
+}
+
+str config_program_missing(struct arena *a, const struct config_agent *agent)
+{
+	return arena_printf(a, "agent " STR_FMT ": its program " STR_FMT " %s",
+			STR_ARG(agent->name), STR_ARG(agent->command[0]),
+			memchr(agent->command[0].p, '/', agent->command[0].n)
+					? "does not exist or is not executable"
+					: "is not in its PATH");
+}
+
+str config_program_next(struct arena *a, const struct config_agent *agent)
+{
+	return arena_printf(a,
+			"install " STR_FMT ", or correct agents." STR_FMT
+			".command in config.toml, then: overseer agent test " STR_FMT,
+			STR_ARG(agent->command[0]), STR_ARG(agent->name), STR_ARG(agent->name));
+}

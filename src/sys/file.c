@@ -565,3 +565,10 @@ const char *file_in_path(struct arena *a, const char *path, const char *name)
 	}
 	return NULL;
 }
+
+const char *file_program(struct arena *a, const char *path, const char *name)
+{
+	if (!strchr(name, '/'))
+		return file_in_path(a, path, name);
+	return file_can_run(name) ? name : NULL;
+}

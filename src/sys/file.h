@@ -60,6 +60,8 @@ int lock_probe(const char *path, bool *ret_held, struct ov_err *err);
 bool file_can_run(const char *path);
 /* The full name of a program in the folders of `path` ("/usr/bin:/bin"; NULL: none), or NULL. */
 const char *file_in_path(struct arena *a, const char *path, const char *name);
+/* The same of a name that may have folders before it, and then is that file. */
+const char *file_program(struct arena *a, const char *path, const char *name);
 /* "a/b" in the arena. */
 char *path_join(struct arena *a, const char *dir, const char *name);
 void fd_closep(int *fd); /* for _cleanup_ */

@@ -127,7 +127,7 @@ class Init(Case):
     def check(self, path, text, agents):
         with open(path, "w") as f:
             f.write(text)
-        self.assertIn(f"good, {agents} agent", self.ok("config", "check").out)
+        self.assertRegex(self.ok("config", "check").out, f"(good|valid), {agents} agent")
 
     def test_all_agents_broken(self):
         self.repository()

@@ -214,7 +214,7 @@ class PlanCheck(Case):
 
 class ConfigCheck(Case):
     def test_good(self):
-        self.write("c.toml", '[agents.a]\ncommand = ["x"]\n')
+        self.write("c.toml", '[agents.a]\ncommand = ["true"]\n')
         self.assertEqual(self.ok("config", "check", "c.toml").out, "c.toml: good, 1 agent\n")
         self.assertEqual(self.ok("config", "check", "c.toml", "--json").json(),
                          {"file": "c.toml", "ok": True, "problems": [], "notes": []})

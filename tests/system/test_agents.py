@@ -151,8 +151,9 @@ class AgentTest(SiteCase):
                               timeout=PATIENCE)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"failed +starts +it could not be started: .*nonexistent")
+        self.assertIn("x cannot be relied on: 1 of 1 checks failed.\nNext: correct [agents.x]", done.stdout)
+        self.assertTrue(done.stdout.endswith("then: overseer agent test x\n"), done.stdout)
         self.assertIn("there is no [agents.y]", site.cli("agent", "test", "y", code=3))
-
 
     def test_ctrl_c_leaves_nothing(self):
         site = self.site(agent='echo $$ > "$HOME/a.here"\nexec tail -f /dev/null\n')

@@ -472,6 +472,36 @@ class Doctor(SafetyCase):
         self.assertEqual(sorted(stopped["by"]), sorted(running["by"]))
         self.assertIn("0 problems, 1 warning\n", self.cli(site, "doctor"))
 
+    def test_a_program_that_is_not_there(self):
+        """Of every agent, by the PATH that its runs have; before a run fails by it, and with the daemon as without."""
+        site = self.site(FAST + """
+[agents.gone]
+format = "raw"
+command = ["/nonexistent/agent"]
+[agents.named]
+format = "codex"
+command = ["no-such-program"]
+[agents.elsewhere]
+command = ["sh", "-c", "true"]
+env.PATH = "/nonexistent"
+[agents.later]
+command = ["./in-the-worktree"]
+""", COMMIT)
+        said = "agent gone: its program /nonexistent/agent does not exist or is not executable"
+        for daemon in (False, True):
+            if daemon:
+                site.up()
+            answer = self.doctor(site)
+            found = answer["by"]["agents"]
+            self.assertEqual((found["level"], answer["problems"]), ("warning", 0))
+            self.assertEqual(found["text"], said + "; agent named: its program no-such-program is not in its PATH"
+                             "; agent elsewhere: its program sh is not in its PATH")
+            self.assertEqual(found["next"], "install /nonexistent/agent, or correct agents.gone.command in config.toml, "
+                             "then: overseer agent test gone")
+        checked = site.cli("config", "check")
+        self.assertIn(": valid, 5 agents\n  warning: " + said + "\n  Next: install /nonexistent/agent", checked)
+        self.assertEqual(checked.count("warning:"), 3)
+
     def test_findings(self):
         site = self.worked()
         run = site.runs()[0]["id"]
