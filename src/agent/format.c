@@ -33,6 +33,7 @@ const struct agent_format agent_formats[] = {
 			.title = "Claude Code",
 			.program = "claude",
 			.probe = "--version",
+			.oldest = "2.0.2",
 			.line = claude_line,
 			.error_line = claude_error_line,
 			.transcript = claude_transcript_line,
@@ -54,6 +55,7 @@ const struct agent_format agent_formats[] = {
 			.title = "Codex",
 			.program = "codex",
 			.probe = "--version",
+			.oldest = "0.131.0",
 			.line = codex_line,
 			.error_line = codex_error_line,
 			.transcript = codex_rollout_line,
@@ -75,6 +77,7 @@ const struct agent_format agent_formats[] = {
 			.title = "Gemini CLI",
 			.program = "gemini",
 			.probe = "--version",
+			.oldest = "0.41.0",
 			.line = gemini_line,
 			.error_line = gemini_error_line,
 			.end = gemini_end,
@@ -91,6 +94,7 @@ const struct agent_format agent_formats[] = {
 			.title = "opencode",
 			.program = "opencode",
 			.probe = "--version",
+			.oldest = "1.18.14",
 			.line = opencode_line,
 			.error_line = opencode_error_line,
 			.structured = true,
@@ -113,4 +117,32 @@ const struct agent_format *format_find(str name)
 		if (str_is(name, agent_formats[i].name))
 			return &agent_formats[i];
 	return NULL;
+}
+
+/* The number at the beginning of a version, and what comes behind the dot after it. */
+static int64_t next_number(str *version)
+{
+	int64_t n = 0;
+	size_t i = 0;
+
+	for (; i < version->n && version->p[i] >= '0' && version->p[i] <= '9'; i++)
+		n = MIN(n * 10 + (version->p[i] - '0'), INT32_MAX);
+	*version = i < version->n && version->p[i] == '.' ? str_sub(*version, i + 1, SIZE_MAX)
+							  : STR("");
+	return n;
+}
+
+bool format_is_too_old(const struct agent_format *f, str version)
+{
+	str oldest = str_from(f->oldest ? f->oldest : "");
+
+	if (!version.n || version.p[0] < '0' || version.p[0] > '9')
+		return false;
+	while (oldest.n) {
+		int64_t want = next_number(&oldest), have = next_number(&version);
+
+		if (have != want)
+			return have < want;
+	}
+	return false;
 }

@@ -34,6 +34,7 @@ struct agent_format {
 	const char *title;   /* "Claude Code" */
 	const char *program; /* the command unless the configuration names one; NULL: it must */
 	const char *probe;   /* the argument that makes it print its version */
+	const char *oldest;  /* version that is known to work (docs/agents.md) */
 	/* Variables that it needs, beyond the general ones; ends with NULL. May be NULL. */
 	const char *const *env_pass;
 
@@ -88,3 +89,5 @@ extern const char *const agent_format_names[]; /* the same, as choices; ends wit
 
 /* NULL when there is none of this name. */
 const struct agent_format *format_find(str name);
+/* Is this version, as the program prints it, before the oldest that is known to work? One without numbers is not. */
+bool format_is_too_old(const struct agent_format *f, str version);

@@ -135,17 +135,28 @@ static bool fence_works(struct arena *a)
 	return argv[0] && spawn_capture(&spec, &out, &status, NULL) == 0 && status == 0;
 }
 
+static void look_at_version(struct arena *a, struct found_agent *f)
+{
+	if (format_is_too_old(f->format, f->version))
+		f->warning = arena_printf(a,
+				"version " STR_FMT " is older than %s, the oldest that is known to "
+				"work: update it, then try it with overseer agent test %s",
+				STR_ARG(f->version), f->format->oldest, f->format->name);
+}
+
 static void look_at_sandbox(struct arena *a, struct found_agent *f)
 {
 	int why = f->format->unboxed_mode ? userns_try() : 0;
 
 	if (why && !fence_works(a))
 		f->warning = arena_printf(a,
-				"it can run no command here: the sandbox that it makes for them "
+				STR_FMT
+				"%sit can run no command here: the sandbox that it makes for them "
 				"needs user namespaces, which are forbidden (%s). Allow them, or, "
 				"where this machine itself is the fence, set permission_mode = "
 				"\"%s\"",
-				strerror(why), f->format->unboxed_mode);
+				STR_ARG(f->warning), f->warning.n ? "; " : "", strerror(why),
+				f->format->unboxed_mode);
 }
 
 size_t agents_detect(struct arena *a, const struct found_agent **ret)
@@ -161,6 +172,7 @@ size_t agents_detect(struct arena *a, const struct found_agent **ret)
 			continue;
 		found[n] = (struct found_agent){ .format = f, .path = path };
 		probe(a, &found[n]);
+		look_at_version(a, &found[n]);
 		look_at_sandbox(a, &found[n++]);
 	}
 	*ret = found;

@@ -155,14 +155,17 @@ class Cache(unittest.TestCase):
         self.assertNotIn("packages.example", self.run_tool("offline", "claude=2.0.0")["reason"])
         self.assertEqual(self.folders(), [])
 
-    def test_the_document_names_the_pinned_versions(self):
+    def test_the_document_names_the_versions(self):
+        """The pinned ones, and the oldest that `init` takes without a warning."""
         titles = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "opencode": "opencode"}
         text = (TOOL.parents[1] / "docs/agents.md").read_text(encoding="utf-8")
+        formats = (TOOL.parents[1] / "src/agent/format.c").read_text(encoding="utf-8")
         for name, rows in json.loads(TOOL.with_name("agents.json").read_text()).items():
             versions = {re.search(r"@(\d+\.\d+\.\d+)", package)[1] for package, _program, _sum in rows.values()}
             self.assertEqual(len(versions), 1, rows)
             if name != "node":
-                self.assertIn(f"\n| {titles[name]} | {versions.pop()} | ", text, "the table of versions")
+                oldest = re.search(rf'\.program = "{name}",.*?\.oldest = "([\d.]+)"', formats, re.S)[1]
+                self.assertRegex(text, rf"\n\| {titles[name]} \| {versions.pop()} \|[^|]*\|[^|]*\| {oldest} \|")
 
     def test_another_machine_is_told(self):
         self.pin({**PINNED, "claude": {"vax": PINNED["claude"]["any"]}})

@@ -96,6 +96,14 @@ class Init(Case):
             f.write(text[:start] + "\n".join(lines) + "\n")
         self.assertIn("good, 4 agents", self.ok("config", "check").out)
 
+    def test_an_agent_that_is_too_old(self):
+        self.repository()
+        self.bare_path("codex")
+        self.write("bin/codex", "#!/bin/sh\necho codex-cli 0.110.0\n", 0o755)
+        done = self.ok("init")
+        self.assertIn("codex: version 0.110.0 is older than 0.131.0, the oldest that is known to work: update it", done.out)
+        self.assertEqual(self.config()["agents"], {"codex": {"format": "codex"}}, "it may work all the same")
+
     def test_snippets_can_be_pasted_anywhere(self):
         """README's agent, before, after and between all tables of the file; then any line of it is uncommented."""
         with open(os.path.join(os.path.dirname(__file__), "../../README.md")) as f:
