@@ -235,6 +235,22 @@ class CodexTmux(Terminal):
         self.assertEqual([(r["trouble"], r["verdict"], r["resumed"]) for r in site.runs()],
                          [("rate_limited", "failed", False), ("rate_limited", "failed", True), ("none", "ok", True)])
 
+    def test_a_failure_while_no_daemon_was_there(self):
+        """It waits at its prompt when the next daemon comes, which reads the files from their beginning."""
+        site = self.place()
+        gate = site.gate("tool")
+        self.goal(site, self.task("T1", [self.kind.edit("T0.txt", "x\n"),
+                                         self.kind.shell(f"echo up > {site.root}/tool.here; head -n 1 {site.root}/tool.go"),
+                                         {"fail": {"status": 429, "message": "no luck"}}], self.work("T1")))
+        gate.wait()
+        site.kill()
+        gate.go()
+        self.model.wait(lambda r: r["status"] == 429)
+        site.up()
+        self.assertEqual(site.wait_type("agent.limited")["data"]["kind"], "rate_limited")
+        run = self.run_of(site, "T1", 0)
+        self.assertEqual((run["verdict"], run["trouble"], run["tool_calls"], run["turns"]), ("failed", "rate_limited", 2, 1), run)
+
     def test_its_sandbox_cannot_start(self):
         site = self.place(command=[str(real.TOP / "tools/without-userns"), real.program("codex")], recovery="escalate")
         self.goal(site, self.task("T1", [self.kind.shell("echo x > T1.txt"), {"text": "Done, as far as I know."}]))
