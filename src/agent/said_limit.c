@@ -18,6 +18,8 @@ static const struct {
 	{ "rate limit reached", TROUBLE_RATE_LIMITED },
 	{ "rate_limit_exceeded", TROUBLE_RATE_LIMITED },
 	{ "rate_limit_error", TROUBLE_RATE_LIMITED },
+	{ "rate limited*try again in ", TROUBLE_RATE_LIMITED },
+	{ "limit reached*resets ", TROUBLE_RATE_LIMITED },
 	{ "429*too many requests", TROUBLE_RATE_LIMITED },
 	{ "quota exceeded", TROUBLE_RATE_LIMITED },
 	{ "exceeded your*quota", TROUBLE_RATE_LIMITED },
@@ -38,7 +40,26 @@ static const struct {
 	{ "invalid_api_key", TROUBLE_LOGIN },
 	{ "invalid x-api-key", TROUBLE_LOGIN },
 	{ "authentication_error", TROUBLE_LOGIN },
+	{ "api key not found*set *api_key", TROUBLE_LOGIN },
 };
+
+/*
+ * What a test of the work may print as well: it counts only where the last line of all begins with it, since
+ * after its failures a test tool prints a summary. Words that only introduce an error may stand before it.
+ */
+static const struct {
+	const char *start;
+	enum trouble trouble;
+} last_word[] = {
+	{ "401 unauthorized", TROUBLE_LOGIN },
+	{ "api key not found", TROUBLE_LOGIN },
+	{ "no api key ", TROUBLE_LOGIN },
+	{ "missing api key", TROUBLE_LOGIN },
+	{ "rate limited", TROUBLE_RATE_LIMITED },
+};
+
+static const char *const introductions[] = { "error", "fatal", "api", "http", "http/1.1", "http/2",
+	"unexpected", "status", "code" };
 
 static char lower(char c)
 {
@@ -113,15 +134,51 @@ static enum trouble line_trouble(str line, const struct said_patterns *own, bool
 	return TROUBLE_NONE;
 }
 
+/* "Error: HTTP 401 ..." without what stands before the number. */
+static str without_introduction(str line)
+{
+	for (;;) {
+		size_t n = 0;
+		bool known = false;
+
+		line = str_trim(line);
+		while (n < line.n && line.p[n] != ' ' && line.p[n] != ':')
+			n++;
+		for (size_t i = 0; i < ARRAY_LEN(introductions); i++) {
+			str word = str_from(introductions[i]);
+
+			known |= word.n == n && find_part(str_sub(line, 0, n), word) == 0;
+		}
+		/* "API key ..." is what is looked for, not an introduction of it. */
+		if (!known || find_part(line, STR("api key")) == 0)
+			return line;
+		while (n < line.n && (line.p[n] == ' ' || line.p[n] == ':'))
+			n++;
+		line = str_sub(line, n, line.n);
+	}
+}
+
+static enum trouble last_word_trouble(str line)
+{
+	line = without_introduction(line);
+	for (size_t i = 0; i < ARRAY_LEN(last_word); i++)
+		if (find_part(line, str_from(last_word[i].start)) == 0)
+			return last_word[i].trouble;
+	return TROUBLE_NONE;
+}
+
 enum trouble said_trouble(str lines, const struct said_patterns *own, bool built_in, str *ret_line)
 {
 	enum trouble found = TROUBLE_NONE;
 	str line;
 
 	*ret_line = (str){ 0 };
+	lines = str_trim(lines);
 	while (str_split(&lines, '\n', &line)) {
 		enum trouble t = line_trouble(line, own, built_in);
 
+		if (t == TROUBLE_NONE && built_in && lines.n == 0)
+			t = last_word_trouble(line);
 		if (t == TROUBLE_NONE)
 			continue;
 		found = t;

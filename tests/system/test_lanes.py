@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -142,19 +143,25 @@ class Lanes(SiteCase):
         says = "read x; [ -e \"$HOME/free\" ] && {{ echo x > $OVERSEER_NODE.txt; exit 0; }}; echo working; echo {}; exit 1"
         agents = (("quota", "Error: 429 Too Many Requests, try again in 2 hours", ""), ("key", "Invalid API key", ""),
                   ("fuel", "tank: no more of my fuel", 'limit_patterns = ["No more*fuel"]\n'),
-                  ("work", "FAILED test_rate_limit", 'limit_patterns = ["no more*fuel"]\n'))
-        text = "".join(f"[agents.{name}]\ncommand = {json.dumps(says.format(json.dumps(words)))}\n{more}" for name, words, more in agents)
+                  ("wait", "Rate limited. Please try again in 2 hours.", ""), ("date", "Limit reached; resets Nov 19, 9am", ""),
+                  ("unknown", "401 Unauthorized", ""), ("unset", "API key not found. Set OPENAI_API_KEY.", ""),
+                  ("tests", "401 Unauthorized\n1 of 3 tests failed", ""), ("work", "FAILED test_rate_limit", 'limit_patterns = ["no more*fuel"]\n'))
+        text = "".join(f"[agents.{name}]\ncommand = {json.dumps(says.format(shlex.quote(words)))}\n{more}" for name, words, more in agents)
         site.configure(site.read(".overseer/config.toml").replace("[agents.script]", text + "[agents.script]"))
         site.cli("config", "check")
         site.up()
         goal = site.call("goal.create", title="Test", plan=plan(*(task(f"T{i}", suggestedAgent=a[0]) for i, a in enumerate(agents))))["goal"]
-        for node, agent, kind in (("T0", "quota", "rate_limited"), ("T1", "key", "login"), ("T2", "fuel", "rate_limited")):
+        for node, agent, kind in (("T0", "quota", "rate_limited"), ("T1", "key", "login"), ("T2", "fuel", "rate_limited"),
+                                  ("T3", "wait", "rate_limited"), ("T4", "date", "rate_limited"), ("T5", "unknown", "login"),
+                                  ("T6", "unset", "login")):
             limited = site.wait_type("agent.limited", node=node)["data"]
             self.assertEqual((limited["agent"], limited["kind"], limited["known_by"]), (agent, kind, "stream"), limited)
-        self.assertRegex(site.cli("status"), r'quota  rate limited until \S+( \S+)? \(in (2h|1h59m)\).*429 Too Many Requests')
-        site.wait_type("node.failed", node="T3")
-        self.assertNotIn("work", [lane["agent"] for lane in self.lanes(site)])
-        self.assertEqual({e["node"] for e in site.events() if e["type"] == "node.failed"}, {"T3"})
+        self.assertRegex(site.cli("status"), r'quota +rate limited until \S+( \S+)? \(in (2h|1h59m)\).*429 Too Many Requests')
+        self.assertRegex(site.cli("status"), r'wait +rate limited until \S+( \S+)? \(in (2h|1h59m)\)')
+        for node in "T7", "T8":
+            site.wait_type("node.failed", node=node)
+        self.assertFalse({"tests", "work"} & {lane["agent"] for lane in self.lanes(site)})
+        self.assertEqual({e["node"] for e in site.events() if e["type"] == "node.failed"}, {"T7", "T8"})
         self.assertIn("agent key is logged out", site.cli("inbox"))
         self.assertTrue(goal)
 

@@ -53,6 +53,8 @@ TEST(dates_in_the_ways_that_they_are_printed)
 	check(CODEX "Nov 18th, 2026 2:51 PM.", "2026-11-17T08:51:40Z", 0, "2026-11-18T14:51:00Z");
 	check(CODEX "Dec 1st, 2026 9:00 AM.", "2026-11-28T08:00:00Z", OV_HOUR,
 			"2026-12-01T08:00:00Z");
+	check("Limit reached; resets Nov 19, 9am", "2026-11-17T08:00:00Z", OV_HOUR,
+			"2026-11-19T08:00:00Z");
 	check("resets Jan 2, 10am", "2026-12-30T08:00:00Z", 0, "2027-01-02T10:00:00Z");
 	check("limit resets on 2026-11-19 04:00", "2026-11-17T08:00:00Z", 0,
 			"2026-11-19T04:00:00Z");

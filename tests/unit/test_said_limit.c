@@ -20,10 +20,17 @@ TEST(usual_messages)
 		"You've hit your usage limit. Try again later.", "error: Rate limit exceeded",
 		"HTTP 429: Too Many Requests", "litellm.RateLimitError: rate_limit_exceeded",
 		"You exceeded your current quota, please check your plan",
-		"Your credit balance is too low to access the API" };
+		"Your credit balance is too low to access the API",
+		"Rate limited. Please try again in 2 hours.", "Rate limited, wait a moment",
+		"Limit reached; resets Nov 19, 9am" };
 	static const char *const logins[] = { "Invalid API key \xc2\xb7 Please run /login",
 		"You are not logged in.", "Error: Incorrect API key provided",
-		"OAuth token has expired", "please log in again" };
+		"OAuth token has expired", "please log in again", "401 Unauthorized",
+		"I begin.\nError: HTTP 401 Unauthorized: no token\n\n",
+		"API Error: 401 Unauthorized", "unexpected status 401 Unauthorized",
+		"API key not found. Set OPENAI_API_KEY.",
+		"API key not found. Set OPENAI_API_KEY.\nbye", "API key not found",
+		"error: no API key in the environment", "Missing API key" };
 
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
 		assert_int_equal(said(limits[i]), TROUBLE_RATE_LIMITED);
@@ -37,7 +44,12 @@ TEST(words_of_the_work_are_none)
 	static const char *const others[] = { "", "FAILED test_quota",
 		"3 tests of rate limits failed", "assert status == 401, 'unauthorized'",
 		"login.c:12: error: expected ';'", "src/limit.rs: cannot find value `limit`",
-		"AssertionError: 429 != 200", "token expected before '}'" };
+		"AssertionError: 429 != 200", "token expected before '}'",
+		"AssertionError: '401 Unauthorized' != '200 OK'",
+		"expected 200 OK, got 401 Unauthorized", "401 Unauthorized\n1 test failed",
+		"GET /login: 401 Unauthorized", "FAILED test_key: API key not found",
+		"    Rate limited\n2 of 30 tests failed",
+		"not ok 3 - shows 'Rate limited, try again'", "not ok 4 - limit reached" };
 
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
 		assert_int_equal(said(others[i]), TROUBLE_NONE);
