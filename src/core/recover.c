@@ -240,8 +240,8 @@ ov_time climb_due(const struct climb *c, enum rung rung, ov_time now)
 	/* The same text again: the larger of backoff and minimum interval. */
 	if ((rung == RUNG_NUDGE || rung == RUNG_RESEND) && c->asked_at)
 		at = MAX(at, c->asked_at + p->min_resend_interval);
-	/* What was learned of an agent only makes it asked sooner. */
-	if (rung > RUNG_RESEND && c->running && !c->asks_person)
+	/* What was learned of an agent only makes it asked sooner, also when it waits for a person. */
+	if (rung > RUNG_RESEND && c->running)
 		at = MAX(at, c->stalled_at);
 	if (climb_ends_run(c, rung) && !c->asks_person)
 		at = MAX(at, may_end_at(c));

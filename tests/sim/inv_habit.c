@@ -9,7 +9,7 @@
 #include "tests/sim/machine.h"
 
 /* As docs/timeline.md says it. */
-enum { RUNS = 5, SAMPLES = 50, OF_ONE_RUN = 10, TWICE = 2, FLOOR_MS = 60 * 1000 };
+enum { RUNS = 5, SAMPLES = 50, OF_ONE_RUN = 10, TWICE = 2, FLOOR_MS = 60 * 1000, HALVED_AT = 1000 };
 
 static struct habit_book *book_habit(const struct checker *c, str agent, str model, int activity,
 		str tool)
@@ -53,6 +53,14 @@ static int64_t take_counts(struct habit_book *h, const value *counts, int *ret_l
 			*ret_longest = MAX(*ret_longest, i);
 	}
 	h->samples += sum;
+	/* What is old counts less and less. */
+	for (int i = 0; i < SILENCE_BUCKETS && h->samples >= HALVED_AT; i++)
+		h->counts[i] /= 2;
+	if (h->samples >= HALVED_AT) {
+		h->samples = 0;
+		for (int i = 0; i < SILENCE_BUCKETS; i++)
+			h->samples += h->counts[i];
+	}
 	return sum;
 }
 

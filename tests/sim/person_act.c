@@ -263,6 +263,9 @@ static const struct act run_reads[] = {
 	{ "run.show", 10, NULL, NULL, NULL, NULL },
 	{ "explain.get", 10, NULL, NULL, NULL, "id" },
 };
+static const struct act agent_reads[] = {
+	{ "agent.show", 10, NULL, NULL, NULL, "agent" },
+};
 static const struct act inbox_reads[] = {
 	{ "inbox.show", 10, NULL, NULL, NULL, NULL },
 };
@@ -288,7 +291,7 @@ static const struct noun {
 	{ "run.list", "runs", "run", ACTS(run_acts), ACTS(run_reads), 10 },
 	{ "queue.list", "accept", "node", ACTS(node_acts), ACTS(node_reads), 10 },
 	{ "queue.list", "dispatch", "node", ACTS(node_acts), ACTS(node_reads), 10 },
-	{ "agent.list", "agents", "name", NULL, 0, NULL, 0, 3 },
+	{ "agent.list", "agents", "name", NULL, 0, ACTS(agent_reads), 3 },
 	{ "inbox.list", "inbox", "number", NULL, 0, ACTS(inbox_reads), 10 },
 	{ "notice.list", "notices", "notice", ACTS(notice_acts), ACTS(notice_reads), 12 },
 	{ "worker.list", "workers", "worker", ACTS(worker_acts), ACTS(worker_reads), 15 },
