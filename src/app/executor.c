@@ -13,6 +13,7 @@
 #include "app/planning.h"
 #include "app/pool.h"
 #include "app/radar.h"
+#include "app/run_words.h"
 #include "app/setup.h"
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -298,6 +299,21 @@ static const char *const git_outcomes[] = {
 	[GIT_REFUSED] = "refused",
 };
 
+/* Of a run that changed nothing: what it said instead. A terminal's picture is no message. */
+static void put_last_lines(struct task *t, value *data)
+{
+	const struct effect *fx = state_effect(engine_state(t->x->engine), t->effect_id);
+	const struct run *r = fx ? state_run(engine_state(t->x->engine), fx->run_id) : NULL;
+	const struct config_agent *agent = r ? config_agent(t->x->o.config, r->agent) : NULL;
+	const struct agent_format *f = agent ? format_find(agent->format) : NULL;
+
+	if (!f || r->last_lines.n || (f->structured && str_is(agent->runtime, "tmux")))
+		return;
+	put_text(t, data, "last_lines",
+			run_words_said(&t->arena, executor_run_dir(&t->arena, t->x->o.dir, r->id),
+					f->structured ? f : NULL));
+}
+
 void task_git_done(void *user, int r, const struct git_result *res, const struct ov_err *err)
 {
 	struct task *t = user;
@@ -333,6 +349,8 @@ void task_git_done(void *user, int r, const struct git_result *res, const struct
 	put_texts(t, data, "leftover_files", res->leftover_files, res->leftover_files_n);
 	put_text(t, data, "refused", res->refused);
 	put_text(t, data, "target_head", res->target_left);
+	if (t->kind == FX_HARVEST && res->files_changed == 0)
+		put_last_lines(t, data);
 	target_look(t, res->target_seen);
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "agent/stream.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/utf8.h"
@@ -60,4 +61,28 @@ str run_words(struct arena *a, const char *dir, const struct account *account)
 				? errors
 				: last_lines(a, joined(a, errors, redact(a, words)));
 	return last_lines(a, joined(a, redact(a, str_from(account->message)), errors));
+}
+
+static void on_fact(void *user, const struct fact *f)
+{
+	account_fact(user, f, 0);
+}
+
+str run_words_said(struct arena *a, const char *dir, const struct agent_format *f)
+{
+	struct account *account = arena_new(a, struct account);
+	struct stream *stream;
+	str out, line;
+
+	if (!f)
+		return run_words(a, dir, NULL);
+	account_init(account, NULL, 0);
+	stream = stream_new(f, on_fact, account);
+	out = tail(a, dir, "output");
+	if (out.n >= TAIL_BYTES)
+		(void)str_split(&out, '\n', &line); /* which may have been cut */
+	stream_bytes(stream, out, 0);
+	stream_end(stream);
+	stream_free(stream);
+	return last_lines(a, redact(a, str_from(account->message)));
 }

@@ -1,6 +1,7 @@
 #pragma once
 /* What a run's agent wrote last, read from the run's folder before that is cleared. */
 #include "agent/account.h"
+#include "agent/format.h"
 #include "base/ov.h"
 
 /*
@@ -8,3 +9,8 @@
  * output is text; else what it said counts, and its error output. Empty: it wrote nothing.
  */
 str run_words(struct arena *a, const char *dir, const struct account *account);
+/*
+ * The same of a run that ended well, long after: the last message in its output, or its text where that is
+ * not parsed (f: NULL).
+ */
+str run_words_said(struct arena *a, const char *dir, const struct agent_format *f);

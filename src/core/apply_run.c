@@ -185,6 +185,8 @@ int apply_run_harvested(struct state *s, const struct event *e, struct ov_err *e
 	record_set_strs(&r->leftover_files, value_at(e->data, "leftover_files"));
 	record_set_str(&r->rescue_ref, ev_text(e, "rescue_ref"));
 	record_set_str(&r->left_out, ev_text(e, "detail"));
+	if (ev_text(e, "last_lines").n)
+		record_set_str(&r->last_lines, ev_text(e, "last_lines"));
 	record_set_str(&as->head, ev_text(e, "head"));
 	record_set_str(&as->tree, ev_text(e, "tree"));
 	if (as->node)

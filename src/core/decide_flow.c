@@ -14,8 +14,10 @@
 #include "core/decide_review.h"
 #include "core/decide_target.h"
 #include "core/decide_worker.h"
+#include "core/last_lines.h"
 #include "core/limits.h"
 #include "core/notices.h"
+#include "core/redact.h"
 #include "core/session.h"
 #include "core/standing.h"
 
@@ -383,6 +385,15 @@ static bool keeps_worker(const struct decide_ctx *cx, const struct assignment *a
 			str_eq(w->assignment_id, as->id);
 }
 
+/* Only now is it known that a run which ended well has a reason to be read. */
+static void put_last_lines(struct decide_ctx *cx, struct event *e, const struct outcome *o)
+{
+	str lines = value_str_at(o->data, "last_lines");
+
+	if (lines.n && !o->as->run->last_lines.n && value_int_at(o->data, "files_changed") == 0)
+		ev_str(cx, e, "last_lines", last_lines(cx->arena, redact(cx->arena, lines)));
+}
+
 static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 {
 	struct event *e;
@@ -409,6 +420,7 @@ static void harvest_ended(struct decide_ctx *cx, const struct outcome *o)
 		ev_str(cx, e, "rescue_ref", value_str_at(o->data, "rescue_ref"));
 	if (o->detail.n)
 		ev_note(cx, e, "detail", o->detail);
+	put_last_lines(cx, e, o);
 	if (keeps_worker(cx, o->as))
 		assignment_keep_worker(cx, o->as, STR("its agent waits for an answer"));
 	else if (flow_winding_down(o->as))

@@ -332,6 +332,8 @@ static const struct event_field run_harvested[] = {
 	LIST_OPT("leftover_files", "paths in the work that its agents left uncommitted, the first"),
 	TEXT_OPT("rescue_ref", "ref that keeps the state as the agent left it"),
 	TEXT_OPT("detail", "what else was found, such as a repository that is no part of the work"),
+	TEXT_OPT("last_lines",
+			"of a run that ended well but changed nothing: what its agent wrote last"),
 };
 static const struct event_field run_continued[] = {
 	TEXT("trouble", "why it could not finish"),

@@ -32,8 +32,8 @@ struct run {
 	ov_time resets_at; /* when the limit is over, where the agent says so */
 	int64_t exit_code, signal;
 	str message;
-	str denied;     /* tools that it wanted and was denied, for people; mostly empty */
-	str last_lines; /* of one that failed: what it wrote last, LIMIT_LAST_LINES at most */
+	str denied; /* tools that it wanted and was denied, for people; mostly empty */
+	str last_lines; /* of one that failed or changed nothing: what it wrote last, LIMIT_LAST_LINES at most */
 	int64_t output_bytes, dropped_bytes, swept;
 	str containment; /* cgroup or sweep; empty until it has ended */
 	str sandbox; /* fence, bwrap or none; empty until it has ended, or where it is not known */

@@ -326,7 +326,7 @@ git commit -qam "work of $OVERSEER_NODE"
         self.assertEqual(self.subjects(site), ["start", ""])
 
     def test_nothing_changed(self):
-        site = self.site(FAST, 'cat > "$HOME/told.$OVERSEER_ATTEMPT"; exit 0\n')
+        site = self.site(FAST, 'cat > "$HOME/told.$OVERSEER_ATTEMPT"; echo "Which file?"; echo "attempt $OVERSEER_ATTEMPT: tell me."; exit 0\n')
         site.up()
         site.call("goal.create", title="Test", plan=plan(task("T1")))
         blocked = self.blocked(site, "T1")
@@ -334,7 +334,34 @@ git commit -qam "work of $OVERSEER_NODE"
                          "failed 2 times (no_changes): the agent reported success but changed nothing")
         self.assertEqual(len(site.runs()), 2)
         self.assertIn("changed no file", site.home("told.2"))
-        self.assertEqual(site.call("status.get")["needs_you"][0]["kind"], "no_changes")
+        need = site.call("status.get")["needs_you"][0]
+        self.assertEqual(need["kind"], "no_changes")
+        # What it said instead is what a person wants to see.
+        said = "Which file?\nattempt 2: tell me."
+        self.assertEqual(need["last_lines"], said)
+        self.assertEqual([r["last_lines"] for r in site.call("run.list")["runs"]], [said.replace("2", "1"), said])
+        entry = str(site.wait_type("escalation.opened")["data"]["escalation"])
+        for command in (("status",), ("inbox", "show", entry), ("explain", "T1")):
+            self.assertRegex(site.cli(*command), r"\| Which file\?\n +\| attempt 2: tell me\.\n", command)
+
+    def test_nothing_changed_by_an_agent_that_speaks_a_format(self):
+        """Its last message is shown, not the lines that it is written in; of a run that changed something, none."""
+        site = self.site(FAST)
+        os.chmod(site.write("../agent.sh", """#!/bin/sh
+cat > /dev/null
+[ "$OVERSEER_NODE" = T2 ] && echo x > x.txt
+echo '{"type":"system","subtype":"init","cwd":"/w","session_id":"bcac89b7-f0ce-4aad-8947-bb6c67a83286","tools":[],"model":"m"}'
+printf '%s\\n' '{"type":"assistant","message":{"content":[{"type":"text","text":"I may not write here.\\nAllow it?"}]}}'
+printf '%s\\n' '{"type":"result","subtype":"success","is_error":false,"result":"I may not write here.\\nAllow it?","num_turns":1}'
+"""), 0o755)
+        site.configure(FAST + f'[defaults]\nagent = "x"\n[agents.x]\nformat = "claude"\ncommand = ["{site.root}/agent.sh"]\n')
+        site.up()
+        site.call("goal.create", title="Test", plan=plan(task("T1"), task("T2")))
+        self.blocked(site, "T1")
+        site.wait_type("node.status", node="T2", to="done")
+        runs = site.call("run.list")["runs"]
+        self.assertEqual({r["last_lines"] for r in runs if r["node_id"] == "T1"}, {"I may not write here.\nAllow it?"})
+        self.assertEqual({r["last_lines"] for r in runs if r["node_id"] == "T2"}, {""})
 
     def test_unknown_agent(self):
         site = self.site(FAST, COMMIT)
