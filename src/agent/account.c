@@ -279,6 +279,12 @@ static void on_context(struct account *c, const struct fact *f, ov_time at _unus
 
 /* ---- being held up ---- */
 
+/* It says that it waits, not for what. */
+static bool is_unnamed(str name)
+{
+	return !name.n || str_is(name, "permission_prompt");
+}
+
 /* A prompt that is still open may be told of again, with less than was known of it. */
 static void on_wanted(struct account *c, const struct fact *f, ov_time at)
 {
@@ -287,7 +293,7 @@ static void on_wanted(struct account *c, const struct fact *f, ov_time at)
 
 	if (!c->waiting_for[0])
 		c->waiting_since = at;
-	else if (!f->text.n)
+	else if (!f->text.n || is_unnamed(f->name))
 		return;
 	KEEP(c->waiting_for, name);
 	n = strlen(c->waiting_for);

@@ -47,6 +47,7 @@ static bool is_routine(const struct event *e)
 	case EV_ITERATION_RECORDED:
 	case EV_RUN_CREATED:
 	case EV_RUN_SESSION:
+	case EV_SILENCE_LEARNED:
 	case EV_WORKSPACE_READY: return true;
 	case EV_NODE_STATUS:
 		return str_is(to, "queued") || str_is(to, "in_progress") || str_is(to, "todo");

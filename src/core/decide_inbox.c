@@ -206,6 +206,20 @@ static int check_option(struct decide_ctx *cx, const struct answer *a, struct ov
 	return OV_EINVALID;
 }
 
+/* Its prompt is in its terminal and takes keys: a text would close the entry and leave it waiting. */
+static int check_permission(struct decide_ctx *cx, const struct answer *a, struct ov_err *err)
+{
+	const struct assignment *as = a->n->assignment;
+
+	if (inbox_has_answer(a->x, a->text))
+		return check_node(cx, a, err);
+	ov_fail(err, OV_EINVALID, "#%lld is answered in the agent's terminal, or with: " STR_FMT,
+			(long long)a->x->number, STR_ARG(inbox_words(cx->arena, a->x)));
+	if (as)
+		ov_next(err, "overseer worker attach " STR_FMT, STR_ARG(as->worker));
+	return OV_EINVALID;
+}
+
 static void answer_login(struct decide_ctx *cx, const struct answer *a)
 {
 	login_answered(cx, a->x);
@@ -282,6 +296,7 @@ static const struct rule {
 	{ ASK_PAUSED, ABOUT_GOAL, answer_check_paused, answer_paused, TAKES_GUIDANCE },
 	{ ASK_ABORTED, ABOUT_GOAL, answer_check_aborted, answer_aborted, TAKES_GUIDANCE },
 	{ "question", ABOUT_NODE, NULL, answer_question, TAKES_ANY },
+	{ ASK_PERMISSION, ABOUT_NODE, check_permission, answer_node, TAKES_GUIDANCE },
 	{ "budget", ABOUT_GOAL, check_budget, answer_goal, TAKES_GUIDANCE },
 	{ "planner", ABOUT_GOAL, check_plan, answer_goal, TAKES_GUIDANCE },
 	{ "reopened", ABOUT_GOAL, check_plan, answer_goal, TAKES_GUIDANCE },

@@ -311,7 +311,7 @@ static void limit_measure(struct decide_ctx *cx, const struct assignment *as, st
 		l->resets_at = lane->resets_at;
 		l->guessed = lane->guessed;
 	} else if (!lane_rules[l->kind].person) {
-		l->resets_at = cx->now + recovery_backoff(cx->policy, l->times);
+		l->resets_at = cx->now + limit_backoff(cx->policy, l->times);
 		l->guessed = true;
 	}
 	/* Those that only meet it later do not put off the run that tries it. */

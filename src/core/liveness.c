@@ -114,16 +114,21 @@ struct liveness liveness_judge(const struct policy *p, const struct assignment *
 /* Whoever writes the same so often, over some time, shows nothing of its work. */
 enum { MUTE_REPEATS = 20 };
 
+bool says_the_same(const struct observation *o)
+{
+	return o && o->same_output && o->same_calls >= MUTE_REPEATS;
+}
+
 static ov_time heard_at(const struct assignment *as, const struct observation *o, ov_time now)
 {
-	ov_time said = o->same_output && o->same_calls >= MUTE_REPEATS ? o->same_since
-								       : o->output_at;
+	bool same = says_the_same(o);
+	ov_time said = same ? o->same_since : o->output_at;
 	ov_time at = MAX(as->run->started_at, MAX(said, o->tree_at));
 
 	at = MAX(at, MAX(as->run->patience_from, as->run->awake_at));
 	/* Until a person answered it, its silence was theirs. */
 	at = MAX(at, as->run->asked_at);
-	if (life_is_progress(as->activity) || as->activity == LIFE_STREAM)
+	if (life_is_progress(as->activity) || (as->activity == LIFE_STREAM && !same))
 		at = MAX(at, as->last_activity_at);
 	return MIN(at, now);
 }

@@ -49,6 +49,8 @@ struct voice {
 
 struct voice voice_judge(const struct policy *p, const struct assignment *as,
 		const struct observation *o, ov_time now);
+/* Its output is the same again and again, for so long that it shows nothing of its work. */
+bool says_the_same(const struct observation *o);
 /* The clock was set by that much: what was seen is as long ago as before. */
 void observation_clock_moved(struct observation *o, ov_time by);
 /* Is this a sign that the work goes forward, not only that something moves? */

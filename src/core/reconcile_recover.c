@@ -117,13 +117,46 @@ static str usual_words(const struct tick *t, const struct habit *h)
 	return h ? arena_printf(t->a, "; " STR_FMT, STR_ARG(habit_words(t->a, h))) : STR("");
 }
 
+/* The agent's own words, so that they cannot be taken for ours: within quotes, in one line. */
+static str in_quotes(struct arena *a, str words)
+{
+	char *p = arena_array(a, char, words.n + 1);
+
+	for (size_t i = 0; i < words.n; i++)
+		p[i] = words.p[i] == '"'                                               ? '\''
+				: (unsigned char)words.p[i] < ' ' || words.p[i] == 127 ? ' '
+										       : words.p[i];
+	return arena_printf(a, "\"" STR_FMT "\"", (int)words.n, p);
+}
+
+static str mute_words(const struct tick *t, const struct assignment *as,
+		const struct observation *o, enum life_sign sign, ov_time silent)
+{
+	str tool = o && o->tool_in_flight ? o->tool : STR("");
+	str lasted = duration_format_short(t->a, silent);
+
+	if (says_the_same(o))
+		return arena_printf(t->a,
+				"has written the same %lld times and changed no file for " STR_FMT
+				": " STR_FMT,
+				(long long)o->same_calls, STR_ARG(lasted),
+				STR_ARG(in_quotes(t->a, o->same_call)));
+	return arena_printf(t->a,
+			"is busy (%s%s" STR_FMT
+			"), but has written nothing and changed no file for " STR_FMT STR_FMT,
+			status_name(&life_signs, (int)sign),
+			!tool.n                             ? ""
+					: sign == LIFE_TOOL ? " "
+							    : ", tool ",
+			STR_ARG(tool), STR_ARG(lasted), STR_ARG(usual_words(t, habit_busy(as, o))));
+}
+
 /* Nobody's to kill either, and nobody but a person can tell whether it works. */
 static void check_voice(struct tick *t, const struct assignment *as, const struct observation *o,
 		enum life_sign sign)
 {
 	struct voice v = voice_judge(t->w->policy, as, o, t->now);
 	struct decision d = about(DEC_MUTE, as), heard = about(DEC_SETTLED, as);
-	str tool = o && o->tool_in_flight ? o->tool : STR("");
 	ov_time after_outage = t->w->state->outage_over_at +
 			(t->w->state->outage_over_at ? habit_mute(t->w->policy, as, o) : 0);
 
@@ -144,31 +177,13 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 		return;
 	}
 	d.why = arena_printf(t->a,
-			"run " STR_FMT " is busy (%s%s" STR_FMT
-			"), but has written nothing%s and changed no file "
-			"for " STR_FMT STR_FMT
+			"run " STR_FMT " " STR_FMT
 			". It is left alone; if it hangs: overseer run stop " STR_FMT
 			" --reason TEXT",
-			STR_ARG(as->run->id), status_name(&life_signs, (int)sign),
-			!tool.n                             ? ""
-					: sign == LIFE_TOOL ? " "
-							    : ", tool ",
-			STR_ARG(tool), o->output_at > v.heard_at ? " new" : "",
-			STR_ARG(duration_format_short(t->a, t->now - v.heard_at)),
-			STR_ARG(usual_words(t, habit_busy(as, o))), STR_ARG(as->run->id));
+			STR_ARG(as->run->id),
+			STR_ARG(mute_words(t, as, o, sign, t->now - v.heard_at)),
+			STR_ARG(as->run->id));
 	tick_add(t, d);
-}
-
-/* The agent's own words, so that they cannot be taken for ours: within quotes, in one line. */
-static str in_quotes(struct arena *a, str words)
-{
-	char *p = arena_array(a, char, words.n + 1);
-
-	for (size_t i = 0; i < words.n; i++)
-		p[i] = words.p[i] == '"'                                               ? '\''
-				: (unsigned char)words.p[i] < ' ' || words.p[i] == 127 ? ' '
-										       : words.p[i];
-	return arena_printf(a, "\"" STR_FMT "\"", (int)words.n, p);
 }
 
 static void ask(struct tick *t, const struct assignment *as, const struct observation *o)

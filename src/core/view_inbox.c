@@ -106,6 +106,21 @@ static void push_about(struct arena *a, value *list, const struct entry *e)
 				arena_printf(a, "overseer report " STR_FMT, STR_ARG(e->g->id)));
 }
 
+/* What settles it at the run itself. */
+static void push_run(struct arena *a, value *list, const struct entry *e)
+{
+	const struct assignment *as = e->n ? e->n->assignment : NULL;
+
+	if (as && str_is(e->x->kind, ASK_PERMISSION))
+		push_command(a, list,
+				arena_printf(a, "overseer worker attach " STR_FMT,
+						STR_ARG(as->worker)));
+	if (as && as->run && str_is(e->x->kind, "mute"))
+		push_command(a, list,
+				arena_printf(a, "overseer run stop " STR_FMT " --reason TEXT",
+						STR_ARG(as->run_id)));
+}
+
 static value *commands_of(struct arena *a, const struct entry *e)
 {
 	value *list = value_array(a);
@@ -116,6 +131,7 @@ static value *commands_of(struct arena *a, const struct entry *e)
 		return list;
 	if (str_is(e->x->kind, "budget"))
 		words = STR("raise --budget NAME=AMOUNT");
+	push_run(a, list, e);
 	push_command(a, list,
 			arena_printf(a, "overseer inbox answer %lld " STR_FMT, number,
 					STR_ARG(words)));

@@ -264,6 +264,22 @@ class Tmux(Terminal):
         self.assertIn("told.txt", site.git("ls-tree", "--name-only", "main"))
         self.assertEqual([len(self.log(site, what)) for what in ("paste", "prompt")], [1, 2])
 
+    def test_the_entry_about_a_prompt_takes_no_text(self):
+        """A text would close it, and reach nobody: the prompt takes keys."""
+        site = self.terminal_site(options='ask_after = "100ms"\n')
+        site.up()
+        goal = self.goal(site, "!ask", "!touch T1.txt")
+        site.wait_type("escalation.opened")
+        number = site.call("inbox.list")["inbox"][0]["number"]
+        said = site.cli("inbox", "answer", str(number), "yes, please create that file", code=2)
+        self.assertIn("overseer worker attach pool-1", said)
+        shown = site.cli("inbox", "show", str(number))
+        self.assertIn("overseer worker attach pool-1\n", shown)
+        self.assertIn("retry|done|cancel\n", shown)
+        self.assertEqual([x["kind"] for x in site.call("inbox.list")["inbox"]], ["permission"])
+        self.tmux(site, "send-keys", "-t", f"={self.sessions(site)[-1]}:", "Enter")
+        site.wait_goal(goal)
+
     def test_a_killed_session_is_tried_again(self):
         site = self.terminal_site()
         gate = site.gate("g")

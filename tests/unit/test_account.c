@@ -326,6 +326,24 @@ TEST(the_end_of_a_turn_clears)
 	assert_int_equal(c.turns, 1);
 }
 
+/* Claude's notice comes after the request, and says less. */
+TEST(a_notice_of_a_prompt_does_not_replace_what_it_is_about)
+{
+	struct account c = fresh();
+	struct fact asks = of(FACT_PERMISSION_WANTED), notice = asks;
+
+	notice.name = STR("permission_prompt");
+	notice.text = STR("Claude needs your permission");
+	tell(&c, notice, T0);
+	assert_string_equal(c.waiting_for, "permission_prompt: Claude needs your permission");
+	asks.name = STR("Write");
+	asks.text = STR("{\"file_path\":\"a\"}");
+	tell(&c, asks, T0 + 1);
+	tell(&c, notice, T0 + 6000);
+	assert_string_equal(c.waiting_for, "Write: {\"file_path\":\"a\"}");
+	assert_int_equal(c.waiting_since, T0);
+}
+
 TEST(a_retry_is_no_life_and_ends_with_the_next_fact)
 {
 	struct account c = fresh();

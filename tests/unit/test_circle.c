@@ -414,6 +414,38 @@ TEST(a_change_before_the_loop_delays_it_only)
 	fixture_done(&f);
 }
 
+/* Nobody can tell it anything while it runs: a person is told, once, though it is heard all the time. */
+TEST(output_that_repeats_itself_for_long_is_put_before_a_person)
+{
+	struct fixture f;
+	const struct node *n = running(&f, "b");
+	struct observation *o = observe(&f, n);
+	ov_time since = f.now;
+
+	f.policy.mute_after = 10 * OV_MINUTE;
+	o->same_since = since;
+	for (int64_t i = 1; f.now - since < 2 * f.policy.mute_after; i++) {
+		f.now += 30 * OV_SECOND;
+		o->looked_at = f.now;
+		writes_again(&f, n, 10 * i);
+		assert_int_equal(f.state->escalations.n, f.now - since >= f.policy.mute_after);
+	}
+	assert_true(str_is(f.state->escalations.p[0]->kind, "mute"));
+	assert_true(str_contains(f.state->escalations.p[0]->question,
+			STR("has written the same 200 times and changed no file for 10m: \"waiting "
+			    "for "
+			    "the server\"")));
+	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
+	/* It says something else. */
+	o->same_output = false;
+	o->same_calls = 0;
+	f.now += f.policy.idle_after / 2;
+	o->output_at = f.now;
+	settle(&f);
+	assert_int_not_equal(f.state->escalations.p[0]->status, ESC_OPEN);
+	fixture_done(&f);
+}
+
 TEST(output_that_repeats_itself_is_no_loop)
 {
 	for (int i = 0; i < 5; i++) {
