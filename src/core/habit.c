@@ -10,11 +10,10 @@
  * Asked after twice what is usual: runs that are a little slower than all before them are no news, and
  * the tail of a distribution is longer than fifty samples show.
  */
-enum {
-	MARGIN = 2,
-	BUSY = 2,
-	RUNS_MANY = 50, /* in which a silence that was never seen is known to be rare */
-};
+enum { MARGIN = 2, BUSY = 2 };
+
+/* So many runs in which a silence was never seen show that it is rare. */
+enum { RUNS_MANY = 50 };
 
 static struct habits *find(const struct state *s, str agent)
 {

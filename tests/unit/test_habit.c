@@ -410,6 +410,9 @@ TEST(a_run_is_asked_by_what_is_usual_for_it)
 	assert_int_equal(climb.stalled_at, as->last_activity_at + 15 * OV_MINUTE);
 	assert_true(climb_due(&climb, RUNG_REASSIGN, f.now) > climb.stalled_at);
 	assert_int_equal(climb_due(&climb, RUNG_REPLAN, f.now), climb.stalled_at);
+	/* Nor when it says that it waits for a person, and so is not asked at all. */
+	climb.asks_person = true;
+	assert_true(climb_due(&climb, RUNG_REASSIGN, f.now) >= climb.stalled_at);
 	assert_true(str_is(value_str_at(last_event(&f, EV_EPISODE_RUNG)->data, "rung"), "nudge"));
 	fixture_done(&f);
 }
