@@ -183,7 +183,7 @@ cache_read_usd_per_mtok = 0.1
         site.call("goal.pause", goal=goal, now=True)
         site.wait_type("run.ended")
         self.assertEqual(running(self.token), [])
-        # Those that it started meanwhile were killed with it, and may take a moment to be gone.
+        # Once one was there that had not been before; what it was is not known. Whoever stays is found.
         harness.wait_gone(*everybody, *site.live_pids())
         self.assertEqual(site.live_pids(), [])
         kept = site.wait_type("run.harvested", node="T1")["data"]
