@@ -39,6 +39,17 @@ static str run_time(struct arena *a, const value *x)
 	return duration_format_short(a, ms >= OV_SECOND ? ms / OV_SECOND * OV_SECOND : ms);
 }
 
+/* "pending" only where there is work that can still be verified. */
+static str verification(const value *x)
+{
+	str word = value_str_at(x, "verification");
+	bool waits = str_is(value_str_at(x, "status"), "ended") && outcome_style(x) == S_GREEN &&
+			str_is(value_str_at(x, "cause"), "none") &&
+			value_int_at(x, "files_changed") > 0;
+
+	return str_is(word, "pending") && !waits ? STR("") : word;
+}
+
 int cmd_run_list(struct cli *c, struct ov_err *err)
 {
 	value *params = value_object(c->arena);
@@ -66,8 +77,7 @@ int cmd_run_list(struct cli *c, struct ov_err *err)
 		cell_f(o, S_PLAIN, "attempt %lld", (long long)value_int_at(x, "attempt"));
 		cell(o, S_PLAIN, value_str_at(x, "agent"));
 		cell(o, outcome_style(x), outcome(c->arena, x));
-		cell(o, status_style(value_str_at(x, "verification")),
-				value_str_at(x, "verification"));
+		cell(o, status_style(value_str_at(x, "verification")), verification(x));
 		cell_right(o, S_DIM, run_time(c->arena, x));
 		cell_f(o, S_DIM, STR_FMT " ago",
 				STR_ARG(out_age(o, value_str_at(x, "created_at"))));
@@ -155,11 +165,11 @@ static void show_run(struct cli *c, const value *x)
 						STR_ARG(value_str_at(x, "model"))));
 	out_field(o, "Started", started(o, value_str_at(x, "started_at")));
 	out_field(o, "Now", value_str_at(value_at(x, "now"), "text"));
+	out_field(o, "Ended by", value_str_at(x, "ended_by"));
 	out_field(o, "Message", value_str_at(x, "message"));
 	out_field(o, "Denied", denied(a, x));
 	out_field(o, "Verified",
-			arena_printf(a, STR_FMT "%s" STR_FMT,
-					STR_ARG(value_str_at(x, "verification")),
+			arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(verification(x)),
 					value_str_at(x, "verification_detail").n ? ": " : "",
 					STR_ARG(value_str_at(x, "verification_detail"))));
 	out_field(o, "Kept",

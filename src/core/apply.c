@@ -442,6 +442,8 @@ static int apply_assignment_moved(struct state *s, const struct event *e, struct
 							stage == STAGE_HARVEST));
 	as->updated_at = e->at;
 	record_set_str(&as->reason, ev_text(e, "reason"));
+	if (as->run && ev_text(e, "ends_run").n)
+		record_set_str(&as->run->ended_by, ev_text(e, "ends_run"));
 	if (as->node && value_bool_at(e->data, "session_kept"))
 		keep_session(as->node, as);
 	if (as->node && value_bool_at(e->data, "anew"))

@@ -183,6 +183,21 @@ void worker_to(struct decide_ctx *cx, const struct worker *w, enum worker_status
 	ev_str(cx, e, "worker", w->name);
 }
 
+/* Who ends its run, and why: afterwards nothing but the signal would be left of it. */
+static void put_ends_run(struct decide_ctx *cx, struct event *e, const struct assignment *as,
+		str reason)
+{
+	bool stalled = as->node && as->node->episode_open && as->node->episode_reason.n;
+
+	if (!as->run || as->run->status == RUN_ENDED || as->run->ended_by.n)
+		return;
+	ev_note(cx, e, "ends_run",
+			arena_printf(cx->arena, STR_FMT ": " STR_FMT "%s" STR_FMT,
+					STR_ARG(cx->actor),
+					STR_ARG(stalled ? as->node->episode_reason : STR("")),
+					stalled ? "; " : "", STR_ARG(reason)));
+}
+
 void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as_status to,
 		enum stage stage, str reason)
 {
@@ -190,6 +205,8 @@ void assignment_move(struct decide_ctx *cx, const struct assignment *as, enum as
 			(int)as->status, (int)to, reason);
 
 	ev_cstr(cx, e, "stage", status_name(&stages, (int)stage));
+	if (stage == STAGE_STOP)
+		put_ends_run(cx, e, as, reason);
 }
 
 struct event *effect_intend(struct decide_ctx *cx, enum effect_kind kind, str id, struct subject s)

@@ -263,6 +263,7 @@ static const struct event_field assignment_moved[] = {
 	TEXT_OPT("base", "the head of the target branch that it was rebased onto"),
 	FLAG_OPT("session_kept", "the next assignment of the node can go on with its session"),
 	FLAG_OPT("anew", "failures of its node are counted anew"),
+	TEXT_OPT("ends_run", "its run is ended: who does that, and why"),
 };
 static const struct event_field run_created[] = {
 	TEXT("dispatch", "idempotency key of the start"),

@@ -252,6 +252,7 @@ static const struct field run_fields[] = {
 	FIELD(run, message, F_STR),
 	FIELD(run, denied, F_STR),
 	FIELD(run, last_lines, F_STR),
+	FIELD(run, ended_by, F_STR),
 	FIELD(run, output_bytes, F_INT),
 	FIELD(run, dropped_bytes, F_INT),
 	FIELD(run, swept, F_INT),

@@ -34,6 +34,7 @@ struct run {
 	str message;
 	str denied; /* tools that it wanted and was denied, for people; mostly empty */
 	str last_lines; /* of one that failed or changed nothing: what it wrote last, LIMIT_LAST_LINES at most */
+	str ended_by; /* who had it ended, and why: "ACTOR: reason"; empty: it ended by itself */
 	int64_t output_bytes, dropped_bytes, swept;
 	str containment; /* cgroup or sweep; empty until it has ended */
 	str sandbox; /* fence, bwrap or none; empty until it has ended, or where it is not known */

@@ -363,6 +363,35 @@ printf '%s\\n' '{"type":"result","subtype":"success","is_error":false,"result":"
         self.assertEqual({r["last_lines"] for r in runs if r["node_id"] == "T1"}, {"I may not write here.\nAllow it?"})
         self.assertEqual({r["last_lines"] for r in runs if r["node_id"] == "T2"}, {""})
 
+    def test_who_ended_a_run(self):
+        """A signal alone does not tell: run show says who ended it and why, and of one that ended by itself nothing."""
+        site = self.site(FAST + '[workers]\nmax = 1\n[supervisor]\nidle_after = "1s"\nstop_grace = "1s"\n', """
+cat > /dev/null
+echo x > x.txt
+[ "$OVERSEER_NODE" = T2 ] && exit 3
+exec tail -f /dev/null
+""")
+        site.up()
+        site.call("goal.create", title="Test", plan=plan(task("T1"), task("T2", deps=["T1"])))
+        first = site.wait_type("run.ended")["run"]
+        by = site.call("run.show", run=first)["ended_by"]
+        self.assertRegex(by, r"^overseer: no sign of life for \S+; \S+")
+        shown = site.cli("run", "show", first)
+        self.assertRegex(shown, r"Ended by +overseer: no sign of life for 1s; ")
+        self.assertNotIn("Verified", shown)
+        second = site.wait_event(lambda e: e["type"] == "run.started" and e["run"] != first)["run"]
+        site.cli("run", "stop", second, "--reason", "wrong branch")
+        site.wait_event(lambda e: e["type"] == "run.ended" and e["run"] == second)
+        self.assertRegex(site.cli("run", "show", second), r"Ended by +\S+: .*wrong branch\n")
+        site.cli("work", "done", "T1", "--reason", "by hand")
+        third = site.wait_type("run.ended", node="T2")["run"]
+        site.wait_type("node.failed", node="T2")
+        shown = site.cli("run", "show", third)
+        self.assertIn("exit 3", shown)
+        for word in "Ended by", "Verified":
+            self.assertNotIn(word, shown)
+        self.assertNotIn("pending", site.cli("run", "list"))
+
     def test_unknown_agent(self):
         site = self.site(FAST, COMMIT)
         site.up()
