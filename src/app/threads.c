@@ -1,5 +1,6 @@
 #include "app/threads.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "agent/stream.h"
@@ -12,14 +13,26 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "sys/beneath.h"
+#include "sys/file.h"
 #include "sys/follow.h"
 #include "sys/loop.h"
 
 enum {
 	ID_BYTES = 36, /* of a UUID */
 	TURN_MAX = 256 << 10,
-	LOOK_MS = 500, /* for a file that is not there yet */
-	LOOKS = 20,
+	LOOK_MS = 500,  /* for a file that is not there yet */
+	LOOKS = 20,     /* after the last one was named */
+	DAY_BYTES = 10, /* 2026/11/17 */
+	DAYS = 3,       /* in which the file of one may lie */
+};
+
+/* A look for the files that are missing, as far as it has come. */
+struct look {
+	bool on;
+	char days[DAYS * THREADS_MAX][DAY_BYTES + 1]; /* folders to be read */
+	size_t days_n, day;
+	DIR *dir; /* the one before `day`; NULL: it is through */
+	size_t left;
 };
 
 struct thread {
@@ -27,6 +40,7 @@ struct thread {
 	char id[ID_BYTES + 1];
 	bool own;    /* the session itself: only its model is wanted */
 	bool closed; /* no more of it is read */
+	bool tried;  /* in this look */
 	struct stream *stream;
 	struct follow *follow; /* NULL: it is not there yet */
 	struct usage used;     /* so far, as it says */
@@ -46,6 +60,10 @@ struct threads {
 	uint64_t seen;
 	struct loop_source *looks;
 	int looks_left;
+	bool again; /* somebody was named who was not looked for yet */
+	struct look look;
+	size_t entries_left;
+	bool told_full;
 
 	/* At the end. */
 	struct loop_source *turn;
@@ -149,55 +167,69 @@ static ov_time id_time(const char *id)
 	return (ov_time)strtoull(digits, NULL, 16);
 }
 
-struct finding {
-	struct arena *a;
-	str name;
-};
-
-static void on_found(void *user, const struct beneath_file *f)
-{
-	struct finding *found = user;
-
-	found->name = arena_str(found->a, f->path);
-}
-
-/* It lies in a folder named by the day on which it began, in some zone. */
-static str find_file(struct arena *a, const struct threads *t, const char *id)
-{
-	size_t prefix = strlen(t->sessions.below) + 1;
-
-	for (int day = -1; day <= 1; day++) {
-		str date = time_format(a, id_time(id) + day * OV_DAY);
-		struct finding found = { .a = a };
-
-		if (date.n < 10)
-			continue;
-		(void)beneath_find(t->sessions.root,
-				arena_printf(a, "%s/%.4s/%.2s/%.2s/rollout-*-%s.jsonl",
-						t->sessions.below, date.p, date.p + 5, date.p + 8,
-						id),
-				on_found, &found, NULL);
-		if (found.name.n > prefix)
-			return str_sub(found.name, prefix, found.name.n);
-	}
-	return STR("");
-}
-
-static void open_file(struct thread *t)
+/* Where one lies: a folder named by the day on which it began, in some zone. */
+static void add_day(struct look *k, ov_time at)
 {
 	_cleanup_(arena_done)
 	struct arena a = ARENA_INIT;
+	str date = time_format(&a, at);
+	char day[DAY_BYTES + 1];
+
+	if (date.n < DAY_BYTES)
+		return;
+	snprintf(day, sizeof(day), "%.4s/%.2s/%.2s", date.p, date.p + 5, date.p + 8);
+	for (size_t i = 0; i < k->days_n; i++)
+		if (!strcmp(k->days[i], day))
+			return;
+	memcpy(k->days[k->days_n++], day, sizeof(day));
+}
+
+static bool is_missing(const struct thread *t)
+{
+	return !t->closed && !t->follow;
+}
+
+static bool any_missing(const struct threads *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (is_missing(&t->list[i]))
+			return true;
+	return false;
+}
+
+static void look_end(struct look *k)
+{
+	if (k->dir)
+		closedir(k->dir);
+	*k = (struct look){ 0 };
+}
+
+/* The likely days first: others may be full. */
+static void look_begin(struct threads *t)
+{
+	static const int days[DAYS] = { 0, -1, 1 };
+	struct look *k = &t->look;
+
+	look_end(k);
+	t->again = false;
+	k->on = true;
+	k->left = THREADS_LOOK;
+	for (size_t d = 0; d < DAYS; d++)
+		for (size_t i = 0; i < t->n; i++)
+			if (is_missing(&t->list[i]))
+				add_day(k, id_time(t->list[i].id) + days[d] * OV_DAY);
+	for (size_t i = 0; i < t->n; i++)
+		t->list[i].tried = false;
+}
+
+static void open_file(struct thread *t, str name)
+{
 	struct threads *of = t->of;
 	struct sessions s = of->sessions;
 	struct ov_err err = { 0 };
-	str name;
 	int fd = -1, r;
 
-	if (t->closed || t->follow)
-		return;
-	name = find_file(&a, of, t->id);
-	if (!name.n)
-		return;
+	t->tried = true;
 	s.session = str_from(t->id);
 	r = sessions_open(&s, name, &fd, &err);
 	if (r == 0)
@@ -208,23 +240,92 @@ static void open_file(struct thread *t)
 	}
 }
 
-static bool look(struct threads *t)
+/* rollout-TIME-ID.jsonl; whatever else a run calls its files is told by its end. */
+static void look_at(struct threads *t, const char *day, const struct dirent *e)
 {
-	bool missing = false;
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	const str begin = STR("rollout-"), end = STR(".jsonl");
+	str name = str_from(e->d_name), id;
 
+	if ((e->d_type != DT_REG && e->d_type != DT_UNKNOWN) ||
+			name.n <= begin.n + ID_BYTES + end.n || !str_ends(name, end) ||
+			!str_starts(name, begin))
+		return;
+	id = str_sub(name, name.n - end.n - ID_BYTES, ID_BYTES);
+	if (id.p[-1] != '-')
+		return;
 	for (size_t i = 0; i < t->n; i++) {
-		open_file(&t->list[i]);
-		missing |= !t->list[i].closed && !t->list[i].follow;
+		struct thread *one = &t->list[i];
+
+		if (is_missing(one) && !one->tried && str_is(id, one->id)) {
+			open_file(one, arena_printf(&a, "%s/%s", day, e->d_name));
+			return;
+		}
 	}
-	return missing;
+}
+
+/* The next name, of whatever folder it is; an opened folder counts as one. False: there is none. */
+static bool look_next(struct threads *t)
+{
+	_cleanup_(arena_done)
+	struct arena a = ARENA_INIT;
+	struct look *k = &t->look;
+	const struct dirent *e;
+
+	if (k->dir) {
+		e = readdir(k->dir);
+		if (e) {
+			look_at(t, k->days[k->day - 1], e);
+			return true;
+		}
+		closedir(k->dir);
+		k->dir = NULL;
+	}
+	if (k->day == k->days_n)
+		return false;
+	k->dir = beneath_opendir(t->sessions.root,
+			path_join(&a, t->sessions.below, k->days[k->day++]));
+	return true;
+}
+
+/* A piece of a look, or of the one after it if somebody was named meanwhile. False: it is through. */
+static bool look_piece(struct threads *t)
+{
+	struct look *k = &t->look;
+
+	if (!k->on && t->again)
+		look_begin(t);
+	for (int i = 0; k->on && i < THREADS_PIECE; i++) {
+		if (!any_missing(t)) {
+			look_end(k);
+		} else if (!k->left || !t->entries_left) {
+			if (!t->told_full)
+				log_warn("%s: there are too many files where its sub-agents "
+					 "have theirs: not all are found",
+						t->dir);
+			t->told_full = true;
+			look_end(k);
+		} else if (!look_next(t)) {
+			look_end(k);
+		} else {
+			k->left--;
+			t->entries_left--;
+		}
+	}
+	return k->on || t->again;
 }
 
 static void on_look(void *user)
 {
 	struct threads *t = user;
 
-	if (look(t) && t->looks_left-- > 0)
+	if (look_piece(t)) {
+		loop_timer_in(t->looks, 0);
+	} else if (any_missing(t) && t->entries_left && t->looks_left-- > 0) {
+		t->again = true;
 		loop_timer_in(t->looks, LOOK_MS);
+	}
 }
 
 static void begin(struct threads *t, str id, bool own)
@@ -248,7 +349,9 @@ static void begin(struct threads *t, str id, bool own)
 	memcpy(one->id, id.p, ID_BYTES);
 	one->stream = stream_new_thread(t->format, on_fact, one);
 	t->looks_left = LOOKS;
-	loop_timer_in(t->looks, 0);
+	t->again = true;
+	if (!t->done)
+		loop_timer_in(t->looks, 0);
 }
 
 void threads_fact(struct threads *t, const struct fact *f)
@@ -279,6 +382,7 @@ struct threads *threads_new(struct loop *l, const char *dir, const struct agent_
 	t->calls = calls;
 	t->fn = fn;
 	t->user = user;
+	t->entries_left = THREADS_ENTRIES;
 	t->looks = loop_timer(l, on_look, t);
 	return t;
 }
@@ -287,18 +391,14 @@ struct threads *threads_new(struct loop *l, const char *dir, const struct agent_
 static void drain(void *user)
 {
 	struct threads *t = user;
-	bool more = false;
+	bool more;
 
 	t->turn = loop_source_free(t->turn);
-	(void)look(t);
-	for (size_t i = 0; i < t->n && !more; i++) {
-		size_t before = t->n;
-
+	more = look_piece(t);
+	for (size_t i = 0; i < t->n && !more; i++)
 		more = t->list[i].follow &&
 				follow_drain(t->list[i].follow, TURN_MAX, NULL) == OV_ELIMIT;
-		more |= t->n > before;
-	}
-	if (more) {
+	if (more || t->again) {
 		t->turn = loop_defer(t->loop, drain, t);
 		return;
 	}
@@ -316,6 +416,10 @@ void threads_end(struct threads *t, void (*done)(void *user), void *user)
 	loop_timer_off(t->looks);
 	t->done = done;
 	t->done_user = user;
+	/* A new look, since files may have come behind the one that is on; and one at least. */
+	look_end(&t->look);
+	t->again = true;
+	t->entries_left = MAX(t->entries_left, (size_t)THREADS_LOOK);
 	drain(t);
 }
 
@@ -325,6 +429,7 @@ void threads_close(struct threads *t)
 		return;
 	loop_source_free(t->turn);
 	loop_source_free(t->looks);
+	look_end(&t->look);
 	for (size_t i = 0; i < t->n; i++) {
 		follow_close(t->list[i].follow);
 		stream_free(t->list[i].stream);

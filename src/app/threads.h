@@ -4,6 +4,10 @@
  * than their ids: what they use, say and call is read there, as facts of their threads. Files are opened as
  * app/sessions.h says. THREADS_MAX of them are read, and TRANSCRIPT_MAX bytes of all together, in small
  * pieces; what was written before the run began is not its. Owns its followers.
+ *
+ * A run fills the folders in which they are looked for, and names whom it likes. So a look reads each folder
+ * once, for all of them together, in pieces between which others are served, and ends at a bound; and so do
+ * all looks of a run together. What lies behind it is not found.
  */
 #include "agent/fact.h"
 #include "agent/format.h"
@@ -12,7 +16,13 @@
 struct loop;
 struct threads;
 
-enum { THREADS_MAX = 32 };
+enum {
+	THREADS_MAX = 32,
+	/* Names in folders that are read: */
+	THREADS_PIECE = 1000,         /* at a time */
+	THREADS_LOOK = 10 * 1000,     /* in one look for those that are missing */
+	THREADS_ENTRIES = 200 * 1000, /* of a run; one look more is left for its end */
+};
 
 /*
  * dir: the run's folder, in which its sessions are kept. calls: what they call is told, too; hooks may do

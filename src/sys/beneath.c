@@ -1,6 +1,5 @@
 #include "sys/beneath.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -44,21 +43,27 @@ static int name_order(const void *pa, const void *pb)
 	return strcmp(*(const char *const *)pa, *(const char *const *)pb);
 }
 
+static DIR *opendir_at(int folder, const char *path)
+{
+	int fd = file_openat_beneath(folder, path, O_RDONLY | O_DIRECTORY);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
+}
+
 /* The names in a folder that match, sorted. */
 static size_t matching(struct finding *f, const char *dir, const char *part, const char ***ret)
 {
 	VEC(const char *) names = { 0 };
-	int fd = file_openat_beneath(f->folder, *dir ? dir : ".", O_RDONLY | O_DIRECTORY);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	DIR *d = opendir_at(f->folder, *dir ? dir : ".");
 	const struct dirent *e;
 	const char **sorted;
 	size_t n;
 
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
+	if (!d)
 		return 0;
-	}
 	while (f->entries < BENEATH_ENTRIES && (e = readdir(d))) {
 		f->entries++;
 		if (fnmatch(part, e->d_name, FNM_PERIOD) == 0 &&
@@ -123,6 +128,14 @@ int beneath_find(const char *folder, str pattern, beneath_fn *fn, void *user, st
 		return ov_fail_errno(err, errno, "cannot open %s", folder);
 	find_parts(&f, "", pattern);
 	return (int)f.files;
+}
+
+DIR *beneath_opendir(const char *folder, const char *path)
+{
+	_cleanup_(fd_closep)
+	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? NULL : opendir_at(fd, path);
 }
 
 int beneath_read(struct arena *a, const struct beneath_file *f, size_t max, str *ret,

@@ -4,6 +4,8 @@
  * symbolic link is followed, nothing but regular files is opened, and both the looking and the reading
  * are bounded. Loop-free.
  */
+#include <dirent.h>
+
 #include "base/ov.h"
 
 enum {
@@ -25,6 +27,8 @@ typedef void beneath_fn(void *user, const struct beneath_file *f);
  * must be said so. Returns how many files there were, or an error; a folder that is not there has none.
  */
 int beneath_find(const char *folder, str pattern, beneath_fn *fn, void *user, struct ov_err *err);
+/* A folder beneath it, for who reads its names in pieces of their own; NULL: there is none. */
+DIR *beneath_opendir(const char *folder, const char *path);
 /* All of it; OV_ELIMIT when it is longer than max. */
 int beneath_read(struct arena *a, const struct beneath_file *f, size_t max, str *ret,
 		struct ov_err *err);
