@@ -55,6 +55,9 @@ static value *past_of(struct arena *a, const struct policy *p, const struct even
 	if (e->kind == EV_ESCALATION_OPENED &&
 			str_is(value_str_at(e->data, "kind"), ASK_PERMISSION))
 		return past(a, e->at, moment_name(MOMENT_ASK), STR("ask: you were asked (inbox)"));
+	if (e->kind == EV_ESCALATION_OPENED && str_is(value_str_at(e->data, "kind"), "mute"))
+		return past(a, e->at, moment_name(MOMENT_MUTE),
+				STR("mute: you were asked (inbox)"));
 	if (e->kind == EV_RUN_STARTED)
 		return past(a, e->at, "start", STR("the run started"));
 	if (e->kind != EV_ASSIGNMENT_MOVED || str_eq(from, to))

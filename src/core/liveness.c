@@ -119,6 +119,19 @@ bool says_the_same(const struct observation *o)
 	return o && o->same_output && o->same_calls >= MUTE_REPEATS;
 }
 
+/* One that repeats itself does so until it has missed two of its turns. */
+bool lives_unheard(const struct observation *o, ov_time now)
+{
+	ov_time pace;
+
+	if (!o)
+		return false;
+	if (o->tool_in_flight || o->compacting)
+		return true;
+	pace = says_the_same(o) ? MAX((o->same_at - o->same_since) / o->same_calls, OV_SECOND) : 0;
+	return pace && now <= o->same_at + 2 * pace;
+}
+
 static ov_time heard_at(const struct assignment *as, const struct observation *o, ov_time now)
 {
 	bool same = says_the_same(o);
@@ -136,7 +149,7 @@ static ov_time heard_at(const struct assignment *as, const struct observation *o
 struct voice voice_judge(const struct policy *p, const struct assignment *as,
 		const struct observation *o, ov_time now)
 {
-	struct voice v = { .check_at = OV_TIME_MAX };
+	struct voice v = { .check_at = OV_TIME_MAX, .due_at = OV_TIME_MAX };
 	ov_time half, due, looked, mute = habit_mute(p, as, o);
 
 	if (!o || !p->mute_after)
@@ -151,6 +164,7 @@ struct voice voice_judge(const struct policy *p, const struct assignment *as,
 	/* What cannot be read is not mute: it is looked at again. */
 	if (looked >= due && o->tree_unknown)
 		half = due = looked + mute / 2;
+	v.due_at = due;
 	v.look = now >= half && looked < (now < due ? half : due);
 	v.mute = now >= due && !v.look;
 	if (!v.look && !v.mute)

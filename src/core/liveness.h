@@ -43,6 +43,7 @@ ov_time liveness_probe(const struct assignment *as, const struct observation *o,
 struct voice {
 	ov_time heard_at; /* the last output, change or report */
 	bool mute;        /* that is too long ago */
+	ov_time due_at;   /* when it is; OV_TIME_MAX: never, or a person was told already */
 	bool look;        /* somebody has to look before this can be told */
 	ov_time check_at;
 };
@@ -51,6 +52,8 @@ struct voice voice_judge(const struct policy *p, const struct assignment *as,
 		const struct observation *o, ov_time now);
 /* Its output is the same again and again, for so long that it shows nothing of its work. */
 bool says_the_same(const struct observation *o);
+/* It lives however long it shows nothing: it never stalls, and only a person is told (struct voice). */
+bool lives_unheard(const struct observation *o, ov_time now);
 /* The clock was set by that much: what was seen is as long ago as before. */
 void observation_clock_moved(struct observation *o, ov_time by);
 /* Is this a sign that the work goes forward, not only that something moves? */

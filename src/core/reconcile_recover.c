@@ -157,8 +157,7 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 {
 	struct voice v = voice_judge(t->w->policy, as, o, t->now);
 	struct decision d = about(DEC_MUTE, as), heard = about(DEC_SETTLED, as);
-	ov_time after_outage = t->w->state->outage_over_at +
-			(t->w->state->outage_over_at ? habit_mute(t->w->policy, as, o) : 0);
+	ov_time told_at = mute_told_at(t->w, as, o, t->now);
 
 	if (as->run->mute_at && v.heard_at > as->run->mute_at)
 		heard.escalation = question_open(t->w->state, as, "mute");
@@ -169,11 +168,10 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 		look(t, as);
 	tick_wake(t, v.check_at);
 	/* When the clock was set back behind the question, it looks as if nobody had been asked. */
-	if (!v.mute || question_open(t->w->state, as, "mute"))
+	if (!v.mute || told_at == OV_TIME_MAX)
 		return;
-	/* What it was silent for together with all the others does not count. */
-	if (t->now < after_outage) {
-		tick_wake(t, after_outage);
+	if (t->now < told_at) {
+		tick_wake(t, told_at);
 		return;
 	}
 	d.why = arena_printf(t->a,
@@ -277,6 +275,9 @@ static bool is_fresh(struct tick *t, const struct assignment *as, const struct o
 		seen = MAX(as->last_activity_at, as->run->started_at),
 		half = MIN(seen + idle / 2, liveness_probe(as, o, t->now));
 
+	/* Nothing else happens to it: it is told when that was foretold. */
+	if (lives_unheard(o, t->now))
+		half = MIN(half, mute_told_at(t->w, as, o, t->now));
 	if (as->status == AS_STALLED || as->node->reported_at >= as->run->created_at ||
 			t->now < seen || t->now >= half)
 		return false;

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "core/budget.h"
 #include "core/habit.h"
+#include "core/liveness.h"
 #include "core/prompt.h"
 #include "core/session.h"
 #include "data/json.h"
@@ -208,6 +209,18 @@ ov_time person_asked_at(const struct world *w, const struct assignment *as,
 	return o->waiting_since <= asked
 			? 0
 			: MAX(o->waiting_since, as->run->started_at) + w->policy->ask_after;
+}
+
+ov_time mute_told_at(const struct world *w, const struct assignment *as,
+		const struct observation *o, ov_time now)
+{
+	struct voice v = voice_judge(w->policy, as, o, now);
+	ov_time outage = w->state->outage_over_at;
+
+	if (v.due_at == OV_TIME_MAX || question_open(w->state, as, "mute"))
+		return OV_TIME_MAX;
+	/* What it was silent for together with all the others does not count. */
+	return outage ? MAX(v.due_at, outage + habit_mute(w->policy, as, o)) : v.due_at;
 }
 
 bool climb_ends_run(const struct climb *c, enum rung rung)

@@ -77,6 +77,9 @@ const struct escalation *question_open(const struct state *s, const struct assig
  */
 ov_time person_asked_at(const struct world *w, const struct assignment *as,
 		const struct observation *o);
+/* When a person is told of a run that lives and shows nothing (struct voice); OV_TIME_MAX: not, or they were. */
+ov_time mute_told_at(const struct world *w, const struct assignment *as,
+		const struct observation *o, ov_time now);
 /* May this rung be taken now, whoever asks? NULL, or why not. */
 const char *rung_hindrance(const struct world *w, const struct assignment *as, enum rung rung,
 		int quiet);

@@ -149,13 +149,13 @@ static bool is_left_alone(const struct world *w, const struct assignment *as)
 			as->node->goal->status != GOAL_ACTIVE || w->state->outage_since;
 }
 
-/* Once, and nothing else while they have not answered. */
-static struct timeline person_is_asked(ov_time at)
+/* Once, and nothing else: while they have not answered, or while the run lives. */
+static struct timeline only(enum moment_kind kind, ov_time at, ov_time now)
 {
 	struct timeline t = { 0 };
 
 	if (at != OV_TIME_MAX)
-		add(&t, (struct moment){ .kind = MOMENT_ASK, .at = at, .run = 1 });
+		add(&t, (struct moment){ .kind = kind, .at = MAX(at, now), .run = 1 });
 	return t;
 }
 
@@ -170,10 +170,12 @@ struct timeline timeline_of_run(struct arena *a, const struct world *w, const st
 		return (struct timeline){ 0 };
 	asked = as->status == AS_STALLED ? 0 : person_asked_at(w, as, o);
 	if (asked)
-		return person_is_asked(MAX(asked, now));
+		return only(MOMENT_ASK, asked, now);
 	l = liveness_judge(w->policy, as, o, now);
 	if (as->status != AS_STALLED && l.due_at == OV_TIME_MAX)
 		return (struct timeline){ 0 };
+	if (l.due_at != OV_TIME_MAX && lives_unheard(o, now))
+		return only(MOMENT_MUTE, mute_told_at(w, as, o, now), now);
 	s.climb = climb_of(w, as, o);
 	s.climb.quiet = 3; /* the looks that are still to come may tell what the last one could not */
 	s.idle = as->idle_after ? as->idle_after : w->policy->idle_after;
@@ -207,6 +209,9 @@ str moment_text(struct arena *a, const struct moment *m)
 	case MOMENT_ASK:
 		return STR("ask: it waits for a person, and you are asked (inbox); its run is "
 			   "kept");
+	case MOMENT_MUTE:
+		return STR("mute: it is busy and shows nothing of it, and you are asked (inbox); "
+			   "its run is left alone");
 	case MOMENT_STALL: return STR("stalled: no sign of life");
 	case MOMENT_NUDGE: return nudge_text(a, m);
 	case MOMENT_RESEND:

@@ -12,6 +12,7 @@
 
 #define MOMENTS(X)                     \
 	X(MOMENT_ASK, "ask")           \
+	X(MOMENT_MUTE, "mute")         \
 	X(MOMENT_STALL, "stall")       \
 	X(MOMENT_NUDGE, "nudge")       \
 	X(MOMENT_RESEND, "resend")     \
@@ -56,7 +57,7 @@ struct timeline timeline_from(const struct timeline_start *s);
 struct timeline timeline_of_agent(const struct policy *p, const struct policy_agent *agent);
 /*
  * Of the run at hand, from now on; empty when there is none that could stall. One that waits for a person
- * is left as it is: they are asked, and that is all.
+ * is left as it is: they are asked, and that is all. So is one that lives unheard: they are told.
  */
 struct timeline timeline_of_run(struct arena *a, const struct world *w, const struct assignment *as,
 		const struct observation *o, ov_time now);

@@ -12,6 +12,7 @@ import harness
 from harness import CLI, SiteCase, plan, task
 
 IDLE = harness.FAST + '[supervisor]\nidle_after = "{}"\ninterrupt_grace = "50ms"\nstop_grace = "100ms"\n'
+SESSION = "bcac89b7-f0ce-4aad-8947-bb6c67a83286"
 # It reads what it is sent, and says nothing.
 DEAF = 'echo up > "$HOME/a.here"\nwhile read -r line; do :; done\n'
 
@@ -160,6 +161,30 @@ echo x > $OVERSEER_NODE; git add -A; git commit -qm work
         site.wait_type("episode.rung", rung="nudge")
         said = re.search("facts left out  overseer (explain .*)", site.cli("explain", "T1"))
         self.assertIn("workspace intended", site.cli(*said.group(1).split()))
+
+    def test_a_tool_at_work(self):
+        """No stall is foretold, which never comes: the entry that does come is, and it comes."""
+        said = ('{"type":"system","subtype":"init","cwd":"/w","session_id":"%s","model":"m"}' % SESSION,
+                '{"type":"assistant","message":{"id":"m1","role":"assistant","type":"message","content":[{"type":"tool_use",'
+                '"id":"t1","name":"Bash","input":{"command":"pytest"}}]},"parent_tool_use_id":null,"session_id":"%s"}' % SESSION)
+        site = self.site("", "\n".join(f"echo '{line}'" for line in said) + '\necho up > "$HOME/a.here"; read x < "$HOME/a.go"\n')
+        gate = site.gate("a")
+        script = site.agent_config().replace("[agents.script]\n", '[agents.script]\nformat = "claude"\n')
+        site.configure(IDLE.format("500ms") + 'mute_after = "1h"\n' + script)
+        site.up()
+        site.call("goal.create", title="busy", plan=plan(task("T1")))
+        gate.wait()
+        site.wait_type("assignment.activity", sign="tool")
+        foretold = self.explain(site)["timeline"]
+        self.assertEqual(steps(foretold, "next", "later"), ["mute"])
+        self.assertGreater(moment(foretold[-1]["at"]) - moment(foretold[0]["at"]), datetime.timedelta(hours=1))
+        self.assertRegex(site.cli("explain", "T1"), r"next .*  mute: it is busy and shows nothing of it, and you are asked \(inbox\)")
+        site.configure(IDLE.format("500ms") + 'mute_after = "1s"\n' + script)
+        site.call("config.reload")
+        self.assertEqual(site.wait_type("escalation.opened")["data"]["kind"], "mute")
+        now = self.explain(site)["timeline"]
+        self.assertEqual((steps(now, "done"), steps(now, "next", "later")), (["start", "mute"], []))
+        gate.go()
 
     def suggested(self, site):
         """Every command that is suggested for a stalled task, as a person would type it."""

@@ -290,6 +290,107 @@ TEST(a_person_who_is_waited_for)
 	fixture_done(&f);
 }
 
+/* At any moment until then the same is foretold, and nothing else is done; whoever wants to look looks. */
+static void told_when_foretold(struct fixture *f, ov_time at, ov_time every,
+		void (*lives)(struct observation *o, ov_time now))
+{
+	struct observation *o = observe(f, node_of(f, "T1"));
+
+	for (; f->now < at; f->now = MIN(f->now + every, at)) {
+		struct timeline t;
+
+		lives(o, f->now);
+		settle(f);
+		o->looked_at = f->now;
+		settle(f);
+		assert_int_equal(f->state->escalations.n, 0);
+		t = of_t1(f);
+		assert_int_equal(t.n, 1);
+		assert_int_equal(t.p[0].kind, MOMENT_MUTE);
+		assert_int_equal(t.p[0].at, at);
+		assert_false(t.p[0].ends_run);
+	}
+	lives(o, f->now);
+	o->looked_at = f->now;
+	settle(f);
+	assert_int_equal(f->state->escalations.n, 1);
+	assert_true(str_is(f->state->escalations.p[0]->kind, "mute"));
+	assert_int_equal(f->state->escalations.p[0]->opened_at, at);
+	assert_int_equal(of_t1(f).n, 0);
+}
+
+static void lives_by_a_tool(struct observation *o, ov_time now)
+{
+	(void)now;
+	o->tool_in_flight = true;
+}
+
+static void lives_by_the_same(struct observation *o, ov_time now)
+{
+	o->output_at = o->same_at = now;
+	o->same_calls++;
+}
+
+static struct observation *at_work(struct fixture *f)
+{
+	struct observation *o;
+
+	fixture_init(f);
+	f->policy.max_run = 365 * OV_DAY;
+	f->policy.remind_after = 0;
+	create_goal(f, flat_plan(f, 1), NULL);
+	bring_to(f, "T1", STAGE_RUNNING);
+	f->telemetry.observations = &f->observations;
+	o = observe(f, node_of(f, "T1"));
+	o->output_at = o->looked_at = f->now;
+	return o;
+}
+
+/* It never stalls, so no stall is foretold: a person is told of its silence, at that very moment. */
+TEST(a_tool_in_flight)
+{
+	struct fixture f;
+	struct observation *o = at_work(&f);
+
+	f.policy.mute_after = 3 * f.policy.idle_after + f.policy.idle_after / 5;
+	assert_int_equal(of_t1(&f).p[0].kind, MOMENT_STALL);
+	told_when_foretold(&f, o->output_at + f.policy.mute_after, f.policy.idle_after / 7,
+			lives_by_a_tool);
+	f.now += 3 * f.policy.idle_after;
+	settle(&f);
+	assert_int_equal(of_t1(&f).n, 0);
+	/* Its tool has ended, and it says no more. */
+	o->tool_in_flight = false;
+	o->output_at = f.now;
+	assert_int_equal(of_t1(&f).p[0].kind, MOMENT_STALL);
+	assert_int_equal(of_t1(&f).p[0].at, f.now + f.policy.idle_after);
+	/* Where nobody is told, nothing comes. */
+	f.policy.mute_after = 0;
+	o->tool_in_flight = true;
+	assert_int_equal(of_t1(&f).n, 0);
+	fixture_done(&f);
+}
+
+TEST(the_same_over_and_over)
+{
+	struct fixture f;
+	struct observation *o = at_work(&f);
+	ov_time pace;
+
+	f.policy.mute_after = 4 * f.policy.idle_after;
+	pace = f.policy.idle_after / 30;
+	o->same_output = true;
+	o->same_since = f.now;
+	o->same_calls = 20;
+	f.now += 20 * pace;
+	told_when_foretold(&f, o->same_since + f.policy.mute_after, pace, lives_by_the_same);
+	/* It missed two of its turns: it has fallen silent like any other. */
+	f.now += 2 * pace + 1;
+	assert_int_equal(of_t1(&f).p[0].kind, MOMENT_STALL);
+	assert_int_equal(of_t1(&f).p[0].at, o->output_at + f.policy.idle_after);
+	fixture_done(&f);
+}
+
 TEST(as_configured)
 {
 	static const struct {
