@@ -91,6 +91,10 @@ int cmd_worker_attach(struct cli *c, struct ov_err *err)
 				STR_ARG(value_str_at(w, "run")));
 		return OV_ESTATE;
 	}
+	if (!isatty(STDIN_FILENO)) {
+		ov_fail(err, OV_ESTATE, "attaching needs a terminal, and standard input is none");
+		return ov_next(err, "overseer worker peek " STR_FMT, STR_ARG(c->args[0]));
+	}
 	argv = argv_of(c, attach);
 	r = out_flush(&c->out, STDOUT_FILENO, err);
 	if (r < 0)

@@ -137,6 +137,10 @@ int plan_read(struct cli *c, str path, const value **ret, struct ov_err *err)
 	/* However it is indented: what `plan show --document` prints can be applied. */
 	int r = input_read(c, path, 4 * (size_t)LIMIT_PLAN_BYTES, &text, err);
 
+	if (r == OV_ENOTFOUND) {
+		ov_fail(err, r, "there is no file " STR_FMT, STR_ARG(path));
+		return ov_next(err, "name the file of a plan, or - for standard input");
+	}
 	if (r == 0)
 		r = json_parse(c->arena, text, NULL, &doc, err);
 	if (r == 0 && text.n > LIMIT_PLAN_BYTES && json_text(c->arena, doc).n > LIMIT_PLAN_BYTES)

@@ -178,8 +178,11 @@ static int define(struct decide_ctx *cx, struct event *e, const value *params, s
 		r = copy_oversight(cx, e, params, err);
 	if (r == 0 && value_at(e->data, "title")) {
 		ev_str(cx, e, "title", str_trim(value_str_at(params, "title")));
-		if (!value_str_at(e->data, "title").n)
+		if (!value_str_at(e->data, "title").n) {
 			r = ov_fail(err, OV_EINVALID, "a goal needs a title");
+			ov_next(err, "overseer goal %s --title TEXT",
+					e->kind == EV_GOAL_CREATED ? "create" : "update GOAL");
+		}
 	}
 	return r;
 }

@@ -48,6 +48,21 @@ void goal_to(struct decide_ctx *cx, const struct goal *g, enum goal_status to, s
 			value_cstr(cx->arena, status_name(&goal_statuses, (int)to)));
 }
 
+/* A refusal names what is there: which of the other ways is wanted, only its caller knows. */
+static int goal_may_become(const struct goal *g, enum goal_status to, struct ov_err *err)
+{
+	int r;
+
+	if (g->status == to)
+		r = ov_fail(err, OV_ESTATE, "goal " STR_FMT " is %s already", STR_ARG(g->id),
+				status_name(&goal_statuses, (int)to));
+	else
+		r = status_check(&goal_statuses, g->id, (int)g->status, (int)to, false, err);
+	if (r < 0)
+		ov_next(err, "overseer goal show " STR_FMT, STR_ARG(g->id));
+	return r;
+}
+
 static bool is_live_run(const struct assignment *as)
 {
 	return !assignment_is_final(as) && as->run && as->run->status != RUN_ENDED;
@@ -79,7 +94,7 @@ int decide_goal_pause(struct decide_ctx *cx, const value *params, value **ret_re
 	int r = find(cx, params, NULL, &g, &reason, err);
 
 	if (r == 0)
-		r = status_check(&goal_statuses, g->id, (int)g->status, GOAL_PAUSED, false, err);
+		r = goal_may_become(g, GOAL_PAUSED, err);
 	if (r < 0)
 		return r;
 	if (value_bool_at(params, "now"))
@@ -97,7 +112,7 @@ int decide_goal_resume(struct decide_ctx *cx, const value *params, value **ret_r
 	int r = find(cx, params, NULL, &g, &reason, err);
 
 	if (r == 0)
-		r = status_check(&goal_statuses, g->id, (int)g->status, GOAL_ACTIVE, false, err);
+		r = goal_may_become(g, GOAL_ACTIVE, err);
 	if (r < 0)
 		return r;
 	if (g->health == HEALTH_ABORTED) {
@@ -150,7 +165,7 @@ int decide_goal_cancel(struct decide_ctx *cx, const value *params, value **ret_r
 	if (!str_trim(value_str_at(params, "reason")).n)
 		reason = asked_by(cx);
 	if (r == 0)
-		r = status_check(&goal_statuses, g->id, (int)g->status, GOAL_CANCELLED, false, err);
+		r = goal_may_become(g, GOAL_CANCELLED, err);
 	if (r == 0)
 		r = check_accepting(g, err);
 	if (r < 0)
@@ -211,7 +226,7 @@ int decide_goal_archive(struct decide_ctx *cx, const value *params, value **ret_
 	int r = find(cx, params, NULL, &g, &reason, err);
 
 	if (r == 0)
-		r = status_check(&goal_statuses, g->id, (int)g->status, GOAL_ARCHIVED, false, err);
+		r = goal_may_become(g, GOAL_ARCHIVED, err);
 	for (size_t i = 0; r == 0 && i < g->nodes.n; i++)
 		if (g->nodes.p[i]->assignment)
 			r = ov_fail(err, OV_ESTATE,

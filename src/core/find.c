@@ -171,6 +171,35 @@ int state_find_node_to_read(const struct state *s, str goal, str text, struct no
 	return find_named(s, goal, text, true, ret, err);
 }
 
+/* Whoever names a task means its newest run: what to do with it is theirs to say. */
+static int no_such_run(const struct state *s, str text, int r, struct ov_err *err)
+{
+	const struct list *lists[] = { &s->runs, &s->retired_runs };
+	const struct run *newest = NULL;
+	struct node *n;
+
+	if (r != OV_ENOTFOUND || !text.n || state_find_node_to_read(s, STR(""), text, &n, NULL) < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		list_each (it, lists[i]) {
+			const struct run *x = list_entry(it, struct run, link);
+
+			if (str_eq(x->goal_id, n->goal->id) && str_eq(x->node_id, n->id) &&
+					(!newest || x->created_at >= newest->created_at))
+				newest = x;
+		}
+	if (!newest) {
+		ov_fail(err, OV_ENOTFOUND, STR_FMT " is a task, which has no run yet",
+				STR_ARG(n->id));
+		ov_next(err, "overseer explain " STR_FMT, STR_ARG(n->key));
+	} else {
+		ov_fail(err, OV_ENOTFOUND, STR_FMT " is a task; its newest run is " STR_FMT,
+				STR_ARG(n->id), STR_ARG(newest->id));
+		ov_next(err, "overseer run show " STR_FMT, STR_ARG(newest->id));
+	}
+	return r;
+}
+
 int state_find_run(const struct state *s, str text, struct run **ret, struct ov_err *err)
 {
 	struct match m = { .text = text };
@@ -183,9 +212,10 @@ int state_find_run(const struct state *s, str text, struct run **ret, struct ov_
 		match_try(&m, list_entry(it, struct run, link)->id,
 				list_entry(it, struct run, link));
 	r = match_end(&m, "run", "overseer run list", err);
-	if (r == 0)
-		*ret = m.found;
-	return r;
+	if (r < 0)
+		return no_such_run(s, text, r, err);
+	*ret = m.found;
+	return 0;
 }
 
 int state_find_assignment(const struct state *s, str text, struct assignment **ret,

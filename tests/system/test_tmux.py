@@ -110,6 +110,10 @@ class Tmux(Terminal):
         # One can look at it meanwhile, and attach: the terminal shows what was typed.
         self.assertIn("Do as the lines say.", self.peek(site))
         self.attach_and_leave(site, "pool-1", b"Do as the lines say.")
+        done = subprocess.run([CLI, "worker", "attach", "pool-1"], cwd=site.repo, env=site.env, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stderr), (4, "overseer: attaching needs a terminal, and standard input is none\n"
+                                                             "Next  overseer worker peek pool-1\n"))
         gate.go()
         site.wait_goal(goal)
         self.assertEqual(site.git("show", "main:T1.txt"), "x\n")

@@ -2,10 +2,11 @@
 """The main job: goals that real processes finish, with everything that goes wrong on the way."""
 
 import os
+import subprocess
 import tarfile
 import unittest
 
-from harness import CLI, FAST, RpcError, SiteCase, plan, task, wait_gone
+from harness import CLI, FAST, PATIENCE, RpcError, SiteCase, plan, task, wait_gone
 
 # Writes NODE.txt and commits it.
 COMMIT = r"""
@@ -362,6 +363,31 @@ printf '%s\\n' '{"type":"result","subtype":"success","is_error":false,"result":"
         runs = site.call("run.list")["runs"]
         self.assertEqual({r["last_lines"] for r in runs if r["node_id"] == "T1"}, {"I may not write here.\nAllow it?"})
         self.assertEqual({r["last_lines"] for r in runs if r["node_id"] == "T2"}, {""})
+
+    def test_errors_say_what_to_do_next(self):
+        site = self.site(FAST, "cat > /dev/null; exec tail -f /dev/null\n")
+        site.up()
+        goal = site.call("goal.create", title="Test", plan=plan(task("T1"), task("T2", deps=["T1"])))["goal"]
+        run = site.wait_type("run.started")["run"]
+        task_not_run = f"overseer: T1 is a task; its newest run is {run}\nNext  overseer run show {run}\n"
+
+        def check(code, said, *command):
+            done = subprocess.run([CLI, *command], cwd=site.repo, env=site.env, capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (code, "", said), command)
+
+        check(2, "overseer: a goal needs a title\nNext  overseer goal create --title TEXT\n", "goal", "create", "--title", " ")
+        check(2, "overseer: a goal needs a title\nNext  overseer goal update GOAL --title TEXT\n", "goal", "update", goal, "--title", "")
+        check(3, "overseer: there is no file /nonexistent/p\nNext  name the file of a plan, or - for standard input\n",
+              "goal", "create", "--title", "x", "--plan", "/nonexistent/p")
+        check(3, task_not_run, "run", "show", "T1")
+        check(3, task_not_run, "run", "log", goal + "/T1")
+        check(3, task_not_run, "run", "stop", "T1")
+        check(3, f"overseer: T2 is a task, which has no run yet\nNext  overseer explain {goal}/T2\n", "run", "show", "T2")
+        check(3, 'overseer: there is no run "T9"\nNext  overseer run list\n', "run", "show", "T9")
+        site.cli("goal", "cancel", goal)
+        check(4, f"overseer: goal {goal} is cancelled already\nNext  overseer goal show {goal}\n", "goal", "cancel", goal)
+        check(4, f"overseer: goal {goal} is cancelled and cannot become paused; from cancelled it can become: archived\n"
+              f"Next  overseer goal show {goal}\n", "goal", "pause", goal)
 
     def test_who_ended_a_run(self):
         """A signal alone does not tell: run show says who ended it and why, and of one that ended by itself nothing."""
