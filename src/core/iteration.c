@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "core/last_lines.h"
 #include "core/limits.h"
 #include "core/signature.h"
 #include "core/update.h"
@@ -54,16 +55,26 @@ static str check_error(struct arena *a, const struct run *r)
 	return arena_str(a, utf8_truncate(buf_str(&b), ERROR_MAX));
 }
 
+/* An exit status says next to nothing: two are the same error when what the agent wrote last is the same, too. */
+static bool says_nothing(const struct run *r)
+{
+	return r->cause == CAUSE_RUN && r->trouble == TROUBLE_NONE && !r->message.n && !r->signal;
+}
+
 static str error_of(struct arena *a, const struct run *r)
 {
-	str told;
+	str told, said = last_line(r->last_lines);
 
 	switch (r->cause) {
 	case CAUSE_NONE: return STR("");
 	case CAUSE_CHECK: return check_error(a, r);
 	default: told = error_pick(a, r->failure);
 	}
-	return arena_str(a, utf8_truncate(told.n ? told : r->failure, ERROR_MAX));
+	if (!told.n)
+		told = r->failure;
+	if (said.n && says_nothing(r))
+		told = arena_printf(a, STR_FMT ": " STR_FMT, STR_ARG(told), STR_ARG(said));
+	return arena_str(a, utf8_truncate(told, ERROR_MAX));
 }
 
 /* A list of what the agent says, cut to what can be kept. */

@@ -175,6 +175,19 @@ class Oversight(SiteCase):
         self.assertEqual(site.call("goal.show", goal=goal)["health"], "healthy")
         self.assertEqual(site.call("inbox.list")["inbox"], [])
 
+    def test_agents_that_fail_by_different_things_are_not_stuck(self):
+        """Of two exit statuses only the last lines tell whether it is the same error; numbers in them do not."""
+        for last, stuck in (('$(echo zero one two three | cut -d" " -f$n) is missing', False), ("no route to 10.0.0.$n", True)):
+            site = self.site(FAST, REMEMBER + f'echo "{last}"\nexit $((n % 2 + 1))\n')
+            site.up()
+            goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
+            site.wait_event(lambda e: e["type"] == "iteration.recorded" and e["data"]["iteration"]["number"] == 4)
+            errors = [e["data"]["iteration"]["error"] for e in site.events() if e["type"] == "iteration.recorded"]
+            self.assertIn("missing" if not stuck else "10.0.0.1", errors[0])
+            found = {e["data"]["detection"]["type"] for e in site.events() if e["type"] == "detection.made"}
+            self.assertEqual("stuck" in found, stuck, (goal, errors))
+            site.close()
+
     def test_twenty_five_of_ten_iterations_are_aborted_until_a_person_reopens(self):
         site = self.begin(BURN, BURN_CHECK)
         goal = site.call("goal.create", title="Rate limiting", plan=plan(task("T1", objective="Rate limiting")),

@@ -171,3 +171,42 @@ TEST(without_a_check_nothing_is_known_of_tests)
 }
 
 TEST_MAIN
+
+/* What T1's run failed by, as it is compared. */
+static str failed_with(struct fixture *f, int exit_code, const char *last_lines)
+{
+	const struct run *r;
+	struct iteration it;
+
+	bring_to(f, "T1", STAGE_RUNNING);
+	r = run_of(f);
+	submit(f, "run.end",
+			json(f,
+					"{'run': '" STR_FMT
+					"', 'exit_code': %d, 'signal': 0, 'last_lines': '%s'}",
+					STR_ARG(r->id), exit_code, last_lines));
+	settle(f);
+	effect_end(f, "T1", FX_HARVEST, "ok", "", "'head': 'abc'");
+	settle(f);
+	assert_int_equal(r->cause, CAUSE_RUN);
+	iteration_make(&f->arena, f->state, node_of(f, "T1"), r, &it);
+	f->now += OV_DAY;
+	settle(f);
+	return arena_str(&f->arena, it.signature);
+}
+
+TEST(two_exit_statuses_are_one_error_only_if_the_agent_says_the_same)
+{
+	struct fixture f;
+	str first, again, other;
+
+	fixture_init(&f);
+	create_goal(&f, flat_plan(&f, 1), NULL);
+	first = failed_with(&f, 1, "reading\\nno route to host 10");
+	again = failed_with(&f, 1, "writing\\nno route to host 11");
+	other = failed_with(&f, 2, "syntax error in plan.md");
+	assert_true(str_contains(first, STR("no route to host")));
+	assert_true(str_eq(first, again));
+	assert_false(str_eq(first, other));
+	fixture_done(&f);
+}
