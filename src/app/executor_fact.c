@@ -20,7 +20,7 @@
 #include "sys/inject.h"
 #include "sys/loop.h"
 
-enum { ERRORS_READ = 256 * 1024, ERRORS_TOLD = 2000 };
+enum { ERRORS_READ = 256 * 1024, ERRORS_TOLD = 2000, SESSIONS_MAX = 32 };
 
 /* What the session had used before this run, where it goes on with one. */
 static void baseline(struct arena *a, const struct run *r, const struct assignment *as,
@@ -110,6 +110,10 @@ static void tell_session(struct live_run *lr)
 	if (!r || !session.n ||
 			(r->ready && str_eq(r->session, session) && str_eq(r->model, model)))
 		return;
+	/* An honest one has one session, and falls back to few models. */
+	if (lr->sessions_told == SESSIONS_MAX)
+		return;
+	lr->sessions_told++;
 	v = value_object(&a);
 	value_put(&a, v, "run", value_str(&a, lr->id));
 	value_put(&a, v, "session", value_str(&a, session));

@@ -82,8 +82,9 @@ struct live_run {
 	struct loop_source *hearing_due; /* it holds updates back until then */
 	struct repeats *repeats; /* of its output, where that is text; NULL: it wrote nothing yet */
 	uint64_t heard_up_to;
-	bool freezing;    /* it is asked to freeze or thaw */
-	bool unfreezable; /* and said that it cannot */
+	bool freezing;     /* it is asked to freeze or thaw */
+	int sessions_told; /* with its model: so often it said another one */
+	bool unfreezable;  /* and said that it cannot */
 
 	/* Of one that speaks a format. */
 	struct account *account; /* NULL: its output is text */

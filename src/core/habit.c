@@ -199,10 +199,12 @@ void habits_fold(struct state *s, const struct event *e)
 			row = row_new(h, model, (enum activity)activity, tool);
 			added++;
 		}
-		if (!row)
+		/* Names of tools that became the same in the telling: one run must not teach as many. */
+		if (!row || row->used_seq == e->seq)
 			continue;
 		add_counts(row, value_at(v, "counts"));
 		row->runs++;
+		row->used_seq = e->seq;
 		row->used_at = e->at;
 		row->asked_after = asked_after(row);
 	}

@@ -161,8 +161,8 @@ struct voice voice_judge(const struct policy *p, const struct assignment *as,
 	due = v.heard_at + mute;
 	half = v.heard_at + mute / 2;
 	looked = o->looked_at <= now ? o->looked_at : 0;
-	/* What cannot be read is not mute: it is looked at again. */
-	if (looked >= due && o->tree_unknown)
+	/* What cannot be read is not mute: it is looked at again, but not for ever. */
+	if (looked >= due && o->tree_unknown && now < v.heard_at + 2 * mute)
 		half = due = looked + mute / 2;
 	v.due_at = due;
 	v.look = now >= half && looked < (now < due ? half : due);

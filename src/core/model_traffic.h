@@ -139,6 +139,7 @@ struct habit {
 
 	/* derived */
 	int64_t asked_after; /* a duration; 0: too little is known */
+	uint64_t used_seq;   /* the event that told of it last; 0: it is in the snapshot */
 };
 
 /* Of one agent, all of them. */

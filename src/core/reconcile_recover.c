@@ -143,12 +143,14 @@ static str mute_words(const struct tick *t, const struct assignment *as,
 				STR_ARG(in_quotes(t->a, o->same_call)));
 	return arena_printf(t->a,
 			"is busy (%s%s" STR_FMT
-			"), but has written nothing and changed no file for " STR_FMT STR_FMT,
+			"), but has written nothing and %s for " STR_FMT STR_FMT,
 			status_name(&life_signs, (int)sign),
 			!tool.n                             ? ""
 					: sign == LIFE_TOOL ? " "
 							    : ", tool ",
-			STR_ARG(tool), STR_ARG(lasted), STR_ARG(usual_words(t, habit_busy(as, o))));
+			STR_ARG(tool),
+			o && o->tree_unknown ? "its files could not be read" : "changed no file",
+			STR_ARG(lasted), STR_ARG(usual_words(t, habit_busy(as, o))));
 }
 
 /* Nobody's to kill either, and nobody but a person can tell whether it works. */

@@ -1,8 +1,13 @@
 #include "core/update_pace.h"
 
 #include "base/str.h"
+#include "data/json.h"
 
-enum { FULL_MS = UPDATE_BURST * UPDATE_EVERY_MS, LEAST_MS = -UPDATE_OVERDRAFT * UPDATE_EVERY_MS };
+enum {
+	FULL_MS = UPDATE_BURST * UPDATE_EVERY_MS,
+	LEAST_MS = -UPDATE_OVERDRAFT * UPDATE_EVERY_MS,
+	SIZE_MS_MAX = 10 * 60 * 1000,
+};
 
 void update_pace_init(struct update_pace *p)
 {
@@ -74,7 +79,8 @@ static int64_t credit(const struct update_pace *p, int64_t now_ms)
 {
 	int64_t passed = p->at_ms < 0 ? 0 : MAX(now_ms - p->at_ms, (int64_t)0);
 
-	return MIN(p->credit_ms + MIN(passed, (int64_t)FULL_MS - LEAST_MS), (int64_t)FULL_MS);
+	return MIN(p->credit_ms + MIN(passed, (int64_t)FULL_MS - LEAST_MS + SIZE_MS_MAX),
+			(int64_t)FULL_MS);
 }
 
 /* A status that was not told last changes what is to be done. */
@@ -91,6 +97,16 @@ static int64_t needed(const struct update_pace *p)
 	return UPDATE_EVERY_MS + (decides(p) ? LEAST_MS : 0);
 }
 
+/* Beyond what every event costs: what it is larger than a second's worth. */
+static int64_t size_ms(const value *doc)
+{
+	struct arena a = ARENA_INIT;
+	int64_t ms = doc ? (int64_t)(json_text(&a, doc).n * 1000 / UPDATE_BYTES_A_SECOND) : 0;
+
+	arena_done(&a);
+	return MIN(MAX(ms - UPDATE_EVERY_MS, (int64_t)0), (int64_t)SIZE_MS_MAX);
+}
+
 static bool is_held(const struct update_pace *p)
 {
 	return p->doc || p->error.n;
@@ -103,7 +119,8 @@ bool update_pace_next(struct update_pace *p, int64_t now_ms, bool over, struct u
 	/* Of both, the words were first. What is told stays valid until the next call. */
 	if (!is_held(p) || (!over && has < needed(p)))
 		return false;
-	p->credit_ms = MAX(has - UPDATE_EVERY_MS, (int64_t)LEAST_MS);
+	p->credit_ms = MAX(has - UPDATE_EVERY_MS, MIN(has, (int64_t)LEAST_MS)) - size_ms(p->doc);
+	p->credit_ms = MAX(p->credit_ms, (int64_t)LEAST_MS - SIZE_MS_MAX);
 	p->at_ms = now_ms;
 	if (p->doc) {
 		*ret = (struct update_told){ .doc = p->doc,

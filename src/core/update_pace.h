@@ -1,6 +1,7 @@
 #pragma once
 /*
- * How often the updates of one run become events: one a second on average, twenty at once. An agent
+ * How often the updates of one run become events: one a second on average, twenty at once, and so many
+ * bytes a second: evidence of megabytes is paid for by a longer wait for the next one. An agent
  * may write thousands; what lies between two events is merged into the second one as the state would
  * have merged it, so that the newest words win and no evidence is lost. Updates that change the status
  * (done, blocked) do not wait for that: they may overdraw the account, and "blocked" always goes.
@@ -16,6 +17,7 @@
 enum {
 	UPDATE_BURST = 20,
 	UPDATE_EVERY_MS = 1000,
+	UPDATE_BYTES_A_SECOND = 16 * 1024,
 	UPDATE_OVERDRAFT = 5, /* for changes of the status, beyond the burst */
 };
 

@@ -198,5 +198,28 @@ kill $(jobs -p)
         site.wait_goal(goal)
 
 
+class Sessions(SiteCase):
+    """An agent that says another session and another model in each line."""
+
+    SAY = r"""#!/bin/sh
+exec python3 - <<'END'
+import json
+for i in range(20000):
+    print(json.dumps({"type": "system", "subtype": "init", "cwd": "/", "session_id": f"bcac89b7-f0ce-4aad-8947-{i:012x}", "model": f"m{i}"}))
+END
+"""
+
+    def test_its_sessions_are_bounded(self):
+        site = self.site("", "true")
+        os.chmod(site.write("../spoken.sh", self.SAY), 0o755)
+        site.configure(FLOOD + f'[planner]\nfallback = false\n[defaults]\nagent = "spoken"\n[agents.spoken]\n'
+                       f'format = "claude"\ncommand = ["{site.root}/spoken.sh"]\n')
+        site.up()
+        site.call("goal.create", title="flood", plan=plan(task("T1")))
+        run = site.wait_type("run.ended")["run"]
+        told = [e for e in site.events() if e["type"] == "run.session" and e["run"] == run]
+        self.assertEqual(len(told), 32)
+
+
 if __name__ == "__main__":
     unittest.main()

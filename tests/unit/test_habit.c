@@ -363,6 +363,24 @@ TEST(what_is_known_gives_way_only_when_it_was_not_seen_for_long)
 	fixture_done(&f);
 }
 
+/* Two names that differ in a character that is not kept. */
+TEST(one_run_does_not_teach_as_many)
+{
+	struct fixture f;
+	struct assignment *as = running(&f);
+	struct event e = { .kind = EV_SILENCE_LEARNED, .at = f.now, .actor = STR("overseer") };
+
+	e.data = json(&f,
+			"{'agent': 'a', 'silences': [{'activity': 'tool', 'tool': 'x', 'counts': "
+			"{'60': "
+			"10}}, {'activity': 'tool', 'tool': 'x', 'counts': {'60': 10}}]}");
+	assert_int_equal(append(&f, &e, NULL), 0);
+	assert_int_equal(as->habits->rows.n, 1);
+	assert_int_equal(as->habits->rows.p[0]->runs, 1);
+	assert_int_equal(silence_count(as->habits->rows.p[0]->counts), SILENCE_SAMPLES);
+	fixture_done(&f);
+}
+
 /* How long a shell takes depends on what it is called for. */
 TEST(a_shell_is_known_by_its_program)
 {

@@ -89,6 +89,28 @@ TEST(single_updates_are_told_at_once)
 	end(&w);
 }
 
+/* What fills the log is paid for, however few events it is in. */
+TEST(megabytes_of_evidence_are_paced)
+{
+	struct world w;
+	char evidence[4001];
+
+	begin(&w);
+	memset(evidence, 'c', sizeof(evidence) - 1);
+	evidence[sizeof(evidence) - 1] = '\0';
+	for (int i = 0; i < 3600; i++) {
+		say(&w,
+				arena_printf(&w.a, "'evidence': {'commits': ['%04d%s']}", i,
+						evidence + 10)
+						.p);
+		w.now += UPDATE_EVERY_MS / 10;
+	}
+	/* Six minutes, and more than a second's worth in each: they are merged meanwhile. */
+	assert_int_equal(w.errors, 0);
+	assert_in_range(w.told, UPDATE_BURST, 150);
+	end(&w);
+}
+
 TEST(twelve_thousand_at_once_are_twenty_and_a_last_one)
 {
 	struct world w;
