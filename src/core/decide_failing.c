@@ -80,7 +80,7 @@ void tick_agent_failing(struct decide_ctx *cx, const struct decision *d)
 void tick_agent_absorb(struct decide_ctx *cx, const struct decision *d)
 {
 	const struct lane *l = state_lane(cx->state, d->agent);
-	const struct escalation *into = l ? lane_entry(cx->arena, cx->state, l) : NULL;
+	const struct escalation *into = l ? lane_entry(cx->state, l) : NULL;
 
 	if (into)
 		absorb(cx, d->escalation, into->number);
@@ -101,7 +101,7 @@ static bool is_absorbed(const struct state *s, const struct node *n)
 
 void failing_answered(struct decide_ctx *cx, const struct escalation *x)
 {
-	const struct lane *l = lane_asked_by(cx->arena, cx->state, x);
+	const struct lane *l = lane_asked_by(cx->state, x);
 	str reason = STR("a person says that its agent can be used again");
 
 	if (!l)

@@ -109,7 +109,7 @@ static void tell_of_limit(struct decide_ctx *cx, const struct assignment *as, co
 	str words = own_words(as->run);
 
 	if (l->kind != BLOCK_RATE_LIMITED || l->resets_at - cx->now <= LIMIT_UNTOLD ||
-			(lane && lane_entry(cx->arena, cx->state, lane)))
+			(lane && lane_entry(cx->state, lane)))
 		return;
 	escalate_about(cx, (struct subject){ 0 },
 			&(struct escalation_spec){ .kind = ASK_LIMIT,
@@ -128,22 +128,36 @@ static void tell_of_limit(struct decide_ctx *cx, const struct assignment *as, co
 					.options = options });
 }
 
-/* Asked once for the agent, however many of its nodes wait. */
+static bool asks_for(const struct escalation *x, str agent)
+{
+	return str_is(x->kind, "login") && lane_is_named(x, agent);
+}
+
+/* Asked once for the agent, however many of its nodes wait. It is what one run said, which may be wrong. */
 static void ask_for_login(struct decide_ctx *cx, const struct assignment *as)
 {
 	static const char *const options[] = { "done", NULL };
-	str question = login_question(cx->arena, as->agent);
+	const struct run *r = as->run;
+	str words = own_words(r), how = STR("said so");
 
-	for (size_t i = 0; i < cx->state->escalations.n; i++) {
-		const struct escalation *x = cx->state->escalations.p[i];
-
-		if (x->status == ESC_OPEN && str_is(x->kind, "login") &&
-				str_eq(x->question, question))
+	for (size_t i = 0; i < cx->state->escalations.n; i++)
+		if (cx->state->escalations.p[i]->status == ESC_OPEN &&
+				asks_for(cx->state->escalations.p[i], as->agent))
 			return;
-	}
+	if (r->limit == BLOCK_NONE)
+		how = arena_printf(cx->arena, "said so by its exit status %lld",
+				(long long)r->exit_code);
 	escalate_about(cx, (struct subject){ 0 },
 			&(struct escalation_spec){ .kind = "login",
-					.question = question,
+					.question = arena_printf(cx->arena,
+							"agent " STR_FMT
+							" may be logged out: run " STR_FMT
+							" of task " STR_FMT " " STR_FMT "%s" STR_FMT
+							"%s. If it is, log it in; then say so.",
+							STR_ARG(as->agent), STR_ARG(r->id),
+							STR_ARG(as->node->id), STR_ARG(how),
+							words.n ? ": \"" : "", STR_ARG(words),
+							words.n ? "\"" : ""),
 					.options = options });
 }
 
@@ -180,18 +194,13 @@ static void unblock_limited(struct decide_ctx *cx, str agent, str reason)
 
 void limit_lifted(struct decide_ctx *cx, const struct escalation *x)
 {
-	const struct lane *l = lane_asked_by(cx->arena, cx->state, x);
+	const struct lane *l = lane_asked_by(cx->state, x);
 	str reason = STR("a person lifted its limit");
 
 	if (!l)
 		return;
 	lane_clear(cx, l->agent, reason);
 	unblock_limited(cx, l->agent, reason);
-}
-
-static bool asks_for(struct decide_ctx *cx, const struct escalation *x, str agent)
-{
-	return str_eq(x->question, login_question(cx->arena, agent));
 }
 
 /* The nodes that wait for the agent that an escalation asks to be logged in. */
@@ -205,9 +214,7 @@ static void unblock_waiting(struct decide_ctx *cx, const struct escalation *x, s
 
 			if (node_is_leaf(n) && n->status == NODE_BLOCKED &&
 					n->block == BLOCK_LOGIN && str_starts(n->blocked_by, by) &&
-					asks_for(cx, x,
-							str_sub(n->blocked_by, by.n,
-									n->blocked_by.n)))
+					asks_for(x, str_sub(n->blocked_by, by.n, n->blocked_by.n)))
 				work_unblock(cx, n, reason);
 		}
 }
@@ -216,7 +223,7 @@ static void login_is_back(struct decide_ctx *cx, const struct escalation *x, str
 {
 	for (size_t i = 0; i < cx->state->lanes.n; i++)
 		if (cx->state->lanes.p[i]->kind == BLOCK_LOGIN &&
-				asks_for(cx, x, cx->state->lanes.p[i]->agent))
+				asks_for(x, cx->state->lanes.p[i]->agent))
 			lane_clear(cx, cx->state->lanes.p[i]->agent, reason);
 	unblock_waiting(cx, x, reason);
 }
@@ -229,9 +236,8 @@ void login_answered(struct decide_ctx *cx, const struct escalation *x)
 /* Others wait for a later moment that was said: they need not. */
 static void limit_is_over(struct decide_ctx *cx, const struct lane *l, str reason)
 {
-	const struct escalation *x = l->kind == BLOCK_RATE_LIMITED
-			? lane_entry(cx->arena, cx->state, l)
-			: NULL;
+	const struct escalation *x = l->kind == BLOCK_RATE_LIMITED ? lane_entry(cx->state, l)
+								   : NULL;
 
 	lane_clear(cx, l->agent, reason);
 	if (x)
@@ -240,7 +246,17 @@ static void limit_is_over(struct decide_ctx *cx, const struct lane *l, str reaso
 		unblock_limited(cx, l->agent, reason);
 }
 
-/* A run that began after the limit was seen worked: it is over, and nobody needs to say so. */
+/*
+ * A run that began after the limit was seen worked; or one that was under way then ended well since, where
+ * the limit is but what another one said. What was said with its end may well let a run finish.
+ */
+static bool disproves(const struct run *r, ov_time claimed_at, bool said_until)
+{
+	return claimed_at < r->created_at ||
+			(!said_until && run_ended_well(r) && claimed_at < r->ended_at);
+}
+
+/* It is over, and nobody needs to say so. */
 static void works_again(struct decide_ctx *cx, const struct assignment *as)
 {
 	const struct lane *lane = state_lane(cx->state, as->agent);
@@ -249,14 +265,22 @@ static void works_again(struct decide_ctx *cx, const struct assignment *as)
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (x->status != ESC_OPEN || !str_is(x->kind, "login") ||
-				x->opened_at >= as->run->created_at || !asks_for(cx, x, as->agent))
+		if (x->status != ESC_OPEN || !asks_for(x, as->agent) ||
+				!disproves(as->run,
+						lane && lane->kind == BLOCK_LOGIN ? lane->seen_at
+										  : x->opened_at,
+						false))
 			continue;
 		escalation_close(cx, x, ESC_DISMISSED, reason);
 		login_is_back(cx, x, reason);
 	}
 	/* One that failed too often is used again when a person says so. */
-	if (lane && lane->kind != BLOCK_FAILING && lane->since < as->run->created_at)
+	if (lane && lane->kind != BLOCK_FAILING &&
+			(lane->since < as->run->created_at ||
+					disproves(as->run, lane->seen_at,
+							lane->resets_at &&
+									(!lane->guessed ||
+											lane->far_until))))
 		limit_is_over(cx, lane, reason);
 }
 
@@ -333,8 +357,8 @@ static bool is_old_news(struct decide_ctx *cx, const struct assignment *as, enum
 	for (size_t i = 0; i < cx->state->escalations.n; i++) {
 		const struct escalation *x = cx->state->escalations.p[i];
 
-		if (x->status != ESC_OPEN && str_is(x->kind, "login") &&
-				x->closed_at >= as->run->created_at && asks_for(cx, x, as->agent))
+		if (x->status != ESC_OPEN && x->closed_at >= as->run->created_at &&
+				asks_for(x, as->agent))
 			return true;
 	}
 	return false;

@@ -65,7 +65,7 @@ static str blocked_next(const struct explain *x, const struct node *n)
 
 	if (!e && n->assignment && failed_by(n, n->assignment->agent) &&
 			state_lane(x->state, n->assignment->agent))
-		e = lane_entry(x->arena, x->state, state_lane(x->state, n->assignment->agent));
+		e = lane_entry(x->state, state_lane(x->state, n->assignment->agent));
 	if (e)
 		return answer_it(x, e);
 	if (n->blocked_until)

@@ -10,7 +10,7 @@ const struct lane_rule lane_rules[BLOCK_KIND_COUNT] = {
 	[BLOCK_RATE_LIMITED] = { .state = "rate limited",
 			.ends = "the limit resets",
 			.ask = ASK_LIMIT },
-	[BLOCK_LOGIN] = { .state = "logged out",
+	[BLOCK_LOGIN] = { .state = "said to be logged out",
 			.person = true,
 			.ends = "you log it in",
 			.ask = "login" },
@@ -83,33 +83,33 @@ str lane_how(struct arena *a, const struct lane *l)
 	return how;
 }
 
-str login_question(struct arena *a, str agent)
+bool lane_is_named(const struct escalation *x, str agent)
 {
-	return arena_printf(a, "agent " STR_FMT " is logged out. Log it in, then say so.",
-			STR_ARG(agent));
+	static const str by = STR_INIT("agent ");
+	str rest = str_sub(x->question, by.n, x->question.n);
+
+	return str_starts(x->question, by) && str_starts(rest, agent) && rest.n > agent.n &&
+			rest.p[agent.n] == ' ';
 }
 
-const struct lane *lane_asked_by(struct arena *a, const struct state *s, const struct escalation *x)
+const struct lane *lane_asked_by(const struct state *s, const struct escalation *x)
 {
 	for (size_t i = 0; i < s->lanes.n; i++) {
 		const struct lane *l = s->lanes.p[i];
 		const char *ask = lane_rules[l->kind].ask;
 
-		if (ask && str_is(x->kind, ask) &&
-				str_starts(x->question,
-						arena_printf(a, "agent " STR_FMT " ",
-								STR_ARG(l->agent))))
+		if (ask && str_is(x->kind, ask) && lane_is_named(x, l->agent))
 			return l;
 	}
 	return NULL;
 }
 
-const struct escalation *lane_entry(struct arena *a, const struct state *s, const struct lane *l)
+const struct escalation *lane_entry(const struct state *s, const struct lane *l)
 {
 	for (size_t i = 0; i < s->escalations.n; i++) {
 		const struct escalation *x = s->escalations.p[i];
 
-		if (x->status == ESC_OPEN && lane_asked_by(a, s, x) == l)
+		if (x->status == ESC_OPEN && lane_asked_by(s, x) == l)
 			return x;
 	}
 	return NULL;

@@ -36,13 +36,12 @@ ov_time lane_next(const struct lane *l);
 str lane_text(struct arena *a, const struct lane *l, ov_time now, ov_time utc_offset);
 /* How it is known: "its output (run R_1): "quota exceeded""; empty: not recorded. */
 str lane_how(struct arena *a, const struct lane *l);
-/* The text of the entry that asks a person to log the agent in. */
-str login_question(struct arena *a, str agent);
+/* The entry is about this agent: "agent NAME ...". */
+bool lane_is_named(const struct escalation *x, str agent);
 /* The lane that the entry is about, or NULL. */
-const struct lane *lane_asked_by(struct arena *a, const struct state *s,
-		const struct escalation *x);
+const struct lane *lane_asked_by(const struct state *s, const struct escalation *x);
 /* The open entry that asks a person about the lane, or NULL. */
-const struct escalation *lane_entry(struct arena *a, const struct state *s, const struct lane *l);
+const struct escalation *lane_entry(const struct state *s, const struct lane *l);
 /* A task of an ordinary goal that was given up after a run of the agent failed, and that no person has taken on. */
 bool failed_by(const struct node *n, str agent);
 /* When the failures in a row of the agent began. */

@@ -188,9 +188,9 @@ static value *detection_of(struct arena *a, const struct entry *e)
 }
 
 /* What the agent wrote whose failure it is about. */
-static str entry_last_lines(struct arena *a, const struct state *s, const struct entry *e)
+static str entry_last_lines(const struct state *s, const struct entry *e)
 {
-	const struct lane *lane = lane_asked_by(a, s, e->x);
+	const struct lane *lane = lane_asked_by(s, e->x);
 	const struct run *r = lane && lane->run_id.n ? state_run(s, lane->run_id) : NULL;
 
 	if (e->x->status != ESC_OPEN)
@@ -213,7 +213,7 @@ static value *entry_view(struct arena *a, const struct state *s, const struct en
 	value_put(a, v, "blocks", value_int(a, (int64_t)e->blocks));
 	value_put(a, v, "answers", value_str(a, inbox_words(a, e->x)));
 	value_put(a, v, "commands", commands_of(a, e));
-	value_put(a, v, "last_lines", value_str(a, entry_last_lines(a, s, e)));
+	value_put(a, v, "last_lines", value_str(a, entry_last_lines(s, e)));
 	return v;
 }
 

@@ -12,7 +12,7 @@ value *view_lane(struct arena *a, const struct world *w, const struct lane *l, o
 
 	if (!l)
 		return value_null(a);
-	entry = lane_entry(a, w->state, l);
+	entry = lane_entry(w->state, l);
 	value_put(a, v, "agent", value_str(a, l->agent));
 	value_put(a, v, "kind", value_cstr(a, status_name(&block_kinds, (int)l->kind)));
 	value_put(a, v, "state", value_cstr(a, rule->state ? rule->state : ""));

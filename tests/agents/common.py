@@ -315,7 +315,7 @@ cache_read_usd_per_mtok = 0.1
         self.assertEqual([r["resumed"] for r in refused], [False] * 2)
         self.assertEqual(len({r["session"] for r in refused}), 2)
         inbox = self.cli(site, "inbox")
-        self.assertIn("agent a401 is logged out", inbox)
+        self.assertIn("agent a401 may be logged out", inbox)
         self.assertIn("T400", inbox)
 
     def test_a_limit_that_passes(self):

@@ -64,7 +64,7 @@ class Gemini(common.Common):
             "status": "INVALID_ARGUMENT", "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo",
                                                        "reason": "API_KEY_INVALID", "domain": "googleapis.com"}]}}, "login")
         self.assertEqual(site.wait_type("agent.limited")["data"]["kind"], "login")
-        self.assertIn("agent gemini is logged out", self.cli(site, "inbox"))
+        self.assertIn("agent gemini may be logged out", self.cli(site, "inbox"))
 
     # An answer that can be cut in two, and then the work.
     LONG = {"text": "The first words of a longer answer.", **real.Gemini.edit("T1.txt", "work of T1\n")}

@@ -44,6 +44,23 @@ static void check_limited(struct checker *c, const struct event *e)
 				EV_ARG(e), (long long)(resets_at - e->at));
 }
 
+/* Its work goes on to be checked: whoever said before its end that the agent is logged out was wrong. */
+static void check_disproved(struct checker *c, const struct event *e)
+{
+	const struct as_book *as = book_as(c, e->assignment);
+	const struct run *r = as && as->run ? state_run(c->shadow, as->run->id) : NULL;
+	const struct lane *l = r ? state_lane(c->shadow, as->agent) : NULL;
+
+	if (!l || l->kind != BLOCK_LOGIN || !str_is(value_str_at(e->data, "stage"), "check"))
+		return;
+	if (run_ended_well(r) && r->ended_at > l->seen_at)
+		sim_violated(c->s, inv_limits_end.name,
+				EV_FMT ": run " STR_FMT " ended well, and agent " STR_FMT
+				       " waits for a login, as was said %lld ms before",
+				EV_ARG(e), STR_ARG(r->id), STR_ARG(as->agent),
+				(long long)(r->ended_at - l->seen_at));
+}
+
 static void limits_event(struct checker *c, const struct event *e)
 {
 	struct lane_book *l;
@@ -52,6 +69,8 @@ static void limits_event(struct checker *c, const struct event *e)
 		note_claim(c, e);
 	if (e->kind == EV_AGENT_LIMITED)
 		check_limited(c, e);
+	if (e->kind == EV_ASSIGNMENT_MOVED)
+		check_disproved(c, e);
 	l = e->kind == EV_AGENT_CLEARED ? book_lane(c, value_str_at(e->data, "agent")) : NULL;
 	if (l)
 		l->far_by = l->far_by_too = STR("");
@@ -95,7 +114,8 @@ const struct invariant inv_limits_end = {
 	.name = "limits_end",
 	.sentence = "an agent's word alone holds it up for no longer than limit_wait_max without a "
 		    "run that tries it, for more than a day only when two tasks said so, and for "
-		    "more than 12 hours only when a person is told",
+		    "more than 12 hours only when a person is told; that it is logged out, only "
+		    "until a run of it ends well",
 	.event = limits_event,
 	.step = limits_step,
 	.sabotage = limits_sabotage,

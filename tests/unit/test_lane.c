@@ -189,6 +189,61 @@ TEST(what_began_before_the_login_asks_nobody_again)
 	fixture_done(&f);
 }
 
+/* What one run says of its agent is its word; one that was under way and ends well since is proof. */
+TEST(a_run_that_ends_well_disproves_a_login)
+{
+	static const struct {
+		ov_time ends_after; /* the claim; below 0: before it */
+		const char *members;
+		bool lifted;
+	} cases[] = {
+		{ OV_MINUTE, "'exit_code': 0", true },
+		{ OV_MINUTE, "'exit_code': 1", false },
+		{ -OV_MINUTE, "'exit_code': 0", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		ov_time claimed;
+		struct fixture f;
+		const struct escalation *x;
+
+		begin(&f, 3);
+		bring_to(&f, "T1", STAGE_RUNNING);
+		bring_to(&f, "T2", STAGE_RUNNING);
+		claimed = f.now + 10 * OV_MINUTE;
+		f.now = claimed + MIN(cases[i].ends_after, (ov_time)0);
+		if (cases[i].ends_after < 0)
+			submit(&f, "run.end",
+					json(&f, "{'run': '" STR_FMT "', 'signal': 0, %s}",
+							STR_ARG(node_of(&f, "T2")->assignment
+											->run_id),
+							cases[i].members));
+		f.now = claimed;
+		ends(&f, "T1", "'exit_code': 77, 'last_lines': 'expected please log in'");
+		x = f.state->escalations.p[0];
+		assert_true(str_starts(x->question, STR("agent a may be logged out: run R_")));
+		assert_true(str_contains(x->question,
+				STR(" of task T1 said so by its exit status 77: \"expected please "
+				    "log "
+				    "in\". ")));
+		f.now += OV_MINUTE;
+		if (cases[i].ends_after > 0)
+			submit(&f, "run.end",
+					json(&f, "{'run': '" STR_FMT "', 'signal': 0, %s}",
+							STR_ARG(node_of(&f, "T2")->assignment
+											->run_id),
+							cases[i].members));
+		settle(&f);
+		effect_end(&f, "T2", FX_HARVEST, "ok", "", "'head': 'h', 'files_changed': 1");
+		settle(&f);
+		assert_int_equal(state_lane(f.state, STR("a")) == NULL, cases[i].lifted);
+		assert_int_equal(x->status, cases[i].lifted ? ESC_DISMISSED : ESC_OPEN);
+		assert_int_equal(node_of(&f, "T1")->status == NODE_BLOCKED, !cases[i].lifted);
+		check_restart(&f);
+		fixture_done(&f);
+	}
+}
+
 TEST(how_it_is_known)
 {
 	static const struct {

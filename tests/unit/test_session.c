@@ -262,7 +262,7 @@ TEST(a_trouble_of_the_agent_holds_up_its_lane)
 		{ "rate_limited", BLOCK_RATE_LIMITED, "its agent is out of quota" },
 		{ "overloaded", BLOCK_RATE_LIMITED,
 				"the server of its agent's model is overloaded" },
-		{ "login", BLOCK_LOGIN, "its agent is logged out" },
+		{ "login", BLOCK_LOGIN, "its run said that its agent is logged out" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
