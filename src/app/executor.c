@@ -7,6 +7,7 @@
 #include "app/executor_command.h"
 #include "app/homes.h"
 #include "app/journal.h"
+#include "app/leftovers.h"
 #include "app/log.h"
 #include "app/notify.h"
 #include "app/patrol.h"
@@ -126,6 +127,7 @@ int executor_new(const struct executor_options *o, struct executor **ret, struct
 			.state = state_now,
 			.changed = checkout_changed,
 			.user = x });
+	x->leftovers = leftovers_new(o->loop);
 	x->patrol = patrol_new(&(struct patrol_options){ .loop = o->loop,
 			.git = x->git,
 			.dir = o->dir,
@@ -438,6 +440,7 @@ void executor_free(struct executor *x)
 	radar_free(x->radar);
 	checkout_free(x->checkout);
 	patrol_free(x->patrol);
+	leftovers_free(x->leftovers);
 	git_close(x->git);
 	planning_free(x->planning);
 	notify_free(x->notifier);

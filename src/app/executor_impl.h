@@ -109,6 +109,7 @@ struct executor {
 	struct radar *radar;
 	struct checkout *checkout;
 	struct patrol *patrol;
+	struct leftovers *leftovers;
 	struct notifier *notifier;
 	struct list tasks;
 	struct map runs;     /* id -> struct live_run */

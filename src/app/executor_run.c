@@ -7,6 +7,7 @@
 #include "app/contain.h"
 #include "app/engine.h"
 #include "app/homes.h"
+#include "app/leftovers.h"
 #include "app/patrol.h"
 #include "app/pool.h"
 #include "app/radar.h"
@@ -223,6 +224,8 @@ static void run_ended(void *user, const struct run_end *end)
 	if (end->undelivered)
 		patrol_note(x->patrol, PATROL_UNDELIVERED,
 				state_run(engine_state(x->engine), lr->id), end->message);
+	if (end->unsure)
+		leftovers_watch(x->leftovers, lr->id);
 	report_run_end(x, lr->id, lr, end);
 	x->o.run_changed(x->o.user, lr->id);
 	live_run_free(lr);

@@ -56,6 +56,7 @@ struct run_end {
 	bool undelivered;       /* it was ended because it never took its instruction */
 	bool grouped; /* it was in a control group of its own: no process can have got away */
 	size_t swept; /* descendants that outlived the agent and were killed */
+	bool unsure;  /* others may be left */
 	str message;  /* valid during the callback */
 };
 

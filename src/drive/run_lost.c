@@ -75,6 +75,7 @@ void run_lost(struct arena *a, const char *dir, const char *id, const char *why,
 	size_t killed = 0, more = 0, known_n;
 	struct proc_known *known;
 	struct ov_err err = { 0 };
+	bool sure = false;
 	str text;
 	int r = 0;
 
@@ -89,15 +90,24 @@ void run_lost(struct arena *a, const char *dir, const char *id, const char *why,
 	if (group)
 		r = cgroup_end(group, &killed, &err);
 	if (r == 0 || r == OV_ENOTFOUND)
-		r = proc_sweep_known(STR(RUN_ENV), str_from(id), known, known_n, &more, &err);
+		r = proc_sweep_known(STR(RUN_ENV), str_from(id), known, known_n, &more, &sure,
+				&err);
 	else
-		proc_sweep_known(STR(RUN_ENV), str_from(id), known, known_n, &more, NULL);
+		proc_sweep_known(STR(RUN_ENV), str_from(id), known, known_n, &more, &sure, NULL);
 	ret->swept = killed + more;
+	/* The kernel ended its group as a whole: only who was found outside of it makes one doubt. */
+	sure |= group && r == 0 && !more;
+	ret->unsure = !sure;
 	if (r < 0)
-		ret->message = arena_printf(a, "%s; %s", why, err.msg);
+		ret->message = arena_printf(a, "%s; %s; some may be left", why, err.msg);
 	else
-		ret->message = arena_printf(a, "%s; %zu processes that it left were killed", why,
-				ret->swept);
+		ret->message = arena_printf(a, "%s; %zu processes that it left were killed%s", why,
+				ret->swept, sure ? "" : "; others may be left");
 	sparse_measure(path_join(a, dir, RUN_OUTPUT), &ret->output_bytes, &ret->dropped_bytes,
 			NULL);
+}
+
+int run_sweep(str id, size_t *ret_killed, bool *ret_sure, struct ov_err *err)
+{
+	return proc_sweep_known(STR(RUN_ENV), id, NULL, 0, ret_killed, ret_sure, err);
 }

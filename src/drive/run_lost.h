@@ -9,3 +9,5 @@
  */
 void run_lost(struct arena *a, const char *dir, const char *id, const char *why,
 		struct run_end *ret);
+/* Another sweep for who carries its id; sure as of proc_sweep_known. */
+int run_sweep(str id, size_t *ret_killed, bool *ret_sure, struct ov_err *err);

@@ -74,14 +74,15 @@ int proc_sweep_env(str name, str value, size_t *ret_killed, struct ov_err *err);
 /*
  * The same, and also those that are known by number and start time, whatever their environment says by
  * now. One whose environment names another VALUE, or that another user owns, is somebody else's and
- * left alone.
+ * left alone. sure: nobody ended while they were looked for; else one of ours may have left a child
+ * that got away, and another sweep finds it, or not. Only a control group holds everybody.
  */
 struct proc_known {
 	int pid;
 	uint64_t start_time;
 };
 int proc_sweep_known(str name, str value, const struct proc_known *known, size_t n,
-		size_t *ret_killed, struct ov_err *err);
+		size_t *ret_killed, bool *ret_sure, struct ov_err *err);
 /*
  * Is there a process of ours, in no process namespace below our own, whose environment holds NAME=VALUE?
  * One that has just been started shows none for a moment: it is waited for, some 20 ms at most.

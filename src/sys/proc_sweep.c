@@ -23,9 +23,16 @@ enum {
 	MAX_ROUNDS = 64,
 	/* A round finds nothing new: once may be chance, with a fork between two looks. */
 	CLEAN_ROUNDS = 2,
-	/* A program in the middle of exec shows no environment; it is looked at again so often. */
+	/*
+	 * A program in the middle of exec shows no environment, and one that ended before it was looked at
+	 * may have left a child: there is another look, so often.
+	 */
 	UNSURE_ROUNDS = 20,
+	UNSURE_MS = 300, /* and so long */
 	ROUND_NS = 1000000,
+	/* Looks at the youngest processes alone, which are faster than those who fork and end. */
+	CHASE_LOOKS = 40,
+	CHASE_BACK = 4,
 	DEATH_MS = 2000,
 	MAX_ENVIRON = 16 * 1024 * 1024,
 	KTHREADD = 2, /* parent of the kernel's own threads, which have no environment */
@@ -42,7 +49,11 @@ struct sweep {
 	struct buf entry; /* NAME=VALUE */
 	struct buf text;  /* of one process; reused */
 	VEC(struct proc) caught;
+	VEC(int) ended, ended_then; /* in this round and the one before; zombies, mostly */
+	size_t at;                  /* in ended_then */
 	size_t unsure; /* seen in this round: alive, with an environment that shows nothing */
+	size_t gone;   /* seen in this round, and ended before they could be looked at */
+	size_t fled; /* the same of those that belonged to us, and ended before they were stopped */
 	size_t killed, stuck;
 	bool found;
 	str program, folder;      /* proc_find_at, proc_list_at */
@@ -194,18 +205,40 @@ static bool belongs(struct sweep *sw, int pid)
 	return environ_has(buf_str(&sw->text), buf_str(&sw->entry));
 }
 
+/*
+ * Of one that has ended: was it like that in the round before? Whom such a one left was there to be seen.
+ * Both rounds go from the youngest to the oldest.
+ */
+static bool ended_before(struct sweep *sw, int pid)
+{
+	vec_push(&sw->ended, pid);
+	while (sw->at < sw->ended_then.n && sw->ended_then.p[sw->at] > pid)
+		sw->at++;
+	return sw->at < sw->ended_then.n && sw->ended_then.p[sw->at] == pid;
+}
+
 typedef void sweep_fn(struct sweep *sw, int pid);
 
 static void stop_one(struct sweep *sw, int pid)
 {
 	struct proc p = { .pid = pid, .pidfd = pidfd_open(pid, 0) };
+	bool ours, ended;
 
+	if (p.pidfd < 0) {
+		/* EINVAL: its number is still that of a session or a group. */
+		sw->gone += (errno == ESRCH || errno == EINVAL) && !ended_before(sw, pid);
+		return;
+	}
+	ours = belongs(sw, pid);
+	ended = proc_ended(&p, 0);
 	/* Alive after it was looked at, so what was seen is of the process behind the pidfd. */
-	if (p.pidfd >= 0 && belongs(sw, pid) && !proc_ended(&p, 0) &&
-			proc_signal(&p, SIGSTOP, NULL) == 0)
+	if (ours && !ended && proc_signal(&p, SIGSTOP, NULL) == 0) {
 		vec_push(&sw->caught, p);
-	else
-		proc_done(&p);
+		return;
+	}
+	sw->fled += ours;
+	sw->gone += !ours && ended && !ended_before(sw, pid);
+	proc_done(&p);
 }
 
 /* In a sandbox anybody can have any environment, and none of ours are left there. */
@@ -278,17 +311,65 @@ static int sweep_round(struct sweep *sw, sweep_fn *each, struct ov_err *err)
 		if (isdigit((unsigned char)e->d_name[0]))
 			vec_push(&pids, atoi(e->d_name));
 	closedir(d);
-	sw->unsure = 0;
-	for (size_t i = 0; i < pids.n; i++)
+	sw->unsure = sw->gone = sw->fled = sw->at = 0;
+	vec_done(&sw->ended_then);
+	sw->ended_then = sw->ended;
+	memset(&sw->ended, 0, sizeof(sw->ended));
+	/* The youngest first: who forks and ends, again and again, is gone soonest. */
+	for (size_t i = pids.n; i-- > 0;)
 		if (pids.p[i] != getpid() && !is_caught(sw, pids.p[i]))
 			each(sw, pids.p[i]);
 	vec_done(&pids);
 	return 0;
 }
 
-/* Stops everybody, until nobody new is found. */
-static int catch_all(struct sweep *sw, struct ov_err *err)
+/* The number that was given last; 0: it is not known. */
+static int youngest(int fd)
 {
+	char text[128];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	const char *last;
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	last = strrchr(text, ' ');
+	return last ? atoi(last + 1) : 0;
+}
+
+/* A round takes longer than such a process lives; who is gone here, the next round tells. */
+static void chase(struct sweep *sw)
+{
+	_cleanup_(fd_closep)
+	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	size_t ended = sw->ended.n, gone = sw->gone;
+
+	for (int i = 0; fd >= 0 && i < CHASE_LOOKS; i++) {
+		int last = youngest(fd);
+
+		for (int pid = last; pid > 1 && pid > last - CHASE_BACK; pid--)
+			if (pid != getpid() && !is_caught(sw, pid))
+				stop_one(sw, pid);
+	}
+	sw->ended.n = ended;
+	sw->gone = gone;
+}
+
+static int64_t mono_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/*
+ * Stops everybody, until nobody new is found. Whoever forks and ends without a pause is seen in each round,
+ * if only as somebody who is gone; so a round without any is what tells that nobody is left.
+ */
+static int catch_all(struct sweep *sw, bool *ret_sure, struct ov_err *err)
+{
+	int64_t began = mono_ms();
 	int clean = 0, unsure = 0, r;
 
 	for (int i = 0; i < MAX_ROUNDS; i++) {
@@ -297,9 +378,14 @@ static int catch_all(struct sweep *sw, struct ov_err *err)
 		r = sweep_round(sw, stop_one, err);
 		if (r < 0)
 			return r;
-		clean = sw->caught.n == before ? clean + 1 : 0;
-		unsure = sw->unsure ? unsure + 1 : 0;
-		if (clean >= CLEAN_ROUNDS && (unsure == 0 || unsure >= UNSURE_ROUNDS))
+		if (sw->caught.n > before || sw->fled || sw->gone)
+			chase(sw);
+		clean = sw->caught.n == before && !sw->fled ? clean + 1 : 0;
+		unsure = clean && (sw->unsure || sw->gone) ? unsure + 1 : 0;
+		*ret_sure = unsure == 0;
+		if (clean >= CLEAN_ROUNDS &&
+				(unsure == 0 || unsure >= UNSURE_ROUNDS ||
+						(!sw->unsure && mono_ms() - began > UNSURE_MS)))
 			return 0;
 		nanosleep(&round_pause, NULL);
 	}
@@ -322,9 +408,9 @@ static void kill_all(struct sweep *sw)
 	vec_done(&sw->caught);
 }
 
-static int sweep_run(struct sweep *sw, struct ov_err *err)
+static int sweep_run(struct sweep *sw, bool *ret_sure, struct ov_err *err)
 {
-	int r = catch_all(sw, err);
+	int r = catch_all(sw, ret_sure, err);
 
 	kill_all(sw);
 	if (r == 0 && sw->stuck)
@@ -347,25 +433,32 @@ static void sweep_done(struct sweep *sw)
 {
 	buf_done(&sw->entry);
 	buf_done(&sw->text);
+	vec_done(&sw->ended);
+	vec_done(&sw->ended_then);
 }
 
 int proc_sweep_env(str name, str value, size_t *ret_killed, struct ov_err *err)
 {
-	return proc_sweep_known(name, value, NULL, 0, ret_killed, err);
+	bool sure;
+
+	return proc_sweep_known(name, value, NULL, 0, ret_killed, &sure, err);
 }
 
 int proc_sweep_known(str name, str value, const struct proc_known *known, size_t n,
-		size_t *ret_killed, struct ov_err *err)
+		size_t *ret_killed, bool *ret_sure, struct ov_err *err)
 {
 	struct sweep sw;
+	bool sure = false;
 	int r;
 
 	sweep_init(&sw, name, value);
 	sw.known = known;
 	sw.known_n = n;
-	r = sweep_run(&sw, err);
-	if (r == 0)
+	r = sweep_run(&sw, &sure, err);
+	if (r == 0) {
 		*ret_killed = sw.killed;
+		*ret_sure = sure;
+	}
 	sweep_done(&sw);
 	return r;
 }

@@ -2,6 +2,7 @@
 """Containment: how runs are stopped, what is kept of them, and that nothing of them is left."""
 
 import os
+import select
 import time
 import unittest
 
@@ -186,6 +187,32 @@ class WithoutGroups(SiteCase):
         ended = site.wait_type("run.ended", run=run)["data"]
         self.assertEqual((ended["lost"], ended["containment"]), (True, "sweep"))
         wait_gone(pid, int(agent))
+
+    def test_chains_that_fork_and_end_are_not_called_gone_while_they_live(self):
+        """Whoever lives holds the pipe. The record says that others may be left, or nobody is."""
+        site = self.site(FAST + '[supervisor]\ncgroups = false\nstop_grace = "50ms"\n', r"""
+if mkdir "$HOME/once"; then
+    exec 9>"$HOME/held"
+    n=0
+    chain() { n=$((n+1)); [ $n -lt 20000 ] || exit; chain & exit; }
+    for i in 1 2 3 4 5 6; do chain </dev/null >/dev/null 2>&1 & done
+fi
+""" + GATE)
+        os.mkfifo(os.path.join(site.root, "held"))
+        held = os.open(os.path.join(site.root, "held"), os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, held)
+        gate = site.gate("g")
+        site.up()
+        site.call("goal.create", title="Test", plan=plan(task("T1")))
+        _, run, _ = gate.wait().split()
+        os.kill(int(site.read(f".overseer/runs/{run}/lock").split()[0]), 9)
+        ended = site.wait_type("run.ended", run=run)["data"]
+        self.assertEqual((ended["lost"], ended["containment"]), (True, "sweep"))
+        if "may be left" in ended["message"]:
+            end = time.monotonic() + PATIENCE
+            while time.monotonic() < end and select.select([held], [], [], 0.01)[0] == []:
+                pass
+        self.assertEqual(os.read(held, 1), b"")
 
     def test_the_sweep_is_said(self):
         """Switched off: the run says so, and what moved to another session ends all the same."""

@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -413,6 +415,61 @@ TEST(a_sweep_ends_those_who_start_others_again)
 		for (int i = 0; i < SHELLS; i++)
 			finish(&shells[i]);
 	}
+}
+
+enum { CHAIN_SECONDS = 40, CHAIN_US = 300 };
+
+/* This program as one of a chain, each of which forks and ends at once, in a session of its own. */
+__attribute__((constructor)) static void be_a_chain(void)
+{
+	time_t end = time(NULL) + CHAIN_SECONDS;
+
+	if (!getenv("OV_TEST_CHAIN"))
+		return;
+	while (time(NULL) < end) {
+		if (fork())
+			_exit(0);
+		setsid();
+		usleep(CHAIN_US);
+	}
+	_exit(0);
+}
+
+/*
+ * One may be missed; it is not said then that nobody is left. They hold the pipe, as above, for longer than
+ * is waited for its end, and end by themselves some day.
+ */
+TEST(a_sweep_that_is_sure_has_left_nobody)
+{
+	SKIP_WITHOUT_PIDFDS();
+	enum { CHAINS = 8, PATIENCE_MS = CHAIN_SECONDS * 1000 / 2 };
+	struct proc_spec spec = PROC_SPEC_INIT;
+	struct proc chains[CHAINS];
+	struct pollfd fd = { .events = POLLIN };
+	char value[32], entry[64];
+	bool sure = false;
+	size_t killed;
+	int ends[2];
+
+	snprintf(value, sizeof(value), "%llx", (unsigned long long)rand_u64());
+	snprintf(entry, sizeof(entry), "OV_TEST_MARK=%s", value);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	spec.argv = (const char *const[]){ "/proc/self/exe", NULL };
+	spec.env = (const char *const[]){ "OV_TEST_CHAIN=1", entry, NULL };
+	spec.out = ends[1];
+	for (int i = 0; i < CHAINS; i++)
+		assert_int_equal(proc_spawn(&spec, &chains[i], NULL), 0);
+	close(ends[1]);
+	for (int i = 0; i < CHAINS; i++)
+		finish(&chains[i]);
+	fd.fd = ends[0];
+	/* Whoever was killed lets go of it in its own time. */
+	while (poll(&fd, 1, sure ? PATIENCE_MS : 0) == 0) {
+		assert_false(sure);
+		(void)proc_sweep_known(STR("OV_TEST_MARK"), str_from(value), NULL, 0, &killed,
+				&sure, NULL);
+	}
+	close(ends[0]);
 }
 
 /* Between a program's start and its first instruction its environment shows nothing. */
