@@ -417,7 +417,7 @@ TEST(a_sweep_ends_those_who_start_others_again)
 	}
 }
 
-enum { CHAIN_SECONDS = 40, CHAIN_US = 300 };
+enum { CHAIN_SECONDS = 40 };
 
 /* This program as one of a chain, each of which forks and ends at once, in a session of its own. */
 __attribute__((constructor)) static void be_a_chain(void)
@@ -430,7 +430,6 @@ __attribute__((constructor)) static void be_a_chain(void)
 		if (fork())
 			_exit(0);
 		setsid();
-		usleep(CHAIN_US);
 	}
 	_exit(0);
 }
@@ -442,9 +441,10 @@ __attribute__((constructor)) static void be_a_chain(void)
 TEST(a_sweep_that_is_sure_has_left_nobody)
 {
 	SKIP_WITHOUT_PIDFDS();
-	enum { CHAINS = 8, PATIENCE_MS = CHAIN_SECONDS * 1000 / 2 };
+	enum { CHAINS = 8, BYSTANDERS = 200, PATIENCE_MS = CHAIN_SECONDS * 1000 / 2 };
 	struct proc_spec spec = PROC_SPEC_INIT;
 	struct proc chains[CHAINS];
+	pid_t bystanders[BYSTANDERS];
 	struct pollfd fd = { .events = POLLIN };
 	char value[32], entry[64];
 	bool sure = false;
@@ -453,6 +453,13 @@ TEST(a_sweep_that_is_sure_has_left_nobody)
 
 	snprintf(value, sizeof(value), "%llx", (unsigned long long)rand_u64());
 	snprintf(entry, sizeof(entry), "OV_TEST_MARK=%s", value);
+	/* Looking at all of them takes longer than one of a chain lives. */
+	for (int i = 0; i < BYSTANDERS; i++) {
+		bystanders[i] = fork();
+		while (bystanders[i] == 0)
+			pause();
+		assert_true(bystanders[i] > 0);
+	}
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	spec.argv = (const char *const[]){ "/proc/self/exe", NULL };
 	spec.env = (const char *const[]){ "OV_TEST_CHAIN=1", entry, NULL };
@@ -470,6 +477,10 @@ TEST(a_sweep_that_is_sure_has_left_nobody)
 				&sure, NULL);
 	}
 	close(ends[0]);
+	for (int i = 0; i < BYSTANDERS; i++) {
+		kill(bystanders[i], SIGKILL);
+		waitpid(bystanders[i], NULL, 0);
+	}
 }
 
 /* Between a program's start and its first instruction its environment shows nothing. */
