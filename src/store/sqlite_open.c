@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "store/sqlite_impl.h"
 
-enum { BUSY_MS = 2000 };
+enum { BUSY_MS = 2000, TRIES = 100 };
 
 static bool beside_exists(const char *path, const char *suffix)
 {
@@ -89,6 +89,19 @@ int sqlite_connect_read_only(struct sqlite_store *s, struct ov_err *err)
 	return connect_db(s, SQLITE_OPEN_READONLY, err);
 }
 
+bool sqlite_is_fresh(const struct sqlite_store *s)
+{
+	struct stat now;
+
+	if (!s->immutable || s->mode == STORE_SALVAGE)
+		return true;
+	return stat(s->path, &now) == 0 && now.st_dev == s->seen.st_dev &&
+			now.st_ino == s->seen.st_ino && now.st_size == s->seen.st_size &&
+			now.st_mtim.tv_sec == s->seen.st_mtim.tv_sec &&
+			now.st_mtim.tv_nsec == s->seen.st_mtim.tv_nsec &&
+			!beside_exists(s->path, "-wal");
+}
+
 /* Connects for reading; OV_EIO or OV_ESTATE when the file is not for us. */
 static int look(struct sqlite_store *s, int *ret_version, struct ov_err *err)
 {
@@ -114,9 +127,11 @@ static int look(struct sqlite_store *s, int *ret_version, struct ov_err *err)
 
 int sqlite_open_read_only(struct sqlite_store *s, struct ov_err *err)
 {
-	int version, r;
+	int version, r, tries = 0;
 
-	r = look(s, &version, err);
+	/* What looks damaged may be half written, by a writer that left its trace meanwhile. */
+	while ((r = look(s, &version, err)) == OV_EIO && tries++ < TRIES && !sqlite_is_fresh(s))
+		sqlite_disconnect(s);
 	if (r < 0)
 		return r;
 	if (version < sqlite_migrations_n)
@@ -125,19 +140,6 @@ int sqlite_open_read_only(struct sqlite_store *s, struct ov_err *err)
 				"start the daemon once to bring it up to date",
 				s->path, version, sqlite_migrations_n);
 	return 0;
-}
-
-bool sqlite_is_fresh(const struct sqlite_store *s)
-{
-	struct stat now;
-
-	if (!s->immutable || s->mode == STORE_SALVAGE)
-		return true;
-	return stat(s->path, &now) == 0 && now.st_dev == s->seen.st_dev &&
-			now.st_ino == s->seen.st_ino && now.st_size == s->seen.st_size &&
-			now.st_mtim.tv_sec == s->seen.st_mtim.tv_sec &&
-			now.st_mtim.tv_nsec == s->seen.st_mtim.tv_nsec &&
-			!beside_exists(s->path, "-wal");
 }
 
 int sqlite_refresh(struct sqlite_store *s, struct ov_err *err)
