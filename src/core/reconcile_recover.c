@@ -153,6 +153,17 @@ static str mute_words(const struct tick *t, const struct assignment *as,
 			STR_ARG(lasted), STR_ARG(usual_words(t, habit_busy(as, o))));
 }
 
+/*
+ * What a person was told of is over. Whoever repeats itself shows nothing; and a daemon that has just begun
+ * does not know yet that it does.
+ */
+static bool shows_again(const struct tick *t, const struct assignment *as,
+		const struct observation *o, const struct voice *v)
+{
+	return as->run->mute_at && v->heard_at > as->run->mute_at && !says_the_same(o) &&
+			t->now >= o->known_since + idle_configured(t->w->policy, as);
+}
+
 /* Nobody's to kill either, and nobody but a person can tell whether it works. */
 static void check_voice(struct tick *t, const struct assignment *as, const struct observation *o,
 		enum life_sign sign)
@@ -161,7 +172,7 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 	struct decision d = about(DEC_MUTE, as), heard = about(DEC_SETTLED, as);
 	ov_time told_at = mute_told_at(t->w, as, o, t->now);
 
-	if (as->run->mute_at && v.heard_at > as->run->mute_at)
+	if (shows_again(t, as, o, &v))
 		heard.escalation = question_open(t->w->state, as, "mute");
 	heard.why = STR("it shows what it does again");
 	if (heard.escalation)

@@ -298,7 +298,8 @@ static void restart(struct world_sim *w)
 	for (size_t i = 0; i < w->n; i++) {
 		if (!run_of(w, &w->players[i]))
 			continue;
-		*observe(&w->f, node_of(&w->f, w->players[i].node)) = (struct observation){ 0 };
+		*observe(&w->f, node_of(&w->f, w->players[i].node)) =
+				(struct observation){ .known_since = w->f.now };
 		w->players[i].used_at = w->players[i].tree_at = -1;
 		ear_begin(&w->players[i].ear, w->players[i].plays, w->base + w->players[i].began,
 				now_of(w) - w->players[i].began, repeats_gap(w));

@@ -436,6 +436,16 @@ TEST(output_that_repeats_itself_for_long_is_put_before_a_person)
 			    "for "
 			    "the server\"")));
 	assert_int_equal(n->assignment->stage, STAGE_RUNNING);
+	/* A new daemon hears it, and does not know yet that it is always the same. */
+	o->known_since = f.now;
+	o->same_output = false;
+	o->same_since = f.now;
+	for (int64_t i = 0; i < 2; i++) {
+		f.now += f.policy.idle_after / 2 - OV_SECOND;
+		o->output_at = o->looked_at = f.now;
+		settle(&f);
+		assert_int_equal(f.state->escalations.p[0]->status, ESC_OPEN);
+	}
 	/* It says something else. */
 	o->same_output = false;
 	o->same_calls = 0;
