@@ -170,7 +170,7 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 {
 	struct voice v = voice_judge(t->w->policy, as, o, t->now);
 	struct decision d = about(DEC_MUTE, as), heard = about(DEC_SETTLED, as);
-	ov_time told_at = mute_told_at(t->w, as, o, t->now);
+	ov_time told_at;
 
 	if (shows_again(t, as, o, &v))
 		heard.escalation = question_open(t->w->state, as, "mute");
@@ -180,8 +180,11 @@ static void check_voice(struct tick *t, const struct assignment *as, const struc
 	if (v.look)
 		look(t, as);
 	tick_wake(t, v.check_at);
+	if (!v.mute)
+		return;
 	/* When the clock was set back behind the question, it looks as if nobody had been asked. */
-	if (!v.mute || told_at == OV_TIME_MAX)
+	told_at = mute_told_at(t->w, as, o, t->now);
+	if (told_at == OV_TIME_MAX)
 		return;
 	if (t->now < told_at) {
 		tick_wake(t, told_at);

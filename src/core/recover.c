@@ -217,7 +217,7 @@ ov_time mute_told_at(const struct world *w, const struct assignment *as,
 	struct voice v = voice_judge(w->policy, as, o, now);
 	ov_time outage = w->state->outage_over_at;
 
-	if (v.due_at == OV_TIME_MAX || question_open(w->state, as, "mute"))
+	if (v.due_at == OV_TIME_MAX || (as->run->mute_at && question_open(w->state, as, "mute")))
 		return OV_TIME_MAX;
 	/* What it was silent for together with all the others does not count. */
 	return outage ? MAX(v.due_at, outage + habit_mute(w->policy, as, o)) : v.due_at;
