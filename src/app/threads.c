@@ -289,6 +289,20 @@ static bool look_next(struct threads *t)
 	return true;
 }
 
+/* Said once where it may not any more. */
+static bool may_look(struct threads *t)
+{
+	if (t->look.left && t->entries_left)
+		return true;
+	if (!t->told_full)
+		log_warn("%s: there are too many files where its sub-agents have theirs: not all "
+		         "are "
+			 "found",
+				t->dir);
+	t->told_full = true;
+	return false;
+}
+
 /* A piece of a look, or of the one after it if somebody was named meanwhile. False: it is through. */
 static bool look_piece(struct threads *t)
 {
@@ -297,20 +311,11 @@ static bool look_piece(struct threads *t)
 	if (!k->on && t->again)
 		look_begin(t);
 	for (int i = 0; k->on && i < THREADS_PIECE; i++) {
-		if (!any_missing(t)) {
-			look_end(k);
-		} else if (!k->left || !t->entries_left) {
-			if (!t->told_full)
-				log_warn("%s: there are too many files where its sub-agents "
-					 "have theirs: not all are found",
-						t->dir);
-			t->told_full = true;
-			look_end(k);
-		} else if (!look_next(t)) {
-			look_end(k);
-		} else {
+		if (any_missing(t) && may_look(t) && look_next(t)) {
 			k->left--;
 			t->entries_left--;
+		} else {
+			look_end(k);
 		}
 	}
 	return k->on || t->again;

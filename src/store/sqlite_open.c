@@ -197,16 +197,18 @@ static const char pragmas[] = "PRAGMA synchronous=FULL;"
 static int set_up(struct sqlite_store *s, struct ov_err *err)
 {
 	sqlite3_stmt *st = NULL;
+	bool told, kept = false;
 	int r = 0;
 
-	if (sqlite3_prepare_v2(s->db, "PRAGMA journal_mode=WAL", -1, &st, NULL) != SQLITE_OK ||
-			sqlite3_step(st) != SQLITE_ROW)
-		r = sqlite_fail(s->db, s->path, "open", err);
-	else if (strcmp((const char *)sqlite3_column_text(st, 0), "wal") != 0)
+	told = sqlite3_prepare_v2(s->db, "PRAGMA journal_mode=WAL", -1, &st, NULL) == SQLITE_OK &&
+			sqlite3_step(st) == SQLITE_ROW;
+	if (told && strcmp((const char *)sqlite3_column_text(st, 0), "wal") != 0)
 		r = ov_fail(err, OV_EIO, "%s: this file system cannot keep a write-ahead log",
 				s->path);
 	/* The mode is told first and written last: without that the old journal would serve on, less safely. */
-	else if (sqlite3_step(st) != SQLITE_DONE)
+	else
+		kept = told && sqlite3_step(st) == SQLITE_DONE;
+	if (r == 0 && !kept)
 		r = sqlite_fail(s->db, s->path, "open", err);
 	sqlite3_finalize(st);
 	if (r == 0 && sqlite3_exec(s->db, pragmas, NULL, NULL, NULL) != SQLITE_OK)
