@@ -38,6 +38,17 @@ static bool stays_blocked(const struct slots *sl, const struct node *n)
 	return n->status == NODE_BLOCKED && (!n->blocked_until || n->blocked_until > sl->now);
 }
 
+static bool is_settled(const struct slots *sl, const struct node *n)
+{
+	return node_is_final(n) || stays_blocked(sl, n);
+}
+
+/* What it leaves is being kept, in the worktree of its worker. */
+static bool is_cleared_up(const struct node *n)
+{
+	return n->assignment && n->assignment->effect;
+}
+
 /* A run of it comes next, and does not count as one under way yet. */
 static bool awaits_run(const struct assignment *as)
 {
@@ -50,7 +61,7 @@ static void count_tasks(struct load *l, struct slots *sl, const struct goal *g)
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = g->nodes.p[i];
 
-		if (!node_is_leaf(n) || node_is_final(n) || stays_blocked(sl, n))
+		if (!node_is_leaf(n) || (is_settled(sl, n) && !is_cleared_up(n)))
 			continue;
 		l->tasks += !n->assignment || has_slot(sl, n->assignment) ||
 				will_be_retried(sl, n->assignment);
