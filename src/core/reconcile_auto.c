@@ -43,10 +43,13 @@ static bool is_settled(const struct slots *sl, const struct node *n)
 	return node_is_final(n) || stays_blocked(sl, n);
 }
 
-/* What it leaves is being kept, in the worktree of its worker. */
-static bool is_cleared_up(const struct node *n)
+/* Its task is settled, but its run is yet to end, or its work to be kept: its worker is at work for it. */
+static bool winds_down(const struct slots *sl, const struct assignment *as)
 {
-	return n->assignment && n->assignment->effect;
+	bool unfinished = as->stage == STAGE_RUNNING || as->stage == STAGE_STOP ||
+			as->stage == STAGE_HARVEST;
+
+	return unfinished && as->slot == WORKER_AUTO && as->node && is_settled(sl, as->node);
 }
 
 /* A run of it comes next, and does not count as one under way yet. */
@@ -61,7 +64,7 @@ static void count_tasks(struct load *l, struct slots *sl, const struct goal *g)
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct node *n = g->nodes.p[i];
 
-		if (!node_is_leaf(n) || (is_settled(sl, n) && !is_cleared_up(n)))
+		if (!node_is_leaf(n) || is_settled(sl, n))
 			continue;
 		l->tasks += !n->assignment || has_slot(sl, n->assignment) ||
 				will_be_retried(sl, n->assignment);
@@ -89,6 +92,7 @@ static struct load count(struct tick *t)
 		l.of_agent += as->stage != STAGE_NONE &&
 				str_eq(as->agent, t->w->policy->auto_agent) &&
 				has_slot(&t->slots, as);
+		l.tasks += winds_down(&t->slots, as);
 	}
 	return l;
 }

@@ -226,7 +226,7 @@ static bool waits_for_person(struct tick *t, const struct assignment *as,
 	ov_time at;
 
 	/* A daemon that has just begun has yet to read what the agent said: only newer words end it. */
-	if (open && o && !o->waiting_for.n && o->output_at > open->opened_at) {
+	if (open && o && !o->waiting_for.n && o->output_at > MAX(open->opened_at, o->known_since)) {
 		over.escalation = open;
 		over.why = STR("the agent goes on");
 		tick_add(t, over);

@@ -185,7 +185,7 @@ cache_read_usd_per_mtok = 0.1
         self.assertEqual(running(self.token), [])
         harness.wait_gone(*everybody)
         kept = site.wait_type("run.harvested", node="T1")["data"]
-        # Until then git is at work for it, with the run's name.
+        # Right after the end one was seen twice that had not been before, on its way out.
         self.assertEqual(site.live_pids(), [])
         self.assertEqual(site.git("show", kept["rescue_ref"] + ":half.txt"), "half\n", kept)
 
