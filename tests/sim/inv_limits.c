@@ -14,12 +14,12 @@ bool lane_book_shut(const struct lane_book *l, ov_time at)
 }
 
 /* Which assignments said that the agent is out of quota for more than a day. */
-static void note_claim(struct checker *c, const struct event *e)
+static void note_claim(struct checker *c, const struct event *e, ov_time resets_at)
 {
 	const struct as_book *as = book_as(c, e->assignment);
 	struct lane_book *l = as ? book_lane_made(c, as->agent) : NULL;
 
-	if (!l || value_int_at(e->data, "resets_at_ms") <= e->at + FAR)
+	if (!l || resets_at <= e->at + FAR)
 		return;
 	if (!l->far_by.n)
 		l->far_by = as->id;
@@ -66,9 +66,14 @@ static void limits_event(struct checker *c, const struct event *e)
 	struct lane_book *l;
 
 	if (e->kind == EV_RUN_ENDED)
-		note_claim(c, e);
-	if (e->kind == EV_AGENT_LIMITED)
+		note_claim(c, e, value_int_at(e->data, "resets_at_ms"));
+	/* Between its run's end and this the agent may have been lifted, by another run that ended well. */
+	if (e->kind == EV_AGENT_LIMITED) {
+		const struct run *r = state_run(c->shadow, e->run);
+
+		note_claim(c, e, r ? r->resets_at : 0);
 		check_limited(c, e);
+	}
 	if (e->kind == EV_ASSIGNMENT_MOVED)
 		check_disproved(c, e);
 	l = e->kind == EV_AGENT_CLEARED ? book_lane(c, value_str_at(e->data, "agent")) : NULL;
