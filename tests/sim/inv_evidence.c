@@ -113,7 +113,10 @@ static void check_still(struct checker *c, const struct as_book *as)
 				(long long)(c->s->config->policy.idle_after / OV_SECOND));
 }
 
-/* "Busy, but shows nothing" is told of whoever is busy. */
+/*
+ * "Busy, but shows nothing" is told of whoever is busy. When nothing could be seen of any run, the first look
+ * after it compares with one from before: what it did since may be as long ago.
+ */
 static void still_event(struct checker *c, const struct event *e)
 {
 	const struct as_book *as = book_as(c, e->assignment);
@@ -121,7 +124,7 @@ static void still_event(struct checker *c, const struct event *e)
 	ov_time since = r ? machine_still_since(r) : 0, most = 2 * c->s->config->policy.idle_after;
 	const struct observation *o;
 
-	if (e->kind != EV_ESCALATION_OPENED || !since || is_blind(c, e) || c->s->silent ||
+	if (e->kind != EV_ESCALATION_OPENED || !since || is_blind(c, e) || c->s->t < c->unseen_t ||
 			!str_is(value_str_at(e->data, "kind"), "mute"))
 		return;
 	o = map_get(exec_observations(c->up->exec), as->run->id);
@@ -137,9 +140,9 @@ static void still_step(struct checker *c)
 {
 	/* Nothing can be seen of any run, and then it is to be found out anew. */
 	if (c->s->silent)
-		c->still_t = c->s->t + longest_still(c);
+		c->unseen_t = c->s->t + longest_still(c);
 	if (!c->up || !c->state || !c->up->started || c->up->stopping || c->up->failing ||
-			c->s->silent || c->s->t < c->still_t || c->s->t < c->blind_t ||
+			c->s->t < c->unseen_t || c->s->t < c->still_t || c->s->t < c->blind_t ||
 			c->s->skew != c->skew || c->shadow->outage_since ||
 			sim_now(c->s) - c->outage_over_at < longest_still(c))
 		return;
