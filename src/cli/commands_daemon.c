@@ -6,7 +6,7 @@
 			TEXT("task-pool-command", "CMD",                                         \
 					"with --auto: prints the next task, as "                 \
 					"auto.task_pool_command"),                               \
-			INT("concurrency", "with --auto: so many workers, as auto.concurrency"), \
+			INT("concurrency", "with --auto: number of workers (auto.concurrency)"), \
 			TEXT("agent", "NAME", "with --auto: who does the tasks, as auto.agent"), \
 			TEXT("pre-accept-command", "CMD",                                        \
 					"with --auto: must succeed before a task's change is "   \

@@ -2,13 +2,13 @@
 #include "cli/command_table.h"
 
 static const struct flag events_flags[] = {
-	BOOL("follow", "go on with what comes, until Ctrl-C"),
+	BOOL("follow", "keep printing new events until Ctrl-C"),
 	GOAL,
 	TEXT("node", "ID", "only events about this node"),
 	TEXT("type", "WORD", "only events of this type (docs/events.md); \"run.\": all of runs"),
 	TIME("since", "only events since then", false),
 	INT("after", "only events with a greater number"),
-	INT("limit", "at most so many (100)"),
+	INT("limit", "maximum number (100)"),
 };
 static const struct flag explain_flags[] = {
 	OF_GOAL,

@@ -40,7 +40,7 @@ static const struct flag run_list_flags[] = {
 	TEXT("status", "WORD", "starting, running or ended"),
 };
 static const struct flag run_log_flags[] = {
-	BOOL("follow", "go on with what comes, until the run ends or Ctrl-C"),
+	BOOL("follow", "keep printing until the run ends or Ctrl-C"),
 	BOOL("raw", "print what it wrote as it is: lines of JSON, control characters"),
 };
 static const struct flag why_flags[] = { WHY };

@@ -20,10 +20,10 @@ static const struct option table[] = {
 			"a run is called stalled no later; see overseer config timeline.",
 			AT(idle_after) },
 	{ "supervisor.max_run", OPT_DURATION, 10, 365 * OV_DAY, "\"4h\"",
-			"A run that takes longer is put before a person.", AT(max_run) },
+			"A run that takes longer opens an inbox entry.", AT(max_run) },
 	{ "supervisor.mute_after", OPT_DURATION, 0, 30 * OV_DAY, "\"1h\"",
 			"A run that is busy but has written nothing and changed no file for this "
-			"long is put before a person; it is left alone. \"0s\": never.",
+			"long opens an inbox entry; it is left alone. \"0s\" disables.",
 			AT(mute_after) },
 	{ "supervisor.ask_after", OPT_DURATION, 0, OV_DAY, "\"30s\"",
 			"An agent that waits for a person's permission for this long opens an "

@@ -38,7 +38,7 @@ void habits_take(struct state *s, struct habit *row);
  */
 const struct habit *habit_silent(const struct assignment *as, const struct observation *o);
 const struct habit *habit_busy(const struct assignment *as, const struct observation *o);
-/* The silence after which a run is asked, and after which one that is busy is put before a person. */
+/* The silence after which a run is asked, and after which one that is busy opens an inbox entry. */
 ov_time habit_idle(const struct policy *p, const struct assignment *as,
 		const struct observation *o);
 ov_time habit_mute(const struct policy *p, const struct assignment *as,
