@@ -14,36 +14,12 @@
 #include "core/recover.h"
 #include "core/session.h"
 
-static enum block_kind exit_limit(const struct policy *p, str name, int64_t exit_code)
-{
-	for (size_t i = 0; i < p->agents_n; i++) {
-		const struct policy_agent *agent = &p->agents[i];
-
-		if (!str_eq(agent->name, name))
-			continue;
-		if (agent->rate_limit_exit && exit_code == agent->rate_limit_exit)
-			return BLOCK_RATE_LIMITED;
-		if (agent->login_exit && exit_code == agent->login_exit)
-			return BLOCK_LOGIN;
-	}
-	return BLOCK_NONE;
-}
-
-static enum block_kind limit_of(const struct policy *p, const struct assignment *as)
-{
-	if (as->run->limit != BLOCK_NONE)
-		return as->run->limit;
-	if (as->run->lost || as->run->signal)
-		return BLOCK_NONE;
-	return exit_limit(p, as->agent, as->run->exit_code);
-}
-
 bool end_is_limit(const struct policy *p, const struct assignment *as, const value *ended)
 {
 	if (value_str_at(ended, "limit").n)
 		return true;
 	return !value_bool_at(ended, "lost") && !value_int_at(ended, "signal") &&
-			exit_limit(p, as->agent, value_int_at(ended, "exit_code")) != BLOCK_NONE;
+			limit_by_exit(p, as->agent, value_int_at(ended, "exit_code")) != BLOCK_NONE;
 }
 
 /* What the end of a run says of its agent. */
@@ -367,7 +343,7 @@ static bool is_old_news(struct decide_ctx *cx, const struct assignment *as, enum
 bool run_was_limited(struct decide_ctx *cx, const struct assignment *as)
 {
 	const struct lane *lane = state_lane(cx->state, as->agent);
-	struct limit l = { .kind = limit_of(cx->policy, as) };
+	struct limit l = { .kind = run_limit(cx->policy, as->run) };
 	bool old;
 	str when;
 

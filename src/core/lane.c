@@ -25,6 +25,24 @@ bool block_is_lane(enum block_kind kind)
 	return lane_rules[kind].state;
 }
 
+enum block_kind limit_by_exit(const struct policy *p, str agent, int64_t exit_code)
+{
+	const struct policy_agent *of = policy_agent(p, agent);
+
+	if (of && of->rate_limit_exit && exit_code == of->rate_limit_exit)
+		return BLOCK_RATE_LIMITED;
+	return of && of->login_exit && exit_code == of->login_exit ? BLOCK_LOGIN : BLOCK_NONE;
+}
+
+enum block_kind run_limit(const struct policy *p, const struct run *r)
+{
+	if (r->limit != BLOCK_NONE)
+		return r->limit;
+	if (r->lost || r->signal)
+		return BLOCK_NONE;
+	return limit_by_exit(p, r->agent, r->exit_code);
+}
+
 bool lane_is_shut(const struct lane *l, ov_time now)
 {
 	return l && (!l->resets_at || l->resets_at > now) && !lane_probe_due(l, now);

@@ -17,6 +17,9 @@ extern const struct lane_rule lane_rules[BLOCK_KIND_COUNT];
 
 /* The task waits for its agent, and continues when that is free again: it is not stuck. */
 bool block_is_lane(enum block_kind kind);
+/* What a run that ended says of its agent, in its own words or by its exit status. */
+enum block_kind run_limit(const struct policy *p, const struct run *r);
+enum block_kind limit_by_exit(const struct policy *p, str agent, int64_t exit_code);
 /* A reset further ahead is believed when runs of two assignments said so. */
 #define RESET_BELIEVED OV_DAY
 /* Of a longer wait a person is told, who can lift it. */

@@ -99,57 +99,6 @@ static void decide_about(struct tick *t, const struct node *node, enum decision_
 					.why = str_from(why) });
 }
 
-/* It failed so often in a row, on several tasks, that it is to be given no more work. */
-static bool is_failing(const struct tick *t, const struct streak *k)
-{
-	int64_t most = t->w->policy->agent_failures;
-
-	return most && k->failures >= most && k->several && !state_lane(t->w->state, k->agent);
-}
-
-bool lane_waits(struct tick *t, str agent)
-{
-	const struct state *s = t->w->state;
-	const struct lane *l = state_lane(s, agent);
-
-	for (size_t i = 0; i < s->streaks.n; i++)
-		if (str_eq(s->streaks.p[i]->agent, agent) && is_failing(t, s->streaks.p[i]))
-			return true;
-	if (!l || (l->resets_at && l->resets_at <= t->now))
-		return false;
-	if (lane_next(l) > t->now)
-		tick_wake(t, lane_next(l));
-	return true;
-}
-
-/* But for the one run that finds out whether a long limit is still there. */
-static bool lane_holds(struct tick *t, str agent)
-{
-	return lane_waits(t, agent) &&
-			(tick_agent(t, agent)->probed ||
-					!lane_probe_due(state_lane(t->w->state, agent), t->now));
-}
-
-/*
- * Somebody is about to start a run of this agent, so that a new task need not find out: one that has
- * begun goes first, as long as its goal lets it.
- */
-static bool another_tries(struct tick *t, str agent)
-{
-	list_each (it, &t->w->state->live) {
-		const struct assignment *as = list_entry(it, struct assignment, link);
-		bool starts = as->stage == STAGE_WORKSPACE || as->stage == STAGE_START ||
-				(as->stage == STAGE_WAITING && as->node &&
-						as->node->blocked_until &&
-						as->node->blocked_until <= t->now);
-
-		if (starts && as->node && str_eq(as->agent, agent) &&
-				!tick_goal_held(t, as->node->goal).n)
-			return true;
-	}
-	return false;
-}
-
 /* There is one entry about an agent that is out of service, and none about each task that it failed at. */
 static void absorb_entries(struct tick *t, str agent)
 {
@@ -173,7 +122,7 @@ static void judge_agents(struct tick *t)
 	for (size_t i = 0; i < s->streaks.n; i++) {
 		const struct streak *k = s->streaks.p[i];
 
-		if (is_failing(t, k))
+		if (agent_is_failing(t, k))
 			tick_add(t,
 					(struct decision){ .kind = DEC_AGENT_FAILING,
 							.agent = k->agent,
@@ -206,11 +155,11 @@ static void assign_queued(struct tick *t)
 	const struct node **nodes = sorted_nodes(t, &t->w->state->queued, true, &n);
 	bool full = t->t->no_capacity.n > 0;
 
+	trial_sort_nodes(t, nodes, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct node *node = nodes[i];
 		struct decision d = { .kind = DEC_ASSIGN, .goal = node->goal, .node = node };
 		const struct policy_agent *agent;
-		struct tick_agent *load;
 
 		agent = agent_for(t->w->policy, node);
 		if (!node_is_ready(t->w->state, node)) {
@@ -228,20 +177,17 @@ static void assign_queued(struct tick *t)
 					"the worker that it was given to is gone");
 			continue;
 		}
-		load = tick_agent(t, agent->name);
-		if (lane_holds(t, agent->name) ||
-				(lane_waits(t, agent->name) && another_tries(t, agent->name)))
+		if (lane_holds(t, agent->name) || trial_is_anothers(t, agent->name, node))
 			continue;
 		/* What is held takes no worker from the others. */
-		if (full || load->busy + load->starts >= agent->concurrency || tick_held(t, &d) ||
-				!tick_take_worker(t, &d))
+		if (full || tick_held(t, &d) || !tick_take_place(t, &d, agent))
 			continue;
 		d.agent = agent->name;
 		d.why = arena_printf(t->a, "ready; " STR_FMT " is %s; worker " STR_FMT " is free",
 				STR_ARG(agent->name), agent_because(node), STR_ARG(d.worker));
 		tick_add(t, d);
-		load->busy++;
-		load->probed |= lane_waits(t, agent->name);
+		tick_agent(t, agent->name)->busy++;
+		tick_agent(t, agent->name)->probed |= lane_waits(t, agent->name);
 	}
 }
 
@@ -334,7 +280,9 @@ static void advance(struct tick *t, const struct assignment *as)
 		tick_add(t, d);
 		return;
 	}
-	if (as->stage == STAGE_START && (t->t->no_capacity.n || lane_holds(t, as->agent)))
+	if (as->stage == STAGE_START &&
+			(t->t->no_capacity.n || lane_holds(t, as->agent) ||
+					trial_is_anothers(t, as->agent, as->node)))
 		return;
 	if (is_start(as) && !tick_take_slot(t, as))
 		return;
@@ -403,6 +351,7 @@ static void advance_all(struct tick *t)
 	}
 	if (due.n) {
 		qsort(due.p, due.n, sizeof(*due.p), assignment_order);
+		trial_sort_due(t, due.p, due.n);
 		t->turn = next_turn(t, due.p, due.n);
 	}
 	for (size_t i = 0; i < due.n; i++)

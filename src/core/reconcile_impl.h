@@ -30,6 +30,7 @@ struct tick_workers {
 struct tick_agent {
 	int64_t busy, starts;
 	bool probed; /* a run of it was let through its limit by this tick */
+	bool given;  /* nobody gives way to another task any more, see trial_gives_way */
 };
 
 struct tick {
@@ -154,6 +155,8 @@ struct tick_agent *tick_agent(struct tick *t, str name);
 bool tick_take_slot(struct tick *t, const struct assignment *as);
 /* A free worker for the decision's node, or the name of a new one. */
 bool tick_take_worker(struct tick *t, struct decision *d);
+/* The same, where its agent may run one more; otherwise the place of one that gives way. */
+bool tick_take_place(struct tick *t, struct decision *d, const struct policy_agent *agent);
 /* No other task may start with a worker of this kind: too many wait. Remembers that one could have. */
 bool tick_crowded(struct tick *t, enum worker_kind kind);
 /* Workers that are to be reset or removed. */
@@ -172,5 +175,16 @@ void reconcile_task(struct tick *t, const struct assignment *as);
 void reconcile_auto(struct tick *t);
 /* People outside are told. */
 void reconcile_notices(struct tick *t);
+/* It failed so often in a row, on several tasks, that it is to be given no more work. */
+bool agent_is_failing(const struct tick *t, const struct streak *k);
 /* Out of quota or logged out: nothing new is given to this agent until that is over. */
 bool lane_waits(struct tick *t, str agent);
+/* But for the one run that finds out whether a long limit is still there. */
+bool lane_holds(struct tick *t, str agent);
+/* Another task finds out first whether the agent's limit is over. */
+bool trial_is_anothers(struct tick *t, str agent, const struct node *n);
+/* Who said that the agent is limited, and lets this task have its place; NULL: nobody. */
+const struct assignment *trial_gives_way(struct tick *t, str agent, const struct node *n);
+/* Those who said that their agent is limited go last. */
+void trial_sort_nodes(struct tick *t, const struct node **nodes, size_t n);
+void trial_sort_due(struct tick *t, const struct assignment **due, size_t n);

@@ -148,6 +148,43 @@ bool tick_take_worker(struct tick *t, struct decision *d)
 	return false;
 }
 
+static bool has_room(const struct tick_agent *load, const struct policy_agent *agent)
+{
+	return load->busy + load->starts < agent->concurrency;
+}
+
+bool tick_take_place(struct tick *t, struct decision *d, const struct policy_agent *agent)
+{
+	struct tick_agent *load = tick_agent(t, agent->name);
+	bool automatic = str_is(d->node->goal->standing, STANDING_AUTO), taken;
+	const struct assignment *last;
+	size_t kept;
+
+	if (has_room(load, agent) && tick_take_worker(t, d)) {
+		load->given = true;
+		return true;
+	}
+	last = trial_gives_way(t, agent->name, d->node);
+	if (!last)
+		return false;
+	kept = MIN(t->workers[last->slot].starts, (size_t)1);
+	load->starts--;
+	t->workers[last->slot].starts -= kept;
+	t->workers[last->slot].busy -= kept;
+	/* Those that were passed over for want of a slot are looked at again. */
+	t->no_worker[automatic] = false;
+	t->next_idle[automatic] = 0;
+	t->out_of_turn = true;
+	taken = has_room(load, agent) && tick_take_worker(t, d);
+	load->given = taken;
+	if (!taken) {
+		load->starts++;
+		t->workers[last->slot].starts += kept;
+		t->workers[last->slot].busy += kept;
+	}
+	return taken;
+}
+
 /* What a person wants done to it is begun as soon as its task lets go of it. */
 void reconcile_workers(struct tick *t)
 {

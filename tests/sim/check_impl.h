@@ -281,6 +281,8 @@ struct lane_book *book_lane(const struct checker *c, str agent);
 struct lane_book *book_lane_made(struct checker *c, str agent);
 /* It is given no work, but for the one run that tries it. */
 bool lane_book_shut(const struct lane_book *l, ov_time at);
+/* It said that its agent is limited, and lets another task have its place to find out whether it still is. */
+bool as_gives_way(const struct checker *c, const struct as_book *b, ov_time at);
 bool by_person(const struct event *e);
 /* The status that a text of an event names; the log was checked when it was written. */
 int event_status(const struct event *e, const char *key, const struct status_table *t);

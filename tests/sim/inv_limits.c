@@ -3,6 +3,9 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "core/lane.h"
+#include "core/reconcile.h"
+#include "core/slots.h"
 
 #define FAR OV_DAY
 #define TOLD (12 * OV_HOUR)
@@ -61,6 +64,80 @@ static void check_disproved(struct checker *c, const struct event *e)
 				(long long)(r->ended_at - l->seen_at));
 }
 
+/* When the newest run of the assignment said that its agent is limited; 0: it did not. */
+static ov_time said_at(const struct checker *c, const struct assignment *as)
+{
+	const struct run *r = as->run;
+
+	return r && r->status == RUN_ENDED && run_limit(&c->s->config->policy, r) != BLOCK_NONE
+			? r->ended_at
+			: 0;
+}
+
+bool as_gives_way(const struct checker *c, const struct as_book *b, ov_time at)
+{
+	const struct assignment *as = state_assignment(c->shadow, b->id);
+	const struct lane *l = state_lane(c->shadow, b->agent);
+
+	return as && l && (b->stage == STAGE_START || b->stage == STAGE_WAITING) && !as->effect &&
+			said_at(c, as) &&
+			(lane_probe_due(l, at) || (l->times > 1 && l->resets_at <= at));
+}
+
+/* It has begun, could start its next run as well, and has said so before or not at all. */
+static bool goes_first(const struct checker *c, const struct assignment *o,
+		const struct assignment *as, ov_time at)
+{
+	return o != as && o->node && o->stage == STAGE_START && !o->effect && o->slot == as->slot &&
+			o->node->goal == as->node->goal && str_eq(o->agent, as->agent) &&
+			o->not_before <= at && said_at(c, o) < said_at(c, as);
+}
+
+/* Its goal lets it begin, and there is room for it where it is given a worker. */
+static bool could_begin(struct checker *c, const struct node *n, const struct assignment *as)
+{
+	const struct policy *p = &c->s->config->policy;
+
+	return n->status == NODE_QUEUED && !n->assignment && !n->wanted_worker.n &&
+			node_is_leaf(n) && node_is_ready(c->shadow, n) && as->slot == WORKER_POOL &&
+			!n->goal->automatic && !n->epoch && str_eq(node_wants(p, n), as->agent);
+}
+
+/* One run tries it; whoever said that the agent is limited leaves that to others, if there are any. */
+static void check_trial(struct checker *c, const struct event *e)
+{
+	const struct assignment *as = state_assignment(c->shadow, e->assignment);
+	const struct policy *p = &c->s->config->policy;
+	const struct slot_count *pool;
+	struct slots sl;
+
+	if (c->shadow_failed || !as || !as->node || !said_at(c, as) ||
+			!lane_probe_due(state_lane(c->shadow, as->agent), e->at))
+		return;
+	list_each (it, &c->shadow->live) {
+		const struct assignment *o = list_entry(it, struct assignment, link);
+
+		if (goes_first(c, o, as, e->at))
+			sim_violated(c->s, inv_limits_end.name,
+					EV_FMT ": " STR_FMT
+					       " tries what it said itself, before " STR_FMT,
+					EV_ARG(e), STR_ARG(as->id), STR_ARG(o->id));
+	}
+	sl = slots_init(c->shadow, p, e->at);
+	slots_count(&sl);
+	pool = &sl.of[WORKER_POOL];
+	if (slots_crowded(c->shadow, p, WORKER_POOL, pool->waiting,
+			    pool->waiting + pool->busy + pool->starts))
+		return;
+	for (size_t i = 0; i < as->node->goal->nodes.n; i++)
+		if (could_begin(c, as->node->goal->nodes.p[i], as))
+			sim_violated(c->s, inv_limits_end.name,
+					EV_FMT ": " STR_FMT
+					       " tries what it said itself, and " STR_FMT " waits",
+					EV_ARG(e), STR_ARG(as->id),
+					STR_ARG(as->node->goal->nodes.p[i]->id));
+}
+
 static void limits_event(struct checker *c, const struct event *e)
 {
 	struct lane_book *l;
@@ -76,6 +153,8 @@ static void limits_event(struct checker *c, const struct event *e)
 	}
 	if (e->kind == EV_ASSIGNMENT_MOVED)
 		check_disproved(c, e);
+	if (e->kind == EV_RUN_CREATED)
+		check_trial(c, e);
 	l = e->kind == EV_AGENT_CLEARED ? book_lane(c, value_str_at(e->data, "agent")) : NULL;
 	if (l)
 		l->far_by = l->far_by_too = STR("");
@@ -120,7 +199,7 @@ const struct invariant inv_limits_end = {
 	.sentence = "an agent's word alone holds it up for no longer than limit_wait_max without a "
 		    "run that tries it, for more than a day only when two tasks said so, and for "
 		    "more than 12 hours only when a person is told; that it is logged out, only "
-		    "until a run of it ends well",
+		    "until a run of it ends well; who said it is the last to try it",
 	.event = limits_event,
 	.step = limits_step,
 	.sabotage = limits_sabotage,

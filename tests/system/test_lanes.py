@@ -232,15 +232,16 @@ class Lanes(SiteCase):
         """Its last line reads like a login; a run that was under way ends well, and the others need nobody."""
         site = self.site(FAST + "[workers]\nmax = 2\n", agent="""
 case $OVERSEER_NODE in
-T1) [ -e "$HOME/free" ] || { echo "FAILED test_login: expected 'please log in'"; exit 1; } ;;
+T1) [ -e "$HOME/free" ] || { read x < "$HOME/b.go"; echo "FAILED test_login: expected 'please log in'"; exit 1; } ;;
 T2) echo up > "$HOME/a.here"; read x < "$HOME/a.go" ;;
 esac
 echo x > $OVERSEER_NODE.txt
 """)
-        gate = site.gate("a")
+        gate, first = site.gate("a"), site.gate("b")
         site.up()
         goal = site.call("goal.create", title="Test", plan=plan(*(task(f"T{i}") for i in range(1, 4))))["goal"]
         gate.wait()
+        first.go()
         said = site.wait_type("escalation.opened")
         run = site.wait_type("agent.limited")["run"]
         self.assertEqual(said["data"]["question"], f"agent script may be logged out: run {run} of task T1 said so: "

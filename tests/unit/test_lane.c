@@ -142,6 +142,66 @@ TEST(tried_again_later_each_time)
 	fixture_done(&f);
 }
 
+static bool runs(struct fixture *f, const char *node)
+{
+	const struct assignment *as = node_of(f, node)->assignment;
+
+	return as && (as->stage == STAGE_RUNNING || as->effect) && as->stage != STAGE_WAITING;
+}
+
+static void limit_again(struct fixture *f)
+{
+	bring_to(f, "T1", STAGE_RUNNING);
+	f->now += OV_SECOND;
+	ends(f, "T1", "'exit_code': 75");
+}
+
+/*
+ * Who says twice that the agent is limited is the last to try it, where only one can: the workers are too
+ * few, or the agent takes no more. One other task goes before it, and the rest continue as ever.
+ */
+TEST(who_says_it_again_goes_last)
+{
+	static const struct {
+		int64_t workers, concurrency;
+		bool first[3]; /* whether T1, T2, T3 run after the second wait */
+	} cases[] = {
+		{ 1, 256, { false, true, false } },
+		{ 4, 1, { false, true, false } },
+		{ 2, 256, { true, true, false } },
+		{ 4, 256, { true, true, true } },
+	};
+	static const char *const names[] = { "T1", "T2", "T3" };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct policy_agent agents[2];
+		struct fixture f;
+
+		fixture_init(&f);
+		memcpy(agents, f.policy.agents, sizeof(agents));
+		agents[0].concurrency = 1;
+		f.policy.agents = agents;
+		f.policy.workers_max = cases[i].workers;
+		create_goal(&f, flat_plan(&f, 3), NULL);
+		settle(&f);
+		limit_again(&f);
+		assert_false(runs(&f, "T2"));
+		f.now = state_lane(f.state, STR("a"))->resets_at;
+		settle(&f);
+		/* After the first time it is believed, and continues before others begin. */
+		assert_true(runs(&f, "T1") && !runs(&f, "T2"));
+		limit_again(&f);
+		agents[0].concurrency = cases[i].concurrency;
+		f.now = state_lane(f.state, STR("a"))->resets_at;
+		settle(&f);
+		for (size_t k = 0; k < ARRAY_LEN(names); k++)
+			if (runs(&f, names[k]) != cases[i].first[k])
+				fail_msg("case %zu: %s", i, names[k]);
+		check_restart(&f);
+		fixture_done(&f);
+	}
+}
+
 /* An agent can say anything: it does not wait for years. */
 TEST(a_reset_in_the_far_future_is_not_believed)
 {
