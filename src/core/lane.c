@@ -174,13 +174,20 @@ bool failing_absorbs(const struct state *s, str agent, const struct escalation *
 	return n && x->opened_at >= failing_since(s, agent) && failed_by(n, agent);
 }
 
-static bool is_blocked_by(const struct node *n, str agent)
+const struct lane *lane_blocking(const struct state *s, const struct node *n)
 {
 	static const str by = STR_INIT("agent ");
 
-	return n->status == NODE_BLOCKED && block_is_lane(n->block) &&
-			str_starts(n->blocked_by, by) &&
-			str_eq(str_sub(n->blocked_by, by.n, n->blocked_by.n), agent);
+	if (n->status != NODE_BLOCKED || !block_is_lane(n->block) || !str_starts(n->blocked_by, by))
+		return NULL;
+	return state_lane(s, str_sub(n->blocked_by, by.n, n->blocked_by.n));
+}
+
+static bool is_blocked_by(const struct state *s, const struct node *n, str agent)
+{
+	const struct lane *l = lane_blocking(s, n);
+
+	return l && str_eq(l->agent, agent);
 }
 
 /* It has not begun, or its next run has not. */
@@ -205,7 +212,7 @@ size_t lane_waiting(const struct state *s, const struct policy *p, str agent)
 			const struct node *n = s->goals.p[g]->nodes.p[i];
 
 			waiting += node_is_leaf(n) &&
-					(is_blocked_by(n, agent) || is_queued_for(p, n, agent));
+					(is_blocked_by(s, n, agent) || is_queued_for(p, n, agent));
 		}
 	return waiting;
 }

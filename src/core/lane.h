@@ -51,5 +51,7 @@ bool failed_by(const struct node *n, str agent);
 ov_time failing_since(const struct state *s, str agent);
 /* The open entry is about a task that was given up because of these failures. */
 bool failing_absorbs(const struct state *s, str agent, const struct escalation *x);
+/* The lane that keeps a blocked task waiting, or NULL: it waits for something else. */
+const struct lane *lane_blocking(const struct state *s, const struct node *n);
 /* Tasks that wait for the agent: blocked by it, or queued for it. */
 size_t lane_waiting(const struct state *s, const struct policy *p, str agent);

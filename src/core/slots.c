@@ -88,6 +88,14 @@ enum waiting assignment_waiting(struct slots *sl, const struct assignment *as)
 	return agent_waits(sl, as) ? WAITING_AGENT : WAITING_NONE;
 }
 
+/* A task may wait for its agent's login when another run's word is about its quota. */
+static str agent_text(struct arena *a, const struct slots *sl, const struct assignment *as)
+{
+	const struct lane *l = state_lane(sl->s, as->agent);
+
+	return lane_is_shut(l, sl->now) ? lane_text(a, l, sl->now, sl->p->utc_offset) : as->reason;
+}
+
 str waiting_text(struct arena *a, struct slots *sl, const struct assignment *as)
 {
 	switch (assignment_waiting(sl, as)) {
@@ -102,12 +110,7 @@ str waiting_text(struct arena *a, struct slots *sl, const struct assignment *as)
 	case WAITING_CHECKOUT:
 	case WAITING_QUESTION:
 	case WAITING_BACKOFF: return as->reason;
-	case WAITING_AGENT:
-		return as->stage == STAGE_WAITING
-				? as->reason
-				: arena_printf(a, "agent " STR_FMT " is %s", STR_ARG(as->agent),
-						  lane_rules[state_lane(sl->s, as->agent)->kind]
-								  .state);
+	case WAITING_AGENT: return agent_text(a, sl, as);
 	}
 	return STR("");
 }

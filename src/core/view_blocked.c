@@ -16,11 +16,10 @@ static bool is_asked_about(const struct state *s, const struct node *n)
 	return false;
 }
 
-/* It waits for its agent, which has a row of its own. */
+/* It is listed with those that wait for their agent. */
 static bool waits_for_agent(const struct state *s, const struct node *n, ov_time now)
 {
-	return block_is_lane(n->block) && n->assignment &&
-			lane_is_shut(state_lane(s, n->assignment->agent), now);
+	return lane_is_shut(lane_blocking(s, n), now);
 }
 
 static value *row(struct arena *a, const struct node *n)

@@ -48,7 +48,11 @@ static value *row(struct queue *q, const struct node *n, const char *state, str 
 	value_put(a, v, "agent", value_str(a, as ? as->agent : node_wants(q->p, n)));
 	value_put(a, v, "worker", value_str(a, as ? as->worker : STR("")));
 	value_put(a, v, "branch", value_str(a, as ? as->branch : STR("")));
-	value_put(a, v, "step", value_cstr(a, as ? status_name(&stages, (int)as->stage) : ""));
+	value_put(a, v, "step",
+			value_cstr(a,
+					as && as->stage != STAGE_NONE
+							? status_name(&stages, (int)as->stage)
+							: ""));
 	value_put(a, v, "state", value_cstr(a, state));
 	value_put(a, v, "why", value_str(a, why));
 	value_put(a, v, "not_before", value_time(a, until));
@@ -306,11 +310,19 @@ static value *unassigned_row(struct queue *q, const struct node *n)
 	return row(q, n, "next", STR("it is about to be assigned"));
 }
 
+/* It is blocked by its agent's limit or login, and continues when that is over. */
+static bool waits_for_agent(const struct queue *q, const struct node *n)
+{
+	return node_is_leaf(n) && !n->removed_in && lane_is_shut(lane_blocking(q->s, n), q->now);
+}
+
 static value *dispatch_row(struct queue *q, const struct node *n)
 {
 	const struct assignment *as = n->assignment;
 	str held, why;
 
+	if (waits_for_agent(q, n))
+		return row(q, n, "lane", lane_row_text(q, lane_blocking(q->s, n)));
 	if (!as)
 		return unassigned_row(q, n);
 	if (n->goal->status != GOAL_ACTIVE)
@@ -333,6 +345,11 @@ static value *dispatch_row(struct queue *q, const struct node *n)
 					as->effect ? "under way" : "about to begin"));
 }
 
+static bool has_blocked(const struct goal *g)
+{
+	return g->leaves_blocked && (g->status == GOAL_ACTIVE || g->status == GOAL_PAUSED);
+}
+
 static value *dispatch_queue(struct queue *q)
 {
 	VEC(const struct node *) waiting = { 0 };
@@ -345,6 +362,9 @@ static value *dispatch_queue(struct queue *q)
 
 		for (size_t k = 0; g->status == GOAL_PAUSED && k < g->nodes.n; k++)
 			if (node_is_leaf(g->nodes.p[k]) && g->nodes.p[k]->status == NODE_QUEUED)
+				vec_push(&waiting, g->nodes.p[k]);
+		for (size_t k = 0; has_blocked(g) && k < g->nodes.n; k++)
+			if (waits_for_agent(q, g->nodes.p[k]))
 				vec_push(&waiting, g->nodes.p[k]);
 	}
 	if (waiting.n)
@@ -422,7 +442,7 @@ struct queue_reason queue_reason(struct queue *q, const struct node *n)
 		return (struct queue_reason){ 0 };
 	if (as && stage_is_good(as->stage))
 		v = accept_row(q, n);
-	else if (n->status == NODE_QUEUED && node_is_leaf(n))
+	else if ((n->status == NODE_QUEUED && node_is_leaf(n)) || waits_for_agent(q, n))
 		v = dispatch_row(q, n);
 	if (!v || goes_on(q, n, value_str_at(v, "state")))
 		return (struct queue_reason){ 0 };
@@ -471,8 +491,28 @@ static void group_add(struct queue *q, value *group, const struct node *n)
 	value_put(q->a, one, "node", value_str(q->a, n->id));
 	value_put(q->a, one, "name", value_str(q->a, n->name));
 	value_put(q->a, one, "agent", value_str(q->a, node_wants(q->p, n)));
-	value_put(q->a, one, "since", value_time(q->a, n->queued_at));
+	value_put(q->a, one, "since",
+			value_time(q->a, n->status == NODE_BLOCKED ? n->updated_at : n->queued_at));
 	value_push(q->a, nodes, one);
+}
+
+/* Those whose worker was needed by others while they wait for their agent. */
+static void group_blocked(struct queue *q, value *groups)
+{
+	for (size_t i = 0; i < q->s->goals.n; i++) {
+		const struct goal *g = q->s->goals.p[i];
+
+		for (size_t k = 0; has_blocked(g) && k < g->nodes.n; k++) {
+			const struct node *n = g->nodes.p[k];
+			struct queue_reason r;
+
+			if (!waits_for_agent(q, n) ||
+					(n->assignment && n->assignment->stage != STAGE_NONE))
+				continue;
+			r = queue_reason(q, n);
+			group_add(q, group_of(q, groups, r.state, r.why), n);
+		}
+	}
 }
 
 value *queue_groups(struct queue *q)
@@ -480,6 +520,7 @@ value *queue_groups(struct queue *q)
 	value *groups = value_array(q->a);
 	size_t looked_at = 0;
 
+	group_blocked(q, groups);
 	list_each (it, &q->s->queued) {
 		const struct node *n = list_entry(it, struct node, link);
 		struct queue_reason r = { "others", STR("others come first"), 0 };

@@ -319,6 +319,34 @@ echo x > $OVERSEER_NODE.txt
         self.assertEqual(site.git("show", "HEAD:T1.part"), "half\n")
 
 
+    def test_seen_in_the_queue_and_in_status_while_it_waits(self):
+        """In its worktree, and after that was given to another task: with the reason and the time of the day."""
+        site = self.site(FAST)
+        os.chmod(site.write("../agent.sh", "#!/bin/sh\n" + LIMITED), 0o755)
+        os.chmod(site.write("../other.sh", "#!/bin/sh\necho y > $OVERSEER_NODE.txt\n"), 0o755)
+        site.configure(FAST + "[workers]\nmax = 1\nmax_waiting = 1\n" + SPEAKS.format(root=site.root) +
+                       f'[agents.other]\ncommand = ["{site.root}/other.sh"]\n')
+        until = int(time.time()) + 7200
+        site.write("../until", str(until))
+        site.up()
+        first = site.call("goal.create", title="First", plan=plan(task("T1")))["goal"]
+        site.wait_type("agent.limited")
+        clock = datetime.datetime.fromtimestamp(until).strftime("%H:%M")
+        why = f"agent gemini is rate limited until (tomorrow )?{clock}: its agent is out of quota"
+        self.assertRegex(site.cli("queue", "list"), rf"TO BE BEGUN \(1\)\n +1 .*/T1 .* gemini +waiting +\w+ +{why}\n")
+        self.assertRegex(site.cli("status"), rf"WAITING \(1\)\n +pool-1 +gemini +T1 .*{why}\n")
+        # Another task needs the worker.
+        site.call("goal.create", title="Second", plan=plan(task("T2", suggestedAgent="other"), task("T3")))
+        site.wait_type("node.accepted", node="T2")
+        self.assertEqual(site.node("T1", goal=first)["assignment"]["stage"], "none")
+        self.assertRegex(site.cli("queue", "list"), rf"TO BE BEGUN \(2\)\n +1 .*/T1 .* gemini +\w+ +{why}\n +2 .*/T3 .* gemini +\w+ +{why}\n")
+        status = site.cli("status")
+        self.assertRegex(status, rf"WAITING \(2\)\n +- +gemini +T1, T3 .*{why}\n")
+        self.assertNotIn("BLOCKED", status)
+        self.assertRegex(site.cli("work", "list", "--goal", first), rf"T1 +waiting .*{why}")
+        self.assertEqual({r["node"]: r["state"] for r in site.call("queue.list")["dispatch"]}, {"T1": "lane", "T3": "lane"})
+
+
 class LastLines(SiteCase):
     maxDiff = None
     WANTED = ["line 16", "line 17", "line 18", "line 19", "line 20", 'fatal: no model "x"', "stopped at 70%"]
