@@ -50,6 +50,17 @@ static str verification(const value *x)
 	return str_is(word, "pending") && !waits ? STR("") : word;
 }
 
+static const char *const heads[] = { "RUN", "TASK", "ATTEMPT", "AGENT", "RESULT", "CHECK" };
+
+static void run_heads(struct out *o)
+{
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		cell(o, S_DIM, str_from(heads[i]));
+	cell_right(o, S_DIM, STR("TOOK"));
+	cell(o, S_DIM, STR("STARTED"));
+	row_end(o);
+}
+
 int cmd_run_list(struct cli *c, struct ov_err *err)
 {
 	value *params = value_object(c->arena);
@@ -69,12 +80,14 @@ int cmd_run_list(struct cli *c, struct ov_err *err)
 	runs = value_at(res, "runs");
 	for (size_t i = 0; i < value_count(runs); i++)
 		ids_add(&ids, value_str_at(value_item(runs, i), "id"));
+	if (value_count(runs))
+		run_heads(o);
 	for (size_t i = 0; i < value_count(runs); i++) {
 		const value *x = value_item(runs, i);
 
 		cell(o, S_BOLD, ids_short(&ids, value_str_at(x, "id")));
 		cell(o, S_PLAIN, value_str_at(x, "node_id"));
-		cell_f(o, S_PLAIN, "attempt %lld", (long long)value_int_at(x, "attempt"));
+		cell_f(o, S_PLAIN, "%lld", (long long)value_int_at(x, "attempt"));
 		cell(o, S_PLAIN, value_str_at(x, "agent"));
 		cell(o, outcome_style(x), outcome(c->arena, x));
 		cell(o, status_style(value_str_at(x, "verification")), verification(x));

@@ -187,6 +187,19 @@ int decide_goal_cancel(struct decide_ctx *cx, const value *params, value **ret_r
 	return 0;
 }
 
+/* What was cancelled stays so: whoever wants it after all makes a new goal of it. */
+static int goal_may_reopen(const struct goal *g, struct ov_err *err)
+{
+	int r;
+
+	if (g->status == GOAL_ACTIVE)
+		return goal_may_become(g, GOAL_ACTIVE, err);
+	r = status_check(&goal_statuses, g->id, (int)g->status, GOAL_ACTIVE, true, err);
+	if (r < 0)
+		ov_next(err, "overseer goal create --title TEXT");
+	return r;
+}
+
 int decide_goal_reopen(struct decide_ctx *cx, const value *params, value **ret_result,
 		struct ov_err *err)
 {
@@ -196,7 +209,7 @@ int decide_goal_reopen(struct decide_ctx *cx, const value *params, value **ret_r
 	int r = find(cx, params, "reopen", &g, &reason, err);
 
 	if (r == 0)
-		r = status_check(&goal_statuses, g->id, (int)g->status, GOAL_ACTIVE, true, err);
+		r = goal_may_reopen(g, err);
 	if (r < 0)
 		return r;
 	if (g->status == GOAL_PAUSED && g->health != HEALTH_ABORTED) {

@@ -123,7 +123,7 @@ static int check_goal(const struct goal *g, struct ov_err *err)
 				"goal " STR_FMT
 				" holds tasks that were added one by one; it has no plan",
 				STR_ARG(g->id));
-		return ov_next(err, "overseer goal create TITLE --plan FILE");
+		return ov_next(err, "overseer goal create --title TEXT --plan FILE");
 	}
 	if (g->status == GOAL_ACTIVE || g->status == GOAL_PAUSED)
 		return 0;
@@ -132,7 +132,7 @@ static int check_goal(const struct goal *g, struct ov_err *err)
 			" is %s; a plan can be applied while it is active or paused",
 			STR_ARG(g->id), status_name(&goal_statuses, (int)g->status));
 	if (g->status == GOAL_COMPLETED)
-		ov_next(err, "overseer goal reopen " STR_FMT, STR_ARG(g->id));
+		ov_next(err, "overseer goal reopen " STR_FMT " --reason TEXT", STR_ARG(g->id));
 	return OV_ESTATE;
 }
 

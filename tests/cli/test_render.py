@@ -353,7 +353,8 @@ class Work(Case):
     def test_runs(self):
         self.fake({"run.list": {"runs": [RUN]}, "run.show": RUN})
         self.assertEqual(self.ok("run", "list").out,
-                         "R_01JC9AAA  S1.2.3  attempt 2  claude  exit 1  failed  1m  2m ago\n")
+                         "RUN         TASK    ATTEMPT  AGENT   RESULT  CHECK   TOOK  STARTED\n"
+                         "R_01JC9AAA  S1.2.3  2        claude  exit 1  failed    1m  2m ago\n")
         out = self.ok("run", "show", "R_").out
         self.assertIn("exit 1 after 1m", out)
         self.assertIn("failed: make test: exit 2", out)

@@ -154,7 +154,7 @@ class Goals(SiteCase):
         self.assertNotIn(goal, [g["id"] for g in self.ask(site, "status")["goals"]])
         for verb in ("pause", "resume", "cancel", "reopen", "archive"):
             reason = ["--reason", "x"]
-            self.cli(site, "goal", verb, goal, *reason, code=4)
+            self.assertRegex(self.cli(site, "goal", verb, goal, *reason, code=4).stderr, r"\nNext  overseer goal (show|create) ")
 
     def test_reopen(self):
         site = self.site(FAST, AGENT)
@@ -162,6 +162,8 @@ class Goals(SiteCase):
         site.up()
         goal = site.call("goal.create", title="Test", plan=plan(task("T1")))["goal"]
         gate.wait()
+        refused = self.cli(site, "goal", "reopen", goal, "--reason", "x", code=4).stderr
+        self.assertIn(f"goal {goal} is active already\nNext  overseer goal show {goal}\n", refused)
         gate.go()
         site.wait_goal(goal)
         self.assertIn("is active", self.cli(site, "goal", "reopen", goal, "--reason", "one more thing").stdout)
