@@ -324,6 +324,7 @@ static void show_status(struct out *o, const value *s)
 	show_waiting(o, s);
 	show_lanes(o, value_at(s, "lanes"));
 	show_stalled(o, value_at(s, "stalled"));
+	show_loops(o, value_at(s, "loops"));
 	show_blocked(o, s);
 	show_conflicts(o, value_at(s, "conflicts"));
 	show_workers(o, s);

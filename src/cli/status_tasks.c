@@ -170,3 +170,23 @@ void show_stalled(struct out *o, const value *list)
 	}
 	table_end(o, "  ");
 }
+
+/* Runs that repeat themselves, with the order that was given; they are among those that run, too. */
+void show_loops(struct out *o, const value *list)
+{
+	if (value_count(list))
+		status_heading(o, "LOOPS", value_count(list));
+	for (size_t i = 0; i < value_count(list); i++) {
+		const value *n = value_item(list, i);
+
+		cell(o, S_PLAIN,
+				value_str_at(n, "worker").n ? value_str_at(n, "worker") : STR("-"));
+		cell(o, S_PLAIN, value_str_at(n, "agent"));
+		cell(o, S_BOLD, value_str_at(n, "id"));
+		cell(o, S_PLAIN, out_short(o, value_str_at(n, "name"), 40));
+		cell_right(o, S_DIM, out_age(o, value_str_at(n, "at")));
+		cell(o, S_YELLOW, value_str_at(n, "text"));
+		row_end(o);
+	}
+	table_end(o, "  ");
+}

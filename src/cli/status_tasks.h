@@ -12,3 +12,4 @@ void show_waiting(struct out *o, const value *status);
 void show_blocked(struct out *o, const value *status);
 /* Of its list of stalls. */
 void show_stalled(struct out *o, const value *list);
+void show_loops(struct out *o, const value *list);

@@ -254,7 +254,12 @@ static void assignment_evidence(const struct explain *x, const struct assignment
 		value *evidence)
 {
 	const struct lane *lane = as ? state_lane(x->state, as->agent) : NULL;
+	struct loop_seen loop;
 
+	if (as && as->stage != STAGE_NONE && loop_seen(x->arena, x->state, as, &loop))
+		explain_show(x, evidence, loop.found->at, "run " STR_FMT " %s in a loop: " STR_FMT,
+				STR_ARG(loop.found->run_id), loop.live ? "goes" : "went",
+				STR_ARG(loop.text));
 	if (as && as->run && as->run->status == RUN_RUNNING)
 		life_evidence(x, as, evidence);
 	else if (as && as->run)
@@ -385,10 +390,13 @@ str explain_task_now(const struct explain *x, struct queue *q, const struct node
 {
 	str now = explain_now(x->arena, x->state, n, x->now);
 	bool assigned = n->assignment && n->assignment->stage != STAGE_NONE;
+	struct loop_seen loop;
 	struct queue_reason r;
 
 	if (explain_lane(x, n))
 		return lane_text(x->arena, explain_lane(x, n), x->now, x->policy->utc_offset);
+	if (assigned && loop_seen(x->arena, x->state, n->assignment, &loop) && loop.live)
+		return arena_printf(x->arena, "it goes in a loop: " STR_FMT, STR_ARG(loop.text));
 	if (n->status == NODE_BLOCKED || node_is_final(n) || !node_is_leaf(n))
 		return now;
 	r = queue_reason(q, n);

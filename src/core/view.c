@@ -223,6 +223,7 @@ value *view_status(struct arena *a, const struct world *w, str no_capacity, ov_t
 	value_put(a, v, "running", running(a, s, q, now));
 	value_put(a, v, "queued", queue_groups(q));
 	value_put(a, v, "stalled", stalled(a, w, now));
+	value_put(a, v, "loops", view_loops(a, s));
 	value_put(a, v, "blocked", view_blocked(a, s, now, &more));
 	value_put(a, v, "blocked_more", value_int(a, more));
 	value_put(a, v, "lanes", view_lanes(a, w, now));

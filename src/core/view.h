@@ -66,6 +66,17 @@ str node_last_lines(const struct state *s, const struct node *n);
 /* Blocked tasks of open goals that no entry asks about; ret_more: how many are left out. */
 enum { BLOCKED_SHOWN = 100 };
 value *view_blocked(struct arena *a, const struct state *s, ov_time now, int64_t *ret_more);
+/* A loop that was seen in a run of the assignment, and whose answer is not judged yet. */
+struct loop_seen {
+	const struct detection *found;
+	str repeated;
+	int64_t times;
+	bool live; /* in the run that is under way: it goes on in it */
+	str text;  /* what was repeated, and which order was given */
+};
+bool loop_seen(struct arena *a, const struct state *s, const struct assignment *as,
+		struct loop_seen *ret);
+value *view_loops(struct arena *a, const struct state *s);
 /* Everything that `overseer status` shows of the state; no_capacity as in struct telemetry. */
 value *view_status(struct arena *a, const struct world *w, str no_capacity, ov_time now);
 

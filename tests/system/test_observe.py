@@ -253,9 +253,16 @@ class Repeats(SiteCase):
         self.assertIn(found["evidence"]["repeatedOutput"], ("cannot reach the server", "trying again"))
         self.assertIn("Same output repeated", site.cli("goal", "detections", goal))
         self.assertEqual([r["status"] for r in site.runs()], ["running"])
+        site.wait_type("intervention.applied")
+        seen = r'the same output \d+ times in one run: "[^"]+"; redirect: the run is left to finish'
+        self.assertRegex(site.cli("explain", "T1"), rf"\nWhy   it goes in a loop: {seen}")
+        self.assertRegex(site.cli("explain", site.runs()[0]["id"]), rf"\nWhy   it goes in a loop: {seen}")
+        self.assertRegex(site.cli("status"), rf"\nLOOPS \(1\)\n +pool-1 +script +T1 .* \d+s +{seen}")
         self.finish(site, goal)
         judged = site.wait_type("detection.judged")["data"]
         self.assertEqual(judged["effectiveness"], "unknown")
+        self.assertNotIn("LOOPS", site.cli("status"))
+        self.assertNotIn("loop:", site.cli("explain", "T1").split("Evidence")[1])
 
     def test_files_that_change_are_work(self):
         site, goal = self.begin(self.LOOP % 'echo x >> log.txt; ')

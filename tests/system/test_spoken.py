@@ -275,7 +275,8 @@ class Circles(SpokenCase):
         self.agent.say(claude_init(), *self.calls("make", 10, 4), *self.calls("make test", 20, 4))
         self.s.wait_type("run.session", run=run)
         self.agent.say_last(*self.calls("make test", 30, 1))
-        found = self.s.wait_type("detection.made", run=run)["data"]["detection"]
+        made = self.s.wait_type("detection.made", run=run)
+        found = made["data"]["detection"]
         self.assertEqual((found["type"], found["severity"], found["message"]),
                          ("stuck", "high", "Loop stuck: Same tool call repeated 5 times in one run"))
         self.assertEqual(found["evidence"], {"repeatedToolCall": "Bash: make test", "occurrences": 5})
@@ -289,6 +290,13 @@ class Circles(SpokenCase):
         self.assertTrue(prompt.startswith("From the overseer of this task"), prompt)
         self.assertIn('You have called "Bash: make test" 5 times in a row', prompt)
         self.assertIn("Same tool call repeated", self.s.cli("explain", "T1"))
+        # Its next run goes on with the order: until that is judged, people see what was found and done.
+        seen = 'the same call 5 times in one run: "Bash: make test"; redirect: the run is interrupted'
+        self.assertRegex(self.s.cli("explain", "T1"), rf"went in a loop: {seen}.* \(\d+s ago\)")
+        self.assertRegex(self.s.cli("status"), rf"\nLOOPS \(1\)\n +pool-1 +spoken +T1 .* \d+s +{seen}")
+        loop = self.s.call("status.get")["loops"][0]
+        self.assertEqual((loop["run"], loop["at"], loop["level"], loop["repeated"], loop["times"]),
+                         (run, made["at"], "redirect", "Bash: make test", 5))
         self.assertEqual(self.of("node.failed"), [])
         # A daemon that hears all of it anew finds nothing new.
         self.s.down()
