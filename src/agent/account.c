@@ -458,6 +458,7 @@ void account_fact(struct account *c, const struct fact *f, ov_time at)
 {
 	bool hook = f->offset == 0 || is_beside(c, f);
 
+	c->tells_late &= !f->at_once;
 	/* What the agent's clock says of the future is not believed. */
 	if (f->at && (f->at < at || !at))
 		at = f->at;

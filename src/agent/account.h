@@ -29,8 +29,8 @@ struct account_tool {
 struct account {
 	char session[ACCOUNT_NAME], model[ACCOUNT_NAME];
 	bool ready, in_turn, compacting;
-	bool streamed;    /* the output has spoken */
-	bool tells_late;  /* of tools only when they are over; set by whoever knows its format */
+	bool streamed; /* the output has spoken */
+	bool tells_late; /* of tools only when they are over: by its format, until it tells of one sooner */
 	ov_time life_at;  /* the last fact that is a sign of life: a retry is none */
 	ov_time alone_at; /* the last one that it told while no tool of its ran; 0: none */
 	struct account_tool tools[ACCOUNT_TOOLS]; /* in flight, oldest first; the newest are kept */

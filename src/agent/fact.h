@@ -93,7 +93,8 @@ struct fact {
 	 */
 	str digest;
 	bool failed;
-	bool child;         /* of a sub-agent: no turn of the session itself */
+	bool child;   /* of a sub-agent: no turn of the session itself */
+	bool at_once; /* by who tells what happens when it does, also of an agent that does not */
 	bool session_empty; /* of a turn that ended: the agent kept nothing that could be resumed */
 	str thread;         /* of which one; empty: it does not say, or the session itself */
 	enum trouble trouble;

@@ -38,9 +38,9 @@ struct agent_format {
 	/* Variables that it needs, beyond the general ones; ends with NULL. May be NULL. */
 	const char *const *env_pass;
 
-	bool structured;    /* its output is lines of JSON; else it is text that nobody parses */
-	bool tells_late;    /* of a call of a tool only when it is over */
-	bool resumes;       /* a session can be continued by its native id in a new process */
+	bool structured; /* its output is lines of JSON; else it is text that nobody parses */
+	bool tells_late; /* of a call of a tool only when it is over, unless a plugin of ours does */
+	bool resumes;    /* a session can be continued by its native id in a new process */
 	bool names_session; /* we may choose that id */
 	bool hooks;         /* it calls `overseer hook` */
 	bool scoped;        /* its tools can be narrowed */

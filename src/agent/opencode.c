@@ -131,7 +131,10 @@ static void on_step_finish(struct stream *s, const value *v)
 
 static struct fact from_plugin(const value *v, enum fact_kind kind)
 {
-	struct fact f = { .kind = kind, .cost_microusd = COST_UNKNOWN, .at = count_at(v, "at") };
+	struct fact f = { .kind = kind,
+		.cost_microusd = COST_UNKNOWN,
+		.at = count_at(v, "at"),
+		.at_once = true };
 
 	f.child = value_bool_at(v, "child");
 	f.thread = f.child ? value_str_at(v, "session") : STR("");

@@ -866,6 +866,34 @@ TEST(opencode_tells_of_sub_agents)
 	}
 }
 
+/* Its output names a call when it is over; where our plugin runs, that is known as it begins. */
+TEST(opencode_tells_late_unless_the_plugin_speaks)
+{
+	static const struct {
+		const char *line;
+		bool late;
+	} cases[] = {
+		{ OPENCODE_CALL("1", "x"), true },
+		{ "{\"type\":\"overseer\",\"at\":5,\"session\":\"s\",\"child\":false,"
+		  "\"what\":\"model\",\"model\":\"p/m\"}\n",
+				false },
+		{ "{\"type\":\"overseer\",\"at\":5,\"session\":\"s\",\"child\":false,"
+		  "\"what\":\"call\",\"id\":\"1\",\"tool\":\"bash\",\"text\":\"x\"}\n",
+				false },
+		{ "{\"type\":\"overseer\",\"what\":\"else\"}\n", true },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct heard h;
+
+		heard_init(&h);
+		h.account.tells_late = true;
+		heard_feed(&h, "opencode", str_from(cases[i].line), (str){ 0 }, 0);
+		assert_int_equal(h.account.tells_late, cases[i].late);
+		heard_done(&h);
+	}
+}
+
 TEST(opencode_retries_in_its_log)
 {
 	facts_are("opencode", "",
