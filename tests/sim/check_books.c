@@ -413,6 +413,7 @@ static void take_escalation(struct checker *c, const struct event *e)
 		vec_push(&c->escalations, x);
 	} else if (x && e->kind == EV_ESCALATION_CLOSED) {
 		x->open = false;
+		x->closed_t = c->s->t;
 	} else if (x && e->kind == EV_ESCALATION_RAISED) {
 		/* By new evidence it is another question, and people are reminded of it anew. */
 		if (value_str_at(e->data, "fingerprint").n)

@@ -161,6 +161,7 @@ struct escalation_book {
 	str goal, node, kind, question, assignment;
 	int64_t episode, reminders;
 	bool open;
+	ov_time closed_t;  /* of the world */
 	ov_time last_at;   /* opened, reminded */
 	ov_time notify_at; /* the end of the quiet hours that it was opened in */
 };

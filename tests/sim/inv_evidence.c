@@ -84,12 +84,16 @@ static ov_time longest_still(const struct checker *c)
 	return c->still_soon ? OV_SECOND : 3 * c->s->config->policy.idle_after + 30 * OV_MINUTE;
 }
 
+/* An answer is given time to have its effect. */
 static bool is_asked_about(const struct checker *c, str assignment)
 {
-	for (size_t i = 0; i < c->escalations.n; i++)
-		if (c->escalations.p[i]->open &&
-				str_eq(c->escalations.p[i]->assignment, assignment))
+	for (size_t i = 0; i < c->escalations.n; i++) {
+		const struct escalation_book *x = c->escalations.p[i];
+
+		if (str_eq(x->assignment, assignment) &&
+				(x->open || c->s->t - x->closed_t < longest_still(c)))
 			return true;
+	}
 	return false;
 }
 
