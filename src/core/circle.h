@@ -25,6 +25,9 @@ struct circle_of {
 /* True when that is to be answered now. */
 bool circle_judge(const struct policy *p, const struct assignment *as, const struct circle_of *of,
 		struct circle *ret);
+/* Equal calls change nothing, and go on for so long that they are not a wait for something elsewhere. */
+bool circle_calls(const struct policy *p, const struct assignment *as, const struct observation *o,
+		ov_time now);
 /* Its output repeats itself so often that its tree is to be looked at; and so often that it is judged. */
 enum circle_look { CIRCLE_WAIT, CIRCLE_LOOK, CIRCLE_JUDGE };
 enum circle_look circle_output(const struct policy *p, const struct assignment *as,

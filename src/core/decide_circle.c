@@ -4,7 +4,11 @@
 #include "base/str.h"
 #include "core/decide_oversee.h"
 
-enum { CALL_SEED = 6, OUTPUT_SEED = 7 };
+enum {
+	CALL_SEED = 6,
+	OUTPUT_SEED = 7,
+	SLOW_CALL = 20 * OV_SECOND, /* each: it may wait for something by asking again and again */
+};
 
 /* There are none: it is about this run alone. */
 static const struct history no_history = { .completion_centi = -1 };
@@ -85,6 +89,21 @@ bool circle_judge(const struct policy *p, const struct assignment *as, const str
 	return ret->level != LEVEL_NONE;
 }
 
+bool circle_calls(const struct policy *p, const struct assignment *as, const struct observation *o,
+		ov_time now)
+{
+	ov_time lasted = now - o->same_since;
+	struct oversight v;
+
+	/* What it does has its effect, though the answer is the same. */
+	if (o->tree_at > o->same_since)
+		return false;
+	if (lasted < o->same_calls * SLOW_CALL)
+		return true;
+	oversight_for(p, as->node->goal, as->node, &v);
+	return lasted >= v.t.same_output_seconds * OV_SECOND;
+}
+
 /*
  * Whoever writes all the time is never looked at for its silence: so its tree is looked at when this
  * begins to look like a loop, for something to compare with, and again when it does.
@@ -103,9 +122,7 @@ enum circle_look circle_output(const struct policy *p, const struct assignment *
 		return CIRCLE_WAIT;
 	if (o->looked_at < since)
 		return CIRCLE_LOOK;
-	if (o->same_calls < v.t.same_call_count ||
-			lasted < (v.t.same_output_seconds - v.t.same_output_seconds / 8) *
-							OV_SECOND)
+	if (o->same_calls < v.t.same_call_count || lasted < v.t.same_output_seconds * OV_SECOND)
 		return CIRCLE_WAIT;
 	return o->looked_at < since + lasted - lasted / 4 ? CIRCLE_LOOK : CIRCLE_JUDGE;
 }

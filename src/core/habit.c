@@ -6,11 +6,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
-/*
- * Asked after twice what is usual: runs that are a little slower than all before them are no news, and
- * the tail of a distribution is longer than fifty samples show.
- */
-enum { MARGIN = 2, BUSY = 2 };
+enum { BUSY = 2 };
 
 /* So many runs in which a silence was never seen show that it is rare. */
 enum { RUNS_MANY = 50 };
@@ -57,12 +53,22 @@ void habits_free(struct habits *h)
 
 /* ---- learning ---- */
 
+/*
+ * Asked after rather more than twice what is usual: runs that are a little slower than all before them
+ * are no news, and the tail of a distribution is longer than fifty samples show. docs/quality.md has
+ * what it costs and saves: with twice, every fourth false alarm more; with more, a later detection.
+ */
+static ov_time with_margin(ov_time usual)
+{
+	return usual * 9 / 4;
+}
+
 /* The silence after which it is asked; 0 while too little is known. */
 static ov_time asked_after(const struct habit *row)
 {
 	if (row->runs < HABIT_RUNS || silence_count(row->counts) < HABIT_SAMPLES)
 		return 0;
-	return MAX(silence_within(row->counts, HABIT_PERMILLE) * MARGIN, (ov_time)HABIT_FLOOR);
+	return MAX(with_margin(silence_within(row->counts, HABIT_PERMILLE)), (ov_time)HABIT_FLOOR);
 }
 
 static void derive(struct habits *h)
@@ -278,7 +284,7 @@ ov_time habit_idle(const struct policy *p, const struct assignment *as, const st
 /*
  * Of an agent that says nothing, and whose runs were hardly ever at work in silence, one that is stands
  * out, though there are too few of them for a measure: half of the time that is given to those of which
- * nothing is known, and never less than the longest of them doubled.
+ * nothing is known, and never less than the longest of them with its margin.
  */
 static ov_time rarely_busy(const struct policy *p, const struct assignment *as,
 		const struct habit *idle)
@@ -289,7 +295,8 @@ static ov_time rarely_busy(const struct policy *p, const struct assignment *as,
 	if (idle->runs < RUNS_MANY)
 		return p->mute_after;
 	return MIN(p->mute_after,
-			MAX(p->mute_after / 2, MAX(MARGIN * longest, BUSY * idle->asked_after)));
+			MAX(p->mute_after / 2,
+					MAX(with_margin(longest), BUSY * idle->asked_after)));
 }
 
 ov_time habit_mute(const struct policy *p, const struct assignment *as, const struct observation *o)

@@ -101,8 +101,7 @@ static void look_for_loop(struct tick *t, const struct assignment *as)
 
 	if (!may_be_told(t, as))
 		return;
-	/* What it does has its effect, though the answer is the same. */
-	if (o->same_output ? !output_repeats(t, as, o) : o->tree_at > o->same_since)
+	if (o->same_output ? !output_repeats(t, as, o) : !circle_calls(t->w->policy, as, o, t->now))
 		return;
 	if (!circle_judge(t->w->policy, as,
 			    &(struct circle_of){ o->same_calls, o->same_call, o->same_output }, &c))

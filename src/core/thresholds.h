@@ -31,10 +31,11 @@
 			"So many equal calls of a tool in a row, with equal answers, within one "  \
 			"run that goes on are stuck: high; critical when the run after it does "   \
 			"the same. 0: never; fewer than 3 count as 3.")                            \
-	X("stuck", "same_output_seconds", COUNT, t.same_output_seconds, 0, 86400, 600, 300, 1200,  \
-			600,                                                                       \
+	X("stuck", "same_output_seconds", COUNT, t.same_output_seconds, 0, 86400, 900, 450, 1800,  \
+			900,                                                                       \
 			"Of an agent that speaks no format: as many equal blocks of output, for "  \
-			"at least this time and with no file changed, are stuck. 0 disables.")     \
+			"at least this time and with no file changed, are stuck. 0 disables. "     \
+			"Equal calls that come 20 s or more apart have to last as long.")          \
 	X("oscillation", "undo_redo_cycles", COUNT, t.undo_redo_cycles, 1, MOST, 2, 2, 2, 2,       \
 			"So often back at what was there before is oscillation.")                  \
 	X("oscillation", "file_churn_threshold", MILLI, t.file_churn_milli, 1, 1000, 800, 800,     \

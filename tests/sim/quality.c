@@ -26,11 +26,10 @@ enum {
 	POLICIES = TIMERS + 3,
 	SET_MAX = 8,
 	HORIZON = 10 * OV_HOUR,
-	LEARNED_HALF = 5 * OV_MINUTE, /* after a history, half of all trouble is seen within this */
+	LEARNED_HALF = 6 * OV_MINUTE, /* after a history, half of all trouble is seen within this */
 	LEARNED_MOST = 45 * OV_MINUTE, /* and nine in ten within this */
-	ALARMS_ONE_IN = 50,            /* healthy ones, at most */
+	ALARMS_ONE_IN = 100,           /* healthy ones, at most */
 	LEARNED_ALARMS_ONE_IN = 200,
-	POLLS_ONE_IN = 20,
 	LEARNED_TWICE_ONE_IN = 50, /* sick ones, after a history; without it nobody */
 };
 
@@ -229,7 +228,7 @@ static int check_sooner(struct quality *q, int p)
 
 static int check(struct quality *q)
 {
-	struct tally *ours = &q->all[OURS], *polls = &q->kinds[OURS][KIND_POLL];
+	struct tally *ours = &q->all[OURS];
 	size_t one_in = q->history ? LEARNED_ALARMS_ONE_IN : ALARMS_ONE_IN;
 	int bad = 0;
 
@@ -239,12 +238,8 @@ static int check(struct quality *q)
 		bad += complain(y->false_stops > 0, "a healthy agent was killed", kind_names[kind]);
 		bad += complain(y->missed > 0, "a sick agent was missed", kind_names[kind]);
 	}
-	bad += complain((ours->false_alarms - polls->false_alarms) * one_in >
-					ours->healthy - polls->healthy,
-			"too many false alarms", "all but those that poll");
-	/* For ten minutes nobody can tell one that polls from one that goes in circles. */
-	bad += complain(polls->false_alarms * POLLS_ONE_IN > polls->healthy,
-			"too many false alarms", kind_names[KIND_POLL]);
+	bad += complain(ours->false_alarms * one_in > ours->healthy, "too many false alarms",
+			"all");
 	bad += complain(q->history &&
 					(tally_delay(ours, 50) > LEARNED_HALF ||
 							tally_delay(ours, 90) > LEARNED_MOST),

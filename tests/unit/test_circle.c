@@ -220,6 +220,28 @@ TEST(what_changes_the_tree_is_no_loop)
 	fixture_done(&f);
 }
 
+/* Each is a sleep and a question, perhaps: for some time that is how one waits for something elsewhere. */
+TEST(equal_calls_that_are_far_apart_have_to_last)
+{
+	struct fixture f;
+	const struct node *n = running(&f, "a");
+	struct observation *o = observe(&f, n);
+
+	ready(&f, n);
+	o->same_since = f.now;
+	o->same_call = STR("Bash: sleep 30; gh run view");
+	for (o->same_calls = 1; o->same_calls < 25; o->same_calls++) {
+		f.now += 36 * OV_SECOND;
+		o->output_at = f.now;
+		settle(&f);
+		assert_int_equal(found(n), 0);
+	}
+	f.now += 36 * OV_SECOND;
+	settle(&f);
+	assert_int_equal(found(n), 1);
+	fixture_done(&f);
+}
+
 TEST(the_configuration_says_from_when_on_and_how)
 {
 	struct fixture f;
@@ -370,7 +392,13 @@ TEST(output_that_repeats_itself_is_a_loop_when_no_file_changes)
 	f.now += 150 * OV_SECOND;
 	writes_again(&f, n, 5);
 	o->looked_at = f.now; /* something to compare with */
-	f.now += 420 * OV_SECOND;
+	f.now += 749 * OV_SECOND;
+	writes_again(&f, n, 20);
+	o->looked_at = f.now;
+	settle(&f);
+	assert_int_equal(found(n), 0);
+	o->looked_at = f.now - 600 * OV_SECOND;
+	f.now += OV_SECOND;
 	writes_again(&f, n, 20);
 	/* It was not looked at since. */
 	assert_int_equal(found(n), 0);
@@ -401,7 +429,7 @@ TEST(a_change_before_the_loop_delays_it_only)
 	f.now += 150 * OV_SECOND;
 	writes_again(&f, n, 5);
 	o->looked_at = o->tree_at = f.now;
-	f.now += 450 * OV_SECOND;
+	f.now += 780 * OV_SECOND;
 	writes_again(&f, n, 20);
 	o->looked_at = f.now;
 	settle(&f);
@@ -464,10 +492,10 @@ TEST(output_that_repeats_itself_is_no_loop)
 		struct observation *o = observe(&f, n);
 
 		if (i == 0) /* it is all of one moment */
-			o->same_since = f.now + 550 * OV_SECOND;
+			o->same_since = f.now + 880 * OV_SECOND;
 		else
 			o->same_since = f.now;
-		f.now += 570 * OV_SECOND;
+		f.now += 900 * OV_SECOND;
 		o->looked_at = f.now;
 		if (i == 1)
 			o->tree_at = f.now - OV_SECOND;
