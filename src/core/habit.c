@@ -56,7 +56,8 @@ void habits_free(struct habits *h)
 /*
  * Asked after rather more than twice what is usual: runs that are a little slower than all before them
  * are no news, and the tail of a distribution is longer than fifty samples show. docs/quality.md has
- * what it costs and saves: with twice, every fourth false alarm more; with more, a later detection.
+ * what it costs and saves: with twice, every fourth false alarm more; with more, a later detection. The
+ * shortest bucket makes it 2m15s at least.
  */
 static ov_time with_margin(ov_time usual)
 {
@@ -68,7 +69,7 @@ static ov_time asked_after(const struct habit *row)
 {
 	if (row->runs < HABIT_RUNS || silence_count(row->counts) < HABIT_SAMPLES)
 		return 0;
-	return MAX(with_margin(silence_within(row->counts, HABIT_PERMILLE)), (ov_time)HABIT_FLOOR);
+	return with_margin(silence_within(row->counts, HABIT_PERMILLE));
 }
 
 static void derive(struct habits *h)

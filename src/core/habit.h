@@ -22,7 +22,6 @@ enum {
 	HABIT_ROWS = 64,          /* of an agent */
 	HABIT_NEW_ROWS = 6,       /* that one run may add */
 	HABIT_KEPT = 14 * OV_DAY, /* one that is known is kept for so long without being seen */
-	HABIT_FLOOR = 60 * OV_SECOND,
 };
 
 /* The habits of this agent; made when there are none yet, and never gone before the state is. */

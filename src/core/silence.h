@@ -11,7 +11,10 @@
 #include "core/transition.h"
 #include "data/value.h"
 
-/* Upper ends of the buckets in seconds: the floor, then four to each doubling. */
+/*
+ * Upper ends of the buckets in seconds: a minute, then four to each doubling. Shorter ones were tried
+ * (from 30 s on): a lost prompt was seen after one minute instead of two, and more healthy runs were asked.
+ */
 #define SILENCE_ENDS(X) \
 	X(60)           \
 	X(71)           \

@@ -9,7 +9,7 @@
 #include "tests/sim/machine.h"
 
 /* As docs/timeline.md says it. */
-enum { RUNS = 5, SAMPLES = 50, OF_ONE_RUN = 10, TWICE = 2, FLOOR_MS = 60 * 1000, HALVED_AT = 1000 };
+enum { RUNS = 5, SAMPLES = 50, OF_ONE_RUN = 10, QUARTERS = 9, HALVED_AT = 1000 };
 
 static struct habit_book *book_habit(const struct checker *c, str agent, str model, int activity,
 		str tool)
@@ -37,7 +37,7 @@ ov_time habit_book_asked(const struct checker *c, str agent, str model, int acti
 		if (sum * 1000 >= h->samples * 995)
 			break;
 	}
-	return MAX(TWICE * silence_end(i), (ov_time)FLOOR_MS);
+	return silence_end(i) * QUARTERS / 4;
 }
 
 static int64_t take_counts(struct habit_book *h, const value *counts, int *ret_longest)

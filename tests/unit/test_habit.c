@@ -152,6 +152,18 @@ static ov_time mute_of(struct fixture *f, const struct assignment *as)
 	return habit_mute(&f->policy, as, observe(f, as->node));
 }
 
+/* However short they all are: what is shorter than the first bucket is not told apart. */
+TEST(nobody_is_asked_sooner_than_the_shortest_bucket_says)
+{
+	struct fixture f;
+	struct assignment *as = running(&f);
+
+	teach_often(&f, "thinking", "", silence_ends.names[0], 100);
+	assert_int_equal(idle_of(&f, as), 135 * OV_SECOND);
+	assert_int_equal(habit_least(&f.policy, as), 135 * OV_SECOND);
+	fixture_done(&f);
+}
+
 TEST(a_habit_needs_fifty_silences_of_five_runs)
 {
 	struct fixture f;
