@@ -120,7 +120,8 @@ static enum worker_kind place_of(const struct tick *t, const struct node *n)
 	return str_is(n->goal->standing, STANDING_AUTO) ? WORKER_AUTO : WORKER_POOL;
 }
 
-const struct assignment *trial_gives_way(struct tick *t, str agent, const struct node *n)
+const struct assignment *trial_gives_way(struct tick *t, str agent, const struct node *n,
+		int64_t *ret_claimants)
 {
 	const struct lane *l = state_lane(t->w->state, agent);
 	struct tick_agent *of = tick_agent(t, agent);
@@ -132,12 +133,16 @@ const struct assignment *trial_gives_way(struct tick *t, str agent, const struct
 	of->given = is_tried(t, l, 0);
 	if (of->given)
 		return NULL;
+	*ret_claimants = 0;
 	list_each (it, &t->w->state->live) {
 		const struct assignment *as = list_entry(it, struct assignment, link);
 
-		if (as->node && as->slot == place_of(t, n) && str_eq(as->agent, agent) &&
-				assignment_starts(as) && claimed_at(t, l, as->node) &&
-				assignment_waiting(&t->slots, as) == WAITING_NONE &&
+		if (!as->node || !str_eq(as->agent, agent) || !assignment_starts(as) ||
+				!claimed_at(t, l, as->node) ||
+				assignment_waiting(&t->slots, as) != WAITING_NONE)
+			continue;
+		++*ret_claimants;
+		if (as->slot == place_of(t, n) &&
 				(!last ||
 						claimed_at(t, l, as->node) >
 								claimed_at(t, l, last->node)))

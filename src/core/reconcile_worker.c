@@ -148,9 +148,11 @@ bool tick_take_worker(struct tick *t, struct decision *d)
 	return false;
 }
 
-static bool has_room(const struct tick_agent *load, const struct policy_agent *agent)
+/* Not counting so many of those that are about to start. */
+static bool has_room(const struct tick_agent *load, const struct policy_agent *agent,
+		int64_t passed_over)
 {
-	return load->busy + load->starts < agent->concurrency;
+	return load->busy + load->starts - passed_over < agent->concurrency;
 }
 
 bool tick_take_place(struct tick *t, struct decision *d, const struct policy_agent *agent)
@@ -158,14 +160,15 @@ bool tick_take_place(struct tick *t, struct decision *d, const struct policy_age
 	struct tick_agent *load = tick_agent(t, agent->name);
 	bool automatic = str_is(d->node->goal->standing, STANDING_AUTO), taken;
 	const struct assignment *last;
+	int64_t claimants;
 	size_t kept;
 
-	if (has_room(load, agent) && tick_take_worker(t, d)) {
+	if (has_room(load, agent, 0) && tick_take_worker(t, d)) {
 		load->given = true;
 		return true;
 	}
-	last = trial_gives_way(t, agent->name, d->node);
-	if (!last)
+	last = trial_gives_way(t, agent->name, d->node, &claimants);
+	if (!last || !has_room(load, agent, claimants))
 		return false;
 	kept = MIN(t->workers[last->slot].starts, (size_t)1);
 	load->starts--;
@@ -175,7 +178,7 @@ bool tick_take_place(struct tick *t, struct decision *d, const struct policy_age
 	t->no_worker[automatic] = false;
 	t->next_idle[automatic] = 0;
 	t->out_of_turn = true;
-	taken = has_room(load, agent) && tick_take_worker(t, d);
+	taken = tick_take_worker(t, d);
 	load->given = taken;
 	if (!taken) {
 		load->starts++;

@@ -358,8 +358,7 @@ static void places_agent(struct checker *c, const struct event *e, str agent)
 				(created ? as_busy(c, as, e->at) : as_runs(c, as));
 
 		/* Of several that wait for one place, each lets the new one have it. */
-		counts &= !created || !str_eq(as->agent, agent) || in_pool(as) != pool ||
-				!as_gives_way(c, as, e->at);
+		counts &= !created || !str_eq(as->agent, agent) || !as_gives_way(c, as, e->at);
 		busy += counts && in_pool(as);
 		load += counts && str_eq(as->agent, agent);
 		waiting += in_pool(as) && as_waits(c, as, e->at);
