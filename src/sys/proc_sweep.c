@@ -35,7 +35,7 @@ enum {
 	CHASE_BACK = 4,
 	DEATH_MS = 2000,
 	MAX_ENVIRON = 16 * 1024 * 1024,
-	KTHREADD = 2, /* parent of the kernel's own threads, which have no environment */
+	PF_KTHREAD = 0x00200000, /* of the flags of the kernel's own threads, which have no environment */
 };
 
 static const struct timespec round_pause = { .tv_nsec = ROUND_NS };
@@ -105,11 +105,13 @@ static bool environ_has(str text, str entry)
 }
 
 /* State and parent from /proc/PID/stat; false when the process is gone. */
-static bool read_stat(int pid, char *ret_state, int *ret_parent)
+/* By its flags, not by its parent: in a container anybody may be process 2. */
+static bool read_stat(int pid, char *ret_state, int *ret_parent, bool *ret_kernels)
 {
 	_cleanup_(fd_closep)
 	int fd = -1;
 	char path[40], text[512];
+	unsigned int flags;
 	const char *p;
 	ssize_t n;
 
@@ -120,7 +122,10 @@ static bool read_stat(int pid, char *ret_state, int *ret_parent)
 		return false;
 	text[n] = '\0';
 	p = strrchr(text, ')'); /* the name before it may contain anything */
-	return p && sscanf(p, ") %c %d", ret_state, ret_parent) == 2;
+	if (!p || sscanf(p, ") %c %d %*d %*d %*d %*d %u", ret_state, ret_parent, &flags) != 3)
+		return false;
+	*ret_kernels = flags & PF_KTHREAD;
+	return true;
 }
 
 static bool is_caught(const struct sweep *sw, int pid)
@@ -191,16 +196,17 @@ static bool is_known(struct sweep *sw, int pid)
 /* Does it belong to those we look for? Counts it as unsure when that cannot be seen yet. */
 static bool belongs(struct sweep *sw, int pid)
 {
+	bool kernels;
 	char state;
 	int parent;
 
-	if (!read_stat(pid, &state, &parent) || state == 'Z' || state == 'X')
+	if (!read_stat(pid, &state, &parent, &kernels) || state == 'Z' || state == 'X')
 		return false;
 	if (is_caught(sw, parent) || is_known(sw, pid))
 		return true;
 	if (!read_environ(sw, pid))
 		return false;
-	if (sw->text.n == 0 && parent != KTHREADD && pid != KTHREADD)
+	if (sw->text.n == 0 && !kernels)
 		sw->unsure++;
 	return environ_has(buf_str(&sw->text), buf_str(&sw->entry));
 }

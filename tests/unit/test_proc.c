@@ -19,6 +19,7 @@
 #include "sys/proc.h"
 #include "sys/rand.h"
 #include "tests/pidfd.h"
+#include "tests/skip.h"
 #include "tests/test.h"
 
 enum { LONG_MS = 60000 };
@@ -552,6 +553,18 @@ TEST(a_process_is_found_right_after_its_start)
 		assert_false(found);
 		proc_done(&p);
 	}
+}
+
+/* Process 2 of a container is nobody special: on a machine it is the parent of the kernel's threads. */
+TEST(a_process_is_found_by_the_second_one_of_a_container)
+{
+	SKIP_WITHOUT_PIDFDS();
+	if (system("unshare -Urpf --mount-proc true 2>/dev/null") != 0)
+		skip_for(NO_MOUNTS);
+	assert_int_equal(system("self=$(readlink -f /proc/$PPID/exe) unshare -Urpf --mount-proc sh "
+				"-c "
+				"'\"$self\" a_process_is_found_right* >&2; exit $?'"),
+			0);
 }
 
 TEST(a_sweep_ends_all_descendants_and_nobody_else)
