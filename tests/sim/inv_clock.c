@@ -26,10 +26,11 @@ static void age_event(struct checker *c, const struct event *e)
 	}
 }
 
-/* The daemon knows the clock, and has had the time to tell of it. */
+/* The daemon knows the clock, and has had the time to tell of it and a disk that took it down. */
 static bool is_known(const struct checker *c)
 {
-	return c->up && c->state && !c->fresh && !clock_jumped(c->s->slept - c->up->slept) &&
+	return c->up && !c->up->failing && c->state && !c->fresh &&
+			!clock_jumped(c->s->slept - c->up->slept) &&
 			!clock_jumped(c->s->skew - c->s->slept - c->up->set);
 }
 
