@@ -96,9 +96,13 @@ static void find_worst(struct calls *c)
 
 void calls_over(struct calls *c, uint64_t thread)
 {
-	for (size_t i = 1; i < c->threads_n; i++)
-		if (c->threads[i].id == thread)
-			c->threads[i] = c->threads[--c->threads_n];
+	for (size_t i = 1; i < c->threads_n; i++) {
+		if (c->threads[i].id != thread)
+			continue;
+		if (i != --c->threads_n)
+			c->threads[i] = c->threads[c->threads_n];
+		break;
+	}
 	find_worst(c);
 }
 

@@ -200,10 +200,11 @@ const struct escalation *question_open(const struct state *s, const struct assig
 ov_time person_asked_at(const struct world *w, const struct assignment *as,
 		const struct observation *o)
 {
-	ov_time asked = as->run->asked_at;
+	ov_time asked;
 
 	if (!o || !o->waiting_for.n || !w->policy->ask_after)
 		return 0;
+	asked = as->run->asked_at;
 	if (asked && question_open(w->state, as, ASK_PERMISSION))
 		return OV_TIME_MAX;
 	return o->waiting_since <= asked
