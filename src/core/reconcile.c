@@ -351,7 +351,6 @@ static void advance_all(struct tick *t)
 	}
 	if (due.n) {
 		qsort(due.p, due.n, sizeof(*due.p), assignment_order);
-		trial_sort_due(t, due.p, due.n);
 		t->turn = next_turn(t, due.p, due.n);
 	}
 	for (size_t i = 0; i < due.n; i++)

@@ -189,6 +189,5 @@ bool trial_is_anothers(struct tick *t, str agent, const struct node *n);
  */
 const struct assignment *trial_gives_way(struct tick *t, str agent, const struct node *n,
 		int64_t *ret_claimants);
-/* Those who said that their agent is limited go last. */
+/* Of those that have not begun, who said that the agent is limited goes last. */
 void trial_sort_nodes(struct tick *t, const struct node **nodes, size_t n);
-void trial_sort_due(struct tick *t, const struct assignment **due, size_t n);

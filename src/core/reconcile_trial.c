@@ -2,7 +2,8 @@
  * Agents that are given no work for a while, and who finds out whether that is over. It began with what
  * a task's run said, which may be wrong or a lie, or be true of this task alone: so those who said it go
  * last, the newest claim at the very end, and a task that has not begun is tried before them. Otherwise
- * one broken task would be its own witness, and hold the agent for ever.
+ * one broken task would be its own witness, and hold the agent for ever. When a limit has reset, nobody has
+ * to find out: all continue.
  */
 #include <string.h>
 
@@ -37,15 +38,6 @@ bool lane_holds(struct tick *t, str agent)
 	return lane_waits(t, agent) &&
 			(tick_agent(t, agent)->probed ||
 					!lane_probe_due(state_lane(t->w->state, agent), t->now));
-}
-
-/*
- * Only a run can tell whether the limit is over. After the first time everybody just continues, since
- * limits do end when agents say so; one that was there again then is not believed as easily.
- */
-static bool on_trial(const struct lane *l, ov_time now)
-{
-	return lane_probe_due(l, now) || (l && l->resets_at && l->resets_at <= now && l->times > 1);
 }
 
 /* When the task's newest run said that the agent is limited; 0: it did not. */
@@ -127,7 +119,7 @@ const struct assignment *trial_gives_way(struct tick *t, str agent, const struct
 	struct tick_agent *of = tick_agent(t, agent);
 	const struct assignment *last = NULL;
 
-	of->given |= !on_trial(l, t->now);
+	of->given |= !lane_probe_due(l, t->now);
 	if (of->given || claimed_at(t, l, n))
 		return NULL;
 	of->given = is_tried(t, l, 0);
@@ -156,7 +148,7 @@ void trial_sort_nodes(struct tick *t, const struct node **nodes, size_t n)
 	const struct state *s = t->w->state;
 
 	for (size_t i = 0; i < s->lanes.n; i++) {
-		const struct run *r = on_trial(s->lanes.p[i], t->now)
+		const struct run *r = lane_probe_due(s->lanes.p[i], t->now)
 				? state_run(s, s->lanes.p[i]->run_id)
 				: NULL;
 		const struct node *last = r ? state_node(s, r->goal_id, r->node_id) : NULL;
@@ -168,28 +160,5 @@ void trial_sort_nodes(struct tick *t, const struct node **nodes, size_t n)
 			continue;
 		memmove(&nodes[at], &nodes[at + 1], (n - at - 1) * sizeof(*nodes));
 		nodes[n - 1] = last;
-	}
-}
-
-/* 0: it waits for its turn as all others do. */
-static ov_time goes_last(const struct tick *t, const struct assignment *as)
-{
-	const struct lane *l = state_lane(t->w->state, as->agent);
-
-	return as->stage == STAGE_START && on_trial(l, t->now) ? claimed_at(t, l, as->node) : 0;
-}
-
-void trial_sort_due(struct tick *t, const struct assignment **due, size_t n)
-{
-	/* By insertion, which keeps the order of the others: few have to move, and mostly none. */
-	for (size_t i = 1; t->w->state->lanes.n && i < n; i++) {
-		const struct assignment *as = due[i];
-		size_t at = i;
-
-		while (at && goes_last(t, due[at - 1]) > goes_last(t, as)) {
-			due[at] = due[at - 1];
-			at--;
-		}
-		due[at] = as;
 	}
 }

@@ -80,8 +80,7 @@ bool as_gives_way(const struct checker *c, const struct as_book *b, ov_time at)
 	const struct lane *l = state_lane(c->shadow, b->agent);
 
 	return as && l && (b->stage == STAGE_START || b->stage == STAGE_WAITING) && !as->effect &&
-			said_at(c, as) &&
-			(lane_probe_due(l, at) || (l->times > 1 && l->resets_at <= at));
+			said_at(c, as) && lane_probe_due(l, at);
 }
 
 /* It has begun, could start its next run as well, and has said so before or not at all. */
@@ -101,6 +100,13 @@ static bool could_begin(struct checker *c, const struct node *n, const struct as
 	return n->status == NODE_QUEUED && !n->assignment && !n->wanted_worker.n &&
 			node_is_leaf(n) && node_is_ready(c->shadow, n) && as->slot == WORKER_POOL &&
 			!n->goal->automatic && !n->epoch && str_eq(node_wants(p, n), as->agent);
+}
+
+static bool is_newest_claim(const struct checker *c, const struct assignment *as)
+{
+	const struct run *r = state_run(c->shadow, state_lane(c->shadow, as->agent)->run_id);
+
+	return r && str_eq(r->goal_id, as->node->goal->id) && str_eq(r->node_id, as->node->id);
 }
 
 /* One run tries it; whoever said that the agent is limited leaves that to others, if there are any. */
@@ -123,6 +129,9 @@ static void check_trial(struct checker *c, const struct event *e)
 					       " tries what it said itself, before " STR_FMT,
 					EV_ARG(e), STR_ARG(as->id), STR_ARG(o->id));
 	}
+	/* Of several who said so, the one that did so longer ago may be tried before one that has not begun. */
+	if (!is_newest_claim(c, as))
+		return;
 	sl = slots_init(c->shadow, p, e->at);
 	slots_count(&sl);
 	pool = &sl.of[WORKER_POOL];

@@ -156,18 +156,15 @@ static void limit_again(struct fixture *f)
 	ends(f, "T1", "'exit_code': 75");
 }
 
-/*
- * Who says twice that the agent is limited is the last to try it, where only one can: the workers are too
- * few, or the agent takes no more. One other task goes before it, and the rest continue as ever.
- */
-TEST(who_says_it_again_goes_last)
+/* When the limit is over, nobody has to find that out: who said it keeps its place. */
+TEST(who_says_it_again_continues_when_it_is_over)
 {
 	static const struct {
 		int64_t workers, concurrency;
-		bool first[3]; /* whether T1, T2, T3 run after the second wait */
+		bool runs[3]; /* T1, T2, T3, after the second wait */
 	} cases[] = {
-		{ 1, 256, { false, true, false } },
-		{ 4, 1, { false, true, false } },
+		{ 1, 256, { true, false, false } },
+		{ 4, 1, { true, false, false } },
 		{ 2, 256, { true, true, false } },
 		{ 4, 256, { true, true, true } },
 	};
@@ -188,14 +185,13 @@ TEST(who_says_it_again_goes_last)
 		assert_false(runs(&f, "T2"));
 		f.now = state_lane(f.state, STR("a"))->resets_at;
 		settle(&f);
-		/* After the first time it is believed, and continues before others begin. */
 		assert_true(runs(&f, "T1") && !runs(&f, "T2"));
 		limit_again(&f);
 		agents[0].concurrency = cases[i].concurrency;
 		f.now = state_lane(f.state, STR("a"))->resets_at;
 		settle(&f);
 		for (size_t k = 0; k < ARRAY_LEN(names); k++)
-			if (runs(&f, names[k]) != cases[i].first[k])
+			if (runs(&f, names[k]) != cases[i].runs[k])
 				fail_msg("case %zu: %s", i, names[k]);
 		check_restart(&f);
 		fixture_done(&f);
