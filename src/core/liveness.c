@@ -111,6 +111,14 @@ struct liveness liveness_judge(const struct policy *p, const struct assignment *
 	return until(l, VERDICT_SILENT, OV_TIME_MAX);
 }
 
+ov_time sign_seen_at(const struct observation *o)
+{
+	/* What a process does to try again is no life. */
+	bool retries = o->retrying && o->process_at >= o->retrying_since;
+
+	return MAX(MAX(o->output_at, o->tree_at), retries ? 0 : o->process_at);
+}
+
 /* Whoever writes the same so often, over some time, shows nothing of its work. */
 enum { MUTE_REPEATS = 20 };
 

@@ -56,6 +56,8 @@ bool says_the_same(const struct observation *o);
 bool lives_unheard(const struct observation *o, ov_time now);
 /* The clock was set by that much: what was seen is as long ago as before. */
 void observation_clock_moved(struct observation *o, ov_time by);
+/* The newest sign of life that was observed; 0: none. */
+ov_time sign_seen_at(const struct observation *o);
 /* Is this a sign that the work goes forward, not only that something moves? */
 bool life_is_progress(enum life_sign sign);
 /* What each signal said, for people: an array of texts. */

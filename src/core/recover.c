@@ -154,10 +154,13 @@ static const char *no_replan(const struct world *w, const struct assignment *as)
 }
 
 /* When it would have been called stalled had nothing been learned of its agent. */
-static ov_time stalled_unlearned(const struct policy *p, const struct assignment *as)
+static ov_time stalled_unlearned(const struct policy *p, const struct assignment *as,
+		const struct observation *o)
 {
-	ov_time silent_since = MIN(as->last_activity_at, as->updated_at);
+	/* Not every sign of life is recorded as an activity. */
+	ov_time silent_since = MAX(as->last_activity_at, o ? sign_seen_at(o) : 0);
 
+	silent_since = MIN(silent_since, as->updated_at);
 	return MAX(as->updated_at, silent_since + idle_configured(p, as));
 }
 
@@ -172,7 +175,7 @@ struct climb climb_of(const struct world *w, const struct assignment *as,
 		.recovered_at = n->recovered_at,
 		.backoff_until = n->backoff_until,
 		.asked_at = MAX(n->sent_at, asked_at(as)),
-		.stalled_at = MAX(stalled_unlearned(w->policy, as), w->state->outage_over_at),
+		.stalled_at = MAX(stalled_unlearned(w->policy, as, o), w->state->outage_over_at),
 		.running = has_run(as),
 		.input = takes_input(w->policy, as->agent),
 		.resumes = session_resumes(w->policy, as),

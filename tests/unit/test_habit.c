@@ -441,6 +441,14 @@ TEST(a_run_is_asked_by_what_is_usual_for_it)
 	assert_int_equal(climb.stalled_at, as->last_activity_at + 15 * OV_MINUTE);
 	assert_true(climb_due(&climb, RUNG_REASSIGN, f.now) > climb.stalled_at);
 	assert_int_equal(climb_due(&climb, RUNG_REPLAN, f.now), climb.stalled_at);
+	/* By all that was seen of it, though not every sign is recorded. */
+	o->process_at = as->last_activity_at + 7 * OV_SECOND;
+	climb = climb_of(&(struct world){ f.state, &f.policy }, as, o);
+	assert_int_equal(climb.stalled_at, o->process_at + 15 * OV_MINUTE);
+	/* But what a process does to try again is no life. */
+	o->retrying = true;
+	climb = climb_of(&(struct world){ f.state, &f.policy }, as, o);
+	assert_int_equal(climb.stalled_at, as->last_activity_at + 15 * OV_MINUTE);
 	/* Nor when it says that it waits for a person, and so is not asked at all. */
 	climb.asks_person = true;
 	assert_true(climb_due(&climb, RUNG_REASSIGN, f.now) >= climb.stalled_at);
