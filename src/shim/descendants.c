@@ -18,6 +18,7 @@
 #include "base/str.h"
 
 enum {
+	FIRST_LOOK_MS = 250, /* what is over by then leaves nobody behind, and most short commands are */
 	LOOK_MS = 1000,
 	LOOK_RARELY_MS = 60 * 1000,
 	SEEN_MAX = RUN_DESCENDANTS_MAX,
@@ -140,6 +141,13 @@ static void look(struct shim *s)
 static bool is_over(const struct shim *s)
 {
 	return s->phase == PH_RECORD;
+}
+
+void descendants_begin(struct shim *s)
+{
+	s->look_due = mono_ms() + FIRST_LOOK_MS;
+	s->looked_at = s->look_due - LOOK_MS;
+	s->look_wait = LOOK_MS;
 }
 
 int64_t descendants_due(const struct shim *s)

@@ -154,7 +154,8 @@ void group_kill(struct shim *s);
 int group_freeze(struct shim *s, bool frozen); /* -1 when that cannot be done */
 void group_close(struct shim *s);
 
-/* descendants.c: after each turn, which something that happened may have caused; and when the next is due. */
+/* descendants.c: once the agent runs; after each turn, and whether anything happened; when the next is due. */
+void descendants_begin(struct shim *s);
 void descendants_turn(struct shim *s, bool happened);
 int64_t descendants_due(const struct shim *s);
 
