@@ -241,6 +241,7 @@ struct checker {
 	uint64_t steps_seq, steps_looks;
 	bool steps_lost;               /* somebody seems to be, and is looked at again soon */
 	ov_time still_t;               /* silence_found: looked at no earlier */
+	ov_time aged_t;                /* age_true: neither */
 	ov_time unseen_t;              /* until then it is to be found out what runs do */
 	bool still_soon;               /* a test says so */
 	ov_time waits_t;               /* waits_told: looked at no earlier */

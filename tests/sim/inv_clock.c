@@ -56,8 +56,12 @@ static void age_look(struct checker *c, const struct as_book *book)
 				STR_ARG(r->id), (long long)(silent / OV_SECOND));
 }
 
+/* What is wrong stays so until it is acted upon: now and then is often enough. */
 static void age_step(struct checker *c)
 {
+	if (c->s->t < c->aged_t)
+		return;
+	c->aged_t = c->s->t + 30 * OV_SECOND;
 	for (size_t i = 0; is_known(c) && i < c->live.n; i++)
 		age_look(c, c->live.p[i]);
 }
