@@ -718,6 +718,8 @@ TEST(an_idle_shim_does_not_wake_up)
 	fd = dial(&p);
 	assert_text(ask(&p, fd, STR("send 0\n"), 1), "ok\n");
 	status = arena_printf(&p.a, "/proc/%d/status", shim).p;
+	/* The first look at what it started is over, and the next a second away. */
+	WAIT_FOR(exists(run_path(&p, RUN_DESCENDANTS)));
 	WAIT_FOR(str_contains(slurp(&p, status), STR("State:\tS")));
 	before = slurp(&p, status);
 	poll(NULL, 0, 300); /* the time in which nothing may happen */
