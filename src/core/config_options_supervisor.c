@@ -51,10 +51,9 @@ static const struct option table[] = {
 	{ "supervisor.limit_wait_max", OPT_DURATION, 10, 30 * OV_DAY, "\"6h\"",
 			"How long an agent's word about its limit holds without a test: then one "
 			"run is started to see whether the limit is still there, of a task that "
-			"did "
-			"not say so if there is one. A reset more than a day ahead is believed "
-			"when "
-			"runs of two tasks said so; until then the agent waits this long.",
+			"did not say so if there is one. A reset more than a day ahead is "
+			"believed when runs of two tasks said so; until then the agent waits this "
+			"long.",
 			AT(limit_wait_max) },
 	{ "supervisor.cgroups", OPT_BOOL, 0, 0, "true",
 			"Whether each run gets a control group of its own (cgroup v2), where the "

@@ -187,7 +187,7 @@ int decide_goal_cancel(struct decide_ctx *cx, const value *params, value **ret_r
 	return 0;
 }
 
-/* What was cancelled stays so: whoever wants it after all makes a new goal of it. */
+/* A cancelled goal cannot be reopened: the next step is a new goal. */
 static int goal_may_reopen(const struct goal *g, struct ov_err *err)
 {
 	int r;

@@ -148,7 +148,7 @@ bool tick_take_worker(struct tick *t, struct decision *d)
 	return false;
 }
 
-/* Not counting so many of those that are about to start. */
+/* passed_over: the number of tasks about to start that are not counted. */
 static bool has_room(const struct tick_agent *load, const struct policy_agent *agent,
 		int64_t passed_over)
 {
