@@ -4,15 +4,24 @@
 usage: check-layers.py [ROOT]
 
 Each folder of src/ is a layer that may include (and link) only the layers named
-below. Also checked: files stay small enough to be read in one go, headers have
-#pragma once, and includes are written "layer/file.h".
+below. A layer of more than 25 files is divided into rooms, folders one level below
+it; a smaller one is a room itself. Each room has a README.md that says what it is
+for, its entry points, what never belongs in it, and in the line `Uses:` all other
+rooms that it includes, and no more. Rooms do not use each other in a circle, and a
+header named *_impl.h is private to its folder. Also checked: files stay small enough
+to be read in one go, headers have #pragma once, and includes are written from src.
 """
 
 import re
 import sys
 from pathlib import Path
 
-# layer -> (layers that it may use, single headers of other layers)
+from includes import COMMON, edges, includes, names_in_uses, room_of, sources
+
+# Layers that are not divided into rooms yet: only the older rules hold there.
+NOT_YET = {"agent", "app", "base", "cli", "core", "data", "drive", "sys", "watch"}
+
+# layer -> (layers that it may use, single rooms and headers of other layers)
 RULES = {
     "base": ([], []),
     "data": (["base"], []),
@@ -21,7 +30,7 @@ RULES = {
     "store": (["base", "data"], []),
     "sys": (["base"], []),
     "net": (["base", "data", "sys"], []),
-    "drive": (["base", "data", "sys", "net"], ["core/model.h", "shim/proto.h"]),
+    "drive": (["base", "data", "sys", "net"], ["shim/proto.h"]),
     "app": (["base", "data", "agent", "core", "store", "sys", "net", "drive"], []),
     "shim": (["base"], []),
     # Without a loop: the watchdog is small, and must live when everything else is ill.
@@ -29,11 +38,12 @@ RULES = {
               ["sys/file.h", "sys/clock.h", "sys/proc.h", "sys/rand.h", "sys/git_env.h"]),
     "cli": (["base", "data", "agent", "core"], ["sys/file.h", "sys/clock.h", "sys/owner.h", "sys/userns.h", "watch/remedy.h", "watch/spec.h"]),
 }
-# Headers that belong to no layer.
-COMMON = {"version.h"}
 MAX_LINES = {".c": 600, ".h": 200}
+MAX_FILES = 25
+# What a README has beside the line `Uses:`, which is checked by itself.
+PARTS = [("a title, the room's name", r"\A# `?%s`?$"), ("its entry points", r"^\W*entry points?\b"),
+         ("what never belongs in it", r"^\W*never\b|\bnever belongs?\b")]
 
-INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 LINKED = re.compile(r"\b([a-z]+)_dep\b")
 
 
@@ -43,22 +53,27 @@ def check_include(layer, target):
         return None
     part = target.split("/")[0]
     if "/" not in target or part not in RULES:
-        return f'"{target}": write "layer/file.h"'
-    layers, headers = RULES[layer]
-    if part == layer or part in layers or target in headers:
+        return f'"{target}": write "layer/file.h" or "layer/room/file.h"'
+    layers, singles = RULES[layer]
+    if part == layer or part in layers or target in singles or room_of(target) in singles:
         return None
-    allowed = ", ".join(layers + headers) or "itself only"
+    allowed = ", ".join(layers + singles) or "itself only"
     return f'"{target}": {layer} may use {allowed}'
 
 
-def check_source(root, path, layer):
+def check_includes(src):
+    for path, line, target in includes(src):
+        layer = path.split("/")[0]
+        reason = layer in RULES and check_include(layer, target)
+        if reason:
+            yield f"src/{path}:{line}: {reason}"
+        elif target.endswith("_impl.h") and room_of(target) != room_of(path):
+            yield f'src/{path}:{line}: "{target}" is private to {room_of(target)}'
+
+
+def check_source(root, path):
     text = path.read_text(encoding="utf-8", errors="replace")
     lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
-        match = INCLUDE.match(line)
-        reason = match and check_include(layer, match.group(1))
-        if reason:
-            yield f"{path.relative_to(root)}:{number}: {reason}"
     limit = MAX_LINES[path.suffix]
     if len(lines) > limit:
         yield f"{path.relative_to(root)}: {len(lines)} lines, the limit is {limit}: split the module"
@@ -75,6 +90,94 @@ def check_links(root, path, layer):
                 yield f"{path.relative_to(root)}:{number}: {layer} may not link {name}_dep"
 
 
+def check_readme(root, folder, used):
+    """The room's README, and its line `Uses:` against what the room includes."""
+    path, name = folder / "README.md", str(folder.relative_to(root / "src"))
+    where = path.relative_to(root)
+    if not path.exists():
+        yield f"{where}: is missing; say what the room is for, its entry points, what never belongs in it, and `Uses:`"
+        return
+    text = path.read_text(encoding="utf-8")
+    for part, pattern in PARTS:
+        if not re.search(pattern.replace("%s", name), text, re.M | re.I):
+            yield f"{where}: does not say {part}"
+    for header in re.findall(r"`(\w+\.h)`", text):
+        if not (folder / header).exists():
+            yield f"{where}: there is no {header} here"
+    uses = names_in_uses(text)
+    if uses is None:
+        yield f"{where}: no line `Uses:` (here: Uses: {', '.join(sorted(used)) or 'nothing'})"
+        return
+    for other in sorted(set(used) - set(uses)):
+        yield f'src/{used[other].path}:{used[other].line}: "{used[other].target}": {other} is not in the line `Uses:` of {where}'
+    for other in sorted(set(uses) - set(used)):
+        yield f"{where}: Uses: {other}, which nothing here includes"
+
+
+def check_room(root, folder, used, has_rooms):
+    src = root / "src"
+    parts = folder.relative_to(src).parts
+    name = "/".join(parts)
+    if len(parts) > 2:
+        yield f"src/{name}: rooms are one level below their layer"
+    if len(parts) == 1 and has_rooms:
+        yield f"src/{name}: a layer with rooms keeps no .c or .h of its own"
+    yield from check_readme(root, folder, used)
+
+
+def check_files(root):
+    """No folder holds more than can be seen at once."""
+    for folder in sorted(p for p in (root / "src").rglob("*") if p.is_dir()):
+        count = sum(p.is_file() for p in folder.iterdir())
+        if count > MAX_FILES and folder.relative_to(root / "src").parts[0] not in NOT_YET:
+            yield f"{folder.relative_to(root)}: {count} files, the limit is {MAX_FILES}: make rooms"
+
+
+def way(graph, start, end):
+    """The shortest way from one room to another, both included, or None."""
+    came, queue = {start: None}, [start]
+    for room in queue:
+        if room == end:
+            steps = [room]
+            while came[steps[-1]] is not None:
+                steps.append(came[steps[-1]])
+            return steps[::-1]
+        for other in graph.get(room, []):
+            if other not in came:
+                came[other] = room
+                queue.append(other)
+    return None
+
+
+def check_circles(found):
+    """Circles of rooms, each shown with one include per step; one circle per room that is in any."""
+    graph, told = {}, set()
+    for room, other in sorted(found):
+        graph.setdefault(room, []).append(other)
+    for room in sorted(graph):
+        if room in told:
+            continue
+        ways = [w for w in (way(graph, other, room) for other in graph[room]) if w]
+        if not ways:
+            continue
+        steps = [room, *min(ways, key=len)]
+        told.update(steps)
+        yield f"src/{room}: rooms in a circle: {' -> '.join(steps)}"
+        for pair in zip(steps, steps[1:]):
+            x = found[pair][0]
+            yield f'  src/{x.path}:{x.line}: includes "{x.target}"'
+
+
+def check_rooms(root):
+    src = root / "src"
+    found = {pair: x for pair, x in edges(src).items() if pair[0].split("/")[0] not in NOT_YET}
+    rooms = sorted({room_of(p) for p in sources(src) if len(p.parts) > 1 and p.parts[0] not in NOT_YET and p.parts[0] in RULES})
+    for room in rooms:
+        used = {pair[1]: x[0] for pair, x in found.items() if pair[0] == room}
+        yield from check_room(root, src / room, used, any(r.startswith(room + "/") for r in rooms))
+    yield from check_circles(found)
+
+
 def check(root):
     src = root / "src"
     for path in sorted(src.rglob("*")):
@@ -88,7 +191,10 @@ def check(root):
             elif path.name == "meson.build":
                 yield from check_links(root, path, layer)
             else:
-                yield from check_source(root, path, layer)
+                yield from check_source(root, path)
+    yield from check_includes(src)
+    yield from check_files(root)
+    yield from check_rooms(root)
 
 
 def main():

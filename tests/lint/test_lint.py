@@ -36,7 +36,9 @@ class Lint(unittest.TestCase):
         self.assertEqual(result[0], 0, result[1])
 
 
-class Layers(Lint):
+class Tree(Lint):
+    """A source tree to plant in."""
+
     def setUp(self):
         super().setUp()
         self.plant("base/ov.h", "#pragma once\n")
@@ -48,7 +50,16 @@ class Layers(Lint):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
+    def readme(self, room, uses="", text="Talks to nobody.\n\n## Entry points\n\n## Never here\n\nNoise.\n"):
+        self.plant(f"{room}/README.md", f"# {room}\n\n{text}\nUses: {uses}\n")
+
+
+class Layers(Tree):
     def check(self):
+        """With a README in every folder, so that only what a test planted is wrong."""
+        for folder in {p.parent for p in (self.dir / "src").rglob("*.[ch]")}:
+            self.readme(str(folder.relative_to(self.dir / "src")))
+        self.assertEqual(run(TOOLS / "rooms", "--write-uses", self.dir), (0, ""))
         return run(sys.executable, TOOLS / "check-layers.py", self.dir)
 
     def test_a_clean_tree(self):
@@ -62,11 +73,11 @@ class Layers(Lint):
         self.plant("base/planted.c", '#include "base/ov.h"\n#include "data/value.h"\n')
         self.refused(self.check(), "src/base/planted.c:2")
 
-    def test_drive_sees_only_the_model_of_core(self):
-        self.plant("drive/planted.c", '#include "core/model.h"\n')
+    def test_drive_sees_only_the_protocol_of_the_shim(self):
+        self.plant("drive/planted.c", '#include "shim/proto.h"\n')
         self.accepted(self.check())
-        self.plant("drive/planted.c", '#include "core/state.h"\n')
-        self.refused(self.check(), "core/state.h")
+        self.plant("drive/planted.c", '#include "shim/shim.h"\n')
+        self.refused(self.check(), "shim/shim.h")
 
     def test_cli_sees_only_the_loop_free_half_of_sys(self):
         self.plant("cli/planted.c", '#include "sys/file.h"\n#include "sys/clock.h"\n')
@@ -99,6 +110,80 @@ class Layers(Lint):
     def test_sys_must_not_link_store(self):
         self.plant("sys/meson.build", "sys_dep = declare_dependency(dependencies: [store_dep])\n")
         self.refused(self.check(), "sys may not link store_dep")
+
+    def test_an_implementation_header_is_private(self):
+        self.plant("net/planted_impl.h", "#pragma once\n")
+        self.plant("net/planted.c", '#include "net/planted_impl.h"\n')
+        self.accepted(self.check())
+        self.plant("drive/planted.c", '#include "net/planted_impl.h"\n')
+        self.refused(self.check(), "src/drive/planted.c:1", "is private to net")
+
+
+class Rooms(Tree):
+    """The layer net, in two rooms."""
+
+    def setUp(self):
+        super().setUp()
+        self.plant("net/meson.build", "net_dep = declare_dependency()\n")
+        self.plant("net/wire/line.h", '#pragma once\n#include "base/ov.h"\n')
+        self.plant("net/serve/serve.c", '#include "net/wire/line.h"\n#include "version.h"\n#include "net/serve/own.h"\n')
+        self.plant("net/serve/own.h", "#pragma once\n")
+        self.readme("net/wire", "base")
+        self.readme("net/serve", "net/wire")
+        self.readme("store", "base, data")
+
+    def check(self):
+        return run(sys.executable, TOOLS / "check-layers.py", self.dir)
+
+    def test_what_is_used_must_be_said(self):
+        self.accepted(self.check())
+        self.readme("net/serve", "nothing")
+        self.refused(self.check(), 'src/net/serve/serve.c:1: "net/wire/line.h"', "not in the line `Uses:` of src/net/serve/README.md")
+
+    def test_what_is_said_must_be_used(self):
+        self.readme("net/serve", "base, `net/wire`")
+        self.refused(self.check(), "src/net/serve/README.md: Uses: base, which nothing here includes")
+
+    def test_the_parts_of_a_readme(self):
+        for text, word in (("Talks.\n\nNever here: noise.\n", "entry points"), ("Talks.\n\nEntry points: none.\n", "never belongs"),
+                           ("Entry points:\n- `gone.h`: nothing.\n\nNever here: noise.\n", "there is no gone.h")):
+            self.readme("net/serve", "net/wire", text)
+            self.refused(self.check(), "src/net/serve/README.md", word)
+        self.readme("net/serve", "net/wire", "Entry points:\n- `own.h`: all.\n\nWhat never belongs here: noise.\n")
+        self.accepted(self.check())
+        self.plant("net/serve/README.md", "# net/wire\n\nEntry points: none.\n\nNever here: noise.\n")
+        self.refused(self.check(), "a title", "no line `Uses:` (here: Uses: net/wire)")
+        (self.dir / "src/net/serve/README.md").unlink()
+        self.refused(self.check(), "src/net/serve/README.md: is missing")
+
+    def test_rooms_in_a_circle(self):
+        self.plant("net/wire/line.c", '#include "net/wire/line.h"\n#include "net/serve/own.h"\n')
+        self.readme("net/wire", "base, net/serve")
+        self.refused(self.check(), "rooms in a circle: net/serve -> net/wire -> net/serve",
+                     'src/net/serve/serve.c:1: includes "net/wire/line.h"', 'src/net/wire/line.c:2: includes "net/serve/own.h"')
+
+    def test_a_layer_with_rooms_has_no_files_beside_them(self):
+        self.plant("net/planted.c", "\n")
+        self.readme("net")
+        self.refused(self.check(), "src/net: a layer with rooms keeps no .c or .h")
+
+    def test_rooms_are_one_level_deep(self):
+        self.plant("net/wire/deep/planted.c", "\n")
+        self.readme("net/wire/deep")
+        self.refused(self.check(), "src/net/wire/deep: rooms are one level below")
+
+    def test_a_full_folder(self):
+        for n in range(23):
+            self.plant(f"net/serve/planted{n}.txt", "\n")
+        self.refused(self.check(), "src/net/serve: 26 files, the limit is 25")
+        (self.dir / "src/net/serve/planted0.txt").unlink()
+        self.accepted(self.check())
+
+    def test_the_tables(self):
+        status, out = run(TOOLS / "rooms", self.dir)
+        self.assertEqual(status, 0, out)
+        self.assertIn("| 2 | net/serve | 2 | 4 |", out)
+        self.assertIn("| 2 net/serve |  | 1 |", out)
 
 
 class Purity(Lint):
